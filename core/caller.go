@@ -1,0 +1,67 @@
+package core
+
+import "slices"
+
+// The scopes that a token may carry.
+const (
+	ScopeOpenID      = "openid"
+	ScopeProfile     = "profile"
+	ScopeEmail       = "email"
+	ScopeOffline     = "offline_access"
+	ScopeListRead    = "newsletter:list.read"
+	ScopeEventsWrite = "newsletter:events.write"
+	ScopeSend        = "newsletter:send"
+	ScopeAdmin       = "admin"
+	BuiltInClientID  = "newsletterd" // the public client of a password grant without client_id
+	RoleOperator     = "operator"
+	RoleTenantAdmin  = "tenant_admin"
+	TenantNone       = "" // of a Caller or client: bound to no tenant
+)
+
+// Caller is whoever authenticated a request: a user with a token, or a client by its own credentials.
+// The zero Caller is nobody and may do nothing.
+type Caller struct {
+	UserID        string
+	Email         Email // of the user; empty for a client
+	EmailVerified bool
+	ClientID      string
+	SessionID     string   // sid: the refresh family or grant; its row is checked at each use
+	Scopes        []string // granted to the token
+	Operator      bool     // the user holds the role operator
+	Tenants       []string // the user is tenant_admin of these
+	ClientTenant  string   // the client is bound to this tenant; empty: to none
+}
+
+// Known tells whether somebody authenticated at all.
+func (c Caller) Known() bool { return c.UserID != "" || c.ClientID != "" }
+
+// Has tells whether the token carries the scope.
+func (c Caller) Has(scope string) bool { return slices.Contains(c.Scopes, scope) }
+
+// ActsFor tells whether the caller may act for a tenant: by role, or as the tenant's own client. A
+// user's token that was given to a tenant's client is held to that tenant, whatever the user's roles.
+func (c Caller) ActsFor(tenant string) bool {
+	if tenant == "" || (c.ClientTenant != "" && c.ClientTenant != tenant) {
+		return c.Operator && c.ClientTenant == ""
+	}
+	if c.UserID == "" {
+		return c.ClientTenant == tenant
+	}
+	return c.Operator || slices.Contains(c.Tenants, tenant)
+}
+
+// TenantScope lists the tenants that the caller acts for; all is true for an operator whose client is
+// bound to none, and then the list is empty.
+func (c Caller) TenantScope() (tenants []string, all bool) {
+	switch {
+	case c.ClientTenant != "":
+		if c.ActsFor(c.ClientTenant) {
+			return []string{c.ClientTenant}, false
+		}
+		return nil, false
+	case c.Operator:
+		return nil, true
+	default:
+		return c.Tenants, false
+	}
+}

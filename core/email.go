@@ -1,0 +1,148 @@
+package core
+
+import (
+	"strings"
+
+	"golang.org/x/net/idna"
+)
+
+// Email is an address as it was given: ASCII, exactly one addr-spec, its domain in A-labels. It is
+// compared by Key alone.
+type Email string
+
+// Key is the form that addresses are compared and stored by: ASCII letters folded to lower case.
+// Unicode folding would merge U+212A with k, and so one person's account with another's.
+func (e Email) Key() string {
+	for i := 0; i < len(e); i++ {
+		if c := e[i]; 'A' <= c && c <= 'Z' {
+			b := []byte(e)
+			for ; i < len(b); i++ {
+				if 'A' <= b[i] && b[i] <= 'Z' {
+					b[i] += 'a' - 'A'
+				}
+			}
+			return string(b)
+		}
+	}
+	return string(e)
+}
+
+// Domain is the part behind the at sign, folded.
+func (e Email) Domain() string {
+	k := e.Key()
+	return k[strings.LastIndexByte(k, '@')+1:]
+}
+
+// Mask is the address as a log may show it: the first character of the local part and the domain.
+func (e Email) Mask() string {
+	at := strings.LastIndexByte(string(e), '@')
+	if at < 1 {
+		return "***"
+	}
+	return string(e[0]) + "***" + string(e[at:])
+}
+
+// ErrInvalidEmail is returned for every text that is no address (code invalid_email).
+var ErrInvalidEmail = &Error{Kind: Invalid, Code: "invalid_email", Message: "The address is not a valid e-mail address.", Field: "email"}
+
+// ParseEmail reads one addr-spec (RFC 5322 section 3.4.1, dot-atom local part only): at most 64 octets
+// before the at sign and 254 in all, at least two labels in the domain, the last not numeric. Space and
+// tab around it are cut. A domain in Unicode becomes A-labels (RFC 5891, Lookup profile). Display names, quoted
+// local parts, comments and IP literals are refused: net/mail takes them, a sign-up form must not.
+func ParseEmail(s string) (Email, error) {
+	s = strings.Trim(s, " \t")
+	at := strings.LastIndexByte(s, '@')
+	if at < 1 || at > 64 || len(s) > 1000 {
+		return "", ErrInvalidEmail
+	}
+	local, domain := s[:at], s[at+1:]
+	if !dotAtom(local) {
+		return "", ErrInvalidEmail
+	}
+	domain, ok := mailDomain(domain)
+	if !ok || len(local)+1+len(domain) > 254 {
+		return "", ErrInvalidEmail
+	}
+	return Email(local + "@" + domain), nil
+}
+
+func dotAtom(s string) bool {
+	dot := true // at the start, or right behind a dot
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '.':
+			if dot {
+				return false
+			}
+			dot = true
+		case isAtext(c):
+			dot = false
+		default:
+			return false
+		}
+	}
+	return !dot
+}
+
+func isAtext(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
+		strings.IndexByte("!#$%&'*+-/=?^_`{|}~", c) >= 0
+}
+
+// mailDomain checks a domain and returns it in A-labels, with the case as given where it is ASCII.
+func mailDomain(s string) (string, bool) {
+	if plainDomain(s) {
+		return s, true
+	}
+	a, err := idna.Lookup.ToASCII(s)
+	if err != nil || !plainDomain(a) {
+		return "", false
+	}
+	return a, true
+}
+
+// ParseDomain reads a DNS name of a tenant and returns it folded, in A-labels.
+func ParseDomain(s string) (string, bool) {
+	a, ok := mailDomain(strings.Trim(s, " \t"))
+	return Email(a).Key(), ok
+}
+
+// plainDomain tells whether s is a host name in ASCII with at least two labels. Labels that begin
+// with xn-- go through idna, which refuses those that no lookup could mean.
+func plainDomain(s string) bool {
+	if len(s) > 253 {
+		return false
+	}
+	labels, start := 0, 0
+	for i := 0; i <= len(s); i++ {
+		if i < len(s) && s[i] != '.' {
+			c := s[i]
+			if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-') {
+				return false
+			}
+			continue
+		}
+		label := s[start:i]
+		if len(label) == 0 || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+		if len(label) >= 4 && label[2] == '-' && label[3] == '-' {
+			if _, err := idna.Lookup.ToASCII(label); err != nil {
+				return false
+			}
+		}
+		labels++
+		start = i + 1
+	}
+	last := s[strings.LastIndexByte(s, '.')+1:]
+	return labels >= 2 && !allDigits(last)
+}
+
+func allDigits(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,147 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Kind says what went wrong in the terms that decide an answer's status.
+// The zero Kind is Internal: an error that nobody thought of is a 500 whose text stays in the log.
+type Kind uint8
+
+// The kinds of error. handlers/errors.go holds the only mapping from a Kind to a status.
+const (
+	Internal Kind = iota
+	Invalid
+	Unauthenticated
+	Forbidden
+	NotFound
+	Conflict
+	TooMany
+	Unavailable
+	TooLarge
+	MediaType
+	MethodNotAllowed
+)
+
+var kindNames = [...]string{
+	"internal", "invalid", "unauthenticated", "forbidden", "not found", "conflict",
+	"too many", "unavailable", "too large", "media type", "method not allowed",
+}
+
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind %d", uint8(k))
+}
+
+// Error is the one error that crosses layers. Kind decides the status, Code is the stable word for
+// machines, Message is safe to show to a caller, Field names the faulty input, Err is for the log alone.
+type Error struct {
+	Kind    Kind
+	Code    string
+	Message string
+	Field   string
+	// RetryAfter, in seconds, goes into the Retry-After header of a 429 or 503; 0 leaves the default.
+	RetryAfter int
+	Err        error
+}
+
+func (e *Error) Error() string {
+	s := e.Code
+	if s == "" {
+		s = e.Kind.String()
+	}
+	if e.Message != "" {
+		s += ": " + e.Message
+	}
+	if e.Field != "" {
+		s += " (" + e.Field + ")"
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is matches by Code where the target has one, else by Kind, so that errors.Is(err, ErrNotFound)
+// holds for every "not found", however sharp its word.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	if !ok {
+		return false
+	}
+	if t.Code != "" {
+		return e.Code == t.Code
+	}
+	return e.Kind == t.Kind
+}
+
+// With returns a copy that carries the cause for the log.
+func (e *Error) With(cause error) *Error {
+	c := *e
+	c.Err = cause
+	return &c
+}
+
+// On returns a copy that names the faulty field.
+func (e *Error) On(field string) *Error {
+	c := *e
+	c.Field = field
+	return &c
+}
+
+// The sentinels match any error of their kind under errors.Is.
+var (
+	ErrInternal        = &Error{Kind: Internal}
+	ErrInvalid         = &Error{Kind: Invalid}
+	ErrUnauthenticated = &Error{Kind: Unauthenticated}
+	ErrForbidden       = &Error{Kind: Forbidden}
+	ErrNotFound        = &Error{Kind: NotFound}
+	ErrConflict        = &Error{Kind: Conflict}
+	ErrTooMany         = &Error{Kind: TooMany}
+	ErrUnavailable     = &Error{Kind: Unavailable}
+)
+
+// Errors with a sharper word, shared by several packages.
+var (
+	ErrListNotFound         = &Error{Kind: NotFound, Code: "list_not_found", Message: "There is no such list."}
+	ErrListInactive         = &Error{Kind: Invalid, Code: "list_inactive", Message: "The list takes no subscriptions at present."}
+	ErrSubscriptionNotFound = &Error{Kind: NotFound, Code: "subscription_not_found", Message: "There is no such subscription."}
+	ErrJobNotFound          = &Error{Kind: NotFound, Code: "job_not_found", Message: "There is no such send job."}
+	ErrInvalidToken         = &Error{Kind: Invalid, Code: "invalid_token", Message: "The token is not valid.", Field: "token"}
+	ErrTokenExpired         = &Error{Kind: Invalid, Code: "token_expired", Message: "The token has expired.", Field: "token"}
+	ErrDuplicateEvent       = &Error{Kind: Conflict, Code: "duplicate_event", Message: "This event was accepted before."}
+	ErrDuplicateBatch       = &Error{Kind: Conflict, Code: "duplicate_batch", Message: "This batch was accepted before."}
+	ErrReplayedNonce        = &Error{Kind: Conflict, Code: "replayed_nonce", Message: "This nonce was used before."}
+	ErrInvalidSignature     = &Error{Kind: Unauthenticated, Code: "invalid_signature", Message: "The signature headers are missing or wrong."}
+	ErrScope                = &Error{Kind: Forbidden, Code: "insufficient_scope", Message: "The token lacks the scope that this operation needs."}
+	ErrStorage              = &Error{Kind: Unavailable, Code: "storage_unavailable", Message: "The database is unavailable; try again soon."}
+)
+
+// Invalidf is an Invalid error on one field (code invalid_request).
+func Invalidf(field, format string, args ...any) *Error {
+	return &Error{Kind: Invalid, Code: "invalid_request", Message: fmt.Sprintf(format, args...), Field: field}
+}
+
+// Conflictf is a Conflict with its own code.
+func Conflictf(code, format string, args ...any) *Error {
+	return &Error{Kind: Conflict, Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Forbiddenf is a Forbidden error (code forbidden).
+func Forbiddenf(format string, args ...any) *Error {
+	return &Error{Kind: Forbidden, Code: "forbidden", Message: fmt.Sprintf(format, args...)}
+}
+
+// KindOf returns the Kind of the first Error in the chain; Internal where there is none.
+func KindOf(err error) Kind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return Internal
+}

@@ -1,0 +1,85 @@
+package core
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Instant is a point of time in integer milliseconds since 1970 UTC: the form of every column that
+// ends in _at. On the wire it is RFC 3339 in UTC with milliseconds. The zero Instant means "never".
+type Instant int64
+
+// InstantLayout is the wire form of an Instant (RFC 3339 section 5.6, always Z).
+const InstantLayout = "2006-01-02T15:04:05.000Z"
+
+// At converts a time, cutting below the millisecond.
+func At(t time.Time) Instant {
+	if t.IsZero() {
+		return 0
+	}
+	return Instant(t.UnixMilli())
+}
+
+// Time is the instant as a time in UTC; the zero Instant is the zero time.
+func (i Instant) Time() time.Time {
+	if i == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(i)).UTC()
+}
+
+// Add moves the instant by d, cut to milliseconds.
+func (i Instant) Add(d time.Duration) Instant { return i + Instant(d/time.Millisecond) }
+
+// Sub is the time from o to i.
+func (i Instant) Sub(o Instant) time.Duration { return time.Duration(i-o) * time.Millisecond }
+
+func (i Instant) String() string { return i.Time().Format(InstantLayout) }
+
+// AppendText appends the wire form.
+func (i Instant) AppendText(b []byte) ([]byte, error) {
+	return i.Time().AppendFormat(b, InstantLayout), nil
+}
+
+// MarshalJSON writes the wire form in quotes; "never" is null.
+func (i Instant) MarshalJSON() ([]byte, error) {
+	if i == 0 {
+		return []byte("null"), nil
+	}
+	b := make([]byte, 0, len(InstantLayout)+2)
+	b = append(b, '"')
+	b = i.Time().AppendFormat(b, InstantLayout)
+	return append(b, '"'), nil
+}
+
+// UnmarshalJSON reads RFC 3339 with any offset and precision; null leaves "never".
+func (i *Instant) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		return nil
+	}
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return fmt.Errorf("instant: not a string")
+	}
+	v, err := ParseInstant(s)
+	if err != nil {
+		return err
+	}
+	*i = v
+	return nil
+}
+
+// ParseInstant reads RFC 3339 (date-time of the specification). Years outside 1970–9999 are refused,
+// so that no instant collides with "never" or breaks the wire form.
+func ParseInstant(s string) (Instant, error) {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return 0, Invalidf("", "must be a date-time as RFC 3339 writes it, for example 2026-01-31T08:00:00Z")
+	}
+	u := t.UTC()
+	if u.Year() < 1970 || u.Year() > 9999 || u.UnixMilli() <= 0 {
+		return 0, Invalidf("", "must be a date-time between 1970 and 9999")
+	}
+	return Instant(u.UnixMilli()), nil
+}
