@@ -1,0 +1,197 @@
+package auth
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"newsletterd/core"
+)
+
+// The headers of a signed webhook, in the canonical spelling of net/http.
+const (
+	HeaderSignature = "X-Signature"
+	HeaderTimestamp = "X-Timestamp"
+	HeaderNonce     = "X-Nonce"
+	HeaderClientID  = "X-Client-Id"
+)
+
+// SignatureTolerance is how far a timestamp may be from our clock, either way.
+const SignatureTolerance = 300 * time.Second
+
+const (
+	secretPrefix  = "whsec_"
+	macPrefix     = "v1="
+	maxSignatures = 4
+)
+
+// Signature is what the four headers of a webhook say, well formed but not yet proved. ClientID and
+// Nonce are safe to look up before VerifySignature; nothing may be changed on their word.
+type Signature struct {
+	ClientID  string
+	Nonce     string
+	Timestamp string       // 10 digits, as signed
+	At        core.Instant // Timestamp as an instant
+
+	macs [maxSignatures][sha256.Size]byte
+	n    int
+}
+
+// ParseSignature reads the four headers of a webhook (header is an http.Header) and holds their timestamp
+// against now: the first of the receiver's checks, made before the body is read. A header that is
+// missing, given twice, malformed, or too far from now is core.ErrInvalidSignature.
+func ParseSignature(header map[string][]string, now core.Instant) (Signature, error) {
+	var s Signature
+	sig, ok1 := single(header, HeaderSignature)
+	ts, ok2 := single(header, HeaderTimestamp)
+	nonce, ok3 := single(header, HeaderNonce)
+	client, ok4 := single(header, HeaderClientID)
+	if !ok1 || !ok2 || !ok3 || !ok4 || !word(nonce, 16, 64) || !word(client, 1, 64) || !s.readMACs(sig) {
+		return Signature{}, core.ErrInvalidSignature
+	}
+	at, ok := readTimestamp(ts)
+	if d := at.Sub(now); !ok || d > SignatureTolerance || d < -SignatureTolerance {
+		return Signature{}, core.ErrInvalidSignature
+	}
+	s.ClientID, s.Nonce, s.Timestamp, s.At = client, nonce, ts, at
+	return s, nil
+}
+
+// VerifySignature proves s over the path as declared and the raw body with the client's keys: any
+// signature that any key made suffices (two keys while a secret is changed). Without keys (an unknown
+// client) a random one is asked, so that the work is the same. A refusal is core.ErrInvalidSignature.
+func VerifySignature(s Signature, path string, body []byte, keys ...[]byte) error {
+	if len(keys) == 0 {
+		keys = [][]byte{strangerKey()}
+	}
+	text := signedText(path, s.ClientID, s.Timestamp, s.Nonce, body)
+	good := false
+	for _, key := range keys {
+		want := mac(key, text)
+		for i := range s.n {
+			if hmac.Equal(want, s.macs[i][:]) {
+				good = true
+			}
+		}
+	}
+	if !good {
+		return core.ErrInvalidSignature
+	}
+	return nil
+}
+
+// Sign makes the value of X-Signature for one attempt: timestamp in unix seconds, nonce new for each
+// attempt, key as ParseSecret returns it.
+func Sign(key []byte, path, clientID string, timestamp int64, nonce string, body []byte) string {
+	text := signedText(path, clientID, strconv.FormatInt(timestamp, 10), nonce, body)
+	return macPrefix + hex.EncodeToString(mac(key, text))
+}
+
+// NewNonce makes a nonce for one attempt: 128 random bits, 22 characters.
+func NewNonce() string {
+	b := make([]byte, 16)
+	rand.Read(b)
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// NewSecret makes a webhook secret: whsec_ and the standard base64 of 32 random bytes.
+func NewSecret() string {
+	b := make([]byte, 32)
+	rand.Read(b)
+	return secretPrefix + base64.StdEncoding.EncodeToString(b)
+}
+
+// ParseSecret returns the key that a written secret stands for: exactly 32 bytes.
+func ParseSecret(secret string) ([]byte, error) {
+	text, ok := strings.CutPrefix(secret, secretPrefix)
+	key, err := base64.StdEncoding.Strict().DecodeString(text)
+	if !ok || err != nil || len(key) != 32 {
+		return nil, core.Invalidf("secret", "must be whsec_ and the base64 of 32 bytes")
+	}
+	return key, nil
+}
+
+// signedText is version, method, path, client, timestamp, nonce and the body's hash, joined by LF.
+func signedText(path, clientID, timestamp, nonce string, body []byte) []byte {
+	sum := sha256.Sum256(body)
+	b := make([]byte, 0, 16+len(path)+len(clientID)+len(timestamp)+len(nonce)+2*len(sum))
+	b = append(b, "v1\nPOST\n"...)
+	for _, part := range [...]string{path, clientID, timestamp, nonce} {
+		b = append(append(b, part...), '\n')
+	}
+	return hex.AppendEncode(b, sum[:])
+}
+
+func mac(key, text []byte) []byte {
+	h := hmac.New(sha256.New, key)
+	h.Write(text)
+	return h.Sum(nil)
+}
+
+// strangerKey stands in for the key of a client that does not exist.
+var strangerKey = sync.OnceValue(func() []byte {
+	b := make([]byte, 32)
+	rand.Read(b)
+	return b
+})
+
+func single(header map[string][]string, name string) (string, bool) {
+	if v := header[name]; len(v) == 1 {
+		return v[0], true
+	}
+	return "", false
+}
+
+// readMACs reads up to 4 signatures, "v1=" and 64 lower-case hex digits each, parted by commas alone.
+func (s *Signature) readMACs(text string) bool {
+	const size = len(macPrefix) + 2*sha256.Size
+	if len(text) > maxSignatures*(size+1) {
+		return false
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		digits, ok := strings.CutPrefix(part, macPrefix)
+		if !ok || len(part) != size || s.n == maxSignatures || strings.ToLower(digits) != digits {
+			return false
+		}
+		if _, err := hex.Decode(s.macs[s.n][:], []byte(digits)); err != nil {
+			return false
+		}
+		s.n++
+	}
+	return s.n > 0
+}
+
+// readTimestamp reads exactly 10 digits of unix seconds.
+func readTimestamp(text string) (core.Instant, bool) {
+	if len(text) != 10 {
+		return 0, false
+	}
+	var sec int64
+	for i := range len(text) {
+		if text[i] < '0' || text[i] > '9' {
+			return 0, false
+		}
+		sec = sec*10 + int64(text[i]-'0')
+	}
+	return core.Instant(sec * 1000), true
+}
+
+// word tells whether text is shortest to longest characters of A-Za-z0-9_-.
+func word(text string, shortest, longest int) bool {
+	if len(text) < shortest || len(text) > longest {
+		return false
+	}
+	for i := range len(text) {
+		c := text[i]
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-') {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,171 @@
+package auth
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"time"
+
+	"newsletterd/core"
+)
+
+// UnsubscribeKind says where an unsubscribe token came from.
+type UnsubscribeKind byte
+
+// The kinds. Mailed tokens stand in mails and work for ever, requested ones were asked for without
+// proof and live 24 h, undo tokens take one unsubscribing by a requested token back for 7 days.
+const (
+	UnsubscribeMailed    UnsubscribeKind = 1
+	UnsubscribeRequested UnsubscribeKind = 2
+	UnsubscribeUndo      UnsubscribeKind = 3
+)
+
+// The purposes of sealed tokens. A number is never used again for another.
+const (
+	purposeUnsubscribe byte = 1
+	purposeUndo        byte = 2
+)
+
+// UnsubscribeToken is all that an unsubscribe link knows; nothing of it is stored.
+type UnsubscribeToken struct {
+	Kind           UnsubscribeKind
+	ListID         string
+	SubscriptionID string
+	Email          core.Email
+	JobNo          int64 // the recipient row of the mail; 0 where no send job made it
+	Seq            int64
+	IssuedAt       core.Instant // of a job's mails the start of the job, so that a second copy is equal
+}
+
+// ExpiresAt is when the token ends; 0 = never.
+func (t UnsubscribeToken) ExpiresAt() core.Instant {
+	switch t.Kind {
+	case UnsubscribeRequested:
+		return t.IssuedAt.Add(24 * time.Hour)
+	case UnsubscribeUndo:
+		return t.IssuedAt.Add(7 * 24 * time.Hour)
+	default:
+		return 0
+	}
+}
+
+// Expired tells whether the token has ended.
+func (t UnsubscribeToken) Expired(now core.Instant) bool {
+	end := t.ExpiresAt()
+	return end != 0 && now >= end
+}
+
+// SealUnsubscribe makes the text of an unsubscribe or undo token. It fails only where an id is no UUID.
+func (s *Sealer) SealUnsubscribe(t UnsubscribeToken) (string, error) {
+	b, err := s.AppendUnsubscribe(nil, t)
+	return string(b), err
+}
+
+// AppendUnsubscribe appends the text of the token to dst: for a sender that makes one per mail.
+func (s *Sealer) AppendUnsubscribe(dst []byte, t UnsubscribeToken) ([]byte, error) {
+	st := s.nonces.Get().(*sealState)
+	defer s.nonces.Put(st)
+	var ok bool
+	if st.plain, ok = appendUnsubscribe(st.plain[:0], t); !ok {
+		return dst, core.Invalidf("", "unsubscribe token: list and subscription must be UUIDs")
+	}
+	return s.appendSeal(st, dst, purposeOf(t.Kind), st.plain), nil
+}
+
+// OpenUnsubscribe reads a mailed or requested token; an undo token is refused. Its life is the caller's
+// to judge (Expired). Anything else is core.ErrInvalidToken.
+func (s *Sealer) OpenUnsubscribe(token string) (UnsubscribeToken, error) {
+	return s.openUnsubscribe(purposeUnsubscribe, token)
+}
+
+// OpenUndo reads an undo token; an unsubscribe token is refused. Its life is the caller's to judge.
+func (s *Sealer) OpenUndo(token string) (UnsubscribeToken, error) {
+	return s.openUnsubscribe(purposeUndo, token)
+}
+
+func (s *Sealer) openUnsubscribe(purpose byte, token string) (UnsubscribeToken, error) {
+	plain, err := s.Open(purpose, token)
+	if err != nil {
+		return UnsubscribeToken{}, err
+	}
+	t, ok := readUnsubscribe(plain)
+	if !ok || purposeOf(t.Kind) != purpose {
+		return UnsubscribeToken{}, core.ErrInvalidToken
+	}
+	return t, nil
+}
+
+func purposeOf(k UnsubscribeKind) byte {
+	if k == UnsubscribeUndo {
+		return purposeUndo
+	}
+	return purposeUnsubscribe
+}
+
+// appendUnsubscribe writes kind, two UUIDs of 16 bytes, three varints, and the address to the end.
+func appendUnsubscribe(b []byte, t UnsubscribeToken) (_ []byte, ok bool) {
+	b = append(b, byte(t.Kind))
+	if b, ok = appendUUID(b, t.ListID); !ok {
+		return b, false
+	}
+	if b, ok = appendUUID(b, t.SubscriptionID); !ok {
+		return b, false
+	}
+	b = binary.AppendUvarint(b, uint64(t.IssuedAt))
+	b = binary.AppendUvarint(b, uint64(t.JobNo))
+	b = binary.AppendUvarint(b, uint64(t.Seq))
+	return append(b, t.Email...), true
+}
+
+func readUnsubscribe(b []byte) (t UnsubscribeToken, ok bool) {
+	if len(b) < 33 || b[0] < byte(UnsubscribeMailed) || b[0] > byte(UnsubscribeUndo) {
+		return t, false
+	}
+	t.Kind = UnsubscribeKind(b[0])
+	t.ListID, t.SubscriptionID = uuidText(b[1:17]), uuidText(b[17:33])
+	b = b[33:]
+	for _, field := range [...]*int64{(*int64)(&t.IssuedAt), &t.JobNo, &t.Seq} {
+		v, n := binary.Uvarint(b)
+		if n <= 0 || int64(v) < 0 {
+			return t, false
+		}
+		*field, b = int64(v), b[n:]
+	}
+	t.Email = core.Email(b)
+	return t, len(b) > 0
+}
+
+// appendUUID appends the 16 bytes of a UUID in its lower-case form, without allocating.
+func appendUUID(b []byte, id string) ([]byte, bool) {
+	if len(id) != 36 || id[8] != '-' || id[13] != '-' || id[18] != '-' || id[23] != '-' {
+		return b, false
+	}
+	for _, at := range [...]int{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34} {
+		hi, lo := nibble(id[at]), nibble(id[at+1])
+		if hi > 15 || lo > 15 {
+			return b, false
+		}
+		b = append(b, hi<<4|lo)
+	}
+	return b, true
+}
+
+func nibble(c byte) byte {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'a' <= c && c <= 'f':
+		return c - 'a' + 10
+	}
+	return 255
+}
+
+func uuidText(b []byte) string {
+	var t [36]byte
+	hex.Encode(t[0:], b[0:4])
+	hex.Encode(t[9:], b[4:6])
+	hex.Encode(t[14:], b[6:8])
+	hex.Encode(t[19:], b[8:10])
+	hex.Encode(t[24:], b[10:16])
+	t[8], t[13], t[18], t[23] = '-', '-', '-', '-'
+	return string(t[:])
+}
