@@ -1,0 +1,211 @@
+package core
+
+// The states of a subscription (member side).
+const (
+	SubscriptionPending      = "pending"
+	SubscriptionActive       = "active"
+	SubscriptionUnsubscribed = "unsubscribed"
+)
+
+// The means by which a subscription's present state was proved.
+const (
+	MeansResponse = "response" // the token of subscribe's own answer: proves nothing about the mailbox
+	MeansMailed   = "mailed"   // a token that only the mailbox has seen
+	MeansImport   = "import"   // the operator vouches for it
+	MeansAdmin    = "admin"
+	MeansUndo     = "undo" // the link in the mail that told of an unsubscribe
+)
+
+// Subscription is one address on one list, as the member service knows it. Its id is derived from both,
+// so that an answer about a stranger looks like one about a subscriber.
+type Subscription struct {
+	ID          string      `db:"id" json:"id"`
+	ListID      string      `db:"list_id" json:"list_id"`
+	Email       Email       `db:"email" json:"email"`
+	Status      string      `db:"status" json:"status"`
+	Preferences Preferences `db:"preferences" json:"preferences"`
+	CreatedAt   Instant     `db:"created_at" json:"created_at"`
+
+	Generation int64   `db:"generation" json:"-"` // counts up with each subscription after an unsubscribe
+	Means      string  `db:"means" json:"-"`
+	ChangedAt  Instant `db:"changed_at" json:"-"` // of the status
+	EventAt    Instant `db:"event_at" json:"-"`   // occurred_at of the last event; 0: none yet
+}
+
+// Subscribing says what a request to subscribe came to, which decides the mail that follows.
+type Subscribing uint8
+
+// The outcomes of Subscribe.
+const (
+	SubscribeStarted   Subscribing = iota // a new generation
+	SubscribeRepeated                     // still pending: one more confirmation mail
+	SubscribeNotNeeded                    // active already: nothing changes
+)
+
+// Subscribe asks for a subscription. The new and the unsubscribed become pending in a generation of their
+// own, which ends the confirm and undo tokens of the one before; the pending get the new preferences and
+// keep every token; the active stay as they are, whatever an anonymous caller sends.
+func (s *Subscription) Subscribe(email Email, p Preferences, now Instant) Subscribing {
+	switch s.Status {
+	case SubscriptionActive:
+		return SubscribeNotNeeded
+	case SubscriptionPending:
+		s.Email, s.Preferences = email, p.OrEmpty()
+		return SubscribeRepeated
+	}
+	if s.CreatedAt == 0 {
+		s.CreatedAt = now
+	}
+	s.Email, s.Preferences = email, p.OrEmpty()
+	s.Generation++
+	s.Means = ""
+	s.move(SubscriptionPending, now)
+	return SubscribeStarted
+}
+
+// Confirm makes a pending subscription active. It takes effect once: repeated while active it returns no
+// event and no error. A token of another generation, or one used after an unsubscribe, is ErrInvalidToken.
+func (s *Subscription) Confirm(generation int64, means string, now Instant) (*Change, error) {
+	if generation != s.Generation || s.Status == SubscriptionUnsubscribed {
+		return nil, ErrInvalidToken
+	}
+	if s.Status == SubscriptionActive {
+		if means == MeansMailed { // proves the mailbox after all, whatever came first
+			s.Means = means
+		}
+		return nil, nil
+	}
+	s.Means = means
+	s.move(SubscriptionActive, now)
+	return s.change(EventActivated, now), nil
+}
+
+// Unsubscribe ends a subscription, in whatever state and generation. Only an active one was ever
+// announced, so only its end is an event; nil means that there is none.
+func (s *Subscription) Unsubscribe(now Instant) *Change {
+	was := s.Status
+	if was == SubscriptionUnsubscribed {
+		return nil
+	}
+	s.move(SubscriptionUnsubscribed, now)
+	if was == SubscriptionPending {
+		return nil
+	}
+	return s.change(EventUnsubscribed, now)
+}
+
+// SetPreferences replaces the preferences; an event follows for the active alone.
+func (s *Subscription) SetPreferences(p Preferences, now Instant) *Change {
+	s.Preferences = p.OrEmpty()
+	if s.Status != SubscriptionActive {
+		return nil
+	}
+	return s.change(EventPreferences, now)
+}
+
+// Import applies a row of an operator's file with the wanted status, active or pending. Importing the
+// same row twice changes nothing, and no file brings back who has left. changed tells whether the record
+// is to be written; a change without event happens to those who are not active.
+func (s *Subscription) Import(email Email, status string, p Preferences, now Instant) (c *Change, changed bool) {
+	switch s.Status {
+	case SubscriptionUnsubscribed:
+		return nil, false
+	case SubscriptionActive:
+		if p == "" || p == s.Preferences {
+			return nil, false
+		}
+		return s.SetPreferences(p, now), true
+	case SubscriptionPending:
+		if p != "" && p != s.Preferences {
+			s.Preferences, changed = p, true
+		}
+		if status != SubscriptionActive {
+			return nil, changed
+		}
+	default:
+		s.Email, s.Preferences, s.CreatedAt = email, p.OrEmpty(), now
+		s.Generation = 1
+		if status != SubscriptionActive {
+			s.move(SubscriptionPending, now)
+			return nil, true
+		}
+	}
+	s.Means = MeansImport
+	s.move(SubscriptionActive, now)
+	return s.change(EventActivated, now), true
+}
+
+// Change is what the send service must hear about: the word for it and the instant it is stamped with.
+type Change struct {
+	EventType  string
+	OccurredAt Instant
+}
+
+func (s *Subscription) move(status string, now Instant) {
+	s.Status, s.ChangedAt = status, now
+}
+
+// change stamps an event. Instants of one subscription rise strictly, also when the clock does not: the
+// receiver drops what is older than its last word.
+func (s *Subscription) change(eventType string, now Instant) *Change {
+	s.EventAt = max(now, s.EventAt+1)
+	return &Change{EventType: eventType, OccurredAt: s.EventAt}
+}
+
+// Words of a consent: what was agreed to or withdrawn.
+const (
+	ConsentRequested    = "requested"
+	ConsentConfirmed    = "confirmed"
+	ConsentUnsubscribed = "unsubscribed"
+	ConsentResumed      = "resumed"
+	ConsentDisabled     = "disabled"
+	ConsentImported     = "imported"
+)
+
+// Consent is one line of the append-only ledger: what, when, from where, and how it was proved.
+type Consent struct {
+	ListID         string  `db:"list_id" json:"list_id"`
+	SubscriptionID string  `db:"subscription_id" json:"subscription_id"`
+	At             Instant `db:"at" json:"at"`
+	What           string  `db:"what" json:"what"`
+	Means          string  `db:"means" json:"means"`
+	Origin
+	TextVersion string `db:"text_version" json:"text_version"`
+	Generation  int64  `db:"generation" json:"generation"`
+}
+
+// Origin is where a request came from, as the ledger keeps it.
+type Origin struct {
+	Source    string `db:"source" json:"source"` // the caller's own word, such as a form's name
+	Remote    string `db:"remote" json:"remote"` // address of the client
+	UserAgent string `db:"user_agent" json:"user_agent"`
+}
+
+// MaxOrigin bounds, in bytes, each text of an Origin: it comes from anybody.
+const MaxOrigin = 255
+
+// Trim cuts each text to MaxOrigin bytes at a character's edge and drops control characters.
+func (o Origin) Trim() Origin {
+	return Origin{Source: trimText(o.Source), Remote: trimText(o.Remote), UserAgent: trimText(o.UserAgent)}
+}
+
+func trimText(s string) string {
+	plain := len(s) <= MaxOrigin
+	for i := 0; plain && i < len(s); i++ {
+		plain = s[i] >= ' ' && s[i] < 0x7f
+	}
+	if plain {
+		return s
+	}
+	b := make([]byte, 0, min(len(s), MaxOrigin))
+	for _, r := range s {
+		if r < ' ' || 0x7f <= r && r < 0xa0 || r == 0xfffd {
+			continue
+		}
+		if len(b)+len(string(r)) > MaxOrigin {
+			break
+		}
+		b = append(b, string(r)...)
+	}
+	return string(b)
+}
