@@ -1,0 +1,349 @@
+package core
+
+import (
+	"encoding/json"
+	"net/url"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// JobStatus is the state of a send job.
+type JobStatus string
+
+// The states of a send job: pending → running → completed, failed or cancelled; pending may also end
+// as cancelled or failed. The last three are final.
+const (
+	JobPending   JobStatus = "pending"
+	JobRunning   JobStatus = "running"
+	JobCompleted JobStatus = "completed"
+	JobFailed    JobStatus = "failed"
+	JobCancelled JobStatus = "cancelled"
+)
+
+// Final tells whether the state is never left.
+func (s JobStatus) Final() bool { return s != JobPending && s != JobRunning }
+
+// Figures of the rules about send jobs.
+const (
+	MaxSubject      = 998     // characters (RFC 5322 section 2.1.1)
+	MaxBody         = 1 << 20 // octets of each body
+	MaxTemplateName = 100     // characters
+	DefaultTemplate = "default"
+)
+
+// Why a recipient was left out or failed, in words that do not change: they are stored and shown.
+const (
+	ReasonUnsubscribed = "unsubscribed"
+	ReasonNoProof      = "no mailed proof"
+	ReasonDisabled     = "disabled"
+	ReasonSuppressed   = "suppressed"
+	ReasonGone         = "no longer a subscriber"
+	ReasonCancelled    = "job cancelled"
+	ReasonWindow       = "window closed"
+	ReasonRelay        = "relay unavailable"
+	ReasonTemplate     = "template missing"
+	ReasonRender       = "cannot be rendered"
+	ReasonListGone     = "list or tenant not active"
+)
+
+// Stats counts the recipients of a job by what became of them.
+type Stats struct {
+	Recipients   int64 `db:"recipients" json:"recipients"`
+	Sent         int64 `db:"sent" json:"sent"`
+	Delivered    int64 `db:"delivered" json:"delivered"`
+	Deferred     int64 `db:"deferred" json:"deferred"` // waiting for another try just now
+	Failed       int64 `db:"failed" json:"failed"`
+	Skipped      int64 `db:"skipped" json:"skipped"`
+	Bounced      int64 `db:"bounced" json:"bounced"`
+	Complained   int64 `db:"complained" json:"complained"`
+	Opened       int64 `db:"opened" json:"opened"`
+	Clicked      int64 `db:"clicked" json:"clicked"`
+	Unsubscribed int64 `db:"unsubscribed" json:"unsubscribed"`
+	Ambiguous    int64 `db:"ambiguous" json:"ambiguous"` // resent once, since the reply to the first was lost
+}
+
+// SendJob is one mailing of a campaign to a list.
+type SendJob struct {
+	No            int64     `db:"no"`
+	ID            string    `db:"id"`
+	TenantID      string    `db:"tenant_id"`
+	ListID        string    `db:"list_id"`
+	CampaignID    string    `db:"campaign_id"`
+	Status        JobStatus `db:"status"`
+	ScheduledAt   Instant   `db:"scheduled_at"`
+	WindowStart   Instant   `db:"window_start"`
+	WindowEnd     Instant   `db:"window_end"`
+	DueAt         Instant   `db:"due_at"`
+	CreatedBy     string    `db:"created_by"`
+	CreatedAt     Instant   `db:"created_at"`
+	StartedAt     Instant   `db:"started_at"`
+	FinishedAt    Instant   `db:"finished_at"`
+	FailureReason string    `db:"failure_reason"`
+	ExpandedTo    string    `db:"expanded_to"` // email_key of the last subscriber that became a recipient
+	Expanded      bool      `db:"expanded"`
+	Stats
+}
+
+// Campaign is the content of a job.
+type Campaign struct {
+	ID             string  `db:"id"`
+	TenantID       string  `db:"tenant_id"`
+	Name           string  `db:"name"`
+	Subject        string  `db:"subject"`
+	BodyHTML       string  `db:"body_html"`
+	BodyText       string  `db:"body_text"`
+	Template       string  `db:"template"` // the JSON object as given; empty: none
+	UnsubscribeURL string  `db:"unsubscribe_url"`
+	TrackOpen      bool    `db:"track_open"`
+	TrackClick     bool    `db:"track_click"`
+	CreatedAt      Instant `db:"created_at"`
+}
+
+// TemplateName is the named template that the campaign is sent with. It is empty where the bodies are
+// the whole content; the default template stands in for a campaign without a body.
+func (c *Campaign) TemplateName() string {
+	if name, _ := templateKey(c.Template, "mailer_template_name"); name != "" {
+		return name
+	}
+	if c.BodyHTML == "" && c.BodyText == "" {
+		return DefaultTemplate
+	}
+	return ""
+}
+
+// templateKey reads one text of the template object; absent and null are empty.
+func templateKey(object, key string) (string, bool) {
+	if object == "" {
+		return "", true
+	}
+	var m map[string]json.RawMessage
+	if json.Unmarshal([]byte(object), &m) != nil {
+		return "", false
+	}
+	raw := m[key]
+	if len(raw) == 0 || string(raw) == "null" {
+		return "", true
+	}
+	var s string
+	return s, json.Unmarshal(raw, &s) == nil
+}
+
+// NewJob is what a caller asks for, both spellings folded into one value.
+type NewJob struct {
+	TenantID, ListID   string
+	Name, Subject      string
+	BodyHTML, BodyText string
+	Template           json.RawMessage // nil: not given
+	ScheduledAt        Instant
+	WindowStart        Instant
+	WindowEnd          Instant
+	TrackOpen          bool
+	TrackClick         bool
+}
+
+// Validate checks all that can be judged without the database, and names the first faulty field.
+func (n *NewJob) Validate(now Instant) error {
+	if n.ListID == "" {
+		return Invalidf("list_id", "is required")
+	}
+	if err := n.validateContent(); err != nil {
+		return err
+	}
+	if err := n.validateTemplate(); err != nil {
+		return err
+	}
+	return n.validateTimes(now)
+}
+
+func (n *NewJob) validateContent() error {
+	switch {
+	case strings.TrimSpace(n.Subject) == "":
+		return Invalidf("subject", "must not be empty")
+	case utf8.RuneCountInString(n.Subject) > MaxSubject:
+		return Invalidf("subject", "must have at most %d characters", MaxSubject)
+	case hasControl(n.Subject):
+		return Invalidf("subject", "must not contain control characters")
+	case hasControl(n.Name):
+		return Invalidf("name", "must not contain control characters")
+	case utf8.RuneCountInString(n.Name) > MaxSubject:
+		return Invalidf("name", "must have at most %d characters", MaxSubject)
+	case len(n.BodyHTML) > MaxBody:
+		return Invalidf("body_html", "must have at most %d octets", MaxBody)
+	case len(n.BodyText) > MaxBody:
+		return Invalidf("body_text", "must have at most %d octets", MaxBody)
+	case n.BodyHTML == "" && n.BodyText == "" && n.Template == nil:
+		return Invalidf("body_html", "one of body_html, body_text and template is required")
+	}
+	return nil
+}
+
+func hasControl(s string) bool {
+	return strings.ContainsFunc(s, unicode.IsControl)
+}
+
+func (n *NewJob) validateTemplate() error {
+	name, ok := templateKey(string(n.Template), "mailer_template_name")
+	if !ok {
+		return Invalidf("template.mailer_template_name", "must be a text")
+	}
+	if name != "" {
+		if err := ValidateTemplateName(name); err != nil {
+			return err.On("template.mailer_template_name")
+		}
+	}
+	link, ok := templateKey(string(n.Template), "unsubscribe_url")
+	if !ok {
+		return Invalidf("template.unsubscribe_url", "must be a text")
+	}
+	if link != "" {
+		return validateUnsubscribeURL(link)
+	}
+	return nil
+}
+
+// ValidateTemplateName checks the name of a template.
+func ValidateTemplateName(name string) *Error {
+	if name == "" || utf8.RuneCountInString(name) > MaxTemplateName || hasControl(name) || strings.Contains(name, "/") {
+		return Invalidf("name", "must have 1 to %d characters, no control characters and no slash", MaxTemplateName)
+	}
+	return nil
+}
+
+func validateUnsubscribeURL(link string) error {
+	const field = "template.unsubscribe_url"
+	filled, found := FillUnsubscribeURL(link, "t")
+	if !found {
+		return Invalidf(field, "must contain the placeholder {{unsubscribe_token}}")
+	}
+	u, err := url.Parse(filled)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || hasControl(link) {
+		return Invalidf(field, "must be an absolute http or https URL")
+	}
+	return nil
+}
+
+// FillUnsubscribeURL puts a token into every {{unsubscribe_token}} of an address; blanks may stand
+// inside the braces. found is false where there is no such placeholder.
+func FillUnsubscribeURL(link, token string) (filled string, found bool) {
+	var b strings.Builder
+	for {
+		i := strings.Index(link, "{{")
+		if i < 0 {
+			break
+		}
+		j := strings.Index(link[i:], "}}")
+		if j < 0 {
+			break
+		}
+		b.WriteString(link[:i])
+		if strings.TrimSpace(link[i+2:i+j]) == "unsubscribe_token" {
+			b.WriteString(token)
+			found = true
+		} else {
+			b.WriteString(link[i : i+j+2])
+		}
+		link = link[i+j+2:]
+	}
+	b.WriteString(link)
+	return b.String(), found
+}
+
+func (n *NewJob) validateTimes(now Instant) error {
+	switch {
+	case n.WindowEnd != 0 && n.WindowEnd <= n.WindowStart:
+		return Invalidf("window_end", "must be later than window_start")
+	case n.WindowEnd != 0 && n.WindowEnd <= now:
+		return Invalidf("window_end", "must not be in the past")
+	case n.ScheduledAt != 0 && n.ScheduledAt < n.WindowStart,
+		n.ScheduledAt != 0 && n.WindowEnd != 0 && n.ScheduledAt >= n.WindowEnd:
+		return Invalidf("scheduled_at", "must lie inside the window")
+	}
+	return nil
+}
+
+// Job makes the job and its campaign. Validate has passed; the tenant is the list's.
+func (n *NewJob) Job(now Instant) (SendJob, Campaign) {
+	link, _ := templateKey(string(n.Template), "unsubscribe_url")
+	c := Campaign{
+		ID: NewID(), TenantID: n.TenantID, Name: n.Name, Subject: n.Subject, BodyHTML: n.BodyHTML,
+		BodyText: n.BodyText, Template: string(n.Template), UnsubscribeURL: link,
+		TrackOpen: n.TrackOpen, TrackClick: n.TrackClick, CreatedAt: now,
+	}
+	j := SendJob{
+		ID: NewID(), TenantID: n.TenantID, ListID: n.ListID, CampaignID: c.ID, Status: JobPending,
+		ScheduledAt: n.ScheduledAt, WindowStart: n.WindowStart, WindowEnd: n.WindowEnd,
+		DueAt: max(n.ScheduledAt, n.WindowStart, now), CreatedAt: now,
+	}
+	return j, c
+}
+
+// WindowClosed tells whether the job may not send any more.
+func (j *SendJob) WindowClosed(now Instant) bool { return j.WindowEnd != 0 && now >= j.WindowEnd }
+
+// Start makes a due job run, or fail where its window is over before it began. It tells whether the
+// state changed.
+func (j *SendJob) Start(now Instant) bool {
+	switch {
+	case j.Status != JobPending:
+		return false
+	case j.WindowClosed(now):
+		return j.Fail(ReasonWindow, now)
+	case now < j.DueAt:
+		return false
+	}
+	j.Status, j.StartedAt = JobRunning, now
+	return true
+}
+
+// Cancel ends a pending or running job; in a final state it changes nothing.
+func (j *SendJob) Cancel(now Instant) bool { return j.end(JobCancelled, now) }
+
+// Fail ends a pending or running job for a cause that hits all recipients.
+func (j *SendJob) Fail(reason string, now Instant) bool {
+	if !j.end(JobFailed, now) {
+		return false
+	}
+	j.FailureReason = reason
+	return true
+}
+
+// Finish completes a running job of which every recipient has a final outcome.
+func (j *SendJob) Finish(now Instant) bool {
+	if j.Status != JobRunning || !j.Expanded || j.Sent+j.Failed+j.Skipped < j.Recipients {
+		return false
+	}
+	return j.end(JobCompleted, now)
+}
+
+func (j *SendJob) end(s JobStatus, now Instant) bool {
+	if j.Status.Final() {
+		return false
+	}
+	j.Status, j.FinishedAt = s, now
+	return true
+}
+
+// retrySchedule is the wait after the n-th temporary failure of a recipient; the last one repeats.
+var retrySchedule = [...]time.Duration{
+	5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour,
+}
+
+// RetryFor is how long a recipient is tried in all.
+const RetryFor = 48 * time.Hour
+
+// NextTry says when a recipient whose tries-th try has just failed for the moment is due again; ok is
+// false where its time, or the job's window, is over before that.
+func (j *SendJob) NextTry(tries int, now Instant) (at Instant, ok bool) {
+	var spent, wait time.Duration
+	for i := range tries {
+		wait = retrySchedule[min(i, len(retrySchedule)-1)]
+		spent += wait
+		if spent > RetryFor {
+			return 0, false
+		}
+	}
+	at = now.Add(wait)
+	return at, !j.WindowClosed(at)
+}

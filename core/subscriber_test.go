@@ -1,0 +1,200 @@
+package core
+
+import "testing"
+
+const (
+	subNow = Instant(1_000_000_000_000)
+	sec    = Instant(1000)
+)
+
+// A subscriber in short: word@seconds, block@seconds, both relative to subNow.
+func sub(word Status, wordAt Instant, block Status, blockAt Instant) Subscriber {
+	return Subscriber{
+		ListID: "l", EmailKey: "a@b.example", ID: "id", Email: "a@b.example", Preferences: `{"n":1}`,
+		Word: word, WordAt: subNow + wordAt*sec, Block: block, BlockAt: subNow + blockAt*sec,
+	}
+}
+
+func TestApplyToEveryState(t *testing.T) {
+	const batch = "" // a full-sync batch has no event type
+	tests := []struct {
+		name   string
+		before Subscriber
+		event  string
+		status Status
+		at     Instant
+		word   Status
+		wordAt Instant
+		block  Status
+	}{
+		{"newer active", sub("unsubscribed", -9, "", 0), EventActivated, "active", -5, "active", -5, ""},
+		{"newer unsubscribed", sub("active", -9, "", 0), EventUnsubscribed, "unsubscribed", -5, "unsubscribed", -5, ""},
+		{"older active is without effect", sub("unsubscribed", -5, "", 0), EventActivated, "active", -9, "unsubscribed", -5, ""},
+		{"older unsubscribed is without effect", sub("active", -5, "", 0), EventUnsubscribed, "unsubscribed", -9, "active", -5, ""},
+		{"equal instants: unsubscribed wins", sub("active", -5, "", 0), EventUnsubscribed, "unsubscribed", -5, "unsubscribed", -5, ""},
+		{"equal instants: active loses", sub("unsubscribed", -5, "", 0), EventActivated, "active", -5, "unsubscribed", -5, ""},
+		{"status decides, not the type", sub("active", -9, "", 0), EventActivated, "unsubscribed", -5, "unsubscribed", -5, ""},
+		{"batch, newer active", sub("unsubscribed", -9, "", 0), batch, "active", -5, "active", -5, ""},
+		{"batch, older", sub("unsubscribed", -5, "", 0), batch, "active", -9, "unsubscribed", -5, ""},
+
+		{"word is set under a block", sub("active", -9, "complaint", -8), EventUnsubscribed, "unsubscribed", -5, "unsubscribed", -5, "complaint"},
+		{"activation clears an older bounce", sub("active", -9, "bounced", -8), EventActivated, "active", -5, "active", -5, ""},
+		{"activation of the word's own instant clears too", sub("active", -5, "bounced", -8), EventActivated, "active", -5, "active", -5, ""},
+		{"activation older than the bounce", sub("active", -9, "bounced", -4), EventActivated, "active", -5, "active", -5, "bounced"},
+		{"activation older than the word", sub("unsubscribed", -4, "bounced", -8), EventActivated, "active", -5, "unsubscribed", -4, "bounced"},
+		{"preferences clear nothing", sub("active", -9, "bounced", -8), EventPreferences, "active", -5, "active", -5, "bounced"},
+		{"a sync clears nothing", sub("active", -9, "bounced", -8), batch, "active", -5, "active", -5, "bounced"},
+		{"activation lifts no complaint", sub("active", -9, "complaint", -8), EventActivated, "active", -5, "active", -5, "complaint"},
+		{"activation lifts no suppression", sub("active", -9, "suppressed", -8), EventActivated, "active", -5, "active", -5, "suppressed"},
+
+		{"bounced blocks, word stays", sub("active", -9, "", 0), EventPreferences, "bounced", -5, "active", -9, "bounced"},
+		{"complaint beats bounced", sub("active", -9, "bounced", -8), batch, "complaint", -5, "active", -9, "complaint"},
+		{"suppressed beats complaint", sub("active", -9, "complaint", -8), batch, "suppressed", -5, "active", -9, "suppressed"},
+		{"bounced does not weaken complaint", sub("active", -9, "complaint", -8), batch, "bounced", -5, "active", -9, "complaint"},
+		{"complaint does not weaken suppressed", sub("active", -9, "suppressed", -8), batch, "complaint", -5, "active", -9, "suppressed"},
+		{"a late block holds", sub("active", -5, "", 0), batch, "complaint", -9, "active", -5, "complaint"},
+
+		{"far ahead counts as now", sub("active", -9, "", 0), EventUnsubscribed, "unsubscribed", 301, "unsubscribed", 0, ""},
+		{"a little ahead counts as it is", sub("active", -9, "", 0), EventUnsubscribed, "unsubscribed", 300, "unsubscribed", 300, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := tt.before
+			p := EventSubscriber{ID: "id", Email: "a@b.example", Status: string(tt.status)}
+			s.Apply(p, tt.event, subNow+tt.at*sec, subNow)
+			if s.Word != tt.word || s.WordAt != subNow+tt.wordAt*sec || s.Block != tt.block {
+				t.Errorf("word %s at %d, block %q; want %s at %d, %q",
+					s.Word, (s.WordAt-subNow)/sec, s.Block, tt.word, tt.wordAt, tt.block)
+			}
+			if s.Preferences != `{"n":1}` {
+				t.Errorf("absent preferences must keep the stored ones, have %s", s.Preferences)
+			}
+		})
+	}
+}
+
+func TestApplyToNobody(t *testing.T) {
+	for _, tt := range []struct {
+		status, shown Status
+		mailable      bool
+	}{
+		{"active", "active", true}, {"unsubscribed", "unsubscribed", false}, {"bounced", "bounced", false},
+		{"complaint", "complaint", false}, {"suppressed", "suppressed", false},
+	} {
+		s := Subscriber{ListID: "l"}
+		p := EventSubscriber{ID: "id", Email: "A@b.example", Status: string(tt.status), Preferences: `{"x":2}`}
+		if !s.Apply(p, "", subNow-sec, subNow) {
+			t.Errorf("%s: nothing changed", tt.status)
+		}
+		if s.Status() != tt.shown || s.Mailable() != tt.mailable || s.EmailKey != "a@b.example" ||
+			s.Email != "A@b.example" || s.Preferences != `{"x":2}` || s.CreatedAt != subNow || s.ChangedAt != subNow {
+			t.Errorf("%s: %+v", tt.status, s)
+		}
+	}
+}
+
+func TestApplyRepeatedChangesNothing(t *testing.T) {
+	for _, status := range []Status{"active", "unsubscribed", "bounced", "complaint", "suppressed"} {
+		s := sub("active", -9, "", 0)
+		p := EventSubscriber{ID: "id", Email: "a@b.example", Status: string(status)}
+		s.Apply(p, EventActivated, subNow-5*sec, subNow)
+		if once := s; s.Apply(p, EventActivated, subNow-5*sec, subNow+sec) || s != once {
+			t.Errorf("%s applied twice: %+v, once %+v", status, s, once)
+		}
+	}
+}
+
+// Whatever the order in which two events arrive, the word is the same.
+func TestApplyInAnyOrder(t *testing.T) {
+	type ev struct {
+		status Status
+		at     Instant
+	}
+	events := []ev{{"active", -5}, {"unsubscribed", -5}, {"active", -4}, {"unsubscribed", -3}, {"active", -2}}
+	for _, a := range events {
+		for _, b := range events {
+			run := func(order ...ev) Subscriber {
+				s := Subscriber{ListID: "l"}
+				for _, e := range order {
+					p := EventSubscriber{ID: "id", Email: "a@b.example", Status: string(e.status)}
+					s.Apply(p, EventActivated, subNow+e.at*sec, subNow)
+				}
+				return s
+			}
+			if x, y := run(a, b), run(b, a); x.Word != y.Word || x.WordAt != y.WordAt {
+				t.Errorf("%v then %v: %s; the other way round: %s", a, b, x.Word, y.Word)
+			}
+		}
+	}
+}
+
+func TestAbsentFromASync(t *testing.T) {
+	tests := []struct {
+		name   string
+		s      Subscriber
+		named  int64
+		absent bool
+	}{
+		{"active, older", sub("active", -9, "", 0), 0, true},
+		{"active, blocked", sub("active", -9, "complaint", -8), 0, true},
+		{"changed since", sub("active", -4, "", 0), 0, false},
+		{"of the same instant", sub("active", -5, "", 0), 0, true},
+		{"named by it", sub("active", -9, "", 0), 7, false},
+		{"named by a later one", sub("active", -9, "", 0), 8, false},
+		{"named by an earlier one", sub("active", -9, "", 0), 6, true},
+		{"gone already", sub("unsubscribed", -9, "", 0), 0, false},
+	}
+	for _, tt := range tests {
+		tt.s.SyncNo = tt.named
+		before := tt.s
+		if got := tt.s.Absent(7, subNow-5*sec, subNow); got != tt.absent {
+			t.Errorf("%s: absent = %v", tt.name, got)
+		} else if got && (tt.s.Word != "unsubscribed" || tt.s.WordAt != subNow-5*sec || tt.s.Block != before.Block) {
+			t.Errorf("%s: %+v", tt.name, tt.s)
+		} else if !got && tt.s != before {
+			t.Errorf("%s: changed", tt.name)
+		}
+	}
+}
+
+func TestReports(t *testing.T) {
+	tests := []struct {
+		name    string
+		before  Subscriber
+		effects []string
+		apart   Instant // seconds between them
+		block   Status
+	}{
+		{"hard bounce", sub("active", -9, "", 0), []string{HardBounce}, 0, "bounced"},
+		{"hard bounce under a complaint", sub("active", -9, "complaint", -8), []string{HardBounce}, 0, "complaint"},
+		{"complaint", sub("active", -9, "bounced", -8), []string{Complaint}, 0, "complaint"},
+		{"suppression", sub("active", -9, "", 0), []string{Suppression}, 0, "suppressed"},
+		{"delivery", sub("active", -9, "bounced", -8), []string{Delivery}, 0, "bounced"},
+		{"four soft bounces in weeks", sub("active", -9, "", 0), soft(4), 864000, ""},
+		{"five in an hour", sub("active", -9, "", 0), soft(5), 900, ""},
+		{"five in three days", sub("active", -9, "", 0), soft(5), 64800, "bounced"},
+		{"six, the last late enough", sub("active", -9, "", 0), soft(6), 60000, "bounced"},
+		{"a delivery between", sub("active", -9, "", 0), append(append(soft(4), Delivery), soft(4)...), 864000, ""},
+	}
+	for _, tt := range tests {
+		at := subNow
+		for _, e := range tt.effects {
+			tt.before.Report(e, at, at)
+			at += tt.apart * sec
+		}
+		if tt.before.Block != tt.block {
+			t.Errorf("%s: block %q, want %q", tt.name, tt.before.Block, tt.block)
+		}
+		if tt.before.Word != "active" {
+			t.Errorf("%s: the word changed", tt.name)
+		}
+	}
+}
+
+func soft(n int) []string {
+	s := make([]string, n)
+	for i := range s {
+		s[i] = SoftBounce
+	}
+	return s
+}
