@@ -1,0 +1,185 @@
+package schema
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+//go:embed *.sql
+var files embed.FS
+
+// ApplicationID marks the file as ours (PRAGMA application_id): "NLD1".
+const ApplicationID = 0x4e4c4431
+
+// Errors of a file whose schema this program must not touch.
+var (
+	ErrNewer   = errors.New("the database was written by a newer version of newsletterd")
+	ErrChanged = errors.New("a migration that the database records was changed since")
+	ErrForeign = errors.New("the file is a database of another program")
+	ErrOlder   = errors.New("the database has an older schema: run `newsletterd migrate`")
+)
+
+// Migration is one numbered file.
+type Migration struct {
+	Number   int    // of the file name
+	Name     string // of the file name, without number and ending
+	SQL      string
+	Checksum string // hex SHA-256 of the file
+}
+
+// Migrations lists all embedded migrations by number.
+func Migrations() []Migration {
+	names, _ := fs.Glob(files, "*.sql")
+	slices.Sort(names)
+	all := make([]Migration, 0, len(names))
+	for _, name := range names {
+		body, err := files.ReadFile(name)
+		if err != nil {
+			panic(err) // embedded: cannot happen
+		}
+		number, rest, _ := strings.Cut(strings.TrimSuffix(name, ".sql"), "_")
+		n, err := strconv.Atoi(number)
+		if err != nil {
+			panic("schema: file without a number: " + name)
+		}
+		sum := sha256.Sum256(body)
+		all = append(all, Migration{Number: n, Name: rest, SQL: string(body), Checksum: hex.EncodeToString(sum[:])})
+	}
+	return all
+}
+
+// Latest is the number of the newest migration that this program knows.
+func Latest() int { all := Migrations(); return all[len(all)-1].Number }
+
+const recordTable = `CREATE TABLE IF NOT EXISTS schema_migration (
+  number     INTEGER PRIMARY KEY,
+  name       TEXT NOT NULL,
+  checksum   TEXT NOT NULL,
+  applied_at INTEGER NOT NULL
+) STRICT`
+
+// Pending lists the migrations that the database lacks, up to number to (0: all). It changes nothing and fails with
+// ErrNewer, ErrChanged or ErrForeign where the file must be left alone.
+func Pending(ctx context.Context, conn *sql.Conn, to int) ([]Migration, error) {
+	applied, err := recorded(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	var pending []Migration
+	known := map[int]bool{}
+	for _, m := range Migrations() {
+		known[m.Number] = true
+		sum, done := applied[m.Number]
+		switch {
+		case done && sum != m.Checksum:
+			return nil, fmt.Errorf("%w: %04d_%s", ErrChanged, m.Number, m.Name)
+		case !done && (to == 0 || m.Number <= to):
+			pending = append(pending, m)
+		}
+	}
+	for n := range applied {
+		if !known[n] {
+			return nil, fmt.Errorf("%w: it has migration %04d, this program knows up to %04d", ErrNewer, n, Latest())
+		}
+	}
+	return pending, nil
+}
+
+// Check fails unless the database has exactly the schema of this program.
+func Check(ctx context.Context, conn *sql.Conn) error {
+	pending, err := Pending(ctx, conn, 0)
+	if err == nil && len(pending) > 0 {
+		err = fmt.Errorf("%w (%d to apply)", ErrOlder, len(pending))
+	}
+	return err
+}
+
+// Migrate applies what is pending up to number to (0: all), each migration in a transaction of its own, and returns
+// what it applied. now is in milliseconds. A failure leaves the database as the last whole migration left it.
+func Migrate(ctx context.Context, conn *sql.Conn, now int64, to int) ([]Migration, error) {
+	pending, err := Pending(ctx, conn, to)
+	if err != nil {
+		return nil, err
+	}
+	for i, m := range pending {
+		if err := apply(ctx, conn, m, now); err != nil {
+			return pending[:i], fmt.Errorf("migration %04d_%s: %w", m.Number, m.Name, err)
+		}
+	}
+	return pending, nil
+}
+
+func apply(ctx context.Context, conn *sql.Conn, m Migration, now int64) (err error) {
+	if _, err = conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_, _ = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+		}
+	}()
+	for _, stmt := range []string{
+		recordTable, m.SQL,
+		"PRAGMA application_id = " + strconv.Itoa(ApplicationID),
+		"PRAGMA user_version = " + strconv.Itoa(m.Number),
+	} {
+		if _, err = conn.ExecContext(ctx, stmt); err != nil {
+			return err
+		}
+	}
+	_, err = conn.ExecContext(ctx, "INSERT INTO schema_migration (number, name, checksum, applied_at) VALUES (?, ?, ?, ?)",
+		m.Number, m.Name, m.Checksum, now)
+	if err != nil {
+		return err
+	}
+	_, err = conn.ExecContext(ctx, "COMMIT")
+	return err
+}
+
+// recorded reads what was applied: number → checksum. A database without the table must be empty, for a file of
+// another program is nothing to migrate.
+func recorded(ctx context.Context, conn *sql.Conn) (map[int]string, error) {
+	var tables, ours, version, app int
+	row := conn.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(name = 'schema_migration'), 0) FROM sqlite_schema WHERE type = 'table'`)
+	if err := row.Scan(&tables, &ours); err != nil {
+		return nil, err
+	}
+	if err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return nil, err
+	}
+	if err := conn.QueryRowContext(ctx, "PRAGMA application_id").Scan(&app); err != nil {
+		return nil, err
+	}
+	switch {
+	case tables > 0 && (ours == 0 || app != ApplicationID):
+		return nil, ErrForeign
+	case version > Latest():
+		return nil, fmt.Errorf("%w: it has version %d, this program knows %d", ErrNewer, version, Latest())
+	case tables == 0:
+		return nil, nil
+	}
+	rows, err := conn.QueryContext(ctx, "SELECT number, checksum FROM schema_migration")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	applied := map[int]string{}
+	for rows.Next() {
+		var n int
+		var sum string
+		if err := rows.Scan(&n, &sum); err != nil {
+			return nil, err
+		}
+		applied[n] = sum
+	}
+	return applied, rows.Err()
+}

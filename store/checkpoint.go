@@ -1,0 +1,146 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"newsletterd/core"
+)
+
+const (
+	checkpointAt    = 16 << 20         // bytes of -wal
+	checkpointEvery = 60 * time.Second // while there is a -wal
+	truncateAt      = 256 << 20        // bytes of -wal: then shrink the file too, when no reader holds it
+)
+
+// checkpointState is what the writer knows of its checkpoints.
+//
+// Each owned checkpoint is preceded by a transaction that stores a fresh checkpoint_id, and the first transaction after it
+// stores that id as wal_base. So the main file alone shows the id that the -wal beside it grew from, or, in the middle
+// of a checkpoint, the id that the -wal itself brings: any other id is that of an older copy. A checkpoint that a reader
+// kept from its end is still open: the next one goes on under the same id, so that no third id can ever be seen.
+type checkpointState struct {
+	last  time.Time
+	id    string // of the last one
+	based bool   // wal_base holds it, or must not hold it yet
+	open  bool   // begun and not yet complete
+}
+
+// resume takes up the state that a file was left in. unclean: a -wal lies beside it.
+func (c *checkpointState) resume(unclean bool, main, through map[string]string) {
+	c.last = time.Now()
+	c.id = through["checkpoint_id"]
+	c.based = unclean || through["wal_base"] == c.id
+	c.open = unclean && main["checkpoint_id"] != c.id
+}
+
+// markBase stores wal_base in the first transaction after a checkpoint.
+func (w *writer) markBase() error {
+	if w.checkpoint.based || w.checkpoint.id == "" {
+		return nil
+	}
+	return w.setMark("wal_base", w.checkpoint.id)
+}
+
+func (w *writer) setMark(name, value string) error {
+	_, err := w.tx.exec("INSERT INTO mark (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value)
+	return err
+}
+
+// maybeCheckpoint runs a checkpoint when one is due and ours to run.
+func (w *writer) maybeCheckpoint() {
+	if w.store.opts.Mode != Daemon || w.store.opts.ExternalCheckpoints || w.store.replaced.Load() {
+		return
+	}
+	size := walSize(w.store.path)
+	w.store.stats.wal.Store(size)
+	if size == 0 || (size < checkpointAt && time.Since(w.checkpoint.last) < checkpointEvery) {
+		return
+	}
+	mode := "PRAGMA wal_checkpoint(PASSIVE)"
+	if size >= truncateAt {
+		mode = "PRAGMA wal_checkpoint(TRUNCATE)" // busy_timeout is 0: where a reader is held it gives up at once
+	}
+	if _, err := w.runCheckpoint(mode); err != nil {
+		w.store.log.Warn("database: checkpoint", slog.Any("error", err))
+	}
+}
+
+// runCheckpoint stores the mark and moves the -wal into the main file. busy tells that a reader kept a part of it.
+func (w *writer) runCheckpoint(mode string) (busy bool, err error) {
+	w.checkpoint.last = time.Now()
+	if err := w.begin(); err != nil {
+		return false, err
+	}
+	id := w.checkpoint.id
+	if !w.checkpoint.open {
+		id = core.NewID()
+	}
+	if err = w.markBase(); err == nil {
+		err = w.setMark("checkpoint_id", id)
+	}
+	if err == nil {
+		_, err = w.tx.exec("COMMIT")
+	}
+	if err != nil {
+		_, _ = w.tx.exec("ROLLBACK")
+		return false, err
+	}
+	w.checkpoint.id, w.checkpoint.based, w.checkpoint.open = id, true, true
+	var res struct {
+		Busy         int64 `db:"busy"`
+		Log          int64 `db:"log"`
+		Checkpointed int64 `db:"checkpointed"`
+	}
+	if err := w.tx.get(&res, mode); err != nil {
+		return false, err
+	}
+	if res.Busy != 0 || res.Log != res.Checkpointed {
+		return true, nil
+	}
+	w.checkpoint.based, w.checkpoint.open = false, false
+	return false, nil
+}
+
+func walSize(path string) int64 {
+	fi, err := os.Stat(path + "-wal")
+	if err != nil {
+		return 0
+	}
+	return fi.Size()
+}
+
+// ErrOldCopy says that the main file is older than the -wal beside it: an old copy was put there. Together they would
+// mix two states, and no integrity check is sure to notice.
+var ErrOldCopy = errors.New("the database file is an older copy than the -wal beside it")
+
+// checkMark compares the main file with the -wal beside it; see checkpointState.
+func checkMark(path string, main map[string]string, through map[string]string) error {
+	id := main["checkpoint_id"]
+	if id == through["wal_base"] || id == through["checkpoint_id"] {
+		return nil
+	}
+	return fmt.Errorf("%w: %s does not belong to %s-wal; move both aside and put a whole backup in place with `newsletterd restore`", ErrOldCopy, path, path)
+}
+
+func marks(db *sqlx.DB) (map[string]string, error) {
+	m := map[string]string{}
+	rows, err := db.Query("SELECT name, value FROM mark")
+	if err != nil {
+		return m, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name, value string
+		if err := rows.Scan(&name, &value); err != nil {
+			return m, err
+		}
+		m[name] = value
+	}
+	return m, rows.Err()
+}

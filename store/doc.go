@@ -1,0 +1,27 @@
+// Package store is one SQLite file and all SQL of the program, beside the method that runs it.
+//
+// # Rooms
+//
+//	store.go       Open, Close, Ping: pragmas, locks, the pool of readers
+//	writer.go      the one writer: group commit, a savepoint per operation
+//	tx.go          update, bulk, view, get, all; translate: the only place that knows SQLite's result codes
+//	checkpoint.go  owned checkpoints and the mark that tells an old copy beside a newer -wal
+//	secrets.go     purpose keys, secrets sealed at rest, derived ids
+//	sessions.go    scs's store over the readers; its writes go through the writer
+//	*.go           one file a noun: the operations
+//
+// An exported method is one operation, all or nothing: it opens the transaction. An unexported function takes the
+// *Tx, so operations compose. An operation reads rows, asks a rule of core, writes rows, adds to the outbox; it never
+// calls the network, hashes a password or writes a log line. Time comes in as a value.
+//
+// # Decisions
+//
+//   - 2026-11-21 One writer goroutine with group commit and synchronous=FULL: what waits is committed together, and a
+//     caller is answered after the commit. Rejected: a pool of writers (SQLite's busy polling starves) and NORMAL
+//     (loses acknowledged opt-ins at power loss and is hardly faster once grouped).
+//   - 2026-11-21 An operation alone in its batch runs without a savepoint: the transaction is its savepoint.
+//   - 2026-11-21 migrate takes the file with locking_mode=EXCLUSIVE: SQLite itself then refuses while any other process,
+//     ours or not, has it open, which no lock file of ours could promise.
+//   - 2026-11-21 Departures, a counter in memory that moves with every commit which may make somebody unmailable (and
+//     with every commit of another process), spares the send path a read per mail just before MAIL.
+package store

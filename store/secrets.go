@@ -1,0 +1,124 @@
+package store
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"sync"
+	"time"
+
+	"newsletterd/core"
+)
+
+// Secrets at rest begin with a byte that tells their form.
+const (
+	sealedPlain = 0 // no master key was configured
+	sealedAES   = 1 // AES-256-GCM under the master key, nonce in front
+)
+
+// ErrMasterKey says that a secret in the file was sealed with a master key that is missing or another one.
+var ErrMasterKey = errors.New("a secret in the database cannot be opened: [auth] key_file is missing or is not the one it was sealed with")
+
+// keyring caches the purpose keys; they never change.
+type keyring struct {
+	mu   sync.RWMutex
+	keys map[string][]byte
+}
+
+// seal prepares a secret for a column.
+func (s *Store) seal(plain []byte) []byte {
+	gcm := s.aead()
+	if gcm == nil {
+		return append([]byte{sealedPlain}, plain...)
+	}
+	out := make([]byte, 1+gcm.NonceSize(), 1+gcm.NonceSize()+len(plain)+gcm.Overhead())
+	out[0] = sealedAES
+	rand.Read(out[1:])
+	return gcm.Seal(out, out[1:], plain, nil)
+}
+
+// open reads a secret from a column.
+func (s *Store) openSecret(sealed []byte) ([]byte, error) {
+	if len(sealed) == 0 {
+		return nil, ErrMasterKey
+	}
+	if sealed[0] == sealedPlain {
+		return sealed[1:], nil
+	}
+	gcm := s.aead()
+	if gcm == nil || sealed[0] != sealedAES || len(sealed) < 1+gcm.NonceSize() {
+		return nil, ErrMasterKey
+	}
+	n := 1 + gcm.NonceSize()
+	plain, err := gcm.Open(nil, sealed[1:n], sealed[n:], nil)
+	if err != nil {
+		return nil, ErrMasterKey
+	}
+	return plain, nil
+}
+
+func (s *Store) aead() cipher.AEAD {
+	if len(s.opts.MasterKey) == 0 {
+		return nil
+	}
+	block, err := aes.NewCipher(s.opts.MasterKey)
+	if err != nil {
+		panic(err) // the configuration checks the length
+	}
+	gcm, err := cipher.NewGCM(block)
+	if err != nil {
+		panic(err)
+	}
+	return gcm
+}
+
+// PurposeKey returns the 32-byte key of a purpose, made at its first use and never retired.
+func (s *Store) PurposeKey(ctx context.Context, name string) ([]byte, error) {
+	s.keys.mu.RLock()
+	key := s.keys.keys[name]
+	s.keys.mu.RUnlock()
+	if key != nil {
+		return key, nil
+	}
+	fresh := make([]byte, 32)
+	rand.Read(fresh)
+	var sealed []byte
+	err := s.get(ctx, &sealed, "SELECT secret FROM purpose_key WHERE name = ?", name)
+	if errors.Is(err, core.ErrNotFound) {
+		err = s.update(ctx, func(tx *Tx) error {
+			_, err := tx.exec("INSERT INTO purpose_key (name, secret, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+				name, s.seal(fresh), time.Now().UnixMilli())
+			if err != nil {
+				return err
+			}
+			return tx.get(&sealed, "SELECT secret FROM purpose_key WHERE name = ?", name)
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	if key, err = s.openSecret(sealed); err != nil {
+		return nil, err
+	}
+	s.keys.mu.Lock()
+	defer s.keys.mu.Unlock()
+	if s.keys.keys == nil {
+		s.keys.keys = map[string][]byte{}
+	}
+	s.keys.keys[name] = key
+	return key, nil
+}
+
+// SubscriptionID derives the id of a subscription from its list and folded address, so that an answer made for a stranger
+// looks like a real one. It needs the key that Open has made sure of.
+func (s *Store) SubscriptionID(listID, emailKey string) string {
+	mac := hmac.New(sha256.New, s.subscriptionKey)
+	mac.Write([]byte(listID))
+	mac.Write([]byte{'\n'})
+	mac.Write([]byte(emailKey))
+	return core.IDFromBytes(mac.Sum(nil))
+}

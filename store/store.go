@@ -1,0 +1,467 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/jmoiron/sqlx"
+	"modernc.org/sqlite"
+
+	"newsletterd/core"
+	"newsletterd/schema"
+)
+
+// Mode says what the process that opens the file is.
+type Mode uint8
+
+const (
+	// Daemon is the one process that serves: it owns checkpoints and keeps a second daemon out.
+	Daemon Mode = iota
+	// Command is a short-lived process, perhaps beside a daemon: it waits longer for the lock and leaves pauses.
+	Command
+)
+
+// Options of Open. Path is needed, the rest may be zero.
+type Options struct {
+	Path                string
+	Mode                Mode
+	Migrate             bool   // apply pending migrations; else a schema that is not this program's is refused
+	ExternalCheckpoints bool   // another program (Litestream) runs the checkpoints
+	Readers             int    // connections that read; 0 is 4
+	MasterKey           []byte // 32 bytes that seal secrets at rest; nil: they are stored as they are
+	Log                 *slog.Logger
+}
+
+// Store is the open file. Its methods may be called from any goroutine.
+type Store struct {
+	opts    Options
+	path    string
+	log     *slog.Logger
+	lock    *flock.Flock // of a daemon, held while open
+	file    os.FileInfo  // of the file that was opened: device and inode
+	writerD *sqlx.DB
+	readers *sqlx.DB
+	writer  *writer
+	stmts   sync.Map // query → *sqlx.Stmt over the readers
+
+	closed     atomic.Bool
+	replaced   atomic.Bool
+	departures atomic.Uint64
+	daemonSeen atomic.Int64 // unix ms of the last look at the daemon's lock, negative when it runs
+	stats      stats
+
+	mu         sync.RWMutex // guards kicks and foreigners
+	kicks      [topics][]func()
+	foreigners []func()
+
+	keys            keyring
+	subscriptionKey []byte
+}
+
+// Errors of Open.
+var (
+	ErrRunning = errors.New("another newsletterd serves this database")
+	ErrInUse   = errors.New("another process has the database open")
+)
+
+// PrepareProcess must run before the first Open of a process: SQLite's default locks vanish when the process
+// closes any descriptor of the file (POSIX fcntl), OFD locks do not.
+func PrepareProcess() error {
+	sqlite.StrictPragmas(true)
+	_, err := sqlite.OFDLocking(true)
+	return err
+}
+
+// Open opens the file, makes it with mode 0600 if it is missing, and refuses it where it is not ours, newer, older
+// (without Migrate), served by another daemon (Daemon mode), or an old copy beside a newer -wal.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	if err := PrepareProcess(); err != nil {
+		return nil, fmt.Errorf("database locks: %w", err)
+	}
+	path, err := filepath.Abs(o.Path)
+	if err != nil {
+		return nil, err
+	}
+	if o.Readers == 0 {
+		o.Readers = 4
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Store{opts: o, path: path, log: o.Log}
+	if err := s.open(ctx); err != nil {
+		_ = s.shut()
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context) error {
+	if err := createFile(s.path, s.opts.Migrate); err != nil {
+		return err
+	}
+	if s.opts.Mode == Daemon {
+		if err := s.takeLock(); err != nil {
+			return err
+		}
+	}
+	main, unclean := map[string]string{}, walSize(s.path) > 0
+	if unclean && !s.daemonRuns() {
+		var err error
+		if main, err = mainMarks(s.path); err != nil {
+			s.log.Warn("database: the main file alone cannot be read", slog.Any("error", err))
+			unclean = false
+		}
+	}
+	if s.opts.Migrate {
+		if err := migratePending(ctx, s.path, 0); err != nil {
+			return err
+		}
+	}
+	if err := s.connect(ctx); err != nil {
+		return err
+	}
+	through, err := marks(s.writerD)
+	if err != nil {
+		return translate(err)
+	}
+	if unclean && s.opts.Mode == Daemon || unclean && !s.daemonRuns() {
+		if err := checkMark(s.path, main, through); err != nil {
+			return err
+		}
+	}
+	if err := s.startWriter(ctx, unclean, main, through); err != nil {
+		return err
+	}
+	s.subscriptionKey, err = s.PurposeKey(ctx, "subscription-id")
+	return err
+}
+
+// createFile makes the file with mode 0600, for SQLite would use the umask; -wal and -shm take its mode over.
+func createFile(path string, may bool) error {
+	if _, err := os.Stat(path); err == nil || !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if !may {
+		return fmt.Errorf("there is no database; `newsletterd serve` or `newsletterd migrate` makes one: %w", os.ErrNotExist)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// takeLock keeps a second daemon out. A command's look at the lock lasts microseconds, hence a few tries.
+func (s *Store) takeLock() error {
+	s.lock = flock.New(s.path+".lock", flock.SetPermissions(0o600))
+	for range 20 {
+		ok, err := s.lock.TryLock()
+		if err != nil {
+			return err
+		}
+		if ok {
+			return nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	s.lock = nil
+	return ErrRunning
+}
+
+// daemonRuns tells a command whether a daemon serves the file; it looks at most once a second.
+func (s *Store) daemonRuns() bool {
+	if s.opts.Mode == Daemon {
+		return false
+	}
+	now := time.Now().UnixMilli()
+	if seen := s.daemonSeen.Load(); seen != 0 && now-max(seen, -seen) < 1000 {
+		return seen < 0
+	}
+	probe := flock.New(s.path+".lock", flock.SetFlag(os.O_RDONLY))
+	free, err := probe.TryRLock()
+	if free || err != nil {
+		_ = probe.Close()
+		s.daemonSeen.Store(now)
+		return false
+	}
+	s.daemonSeen.Store(-now)
+	return true
+}
+
+// pragmas of each kind of connection, and what they must read back as: SQLite ignores what it does not know.
+var (
+	writerPragmas = []pragma{
+		{"busy_timeout(0)", "busy_timeout", "0"}, {"journal_mode(WAL)", "journal_mode", "wal"},
+		{"synchronous(FULL)", "synchronous", "2"}, {"foreign_keys(1)", "foreign_keys", "1"},
+		{"wal_autocheckpoint(0)", "wal_autocheckpoint", "0"}, {"cache_size(-16384)", "cache_size", "-16384"},
+		{"journal_size_limit(67108864)", "journal_size_limit", "67108864"}, {"trusted_schema(0)", "trusted_schema", "0"},
+		{"cell_size_check(1)", "cell_size_check", "1"}, {"temp_store(2)", "temp_store", "2"},
+	}
+	readerPragmas = []pragma{
+		{"busy_timeout(5000)", "busy_timeout", "5000"}, {"cache_size(-4096)", "cache_size", "-4096"},
+		{"trusted_schema(0)", "trusted_schema", "0"}, {"cell_size_check(1)", "cell_size_check", "1"},
+		{"temp_store(2)", "temp_store", "2"}, {"query_only(1)", "query_only", "1"}, {"wal_autocheckpoint(0)", "wal_autocheckpoint", "0"},
+	}
+)
+
+type pragma struct{ set, name, want string }
+
+func dsn(path string, pragmas []pragma, extra ...string) string {
+	var b strings.Builder
+	b.WriteString("file:" + (&url.URL{Path: path}).EscapedPath() + "?_dqs=0&_defensive=1&_error_rc=1")
+	for _, p := range pragmas {
+		b.WriteString("&_pragma=" + p.set)
+	}
+	for _, e := range extra {
+		b.WriteString("&" + e)
+	}
+	return b.String()
+}
+
+func (s *Store) connect(ctx context.Context) (err error) {
+	if s.writerD, err = openDB(ctx, dsn(s.path, writerPragmas), 1, writerPragmas); err != nil {
+		return err
+	}
+	if s.readers, err = openDB(ctx, dsn(s.path, readerPragmas), s.opts.Readers, readerPragmas); err != nil {
+		return err
+	}
+	if s.file, err = os.Stat(s.path); err != nil {
+		return err
+	}
+	c, err := s.writerD.Connx(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	defer c.Close()
+	return schema.Check(ctx, c.Conn)
+}
+
+// openDB opens a pool of n connections and proves that its pragmas took effect.
+func openDB(ctx context.Context, dsn string, n int, pragmas []pragma) (*sqlx.DB, error) {
+	db, err := sqlx.Open("sqlite", dsn)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
+	for _, p := range pragmas {
+		var got string
+		if err := db.GetContext(ctx, &got, "PRAGMA "+p.name); err != nil {
+			db.Close()
+			return nil, fmt.Errorf("pragma %s: %w", p.name, translate(err))
+		}
+		if got != p.want {
+			db.Close()
+			return nil, fmt.Errorf("pragma %s is %s, not %s", p.name, got, p.want)
+		}
+	}
+	return db, nil
+}
+
+func (s *Store) startWriter(ctx context.Context, unclean bool, main, through map[string]string) error {
+	conn, err := s.writerD.Connx(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	w := &writer{
+		store: s, conn: conn, tries: daemonTries,
+		interactive: make(chan *op, queueLength), bulk: make(chan *op, 64),
+		quit: make(chan struct{}), stopped: make(chan struct{}),
+	}
+	if s.opts.Mode == Command {
+		w.tries = commandTries
+	}
+	w.tx = Tx{store: s, conn: conn, stmts: map[string]*sqlx.Stmt{}}
+	w.checkpoint.resume(unclean, main, through)
+	s.writer = w
+	go w.run()
+	return nil
+}
+
+// checkFile fails once the path no longer names the file that was opened. It only asks stat: opening the file a
+// second time could cost SQLite its locks.
+func (s *Store) checkFile() error {
+	if s.replaced.Load() {
+		return core.ErrStorage.With(ErrReplaced)
+	}
+	fi, err := os.Stat(s.path)
+	if err == nil && os.SameFile(fi, s.file) {
+		return nil
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return core.ErrStorage.With(err)
+	}
+	s.replaced.Store(true)
+	return core.ErrStorage.With(ErrReplaced)
+}
+
+// Close ends the writer after what is queued, moves the -wal into the file and closes it. After a daemon's clean stop the
+// one file is complete; where another process keeps the -wal alive, that is logged and no error.
+func (s *Store) Close() error {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	return s.shut()
+}
+
+// shut lets go of all that open took, as far as it came.
+func (s *Store) shut() (err error) {
+	s.closed.Store(true)
+	s.stmts.Range(func(_, st any) bool { _ = st.(io.Closer).Close(); return true })
+	if w := s.writer; w != nil {
+		close(w.quit)
+		<-w.stopped
+		if s.readers != nil {
+			_ = s.readers.Close()
+		}
+		err = s.finalCheckpoint()
+		for _, st := range w.tx.stmts {
+			_ = st.Close()
+		}
+		_ = w.conn.Close()
+	} else if s.readers != nil {
+		_ = s.readers.Close()
+	}
+	if s.writerD != nil {
+		err = errors.Join(err, s.writerD.Close())
+	}
+	if s.opts.Mode == Daemon && !s.replaced.Load() && walSize(s.path) > 0 {
+		s.log.Warn("database: the -wal stays: another process has the file open", slog.String("path", s.path))
+	}
+	if s.lock != nil {
+		err = errors.Join(err, s.lock.Close())
+	}
+	return err
+}
+
+func (s *Store) finalCheckpoint() error {
+	if s.opts.Mode != Daemon || s.opts.ExternalCheckpoints || s.checkFile() != nil {
+		return nil
+	}
+	if _, err := s.writer.tx.exec("PRAGMA optimize"); err != nil {
+		s.log.Warn("database: optimize", slog.Any("error", err))
+	}
+	_, err := s.writer.runCheckpoint("PRAGMA wal_checkpoint(TRUNCATE)")
+	if isBusy(err) {
+		return nil
+	}
+	return err
+}
+
+// Path is the absolute path of the file.
+func (s *Store) Path() string { return s.path }
+
+// Departures moves with every commit after which somebody may no longer be mailed, and with every commit of another
+// process, before the one who asked for it is answered. Equal values read around a check mean that the check still holds.
+func (s *Store) Departures() uint64 { return s.departures.Load() }
+
+// OnKick calls fn after each commit that makes work of a topic due, and after commits of other processes. fn must not
+// block and must not call the store.
+func (s *Store) OnKick(t Topic, fn func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kicks[t] = append(s.kicks[t], fn)
+}
+
+// OnForeign calls fn after commits of other processes, when every cached row may be stale. fn must not block and must not
+// call the store.
+func (s *Store) OnForeign(fn func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.foreigners = append(s.foreigners, fn)
+}
+
+func (s *Store) kick(set topicSet) {
+	if set == 0 {
+		return
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for t := range topics {
+		if set&(1<<t) != 0 {
+			for _, fn := range s.kicks[t] {
+				fn()
+			}
+		}
+	}
+}
+
+func (s *Store) foreign() {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, fn := range s.foreigners {
+		fn()
+	}
+}
+
+// mainMarks reads the marks of the main file alone, without the -wal beside it.
+func mainMarks(path string) (map[string]string, error) {
+	if fi, err := os.Stat(path); err != nil || fi.Size() == 0 {
+		return map[string]string{}, err
+	}
+	db, err := sqlx.Open("sqlite", dsn(path, nil, "mode=ro", "immutable=1"))
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	var n int
+	if err := db.Get(&n, "SELECT count(*) FROM sqlite_schema WHERE name = 'mark'"); err != nil || n == 0 {
+		return map[string]string{}, err
+	}
+	return marks(db)
+}
+
+// migratePending applies migrations with the file to itself: no daemon, no other command, no foreign program.
+func migratePending(ctx context.Context, path string, to int) error {
+	_, err := Migrate(ctx, path, to, false, time.Now())
+	return err
+}
+
+// Migrate applies pending migrations up to number to (0: all) and returns them; with dryRun it only lists them. It
+// fails with ErrInUse while any other process has the file open.
+func Migrate(ctx context.Context, path string, to int, dryRun bool, now time.Time) ([]schema.Migration, error) {
+	pending, err := withConn(ctx, dsn(path, nil, "_pragma=busy_timeout(2000)"), func(c *sqlx.Conn) ([]schema.Migration, error) {
+		return schema.Pending(ctx, c.Conn, to)
+	})
+	if err != nil || len(pending) == 0 || dryRun {
+		return pending, err
+	}
+	alone := dsn(path, []pragma{{set: "locking_mode(EXCLUSIVE)"}, {set: "auto_vacuum(INCREMENTAL)"}, {set: "journal_mode(WAL)"}, {set: "foreign_keys(1)"}})
+	return withConn(ctx, alone, func(c *sqlx.Conn) ([]schema.Migration, error) {
+		done, err := schema.Migrate(ctx, c.Conn, now.UnixMilli(), to)
+		if isBusy(err) {
+			err = fmt.Errorf("%w: stop it first", ErrInUse)
+		}
+		return done, err
+	})
+}
+
+func withConn(ctx context.Context, dsn string, fn func(*sqlx.Conn) ([]schema.Migration, error)) ([]schema.Migration, error) {
+	db, err := sqlx.Open("sqlite", dsn)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	c, err := db.Connx(ctx)
+	if isBusy(err) {
+		return nil, fmt.Errorf("%w: stop it first", ErrInUse)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return fn(c)
+}

@@ -1,0 +1,213 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"newsletterd/core"
+)
+
+func testOpen(t testing.TB, path string, mode Mode) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), Options{Path: path, Migrate: mode == Daemon, Mode: mode})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func put(s *Store, name, value string) error {
+	return s.update(context.Background(), func(tx *Tx) error {
+		_, err := tx.exec("INSERT INTO mark (name, value) VALUES (?, ?)", name, value)
+		return err
+	})
+}
+
+func TestConcurrentUpdatesAllCommitOrFailAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := testOpen(t, path, Daemon)
+	var wg sync.WaitGroup
+	for i := range 200 {
+		wg.Go(func() {
+			err := s.update(t.Context(), func(tx *Tx) error {
+				if _, err := tx.exec("INSERT INTO mark (name, value) VALUES (?, 'x')", fmt.Sprint("k", i)); err != nil {
+					return err
+				}
+				if i%10 == 3 {
+					return core.ErrConflict
+				}
+				if i%10 == 4 {
+					panic("in an operation")
+				}
+				return nil
+			})
+			if want := i%10 == 3 || i%10 == 4; (err != nil) != want {
+				t.Errorf("op %d: %v", i, err)
+			}
+		})
+	}
+	wg.Wait()
+	var n int
+	if err := s.get(t.Context(), &n, "SELECT count(*) FROM mark WHERE value = 'x'"); err != nil || n != 160 {
+		t.Fatalf("%d rows, %v; want the 160 of the operations that did not fail", n, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []string{"-wal", "-shm"} {
+		if _, err := os.Stat(path + f); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left after a clean stop: %v", f, err)
+		}
+	}
+	if fi, _ := os.Stat(path); fi.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v", fi.Mode())
+	}
+}
+
+func TestErrorsAreTranslatedByCode(t *testing.T) {
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	if err := put(s, "a", "1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := put(s, "a", "2"); !errors.Is(err, core.ErrConflict) {
+		t.Errorf("duplicate key: %v", err)
+	}
+	var v string
+	if err := s.get(t.Context(), &v, "SELECT value FROM mark WHERE name = 'none'"); !errors.Is(err, core.ErrNotFound) {
+		t.Errorf("no row: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.get(ctx, &v, "SELECT 1"); !errors.Is(err, core.ErrUnavailable) {
+		t.Errorf("ended context: %v", err)
+	}
+	_ = s.Close()
+	if err := put(s, "b", "1"); !errors.Is(err, core.ErrUnavailable) {
+		t.Errorf("closed: %v", err)
+	}
+	if err := s.get(t.Context(), &v, "SELECT 1"); !errors.Is(err, core.ErrUnavailable) {
+		t.Errorf("closed read: %v", err)
+	}
+}
+
+func TestASecondDaemonIsRefusedAndACommandIsNot(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := testOpen(t, path, Daemon)
+	if _, err := Open(t.Context(), Options{Path: path, Migrate: true}); !errors.Is(err, ErrRunning) {
+		t.Fatalf("second daemon: %v", err)
+	}
+	c := testOpen(t, path, Command)
+	if !c.daemonRuns() {
+		t.Error("the command does not see the daemon")
+	}
+	kicked, foreign := make(chan struct{}, 9), make(chan struct{}, 9)
+	s.OnKick(TopicJobs, func() { kicked <- struct{}{} })
+	s.OnForeign(func() { foreign <- struct{}{} })
+	before := s.Departures()
+	if err := put(c, "from-command", "1"); err != nil {
+		t.Fatal(err)
+	}
+	<-kicked
+	<-foreign
+	if s.Departures() == before {
+		t.Error("a foreign commit did not move Departures")
+	}
+}
+
+func TestWritesWaitForAForeignLockAndThenFail(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := testOpen(t, path, Daemon)
+	c := testOpen(t, path, Command)
+	s.writer.tries = 50 * time.Millisecond
+	hold, held := make(chan struct{}), make(chan struct{})
+	go func() {
+		_ = c.update(context.Background(), func(*Tx) error { close(held); <-hold; return errUndo })
+	}()
+	<-held
+	if err := put(s, "a", "1"); !errors.Is(err, core.ErrUnavailable) {
+		t.Errorf("locked: %v", err)
+	}
+	close(hold)
+	s.writer.tries = daemonTries
+	if err := put(s, "a", "1"); err != nil {
+		t.Errorf("after the lock: %v", err)
+	}
+}
+
+func TestADeletedFileStopsWrites(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := testOpen(t, path, Daemon)
+	if db, sess := s.Ping(t.Context()); db != nil || sess != nil {
+		t.Fatal(db, sess)
+	}
+	if err := os.Rename(path, path+".moved"); err != nil {
+		t.Fatal(err)
+	}
+	if err := put(s, "a", "1"); !errors.Is(err, ErrReplaced) {
+		t.Errorf("write: %v", err)
+	}
+	if db, _ := s.Ping(t.Context()); !errors.Is(db, ErrReplaced) {
+		t.Errorf("ping: %v", db)
+	}
+}
+
+func TestMigrateNeedsTheFileAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := testOpen(t, path, Daemon)
+	done, err := Migrate(t.Context(), path, 0, false, time.Now())
+	if err != nil || len(done) != 0 {
+		t.Fatalf("nothing pending: %v, %v", done, err)
+	}
+	_ = s.Close()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := createFile(path, true); err != nil {
+		t.Fatal(err)
+	}
+	done, err = Migrate(t.Context(), path, 3, false, time.Now())
+	if err != nil || len(done) != 3 {
+		t.Fatalf("to 3: %v, %v", done, err)
+	}
+	if _, err := Open(t.Context(), Options{Path: path, Mode: Command}); err == nil {
+		t.Fatal("a command took an older schema")
+	}
+}
+
+func TestSecretsAtRest(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	key := make([]byte, 32)
+	s, err := Open(t.Context(), Options{Path: path, Migrate: true, MasterKey: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := s.PurposeKey(t.Context(), "test")
+	if err != nil || len(one) != 32 {
+		t.Fatal(one, err)
+	}
+	id := s.SubscriptionID("list", "a@b.example")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	key[0]++
+	if _, err := Open(t.Context(), Options{Path: path, MasterKey: key}); !errors.Is(err, ErrMasterKey) {
+		t.Fatalf("another master key: %v", err)
+	}
+	key[0]--
+	s, err = Open(t.Context(), Options{Path: path, MasterKey: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	two, err := s.PurposeKey(t.Context(), "test")
+	if err != nil || string(one) != string(two) || s.SubscriptionID("list", "a@b.example") != id {
+		t.Fatal("keys differ after a restart", err)
+	}
+}

@@ -1,0 +1,259 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/jmoiron/sqlx"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"newsletterd/core"
+)
+
+// Tx is the writer's transaction as one operation sees it. It is valid only inside the function it is given to.
+// Statements are prepared once and cached by their text, so the text must be a constant.
+type Tx struct {
+	store  *Store
+	conn   *sqlx.Conn
+	stmts  map[string]*sqlx.Stmt
+	topics topicSet
+	left   bool
+}
+
+// Topic names a kind of work that a commit may make due.
+type Topic uint8
+
+// The topics. A loop or a cache subscribes to one with OnKick.
+const (
+	TopicMail     Topic = iota // transactional mail was queued
+	TopicOutbox                // an event was written
+	TopicSync                  // a full sync was asked for, or its removal is open
+	TopicJobs                  // a send job was made, cancelled or became due
+	TopicIdentity              // users, roles, clients, families or keys changed: cached callers are stale
+	TopicRecords               // tenants, lists, templates, webhook clients or providers changed: cached records are stale
+	topics
+)
+
+type topicSet uint16
+
+// kick marks that work of this topic is due; the loops are woken after the commit.
+func (tx *Tx) kick(t Topic) { tx.topics |= 1 << t }
+
+// departs marks that somebody may have become unmailable; see Store.Departures.
+func (tx *Tx) departs() { tx.left = true }
+
+func (tx *Tx) stmt(query string) (*sqlx.Stmt, error) {
+	if s, ok := tx.stmts[query]; ok {
+		return s, nil
+	}
+	s, err := tx.conn.PreparexContext(context.Background(), query)
+	if err != nil {
+		return nil, translate(err)
+	}
+	tx.stmts[query] = s
+	return s, nil
+}
+
+// exec runs a statement and returns the number of rows that it changed.
+func (tx *Tx) exec(query string, args ...any) (int64, error) {
+	s, err := tx.stmt(query)
+	if err != nil {
+		return 0, err
+	}
+	res, err := s.Exec(args...)
+	if err != nil {
+		return 0, translate(err)
+	}
+	n, err := res.RowsAffected()
+	return n, translate(err)
+}
+
+// insert runs a statement and returns the rowid that it gave.
+func (tx *Tx) insert(query string, args ...any) (int64, error) {
+	s, err := tx.stmt(query)
+	if err != nil {
+		return 0, err
+	}
+	res, err := s.Exec(args...)
+	if err != nil {
+		return 0, translate(err)
+	}
+	id, err := res.LastInsertId()
+	return id, translate(err)
+}
+
+// one runs a statement that must change exactly one row; none is core.ErrNotFound.
+func (tx *Tx) one(query string, args ...any) error {
+	n, err := tx.exec(query, args...)
+	if err == nil && n == 0 {
+		return core.ErrNotFound
+	}
+	return err
+}
+
+// get reads one row into a struct or a scalar; none is core.ErrNotFound.
+func (tx *Tx) get(dest any, query string, args ...any) error {
+	s, err := tx.stmt(query)
+	if err != nil {
+		return err
+	}
+	return translate(s.Get(dest, args...))
+}
+
+// all reads all rows into a slice; for a bounded number of them.
+func (tx *Tx) all(dest any, query string, args ...any) error {
+	s, err := tx.stmt(query)
+	if err != nil {
+		return err
+	}
+	return translate(s.Select(dest, args...))
+}
+
+// rows opens a cursor; the caller closes it before the next statement.
+func (tx *Tx) rows(query string, args ...any) (*sqlx.Rows, error) {
+	s, err := tx.stmt(query)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.Queryx(args...)
+	return r, translate(err)
+}
+
+// Reader is one snapshot of the database for several reads.
+type Reader struct {
+	store *Store
+	tx    *sqlx.Tx
+}
+
+func (r *Reader) get(dest any, query string, args ...any) error {
+	s, err := r.store.readStmt(query)
+	if err != nil {
+		return err
+	}
+	return translate(r.tx.Stmtx(s).Get(dest, args...))
+}
+
+func (r *Reader) all(dest any, query string, args ...any) error {
+	s, err := r.store.readStmt(query)
+	if err != nil {
+		return err
+	}
+	return translate(r.tx.Stmtx(s).Select(dest, args...))
+}
+
+func (r *Reader) rows(query string, args ...any) (*sqlx.Rows, error) {
+	s, err := r.store.readStmt(query)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := r.tx.Stmtx(s).Queryx(args...)
+	return rows, translate(err)
+}
+
+// view runs several reads in one snapshot. Keep it short: a held snapshot stops the -wal from shrinking.
+func (s *Store) view(ctx context.Context, fn func(*Reader) error) error {
+	if err := s.readable(ctx); err != nil {
+		return err
+	}
+	// Reads are short: a context that can be cancelled would cost each statement a goroutine.
+	tx, err := s.readers.BeginTxx(context.WithoutCancel(ctx), nil)
+	if err != nil {
+		return translate(err)
+	}
+	defer tx.Rollback()
+	return fn(&Reader{store: s, tx: tx})
+}
+
+// get reads one row into a struct or a scalar; none is core.ErrNotFound.
+func (s *Store) get(ctx context.Context, dest any, query string, args ...any) error {
+	st, err := s.readStmtFor(ctx, query)
+	if err != nil {
+		return err
+	}
+	return translate(st.Get(dest, args...))
+}
+
+// all reads all rows into a slice; for a bounded number of them (a page).
+func (s *Store) all(ctx context.Context, dest any, query string, args ...any) error {
+	st, err := s.readStmtFor(ctx, query)
+	if err != nil {
+		return err
+	}
+	return translate(st.Select(dest, args...))
+}
+
+func (s *Store) readStmtFor(ctx context.Context, query string) (*sqlx.Stmt, error) {
+	if err := s.readable(ctx); err != nil {
+		return nil, err
+	}
+	return s.readStmt(query)
+}
+
+// readStmt returns the prepared statement of a text; database/sql prepares it on each connection once.
+func (s *Store) readStmt(query string) (*sqlx.Stmt, error) {
+	if st, ok := s.stmts.Load(query); ok {
+		return st.(*sqlx.Stmt), nil
+	}
+	st, err := s.readers.Preparex(query)
+	if err != nil {
+		return nil, translate(err)
+	}
+	if old, raced := s.stmts.LoadOrStore(query, st); raced {
+		st.Close()
+		return old.(*sqlx.Stmt), nil
+	}
+	return st, nil
+}
+
+func (s *Store) readable(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return core.ErrStorage.With(err)
+	}
+	if s.closed.Load() {
+		return core.ErrStorage.With(errClosed)
+	}
+	if s.replaced.Load() {
+		return core.ErrStorage.With(ErrReplaced)
+	}
+	return nil
+}
+
+var errClosed = errors.New("the store is closed")
+
+// ErrReplaced says that the file at the path is no longer the one that was opened: nothing more is written, since it
+// would go into a file that nobody can find.
+var ErrReplaced = errors.New("database_replaced: the database file was deleted or replaced while it was open")
+
+// translate turns a driver's error into one of core, by result code alone.
+func translate(err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return core.ErrNotFound
+	}
+	var ce *core.Error
+	if errors.As(err, &ce) {
+		return err
+	}
+	var se *sqlite.Error
+	if !errors.As(err, &se) {
+		if errors.Is(err, sql.ErrConnDone) || errors.Is(err, sql.ErrTxDone) {
+			return core.ErrStorage.With(err)
+		}
+		return fmt.Errorf("store: %w", err)
+	}
+	switch se.Code() {
+	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_ROWID:
+		return (&core.Error{Kind: core.Conflict, Code: "already_exists", Message: "There is already such a record."}).With(err)
+	}
+	switch se.Code() & 0xff {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CORRUPT,
+		sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PROTOCOL:
+		return core.ErrStorage.With(err)
+	}
+	return fmt.Errorf("store: %w", err)
+}

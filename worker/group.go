@@ -1,0 +1,109 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// Never is the instant of a Step that has nothing more to do until it is kicked.
+var Never time.Time
+
+// ErrDrain is the cause of a context that was cut because the time to drain was over: what it cut is released, and does
+// not count as a failed attempt.
+var ErrDrain = errors.New("the daemon is stopping")
+
+// Loop runs Step when it is due, one at a time. Step does what is due at now, then returns when it wants to run again;
+// Never waits for a kick.
+type Loop struct {
+	Name string
+	Step func(ctx context.Context, now time.Time) (next time.Time)
+
+	once   sync.Once
+	kicked chan struct{}
+}
+
+func (l *Loop) init() { l.once.Do(func() { l.kicked = make(chan struct{}, 1) }) }
+
+// Kick makes Step run soon. It never blocks, and kicks before the next Step count as one.
+func (l *Loop) Kick() {
+	l.init()
+	select {
+	case l.kicked <- struct{}{}:
+	default:
+	}
+}
+
+// run calls Step until stop is closed. A panic in Step is logged and does not end the loop; it runs again a second later.
+func (l *Loop) run(ctx context.Context, stop <-chan struct{}, log *slog.Logger) {
+	l.init()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		select {
+		case <-stop:
+			return
+		case <-timer.C:
+		case <-l.kicked:
+		}
+		next := l.step(ctx, log)
+		timer.Stop()
+		if !next.IsZero() {
+			timer.Reset(max(time.Until(next), 0))
+		}
+	}
+}
+
+func (l *Loop) step(ctx context.Context, log *slog.Logger) (next time.Time) {
+	defer func() {
+		if r := recover(); r != nil {
+			log.Error("worker: panic", slog.String("loop", l.Name), slog.Any("panic", r))
+			next = time.Now().Add(time.Second)
+		}
+	}()
+	return l.Step(ctx, time.Now())
+}
+
+// Group starts loops and stops them together.
+type Group struct {
+	log    *slog.Logger
+	loops  []*Loop
+	wg     sync.WaitGroup
+	stop   chan struct{}
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	once   sync.Once
+}
+
+// NewGroup makes a group of loops; log may not be nil.
+func NewGroup(log *slog.Logger, loops ...*Loop) *Group {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	return &Group{log: log, loops: loops, stop: make(chan struct{}), ctx: ctx, cancel: cancel}
+}
+
+// Start runs each loop in a goroutine of its own; the first Step comes at once.
+func (g *Group) Start() {
+	for _, l := range g.loops {
+		g.wg.Go(func() { l.run(g.ctx, g.stop, g.log) })
+	}
+}
+
+// Drain tells the loops to begin nothing new, waits up to limit for the steps in flight, then cuts their contexts with
+// the cause ErrDrain and waits for them to return. It may be called twice, or without Start.
+func (g *Group) Drain(limit time.Duration) {
+	g.once.Do(func() { close(g.stop) })
+	cut := time.AfterFunc(limit, func() { g.cancel(ErrDrain) })
+	defer cut.Stop()
+	g.wg.Wait()
+	g.cancel(ErrDrain)
+}
+
+// Draining is closed when Drain begins: a long Step looks at it and claims nothing more.
+func (g *Group) Draining() <-chan struct{} { return g.stop }
