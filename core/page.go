@@ -1,0 +1,50 @@
+package core
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+)
+
+// Page asks for a part of a list: at most Limit rows, those whose key comes after After. Lists are
+// ordered by a unique key, so no row is told twice or left out while others come and go.
+type Page struct {
+	After string // the key of the last row seen; empty: from the start
+	Limit int
+}
+
+// CursorKey is the secret behind cursors: the key of the last row told, with a MAC, so that nobody asks
+// for a place that no answer named.
+type CursorKey []byte
+
+// ErrInvalidCursor is returned for a cursor that is malformed, or made for another caller or filter.
+var ErrInvalidCursor = &Error{Kind: Invalid, Code: "invalid_cursor", Message: "The cursor is not valid here.", Field: "cursor"}
+
+const cursorMAC = 16 // bytes
+
+// Seal makes the cursor that goes on behind after. It is good for the same binding only: the caller,
+// the path and the filter.
+func (k CursorKey) Seal(binding, after string) string {
+	return base64.RawURLEncoding.EncodeToString(append(k.mac(binding, after), after...))
+}
+
+// Open returns the key that a cursor names.
+func (k CursorKey) Open(binding, cursor string) (after string, err error) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil || len(b) <= cursorMAC {
+		return "", ErrInvalidCursor
+	}
+	after = string(b[cursorMAC:])
+	if !hmac.Equal(b[:cursorMAC], k.mac(binding, after)) {
+		return "", ErrInvalidCursor
+	}
+	return after, nil
+}
+
+func (k CursorKey) mac(binding, after string) []byte {
+	inner := sha256.Sum256([]byte(binding))
+	h := hmac.New(sha256.New, k)
+	h.Write(inner[:])
+	h.Write([]byte(after))
+	return h.Sum(nil)[:cursorMAC]
+}

@@ -1,0 +1,91 @@
+// Package handlers is the HTTP edge: it decodes a request, asks one operation and writes the answer.
+// It has no rule (those are in core), no SQL (store) and no protocol (auth).
+//
+// # Rooms
+//
+//	routes.go            THE TABLE: every endpoint, one line
+//	handler.go           Options, New: what the edge is made of
+//	router.go            which route a request means; the life of a request
+//	call.go              Call: one request as an operation sees it
+//	endpoint.go bind.go  the adapters that make a typed function an Endpoint
+//	plan.go params.go    struct tags → inputs; query, form, path, headers
+//	strictjson.go decode.go   the strict JSON reader
+//	access.go            who may call: public, optional, bearer, admin, operator, signed
+//	limit.go             sizes, the body budget, time limits, requests per remote address
+//	errors.go            the only mapping from an error to an answer, in five dialects
+//	respond.go           how answers are written; streamed lists
+//	metrics.go           Prometheus registry, the log line of a request
+//	openapi.go           the OpenAPI documents, made from the table
+//
+// # The life of a request
+//
+// ServeHTTP gives it an id and the headers that every answer has, finds the route (literal paths first,
+// then the tree), and runs the checks in this order: access rule (401, 403), path parameters and Find
+// (404 of the path's object), media type and size (415, 413), form of the input (400 or 422), requests
+// per address (429), then the function, which says 403, 404 and 409 of what the input names. An error
+// at any point ends in Call.fail, which writes it in the form of the route's area. A panic is a 500 of the
+// same form and never ends the process. At the end the request is counted and logged, once.
+//
+// # Adding an endpoint
+//
+//  1. In the file of its area, a struct for the input and a function func(*Call, In) (Out, error):
+//
+//     type subscribeRequest struct {
+//     ListID string          `json:"list_id,required"`
+//     Email  core.Email      `json:"email,required"`
+//     Prefs  json.RawMessage `json:"preferences"`
+//     Source *string         `json:"source"`
+//     }
+//
+//     func (a newsletter) subscribe(c *Call, in subscribeRequest) (subscription, error)
+//
+//  2. In routes.go, a line: method, path, access, dialect, adapter(function), summary.
+//
+//  3. A scenario for each status in testdata/api/<area>/<name>.txt; then go test ./handlers -update, and
+//     read the difference.
+//
+// Inputs. A field is read when it has one of the tags json, form, query, path, header (more than one in
+// a struct is fine: JSON body beside path or query). Options behind the name: required (given, and not null;
+// in forms and queries also not empty), uuid (a UUID, brought to lower case). Path parameters are UUIDs
+// unless their tag says text; a bad one is 404. The tag enum:"a|b" lists the words allowed. Types: string,
+// bool, int, int64, float64, core.Email (parsed, folded host), core.Instant, json.RawMessage (JSON only, kept
+// as it stands), structs, slices, pointers (nil: absent), types with UnmarshalJSON. null is absent. Unknown
+// names are ignored. A method validate() error on the pointer of the struct runs last; return
+// core.Invalidf("field", "field must …").
+//
+// Adapters.
+//
+//	JSON(func(*Call, In) (Out, error))     a JSON object, 64 KiB at most unless MaxBody says else
+//	Form(func(*Call, In) (Out, error))     urlencoded, 16 KiB
+//	Query(func(*Call, In) (Out, error))    no body; query, path, headers
+//	Path(func(*Call, string) (Out, error)) no input but the UUID in :id
+//	Get(func(*Call) (Out, error))          no input; any method
+//	Raw(func(*Call, []byte) (Out, error))  the raw body, whatever it is
+//	List(func(*Call, In, core.Page) ([]Out, error), key func(Out) string)   an array: streamed whole, or limit and cursor
+//
+// and on each: Created (201), Accepted (202), MaxBody(n), Changes (a GET that changes something: HEAD is 405),
+// Find(func(*Call) error) (404 before the body is read), Missing(err) (for a path id that is no UUID),
+// PerAddress(n, per), Fails(kinds…) (for the OpenAPI document).
+//
+// Outputs. None answers 204, HTML a page, Redirect a Location, Text another media type; anything else is
+// JSON. Answers carry Cache-Control: no-store unless the operation sets another.
+//
+// Errors. Return a *core.Error, wrapped or not; anything else is a 500 whose text stays in the log.
+//
+// # Decisions
+//
+// 2026-11-21  The signed webhook's caller is a core.Caller with ClientID and ClientTenant, so that one type
+// tells who asks, everywhere. Rejected: a second field on Call.
+//
+// 2026-11-21  Call is a context.Context. Rejected: a context argument beside it, which every function would
+// hand on unread.
+//
+// 2026-11-21  An own JSON reader, since encoding/json takes duplicate keys, other cases of a key, invalid
+// UTF-8 and trailing text. It is fuzzed against encoding/json. Rejected: a check pass in front of encoding/json,
+// at twice the time.
+//
+// 2026-11-21  The body budget is drawn on as bytes arrive, not by Content-Length: a slow caller holds no more
+// than it has sent.
+//
+// 2026-11-21  Path parameters are looked up in the path as sent: /api/%61dmin is another address than /api/admin.
+package handlers

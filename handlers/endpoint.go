@@ -1,0 +1,92 @@
+package handlers
+
+import (
+	"reflect"
+	"time"
+
+	"newsletterd/core"
+)
+
+// Endpoint is a typed function made ready for the table by one of the adapters (JSON, Form, Query,
+// Path, Get, Raw, List). It remembers the Go types of request and answer, of which the OpenAPI
+// documents are made. Its methods return a changed copy.
+type Endpoint struct {
+	in       *plan        // how the request becomes a value; nil: there is nothing to read
+	out      reflect.Type // of the answer; nil: none is described
+	body     bodyKind
+	maxBody  int64
+	status   int // of success
+	changes  bool
+	streams  bool
+	list     bool // an array with limit, cursor and Link
+	find     func(*Call) error
+	missing  *core.Error
+	rate     *rate
+	limiter  *limiter
+	problems []core.Kind // beyond those that the frame knows of
+	call     func(*Call) error
+}
+
+type bodyKind uint8
+
+const (
+	noBody bodyKind = iota
+	jsonBody
+	formBody
+	rawBody
+)
+
+// rate allows n requests per time from one remote address.
+type rate struct {
+	n   int
+	per time.Duration
+}
+
+// None is the answer of an operation that has none: 204.
+type None struct{}
+
+// Sizes of bodies, in bytes (contract: data types, errors, limits).
+const (
+	KiB             = 1 << 10
+	MiB             = 1 << 20
+	maxJSON         = 64 * KiB
+	maxForm         = 16 * KiB
+	smallBody       = 64 * KiB // up to here a body costs nothing of the budget
+	bodyBudget      = 32 * MiB
+	bodyBudgetWait  = 2 * time.Second
+	headerTimeout   = 5 * time.Second
+	bodyTimeout     = 30 * time.Second
+	handlerTimeout  = 15 * time.Second
+	idleTimeout     = 60 * time.Second
+	progressTimeout = 30 * time.Second
+	maxHeader       = 16 * KiB
+)
+
+// Created answers 201 instead of 200.
+func (e Endpoint) Created() Endpoint { e.status = 201; return e }
+
+// Accepted answers 202 instead of 200.
+func (e Endpoint) Accepted() Endpoint { e.status = 202; return e }
+
+// MaxBody sets the size of the body from which on the answer is 413.
+func (e Endpoint) MaxBody(n int64) Endpoint { e.maxBody = n; return e }
+
+// Changes says that a GET changes something: then HEAD is answered 405.
+func (e Endpoint) Changes() Endpoint { e.changes = true; return e }
+
+// Find runs after the access rule and before the body is read: the 404 of the path's object.
+func (e Endpoint) Find(f func(*Call) error) Endpoint { e.find = f; return e }
+
+// Missing is the error for a path parameter that is no UUID: the same that an unknown one gets.
+func (e Endpoint) Missing(err *core.Error) Endpoint { e.missing = err; return e }
+
+// PerAddress allows n well-formed requests per time from one remote address, the rest get 429.
+// Loopback is never counted.
+func (e Endpoint) PerAddress(n int, per time.Duration) Endpoint { e.rate = &rate{n, per}; return e }
+
+// Fails adds kinds of error to the description of the endpoint that the frame can't know of:
+// core.NotFound, core.Conflict.
+func (e Endpoint) Fails(kinds ...core.Kind) Endpoint {
+	e.problems = append(e.problems[:len(e.problems):len(e.problems)], kinds...)
+	return e
+}

@@ -1,0 +1,104 @@
+package handlers
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
+
+	"newsletterd/core"
+)
+
+// Options is what the HTTP edge is made of. cmd fills it; zero values are allowed where said.
+type Options struct {
+	Log            *slog.Logger         // nil: discarded
+	Registry       *prometheus.Registry // nil: a fresh one
+	PublicURL      string               // the origin as the world sees it, without a slash at the end
+	TrustedProxies []netip.Prefix       // peers whose X-Forwarded-For counts
+	CursorKey      []byte               // 32 bytes: MAC of cursors (the store's purpose key "cursor")
+
+	// Bearer verifies an access token. A token that is not valid is core.Unauthenticated.
+	Bearer func(ctx context.Context, token string, now core.Instant) (core.Caller, error)
+	// Signed checks the four webhook headers of a request to path and returns the check of its raw
+	// body, which names the webhook client.
+	Signed func(ctx context.Context, h http.Header, path string, now core.Instant) (func(body []byte) (core.Caller, error), error)
+}
+
+// Handler serves the table.
+type Handler struct {
+	options   Options
+	publicURL string
+	routes    []*Route
+	router    *router
+	cursors   core.CursorKey
+	budget    *semaphore.Weighted
+	metrics   *metrics
+	log       *slog.Logger
+	draining  atomic.Bool
+}
+
+// New builds the handler. It fails on a table that is not in order.
+func New(o Options) (*Handler, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Registry == nil {
+		o.Registry = prometheus.NewRegistry()
+	}
+	h := &Handler{
+		options: o, publicURL: strings.TrimSuffix(o.PublicURL, "/"), cursors: core.CursorKey(o.CursorKey),
+		budget: newBudget(), log: o.Log,
+	}
+	h.routes = table(h)
+	for _, r := range h.routes {
+		if err := r.prepare(); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if h.router, err = newRouter(h.routes); err != nil {
+		return nil, err
+	}
+	h.metrics = newMetrics(o.Registry, h.routes)
+	return h, nil
+}
+
+// Routes is the table, in its order.
+func (h *Handler) Routes() []*Route { return h.routes }
+
+// Drain makes the health check answer 503 from now on: the daemon is about to stop.
+func (h *Handler) Drain() { h.draining.Store(true) }
+
+// Registry holds every metric of the program.
+func (h *Handler) Registry() *prometheus.Registry { return h.options.Registry }
+
+// prepare checks a route and readies what it needs.
+func (r *Route) prepare() error {
+	if r.Who.name == "" {
+		return fmt.Errorf("route %s %s has no access rule", r.Method, r.Path)
+	}
+	if r.Do.call == nil || strings.IndexByte("msodp", byte(r.Dialect)) < 0 || r.Summary == "" {
+		return fmt.Errorf("route %s %s is not complete", r.Method, r.Path)
+	}
+	if r.Do.in != nil {
+		for _, f := range r.Do.in.path {
+			if !strings.Contains(r.Path+"/", "/:"+f.name+"/") {
+				return fmt.Errorf("route %s %s has no parameter :%s", r.Method, r.Path, f.name)
+			}
+		}
+	}
+	if r.Do.rate != nil {
+		l, err := newLimiter(*r.Do.rate)
+		if err != nil {
+			return err
+		}
+		r.Do.limiter = l
+	}
+	return nil
+}

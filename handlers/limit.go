@@ -1,0 +1,227 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/throttled/throttled/v2"
+	"github.com/throttled/throttled/v2/store/memstore"
+	"golang.org/x/sync/semaphore"
+
+	"newsletterd/core"
+)
+
+// Server makes the HTTP server around h, with the limits on slow and idle connections.
+func Server(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       bodyTimeout,
+		WriteTimeout:      bodyTimeout + handlerTimeout + bodyTimeout/2,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader - 4*KiB, // net/http adds 4 KiB of slack
+	}
+}
+
+var mediaTypes = map[bodyKind]string{jsonBody: "application/json", formBody: "application/x-www-form-urlencoded"}
+
+// checkMedia refuses a body that doesn't say that it is of the route's media type.
+func (c *Call) checkMedia() error {
+	want := mediaTypes[c.route.Do.body]
+	given := c.Request.Header.Get("Content-Type")
+	if want == "" || given == want {
+		return nil
+	}
+	wrong := &core.Error{Kind: core.MediaType, Code: "unsupported_media_type", Message: "The body must be " + want + "."}
+	media, params, err := mime.ParseMediaType(given)
+	if err != nil || media != want {
+		return wrong
+	}
+	if cs, ok := params["charset"]; ok && !strings.EqualFold(cs, "utf-8") {
+		return wrong
+	}
+	return nil
+}
+
+var bodies = sync.Pool{New: func() any { b := make([]byte, 0, 4*KiB); return &b }}
+
+// readBody reads the whole body into c.body, within the size of the route and, beyond 64 KiB, within
+// the budget that all requests share. The budget is drawn on as bytes arrive, so a slow caller holds no
+// more of it than it has sent. Signatures are checked over the raw bytes before the media type.
+func (c *Call) readBody() error {
+	e := &c.route.Do
+	if !c.route.Who.signed {
+		if err := c.checkMedia(); err != nil {
+			return err
+		}
+	}
+	if c.Request.ContentLength > e.maxBody {
+		return tooLarge(e.maxBody)
+	}
+	pooled := bodies.Get().(*[]byte)
+	b := (*pooled)[:0]
+	for {
+		if len(b) == cap(b) {
+			grown, err := c.growBody(b, e.maxBody)
+			if err != nil {
+				return err
+			}
+			b = grown
+		}
+		n, err := c.Request.Body.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if int64(len(b)) > e.maxBody {
+			return tooLarge(e.maxBody)
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return bodyError(err)
+		}
+	}
+	*pooled = b
+	c.body = b
+	c.pooled = pooled
+	for _, check := range c.checks {
+		if err := check(b); err != nil {
+			return err
+		}
+	}
+	if c.route.Who.signed {
+		return c.checkMedia()
+	}
+	return nil
+}
+
+func (c *Call) growBody(b []byte, limit int64) ([]byte, error) {
+	size := min(max(int64(cap(b))*2, 4*KiB), limit+1)
+	if size > smallBody+1 {
+		ctx, cancel := context.WithTimeout(c, bodyBudgetWait)
+		defer cancel()
+		if err := c.api.budget.Acquire(ctx, size-c.held); err != nil {
+			return nil, errBusy.With(fmt.Errorf("body budget: %w", err))
+		}
+		c.held = size
+	}
+	return append(make([]byte, 0, size), b...), nil
+}
+
+// release gives back what the body held.
+func (c *Call) release() {
+	if c.held > 0 {
+		c.api.budget.Release(c.held)
+	}
+	if c.pooled != nil && cap(*c.pooled) <= smallBody {
+		bodies.Put(c.pooled)
+	}
+	c.held, c.pooled, c.body = 0, nil, nil
+}
+
+func tooLarge(limit int64) error {
+	return &core.Error{Kind: core.TooLarge, Code: "payload_too_large", Message: fmt.Sprintf("The body may have %d bytes at most.", limit)}
+}
+
+func bodyError(err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return core.Invalidf("", "The body did not arrive in time.").With(err)
+	}
+	return core.Invalidf("", "The body could not be read.").With(err)
+}
+
+func newBudget() *semaphore.Weighted { return semaphore.NewWeighted(bodyBudget) }
+
+// limiter counts requests of remote addresses by GCRA, in a bounded memory: the addresses that asked
+// longest ago are forgotten first.
+type limiter struct{ gcra *throttled.GCRARateLimiterCtx }
+
+// limiterKeys is the number of addresses that one limiter remembers.
+const limiterKeys = 65536
+
+func newLimiter(r rate) (*limiter, error) {
+	store, err := memstore.NewCtx(limiterKeys)
+	if err != nil {
+		return nil, err
+	}
+	quota := throttled.RateQuota{MaxRate: throttled.PerDuration(r.n, r.per), MaxBurst: r.n - 1}
+	gcra, err := throttled.NewGCRARateLimiterCtx(store, quota)
+	if err != nil {
+		return nil, fmt.Errorf("limiter of %d per %v: %w", r.n, r.per, err)
+	}
+	return &limiter{gcra}, nil
+}
+
+// limitRate counts this request where the route has a rate.
+func (c *Call) limitRate() error {
+	l := c.route.Do.limiter
+	key := limitKey(c.Remote)
+	if l == nil || key == "" {
+		return nil
+	}
+	limited, result, err := l.gcra.RateLimitCtx(c, key, 1)
+	if err != nil {
+		return err
+	}
+	if limited {
+		e := *errRateLimited
+		e.RetryAfter = int(result.RetryAfter/time.Second) + 1
+		return &e
+	}
+	return nil
+}
+
+// limitKey is what requests are counted by: an IPv4 address, the /64 of an IPv6 one; empty for
+// loopback, which stands for a proxy or a test and never for a person.
+func limitKey(a netip.Addr) string {
+	a = a.Unmap()
+	if !a.IsValid() || a.IsLoopback() {
+		return ""
+	}
+	if a.Is6() {
+		p, _ := a.WithZone("").Prefix(64)
+		return p.Addr().String()
+	}
+	return a.String()
+}
+
+// remote is the address of the peer or, behind trusted proxies, of the last hop that is none of
+// them: X-Forwarded-For is read from the right, since everything left of a trusted entry is hearsay.
+func (h *Handler) remote(r *http.Request) netip.Addr {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	peer, err := netip.ParseAddr(host)
+	if err != nil {
+		return netip.Addr{}
+	}
+	peer = peer.Unmap()
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for i := len(hops) - 1; i >= 0 && h.trusted(peer); i-- {
+		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		if err != nil {
+			break
+		}
+		peer = hop.Unmap()
+	}
+	return peer
+}
+
+func (h *Handler) trusted(a netip.Addr) bool {
+	for _, p := range h.options.TrustedProxies {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
