@@ -1,0 +1,162 @@
+package mail
+
+import (
+	"bytes"
+	"encoding/base64"
+	"unicode/utf8"
+)
+
+// qpMax is the longest line of quoted-printable without its soft break (RFC 2045 section 6.7: 76 with it).
+const qpMax = 75
+
+// qpPlain marks the octets that stand for themselves anywhere in a line.
+var qpPlain = func() (t [256]bool) {
+	for c := '!'; c <= '~'; c++ {
+		t[c] = c != '='
+	}
+	return t
+}()
+
+// appendQP appends s in quoted-printable. col is the column that dst ends in; the new column is returned.
+// Line ends in s (LF or CRLF) become CRLF. Blanks before a line end and at the end of s are encoded, so
+// that s may be followed by anything; so is a dot that begins a line, which spares the wire its stuffing.
+func appendQP(dst []byte, s []byte, col int) ([]byte, int) {
+	for i := 0; i < len(s); {
+		if n := plainRun(s[i:], qpMax-col); n > 0 && !(col == 0 && s[i] == '.') {
+			dst = append(dst, s[i:i+n]...)
+			i, col = i+n, col+n
+			continue
+		}
+		c := s[i]
+		end := lineEnd(s[i:])
+		if end > 0 {
+			dst = append(dst, '\r', '\n')
+			i, col = i+end, 0
+			continue
+		}
+		blank := (c == ' ' || c == '\t') && i+1 < len(s) && lineEnd(s[i+1:]) == 0
+		need := 3
+		if blank || qpPlain[c] && !(col == 0 && c == '.') {
+			need = 1
+		}
+		if col+need > qpMax {
+			dst = append(dst, '=', '\r', '\n')
+			col = 0
+			continue // a dot may now begin the line
+		}
+		if need == 1 {
+			dst = append(dst, c)
+		} else {
+			dst = append(dst, '=', upperHex[c>>4], upperHex[c&15])
+		}
+		i, col = i+1, col+need
+	}
+	return dst, col
+}
+
+// plainRun counts the octets at the start of s, at most room, that need no thought.
+func plainRun(s []byte, room int) int {
+	n := 0
+	for n < len(s) && n < room && qpPlain[s[n]] {
+		n++
+	}
+	return n
+}
+
+// lineEnd is the length of the line end that s begins with: 2 for CRLF, 1 for LF, else 0.
+func lineEnd(s []byte) int {
+	switch {
+	case s[0] == '\n':
+		return 1
+	case s[0] == '\r' && len(s) > 1 && s[1] == '\n':
+		return 2
+	}
+	return 0
+}
+
+// softBreak closes an unfinished quoted-printable line, so that what follows begins at column 0.
+func softBreak(dst []byte, col int) []byte {
+	if col > 0 {
+		dst = append(dst, '=', '\r', '\n')
+	}
+	return dst
+}
+
+// base64Line is what fits into a line of 76 (RFC 2045 section 6.8).
+const base64Line = 57
+
+// appendBase64 appends s in base64, each line ended CRLF. Line ends in s become CRLF before they are encoded.
+func appendBase64(dst, s []byte) []byte {
+	if bareLF(s) {
+		s = crlf(s)
+	}
+	for len(s) > 0 {
+		n := min(len(s), base64Line)
+		dst = base64.StdEncoding.AppendEncode(dst, s[:n])
+		dst = append(dst, '\r', '\n')
+		s = s[n:]
+	}
+	return dst
+}
+
+func bareLF(s []byte) bool {
+	for i := 0; ; {
+		n := bytes.IndexByte(s[i:], '\n')
+		if n < 0 {
+			return false
+		}
+		if i += n; i == 0 || s[i-1] != '\r' {
+			return true
+		}
+		i++
+	}
+}
+
+// crlf returns a copy of s with every line end as CRLF.
+func crlf(s []byte) []byte {
+	out := make([]byte, 0, len(s)+len(s)/32+2)
+	for i, c := range s {
+		if c == '\n' && (i == 0 || s[i-1] != '\r') {
+			out = append(out, '\r')
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// wantsBase64 chooses the encoding of a part by the share of octets outside ASCII: above about a sixth,
+// quoted-printable grows beyond base64.
+func wantsBase64(text string) bool {
+	high := 0
+	for i := 0; i < len(text); i++ {
+		if text[i] >= utf8.RuneSelf {
+			high++
+		}
+	}
+	return high*6 > len(text)
+}
+
+// cleanBody drops the controls that no text part should hold (all but tab and line ends), makes lone CRs
+// line ends, and faulty UTF-8 U+FFFD.
+func cleanBody(s string) string {
+	dirty := !utf8.ValidString(s)
+	for i := 0; i < len(s) && !dirty; i++ {
+		dirty = s[i] < 0x20 && s[i] != '\n' && s[i] != '\t' || s[i] == 0x7f
+	}
+	if !dirty {
+		return s
+	}
+	out := make([]byte, 0, len(s))
+	for i, r := range s {
+		switch {
+		case r == '\r':
+			if i+1 >= len(s) || s[i+1] != '\n' {
+				out = append(out, '\n')
+			}
+		case r < 0x20 && r != '\n' && r != '\t' || r == 0x7f:
+		default:
+			out = utf8.AppendRune(out, r)
+		}
+	}
+	return string(out)
+}

@@ -1,0 +1,247 @@
+package mail
+
+import (
+	"encoding/base64"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	softLine = 78  // RFC 5322 section 2.1.1: a line should not be longer
+	hardLine = 998 // and must not be longer than this
+	wordMax  = 75  // RFC 2047 section 2: one encoded word
+)
+
+// cleanText drops what no header may hold: CR, LF, NUL and the other controls, with a space in place of the
+// white ones; faulty UTF-8 becomes U+FFFD. Text that is clean comes back as it is.
+func cleanText(s string) string {
+	if plainText(s) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '\t' || r == '\n' || r == '\r' || r == 0x85 || r == 0x2028 || r == 0x2029:
+			b.WriteByte(' ')
+		case r < 0x20 || r >= 0x7f && r < 0xa0:
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func plainText(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < 0x20 || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// appendHeader writes one field with a structured ASCII value that must not be cut, such as an address or a
+// URI. A value too long for the line goes to a line of its own.
+func appendHeader(dst []byte, name, value string) []byte {
+	dst = append(dst, name...)
+	dst = append(dst, ':')
+	if len(name)+2+len(value) > softLine && len(name) > 0 {
+		dst = append(dst, "\r\n"...)
+	}
+	dst = append(dst, ' ')
+	dst = append(dst, value...)
+	return append(dst, "\r\n"...)
+}
+
+// appendTextHeader writes an unstructured field, as Subject: plain and folded at spaces where it is ASCII,
+// else in encoded words (RFC 2047).
+func appendTextHeader(dst []byte, name, text string) []byte {
+	text = cleanText(text)
+	dst = append(dst, name...)
+	dst = append(dst, ':')
+	if text == "" {
+		return append(dst, " \r\n"...)
+	}
+	dst = append(dst, ' ')
+	col := len(name) + 2
+	if foldable(text) {
+		dst, _ = appendFolded(dst, text, col)
+	} else {
+		dst, _ = appendWords(dst, text, col, false)
+	}
+	return append(dst, "\r\n"...)
+}
+
+// foldable tells whether text can stand as it is: ASCII, no white space that folding would eat, nothing
+// that looks like an encoded word, no run too long for a line.
+func foldable(text string) bool {
+	if !plainText(text) || text[0] == ' ' || text[len(text)-1] == ' ' ||
+		strings.Contains(text, "=?") || strings.Contains(text, "  ") {
+		return false
+	}
+	run := 0
+	for i := 0; i < len(text); i++ {
+		if run++; text[i] == ' ' {
+			run = 0
+		}
+		if run > softLine-4 {
+			return false
+		}
+	}
+	return true
+}
+
+// appendFolded writes text with a fold at the last space that keeps each line within softLine, and returns
+// the column it ends in.
+func appendFolded(dst []byte, text string, col int) ([]byte, int) {
+	for word := range strings.SplitSeq(text, " ") {
+		first := col == 0 || dst[len(dst)-1] == ' '
+		switch {
+		case !first && col+1+len(word) > softLine:
+			dst = append(dst, "\r\n "...)
+			col = 1
+		case !first:
+			dst = append(dst, ' ')
+			col++
+		case col > 1 && col+len(word) > softLine:
+			dst = append(dst[:len(dst)-1], "\r\n "...)
+			col = 1
+		}
+		dst = append(dst, word...)
+		col += len(word)
+	}
+	return dst, col
+}
+
+// appendWords writes text as encoded words, each of whole characters and at most 75 octets, on lines within
+// softLine. Q where most is ASCII, else B. In a phrase the Q form keeps to its smaller set of characters
+// (RFC 2047 section 5 (3)).
+func appendWords(dst []byte, text string, col int, phrase bool) ([]byte, int) {
+	const open, over = len("=?utf-8?q?"), len("=?utf-8?q??=")
+	q := wordsQ(text, phrase)
+	for first := true; len(text) > 0; first = false {
+		if !first {
+			dst = append(dst, "\r\n "...)
+			col = 1
+		} else if col+over+12 > softLine {
+			dst = append(dst[:len(dst)-1], "\r\n "...) // the caller left a space behind the colon
+			col = 1
+		}
+		room := min(wordMax, softLine-col) - over
+		n := wordFit(text, room, q, phrase)
+		if q {
+			dst = append(dst, "=?utf-8?q?"...)
+			dst = appendQ(dst, text[:n], phrase)
+			col += open + qLen(text[:n], phrase)
+		} else {
+			dst = append(dst, "=?utf-8?b?"...)
+			dst = base64.StdEncoding.AppendEncode(dst, []byte(text[:n]))
+			col += open + base64.StdEncoding.EncodedLen(n)
+		}
+		dst = append(dst, "?="...)
+		col += 2
+		text = text[n:]
+	}
+	return dst, col
+}
+
+// wordFit is the number of octets, in whole characters, that fit into room once encoded; at least one character.
+func wordFit(text string, room int, q, phrase bool) int {
+	n, used := 0, 0
+	for n < len(text) {
+		_, size := utf8.DecodeRuneInString(text[n:])
+		if q {
+			used += qLen(text[n:n+size], phrase)
+		} else {
+			used = base64.StdEncoding.EncodedLen(n + size)
+		}
+		if used > room && n > 0 {
+			break
+		}
+		n += size
+	}
+	return n
+}
+
+// wordsQ chooses the shorter of the two encodings.
+func wordsQ(text string, phrase bool) bool {
+	return qLen(text, phrase) <= base64.StdEncoding.EncodedLen(len(text))
+}
+
+func qLen(s string, phrase bool) int {
+	n := 0
+	for i := 0; i < len(s); i++ {
+		if s[i] == ' ' || qSafe(s[i], phrase) {
+			n++
+		} else {
+			n += 3
+		}
+	}
+	return n
+}
+
+const upperHex = "0123456789ABCDEF"
+
+func appendQ(dst []byte, s string, phrase bool) []byte {
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == ' ':
+			dst = append(dst, '_')
+		case qSafe(c, phrase):
+			dst = append(dst, c)
+		default:
+			dst = append(dst, '=', upperHex[c>>4], upperHex[c&15])
+		}
+	}
+	return dst
+}
+
+func qSafe(c byte, phrase bool) bool {
+	if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '!' || c == '*' || c == '+' || c == '-' || c == '/' {
+		return true
+	}
+	return !phrase && c > ' ' && c < 0x7f && c != '=' && c != '?' && c != '_'
+}
+
+// appendAddressHeader writes a field with one mailbox: a phrase, if there is a name, and the addr-spec.
+func appendAddressHeader(dst []byte, name string, a Address) []byte {
+	text := strings.Trim(cleanText(a.Name), " ")
+	if text == "" {
+		return appendHeader(dst, name, "<"+a.Email+">")
+	}
+	dst = append(dst, name...)
+	dst = append(dst, ": "...)
+	dst, col := appendPhrase(dst, text, len(name)+2)
+	if col+3+len(a.Email) > softLine {
+		dst = append(dst, "\r\n"...)
+	}
+	dst = append(dst, " <"...)
+	dst = append(dst, a.Email...)
+	return append(dst, ">\r\n"...)
+}
+
+// appendPhrase writes a display name: as it is where atoms suffice, quoted where ASCII, else in encoded words.
+func appendPhrase(dst []byte, text string, col int) ([]byte, int) {
+	switch {
+	case !foldable(text):
+		return appendWords(dst, text, col, true)
+	case atoms(text):
+		return appendFolded(dst, text, col)
+	}
+	quoted := `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
+	if len(quoted)+col > softLine {
+		return appendWords(dst, text, col, true) // a fold inside quotes is legal and badly read
+	}
+	return append(dst, quoted...), col + len(quoted)
+}
+
+func atoms(text string) bool {
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == ' ' ||
+			strings.IndexByte("!#$%&'*+-/=?^_`{|}~", c) >= 0) {
+			return false
+		}
+	}
+	return true
+}

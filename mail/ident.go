@@ -1,0 +1,123 @@
+package mail
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base32"
+	"encoding/binary"
+	"hash"
+	"strings"
+	"sync"
+)
+
+// Ident writes and reads the names that bind a mail to its recipient row: the Message-ID, the bounce address
+// (VERP) and the mailto unsubscribe address. Each is a pair of numbers and a MAC, in lower-case base32, so
+// the same pair gives the same name for ever and nobody else can make one. Safe for concurrent use.
+type Ident struct {
+	macs sync.Pool
+}
+
+// The kinds keep a name of one use from passing as one of another.
+const (
+	kindMessage     = 'm'
+	kindBounce      = 'b'
+	kindUnsubscribe = 'u'
+)
+
+// MAC lengths in octets: 128 bits make the Message-ID (mail.md: at least 128), 80 the local parts, which
+// have 64 octets in all (RFC 5321 section 4.5.3.1.1).
+const (
+	messageMAC = 16
+	addressMAC = 10
+)
+
+var nameEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+// NewIdent takes a key of 32 octets that is used for nothing else and never changes.
+func NewIdent(key []byte) *Ident {
+	key = append([]byte(nil), key...)
+	return &Ident{macs: sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}
+}
+
+// Message is the token of the Message-ID for recipient seq of job number job.
+func (n *Ident) Message(job, seq int64) string {
+	return string(n.append(nil, kindMessage, messageMAC, job, seq))
+}
+
+// ParseMessage reads a Message-ID with or without its angle brackets and domain. ok is false for every
+// text that this key didn't make.
+func (n *Ident) ParseMessage(id string) (job, seq int64, ok bool) {
+	id = strings.TrimPrefix(strings.TrimSpace(id), "<")
+	id, _, _ = strings.Cut(id, "@")
+	id, _, _ = strings.Cut(id, ">")
+	return n.parse(id, kindMessage, messageMAC)
+}
+
+// Bounce is the local part of MAIL FROM: b+<id>.<mac>.
+func (n *Ident) Bounce(job, seq int64) string { return n.local(kindBounce, job, seq) }
+
+// Unsubscribe is the local part of the mailto address in List-Unsubscribe: u+<id>.<mac>.
+func (n *Ident) Unsubscribe(job, seq int64) string { return n.local(kindUnsubscribe, job, seq) }
+
+// ParseLocal reads the local part of a bounce (kind 'b') or unsubscribe (kind 'u') address, in any case.
+func (n *Ident) ParseLocal(local string) (kind byte, job, seq int64, ok bool) {
+	local = strings.ToLower(local)
+	if len(local) < 3 || local[1] != '+' || local[0] != kindBounce && local[0] != kindUnsubscribe {
+		return 0, 0, 0, false
+	}
+	job, seq, ok = n.parse(strings.Replace(local[2:], ".", "", 1), local[0], addressMAC)
+	return local[0], job, seq, ok
+}
+
+func (n *Ident) local(kind byte, job, seq int64) string {
+	var b [64]byte
+	name := n.append(b[:0], kind, addressMAC, job, seq)
+	cut := len(name) - nameEncoding.EncodedLen(addressMAC)
+	return string(kind) + "+" + string(name[:cut]) + "." + string(name[cut:])
+}
+
+// append writes base32(numbers) and base32(mac) without a gap; the lengths tell them apart.
+func (n *Ident) append(dst []byte, kind byte, mac int, job, seq int64) []byte {
+	var raw [2*binary.MaxVarintLen64 + 1]byte
+	id := binary.AppendUvarint(raw[:0], uint64(job))
+	id = binary.AppendUvarint(id, uint64(seq))
+	dst = nameEncoding.AppendEncode(dst, id)
+	var sum [sha256.Size]byte
+	return nameEncoding.AppendEncode(dst, n.mac(sum[:0], kind, id)[:mac])
+}
+
+func (n *Ident) mac(dst []byte, kind byte, id []byte) []byte {
+	h := n.macs.Get().(hash.Hash)
+	h.Reset()
+	var b [2*binary.MaxVarintLen64 + 1]byte
+	b[0] = kind
+	h.Write(b[:1+copy(b[1:], id)])
+	dst = h.Sum(dst)
+	n.macs.Put(h)
+	return dst
+}
+
+func (n *Ident) parse(name string, kind byte, mac int) (job, seq int64, ok bool) {
+	cut := len(name) - nameEncoding.EncodedLen(mac)
+	if cut < 1 || len(name) > 80 {
+		return 0, 0, false
+	}
+	id, err := nameEncoding.DecodeString(name[:cut])
+	if err != nil {
+		return 0, 0, false
+	}
+	got, err := nameEncoding.DecodeString(name[cut:])
+	if err != nil || subtle.ConstantTimeCompare(got, n.mac(nil, kind, id)[:mac]) != 1 {
+		return 0, 0, false
+	}
+	j, k := binary.Uvarint(id)
+	if k <= 0 {
+		return 0, 0, false
+	}
+	s, l := binary.Uvarint(id[k:])
+	if l <= 0 || k+l != len(id) {
+		return 0, 0, false
+	}
+	return int64(j), int64(s), true
+}
