@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -31,12 +32,42 @@ type checkpointState struct {
 	open  bool   // begun and not yet complete
 }
 
-// resume takes up the state that a file was left in. unclean: a -wal lies beside it.
-func (c *checkpointState) resume(unclean bool, main, through map[string]string) {
+// leftover is what an unclean stop left beside the main file.
+type leftover struct {
+	wal  bool              // a -wal with something in it, and no daemon that works with it
+	main map[string]string // marks of the main file alone
+}
+
+// resume takes up the state that a file was left in; through are its marks as read through the -wal.
+func (c *checkpointState) resume(left leftover, through map[string]string) {
 	c.last = time.Now()
 	c.id = through["checkpoint_id"]
-	c.based = unclean || through["wal_base"] == c.id
-	c.open = unclean && main["checkpoint_id"] != c.id
+	c.based = left.wal || through["wal_base"] == c.id
+	c.open = left.wal && left.main["checkpoint_id"] != c.id
+}
+
+// lookBeside finds what an unclean stop left, and refuses an old copy beside a newer -wal before anything could change
+// either: a connection that may write moves the -wal into the file when it closes.
+func (s *Store) lookBeside() (leftover, error) {
+	left := leftover{wal: walSize(s.path) > 0 && !s.daemonRuns()}
+	if !left.wal {
+		return left, nil
+	}
+	var err error
+	if left.main, err = fileMarks(s.path, "mode=ro", "immutable=1"); err != nil {
+		// In the middle of a checkpoint the main file alone may be unreadable; with the -wal it is whole.
+		s.log.Warn("database: the main file alone cannot be read", slog.Any("error", err))
+		return leftover{}, nil
+	}
+	through, err := fileMarks(s.path, "mode=ro")
+	if err != nil {
+		return left, translate(err)
+	}
+	id := left.main["checkpoint_id"]
+	if id == through["wal_base"] || id == through["checkpoint_id"] {
+		return left, nil
+	}
+	return left, fmt.Errorf("%w: %s does not belong to %s-wal; move both aside and put a whole backup in place with `newsletterd restore`", ErrOldCopy, s.path, s.path)
 }
 
 // markBase stores wal_base in the first transaction after a checkpoint.
@@ -119,28 +150,33 @@ func walSize(path string) int64 {
 // mix two states, and no integrity check is sure to notice.
 var ErrOldCopy = errors.New("the database file is an older copy than the -wal beside it")
 
-// checkMark compares the main file with the -wal beside it; see checkpointState.
-func checkMark(path string, main map[string]string, through map[string]string) error {
-	id := main["checkpoint_id"]
-	if id == through["wal_base"] || id == through["checkpoint_id"] {
-		return nil
+// fileMarks reads the marks through a connection of its own that cannot write.
+func fileMarks(path string, mode ...string) (map[string]string, error) {
+	if fi, err := os.Stat(path); err != nil || fi.Size() == 0 {
+		return map[string]string{}, err
 	}
-	return fmt.Errorf("%w: %s does not belong to %s-wal; move both aside and put a whole backup in place with `newsletterd restore`", ErrOldCopy, path, path)
+	db, err := sqlx.Open("sqlite", dsn(path, nil, mode...))
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	var n int
+	if err := db.Get(&n, "SELECT count(*) FROM sqlite_schema WHERE name = 'mark'"); err != nil || n == 0 {
+		return map[string]string{}, err
+	}
+	return marks(context.Background(), db)
 }
 
-func marks(db *sqlx.DB) (map[string]string, error) {
+func marks(ctx context.Context, q sqlx.QueryerContext) (map[string]string, error) {
+	var all []struct {
+		Name  string `db:"name"`
+		Value string `db:"value"`
+	}
 	m := map[string]string{}
-	rows, err := db.Query("SELECT name, value FROM mark")
-	if err != nil {
-		return m, err
+	err := sqlx.SelectContext(ctx, q, &all, "SELECT name, value FROM mark")
+	for _, r := range all {
+		m[r.Name] = r.Value
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var name, value string
-		if err := rows.Scan(&name, &value); err != nil {
-			return m, err
-		}
-		m[name] = value
-	}
-	return m, rows.Err()
+	return m, err
 }

@@ -116,13 +116,9 @@ func (s *Store) open(ctx context.Context) error {
 			return err
 		}
 	}
-	main, unclean := map[string]string{}, walSize(s.path) > 0
-	if unclean && !s.daemonRuns() {
-		var err error
-		if main, err = mainMarks(s.path); err != nil {
-			s.log.Warn("database: the main file alone cannot be read", slog.Any("error", err))
-			unclean = false
-		}
+	state, err := s.lookBeside()
+	if err != nil {
+		return err
 	}
 	if s.opts.Migrate {
 		if err := migratePending(ctx, s.path, 0); err != nil {
@@ -132,16 +128,7 @@ func (s *Store) open(ctx context.Context) error {
 	if err := s.connect(ctx); err != nil {
 		return err
 	}
-	through, err := marks(s.writerD)
-	if err != nil {
-		return translate(err)
-	}
-	if unclean && s.opts.Mode == Daemon || unclean && !s.daemonRuns() {
-		if err := checkMark(s.path, main, through); err != nil {
-			return err
-		}
-	}
-	if err := s.startWriter(ctx, unclean, main, through); err != nil {
+	if err := s.startWriter(ctx, state); err != nil {
 		return err
 	}
 	s.subscriptionKey, err = s.PurposeKey(ctx, "subscription-id")
@@ -270,7 +257,7 @@ func openDB(ctx context.Context, dsn string, n int, pragmas []pragma) (*sqlx.DB,
 	return db, nil
 }
 
-func (s *Store) startWriter(ctx context.Context, unclean bool, main, through map[string]string) error {
+func (s *Store) startWriter(ctx context.Context, left leftover) error {
 	conn, err := s.writerD.Connx(ctx)
 	if err != nil {
 		return translate(err)
@@ -278,13 +265,17 @@ func (s *Store) startWriter(ctx context.Context, unclean bool, main, through map
 	w := &writer{
 		store: s, conn: conn, tries: daemonTries,
 		interactive: make(chan *op, queueLength), bulk: make(chan *op, 64),
-		quit: make(chan struct{}), stopped: make(chan struct{}),
+		quit: make(chan struct{}), stopped: make(chan struct{}), checkpointRequests: make(chan func()),
 	}
 	if s.opts.Mode == Command {
 		w.tries = commandTries
 	}
 	w.tx = Tx{store: s, conn: conn, stmts: map[string]*sqlx.Stmt{}}
-	w.checkpoint.resume(unclean, main, through)
+	through, err := marks(ctx, conn)
+	if err != nil {
+		return translate(err)
+	}
+	w.checkpoint.resume(left, through)
 	s.writer = w
 	go w.run()
 	return nil
@@ -404,23 +395,6 @@ func (s *Store) foreign() {
 	for _, fn := range s.foreigners {
 		fn()
 	}
-}
-
-// mainMarks reads the marks of the main file alone, without the -wal beside it.
-func mainMarks(path string) (map[string]string, error) {
-	if fi, err := os.Stat(path); err != nil || fi.Size() == 0 {
-		return map[string]string{}, err
-	}
-	db, err := sqlx.Open("sqlite", dsn(path, nil, "mode=ro", "immutable=1"))
-	if err != nil {
-		return nil, err
-	}
-	defer db.Close()
-	var n int
-	if err := db.Get(&n, "SELECT count(*) FROM sqlite_schema WHERE name = 'mark'"); err != nil || n == 0 {
-		return map[string]string{}, err
-	}
-	return marks(db)
 }
 
 // migratePending applies migrations with the file to itself: no daemon, no other command, no foreign program.

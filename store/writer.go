@@ -52,6 +52,8 @@ type writer struct {
 	quit        chan struct{}
 	stopped     chan struct{}
 
+	checkpointRequests chan func() // run in the writer's lane, outside a transaction
+
 	version    int64 // PRAGMA data_version
 	checkpoint checkpointState
 	tries      time.Duration
@@ -117,6 +119,9 @@ func (w *writer) run() {
 		case <-idle.C:
 			w.watch()
 			w.maybeCheckpoint()
+			continue
+		case fn := <-w.checkpointRequests:
+			fn()
 			continue
 		case <-w.quit:
 			w.drain()
@@ -300,6 +305,3 @@ func (w *writer) watch() {
 	}
 	w.version = v
 }
-
-// context that no request can end; writes are never cut.
-var background = context.Background()

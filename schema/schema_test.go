@@ -1,0 +1,193 @@
+package schema
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	_ "modernc.org/sqlite"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden schema and freeze new migrations")
+
+func testConn(t *testing.T) *sql.Conn {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "s.db")+"?_pragma=foreign_keys(1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	c, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func dump(t *testing.T, c *sql.Conn) string {
+	t.Helper()
+	rows, err := c.QueryContext(t.Context(), "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY tbl_name, type DESC, name")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var b strings.Builder
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			t.Fatal(err)
+		}
+		b.WriteString(s + ";\n\n")
+	}
+	return b.String()
+}
+
+func TestNumbersAscendAndAreSingle(t *testing.T) {
+	last := 0
+	for _, m := range Migrations() {
+		if m.Number <= last {
+			t.Errorf("%04d_%s does not follow %04d", m.Number, m.Name, last)
+		}
+		last = m.Number
+	}
+}
+
+func TestTheSpecificationsNumbers(t *testing.T) {
+	want := map[int]string{5: "agent", 6: "visibility"}
+	for _, m := range Migrations() {
+		if w := want[m.Number]; w != "" && !strings.Contains(m.SQL, w) {
+			t.Errorf("%04d_%s does not add %s", m.Number, m.Name, w)
+		}
+	}
+}
+
+func TestGoldenSchema(t *testing.T) {
+	c := testConn(t)
+	done, err := Migrate(t.Context(), c, 1, 0)
+	if err != nil || len(done) != len(Migrations()) {
+		t.Fatal(len(done), err)
+	}
+	golden := filepath.Join("..", "testdata", "schema", "schema.sql")
+	got := dump(t, c)
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, _ := os.ReadFile(golden)
+	if got != string(want) {
+		t.Errorf("the schema differs from %s; run `make golden` and review the difference", golden)
+	}
+	if again, err := Migrate(t.Context(), c, 1, 0); err != nil || len(again) != 0 {
+		t.Errorf("a second run applied %d, %v", len(again), err)
+	}
+	if err := Check(t.Context(), c); err != nil {
+		t.Error(err)
+	}
+}
+
+// Files named in frozen.txt were released: a database in the field records their checksums.
+func TestReleasedMigrationsAreFrozen(t *testing.T) {
+	f, err := os.Open(filepath.Join("..", "testdata", "schema", "frozen.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	sums := map[string]string{}
+	for _, m := range Migrations() {
+		sums[fmt.Sprintf("%04d_%s", m.Number, m.Name)] = m.Checksum
+	}
+	for sc := bufio.NewScanner(f); sc.Scan(); {
+		name, sum, ok := strings.Cut(sc.Text(), " ")
+		if !ok || strings.HasPrefix(name, "#") {
+			continue
+		}
+		if sums[name] != sum {
+			t.Errorf("%s was released with checksum %s and has %s now", name, sum, sums[name])
+		}
+	}
+}
+
+func TestFilesThatMustBeLeftAlone(t *testing.T) {
+	exec := func(t *testing.T, c *sql.Conn, q string) {
+		t.Helper()
+		if _, err := c.ExecContext(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tc := range []struct {
+		name, sql string
+		fresh     bool
+		want      error
+	}{
+		{name: "a newer user_version", sql: "PRAGMA user_version = 9999", want: ErrNewer},
+		{name: "a newer migration", sql: "INSERT INTO schema_migration VALUES (9999, 'later', 'x', 1)", want: ErrNewer},
+		{name: "a changed migration", sql: "UPDATE schema_migration SET checksum = 'x' WHERE number = 2", want: ErrChanged},
+		{name: "another program's file", sql: "CREATE TABLE other (x)", fresh: true, want: ErrForeign},
+		{name: "another application_id", sql: "PRAGMA application_id = 7", want: ErrForeign},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := testConn(t)
+			if !tc.fresh {
+				if _, err := Migrate(t.Context(), c, 1, 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			exec(t, c, tc.sql)
+			before := dump(t, c)
+			if _, err := Migrate(t.Context(), c, 1, 0); !errors.Is(err, tc.want) {
+				t.Errorf("got %v, want %v", err, tc.want)
+			}
+			if dump(t, c) != before {
+				t.Error("the refusal changed the schema")
+			}
+		})
+	}
+}
+
+func TestAnOlderFileIsRefusedByCheckAndUpgradedByMigrate(t *testing.T) {
+	c := testConn(t)
+	if _, err := Migrate(t.Context(), c, 1, 4); err != nil {
+		t.Fatal(err)
+	}
+	if err := Check(t.Context(), c); !errors.Is(err, ErrOlder) {
+		t.Errorf("check: %v", err)
+	}
+	if _, err := Migrate(t.Context(), c, 1, 0); err != nil {
+		t.Fatal(err)
+	}
+	fresh := testConn(t)
+	if _, err := Migrate(context.Background(), fresh, 1, 0); err != nil {
+		t.Fatal(err)
+	}
+	if dump(t, c) != dump(t, fresh) {
+		t.Error("upgraded and fresh schema differ")
+	}
+}
+
+func TestAFailingMigrationLeavesTheLastWholeOne(t *testing.T) {
+	c := testConn(t)
+	if _, err := Migrate(t.Context(), c, 1, 3); err != nil {
+		t.Fatal(err)
+	}
+	before := dump(t, c)
+	err := apply(t.Context(), c, Migration{Number: 4, Name: "broken", SQL: "CREATE TABLE half (x INTEGER) STRICT; CREATE TABLE half (x INTEGER) STRICT;"}, 1)
+	if err == nil {
+		t.Fatal("no error")
+	}
+	if dump(t, c) != before {
+		t.Error("half a migration is left")
+	}
+	var v int
+	if err := c.QueryRowContext(t.Context(), "PRAGMA user_version").Scan(&v); err != nil || v != 3 {
+		t.Errorf("user_version %d, %v", v, err)
+	}
+}

@@ -1,0 +1,615 @@
+CREATE TABLE agent (
+  id         TEXT PRIMARY KEY,
+  owner_id   TEXT NOT NULL REFERENCES user (id) ON DELETE CASCADE,
+  name       TEXT NOT NULL,
+  version    TEXT NOT NULL DEFAULT '',
+  created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX agent_owner ON agent (owner_id, id);
+
+CREATE TABLE attempt (
+  job_no  INTEGER NOT NULL,
+  seq     INTEGER NOT NULL,
+  at      INTEGER NOT NULL,
+  outcome TEXT NOT NULL,
+  reply   TEXT NOT NULL DEFAULT '',
+  PRIMARY KEY (job_no, seq, at)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE audit (
+  id        INTEGER PRIMARY KEY,
+  at        INTEGER NOT NULL,
+  actor     TEXT NOT NULL,
+  action    TEXT NOT NULL,
+  tenant_id TEXT NOT NULL DEFAULT '',
+  object    TEXT NOT NULL DEFAULT '',
+  detail    TEXT NOT NULL DEFAULT ''
+) STRICT;
+
+CREATE TABLE campaign (
+  id              TEXT PRIMARY KEY,
+  tenant_id       TEXT NOT NULL,
+  name            TEXT NOT NULL DEFAULT '',
+  subject         TEXT NOT NULL,
+  body_html       TEXT NOT NULL DEFAULT '',
+  body_text       TEXT NOT NULL DEFAULT '',
+  template        TEXT NOT NULL DEFAULT '', -- JSON object as given; empty: none
+  unsubscribe_url TEXT NOT NULL DEFAULT '',
+  track_open      INTEGER NOT NULL DEFAULT 0,
+  track_click     INTEGER NOT NULL DEFAULT 0,
+  created_at      INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE client (
+  id                           TEXT PRIMARY KEY,
+  tenant_id                    TEXT NOT NULL DEFAULT '', -- empty: the daemon's own
+  name                         TEXT NOT NULL,
+  client_type                  TEXT NOT NULL CHECK (client_type IN ('public', 'confidential')),
+  redirect_uris                TEXT NOT NULL DEFAULT '[]',
+  post_logout_redirect_uris    TEXT NOT NULL DEFAULT '[]',
+  scopes                       TEXT NOT NULL,
+  grant_types                  TEXT NOT NULL,
+  token_endpoint_auth_method   TEXT NOT NULL DEFAULT '',
+  id_token_signed_response_alg TEXT NOT NULL DEFAULT 'RS256',
+  first_party                  INTEGER NOT NULL DEFAULT 0,
+  require_pkce                 INTEGER NOT NULL DEFAULT 1,
+  secret_hash                  BLOB NOT NULL DEFAULT x'',
+  created_at                   INTEGER NOT NULL,
+  updated_at                   INTEGER NOT NULL,
+  deleted_at                   INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX client_tenant ON client (tenant_id, id);
+
+CREATE TABLE client_consent (
+  user_id    TEXT NOT NULL REFERENCES user (id) ON DELETE CASCADE,
+  client_id  TEXT NOT NULL,
+  scope      TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (user_id, client_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE code (
+  hash         BLOB PRIMARY KEY,
+  family_id    TEXT NOT NULL,
+  user_id      TEXT NOT NULL,
+  client_id    TEXT NOT NULL,
+  redirect_uri TEXT NOT NULL,
+  challenge    TEXT NOT NULL,
+  nonce        TEXT NOT NULL DEFAULT '',
+  scope        TEXT NOT NULL,
+  auth_at      INTEGER NOT NULL,
+  created_at   INTEGER NOT NULL,
+  expires_at   INTEGER NOT NULL,
+  used_at      INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX code_expires ON code (expires_at);
+
+CREATE TABLE confirm_token (
+  hash            BLOB PRIMARY KEY,
+  list_id         TEXT NOT NULL,
+  subscription_id TEXT NOT NULL,
+  generation      INTEGER NOT NULL, -- 0: made for an address that cannot subscribe
+  means           TEXT NOT NULL CHECK (means IN ('response', 'mailed', 'undo')),
+  preferences     TEXT NOT NULL DEFAULT '{}', -- of the request, for the answer
+  created_at      INTEGER NOT NULL,
+  expires_at      INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX confirm_token_expires ON confirm_token (expires_at);
+
+CREATE INDEX confirm_token_subscription ON confirm_token (list_id, subscription_id);
+
+CREATE TABLE consent (
+  list_id         TEXT NOT NULL,
+  subscription_id TEXT NOT NULL,
+  at              INTEGER NOT NULL,
+  what            TEXT NOT NULL, -- requested, confirmed, unsubscribed, resumed, disabled, imported
+  means           TEXT NOT NULL DEFAULT '',
+  source          TEXT NOT NULL DEFAULT '',
+  remote          TEXT NOT NULL DEFAULT '',
+  user_agent      TEXT NOT NULL DEFAULT '',
+  text_version    TEXT NOT NULL DEFAULT '',
+  generation      INTEGER NOT NULL,
+  PRIMARY KEY (list_id, subscription_id, at, what)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE device (
+  id             TEXT PRIMARY KEY,
+  owner_id       TEXT NOT NULL REFERENCES user (id) ON DELETE CASCADE,
+  name           TEXT NOT NULL,
+  representative INTEGER NOT NULL DEFAULT 0,
+  created_at     INTEGER NOT NULL,
+  unpaired_at    INTEGER NOT NULL DEFAULT 0
+, agent_id TEXT NOT NULL DEFAULT '', registered INTEGER NOT NULL DEFAULT 0, registered_at INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
+
+CREATE INDEX device_owner ON device (owner_id, id);
+
+CREATE UNIQUE INDEX device_representative ON device (owner_id) WHERE representative = 1 AND unpaired_at = 0;
+
+CREATE TABLE disabled (
+  email_key   TEXT NOT NULL,
+  tenant_id   TEXT NOT NULL DEFAULT '', -- empty: everywhere
+  reason      TEXT NOT NULL,
+  disabled_by TEXT NOT NULL,
+  occurred_at INTEGER NOT NULL,
+  created_at  INTEGER NOT NULL,
+  PRIMARY KEY (email_key, tenant_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE family (
+  id         TEXT PRIMARY KEY,
+  kind       TEXT NOT NULL CHECK (kind IN ('password', 'code', 'client', 'admin')),
+  user_id    TEXT NOT NULL DEFAULT '', -- empty: the client acts for itself
+  client_id  TEXT NOT NULL,
+  scope      TEXT NOT NULL,
+  epoch      INTEGER NOT NULL DEFAULT 0, -- of the user at the sign-in
+  amr        TEXT NOT NULL DEFAULT '',
+  remote     TEXT NOT NULL DEFAULT '',
+  user_agent TEXT NOT NULL DEFAULT '',
+  auth_at    INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  used_at    INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL,
+  revoked_at INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX family_expires ON family (expires_at);
+
+CREATE INDEX family_user ON family (user_id, client_id);
+
+CREATE TABLE idempotency (
+  tenant_id  TEXT NOT NULL,
+  key        TEXT NOT NULL,
+  body_hash  BLOB NOT NULL,
+  job_id     TEXT NOT NULL,
+  expires_at INTEGER NOT NULL,
+  PRIMARY KEY (tenant_id, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX idempotency_expires ON idempotency (expires_at);
+
+CREATE TABLE known_device (
+  user_id TEXT NOT NULL REFERENCES user (id) ON DELETE CASCADE,
+  key     TEXT NOT NULL,
+  used_at INTEGER NOT NULL,
+  PRIMARY KEY (user_id, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE list (
+  id                   TEXT PRIMARY KEY,
+  tenant_id            TEXT NOT NULL,
+  name                 TEXT NOT NULL,
+  status               TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'inactive')),
+  confirm_token        TEXT NOT NULL DEFAULT '' CHECK (confirm_token IN ('', 'live', 'receipt', 'trusted')),
+  require_mailed_proof INTEGER NOT NULL DEFAULT 0,
+  sync_removes_absent  INTEGER NOT NULL DEFAULT 1,
+  created_at           INTEGER NOT NULL,
+  updated_at           INTEGER NOT NULL,
+  deleted_at           INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX list_tenant ON list (tenant_id, id);
+
+CREATE TABLE mail (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  kind        TEXT NOT NULL,
+  tenant_id   TEXT NOT NULL DEFAULT '',
+  list_id     TEXT NOT NULL DEFAULT '',
+  email       TEXT NOT NULL,
+  email_key   TEXT NOT NULL,
+  token_id    TEXT NOT NULL DEFAULT '', -- of the row whose token the mail carries
+  params      TEXT NOT NULL DEFAULT '{}',
+  state       INTEGER NOT NULL DEFAULT 0, -- 0 queued, 1 sent, 2 failed, 3 left out
+  tries       INTEGER NOT NULL DEFAULT 0,
+  due_at      INTEGER NOT NULL,
+  created_at  INTEGER NOT NULL,
+  finished_at INTEGER NOT NULL DEFAULT 0,
+  reason      TEXT NOT NULL DEFAULT ''
+) STRICT;
+
+CREATE INDEX mail_due ON mail (due_at) WHERE state = 0;
+
+CREATE INDEX mail_email ON mail (email_key, kind, created_at);
+
+CREATE TABLE mark (
+  name  TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE model (
+  no           INTEGER PRIMARY KEY,
+  id           TEXT NOT NULL UNIQUE,
+  owner_id     TEXT NOT NULL REFERENCES user (id) ON DELETE CASCADE,
+  name         TEXT NOT NULL,
+  description  TEXT NOT NULL DEFAULT '',
+  size         INTEGER NOT NULL,
+  sha256       TEXT NOT NULL,
+  content_type TEXT NOT NULL,
+  created_at   INTEGER NOT NULL,
+  updated_at   INTEGER NOT NULL
+, visibility TEXT NOT NULL DEFAULT 'private' CHECK (visibility IN ('private', 'tenant', 'public'))) STRICT;
+
+CREATE INDEX model_created ON model (created_at, id);
+
+CREATE INDEX model_owner ON model (owner_id, created_at, id);
+
+CREATE INDEX model_public ON model (created_at, id) WHERE visibility = 'public';
+
+CREATE TABLE model_chunk (
+  model_no INTEGER NOT NULL REFERENCES model (no) ON DELETE CASCADE,
+  chunk_no INTEGER NOT NULL,
+  data     BLOB NOT NULL,
+  PRIMARY KEY (model_no, chunk_no)
+) STRICT;
+
+CREATE TABLE outbox (
+  id              INTEGER PRIMARY KEY AUTOINCREMENT,
+  event_id        TEXT NOT NULL,
+  event_type      TEXT NOT NULL,
+  tenant_id       TEXT NOT NULL,
+  list_id         TEXT NOT NULL,
+  subscription_id TEXT NOT NULL,
+  body            TEXT NOT NULL,
+  occurred_at     INTEGER NOT NULL,
+  due_at          INTEGER NOT NULL,
+  tries           INTEGER NOT NULL DEFAULT 0,
+  dead_at         INTEGER NOT NULL DEFAULT 0,
+  last_error      TEXT NOT NULL DEFAULT ''
+) STRICT;
+
+CREATE INDEX outbox_due ON outbox (due_at, id) WHERE dead_at = 0;
+
+CREATE INDEX outbox_subscription ON outbox (list_id, subscription_id, id) WHERE dead_at = 0;
+
+CREATE TABLE provider (
+  name        TEXT PRIMARY KEY,
+  kind        TEXT NOT NULL,
+  tenant_id   TEXT NOT NULL DEFAULT '', -- empty: every tenant
+  secret      BLOB NOT NULL, -- sealed
+  old_secret  BLOB NOT NULL DEFAULT x'',
+  disabled_at INTEGER NOT NULL DEFAULT 0,
+  created_at  INTEGER NOT NULL,
+  updated_at  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE provider_event (
+  id          INTEGER PRIMARY KEY,
+  provider    TEXT NOT NULL,
+  tenant_id   TEXT NOT NULL,
+  message_id  TEXT NOT NULL,
+  event_type  TEXT NOT NULL,
+  bounce_type TEXT NOT NULL DEFAULT '',
+  email_key   TEXT NOT NULL,
+  occurred_at INTEGER NOT NULL,
+  received_at INTEGER NOT NULL,
+  job_no      INTEGER NOT NULL DEFAULT 0, -- 0: no recipient of ours
+  seq         INTEGER NOT NULL DEFAULT 0,
+  UNIQUE (provider, message_id, event_type, email_key, occurred_at)
+) STRICT;
+
+CREATE INDEX provider_event_recipient ON provider_event (job_no, seq) WHERE job_no > 0;
+
+CREATE TABLE purpose_key (
+  name       TEXT PRIMARY KEY,
+  secret     BLOB NOT NULL, -- sealed
+  created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE received_sync (
+  no          INTEGER PRIMARY KEY,
+  tenant_id   TEXT NOT NULL,
+  sync_id     TEXT NOT NULL,
+  list_id     TEXT NOT NULL,
+  client_id   TEXT NOT NULL,
+  batch_total INTEGER NOT NULL,
+  batches     INTEGER NOT NULL DEFAULT 0,
+  occurred_at INTEGER NOT NULL,
+  removing    INTEGER NOT NULL DEFAULT 0, -- 1: the work item is open
+  removed_to  TEXT NOT NULL DEFAULT '',   -- keyset position of the removal
+  finished_at INTEGER NOT NULL DEFAULT 0,
+  UNIQUE (tenant_id, sync_id)
+) STRICT;
+
+CREATE INDEX received_sync_list ON received_sync (list_id, no);
+
+CREATE INDEX received_sync_open ON received_sync (no) WHERE removing = 1;
+
+CREATE TABLE recipient (
+  job_no      INTEGER NOT NULL,
+  seq         INTEGER NOT NULL,
+  email_key   TEXT NOT NULL,
+  state       INTEGER NOT NULL DEFAULT 0, -- 0 queued, 1 deferred, 2 sent, 3 failed, 4 skipped
+  tries       INTEGER NOT NULL DEFAULT 0,
+  due_at      INTEGER NOT NULL DEFAULT 0, -- of a deferred one
+  finished_at INTEGER NOT NULL DEFAULT 0,
+  ambiguous   INTEGER NOT NULL DEFAULT 0,
+  reason      TEXT NOT NULL DEFAULT '',
+  PRIMARY KEY (job_no, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX recipient_deferred ON recipient (job_no, due_at) WHERE state = 1;
+
+CREATE TABLE refresh (
+  hash       BLOB PRIMARY KEY,
+  family_id  TEXT NOT NULL REFERENCES family (id) ON DELETE CASCADE,
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL,
+  used_at    INTEGER NOT NULL DEFAULT 0,
+  successor  BLOB NOT NULL DEFAULT x'' -- sealed under the used token
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX refresh_expires ON refresh (expires_at);
+
+CREATE INDEX refresh_family ON refresh (family_id);
+
+CREATE TABLE role (
+  user_id    TEXT NOT NULL REFERENCES user (id) ON DELETE CASCADE,
+  role       TEXT NOT NULL CHECK (role IN ('operator', 'tenant_admin')),
+  tenant_id  TEXT NOT NULL DEFAULT '', -- of tenant_admin
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (user_id, role, tenant_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE schema_migration (
+  number     INTEGER PRIMARY KEY,
+  name       TEXT NOT NULL,
+  checksum   TEXT NOT NULL,
+  applied_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE seen_batch (
+  id         INTEGER PRIMARY KEY,
+  tenant_id  TEXT NOT NULL,
+  sync_id    TEXT NOT NULL,
+  batch_no   INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL,
+  UNIQUE (tenant_id, sync_id, batch_no)
+) STRICT;
+
+CREATE TABLE seen_event (
+  id         INTEGER PRIMARY KEY,
+  tenant_id  TEXT NOT NULL,
+  event_id   TEXT NOT NULL,
+  expires_at INTEGER NOT NULL,
+  UNIQUE (tenant_id, event_id)
+) STRICT;
+
+CREATE TABLE seen_nonce (
+  id         INTEGER PRIMARY KEY,
+  client_id  TEXT NOT NULL,
+  nonce      TEXT NOT NULL,
+  expires_at INTEGER NOT NULL,
+  UNIQUE (client_id, nonce)
+) STRICT;
+
+CREATE TABLE send_job (
+  no             INTEGER PRIMARY KEY AUTOINCREMENT,
+  id             TEXT NOT NULL UNIQUE,
+  tenant_id      TEXT NOT NULL,
+  list_id        TEXT NOT NULL,
+  campaign_id    TEXT NOT NULL REFERENCES campaign (id),
+  status         TEXT NOT NULL CHECK (status IN ('pending', 'running', 'completed', 'failed', 'cancelled')),
+  scheduled_at   INTEGER NOT NULL DEFAULT 0,
+  window_start   INTEGER NOT NULL DEFAULT 0,
+  window_end     INTEGER NOT NULL DEFAULT 0,
+  due_at         INTEGER NOT NULL, -- the later of the two starts
+  retry_of       TEXT NOT NULL DEFAULT '', -- id of the job whose unsent recipients this one takes
+  created_by     TEXT NOT NULL DEFAULT '',
+  created_at     INTEGER NOT NULL,
+  started_at     INTEGER NOT NULL DEFAULT 0,
+  finished_at    INTEGER NOT NULL DEFAULT 0,
+  failure_reason TEXT NOT NULL DEFAULT '',
+  paused_at      INTEGER NOT NULL DEFAULT 0,
+  pause_reason   TEXT NOT NULL DEFAULT '',
+  expanded_to    TEXT NOT NULL DEFAULT '', -- keyset position of the expansion
+  expanded       INTEGER NOT NULL DEFAULT 0, -- 1: every recipient has its row
+  recipients     INTEGER NOT NULL DEFAULT 0,
+  sent           INTEGER NOT NULL DEFAULT 0,
+  failed         INTEGER NOT NULL DEFAULT 0,
+  skipped        INTEGER NOT NULL DEFAULT 0,
+  ambiguous      INTEGER NOT NULL DEFAULT 0,
+  delivered      INTEGER NOT NULL DEFAULT 0,
+  bounced        INTEGER NOT NULL DEFAULT 0,
+  complained     INTEGER NOT NULL DEFAULT 0,
+  opened         INTEGER NOT NULL DEFAULT 0,
+  clicked        INTEGER NOT NULL DEFAULT 0,
+  unsubscribed   INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE INDEX send_job_due ON send_job (due_at) WHERE status = 'pending';
+
+CREATE INDEX send_job_list ON send_job (list_id, no);
+
+CREATE INDEX send_job_running ON send_job (no) WHERE status = 'running';
+
+CREATE INDEX send_job_tenant ON send_job (tenant_id, no);
+
+CREATE TABLE sessions (
+  token  TEXT PRIMARY KEY,
+  data   BLOB NOT NULL,
+  expiry REAL NOT NULL
+) STRICT;
+
+CREATE INDEX sessions_expiry ON sessions (expiry);
+
+CREATE TABLE share (
+  id         TEXT PRIMARY KEY,
+  model_id   TEXT NOT NULL REFERENCES model (id) ON DELETE CASCADE,
+  user_id    TEXT NOT NULL DEFAULT '', -- empty until a user has verified the address
+  email      TEXT NOT NULL DEFAULT '', -- as typed
+  email_key  TEXT NOT NULL DEFAULT '',
+  permission TEXT NOT NULL DEFAULT 'read' CHECK (permission = 'read'),
+  created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX share_email ON share (email_key) WHERE email_key <> '';
+
+CREATE INDEX share_model ON share (model_id, id);
+
+CREATE INDEX share_user ON share (user_id, model_id) WHERE user_id <> '';
+
+CREATE TABLE signing_key (
+  kid        TEXT PRIMARY KEY,
+  alg        TEXT NOT NULL,
+  private    BLOB NOT NULL, -- sealed PKCS #8
+  created_at INTEGER NOT NULL,
+  active_at  INTEGER NOT NULL, -- signs from here on
+  retired_at INTEGER NOT NULL DEFAULT 0, -- signs no more
+  expires_at INTEGER NOT NULL DEFAULT 0  -- leaves the key set: its last token has expired
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE subscriber (
+  list_id      TEXT NOT NULL,
+  email_key    TEXT NOT NULL,
+  id           TEXT NOT NULL,
+  email        TEXT NOT NULL,
+  word         TEXT NOT NULL CHECK (word IN ('active', 'unsubscribed')),
+  word_at      INTEGER NOT NULL,
+  block        TEXT NOT NULL DEFAULT '' CHECK (block IN ('', 'bounced', 'complaint', 'suppressed')),
+  block_at     INTEGER NOT NULL DEFAULT 0,
+  preferences  TEXT NOT NULL DEFAULT '{}',
+  soft_bounces INTEGER NOT NULL DEFAULT 0, -- in a row
+  soft_at      INTEGER NOT NULL DEFAULT 0, -- of the first of them
+  sync_no      INTEGER NOT NULL DEFAULT 0, -- of the last full sync that named it
+  created_at   INTEGER NOT NULL,
+  changed_at   INTEGER NOT NULL,
+  PRIMARY KEY (list_id, email_key)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX subscriber_email ON subscriber (email_key);
+
+CREATE TABLE subscription (
+  list_id     TEXT NOT NULL,
+  id          TEXT NOT NULL,
+  email       TEXT NOT NULL,
+  email_key   TEXT NOT NULL,
+  status      TEXT NOT NULL CHECK (status IN ('pending', 'active', 'unsubscribed')),
+  preferences TEXT NOT NULL DEFAULT '{}',
+  generation  INTEGER NOT NULL DEFAULT 1, -- counts up with each new subscription after an unsubscribe
+  means       TEXT NOT NULL DEFAULT '',   -- how the present state was proved: response, mailed, import, admin
+  created_at  INTEGER NOT NULL,
+  changed_at  INTEGER NOT NULL,           -- of the status
+  event_at    INTEGER NOT NULL DEFAULT 0, -- occurred_at of the last event
+  PRIMARY KEY (list_id, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX subscription_email ON subscription (email_key);
+
+CREATE INDEX subscription_pending ON subscription (changed_at) WHERE status = 'pending';
+
+CREATE TABLE suppression (
+  tenant_id  TEXT NOT NULL,
+  email_key  TEXT NOT NULL,
+  kind       TEXT NOT NULL CHECK (kind IN ('bounced', 'complaint', 'suppressed')),
+  reason     TEXT NOT NULL DEFAULT '',
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (tenant_id, email_key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE sync (
+  id          TEXT PRIMARY KEY,
+  tenant_id   TEXT NOT NULL,
+  list_id     TEXT NOT NULL,
+  batch_total INTEGER NOT NULL DEFAULT 0, -- 0: not planned yet
+  started_at  INTEGER NOT NULL,
+  finished_at INTEGER NOT NULL DEFAULT 0,
+  failed_at   INTEGER NOT NULL DEFAULT 0,
+  reason      TEXT NOT NULL DEFAULT ''
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX sync_list ON sync (list_id, started_at);
+
+CREATE INDEX sync_open ON sync (started_at) WHERE finished_at = 0 AND failed_at = 0;
+
+CREATE TABLE sync_batch (
+  sync_id  TEXT NOT NULL REFERENCES sync (id) ON DELETE CASCADE,
+  batch_no INTEGER NOT NULL,
+  from_id  TEXT NOT NULL, -- exclusive
+  to_id    TEXT NOT NULL, -- inclusive
+  due_at   INTEGER NOT NULL,
+  tries    INTEGER NOT NULL DEFAULT 0,
+  done_at  INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (sync_id, batch_no)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE template (
+  tenant_id  TEXT NOT NULL,
+  name       TEXT NOT NULL,
+  id         TEXT NOT NULL UNIQUE,
+  layout     TEXT NOT NULL DEFAULT '', -- name of another template with {{content}}
+  body_html  TEXT NOT NULL DEFAULT '',
+  body_text  TEXT NOT NULL DEFAULT '',
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  PRIMARY KEY (tenant_id, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tenant (
+  id             TEXT PRIMARY KEY,
+  name           TEXT NOT NULL,
+  domains        TEXT NOT NULL DEFAULT '[]',
+  status         TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'suspended')),
+  mail_from      TEXT NOT NULL DEFAULT '',
+  mail_from_name TEXT NOT NULL DEFAULT '',
+  reply_to       TEXT NOT NULL DEFAULT '',
+  postal_address TEXT NOT NULL DEFAULT '',
+  public_url     TEXT NOT NULL DEFAULT '',
+  brand_name     TEXT NOT NULL DEFAULT '',
+  brand_color    TEXT NOT NULL DEFAULT '',
+  brand_logo_url TEXT NOT NULL DEFAULT '',
+  created_at     INTEGER NOT NULL,
+  updated_at     INTEGER NOT NULL,
+  deleted_at     INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE throttle (
+  key        TEXT PRIMARY KEY,
+  count      INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX throttle_expires ON throttle (expires_at);
+
+CREATE TABLE user (
+  id             TEXT PRIMARY KEY,
+  email          TEXT NOT NULL,
+  email_key      TEXT NOT NULL UNIQUE,
+  email_verified INTEGER NOT NULL DEFAULT 0,
+  name           TEXT NOT NULL,
+  password_hash  TEXT NOT NULL DEFAULT '', -- PHC string; empty: no password login
+  epoch          INTEGER NOT NULL DEFAULT 0, -- counts up when everything issued so far ends
+  disabled_at    INTEGER NOT NULL DEFAULT 0,
+  last_login_at  INTEGER NOT NULL DEFAULT 0,
+  created_at     INTEGER NOT NULL,
+  updated_at     INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE user_token (
+  id         TEXT PRIMARY KEY,
+  purpose    TEXT NOT NULL CHECK (purpose IN ('verify', 'reset', 'claim')),
+  hash       BLOB NOT NULL UNIQUE,
+  user_id    TEXT NOT NULL REFERENCES user (id) ON DELETE CASCADE,
+  email_key  TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL,
+  used_at    INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX user_token_expires ON user_token (expires_at);
+
+CREATE INDEX user_token_user ON user_token (user_id, purpose);
+
+CREATE TABLE webhook_client (
+  id          TEXT PRIMARY KEY,
+  tenant_id   TEXT NOT NULL DEFAULT '', -- empty: every tenant
+  name        TEXT NOT NULL DEFAULT '',
+  secret      BLOB NOT NULL, -- sealed
+  old_secret  BLOB NOT NULL DEFAULT x'',
+  disabled_at INTEGER NOT NULL DEFAULT 0,
+  created_at  INTEGER NOT NULL,
+  updated_at  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
