@@ -1,0 +1,83 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"newsletterd/core"
+)
+
+// Retention says how long rows are kept that nothing needs any more.
+type Retention struct {
+	Pending    time.Duration // subscriptions that were never confirmed
+	Recipients time.Duration // rows of jobs that have ended
+	Deleted    time.Duration // tenants, lists and clients after their deletion
+	Mail       time.Duration // sent transactional mail
+	Events     time.Duration // dead letters, finished syncs
+}
+
+// sweep deletes what has expired from one table, at most a batch at a time. Its statement takes (now, limit), or (before,
+// limit) where keep tells how long the rows stay.
+type sweep struct {
+	query string
+	keep  func(Retention) time.Duration
+}
+
+const sweepBatch = 500
+
+var sweeps = []sweep{
+	{query: "DELETE FROM refresh WHERE hash IN (SELECT hash FROM refresh WHERE expires_at < ? LIMIT ?)"},
+	{query: "DELETE FROM family WHERE id IN (SELECT id FROM family WHERE expires_at < ? LIMIT ?)"},
+	{query: "DELETE FROM code WHERE hash IN (SELECT hash FROM code WHERE expires_at < ? LIMIT ?)"},
+	{query: "DELETE FROM user_token WHERE id IN (SELECT id FROM user_token WHERE expires_at < ? LIMIT ?)"},
+	{query: "DELETE FROM throttle WHERE key IN (SELECT key FROM throttle WHERE expires_at < ? LIMIT ?)"},
+	{query: "DELETE FROM sessions WHERE rowid IN (SELECT rowid FROM sessions WHERE expiry < ? / 86400000.0 + 2440587.5 LIMIT ?)"},
+	{query: "DELETE FROM confirm_token WHERE hash IN (SELECT hash FROM confirm_token WHERE expires_at < ? LIMIT ?)"},
+	{query: "DELETE FROM idempotency WHERE (tenant_id, key) IN (SELECT tenant_id, key FROM idempotency WHERE expires_at < ? LIMIT ?)"},
+	// Rows stand in order of time: the oldest are the first, and the first that is still good ends the sweep.
+	{query: "DELETE FROM seen_nonce WHERE id IN (SELECT id FROM (SELECT id, expires_at FROM seen_nonce ORDER BY id LIMIT ?2) WHERE expires_at < ?1)"},
+	{query: "DELETE FROM seen_event WHERE id IN (SELECT id FROM (SELECT id, expires_at FROM seen_event ORDER BY id LIMIT ?2) WHERE expires_at < ?1)"},
+	{query: "DELETE FROM seen_batch WHERE id IN (SELECT id FROM (SELECT id, expires_at FROM seen_batch ORDER BY id LIMIT ?2) WHERE expires_at < ?1)"},
+	{
+		query: "DELETE FROM mail WHERE id IN (SELECT id FROM (SELECT id, created_at, state FROM mail ORDER BY id LIMIT ?2) WHERE created_at < ?1 AND state <> 0)",
+		keep:  func(r Retention) time.Duration { return r.Mail },
+	},
+	{
+		query: "DELETE FROM subscription WHERE (list_id, id) IN (SELECT list_id, id FROM subscription WHERE status = 'pending' AND changed_at < ? LIMIT ?)",
+		keep:  func(r Retention) time.Duration { return r.Pending },
+	},
+	{
+		query: "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE dead_at > 0 AND dead_at < ? LIMIT ?)",
+		keep:  func(r Retention) time.Duration { return r.Events },
+	},
+	{
+		query: `DELETE FROM recipient WHERE (job_no, seq) IN (SELECT r.job_no, r.seq FROM send_job j JOIN recipient r ON r.job_no = j.no
+			WHERE j.finished_at > 0 AND j.finished_at < ? LIMIT ?)`,
+		keep: func(r Retention) time.Duration { return r.Recipients },
+	},
+}
+
+// Housekeeping deletes a batch of what has expired from each table, in operations of their own, and tells whether there is
+// more to delete.
+func (s *Store) Housekeeping(ctx context.Context, keep Retention, now core.Instant) (more bool, err error) {
+	for _, sw := range sweeps {
+		before := now
+		if sw.keep != nil {
+			d := sw.keep(keep)
+			if d <= 0 {
+				continue
+			}
+			before = now.Add(-d)
+		}
+		var n int64
+		err := s.bulk(ctx, func(tx *Tx) (err error) {
+			n, err = tx.exec(sw.query, before, sweepBatch)
+			return err
+		})
+		if err != nil {
+			return more, err
+		}
+		more = more || n == sweepBatch
+	}
+	return more, nil
+}
