@@ -1,0 +1,268 @@
+package core
+
+import (
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Types of OAuth clients (RFC 6749 section 2.1).
+const (
+	ClientPublic       = "public"
+	ClientConfidential = "confidential"
+)
+
+// Client is an OAuth client.
+type Client struct {
+	ID                     string  `json:"id" db:"id"`
+	TenantID               string  `json:"tenant_id,omitempty" db:"tenant_id"` // empty: the daemon's own
+	Name                   string  `json:"name" db:"name"`
+	RedirectURIs           Strings `json:"redirect_uris" db:"redirect_uris"`
+	ClientType             string  `json:"client_type" db:"client_type" enum:"public|confidential"`
+	Scopes                 Strings `json:"scopes" db:"scopes"`
+	GrantTypes             Strings `json:"grant_types" db:"grant_types"`
+	AuthMethod             string  `json:"token_endpoint_auth_method,omitempty" db:"token_endpoint_auth_method"` // empty: Basic or post
+	PostLogoutRedirectURIs Strings `json:"post_logout_redirect_uris" db:"post_logout_redirect_uris"`
+	FirstParty             bool    `json:"first_party" db:"first_party"`
+	IDTokenAlg             string  `json:"id_token_signed_response_alg" db:"id_token_signed_response_alg" enum:"RS256|ES256"`
+	RequirePKCE            bool    `json:"require_pkce" db:"require_pkce"`
+	CreatedAt              Instant `json:"created_at" db:"created_at"`
+	UpdatedAt              Instant `json:"updated_at" db:"updated_at"`
+	SecretHash             []byte  `json:"-" db:"secret_hash"` // SHA-256; empty for a public client
+}
+
+// ClientInput is what a caller wants a client to be; nil leaves a field as it is.
+type ClientInput struct {
+	ID                     *string   `json:"id"`
+	TenantID               *string   `json:"tenant_id"`
+	Name                   *string   `json:"name"`
+	RedirectURIs           *[]string `json:"redirect_uris"`
+	ClientType             *string   `json:"client_type" enum:"public|confidential"`
+	Scopes                 *[]string `json:"scopes"`
+	GrantTypes             *[]string `json:"grant_types"`
+	AuthMethod             *string   `json:"token_endpoint_auth_method"`
+	PostLogoutRedirectURIs *[]string `json:"post_logout_redirect_uris"`
+	FirstParty             *bool     `json:"first_party"`
+	IDTokenAlg             *string   `json:"id_token_signed_response_alg" enum:"RS256|ES256"`
+	RequirePKCE            *bool     `json:"require_pkce"`
+}
+
+// Words of clients' fields.
+var (
+	clientScopes = []string{
+		ScopeOpenID, ScopeProfile, ScopeEmail, ScopeOffline, ScopeListRead, ScopeEventsWrite, ScopeSend, ScopeAdmin,
+	}
+	clientGrants = []string{"authorization_code", "refresh_token", "password", "client_credentials"}
+)
+
+// NewClient makes a client of a tenant, or the daemon's own. An id in the input is ignored. The secret
+// of a confidential client is returned once; only its hash is kept.
+func NewClient(in ClientInput, operator bool, now Instant) (c Client, secret string, err error) {
+	c = Client{
+		ID: NewID(), ClientType: ClientPublic, IDTokenAlg: "RS256", RequirePKCE: true, CreatedAt: now,
+		Scopes: Strings{ScopeOpenID, ScopeProfile, ScopeEmail, ScopeOffline},
+	}
+	take(&c.TenantID, in.TenantID)
+	in.ID, in.TenantID = nil, nil
+	if in.GrantTypes == nil {
+		grants := []string{"authorization_code", "refresh_token"}
+		if in.ClientType != nil && *in.ClientType == ClientConfidential {
+			grants = append(grants, "client_credentials")
+		}
+		in.GrantTypes = &grants
+	}
+	secret, err = c.Change(in, operator, now)
+	return c, secret, err
+}
+
+// Change takes over what the input holds. first_party, require_pkce and the scope admin are an
+// operator's to set. A client that becomes confidential gets a secret, which is returned once.
+func (c *Client) Change(in ClientInput, operator bool, now Instant) (secret string, err error) {
+	if in.ID != nil && *in.ID != c.ID {
+		return "", Invalidf("id", "id can't be changed.")
+	}
+	if in.TenantID != nil && *in.TenantID != c.TenantID {
+		return "", Invalidf("tenant_id", "tenant_id can't be changed.")
+	}
+	was := *c
+	take(&c.Name, in.Name)
+	take(&c.ClientType, in.ClientType)
+	take(&c.AuthMethod, in.AuthMethod)
+	take(&c.IDTokenAlg, in.IDTokenAlg)
+	takeAll(&c.RedirectURIs, in.RedirectURIs)
+	takeAll(&c.PostLogoutRedirectURIs, in.PostLogoutRedirectURIs)
+	takeAll(&c.Scopes, in.Scopes)
+	takeAll(&c.GrantTypes, in.GrantTypes)
+	if in.FirstParty != nil {
+		c.FirstParty = *in.FirstParty
+	}
+	if in.RequirePKCE != nil {
+		c.RequirePKCE = *in.RequirePKCE
+	}
+	if c.ClientType != was.ClientType && in.AuthMethod == nil {
+		c.AuthMethod = ""
+	}
+	if err := c.Validate(); err != nil {
+		return "", err
+	}
+	gained := slices.Contains(c.Scopes, ScopeAdmin) && !slices.Contains(was.Scopes, ScopeAdmin)
+	if !operator && (c.FirstParty != was.FirstParty || c.RequirePKCE != was.RequirePKCE || gained) {
+		return "", Forbiddenf("first_party, require_pkce and the scope admin are set by operators only.")
+	}
+	c.UpdatedAt = now
+	switch {
+	case c.ClientType == ClientPublic:
+		c.SecretHash = nil
+	case len(c.SecretHash) == 0:
+		return c.NewSecret(), nil
+	}
+	return "", nil
+}
+
+// NewSecret gives the client another secret and returns it; only its hash is kept.
+func (c *Client) NewSecret() string {
+	secret := NewToken()
+	c.SecretHash = HashToken(secret)
+	return secret
+}
+
+func takeAll(to *Strings, from *[]string) {
+	if from != nil {
+		*to = Strings(*from)
+	}
+}
+
+// Validate checks every field.
+func (c *Client) Validate() error {
+	if err := checkName(&c.Name, "name"); err != nil {
+		return err
+	}
+	if c.ClientType != ClientPublic && c.ClientType != ClientConfidential {
+		return Invalidf("client_type", "client_type must be public or confidential.")
+	}
+	if err := checkURIs(c.RedirectURIs, "redirect_uris"); err != nil {
+		return err
+	}
+	if err := checkURIs(c.PostLogoutRedirectURIs, "post_logout_redirect_uris"); err != nil {
+		return err
+	}
+	if err := checkWords(&c.Scopes, "scopes", clientScopes); err != nil {
+		return err
+	}
+	if err := checkWords(&c.GrantTypes, "grant_types", clientGrants); err != nil {
+		return err
+	}
+	if c.IDTokenAlg != "RS256" && c.IDTokenAlg != "ES256" {
+		return Invalidf("id_token_signed_response_alg", "id_token_signed_response_alg must be RS256 or ES256.")
+	}
+	return c.validateType()
+}
+
+// validateType checks what depends on whether the client can keep a secret.
+func (c *Client) validateType() error {
+	methods := []string{"", "client_secret_basic", "client_secret_post"}
+	if c.ClientType == ClientPublic {
+		methods = []string{"", "none"}
+		if !c.RequirePKCE {
+			return Invalidf("require_pkce", "require_pkce can be switched off for confidential clients only.")
+		}
+		if slices.Contains(c.GrantTypes, "client_credentials") {
+			return Invalidf("grant_types", "client_credentials is for confidential clients only.")
+		}
+	}
+	if !slices.Contains(methods, c.AuthMethod) {
+		return Invalidf("token_endpoint_auth_method", "token_endpoint_auth_method doesn't fit the client_type %s.", c.ClientType)
+	}
+	if c.ClientType == ClientPublic {
+		c.AuthMethod = "none"
+	}
+	return nil
+}
+
+// checkWords refuses words that are not known, and drops those that stand twice.
+func checkWords(s *Strings, field string, known []string) error {
+	out := Strings{}
+	for i, w := range *s {
+		if !slices.Contains(known, w) {
+			f := field + "[" + strconv.Itoa(i) + "]"
+			return Invalidf(f, "%s must be one of %s.", f, strings.Join(known, ", "))
+		}
+		if !slices.Contains(out, w) {
+			out = append(out, w)
+		}
+	}
+	*s = out
+	return nil
+}
+
+// maxURIs is the number of redirect URIs that one client may have.
+const maxURIs = 20
+
+func checkURIs(uris Strings, field string) error {
+	if len(uris) > maxURIs {
+		return Invalidf(field, "%s may be %d at most.", field, maxURIs)
+	}
+	for i, u := range uris {
+		if !ValidRedirectURI(u) {
+			f := field + "[" + strconv.Itoa(i) + "]"
+			return Invalidf(f, "%s must be an https URL, an http URL of a loopback address, or have a private-use scheme with a dot; no fragment, user, * or dot segments.", f)
+		}
+	}
+	return nil
+}
+
+// ValidRedirectURI tells whether a URI may be registered: https, http on loopback, or a private-use
+// scheme with a dot (RFC 8252 sections 7.1 and 7.3); absolute, without fragment (RFC 6749 section
+// 3.1.2), user, wildcard or dot segments.
+func ValidRedirectURI(s string) bool {
+	if s == "" || len(s) > maxURL || strings.ContainsAny(s, "#*\\\"<>^`{|}") || strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f }) >= 0 {
+		return false
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.User != nil || u.Opaque != "" || dotSegments(u.Path) {
+		return false
+	}
+	switch u.Scheme {
+	case "https":
+		return validHost(u)
+	case "http":
+		return isLoopback(u.Hostname()) && validHost(u)
+	default:
+		return strings.Contains(u.Scheme, ".") && (u.Host == "" || validHost(u)) && len(s) > len(u.Scheme)+1
+	}
+}
+
+func dotSegments(path string) bool {
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment == "." || segment == ".." {
+			return true
+		}
+	}
+	return false
+}
+
+func isLoopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.IsLoopback()
+}
+
+func validHost(u *url.URL) bool {
+	if p := u.Port(); p != "" {
+		if n, err := strconv.ParseUint(p, 10, 16); err != nil || n == 0 {
+			return false
+		}
+	} else if strings.HasSuffix(u.Host, ":") {
+		return false
+	}
+	host := u.Hostname()
+	if plainDomain(host) || !strings.Contains(host, ".") && plainDomain(host+".test") { // a single label is a name of a local network
+		return true
+	}
+	_, err := netip.ParseAddr(host)
+	return err == nil
+}

@@ -1,0 +1,40 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Strings is a list of texts that stands in one column as a JSON array. nil is written as [].
+type Strings []string
+
+// Column is the form of the column.
+func (s Strings) Column() string {
+	if len(s) == 0 {
+		return "[]"
+	}
+	b, err := json.Marshal([]string(s))
+	if err != nil {
+		panic(err) // strings always encode
+	}
+	return string(b)
+}
+
+// Scan reads the column.
+func (s *Strings) Scan(src any) error {
+	switch v := src.(type) {
+	case string:
+		return json.Unmarshal([]byte(v), (*[]string)(s))
+	case []byte:
+		return json.Unmarshal(v, (*[]string)(s))
+	}
+	return fmt.Errorf("strings: column of type %T", src)
+}
+
+// MarshalJSON writes an array, also where there is none.
+func (s Strings) MarshalJSON() ([]byte, error) {
+	if s == nil {
+		return []byte("[]"), nil
+	}
+	return json.Marshal([]string(s))
+}

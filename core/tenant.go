@@ -1,0 +1,233 @@
+package core
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Status words of tenants and lists.
+const (
+	TenantActive    = "active"
+	TenantSuspended = "suspended"
+	ListActive      = "active"
+	ListInactive    = "inactive"
+)
+
+// Tenant is a customer of the service. What is empty falls back to the daemon's own.
+type Tenant struct {
+	ID            string  `json:"id" db:"id"`
+	Name          string  `json:"name" db:"name"`
+	Domains       Strings `json:"domains" db:"domains"` // folded A-labels
+	Status        string  `json:"status" db:"status" enum:"active|suspended"`
+	MailFrom      string  `json:"mail_from" db:"mail_from"` // its domain is one of Domains
+	MailFromName  string  `json:"mail_from_name" db:"mail_from_name"`
+	ReplyTo       string  `json:"reply_to" db:"reply_to"`
+	PostalAddress string  `json:"postal_address" db:"postal_address"`
+	PublicURL     string  `json:"public_url" db:"public_url"` // origin of links in mails
+	BrandName     string  `json:"brand_name" db:"brand_name"`
+	BrandColor    string  `json:"brand_color" db:"brand_color"` // #rrggbb
+	BrandLogoURL  string  `json:"brand_logo_url" db:"brand_logo_url"`
+	CreatedAt     Instant `json:"created_at" db:"created_at"`
+	UpdatedAt     Instant `json:"updated_at" db:"updated_at"`
+}
+
+// Active tells whether the tenant may send and take subscriptions.
+func (t *Tenant) Active() bool { return t.Status == TenantActive }
+
+// TenantInput is what a caller wants a tenant to be; nil leaves a field as it is.
+type TenantInput struct {
+	ID            *string   `json:"id"`
+	Name          *string   `json:"name"`
+	Domains       *[]string `json:"domains"`
+	Status        *string   `json:"status" enum:"active|suspended"`
+	MailFrom      *string   `json:"mail_from"`
+	MailFromName  *string   `json:"mail_from_name"`
+	ReplyTo       *string   `json:"reply_to"`
+	PostalAddress *string   `json:"postal_address"`
+	PublicURL     *string   `json:"public_url"`
+	BrandName     *string   `json:"brand_name"`
+	BrandColor    *string   `json:"brand_color"`
+	BrandLogoURL  *string   `json:"brand_logo_url"`
+}
+
+// NewTenant makes a tenant. An id in the input is ignored.
+func NewTenant(in TenantInput, now Instant) (Tenant, error) {
+	t := Tenant{ID: NewID(), Status: TenantActive, Domains: Strings{}, CreatedAt: now, UpdatedAt: now}
+	in.ID = nil
+	err := t.Change(in, true, now)
+	return t, err
+}
+
+// Change takes over what the input holds. mail_from, status and domains are an operator's to set.
+func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
+	if in.ID != nil && *in.ID != t.ID {
+		return Invalidf("id", "id can't be changed.")
+	}
+	was := *t
+	take(&t.Name, in.Name)
+	take(&t.Status, in.Status)
+	take(&t.MailFrom, in.MailFrom)
+	take(&t.MailFromName, in.MailFromName)
+	take(&t.ReplyTo, in.ReplyTo)
+	take(&t.PostalAddress, in.PostalAddress)
+	take(&t.PublicURL, in.PublicURL)
+	take(&t.BrandName, in.BrandName)
+	take(&t.BrandColor, in.BrandColor)
+	take(&t.BrandLogoURL, in.BrandLogoURL)
+	if in.Domains != nil {
+		t.Domains = Strings(*in.Domains)
+	}
+	if err := t.Validate(); err != nil {
+		return err
+	}
+	if !operator && (t.MailFrom != was.MailFrom || t.Status != was.Status || !slices.Equal(t.Domains, was.Domains)) {
+		return Forbiddenf("mail_from, status and domains are set by operators only.")
+	}
+	t.UpdatedAt = now
+	return nil
+}
+
+func take(to, from *string) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+// maxDomains is the number of domains that one tenant may have.
+const maxDomains = 100
+
+// Validate checks every field and brings domains and addresses into their normal form.
+func (t *Tenant) Validate() error {
+	if err := checkName(&t.Name, "name"); err != nil {
+		return err
+	}
+	if t.Status != TenantActive && t.Status != TenantSuspended {
+		return Invalidf("status", "status must be active or suspended.")
+	}
+	if len(t.Domains) > maxDomains {
+		return Invalidf("domains", "domains may be %d at most.", maxDomains)
+	}
+	domains := Strings{}
+	for i, d := range t.Domains {
+		a, ok := ParseDomain(d)
+		if !ok {
+			field := "domains[" + strconv.Itoa(i) + "]"
+			return Invalidf(field, "%s is not a domain name.", field)
+		}
+		if !slices.Contains(domains, a) {
+			domains = append(domains, a)
+		}
+	}
+	t.Domains = domains
+	return t.validateMail()
+}
+
+func (t *Tenant) validateMail() error {
+	if err := checkAddress(&t.MailFrom, "mail_from"); err != nil {
+		return err
+	}
+	if t.MailFrom != "" && !slices.Contains(t.Domains, Email(t.MailFrom).Domain()) {
+		return Invalidf("mail_from", "mail_from must lie in one of the tenant's domains.")
+	}
+	if err := checkAddress(&t.ReplyTo, "reply_to"); err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		text      *string
+		name      string
+		max       int
+		multiline bool
+	}{
+		{&t.MailFromName, "mail_from_name", 100, false},
+		{&t.PostalAddress, "postal_address", 500, true},
+		{&t.BrandName, "brand_name", 100, false},
+	} {
+		if err := checkText(f.text, f.name, f.max, f.multiline); err != nil {
+			return err
+		}
+	}
+	if t.PublicURL = strings.TrimSuffix(t.PublicURL, "/"); t.PublicURL != "" && !isOrigin(t.PublicURL) {
+		return Invalidf("public_url", "public_url must be an origin such as https://news.example.com.")
+	}
+	if t.BrandLogoURL != "" && !isWebURL(t.BrandLogoURL) {
+		return Invalidf("brand_logo_url", "brand_logo_url must be an absolute http or https URL.")
+	}
+	if !isColor(t.BrandColor) {
+		return Invalidf("brand_color", "brand_color must be written #rrggbb.")
+	}
+	return nil
+}
+
+// maxName is the number of characters that the name of a record may have.
+const maxName = 200
+
+func checkName(s *string, field string) error {
+	if err := checkText(s, field, maxName, false); err != nil {
+		return err
+	}
+	if *s == "" {
+		return Invalidf(field, "%s must not be empty.", field)
+	}
+	return nil
+}
+
+// checkText cuts white space around a text and refuses control characters; line ends pass in a
+// multiline one, as LF.
+func checkText(s *string, field string, limit int, multiline bool) error {
+	t := strings.TrimSpace(*s)
+	if multiline {
+		t = strings.ReplaceAll(t, "\r\n", "\n")
+	}
+	if utf8.RuneCountInString(t) > limit {
+		return Invalidf(field, "%s may have %d characters at most.", field, limit)
+	}
+	for _, r := range t {
+		if unicode.IsControl(r) && !(multiline && r == '\n') {
+			return Invalidf(field, "%s must not contain control characters.", field)
+		}
+	}
+	*s = t
+	return nil
+}
+
+func checkAddress(s *string, field string) error {
+	if *s == "" {
+		return nil
+	}
+	e, err := ParseEmail(*s)
+	if err != nil {
+		return &Error{Kind: Invalid, Code: ErrInvalidEmail.Code, Message: field + " is not a valid e-mail address.", Field: field}
+	}
+	*s = string(e)
+	return nil
+}
+
+func isColor(s string) bool {
+	if s == "" {
+		return true
+	}
+	if len(s) != 7 || s[0] != '#' {
+		return false
+	}
+	_, err := strconv.ParseUint(s[1:], 16, 32)
+	return err == nil
+}
+
+// isWebURL tells whether s is an absolute http or https URL without a user in it.
+func isWebURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && len(s) <= maxURL && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.User == nil &&
+		strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || unicode.IsControl(r) }) < 0
+}
+
+func isOrigin(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && isWebURL(s) && u.Path == "" && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" && !strings.HasSuffix(s, "#")
+}
+
+// maxURL is the number of bytes that a URL of a record may have.
+const maxURL = 2000

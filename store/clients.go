@@ -1,0 +1,98 @@
+package store
+
+import (
+	"context"
+
+	"newsletterd/core"
+)
+
+const clientColumns = `id, tenant_id, name, client_type, redirect_uris, post_logout_redirect_uris, scopes, grant_types,
+	token_endpoint_auth_method, id_token_signed_response_alg, first_party, require_pkce, secret_hash, created_at, updated_at`
+
+// Client reads one OAuth client. One that was deleted, itself or with its tenant, is core.ErrNotFound.
+func (s *Store) Client(ctx context.Context, id string) (c core.Client, err error) {
+	err = s.get(ctx, &c, "SELECT "+clientColumns+" FROM client WHERE id = ? AND deleted_at = 0", id)
+	return c, err
+}
+
+// client reads one OAuth client inside an operation.
+func (tx *Tx) client(id string) (c core.Client, err error) {
+	err = tx.get(&c, "SELECT "+clientColumns+" FROM client WHERE id = ? AND deleted_at = 0", id)
+	return c, err
+}
+
+// Clients reads a page of OAuth clients, by id: all, or those of tenants.
+func (s *Store) Clients(ctx context.Context, tenants []string, all bool, page core.Page) (cs []core.Client, err error) {
+	if all {
+		err = s.all(ctx, &cs, "SELECT "+clientColumns+" FROM client WHERE id > ? AND deleted_at = 0 ORDER BY id LIMIT ?",
+			page.After, page.Limit)
+		return cs, err
+	}
+	err = s.all(ctx, &cs, "SELECT "+clientColumns+` FROM client WHERE tenant_id IN (SELECT value FROM json_each(?))
+		AND id > ? AND deleted_at = 0 ORDER BY id LIMIT ?`, jsonOf(tenants), page.After, page.Limit)
+	return cs, err
+}
+
+// AddClient keeps a new OAuth client. core.ErrNotFound means that its tenant is unknown.
+func (s *Store) AddClient(ctx context.Context, c core.Client, actor string) error {
+	return s.update(ctx, func(tx *Tx) error {
+		if c.TenantID != "" {
+			if _, err := tx.tenant(c.TenantID); err != nil {
+				return err
+			}
+		}
+		_, err := tx.exec("INSERT INTO client ("+clientColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			c.ID, c.TenantID, c.Name, c.ClientType, c.RedirectURIs.Column(), c.PostLogoutRedirectURIs.Column(), c.Scopes.Column(),
+			c.GrantTypes.Column(), c.AuthMethod, c.IDTokenAlg, c.FirstParty, c.RequirePKCE, secretColumn(c), c.CreatedAt, c.UpdatedAt)
+		if err != nil {
+			return err
+		}
+		return tx.audit(c.CreatedAt, actor, "client.create", c.TenantID, c.ID)
+	})
+}
+
+// secretColumn is never NULL.
+func secretColumn(c core.Client) []byte {
+	if c.SecretHash == nil {
+		return []byte{}
+	}
+	return c.SecretHash
+}
+
+// UpdateClient changes an OAuth client by a rule and returns it as it is then. The rule runs inside the transaction.
+func (s *Store) UpdateClient(ctx context.Context, id, actor string, rule func(*core.Client) error) (c core.Client, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		if c, err = tx.client(id); err != nil {
+			return err
+		}
+		if err := rule(&c); err != nil {
+			return err
+		}
+		_, err := tx.exec(`UPDATE client SET name = ?, client_type = ?, redirect_uris = ?, post_logout_redirect_uris = ?, scopes = ?,
+			grant_types = ?, token_endpoint_auth_method = ?, id_token_signed_response_alg = ?, first_party = ?, require_pkce = ?,
+			secret_hash = ?, updated_at = ? WHERE id = ?`,
+			c.Name, c.ClientType, c.RedirectURIs.Column(), c.PostLogoutRedirectURIs.Column(), c.Scopes.Column(),
+			c.GrantTypes.Column(), c.AuthMethod, c.IDTokenAlg, c.FirstParty, c.RequirePKCE, secretColumn(c), c.UpdatedAt, id)
+		if err != nil {
+			return err
+		}
+		tx.kick(TopicIdentity)
+		return tx.audit(c.UpdatedAt, actor, "client.update", c.TenantID, id)
+	})
+	return c, err
+}
+
+// DeleteClient takes an OAuth client out of sight; its tokens end with it.
+func (s *Store) DeleteClient(ctx context.Context, id, actor string, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		c, err := tx.client(id)
+		if err != nil {
+			return err
+		}
+		if err := tx.one("UPDATE client SET deleted_at = ?, updated_at = ? WHERE id = ?", now, now, id); err != nil {
+			return err
+		}
+		tx.kick(TopicIdentity)
+		return tx.audit(now, actor, "client.delete", c.TenantID, id)
+	})
+}

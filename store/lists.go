@@ -1,0 +1,95 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"newsletterd/core"
+)
+
+const listColumns = `id, tenant_id, name, status, confirm_token, require_mailed_proof, sync_removes_absent, created_at, updated_at`
+
+// List reads one list. One that was deleted, itself or with its tenant, is core.ErrListNotFound.
+func (s *Store) List(ctx context.Context, id string) (l core.List, err error) {
+	err = s.get(ctx, &l, "SELECT "+listColumns+" FROM list WHERE id = ? AND deleted_at = 0", id)
+	return l, noList(err)
+}
+
+// list reads one list inside an operation.
+func (tx *Tx) list(id string) (l core.List, err error) {
+	err = tx.get(&l, "SELECT "+listColumns+" FROM list WHERE id = ? AND deleted_at = 0", id)
+	return l, noList(err)
+}
+
+func noList(err error) error {
+	if errors.Is(err, core.ErrNotFound) {
+		return core.ErrListNotFound
+	}
+	return err
+}
+
+// Lists reads a page of lists, by id: of all tenants, or of those among tenants.
+func (s *Store) Lists(ctx context.Context, tenants []string, all bool, page core.Page) (ls []core.List, err error) {
+	if all {
+		err = s.all(ctx, &ls, "SELECT "+listColumns+" FROM list WHERE id > ? AND deleted_at = 0 ORDER BY id LIMIT ?",
+			page.After, page.Limit)
+		return ls, err
+	}
+	err = s.all(ctx, &ls, "SELECT "+listColumns+` FROM list WHERE tenant_id IN (SELECT value FROM json_each(?))
+		AND id > ? AND deleted_at = 0 ORDER BY id LIMIT ?`, jsonOf(tenants), page.After, page.Limit)
+	return ls, err
+}
+
+// AddList keeps a new list. core.ErrNotFound means that its tenant is unknown.
+func (s *Store) AddList(ctx context.Context, l core.List, actor string) error {
+	return s.update(ctx, func(tx *Tx) error {
+		if _, err := tx.tenant(l.TenantID); err != nil {
+			return err
+		}
+		_, err := tx.exec("INSERT INTO list ("+listColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			l.ID, l.TenantID, l.Name, l.Status, l.ConfirmToken, l.RequireMailedProof, l.SyncRemovesAbsent, l.CreatedAt, l.UpdatedAt)
+		if err != nil {
+			return err
+		}
+		tx.kick(TopicRecords)
+		return tx.audit(l.CreatedAt, actor, "list.create", l.TenantID, l.ID)
+	})
+}
+
+// UpdateList changes a list by a rule and returns it as it is then. The rule runs inside the transaction.
+func (s *Store) UpdateList(ctx context.Context, id, actor string, rule func(*core.List) error) (l core.List, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		if l, err = tx.list(id); err != nil {
+			return err
+		}
+		if err := rule(&l); err != nil {
+			return err
+		}
+		_, err := tx.exec(`UPDATE list SET name = ?, status = ?, confirm_token = ?, require_mailed_proof = ?, sync_removes_absent = ?,
+			updated_at = ? WHERE id = ?`,
+			l.Name, l.Status, l.ConfirmToken, l.RequireMailedProof, l.SyncRemovesAbsent, l.UpdatedAt, id)
+		if err != nil {
+			return err
+		}
+		tx.kick(TopicRecords)
+		return tx.audit(l.UpdatedAt, actor, "list.update", l.TenantID, id)
+	})
+	return l, err
+}
+
+// DeleteList takes a list out of sight. Its rows go later, by housekeeping.
+func (s *Store) DeleteList(ctx context.Context, id, actor string, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		l, err := tx.list(id)
+		if err != nil {
+			return err
+		}
+		if err := tx.one("UPDATE list SET deleted_at = ?, updated_at = ? WHERE id = ?", now, now, id); err != nil {
+			return err
+		}
+		tx.departs()
+		tx.kick(TopicRecords)
+		tx.kick(TopicJobs)
+		return tx.audit(now, actor, "list.delete", l.TenantID, id)
+	})
+}

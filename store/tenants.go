@@ -1,0 +1,103 @@
+package store
+
+import (
+	"context"
+
+	"newsletterd/core"
+)
+
+const tenantColumns = `id, name, domains, status, mail_from, mail_from_name, reply_to, postal_address, public_url,
+	brand_name, brand_color, brand_logo_url, created_at, updated_at`
+
+// Tenant reads one tenant. One that was deleted is core.ErrNotFound.
+func (s *Store) Tenant(ctx context.Context, id string) (t core.Tenant, err error) {
+	err = s.get(ctx, &t, "SELECT "+tenantColumns+" FROM tenant WHERE id = ? AND deleted_at = 0", id)
+	return t, err
+}
+
+// Tenants reads a page of tenants, by id: all, or those among ids.
+func (s *Store) Tenants(ctx context.Context, ids []string, all bool, page core.Page) (ts []core.Tenant, err error) {
+	if all {
+		err = s.all(ctx, &ts, "SELECT "+tenantColumns+" FROM tenant WHERE id > ? AND deleted_at = 0 ORDER BY id LIMIT ?",
+			page.After, page.Limit)
+		return ts, err
+	}
+	err = s.all(ctx, &ts, "SELECT "+tenantColumns+` FROM tenant WHERE id IN (SELECT value FROM json_each(?))
+		AND id > ? AND deleted_at = 0 ORDER BY id LIMIT ?`, jsonOf(ids), page.After, page.Limit)
+	return ts, err
+}
+
+// jsonOf is a list of texts as an argument of json_each.
+func jsonOf(list []string) string { return core.Strings(list).Column() }
+
+// AddTenant keeps a new tenant.
+func (s *Store) AddTenant(ctx context.Context, t core.Tenant, actor string) error {
+	return s.update(ctx, func(tx *Tx) error {
+		_, err := tx.exec(`INSERT INTO tenant (id, name, domains, status, mail_from, mail_from_name, reply_to, postal_address,
+			public_url, brand_name, brand_color, brand_logo_url, created_at, updated_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			t.ID, t.Name, t.Domains.Column(), t.Status, t.MailFrom, t.MailFromName, t.ReplyTo, t.PostalAddress,
+			t.PublicURL, t.BrandName, t.BrandColor, t.BrandLogoURL, t.CreatedAt, t.UpdatedAt)
+		if err != nil {
+			return err
+		}
+		tx.kick(TopicRecords)
+		return tx.audit(t.CreatedAt, actor, "tenant.create", t.ID, t.ID)
+	})
+}
+
+// tenant reads one tenant inside an operation.
+func (tx *Tx) tenant(id string) (t core.Tenant, err error) {
+	err = tx.get(&t, "SELECT "+tenantColumns+" FROM tenant WHERE id = ? AND deleted_at = 0", id)
+	return t, err
+}
+
+// UpdateTenant changes a tenant by a rule and returns it as it is then. The rule runs inside the transaction.
+func (s *Store) UpdateTenant(ctx context.Context, id, actor string, rule func(*core.Tenant) error) (t core.Tenant, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		if t, err = tx.tenant(id); err != nil {
+			return err
+		}
+		was := t.Status
+		if err := rule(&t); err != nil {
+			return err
+		}
+		_, err := tx.exec(`UPDATE tenant SET name = ?, domains = ?, status = ?, mail_from = ?, mail_from_name = ?, reply_to = ?,
+			postal_address = ?, public_url = ?, brand_name = ?, brand_color = ?, brand_logo_url = ?, updated_at = ? WHERE id = ?`,
+			t.Name, t.Domains.Column(), t.Status, t.MailFrom, t.MailFromName, t.ReplyTo,
+			t.PostalAddress, t.PublicURL, t.BrandName, t.BrandColor, t.BrandLogoURL, t.UpdatedAt, id)
+		if err != nil {
+			return err
+		}
+		tx.kick(TopicRecords)
+		if t.Status != was {
+			tx.departs()
+			tx.kick(TopicJobs)
+		}
+		return tx.audit(t.UpdatedAt, actor, "tenant.update", id, id)
+	})
+	return t, err
+}
+
+// DeleteTenant takes a tenant and its lists and clients out of sight. Its rows go later, by housekeeping.
+func (s *Store) DeleteTenant(ctx context.Context, id, actor string, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		err := tx.one("UPDATE tenant SET deleted_at = ?, updated_at = ? WHERE id = ? AND deleted_at = 0", now, now, id)
+		if err != nil {
+			return err
+		}
+		for _, query := range []string{
+			"UPDATE list SET deleted_at = ?, updated_at = ? WHERE tenant_id = ? AND deleted_at = 0",
+			"UPDATE client SET deleted_at = ?, updated_at = ? WHERE tenant_id = ? AND deleted_at = 0",
+		} {
+			if _, err := tx.exec(query, now, now, id); err != nil {
+				return err
+			}
+		}
+		tx.departs()
+		tx.kick(TopicRecords)
+		tx.kick(TopicIdentity)
+		tx.kick(TopicJobs)
+		return tx.audit(now, actor, "tenant.delete", id, id)
+	})
+}
