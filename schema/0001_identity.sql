@@ -194,7 +194,7 @@ CREATE TABLE mail (
   reason      TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE INDEX mail_due ON mail (due_at) WHERE state = 0;
-CREATE INDEX mail_email ON mail (email_key, kind, created_at);
+CREATE INDEX mail_email ON mail (email_key, kind, created_at, list_id) WHERE state != 3;
 
 -- Who changed what, by API or command line.
 CREATE TABLE audit (

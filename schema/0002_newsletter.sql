@@ -32,19 +32,20 @@ CREATE TABLE subscription (
 CREATE INDEX subscription_email ON subscription (email_key);
 CREATE INDEX subscription_pending ON subscription (changed_at) WHERE status = 'pending';
 
--- Confirm and undo tokens; each is good for one generation.
+-- Requests to subscribe, until they expire. The tokens that redeem a row, answered or mailed, are MACs of its id: none
+-- is stored. Ids are in the order of time, so the expired stand together.
 CREATE TABLE confirm_token (
-  hash            BLOB PRIMARY KEY,
+  id              TEXT PRIMARY KEY,
   list_id         TEXT NOT NULL,
   subscription_id TEXT NOT NULL,
   generation      INTEGER NOT NULL, -- 0: made for an address that cannot subscribe
-  means           TEXT NOT NULL CHECK (means IN ('response', 'mailed', 'undo')),
   preferences     TEXT NOT NULL DEFAULT '{}', -- of the request, for the answer
-  created_at      INTEGER NOT NULL,
-  expires_at      INTEGER NOT NULL
+  source          TEXT NOT NULL DEFAULT '', -- of the request, for the ledger once it is confirmed
+  remote          TEXT NOT NULL DEFAULT '',
+  user_agent      TEXT NOT NULL DEFAULT '',
+  created_at      INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX confirm_token_subscription ON confirm_token (list_id, subscription_id);
-CREATE INDEX confirm_token_expires ON confirm_token (expires_at);
 
 -- Append-only: what was agreed to, when, from where and how it was proved.
 CREATE TABLE consent (
@@ -107,7 +108,8 @@ CREATE TABLE sync (
   tenant_id   TEXT NOT NULL,
   list_id     TEXT NOT NULL,
   batch_total INTEGER NOT NULL DEFAULT 0, -- 0: not planned yet
-  started_at  INTEGER NOT NULL,
+  due_at      INTEGER NOT NULL, -- not planned before
+  started_at  INTEGER NOT NULL, -- of the plan: occurred_at of every batch
   finished_at INTEGER NOT NULL DEFAULT 0,
   failed_at   INTEGER NOT NULL DEFAULT 0,
   reason      TEXT NOT NULL DEFAULT ''

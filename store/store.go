@@ -67,6 +67,7 @@ type Store struct {
 
 	keys            keyring
 	subscriptionKey []byte
+	lists           listCache
 }
 
 // Errors of Open.
@@ -131,6 +132,7 @@ func (s *Store) open(ctx context.Context) error {
 	if err := s.startWriter(ctx, state); err != nil {
 		return err
 	}
+	s.OnKick(TopicRecords, s.lists.drop)
 	s.subscriptionKey, err = s.PurposeKey(ctx, "subscription-id")
 	return err
 }

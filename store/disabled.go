@@ -1,0 +1,95 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"newsletterd/core"
+)
+
+// Disabling asks for an address to be switched off.
+type Disabling struct {
+	Email      core.Email
+	TenantID   string // empty: everywhere
+	Reason     string
+	DisabledBy string
+	OccurredAt core.Instant
+	// Counted names the tenants whose lists the caller may see; nil: all of them.
+	Counted []string
+}
+
+// Disable switches an address off and ends every subscription of it, each with its event. It returns how many of
+// the counted tenants' subscriptions this call changed: 0 on repetition.
+func (s *Store) Disable(ctx context.Context, d Disabling, now core.Instant) (n int, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		n, err = tx.disable(d, now)
+		return err
+	})
+	return n, err
+}
+
+func (tx *Tx) disable(d Disabling, now core.Instant) (int, error) {
+	key := d.Email.Key()
+	tx.departs()
+	_, err := tx.exec(`INSERT INTO disabled (email_key, tenant_id, reason, disabled_by, occurred_at, created_at) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO NOTHING`, key, d.TenantID, d.Reason, d.DisabledBy, int64(d.OccurredAt), int64(now))
+	if err != nil {
+		return 0, err
+	}
+	var rows []struct {
+		core.Subscription
+		TenantID string `db:"tenant_id"`
+	}
+	err = tx.all(&rows, "SELECT "+subscriptionColumns+`, list.tenant_id FROM subscription AS s JOIN list ON list.id = s.list_id
+		WHERE s.email_key = ?1 AND s.status != 'unsubscribed' AND (?2 = '' OR list.tenant_id = ?2)`, key, d.TenantID)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for i := range rows {
+		sub := &rows[i].Subscription
+		change := sub.Unsubscribe(now)
+		if err := tx.saveSubscription(sub); err != nil {
+			return 0, err
+		}
+		if change != nil {
+			if err := tx.addEvent(rows[i].TenantID, sub, change, now); err != nil {
+				return 0, err
+			}
+		}
+		err := tx.addConsent(core.Consent{ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentDisabled,
+			Means: core.MeansAdmin, Origin: core.Origin{Source: d.Reason}.Trim(), Generation: sub.Generation})
+		if err != nil {
+			return 0, err
+		}
+		if d.Counted == nil || slices.Contains(d.Counted, rows[i].TenantID) {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// Enable lifts what Disable did, for one tenant's word or the global one (empty). Nobody becomes subscribed by it.
+func (s *Store) Enable(ctx context.Context, email core.Email, tenantID string) error {
+	return s.update(ctx, func(tx *Tx) error {
+		return tx.one("DELETE FROM disabled WHERE email_key = ? AND tenant_id = ?", email.Key(), tenantID)
+	})
+}
+
+// DisabledAddress is an address that was switched off.
+type DisabledAddress struct {
+	EmailKey   string       `db:"email_key" json:"email"`
+	TenantID   string       `db:"tenant_id" json:"tenant_id,omitempty"`
+	Reason     string       `db:"reason" json:"reason"`
+	DisabledBy string       `db:"disabled_by" json:"disabled_by"`
+	OccurredAt core.Instant `db:"occurred_at" json:"occurred_at"`
+	CreatedAt  core.Instant `db:"created_at" json:"created_at"`
+}
+
+// DisabledAddresses reads a page by address.
+func (s *Store) DisabledAddresses(ctx context.Context, after string, limit int) ([]DisabledAddress, error) {
+	var d []DisabledAddress
+	err := s.all(ctx, &d, `SELECT email_key, tenant_id, reason, disabled_by, occurred_at, created_at FROM disabled
+		WHERE email_key > ? ORDER BY email_key, tenant_id LIMIT ?`, after, limit)
+	return d, err
+}
