@@ -32,19 +32,28 @@ var sweeps = []sweep{
 	{query: "DELETE FROM user_token WHERE id IN (SELECT id FROM user_token WHERE expires_at < ? LIMIT ?)"},
 	{query: "DELETE FROM throttle WHERE key IN (SELECT key FROM throttle WHERE expires_at < ? LIMIT ?)"},
 	{query: "DELETE FROM sessions WHERE rowid IN (SELECT rowid FROM sessions WHERE expiry < ? / 86400000.0 + 2440587.5 LIMIT ?)"},
-	{query: "DELETE FROM confirm_token WHERE hash IN (SELECT hash FROM confirm_token WHERE expires_at < ? LIMIT ?)"},
 	{query: "DELETE FROM idempotency WHERE (tenant_id, key) IN (SELECT tenant_id, key FROM idempotency WHERE expires_at < ? LIMIT ?)"},
 	// Rows stand in order of time: the oldest are the first, and the first that is still good ends the sweep.
 	{query: "DELETE FROM seen_nonce WHERE id IN (SELECT id FROM (SELECT id, expires_at FROM seen_nonce ORDER BY id LIMIT ?2) WHERE expires_at < ?1)"},
 	{query: "DELETE FROM seen_event WHERE id IN (SELECT id FROM (SELECT id, expires_at FROM seen_event ORDER BY id LIMIT ?2) WHERE expires_at < ?1)"},
 	{query: "DELETE FROM seen_batch WHERE id IN (SELECT id FROM (SELECT id, expires_at FROM seen_batch ORDER BY id LIMIT ?2) WHERE expires_at < ?1)"},
 	{
+		query: "DELETE FROM confirm_token WHERE id IN (SELECT id FROM (SELECT id, created_at FROM confirm_token ORDER BY id LIMIT ?2) WHERE created_at < ?1)",
+		keep:  func(Retention) time.Duration { return ConfirmTTL },
+	},
+	{
 		query: "DELETE FROM mail WHERE id IN (SELECT id FROM (SELECT id, created_at, state FROM mail ORDER BY id LIMIT ?2) WHERE created_at < ?1 AND state <> 0)",
 		keep:  func(r Retention) time.Duration { return r.Mail },
 	},
 	{
-		query: "DELETE FROM subscription WHERE (list_id, id) IN (SELECT list_id, id FROM subscription WHERE status = 'pending' AND changed_at < ? LIMIT ?)",
+		query: "DELETE FROM subscription WHERE (list_id, id) IN (SELECT list_id, id FROM subscription WHERE status = 'pending' AND generation = 1 AND changed_at < ? LIMIT ?)",
 		keep:  func(r Retention) time.Duration { return r.Pending },
+	},
+	{
+		// Who had left before stays on record as having left: no import may bring them back.
+		query: `UPDATE subscription SET status = 'unsubscribed' WHERE (list_id, id) IN
+			(SELECT list_id, id FROM subscription WHERE status = 'pending' AND generation > 1 AND changed_at < ? LIMIT ?)`,
+		keep: func(r Retention) time.Duration { return r.Pending },
 	},
 	{
 		query: "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE dead_at > 0 AND dead_at < ? LIMIT ?)",

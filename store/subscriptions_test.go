@@ -459,3 +459,25 @@ func TestOutboxKeepsOrder(t *testing.T) {
 		t.Errorf("the dead letter does not live again: %v", err)
 	}
 }
+
+func TestPendingExpiry(t *testing.T) {
+	n := testNewsletter(t)
+	n.subscribe("new@example.org", "", now0)
+	n.activate("back@example.org", now0)
+	if _, err := n.leave("back@example.org", now0); err != nil {
+		t.Fatal(err)
+	}
+	n.subscribe("back@example.org", "", now0)
+	if _, err := n.Housekeeping(t.Context(), Retention{Pending: 30 * 24 * time.Hour}, now0.Add(31*24*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if got := n.status("new@example.org"); got != core.ErrSubscriptionNotFound.Error() {
+		t.Errorf("one that never confirmed: %s", got)
+	}
+	if got := n.status("back@example.org"); got != core.SubscriptionUnsubscribed {
+		t.Errorf("one that had left before: %s", got)
+	}
+	if got := n.count("SELECT count(*) FROM confirm_token"); got != 0 {
+		t.Errorf("%d confirm tokens are left", got)
+	}
+}
