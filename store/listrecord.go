@@ -2,30 +2,20 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"sync"
 
 	"newsletterd/core"
 )
 
-// ListRecord is what a subscription must know of its list and its tenant. It is cached: the way of a request to
-// subscribe must not read what changes once a month. Never change one.
+// ListRecord is a list with its tenant. It is cached: the way of a request to subscribe must not read what changes
+// once a month. Never change one.
 type ListRecord struct {
-	ID           string `db:"id"`
-	TenantID     string `db:"tenant_id"`
-	Name         string `db:"name"`
-	Status       string `db:"status"`
-	TenantStatus string `db:"tenant_status"`
-	ConfirmToken string `db:"confirm_token"` // live, receipt, trusted; empty: the daemon's default
-	RawDomains   string `db:"domains"`
-	Domains      []string
+	core.List
+	Tenant core.Tenant
 }
 
 // Active tells whether the list takes subscriptions.
-func (l *ListRecord) Active() bool { return l.Status == "active" && l.TenantStatus == "active" }
-
-const listRecordQuery = `SELECT l.id, l.tenant_id, l.name, l.status, t.status AS tenant_status, l.confirm_token, t.domains
-	FROM list AS l JOIN tenant AS t ON t.id = l.tenant_id WHERE l.id = ? AND l.deleted_at = 0 AND t.deleted_at = 0`
+func (l *ListRecord) Active() bool { return l.List.Active() && l.Tenant.Active() }
 
 // listCache holds records by id. Its age moves with every commit that may change one, so that a row read before such
 // a commit is not kept after it.
@@ -34,6 +24,8 @@ type listCache struct {
 	age     uint64
 	records map[string]*ListRecord
 }
+
+const maxListRecords = 10_000
 
 func (c *listCache) drop() {
 	c.mu.Lock()
@@ -60,21 +52,21 @@ func (c *listCache) put(r *ListRecord, age uint64) {
 	c.records[r.ID] = r
 }
 
-const maxListRecords = 10_000
-
-// ListRecord returns the record of a list that is not deleted, nor its tenant. core.ErrListNotFound.
+// ListRecord returns a list with its tenant, neither of them deleted. core.ErrListNotFound.
 func (s *Store) ListRecord(ctx context.Context, id string) (*ListRecord, error) {
 	r, age := s.lists.get(id)
 	if r != nil {
 		return r, nil
 	}
-	r = &ListRecord{}
-	if err := s.get(ctx, r, listRecordQuery, id); err != nil {
-		return nil, sharpen(err, core.ErrListNotFound)
-	}
-	if err := json.Unmarshal([]byte(r.RawDomains), &r.Domains); err != nil {
+	list, err := s.List(ctx, id)
+	if err != nil {
 		return nil, err
 	}
+	tenant, err := s.Tenant(ctx, list.TenantID)
+	if err != nil {
+		return nil, sharpen(err, core.ErrListNotFound)
+	}
+	r = &ListRecord{list, tenant}
 	s.lists.put(r, age)
 	return r, nil
 }
@@ -85,9 +77,10 @@ func (tx *Tx) listRecord(id string) (*ListRecord, error) {
 	if r, _ := tx.store.lists.get(id); r != nil {
 		return r, nil
 	}
-	r := &ListRecord{}
-	if err := tx.get(r, listRecordQuery, id); err != nil {
-		return nil, sharpen(err, core.ErrListNotFound)
+	list, err := tx.list(id)
+	if err != nil {
+		return nil, err
 	}
-	return r, json.Unmarshal([]byte(r.RawDomains), &r.Domains)
+	tenant, err := tx.tenant(list.TenantID)
+	return &ListRecord{list, tenant}, sharpen(err, core.ErrListNotFound)
 }

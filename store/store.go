@@ -68,6 +68,7 @@ type Store struct {
 	keys            keyring
 	subscriptionKey []byte
 	lists           listCache
+	senders         senderCache
 }
 
 // Errors of Open.
@@ -133,6 +134,7 @@ func (s *Store) open(ctx context.Context) error {
 		return err
 	}
 	s.OnKick(TopicRecords, s.lists.drop)
+	s.OnKick(TopicRecords, s.senders.drop)
 	s.subscriptionKey, err = s.PurposeKey(ctx, "subscription-id")
 	return err
 }

@@ -1,0 +1,184 @@
+package store
+
+import (
+	"context"
+	"sync"
+
+	"newsletterd/core"
+)
+
+// WebhookClient is a sender of signed webhooks. Its secret is answered once, when it is made.
+type WebhookClient struct {
+	ID         string       `db:"id" json:"id"`
+	TenantID   string       `db:"tenant_id" json:"tenant_id"` // empty: it speaks for every tenant
+	Name       string       `db:"name" json:"name"`
+	DisabledAt core.Instant `db:"disabled_at" json:"disabled_at"`
+	CreatedAt  core.Instant `db:"created_at" json:"created_at"`
+	UpdatedAt  core.Instant `db:"updated_at" json:"updated_at"`
+}
+
+const webhookClientColumns = "id, tenant_id, name, disabled_at, created_at, updated_at"
+
+// WebhookSender is a webhook client with its keys, opened: the newest first, a second one while a secret is replaced.
+// It is cached; never change one.
+type WebhookSender struct {
+	WebhookClient
+	Keys [][]byte
+}
+
+// senderCache holds senders by id, as listCache does.
+type senderCache struct {
+	mu      sync.RWMutex
+	age     uint64
+	senders map[string]*WebhookSender
+}
+
+func (c *senderCache) drop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.age++
+	clear(c.senders)
+}
+
+// WebhookSender returns a client with its keys, also a disabled one. core.ErrNotFound.
+func (s *Store) WebhookSender(ctx context.Context, id string) (*WebhookSender, error) {
+	c := &s.senders
+	c.mu.RLock()
+	w, age := c.senders[id], c.age
+	c.mu.RUnlock()
+	if w != nil {
+		return w, nil
+	}
+	var row struct {
+		WebhookClient
+		Secret    []byte `db:"secret"`
+		OldSecret []byte `db:"old_secret"`
+	}
+	err := s.get(ctx, &row, "SELECT "+webhookClientColumns+", secret, old_secret FROM webhook_client WHERE id = ?", id)
+	if err != nil {
+		return nil, err
+	}
+	w = &WebhookSender{WebhookClient: row.WebhookClient}
+	for _, sealed := range [][]byte{row.Secret, row.OldSecret} {
+		if len(sealed) == 0 {
+			continue
+		}
+		key, err := s.openSecret(sealed)
+		if err != nil {
+			return nil, err
+		}
+		w.Keys = append(w.Keys, key)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.age == age {
+		if c.senders == nil {
+			c.senders = map[string]*WebhookSender{}
+		}
+		c.senders[id] = w
+	}
+	return w, nil
+}
+
+// WebhookClients reads a page by id.
+func (s *Store) WebhookClients(ctx context.Context, page core.Page) ([]WebhookClient, error) {
+	var w []WebhookClient
+	err := s.all(ctx, &w, "SELECT "+webhookClientColumns+" FROM webhook_client WHERE id > ? ORDER BY id LIMIT ?", page.After, page.Limit)
+	return w, err
+}
+
+// WebhookClient reads one. core.ErrNotFound.
+func (s *Store) WebhookClient(ctx context.Context, id string) (w WebhookClient, err error) {
+	err = s.get(ctx, &w, "SELECT "+webhookClientColumns+" FROM webhook_client WHERE id = ?", id)
+	return w, err
+}
+
+// AddWebhookClient keeps a new client of a tenant (empty: of all) with its key of 32 bytes. core.ErrNotFound: there is
+// no such tenant.
+func (s *Store) AddWebhookClient(ctx context.Context, tenantID, name string, key []byte, actor string, now core.Instant) (w WebhookClient, err error) {
+	w = WebhookClient{ID: core.NewID(), TenantID: tenantID, Name: name, CreatedAt: now, UpdatedAt: now}
+	sealed := s.seal(key)
+	err = s.update(ctx, func(tx *Tx) error {
+		if tenantID != "" {
+			if _, err := tx.tenant(tenantID); err != nil {
+				return err
+			}
+		}
+		if err := tx.addWebhookClient(w, sealed); err != nil {
+			return err
+		}
+		return tx.audit(now, actor, "webhook-client.create", tenantID, w.ID)
+	})
+	return w, err
+}
+
+func (tx *Tx) addWebhookClient(w WebhookClient, sealed []byte) error {
+	tx.kick(TopicRecords)
+	_, err := tx.exec("INSERT INTO webhook_client (id, tenant_id, name, secret, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
+		w.ID, w.TenantID, w.Name, sealed, int64(w.CreatedAt), int64(w.UpdatedAt))
+	return err
+}
+
+// EnsureLoopClient makes the client by which the daemon posts to itself, with a key that the caller drew, unless
+// there is one.
+func (s *Store) EnsureLoopClient(ctx context.Context, key []byte, now core.Instant) error {
+	sealed := s.seal(key)
+	return s.update(ctx, func(tx *Tx) error {
+		var n int
+		if err := tx.get(&n, "SELECT count(*) FROM webhook_client WHERE id = ?", core.LoopClientID); err != nil || n > 0 {
+			return err
+		}
+		return tx.addWebhookClient(WebhookClient{ID: core.LoopClientID, Name: "this daemon", CreatedAt: now, UpdatedAt: now}, sealed)
+	})
+}
+
+// RotateWebhookSecret gives a client a new key. The one before stays good beside it until EndWebhookRotation, so no
+// event is lost while the sender changes over.
+func (s *Store) RotateWebhookSecret(ctx context.Context, id string, key []byte, actor string, now core.Instant) error {
+	sealed := s.seal(key)
+	return s.changeWebhookClient(ctx, id, "webhook-client.rotate", actor, now, func(tx *Tx) error {
+		return tx.one("UPDATE webhook_client SET old_secret = secret, secret = ?, updated_at = ? WHERE id = ?", sealed, int64(now), id)
+	})
+}
+
+// EndWebhookRotation ends the older key of a client.
+func (s *Store) EndWebhookRotation(ctx context.Context, id, actor string, now core.Instant) error {
+	return s.changeWebhookClient(ctx, id, "webhook-client.end-rotation", actor, now, func(tx *Tx) error {
+		return tx.one("UPDATE webhook_client SET old_secret = x'', updated_at = ? WHERE id = ?", int64(now), id)
+	})
+}
+
+// SetWebhookClientDisabled switches a client off (its requests are answered 403) or on.
+func (s *Store) SetWebhookClientDisabled(ctx context.Context, id string, disabled bool, actor string, now core.Instant) error {
+	at := core.Instant(0)
+	if disabled {
+		at = now
+	}
+	return s.changeWebhookClient(ctx, id, "webhook-client.update", actor, now, func(tx *Tx) error {
+		return tx.one("UPDATE webhook_client SET disabled_at = ?, updated_at = ? WHERE id = ?", int64(at), int64(now), id)
+	})
+}
+
+// DeleteWebhookClient removes a client. The daemon's own stays.
+func (s *Store) DeleteWebhookClient(ctx context.Context, id, actor string, now core.Instant) error {
+	if id == core.LoopClientID {
+		return core.Conflictf("conflict", "The daemon posts to itself by this client; disable it instead.")
+	}
+	return s.changeWebhookClient(ctx, id, "webhook-client.delete", actor, now, func(tx *Tx) error {
+		return tx.one("DELETE FROM webhook_client WHERE id = ?", id)
+	})
+}
+
+func (s *Store) changeWebhookClient(ctx context.Context, id, action, actor string, now core.Instant, change func(*Tx) error) error {
+	return s.update(ctx, func(tx *Tx) error {
+		var tenantID string
+		if err := tx.get(&tenantID, "SELECT tenant_id FROM webhook_client WHERE id = ?", id); err != nil {
+			return err
+		}
+		tx.kick(TopicRecords)
+		if err := change(tx); err != nil {
+			return err
+		}
+		return tx.audit(now, actor, action, tenantID, id)
+	})
+}
