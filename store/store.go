@@ -58,6 +58,7 @@ type Store struct {
 	closed     atomic.Bool
 	replaced   atomic.Bool
 	departures atomic.Uint64
+	changes    atomic.Uint64
 	daemonSeen atomic.Int64 // unix ms of the last look at the daemon's lock, negative when it runs
 	stats      stats
 
@@ -361,6 +362,9 @@ func (s *Store) Path() string { return s.path }
 // Departures moves with every commit after which somebody may no longer be mailed, and with every commit of another
 // process, before the one who asked for it is answered. Equal values read around a check mean that the check still holds.
 func (s *Store) Departures() uint64 { return s.departures.Load() }
+
+// Changes moves with every commit, of other processes too: equal values mean that the database has not changed.
+func (s *Store) Changes() uint64 { return s.changes.Load() }
 
 // OnKick calls fn after each commit that makes work of a topic due, and after commits of other processes. fn must not
 // block and must not call the store.

@@ -237,6 +237,7 @@ func (w *writer) transact(ops []*op) error {
 		}
 		if err == nil {
 			w.checkpoint.based = true
+			w.store.changes.Add(1)
 			return nil
 		}
 	}
@@ -299,6 +300,7 @@ func (w *writer) watch() {
 		return
 	}
 	if w.version != 0 && v != w.version {
+		w.store.changes.Add(1)
 		w.store.departures.Add(1)
 		w.store.kick(1<<topics - 1)
 		w.store.foreign()

@@ -1,0 +1,223 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/jmoiron/sqlx"
+	"modernc.org/sqlite"
+
+	"newsletterd/schema"
+)
+
+// ErrExists says that a backup would overwrite a file that is already there.
+var ErrExists = errors.New("the file exists already")
+
+// Backup writes a complete copy of the database, as it is at this moment, to a file that must not exist yet (ErrExists).
+// Writers go on meanwhile. The copy is checked and synced before it appears under its name; its mode is 0600.
+func (s *Store) Backup(ctx context.Context, to string) error {
+	if err := s.readable(ctx); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(to); !errors.Is(err, os.ErrNotExist) {
+		if err == nil {
+			err = ErrExists
+		}
+		return fmt.Errorf("backup to %s: %w", to, err)
+	}
+	if err := s.copyTo(ctx, to); err != nil {
+		return fmt.Errorf("backup to %s: %w", to, err)
+	}
+	return nil
+}
+
+// Snapshot is Backup to a file that is replaced in one step: whoever copies it while it is renewed has the whole old one.
+func (s *Store) Snapshot(ctx context.Context, to string) error {
+	if err := s.readable(ctx); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	if err := s.copyTo(ctx, to); err != nil {
+		return fmt.Errorf("snapshot to %s: %w", to, err)
+	}
+	return nil
+}
+
+// copyTo copies through a connection of its own, into a temporary name beside the target.
+func (s *Store) copyTo(ctx context.Context, to string) error {
+	tmp, err := tempBeside(to)
+	if err != nil {
+		return err
+	}
+	defer removeDatabase(tmp)
+	db, err := sqlx.Open("sqlite", dsn(s.path, readerPragmas))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if err := backupPages(ctx, db, tmp); err != nil {
+		return err
+	}
+	if err := verifyCopy(ctx, tmp); err != nil {
+		return err
+	}
+	return putInPlace(tmp, to)
+}
+
+// backupPages runs the backup inside a held read transaction: without one each foreign commit would start it again.
+func backupPages(ctx context.Context, db *sqlx.DB, tmp string) error {
+	c, err := db.Connx(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	defer c.Close()
+	if _, err := c.ExecContext(ctx, "BEGIN"); err != nil {
+		return translate(err)
+	}
+	defer c.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+	var n int
+	if err := c.GetContext(ctx, &n, "SELECT count(*) FROM sqlite_schema"); err != nil {
+		return translate(err)
+	}
+	return translate(c.Raw(func(driver any) error {
+		b, err := driver.(interface {
+			NewBackup(string) (*sqlite.Backup, error)
+		}).NewBackup(dsn(tmp, nil, "_pragma=synchronous(OFF)"))
+		if err != nil {
+			return err
+		}
+		for more := true; more && err == nil; {
+			if more, err = b.Step(1000); err == nil {
+				err = ctx.Err()
+			}
+		}
+		return errors.Join(err, b.Finish())
+	}))
+}
+
+// tempBeside makes an empty file of mode 0600 in the target's folder, so that a rename cannot cross file systems.
+func tempBeside(to string) (string, error) {
+	f, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*")
+	if err != nil {
+		return "", err
+	}
+	return f.Name(), f.Close()
+}
+
+func removeDatabase(path string) {
+	for _, end := range []string{"", "-wal", "-shm", "-journal"} {
+		_ = os.Remove(path + end)
+	}
+}
+
+// verifyCopy proves that a file is a whole database of ours.
+func verifyCopy(ctx context.Context, path string) error {
+	db, err := sqlx.Open("sqlite", dsn(path, nil, "mode=ro", "immutable=1"))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	var found []string
+	if err := db.SelectContext(ctx, &found, "PRAGMA quick_check(10)"); err != nil {
+		return fmt.Errorf("the copy is damaged: %w", err)
+	}
+	if len(found) != 1 || found[0] != "ok" {
+		return fmt.Errorf("the copy is damaged: %q", found)
+	}
+	c, err := db.Connx(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := schema.Check(ctx, c.Conn); err != nil && !errors.Is(err, schema.ErrOlder) {
+		return err
+	}
+	return nil
+}
+
+// putInPlace syncs the file, gives it its name and syncs the folder: after that it survives a power loss.
+func putInPlace(tmp, to string) error {
+	if err := syncPath(tmp); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, to); err != nil {
+		return err
+	}
+	return syncPath(filepath.Dir(to))
+}
+
+func syncPath(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// Restore puts a backup in the place of the database at path. The backup is checked first; what was there (-wal and -shm
+// too) is moved aside, to names that end in .before-restore and the time, and returned. It fails with ErrRunning or
+// ErrInUse while another process has the database open. from stays as it is.
+func Restore(ctx context.Context, from, path string, now time.Time) (aside []string, err error) {
+	if err := PrepareProcess(); err != nil {
+		return nil, err
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, err
+	}
+	if walSize(from) > 0 {
+		return nil, fmt.Errorf("%s has a -wal beside it: it is a live database, not a backup; make one with `newsletterd backup`", from)
+	}
+	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
+	if ok, err := lock.TryLock(); err != nil || !ok {
+		return nil, errors.Join(ErrRunning, err)
+	}
+	defer lock.Close()
+	if used, err := inUse(path); err != nil || used {
+		return nil, errors.Join(ErrInUse, err)
+	}
+	tmp, err := tempBeside(path)
+	if err != nil {
+		return nil, err
+	}
+	defer removeDatabase(tmp)
+	if err := copyFile(from, tmp); err != nil {
+		return nil, err
+	}
+	if err := verifyCopy(ctx, tmp); err != nil {
+		return nil, fmt.Errorf("%s: %w", from, err)
+	}
+	for _, end := range []string{"-wal", "-shm", ""} {
+		old := path + end
+		to := path + now.UTC().Format(".before-restore-20060102T150405Z") + end
+		switch err := os.Rename(old, to); {
+		case err == nil:
+			aside = append(aside, to)
+		case !errors.Is(err, os.ErrNotExist):
+			return aside, err
+		}
+	}
+	return aside, putInPlace(tmp, path)
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
