@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -414,6 +415,11 @@ func migratePending(ctx context.Context, path string, to int) error {
 // Migrate applies pending migrations up to number to (0: all) and returns them; with dryRun it only lists them. It
 // fails with ErrInUse while any other process has the file open.
 func Migrate(ctx context.Context, path string, to int, dryRun bool, now time.Time) ([]schema.Migration, error) {
+	if err := createFile(path, !dryRun); dryRun && errors.Is(err, os.ErrNotExist) {
+		return slices.DeleteFunc(schema.Migrations(), func(m schema.Migration) bool { return to != 0 && m.Number > to }), nil
+	} else if err != nil {
+		return nil, err
+	}
 	pending, err := withConn(ctx, dsn(path, nil, "_pragma=busy_timeout(2000)"), func(c *sqlx.Conn) ([]schema.Migration, error) {
 		return schema.Pending(ctx, c.Conn, to)
 	})

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+const appHelp = `One program: subscriptions with double opt-in, sign-in for users and programs (OAuth 2.0, OpenID Connect) and
+newsletter sending, on one SQLite file.
+
+Start:            newsletterd serve
+See it work:      newsletterd demo
+First operator:   newsletterd admin user create --email you@example.org --role operator --password-stdin
+
+Commands work on the database file directly, also while the daemon runs.`
+
+// configFlags are the flags that set a key of the configuration, and so beat file and environment.
+var configFlags = map[string]string{
+	"database":   "database.path",
+	"listen":     "server.listen",
+	"public-url": "server.public_url",
+	"log-level":  "log.level",
+	"log-format": "log.format",
+}
+
+// app is the tree of commands.
+func (p *program) app() *cli.App {
+	a := &cli.App{
+		Name:            "newsletterd",
+		Usage:           "newsletters, sign-in and sending on one SQLite file",
+		UsageText:       "newsletterd COMMAND [flags]",
+		Description:     appHelp,
+		Version:         version(),
+		HideVersion:     true,
+		HideHelpCommand: true,
+		Writer:          p.out,
+		ErrWriter:       p.err,
+		Reader:          p.in,
+		ExitErrHandler:  func(*cli.Context, error) {}, // run decides
+		Flags:           commonFlags(),
+		Commands: []*cli.Command{
+			p.serveCommand(), p.configCommand(), p.migrateCommand(), p.checkCommand(), p.routesCommand(),
+			p.versionCommand(),
+		},
+	}
+	a.Action, a.OnUsageError = groupAction(a.Name, a.Commands), usageFault(a.Name)
+	for _, c := range a.Commands {
+		finish(a.Name, c)
+	}
+	return a
+}
+
+func commonFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "config", Usage: "read the configuration from `FILE` (else ./newsletterd.toml if there is one)"},
+		&cli.StringFlag{Name: "database", Usage: "the database `FILE`, instead of the configured one"},
+		&cli.BoolFlag{Name: "json", Usage: "print JSON", DisableDefaultText: true},
+	}
+}
+
+// finish gives a command and those below it what all have: the common flags, and the refusal of leftovers.
+func finish(parent string, c *cli.Command) {
+	full := parent + " " + c.Name
+	c.HideHelpCommand = true
+	c.OnUsageError = usageFault(full)
+	c.Flags = append(c.Flags, commonFlags()...)
+	if len(c.Subcommands) > 0 {
+		c.UsageText = full + " COMMAND [flags]"
+		c.Action = groupAction(full, c.Subcommands)
+		for _, sub := range c.Subcommands {
+			finish(full, sub)
+		}
+		return
+	}
+	if c.UsageText == "" {
+		c.UsageText = full + " [flags]"
+	}
+	act := c.Action
+	c.Action = func(ctx *cli.Context) error {
+		if ctx.Args().Present() {
+			return usageError{full, fmt.Sprintf("unexpected argument %q: values are given by flags", ctx.Args().First())}
+		}
+		return act(ctx)
+	}
+}
+
+// groupAction runs where no command below was named, or none that exists.
+func groupAction(full string, commands []*cli.Command) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		if !c.Args().Present() {
+			w := c.App.Writer
+			c.App.Writer = c.App.ErrWriter
+			defer func() { c.App.Writer = w }()
+			if err := showHelp(c); err != nil {
+				return err
+			}
+			return usageError{"", "which command?"}
+		}
+		names := make([]string, len(commands))
+		for i, sub := range commands {
+			names[i] = sub.Name
+		}
+		word := c.Args().First()
+		return usageError{full, fmt.Sprintf("unknown command %q%s", word, didYouMean(word, names))}
+	}
+}
+
+func showHelp(c *cli.Context) error {
+	if c.Command.Name == "" || c.Command.Name == c.App.Name {
+		return cli.ShowAppHelp(c)
+	}
+	return cli.ShowSubcommandHelp(c)
+}
+
+// usageFault turns what the library says about flags into our words.
+func usageFault(full string) cli.OnUsageErrorFunc {
+	return func(c *cli.Context, err error, _ bool) error {
+		text := err.Error()
+		if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
+			var known []string
+			for _, f := range c.Command.Flags {
+				known = append(known, f.Names()...)
+			}
+			text = "unknown flag --" + strings.TrimLeft(name, "-") + dashed(didYouMean(strings.TrimLeft(name, "-"), known))
+		}
+		return usageError{full, text}
+	}
+}
+
+func dashed(hint string) string { return strings.Replace(hint, "did you mean ", "did you mean --", 1) }
+
+// nearest is the value of a flag that stands at several levels: the one given last wins.
+func nearest(c *cli.Context, name string) (string, bool) {
+	for _, at := range c.Lineage() {
+		if at.Command != nil && slices.Contains(at.LocalFlagNames(), name) {
+			return at.String(name), true
+		}
+	}
+	return "", false
+}
+
+// jsonWanted tells whether --json was given at any level.
+func jsonWanted(c *cli.Context) bool {
+	for _, at := range c.Lineage() {
+		if at.Bool("json") {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *program) printer(c *cli.Context) printer { return printer{out: p.out, json: jsonWanted(c)} }
+
+// config reads the configuration with the flags of the command.
+func (p *program) config(c *cli.Context) (*Config, error) {
+	src := Sources{Env: p.env, Flags: map[string]string{}}
+	src.File, _ = nearest(c, "config")
+	for _, flag := range slices.Sorted(maps.Keys(configFlags)) {
+		if v, ok := nearest(c, flag); ok {
+			src.Flags[configFlags[flag]] = v
+		}
+	}
+	return ReadConfig(src)
+}
+
+// need fails unless all the flags were given, and names each that was not.
+func need(c *cli.Context, flags ...string) error {
+	var missing []string
+	for _, f := range flags {
+		if strings.TrimSpace(c.String(f)) == "" {
+			missing = append(missing, "--"+f)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	verb := "is"
+	if len(missing) > 1 {
+		verb = "are"
+	}
+	return usageError{c.Command.HelpName, strings.Join(missing, ", ") + " " + verb + " needed"}
+}
+
+// oneLine reads one line, as a password that must not stand in a process list.
+func oneLine(_ context.Context, r io.Reader) (string, error) {
+	b, err := io.ReadAll(io.LimitReader(r, 4096))
+	if err != nil {
+		return "", err
+	}
+	line, _, _ := strings.Cut(string(b), "\n")
+	return strings.TrimSuffix(line, "\r"), nil
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// check looks at every value, and at those that must fit each other.
+func (r *configReader) check() {
+	c := r.cfg
+	r.that("server.listen", hostPort(c.Server.Listen))
+	r.that("server.public_url", r.origin(&c.Server.PublicURL))
+	for _, p := range c.Server.TrustedProxies {
+		r.that("server.trusted_proxies", addressRange(p))
+	}
+	r.pair("server.tls_cert", c.Server.TLSCert, "server.tls_key", c.Server.TLSKey)
+	r.that("server.tls_cert", readable(c.Server.TLSCert))
+	r.that("server.tls_key", readable(c.Server.TLSKey))
+	r.that("database.path", filled(c.Database.Path))
+	r.that("database.checkpoints", oneOf(c.Database.Checkpoints, "own", "external"))
+	r.checkMail()
+	r.that("send.max_unrecorded", between(c.Send.MaxUnrecorded, 1, 65536))
+	r.that("webhooks.send_url", r.origin(&c.Webhooks.SendURL))
+	r.that("auth.key_file", readable(c.Auth.KeyFile))
+	r.that("auth.registration", oneOf(c.Auth.Registration, "open", "closed"))
+	r.that("auth.register_existing", oneOf(c.Auth.RegisterExisting, "same", "conflict"))
+	r.that("auth.common_passwords", oneOf(c.Auth.CommonPasswords, "auto", "refuse", "allow"))
+	r.that("newsletter.confirm_token", oneOf(c.Newsletter.ConfirmToken, "live", "receipt", "trusted"))
+	r.that("newsletter.unsubscribe_token_auth", oneOf(c.Newsletter.UnsubscribeTokenAuth, "none", "bearer"))
+	r.that("newsletter.disable_scope", oneOf(c.Newsletter.DisableScope, "global", "tenant"))
+	r.that("newsletter.pending_ttl", atLeast(c.Newsletter.PendingTTL, core.ConfirmTTLDays))
+	r.that("log.level", oneOf(c.Log.Level, "debug", "info", "warn", "error"))
+	r.that("log.format", oneOf(c.Log.Format, "auto", "text", "json"))
+	if c.Metrics.Listen != "" {
+		r.that("metrics.listen", hostPort(c.Metrics.Listen))
+		r.that("metrics.listen", differs(c.Metrics.Listen, c.Server.Listen))
+	}
+}
+
+func (r *configReader) checkMail() {
+	m := r.cfg.Mail
+	r.that("mail.transport", oneOf(m.Transport, "smtp", "directory"))
+	r.that("mail.directory", filled(m.Directory))
+	r.that("mail.from", sender(m.From))
+	if m.BounceDomain != "" {
+		if _, ok := core.ParseDomain(m.BounceDomain); !ok {
+			r.that("mail.bounce_domain", fmt.Errorf("%q is no domain name", m.BounceDomain))
+		}
+	}
+	r.that("mail.smtp.host", filled(m.SMTP.Host))
+	r.that("mail.smtp.port", between(m.SMTP.Port, 1, 65535))
+	r.that("mail.smtp.tls", oneOf(m.SMTP.TLS, "none", "starttls", "implicit"))
+	r.that("mail.smtp.connections", between(m.SMTP.Connections, 1, 256))
+	r.that("mail.smtp.rate_per_second", between(m.SMTP.RatePerSecond, 0, 1_000_000))
+	r.pair("mail.smtp.username", m.SMTP.Username, "mail.smtp.password", m.SMTP.Password.Reveal())
+	if m.SMTP.Username != "" && m.SMTP.TLS == "none" && !loopback(m.SMTP.Host) {
+		r.that("mail.smtp.tls", fmt.Errorf(`"none" would send the password in clear to %s`, m.SMTP.Host))
+	}
+}
+
+// that notes a fault of a key, with whoever set the key. A second fault of one key is left out.
+func (r *configReader) that(key string, err error) {
+	if err == nil || slices.ContainsFunc(r.faults, func(f Fault) bool { return f.Key == key }) {
+		return
+	}
+	r.fault(key, r.source[key], "%s", err)
+}
+
+func (r *configReader) pair(keyA, a, keyB, b string) {
+	switch {
+	case a != "" && b == "":
+		r.that(keyB, fmt.Errorf("is missing, for %s is set", keyA))
+	case a == "" && b != "":
+		r.that(keyA, fmt.Errorf("is missing, for %s is set", keyB))
+	}
+}
+
+// origin checks scheme://host[:port] and cuts a slash at its end, which people write out of habit.
+func (r *configReader) origin(p *string) error {
+	if *p == "" {
+		return nil
+	}
+	s := strings.TrimSuffix(*p, "/")
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return fmt.Errorf("%q is no origin (as https://news.example.org)", *p)
+	}
+	if u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil || strings.ContainsAny(s, "?#") {
+		return fmt.Errorf("%q must be an origin alone: scheme and host, without path, query or user", *p)
+	}
+	*p = u.Scheme + "://" + strings.ToLower(u.Host)
+	return nil
+}
+
+func hostPort(s string) error {
+	host, port, err := net.SplitHostPort(s)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil || strings.ContainsAny(host, " /\t") {
+		return fmt.Errorf("%q is no address (as 127.0.0.1:8080 or :8080)", s)
+	}
+	return nil
+}
+
+func differs(a, b string) error {
+	if a == b && !strings.HasSuffix(a, ":0") {
+		return fmt.Errorf("%s is server.listen too", a)
+	}
+	return nil
+}
+
+func addressRange(s string) error {
+	if _, err := netip.ParseAddr(s); err == nil {
+		return nil
+	}
+	if _, err := netip.ParsePrefix(s); err == nil {
+		return nil
+	}
+	return fmt.Errorf("%q is neither an address nor a range (as 10.0.0.0/8)", s)
+}
+
+func oneOf(s string, allowed ...string) error {
+	if slices.Contains(allowed, s) {
+		return nil
+	}
+	quoted := make([]string, len(allowed))
+	for i, a := range allowed {
+		quoted[i] = strconv.Quote(a)
+	}
+	return fmt.Errorf("must be %s, not %q", strings.Join(quoted, " or "), s)
+}
+
+func between(n, low, high int) error {
+	if n < low || n > high {
+		return fmt.Errorf("must be from %d to %d, not %d", low, high, n)
+	}
+	return nil
+}
+
+func atLeast(d Duration, days int) error {
+	if d.Std().Hours() < float64(24*days) {
+		return fmt.Errorf("must be at least %dd, not %s", days, d)
+	}
+	return nil
+}
+
+func filled(s string) error {
+	if strings.TrimSpace(s) == "" {
+		return fmt.Errorf("must not be empty")
+	}
+	return nil
+}
+
+// sender allows newsletterd@localhost, the default, which no receiver outside this machine would take.
+func sender(s string) error {
+	if local, ok := strings.CutSuffix(s, "@localhost"); ok {
+		s = local + "@localhost.localdomain"
+	}
+	if _, err := core.ParseEmail(s); err != nil {
+		return fmt.Errorf("%q is no e-mail address", s)
+	}
+	return nil
+}
+
+func readable(file string) error {
+	if file == "" {
+		return nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && ip.IsLoopback()
+}

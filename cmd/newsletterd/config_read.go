@@ -1,0 +1,306 @@
+package main
+
+import (
+	"encoding"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// defaultConfigFile is read if it is there and no other is named.
+const defaultConfigFile = "./newsletterd.toml"
+
+const envPrefix = "NEWSLETTERD_"
+
+// Fault is one thing wrong with the configuration.
+type Fault struct {
+	Key  string // path, as mail.smtp.port; empty where the whole file is at fault
+	From string // file name, variable or flag that set it
+	Text string
+}
+
+func (f Fault) String() string {
+	s := f.Text
+	if f.Key != "" {
+		s = f.Key + ": " + s
+	}
+	if f.From != "" {
+		s += " (" + f.From + ")"
+	}
+	return s
+}
+
+// Faults are all that is wrong, so that one start shows everything.
+type Faults []Fault
+
+func (f Faults) Error() string {
+	var b strings.Builder
+	b.WriteString("the configuration is not usable:")
+	for _, one := range f {
+		b.WriteString("\n  " + one.String())
+	}
+	return b.String()
+}
+
+// Sources is where a configuration comes from, the later beating the earlier: the file, the environment, flags.
+type Sources struct {
+	File  string            // must exist; empty: newsletterd.toml of the working directory, if there is one
+	Env   []string          // as os.Environ gives it
+	Flags map[string]string // by the key's path
+}
+
+// ReadConfig lays all sources over the defaults and checks the result. The error is of type Faults unless the file
+// can't be read.
+func ReadConfig(src Sources) (*Config, error) {
+	name, text, err := readConfigFile(src.File)
+	if err != nil {
+		return nil, err
+	}
+	r := newConfigReader()
+	r.cfg.File = name
+	r.file(name, text)
+	r.env(src.Env)
+	for _, key := range slices.Sorted(maps.Keys(src.Flags)) {
+		r.text(key, src.Flags[key], "flag", "flag")
+	}
+	r.check()
+	if len(r.faults) > 0 {
+		return nil, r.faults
+	}
+	return r.cfg, nil
+}
+
+func readConfigFile(name string) (string, string, error) {
+	explicit := name != ""
+	if !explicit {
+		name = defaultConfigFile
+	}
+	b, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) && !explicit {
+		return "", "", nil
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("configuration: %w", err)
+	}
+	return name, string(b), nil
+}
+
+// configReader writes values into a Config by their paths and gathers faults.
+type configReader struct {
+	cfg    *Config
+	keys   map[string]reflect.Value
+	order  []string
+	source map[string]string // path → what a fault names
+	faults Faults
+}
+
+func newConfigReader() *configReader {
+	r := &configReader{cfg: DefaultConfig(), keys: map[string]reflect.Value{}, source: map[string]string{}}
+	walkConfig(reflect.ValueOf(r.cfg).Elem(), "", func(path string, v reflect.Value) {
+		r.keys[path] = v
+		r.order = append(r.order, path)
+	})
+	return r
+}
+
+// walkConfig calls fn for every key of the struct, in the order of its fields.
+func walkConfig(v reflect.Value, prefix string, fn func(path string, v reflect.Value)) {
+	for i := range v.NumField() {
+		tag := v.Type().Field(i).Tag.Get("toml")
+		if tag == "-" {
+			continue
+		}
+		if f := v.Field(i); f.Kind() == reflect.Struct {
+			walkConfig(f, prefix+tag+".", fn)
+		} else {
+			fn(prefix+tag, f)
+		}
+	}
+}
+
+func (r *configReader) fault(key, from, format string, args ...any) {
+	r.faults = append(r.faults, Fault{Key: key, From: from, Text: fmt.Sprintf(format, args...)})
+}
+
+func (r *configReader) file(name, text string) {
+	var tree map[string]any
+	if _, err := toml.Decode(text, &tree); err != nil {
+		if pe, ok := errors.AsType[toml.ParseError](err); ok {
+			r.fault("", name, "line %d: %s", pe.Position.Line, pe.Message)
+		} else {
+			r.fault("", name, "%s", err)
+		}
+		return
+	}
+	r.tree("", tree, name)
+}
+
+func (r *configReader) tree(prefix string, tree map[string]any, name string) {
+	for _, k := range slices.Sorted(maps.Keys(tree)) {
+		path := prefix + k
+		if _, ok := r.keys[path]; ok {
+			r.set(path, tree[k], "file", name)
+			continue
+		}
+		sub, isTable := tree[k].(map[string]any)
+		switch {
+		case r.isSection(path) && isTable:
+			r.tree(path+".", sub, name)
+		case r.isSection(path):
+			r.fault(path, name, "is a section, write [%s]", path)
+		case isTable:
+			r.fault(path, name, "unknown section%s", didYouMean(path, r.sections()))
+		default:
+			r.fault(path, name, "unknown key%s", didYouMean(path, r.order))
+		}
+	}
+}
+
+func (r *configReader) isSection(path string) bool { return slices.Contains(r.sections(), path) }
+
+func (r *configReader) sections() []string {
+	var out []string
+	for _, key := range r.order {
+		for i := range key {
+			if key[i] == '.' && !slices.Contains(out, key[:i]) {
+				out = append(out, key[:i])
+			}
+		}
+	}
+	return out
+}
+
+// env reads the variables of our prefix. Those whose second word is no section are left alone: a container platform
+// sets variables such as NEWSLETTERD_SERVICE_HOST by itself.
+func (r *configReader) env(environ []string) {
+	byName := map[string]string{}
+	for _, key := range r.order {
+		byName[envName(key)] = key
+	}
+	for _, kv := range slices.Sorted(slices.Values(environ)) {
+		name, value, _ := strings.Cut(kv, "=")
+		if !strings.HasPrefix(name, envPrefix) {
+			continue
+		}
+		if key, ok := byName[name]; ok {
+			r.text(key, value, "environment", "environment "+name)
+			continue
+		}
+		section, _, _ := strings.Cut(strings.ToLower(name[len(envPrefix):]), "_")
+		if r.isSection(section) {
+			r.fault("", "environment "+name, "no key has this variable%s", didYouMean(name, slices.Sorted(maps.Keys(byName))))
+		}
+	}
+}
+
+func envName(key string) string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
+}
+
+// text sets a key from a word of the environment or of a flag. Lists are separated by commas.
+func (r *configReader) text(key, value, kind, from string) {
+	v, ok := r.keys[key]
+	if !ok {
+		r.fault(key, from, "unknown key")
+		return
+	}
+	var err error
+	var parsed any = value
+	switch v.Interface().(type) {
+	case bool:
+		parsed, err = strconv.ParseBool(value)
+	case int:
+		parsed, err = strconv.ParseInt(value, 10, 64)
+	case []string:
+		list := []any{}
+		for word := range strings.SplitSeq(value, ",") {
+			if word = strings.TrimSpace(word); word != "" {
+				list = append(list, word)
+			}
+		}
+		parsed = list
+	}
+	if err != nil {
+		parsed = value // of the wrong type: set says so
+	}
+	r.set(key, parsed, kind, from)
+}
+
+// set stores a value as TOML gave it: string, int64, bool, or a list of strings.
+func (r *configReader) set(key string, value any, kind, from string) {
+	v := r.keys[key]
+	if err := assign(v, value); err != nil {
+		r.fault(key, from, "%s", err)
+		return
+	}
+	r.source[key] = from
+	r.cfg.From[key] = kind
+}
+
+func assign(v reflect.Value, value any) error {
+	if s, ok := value.(string); ok {
+		if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+			return u.UnmarshalText([]byte(s))
+		}
+		if v.Kind() == reflect.String {
+			v.SetString(s)
+			return nil
+		}
+	}
+	switch got := value.(type) {
+	case bool:
+		if v.Kind() == reflect.Bool {
+			v.SetBool(got)
+			return nil
+		}
+	case int64:
+		if v.Kind() == reflect.Int {
+			if got != int64(int(got)) {
+				return fmt.Errorf("%d is too large", got)
+			}
+			v.SetInt(got)
+			return nil
+		}
+		if _, isSpan := v.Interface().(Duration); isSpan && got == 0 {
+			v.SetInt(0)
+			return nil
+		}
+	case []any:
+		if v.Type() == reflect.TypeFor[[]string]() {
+			list := make([]string, len(got))
+			for i, item := range got {
+				s, ok := item.(string)
+				if !ok {
+					return fmt.Errorf("item %d must be a string", i+1)
+				}
+				list[i] = s
+			}
+			v.Set(reflect.ValueOf(list))
+			return nil
+		}
+	}
+	return fmt.Errorf("must be %s", typeWords(v))
+}
+
+func typeWords(v reflect.Value) string {
+	switch v.Interface().(type) {
+	case Duration:
+		return `a time span in quotes (as "30s", "15m", "400d")`
+	case bool:
+		return "true or false"
+	case int:
+		return "a whole number"
+	case []string:
+		return "a list of strings"
+	default:
+		return "a string"
+	}
+}

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/BurntSushi/toml"
+)
+
+const exampleFile = "../../newsletterd.example.toml"
+
+// The example is the documentation of the keys: each stands in it, with its default, below a comment.
+func TestExampleIsTheDefaults(t *testing.T) {
+	text, err := os.ReadFile(exampleFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := readText(t, string(text))
+	var tree map[string]any
+	meta, err := toml.Decode(string(text), &tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defaults := reflect.ValueOf(DefaultConfig()).Elem()
+	got := map[string]any{}
+	walkConfig(reflect.ValueOf(cfg).Elem(), "", func(path string, v reflect.Value) { got[path] = v.Interface() })
+	walkConfig(defaults, "", func(path string, v reflect.Value) {
+		if !meta.IsDefined(strings.Split(path, ".")...) {
+			t.Errorf("%s is missing in the example", path)
+		}
+		if !reflect.DeepEqual(got[path], v.Interface()) {
+			t.Errorf("%s is %v in the example, its default is %v", path, got[path], v.Interface())
+		}
+	})
+}
+
+func TestConfigOrder(t *testing.T) {
+	file := writeFile(t, "[server]\nlisten = \"127.0.0.1:1\"\n[log]\nlevel = \"warn\"\n[send]\nmax_unrecorded = 16\n")
+	cfg, err := ReadConfig(Sources{
+		File:  file,
+		Env:   []string{"NEWSLETTERD_SERVER_LISTEN=127.0.0.1:2", "NEWSLETTERD_LOG_LEVEL=error", "PATH=/bin", "NEWSLETTERD_SERVICE_HOST=10.0.0.1"},
+		Flags: map[string]string{"server.listen": "127.0.0.1:3"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Server.Listen != "127.0.0.1:3" || cfg.Log.Level != "error" || cfg.Send.MaxUnrecorded != 16 {
+		t.Errorf("flag, environment, file: got %s, %s, %d", cfg.Server.Listen, cfg.Log.Level, cfg.Send.MaxUnrecorded)
+	}
+	for key, from := range map[string]string{"server.listen": "flag", "log.level": "environment", "send.max_unrecorded": "file", "log.format": ""} {
+		if cfg.From[key] != from {
+			t.Errorf("%s is said to come from %q, not %q", key, cfg.From[key], from)
+		}
+	}
+}
+
+// Every key can be set by its variable: the example's value is accepted for each.
+func TestEveryKeyHasAVariable(t *testing.T) {
+	var env []string
+	walkConfig(reflect.ValueOf(DefaultConfig()).Elem(), "", func(path string, v reflect.Value) {
+		word := strings.Trim(tomlValue(v), `"[]`)
+		env = append(env, envName(path)+"="+word)
+	})
+	cfg, err := ReadConfig(Sources{File: os.DevNull, Env: env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(cfg.From) != len(env) {
+		t.Errorf("%d of %d variables took effect", len(cfg.From), len(env))
+	}
+}
+
+func TestConfigFaults(t *testing.T) {
+	cases := []struct{ name, text, env, want string }{
+		{"unknown key", "[server]\nlisen = \"x\"", "", "server.lisen: unknown key; did you mean server.listen?"},
+		{"unknown section", "[servr]\nlisten = \"x\"", "", "servr: unknown section; did you mean server?"},
+		{"section as key", "server = 1", "", "server: is a section, write [server]"},
+		{"key outside its section", "listen = \"x\"", "", "listen: unknown key"},
+		{"not TOML", "[server] x", "", "line 1: "},
+		{"twice", "[log]\npii = true\npii = true", "", "line 3: "},
+		{"type", "[mail.smtp]\nport = \"587\"", "", "mail.smtp.port: must be a whole number"},
+		{"type of a switch", "[log]\npii = \"yes\"", "", "log.pii: must be true or false"},
+		{"type of a span", "[newsletter]\npending_ttl = 30", "", `newsletter.pending_ttl: must be a time span in quotes`},
+		{"span", "[newsletter]\npending_ttl = \"30 days\"", "", `newsletter.pending_ttl: "30 days" is no time span`},
+		{"short span", "[newsletter]\npending_ttl = \"3d\"", "", `newsletter.pending_ttl: must be at least 7d, not 3d`},
+		{"list", "[server]\ntrusted_proxies = \"10.0.0.1\"", "", "server.trusted_proxies: must be a list of strings"},
+		{"item of a list", "[server]\ntrusted_proxies = [1]", "", "server.trusted_proxies: item 1 must be a string"},
+		{"range", "[server]\ntrusted_proxies = [\"10.0.0.0/33\"]", "", `"10.0.0.0/33" is neither an address nor a range`},
+		{"address", "[server]\nlisten = \"localhost\"", "", `server.listen: "localhost" is no address`},
+		{"port", "[server]\nlisten = \"localhost:99999\"", "", `server.listen: "localhost:99999" is no address`},
+		{"origin with a path", "[server]\npublic_url = \"https://a.example/api\"", "", "must be an origin alone"},
+		{"origin without scheme", "[server]\npublic_url = \"a.example\"", "", "is no origin"},
+		{"certificate alone", "[server]\ntls_cert = \"" + exampleFile + "\"", "", "server.tls_key: is missing, for server.tls_cert is set"},
+		{"missing file", "[auth]\nkey_file = \"/nonexistent\"", "", "auth.key_file: open /nonexistent: no such file"},
+		{"word", "[mail]\ntransport = \"pigeon\"", "", `mail.transport: must be "smtp" or "directory", not "pigeon"`},
+		{"number", "[send]\nmax_unrecorded = 0", "", "send.max_unrecorded: must be from 1 to 65536, not 0"},
+		{"sender", "[mail]\nfrom = \"News <a@example.org>\"", "", "mail.from: \"News <a@example.org>\" is no e-mail address"},
+		{"user without password", "[mail.smtp]\nusername = \"a\"", "", "mail.smtp.password: is missing"},
+		{"password in clear", "[mail.smtp]\nhost = \"relay.example\"\nusername = \"a\"\npassword = \"b\"\ntls = \"none\"", "", "would send the password in clear"},
+		{"same listener", "[metrics]\nlisten = \"127.0.0.1:8080\"", "", "metrics.listen: 127.0.0.1:8080 is server.listen too"},
+		{"variable's value", "", "NEWSLETTERD_SEND_MAX_UNRECORDED=many", "send.max_unrecorded: must be a whole number (environment NEWSLETTERD_SEND_MAX_UNRECORDED)"},
+		{"unknown variable", "", "NEWSLETTERD_SERVER_LISEN=x", "no key has this variable; did you mean NEWSLETTERD_SERVER_LISTEN? (environment NEWSLETTERD_SERVER_LISEN)"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			src := Sources{File: writeFile(t, c.text)}
+			if c.env != "" {
+				src.Env = []string{c.env}
+			}
+			_, err := ReadConfig(src)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v\nwant a fault with: %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestAllFaultsAtOnce(t *testing.T) {
+	_, err := ReadConfig(Sources{File: writeFile(t, "[log]\nlevel = \"loud\"\ncolour = 1\n[send]\nmax_unrecorded = -1")})
+	faults, ok := errors.AsType[Faults](err)
+	if !ok || len(faults) != 3 {
+		t.Fatalf("want three faults, got %v", err)
+	}
+}
+
+func TestMissingFileIsAFault(t *testing.T) {
+	if _, err := ReadConfig(Sources{File: filepath.Join(t.TempDir(), "none.toml")}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file that was named must exist: %v", err)
+	}
+}
+
+func TestSecretsAreMasked(t *testing.T) {
+	cfg := readText(t, "[mail.smtp]\nusername = \"u\"\npassword = \"marker-4711\"")
+	var b bytes.Buffer
+	if err := printConfig(&b, cfg); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	p := printer{out: &out, json: true}
+	if err := p.value(configJSON(cfg)); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(b.String()+out.String(), "marker-4711") {
+		t.Errorf("the password is shown:\n%s%s", &b, &out)
+	}
+	if cfg.Mail.SMTP.Password.Reveal() != "marker-4711" {
+		t.Error("the password itself is gone")
+	}
+}
+
+func TestOrigin(t *testing.T) {
+	for listen, want := range map[string]string{
+		"127.0.0.1:8080": "http://127.0.0.1:8080", ":8080": "http://localhost:8080",
+		"0.0.0.0:80": "http://localhost:80", "[::]:80": "http://localhost:80", "[::1]:80": "http://[::1]:80",
+	} {
+		cfg := DefaultConfig()
+		cfg.Server.Listen = listen
+		if got := cfg.Origin(); got != want {
+			t.Errorf("listen %s: origin %s, want %s", listen, got, want)
+		}
+	}
+}
+
+func TestDurationForms(t *testing.T) {
+	for in, want := range map[string]string{"0": "0", "90s": "1m30s", "1h": "1h", "24h": "1d", "36h": "36h", "400d": "400d", "15m": "15m", "1h30m": "1h30m", "10ms": "10ms"} {
+		var d Duration
+		if err := d.UnmarshalText([]byte(in)); err != nil || d.String() != want {
+			t.Errorf("%q became %q (%v), want %q", in, d.String(), err, want)
+		}
+	}
+	for _, in := range []string{"", "1", "-1s", "-1d", "1.5d", "99999d", "d", "1w"} {
+		var d Duration
+		if err := d.UnmarshalText([]byte(in)); err == nil {
+			t.Errorf("%q was accepted as %s", in, d)
+		}
+	}
+}
+
+// Whatever a file holds, reading it ends in a configuration or in faults, and what is printed reads back the same.
+func FuzzConfigFile(f *testing.F) {
+	example, err := os.ReadFile(exampleFile)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(example))
+	f.Add("[server]\nlisten = \":1\"\ntrusted_proxies = [\"::1\"]\n[newsletter]\npending_ttl = \"8d\"")
+	f.Add("[mail]\nfrom = \"a\\u0007@example.org\"\ndirectory = \"\\u0001\\\"\\\\\"")
+	f.Add("server.listen = \"a:1\"\nmail = {smtp = {port = 25}}")
+	f.Fuzz(func(t *testing.T, text string) {
+		r := newConfigReader()
+		r.file("fuzz", text)
+		r.check()
+		if len(r.faults) > 0 {
+			_ = r.faults.Error()
+			return
+		}
+		var b bytes.Buffer
+		if err := printConfig(&b, r.cfg); err != nil {
+			t.Fatal(err)
+		}
+		again := newConfigReader()
+		again.file("printed", b.String())
+		again.check()
+		if len(again.faults) > 0 {
+			t.Fatalf("printed:\n%s\nfaults: %v", &b, again.faults)
+		}
+		again.cfg.From, again.cfg.Mail.SMTP.Password = r.cfg.From, r.cfg.Mail.SMTP.Password
+		if !reflect.DeepEqual(again.cfg, r.cfg) {
+			t.Fatalf("read back differs:\n%+v\n%+v", again.cfg, r.cfg)
+		}
+	})
+}
+
+func readText(t *testing.T, text string) *Config {
+	t.Helper()
+	cfg, err := ReadConfig(Sources{File: writeFile(t, text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+func writeFile(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "newsletterd.toml")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Duration is a time span of the configuration: Go's form ("90s", "1h30m"), whole days ("400d"), or "0".
+type Duration time.Duration
+
+// UnmarshalText reads a span. Negative ones are refused: no key has a use for them.
+func (d *Duration) UnmarshalText(text []byte) error {
+	s := strings.TrimSpace(string(text))
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		if err != nil {
+			return fmt.Errorf("%q is no time span (as 30s, 15m, 1h30m, 400d)", s)
+		}
+		*d = Duration(time.Duration(n) * 24 * time.Hour)
+		return nil
+	}
+	v, err := time.ParseDuration(s)
+	if err != nil || v < 0 {
+		return fmt.Errorf("%q is no time span (as 30s, 15m, 1h30m, 400d)", s)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// String is the shortest form that UnmarshalText reads.
+func (d Duration) String() string {
+	v := time.Duration(d)
+	const day = 24 * time.Hour
+	switch {
+	case v == 0:
+		return "0"
+	case v%day == 0 && v/day <= math.MaxUint16:
+		return strconv.Itoa(int(v/day)) + "d"
+	}
+	s := v.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = s[:len(s)-2]
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = s[:len(s)-2]
+	}
+	return s
+}
+
+// Std is the span in the form of the time package.
+func (d Duration) Std() time.Duration { return time.Duration(d) }
+
+// Secret is a value that is used but never shown: every way of printing it gives the mask.
+type Secret string
+
+const secretMask = "********"
+
+// String is the mask, or nothing where there is no secret.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return secretMask
+}
+
+// GoString keeps %#v from showing the value.
+func (s Secret) GoString() string { return strconv.Quote(s.String()) }
+
+// LogValue keeps slog from showing the value.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// MarshalText keeps encoders from showing the value.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText takes the value as it is.
+func (s *Secret) UnmarshalText(text []byte) error {
+	*s = Secret(text)
+	return nil
+}
+
+// Reveal is the value itself, for the one place that uses it.
+func (s Secret) Reveal() string { return string(s) }

@@ -1,0 +1,31 @@
+// Command newsletterd is the program: it reads the configuration, wires the other packages and is the only one that
+// knows them all.
+//
+// # Rooms
+//
+//	main.go         from arguments to an exit code
+//	commands.go     the frame of the command line: groups, common flags, usage errors
+//	config*.go      TOML, environment and flags → Config; checks; printing
+//	log.go          slog: form, level, what is masked
+//	build.go        open, migrate and wire: the same for production and tests
+//	serve.go        run the daemon, and stop it in the written order
+//	metrics.go      the second listener: metrics and profiles
+//	ops.go          config, migrate, check, routes, openapi, version
+//	admin*.go       admin: the same store operations as HTTP, on the file itself
+//	print.go        records as tables or JSON
+//	demo*.go        the whole job, through the public interfaces
+//
+// # Decisions
+//
+//   - 2026-11-21 No positional arguments: the command line library stops reading flags at the first one, so a leftover
+//     argument is refused with exit code 2 instead of being ignored together with the flags behind it.
+//   - 2026-11-21 The environment is read by the configuration, not by the flags: the library lets an inherited variable
+//     beat an explicit flag.
+//   - 2026-11-21 A configuration file becomes a tree first and then, key by key, the struct: decoding straight into the
+//     struct ends at the first wrong type, and an operator wants all faults of one start.
+//   - 2026-11-21 A variable NEWSLETTERD_<word>… whose word is no section is ignored, since container platforms set such
+//     (NEWSLETTERD_SERVICE_HOST); a mistyped key of a section stops the start.
+//   - 2026-11-21 The listener is bound before the workers start, which need its port, and accepts after.
+//   - 2026-11-21 The address of newsletterd's metrics has no login, so it is on loopback by default, and profiles are
+//     answered to loopback only, whatever the address.
+package main

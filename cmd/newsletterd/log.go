@@ -1,0 +1,82 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+	"os"
+	"regexp"
+	"strings"
+
+	"golang.org/x/term"
+
+	"newsletterd/core"
+)
+
+var logLevels = map[string]slog.Level{
+	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
+}
+
+// newLog makes the logger that [log] describes: text on a terminal, JSON else, unless a form is set.
+func newLog(c LogConfig, w io.Writer) *slog.Logger {
+	mask := masker{pii: c.PII}
+	o := &slog.HandlerOptions{Level: logLevels[c.Level], ReplaceAttr: mask.attr}
+	if c.Format == "text" || c.Format == "auto" && isTerminal(w) {
+		return slog.New(slog.NewTextHandler(w, o))
+	}
+	return slog.New(slog.NewJSONHandler(w, o))
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// masker is the last look at what goes into a log line. The program doesn't log tokens, passwords or secrets; this
+// keeps what slips into an error's text out of the log as well.
+type masker struct{ pii bool }
+
+var secretNames = map[string]bool{
+	"password": true, "secret": true, "token": true, "authorization": true, "cookie": true, "code": true,
+	"access_token": true, "refresh_token": true, "id_token": true, "confirm_token": true, "unsubscribe_token": true,
+	"client_secret": true, "code_verifier": true, "key": true,
+}
+
+var (
+	secretParam = regexp.MustCompile(`(?i)\b((?:[a-z_]*token|code|code_verifier|password|[a-z_]*secret)=)[^&\s"]+`)
+	secretWord  = regexp.MustCompile(`whsec_[A-Za-z0-9+/=]+|(?i:bearer|basic) [A-Za-z0-9._~+/=-]{8,}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9._-]+`)
+	address     = regexp.MustCompile(`([A-Za-z0-9!#$%&'*+/=?^_{|}~-])[A-Za-z0-9.!#$%&'*+/=?^_{|}~-]*@((?:[A-Za-z0-9-]+\.)+[A-Za-z0-9-]+)`)
+)
+
+func (m masker) attr(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
+		return a
+	}
+	if secretNames[strings.ToLower(a.Key)] {
+		return slog.String(a.Key, secretMask)
+	}
+	switch a.Value.Kind() {
+	case slog.KindString:
+		a.Value = slog.StringValue(m.text(a.Value.String()))
+	case slog.KindAny:
+		switch v := a.Value.Any().(type) {
+		case core.Email:
+			a.Value = slog.StringValue(m.text(string(v)))
+		case error:
+			a.Value = slog.StringValue(m.text(v.Error()))
+		}
+	}
+	return a
+}
+
+func (m masker) text(s string) string {
+	if strings.IndexByte(s, '=') >= 0 {
+		s = secretParam.ReplaceAllString(s, "${1}"+secretMask)
+	}
+	if len(s) > 12 {
+		s = secretWord.ReplaceAllString(s, secretMask)
+	}
+	if !m.pii && strings.IndexByte(s, '@') >= 0 {
+		s = address.ReplaceAllString(s, "${1}***@${2}")
+	}
+	return s
+}

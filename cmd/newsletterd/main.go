@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// Exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+func main() {
+	// Before anything can open the database: SQLite's default locks vanish when the process closes any descriptor
+	// of the file.
+	if err := store.PrepareProcess(); err != nil {
+		fmt.Fprintln(os.Stderr, "newsletterd:", err)
+		os.Exit(exitFailed)
+	}
+	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Environ()}
+	os.Exit(p.run(context.Background(), os.Args))
+}
+
+// program is one run of the command line.
+type program struct {
+	in       io.Reader
+	out, err io.Writer
+	env      []string
+}
+
+// run executes the command that args name and returns the exit code. Commands other than serve end at the first
+// SIGINT or SIGTERM, after the transaction that they are in.
+func (p *program) run(ctx context.Context, args []string) int {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := p.app().RunContext(ctx, args)
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &usage):
+		fmt.Fprintln(p.err, "newsletterd:", usage)
+		if usage.command != "" {
+			fmt.Fprintf(p.err, "See `%s --help`.\n", usage.command)
+		}
+		return exitUsage
+	default:
+		fmt.Fprintln(p.err, "newsletterd:", plainError(err))
+		return exitFailed
+	}
+}
+
+// usageError is a mistake in the command line itself.
+type usageError struct {
+	command string // whose help explains it
+	text    string
+}
+
+func (e usageError) Error() string { return e.text }
+
+// plainError is an error in the words for a person at a terminal: the message of a known error without its code, and
+// everything of an unknown one.
+func plainError(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "interrupted"
+	}
+	ce, ok := errors.AsType[*core.Error](err)
+	if !ok || ce.Kind == core.Internal || ce.Message == "" {
+		return err.Error()
+	}
+	s := ce.Message
+	if ce.Field != "" {
+		s += " (" + ce.Field + ")"
+	}
+	if ce.Err != nil {
+		s += " " + ce.Err.Error()
+	}
+	return s
+}

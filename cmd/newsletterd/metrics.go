@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"net/netip"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"newsletterd/store"
+)
+
+// newRegistry makes the registry that everything registers in, with the figures of the process and of the database.
+func newRegistry(s *store.Store) *prometheus.Registry {
+	reg := prometheus.NewRegistry()
+	v := versionOf()
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "newsletterd_build_info", Help: "Always 1; the labels say which build this is.",
+		ConstLabels: prometheus.Labels{"version": v.Version, "commit": v.Commit, "go": v.Go},
+	})
+	build.Set(1)
+	reg.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	counter := func(name, help string, value func(store.Stats) float64) {
+		reg.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help},
+			func() float64 { return value(s.Stats()) }))
+	}
+	gauge := func(name, help string, value func(store.Stats) float64) {
+		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
+			func() float64 { return value(s.Stats()) }))
+	}
+	counter("newsletterd_db_transactions_total", "Transactions committed by the writer.", func(s store.Stats) float64 { return float64(s.Batches) })
+	counter("newsletterd_db_operations_total", "Operations in these transactions.", func(s store.Stats) float64 { return float64(s.Ops) })
+	counter("newsletterd_db_busy_seconds_total", "Time that the writer spent in transactions.", func(s store.Stats) float64 { return s.Busy.Seconds() })
+	gauge("newsletterd_db_wal_bytes", "Size of the -wal at the last look.", func(s store.Stats) float64 { return float64(s.WAL) })
+	gauge("newsletterd_db_waiting_operations", "Operations that wait for the writer.", func(s store.Stats) float64 { return float64(s.Waiting) })
+	return reg
+}
+
+// metricsServer is the second listener; nil where it is off.
+type metricsServer struct {
+	listener net.Listener
+	server   *http.Server
+}
+
+func newMetricsServer(c MetricsConfig, metrics http.Handler, log *slog.Logger) (*metricsServer, error) {
+	if c.Listen == "" {
+		return nil, nil
+	}
+	l, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("metrics.listen: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", metrics)
+	if c.Pprof {
+		for path, h := range map[string]http.HandlerFunc{
+			"/debug/pprof/": pprof.Index, "/debug/pprof/cmdline": pprof.Cmdline, "/debug/pprof/profile": pprof.Profile,
+			"/debug/pprof/symbol": pprof.Symbol, "/debug/pprof/trace": pprof.Trace,
+		} {
+			mux.Handle(path, onlyLoopback(h))
+		}
+	}
+	return &metricsServer{listener: l, server: &http.Server{
+		Handler: mux, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}}, nil
+}
+
+// onlyLoopback answers 403 to callers on other machines: a profile shows what is in memory.
+func onlyLoopback(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		peer, err := netip.ParseAddrPort(r.RemoteAddr)
+		if err != nil || !peer.Addr().Unmap().IsLoopback() {
+			http.Error(w, "profiles are for callers on this machine", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (m *metricsServer) start() {
+	if m != nil {
+		go func() { _ = m.server.Serve(m.listener) }()
+	}
+}
+
+func (m *metricsServer) stop() {
+	if m != nil {
+		_ = m.server.Close()
+		_ = m.listener.Close()
+	}
+}

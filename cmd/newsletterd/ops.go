@@ -1,0 +1,175 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/handlers"
+	"newsletterd/schema"
+	"newsletterd/store"
+)
+
+func (p *program) configCommand() *cli.Command {
+	return &cli.Command{
+		Name: "config", Usage: "print the configuration in force, secrets masked",
+		Description: `Shows every key with the value that the daemon would run with, and who set it: file, environment or flag.
+Fails with all faults if the configuration is not usable, so it is also the check before a restart.`,
+		Action: func(c *cli.Context) error {
+			cfg, err := p.config(c)
+			if err != nil {
+				return err
+			}
+			if out := p.printer(c); out.json {
+				return out.value(configJSON(cfg))
+			}
+			return printConfig(p.out, cfg)
+		},
+	}
+}
+
+// migrationRow is a migration as `migrate` prints it.
+type migrationRow struct {
+	Number int    `json:"number"`
+	Name   string `json:"name"`
+	State  string `json:"state"` // applied, pending
+}
+
+func (p *program) migrateCommand() *cli.Command {
+	return &cli.Command{
+		Name: "migrate", Usage: "bring the database to this program's schema",
+		Description: `serve does this by itself at its start; the command is for doing it ahead, alone. It needs the file for itself:
+stop the daemon first. Each migration is a transaction: an interrupted one leaves the old schema.`,
+		Flags: []cli.Flag{
+			&cli.IntFlag{Name: "to", Usage: "stop after migration `N`"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "only list what is pending", DisableDefaultText: true},
+		},
+		Action: func(c *cli.Context) error {
+			cfg, err := p.config(c)
+			if err != nil {
+				return err
+			}
+			to, state := c.Int("to"), "applied"
+			if c.IsSet("to") && (to < 1 || to > schema.Latest()) {
+				return usageError{c.Command.HelpName, fmt.Sprintf("--to must be from 1 to %d", schema.Latest())}
+			}
+			if c.Bool("dry-run") {
+				state = "pending"
+			}
+			found, err := store.Migrate(c.Context, cfg.Database.Path, to, c.Bool("dry-run"), time.Now())
+			if err != nil {
+				return err
+			}
+			rows := make([]migrationRow, len(found))
+			for i, m := range found {
+				rows[i] = migrationRow{m.Number, m.Name, state}
+			}
+			if out := p.printer(c); out.json || len(rows) > 0 {
+				return list(out, rows, "number", "name", "state")
+			}
+			fmt.Fprintf(p.out, "%s is up to date (migration %d).\n", cfg.Database.Path, schema.Latest())
+			return nil
+		},
+	}
+}
+
+func (p *program) checkCommand() *cli.Command {
+	return &cli.Command{
+		Name: "check", Usage: "look for damage and contradictions in the database",
+		Description: `Reads the whole file (about a second per GB) and changes nothing; the daemon may run. Exit code 1 if anything is
+found.`,
+		Action: func(c *cli.Context) error {
+			return p.withStore(c, func(cfg *Config, s *store.Store) error {
+				found, err := s.Check(c.Context)
+				if err != nil {
+					return err
+				}
+				if out := p.printer(c); out.json {
+					if found == nil {
+						found = []string{}
+					}
+					if err := out.value(map[string]any{"database": s.Path(), "findings": found}); err != nil {
+						return err
+					}
+				} else {
+					for _, line := range found {
+						fmt.Fprintln(p.out, line)
+					}
+				}
+				if len(found) > 0 {
+					return fmt.Errorf("%s: %d findings", s.Path(), len(found))
+				}
+				if !jsonWanted(c) {
+					fmt.Fprintf(p.out, "%s is whole.\n", s.Path())
+				}
+				return nil
+			})
+		},
+	}
+}
+
+// routeRow is a route as `routes` prints it.
+type routeRow struct {
+	Method  string `json:"method"`
+	Path    string `json:"path"`
+	Access  string `json:"access"`
+	Summary string `json:"summary"`
+}
+
+func (p *program) routesCommand() *cli.Command {
+	return &cli.Command{
+		Name: "routes", Usage: "list every endpoint and who may call it",
+		Action: func(c *cli.Context) error {
+			h, err := handlers.New(handlers.Options{})
+			if err != nil {
+				return err
+			}
+			var rows []routeRow
+			for _, r := range h.Routes() {
+				rows = append(rows, routeRow{r.Method, r.Path, r.Who.String(), r.Summary})
+			}
+			return list(p.printer(c), rows, "method", "path", "access", "summary")
+		},
+	}
+}
+
+func (p *program) versionCommand() *cli.Command {
+	return &cli.Command{
+		Name: "version", Usage: "print the version of this program",
+		Action: func(c *cli.Context) error {
+			v := versionOf()
+			if out := p.printer(c); out.json {
+				return out.value(v)
+			}
+			fmt.Fprintf(p.out, "newsletterd %s", v.Version)
+			if v.Commit != "" {
+				fmt.Fprintf(p.out, " (%s)", v.Commit)
+			}
+			fmt.Fprintf(p.out, ", %s, %s\n", v.Go, v.Platform)
+			return nil
+		},
+	}
+}
+
+// withStore opens the database as a command does, beside a daemon or without one, and hands it to fn.
+func (p *program) withStore(c *cli.Context, fn func(*Config, *store.Store) error) error {
+	cfg, err := p.config(c)
+	if err != nil {
+		return err
+	}
+	o, err := storeOptions(cfg, newLog(LogConfig{Level: "warn", Format: "text", PII: cfg.Log.PII}, p.err))
+	if err != nil {
+		return err
+	}
+	o.Mode = store.Command
+	s, err := store.Open(c.Context, o)
+	if err != nil {
+		return err
+	}
+	if err := fn(cfg, s); err != nil {
+		_ = s.Close()
+		return err
+	}
+	return s.Close()
+}

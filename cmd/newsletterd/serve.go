@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	sd "github.com/coreos/go-systemd/v22/daemon"
+	"github.com/urfave/cli/v2"
+)
+
+// How long each part of the stop may take; together below the 45 s after which an operator may kill.
+const (
+	workersDrain = 30 * time.Second
+	httpDrain    = 10 * time.Second
+	keepersDrain = 3 * time.Second
+)
+
+func (p *program) serveCommand() *cli.Command {
+	return &cli.Command{
+		Name: "serve", Usage: "run the daemon",
+		Description: `Opens the database (and makes or migrates it), starts the workers and listens. SIGTERM or SIGINT stops it: what is
+in flight finishes first, within 45 seconds; a second signal ends it at once.
+
+   newsletterd serve
+   newsletterd serve --config /etc/newsletterd.toml --log-level debug`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "listen", Usage: "listen on `HOST:PORT`"},
+			&cli.StringFlag{Name: "public-url", Usage: "the `ORIGIN` as the world sees it, as https://news.example.org"},
+			&cli.StringFlag{Name: "log-level", Usage: "`LEVEL`: debug, info, warn or error"},
+			&cli.StringFlag{Name: "log-format", Usage: "`FORMAT`: auto, text or json"},
+		},
+		Action: func(c *cli.Context) error {
+			cfg, err := p.config(c)
+			if err != nil {
+				return err
+			}
+			log := newLog(cfg.Log, p.err)
+			signals := make(chan os.Signal, 2)
+			signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+			defer signal.Stop(signals)
+			// c.Context ends at the first signal too: the start must stop then, the running daemon must not be cut.
+			d, err := build(c.Context, cfg, log)
+			if err != nil {
+				return err
+			}
+			stop := make(chan struct{})
+			go func() {
+				got := <-signals
+				log.Info("stopping", slog.String("signal", got.String()))
+				close(stop)
+				got = <-signals
+				log.Warn("stopped at once", slog.String("signal", got.String()))
+				os.Exit(exitFailed)
+			}()
+			return d.run(stop)
+		},
+	}
+}
+
+// run starts what build made, serves until stop is closed and then stops in the written order.
+func (d *daemon) run(stop <-chan struct{}) error {
+	d.workers.Start()
+	d.keepers.Start()
+	d.metrics.start()
+	served := make(chan error, 1)
+	go func() { served <- d.server.Serve(d.listener) }()
+	d.log.Info("ready", slog.String("listen", d.listener.Addr().String()), slog.String("public_url", d.cfg.Origin()),
+		slog.String("database", d.store.Path()), slog.String("version", version()))
+	_, _ = sd.SdNotify(false, sd.SdNotifyReady)
+	select {
+	case <-stop:
+	case err := <-served:
+		d.log.Error("listener", slog.Any("error", err))
+		return errors.Join(err, d.stop())
+	}
+	return d.stop()
+}
+
+// stop ends everything in the order of the architecture: nothing new comes in, what is claimed is finished, answers go
+// out, the database becomes one complete file.
+func (d *daemon) stop() error {
+	_, _ = sd.SdNotify(false, sd.SdNotifyStopping)
+	begin := time.Now()
+	var failed error
+	for _, step := range []struct {
+		name string
+		do   func() error
+	}{
+		{"listener", d.closeListener},
+		{"workers", func() error { d.workers.Drain(workersDrain); return nil }},
+		{"http", d.drainHTTP},
+		{"housekeeping", func() error { d.keepers.Drain(keepersDrain); return nil }},
+		{"database", d.store.Close},
+	} {
+		at := time.Now()
+		err := step.do()
+		took := slog.Float64("ms", float64(time.Since(at).Microseconds())/1000)
+		if err != nil {
+			d.log.Error("stop: "+step.name, took, slog.Any("error", err))
+			failed = errors.Join(failed, err)
+			continue
+		}
+		d.log.Info("stop: "+step.name, took)
+	}
+	d.metrics.stop()
+	d.log.Info("stopped", slog.Float64("ms", float64(time.Since(begin).Microseconds())/1000))
+	return failed
+}
+
+// closeListener refuses new connections; those that are open stay, and hear from the health check that the end is near.
+func (d *daemon) closeListener() error {
+	d.handler.Drain()
+	if err := d.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// drainHTTP lets the requests in flight finish. Those that take longer are cut: that is said, and no failure.
+func (d *daemon) drainHTTP() error {
+	ctx, cancel := context.WithTimeout(context.Background(), httpDrain)
+	defer cancel()
+	err := d.server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		d.log.Warn("requests were cut", slog.Duration("after", httpDrain))
+		return d.server.Close()
+	}
+	if err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+)
+
+// release is the version of a released binary, set by the linker; empty: a build out of a working copy.
+var release string
+
+// versionInfo is what `newsletterd version` prints.
+type versionInfo struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+	SQLite   string `json:"sqlite_driver,omitempty"`
+}
+
+func version() string { return versionOf().Version }
+
+func versionOf() versionInfo {
+	v := versionInfo{Version: release, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if v.Version == "" {
+		v.Version = "devel"
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	modified := false
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			v.Commit = s.Value[:min(len(s.Value), 12)]
+		case "vcs.modified":
+			modified = s.Value == "true"
+		}
+	}
+	if modified && v.Commit != "" {
+		v.Commit += "+changes"
+	}
+	for _, m := range info.Deps {
+		if m.Path == "modernc.org/sqlite" {
+			v.SQLite = m.Version
+		}
+	}
+	return v
+}
