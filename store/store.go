@@ -56,6 +56,8 @@ type Store struct {
 	writer  *writer
 	stmts   sync.Map // query → *sqlx.Stmt over the readers
 
+	unclean bool // a -wal was left by an unclean stop
+
 	closed     atomic.Bool
 	replaced   atomic.Bool
 	departures atomic.Uint64
@@ -124,6 +126,7 @@ func (s *Store) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.unclean = state.wal
 	if s.opts.Migrate {
 		if err := migratePending(ctx, s.path, 0); err != nil {
 			return err
@@ -356,6 +359,9 @@ func (s *Store) finalCheckpoint() error {
 	}
 	return err
 }
+
+// Unclean tells whether the process before this one ended without closing the file: then a quick_check is due.
+func (s *Store) Unclean() bool { return s.unclean }
 
 // Path is the absolute path of the file.
 func (s *Store) Path() string { return s.path }
