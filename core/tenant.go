@@ -23,14 +23,14 @@ type Tenant struct {
 	Name          string  `json:"name" db:"name"`
 	Domains       Strings `json:"domains" db:"domains"` // folded A-labels
 	Status        string  `json:"status" db:"status" enum:"active|suspended"`
-	MailFrom      string  `json:"mail_from" db:"mail_from"` // its domain is one of Domains
-	MailFromName  string  `json:"mail_from_name" db:"mail_from_name"`
-	ReplyTo       string  `json:"reply_to" db:"reply_to"`
-	PostalAddress string  `json:"postal_address" db:"postal_address"`
-	PublicURL     string  `json:"public_url" db:"public_url"` // origin of links in mails
-	BrandName     string  `json:"brand_name" db:"brand_name"`
-	BrandColor    string  `json:"brand_color" db:"brand_color"` // #rrggbb
-	BrandLogoURL  string  `json:"brand_logo_url" db:"brand_logo_url"`
+	MailFrom      string  `json:"mail_from,omitempty" db:"mail_from"` // its domain is one of Domains
+	MailFromName  string  `json:"mail_from_name,omitempty" db:"mail_from_name"`
+	ReplyTo       string  `json:"reply_to,omitempty" db:"reply_to"`
+	PostalAddress string  `json:"postal_address,omitempty" db:"postal_address"`
+	PublicURL     string  `json:"public_url,omitempty" db:"public_url"` // origin of links in mails
+	BrandName     string  `json:"brand_name,omitempty" db:"brand_name"`
+	BrandColor    string  `json:"brand_color,omitempty" db:"brand_color"` // #rrggbb
+	BrandLogoURL  string  `json:"brand_logo_url,omitempty" db:"brand_logo_url"`
 	CreatedAt     Instant `json:"created_at" db:"created_at"`
 	UpdatedAt     Instant `json:"updated_at" db:"updated_at"`
 }

@@ -27,7 +27,6 @@ func newTestHandler(t *testing.T, rows ...*Route) *httptest.Server {
 	t.Helper()
 	h, err := New(Options{
 		PublicURL: "http://example.test",
-		CursorKey: []byte("0123456789abcdef0123456789abcdef"),
 		Bearer: func(_ context.Context, token string, _ core.Instant) (core.Caller, error) {
 			if token != "good" {
 				return core.Caller{}, core.ErrUnauthenticated

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"newsletterd/core"
+	"newsletterd/store"
 )
 
 // Options is what the HTTP edge is made of. cmd fills it; zero values are allowed where said.
@@ -21,7 +22,7 @@ type Options struct {
 	Registry       *prometheus.Registry // nil: a fresh one
 	PublicURL      string               // the origin as the world sees it, without a slash at the end
 	TrustedProxies []netip.Prefix       // peers whose X-Forwarded-For counts
-	CursorKey      []byte               // 32 bytes: MAC of cursors (the store's purpose key "cursor")
+	Store          *store.Store         // nil: only the table can be read
 
 	// Bearer verifies an access token. A token that is not valid is core.Unauthenticated.
 	Bearer func(ctx context.Context, token string, now core.Instant) (core.Caller, error)
@@ -41,6 +42,7 @@ type Handler struct {
 	metrics   *metrics
 	log       *slog.Logger
 	draining  atomic.Bool
+	prober    prober
 }
 
 // New builds the handler. It fails on a table that is not in order.
@@ -52,10 +54,16 @@ func New(o Options) (*Handler, error) {
 		o.Registry = prometheus.NewRegistry()
 	}
 	h := &Handler{
-		options: o, publicURL: strings.TrimSuffix(o.PublicURL, "/"), cursors: core.CursorKey(o.CursorKey),
-		budget: newBudget(), log: o.Log,
+		options: o, publicURL: strings.TrimSuffix(o.PublicURL, "/"), budget: newBudget(), log: o.Log, prober: prober{store: o.Store},
 	}
-	h.routes = table(h)
+	if o.Store != nil {
+		key, err := o.Store.PurposeKey(context.Background(), "cursor")
+		if err != nil {
+			return nil, fmt.Errorf("key of cursors: %w", err)
+		}
+		h.cursors = core.CursorKey(key)
+	}
+	h.routes = h.table()
 	for _, r := range h.routes {
 		if err := r.prepare(); err != nil {
 			return nil, err

@@ -1,17 +1,101 @@
 package handlers
 
-// healthReply is the answer of the health check.
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"newsletterd/store"
+)
+
+// healthReply is the answer of the health check. Error and RequestID are there where a part fails.
 type healthReply struct {
 	Status       string `json:"status"`
 	Database     string `json:"database"`
 	SessionStore string `json:"session_store"`
+	Error        string `json:"error,omitempty"`
+	RequestID    string `json:"request_id,omitempty"`
 }
+
+const (
+	healthEvery   = time.Second            // one look for all callers
+	healthTimeout = 800 * time.Millisecond // an answer within a second, whatever hangs
+)
 
 // health answers whether the daemon can do its work.
 func (h *Handler) health(c *Call) (healthReply, error) {
-	reply := healthReply{"ok", "ok", "ok"}
-	if h.draining.Load() {
-		reply.Status, c.status = "draining", 503
+	database, sessions := h.prober.look(c.Now.Time())
+	reply := healthReply{Status: "ok", Database: h.part(c, "database", database), SessionStore: h.part(c, "session_store", sessions)}
+	switch {
+	case database != nil || sessions != nil:
+		reply.Status, reply.Error = "unavailable", "storage_unavailable"
+	case h.draining.Load():
+		reply.Status, reply.Error = "draining", "busy"
+	default:
+		return reply, nil
 	}
+	c.status = http.StatusServiceUnavailable
+	c.Header().Set("Retry-After", "2")
+	reply.RequestID = c.RequestID
 	return reply, nil
+}
+
+func (h *Handler) part(c *Call, name string, err error) string {
+	if err == nil {
+		return "ok"
+	}
+	h.log.LogAttrs(c, slog.LevelWarn, "health", slog.String("part", name), slog.Any("error", err))
+	if errors.Is(err, store.ErrReplaced) {
+		return "database_replaced"
+	}
+	return "unavailable"
+}
+
+// prober asks the store how it is, at most once a second for all callers. A look that hangs counts as
+// failed until it comes back.
+type prober struct {
+	store *store.Store
+
+	mu       sync.Mutex // guards what follows
+	at       time.Time  // when the last look began
+	running  chan struct{}
+	database error
+	sessions error
+}
+
+func (p *prober) look(now time.Time) (database, sessions error) {
+	p.mu.Lock()
+	if p.running == nil && now.Sub(p.at) < healthEvery && now.Sub(p.at) >= 0 {
+		defer p.mu.Unlock()
+		return p.database, p.sessions
+	}
+	if p.running == nil {
+		p.at, p.running = now, make(chan struct{})
+		go p.ping(p.running)
+	}
+	running := p.running
+	p.mu.Unlock()
+	timer := time.NewTimer(healthTimeout)
+	defer timer.Stop()
+	select {
+	case <-running:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.database, p.sessions
+	case <-timer.C:
+		return context.DeadlineExceeded, context.DeadlineExceeded
+	}
+}
+
+func (p *prober) ping(done chan struct{}) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*healthTimeout)
+	defer cancel()
+	database, sessions := p.store.Ping(ctx)
+	p.mu.Lock()
+	p.database, p.sessions, p.running = database, sessions, nil
+	p.mu.Unlock()
+	close(done)
 }

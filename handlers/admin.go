@@ -1,0 +1,198 @@
+package handlers
+
+import (
+	"slices"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// actor names the caller in the audit trail.
+func (c *Call) actor() string {
+	if c.Caller.UserID != "" {
+		return "user:" + c.Caller.UserID
+	}
+	return "client:" + c.Caller.ClientID
+}
+
+// operator tells whether the caller may do everything.
+func (c *Call) operator() bool {
+	_, all := c.Caller.TenantScope()
+	return all
+}
+
+// own turns the record of a tenant that the caller doesn't act for into missing: it answers as one that
+// isn't there.
+func (c *Call) own(tenant string, err error, missing *core.Error) error {
+	switch {
+	case core.KindOf(err) == core.NotFound:
+		return missing
+	case err != nil:
+		return err
+	case tenant == "" && c.operator(), c.Caller.ActsFor(tenant):
+		c.Tenant = tenant
+		return nil
+	}
+	return missing
+}
+
+// tenantFilter narrows a list to one tenant.
+type tenantFilter struct {
+	TenantID string `query:"tenant_id"`
+}
+
+// scope lists the tenants that a list is read for.
+func (c *Call) scope(f tenantFilter) (tenants []string, all bool, err error) {
+	tenants, all = c.Caller.TenantScope()
+	if f.TenantID == "" {
+		return tenants, all, nil
+	}
+	if !all && !slices.Contains(tenants, f.TenantID) {
+		return nil, false, core.Forbiddenf("The caller doesn't act for this tenant.")
+	}
+	return []string{f.TenantID}, false, nil
+}
+
+// tenants serves /api/admin/tenants.
+type tenants struct{ store *store.Store }
+
+var errOperators = core.Forbiddenf("Only operators may do this.")
+
+func (a tenants) find(c *Call) error {
+	_, err := a.store.Tenant(c, c.ID())
+	return c.own(c.ID(), err, errNotFound)
+}
+
+func (a tenants) list(c *Call, _ struct{}, page core.Page) ([]core.Tenant, error) {
+	ids, all := c.Caller.TenantScope()
+	return a.store.Tenants(c, ids, all, page)
+}
+
+func (a tenants) create(c *Call, in core.TenantInput) (core.Tenant, error) {
+	if !c.operator() {
+		return core.Tenant{}, errOperators
+	}
+	t, err := core.NewTenant(in, c.Now)
+	if err != nil {
+		return t, err
+	}
+	c.Tenant = t.ID
+	return t, a.store.AddTenant(c, t, c.actor())
+}
+
+func (a tenants) show(c *Call, id string) (core.Tenant, error) { return a.store.Tenant(c, id) }
+
+func (a tenants) update(c *Call, in core.TenantInput) (core.Tenant, error) {
+	return a.store.UpdateTenant(c, c.ID(), c.actor(), func(t *core.Tenant) error {
+		return t.Change(in, c.operator(), c.Now)
+	})
+}
+
+func (a tenants) remove(c *Call, id string) (None, error) {
+	if !c.operator() {
+		return None{}, errOperators
+	}
+	return None{}, a.store.DeleteTenant(c, id, c.actor(), c.Now)
+}
+
+// lists serves /api/admin/newsletter-lists.
+type lists struct{ store *store.Store }
+
+func (a lists) find(c *Call) error {
+	l, err := a.store.List(c, c.ID())
+	return c.own(l.TenantID, err, core.ErrListNotFound)
+}
+
+func (a lists) list(c *Call, in tenantFilter, page core.Page) ([]core.List, error) {
+	tenants, all, err := c.scope(in)
+	if err != nil {
+		return nil, err
+	}
+	return a.store.Lists(c, tenants, all, page)
+}
+
+// mayGive refuses a tenant_id of a new record that isn't the caller's, existing or not.
+func (c *Call) mayGive(tenant string) error {
+	c.Tenant = tenant
+	if !c.operator() && !c.Caller.ActsFor(tenant) {
+		return core.Forbiddenf("The caller doesn't act for this tenant.")
+	}
+	return nil
+}
+
+// unknownTenant is what an operator is told about a tenant_id that is none.
+func unknownTenant(err error) error {
+	if core.KindOf(err) == core.NotFound {
+		return &core.Error{Kind: core.NotFound, Code: "not_found", Message: "There is no such tenant.", Field: "tenant_id"}
+	}
+	return err
+}
+
+func (a lists) create(c *Call, in core.ListInput) (core.List, error) {
+	l, err := core.NewList(in, c.Now)
+	if err != nil {
+		return l, err
+	}
+	if err := c.mayGive(l.TenantID); err != nil {
+		return l, err
+	}
+	return l, unknownTenant(a.store.AddList(c, l, c.actor()))
+}
+
+func (a lists) show(c *Call, id string) (core.List, error) { return a.store.List(c, id) }
+
+func (a lists) update(c *Call, in core.ListInput) (core.List, error) {
+	return a.store.UpdateList(c, c.ID(), c.actor(), func(l *core.List) error { return l.Change(in, c.Now) })
+}
+
+func (a lists) remove(c *Call, id string) (None, error) {
+	return None{}, a.store.DeleteList(c, id, c.actor(), c.Now)
+}
+
+// clients serves /api/admin/oauth-clients.
+type clients struct{ store *store.Store }
+
+// clientReply is a client, and its secret in the one answer after it was made.
+type clientReply struct {
+	core.Client
+	Secret string `json:"client_secret,omitempty"`
+}
+
+func (a clients) find(c *Call) error {
+	client, err := a.store.Client(c, c.ID())
+	return c.own(client.TenantID, err, errNotFound)
+}
+
+func (a clients) list(c *Call, in tenantFilter, page core.Page) ([]core.Client, error) {
+	tenants, all, err := c.scope(in)
+	if err != nil {
+		return nil, err
+	}
+	return a.store.Clients(c, tenants, all, page)
+}
+
+func (a clients) create(c *Call, in core.ClientInput) (clientReply, error) {
+	client, secret, err := core.NewClient(in, c.operator(), c.Now)
+	if err == nil {
+		err = c.mayGive(client.TenantID)
+	}
+	if err != nil {
+		return clientReply{}, err
+	}
+	return clientReply{client, secret}, unknownTenant(a.store.AddClient(c, client, c.actor()))
+}
+
+func (a clients) show(c *Call, id string) (core.Client, error) { return a.store.Client(c, id) }
+
+func (a clients) update(c *Call, in core.ClientInput) (clientReply, error) {
+	var secret string
+	client, err := a.store.UpdateClient(c, c.ID(), c.actor(), func(client *core.Client) (err error) {
+		secret, err = client.Change(in, c.operator(), c.Now)
+		return err
+	})
+	return clientReply{client, secret}, err
+}
+
+func (a clients) remove(c *Call, id string) (None, error) {
+	return None{}, a.store.DeleteClient(c, id, c.actor(), c.Now)
+}

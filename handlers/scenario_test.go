@@ -1,0 +1,412 @@
+package handlers
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+)
+
+// Scenarios are files testdata/api/<area>/<name>.txt: requests and the answers they must get, over real
+// HTTP, each file against a fresh database.
+//
+//	# A line of comment.
+//	! tenant acme domains=acme.example     a step (see steps): what it makes is called by its name
+//	! user op operator                     an access token, too, has a name
+//
+//	== a title
+//	POST /api/admin/tenants as op          "as op" sends the token {op}
+//	X-Header: value                        headers, if any
+//
+//	{"name": "Beta"}                       the body behind an empty line; JSON or a form by its looks
+//	-> 201                                 what must come back: status, headers of interest, body
+//
+//	{ … "id": "{id1}" … }
+//
+// In answers the values that differ from run to run are replaced: what a step has named by {name}; other
+// ids, tokens and JWTs by {id1}, {token1}, {jwt1} in the order they appear; times by {time}, request ids by
+// {request}. Every name but the last two can be used in the requests that follow. -update rewrites the
+// answers; read the difference before keeping it.
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// env is what one scenario file runs against.
+type env struct {
+	t       *testing.T
+	store   *store.Store
+	handler *Handler
+	url     string
+	callers map[string]core.Caller // by token
+	names   map[string]string      // name → value
+	order   []string               // names, in the order they were given
+	counts  map[string]int
+}
+
+// steps are the words behind an exclamation mark. Areas add theirs in init functions of their own test files.
+var steps = map[string]func(e *env, name string, args map[string]string){
+	"tenant": func(e *env, name string, args map[string]string) {
+		in := core.TenantInput{Name: new(argOr(args, "name", name))}
+		if d := args["domains"]; d != "" {
+			in.Domains = new(strings.Split(d, ","))
+		}
+		tenant, err := core.NewTenant(in, core.Instant(1))
+		tenant.Status = argOr(args, "status", core.TenantActive)
+		e.must(err)
+		e.must(e.store.AddTenant(e.t.Context(), tenant, "command"))
+		e.name(name, tenant.ID)
+	},
+	"list": func(e *env, name string, args map[string]string) {
+		list, err := core.NewList(core.ListInput{Name: new(argOr(args, "name", name)), TenantID: new(e.value(args["tenant"]))}, 1)
+		list.Status = argOr(args, "status", core.ListActive)
+		list.ConfirmToken = args["confirm_token"]
+		e.must(err)
+		e.must(e.store.AddList(e.t.Context(), list, "command"))
+		e.name(name, list.ID)
+	},
+	// user NAME operator | tenant_admin=TENANT[,TENANT] scopes="a b" email=… : a caller with a token {NAME}
+	"user": func(e *env, name string, args map[string]string) {
+		c := core.Caller{UserID: core.NewID(), Email: core.Email(argOr(args, "email", name+"@user.example")), EmailVerified: args["verified"] != "false"}
+		_, c.Operator = args["operator"]
+		c.ClientID = core.BuiltInClientID
+		c.Scopes = strings.Fields(argOr(args, "scopes", strings.Join([]string{
+			core.ScopeOpenID, core.ScopeListRead, core.ScopeEventsWrite, core.ScopeSend, core.ScopeAdmin,
+		}, " ")))
+		for _, t := range strings.FieldsFunc(args["tenant_admin"], func(r rune) bool { return r == ',' }) {
+			c.Tenants = append(c.Tenants, e.value(t))
+		}
+		c.ClientTenant = e.value(args["client_tenant"])
+		e.name(name, "token-of-"+name)
+		e.callers["token-of-"+name] = c
+	},
+	"close-database": func(e *env, _ string, _ map[string]string) { e.must(e.store.Close()) },
+}
+
+// setups change the options that scenarios are served with; areas add theirs.
+var setups []func(e *env, o *Options)
+
+func argOr(args map[string]string, key, def string) string {
+	if v := args[key]; v != "" {
+		return v
+	}
+	return def
+}
+
+func newEnv(t *testing.T) *env {
+	e := &env{t: t, store: storetest.Open(t), callers: map[string]core.Caller{}, names: map[string]string{}, counts: map[string]int{}}
+	o := Options{
+		Store: e.store, PublicURL: "http://news.test", TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		Bearer: func(_ context.Context, token string, _ core.Instant) (core.Caller, error) {
+			c, ok := e.callers[token]
+			if !ok {
+				return c, core.ErrUnauthenticated
+			}
+			return c, nil
+		},
+	}
+	for _, f := range setups {
+		f(e, &o)
+	}
+	h, err := New(o)
+	e.must(err)
+	srv := httptest.NewUnstartedServer(h)
+	srv.Config = Server(h)
+	srv.Start()
+	t.Cleanup(srv.Close)
+	e.handler, e.url = h, srv.URL
+	return e
+}
+
+func (e *env) must(err error) {
+	e.t.Helper()
+	if err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+func (e *env) name(name, value string) {
+	if _, ok := e.names[name]; !ok {
+		e.order = append(e.order, name)
+	}
+	e.names[name] = value
+}
+
+// value is what a name stands for; a word that is no name stands for itself.
+func (e *env) value(word string) string {
+	if v, ok := e.names[word]; ok {
+		return v
+	}
+	return word
+}
+
+var placeholder = regexp.MustCompile(`\{[a-z][a-z0-9_.-]*\}`)
+
+// expand replaces {name} in a request.
+func (e *env) expand(s string) string {
+	return placeholder.ReplaceAllStringFunc(s, func(m string) string {
+		if v, ok := e.names[m[1:len(m)-1]]; ok {
+			return v
+		}
+		return m
+	})
+}
+
+var volatile = []struct {
+	name  string
+	re    *regexp.Regexp
+	count bool
+}{
+	{"request", regexp.MustCompile(`("request_id": ?")([0-9a-f-]{36})`), false},
+	{"time", regexp.MustCompile(`()(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)`), false},
+	{"jwt", regexp.MustCompile(`()(eyJ[\w-]+\.[\w-]+\.[\w-]+)`), true},
+	{"token", regexp.MustCompile(`(^|[^\w-])([\w-]{40,})`), true},
+	{"id", regexp.MustCompile(`()([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})`), true},
+}
+
+// mask replaces what differs from run to run.
+func (e *env) mask(s string) string {
+	for _, name := range e.order {
+		s = strings.ReplaceAll(s, e.names[name], "{"+name+"}")
+	}
+	for _, v := range volatile {
+		s = v.re.ReplaceAllStringFunc(s, func(m string) string {
+			parts := v.re.FindStringSubmatch(m)
+			name := v.name
+			if v.count {
+				name = e.nameOf(v.name, parts[2])
+			}
+			return parts[1] + "{" + name + "}"
+		})
+	}
+	return s
+}
+
+func (e *env) nameOf(kind, value string) string {
+	for _, n := range e.order {
+		if e.names[n] == value {
+			return n
+		}
+	}
+	e.counts[kind]++
+	name := fmt.Sprintf("%s%d", kind, e.counts[kind])
+	e.name(name, value)
+	return name
+}
+
+// shown are the headers that an answer is told with.
+var shown = []string{
+	"Allow", "Location", "Link", "Retry-After", "WWW-Authenticate", "Content-Disposition", "Etag",
+	"Access-Control-Allow-Origin", "Set-Cookie",
+}
+
+// exchange is one request of a scenario.
+type exchange struct {
+	title, request, reply string
+	steps                 []string // in front of it
+}
+
+func (e *env) play(x exchange) (got string, hit string) {
+	head, body, _ := strings.Cut(x.request, "\n\n")
+	lines := strings.Split(strings.TrimSpace(head), "\n")
+	words := strings.Fields(e.expand(lines[0]))
+	if len(words) < 2 {
+		e.t.Fatalf("%q is no request", lines[0])
+	}
+	body = e.expand(strings.TrimSuffix(body, "\n"))
+	if n, ok := strings.CutPrefix(body, "bytes="); ok { // a large body: bytes=70000
+		var size int
+		_, err := fmt.Sscan(n, &size)
+		e.must(err)
+		body = `{"name":"` + strings.Repeat("x", size) + `"}`
+	}
+	req, err := http.NewRequestWithContext(e.t.Context(), words[0], e.url+words[1], strings.NewReader(body))
+	e.must(err)
+	if len(words) == 4 && words[2] == "as" {
+		req.Header.Set("Authorization", "Bearer "+e.value(words[3]))
+	}
+	if body != "" && strings.ContainsAny(body[:1], "{[") {
+		req.Header.Set("Content-Type", "application/json")
+	} else if body != "" {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for _, l := range lines[1:] {
+		k, v, _ := strings.Cut(e.expand(l), ":")
+		req.Header.Set(k, strings.TrimSpace(v))
+	}
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Do(req)
+	e.must(err)
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	e.must(err)
+	route, _ := e.handler.router.find(words[0], req.URL.EscapedPath())
+	if route != nil {
+		hit = fmt.Sprintf("%s %s %d", route.Method, route.Path, res.StatusCode)
+	}
+	return e.mask(printReply(res, b)), hit
+}
+
+func printReply(res *http.Response, body []byte) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%d\n", res.StatusCode)
+	for _, k := range shown {
+		for _, v := range res.Header.Values(k) {
+			if k == "Retry-After" {
+				v = "{seconds}"
+			}
+			fmt.Fprintf(&out, "%s: %s\n", k, v)
+		}
+	}
+	if cc := res.Header.Get("Cache-Control"); cc != "no-store" {
+		fmt.Fprintf(&out, "Cache-Control: %s\n", cc)
+	}
+	media := res.Header.Get("Content-Type")
+	if media != "" && media != "application/json" {
+		fmt.Fprintf(&out, "Content-Type: %s\n", media)
+	}
+	var pretty bytes.Buffer
+	if media == "application/json" && json.Indent(&pretty, body, "", "  ") == nil {
+		body = pretty.Bytes()
+	}
+	if text := strings.TrimSpace(string(body)); text != "" {
+		fmt.Fprintf(&out, "\n%s\n", text)
+	}
+	return out.String()
+}
+
+// parseScenario splits a file. What stands in front of the first exchange and between exchanges (comments,
+// steps, empty lines) is kept as it is.
+func parseScenario(text string) (blocks []exchange, raw []string) {
+	for _, part := range splitBefore(text, "== ") {
+		var x exchange
+		head, rest := part, ""
+		if strings.HasPrefix(part, "== ") {
+			x.title, rest, _ = strings.Cut(part, "\n")
+			head = ""
+			req, reply, _ := strings.Cut(rest, "\n-> ")
+			x.request, x.reply = req, reply
+			if i := strings.Index(reply, "\n! "); i >= 0 {
+				x.reply, head = reply[:i+1], reply[i+1:]
+			}
+		}
+		for line := range strings.SplitSeq(head, "\n") {
+			if s, ok := strings.CutPrefix(line, "! "); ok {
+				x.steps = append(x.steps, s)
+			}
+		}
+		blocks, raw = append(blocks, x), append(raw, head)
+	}
+	return blocks, raw
+}
+
+func splitBefore(text, prefix string) (parts []string) {
+	var b strings.Builder
+	for line := range strings.SplitAfterSeq(text, "\n") {
+		if strings.HasPrefix(line, prefix) && b.Len() > 0 {
+			parts = append(parts, b.String())
+			b.Reset()
+		}
+		b.WriteString(line)
+	}
+	return append(parts, b.String())
+}
+
+var stepWord = regexp.MustCompile(`([\w-]+)(?:=("[^"]*"|\S*))?`)
+
+func (e *env) step(line string) {
+	args := map[string]string{}
+	var words []string
+	for _, m := range stepWord.FindAllStringSubmatch(e.expand(line), -1) {
+		args[m[1]] = strings.Trim(m[2], `"`)
+		words = append(words, m[1])
+	}
+	f := steps[words[0]]
+	if f == nil {
+		e.t.Fatalf("there is no step %q", words[0])
+	}
+	name := ""
+	if len(words) > 1 {
+		name = words[1]
+	}
+	f(e, name, args)
+}
+
+func runScenario(t *testing.T, file string, hits map[string]bool) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newEnv(t)
+	blocks, raw := parseScenario(string(text))
+	var out strings.Builder
+	for i, x := range blocks {
+		if x.title != "" {
+			got, hit := e.play(x)
+			hits[hit] = true
+			if want := strings.TrimSpace(x.reply); !*update && strings.TrimSpace(got) != want {
+				t.Errorf("%s\n%s\ngot:\n%s\nwant:\n%s", x.title, x.request, got, want)
+			}
+			fmt.Fprintf(&out, "%s\n%s\n-> %s\n", x.title, strings.TrimRight(x.request, "\n"), got)
+		}
+		out.WriteString(raw[i])
+		for _, s := range x.steps {
+			e.step(s)
+		}
+	}
+	if *update && out.String() != string(text) {
+		if err := os.WriteFile(file, []byte(strings.TrimRight(out.String(), "\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// strict are the areas whose routes must have a scenario for each status; of the others what is missing
+// is only told.
+var strict = []string{"/api/admin", "/healthz"}
+
+func TestScenarios(t *testing.T) {
+	files, err := filepath.Glob("../testdata/api/*/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scenarios", err)
+	}
+	hits, ran := map[string]bool{}, 0
+	for _, file := range files {
+		name := strings.TrimSuffix(strings.TrimPrefix(filepath.ToSlash(file), "../testdata/api/"), ".txt")
+		t.Run(name, func(t *testing.T) {
+			ran++
+			runScenario(t, file, hits)
+		})
+	}
+	if ran < len(files) {
+		return // a part was chosen with -run
+	}
+	h, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range h.Routes() {
+		for _, status := range r.statuses() {
+			want := fmt.Sprintf("%s %s %d", r.Method, r.Path, status)
+			switch {
+			case hits[want]:
+			case slices.ContainsFunc(strict, func(p string) bool { return strings.HasPrefix(r.Path, p) }):
+				t.Errorf("no scenario shows %s", want)
+			default:
+				t.Logf("no scenario shows %s", want)
+			}
+		}
+	}
+}
