@@ -15,6 +15,8 @@
 //	errors.go            the only mapping from an error to an answer, in five dialects
 //	respond.go           how answers are written; streamed lists
 //	metrics.go           Prometheus registry, the log line of a request
+//	admin.go             tenants, newsletter lists, OAuth clients
+//	health.go            the health check
 //	openapi.go           the OpenAPI documents, made from the table
 //
 // # The life of a request
@@ -41,8 +43,9 @@
 //
 //  2. In routes.go, a line: method, path, access, dialect, adapter(function), summary.
 //
-//  3. A scenario for each status in testdata/api/<area>/<name>.txt; then go test ./handlers -update, and
-//     read the difference.
+//  3. A scenario for each status in testdata/api/<area>/<name>.txt (scenario_test.go tells the form); then
+//     go test ./handlers -update, and read the difference. Steps of an area's own ("! word …") and its wiring
+//     are added to steps and setups by an init function in a test file of the area.
 //
 // Inputs. A field is read when it has one of the tags json, form, query, path, header (more than one in
 // a struct is fine: JSON body beside path or query). Options behind the name: required (given, and not null;
