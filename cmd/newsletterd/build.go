@@ -69,13 +69,9 @@ func build(ctx context.Context, cfg *Config, log *slog.Logger) (_ *daemon, err e
 
 // wire makes handlers and workers over the store.
 func (d *daemon) wire(ctx context.Context, registry *prometheus.Registry) (err error) {
-	cursorKey, err := d.store.PurposeKey(ctx, "cursor")
-	if err != nil {
-		return err
-	}
 	d.handler, err = handlers.New(handlers.Options{
 		Log: d.log, Registry: registry, PublicURL: d.cfg.Origin(), TrustedProxies: proxies(d.cfg.Server.TrustedProxies),
-		CursorKey: cursorKey,
+		Store: d.store,
 	})
 	if err != nil {
 		return err
