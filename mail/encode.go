@@ -124,17 +124,11 @@ func crlf(s []byte) []byte {
 	return out
 }
 
-// wantsBase64 chooses the encoding of a part by the share of octets outside ASCII: above about a sixth,
-// quoted-printable grows beyond base64.
-func wantsBase64(text string) bool {
-	high := 0
-	for i := 0; i < len(text); i++ {
-		if text[i] >= utf8.RuneSelf {
-			high++
-		}
-	}
-	return high*6 > len(text)
-}
+// wantsBase64 chooses the encoding of a part by the share of octets outside ASCII.
+func wantsBase64(text string) bool { return manyHigh(countHigh(text)) }
+
+// manyHigh: above about a sixth, quoted-printable grows beyond base64.
+func manyHigh(high, size int) bool { return high*6 > size }
 
 // cleanBody drops the controls that no text part should hold (all but tab and line ends), makes lone CRs
 // line ends, and faulty UTF-8 U+FFFD.

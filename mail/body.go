@@ -1,0 +1,207 @@
+package mail
+
+import (
+	"net/url"
+	"strings"
+	"unicode/utf8"
+)
+
+// The footers, for authors who print no unsubscribe link of their own. They are templates as any other.
+const (
+	htmlFooter = `<div style="margin:24px auto 0;padding:12px;font:12px/1.5 sans-serif;color:#666;text-align:center">` +
+		`You get this mail because you subscribed to {{ list.name | default: "this newsletter" }}. ` +
+		`<a href="{{ unsubscribe_url }}" style="color:#666">Unsubscribe</a>` +
+		`{% if tenant.postal_address %}<br>{{ tenant.postal_address }}{% endif %}</div>`
+	textFooter = "\n-- \nYou get this mail because you subscribed to {{ list.name | default: \"this newsletter\" }}.\n" +
+		"Unsubscribe: {{ unsubscribe_url }}\n{% if tenant.postal_address %}{{ tenant.postal_address }}\n{% endif %}"
+	preheaderOpen  = `<div style="display:none;max-height:0;overflow:hidden;mso-hide:all">`
+	preheaderClose = `</div>`
+	preheaderPad   = "&#8204;&#160;"
+)
+
+// bodyTokens brings source, layout, preheader and footer of both parts together. html is nil for a mail of text alone.
+func (b *Bulk) bodyTokens() (html, text []token, err error) {
+	s := &b.spec
+	if s.HTML != "" {
+		if html, err = withLayout("body_html", s.HTML, s.HTMLLayout); err != nil {
+			return nil, nil, err
+		}
+	}
+	if s.Text != "" {
+		text, err = withLayout("body_text", s.Text, s.TextLayout)
+	} else {
+		text = plainTokens(html)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if !printsUnsubscribe(text) {
+		text = append(trimEnd(text), mustLex(textFooter)...)
+	}
+	if html == nil {
+		return nil, text, nil
+	}
+	if !printsUnsubscribe(html) {
+		html = insertBefore(html, "</body", mustLex(htmlFooter))
+	}
+	if s.Preheader != "" {
+		inner, err := lex(&source{"template.preheader", cleanBody(s.Preheader)})
+		if err != nil {
+			return nil, nil, err
+		}
+		pre := append(mustLex(preheaderOpen), inner...)
+		pre = append(pre, mustLex(strings.Repeat(preheaderPad, 60)+preheaderClose)...)
+		html = insertAfterBody(html, pre)
+	}
+	return html, text, nil
+}
+
+// withLayout puts the body in the place of {{content}}.
+func withLayout(field, src, layout string) ([]token, error) {
+	body, err := lex(&source{field, cleanBody(src)})
+	if err != nil || layout == "" {
+		return body, err
+	}
+	frame, err := lex(&source{"template", cleanBody(layout)})
+	if err != nil {
+		return nil, err
+	}
+	at := -1
+	for i, t := range frame {
+		if t.kind != tokenOutput || t.body != "content" {
+			continue
+		}
+		if at >= 0 {
+			return nil, t.src.fail(t.pos, "{{content}} may stand in a layout only once")
+		}
+		at = i
+	}
+	if at < 0 {
+		return nil, templateError("template", 1, 1, "the layout has no {{content}}")
+	}
+	return splice(frame, at, at+1, body), nil
+}
+
+func splice(tokens []token, from, to int, with []token) []token {
+	out := make([]token, 0, len(tokens)+len(with))
+	out = append(out, tokens[:from]...)
+	out = append(out, with...)
+	return append(out, tokens[to:]...)
+}
+
+func mustLex(src string) []token {
+	tokens, err := lex(&source{"built-in", src})
+	if err != nil {
+		panic(err) // a constant of this file
+	}
+	return tokens
+}
+
+func printsUnsubscribe(tokens []token) bool {
+	for _, t := range tokens {
+		if t.kind == tokenOutput && (strings.Contains(t.body, "unsubscribe_url") || strings.Contains(t.body, "unsubscribe_token")) {
+			return true
+		}
+	}
+	return false
+}
+
+// insertBefore puts tokens before the last occurrence of a tag, or at the end where there is none.
+func insertBefore(tokens []token, tag string, with []token) []token {
+	for i := len(tokens) - 1; i >= 0; i-- {
+		t := tokens[i]
+		if t.kind != tokenText {
+			continue
+		}
+		if at := lastFold(t.body, tag); at >= 0 {
+			return splice(tokens, i, i+1, cutAt(t, at, with))
+		}
+	}
+	return append(tokens[:len(tokens):len(tokens)], with...)
+}
+
+// insertAfterBody puts tokens behind the opening body tag, or at the start where there is none.
+func insertAfterBody(tokens []token, with []token) []token {
+	inBody := false
+	for i, t := range tokens {
+		if t.kind != tokenText {
+			continue
+		}
+		from := 0
+		if !inBody {
+			if from = indexFold(t.body, "<body"); from < 0 {
+				continue
+			}
+			inBody = true
+		}
+		if end := strings.IndexByte(t.body[from:], '>'); end >= 0 {
+			return splice(tokens, i, i+1, cutAt(t, from+end+1, with))
+		}
+	}
+	return splice(tokens, 0, 0, with)
+}
+
+func cutAt(t token, at int, with []token) []token {
+	var out []token
+	if at > 0 {
+		out = append(out, token{kind: tokenText, body: t.body[:at], src: t.src, pos: t.pos})
+	}
+	out = append(out, with...)
+	if at < len(t.body) {
+		out = append(out, token{kind: tokenText, body: t.body[at:], src: t.src, pos: t.pos + at})
+	}
+	return out
+}
+
+func trimEnd(tokens []token) []token {
+	n := len(tokens)
+	if n == 0 || tokens[n-1].kind != tokenText {
+		return append(tokens[:n:n], mustLex("\n")...)
+	}
+	out := append([]token(nil), tokens...)
+	out[n-1].body = strings.TrimRight(out[n-1].body, " \t\r\n") + "\n"
+	return out
+}
+
+// indexFold and lastFold find an ASCII tag in any case.
+func indexFold(s, tag string) int {
+	for i := 0; i+len(tag) <= len(s); i++ {
+		if s[i] == tag[0] && strings.EqualFold(s[i:i+len(tag)], tag) {
+			return i
+		}
+	}
+	return -1
+}
+
+func lastFold(s, tag string) int {
+	for i := len(s) - len(tag); i >= 0; i-- {
+		if s[i] == tag[0] && strings.EqualFold(s[i:i+len(tag)], tag) {
+			return i
+		}
+	}
+	return -1
+}
+
+func httpURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+// headerURL accepts a URL that can stand between angle brackets in a header.
+func headerURL(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c <= ' ' || c >= 0x7f || c == '<' || c == '>' || c == ',' {
+			return false
+		}
+	}
+	return strings.HasPrefix(s, "http") && len(s) < hardLine-10
+}
+
+func countHigh(s string) (high, size int) {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			high++
+		}
+	}
+	return high, len(s)
+}

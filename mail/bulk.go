@@ -1,0 +1,353 @@
+package mail
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"newsletterd/core"
+)
+
+// BulkSpec is the content of a job, as it is the same for all recipients.
+type BulkSpec struct {
+	From    Address
+	ReplyTo Address // left out where Email is empty
+	// ListID is the left label of the List-Id, stable for the list's life; ListDomain the rest behind
+	// "lists." (the domain of From where empty). ListName is the phrase before it.
+	ListID, ListName, ListDomain string
+	// JobID and TenantID stand in the Feedback-ID beside ListID.
+	JobID, TenantID string
+	// Subject, HTML, Text and Preheader are templates. One of HTML and Text may be empty: without Text it is made
+	// of HTML, without HTML the mail is text/plain alone.
+	Subject, HTML, Text, Preheader string
+	// HTMLLayout and TextLayout, where not empty, hold {{content}} once: the body is put in its place.
+	HTMLLayout, TextLayout string
+	// UnsubscribeURL is the job's own visible link with {{unsubscribe_token}} in it; empty: the recipient's.
+	UnsubscribeURL string
+	Shared         Shared
+}
+
+// Recipient is one person of a job: what differs from mail to mail.
+type Recipient struct {
+	Email        string
+	SubscriberID string
+	Preferences  json.RawMessage
+	// MessageID is the token made by Ident.Message.
+	MessageID string
+	// Date is the time of sending.
+	Date time.Time
+	// OneClickURL is the https address of List-Unsubscribe (RFC 8058): token and all, always our own.
+	OneClickURL string
+	// UnsubscribeMailto is the mailto address beside it; empty where no bounce domain is set.
+	UnsubscribeMailto string
+	UnsubscribeToken  string
+	// UnsubscribeURL, ViewURL and PreferencesURL are the links a body may print.
+	UnsubscribeURL, ViewURL, PreferencesURL string
+}
+
+// Bulk is the compiled content of a job. Safe for concurrent use.
+type Bulk struct {
+	spec          BulkSpec
+	subject       *Template
+	html, text    *Template
+	unsubscribe   *Template
+	htmlB64       bool
+	textB64       bool
+	head          []byte // From and Reply-To
+	tail          []byte // List-Id, Feedback-ID and the rest that is the same
+	scratch       sync.Pool
+	staticSubject []byte
+}
+
+// gmailClip is the size at which Gmail cuts a mail off.
+const gmailClip = 102_400
+
+// CompileBulk reads and checks the content of a job and renders it once for an empty subscriber. Errors are
+// *core.Error of kind Invalid, code validation_error, with the field at fault (subject, body_html, body_text,
+// template) and, for templates, the line and column in the message.
+func CompileBulk(spec *BulkSpec) (*Bulk, error) {
+	b := &Bulk{spec: *spec}
+	b.scratch.New = func() any { return new([]byte) }
+	if err := b.checkSpec(); err != nil {
+		return nil, err
+	}
+	var err error
+	if b.subject, err = Compile(PartHeader, "subject", spec.Subject); err != nil {
+		return nil, err
+	}
+	if spec.UnsubscribeURL != "" {
+		if b.unsubscribe, err = compileUnsubscribe(spec.UnsubscribeURL); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.compileBodies(); err != nil {
+		return nil, err
+	}
+	b.compileHeaders()
+	return b, b.try()
+}
+
+func (b *Bulk) checkSpec() error {
+	s := &b.spec
+	for field, a := range map[string]string{"mail_from": s.From.Email, "reply_to": s.ReplyTo.Email} {
+		if (a != "" || field == "mail_from") && !Mailable(a) {
+			return core.Invalidf(field, "The address %q can not be mailed from.", a)
+		}
+	}
+	if s.HTML == "" && s.Text == "" {
+		return &core.Error{Kind: core.Invalid, Code: "validation_error", Field: "body_html", Message: "The message has no body."}
+	}
+	return nil
+}
+
+// compileUnsubscribe reads the job's own link. It must be http(s), name the token, and nothing but the token.
+func compileUnsubscribe(src string) (*Template, error) {
+	const field = "template.unsubscribe_url"
+	t, err := Compile(PartHeader, field, src)
+	if err != nil {
+		return nil, err
+	}
+	var v Vars
+	url, _ := t.Append(nil, &v)
+	if !t.unsub || !httpURL(string(url)) {
+		return nil, &core.Error{Kind: core.Invalid, Code: "validation_error", Field: field,
+			Message: "The URL must be absolute, http or https, and hold {{unsubscribe_token}}."}
+	}
+	return t, nil
+}
+
+// compileBodies compiles both parts and chooses their encodings.
+func (b *Bulk) compileBodies() error {
+	html, text, err := b.bodyTokens()
+	if err != nil {
+		return err
+	}
+	if html != nil {
+		if b.html, err = compileTokens(PartHTML, html); err != nil {
+			return err
+		}
+		b.htmlB64 = b.html.encode()
+	}
+	if b.text, err = compileTokens(PartText, text); err != nil {
+		return err
+	}
+	b.textB64 = b.text.encode()
+	return nil
+}
+
+// encode chooses the transfer encoding by the static text and writes it in quoted-printable beforehand.
+func (t *Template) encode() (base64 bool) {
+	high, size := 0, 0
+	for i := range t.nodes {
+		h, n := countHigh(t.nodes[i].text)
+		high, size = high+h, size+n
+	}
+	if manyHigh(high, size) {
+		return true
+	}
+	for i := range t.nodes {
+		if n := &t.nodes[i]; n.op == opText {
+			n.enc, n.encCol = appendQP(nil, []byte(n.text), 0)
+		}
+	}
+	return false
+}
+
+func (b *Bulk) compileHeaders() {
+	s := &b.spec
+	b.head = appendAddressHeader(nil, "From", s.From)
+	if s.ReplyTo.Email != "" {
+		b.head = appendAddressHeader(b.head, "Reply-To", s.ReplyTo)
+	}
+	domain := s.ListDomain
+	if domain == "" {
+		domain = domainOf(s.From.Email)
+	}
+	b.tail = appendAddressHeader(nil, "List-Id", Address{Name: s.ListName, Email: s.ListID + ".lists." + domain})
+	b.tail = appendHeader(b.tail, "Feedback-ID", shortID(s.JobID)+":"+shortID(s.ListID)+":"+shortID(s.TenantID)+":newsletterd")
+	b.tail = append(b.tail, "Precedence: bulk\r\nMIME-Version: 1.0\r\n"...)
+	if !b.subject.dynamic() {
+		text, _ := b.subject.Append(nil, &Vars{})
+		b.staticSubject = appendTextHeader(nil, "Subject", string(text))
+	}
+}
+
+// dynamic tells whether any node depends on the recipient.
+func (t *Template) dynamic() bool {
+	for i := range t.nodes {
+		if t.nodes[i].op != opText {
+			return true
+		}
+	}
+	return false
+}
+
+// shortID is the last 12 characters of an id: enough to tell streams apart, and the header stays one line.
+func shortID(id string) string { return id[max(0, len(id)-12):] }
+
+// try renders everything once for a subscriber of whom nothing is known.
+func (b *Bulk) try() error {
+	r := &Recipient{Email: "reader@example.org", MessageID: "0000000000000000", OneClickURL: "https://example.org/"}
+	msg, err := b.Append(nil, r)
+	if err != nil {
+		return &core.Error{Kind: core.Invalid, Code: "validation_error", Field: "body_html", Message: "The message can't be rendered: " + err.Error() + ".", Err: err}
+	}
+	if len(msg) >= gmailClip {
+		b.text.warn("the mail has %d octets; Gmail cuts off behind %d", len(msg), gmailClip)
+	}
+	return nil
+}
+
+// Warnings tell of what is allowed and probably not meant: unknown fields, a mail too long for Gmail.
+func (b *Bulk) Warnings() []string {
+	out := append([]string(nil), b.subject.warnings...)
+	if b.html != nil {
+		out = append(out, b.html.warnings...)
+	}
+	return append(out, b.text.warnings...)
+}
+
+func (b *Bulk) vars(r *Recipient) Vars {
+	v := Vars{
+		Shared: &b.spec.Shared, Email: r.Email, SubscriberID: r.SubscriberID, Preferences: r.Preferences,
+		UnsubscribeToken: r.UnsubscribeToken, UnsubscribeURL: r.UnsubscribeURL,
+		ViewURL: r.ViewURL, PreferencesURL: r.PreferencesURL, Date: r.Date,
+	}
+	if b.unsubscribe != nil {
+		url, _ := b.unsubscribe.Append(nil, &v)
+		v.UnsubscribeURL = string(url)
+	}
+	return v
+}
+
+// Parts renders subject, text and HTML without composing a mail, for previews. html is empty for a mail of text alone.
+func (b *Bulk) Parts(r *Recipient) (subject, text, html string, err error) {
+	v := b.vars(r)
+	for _, p := range [...]struct {
+		t   *Template
+		out *string
+	}{{b.subject, &subject}, {b.text, &text}, {b.html, &html}} {
+		if p.t == nil {
+			continue
+		}
+		out, err := p.t.Append(nil, &v)
+		if err != nil {
+			return "", "", "", fmt.Errorf("render: %w", err)
+		}
+		*p.out = string(out)
+	}
+	return subject, text, html, nil
+}
+
+// Append composes the mail for one recipient behind dst: the bytes of an Envelope. With dst reused, a mail
+// costs a handful of small allocations. ErrMessage: the recipient's address or token can't stand in a mail.
+func (b *Bulk) Append(dst []byte, r *Recipient) ([]byte, error) {
+	if !Mailable(r.Email) || !tokenOnly(r.MessageID) || !headerURL(r.OneClickURL) || r.UnsubscribeMailto != "" && !Mailable(r.UnsubscribeMailto) {
+		return dst, fmt.Errorf("%w: recipient %q", ErrMessage, core.Email(r.Email).Mask())
+	}
+	start := len(dst)
+	v := b.vars(r)
+	scratch := b.scratch.Get().(*[]byte)
+	defer b.scratch.Put(scratch)
+	dst, err := b.appendHeaders(dst, r, &v, scratch)
+	if err == nil {
+		dst, err = b.appendBody(dst, r.MessageID, &v, scratch)
+	}
+	if err != nil {
+		return dst[:start], fmt.Errorf("render: %w", err)
+	}
+	return dst, nil
+}
+
+func (b *Bulk) appendHeaders(dst []byte, r *Recipient, v *Vars, scratch *[]byte) ([]byte, error) {
+	dst = append(dst, b.head...)
+	dst = append(dst, "To: <"...)
+	dst = append(dst, r.Email...)
+	dst = append(dst, ">\r\n"...)
+	if b.staticSubject != nil {
+		dst = append(dst, b.staticSubject...)
+	} else {
+		text, err := b.subject.Append((*scratch)[:0], v)
+		if err != nil {
+			return dst, err
+		}
+		*scratch = text
+		dst = appendTextHeader(dst, "Subject", string(text))
+	}
+	dst = appendDate(dst, r.Date)
+	dst = append(dst, "Message-ID:"...)
+	if domain := domainOf(b.spec.From.Email); len(r.MessageID)+len(domain)+15 > softLine {
+		dst = append(dst, "\r\n"...)
+	}
+	dst = append(dst, " <"...)
+	dst = append(dst, r.MessageID...)
+	dst = append(dst, '@')
+	dst = append(dst, domainOf(b.spec.From.Email)...)
+	dst = append(dst, ">\r\nList-Unsubscribe: <"...)
+	dst = append(dst, r.OneClickURL...)
+	if r.UnsubscribeMailto != "" {
+		dst = append(dst, ">,\r\n <mailto:"...)
+		dst = append(dst, r.UnsubscribeMailto...)
+		dst = append(dst, "?subject=unsubscribe"...)
+	}
+	dst = append(dst, ">\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n"...)
+	return append(dst, b.tail...), nil
+}
+
+func (b *Bulk) appendBody(dst []byte, token string, v *Vars, scratch *[]byte) ([]byte, error) {
+	if b.html == nil {
+		dst = appendPartHeader(dst, "plain", b.textB64)
+		return b.text.appendEncoded(dst, v, b.textB64, scratch)
+	}
+	dst = appendMultipart(dst, token)
+	dst = appendBoundary(dst, token)
+	dst = appendPartHeader(dst, "plain", b.textB64)
+	dst, err := b.text.appendEncoded(dst, v, b.textB64, scratch)
+	if err != nil {
+		return dst, err
+	}
+	dst = appendBoundary(dst, token)
+	dst = appendPartHeader(dst, "html", b.htmlB64)
+	if dst, err = b.html.appendEncoded(dst, v, b.htmlB64, scratch); err != nil {
+		return dst, err
+	}
+	return appendClosing(dst, token), nil
+}
+
+// appendEncoded renders and encodes at once: static pieces lie ready in quoted-printable, each beginning a
+// line of its own; only values are encoded here.
+func (t *Template) appendEncoded(dst []byte, v *Vars, base64 bool, scratch *[]byte) ([]byte, error) {
+	if base64 {
+		text, err := t.Append((*scratch)[:0], v)
+		if err != nil {
+			return dst, err
+		}
+		*scratch = text
+		return appendBase64(dst, text), nil
+	}
+	start, col := len(dst), 0
+	run := t.begin(v)
+	for pc := 0; pc < len(t.nodes); {
+		n := &t.nodes[pc]
+		switch n.op {
+		case opText:
+			if n.enc[0] != '\r' {
+				dst = softBreak(dst, col)
+			}
+			dst = append(dst, n.enc...)
+			col = n.encCol
+		case opOutput:
+			*scratch = run.append((*scratch)[:0], n)
+			dst, col = appendQP(dst, *scratch, col)
+		}
+		if len(dst)-start > maxOutput || run.work > maxWork {
+			return dst[:start], ErrTooLong
+		}
+		pc = run.next(n, pc)
+	}
+	if col > 0 {
+		dst = append(dst, '\r', '\n')
+	}
+	return dst, nil
+}

@@ -1,0 +1,299 @@
+package mail
+
+import (
+	"html"
+	"strings"
+)
+
+// escape is what a placeholder's value goes through, decided at compile time by the place it stands in.
+type escape uint8
+
+const (
+	escapeHeader escape = iota
+	escapeText
+	escapeHTML     // text of an element, a quoted attribute
+	escapeURLStart // a URL attribute's value begins here: the scheme is checked
+	escapeURLPart  // inside a URL: only unreserved characters stand for themselves
+)
+
+// htmlState is a state of the tokenizer of HTML, as far as placeholders must know it (WHATWG HTML section 13.2.5).
+type htmlState uint8
+
+const (
+	inText htmlState = iota
+	inTagOpen
+	inTagName
+	inTag
+	inAttrName
+	afterAttrName
+	beforeValue
+	inValueDQ
+	inValueSQ
+	inValueBare
+	inMarkup
+	inComment
+	inBogus
+	inRaw  // script, style and others: nothing but their end tag counts
+	inRead // title, textarea: the same, but entities count
+)
+
+// htmlContext is where in the HTML a piece of template stands. It is comparable, so that the branches of
+// an if can be held against each other.
+type htmlContext struct {
+	state   htmlState
+	end     bool   // the tag at hand is an end tag
+	tag     string // name of the tag at hand, or of the raw element
+	attr    string
+	started bool   // the URL in the attribute has begun
+	prefix  string // its static beginning, until the scheme is known
+	tail    string // the last octets in a comment or raw element
+}
+
+// advance moves over static HTML.
+func (c *htmlContext) advance(text string) {
+	for i := 0; i < len(text); i++ {
+		c.step(text[i])
+	}
+}
+
+func (c *htmlContext) step(b byte) {
+	switch c.state {
+	case inText:
+		if b == '<' {
+			c.state = inTagOpen
+		}
+	case inTagOpen:
+		c.tagOpen(b)
+	case inTagName:
+		if !c.tagEnd(b) {
+			c.tag = grow(c.tag, lower(b), 32)
+		}
+	case inTag, inAttrName, afterAttrName, beforeValue:
+		c.attribute(b)
+	case inValueDQ, inValueSQ, inValueBare:
+		c.value(b)
+	case inMarkup:
+		c.markup(b)
+	case inComment:
+		c.tail = last(c.tail, b, 4)
+		if strings.HasSuffix(c.tail, "-->") || c.tail == "--!>" {
+			*c = htmlContext{}
+		}
+	case inBogus:
+		if b == '>' {
+			*c = htmlContext{}
+		}
+	case inRaw, inRead:
+		c.raw(b)
+	}
+}
+
+func (c *htmlContext) tagOpen(b byte) {
+	switch {
+	case isLetter(b):
+		*c = htmlContext{state: inTagName, end: c.end, tag: string(lower(b))}
+	case b == '/' && !c.end:
+		c.end = true
+	case b == '!':
+		*c = htmlContext{state: inMarkup}
+	case b == '?' || c.end && b != '>':
+		*c = htmlContext{state: inBogus}
+	case b == '<':
+		*c = htmlContext{state: inTagOpen}
+	default:
+		*c = htmlContext{}
+	}
+}
+
+// tagEnd handles the octets that end a name inside a tag.
+func (c *htmlContext) tagEnd(b byte) bool {
+	switch {
+	case b == '>':
+		c.closeTag()
+	case b == '/' || isSpace(b):
+		c.state, c.attr = inTag, ""
+	default:
+		return false
+	}
+	return true
+}
+
+func (c *htmlContext) closeTag() {
+	next := htmlContext{}
+	if !c.end {
+		switch c.tag {
+		case "script", "style", "xmp", "iframe", "noembed", "noframes", "plaintext":
+			next = htmlContext{state: inRaw, tag: c.tag}
+		case "title", "textarea":
+			next = htmlContext{state: inRead, tag: c.tag}
+		}
+	}
+	*c = next
+}
+
+func (c *htmlContext) attribute(b byte) {
+	switch {
+	case c.state == beforeValue && b == '"':
+		c.state, c.started, c.prefix = inValueDQ, false, ""
+	case c.state == beforeValue && b == '\'':
+		c.state, c.started, c.prefix = inValueSQ, false, ""
+	case c.state == beforeValue && b != '>':
+		if !isSpace(b) {
+			c.state = inValueBare
+		}
+	case b == '>':
+		c.closeTag()
+	case b == '=' && c.state != inTag:
+		c.state = beforeValue
+	case isSpace(b):
+		if c.state == inAttrName {
+			c.state = afterAttrName
+		}
+	case b == '/':
+		c.state, c.attr = inTag, ""
+	case c.state == inAttrName:
+		c.attr = grow(c.attr, lower(b), 64)
+	default:
+		c.state, c.attr = inAttrName, string(lower(b))
+	}
+}
+
+func (c *htmlContext) value(b byte) {
+	switch {
+	case c.state == inValueDQ && b == '"', c.state == inValueSQ && b == '\'', c.state == inValueBare && isSpace(b):
+		c.state, c.attr, c.started, c.prefix = inTag, "", false, ""
+	case c.state == inValueBare && b == '>':
+		c.closeTag()
+	case urlAttribute(c.attr):
+		if c.started || !isSpace(b) {
+			c.started = true
+			c.prefix = grow(c.prefix, b, 64)
+		}
+	}
+}
+
+func (c *htmlContext) markup(b byte) {
+	c.tail = grow(c.tail, b, 2)
+	switch {
+	case c.tail == "--":
+		// "<!-->" is a whole comment: the dashes of its opening count for its end
+		*c = htmlContext{state: inComment, tail: "--"}
+	case b == '>':
+		*c = htmlContext{}
+	case c.tail != "-":
+		*c = htmlContext{state: inBogus}
+	}
+}
+
+func (c *htmlContext) raw(b byte) {
+	c.tail = last(c.tail, lower(b), 16)
+	if b != '>' && b != '/' && !isSpace(b) || c.tag == "plaintext" {
+		return
+	}
+	if !strings.HasSuffix(c.tail[:len(c.tail)-1], "</"+c.tag) {
+		return
+	}
+	*c = htmlContext{state: inTag, end: true, tag: c.tag}
+	if b == '>' {
+		*c = htmlContext{}
+	}
+}
+
+// hole says how a value must be escaped here, or why none may stand here.
+func (c *htmlContext) hole(encoded bool) (escape, string) {
+	switch c.state {
+	case inText, inRead:
+		return escapeHTML, ""
+	case inValueDQ, inValueSQ:
+		return c.attributeHole(encoded)
+	case beforeValue, inValueBare:
+		return 0, "a placeholder in an attribute needs quotes around the value"
+	case inComment, inMarkup, inBogus:
+		return 0, "no placeholder may stand in a comment"
+	case inRaw:
+		return 0, "no placeholder may stand in <" + c.tag + ">"
+	}
+	return 0, "a placeholder in a tag may stand only inside a quoted attribute value"
+}
+
+func (c *htmlContext) attributeHole(encoded bool) (escape, string) {
+	switch {
+	case strings.HasPrefix(c.attr, "on") || c.attr == "style" || c.attr == "srcset" || c.attr == "srcdoc" || c.attr == "ping":
+		return 0, "no placeholder may stand in the attribute " + c.attr
+	case !urlAttribute(c.attr):
+		return escapeHTML, ""
+	case !c.started:
+		c.started = true
+		c.prefix = "/" // what follows is no scheme
+		return escapeURLStart, ""
+	case !schemeAllowed(html.UnescapeString(c.prefix)):
+		return 0, "no placeholder may stand in a URL of this scheme"
+	case encoded:
+		return escapeHTML, ""
+	}
+	return escapeURLPart, ""
+}
+
+// join brings the ends of two branches together; false if they are in different places.
+func (c *htmlContext) join(o htmlContext) bool {
+	a, b := *c, o
+	if a.started != b.started || a.prefix != b.prefix {
+		c.started, c.prefix = true, "/"
+	}
+	a.started, a.prefix, a.tail, b.started, b.prefix, b.tail = false, "", "", false, "", ""
+	return a == b
+}
+
+func urlAttribute(attr string) bool {
+	if i := strings.LastIndexByte(attr, ':'); i >= 0 {
+		attr = attr[i+1:]
+	}
+	switch attr {
+	case "href", "src", "action", "formaction", "background", "cite", "poster", "longdesc", "data", "codebase", "dynsrc", "lowsrc", "manifest", "icon":
+		return true
+	}
+	return false
+}
+
+// schemeAllowed looks at the beginning of a URL. What has no scheme is relative and does no harm.
+func schemeAllowed(url string) bool {
+	var b strings.Builder
+	for _, r := range url {
+		if r > ' ' { // browsers drop controls inside a scheme
+			b.WriteRune(r)
+		}
+	}
+	scheme, _, ok := strings.Cut(b.String(), ":")
+	if !ok || strings.ContainsAny(scheme, "/?#") {
+		return true
+	}
+	switch strings.ToLower(scheme) {
+	case "http", "https", "mailto", "tel":
+		return true
+	}
+	return false
+}
+
+func isLetter(b byte) bool { return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' }
+func isSpace(b byte) bool  { return b == ' ' || b == '\t' || b == '\n' || b == '\r' || b == '\f' }
+
+func lower(b byte) byte {
+	if 'A' <= b && b <= 'Z' {
+		return b + 'a' - 'A'
+	}
+	return b
+}
+
+// grow appends an octet up to a bound: longer names mean nothing to us.
+func grow(s string, b byte, limit int) string {
+	if len(s) >= limit {
+		return s
+	}
+	return s + string([]byte{b})
+}
+
+// last keeps the latest octets.
+func last(s string, b byte, keep int) string {
+	s += string([]byte{b})
+	return s[max(0, len(s)-keep):]
+}

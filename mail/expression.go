@@ -1,0 +1,382 @@
+package mail
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// root is the first name of a path.
+type root uint8
+
+const (
+	rootLiteral root = iota
+	rootEmail
+	rootSubscriberID
+	rootPreferences
+	rootList
+	rootTenant
+	rootJob
+	rootUnsubscribeToken
+	rootUnsubscribeURL
+	rootViewURL
+	rootPreferencesURL
+	rootConfirmURL
+	rootNothing // a known record without such a field
+)
+
+var rootNames = map[string]root{
+	"email": rootEmail, "preferences": rootPreferences, "list": rootList, "tenant": rootTenant, "job": rootJob,
+	"unsubscribe_token": rootUnsubscribeToken, "unsubscribe_url": rootUnsubscribeURL, "view_url": rootViewURL,
+	"preferences_url": rootPreferencesURL, "confirm_url": rootConfirmURL,
+}
+
+// operand is a literal or a path.
+type operand struct {
+	root    root
+	path    []string
+	literal value
+}
+
+// comparison is how two operands of a condition are held together.
+type comparison uint8
+
+const (
+	isTrue comparison = iota
+	isEqual
+	isUnequal
+	isContained
+)
+
+type term struct {
+	left, right operand
+	how         comparison
+	or          bool // how the term is tied to the ones behind it
+}
+
+// condition is a list of terms, read from right to left as Liquid does: a and b or c is a and (b or c).
+type condition struct {
+	terms  []term
+	negate bool
+}
+
+// expression reads what stands between braces.
+type expression struct {
+	tok  token
+	rest string
+	t    *Template
+}
+
+func (e *expression) fail(format string, args ...any) error {
+	return e.tok.src.fail(e.tok.pos, format, args...)
+}
+
+func (e *expression) space() { e.rest = strings.TrimLeft(e.rest, " \t\r\n") }
+
+// eat consumes s if it comes next.
+func (e *expression) eat(s string) bool {
+	e.space()
+	if !strings.HasPrefix(e.rest, s) {
+		return false
+	}
+	e.rest = e.rest[len(s):]
+	return true
+}
+
+// name reads an identifier: letters, digits, _ and -, the first no digit.
+func (e *expression) name() string {
+	e.space()
+	n := 0
+	for n < len(e.rest) {
+		r, size := utf8.DecodeRuneInString(e.rest[n:])
+		if !unicode.IsLetter(r) && r != '_' && (n == 0 || !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '-') {
+			break
+		}
+		n += size
+	}
+	s := e.rest[:n]
+	e.rest = e.rest[n:]
+	return s
+}
+
+// word consumes a keyword.
+func (e *expression) word(s string) bool {
+	before := e.rest
+	if e.name() == s {
+		return true
+	}
+	e.rest = before
+	return false
+}
+
+func (e *expression) operand() (operand, error) {
+	e.space()
+	if e.rest == "" {
+		return operand{}, e.fail("a name is missing")
+	}
+	switch c := e.rest[0]; {
+	case c == '"' || c == '\'':
+		s, err := e.quoted()
+		return operand{literal: textValue(s)}, err
+	case c == '-' || '0' <= c && c <= '9':
+		return e.number()
+	}
+	name := e.name()
+	switch name {
+	case "true", "false":
+		return operand{literal: value{kindBool, name}}, nil
+	case "nil", "null":
+		return operand{}, nil
+	case "empty", "blank":
+		return operand{literal: textValue("")}, nil
+	case "":
+		return operand{}, e.fail("%q is no name", clip(e.rest))
+	}
+	path, err := e.path()
+	if err != nil {
+		return operand{}, err
+	}
+	return e.resolve(name, path)
+}
+
+func (e *expression) quoted() (string, error) {
+	quote := e.rest[0]
+	s, rest, ok := strings.Cut(e.rest[1:], string(quote))
+	if !ok {
+		return "", e.fail("a text is not closed by %c", quote)
+	}
+	e.rest = rest
+	return s, nil
+}
+
+func (e *expression) number() (operand, error) {
+	n := 1
+	for n < len(e.rest) && (e.rest[n] == '.' || '0' <= e.rest[n] && e.rest[n] <= '9') {
+		n++
+	}
+	s := e.rest[:n]
+	if _, err := strconv.ParseFloat(s, 64); err != nil {
+		return operand{}, e.fail("%q is no number", s)
+	}
+	e.rest = e.rest[n:]
+	return operand{literal: value{kindNumber, s}}, nil
+}
+
+// path reads .name, .0, ["any name"] and [0] behind a name.
+func (e *expression) path() ([]string, error) {
+	var path []string
+	for len(path) < 16 {
+		switch {
+		case strings.HasPrefix(e.rest, "."):
+			e.rest = e.rest[1:]
+			key := e.key()
+			if key == "" {
+				return nil, e.fail("a name is missing behind the dot")
+			}
+			path = append(path, key)
+		case strings.HasPrefix(e.rest, "["):
+			e.rest = e.rest[1:]
+			key, err := e.index()
+			if err != nil {
+				return nil, err
+			}
+			path = append(path, key)
+		default:
+			return path, nil
+		}
+	}
+	return nil, e.fail("the path is too long")
+}
+
+func (e *expression) key() string {
+	if e.rest == "" || e.rest[0] == ' ' {
+		return ""
+	}
+	n := 0
+	for n < len(e.rest) && '0' <= e.rest[n] && e.rest[n] <= '9' {
+		n++
+	}
+	s := e.rest[:n]
+	e.rest = e.rest[n:]
+	if e.rest != "" && !isSpace(e.rest[0]) {
+		s += e.name()
+	}
+	return s
+}
+
+func (e *expression) index() (string, error) {
+	e.space()
+	var key string
+	if e.rest != "" && (e.rest[0] == '"' || e.rest[0] == '\'') {
+		var err error
+		if key, err = e.quoted(); err != nil {
+			return "", err
+		}
+	} else {
+		o, err := e.number0()
+		if err != nil {
+			return "", err
+		}
+		key = o
+	}
+	if !e.eat("]") {
+		return "", e.fail("] is missing")
+	}
+	return key, nil
+}
+
+func (e *expression) number0() (string, error) {
+	n := 0
+	for n < len(e.rest) && '0' <= e.rest[n] && e.rest[n] <= '9' {
+		n++
+	}
+	if n == 0 {
+		return "", e.fail("between [ and ] stands a quoted name or a number")
+	}
+	s := e.rest[:n]
+	e.rest = e.rest[n:]
+	return s, nil
+}
+
+// resolve binds a path to its slot. Unknown first names are refused; of the records only preferences are open.
+func (e *expression) resolve(name string, path []string) (operand, error) {
+	if name == "subscriber" {
+		return e.subscriber(path)
+	}
+	r, ok := rootNames[name]
+	if !ok {
+		return operand{}, e.fail("unknown name %q: there are email, subscriber, preferences, list, tenant, job, unsubscribe_token, unsubscribe_url, view_url, preferences_url and confirm_url", clip(name))
+	}
+	switch r {
+	case rootPreferences:
+		e.t.prefs = true
+	case rootList, rootTenant, rootJob:
+		if len(path) != 1 {
+			return operand{}, e.fail("%s needs one field, as in %s.name", name, name)
+		}
+		if !knownField(r, path[0]) {
+			e.t.warn("%s.%s is no known field and prints as nothing", name, clip(path[0]))
+		}
+	default:
+		if len(path) > 0 {
+			return operand{}, e.fail("%s has no fields", name)
+		}
+	}
+	return operand{root: r, path: path}, nil
+}
+
+func (e *expression) subscriber(path []string) (operand, error) {
+	if len(path) == 0 {
+		return operand{}, e.fail("subscriber needs a field, as in subscriber.email")
+	}
+	switch path[0] {
+	case "id":
+		return operand{root: rootSubscriberID}, nil
+	case "email":
+		return operand{root: rootEmail}, nil
+	case "preferences":
+		return e.resolve("preferences", path[1:])
+	}
+	e.t.warn("subscriber.%s is no known field and prints as nothing", clip(path[0]))
+	return operand{root: rootNothing}, nil
+}
+
+// knownField names what a job fills in (Shared).
+func knownField(r root, field string) bool {
+	switch field {
+	case "id", "name":
+		return true
+	case "subject":
+		return r == rootJob
+	case "postal_address", "reply_to", "mail_from":
+		return r == rootTenant
+	}
+	return false
+}
+
+func (e *expression) filters() ([]filterCall, error) {
+	var out []filterCall
+	for e.eat("|") {
+		if len(out) == 20 {
+			return nil, e.fail("more than 20 filters")
+		}
+		name := e.name()
+		var args []operand
+		if e.eat(":") {
+			for {
+				a, err := e.operand()
+				if err != nil {
+					return nil, err
+				}
+				args = append(args, a)
+				if !e.eat(",") {
+					break
+				}
+			}
+		}
+		call, problem := newFilter(name, args)
+		if problem != "" {
+			return nil, e.fail("%s", problem)
+		}
+		out = append(out, call)
+	}
+	if e.space(); e.rest != "" {
+		return nil, e.fail("%q is not expected here", clip(e.rest))
+	}
+	return out, nil
+}
+
+func (e *expression) condition() (condition, error) {
+	var c condition
+	for {
+		t, err := e.term()
+		if err != nil {
+			return c, err
+		}
+		more := true
+		switch {
+		case e.word("and"):
+		case e.word("or"):
+			t.or = true
+		default:
+			more = false
+		}
+		c.terms = append(c.terms, t)
+		if len(c.terms) > 50 {
+			return c, e.fail("more than 50 comparisons")
+		}
+		if !more {
+			break
+		}
+	}
+	if e.space(); e.rest != "" {
+		return c, e.fail("%q is not expected in a condition: ==, !=, contains, and, or are there", clip(e.rest))
+	}
+	return c, nil
+}
+
+func (e *expression) term() (t term, err error) {
+	if t.left, err = e.operand(); err != nil {
+		return t, err
+	}
+	switch {
+	case e.eat("=="):
+		t.how = isEqual
+	case e.eat("!="):
+		t.how = isUnequal
+	case e.word("contains"):
+		t.how = isContained
+	default:
+		return t, nil
+	}
+	t.right, err = e.operand()
+	return t, err
+}
+
+func clip(s string) string {
+	if len(s) > 40 {
+		return strings.ToValidUTF8(s[:40], "") + "…"
+	}
+	return s
+}

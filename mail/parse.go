@@ -1,0 +1,257 @@
+package mail
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// opcode is what a node does.
+type opcode uint8
+
+const (
+	opText   opcode = iota // print text
+	opOutput               // print a value
+	opUnless               // go to target if the condition is false
+	opJump                 // go to target
+)
+
+// node is one step of a compiled template. Jumps only go forward, so rendering ends.
+type node struct {
+	op     opcode
+	text   string
+	head   operand
+	filter []filterCall
+	escape escape
+	cond   condition
+	target int
+	// enc is text in quoted-printable, beginning at column 0 and ending at column encCol; Bulk fills it in.
+	enc    []byte
+	encCol int
+}
+
+// block is an open if or unless.
+type block struct {
+	token   token
+	begin   htmlContext // where its branches begin
+	end     *htmlContext
+	test    int   // the opUnless to be given its target, -1 behind else
+	exits   []int // jumps to the end
+	hasElse bool
+}
+
+type compiler struct {
+	t      *Template
+	ctx    htmlContext
+	blocks []block
+	count  int // nodes and comparisons
+}
+
+func compileTokens(part Part, tokens []token) (*Template, error) {
+	c := &compiler{t: &Template{part: part}}
+	for _, tok := range tokens {
+		if err := c.token(tok); err != nil {
+			return nil, err
+		}
+		if c.count += 1; c.count > maxNodes {
+			return nil, tok.src.fail(tok.pos, "the template has more than %d parts", maxNodes)
+		}
+	}
+	if n := len(c.blocks); n > 0 {
+		tok := c.blocks[n-1].token
+		return nil, tok.src.fail(tok.pos, "{%% %s %%} is not ended", firstWord(tok.body))
+	}
+	return c.t, nil
+}
+
+func (c *compiler) add(n node) int {
+	c.t.nodes = append(c.t.nodes, n)
+	return len(c.t.nodes) - 1
+}
+
+func (c *compiler) token(tok token) error {
+	switch tok.kind {
+	case tokenText:
+		if tok.body == "" {
+			return nil
+		}
+		if c.t.part == PartHTML {
+			c.ctx.advance(tok.body)
+		}
+		c.t.size += len(tok.body)
+		c.add(node{op: opText, text: tok.body})
+		return nil
+	case tokenOutput:
+		return c.output(tok)
+	}
+	return c.tag(tok)
+}
+
+func (c *compiler) output(tok token) error {
+	e := expression{tok: tok, rest: tok.body, t: c.t}
+	n := node{op: opOutput}
+	var err error
+	if n.head, err = e.operand(); err != nil {
+		return err
+	}
+	if n.filter, err = e.filters(); err != nil {
+		return err
+	}
+	encoded := len(n.filter) > 0 && n.filter[len(n.filter)-1].id == filterURLEncode
+	switch c.t.part {
+	case PartText:
+		n.escape = escapeText
+		if tok.inURL && !encoded {
+			n.escape = escapeURLPart
+		}
+	case PartHTML:
+		var problem string
+		if n.escape, problem = c.ctx.hole(encoded); problem != "" {
+			return tok.src.fail(tok.pos, "%s", problem)
+		}
+	}
+	if r := n.head.root; r == rootUnsubscribeURL || r == rootUnsubscribeToken {
+		c.t.unsub = true
+	}
+	c.add(n)
+	return nil
+}
+
+func (c *compiler) tag(tok token) error {
+	word := firstWord(tok.body)
+	rest := strings.TrimSpace(tok.body[len(word):])
+	switch word {
+	case "if", "unless":
+		return c.open(tok, word, rest)
+	case "elsif":
+		return c.elsif(tok, rest)
+	case "else":
+		if rest != "" {
+			return tok.src.fail(tok.pos, "else takes no condition; elsif does")
+		}
+		return c.otherwise(tok)
+	case "endif", "endunless":
+		return c.close(tok, word[3:])
+	case "endraw", "endcomment":
+		return tok.src.fail(tok.pos, "{%% %s %%} without its beginning", word)
+	}
+	return tok.src.fail(tok.pos, "unknown tag %q: if, elsif, else, endif, unless, endunless, comment and raw are there", word)
+}
+
+func (c *compiler) open(tok token, word, rest string) error {
+	if len(c.blocks) >= maxNesting {
+		return tok.src.fail(tok.pos, "more than %d blocks inside each other", maxNesting)
+	}
+	test, err := c.test(tok, rest, word == "unless")
+	if err != nil {
+		return err
+	}
+	c.blocks = append(c.blocks, block{token: tok, begin: c.ctx, test: test})
+	return nil
+}
+
+// test adds the node that skips a branch.
+func (c *compiler) test(tok token, rest string, negate bool) (int, error) {
+	e := expression{tok: tok, rest: rest, t: c.t}
+	cond, err := e.condition()
+	if err != nil {
+		return 0, err
+	}
+	cond.negate = negate
+	c.count += len(cond.terms)
+	return c.add(node{op: opUnless, cond: cond}), nil
+}
+
+func (c *compiler) top(tok token) (*block, error) {
+	if len(c.blocks) == 0 {
+		return nil, tok.src.fail(tok.pos, "{%% %s %%} without an if", firstWord(tok.body))
+	}
+	return &c.blocks[len(c.blocks)-1], nil
+}
+
+// branchEnd closes a branch: its end must lie in the same place of the HTML as those before.
+func (c *compiler) branchEnd(b *block, tok token) error {
+	if b.end == nil {
+		end := c.ctx
+		b.end = &end
+	} else if !b.end.join(c.ctx) {
+		return tok.src.fail(tok.pos, "the branches of this block end in different places of the HTML (inside and outside of a tag, say)")
+	}
+	c.ctx = b.begin
+	return nil
+}
+
+func (c *compiler) elsif(tok token, rest string) error {
+	b, err := c.top(tok)
+	if err != nil {
+		return err
+	}
+	if b.hasElse || firstWord(b.token.body) == "unless" {
+		return tok.src.fail(tok.pos, "elsif must stand in an if, before its else")
+	}
+	if err := c.branchEnd(b, tok); err != nil {
+		return err
+	}
+	b.exits = append(b.exits, c.add(node{op: opJump}))
+	c.t.nodes[b.test].target = len(c.t.nodes)
+	b.test, err = c.test(tok, rest, false)
+	return err
+}
+
+func (c *compiler) otherwise(tok token) error {
+	b, err := c.top(tok)
+	if err != nil {
+		return err
+	}
+	if b.hasElse {
+		return tok.src.fail(tok.pos, "a second else")
+	}
+	if err := c.branchEnd(b, tok); err != nil {
+		return err
+	}
+	b.exits = append(b.exits, c.add(node{op: opJump}))
+	c.t.nodes[b.test].target = len(c.t.nodes)
+	b.hasElse, b.test = true, -1
+	return nil
+}
+
+func (c *compiler) close(tok token, word string) error {
+	b, err := c.top(tok)
+	if err != nil {
+		return err
+	}
+	if opened := firstWord(b.token.body); opened != word {
+		return tok.src.fail(tok.pos, "end%s ends an %s", word, opened)
+	}
+	if err := c.branchEnd(b, tok); err != nil {
+		return err
+	}
+	if !b.hasElse { // the branch that isn't there ends where it begins
+		if err := c.branchEnd(b, tok); err != nil {
+			return err
+		}
+	}
+	c.ctx = *b.end
+	if b.test >= 0 {
+		c.t.nodes[b.test].target = len(c.t.nodes)
+	}
+	for _, exit := range b.exits {
+		c.t.nodes[exit].target = len(c.t.nodes)
+	}
+	c.blocks = c.blocks[:len(c.blocks)-1]
+	return nil
+}
+
+func firstWord(s string) string {
+	if i := strings.IndexAny(s, " \t\r\n"); i >= 0 {
+		return s[:i]
+	}
+	return s
+}
+
+// warn notes a thing once.
+func (t *Template) warn(format string, args ...any) {
+	if s := fmt.Sprintf(format, args...); !slices.Contains(t.warnings, s) && len(t.warnings) < 20 {
+		t.warnings = append(t.warnings, s)
+	}
+}

@@ -1,0 +1,178 @@
+package mail
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// render is one run of a template.
+type render struct {
+	vars  *Vars
+	prefs string
+	work  int // octets of preferences looked through
+}
+
+// maxWork bounds what a hostile template can spend on one recipient: 16 KiB of preferences read 2,000 times.
+const maxWork = 32 << 20
+
+func (t *Template) begin(v *Vars) render {
+	r := render{vars: v}
+	if t.prefs {
+		r.prefs = string(v.Preferences)
+	}
+	return r
+}
+
+// next is the step behind node n at pc.
+func (r *render) next(n *node, pc int) int {
+	if n.op == opJump || n.op == opUnless && !r.holds(&n.cond) {
+		return n.target
+	}
+	return pc + 1
+}
+
+// append prints the value of an output node.
+func (r *render) append(dst []byte, n *node) []byte {
+	v := r.value(&n.head)
+	for i := range n.filter {
+		v = n.filter[i].apply(v, r)
+	}
+	return appendEscaped(dst, v.text(), n.escape)
+}
+
+func (r *render) value(o *operand) value {
+	v := r.vars
+	switch o.root {
+	case rootLiteral:
+		return o.literal
+	case rootEmail:
+		return textValue(v.Email)
+	case rootSubscriberID:
+		return textValue(v.SubscriberID)
+	case rootPreferences:
+		if r.work += len(r.prefs); r.work > maxWork {
+			return value{}
+		}
+		return jsonLookup(r.prefs, o.path)
+	case rootUnsubscribeToken:
+		return textValue(v.UnsubscribeToken)
+	case rootUnsubscribeURL:
+		return textValue(v.UnsubscribeURL)
+	case rootViewURL:
+		return textValue(v.ViewURL)
+	case rootPreferencesURL:
+		return textValue(v.PreferencesURL)
+	case rootConfirmURL:
+		return textValue(v.ConfirmURL)
+	}
+	if v.Shared == nil {
+		return value{}
+	}
+	switch o.root {
+	case rootList:
+		return textValue(v.Shared.List[o.path[0]])
+	case rootTenant:
+		return textValue(v.Shared.Tenant[o.path[0]])
+	case rootJob:
+		return textValue(v.Shared.Job[o.path[0]])
+	}
+	return value{}
+}
+
+func (r *render) holds(c *condition) bool {
+	n := len(c.terms)
+	held := r.term(&c.terms[n-1])
+	for i := n - 2; i >= 0; i-- {
+		t := &c.terms[i]
+		if t.or {
+			held = held || r.term(t)
+		} else {
+			held = held && r.term(t)
+		}
+	}
+	return held != c.negate
+}
+
+func (r *render) term(t *term) bool {
+	left := r.value(&t.left)
+	switch t.how {
+	case isEqual:
+		return left.equal(r.value(&t.right))
+	case isUnequal:
+		return !left.equal(r.value(&t.right))
+	case isContained:
+		return left.contains(r.value(&t.right))
+	}
+	return left.truthy()
+}
+
+// appendEscaped prints a value for its place. Controls never survive, faulty UTF-8 becomes U+FFFD.
+func appendEscaped(dst []byte, s string, how escape) []byte {
+	switch how {
+	case escapeHeader:
+		return append(dst, cleanText(s)...)
+	case escapeText:
+		return append(dst, cleanBody(s)...)
+	case escapeURLStart:
+		return appendURL(dst, s)
+	case escapeURLPart:
+		return appendPercent(dst, cleanText(s), "")
+	}
+	return appendHTML(dst, s)
+}
+
+func appendHTML(dst []byte, s string) []byte {
+	s = cleanBody(s)
+	from := 0
+	for i := 0; i < len(s); i++ {
+		var by string
+		switch s[i] {
+		case '&':
+			by = "&amp;"
+		case '<':
+			by = "&lt;"
+		case '>':
+			by = "&gt;"
+		case '"':
+			by = "&#34;"
+		case '\'':
+			by = "&#39;"
+		default:
+			continue
+		}
+		dst = append(dst, s[from:i]...)
+		dst = append(dst, by...)
+		from = i + 1
+	}
+	return append(dst, s[from:]...)
+}
+
+// appendURL prints a value that begins a URL: only http, https, mailto, tel or no scheme at all, else "#".
+func appendURL(dst []byte, s string) []byte {
+	s = strings.TrimSpace(cleanText(s))
+	if !schemeAllowed(s) {
+		return append(dst, '#')
+	}
+	return appendPercent(dst, s, "!#$%&()*+,/:;=?@[]")
+}
+
+// appendPercent percent-encodes all but the unreserved characters (RFC 3986 section 2.3) and those in keep;
+// an ampersand that is kept is written for an attribute.
+func appendPercent(dst []byte, s, keep string) []byte {
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case isLetter(c), '0' <= c && c <= '9', c == '-', c == '.', c == '_', c == '~':
+			dst = append(dst, c)
+		case c < utf8.RuneSelf && strings.IndexByte(keep, c) >= 0:
+			if c == '&' {
+				dst = append(dst, "&amp;"...)
+			} else {
+				dst = append(dst, c)
+			}
+		default:
+			dst = append(dst, '%', upperHex[c>>4], upperHex[c&15])
+		}
+	}
+	return dst
+}

@@ -1,0 +1,115 @@
+package mail
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"newsletterd/core"
+)
+
+// Limits of a template. They bound the work of a hostile one: rendering is linear in nodes and output.
+const (
+	maxTemplate   = 1 << 20 // octets of source
+	maxNesting    = 20      // blocks in blocks
+	maxNodes      = 10_000
+	maxOutput     = 2 << 20 // octets of one rendered part
+	maxExpression = 2_000   // octets between braces
+)
+
+// ErrTooLong is returned when a part grows over 2 MiB in rendering, or reads preferences too often.
+var ErrTooLong = errors.New("the part is too long or too costly to render")
+
+// TemplateError is a fault in a template, at a line and column (in characters, from 1). It reaches a caller
+// inside a *core.Error of kind Invalid and code validation_error that names the field.
+type TemplateError struct {
+	Field     string
+	Line, Col int
+	Problem   string
+}
+
+func (e *TemplateError) Error() string {
+	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Col, e.Problem)
+}
+
+func templateError(field string, line, col int, format string, args ...any) error {
+	e := &TemplateError{Field: field, Line: line, Col: col, Problem: fmt.Sprintf(format, args...)}
+	return &core.Error{Kind: core.Invalid, Code: "validation_error", Message: e.Error(), Field: field, Err: e}
+}
+
+// Part is the kind of text that a template makes; it decides the escaping.
+type Part uint8
+
+// The parts.
+const (
+	PartHeader Part = iota // one line: controls become blanks
+	PartText               // text/plain
+	PartHTML               // text/html, escaped by the place of each placeholder
+)
+
+// Shared are the values that all recipients of a job have in common: the fields of list.*, tenant.* and
+// job.*. What is not in a map prints as nothing.
+type Shared struct {
+	List, Tenant, Job map[string]string
+}
+
+// Vars are the values of one recipient. Links are made by the caller; an absent one prints as nothing.
+type Vars struct {
+	Shared *Shared
+	Email  string
+	// SubscriberID is subscriber.id.
+	SubscriberID string
+	// Preferences is the JSON object as stored; it is looked into only where a template asks.
+	Preferences      json.RawMessage
+	UnsubscribeToken string
+	UnsubscribeURL   string
+	ViewURL          string
+	PreferencesURL   string
+	ConfirmURL       string
+	// Date is what {{ "now" | date: "%Y" }} prints.
+	Date time.Time
+}
+
+// Template is a compiled template: a flat list of pieces, without loops. Safe for concurrent use.
+type Template struct {
+	part     Part
+	nodes    []node
+	prefs    bool // some path begins with preferences
+	unsub    bool // an unsubscribe link or token is printed
+	size     int  // octets of static text
+	warnings []string
+}
+
+// Compile reads a template (the language is described in doc.go). field names the source in errors, which
+// are *core.Error with a *TemplateError inside.
+func Compile(part Part, field, src string) (*Template, error) {
+	tokens, err := lex(&source{field, cleanBody(src)})
+	if err != nil {
+		return nil, err
+	}
+	return compileTokens(part, tokens)
+}
+
+// Warnings tell of things that are allowed and probably not meant.
+func (t *Template) Warnings() []string { return t.warnings }
+
+// Append renders the template for one recipient behind dst.
+func (t *Template) Append(dst []byte, v *Vars) ([]byte, error) {
+	start := len(dst)
+	run := t.begin(v)
+	for pc := 0; pc < len(t.nodes); {
+		n := &t.nodes[pc]
+		switch n.op {
+		case opText:
+			dst = append(dst, n.text...)
+		case opOutput:
+			dst = run.append(dst, n)
+		}
+		if len(dst)-start > maxOutput || run.work > maxWork {
+			return dst[:start], ErrTooLong
+		}
+		pc = run.next(n, pc)
+	}
+	return dst, nil
+}
