@@ -1,0 +1,95 @@
+package core
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// User is a person with a login. Users belong to no tenant; what they may do comes from their roles.
+// The password's hash has no field here: it is never encoded.
+type User struct {
+	ID            string  `db:"id" json:"id"`
+	Email         Email   `db:"email" json:"email"`
+	EmailVerified bool    `db:"email_verified" json:"email_verified"`
+	Name          string  `db:"name" json:"name"`
+	Epoch         int64   `db:"epoch" json:"-"` // counts up when everything issued so far ends
+	DisabledAt    Instant `db:"disabled_at" json:"disabled_at"`
+	LastLoginAt   Instant `db:"last_login_at" json:"last_login_at"`
+	CreatedAt     Instant `db:"created_at" json:"created_at"`
+	UpdatedAt     Instant `db:"updated_at" json:"updated_at"`
+	Roles         []Role  `db:"-" json:"roles"`
+}
+
+// Role is a right granted on the command line: operator, or tenant_admin of one tenant.
+type Role struct {
+	Role     string `db:"role" json:"role"`
+	TenantID string `db:"tenant_id" json:"tenant_id,omitempty"`
+}
+
+// MaxName is the longest name of a user, in characters.
+const MaxName = 100
+
+// NewUser makes a user with a fresh id and the default name. The name is never made of the address, for
+// others may see it.
+func NewUser(email Email, now Instant) User {
+	id := NewID()
+	return User{ID: id, Email: email, Name: DefaultName(id), CreatedAt: now, UpdatedAt: now}
+}
+
+// DefaultName is "User " and the last 4 characters of the id, the random end.
+func DefaultName(id string) string { return "User " + id[max(0, len(id)-4):] }
+
+// Validate checks what a caller may set and trims the name; an empty name becomes the default.
+func (u *User) Validate() error {
+	u.Name = strings.TrimSpace(u.Name)
+	if u.Name == "" {
+		u.Name = DefaultName(u.ID)
+	}
+	if !utf8.ValidString(u.Name) || utf8.RuneCountInString(u.Name) > MaxName || strings.ContainsFunc(u.Name, unicode.IsControl) {
+		return Invalidf("name", "must have at most %d characters and no control characters", MaxName)
+	}
+	email, err := ParseEmail(string(u.Email))
+	if err != nil {
+		return err
+	}
+	u.Email = email
+	return nil
+}
+
+// Validate checks that an operator's role names no tenant and a tenant admin's names one.
+func (r Role) Validate() error {
+	switch {
+	case r.Role != RoleOperator && r.Role != RoleTenantAdmin:
+		return Invalidf("role", "must be operator or tenant_admin")
+	case r.Role == RoleOperator && r.TenantID != "":
+		return Invalidf("tenant_id", "an operator is one for all tenants")
+	case r.Role == RoleTenantAdmin && r.TenantID == "":
+		return Invalidf("tenant_id", "a tenant_admin needs a tenant")
+	}
+	return nil
+}
+
+// Disabled tells whether an operator has switched the login off.
+func (u *User) Disabled() bool { return u.DisabledAt != 0 }
+
+// Operator tells whether one of the roles is operator.
+func (u *User) Operator() bool {
+	for _, r := range u.Roles {
+		if r.Role == RoleOperator {
+			return true
+		}
+	}
+	return false
+}
+
+// AdminOf lists the tenants that the user administers.
+func (u *User) AdminOf() []string {
+	var ids []string
+	for _, r := range u.Roles {
+		if r.Role == RoleTenantAdmin {
+			ids = append(ids, r.TenantID)
+		}
+	}
+	return ids
+}

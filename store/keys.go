@@ -1,0 +1,49 @@
+package store
+
+import (
+	"context"
+
+	"newsletterd/core"
+)
+
+// SigningKey is a key that signs tokens. Private is PKCS #8 in the clear; in the file it is sealed.
+type SigningKey struct {
+	KID       string       `db:"kid"`
+	Alg       string       `db:"alg"` // ES256 or RS256: the only one that this key signs and verifies
+	Private   []byte       `db:"private"`
+	CreatedAt core.Instant `db:"created_at"`
+	ActiveAt  core.Instant `db:"active_at"`  // signs from here on
+	RetiredAt core.Instant `db:"retired_at"` // signs no more from here on; 0: not planned
+	ExpiresAt core.Instant `db:"expires_at"` // leaves the key set; 0: not planned
+}
+
+// SigningKeys lists the keys whose tokens may still be good, the oldest first.
+func (s *Store) SigningKeys(ctx context.Context, now core.Instant) ([]SigningKey, error) {
+	var keys []SigningKey
+	err := s.all(ctx, &keys, `SELECT kid, alg, private, created_at, active_at, retired_at, expires_at FROM signing_key
+		WHERE expires_at = 0 OR expires_at > ? ORDER BY active_at, kid`, int64(now))
+	if err != nil {
+		return nil, err
+	}
+	for i := range keys {
+		if keys[i].Private, err = s.openSecret(keys[i].Private); err != nil {
+			return nil, err
+		}
+	}
+	return keys, nil
+}
+
+// AddFirstSigningKey adds a key unless there is one of its algorithm that signs: of two processes that begin
+// on a fresh file, one wins, and both then read the same key.
+func (s *Store) AddFirstSigningKey(ctx context.Context, k SigningKey) error {
+	sealed := s.seal(k.Private)
+	return s.update(ctx, func(tx *Tx) error {
+		n, err := tx.exec(`INSERT INTO signing_key (kid, alg, private, created_at, active_at)
+			SELECT ?1, ?2, ?3, ?4, ?5 WHERE NOT EXISTS (SELECT 1 FROM signing_key WHERE alg = ?2 AND retired_at = 0)`,
+			k.KID, k.Alg, sealed, int64(k.CreatedAt), int64(k.ActiveAt))
+		if n > 0 {
+			tx.kick(TopicIdentity)
+		}
+		return err
+	})
+}

@@ -1,0 +1,117 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"newsletterd/core"
+)
+
+// Guesses of passwords: how many one user gets in a window, and for how long an address that has signed in
+// as the user keeps a count of its own, so that nobody can lock the owner out.
+const (
+	loginWindow   = 15 * time.Minute
+	loginFailures = 10
+	knownFor      = 90 * 24 * time.Hour
+)
+
+// LoginTry is what a login by password needs to know, counted before the password is looked at.
+type LoginTry struct {
+	User         core.User
+	Known        bool   // there is such a user, and not switched off
+	PasswordHash string // empty where Known is false, or the user has none
+	Key          string // of the counter
+	Blocked      bool   // too many failures: the password must not be looked at
+	Until        core.Instant
+}
+
+// TryLogin counts an attempt for the address, known or not, and reads the user. device is what the attempt may
+// be known by (the remote address, say; empty: nothing).
+func (s *Store) TryLogin(ctx context.Context, email core.Email, device string, now core.Instant) (LoginTry, error) {
+	var t LoginTry
+	err := s.update(ctx, func(tx *Tx) error {
+		var row struct {
+			core.User
+			PasswordHash string `db:"password_hash"`
+			Device       bool   `db:"device"`
+		}
+		err := tx.get(&row, "SELECT "+userColumns+`, password_hash, EXISTS (SELECT 1 FROM known_device d
+			WHERE d.user_id = user.id AND d.key = ?2 AND d.used_at > ?3) AS device FROM user WHERE email_key = ?1`,
+			email.Key(), device, int64(now.Add(-knownFor)))
+		if err != nil && !errors.Is(err, core.ErrNotFound) {
+			return err
+		}
+		t = LoginTry{Key: "login " + email.Key()}
+		if row.Device && device != "" {
+			t.Key += " " + device
+		}
+		if t.Known = err == nil && !row.Disabled(); t.Known {
+			t.User, t.PasswordHash = row.User, row.PasswordHash
+			if err := tx.all(&t.User.Roles, "SELECT role, tenant_id FROM role WHERE user_id = ?", row.ID); err != nil {
+				return err
+			}
+		} else if err := tx.all(&[]core.Role{}, "SELECT role, tenant_id FROM role WHERE user_id = ?", ""); err != nil {
+			return err // asked in vain, for the same work
+		}
+		n, until, err := tx.tally(t.Key, loginWindow, now)
+		t.Blocked, t.Until = n > loginFailures, until
+		return err
+	})
+	return t, err
+}
+
+// ForgiveTry takes a counted attempt back: it failed for another reason than the password.
+func (s *Store) ForgiveTry(ctx context.Context, key string) error {
+	return s.update(ctx, func(tx *Tx) error {
+		_, err := tx.exec("UPDATE throttle SET count = max(count - 1, 0) WHERE key = ?", key)
+		return err
+	})
+}
+
+// SignIn is a login that has proved itself.
+type SignIn struct {
+	Family         Family
+	RefreshHash    []byte
+	RefreshExpires core.Instant
+	Key            string // of the counter of failures, which ends
+	Device         string // known from now on; empty: nothing
+	OldHash        string // with NewHash: the password's hash, made anew since its cost has changed
+	NewHash        string
+}
+
+// ErrSignInStale is returned when the user changed while the password was checked.
+var ErrSignInStale = &core.Error{Kind: core.Invalid, Code: "invalid_grant", Message: "The account changed just now; try again."}
+
+// AddSignIn records a login: its family, the refresh token, and that the device is known.
+func (s *Store) AddSignIn(ctx context.Context, in SignIn, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		// The epoch guards against a password change between the check and here.
+		err := tx.one("UPDATE user SET last_login_at = ? WHERE id = ? AND epoch = ? AND disabled_at = 0", int64(now), in.Family.UserID, in.Family.Epoch)
+		if errors.Is(err, core.ErrNotFound) {
+			return ErrSignInStale
+		}
+		if err != nil {
+			return err
+		}
+		if in.NewHash != "" {
+			if _, err := tx.exec("UPDATE user SET password_hash = ? WHERE id = ? AND password_hash = ?", in.NewHash, in.Family.UserID, in.OldHash); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.exec("DELETE FROM throttle WHERE key = ?", in.Key); err != nil {
+			return err
+		}
+		if in.Device != "" {
+			_, err := tx.exec(`INSERT INTO known_device (user_id, key, used_at) VALUES (?, ?, ?)
+				ON CONFLICT (user_id, key) DO UPDATE SET used_at = excluded.used_at`, in.Family.UserID, in.Device, int64(now))
+			if err != nil {
+				return err
+			}
+		}
+		if err := tx.insertFamily(in.Family); err != nil {
+			return err
+		}
+		return tx.insertRefresh(in.RefreshHash, in.Family.ID, now, in.RefreshExpires)
+	})
+}

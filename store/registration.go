@@ -1,0 +1,197 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"newsletterd/core"
+)
+
+// Lifetimes of mailed tokens, and how many mails one address gets.
+const (
+	VerifyTTL       = 48 * time.Hour
+	ResetTTL        = time.Hour
+	registerWindow  = 24 * time.Hour // one mail to an address that is registered again
+	forgotWindow    = time.Hour
+	forgotPerWindow = 3
+)
+
+// The purposes of a user's mailed tokens.
+const (
+	PurposeVerify = "verify" // verifies the address
+	PurposeClaim  = "claim"  // verifies it and sets a password: somebody registered the unverified address again
+	PurposeReset  = "reset"  // sets a password
+)
+
+var mailKinds = map[string]string{PurposeVerify: core.MailVerify, PurposeClaim: core.MailClaim, PurposeReset: core.MailReset}
+
+// UserToken is a new row of a mailed token: its id, and the hash of the text that the mailer makes of it.
+// The same id serves whichever purpose the operation finds fitting, with a hash for each.
+type UserToken struct {
+	ID     string
+	Hashes map[string][]byte // by purpose
+}
+
+// Registration is one attempt to register.
+type Registration struct {
+	User         core.User
+	PasswordHash string
+	Token        UserToken // of PurposeVerify and PurposeClaim
+	Conflict     bool      // an address that exists is told (ErrUserExists), by configuration
+}
+
+// Register adds a user and queues the mail that verifies the address. An address that exists is left as it
+// is, and its owner is told by mail, once a day at most: a verified one that there is an account already, an
+// unverified one how to claim it. Only added tells the cases apart. Each case writes, so each waits for the disk.
+func (s *Store) Register(ctx context.Context, r Registration, now core.Instant) (added bool, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		n, _, err := tx.tally("register "+r.User.Email.Key(), registerWindow, now)
+		if err != nil {
+			return err
+		}
+		var old core.User
+		err = tx.get(&old, "SELECT "+userColumns+" FROM user WHERE email_key = ?", r.User.Email.Key())
+		switch {
+		case errors.Is(err, core.ErrNotFound):
+			added = true
+			return tx.register(r, now)
+		case err != nil:
+			return err
+		case r.Conflict:
+			return ErrUserExists
+		case n > 1 || old.Disabled():
+			return nil
+		case old.EmailVerified:
+			return tx.addMail(core.Mail{Kind: core.MailAlreadyRegistered, Email: old.Email}, now)
+		}
+		return tx.mailToken(old, PurposeClaim, r.Token, now)
+	})
+	return added && err == nil, err
+}
+
+func (tx *Tx) register(r Registration, now core.Instant) error {
+	// What follows must not hold back the first "somebody registered again" of the same day.
+	if _, err := tx.exec("UPDATE throttle SET count = 0 WHERE key = ?", "register "+r.User.Email.Key()); err != nil {
+		return err
+	}
+	if err := tx.insertUser(r.User, r.PasswordHash); err != nil {
+		return err
+	}
+	return tx.mailToken(r.User, PurposeVerify, r.Token, now)
+}
+
+// mailToken adds the row of a token and queues the mail that carries it.
+func (tx *Tx) mailToken(u core.User, purpose string, t UserToken, now core.Instant) error {
+	ttl := VerifyTTL
+	if purpose == PurposeReset {
+		ttl = ResetTTL
+	}
+	_, err := tx.exec("INSERT INTO user_token (id, purpose, hash, user_id, email_key, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		t.ID, purpose, t.Hashes[purpose], u.ID, u.Email.Key(), int64(now), int64(now.Add(ttl)))
+	if err != nil {
+		return err
+	}
+	return tx.addMail(core.Mail{Kind: mailKinds[purpose], Email: u.Email, TokenID: t.ID}, now)
+}
+
+// userTokenRow is a mailed token with the user that it is for.
+type userTokenRow struct {
+	ID        string       `db:"id"`
+	UserID    string       `db:"user_id"`
+	ExpiresAt core.Instant `db:"expires_at"`
+	UsedAt    core.Instant `db:"used_at"`
+	Email     core.Email   `db:"email"`
+	Verified  bool         `db:"email_verified"`
+}
+
+// A token is good only for the address that it was mailed to, and while that is still the user's.
+const userTokenQuery = `SELECT t.id, t.user_id, t.expires_at, t.used_at, u.email, u.email_verified FROM user_token t JOIN user u ON u.id = t.user_id
+	WHERE t.hash = ? AND t.purpose = ? AND t.email_key = ? AND u.email_key = t.email_key AND u.disabled_at = 0`
+
+func (t userTokenRow) check(now core.Instant) error {
+	switch {
+	case t.UsedAt != 0:
+		return core.ErrInvalidToken
+	case t.ExpiresAt <= now:
+		return core.ErrTokenExpired
+	}
+	return nil
+}
+
+func notToken(err error) error {
+	if errors.Is(err, core.ErrNotFound) {
+		return core.ErrInvalidToken
+	}
+	return err
+}
+
+// CheckUserToken tells whether a token could be redeemed, so that no password is hashed for one that can't.
+func (s *Store) CheckUserToken(ctx context.Context, purpose string, hash []byte, email core.Email, now core.Instant) error {
+	var t userTokenRow
+	if err := s.get(ctx, &t, userTokenQuery, hash, purpose, email.Key()); err != nil {
+		return notToken(err)
+	}
+	return t.check(now)
+}
+
+// VerifyEmail redeems a verify token and returns the address. Again it gives the same answer while the
+// address stays verified.
+func (s *Store) VerifyEmail(ctx context.Context, hash []byte, email core.Email, now core.Instant) (core.Email, error) {
+	var t userTokenRow
+	err := s.update(ctx, func(tx *Tx) error {
+		if err := tx.get(&t, userTokenQuery, hash, PurposeVerify, email.Key()); err != nil {
+			return notToken(err)
+		}
+		if t.UsedAt != 0 && t.Verified {
+			return nil
+		}
+		if err := t.check(now); err != nil {
+			return err
+		}
+		if _, err := tx.exec("UPDATE user_token SET used_at = ? WHERE id = ?", int64(now), t.ID); err != nil {
+			return err
+		}
+		tx.kick(TopicIdentity)
+		return tx.one("UPDATE user SET email_verified = 1, updated_at = ? WHERE id = ?", int64(now), t.UserID)
+	})
+	return t.Email, err
+}
+
+// ForgotPassword counts one request for the address, known or not, and queues the mail with a reset link for
+// a user that has not had three in this hour.
+func (s *Store) ForgotPassword(ctx context.Context, email core.Email, token UserToken, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		n, _, err := tx.tally("forgot "+email.Key(), forgotWindow, now)
+		if err != nil {
+			return err
+		}
+		var u core.User
+		err = tx.get(&u, "SELECT "+userColumns+" FROM user WHERE email_key = ?", email.Key())
+		if errors.Is(err, core.ErrNotFound) || (err == nil && (u.Disabled() || n > forgotPerWindow)) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return tx.mailToken(u, PurposeReset, token, now)
+	})
+}
+
+// RedeemUserToken redeems a reset or claim token: sets the password, ends every session, verifies the address
+// that the token was mailed to, and uses up the user's other tokens of this kind.
+func (s *Store) RedeemUserToken(ctx context.Context, purpose string, hash []byte, email core.Email, passwordHash string, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		var t userTokenRow
+		if err := tx.get(&t, userTokenQuery, hash, purpose, email.Key()); err != nil {
+			return notToken(err)
+		}
+		if err := t.check(now); err != nil {
+			return err
+		}
+		if _, err := tx.exec("UPDATE user SET email_verified = 1 WHERE id = ?", t.UserID); err != nil {
+			return err
+		}
+		return tx.setPassword(t.UserID, passwordHash, now)
+	})
+}

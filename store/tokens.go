@@ -1,0 +1,298 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+)
+
+// The kinds of a family: how it began.
+const (
+	FamilyPassword = "password"
+	FamilyCode     = "code"
+	FamilyClient   = "client" // the client acts for itself; UserID is empty
+	FamilyAdmin    = "admin"  // made on the command line
+)
+
+// Family is one sign-in of a user at a client. Its id is the sid of every token that came of it; revoking it
+// ends them all.
+type Family struct {
+	ID        string       `db:"id"`
+	Kind      string       `db:"kind"`
+	UserID    string       `db:"user_id"`
+	ClientID  string       `db:"client_id"`
+	Scope     string       `db:"scope"`
+	Epoch     int64        `db:"epoch"` // of the user at the sign-in
+	AMR       string       `db:"amr"`
+	Remote    string       `db:"remote"`
+	UserAgent string       `db:"user_agent"`
+	AuthAt    core.Instant `db:"auth_at"`
+	CreatedAt core.Instant `db:"created_at"`
+	UsedAt    core.Instant `db:"used_at"`
+	ExpiresAt core.Instant `db:"expires_at"`
+	RevokedAt core.Instant `db:"revoked_at"`
+}
+
+// TokenState is what decides whether the tokens of a family are good at this moment, and what they may do.
+type TokenState struct {
+	Family
+	Email         core.Email
+	EmailVerified bool
+	Roles         []core.Role
+	Client        TokenClient
+	Live          bool // not revoked or expired; the user is there, enabled and of the same epoch; so is the client
+}
+
+// Operator tells whether the user of the family holds that role.
+func (t TokenState) Operator() bool {
+	u := core.User{Roles: t.Roles}
+	return u.Operator()
+}
+
+// AdminOf lists the tenants that the user of the family administers.
+func (t TokenState) AdminOf() []string {
+	u := core.User{Roles: t.Roles}
+	return u.AdminOf()
+}
+
+// TokenClient is what the token endpoint must know of a client. The built-in client has no row.
+type TokenClient struct {
+	ID           string
+	TenantID     string
+	Confidential bool
+	Scopes       []string
+	GrantTypes   []string
+	AuthMethod   string // empty: basic or post
+	IDTokenAlg   string
+	SecretHash   []byte
+}
+
+type clientRow struct {
+	ID         string `db:"cid"`
+	TenantID   string `db:"client_tenant"`
+	Type       string `db:"client_type"`
+	Scopes     string `db:"client_scopes"`
+	GrantTypes string `db:"grant_types"`
+	AuthMethod string `db:"auth_method"`
+	IDTokenAlg string `db:"id_token_alg"`
+	SecretHash []byte `db:"secret_hash"`
+}
+
+func (c clientRow) client() (TokenClient, error) {
+	t := TokenClient{
+		ID: c.ID, TenantID: c.TenantID, Confidential: c.Type == "confidential",
+		AuthMethod: c.AuthMethod, IDTokenAlg: c.IDTokenAlg, SecretHash: c.SecretHash,
+	}
+	return t, errors.Join(json.Unmarshal([]byte(c.Scopes), &t.Scopes), json.Unmarshal([]byte(c.GrantTypes), &t.GrantTypes))
+}
+
+const tokenClientColumns = `coalesce(c.tenant_id, '') AS client_tenant, coalesce(c.client_type, 'public') AS client_type,
+	coalesce(c.scopes, '[]') AS client_scopes, coalesce(c.grant_types, '[]') AS grant_types,
+	coalesce(c.token_endpoint_auth_method, '') AS auth_method,
+	coalesce(c.id_token_signed_response_alg, 'RS256') AS id_token_alg, coalesce(c.secret_hash, x'') AS secret_hash`
+
+// TokenClient reads a registered client; deleted ones, and those of a deleted tenant, are not found.
+func (s *Store) TokenClient(ctx context.Context, id string) (TokenClient, error) {
+	var row clientRow
+	err := s.get(ctx, &row, "SELECT c.id AS cid, "+tokenClientColumns+` FROM client c LEFT JOIN tenant t ON t.id = c.tenant_id
+		WHERE c.id = ? AND c.deleted_at = 0 AND coalesce(t.deleted_at, 0) = 0`, id)
+	if err != nil {
+		return TokenClient{}, err
+	}
+	return row.client()
+}
+
+type stateRow struct {
+	Family
+	clientRow
+	ClientOK  bool   `db:"client_ok"`
+	Email     string `db:"email"`
+	Verified  bool   `db:"email_verified"`
+	UserEpoch int64  `db:"user_epoch"` // -1: there is no such user
+	Disabled  int64  `db:"disabled_at"`
+	Roles     string `db:"roles"` // "role tenant" parted by commas
+}
+
+const familyColumns = "f.id, f.kind, f.user_id, f.client_id, f.scope, f.epoch, f.amr, f.remote, f.user_agent, f.auth_at, f.created_at, f.used_at, f.expires_at, f.revoked_at"
+
+const stateColumns = familyColumns + ", " + tokenClientColumns + `,
+	f.client_id = 'newsletterd' OR (c.id IS NOT NULL AND c.deleted_at = 0 AND coalesce(t.deleted_at, 0) = 0) AS client_ok,
+	coalesce(u.email, '') AS email, coalesce(u.email_verified, 0) AS email_verified, coalesce(u.epoch, -1) AS user_epoch,
+	coalesce(u.disabled_at, 0) AS disabled_at,
+	coalesce((SELECT group_concat(r.role || ' ' || r.tenant_id) FROM role r WHERE r.user_id = f.user_id), '') AS roles`
+
+const stateJoins = ` LEFT JOIN user u ON u.id = f.user_id LEFT JOIN client c ON c.id = f.client_id LEFT JOIN tenant t ON t.id = c.tenant_id `
+
+func (r stateRow) state(now core.Instant) (TokenState, error) {
+	r.clientRow.ID = r.Family.ClientID
+	client, err := r.client()
+	t := TokenState{Family: r.Family, Email: core.Email(r.Email), EmailVerified: r.Verified, Client: client}
+	if r.Roles != "" {
+		for text := range strings.SplitSeq(r.Roles, ",") {
+			role, tenant, _ := strings.Cut(text, " ")
+			t.Roles = append(t.Roles, core.Role{Role: role, TenantID: tenant})
+		}
+	}
+	userOK := r.UserID == "" || (r.UserEpoch == r.Epoch && r.Disabled == 0)
+	t.Live = r.RevokedAt == 0 && r.ExpiresAt > now && r.ClientOK && userOK
+	return t, err
+}
+
+// TokenState reads the state of a family by its id (sid).
+func (s *Store) TokenState(ctx context.Context, sid string, now core.Instant) (TokenState, error) {
+	var row stateRow
+	if err := s.get(ctx, &row, "SELECT "+stateColumns+" FROM family f"+stateJoins+"WHERE f.id = ?", sid); err != nil {
+		return TokenState{}, err
+	}
+	return row.state(now)
+}
+
+// RefreshState reads the state of the family that a refresh token belongs to, used or not.
+func (s *Store) RefreshState(ctx context.Context, refreshHash []byte, now core.Instant) (TokenState, error) {
+	var row stateRow
+	err := s.get(ctx, &row, "SELECT "+stateColumns+" FROM refresh x JOIN family f ON f.id = x.family_id"+stateJoins+"WHERE x.hash = ?", refreshHash)
+	if err != nil {
+		return TokenState{}, err
+	}
+	return row.state(now)
+}
+
+// AddFamily records a family that has no refresh token: a client's own, or one made on the command line.
+func (s *Store) AddFamily(ctx context.Context, f Family) error {
+	return s.update(ctx, func(tx *Tx) error { return tx.insertFamily(f) })
+}
+
+func (tx *Tx) insertFamily(f Family) error {
+	_, err := tx.exec(`INSERT INTO family (id, kind, user_id, client_id, scope, epoch, amr, remote, user_agent, auth_at, created_at, used_at, expires_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		f.ID, f.Kind, f.UserID, f.ClientID, f.Scope, f.Epoch, f.AMR, f.Remote, f.UserAgent, int64(f.AuthAt), int64(f.CreatedAt), int64(f.CreatedAt), int64(f.ExpiresAt))
+	return err
+}
+
+func (tx *Tx) insertRefresh(hash []byte, familyID string, now, expires core.Instant) error {
+	_, err := tx.exec("INSERT INTO refresh (hash, family_id, created_at, expires_at) VALUES (?, ?, ?, ?)", hash, familyID, int64(now), int64(expires))
+	return err
+}
+
+// Families lists a user's live families, the newest first.
+func (s *Store) Families(ctx context.Context, userID string, now core.Instant) ([]Family, error) {
+	var f []Family
+	err := s.all(ctx, &f, "SELECT "+familyColumns+` FROM family f JOIN user u ON u.id = f.user_id
+		WHERE f.user_id = ? AND f.revoked_at = 0 AND f.expires_at > ? AND f.epoch = u.epoch ORDER BY f.created_at DESC, f.id`, userID, int64(now))
+	return f, err
+}
+
+// RevokeFamily ends a family, and with it every token of it.
+func (s *Store) RevokeFamily(ctx context.Context, id string, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error { return tx.revokeFamily(id, now) })
+}
+
+func (tx *Tx) revokeFamily(id string, now core.Instant) error {
+	tx.kick(TopicIdentity)
+	return tx.one("UPDATE family SET revoked_at = CASE WHEN revoked_at = 0 THEN ? ELSE revoked_at END WHERE id = ?", int64(now), id)
+}
+
+// RevokeRefresh ends the family of a refresh token, used or not, if it is the user's. A token that is not
+// is left alone, without a word.
+func (s *Store) RevokeRefresh(ctx context.Context, refreshHash []byte, userID string, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		var id string
+		err := tx.get(&id, "SELECT f.id FROM refresh x JOIN family f ON f.id = x.family_id WHERE x.hash = ? AND f.user_id = ? AND f.user_id <> ''", refreshHash, userID)
+		if errors.Is(err, core.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return tx.revokeFamily(id, now)
+	})
+}
+
+// RefreshOutcome says what a refresh token was good for.
+type RefreshOutcome uint8
+
+// The outcomes. A replay has ended the family.
+const (
+	RefreshRefused RefreshOutcome = iota
+	RefreshRotated
+	RefreshRepeated // within the grace: the successor is the one given before, still unused
+	RefreshReplayed
+)
+
+// Rotation asks for a refresh token to be replaced by a successor.
+type Rotation struct {
+	Hash          []byte
+	SuccessorHash []byte
+	Sealed        []byte // the successor, sealed under the old token
+	Grace         time.Duration
+	Idle          time.Duration // life of the successor, cut by that of the family
+}
+
+// RotateRefresh uses a refresh token up and puts its successor in its place. The first of parallel calls
+// rotates; the others, and any within the grace while the successor is unused, get that successor's sealed form.
+// A later use of a used token is a replay: the family ends.
+func (s *Store) RotateRefresh(ctx context.Context, r Rotation, now core.Instant) (out RefreshOutcome, sealed []byte, err error) {
+	err = s.update(ctx, func(tx *Tx) (err error) {
+		out, sealed, err = tx.rotate(r, now)
+		return err
+	})
+	return out, sealed, err
+}
+
+func (tx *Tx) rotate(r Rotation, now core.Instant) (RefreshOutcome, []byte, error) {
+	var row struct {
+		Family    string       `db:"family_id"`
+		Expires   core.Instant `db:"expires_at"`
+		Used      core.Instant `db:"used_at"`
+		Successor []byte       `db:"successor"` // hash, then sealed token
+		FamilyEnd core.Instant `db:"family_end"`
+		OK        bool         `db:"ok"`
+	}
+	err := tx.get(&row, `SELECT x.family_id, x.expires_at, x.used_at, x.successor, f.expires_at AS family_end,
+		f.revoked_at = 0 AND coalesce(u.epoch, -1) = f.epoch AND coalesce(u.disabled_at, 0) = 0 AS ok
+		FROM refresh x JOIN family f ON f.id = x.family_id LEFT JOIN user u ON u.id = f.user_id WHERE x.hash = ?`, r.Hash)
+	if errors.Is(err, core.ErrNotFound) {
+		return RefreshRefused, nil, nil
+	}
+	if err != nil {
+		return RefreshRefused, nil, err
+	}
+	if !row.OK || row.FamilyEnd <= now {
+		return RefreshRefused, nil, nil
+	}
+	if row.Used != 0 {
+		return tx.reuse(row.Family, row.Successor, row.Used.Add(r.Grace) > now, now)
+	}
+	if row.Expires <= now {
+		return RefreshRefused, nil, nil
+	}
+	successor := append(append([]byte{}, r.SuccessorHash...), r.Sealed...)
+	if _, err := tx.exec("UPDATE refresh SET used_at = ?, successor = ? WHERE hash = ?", int64(now), successor, r.Hash); err != nil {
+		return RefreshRefused, nil, err
+	}
+	if err := tx.insertRefresh(r.SuccessorHash, row.Family, now, min(now.Add(r.Idle), row.FamilyEnd)); err != nil {
+		return RefreshRefused, nil, err
+	}
+	_, err = tx.exec("UPDATE family SET used_at = ? WHERE id = ?", int64(now), row.Family)
+	return RefreshRotated, r.Sealed, err
+}
+
+// reuse answers a used token: with its successor within the grace, else by ending the family.
+func (tx *Tx) reuse(family string, successor []byte, inGrace bool, now core.Instant) (RefreshOutcome, []byte, error) {
+	const hashSize = 32
+	if inGrace && len(successor) > hashSize {
+		var unused bool
+		err := tx.get(&unused, "SELECT used_at = 0 FROM refresh WHERE hash = ?", successor[:hashSize])
+		if err != nil && !errors.Is(err, core.ErrNotFound) {
+			return RefreshRefused, nil, err
+		}
+		if unused {
+			return RefreshRepeated, successor[hashSize:], nil
+		}
+	}
+	return RefreshReplayed, nil, tx.revokeFamily(family, now)
+}

@@ -1,0 +1,227 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"newsletterd/core"
+)
+
+const userColumns = "id, email, email_verified, name, epoch, disabled_at, last_login_at, created_at, updated_at"
+
+// ErrUserExists is returned when the address belongs to another user.
+var ErrUserExists = &core.Error{Kind: core.Conflict, Code: "already_exists", Message: "There is already a user with this address.", Field: "email"}
+
+// User reads one user with roles.
+func (s *Store) User(ctx context.Context, id string) (core.User, error) {
+	return s.oneUser(ctx, "SELECT "+userColumns+" FROM user WHERE id = ?", id)
+}
+
+// UserByEmail reads one user with roles, the address compared by its key.
+func (s *Store) UserByEmail(ctx context.Context, email core.Email) (core.User, error) {
+	return s.oneUser(ctx, "SELECT "+userColumns+" FROM user WHERE email_key = ?", email.Key())
+}
+
+func (s *Store) oneUser(ctx context.Context, query, arg string) (u core.User, err error) {
+	err = s.view(ctx, func(r *Reader) error {
+		if err := r.get(&u, query, arg); err != nil {
+			return err
+		}
+		return r.all(&u.Roles, "SELECT role, tenant_id FROM role WHERE user_id = ? ORDER BY role, tenant_id", u.ID)
+	})
+	return u, err
+}
+
+// Users reads a page of users with roles, by id.
+func (s *Store) Users(ctx context.Context, page core.Page) ([]core.User, error) {
+	var users []core.User
+	err := s.view(ctx, func(r *Reader) error {
+		users = users[:0]
+		err := r.all(&users, "SELECT "+userColumns+" FROM user WHERE id > ? ORDER BY id LIMIT ?", page.After, page.Limit)
+		for i := range users {
+			if err == nil {
+				err = r.all(&users[i].Roles, "SELECT role, tenant_id FROM role WHERE user_id = ? ORDER BY role, tenant_id", users[i].ID)
+			}
+		}
+		return err
+	})
+	return users, err
+}
+
+// AddUser adds a user with the given roles (an operator's doing: such a user's address counts as verified).
+// passwordHash may be empty: no login by password. ErrUserExists when the address is taken.
+func (s *Store) AddUser(ctx context.Context, u core.User, passwordHash string, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.insertUser(u, passwordHash); err != nil {
+			return err
+		}
+		for _, role := range u.Roles {
+			if err := tx.grant(u.ID, role, now); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (tx *Tx) insertUser(u core.User, passwordHash string) error {
+	_, err := tx.exec(`INSERT INTO user (id, email, email_key, email_verified, name, password_hash, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		u.ID, string(u.Email), u.Email.Key(), u.EmailVerified, u.Name, passwordHash, int64(u.CreatedAt), int64(u.UpdatedAt))
+	if errors.Is(err, core.ErrConflict) {
+		return ErrUserExists.With(err)
+	}
+	return err
+}
+
+// UserInput is what an operator changes of a user; nil leaves a field as it is.
+type UserInput struct {
+	Email    *core.Email
+	Name     *string
+	Verified *bool
+	Disabled *bool // true ends every session
+}
+
+// UpdateUser changes a user and returns it.
+func (s *Store) UpdateUser(ctx context.Context, id string, in UserInput, now core.Instant) (core.User, error) {
+	var u core.User
+	err := s.update(ctx, func(tx *Tx) error {
+		if err := tx.get(&u, "SELECT "+userColumns+" FROM user WHERE id = ?", id); err != nil {
+			return err
+		}
+		if err := tx.all(&u.Roles, "SELECT role, tenant_id FROM role WHERE user_id = ? ORDER BY role, tenant_id", id); err != nil {
+			return err
+		}
+		if in.apply(&u, now) {
+			if err := tx.endSessions(id, now); err != nil {
+				return err
+			}
+		}
+		if err := u.Validate(); err != nil {
+			return err
+		}
+		tx.kick(TopicIdentity)
+		err := tx.one("UPDATE user SET email = ?, email_key = ?, email_verified = ?, name = ?, disabled_at = ?, updated_at = ? WHERE id = ?",
+			string(u.Email), u.Email.Key(), u.EmailVerified, u.Name, int64(u.DisabledAt), int64(now), id)
+		if errors.Is(err, core.ErrConflict) {
+			return ErrUserExists.With(err)
+		}
+		return err
+	})
+	return u, err
+}
+
+// apply changes u and tells whether it was switched off just now.
+func (in UserInput) apply(u *core.User, now core.Instant) (off bool) {
+	u.UpdatedAt = now
+	if in.Email != nil {
+		if in.Email.Key() != u.Email.Key() {
+			u.EmailVerified = false
+		}
+		u.Email = *in.Email
+	}
+	if in.Name != nil {
+		u.Name = *in.Name
+	}
+	if in.Verified != nil {
+		u.EmailVerified = *in.Verified
+	}
+	if in.Disabled != nil && *in.Disabled != u.Disabled() {
+		off = *in.Disabled
+		u.DisabledAt = 0
+		if off {
+			u.DisabledAt = now
+		}
+	}
+	return off
+}
+
+// DeleteUser removes a user with roles, tokens and sessions.
+func (s *Store) DeleteUser(ctx context.Context, id string) error {
+	return s.update(ctx, func(tx *Tx) error {
+		tx.kick(TopicIdentity)
+		if _, err := tx.exec("DELETE FROM family WHERE user_id = ? AND user_id <> ''", id); err != nil {
+			return err
+		}
+		return tx.one("DELETE FROM user WHERE id = ?", id)
+	})
+}
+
+// GrantRole gives a user a role; again changes nothing. The address counts as verified from then on: the
+// operator at the command line has vouched for it.
+func (s *Store) GrantRole(ctx context.Context, userID string, role core.Role, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error { return tx.grant(userID, role, now) })
+}
+
+func (tx *Tx) grant(userID string, role core.Role, now core.Instant) error {
+	if err := role.Validate(); err != nil {
+		return err
+	}
+	if role.TenantID != "" {
+		var one int
+		if err := tx.get(&one, "SELECT 1 FROM tenant WHERE id = ? AND deleted_at = 0", role.TenantID); err != nil {
+			return err
+		}
+	}
+	tx.kick(TopicIdentity)
+	if err := tx.one("UPDATE user SET email_verified = 1, updated_at = ? WHERE id = ?", int64(now), userID); err != nil {
+		return err
+	}
+	_, err := tx.exec("INSERT INTO role (user_id, role, tenant_id, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		userID, role.Role, role.TenantID, int64(now))
+	return err
+}
+
+// RevokeRole takes a role away; core.ErrNotFound where the user has none such.
+func (s *Store) RevokeRole(ctx context.Context, userID string, role core.Role) error {
+	return s.update(ctx, func(tx *Tx) error {
+		tx.kick(TopicIdentity)
+		return tx.one("DELETE FROM role WHERE user_id = ? AND role = ? AND tenant_id = ?", userID, role.Role, role.TenantID)
+	})
+}
+
+// SetPassword sets a password's hash and ends everything issued to the user so far.
+func (s *Store) SetPassword(ctx context.Context, userID, passwordHash string, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error { return tx.setPassword(userID, passwordHash, now) })
+}
+
+func (tx *Tx) setPassword(userID, passwordHash string, now core.Instant) error {
+	if err := tx.one("UPDATE user SET password_hash = ?, updated_at = ? WHERE id = ?", passwordHash, int64(now), userID); err != nil {
+		return err
+	}
+	_, err := tx.exec("UPDATE user_token SET used_at = ? WHERE user_id = ? AND purpose IN ('reset', 'claim') AND used_at = 0", int64(now), userID)
+	if err != nil {
+		return err
+	}
+	return tx.endSessions(userID, now)
+}
+
+// LogoutEverywhere ends every session and token of a user.
+func (s *Store) LogoutEverywhere(ctx context.Context, userID string, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error { return tx.endSessions(userID, now) })
+}
+
+// endSessions counts the epoch up, which ends everything that carries the old one, and revokes the families,
+// so that lists show it.
+func (tx *Tx) endSessions(userID string, now core.Instant) error {
+	tx.kick(TopicIdentity)
+	if err := tx.one("UPDATE user SET epoch = epoch + 1, updated_at = ? WHERE id = ?", int64(now), userID); err != nil {
+		return err
+	}
+	_, err := tx.exec("UPDATE family SET revoked_at = ? WHERE user_id = ? AND revoked_at = 0", int64(now), userID)
+	return err
+}
+
+// tally counts one more of key in a window that begins with its first, and returns the count and the window's end.
+func (tx *Tx) tally(key string, window time.Duration, now core.Instant) (n int, until core.Instant, err error) {
+	var row struct {
+		Count     int          `db:"count"`
+		ExpiresAt core.Instant `db:"expires_at"`
+	}
+	err = tx.get(&row, `INSERT INTO throttle (key, count, expires_at) VALUES (?1, 1, ?2) ON CONFLICT (key) DO UPDATE SET
+		count = CASE WHEN expires_at <= ?3 THEN 1 ELSE count + 1 END,
+		expires_at = CASE WHEN expires_at <= ?3 THEN ?2 ELSE expires_at END
+		RETURNING count, expires_at`, key, int64(now.Add(window)), int64(now))
+	return row.Count, row.ExpiresAt, err
+}
