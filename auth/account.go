@@ -1,0 +1,108 @@
+package auth
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// MailToken is the text of a verify, claim or reset token: an HMAC over the id of its row. The mailer makes it
+// again when it renders the mail, with the store's purpose key "mail-token"; the database holds its hash alone.
+func MailToken(key []byte, purpose, rowID string) string {
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte("user " + purpose + "\n" + rowID))
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+}
+
+// MailToken makes the text of a mailed token; see the function of that name.
+func (p *Provider) MailToken(purpose, rowID string) string {
+	return MailToken(p.mailKey, purpose, rowID)
+}
+
+func (p *Provider) newUserToken(purposes ...string) store.UserToken {
+	t := store.UserToken{ID: core.NewID(), Hashes: map[string][]byte{}}
+	for _, purpose := range purposes {
+		t.Hashes[purpose] = core.HashToken(p.MailToken(purpose, t.ID))
+	}
+	return t
+}
+
+// Register makes a user and mails a link that verifies the address. For an address that exists the answer is of
+// the same form, after the same work: a user that nobody is. The error is weak_password, forbidden where registration
+// is closed, and already_exists where the configuration says so.
+func (p *Provider) Register(ctx context.Context, email core.Email, password string, now core.Instant) (core.User, error) {
+	if p.ClosedRegistration {
+		return core.User{}, core.Forbiddenf("Registration is closed.")
+	}
+	if err := p.rules.Check("password", password); err != nil {
+		return core.User{}, err
+	}
+	hash, err := p.hasher.Hash(ctx, password)
+	if err != nil {
+		return core.User{}, err
+	}
+	u := core.NewUser(email, now)
+	_, err = p.store.Register(ctx, store.Registration{
+		User: u, PasswordHash: hash, Conflict: p.RegisterConflict,
+		Token: p.newUserToken(store.PurposeVerify, store.PurposeClaim),
+	}, now)
+	if err != nil {
+		return core.User{}, err
+	}
+	return u, nil
+}
+
+// VerifyEmail redeems a mailed verify token and returns the address as it is stored. A claim token is invalid
+// here: it wants a new password, on its page.
+func (p *Provider) VerifyEmail(ctx context.Context, email core.Email, token string, now core.Instant) (core.Email, error) {
+	return p.store.VerifyEmail(ctx, core.HashToken(token), email, now)
+}
+
+// Forgot mails a link for a new password, three an hour at most; it succeeds for every address.
+func (p *Provider) Forgot(ctx context.Context, email core.Email, now core.Instant) error {
+	return p.store.ForgotPassword(ctx, email, p.newUserToken(store.PurposeReset), now)
+}
+
+// ResetPassword redeems a mailed reset token: the user is signed out everywhere, the address verified.
+// field names the input of the password in the error of a weak one.
+func (p *Provider) ResetPassword(ctx context.Context, email core.Email, token, password, field string, now core.Instant) error {
+	return p.redeem(ctx, store.PurposeReset, email, token, password, field, now)
+}
+
+// ClaimAddress redeems a mailed claim token: the address becomes verified, the password is the given one, and
+// whoever registered the address before is signed out.
+func (p *Provider) ClaimAddress(ctx context.Context, email core.Email, token, password, field string, now core.Instant) error {
+	return p.redeem(ctx, store.PurposeClaim, email, token, password, field, now)
+}
+
+func (p *Provider) redeem(ctx context.Context, purpose string, email core.Email, token, password, field string, now core.Instant) error {
+	hash := core.HashToken(token)
+	if err := p.store.CheckUserToken(ctx, purpose, hash, email, now); err != nil {
+		return err
+	}
+	phc, err := p.NewPassword(ctx, field, password)
+	if err != nil {
+		return err
+	}
+	return p.store.RedeemUserToken(ctx, purpose, hash, email, phc, now)
+}
+
+// NewPassword holds a new password against the rules and hashes it, for store.AddUser and store.SetPassword.
+func (p *Provider) NewPassword(ctx context.Context, field, password string) (string, error) {
+	if err := p.rules.Check(field, password); err != nil {
+		return "", err
+	}
+	return p.hasher.Hash(ctx, password)
+}
+
+// Logout ends the family of a refresh token, if it is the caller's own.
+func (p *Provider) Logout(ctx context.Context, caller core.Caller, refreshToken string, now core.Instant) error {
+	if refreshToken == "" {
+		return nil
+	}
+	return p.store.RevokeRefresh(ctx, core.HashToken(refreshToken), caller.UserID, now)
+}

@@ -1,0 +1,82 @@
+package auth
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+)
+
+// AccessClaims are the claims of an access token (RFC 9068 section 2.2). Times are in seconds.
+type AccessClaims struct {
+	Issuer    string `json:"iss"`
+	Subject   string `json:"sub"`
+	Audience  string `json:"aud"`
+	ClientID  string `json:"client_id"`
+	Scope     string `json:"scope"`
+	IssuedAt  int64  `json:"iat"`
+	ExpiresAt int64  `json:"exp"`
+	ID        string `json:"jti"`
+	AuthTime  int64  `json:"auth_time,omitempty"`
+	SessionID string `json:"sid"`
+}
+
+// IDClaims are the claims of an id token (OpenID Connect Core section 2).
+type IDClaims struct {
+	Issuer    string   `json:"iss"`
+	Subject   string   `json:"sub"`
+	Audience  string   `json:"aud"`
+	IssuedAt  int64    `json:"iat"`
+	ExpiresAt int64    `json:"exp"`
+	AuthTime  int64    `json:"auth_time"`
+	Nonce     string   `json:"nonce,omitempty"`
+	AtHash    string   `json:"at_hash,omitempty"`
+	AMR       []string `json:"amr,omitempty"`
+	SessionID string   `json:"sid"`
+}
+
+// leeway forgives clocks that differ a little; ours verifies what ours signed, so a little is enough.
+const leeway = 5 * time.Second
+
+// parsedClaims tells absent from zero.
+type parsedClaims struct {
+	Issuer    *string `json:"iss"`
+	Subject   *string `json:"sub"`
+	Audience  *string `json:"aud"` // a list is none of ours
+	ClientID  *string `json:"client_id"`
+	Scope     *string `json:"scope"`
+	IssuedAt  *int64  `json:"iat"`
+	ExpiresAt *int64  `json:"exp"`
+	NotBefore *int64  `json:"nbf"`
+	ID        string  `json:"jti"`
+	AuthTime  int64   `json:"auth_time"`
+	SessionID *string `json:"sid"`
+}
+
+// readClaims reads the payload of a token whose signature is good, and holds it against what is demanded of
+// an access token at now: exp, iat, iss, aud, sub, client_id, scope and sid must be there.
+func readClaims(payload []byte, issuer string, now core.Instant) (AccessClaims, bool) {
+	var c parsedClaims
+	if json.Unmarshal(payload, &c) != nil {
+		return AccessClaims{}, false
+	}
+	for _, s := range [...]*string{c.Issuer, c.Subject, c.Audience, c.ClientID, c.Scope, c.SessionID} {
+		if s == nil || *s == "" {
+			return AccessClaims{}, false
+		}
+	}
+	if c.ExpiresAt == nil || c.IssuedAt == nil || *c.Issuer != issuer || *c.Audience != issuer {
+		return AccessClaims{}, false
+	}
+	sec, slack := now.Time().Unix(), int64(leeway/time.Second)
+	if *c.ExpiresAt <= sec-slack || *c.IssuedAt > sec+slack || (c.NotBefore != nil && *c.NotBefore > sec+slack) {
+		return AccessClaims{}, false
+	}
+	return AccessClaims{
+		Issuer: *c.Issuer, Subject: *c.Subject, Audience: *c.Audience, ClientID: *c.ClientID, Scope: *c.Scope,
+		IssuedAt: *c.IssuedAt, ExpiresAt: *c.ExpiresAt, ID: c.ID, AuthTime: c.AuthTime, SessionID: *c.SessionID,
+	}, true
+}
+
+func (c AccessClaims) scopes() []string { return strings.Fields(c.Scope) }

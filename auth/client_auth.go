@@ -1,0 +1,106 @@
+package auth
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// ClientCredentials is how a request to the token endpoint names its client (RFC 6749 section 2.3.1).
+type ClientCredentials struct {
+	ID            string // client_id of the form
+	Secret        string // client_secret of the form
+	Authorization string // the header of that name, if any
+}
+
+// Basic tells whether the client tried HTTP Basic: then a refusal names that scheme (RFC 6749 section 5.2).
+func (c ClientCredentials) Basic() bool {
+	scheme, _, _ := strings.Cut(c.Authorization, " ")
+	return strings.EqualFold(scheme, "Basic")
+}
+
+// builtInClient is the public client that a grant without client_id belongs to. It has no row; what its
+// tokens may do is up to the user's roles alone.
+var builtInClient = store.TokenClient{
+	ID: core.BuiltInClientID, Scopes: allScopes, GrantTypes: []string{"password", "refresh_token"}, AuthMethod: "none", IDTokenAlg: algRS256,
+}
+
+// authenticate returns the client of a request. Without any client_id it is the built-in one. An unknown
+// client, a wrong or missing secret, or a method that the client is not registered for is ErrInvalidClient; two
+// methods at once are invalid_request.
+func (p *Provider) authenticate(ctx context.Context, c ClientCredentials) (store.TokenClient, error) {
+	id, secret, method := c.ID, c.Secret, "none"
+	if c.Secret != "" {
+		method = "client_secret_post"
+	}
+	if c.Authorization != "" {
+		user, pass, ok := basicAuth(c.Authorization)
+		if !ok {
+			return store.TokenClient{}, ErrInvalidClient
+		}
+		if c.Secret != "" || (c.ID != "" && c.ID != user) {
+			return store.TokenClient{}, core.Invalidf("client_id", "The client authenticates in two ways; use one.")
+		}
+		id, secret, method = user, pass, "client_secret_basic"
+	}
+	if id == "" || id == core.BuiltInClientID {
+		if method != "none" {
+			return store.TokenClient{}, ErrInvalidClient
+		}
+		return builtInClient, nil
+	}
+	client, err := p.store.TokenClient(ctx, id)
+	if errors.Is(err, core.ErrNotFound) {
+		return store.TokenClient{}, ErrInvalidClient
+	}
+	if err != nil {
+		return store.TokenClient{}, err
+	}
+	if !proves(client, method, secret) {
+		return store.TokenClient{}, ErrInvalidClient
+	}
+	return client, nil
+}
+
+// proves tells whether a secret given by a method is right. A public client has none to give.
+func proves(c store.TokenClient, method, secret string) bool {
+	if !c.Confidential {
+		return method == "none"
+	}
+	if method == "none" || (c.AuthMethod != "" && c.AuthMethod != method) || len(c.SecretHash) == 0 {
+		return false
+	}
+	return subtle.ConstantTimeCompare(core.HashToken(secret), c.SecretHash) == 1
+}
+
+// basicAuth reads an Authorization header of the Basic scheme; name and secret are form-urlencoded inside
+// (RFC 6749 section 2.3.1).
+func basicAuth(header string) (user, pass string, ok bool) {
+	scheme, text, _ := strings.Cut(header, " ")
+	if !strings.EqualFold(scheme, "Basic") {
+		return "", "", false
+	}
+	raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
+	if err != nil {
+		return "", "", false
+	}
+	u, s, ok := strings.Cut(string(raw), ":")
+	user, err1 := url.QueryUnescape(u)
+	pass, err2 := url.QueryUnescape(s)
+	return user, pass, ok && err1 == nil && err2 == nil && user != ""
+}
+
+// mayUse tells whether the client is registered for a grant. Any public client may use the password grant.
+func mayUse(c store.TokenClient, grant string) bool {
+	if grant == "password" {
+		return true // a confidential client has authenticated by now
+	}
+	return slices.Contains(c.GrantTypes, grant)
+}

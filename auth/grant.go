@@ -1,0 +1,148 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// GrantRequest is a request for tokens, as far as the grants use it.
+type GrantRequest struct {
+	Client       ClientCredentials
+	Scope        string // as sent
+	Username     string // password grant
+	Password     string
+	RefreshToken string
+	Remote       netip.Addr
+	UserAgent    string
+}
+
+// PasswordGrant signs a user in (RFC 6749 section 4.3). An unknown address, a wrong password and a user who is
+// switched off get the same answer after the same work. Failures are counted per user before the password is
+// looked at, and per remote address.
+func (p *Provider) PasswordGrant(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error) {
+	client, err := p.authenticate(ctx, r.Client)
+	if err != nil {
+		return TokenResponse{}, err
+	}
+	if err := checkScope(r.Scope); err != nil {
+		return TokenResponse{}, err
+	}
+	if !mayUse(client, "password") {
+		return TokenResponse{}, ErrUnauthorized
+	}
+	try, rehashed, err := p.CheckPassword(ctx, r.Username, r.Password, r.Remote, now)
+	if err != nil {
+		return TokenResponse{}, err
+	}
+	holder := Holder{try.User.Operator(), try.User.AdminOf()}
+	scopes, err := grantScopes(r.Scope, client.Scopes, holder.allowed(client.TenantID))
+	if err != nil {
+		return TokenResponse{}, errors.Join(err, p.store.ForgiveTry(ctx, try.Key))
+	}
+	refresh := core.NewToken()
+	in := store.SignIn{
+		Family: store.Family{
+			ID: core.NewID(), Kind: store.FamilyPassword, UserID: try.User.ID, ClientID: client.ID, Scope: strings.Join(scopes, " "),
+			Epoch: try.User.Epoch, AMR: "pwd", Remote: remoteText(r.Remote), UserAgent: r.UserAgent,
+			AuthAt: now, CreatedAt: now, ExpiresAt: now.Add(p.RefreshTotal),
+		},
+		RefreshHash: core.HashToken(refresh), RefreshExpires: now.Add(min(p.RefreshIdle, p.RefreshTotal)),
+		Key: try.Key, Device: remoteKey(r.Remote), OldHash: try.PasswordHash, NewHash: rehashed,
+	}
+	if err := p.store.AddSignIn(ctx, in, now); err != nil {
+		return TokenResponse{}, err
+	}
+	return p.issue(ctx, grant{family: in.Family, scopes: scopes, client: client, refresh: refresh}, now)
+}
+
+// CheckPassword proves a user by address and password, with all throttling, and returns the counted try. It
+// signs nobody in: store.AddSignIn does, and ends the count. rehashed is the password's hash at the present
+// cost, where the stored one has another.
+func (p *Provider) CheckPassword(ctx context.Context, username, password string, remote netip.Addr, now core.Instant) (_ store.LoginTry, rehashed string, err error) {
+	key := remoteKey(remote)
+	if until, ok := p.guests.enter(key, now); !ok {
+		return store.LoginTry{}, "", tooMany("Too many failed logins from this address; try again later.", now, until)
+	}
+	failed := false
+	defer func() {
+		if !failed {
+			p.guests.leave(key)
+		}
+	}()
+	email, err := core.ParseEmail(username)
+	if err != nil {
+		email = "" // nobody's address: the same way as an unknown one
+	}
+	try, err := p.store.TryLogin(ctx, email, key, now)
+	if err != nil {
+		return try, "", err
+	}
+	if try.Blocked {
+		failed = true
+		return try, "", tooMany("Too many failed logins of this account; try again later.", now, try.Until)
+	}
+	ok, stale, err := p.hasher.Verify(ctx, try.PasswordHash, password)
+	if err != nil { // busy: no failure of the user's
+		return try, "", errors.Join(err, p.store.ForgiveTry(context.WithoutCancel(ctx), try.Key))
+	}
+	if !ok || !try.Known {
+		failed = true
+		return try, "", ErrBadCredentials
+	}
+	if stale {
+		// A busy moment is no reason to refuse the login: then the next one renews the hash.
+		rehashed, _ = p.hasher.Hash(ctx, password)
+	}
+	return try, rehashed, nil
+}
+
+// ClientGrant gives a confidential client a token of its own (RFC 6749 section 4.4): its registered scopes for
+// its tenant, no refresh token.
+func (p *Provider) ClientGrant(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error) {
+	client, err := p.authenticate(ctx, r.Client)
+	if err != nil {
+		return TokenResponse{}, err
+	}
+	if err := checkScope(r.Scope); err != nil {
+		return TokenResponse{}, err
+	}
+	if !client.Confidential || !mayUse(client, "client_credentials") {
+		return TokenResponse{}, ErrUnauthorized
+	}
+	scopes, err := grantScopes(r.Scope, client.Scopes, clientOwn)
+	if err != nil {
+		return TokenResponse{}, err
+	}
+	f := store.Family{
+		ID: core.NewID(), Kind: store.FamilyClient, ClientID: client.ID, Scope: strings.Join(scopes, " "),
+		Remote: remoteText(r.Remote), UserAgent: r.UserAgent, AuthAt: now, CreatedAt: now, ExpiresAt: now.Add(p.AccessTTL + time.Minute),
+	}
+	if err := p.store.AddFamily(ctx, f); err != nil {
+		return TokenResponse{}, err
+	}
+	return p.issue(ctx, grant{family: f, scopes: scopes, client: client}, now)
+}
+
+// clientOwn are the scopes that mean something without a user.
+var clientOwn = allScopes[4:]
+
+// checkScope refuses a scope that is no list of words, or longer than any list of ours.
+func checkScope(scope string) error {
+	if scope != "" && (len(scope) > 1000 || !validScopeText(scope)) {
+		return ErrInvalidScope
+	}
+	return nil
+}
+
+func remoteText(a netip.Addr) string {
+	if !a.IsValid() {
+		return ""
+	}
+	return a.Unmap().String()
+}

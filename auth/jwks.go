@@ -1,0 +1,72 @@
+package auth
+
+import (
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/rsa"
+	"encoding/base64"
+	"fmt"
+	"math/big"
+
+	"newsletterd/core"
+)
+
+// PublicKey is one key of the key set (RFC 7517 section 4, RFC 7518 section 6).
+type PublicKey struct {
+	Kty string `json:"kty"`
+	Use string `json:"use"`
+	Alg string `json:"alg"`
+	Kid string `json:"kid"`
+	Crv string `json:"crv,omitempty"`
+	X   string `json:"x,omitempty"`
+	Y   string `json:"y,omitempty"`
+	N   string `json:"n,omitempty"`
+	E   string `json:"e,omitempty"`
+}
+
+// KeySet is the document at jwks_uri (RFC 7517 section 5).
+type KeySet struct {
+	Keys []PublicKey `json:"keys"`
+}
+
+// KeySet returns the public halves of every key whose tokens may still be good, and of those to come.
+func (p *Provider) KeySet(ctx context.Context, now core.Instant) (KeySet, error) {
+	// The RSA key is made now if it is missing: a set that lacks it would be kept by relying parties.
+	if _, err := p.keys.signer(ctx, algRS256, now); err != nil {
+		return KeySet{}, err
+	}
+	keys, err := p.keys.current(ctx, now)
+	if err != nil {
+		return KeySet{}, err
+	}
+	set := KeySet{Keys: []PublicKey{}}
+	for _, k := range keys {
+		pub, err := publicKey(k.KID, k.public)
+		if err != nil {
+			return KeySet{}, err
+		}
+		set.Keys = append(set.Keys, pub)
+	}
+	return set, nil
+}
+
+func publicKey(kid string, public crypto.PublicKey) (PublicKey, error) {
+	k := PublicKey{Use: "sig", Alg: algOf(public), Kid: kid}
+	b64 := base64.RawURLEncoding.EncodeToString
+	switch pub := public.(type) {
+	case *ecdsa.PublicKey:
+		point, err := pub.Bytes() // 4, X, Y: each of the curve's size (RFC 7518 section 6.2.1.2)
+		if err != nil {
+			return k, err
+		}
+		half := (len(point) - 1) / 2
+		k.Kty, k.Crv = "EC", pub.Params().Name
+		k.X, k.Y = b64(point[1:1+half]), b64(point[1+half:])
+	case *rsa.PublicKey:
+		k.Kty, k.N, k.E = "RSA", b64(pub.N.Bytes()), b64(big.NewInt(int64(pub.E)).Bytes())
+	default:
+		return k, fmt.Errorf("key %s: %T cannot be published", kid, public)
+	}
+	return k, nil
+}

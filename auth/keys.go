@@ -1,0 +1,208 @@
+package auth
+
+import (
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"fmt"
+	"sync"
+	"time"
+
+	jose "github.com/go-jose/go-jose/v4"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+const (
+	algES256 = "ES256" // access tokens: signs 20 times faster than RS256
+	algRS256 = "RS256" // id tokens: the algorithm that every relying party must know (OIDC Core section 15.1)
+	rsaBits  = 2048
+
+	typAccess = "at+jwt" // RFC 9068 section 2.1
+	typID     = "JWT"
+
+	// keysEvery is how long a loaded key set is used before the database is asked for changes of the plan.
+	keysEvery = time.Minute
+)
+
+// signingKey is a key of the database made ready for use.
+type signingKey struct {
+	store.SigningKey
+	public  crypto.PublicKey
+	signers map[string]jose.Signer // by typ
+}
+
+// keyring holds the signing keys in memory.
+type keyring struct {
+	store *store.Store
+
+	mu     sync.RWMutex
+	keys   []*signingKey
+	loaded core.Instant
+}
+
+// signer returns the key that signs with an algorithm now: the one that became active last. The first of an
+// algorithm is made when it is first needed (an RSA key takes 50 ms, and only id tokens need it).
+func (r *keyring) signer(ctx context.Context, alg string, now core.Instant) (*signingKey, error) {
+	keys, err := r.current(ctx, now)
+	if err != nil {
+		return nil, err
+	}
+	if k := active(keys, alg, now); k != nil {
+		return k, nil
+	}
+	fresh, err := generate(alg, now)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.store.AddFirstSigningKey(ctx, fresh); err != nil {
+		return nil, err
+	}
+	if keys, err = r.load(ctx, now); err != nil {
+		return nil, err
+	}
+	if k := active(keys, alg, now); k != nil {
+		return k, nil
+	}
+	return nil, fmt.Errorf("no %s key signs at %v", alg, now)
+}
+
+// active is the key with the latest active_at that has come, among those not retired.
+func active(keys []*signingKey, alg string, now core.Instant) (best *signingKey) {
+	for _, k := range keys {
+		if k.Alg == alg && k.ActiveAt <= now && (k.RetiredAt == 0 || k.RetiredAt > now) && (best == nil || k.ActiveAt >= best.ActiveAt) {
+			best = k
+		}
+	}
+	return best
+}
+
+// byID returns the key that a token names. An unknown kid is looked for in the database at most once a
+// second, since anybody can send one.
+func (r *keyring) byID(ctx context.Context, kid string, now core.Instant) (*signingKey, error) {
+	keys, err := r.current(ctx, now)
+	if err != nil {
+		return nil, err
+	}
+	for again := false; ; again = true {
+		for _, k := range keys {
+			if k.KID == kid && (k.ExpiresAt == 0 || k.ExpiresAt > now) {
+				return k, nil
+			}
+		}
+		r.mu.RLock()
+		fresh := now.Sub(r.loaded) < time.Second && now >= r.loaded
+		r.mu.RUnlock()
+		if again || fresh {
+			return nil, nil
+		}
+		if keys, err = r.load(ctx, now); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// current returns the keys in memory, read again once a minute.
+func (r *keyring) current(ctx context.Context, now core.Instant) ([]*signingKey, error) {
+	r.mu.RLock()
+	keys, age := r.keys, now.Sub(r.loaded)
+	r.mu.RUnlock()
+	if keys != nil && age < keysEvery && age > -keysEvery {
+		return keys, nil
+	}
+	return r.load(ctx, now)
+}
+
+// load reads the keys; those known already are not parsed again.
+func (r *keyring) load(ctx context.Context, now core.Instant) ([]*signingKey, error) {
+	rows, err := r.store.SigningKeys(ctx, now)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := map[string]*signingKey{}
+	for _, k := range r.keys {
+		known[k.KID] = k
+	}
+	keys := make([]*signingKey, 0, len(rows))
+	for _, row := range rows {
+		k := &signingKey{SigningKey: row}
+		if old := known[row.KID]; old != nil {
+			k.public, k.signers = old.public, old.signers
+		} else if err := k.open(); err != nil {
+			return nil, err
+		}
+		k.Private = nil
+		keys = append(keys, k)
+	}
+	r.keys, r.loaded = keys, now
+	return keys, nil
+}
+
+// open parses the private key and makes a signer for each type of token that its algorithm is used for.
+func (k *signingKey) open() error {
+	private, err := x509.ParsePKCS8PrivateKey(k.Private)
+	if err != nil {
+		return fmt.Errorf("signing key %s: %w", k.KID, err)
+	}
+	signer, ok := private.(crypto.Signer)
+	if !ok || algOf(signer.Public()) != k.Alg {
+		return fmt.Errorf("signing key %s is not a key for %s", k.KID, k.Alg)
+	}
+	k.public = signer.Public()
+	k.signers = map[string]jose.Signer{}
+	for _, typ := range [...]string{typAccess, typID} {
+		key := jose.SigningKey{Algorithm: jose.SignatureAlgorithm(k.Alg), Key: jose.JSONWebKey{Key: private, KeyID: k.KID}}
+		if k.signers[typ], err = jose.NewSigner(key, (&jose.SignerOptions{}).WithType(jose.ContentType(typ))); err != nil {
+			return fmt.Errorf("signing key %s: %w", k.KID, err)
+		}
+	}
+	return nil
+}
+
+// algOf is the one algorithm that a key is used with.
+func algOf(public crypto.PublicKey) string {
+	switch k := public.(type) {
+	case *ecdsa.PublicKey:
+		if k.Curve == elliptic.P256() {
+			return algES256
+		}
+	case *rsa.PublicKey:
+		if k.N.BitLen() >= rsaBits {
+			return algRS256
+		}
+	}
+	return ""
+}
+
+// generate makes a key that signs from now on. Its kid is its thumbprint (RFC 7638).
+func generate(alg string, now core.Instant) (store.SigningKey, error) {
+	var private crypto.Signer
+	var err error
+	if alg == algRS256 {
+		private, err = rsa.GenerateKey(rand.Reader, rsaBits)
+	} else {
+		private, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	}
+	if err != nil {
+		return store.SigningKey{}, err
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		return store.SigningKey{}, err
+	}
+	kid, err := thumbprint(private.Public())
+	return store.SigningKey{KID: kid, Alg: alg, Private: der, CreatedAt: now, ActiveAt: now}, err
+}
+
+func thumbprint(public crypto.PublicKey) (string, error) {
+	sum, err := (&jose.JSONWebKey{Key: public}).Thumbprint(crypto.SHA256)
+	return base64.RawURLEncoding.EncodeToString(sum), err
+}

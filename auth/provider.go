@@ -1,0 +1,75 @@
+package auth
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// Config is what a Provider is made of. Zero values take the defaults named.
+type Config struct {
+	Issuer       string        // public_url + "/api"; also the audience of access tokens
+	AccessTTL    time.Duration // of access and id tokens; 15 min
+	RefreshIdle  time.Duration // of an unused refresh token; 30 days
+	RefreshTotal time.Duration // of a family; 180 days
+	RefreshGrace time.Duration // in which a used refresh token gives its successor again; 0 = strict (the daemon's default is 10 s)
+
+	ClosedRegistration bool   // nobody may register
+	RegisterConflict   bool   // registering an existing address answers 409 already_exists
+	CommonPasswords    string // "auto" (refused when Issuer is https), "refuse", "allow"
+	PasswordCost       Argon2 // zero: DefaultArgon2; a cheaper one only in tests
+}
+
+// Provider issues and verifies tokens for one database. Safe for concurrent use.
+type Provider struct {
+	Config
+	store  *store.Store
+	hasher *Hasher
+	rules  PasswordRules
+	keys   keyring
+	tokens tokenCache
+	guests guestbook
+
+	mailKey []byte
+	// generation moves when a user, role, client or family may have changed, here or in another process:
+	// what was read under an older one is read again.
+	generation atomic.Uint64
+}
+
+// New makes a Provider; on a fresh database it makes the first signing key.
+func New(ctx context.Context, s *store.Store, c Config, now core.Instant) (*Provider, error) {
+	c.defaults()
+	hasher, err := NewHasher(c.PasswordCost)
+	if err != nil {
+		return nil, err
+	}
+	refuse := c.CommonPasswords == "refuse" || (c.CommonPasswords == "auto" && strings.HasPrefix(c.Issuer, "https://"))
+	p := &Provider{Config: c, store: s, hasher: hasher, rules: PasswordRules{RefuseCommon: refuse}}
+	p.keys.store = s
+	if p.mailKey, err = s.PurposeKey(ctx, "mail-token"); err != nil {
+		return nil, err
+	}
+	moved := func() { p.generation.Add(1) }
+	s.OnKick(store.TopicIdentity, moved)
+	s.OnForeign(moved)
+	_, err = p.keys.signer(ctx, algES256, now)
+	return p, err
+}
+
+func (c *Config) defaults() {
+	set := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	set(&c.AccessTTL, 15*time.Minute)
+	set(&c.RefreshIdle, 30*24*time.Hour)
+	set(&c.RefreshTotal, 180*24*time.Hour)
+	if c.CommonPasswords == "" {
+		c.CommonPasswords = "auto"
+	}
+}

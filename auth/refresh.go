@@ -1,0 +1,110 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// RefreshGrant exchanges a refresh token for new tokens (RFC 6749 section 6, RFC 9700 section 4.14.2). Each use
+// replaces the token. A used one gets the same successor again within the grace, while that is unused, so that a lost
+// answer logs nobody out; later it ends the family. Without client_id the client is the token's, if that is public.
+func (p *Provider) RefreshGrant(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error) {
+	if err := checkScope(r.Scope); err != nil {
+		return TokenResponse{}, err
+	}
+	named := r.Client.ID != "" || r.Client.Authorization != ""
+	var client store.TokenClient
+	if named || r.Client.Secret != "" {
+		var err error
+		if client, err = p.authenticate(ctx, r.Client); err != nil {
+			return TokenResponse{}, err
+		}
+	}
+	hash := core.HashToken(r.RefreshToken)
+	st, err := p.store.RefreshState(ctx, hash, now)
+	if errors.Is(err, core.ErrNotFound) {
+		return TokenResponse{}, ErrInvalidGrant
+	}
+	if err != nil {
+		return TokenResponse{}, err
+	}
+	if st.ClientID == core.BuiltInClientID {
+		st.Client = builtInClient
+	}
+	switch {
+	case !named && st.Client.Confidential:
+		return TokenResponse{}, ErrInvalidClient
+	case named && st.ClientID != client.ID:
+		return TokenResponse{}, ErrInvalidGrant
+	case !st.Live:
+		return TokenResponse{}, ErrInvalidGrant
+	case !mayUse(st.Client, "refresh_token") && st.Kind != store.FamilyPassword:
+		return TokenResponse{}, ErrUnauthorized
+	}
+	scopes, err := refreshScopes(st, r.Scope)
+	if err != nil {
+		return TokenResponse{}, err
+	}
+	refresh, err := p.rotate(ctx, r.RefreshToken, hash, now)
+	if err != nil {
+		return TokenResponse{}, err
+	}
+	return p.issue(ctx, grant{family: st.Family, scopes: scopes, client: st.Client, refresh: refresh}, now)
+}
+
+// refreshScopes cuts what the family was given to what is asked for and still allowed.
+func refreshScopes(st store.TokenState, requested string) ([]string, error) {
+	allowed := clientOwn
+	if st.UserID != "" {
+		allowed = Holder{st.Operator(), st.AdminOf()}.allowed(st.Client.TenantID)
+	}
+	return grantScopes(requested, keepScopes(strings.Fields(st.Scope), st.Client.Scopes), allowed)
+}
+
+// purposeSuccessor seals the successor of a refresh token into the row of the used one.
+const purposeSuccessor byte = 3
+
+// rotate replaces a refresh token and returns its successor.
+func (p *Provider) rotate(ctx context.Context, token string, hash []byte, now core.Instant) (string, error) {
+	fresh := core.NewToken()
+	sealed, err := p.sealSuccessor(token, fresh)
+	if err != nil {
+		return "", err
+	}
+	outcome, sealed, err := p.store.RotateRefresh(ctx, store.Rotation{
+		Hash: hash, SuccessorHash: core.HashToken(fresh), Sealed: sealed, Grace: p.RefreshGrace, Idle: p.RefreshIdle,
+	}, now)
+	if err != nil {
+		return "", err
+	}
+	switch outcome {
+	case store.RefreshRotated:
+		return fresh, nil
+	case store.RefreshRepeated:
+		return p.openSuccessor(token, sealed)
+	default:
+		return "", ErrInvalidGrant
+	}
+}
+
+// The successor is sealed under the used token: whoever reads the database alone cannot open it.
+func (p *Provider) sealSuccessor(token, successor string) ([]byte, error) {
+	s, err := NewSealer([]byte(token))
+	if err != nil {
+		return nil, ErrInvalidGrant // shorter than any of ours
+	}
+	return []byte(s.Seal(purposeSuccessor, []byte(successor))), nil
+}
+
+func (p *Provider) openSuccessor(token string, sealed []byte) (string, error) {
+	s, err := NewSealer([]byte(token))
+	if err != nil {
+		return "", ErrInvalidGrant
+	}
+	plain, err := s.Open(purposeSuccessor, string(sealed))
+	return string(plain), err
+}

@@ -1,0 +1,78 @@
+package auth
+
+import (
+	"slices"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// allScopes are the scopes there are, in the order in which answers name them.
+var allScopes = []string{
+	core.ScopeOpenID, core.ScopeProfile, core.ScopeEmail, core.ScopeOffline,
+	core.ScopeListRead, core.ScopeEventsWrite, core.ScopeSend, core.ScopeAdmin,
+}
+
+var userScopes = allScopes[:4]
+
+// Holder is whose rights a token may carry: of a user, or of a client for itself.
+type Holder struct {
+	Operator bool
+	Tenants  []string // of which the user is tenant_admin
+}
+
+// allowed lists what the roles of a user allow at a client of one tenant (empty: of none). An operator
+// may do everything; a tenant_admin administers, reads, writes and sends for the tenants of the role, so
+// a client of another tenant gives it nothing of that.
+func (h Holder) allowed(clientTenant string) []string {
+	switch {
+	case h.Operator:
+		return allScopes
+	case len(h.Tenants) > 0 && (clientTenant == "" || slices.Contains(h.Tenants, clientTenant)):
+		return allScopes
+	}
+	return userScopes
+}
+
+// grantScopes is what is requested, cut to what the client is registered for and the user's roles allow.
+// An empty request asks for all of that. Unknown words are left out, as RFC 6749 section 3.3 permits; when
+// nothing is left the error is invalid_scope.
+func grantScopes(requested string, client, allowed []string) ([]string, error) {
+	want := strings.Fields(requested)
+	var granted []string
+	for _, s := range allScopes {
+		if (len(want) == 0 || slices.Contains(want, s)) && slices.Contains(client, s) && slices.Contains(allowed, s) {
+			granted = append(granted, s)
+		}
+	}
+	if len(granted) == 0 {
+		return nil, ErrInvalidScope
+	}
+	return granted, nil
+}
+
+// keepScopes cuts the scopes of a token to what is allowed now.
+func keepScopes(token, allowed []string) []string {
+	for _, s := range token {
+		if !slices.Contains(allowed, s) {
+			return slices.DeleteFunc(slices.Clone(token), func(s string) bool { return !slices.Contains(allowed, s) })
+		}
+	}
+	return token
+}
+
+// validScopeText tells whether a scope parameter has the form of RFC 6749 section 3.3: words of printable
+// ASCII without quote and backslash, parted by single spaces.
+func validScopeText(s string) bool {
+	for word := range strings.SplitSeq(s, " ") {
+		if word == "" {
+			return false
+		}
+		for i := range len(word) {
+			if c := word[i]; c < 0x21 || c > 0x7e || c == '"' || c == '\\' {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,171 @@
+package auth
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"time"
+
+	jose "github.com/go-jose/go-jose/v4"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// TokenResponse is the answer of RFC 6749 section 5.1 and OpenID Connect Core section 3.1.3.3. ExpiresIn is in
+// seconds.
+type TokenResponse struct {
+	AccessToken  string `json:"access_token"`
+	RefreshToken string `json:"refresh_token,omitempty"`
+	IDToken      string `json:"id_token,omitempty"`
+	TokenType    string `json:"token_type"`
+	ExpiresIn    int64  `json:"expires_in"`
+	Scope        string `json:"scope"`
+}
+
+// grant is what tokens are issued of.
+type grant struct {
+	family  store.Family
+	scopes  []string // of this access token: the family's, or fewer
+	client  store.TokenClient
+	refresh string
+	nonce   string
+}
+
+// issue signs the tokens of a grant.
+func (p *Provider) issue(ctx context.Context, g grant, now core.Instant) (TokenResponse, error) {
+	end := min(now.Add(p.AccessTTL), g.family.ExpiresAt)
+	access, err := p.signAccess(ctx, g.family, g.scopes, now, end)
+	if err != nil {
+		return TokenResponse{}, err
+	}
+	r := TokenResponse{
+		AccessToken: access, RefreshToken: g.refresh, TokenType: "Bearer",
+		ExpiresIn: seconds(end) - seconds(now), Scope: strings.Join(g.scopes, " "),
+	}
+	for _, s := range g.scopes {
+		if s == core.ScopeOpenID && g.family.UserID != "" {
+			r.IDToken, err = p.signID(ctx, g, access, now, end)
+		}
+	}
+	return r, err
+}
+
+func seconds(i core.Instant) int64 { return i.Time().Unix() }
+
+// signAccess makes an access token of a family.
+func (p *Provider) signAccess(ctx context.Context, f store.Family, scopes []string, now, end core.Instant) (string, error) {
+	sub := f.UserID
+	if sub == "" {
+		sub = f.ClientID
+	}
+	return p.sign(ctx, algES256, typAccess, AccessClaims{
+		Issuer: p.Issuer, Subject: sub, Audience: p.Issuer, ClientID: f.ClientID, Scope: strings.Join(scopes, " "),
+		IssuedAt: seconds(now), ExpiresAt: seconds(end), ID: core.NewID(), AuthTime: seconds(f.AuthAt), SessionID: f.ID,
+	}, now)
+}
+
+// signID makes the id token beside an access token.
+func (p *Provider) signID(ctx context.Context, g grant, access string, now, end core.Instant) (string, error) {
+	alg := algRS256
+	if g.client.IDTokenAlg == algES256 {
+		alg = algES256
+	}
+	return p.sign(ctx, alg, typID, IDClaims{
+		Issuer: p.Issuer, Subject: g.family.UserID, Audience: g.family.ClientID, IssuedAt: seconds(now), ExpiresAt: seconds(end),
+		AuthTime: seconds(g.family.AuthAt), Nonce: g.nonce, AtHash: atHash(access), AMR: strings.Fields(g.family.AMR), SessionID: g.family.ID,
+	}, now)
+}
+
+// atHash is the left half of the token's SHA-256 (OpenID Connect Core section 3.1.3.6; both algorithms use SHA-256).
+func atHash(access string) string {
+	sum := sha256.Sum256([]byte(access))
+	return base64.RawURLEncoding.EncodeToString(sum[:len(sum)/2])
+}
+
+func (p *Provider) sign(ctx context.Context, alg, typ string, claims any, now core.Instant) (string, error) {
+	key, err := p.keys.signer(ctx, alg, now)
+	if err != nil {
+		return "", err
+	}
+	payload, err := json.Marshal(claims)
+	if err != nil {
+		return "", err
+	}
+	jws, err := key.signers[typ].Sign(payload)
+	if err != nil {
+		return "", err
+	}
+	return jws.CompactSerialize()
+}
+
+// maxJWT is the longest access token that is looked at, in bytes.
+const maxJWT = 4096
+
+var accessAlgs = []jose.SignatureAlgorithm{algES256}
+
+// verifyAccess proves an access token of ours by signature, type and claims. Whether its session still
+// stands is not asked here.
+func (p *Provider) verifyAccess(ctx context.Context, token string, now core.Instant) (AccessClaims, error) {
+	if len(token) > maxJWT || strings.Count(token, ".") != 2 {
+		return AccessClaims{}, ErrBadToken
+	}
+	jws, err := jose.ParseSignedCompact(token, accessAlgs)
+	if err != nil || len(jws.Signatures) != 1 {
+		return AccessClaims{}, ErrBadToken
+	}
+	h := jws.Signatures[0].Protected
+	typ, _ := h.ExtraHeaders[jose.HeaderType].(string)
+	_, crit := h.ExtraHeaders["crit"]
+	// RFC 9068 section 4: an id token, or any other JWT that we sign, is not an access token.
+	if !strings.EqualFold(typ, typAccess) || crit || h.KeyID == "" {
+		return AccessClaims{}, ErrBadToken
+	}
+	key, err := p.keys.byID(ctx, h.KeyID, now)
+	if err != nil {
+		return AccessClaims{}, err
+	}
+	// The algorithm is the key's, never the token's choice (RFC 8725 section 3.1).
+	if key == nil || h.Algorithm != key.Alg {
+		return AccessClaims{}, ErrBadToken
+	}
+	payload, err := jws.Verify(key.public)
+	if err != nil {
+		return AccessClaims{}, ErrBadToken
+	}
+	claims, ok := readClaims(payload, p.Issuer, now)
+	if !ok {
+		return AccessClaims{}, ErrBadToken
+	}
+	return claims, nil
+}
+
+// AdminToken makes an access token for scripts: of a user, for the built-in client, without refresh token,
+// with a life of its own. It ends with its family (store.RevokeFamily of the returned sid). The scopes are
+// cut to what the user's roles allow.
+func (p *Provider) AdminToken(ctx context.Context, u core.User, scope string, ttl time.Duration, now core.Instant) (TokenResponse, string, error) {
+	if u.Disabled() {
+		return TokenResponse{}, "", core.Invalidf("user", "the user is disabled")
+	}
+	if ttl < time.Second {
+		return TokenResponse{}, "", core.Invalidf("ttl", "must be at least one second")
+	}
+	scopes, err := grantScopes(scope, allScopes, Holder{u.Operator(), u.AdminOf()}.allowed(""))
+	if err != nil {
+		return TokenResponse{}, "", err
+	}
+	f := store.Family{
+		ID: core.NewID(), Kind: store.FamilyAdmin, UserID: u.ID, ClientID: core.BuiltInClientID, Scope: strings.Join(scopes, " "),
+		Epoch: u.Epoch, AuthAt: now, CreatedAt: now, ExpiresAt: now.Add(ttl),
+	}
+	if err := p.store.AddFamily(ctx, f); err != nil {
+		return TokenResponse{}, "", err
+	}
+	access, err := p.signAccess(ctx, f, scopes, now, f.ExpiresAt)
+	if err != nil {
+		return TokenResponse{}, "", err
+	}
+	return TokenResponse{AccessToken: access, TokenType: "Bearer", ExpiresIn: seconds(f.ExpiresAt) - seconds(now), Scope: f.Scope}, f.ID, nil
+}
