@@ -41,6 +41,7 @@ type Handler struct {
 	budget    *semaphore.Weighted
 	metrics   *metrics
 	log       *slog.Logger
+	documents map[string][]byte // OpenAPI, by name
 	draining  atomic.Bool
 	prober    prober
 }
@@ -74,6 +75,9 @@ func New(o Options) (*Handler, error) {
 		return nil, err
 	}
 	h.metrics = newMetrics(o.Registry, h.routes)
+	if err := h.describe(); err != nil {
+		return nil, fmt.Errorf("describe the API: %w", err)
+	}
 	return h, nil
 }
 

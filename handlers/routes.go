@@ -60,4 +60,7 @@ func (h *Handler) adminRoutes(t *rows) {
 // operationRoutes are for those who run the daemon.
 func (h *Handler) operationRoutes(t *rows) {
 	t.add("GET", "/healthz", public(), send, Get(h.health), "Health of the daemon")
+	for _, d := range documents {
+		t.add("GET", d.path, public(), member, Get(h.openAPI(d.name)), "OpenAPI document: "+d.title)
+	}
 }

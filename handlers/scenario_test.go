@@ -254,6 +254,9 @@ func (e *env) play(x exchange) (got string, hit string) {
 	e.must(err)
 	route, _ := e.handler.router.find(words[0], req.URL.EscapedPath())
 	if route != nil {
+		if words[0] != http.MethodHead && (res.Header.Get("Content-Type") == "application/json" || len(b) == 0) {
+			checkDescribed(e.t, route, res.StatusCode, b)
+		}
 		hit = fmt.Sprintf("%s %s %d", route.Method, route.Path, res.StatusCode)
 	}
 	return e.mask(printReply(res, b)), hit

@@ -11,7 +11,7 @@ import (
 // line says; Internal, Unavailable and those of the frame as a whole (405, 413, 415) are left out.
 func (r *Route) failures() []core.Kind {
 	var ks []core.Kind
-	if r.Do.in != nil && (r.Do.body != noBody || len(r.Do.in.query) > 0) {
+	if r.Do.list || r.Do.in != nil && (r.Do.body != noBody || len(r.Do.in.query) > 0) {
 		ks = append(ks, core.Invalid)
 	}
 	if r.Who.bearer || r.Who.signed {

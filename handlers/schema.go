@@ -1,0 +1,137 @@
+package handlers
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// schemas are the named types of one document: name → JSON Schema.
+type schemas map[string]any
+
+// typeNames are the types whose name in the documents is another than in Go.
+var typeNames = map[reflect.Type]string{
+	reflect.TypeFor[core.List]():   "NewsletterList",
+	reflect.TypeFor[core.Client](): "OAuthClient",
+	reflect.TypeFor[clientReply](): "OAuthClientWithSecret",
+}
+
+func typeName(t reflect.Type) string {
+	if name := typeNames[t]; name != "" {
+		return name
+	}
+	name := t.Name()
+	return strings.ToUpper(name[:1]) + name[1:]
+}
+
+// inputSchema describes the fields of a request.
+func inputSchema(fields []field, names schemas) obj {
+	props, required := obj{}, []string{}
+	for i := range fields {
+		f := &fields[i]
+		props[f.name] = f.schema(names)
+		if f.required {
+			required = append(required, f.name)
+		}
+	}
+	s := obj{"type": "object", "properties": props}
+	if len(required) > 0 {
+		s["required"] = required
+	}
+	return s
+}
+
+func (f *field) schema(names schemas) obj {
+	s := typeSchema(f.typ, true, names)
+	if f.uuid {
+		s["format"] = "uuid"
+	}
+	if f.enum != nil {
+		s["enum"] = f.enum
+	}
+	return s
+}
+
+// outputSchema describes the answer of an operation.
+func outputSchema(t reflect.Type, names schemas) obj { return typeSchema(t, false, names) }
+
+func typeSchema(t reflect.Type, input bool, names schemas) obj {
+	switch t {
+	case emailType:
+		return obj{"type": "string", "format": "email"}
+	case instantType:
+		return obj{"type": "string", "format": "date-time"}
+	case rawType:
+		return obj{"type": "object"}
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return typeSchema(t.Elem(), input, names)
+	case reflect.String:
+		return obj{"type": "string"}
+	case reflect.Bool:
+		return obj{"type": "boolean"}
+	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint64:
+		return obj{"type": "integer"}
+	case reflect.Float64:
+		return obj{"type": "number"}
+	case reflect.Slice:
+		return obj{"type": "array", "items": typeSchema(t.Elem(), input, names)}
+	case reflect.Map, reflect.Interface:
+		return obj{"type": "object"}
+	case reflect.Struct:
+		if input {
+			return inputSchema(fieldsOf(t, "json"), names)
+		}
+		return structSchema(t, names)
+	}
+	panic(fmt.Sprintf("handlers: no schema for %v", t))
+}
+
+// structSchema describes a struct of an answer; a named one becomes a component.
+func structSchema(t reflect.Type, names schemas) obj {
+	props, required := obj{}, []string{}
+	for _, sf := range reflect.VisibleFields(t) {
+		tag, ok := sf.Tag.Lookup("json")
+		name, options, _ := strings.Cut(tag, ",")
+		if !ok || name == "-" || name == "" || !sf.IsExported() {
+			continue
+		}
+		s := typeSchema(sf.Type, false, names)
+		if e := sf.Tag.Get("enum"); e != "" {
+			s["enum"] = strings.Split(e, "|")
+		}
+		optional := strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
+		if sf.Type.Kind() == reflect.Pointer && !optional && s["type"] != nil {
+			s["type"] = []any{s["type"], "null"}
+		}
+		props[name] = s
+		if !optional {
+			required = append(required, name)
+		}
+	}
+	s := obj{"type": "object", "properties": props}
+	if len(required) > 0 {
+		slices.Sort(required)
+		s["required"] = required
+	}
+	if t.Name() == "" || strings.Contains(t.Name(), "[") {
+		return s
+	}
+	name := typeName(t)
+	if old, ok := names[name]; ok && !sameJSON(old, s) {
+		panic(fmt.Sprintf("handlers: two schemas are named %s", name))
+	}
+	names[name] = s
+	return obj{"$ref": "#/components/schemas/" + name}
+}
+
+func sameJSON(a, b any) bool {
+	x, _ := json.Marshal(a)
+	y, _ := json.Marshal(b)
+	return string(x) == string(y)
+}

@@ -1,0 +1,196 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"newsletterd/core"
+	"newsletterd/store/storetest"
+)
+
+// TestEveryRoute walks over the table and asks each route for what its line promises: an access rule, 401
+// and 403 in the form of its area, 404 for ids that are none, 405, 413 and 415.
+func TestEveryRoute(t *testing.T) {
+	o := Options{
+		Store: storetest.Open(t),
+		Bearer: func(_ context.Context, token string, _ core.Instant) (core.Caller, error) {
+			if token == "all" {
+				return core.Caller{UserID: core.NewID(), Operator: true, Scopes: []string{
+					core.ScopeOpenID, core.ScopeListRead, core.ScopeEventsWrite, core.ScopeSend, core.ScopeAdmin,
+				}}, nil
+			}
+			if token == "none" {
+				return core.Caller{UserID: core.NewID()}, nil
+			}
+			return core.Caller{}, core.ErrUnauthenticated
+		},
+		Signed: func(context.Context, http.Header, string, core.Instant) (func([]byte) (core.Caller, error), error) {
+			return nil, core.ErrInvalidSignature
+		},
+	}
+	h, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(h)
+	defer srv.Close()
+	w := walker{srv.URL}
+	for _, r := range h.Routes() {
+		t.Run(r.Method+" "+r.Path, func(t *testing.T) { w.route(t, r) })
+	}
+}
+
+type walker struct{ url string }
+
+func (w walker) route(t *testing.T, r *Route) {
+	if r.Who.String() == "" {
+		t.Error("no access rule")
+	}
+	path := realPath(r.Path)
+	w.expect(t, r, "PROPFIND", path, "", "", "", 405)
+	if r.Who.bearer && !r.Who.option {
+		w.expect(t, r, r.Method, path, "", "", "{", 401)
+		w.expect(t, r, r.Method, path, "wrong", "", "{", 401)
+	}
+	if r.Who.signed {
+		w.expect(t, r, r.Method, path, "", "application/json", "{", 401)
+	}
+	if len(r.Who.scopes) > 0 {
+		w.expect(t, r, r.Method, path, "none", "", "{", 403)
+	}
+	if strings.Contains(r.Path, "/:id") {
+		w.expect(t, r, r.Method, strings.Replace(r.Path, ":id", "7", 1), "all", "application/json", "{", 404)
+	}
+	if want := mediaTypes[r.Do.body]; want != "" && r.Do.find == nil && !r.Who.signed {
+		w.expect(t, r, r.Method, path, "all", "text/plain", "x", 415)
+		w.expect(t, r, r.Method, path, "all", want, strings.Repeat(" ", int(r.Do.maxBody)+1), 413)
+		if r.Do.body == jsonBody {
+			w.expect(t, r, r.Method, path, "all", want, "{", statusOf(r.Dialect, core.Invalid))
+		}
+	}
+}
+
+// realPath fills the parameters of a path with values that may exist.
+func realPath(path string) string {
+	parts := strings.Split(path, "/")
+	for i, p := range parts {
+		if strings.HasPrefix(p, ":") {
+			parts[i] = "0190163d-8694-739b-aea5-966c26f8ad90"
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+func (w walker) expect(t *testing.T, r *Route, method, path, token, media, body string, status int) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, w.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	if media != "" {
+		req.Header.Set("Content-Type", media)
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.StatusCode != status {
+		t.Errorf("%s %s as %q: %d %s, want %d", method, path, token, res.StatusCode, b, status)
+		return
+	}
+	h := res.Header
+	if h.Get("X-Request-Id") == "" || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" {
+		t.Errorf("%d: headers %v", status, h)
+	}
+	if status == 405 && !strings.Contains(h.Get("Allow"), r.Method) {
+		t.Errorf("405: Allow is %q", h.Get("Allow"))
+	}
+	if status == 401 && r.Who.bearer && !strings.HasPrefix(h.Get("WWW-Authenticate"), "Bearer ") {
+		t.Errorf("401: WWW-Authenticate is %q", h.Get("WWW-Authenticate"))
+	}
+	checkForm(t, r.Dialect, status, b)
+}
+
+// checkForm holds the body of an error against the form of its area.
+func checkForm(t *testing.T, d Dialect, status int, b []byte) {
+	t.Helper()
+	if d == page {
+		return
+	}
+	var got map[string]any
+	if err := json.Unmarshal(b, &got); err != nil {
+		t.Errorf("%d: %v in %s", status, err, b)
+		return
+	}
+	need := []string{"error", "message", "request_id"}
+	switch d {
+	case device:
+		need = append(need, "code")
+	case oauth:
+		need = append(need, "error_description")
+	}
+	for _, k := range need {
+		if s, _ := got[k].(string); s == "" {
+			t.Errorf("%d: no %s in %s", status, k, b)
+		}
+	}
+}
+
+// TestRoutesWithoutARuleDoNotStart shows that the zero access rule is none.
+func TestRoutesWithoutARuleDoNotStart(t *testing.T) {
+	ok := Get(func(*Call) (None, error) { return None{}, nil })
+	for name, r := range map[string]*Route{
+		"no access rule": {"GET", "/x", Access{}, member, ok, "X"},
+		"no dialect":     {"GET", "/x", public(), 0, ok, "X"},
+		"no function":    {"GET", "/x", public(), member, Endpoint{}, "X"},
+		"no summary":     {"GET", "/x", public(), member, ok, ""},
+	} {
+		if err := r.prepare(); err == nil {
+			t.Errorf("%s: starts", name)
+		}
+	}
+	for name, rows := range map[string][]*Route{
+		"twice":     {{"GET", "/x", public(), member, ok, "X"}, {"GET", "/x", public(), member, ok, "X"}},
+		"two names": {{"GET", "/x/:id", public(), member, ok, "X"}, {"GET", "/x/:other/y", public(), member, ok, "X"}},
+	} {
+		if _, err := newRouter(rows); err == nil {
+			t.Errorf("%s: starts", name)
+		}
+	}
+}
+
+// TestPathsAreExact shows that nothing is redirected and that unknown paths answer in the form of their area.
+func TestPathsAreExact(t *testing.T) {
+	h, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, d := range map[string]Dialect{
+		"/": member, "/healthz/": send, "/HEALTHZ": member, "//healthz": member, "/healthz/..": send, "/api/admin/tenants/": member,
+		"/api/send-jobs/x/y": send, "/webhooks": send, "/api/models/x/y": device, "/api/devices": device, "/api/oauth/x": oauth,
+		"/%68ealthz": send,
+	} {
+		rec := httptest.NewRecorder()
+		req := httptest.NewRequestWithContext(t.Context(), "GET", "http://x/", nil)
+		req.URL, _ = url.Parse("http://x" + path)
+		h.ServeHTTP(rec, req)
+		if rec.Code != 404 {
+			t.Errorf("%s: %d", path, rec.Code)
+		}
+		checkForm(t, d, 404, rec.Body.Bytes())
+	}
+}
