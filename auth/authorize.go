@@ -1,0 +1,348 @@
+package auth
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+)
+
+// Authorization is an authorization request (RFC 6749 section 4.1.1, OpenID Connect Core section 3.1.2.1) that
+// may be answered at its redirect URI.
+type Authorization struct {
+	Client       core.Client
+	RedirectURI  string
+	ResponseMode string // query or form_post
+	State        string
+	Scopes       []string // asked for and registered; the user's roles are not looked at yet
+	Nonce        string
+	Challenge    string // S256; empty where the client may do without
+	MaxAge       time.Duration
+	HasMaxAge    bool
+	LoginHint    string
+	IDTokenHint  string
+	prompt       []string
+}
+
+// AuthorizeError is the answer to an authorization request that gets no code. Request is nil before the redirect
+// URI is trusted: then it is told on a page, and nowhere else (RFC 6749 section 4.1.2.1).
+type AuthorizeError struct {
+	Code        string
+	Description string
+	Parameter   string         // the one at fault, for the page
+	Client      *core.Client   // if it is known
+	Request     *Authorization // where the error goes
+}
+
+func (e *AuthorizeError) Error() string { return e.Code + ": " + e.Description }
+
+// Words of authorization errors (RFC 6749 section 4.1.2.1, OpenID Connect Core sections 3.1.2.6 and 6).
+const (
+	codeInvalidRequest  = "invalid_request"
+	codeInvalidScope    = "invalid_scope"
+	codeLoginRequired   = "login_required"
+	codeConsentRequired = "consent_required"
+	codeAccessDenied    = "access_denied"
+)
+
+// ParseAuthorization checks an authorization request. client reads a client by its id; its core.ErrNotFound
+// means that there is none, other errors are handed on. What is wrong with the request is an *AuthorizeError.
+func ParseAuthorization(q url.Values, client func(id string) (core.Client, error)) (*Authorization, error) {
+	a := &Authorization{ResponseMode: "query"}
+	if err := a.trust(q, client); err != nil {
+		return nil, err
+	}
+	if err := a.parse(q); err != nil {
+		err.Request, err.Client = a, &a.Client
+		return nil, err
+	}
+	return a, nil
+}
+
+// trust finds the client and decides whether the redirect URI is one of its own.
+func (a *Authorization) trust(q url.Values, client func(id string) (core.Client, error)) error {
+	refuse := func(parameter, description string) error {
+		e := &AuthorizeError{Code: codeInvalidRequest, Description: description, Parameter: parameter}
+		if a.Client.ID != "" {
+			e.Client = &a.Client
+		}
+		return e
+	}
+	id, ok := once(q, "client_id")
+	if !ok || id == "" {
+		return refuse("client_id", "The parameter client_id must be given once.")
+	}
+	c, err := client(id)
+	if core.KindOf(err) == core.NotFound {
+		return refuse("client_id", "There is no client with this client_id.")
+	}
+	if err != nil {
+		return err
+	}
+	a.Client = c
+	uri, ok := once(q, "redirect_uri")
+	if !ok || uri == "" {
+		return refuse("redirect_uri", "The parameter redirect_uri must be given once.")
+	}
+	if !Registered(c.RedirectURIs, uri, c.ClientType == core.ClientPublic) {
+		return refuse("redirect_uri", "This redirect_uri is not registered for the client. It is compared character by character.")
+	}
+	a.RedirectURI = uri
+	a.State, _ = once(q, "state")
+	if mode, _ := once(q, "response_mode"); mode == "form_post" {
+		a.ResponseMode = mode
+	}
+	return nil
+}
+
+// The parameters that may stand once; others are ignored, however often they stand (RFC 6749 section 3.1).
+var onceOnly = []string{
+	"response_type", "response_mode", "scope", "state", "nonce", "code_challenge", "code_challenge_method", "prompt",
+	"max_age", "login_hint", "id_token_hint", "request", "request_uri", "registration", "claims",
+}
+
+// Parameters that OpenID Connect Core section 6 and 7.2.1 let a provider refuse by a word of their own.
+var unsupported = []struct{ parameter, code string }{
+	{"request", "request_not_supported"},
+	{"request_uri", "request_uri_not_supported"},
+	{"registration", "registration_not_supported"},
+}
+
+func (a *Authorization) parse(q url.Values) *AuthorizeError {
+	for _, name := range onceOnly {
+		if _, ok := once(q, name); !ok {
+			return invalid(name, "The parameter "+name+" is given more than once.")
+		}
+	}
+	for _, u := range unsupported {
+		if q.Get(u.parameter) != "" {
+			return &AuthorizeError{Code: u.code, Parameter: u.parameter, Description: "The parameter " + u.parameter + " is not supported."}
+		}
+	}
+	switch mode := q.Get("response_mode"); mode {
+	case "", "query", "form_post":
+	default:
+		return invalid("response_mode", "The response_mode must be query or form_post.")
+	}
+	switch q.Get("response_type") {
+	case "code":
+	case "":
+		return invalid("response_type", "The parameter response_type is missing.")
+	default:
+		return &AuthorizeError{Code: "unsupported_response_type", Parameter: "response_type", Description: "The response_type must be code."}
+	}
+	if !slices.Contains(a.Client.GrantTypes, "authorization_code") {
+		return &AuthorizeError{Code: "unauthorized_client", Parameter: "client_id", Description: "The client is not registered for the authorization code grant."}
+	}
+	a.Nonce, a.LoginHint, a.IDTokenHint = q.Get("nonce"), q.Get("login_hint"), q.Get("id_token_hint")
+	if err := a.parseScope(q.Get("scope")); err != nil {
+		return err
+	}
+	if err := a.parseChallenge(q.Get("code_challenge"), q.Get("code_challenge_method")); err != nil {
+		return err
+	}
+	return a.parsePrompt(q.Get("prompt"), q.Get("max_age"))
+}
+
+func (a *Authorization) parseScope(scope string) *AuthorizeError {
+	if !validScopeText(scope) {
+		return &AuthorizeError{Code: codeInvalidScope, Parameter: "scope", Description: "The parameter scope must be given: words parted by single spaces."}
+	}
+	var err error
+	if a.Scopes, err = grantScopes(scope, a.Client.Scopes, allScopes); err != nil {
+		return &AuthorizeError{Code: codeInvalidScope, Parameter: "scope", Description: "None of the scopes asked for is registered for the client."}
+	}
+	return nil
+}
+
+// parseChallenge checks the PKCE parameters (RFC 7636 section 4.3). The method plain is not offered, so a
+// challenge without a method, which would mean plain, is refused.
+func (a *Authorization) parseChallenge(challenge, method string) *AuthorizeError {
+	if challenge == "" && method == "" && !a.Client.RequirePKCE {
+		return nil
+	}
+	if challenge == "" {
+		return invalid("code_challenge", "The parameter code_challenge is missing: this client must use PKCE.")
+	}
+	if method != "S256" {
+		return invalid("code_challenge_method", "The code_challenge_method must be S256.")
+	}
+	if !validChallenge(challenge) {
+		return invalid("code_challenge", "The code_challenge must be the base64url form of a SHA-256, 43 characters.")
+	}
+	a.Challenge = challenge
+	return nil
+}
+
+func (a *Authorization) parsePrompt(prompt, maxAge string) *AuthorizeError {
+	a.prompt = strings.Fields(prompt)
+	if len(a.prompt) > 1 && slices.Contains(a.prompt, "none") {
+		return invalid("prompt", "The prompt none excludes any other.")
+	}
+	if maxAge == "" {
+		return nil
+	}
+	n, err := strconv.ParseUint(maxAge, 10, 31)
+	if err != nil {
+		return invalid("max_age", "The max_age must be a number of seconds.")
+	}
+	a.MaxAge, a.HasMaxAge = time.Duration(n)*time.Second, true
+	return nil
+}
+
+func invalid(parameter, description string) *AuthorizeError {
+	return &AuthorizeError{Code: codeInvalidRequest, Parameter: parameter, Description: description}
+}
+
+// once is the value of a parameter; false where it stands more than once. An empty value counts as left out.
+func once(q url.Values, name string) (string, bool) {
+	v := q[name]
+	if len(v) == 0 {
+		return "", true
+	}
+	return v[0], len(v) == 1
+}
+
+// Registered tells whether a URI is one of those registered. They are compared character by character (RFC 9700
+// section 2.1); those of a public client on a loopback address may differ in the port (RFC 8252 section 7.3).
+func Registered(registered []string, uri string, public bool) bool {
+	if slices.Contains(registered, uri) {
+		return true
+	}
+	if !public || !core.ValidRedirectURI(uri) {
+		return false
+	}
+	portless, ok := withoutLoopbackPort(uri)
+	return ok && slices.ContainsFunc(registered, func(r string) bool {
+		p, ok := withoutLoopbackPort(r)
+		return ok && p == portless
+	})
+}
+
+// withoutLoopbackPort cuts the port out of an http URI of a loopback address.
+func withoutLoopbackPort(uri string) (string, bool) {
+	rest, ok := strings.CutPrefix(uri, "http://")
+	if !ok {
+		return "", false
+	}
+	end := strings.IndexAny(rest, "/?")
+	if end < 0 {
+		end = len(rest)
+	}
+	host, path := rest[:end], rest[end:]
+	for _, loopback := range []string{"127.0.0.1", "[::1]", "localhost"} {
+		if port, ok := strings.CutPrefix(host, loopback); ok && (port == "" || port[0] == ':') {
+			return loopback + path, true
+		}
+	}
+	return "", false
+}
+
+// Step is what an authorization request needs next.
+type Step uint8
+
+// The steps, in their order.
+const (
+	StepLogin   Step = iota + 1 // the user must sign in (again)
+	StepConsent                 // the user must agree
+	StepCode                    // the code may be given
+)
+
+// Visit is what the browser brings along with an authorization request.
+type Visit struct {
+	UserID    string // empty: nobody is signed in
+	AuthAt    core.Instant
+	Fresh     bool     // the user signed in because this very request asked for it
+	Agreed    bool     // the user has just agreed to this very request
+	HintUser  string   // sub of the id_token_hint; empty: there is none
+	Allowed   []string // the scopes that the user's roles allow at this client
+	Consented []string // the scopes that the user allowed this client before
+}
+
+// Next decides what the request needs: a login, a consent, or nothing more. The scopes are those that can be
+// given. A request with prompt=none that needs the user's help is an error (OpenID Connect Core section 3.1.2.6).
+func (a *Authorization) Next(v Visit, now core.Instant) (Step, []string, *AuthorizeError) {
+	silent := slices.Contains(a.prompt, "none")
+	if a.needsLogin(v, now) {
+		switch {
+		case silent:
+			return 0, nil, a.fail(codeLoginRequired, "The user must sign in.")
+		case v.Fresh:
+			return 0, nil, a.fail(codeLoginRequired, "Somebody else signed in than the id_token_hint names.")
+		}
+		return StepLogin, nil, nil
+	}
+	scopes := keepScopes(a.Scopes, v.Allowed)
+	if len(scopes) == 0 {
+		return 0, nil, a.fail(codeInvalidScope, "None of the scopes asked for can be given to this user.")
+	}
+	if !v.Agreed && a.needsConsent(v, scopes) {
+		if silent {
+			return 0, nil, a.fail(codeConsentRequired, "The user must agree first.")
+		}
+		return StepConsent, scopes, nil
+	}
+	return StepCode, scopes, nil
+}
+
+func (a *Authorization) needsLogin(v Visit, now core.Instant) bool {
+	if v.UserID == "" || (v.HintUser != "" && v.HintUser != v.UserID) {
+		return true
+	}
+	if v.Fresh {
+		return false
+	}
+	return slices.Contains(a.prompt, "login") || slices.Contains(a.prompt, "select_account") ||
+		a.HasMaxAge && now.Sub(v.AuthAt) > a.MaxAge
+}
+
+// needsConsent tells whether the user must be asked. The scope admin is never given unasked.
+func (a *Authorization) needsConsent(v Visit, scopes []string) bool {
+	if slices.Contains(a.prompt, "consent") {
+		return true
+	}
+	for _, s := range scopes {
+		if !slices.Contains(v.Consented, s) && (!a.Client.FirstParty || s == core.ScopeAdmin) {
+			return true
+		}
+	}
+	return false
+}
+
+// Deny is the answer of a user who doesn't agree.
+func (a *Authorization) Deny() *AuthorizeError {
+	return a.fail(codeAccessDenied, "The user did not agree.")
+}
+
+func (a *Authorization) fail(code, description string) *AuthorizeError {
+	return &AuthorizeError{Code: code, Description: description, Client: &a.Client, Request: a}
+}
+
+// Answer is what goes to the redirect URI: the parameters, in their order, and the address that carries them
+// where the response mode is query.
+func (a *Authorization) Answer(params ...[2]string) (fields [][2]string, location string) {
+	var b strings.Builder
+	b.WriteString(a.RedirectURI)
+	separator := byte('?')
+	if strings.Contains(a.RedirectURI, "?") {
+		separator = '&'
+		if strings.HasSuffix(a.RedirectURI, "?") || strings.HasSuffix(a.RedirectURI, "&") {
+			separator = 0
+		}
+	}
+	for _, p := range params {
+		if p[1] == "" {
+			continue
+		}
+		fields = append(fields, p)
+		if separator != 0 {
+			b.WriteByte(separator)
+		}
+		separator = '&'
+		b.WriteString(p[0] + "=" + url.QueryEscape(p[1]))
+	}
+	return fields, b.String()
+}
