@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "newsletterd"
+
+// mayImport is the dependency rule: arrows go down, and there are no others. Helper packages for tests stand below the
+// package that they help with.
+var mayImport = map[string][]string{
+	"core":            {},
+	"schema":          {},
+	"store":           {"core", "schema"},
+	"store/storetest": {"core", "schema", "store"},
+	"auth":            {"core", "store"},
+	"mail":            {"core"},
+	"mail/mailtest":   {"core", "mail"},
+	"worker":          {"core", "store", "mail", "auth"},
+	"handlers":        {"core", "store", "auth", "mail"},
+}
+
+// homes says in which packages alone a library may be used, with the packages below it.
+var homes = map[string][]string{
+	"modernc.org/sqlite":                      {"store"},
+	"github.com/jmoiron/sqlx":                 {"store"},
+	"github.com/gofrs/flock":                  {"store"},
+	"github.com/julienschmidt/httprouter":     {"handlers"},
+	"github.com/alexedwards/scs/v2":           {"handlers"},
+	"github.com/alexedwards/scs/sqlite3store": {"store"},
+	"github.com/rs/cors":                      {"handlers"},
+	"github.com/throttled/throttled/v2":       {"handlers"},
+	"github.com/go-jose/go-jose/v4":           {"auth"},
+	"golang.org/x/crypto":                     {"auth", "store"},
+	"golang.org/x/net":                        {"core", "mail"},
+	"github.com/emersion/go-smtp":             {"mail"},
+	"github.com/emersion/go-message":          {"mail"},
+	"github.com/urfave/cli/v2":                {"cmd/newsletterd"},
+	"github.com/BurntSushi/toml":              {"cmd/newsletterd"},
+	"github.com/coreos/go-systemd/v22":        {"cmd/newsletterd"},
+	"github.com/prometheus/client_golang":     {"handlers", "worker", "cmd/newsletterd"},
+}
+
+// sharedHomes are small libraries that several packages may use.
+var sharedHomes = []string{"github.com/google/uuid", "golang.org/x/sync", "golang.org/x/sys", "golang.org/x/text", "golang.org/x/time", "golang.org/x/term", "github.com/k3a/html2text", "github.com/schollz/progressbar/v3"}
+
+type listedPackage struct {
+	ImportPath string
+	Imports    []string
+	Standard   bool
+}
+
+// goPackages lists what `go list` says of the patterns, without tests.
+func goPackages(t *testing.T, patterns ...string) []listedPackage {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Imports,Standard"}, patterns...)...)
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []listedPackage
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listedPackage
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+func TestPackagesImportWhatTheyMay(t *testing.T) {
+	for _, p := range goPackages(t, "./...") {
+		name := strings.TrimPrefix(p.ImportPath, module+"/")
+		if strings.HasPrefix(name, "cmd/") {
+			continue
+		}
+		allowed, known := mayImport[name]
+		if !known {
+			t.Errorf("%s stands in no rule: say in mayImport what it may import", name)
+		}
+		for _, imp := range p.Imports {
+			if ours, ok := strings.CutPrefix(imp, module+"/"); ok && !slices.Contains(allowed, ours) {
+				t.Errorf("%s must not import %s", name, ours)
+			}
+		}
+	}
+}
+
+func TestLibrariesStayAtHome(t *testing.T) {
+	for _, p := range goPackages(t, "./...") {
+		name := strings.TrimPrefix(p.ImportPath, module+"/")
+		for _, imp := range p.Imports {
+			if lib, where := homeOf(imp); lib != "" && !isAtHome(name, where) {
+				t.Errorf("%s must not import %s, whose home is %s", name, imp, strings.Join(where, ", "))
+			} else if lib == "" && strings.Contains(firstPart(imp), ".") && !within(imp, sharedHomes) {
+				t.Errorf("%s imports %s, which stands in no rule: say in homes where it may be used", name, imp)
+			}
+		}
+	}
+}
+
+// core decides and must be provable without anything else: no input or output, no context, no SQL, no HTTP.
+func TestCoreStaysPure(t *testing.T) {
+	for _, p := range goPackages(t, "./core") {
+		for _, imp := range p.Imports {
+			if slices.Contains([]string{"context", "database/sql", "net/http", "net", "os", "io", "log/slog"}, imp) {
+				t.Errorf("core must not import %s", imp)
+			}
+			if strings.Contains(firstPart(imp), ".") && imp != "github.com/google/uuid" && imp != "golang.org/x/net/idna" {
+				t.Errorf("core must not import %s", imp)
+			}
+		}
+	}
+}
+
+// The program must build without a C compiler, so nothing in it may need one.
+func TestNothingNeedsC(t *testing.T) {
+	cmd := exec.Command("go", "list", "-deps", "./cmd/newsletterd")
+	cmd.Dir, cmd.Env = "../..", append(cmd.Environ(), "CGO_ENABLED=0")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dep := range strings.Fields(string(out)) {
+		if dep == "runtime/cgo" || strings.HasPrefix(dep, "github.com/mattn/go-sqlite3") {
+			t.Errorf("the program depends on %s", dep)
+		}
+	}
+}
+
+func firstPart(path string) string { first, _, _ := strings.Cut(path, "/"); return first }
+
+func within(path string, roots []string) bool {
+	return slices.ContainsFunc(roots, func(r string) bool { return path == r || strings.HasPrefix(path, r+"/") })
+}
+
+func homeOf(imp string) (string, []string) {
+	for lib, where := range homes {
+		if within(imp, []string{lib}) {
+			return lib, where
+		}
+	}
+	return "", nil
+}
+
+func isAtHome(name string, where []string) bool { return within(name, where) }
