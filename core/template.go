@@ -1,0 +1,57 @@
+package core
+
+// Template is a named content of a tenant, or a layout that stands around one ({{content}}).
+type Template struct {
+	ID        string  `db:"id" json:"id"`
+	TenantID  string  `db:"tenant_id" json:"tenant_id"`
+	Name      string  `db:"name" json:"name"`
+	Layout    string  `db:"layout" json:"layout,omitempty"` // name of another template
+	BodyHTML  string  `db:"body_html" json:"body_html"`
+	BodyText  string  `db:"body_text" json:"body_text"`
+	CreatedAt Instant `db:"created_at" json:"created_at"`
+	UpdatedAt Instant `db:"updated_at" json:"updated_at"`
+}
+
+// BuiltInTemplate is the default that every tenant has until it makes its own. {{content}} is what the
+// job brings; a job without a body sends the sentence in its place.
+func BuiltInTemplate(tenantID string) Template {
+	return Template{
+		TenantID: tenantID, Name: DefaultTemplate,
+		BodyHTML: `<!doctype html><html><body><h1>{{job.subject}}</h1>{{content | default: ""}}</body></html>`,
+		BodyText: "{{job.subject}}\n\n{{content | default: \"\"}}\n",
+	}
+}
+
+// TemplateInput is what a caller wants a template to be; nil leaves a field as it is.
+type TemplateInput struct {
+	Name, Layout, BodyHTML, BodyText *string
+}
+
+// NewTemplate makes a template of a tenant.
+func NewTemplate(tenantID string, in TemplateInput, now Instant) (Template, error) {
+	t := Template{ID: NewID(), TenantID: tenantID, CreatedAt: now}
+	return t, t.Change(in, now)
+}
+
+// Change takes over what the input holds. Whether the content can be compiled is for package mail to say.
+func (t *Template) Change(in TemplateInput, now Instant) error {
+	take(&t.Name, in.Name)
+	take(&t.Layout, in.Layout)
+	take(&t.BodyHTML, in.BodyHTML)
+	take(&t.BodyText, in.BodyText)
+	t.UpdatedAt = now
+	if err := ValidateTemplateName(t.Name); err != nil {
+		return err
+	}
+	switch {
+	case t.Layout != "" && ValidateTemplateName(t.Layout) != nil, t.Layout == t.Name:
+		return Invalidf("layout", "must be the name of another template")
+	case len(t.BodyHTML) > MaxBody:
+		return Invalidf("body_html", "must have at most %d octets", MaxBody)
+	case len(t.BodyText) > MaxBody:
+		return Invalidf("body_text", "must have at most %d octets", MaxBody)
+	case t.BodyHTML == "" && t.BodyText == "":
+		return Invalidf("body_html", "one of body_html and body_text is required")
+	}
+	return nil
+}

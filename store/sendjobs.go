@@ -1,0 +1,301 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	"newsletterd/core"
+)
+
+const sendJobColumns = `no, id, tenant_id, list_id, campaign_id, status, scheduled_at, window_start, window_end, due_at, created_by,
+	created_at, started_at, finished_at, failure_reason, expanded_to, expanded, recipients, sent, failed, skipped, ambiguous,
+	delivered, bounced, complained, opened, clicked, unsubscribed`
+
+const campaignColumns = `id, tenant_id, name, subject, body_html, body_text, template, unsubscribe_url, track_open, track_click, created_at`
+
+// IdempotencyTTL is how long an Idempotency-Key is remembered.
+const IdempotencyTTL = 7 * 24 * time.Hour
+
+// JobRequest asks for a send job.
+type JobRequest struct {
+	core.NewJob
+	Caller         core.Caller
+	CreatedBy      string        // who asked: a user or client id, or "command"
+	IdempotencyKey string        // empty: none
+	BodyHash       []byte        // of the request, with the key
+	DuplicateGuard time.Duration // refuse a job with the same content within that time; 0: never
+}
+
+// AddSendJob makes a job and its campaign. Its checks come in this order: the list is one that the caller acts for (else
+// Invalid on list_id), tenant_id does not contradict it (Invalid), an Idempotency-Key that was used before (the first job
+// again, or Conflict with another body), list and tenant are active, the duplicate guard (Conflict). known tells whether
+// the template that it names exists now.
+func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) (j core.SendJob, known bool, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		list, err := tx.list(r.ListID)
+		if errors.Is(err, core.ErrListNotFound) || err == nil && !r.Caller.ActsFor(list.TenantID) {
+			return core.Invalidf("list_id", "There is no such list.")
+		}
+		if err != nil {
+			return err
+		}
+		if r.TenantID != "" && r.TenantID != list.TenantID {
+			return core.Invalidf("tenant_id", "The list belongs to another tenant.")
+		}
+		r.TenantID = list.TenantID
+		var campaign core.Campaign
+		j, campaign = r.Job(now)
+		j.CreatedBy = r.CreatedBy
+		if known, err = tx.templateExists(j.TenantID, campaign.TemplateName()); err != nil {
+			return err
+		}
+		if r.IdempotencyKey != "" {
+			done, err := tx.repeated(&j, r, now)
+			if done || err != nil {
+				return err
+			}
+		}
+		if err := tx.maySend(&list); err != nil {
+			return err
+		}
+		if err := tx.guardDuplicate(&campaign, r, now); err != nil {
+			return err
+		}
+		return tx.addSendJob(&j, &campaign)
+	})
+	return j, known, err
+}
+
+// repeated looks the Idempotency-Key up and keeps a new one. done: j is the job that the key made.
+func (tx *Tx) repeated(j *core.SendJob, r JobRequest, now core.Instant) (done bool, err error) {
+	var first struct {
+		BodyHash  []byte       `db:"body_hash"`
+		JobID     string       `db:"job_id"`
+		ExpiresAt core.Instant `db:"expires_at"`
+	}
+	err = tx.get(&first, "SELECT body_hash, job_id, expires_at FROM idempotency WHERE tenant_id = ? AND key = ?", j.TenantID, r.IdempotencyKey)
+	switch {
+	case err == nil && first.ExpiresAt > now && !bytes.Equal(first.BodyHash, r.BodyHash):
+		return false, core.Conflictf("idempotency_key_reused", "This Idempotency-Key was used with another body.")
+	case err == nil && first.ExpiresAt > now:
+		if *j, err = tx.sendJob(first.JobID); err != nil {
+			return false, err
+		}
+		j.Status = core.JobPending // as the first answer said
+		return true, nil
+	case err != nil && !errors.Is(err, core.ErrNotFound):
+		return false, err
+	}
+	_, err = tx.exec(`INSERT INTO idempotency (tenant_id, key, body_hash, job_id, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)
+		ON CONFLICT DO UPDATE SET body_hash = ?3, job_id = ?4, expires_at = ?5`,
+		j.TenantID, r.IdempotencyKey, r.BodyHash, j.ID, int64(now.Add(IdempotencyTTL)))
+	return false, err
+}
+
+// maySend refuses jobs of lists and tenants that are switched off.
+func (tx *Tx) maySend(l *core.List) error {
+	if !l.Active() {
+		return core.Conflictf("list_inactive", "The list is not active.")
+	}
+	t, err := tx.tenant(l.TenantID)
+	if err == nil && !t.Active() {
+		return core.Conflictf("tenant_suspended", "The tenant is suspended.")
+	}
+	return err
+}
+
+// guardDuplicate refuses an unscheduled job whose content equals that of another one made a short time ago.
+func (tx *Tx) guardDuplicate(c *core.Campaign, r JobRequest, now core.Instant) error {
+	if r.DuplicateGuard == 0 || r.ScheduledAt != 0 || r.WindowStart != 0 {
+		return nil
+	}
+	var same int
+	err := tx.get(&same, `SELECT count(*) FROM send_job AS j JOIN campaign AS c ON c.id = j.campaign_id
+		WHERE j.list_id = ?1 AND j.created_at > ?2 AND j.status != 'cancelled' AND c.subject = ?3 AND c.body_html = ?4 AND c.body_text = ?5
+		AND c.template = ?6`, r.ListID, int64(now.Add(-r.DuplicateGuard)), c.Subject, c.BodyHTML, c.BodyText, c.Template)
+	if err == nil && same > 0 {
+		return core.Conflictf("conflict", "The same job was made a short time ago.")
+	}
+	return err
+}
+
+func (tx *Tx) addSendJob(j *core.SendJob, c *core.Campaign) error {
+	_, err := tx.exec("INSERT INTO campaign ("+campaignColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		c.ID, c.TenantID, c.Name, c.Subject, c.BodyHTML, c.BodyText, c.Template, c.UnsubscribeURL, c.TrackOpen, c.TrackClick, int64(c.CreatedAt))
+	if err != nil {
+		return err
+	}
+	j.No, err = tx.insert(`INSERT INTO send_job (id, tenant_id, list_id, campaign_id, status, scheduled_at, window_start, window_end, due_at,
+		created_by, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		j.ID, j.TenantID, j.ListID, j.CampaignID, string(j.Status), int64(j.ScheduledAt), int64(j.WindowStart), int64(j.WindowEnd),
+		int64(j.DueAt), j.CreatedBy, int64(j.CreatedAt))
+	tx.kick(TopicJobs)
+	return err
+}
+
+// deferredCount completes the stats of a job: how many recipients wait for another try.
+const deferredCount = "SELECT count(*) FROM recipient WHERE job_no = ? AND state = 1"
+
+// SendJob reads one job with its counters. core.ErrJobNotFound where there is none, or its tenant was deleted.
+func (s *Store) SendJob(ctx context.Context, id string) (j core.SendJob, err error) {
+	err = s.view(ctx, func(r *Reader) error {
+		err := r.get(&j, "SELECT "+sendJobColumns+` FROM send_job WHERE id = ?
+			AND tenant_id IN (SELECT id FROM tenant WHERE deleted_at = 0)`, id)
+		if err != nil {
+			return noJob(err)
+		}
+		return r.get(&j.Deferred, deferredCount, j.No)
+	})
+	return j, err
+}
+
+func (tx *Tx) sendJob(id string) (j core.SendJob, err error) {
+	err = tx.get(&j, "SELECT "+sendJobColumns+" FROM send_job WHERE id = ?", id)
+	return j, noJob(err)
+}
+
+func (tx *Tx) sendJobNo(no int64) (j core.SendJob, err error) {
+	err = tx.get(&j, "SELECT "+sendJobColumns+" FROM send_job WHERE no = ?", no)
+	return j, noJob(err)
+}
+
+func noJob(err error) error {
+	if errors.Is(err, core.ErrNotFound) {
+		return core.ErrJobNotFound
+	}
+	return err
+}
+
+// Campaign reads the content of a job.
+func (s *Store) Campaign(ctx context.Context, id string) (c core.Campaign, err error) {
+	err = s.get(ctx, &c, "SELECT "+campaignColumns+" FROM campaign WHERE id = ?", id)
+	return c, err
+}
+
+// SendJobs reads a page of jobs, by id (which is by time of making): of all tenants, or of those among tenants. Their
+// stats do not count the deferred.
+func (s *Store) SendJobs(ctx context.Context, tenants []string, all bool, page core.Page) (js []core.SendJob, err error) {
+	const columns = "SELECT " + sendJobColumns + " FROM send_job WHERE tenant_id IN (SELECT id FROM tenant WHERE deleted_at = 0) AND id > ? "
+	if all {
+		err = s.all(ctx, &js, columns+"ORDER BY id LIMIT ?", page.After, page.Limit)
+		return js, err
+	}
+	err = s.all(ctx, &js, columns+"AND tenant_id IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ?",
+		page.After, jsonOf(tenants), page.Limit)
+	return js, err
+}
+
+// CancelSendJob ends a job that has not ended; else it changes nothing. What it returns is the job as it is then. When it
+// returns, no message that was not in flight already is sent.
+func (s *Store) CancelSendJob(ctx context.Context, id string, now core.Instant) (j core.SendJob, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		if j, err = tx.sendJob(id); err != nil {
+			return err
+		}
+		if !j.Cancel(now) {
+			return nil
+		}
+		return tx.moveJob(&j)
+	})
+	return j, err
+}
+
+// moveJob keeps the new state of a job.
+func (tx *Tx) moveJob(j *core.SendJob) error {
+	tx.kick(TopicJobs)
+	if j.Status.Final() {
+		tx.departs()
+	}
+	return tx.one("UPDATE send_job SET status = ?, started_at = ?, finished_at = ?, failure_reason = ? WHERE no = ?",
+		string(j.Status), int64(j.StartedAt), int64(j.FinishedAt), j.FailureReason, j.No)
+}
+
+// startAtOnce is how many jobs one operation of StartDueJobs starts at most.
+const startAtOnce = 50
+
+// StartDueJobs starts the pending jobs that are due, or fails them where that is no use: the window is over, the template
+// is missing, the list or the tenant is switched off. next is when the next one is due; 0: none is waiting.
+func (s *Store) StartDueJobs(ctx context.Context, now core.Instant) (next core.Instant, err error) {
+	const nextDue = "SELECT coalesce(min(due_at), 0) FROM send_job WHERE status = 'pending'"
+	if err := s.get(ctx, &next, nextDue); err != nil || next == 0 || next > now {
+		return next, err
+	}
+	err = s.update(ctx, func(tx *Tx) error {
+		var due []core.SendJob
+		err := tx.all(&due, "SELECT "+sendJobColumns+` FROM send_job WHERE status = 'pending' AND due_at <= ?
+			ORDER BY due_at LIMIT ?`, int64(now), startAtOnce)
+		if err != nil {
+			return err
+		}
+		for i := range due {
+			if err := tx.startJob(&due[i], now); err != nil {
+				return err
+			}
+		}
+		return tx.get(&next, nextDue)
+	})
+	return next, err
+}
+
+func (tx *Tx) startJob(j *core.SendJob, now core.Instant) error {
+	if !j.Start(now) || j.Status.Final() {
+		return tx.moveJob(j)
+	}
+	var c core.Campaign
+	if err := tx.get(&c, "SELECT "+campaignColumns+" FROM campaign WHERE id = ?", j.CampaignID); err != nil {
+		return err
+	}
+	known, err := tx.templateExists(j.TenantID, c.TemplateName())
+	if err != nil {
+		return err
+	}
+	if !known {
+		j.Fail(core.ReasonTemplate, now)
+		return tx.moveJob(j)
+	}
+	list, err := tx.list(j.ListID)
+	if err == nil {
+		err = tx.maySend(&list)
+	}
+	switch core.KindOf(err) {
+	case core.NotFound, core.Conflict:
+		j.Fail(core.ReasonListGone, now)
+	default:
+		if err != nil {
+			return err
+		}
+	}
+	return tx.moveJob(j)
+}
+
+// RunningJobs reads the jobs that are under way, the oldest first.
+func (s *Store) RunningJobs(ctx context.Context) (js []core.SendJob, err error) {
+	err = s.all(ctx, &js, "SELECT "+sendJobColumns+" FROM send_job WHERE status = 'running' ORDER BY no")
+	return js, err
+}
+
+// FailSendJob ends a job for a cause that hits all its recipients, unless it has ended already.
+func (s *Store) FailSendJob(ctx context.Context, no int64, reason string, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		j, err := tx.sendJobNo(no)
+		if err != nil || !j.Fail(reason, now) {
+			return err
+		}
+		return tx.moveJob(&j)
+	})
+}
+
+// FinishSendJob completes a job of which every recipient has an outcome; else it changes nothing.
+func (s *Store) FinishSendJob(ctx context.Context, no int64, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error { return tx.finishJob(no, now) })
+}
+
+func (tx *Tx) finishJob(no int64, now core.Instant) error {
+	j, err := tx.sendJobNo(no)
+	if err != nil || !j.Finish(now) {
+		return err
+	}
+	return tx.moveJob(&j)
+}

@@ -1,0 +1,230 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"newsletterd/core"
+)
+
+const subscriberColumns = `list_id, email_key, id, email, word, word_at, block, block_at, preferences, soft_bounces, soft_at,
+	sync_no, created_at, changed_at`
+
+const selectSubscriber = "SELECT " + subscriberColumns + " FROM subscriber WHERE list_id = ? AND email_key = ?"
+
+// Subscriber reads one address of a list as the send side knows it.
+func (s *Store) Subscriber(ctx context.Context, listID string, email core.Email) (sub core.Subscriber, err error) {
+	err = s.get(ctx, &sub, selectSubscriber, listID, email.Key())
+	return sub, err
+}
+
+// Subscribers reads a page of a list's subscribers, by folded address.
+func (s *Store) Subscribers(ctx context.Context, listID string, page core.Page) (subs []core.Subscriber, err error) {
+	err = s.all(ctx, &subs, "SELECT "+subscriberColumns+` FROM subscriber WHERE list_id = ? AND email_key > ?
+		ORDER BY email_key LIMIT ?`, listID, page.After, page.Limit)
+	return subs, err
+}
+
+// ApplyEvent accepts one event: its effect, its id and its nonce are kept together or not at all. It fails
+// with an Invalid error on list_id where the list is not the event's tenant's, and with core.ErrDuplicateEvent or
+// core.ErrReplayedNonce.
+func (s *Store) ApplyEvent(ctx context.Context, n Nonce, e core.Event, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		if _, err := tx.listOf(e.TenantID, e.ListID); err != nil {
+			return err
+		}
+		if err := tx.acceptEvent(e.TenantID, e.ID, now); err != nil {
+			return err
+		}
+		if err := tx.acceptNonce(n, now); err != nil {
+			return err
+		}
+		return tx.applySubscriber(e.ListID, e.Subscriber, e.Type, e.OccurredAt, 0, now)
+	})
+}
+
+// listOf reads a list that must be the tenant's.
+func (tx *Tx) listOf(tenantID, listID string) (core.List, error) {
+	l, err := tx.list(listID)
+	if errors.Is(err, core.ErrListNotFound) || err == nil && l.TenantID != tenantID {
+		return l, core.Invalidf("list_id", "The tenant has no such list.")
+	}
+	return l, err
+}
+
+// applySubscriber asks the rule what one subscriber of an event (syncNo 0) or a batch comes to, and keeps it.
+func (tx *Tx) applySubscriber(listID string, p core.EventSubscriber, eventType string, at core.Instant, syncNo int64, now core.Instant) error {
+	sub := core.Subscriber{}
+	err := tx.get(&sub, selectSubscriber, listID, p.Email.Key())
+	if err != nil && !errors.Is(err, core.ErrNotFound) {
+		return err
+	}
+	sub.ListID = listID
+	mailable := sub.EmailKey != "" && sub.Mailable()
+	changed := sub.Apply(p, eventType, at, now)
+	if syncNo > sub.SyncNo {
+		sub.SyncNo, changed = syncNo, true
+	}
+	if !changed {
+		return nil
+	}
+	if mailable && !sub.Mailable() {
+		tx.departs()
+	}
+	return tx.saveSubscriber(&sub)
+}
+
+func (tx *Tx) saveSubscriber(s *core.Subscriber) error {
+	_, err := tx.exec("INSERT INTO subscriber ("+subscriberColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (list_id, email_key) DO UPDATE SET id = excluded.id, email = excluded.email, word = excluded.word,
+		word_at = excluded.word_at, block = excluded.block, block_at = excluded.block_at, preferences = excluded.preferences,
+		soft_bounces = excluded.soft_bounces, soft_at = excluded.soft_at, sync_no = excluded.sync_no, changed_at = excluded.changed_at`,
+		s.ListID, s.EmailKey, s.ID, string(s.Email), string(s.Word), int64(s.WordAt), string(s.Block), int64(s.BlockAt),
+		string(s.Preferences), s.SoftBounces, int64(s.SoftAt), s.SyncNo, int64(s.CreatedAt), int64(s.ChangedAt))
+	return err
+}
+
+// receivedSync is a full sync that is coming in.
+type receivedSync struct {
+	No         int64        `db:"no"`
+	ListID     string       `db:"list_id"`
+	BatchTotal int          `db:"batch_total"`
+	Batches    int          `db:"batches"`
+	OccurredAt core.Instant `db:"occurred_at"`
+	RemovedTo  string       `db:"removed_to"`
+}
+
+const receivedSyncColumns = "no, list_id, batch_total, batches, occurred_at, removed_to"
+
+// ApplyBatch accepts one batch of a full sync, all of it or nothing. The last one opens the removal of those that no
+// batch named, a work item that RemoveAbsent goes through. Errors as ApplyEvent's, with core.ErrDuplicateBatch; an
+// Invalid one on batch_total or list_id where the batch contradicts the others of its sync.
+func (s *Store) ApplyBatch(ctx context.Context, n Nonce, f core.FullSync, now core.Instant) error {
+	return s.bulk(ctx, func(tx *Tx) error {
+		list, err := tx.listOf(f.TenantID, f.ListID)
+		if err != nil {
+			return err
+		}
+		rs, err := tx.receiveSync(n.ClientID, f, now)
+		if err != nil {
+			return err
+		}
+		if err := tx.acceptBatch(f.TenantID, f.SyncID, f.BatchNo, now); err != nil {
+			return err
+		}
+		if err := tx.acceptNonce(n, now); err != nil {
+			return err
+		}
+		for _, p := range f.Subscribers {
+			if err := tx.applySubscriber(f.ListID, p, "", f.OccurredAt, rs.No, now); err != nil {
+				return err
+			}
+		}
+		return tx.countBatch(rs, list.SyncRemovesAbsent, now)
+	})
+}
+
+// receiveSync finds the sync that a batch belongs to; its first batch makes it.
+func (tx *Tx) receiveSync(clientID string, f core.FullSync, now core.Instant) (rs receivedSync, err error) {
+	const query = "SELECT " + receivedSyncColumns + " FROM received_sync WHERE tenant_id = ? AND sync_id = ?"
+	err = tx.get(&rs, query, f.TenantID, f.SyncID)
+	if errors.Is(err, core.ErrNotFound) {
+		_, err = tx.exec(`INSERT INTO received_sync (tenant_id, sync_id, list_id, client_id, batch_total, occurred_at)
+			VALUES (?, ?, ?, ?, ?, ?)`, f.TenantID, f.SyncID, f.ListID, clientID, f.BatchTotal, int64(min(f.OccurredAt, now)))
+		if err == nil {
+			err = tx.get(&rs, query, f.TenantID, f.SyncID)
+		}
+	}
+	switch {
+	case err != nil:
+		return rs, err
+	case rs.ListID != f.ListID:
+		return rs, core.Invalidf("list_id", "The sync is about another list.")
+	case rs.BatchTotal != f.BatchTotal:
+		return rs, core.Invalidf("batch_total", "The sync has %d batches.", rs.BatchTotal)
+	}
+	return rs, nil
+}
+
+// countBatch notes that one more batch is in; the last one opens the removal where the list wants it.
+func (tx *Tx) countBatch(rs receivedSync, removes bool, now core.Instant) error {
+	last := rs.Batches+1 == rs.BatchTotal
+	finished := core.Instant(0)
+	if last && !removes {
+		finished = now
+	}
+	if last && removes {
+		tx.kick(TopicJobs)
+	}
+	return tx.one("UPDATE received_sync SET batches = batches + 1, removing = ?, finished_at = ? WHERE no = ?",
+		last && removes, int64(finished), rs.No)
+}
+
+// removeStep is how many subscribers one operation of RemoveAbsent looks at.
+const removeStep = 500
+
+// RemoveAbsent goes one step through the oldest open removal: those of its list that were in none of the sync's batches
+// and have not changed since its start have left as of that start. more tells whether there is more to do.
+func (s *Store) RemoveAbsent(ctx context.Context, now core.Instant) (more bool, err error) {
+	var open int
+	err = s.get(ctx, &open, "SELECT count(*) FROM (SELECT 1 FROM received_sync WHERE removing = 1 LIMIT 1)")
+	if err != nil || open == 0 {
+		return false, err
+	}
+	err = s.bulk(ctx, func(tx *Tx) error {
+		var rs receivedSync
+		err := tx.get(&rs, "SELECT "+receivedSyncColumns+" FROM received_sync WHERE removing = 1 ORDER BY no LIMIT 1")
+		if err != nil {
+			return err
+		}
+		return tx.removeAbsent(rs, now)
+	})
+	if errors.Is(err, core.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (tx *Tx) removeAbsent(rs receivedSync, now core.Instant) error {
+	var subs []core.Subscriber
+	err := tx.all(&subs, "SELECT "+subscriberColumns+` FROM subscriber WHERE list_id = ? AND email_key > ?
+		ORDER BY email_key LIMIT ?`, rs.ListID, rs.RemovedTo, removeStep)
+	if err != nil {
+		return err
+	}
+	for i := range subs {
+		if !subs[i].Absent(rs.No, rs.OccurredAt, now) {
+			continue
+		}
+		tx.departs()
+		if err := tx.saveSubscriber(&subs[i]); err != nil {
+			return err
+		}
+	}
+	if len(subs) < removeStep {
+		return tx.one("UPDATE received_sync SET removing = 0, finished_at = ? WHERE no = ?", int64(now), rs.No)
+	}
+	return tx.one("UPDATE received_sync SET removed_to = ? WHERE no = ?", subs[len(subs)-1].EmailKey, rs.No)
+}
+
+// report applies what a relay or a provider said of an address to its subscribers in every list of the tenant.
+func (tx *Tx) report(tenantID, emailKey, effect string, at, now core.Instant) error {
+	var subs []core.Subscriber
+	err := tx.all(&subs, "SELECT "+subscriberColumns+` FROM subscriber WHERE email_key = ?1
+		AND list_id IN (SELECT id FROM list WHERE tenant_id = ?2)`, emailKey, tenantID)
+	if err != nil {
+		return err
+	}
+	for i := range subs {
+		if !subs[i].Report(effect, at, now) {
+			continue
+		}
+		if !subs[i].Mailable() {
+			tx.departs()
+		}
+		if err := tx.saveSubscriber(&subs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

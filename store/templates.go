@@ -1,0 +1,93 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"newsletterd/core"
+)
+
+const templateColumns = "tenant_id, name, id, layout, body_html, body_text, created_at, updated_at"
+
+// Template reads a named template of a tenant. The built-in default stands in until the tenant has its own.
+func (s *Store) Template(ctx context.Context, tenantID, name string) (t core.Template, err error) {
+	err = s.get(ctx, &t, "SELECT "+templateColumns+" FROM template WHERE tenant_id = ? AND name = ?", tenantID, name)
+	if errors.Is(err, core.ErrNotFound) && name == core.DefaultTemplate {
+		return core.BuiltInTemplate(tenantID), nil
+	}
+	return t, err
+}
+
+// TemplateByID reads a template by its id.
+func (s *Store) TemplateByID(ctx context.Context, id string) (t core.Template, err error) {
+	err = s.get(ctx, &t, "SELECT "+templateColumns+" FROM template WHERE id = ?", id)
+	return t, err
+}
+
+// templateExists tells whether a tenant has a template of the name; none is asked for by the empty name.
+func (tx *Tx) templateExists(tenantID, name string) (bool, error) {
+	if name == "" || name == core.DefaultTemplate {
+		return true, nil
+	}
+	var n int
+	err := tx.get(&n, "SELECT count(*) FROM template WHERE tenant_id = ? AND name = ?", tenantID, name)
+	return n > 0, err
+}
+
+// Templates reads a page of a tenant's templates, by name.
+func (s *Store) Templates(ctx context.Context, tenantID string, page core.Page) (ts []core.Template, err error) {
+	err = s.all(ctx, &ts, "SELECT "+templateColumns+" FROM template WHERE tenant_id = ? AND name > ? ORDER BY name LIMIT ?",
+		tenantID, page.After, page.Limit)
+	return ts, err
+}
+
+// AddTemplate keeps a new template. core.ErrConflict: the tenant has one of that name; core.ErrNotFound: no such tenant.
+func (s *Store) AddTemplate(ctx context.Context, t core.Template, actor string) error {
+	return s.update(ctx, func(tx *Tx) error {
+		if _, err := tx.tenant(t.TenantID); err != nil {
+			return err
+		}
+		_, err := tx.exec("INSERT INTO template ("+templateColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+			t.TenantID, t.Name, t.ID, t.Layout, t.BodyHTML, t.BodyText, int64(t.CreatedAt), int64(t.UpdatedAt))
+		if err != nil {
+			return err
+		}
+		tx.kick(TopicRecords)
+		return tx.audit(t.CreatedAt, actor, "template.create", t.TenantID, t.ID)
+	})
+}
+
+// UpdateTemplate changes a template by a rule and returns it as it is then. Jobs that are under way keep what they began with.
+func (s *Store) UpdateTemplate(ctx context.Context, id, actor string, rule func(*core.Template) error) (t core.Template, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		if err := tx.get(&t, "SELECT "+templateColumns+" FROM template WHERE id = ?", id); err != nil {
+			return err
+		}
+		if err := rule(&t); err != nil {
+			return err
+		}
+		err := tx.one("UPDATE template SET name = ?, layout = ?, body_html = ?, body_text = ?, updated_at = ? WHERE id = ?",
+			t.Name, t.Layout, t.BodyHTML, t.BodyText, int64(t.UpdatedAt), id)
+		if err != nil {
+			return err
+		}
+		tx.kick(TopicRecords)
+		return tx.audit(t.UpdatedAt, actor, "template.update", t.TenantID, id)
+	})
+	return t, err
+}
+
+// DeleteTemplate removes a template; jobs that name it and have not begun will fail.
+func (s *Store) DeleteTemplate(ctx context.Context, id, actor string, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		var tenantID string
+		if err := tx.get(&tenantID, "SELECT tenant_id FROM template WHERE id = ?", id); err != nil {
+			return err
+		}
+		if err := tx.one("DELETE FROM template WHERE id = ?", id); err != nil {
+			return err
+		}
+		tx.kick(TopicRecords)
+		return tx.audit(now, actor, "template.delete", tenantID, id)
+	})
+}
