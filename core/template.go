@@ -12,14 +12,9 @@ type Template struct {
 	UpdatedAt Instant `db:"updated_at" json:"updated_at"`
 }
 
-// BuiltInTemplate is the default that every tenant has until it makes its own. {{content}} is what the
-// job brings; a job without a body sends the sentence in its place.
+// BuiltInTemplate is the default that every tenant has until it makes its own: the job's content as it is.
 func BuiltInTemplate(tenantID string) Template {
-	return Template{
-		TenantID: tenantID, Name: DefaultTemplate,
-		BodyHTML: `<!doctype html><html><body><h1>{{job.subject}}</h1>{{content | default: ""}}</body></html>`,
-		BodyText: "{{job.subject}}\n\n{{content | default: \"\"}}\n",
-	}
+	return Template{TenantID: tenantID, Name: DefaultTemplate, BodyHTML: "{{content}}", BodyText: "{{content}}"}
 }
 
 // TemplateInput is what a caller wants a template to be; nil leaves a field as it is.

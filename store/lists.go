@@ -87,6 +87,9 @@ func (s *Store) DeleteList(ctx context.Context, id, actor string, now core.Insta
 		if err := tx.one("UPDATE list SET deleted_at = ?, updated_at = ? WHERE id = ?", now, now, id); err != nil {
 			return err
 		}
+		if err := tx.cancelJobsOf(id, "", now); err != nil {
+			return err
+		}
 		tx.departs()
 		tx.kick(TopicRecords)
 		tx.kick(TopicJobs)

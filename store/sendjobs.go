@@ -299,3 +299,10 @@ func (tx *Tx) finishJob(no int64, now core.Instant) error {
 	}
 	return tx.moveJob(&j)
 }
+
+// cancelJobsOf ends the jobs of a list, or of a tenant, that was deleted.
+func (tx *Tx) cancelJobsOf(listID, tenantID string, now core.Instant) error {
+	_, err := tx.exec(`UPDATE send_job SET status = 'cancelled', finished_at = ?3 WHERE status IN ('pending', 'running')
+		AND (list_id = ?1 OR tenant_id = ?2)`, listID, tenantID, int64(now))
+	return err
+}

@@ -94,6 +94,9 @@ func (s *Store) DeleteTenant(ctx context.Context, id, actor string, now core.Ins
 				return err
 			}
 		}
+		if err := tx.cancelJobsOf("", id, now); err != nil {
+			return err
+		}
 		tx.departs()
 		tx.kick(TopicRecords)
 		tx.kick(TopicIdentity)

@@ -1,0 +1,213 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"newsletterd/core"
+)
+
+// The states of a recipient as the column holds them.
+const (
+	RecipientQueued   = 0
+	RecipientDeferred = 1
+	RecipientSent     = 2
+	RecipientFailed   = 3
+	RecipientSkipped  = 4
+)
+
+// expandStep is how many subscribers one operation of ExpandJob looks at.
+const expandStep = 500
+
+// lastKey sorts behind every folded address.
+const lastKey = "\x7f"
+
+// ExpandJob goes one step through the subscribers of a running job's list and makes recipients of those who may be
+// mailed. The position is kept with the rows, so a restart goes on where it was. more tells whether there is more to do.
+func (s *Store) ExpandJob(ctx context.Context, no int64, now core.Instant) (more bool, err error) {
+	err = s.bulk(ctx, func(tx *Tx) error {
+		j, err := tx.sendJobNo(no)
+		if err != nil || j.Status != core.JobRunning || j.Expanded {
+			return err
+		}
+		more, err = tx.expand(&j)
+		if err != nil || more {
+			return err
+		}
+		return tx.finishJob(no, now)
+	})
+	return more && err == nil, err
+}
+
+func (tx *Tx) expand(j *core.SendJob) (more bool, err error) {
+	upper := lastKey
+	err = tx.get(&upper, "SELECT email_key FROM subscriber WHERE list_id = ? AND email_key > ? ORDER BY email_key LIMIT 1 OFFSET ?",
+		j.ListID, j.ExpandedTo, expandStep-1)
+	if err != nil && !errors.Is(err, core.ErrNotFound) {
+		return false, err
+	}
+	more = err == nil
+	n, err := tx.exec(`INSERT INTO recipient (job_no, seq, email_key)
+		SELECT ?1, ?2 + row_number() OVER (ORDER BY s.email_key), s.email_key FROM subscriber AS s
+		WHERE s.list_id = ?3 AND s.email_key > ?4 AND s.email_key <= ?5 AND s.word = 'active' AND s.block = ''
+		AND NOT EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?6 AND email_key = s.email_key)
+		AND NOT EXISTS (SELECT 1 FROM disabled WHERE email_key = s.email_key AND tenant_id IN ('', ?6))
+		ORDER BY s.email_key`, j.No, j.Recipients, j.ListID, j.ExpandedTo, upper, j.TenantID)
+	if err != nil {
+		return false, err
+	}
+	return more, tx.one("UPDATE send_job SET recipients = recipients + ?, expanded_to = ?, expanded = ? WHERE no = ?",
+		n, upper, !more, j.No)
+}
+
+// Claim is a recipient that is to be mailed now, or to be left out for the reason in Skip.
+type Claim struct {
+	Seq          int64
+	Tries        int
+	Ambiguous    int
+	DueAt        core.Instant // of a deferred one
+	EmailKey     string
+	SubscriberID string
+	Email        string
+	Preferences  string
+	Skip         string
+}
+
+// whyNot is 0 for a recipient who may be mailed, else an index of skipReasons. The subscription is looked up by
+// address, not by the id that a stranger's event may have brought.
+const whyNot = `CASE WHEN s.id IS NULL THEN 1 WHEN s.word != 'active' THEN 2 WHEN s.block != '' THEN 3
+	WHEN EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?2 AND email_key = r.email_key) THEN 3
+	WHEN EXISTS (SELECT 1 FROM disabled WHERE email_key = r.email_key AND tenant_id IN ('', ?2)) THEN 4
+	WHEN m.status != 'active' THEN 2
+	WHEN ?4 AND coalesce(m.means, '') NOT IN ('mailed', 'undo') THEN 5 ELSE 0 END`
+
+var skipReasons = [...]string{
+	"", core.ReasonGone, core.ReasonUnsubscribed, core.ReasonSuppressed, core.ReasonDisabled, core.ReasonNoProof, core.ReasonCancelled,
+}
+
+const claimFrom = ` FROM recipient AS r
+	LEFT JOIN subscriber AS s ON s.list_id = ?3 AND s.email_key = r.email_key
+	LEFT JOIN subscription AS m INDEXED BY subscription_email ON m.email_key = r.email_key AND m.list_id = ?3
+	WHERE r.job_no = ?1 `
+
+const claimColumns = "SELECT r.seq, r.tries, r.ambiguous, r.due_at, r.email_key, coalesce(s.id, ''), coalesce(s.email, ''), coalesce(s.preferences, ''), " + whyNot
+
+// ClaimKey is what the claims of a job are checked against.
+type ClaimKey struct {
+	JobNo            int64
+	TenantID, ListID string
+	MailedProof      bool // the list's require_mailed_proof
+}
+
+// ClaimRecipients appends the next queued recipients of a job behind a position, at most limit. A claim leaves no trace in
+// the file: one process owns it, so the caller's memory of what it has claimed is enough, and a restart begins again at
+// the rows without an outcome.
+func (s *Store) ClaimRecipients(ctx context.Context, dst []Claim, k ClaimKey, after int64, limit int) ([]Claim, error) {
+	return s.claim(ctx, dst, claimColumns+claimFrom+"AND r.seq > ?5 AND r.state = 0 ORDER BY r.seq LIMIT ?6",
+		k.JobNo, k.TenantID, k.ListID, k.MailedProof, after, limit)
+}
+
+// ClaimDeferred appends the deferred recipients of a job that are due, behind (afterDue, afterSeq), at most limit.
+func (s *Store) ClaimDeferred(ctx context.Context, dst []Claim, k ClaimKey, afterDue core.Instant, afterSeq int64, now core.Instant, limit int) ([]Claim, error) {
+	return s.claim(ctx, dst, claimColumns+claimFrom+`AND r.state = 1 AND r.due_at <= ?7 AND (r.due_at, r.seq) > (?5, ?6)
+		ORDER BY r.due_at, r.seq LIMIT ?8`,
+		k.JobNo, k.TenantID, k.ListID, k.MailedProof, int64(afterDue), afterSeq, int64(now), limit)
+}
+
+func (s *Store) claim(ctx context.Context, dst []Claim, query string, args ...any) ([]Claim, error) {
+	st, err := s.readStmtFor(ctx, query)
+	if err != nil {
+		return dst, err
+	}
+	rows, err := st.Query(args...)
+	if err != nil {
+		return dst, translate(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var c Claim
+		var why int
+		if err := rows.Scan(&c.Seq, &c.Tries, &c.Ambiguous, (*int64)(&c.DueAt), &c.EmailKey, &c.SubscriberID, &c.Email, &c.Preferences, &why); err != nil {
+			return dst, translate(err)
+		}
+		c.Skip = skipReasons[why]
+		dst = append(dst, c)
+	}
+	return dst, translate(rows.Err())
+}
+
+// NextDeferred is when the first deferred recipient of a job is due behind an instant; 0: none is.
+func (s *Store) NextDeferred(ctx context.Context, jobNo int64, after core.Instant) (at core.Instant, err error) {
+	err = s.get(ctx, &at, "SELECT coalesce(min(due_at), 0) FROM recipient WHERE job_no = ? AND state = 1 AND due_at > ?", jobNo, int64(after))
+	return at, err
+}
+
+// Mailable checks one claimed recipient again. skip is empty where the message may go, else the reason.
+func (s *Store) Mailable(ctx context.Context, k ClaimKey, seq int64) (skip string, err error) {
+	var why int
+	err = s.get(ctx, &why, "SELECT CASE WHEN (SELECT status FROM send_job WHERE no = ?1) != 'running' THEN 6 ELSE "+whyNot+" END"+
+		claimFrom+"AND r.seq = ?5", k.JobNo, k.TenantID, k.ListID, k.MailedProof, seq)
+	if err != nil {
+		return "", err
+	}
+	return skipReasons[why], nil
+}
+
+// settleStep is how many recipients one operation of SettleJob looks at.
+const settleStep = 500
+
+// SettleJob goes one step, behind a position, through the recipients of a job that was cancelled or has failed, and records
+// those without an outcome as skipped or failed for that reason. No claim of the job may be open. next is where to go on.
+func (s *Store) SettleJob(ctx context.Context, no, after int64, now core.Instant) (next int64, more bool, err error) {
+	next = after + settleStep
+	err = s.bulk(ctx, func(tx *Tx) error {
+		j, err := tx.sendJobNo(no)
+		if err != nil || j.Status != core.JobCancelled && j.Status != core.JobFailed {
+			return err
+		}
+		state, reason, column := RecipientSkipped, core.ReasonCancelled, "UPDATE send_job SET skipped = skipped + ? WHERE no = ?"
+		if j.Status == core.JobFailed {
+			state, reason, column = RecipientFailed, j.FailureReason, "UPDATE send_job SET failed = failed + ? WHERE no = ?"
+		}
+		n, err := tx.exec(`UPDATE recipient SET state = ?, reason = ?, finished_at = ? WHERE job_no = ? AND seq > ? AND seq <= ? AND state < 2`,
+			state, reason, int64(now), no, after, next)
+		if err == nil && n > 0 {
+			_, err = tx.exec(column, n, no)
+		}
+		more = next < j.Recipients
+		return err
+	})
+	return next, more && err == nil, err
+}
+
+// UnsettledJobs reads the numbers of jobs that have ended with recipients left without an outcome: at start, for a daemon
+// that was killed while it settled them.
+func (s *Store) UnsettledJobs(ctx context.Context) (nos []int64, err error) {
+	err = s.all(ctx, &nos, `SELECT no FROM send_job WHERE status IN ('cancelled', 'failed') AND recipients > sent + failed + skipped`)
+	return nos, err
+}
+
+// Recipient is what became of one recipient of a job.
+type Recipient struct {
+	Seq        int64        `db:"seq"`
+	Email      string       `db:"email"`
+	State      int          `db:"state"`
+	Tries      int          `db:"tries"`
+	Ambiguous  int          `db:"ambiguous"`
+	DueAt      core.Instant `db:"due_at"`
+	FinishedAt core.Instant `db:"finished_at"`
+	Reason     string       `db:"reason"`
+}
+
+// Recipients reads a page of a job's recipients, in the order of sending. page.After is the seq of the last one, as text.
+func (s *Store) Recipients(ctx context.Context, j *core.SendJob, page core.Page) (rs []Recipient, err error) {
+	after, err := strconv.ParseInt("0"+page.After, 10, 64)
+	if err != nil {
+		return nil, core.Invalidf("cursor", "The cursor is not valid.")
+	}
+	err = s.all(ctx, &rs, `SELECT r.seq, coalesce(s.email, r.email_key) AS email, r.state, r.tries, r.ambiguous, r.due_at, r.finished_at, r.reason
+		FROM recipient AS r LEFT JOIN subscriber AS s ON s.list_id = ? AND s.email_key = r.email_key
+		WHERE r.job_no = ? AND r.seq > ? ORDER BY r.seq LIMIT ?`, j.ListID, j.No, after, page.Limit)
+	return rs, err
+}
