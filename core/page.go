@@ -1,6 +1,8 @@
 package core
 
 import (
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -13,8 +15,8 @@ type Page struct {
 	Limit int
 }
 
-// CursorKey is the secret behind cursors: the key of the last row told, with a MAC, so that nobody asks
-// for a place that no answer named.
+// CursorKey is the secret behind cursors: the key of the last row told, encrypted and with a MAC, so that nobody asks
+// for a place that no answer named or learns from a row's number how many rows there are.
 type CursorKey []byte
 
 // ErrInvalidCursor is returned for a cursor that is malformed, or made for another caller or filter.
@@ -25,7 +27,8 @@ const cursorMAC = 16 // bytes
 // Seal makes the cursor that goes on behind after. It is good for the same binding only: the caller,
 // the path and the filter.
 func (k CursorKey) Seal(binding, after string) string {
-	return base64.RawURLEncoding.EncodeToString(append(k.mac(binding, after), after...))
+	tag := k.mac(binding, after)
+	return base64.RawURLEncoding.EncodeToString(append(tag, k.veil(tag, []byte(after))...))
 }
 
 // Open returns the key that a cursor names.
@@ -34,7 +37,7 @@ func (k CursorKey) Open(binding, cursor string) (after string, err error) {
 	if err != nil || len(b) <= cursorMAC {
 		return "", ErrInvalidCursor
 	}
-	after = string(b[cursorMAC:])
+	after = string(k.veil(b[:cursorMAC], b[cursorMAC:]))
 	if !hmac.Equal(b[:cursorMAC], k.mac(binding, after)) {
 		return "", ErrInvalidCursor
 	}
@@ -47,4 +50,18 @@ func (k CursorKey) mac(binding, after string) []byte {
 	h.Write(inner[:])
 	h.Write([]byte(after))
 	return h.Sum(nil)[:cursorMAC]
+}
+
+// veil encrypts or decrypts: AES-CTR under a key of its own, from the MAC as its counter (the
+// construction of RFC 5297). The MAC covers the text, so equal counters mean equal texts.
+func (k CursorKey) veil(tag, text []byte) []byte {
+	h := hmac.New(sha256.New, k)
+	h.Write([]byte("cursor encryption"))
+	block, err := aes.NewCipher(h.Sum(nil))
+	if err != nil {
+		panic(err) // 32 bytes are a key
+	}
+	out := make([]byte, len(text))
+	cipher.NewCTR(block, tag).XORKeyStream(out, text)
+	return out
 }

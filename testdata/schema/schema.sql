@@ -88,17 +88,16 @@ CREATE TABLE code (
 CREATE INDEX code_expires ON code (expires_at);
 
 CREATE TABLE confirm_token (
-  hash            BLOB PRIMARY KEY,
+  id              TEXT PRIMARY KEY,
   list_id         TEXT NOT NULL,
   subscription_id TEXT NOT NULL,
   generation      INTEGER NOT NULL, -- 0: made for an address that cannot subscribe
-  means           TEXT NOT NULL CHECK (means IN ('response', 'mailed', 'undo')),
   preferences     TEXT NOT NULL DEFAULT '{}', -- of the request, for the answer
-  created_at      INTEGER NOT NULL,
-  expires_at      INTEGER NOT NULL
+  source          TEXT NOT NULL DEFAULT '', -- of the request, for the ledger once it is confirmed
+  remote          TEXT NOT NULL DEFAULT '',
+  user_agent      TEXT NOT NULL DEFAULT '',
+  created_at      INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-
-CREATE INDEX confirm_token_expires ON confirm_token (expires_at);
 
 CREATE INDEX confirm_token_subscription ON confirm_token (list_id, subscription_id);
 
@@ -125,9 +124,15 @@ CREATE TABLE device (
   unpaired_at    INTEGER NOT NULL DEFAULT 0
 , agent_id TEXT NOT NULL DEFAULT '', registered INTEGER NOT NULL DEFAULT 0, registered_at INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
 
-CREATE INDEX device_owner ON device (owner_id, id);
+CREATE INDEX device_agent ON device (agent_id) WHERE agent_id <> '';
+
+CREATE INDEX device_owner ON device (owner_id, id) WHERE unpaired_at = 0;
 
 CREATE UNIQUE INDEX device_representative ON device (owner_id) WHERE representative = 1 AND unpaired_at = 0;
+
+CREATE INDEX device_unpaired ON device (unpaired_at) WHERE unpaired_at > 0;
+
+CREATE INDEX device_user ON device (owner_id);
 
 CREATE TABLE disabled (
   email_key   TEXT NOT NULL,
@@ -212,17 +217,38 @@ CREATE TABLE mail (
 
 CREATE INDEX mail_due ON mail (due_at) WHERE state = 0;
 
-CREATE INDEX mail_email ON mail (email_key, kind, created_at);
+CREATE INDEX mail_email ON mail (email_key, kind, created_at, list_id) WHERE state != 3;
 
 CREATE TABLE mark (
   name  TEXT PRIMARY KEY,
   value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+CREATE TRIGGER model_gone AFTER DELETE ON model BEGIN
+  UPDATE model_file SET state = 2 WHERE no = OLD.file_no;
+END;
+
+CREATE TRIGGER model_search_add AFTER INSERT ON model BEGIN
+  INSERT INTO model_search (rowid, name, audience)
+    VALUES (NEW.no, NEW.name, iif(NEW.visibility = 'public', 'p ', '') || 'u' || replace(NEW.owner_id, '-', ''));
+END;
+
+CREATE TRIGGER model_search_delete AFTER DELETE ON model BEGIN
+  DELETE FROM model_search WHERE rowid = OLD.no;
+END;
+
+CREATE TRIGGER model_search_update AFTER UPDATE OF name, visibility ON model BEGIN
+  INSERT OR REPLACE INTO model_search (rowid, name, audience)
+    SELECT m.no, m.name, iif(m.visibility = 'public', 'p ', '') || 'u' || replace(m.owner_id, '-', '')
+      || coalesce((SELECT ' ' || group_concat(s.holder, ' ') FROM share s WHERE s.model_no = m.no), '')
+    FROM model m WHERE m.no = NEW.no;
+END;
+
 CREATE TABLE model (
-  no           INTEGER PRIMARY KEY,
+  no           INTEGER PRIMARY KEY AUTOINCREMENT,
   id           TEXT NOT NULL UNIQUE,
   owner_id     TEXT NOT NULL REFERENCES user (id) ON DELETE CASCADE,
+  file_no      INTEGER NOT NULL UNIQUE REFERENCES model_file (no),
   name         TEXT NOT NULL,
   description  TEXT NOT NULL DEFAULT '',
   size         INTEGER NOT NULL,
@@ -232,18 +258,48 @@ CREATE TABLE model (
   updated_at   INTEGER NOT NULL
 , visibility TEXT NOT NULL DEFAULT 'private' CHECK (visibility IN ('private', 'tenant', 'public'))) STRICT;
 
-CREATE INDEX model_created ON model (created_at, id);
+CREATE INDEX model_owner ON model (owner_id);
 
-CREATE INDEX model_owner ON model (owner_id, created_at, id);
-
-CREATE INDEX model_public ON model (created_at, id) WHERE visibility = 'public';
+CREATE INDEX model_public ON model (visibility) WHERE visibility = 'public';
 
 CREATE TABLE model_chunk (
-  model_no INTEGER NOT NULL REFERENCES model (no) ON DELETE CASCADE,
+  file_no  INTEGER NOT NULL REFERENCES model_file (no),
   chunk_no INTEGER NOT NULL,
   data     BLOB NOT NULL,
-  PRIMARY KEY (model_no, chunk_no)
+  PRIMARY KEY (file_no, chunk_no)
 ) STRICT;
+
+CREATE TRIGGER model_file_gone AFTER UPDATE OF state ON model_file WHEN NEW.state = 2 AND OLD.state <> 2 BEGIN
+  UPDATE model_usage SET bytes = bytes - NEW.size WHERE owner_id = NEW.owner_id;
+END;
+
+CREATE TABLE model_file (
+  no         INTEGER PRIMARY KEY AUTOINCREMENT,
+  owner_id   TEXT NOT NULL,
+  state      INTEGER NOT NULL DEFAULT 0,
+  by_daemon  INTEGER NOT NULL, -- such an upload is dead once the daemon starts anew
+  size       INTEGER NOT NULL DEFAULT 0, -- bytes that are here
+  chunks     INTEGER NOT NULL DEFAULT 0,
+  touched_at INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX model_file_state ON model_file (state) WHERE state <> 1;
+
+CREATE VIRTUAL TABLE model_search USING fts5 (name, audience, content = '', contentless_delete = 1,
+  tokenize = "unicode61 remove_diacritics 2");
+
+CREATE TABLE 'model_search_config'(k PRIMARY KEY, v) WITHOUT ROWID;
+
+CREATE TABLE 'model_search_data'(id INTEGER PRIMARY KEY, block BLOB);
+
+CREATE TABLE 'model_search_docsize'(id INTEGER PRIMARY KEY, sz BLOB, origin INTEGER);
+
+CREATE TABLE 'model_search_idx'(segid, term, pgno, PRIMARY KEY(segid, term)) WITHOUT ROWID;
+
+CREATE TABLE model_usage (
+  owner_id TEXT PRIMARY KEY REFERENCES user (id) ON DELETE CASCADE,
+  bytes    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE outbox (
   id              INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -435,21 +491,38 @@ CREATE TABLE sessions (
 
 CREATE INDEX sessions_expiry ON sessions (expiry);
 
+CREATE TRIGGER model_search_share AFTER INSERT ON share BEGIN
+  INSERT OR REPLACE INTO model_search (rowid, name, audience)
+    SELECT m.no, m.name, iif(m.visibility = 'public', 'p ', '') || 'u' || replace(m.owner_id, '-', '')
+      || coalesce((SELECT ' ' || group_concat(s.holder, ' ') FROM share s WHERE s.model_no = m.no), '')
+    FROM model m WHERE m.no = NEW.model_no;
+END;
+
+CREATE TRIGGER model_search_unshare AFTER DELETE ON share BEGIN
+  INSERT OR REPLACE INTO model_search (rowid, name, audience)
+    SELECT m.no, m.name, iif(m.visibility = 'public', 'p ', '') || 'u' || replace(m.owner_id, '-', '')
+      || coalesce((SELECT ' ' || group_concat(s.holder, ' ') FROM share s WHERE s.model_no = m.no), '')
+    FROM model m WHERE m.no = OLD.model_no;
+END;
+
 CREATE TABLE share (
   id         TEXT PRIMARY KEY,
-  model_id   TEXT NOT NULL REFERENCES model (id) ON DELETE CASCADE,
-  user_id    TEXT NOT NULL DEFAULT '', -- empty until a user has verified the address
-  email      TEXT NOT NULL DEFAULT '', -- as typed
+  model_no   INTEGER NOT NULL REFERENCES model (no) ON DELETE CASCADE,
+  user_id    TEXT NOT NULL DEFAULT '', -- of a share by user
+  email      TEXT NOT NULL DEFAULT '', -- of a share by address, as typed
   email_key  TEXT NOT NULL DEFAULT '',
+  holder     TEXT NOT NULL,            -- u and the user's id, or e and a MAC of the address
   permission TEXT NOT NULL DEFAULT 'read' CHECK (permission = 'read'),
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX share_email ON share (email_key) WHERE email_key <> '';
 
-CREATE INDEX share_model ON share (model_id, id);
+CREATE UNIQUE INDEX share_holder ON share (holder, model_no);
 
-CREATE INDEX share_user ON share (user_id, model_id) WHERE user_id <> '';
+CREATE INDEX share_model ON share (model_no, id);
+
+CREATE INDEX share_user ON share (user_id) WHERE user_id <> '';
 
 CREATE TABLE signing_key (
   kid        TEXT PRIMARY KEY,
@@ -514,7 +587,8 @@ CREATE TABLE sync (
   tenant_id   TEXT NOT NULL,
   list_id     TEXT NOT NULL,
   batch_total INTEGER NOT NULL DEFAULT 0, -- 0: not planned yet
-  started_at  INTEGER NOT NULL,
+  due_at      INTEGER NOT NULL, -- not planned before
+  started_at  INTEGER NOT NULL, -- of the plan: occurred_at of every batch
   finished_at INTEGER NOT NULL DEFAULT 0,
   failed_at   INTEGER NOT NULL DEFAULT 0,
   reason      TEXT NOT NULL DEFAULT ''
@@ -572,6 +646,11 @@ CREATE TABLE throttle (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX throttle_expires ON throttle (expires_at);
+
+CREATE TRIGGER user_shares_gone AFTER DELETE ON user BEGIN
+  DELETE FROM share WHERE user_id = OLD.id AND user_id <> '';
+  DELETE FROM share WHERE email_key = OLD.email_key AND email_key <> '';
+END;
 
 CREATE TABLE user (
   id             TEXT PRIMARY KEY,

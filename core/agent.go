@@ -1,0 +1,35 @@
+package core
+
+// Agent is a program of a user that runs devices.
+type Agent struct {
+	ID        string  `json:"id" db:"id"`
+	OwnerID   string  `json:"owner_id" db:"owner_id"`
+	Name      string  `json:"name" db:"name"`
+	Version   string  `json:"version" db:"version"`
+	CreatedAt Instant `json:"created_at" db:"created_at"`
+}
+
+// AgentInput is what a caller wants an agent to be; nil leaves a field as it is.
+type AgentInput struct {
+	Name    *string `json:"name"`
+	Version *string `json:"version"`
+}
+
+const maxVersion = 100 // characters
+
+// NewAgent makes an agent of a user.
+func NewAgent(ownerID string, in AgentInput, now Instant) (Agent, error) {
+	a := Agent{ID: NewID(), OwnerID: ownerID, CreatedAt: now}
+	err := a.Change(in)
+	return a, err
+}
+
+// Change takes over what the input holds.
+func (a *Agent) Change(in AgentInput) error {
+	take(&a.Name, in.Name)
+	take(&a.Version, in.Version)
+	if err := checkName(&a.Name, "name"); err != nil {
+		return err
+	}
+	return checkText(&a.Version, "version", maxVersion, false)
+}

@@ -1,0 +1,71 @@
+package core
+
+import "fmt"
+
+// Share lets one user see a model: the one with an id, or whoever has verified an address. A share by address never
+// tells whether there is such a user.
+type Share struct {
+	ID         string  `json:"id" db:"id"`
+	ModelID    string  `json:"model_id" db:"model_id"`
+	UserID     string  `json:"user_id,omitempty" db:"user_id"`
+	Email      Email   `json:"email,omitempty" db:"email"` // as typed
+	Permission string  `json:"permission" db:"permission" enum:"read"`
+	CreatedAt  Instant `json:"created_at" db:"created_at"`
+}
+
+// PermissionRead is the one permission of a share.
+const PermissionRead = "read"
+
+// MaxShares is the number of shares that one model may have.
+const MaxShares = 500
+
+// ShareInput is what an owner wants a share to be; nil is not given.
+type ShareInput struct {
+	UserID     *string `json:"user_id,uuid"`
+	Email      *Email  `json:"email"`
+	Permission *string `json:"permission" enum:"read"`
+}
+
+// NewShare makes a share of a model, by user or by address. The owner needs none.
+func NewShare(m *Model, in ShareInput, owner Caller, now Instant) (Share, error) {
+	s := Share{ID: NewID(), ModelID: m.ID, Permission: PermissionRead, CreatedAt: now}
+	switch {
+	case (in.UserID == nil) == (in.Email == nil):
+		return s, Invalidf("user_id", "Either user_id or email must be given.")
+	case in.UserID != nil:
+		s.UserID = *in.UserID
+	default:
+		s.Email = *in.Email
+	}
+	if s.UserID == m.OwnerID || (s.Email != "" && s.Email.Key() == owner.Email.Key()) {
+		return s, Invalidf("", "The owner of a model needs no share of it.")
+	}
+	return s, s.Change(ShareInput{Permission: in.Permission})
+}
+
+// Change takes over what the input holds. A share stays with whom it was made for.
+func (s *Share) Change(in ShareInput) error {
+	if in.UserID != nil && *in.UserID != s.UserID {
+		return Invalidf("user_id", "user_id can't be changed.")
+	}
+	if in.Email != nil && in.Email.Key() != s.Email.Key() {
+		return Invalidf("email", "email can't be changed.")
+	}
+	take(&s.Permission, in.Permission)
+	if s.Permission != PermissionRead {
+		return Invalidf("permission", "permission must be read.")
+	}
+	return nil
+}
+
+// HeldBy tells whether the share is the caller's: made for their id, or for an address that they have verified.
+func (s *Share) HeldBy(who Caller) bool {
+	if who.UserID == "" {
+		return false
+	}
+	return s.UserID == who.UserID || (s.Email != "" && who.EmailVerified && s.Email.Key() == who.Email.Key())
+}
+
+func tooLargef(format string, args ...any) *Error {
+	return &Error{Kind: TooLarge, Code: "payload_too_large", Message: fmt.Sprintf(format, args...)}
+}
