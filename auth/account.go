@@ -56,6 +56,14 @@ func (p *Provider) Register(ctx context.Context, email core.Email, password stri
 	return u, nil
 }
 
+// Profile reads the user that a caller is. A client acting for itself has no profile: that is forbidden.
+func (p *Provider) Profile(ctx context.Context, caller core.Caller) (core.User, error) {
+	if caller.UserID == "" {
+		return core.User{}, core.Forbiddenf("The token belongs to a client, not to a user.")
+	}
+	return p.store.UserRecord(ctx, caller.UserID)
+}
+
 // VerifyEmail redeems a mailed verify token and returns the address as it is stored. A claim token is invalid
 // here: it wants a new password, on its page.
 func (p *Provider) VerifyEmail(ctx context.Context, email core.Email, token string, now core.Instant) (core.Email, error) {

@@ -22,6 +22,23 @@ type GrantRequest struct {
 	UserAgent    string
 }
 
+// GrantFunc answers a request for tokens.
+type GrantFunc func(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error)
+
+// Grant returns the function behind a grant_type of the token endpoint; for one that is not offered there, a
+// function that says so (unsupported_grant_type). The password grant has an endpoint of its own.
+func (p *Provider) Grant(grantType string) GrantFunc {
+	switch grantType {
+	case "refresh_token":
+		return p.RefreshGrant
+	case "client_credentials":
+		return p.ClientGrant
+	}
+	return func(context.Context, GrantRequest, core.Instant) (TokenResponse, error) {
+		return TokenResponse{}, ErrUnsupportedGrant
+	}
+}
+
 // PasswordGrant signs a user in (RFC 6749 section 4.3). An unknown address, a wrong password and a user who is
 // switched off get the same answer after the same work. Failures are counted per user before the password is
 // looked at, and per remote address.

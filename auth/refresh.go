@@ -13,6 +13,9 @@ import (
 // replaces the token. A used one gets the same successor again within the grace, while that is unused, so that a lost
 // answer logs nobody out; later it ends the family. Without client_id the client is the token's, if that is public.
 func (p *Provider) RefreshGrant(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error) {
+	if r.RefreshToken == "" {
+		return TokenResponse{}, core.Invalidf("refresh_token", "refresh_token is missing.")
+	}
 	if err := checkScope(r.Scope); err != nil {
 		return TokenResponse{}, err
 	}

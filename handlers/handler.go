@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/semaphore"
 
+	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -23,6 +24,7 @@ type Options struct {
 	PublicURL      string               // the origin as the world sees it, without a slash at the end
 	TrustedProxies []netip.Prefix       // peers whose X-Forwarded-For counts
 	Store          *store.Store         // nil: only the table can be read
+	Auth           *auth.Provider       // nil: only the table can be read
 
 	// Bearer verifies an access token. A token that is not valid is core.Unauthenticated.
 	Bearer func(ctx context.Context, token string, now core.Instant) (core.Caller, error)

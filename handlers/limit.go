@@ -39,7 +39,7 @@ var mediaTypes = map[bodyKind]string{jsonBody: "application/json", formBody: "ap
 func (c *Call) checkMedia() error {
 	want := mediaTypes[c.route.Do.body]
 	given := c.Request.Header.Get("Content-Type")
-	if want == "" || given == want {
+	if want == "" || given == want || (given == "" && c.Request.ContentLength == 0) { // no body at all is 400, not 415
 		return nil
 	}
 	wrong := &core.Error{Kind: core.MediaType, Code: "unsupported_media_type", Message: "The body must be " + want + "."}

@@ -1,6 +1,10 @@
 package handlers
 
-import "newsletterd/core"
+import (
+	"time"
+
+	"newsletterd/core"
+)
 
 // table is every endpoint of the program, one line each:
 //
@@ -10,6 +14,7 @@ import "newsletterd/core"
 // the tests. Each area has a function, so that none grows long.
 func (h *Handler) table() []*Route {
 	var t rows
+	h.identityRoutes(&t)
 	h.adminRoutes(&t)
 	h.operationRoutes(&t)
 	return t
@@ -38,6 +43,21 @@ func (t *rows) crud(path, one, many string, r resource) {
 	t.add("GET", item, admin(), member, r.show.Find(r.find).Missing(r.missing), "Show "+one)
 	t.add("PUT", item, admin(), member, r.update.Find(r.find).Missing(r.missing), "Change "+one+"; absent fields stay as they are")
 	t.add("DELETE", item, admin(), member, r.remove.Find(r.find).Missing(r.missing), "Delete "+one)
+}
+
+// identityRoutes are for people with a login and for the programs that act for them.
+func (h *Handler) identityRoutes(t *rows) {
+	account, o := account{h.options.Auth}, oauthEdge{h.options.Auth}
+	t.add("POST", "/api/auth/register", public(), member, JSON(account.register).PerAddress(20, time.Hour), "Register a user; a mail to verify the address goes out")
+	t.add("POST", "/api/auth/login", public(), oauth, Form(o.login).Fails(core.Unauthenticated, core.TooMany), "Sign in with a password")
+	t.add("POST", "/api/auth/refresh", public(), oauth, Form(o.refresh).Fails(core.Unauthenticated), "Exchange a refresh token")
+	t.add("POST", "/api/auth/logout", bearer(), member, JSON(account.logout), "Revoke a refresh token and all that came of its sign-in")
+	t.add("POST", "/api/auth/password/forgot", public(), member, JSON(account.forgot), "Ask for a mail with a link for a new password")
+	t.add("POST", "/api/auth/password/reset", public(), member, JSON(account.reset), "Set a new password with the token of that mail")
+	t.add("GET", "/api/auth/email/verify", public(), member, Query(account.verify).Changes(), "Verify an address with the token of the mail")
+	t.add("GET", "/api/user/profile", bearer(), member, Get(account.profile).Fails(core.Forbidden), "The user whose token it is")
+	t.add("POST", "/api/oauth/token", public(), oauth, Form(o.token).Fails(core.Unauthenticated), "Exchange a grant for tokens (RFC 6749)")
+	t.add("GET", "/api/.well-known/jwks.json", public(), member, Get(o.jwks), "The public keys that tokens are signed with")
 }
 
 // adminRoutes are the records that operators and administrators of a tenant keep.

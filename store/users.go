@@ -23,6 +23,12 @@ func (s *Store) UserByEmail(ctx context.Context, email core.Email) (core.User, e
 	return s.oneUser(ctx, "SELECT "+userColumns+" FROM user WHERE email_key = ?", email.Key())
 }
 
+// UserRecord reads one user without roles: one statement.
+func (s *Store) UserRecord(ctx context.Context, id string) (u core.User, err error) {
+	err = s.get(ctx, &u, "SELECT "+userColumns+" FROM user WHERE id = ?", id)
+	return u, err
+}
+
 func (s *Store) oneUser(ctx context.Context, query, arg string) (u core.User, err error) {
 	err = s.view(ctx, func(r *Reader) error {
 		if err := r.get(&u, query, arg); err != nil {

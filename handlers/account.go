@@ -1,0 +1,81 @@
+package handlers
+
+import (
+	"newsletterd/auth"
+	"newsletterd/core"
+)
+
+// account serves what a person does with an own login: /api/auth/register, verify, forgot, reset, logout,
+// and /api/user/profile.
+type account struct{ auth *auth.Provider }
+
+// userProfile is the specification's UserProfile.
+type userProfile struct {
+	ID            string       `json:"id"`
+	Email         core.Email   `json:"email"`
+	EmailVerified bool         `json:"email_verified"`
+	CreatedAt     core.Instant `json:"created_at"`
+}
+
+func profileOf(u core.User) userProfile {
+	return userProfile{ID: u.ID, Email: u.Email, EmailVerified: u.EmailVerified, CreatedAt: u.CreatedAt}
+}
+
+type registerRequest struct {
+	Email    core.Email `json:"email,required"`
+	Password string     `json:"password,required"`
+}
+
+// register answers an address that exists like a new one, with an id that nobody has.
+func (a account) register(c *Call, in registerRequest) (userProfile, error) {
+	u, err := a.auth.Register(c, in.Email, in.Password, c.Now)
+	return profileOf(u), err
+}
+
+// profile is of the user whose token it is; a client's own token has none.
+func (a account) profile(c *Call) (userProfile, error) {
+	u, err := a.auth.Profile(c, c.Caller)
+	return profileOf(u), err
+}
+
+type verifyRequest struct {
+	Token string     `query:"token,required"`
+	Email core.Email `query:"email,required"`
+}
+
+type verifyReply struct {
+	Email         core.Email `json:"email"`
+	EmailVerified bool       `json:"email_verified"`
+}
+
+func (a account) verify(c *Call, in verifyRequest) (verifyReply, error) {
+	email, err := a.auth.VerifyEmail(c, in.Email, in.Token, c.Now)
+	return verifyReply{Email: email, EmailVerified: true}, err
+}
+
+type forgotRequest struct {
+	Email core.Email `json:"email,required"`
+}
+
+func (a account) forgot(c *Call, in forgotRequest) (None, error) {
+	return None{}, a.auth.Forgot(c, in.Email, c.Now)
+}
+
+type resetRequest struct {
+	Email       core.Email `json:"email,required"`
+	Token       string     `json:"token,required"`
+	NewPassword string     `json:"new_password,required"`
+}
+
+func (a account) reset(c *Call, in resetRequest) (None, error) {
+	return None{}, a.auth.ResetPassword(c, in.Email, in.Token, in.NewPassword, "new_password", c.Now)
+}
+
+type logoutRequest struct {
+	RefreshToken string `json:"refresh_token"`
+}
+
+// logout says nothing of whether there was something to end.
+func (a account) logout(c *Call, in logoutRequest) (None, error) {
+	return None{}, a.auth.Logout(c, c.Caller, in.RefreshToken, c.Now)
+}

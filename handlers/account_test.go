@@ -1,0 +1,113 @@
+package handlers
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// Real users and tokens for scenarios. A token that no "user" step made is verified for real.
+func init() {
+	setups = append(setups, func(e *env, o *Options) {
+		p, err := auth.New(e.t.Context(), e.store, auth.Config{
+			Issuer: o.PublicURL + "/api", RefreshGrace: 10 * time.Second, CommonPasswords: "refuse",
+			PasswordCost: auth.Argon2{Memory: 64, Passes: 1, Threads: 1},
+		}, core.At(time.Now()))
+		e.must(err)
+		o.Auth = p
+		made := o.Bearer
+		o.Bearer = func(ctx context.Context, token string, now core.Instant) (core.Caller, error) {
+			if c, err := made(ctx, token, now); err == nil {
+				return c, nil
+			}
+			return p.Bearer(ctx, token, now)
+		}
+	})
+	// account NAME email=E password=P operator verified disabled: {NAME} is the id
+	steps["account"] = func(e *env, name string, args map[string]string) {
+		now := core.At(time.Now())
+		u := core.NewUser(core.Email(argOr(args, "email", name+"@user.example")), now)
+		if _, ok := args["operator"]; ok {
+			u.Roles = []core.Role{{Role: core.RoleOperator}}
+		}
+		_, u.EmailVerified = args["verified"]
+		phc, err := e.handler.options.Auth.NewPassword(e.t.Context(), "password", argOr(args, "password", "correct horse battery"))
+		e.must(err)
+		e.must(e.store.AddUser(e.t.Context(), u, phc, now))
+		if _, off := args["disabled"]; off {
+			_, err := e.store.UpdateUser(e.t.Context(), u.ID, store.UserInput{Disabled: new(true)}, now)
+			e.must(err)
+		}
+		e.name(name, u.ID)
+	}
+	// oauth-client NAME confidential scopes="a b": {NAME} is the id, {NAME-secret} the secret
+	steps["oauth-client"] = func(e *env, name string, args map[string]string) {
+		in := core.ClientInput{Name: &name}
+		if _, ok := args["confidential"]; ok {
+			in.ClientType = new(core.ClientConfidential)
+		}
+		if s := args["scopes"]; s != "" {
+			in.Scopes = new(strings.Fields(s))
+		}
+		c, secret, err := core.NewClient(in, true, core.At(time.Now()))
+		e.must(err)
+		e.must(e.store.AddClient(e.t.Context(), c, "command"))
+		e.name(name, c.ID)
+		if secret != "" {
+			e.name(name+"-secret", secret)
+		}
+	}
+	// mailed NAME kind=K: {NAME} is the token of the last mail of that kind, which must be there
+	steps["mailed"] = func(e *env, name string, args map[string]string) {
+		mails, err := e.store.DueMails(e.t.Context(), core.At(time.Now()), 100)
+		e.must(err)
+		for _, m := range mails {
+			if m.Kind == args["kind"] {
+				e.name(name, e.handler.options.Auth.MailToken(m.Kind, m.TokenID))
+			}
+		}
+		if e.names[name] == "" {
+			e.t.Fatalf("no mail of the kind %s", args["kind"])
+		}
+	}
+	// repeat METHOD path=P n=N from=ADDRESS type=T body=B: requests whose answers don't matter
+	steps["repeat"] = func(e *env, method string, args map[string]string) {
+		n, err := strconv.Atoi(args["n"])
+		e.must(err)
+		for i := range n {
+			body := strings.ReplaceAll(strings.ReplaceAll(args["body"], "'", `"`), "%d", fmt.Sprint(i))
+			req, err := http.NewRequestWithContext(e.t.Context(), method, e.url+args["path"], strings.NewReader(body))
+			e.must(err)
+			req.Header.Set("X-Forwarded-For", args["from"])
+			req.Header.Set("Content-Type", "application/"+args["type"])
+			res, err := http.DefaultClient.Do(req)
+			e.must(err)
+			res.Body.Close()
+		}
+	}
+}
+
+// A browser keeps what a token endpoint answers nowhere (RFC 6749 section 5.1).
+func TestTokenAnswersAreNotKept(t *testing.T) {
+	e := newEnv(t)
+	steps["account"](e, "ann", nil)
+	for _, form := range []string{
+		"grant_type=password&username=ann@user.example&password=correct+horse+battery",
+		"grant_type=password&username=ann@user.example&password=wrong",
+	} {
+		res, err := http.Post(e.url+"/api/auth/login", "application/x-www-form-urlencoded", strings.NewReader(form))
+		e.must(err)
+		res.Body.Close()
+		if res.Header.Get("Cache-Control") != "no-store" || res.Header.Get("Pragma") != "no-cache" {
+			t.Errorf("%d: %v", res.StatusCode, res.Header)
+		}
+	}
+}
