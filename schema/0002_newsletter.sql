@@ -14,7 +14,8 @@ CREATE TABLE list (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX list_tenant ON list (tenant_id, id);
 
--- The id is derived from list and folded address, so the primary key also keeps an address single in a list.
+-- The id is derived from list and folded address: the primary key keeps an address single in a list, and finds it in every
+-- list without an index on the address.
 CREATE TABLE subscription (
   list_id     TEXT NOT NULL,
   id          TEXT NOT NULL,
@@ -29,7 +30,6 @@ CREATE TABLE subscription (
   event_at    INTEGER NOT NULL DEFAULT 0, -- occurred_at of the last event
   PRIMARY KEY (list_id, id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX subscription_email ON subscription (email_key);
 CREATE INDEX subscription_pending ON subscription (changed_at) WHERE status = 'pending';
 
 -- Requests to subscribe, until they expire. The tokens that redeem a row, answered or mailed, are MACs of its id: none

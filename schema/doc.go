@@ -9,8 +9,9 @@
 //   - 2026-11-21 Instants are integer milliseconds in columns ending in _at, NOT NULL, 0 for "never": no SQL null
 //     has to be told from a value, and every comparison works. Rejected: nullable columns.
 //   - 2026-11-21 STRICT everywhere, WITHOUT ROWID where the key is a text: one b-tree instead of two for the row.
-//   - 2026-11-21 A subscription's id is derived from list and address, so (list_id, id) is its only unique key;
-//     a second unique index on the address would cost a third of the import's speed and say the same.
+//   - 2026-11-21 A subscription's id is derived from list and address, so (list_id, id) is its only key: the ids of an
+//     address on all lists can be computed. An index on the address would say the same, and its random pages are what an import
+//     spends its time on.
 //   - 2026-11-21 Recipients are keyed (job_no, seq) without an index on the state: a job is walked in order, and
 //     only deferred ones need finding. Message-ID and bounce address carry (job_no, seq) themselves.
 //   - 2026-11-21 The seen_ tables are rowid tables: the oldest rows are found without an index on the expiry.

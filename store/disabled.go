@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"newsletterd/core"
@@ -36,18 +37,17 @@ func (tx *Tx) disable(d Disabling, now core.Instant) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	var rows []struct {
-		core.Subscription
-		TenantID string `db:"tenant_id"`
-	}
-	err = tx.all(&rows, "SELECT "+subscriptionColumns+`, list.tenant_id FROM subscription AS s JOIN list ON list.id = s.list_id
-		WHERE s.email_key = ?1 AND s.status != 'unsubscribed' AND (?2 = '' OR list.tenant_id = ?2)`, key, d.TenantID)
+	rows, err := tx.subscriptionsOf(key, d.TenantID)
 	if err != nil {
 		return 0, err
 	}
 	n := 0
 	for i := range rows {
 		sub := &rows[i].Subscription
+		now, err := tx.stamp(sub.ListID, now)
+		if err != nil {
+			return 0, err
+		}
 		change := sub.Unsubscribe(now)
 		if err := tx.saveSubscription(sub); err != nil {
 			return 0, err
@@ -57,7 +57,7 @@ func (tx *Tx) disable(d Disabling, now core.Instant) (int, error) {
 				return 0, err
 			}
 		}
-		err := tx.addConsent(core.Consent{ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentDisabled,
+		err = tx.addConsent(core.Consent{ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentDisabled,
 			Means: core.MeansAdmin, Origin: core.Origin{Source: d.Reason}.Trim(), Generation: sub.Generation})
 		if err != nil {
 			return 0, err
@@ -67,6 +67,32 @@ func (tx *Tx) disable(d Disabling, now core.Instant) (int, error) {
 		}
 	}
 	return n, nil
+}
+
+// tenantSubscription is a subscription with the tenant of its list.
+type tenantSubscription struct {
+	core.Subscription
+	TenantID string `db:"tenant_id"`
+}
+
+// subscriptionsOf finds what an address has not left, on every list or those of one tenant, by computing its ids.
+func (tx *Tx) subscriptionsOf(emailKey, tenantID string) (subs []tenantSubscription, err error) {
+	var lists []string
+	if err := tx.all(&lists, "SELECT id FROM list WHERE ?1 = '' OR tenant_id = ?1", tenantID); err != nil {
+		return nil, err
+	}
+	ids := make([][2]string, len(lists))
+	for i, list := range lists {
+		ids[i] = [2]string{list, tx.store.SubscriptionID(list, emailKey)}
+	}
+	pairs, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	err = tx.all(&subs, "SELECT "+subscriptionColumns+`, l.tenant_id FROM json_each(?) AS j
+		CROSS JOIN subscription AS s ON s.list_id = j.value->>0 AND s.id = j.value->>1
+		CROSS JOIN list AS l ON l.id = s.list_id WHERE s.status != 'unsubscribed'`, string(pairs))
+	return subs, err
 }
 
 // Enable lifts what Disable did, for one tenant's word or the global one (empty). Nobody becomes subscribed by it.

@@ -88,7 +88,7 @@ var skipReasons = [...]string{
 
 const claimFrom = ` FROM recipient AS r
 	LEFT JOIN subscriber AS s ON s.list_id = ?3 AND s.email_key = r.email_key
-	LEFT JOIN subscription AS m INDEXED BY subscription_email ON m.email_key = r.email_key AND m.list_id = ?3
+	LEFT JOIN subscription AS m ON m.list_id = ?3 AND m.id = s.id
 	WHERE r.job_no = ?1 `
 
 const claimColumns = "SELECT r.seq, r.tries, r.ambiguous, r.due_at, r.email_key, coalesce(s.id, ''), coalesce(s.email, ''), coalesce(s.preferences, ''), " + whyNot

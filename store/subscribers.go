@@ -60,6 +60,8 @@ func (tx *Tx) applySubscriber(listID string, p core.EventSubscriber, eventType s
 		return err
 	}
 	sub.ListID = listID
+	// Whatever id the sender gave: ours is what unsubscribe tokens and the check against the member's word go by.
+	p.ID = tx.store.SubscriptionID(listID, p.Email.Key())
 	mailable := sub.EmailKey != "" && sub.Mailable()
 	changed := sub.Apply(p, eventType, at, now)
 	if syncNo > sub.SyncNo {

@@ -89,13 +89,18 @@ func (tx *Tx) subscribe(list *ListRecord, ask core.Subscription, rowID string, o
 		}
 		generation = st.Generation
 	}
-	_, err = tx.exec(`INSERT INTO confirm_token (id, list_id, subscription_id, generation, preferences, source, remote, user_agent, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		rowID, list.ID, ask.ID, generation, string(ask.Preferences), o.Source, o.Remote, o.UserAgent, int64(now))
-	if err != nil {
+	ask.Generation = generation
+	if err := tx.addConfirmToken(&ask, rowID, o, now); err != nil {
 		return err
 	}
 	return tx.writeMail(mail, state, now)
+}
+
+func (tx *Tx) addConfirmToken(s *core.Subscription, rowID string, o core.Origin, now core.Instant) error {
+	_, err := tx.exec(`INSERT INTO confirm_token (id, list_id, subscription_id, generation, preferences, source, remote, user_agent, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		rowID, s.ListID, s.ID, s.Generation, string(s.Preferences), o.Source, o.Remote, o.UserAgent, int64(now))
+	return err
 }
 
 // saveSubscription writes a record, new or not.
@@ -188,6 +193,9 @@ func (tx *Tx) confirm(rowID, means string, o core.Origin, now core.Instant) (sub
 	if sub, err = tx.subscription(row.ListID, row.SubscriptionID); err != nil {
 		return sub, err
 	}
+	if now, err = tx.stamp(row.ListID, now); err != nil {
+		return sub, err
+	}
 	before := sub.Means
 	change, err := sub.Confirm(row.Generation, means, now)
 	if err != nil {
@@ -248,6 +256,9 @@ func (tx *Tx) unsubscribe(l Leaving, now core.Instant) (core.Subscription, error
 		return sub, sharpen(err, core.ErrSubscriptionNotFound)
 	}
 	tx.departs()
+	if now, err = tx.stamp(l.ListID, now); err != nil {
+		return sub, err
+	}
 	change := sub.Unsubscribe(now)
 	if err := tx.saveChange(list, &sub, change, now); err != nil {
 		return sub, err
@@ -270,6 +281,9 @@ func (s *Store) SetPreferences(ctx context.Context, listID string, email core.Em
 	id := s.SubscriptionID(list.ID, email.Key())
 	err = s.update(ctx, func(tx *Tx) error {
 		if sub, err = tx.subscription(list.ID, id); err != nil || sub.Preferences == p.OrEmpty() {
+			return err
+		}
+		if now, err = tx.stamp(list.ID, now); err != nil {
 			return err
 		}
 		return tx.saveChange(list, &sub, sub.SetPreferences(p, now), now)

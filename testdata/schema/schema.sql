@@ -569,8 +569,6 @@ CREATE TABLE subscription (
   PRIMARY KEY (list_id, id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX subscription_email ON subscription (email_key);
-
 CREATE INDEX subscription_pending ON subscription (changed_at) WHERE status = 'pending';
 
 CREATE TABLE suppression (

@@ -1,0 +1,237 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"newsletterd/core"
+)
+
+const (
+	importBatch = 500  // rows in one operation
+	maxSingle   = 1000 // changed rows of an import that are announced one by one; more ask for a full sync
+	// syncAfter is how long after the last batch an import's full sync is planned if the import never says that it has
+	// ended: its process may have been killed.
+	syncAfter = 5 * time.Second
+)
+
+// ImportRow is one row of an operator's file.
+type ImportRow struct {
+	Email       core.Email
+	Preferences core.Preferences // empty: not in the file
+	id, key     string
+}
+
+func newImportRow(id, email, preferences string) ImportRow {
+	e := core.Email(email)
+	return ImportRow{Email: e, Preferences: core.Preferences(preferences), id: id, key: e.Key()}
+}
+
+// Import is a running import. Make it with NewImport; it is for one goroutine.
+type Import struct {
+	store  *Store
+	list   *ListRecord
+	status string
+	source string
+	single int // changes announced one by one
+	synced bool
+	Counts ImportCounts
+}
+
+// ImportCounts says what an import has done so far.
+type ImportCounts struct {
+	Added     int64  `json:"added"`
+	Updated   int64  `json:"updated"`
+	Unchanged int64  `json:"unchanged"`
+	Kept      int64  `json:"kept"`              // have left, or are disabled: no file brings them back
+	Failed    int64  `json:"failed"`            // lines with an error
+	SyncID    string `json:"sync_id,omitempty"` // of the full sync that announces the import
+}
+
+// Rows is how many lines were read.
+func (c ImportCounts) Rows() int64 { return c.Added + c.Updated + c.Unchanged + c.Kept + c.Failed }
+
+// NewImport begins an import into a list; status is that of new rows: active, or pending, which sends each of them a
+// confirmation mail. source goes into the ledger. core.ErrListNotFound.
+func (s *Store) NewImport(ctx context.Context, listID, status, source string) (*Import, error) {
+	if status != core.SubscriptionActive && status != core.SubscriptionPending {
+		return nil, core.Invalidf("status", "must be active or pending")
+	}
+	list, err := s.ListRecord(ctx, listID)
+	if err != nil {
+		return nil, err
+	}
+	return &Import{store: s, list: list, status: status, source: core.Origin{Source: source}.Trim().Source}, nil
+}
+
+// Add imports rows, at most 500, in one operation. Repeating it changes nothing.
+func (im *Import) Add(ctx context.Context, rows []ImportRow, now core.Instant) error {
+	im.prepare(rows)
+	var add importing
+	err := im.store.bulk(ctx, func(tx *Tx) (err error) {
+		add = importing{Import: im, now: now, counts: im.Counts, single: im.single}
+		return add.run(tx, rows)
+	})
+	if err == nil {
+		im.Counts, im.single = add.counts, add.single
+		im.synced = im.synced || add.sync
+	}
+	return err
+}
+
+// prepare derives the ids outside the operation.
+func (im *Import) prepare(rows []ImportRow) {
+	for i := range rows {
+		if r := &rows[i]; r.id == "" {
+			r.key = r.Email.Key()
+			r.id = im.store.SubscriptionID(im.list.ID, r.key)
+		}
+	}
+}
+
+// End announces what Add did not announce one by one.
+func (im *Import) End(ctx context.Context, now core.Instant) (err error) {
+	if !im.synced {
+		return nil
+	}
+	im.Counts.SyncID, err = im.store.RequestSync(ctx, im.list.ID, now)
+	return err
+}
+
+// importing is one operation of an import; its counts hold only if it commits.
+type importing struct {
+	*Import
+	now    core.Instant
+	at     core.Instant // stamp of the changes
+	counts ImportCounts
+	single int
+	sync   bool
+	agreed core.Strings // ids of those who are active in their first generation by this operation
+}
+
+func (im *importing) run(tx *Tx, rows []ImportRow) (err error) {
+	if im.at, err = tx.stamp(im.list.ID, im.now); err != nil {
+		return err
+	}
+	disabled, err := tx.disabledAmong(im.list.TenantID, rows)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		if disabled[rows[i].key] {
+			im.counts.Kept++
+			continue
+		}
+		if err := im.row(tx, &rows[i]); err != nil {
+			return err
+		}
+	}
+	if err := im.addConsents(tx); err != nil {
+		return err
+	}
+	if im.sync {
+		_, err = tx.requestSync(im.list.TenantID, im.list.ID, im.now.Add(syncAfter), im.now)
+	}
+	return err
+}
+
+// row tries a new record first: it mostly is one, and then nothing has to be read.
+func (im *importing) row(tx *Tx, r *ImportRow) error {
+	sub := core.Subscription{ID: r.id, ListID: im.list.ID}
+	change, _ := sub.Import(r.Email, im.status, r.Preferences, im.at)
+	n, err := tx.exec(`INSERT INTO subscription (list_id, id, email, email_key, status, preferences, generation, means, created_at, changed_at, event_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		sub.ListID, sub.ID, string(sub.Email), r.key, sub.Status, string(sub.Preferences), sub.Generation, sub.Means,
+		int64(sub.CreatedAt), int64(sub.ChangedAt), int64(sub.EventAt))
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return im.known(tx, r)
+	}
+	im.counts.Added++
+	return im.record(tx, &sub, change, true)
+}
+
+// known applies a row to a record that is there.
+func (im *importing) known(tx *Tx, r *ImportRow) error {
+	sub, err := tx.subscription(im.list.ID, r.id)
+	if err != nil {
+		return err
+	}
+	was := sub.Status
+	change, changed := sub.Import(r.Email, im.status, r.Preferences, im.at)
+	switch {
+	case was == core.SubscriptionUnsubscribed:
+		im.counts.Kept++
+		return nil
+	case !changed:
+		im.counts.Unchanged++
+		return nil
+	}
+	im.counts.Updated++
+	if err := tx.saveSubscription(&sub); err != nil {
+		return err
+	}
+	return im.record(tx, &sub, change, sub.Status != was)
+}
+
+// record writes what goes with a changed subscription: the ledger if it moved, the event or the wish for a sync, the
+// confirmation mail of a new pending one.
+func (im *importing) record(tx *Tx, sub *core.Subscription, c *core.Change, moved bool) error {
+	if c != nil {
+		im.single++
+		if im.single > maxSingle {
+			im.sync = true
+		} else if err := tx.addEvent(im.list.TenantID, sub, c, im.now); err != nil {
+			return err
+		}
+	}
+	if !moved {
+		return nil
+	}
+	if sub.Status == core.SubscriptionPending {
+		rowID := core.NewID()
+		if err := tx.addConfirmToken(sub, rowID, core.Origin{Source: im.source}, im.now); err != nil {
+			return err
+		}
+		return tx.addMail(core.Mail{Kind: core.MailConfirm, TenantID: im.list.TenantID, ListID: sub.ListID, Email: sub.Email, TokenID: rowID}, im.now)
+	}
+	if sub.Generation == 1 {
+		im.agreed = append(im.agreed, sub.ID)
+		return nil
+	}
+	return tx.addConsent(core.Consent{ListID: sub.ListID, SubscriptionID: sub.ID, At: im.at, What: core.ConsentImported,
+		Means: core.MeansImport, Origin: core.Origin{Source: im.source}, Generation: sub.Generation})
+}
+
+// addConsents writes the ledger for all of the operation's rows at once: one statement costs a third of five hundred.
+func (im *importing) addConsents(tx *Tx) error {
+	if len(im.agreed) == 0 {
+		return nil
+	}
+	_, err := tx.exec(`INSERT INTO consent (list_id, subscription_id, at, what, means, source, generation)
+		SELECT ?, value, ?, 'imported', 'import', ?, 1 FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`,
+		im.list.ID, int64(im.at), im.source, im.agreed.Column())
+	return err
+}
+
+// disabledAmong returns the keys of those rows whose address is switched off.
+func (tx *Tx) disabledAmong(tenantID string, rows []ImportRow) (map[string]bool, error) {
+	var any bool
+	if err := tx.get(&any, "SELECT EXISTS (SELECT 1 FROM disabled)"); err != nil || !any {
+		return nil, err
+	}
+	keys := make(core.Strings, len(rows))
+	for i := range rows {
+		keys[i] = rows[i].key
+	}
+	var found []string
+	err := tx.all(&found, "SELECT email_key FROM disabled WHERE tenant_id IN ('', ?) AND email_key IN (SELECT value FROM json_each(?))",
+		tenantID, keys.Column())
+	set := make(map[string]bool, len(found))
+	for _, k := range found {
+		set[k] = true
+	}
+	return set, err
+}

@@ -1,0 +1,227 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"newsletterd/core"
+)
+
+func (n newsletter) importRows(status string, rows ...ImportRow) ImportCounts {
+	n.Helper()
+	im, err := n.NewImport(n.Context(), n.list, status, "file.csv")
+	if err != nil {
+		n.Fatal(err)
+	}
+	for len(rows) > 0 {
+		part := rows[:min(importBatch, len(rows))]
+		if err := im.Add(n.Context(), part, now0); err != nil {
+			n.Fatal(err)
+		}
+		rows = rows[len(part):]
+	}
+	if err := im.End(n.Context(), now0); err != nil {
+		n.Fatal(err)
+	}
+	return im.Counts
+}
+
+func rowsOf(n int) []ImportRow {
+	rows := make([]ImportRow, n)
+	for i := range rows {
+		rows[i] = ImportRow{Email: core.Email(fmt.Sprintf("r%d@example.org", i)), Preferences: core.Preferences(fmt.Sprintf(`{"n":%d}`, i))}
+	}
+	return rows
+}
+
+func TestImportIsIdempotent(t *testing.T) {
+	n := testNewsletter(t)
+	if got, want := n.importRows("active", rowsOf(700)...), (ImportCounts{Added: 700}); got != want {
+		t.Errorf("first: %+v", got)
+	}
+	if got, want := n.importRows("active", rowsOf(700)...), (ImportCounts{Unchanged: 700}); got != want {
+		t.Errorf("again: %+v", got)
+	}
+	if got := n.count("SELECT count(*) FROM outbox"); got != 700 {
+		t.Errorf("%d events, want 700", got)
+	}
+	if got := n.count("SELECT count(*) FROM consent WHERE what = 'imported' AND means = 'import' AND source = 'file.csv'"); got != 700 {
+		t.Errorf("%d consents, want 700", got)
+	}
+}
+
+func TestImportBringsNobodyBack(t *testing.T) {
+	n := testNewsletter(t)
+	n.activate("left@example.org", now0)
+	if _, err := n.leave("left@example.org", now0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.Disable(t.Context(), Disabling{Email: "off@example.org"}, now0); err != nil {
+		t.Fatal(err)
+	}
+	n.subscribe("pending@example.org", "", now0)
+	n.activate("active@example.org", now0)
+	got := n.importRows("active", ImportRow{Email: "Left@example.org"}, ImportRow{Email: "OFF@example.org"},
+		ImportRow{Email: "pending@example.org"}, ImportRow{Email: "active@example.org", Preferences: `{"x":1}`})
+	if want := (ImportCounts{Kept: 2, Updated: 2}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	for email, want := range map[core.Email]string{
+		"left@example.org": "unsubscribed", "off@example.org": core.ErrSubscriptionNotFound.Error(),
+		"pending@example.org": "active", "active@example.org": "active",
+	} {
+		if got := n.status(email); got != want {
+			t.Errorf("%s is %s, want %s", email, got, want)
+		}
+	}
+}
+
+func TestPendingImportAsksForConfirmation(t *testing.T) {
+	n := testNewsletter(t)
+	if got := n.importRows("pending", rowsOf(3)...); got.Added != 3 {
+		t.Fatalf("%+v", got)
+	}
+	if n.count("SELECT count(*) FROM mail WHERE state = 0 AND kind = 'confirm'") != 3 || len(n.events()) != 0 {
+		t.Error("no confirmation mails, or events of pending ones")
+	}
+	var rowID string
+	if err := n.get(t.Context(), &rowID, "SELECT token_id FROM mail WHERE email_key = 'r1@example.org'"); err != nil {
+		t.Fatal(err)
+	}
+	if sub, err := n.Confirm(t.Context(), n.token(rowID, core.MeansMailed), core.Origin{}, now0+1); err != nil || sub.Status != "active" {
+		t.Errorf("%+v, %v", sub, err)
+	}
+}
+
+func TestLargeImportAsksForOneSync(t *testing.T) {
+	n := testNewsletter(t)
+	got := n.importRows("active", rowsOf(2600)...)
+	if got.Added != 2600 || got.SyncID == "" {
+		t.Fatalf("%+v", got)
+	}
+	if events := n.count("SELECT count(*) FROM outbox"); events != maxSingle {
+		t.Errorf("%d single events", events)
+	}
+	syncs, err := n.OpenSyncs(t.Context(), 10)
+	if err != nil || len(syncs) != 1 || syncs[0].ID != got.SyncID || syncs[0].DueAt != now0 {
+		t.Errorf("syncs %+v, %v", syncs, err)
+	}
+}
+
+func TestSyncHoldsEveryoneButThePending(t *testing.T) {
+	n := testNewsletter(t)
+	n.importRows("active", rowsOf(1200)...)
+	n.subscribe("pending@example.org", "", now0)
+	if _, err := n.leave("r7@example.org", now0); err != nil {
+		t.Fatal(err)
+	}
+	y := n.plannedSync(now0 + 10)
+	if y.BatchTotal != 3 {
+		t.Fatalf("%d batches", y.BatchTotal)
+	}
+	n.activate("late@example.org", now0+20) // has an event of its own
+	seen := map[core.Email]string{}
+	batches, err := n.OpenBatches(t.Context(), y.ID, 0, 10)
+	if err != nil || len(batches) != 3 {
+		t.Fatal(len(batches), err)
+	}
+	for i, b := range batches {
+		subs, err := n.SyncSubscribers(t.Context(), &y, &b)
+		if err != nil || len(subs) > core.SyncBatch || b.BatchNo != i+1 {
+			t.Fatal(len(subs), b, err)
+		}
+		for _, s := range subs {
+			seen[s.Email] = s.Status
+		}
+	}
+	if len(seen) != 1200 || seen["r7@example.org"] != "unsubscribed" || seen["r8@example.org"] != "active" {
+		t.Errorf("%d in the batches", len(seen))
+	}
+	if done, err := n.FinishSync(t.Context(), y.ID, now0+30); err != nil || done {
+		t.Errorf("finished with open batches: %v", err)
+	}
+	var results []BatchResult
+	for _, b := range batches {
+		results = append(results, BatchResult{SyncID: y.ID, BatchNo: b.BatchNo, Done: true})
+	}
+	if err := n.FinishBatches(t.Context(), results, now0+30); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := n.FinishSync(t.Context(), y.ID, now0+30); err != nil || !done {
+		t.Errorf("not finished: %v", err)
+	}
+	if open, err := n.OpenSyncs(t.Context(), 10); err != nil || len(open) != 0 {
+		t.Errorf("open: %+v, %v", open, err)
+	}
+}
+
+func (n newsletter) plannedSync(at core.Instant) Sync {
+	n.Helper()
+	id, err := n.RequestSync(n.Context(), n.list, at)
+	if err != nil {
+		n.Fatal(err)
+	}
+	y, err := n.Sync(n.Context(), id)
+	if err != nil {
+		n.Fatal(err)
+	}
+	if err := n.PlanSync(n.Context(), &y, at); err != nil {
+		n.Fatal(err)
+	}
+	return y
+}
+
+// A request that was on its way while a sync was planned, or that comes after the clock was set back, is later than
+// the sync all the same.
+func TestChangesAfterASyncAreStampedLater(t *testing.T) {
+	n := testNewsletter(t)
+	n.activate("leaves@example.org", now0)
+	y := n.plannedSync(now0 + 1000)
+	n.activate("comes@example.org", now0+5)
+	if _, err := n.leave("leaves@example.org", now0+5); err != nil {
+		t.Fatal(err)
+	}
+	if got := n.count("SELECT count(*) FROM outbox WHERE occurred_at > ?", int64(y.StartedAt)); got != 2 {
+		t.Errorf("%d of 2 changes are later than the sync", got)
+	}
+}
+
+func TestEmptyListSyncsOneEmptyBatch(t *testing.T) {
+	n := testNewsletter(t)
+	y := n.plannedSync(now0)
+	b, err := n.OpenBatches(t.Context(), y.ID, 0, 10)
+	if err != nil || len(b) != 1 {
+		t.Fatal(b, err)
+	}
+	if subs, err := n.SyncSubscribers(t.Context(), &y, &b[0]); err != nil || len(subs) != 0 {
+		t.Error(subs, err)
+	}
+}
+
+func BenchmarkImport(b *testing.B) {
+	n := newsletter{Store: testOpen(b, filepath.Join(b.TempDir(), "n.db"), Daemon), tenant: core.NewID(), list: core.NewID()}
+	err := n.update(b.Context(), func(tx *Tx) error {
+		if _, err := tx.exec("INSERT INTO tenant (id, name, created_at, updated_at) VALUES (?, 'T', 1, 1)", n.tenant); err != nil {
+			return err
+		}
+		_, err := tx.exec("INSERT INTO list (id, tenant_id, name, created_at, updated_at) VALUES (?, ?, 'L', 1, 1)", n.list, n.tenant)
+		return err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var file bytes.Buffer
+	file.WriteString("email,first_name\n")
+	for i := range b.N {
+		fmt.Fprintf(&file, "r%d@example.org,Ann%d\n", i, i%100)
+	}
+	b.ResetTimer()
+	counts, err := n.ImportCSV(b.Context(), &file, CSVImport{ListID: n.list, Status: core.SubscriptionActive, Source: "bench",
+		Now: func() core.Instant { return now0 }})
+	if err != nil || counts.Added != int64(b.N) {
+		b.Fatal(counts, err)
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+}

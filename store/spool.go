@@ -1,0 +1,180 @@
+package store
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"slices"
+)
+
+// spool sorts rows by id in bounded memory: runs of up to runBytes are sorted and written to a file that has no name, then
+// merged. Subscriptions are keyed by ids that are as good as random; in file order each row would dirty pages of its own, and
+// writing them is what an import of any size would spend its time on.
+type spool struct {
+	dir    string
+	rows   []ImportRow
+	bytes  int
+	runs   []*os.File
+	sorted chan error // of the run being written; nil: none
+}
+
+const (
+	runBytes   = 8 << 20
+	rowBytes   = 160 // of an ImportRow beside its texts
+	mergeBytes = 32 << 10
+)
+
+func (p *spool) add(r ImportRow) error {
+	p.rows = append(p.rows, r)
+	if p.bytes += rowBytes + len(r.Email) + len(r.Preferences); p.bytes < runBytes {
+		return nil
+	}
+	return p.spill()
+}
+
+// spill hands the rows over to be sorted and written while the next ones are read.
+func (p *spool) spill() error {
+	if err := p.settle(); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(p.dir, ".import-*")
+	if err != nil {
+		return err
+	}
+	p.runs = append(p.runs, f)
+	if err := os.Remove(f.Name()); err != nil {
+		return err
+	}
+	rows := p.rows
+	p.rows, p.bytes = make([]ImportRow, 0, len(rows)), 0
+	p.sorted = make(chan error, 1)
+	go func() { p.sorted <- writeRun(f, rows) }()
+	return nil
+}
+
+func (p *spool) settle() error {
+	if p.sorted == nil {
+		return nil
+	}
+	err := <-p.sorted
+	p.sorted = nil
+	return err
+}
+
+// close lets go of the files.
+func (p *spool) close() {
+	_ = p.settle()
+	for _, f := range p.runs {
+		_ = f.Close()
+	}
+}
+
+func sortRows(rows []ImportRow) {
+	slices.SortStableFunc(rows, func(a, b ImportRow) int { return cmp.Compare(a.id, b.id) })
+}
+
+func writeRun(f *os.File, rows []ImportRow) error {
+	sortRows(rows)
+	w := bufio.NewWriterSize(f, 64<<10)
+	var head []byte
+	for i := range rows {
+		r := &rows[i]
+		head = append(head[:0], r.id...)
+		head = binary.AppendUvarint(head, uint64(len(r.Email)))
+		head = binary.AppendUvarint(head, uint64(len(r.Preferences)))
+		_, _ = w.Write(head) // the writer keeps its error for Flush
+		_, _ = w.WriteString(string(r.Email))
+		_, _ = w.WriteString(string(r.Preferences))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := f.Seek(0, io.SeekStart)
+	return err
+}
+
+// each calls fn for every row, in the order of ids, and of the file among equal ones.
+func (p *spool) each(fn func(ImportRow) error) error {
+	if len(p.runs) == 0 {
+		sortRows(p.rows)
+		for _, r := range p.rows {
+			if err := fn(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := p.spill(); err != nil {
+		return err
+	}
+	if err := p.settle(); err != nil {
+		return err
+	}
+	p.rows = nil
+	var m merge
+	for i, f := range p.runs {
+		if err := m.push(&run{no: i, r: bufio.NewReaderSize(f, mergeBytes)}); err != nil {
+			return err
+		}
+	}
+	for len(m) > 0 {
+		head := m[0]
+		if err := fn(head.row); err != nil {
+			return err
+		}
+		m = m[1:]
+		if err := m.push(head); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run is one sorted file with its next row.
+type run struct {
+	no  int
+	r   *bufio.Reader
+	row ImportRow
+}
+
+// merge holds the runs in the order of their next rows. There are a few dozen: a sorted slice does.
+type merge []*run
+
+// push reads the next row of a run and puts it in its place; a run at its end is left out.
+func (m *merge) push(r *run) error {
+	if err := r.next(); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		return err
+	}
+	at, _ := slices.BinarySearchFunc(*m, r, func(a, b *run) int {
+		return cmp.Or(cmp.Compare(a.row.id, b.row.id), cmp.Compare(a.no, b.no))
+	})
+	*m = slices.Insert(*m, at, r)
+	return nil
+}
+
+func (r *run) next() error {
+	var id [36]byte
+	if _, err := io.ReadFull(r.r, id[:]); err != nil {
+		return err
+	}
+	email, err := binary.ReadUvarint(r.r)
+	if err != nil {
+		return err
+	}
+	prefs, err := binary.ReadUvarint(r.r)
+	if err != nil {
+		return err
+	}
+	b := make([]byte, email+prefs)
+	if _, err := io.ReadFull(r.r, b); err != nil {
+		return err
+	}
+	r.row = newImportRow(string(id[:]), string(b[:email]), string(b[email:]))
+	return nil
+}

@@ -1,0 +1,239 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"newsletterd/core"
+)
+
+// Sync is a full sync going out. Until it is planned it has no batches, and any number of changes may ask for it.
+type Sync struct {
+	ID         string       `db:"id" json:"sync_id"`
+	TenantID   string       `db:"tenant_id" json:"tenant_id"`
+	ListID     string       `db:"list_id" json:"list_id"`
+	BatchTotal int          `db:"batch_total" json:"batch_total"` // 0: not planned yet
+	DueAt      core.Instant `db:"due_at" json:"due_at"`
+	StartedAt  core.Instant `db:"started_at" json:"started_at"` // of the plan: occurred_at of every batch
+	FinishedAt core.Instant `db:"finished_at" json:"finished_at"`
+	FailedAt   core.Instant `db:"failed_at" json:"failed_at"`
+	Reason     string       `db:"reason" json:"reason,omitempty"`
+	Done       int          `db:"done" json:"done"` // batches delivered
+}
+
+const syncColumns = `y.id, y.tenant_id, y.list_id, y.batch_total, y.due_at, y.started_at, y.finished_at, y.failed_at, y.reason,
+	(SELECT count(*) FROM sync_batch AS b WHERE b.sync_id = y.id AND b.done_at > 0) AS done`
+
+// RequestSync asks for a full sync of a list and returns its id: that of one which waits to be planned, if there is one.
+// core.ErrListNotFound.
+func (s *Store) RequestSync(ctx context.Context, listID string, now core.Instant) (id string, err error) {
+	list, err := s.ListRecord(ctx, listID)
+	if err != nil {
+		return "", err
+	}
+	err = s.update(ctx, func(tx *Tx) error {
+		id, err = tx.requestSync(list.TenantID, listID, now, now)
+		return err
+	})
+	return id, err
+}
+
+// requestSync makes sure that a sync of the list will be planned at due or later: every change committed until then is
+// in it. One that waits already is put off to due, so that a long import asks for one sync and not for hundreds.
+func (tx *Tx) requestSync(tenantID, listID string, due, now core.Instant) (id string, err error) {
+	tx.kick(TopicSync)
+	err = tx.get(&id, `SELECT id FROM sync WHERE list_id = ? AND batch_total = 0 AND finished_at = 0 AND failed_at = 0`, listID)
+	if err == nil {
+		_, err = tx.exec("UPDATE sync SET due_at = ? WHERE id = ?", int64(due), id)
+		return id, err
+	}
+	if !errors.Is(err, core.ErrNotFound) {
+		return "", err
+	}
+	id = core.NewID()
+	_, err = tx.exec("INSERT INTO sync (id, tenant_id, list_id, due_at, started_at) VALUES (?, ?, ?, ?, ?)",
+		id, tenantID, listID, int64(due), int64(now))
+	return id, err
+}
+
+// Sync reads one. core.ErrNotFound.
+func (s *Store) Sync(ctx context.Context, id string) (y Sync, err error) {
+	err = s.get(ctx, &y, "SELECT "+syncColumns+" FROM sync AS y WHERE y.id = ?", id)
+	return y, err
+}
+
+// OpenSyncs reads the syncs that are neither finished nor failed, oldest first.
+func (s *Store) OpenSyncs(ctx context.Context, limit int) ([]Sync, error) {
+	var y []Sync
+	err := s.all(ctx, &y, "SELECT "+syncColumns+` FROM sync AS y WHERE y.finished_at = 0 AND y.failed_at = 0
+		ORDER BY y.started_at LIMIT ?`, limit)
+	return y, err
+}
+
+// PlanSync fixes the start and the batches of a sync. The start is committed first: what changes after that is stamped
+// later (see stamp), what changed before is in the batches. It may be repeated after a crash.
+func (s *Store) PlanSync(ctx context.Context, y *Sync, now core.Instant) error {
+	if _, err := s.ListRecord(ctx, y.ListID); err != nil {
+		return s.FailSync(ctx, y.ID, "the list is gone", now)
+	}
+	err := s.update(ctx, func(tx *Tx) (err error) {
+		if y.StartedAt, err = tx.stamp(y.ListID, now); err != nil {
+			return err
+		}
+		return tx.one("UPDATE sync SET started_at = ? WHERE id = ?", int64(y.StartedAt), y.ID)
+	})
+	if err != nil {
+		return err
+	}
+	ends, err := s.batchEnds(ctx, y.ListID, y.StartedAt)
+	if err != nil {
+		return err
+	}
+	y.BatchTotal = len(ends)
+	return s.writePlan(ctx, y, ends)
+}
+
+// stamp is the instant of a change of a list's subscriptions: now, or just after the start of the list's last full sync
+// where that is later (the clock was set back, or the request waited while the sync was planned). Otherwise a receiver would take
+// the sync for the newer word.
+func (tx *Tx) stamp(listID string, now core.Instant) (core.Instant, error) {
+	var last core.Instant
+	err := tx.get(&last, "SELECT coalesce(max(started_at), 0) FROM sync WHERE list_id = ?", listID)
+	return max(now, last+1), err
+}
+
+// batchEnds walks the list in pages, each a read of its own, and returns the last id of each batch. An empty list has one
+// empty batch: it tells the receiver that nobody is left.
+func (s *Store) batchEnds(ctx context.Context, listID string, now core.Instant) ([]string, error) {
+	ends, after := []string{}, ""
+	for {
+		var end string
+		err := s.get(ctx, &end, `SELECT id FROM subscription WHERE list_id = ? AND id > ? AND status != 'pending' AND changed_at <= ?
+			ORDER BY id LIMIT 1 OFFSET ?`, listID, after, int64(now), core.SyncBatch-1)
+		if errors.Is(err, core.ErrNotFound) {
+			return append(ends, lastID), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		ends, after = append(ends, end), end
+	}
+}
+
+// lastID comes after every UUID.
+const lastID = "g"
+
+// writePlan keeps the batches in operations of at most 500 rows; the last one opens the sync for delivery.
+func (s *Store) writePlan(ctx context.Context, y *Sync, ends []string) error {
+	from := ""
+	for done := 0; done < len(ends); done += core.SyncBatch {
+		part := ends[done:min(done+core.SyncBatch, len(ends))]
+		err := s.bulk(ctx, func(tx *Tx) error {
+			after := from
+			for i, end := range part {
+				_, err := tx.exec(`INSERT INTO sync_batch (sync_id, batch_no, from_id, to_id, due_at) VALUES (?, ?, ?, ?, ?)
+					ON CONFLICT DO UPDATE SET from_id = excluded.from_id, to_id = excluded.to_id, due_at = excluded.due_at`,
+					y.ID, done+i+1, after, end, int64(y.StartedAt))
+				if err != nil {
+					return err
+				}
+				after = end
+			}
+			if done+len(part) < len(ends) {
+				return nil
+			}
+			tx.kick(TopicSync)
+			if _, err := tx.exec("DELETE FROM sync_batch WHERE sync_id = ? AND batch_no > ?", y.ID, len(ends)); err != nil {
+				return err
+			}
+			return tx.one("UPDATE sync SET batch_total = ? WHERE id = ?", len(ends), y.ID)
+		})
+		if err != nil {
+			return err
+		}
+		from = part[len(part)-1]
+	}
+	return nil
+}
+
+// SyncBatch is one batch of a planned sync that is still to be delivered.
+type SyncBatch struct {
+	SyncID  string       `db:"sync_id"`
+	BatchNo int          `db:"batch_no"`
+	FromID  string       `db:"from_id"` // exclusive
+	ToID    string       `db:"to_id"`   // inclusive
+	DueAt   core.Instant `db:"due_at"`
+	Tries   int          `db:"tries"`
+}
+
+// OpenBatches reads the batches of a sync that are not delivered, in order, behind one of them.
+func (s *Store) OpenBatches(ctx context.Context, syncID string, after, limit int) ([]SyncBatch, error) {
+	var b []SyncBatch
+	err := s.all(ctx, &b, `SELECT sync_id, batch_no, from_id, to_id, due_at, tries FROM sync_batch
+		WHERE sync_id = ? AND batch_no > ? AND done_at = 0 ORDER BY batch_no LIMIT ?`, syncID, after, limit)
+	return b, err
+}
+
+// SyncSubscribers reads the subscribers of a batch, as many as were there when the sync was planned or fewer.
+func (s *Store) SyncSubscribers(ctx context.Context, y *Sync, b *SyncBatch) ([]core.EventSubscriber, error) {
+	var rows []struct {
+		ID          string           `db:"id"`
+		Email       core.Email       `db:"email"`
+		Status      string           `db:"status"`
+		Preferences core.Preferences `db:"preferences"`
+	}
+	err := s.all(ctx, &rows, `SELECT id, email, status, preferences FROM subscription WHERE list_id = ? AND id > ? AND id <= ?
+		AND status != 'pending' AND changed_at <= ? ORDER BY id LIMIT ?`, y.ListID, b.FromID, b.ToID, int64(y.StartedAt), core.MaxSyncBatch)
+	subs := make([]core.EventSubscriber, len(rows))
+	for i, r := range rows {
+		subs[i] = core.EventSubscriber(r)
+	}
+	return subs, err
+}
+
+// BatchResult is what became of one try to deliver a batch.
+type BatchResult struct {
+	SyncID  string
+	BatchNo int
+	Done    bool
+	RetryAt core.Instant // not done: when to try again
+}
+
+// FinishBatches records results.
+func (s *Store) FinishBatches(ctx context.Context, results []BatchResult, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		for _, r := range results {
+			if !r.Done {
+				_, err := tx.exec("UPDATE sync_batch SET tries = tries + 1, due_at = ? WHERE sync_id = ? AND batch_no = ?", int64(r.RetryAt), r.SyncID, r.BatchNo)
+				if err != nil {
+					return err
+				}
+				continue
+			}
+			_, err := tx.exec("UPDATE sync_batch SET tries = tries + 1, done_at = ? WHERE sync_id = ? AND batch_no = ?", int64(now), r.SyncID, r.BatchNo)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// FinishSync ends a sync if every batch of it is delivered, and tells whether it did.
+func (s *Store) FinishSync(ctx context.Context, id string, now core.Instant) (finished bool, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		n, err := tx.exec(`UPDATE sync SET finished_at = ? WHERE id = ? AND batch_total > 0 AND finished_at = 0
+			AND NOT EXISTS (SELECT 1 FROM sync_batch WHERE sync_id = sync.id AND done_at = 0)`, int64(now), id)
+		finished = n == 1
+		return err
+	})
+	return finished, err
+}
+
+// FailSync ends a sync for good; a later one starts anew.
+func (s *Store) FailSync(ctx context.Context, id, reason string, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		_, err := tx.exec("UPDATE sync SET failed_at = ?, reason = ? WHERE id = ? AND finished_at = 0", int64(now), reason, id)
+		return err
+	})
+}
