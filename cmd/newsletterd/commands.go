@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -46,7 +45,7 @@ func (p *program) app() *cli.App {
 		Flags:           commonFlags(),
 		Commands: []*cli.Command{
 			p.serveCommand(), p.configCommand(), p.migrateCommand(), p.checkCommand(), p.routesCommand(),
-			p.versionCommand(),
+			p.openapiCommand(), p.versionCommand(), p.adminCommand(),
 		},
 	}
 	a.Action, a.OnUsageError = groupAction(a.Name, a.Commands), usageFault(a.Name)
@@ -188,7 +187,7 @@ func need(c *cli.Context, flags ...string) error {
 }
 
 // oneLine reads one line, as a password that must not stand in a process list.
-func oneLine(_ context.Context, r io.Reader) (string, error) {
+func oneLine(r io.Reader) (string, error) {
 	b, err := io.ReadAll(io.LimitReader(r, 4096))
 	if err != nil {
 		return "", err

@@ -76,6 +76,11 @@ type AuthConfig struct {
 	Registration     string `toml:"registration"`      // open, closed
 	RegisterExisting string `toml:"register_existing"` // same, conflict
 	CommonPasswords  string `toml:"common_passwords"`  // auto, refuse, allow
+
+	AccessTTL    Duration `toml:"access_ttl"`
+	RefreshIdle  Duration `toml:"refresh_idle"`
+	RefreshTotal Duration `toml:"refresh_total"`
+	RefreshGrace Duration `toml:"refresh_grace"` // 0: strict
 }
 
 // NewsletterConfig is about subscriptions.
@@ -110,7 +115,11 @@ func DefaultConfig() *Config {
 		},
 		Send:     SendConfig{MaxUnrecorded: 64},
 		Webhooks: WebhooksConfig{},
-		Auth:     AuthConfig{Registration: "open", RegisterExisting: "same", CommonPasswords: "auto"},
+		Auth: AuthConfig{
+			Registration: "open", RegisterExisting: "same", CommonPasswords: "auto",
+			AccessTTL: Duration(15 * time.Minute), RefreshIdle: Duration(30 * 24 * time.Hour),
+			RefreshTotal: Duration(180 * 24 * time.Hour), RefreshGrace: Duration(10 * time.Second),
+		},
 		Newsletter: NewsletterConfig{
 			ConfirmToken: "live", UnsubscribeTokenAuth: "none", DisableScope: "global",
 			PendingTTL: Duration(30 * 24 * time.Hour),

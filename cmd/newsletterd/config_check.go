@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"newsletterd/core"
 )
@@ -33,10 +34,14 @@ func (r *configReader) check() {
 	r.that("auth.registration", oneOf(c.Auth.Registration, "open", "closed"))
 	r.that("auth.register_existing", oneOf(c.Auth.RegisterExisting, "same", "conflict"))
 	r.that("auth.common_passwords", oneOf(c.Auth.CommonPasswords, "auto", "refuse", "allow"))
+	r.that("auth.access_ttl", spanBetween(c.Auth.AccessTTL, time.Minute, 24*time.Hour))
+	r.that("auth.refresh_idle", spanBetween(c.Auth.RefreshIdle, time.Hour, 3660*24*time.Hour))
+	r.that("auth.refresh_total", spanBetween(c.Auth.RefreshTotal, c.Auth.RefreshIdle.Std(), 3660*24*time.Hour))
+	r.that("auth.refresh_grace", spanBetween(c.Auth.RefreshGrace, 0, time.Minute))
 	r.that("newsletter.confirm_token", oneOf(c.Newsletter.ConfirmToken, "live", "receipt", "trusted"))
 	r.that("newsletter.unsubscribe_token_auth", oneOf(c.Newsletter.UnsubscribeTokenAuth, "none", "bearer"))
 	r.that("newsletter.disable_scope", oneOf(c.Newsletter.DisableScope, "global", "tenant"))
-	r.that("newsletter.pending_ttl", atLeast(c.Newsletter.PendingTTL, core.ConfirmTTLDays))
+	r.that("newsletter.pending_ttl", spanBetween(c.Newsletter.PendingTTL, core.ConfirmTTLDays*24*time.Hour, 3660*24*time.Hour))
 	r.that("log.level", oneOf(c.Log.Level, "debug", "info", "warn", "error"))
 	r.that("log.format", oneOf(c.Log.Format, "auto", "text", "json"))
 	if c.Metrics.Listen != "" {
@@ -146,9 +151,9 @@ func between(n, low, high int) error {
 	return nil
 }
 
-func atLeast(d Duration, days int) error {
-	if d.Std().Hours() < float64(24*days) {
-		return fmt.Errorf("must be at least %dd, not %s", days, d)
+func spanBetween(d Duration, low, high time.Duration) error {
+	if d.Std() < low || d.Std() > high {
+		return fmt.Errorf("must be from %s to %s, not %s", Duration(low), Duration(high), d)
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func TestConfigFaults(t *testing.T) {
 		{"type of a switch", "[log]\npii = \"yes\"", "", "log.pii: must be true or false"},
 		{"type of a span", "[newsletter]\npending_ttl = 30", "", `newsletter.pending_ttl: must be a time span in quotes`},
 		{"span", "[newsletter]\npending_ttl = \"30 days\"", "", `newsletter.pending_ttl: "30 days" is no time span`},
-		{"short span", "[newsletter]\npending_ttl = \"3d\"", "", `newsletter.pending_ttl: must be at least 7d, not 3d`},
+		{"short span", "[newsletter]\npending_ttl = \"3d\"", "", `newsletter.pending_ttl: must be from 7d to 3660d, not 3d`},
 		{"list", "[server]\ntrusted_proxies = \"10.0.0.1\"", "", "server.trusted_proxies: must be a list of strings"},
 		{"item of a list", "[server]\ntrusted_proxies = [1]", "", "server.trusted_proxies: item 1 must be a string"},
 		{"range", "[server]\ntrusted_proxies = [\"10.0.0.0/33\"]", "", `"10.0.0.0/33" is neither an address nor a range`},

@@ -82,7 +82,7 @@ func plainError(err error) string {
 	if ce.Field != "" {
 		s += " (" + ce.Field + ")"
 	}
-	if ce.Err != nil {
+	if ce.Kind == core.Unavailable && ce.Err != nil {
 		s += " " + ce.Err.Error()
 	}
 	return s

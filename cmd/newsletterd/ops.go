@@ -134,6 +134,25 @@ func (p *program) routesCommand() *cli.Command {
 	}
 }
 
+func (p *program) openapiCommand() *cli.Command {
+	return &cli.Command{
+		Name: "openapi", Usage: "print an OpenAPI 3.1 document, made from the same table that serves",
+		Flags: []cli.Flag{&cli.StringFlag{Name: "area", Usage: "`AREA`: member, send or devices", Value: "member"}},
+		Action: func(c *cli.Context) error {
+			h, err := handlers.New(handlers.Options{})
+			if err != nil {
+				return err
+			}
+			doc := h.Document(c.String("area"))
+			if doc == nil {
+				return usageError{c.Command.HelpName, fmt.Sprintf("--area must be member, send or devices, not %q", c.String("area"))}
+			}
+			_, err = p.out.Write(doc)
+			return err
+		},
+	}
+}
+
 func (p *program) versionCommand() *cli.Command {
 	return &cli.Command{
 		Name: "version", Usage: "print the version of this program",

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+const adminHelp = `Works on the database file with the same operations as the HTTP API, also while the daemon runs, and with an
+operator's rights: who may write the file may do everything.`
+
+func (p *program) adminCommand() *cli.Command {
+	return &cli.Command{
+		Name: "admin", Usage: "manage tenants, lists, users, clients and jobs", Description: adminHelp,
+		Subcommands: []*cli.Command{
+			p.tenantCommands(), p.listCommands(), p.clientCommands(), p.userCommands(), p.webhookClientCommands(),
+			p.tokenCommands(),
+		},
+	}
+}
+
+// actor names whoever runs a command in the audit trail.
+func actor() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return "command:" + u.Username
+	}
+	return "command"
+}
+
+func now() core.Instant { return core.At(time.Now()) }
+
+// idFlag names the record of a command.
+func idFlag(noun string) cli.Flag {
+	return &cli.StringFlag{Name: "id", Usage: "the `ID` of the " + noun}
+}
+
+func stringFlag(name, usage string) cli.Flag { return &cli.StringFlag{Name: name, Usage: usage} }
+
+func listFlag(name, usage string) cli.Flag { return &cli.StringSliceFlag{Name: name, Usage: usage} }
+
+// boolFlag is a switch that can be set to false too, as --first-party=false.
+func boolFlag(name, usage string) cli.Flag {
+	return &cli.BoolFlag{Name: name, Usage: usage, DisableDefaultText: true}
+}
+
+// given is the value of a flag if it was given, else nil: nil leaves a field as it is.
+func given(c *cli.Context, flag string) *string {
+	if !c.IsSet(flag) {
+		return nil
+	}
+	v := c.String(flag)
+	return &v
+}
+
+func givenBool(c *cli.Context, flag string) *bool {
+	if !c.IsSet(flag) {
+		return nil
+	}
+	v := c.Bool(flag)
+	return &v
+}
+
+// givenList is a repeatable flag; an empty value alone empties the field.
+func givenList(c *cli.Context, flag string) *[]string {
+	if !c.IsSet(flag) {
+		return nil
+	}
+	v := []string{}
+	for _, s := range c.StringSlice(flag) {
+		if s != "" {
+			v = append(v, s)
+		}
+	}
+	return &v
+}
+
+// givenWords is a flag that holds words parted by spaces, as scopes are.
+func givenWords(c *cli.Context, flag string) *[]string {
+	if !c.IsSet(flag) {
+		return nil
+	}
+	v := strings.Fields(c.String(flag))
+	return &v
+}
+
+// command makes a command that needs some flags and the store.
+func (p *program) command(name, usage string, flags []cli.Flag, needed []string, do func(*cli.Context, *Config, *store.Store) error) *cli.Command {
+	return &cli.Command{
+		Name: name, Usage: usage, Flags: flags,
+		Action: func(c *cli.Context) error {
+			if err := need(c, needed...); err != nil {
+				return err
+			}
+			return p.withStore(c, func(cfg *Config, s *store.Store) error { return do(c, cfg, s) })
+		},
+	}
+}
+
+const pageSize = 500
+
+// pages reads all rows, page by page.
+func pages[T any](key func(T) string, read func(core.Page) ([]T, error)) ([]T, error) {
+	var all []T
+	page := core.Page{Limit: pageSize}
+	for {
+		rows, err := read(page)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rows...)
+		if len(rows) < pageSize {
+			return all, nil
+		}
+		page.After = key(rows[len(rows)-1])
+	}
+}
+
+// missing says which record isn't there.
+func missing(err error, noun, id string) error {
+	if errors.Is(err, core.ErrNotFound) {
+		return fmt.Errorf("there is no %s %s", noun, id)
+	}
+	return err
+}
+
+// tenantOf reads the tenant that --tenant names, so that a mistyped one is told from a record without one.
+func tenantOf(c *cli.Context, s *store.Store) (ids []string, all bool, err error) {
+	id := c.String("tenant")
+	if id == "" {
+		return nil, true, nil
+	}
+	if _, err := s.Tenant(c.Context, id); err != nil {
+		return nil, false, missing(err, "tenant", id)
+	}
+	return []string{id}, false, nil
+}
+
+// once reminds that a secret can't be shown again.
+func (p *program) once(c *cli.Context, what string) {
+	if !jsonWanted(c) {
+		fmt.Fprintf(p.err, "Keep the %s now: it is not shown again.\n", what)
+	}
+}
+
+// done says what a command without a record has done.
+func (p *program) done(c *cli.Context, format string, args ...any) error {
+	if jsonWanted(c) {
+		return p.printer(c).value(map[string]bool{"done": true})
+	}
+	_, err := fmt.Fprintf(p.out, format+"\n", args...)
+	return err
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// newWebhookClient is a webhook client together with the secret that is shown once.
+type newWebhookClient struct {
+	store.WebhookClient
+	Secret string `json:"secret,omitempty"`
+}
+
+func (p *program) webhookClientCommands() *cli.Command {
+	create := p.command("create", "add a sender of signed webhooks", []cli.Flag{
+		stringFlag("tenant", "the `ID` of its tenant (else it speaks for every tenant)"), stringFlag("name", "`NAME` of the sender"),
+	}, []string{"name"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		secret := auth.NewSecret()
+		key, err := auth.ParseSecret(secret)
+		if err != nil {
+			return err
+		}
+		w, err := s.AddWebhookClient(c.Context, c.String("tenant"), c.String("name"), key, actor(), now())
+		if err != nil {
+			return missing(err, "tenant", c.String("tenant"))
+		}
+		p.once(c, "secret")
+		return p.printer(c).record(newWebhookClient{w, secret})
+	})
+	create.Description = "The id is what the sender puts into X-Client-Id; the secret signs.\n\n   newsletterd admin webhook-client create --tenant ID --name \"member service\""
+	all := p.command("list", "list the senders", nil, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
+		rows, err := pages(func(w store.WebhookClient) string { return w.ID }, func(page core.Page) ([]store.WebhookClient, error) {
+			return s.WebhookClients(c.Context, page)
+		})
+		if err != nil {
+			return err
+		}
+		return list(p.printer(c), rows, "id", "tenant_id", "name", "disabled_at", "created_at")
+	})
+	show := p.command("show", "show one sender", []cli.Flag{idFlag("webhook client")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		return p.printWebhookClient(c, s, "")
+	})
+	update := p.command("update", "switch a sender off or on, or replace its secret", []cli.Flag{
+		idFlag("webhook client"), boolFlag("disabled", "answer its requests 403 (=false: take them again)"),
+		boolFlag("new-secret", "give it another secret; the one before stays good beside it"),
+		boolFlag("end-old-secret", "end the secret before the newest"),
+	}, []string{"id"}, p.updateWebhookClient)
+	del := p.command("delete", "delete a sender", []cli.Flag{idFlag("webhook client")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		if err := s.DeleteWebhookClient(c.Context, c.String("id"), actor(), now()); err != nil {
+			return missing(err, "webhook client", c.String("id"))
+		}
+		return p.done(c, "Webhook client %s is deleted.", c.String("id"))
+	})
+	return &cli.Command{Name: "webhook-client", Usage: "senders of signed webhooks", Subcommands: []*cli.Command{create, all, show, update, del}}
+}
+
+func (p *program) updateWebhookClient(c *cli.Context, _ *Config, s *store.Store) (err error) {
+	id, secret := c.String("id"), ""
+	if c.Bool("new-secret") {
+		secret = auth.NewSecret()
+		key, err := auth.ParseSecret(secret)
+		if err != nil {
+			return err
+		}
+		err = s.RotateWebhookSecret(c.Context, id, key, actor(), now())
+		if err != nil {
+			return missing(err, "webhook client", id)
+		}
+		p.once(c, "secret")
+	}
+	if c.Bool("end-old-secret") {
+		if err := s.EndWebhookRotation(c.Context, id, actor(), now()); err != nil {
+			return missing(err, "webhook client", id)
+		}
+	}
+	if c.IsSet("disabled") {
+		if err := s.SetWebhookClientDisabled(c.Context, id, c.Bool("disabled"), actor(), now()); err != nil {
+			return missing(err, "webhook client", id)
+		}
+	}
+	return p.printWebhookClient(c, s, secret)
+}
+
+func (p *program) printWebhookClient(c *cli.Context, s *store.Store, secret string) error {
+	w, err := s.WebhookClient(c.Context, c.String("id"))
+	if err != nil {
+		return missing(err, "webhook client", c.String("id"))
+	}
+	return p.printer(c).record(newWebhookClient{w, secret})
+}
+
+// newToken is an access token for scripts; its id ends it.
+type newToken struct {
+	ID          string       `json:"id"`
+	AccessToken string       `json:"access_token"`
+	TokenType   string       `json:"token_type"`
+	Scope       string       `json:"scope"`
+	ExpiresAt   core.Instant `json:"expires_at"`
+}
+
+const (
+	tokenTTL    = time.Hour
+	maxTokenTTL = 366 * 24 * time.Hour
+)
+
+func (p *program) tokenCommands() *cli.Command {
+	create := p.command("create", "make an access token for scripts", []cli.Flag{
+		stringFlag("user", "whose it is: `USER` by e-mail address or id"),
+		stringFlag("scope", "`SCOPES`, parted by spaces (else all that the user's roles allow)"),
+		&cli.StringFlag{Name: "ttl", Usage: "how long it is good: `SPAN`, as 30m, 12h, 90d", Value: Duration(tokenTTL).String()},
+	}, []string{"user"}, p.createToken)
+	create.Description = `It acts with the user's rights as they are when it is used, and ends with "admin token revoke --id ID".
+
+   TOKEN=$(newsletterd admin token create --user you@example.org --scope admin --ttl 12h)
+   curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8080/api/admin/tenants`
+	revoke := p.command("revoke", "end a token before its time", []cli.Flag{idFlag("token")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		if err := s.RevokeFamily(c.Context, c.String("id"), now()); err != nil {
+			return missing(err, "token", c.String("id"))
+		}
+		return p.done(c, "Token %s has ended.", c.String("id"))
+	})
+	return &cli.Command{Name: "token", Usage: "access tokens for scripts", Subcommands: []*cli.Command{create, revoke}}
+}
+
+func (p *program) createToken(c *cli.Context, cfg *Config, s *store.Store) error {
+	var ttl Duration
+	if err := ttl.UnmarshalText([]byte(c.String("ttl"))); err != nil {
+		return usageError{c.Command.HelpName, "--ttl: " + err.Error()}
+	}
+	if ttl.Std() > maxTokenTTL {
+		return usageError{c.Command.HelpName, "--ttl is at most " + Duration(maxTokenTTL).String()}
+	}
+	u, err := userOf(c, s, "user")
+	if err != nil {
+		return err
+	}
+	provider, err := auth.New(c.Context, s, authConfig(cfg), now())
+	if err != nil {
+		return err
+	}
+	at := now()
+	t, id, err := provider.AdminToken(c.Context, u, c.String("scope"), ttl.Std(), at)
+	if err != nil {
+		return err
+	}
+	if out := p.printer(c); out.json {
+		return out.value(newToken{id, t.AccessToken, t.TokenType, t.Scope, at.Add(time.Duration(t.ExpiresIn) * time.Second)})
+	}
+	// The token alone on standard output, so that a shell can take it; the rest beside.
+	if _, err := p.out.Write([]byte(t.AccessToken + "\n")); err != nil {
+		return err
+	}
+	_, err = p.err.Write([]byte("id " + id + ", scope " + t.Scope + "\n"))
+	return err
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+func tenantFlags() []cli.Flag {
+	return []cli.Flag{
+		stringFlag("name", "`NAME` of the tenant"),
+		listFlag("domain", "a `DOMAIN` of the tenant: of its senders and its pages (repeatable)"),
+		stringFlag("status", "`STATUS`: active or suspended"),
+		stringFlag("mail-from", "sender `ADDRESS` of its mails, in one of its domains"),
+		stringFlag("mail-from-name", "`NAME` beside that address"),
+		stringFlag("reply-to", "`ADDRESS` that answers go to"),
+		stringFlag("postal-address", "postal `ADDRESS` at the foot of its mails"),
+		stringFlag("tenant-url", "`ORIGIN` of the links in its mails, as https://news.example.org"),
+		stringFlag("brand-name", "`NAME` on its pages and mails"),
+		stringFlag("brand-color", "`COLOR` of its pages and mails, as #336699"),
+		stringFlag("brand-logo-url", "`URL` of the logo on its pages and mails"),
+	}
+}
+
+func tenantInput(c *cli.Context) core.TenantInput {
+	return core.TenantInput{
+		Name: given(c, "name"), Domains: givenList(c, "domain"), Status: given(c, "status"), MailFrom: given(c, "mail-from"),
+		MailFromName: given(c, "mail-from-name"), ReplyTo: given(c, "reply-to"), PostalAddress: given(c, "postal-address"),
+		PublicURL: given(c, "tenant-url"), BrandName: given(c, "brand-name"), BrandColor: given(c, "brand-color"),
+		BrandLogoURL: given(c, "brand-logo-url"),
+	}
+}
+
+func (p *program) tenantCommands() *cli.Command {
+	create := p.command("create", "add a tenant", tenantFlags(), []string{"name"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		t, err := core.NewTenant(tenantInput(c), now())
+		if err == nil {
+			err = s.AddTenant(c.Context, t, actor())
+		}
+		if err != nil {
+			return err
+		}
+		return p.printer(c).record(t)
+	})
+	create.Description = "   newsletterd admin tenant create --name Acme --domain acme.example --mail-from news@acme.example"
+	all := p.command("list", "list the tenants", nil, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
+		rows, err := pages(func(t core.Tenant) string { return t.ID }, func(page core.Page) ([]core.Tenant, error) {
+			return s.Tenants(c.Context, nil, true, page)
+		})
+		if err != nil {
+			return err
+		}
+		return list(p.printer(c), rows, "id", "name", "status", "domains", "created_at")
+	})
+	show := p.command("show", "show one tenant", []cli.Flag{idFlag("tenant")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		t, err := s.Tenant(c.Context, c.String("id"))
+		if err != nil {
+			return missing(err, "tenant", c.String("id"))
+		}
+		return p.printer(c).record(t)
+	})
+	update := p.command("update", "change a tenant", append([]cli.Flag{idFlag("tenant")}, tenantFlags()...), []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		at := now()
+		t, err := s.UpdateTenant(c.Context, c.String("id"), actor(), func(t *core.Tenant) error {
+			return t.Change(tenantInput(c), true, at)
+		})
+		if err != nil {
+			return missing(err, "tenant", c.String("id"))
+		}
+		return p.printer(c).record(t)
+	})
+	del := p.command("delete", "delete a tenant with everything that it has", []cli.Flag{idFlag("tenant")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		if err := s.DeleteTenant(c.Context, c.String("id"), actor(), now()); err != nil {
+			return missing(err, "tenant", c.String("id"))
+		}
+		return p.done(c, "Tenant %s is deleted; its rows go after 30 days.", c.String("id"))
+	})
+	return &cli.Command{Name: "tenant", Usage: "customers of the service", Subcommands: []*cli.Command{create, all, show, update, del}}
+}
+
+func listFlags() []cli.Flag {
+	return []cli.Flag{
+		stringFlag("name", "`NAME` of the list, as subscribers read it"),
+		stringFlag("status", "`STATUS`: active or inactive"),
+		stringFlag("confirm-token", "what the token in subscribe's answer is good for: live, receipt or trusted (empty: as configured)"),
+		boolFlag("require-mailed-proof", "send jobs leave out those who didn't confirm by a mailed link"),
+		boolFlag("sync-removes-absent", "a full sync unsubscribes whom it doesn't name (default; =false: it doesn't)"),
+	}
+}
+
+func listInput(c *cli.Context) core.ListInput {
+	return core.ListInput{
+		Name: given(c, "name"), Status: given(c, "status"), ConfirmToken: given(c, "confirm-token"),
+		RequireMailedProof: givenBool(c, "require-mailed-proof"), SyncRemovesAbsent: givenBool(c, "sync-removes-absent"),
+	}
+}
+
+func (p *program) listCommands() *cli.Command {
+	tenantOption := stringFlag("tenant", "the `ID` of its tenant")
+	create := p.command("create", "add a newsletter list", append([]cli.Flag{tenantOption}, listFlags()...), []string{"tenant", "name"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		in := listInput(c)
+		in.TenantID = given(c, "tenant")
+		l, err := core.NewList(in, now())
+		if err != nil {
+			return err
+		}
+		if err := s.AddList(c.Context, l, actor()); err != nil {
+			return missing(err, "tenant", l.TenantID)
+		}
+		return p.printer(c).record(l)
+	})
+	create.Description = "   newsletterd admin list create --tenant ID --name \"Monthly news\""
+	all := p.command("list", "list the newsletter lists", []cli.Flag{stringFlag("tenant", "only those of the tenant `ID`")}, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
+		ids, every, err := tenantOf(c, s)
+		if err != nil {
+			return err
+		}
+		rows, err := pages(func(l core.List) string { return l.ID }, func(page core.Page) ([]core.List, error) {
+			return s.Lists(c.Context, ids, every, page)
+		})
+		if err != nil {
+			return err
+		}
+		return list(p.printer(c), rows, "id", "tenant_id", "name", "status", "created_at")
+	})
+	show := p.command("show", "show one newsletter list", []cli.Flag{idFlag("list")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		l, err := s.List(c.Context, c.String("id"))
+		if err != nil {
+			return missing(err, "list", c.String("id"))
+		}
+		return p.printer(c).record(l)
+	})
+	update := p.command("update", "change a newsletter list", append([]cli.Flag{idFlag("list")}, listFlags()...), []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		at := now()
+		l, err := s.UpdateList(c.Context, c.String("id"), actor(), func(l *core.List) error { return l.Change(listInput(c), at) })
+		if err != nil {
+			return missing(err, "list", c.String("id"))
+		}
+		return p.printer(c).record(l)
+	})
+	del := p.command("delete", "delete a list with its subscriptions and jobs", []cli.Flag{idFlag("list")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		if err := s.DeleteList(c.Context, c.String("id"), actor(), now()); err != nil {
+			return missing(err, "list", c.String("id"))
+		}
+		return p.done(c, "List %s is deleted; its rows go after 30 days.", c.String("id"))
+	})
+	return &cli.Command{Name: "list", Usage: "newsletter lists", Subcommands: []*cli.Command{create, all, show, update, del}}
+}

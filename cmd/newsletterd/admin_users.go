@@ -1,0 +1,240 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// authConfig is what [auth] says, for the daemon and for commands.
+func authConfig(cfg *Config) auth.Config {
+	return auth.Config{
+		Issuer: cfg.Origin() + "/api", AccessTTL: cfg.Auth.AccessTTL.Std(), RefreshIdle: cfg.Auth.RefreshIdle.Std(),
+		RefreshTotal: cfg.Auth.RefreshTotal.Std(), RefreshGrace: cfg.Auth.RefreshGrace.Std(),
+		ClosedRegistration: cfg.Auth.Registration == "closed", RegisterConflict: cfg.Auth.RegisterExisting == "conflict",
+		CommonPasswords: cfg.Auth.CommonPasswords,
+	}
+}
+
+// userFlag names a user by address or id.
+func userFlag() cli.Flag {
+	return &cli.StringFlag{Name: "id", Aliases: []string{"user"}, Usage: "the `USER`: an e-mail address or an id"}
+}
+
+// userOf reads the user that a flag names.
+func userOf(c *cli.Context, s *store.Store, flag string) (u core.User, err error) {
+	word := c.String(flag)
+	if !strings.Contains(word, "@") {
+		u, err = s.User(c.Context, word)
+		return u, missing(err, "user", word)
+	}
+	email, err := core.ParseEmail(word)
+	if err != nil {
+		return u, err
+	}
+	u, err = s.UserByEmail(c.Context, email)
+	return u, missing(err, "user", word)
+}
+
+// passwordOf reads a password from standard input and hashes it; empty where --password-stdin was not given.
+func (p *program) passwordOf(c *cli.Context, cfg *Config, s *store.Store) (string, error) {
+	if !c.Bool("password-stdin") {
+		return "", nil
+	}
+	provider, err := auth.New(c.Context, s, authConfig(cfg), now())
+	if err != nil {
+		return "", err
+	}
+	password, err := oneLine(p.in)
+	if err != nil {
+		return "", err
+	}
+	return provider.NewPassword(c.Context, "password", password)
+}
+
+// userCommand makes a command about one user.
+func (p *program) userCommand(name, usage string, flags []cli.Flag, do func(*cli.Context, *Config, *store.Store, core.User) error) *cli.Command {
+	return p.command(name, usage, append([]cli.Flag{userFlag()}, flags...), []string{"id"}, func(c *cli.Context, cfg *Config, s *store.Store) error {
+		u, err := userOf(c, s, "id")
+		if err != nil {
+			return err
+		}
+		return do(c, cfg, s, u)
+	})
+}
+
+// roleOf is the role that --role and --tenant describe.
+func roleOf(c *cli.Context) core.Role {
+	return core.Role{Role: c.String("role"), TenantID: c.String("tenant")}
+}
+
+func roleFlags() []cli.Flag {
+	return []cli.Flag{
+		stringFlag("role", "`ROLE`: operator (everything) or tenant_admin (of the tenant given)"),
+		stringFlag("tenant", "the `ID` of the tenant of a tenant_admin"),
+	}
+}
+
+func (p *program) userCommands() *cli.Command {
+	password := boolFlag("password-stdin", "read the password from the first line of standard input")
+	create := p.command("create", "add a user", append([]cli.Flag{
+		stringFlag("email", "`ADDRESS` that the user signs in with"), stringFlag("name", "`NAME` that others see"),
+		boolFlag("verified", "the address is known to be the user's"), password,
+	}, roleFlags()...), []string{"email"}, p.createUser)
+	create.Description = `Without --password-stdin the user has no password and sets one by "forgot password". A role makes the address count
+as verified.
+
+   printf '%s\n' "$PASSWORD" | newsletterd admin user create --email you@example.org --role operator --password-stdin`
+	all := p.command("list", "list the users", nil, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
+		rows, err := pages(func(u core.User) string { return u.ID }, func(page core.Page) ([]core.User, error) {
+			return s.Users(c.Context, page)
+		})
+		if err != nil {
+			return err
+		}
+		return list(p.printer(c), userRows(rows), "id", "email", "email_verified", "name", "role", "last_login_at")
+	})
+	show := p.userCommand("show", "show one user", nil, func(c *cli.Context, _ *Config, _ *store.Store, u core.User) error {
+		return p.printUser(c, u)
+	})
+	update := p.userCommand("update", "change a user", []cli.Flag{
+		stringFlag("email", "another `ADDRESS`"), stringFlag("name", "another `NAME`"),
+		boolFlag("verified", "whether the address is known to be the user's"),
+		boolFlag("disabled", "switch the user off (=false: on); ends every session"),
+	}, p.updateUser)
+	del := p.userCommand("delete", "delete a user", nil, func(c *cli.Context, _ *Config, s *store.Store, u core.User) error {
+		if err := s.DeleteUser(c.Context, u.ID); err != nil {
+			return err
+		}
+		return p.done(c, "User %s is deleted.", u.Email)
+	})
+	setPassword := p.userCommand("set-password", "set a password, read from standard input; ends every session", []cli.Flag{password}, func(c *cli.Context, cfg *Config, s *store.Store, u core.User) error {
+		if !c.Bool("password-stdin") {
+			return usageError{c.Command.HelpName, "--password-stdin is needed"}
+		}
+		hash, err := p.passwordOf(c, cfg, s)
+		if err == nil {
+			err = s.SetPassword(c.Context, u.ID, hash, now())
+		}
+		if err != nil {
+			return err
+		}
+		return p.done(c, "The password of %s is set, and every session ended.", u.Email)
+	})
+	return &cli.Command{
+		Name: "user", Usage: "people with a login, and their roles",
+		Subcommands: append([]*cli.Command{create, all, show, update, del, setPassword}, p.roleCommands()...),
+	}
+}
+
+func (p *program) roleCommands() []*cli.Command {
+	grant := p.userCommand("grant", "give a user a role; takes effect at once", roleFlags(), func(c *cli.Context, _ *Config, s *store.Store, u core.User) error {
+		if err := s.GrantRole(c.Context, u.ID, roleOf(c), now()); err != nil {
+			return missing(err, "tenant", c.String("tenant"))
+		}
+		return p.reprintUser(c, s, u.ID)
+	})
+	grant.Description = "   newsletterd admin user grant --user ann@acme.example --role tenant_admin --tenant ID"
+	revoke := p.userCommand("revoke", "take a role away; takes effect at once", roleFlags(), func(c *cli.Context, _ *Config, s *store.Store, u core.User) error {
+		if err := s.RevokeRole(c.Context, u.ID, roleOf(c)); err != nil {
+			return missing(err, "such role of", string(u.Email))
+		}
+		return p.reprintUser(c, s, u.ID)
+	})
+	logout := p.userCommand("logout-everywhere", "end every session and token of a user", nil, func(c *cli.Context, _ *Config, s *store.Store, u core.User) error {
+		if err := s.LogoutEverywhere(c.Context, u.ID, now()); err != nil {
+			return err
+		}
+		return p.done(c, "Every session and token of %s has ended.", u.Email)
+	})
+	return []*cli.Command{grant, revoke, logout}
+}
+
+func (p *program) createUser(c *cli.Context, cfg *Config, s *store.Store) error {
+	u := core.NewUser(core.Email(c.String("email")), now())
+	if name := given(c, "name"); name != nil {
+		u.Name = *name
+	}
+	u.EmailVerified = c.Bool("verified")
+	if c.IsSet("role") || c.IsSet("tenant") {
+		role := roleOf(c)
+		if err := role.Validate(); err != nil {
+			return err
+		}
+		u.Roles = []core.Role{role}
+	}
+	if err := u.Validate(); err != nil {
+		return err
+	}
+	hash, err := p.passwordOf(c, cfg, s)
+	if err != nil {
+		return err
+	}
+	if err := s.AddUser(c.Context, u, hash, now()); err != nil {
+		return missing(err, "tenant", c.String("tenant"))
+	}
+	return p.reprintUser(c, s, u.ID)
+}
+
+func (p *program) updateUser(c *cli.Context, _ *Config, s *store.Store, u core.User) error {
+	in := store.UserInput{Name: given(c, "name"), Verified: givenBool(c, "verified"), Disabled: givenBool(c, "disabled")}
+	if word := given(c, "email"); word != nil {
+		email, err := core.ParseEmail(*word)
+		if err != nil {
+			return err
+		}
+		in.Email = &email
+	}
+	u, err := s.UpdateUser(c.Context, u.ID, in, now())
+	if err != nil {
+		return err
+	}
+	return p.printUser(c, u)
+}
+
+func (p *program) reprintUser(c *cli.Context, s *store.Store, id string) error {
+	u, err := s.User(c.Context, id)
+	if err != nil {
+		return err
+	}
+	return p.printUser(c, u)
+}
+
+// userRow is a user with the roles as words, for tables.
+type userRow struct {
+	core.User
+	Words string `json:"role"`
+}
+
+func userRows(users []core.User) []userRow {
+	rows := make([]userRow, len(users))
+	for i, u := range users {
+		rows[i] = userRow{u, roleWords(u.Roles)}
+	}
+	return rows
+}
+
+func roleWords(roles []core.Role) string {
+	words := make([]string, len(roles))
+	for i, r := range roles {
+		words[i] = strings.TrimSuffix(r.Role+" "+r.TenantID, " ")
+	}
+	return strings.Join(words, ",")
+}
+
+func (p *program) printUser(c *cli.Context, u core.User) error {
+	if u.Roles == nil {
+		u.Roles = []core.Role{}
+	}
+	out := p.printer(c)
+	if out.json {
+		return out.value(u)
+	}
+	row := userRow{u, roleWords(u.Roles)}
+	row.Roles = nil // shown as words
+	return out.record(row)
+}
