@@ -1,0 +1,12 @@
+// Package mailtest holds SMTP servers for tests, benchmarks and the demo.
+//
+//	sink.go     Sink: as fast as can be; counts messages and keeps their ids, for benchmarks and crash tests
+//	server.go   Server: follows a script and misbehaves as told, for tests of the client
+//	auth.go     the server's side of AUTH
+//	keeper.go   Keeper: a complete server that writes each message to a file, for the demo
+//
+// # Decisions
+//
+// 2026-11-21: Keeper stands on emersion/go-smtp, so the demo's mails pass a server that we did not write. Sink is our
+// own: a general server would be the slower side of a benchmark.
+package mailtest

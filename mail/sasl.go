@@ -1,0 +1,197 @@
+package mail
+
+import (
+	"crypto/hmac"
+	"crypto/md5"
+	"crypto/pbkdf2"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Mechanisms in the order of preference (mail.md section 1.5).
+var mechanisms = []struct {
+	name string
+	make func(user, pass string) saslStep
+}{
+	{"SCRAM-SHA-256", scramSHA256},
+	{"PLAIN", plainAuth},
+	{"LOGIN", loginAuth},
+	{"CRAM-MD5", cramMD5},
+}
+
+// saslStep answers a challenge. It is first called with nil: the answer then is the initial response, nil for none.
+// After the server's 235 it is called once more with final true: it may still object.
+type saslStep func(challenge []byte, final bool) (answer []byte, err error)
+
+var errCleartext = errors.New("credentials are not sent without TLS")
+
+// login authenticates (RFC 4954) with the best mechanism that the server offers. A refusal is final: trying
+// the others would only lock the account.
+func (h *hello) login() *RouteError {
+	if !h.secure && !h.local {
+		return h.fail(FaultAuth, "AUTH", errCleartext)
+	}
+	s := h.lane.smtp
+	for _, m := range mechanisms {
+		if slices.Contains(h.auth, m.name) {
+			return h.authenticate(m.name, m.make(s.Username, s.Password))
+		}
+	}
+	return h.fail(FaultAuth, "AUTH", fmt.Errorf("the server offers no mechanism of ours: %q", h.auth))
+}
+
+func (h *hello) authenticate(name string, step saslStep) *RouteError {
+	c, timeout := h.c, h.lane.timeouts.Greeting
+	initial, err := step(nil, false)
+	if err != nil {
+		return h.fail(FaultAuth, "AUTH", err)
+	}
+	line := "AUTH " + name
+	if initial != nil {
+		line += " " + base64.StdEncoding.EncodeToString(initial)
+	}
+	if err := c.ask(timeout, line); err != nil {
+		return h.fail(FaultConnect, "AUTH", err)
+	}
+	for rounds := 0; c.reply.code == 334 && rounds < 8; rounds++ {
+		challenge, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(c.reply.text)))
+		var answer []byte
+		if err == nil {
+			answer, err = step(challenge, false)
+		}
+		if err != nil {
+			_ = c.ask(timeout, "*") // RFC 4954 section 4: cancel
+			return h.fail(FaultAuth, "AUTH", err)
+		}
+		if err := c.ask(timeout, base64.StdEncoding.EncodeToString(answer)); err != nil {
+			return h.fail(FaultConnect, "AUTH", err)
+		}
+	}
+	switch {
+	case c.reply.code == 421 || c.reply.code/100 == 4 && !authDemand(c.reply.code, c.reply.enhanced):
+		return h.fail(FaultRefused, "AUTH", nil)
+	case c.reply.code != 235:
+		return h.fail(FaultAuth, "AUTH", nil)
+	}
+	if _, err := step(nil, true); err != nil {
+		return h.fail(FaultAuth, "AUTH", err)
+	}
+	return nil
+}
+
+// plainAuth is RFC 4616.
+func plainAuth(user, pass string) saslStep {
+	return func(_ []byte, _ bool) ([]byte, error) {
+		if strings.ContainsRune(user+pass, 0) {
+			return nil, errors.New("PLAIN can't carry a NUL")
+		}
+		return []byte("\x00" + user + "\x00" + pass), nil
+	}
+}
+
+// loginAuth is the undocumented LOGIN: two prompts, whatever they say.
+func loginAuth(user, pass string) saslStep {
+	n := 0
+	return func(challenge []byte, final bool) ([]byte, error) {
+		if challenge == nil || final {
+			return nil, nil
+		}
+		if n++; n == 1 {
+			return []byte(user), nil
+		}
+		return []byte(pass), nil
+	}
+}
+
+// cramMD5 is RFC 2195.
+func cramMD5(user, pass string) saslStep {
+	return func(challenge []byte, final bool) ([]byte, error) {
+		if challenge == nil || final {
+			return nil, nil
+		}
+		m := hmac.New(md5.New, []byte(pass))
+		m.Write(challenge)
+		return []byte(user + " " + hex.EncodeToString(m.Sum(nil))), nil
+	}
+}
+
+// scramSHA256 is RFC 5802 with SHA-256 (RFC 7677), without channel binding.
+func scramSHA256(user, pass string) saslStep {
+	var (
+		nonce     = base64.RawStdEncoding.EncodeToString(random(18))
+		bare      = "n=" + strings.NewReplacer("=", "=3D", ",", "=2C").Replace(user) + ",r=" + nonce
+		signature []byte // what the server must answer
+		verified  bool
+	)
+	return func(challenge []byte, final bool) ([]byte, error) {
+		switch {
+		case final && !verified:
+			return nil, errors.New("SCRAM: the server did not prove that it knows the password")
+		case final:
+			return nil, nil
+		case challenge == nil:
+			return []byte("n,," + bare), nil
+		case signature == nil:
+			answer, sig, err := scramAnswer(bare, nonce, pass, string(challenge))
+			signature = sig
+			return answer, err
+		}
+		v, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(string(challenge), "v="))
+		if err != nil || !hmac.Equal(v, signature) {
+			return nil, errors.New("SCRAM: the server's signature is wrong")
+		}
+		verified = true
+		return []byte{}, nil
+	}
+}
+
+// scramAnswer makes the client-final message of a server-first message, and the signature to expect.
+func scramAnswer(bare, nonce, pass, first string) (answer, signature []byte, err error) {
+	field := map[byte]string{}
+	for part := range strings.SplitSeq(first, ",") {
+		if len(part) > 2 && part[1] == '=' {
+			field[part[0]] = part[2:]
+		}
+	}
+	salt, err := base64.StdEncoding.DecodeString(field['s'])
+	n, errN := strconv.Atoi(field['i'])
+	if err != nil || errN != nil || len(salt) == 0 || field['m'] != "" || !strings.HasPrefix(field['r'], nonce) || len(field['r']) == len(nonce) {
+		return nil, nil, errors.New("SCRAM: the server's first message is faulty")
+	}
+	if n < 4096 || n > 1_000_000 {
+		return nil, nil, fmt.Errorf("SCRAM: %d iterations", n)
+	}
+	salted, err := pbkdf2.Key(sha256.New, pass, salt, n, sha256.Size)
+	if err != nil {
+		return nil, nil, err
+	}
+	clientKey := hmacSum(salted, "Client Key")
+	stored := sha256.Sum256(clientKey)
+	without := "c=biws,r=" + field['r']
+	message := bare + "," + first + "," + without
+	proof := hmacSum(stored[:], message)
+	for i := range proof {
+		proof[i] ^= clientKey[i]
+	}
+	signature = hmacSum(hmacSum(salted, "Server Key"), message)
+	return []byte(without + ",p=" + base64.StdEncoding.EncodeToString(proof)), signature, nil
+}
+
+func hmacSum(key []byte, message string) []byte {
+	m := hmac.New(sha256.New, key)
+	m.Write([]byte(message))
+	return m.Sum(nil)
+}
+
+func random(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails (crypto/rand)
+	return b
+}

@@ -1,0 +1,281 @@
+package mail
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+// Bounds of what a server may say.
+const (
+	maxReplyLine  = 4096 // RFC 5321 section 4.5.3.1.5 says 512; some say more
+	maxReplyLines = 128
+	maxReplyText  = 500
+	flushAt       = 64 << 10
+)
+
+var (
+	errReply   = errors.New("the reply is not SMTP")
+	errTooMuch = errors.New("the reply is too long")
+)
+
+// reply is the latest reply of the server. text is valid until the next one is read.
+type reply struct {
+	code     int
+	enhanced string
+	text     []byte
+}
+
+// wire is a connection with its buffers: commands gather in out until flush, replies are cut from in.
+type wire struct {
+	nc    net.Conn
+	in    []byte // unread octets are in[r:w]
+	r, w  int
+	out   []byte
+	dot   int // where the final dot in out ends; 0 if there is none
+	reply reply
+	lines [][]byte // of the EHLO reply; nil at other times
+	keep  bool     // gather lines
+	known string   // the latest enhanced code, so that a repeated one costs no allocation
+
+	limit atomic.Int64 // unix nanoseconds by which all must be over; 0 for none
+	ready atomic.Bool  // logged in: from here on a cancelled context means drain, not stop
+	stop  func() bool
+
+	deep       bool // PIPELINING was announced and is wanted
+	needsReset bool // a transaction stands open that will not be finished
+	idled      bool // the connection lay still since its last reply
+	mails      int
+	openedAt   time.Time
+}
+
+func newWire(nc net.Conn) *wire {
+	return &wire{nc: nc, in: make([]byte, maxReplyLine*2), out: make([]byte, 0, 16<<10)}
+}
+
+// watch makes the connection heed ctx: before login it is cut at once, later it has drain to finish.
+func (c *wire) watch(ctx context.Context, drain time.Duration) {
+	raw := c.nc // TLS may come between later; the socket stays
+	c.stop = context.AfterFunc(ctx, func() {
+		at := time.Now()
+		if c.ready.Load() {
+			at = at.Add(drain)
+		}
+		c.limit.Store(at.UnixNano())
+		_ = raw.SetDeadline(at)
+	})
+}
+
+// deadline gives the socket d from now, and never more than the limit.
+func (c *wire) deadline(set func(time.Time) error, d time.Duration) {
+	at := time.Now().Add(d)
+	_ = set(at)
+	if limit := c.limit.Load(); limit != 0 && limit < at.UnixNano() {
+		_ = set(time.Unix(0, limit)) // read after set: whoever comes last, the limit holds
+	}
+}
+
+// command adds a line to what will be written.
+func (c *wire) command(parts ...string) {
+	for _, p := range parts {
+		c.out = append(c.out, p...)
+	}
+	c.out = append(c.out, '\r', '\n')
+}
+
+// flush writes what has gathered. dotSent tells whether a final dot in it may have left, wholly.
+func (c *wire) flush(timeout time.Duration) (dotSent bool, err error) {
+	c.deadline(c.nc.SetWriteDeadline, timeout)
+	n, err := c.nc.Write(c.out)
+	dotSent = c.dot > 0 && n >= c.dot
+	c.out, c.dot = c.out[:0], 0
+	return dotSent, err
+}
+
+// ask sends one command and reads its reply.
+func (c *wire) ask(timeout time.Duration, parts ...string) error {
+	c.command(parts...)
+	if _, err := c.flush(timeout); err != nil {
+		return err
+	}
+	return c.read(timeout)
+}
+
+// read reads one reply into c.reply. An error means that the connection can't be used any more.
+func (c *wire) read(timeout time.Duration) error {
+	c.reply = reply{text: c.reply.text[:0]}
+	c.lines = nil
+	for n := 0; n < maxReplyLines; n++ {
+		line, err := c.line(timeout)
+		if err != nil {
+			return err
+		}
+		code, more, text, ok := parseReplyLine(line)
+		if !ok || n > 0 && code != c.reply.code {
+			return errReply
+		}
+		c.reply.code = code
+		c.addText(n, text)
+		if !more {
+			return nil
+		}
+	}
+	return errTooMuch
+}
+
+func (c *wire) addText(n int, text []byte) {
+	if c.keep {
+		c.lines = append(c.lines, bytes.Clone(text))
+	}
+	enhanced, rest := cutEnhanced(text)
+	if n == 0 && len(enhanced) > 0 {
+		if string(enhanced) != c.known {
+			c.known = string(enhanced)
+		}
+		c.reply.enhanced = c.known
+	}
+	if room := maxReplyText - len(c.reply.text); room > 1 {
+		if n > 0 {
+			c.reply.text = append(c.reply.text, ' ')
+			room--
+		}
+		c.reply.text = append(c.reply.text, rest[:min(len(rest), room)]...)
+	}
+}
+
+// line returns the next line without its end; valid until the next call.
+func (c *wire) line(timeout time.Duration) ([]byte, error) {
+	for from := c.r; ; {
+		if i := bytes.IndexByte(c.in[from:c.w], '\n'); i >= 0 {
+			line := c.in[c.r : from+i]
+			c.r = from + i + 1
+			return bytes.TrimSuffix(line, []byte("\r")), nil
+		}
+		if c.w-c.r >= maxReplyLine {
+			return nil, errTooMuch
+		}
+		if c.r > 0 {
+			c.w = copy(c.in, c.in[c.r:c.w])
+			c.r = 0
+		}
+		from = c.w
+		c.deadline(c.nc.SetReadDeadline, timeout)
+		n, err := c.nc.Read(c.in[c.w:])
+		c.w += n
+		if n == 0 && err == nil {
+			err = io.ErrNoProgress
+		}
+		if n == 0 {
+			return nil, err
+		}
+	}
+}
+
+// parseReplyLine cuts a line of a reply (RFC 5321 section 4.2): three digits, then a dash if more lines
+// follow, else a space or nothing.
+func parseReplyLine(line []byte) (code int, more bool, text []byte, ok bool) {
+	if len(line) < 3 || line[0] < '2' || line[0] > '5' || !digit(line[1]) || !digit(line[2]) {
+		return 0, false, nil, false
+	}
+	code = int(line[0]-'0')*100 + int(line[1]-'0')*10 + int(line[2]-'0')
+	if len(line) == 3 {
+		return code, false, nil, true
+	}
+	if line[3] != ' ' && line[3] != '-' {
+		return 0, false, nil, false
+	}
+	return code, line[3] == '-', line[4:], true
+}
+
+// cutEnhanced cuts an enhanced status code (RFC 3463 section 2, RFC 2034) from the beginning of a reply's text.
+func cutEnhanced(text []byte) (enhanced, rest []byte) {
+	if len(text) < 5 || text[0] != '2' && text[0] != '4' && text[0] != '5' || text[1] != '.' {
+		return nil, text
+	}
+	i := 2
+	for part := 0; part < 2; part++ {
+		from := i
+		for i < len(text) && i-from < 3 && digit(text[i]) {
+			i++
+		}
+		if i == from {
+			return nil, text
+		}
+		if part == 0 {
+			if i >= len(text) || text[i] != '.' {
+				return nil, text
+			}
+			i++
+		}
+	}
+	if i < len(text) && text[i] != ' ' {
+		return nil, text
+	}
+	return text[:i], bytes.TrimLeft(text[i:], " ")
+}
+
+func digit(c byte) bool { return '0' <= c && c <= '9' }
+
+// string is the reply's text with controls made blanks: it goes into logs and the database.
+func (r *reply) string() string {
+	if len(r.text) == 0 {
+		return ""
+	}
+	return cleanText(string(r.text))
+}
+
+// appendStuffed appends message lines with dots doubled at line starts (RFC 5321 section 4.5.2). start says
+// that data begins a line.
+func appendStuffed(dst, data []byte, start bool) []byte {
+	if start && len(data) > 0 && data[0] == '.' {
+		dst = append(dst, '.')
+	}
+	for {
+		i := bytes.Index(data, []byte("\n."))
+		if i < 0 {
+			return append(dst, data...)
+		}
+		dst = append(dst, data[:i+2]...)
+		dst = append(dst, '.')
+		data = data[i+2:]
+	}
+}
+
+// content adds a message and its final dot, writing full buffers on the way; the piece that holds the dot
+// stays in out. An error means that no dot was written.
+func (c *wire) content(data []byte, timeout time.Duration) error {
+	start, whole := true, bytes.HasSuffix(data, []byte("\r\n"))
+	for len(data) > flushAt {
+		c.out = appendStuffed(c.out, data[:flushAt], start)
+		start = data[flushAt-1] == '\n'
+		data = data[flushAt:]
+		if _, err := c.flush(timeout); err != nil {
+			return err
+		}
+	}
+	c.out = appendStuffed(c.out, data, start)
+	if !whole {
+		c.out = append(c.out, "\r\n"...)
+	}
+	c.out = append(c.out, ".\r\n"...)
+	c.dot = len(c.out)
+	return nil
+}
+
+// close cuts the connection.
+func (c *wire) close() {
+	if c.stop != nil {
+		c.stop()
+	}
+	_ = c.nc.Close()
+}
+
+// quit ends it politely; the reply is waited for but not needed.
+func (c *wire) quit(timeout time.Duration) {
+	_ = c.ask(timeout, "QUIT")
+	c.close()
+}
