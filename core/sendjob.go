@@ -113,6 +113,12 @@ func (c *Campaign) TemplateName() string {
 	return ""
 }
 
+// Preheader is the text that mailbox lists show behind the subject.
+func (c *Campaign) Preheader() string {
+	text, _ := templateKey(c.Template, "preheader")
+	return text
+}
+
 // templateKey reads one text of the template object; absent and null are empty.
 func templateKey(object, key string) (string, bool) {
 	if object == "" {
@@ -192,6 +198,9 @@ func (n *NewJob) validateTemplate() error {
 		if err := ValidateTemplateName(name); err != nil {
 			return err.On("template.mailer_template_name")
 		}
+	}
+	if _, ok = templateKey(string(n.Template), "preheader"); !ok {
+		return Invalidf("template.preheader", "must be a text")
 	}
 	link, ok := templateKey(string(n.Template), "unsubscribe_url")
 	if !ok {

@@ -50,3 +50,12 @@ func (t *Template) Change(in TemplateInput, now Instant) error {
 	}
 	return nil
 }
+
+// Content is all that a job's mails are made of.
+type Content struct {
+	Campaign Campaign
+	List     List
+	Tenant   Tenant
+	Template Template // zero where the campaign's bodies are sent as they are
+	Layout   Template // around it; zero: none
+}
