@@ -51,7 +51,7 @@ const (
 	MiB             = 1 << 20
 	maxJSON         = 64 * KiB
 	maxForm         = 16 * KiB
-	smallBody       = 64 * KiB // up to here a body costs nothing of the budget
+	freeBody        = 64*KiB + 512 // a buffer up to here costs nothing of the budget
 	bodyBudget      = 32 * MiB
 	bodyBudgetWait  = 2 * time.Second
 	headerTimeout   = 5 * time.Second

@@ -105,8 +105,12 @@ func (c *Call) readBody() error {
 }
 
 func (c *Call) growBody(b []byte, limit int64) ([]byte, error) {
-	size := min(max(int64(cap(b))*2, 4*KiB), limit+1)
-	if size > smallBody+1 {
+	size := max(int64(cap(b))*2, 4*KiB)
+	if int64(cap(b)) < freeBody {
+		size = min(max(size, c.Request.ContentLength+1), freeBody)
+	}
+	size = min(size, limit+1)
+	if size > freeBody {
 		ctx, cancel := context.WithTimeout(c, bodyBudgetWait)
 		defer cancel()
 		if err := c.api.budget.Acquire(ctx, size-c.held); err != nil {
@@ -122,7 +126,7 @@ func (c *Call) release() {
 	if c.held > 0 {
 		c.api.budget.Release(c.held)
 	}
-	if c.pooled != nil && cap(*c.pooled) <= smallBody {
+	if c.pooled != nil && cap(*c.pooled) <= freeBody {
 		bodies.Put(c.pooled)
 	}
 	c.held, c.pooled, c.body = 0, nil, nil

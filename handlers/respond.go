@@ -125,10 +125,7 @@ func streamList[Out any](c *Call, page core.Page, key func(Out) string, read fun
 		if last {
 			b.WriteString("]\n")
 		}
-		_ = control.SetWriteDeadline(time.Now().Add(progressTimeout))
-		if _, err := c.w.Write(b.Bytes()); err != nil {
-			c.cut(err)
-		}
+		c.stream(control, b.Bytes())
 		if last {
 			return nil
 		}
@@ -137,6 +134,20 @@ func streamList[Out any](c *Call, page core.Page, key func(Out) string, read fun
 		if rows, err = read(page); err != nil {
 			c.cut(err)
 		}
+	}
+}
+
+// stream writes in small steps, each of which must get through in time: a slow reader keeps going, one
+// that stopped reading is cut off.
+func (c *Call) stream(control *http.ResponseController, b []byte) {
+	const step = 4 * KiB
+	for len(b) > 0 {
+		n := min(step, len(b))
+		_ = control.SetWriteDeadline(time.Now().Add(progressTimeout))
+		if _, err := c.w.Write(b[:n]); err != nil {
+			c.cut(err)
+		}
+		b = b[n:]
 	}
 }
 

@@ -1,0 +1,76 @@
+package handlers
+
+import (
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"newsletterd/store/storetest"
+)
+
+func TestHealth(t *testing.T) {
+	path := t.TempDir() + "/newsletterd.db"
+	s := storetest.OpenAt(t, path)
+	h, err := New(Options{Store: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := func(want int, words ...string) {
+		t.Helper()
+		rec := httptest.NewRecorder()
+		start := time.Now()
+		h.ServeHTTP(rec, httptest.NewRequest("GET", "/healthz", nil))
+		if took := time.Since(start); took > time.Second {
+			t.Errorf("took %v", took)
+		}
+		if rec.Code != want {
+			t.Errorf("%d %s, want %d", rec.Code, rec.Body, want)
+		}
+		for _, w := range words {
+			if !strings.Contains(rec.Body.String(), w) {
+				t.Errorf("%s does not tell %s", rec.Body, w)
+			}
+		}
+		if (rec.Header().Get("Retry-After") != "") != (want == 503) {
+			t.Errorf("headers %v", rec.Header())
+		}
+	}
+	again := func() { h.prober.mu.Lock(); h.prober.at = time.Time{}; h.prober.mu.Unlock() }
+	look(200, `{"status":"ok","database":"ok","session_store":"ok"}`)
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	look(200) // within the same second nobody looks again
+	again()
+	look(503, `"database":"database_replaced"`, `"error":"storage_unavailable"`, `"request_id"`)
+	if err := os.Rename(path+".away", path); err != nil {
+		t.Fatal(err)
+	}
+	again()
+	look(503) // until the daemon starts again
+}
+
+// TestHealthAnswersWhateverHangs has a look that does not come back.
+func TestHealthAnswersWhateverHangs(t *testing.T) {
+	p := prober{running: make(chan struct{})}
+	start := time.Now()
+	database, sessions := p.look(time.Now())
+	if took := time.Since(start); database == nil || sessions == nil || took > time.Second {
+		t.Errorf("%v, %v after %v", database, sessions, took)
+	}
+}
+
+func TestHealthWhileDraining(t *testing.T) {
+	h, err := New(Options{Store: storetest.Open(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Drain()
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, httptest.NewRequest("GET", "/healthz", nil))
+	if rec.Code != 503 || !strings.Contains(rec.Body.String(), `"status":"draining","database":"ok"`) {
+		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+}

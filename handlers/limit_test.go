@@ -1,0 +1,405 @@
+package handlers
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+)
+
+// bare builds a handler over a table of its own, without a store.
+func bare(t *testing.T, rows ...*Route) *Handler {
+	t.Helper()
+	h, err := New(Options{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("127.0.0.1/32")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.routes = rows
+	for _, r := range rows {
+		if err := r.prepare(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if h.router, err = newRouter(rows); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+type anyBody struct {
+	Name string `json:"name"`
+}
+
+func large(c *Call, _ anyBody) (int, error) { return len(c.body), nil }
+
+func post(h http.Handler, body io.Reader) *httptest.ResponseRecorder {
+	req := httptest.NewRequest("POST", "/api/large", body)
+	req.Header.Set("Content-Type", "application/json")
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, req)
+	return rec
+}
+
+func bodyOf(n int) string { return `{"name":"` + strings.Repeat("x", n-11) + `"}` }
+
+func TestLargeBodiesShareABudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := bare(t, &Route{"POST", "/api/large", public(), member, JSON(large).MaxBody(5 * MiB), "Large"})
+		if rec := post(h, strings.NewReader(bodyOf(5*MiB))); rec.Code != 200 || rec.Body.String() != fmt.Sprintln(5*MiB) {
+			t.Errorf("the largest: %d %.80s", rec.Code, rec.Body)
+		}
+		if rec := post(h, strings.NewReader(bodyOf(5*MiB+1))); rec.Code != 413 {
+			t.Errorf("one byte more: %d", rec.Code)
+		}
+		// The same without Content-Length.
+		if rec := post(h, io.MultiReader(strings.NewReader(bodyOf(5*MiB+1)))); rec.Code != 413 {
+			t.Errorf("one byte more, chunked: %d", rec.Code)
+		}
+		if !h.budget.TryAcquire(bodyBudget) {
+			t.Fatal("the budget is not given back")
+		}
+		start := time.Now()
+		if rec := post(h, strings.NewReader(bodyOf(64*KiB))); rec.Code != 200 || time.Since(start) != 0 {
+			t.Errorf("a small body: %d after %v", rec.Code, time.Since(start))
+		}
+		rec := post(h, strings.NewReader(bodyOf(freeBody+2)))
+		if rec.Code != 503 || !strings.Contains(rec.Body.String(), `"busy"`) || rec.Header().Get("Retry-After") == "" || time.Since(start) != bodyBudgetWait {
+			t.Errorf("budget used up: %d %s after %v", rec.Code, rec.Body, time.Since(start))
+		}
+		h.budget.Release(bodyBudget)
+		if rec := post(h, strings.NewReader(bodyOf(freeBody+2))); rec.Code != 200 {
+			t.Errorf("afterwards: %d", rec.Code)
+		}
+	})
+}
+
+// pipes is a listener of in-memory connections, so that time limits run on a bubble's clock.
+type pipes struct {
+	conns chan net.Conn
+	done  chan struct{}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error   { close(p.done); return nil }
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
+
+func (p *pipes) dial() net.Conn {
+	a, b := net.Pipe()
+	p.conns <- b
+	return a
+}
+
+func servePipes(t *testing.T, h http.Handler) *pipes {
+	p := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
+	srv := Server(h)
+	served := make(chan error)
+	go func() { served <- srv.Serve(p) }()
+	t.Cleanup(func() {
+		_ = srv.Close()
+		<-served
+	})
+	return p
+}
+
+func TestSlowCallersAreCutOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := servePipes(t, bare(t, &Route{"POST", "/api/large", public(), member, JSON(large), "Large"}))
+		for name, tt := range map[string]struct {
+			send string
+			cut  time.Duration
+			want string
+		}{
+			"header":      {"POST /api/large HTTP/1.1\r\n", headerTimeout, ""},
+			"body":        {"POST /api/large HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{", bodyTimeout, "400 Bad Request"},
+			"idle":        {"GET /healthzz HTTP/1.1\r\nHost: x\r\n\r\n", idleTimeout, "404 Not Found"},
+			"huge header": {"GET / HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 17*KiB) + "\r\n\r\n", 0, "431 Request Header"},
+		} {
+			c, start := p.dial(), time.Now()
+			go func() { _, _ = io.WriteString(c, tt.send) }()
+			b, _ := io.ReadAll(c)
+			if took := time.Since(start); took < tt.cut || took > tt.cut+time.Second || !strings.Contains(string(b), tt.want) {
+				t.Errorf("%s: cut after %v, want %v: %q", name, took, tt.cut, b)
+			}
+			c.Close()
+		}
+	})
+}
+
+type row struct {
+	N int `json:"n"`
+}
+
+// rowsTo lists the numbers up to last; a read behind failAt fails.
+func rowsTo(last, failAt int) Endpoint {
+	return List(func(_ *Call, _ struct{}, p core.Page) (out []row, err error) {
+		n, _ := strconv.Atoi(p.After)
+		if failAt > 0 && n >= failAt {
+			return nil, core.ErrStorage
+		}
+		for n++; n <= last && len(out) < p.Limit; n++ {
+			out = append(out, row{n})
+		}
+		return out, nil
+	}, func(r row) string { return fmt.Sprintf("%09d", r.N) })
+}
+
+func TestListsAreStreamedWhole(t *testing.T) {
+	for _, n := range []int{0, 1, listPage - 1, listPage, listPage + 1, 2 * listPage, 1234} {
+		srv := httptest.NewServer(bare(t, &Route{"GET", "/api/rows", public(), member, rowsTo(n, 0), "Rows"}))
+		var got []row
+		res, err := http.Get(srv.URL + "/api/rows")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.NewDecoder(res.Body).Decode(&got); err != nil || len(got) != n || n > 0 && got[n-1].N != n {
+			t.Errorf("%d rows: %d, %v", n, len(got), err)
+		}
+		res.Body.Close()
+		srv.Close()
+	}
+}
+
+func TestListsGoInPages(t *testing.T) {
+	h := bare(t, &Route{"GET", "/api/rows", public(), member, rowsTo(25, 0), "Rows"})
+	path, sum, pages := "/api/rows?limit=10&q=a", 0, 0
+	for path != "" {
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, httptest.NewRequest("GET", path, nil))
+		var got []row
+		if err := json.Unmarshal(rec.Body.Bytes(), &got); err != nil {
+			t.Fatalf("%s: %d %s", path, rec.Code, rec.Body)
+		}
+		for _, r := range got {
+			sum += r.N
+		}
+		pages++
+		path, _, _ = strings.Cut(strings.TrimPrefix(rec.Header().Get("Link"), "<"), ">")
+	}
+	if sum != 25*26/2 || pages != 3 {
+		t.Errorf("sum %d in %d pages", sum, pages)
+	}
+}
+
+func TestABrokenListIsCut(t *testing.T) {
+	srv := httptest.NewServer(bare(t, &Route{"GET", "/api/rows", public(), member, rowsTo(2000, 1000), "Rows"}))
+	defer srv.Close()
+	res, err := http.Get(srv.URL + "/api/rows")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if b, err := io.ReadAll(res.Body); err == nil {
+		t.Errorf("%d bytes and no error", len(b))
+	}
+}
+
+// TestStreamsMayTakeTheirTime reads a list slowly, far beyond every limit on a whole request, and then
+// stops reading: only that ends it.
+func TestStreamsMayTakeTheirTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := servePipes(t, bare(t, &Route{"GET", "/api/rows", public(), member, rowsTo(20*listPage, 0), "Rows"}))
+		c := p.dial()
+		defer c.Close()
+		go func() { _, _ = io.WriteString(c, "GET /api/rows HTTP/1.1\r\nHost: x\r\n\r\n") }()
+		start, r, lines := time.Now(), bufio.NewReaderSize(c, 64), 0
+		for {
+			line, err := r.ReadString('\n')
+			if err != nil {
+				t.Fatalf("after %v and %d lines: %v", time.Since(start), lines, err)
+			}
+			if lines++; lines%listPage == 0 {
+				time.Sleep(20 * time.Second)
+			}
+			if line == "]\n" {
+				break
+			}
+		}
+		if took := time.Since(start); took < 5*time.Minute {
+			t.Errorf("took %v only", took)
+		}
+
+		c2 := p.dial()
+		go func() { _, _ = io.WriteString(c2, "GET /api/rows HTTP/1.1\r\nHost: x\r\n\r\n") }()
+		_, _ = io.ReadFull(c2, make([]byte, 10))
+		time.Sleep(progressTimeout + time.Second)
+		if _, err := io.ReadAll(c2); err != nil && err != io.ErrUnexpectedEOF {
+			t.Error(err)
+		}
+	})
+}
+
+func TestRemoteAddress(t *testing.T) {
+	h := bare(t)
+	for _, tt := range []struct{ peer, forwarded, want string }{
+		{"192.0.2.1:99", "", "192.0.2.1"},
+		{"192.0.2.1:99", "198.51.100.1", "192.0.2.1"},                          // nobody trusts this peer
+		{"10.0.0.1:99", "198.51.100.1", "198.51.100.1"},                        // a proxy speaks
+		{"10.0.0.1:99", "203.0.113.9, 198.51.100.1", "198.51.100.1"},           // what stands left of it is hearsay
+		{"10.0.0.1:99", "203.0.113.9, 198.51.100.1, 10.2.2.2", "198.51.100.1"}, // two proxies
+		{"10.0.0.1:99", "nonsense", "10.0.0.1"},
+		{"10.0.0.1:99", "", "10.0.0.1"},
+		{"[::ffff:10.0.0.1]:99", "2001:db8::1", "2001:db8::1"},
+		{"pipe", "198.51.100.1", "invalid IP"},
+	} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.RemoteAddr = tt.peer
+		if tt.forwarded != "" {
+			r.Header.Set("X-Forwarded-For", tt.forwarded)
+		}
+		if got := h.remote(r).String(); got != tt.want {
+			t.Errorf("%s for %q: %s, want %s", tt.peer, tt.forwarded, got, tt.want)
+		}
+	}
+}
+
+func TestRequestsPerAddress(t *testing.T) {
+	h := bare(t, &Route{"POST", "/api/large", public(), member, JSON(large).PerAddress(3, time.Hour), "Large"})
+	ask := func(peer, body string) *httptest.ResponseRecorder {
+		req := httptest.NewRequest("POST", "/api/large", strings.NewReader(body))
+		req.Header.Set("Content-Type", "application/json")
+		req.RemoteAddr = peer
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, req)
+		return rec
+	}
+	for i, tt := range []struct {
+		peer, body string
+		want       int
+	}{
+		{"192.0.2.1:1", "{}", 200},
+		{"192.0.2.1:2", "{", 400}, // what is malformed does not count
+		{"192.0.2.1:3", "{}", 200},
+		{"192.0.2.1:4", "{}", 200},
+		{"192.0.2.1:5", "{}", 429},
+		{"[::ffff:192.0.2.1]:6", "{}", 429},
+		{"192.0.2.2:1", "{}", 200},
+		{"[2001:db8::1]:1", "{}", 200},
+		{"[2001:db8::2]:1", "{}", 200},
+		{"[2001:db8::3]:1", "{}", 200},
+		{"[2001:db8::4]:1", "{}", 429}, // one household
+		{"[2001:db8:0:1::1]:1", "{}", 200},
+		{"127.0.0.1:1", "{}", 200},
+		{"127.0.0.1:1", "{}", 200},
+		{"127.0.0.1:1", "{}", 200},
+		{"127.0.0.1:1", "{}", 200}, // loopback is nobody
+		{"[::1]:1", "{}", 200},
+	} {
+		rec := ask(tt.peer, tt.body)
+		if rec.Code != tt.want {
+			t.Errorf("%d: %s: %d %s", i, tt.peer, rec.Code, rec.Body)
+		}
+		if rec.Code == 429 && rec.Header().Get("Retry-After") == "" {
+			t.Errorf("%d: no Retry-After", i)
+		}
+	}
+}
+
+func TestMediaTypes(t *testing.T) {
+	h := bare(t, &Route{"POST", "/api/large", public(), member, JSON(large), "Large"})
+	for media, want := range map[string]int{
+		"application/json": 200, "application/json; charset=utf-8": 200, "APPLICATION/JSON;charset=UTF-8": 200,
+		"application/json; charset=latin1": 415, "text/json": 415, "": 415, "application/json, text/plain": 415, "application/jsonx": 415,
+	} {
+		req := httptest.NewRequest("POST", "/api/large", strings.NewReader("{}"))
+		req.Header["Content-Type"] = []string{media}
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, req)
+		if rec.Code != want {
+			t.Errorf("%q: %d", media, rec.Code)
+		}
+	}
+}
+
+// TestSignedRoutes shows the order: headers, size, signature, media type, body.
+func TestSignedRoutes(t *testing.T) {
+	h := bare(t, &Route{"POST", "/webhooks/x", signed(), send, JSON(func(c *Call, _ anyBody) (string, error) {
+		return c.Caller.ClientID + " " + string(c.body), nil
+	}), "Signed"})
+	h.options.Signed = func(_ context.Context, head http.Header, path string, _ core.Instant) (func([]byte) (core.Caller, error), error) {
+		if head.Get("X-Client-Id") == "" || path != "/webhooks/x" {
+			return nil, core.ErrInvalidSignature
+		}
+		return func(body []byte) (core.Caller, error) {
+			if head.Get("X-Signature") != fmt.Sprint(len(body)) {
+				return core.Caller{}, core.ErrInvalidSignature
+			}
+			if head.Get("X-Client-Id") == "off" {
+				return core.Caller{}, core.Forbiddenf("switched off")
+			}
+			return core.Caller{ClientID: head.Get("X-Client-Id")}, nil
+		}, nil
+	}
+	for _, tt := range []struct {
+		client, signature, media, body string
+		want                           int
+	}{
+		{"c1", "2", "application/json", "{}", 200},
+		{"", "2", "application/json", strings.Repeat(" ", maxJSON+1), 401},
+		{"c1", "2", "application/json", strings.Repeat(" ", maxJSON+1), 413},
+		{"c1", "3", "text/plain", "{}", 401},
+		{"off", "2", "text/plain", "{}", 403},
+		{"c1", "2", "text/plain", "{}", 415},
+		{"c1", "2", "application/json", "[]", 422},
+	} {
+		req := httptest.NewRequest("POST", "/webhooks/x", strings.NewReader(tt.body))
+		req.Header = http.Header{"Content-Type": {tt.media}, "X-Client-Id": {tt.client}, "X-Signature": {tt.signature}}
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, req)
+		if rec.Code != tt.want {
+			t.Errorf("%+v: %d %s", tt, rec.Code, rec.Body)
+		}
+	}
+}
+
+// FuzzForm: what the form reader takes, net/url understands in the same way.
+func FuzzForm(f *testing.F) {
+	type in struct {
+		A string     `form:"a"`
+		E core.Email `form:"e"`
+		N int        `form:"n"`
+	}
+	fields := newPlan(reflect.TypeFor[in](), formBody).form
+	for _, s := range []string{"a=1&e=x%40y.co&n=7", "a=+%2B&b", "&&a", "a=%zz", "a=1;n=2", "a=%00"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		var got in
+		if err := bindValues(s, fields, reflect.ValueOf(&got).Elem(), true); err != nil {
+			if core.KindOf(err) != core.Invalid {
+				t.Fatal(err)
+			}
+			return
+		}
+		want, err := url.ParseQuery(s)
+		if err != nil || got.A != want.Get("a") || (got.E != "") != (want.Get("e") != "") {
+			t.Fatalf("%q: %+v, want %v %v", s, got, want, err)
+		}
+		for k, v := range want {
+			if len(v) > 1 {
+				t.Fatalf("%q: %s stands twice", s, k)
+			}
+		}
+	})
+}
