@@ -68,6 +68,11 @@ var invariants = []struct{ what, count string }{
 	{"active subscriptions of a disabled address", `
 		SELECT count(*) FROM subscription s JOIN disabled d ON d.email_key = s.email_key AND d.tenant_id = ''
 		WHERE s.status = 'active'`},
+	{"owners whose files have another size than is counted", `
+		SELECT count(*) FROM model_usage u LEFT JOIN (SELECT owner_id, sum(size) AS bytes FROM model_file WHERE state <> 2 GROUP BY owner_id) f
+		ON f.owner_id = u.owner_id WHERE u.bytes <> coalesce(f.bytes, 0)`},
+	{"models whose file is not whole", `
+		SELECT count(*) FROM model m JOIN model_file f ON f.no = m.file_no WHERE f.state <> 1 OR f.size <> m.size`},
 	{"lists of a tenant that does not exist", `
 		SELECT count(*) FROM list l WHERE NOT EXISTS (SELECT 1 FROM tenant t WHERE t.id = l.tenant_id)`},
 }

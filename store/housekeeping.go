@@ -11,7 +11,7 @@ import (
 type Retention struct {
 	Pending    time.Duration // subscriptions that were never confirmed
 	Recipients time.Duration // rows of jobs that have ended
-	Deleted    time.Duration // tenants, lists and clients after their deletion
+	Deleted    time.Duration // tenants, lists, clients and devices after their deletion
 	Mail       time.Duration // sent transactional mail
 	Events     time.Duration // dead letters, finished syncs
 }
@@ -61,6 +61,10 @@ var sweeps = []sweep{
 		keep: func(r Retention) time.Duration { return r.Pending },
 	},
 	{
+		query: "DELETE FROM device WHERE id IN (SELECT id FROM device WHERE unpaired_at > 0 AND unpaired_at < ? LIMIT ?)",
+		keep:  func(r Retention) time.Duration { return r.Deleted },
+	},
+	{
 		query: "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE dead_at > 0 AND dead_at < ? LIMIT ?)",
 		keep:  func(r Retention) time.Duration { return r.Events },
 	},
@@ -93,5 +97,6 @@ func (s *Store) Housekeeping(ctx context.Context, keep Retention, now core.Insta
 		}
 		more = more || n == sweepBatch
 	}
-	return more, nil
+	files, err := s.removeFiles(ctx, now)
+	return more || files, err
 }

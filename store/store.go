@@ -140,6 +140,11 @@ func (s *Store) open(ctx context.Context) error {
 	}
 	s.OnKick(TopicRecords, s.lists.drop)
 	s.OnKick(TopicRecords, s.senders.drop)
+	if s.opts.Mode == Daemon {
+		if err := s.dropUploads(ctx); err != nil {
+			return err
+		}
+	}
 	s.subscriptionKey, err = s.PurposeKey(ctx, "subscription-id")
 	return err
 }

@@ -252,7 +252,7 @@ END;
 
 CREATE TRIGGER model_search_add AFTER INSERT ON model BEGIN
   INSERT INTO model_search (rowid, name, audience)
-    VALUES (NEW.no, NEW.name, iif(NEW.visibility = 'public', 'p ', '') || 'u' || replace(NEW.owner_id, '-', ''));
+    VALUES (NEW.no, NEW.name, iif(NEW.visibility = 'public', 'p ', '') || 'o' || replace(NEW.owner_id, '-', ''));
 END;
 
 CREATE TRIGGER model_search_delete AFTER DELETE ON model BEGIN
@@ -261,7 +261,7 @@ END;
 
 CREATE TRIGGER model_search_update AFTER UPDATE OF name, visibility ON model BEGIN
   INSERT OR REPLACE INTO model_search (rowid, name, audience)
-    SELECT m.no, m.name, iif(m.visibility = 'public', 'p ', '') || 'u' || replace(m.owner_id, '-', '')
+    SELECT m.no, m.name, iif(m.visibility = 'public', 'p ', '') || 'o' || replace(m.owner_id, '-', '')
       || coalesce((SELECT ' ' || group_concat(s.holder, ' ') FROM share s WHERE s.model_no = m.no), '')
     FROM model m WHERE m.no = NEW.no;
 END;
@@ -515,14 +515,14 @@ CREATE INDEX sessions_expiry ON sessions (expiry);
 
 CREATE TRIGGER model_search_share AFTER INSERT ON share BEGIN
   INSERT OR REPLACE INTO model_search (rowid, name, audience)
-    SELECT m.no, m.name, iif(m.visibility = 'public', 'p ', '') || 'u' || replace(m.owner_id, '-', '')
+    SELECT m.no, m.name, iif(m.visibility = 'public', 'p ', '') || 'o' || replace(m.owner_id, '-', '')
       || coalesce((SELECT ' ' || group_concat(s.holder, ' ') FROM share s WHERE s.model_no = m.no), '')
     FROM model m WHERE m.no = NEW.model_no;
 END;
 
 CREATE TRIGGER model_search_unshare AFTER DELETE ON share BEGIN
   INSERT OR REPLACE INTO model_search (rowid, name, audience)
-    SELECT m.no, m.name, iif(m.visibility = 'public', 'p ', '') || 'u' || replace(m.owner_id, '-', '')
+    SELECT m.no, m.name, iif(m.visibility = 'public', 'p ', '') || 'o' || replace(m.owner_id, '-', '')
       || coalesce((SELECT ' ' || group_concat(s.holder, ' ') FROM share s WHERE s.model_no = m.no), '')
     FROM model m WHERE m.no = OLD.model_no;
 END;

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"context"
+
+	"newsletterd/core"
+)
+
+const agentColumns = "id, owner_id, name, version, created_at"
+
+// Agent reads one agent of a user; another's is core.ErrNotFound.
+func (s *Store) Agent(ctx context.Context, id, ownerID string) (a core.Agent, err error) {
+	err = s.get(ctx, &a, "SELECT "+agentColumns+" FROM agent WHERE id = ? AND owner_id = ?", id, ownerID)
+	return a, err
+}
+
+func (tx *Tx) agent(id, ownerID string) (a core.Agent, err error) {
+	err = tx.get(&a, "SELECT "+agentColumns+" FROM agent WHERE id = ? AND owner_id = ?", id, ownerID)
+	return a, err
+}
+
+// OwnerOfAgent tells whose an agent is: for the command line, which acts for everybody.
+func (s *Store) OwnerOfAgent(ctx context.Context, id string) (ownerID string, err error) {
+	err = s.get(ctx, &ownerID, "SELECT owner_id FROM agent WHERE id = ?", id)
+	return ownerID, err
+}
+
+// Agents reads a page of a user's agents, by id.
+func (s *Store) Agents(ctx context.Context, ownerID string, page core.Page) (as []core.Agent, err error) {
+	err = s.all(ctx, &as, "SELECT "+agentColumns+" FROM agent WHERE owner_id = ? AND id > ? ORDER BY id LIMIT ?",
+		ownerID, page.After, page.Limit)
+	return as, err
+}
+
+// AddAgent keeps a new agent; one too many is a conflict.
+func (s *Store) AddAgent(ctx context.Context, a core.Agent) error {
+	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.owner(a.OwnerID); err != nil {
+			return err
+		}
+		if err := tx.room("SELECT count(*) FROM agent WHERE owner_id = ?", a.OwnerID, core.MaxAgents, "agents of one owner"); err != nil {
+			return err
+		}
+		_, err := tx.exec("INSERT INTO agent ("+agentColumns+") VALUES (?, ?, ?, ?, ?)", a.ID, a.OwnerID, a.Name, a.Version, a.CreatedAt)
+		return err
+	})
+}
+
+// UpdateAgent changes an agent by a rule, which runs inside the transaction, and returns it as it is then.
+func (s *Store) UpdateAgent(ctx context.Context, id, ownerID string, rule func(*core.Agent) error) (a core.Agent, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		if a, err = tx.agent(id, ownerID); err != nil {
+			return err
+		}
+		if err := rule(&a); err != nil {
+			return err
+		}
+		return tx.one("UPDATE agent SET name = ?, version = ? WHERE id = ?", a.Name, a.Version, id)
+	})
+	return a, err
+}
+
+// DeleteAgent deletes an agent; its devices stay, without one.
+func (s *Store) DeleteAgent(ctx context.Context, id, ownerID string) error {
+	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.one("DELETE FROM agent WHERE id = ? AND owner_id = ?", id, ownerID); err != nil {
+			return err
+		}
+		_, err := tx.exec("UPDATE device SET agent_id = '' WHERE agent_id = ? AND agent_id <> ''", id)
+		return err
+	})
+}

@@ -1,0 +1,157 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"unicode"
+
+	"newsletterd/core"
+)
+
+// ModelView is a model as others see it: with its owner's name, never the address.
+type ModelView struct {
+	core.Model
+	OwnerName string `db:"owner_name"`
+	Shared    bool   `db:"shared"` // with the one who asks
+}
+
+const (
+	modelColumns = `m.no, m.id, m.owner_id, m.file_no, m.name, m.description, m.visibility, m.size, m.sha256, m.content_type, m.created_at, m.updated_at`
+
+	// heldShare tells whether the one who asks (?2 and ?3: the holders' words, empty for none) holds a share of m.
+	heldShare = `EXISTS (SELECT 1 FROM share s WHERE s.model_no = m.no AND s.holder IN (?2, ?3) AND s.holder <> '')`
+
+	// visible is core.Model.CanView in SQL, for reading many: the owner (?1), a share, or public. The tenant rule lets
+	// nobody in. A test holds the two against each other.
+	visible = `((m.owner_id = ?1 AND ?1 <> '') OR m.visibility = 'public' OR ` + heldShare + `)`
+
+	viewColumns = modelColumns + `, u.name AS owner_name, ` + heldShare + ` AS shared`
+)
+
+// Model reads one model for a caller. Who may not view it gets core.ErrNotFound, as for one that does not exist.
+func (s *Store) Model(ctx context.Context, who core.Caller, id string) (m ModelView, err error) {
+	user, email, err := s.holders(ctx, who)
+	if err != nil {
+		return m, err
+	}
+	err = s.get(ctx, &m, "SELECT "+viewColumns+" FROM model m JOIN user u ON u.id = m.owner_id WHERE m.id = ?4", who.UserID, user, email, id)
+	if err == nil && !m.CanView(who, m.Shared) {
+		return ModelView{}, core.ErrNotFound
+	}
+	return m, err
+}
+
+// OwnerOfModel tells whose a model is: for the command line, which acts for everybody.
+func (s *Store) OwnerOfModel(ctx context.Context, id string) (ownerID string, err error) {
+	err = s.get(ctx, &ownerID, "SELECT owner_id FROM model WHERE id = ?", id)
+	return ownerID, err
+}
+
+// Models reads an owner's own models in the order in which they came: those behind the number after.
+func (s *Store) Models(ctx context.Context, ownerID string, after int64, limit int) (ms []core.Model, err error) {
+	err = s.all(ctx, &ms, "SELECT "+modelColumns+" FROM model m WHERE m.owner_id = ? AND m.no > ? ORDER BY m.no LIMIT ?", ownerID, after, limit)
+	return ms, err
+}
+
+// SetVisibility changes who may see a model of an owner and returns it as it is then.
+func (s *Store) SetVisibility(ctx context.Context, id, ownerID string, v core.Visibility, actor string, now core.Instant) (m core.Model, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		if err := tx.get(&m, "SELECT "+modelColumns+" FROM model m WHERE m.id = ? AND m.owner_id = ?", id, ownerID); err != nil {
+			return err
+		}
+		if m.Visibility == v {
+			return nil
+		}
+		m.Visibility, m.UpdatedAt = v, now
+		if err := tx.one("UPDATE model SET visibility = ?, updated_at = ? WHERE id = ?", v, now, id); err != nil {
+			return err
+		}
+		return tx.audit(now, actor, "model.visibility."+string(v), "", id)
+	})
+	return m, err
+}
+
+// DeleteModel deletes a model of an owner. Its file goes in steps, by housekeeping; what is being downloaded breaks off.
+func (s *Store) DeleteModel(ctx context.Context, id, ownerID, actor string, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.one("DELETE FROM model WHERE id = ? AND owner_id = ?", id, ownerID); err != nil {
+			return err
+		}
+		return tx.audit(now, actor, "model.delete", "", id)
+	})
+}
+
+// LibraryPage asks for a part of the library: the newest Limit models below the number Before (0: from the newest).
+type LibraryPage struct {
+	Before int64
+	Limit  int
+	Own    bool   // only the caller's own
+	Query  string // words of the name, the last one perhaps cut short; empty: all
+}
+
+const newest = int64(1) << 62
+
+// Library reads the models that a caller may view, newest first. What comes while somebody reads has greater
+// numbers, so no model is told twice and none left out.
+func (s *Store) Library(ctx context.Context, who core.Caller, p LibraryPage) (ms []ModelView, err error) {
+	user, email, err := s.holders(ctx, who)
+	if err != nil || who.UserID == "" {
+		return nil, err
+	}
+	if p.Before == 0 {
+		p.Before = newest
+	}
+	switch {
+	case strings.TrimSpace(p.Query) != "":
+		words := searchWords(p.Query)
+		if words == "" {
+			return nil, nil // nothing that a name could hold
+		}
+		audience := "o" + user[1:]
+		if !p.Own {
+			audience += " OR p OR " + user
+			if email != "" {
+				audience += " OR " + email
+			}
+		}
+		err = s.all(ctx, &ms, searchLibrary, who.UserID, user, email, p.Before, p.Limit, "name : ("+words+") AND audience : ("+audience+")")
+	case p.Own:
+		err = s.all(ctx, &ms, ownLibrary, who.UserID, user, email, p.Before, p.Limit)
+	default:
+		err = s.all(ctx, &ms, wholeLibrary, who.UserID, user, email, p.Before, p.Limit)
+	}
+	return ms, err
+}
+
+// The library is merged from what indexes find, each in the order of the numbers and no more than a page; visible
+// decides in the end.
+const (
+	libraryFrom = "SELECT " + viewColumns + " FROM candidate c CROSS JOIN model m ON m.no = c.no JOIN user u ON u.id = m.owner_id WHERE " + visible
+
+	wholeLibrary = `WITH candidate (no) AS (
+		SELECT no FROM (SELECT no FROM model WHERE visibility = 'public' AND no < ?4 ORDER BY no DESC LIMIT ?5)
+		UNION SELECT no FROM (SELECT no FROM model WHERE owner_id = ?1 AND no < ?4 ORDER BY no DESC LIMIT ?5)
+		UNION SELECT model_no FROM (SELECT model_no FROM share WHERE holder = ?2 AND ?2 <> '' AND model_no < ?4 ORDER BY model_no DESC LIMIT ?5)
+		UNION SELECT model_no FROM (SELECT model_no FROM share WHERE holder = ?3 AND ?3 <> '' AND model_no < ?4 ORDER BY model_no DESC LIMIT ?5))
+		` + libraryFrom + ` ORDER BY c.no DESC LIMIT ?5`
+
+	ownLibrary = `WITH candidate (no) AS (SELECT no FROM model WHERE owner_id = ?1 AND no < ?4 ORDER BY no DESC LIMIT ?5)
+		` + libraryFrom + ` ORDER BY c.no DESC LIMIT ?5`
+
+	searchLibrary = `WITH candidate (no) AS MATERIALIZED (
+		SELECT rowid FROM model_search WHERE model_search MATCH ?6 AND rowid < ?4 ORDER BY rowid DESC LIMIT ?5)
+		` + libraryFrom + ` ORDER BY c.no DESC LIMIT ?5`
+)
+
+// searchWords writes what somebody typed as an FTS5 expression: all words, the last one as a beginning. Quoted, no
+// character of theirs has a meaning. Words without a letter or digit are left out: FTS5 would find nothing.
+func searchWords(q string) string {
+	var words []string
+	for _, w := range strings.FieldsFunc(q, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) }) {
+		words = append(words, `"`+w+`"`)
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return strings.Join(words, " AND ") + "*"
+}

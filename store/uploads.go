@@ -1,0 +1,270 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"io"
+	"sync"
+	"time"
+
+	"newsletterd/core"
+)
+
+// ChunkSize is the size of a file's parts, in bytes.
+const ChunkSize = 1 << 20
+
+// The states of a file.
+const (
+	fileArriving = 0
+	fileKept     = 1
+	fileGone     = 2
+)
+
+const (
+	uploadDead  = 10 * time.Minute // without a chunk: the process that brought it is gone
+	uploadPatch = 64 << 10         // bytes that an upload's buffer begins with
+)
+
+// Upload is a file on its way in. Its chunks go through the bulk lane, one a transaction; no model names them until
+// Commit. An Upload belongs to one goroutine.
+type Upload struct {
+	store  *Store
+	owner  string
+	limits core.ModelLimits
+	no     int64 // of the file; 0: nothing was written yet
+	chunks int64
+	size   int64
+	sum    hash.Hash
+	kept   bool
+}
+
+// NewUpload begins an upload of a user. Close must follow.
+func (s *Store) NewUpload(ownerID string, limits core.ModelLimits) *Upload {
+	return &Upload{store: s, owner: ownerID, limits: limits, sum: sha256.New()}
+}
+
+// Grow asks for n bytes of memory for a buffer, and gives them back when n is negative.
+type Grow func(n int) error
+
+// ReadFrom reads a file to its end, in chunks. now is asked once a chunk. Memory is asked for before it is used, where grow is not
+// nil, and given back at the end. Errors of the reader are returned as they are, files too large with
+// ModelLimits' own.
+func (u *Upload) ReadFrom(ctx context.Context, r io.Reader, grow Grow, now func() core.Instant) (err error) {
+	b := buffer{grow: grow}
+	defer b.release()
+	for {
+		n, err := b.fill(r)
+		switch {
+		case err != nil && err != io.EOF:
+			return err
+		case u.size+int64(n) > u.limits.Bytes:
+			return u.limits.TooLarge()
+		case n > 0:
+			if err := u.add(ctx, b.bytes[:n], now()); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+	}
+}
+
+// buffer is the memory of one upload: it grows to a chunk as bytes arrive, so that a slow sender holds little.
+type buffer struct {
+	bytes []byte
+	grow  Grow
+}
+
+// fill reads until a chunk is full or the file ends, which is io.EOF beside what was read last.
+func (b *buffer) fill(r io.Reader) (n int, err error) {
+	for n < ChunkSize && err == nil {
+		if n == len(b.bytes) {
+			if err := b.double(n); err != nil {
+				return n, err
+			}
+		}
+		var m int
+		m, err = r.Read(b.bytes[n:])
+		n += m
+	}
+	return n, err
+}
+
+func (b *buffer) double(n int) error {
+	size := min(max(2*n, uploadPatch), ChunkSize)
+	if b.grow != nil {
+		if err := b.grow(size - n); err != nil {
+			return err
+		}
+	}
+	grown := make([]byte, size)
+	copy(grown, b.bytes)
+	b.bytes = grown
+	return nil
+}
+
+func (b *buffer) release() {
+	if b.grow != nil && len(b.bytes) > 0 {
+		_ = b.grow(-len(b.bytes))
+	}
+}
+
+var errSlowUpload = core.Invalidf("", "The upload was given up: no part of 1 MiB arrived in %d minutes.", uploadDead/time.Minute)
+
+// add writes one chunk. The first brings the file's row along.
+func (u *Upload) add(ctx context.Context, chunk []byte, now core.Instant) error {
+	u.sum.Write(chunk)
+	no := u.no
+	err := u.store.bulk(ctx, func(tx *Tx) (err error) {
+		if err := tx.use(u.owner, int64(len(chunk)), u.limits); err != nil {
+			return err
+		}
+		if no == 0 {
+			no, err = tx.insert("INSERT INTO model_file (owner_id, by_daemon, size, chunks, touched_at) VALUES (?, ?, ?, 1, ?)",
+				u.owner, u.store.opts.Mode == Daemon, len(chunk), now)
+		} else {
+			err = tx.one("UPDATE model_file SET size = size + ?, chunks = chunks + 1, touched_at = ? WHERE no = ? AND state = 0",
+				len(chunk), now, no)
+			if errors.Is(err, core.ErrNotFound) {
+				err = errSlowUpload
+			}
+		}
+		if err != nil {
+			return err
+		}
+		_, err = tx.exec("INSERT INTO model_chunk (file_no, chunk_no, data) VALUES (?, ?, ?)", no, u.chunks, chunk)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	u.no, u.chunks, u.size = no, u.chunks+1, u.size+int64(len(chunk))
+	return nil
+}
+
+// use counts bytes against what an owner may have.
+func (tx *Tx) use(ownerID string, bytes int64, limits core.ModelLimits) error {
+	n, err := tx.exec("UPDATE model_usage SET bytes = bytes + ?2 WHERE owner_id = ?1 AND bytes + ?2 <= ?3", ownerID, bytes, limits.BytesPerOwner)
+	if err != nil || n == 1 {
+		return err
+	}
+	if err := tx.owner(ownerID); err != nil {
+		return err
+	}
+	n, err = tx.exec("INSERT INTO model_usage (owner_id, bytes) SELECT ?1, ?2 WHERE ?2 <= ?3 ON CONFLICT DO NOTHING", ownerID, bytes, limits.BytesPerOwner)
+	if err == nil && n == 0 {
+		return limits.OwnerFull()
+	}
+	return err
+}
+
+// Usage is the number of bytes that an owner's files have, those on their way in included.
+func (s *Store) Usage(ctx context.Context, ownerID string) (bytes int64, err error) {
+	err = s.get(ctx, &bytes, "SELECT bytes FROM model_usage WHERE owner_id = ?", ownerID)
+	if errors.Is(err, core.ErrNotFound) {
+		return 0, nil
+	}
+	return bytes, err
+}
+
+// Commit makes the file a model and returns it as it is kept. An empty file is a model too.
+func (u *Upload) Commit(ctx context.Context, m core.Model, actor string) (core.Model, error) {
+	m.Size, m.SHA256 = u.size, hex.EncodeToString(u.sum.Sum(nil))
+	err := u.store.update(ctx, func(tx *Tx) (err error) {
+		if err := tx.owner(m.OwnerID); err != nil {
+			return err
+		}
+		if m.FileNo = u.no; u.no == 0 {
+			m.FileNo, err = tx.insert("INSERT INTO model_file (owner_id, state, by_daemon, touched_at) VALUES (?, 1, 0, ?)", m.OwnerID, m.CreatedAt)
+		} else {
+			err = tx.one("UPDATE model_file SET state = 1 WHERE no = ? AND state = 0", u.no)
+		}
+		if err != nil {
+			return err
+		}
+		if m.No, err = tx.insert(`INSERT INTO model (id, owner_id, file_no, name, description, visibility, size, sha256, content_type, created_at, updated_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, m.ID, m.OwnerID, m.FileNo, m.Name, m.Description, m.Visibility, m.Size, m.SHA256,
+			m.ContentType, m.CreatedAt, m.UpdatedAt); err != nil {
+			return err
+		}
+		return tx.audit(m.CreatedAt, actor, "model.create", "", m.ID)
+	})
+	u.kept = err == nil
+	return m, err
+}
+
+// Close lets go of what was not committed. Where even that fails, the next start or housekeeping finds it.
+func (u *Upload) Close(ctx context.Context) {
+	if u.kept || u.no == 0 {
+		return
+	}
+	err := u.store.update(ctx, func(tx *Tx) error {
+		_, err := tx.exec("UPDATE model_file SET state = 2 WHERE no = ? AND state = 0", u.no)
+		return err
+	})
+	for more := err == nil; more; {
+		more, err = u.store.removeChunks(ctx, u.no)
+		more = more && err == nil
+	}
+}
+
+// deadUploads says state <> 1 too: only so does SQLite know that the index on the other states will do.
+const deadUploads = "SELECT count(*) FROM model_file WHERE state <> 1 AND state = 0 AND by_daemon = 1"
+
+// dropUploads lets go of the uploads that the daemon before this one was busy with.
+func (s *Store) dropUploads(ctx context.Context) error {
+	var n int
+	if err := s.get(ctx, &n, deadUploads); err != nil || n == 0 {
+		return err
+	}
+	return s.update(ctx, func(tx *Tx) error {
+		_, err := tx.exec("UPDATE model_file SET state = 2 WHERE state <> 1 AND state = 0 AND by_daemon = 1")
+		return err
+	})
+}
+
+const removeBatch = 8 // chunks in one operation: a few milliseconds
+
+// removeFiles removes a few chunks of a file that no model holds any more, or whose upload died, and tells whether
+// there is more to remove.
+func (s *Store) removeFiles(ctx context.Context, now core.Instant) (more bool, err error) {
+	var no int64
+	err = s.get(ctx, &no, "SELECT no FROM model_file WHERE state <> 1 AND (state = 2 OR touched_at < ?) ORDER BY state DESC LIMIT 1", now.Add(-uploadDead))
+	if err != nil {
+		if errors.Is(err, core.ErrNotFound) {
+			err = nil
+		}
+		return false, err
+	}
+	_, err = s.removeChunks(ctx, no)
+	return err == nil, err
+}
+
+// removeChunks removes the last few chunks of a file and, with the last one, the file.
+func (s *Store) removeChunks(ctx context.Context, no int64) (more bool, err error) {
+	err = s.bulk(ctx, func(tx *Tx) error {
+		// A stale upload loses its state first: its own process, should it still run, finds nothing to add to.
+		if _, err := tx.exec("UPDATE model_file SET state = 2 WHERE no = ? AND state = 0", no); err != nil {
+			return err
+		}
+		n, err := tx.exec(`DELETE FROM model_chunk WHERE file_no = ?1 AND chunk_no IN
+			(SELECT chunk_no FROM model_chunk WHERE file_no = ?1 ORDER BY chunk_no DESC LIMIT ?2)
+			AND EXISTS (SELECT 1 FROM model_file WHERE no = ?1 AND state = 2)`, no, removeBatch)
+		if err != nil {
+			return err
+		}
+		if more = n == removeBatch; more {
+			return nil
+		}
+		_, err = tx.exec("DELETE FROM model_file WHERE no = ? AND state = 2", no)
+		return err
+	})
+	return more, err
+}
+
+// chunks recycles the buffers of files that are read.
+var chunks = sync.Pool{New: func() any { b := make([]byte, 0, ChunkSize); return &b }}
