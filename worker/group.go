@@ -23,7 +23,6 @@ type Loop struct {
 
 	once   sync.Once
 	kicked chan struct{}
-	stop   <-chan struct{} // closed when the loop's group drains; for long Steps of this package
 }
 
 func (l *Loop) init() { l.once.Do(func() { l.kicked = make(chan struct{}, 1) }) }
@@ -40,7 +39,6 @@ func (l *Loop) Kick() {
 // run calls Step until stop is closed. A panic in Step is logged and does not end the loop; it runs again a second later.
 func (l *Loop) run(ctx context.Context, stop <-chan struct{}, log *slog.Logger) {
 	l.init()
-	l.stop = stop
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {

@@ -114,6 +114,13 @@ func (p *program) tokenCommands() *cli.Command {
 		stringFlag("scope", "`SCOPES`, parted by spaces (else all that the user's roles allow)"),
 		&cli.StringFlag{Name: "ttl", Usage: "how long it is good: `SPAN`, as 30m, 12h, 90d", Value: Duration(tokenTTL).String()},
 	}, []string{"user"}, p.createToken)
+	write := create.Action
+	create.Action = func(c *cli.Context) error { // a mistake in a flag is one before the database is opened
+		if _, err := ttlOf(c); err != nil {
+			return err
+		}
+		return write(c)
+	}
 	create.Description = `It acts with the user's rights as they are when it is used, and ends with "admin token revoke --id ID".
 
    TOKEN=$(newsletterd admin token create --user you@example.org --scope admin --ttl 12h)
@@ -128,12 +135,9 @@ func (p *program) tokenCommands() *cli.Command {
 }
 
 func (p *program) createToken(c *cli.Context, cfg *Config, s *store.Store) error {
-	var ttl Duration
-	if err := ttl.UnmarshalText([]byte(c.String("ttl"))); err != nil {
-		return usageError{c.Command.HelpName, "--ttl: " + err.Error()}
-	}
-	if ttl.Std() > maxTokenTTL {
-		return usageError{c.Command.HelpName, "--ttl is at most " + Duration(maxTokenTTL).String()}
+	ttl, err := ttlOf(c)
+	if err != nil {
+		return err
 	}
 	u, err := userOf(c, s, "user")
 	if err != nil {
@@ -144,7 +148,7 @@ func (p *program) createToken(c *cli.Context, cfg *Config, s *store.Store) error
 		return err
 	}
 	at := now()
-	t, id, err := provider.AdminToken(c.Context, u, c.String("scope"), ttl.Std(), at)
+	t, id, err := provider.AdminToken(c.Context, u, c.String("scope"), ttl, at)
 	if err != nil {
 		return err
 	}
@@ -157,4 +161,15 @@ func (p *program) createToken(c *cli.Context, cfg *Config, s *store.Store) error
 	}
 	_, err = p.err.Write([]byte("id " + id + ", scope " + t.Scope + "\n"))
 	return err
+}
+
+func ttlOf(c *cli.Context) (time.Duration, error) {
+	var ttl Duration
+	if err := ttl.UnmarshalText([]byte(c.String("ttl"))); err != nil {
+		return 0, usageError{c.Command.HelpName, "--ttl: " + err.Error()}
+	}
+	if ttl.Std() > maxTokenTTL {
+		return 0, usageError{c.Command.HelpName, "--ttl is at most " + Duration(maxTokenTTL).String()}
+	}
+	return ttl.Std(), nil
 }

@@ -79,6 +79,25 @@ func (p *program) tenantCommands() *cli.Command {
 	return &cli.Command{Name: "tenant", Usage: "customers of the service", Subcommands: []*cli.Command{create, all, show, update, del}}
 }
 
+// syncRow is a full sync that was asked for.
+type syncRow struct {
+	SyncID string `json:"sync_id"`
+}
+
+func (p *program) listSyncCommand() *cli.Command {
+	c := p.command("sync", "send a list whole to the send service", []cli.Flag{
+		&cli.StringFlag{Name: "id", Aliases: []string{"list"}, Usage: "the `ID` of the list"},
+	}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		id, err := s.RequestSync(c.Context, c.String("id"), now())
+		if err != nil {
+			return missing(err, "list", c.String("id"))
+		}
+		return p.printer(c).record(syncRow{id})
+	})
+	c.Description = "Events keep the send service up to date by themselves; this repairs it after a restore or a long breakdown. The\nrunning daemon sends the batches, at its next start if it isn't running."
+	return c
+}
+
 func listFlags() []cli.Flag {
 	return []cli.Flag{
 		stringFlag("name", "`NAME` of the list, as subscribers read it"),
@@ -145,5 +164,5 @@ func (p *program) listCommands() *cli.Command {
 		}
 		return p.done(c, "List %s is deleted; its rows go after 30 days.", c.String("id"))
 	})
-	return &cli.Command{Name: "list", Usage: "newsletter lists", Subcommands: []*cli.Command{create, all, show, update, del}}
+	return &cli.Command{Name: "list", Usage: "newsletter lists", Subcommands: []*cli.Command{create, all, show, update, del, p.listSyncCommand()}}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"newsletterd/auth"
 	"newsletterd/handlers"
 	"newsletterd/store"
 	"newsletterd/worker"
@@ -27,6 +28,7 @@ type daemon struct {
 	log      *slog.Logger
 	store    *store.Store
 	listener net.Listener
+	auth     *auth.Provider
 	handler  *handlers.Handler
 	server   *http.Server
 	workers  *worker.Group // what claims and sends

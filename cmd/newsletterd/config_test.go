@@ -183,11 +183,6 @@ func TestDurationForms(t *testing.T) {
 
 // Whatever a file holds, reading it ends in a configuration or in faults, and what is printed reads back the same.
 func FuzzConfigFile(f *testing.F) {
-	example, err := os.ReadFile(exampleFile)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(string(example))
 	f.Add("[server]\nlisten = \":1\"\ntrusted_proxies = [\"::1\"]\n[newsletter]\npending_ttl = \"8d\"")
 	f.Add("[mail]\nfrom = \"a\\u0007@example.org\"\ndirectory = \"\\u0001\\\"\\\\\"")
 	f.Add("server.listen = \"a:1\"\nmail = {smtp = {port = 25}}")

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"newsletterd/core"
@@ -78,12 +79,12 @@ func plainError(err error) string {
 	if !ok || ce.Kind == core.Internal || ce.Message == "" {
 		return err.Error()
 	}
+	if ce.Kind == core.Unavailable && ce.Err != nil { // at a terminal the cause helps more than the advice to try again
+		return strings.Replace(err.Error(), ce.Error(), ce.Err.Error(), 1)
+	}
 	s := ce.Message
 	if ce.Field != "" {
 		s += " (" + ce.Field + ")"
-	}
-	if ce.Kind == core.Unavailable && ce.Err != nil {
-		s += " " + ce.Err.Error()
 	}
 	return s
 }

@@ -1,0 +1,279 @@
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+const (
+	importBatch    = 500 // rows in one transaction
+	maxShownErrors = 10  // on a terminal; all are in the file of --errors
+)
+
+func (p *program) subscriberCommands() *cli.Command {
+	imp := p.command("import", "import subscribers from a CSV file", []cli.Flag{
+		stringFlag("list", "the `ID` of the list"),
+		stringFlag("file", "the `FILE`; - is standard input"),
+		&cli.StringFlag{Name: "status", Usage: "`STATUS` of new ones: active (they have agreed), or pending (each is mailed a link)", Value: core.SubscriptionActive},
+		&cli.StringSliceFlag{Name: "map", Usage: "`NAME=OURS`: the column NAME becomes OURS; NAME= drops it (repeatable)"},
+		stringFlag("source", "`TEXT` for the record of consents (else \"import\" and the file's name)"),
+		stringFlag("errors", "write lines with errors to `FILE`, with number and reason"),
+	}, []string{"list", "file"}, p.importSubscribers)
+	imp.Description = `The first line names the columns; one is the e-mail address, each other becomes a preference of that name. Comma,
+semicolon and tab are told apart by themselves. The file is read once, in steps of 500 lines, so its size doesn't matter;
+running the command again changes nothing that is in already. Who has left, or is disabled, stays so.
+
+   newsletterd admin subscriber import --list ID --file people.csv --map "E-Mail=email" --map Notes= --errors faulty.csv`
+	exp := p.command("export", "write the subscriptions of a list as CSV", []cli.Flag{
+		stringFlag("list", "the `ID` of the list"),
+		&cli.StringFlag{Name: "file", Usage: "the `FILE`, which must not exist; - is standard output", Value: "-"},
+		stringFlag("status", "only those with this `STATUS`: pending, active or unsubscribed"),
+	}, []string{"list"}, p.exportSubscribers)
+	exp.Description = `Cells that a spreadsheet would run as a formula get an apostrophe in front; import takes it off again.
+
+   newsletterd admin subscriber export --list ID --status active --file people.csv`
+	return &cli.Command{Name: "subscriber", Usage: "import and export subscribers", Subcommands: []*cli.Command{imp, exp}}
+}
+
+// importing is one run of the command.
+type importing struct {
+	*store.Import
+	reader *csvReader
+	faulty *csv.Writer // nil: none
+	shown  int
+	err    io.Writer
+}
+
+func (p *program) importSubscribers(c *cli.Context, _ *Config, s *store.Store) error {
+	rename, err := renames(c)
+	if err != nil {
+		return err
+	}
+	source := c.String("source")
+	if source == "" {
+		source = "import " + filepath.Base(c.String("file"))
+	}
+	im, err := s.NewImport(c.Context, c.String("list"), c.String("status"), source)
+	if err != nil {
+		return missing(err, "list", c.String("list"))
+	}
+	in, err := p.openInput(c.String("file"))
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	run := &importing{Import: im, err: p.err}
+	if run.reader, err = newCSVReader(in, rename); err != nil {
+		return err
+	}
+	if name := c.String("errors"); name != "" {
+		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil {
+			return fmt.Errorf("--errors: %w", err)
+		}
+		defer f.Close()
+		run.faulty = csv.NewWriter(f)
+		if err := run.faulty.Write(append([]string{"line", "error"}, run.reader.header...)); err != nil {
+			return err
+		}
+	}
+	if err := run.all(c); err != nil {
+		return fmt.Errorf("stopped after %d lines, which stay imported (run it again to go on): %w", im.Counts.Rows(), err)
+	}
+	if run.shown > maxShownErrors && run.faulty == nil {
+		fmt.Fprintf(p.err, "… and %d more; --errors FILE writes them all.\n", run.shown-maxShownErrors)
+	}
+	if err := p.printer(c).record(importRow{im.Counts.Rows(), im.Counts}); err != nil {
+		return err
+	}
+	if n := im.Counts.Rows(); n > 0 && im.Counts.Failed == n {
+		return errors.New("no line could be imported")
+	}
+	return nil
+}
+
+// importRow is what an import prints.
+type importRow struct {
+	Rows int64 `json:"rows"`
+	store.ImportCounts
+}
+
+func renames(c *cli.Context) (map[string]string, error) {
+	m := map[string]string{}
+	for _, word := range c.StringSlice("map") {
+		from, to, ok := strings.Cut(word, "=")
+		if !ok || strings.TrimSpace(from) == "" {
+			return nil, usageError{c.Command.HelpName, fmt.Sprintf("--map %q: write NAME=OURS", word)}
+		}
+		m[strings.TrimSpace(from)] = strings.TrimSpace(to)
+	}
+	return m, nil
+}
+
+// openInput opens a file, or standard input, and shows on a terminal how far it is read.
+func (p *program) openInput(name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(p.in), nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	fi, err := f.Stat()
+	if err != nil || !fi.Mode().IsRegular() || !isTerminal(p.err) {
+		return f, err
+	}
+	bar := progressbar.NewOptions64(fi.Size(), progressbar.OptionSetWriter(p.err), progressbar.OptionShowBytes(true),
+		progressbar.OptionSetDescription("import"), progressbar.OptionClearOnFinish())
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.TeeReader(f, bar), f}, nil
+}
+
+// all reads on one goroutine and writes on another.
+func (run *importing) all(c *cli.Context) error {
+	batches, read := make(chan []store.ImportRow, 4), make(chan error, 1)
+	quit := make(chan struct{})
+	var failed, left int64
+	go func() {
+		defer close(batches)
+		read <- run.read(func(rows []store.ImportRow) bool {
+			select {
+			case batches <- rows:
+				return true
+			case <-quit:
+				return false
+			}
+		}, &failed, &left)
+	}()
+	var err error
+	for rows := range batches {
+		if err == nil {
+			if err = c.Context.Err(); err == nil {
+				err = run.Add(c.Context, rows, now())
+			}
+			if err != nil {
+				close(quit)
+			}
+		}
+	}
+	err = errors.Join(err, <-read)
+	run.Counts.Failed += failed
+	run.Counts.Kept += left
+	if run.faulty != nil {
+		run.faulty.Flush()
+		err = errors.Join(err, run.faulty.Error())
+	}
+	if err != nil {
+		return err
+	}
+	return run.End(c.Context, now())
+}
+
+// read hands over the lines in batches until take says that it wants no more.
+func (run *importing) read(take func([]store.ImportRow) bool, failed, left *int64) error {
+	rows := make([]store.ImportRow, 0, importBatch)
+	for {
+		row, record, err := run.reader.next()
+		var fault errLine
+		switch {
+		case err == nil:
+			if rows = append(rows, row); len(rows) == importBatch {
+				if !take(rows) {
+					return nil
+				}
+				rows = make([]store.ImportRow, 0, importBatch)
+			}
+		case errors.Is(err, errLeft):
+			*left++
+		case errors.As(err, &fault):
+			*failed++
+			if err := run.report(fault, record); err != nil {
+				return err
+			}
+		case errors.Is(err, io.EOF):
+			if len(rows) > 0 {
+				take(rows)
+			}
+			return nil
+		default:
+			if len(rows) > 0 {
+				take(rows)
+			}
+			return err
+		}
+	}
+}
+
+func (run *importing) report(fault errLine, record []string) error {
+	if run.faulty != nil {
+		return run.faulty.Write(append([]string{strconv.Itoa(fault.line), fault.text}, record...))
+	}
+	if run.shown++; run.shown <= maxShownErrors {
+		fmt.Fprintln(run.err, printable(fault.Error()))
+	}
+	return nil
+}
+
+func (p *program) exportSubscribers(c *cli.Context, _ *Config, s *store.Store) (err error) {
+	status := c.String("status")
+	switch status {
+	case "", core.SubscriptionPending, core.SubscriptionActive, core.SubscriptionUnsubscribed:
+	default:
+		return usageError{c.Command.HelpName, "--status must be pending, active or unsubscribed"}
+	}
+	list := c.String("list")
+	if _, err := s.List(c.Context, list); err != nil {
+		return missing(err, "list", list)
+	}
+	out, name := p.out, c.String("file")
+	if name != "-" {
+		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		out = f
+	}
+	n, err := writeSubscriptions(c, s, list, status, jsonWanted(c) && name == "-", out)
+	if err == nil && name != "-" {
+		return p.done(c, "%d subscriptions are in %s.", n, name)
+	}
+	return err
+}
+
+// writeSubscriptions streams a list in pages, as CSV or as lines of JSON.
+func writeSubscriptions(c *cli.Context, s *store.Store, list, status string, asJSON bool, out io.Writer) (n int, err error) {
+	w := newSubscriptionWriter(out, asJSON)
+	for after := ""; ; {
+		page, err := s.Subscriptions(c.Context, list, after, pageSize)
+		if err != nil {
+			return n, err
+		}
+		for i := range page {
+			if status == "" || page[i].Status == status {
+				n++
+				if err := w.write(&page[i]); err != nil {
+					return n, err
+				}
+			}
+		}
+		if len(page) < pageSize {
+			return n, w.close()
+		}
+		after = page[len(page)-1].ID
+	}
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain makes the test binary the program too, so that scripts run newsletterd as a process of its own.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"newsletterd": main})
+}
+
+// TestScripts runs the command line as an operator does: testdata/script/*.txt, each in a folder of its own.
+//
+//	exits N newsletterd …   run it; the exit code must be N. stdout and stderr can be matched afterwards
+//	field NAME KEY          put a field of the JSON object on stdout into the variable NAME
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "../../testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("HOME", env.WorkDir)
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits": scriptExits,
+			"field": scriptField,
+		},
+		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
+	})
+}
+
+func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits N command …")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	code := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		code = exit.ExitCode()
+	}
+	if code != want {
+		ts.Fatalf("exit code %d, want %d", code, want)
+	}
+}
+
+func scriptField(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: field NAME KEY")
+	}
+	var object map[string]any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &object))
+	text, ok := object[args[1]].(string)
+	if !ok || strings.TrimSpace(text) == "" {
+		ts.Fatalf("there is no text %q in %v", args[1], object)
+	}
+	ts.Setenv(args[0], text)
+}
