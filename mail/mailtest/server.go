@@ -1,0 +1,367 @@
+package mailtest
+
+import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Event is one thing that a client did, put to the script before the server answers.
+type Event struct {
+	// Verb is CONNECT, EHLO, HELO, STARTTLS, AUTH, MAIL, RCPT, DATA, CONTENT (the first line of content came),
+	// DOT, RSET, NOOP, QUIT.
+	Verb string
+	// Arg is the rest of the line; for CONTENT and DOT the recipient.
+	Arg string
+	// Conn counts connections from 1, N the events of this verb from 1, over all connections.
+	Conn, N int
+}
+
+// Action is what the server does about an event. The zero Action is to behave.
+type Action struct {
+	// Reply, without its line end, replaces the usual one; "-" sends none. A reply may have several lines ("\n").
+	Reply string
+	// Wait comes before the reply.
+	Wait time.Duration
+	// Close cuts the connection: before the reply where Reply is "-" or "", after it otherwise.
+	Close bool
+}
+
+// Script says how a Server behaves.
+type Script struct {
+	// On is asked for each event; nil behaves. It may be called from several goroutines.
+	On func(Event) Action
+	// NoPipelining leaves PIPELINING out of the extensions.
+	NoPipelining bool
+	// TLS, where not nil, is offered by STARTTLS, or used from the start with Implicit.
+	TLS      *tls.Config
+	Implicit bool
+	// Users maps names to passwords; where not nil, MAIL needs AUTH by one of Mechanisms.
+	Users      map[string]string
+	Mechanisms []string
+	// Impostor doesn't know the password: its SCRAM signature is wrong.
+	Impostor bool
+	// Pieces sends each reply octet by octet.
+	Pieces bool
+	// Inject is sent in plain text with the reply to STARTTLS, in one write, as an attacker would.
+	Inject string
+}
+
+// Message is what a Server accepted.
+type Message struct {
+	From, To string
+	Data     []byte // as sent, dots unstuffed
+	Conn     int
+}
+
+// Server follows a Script. It keeps what it accepted and every line that it got.
+type Server struct {
+	script Script
+	ln     net.Listener
+	mu     sync.Mutex
+	seen   map[string]int
+	taken  []Message
+	lines  []string
+	conns  map[net.Conn]bool
+	count  int
+	wg     sync.WaitGroup
+}
+
+// NewServer listens on a port of 127.0.0.1.
+func NewServer(script Script) (*Server, error) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("mailtest: %w", err)
+	}
+	s := &Server{script: script, ln: ln, seen: map[string]int{}, conns: map[net.Conn]bool{}}
+	s.wg.Add(1)
+	go s.accept()
+	return s, nil
+}
+
+// Addr is host:port.
+func (s *Server) Addr() string { return s.ln.Addr().String() }
+
+// Messages are the accepted messages, in order.
+func (s *Server) Messages() []Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.taken)
+}
+
+// Lines are the commands of all connections, in the order of arrival.
+func (s *Server) Lines() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.lines)
+}
+
+// Seen counts the events of a verb.
+func (s *Server) Seen(verb string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen[verb]
+}
+
+// Close stops and cuts everything.
+func (s *Server) Close() error {
+	err := s.ln.Close()
+	s.mu.Lock()
+	for nc := range s.conns {
+		_ = nc.Close()
+	}
+	s.mu.Unlock()
+	s.wg.Wait()
+	return err
+}
+
+func (s *Server) accept() {
+	defer s.wg.Done()
+	for {
+		nc, err := s.ln.Accept()
+		if err != nil {
+			return
+		}
+		s.mu.Lock()
+		s.conns[nc] = true
+		s.count++
+		c := &session{server: s, nc: nc, number: s.count}
+		s.mu.Unlock()
+		s.wg.Add(1)
+		go func() {
+			defer s.wg.Done()
+			c.serve()
+			_ = nc.Close()
+			s.mu.Lock()
+			delete(s.conns, nc)
+			s.mu.Unlock()
+		}()
+	}
+}
+
+// session is one connection.
+type session struct {
+	server *Server
+	nc     net.Conn
+	r      *bufio.Reader
+	number int
+	secure bool
+	authed bool
+	from   string
+	to     string
+	refuse bool // the recipient was refused: no valid one is there
+}
+
+func (c *session) serve() {
+	if c.server.script.Implicit {
+		c.nc = tls.Server(c.nc, c.server.script.TLS)
+		c.secure = true
+	}
+	c.r = bufio.NewReader(c.nc)
+	if !c.answer("CONNECT", "", "220 test.localhost ESMTP") {
+		return
+	}
+	for {
+		line, err := c.r.ReadString('\n')
+		if err != nil {
+			return
+		}
+		line = strings.TrimRight(line, "\r\n")
+		c.server.mu.Lock()
+		c.server.lines = append(c.server.lines, line)
+		c.server.mu.Unlock()
+		if !c.command(line) {
+			return
+		}
+	}
+}
+
+// event counts and asks the script.
+func (c *session) event(verb, arg string) Action {
+	s := c.server
+	s.mu.Lock()
+	s.seen[verb]++
+	e := Event{Verb: verb, Arg: arg, Conn: c.number, N: s.seen[verb]}
+	s.mu.Unlock()
+	if s.script.On == nil {
+		return Action{}
+	}
+	return s.script.On(e)
+}
+
+// answer replies to an event as the script wants; false when the connection is over.
+func (c *session) answer(verb, arg, usual string) bool {
+	_, open := c.reply(c.event(verb, arg), usual)
+	return open
+}
+
+func (c *session) reply(a Action, usual string) (code string, open bool) {
+	time.Sleep(a.Wait)
+	text := usual
+	switch {
+	case a.Reply == "-" || a.Reply == "" && a.Close:
+		return "", !a.Close
+	case a.Reply != "":
+		text = a.Reply
+	}
+	if !c.write(text) {
+		return "", false
+	}
+	return text[:3], !a.Close
+}
+
+func (c *session) write(text string) bool {
+	lines := strings.Split(text, "\n")
+	var b strings.Builder
+	for i, line := range lines {
+		if i < len(lines)-1 && len(line) > 3 {
+			line = line[:3] + "-" + line[4:]
+		}
+		b.WriteString(line + "\r\n")
+	}
+	out := []byte(b.String())
+	step := len(out)
+	if c.server.script.Pieces {
+		step = 1
+	}
+	for ; len(out) > 0; out = out[step:] {
+		if _, err := c.nc.Write(out[:step]); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *session) command(line string) bool {
+	verb, arg, _ := strings.Cut(line, " ")
+	switch verb = strings.ToUpper(verb); verb {
+	case "EHLO":
+		return c.answer(verb, arg, c.extensions())
+	case "STARTTLS":
+		return c.startTLS()
+	case "AUTH":
+		a := c.event(verb, arg)
+		if a != (Action{}) {
+			_, open := c.reply(a, "535 5.7.8 no")
+			return open
+		}
+		return c.auth(arg)
+	case "MAIL":
+		return c.mail(arg)
+	case "RCPT":
+		c.to = between(arg)
+		code, open := c.reply(c.event(verb, c.to), "250 2.1.5 ok")
+		c.refuse = code == "" || code[0] != '2'
+		return open
+	case "DATA":
+		return c.data()
+	case "RSET":
+		c.from, c.to = "", ""
+		return c.answer(verb, arg, "250 2.0.0 ok")
+	case "QUIT":
+		c.answer(verb, arg, "221 2.0.0 bye")
+		return false
+	case "HELO", "NOOP":
+		return c.answer(verb, arg, "250 2.0.0 ok")
+	}
+	return c.write("500 5.5.2 what?")
+}
+
+func (c *session) extensions() string {
+	s := &c.server.script
+	lines := []string{"250 test.localhost", "250 ENHANCEDSTATUSCODES"}
+	if !s.NoPipelining {
+		lines = append(lines, "250 PIPELINING")
+	}
+	if s.TLS != nil && !c.secure {
+		lines = append(lines, "250 STARTTLS")
+	}
+	if s.Users != nil {
+		lines = append(lines, "250 AUTH "+strings.Join(s.Mechanisms, " "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (c *session) startTLS() bool {
+	if in := c.server.script.Inject; in != "" {
+		if _, err := c.nc.Write([]byte("220 2.0.0 go on\r\n" + in)); err != nil {
+			return false
+		}
+	} else if code, open := c.reply(c.event("STARTTLS", ""), "220 2.0.0 go on"); !open || code != "220" {
+		return open
+	}
+	t := tls.Server(c.nc, c.server.script.TLS)
+	if t.Handshake() != nil {
+		return false
+	}
+	c.nc, c.r, c.secure = t, bufio.NewReader(t), true
+	return true
+}
+
+func (c *session) mail(arg string) bool {
+	usual := "250 2.1.0 ok"
+	switch s := &c.server.script; {
+	case c.from != "":
+		usual = "503 5.5.1 a transaction is open"
+	case s.TLS != nil && !c.secure:
+		usual = "530 5.7.0 STARTTLS first"
+	case s.Users != nil && !c.authed:
+		usual = "530 5.7.0 authenticate first"
+	}
+	code, open := c.reply(c.event("MAIL", between(arg)), usual)
+	if code == "250" {
+		c.from, c.to, c.refuse = "<"+between(arg)+">", "", true
+	}
+	return open
+}
+
+func (c *session) data() bool {
+	usual := "354 go on"
+	if c.refuse {
+		usual = "503 5.5.1 no valid recipient"
+	}
+	code, open := c.reply(c.event("DATA", c.to), usual)
+	if code != "354" || !open {
+		return open
+	}
+	var body []byte
+	for first := true; ; first = false {
+		line, err := c.r.ReadString('\n')
+		if err != nil {
+			return false
+		}
+		if first && line != ".\r\n" {
+			if a := c.event("CONTENT", c.to); a.Close {
+				return false
+			}
+		}
+		if line == ".\r\n" {
+			return c.dot(body)
+		}
+		body = append(body, strings.TrimPrefix(line, ".")...)
+	}
+}
+
+func (c *session) dot(body []byte) bool {
+	usual := "250 2.0.0 taken"
+	if c.refuse {
+		usual = "554 5.5.1 no valid recipient"
+	}
+	a := c.event("DOT", c.to)
+	m := Message{From: strings.Trim(c.from, "<>"), To: c.to, Data: body, Conn: c.number}
+	c.from = ""
+	if !c.refuse && (a.Reply == "" || a.Reply == "-" || a.Reply[0] == '2') {
+		c.server.mu.Lock()
+		c.server.taken = append(c.server.taken, m)
+		c.server.mu.Unlock()
+	}
+	_, open := c.reply(a, usual)
+	return open
+}
+
+func between(arg string) string { return string(angle([]byte(arg))) }

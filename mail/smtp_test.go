@@ -1,0 +1,565 @@
+package mail
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"newsletterd/mail/mailtest"
+)
+
+// post feeds numbered envelopes to one lane and keeps their outcomes.
+type post struct {
+	t        *testing.T
+	sender   Sender
+	n        int
+	commit   func(to string) bool
+	between  func(to string) // before each Next that may wait
+	order    []string
+	outcomes map[string][]Outcome
+}
+
+func to(i int) string { return fmt.Sprintf("r%d@example.org", i) }
+
+func (p *post) run(ctx context.Context) error {
+	p.t.Helper()
+	p.outcomes = map[string][]Outcome{}
+	i := 0
+	err := p.sender.Deliver(ctx, &Source{
+		Next: func(_ context.Context, wait bool) (*Envelope, bool) {
+			if i == p.n {
+				return nil, false
+			}
+			if p.between != nil {
+				if !wait {
+					return nil, false
+				}
+				p.between(to(i + 1))
+			}
+			i++
+			body := fmt.Sprintf("Subject: %d\r\nMessage-ID: <id%d@x.example>\r\n\r\n.dot\r\n..two\r\nend\r\n", i, i)
+			return &Envelope{From: "b@bounce.example", To: to(i), Data: []byte(body)}, true
+		},
+		Commit: func(e *Envelope) bool { return p.commit == nil || p.commit(e.To) },
+		Done: func(e *Envelope, o Outcome) {
+			p.order = append(p.order, e.To)
+			p.outcomes[e.To] = append(p.outcomes[e.To], o)
+		},
+	})
+	for to, o := range p.outcomes {
+		if len(o) != 1 {
+			p.t.Errorf("%s got %d outcomes", to, len(o))
+		}
+	}
+	if len(p.outcomes) != i {
+		p.t.Errorf("%d envelopes handed out, %d outcomes", i, len(p.outcomes))
+	}
+	return err
+}
+
+func serve(t *testing.T, script mailtest.Script) *mailtest.Server {
+	t.Helper()
+	s, err := mailtest.NewServer(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// once answers the n-th event of a verb.
+func once(verb string, n int, a mailtest.Action) func(mailtest.Event) mailtest.Action {
+	return func(e mailtest.Event) mailtest.Action {
+		if e.Verb == verb && (e.N == n || n == 0) {
+			return a
+		}
+		return mailtest.Action{}
+	}
+}
+
+// TestSMTPOutcomes sends three mails past a server that misbehaves at the second one, with and without
+// pipelining. want holds the three results; 'u' with lost, 'l' later, 'n' never, 'h' hard bounce, 's' sent, 'a' ambiguous, '-' not handed out.
+func TestSMTPOutcomes(t *testing.T) {
+	reply := func(s string) mailtest.Action { return mailtest.Action{Reply: s} }
+	cut := mailtest.Action{Close: true}
+	cases := []struct {
+		name        string
+		on          func(mailtest.Event) mailtest.Action
+		deep, plain string
+		fault       Fault
+		stage       string // "" is no error
+	}{
+		{"well-behaved", nil, "sss", "sss", 0, ""},
+		{"RCPT 450", once("RCPT", 2, reply("450 4.2.0 later")), "sls", "sls", 0, ""},
+		{"RCPT 452 full", once("RCPT", 2, reply("452 4.2.2 full")), "sls", "sls", 0, ""},
+		{"RCPT 552 5.2.2 full", once("RCPT", 2, reply("552 5.2.2 full")), "sls", "sls", 0, ""},
+		{"RCPT bare 552", once("RCPT", 2, reply("552 too many")), "sls", "sls", 0, ""},
+		{"RCPT 550 5.1.1", once("RCPT", 2, reply("550 5.1.1 no such user")), "shs", "shs", 0, ""},
+		{"RCPT 553 5.1.3", once("RCPT", 2, reply("553 5.1.3 bad syntax")), "shs", "shs", 0, ""},
+		{"RCPT 556 5.1.10", once("RCPT", 2, reply("556 5.1.10 null MX")), "shs", "shs", 0, ""},
+		{"RCPT 550 without code", once("RCPT", 2, reply("550 no")), "sns", "sns", 0, ""},
+		{"RCPT 550 5.7.1", once("RCPT", 2, reply("550 5.7.1 policy")), "sns", "sns", 0, ""},
+		{"RCPT 450 5.1.1 classes differ", once("RCPT", 2, reply("450 5.1.1 odd")), "sls", "sls", 0, ""},
+		{"RCPT 550 4.1.1 classes differ", once("RCPT", 2, reply("550 4.1.1 odd")), "sns", "sns", 0, ""},
+		{"RCPT 550 in lines", once("RCPT", 2, reply("550 5.1.1 no\n550 5.1.1 really")), "shs", "shs", 0, ""},
+		{"DATA 451", once("DATA", 2, reply("451 4.3.0 later")), "sls", "sls", 0, ""},
+		{"DATA 554", once("DATA", 2, reply("554 5.7.1 no")), "sns", "sns", 0, ""},
+		{"DATA 250", once("DATA", 2, reply("250 huh")), "su-", "su-", FaultProtocol, "DATA"},
+		{"dot 451", once("DOT", 2, reply("451 4.7.1 greylisted")), "sls", "sls", 0, ""},
+		{"dot 554 5.6.0", once("DOT", 2, reply("554 5.6.0 content")), "sns", "sns", 0, ""},
+		{"dot 550 5.2.1", once("DOT", 2, reply("550 5.2.1 disabled")), "shs", "shs", 0, ""},
+		{"greeting 554", once("CONNECT", 0, reply("554 5.7.1 go away")), "u--", "u--", FaultRefused, "greeting"},
+		{"greeting 421", once("CONNECT", 0, reply("421 4.3.2 busy")), "u--", "u--", FaultRefused, "greeting"},
+		{"no greeting", once("CONNECT", 0, cut), "u--", "u--", FaultConnect, "greeting"},
+		{"EHLO 421", once("EHLO", 0, reply("421 no")), "u--", "u--", FaultRefused, "EHLO"},
+		{"EHLO unknown", once("EHLO", 0, reply("502 5.5.1 what?")), "sss", "sss", 0, ""},
+		{"MAIL 451", once("MAIL", 2, reply("451 4.3.0 wait")), "su-", "su-", FaultRefused, "MAIL"},
+		{"MAIL 550", once("MAIL", 2, reply("550 5.7.1 sender")), "su-", "su-", FaultRefused, "MAIL"},
+		{"MAIL 530", once("MAIL", 2, reply("530 5.7.0 authenticate")), "su-", "su-", FaultAuth, "MAIL"},
+		{"MAIL cut", once("MAIL", 2, cut), "sL-", "sL-", FaultConnect, "MAIL"},
+		{"RCPT cut", once("RCPT", 2, cut), "sL-", "sL-", FaultConnect, "RCPT"},
+		{"RCPT 421", once("RCPT", 2, mailtest.Action{Reply: "421 4.7.0 enough", Close: true}), "su-", "su-", FaultRefused, "RCPT"},
+		{"RCPT 535 5.7.8", once("RCPT", 2, reply("535 5.7.8 credentials")), "su-", "su-", FaultAuth, "RCPT"},
+		{"DATA cut", once("DATA", 2, cut), "sL-", "sL-", FaultConnect, "DATA"},
+		{"DATA 421", once("DATA", 2, reply("421 bye")), "su-", "su-", FaultRefused, "DATA"},
+		{"dot cut", once("DOT", 2, cut), "sau", "sa-", FaultConnect, "dot"},
+		{"dot 421", once("DOT", 2, reply("421 4.3.2 shutting down")), "suu", "su-", FaultRefused, "dot"},
+		{"dot nonsense", once("DOT", 2, reply("hello")), "sau", "sa-", FaultConnect, "dot"},
+		{"MAIL nonsense", once("MAIL", 2, reply("25 what")), "sL-", "sL-", FaultProtocol, "MAIL"},
+	}
+	for _, c := range cases {
+		for mode, want := range map[string]string{"deep": c.deep, "plain": c.plain, "no extension": c.plain} {
+			t.Run(c.name+"/"+mode, func(t *testing.T) {
+				s := serve(t, mailtest.Script{On: c.on, NoPipelining: mode == "no extension"})
+				p := &post{t: t, n: 3, sender: &SMTP{Addr: s.Addr(), NoPipelining: mode == "plain"}}
+				checkFault(t, p.run(t.Context()), c.fault, c.stage)
+				if c.name == "EHLO unknown" {
+					want = c.plain
+				}
+				got := ""
+				for i := 1; i <= 3; i++ {
+					got += letter(p.outcomes[to(i)])
+				}
+				if got != want {
+					t.Errorf("outcomes %q, want %q: %v", got, want, p.outcomes)
+				}
+				taken := 0
+				for _, m := range s.Messages() {
+					taken++
+					if string(m.Data) != fmt.Sprintf("Subject: %[1]c\r\nMessage-ID: <id%[1]c@x.example>\r\n\r\n.dot\r\n..two\r\nend\r\n", m.To[1]) {
+						t.Errorf("%s got %q", m.To, m.Data)
+					}
+				}
+				if n := strings.Count(want, "s"); taken < n {
+					t.Errorf("the server took %d, sent says %d", taken, n)
+				}
+			})
+		}
+	}
+}
+
+func letter(o []Outcome) string {
+	if len(o) == 0 {
+		return "-"
+	}
+	switch o := o[0]; {
+	case o.Lost:
+		return "L"
+	case o.HardBounce:
+		return "h"
+	default:
+		return o.Result.String()[:1]
+	}
+}
+
+func checkFault(t *testing.T, err error, fault Fault, stage string) {
+	t.Helper()
+	var r *RouteError
+	switch {
+	case stage == "" && err != nil:
+		t.Errorf("error %v", err)
+	case stage != "" && !errors.As(err, &r):
+		t.Errorf("error %v, want a RouteError at %s", err, stage)
+	case stage != "" && (r.Fault != fault || r.Stage != stage):
+		t.Errorf("fault %v at %s (%v), want %v at %s", r.Fault, r.Stage, err, fault, stage)
+	}
+}
+
+// TestSMTPDeepForm: the end of one message and the commands of the next come in one group, and no more than
+// one dot is unanswered.
+func TestSMTPDeepForm(t *testing.T) {
+	var mu sync.Mutex
+	var events []string
+	s := serve(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
+		mu.Lock()
+		defer mu.Unlock()
+		events = append(events, e.Verb)
+		return mailtest.Action{}
+	}})
+	p := &post{t: t, n: 3, sender: &SMTP{Addr: s.Addr()}}
+	p.commit = func(string) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		events = append(events, "commit")
+		return true
+	}
+	checkFault(t, p.run(t.Context()), 0, "")
+	got := strings.Join(events, " ")
+	want := "CONNECT EHLO MAIL RCPT DATA commit CONTENT DOT MAIL RCPT DATA commit CONTENT DOT MAIL RCPT DATA commit CONTENT DOT QUIT"
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// TestSMTPLoneDot: RCPT refused and DATA answered 354 all the same needs a dot, and nothing is delivered.
+func TestSMTPLoneDot(t *testing.T) {
+	s := serve(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
+		switch {
+		case e.Verb == "RCPT" && e.N == 2:
+			return mailtest.Action{Reply: "550 5.1.1 no"}
+		case e.Verb == "DATA" && e.N == 2:
+			return mailtest.Action{Reply: "354 whatever"}
+		}
+		return mailtest.Action{}
+	}})
+	p := &post{t: t, n: 3, sender: &SMTP{Addr: s.Addr()}}
+	checkFault(t, p.run(t.Context()), 0, "")
+	if n := len(s.Messages()); n != 2 || s.Seen("CONTENT") != 2 || s.Seen("DOT") != 3 || s.Seen("RSET") != 0 {
+		t.Errorf("%d messages, %d contents, %d dots, %d RSETs", n, s.Seen("CONTENT"), s.Seen("DOT"), s.Seen("RSET"))
+	}
+	if o := p.outcomes[to(2)][0]; !o.HardBounce {
+		t.Errorf("outcome %+v", o)
+	}
+}
+
+// TestSMTPCommitRefused: giving a message up before its content cuts the connection; the next one is sent.
+func TestSMTPCommitRefused(t *testing.T) {
+	s := serve(t, mailtest.Script{})
+	p := &post{t: t, n: 3, sender: &SMTP{Addr: s.Addr()}, commit: func(a string) bool { return a != to(2) }}
+	checkFault(t, p.run(t.Context()), 0, "")
+	if o := p.outcomes[to(2)][0]; o != (Outcome{}) {
+		t.Errorf("outcome %+v", o)
+	}
+	if n := len(s.Messages()); n != 2 || s.Seen("CONNECT") != 2 {
+		t.Errorf("%d messages over %d connections", n, s.Seen("CONNECT"))
+	}
+}
+
+func TestSMTPAgeing(t *testing.T) {
+	s := serve(t, mailtest.Script{})
+	p := &post{t: t, n: 7, sender: &SMTP{Addr: s.Addr(), MaxMails: 3}}
+	checkFault(t, p.run(t.Context()), 0, "")
+	if s.Seen("CONNECT") != 3 || s.Seen("QUIT") != 3 || len(s.Messages()) != 7 {
+		t.Errorf("%d connections, %d QUITs, %d messages", s.Seen("CONNECT"), s.Seen("QUIT"), len(s.Messages()))
+	}
+}
+
+// TestSMTPStale: a server that hung up (or says 421) while the connection lay idle costs nobody anything.
+func TestSMTPStale(t *testing.T) {
+	for name, a := range map[string]mailtest.Action{"cut": {Close: true}, "421": {Reply: "421 4.4.2 idle too long", Close: true}} {
+		s := serve(t, mailtest.Script{On: once("MAIL", 2, a)})
+		p := &post{t: t, n: 3, sender: &SMTP{Addr: s.Addr()}, between: func(string) {}}
+		checkFault(t, p.run(t.Context()), 0, "")
+		if len(s.Messages()) != 3 || s.Seen("CONNECT") != 2 {
+			t.Errorf("%s: %d messages, %d connections", name, len(s.Messages()), s.Seen("CONNECT"))
+		}
+	}
+}
+
+// TestSMTPIdle: a connection without work is closed politely, and made again when there is some.
+func TestSMTPIdle(t *testing.T) {
+	s := serve(t, mailtest.Script{})
+	n := 0
+	var sent []Outcome
+	src := &Source{
+		Next: func(ctx context.Context, wait bool) (*Envelope, bool) {
+			if !wait || n == 2 {
+				return nil, false
+			}
+			if n == 1 && s.Seen("QUIT") == 0 {
+				<-ctx.Done() // nothing to do until the connection is idle
+				return nil, false
+			}
+			n++
+			return &Envelope{From: "b@x.example", To: to(n), Data: []byte("a: b\r\n\r\n")}, true
+		},
+		Commit: func(*Envelope) bool { return true },
+		Done:   func(_ *Envelope, o Outcome) { sent = append(sent, o) },
+	}
+	err := (&SMTP{Addr: s.Addr(), IdleTimeout: 10 * time.Millisecond}).Deliver(t.Context(), src)
+	if err != nil || len(sent) != 2 || s.Seen("CONNECT") != 2 || s.Seen("QUIT") != 2 {
+		t.Errorf("%v, %d sent, %d connections, %d QUITs", err, len(sent), s.Seen("CONNECT"), s.Seen("QUIT"))
+	}
+}
+
+// TestSMTPDrain: a cancelled context finishes what is in flight and takes nothing new.
+func TestSMTPDrain(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := serve(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
+		if e.Verb == "DOT" && e.N == 2 {
+			cancel()
+		}
+		return mailtest.Action{}
+	}})
+	p := &post{t: t, n: 10, sender: &SMTP{Addr: s.Addr()}}
+	checkFault(t, p.run(ctx), 0, "")
+	// the dot of the second comes with the commands of the third, which is in flight too
+	if n := len(s.Messages()); n != 3 || len(p.order) != 3 {
+		t.Errorf("%d messages, outcomes of %v", n, p.order)
+	}
+}
+
+// TestSMTPDrainTimeout: a server that never answers the dot is left after DrainTimeout: ambiguous, no fault.
+func TestSMTPDrainTimeout(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := serve(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
+		if e.Verb == "DOT" {
+			cancel()
+			return mailtest.Action{Reply: "-"}
+		}
+		return mailtest.Action{}
+	}})
+	p := &post{t: t, n: 1, sender: &SMTP{Addr: s.Addr(), DrainTimeout: 20 * time.Millisecond}}
+	checkFault(t, p.run(ctx), 0, "")
+	if o := p.outcomes[to(1)][0]; o.Result != Ambiguous {
+		t.Errorf("outcome %+v", o)
+	}
+}
+
+func TestSMTPTimeouts(t *testing.T) {
+	silent := mailtest.Action{Reply: "-"}
+	short := Timeouts{Greeting: 20 * time.Millisecond, Mail: 20 * time.Millisecond, Rcpt: 20 * time.Millisecond, Data: 20 * time.Millisecond, Dot: 20 * time.Millisecond, Quit: time.Millisecond}
+	for verb, want := range map[string]string{"CONNECT": "u", "EHLO": "u", "MAIL": "L", "RCPT": "L", "DATA": "L", "DOT": "a"} {
+		s := serve(t, mailtest.Script{On: once(verb, 0, silent), NoPipelining: true})
+		p := &post{t: t, n: 1, sender: &SMTP{Addr: s.Addr(), Timeouts: short}}
+		err := p.run(t.Context())
+		var r *RouteError
+		if !errors.As(err, &r) || !errors.Is(err, os.ErrDeadlineExceeded) || letter(p.outcomes[to(1)]) != want {
+			t.Errorf("%s: %v, %v", verb, err, p.outcomes)
+		}
+	}
+}
+
+func TestSMTPPieces(t *testing.T) {
+	s := serve(t, mailtest.Script{Pieces: true})
+	p := &post{t: t, n: 5, sender: &SMTP{Addr: s.Addr()}}
+	checkFault(t, p.run(t.Context()), 0, "")
+	if len(s.Messages()) != 5 {
+		t.Errorf("%d messages", len(s.Messages()))
+	}
+}
+
+// TestSMTPLarge: content of many buffers arrives unchanged, dots and all; an unfinished last line is ended.
+func TestSMTPLarge(t *testing.T) {
+	s := serve(t, mailtest.Script{})
+	data := []byte("a: b\r\n\r\n" + strings.Repeat(".x\r\n..\r\n.\r\ntext\r\n", 30_000))
+	for cut := range 20 { // so that each octet of the pattern meets the end of a buffer
+		data[2], data[3] = 'b', byte('a'+cut)
+		whole := append(bytes.Repeat([]byte("y"), cut), data...)
+		sent := 0
+		src := &Source{
+			Next: func(context.Context, bool) (*Envelope, bool) {
+				sent++
+				return &Envelope{From: "b@x.example", To: "r@x.example", Data: whole[:len(whole)-2*(sent-1)]}, sent <= 2
+			},
+			Commit: func(*Envelope) bool { return true },
+			Done:   func(*Envelope, Outcome) {},
+		}
+		if err := (&SMTP{Addr: s.Addr()}).Deliver(t.Context(), src); err != nil {
+			t.Fatal(err)
+		}
+		got := s.Messages()
+		for i, m := range got[len(got)-2:] {
+			if !bytes.Equal(m.Data, whole) {
+				t.Errorf("cut %d, message %d: %d octets, want %d", cut, i, len(m.Data), len(whole))
+			}
+		}
+	}
+}
+
+func TestSMTPBadAddress(t *testing.T) {
+	s := serve(t, mailtest.Script{})
+	bad := []string{"a@b.example>\r\nRSET", "a b@c.example", "", "ü@x.example"}
+	i, results := 0, ""
+	src := &Source{
+		Next: func(context.Context, bool) (*Envelope, bool) {
+			if i++; i > len(bad) {
+				return nil, false
+			}
+			return &Envelope{From: "b@x.example", To: bad[i-1], Data: []byte("a: b\r\n\r\n")}, true
+		},
+		Commit: func(*Envelope) bool { return true },
+		Done:   func(_ *Envelope, o Outcome) { results += letter([]Outcome{o}) },
+	}
+	if err := (&SMTP{Addr: s.Addr()}).Deliver(t.Context(), src); err != nil || results != "nnnn" || s.Seen("CONNECT") != 0 {
+		t.Errorf("%v %q, %d connections", err, results, s.Seen("CONNECT"))
+	}
+}
+
+func TestSMTPTLS(t *testing.T) {
+	cert, pool, err := mailtest.Certificate("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, _, err := mailtest.Certificate("other.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := &tls.Config{Certificates: []tls.Certificate{cert}}
+	old := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
+	roots := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS10} // our own bound is higher
+	cases := []struct {
+		name   string
+		script mailtest.Script
+		client SMTP
+		fault  Fault
+		stage  string
+	}{
+		{"STARTTLS", mailtest.Script{TLS: good}, SMTP{TLS: TLSStart, TLSConfig: roots}, 0, ""},
+		{"implicit", mailtest.Script{TLS: good, Implicit: true}, SMTP{TLS: TLSImplicit, TLSConfig: roots}, 0, ""},
+		{"not offered", mailtest.Script{}, SMTP{TLS: TLSStart, TLSConfig: roots}, FaultTLS, "STARTTLS"},
+		{"refused", mailtest.Script{TLS: good, On: once("STARTTLS", 0, mailtest.Action{Reply: "454 4.7.0 not now"})}, SMTP{TLS: TLSStart, TLSConfig: roots}, FaultTLS, "STARTTLS"},
+		{"unknown authority", mailtest.Script{TLS: good}, SMTP{TLS: TLSStart}, FaultTLS, "STARTTLS"},
+		{"wrong name", mailtest.Script{TLS: &tls.Config{Certificates: []tls.Certificate{other}}}, SMTP{TLS: TLSStart, TLSConfig: roots}, FaultTLS, "STARTTLS"},
+		{"old TLS", mailtest.Script{TLS: old}, SMTP{TLS: TLSStart, TLSConfig: roots}, FaultTLS, "STARTTLS"},
+		{"demanded by the server", mailtest.Script{TLS: good}, SMTP{TLS: TLSNone}, FaultAuth, "MAIL"},
+		{"injected replies", mailtest.Script{TLS: good, Inject: "250-evil\r\n250 PIPELINING\r\n250 ok\r\n"}, SMTP{TLS: TLSStart, TLSConfig: roots}, 0, ""},
+	}
+	for i := range cases {
+		c := &cases[i]
+		t.Run(c.name, func(t *testing.T) {
+			s := serve(t, c.script)
+			c.client.Addr = s.Addr()
+			p := &post{t: t, n: 2, sender: &c.client}
+			err := p.run(t.Context())
+			checkFault(t, err, c.fault, c.stage)
+			if want := 2; c.stage == "" && len(s.Messages()) != want {
+				t.Errorf("%d messages", len(s.Messages()))
+			}
+			if c.stage != "" && letter(p.outcomes[to(1)]) != "u" {
+				t.Errorf("outcomes %v", p.outcomes)
+			}
+		})
+	}
+}
+
+func TestSMTPAuth(t *testing.T) {
+	users := map[string]string{"anna": "open,=sesame"}
+	all := []string{"CRAM-MD5", "LOGIN", "PLAIN", "SCRAM-SHA-256"}
+	for _, mech := range all {
+		for _, pass := range []string{"open,=sesame", "wrong"} {
+			s := serve(t, mailtest.Script{Users: users, Mechanisms: []string{"XOAUTH2", mech}})
+			p := &post{t: t, n: 1, sender: &SMTP{Addr: s.Addr(), Username: "anna", Password: pass}}
+			err := p.run(t.Context())
+			if pass == "wrong" {
+				checkFault(t, err, FaultAuth, "AUTH")
+				var r *RouteError
+				if errors.As(err, &r) && r.Backoff(1) < time.Minute {
+					t.Error("credentials are tried again too soon")
+				}
+				continue
+			}
+			checkFault(t, err, 0, "")
+			if len(s.Messages()) != 1 || !strings.HasPrefix(s.Lines()[1], "AUTH "+mech) {
+				t.Errorf("%s: %d messages, %q", mech, len(s.Messages()), s.Lines())
+			}
+		}
+	}
+	s := serve(t, mailtest.Script{Users: users, Mechanisms: all})
+	p := &post{t: t, n: 1, sender: &SMTP{Addr: s.Addr(), Username: "anna", Password: "open,=sesame"}}
+	checkFault(t, p.run(t.Context()), 0, "")
+	if !strings.HasPrefix(s.Lines()[1], "AUTH SCRAM-SHA-256 ") {
+		t.Errorf("the best mechanism was not taken: %q", s.Lines()[1])
+	}
+	for name, script := range map[string]mailtest.Script{
+		"impostor": {Users: users, Mechanisms: []string{"SCRAM-SHA-256"}, Impostor: true},
+		"none":     {Users: users, Mechanisms: []string{"GSSAPI"}},
+	} {
+		s := serve(t, script)
+		p := &post{t: t, n: 1, sender: &SMTP{Addr: s.Addr(), Username: "anna", Password: "open,=sesame"}}
+		err := p.run(t.Context())
+		if checkFault(t, err, FaultAuth, "AUTH"); letter(p.outcomes[to(1)]) != "u" {
+			t.Errorf("%s: %v", name, p.outcomes)
+		}
+	}
+}
+
+func TestSMTPNobodyThere(t *testing.T) {
+	s := serve(t, mailtest.Script{})
+	addr := s.Addr()
+	_ = s.Close()
+	p := &post{t: t, n: 1, sender: &SMTP{Addr: addr}}
+	checkFault(t, p.run(t.Context()), FaultConnect, "dial")
+}
+
+// TestKeeper sends through a server that we did not write.
+func TestKeeper(t *testing.T) {
+	dir := t.TempDir()
+	k, err := mailtest.NewKeeper("127.0.0.1:0", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &post{t: t, n: 50, sender: &SMTP{Addr: k.Addr()}}
+	checkFault(t, p.run(t.Context()), 0, "")
+	if err := k.Close(); err != nil {
+		t.Error(err)
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "*.eml"))
+	if len(files) != 50 || k.Count() != 50 {
+		t.Errorf("%d files, count %d", len(files), k.Count())
+	}
+	got, _ := os.ReadFile(files[0])
+	want := "Return-Path: <b@bounce.example>\r\nDelivered-To: <r1@example.org>\r\nSubject: 1\r\nMessage-ID: <id1@x.example>\r\n\r\n.dot\r\n..two\r\nend\r\n"
+	if string(got) != want {
+		t.Errorf("kept %q", got)
+	}
+}
+
+func TestSinkRecords(t *testing.T) {
+	s, err := mailtest.NewSink("127.0.0.1:0", mailtest.SinkOptions{Records: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &post{t: t, n: 100, sender: &SMTP{Addr: s.Addr()}}
+	checkFault(t, p.run(t.Context()), 0, "")
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	r := s.Records()
+	if s.Count() != 100 || len(r) != 100 || r[41].MessageID != "<id42@x.example>" || r[41].Rcpt != to(42) || r[41].From != "b@bounce.example" {
+		t.Errorf("count %d, %d records, %+v", s.Count(), len(r), r[41])
+	}
+}
+
+func TestDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "mail")
+	d, err := NewDirectory(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &post{t: t, n: 3, sender: d, commit: func(a string) bool { return a != to(2) }}
+	checkFault(t, p.run(t.Context()), 0, "")
+	files, _ := filepath.Glob(filepath.Join(dir, "*"))
+	if len(files) != 2 || letter(p.outcomes[to(1)]) != "s" || letter(p.outcomes[to(2)]) != "u" {
+		t.Fatalf("%q %v", files, p.outcomes)
+	}
+	if st, _ := os.Stat(files[0]); st.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v", st.Mode())
+	}
+	if b, _ := os.ReadFile(files[1]); !bytes.HasPrefix(b, []byte("Subject: 3\r\n")) {
+		t.Errorf("the files do not sort in the order of writing: %q", b)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	p = &post{t: t, n: 2, sender: d}
+	checkFault(t, p.run(t.Context()), FaultDisk, "write")
+}
