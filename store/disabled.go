@@ -37,6 +37,10 @@ func (tx *Tx) disable(d Disabling, now core.Instant) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	// What lists have queued for the address is not sent any more.
+	if _, err := tx.exec("UPDATE mail SET state = 3 WHERE email_key = ? AND state != 3 AND state = 0 AND list_id != ''", key); err != nil {
+		return 0, err
+	}
 	rows, err := tx.subscriptionsOf(key, d.TenantID)
 	if err != nil {
 		return 0, err

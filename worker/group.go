@@ -21,9 +21,14 @@ type Loop struct {
 	Name string
 	Step func(ctx context.Context, now time.Time) (next time.Time)
 
-	once   sync.Once
-	kicked chan struct{}
+	once     sync.Once
+	kicked   chan struct{}
+	stopping <-chan struct{}
 }
+
+// Stopping is closed when the daemon begins to drain: a Step that works through a queue looks at it and claims nothing
+// more. For Step alone; nil (never) where a test calls Step by itself.
+func (l *Loop) Stopping() <-chan struct{} { return l.stopping }
 
 func (l *Loop) init() { l.once.Do(func() { l.kicked = make(chan struct{}, 1) }) }
 
@@ -39,6 +44,7 @@ func (l *Loop) Kick() {
 // run calls Step until stop is closed. A panic in Step is logged and does not end the loop; it runs again a second later.
 func (l *Loop) run(ctx context.Context, stop <-chan struct{}, log *slog.Logger) {
 	l.init()
+	l.stopping = stop
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {

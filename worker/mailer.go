@@ -1,0 +1,403 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/url"
+	"sync"
+	"time"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/store"
+)
+
+const (
+	mailerRead   = 256 // mails read at once
+	mailerLow    = 64  // fewer than these held: read more
+	mailerRecord = 256 // results in one operation
+	mailerIdle   = 10 * time.Second
+)
+
+// MailerOptions is what the mailer is made of.
+type MailerOptions struct {
+	Store     *store.Store
+	Sender    mail.Sender
+	Sealer    *auth.Sealer // unsubscribe links
+	Ident     *mail.Ident  // Message-IDs; transactional mail is job 0
+	PublicURL string       // origin of links where the tenant has none
+	From      mail.Address // where the tenant has none
+	Lanes     int          // connections; 0: 2
+	Log       *slog.Logger
+}
+
+// mailer delivers transactional mail: it renders each mail when its turn comes, with the tokens made again, and sends it
+// in lanes of its own, so that a campaign holds none up. Lanes stay open a while for the next mail.
+type mailer struct {
+	MailerOptions
+	loop     *Loop
+	wake     chan struct{}
+	failures int           // of the route, running
+	lost     map[int64]int // connections lost on a mail, running
+}
+
+// Mailer makes the loop that delivers transactional mail.
+func Mailer(o MailerOptions) *Loop {
+	if o.Lanes == 0 {
+		o.Lanes = 2
+	}
+	m := &mailer{MailerOptions: o, wake: make(chan struct{}, 1), lost: map[int64]int{}}
+	m.loop = &Loop{Name: "mailer", Step: m.step}
+	o.Store.OnKick(store.TopicMail, func() {
+		select {
+		case m.wake <- struct{}{}:
+		default:
+		}
+		m.loop.Kick()
+	})
+	return m.loop
+}
+
+// mailRun is one Step's work in hand.
+type mailRun struct {
+	*mailer
+	queue   chan *core.Mail
+	results chan mailResult
+	ended   chan error // of a lane
+	quit    chan struct{}
+	held    map[int64]bool
+	lanes   int
+	read    bool
+	broken  bool
+}
+
+type mailResult struct {
+	mail    *core.Mail
+	outcome mail.Outcome
+	err     error // the mail cannot be made
+}
+
+func (m *mailer) step(ctx context.Context, _ time.Time) time.Time {
+	r := &mailRun{
+		mailer: m, queue: make(chan *core.Mail, mailerRead+mailerLow), results: make(chan mailResult, mailerRead+mailerLow),
+		ended: make(chan error, m.Lanes), quit: make(chan struct{}), held: map[int64]bool{}, read: true,
+	}
+	again := time.NewTicker(time.Second)
+	defer again.Stop()
+	for {
+		if err := r.claim(ctx); err != nil {
+			m.Log.Warn("mailer: read", slog.Any("error", err))
+			r.stop()
+		}
+		for ; r.lanes < min(m.Lanes, len(r.queue)) && !r.broken; r.lanes++ {
+			go func() { r.ended <- r.lane(ctx) }()
+		}
+		if r.lanes == 0 && len(r.results) == 0 {
+			break
+		}
+		select {
+		case res := <-r.results:
+			r.record(ctx, res)
+		case err := <-r.ended:
+			r.lanes--
+			r.routeEnded(err)
+		case <-m.wake:
+			r.read = true
+		case <-again.C:
+			r.read = true
+		case <-m.loop.Stopping():
+			r.stop()
+			for len(r.queue) > 0 {
+				<-r.queue
+			}
+			// the lanes finish what they have in flight
+			for ; r.lanes > 0; r.lanes-- {
+				<-r.ended
+			}
+		}
+	}
+	return m.next(ctx, r)
+}
+
+func (r *mailRun) stop() {
+	if !r.broken {
+		r.broken = true
+		close(r.quit)
+	}
+}
+
+func (m *mailer) next(ctx context.Context, r *mailRun) time.Time {
+	switch {
+	case m.failures > 0:
+		return time.Now().Add(jitter(backoff(routeDelays, m.failures)))
+	case r.broken:
+		return time.Now().Add(time.Second)
+	}
+	at, err := m.Store.NextMail(ctx, core.At(time.Now()))
+	if err != nil {
+		return time.Now().Add(time.Second)
+	}
+	return at.Time()
+}
+
+// routeDelays are between tries of a mail route that failed.
+var routeDelays = []time.Duration{5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute}
+
+// routeEnded looks at how a lane ended.
+func (r *mailRun) routeEnded(err error) {
+	if err == nil {
+		return
+	}
+	var re *mail.RouteError
+	if errors.As(err, &re) && re.Delivered > 0 {
+		r.failures = 0
+	}
+	r.failures++
+	r.Log.Warn("mailer: the mail route failed", slog.Any("error", err), slog.Int("running", r.failures))
+	r.stop()
+}
+
+func (r *mailRun) claim(ctx context.Context) error {
+	if r.broken || !r.read || len(r.held) >= mailerLow {
+		return nil
+	}
+	mails, err := r.Store.DueMails(ctx, core.At(time.Now()), mailerRead)
+	if err != nil {
+		return err
+	}
+	r.read = len(mails) == mailerRead
+	for i := range mails {
+		if m := &mails[i]; !r.held[m.ID] {
+			r.held[m.ID] = true
+			r.queue <- m
+		}
+	}
+	return nil
+}
+
+// lane runs one connection until nothing has come for a while.
+func (r *mailRun) lane(ctx context.Context) error {
+	idle := time.NewTimer(mailerIdle)
+	defer idle.Stop()
+	return r.Sender.Deliver(ctx, &mail.Source{
+		Next: func(ctx context.Context, wait bool) (*mail.Envelope, bool) {
+			idle.Reset(mailerIdle)
+			for {
+				m, ok := r.pop(ctx, wait, idle.C)
+				if !ok {
+					return nil, false
+				}
+				e, err := r.compose(ctx, m, time.Now())
+				if err == nil {
+					return e, true
+				}
+				r.results <- mailResult{mail: m, err: err}
+			}
+		},
+		Commit: func(*mail.Envelope) bool { return true },
+		Done: func(e *mail.Envelope, o mail.Outcome) {
+			m := e.Tag.(*core.Mail)
+			envelopes.Put(e)
+			r.results <- mailResult{mail: m, outcome: o}
+		},
+	})
+}
+
+func (r *mailRun) pop(ctx context.Context, wait bool, idle <-chan time.Time) (*core.Mail, bool) {
+	select {
+	case <-r.quit:
+		return nil, false
+	case <-ctx.Done():
+		return nil, false
+	default:
+	}
+	select {
+	case m := <-r.queue:
+		return m, true
+	default:
+	}
+	if !wait {
+		return nil, false
+	}
+	select {
+	case m := <-r.queue:
+		return m, true
+	case <-idle:
+	case <-r.quit:
+	case <-ctx.Done():
+	}
+	return nil, false
+}
+
+// record takes a result and those that lie ready beside it and writes them down in one operation.
+func (r *mailRun) record(ctx context.Context, first mailResult) {
+	now := core.At(time.Now())
+	var records []store.MailResult
+	var gone []int64
+	for res, ok := first, true; ok && len(gone) < mailerRecord; {
+		gone = append(gone, res.mail.ID)
+		if rec, counts := r.judge(res, now); counts {
+			records = append(records, rec)
+		} else {
+			r.read = true
+		}
+		select {
+		case res = <-r.results:
+		default:
+			ok = false
+		}
+	}
+	if err := r.Store.FinishMails(context.WithoutCancel(ctx), records, now); err != nil {
+		r.Log.Warn("mailer: record", slog.Any("error", err))
+		r.stop()
+	}
+	for _, id := range gone {
+		delete(r.held, id)
+	}
+}
+
+// lostLimit is how many connections lost on one mail, running, count as a refusal of it.
+const lostLimit = 3
+
+// judge is what the store keeps of a result; counts is false where nobody took or refused the mail.
+func (r *mailRun) judge(res mailResult, now core.Instant) (rec store.MailResult, counts bool) {
+	rec = store.MailResult{ID: res.mail.ID, Reason: res.outcome.Text}
+	if core.KindOf(res.err) == core.Unavailable && res.err != nil { // of the database: the mail is not at fault
+		r.stop()
+		return rec, false
+	}
+	if res.err != nil {
+		rec.Reason = res.err.Error()
+		r.Log.Error("mailer: a mail cannot be made", slog.Int64("mail", rec.ID), slog.String("kind", res.mail.Kind), slog.Any("error", res.err))
+		return rec, true
+	}
+	switch o := res.outcome; o.Result {
+	case mail.Sent:
+		r.failures = 0
+		rec.Sent, rec.Reason = true, ""
+	case mail.Never:
+		r.failures = 0
+	case mail.Ambiguous: // once more, under the same Message-ID; the second time it is taken for sent
+		if rec.Sent = res.mail.Tries > 0; !rec.Sent {
+			rec.RetryAt = now.Add(backoff(mailDelays, 1))
+		}
+	case mail.Untouched:
+		if !o.Lost {
+			return rec, false
+		}
+		if r.lost[rec.ID]++; r.lost[rec.ID] < lostLimit {
+			return rec, false
+		}
+		rec.Reason = "the connection was lost each time"
+		fallthrough
+	default:
+		if now.Sub(res.mail.CreatedAt) < mailLife {
+			rec.RetryAt = now.Add(jitter(backoff(mailDelays, res.mail.Tries+1)))
+		}
+	}
+	delete(r.lost, rec.ID)
+	if !rec.Sent {
+		r.Log.Warn("mailer: a mail was not delivered", slog.Int64("mail", rec.ID), slog.String("kind", res.mail.Kind),
+			slog.String("result", res.outcome.Result.String()), slog.Int("code", res.outcome.Code), slog.Bool("again", rec.RetryAt != 0))
+	}
+	return rec, true
+}
+
+// notices says what a mail of a kind looks like: its text, the page that its link leads to, and how long that works.
+var notices = map[string]struct {
+	notice mail.Notice
+	page   string
+	valid  time.Duration
+}{
+	core.MailConfirm:           {mail.NoticeConfirm, "/confirm", store.ConfirmTTL},
+	core.MailAlreadySubscribed: {mail.NoticeSubscribed, "/unsubscribe", 0},
+	core.MailVerify:            {mail.NoticeVerify, "/verify", 48 * time.Hour},
+	core.MailClaim:             {mail.NoticeReverify, "/verify", 48 * time.Hour},
+	core.MailAlreadyRegistered: {mail.NoticeRegistered, "/login", 0},
+	core.MailReset:             {mail.NoticeReset, "/password/reset", time.Hour},
+}
+
+// envelopes are used again: a mail is some kilobytes.
+var envelopes = sync.Pool{New: func() any { return new(mail.Envelope) }}
+
+// compose renders a mail.
+func (m *mailer) compose(ctx context.Context, q *core.Mail, now time.Time) (*mail.Envelope, error) {
+	n, ok := notices[q.Kind]
+	if !ok {
+		return nil, errors.New("unknown kind of mail")
+	}
+	from, origin, d := m.From, m.PublicURL, mail.NoticeData{To: string(q.Email), Valid: n.valid, Brand: mail.Brand{Name: m.From.Name}}
+	msg := mail.Message{To: mail.Address{Email: string(q.Email)}, Date: now, MessageID: m.Ident.Message(0, q.ID)}
+	if q.ListID != "" {
+		list, err := m.Store.ListRecord(ctx, q.ListID)
+		if err != nil {
+			return nil, err
+		}
+		d.List = list.Name
+		from, origin, d.Brand = brandOf(&list.Tenant, from, origin)
+		msg.ReplyTo.Email = list.Tenant.ReplyTo
+	}
+	query, err := m.linkQuery(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	d.URL = origin + n.page + query
+	if msg.Subject, msg.Text, msg.HTML, err = n.notice.Render(d); err != nil {
+		return nil, err
+	}
+	msg.From = from
+	e := envelopes.Get().(*mail.Envelope)
+	e.From, e.To, e.Tag = from.Email, string(q.Email), q
+	e.Data, err = mail.Compose(e.Data[:0], &msg)
+	return e, err
+}
+
+// brandOf is the sender, the origin of links and the looks of a tenant's mail; what it lacks is the daemon's.
+func brandOf(t *core.Tenant, from mail.Address, origin string) (mail.Address, string, mail.Brand) {
+	b := mail.Brand{Name: t.BrandName, Color: t.BrandColor, LogoURL: t.BrandLogoURL, PostalAddress: t.PostalAddress}
+	if b.Name == "" {
+		b.Name = t.Name
+	}
+	if from.Name = t.MailFromName; from.Name == "" {
+		from.Name = b.Name
+	}
+	if t.MailFrom != "" {
+		from.Email = t.MailFrom
+	}
+	if t.PublicURL != "" {
+		origin = t.PublicURL
+	}
+	return from, origin, b
+}
+
+// linkQuery makes the token of a mail's link, which no queue holds.
+func (m *mailer) linkQuery(ctx context.Context, q *core.Mail) (string, error) {
+	v := url.Values{}
+	switch q.Kind {
+	case core.MailConfirm:
+		token, err := m.Store.ConfirmToken(ctx, q.TokenID, core.MeansMailed)
+		if err != nil {
+			return "", err
+		}
+		v.Set("token", token)
+	case core.MailAlreadySubscribed:
+		token, err := m.Sealer.SealUnsubscribe(auth.UnsubscribeToken{Kind: auth.UnsubscribeMailed, ListID: q.ListID,
+			SubscriptionID: m.Store.SubscriptionID(q.ListID, q.Email.Key()), Email: q.Email, IssuedAt: q.CreatedAt})
+		if err != nil {
+			return "", err
+		}
+		v.Set("token", token)
+	case core.MailVerify, core.MailClaim, core.MailReset:
+		key, err := m.Store.PurposeKey(ctx, "mail-token")
+		if err != nil {
+			return "", err
+		}
+		v.Set("token", auth.MailToken(key, q.Kind, q.TokenID))
+		v.Set("email", string(q.Email))
+	default:
+		return "", nil
+	}
+	return "?" + v.Encode(), nil
+}

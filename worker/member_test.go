@@ -1,0 +1,593 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/store"
+)
+
+// member is a database with one list and a receiver behind an in-memory listener, all inside a synctest bubble.
+type member struct {
+	*testing.T
+	*store.Store
+	list     core.List
+	receiver *receiver
+	poster   *Poster
+	group    *Group
+}
+
+// inBubble runs a test with fake time that begins where the world is.
+func inBubble(t *testing.T, fn func(m *member)) {
+	t.Helper()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))) // before the store's ticker runs
+		s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(dir, "m.db"), Migrate: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &member{T: t, Store: s}
+		m.seed()
+		m.receiver = newReceiver(t)
+		m.poster = NewPoster(s, "http://receiver.test", m.receiver.transport)
+		fn(m)
+		if m.group != nil {
+			m.group.Drain(30 * time.Second)
+		}
+		m.receiver.close()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func (m *member) seed() {
+	now := core.At(time.Now())
+	name, domains := "T", []string{"example.org"}
+	tenant, err := core.NewTenant(core.TenantInput{Name: &name, Domains: &domains}, now)
+	m.must(err)
+	m.must(m.AddTenant(m.Context(), tenant, "test"))
+	m.list, err = core.NewList(core.ListInput{TenantID: &tenant.ID, Name: &name}, now)
+	m.must(err)
+	m.must(m.AddList(m.Context(), m.list, "test"))
+	m.must(m.EnsureLoopClient(m.Context(), make([]byte, 32), now))
+}
+
+func (m *member) must(err error) {
+	m.Helper()
+	if err != nil {
+		m.Fatal(err)
+	}
+}
+
+func (m *member) run(loops ...*Loop) {
+	m.group = NewGroup(slog.New(slog.DiscardHandler), loops...)
+	m.group.Start()
+}
+
+func (m *member) activate(email core.Email) string {
+	m.Helper()
+	sub, row, err := m.Subscribe(m.Context(), store.SubscribeRequest{ListID: m.list.ID, Email: email}, core.At(time.Now()))
+	m.must(err)
+	token, err := m.ConfirmToken(m.Context(), row, core.MeansMailed)
+	m.must(err)
+	_, err = m.Confirm(m.Context(), token, core.Origin{}, core.At(time.Now()))
+	m.must(err)
+	return sub.ID
+}
+
+func (m *member) leave(id string) {
+	m.Helper()
+	_, err := m.Unsubscribe(m.Context(), store.Leaving{ListID: m.list.ID, SubscriptionID: id}, core.At(time.Now()))
+	m.must(err)
+}
+
+// receiver keeps what was posted to it, and answers as it is told.
+type receiver struct {
+	t         *testing.T
+	transport *http.Transport
+	server    *http.Server
+	mu        sync.Mutex
+	answer    func(e core.Event) (status int, header map[string]string)
+	events    []core.Event
+	batches   map[int]core.FullSync
+	posts     int
+	times     []time.Time
+}
+
+func newReceiver(t *testing.T) *receiver {
+	r := &receiver{t: t, batches: map[int]core.FullSync{}}
+	l := &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}
+	r.transport = &http.Transport{DialContext: l.dial, MaxIdleConnsPerHost: 64}
+	r.server = &http.Server{Handler: r}
+	go func() { _ = r.server.Serve(l) }()
+	return r
+}
+
+func (r *receiver) close() {
+	r.transport.CloseIdleConnections()
+	_ = r.server.Close()
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return
+	}
+	sig, err := auth.ParseSignature(req.Header, core.At(time.Now()))
+	if err == nil {
+		err = auth.VerifySignature(sig, req.URL.Path, body, make([]byte, 32))
+	}
+	if err != nil || sig.ClientID != core.LoopClientID {
+		r.t.Errorf("signature: %v", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.posts++
+	r.times = append(r.times, time.Now())
+	var e core.Event
+	var f core.FullSync
+	if req.URL.Path == syncPath {
+		err = json.Unmarshal(body, &f)
+	} else {
+		err = json.Unmarshal(body, &e)
+	}
+	status := 200
+	if r.answer != nil {
+		var h map[string]string
+		status, h = r.answer(e)
+		for k, v := range h {
+			w.Header().Set(k, v)
+		}
+	}
+	if status == 200 && f.SyncID != "" {
+		r.batches[f.BatchNo] = f
+	} else if status == 200 {
+		r.events = append(r.events, e)
+	}
+	if err != nil {
+		r.t.Error(err)
+	}
+	w.WriteHeader(status)
+}
+
+func (r *receiver) say(answer func(core.Event) (int, map[string]string)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answer, r.posts, r.times = answer, 0, nil
+}
+
+func (r *receiver) heard() []core.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]core.Event(nil), r.events...)
+}
+
+// pipeListener is a listener whose connections are pipes in memory, which a bubble can wait for.
+type pipeListener struct {
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+func (l *pipeListener) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	client, server := net.Pipe()
+	select {
+	case l.conns <- server:
+		return client, nil
+	case <-l.done:
+		return nil, errors.New("refused")
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (l *pipeListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+func (l *pipeListener) Close() error   { l.once.Do(func() { close(l.done) }); return nil }
+func (l *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
+
+var quiet = slog.New(slog.DiscardHandler)
+
+func TestOutboxDeliversInOrder(t *testing.T) {
+	inBubble(t, func(m *member) {
+		m.run(Outbox(m.Store, m.poster, quiet))
+		for i := range 40 {
+			id := m.activate(core.Email(fmt.Sprintf("s%d@example.org", i)))
+			if i%2 == 0 {
+				m.leave(id)
+			}
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		last := map[string]core.Event{}
+		for _, e := range m.receiver.heard() {
+			if p := last[e.Subscriber.ID]; p.OccurredAt >= e.OccurredAt {
+				m.Errorf("%s at %v came after %s at %v", e.Type, e.OccurredAt, p.Type, p.OccurredAt)
+			}
+			last[e.Subscriber.ID] = e
+		}
+		if n := len(m.receiver.heard()); n != 60 {
+			m.Errorf("%d events, want 60", n)
+		}
+		if st, err := m.OutboxState(m.Context()); err != nil || st.Waiting != 0 {
+			m.Errorf("%+v, %v", st, err)
+		}
+	})
+}
+
+// What each answer does to an event, and to the one behind it.
+func TestOutboxAnswers(t *testing.T) {
+	for _, c := range []struct {
+		status         int
+		header         map[string]string
+		waiting, dead  int64
+		nextMin, limit time.Duration // of the second attempt
+	}{
+		{status: 200},
+		{status: 202},
+		{status: 409},
+		{status: 410, dead: 2},
+		{status: 422, dead: 2},
+		{status: 400, waiting: 2, nextMin: 800 * time.Millisecond, limit: 1200 * time.Millisecond},
+		{status: 500, waiting: 2, nextMin: 800 * time.Millisecond, limit: 1200 * time.Millisecond},
+		{status: 302, header: map[string]string{"Location": "http://receiver.test/elsewhere"}, waiting: 2, nextMin: 800 * time.Millisecond, limit: 1200 * time.Millisecond},
+		{status: 500, header: map[string]string{"Retry-After": "100"}, waiting: 2, nextMin: 100 * time.Second, limit: 101 * time.Second},
+		{status: 503, header: map[string]string{"Retry-After": "100"}, waiting: 2, nextMin: 100 * time.Second, limit: 102 * time.Second},
+	} {
+		t.Run(fmt.Sprint(c.status, c.header), func(t *testing.T) {
+			inBubble(t, func(m *member) {
+				m.receiver.say(func(core.Event) (int, map[string]string) { return c.status, c.header })
+				m.leave(m.activate("a@example.org"))
+				began := time.Now()
+				m.run(Outbox(m.Store, m.poster, quiet))
+				time.Sleep(500 * time.Millisecond)
+				if st, err := m.OutboxState(m.Context()); err != nil || st.Waiting != c.waiting || st.Dead != c.dead {
+					m.Errorf("%+v, %v; want %d waiting, %d dead", st, err, c.waiting, c.dead)
+				}
+				if c.waiting == 0 {
+					return
+				}
+				if m.receiver.posts != 1 {
+					m.Errorf("%d attempts: the second event did not wait for the first", m.receiver.posts)
+				}
+				time.Sleep(c.limit)
+				if len(m.receiver.times) < 2 {
+					m.Errorf("no second attempt within %v", c.limit)
+					return
+				}
+				if took := m.receiver.times[1].Sub(began); took < c.nextMin || took > c.limit {
+					m.Errorf("the second attempt came after %v, want %v to %v", took, c.nextMin, c.limit)
+				}
+			})
+		})
+	}
+}
+
+func TestOutboxFollowsTheSchedule(t *testing.T) {
+	inBubble(t, func(m *member) {
+		m.receiver.say(func(core.Event) (int, map[string]string) { return 500, nil })
+		m.activate("a@example.org")
+		began := time.Now()
+		m.run(Outbox(m.Store, m.poster, quiet))
+		time.Sleep(50 * time.Minute)
+		at := time.Duration(0)
+		for i, d := range []time.Duration{0, time.Second, 2 * time.Second, 5 * time.Second, 30 * time.Second, 5 * time.Minute, 30 * time.Minute} {
+			if i >= len(m.receiver.times) {
+				m.Errorf("%d attempts in 50 minutes", i)
+				return
+			}
+			got := m.receiver.times[i].Sub(began) - at
+			if got < d*8/10 || got > d*12/10+50*time.Millisecond {
+				m.Errorf("attempt %d after %v, want %v ±20 %%", i, got, d)
+			}
+			at = m.receiver.times[i].Sub(began)
+		}
+	})
+}
+
+func TestRetrySchedule(t *testing.T) {
+	since := core.At(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
+	at, tries := since, 0
+	for {
+		dead, next := retry(since, tries, 0, at)
+		if dead {
+			break
+		}
+		if d := next.Sub(at); d < time.Second*8/10 || d > 2*time.Hour*12/10 {
+			t.Fatalf("delay %v", d)
+		}
+		at, tries = next, tries+1
+	}
+	if life := at.Sub(since); life < 72*time.Hour || life > 75*time.Hour || tries < 35 || tries > 55 {
+		t.Errorf("gave up after %v and %d tries", life, tries)
+	}
+	if _, next := retry(since, 0, time.Hour, since); next.Sub(since) != time.Hour {
+		t.Errorf("Retry-After was not heeded: %v", next.Sub(since))
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"": 0, "17": 17 * time.Second, " 5 ": 5 * time.Second, "-3": 0, "x": 0, "99999999": 24 * time.Hour, "Mon, 02 Jan 2006 15:04:05 GMT": 0,
+	} {
+		if got := retryAfter(text); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// Ten minutes down, with more events than lanes: nothing is lost, nothing comes twice, order holds, and all is there
+// within ten seconds of the return.
+func TestOutboxAfterAnOutage(t *testing.T) {
+	inBubble(t, func(m *member) {
+		m.receiver.say(func(core.Event) (int, map[string]string) { return 503, nil })
+		m.run(Outbox(m.Store, m.poster, quiet))
+		var ids []string
+		for i := range 100 {
+			ids = append(ids, m.activate(core.Email(fmt.Sprintf("s%d@example.org", i))))
+		}
+		time.Sleep(5 * time.Minute)
+		for _, id := range ids[:50] {
+			m.leave(id)
+		}
+		time.Sleep(5 * time.Minute)
+		if m.receiver.posts > 500 {
+			m.Errorf("%d attempts at a receiver that is down", m.receiver.posts)
+		}
+		m.receiver.say(nil)
+		time.Sleep(10 * time.Second)
+		seen := map[string]string{}
+		for _, e := range m.receiver.heard() {
+			seen[e.Subscriber.ID] += e.Subscriber.Status + " "
+		}
+		for i, id := range ids {
+			want := "active "
+			if i < 50 {
+				want = "active unsubscribed "
+			}
+			if seen[id] != want {
+				m.Errorf("subscription %d: heard %q, want %q", i, seen[id], want)
+			}
+		}
+	})
+}
+
+func TestOutboxTimesOut(t *testing.T) {
+	inBubble(t, func(m *member) {
+		hang := make(chan struct{})
+		m.receiver.answer = func(core.Event) (int, map[string]string) { return 200, nil }
+		m.receiver.server.Handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang })
+		m.activate("a@example.org")
+		v := make(chan verdict, 1)
+		began := time.Now()
+		go func() { v <- m.poster.post(m.Context(), eventPath, []byte("{}")) }()
+		got := <-v
+		if took := time.Since(began); !got.down || took != postTimeout {
+			m.Errorf("%+v after %v", got, took)
+		}
+		close(hang)
+	})
+}
+
+func TestFullSyncDelivers(t *testing.T) {
+	inBubble(t, func(m *member) {
+		im, err := m.NewImport(m.Context(), m.list.ID, "active", "test")
+		m.must(err)
+		for i := range 3 {
+			rows := make([]store.ImportRow, 500)
+			for j := range rows {
+				rows[j].Email = core.Email(fmt.Sprintf("r%d-%d@example.org", i, j))
+			}
+			m.must(im.Add(m.Context(), rows, core.At(time.Now())))
+		}
+		m.must(im.End(m.Context(), core.At(time.Now())))
+		fails := 3
+		m.receiver.say(func(core.Event) (int, map[string]string) {
+			if fails--; fails >= 0 {
+				return 500, nil
+			}
+			return 200, nil
+		})
+		m.run(FullSync(m.Store, m.poster, quiet))
+		time.Sleep(30 * time.Second)
+		y, err := m.Sync(m.Context(), im.Counts.SyncID)
+		m.must(err)
+		if y.FinishedAt == 0 || y.BatchTotal != 4 || y.Done != 4 {
+			m.Errorf("%+v", y)
+		}
+		n := 0
+		for no, b := range m.receiver.batches {
+			n += len(b.Subscribers)
+			if b.OccurredAt != y.StartedAt || b.BatchTotal != 4 || b.BatchNo != no || b.SyncID != y.ID {
+				m.Errorf("batch %d: %v", no, b.OccurredAt)
+			}
+		}
+		if n != 1500 {
+			m.Errorf("%d subscribers, want 1500", n)
+		}
+	})
+}
+
+func TestFullSyncFailsForGood(t *testing.T) {
+	inBubble(t, func(m *member) {
+		m.receiver.say(func(core.Event) (int, map[string]string) { return 422, nil })
+		id, err := m.RequestSync(m.Context(), m.list.ID, core.At(time.Now()))
+		m.must(err)
+		m.run(FullSync(m.Store, m.poster, quiet))
+		time.Sleep(time.Second)
+		if y, err := m.Sync(m.Context(), id); err != nil || y.FailedAt == 0 || !strings.Contains(y.Reason, "422") {
+			m.Errorf("%+v, %v", y, err)
+		}
+	})
+}
+
+// stub is a mail.Sender whose outcomes a test decides.
+type stub struct {
+	mu      sync.Mutex
+	sent    []string
+	outcome func(n int) mail.Outcome
+	err     func(n int) error
+	n       int
+}
+
+func (s *stub) Deliver(ctx context.Context, src *mail.Source) error {
+	for {
+		e, ok := src.Next(ctx, true)
+		if !ok {
+			return nil
+		}
+		s.mu.Lock()
+		n := s.n
+		s.n++
+		s.mu.Unlock()
+		if s.err != nil && s.err(n) != nil {
+			src.Done(e, mail.Outcome{})
+			return s.err(n)
+		}
+		o := mail.Outcome{Result: mail.Sent}
+		if s.outcome != nil {
+			o = s.outcome(n)
+		}
+		if o.Result == mail.Sent {
+			s.mu.Lock()
+			s.sent = append(s.sent, string(e.Data))
+			s.mu.Unlock()
+		}
+		src.Done(e, o)
+	}
+}
+
+func (m *member) mailer(s mail.Sender) *Loop {
+	sealer, err := auth.NewSealer(make([]byte, 32))
+	m.must(err)
+	return Mailer(MailerOptions{Store: m.Store, Sender: s, Sealer: sealer, Ident: mail.NewIdent(make([]byte, 32)),
+		PublicURL: "https://news.test", From: mail.Address{Name: "News", Email: "news@example.net"}, Log: quiet})
+}
+
+func (m *member) ask(email core.Email) string {
+	m.Helper()
+	_, row, err := m.Subscribe(m.Context(), store.SubscribeRequest{ListID: m.list.ID, Email: email}, core.At(time.Now()))
+	m.must(err)
+	token, err := m.ConfirmToken(m.Context(), row, core.MeansMailed)
+	m.must(err)
+	return token
+}
+
+func TestMailerSendsConfirmations(t *testing.T) {
+	inBubble(t, func(m *member) {
+		s := &stub{}
+		m.run(m.mailer(s))
+		token := m.ask("a@example.org")
+		time.Sleep(time.Second)
+		if len(s.sent) != 1 || !strings.Contains(strings.ReplaceAll(s.sent[0], "=\r\n", ""), "https://news.test/confirm?token=3D"+token) &&
+			!strings.Contains(s.sent[0], "https://news.test/confirm?token="+token) {
+			m.Errorf("%d mails: %s", len(s.sent), s.sent)
+			return
+		}
+		for i := range 50 {
+			m.ask(core.Email(fmt.Sprintf("b%d@example.org", i)))
+		}
+		time.Sleep(time.Minute)
+		if len(s.sent) != 51 {
+			m.Errorf("%d mails, want 51", len(s.sent))
+		}
+	})
+}
+
+func TestMailerRetries(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		outcome func(n int) mail.Outcome
+		err     func(n int) error
+		tries   int // after ten minutes
+		sent    int
+	}{
+		{"refused for now", func(n int) mail.Outcome {
+			if n == 0 {
+				return mail.Outcome{Result: mail.Later, Code: 451}
+			}
+			return mail.Outcome{Result: mail.Sent}
+		}, nil, 2, 1},
+		{"refused for good", func(int) mail.Outcome { return mail.Outcome{Result: mail.Never, Code: 550} }, nil, 1, 0},
+		{"the route is down for a while", nil, func(n int) error {
+			if n < 3 {
+				return &mail.RouteError{Fault: mail.FaultConnect}
+			}
+			return nil
+		}, 4, 1},
+		{"lost three times", func(int) mail.Outcome { return mail.Outcome{Result: mail.Untouched, Lost: true} }, nil, 6, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(m *member) {
+				s := &stub{outcome: c.outcome, err: c.err}
+				m.run(m.mailer(s))
+				m.ask("a@example.org")
+				time.Sleep(10 * time.Minute)
+				if s.n != c.tries || len(s.sent) != c.sent {
+					m.Errorf("%d tries, %d sent; want %d, %d", s.n, len(s.sent), c.tries, c.sent)
+				}
+			})
+		})
+	}
+}
+
+func TestMailerGivesUp(t *testing.T) {
+	now := core.At(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
+	r := &mailRun{mailer: &mailer{MailerOptions: MailerOptions{Log: quiet}, lost: map[int64]int{}}}
+	for _, c := range []struct {
+		name  string
+		mail  core.Mail
+		o     mail.Outcome
+		err   error
+		again bool
+		sent  bool
+	}{
+		{"refused for now", core.Mail{CreatedAt: now}, mail.Outcome{Result: mail.Later}, nil, true, false},
+		{"for 48 hours", core.Mail{CreatedAt: now.Add(-mailLife), Tries: 8}, mail.Outcome{Result: mail.Later}, nil, false, false},
+		{"ambiguous", core.Mail{CreatedAt: now}, mail.Outcome{Result: mail.Ambiguous}, nil, true, false},
+		{"ambiguous again", core.Mail{CreatedAt: now, Tries: 1}, mail.Outcome{Result: mail.Ambiguous}, nil, false, true},
+		{"cannot be made", core.Mail{CreatedAt: now}, mail.Outcome{}, errors.New("no"), false, false},
+	} {
+		rec, counts := r.judge(mailResult{mail: &c.mail, outcome: c.o, err: c.err}, now)
+		if !counts || (rec.RetryAt != 0) != c.again || rec.Sent != c.sent {
+			t.Errorf("%s: %+v %v", c.name, rec, counts)
+		}
+	}
+}
+
+func TestDisabledAddressGetsNoMail(t *testing.T) {
+	inBubble(t, func(m *member) {
+		s := &stub{}
+		m.ask("a@example.org")
+		_, err := m.Disable(m.Context(), store.Disabling{Email: "a@example.org"}, core.At(time.Now()))
+		m.must(err)
+		m.run(m.mailer(s))
+		time.Sleep(time.Minute)
+		if len(s.sent) != 0 {
+			m.Error("a disabled address was mailed")
+		}
+	})
+}

@@ -1,0 +1,288 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+const (
+	outboxLanes  = 16  // events posted at once
+	outboxRead   = 512 // events read at once
+	outboxLow    = 128 // fewer than these held: read more
+	outboxRecord = 256 // results in one operation
+	wakeBatch    = 500 // events moved in one operation when the receiver is back
+	outboxAgain  = time.Second
+)
+
+// outbox delivers events: several subscriptions at once, the events of one in their order. It is the only one that
+// delivers, so what it has claimed is only remembered; after a crash those events go out again, and the receiver
+// answers 409.
+type outbox struct {
+	store  *store.Store
+	poster *Poster
+	log    *slog.Logger
+	loop   *Loop
+	wake   chan struct{} // an event was written while a Step runs
+	down   int           // looks at a receiver that did not answer, running
+}
+
+// Outbox makes the loop that delivers events. It kicks itself when one is written.
+func Outbox(s *store.Store, p *Poster, log *slog.Logger) *Loop {
+	o := &outbox{store: s, poster: p, log: log, wake: make(chan struct{}, 1)}
+	o.loop = &Loop{Name: "outbox", Step: o.step}
+	s.OnKick(store.TopicOutbox, func() {
+		select {
+		case o.wake <- struct{}{}:
+		default:
+		}
+		o.loop.Kick()
+	})
+	return o.loop
+}
+
+// delivery is one Step's work in hand.
+type delivery struct {
+	*outbox
+	work    chan *store.OutboxEvent
+	results chan result
+	held    map[int64]bool                  // claimed, until the result is recorded
+	chains  map[string][]*store.OutboxEvent // by subscription: what waits behind the event in flight
+	read    bool                            // there may be more to read
+	broken  bool                            // the store or the receiver fails: claim nothing more
+	retryAt core.Instant                    // when the receiver asked not to be bothered before
+}
+
+type result struct {
+	event *store.OutboxEvent
+	verdict
+}
+
+func (o *outbox) step(ctx context.Context, now time.Time) time.Time {
+	if o.down > 0 && !o.probe(ctx) {
+		return now.Add(jitter(backoff(probeDelays, o.down)))
+	}
+	d := &delivery{
+		outbox: o, work: make(chan *store.OutboxEvent, outboxRead+outboxLow), results: make(chan result, outboxRead+outboxLow),
+		held: map[int64]bool{}, chains: map[string][]*store.OutboxEvent{}, read: true,
+	}
+	lanes := 0
+	defer close(d.work)
+	again := time.NewTicker(outboxAgain)
+	defer again.Stop()
+	for {
+		if err := d.claim(ctx); err != nil {
+			o.log.Warn("outbox: read", slog.Any("error", err))
+			d.broken = true
+		}
+		for ; lanes < min(outboxLanes, len(d.held)); lanes++ {
+			go d.lane(ctx)
+		}
+		if len(d.held) == 0 {
+			break
+		}
+		select {
+		case r := <-d.results:
+			d.record(ctx, r)
+		case <-o.wake:
+			d.read = true
+		case <-again.C: // one slow answer must not hold back what has become due
+			d.read = true
+		}
+	}
+	return o.next(ctx, d)
+}
+
+// next is when the loop has to run again.
+func (o *outbox) next(ctx context.Context, d *delivery) time.Time {
+	switch {
+	case o.down > 0:
+		return maxTime(time.Now().Add(jitter(backoff(probeDelays, o.down))), d.retryAt.Time())
+	case d.broken:
+		return time.Now().Add(time.Second)
+	}
+	at, err := o.store.NextEvent(ctx, core.At(time.Now()))
+	if err != nil {
+		return time.Now().Add(time.Second)
+	}
+	return at.Time()
+}
+
+func maxTime(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// claim reads due events, when few are held, and hands out the first of each subscription.
+func (d *delivery) claim(ctx context.Context) error {
+	select {
+	case <-d.loop.Stopping():
+		d.broken = true
+	default:
+	}
+	if d.broken || !d.read || len(d.held) >= outboxLow {
+		return nil
+	}
+	events, err := d.store.DueEvents(ctx, core.At(time.Now()), outboxRead)
+	if err != nil {
+		return err
+	}
+	d.read = len(events) == outboxRead
+	for i := range events {
+		e := &events[i]
+		if d.held[e.ID] {
+			continue
+		}
+		d.held[e.ID] = true
+		key := e.ListID + e.SubscriptionID
+		if chain, busy := d.chains[key]; busy {
+			d.chains[key] = append(chain, e)
+			continue
+		}
+		d.chains[key] = nil
+		d.work <- e
+	}
+	return nil
+}
+
+func (d *delivery) lane(ctx context.Context) {
+	for e := range d.work {
+		d.results <- result{e, d.poster.post(ctx, eventPath, []byte(e.Body))}
+	}
+}
+
+// record takes a result and those that lie ready beside it, hands out what waited behind them, and writes all of them
+// down in one operation.
+func (d *delivery) record(ctx context.Context, first result) {
+	now := core.At(time.Now())
+	var records []store.EventResult
+	var gone []int64
+	for r, ok := first, true; ok && len(records) < outboxRecord; {
+		gone = append(gone, d.settle(r)...)
+		if !cut(ctx, r) {
+			records = append(records, d.outcome(r, now))
+		}
+		select {
+		case r = <-d.results:
+		default:
+			ok = false
+		}
+	}
+	if err := d.store.FinishEvents(context.WithoutCancel(ctx), records, now); err != nil {
+		d.log.Warn("outbox: record", slog.Any("error", err))
+		d.broken = true
+	}
+	for _, id := range gone {
+		delete(d.held, id)
+	}
+}
+
+// cut tells whether an attempt ended because the daemon stops: it does not count.
+func cut(ctx context.Context, r result) bool { return !r.done && !r.dead && ctx.Err() != nil }
+
+// settle goes on with the subscription of a result and returns the events that are no longer in hand.
+func (d *delivery) settle(r result) (gone []int64) {
+	key := r.event.ListID + r.event.SubscriptionID
+	chain := d.chains[key]
+	gone = append(gone, r.event.ID)
+	if r.down && !d.broken {
+		d.down++
+		d.broken = true
+		d.retryAt = core.At(time.Now().Add(r.after))
+		d.log.Warn("outbox: the receiver does not answer", slog.String("reason", r.reason))
+	}
+	if len(chain) > 0 && (r.done || r.dead) && !d.broken {
+		d.chains[key] = chain[1:]
+		d.work <- chain[0]
+		return gone
+	}
+	for _, e := range chain {
+		gone = append(gone, e.ID)
+	}
+	delete(d.chains, key)
+	if d.broken { // what no lane has taken yet goes back, untried
+		gone = append(gone, d.release()...)
+	}
+	return gone
+}
+
+// release takes back what waits for a lane.
+func (d *delivery) release() (gone []int64) {
+	for {
+		select {
+		case e := <-d.work:
+			key := e.ListID + e.SubscriptionID
+			gone = append(gone, e.ID)
+			for _, later := range d.chains[key] {
+				gone = append(gone, later.ID)
+			}
+			delete(d.chains, key)
+		default:
+			return gone
+		}
+	}
+}
+
+// outcome is what the store keeps of a result.
+func (d *delivery) outcome(r result, now core.Instant) store.EventResult {
+	e := store.EventResult{Event: r.event, Done: r.done, Dead: r.dead, Reason: r.reason}
+	if r.done {
+		return e
+	}
+	if !e.Dead {
+		e.Dead, e.RetryAt = retry(r.event.OccurredAt, r.event.Tries, r.after, now)
+	}
+	d.log.Warn("outbox: an event was not delivered", slog.String("event", r.event.EventID), slog.Int("tries", r.event.Tries+1),
+		slog.Bool("dead", e.Dead), slog.String("reason", r.reason))
+	return e
+}
+
+// retry is the schedule: when to try again, or that it has been long enough.
+func retry(since core.Instant, tries int, after time.Duration, now core.Instant) (dead bool, at core.Instant) {
+	if now.Sub(since) >= eventLife {
+		return true, 0
+	}
+	return false, now.Add(max(jitter(backoff(eventDelays, tries+1)), after))
+}
+
+// probe tries one event at a receiver that was down. When it answers, whatever it says, all that waits becomes due.
+func (o *outbox) probe(ctx context.Context) (up bool) {
+	now := core.At(time.Now())
+	events, err := o.store.DueEvents(ctx, now, 1)
+	if err == nil && len(events) == 0 {
+		var e *store.OutboxEvent
+		if e, err = o.store.WaitingEvent(ctx, now); err == nil {
+			events = append(events, *e)
+		}
+	}
+	if core.KindOf(err) == core.NotFound && err != nil {
+		o.down = 0
+		return true
+	}
+	if err != nil {
+		return false
+	}
+	v := o.poster.post(ctx, eventPath, []byte(events[0].Body))
+	if v.down {
+		o.down++
+		return false
+	}
+	o.log.Info("outbox: the receiver answers again")
+	o.down = 0
+	if v.done {
+		if err := o.store.FinishEvents(ctx, []store.EventResult{{Event: &events[0], Done: true}}, now); err != nil {
+			return true
+		}
+	}
+	for {
+		n, err := o.store.WakeEvents(ctx, now, wakeBatch)
+		if err != nil || n < wakeBatch {
+			return true
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// The paths of the receiver, as declared: they are what is signed.
+const (
+	eventPath = "/webhooks/subscriptions"
+	syncPath  = "/webhooks/lists/full-sync"
+)
+
+const (
+	postTimeout = 15 * time.Second
+	maxReason   = 200 // bytes of an answer that are kept
+)
+
+// Poster signs and posts to the receiver of events. It follows no redirect and keeps connections open.
+type Poster struct {
+	store  *store.Store
+	base   string
+	client *http.Client
+}
+
+// NewPoster makes a poster to a base URL, such as http://127.0.0.1:8080. transport nil: one of its own.
+func NewPoster(s *store.Store, base string, transport http.RoundTripper) *Poster {
+	if transport == nil {
+		transport = &http.Transport{MaxIdleConns: 64, MaxIdleConnsPerHost: 64, IdleConnTimeout: 30 * time.Second, DisableCompression: true}
+	}
+	return &Poster{store: s, base: strings.TrimSuffix(base, "/"), client: &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// verdict is what the receiver's answer means for what was posted.
+type verdict struct {
+	done, dead bool
+	down       bool          // the receiver as a whole does not answer: the event is not at fault
+	after      time.Duration // what Retry-After asks for
+	reason     string        // of a failure
+}
+
+// post makes one attempt.
+func (p *Poster) post(ctx context.Context, path string, body []byte) verdict {
+	ctx, cancel := context.WithTimeout(ctx, postTimeout)
+	defer cancel()
+	req, err := p.request(ctx, path, body)
+	if err != nil { // nothing can be posted at all
+		return verdict{down: true, reason: err.Error()}
+	}
+	res, err := p.client.Do(req)
+	if err != nil {
+		return verdict{down: true, reason: postError(err)}
+	}
+	defer res.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10)) // to its end, or the connection is not used again
+	return judge(res, text)
+}
+
+func (p *Poster) request(ctx context.Context, path string, body []byte) (*http.Request, error) {
+	sender, err := p.store.WebhookSender(ctx, core.LoopClientID)
+	if err != nil {
+		return nil, fmt.Errorf("webhook client %s: %w", core.LoopClientID, err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	now, nonce := time.Now().Unix(), auth.NewNonce()
+	signatures := make([]string, len(sender.Keys)) // of both keys during a rotation: the receiver may know either
+	for i, key := range sender.Keys {
+		signatures[i] = auth.Sign(key, path, sender.ID, now, nonce, body)
+	}
+	req.Header[auth.HeaderSignature] = []string{strings.Join(signatures, ",")}
+	req.Header[auth.HeaderTimestamp] = []string{strconv.FormatInt(now, 10)}
+	req.Header[auth.HeaderNonce] = []string{nonce}
+	req.Header[auth.HeaderClientID] = []string{sender.ID}
+	req.Header["Content-Type"] = []string{"application/json"}
+	return req, nil
+}
+
+// judge reads an answer: 2xx and 409 (we were heard before) end an event, 410 and 422 make it a dead letter, anything else
+// is tried again.
+func judge(res *http.Response, text []byte) verdict {
+	switch code := res.StatusCode; {
+	case code/100 == 2 || code == http.StatusConflict:
+		return verdict{done: true}
+	case code == http.StatusGone || code == http.StatusUnprocessableEntity:
+		return verdict{dead: true, reason: answerReason(code, text)}
+	default:
+		down := code == http.StatusTooManyRequests || code == http.StatusBadGateway || code == http.StatusServiceUnavailable || code == http.StatusGatewayTimeout
+		return verdict{down: down, after: retryAfter(res.Header.Get("Retry-After")), reason: answerReason(code, text)}
+	}
+}
+
+func answerReason(code int, text []byte) string {
+	s := strings.ToValidUTF8(string(text[:min(len(text), maxReason)]), "")
+	return strings.TrimSpace("HTTP " + strconv.Itoa(code) + " " + strings.TrimSpace(s))
+}
+
+// retryAfter reads the header (RFC 9110 section 10.2.3), either form; what is absent or odd is 0, and a day is the most.
+func retryAfter(text string) time.Duration {
+	d := time.Duration(0)
+	if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil {
+		d = time.Duration(min(max(n, 0), 86400)) * time.Second
+	} else if at, err := http.ParseTime(text); err == nil {
+		d = time.Until(at)
+	}
+	return min(max(d, 0), 24*time.Hour)
+}
+
+// postError says what broke, without the URL that net/http puts in front.
+func postError(err error) string {
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		err = e
+	}
+	return err.Error()
+}
