@@ -21,7 +21,7 @@ const MaxShares = 500
 
 // ShareInput is what an owner wants a share to be; nil is not given.
 type ShareInput struct {
-	UserID     *string `json:"user_id,uuid"`
+	UserID     *string `json:"user_id" is:"uuid"`
 	Email      *Email  `json:"email"`
 	Permission *string `json:"permission" enum:"read"`
 }

@@ -44,16 +44,6 @@ func admin() Access {
 	}}
 }
 
-// operator lets in operators only.
-func operator() Access {
-	return Access{name: "operator", bearer: true, scopes: []string{core.ScopeAdmin}, rule: func(c *Call) error {
-		if _, all := c.Caller.TenantScope(); !all {
-			return core.Forbiddenf("Only operators may do this.")
-		}
-		return nil
-	}}
-}
-
 // signed lets in webhook clients that have signed the request (contract 6). Headers and timestamp are
 // checked before the body is read, the signature over the raw body before it is decoded. The caller is
 // then the webhook client: ClientID, and ClientTenant when it is bound to one.

@@ -22,8 +22,8 @@ func profileOf(u core.User) userProfile {
 }
 
 type registerRequest struct {
-	Email    core.Email `json:"email,required"`
-	Password string     `json:"password,required"`
+	Email    core.Email `json:"email" is:"required"`
+	Password string     `json:"password" is:"required"`
 }
 
 // register answers an address that exists like a new one, with an id that nobody has.
@@ -54,7 +54,7 @@ func (a account) verify(c *Call, in verifyRequest) (verifyReply, error) {
 }
 
 type forgotRequest struct {
-	Email core.Email `json:"email,required"`
+	Email core.Email `json:"email" is:"required"`
 }
 
 func (a account) forgot(c *Call, in forgotRequest) (None, error) {
@@ -62,9 +62,9 @@ func (a account) forgot(c *Call, in forgotRequest) (None, error) {
 }
 
 type resetRequest struct {
-	Email       core.Email `json:"email,required"`
-	Token       string     `json:"token,required"`
-	NewPassword string     `json:"new_password,required"`
+	Email       core.Email `json:"email" is:"required"`
+	Token       string     `json:"token" is:"required"`
+	NewPassword string     `json:"new_password" is:"required"`
 }
 
 func (a account) reset(c *Call, in resetRequest) (None, error) {

@@ -10,7 +10,7 @@
 //	endpoint.go bind.go  the adapters that make a typed function an Endpoint
 //	plan.go params.go    struct tags → inputs; query, form, path, headers
 //	strictjson.go decode.go   the strict JSON reader
-//	access.go            who may call: public, optional, bearer, admin, operator, signed
+//	access.go            who may call: public, optional, bearer, admin, signed
 //	limit.go             sizes, the body budget, time limits, requests per remote address
 //	errors.go            the only mapping from an error to an answer, in five dialects
 //	respond.go           how answers are written; streamed lists
@@ -33,8 +33,8 @@
 //  1. In the file of its area, a struct for the input and a function func(*Call, In) (Out, error):
 //
 //     type subscribeRequest struct {
-//     ListID string          `json:"list_id,required"`
-//     Email  core.Email      `json:"email,required"`
+//     ListID string          `json:"list_id" is:"required"`
+//     Email  core.Email      `json:"email" is:"required"`
 //     Prefs  json.RawMessage `json:"preferences"`
 //     Source *string         `json:"source"`
 //     }
@@ -48,8 +48,9 @@
 //     are added to steps and setups by an init function in a test file of the area.
 //
 // Inputs. A field is read when it has one of the tags json, form, query, path, header (more than one in
-// a struct is fine: JSON body beside path or query). Options behind the name: required (given, and not null;
-// in forms and queries also not empty), uuid (a UUID, brought to lower case). Path parameters are UUIDs
+// a struct is fine: JSON body beside path or query). The tag is: says required (given, and not null; in
+// forms and queries also not empty) and uuid (a UUID, brought to lower case); in tags other than json these words may
+// also stand behind the name (the checks of json tags allow none). Path parameters are UUIDs
 // unless their tag says text; a bad one is 404. The tag enum:"a|b" lists the words allowed. Types: string,
 // bool, int, int64, float64, core.Email (parsed, folded host), core.Instant, json.RawMessage (JSON only, kept
 // as it stands), structs, slices, pointers (nil: absent), types with UnmarshalJSON. null is absent. Unknown

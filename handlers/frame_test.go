@@ -12,10 +12,10 @@ import (
 )
 
 type echoIn struct {
-	Name  string     `json:"name,required"`
+	Name  string     `json:"name" is:"required"`
 	Email core.Email `json:"email"`
 	Kind  string     `json:"kind" enum:"a|b"`
-	Ref   string     `json:"ref,uuid"`
+	Ref   string     `json:"ref" is:"uuid"`
 	N     *int       `json:"n"`
 	Sub   struct {
 		At core.Instant `json:"at"`

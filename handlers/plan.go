@@ -75,8 +75,8 @@ func newPlan(t reflect.Type, kind bodyKind) *plan {
 	return p
 }
 
-// fieldsOf lists the fields of a struct that carry a tag. The tag is the name and, after commas,
-// required and uuid; the tag enum lists the values allowed.
+// fieldsOf lists the fields of a struct that carry a tag. The tag is: (or, but for json, what stands
+// behind the name) says required and uuid; the tag enum lists the values allowed.
 func fieldsOf(t reflect.Type, tag string) []field {
 	var fields []field
 	for _, sf := range reflect.VisibleFields(t) {
@@ -86,7 +86,7 @@ func fieldsOf(t reflect.Type, tag string) []field {
 			continue
 		}
 		f := field{name: name, index: sf.Index, typ: sf.Type}
-		for option := range strings.SplitSeq(options, ",") {
+		for option := range strings.SplitSeq(options+","+sf.Tag.Get("is"), ",") {
 			switch option {
 			case "required":
 				f.required = true

@@ -193,8 +193,8 @@ func foldedKeys(b []byte) bool {
 }
 
 type benchIn struct {
-	ListID string          `json:"list_id,required"`
-	Email  core.Email      `json:"email,required"`
+	ListID string          `json:"list_id" is:"required"`
+	Email  core.Email      `json:"email" is:"required"`
 	Prefs  json.RawMessage `json:"preferences"`
 	Source string          `json:"source"`
 }
