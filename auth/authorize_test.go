@@ -231,9 +231,9 @@ func TestAdminIsNeverGivenUnasked(t *testing.T) {
 
 func TestAnswerKeepsTheQueryOfTheRedirectURI(t *testing.T) {
 	for uri, want := range map[string]string{
-		"https://rp.example/cb":          "https://rp.example/cb?code=a+b&state=%26",
+		"https://rp.example/cb":           "https://rp.example/cb?code=a+b&state=%26",
 		"https://rp.example/cb?fixed=%41": "https://rp.example/cb?fixed=%41&code=a+b&state=%26",
-		"https://rp.example/cb?":         "https://rp.example/cb?code=a+b&state=%26",
+		"https://rp.example/cb?":          "https://rp.example/cb?code=a+b&state=%26",
 	} {
 		a := &Authorization{RedirectURI: uri}
 		if _, got := a.Answer([2]string{"code", "a b"}, [2]string{"empty", ""}, [2]string{"state", "&"}); got != want {

@@ -18,6 +18,9 @@ type GrantRequest struct {
 	Username     string // password grant
 	Password     string
 	RefreshToken string
+	Code         string // authorization_code grant
+	RedirectURI  string
+	Verifier     string
 	Remote       netip.Addr
 	UserAgent    string
 }
@@ -53,7 +56,7 @@ func (p *Provider) PasswordGrant(ctx context.Context, r GrantRequest, now core.I
 	if !mayUse(client, "password") {
 		return TokenResponse{}, ErrUnauthorized
 	}
-	try, rehashed, err := p.CheckPassword(ctx, r.Username, r.Password, r.Remote, now)
+	try, rehashed, err := p.CheckPassword(ctx, r.Username, r.Password, r.Remote, "", now)
 	if err != nil {
 		return TokenResponse{}, err
 	}
@@ -70,7 +73,7 @@ func (p *Provider) PasswordGrant(ctx context.Context, r GrantRequest, now core.I
 			AuthAt: now, CreatedAt: now, ExpiresAt: now.Add(p.RefreshTotal),
 		},
 		RefreshHash: core.HashToken(refresh), RefreshExpires: now.Add(min(p.RefreshIdle, p.RefreshTotal)),
-		Key: try.Key, Device: remoteKey(r.Remote), OldHash: try.PasswordHash, NewHash: rehashed,
+		Key: try.Key, Devices: []string{remoteKey(r.Remote)}, OldHash: try.PasswordHash, NewHash: rehashed,
 	}
 	if err := p.store.AddSignIn(ctx, in, now); err != nil {
 		return TokenResponse{}, err
@@ -80,8 +83,8 @@ func (p *Provider) PasswordGrant(ctx context.Context, r GrantRequest, now core.I
 
 // CheckPassword proves a user by address and password, with all throttling, and returns the counted try. It
 // signs nobody in: store.AddSignIn does, and ends the count. rehashed is the password's hash at the present
-// cost, where the stored one has another.
-func (p *Provider) CheckPassword(ctx context.Context, username, password string, remote netip.Addr, now core.Instant) (_ store.LoginTry, rehashed string, err error) {
+// cost, where the stored one has another. device is the browser's cookie of earlier sign-ins, if it has one.
+func (p *Provider) CheckPassword(ctx context.Context, username, password string, remote netip.Addr, device string, now core.Instant) (_ store.LoginTry, rehashed string, err error) {
 	key := remoteKey(remote)
 	if until, ok := p.guests.enter(key, now); !ok {
 		return store.LoginTry{}, "", tooMany("Too many failed logins from this address; try again later.", now, until)
@@ -96,7 +99,7 @@ func (p *Provider) CheckPassword(ctx context.Context, username, password string,
 	if err != nil {
 		email = "" // nobody's address: the same way as an unknown one
 	}
-	try, err := p.store.TryLogin(ctx, email, key, now)
+	try, err := p.store.TryLogin(ctx, email, []string{deviceKey(device), key}, now)
 	if err != nil {
 		return try, "", err
 	}

@@ -45,7 +45,7 @@ func (p *Provider) RefreshGrant(ctx context.Context, r GrantRequest, now core.In
 		return TokenResponse{}, ErrInvalidGrant
 	case !st.Live:
 		return TokenResponse{}, ErrInvalidGrant
-	case !mayUse(st.Client, "refresh_token") && st.Kind != store.FamilyPassword:
+	case !mayUse(st.Client, "refresh_token") && st.Kind != store.FamilyPassword && !hasScope(st.Scope, core.ScopeOffline):
 		return TokenResponse{}, ErrUnauthorized
 	}
 	scopes, err := refreshScopes(st, r.Scope)

@@ -113,6 +113,12 @@ func (c *Campaign) TemplateName() string {
 	return ""
 }
 
+// Preheader is the text that mailbox lists show behind the subject.
+func (c *Campaign) Preheader() string {
+	text, _ := templateKey(c.Template, "preheader")
+	return text
+}
+
 // templateKey reads one text of the template object; absent and null are empty.
 func templateKey(object, key string) (string, bool) {
 	if object == "" {
@@ -146,7 +152,7 @@ type NewJob struct {
 // Validate checks all that can be judged without the database, and names the first faulty field.
 func (n *NewJob) Validate(now Instant) error {
 	if n.ListID == "" {
-		return Invalidf("list_id", "is required")
+		return Invalidf("list_id", "list_id is required.")
 	}
 	if err := n.validateContent(); err != nil {
 		return err
@@ -160,21 +166,21 @@ func (n *NewJob) Validate(now Instant) error {
 func (n *NewJob) validateContent() error {
 	switch {
 	case strings.TrimSpace(n.Subject) == "":
-		return Invalidf("subject", "must not be empty")
+		return Invalidf("subject", "subject must not be empty.")
 	case utf8.RuneCountInString(n.Subject) > MaxSubject:
-		return Invalidf("subject", "must have at most %d characters", MaxSubject)
+		return Invalidf("subject", "subject must have at most %d characters.", MaxSubject)
 	case hasControl(n.Subject):
-		return Invalidf("subject", "must not contain control characters")
+		return Invalidf("subject", "subject must not contain control characters.")
 	case hasControl(n.Name):
-		return Invalidf("name", "must not contain control characters")
+		return Invalidf("name", "name must not contain control characters.")
 	case utf8.RuneCountInString(n.Name) > MaxSubject:
-		return Invalidf("name", "must have at most %d characters", MaxSubject)
+		return Invalidf("name", "name must have at most %d characters.", MaxSubject)
 	case len(n.BodyHTML) > MaxBody:
-		return Invalidf("body_html", "must have at most %d octets", MaxBody)
+		return Invalidf("body_html", "body_html must have at most %d octets.", MaxBody)
 	case len(n.BodyText) > MaxBody:
-		return Invalidf("body_text", "must have at most %d octets", MaxBody)
+		return Invalidf("body_text", "body_text must have at most %d octets.", MaxBody)
 	case n.BodyHTML == "" && n.BodyText == "" && n.Template == nil:
-		return Invalidf("body_html", "one of body_html, body_text and template is required")
+		return Invalidf("body_html", "One of body_html, body_text and template is required.")
 	}
 	return nil
 }
@@ -186,16 +192,19 @@ func hasControl(s string) bool {
 func (n *NewJob) validateTemplate() error {
 	name, ok := templateKey(string(n.Template), "mailer_template_name")
 	if !ok {
-		return Invalidf("template.mailer_template_name", "must be a text")
+		return Invalidf("template.mailer_template_name", "template.mailer_template_name must be a text.")
 	}
 	if name != "" {
 		if err := ValidateTemplateName(name); err != nil {
 			return err.On("template.mailer_template_name")
 		}
 	}
+	if _, ok = templateKey(string(n.Template), "preheader"); !ok {
+		return Invalidf("template.preheader", "template.preheader must be a text.")
+	}
 	link, ok := templateKey(string(n.Template), "unsubscribe_url")
 	if !ok {
-		return Invalidf("template.unsubscribe_url", "must be a text")
+		return Invalidf("template.unsubscribe_url", "template.unsubscribe_url must be a text.")
 	}
 	if link != "" {
 		return validateUnsubscribeURL(link)
@@ -206,7 +215,7 @@ func (n *NewJob) validateTemplate() error {
 // ValidateTemplateName checks the name of a template.
 func ValidateTemplateName(name string) *Error {
 	if name == "" || utf8.RuneCountInString(name) > MaxTemplateName || hasControl(name) || strings.Contains(name, "/") {
-		return Invalidf("name", "must have 1 to %d characters, no control characters and no slash", MaxTemplateName)
+		return Invalidf("name", "The name must have 1 to %d characters, no control characters and no slash.", MaxTemplateName)
 	}
 	return nil
 }
@@ -215,11 +224,11 @@ func validateUnsubscribeURL(link string) error {
 	const field = "template.unsubscribe_url"
 	filled, found := FillUnsubscribeURL(link, "t")
 	if !found {
-		return Invalidf(field, "must contain the placeholder {{unsubscribe_token}}")
+		return Invalidf(field, field+" must contain the placeholder {{unsubscribe_token}}.")
 	}
 	u, err := url.Parse(filled)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || hasControl(link) {
-		return Invalidf(field, "must be an absolute http or https URL")
+		return Invalidf(field, field+" must be an absolute http or https URL.")
 	}
 	return nil
 }
@@ -253,12 +262,12 @@ func FillUnsubscribeURL(link, token string) (filled string, found bool) {
 func (n *NewJob) validateTimes(now Instant) error {
 	switch {
 	case n.WindowEnd != 0 && n.WindowEnd <= n.WindowStart:
-		return Invalidf("window_end", "must be later than window_start")
+		return Invalidf("window_end", "window_end must be later than window_start.")
 	case n.WindowEnd != 0 && n.WindowEnd <= now:
-		return Invalidf("window_end", "must not be in the past")
+		return Invalidf("window_end", "window_end must not be in the past.")
 	case n.ScheduledAt != 0 && n.ScheduledAt < n.WindowStart,
 		n.ScheduledAt != 0 && n.WindowEnd != 0 && n.ScheduledAt >= n.WindowEnd:
-		return Invalidf("scheduled_at", "must lie inside the window")
+		return Invalidf("scheduled_at", "scheduled_at must lie inside the window.")
 	}
 	return nil
 }

@@ -40,13 +40,22 @@ func (t *Template) Change(in TemplateInput, now Instant) error {
 	}
 	switch {
 	case t.Layout != "" && ValidateTemplateName(t.Layout) != nil, t.Layout == t.Name:
-		return Invalidf("layout", "must be the name of another template")
+		return Invalidf("layout", "layout must be the name of another template.")
 	case len(t.BodyHTML) > MaxBody:
-		return Invalidf("body_html", "must have at most %d octets", MaxBody)
+		return Invalidf("body_html", "body_html must have at most %d octets.", MaxBody)
 	case len(t.BodyText) > MaxBody:
-		return Invalidf("body_text", "must have at most %d octets", MaxBody)
+		return Invalidf("body_text", "body_text must have at most %d octets.", MaxBody)
 	case t.BodyHTML == "" && t.BodyText == "":
-		return Invalidf("body_html", "one of body_html and body_text is required")
+		return Invalidf("body_html", "One of body_html and body_text is required.")
 	}
 	return nil
+}
+
+// Content is all that a job's mails are made of.
+type Content struct {
+	Campaign Campaign
+	List     List
+	Tenant   Tenant
+	Template Template // zero where the campaign's bodies are sent as they are
+	Layout   Template // around it; zero: none
 }

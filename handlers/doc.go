@@ -16,6 +16,8 @@
 //	respond.go           how answers are written; streamed lists
 //	metrics.go           Prometheus registry, the log line of a request
 //	admin.go             tenants, newsletter lists, OAuth clients
+//	sendjobs.go          send jobs, their stats and recipients
+//	webhooks.go          signed events and full-sync batches from member services
 //	health.go            the health check
 //	openapi.go           the OpenAPI documents, made from the table
 //

@@ -29,7 +29,7 @@ type Options struct {
 	// Bearer verifies an access token. A token that is not valid is core.Unauthenticated.
 	Bearer func(ctx context.Context, token string, now core.Instant) (core.Caller, error)
 	// Signed checks the four webhook headers of a request to path and returns the check of its raw
-	// body, which names the webhook client.
+	// body, which names the webhook client. nil: against the webhook clients of the store.
 	Signed func(ctx context.Context, h http.Header, path string, now core.Instant) (func(body []byte) (core.Caller, error), error)
 }
 
@@ -55,6 +55,9 @@ func New(o Options) (*Handler, error) {
 	}
 	if o.Registry == nil {
 		o.Registry = prometheus.NewRegistry()
+	}
+	if o.Signed == nil {
+		o.Signed = signedBy(o.Store)
 	}
 	h := &Handler{
 		options: o, publicURL: strings.TrimSuffix(o.PublicURL, "/"), budget: newBudget(), log: o.Log, prober: prober{store: o.Store},

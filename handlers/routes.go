@@ -16,6 +16,7 @@ func (h *Handler) table() []*Route {
 	var t rows
 	h.identityRoutes(&t)
 	h.adminRoutes(&t)
+	h.sendRoutes(&t)
 	h.operationRoutes(&t)
 	return t
 }
@@ -75,6 +76,20 @@ func (h *Handler) adminRoutes(t *rows) {
 		clients.find, errNotFound, List(clients.list, func(c core.Client) string { return c.ID }),
 		JSON(clients.create).Fails(core.NotFound), Path(clients.show), JSON(clients.update), Path(clients.remove),
 	})
+}
+
+// sendRoutes are the send service: jobs, and the webhooks that tell it of subscribers.
+func (h *Handler) sendRoutes(t *rows) {
+	jobs, hooks := sendjobs{h.options.Store}, webhooks{h.options.Store}
+	one := func(e Endpoint) Endpoint { return e.Find(jobs.find).Missing(core.ErrJobNotFound) }
+	t.add("POST", "/api/send-jobs", bearer(core.ScopeSend), send, JSON(jobs.create).MaxBody(maxSendJob).Fails(core.Forbidden, core.Conflict), "Create a send job")
+	t.add("GET", "/api/send-jobs", bearer(core.ScopeSend), send, List(jobs.list, func(j sendJob) string { return j.ID }), "List send jobs")
+	t.add("GET", "/api/send-jobs/:id", bearer(core.ScopeSend), send, one(Path(jobs.show)), "Show a send job")
+	t.add("POST", "/api/send-jobs/:id/cancel", bearer(core.ScopeSend), send, one(Path(jobs.cancel)), "Cancel a send job")
+	t.add("GET", "/api/send-jobs/:id/stats", bearer(core.ScopeSend), send, one(Path(jobs.stats)), "Counters of a send job")
+	t.add("GET", "/api/send-jobs/:id/recipients", bearer(core.ScopeSend), send, one(List(jobs.recipients, recipient.key)), "What happened to each recipient of a send job")
+	t.add("POST", "/webhooks/subscriptions", signed(), send, JSON(hooks.subscription).Fails(core.Conflict), "Take a subscription event")
+	t.add("POST", "/webhooks/lists/full-sync", signed(), send, JSON(hooks.fullSync).MaxBody(maxFullSync).Fails(core.Conflict), "Take a batch of a full list sync")
 }
 
 // operationRoutes are for those who run the daemon.

@@ -93,6 +93,7 @@ CREATE TABLE family (
   amr        TEXT NOT NULL DEFAULT '',
   remote     TEXT NOT NULL DEFAULT '',
   user_agent TEXT NOT NULL DEFAULT '',
+  browser_id TEXT NOT NULL DEFAULT '', -- of the code flow: where the user was signed in
   auth_at    INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
   used_at    INTEGER NOT NULL,
@@ -113,15 +114,36 @@ CREATE TABLE refresh (
 CREATE INDEX refresh_family ON refresh (family_id);
 CREATE INDEX refresh_expires ON refresh (expires_at);
 
+-- A browser in which a user is signed in here; the session's data hold its id. Ending it signs the browser out.
+CREATE TABLE browser (
+  id         TEXT PRIMARY KEY,
+  user_id    TEXT NOT NULL REFERENCES user (id) ON DELETE CASCADE,
+  epoch      INTEGER NOT NULL, -- of the user at the sign-in
+  amr        TEXT NOT NULL DEFAULT '',
+  remote     TEXT NOT NULL DEFAULT '',
+  user_agent TEXT NOT NULL DEFAULT '',
+  auth_at    INTEGER NOT NULL,
+  used_at    INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL -- however much it is used
+) STRICT, WITHOUT ROWID;
+CREATE INDEX browser_user ON browser (user_id);
+CREATE INDEX browser_expires ON browser (expires_at);
+
+-- An authorization code. Redeeming it makes the family of family_id.
 CREATE TABLE code (
   hash         BLOB PRIMARY KEY,
   family_id    TEXT NOT NULL,
   user_id      TEXT NOT NULL,
   client_id    TEXT NOT NULL,
+  browser_id   TEXT NOT NULL DEFAULT '',
   redirect_uri TEXT NOT NULL,
   challenge    TEXT NOT NULL,
   nonce        TEXT NOT NULL DEFAULT '',
   scope        TEXT NOT NULL,
+  epoch        INTEGER NOT NULL DEFAULT 0, -- of the user when it was given
+  amr          TEXT NOT NULL DEFAULT '',
+  remote       TEXT NOT NULL DEFAULT '',
+  user_agent   TEXT NOT NULL DEFAULT '',
   auth_at      INTEGER NOT NULL,
   created_at   INTEGER NOT NULL,
   expires_at   INTEGER NOT NULL,

@@ -28,7 +28,12 @@ const sweepBatch = 500
 var sweeps = []sweep{
 	{query: "DELETE FROM refresh WHERE hash IN (SELECT hash FROM refresh WHERE expires_at < ? LIMIT ?)"},
 	{query: "DELETE FROM family WHERE id IN (SELECT id FROM family WHERE expires_at < ? LIMIT ?)"},
-	{query: "DELETE FROM code WHERE hash IN (SELECT hash FROM code WHERE expires_at < ? LIMIT ?)"},
+	{query: "DELETE FROM browser WHERE id IN (SELECT id FROM browser WHERE expires_at < ? LIMIT ?)"},
+	{
+		// A code that comes again must be known, or what was issued for it would not end.
+		query: "DELETE FROM code WHERE hash IN (SELECT hash FROM code WHERE expires_at < ? LIMIT ?)",
+		keep:  func(Retention) time.Duration { return codeKept },
+	},
 	{query: "DELETE FROM user_token WHERE id IN (SELECT id FROM user_token WHERE expires_at < ? LIMIT ?)"},
 	{query: "DELETE FROM throttle WHERE key IN (SELECT key FROM throttle WHERE expires_at < ? LIMIT ?)"},
 	{query: "DELETE FROM sessions WHERE rowid IN (SELECT rowid FROM sessions WHERE expiry < ? / 86400000.0 + 2440587.5 LIMIT ?)"},

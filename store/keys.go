@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"newsletterd/core"
 )
@@ -44,6 +45,43 @@ func (s *Store) AddFirstSigningKey(ctx context.Context, k SigningKey) error {
 		if n > 0 {
 			tx.kick(TopicIdentity)
 		}
+		return err
+	})
+}
+
+// AddNextSigningKey adds the key that follows the present one of its algorithm: from k.ActiveAt on the new one signs and
+// the present one no longer. It adds nothing, and says so, where a next key waits already.
+func (s *Store) AddNextSigningKey(ctx context.Context, k SigningKey, now core.Instant) (added bool, err error) {
+	sealed := s.seal(k.Private)
+	err = s.update(ctx, func(tx *Tx) error {
+		added = false
+		var waiting int
+		if err := tx.get(&waiting, "SELECT count(*) FROM signing_key WHERE alg = ? AND active_at > ?", k.Alg, int64(now)); err != nil || waiting > 0 {
+			return err
+		}
+		if _, err := tx.exec("UPDATE signing_key SET retired_at = ? WHERE alg = ? AND retired_at = 0", int64(k.ActiveAt), k.Alg); err != nil {
+			return err
+		}
+		_, err := tx.exec("INSERT INTO signing_key (kid, alg, private, created_at, active_at) VALUES (?, ?, ?, ?, ?)",
+			k.KID, k.Alg, sealed, int64(k.CreatedAt), int64(k.ActiveAt))
+		added = err == nil
+		tx.kick(TopicIdentity)
+		return err
+	})
+	return added, err
+}
+
+// ExpireSigningKeys plans when keys that sign no more leave the key set: behind the last token that they can have
+// signed. Tokens live for ttl, but for those of the command line, whose families tell. Keys that have left are deleted.
+func (s *Store) ExpireSigningKeys(ctx context.Context, ttl time.Duration, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		_, err := tx.exec(`UPDATE signing_key SET expires_at = max(retired_at + ?2,
+			coalesce((SELECT max(f.expires_at) FROM family f WHERE f.kind = 'admin' AND f.created_at <= retired_at AND f.revoked_at = 0), 0) + ?2)
+			WHERE retired_at > 0 AND retired_at <= ?1 AND expires_at = 0`, int64(now), ttl.Milliseconds())
+		if err != nil {
+			return err
+		}
+		_, err = tx.exec("DELETE FROM signing_key WHERE expires_at > 0 AND expires_at <= ?", int64(now))
 		return err
 	})
 }

@@ -26,25 +26,26 @@ type LoginTry struct {
 	Until        core.Instant
 }
 
-// TryLogin counts an attempt for the address, known or not, and reads the user. device is what the attempt may
-// be known by (the remote address, say; empty: nothing).
-func (s *Store) TryLogin(ctx context.Context, email core.Email, device string, now core.Instant) (LoginTry, error) {
+// TryLogin counts an attempt for the address, known or not, and reads the user. devices are what the attempt may
+// be known by, the surest first (a cookie, the remote address); empty ones are left out. A known one has a counter of
+// its own.
+func (s *Store) TryLogin(ctx context.Context, email core.Email, devices []string, now core.Instant) (LoginTry, error) {
 	var t LoginTry
 	err := s.update(ctx, func(tx *Tx) error {
 		var row struct {
 			core.User
 			PasswordHash string `db:"password_hash"`
-			Device       bool   `db:"device"`
+			Device       string `db:"device"`
 		}
-		err := tx.get(&row, "SELECT "+userColumns+`, password_hash, EXISTS (SELECT 1 FROM known_device d
-			WHERE d.user_id = user.id AND d.key = ?2 AND d.used_at > ?3) AS device FROM user WHERE email_key = ?1`,
-			email.Key(), device, int64(now.Add(-knownFor)))
+		err := tx.get(&row, "SELECT "+userColumns+`, password_hash, coalesce((SELECT d.key FROM json_each(?2) j JOIN known_device d
+			ON d.user_id = user.id AND d.key = j.value WHERE d.used_at > ?3 ORDER BY j.key LIMIT 1), '') AS device FROM user WHERE email_key = ?1`,
+			email.Key(), jsonOf(devices), int64(now.Add(-knownFor)))
 		if err != nil && !errors.Is(err, core.ErrNotFound) {
 			return err
 		}
 		t = LoginTry{Key: "login " + email.Key()}
-		if row.Device && device != "" {
-			t.Key += " " + device
+		if row.Device != "" {
+			t.Key += " " + row.Device
 		}
 		if t.Known = err == nil && !row.Disabled(); t.Known {
 			t.User, t.PasswordHash = row.User, row.PasswordHash
@@ -74,9 +75,9 @@ type SignIn struct {
 	Family         Family
 	RefreshHash    []byte
 	RefreshExpires core.Instant
-	Key            string // of the counter of failures, which ends
-	Device         string // known from now on; empty: nothing
-	OldHash        string // with NewHash: the password's hash, made anew since its cost has changed
+	Key            string   // of the counter of failures, which ends
+	Devices        []string // known from now on; an empty one is left out
+	OldHash        string   // with NewHash: the password's hash, made anew since its cost has changed
 	NewHash        string
 }
 
@@ -86,28 +87,8 @@ var ErrSignInStale = &core.Error{Kind: core.Invalid, Code: "invalid_grant", Mess
 // AddSignIn records a login: its family, the refresh token, and that the device is known.
 func (s *Store) AddSignIn(ctx context.Context, in SignIn, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
-		// The epoch guards against a password change between the check and here.
-		err := tx.one("UPDATE user SET last_login_at = ? WHERE id = ? AND epoch = ? AND disabled_at = 0", int64(now), in.Family.UserID, in.Family.Epoch)
-		if errors.Is(err, core.ErrNotFound) {
-			return ErrSignInStale
-		}
-		if err != nil {
+		if err := tx.proved(in, now); err != nil {
 			return err
-		}
-		if in.NewHash != "" {
-			if _, err := tx.exec("UPDATE user SET password_hash = ? WHERE id = ? AND password_hash = ?", in.NewHash, in.Family.UserID, in.OldHash); err != nil {
-				return err
-			}
-		}
-		if _, err := tx.exec("DELETE FROM throttle WHERE key = ?", in.Key); err != nil {
-			return err
-		}
-		if in.Device != "" {
-			_, err := tx.exec(`INSERT INTO known_device (user_id, key, used_at) VALUES (?, ?, ?)
-				ON CONFLICT (user_id, key) DO UPDATE SET used_at = excluded.used_at`, in.Family.UserID, in.Device, int64(now))
-			if err != nil {
-				return err
-			}
 		}
 		if err := tx.insertFamily(in.Family); err != nil {
 			return err

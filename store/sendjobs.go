@@ -174,6 +174,29 @@ func (s *Store) Campaign(ctx context.Context, id string) (c core.Campaign, err e
 	return c, err
 }
 
+// Content reads all that the mails of a job are made of. core.ErrNotFound: the list, the tenant, the template or its layout
+// is gone.
+func (s *Store) Content(ctx context.Context, j *core.SendJob) (c core.Content, err error) {
+	if c.Campaign, err = s.Campaign(ctx, j.CampaignID); err != nil {
+		return c, err
+	}
+	if c.List, err = s.List(ctx, j.ListID); err != nil {
+		return c, err
+	}
+	if c.Tenant, err = s.Tenant(ctx, j.TenantID); err != nil {
+		return c, err
+	}
+	name := c.Campaign.TemplateName()
+	if name == "" {
+		return c, nil
+	}
+	if c.Template, err = s.Template(ctx, j.TenantID, name); err != nil || c.Template.Layout == "" {
+		return c, err
+	}
+	c.Layout, err = s.Template(ctx, j.TenantID, c.Template.Layout)
+	return c, err
+}
+
 // SendJobs reads a page of jobs, by id (which is by time of making): of all tenants, or of those among tenants. Their
 // stats do not count the deferred.
 func (s *Store) SendJobs(ctx context.Context, tenants []string, all bool, page core.Page) (js []core.SendJob, err error) {

@@ -30,6 +30,7 @@ type Family struct {
 	AMR       string       `db:"amr"`
 	Remote    string       `db:"remote"`
 	UserAgent string       `db:"user_agent"`
+	BrowserID string       `db:"browser_id"` // of the code flow: where the user was signed in
 	AuthAt    core.Instant `db:"auth_at"`
 	CreatedAt core.Instant `db:"created_at"`
 	UsedAt    core.Instant `db:"used_at"`
@@ -117,7 +118,7 @@ type stateRow struct {
 	Roles     string `db:"roles"` // "role tenant" parted by commas
 }
 
-const familyColumns = "f.id, f.kind, f.user_id, f.client_id, f.scope, f.epoch, f.amr, f.remote, f.user_agent, f.auth_at, f.created_at, f.used_at, f.expires_at, f.revoked_at"
+const familyColumns = "f.id, f.kind, f.user_id, f.client_id, f.scope, f.epoch, f.amr, f.remote, f.user_agent, f.browser_id, f.auth_at, f.created_at, f.used_at, f.expires_at, f.revoked_at"
 
 const stateColumns = familyColumns + ", " + tokenClientColumns + `,
 	f.client_id = 'newsletterd' OR (c.id IS NOT NULL AND c.deleted_at = 0 AND coalesce(t.deleted_at, 0) = 0) AS client_ok,
@@ -167,9 +168,9 @@ func (s *Store) AddFamily(ctx context.Context, f Family) error {
 }
 
 func (tx *Tx) insertFamily(f Family) error {
-	_, err := tx.exec(`INSERT INTO family (id, kind, user_id, client_id, scope, epoch, amr, remote, user_agent, auth_at, created_at, used_at, expires_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		f.ID, f.Kind, f.UserID, f.ClientID, f.Scope, f.Epoch, f.AMR, f.Remote, f.UserAgent, int64(f.AuthAt), int64(f.CreatedAt), int64(f.CreatedAt), int64(f.ExpiresAt))
+	_, err := tx.exec(`INSERT INTO family (id, kind, user_id, client_id, scope, epoch, amr, remote, user_agent, browser_id,
+		auth_at, created_at, used_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		f.ID, f.Kind, f.UserID, f.ClientID, f.Scope, f.Epoch, f.AMR, f.Remote, f.UserAgent, f.BrowserID, int64(f.AuthAt), int64(f.CreatedAt), int64(f.CreatedAt), int64(f.ExpiresAt))
 	return err
 }
 
@@ -295,4 +296,10 @@ func (tx *Tx) reuse(family string, successor []byte, inGrace bool, now core.Inst
 		}
 	}
 	return RefreshReplayed, nil, tx.revokeFamily(family, now)
+}
+
+// RefreshLife tells until when a refresh token is good; 0 where it was used or has expired. Its family is not looked at.
+func (s *Store) RefreshLife(ctx context.Context, hash []byte, now core.Instant) (until core.Instant, err error) {
+	err = s.get(ctx, &until, "SELECT CASE WHEN used_at = 0 AND expires_at > ? THEN expires_at ELSE 0 END FROM refresh WHERE hash = ?", now, hash)
+	return until, err
 }

@@ -27,6 +27,22 @@ CREATE TABLE audit (
   detail    TEXT NOT NULL DEFAULT ''
 ) STRICT;
 
+CREATE TABLE browser (
+  id         TEXT PRIMARY KEY,
+  user_id    TEXT NOT NULL REFERENCES user (id) ON DELETE CASCADE,
+  epoch      INTEGER NOT NULL, -- of the user at the sign-in
+  amr        TEXT NOT NULL DEFAULT '',
+  remote     TEXT NOT NULL DEFAULT '',
+  user_agent TEXT NOT NULL DEFAULT '',
+  auth_at    INTEGER NOT NULL,
+  used_at    INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL -- however much it is used
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX browser_expires ON browser (expires_at);
+
+CREATE INDEX browser_user ON browser (user_id);
+
 CREATE TABLE campaign (
   id              TEXT PRIMARY KEY,
   tenant_id       TEXT NOT NULL,
@@ -75,10 +91,15 @@ CREATE TABLE code (
   family_id    TEXT NOT NULL,
   user_id      TEXT NOT NULL,
   client_id    TEXT NOT NULL,
+  browser_id   TEXT NOT NULL DEFAULT '',
   redirect_uri TEXT NOT NULL,
   challenge    TEXT NOT NULL,
   nonce        TEXT NOT NULL DEFAULT '',
   scope        TEXT NOT NULL,
+  epoch        INTEGER NOT NULL DEFAULT 0, -- of the user when it was given
+  amr          TEXT NOT NULL DEFAULT '',
+  remote       TEXT NOT NULL DEFAULT '',
+  user_agent   TEXT NOT NULL DEFAULT '',
   auth_at      INTEGER NOT NULL,
   created_at   INTEGER NOT NULL,
   expires_at   INTEGER NOT NULL,
@@ -154,6 +175,7 @@ CREATE TABLE family (
   amr        TEXT NOT NULL DEFAULT '',
   remote     TEXT NOT NULL DEFAULT '',
   user_agent TEXT NOT NULL DEFAULT '',
+  browser_id TEXT NOT NULL DEFAULT '', -- of the code flow: where the user was signed in
   auth_at    INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
   used_at    INTEGER NOT NULL,

@@ -1,0 +1,182 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// codeTTL is the life of an authorization code (RFC 6749 section 4.1.2 wants it short).
+const codeTTL = time.Minute
+
+// AuthorizeRequest is an authorization request as a browser brings it.
+type AuthorizeRequest struct {
+	Query     url.Values
+	BrowserID string // of the session; empty: nobody is signed in
+	Fresh     bool   // the user has just signed in because this very request asked for it
+	Agreed    bool   // the user has just agreed to this very request
+	Denied    bool   // … or has not
+	Remote    netip.Addr
+	UserAgent string
+}
+
+// AuthorizeReply says what becomes of an authorization request.
+type AuthorizeReply struct {
+	Step     Step // StepCode: it is answered, with a code or an error
+	Request  *Authorization
+	Scopes   []string      // that can be given, for the consent
+	Visitor  store.Visitor // who is signed in; zero: nobody
+	Fields   [][2]string   // the answer: parameters …
+	Location string        // … and the address that carries them where the response mode is query
+	Error    string        // of an answer that is an error
+}
+
+// Authorize judges an authorization request and answers it if nothing more is needed (RFC 6749 section 4.1, OpenID
+// Connect Core section 3.1.2). A request whose redirect URI can't be trusted is an *AuthorizeError; other errors mean
+// that it could not be judged.
+func (p *Provider) Authorize(ctx context.Context, r AuthorizeRequest, now core.Instant) (AuthorizeReply, error) {
+	a, err := ParseAuthorization(r.Query, func(id string) (core.Client, error) { return p.store.Client(ctx, id) })
+	if err != nil {
+		return p.refuse(err)
+	}
+	reply := AuthorizeReply{Request: a}
+	var v Visit
+	if v, reply.Visitor, err = p.visit(ctx, a, r, now); err != nil {
+		return p.refuse(err)
+	}
+	if r.Denied && v.UserID != "" {
+		return p.refuse(a.Deny())
+	}
+	step, scopes, fault := a.Next(v, now)
+	if fault != nil {
+		return p.refuse(fault)
+	}
+	reply.Step, reply.Scopes = step, scopes
+	if step != StepCode {
+		return reply, nil
+	}
+	code, err := p.addCode(ctx, reply, r, now)
+	if err != nil {
+		return reply, err
+	}
+	reply.Fields, reply.Location = a.Answer([2]string{"code", code}, [2]string{"state", a.State}, [2]string{"iss", p.Issuer})
+	return reply, nil
+}
+
+// refuse makes an error the client's answer, where its redirect URI is trusted (RFC 6749 section 4.1.2.1, RFC 9207).
+func (p *Provider) refuse(err error) (AuthorizeReply, error) {
+	e, ok := errors.AsType[*AuthorizeError](err)
+	if !ok || e.Request == nil {
+		return AuthorizeReply{}, err
+	}
+	reply := AuthorizeReply{Step: StepCode, Request: e.Request, Error: e.Code}
+	reply.Fields, reply.Location = e.Request.Answer(
+		[2]string{"error", e.Code}, [2]string{"error_description", e.Description}, [2]string{"state", e.Request.State}, [2]string{"iss", p.Issuer})
+	return reply, nil
+}
+
+// visit reads who is signed in and what that user allowed the client.
+func (p *Provider) visit(ctx context.Context, a *Authorization, r AuthorizeRequest, now core.Instant) (v Visit, who store.Visitor, err error) {
+	if a.IDTokenHint != "" {
+		hint, err := p.readHint(ctx, a.IDTokenHint, now)
+		if err != nil {
+			return v, who, err
+		}
+		if hint.Audience != a.Client.ID {
+			e := invalid("id_token_hint", "The id_token_hint is not an id token of this client.")
+			e.Request, e.Client = a, &a.Client
+			return v, who, e
+		}
+		v.HintUser = hint.Subject
+	}
+	if r.BrowserID == "" {
+		return v, who, nil
+	}
+	who, err = p.store.Visitor(ctx, r.BrowserID, a.Client.ID, now)
+	if errors.Is(err, core.ErrNotFound) {
+		return v, store.Visitor{}, nil
+	}
+	v.UserID, v.AuthAt, v.Consented = who.User.ID, who.Browser.AuthAt, who.Consent
+	v.Fresh, v.Agreed = r.Fresh, r.Agreed
+	v.Allowed = Holder{who.User.Operator(), who.User.AdminOf()}.allowed(a.Client.TenantID)
+	return v, who, err
+}
+
+func (p *Provider) addCode(ctx context.Context, reply AuthorizeReply, r AuthorizeRequest, now core.Instant) (string, error) {
+	a, who := reply.Request, reply.Visitor
+	code := core.NewToken()
+	c := store.Code{
+		Hash: core.HashToken(code), FamilyID: core.NewID(), UserID: who.User.ID, ClientID: a.Client.ID, BrowserID: who.Browser.ID,
+		RedirectURI: a.RedirectURI, Challenge: a.Challenge, Nonce: a.Nonce, Scope: strings.Join(reply.Scopes, " "),
+		Epoch: who.User.Epoch, AMR: who.Browser.AMR, Remote: remoteText(r.Remote), UserAgent: r.UserAgent,
+		AuthAt: who.Browser.AuthAt, CreatedAt: now, ExpiresAt: now.Add(codeTTL),
+	}
+	var consent []string
+	if r.Agreed {
+		consent = reply.Scopes
+	}
+	return code, p.store.AddCode(ctx, c, consent)
+}
+
+// CodeGrant exchanges an authorization code for tokens (RFC 6749 section 4.1.3, RFC 7636 section 4.6). A code is
+// good once; used again it ends what was issued for it. One whose redirect_uri or code_verifier is wrong is refused, and
+// stays good for the client that it belongs to.
+func (p *Provider) CodeGrant(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error) {
+	if r.Client.ID == "" && r.Client.Authorization == "" {
+		return TokenResponse{}, ErrInvalidClient
+	}
+	client, err := p.authenticate(ctx, r.Client)
+	if err != nil {
+		return TokenResponse{}, err
+	}
+	if !mayUse(client, "authorization_code") {
+		return TokenResponse{}, ErrUnauthorized
+	}
+	g := grant{client: client}
+	c, err := p.store.RedeemCode(ctx, core.HashToken(r.Code), client.ID, now, func(c store.Code) (store.Redemption, error) {
+		if c.RedirectURI != r.RedirectURI {
+			return store.Redemption{}, errRedirect
+		}
+		if !checkVerifier(c.Challenge, r.Verifier) {
+			return store.Redemption{}, errVerifier
+		}
+		return p.redemption(&g, c, now), nil
+	})
+	if err != nil {
+		return TokenResponse{}, err
+	}
+	g.nonce = c.Nonce
+	return p.issue(ctx, g, now)
+}
+
+var (
+	errRedirect = &core.Error{Kind: core.Invalid, Code: "invalid_grant", Message: "The redirect_uri is not that of the authorization request.", Field: "redirect_uri"}
+	errVerifier = &core.Error{Kind: core.Invalid, Code: "invalid_grant", Message: "The code_verifier doesn't fit the code_challenge.", Field: "code_verifier"}
+)
+
+// redemption makes the family of a code, with a refresh token where the client is registered for that grant or the
+// user allowed offline_access.
+func (p *Provider) redemption(g *grant, c store.Code, now core.Instant) store.Redemption {
+	g.family = store.Family{
+		ID: c.FamilyID, Kind: store.FamilyCode, UserID: c.UserID, ClientID: c.ClientID, Scope: c.Scope, Epoch: c.Epoch, AMR: c.AMR,
+		Remote: c.Remote, UserAgent: c.UserAgent, BrowserID: c.BrowserID, AuthAt: c.AuthAt, CreatedAt: now, ExpiresAt: now.Add(p.AccessTTL),
+	}
+	g.scopes = strings.Fields(c.Scope)
+	if !slices.Contains(g.client.GrantTypes, "refresh_token") && !hasScope(c.Scope, core.ScopeOffline) {
+		return store.Redemption{Family: g.family}
+	}
+	g.refresh = core.NewToken()
+	g.family.ExpiresAt = now.Add(p.RefreshTotal)
+	return store.Redemption{
+		Family: g.family, RefreshHash: core.HashToken(g.refresh), RefreshExpires: now.Add(min(p.RefreshIdle, p.RefreshTotal)),
+	}
+}
+
+func hasScope(scope, want string) bool { return slices.Contains(strings.Fields(scope), want) }

@@ -1,0 +1,123 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net/url"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// LogoutRequest is a request of a relying party to sign its user out (OpenID Connect RP-Initiated Logout 1.0 section 2).
+type LogoutRequest struct {
+	Query     url.Values
+	BrowserID string
+	Confirmed bool // the user has pressed the button
+}
+
+// LogoutReply says what becomes of it.
+type LogoutReply struct {
+	Done     bool         // the browser is signed out; else the user must be asked
+	Location string       // where the user goes then; empty: a page of ours
+	Client   *core.Client // that asked, if it is known
+	User     core.User    // who is signed in, when the user must be asked
+}
+
+// LogoutError is what is wrong with such a request. It is told on a page: nobody is sent to an address that can't
+// be trusted.
+type LogoutError struct{ Parameter, Description string }
+
+func (e *LogoutError) Error() string { return e.Parameter + ": " + e.Description }
+
+// RPLogout signs a browser out for a relying party. An id_token_hint of the user who is signed in needs no question;
+// without one, anybody could sign people out by a link, so the user is asked.
+func (p *Provider) RPLogout(ctx context.Context, r LogoutRequest, now core.Instant) (LogoutReply, error) {
+	hint, reply, err := p.logoutRequest(ctx, r, now)
+	if err != nil {
+		return LogoutReply{}, err
+	}
+	var who store.Visitor
+	if r.BrowserID != "" {
+		if who, err = p.store.Visitor(ctx, r.BrowserID, "", now); ignoreMissing(err) != nil {
+			return LogoutReply{}, err
+		}
+	}
+	signedIn := who.User.ID != ""
+	if signedIn && !r.Confirmed && hint.Subject != who.User.ID {
+		reply.User = who.User
+		return reply, nil
+	}
+	reply.Done = true
+	if signedIn {
+		if err := p.store.SignOutBrowser(ctx, who.Browser.ID, who.User.ID, now); ignoreMissing(err) != nil {
+			return LogoutReply{}, err
+		}
+	}
+	return reply, p.endHinted(ctx, hint, now)
+}
+
+// endHinted ends the sign-in that the hint names, though the browser may be signed out since; but not one with
+// offline_access, which is meant to outlive the session.
+func (p *Provider) endHinted(ctx context.Context, hint IDClaims, now core.Instant) error {
+	if hint.SessionID == "" {
+		return nil
+	}
+	st, err := p.store.TokenState(ctx, hint.SessionID, now)
+	if err != nil || !st.Live || st.UserID != hint.Subject || hasScope(st.Scope, core.ScopeOffline) {
+		return ignoreMissing(err)
+	}
+	return ignoreMissing(p.store.EndFamily(ctx, st.ID, st.UserID, now))
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, core.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// logoutRequest checks the parameters (section 2; section 3 for the redirect URI).
+func (p *Provider) logoutRequest(ctx context.Context, r LogoutRequest, now core.Instant) (hint IDClaims, reply LogoutReply, err error) {
+	for _, name := range []string{"id_token_hint", "client_id", "post_logout_redirect_uri", "state"} {
+		if _, ok := once(r.Query, name); !ok {
+			return hint, reply, &LogoutError{name, "The parameter " + name + " is given more than once."}
+		}
+	}
+	id := r.Query.Get("client_id")
+	if text := r.Query.Get("id_token_hint"); text != "" {
+		if hint, err = p.readHint(ctx, text, now); err != nil {
+			return hint, reply, err
+		}
+		switch {
+		case hint.Subject == "":
+			return hint, reply, &LogoutError{"id_token_hint", "The id_token_hint is not an id token of this provider."}
+		case id != "" && id != hint.Audience:
+			return hint, reply, &LogoutError{"client_id", "The client_id and the id_token_hint name two clients."}
+		}
+		id = hint.Audience
+	}
+	if id != "" {
+		c, err := p.store.Client(ctx, id)
+		switch {
+		case err == nil:
+			reply.Client = &c
+		case !errors.Is(err, core.ErrNotFound):
+			return hint, reply, err
+		case hint.Audience != core.BuiltInClientID:
+			return hint, reply, &LogoutError{"client_id", "There is no client with this client_id."}
+		}
+	}
+	uri := r.Query.Get("post_logout_redirect_uri")
+	if uri == "" {
+		return hint, reply, nil
+	}
+	if reply.Client == nil {
+		return hint, reply, &LogoutError{"post_logout_redirect_uri", "A post_logout_redirect_uri needs an id_token_hint or a client_id."}
+	}
+	if !Registered(reply.Client.PostLogoutRedirectURIs, uri, reply.Client.ClientType == core.ClientPublic) {
+		return hint, reply, &LogoutError{"post_logout_redirect_uri", "This post_logout_redirect_uri is not registered for the client. It is compared character by character."}
+	}
+	_, reply.Location = (&Authorization{RedirectURI: uri}).Answer([2]string{"state", r.Query.Get("state")})
+	return hint, reply, nil
+}

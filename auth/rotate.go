@@ -1,0 +1,71 @@
+package auth
+
+import (
+	"context"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+const (
+	// keyLead is how long a new key is published before it signs, so that every relying party has read it.
+	keyLead = 24 * time.Hour
+	// keyTail is how long a key stays published behind the last token that it signed.
+	keyTail = time.Hour
+	// tendEvery is the longest pause between two looks at the keys.
+	tendEvery = time.Hour
+)
+
+// RotateKeys makes the next key of each algorithm. It is published at once and signs in a day; the key before it
+// signs until then, and stays published until the last token that it signed has expired. An algorithm whose next key
+// waits already is left alone. What was made is returned.
+func (p *Provider) RotateKeys(ctx context.Context, now core.Instant) ([]store.SigningKey, error) {
+	return rotateKeys(ctx, p.store, now)
+}
+
+// RotateKeys is the method of that name, for those who have a database and no provider.
+func RotateKeys(ctx context.Context, s *store.Store, now core.Instant) ([]store.SigningKey, error) {
+	return rotateKeys(ctx, s, now)
+}
+
+func rotateKeys(ctx context.Context, s *store.Store, now core.Instant) (made []store.SigningKey, err error) {
+	for _, alg := range [...]string{algES256, algRS256} {
+		next, err := generate(alg, now)
+		if err != nil {
+			return made, err
+		}
+		next.ActiveAt = now.Add(keyLead)
+		added, err := s.AddNextSigningKey(ctx, next, now)
+		if err != nil {
+			return made, err
+		}
+		if added {
+			made = append(made, next)
+		}
+	}
+	return made, nil
+}
+
+// TendKeys rotates keys that have signed for longer than every (0: never), and plans when those that sign no more leave the
+// key set. It returns when to look again.
+func (p *Provider) TendKeys(ctx context.Context, every time.Duration, now core.Instant) (next core.Instant, err error) {
+	if err := p.store.ExpireSigningKeys(ctx, p.AccessTTL+keyTail, now); err != nil {
+		return now.Add(time.Minute), err
+	}
+	keys, err := p.keys.load(ctx, now)
+	if err != nil {
+		return now.Add(time.Minute), err
+	}
+	next = now.Add(tendEvery)
+	if every <= 0 {
+		return next, nil
+	}
+	for _, alg := range [...]string{algES256, algRS256} {
+		if k := active(keys, alg, now); k != nil && k.RetiredAt == 0 && k.ActiveAt.Add(every-keyLead) <= now {
+			_, err = p.RotateKeys(ctx, now)
+			break
+		}
+	}
+	return next, err
+}

@@ -1,0 +1,71 @@
+package auth
+
+import (
+	"context"
+	"encoding/base64"
+	"net/netip"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// BrowserTTL is the longest that a browser stays signed in, however much it is used.
+const BrowserTTL = 30 * 24 * time.Hour
+
+// SignInRequest is a login on the page.
+type SignInRequest struct {
+	Email     string
+	Password  string
+	BrowserID string // that the session was signed in as before; it is signed out
+	Device    string // the browser's cookie of earlier sign-ins; empty: it has none
+	Remote    netip.Addr
+	UserAgent string
+}
+
+// SignIn signs a user in in a browser, with the same checks, work and throttling as the password grant. The
+// returned device is the cookie by which the browser is known from now on.
+func (p *Provider) SignIn(ctx context.Context, r SignInRequest, now core.Instant) (b store.Browser, device string, err error) {
+	try, rehashed, err := p.CheckPassword(ctx, r.Email, r.Password, r.Remote, r.Device, now)
+	if err != nil {
+		return b, "", err
+	}
+	if device = r.Device; device == "" {
+		device = core.NewToken()
+	}
+	b = store.Browser{
+		ID: core.NewID(), UserID: try.User.ID, Epoch: try.User.Epoch, AMR: "pwd", Remote: remoteText(r.Remote), UserAgent: r.UserAgent,
+		AuthAt: now, UsedAt: now, ExpiresAt: now.Add(BrowserTTL),
+	}
+	in := store.SignIn{
+		Key: try.Key, Devices: []string{deviceKey(device), remoteKey(r.Remote)}, OldHash: try.PasswordHash, NewHash: rehashed,
+	}
+	return b, device, p.store.AddBrowser(ctx, in, b, r.BrowserID, now)
+}
+
+// ChangePassword sets another password for a signed-in user who knows the present one. Every other sign-in ends.
+func (p *Provider) ChangePassword(ctx context.Context, v store.Visitor, present, password string, remote netip.Addr, device string, now core.Instant) error {
+	if err := p.rules.Check("new_password", password); err != nil {
+		return err
+	}
+	try, _, err := p.CheckPassword(ctx, string(v.User.Email), present, remote, device, now)
+	if err != nil {
+		return err
+	}
+	if err := p.store.ForgiveTry(ctx, try.Key); err != nil {
+		return err
+	}
+	hash, err := p.hasher.Hash(ctx, password)
+	if err != nil {
+		return err
+	}
+	return p.store.ChangePassword(ctx, v.User.ID, v.User.Epoch, hash, v.Browser.ID, now)
+}
+
+// deviceKey is what a browser's cookie is stored as; the cookie itself is not.
+func deviceKey(device string) string {
+	if device == "" {
+		return ""
+	}
+	return "device " + base64.RawURLEncoding.EncodeToString(core.HashToken(device))
+}

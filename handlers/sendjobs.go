@@ -1,0 +1,260 @@
+package handlers
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"strconv"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/store"
+)
+
+// sendjobs serves /api/send-jobs.
+type sendjobs struct{ store *store.Store }
+
+// maxSendJob is the size of a send job's body; each of its two bodies may have a fifth of it.
+const maxSendJob = 5 * MiB
+
+// tracking are the specification's TrackingOptions.
+type tracking struct {
+	Open  bool `json:"open"`
+	Click bool `json:"click"`
+}
+
+// sendJobRequest is CreateSendJobRequest in both spellings.
+type sendJobRequest struct {
+	TenantID      string          `json:"tenant_id,uuid"`
+	TenantIDc     string          `json:"tenantId,uuid"`
+	ListID        string          `json:"list_id,uuid"`
+	ListIDc       string          `json:"listId,uuid"`
+	Name          string          `json:"name"`
+	Subject       string          `json:"subject,required"`
+	BodyHTML      string          `json:"body_html"`
+	BodyHTMLc     string          `json:"bodyHtml"`
+	BodyText      string          `json:"body_text"`
+	BodyTextc     string          `json:"bodyText"`
+	Template      json.RawMessage `json:"template"`
+	ScheduledAt   core.Instant    `json:"scheduled_at"`
+	ScheduledAtc  core.Instant    `json:"scheduledAt"`
+	WindowStart   core.Instant    `json:"window_start"`
+	WindowStartc  core.Instant    `json:"windowStart"`
+	WindowEnd     core.Instant    `json:"window_end"`
+	WindowEndc    core.Instant    `json:"windowEnd"`
+	Tracking      *tracking       `json:"tracking"`
+	IdempotencyID *string         `header:"Idempotency-Key"`
+}
+
+// fold brings the camelCase spelling of a field into the other one; both may be given if they agree.
+func fold[T comparable](field string, snake *T, camel T) error {
+	var none T
+	switch {
+	case camel == none || camel == *snake:
+		return nil
+	case *snake != none:
+		return core.Invalidf(field, "%s is given in both spellings, with different values.", field)
+	}
+	*snake = camel
+	return nil
+}
+
+func (in *sendJobRequest) validate() error {
+	for _, err := range []error{
+		fold("tenant_id", &in.TenantID, in.TenantIDc), fold("list_id", &in.ListID, in.ListIDc),
+		fold("body_html", &in.BodyHTML, in.BodyHTMLc), fold("body_text", &in.BodyText, in.BodyTextc),
+		fold("scheduled_at", &in.ScheduledAt, in.ScheduledAtc), fold("window_start", &in.WindowStart, in.WindowStartc),
+		fold("window_end", &in.WindowEnd, in.WindowEndc),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	if len(in.Template) > 0 && in.Template[0] != '{' {
+		return core.Invalidf("template", "template must be an object.")
+	}
+	return validIdempotencyKey(in.IdempotencyID)
+}
+
+// validIdempotencyKey accepts 1 to 255 printable ASCII characters.
+func validIdempotencyKey(key *string) error {
+	if key == nil {
+		return nil
+	}
+	for i := 0; i < len(*key); i++ {
+		if c := (*key)[i]; c < ' ' || c > '~' {
+			return core.Invalidf("Idempotency-Key", "Idempotency-Key must be printable ASCII.")
+		}
+	}
+	if len(*key) < 1 || len(*key) > 255 {
+		return core.Invalidf("Idempotency-Key", "Idempotency-Key must have 1 to 255 characters.")
+	}
+	return nil
+}
+
+func (in *sendJobRequest) job() core.NewJob {
+	n := core.NewJob{
+		TenantID: in.TenantID, ListID: in.ListID, Name: in.Name, Subject: in.Subject, BodyHTML: in.BodyHTML, BodyText: in.BodyText,
+		Template: in.Template, ScheduledAt: in.ScheduledAt, WindowStart: in.WindowStart, WindowEnd: in.WindowEnd,
+	}
+	if in.Tracking != nil {
+		n.TrackOpen, n.TrackClick = in.Tracking.Open, in.Tracking.Click
+	}
+	return n
+}
+
+// createdJob is CreateSendJobResponse.
+type createdJob struct {
+	SendJobID  string         `json:"send_job_id"`
+	SendJobIDc string         `json:"sendJobId"`
+	Status     core.JobStatus `json:"status" enum:"pending|running|completed|failed|cancelled"`
+	Warnings   []string       `json:"warnings,omitempty"`
+}
+
+func (a sendjobs) create(c *Call, in sendJobRequest) (out createdJob, err error) {
+	n := in.job()
+	if err := n.Validate(c.Now); err != nil {
+		return out, err
+	}
+	warnings, err := tryContent(&n)
+	if err != nil {
+		return out, err
+	}
+	if n.TenantID != "" && !c.Caller.ActsFor(n.TenantID) {
+		return out, core.Forbiddenf("The caller doesn't act for this tenant.")
+	}
+	r := store.JobRequest{NewJob: n, Caller: c.Caller, CreatedBy: c.actor()}
+	if in.IdempotencyID != nil {
+		sum := sha256.Sum256(c.body)
+		r.IdempotencyKey, r.BodyHash = *in.IdempotencyID, sum[:]
+	}
+	j, known, err := a.store.AddSendJob(c, r, c.Now)
+	if err != nil {
+		return out, err
+	}
+	c.Tenant = j.TenantID
+	if !known {
+		warnings = append(warnings, "The template does not exist yet; the job fails if it is still missing when it starts.")
+	}
+	return createdJob{j.ID, j.ID, j.Status, warnings}, nil
+}
+
+// tryContent compiles a job's content as far as it is known without the database, so that a fault in it is told at once.
+func tryContent(n *core.NewJob) (warnings []string, err error) {
+	_, campaign := n.Job(1)
+	content := core.Content{Campaign: campaign, List: core.List{ID: campaign.ID, Name: "list"}}
+	bulk, err := mail.CompileBulk(mail.JobSpec(campaign.ID, &content, mail.Address{Email: "newsletterd@localhost"}))
+	if err != nil {
+		return nil, err
+	}
+	return bulk.Warnings(), nil
+}
+
+// sendJob is the specification's SendJob, with what we add.
+type sendJob struct {
+	ID            string         `json:"id"`
+	TenantID      string         `json:"tenant_id"`
+	TenantIDc     string         `json:"tenantId"`
+	ListID        string         `json:"list_id"`
+	ListIDc       string         `json:"listId"`
+	CampaignID    string         `json:"campaign_id"`
+	CampaignIDc   string         `json:"campaignId"`
+	Status        core.JobStatus `json:"status" enum:"pending|running|completed|failed|cancelled"`
+	ScheduledAt   core.Instant   `json:"scheduled_at,omitzero"`
+	ScheduledAtc  core.Instant   `json:"scheduledAt,omitzero"`
+	WindowStart   core.Instant   `json:"window_start,omitzero"`
+	WindowStartc  core.Instant   `json:"windowStart,omitzero"`
+	WindowEnd     core.Instant   `json:"window_end,omitzero"`
+	WindowEndc    core.Instant   `json:"windowEnd,omitzero"`
+	Name          string         `json:"name,omitempty"`
+	Subject       string         `json:"subject"`
+	CreatedAt     core.Instant   `json:"created_at"`
+	StartedAt     core.Instant   `json:"started_at,omitzero"`
+	FinishedAt    core.Instant   `json:"finished_at,omitzero"`
+	FailureReason string         `json:"failure_reason,omitempty"`
+	Stats         core.Stats     `json:"stats"`
+}
+
+func (a sendjobs) record(c *Call, j *core.SendJob) (sendJob, error) {
+	content, err := a.store.Campaign(c, j.CampaignID)
+	return sendJob{
+		ID: j.ID, TenantID: j.TenantID, TenantIDc: j.TenantID, ListID: j.ListID, ListIDc: j.ListID,
+		CampaignID: j.CampaignID, CampaignIDc: j.CampaignID, Status: j.Status,
+		ScheduledAt: j.ScheduledAt, ScheduledAtc: j.ScheduledAt, WindowStart: j.WindowStart, WindowStartc: j.WindowStart,
+		WindowEnd: j.WindowEnd, WindowEndc: j.WindowEnd, Name: content.Name, Subject: content.Subject, CreatedAt: j.CreatedAt,
+		StartedAt: j.StartedAt, FinishedAt: j.FinishedAt, FailureReason: j.FailureReason, Stats: j.Stats,
+	}, err
+}
+
+// find is the 404 of a job that isn't the caller's to see.
+func (a sendjobs) find(c *Call) error {
+	j, err := a.store.SendJob(c, c.ID())
+	return c.own(j.TenantID, err, core.ErrJobNotFound)
+}
+
+func (a sendjobs) show(c *Call, id string) (out sendJob, err error) {
+	j, err := a.store.SendJob(c, id)
+	if err != nil {
+		return out, err
+	}
+	return a.record(c, &j)
+}
+
+// jobStatus is SendJobStatusResponse.
+type jobStatus struct {
+	ID     string         `json:"id"`
+	Status core.JobStatus `json:"status" enum:"pending|running|completed|failed|cancelled"`
+}
+
+func (a sendjobs) cancel(c *Call, id string) (jobStatus, error) {
+	j, err := a.store.CancelSendJob(c, id, c.Now)
+	return jobStatus{j.ID, j.Status}, err
+}
+
+func (a sendjobs) list(c *Call, f tenantFilter, page core.Page) ([]sendJob, error) {
+	tenants, all, err := c.scope(f)
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := a.store.SendJobs(c, tenants, all, page)
+	out := make([]sendJob, len(jobs))
+	for i := range jobs {
+		if err == nil {
+			out[i], err = a.record(c, &jobs[i])
+		}
+	}
+	return out, err
+}
+
+func (a sendjobs) stats(c *Call, id string) (core.Stats, error) {
+	j, err := a.store.SendJob(c, id)
+	return j.Stats, err
+}
+
+// recipient tells what happened to one recipient of a job.
+type recipient struct {
+	Seq        int64        `json:"seq"`
+	Email      string       `json:"email"`
+	Status     string       `json:"status" enum:"queued|deferred|sent|failed|skipped"`
+	Reason     string       `json:"reason,omitempty"`
+	Tries      int          `json:"tries"`
+	Ambiguous  int          `json:"ambiguous"`
+	NextTryAt  core.Instant `json:"next_try_at,omitzero"`
+	FinishedAt core.Instant `json:"finished_at,omitzero"`
+}
+
+var recipientStates = [...]string{"queued", "deferred", "sent", "failed", "skipped"}
+
+func (r recipient) key() string { return strconv.FormatInt(r.Seq, 10) }
+
+func (a sendjobs) recipients(c *Call, _ struct{}, page core.Page) ([]recipient, error) {
+	j, err := a.store.SendJob(c, c.ID())
+	if err != nil {
+		return nil, err
+	}
+	rows, err := a.store.Recipients(c, &j, page)
+	out := make([]recipient, len(rows))
+	for i, r := range rows {
+		out[i] = recipient{r.Seq, r.Email, recipientStates[r.State], r.Reason, r.Tries, r.Ambiguous, r.DueAt, r.FinishedAt}
+	}
+	return out, err
+}

@@ -1,0 +1,85 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// webhooks receives what member services tell the send service.
+type webhooks struct{ store *store.Store }
+
+// maxFullSync is the size of one batch of a full sync.
+const maxFullSync = 8 * MiB
+
+// signedBy checks signed webhooks against the webhook clients of the store. It runs in two parts: headers and time before
+// the body is read, then the signature over the raw body and, once the sender is proved, whether it is switched off. An
+// unknown client costs the same work as a known one.
+func signedBy(s *store.Store) func(context.Context, http.Header, string, core.Instant) (func([]byte) (core.Caller, error), error) {
+	return func(ctx context.Context, h http.Header, path string, now core.Instant) (func([]byte) (core.Caller, error), error) {
+		sig, err := auth.ParseSignature(h, now)
+		if err != nil {
+			return nil, err
+		}
+		return func(body []byte) (core.Caller, error) {
+			sender, err := s.WebhookSender(ctx, sig.ClientID)
+			if err != nil && core.KindOf(err) != core.NotFound {
+				return core.Caller{}, err
+			}
+			if err != nil {
+				sender = &store.WebhookSender{}
+			}
+			if err := auth.VerifySignature(sig, path, body, sender.Keys...); err != nil {
+				return core.Caller{}, err
+			}
+			if sender.DisabledAt != 0 {
+				return core.Caller{}, core.Forbiddenf("The webhook client is switched off.")
+			}
+			return core.Caller{ClientID: sig.ClientID, ClientTenant: sender.TenantID}, nil
+		}, nil
+	}
+}
+
+// accepted is the answer to every webhook that took effect.
+type accepted struct {
+	Status string `json:"status" enum:"accepted"`
+}
+
+type subscriptionEvent struct{ core.Event }
+
+func (e *subscriptionEvent) validate() error { return e.Event.Validate() }
+
+func (a webhooks) subscription(c *Call, in subscriptionEvent) (out accepted, err error) {
+	if err := c.speaksFor(in.TenantID); err != nil {
+		return out, err
+	}
+	return accepted{"accepted"}, a.store.ApplyEvent(c, c.nonce(), in.Event, c.Now)
+}
+
+type fullSyncBatch struct{ core.FullSync }
+
+func (f *fullSyncBatch) validate() error { return f.FullSync.Validate() }
+
+func (a webhooks) fullSync(c *Call, in fullSyncBatch) (out accepted, err error) {
+	if err := c.speaksFor(in.TenantID); err != nil {
+		return out, err
+	}
+	return accepted{"accepted"}, a.store.ApplyBatch(c, c.nonce(), in.FullSync, c.Now)
+}
+
+// speaksFor refuses a webhook client that is bound to another tenant.
+func (c *Call) speaksFor(tenantID string) error {
+	c.Tenant = tenantID
+	if t := c.Caller.ClientTenant; t != "" && t != tenantID {
+		return core.Forbiddenf("The webhook client belongs to another tenant.")
+	}
+	return nil
+}
+
+// nonce is that of a signed request, whose headers were checked.
+func (c *Call) nonce() store.Nonce {
+	return store.Nonce{ClientID: c.Caller.ClientID, Nonce: c.Request.Header.Get(auth.HeaderNonce)}
+}

@@ -1,0 +1,74 @@
+package mail
+
+import (
+	"strings"
+
+	"newsletterd/core"
+)
+
+// JobSpec brings a job's content together: the campaign's bodies, or a named template around or in place of
+// them, and the layout around that. sender is the daemon's own, for tenants without one.
+//
+// A template that holds {{content}} stands around the campaign's bodies; one that does not replaces them. A
+// campaign without a body sends its subject as the content.
+func JobSpec(jobID string, c *core.Content, sender Address) *BulkSpec {
+	s := &BulkSpec{
+		From: sender, ListID: c.List.ID, ListName: c.List.Name, JobID: jobID, TenantID: c.Tenant.ID,
+		Subject: c.Campaign.Subject, HTML: c.Campaign.BodyHTML, Text: c.Campaign.BodyText,
+		Preheader: c.Campaign.Preheader(), UnsubscribeURL: c.Campaign.UnsubscribeURL,
+		Shared: Shared{
+			List:   map[string]string{"id": c.List.ID, "name": c.List.Name},
+			Tenant: map[string]string{"id": c.Tenant.ID, "name": c.Tenant.Name, "postal_address": c.Tenant.PostalAddress},
+			Job:    map[string]string{"id": jobID, "name": c.Campaign.Name, "subject": c.Campaign.Subject},
+		},
+	}
+	if c.Tenant.MailFrom != "" {
+		s.From.Email = c.Tenant.MailFrom
+	}
+	if c.Tenant.MailFromName != "" {
+		s.From.Name = c.Tenant.MailFromName
+	}
+	s.ReplyTo.Email = c.Tenant.ReplyTo
+	if s.HTML == "" && s.Text == "" {
+		s.HTML, s.Text = "<h1>{{ job.subject }}</h1>", "{{ job.subject }}\n"
+	}
+	s.HTML, s.HTMLLayout = dress(s.HTML, c.Template.BodyHTML, c.Layout.BodyHTML)
+	s.Text, s.TextLayout = dress(s.Text, c.Template.BodyText, c.Layout.BodyText)
+	return s
+}
+
+// dress puts a template and a layout around a body; each may be empty.
+func dress(body, template, layout string) (content, around string) {
+	switch before, after, holds := cutContent(template); {
+	case template == "":
+		return body, layout
+	case !holds:
+		return template, layout
+	case body == "":
+		return "", ""
+	default:
+		if b, a, ok := cutContent(layout); ok {
+			return body, b + before + "{{content}}" + after + a
+		}
+		return body, template
+	}
+}
+
+// cutContent finds the first {{content}} of a layout.
+func cutContent(src string) (before, after string, ok bool) {
+	for from := 0; ; {
+		i := strings.Index(src[from:], "{{")
+		if i < 0 {
+			return "", "", false
+		}
+		i += from
+		j := strings.Index(src[i:], "}}")
+		if j < 0 {
+			return "", "", false
+		}
+		if strings.TrimSpace(src[i+2:i+j]) == "content" {
+			return src[:i], src[i+j+2:], true
+		}
+		from = i + j + 2
+	}
+}

@@ -1,0 +1,163 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// Browser is a browser in which a user is signed in here. The data of its session hold its id.
+type Browser struct {
+	ID        string       `db:"id"`
+	UserID    string       `db:"user_id"`
+	Epoch     int64        `db:"epoch"`
+	AMR       string       `db:"amr"`
+	Remote    string       `db:"remote"`
+	UserAgent string       `db:"user_agent"`
+	AuthAt    core.Instant `db:"auth_at"`
+	UsedAt    core.Instant `db:"used_at"`
+	ExpiresAt core.Instant `db:"expires_at"`
+}
+
+const browserColumns = "b.id, b.user_id, b.epoch, b.amr, b.remote, b.user_agent, b.auth_at, b.used_at, b.expires_at"
+
+// Visitor is who is signed in in a browser.
+type Visitor struct {
+	Browser Browser
+	User    core.User
+	Consent []string // scopes that the user has allowed the client asked about
+}
+
+// Visitor reads who is signed in in a browser, and what that user has allowed a client (empty: no client is asked
+// about). core.ErrNotFound where nobody is: the browser was signed out, or the user's sign-ins have all ended.
+func (s *Store) Visitor(ctx context.Context, browserID, clientID string, now core.Instant) (v Visitor, err error) {
+	err = s.view(ctx, func(r *Reader) error {
+		err := r.get(&v.Browser, "SELECT "+browserColumns+` FROM browser b JOIN user u ON u.id = b.user_id
+			WHERE b.id = ? AND b.expires_at > ? AND u.epoch = b.epoch AND u.disabled_at = 0`, browserID, now)
+		if err != nil {
+			return err
+		}
+		if err := r.get(&v.User, "SELECT "+userColumns+" FROM user WHERE id = ?", v.Browser.UserID); err != nil {
+			return err
+		}
+		if err := r.all(&v.User.Roles, "SELECT role, tenant_id FROM role WHERE user_id = ? ORDER BY role, tenant_id", v.User.ID); err != nil {
+			return err
+		}
+		if clientID == "" {
+			return nil
+		}
+		var scope string
+		err = r.get(&scope, allowedScopes, v.User.ID, clientID)
+		v.Consent = strings.Fields(scope)
+		if errors.Is(err, core.ErrNotFound) {
+			return nil
+		}
+		return err
+	})
+	return v, err
+}
+
+// AddBrowser records that a user has signed in in a browser; in.Family is not looked at. ErrSignInStale as for AddSignIn.
+// The browser that was signed in with the same session before, if any, is signed out.
+func (s *Store) AddBrowser(ctx context.Context, in SignIn, b Browser, before string, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		in.Family = Family{UserID: b.UserID, Epoch: b.Epoch}
+		if err := tx.proved(in, now); err != nil {
+			return err
+		}
+		if _, err := tx.exec("DELETE FROM browser WHERE id = ?", before); err != nil {
+			return err
+		}
+		_, err := tx.exec("INSERT INTO browser (id, user_id, epoch, amr, remote, user_agent, auth_at, used_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			b.ID, b.UserID, b.Epoch, b.AMR, b.Remote, b.UserAgent, b.AuthAt, b.UsedAt, b.ExpiresAt)
+		return err
+	})
+}
+
+// TouchBrowser notes that a browser was used.
+func (s *Store) TouchBrowser(ctx context.Context, id string, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		_, err := tx.exec("UPDATE browser SET used_at = ? WHERE id = ? AND used_at < ?", now, id, now)
+		return err
+	})
+}
+
+// Browsers lists the browsers in which a user is signed in, the latest used first.
+func (s *Store) Browsers(ctx context.Context, userID string, now core.Instant) (bs []Browser, err error) {
+	err = s.all(ctx, &bs, "SELECT "+browserColumns+` FROM browser b JOIN user u ON u.id = b.user_id
+		WHERE b.user_id = ? AND b.expires_at > ? AND b.epoch = u.epoch ORDER BY b.used_at DESC, b.id LIMIT 200`, userID, now)
+	return bs, err
+}
+
+// SignOutBrowser signs a user out in one browser, and ends the families that began there, but not those with the
+// scope offline_access: they are meant to outlive the session (OpenID Connect Back-Channel Logout section 2.7). core.ErrNotFound where the browser isn't the user's.
+func (s *Store) SignOutBrowser(ctx context.Context, id, userID string, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.one("DELETE FROM browser WHERE id = ? AND user_id = ?", id, userID); err != nil {
+			return err
+		}
+		tx.kick(TopicIdentity)
+		_, err := tx.exec(`UPDATE family SET revoked_at = ? WHERE user_id = ? AND browser_id = ? AND revoked_at = 0
+			AND ' ' || scope || ' ' NOT LIKE '% offline_access %'`, now, userID, id)
+		return err
+	})
+}
+
+// EndFamily ends one sign-in of a user at a client; core.ErrNotFound where it isn't the user's, or has ended.
+func (s *Store) EndFamily(ctx context.Context, id, userID string, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		tx.kick(TopicIdentity)
+		return tx.one("UPDATE family SET revoked_at = ? WHERE id = ? AND user_id = ? AND revoked_at = 0", now, id, userID)
+	})
+}
+
+// ChangePassword sets a user's password and ends every sign-in but the browser in which the change was made.
+func (s *Store) ChangePassword(ctx context.Context, userID string, epoch int64, passwordHash, browserID string, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		var at int64
+		if err := tx.get(&at, "SELECT epoch FROM user WHERE id = ?", userID); err != nil {
+			return err
+		}
+		if at != epoch {
+			return ErrSignInStale
+		}
+		if err := tx.setPassword(userID, passwordHash, now); err != nil {
+			return err
+		}
+		_, err := tx.exec("UPDATE browser SET epoch = ? WHERE id = ? AND user_id = ?", epoch+1, browserID, userID)
+		return err
+	})
+}
+
+// proved records a login whose password was right: the counter ends, the device is known, the hash is renewed.
+func (tx *Tx) proved(in SignIn, now core.Instant) error {
+	// The epoch guards against a password change between the check and here.
+	err := tx.one("UPDATE user SET last_login_at = ? WHERE id = ? AND epoch = ? AND disabled_at = 0", int64(now), in.Family.UserID, in.Family.Epoch)
+	if errors.Is(err, core.ErrNotFound) {
+		return ErrSignInStale
+	}
+	if err != nil {
+		return err
+	}
+	if in.NewHash != "" {
+		if _, err := tx.exec("UPDATE user SET password_hash = ? WHERE id = ? AND password_hash = ?", in.NewHash, in.Family.UserID, in.OldHash); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.exec("DELETE FROM throttle WHERE key = ?", in.Key); err != nil {
+		return err
+	}
+	for _, device := range in.Devices {
+		if device == "" {
+			continue
+		}
+		_, err := tx.exec(`INSERT INTO known_device (user_id, key, used_at) VALUES (?, ?, ?)
+			ON CONFLICT (user_id, key) DO UPDATE SET used_at = excluded.used_at`, in.Family.UserID, device, int64(now))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"newsletterd/core"
+)
+
+// codeKept is how long a used or expired authorization code is remembered.
+const codeKept = 24 * time.Hour
+
+// Code is an authorization code: what the user allowed, and what it is bound to. Redeeming it makes the family
+// of FamilyID.
+type Code struct {
+	Hash        []byte       `db:"hash"`
+	FamilyID    string       `db:"family_id"`
+	UserID      string       `db:"user_id"`
+	ClientID    string       `db:"client_id"`
+	BrowserID   string       `db:"browser_id"`
+	RedirectURI string       `db:"redirect_uri"`
+	Challenge   string       `db:"challenge"` // S256; empty: there was none
+	Nonce       string       `db:"nonce"`
+	Scope       string       `db:"scope"`
+	Epoch       int64        `db:"epoch"` // of the user
+	AMR         string       `db:"amr"`
+	Remote      string       `db:"remote"`
+	UserAgent   string       `db:"user_agent"`
+	AuthAt      core.Instant `db:"auth_at"`
+	CreatedAt   core.Instant `db:"created_at"`
+	ExpiresAt   core.Instant `db:"expires_at"`
+	UsedAt      core.Instant `db:"used_at"`
+}
+
+const codeColumns = `hash, family_id, user_id, client_id, browser_id, redirect_uri, challenge, nonce, scope, epoch, amr, remote,
+	user_agent, auth_at, created_at, expires_at, used_at`
+
+// ErrCode is the answer to a code that is unknown, expired, used, or not good any more.
+var ErrCode = &core.Error{Kind: core.Invalid, Code: "invalid_grant", Message: "The code is not valid, or no longer."}
+
+// AddCode keeps a new authorization code. consent, where it is not empty, is what the user has allowed the client
+// just now; it is remembered together with what was allowed before.
+func (s *Store) AddCode(ctx context.Context, c Code, consent []string) error {
+	return s.update(ctx, func(tx *Tx) error {
+		if len(consent) > 0 {
+			if err := tx.allow(c.UserID, c.ClientID, consent, c.CreatedAt); err != nil {
+				return err
+			}
+		}
+		_, err := tx.exec("INSERT INTO code ("+codeColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
+			c.Hash, c.FamilyID, c.UserID, c.ClientID, c.BrowserID, c.RedirectURI, c.Challenge, c.Nonce, c.Scope, c.Epoch, c.AMR, c.Remote,
+			c.UserAgent, c.AuthAt, c.CreatedAt, c.ExpiresAt)
+		return err
+	})
+}
+
+// Redemption is what a code becomes: the family, and its refresh token where there is one.
+type Redemption struct {
+	Family         Family
+	RefreshHash    []byte // empty: none is given
+	RefreshExpires core.Instant
+}
+
+// RedeemCode uses a code up and makes its family, in one operation. The rule sees the code, if it is good by
+// itself, and decides what becomes of it; its error leaves the code as it is. A code that was used before ends what
+// became of it (RFC 6749 section 4.1.2): that, too, is committed, beside the error ErrCode. clientID is the client
+// that asks: another's replay ends nothing.
+func (s *Store) RedeemCode(ctx context.Context, hash []byte, clientID string, now core.Instant, rule func(Code) (Redemption, error)) (Code, error) {
+	var c Code
+	var refused error
+	err := s.update(ctx, func(tx *Tx) error {
+		refused = nil
+		err := tx.get(&c, "SELECT "+codeColumns+" FROM code WHERE hash = ?", hash)
+		if errors.Is(err, core.ErrNotFound) {
+			return ErrCode
+		}
+		if err != nil {
+			return err
+		}
+		if c.ClientID != clientID {
+			return ErrCode
+		}
+		if c.UsedAt != 0 {
+			refused = ErrCode
+			if err := tx.revokeFamily(c.FamilyID, now); !errors.Is(err, core.ErrNotFound) {
+				return err
+			}
+			return nil
+		}
+		return tx.redeem(c, now, rule)
+	})
+	return c, errors.Join(err, refused)
+}
+
+func (tx *Tx) redeem(c Code, now core.Instant, rule func(Code) (Redemption, error)) error {
+	var epoch int64
+	err := tx.get(&epoch, "SELECT epoch FROM user WHERE id = ? AND disabled_at = 0", c.UserID)
+	if err != nil && !errors.Is(err, core.ErrNotFound) {
+		return err
+	}
+	if err != nil || epoch != c.Epoch || c.ExpiresAt <= now {
+		return ErrCode
+	}
+	r, err := rule(c)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.exec("UPDATE code SET used_at = ? WHERE hash = ?", now, c.Hash); err != nil {
+		return err
+	}
+	if err := tx.insertFamily(r.Family); err != nil {
+		return err
+	}
+	if len(r.RefreshHash) == 0 {
+		return nil
+	}
+	return tx.insertRefresh(r.RefreshHash, r.Family.ID, now, r.RefreshExpires)
+}

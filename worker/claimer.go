@@ -1,0 +1,233 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// deferredEvery is how often a busy job looks for deferred recipients that have become due.
+const deferredEvery = 30 * time.Second
+
+// claimAll keeps the lanes fed until nothing is left to do now, or the group drains. It returns when the first deferred
+// recipient is due.
+func (s *Sender) claimAll(ctx context.Context) time.Time {
+	var claims []store.Claim
+	for {
+		if s.draining() || ctx.Err() != nil {
+			return Never
+		}
+		n, err := s.claimRound(ctx, &claims)
+		if err != nil {
+			s.opts.Log.Error("send: recipients cannot be claimed", slog.Any("error", err))
+			pause(ctx, time.Second)
+			continue
+		}
+		if n > 0 {
+			continue
+		}
+		idle, due, err := s.idle(ctx)
+		if idle && err == nil && !s.dirty.Load() {
+			return due
+		}
+		s.await(ctx, due)
+	}
+}
+
+// await sleeps until something may have changed.
+func (s *Sender) await(ctx context.Context, due time.Time) {
+	wait := time.Hour
+	if !due.IsZero() {
+		wait = max(time.Until(due), 0)
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-s.feed.low:
+	case <-timer.C:
+	case <-s.loop.Stopping():
+	case <-ctx.Done():
+	}
+}
+
+// claimRound claims once for each running job that needs it, and returns how many recipients it found.
+func (s *Sender) claimRound(ctx context.Context, claims *[]store.Claim) (int, error) {
+	if s.dirty.Load() || s.store.Departures() != s.checked {
+		if err := s.refresh(ctx); err != nil {
+			return 0, err
+		}
+	}
+	total := 0
+	for _, j := range slices.Clone(s.feed.jobs) { // only the claimer changes the slice
+		n, err := s.claim(ctx, j, claims)
+		if err != nil {
+			return total, err
+		}
+		total += n
+	}
+	return total, nil
+}
+
+// refresh reads which jobs are running. The departures are read before, so a claim that is made under this reading is
+// checked again as soon as a job was cancelled after it.
+func (s *Sender) refresh(ctx context.Context) error {
+	s.dirty.Store(false)
+	checked := s.store.Departures()
+	jobs, err := s.store.RunningJobs(ctx)
+	if err != nil {
+		s.dirty.Store(true)
+		return err
+	}
+	s.checked = checked
+	for _, j := range s.feed.jobs {
+		i := slices.IndexFunc(jobs, func(r core.SendJob) bool { return r.No == j.job.No })
+		if i < 0 {
+			s.feed.stop(j)
+			continue
+		}
+		j.drained = j.drained && j.found == jobs[i].Recipients
+		j.found, j.expanded = jobs[i].Recipients, jobs[i].Expanded
+	}
+	for i := range jobs {
+		if !s.feed.has(jobs[i].No) {
+			if err := s.begin(ctx, &jobs[i]); err != nil {
+				return err
+			}
+		}
+	}
+	s.forgetStopped()
+	return nil
+}
+
+// begin takes up a running job. One whose content cannot be made fails before any mail.
+func (s *Sender) begin(ctx context.Context, j *core.SendJob) error {
+	c, err := s.compile(ctx, j)
+	switch core.KindOf(err) {
+	case core.Invalid:
+		return s.store.FailSendJob(ctx, j.No, err.Error(), core.At(time.Now()))
+	case core.NotFound:
+		return s.store.FailSendJob(ctx, j.No, core.ReasonTemplate, core.At(time.Now()))
+	}
+	if err != nil {
+		return err
+	}
+	list, err := s.store.List(ctx, j.ListID)
+	if err != nil {
+		return err
+	}
+	jf := &jobFeed{
+		job: *j, content: c, found: j.Recipients, expanded: j.Expanded,
+		key: store.ClaimKey{JobNo: j.No, TenantID: j.TenantID, ListID: j.ListID, MailedProof: list.RequireMailedProof},
+	}
+	s.feed.mu.Lock()
+	s.feed.jobs = append(s.feed.jobs, jf)
+	s.feed.mu.Unlock()
+	return nil
+}
+
+// forgetStopped lets go of ended jobs of which nothing is in flight, so that the scheduler may settle them.
+func (s *Sender) forgetStopped() {
+	s.feed.mu.Lock()
+	n := len(s.feed.jobs)
+	s.feed.jobs = slices.DeleteFunc(s.feed.jobs, func(j *jobFeed) bool { return j.stopped && j.out == 0 })
+	gone := n > len(s.feed.jobs)
+	s.feed.mu.Unlock()
+	if gone {
+		s.tellScheduler()
+	}
+}
+
+// claim reads the next recipients of a job when its queue runs low.
+func (s *Sender) claim(ctx context.Context, j *jobFeed, claims *[]store.Claim) (int, error) {
+	s.feed.mu.Lock()
+	enough, share := j.stopped || j.waiting() > claimSize/2, max(claimSize/len(s.feed.jobs), 32)
+	s.feed.mu.Unlock()
+	if enough {
+		return 0, nil
+	}
+	now, departures := time.Now(), s.checked
+	cs, err := s.claimDeferred(ctx, j, (*claims)[:0], now, share)
+	if err == nil && len(cs) == 0 && !j.drained {
+		cs, err = s.store.ClaimRecipients(ctx, cs, j.key, j.after, share)
+		j.drained = len(cs) < share
+		if len(cs) > 0 {
+			j.after = cs[len(cs)-1].Seq
+		}
+	}
+	*claims = cs
+	if err != nil || len(cs) == 0 {
+		return 0, err
+	}
+	s.queue(j, cs, departures)
+	return len(cs), nil
+}
+
+func (s *Sender) claimDeferred(ctx context.Context, j *jobFeed, cs []store.Claim, now time.Time, limit int) ([]store.Claim, error) {
+	if j.lookAt.After(now) {
+		return cs, nil
+	}
+	cs, err := s.store.ClaimDeferred(ctx, cs, j.key, j.dueAt, j.dueSeq, core.At(now), limit)
+	if err != nil {
+		return cs, err
+	}
+	if len(cs) < limit {
+		j.lookAt = now.Add(deferredEvery)
+	}
+	if n := len(cs); n > 0 {
+		j.dueAt, j.dueSeq = cs[n-1].DueAt, cs[n-1].Seq
+	}
+	return cs, nil
+}
+
+// queue hands claims to the lanes; those who are to be left out are recorded at once.
+func (s *Sender) queue(j *jobFeed, cs []store.Claim, departures uint64) {
+	items := make([]item, len(cs)) // one allocation for all
+	ready := make([]*item, 0, len(cs))
+	s.feed.mu.Lock()
+	j.out += len(cs)
+	s.feed.mu.Unlock()
+	for i := range cs {
+		it := &items[i]
+		it.Claim, it.job, it.departures = cs[i], j, departures
+		if it.Skip != "" {
+			s.finish(it, store.RecipientSkipped, it.Skip, false)
+			continue
+		}
+		ready = append(ready, it)
+	}
+	s.feed.push(j, ready)
+}
+
+// idle tells whether nothing is queued or in flight, and when the first deferred recipient is due.
+func (s *Sender) idle(ctx context.Context) (idle bool, due time.Time, err error) {
+	s.forgetStopped()
+	idle = true
+	s.feed.mu.Lock()
+	jobs := slices.Clone(s.feed.jobs)
+	for _, j := range jobs {
+		idle = idle && j.out == 0 && j.drained
+	}
+	s.feed.mu.Unlock()
+	for _, j := range jobs {
+		if !j.drained {
+			continue
+		}
+		at, err := s.store.NextDeferred(ctx, j.job.No, j.dueAt)
+		if err != nil {
+			return false, due, err
+		}
+		if at == 0 {
+			j.lookAt = time.Now().Add(deferredEvery)
+			continue
+		}
+		j.lookAt = at.Time()
+		if due.IsZero() || j.lookAt.Before(due) {
+			due = j.lookAt
+		}
+	}
+	return idle, due, nil
+}

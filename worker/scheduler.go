@@ -1,0 +1,134 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// schedulerRetry is the pause after a failure of the database.
+const schedulerRetry = time.Second
+
+// scheduler starts due jobs, makes their recipients, ends them when their window closes, settles what ended jobs have left
+// undone, and removes the subscribers that a full sync did not name.
+type scheduler struct {
+	store    *store.Store
+	sender   *Sender
+	log      *slog.Logger
+	running  []int64
+	settling map[int64]int64 // job number → position
+	primed   bool
+}
+
+// Scheduler makes the loop that moves jobs from one state to the next.
+func Scheduler(s *store.Store, sender *Sender, log *slog.Logger) *Loop {
+	w := &scheduler{store: s, sender: sender, log: log, settling: map[int64]int64{}}
+	loop := &Loop{Name: "scheduler"}
+	loop.Step = func(ctx context.Context, now time.Time) time.Time {
+		next, more, err := w.step(ctx, core.At(now))
+		switch {
+		case err != nil:
+			log.Error("scheduler", slog.Any("error", err))
+			return now.Add(schedulerRetry)
+		case more:
+			return now
+		}
+		return next.Time()
+	}
+	sender.scheduler.Store(loop)
+	s.OnKick(store.TopicJobs, loop.Kick)
+	return loop
+}
+
+// step does one round of everything that is due; more asks for another one at once.
+func (w *scheduler) step(ctx context.Context, now core.Instant) (next core.Instant, more bool, err error) {
+	if next, err = w.store.StartDueJobs(ctx, now); err != nil {
+		return 0, false, err
+	}
+	more = next != 0 && next <= now
+	jobs, err := w.store.RunningJobs(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	for i := range jobs {
+		again, err := w.advance(ctx, &jobs[i], now)
+		if err != nil {
+			return 0, false, err
+		}
+		more = more || again
+		if end := jobs[i].WindowEnd; end > now && (next == 0 || end < next) {
+			next = end
+		}
+	}
+	if err := w.noteEnded(ctx, jobs); err != nil {
+		return 0, false, err
+	}
+	settling, err := w.settle(ctx, now)
+	if err != nil {
+		return 0, false, err
+	}
+	removing, err := w.store.RemoveAbsent(ctx, now)
+	return next, more || settling || removing, err
+}
+
+// advance closes a window, or makes recipients.
+func (w *scheduler) advance(ctx context.Context, j *core.SendJob, now core.Instant) (more bool, err error) {
+	switch {
+	case j.WindowClosed(now):
+		return false, w.store.FailSendJob(ctx, j.No, core.ReasonWindow, now)
+	case !j.Expanded:
+		if more, err = w.store.ExpandJob(ctx, j.No, now); err == nil {
+			w.sender.Kick()
+		}
+		return more, err
+	case j.Sent+j.Failed+j.Skipped >= j.Recipients: // killed between the last outcome and the end
+		return false, w.store.FinishSendJob(ctx, j.No, now)
+	}
+	return false, nil
+}
+
+// noteEnded finds the jobs that were running at the last look and are no more.
+func (w *scheduler) noteEnded(ctx context.Context, running []core.SendJob) error {
+	ended := w.running
+	if !w.primed {
+		var err error
+		if ended, err = w.store.UnsettledJobs(ctx); err != nil {
+			return err
+		}
+		w.primed = true
+	}
+	w.running = w.running[:0:0]
+	for i := range running {
+		w.running = append(w.running, running[i].No)
+	}
+	for _, no := range ended {
+		if _, known := w.settling[no]; !known && !slices.Contains(w.running, no) {
+			w.settling[no] = 0
+		}
+	}
+	return nil
+}
+
+// settle goes one step through each ended job that the sender has let go of.
+func (w *scheduler) settle(ctx context.Context, now core.Instant) (more bool, err error) {
+	for no, after := range w.settling {
+		if w.sender.Holds(no) {
+			continue // the sender kicks when it has let go
+		}
+		next, again, err := w.store.SettleJob(ctx, no, after, now)
+		if err != nil {
+			return false, err
+		}
+		if again {
+			w.settling[no] = next
+			more = true
+		} else {
+			delete(w.settling, no)
+		}
+	}
+	return more, nil
+}
