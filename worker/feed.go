@@ -73,6 +73,14 @@ func (f *feed) signal() {
 func (f *feed) next(ctx context.Context, wait bool) *item {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.closed || ctx.Err() != nil {
+		return nil
+	}
+	if it := f.pop(); it != nil || !wait {
+		return it
+	}
+	stop := context.AfterFunc(ctx, f.wake)
+	defer stop()
 	for {
 		if f.closed || ctx.Err() != nil {
 			return nil
@@ -80,11 +88,15 @@ func (f *feed) next(ctx context.Context, wait bool) *item {
 		if it := f.pop(); it != nil {
 			return it
 		}
-		if !wait {
-			return nil
-		}
 		f.more.Wait()
 	}
+}
+
+// wake makes every waiting lane look again.
+func (f *feed) wake() {
+	f.mu.Lock()
+	f.more.Broadcast()
+	f.mu.Unlock()
 }
 
 func (f *feed) pop() *item {

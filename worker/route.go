@@ -50,8 +50,8 @@ func (r *routeState) enter(ctx context.Context) (round uint64, ok bool) {
 
 func (r *routeState) wake() {
 	r.mu.Lock()
-	r.mu.Unlock() //nolint:staticcheck // the lock orders the wake-up behind a waiter's last look
 	r.changed.Broadcast()
+	r.mu.Unlock()
 }
 
 // worked notes that the server took or judged a message: the way is open.

@@ -101,8 +101,6 @@ func (s *Sender) step(ctx context.Context, _ time.Time) time.Time {
 func (s *Sender) deliver(ctx context.Context) time.Time {
 	lanes, cancel := context.WithCancel(ctx)
 	defer cancel()
-	wake := context.AfterFunc(lanes, func() { s.feed.more.Broadcast() })
-	defer wake()
 	s.rec = newRecorder(s)
 	go s.rec.run(ctx)
 	var wg sync.WaitGroup

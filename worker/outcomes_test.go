@@ -1,0 +1,371 @@
+package worker_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/store"
+	"newsletterd/worker"
+)
+
+// script is a mail.Sender that answers as it is told, within fake time.
+type script struct {
+	mu      sync.Mutex
+	mails   []string // RCPT TO, in order of acceptance
+	ids     map[string]map[string]bool
+	lanes   int
+	answer  func(to string, nth int) mail.Outcome // nth: how often this address was tried, from 1
+	route   func() *mail.RouteError               // asked when a lane begins
+	tried   map[string]int
+	dials   int
+	message func(e *mail.Envelope)
+}
+
+func (s *script) Deliver(ctx context.Context, src *mail.Source) error {
+	for {
+		e, ok := src.Next(ctx, true)
+		if !ok {
+			return nil
+		}
+		s.mu.Lock()
+		s.dials++
+		s.mu.Unlock()
+		if s.route != nil {
+			if err := s.route(); err != nil {
+				src.Done(e, mail.Outcome{})
+				return err
+			}
+		}
+		if !src.Commit(e) {
+			src.Done(e, mail.Outcome{})
+			continue
+		}
+		src.Done(e, s.take(e))
+	}
+}
+
+func (s *script) take(e *mail.Envelope) mail.Outcome {
+	s.mu.Lock()
+	if s.tried == nil {
+		s.tried = map[string]int{}
+	}
+	s.tried[e.To]++
+	nth, to := s.tried[e.To], e.To
+	s.mu.Unlock()
+	if s.message != nil {
+		s.message(e)
+	}
+	o := mail.Outcome{Result: mail.Sent, Code: 250}
+	if s.answer != nil {
+		o = s.answer(to, nth)
+	}
+	if o.Result == mail.Sent || o.Result == mail.Ambiguous {
+		s.mu.Lock()
+		s.mails = append(s.mails, to)
+		s.mu.Unlock()
+	}
+	return o
+}
+
+func (s *script) count() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := map[string]int{}
+	for _, to := range s.mails {
+		n[to]++
+	}
+	return n
+}
+
+// inBubble runs a test in fake time that begins today.
+func inBubble(t *testing.T, f func(t *testing.T)) { synctest.Test(t, f) }
+
+func (h *house) addsUp(j core.SendJob, sent, failed, skipped int64) {
+	h.Helper()
+	if j.Sent != sent || j.Failed != failed || j.Skipped != skipped || j.Recipients != sent+failed+skipped {
+		h.Errorf("sent %d, failed %d, skipped %d of %d; want %d, %d, %d", j.Sent, j.Failed, j.Skipped, j.Recipients, sent, failed, skipped)
+	}
+}
+
+func TestWhoLeavesDuringAJobIsNotMailed(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := &script{}
+		h := newHouse(t, s)
+		h.opts.Connections = 1
+		h.subscribe(600)
+		gone := map[string]bool{}
+		s.answer = func(string, int) mail.Outcome {
+			if len(s.mails) == 50 && len(gone) == 0 {
+				for _, k := range []int{51, 52, 100, 255, 256, 300, 599} {
+					h.unsubscribe(k)
+					gone[string(address(k))] = true
+				}
+			}
+			return mail.Outcome{Result: mail.Sent}
+		}
+		h.start()
+		h.addsUp(h.wait(h.job(nil)), 593, 0, 7)
+		for to := range s.count() {
+			if gone[to] {
+				t.Errorf("%s was mailed after leaving", to)
+			}
+		}
+	})
+}
+
+func TestACancelledJobStops(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := &script{}
+		h := newHouse(t, s)
+		h.opts.Connections = 3
+		h.subscribe(1700)
+		var j core.SendJob
+		var once sync.Once
+		s.message = func(*mail.Envelope) {
+			if len(s.count()) >= 50 {
+				once.Do(func() {
+					_, err := h.CancelSendJob(t.Context(), j.ID, core.At(time.Now()))
+					h.must(err)
+				})
+			}
+			time.Sleep(time.Millisecond)
+		}
+		j = h.job(nil)
+		h.start()
+		j = h.wait(j)
+		n := int64(len(s.count()))
+		if j.Status != core.JobCancelled || n < 50 || n > 56 {
+			t.Errorf("%s after %d mails", j.Status, n)
+		}
+		if h.addsUp(j, n, 0, j.Recipients-n); j.Recipients > 1700 {
+			t.Error(j.Recipients)
+		}
+	})
+}
+
+func TestOutcomes(t *testing.T) {
+	bounce := mail.Outcome{Result: mail.Never, Code: 550, Enhanced: "5.1.1", Text: "no such user", HardBounce: true}
+	policy := mail.Outcome{Result: mail.Never, Code: 554, Enhanced: "5.7.1", Text: "no"}
+	later := mail.Outcome{Result: mail.Later, Code: 451, Enhanced: "4.3.0", Text: "later"}
+	full := mail.Outcome{Result: mail.Later, Code: 452, Enhanced: "4.2.2", Text: "full"}
+	sent := mail.Outcome{Result: mail.Sent, Code: 250}
+	first := func(n int, o mail.Outcome) func(int) mail.Outcome {
+		return func(nth int) mail.Outcome {
+			if nth <= n {
+				return o
+			}
+			return sent
+		}
+	}
+	tests := []struct {
+		name   string
+		answer func(nth int) mail.Outcome
+		state  int
+		reason string
+		tries  int
+		mails  int
+		status core.Status
+	}{
+		{"accepted", first(0, sent), store.RecipientSent, "", 1, 1, "active"},
+		{"deferred once", first(1, later), store.RecipientSent, "", 2, 1, "active"},
+		{"deferred for ever", first(99, later), store.RecipientFailed, "451 4.3.0 later", 9, 0, "active"},
+		{"mailbox full for ever", first(99, full), store.RecipientFailed, "452 4.2.2 full", 9, 0, "active"},
+		{"no such user", first(99, bounce), store.RecipientFailed, "550 5.1.1 no such user", 1, 0, "bounced"},
+		{"refused by policy", first(99, policy), store.RecipientFailed, "554 5.7.1 no", 1, 0, "active"},
+		{"reply lost once", first(1, mail.Outcome{Result: mail.Ambiguous}), store.RecipientSent, "", 1, 2, "active"},
+		{"reply lost twice", first(2, mail.Outcome{Result: mail.Ambiguous}), store.RecipientFailed, "no reply to the message, twice", 1, 2, "active"},
+		{"connection lost twice", first(2, mail.Outcome{Lost: true}), store.RecipientSent, "", 1, 1, "active"},
+		{"connection lost three times", first(3, mail.Outcome{Lost: true}), store.RecipientSent, "", 2, 1, "active"},
+	}
+	inBubble(t, func(t *testing.T) {
+		s := &script{ids: map[string]map[string]bool{}}
+		h := newHouse(t, s)
+		h.subscribe(len(tests))
+		by := map[string]func(int) mail.Outcome{}
+		for i, tt := range tests {
+			by[string(address(i))] = tt.answer
+		}
+		s.answer = func(to string, nth int) mail.Outcome { return by[to](nth) }
+		h.start()
+		began := time.Now()
+		j := h.waitLong(h.job(nil))
+		if took := time.Since(began); took < 46*time.Hour || took > 48*time.Hour {
+			t.Errorf("tried for %v", took)
+		}
+		rs, err := h.Recipients(t.Context(), &j, core.Page{Limit: 100})
+		h.must(err)
+		counts := s.count()
+		for i, tt := range tests {
+			r := rs[i]
+			if r.State != tt.state || r.Reason != tt.reason || r.Tries != tt.tries || counts[string(address(i))] != tt.mails {
+				t.Errorf("%s: state %d, %q, %d tries, %d mails", tt.name, r.State, r.Reason, r.Tries, counts[string(address(i))])
+			}
+			sub, err := h.Subscriber(t.Context(), h.list.ID, address(i))
+			h.must(err)
+			if sub.Status() != tt.status {
+				t.Errorf("%s: the subscriber is %s", tt.name, sub.Status())
+			}
+		}
+		if j.Status != core.JobCompleted || j.Ambiguous != 2 || j.Bounced != 2 {
+			t.Errorf("%s, ambiguous %d, bounced %d", j.Status, j.Ambiguous, j.Bounced)
+		}
+	})
+}
+
+// waitLong waits in fake time, up to a week.
+func (h *house) waitLong(j core.SendJob) core.SendJob {
+	h.Helper()
+	for range 7 * 24 * 60 {
+		j, err := h.SendJob(h.Context(), j.ID)
+		h.must(err)
+		if j.Status.Final() && j.Sent+j.Failed+j.Skipped == j.Recipients {
+			return j
+		}
+		time.Sleep(time.Minute)
+	}
+	h.Fatalf("the job does not end: %+v", j)
+	return j
+}
+
+func TestARelayThatIsDownForTwoHours(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := &script{}
+		h := newHouse(t, s)
+		h.subscribe(400)
+		back := time.Now().Add(2 * time.Hour)
+		tries := 0
+		s.route = func() *mail.RouteError {
+			if time.Now().Before(back) {
+				s.mu.Lock()
+				tries++
+				s.mu.Unlock()
+				return &mail.RouteError{Fault: mail.FaultConnect, Stage: "dial"}
+			}
+			return nil
+		}
+		h.start()
+		j := h.waitLong(h.job(nil))
+		h.addsUp(j, 400, 0, 0)
+		if len(s.mails) != 400 || time.Now().Before(back) || time.Since(back) > 16*time.Minute {
+			t.Errorf("%d mails, %v after the relay was back", len(s.mails), time.Since(back))
+		}
+		if tries > 16+16 { // 16 lanes at the first try, then one at a time
+			t.Errorf("%d tries at a dead relay", tries)
+		}
+	})
+}
+
+func TestARelayThatRefusesUsForGood(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := &script{route: func() *mail.RouteError { return &mail.RouteError{Fault: mail.FaultAuth, Stage: "AUTH", Code: 535} }}
+		h := newHouse(t, s)
+		h.opts.GiveUpAfter = time.Hour
+		h.subscribe(20)
+		h.start()
+		j := h.waitLong(h.job(nil))
+		h.addsUp(j, 0, 20, 0)
+		if j.Status != core.JobFailed || j.FailureReason != core.ReasonRelay {
+			t.Errorf("%s %q", j.Status, j.FailureReason)
+		}
+	})
+}
+
+func TestAWindowThatCloses(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := &script{message: func(*mail.Envelope) { time.Sleep(time.Minute) }}
+		h := newHouse(t, s)
+		h.opts.Connections = 2
+		h.subscribe(30)
+		h.start()
+		now := core.At(time.Now())
+		j := h.waitLong(h.job(func(n *core.NewJob) {
+			n.WindowStart, n.WindowEnd = now.Add(time.Hour), now.Add(time.Hour+5*time.Minute)
+		}))
+		h.addsUp(j, 10, 20, 0)
+		if j.Status != core.JobFailed || j.FailureReason != core.ReasonWindow || j.StartedAt < j.WindowStart {
+			t.Errorf("%s %q, started %v", j.Status, j.FailureReason, j.StartedAt)
+		}
+	})
+}
+
+func TestADrainLosesNobody(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := &script{message: func(*mail.Envelope) { time.Sleep(time.Millisecond) }}
+		h := newHouse(t, s)
+		h.opts.Connections = 4
+		h.subscribe(2000)
+		j := h.job(nil)
+		for range 3 {
+			h.start()
+			time.Sleep(100 * time.Millisecond)
+			h.group.Drain(30 * time.Second)
+		}
+		before := len(s.mails)
+		if before == 0 || before >= 2000 {
+			t.Fatalf("%d mails before the last start", before)
+		}
+		h.start()
+		h.addsUp(h.wait(j), 2000, 0, 0)
+		if counts := s.count(); len(counts) != 2000 || len(s.mails) != 2000 {
+			t.Errorf("%d mails to %d addresses", len(s.mails), len(counts))
+		}
+	})
+}
+
+func TestASmallJobDoesNotWaitForALargeOne(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := &script{message: func(*mail.Envelope) { time.Sleep(time.Millisecond) }}
+		h := newHouse(t, s)
+		h.opts.Connections = 2
+		h.subscribe(3000)
+		h.start()
+		large := h.job(nil)
+		time.Sleep(100 * time.Millisecond)
+		other, err := core.NewList(core.ListInput{TenantID: &h.tenant.ID, Name: ptr("Small")}, 1000)
+		h.must(err)
+		h.must(h.AddList(t.Context(), other, "test"))
+		h.list = other
+		h.subscribe(40)
+		h.wait(h.job(nil))
+		j, err := h.SendJob(t.Context(), large.ID)
+		h.must(err)
+		if j.Sent > 1000 {
+			t.Errorf("the small job ended behind %d mails of the large one", j.Sent)
+		}
+		h.addsUp(h.wait(large), 3000, 0, 0)
+	})
+}
+
+func TestPace(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHouse(t, &script{})
+		h.opts.RatePerSecond = 10
+		h.subscribe(100)
+		h.start()
+		began := time.Now()
+		h.waitLong(h.job(nil))
+		if took := time.Since(began); took < 9*time.Second || took > time.Minute+time.Second {
+			t.Errorf("100 mails at 10 a second in %v", took)
+		}
+	})
+}
+
+func TestContentThatCannotBeCompiledFailsTheJob(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := &script{}
+		h := newHouse(t, s)
+		h.subscribe(5)
+		h.start()
+		j := h.wait(h.job(func(n *core.NewJob) { n.BodyHTML = "{% if %}" }))
+		if j.Status != core.JobFailed || len(s.mails) != 0 {
+			t.Errorf("%s %q", j.Status, j.FailureReason)
+		}
+	})
+}
+
+var _ = worker.Never
