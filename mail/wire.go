@@ -152,7 +152,9 @@ func (c *wire) line(timeout time.Duration) ([]byte, error) {
 	for from := c.r; ; {
 		if i := bytes.IndexByte(c.in[from:c.w], '\n'); i >= 0 {
 			line := c.in[c.r : from+i]
-			c.r = from + i + 1
+			if c.r = from + i + 1; len(line) > maxReplyLine {
+				return nil, errTooMuch
+			}
 			return bytes.TrimSuffix(line, []byte("\r")), nil
 		}
 		if c.w-c.r >= maxReplyLine {

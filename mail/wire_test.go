@@ -1,0 +1,61 @@
+package mail
+
+import (
+	"bytes"
+	"net"
+	"testing"
+	"time"
+)
+
+// textConn is a connection that says a given text.
+type textConn struct {
+	net.Conn
+	in *bytes.Reader
+}
+
+func (c *textConn) Read(b []byte) (int, error)       { return c.in.Read(b) }
+func (c *textConn) SetReadDeadline(time.Time) error  { return nil }
+func (c *textConn) SetWriteDeadline(time.Time) error { return nil }
+
+func TestReadReply(t *testing.T) {
+	for _, c := range []struct {
+		in       string
+		code     int // 0: refused
+		enhanced string
+		text     string
+	}{
+		{"250 ok\r\n", 250, "", "ok"},
+		{"250\r\n", 250, "", ""},
+		{"250 \n", 250, "", ""},
+		{"250 2.1.5 fine\r\n", 250, "2.1.5", "fine"},
+		{"550-5.1.1 one\r\n550-5.1.1 two\r\n550 5.1.1 three\r\n", 550, "5.1.1", "one two three"},
+		{"550 5.7.515 x\r\n", 550, "5.7.515", "x"},
+		{"550 5.7.1\r\n", 550, "5.7.1", ""},
+		{"550 5.7.1234 x\r\n", 550, "", "5.7.1234 x"},
+		{"550 5.7 x\r\n", 550, "", "5.7 x"},
+		{"550 5.7.1x\r\n", 550, "", "5.7.1x"},
+		{"550 3.1.1 x\r\n", 550, "", "3.1.1 x"},
+		{"250-a\r\n251 b\r\n", 0, "", ""},
+		{"25 x\r\n", 0, "", ""},
+		{"150 x\r\n", 0, "", ""},
+		{"650 x\r\n", 0, "", ""},
+		{"250x\r\n", 0, "", ""},
+		{"\r\n", 0, "", ""},
+		{"250 without end", 0, "", ""},
+		{"250 a\tb\x00\xff\r\n", 250, "", "a b\uFFFD"},
+		{"250 " + string(bytes.Repeat([]byte("x"), 5000)) + "\r\n", 0, "", ""},
+		{string(bytes.Repeat([]byte("250-x\r\n"), 200)), 0, "", ""},
+	} {
+		w := newWire(&textConn{in: bytes.NewReader([]byte(c.in))})
+		err := w.read(time.Second)
+		if c.code == 0 {
+			if err == nil {
+				t.Errorf("%.40q was taken as %+v", c.in, w.reply)
+			}
+			continue
+		}
+		if err != nil || w.reply.code != c.code || w.reply.enhanced != c.enhanced || w.reply.string() != c.text {
+			t.Errorf("%.40q: %v, %d %q %q", c.in, err, w.reply.code, w.reply.enhanced, w.reply.string())
+		}
+	}
+}
