@@ -24,12 +24,12 @@ type tracking struct {
 
 // sendJobRequest is CreateSendJobRequest in both spellings.
 type sendJobRequest struct {
-	TenantID      string          `json:"tenant_id,uuid"`
-	TenantIDc     string          `json:"tenantId,uuid"`
-	ListID        string          `json:"list_id,uuid"`
-	ListIDc       string          `json:"listId,uuid"`
+	TenantID      string          `json:"tenant_id" is:"uuid"`
+	TenantIDc     string          `json:"tenantId" is:"uuid"`
+	ListID        string          `json:"list_id" is:"uuid"`
+	ListIDc       string          `json:"listId" is:"uuid"`
 	Name          string          `json:"name"`
-	Subject       string          `json:"subject,required"`
+	Subject       string          `json:"subject" is:"required"`
 	BodyHTML      string          `json:"body_html"`
 	BodyHTMLc     string          `json:"bodyHtml"`
 	BodyText      string          `json:"body_text"`
