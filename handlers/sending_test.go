@@ -1,0 +1,117 @@
+package handlers
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+)
+
+func init() {
+	// webhook-client NAME tenant=TENANT disabled: a sender of signed webhooks; {NAME} is its id.
+	steps["webhook-client"] = func(e *env, name string, args map[string]string) {
+		now := core.At(time.Now())
+		w, err := e.store.AddWebhookClient(e.t.Context(), e.value(args["tenant"]), name, senderKey(name), "command", now)
+		e.must(err)
+		if _, off := args["disabled"]; off {
+			e.must(e.store.SetWebhookClientDisabled(e.t.Context(), w.ID, true, "command", now))
+		}
+		e.name(name, w.ID)
+	}
+	// template NAME tenant=TENANT
+	steps["template"] = func(e *env, name string, args map[string]string) {
+		t, err := core.NewTemplate(e.value(args["tenant"]), core.TemplateInput{Name: &name, BodyText: &name}, 1)
+		e.must(err)
+		e.must(e.store.AddTemplate(e.t.Context(), t, "command"))
+	}
+	// suspend TENANT
+	steps["suspend"] = func(e *env, name string, _ map[string]string) {
+		_, err := e.store.UpdateTenant(e.t.Context(), e.value(name), "command", func(t *core.Tenant) error {
+			t.Status = core.TenantSuspended
+			return nil
+		})
+		e.must(err)
+	}
+	// retire LIST
+	steps["retire"] = func(e *env, name string, _ map[string]string) {
+		_, err := e.store.UpdateList(e.t.Context(), e.value(name), "command", func(l *core.List) error {
+			l.Status = core.ListInactive
+			return nil
+		})
+		e.must(err)
+	}
+}
+
+func senderKey(name string) []byte { return append([]byte(name), make([]byte, 32)...)[:32] }
+
+// sign sets the four webhook headers: "Signed-By: NAME", and behind it what shall be wrong: old, stranger, forged, or
+// nonce=… for one that is used again.
+func (e *env) sign(req *http.Request, body string, words []string) {
+	client, at, nonce := words[0], time.Now(), auth.NewNonce()
+	id := e.value(client)
+	key := senderKey(client)
+	for _, w := range words[1:] {
+		switch {
+		case w == "old":
+			at = at.Add(-301 * time.Second)
+		case w == "stranger":
+			id = "nobody"
+		case w == "forged":
+			key = senderKey("forged")
+		case strings.HasPrefix(w, "nonce="):
+			nonce = strings.TrimPrefix(w, "nonce=")
+		}
+	}
+	sec := at.Unix()
+	req.Header.Set(auth.HeaderClientID, id)
+	req.Header.Set(auth.HeaderTimestamp, strconv.FormatInt(sec, 10))
+	req.Header.Set(auth.HeaderNonce, nonce)
+	req.Header.Set(auth.HeaderSignature, auth.Sign(key, req.URL.Path, id, sec, nonce, []byte(body)))
+}
+
+// Twenty copies of one signed request at once: one takes effect.
+func TestTwentyCopiesOfAWebhook(t *testing.T) {
+	e := newEnv(t)
+	e.step("tenant acme")
+	e.step("list weekly tenant=acme")
+	e.step("webhook-client ours tenant=acme")
+	event := fmt.Sprintf(`{"event_id": %q, "event_type": "subscription.activated", "tenant_id": %q, "list_id": %q,
+		"subscriber": {"id": %q, "email": "a@example.org", "status": "active"}, "occurred_at": "2026-01-01T00:00:00Z"}`,
+		core.NewID(), e.value("acme"), e.value("weekly"), core.NewID())
+	sync1 := fmt.Sprintf(`{"sync_id": %q, "batch_no": 1, "batch_total": 1, "tenant_id": %q, "list_id": %q, "subscribers": [],
+		"occurred_at": "2026-01-01T00:00:00Z"}`, core.NewID(), e.value("acme"), e.value("weekly"))
+	for path, body := range map[string]string{"/webhooks/subscriptions": event, "/webhooks/lists/full-sync": sync1} {
+		nonce := "nonce=" + auth.NewNonce()
+		statuses := make([]int, 20)
+		var wg sync.WaitGroup
+		for i := range statuses {
+			req, err := http.NewRequestWithContext(t.Context(), "POST", e.url+path, strings.NewReader(body))
+			e.must(err)
+			req.Header.Set("Content-Type", "application/json")
+			e.sign(req, body, []string{"ours", nonce})
+			wg.Go(func() {
+				res, err := http.DefaultClient.Do(req)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				res.Body.Close()
+				statuses[i] = res.StatusCode
+			})
+		}
+		wg.Wait()
+		count := map[int]int{}
+		for _, s := range statuses {
+			count[s]++
+		}
+		if count[200] != 1 || count[409] != 19 {
+			t.Errorf("%s: %v", path, count)
+		}
+	}
+}
