@@ -148,15 +148,14 @@ func (r *keyring) load(ctx context.Context, now core.Instant) ([]*signingKey, er
 
 // open parses the private key and makes a signer for each type of token that its algorithm is used for.
 func (k *signingKey) open() error {
-	private, err := x509.ParsePKCS8PrivateKey(k.Private)
+	private, err := parsePrivate(k.Private)
 	if err != nil {
 		return fmt.Errorf("signing key %s: %w", k.KID, err)
 	}
-	signer, ok := private.(crypto.Signer)
-	if !ok || algOf(signer.Public()) != k.Alg {
+	if algOf(private.Public()) != k.Alg {
 		return fmt.Errorf("signing key %s is not a key for %s", k.KID, k.Alg)
 	}
-	k.public = signer.Public()
+	k.public = private.Public()
 	k.signers = map[string]jose.Signer{}
 	for _, typ := range [...]string{typAccess, typID} {
 		key := jose.SigningKey{Algorithm: jose.SignatureAlgorithm(k.Alg), Key: jose.JSONWebKey{Key: private, KeyID: k.KID}}
@@ -165,6 +164,18 @@ func (k *signingKey) open() error {
 		}
 	}
 	return nil
+}
+
+func parsePrivate(der []byte) (crypto.Signer, error) {
+	private, err := x509.ParsePKCS8PrivateKey(der)
+	if err != nil {
+		return nil, err
+	}
+	signer, ok := private.(crypto.Signer)
+	if !ok {
+		return nil, fmt.Errorf("%T does not sign", private)
+	}
+	return signer, nil
 }
 
 // algOf is the one algorithm that a key is used with.
