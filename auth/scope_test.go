@@ -1,0 +1,50 @@
+package auth
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// Requested, cut to what the client is registered for and the user's roles allow (RFC 6749 section 3.3).
+func TestGrantScopes(t *testing.T) {
+	operator := Holder{Operator: true}
+	admin := Holder{Tenants: []string{"acme"}}
+	user := Holder{}
+	all := strings.Join(allScopes, " ")
+	for _, c := range []struct {
+		name, requested, client, tenant string
+		who                             Holder
+		want                            string // empty: invalid_scope
+	}{
+		{"operator, nothing asked", "", all, "", operator, all},
+		{"tenant admin, nothing asked", "", all, "", admin, all},
+		{"user, nothing asked", "", all, "", user, "openid profile email offline_access"},
+		{"user asks too much", "openid admin", all, "", user, "openid"},
+		{"user asks only too much", "admin", all, "", user, ""},
+		{"operator at a small client", "openid admin", "openid", "", operator, "openid"},
+		{"tenant admin at the own tenant's client", "newsletter:send", all, "acme", admin, "newsletter:send"},
+		{"tenant admin at a foreign tenant's client", "newsletter:send openid", all, "beta", admin, "openid"},
+		{"operator at a tenant's client", "newsletter:send", all, "beta", operator, "newsletter:send"},
+		{"unknown words", "openid foo bar", all, "", user, "openid"},
+		{"only unknown words", "foo", all, "", user, ""},
+		{"twice", "email email", all, "", user, "email"},
+		{"case matters", "OPENID", all, "", user, ""},
+	} {
+		got, err := grantScopes(c.requested, strings.Fields(c.client), c.who.allowed(c.tenant))
+		if strings.Join(got, " ") != c.want || (c.want == "") != errors.Is(err, ErrInvalidScope) {
+			t.Errorf("%s: %v, %v", c.name, got, err)
+		}
+	}
+}
+
+func TestValidScopeText(t *testing.T) {
+	for s, want := range map[string]bool{
+		"openid": true, "a b": true, "newsletter:send": true, "": false, " a": false, "a ": false, "a  b": false,
+		"a\tb": false, `a"b`: false, `a\b`: false, "ä": false, "a\nb": false,
+	} {
+		if got := validScopeText(s); got != want {
+			t.Errorf("%q: %v", s, got)
+		}
+	}
+}
