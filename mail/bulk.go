@@ -3,6 +3,7 @@ package mail
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -111,8 +112,10 @@ func compileUnsubscribe(src string) (*Template, error) {
 	var v Vars
 	url, _ := t.Append(nil, &v)
 	if !t.unsub || !httpURL(string(url)) {
-		return nil, &core.Error{Kind: core.Invalid, Code: "validation_error", Field: field,
-			Message: "The URL must be absolute, http or https, and hold {{unsubscribe_token}}."}
+		return nil, &core.Error{
+			Kind: core.Invalid, Code: "validation_error", Field: field,
+			Message: "The URL must be absolute, http or https, and hold {{unsubscribe_token}}.",
+		}
 	}
 	return t, nil
 }
@@ -192,6 +195,9 @@ func (b *Bulk) try() error {
 	msg, err := b.Append(nil, r)
 	if err != nil {
 		return &core.Error{Kind: core.Invalid, Code: "validation_error", Field: "body_html", Message: "The message can't be rendered: " + err.Error() + ".", Err: err}
+	}
+	if strings.Contains(b.spec.HTML, "data:image") {
+		b.text.warn("images as data: URIs are dropped by Gmail and Outlook; link to them instead")
 	}
 	if len(msg) >= gmailClip {
 		b.text.warn("the mail has %d octets; Gmail cuts off behind %d", len(msg), gmailClip)

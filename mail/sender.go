@@ -21,9 +21,10 @@ type Envelope struct {
 // Source feeds one connection. All three functions are called by the goroutine that runs Deliver.
 type Source struct {
 	// Next returns the next envelope. With wait false it answers at once, and false means "none ready
-	// right now" (deep pipelining asks so); with wait true it blocks, and false means that the lane is
-	// done, or that ctx ended. It is called just before MAIL is written: the last check of the recipient
-	// belongs here.
+	// right now" (deep pipelining asks so); with wait true it blocks until there is one, the lane is done
+	// or ctx ends, and must heed ctx: that one also ends when the connection has lain idle too long, and
+	// Next is then called again. It is called just before MAIL is written: the last check of the recipient
+	// belongs here. The pointer is the lane's until Done.
 	Next func(ctx context.Context, wait bool) (*Envelope, bool)
 	// Commit is called before the content and the final dot of e are written. It may block; false gives
 	// the envelope up (outcome Untouched). Nothing unanswered is open on the connection while it blocks.

@@ -492,6 +492,36 @@ func TestSMTPAuth(t *testing.T) {
 	}
 }
 
+// TestOutcomeWords: the server's words reach the caller.
+func TestOutcomeWords(t *testing.T) {
+	s := serve(t, mailtest.Script{On: once("RCPT", 1, mailtest.Action{Reply: "552 5.2.2 mailbox\n552 5.2.2 is full"})})
+	p := &post{t: t, n: 2, sender: &SMTP{Addr: s.Addr()}}
+	checkFault(t, p.run(t.Context()), 0, "")
+	if o := p.outcomes[to(1)][0]; o != (Outcome{Result: Later, Code: 552, Enhanced: "5.2.2", Text: "mailbox is full"}) || !o.MailboxFull() {
+		t.Errorf("%+v", o)
+	}
+	if o := p.outcomes[to(2)][0]; o != (Outcome{Result: Sent, Code: 250, Enhanced: "2.0.0", Text: "taken"}) {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestRouteErrorBackoff(t *testing.T) {
+	var got []string
+	for _, f := range []Fault{FaultConnect, FaultAuth} {
+		for n := range 7 {
+			got = append(got, (&RouteError{Fault: f}).Backoff(n).String())
+		}
+	}
+	want := "5s 5s 15s 1m0s 5m0s 15m0s 15m0s 1m0s 1m0s 1m0s 1m0s 5m0s 15m0s 15m0s"
+	if s := strings.Join(got, " "); s != want {
+		t.Errorf("got  %s\nwant %s", s, want)
+	}
+	err := &RouteError{Fault: FaultRefused, Stage: "MAIL", Code: 451, Enhanced: "4.3.0", Text: "wait", Err: os.ErrClosed}
+	if s := err.Error(); s != "mail route: refused at MAIL: 451 4.3.0 wait: file already closed" || !errors.Is(err, os.ErrClosed) {
+		t.Errorf("%s", s)
+	}
+}
+
 func TestSMTPNobodyThere(t *testing.T) {
 	s := serve(t, mailtest.Script{})
 	addr := s.Addr()

@@ -204,6 +204,7 @@ func TestPlainPart(t *testing.T) {
 		{"<p>A</p>{% if preferences.yes %}<p>B</p>{% else %}<p>D</p>{% endif %}<p>C</p>", "A\n\nB\n\nC\n"},
 		{"<p>A</p>{% if preferences.no %}<p>B</p>{% else %}<p>D</p>{% endif %}<p>C</p>", "A\n\nD\n\nC\n"},
 		{"Hi {% if preferences.no %}you{% else %}there{% endif %} now", "Hi there now\n"},
+		{"a {% if preferences.yes %} b {% endif %} c", "a b c\n"},
 		{`<a href="{{ unsubscribe_url }}">{{ unsubscribe_url }}</a> {{ "{{" }} &#123;&#123; x`, "https://u.example/u?t=tok {{ {{ x\n"},
 		{`<a href="https://x.example/?q={{ list.name }}">go</a>`, "go (https://x.example/?q=Garden%20%26%20Co)\n"},
 		{"<head>{% if preferences.no %}<meta name=a>{% endif %}<title>{{ email }}</title></head><table><tr><td>{% if preferences.yes %}in{% endif %}</table>", "in\n"},
