@@ -2,24 +2,79 @@
 //
 // # Rooms
 //
-//	sender.go    Sender, Source, Envelope, Outcome, RouteError: the contract with the workers
-//	outcome.go   what a reply means for the recipient and for the route
-//	capture.go   Directory: a .eml file a message
-//	message.go   Message, Compose: one mail to one person
-//	header.go    header fields: folding, encoded words, addresses
-//	encode.go    quoted-printable and base64
-//	ident.go     Ident: Message-ID, bounce and unsubscribe addresses that name a recipient row
+// Delivery:
+//
+//	sender.go      Sender, Source, Envelope, Outcome, RouteError: the contract with the workers
+//	outcome.go     what a reply means for the recipient and for the route
+//	smtp.go        SMTP: the settings of a relay; Deliver
+//	lane.go        one connection at work: commands and replies, and who is settled how
+//	wire.go        its buffers: reading replies, dot-stuffing, deadlines
+//	dial.go sasl.go  greeting, STARTTLS, AUTH
+//	capture.go     Directory: a .eml file a message
+//
+// Messages:
+//
+//	message.go     Message, Compose: one mail to one person
+//	bulk.go        BulkSpec → Bulk, compiled once a job; Bulk.Append, once a recipient
+//	body.go        layout, footer and preheader
+//	header.go encode.go  header fields, quoted-printable, base64
+//	ident.go       Ident: Message-ID, bounce and unsubscribe addresses that name a recipient row
+//	texts.go texts/  Notice: the mails to one person
+//
+// Templates:
+//
+//	template.go    Template: limits, errors, Append
+//	lex.go parse.go expression.go filter.go  source → tokens → a flat list of nodes
+//	context.go     where in the HTML a placeholder stands, and how it is escaped there
+//	render.go value.go  values of a recipient, conditions, escaping
+//	plain.go       HTML → text, keeping placeholders
+//
+// Tracking links will be rewritten on the tokens, between lexing and compiling (bodyTokens).
+//
+// # The template language
+//
+// A subset of Liquid. Output: {{ path | filter: argument }}. Blocks: {% if %} {% elsif %} {% else %} {% endif %},
+// {% unless %} {% else %} {% endunless %}, {% comment %}, {% raw %}. Conditions: a path alone, ==, !=, contains; and, or, read from
+// right to left as Liquid does. Missing, null, false, the empty text and the empty list count as false. A dash inside the braces
+// trims the white space beside them.
+//
+// Names: email, subscriber.id, subscriber.email, preferences.* (also preferences["any name"], preferences.list[0]), list.id,
+// list.name, tenant.id, tenant.name, tenant.postal_address, job.id, job.name, job.subject, unsubscribe_token, unsubscribe_url,
+// view_url, preferences_url, confirm_url. Any other first name is an error; any other field of a record a warning.
+//
+// Filters: default, escape (changes nothing: all output is escaped), upcase, downcase, capitalize, truncate, date, url_encode.
 //
 // # Decisions
 //
 // 2026-11-21: Source is a struct of functions, so Sender stays the one interface. A worker fills in three closures.
 //
-// 2026-11-21: Deadlines of sockets need the clock, so smtp.go asks time.Now; nothing else here but the names of
+// 2026-11-21: Deadlines of sockets need the clock, so the client asks time.Now; nothing else here but the names of
 // captured files does. A message's date is given.
+//
+// 2026-11-21: A refusal of Commit cuts the connection: in DATA the protocol knows no other way not to send. It is rare
+// enough (a recipient who leaves within one round trip).
+//
+// 2026-11-21: A 421 or a cut connection on the first command after an idle time is no fault of the route: servers hang up
+// on the idle. The lane connects again, once, without a word.
+//
+// 2026-11-21: 5.2.2 (mailbox full), and a bare 552 at RCPT, count as Later: RFC 5321 section 4.5.3.1.10 asks for it.
 //
 // 2026-11-21: The directory transport keeps a resend beside the first copy instead of replacing it. The folder
 // then shows what a mailbox would show; the hash of the Message-ID at the end of the name finds the pairs.
 //
 // 2026-11-21: Blanks at the end of each encoded piece and dots at a line's start are always encoded in
-// quoted-printable, so pieces can be joined in any order and the wire seldom has to stuff a dot.
+// quoted-printable, so pieces can be joined in any order and the wire seldom has to stuff a dot. Each static piece begins
+// a line of its own behind a value: that costs three octets a placeholder and makes encoding beforehand possible.
+//
+// 2026-11-21: Own HTML-to-text instead of k3a/html2text: the text must be a template again, and placeholders and blocks must
+// keep their order, which a walk over the tokens gives.
+//
+// 2026-11-21: The boundary is made of the Message-ID's token, which nobody can guess (its MAC), and of "=_", which no encoded
+// text contains.
+//
+// 2026-11-21: Feedback-ID carries the last 12 characters of each id: whole UUIDs would make a line of 140 octets that can't
+// be folded.
+//
+// 2026-11-21: Every route fault up to and including MAIL leaves the recipient untouched, 5xx at MAIL too: it speaks of the
+// sender, whom all recipients of the job share.
 package mail

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	xhtml "golang.org/x/net/html"
+
 	"newsletterd/core"
 )
 
@@ -222,6 +224,41 @@ func TestPlainPart(t *testing.T) {
 			t.Errorf("%s\n got %q\nwant %q", c[0], got, c[1])
 		}
 	}
+}
+
+// TestPlainWords: the text made of a whole mail has the words of the HTML, and no others but the links.
+func TestPlainWords(t *testing.T) {
+	spec := benchSpec()
+	spec.HTML = strings.Replace(spec.HTML, "<body>", "<head><style>p{color:red}</style></head><body><h2>Überschrift &amp; more</h2><ul><li>one<li>two</ul>", 1)
+	_, text, html, err := mustBulk(t, spec).Parts(testRecipient())
+	if err != nil {
+		t.Fatal(err)
+	}
+	inHTML, inText := map[string]int{}, map[string]int{}
+	z := xhtml.NewTokenizer(strings.NewReader(html[strings.Index(html, "</head>"):]))
+	for z.Next() != xhtml.ErrorToken {
+		if tok := z.Token(); tok.Type == xhtml.TextToken {
+			for _, w := range strings.Fields(strings.Trim(tok.Data, "\u200c\u00a0")) {
+				inHTML[w]++
+			}
+		}
+	}
+	for _, w := range strings.Fields(text) {
+		inText[w]++
+	}
+	if a, b := share(inHTML, inText), share(inText, inHTML); a < 0.95 || b < 0.85 {
+		t.Errorf("%.2f of the HTML's words are in the text, %.2f of the text's in the HTML:\n%s", a, b, text)
+	}
+}
+
+// share is the part of a's words that b has too.
+func share(a, b map[string]int) float64 {
+	all, both := 0, 0
+	for w, n := range a {
+		all += n
+		both += min(n, b[w])
+	}
+	return float64(both) / float64(all)
 }
 
 func FuzzTemplate(f *testing.F) {
