@@ -114,3 +114,12 @@ func (p *Provider) Logout(ctx context.Context, caller core.Caller, refreshToken 
 	}
 	return p.store.RevokeRefresh(ctx, core.HashToken(refreshToken), caller.UserID, now)
 }
+
+// RedeemFunc is ResetPassword or ClaimAddress.
+type RedeemFunc func(ctx context.Context, email core.Email, token, password, field string, now core.Instant) error
+
+// VerifyAgain mails the link that verifies a user's address once more; without a word when it is verified, or was
+// asked for too often.
+func (p *Provider) VerifyAgain(ctx context.Context, u core.User, now core.Instant) error {
+	return p.store.VerifyAgain(ctx, u.ID, p.newUserToken(store.PurposeVerify), now)
+}

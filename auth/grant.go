@@ -32,6 +32,8 @@ type GrantFunc func(ctx context.Context, r GrantRequest, now core.Instant) (Toke
 // function that says so (unsupported_grant_type). The password grant has an endpoint of its own.
 func (p *Provider) Grant(grantType string) GrantFunc {
 	switch grantType {
+	case "authorization_code":
+		return p.CodeGrant
 	case "refresh_token":
 		return p.RefreshGrant
 	case "client_credentials":

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"strings"
 
 	"newsletterd/core"
@@ -11,6 +12,7 @@ type Access struct {
 	name   string
 	bearer bool // takes an access token
 	option bool // … but does without
+	form   bool // … also in a form
 	scopes []string
 	rule   func(*Call) error // after the scopes; nil: nothing more
 	signed bool              // by the four webhook headers
@@ -78,6 +80,16 @@ func (c *Call) admitBearer(who Access) error {
 	token, err := c.bearerToken()
 	if err != nil {
 		return err
+	}
+	if who.form {
+		inForm, err := c.formToken()
+		if err != nil {
+			return err
+		}
+		if token != "" && inForm != "" {
+			return core.Invalidf("access_token", "The access token is given twice.")
+		}
+		token = cmp.Or(token, inForm)
 	}
 	if token == "" {
 		if who.option {

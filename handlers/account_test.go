@@ -48,7 +48,7 @@ func init() {
 		}
 		e.name(name, u.ID)
 	}
-	// oauth-client NAME confidential scopes="a b": {NAME} is the id, {NAME-secret} the secret
+	// oauth-client NAME confidential scopes="a b" redirect=URI bye=URI tenant=T first-party no-pkce: {NAME} is the id, {NAME-secret} the secret
 	steps["oauth-client"] = func(e *env, name string, args map[string]string) {
 		in := core.ClientInput{Name: &name}
 		if _, ok := args["confidential"]; ok {
@@ -57,6 +57,18 @@ func init() {
 		if s := args["scopes"]; s != "" {
 			in.Scopes = new(strings.Fields(s))
 		}
+		if u := args["redirect"]; u != "" {
+			in.RedirectURIs = &[]string{u}
+		}
+		if u := args["bye"]; u != "" {
+			in.PostLogoutRedirectURIs = &[]string{u}
+		}
+		if t := args["tenant"]; t != "" {
+			in.TenantID = new(e.value(t))
+		}
+		_, first := args["first-party"]
+		_, noPKCE := args["no-pkce"]
+		in.FirstParty, in.RequirePKCE = &first, new(!noPKCE)
 		c, secret, err := core.NewClient(in, true, core.At(time.Now()))
 		e.must(err)
 		e.must(e.store.AddClient(e.t.Context(), c, "command"))
@@ -65,6 +77,8 @@ func init() {
 			e.name(name+"-secret", secret)
 		}
 	}
+	// call NAME value=V: {NAME} is a value that stands for itself
+	steps["call"] = func(e *env, name string, args map[string]string) { e.name(name, args["value"]) }
 	// mailed NAME kind=K: {NAME} is the token of the last mail of that kind, which must be there
 	steps["mailed"] = func(e *env, name string, args map[string]string) {
 		mails, err := e.store.DueMails(e.t.Context(), core.At(time.Now()), 100)

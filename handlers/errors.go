@@ -1,11 +1,9 @@
 package handlers
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"html/template"
 	"net/http"
 	"strconv"
 	"strings"
@@ -132,17 +130,24 @@ func (c *Call) fail(err error) {
 		c.challenge(e, body.Error)
 	case core.Forbidden:
 		c.challenge(e, body.Error)
-	case core.TooMany:
-		h.Set("Retry-After", strconv.Itoa(cmpOr(e.RetryAfter, retryTooMany)))
-	case core.Unavailable:
-		h.Set("Retry-After", strconv.Itoa(cmpOr(e.RetryAfter, retryUnavailable)))
 	}
+	c.retryAfter(e)
 	h.Set("Cache-Control", "no-store")
 	if d == page {
 		c.writePage(status, body)
 		return
 	}
 	c.writeJSON(status, body)
+}
+
+// retryAfter says when to come back, where that helps.
+func (c *Call) retryAfter(e *core.Error) {
+	switch e.Kind {
+	case core.TooMany:
+		c.Header().Set("Retry-After", strconv.Itoa(cmpOr(e.RetryAfter, retryTooMany)))
+	case core.Unavailable:
+		c.Header().Set("Retry-After", strconv.Itoa(cmpOr(e.RetryAfter, retryUnavailable)))
+	}
 }
 
 func cmpOr(a, b int) int {
@@ -229,17 +234,29 @@ var areas = []struct {
 	{"/api/oauth", oauth},
 }
 
-var errorPage = template.Must(template.New("error").Parse(`<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{{.Message}}</title><body><main><h1>{{.Message}}</h1><p>Request {{.RequestID}}</p></main></body></html>
-`))
-
+// writePage tells an error on a page.
 func (c *Call) writePage(status int, body errorBody) {
-	var b bytes.Buffer
-	if err := errorPage.Execute(&b, body); err != nil {
+	n := note{Lines: []string{body.Message}}
+	if body.Field != "" {
+		n.Details = [][2]string{{"Field", body.Field}}
+	}
+	p, err := c.render(status, "message", view{Title: pageTitle(status), RequestID: c.RequestID, Data: n})
+	if err != nil {
 		panic(err)
 	}
-	c.write(status, "text/html; charset=utf-8", b.Bytes())
+	c.write(status, "text/html; charset=utf-8", p.Body)
+}
+
+func pageTitle(status int) string {
+	switch {
+	case status == http.StatusNotFound:
+		return "There is nothing here"
+	case status == http.StatusTooManyRequests:
+		return "Too many requests"
+	case status >= 500:
+		return "Something went wrong"
+	}
+	return "This does not work"
 }
 
 func (c *Call) writeJSON(status int, v any) {

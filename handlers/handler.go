@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/alexedwards/scs/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/semaphore"
 
@@ -35,17 +36,19 @@ type Options struct {
 
 // Handler serves the table.
 type Handler struct {
-	options   Options
-	publicURL string
-	routes    []*Route
-	router    *router
-	cursors   core.CursorKey
-	budget    *semaphore.Weighted
-	metrics   *metrics
-	log       *slog.Logger
-	documents map[string][]byte // OpenAPI, by name
-	draining  atomic.Bool
-	prober    prober
+	options     Options
+	publicURL   string
+	routes      []*Route
+	router      *router
+	cursors     core.CursorKey
+	budget      *semaphore.Weighted
+	metrics     *metrics
+	log         *slog.Logger
+	documents   map[string][]byte // OpenAPI, by name
+	draining    atomic.Bool
+	sessions    *scs.SessionManager // of browsers
+	crossOrigin *http.CrossOriginProtection
+	prober      prober
 }
 
 // New builds the handler. It fails on a table that is not in order.
@@ -61,6 +64,7 @@ func New(o Options) (*Handler, error) {
 	}
 	h := &Handler{
 		options: o, publicURL: strings.TrimSuffix(o.PublicURL, "/"), budget: newBudget(), log: o.Log, prober: prober{store: o.Store},
+		crossOrigin: newCrossOrigin(o.PublicURL),
 	}
 	if o.Store != nil {
 		key, err := o.Store.PurposeKey(context.Background(), "cursor")
@@ -68,6 +72,7 @@ func New(o Options) (*Handler, error) {
 			return nil, fmt.Errorf("key of cursors: %w", err)
 		}
 		h.cursors = core.CursorKey(key)
+		h.sessions = newSessions(o.Store)
 	}
 	h.routes = h.table()
 	for _, r := range h.routes {

@@ -38,29 +38,51 @@ type tokenRequest struct {
 	GrantType    string `form:"grant_type,required"`
 	RefreshToken string `form:"refresh_token"`
 	Scope        string `form:"scope"`
+	Code         string `form:"code"`
+	RedirectURI  string `form:"redirect_uri"`
+	Verifier     string `form:"code_verifier"`
 	clientForm
+}
+
+// grantParameters are those that a grant can't do without (RFC 6749 sections 4.1.3 and 6).
+var grantParameters = map[string][]struct {
+	name  string
+	value func(*tokenRequest) *string
+}{
+	"authorization_code": {
+		{"code", func(t *tokenRequest) *string { return &t.Code }},
+		{"redirect_uri", func(t *tokenRequest) *string { return &t.RedirectURI }},
+	},
+	"refresh_token": {{"refresh_token", func(t *tokenRequest) *string { return &t.RefreshToken }}},
 }
 
 func (o oauthEdge) login(c *Call, in loginRequest) (auth.TokenResponse, error) {
 	if in.GrantType != "password" {
 		return auth.TokenResponse{}, auth.ErrUnsupportedGrant
 	}
-	r, err := c.grantRequest(in.clientForm, in.Scope)
-	r.Username, r.Password = in.Username, in.Password
-	return answer(c, r, err, o.auth.PasswordGrant)
+	return answer(c, in.clientForm, func(r auth.GrantRequest) (auth.TokenResponse, error) {
+		r.Scope, r.Username, r.Password = in.Scope, in.Username, in.Password
+		return o.auth.PasswordGrant(c, r, c.Now)
+	})
 }
 
 func (o oauthEdge) refresh(c *Call, in refreshRequest) (auth.TokenResponse, error) {
 	if in.GrantType != "refresh_token" {
 		return auth.TokenResponse{}, auth.ErrUnsupportedGrant
 	}
-	return o.token(c, tokenRequest(in))
+	return o.token(c, tokenRequest{GrantType: in.GrantType, RefreshToken: in.RefreshToken, Scope: in.Scope, clientForm: in.clientForm})
 }
 
 func (o oauthEdge) token(c *Call, in tokenRequest) (auth.TokenResponse, error) {
-	r, err := c.grantRequest(in.clientForm, in.Scope)
-	r.RefreshToken = in.RefreshToken
-	return answer(c, r, err, o.auth.Grant(in.GrantType))
+	for _, p := range grantParameters[in.GrantType] {
+		if *p.value(&in) == "" {
+			return auth.TokenResponse{}, core.Invalidf(p.name, "%s is missing.", p.name)
+		}
+	}
+	return answer(c, in.clientForm, func(r auth.GrantRequest) (auth.TokenResponse, error) {
+		r.Scope, r.RefreshToken, r.Code, r.RedirectURI, r.Verifier = in.Scope, in.RefreshToken, in.Code, in.RedirectURI, in.Verifier
+		return o.auth.Grant(in.GrantType)(c, r, c.Now)
+	})
 }
 
 // jwks is the key set. Keys are published long before they sign, so it may be kept for a while.
@@ -72,10 +94,10 @@ func (o oauthEdge) jwks(c *Call) (auth.KeySet, error) {
 
 // grantRequest gathers what every grant needs. A bearer token sent along, as browsers' helpers do, is no
 // try to authenticate the client.
-func (c *Call) grantRequest(f clientForm, scope string) (auth.GrantRequest, error) {
+func (c *Call) grantRequest(f clientForm) (auth.GrantRequest, error) {
 	r := auth.GrantRequest{
 		Client: auth.ClientCredentials{ID: f.ClientID, Secret: f.ClientSecret},
-		Scope:  scope, Remote: c.Remote, UserAgent: c.UserAgent(),
+		Remote: c.Remote, UserAgent: c.UserAgent(),
 	}
 	values := c.Request.Header["Authorization"]
 	if len(values) > 1 {
@@ -90,16 +112,17 @@ func (c *Call) grantRequest(f clientForm, scope string) (auth.GrantRequest, erro
 	return r, nil
 }
 
-// answer runs a grant. Its answers, errors too, are never kept (RFC 6749 section 5.1), and a client that tried
-// Basic in vain is told the scheme (section 5.2).
-func answer(c *Call, r auth.GrantRequest, err error, grant auth.GrantFunc) (auth.TokenResponse, error) {
+// answer runs a request of a client. Its answers, errors too, are never kept (RFC 6749 section 5.1), and a client
+// that tried Basic in vain is told the scheme (section 5.2).
+func answer[Out any](c *Call, f clientForm, run func(auth.GrantRequest) (Out, error)) (out Out, err error) {
 	c.Header().Set("Pragma", "no-cache")
+	r, err := c.grantRequest(f)
 	if err != nil {
-		return auth.TokenResponse{}, err
+		return out, err
 	}
-	tokens, err := grant(c, r, c.Now)
+	out, err = run(r)
 	if errors.Is(err, auth.ErrInvalidClient) && r.Client.Basic() {
 		c.Header().Set("WWW-Authenticate", `Basic realm="newsletterd", charset="UTF-8"`)
 	}
-	return tokens, err
+	return out, err
 }

@@ -66,7 +66,7 @@ var described = sync.OnceValue(func() map[byte]*openapi3.T {
 func checkDescribed(t *testing.T, r *Route, status int, body []byte) {
 	t.Helper()
 	doc := described()[byte(r.Dialect)]
-	if doc == nil {
+	if doc == nil || strings.HasPrefix(r.Path, "/.well-known/") { // outside of every area's base
 		return
 	}
 	item := doc.Paths.Value(openPath(r.Path))

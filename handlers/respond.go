@@ -11,10 +11,11 @@ import (
 	"newsletterd/core"
 )
 
-// HTML is the answer of an operation that shows a page.
+// HTML is the answer of an operation that shows a page, or sends the browser to one.
 type HTML struct {
 	Status int // 0: 200
 	Body   []byte
+	To     string // where the page is: then there is no body, and the status is 302, or 303 behind a form
 }
 
 // Redirect is the answer of an operation that sends the browser elsewhere, with 302 or 303.
@@ -67,6 +68,10 @@ func (c *Call) reply(out any) error {
 	case None:
 		c.w.WriteHeader(status)
 	case HTML:
+		if v.To != "" {
+			c.redirect(v.To)
+			return nil
+		}
 		c.write(cmpOr(v.Status, status), "text/html; charset=utf-8", v.Body)
 	case Text:
 		c.write(status, v.Type, v.Body)
@@ -85,6 +90,16 @@ func (c *Call) reply(out any) error {
 		c.write(status, "application/json", b.Bytes())
 	}
 	return nil
+}
+
+// redirect sends the browser on; behind a form with 303, so that it doesn't post again.
+func (c *Call) redirect(to string) {
+	c.Header().Set("Location", to)
+	status := http.StatusFound
+	if c.Request.Method == http.MethodPost {
+		status = http.StatusSeeOther
+	}
+	c.w.WriteHeader(status)
 }
 
 func (c *Call) write(status int, contentType string, body []byte) {

@@ -58,7 +58,48 @@ func (h *Handler) identityRoutes(t *rows) {
 	t.add("GET", "/api/auth/email/verify", public(), member, Query(account.verify).Changes(), "Verify an address with the token of the mail")
 	t.add("GET", "/api/user/profile", bearer(), member, Get(account.profile).Fails(core.Forbidden), "The user whose token it is")
 	t.add("POST", "/api/oauth/token", public(), oauth, Form(o.token).Fails(core.Unauthenticated), "Exchange a grant for tokens (RFC 6749)")
+	h.providerRoutes(t)
+	h.pageRoutes(t)
 	t.add("GET", "/api/.well-known/jwks.json", public(), member, Get(o.jwks), "The public keys that tokens are signed with")
+}
+
+// providerRoutes are what relying parties use of the OpenID provider.
+func (h *Handler) providerRoutes(t *rows) {
+	e, a, l := newProviderEdge(h.options.Auth), authorizeEdge{h.options.Auth}, logoutEdge{h.options.Auth}
+	t.add("GET", "/api/oauth/authorize", public(), page, Query(visited(a.authorize)), "Ask for an authorization code (RFC 6749 section 4.1.1)")
+	t.add("POST", "/api/oauth/authorize", public(), page, Raw(a.authorizePost).MaxBody(maxForm), "The same by POST; sent on to GET")
+	t.add("GET", "/api/oauth/userinfo", bearer(core.ScopeOpenID), member, Get(e.userinfo), "Claims about the user (OpenID Connect Core section 5.3)")
+	t.add("POST", "/api/oauth/userinfo", tokenOrForm(core.ScopeOpenID), member, Get(e.userinfo).MaxBody(maxForm).Fails(core.Invalid), "The same by POST; the token may stand in a form")
+	t.add("POST", "/api/oauth/revoke", public(), oauth, Form(e.revoke).Fails(core.Unauthenticated), "Revoke a token and all of its sign-in (RFC 7009)")
+	t.add("POST", "/api/oauth/introspect", public(), oauth, Form(e.introspect).Fails(core.Unauthenticated), "Tell what a token is good for (RFC 7662)")
+	t.add("GET", "/api/oauth/logout", public(), page, Query(visited(l.relyingParty)).Changes(), "Sign a user out for a relying party (RP-Initiated Logout)")
+	t.add("POST", "/api/oauth/logout", public(), page, Raw(l.relyingPartyPost).MaxBody(maxForm), "The same by POST; sent on to GET")
+	for _, path := range []string{
+		"/api/.well-known/openid-configuration", "/.well-known/openid-configuration",
+		"/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server/api",
+	} {
+		t.add("GET", path, public(), member, Get(e.describe), "Metadata of the provider")
+	}
+}
+
+// pageRoutes are for people in browsers.
+func (h *Handler) pageRoutes(t *rows) {
+	p := h.options.Auth
+	a, l, m, own := authorizeEdge{p}, logoutEdge{p}, mailedEdge{p}, accountEdge{p}
+	t.add("GET", "/style.css", public(), page, Query(h.style), "The stylesheet of all pages")
+	t.add("GET", "/login", public(), page, Query(visited(a.loginPage)), "Sign in: the page")
+	t.add("POST", "/login", public(), page, Form(visited(a.login)).Fails(core.Forbidden, core.TooMany), "Sign in")
+	t.add("POST", "/consent", public(), page, Form(visited(a.consent)).Fails(core.Forbidden), "Allow a client access, or not")
+	t.add("GET", "/logout", public(), page, Query(visited(l.page)), "Sign out: the page")
+	t.add("POST", "/logout", public(), page, Form(visited(l.confirmed)).Fails(core.Forbidden), "Sign out")
+	t.add("GET", "/password/forgot", public(), page, Query(visited(m.forgotPage)), "Ask for a new password: the page")
+	t.add("POST", "/password/forgot", public(), page, Form(visited(m.forgot)).Fails(core.Forbidden), "Ask for a new password")
+	t.add("GET", "/password/reset", public(), page, Query(visited(m.resetPage)), "Set a new password: the page")
+	t.add("POST", "/password/reset", public(), page, Form(visited(m.reset)).Fails(core.Forbidden), "Set a new password")
+	t.add("GET", "/verify", public(), page, Query(visited(m.verifyPage)), "Verify an address: the page")
+	t.add("POST", "/verify", public(), page, Form(visited(m.verify)).Fails(core.Forbidden), "Verify an address")
+	t.add("GET", "/account", public(), page, Query(visited(own.page)), "A user's own page")
+	t.add("POST", "/account", public(), page, Form(visited(own.change)).Fails(core.Forbidden), "Change something on it")
 }
 
 // adminRoutes are the records that operators and administrators of a tenant keep.

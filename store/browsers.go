@@ -161,3 +161,17 @@ func (tx *Tx) proved(in SignIn, now core.Instant) error {
 	}
 	return nil
 }
+
+// ClientSignIn is a family with the name of its client.
+type ClientSignIn struct {
+	Family
+	ClientName string `db:"client_name"`
+}
+
+// SignIns lists the live families of a user with the names of their clients, the latest used first.
+func (s *Store) SignIns(ctx context.Context, userID string, now core.Instant) (fs []ClientSignIn, err error) {
+	err = s.all(ctx, &fs, "SELECT "+familyColumns+`, coalesce(c.name, f.client_id) AS client_name FROM family f
+		JOIN user u ON u.id = f.user_id LEFT JOIN client c ON c.id = f.client_id
+		WHERE f.user_id = ? AND f.revoked_at = 0 AND f.expires_at > ? AND f.epoch = u.epoch ORDER BY f.used_at DESC, f.id LIMIT 200`, userID, now)
+	return fs, err
+}

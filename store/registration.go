@@ -15,6 +15,7 @@ const (
 	registerWindow  = 24 * time.Hour // one mail to an address that is registered again
 	forgotWindow    = time.Hour
 	forgotPerWindow = 3
+	verifyPerWindow = 3
 )
 
 // The purposes of a user's mailed tokens.
@@ -193,5 +194,20 @@ func (s *Store) RedeemUserToken(ctx context.Context, purpose string, hash []byte
 			return err
 		}
 		return tx.setPassword(t.UserID, passwordHash, now)
+	})
+}
+
+// VerifyAgain queues another mail that verifies a user's address, three a day at most.
+func (s *Store) VerifyAgain(ctx context.Context, userID string, token UserToken, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		var u core.User
+		if err := tx.get(&u, "SELECT "+userColumns+" FROM user WHERE id = ?", userID); err != nil {
+			return err
+		}
+		n, _, err := tx.tally("verify "+u.Email.Key(), registerWindow, now)
+		if err != nil || u.EmailVerified || u.Disabled() || n > verifyPerWindow {
+			return err
+		}
+		return tx.mailToken(u, PurposeVerify, token, now)
 	})
 }

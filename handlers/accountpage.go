@@ -1,0 +1,173 @@
+package handlers
+
+import (
+	"errors"
+	"strings"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// accountEdge is a signed-in user's own page.
+type accountEdge struct{ auth *auth.Provider }
+
+// accountRow is a browser, a sign-in or an allowance on the page.
+type accountRow struct {
+	ID, Name, Where string
+	Here            bool
+}
+
+type accountView struct {
+	Name                       string
+	Email                      core.Email
+	Verified                   bool
+	Browsers, SignIns, Allowed []accountRow
+}
+
+func (a accountEdge) page(c *Call, _ struct{}) (HTML, error) { return a.show(c, "", nil) }
+
+// show shows the page to whoever is signed in, and the login to others.
+func (a accountEdge) show(c *Call, notice string, fault error) (HTML, error) {
+	who, err := c.signedIn()
+	if errors.Is(err, core.ErrNotFound) {
+		return HTML{To: c.api.publicURL + "/login?continue=%2Faccount"}, nil
+	}
+	if err != nil {
+		return HTML{}, err
+	}
+	v := view{Title: "Your account", Notice: notice, Brand: c.api.ownBrand()}
+	status := 0
+	if fault != nil {
+		var ok bool
+		if v.Fault, status, ok = c.faultOf(fault); !ok {
+			return HTML{}, fault
+		}
+	}
+	s := c.api.options.Store
+	browsers, err1 := s.Browsers(c, who.User.ID, c.Now)
+	signIns, err2 := s.SignIns(c, who.User.ID, c.Now)
+	allowed, err3 := s.Allowances(c, who.User.ID)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return HTML{}, err
+	}
+	data := accountView{Name: who.User.Name, Email: who.User.Email, Verified: who.User.EmailVerified}
+	for _, b := range browsers {
+		data.Browsers = append(data.Browsers, accountRow{
+			b.ID, browserName(b.UserAgent), joined(b.Remote, "signed in "+when(b.AuthAt), "used "+ago(c.Now, b.UsedAt)), b.ID == who.Browser.ID,
+		})
+	}
+	for _, f := range signIns {
+		data.SignIns = append(data.SignIns, accountRow{
+			ID: f.ID, Name: f.ClientName, Where: joined(browserName(f.UserAgent), f.Remote, "since "+when(f.CreatedAt), "used "+ago(c.Now, f.UsedAt)),
+		})
+	}
+	for _, al := range allowed {
+		data.Allowed = append(data.Allowed, accountRow{ID: al.ClientID, Name: al.ClientName, Where: allowedWords(al.Scope)})
+	}
+	v.Data = data
+	return c.render(status, "account", v)
+}
+
+func joined(parts ...string) string {
+	return strings.Join(strings.FieldsFunc(strings.Join(parts, "\n"), func(r rune) bool { return r == '\n' }), " · ")
+}
+
+func allowedWords(scope string) string {
+	var words []string
+	for _, s := range strings.Fields(scope) {
+		words = append(words, scopeWords[s])
+	}
+	return "may " + strings.Join(words, ", ")
+}
+
+// The browsers and systems that a user agent is looked through for, in this order: later ones name themselves by the
+// earlier ones' names too.
+var (
+	browserWords = [][2]string{
+		{"Edg/", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"Chromium/", "Chromium"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"},
+	}
+	systemWords = [][2]string{
+		{"Android", "Android"}, {"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Windows", "Windows"}, {"Mac OS X", "macOS"}, {"Linux", "Linux"},
+	}
+)
+
+// browserName makes a short name of a user agent.
+func browserName(agent string) string {
+	find := func(words [][2]string) string {
+		for _, w := range words {
+			if strings.Contains(agent, w[0]) {
+				return w[1]
+			}
+		}
+		return ""
+	}
+	browser, system := find(browserWords), find(systemWords)
+	switch {
+	case agent == "":
+		return "Unknown program"
+	case browser != "" && system != "":
+		return browser + " on " + system
+	case browser != "":
+		return browser
+	}
+	name, _, _ := strings.Cut(agent, " ")
+	return cut(name, 60)
+}
+
+type accountForm struct {
+	Action   string `form:"action,required" enum:"name|verify|password|browser|signin|disallow|everywhere"`
+	ID       string `form:"id"`
+	Name     string `form:"name"`
+	Password string `form:"password"`
+	New      string `form:"new_password"`
+}
+
+// change does what a button of the page says, and shows the page again.
+func (a accountEdge) change(c *Call, in accountForm) (HTML, error) {
+	who, err := c.signedIn()
+	if errors.Is(err, core.ErrNotFound) {
+		return HTML{To: c.api.publicURL + "/login?continue=%2Faccount"}, nil
+	}
+	if err != nil {
+		return HTML{}, err
+	}
+	do, notice := a.action(c, in, who)
+	if err = do(); errors.Is(err, core.ErrNotFound) {
+		err = nil // it has ended meanwhile
+	}
+	if err != nil {
+		return a.show(c, "", err)
+	}
+	if in.Action == "everywhere" || (in.Action == "browser" && in.ID == who.Browser.ID) {
+		if err := c.endSession(); err != nil {
+			return HTML{}, err
+		}
+		return HTML{To: c.api.publicURL + "/login"}, nil
+	}
+	return a.show(c, notice, nil)
+}
+
+func (a accountEdge) action(c *Call, in accountForm, who store.Visitor) (do func() error, notice string) {
+	s, user := c.api.options.Store, who.User.ID
+	switch in.Action {
+	case "name":
+		return func() error {
+			_, err := s.UpdateUser(c, user, store.UserInput{Name: &in.Name}, c.Now)
+			return err
+		}, "Your name is saved."
+	case "verify":
+		return func() error { return a.auth.VerifyAgain(c, who.User, c.Now) }, "The mail is on its way."
+	case "password":
+		return func() error {
+			return a.auth.ChangePassword(c, who, in.Password, in.New, c.Remote, c.cookie(deviceCookie), c.Now)
+		}, "Your password is changed. Every other browser and program is signed out."
+	case "browser":
+		return func() error { return s.SignOutBrowser(c, in.ID, user, c.Now) }, "That browser is signed out."
+	case "signin":
+		return func() error { return s.EndFamily(c, in.ID, user, c.Now) }, "That program is signed out."
+	case "disallow":
+		return func() error { return s.Disallow(c, user, in.ID, c.Now) }, "That program has no access any more."
+	}
+	return func() error { return s.LogoutEverywhere(c, user, c.Now) }, ""
+}

@@ -1,0 +1,175 @@
+package handlers
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+	"time"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+)
+
+type loginQuery struct {
+	Continue string `query:"continue"`
+}
+
+type loginForm struct {
+	Continue string `form:"continue"`
+	Email    string `form:"email"`
+	Password string `form:"password"`
+}
+
+// purpose is what a login is for: the account page, or an authorization request. Anything else that stands in
+// the parameter continue counts as the account page: a login leads to no other place.
+type purpose struct {
+	path    string     // with query
+	request url.Values // of an authorization; nil: none
+}
+
+func purposeOf(continueTo string) purpose {
+	if raw, ok := strings.CutPrefix(continueTo, authorizePath+"?"); ok {
+		if q, err := url.ParseQuery(raw); err == nil {
+			return purpose{authorizePath + "?" + q.Encode(), q}
+		}
+	}
+	return purpose{path: accountPath}
+}
+
+func (a authorizeEdge) loginPage(c *Call, in loginQuery) (HTML, error) {
+	p := purposeOf(in.Continue)
+	return a.showLogin(c, p, p.request.Get("login_hint"), "", 0)
+}
+
+// login signs a browser in. Unknown address and wrong password are told alike.
+func (a authorizeEdge) login(c *Call, in loginForm) (HTML, error) {
+	p := purposeOf(in.Continue)
+	browser, device, err := a.auth.SignIn(c, auth.SignInRequest{
+		Email: in.Email, Password: in.Password, BrowserID: c.browserID(), Device: c.cookie(deviceCookie),
+		Remote: c.Remote, UserAgent: c.UserAgent(),
+	}, c.Now)
+	if err != nil {
+		text, status, ok := c.faultOf(err)
+		if !ok {
+			return HTML{}, err
+		}
+		return a.showLogin(c, p, in.Email, text, status)
+	}
+	if err := c.begin(browser, p.request); err != nil {
+		return HTML{}, err
+	}
+	c.setCookie(deviceCookie, device, c.Now.Time().Add(deviceTTL))
+	return HTML{To: c.api.publicURL + p.path}, nil
+}
+
+// showLogin shows the form, in the brand of the client that the login is for.
+func (a authorizeEdge) showLogin(c *Call, p purpose, email, fault string, status int) (HTML, error) {
+	v := view{Title: "Sign in", Fault: fault, Brand: c.api.ownBrand()}
+	data := struct{ Client, Continue, Email string }{Continue: p.path, Email: cut(email, maxShown)}
+	var targets []string
+	if p.request != nil {
+		request, err := auth.ParseAuthorization(p.request, func(id string) (core.Client, error) { return c.api.options.Store.Client(c, id) })
+		if e, ok := errors.AsType[*auth.AuthorizeError](err); ok {
+			return a.distrustOrAsk(c, p, e)
+		}
+		if err != nil {
+			return HTML{}, err
+		}
+		if v.Brand, err = c.api.brandOf(c, request.Client.TenantID); err != nil {
+			return HTML{}, err
+		}
+		data.Client = request.Client.Name
+		targets = append(targets, originOf(request.RedirectURI))
+	}
+	v.Data = data
+	return c.render(status, "login", v, targets...)
+}
+
+// distrustOrAsk sends a login for a faulty request back to the endpoint that tells what is wrong with it.
+func (a authorizeEdge) distrustOrAsk(c *Call, p purpose, e *auth.AuthorizeError) (HTML, error) {
+	if e.Request == nil {
+		return a.distrust(c, p.request, e)
+	}
+	return HTML{To: c.api.publicURL + p.path}, nil
+}
+
+// logoutEdge serves the logout page, and the one that relying parties send their users to.
+type logoutEdge struct{ auth *auth.Provider }
+
+func (l logoutEdge) page(c *Call, _ struct{}) (HTML, error) { return l.logout(c, url.Values{}, false) }
+
+// relyingParty is OpenID Connect RP-Initiated Logout 1.0 section 2.
+func (l logoutEdge) relyingParty(c *Call, _ struct{}) (HTML, error) {
+	q, err := url.ParseQuery(c.Request.URL.RawQuery)
+	if err != nil {
+		return HTML{}, core.Invalidf("", "The parameters are not well-formed.").With(err)
+	}
+	return l.logout(c, q, false)
+}
+
+func (l logoutEdge) relyingPartyPost(c *Call, body []byte) (HTML, error) {
+	return again(c, "/api"+auth.PathLogout, body)
+}
+
+type logoutForm struct {
+	Request string `form:"request"`
+}
+
+func (l logoutEdge) confirmed(c *Call, in logoutForm) (HTML, error) {
+	q, err := url.ParseQuery(in.Request)
+	if err != nil {
+		return HTML{}, core.Invalidf("request", "The request is not well-formed.").With(err)
+	}
+	return l.logout(c, q, true)
+}
+
+func (l logoutEdge) logout(c *Call, q url.Values, confirmed bool) (HTML, error) {
+	reply, err := l.auth.RPLogout(c, auth.LogoutRequest{Query: q, BrowserID: c.browserID(), Confirmed: confirmed}, c.Now)
+	if e, ok := errors.AsType[*auth.LogoutError](err); ok {
+		c.err = e
+		return c.render(400, "message", view{Title: "This logout can't go on", RequestID: c.RequestID, Data: note{
+			Lines: []string{e.Description}, Details: [][2]string{{"Parameter", e.Parameter}}, Link: "/logout", LinkText: "Sign out here",
+		}})
+	}
+	if err != nil {
+		return HTML{}, err
+	}
+	b, name := c.api.ownBrand(), ""
+	var targets []string
+	if reply.Client != nil {
+		name = reply.Client.Name
+		if b, err = c.api.brandOf(c, reply.Client.TenantID); err != nil {
+			return HTML{}, err
+		}
+	}
+	if !reply.Done {
+		if reply.Location != "" {
+			targets = append(targets, originOf(reply.Location))
+		}
+		return c.render(0, "logout", view{Title: "Sign out?", Brand: b, Data: struct {
+			Client, Request string
+			Email           core.Email
+		}{name, q.Encode(), reply.User.Email}}, targets...)
+	}
+	if err := c.endSession(); err != nil {
+		return HTML{}, err
+	}
+	if reply.Location != "" {
+		return HTML{To: reply.Location}, nil
+	}
+	return c.tell(0, "You are signed out", note{Lines: []string{"You are signed out in this browser."}, Link: "/login", LinkText: "Sign in again"}, b)
+}
+
+// when is how pages write a time.
+func when(i core.Instant) string { return i.Time().Format("2 January 2006, 15:04") + " UTC" }
+
+// ago is how pages write how long ago something was.
+func ago(now, then core.Instant) string {
+	switch d := now.Sub(then); {
+	case d < 2*time.Minute:
+		return "just now"
+	case d < 24*time.Hour:
+		return "today"
+	}
+	return when(then)
+}
