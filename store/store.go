@@ -37,11 +37,14 @@ const (
 type Options struct {
 	Path                string
 	Mode                Mode
-	Migrate             bool   // apply pending migrations; else a schema that is not this program's is refused
-	ExternalCheckpoints bool   // another program (Litestream) runs the checkpoints
-	Readers             int    // connections that read; 0 is 4
-	MasterKey           []byte // 32 bytes that seal secrets at rest; nil: they are stored as they are
-	Log                 *slog.Logger
+	Migrate             bool // apply pending migrations; else a schema that is not this program's is refused
+	ExternalCheckpoints bool // another program (Litestream) runs the checkpoints
+	Readers             int  // connections that read; 0 is 4
+	// WatchEvery is how often an idle daemon looks for commits of other processes; 0 is 500 ms. Tests that let hours of
+	// fake time pass look less often.
+	WatchEvery time.Duration
+	MasterKey  []byte // 32 bytes that seal secrets at rest; nil: they are stored as they are
+	Log        *slog.Logger
 }
 
 // Store is the open file. Its methods may be called from any goroutine.
@@ -101,6 +104,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	if o.Readers == 0 {
 		o.Readers = 4
+	}
+	if o.WatchEvery == 0 {
+		o.WatchEvery = watchEvery
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -20,7 +20,7 @@ const (
 	queueLength  = 4096                   // waiting interactive operations; more wait in their own goroutine
 	maxBatch     = 256                    // interactive operations in one commit
 	busyStep     = 500 * time.Microsecond // between tries at a lock that another process holds
-	idleEvery    = 500 * time.Millisecond // look for commits of other processes, and for a due checkpoint
+	watchEvery   = 500 * time.Millisecond // when idle: look for commits of other processes, and for a due checkpoint
 	daemonTries  = 5 * time.Second
 	commandTries = time.Minute
 )
@@ -107,7 +107,7 @@ func (s *Store) submit(ctx context.Context, queue chan *op, fn func(*Tx) error) 
 // run is the writer's goroutine.
 func (w *writer) run() {
 	defer close(w.stopped)
-	idle := time.NewTicker(idleEvery)
+	idle := time.NewTicker(w.store.opts.WatchEvery)
 	defer idle.Stop()
 	for {
 		w.batch = w.batch[:0]

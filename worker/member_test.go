@@ -38,7 +38,7 @@ func inBubble(t *testing.T, fn func(m *member)) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))) // before the store's ticker runs
-		s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(dir, "m.db"), Migrate: true})
+		s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(dir, "m.db"), Migrate: true, WatchEvery: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ package storetest
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"newsletterd/store"
 )
@@ -17,7 +18,7 @@ func Open(t testing.TB) *store.Store {
 // OpenAt opens the database at a path, made if it is missing, and closes it when the test ends.
 func OpenAt(t testing.TB, path string) *store.Store {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Options{Path: path, Migrate: true})
+	s, err := store.Open(t.Context(), store.Options{Path: path, Migrate: true, WatchEvery: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
