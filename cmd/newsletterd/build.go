@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -12,7 +11,6 @@ import (
 	"net/netip"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -24,16 +22,18 @@ import (
 
 // daemon is everything that serves, built and not yet running.
 type daemon struct {
-	cfg      *Config
-	log      *slog.Logger
-	store    *store.Store
-	listener net.Listener
-	auth     *auth.Provider
-	handler  *handlers.Handler
-	server   *http.Server
-	workers  *worker.Group // what claims and sends
-	keepers  *worker.Group // housekeeping, which stops last
-	metrics  *metricsServer
+	cfg         *Config
+	log         *slog.Logger
+	store       *store.Store
+	listener    net.Listener
+	certificate *tls.Certificate // of the listener; nil: plain http
+	auth        *auth.Provider
+	sealer      *auth.Sealer // unsubscribe tokens
+	handler     *handlers.Handler
+	server      *http.Server
+	workers     *worker.Group // what claims and sends
+	keepers     *worker.Group // housekeeping, which stops last
+	metrics     *metricsServer
 }
 
 // build opens and wires everything. Production and tests call it alike; a port 0 is possible everywhere. What was
@@ -53,7 +53,10 @@ func build(ctx context.Context, cfg *Config, log *slog.Logger) (_ *daemon, err e
 	if d.store, err = store.Open(ctx, o); err != nil {
 		return nil, err
 	}
-	if d.listener, err = listen(cfg); err != nil {
+	if err = checkAfterCrash(ctx, d.store, log); err != nil {
+		return nil, err
+	}
+	if err = d.listen(); err != nil {
 		return nil, err
 	}
 	if cfg.Server.PublicURL == "" && strings.HasSuffix(cfg.Server.Listen, ":0") {
@@ -71,16 +74,24 @@ func build(ctx context.Context, cfg *Config, log *slog.Logger) (_ *daemon, err e
 
 // wire makes handlers and workers over the store.
 func (d *daemon) wire(ctx context.Context, registry *prometheus.Registry) (err error) {
+	if d.auth, err = auth.New(ctx, d.store, authConfig(d.cfg), now()); err != nil {
+		return err
+	}
+	unsubscribeKey, err := d.store.PurposeKey(ctx, "unsubscribe")
+	if err != nil {
+		return err
+	}
+	if d.sealer, err = auth.NewSealer(unsubscribeKey); err != nil {
+		return err
+	}
 	d.handler, err = handlers.New(handlers.Options{
 		Log: d.log, Registry: registry, PublicURL: d.cfg.Origin(), TrustedProxies: proxies(d.cfg.Server.TrustedProxies),
-		Store: d.store,
+		Store: d.store, Auth: d.auth, Bearer: d.auth.Bearer,
 	})
 	if err != nil {
 		return err
 	}
-	d.workers = worker.NewGroup(d.log)
-	d.keepers = worker.NewGroup(d.log, worker.Housekeeping(d.store, retention(d.cfg), d.log))
-	return nil
+	return d.wireWorkers(ctx)
 }
 
 // abandon closes what a failed build has opened.
@@ -125,21 +136,23 @@ func masterKey(file string) ([]byte, error) {
 	return key, nil
 }
 
-func listen(cfg *Config) (net.Listener, error) {
-	l, err := net.Listen("tcp", cfg.Server.Listen)
-	if err != nil {
-		return nil, fmt.Errorf("server.listen: %w", err)
+func (d *daemon) listen() (err error) {
+	if d.cfg.Server.TLSCert != "" {
+		cert, err := tls.LoadX509KeyPair(d.cfg.Server.TLSCert, d.cfg.Server.TLSKey)
+		if err != nil {
+			return fmt.Errorf("server.tls_cert: %w", err)
+		}
+		d.certificate = &cert
 	}
-	if cfg.Server.TLSCert == "" {
-		return l, nil
+	if d.listener, err = net.Listen("tcp", d.cfg.Server.Listen); err != nil {
+		return fmt.Errorf("server.listen: %w", err)
 	}
-	cert, err := tls.LoadX509KeyPair(cfg.Server.TLSCert, cfg.Server.TLSKey)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("server.tls_cert: %w", err), l.Close())
+	if d.certificate != nil {
+		d.listener = tls.NewListener(d.listener, &tls.Config{
+			Certificates: []tls.Certificate{*d.certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
+		})
 	}
-	return tls.NewListener(l, &tls.Config{
-		Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
-	}), nil
+	return nil
 }
 
 // proxies turns addresses and ranges, which check has looked at, into ranges.
@@ -153,11 +166,4 @@ func proxies(words []string) []netip.Prefix {
 		}
 	}
 	return out
-}
-
-func retention(cfg *Config) store.Retention {
-	const day = 24 * time.Hour
-	return store.Retention{
-		Pending: cfg.Newsletter.PendingTTL.Std(), Recipients: 400 * day, Deleted: 30 * day, Mail: 30 * day, Events: 30 * day,
-	}
 }

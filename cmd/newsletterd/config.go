@@ -2,6 +2,7 @@ package main
 
 import (
 	"net"
+	"strings"
 	"time"
 )
 
@@ -10,6 +11,7 @@ import (
 type Config struct {
 	Server     ServerConfig     `toml:"server"`
 	Database   DatabaseConfig   `toml:"database"`
+	Backup     BackupConfig     `toml:"backup"`
 	Mail       MailConfig       `toml:"mail"`
 	Send       SendConfig       `toml:"send"`
 	Webhooks   WebhooksConfig   `toml:"webhooks"`
@@ -39,6 +41,12 @@ type DatabaseConfig struct {
 	Checkpoints string `toml:"checkpoints"` // own, external
 }
 
+// BackupConfig is about the snapshot that may be copied at any moment.
+type BackupConfig struct {
+	Every Duration `toml:"every"` // 0: off
+	Path  string   `toml:"path"`  // empty: backup/<name> beside the database
+}
+
 // MailConfig is about mails on their way out.
 type MailConfig struct {
 	Transport    string     `toml:"transport"` // smtp, directory
@@ -62,7 +70,9 @@ type SMTPConfig struct {
 
 // SendConfig is about send jobs.
 type SendConfig struct {
-	MaxUnrecorded int `toml:"max_unrecorded"` // mails, over all connections
+	MaxUnrecorded  int      `toml:"max_unrecorded"`  // mails, over all connections
+	GiveUpAfter    Duration `toml:"give_up_after"`   // of a relay that stays down
+	KeepRecipients Duration `toml:"keep_recipients"` // of jobs that have ended
 }
 
 // WebhooksConfig is about the events that go from the member side to the send side.
@@ -109,11 +119,14 @@ func DefaultConfig() *Config {
 	return &Config{
 		Server:   ServerConfig{Listen: "127.0.0.1:8080", TrustedProxies: []string{}},
 		Database: DatabaseConfig{Path: "./newsletterd.db", Checkpoints: "own"},
+		Backup:   BackupConfig{Every: Duration(time.Hour)},
 		Mail: MailConfig{
 			Transport: "directory", Directory: "./mail", From: "newsletterd@localhost",
 			SMTP: SMTPConfig{Host: "localhost", Port: 587, TLS: "starttls", Connections: 16, Pipelining: true},
 		},
-		Send:     SendConfig{MaxUnrecorded: 64},
+		Send: SendConfig{
+			MaxUnrecorded: 64, GiveUpAfter: Duration(48 * time.Hour), KeepRecipients: Duration(400 * 24 * time.Hour),
+		},
 		Webhooks: WebhooksConfig{},
 		Auth: AuthConfig{
 			Registration: "open", RegisterExisting: "same", CommonPasswords: "auto",
@@ -144,4 +157,13 @@ func (c *Config) Origin() string {
 		return scheme + net.JoinHostPort("localhost", port)
 	}
 	return scheme + c.Server.Listen
+}
+
+// splitOrigin takes an origin apart into scheme and host, without the port.
+func splitOrigin(origin string) (scheme, host string) {
+	scheme, rest, _ := strings.Cut(origin, "://")
+	if h, _, err := net.SplitHostPort(rest); err == nil {
+		rest = h
+	}
+	return scheme, strings.Trim(rest, "[]")
 }

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/store"
+)
+
+func (p *program) backupCommand() *cli.Command {
+	c := p.command("backup", "write a complete copy of the database, also while the daemon runs", []cli.Flag{
+		stringFlag("to", "the `FILE` to write, which must not exist"),
+	}, []string{"to"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		if err := s.Backup(c.Context, c.String("to")); err != nil {
+			return err
+		}
+		return p.done(c, "%s is a complete copy of %s.", c.String("to"), s.Path())
+	})
+	c.Description = `The copy holds everything that was acknowledged before the command began; it is checked before it gets its name.
+
+   newsletterd backup --to /backup/newsletterd-$(date +%F).db`
+	return c
+}
+
+func (p *program) restoreCommand() *cli.Command {
+	return &cli.Command{
+		Name: "restore", Usage: "put a backup in the place of the database",
+		Description: `The daemon must be stopped. The backup is checked first; what was there is moved aside, not deleted.
+
+   newsletterd restore --from /backup/newsletterd-2026-11-21.db`,
+		Flags: []cli.Flag{stringFlag("from", "the backup `FILE`, which stays as it is")},
+		Action: func(c *cli.Context) error {
+			if err := need(c, "from"); err != nil {
+				return err
+			}
+			cfg, err := p.config(c)
+			if err != nil {
+				return err
+			}
+			aside, err := store.Restore(c.Context, c.String("from"), cfg.Database.Path, time.Now())
+			if err != nil {
+				return err
+			}
+			text := "nothing was there before"
+			if len(aside) > 0 {
+				text = "what was there is now " + strings.Join(aside, ", ")
+			}
+			return p.done(c, "%s is restored from %s; %s.", cfg.Database.Path, c.String("from"), text)
+		},
+	}
+}
+
+// quickCheckLimit is how long a start waits for the check of a file that was not closed.
+const quickCheckLimit = 30 * time.Second
+
+// checkAfterCrash looks for damage where the process before this one did not close the file. A file too large to be read in
+// time is checked on beside the running daemon.
+func checkAfterCrash(ctx context.Context, s *store.Store, log *slog.Logger) error {
+	if !s.Unclean() {
+		return nil
+	}
+	begin := time.Now()
+	limited, cancel := context.WithTimeout(ctx, quickCheckLimit)
+	defer cancel()
+	found, err := s.QuickCheck(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		log.Warn("the last stop was unclean, and the file is too large to check first: checking beside")
+		go func() {
+			if found, err := s.QuickCheck(context.WithoutCancel(ctx)); err != nil || len(found) > 0 {
+				log.Error("quick_check", slog.Any("error", errors.Join(err, damage(found))))
+			}
+		}()
+		return nil
+	}
+	if err == nil {
+		err = damage(found)
+	}
+	if err != nil {
+		return err
+	}
+	log.Info("the last stop was unclean; the file is whole", slog.Float64("ms", float64(time.Since(begin).Microseconds())/1000))
+	return nil
+}
+
+func damage(found []string) error {
+	if len(found) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the database is damaged (restore a backup): %s", strings.Join(found, "; "))
+}

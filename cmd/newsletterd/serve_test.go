@@ -1,0 +1,224 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// logLines gathers what a daemon logs, as JSON.
+type logLines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logLines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+// messages lists the texts of the lines, in order.
+func (l *logLines) messages(t *testing.T) (all []string) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(l.b.String()) {
+		var entry struct{ Msg string }
+		if err := json.Unmarshal([]byte(line), &entry); err != nil {
+			t.Fatalf("no JSON: %s", line)
+		}
+		all = append(all, entry.Msg)
+	}
+	return all
+}
+
+// running is a daemon under test, built as in production, on a port of its own.
+type running struct {
+	*daemon
+	log  *logLines
+	quit func() error // stops it and returns what run returned
+}
+
+func start(t *testing.T, change func(*Config)) *running {
+	t.Helper()
+	dir := t.TempDir()
+	cfg := DefaultConfig()
+	cfg.Server.Listen, cfg.Metrics.Listen, cfg.Log.Format = "127.0.0.1:0", "127.0.0.1:0", "json"
+	cfg.Database.Path, cfg.Mail.Directory = filepath.Join(dir, "newsletterd.db"), filepath.Join(dir, "mail")
+	if change != nil {
+		change(cfg)
+	}
+	r := &running{log: &logLines{}}
+	var err error
+	if r.daemon, err = build(t.Context(), cfg, newLog(cfg.Log, r.log)); err != nil {
+		t.Fatal(err)
+	}
+	stop, ended := make(chan struct{}), make(chan error, 1)
+	go func() { ended <- r.run(stop) }()
+	r.quit = sync.OnceValue(func() error { close(stop); return <-ended })
+	t.Cleanup(func() {
+		if err := r.quit(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+func get(t *testing.T, client *http.Client, url string) (int, string) {
+	t.Helper()
+	res, err := client.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(body)
+}
+
+func TestServeAndStop(t *testing.T) {
+	d := start(t, func(c *Config) { c.Metrics.Pprof = true })
+	base, client := "http://"+d.listener.Addr().String(), &http.Client{Transport: &http.Transport{}}
+	if d.cfg.Origin() != base {
+		t.Errorf("links would name %s, the daemon listens on %s", d.cfg.Origin(), base)
+	}
+	if code, body := get(t, client, base+"/healthz"); code != 200 || !strings.Contains(body, `"database":"ok"`) {
+		t.Errorf("healthz: %d %s", code, body)
+	}
+	side := "http://" + d.metrics.listener.Addr().String()
+	if code, body := get(t, client, side+"/metrics"); code != 200 || !strings.Contains(body, "newsletterd_build_info") || !strings.Contains(body, "newsletterd_http_requests_total") {
+		t.Errorf("metrics: %d", code)
+	}
+	if code, _ := get(t, client, side+"/debug/pprof/goroutine?debug=1"); code != 200 {
+		t.Errorf("profiles: %d", code)
+	}
+	if _, err := build(t.Context(), d.cfg, d.daemon.log); err == nil || !strings.Contains(err.Error(), "another newsletterd") {
+		t.Errorf("a second daemon on one file: %v", err)
+	}
+	if err := d.quit(); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"ready", "stop: listener", "stop: workers", "stop: http", "stop: housekeeping", "stop: database", "stopped"}
+	var got []string
+	for _, m := range d.log.messages(t) {
+		if m == "ready" || strings.HasPrefix(m, "stop") {
+			got = append(got, m)
+		}
+	}
+	if strings.Join(got, ", ") != strings.Join(want, ", ") {
+		t.Errorf("order of the stop: %q", got)
+	}
+	for _, rest := range []string{"-wal", "-shm"} {
+		if _, err := os.Stat(d.cfg.Database.Path + rest); err == nil {
+			t.Errorf("%s is left", rest)
+		}
+	}
+}
+
+// While it stops, a connection that is open hears 503 from the health check, and new ones are refused.
+func TestHealthDuringTheStop(t *testing.T) {
+	cfg := DefaultConfig()
+	cfg.Database.Path, cfg.Mail.Directory = filepath.Join(t.TempDir(), "a.db"), t.TempDir()
+	cfg.Server.Listen, cfg.Metrics.Listen = "127.0.0.1:0", ""
+	d, err := build(t.Context(), cfg, newLog(cfg.Log, io.Discard))
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = d.server.Serve(d.listener) }()
+	defer func() {
+		if err := d.stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	addr := d.listener.Addr().String()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	client := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }}}
+	if code, _ := get(t, client, "http://"+addr+"/healthz"); code != 200 {
+		t.Fatalf("healthz: %d", code)
+	}
+	if err := d.closeListener(); err != nil {
+		t.Fatal(err)
+	}
+	if code, _ := get(t, client, "http://"+addr+"/healthz"); code != 503 {
+		t.Errorf("healthz during the stop: %d", code)
+	}
+	if c, err := net.DialTimeout("tcp", addr, time.Second); err == nil {
+		c.Close()
+		t.Error("a new connection was taken during the stop")
+	}
+	conn.Close()
+}
+
+func TestFailedStartsLeaveNothingOpen(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	dir := t.TempDir()
+	cfg := DefaultConfig()
+	cfg.Database.Path, cfg.Mail.Directory = filepath.Join(dir, "a.db"), filepath.Join(dir, "mail")
+	cfg.Server.Listen, cfg.Metrics.Listen = "127.0.0.1:0", taken.Addr().String()
+	log := newLog(cfg.Log, io.Discard)
+	if _, err := build(t.Context(), cfg, log); err == nil || !strings.Contains(err.Error(), "metrics.listen") {
+		t.Fatalf("a listener that is taken: %v", err)
+	}
+	cfg.Server.Listen, cfg.Metrics.Listen = taken.Addr().String(), ""
+	if _, err := build(t.Context(), cfg, log); err == nil || !strings.Contains(err.Error(), "server.listen") {
+		t.Fatalf("a listener that is taken: %v", err)
+	}
+	cfg.Server.Listen = "127.0.0.1:0"
+	d, err := build(t.Context(), cfg, log)
+	if err != nil {
+		t.Fatalf("the failed starts hold something: %v", err)
+	}
+	if err := d.stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMasterKeyFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key")
+	for _, c := range []struct {
+		name, text string
+		mode       os.FileMode
+		want       string
+	}{
+		{"good", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n", 0o600, ""},
+		{"short", "AAEC\n", 0o600, "must hold 32 bytes"},
+		{"no base64", strings.Repeat("!", 44), 0o600, "must hold 32 bytes"},
+		{"readable by others", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n", 0o644, "may be read by others"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if err := os.WriteFile(file, []byte(c.text), c.mode); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(file, c.mode); err != nil {
+				t.Fatal(err)
+			}
+			key, err := masterKey(file)
+			if c.want == "" && (err != nil || len(key) != masterKeyBytes) {
+				t.Errorf("%d bytes, %v", len(key), err)
+			}
+			if c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%v, want: %s", err, c.want)
+			}
+		})
+	}
+}
