@@ -9,9 +9,9 @@ type Device struct {
 	AgentID        string  `json:"agent_id,omitempty" db:"agent_id"` // empty: none
 	Representative bool    `json:"representative" db:"representative"`
 	Registered     bool    `json:"registered" db:"registered"`
-	RegisteredAt   Instant `json:"registered_at" db:"registered_at"` // 0: not registered
+	RegisteredAt   Instant `json:"registered_at" db:"registered_at" is:"nullable"` // 0: not registered
 	CreatedAt      Instant `json:"created_at" db:"created_at"`
-	UnpairedAt     Instant `json:"unpaired_at" db:"unpaired_at"` // 0: paired
+	UnpairedAt     Instant `json:"unpaired_at" db:"unpaired_at" is:"nullable"` // 0: paired
 }
 
 // The numbers of devices and agents that one user may have, unpaired ones left out.

@@ -37,7 +37,7 @@ func NewShare(m *Model, in ShareInput, owner Caller, now Instant) (Share, error)
 	default:
 		s.Email = *in.Email
 	}
-	if s.UserID == m.OwnerID || (s.Email != "" && s.Email.Key() == owner.Email.Key()) {
+	if (s.UserID != "" && s.UserID == m.OwnerID) || (s.Email != "" && s.Email.Key() == owner.Email.Key()) {
 		return s, Invalidf("", "The owner of a model needs no share of it.")
 	}
 	return s, s.Change(ShareInput{Permission: in.Permission})

@@ -36,6 +36,16 @@ func bearer(scopes ...string) Access {
 // optional lets everybody in; a token that is sent must be valid, and then the caller is known.
 func optional() Access { return Access{name: "optional", bearer: true, option: true} }
 
+// user lets in people, with whatever scopes: a client that acts for itself owns nothing.
+func user() Access {
+	return Access{name: "user", bearer: true, rule: func(c *Call) error {
+		if c.Caller.UserID == "" {
+			return core.Forbiddenf("Only users may do this.")
+		}
+		return nil
+	}}
+}
+
 // admin lets in operators, and administrators of at least one tenant.
 func admin() Access {
 	return Access{name: "admin", bearer: true, scopes: []string{core.ScopeAdmin}, rule: func(c *Call) error {

@@ -10,7 +10,8 @@
 //	endpoint.go bind.go  the adapters that make a typed function an Endpoint
 //	plan.go params.go    struct tags → inputs; query, form, path, headers
 //	strictjson.go decode.go   the strict JSON reader
-//	access.go            who may call: public, optional, bearer, admin, signed
+//	upload.go download.go   files: bodies and answers without a size limit in memory
+//	access.go            who may call: public, optional, bearer, user, admin, signed
 //	limit.go             sizes, the body budget, time limits, requests per remote address
 //	errors.go            the only mapping from an error to an answer, in five dialects
 //	respond.go           how answers are written; streamed lists
@@ -68,6 +69,8 @@
 //	Get(func(*Call) (Out, error))          no input; any method
 //	Raw(func(*Call, []byte) (Out, error))  the raw body, whatever it is
 //	List(func(*Call, In, core.Page) ([]Out, error), key func(Out) string)   an array: streamed whole, or limit and cursor
+//	Stream(func(*Call, In) (Out, error))   reads its body itself (an upload); In comes from query, path, headers
+//	Serve(func(*Call) error)               writes its answer itself (a download)
 //
 // and on each: Created (201), Accepted (202), MaxBody(n), Changes (a GET that changes something: HEAD is 405),
 // Find(func(*Call) error) (404 before the body is read), Missing(err) (for a path id that is no UUID),
@@ -94,4 +97,13 @@
 // than it has sent.
 //
 // 2026-11-21  Path parameters are looked up in the path as sent: /api/%61dmin is another address than /api/admin.
+//
+// 2026-11-21  Devices and models. What a model's owner alone may do is judged before the body is read: 404 without
+// access, 403 with it. An unpaired device is in no list and can't be changed, but can be shown, registered and
+// unregistered, as the specification has it. There is one representative device per owner; a second is 409. A share
+// by an unknown user_id is 404 (a login tells as much), by an unknown address it is made. The owner's own address
+// is refused, so that no answer carries it. Search finds words of the name, the last one by its beginning.
+//
+// 2026-11-21  Uploads have a memory of their own (32 MiB, 4 uploads a user), so that slow ones hold up no send job;
+// 64 KiB must arrive in 30 s. Rejected: the body budget, which a few slow uploads would empty.
 package handlers

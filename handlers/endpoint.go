@@ -15,7 +15,8 @@ type Endpoint struct {
 	out      reflect.Type // of the answer; nil: none is described
 	body     bodyKind
 	maxBody  int64
-	status   int // of success
+	status   int   // of success
+	also     []int // other statuses without a body form that it may answer
 	changes  bool
 	streams  bool
 	list     bool // an array with limit, cursor and Link

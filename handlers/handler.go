@@ -26,6 +26,7 @@ type Options struct {
 	TrustedProxies []netip.Prefix       // peers whose X-Forwarded-For counts
 	Store          *store.Store         // nil: only the table can be read
 	Auth           *auth.Provider       // nil: only the table can be read
+	ModelLimits    core.ModelLimits     // of uploads; zero: the defaults
 
 	// Bearer verifies an access token. A token that is not valid is core.Unauthenticated.
 	Bearer func(ctx context.Context, token string, now core.Instant) (core.Caller, error)
@@ -49,6 +50,7 @@ type Handler struct {
 	sessions    *scs.SessionManager // of browsers
 	crossOrigin *http.CrossOriginProtection
 	prober      prober
+	uploads     *uploads
 }
 
 // New builds the handler. It fails on a table that is not in order.
@@ -62,9 +64,12 @@ func New(o Options) (*Handler, error) {
 	if o.Signed == nil {
 		o.Signed = signedBy(o.Store)
 	}
+	if o.ModelLimits == (core.ModelLimits{}) {
+		o.ModelLimits = core.ModelLimits{Bytes: core.DefaultModelBytes, BytesPerOwner: core.DefaultModelBytesPerOwner}
+	}
 	h := &Handler{
 		options: o, publicURL: strings.TrimSuffix(o.PublicURL, "/"), budget: newBudget(), log: o.Log, prober: prober{store: o.Store},
-		crossOrigin: newCrossOrigin(o.PublicURL),
+		crossOrigin: newCrossOrigin(o.PublicURL), uploads: newUploads(),
 	}
 	if o.Store != nil {
 		key, err := o.Store.PurposeKey(context.Background(), "cursor")

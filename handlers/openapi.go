@@ -224,6 +224,9 @@ func (r *Route) responses(names schemas) obj {
 			"content":     obj{"application/json": obj{"schema": r.Dialect.schema(names)}},
 		}
 	}
+	for _, status := range e.also {
+		out[strconv.Itoa(status)] = obj{"description": http.StatusText(status)}
+	}
 	if r.Path == "/healthz" { // a failing part is told in the form of success
 		out["503"] = obj{"description": "A part of the daemon does not work", "content": ok["content"]}
 	}

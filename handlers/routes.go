@@ -17,6 +17,8 @@ func (h *Handler) table() []*Route {
 	h.identityRoutes(&t)
 	h.adminRoutes(&t)
 	h.sendRoutes(&t)
+	h.deviceRoutes(&t)
+	h.modelRoutes(&t)
 	h.operationRoutes(&t)
 	return t
 }
@@ -131,6 +133,42 @@ func (h *Handler) sendRoutes(t *rows) {
 	t.add("GET", "/api/send-jobs/:id/recipients", bearer(core.ScopeSend), send, one(List(jobs.recipients, recipient.key)), "What happened to each recipient of a send job")
 	t.add("POST", "/webhooks/subscriptions", signed(), send, JSON(hooks.subscription).Fails(core.Conflict), "Take a subscription event")
 	t.add("POST", "/webhooks/lists/full-sync", signed(), send, JSON(hooks.fullSync).MaxBody(maxFullSync).Fails(core.Conflict), "Take a batch of a full list sync")
+}
+
+// deviceRoutes are the devices, agents and models of users.
+func (h *Handler) deviceRoutes(t *rows) {
+	d, g := devices{h.options.Store}, agents{h.options.Store}
+	t.add("GET", "/api/devices", user(), device, List(d.list, func(d core.Device) string { return d.ID }), "List the caller's devices")
+	t.add("POST", "/api/devices", user(), device, JSON(d.create).Created().Fails(core.NotFound, core.Conflict), "Pair a device")
+	t.add("GET", "/api/devices/:id", user(), device, Path(d.show), "Show a device")
+	t.add("PATCH", "/api/devices/:id", user(), device, JSON(d.update).Find(d.find).Fails(core.Conflict), "Change a device; absent fields stay as they are")
+	t.add("DELETE", "/api/devices/:id", user(), device, Path(d.unpair), "Unpair a device")
+	t.add("POST", "/api/devices/:id/register", user(), device, Path(d.register).Fails(core.Conflict), "Register a device")
+	t.add("POST", "/api/devices/:id/unregister", user(), device, Path(d.unregister), "Unregister a device")
+	t.add("GET", "/api/agents", user(), device, List(g.list, func(g core.Agent) string { return g.ID }), "List the caller's agents")
+	t.add("POST", "/api/agents", user(), device, JSON(g.create).Created().Fails(core.Conflict), "Create an agent")
+	t.add("GET", "/api/agents/:id", user(), device, Path(g.show), "Show an agent")
+	t.add("PATCH", "/api/agents/:id", user(), device, JSON(g.update).Find(g.find), "Change an agent; absent fields stay as they are")
+	t.add("DELETE", "/api/agents/:id", user(), device, Path(g.remove), "Delete an agent")
+}
+
+// modelRoutes are the models of users.
+func (h *Handler) modelRoutes(t *rows) {
+	m := models{h.options.Store, h.cursors}
+	s := shares{m}
+	const item, sharing, share = "/api/models/:id", "/api/models/:id/shares", "/api/models/:id/shares/:share_id"
+	t.add("GET", "/api/models", user(), device, List(m.list, modelKey), "List the caller's own models")
+	t.add("POST", "/api/models", user(), device, Stream(h.upload).Created().Fails(core.TooLarge, core.TooMany), "Upload a model: the body is the file, or multipart/form-data with a part named file")
+	t.add("GET", "/api/models/library", user(), device, Query(m.library), "List the models that the caller may view, newest first")
+	t.add("DELETE", item, user(), device, Path(m.remove), "Delete a model")
+	t.add("GET", item+"/profile", user(), device, Path(m.profile), "Show a model")
+	t.add("GET", item+"/download", user(), device, Serve(m.download), "Download the file of a model")
+	t.add("PATCH", item+"/visibility", user(), device, JSON(m.setVisibility).Find(m.owned), "Change who may view a model")
+	t.add("GET", sharing, user(), device, List(s.list, func(s core.Share) string { return s.ID }).Find(m.owned), "List the shares of a model")
+	t.add("POST", sharing, user(), device, JSON(s.create).Created().Find(m.owned).Fails(core.Conflict), "Share a model")
+	t.add("GET", share, user(), device, Query(s.show).Find(s.find), "Show a share")
+	t.add("PUT", share, user(), device, JSON(s.update).Find(s.find), "Change a share")
+	t.add("DELETE", share, user(), device, Query(s.remove).Find(s.find), "End a share")
 }
 
 // operationRoutes are for those who run the daemon.

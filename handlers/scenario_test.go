@@ -40,7 +40,7 @@ import (
 //	{ … "id": "{id1}" … }
 //
 // In answers the values that differ from run to run are replaced: what a step has named by {name}; other
-// ids, tokens and JWTs by {id1}, {token1}, {jwt1} in the order they appear; times by {time}, request ids by
+// ids, tokens, cursors and JWTs by {id1}, {token1}, {cursor1}, {jwt1} in the order they appear; times by {time}, request ids by
 // {request}. Every name but the last two can be used in the requests that follow. -update rewrites the
 // answers; read the difference before keeping it.
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -178,6 +178,7 @@ var volatile = []struct {
 	{"time", regexp.MustCompile(`()(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)`), false},
 	{"jwt", regexp.MustCompile(`()(eyJ[\w-]+\.[\w-]+\.[\w-]+)`), true},
 	{"token", regexp.MustCompile(`(^|[^\w-])([\w-]{40,})`), true},
+	{"cursor", regexp.MustCompile(`(cursor(?:=|": "))([\w-]{20,})`), true},
 	{"id", regexp.MustCompile(`()([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})`), true},
 }
 
@@ -213,7 +214,7 @@ func (e *env) nameOf(kind, value string) string {
 
 // shown are the headers that an answer is told with.
 var shown = []string{
-	"Allow", "Location", "Link", "Retry-After", "WWW-Authenticate", "Content-Disposition", "Etag",
+	"Allow", "Location", "Link", "Retry-After", "WWW-Authenticate", "Content-Disposition", "Content-Range", "Etag",
 	"Access-Control-Allow-Origin", "Set-Cookie",
 }
 
@@ -403,6 +404,7 @@ func runScenario(t *testing.T, file string, hits map[string]bool) {
 var strict = []string{
 	"/api/admin", "/healthz", "/api/auth", "/api/user", "/api/oauth/token", "/api/.well-known",
 	"/api/oauth/userinfo", "/api/oauth/revoke", "/api/oauth/introspect", "/api/send-jobs", "/webhooks",
+	"/api/devices", "/api/agents", "/api/models",
 }
 
 func TestScenarios(t *testing.T) {

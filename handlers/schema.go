@@ -15,9 +15,11 @@ type schemas map[string]any
 
 // typeNames are the types whose name in the documents is another than in Go.
 var typeNames = map[reflect.Type]string{
-	reflect.TypeFor[core.List]():   "NewsletterList",
-	reflect.TypeFor[core.Client](): "OAuthClient",
-	reflect.TypeFor[clientReply](): "OAuthClientWithSecret",
+	reflect.TypeFor[core.List]():    "NewsletterList",
+	reflect.TypeFor[core.Client]():  "OAuthClient",
+	reflect.TypeFor[clientReply]():  "OAuthClientWithSecret",
+	reflect.TypeFor[modelProfile](): "ModelProfile",
+	reflect.TypeFor[libraryReply](): "Library",
 }
 
 func typeName(t reflect.Type) string {
@@ -106,7 +108,8 @@ func structSchema(t reflect.Type, names schemas) obj {
 			s["enum"] = strings.Split(e, "|")
 		}
 		optional := strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
-		if sf.Type.Kind() == reflect.Pointer && !optional && s["type"] != nil {
+		nullable := sf.Type.Kind() == reflect.Pointer && !optional || sf.Tag.Get("is") == "nullable"
+		if nullable && s["type"] != nil {
 			s["type"] = []any{s["type"], "null"}
 		}
 		props[name] = s

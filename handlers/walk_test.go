@@ -181,7 +181,7 @@ func TestPathsAreExact(t *testing.T) {
 	}
 	for path, d := range map[string]Dialect{
 		"/": member, "/healthz/": send, "/HEALTHZ": member, "//healthz": member, "/healthz/..": send, "/api/admin/tenants/": member,
-		"/api/send-jobs/x/y": send, "/webhooks": send, "/api/models/x/y": device, "/api/devices": device, "/api/oauth/x": oauth,
+		"/api/send-jobs/x/y": send, "/webhooks": send, "/api/models/x/y": device, "/api/devices/": device, "/api/oauth/x": oauth,
 		"/%68ealthz": send,
 	} {
 		rec := httptest.NewRecorder()

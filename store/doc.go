@@ -8,6 +8,7 @@
 //	checkpoint.go  owned checkpoints and the mark that tells an old copy beside a newer -wal
 //	secrets.go     purpose keys, secrets sealed at rest, derived ids
 //	sessions.go    scs's store over the readers; its writes go through the writer
+//	uploads.go     files on their way in, chunk by chunk, and what removes them; chunks.go reads them
 //	*.go           one file a noun: the operations
 //
 // An exported method is one operation, all or nothing: it opens the transaction. An unexported function takes the
@@ -24,4 +25,11 @@
 //     ours or not, has it open, which no lock file of ours could promise.
 //   - 2026-11-21 Departures, a counter in memory that moves with every commit which may make somebody unmailable (and
 //     with every commit of another process), spares the send path a read per mail just before MAIL.
+//   - 2026-11-21 A file has a row of its own (model_file) which a model names when it is whole. An upload is so invisible
+//     until then, and a deleted model's chunks, which may be a GiB, are removed in steps. Triggers let files go and count
+//     an owner's bytes, so that it holds for cascades too.
+//   - 2026-11-21 The library is ordered by a model's number, which the end of its upload gives: one integer orders the
+//     indexes and the full text index alike, clocks have no say, and no page changes behind a reader. The audience of
+//     a model stands in the full text index, so that a search costs what is visible of it, not what exists.
+//     Rejected: OFFSET, and (created_at, id), by which FTS5 can't read.
 package store

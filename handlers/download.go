@@ -1,0 +1,87 @@
+package handlers
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// maxRanges is the number of ranges that one request may ask for; more are answered with the whole file (RFC 9110
+// section 14.2 lets a server ignore them), since each may cost a read of 1 MiB.
+const maxRanges = 8
+
+// Serve makes an endpoint that writes its answer itself, as long as the receiver goes on taking it: a file.
+func Serve(fn func(*Call) error) Endpoint {
+	e := Endpoint{out: reflect.TypeFor[Text](), status: http.StatusOK, streams: true, also: []int{
+		http.StatusPartialContent, http.StatusNotModified, http.StatusPreconditionFailed, http.StatusRequestedRangeNotSatisfiable,
+	}}
+	e.call = fn
+	return e
+}
+
+// download answers the file of a model: whole, in ranges or not at all where the caller has it (RFC 9110 sections 13
+// and 14). It is never shown in the origin of the API: it is saved, or opened without rights.
+func (a models) download(c *Call) error {
+	m, err := a.store.Model(c, c.Caller, c.ID())
+	if err != nil {
+		return err
+	}
+	h := c.Header()
+	h.Set("Content-Type", m.ContentType)
+	h.Set("Content-Disposition", attachment(m.Name))
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h.Set("Cache-Control", "private, no-cache")
+	h.Set("Etag", `"`+m.SHA256+`"`)
+	if strings.Count(c.Request.Header.Get("Range"), ",") >= maxRanges {
+		c.Request.Header.Del("Range")
+	}
+	_ = http.NewResponseController(c.w).SetReadDeadline(time.Time{})
+	f := a.store.OpenFile(c, &m.Model)
+	defer f.Close()
+	http.ServeContent(leaving{c.w}, c.Request, "", m.CreatedAt.Time(), f)
+	if err := f.Err(); err != nil {
+		c.cut(fmt.Errorf("download: %w", err)) // the head is out: only cutting the connection tells
+	}
+	return nil
+}
+
+// leaving gives each write of a long answer its own time.
+type leaving struct{ *responseWriter }
+
+// WriteHeader says again what http.ServeContent takes out of an error.
+func (l leaving) WriteHeader(status int) {
+	if status == http.StatusRequestedRangeNotSatisfiable {
+		l.Header().Set("Cache-Control", "no-store")
+		l.Header().Del("Content-Disposition")
+	}
+	l.responseWriter.WriteHeader(status)
+}
+
+func (l leaving) Write(b []byte) (int, error) {
+	_ = http.NewResponseController(l.responseWriter).SetWriteDeadline(time.Now().Add(progressTimeout))
+	return l.responseWriter.Write(b)
+}
+
+// attachment is a Content-Disposition (RFC 6266) with the name of a model: in ASCII for old receivers, whole for others.
+func attachment(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r == '/' || r == '\\' {
+			return '_'
+		}
+		return r
+	}, name)
+	ascii := strings.Map(func(r rune) rune {
+		if r < 0x20 || r > 0x7e || r == '"' || r == '%' {
+			return '_'
+		}
+		return r
+	}, name)
+	v := `attachment; filename="` + ascii + `"`
+	if ascii != name {
+		v += "; filename*=UTF-8''" + strings.ReplaceAll(url.QueryEscape(name), "+", "%20")
+	}
+	return v
+}

@@ -1,0 +1,182 @@
+package handlers
+
+import (
+	"strconv"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// models serves /api/models. A model that the caller may not view is missing: no answer tells it from one that does
+// not exist.
+type models struct {
+	store   *store.Store
+	cursors core.CursorKey
+}
+
+// modelProfile is a model as everybody sees it who may: with its owner's name, never the address.
+type modelProfile struct {
+	core.Model
+	Owner modelOwner `json:"owner"`
+}
+
+type modelOwner struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+func modelProfileOf(m *store.ModelView) modelProfile {
+	return modelProfile{m.Model, modelOwner{m.OwnerID, m.OwnerName}}
+}
+
+// owned is the 404 or 403 of what only the owner may do.
+func (a models) owned(c *Call) error {
+	m, err := a.store.Model(c, c.Caller, c.ID())
+	if err != nil {
+		return err
+	}
+	return m.CanEdit(c.Caller, m.Shared)
+}
+
+func (a models) list(c *Call, _ struct{}, page core.Page) ([]core.Model, error) {
+	after, _ := strconv.ParseInt(page.After, 10, 64) // empty: from the first
+	return a.store.Models(c, c.Caller.UserID, after, page.Limit)
+}
+
+func modelKey(m core.Model) string { return strconv.FormatInt(m.No, 10) }
+
+type libraryQuery struct {
+	Limit  *int   `query:"limit"`
+	Cursor string `query:"cursor"`
+	Q      string `query:"q"`
+	Owner  string `query:"owner" enum:"me"`
+}
+
+const (
+	libraryLimit    = 20
+	maxLibraryLimit = 100
+	maxQuery        = 200 // bytes
+)
+
+func (q *libraryQuery) validate() error {
+	if q.Limit != nil && (*q.Limit < 1 || *q.Limit > maxLibraryLimit) {
+		return core.Invalidf("limit", "limit must be a number from 1 to %d.", maxLibraryLimit)
+	}
+	if len(q.Q) > maxQuery {
+		return core.Invalidf("q", "q may have %d bytes at most.", maxQuery)
+	}
+	return nil
+}
+
+// libraryReply is a page of the library, newest first. NextCursor is nil on the last one.
+type libraryReply struct {
+	Items      []modelProfile `json:"items"`
+	NextCursor *string        `json:"next_cursor"`
+}
+
+func (a models) library(c *Call, in libraryQuery) (libraryReply, error) {
+	p := store.LibraryPage{Limit: libraryLimit, Own: in.Owner != "", Query: in.Q}
+	if in.Limit != nil {
+		p.Limit = *in.Limit
+	}
+	reply := libraryReply{Items: []modelProfile{}}
+	if in.Cursor != "" {
+		after, err := a.cursors.Open(c.cursorBinding(), in.Cursor)
+		if err != nil {
+			return reply, err
+		}
+		if p.Before, err = strconv.ParseInt(after, 10, 64); err != nil {
+			return reply, core.ErrInvalidCursor
+		}
+	}
+	p.Limit++ // one more tells whether there is a next page
+	ms, err := a.store.Library(c, c.Caller, p)
+	if err != nil {
+		return reply, err
+	}
+	if len(ms) == p.Limit {
+		ms = ms[:p.Limit-1]
+		next := a.cursors.Seal(c.cursorBinding(), strconv.FormatInt(ms[len(ms)-1].No, 10))
+		reply.NextCursor = &next
+	}
+	for i := range ms {
+		reply.Items = append(reply.Items, modelProfileOf(&ms[i]))
+	}
+	return reply, nil
+}
+
+func (a models) profile(c *Call, id string) (modelProfile, error) {
+	m, err := a.store.Model(c, c.Caller, id)
+	return modelProfileOf(&m), err
+}
+
+// visibilityRequest leaves the words to core: a wrong one has a code of its own.
+type visibilityRequest struct {
+	Visibility string `json:"visibility" is:"required"`
+}
+
+func (a models) setVisibility(c *Call, in visibilityRequest) (core.Model, error) {
+	v, err := core.ParseVisibility(in.Visibility)
+	if err != nil {
+		return core.Model{}, err
+	}
+	return a.store.SetVisibility(c, c.ID(), c.Caller.UserID, v, c.actor(), c.Now)
+}
+
+func (a models) remove(c *Call, id string) (None, error) {
+	if err := a.owned(c); err != nil {
+		return None{}, err
+	}
+	return None{}, a.store.DeleteModel(c, id, c.Caller.UserID, c.actor(), c.Now)
+}
+
+// shares serves /api/models/:id/shares, for the owner of the model alone.
+type shares struct{ models }
+
+func (a shares) list(c *Call, _ struct{}, page core.Page) ([]core.Share, error) {
+	return a.store.Shares(c, c.ID(), page)
+}
+
+func (a shares) create(c *Call, in core.ShareInput) (core.Share, error) {
+	m := core.Model{ID: c.ID(), OwnerID: c.Caller.UserID} // find saw to both
+	s, err := core.NewShare(&m, in, c.Caller, c.Now)
+	if err != nil {
+		return s, err
+	}
+	return s, a.store.AddShare(c, s, c.actor())
+}
+
+// sharePath names one share of a model.
+type sharePath struct {
+	ShareID string `path:"share_id"`
+}
+
+type shareChange struct {
+	sharePath
+	core.ShareInput
+}
+
+// find is the 404 of the share, behind that of its model.
+func (a shares) find(c *Call) error {
+	if err := a.owned(c); err != nil {
+		return err
+	}
+	id, ok := core.ParseID(c.Param("share_id"))
+	if !ok {
+		return errNotFound
+	}
+	_, err := a.store.Share(c, c.ID(), id)
+	return err
+}
+
+func (a shares) show(c *Call, in sharePath) (core.Share, error) {
+	return a.store.Share(c, c.ID(), in.ShareID)
+}
+
+func (a shares) update(c *Call, in shareChange) (core.Share, error) {
+	return a.store.UpdateShare(c, c.ID(), in.ShareID, func(s *core.Share) error { return s.Change(in.ShareInput) })
+}
+
+func (a shares) remove(c *Call, in sharePath) (None, error) {
+	return None{}, a.store.DeleteShare(c, c.ID(), in.ShareID, c.actor(), c.Now)
+}

@@ -1,0 +1,300 @@
+package handlers
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"net/textproto"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// ask makes one request as a person and returns the answer with its body.
+func (e *env) ask(method, path, as string, body io.Reader, headers ...string) (*http.Response, []byte) {
+	e.t.Helper()
+	req, err := http.NewRequestWithContext(e.t.Context(), method, e.url+path, body)
+	e.must(err)
+	req.Header.Set("Authorization", "Bearer "+e.value(as))
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := http.DefaultClient.Do(req)
+	e.must(err)
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	e.must(err)
+	return res, b
+}
+
+var requestID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
+
+// TestNoAccessIsMissing compares the answer for a model that the caller may not view with that for one that does not
+// exist: status, header and body, to the byte, but for the request id and the date.
+func TestNoAccessIsMissing(t *testing.T) {
+	e := newEnv(t)
+	e.step("person ann")
+	e.step("person sam")
+	for _, v := range []string{"private", "tenant"} {
+		e.step("model " + v + " owner=ann visibility=" + v)
+	}
+	e.step("device lamp owner=ann")
+	e.step("agent hub owner=ann")
+	e.step("share share model=private email=x@friend.example")
+	missing := core.NewID()
+	for _, r := range e.handler.Routes() {
+		if r.Dialect != device || !strings.Contains(r.Path, ":id") {
+			continue
+		}
+		hidden := []string{e.value("private"), e.value("tenant")}
+		if !strings.Contains(r.Path, "/models/") {
+			hidden = []string{e.value("lamp"), e.value("hub")}
+		}
+		for _, body := range []string{"{}", `{"visibility": "public", "name": "x"}`, "{"} {
+			answer := func(id string) string {
+				path := strings.Replace(strings.Replace(r.Path, ":id", id, 1), ":share_id", e.value("share"), 1)
+				res, b := e.ask(r.Method, path, "sam", strings.NewReader(body), "Content-Type", "application/json", "Range", "bytes=0-1")
+				res.Header.Del("Date")
+				return requestID.ReplaceAllString(fmt.Sprint(res.Status, res.Header, string(b)), "*")
+			}
+			want := answer(missing)
+			if !strings.HasPrefix(want, "404") {
+				t.Errorf("%s %s: %s", r.Method, r.Path, want)
+			}
+			for _, id := range hidden {
+				if got := answer(id); got != want {
+					t.Errorf("%s %s\n%s\nis told from\n%s", r.Method, r.Path, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestOwnersAddressesStayHidden looks for the addresses of all persons of this area, who are …@owner.example, in every
+// answer that the scenarios show; those are compared with what the handlers answer.
+func TestOwnersAddressesStayHidden(t *testing.T) {
+	files, err := filepath.Glob("../testdata/api/devices/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scenarios", err)
+	}
+	replies := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks, _ := parseScenario(string(text))
+		for _, x := range blocks {
+			if x.title == "" {
+				continue
+			}
+			replies++
+			if strings.Contains(strings.ToLower(x.reply), "owner.example") {
+				t.Errorf("%s: %s tells an owner's address:\n%s", file, x.title, x.reply)
+			}
+		}
+	}
+	if replies < 150 {
+		t.Errorf("only %d answers were looked at", replies)
+	}
+}
+
+func TestTwentyRegister(t *testing.T) {
+	e := newEnv(t)
+	e.step("person ann")
+	e.step("device lamp owner=ann")
+	var registered, refused atomic.Int32
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			res, b := e.ask("POST", "/api/devices/"+e.value("lamp")+"/register", "ann", nil)
+			switch {
+			case res.StatusCode == 200:
+				registered.Add(1)
+			case res.StatusCode == 409 && strings.Contains(string(b), `"code":"ALREADY_REGISTERED"`):
+				refused.Add(1)
+			default:
+				t.Errorf("%d %s", res.StatusCode, b)
+			}
+		})
+	}
+	wg.Wait()
+	if registered.Load() != 1 || refused.Load() != 19 {
+		t.Errorf("%d times 200, %d times 409", registered.Load(), refused.Load())
+	}
+}
+
+// form writes a multipart body: pairs of a field's name and text; the name file (with a file name) and its content.
+func form(t *testing.T, pairs ...string) (body io.Reader, contentType string) {
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for i := 0; i < len(pairs); i += 2 {
+		head := textproto.MIMEHeader{}
+		name, file, isFile := strings.Cut(pairs[i], "=")
+		if isFile {
+			head.Set("Content-Type", "model/stl")
+			head.Set("Content-Disposition", fmt.Sprintf(`form-data; name=%q; filename=%q`, name, file))
+		} else {
+			head.Set("Content-Disposition", fmt.Sprintf(`form-data; name=%q`, name))
+		}
+		p, err := w.CreatePart(head)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(p, pairs[i+1])
+	}
+	_ = w.Close()
+	return &b, w.FormDataContentType()
+}
+
+func TestMultipartUploads(t *testing.T) {
+	e := newEnv(t)
+	e.step("person ann")
+	for _, tt := range []struct {
+		name   string
+		parts  []string
+		status int
+		want   string // in the answer
+	}{
+		{"all fields", []string{"name", "Cube", "description", "two\r\nlines", "visibility", "public", "content_type", "text/plain", "file=c.stl", "solid"}, 201, `"name":"Cube","description":"two\nlines","visibility":"public","size":5,`},
+		{"name and type of the file", []string{"file=c.stl", "solid"}, 201, `"content_type":"model/stl"`},
+		{"fields behind the file", []string{"file=c.stl", "solid", "name", "Late"}, 201, `"name":"Late"`},
+		{"other fields", []string{"other", "x", "file=c.stl", "solid"}, 201, `"name":"c.stl"`},
+		{"a path as file name", []string{`file=../a/c.stl`, "solid"}, 201, `"name":"c.stl"`},
+		{"an empty file", []string{"file=c.stl", ""}, 201, `"size":0`},
+		{"no file", []string{"name", "Cube"}, 400, `"field":"file"`},
+		{"two files", []string{"file=c.stl", "solid", "file=d.stl", "solid"}, 400, `"field":"file"`},
+		{"no name at all", []string{"file=", "solid"}, 400, `"field":"name"`},
+		{"a visibility that is none", []string{"visibility", "all", "file=c.stl", "solid"}, 400, `"code":"invalid_visibility"`},
+		{"a field that is too long", []string{"name", strings.Repeat("x", maxPartText+1), "file=c.stl", "solid"}, 400, `"field":"name"`},
+		{"a field that is no text", []string{"name", "\xff", "file=c.stl", "solid"}, 400, `"field":"name"`},
+		{"a file that is too large", []string{"file=c.stl", strings.Repeat("x", 2001)}, 413, `"code":"payload_too_large"`},
+		{"too many parts", strings.Split(strings.Repeat("a,b,", maxParts+1)+"file=c,d", ","), 400, "well-formed"},
+		{"a head without end", []string{"file=" + strings.Repeat("x", maxPartHead+100), "solid"}, 400, "well-formed"},
+	} {
+		body, contentType := form(t, tt.parts...)
+		res, b := e.ask("POST", "/api/models", "ann", body, "Content-Type", contentType)
+		if res.StatusCode != tt.status || !strings.Contains(string(b), tt.want) {
+			t.Errorf("%s: %d %s, want %d with %s", tt.name, res.StatusCode, b, tt.status, tt.want)
+		}
+		var m core.Model
+		if json.Unmarshal(b, &m) == nil && m.ID != "" {
+			if res, b := e.ask("DELETE", "/api/models/"+m.ID, "ann", nil); res.StatusCode != 204 {
+				t.Errorf("delete: %d %s", res.StatusCode, b)
+			}
+		}
+	}
+	if n, err := e.store.Usage(t.Context(), e.value("ann.id")); err != nil || n != 0 {
+		t.Errorf("%d bytes are counted, %v", n, err)
+	}
+}
+
+func TestDownloadsAreHarmless(t *testing.T) {
+	e := newEnv(t)
+	e.step("person ann")
+	for name, want := range map[string]string{
+		"Cube":                 `attachment; filename="Cube"`,
+		"a/b\\c":               `attachment; filename="a_b_c"`,
+		`say "hi"; x=1`:        `attachment; filename="say _hi_; x=1"; filename*=UTF-8''say%20%22hi%22%3B%20x%3D1`,
+		"Würfel 100%":          `attachment; filename="W_rfel 100_"; filename*=UTF-8''W%C3%BCrfel%20100%25`,
+		"\u202etxt.exe":        `attachment; filename="_txt.exe"; filename*=UTF-8''%E2%80%AEtxt.exe`,
+		"<script>alert(1)</x>": `attachment; filename="<script>alert(1)<_x>"`,
+	} {
+		m := e.model(name, "ann", "private", "<script>alert(1)</script>")
+		res, b := e.ask("GET", "/api/models/"+m.ID+"/download", "ann", nil)
+		if res.StatusCode != 200 || string(b) != "<script>alert(1)</script>" {
+			t.Errorf("%d %s", res.StatusCode, b)
+		}
+		for k, v := range map[string]string{
+			"Content-Disposition": want, "X-Content-Type-Options": "nosniff", "Cache-Control": "private, no-cache",
+			"Content-Security-Policy": "sandbox; default-src 'none'", "Accept-Ranges": "bytes", "Content-Length": "25",
+		} {
+			if got := res.Header.Get(k); got != v {
+				t.Errorf("%q: %s is %q, want %q", name, k, got, v)
+			}
+		}
+	}
+}
+
+// TestUploadsThatBreakOffLeaveNothing cuts the connection in the middle of an upload.
+func TestUploadsThatBreakOffLeaveNothing(t *testing.T) {
+	e := newEnv(t)
+	e.handler.options.ModelLimits = core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 30}
+	e.step("person ann")
+	conn, err := net.Dial("tcp", strings.TrimPrefix(e.url, "http://"))
+	e.must(err)
+	fmt.Fprintf(conn, "POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", e.value("ann"), 10<<20)
+	_, err = conn.Write(make([]byte, 3<<20))
+	e.must(err)
+	used := func() int64 {
+		n, err := e.store.Usage(t.Context(), e.value("ann.id"))
+		e.must(err)
+		return n
+	}
+	for used() == 0 { // the first chunk is in
+	}
+	e.must(conn.Close())
+	for used() != 0 {
+	}
+	for more := true; more; {
+		more, err = e.store.Housekeeping(t.Context(), store.Retention{}, core.Instant(1))
+		e.must(err)
+	}
+	if found, err := e.store.Check(t.Context()); err != nil || len(found) > 0 {
+		t.Error(found, err)
+	}
+	for range uploadsPerUser { // its place is free again
+		done, err := e.handler.uploads.begin(e.value("ann.id"))
+		e.must(err)
+		defer done()
+	}
+	if !e.handler.uploads.memory.TryAcquire(uploadMemory) {
+		t.Error("its memory is not")
+	}
+}
+
+// TestRepliesHaveNoAddressField walks over the types that area C answers with: an address stands in a share alone.
+func TestRepliesHaveNoAddressField(t *testing.T) {
+	h, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range h.Routes() {
+		if r.Dialect != device || r.Do.out == nil {
+			continue
+		}
+		out := r.Do.out
+		if out.Kind() == reflect.Slice {
+			out = out.Elem()
+		}
+		if out != reflect.TypeFor[core.Share]() && holdsEmail(out) {
+			t.Errorf("%s %s answers with an address", r.Method, r.Path)
+		}
+	}
+}
+
+func holdsEmail(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Slice, reflect.Pointer:
+		return holdsEmail(t.Elem())
+	case reflect.Struct:
+		for _, f := range reflect.VisibleFields(t) {
+			if f.Type == emailType || (f.Type != t && holdsEmail(f.Type)) {
+				return true
+			}
+		}
+	}
+	return t == emailType
+}

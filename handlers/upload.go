@@ -1,0 +1,259 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+const (
+	uploadMemory   = 32 * MiB  // buffers of all uploads
+	uploadsPerUser = 4         // at once
+	progressStep   = 64 * KiB  // must arrive within progressTimeout
+	maxPartText    = 16 * KiB  // a field of a multipart body
+	maxPartHead    = 64 * KiB  // what stands between the contents of two parts
+	maxParts       = 20        // of a multipart body
+	multipartSlack = 256 * KiB // that a multipart body may be longer than its file
+)
+
+// Stream makes an endpoint that reads its body itself, however long it is, as long as it goes on. In comes from the
+// query and the path.
+func Stream[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
+	p := newPlan(reflect.TypeFor[In](), noBody)
+	e := answering[Out](rawBody, p, 0, func(c *Call) (out Out, err error) {
+		var in In
+		if err = c.bind(p, reflect.ValueOf(&in).Elem()); err != nil {
+			return out, err
+		}
+		out, err = fn(c, in)
+		// The time for the answer begins now.
+		control := http.NewResponseController(c.w)
+		_ = control.SetReadDeadline(time.Time{})
+		_ = control.SetWriteDeadline(time.Now().Add(progressTimeout))
+		return out, err
+	})
+	e.streams = true
+	return e
+}
+
+// uploads bounds what uploads take from everybody else.
+type uploads struct {
+	memory *semaphore.Weighted
+	mu     sync.Mutex
+	byUser map[string]int
+}
+
+func newUploads() *uploads {
+	return &uploads{memory: semaphore.NewWeighted(uploadMemory), byUser: map[string]int{}}
+}
+
+// begin takes one of a user's places; the function gives it back.
+func (u *uploads) begin(user string) (func(), error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.byUser[user] >= uploadsPerUser {
+		return nil, &core.Error{Kind: core.TooMany, Code: "rate_limited", RetryAfter: 5, Message: fmt.Sprintf("One user may upload %d files at once.", uploadsPerUser)}
+	}
+	u.byUser[user]++
+	return func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		if u.byUser[user]--; u.byUser[user] == 0 {
+			delete(u.byUser, user)
+		}
+	}, nil
+}
+
+func (u *uploads) grow(ctx context.Context) store.Grow {
+	return func(n int) error {
+		if n < 0 {
+			u.memory.Release(int64(-n))
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(ctx, bodyBudgetWait)
+		defer cancel()
+		if err := u.memory.Acquire(ctx, int64(n)); err != nil {
+			return errBusy.With(fmt.Errorf("memory of uploads: %w", err))
+		}
+		return nil
+	}
+}
+
+// uploadQuery is what may be told about a file beside it; parts of a multipart body beat it.
+type uploadQuery struct {
+	Name        string `query:"name"`
+	Description string `query:"description"`
+	Visibility  string `query:"visibility"`
+	ContentType string `header:"Content-Type"`
+}
+
+// upload takes a file in: the body as it is, or the part "file" of a multipart/form-data body.
+func (h *Handler) upload(c *Call, in uploadQuery) (m core.Model, err error) {
+	done, err := h.uploads.begin(c.Caller.UserID)
+	if err != nil {
+		return m, err
+	}
+	defer done()
+	limits := h.options.ModelLimits
+	media, params, _ := mime.ParseMediaType(in.ContentType)
+	form := media == "multipart/form-data"
+	if allowed := limits.Bytes; c.Request.ContentLength > allowed && (!form || c.Request.ContentLength > allowed+multipartSlack) {
+		return m, limits.TooLarge()
+	}
+	meta := core.ModelInput{Name: in.Name, Description: in.Description, Visibility: in.Visibility, ContentType: in.ContentType}
+	up := h.options.Store.NewUpload(c.Caller.UserID, limits)
+	// What broke off is cleared away even if the caller has gone.
+	defer up.Close(context.WithoutCancel(c))
+	body := &arriving{c: c, r: c.Request.Body}
+	read := func(r io.Reader) error {
+		return up.ReadFrom(c, r, h.uploads.grow(c), func() core.Instant { return core.At(time.Now()) })
+	}
+	if form {
+		err = readParts(body, params["boundary"], &meta, read)
+	} else if _, err = core.NewModel(c.Caller.UserID, meta, c.Now); err == nil {
+		err = read(body)
+	}
+	if err != nil {
+		return m, body.explain(err)
+	}
+	if m, err = core.NewModel(c.Caller.UserID, meta, core.At(time.Now())); err != nil {
+		return m, err
+	}
+	return up.Commit(c, m, c.actor())
+}
+
+// arriving is a body on its way in. It ends where too little of it arrives for too long.
+type arriving struct {
+	c    *Call
+	r    io.Reader
+	left int   // bytes until the deadline moves
+	err  error // of the connection
+}
+
+func (a *arriving) Read(p []byte) (int, error) {
+	if a.left <= 0 {
+		_ = http.NewResponseController(a.c.w).SetReadDeadline(time.Now().Add(progressTimeout))
+		a.left = progressStep
+	}
+	n, err := a.r.Read(p)
+	a.left -= n
+	if err != nil && err != io.EOF {
+		a.err = err
+	}
+	return n, err
+}
+
+// explain tells a caller's error from ours: what broke while the body was read is the caller's.
+func (a *arriving) explain(err error) error {
+	if _, ours := errors.AsType[*core.Error](err); ours {
+		return err
+	}
+	if a.err != nil {
+		return bodyError(a.err)
+	}
+	return err
+}
+
+// readParts reads a multipart body (RFC 7578): fields of text, and one part "file", whose name and type count where
+// nothing else is said.
+func readParts(body io.Reader, boundary string, meta *core.ModelInput, read func(io.Reader) error) error {
+	meta.ContentType = ""
+	bad := func(err error) error {
+		return core.Invalidf("", "The body is not well-formed multipart/form-data.").With(err)
+	}
+	if boundary == "" {
+		return bad(nil)
+	}
+	head := &headLimit{r: body, left: maxPartHead}
+	parts := multipart.NewReader(head, boundary)
+	files := 0
+	for range maxParts {
+		head.left = maxPartHead
+		part, err := parts.NextRawPart()
+		if err == io.EOF && files == 1 {
+			return nil
+		}
+		if err == io.EOF {
+			return core.Invalidf("file", "file is missing.")
+		}
+		if err != nil {
+			return bad(err)
+		}
+		if part.FormName() != "file" {
+			err = textPart(part, meta)
+		} else if files++; files > 1 {
+			return core.Invalidf("file", "file is given more than once.")
+		} else {
+			head.left = -1
+			err = filePart(part, meta, read)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return bad(errors.New("too many parts"))
+}
+
+func filePart(part *multipart.Part, meta *core.ModelInput, read func(io.Reader) error) error {
+	if meta.Name == "" {
+		meta.Name = part.FileName()
+	}
+	if meta.ContentType == "" {
+		meta.ContentType = part.Header.Get("Content-Type")
+	}
+	return read(part)
+}
+
+func textPart(part *multipart.Part, meta *core.ModelInput) error {
+	name := part.FormName()
+	b, err := io.ReadAll(io.LimitReader(part, maxPartText+1))
+	if err != nil {
+		return err
+	}
+	if len(b) > maxPartText || !cleanText(string(b)) {
+		return core.Invalidf(name, "%s must be UTF-8 text of %d bytes at most.", name, maxPartText)
+	}
+	text := strings.TrimSpace(string(b))
+	switch name {
+	case "name":
+		meta.Name = text
+	case "description":
+		meta.Description = text
+	case "visibility":
+		meta.Visibility = text
+	case "content_type":
+		meta.ContentType = text
+	}
+	return nil
+}
+
+// headLimit bounds what mime/multipart reads for the head of a part, which it would hold in memory up to 10 MiB.
+type headLimit struct {
+	r    io.Reader
+	left int // negative: the content of the file, which has its own limit
+}
+
+func (h *headLimit) Read(p []byte) (int, error) {
+	if h.left < 0 {
+		return h.r.Read(p)
+	}
+	if h.left == 0 {
+		return 0, errors.New("the head of a part is too long")
+	}
+	n, err := h.r.Read(p[:min(len(p), h.left)])
+	h.left -= n
+	return n, err
+}
