@@ -257,6 +257,11 @@ func urlAttribute(attr string) bool {
 
 // schemeAllowed looks at the beginning of a URL. What has no scheme is relative and does no harm.
 func schemeAllowed(url string) bool {
+	for _, scheme := range [...]string{"https:", "http:", "mailto:", "tel:"} {
+		if len(url) >= len(scheme) && strings.EqualFold(url[:len(scheme)], scheme) {
+			return true
+		}
+	}
 	var b strings.Builder
 	for _, r := range url {
 		if r > ' ' { // browsers drop controls inside a scheme
@@ -267,7 +272,7 @@ func schemeAllowed(url string) bool {
 	if !ok || strings.ContainsAny(scheme, "/?#") {
 		return true
 	}
-	switch strings.ToLower(scheme) {
+	switch strings.ToLower(scheme) { // with the controls gone
 	case "http", "https", "mailto", "tel":
 		return true
 	}
