@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,12 +19,26 @@ const t0 core.Instant = 1_800_000_000_000
 // cheapCost keeps the tests fast; a Provider takes it only inside a test binary.
 var cheapCost = Argon2{Memory: 64, Passes: 1, Threads: 1}
 
+// sharedRSA is one RSA key for all tests: to make one takes longer than most of them.
+var sharedRSA = sync.OnceValue(func() store.SigningKey {
+	key, err := generate(algRS256, t0)
+	if err != nil {
+		panic(err)
+	}
+	return key
+})
+
 func testProvider(t testing.TB, change ...func(*Config)) (*Provider, *store.Store) {
 	t.Helper()
 	s := storetest.Open(t)
 	c := Config{Issuer: "https://id.example/api", RefreshGrace: 10 * time.Second, PasswordCost: cheapCost, CommonPasswords: "allow"}
 	for _, f := range change {
 		f(&c)
+	}
+	key := sharedRSA()
+	key.CreatedAt, key.ActiveAt = t0, t0
+	if err := s.AddFirstSigningKey(t.Context(), key); err != nil {
+		t.Fatal(err)
 	}
 	p, err := New(t.Context(), s, c, t0)
 	if err != nil {
