@@ -30,6 +30,7 @@ type checkpointState struct {
 	id    string // of the last one
 	based bool   // wal_base holds it, or must not hold it yet
 	open  bool   // begun and not yet complete
+	seen  uint64 // Store.Changes at the last complete one: an idle database is left alone
 }
 
 // leftover is what an unclean stop left beside the main file.
@@ -90,7 +91,8 @@ func (w *writer) maybeCheckpoint() {
 	}
 	size := walSize(w.store.path)
 	w.store.stats.wal.Store(size)
-	if size == 0 || (size < checkpointAt && time.Since(w.checkpoint.last) < checkpointEvery) {
+	c := &w.checkpoint
+	if size == 0 || !c.open && c.seen == w.store.Changes() && c.id != "" || (size < checkpointAt && time.Since(c.last) < checkpointEvery) {
 		return
 	}
 	mode := "PRAGMA wal_checkpoint(PASSIVE)"
@@ -134,7 +136,7 @@ func (w *writer) runCheckpoint(mode string) (busy bool, err error) {
 	if res.Busy != 0 || res.Log != res.Checkpointed {
 		return true, nil
 	}
-	w.checkpoint.based, w.checkpoint.open = false, false
+	w.checkpoint.based, w.checkpoint.open, w.checkpoint.seen = false, false, w.store.Changes()
 	return false, nil
 }
 
