@@ -9,7 +9,7 @@ PLATFORMS   ?= linux/amd64 linux/arm64 darwin/arm64 freebsd/amd64
 export GOFLAGS := $(GOFLAGS) -tags=urfave_cli_no_docs
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo run test check fmt-check vet staticcheck tidy-check generated race bench fuzz golden cover release clean
+.PHONY: help build demo run test check fmt-check vet staticcheck tidy-check generated race bench torture fuzz golden cover release clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -51,8 +51,11 @@ generated:
 	after=$$(git status --porcelain -- testdata '*/testdata' | sort; git diff -- testdata '*/testdata' | sha256sum); \
 	test "$$before" = "$$after" || { echo "golden files are not up to date (now they are: look at git diff)"; exit 1; }
 
-bench: ## figures of this machine
-	CGO_ENABLED=0 $(GO) test -run '^$$' -bench . -benchtime 2s ./...
+bench: ## figures of the program itself on this machine, its mails going to a sink in another process
+	CGO_ENABLED=0 NEWSLETTERD_FIGURES=$(or $(RECIPIENTS),100000) $(GO) test -run TestFigures -count=1 -timeout 30m -v ./cmd/newsletterd | grep -v -e '^=== ' -e '^--- '
+
+torture: ## kill -9 ten times in the middle of a job, and count at an SMTP server
+	CGO_ENABLED=0 NEWSLETTERD_TORTURE=1 $(GO) test -run InTheMiddle -count=1 -timeout 30m -v ./cmd/newsletterd
 
 fuzz: ## every fuzz target for FUZZTIME (60s)
 	@for pkg in $$($(GO) list ./...); do \
