@@ -21,6 +21,8 @@
 //	webhooks.go          signed events and full-sync batches from member services
 //	health.go            the health check
 //	openapi.go           the OpenAPI documents, made from the table
+//	cors.go              which routes scripts of other origins may use
+//	newsletter.go        /api/newsletter; newsletter_pages.go: the pages that its mails lead to
 //
 // # The life of a request
 //

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/rs/cors"
+
 	"newsletterd/core"
 )
 
@@ -24,6 +26,7 @@ type Endpoint struct {
 	missing  *core.Error
 	rate     *rate
 	limiter  *limiter
+	cors     *cors.Cors  // nil: for no other origin
 	problems []core.Kind // beyond those that the frame knows of
 	call     func(*Call) error
 }

@@ -27,6 +27,7 @@ type Options struct {
 	Store          *store.Store         // nil: only the table can be read
 	Auth           *auth.Provider       // nil: only the table can be read
 	ModelLimits    core.ModelLimits     // of uploads; zero: the defaults
+	Newsletter     NewsletterOptions
 
 	// Bearer verifies an access token. A token that is not valid is core.Unauthenticated.
 	Bearer func(ctx context.Context, token string, now core.Instant) (core.Caller, error)
@@ -42,6 +43,7 @@ type Handler struct {
 	routes      []*Route
 	router      *router
 	cursors     core.CursorKey
+	sealer      *auth.Sealer // unsubscribe tokens
 	budget      *semaphore.Weighted
 	metrics     *metrics
 	log         *slog.Logger
@@ -78,6 +80,12 @@ func New(o Options) (*Handler, error) {
 		}
 		h.cursors = core.CursorKey(key)
 		h.sessions = newSessions(o.Store)
+		if key, err = o.Store.PurposeKey(context.Background(), "unsubscribe"); err != nil {
+			return nil, fmt.Errorf("key of unsubscribe tokens: %w", err)
+		}
+		if h.sealer, err = auth.NewSealer(key); err != nil {
+			return nil, err
+		}
 	}
 	h.routes = h.table()
 	for _, r := range h.routes {

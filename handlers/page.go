@@ -141,12 +141,17 @@ func (h *Handler) brandOf(ctx context.Context, tenantID string) (brand, error) {
 	if err != nil {
 		return b, err
 	}
+	return tenantBrand(b, &t), nil
+}
+
+// tenantBrand is the brand of a tenant.
+func tenantBrand(b brand, t *core.Tenant) brand {
 	b.Name = t.Name
 	if t.BrandName != "" {
 		b.Name = t.BrandName
 	}
 	b.Logo, b.Style = t.BrandLogoURL, stylePath(t.BrandColor)
-	return b, nil
+	return b
 }
 
 func sourceHash(script string) string {

@@ -51,6 +51,8 @@ var (
 	emailType   = reflect.TypeFor[core.Email]()
 	instantType = reflect.TypeFor[core.Instant]()
 	rawType     = reflect.TypeFor[json.RawMessage]()
+
+	preferencesType = reflect.TypeFor[core.Preferences]()
 )
 
 func newPlan(t reflect.Type, kind bodyKind) *plan {

@@ -128,9 +128,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.metrics.begin()
 	defer h.finish(c, start)
 	if c.route == nil {
-		h.noRoute(c, path)
+		if !h.preflight(c, path) {
+			h.noRoute(c, path)
+		}
 		return
 	}
+	c.allowOrigin()
 	if !c.route.Do.streams {
 		ctx, cancel := context.WithTimeout(c.Context, handlerTimeout)
 		defer cancel()

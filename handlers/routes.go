@@ -15,6 +15,7 @@ import (
 func (h *Handler) table() []*Route {
 	var t rows
 	h.identityRoutes(&t)
+	h.newsletterRoutes(&t)
 	h.adminRoutes(&t)
 	h.sendRoutes(&t)
 	h.deviceRoutes(&t)
@@ -102,6 +103,30 @@ func (h *Handler) pageRoutes(t *rows) {
 	t.add("POST", "/verify", public(), page, Form(visited(m.verify)).Fails(core.Forbidden), "Verify an address")
 	t.add("GET", "/account", public(), page, Query(visited(own.page)), "A user's own page")
 	t.add("POST", "/account", public(), page, Form(visited(own.change)).Fails(core.Forbidden), "Change something on it")
+}
+
+// newsletterRoutes are the member service's subscriptions, and the pages that its mails lead to.
+func (h *Handler) newsletterRoutes(t *rows) {
+	news := newsletter{h.options.Store, h.sealer, h.options.Newsletter}
+	open := func(e Endpoint) Endpoint { return e.CORS(news.tenantOrigin) }
+	t.add("POST", "/api/newsletter/subscribe", optional(), member, open(JSON(news.subscribe)).Fails(core.NotFound), "Ask for a subscription; a mail to confirm it goes out")
+	t.add("GET", "/api/newsletter/confirm", public(), member, open(Query(news.confirm)).Changes().Fails(core.NotFound), "Confirm a subscription")
+	t.add("POST", "/api/newsletter/unsubscribe", public(), member, open(oneClick(JSON(news.unsubscribe), news.leave)), "End a subscription, by a token in the body or, as RFC 8058 has it, in the query")
+	t.add("POST", "/api/newsletter/unsubscribe-token", optional(), member, JSON(news.unsubscribeToken).Fails(core.NotFound, core.TooMany), "Ask for a token that ends a subscription")
+	t.add("GET", "/api/newsletter/preferences", bearer(), member, Query(news.preferences).Fails(core.Forbidden, core.NotFound), "Show the subscription of an address to a list")
+	t.add("POST", "/api/newsletter/preferences", bearer(), member, JSON(news.setPreferences).Fails(core.Forbidden, core.NotFound), "Replace the preferences of a subscription")
+	t.add("GET", "/api/newsletter/subscriptions", bearer(core.ScopeListRead), member, List(news.subscriptions, func(s core.Subscription) string { return s.ID }).Fails(core.NotFound), "List the subscriptions of a list")
+	for _, path := range []string{"/api/subscriptions/disable", "/api/api/subscriptions/disable"} {
+		t.add("POST", path, bearer(core.ScopeEventsWrite), member, JSON(news.disable), "Switch an address off and end its subscriptions")
+	}
+	t.add("POST", "/api/admin/newsletter-lists/:id/full-sync", admin(), member,
+		Path(news.fullSync).Accepted().Find(lists{h.options.Store}.find).Missing(core.ErrListNotFound), "Copy a list to the send service as a whole")
+	mailed := newsletterPages{news}
+	t.add("GET", "/confirm", public(), page, Query(mailed.askConfirm), "Page with the button that confirms a subscription")
+	t.add("POST", "/confirm", public(), page, Form(mailed.confirm).Fails(core.Forbidden), "Confirm a subscription")
+	t.add("GET", "/unsubscribe", public(), page, Query(mailed.askUnsubscribe), "Page with the button that ends a subscription")
+	t.add("POST", "/unsubscribe", public(), page, Form(mailed.unsubscribe).Fails(core.Forbidden), "End a subscription")
+	t.add("GET", "/api/newsletter/unsubscribe", public(), page, Query(mailed.askUnsubscribe), "The same page, where a mail program opens List-Unsubscribe in a browser")
 }
 
 // adminRoutes are the records that operators and administrators of a tenant keep.

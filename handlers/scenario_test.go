@@ -405,6 +405,7 @@ var strict = []string{
 	"/api/admin", "/healthz", "/api/auth", "/api/user", "/api/oauth/token", "/api/.well-known",
 	"/api/oauth/userinfo", "/api/oauth/revoke", "/api/oauth/introspect", "/api/send-jobs", "/webhooks",
 	"/api/devices", "/api/agents", "/api/models",
+	"/api/newsletter", "/api/subscriptions", "/api/api/", "/confirm", "/unsubscribe",
 }
 
 func TestScenarios(t *testing.T) {

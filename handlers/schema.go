@@ -67,7 +67,7 @@ func typeSchema(t reflect.Type, input bool, names schemas) obj {
 		return obj{"type": "string", "format": "email"}
 	case instantType:
 		return obj{"type": "string", "format": "date-time"}
-	case rawType:
+	case rawType, preferencesType:
 		return obj{"type": "object"}
 	}
 	switch t.Kind() {

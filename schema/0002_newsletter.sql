@@ -39,7 +39,8 @@ CREATE TABLE confirm_token (
   list_id         TEXT NOT NULL,
   subscription_id TEXT NOT NULL,
   generation      INTEGER NOT NULL, -- 0: made for an address that cannot subscribe
-  preferences     TEXT NOT NULL DEFAULT '{}', -- of the request, for the answer
+  email           TEXT NOT NULL, -- as the request spelled it, and its preferences: for the answer
+  preferences     TEXT NOT NULL DEFAULT '{}',
   source          TEXT NOT NULL DEFAULT '', -- of the request, for the ledger once it is confirmed
   remote          TEXT NOT NULL DEFAULT '',
   user_agent      TEXT NOT NULL DEFAULT '',

@@ -76,6 +76,7 @@ type Store struct {
 	subscriptionKey []byte
 	lists           listCache
 	senders         senderCache
+	domains         domainCache
 }
 
 // Errors of Open.
@@ -146,6 +147,7 @@ func (s *Store) open(ctx context.Context) error {
 	}
 	s.OnKick(TopicRecords, s.lists.drop)
 	s.OnKick(TopicRecords, s.senders.drop)
+	s.OnKick(TopicRecords, s.domains.drop)
 	if s.opts.Mode == Daemon {
 		if err := s.dropUploads(ctx); err != nil {
 			return err

@@ -97,9 +97,9 @@ func (tx *Tx) subscribe(list *ListRecord, ask core.Subscription, rowID string, o
 }
 
 func (tx *Tx) addConfirmToken(s *core.Subscription, rowID string, o core.Origin, now core.Instant) error {
-	_, err := tx.exec(`INSERT INTO confirm_token (id, list_id, subscription_id, generation, preferences, source, remote, user_agent, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		rowID, s.ListID, s.ID, s.Generation, string(s.Preferences), o.Source, o.Remote, o.UserAgent, int64(now))
+	_, err := tx.exec(`INSERT INTO confirm_token (id, list_id, subscription_id, generation, email, preferences, source, remote, user_agent, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		rowID, s.ListID, s.ID, s.Generation, string(s.Email), string(s.Preferences), o.Source, o.Remote, o.UserAgent, int64(now))
 	return err
 }
 
@@ -140,6 +140,7 @@ type confirmRow struct {
 	ListID         string           `db:"list_id"`
 	SubscriptionID string           `db:"subscription_id"`
 	Generation     int64            `db:"generation"`
+	Email          core.Email       `db:"email"`
 	Preferences    core.Preferences `db:"preferences"`
 	Origin         core.Origin      `db:"origin"`
 	CreatedAt      core.Instant     `db:"created_at"`
@@ -173,9 +174,26 @@ func (s *Store) Confirm(ctx context.Context, token string, o core.Origin, now co
 	return sub, err
 }
 
+// ConfirmList is the list that a confirm token is for, whether or not it still confirms. Errors are those of Confirm.
+func (s *Store) ConfirmList(ctx context.Context, token string) (*ListRecord, error) {
+	key, err := s.PurposeKey(ctx, mailTokenKey)
+	if err != nil {
+		return nil, err
+	}
+	rowID, _, err := core.ParseConfirmToken(key, token)
+	if err != nil {
+		return nil, err
+	}
+	var listID string
+	if err := s.get(ctx, &listID, "SELECT list_id FROM confirm_token WHERE id = ?", rowID); err != nil {
+		return nil, sharpen(err, core.ErrInvalidToken)
+	}
+	return s.ListRecord(ctx, listID)
+}
+
 func (tx *Tx) confirm(rowID, means string, o core.Origin, now core.Instant) (sub core.Subscription, err error) {
 	var row confirmRow
-	err = tx.get(&row, `SELECT list_id, subscription_id, generation, preferences, created_at,
+	err = tx.get(&row, `SELECT list_id, subscription_id, generation, email, preferences, created_at,
 		source AS "origin.source", remote AS "origin.remote", user_agent AS "origin.user_agent" FROM confirm_token WHERE id = ?`, rowID)
 	if err != nil {
 		return sub, sharpen(err, core.ErrInvalidToken)
@@ -206,7 +224,7 @@ func (tx *Tx) confirm(rowID, means string, o core.Origin, now core.Instant) (sub
 			return sub, err
 		}
 	}
-	sub.Preferences, sub.CreatedAt = row.Preferences, row.CreatedAt
+	sub.Email, sub.Preferences, sub.CreatedAt = row.Email, row.Preferences, row.CreatedAt
 	return sub, nil
 }
 

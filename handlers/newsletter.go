@@ -1,0 +1,358 @@
+package handlers
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// NewsletterOptions are the defaults that [newsletter] sets; what is empty is the first of the words.
+type NewsletterOptions struct {
+	ConfirmToken         string // live, receipt, trusted: where a list says nothing
+	UnsubscribeTokenAuth string // none, bearer
+	DisableScope         string // global, tenant
+}
+
+// newsletter serves /api/newsletter: subscriptions, for the people they are about and for those who run the lists.
+type newsletter struct {
+	store   *store.Store
+	sealer  *auth.Sealer
+	options NewsletterOptions
+}
+
+// meansReceipt marks a token that has the form of one that confirms, and confirms nothing.
+const meansReceipt = "receipt"
+
+type subscribeRequest struct {
+	ListID      string           `json:"list_id" is:"required"`
+	Email       core.Email       `json:"email" is:"required"`
+	Preferences core.Preferences `json:"preferences"`
+	Source      string           `json:"source"`
+}
+
+func (r *subscribeRequest) validate() error { return checkListAnd(r.ListID, r.Preferences) }
+
+func checkListAnd(listID string, p core.Preferences) error {
+	if listID == "" {
+		return core.Invalidf("list_id", "list_id must not be empty.")
+	}
+	return p.Check("preferences")
+}
+
+// pendingSubscription is PendingSubscriptionResponse.
+type pendingSubscription struct {
+	core.Subscription
+	ConfirmToken string `json:"confirm_token"`
+}
+
+func (a newsletter) subscribe(c *Call, in subscribeRequest) (out pendingSubscription, err error) {
+	list, err := a.store.ListRecord(c, in.ListID)
+	if err != nil {
+		return out, err
+	}
+	c.keepOrigin(list)
+	sub, rowID, err := a.store.Subscribe(c, store.SubscribeRequest{
+		ListID: list.ID, Email: in.Email, Preferences: in.Preferences, Origin: c.origin(in.Source),
+	}, c.Now)
+	if err != nil {
+		return out, err
+	}
+	out.Subscription = sub
+	out.ConfirmToken, err = a.store.ConfirmToken(c, rowID, a.means(c, list))
+	return out, err
+}
+
+// means is what the token in the answer is good for.
+func (a newsletter) means(c *Call, list *store.ListRecord) string {
+	mode := list.ConfirmToken
+	if mode == "" {
+		mode = a.options.ConfirmToken
+	}
+	trusted := mode == core.ConfirmTrusted && c.Caller.Has(core.ScopeEventsWrite) && c.Caller.ActsFor(list.TenantID)
+	if mode == "" || mode == core.ConfirmLive || trusted {
+		return core.MeansResponse
+	}
+	return meansReceipt
+}
+
+// origin is where the request came from, for the ledger.
+func (c *Call) origin(source string) core.Origin {
+	o := core.Origin{Source: source, UserAgent: c.Request.UserAgent()}
+	if c.Remote.IsValid() {
+		o.Remote = c.Remote.String()
+	}
+	return o.Trim()
+}
+
+type tokenQuery struct {
+	Token string `query:"token" is:"required"`
+}
+
+func (a newsletter) confirm(c *Call, in tokenQuery) (core.Subscription, error) {
+	sub, err := a.store.Confirm(c, in.Token, c.origin(""), c.Now)
+	if err == nil {
+		a.keepOriginOf(c, sub.ListID)
+	}
+	return sub, err
+}
+
+type tokenBody struct {
+	Token string `json:"token" is:"required"`
+}
+
+func (a newsletter) unsubscribe(c *Call, in tokenBody) (core.Subscription, error) {
+	return a.leave(c, in.Token)
+}
+
+// leave ends the subscription that a token names. What it names may be gone, or never have been there: the answer is
+// the same. A token that anybody may ask for tells no more than went into it.
+func (a newsletter) leave(c *Call, token string) (sub core.Subscription, err error) {
+	t, err := a.sealer.OpenUnsubscribe(token)
+	if err != nil {
+		return sub, err
+	}
+	if t.Expired(c.Now) {
+		return sub, core.ErrTokenExpired
+	}
+	a.keepOriginOf(c, t.ListID)
+	means := core.MeansMailed
+	if t.Kind == auth.UnsubscribeRequested {
+		means = core.MeansResponse
+	}
+	sub, err = a.store.Unsubscribe(c, store.Leaving{
+		ListID: t.ListID, SubscriptionID: t.SubscriptionID, Means: means, JobNo: t.JobNo, Origin: c.origin(""),
+	}, c.Now)
+	gone := errors.Is(err, core.ErrNotFound)
+	if err != nil && !gone {
+		return sub, err
+	}
+	if gone || t.Kind == auth.UnsubscribeRequested {
+		sub = core.Subscription{ID: t.SubscriptionID, ListID: t.ListID, Email: t.Email, Status: core.SubscriptionUnsubscribed,
+			Preferences: core.NoPreferences, CreatedAt: t.IssuedAt}
+	}
+	return sub, nil
+}
+
+// oneClick serves RFC 8058 beside an endpoint with a body: a token in the query is all that counts, neither body nor
+// media type are looked at.
+func oneClick[Out any](e Endpoint, fn func(*Call, string) (Out, error)) Endpoint {
+	body := e.call
+	e.call = func(c *Call) error {
+		q := c.Request.URL.Query()
+		if !q.Has("token") {
+			return body(c)
+		}
+		out, err := fn(c, q.Get("token"))
+		if err != nil {
+			return err
+		}
+		return c.reply(out)
+	}
+	return e
+}
+
+type listAndEmail struct {
+	ListID string     `json:"list_id" is:"required"`
+	Email  core.Email `json:"email" is:"required"`
+}
+
+func (r *listAndEmail) validate() error { return checkListAnd(r.ListID, "") }
+
+type listAndEmailQuery struct {
+	ListID string     `query:"list_id" is:"required"`
+	Email  core.Email `query:"email" is:"required"`
+}
+
+type unsubscribeToken struct {
+	Token string `json:"unsubscribe_token"`
+}
+
+const (
+	unsubscribeTokens       = 10 // per address and unsubscribeTokensWindow
+	unsubscribeTokensWindow = time.Hour
+)
+
+func (a newsletter) unsubscribeToken(c *Call, in listAndEmail) (out unsubscribeToken, err error) {
+	if a.options.UnsubscribeTokenAuth == "bearer" && !c.Caller.Known() {
+		return out, core.ErrUnauthenticated
+	}
+	list, err := a.store.ListRecord(c, in.ListID)
+	if err != nil {
+		return out, err
+	}
+	if a.options.UnsubscribeTokenAuth == "bearer" {
+		if err := c.maySee(list, in.Email, core.ScopeEventsWrite); err != nil {
+			return out, err
+		}
+	}
+	wait, err := a.store.Throttle(c, "unsubscribe-token:"+in.Email.Key(), unsubscribeTokens, unsubscribeTokensWindow, c.Now)
+	if err != nil {
+		return out, err
+	}
+	if wait > 0 {
+		return out, &core.Error{Kind: core.TooMany, Code: "rate_limited", Message: "Too many tokens were asked for; try again later.", RetryAfter: int(wait/time.Second) + 1}
+	}
+	out.Token, err = a.sealer.SealUnsubscribe(auth.UnsubscribeToken{
+		Kind: auth.UnsubscribeRequested, ListID: list.ID, SubscriptionID: a.store.SubscriptionID(list.ID, in.Email.Key()),
+		Email: in.Email, IssuedAt: c.Now,
+	})
+	return out, err
+}
+
+// maySee lets in the owner of an address, once it is verified, and callers with a scope for the list's tenant. For
+// those of other tenants the list is as good as unknown, for everybody else the address as good as not subscribed.
+func (c *Call) maySee(list *store.ListRecord, email core.Email, scope string) error {
+	own := c.Caller.UserID != "" && c.Caller.Email.Key() == email.Key()
+	switch {
+	case c.Caller.Has(scope) && c.Caller.ActsFor(list.TenantID):
+		c.Tenant = list.TenantID
+		return nil
+	case own:
+	case c.Caller.Has(scope):
+		return core.ErrListNotFound
+	default:
+		return core.ErrSubscriptionNotFound
+	}
+	if !c.Caller.EmailVerified {
+		return core.Forbiddenf("Verify your e-mail address first.")
+	}
+	return nil
+}
+
+func (a newsletter) preferences(c *Call, in listAndEmailQuery) (sub core.Subscription, err error) {
+	list, err := a.store.ListRecord(c, in.ListID)
+	if err != nil {
+		return sub, err
+	}
+	if err := c.maySee(list, in.Email, core.ScopeListRead); err != nil {
+		return sub, err
+	}
+	return a.store.Subscription(c, list.ID, in.Email)
+}
+
+type preferencesRequest struct {
+	ListID      string           `json:"list_id" is:"required"`
+	Email       core.Email       `json:"email" is:"required"`
+	Preferences core.Preferences `json:"preferences" is:"required"`
+}
+
+func (r *preferencesRequest) validate() error { return checkListAnd(r.ListID, r.Preferences) }
+
+func (a newsletter) setPreferences(c *Call, in preferencesRequest) (sub core.Subscription, err error) {
+	list, err := a.store.ListRecord(c, in.ListID)
+	if err != nil {
+		return sub, err
+	}
+	if err := c.maySee(list, in.Email, core.ScopeEventsWrite); err != nil {
+		return sub, err
+	}
+	return a.store.SetPreferences(c, list.ID, in.Email, in.Preferences, c.Now)
+}
+
+type listQueryOf struct {
+	ListID string `query:"list_id" is:"required"`
+}
+
+// subscriptions lists every subscription of a list, whatever its status.
+func (a newsletter) subscriptions(c *Call, in listQueryOf, page core.Page) ([]core.Subscription, error) {
+	list, err := a.store.ListRecord(c, in.ListID)
+	if err != nil {
+		return nil, err
+	}
+	if !c.Caller.ActsFor(list.TenantID) {
+		return nil, core.ErrListNotFound
+	}
+	c.Tenant = list.TenantID
+	return a.store.Subscriptions(c, list.ID, page.After, page.Limit)
+}
+
+type disableRequest struct {
+	Email      core.Email   `json:"email" is:"required"`
+	Reason     string       `json:"reason" is:"required"`
+	DisabledBy string       `json:"disabled_by" is:"required"`
+	OccurredAt core.Instant `json:"occurred_at" is:"required"`
+}
+
+func (r *disableRequest) validate() error {
+	for _, f := range []struct{ name, text string }{{"reason", r.Reason}, {"disabled_by", r.DisabledBy}} {
+		if len(f.text) > core.MaxOrigin {
+			return core.Invalidf(f.name, "%s may have %d bytes at most.", f.name, core.MaxOrigin)
+		}
+	}
+	return nil
+}
+
+type disabled struct {
+	Email         core.Email `json:"email"`
+	Disabled      bool       `json:"disabled"`
+	Subscriptions int        `json:"subscriptions"`
+}
+
+// disable switches an address off, everywhere or for the caller's tenants, as the daemon is set.
+func (a newsletter) disable(c *Call, in disableRequest) (out disabled, err error) {
+	tenants, all := c.Caller.TenantScope()
+	if !all && len(tenants) == 0 {
+		return out, core.Forbiddenf("The caller acts for no tenant.")
+	}
+	d := store.Disabling{Email: in.Email, Reason: in.Reason, DisabledBy: in.DisabledBy, OccurredAt: in.OccurredAt}
+	scopes := []string{""}
+	if !all {
+		d.Counted = tenants
+		if a.options.DisableScope == "tenant" {
+			scopes = tenants
+		}
+	}
+	out = disabled{Email: in.Email, Disabled: true}
+	for _, d.TenantID = range scopes {
+		n, err := a.store.Disable(c, d, c.Now)
+		if err != nil {
+			return out, err
+		}
+		out.Subscriptions += n
+	}
+	return out, nil
+}
+
+type syncStarted struct {
+	SyncID string `json:"sync_id"`
+}
+
+// fullSync asks for a list to be copied to the send service as a whole.
+func (a newsletter) fullSync(c *Call, id string) (out syncStarted, err error) {
+	out.SyncID, err = a.store.RequestSync(c, id, c.Now)
+	return out, err
+}
+
+// siteOf is the host of an https origin with the default port; empty for any other.
+func siteOf(origin string) string {
+	u, err := url.Parse(origin)
+	if err != nil || u.Scheme != "https" || u.Port() != "" || u.Path != "" || u.User != nil {
+		return ""
+	}
+	return strings.ToLower(u.Hostname())
+}
+
+// keepOrigin takes the leave to read the answer back from a site that is not the list's tenant's: the preflight can only
+// ask whether it is any tenant's.
+func (c *Call) keepOrigin(list *store.ListRecord) {
+	if origin := c.Request.Header.Get("Origin"); origin != "" && !slices.Contains(list.Tenant.Domains, siteOf(origin)) {
+		c.Header().Del("Access-Control-Allow-Origin")
+	}
+}
+
+func (a newsletter) keepOriginOf(c *Call, listID string) {
+	if c.Request.Header.Get("Origin") == "" {
+		return
+	}
+	if list, err := a.store.ListRecord(c, listID); err == nil {
+		c.keepOrigin(list)
+	} else {
+		c.Header().Del("Access-Control-Allow-Origin")
+	}
+}

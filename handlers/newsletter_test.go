@@ -1,0 +1,292 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+func init() {
+	// subscription NAME list=L email=E status=active|unsubscribed|pending preferences={…}: {NAME} is its id
+	steps["subscription"] = func(e *env, name string, args map[string]string) {
+		ctx, now := e.t.Context(), core.At(time.Now())
+		sub, row, err := e.store.Subscribe(ctx, store.SubscribeRequest{ListID: e.value(args["list"]), Email: core.Email(args["email"])}, now)
+		e.must(err)
+		e.name(name, sub.ID)
+		if args["status"] == "pending" {
+			return
+		}
+		token, err := e.store.ConfirmToken(ctx, row, core.MeansMailed)
+		e.must(err)
+		_, err = e.store.Confirm(ctx, token, core.Origin{}, now)
+		e.must(err)
+		if args["status"] == "unsubscribed" {
+			_, err = e.store.Unsubscribe(ctx, store.Leaving{ListID: sub.ListID, SubscriptionID: sub.ID}, now)
+			e.must(err)
+		}
+	}
+	// confirm-mail NAME email=E: {NAME} is the token of the last confirmation mail to the address
+	steps["confirm-mail"] = func(e *env, name string, args map[string]string) {
+		mails, err := e.store.DueMails(e.t.Context(), core.At(time.Now()), 100)
+		e.must(err)
+		for _, m := range mails {
+			if m.Kind == core.MailConfirm && string(m.Email) == args["email"] {
+				token, err := e.store.ConfirmToken(e.t.Context(), m.TokenID, core.MeansMailed)
+				e.must(err)
+				e.name(name, token)
+			}
+		}
+		if e.names[name] == "" {
+			e.t.Fatalf("no confirmation mail to %s", args["email"])
+		}
+	}
+	// unsubscribe-link NAME list=L email=E kind=mailed|requested|undo age=1h: {NAME} is the token in a mail
+	steps["unsubscribe-link"] = func(e *env, name string, args map[string]string) {
+		kinds := map[string]auth.UnsubscribeKind{"": auth.UnsubscribeMailed, "requested": auth.UnsubscribeRequested, "undo": auth.UnsubscribeUndo}
+		age, err := time.ParseDuration(argOr(args, "age", "0"))
+		e.must(err)
+		list, email := e.value(args["list"]), core.Email(args["email"])
+		token, err := e.handler.sealer.SealUnsubscribe(auth.UnsubscribeToken{Kind: kinds[args["kind"]], ListID: list, Email: email,
+			SubscriptionID: e.store.SubscriptionID(list, email.Key()), IssuedAt: core.At(time.Now().Add(-age))})
+		e.must(err)
+		e.name(name, token)
+	}
+	// disabled address=E
+	steps["disabled"] = func(e *env, _ string, args map[string]string) {
+		_, err := e.store.Disable(e.t.Context(), store.Disabling{Email: core.Email(args["address"])}, core.At(time.Now()))
+		e.must(err)
+	}
+	// unsubscribe-tokens-need-bearer: a daemon that is set so
+	steps["unsubscribe-tokens-need-bearer"] = func(e *env, _ string, _ map[string]string) {
+		o := e.handler.options
+		o.Registry = nil
+		o.Newsletter.UnsubscribeTokenAuth = "bearer"
+		h, err := New(o)
+		e.must(err)
+		srv := httptest.NewServer(h)
+		e.t.Cleanup(srv.Close)
+		e.handler, e.url = h, srv.URL
+	}
+}
+
+// twentyOf sends a request twenty times at once and returns how often each status came back.
+func twentyOf(t *testing.T, send func() (*http.Response, error)) map[int]int {
+	var mu sync.Mutex
+	got := map[int]int{}
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			res, err := send()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			res.Body.Close()
+			mu.Lock()
+			defer mu.Unlock()
+			got[res.StatusCode]++
+		})
+	}
+	wg.Wait()
+	return got
+}
+
+func TestParallelConfirmsOverHTTP(t *testing.T) {
+	e := newEnv(t)
+	e.step("tenant acme")
+	e.step("list weekly tenant=acme")
+	res, err := http.Post(e.url+"/api/newsletter/subscribe", "application/json", strings.NewReader(`{"list_id":"`+e.names["weekly"]+`","email":"a@b.example"}`))
+	e.must(err)
+	var sub struct {
+		ConfirmToken string `json:"confirm_token"`
+	}
+	e.must(json.NewDecoder(res.Body).Decode(&sub))
+	res.Body.Close()
+	got := twentyOf(t, func() (*http.Response, error) {
+		return http.Get(e.url + "/api/newsletter/confirm?token=" + sub.ConfirmToken)
+	})
+	if got[200] != 20 {
+		t.Errorf("%v", got)
+	}
+	if st, err := e.store.OutboxState(t.Context()); err != nil || st.Waiting != 1 {
+		t.Errorf("%+v, %v: want one event", st, err)
+	}
+}
+
+// RFC 8058: whatever the body and its type, without cookies, and from anywhere; GET and HEAD only show.
+func TestOneClickUnsubscribe(t *testing.T) {
+	for _, c := range []struct {
+		method, media, body string
+		status              int
+		want                string
+	}{
+		{"POST", "application/x-www-form-urlencoded", "List-Unsubscribe=One-Click", 200, "unsubscribed"},
+		{"POST", "multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=\"List-Unsubscribe\"\r\n\r\nOne-Click\r\n--x--\r\n", 200, "unsubscribed"},
+		{"POST", "", "", 200, "unsubscribed"},
+		{"POST", "text/plain", strings.Repeat("x", 100_000), 200, "unsubscribed"},
+		{"GET", "", "", 200, "active"},
+		{"HEAD", "", "", 200, "active"},
+	} {
+		t.Run(c.method+" "+c.media, func(t *testing.T) {
+			e := newEnv(t)
+			e.step("tenant acme")
+			e.step("list weekly tenant=acme")
+			e.step("subscription s list=weekly email=a@b.example")
+			e.step("unsubscribe-link token list=weekly email=a@b.example")
+			req, err := http.NewRequestWithContext(t.Context(), c.method, e.url+"/api/newsletter/unsubscribe?token="+e.names["token"], strings.NewReader(c.body))
+			e.must(err)
+			req.Header.Set("Content-Type", c.media)
+			req.Header.Set("Origin", "https://mail.example")
+			req.Header.Set("Sec-Fetch-Site", "cross-site")
+			res, err := http.DefaultTransport.RoundTrip(req)
+			e.must(err)
+			res.Body.Close()
+			sub, err := e.store.Subscription(t.Context(), e.names["weekly"], "a@b.example")
+			e.must(err)
+			if res.StatusCode != c.status || sub.Status != c.want {
+				t.Errorf("%d, and the subscription is %s", res.StatusCode, sub.Status)
+			}
+		})
+	}
+}
+
+func TestCORSOfNewsletter(t *testing.T) {
+	e := newEnv(t)
+	e.step("tenant acme domains=acme.example")
+	e.step("tenant beta domains=beta.example")
+	e.step("list weekly tenant=acme")
+	ask := func(method, path, origin string) *http.Response {
+		body := `{"list_id":"` + e.names["weekly"] + `","email":"a@b.example"}`
+		req, err := http.NewRequestWithContext(t.Context(), method, e.url+path, strings.NewReader(body))
+		e.must(err)
+		req.Header.Set("Origin", origin)
+		req.Header.Set("Content-Type", "application/json")
+		if method == "OPTIONS" {
+			req.Header.Set("Access-Control-Request-Method", "POST")
+			req.Header.Set("Access-Control-Request-Headers", "content-type")
+		}
+		res, err := http.DefaultClient.Do(req)
+		e.must(err)
+		res.Body.Close()
+		return res
+	}
+	for _, c := range []struct {
+		method, path, origin string
+		status               int
+		allowed              bool
+	}{
+		{"OPTIONS", "/api/newsletter/subscribe", "https://acme.example", 204, true},
+		{"OPTIONS", "/api/newsletter/subscribe", "http://acme.example", 204, false},
+		{"OPTIONS", "/api/newsletter/subscribe", "https://acme.example.evil.example", 204, false},
+		{"OPTIONS", "/api/newsletter/subscribe", "null", 204, false},
+		{"OPTIONS", "/api/newsletter/unsubscribe-token", "https://acme.example", 405, false},
+		{"POST", "/api/newsletter/subscribe", "https://acme.example", 200, true},
+		{"POST", "/api/newsletter/subscribe", "https://beta.example", 200, false}, // another tenant's site
+		{"POST", "/api/newsletter/subscribe", "https://evil.example", 200, false},
+	} {
+		res := ask(c.method, c.path, c.origin)
+		got := res.Header.Get("Access-Control-Allow-Origin")
+		if res.StatusCode != c.status || (got == c.origin) != c.allowed || res.Header.Get("Access-Control-Allow-Credentials") != "" {
+			t.Errorf("%s %s from %s: %d, allowed %q", c.method, c.path, c.origin, res.StatusCode, got)
+		}
+	}
+}
+
+// What subscribe answers has the same keys, headers and length whatever is known of the address.
+func TestSubscribeAnswersAlike(t *testing.T) {
+	e := newEnv(t)
+	e.step("tenant acme")
+	e.step("list weekly tenant=acme")
+	e.step("subscription s1 list=weekly email=pending@b.example status=pending")
+	e.step("subscription s2 list=weekly email=active0@b.example")
+	e.step("subscription s3 list=weekly email=leftone@b.example status=unsubscribed")
+	e.step("disabled x address=switche@b.example")
+	var first string
+	for _, local := range []string{"strange", "pending", "active0", "leftone", "switche"} {
+		res, err := http.Post(e.url+"/api/newsletter/subscribe", "application/json",
+			strings.NewReader(`{"list_id":"`+e.names["weekly"]+`","email":"`+local+`@b.example","preferences":{"a":1}}`))
+		e.must(err)
+		var body map[string]any
+		e.must(json.NewDecoder(res.Body).Decode(&body))
+		res.Body.Close()
+		looks := fmt.Sprint(res.StatusCode, res.Header.Get("Content-Length"), len(res.Header), body["status"], body["preferences"], len(body), len(fmt.Sprint(body["confirm_token"])))
+		if first == "" {
+			first = looks
+		}
+		if looks != first {
+			t.Errorf("%s: %s, a stranger: %s", local, looks, first)
+		}
+	}
+}
+
+func TestPagesRefuseForeignForms(t *testing.T) {
+	e := newEnv(t)
+	e.step("tenant acme")
+	e.step("list weekly tenant=acme")
+	e.step("subscription s list=weekly email=a@b.example")
+	e.step("unsubscribe-link token list=weekly email=a@b.example")
+	req, err := http.NewRequestWithContext(t.Context(), "POST", e.url+"/unsubscribe", strings.NewReader(url.Values{"token": {e.names["token"]}}.Encode()))
+	e.must(err)
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Sec-Fetch-Site", "cross-site")
+	res, err := http.DefaultClient.Do(req)
+	e.must(err)
+	res.Body.Close()
+	csp := res.Header.Get("Content-Security-Policy")
+	if res.StatusCode != 403 || !strings.HasPrefix(csp, "default-src 'none'") || !strings.Contains(csp, "frame-ancestors 'none'") || res.Header.Get("Referrer-Policy") != "no-referrer" {
+		t.Errorf("%d %v", res.StatusCode, res.Header)
+	}
+}
+
+func TestSubscriptionsStream(t *testing.T) {
+	e := newEnv(t)
+	e.step("tenant acme")
+	e.step("list weekly tenant=acme")
+	e.step("user op operator")
+	im, err := e.store.NewImport(t.Context(), e.names["weekly"], "active", "test")
+	e.must(err)
+	for i := range 3 {
+		rows := make([]store.ImportRow, 500)
+		for j := range rows {
+			rows[j].Email = core.Email(fmt.Sprintf("r%d-%d@b.example", i, j))
+		}
+		e.must(im.Add(context.Background(), rows, core.At(time.Now())))
+	}
+	get := func(target string) (subs []core.Subscription, next string) {
+		req, err := http.NewRequestWithContext(t.Context(), "GET", target, nil)
+		e.must(err)
+		req.Header.Set("Authorization", "Bearer "+e.names["op"])
+		res, err := http.DefaultClient.Do(req)
+		e.must(err)
+		defer res.Body.Close()
+		e.must(json.NewDecoder(res.Body).Decode(&subs))
+		link, _, _ := strings.Cut(strings.TrimPrefix(res.Header.Get("Link"), "<http://news.test"), ">")
+		return subs, link
+	}
+	base := "/api/newsletter/subscriptions?list_id=" + e.names["weekly"]
+	if all, _ := get(e.url + base); len(all) != 1500 {
+		t.Errorf("%d streamed", len(all))
+	}
+	seen := map[string]bool{}
+	for at := base + "&limit=400"; at != ""; {
+		var page []core.Subscription
+		page, at = get(e.url + at)
+		for _, s := range page {
+			seen[s.ID] = true
+		}
+	}
+	if len(seen) != 1500 {
+		t.Errorf("%d in pages", len(seen))
+	}
+}
