@@ -16,6 +16,7 @@
 //
 //	message.go     Message, Compose: one mail to one person
 //	bulk.go        BulkSpec → Bulk, compiled once a job; Bulk.Append, once a recipient
+//	content.go     JobSpec: a stored job as a BulkSpec
 //	body.go        layout, footer and preheader
 //	header.go encode.go  header fields, quoted-printable, base64
 //	ident.go       Ident: Message-ID, bounce and unsubscribe addresses that name a recipient row
