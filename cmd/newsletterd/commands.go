@@ -44,7 +44,7 @@ func (p *program) app() *cli.App {
 		ExitErrHandler:  func(*cli.Context, error) {}, // run decides
 		Flags:           commonFlags(),
 		Commands: []*cli.Command{
-			p.serveCommand(), p.configCommand(), p.migrateCommand(), p.checkCommand(), p.backupCommand(),
+			p.serveCommand(), p.demoCommand(), p.configCommand(), p.migrateCommand(), p.checkCommand(), p.backupCommand(),
 			p.restoreCommand(), p.routesCommand(),
 			p.openapiCommand(), p.versionCommand(), p.adminCommand(),
 		},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net"
@@ -38,7 +39,41 @@ func newRegistry(s *store.Store) *prometheus.Registry {
 	counter("newsletterd_db_busy_seconds_total", "Time that the writer spent in transactions.", func(s store.Stats) float64 { return s.Busy.Seconds() })
 	gauge("newsletterd_db_wal_bytes", "Size of the -wal at the last look.", func(s store.Stats) float64 { return float64(s.WAL) })
 	gauge("newsletterd_db_waiting_operations", "Operations that wait for the writer.", func(s store.Stats) float64 { return float64(s.Waiting) })
+	reg.MustRegister(outboxCollector{s})
 	return reg
+}
+
+// outboxCollector reads the outbox once for its three figures.
+type outboxCollector struct{ store *store.Store }
+
+var (
+	outboxWaiting = prometheus.NewDesc("newsletterd_outbox_waiting", "Events that wait to be delivered to the send service.", nil, nil)
+	outboxDead    = prometheus.NewDesc("newsletterd_outbox_dead", "Events that could not be delivered and wait for an operator.", nil, nil)
+	outboxAge     = prometheus.NewDesc("newsletterd_outbox_oldest_seconds", "Age of the event that waits longest.", nil, nil)
+)
+
+// Describe names the figures.
+func (o outboxCollector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- outboxWaiting
+	ch <- outboxDead
+	ch <- outboxAge
+}
+
+// Collect leaves the figures out while the database does not answer.
+func (o outboxCollector) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	state, err := o.store.OutboxState(ctx)
+	if err != nil {
+		return
+	}
+	age := 0.0
+	if state.OldestAt > 0 {
+		age = max(0, now().Sub(state.OldestAt).Seconds())
+	}
+	ch <- prometheus.MustNewConstMetric(outboxWaiting, prometheus.GaugeValue, float64(state.Waiting))
+	ch <- prometheus.MustNewConstMetric(outboxDead, prometheus.GaugeValue, float64(state.Dead))
+	ch <- prometheus.MustNewConstMetric(outboxAge, prometheus.GaugeValue, age)
 }
 
 // metricsServer is the second listener; nil where it is off.

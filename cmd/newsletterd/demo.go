@@ -1,0 +1,289 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/auth"
+	"newsletterd/mail/mailtest"
+)
+
+// What the demo does, in figures.
+const (
+	demoImported   = 1000
+	demoSubscribed = 5
+	demoTimeout    = 2 * time.Minute // in all; it takes seconds
+)
+
+func (p *program) demoCommand() *cli.Command {
+	return &cli.Command{
+		Name: "demo", Usage: "do the whole job once in a temporary folder, and check it",
+		Description: `Starts a daemon and a mail server of its own in a temporary folder and uses them as an operator and a subscriber would:
+by commands, HTTP and the links in mails. Nothing leaves this machine. Exit code 1 if any figure is off.
+
+   newsletterd demo
+   newsletterd demo --stay     keep it running, with addresses and credentials`,
+		Flags: []cli.Flag{boolFlag("stay", "keep the daemon running until Ctrl-C")},
+		Action: func(c *cli.Context) error {
+			ctx, cancel := context.WithTimeout(c.Context, demoTimeout)
+			defer cancel()
+			d, err := p.newDemo()
+			if err != nil {
+				return err
+			}
+			err = d.run(ctx)
+			if err == nil && c.Bool("stay") {
+				d.invite()
+				<-c.Context.Done()
+			}
+			return errors.Join(err, d.close(), d.verdict(err))
+		},
+	}
+}
+
+// demo is one run: a folder, a mail server, a daemon process, and what was done with them.
+type demo struct {
+	*program
+	dir     string
+	started time.Time
+	keeper  *mailtest.Keeper
+	mailbox mailbox
+	daemon  *demoDaemon
+	checks  checks
+	step    int
+
+	tenant, list, operator, password, token string
+	ids                                     []string // of the two jobs
+}
+
+func (p *program) newDemo() (*demo, error) {
+	dir, err := os.MkdirTemp("", "newsletterd-demo-")
+	if err != nil {
+		return nil, err
+	}
+	d := &demo{program: p, dir: dir, started: time.Now(), operator: "operator@acme.example", password: auth.NewNonce()}
+	d.mailbox.dir = filepath.Join(dir, "mails")
+	if d.keeper, err = mailtest.NewKeeper("127.0.0.1:0", d.mailbox.dir); err != nil {
+		return nil, err
+	}
+	d.say("Everything is in %s", dir)
+	return d, nil
+}
+
+// run goes through the job. What it counts lands in checks.
+func (d *demo) run(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{
+		d.startDaemon, d.setUp, d.importReaders, d.subscribeReaders, d.firstJob, d.leave, d.secondJob, d.inspect,
+	} {
+		if err := step(ctx); err != nil {
+			return fmt.Errorf("step %d: %w", d.step, err)
+		}
+	}
+	return nil
+}
+
+func (d *demo) head(text string) {
+	d.step++
+	fmt.Fprintf(d.out, "\n%d  %s\n", d.step, text)
+}
+
+func (d *demo) say(format string, args ...any) { fmt.Fprintf(d.out, "   "+format+"\n", args...) }
+
+func (d *demo) startDaemon(ctx context.Context) (err error) {
+	d.head("Start the daemon, with a mail server beside it that keeps every mail as a file")
+	if d.daemon, err = startDemoDaemon(ctx, d.program, d.dir, d.keeper.Addr()); err != nil {
+		return err
+	}
+	d.say("daemon  %s  (log: %s)", d.daemon.base, d.daemon.log)
+	d.say("mails   smtp://%s → %s", d.keeper.Addr(), d.mailbox.dir)
+	var health struct{ Status string }
+	if err := d.daemon.get(ctx, "/healthz", &health); err != nil {
+		return err
+	}
+	d.say("healthz says %s", health.Status)
+	return nil
+}
+
+func (d *demo) setUp(ctx context.Context) error {
+	d.head("An operator makes a tenant, a list, a user and a token, on the command line")
+	var tenant, list, user struct{ ID string }
+	if err := d.daemon.command(ctx, &tenant, "", "admin", "tenant", "create", "--name", "Acme", "--domain", "acme.example", "--mail-from", "news@acme.example", "--postal-address", "Acme, 1 Main Street"); err != nil {
+		return err
+	}
+	if err := d.daemon.command(ctx, &list, "", "admin", "list", "create", "--tenant", tenant.ID, "--name", "Acme monthly"); err != nil {
+		return err
+	}
+	if err := d.daemon.command(ctx, &user, d.password+"\n", "admin", "user", "create", "--email", d.operator, "--role", "operator", "--password-stdin"); err != nil {
+		return err
+	}
+	var token struct {
+		AccessToken string `json:"access_token"`
+		Scope       string
+	}
+	if err := d.daemon.command(ctx, &token, "", "admin", "token", "create", "--user", d.operator, "--scope", "admin newsletter:send newsletter:list.read", "--ttl", "1d"); err != nil {
+		return err
+	}
+	d.tenant, d.list, d.token = tenant.ID, list.ID, token.AccessToken
+	d.daemon.token = d.token
+	d.say("tenant  %s  Acme", d.tenant)
+	d.say("list    %s  Acme monthly", d.list)
+	d.say("user    %s, operator", d.operator)
+	var lists []struct{ Name string }
+	if err := d.daemon.get(ctx, "/api/admin/newsletter-lists", &lists); err != nil {
+		return err
+	}
+	d.checks.equal("lists that the API shows to this token", len(lists), 1)
+	return nil
+}
+
+func (d *demo) importReaders(ctx context.Context) error {
+	d.head(fmt.Sprintf("The operator imports %d readers from a CSV file", demoImported))
+	file := filepath.Join(d.dir, "readers.csv")
+	if err := writeReaders(file); err != nil {
+		return err
+	}
+	var counts struct{ Rows, Added, Failed int }
+	if err := d.daemon.command(ctx, &counts, "", "admin", "subscriber", "import", "--list", d.list, "--file", file); err != nil {
+		return err
+	}
+	d.say("%d lines, %d added", counts.Rows, counts.Added)
+	d.checks.equal("readers imported", counts.Added, demoImported)
+	d.checks.equal("lines with an error", counts.Failed, 0)
+	return d.settle(ctx)
+}
+
+// writeReaders makes a file as a shop would export it.
+func writeReaders(name string) error {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(f, "email,first_name,city")
+	for i := range demoImported {
+		fmt.Fprintf(f, "%s,%s,%s\n", importedReader(i), demoNames[i%len(demoNames)], demoCities[i%len(demoCities)])
+	}
+	return f.Close()
+}
+
+var (
+	demoNames  = []string{"Ada", "Björn", "Chloé", "Dmitri", "Esi", "Fumiko", "Günter"}
+	demoCities = []string{"Aarhus", "Brno", "Cádiz", "Dakar", "Essen"}
+)
+
+func importedReader(i int) string   { return fmt.Sprintf("reader%04d@readers.example", i) }
+func subscribedReader(i int) string { return fmt.Sprintf("visitor%d@visitors.example", i+1) }
+
+// settle waits until every event has reached the send service.
+func (d *demo) settle(ctx context.Context) error {
+	var last outboxGauge
+	err := until(ctx, func() (bool, error) {
+		var err error
+		last, err = d.daemon.outbox(ctx)
+		return err == nil && last.waiting == 0, err
+	})
+	if err != nil {
+		return fmt.Errorf("%v events still wait in the outbox: %w", last.waiting, err)
+	}
+	d.say("every change has reached the send service by signed webhook")
+	d.checks.equal("events that could not be delivered", int(last.dead), 0)
+	return nil
+}
+
+func (d *demo) inspect(ctx context.Context) error {
+	d.head("The operator looks at the database, also while the daemon runs")
+	var report struct{ Findings []string }
+	if err := d.daemon.command(ctx, &report, "", "check"); err != nil {
+		return err
+	}
+	d.say("check: %d findings", len(report.Findings))
+	d.checks.equal("findings in the database", len(report.Findings), 0)
+	var stored []struct{ Status string }
+	if err := d.daemon.get(ctx, "/api/newsletter/subscriptions?list_id="+d.list, &stored); err != nil {
+		return err
+	}
+	active := 0
+	for _, s := range stored {
+		if s.Status == "active" {
+			active++
+		}
+	}
+	d.checks.equal("subscriptions", len(stored), demoImported+demoSubscribed)
+	d.checks.equal("of them active", active, demoImported+demoSubscribed-1)
+	return nil
+}
+
+// invite tells somebody who stays how to go on.
+func (d *demo) invite() {
+	d.checks.print(d.out)
+	fmt.Fprintf(d.out, `
+The daemon goes on running; Ctrl-C ends it.
+
+   daemon     %s          (API at /api, documents at /api/openapi.json)
+   metrics    %s/metrics
+   sign in    %s  %s
+   tenant     %s
+   list       %s
+   mails      %s
+   commands   newsletterd admin tenant list --config %s
+   token      %s
+`, d.daemon.base, d.daemon.side, d.operator, d.password, d.tenant, d.list, d.mailbox.dir, d.daemon.config, d.token)
+}
+
+// close stops the daemon as systemd would.
+func (d *demo) close() error {
+	var err error
+	if d.daemon != nil {
+		d.head("The daemon is stopped by SIGTERM")
+		if err = d.daemon.stop(); err == nil {
+			d.say("exit code 0; the database is one file")
+			left, _ := filepath.Glob(d.daemon.database + "-*")
+			d.checks.equal("files beside the database", len(left), 0)
+		}
+	}
+	return errors.Join(err, d.keeper.Close())
+}
+
+// verdict prints the table and turns a figure that is off into a failure.
+func (d *demo) verdict(failed error) error {
+	d.checks.print(d.out)
+	fmt.Fprintf(d.out, "\n   mails     %s\n", d.mailbox.dir)
+	if d.daemon != nil {
+		fmt.Fprintf(d.out, "   database  %s\n   log       %s\n", d.daemon.database, d.daemon.log)
+	}
+	if failed != nil {
+		return nil // it is told already
+	}
+	if off := d.checks.off(); off > 0 {
+		return fmt.Errorf("%d figures are off", off)
+	}
+	fmt.Fprintf(d.out, "\nAll figures add up, in %.1f s.\n", time.Since(d.started).Seconds())
+	return nil
+}
+
+// until tries again, with short pauses, until ok, an error, or the end of the context.
+func until(ctx context.Context, try func() (ok bool, err error)) error {
+	pause := time.NewTicker(20 * time.Millisecond)
+	defer pause.Stop()
+	for {
+		if ok, err := try(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-pause.C:
+		}
+	}
+}
+
+// without is a list of addresses less one.
+func without(all []string, one string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == one })
+}

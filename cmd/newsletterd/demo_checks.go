@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// checks are the figures of the demo, each with what it must be.
+type checks []check
+
+type check struct {
+	what      string
+	got, want int
+}
+
+func (c *checks) equal(what string, got, want int) { *c = append(*c, check{what, got, want}) }
+
+func (c checks) off() (n int) {
+	for _, one := range c {
+		if one.got != one.want {
+			n++
+		}
+	}
+	return n
+}
+
+func (c checks) print(out io.Writer) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\n   FIGURE\tIS\tMUST BE\t")
+	for _, one := range c {
+		mark := "ok"
+		if one.got != one.want {
+			mark = "OFF"
+		}
+		fmt.Fprintf(w, "   %s\t%d\t%d\t%s\n", one.what, one.got, one.want, mark)
+	}
+	_ = w.Flush()
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// subscribeReaders is what visitors of a web page do: the form, the mail, its link, the button.
+func (d *demo) subscribeReaders(ctx context.Context) error {
+	d.head(fmt.Sprintf("%d visitors subscribe by HTTP and confirm by the link in their mail", demoSubscribed))
+	pending, active := 0, 0
+	for i := range demoSubscribed {
+		var sub struct{ Status string }
+		err := d.daemon.post(ctx, "/api/newsletter/subscribe", map[string]any{
+			"list_id": d.list, "email": subscribedReader(i), "source": "demo form",
+			"preferences": map[string]string{"first_name": fmt.Sprintf("Visitor %d", i+1)},
+		}, &sub)
+		if err != nil {
+			return err
+		}
+		if sub.Status == "pending" {
+			pending++
+		}
+	}
+	d.say("%d are pending; each gets a mail", pending)
+	for i := range demoSubscribed {
+		link, err := d.confirmLink(ctx, subscribedReader(i))
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			d.say("link of the first mail: %s…", link[:min(len(link), len(d.daemon.base)+24)])
+		}
+		ok, err := d.press(ctx, link)
+		if err != nil {
+			return err
+		}
+		if ok {
+			active++
+		}
+	}
+	d.say("%d have confirmed", active)
+	d.checks.equal("visitors who confirmed", active, demoSubscribed)
+	return d.settle(ctx)
+}
+
+// confirmLink waits for the confirmation mail of an address and takes the link out of it.
+func (d *demo) confirmLink(ctx context.Context, to string) (link string, err error) {
+	err = until(ctx, func() (bool, error) {
+		mails, err := d.mailbox.of(to)
+		for _, m := range mails {
+			if link = m.link(d.daemon.base + "/confirm?"); link != "" {
+				return true, nil
+			}
+		}
+		return false, err
+	})
+	if err != nil {
+		return "", fmt.Errorf("no mail with a link to confirm for %s: %w", to, err)
+	}
+	return link, nil
+}
+
+// press opens a link, sees that this alone changes nothing, and presses the button of the page.
+func (d *demo) press(ctx context.Context, link string) (ok bool, err error) {
+	u, err := url.Parse(link)
+	if err != nil {
+		return false, err
+	}
+	page, err := d.daemon.page(ctx, link, nil)
+	if err != nil {
+		return false, err
+	}
+	if !strings.Contains(page, "<form") {
+		return false, fmt.Errorf("the page of %s has no button", u.Path)
+	}
+	_, err = d.daemon.page(ctx, d.daemon.base+u.Path, u.Query())
+	return err == nil, err
+}
+
+// subscribers are all who should get the next job.
+func (d *demo) subscribers() []string {
+	var all []string
+	for i := range demoImported {
+		all = append(all, importedReader(i))
+	}
+	for i := range demoSubscribed {
+		all = append(all, subscribedReader(i))
+	}
+	return all
+}
+
+func (d *demo) firstJob(ctx context.Context) error {
+	d.head("The operator sends a newsletter to all, with a personal line in each")
+	return d.sendJob(ctx, "First issue", d.subscribers())
+}
+
+// leave is one reader's one click in a mail program (RFC 8058).
+func (d *demo) leave(ctx context.Context) error {
+	reader := importedReader(7)
+	d.head("One reader unsubscribes by one click")
+	mails, err := d.mailbox.of(reader)
+	if err != nil || len(mails) == 0 {
+		return fmt.Errorf("%s has no mail (%w)", reader, err)
+	}
+	m := mails[len(mails)-1]
+	link := m.oneClick()
+	if link == "" {
+		return fmt.Errorf("the mail to %s has no List-Unsubscribe with one click", reader)
+	}
+	if _, err := d.daemon.page(ctx, link, url.Values{"List-Unsubscribe": {"One-Click"}}); err != nil {
+		return err
+	}
+	d.say("%s posts to the address in List-Unsubscribe: done, no page, no login", reader)
+	return d.settle(ctx)
+}
+
+func (d *demo) secondJob(ctx context.Context) error {
+	d.head("A second newsletter leaves that reader out")
+	return d.sendJob(ctx, "Second issue", without(d.subscribers(), importedReader(7)))
+}
+
+// sendJob makes a job, waits for its end, and holds the mails against those who should have got one.
+func (d *demo) sendJob(ctx context.Context, subject string, want []string) error {
+	var job struct {
+		ID string `json:"send_job_id"`
+	}
+	err := d.daemon.post(ctx, "/api/send-jobs", map[string]any{
+		"list_id": d.list, "name": subject, "subject": subject + ` for {{preferences.first_name | default: "you"}}`,
+		"body_text": "Hello {{preferences.first_name}},\n\nthis is our " + strings.ToLower(subject) + ".\n",
+		"body_html": "<p>Hello <b>{{preferences.first_name}}</b>,</p><p>this is our " + strings.ToLower(subject) + ".</p>",
+		"tracking":  map[string]bool{"open": false, "click": false},
+	}, &job)
+	if err != nil {
+		return err
+	}
+	d.say("job %s", job.ID)
+	var state jobState
+	err = until(ctx, func() (bool, error) {
+		err := d.daemon.get(ctx, "/api/send-jobs/"+job.ID, &state)
+		return err == nil && slices.Contains([]string{"completed", "failed", "cancelled"}, state.Status), err
+	})
+	if err != nil {
+		return fmt.Errorf("job %s is %s: %w", job.ID, state.Status, err)
+	}
+	if state.Status != "completed" {
+		return fmt.Errorf("job %s is %s: %s", job.ID, state.Status, state.FailureReason)
+	}
+	d.say("completed: %d recipients, %d sent, %d skipped, %d failed", state.Stats.Recipients, state.Stats.Sent, state.Stats.Skipped, state.Stats.Failed)
+	d.checks.equal(subject+": recipients", state.Stats.Recipients, len(want))
+	d.checks.equal(subject+": sent", state.Stats.Sent, len(want))
+	return d.compare(subject, want)
+}
+
+type jobState struct {
+	Status        string
+	FailureReason string `json:"failure_reason"`
+	Stats         struct{ Recipients, Sent, Skipped, Failed int }
+}
+
+// compare reads every mail of a job as its reader would.
+func (d *demo) compare(subject string, want []string) error {
+	mails, err := d.mailbox.all()
+	if err != nil {
+		return err
+	}
+	got, personal, headers := map[string]int{}, 0, 0
+	for _, m := range mails {
+		if !strings.HasPrefix(m.subject, subject) {
+			continue
+		}
+		got[m.to]++
+		if name := strings.TrimPrefix(m.subject, subject+" for "); name != "" && strings.Contains(m.text, "Hello "+name+",") {
+			personal++
+		}
+		if m.oneClick() != "" && m.header.Get("List-Id") != "" && m.link("http") != "" {
+			headers++
+		}
+	}
+	once := 0
+	for _, to := range want {
+		if got[to] == 1 {
+			once++
+		}
+		delete(got, to)
+	}
+	d.checks.equal(subject+": readers with exactly one mail", once, len(want))
+	d.checks.equal(subject+": mails to anybody else", len(got), 0)
+	d.checks.equal(subject+": mails with the reader's name in subject and text", personal, len(want))
+	d.checks.equal(subject+": mails that one can unsubscribe from by one click", headers, len(want))
+	return nil
+}
