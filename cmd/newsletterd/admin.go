@@ -18,10 +18,11 @@ operator's rights: who may write the file may do everything.`
 
 func (p *program) adminCommand() *cli.Command {
 	return &cli.Command{
-		Name: "admin", Usage: "manage tenants, lists, users, clients and jobs", Description: adminHelp,
+		Name: "admin", Usage: "manage tenants, lists, users, clients, jobs, devices and models", Description: adminHelp,
 		Subcommands: []*cli.Command{
 			p.tenantCommands(), p.listCommands(), p.clientCommands(), p.userCommands(), p.webhookClientCommands(),
 			p.tokenCommands(), p.subscriberCommands(),
+			p.deviceCommands(), p.agentCommands(), p.modelCommands(),
 		},
 	}
 }

@@ -86,7 +86,7 @@ func (d *daemon) wire(ctx context.Context, registry *prometheus.Registry) (err e
 	}
 	d.handler, err = handlers.New(handlers.Options{
 		Log: d.log, Registry: registry, PublicURL: d.cfg.Origin(), TrustedProxies: proxies(d.cfg.Server.TrustedProxies),
-		Store: d.store, Auth: d.auth, Bearer: d.auth.Bearer,
+		Store: d.store, Auth: d.auth, Bearer: d.auth.Bearer, ModelLimits: modelLimits(d.cfg),
 	})
 	if err != nil {
 		return err

@@ -4,6 +4,8 @@ import (
 	"net"
 	"strings"
 	"time"
+
+	"newsletterd/core"
 )
 
 // Config is everything that an operator can set: one struct, one section a field. Each key stands in
@@ -17,6 +19,7 @@ type Config struct {
 	Webhooks   WebhooksConfig   `toml:"webhooks"`
 	Auth       AuthConfig       `toml:"auth"`
 	Newsletter NewsletterConfig `toml:"newsletter"`
+	Limits     LimitsConfig     `toml:"limits"`
 	Log        LogConfig        `toml:"log"`
 	Metrics    MetricsConfig    `toml:"metrics"`
 
@@ -101,6 +104,12 @@ type NewsletterConfig struct {
 	PendingTTL           Duration `toml:"pending_ttl"`
 }
 
+// LimitsConfig is about what users may bring.
+type LimitsConfig struct {
+	ModelBytes         Size `toml:"model_bytes"`           // of one model's file
+	ModelBytesPerOwner Size `toml:"model_bytes_per_owner"` // of all models of one user
+}
+
 // LogConfig is about the lines on standard error.
 type LogConfig struct {
 	Level  string `toml:"level"`  // debug, info, warn, error
@@ -137,6 +146,7 @@ func DefaultConfig() *Config {
 			ConfirmToken: "live", UnsubscribeTokenAuth: "none", DisableScope: "global",
 			PendingTTL: Duration(30 * 24 * time.Hour),
 		},
+		Limits:  LimitsConfig{ModelBytes: core.DefaultModelBytes, ModelBytesPerOwner: core.DefaultModelBytesPerOwner},
 		Log:     LogConfig{Level: "info", Format: "auto"},
 		Metrics: MetricsConfig{Listen: "127.0.0.1:8081"},
 		From:    map[string]string{},

@@ -47,6 +47,8 @@ func (r *configReader) check() {
 	r.that("newsletter.unsubscribe_token_auth", oneOf(c.Newsletter.UnsubscribeTokenAuth, "none", "bearer"))
 	r.that("newsletter.disable_scope", oneOf(c.Newsletter.DisableScope, "global", "tenant"))
 	r.that("newsletter.pending_ttl", spanBetween(c.Newsletter.PendingTTL, core.ConfirmTTLDays*24*time.Hour, 3660*24*time.Hour))
+	r.that("limits.model_bytes", sizeBetween(c.Limits.ModelBytes, 1, 1<<40))
+	r.that("limits.model_bytes_per_owner", sizeBetween(c.Limits.ModelBytesPerOwner, c.Limits.ModelBytes, 1<<50))
 	r.that("log.level", oneOf(c.Log.Level, "debug", "info", "warn", "error"))
 	r.that("log.format", oneOf(c.Log.Format, "auto", "text", "json"))
 	if c.Metrics.Listen != "" {
@@ -147,6 +149,13 @@ func oneOf(s string, allowed ...string) error {
 		quoted[i] = strconv.Quote(a)
 	}
 	return fmt.Errorf("must be %s, not %q", strings.Join(quoted, " or "), s)
+}
+
+func sizeBetween(n, low, high Size) error {
+	if n < low || n > high {
+		return fmt.Errorf("must be from %s to %s, not %s", low, high, n)
+	}
+	return nil
 }
 
 func between(n, low, high int) error {

@@ -269,6 +269,10 @@ func assign(v reflect.Value, value any) error {
 			v.SetInt(got)
 			return nil
 		}
+		if _, isSize := v.Interface().(Size); isSize && got >= 0 {
+			v.SetInt(got)
+			return nil
+		}
 		if _, isSpan := v.Interface().(Duration); isSpan && got == 0 {
 			v.SetInt(0)
 			return nil
@@ -294,6 +298,8 @@ func typeWords(v reflect.Value) string {
 	switch v.Interface().(type) {
 	case Duration:
 		return `a time span in quotes (as "30s", "15m", "400d")`
+	case Size:
+		return `a number of bytes, or a size in quotes (as "512MiB")`
 	case bool:
 		return "true or false"
 	case int:

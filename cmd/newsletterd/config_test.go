@@ -181,6 +181,21 @@ func TestDurationForms(t *testing.T) {
 	}
 }
 
+func TestSizeForms(t *testing.T) {
+	for in, want := range map[string]string{"0": "0", "512MiB": "512MiB", "1024MiB": "1GiB", "4 GiB": "4GiB", "1000000": "1MB", "1500B": "1500", "3kB": "3kB", "2048": "2KiB"} {
+		var z Size
+		if err := z.UnmarshalText([]byte(in)); err != nil || z.String() != want {
+			t.Errorf("%q became %q (%v), want %q", in, z.String(), err, want)
+		}
+	}
+	for _, in := range []string{"", "-1", "1.5GiB", "MiB", "9999999TiB", "1 gib"} {
+		var z Size
+		if err := z.UnmarshalText([]byte(in)); err == nil {
+			t.Errorf("%q was accepted as %s", in, z)
+		}
+	}
+}
+
 // Whatever a file holds, reading it ends in a configuration or in faults, and what is printed reads back the same.
 func FuzzConfigFile(f *testing.F) {
 	f.Add("[server]\nlisten = \":1\"\ntrusted_proxies = [\"::1\"]\n[newsletter]\npending_ttl = \"8d\"")

@@ -54,6 +54,43 @@ func (d Duration) String() string {
 // Std is the span in the form of the time package.
 func (d Duration) Std() time.Duration { return time.Duration(d) }
 
+// Size is a number of bytes of the configuration: "512MiB", "4GiB", "100MB", or the bare number.
+type Size int64
+
+// sizeUnits from the largest on: String takes the first that divides.
+var sizeUnits = []struct {
+	name string
+	n    int64
+}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1}}
+
+// UnmarshalText reads a size. Negative ones are refused.
+func (z *Size) UnmarshalText(text []byte) error {
+	s := strings.TrimSpace(string(text))
+	digits, unit := s, int64(1)
+	for _, u := range sizeUnits {
+		if d, ok := strings.CutSuffix(s, u.name); ok {
+			digits, unit = strings.TrimSpace(d), u.n
+			break
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 || n > math.MaxInt64/unit {
+		return fmt.Errorf("%q is no size (as 512MiB, 4GiB, 1000000)", s)
+	}
+	*z = Size(n * unit)
+	return nil
+}
+
+// String is a short form that UnmarshalText reads.
+func (z Size) String() string {
+	for _, u := range sizeUnits {
+		if z != 0 && int64(z)%u.n == 0 && u.n > 1 {
+			return strconv.FormatInt(int64(z)/u.n, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(int64(z), 10)
+}
+
 // Secret is a value that is used but never shown: every way of printing it gives the mask.
 type Secret string
 
