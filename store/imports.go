@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"path/filepath"
 	"time"
 
 	"newsletterd/core"
@@ -27,12 +28,14 @@ func newImportRow(id, email, preferences string) ImportRow {
 	return ImportRow{Email: e, Preferences: core.Preferences(preferences), id: id, key: e.Key()}
 }
 
-// Import is a running import. Make it with NewImport; it is for one goroutine.
+// Import is a running import. Make it with NewImport; it is for one goroutine. Either Put every row, then Write and Close,
+// which costs a sort and writes each page of the database once; or Add them as they come.
 type Import struct {
 	store  *Store
 	list   *ListRecord
 	status string
 	source string
+	spool  spool
 	single int // changes announced one by one
 	synced bool
 	Counts ImportCounts
@@ -61,8 +64,47 @@ func (s *Store) NewImport(ctx context.Context, listID, status, source string) (*
 	if err != nil {
 		return nil, err
 	}
-	return &Import{store: s, list: list, status: status, source: core.Origin{Source: source}.Trim().Source}, nil
+	return &Import{store: s, list: list, status: status, source: core.Origin{Source: source}.Trim().Source, spool: spool{dir: filepath.Dir(s.path)}}, nil
 }
+
+// Put takes a row in. Memory stays bounded: rows beyond some megabytes go into files without a name beside the database.
+func (im *Import) Put(r ImportRow) error {
+	rows := [1]ImportRow{r}
+	im.prepare(rows[:])
+	return im.spool.add(rows[0])
+}
+
+// Write imports what was put in, by ids, in operations of 500 rows, and announces it. written, if not nil, is told the
+// number of rows so far. now is asked for each operation.
+func (im *Import) Write(ctx context.Context, now func() core.Instant, written func(rows int64)) error {
+	batch, n := make([]ImportRow, 0, importBatch), int64(0)
+	flush := func() error {
+		if err := im.Add(ctx, batch, now()); err != nil {
+			return err
+		}
+		if n += int64(len(batch)); written != nil {
+			written(n)
+		}
+		batch = batch[:0]
+		return nil
+	}
+	err := im.spool.each(func(r ImportRow) error {
+		if batch = append(batch, r); len(batch) < importBatch {
+			return nil
+		}
+		return flush()
+	})
+	if err == nil && len(batch) > 0 {
+		err = flush()
+	}
+	if err != nil {
+		return err
+	}
+	return im.End(ctx, now())
+}
+
+// Close lets go of the files. It may be called at any time, and again.
+func (im *Import) Close() { im.spool.close() }
 
 // Add imports rows, at most 500, in one operation. Repeating it changes nothing.
 func (im *Import) Add(ctx context.Context, rows []ImportRow, now core.Instant) error {

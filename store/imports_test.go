@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -26,6 +25,29 @@ func (n newsletter) importRows(status string, rows ...ImportRow) ImportCounts {
 		n.Fatal(err)
 	}
 	return im.Counts
+}
+
+func (n newsletter) importFile(status string, rows ...ImportRow) ImportCounts {
+	n.Helper()
+	im, err := n.NewImport(n.Context(), n.list, status, "file.csv")
+	must(n.T, err)
+	defer im.Close()
+	for _, r := range rows {
+		must(n.T, im.Put(r))
+	}
+	must(n.T, im.Write(n.Context(), func() core.Instant { return now0 }, nil))
+	return im.Counts
+}
+
+func TestPutAndWriteAreAdd(t *testing.T) {
+	n := testNewsletter(t)
+	rows := append(rowsOf(1300), ImportRow{Email: "R7@example.org", Preferences: `{"later":1}`})
+	if got := n.importFile("active", rows...); got.Added != 1300 || got.Updated != 1 || got.SyncID == "" {
+		t.Errorf("%+v", got)
+	}
+	if sub, err := n.Subscription(t.Context(), n.list, "r7@example.org"); err != nil || sub.Preferences != `{"later":1}` {
+		t.Errorf("the later of two lines does not count: %+v, %v", sub, err)
+	}
 }
 
 func rowsOf(n int) []ImportRow {
@@ -212,16 +234,65 @@ func BenchmarkImport(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	var file bytes.Buffer
-	file.WriteString("email,first_name\n")
-	for i := range b.N {
-		fmt.Fprintf(&file, "r%d@example.org,Ann%d\n", i, i%100)
-	}
 	b.ResetTimer()
-	counts, err := n.ImportCSV(b.Context(), &file, CSVImport{ListID: n.list, Status: core.SubscriptionActive, Source: "bench",
-		Now: func() core.Instant { return now0 }})
-	if err != nil || counts.Added != int64(b.N) {
-		b.Fatal(counts, err)
+	im, err := n.NewImport(b.Context(), n.list, core.SubscriptionActive, "bench")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer im.Close()
+	for i := range b.N {
+		if err := im.Put(ImportRow{Email: core.Email(fmt.Sprintf("r%d@example.org", i)), Preferences: `{"first_name":"Ann"}`}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	err = im.Write(b.Context(), func() core.Instant { return now0 }, nil)
+	if err != nil || im.Counts.Added != int64(b.N) {
+		b.Fatal(im.Counts, err)
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+}
+
+// Rows come back in the order of ids, equal ones in the order of the file, whether they were spilled or not.
+func TestSpoolSorts(t *testing.T) {
+	for _, rows := range []int{0, 1, 3000, 120_000} {
+		p := spool{dir: t.TempDir()}
+		for i := range rows {
+			id := fmt.Sprintf("%036d", i*7919%(rows/2+1))
+			must(t, p.add(newImportRow(id, fmt.Sprintf("r%d@example.org", i), `{"n":1}`)))
+		}
+		if spilled := len(p.runs) > 0; spilled != (rows > 100_000) {
+			t.Errorf("%d rows: spilled %v", rows, spilled)
+		}
+		n, last := 0, ImportRow{}
+		must(t, p.each(func(r ImportRow) error {
+			if r.id < last.id || r.id == last.id && place(t, r) < place(t, last) {
+				t.Fatalf("%v came after %v", r, last)
+			}
+			if r.Preferences != `{"n":1}` || r.key != string(r.Email) {
+				t.Fatalf("%+v", r)
+			}
+			n, last = n+1, r
+			return nil
+		}))
+		if n != rows {
+			t.Errorf("%d of %d rows came back", n, rows)
+		}
+		p.close()
+		if left, err := filepath.Glob(p.dir + "/.import-*"); err != nil || len(left) > 0 {
+			t.Errorf("files left: %v %v", left, err)
+		}
+	}
+}
+
+func place(t *testing.T, r ImportRow) (i int) {
+	_, err := fmt.Sscanf(string(r.Email), "r%d@", &i)
+	must(t, err)
+	return i
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

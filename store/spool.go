@@ -70,6 +70,7 @@ func (p *spool) close() {
 	for _, f := range p.runs {
 		_ = f.Close()
 	}
+	p.runs = nil
 }
 
 func sortRows(rows []ImportRow) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -18,8 +19,7 @@ import (
 )
 
 const (
-	importBatch    = 500 // rows in one transaction
-	maxShownErrors = 10  // on a terminal; all are in the file of --errors
+	maxShownErrors = 10 // on a terminal; all are in the file of --errors
 )
 
 func (p *program) subscriberCommands() *cli.Command {
@@ -143,36 +143,10 @@ func (p *program) openInput(name string) (io.ReadCloser, error) {
 	}{io.TeeReader(f, bar), f}, nil
 }
 
-// all reads on one goroutine and writes on another.
+// all reads the whole file, then writes it: sorted, for in the order of the file each row would touch pages of its own.
 func (run *importing) all(c *cli.Context) error {
-	batches, read := make(chan []store.ImportRow, 4), make(chan error, 1)
-	quit := make(chan struct{})
-	var failed, left int64
-	go func() {
-		defer close(batches)
-		read <- run.read(func(rows []store.ImportRow) bool {
-			select {
-			case batches <- rows:
-				return true
-			case <-quit:
-				return false
-			}
-		}, &failed, &left)
-	}()
-	var err error
-	for rows := range batches {
-		if err == nil {
-			if err = c.Context.Err(); err == nil {
-				err = run.Add(c.Context, rows, now())
-			}
-			if err != nil {
-				close(quit)
-			}
-		}
-	}
-	err = errors.Join(err, <-read)
-	run.Counts.Failed += failed
-	run.Counts.Kept += left
+	defer run.Close()
+	err := run.read(c.Context)
 	if run.faulty != nil {
 		run.faulty.Flush()
 		err = errors.Join(err, run.faulty.Error())
@@ -180,39 +154,30 @@ func (run *importing) all(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return run.End(c.Context, now())
+	return run.Write(c.Context, now, nil)
 }
 
-// read hands over the lines in batches until take says that it wants no more.
-func (run *importing) read(take func([]store.ImportRow) bool, failed, left *int64) error {
-	rows := make([]store.ImportRow, 0, importBatch)
+// read takes the lines in; a faulty one is reported and does not end it.
+func (run *importing) read(ctx context.Context) error {
 	for {
 		row, record, err := run.reader.next()
 		var fault errLine
 		switch {
 		case err == nil:
-			if rows = append(rows, row); len(rows) == importBatch {
-				if !take(rows) {
-					return nil
-				}
-				rows = make([]store.ImportRow, 0, importBatch)
-			}
+			err = run.Put(row)
 		case errors.Is(err, errLeft):
-			*left++
+			run.Counts.Kept++
+			err = nil
 		case errors.As(err, &fault):
-			*failed++
-			if err := run.report(fault, record); err != nil {
-				return err
-			}
+			run.Counts.Failed++
+			err = run.report(fault, record)
 		case errors.Is(err, io.EOF):
-			if len(rows) > 0 {
-				take(rows)
-			}
 			return nil
-		default:
-			if len(rows) > 0 {
-				take(rows)
-			}
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
 			return err
 		}
 	}
