@@ -17,6 +17,8 @@ const (
 	checkpointAt    = 16 << 20         // bytes of -wal
 	checkpointEvery = 60 * time.Second // while there is a -wal
 	truncateAt      = 256 << 20        // bytes of -wal: then shrink the file too, when no reader holds it
+	walFrame        = 4096 + 24        // bytes of one frame
+	askEvery        = 16               // commits between questions for the part of a large -wal that is in use
 )
 
 // checkpointState is what the writer knows of its checkpoints.
@@ -31,6 +33,8 @@ type checkpointState struct {
 	based bool   // wal_base holds it, or must not hold it yet
 	open  bool   // begun and not yet complete
 	seen  uint64 // Store.Changes at the last complete one: an idle database is left alone
+	asked int    // commits since SQLite was asked how full the -wal is
+	size  int64  // of the -wal then
 }
 
 // leftover is what an unclean stop left beside the main file.
@@ -92,7 +96,7 @@ func (w *writer) maybeCheckpoint() {
 	size := walSize(w.store.path)
 	w.store.stats.wal.Store(size)
 	c := &w.checkpoint
-	if size == 0 || !c.open && c.seen == w.store.Changes() && c.id != "" || (size < checkpointAt && time.Since(c.last) < checkpointEvery) {
+	if size == 0 || !c.open && c.seen == w.store.Changes() && c.id != "" || (time.Since(c.last) < checkpointEvery && !w.walFull(size)) {
 		return
 	}
 	mode := "PRAGMA wal_checkpoint(PASSIVE)"
@@ -102,6 +106,32 @@ func (w *writer) maybeCheckpoint() {
 	if _, err := w.runCheckpoint(mode); err != nil {
 		w.store.log.Warn("database: checkpoint", slog.Any("error", err))
 	}
+}
+
+// walFull tells whether the -wal holds so much that a checkpoint is due. Its size alone does not say: a -wal that was moved
+// into the file is written anew from its beginning and keeps its size. SQLite is asked for the part in use: when the -wal
+// has grown, else not after each commit.
+func (w *writer) walFull(size int64) bool {
+	if size < checkpointAt {
+		return false
+	}
+	c := &w.checkpoint
+	if c.asked++; size == c.size && c.asked < askEvery {
+		return false
+	}
+	c.asked, c.size = 0, size
+	var res checkpointResult
+	if err := w.tx.get(&res, "PRAGMA wal_checkpoint(NOOP)"); err != nil {
+		return true
+	}
+	return (res.Log-res.Checkpointed)*walFrame >= checkpointAt
+}
+
+// checkpointResult is the row that PRAGMA wal_checkpoint answers: frames of the -wal, and those in the file already.
+type checkpointResult struct {
+	Busy         int64 `db:"busy"`
+	Log          int64 `db:"log"`
+	Checkpointed int64 `db:"checkpointed"`
 }
 
 // runCheckpoint stores the mark and moves the -wal into the main file. busy tells that a reader kept a part of it.
@@ -125,11 +155,7 @@ func (w *writer) runCheckpoint(mode string) (busy bool, err error) {
 		return false, err
 	}
 	w.checkpoint.id, w.checkpoint.based, w.checkpoint.open = id, true, true
-	var res struct {
-		Busy         int64 `db:"busy"`
-		Log          int64 `db:"log"`
-		Checkpointed int64 `db:"checkpointed"`
-	}
+	var res checkpointResult
 	if err := w.tx.get(&res, mode); err != nil {
 		return false, err
 	}

@@ -162,3 +162,49 @@ func TestTheDaemonCheckpointsByItself(t *testing.T) {
 		t.Error("clock")
 	}
 }
+
+// A -wal that was moved into the file keeps its size: that alone must not make every further commit a checkpoint.
+func TestALargeWALIsNotMovedAgainAndAgain(t *testing.T) {
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	write := func(name string, size int) {
+		t.Helper()
+		err := s.update(t.Context(), func(tx *Tx) error {
+			_, err := tx.exec("INSERT INTO mark (name, value) VALUES (?, ?)", name, string(bytes.Repeat([]byte("x"), size)))
+			return err
+		})
+		if err != nil && size > 0 {
+			t.Fatal(err)
+		}
+	}
+	mark := func() (id string) {
+		if err := s.get(t.Context(), &id, "SELECT coalesce(max(value), '') FROM mark WHERE name = 'checkpoint_id'"); err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	for i := 0; walSize(s.path) < checkpointAt; i++ {
+		write(fmt.Sprint("large", i), 1<<20)
+	}
+	for i := range 2 * askEvery {
+		write(fmt.Sprint("after", i), 10)
+	}
+	first := mark()
+	if first == "" {
+		t.Fatal("no checkpoint at all")
+	}
+	for i := range 10 * askEvery {
+		write(fmt.Sprint("small", i), 10)
+	}
+	if second := mark(); second != first {
+		t.Errorf("a checkpoint with less than %d bytes in the -wal", checkpointAt)
+	}
+	for i := range 20 {
+		write(fmt.Sprint("again", i), 1<<20)
+	}
+	for i := range 2 * askEvery {
+		write(fmt.Sprint("end", i), 10)
+	}
+	if mark() == first {
+		t.Error("no checkpoint of a -wal that was filled again")
+	}
+}

@@ -113,12 +113,8 @@ func (tx *Tx) addAttempt(o *Outcome, now core.Instant) error {
 
 // countOutcomes marks the sent ones, adds the sums to the job and completes it when it was the last batch.
 func (tx *Tx) countOutcomes(c *jobCount, now core.Instant) error {
-	seqs := c.sentSeqs[2:]
-	for len(seqs) > 0 {
-		n := 1 << (len(markSent) - 1)
-		for n > len(seqs) {
-			n >>= 1
-		}
+	for seqs := c.sentSeqs[2:]; len(seqs) > 0; {
+		n := min(len(seqs), 1<<(len(markSent)-1))
 		done, err := tx.markSent(c, seqs[:n])
 		if err != nil {
 			return err
@@ -137,17 +133,22 @@ func (tx *Tx) countOutcomes(c *jobCount, now core.Instant) error {
 	return tx.finishJob(c.no, now)
 }
 
+// markSent marks up to 64 recipients in one statement: a statement costs more than a row. The places that are left over
+// repeat the last one.
 func (tx *Tx) markSent(c *jobCount, seqs []any) (int64, error) {
 	i := 0
 	for 1<<i < len(seqs) {
 		i++
 	}
 	var args [66]any
-	copy(args[:2], c.sentSeqs[:2])
-	return tx.exec(markSent[i], args[:2+copy(args[2:], seqs)]...)
+	n := 2 + copy(args[copy(args[:], c.sentSeqs[:2]):], seqs)
+	for ; n < 2+1<<i; n++ {
+		args[n] = seqs[len(seqs)-1]
+	}
+	return tx.exec(markSent[i], args[:n]...)
 }
 
-// markSent[i] marks 2^i recipients in one statement: a statement costs more than a row.
+// markSent[i] marks 2^i recipients.
 var markSent = func() (q [7]string) {
 	for i := range q {
 		q[i] = "UPDATE recipient SET state = 2, tries = tries + 1, due_at = 0, finished_at = ?, reason = '' WHERE job_no = ? AND state < 2 AND seq IN (?" +
