@@ -40,6 +40,7 @@ by commands, HTTP and the links in mails. Nothing leaves this machine. Exit code
 			}
 			err = d.run(ctx)
 			if err == nil && c.Bool("stay") {
+				d.checks.print(p.out)
 				d.invite()
 				<-c.Context.Done()
 			}
@@ -60,7 +61,6 @@ type demo struct {
 	step    int
 
 	tenant, list, operator, password, token string
-	ids                                     []string // of the two jobs
 }
 
 func (p *program) newDemo() (*demo, error) {
@@ -221,7 +221,6 @@ func (d *demo) inspect(ctx context.Context) error {
 
 // invite tells somebody who stays how to go on.
 func (d *demo) invite() {
-	d.checks.print(d.out)
 	fmt.Fprintf(d.out, `
 The daemon goes on running; Ctrl-C ends it.
 
