@@ -189,6 +189,7 @@ CREATE TABLE known_device (
   used_at INTEGER NOT NULL,
   PRIMARY KEY (user_id, key)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX known_device_used ON known_device (used_at);
 
 -- scs's own layout (sqlite3store); its tokens are hashed, its times are julian days.
 CREATE TABLE sessions (

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"newsletterd/core"
@@ -24,6 +25,9 @@ type sweep struct {
 }
 
 const sweepBatch = 500
+
+// knownDeviceKept is how long a device or address that signed in keeps a counter of guesses of its own.
+const knownDeviceKept = 90 * 24 * time.Hour
 
 var sweeps = []sweep{
 	{query: "DELETE FROM refresh WHERE hash IN (SELECT hash FROM refresh WHERE expires_at < ? LIMIT ?)"},
@@ -73,6 +77,39 @@ var sweeps = []sweep{
 			WHERE j.finished_at > 0 AND j.finished_at < ? LIMIT ?)`,
 		keep: func(r Retention) time.Duration { return r.Recipients },
 	},
+	{
+		query: "DELETE FROM known_device WHERE (user_id, key) IN (SELECT user_id, key FROM known_device WHERE used_at < ? LIMIT ?)",
+		keep:  func(Retention) time.Duration { return knownDeviceKept },
+	},
+}
+
+// remains of a deleted list or tenant go in batches too; the record itself goes when nothing refers to it any more.
+func init() {
+	deleted := func(r Retention) time.Duration { return r.Deleted }
+	for _, query := range []string{
+		remains("subscription", "list_id, id", "list", "list_id"),
+		remains("subscriber", "list_id, email_key", "list", "list_id"),
+		remains("consent", "list_id, subscription_id, at, what", "list", "list_id"),
+		remains("suppression", "tenant_id, email_key", "tenant", "tenant_id"),
+		remains("template", "tenant_id, name", "tenant", "tenant_id"),
+		remains("role", "user_id, role, tenant_id", "tenant", "tenant_id"),
+		remains("webhook_client", "id", "tenant", "tenant_id"),
+		`DELETE FROM list WHERE id IN (SELECT l.id FROM list l WHERE l.deleted_at > 0 AND l.deleted_at < ?
+			AND NOT EXISTS (SELECT 1 FROM subscription WHERE list_id = l.id) AND NOT EXISTS (SELECT 1 FROM subscriber WHERE list_id = l.id)
+			AND NOT EXISTS (SELECT 1 FROM consent WHERE list_id = l.id) LIMIT ?)`,
+		"DELETE FROM client WHERE id IN (SELECT id FROM client WHERE deleted_at > 0 AND deleted_at < ? LIMIT ?)",
+		`DELETE FROM tenant WHERE id IN (SELECT t.id FROM tenant t WHERE t.deleted_at > 0 AND t.deleted_at < ?
+			AND NOT EXISTS (SELECT 1 FROM list WHERE tenant_id = t.id) LIMIT ?)`,
+	} {
+		sweeps = append(sweeps, sweep{query: query, keep: deleted})
+	}
+}
+
+// remains deletes rows of a table that belong to a deleted list or tenant.
+func remains(table, key, of, column string) string {
+	qualified := "x." + strings.ReplaceAll(key, ", ", ", x.")
+	return "DELETE FROM " + table + " WHERE (" + key + ") IN (SELECT " + qualified + " FROM " + of + " p JOIN " + table +
+		" x ON x." + column + " = p.id WHERE p.deleted_at > 0 AND p.deleted_at < ? LIMIT ?)"
 }
 
 // Housekeeping deletes a batch of what has expired from each table, in operations of their own, and tells whether there is

@@ -68,3 +68,50 @@ func TestCheckFindsContradictions(t *testing.T) {
 		t.Error(found, err)
 	}
 }
+
+func TestHousekeepingRemovesWhatADeletedTenantLeft(t *testing.T) {
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	now := core.At(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
+	month := Retention{Deleted: 30 * 24 * time.Hour}
+	err := s.update(t.Context(), func(tx *Tx) error {
+		for _, q := range []string{
+			"INSERT INTO tenant (id, name, created_at, updated_at, deleted_at) VALUES ('gone', 'x', 1, 1, ?1), ('kept', 'x', 1, 1, 0)",
+			"INSERT INTO list (id, tenant_id, name, created_at, updated_at, deleted_at) VALUES ('gone', 'gone', 'x', 1, 1, ?1), ('kept', 'kept', 'x', 1, 1, 0)",
+			`INSERT INTO subscription (list_id, id, email, email_key, status, created_at, changed_at)
+				WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 700)
+				SELECT l.id, 'k' || n.i, 'e', 'e', 'active', 1, ?1 FROM list l, n`,
+			"INSERT INTO suppression (tenant_id, email_key, kind, created_at) VALUES ('gone', 'e', 'bounced', ?1), ('kept', 'e', 'bounced', ?1)",
+		} {
+			if _, err := tx.exec(q, now); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func(table string) (n int) {
+		t.Helper()
+		if err := s.get(t.Context(), &n, "SELECT count(*) FROM "+table); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if _, err := s.Housekeeping(t.Context(), month, now); err != nil || count("subscription") != 1400 {
+		t.Fatal("within 30 days everything stays", err)
+	}
+	for more := true; more; {
+		if more, err = s.Housekeeping(t.Context(), month, now.Add(31*24*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for table, want := range map[string]int{"tenant": 1, "list": 1, "subscription": 700, "suppression": 1} {
+		if n := count(table); n != want {
+			t.Errorf("%s: %d rows, want %d", table, n, want)
+		}
+	}
+	if found, err := s.Check(t.Context()); err != nil || len(found) > 0 {
+		t.Error(found, err)
+	}
+}

@@ -206,6 +206,8 @@ CREATE TABLE known_device (
   PRIMARY KEY (user_id, key)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX known_device_used ON known_device (used_at);
+
 CREATE TABLE list (
   id                   TEXT PRIMARY KEY,
   tenant_id            TEXT NOT NULL,
