@@ -40,7 +40,6 @@ func (a models) download(c *Call) error {
 	}
 	_ = http.NewResponseController(c.w).SetReadDeadline(time.Time{})
 	f := a.store.OpenFile(c, &m.Model)
-	defer f.Close()
 	http.ServeContent(leaving{c.w}, c.Request, "", m.CreatedAt.Time(), f)
 	if err := f.Err(); err != nil {
 		c.cut(fmt.Errorf("download: %w", err)) // the head is out: only cutting the connection tells

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -11,15 +10,15 @@ import (
 )
 
 // File reads a model's file: an io.ReadSeeker for one goroutine. Each chunk is a read of its own, so that no snapshot
-// is held while a slow receiver takes its time. Close gives its memory back.
+// is held while a slow receiver takes its time.
 type File struct {
 	ctx    context.Context
 	store  *Store
 	no     int64
 	size   int64
 	offset int64
-	at     int64 // number of the chunk in buf; -1: none
-	buf    *[]byte
+	at     int64 // number of the chunk held; -1: none
+	chunk  chunk
 	err    error
 }
 
@@ -43,39 +42,49 @@ func (f *File) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	n := copy(p, (*f.buf)[f.offset%ChunkSize:])
+	n := copy(p, f.chunk[f.offset%ChunkSize:])
 	f.offset += int64(n)
 	return n, nil
 }
 
-// load reads one chunk. Its bytes are copied out of the driver's, which lives no longer than the row.
+// chunkReads is the number of chunks that are read at once: each costs a few MiB while it lasts, and a connection that
+// others wait for.
+const chunkReads = 2
+
+// chunk takes a column's bytes as the driver made them. They are its own copy and stay as they are behind the row, which
+// database/sql does not promise and a test watches; another copy would double the memory of a download.
+type chunk []byte
+
+// Scan implements sql.Scanner.
+func (c *chunk) Scan(src any) error {
+	b, ok := src.([]byte)
+	if !ok && src != nil {
+		return fmt.Errorf("store: a chunk of type %T", src)
+	}
+	*c = b
+	return nil
+}
+
 func (f *File) load(no int64) error {
 	st, err := f.store.readStmtFor(f.ctx, "SELECT data FROM model_chunk WHERE file_no = ? AND chunk_no = ?")
 	if err != nil {
 		return err
 	}
-	rows, err := st.Query(f.no, no)
-	if err != nil {
-		return translate(err)
+	select {
+	case f.store.chunkReads <- struct{}{}:
+		defer func() { <-f.store.chunkReads }()
+	case <-f.ctx.Done():
+		return core.ErrStorage.With(f.ctx.Err())
 	}
-	defer rows.Close()
-	if !rows.Next() {
-		if err := rows.Err(); err != nil {
-			return translate(err)
-		}
-		return core.ErrNotFound
+	f.chunk, f.at = nil, -1
+	var c chunk
+	if err := translate(st.QueryRow(f.no, no).Scan(&c)); err != nil {
+		return err
 	}
-	var raw sql.RawBytes
-	if err := rows.Scan(&raw); err != nil {
-		return translate(err)
+	if want := min(f.size-no*ChunkSize, ChunkSize); int64(len(c)) != want {
+		return fmt.Errorf("store: chunk %d of file %d has %d bytes, not %d", no, f.no, len(c), want)
 	}
-	if want := min(f.size-no*ChunkSize, ChunkSize); int64(len(raw)) != want {
-		return fmt.Errorf("store: chunk %d of file %d has %d bytes, not %d", no, f.no, len(raw), want)
-	}
-	if f.buf == nil {
-		f.buf = chunks.Get().(*[]byte)
-	}
-	*f.buf, f.at = append((*f.buf)[:0], raw...), no
+	f.chunk, f.at = c, no
 	return nil
 }
 
@@ -92,12 +101,4 @@ func (f *File) Seek(offset int64, whence int) (int64, error) {
 	}
 	f.offset = offset
 	return offset, nil
-}
-
-// Close gives the buffer back.
-func (f *File) Close() {
-	if f.buf != nil {
-		chunks.Put(f.buf)
-		f.buf, f.at = nil, -1
-	}
 }

@@ -379,7 +379,6 @@ func TestModelsOfAnOwner(t *testing.T) {
 	}
 	var buf bytes.Buffer
 	f := s.OpenFile(ctx, &a)
-	defer f.Close()
 	if _, err := buf.ReadFrom(f); err != nil || buf.String() != "x" {
 		t.Errorf("%q %v", buf.String(), err)
 	}

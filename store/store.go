@@ -65,7 +65,8 @@ type Store struct {
 	replaced   atomic.Bool
 	departures atomic.Uint64
 	changes    atomic.Uint64
-	daemonSeen atomic.Int64 // unix ms of the last look at the daemon's lock, negative when it runs
+	chunkReads chan struct{} // places of those who read chunks of files
+	daemonSeen atomic.Int64  // unix ms of the last look at the daemon's lock, negative when it runs
 	stats      stats
 
 	mu         sync.RWMutex // guards kicks and foreigners
@@ -112,7 +113,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Store{opts: o, path: path, log: o.Log}
+	s := &Store{opts: o, path: path, log: o.Log, chunkReads: make(chan struct{}, chunkReads)}
 	if err := s.open(ctx); err != nil {
 		_ = s.shut()
 		return nil, fmt.Errorf("open %s: %w", path, err)

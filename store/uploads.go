@@ -7,7 +7,6 @@ import (
 	"errors"
 	"hash"
 	"io"
-	"sync"
 	"time"
 
 	"newsletterd/core"
@@ -265,6 +264,3 @@ func (s *Store) removeChunks(ctx context.Context, no int64) (more bool, err erro
 	})
 	return more, err
 }
-
-// chunks recycles the buffers of files that are read.
-var chunks = sync.Pool{New: func() any { b := make([]byte, 0, ChunkSize); return &b }}

@@ -62,10 +62,35 @@ func TestFilesComeBackAsTheyWere(t *testing.T) {
 		if err := iotest.TestReader(f, want); err != nil {
 			t.Errorf("%d bytes: %v", size, err)
 		}
-		f.Close()
 	}
 	if n, err := s.Usage(t.Context(), owner.UserID); err != nil || n != 0+1+2*uploadPatch+1+3*ChunkSize+3*ChunkSize+12345 {
 		t.Errorf("usage %d %v", n, err)
+	}
+}
+
+// TestChunksOutliveTheirRow keeps what the driver gave and reads on over the same connections: nobody writes into it.
+func TestChunksOutliveTheirRow(t *testing.T) {
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	want := noise(5 * ChunkSize)
+	m, err := upload(s, testUser(t, s, "o@a.co"), bytes.NewReader(want), roomy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := s.OpenFile(t.Context(), &m)
+	var kept []chunk
+	for no := range int64(5) {
+		if err := f.load(no); err != nil {
+			t.Fatal(err)
+		}
+		kept = append(kept, f.chunk)
+	}
+	if _, err := s.Library(t.Context(), core.Caller{UserID: m.OwnerID}, LibraryPage{Limit: 5}); err != nil {
+		t.Error(err)
+	}
+	for no, c := range kept {
+		if !bytes.Equal(c, want[no*ChunkSize:(no+1)*ChunkSize]) {
+			t.Errorf("chunk %d changed", no)
+		}
 	}
 }
 
@@ -160,7 +185,6 @@ func TestADownloadEndsWhenItsModelGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := s.OpenFile(ctx, &m)
-	defer f.Close()
 	if _, err := io.CopyN(io.Discard, f, 100); err != nil {
 		t.Fatal(err)
 	}

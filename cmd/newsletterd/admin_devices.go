@@ -293,7 +293,6 @@ func (p *program) downloadModel(c *cli.Context, s *store.Store, id, owner string
 		return err
 	}
 	f := s.OpenFile(c.Context, &m.Model)
-	defer f.Close()
 	if c.String("file") == "-" {
 		_, err = io.Copy(p.out, f)
 		return err
