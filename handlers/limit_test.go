@@ -153,7 +153,10 @@ type row struct {
 
 // rowsTo lists the numbers up to last; a read behind failAt fails.
 func rowsTo(last, failAt int) Endpoint {
-	return List(func(_ *Call, _ struct{}, p core.Page) (out []row, err error) {
+	return List(func(c *Call, _ struct{}, p core.Page) (out []row, err error) {
+		if err := c.Err(); err != nil {
+			return nil, err
+		}
 		n, _ := strconv.Atoi(p.After)
 		if failAt > 0 && n >= failAt {
 			return nil, core.ErrStorage
@@ -373,6 +376,42 @@ func TestSignedRoutes(t *testing.T) {
 	}
 }
 
+func TestFormsAndQueries(t *testing.T) {
+	type in struct {
+		A string `form:"a,required" query:"a,required"`
+		N *int   `form:"n" query:"n"`
+	}
+	fields := newPlan(reflect.TypeFor[in](), formBody).form
+	for _, tt := range []struct {
+		text        string
+		form, query bool // taken
+	}{
+		{"a=1", true, true},
+		{"a=1&n=7&&", true, true},
+		{"a=1&n=", true, true},
+		{"%61=%2B+x", true, true},
+		{"a=1&b=2&b=3", false, true}, // a query may have what we don't know
+		{"a=1&a=1", false, false},
+		{"a=&a=1", false, false},
+		{"a=", false, false},
+		{"", false, false},
+		{"b=1", false, false},
+		{"a=1&n=x", false, false},
+		{"a=%zz", false, false},
+		{"a=%00", false, false},
+		{"a=%ff", false, false},
+		{"a=1;n=2", false, false},
+	} {
+		for _, form := range []bool{true, false} {
+			var got in
+			err := bindValues(tt.text, fields, reflect.ValueOf(&got).Elem(), form)
+			if want := form && tt.form || !form && tt.query; (err == nil) != want {
+				t.Errorf("%q, form %v: %v", tt.text, form, err)
+			}
+		}
+	}
+}
+
 // FuzzForm: what the form reader takes, net/url understands in the same way.
 func FuzzForm(f *testing.F) {
 	type in struct {
@@ -381,7 +420,7 @@ func FuzzForm(f *testing.F) {
 		N int        `form:"n"`
 	}
 	fields := newPlan(reflect.TypeFor[in](), formBody).form
-	for _, s := range []string{"a=1&e=x%40y.co&n=7", "a=+%2B&b", "&&a", "a=%zz", "a=1;n=2", "a=%00"} {
+	for _, s := range []string{"a=1&e=x%40y.co&n=7", "a=+%2B&b", "&&a", "a=%zz", "a=1;n=2", "a=%00", "b=1&b=2"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

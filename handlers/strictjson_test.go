@@ -45,6 +45,7 @@ func TestStrictJSON(t *testing.T) {
 		{"every kind", `{"s":"\u00e9\ud83d\ude00\/","p":"x","b":true,"i":-12,"f":1.5e3,"raw":{"a":[1,2]},"at":"2026-01-31T08:00:00Z","l":["a","b"],"o":{"x":"y","y":[{"z":1}]}}`, "", ""},
 		{"unknown keys", `{"S":1,"unknown":{"deep":[null,true,-0.5E+7,""]}}`, "", ""},
 		{"null", `{"s":null,"p":null,"b":null,"i":null,"raw":null,"at":null,"l":null,"o":null}`, "", ""},
+		{"two keys with escapes", `{"\u0071":1,"\u0072":2}`, "", ""},
 		{"32 deep", deep(32), "", ""},
 		{"the same key at different places", `{"o":{"x":"s"},"s":"o","unknown":[{"a":1},{"a":2}]}`, "", ""},
 
@@ -72,6 +73,8 @@ func TestStrictJSON(t *testing.T) {
 		{"unknown escape", `{"s":"\x41"}`, "invalid_json", ""},
 		{"duplicate", `{"s":"a","s":"b"}`, "invalid_json", ""},
 		{"duplicate by escape", `{"s":"a","\u0073":"b"}`, "invalid_json", ""},
+		{"duplicate escapes", `{"\u0071":1,"\u0072":2,"\u0071":3}`, "invalid_json", ""},
+		{"wrong types deep in, then deep again", `{"o":{"y":[{"z":"2"}]},"unknown":` + deep(31) + `}`, "invalid_request", "o.y[0].z"},
 		{"duplicate unknown", `{"unknown":{"a":1,"b":2,"a":3}}`, "invalid_json", ""},
 		{"duplicate in raw", `{"raw":{"a":1,"a":1}}`, "invalid_json", ""},
 		{"duplicate among many", `{"unknown":{` + manyKeys(100) + `,"k7":1}}`, "invalid_json", ""},
