@@ -118,7 +118,6 @@ func streamList[Out any](c *Call, page core.Page, key func(Out) string, read fun
 		return err
 	}
 	control := http.NewResponseController(c.w)
-	_ = control.SetReadDeadline(time.Time{}) // or net/http ends the context when the body's time is up
 	c.Header().Set("Content-Type", "application/json")
 	c.w.WriteHeader(http.StatusOK)
 	var b bytes.Buffer
