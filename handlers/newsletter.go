@@ -133,8 +133,10 @@ func (a newsletter) leave(c *Call, token string) (sub core.Subscription, err err
 		return sub, err
 	}
 	if gone || t.Kind == auth.UnsubscribeRequested {
-		sub = core.Subscription{ID: t.SubscriptionID, ListID: t.ListID, Email: t.Email, Status: core.SubscriptionUnsubscribed,
-			Preferences: core.NoPreferences, CreatedAt: t.IssuedAt}
+		sub = core.Subscription{
+			ID: t.SubscriptionID, ListID: t.ListID, Email: t.Email, Status: core.SubscriptionUnsubscribed,
+			Preferences: core.NoPreferences, CreatedAt: t.IssuedAt,
+		}
 	}
 	return sub, nil
 }

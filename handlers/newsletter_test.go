@@ -57,8 +57,10 @@ func init() {
 		age, err := time.ParseDuration(argOr(args, "age", "0"))
 		e.must(err)
 		list, email := e.value(args["list"]), core.Email(args["email"])
-		token, err := e.handler.sealer.SealUnsubscribe(auth.UnsubscribeToken{Kind: kinds[args["kind"]], ListID: list, Email: email,
-			SubscriptionID: e.store.SubscriptionID(list, email.Key()), IssuedAt: core.At(time.Now().Add(-age))})
+		token, err := e.handler.sealer.SealUnsubscribe(auth.UnsubscribeToken{
+			Kind: kinds[args["kind"]], ListID: list, Email: email,
+			SubscriptionID: e.store.SubscriptionID(list, email.Key()), IssuedAt: core.At(time.Now().Add(-age)),
+		})
 		e.must(err)
 		e.name(name, token)
 	}
