@@ -35,6 +35,7 @@ type Provider struct {
 	guests guestbook
 
 	mailKey []byte
+	origins atomic.Pointer[originSet]
 	// generation moves when a user, role, client or family may have changed, here or in another process:
 	// what was read under an older one is read again.
 	generation atomic.Uint64

@@ -10,12 +10,14 @@ import (
 // corsAge is how long a browser may remember a preflight.
 const corsAge = 10 * time.Minute
 
-// CORS lets scripts of other origins read the answers, those that allowed says; never with credentials.
-func (e Endpoint) CORS(allowed func(r *http.Request, origin string) bool) Endpoint {
+// CORS lets scripts of other origins read the answers, those that allowed says; never with credentials. headers are
+// those that a request may carry besides Content-Type.
+func (e Endpoint) CORS(allowed func(r *http.Request, origin string) bool, headers ...string) Endpoint {
 	e.cors = cors.New(cors.Options{
 		AllowOriginVaryRequestFunc: func(r *http.Request, origin string) (bool, []string) { return allowed(r, origin), nil },
 		AllowedMethods:             []string{http.MethodGet, http.MethodPost},
-		AllowedHeaders:             []string{"Content-Type"},
+		AllowedHeaders:             append([]string{"Content-Type"}, headers...),
+		ExposedHeaders:             []string{"WWW-Authenticate", "Retry-After", "X-Request-Id"},
 		MaxAge:                     int(corsAge / time.Second),
 		OptionsSuccessStatus:       http.StatusNoContent,
 	})

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"encoding/json"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -77,4 +78,13 @@ func (c *Call) formToken() (string, error) {
 		return "", core.Invalidf("access_token", "The form is not well-formed.")
 	}
 	return q.Get("access_token"), nil
+}
+
+// clientOrigin tells whether an origin is that of a public client.
+func (e providerEdge) clientOrigin(r *http.Request, origin string) bool {
+	if origin == "" || e.auth == nil {
+		return false
+	}
+	ok, err := e.auth.AllowsOrigin(r.Context(), origin)
+	return err == nil && ok
 }

@@ -52,6 +52,9 @@ func (t *rows) crud(path, one, many string, r resource) {
 // identityRoutes are for people with a login and for the programs that act for them.
 func (h *Handler) identityRoutes(t *rows) {
 	account, o := account{h.options.Auth}, oauthEdge{h.options.Auth}
+	open := func(do Endpoint) Endpoint {
+		return do.CORS(newProviderEdge(h.options.Auth).clientOrigin, "Authorization")
+	}
 	t.add("POST", "/api/auth/register", public(), member, JSON(account.register).PerAddress(20, time.Hour), "Register a user; a mail to verify the address goes out")
 	t.add("POST", "/api/auth/login", public(), oauth, Form(o.login).Fails(core.Unauthenticated, core.TooMany), "Sign in with a password")
 	t.add("POST", "/api/auth/refresh", public(), oauth, Form(o.refresh).Fails(core.Unauthenticated), "Exchange a refresh token")
@@ -60,20 +63,21 @@ func (h *Handler) identityRoutes(t *rows) {
 	t.add("POST", "/api/auth/password/reset", public(), member, JSON(account.reset), "Set a new password with the token of that mail")
 	t.add("GET", "/api/auth/email/verify", public(), member, Query(account.verify).Changes(), "Verify an address with the token of the mail")
 	t.add("GET", "/api/user/profile", bearer(), member, Get(account.profile).Fails(core.Forbidden), "The user whose token it is")
-	t.add("POST", "/api/oauth/token", public(), oauth, Form(o.token).Fails(core.Unauthenticated), "Exchange a grant for tokens (RFC 6749)")
+	t.add("POST", "/api/oauth/token", public(), oauth, open(Form(o.token)).Fails(core.Unauthenticated), "Exchange a grant for tokens (RFC 6749)")
 	h.providerRoutes(t)
 	h.pageRoutes(t)
-	t.add("GET", "/api/.well-known/jwks.json", public(), member, Get(o.jwks), "The public keys that tokens are signed with")
+	t.add("GET", "/api/.well-known/jwks.json", public(), member, open(Get(o.jwks)), "The public keys that tokens are signed with")
 }
 
 // providerRoutes are what relying parties use of the OpenID provider.
 func (h *Handler) providerRoutes(t *rows) {
 	e, a, l := newProviderEdge(h.options.Auth), authorizeEdge{h.options.Auth}, logoutEdge{h.options.Auth}
+	open := func(do Endpoint) Endpoint { return do.CORS(e.clientOrigin, "Authorization") }
 	t.add("GET", "/api/oauth/authorize", public(), page, Query(visited(a.authorize)), "Ask for an authorization code (RFC 6749 section 4.1.1)")
 	t.add("POST", "/api/oauth/authorize", public(), page, Raw(a.authorizePost).MaxBody(maxForm), "The same by POST; sent on to GET")
-	t.add("GET", "/api/oauth/userinfo", bearer(core.ScopeOpenID), member, Get(e.userinfo), "Claims about the user (OpenID Connect Core section 5.3)")
-	t.add("POST", "/api/oauth/userinfo", tokenOrForm(core.ScopeOpenID), member, Get(e.userinfo).MaxBody(maxForm).Fails(core.Invalid), "The same by POST; the token may stand in a form")
-	t.add("POST", "/api/oauth/revoke", public(), oauth, Form(e.revoke).Fails(core.Unauthenticated), "Revoke a token and all of its sign-in (RFC 7009)")
+	t.add("GET", "/api/oauth/userinfo", bearer(core.ScopeOpenID), member, open(Get(e.userinfo)), "Claims about the user (OpenID Connect Core section 5.3)")
+	t.add("POST", "/api/oauth/userinfo", tokenOrForm(core.ScopeOpenID), member, open(Get(e.userinfo)).MaxBody(maxForm).Fails(core.Invalid), "The same by POST; the token may stand in a form")
+	t.add("POST", "/api/oauth/revoke", public(), oauth, open(Form(e.revoke)).Fails(core.Unauthenticated), "Revoke a token and all of its sign-in (RFC 7009)")
 	t.add("POST", "/api/oauth/introspect", public(), oauth, Form(e.introspect).Fails(core.Unauthenticated), "Tell what a token is good for (RFC 7662)")
 	t.add("GET", "/api/oauth/logout", public(), page, Query(visited(l.relyingParty)).Changes(), "Sign a user out for a relying party (RP-Initiated Logout)")
 	t.add("POST", "/api/oauth/logout", public(), page, Raw(l.relyingPartyPost).MaxBody(maxForm), "The same by POST; sent on to GET")
@@ -81,7 +85,7 @@ func (h *Handler) providerRoutes(t *rows) {
 		"/api/.well-known/openid-configuration", "/.well-known/openid-configuration",
 		"/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server/api",
 	} {
-		t.add("GET", path, public(), member, Get(e.describe), "Metadata of the provider")
+		t.add("GET", path, public(), member, open(Get(e.describe)), "Metadata of the provider")
 	}
 }
 

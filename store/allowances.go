@@ -11,10 +11,10 @@ import (
 
 // Allowance is what a user has allowed a client.
 type Allowance struct {
-	ClientID   string       `db:"client_id"`
-	ClientName string       `db:"client_name"`
-	Scope      string       `db:"scope"`
-	CreatedAt  core.Instant `db:"created_at"`
+	ClientID   string       `db:"client_id" json:"client_id"`
+	ClientName string       `db:"client_name" json:"client_name"`
+	Scope      string       `db:"scope" json:"scope"`
+	CreatedAt  core.Instant `db:"created_at" json:"created_at"`
 }
 
 // Allowances lists what a user has allowed clients, by name.

@@ -10,15 +10,15 @@ import (
 
 // Browser is a browser in which a user is signed in here. The data of its session hold its id.
 type Browser struct {
-	ID        string       `db:"id"`
-	UserID    string       `db:"user_id"`
-	Epoch     int64        `db:"epoch"`
-	AMR       string       `db:"amr"`
-	Remote    string       `db:"remote"`
-	UserAgent string       `db:"user_agent"`
-	AuthAt    core.Instant `db:"auth_at"`
-	UsedAt    core.Instant `db:"used_at"`
-	ExpiresAt core.Instant `db:"expires_at"`
+	ID        string       `db:"id" json:"id"`
+	UserID    string       `db:"user_id" json:"-"`
+	Epoch     int64        `db:"epoch" json:"-"`
+	AMR       string       `db:"amr" json:"amr"`
+	Remote    string       `db:"remote" json:"remote"`
+	UserAgent string       `db:"user_agent" json:"user_agent"`
+	AuthAt    core.Instant `db:"auth_at" json:"auth_at"`
+	UsedAt    core.Instant `db:"used_at" json:"used_at"`
+	ExpiresAt core.Instant `db:"expires_at" json:"expires_at"`
 }
 
 const browserColumns = "b.id, b.user_id, b.epoch, b.amr, b.remote, b.user_agent, b.auth_at, b.used_at, b.expires_at"
@@ -165,7 +165,7 @@ func (tx *Tx) proved(in SignIn, now core.Instant) error {
 // ClientSignIn is a family with the name of its client.
 type ClientSignIn struct {
 	Family
-	ClientName string `db:"client_name"`
+	ClientName string `db:"client_name" json:"client_name"`
 }
 
 // SignIns lists the live families of a user with the names of their clients, the latest used first.

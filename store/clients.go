@@ -47,6 +47,7 @@ func (s *Store) AddClient(ctx context.Context, c core.Client, actor string) erro
 		if err != nil {
 			return err
 		}
+		tx.kick(TopicIdentity)
 		return tx.audit(c.CreatedAt, actor, "client.create", c.TenantID, c.ID)
 	})
 }
@@ -95,4 +96,10 @@ func (s *Store) DeleteClient(ctx context.Context, id, actor string, now core.Ins
 		tx.kick(TopicIdentity)
 		return tx.audit(now, actor, "client.delete", c.TenantID, id)
 	})
+}
+
+// PublicRedirectURIs lists the redirect URIs of all public clients: the scripts of those sites may call the provider.
+func (s *Store) PublicRedirectURIs(ctx context.Context) (uris []string, err error) {
+	err = s.all(ctx, &uris, "SELECT DISTINCT j.value FROM client c, json_each(c.redirect_uris) j WHERE c.client_type = 'public' AND c.deleted_at = 0")
+	return uris, err
 }

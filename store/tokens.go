@@ -21,21 +21,21 @@ const (
 // Family is one sign-in of a user at a client. Its id is the sid of every token that came of it; revoking it
 // ends them all.
 type Family struct {
-	ID        string       `db:"id"`
-	Kind      string       `db:"kind"`
-	UserID    string       `db:"user_id"`
-	ClientID  string       `db:"client_id"`
-	Scope     string       `db:"scope"`
-	Epoch     int64        `db:"epoch"` // of the user at the sign-in
-	AMR       string       `db:"amr"`
-	Remote    string       `db:"remote"`
-	UserAgent string       `db:"user_agent"`
-	BrowserID string       `db:"browser_id"` // of the code flow: where the user was signed in
-	AuthAt    core.Instant `db:"auth_at"`
-	CreatedAt core.Instant `db:"created_at"`
-	UsedAt    core.Instant `db:"used_at"`
-	ExpiresAt core.Instant `db:"expires_at"`
-	RevokedAt core.Instant `db:"revoked_at"`
+	ID        string       `db:"id" json:"id"`
+	Kind      string       `db:"kind" json:"kind"`
+	UserID    string       `db:"user_id" json:"-"`
+	ClientID  string       `db:"client_id" json:"client_id"`
+	Scope     string       `db:"scope" json:"scope"`
+	Epoch     int64        `db:"epoch" json:"-"` // of the user at the sign-in
+	AMR       string       `db:"amr" json:"amr"`
+	Remote    string       `db:"remote" json:"remote"`
+	UserAgent string       `db:"user_agent" json:"user_agent"`
+	BrowserID string       `db:"browser_id" json:"browser_id"` // of the code flow: where the user was signed in
+	AuthAt    core.Instant `db:"auth_at" json:"auth_at"`
+	CreatedAt core.Instant `db:"created_at" json:"created_at"`
+	UsedAt    core.Instant `db:"used_at" json:"used_at"`
+	ExpiresAt core.Instant `db:"expires_at" json:"expires_at"`
+	RevokedAt core.Instant `db:"revoked_at" json:"revoked_at"`
 }
 
 // TokenState is what decides whether the tokens of a family are good at this moment, and what they may do.

@@ -94,6 +94,7 @@ type AuthConfig struct {
 	RefreshIdle  Duration `toml:"refresh_idle"`
 	RefreshTotal Duration `toml:"refresh_total"`
 	RefreshGrace Duration `toml:"refresh_grace"` // 0: strict
+	RotateKeys   Duration `toml:"rotate_keys"`   // 0: never
 }
 
 // NewsletterConfig is about subscriptions.
@@ -140,7 +141,7 @@ func DefaultConfig() *Config {
 		Auth: AuthConfig{
 			Registration: "open", RegisterExisting: "same", CommonPasswords: "auto",
 			AccessTTL: Duration(15 * time.Minute), RefreshIdle: Duration(30 * 24 * time.Hour),
-			RefreshTotal: Duration(180 * 24 * time.Hour), RefreshGrace: Duration(10 * time.Second),
+			RefreshTotal: Duration(180 * 24 * time.Hour), RefreshGrace: Duration(10 * time.Second), RotateKeys: Duration(90 * 24 * time.Hour),
 		},
 		Newsletter: NewsletterConfig{
 			ConfirmToken: "live", UnsubscribeTokenAuth: "none", DisableScope: "global",

@@ -43,6 +43,9 @@ func (r *configReader) check() {
 	r.that("auth.refresh_idle", spanBetween(c.Auth.RefreshIdle, time.Hour, 3660*24*time.Hour))
 	r.that("auth.refresh_total", spanBetween(c.Auth.RefreshTotal, c.Auth.RefreshIdle.Std(), 3660*24*time.Hour))
 	r.that("auth.refresh_grace", spanBetween(c.Auth.RefreshGrace, 0, time.Minute))
+	if c.Auth.RotateKeys != 0 {
+		r.that("auth.rotate_keys", spanBetween(c.Auth.RotateKeys, 7*24*time.Hour, 3660*24*time.Hour))
+	}
 	r.that("newsletter.confirm_token", oneOf(c.Newsletter.ConfirmToken, "live", "receipt", "trusted"))
 	r.that("newsletter.unsubscribe_token_auth", oneOf(c.Newsletter.UnsubscribeTokenAuth, "none", "bearer"))
 	r.that("newsletter.disable_scope", oneOf(c.Newsletter.DisableScope, "global", "tenant"))

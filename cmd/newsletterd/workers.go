@@ -53,7 +53,7 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 			Store: s, Sender: route, Sealer: d.sealer, Ident: ident, PublicURL: cfg.Origin(), From: from, Log: log,
 		}),
 	)
-	keepers := []*worker.Loop{worker.Housekeeping(s, retention(cfg), log)}
+	keepers := []*worker.Loop{worker.Housekeeping(s, retention(cfg), log), keysLoop(d.auth, cfg.Auth.RotateKeys.Std(), log)}
 	if every := cfg.Backup.Every.Std(); every > 0 {
 		keepers = append(keepers, worker.Snapshot(s, snapshotPath(cfg), every, log))
 	}

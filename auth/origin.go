@@ -1,0 +1,33 @@
+package auth
+
+import (
+	"context"
+	"net/url"
+)
+
+// originSet are the origins of the redirect URIs of public clients, as read under a generation.
+type originSet struct {
+	generation uint64
+	origins    map[string]bool
+}
+
+// AllowsOrigin tells whether the scripts of an origin may call the endpoints of relying parties: it is that of a redirect
+// URI of a public client.
+func (p *Provider) AllowsOrigin(ctx context.Context, origin string) (bool, error) {
+	generation := p.generation.Load()
+	set := p.origins.Load()
+	if set == nil || set.generation != generation {
+		uris, err := p.store.PublicRedirectURIs(ctx)
+		if err != nil {
+			return false, err
+		}
+		set = &originSet{generation, map[string]bool{}}
+		for _, uri := range uris {
+			if u, err := url.Parse(uri); err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") {
+				set.origins[u.Scheme+"://"+u.Host] = true
+			}
+		}
+		p.origins.Store(set)
+	}
+	return set.origins[origin], nil
+}

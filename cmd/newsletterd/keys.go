@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/worker"
+)
+
+func (p *program) keysCommand() *cli.Command {
+	show := p.command("list", "list the keys that sign tokens", nil, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
+		keys, err := s.SigningKeys(c.Context, now())
+		if err != nil {
+			return err
+		}
+		return list(p.printer(c), keyRows(keys, now()), "kid", "alg", "state", "active_at", "retired_at", "expires_at")
+	})
+	rotate := p.command("rotate", "make the next keys; they sign from tomorrow on", nil, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
+		made, err := auth.RotateKeys(c.Context, s, now())
+		if err != nil {
+			return err
+		}
+		if out := p.printer(c); out.json || len(made) > 0 {
+			return list(out, keyRows(made, now()), "kid", "alg", "state", "active_at")
+		}
+		return p.done(c, "The next keys wait already; nothing was made.")
+	})
+	rotate.Description = `The new keys are published at once and sign a day later, so that every relying party has read them by then. The
+present ones stay published until the last token that they signed has expired. The daemon does this by itself, as often as
+auth.rotate_keys says.`
+	return &cli.Command{Name: "keys", Usage: "the keys that sign tokens", Subcommands: []*cli.Command{show, rotate}}
+}
+
+// keyRow is a key as `keys` prints it.
+type keyRow struct {
+	KID       string       `json:"kid"`
+	Alg       string       `json:"alg"`
+	State     string       `json:"state"` // next, signs, retired
+	ActiveAt  core.Instant `json:"active_at"`
+	RetiredAt core.Instant `json:"retired_at"`
+	ExpiresAt core.Instant `json:"expires_at"`
+}
+
+func keyRows(keys []store.SigningKey, now core.Instant) []keyRow {
+	rows := make([]keyRow, len(keys))
+	for i, k := range keys {
+		state := "signs"
+		switch {
+		case k.ActiveAt > now:
+			state = "next"
+		case k.RetiredAt != 0 && k.RetiredAt <= now:
+			state = "retired"
+		}
+		rows[i] = keyRow{k.KID, k.Alg, state, k.ActiveAt, k.RetiredAt, k.ExpiresAt}
+	}
+	return rows
+}
+
+// keysLoop rotates the keys in time, and takes out those whose last token has expired.
+func keysLoop(p *auth.Provider, every time.Duration, log *slog.Logger) *worker.Loop {
+	return &worker.Loop{Name: "keys", Step: func(ctx context.Context, at time.Time) time.Time {
+		next, err := p.TendKeys(ctx, every, core.At(at))
+		if err != nil {
+			log.Error("keys", slog.Any("error", err))
+		}
+		return next.Time()
+	}}
+}
