@@ -160,6 +160,7 @@ func (h *Handler) sendRoutes(t *rows) {
 	t.add("POST", "/api/send-jobs/:id/cancel", bearer(core.ScopeSend), send, one(Path(jobs.cancel)), "Cancel a send job")
 	t.add("GET", "/api/send-jobs/:id/stats", bearer(core.ScopeSend), send, one(Path(jobs.stats)), "Counters of a send job")
 	t.add("GET", "/api/send-jobs/:id/recipients", bearer(core.ScopeSend), send, one(List(jobs.recipients, recipient.key)), "What happened to each recipient of a send job")
+	t.add("POST", "/api/send-jobs/:id/preview", bearer(core.ScopeSend), send, one(Query(jobs.preview)), "Render the mail of a send job")
 	t.add("POST", "/webhooks/subscriptions", signed(), send, JSON(hooks.subscription).Fails(core.Conflict), "Take a subscription event")
 	t.add("POST", "/webhooks/lists/full-sync", signed(), send, JSON(hooks.fullSync).MaxBody(maxFullSync).Fails(core.Conflict), "Take a batch of a full list sync")
 }

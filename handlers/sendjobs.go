@@ -115,7 +115,7 @@ func (a sendjobs) create(c *Call, in sendJobRequest) (out createdJob, err error)
 	if err := n.Validate(c.Now); err != nil {
 		return out, err
 	}
-	warnings, err := tryContent(&n)
+	warnings, err := mail.TryContent(&n)
 	if err != nil {
 		return out, err
 	}
@@ -136,17 +136,6 @@ func (a sendjobs) create(c *Call, in sendJobRequest) (out createdJob, err error)
 		warnings = append(warnings, "The template does not exist yet; the job fails if it is still missing when it starts.")
 	}
 	return createdJob{j.ID, j.ID, j.Status, warnings}, nil
-}
-
-// tryContent compiles a job's content as far as it is known without the database, so that a fault in it is told at once.
-func tryContent(n *core.NewJob) (warnings []string, err error) {
-	_, campaign := n.Job(1)
-	content := core.Content{Campaign: campaign, List: core.List{ID: campaign.ID, Name: "list"}}
-	bulk, err := mail.CompileBulk(mail.JobSpec(campaign.ID, &content, mail.Address{Email: "newsletterd@localhost"}))
-	if err != nil {
-		return nil, err
-	}
-	return bulk.Warnings(), nil
 }
 
 // sendJob is the specification's SendJob, with what we add.
@@ -256,5 +245,51 @@ func (a sendjobs) recipients(c *Call, _ struct{}, page core.Page) ([]recipient, 
 	for i, r := range rows {
 		out[i] = recipient{r.Seq, r.Email, recipientStates[r.State], r.Reason, r.Tries, r.Ambiguous, r.DueAt, r.FinishedAt}
 	}
+	return out, err
+}
+
+// preview are the rendered parts of a job's mail.
+type preview struct {
+	Subject string `json:"subject"`
+	Text    string `json:"text"`
+	HTML    string `json:"html"`
+}
+
+// previewFor names a subscriber of the list; without one the mail is rendered for somebody of whom nothing is known.
+type previewFor struct {
+	Email core.Email `query:"email"`
+}
+
+func (a sendjobs) preview(c *Call, in previewFor) (out preview, err error) {
+	j, err := a.store.SendJob(c, c.ID())
+	if err != nil {
+		return out, err
+	}
+	content, err := a.store.Content(c, &j)
+	if core.KindOf(err) == core.NotFound {
+		return out, core.Invalidf("template", "The list or the template of the job is missing.")
+	}
+	if err != nil {
+		return out, err
+	}
+	bulk, err := mail.CompileBulk(mail.JobSpec(j.ID, &content, mail.Address{Email: "newsletterd@localhost"}))
+	if err != nil {
+		return out, err
+	}
+	r := mail.Recipient{
+		Email: "reader@example.org", Date: c.Now.Time(),
+		UnsubscribeToken: "preview", UnsubscribeURL: c.api.publicURL + "/unsubscribe?token=preview",
+	}
+	if in.Email != "" {
+		sub, err := a.store.Subscriber(c, j.ListID, in.Email)
+		if core.KindOf(err) == core.NotFound {
+			return out, core.Invalidf("email", "email is no subscriber of the list.")
+		}
+		if err != nil {
+			return out, err
+		}
+		r.Email, r.SubscriberID, r.Preferences = string(sub.Email), sub.ID, []byte(sub.Preferences)
+	}
+	out.Subject, out.Text, out.HTML, err = bulk.Parts(&r)
 	return out, err
 }

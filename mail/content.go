@@ -72,3 +72,15 @@ func cutContent(src string) (before, after string, ok bool) {
 		from = i + j + 2
 	}
 }
+
+// TryContent compiles a new job's content as far as it is known without the database, so that a fault in it is told at
+// once. It returns CompileBulk's warnings and errors.
+func TryContent(n *core.NewJob) (warnings []string, err error) {
+	_, campaign := n.Job(1)
+	content := core.Content{Campaign: campaign, List: core.List{ID: campaign.ID, Name: "list"}}
+	bulk, err := CompileBulk(JobSpec(campaign.ID, &content, Address{Email: "newsletterd@localhost"}))
+	if err != nil {
+		return nil, err
+	}
+	return bulk.Warnings(), nil
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/store"
+)
+
+func templateFlags() []cli.Flag {
+	return []cli.Flag{
+		stringFlag("name", "`NAME` of the template"),
+		stringFlag("layout", "`NAME` of another template that stands around it, with {{content}}"),
+		stringFlag("html", "`FILE` with the HTML; where it holds {{content}}, it stands around the body of a job"),
+		stringFlag("text", "`FILE` with the text"),
+	}
+}
+
+// templateInput reads the flags, and the files that they name.
+func templateInput(c *cli.Context) (in core.TemplateInput, err error) {
+	in = core.TemplateInput{Name: given(c, "name"), Layout: given(c, "layout")}
+	for flag, body := range map[string]**string{"html": &in.BodyHTML, "text": &in.BodyText} {
+		if !c.IsSet(flag) {
+			continue
+		}
+		b := []byte{}
+		if file := c.String(flag); file != "" {
+			if b, err = os.ReadFile(file); err != nil {
+				return in, err
+			}
+		}
+		*body = new(string(b))
+	}
+	return in, nil
+}
+
+// tryTemplate compiles a template as the job of nobody would.
+func tryTemplate(t *core.Template) error {
+	content := core.Content{Template: *t, Campaign: core.Campaign{ID: t.ID, Subject: t.Name}, List: core.List{ID: t.ID, Name: "list"}}
+	if strings.Contains(t.BodyHTML+t.BodyText, "{{content") || strings.Contains(t.BodyHTML+t.BodyText, "{{ content") {
+		content.Campaign.BodyHTML, content.Campaign.BodyText = "<p>body</p>", "body"
+	}
+	_, err := mail.CompileBulk(mail.JobSpec(t.ID, &content, mail.Address{Email: "newsletterd@localhost"}))
+	return err
+}
+
+func (p *program) templateCommands() *cli.Command {
+	create := p.command("create", "add a template", append(templateFlags(), stringFlag("tenant", "its `TENANT`")), []string{"tenant", "name"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		in, err := templateInput(c)
+		if err != nil {
+			return err
+		}
+		t, err := core.NewTemplate(c.String("tenant"), in, now())
+		if err == nil {
+			err = tryTemplate(&t)
+		}
+		if err == nil {
+			err = missing(s.AddTemplate(c.Context, t, actor()), "tenant", c.String("tenant"))
+		}
+		if err != nil {
+			return err
+		}
+		return p.printer(c).record(t)
+	})
+	all := p.command("list", "list the templates of a tenant", []cli.Flag{stringFlag("tenant", "the `TENANT`")}, []string{"tenant"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		rows, err := pages(func(t core.Template) string { return t.Name }, func(page core.Page) ([]core.Template, error) {
+			return s.Templates(c.Context, c.String("tenant"), page)
+		})
+		if err != nil {
+			return err
+		}
+		return list(p.printer(c), rows, "id", "name", "layout", "updated_at")
+	})
+	show := p.command("show", "show one template", []cli.Flag{idFlag("template")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		t, err := s.TemplateByID(c.Context, c.String("id"))
+		if err != nil {
+			return missing(err, "template", c.String("id"))
+		}
+		return p.printer(c).record(t)
+	})
+	update := p.command("update", "change a template", append(templateFlags(), idFlag("template")), []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		in, err := templateInput(c)
+		if err != nil {
+			return err
+		}
+		at := now()
+		t, err := s.UpdateTemplate(c.Context, c.String("id"), actor(), func(t *core.Template) error {
+			if err := t.Change(in, at); err != nil {
+				return err
+			}
+			return tryTemplate(t)
+		})
+		if err != nil {
+			return missing(err, "template", c.String("id"))
+		}
+		return p.printer(c).record(t)
+	})
+	del := p.command("delete", "delete a template", []cli.Flag{idFlag("template")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		if err := s.DeleteTemplate(c.Context, c.String("id"), actor(), now()); err != nil {
+			return missing(err, "template", c.String("id"))
+		}
+		return p.done(c, "Template %s is deleted.", c.String("id"))
+	})
+	return &cli.Command{Name: "template", Usage: "contents and layouts of mails", Subcommands: []*cli.Command{create, all, show, update, del}}
+}
