@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
@@ -231,3 +232,6 @@ func isOrigin(s string) bool {
 
 // maxURL is the number of bytes that a URL of a record may have.
 const maxURL = 2000
+
+// SenderName is the name that the tenant's mails come from: its own choice, else its brand, else its name.
+func (t *Tenant) SenderName() string { return cmp.Or(t.MailFromName, t.BrandName, t.Name) }

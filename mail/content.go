@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"cmp"
 	"strings"
 
 	"newsletterd/core"
@@ -25,9 +26,7 @@ func JobSpec(jobID string, c *core.Content, sender Address) *BulkSpec {
 	if c.Tenant.MailFrom != "" {
 		s.From.Email = c.Tenant.MailFrom
 	}
-	if c.Tenant.MailFromName != "" {
-		s.From.Name = c.Tenant.MailFromName
-	}
+	s.From.Name = cmp.Or(c.Tenant.SenderName(), sender.Name)
 	s.ReplyTo.Email = c.Tenant.ReplyTo
 	if s.HTML == "" && s.Text == "" {
 		s.HTML, s.Text = "<h1>{{ job.subject }}</h1>", "{{ job.subject }}\n"

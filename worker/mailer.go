@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -356,13 +357,8 @@ func (m *mailer) compose(ctx context.Context, q *core.Mail, now time.Time) (*mai
 
 // brandOf is the sender, the origin of links and the looks of a tenant's mail; what it lacks is the daemon's.
 func brandOf(t *core.Tenant, from mail.Address, origin string) (mail.Address, string, mail.Brand) {
-	b := mail.Brand{Name: t.BrandName, Color: t.BrandColor, LogoURL: t.BrandLogoURL, PostalAddress: t.PostalAddress}
-	if b.Name == "" {
-		b.Name = t.Name
-	}
-	if from.Name = t.MailFromName; from.Name == "" {
-		from.Name = b.Name
-	}
+	b := mail.Brand{Name: cmp.Or(t.BrandName, t.Name), Color: t.BrandColor, LogoURL: t.BrandLogoURL, PostalAddress: t.PostalAddress}
+	from.Name = t.SenderName()
 	if t.MailFrom != "" {
 		from.Email = t.MailFrom
 	}
