@@ -1,6 +1,7 @@
 -- Send service: subscribers, jobs and their recipients, what was already seen, provider events.
 
--- Two facts: the member's word and the block; only the active and unblocked are mailed.
+-- Two facts: the member's word and the block; only the active and unblocked are mailed. The id is that of the subscription,
+-- derived from list and folded address whatever a sender gave: full syncs come in its order, and so do jobs.
 CREATE TABLE subscriber (
   list_id      TEXT NOT NULL,
   email_key    TEXT NOT NULL,
@@ -16,9 +17,8 @@ CREATE TABLE subscriber (
   sync_no      INTEGER NOT NULL DEFAULT 0, -- of the last full sync that named it
   created_at   INTEGER NOT NULL,
   changed_at   INTEGER NOT NULL,
-  PRIMARY KEY (list_id, email_key)
+  PRIMARY KEY (list_id, id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX subscriber_email ON subscriber (email_key);
 
 -- Addresses that a tenant's mail must not go to, whatever the list.
 CREATE TABLE suppression (
@@ -140,6 +140,7 @@ CREATE INDEX send_job_running ON send_job (no) WHERE status = 'running';
 CREATE TABLE recipient (
   job_no      INTEGER NOT NULL,
   seq         INTEGER NOT NULL,
+  subscriber_id TEXT NOT NULL,
   email_key   TEXT NOT NULL,
   state       INTEGER NOT NULL DEFAULT 0, -- 0 queued, 1 deferred, 2 sent, 3 failed, 4 skipped
   tries       INTEGER NOT NULL DEFAULT 0,

@@ -11,7 +11,8 @@
 //   - 2026-11-21 STRICT everywhere, WITHOUT ROWID where the key is a text: one b-tree instead of two for the row.
 //   - 2026-11-21 A subscription's id is derived from list and address, so (list_id, id) is its only key: the ids of an
 //     address on all lists can be computed. An index on the address would say the same, and its random pages are what an import
-//     spends its time on.
+//     spends its time on. The send side's subscriber has the same id and key: full syncs come in its order, and a sync of
+//     200,000 wrote 0.1 GB instead of the 3.6 GB that a key by address cost.
 //   - 2026-11-21 Recipients are keyed (job_no, seq) without an index on the state: a job is walked in order, and
 //     only deferred ones need finding. Message-ID and bounce address carry (job_no, seq) themselves.
 //   - 2026-11-21 The seen_ tables are rowid tables: the oldest rows are found without an index on the expiry.

@@ -79,23 +79,29 @@ type tenantSubscription struct {
 	TenantID string `db:"tenant_id"`
 }
 
-// subscriptionsOf finds what an address has not left, on every list or those of one tenant, by computing its ids.
-func (tx *Tx) subscriptionsOf(emailKey, tenantID string) (subs []tenantSubscription, err error) {
+// idsOf computes the ids of an address on every list, or those of one tenant: pairs of list and id, as JSON.
+func (tx *Tx) idsOf(emailKey, tenantID string) (string, error) {
 	var lists []string
 	if err := tx.all(&lists, "SELECT id FROM list WHERE ?1 = '' OR tenant_id = ?1", tenantID); err != nil {
-		return nil, err
+		return "", err
 	}
 	ids := make([][2]string, len(lists))
 	for i, list := range lists {
 		ids[i] = [2]string{list, tx.store.SubscriptionID(list, emailKey)}
 	}
 	pairs, err := json.Marshal(ids)
+	return string(pairs), err
+}
+
+// subscriptionsOf finds what an address has not left, on every list or those of one tenant.
+func (tx *Tx) subscriptionsOf(emailKey, tenantID string) (subs []tenantSubscription, err error) {
+	pairs, err := tx.idsOf(emailKey, tenantID)
 	if err != nil {
 		return nil, err
 	}
 	err = tx.all(&subs, "SELECT "+subscriptionColumns+`, l.tenant_id FROM json_each(?) AS j
 		CROSS JOIN subscription AS s ON s.list_id = j.value->>0 AND s.id = j.value->>1
-		CROSS JOIN list AS l ON l.id = s.list_id WHERE s.status != 'unsubscribed'`, string(pairs))
+		CROSS JOIN list AS l ON l.id = s.list_id WHERE s.status != 'unsubscribed'`, pairs)
 	return subs, err
 }
 

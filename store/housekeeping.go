@@ -88,7 +88,7 @@ func init() {
 	deleted := func(r Retention) time.Duration { return r.Deleted }
 	for _, query := range []string{
 		remains("subscription", "list_id, id", "list", "list_id"),
-		remains("subscriber", "list_id, email_key", "list", "list_id"),
+		remains("subscriber", "list_id, id", "list", "list_id"),
 		remains("consent", "list_id, subscription_id, at, what", "list", "list_id"),
 		remains("suppression", "tenant_id, email_key", "tenant", "tenant_id"),
 		remains("template", "tenant_id, name", "tenant", "tenant_id"),

@@ -20,9 +20,6 @@ const (
 // expandStep is how many subscribers one operation of ExpandJob looks at.
 const expandStep = 500
 
-// lastKey sorts behind every folded address.
-const lastKey = "\x7f"
-
 // ExpandJob goes one step through the subscribers of a running job's list and makes recipients of those who may be
 // mailed. The position is kept with the rows, so a restart goes on where it was. more tells whether there is more to do.
 func (s *Store) ExpandJob(ctx context.Context, no int64, now core.Instant) (more bool, err error) {
@@ -41,19 +38,19 @@ func (s *Store) ExpandJob(ctx context.Context, no int64, now core.Instant) (more
 }
 
 func (tx *Tx) expand(j *core.SendJob) (more bool, err error) {
-	upper := lastKey
-	err = tx.get(&upper, "SELECT email_key FROM subscriber WHERE list_id = ? AND email_key > ? ORDER BY email_key LIMIT 1 OFFSET ?",
+	upper := lastID
+	err = tx.get(&upper, "SELECT id FROM subscriber WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?",
 		j.ListID, j.ExpandedTo, expandStep-1)
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return false, err
 	}
 	more = err == nil
-	n, err := tx.exec(`INSERT INTO recipient (job_no, seq, email_key)
-		SELECT ?1, ?2 + row_number() OVER (ORDER BY s.email_key), s.email_key FROM subscriber AS s
-		WHERE s.list_id = ?3 AND s.email_key > ?4 AND s.email_key <= ?5 AND s.word = 'active' AND s.block = ''
+	n, err := tx.exec(`INSERT INTO recipient (job_no, seq, subscriber_id, email_key)
+		SELECT ?1, ?2 + row_number() OVER (ORDER BY s.id), s.id, s.email_key FROM subscriber AS s
+		WHERE s.list_id = ?3 AND s.id > ?4 AND s.id <= ?5 AND s.word = 'active' AND s.block = ''
 		AND NOT EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?6 AND email_key = s.email_key)
 		AND NOT EXISTS (SELECT 1 FROM disabled WHERE email_key = s.email_key AND tenant_id IN ('', ?6))
-		ORDER BY s.email_key`, j.No, j.Recipients, j.ListID, j.ExpandedTo, upper, j.TenantID)
+		ORDER BY s.id`, j.No, j.Recipients, j.ListID, j.ExpandedTo, upper, j.TenantID)
 	if err != nil {
 		return false, err
 	}
@@ -74,8 +71,7 @@ type Claim struct {
 	Skip         string
 }
 
-// whyNot is 0 for a recipient who may be mailed, else an index of skipReasons. The subscription is looked up by
-// address, not by the id that a stranger's event may have brought.
+// whyNot is 0 for a recipient who may be mailed, else an index of skipReasons.
 const whyNot = `CASE WHEN s.id IS NULL THEN 1 WHEN s.word != 'active' THEN 2 WHEN s.block != '' THEN 3
 	WHEN EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?2 AND email_key = r.email_key) THEN 3
 	WHEN EXISTS (SELECT 1 FROM disabled WHERE email_key = r.email_key AND tenant_id IN ('', ?2)) THEN 4
@@ -87,8 +83,8 @@ var skipReasons = [...]string{
 }
 
 const claimFrom = ` FROM recipient AS r
-	LEFT JOIN subscriber AS s ON s.list_id = ?3 AND s.email_key = r.email_key
-	LEFT JOIN subscription AS m ON m.list_id = ?3 AND m.id = s.id
+	LEFT JOIN subscriber AS s ON s.list_id = ?3 AND s.id = r.subscriber_id
+	LEFT JOIN subscription AS m ON m.list_id = ?3 AND m.id = r.subscriber_id
 	WHERE r.job_no = ?1 `
 
 const claimColumns = "SELECT r.seq, r.tries, r.ambiguous, r.due_at, r.email_key, coalesce(s.id, ''), coalesce(s.email, ''), coalesce(s.preferences, ''), " + whyNot
@@ -207,7 +203,7 @@ func (s *Store) Recipients(ctx context.Context, j *core.SendJob, page core.Page)
 		return nil, core.Invalidf("cursor", "The cursor is not valid.")
 	}
 	err = s.all(ctx, &rs, `SELECT r.seq, coalesce(s.email, r.email_key) AS email, r.state, r.tries, r.ambiguous, r.due_at, r.finished_at, r.reason
-		FROM recipient AS r LEFT JOIN subscriber AS s ON s.list_id = ? AND s.email_key = r.email_key
+		FROM recipient AS r LEFT JOIN subscriber AS s ON s.list_id = ? AND s.id = r.subscriber_id
 		WHERE r.job_no = ? AND r.seq > ? ORDER BY r.seq LIMIT ?`, j.ListID, j.No, after, page.Limit)
 	return rs, err
 }

@@ -7,21 +7,21 @@ import (
 	"newsletterd/core"
 )
 
-const subscriberColumns = `list_id, email_key, id, email, word, word_at, block, block_at, preferences, soft_bounces, soft_at,
+const subscriberColumns = `list_id, email_key, subscriber.id, email, word, word_at, block, block_at, preferences, soft_bounces, soft_at,
 	sync_no, created_at, changed_at`
 
-const selectSubscriber = "SELECT " + subscriberColumns + " FROM subscriber WHERE list_id = ? AND email_key = ?"
+const selectSubscriber = "SELECT " + subscriberColumns + " FROM subscriber WHERE list_id = ? AND id = ?"
 
 // Subscriber reads one address of a list as the send side knows it.
 func (s *Store) Subscriber(ctx context.Context, listID string, email core.Email) (sub core.Subscriber, err error) {
-	err = s.get(ctx, &sub, selectSubscriber, listID, email.Key())
+	err = s.get(ctx, &sub, selectSubscriber, listID, s.SubscriptionID(listID, email.Key()))
 	return sub, err
 }
 
-// Subscribers reads a page of a list's subscribers, by folded address.
+// Subscribers reads a page of a list's subscribers, by id.
 func (s *Store) Subscribers(ctx context.Context, listID string, page core.Page) (subs []core.Subscriber, err error) {
-	err = s.all(ctx, &subs, "SELECT "+subscriberColumns+` FROM subscriber WHERE list_id = ? AND email_key > ?
-		ORDER BY email_key LIMIT ?`, listID, page.After, page.Limit)
+	err = s.all(ctx, &subs, "SELECT "+subscriberColumns+` FROM subscriber WHERE list_id = ? AND id > ?
+		ORDER BY id LIMIT ?`, listID, page.After, page.Limit)
 	return subs, err
 }
 
@@ -54,14 +54,14 @@ func (tx *Tx) listOf(tenantID, listID string) (core.List, error) {
 
 // applySubscriber asks the rule what one subscriber of an event (syncNo 0) or a batch comes to, and keeps it.
 func (tx *Tx) applySubscriber(listID string, p core.EventSubscriber, eventType string, at core.Instant, syncNo int64, now core.Instant) error {
+	// Whatever id the sender gave: ours is what unsubscribe tokens and the check against the member's word go by.
+	p.ID = tx.store.SubscriptionID(listID, p.Email.Key())
 	sub := core.Subscriber{}
-	err := tx.get(&sub, selectSubscriber, listID, p.Email.Key())
+	err := tx.get(&sub, selectSubscriber, listID, p.ID)
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return err
 	}
 	sub.ListID = listID
-	// Whatever id the sender gave: ours is what unsubscribe tokens and the check against the member's word go by.
-	p.ID = tx.store.SubscriptionID(listID, p.Email.Key())
 	mailable := sub.EmailKey != "" && sub.Mailable()
 	changed := sub.Apply(p, eventType, at, now)
 	if syncNo > sub.SyncNo {
@@ -77,8 +77,9 @@ func (tx *Tx) applySubscriber(listID string, p core.EventSubscriber, eventType s
 }
 
 func (tx *Tx) saveSubscriber(s *core.Subscriber) error {
-	_, err := tx.exec("INSERT INTO subscriber ("+subscriberColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (list_id, email_key) DO UPDATE SET id = excluded.id, email = excluded.email, word = excluded.word,
+	_, err := tx.exec(`INSERT INTO subscriber (list_id, email_key, id, email, word, word_at, block, block_at, preferences, soft_bounces, soft_at,
+		sync_no, created_at, changed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (list_id, id) DO UPDATE SET email = excluded.email, word = excluded.word,
 		word_at = excluded.word_at, block = excluded.block, block_at = excluded.block_at, preferences = excluded.preferences,
 		soft_bounces = excluded.soft_bounces, soft_at = excluded.soft_at, sync_no = excluded.sync_no, changed_at = excluded.changed_at`,
 		s.ListID, s.EmailKey, s.ID, string(s.Email), string(s.Word), int64(s.WordAt), string(s.Block), int64(s.BlockAt),
@@ -189,8 +190,8 @@ func (s *Store) RemoveAbsent(ctx context.Context, now core.Instant) (more bool, 
 
 func (tx *Tx) removeAbsent(rs receivedSync, now core.Instant) error {
 	var subs []core.Subscriber
-	err := tx.all(&subs, "SELECT "+subscriberColumns+` FROM subscriber WHERE list_id = ? AND email_key > ?
-		ORDER BY email_key LIMIT ?`, rs.ListID, rs.RemovedTo, removeStep)
+	err := tx.all(&subs, "SELECT "+subscriberColumns+` FROM subscriber WHERE list_id = ? AND id > ?
+		ORDER BY id LIMIT ?`, rs.ListID, rs.RemovedTo, removeStep)
 	if err != nil {
 		return err
 	}
@@ -206,14 +207,18 @@ func (tx *Tx) removeAbsent(rs receivedSync, now core.Instant) error {
 	if len(subs) < removeStep {
 		return tx.one("UPDATE received_sync SET removing = 0, finished_at = ? WHERE no = ?", int64(now), rs.No)
 	}
-	return tx.one("UPDATE received_sync SET removed_to = ? WHERE no = ?", subs[len(subs)-1].EmailKey, rs.No)
+	return tx.one("UPDATE received_sync SET removed_to = ? WHERE no = ?", subs[len(subs)-1].ID, rs.No)
 }
 
 // report applies what a relay or a provider said of an address to its subscribers in every list of the tenant.
 func (tx *Tx) report(tenantID, emailKey, effect string, at, now core.Instant) error {
+	pairs, err := tx.idsOf(emailKey, tenantID)
+	if err != nil {
+		return err
+	}
 	var subs []core.Subscriber
-	err := tx.all(&subs, "SELECT "+subscriberColumns+` FROM subscriber WHERE email_key = ?1
-		AND list_id IN (SELECT id FROM list WHERE tenant_id = ?2)`, emailKey, tenantID)
+	err = tx.all(&subs, "SELECT "+subscriberColumns+` FROM json_each(?) AS j
+		CROSS JOIN subscriber ON list_id = j.value->>0 AND subscriber.id = j.value->>1`, pairs)
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func (f *figures) mirrored(s *store.Store) (n int, more bool) {
 		if len(subs) < page.Limit {
 			return n, false
 		}
-		page.After = subs[len(subs)-1].EmailKey
+		page.After = subs[len(subs)-1].ID
 	}
 }
 

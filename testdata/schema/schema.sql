@@ -401,6 +401,7 @@ CREATE INDEX received_sync_open ON received_sync (no) WHERE removing = 1;
 CREATE TABLE recipient (
   job_no      INTEGER NOT NULL,
   seq         INTEGER NOT NULL,
+  subscriber_id TEXT NOT NULL,
   email_key   TEXT NOT NULL,
   state       INTEGER NOT NULL DEFAULT 0, -- 0 queued, 1 deferred, 2 sent, 3 failed, 4 skipped
   tries       INTEGER NOT NULL DEFAULT 0,
@@ -574,10 +575,8 @@ CREATE TABLE subscriber (
   sync_no      INTEGER NOT NULL DEFAULT 0, -- of the last full sync that named it
   created_at   INTEGER NOT NULL,
   changed_at   INTEGER NOT NULL,
-  PRIMARY KEY (list_id, email_key)
+  PRIMARY KEY (list_id, id)
 ) STRICT, WITHOUT ROWID;
-
-CREATE INDEX subscriber_email ON subscriber (email_key);
 
 CREATE TABLE subscription (
   list_id     TEXT NOT NULL,
