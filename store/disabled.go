@@ -38,7 +38,7 @@ func (tx *Tx) disable(d Disabling, now core.Instant) (int, error) {
 		return 0, err
 	}
 	// What lists have queued for the address is not sent any more.
-	if _, err := tx.exec("UPDATE mail SET state = 3 WHERE email_key = ? AND state != 3 AND state = 0 AND list_id != ''", key); err != nil {
+	if _, err := tx.exec("UPDATE mail SET state = 3 WHERE email_key = ? AND state = 0 AND list_id != ''", key); err != nil {
 		return 0, err
 	}
 	rows, err := tx.subscriptionsOf(key, d.TenantID)
