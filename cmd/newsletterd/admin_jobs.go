@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -12,123 +15,48 @@ import (
 	"newsletterd/store"
 )
 
-// jobRecord is a send job as it is printed.
-type jobRecord struct {
-	ID            string         `json:"id"`
-	TenantID      string         `json:"tenant_id"`
-	ListID        string         `json:"list_id"`
-	Status        core.JobStatus `json:"status"`
-	Name          string         `json:"name"`
-	Subject       string         `json:"subject"`
-	ScheduledAt   core.Instant   `json:"scheduled_at"`
-	WindowStart   core.Instant   `json:"window_start"`
-	WindowEnd     core.Instant   `json:"window_end"`
-	CreatedAt     core.Instant   `json:"created_at"`
-	StartedAt     core.Instant   `json:"started_at"`
-	FinishedAt    core.Instant   `json:"finished_at"`
-	FailureReason string         `json:"failure_reason"`
-	Recipients    int64          `json:"recipients"`
-	Sent          int64          `json:"sent"`
-	Deferred      int64          `json:"deferred"`
-	Failed        int64          `json:"failed"`
-	Skipped       int64          `json:"skipped"`
-	Bounced       int64          `json:"bounced"`
-}
-
-func jobOf(c *cli.Context, s *store.Store, j *core.SendJob) (jobRecord, error) {
-	content, err := s.Campaign(c.Context, j.CampaignID)
-	return jobRecord{
-		ID: j.ID, TenantID: j.TenantID, ListID: j.ListID, Status: j.Status, Name: content.Name, Subject: content.Subject,
-		ScheduledAt: j.ScheduledAt, WindowStart: j.WindowStart, WindowEnd: j.WindowEnd, CreatedAt: j.CreatedAt, StartedAt: j.StartedAt,
-		FinishedAt: j.FinishedAt, FailureReason: j.FailureReason, Recipients: j.Recipients, Sent: j.Sent, Deferred: j.Deferred,
-		Failed: j.Failed, Skipped: j.Skipped, Bounced: j.Bounced,
-	}, err
-}
-
-func jobFlags() []cli.Flag {
-	return []cli.Flag{
-		stringFlag("list", "the `LIST` to mail"),
-		stringFlag("subject", "`SUBJECT`, with placeholders as {{preferences.first_name}}"),
-		stringFlag("html", "`FILE` with the HTML body"),
-		stringFlag("text", "`FILE` with the text body (else it is made of the HTML)"),
-		stringFlag("template", "`NAME` of the template"),
-		stringFlag("unsubscribe-url", "`URL` with {{unsubscribe_token}}: the visible link, in place of ours"),
-		stringFlag("name", "`NAME` of the job, for yourself"),
-		stringFlag("scheduled-at", "not before this `TIME`, as 2026-01-31T08:00:00Z"),
-		stringFlag("window-start", "not before this `TIME`"),
-		stringFlag("window-end", "nothing is sent after this `TIME`"),
-	}
-}
-
-// jobInput reads the flags of a new job.
-func jobInput(c *cli.Context) (n core.NewJob, err error) {
-	n = core.NewJob{Name: c.String("name"), Subject: c.String("subject")}
-	var ok bool
-	if n.ListID, ok = core.ParseID(c.String("list")); !ok {
-		return n, core.Invalidf("list", "list must be a UUID.")
-	}
-	for flag, body := range map[string]*string{"html": &n.BodyHTML, "text": &n.BodyText} {
-		if file := c.String(flag); file != "" {
-			b, err := os.ReadFile(file)
-			if err != nil {
-				return n, err
-			}
-			*body = string(b)
-		}
-	}
-	for flag, at := range map[string]*core.Instant{"scheduled-at": &n.ScheduledAt, "window-start": &n.WindowStart, "window-end": &n.WindowEnd} {
-		if text := c.String(flag); text != "" {
-			if *at, err = core.ParseInstant(text); err != nil {
-				return n, fmt.Errorf("--%s: %w", flag, err)
-			}
-		}
-	}
-	if c.IsSet("template") || c.IsSet("unsubscribe-url") {
-		n.Template = fmt.Appendf(nil, `{"mailer_template_name":%s,"unsubscribe_url":%s}`,
-			jsonText(c.String("template")), jsonText(c.String("unsubscribe-url")))
-	}
-	return n, nil
-}
+// watchEvery is how often `admin job watch` looks.
+const watchEvery = 500 * time.Millisecond
 
 func (p *program) jobCommands() *cli.Command {
-	create := p.command("create", "send a mail to a list", jobFlags(), []string{"list", "subject"}, p.createJob)
-	create.Description = `   newsletterd admin job create --list ID --subject 'News for {{preferences.first_name | default: "you"}}' --html news.html`
-	all := p.command("list", "list the jobs", []cli.Flag{stringFlag("tenant", "only those of this `TENANT`")}, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
-		tenants, all, err := tenantOf(c, s)
-		if err != nil {
-			return err
-		}
-		jobs, err := pages(func(j core.SendJob) string { return j.ID }, func(page core.Page) ([]core.SendJob, error) {
-			return s.SendJobs(c.Context, tenants, all, page)
-		})
-		rows := make([]jobRecord, len(jobs))
-		for i := range jobs {
-			if err == nil {
-				rows[i], err = jobOf(c, s, &jobs[i])
-			}
-		}
-		if err != nil {
-			return err
-		}
-		return list(p.printer(c), rows, "id", "status", "subject", "recipients", "sent", "failed", "created_at")
-	})
-	show := p.command("show", "show one job", []cli.Flag{idFlag("job")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	create := p.command("create", "make a send job", []cli.Flag{
+		stringFlag("list", "the `ID` of the list"), stringFlag("subject", "`TEXT` of the subject, with placeholders"),
+		stringFlag("name", "`NAME` of the job, for yourself"), stringFlag("html", "the HTML part: `FILE`"),
+		stringFlag("text", "the text part: `FILE` (else it is made of the HTML)"),
+		stringFlag("template", "`NAME` of a template of the tenant"),
+		stringFlag("unsubscribe-url", "visible unsubscribe `URL` with {{unsubscribe_token}} (else ours)"),
+		stringFlag("scheduled-at", "not before `TIME`, as 2026-12-24T08:00:00Z"),
+		stringFlag("window-start", "send from `TIME` on"), stringFlag("window-end", "send until `TIME`; what is left then is not sent"),
+		boolFlag("track-open", "count who opens it"), boolFlag("track-click", "count who follows its links"),
+	}, []string{"list", "subject"}, p.createJob)
+	create.Description = "   newsletterd admin job create --list ID --subject \"News for {{preferences.first_name | default: \\\"you\\\"}}\" --html issue.html"
+	all := p.command("list", "list the send jobs", []cli.Flag{stringFlag("tenant", "only those of the tenant `ID`")}, nil, p.listJobs)
+	show := p.command("show", "show a send job with its figures", []cli.Flag{idFlag("job")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		j, err := s.SendJob(c.Context, c.String("id"))
-		return p.printJob(c, s, &j, err)
+		if err != nil {
+			return missing(err, "job", c.String("id"))
+		}
+		return p.printJob(c, s, &j)
 	})
-	cancel := p.command("cancel", "stop a job", []cli.Flag{idFlag("job")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	cancel := p.command("cancel", "stop a send job; what is in flight is finished", []cli.Flag{idFlag("job")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		j, err := s.CancelSendJob(c.Context, c.String("id"), now())
-		return p.printJob(c, s, &j, err)
+		if err != nil {
+			return missing(err, "job", c.String("id"))
+		}
+		return p.printJob(c, s, &j)
 	})
-	return &cli.Command{Name: "job", Usage: "mailings", Subcommands: []*cli.Command{create, all, show, cancel}}
+	watch := p.command("watch", "follow a send job to its end", []cli.Flag{idFlag("job")}, []string{"id"}, p.watchJob)
+	watch.Description = "A line whenever something has changed. Exit code 1 if the job ends otherwise than completed."
+	return &cli.Command{Name: "job", Usage: "send jobs", Subcommands: []*cli.Command{create, all, show, cancel, watch}}
 }
 
 func (p *program) createJob(c *cli.Context, _ *Config, s *store.Store) error {
-	n, err := jobInput(c)
-	if err == nil {
-		err = n.Validate(now())
-	}
+	n, err := newJob(c)
 	if err != nil {
+		return err
+	}
+	at := now()
+	if err := n.Validate(at); err != nil {
 		return err
 	}
 	warnings, err := mail.TryContent(&n)
@@ -137,7 +65,7 @@ func (p *program) createJob(c *cli.Context, _ *Config, s *store.Store) error {
 	}
 	j, known, err := s.AddSendJob(c.Context, store.JobRequest{
 		NewJob: n, CreatedBy: actor(), Caller: core.Caller{UserID: actor(), Operator: true},
-	}, now())
+	}, at)
 	if err != nil {
 		return err
 	}
@@ -147,25 +75,161 @@ func (p *program) createJob(c *cli.Context, _ *Config, s *store.Store) error {
 	for _, w := range warnings {
 		fmt.Fprintln(p.err, "warning:", w)
 	}
-	return p.printJob(c, s, &j, nil)
+	return p.printJob(c, s, &j)
 }
 
-func (p *program) printJob(c *cli.Context, s *store.Store, j *core.SendJob, err error) error {
-	if err != nil {
-		return missing(err, "job", c.String("id"))
+// newJob reads the flags and the files that they name.
+func newJob(c *cli.Context) (n core.NewJob, err error) {
+	n = core.NewJob{
+		ListID: c.String("list"), Name: c.String("name"), Subject: c.String("subject"),
+		TrackOpen: c.Bool("track-open"), TrackClick: c.Bool("track-click"),
 	}
-	r, err := jobOf(c, s, j)
+	for flag, to := range map[string]*string{"html": &n.BodyHTML, "text": &n.BodyText} {
+		if err := readBody(c.String(flag), to); err != nil {
+			return n, err
+		}
+	}
+	for flag, to := range map[string]*core.Instant{"scheduled-at": &n.ScheduledAt, "window-start": &n.WindowStart, "window-end": &n.WindowEnd} {
+		if c.String(flag) == "" {
+			continue
+		}
+		at, err := time.Parse(time.RFC3339, c.String(flag))
+		if err != nil {
+			return n, usageError{c.Command.HelpName, fmt.Sprintf("--%s: %q is no time (as 2026-12-24T08:00:00Z)", flag, c.String(flag))}
+		}
+		*to = core.At(at)
+	}
+	keys := map[string]string{}
+	for flag, key := range map[string]string{"template": "mailer_template_name", "unsubscribe-url": "unsubscribe_url"} {
+		if c.IsSet(flag) {
+			keys[key] = c.String(flag)
+		}
+	}
+	if len(keys) > 0 {
+		n.Template, err = json.Marshal(keys)
+	}
+	return n, err
+}
+
+// readBody reads a part of a mail from a file of a bearable size.
+func readBody(name string, to *string) error {
+	if name == "" {
+		return nil
+	}
+	fi, err := os.Stat(name)
 	if err != nil {
 		return err
 	}
-	return p.printer(c).record(r)
+	if fi.Size() > core.MaxBody {
+		return fmt.Errorf("%s has %d bytes, more than %d", name, fi.Size(), core.MaxBody)
+	}
+	b, err := os.ReadFile(name)
+	*to = string(b)
+	return err
 }
 
-// jsonText is a text as JSON writes it.
-func jsonText(s string) []byte {
-	b, err := json.Marshal(s)
+// jobHead is what a send job is; its figures stand apart in JSON, as in the API, and beside it in a table.
+type jobHead struct {
+	ID            string         `json:"id"`
+	TenantID      string         `json:"tenant_id"`
+	ListID        string         `json:"list_id"`
+	CampaignID    string         `json:"campaign_id"`
+	Status        core.JobStatus `json:"status"`
+	Name          string         `json:"name,omitempty"`
+	Subject       string         `json:"subject"`
+	ScheduledAt   core.Instant   `json:"scheduled_at,omitzero"`
+	WindowStart   core.Instant   `json:"window_start,omitzero"`
+	WindowEnd     core.Instant   `json:"window_end,omitzero"`
+	CreatedAt     core.Instant   `json:"created_at"`
+	StartedAt     core.Instant   `json:"started_at,omitzero"`
+	FinishedAt    core.Instant   `json:"finished_at,omitzero"`
+	FailureReason string         `json:"failure_reason,omitempty"`
+}
+
+type jobJSON struct {
+	jobHead
+	Stats core.Stats `json:"stats"`
+}
+
+type jobText struct {
+	jobHead
+	core.Stats
+}
+
+func headOf(ctx context.Context, s *store.Store, j *core.SendJob) (jobHead, error) {
+	content, err := s.Campaign(ctx, j.CampaignID)
+	return jobHead{
+		ID: j.ID, TenantID: j.TenantID, ListID: j.ListID, CampaignID: j.CampaignID, Status: j.Status, Name: content.Name,
+		Subject: content.Subject, ScheduledAt: j.ScheduledAt, WindowStart: j.WindowStart, WindowEnd: j.WindowEnd,
+		CreatedAt: j.CreatedAt, StartedAt: j.StartedAt, FinishedAt: j.FinishedAt, FailureReason: j.FailureReason,
+	}, err
+}
+
+func (p *program) printJob(c *cli.Context, s *store.Store, j *core.SendJob) error {
+	head, err := headOf(c.Context, s, j)
 	if err != nil {
-		panic(err) // no string fails
+		return err
 	}
-	return b
+	if out := p.printer(c); out.json {
+		return out.value(jobJSON{head, j.Stats})
+	}
+	return p.printer(c).record(jobText{head, j.Stats})
+}
+
+func (p *program) listJobs(c *cli.Context, _ *Config, s *store.Store) error {
+	ids, every, err := tenantOf(c, s)
+	if err != nil {
+		return err
+	}
+	jobs, err := pages(func(j core.SendJob) string { return j.ID }, func(page core.Page) ([]core.SendJob, error) {
+		return s.SendJobs(c.Context, ids, every, page)
+	})
+	if err != nil {
+		return err
+	}
+	asJSON, asText := make([]jobJSON, len(jobs)), make([]jobText, len(jobs))
+	for i := range jobs {
+		head, err := headOf(c.Context, s, &jobs[i])
+		if err != nil {
+			return err
+		}
+		asJSON[i], asText[i] = jobJSON{head, jobs[i].Stats}, jobText{head, jobs[i].Stats}
+	}
+	if out := p.printer(c); out.json {
+		return list(out, asJSON)
+	}
+	return list(p.printer(c), asText, "id", "status", "subject", "recipients", "sent", "failed", "skipped", "created_at")
+}
+
+// watchJob prints a line whenever the figures have moved, until the job has ended.
+func (p *program) watchJob(c *cli.Context, _ *Config, s *store.Store) error {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	last := ""
+	for {
+		j, err := s.SendJob(c.Context, c.String("id"))
+		if err != nil {
+			return missing(err, "job", c.String("id"))
+		}
+		if j.Status.Final() {
+			return errors.Join(p.printJob(c, s, &j), unlessCompleted(&j))
+		}
+		line := fmt.Sprintf("%s  %d of %d sent, %d deferred, %d failed, %d skipped", j.Status, j.Sent, j.Recipients, j.Deferred, j.Failed, j.Skipped)
+		if line != last && !jsonWanted(c) {
+			fmt.Fprintln(p.out, line)
+			last = line
+		}
+		select {
+		case <-c.Context.Done():
+			return c.Context.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+func unlessCompleted(j *core.SendJob) error {
+	if j.Status == core.JobCompleted {
+		return nil
+	}
+	return fmt.Errorf("the job is %s: %s", j.Status, j.FailureReason)
 }

@@ -83,8 +83,9 @@ func list[T any](p printer, rows []T, columns ...string) error {
 type column struct{ name, text string }
 
 // columnsOf takes a record apart by its JSON names, in the order of its fields. Embedded records are part of it.
-func columnsOf(v any) []column {
-	rv := reflect.Indirect(reflect.ValueOf(v))
+func columnsOf(v any) []column { return columnsOfValue(reflect.Indirect(reflect.ValueOf(v))) }
+
+func columnsOfValue(rv reflect.Value) []column {
 	if !rv.IsValid() || rv.Kind() != reflect.Struct {
 		return nil
 	}
@@ -94,7 +95,7 @@ func columnsOf(v any) []column {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case f.Anonymous && name == "":
-			out = append(out, columnsOf(rv.Field(i).Interface())...)
+			out = append(out, columnsOfValue(rv.Field(i))...)
 		case f.IsExported() && name != "" && name != "-":
 			out = append(out, column{name, cell(rv.Field(i))})
 		}
