@@ -32,4 +32,10 @@
 //     indexes and the full text index alike, clocks have no say, and no page changes behind a reader. The audience of
 //     a model stands in the full text index, so that a search costs what is visible of it, not what exists.
 //     Rejected: OFFSET, and (created_at, id), by which FTS5 can't read.
+//   - 2026-11-21 A block (bounced, complaint, suppressed) holds whenever it arrives, also when its instant is older than the
+//     member's word: it is about the mailbox, not about the wish. Only a newer activation lifts a bounce.
+//   - 2026-11-21 A claim looks the member's subscription up by address, not by the id in the subscriber row: an event of
+//     another webhook client may bring any id, and must not hide that a person has left.
+//   - 2026-11-21 recipients sent are marked up to 64 in one statement, with the last place repeated: a statement costs
+//     more than a row.
 package store

@@ -50,20 +50,23 @@ func (s *Sender) compile(ctx context.Context, j *core.SendJob) (*content, error)
 	return out, nil
 }
 
-// compose writes the mail of one recipient into e, behind what its Data had room for. The same recipient of the same
-// job always gets the same Message-ID and the same tokens, whichever try it is.
-func (c *content) compose(e *mail.Envelope, cl *store.Claim, now time.Time) error {
-	token, err := c.sealer.SealUnsubscribe(auth.UnsubscribeToken{
+// compose writes the mail of one recipient into e, into the room that its Data had. The same recipient of the same job
+// always gets the same Message-ID and the same tokens, whichever try it is. scratch is the caller's, used again.
+func (c *content) compose(e *mail.Envelope, cl *store.Claim, now time.Time, scratch *[]byte) error {
+	link, err := c.sealer.AppendUnsubscribe(append((*scratch)[:0], c.visible...), auth.UnsubscribeToken{
 		Kind: auth.UnsubscribeMailed, ListID: c.listID, SubscriptionID: cl.SubscriberID, Email: core.Email(cl.Email),
 		JobNo: c.jobNo, Seq: cl.Seq, IssuedAt: c.startedAt,
 	})
+	*scratch = link
 	if err != nil {
 		return err
 	}
+	visible := string(link)
+	token := visible[len(c.visible):]
 	r := mail.Recipient{
 		Email: cl.Email, SubscriberID: cl.SubscriberID, Preferences: []byte(cl.Preferences), Date: now,
 		MessageID: c.ident.Message(c.jobNo, cl.Seq), UnsubscribeToken: token,
-		OneClickURL: c.oneClick + token, UnsubscribeURL: c.visible + token,
+		OneClickURL: c.oneClick + token, UnsubscribeURL: visible,
 	}
 	e.From, e.To = c.from, cl.Email
 	if c.bounceHost != "" {

@@ -21,8 +21,9 @@ const retryRead = 200 * time.Millisecond
 
 // lane is one connection's share of the work. Its envelopes are used again and again.
 type lane struct {
-	sender *Sender
-	free   []*mail.Envelope
+	sender  *Sender
+	free    []*mail.Envelope
+	scratch []byte
 }
 
 // next is mail.Source.Next: the recipient is checked once more when the message is ready, just before MAIL.
@@ -43,7 +44,7 @@ func (l *lane) next(ctx context.Context, wait bool) (*mail.Envelope, bool) {
 			continue
 		}
 		e := l.envelope()
-		if err := it.job.content.compose(e, &it.Claim, now); err != nil {
+		if err := it.job.content.compose(e, &it.Claim, now, &l.scratch); err != nil {
 			s.opts.Log.Warn("send: a mail cannot be rendered", slog.Int64("job", it.job.job.No), slog.Any("error", err))
 			s.finish(it, store.RecipientFailed, core.ReasonRender, false)
 			l.free = append(l.free, e)

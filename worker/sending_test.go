@@ -117,7 +117,7 @@ func (h *house) wait(j core.SendJob) core.SendJob {
 			return j
 		}
 		select {
-		case <-time.After(5 * time.Millisecond):
+		case <-time.After(20 * time.Millisecond):
 		case <-deadline:
 			h.Fatalf("the job does not end: %+v", j)
 		}

@@ -129,7 +129,7 @@ func (f *figures) campaign(window int, bare float64) {
 	job := f.post("/api/send-jobs", map[string]any{
 		"list_id": f.list, "subject": "News for {{preferences.first_name}}", "body_html": letter,
 	}, "send_job_id")
-	f.every(2*time.Millisecond, func() bool { return f.sink.stats().Count-before.Count >= int64(f.n) })
+	f.every(10*time.Millisecond, func() bool { return f.sink.stats().Count-before.Count >= int64(f.n) })
 	took := time.Since(began)
 	f.every(5*time.Millisecond, func() bool { return f.get("/api/send-jobs/"+job, "status") == string(core.JobCompleted) })
 	cpu, peak := usage(pid)
