@@ -106,8 +106,10 @@ func argOr(args map[string]string, key, def string) string {
 	return def
 }
 
-func newEnv(t *testing.T) *env {
-	e := &env{t: t, store: storetest.Open(t), callers: map[string]core.Caller{}, names: map[string]string{}, counts: map[string]int{}}
+func newEnv(t *testing.T) *env { return newEnvOn(t, storetest.Open(t)) }
+
+func newEnvOn(t *testing.T, s *store.Store) *env {
+	e := &env{t: t, store: s, callers: map[string]core.Caller{}, names: map[string]string{}, counts: map[string]int{}}
 	o := Options{
 		Store: e.store, PublicURL: "http://news.test", TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Bearer: func(_ context.Context, token string, _ core.Instant) (core.Caller, error) {

@@ -7,10 +7,13 @@ import (
 	"newsletterd/core"
 )
 
-var errUndo = errors.New("undo")
+var (
+	errUndo     = errors.New("undo")
+	errReadOnly = errors.New("the disk is read-only")
+)
 
-// Ping really reads and writes: it takes the write lock, writes a session row and takes it back. database and sessions
-// are nil where each answers.
+// Ping really reads and writes: it takes the write lock, writes a session row and takes it back; after a write that
+// failed it leaves the row, so that the disk has to take it. database and sessions are nil where each answers.
 func (s *Store) Ping(ctx context.Context) (database, sessions error) {
 	var one int
 	if database = s.get(ctx, &one, "SELECT 1"); database != nil {
@@ -19,9 +22,16 @@ func (s *Store) Ping(ctx context.Context) (database, sessions error) {
 	if database = s.checkFile(); database != nil {
 		return database, database
 	}
+	if _, _, readOnly, err := diskOf(s.path); err == nil && readOnly {
+		return core.ErrStorage.With(errReadOnly), core.ErrStorage.With(errReadOnly)
+	}
+	keep := s.failing.Load()
 	err := s.update(ctx, func(tx *Tx) error {
 		if _, sessions = tx.exec("INSERT OR REPLACE INTO sessions (token, data, expiry) VALUES ('ping', x'', 0)"); sessions != nil {
 			return sessions
+		}
+		if keep {
+			return nil
 		}
 		return errUndo
 	})

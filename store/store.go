@@ -63,6 +63,7 @@ type Store struct {
 
 	closed     atomic.Bool
 	replaced   atomic.Bool
+	failing    atomic.Bool // the last operation that wrote failed for want of a working disk
 	departures atomic.Uint64
 	changes    atomic.Uint64
 	chunkReads chan struct{} // places of those who read chunks of files
@@ -154,7 +155,10 @@ func (s *Store) open(ctx context.Context) error {
 			return err
 		}
 	}
-	s.subscriptionKey, err = s.PurposeKey(ctx, "subscription-id")
+	if s.subscriptionKey, err = s.PurposeKey(ctx, "subscription-id"); err != nil {
+		return err
+	}
+	_, err = s.PurposeKey(ctx, "share-email") // reads need it: they must not be the first to make it
 	return err
 }
 

@@ -181,6 +181,7 @@ func (w *writer) commit() {
 			o.err, o.topics, o.left = err, 0, false
 		}
 	}
+	w.noteFailure(taken)
 	w.store.stats.batch(len(taken), time.Since(began))
 	w.announce(taken)
 	for _, o := range taken {
@@ -188,6 +189,22 @@ func (w *writer) commit() {
 	}
 	if w.store.opts.Mode == Command && w.store.daemonRuns() {
 		time.Sleep(time.Since(began)) // leave the daemon its turn: it waits for the lock just as we do
+	}
+}
+
+// noteFailure remembers whether the disk took what was written: the health check then really writes, until that works again.
+func (w *writer) noteFailure(ops []*op) {
+	for _, o := range ops {
+		if o.err == nil {
+			w.store.failing.Store(false)
+			return
+		}
+	}
+	for _, o := range ops {
+		if errors.Is(o.err, core.ErrUnavailable) {
+			w.store.failing.Store(true)
+			return
+		}
 	}
 }
 

@@ -1,0 +1,69 @@
+package storetest
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	_ "modernc.org/sqlite" // the driver, for a program that is not ours
+)
+
+// Foreign runs SQL as another program would that has the database at a path open too, and returns what ends its work.
+func Foreign(t testing.TB, path, query string) (end func()) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	if _, err := db.ExecContext(context.Background(), query); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// SmallDisk mounts a file system of a size in MiB and returns its folder; the test is skipped where that is not allowed.
+func SmallDisk(t testing.TB, mib string) (dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "disk")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+mib+"m"); err != nil {
+		t.Skip("a disk of its own needs the right to mount:", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// ReadOnly makes the files of a database immutable, so that every write to them fails, and returns what makes them writable
+// again; the test is skipped where that is not allowed.
+func ReadOnly(t testing.TB, path string) (end func()) {
+	t.Helper()
+	set := func(flag string) error {
+		return exec.Command("chattr", flag, path, path+"-wal", path+"-shm").Run()
+	}
+	if err := set("+i"); err != nil {
+		_ = set("-i")
+		t.Skip("files are made immutable by root, on some file systems:", err)
+	}
+	end = func() {
+		if err := set("-i"); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(func() { _ = set("-i") })
+	return end
+}
