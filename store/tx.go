@@ -112,16 +112,6 @@ func (tx *Tx) all(dest any, query string, args ...any) error {
 	return translate(s.Select(dest, args...))
 }
 
-// rows opens a cursor; the caller closes it before the next statement.
-func (tx *Tx) rows(query string, args ...any) (*sqlx.Rows, error) {
-	s, err := tx.stmt(query)
-	if err != nil {
-		return nil, err
-	}
-	r, err := s.Queryx(args...)
-	return r, translate(err)
-}
-
 // Reader is one snapshot of the database for several reads.
 type Reader struct {
 	store *Store
@@ -142,15 +132,6 @@ func (r *Reader) all(dest any, query string, args ...any) error {
 		return err
 	}
 	return translate(r.tx.Stmtx(s).Select(dest, args...))
-}
-
-func (r *Reader) rows(query string, args ...any) (*sqlx.Rows, error) {
-	s, err := r.store.readStmt(query)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := r.tx.Stmtx(s).Queryx(args...)
-	return rows, translate(err)
 }
 
 // view runs several reads in one snapshot. Keep it short: a held snapshot stops the -wal from shrinking.
