@@ -34,8 +34,8 @@
 //     Rejected: OFFSET, and (created_at, id), by which FTS5 can't read.
 //   - 2026-11-21 A block (bounced, complaint, suppressed) holds whenever it arrives, also when its instant is older than the
 //     member's word: it is about the mailbox, not about the wish. Only a newer activation lifts a bounce.
-//   - 2026-11-21 A claim looks the member's subscription up by address, not by the id in the subscriber row: an event of
-//     another webhook client may bring any id, and must not hide that a person has left.
-//   - 2026-11-21 recipients sent are marked up to 64 in one statement, with the last place repeated: a statement costs
+//   - 2026-11-21 A subscriber is keyed by the id that list and address derive, whatever id an event brings: so a claim finds the
+//     member's own subscription beside it, and nobody's event can hide that a person has left.
+//   - 2026-11-21 Recipients that were sent are marked up to 64 in one statement, with the last place repeated: a statement costs
 //     more than a row.
 package store

@@ -1,0 +1,55 @@
+package store
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The statements of the send path that run per mail, per batch or per kick find their rows by an index.
+func TestSendPathScansNothing(t *testing.T) {
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	queries := []string{
+		claimColumns + claimFrom + "AND r.seq > ?5 AND r.state = 0 ORDER BY r.seq LIMIT ?6",
+		claimColumns + claimFrom + "AND r.state = 1 AND r.due_at <= ?7 AND (r.due_at, r.seq) > (?5, ?6) ORDER BY r.due_at, r.seq LIMIT ?8",
+		"SELECT " + whyNot + claimFrom + "AND r.seq = ?5",
+		"SELECT coalesce(min(due_at), 0) FROM recipient WHERE job_no = ? AND state = 1 AND due_at > ?",
+		"SELECT coalesce(min(due_at), 0) FROM send_job WHERE status = 'pending'",
+		"SELECT no FROM send_job WHERE status = 'pending' AND due_at <= ? ORDER BY due_at LIMIT ?",
+		"SELECT no FROM send_job WHERE status = 'running' ORDER BY no",
+		"SELECT id FROM subscriber WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?",
+		"SELECT count(*) FROM (SELECT 1 FROM received_sync WHERE removing = 1 LIMIT 1)",
+		"SELECT no FROM received_sync WHERE removing = 1 ORDER BY no LIMIT 1",
+		"UPDATE recipient SET state = ? WHERE job_no = ? AND seq > ? AND seq <= ? AND state < 2",
+		selectSubscriber, markSent[6], deferredCount,
+	}
+	for _, q := range queries {
+		rows, err := s.readers.Queryx("EXPLAIN QUERY PLAN "+q, make([]any, parameters(q))...)
+		if err != nil {
+			t.Fatalf("%s: %v", q, err)
+		}
+		for rows.Next() {
+			var id, parent, unused int
+			var detail string
+			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+				t.Fatal(err)
+			}
+			byIndex := strings.Contains(detail, "USING INDEX") || strings.Contains(detail, "USING COVERING INDEX")
+			if strings.HasPrefix(detail, "SCAN") && !byIndex && detail != "SCAN CONSTANT ROW" && !strings.Contains(detail, "subquery") ||
+				strings.Contains(detail, "TEMP B-TREE") {
+				t.Errorf("%s\n%s", q, detail)
+			}
+		}
+		rows.Close()
+	}
+}
+
+// parameters counts ? and, where they are numbered, finds the highest number.
+func parameters(q string) int {
+	for n := 9; n > 0; n-- {
+		if strings.Contains(q, "?"+string(rune('0'+n))) {
+			return n
+		}
+	}
+	return strings.Count(q, "?")
+}
