@@ -66,6 +66,9 @@ func build(ctx context.Context, cfg *Config, log *slog.Logger) (_ *daemon, err e
 	if err := d.wire(ctx, registry); err != nil {
 		return nil, err
 	}
+	if err := advise(ctx, cfg, d.store, log); err != nil {
+		return nil, err
+	}
 	d.server = handlers.Server(d.handler)
 	d.server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 	d.metrics, err = newMetricsServer(cfg.Metrics, d.handler.Metrics(), log)

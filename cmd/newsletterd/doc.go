@@ -7,11 +7,14 @@
 //	commands.go     the frame of the command line: groups, common flags, usage errors
 //	config*.go      TOML, environment and flags → Config; checks; printing
 //	log.go          slog: form, level, what is masked
-//	build.go        open, migrate and wire: the same for production and tests
+//	build.go        open, migrate and wire: the same for production and tests; workers.go: what runs without a request
+//	advice.go       what is said at the start about settings that are allowed and rarely meant
 //	serve.go        run the daemon, and stop it in the written order
 //	metrics.go      the second listener: metrics and profiles
 //	ops.go          config, migrate, check, routes, openapi, version
 //	admin*.go       admin: the same store operations as HTTP, on the file itself
+//	backup.go       backup, restore, and the check after an unclean stop
+//	csv*.go         subscribers from and to files
 //	print.go        records as tables or JSON
 //	demo*.go        the whole job, through the public interfaces
 //

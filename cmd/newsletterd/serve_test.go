@@ -3,8 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
+	"errors"
 	"io"
+	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -13,6 +20,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"newsletterd/core"
 )
 
 // logLines gathers what a daemon logs, as JSON.
@@ -190,6 +199,81 @@ func TestFailedStartsLeaveNothingOpen(t *testing.T) {
 	}
 	if err := d.stop(); err != nil {
 		t.Error(err)
+	}
+}
+
+// With a certificate the daemon speaks https, and reaches itself for its webhooks by that very certificate.
+func TestServeTLS(t *testing.T) {
+	cert, key := selfSigned(t)
+	d := start(t, func(c *Config) { c.Server.TLSCert, c.Server.TLSKey = cert, key })
+	if !strings.HasPrefix(d.cfg.Origin(), "https://") {
+		t.Errorf("links would begin with %s", d.cfg.Origin())
+	}
+	if code, _ := get(t, &http.Client{Transport: d.loopTransport()}, d.sendURL()+"/healthz"); code != 200 {
+		t.Errorf("healthz over https: %d", code)
+	}
+	otherCert, otherKey := selfSigned(t)
+	other := start(t, func(c *Config) { c.Server.TLSCert, c.Server.TLSKey = otherCert, otherKey })
+	if res, err := (&http.Client{Transport: d.loopTransport()}).Get(other.sendURL() + "/healthz"); err == nil {
+		res.Body.Close()
+		t.Error("a foreign certificate on our address was taken for ours")
+	}
+}
+
+func selfSigned(t *testing.T) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{"news.example.org"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for name, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: keyDER}} {
+		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
+}
+
+// On a public address the start names what is rarely meant.
+func TestAdvice(t *testing.T) {
+	d := start(t, func(c *Config) { c.Server.PublicURL = "https://news.example.org" })
+	tenant, err := core.NewTenant(core.TenantInput{Name: new("Acme")}, now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := core.NewList(core.ListInput{TenantID: &tenant.ID, Name: new("Monthly news")}, now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(d.store.AddTenant(t.Context(), tenant, "test"), d.store.AddList(t.Context(), list, "test")); err != nil {
+		t.Fatal(err)
+	}
+	for origin, want := range map[string]int{"https://news.example.org": 3, "http://localhost:8080": 0} {
+		cfg, log := DefaultConfig(), &logLines{}
+		cfg.Server.PublicURL = origin
+		if err := advise(t.Context(), cfg, d.store, newLog(cfg.Log, log)); err != nil {
+			t.Fatal(err)
+		}
+		if got := log.messages(t); len(got) != want {
+			t.Errorf("%s: %q", origin, got)
+		}
+		if want > 0 && !strings.Contains(log.b.String(), "Monthly news") {
+			t.Errorf("the list is not named: %s", &log.b)
+		}
 	}
 }
 

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// advise logs what is allowed and rarely meant, once at the start.
+func advise(ctx context.Context, cfg *Config, s *store.Store, log *slog.Logger) error {
+	if readableByOthers(cfg) {
+		log.Warn("the configuration file holds secrets and others may read it: chmod 600", slog.String("file", cfg.File))
+	}
+	if !public(cfg) {
+		return nil
+	}
+	if cfg.Mail.Transport == "directory" {
+		log.Warn("mails are only written to files: set [mail] transport = \"smtp\" to send them", slog.String("directory", cfg.Mail.Directory))
+	}
+	if cfg.Mail.From == DefaultConfig().Mail.From {
+		log.Warn("[mail] from is still the default, which no receiver takes", slog.String("from", cfg.Mail.From))
+	}
+	lists, err := pages(func(l core.List) string { return l.ID }, func(page core.Page) ([]core.List, error) {
+		return s.Lists(ctx, nil, true, page)
+	})
+	if err != nil {
+		return err
+	}
+	const shown = 5
+	live, names := 0, []string{}
+	for _, l := range lists {
+		if l.ConfirmToken == core.ConfirmLive || l.ConfirmToken == "" && cfg.Newsletter.ConfirmToken == core.ConfirmLive {
+			if live++; live <= shown {
+				names = append(names, l.Name)
+			}
+		}
+	}
+	if live > 0 {
+		log.Warn("anyone who subscribes an address to these lists can confirm it too, by the token in the answer: confirm_token = \"receipt\" demands the mailed one",
+			slog.Int("lists", live), slog.String("first", fmt.Sprintf("%q", names)))
+	}
+	return nil
+}
+
+// public tells whether others than this machine are meant to reach the daemon.
+func public(cfg *Config) bool {
+	_, host := splitOrigin(cfg.Origin())
+	return !loopback(host)
+}
+
+func readableByOthers(cfg *Config) bool {
+	if cfg.File == "" || cfg.From["mail.smtp.password"] != "file" {
+		return false
+	}
+	fi, err := os.Stat(cfg.File)
+	return err == nil && fi.Mode().Perm()&0o044 != 0
+}
