@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/alexedwards/scs/v2"
 	"github.com/prometheus/client_golang/prometheus"
@@ -28,6 +29,7 @@ type Options struct {
 	Auth           *auth.Provider       // nil: only the table can be read
 	ModelLimits    core.ModelLimits     // of uploads; zero: the defaults
 	Newsletter     NewsletterOptions
+	DuplicateGuard time.Duration // in which a send job with the same content is refused; 0: never
 
 	// Bearer verifies an access token. A token that is not valid is core.Unauthenticated.
 	Bearer func(ctx context.Context, token string, now core.Instant) (core.Caller, error)

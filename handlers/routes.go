@@ -152,7 +152,7 @@ func (h *Handler) adminRoutes(t *rows) {
 
 // sendRoutes are the send service: jobs, and the webhooks that tell it of subscribers.
 func (h *Handler) sendRoutes(t *rows) {
-	jobs, hooks := sendjobs{h.options.Store}, webhooks{h.options.Store}
+	jobs, hooks := sendjobs{h.options.Store, h.options.DuplicateGuard}, webhooks{h.options.Store}
 	one := func(e Endpoint) Endpoint { return e.Find(jobs.find).Missing(core.ErrJobNotFound) }
 	t.add("POST", "/api/send-jobs", bearer(core.ScopeSend), send, JSON(jobs.create).MaxBody(maxSendJob).Fails(core.Forbidden, core.Conflict), "Create a send job")
 	t.add("GET", "/api/send-jobs", bearer(core.ScopeSend), send, List(jobs.list, func(j sendJob) string { return j.ID }), "List send jobs")

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"strconv"
+	"time"
 
 	"newsletterd/core"
 	"newsletterd/mail"
@@ -11,7 +12,10 @@ import (
 )
 
 // sendjobs serves /api/send-jobs.
-type sendjobs struct{ store *store.Store }
+type sendjobs struct {
+	store *store.Store
+	guard time.Duration // in which the same content is not sent to a list again; 0: it is
+}
 
 // maxSendJob is the size of a send job's body; each of its two bodies may have a fifth of it.
 const maxSendJob = 5 * MiB
@@ -122,7 +126,7 @@ func (a sendjobs) create(c *Call, in sendJobRequest) (out createdJob, err error)
 	if n.TenantID != "" && !c.Caller.ActsFor(n.TenantID) {
 		return out, core.Forbiddenf("The caller doesn't act for this tenant.")
 	}
-	r := store.JobRequest{NewJob: n, Caller: c.Caller, CreatedBy: c.actor()}
+	r := store.JobRequest{NewJob: n, Caller: c.Caller, CreatedBy: c.actor(), DuplicateGuard: a.guard}
 	if in.IdempotencyID != nil {
 		sum := sha256.Sum256(c.body)
 		r.IdempotencyKey, r.BodyHash = *in.IdempotencyID, sum[:]

@@ -76,6 +76,7 @@ type SendConfig struct {
 	MaxUnrecorded  int      `toml:"max_unrecorded"`  // mails, over all connections
 	GiveUpAfter    Duration `toml:"give_up_after"`   // of a relay that stays down
 	KeepRecipients Duration `toml:"keep_recipients"` // of jobs that have ended
+	DuplicateGuard Duration `toml:"duplicate_guard"` // 0: off
 }
 
 // WebhooksConfig is about the events that go from the member side to the send side.

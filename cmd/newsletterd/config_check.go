@@ -34,6 +34,7 @@ func (r *configReader) check() {
 	r.that("send.max_unrecorded", between(c.Send.MaxUnrecorded, 1, 65536))
 	r.that("send.give_up_after", spanBetween(c.Send.GiveUpAfter, time.Minute, 30*24*time.Hour))
 	r.that("send.keep_recipients", spanBetween(c.Send.KeepRecipients, 24*time.Hour, 3660*24*time.Hour))
+	r.that("send.duplicate_guard", spanBetween(c.Send.DuplicateGuard, 0, 30*24*time.Hour))
 	r.that("webhooks.send_url", r.origin(&c.Webhooks.SendURL))
 	r.that("auth.key_file", readable(c.Auth.KeyFile))
 	r.that("auth.registration", oneOf(c.Auth.Registration, "open", "closed"))

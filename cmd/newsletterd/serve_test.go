@@ -306,3 +306,45 @@ func TestMasterKeyFile(t *testing.T) {
 		})
 	}
 }
+
+// [send] duplicate_guard refuses a request that is sent again; without it each request is a job of its own.
+func TestDuplicateGuard(t *testing.T) {
+	for guard, want := range map[Duration]int{0: http.StatusOK, Duration(time.Hour): http.StatusConflict} {
+		d := start(t, func(c *Config) { c.Send.DuplicateGuard = guard })
+		tenant, err := core.NewTenant(core.TenantInput{Name: new("Acme")}, now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := core.NewList(core.ListInput{TenantID: &tenant.ID, Name: new("News")}, now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		user := core.NewUser("ann@acme.example", now())
+		user.Roles = []core.Role{{Role: core.RoleOperator}}
+		err = errors.Join(d.store.AddTenant(t.Context(), tenant, "test"), d.store.AddList(t.Context(), list, "test"), d.store.AddUser(t.Context(), user, "", now()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		token, _, err := d.auth.AdminToken(t.Context(), user, core.ScopeSend, time.Hour, now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, code := range []int{http.StatusOK, want} {
+			body := `{"list_id": "` + list.ID + `", "subject": "Hello", "body_text": "Again"}`
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.cfg.Origin()+"/api/send-jobs", strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Content-Type", "application/json")
+			req.Header.Set("Authorization", "Bearer "+token.AccessToken)
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close()
+			if res.StatusCode != code {
+				t.Errorf("guard %s, request %d: %d, want %d", guard, i+1, res.StatusCode, code)
+			}
+		}
+	}
+}
