@@ -86,17 +86,18 @@ func addTestUser(t *testing.T, d *running, email string) core.User {
 type visitor struct {
 	t *testing.T
 	*http.Client
+	logins int
 }
 
-func newVisitor(t *testing.T) visitor {
+func newVisitor(t *testing.T) *visitor {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return visitor{t, &http.Client{Jar: jar, Timeout: 30 * time.Second}}
+	return &visitor{t: t, Client: &http.Client{Jar: jar, Timeout: 30 * time.Second}}
 }
 
-func (v visitor) read(res *http.Response, err error) (at *url.URL, page string) {
+func (v *visitor) read(res *http.Response, err error) (at *url.URL, page string) {
 	v.t.Helper()
 	if err != nil {
 		v.t.Fatal(err)
@@ -115,7 +116,7 @@ var (
 )
 
 // submit sends the first form of a page with what the visitor fills in.
-func (v visitor) submit(at *url.URL, page string, fields map[string]string) (*url.URL, string) {
+func (v *visitor) submit(at *url.URL, page string, fields map[string]string) (*url.URL, string) {
 	v.t.Helper()
 	action := formAction.FindStringSubmatch(page)
 	if action == nil {
@@ -142,10 +143,16 @@ func (v visitor) submit(at *url.URL, page string, fields map[string]string) (*ur
 }
 
 // signIn walks from an authorization request to the relying party: login, consent where it is asked for.
-func (v visitor) signIn(rp *relyingParty, address string) url.Values {
+func (v *visitor) signIn(rp *relyingParty, address string) url.Values {
 	v.t.Helper()
 	at, page := v.read(v.Get(address))
+	return v.goOn(rp, at, page)
+}
+
+func (v *visitor) goOn(rp *relyingParty, at *url.URL, page string) url.Values {
+	v.t.Helper()
 	if at.Path == "/login" {
+		v.logins++
 		at, page = v.submit(at, page, map[string]string{"email": "ann@example.org", "password": testPassword})
 	}
 	if strings.Contains(page, "asks for access") {

@@ -1,0 +1,396 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"newsletterd/core"
+)
+
+// conformance are the modules of the OpenID Foundation's test plans for providers (Basic, Config and RP-Initiated Logout;
+// static client, discovery, code), by their names, each with a test that makes the same assertions. Where a module takes time
+// (30 seconds between two uses of a code, a second of max_age), the waiting is in auth's tests, which have the clock in hand.
+var conformance = []struct {
+	name string
+	test func(o *conformant)
+}{
+	// oidcc-config-certification-test-plan
+	{"oidcc-discovery-endpoint-verification", (*conformant).discovery},
+	// oidcc-basic-certification-test-plan
+	{"oidcc-server", func(o *conformant) { o.happy() }},
+	{"oidcc-response-type-missing", func(o *conformant) { o.refused("invalid_request", "response_type", "") }},
+	{"oidcc-userinfo-get", func(o *conformant) { o.userinfo("GET", true, o.happy()) }},
+	{"oidcc-userinfo-post-header", func(o *conformant) { o.userinfo("POST", true, o.happy()) }},
+	{"oidcc-userinfo-post-body", func(o *conformant) { o.userinfo("POST", false, o.happy()) }},
+	{"oidcc-ensure-request-without-nonce-succeeds-for-code-flow", func(o *conformant) { o.happy("nonce", "") }},
+	{"oidcc-scope-profile", func(o *conformant) { o.scope("openid profile", "name", "updated_at") }},
+	{"oidcc-scope-email", func(o *conformant) { o.scope("openid email", "email", "email_verified") }},
+	{"oidcc-scope-address", func(o *conformant) { o.scope("openid address") }}, // not offered: left out, no error
+	{"oidcc-scope-phone", func(o *conformant) { o.scope("openid phone") }},     // not offered
+	{"oidcc-scope-all", func(o *conformant) { o.scope("openid profile email address phone", "name", "email") }},
+	{"oidcc-alternate-happy-flow", func(o *conformant) {
+		o.rp.config.RedirectURL += "?foo=bar"
+		if q := o.authorize("scope", "email openid"); q.Get("foo") != "bar" || q.Get("code") == "" {
+			o.Errorf("came back with %v", q)
+		}
+	}},
+	{"oidcc-display-page", func(o *conformant) { o.happy("display", "page") }},
+	{"oidcc-display-popup", func(o *conformant) { o.happy("display", "popup") }},
+	{"oidcc-prompt-login", func(o *conformant) { o.again("prompt", "login") }},
+	{"oidcc-prompt-none-not-logged-in", func(o *conformant) { o.refused("login_required", "prompt", "none") }},
+	{"oidcc-prompt-none-logged-in", func(o *conformant) {
+		first := o.claims(o.happy())
+		second := o.claims(o.happy("prompt", "none"))
+		if first["sub"] != second["sub"] || first["auth_time"] != second["auth_time"] || o.v.logins != 1 {
+			o.Errorf("first %v, second %v, %d logins", first, second, o.v.logins)
+		}
+	}},
+	{"oidcc-max-age-1", func(o *conformant) { o.again("max_age", "0") }},
+	{"oidcc-max-age-10000", func(o *conformant) {
+		first := o.claims(o.happy())
+		second := o.claims(o.happy("max_age", "10000"))
+		if first["auth_time"] != second["auth_time"] || o.v.logins != 1 {
+			o.Errorf("auth_time %v, then %v, %d logins", first["auth_time"], second["auth_time"], o.v.logins)
+		}
+	}},
+	{"oidcc-ensure-request-with-unknown-parameter-succeeds", func(o *conformant) { o.happy("extra", "foobar") }},
+	{"oidcc-id-token-hint", func(o *conformant) {
+		first := o.happy()
+		second := o.happy("prompt", "none", "id_token_hint", first.Extra("id_token").(string))
+		if o.claims(first)["sub"] != o.claims(second)["sub"] {
+			o.Error("another sub")
+		}
+	}},
+	{"oidcc-login-hint", func(o *conformant) {
+		if _, page := o.v.read(o.v.Get(o.address("login_hint", "bob@example.org"))); !strings.Contains(page, `value="bob@example.org"`) {
+			o.Error("the hint is not in the form")
+		}
+		o.happy("login_hint", "bob@example.org")
+	}},
+	{"oidcc-ui-locales", func(o *conformant) { o.happy("ui_locales", "se") }},
+	{"oidcc-claims-locales", func(o *conformant) { o.happy("claims_locales", "se") }},
+	{"oidcc-ensure-request-with-acr-values-succeeds", func(o *conformant) { o.happy("acr_values", "1 2") }},
+	{"oidcc-codereuse", func(o *conformant) { o.reuse() }},
+	{"oidcc-codereuse-30seconds", func(o *conformant) { o.reuse() }}, // auth: TestCodeReuseRevokes waits an hour
+	{"oidcc-ensure-registered-redirect-uri", func(o *conformant) {
+		o.rp.config.RedirectURL += "/other"
+		o.errorPage(o.address(), "not registered")
+	}},
+	{"oidcc-ensure-post-request-succeeds", (*conformant).post},
+	{"oidcc-server-client-secret-post", func(o *conformant) {
+		o.rp.config.Endpoint.AuthStyle = oauth2.AuthStyleInParams
+		o.happy()
+	}},
+	{"oidcc-unsigned-request-object-supported-correctly-or-rejected-as-unsupported", func(o *conformant) {
+		o.refused("request_not_supported", "request", "eyJhbGciOiJub25lIn0.e30.")
+	}},
+	{"oidcc-claims-essential", func(o *conformant) { o.happy("claims", `{"userinfo":{"name":{"essential":true}}}`) }}, // not offered: ignored
+	{"oidcc-ensure-request-object-with-redirect-uri", func(o *conformant) {
+		o.refused("request_not_supported", "request", "eyJhbGciOiJub25lIn0.eyJyZWRpcmVjdF91cmkiOiJodHRwczovL2V2aWwuZXhhbXBsZSJ9.")
+	}},
+	{"oidcc-refresh-token", func(o *conformant) {
+		first := o.happy("scope", "openid offline_access", "prompt", "consent")
+		second, err := o.rp.config.TokenSource(context.Background(), &oauth2.Token{RefreshToken: first.RefreshToken}).Token()
+		if err != nil {
+			o.Fatal(err)
+		}
+		a, b := o.claims(first), o.claims(second)
+		for _, same := range []string{"iss", "sub", "aud", "auth_time"} {
+			if a[same] != b[same] {
+				o.Errorf("%s is %v, then %v", same, a[same], b[same])
+			}
+		}
+		o.userinfo("GET", true, second)
+	}},
+	{"oidcc-ensure-request-with-valid-pkce-succeeds", func(o *conformant) {
+		verifier := oauth2.GenerateVerifier()
+		q := o.authorize("code_challenge", oauth2.S256ChallengeFromVerifier(verifier), "code_challenge_method", "S256")
+		if _, err := o.rp.config.Exchange(context.Background(), q.Get("code")); err == nil {
+			o.Error("no verifier was needed")
+		}
+		if _, err := o.rp.config.Exchange(context.Background(), q.Get("code"), oauth2.VerifierOption(verifier)); err != nil {
+			o.Error(err)
+		}
+	}},
+	// oidcc-rp-initiated-logout-certification-test-plan
+	{"oidcc-rp-initiated-logout-discovery-endpoint-verification", (*conformant).discovery},
+	{"oidcc-rp-initiated-logout", func(o *conformant) {
+		o.logsOut("/bye?state=s1", "id_token_hint", o.hint(), "post_logout_redirect_uri", o.rp.URL+"/bye", "state", "s1")
+	}},
+	{"oidcc-rp-initiated-logout-bad-post-logout-redirect-uri", func(o *conformant) {
+		o.errorPage(o.logout("id_token_hint", o.hint(), "post_logout_redirect_uri", o.rp.URL+"/bye/evil"), "not registered")
+	}},
+	{"oidcc-rp-initiated-logout-modified-id-token-hint", func(o *conformant) {
+		parts := strings.Split(o.hint(), ".")
+		none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." + parts[1] + "."
+		o.errorPage(o.logout("id_token_hint", none, "post_logout_redirect_uri", o.rp.URL+"/bye"), "not an id token")
+	}},
+	{"oidcc-rp-initiated-logout-no-id-token-hint", func(o *conformant) {
+		o.hint()
+		o.errorPage(o.logout("post_logout_redirect_uri", o.rp.URL+"/bye"), "needs an id_token_hint")
+	}},
+	{"oidcc-rp-initiated-logout-no-params", func(o *conformant) { o.hint(); o.asks(o.logout()) }},
+	{"oidcc-rp-initiated-logout-no-post-logout-redirect-uri", func(o *conformant) {
+		o.logsOut("/api/oauth/logout", "id_token_hint", o.hint())
+	}},
+	{"oidcc-rp-initiated-logout-no-state", func(o *conformant) {
+		o.logsOut("/bye", "id_token_hint", o.hint(), "post_logout_redirect_uri", o.rp.URL+"/bye")
+	}},
+	{"oidcc-rp-initiated-logout-only-state", func(o *conformant) { o.hint(); o.asks(o.logout("state", "s1")) }},
+	{"oidcc-rp-initiated-logout-query-added-to-post-logout-redirect-uri", func(o *conformant) {
+		o.errorPage(o.logout("id_token_hint", o.hint(), "post_logout_redirect_uri", o.rp.URL+"/bye?foo=bar"), "not registered")
+	}},
+	{"oidcc-rp-initiated-logout-bad-id-token-hint", func(o *conformant) {
+		o.errorPage(o.logout("id_token_hint", o.hint()[:100], "post_logout_redirect_uri", o.rp.URL+"/bye"), "not an id token")
+	}},
+}
+
+func TestConformance(t *testing.T) {
+	d := start(t, nil)
+	u := addTestUser(t, d, "ann@example.org")
+	for _, c := range conformance {
+		t.Run(c.name, func(t *testing.T) {
+			rp := newRelyingParty(t, d, func(in *core.ClientInput) {
+				in.RequirePKCE = new(false)
+				*in.RedirectURIs = append(*in.RedirectURIs, (*in.RedirectURIs)[0]+"?foo=bar")
+			})
+			c.test(&conformant{T: t, d: d, rp: rp, v: newVisitor(t), user: u})
+		})
+	}
+}
+
+// conformant is one run of a module: a client without PKCE, and a browser in which nobody is signed in.
+type conformant struct {
+	*testing.T
+	d     *running
+	rp    *relyingParty
+	v     *visitor
+	user  core.User
+	nonce string
+}
+
+func (o *conformant) address(changes ...string) string {
+	o.nonce = core.NewToken()
+	options := []oauth2.AuthCodeOption{oidc.Nonce(o.nonce)}
+	for i := 0; i < len(changes); i += 2 {
+		if changes[i] == "nonce" {
+			o.nonce = changes[i+1]
+		}
+		options = append(options, oauth2.SetAuthURLParam(changes[i], changes[i+1]))
+	}
+	return o.rp.config.AuthCodeURL("s1", options...)
+}
+
+func (o *conformant) authorize(changes ...string) url.Values {
+	o.Helper()
+	q := o.v.signIn(o.rp, o.address(changes...))
+	if q.Get("state") != "s1" || q.Get("iss") != o.d.cfg.Origin()+"/api" {
+		o.Errorf("came back with %v", q)
+	}
+	return q
+}
+
+// happy walks the whole way and holds the id token against OpenID Connect Core section 3.1.3.7.
+func (o *conformant) happy(changes ...string) *oauth2.Token {
+	o.Helper()
+	q := o.authorize(changes...)
+	tokens, err := o.rp.config.Exchange(context.Background(), q.Get("code"))
+	if err != nil {
+		o.Fatalf("%v, for %v", err, q)
+	}
+	o.rp.checkIDToken(o.T, tokens, o.user, o.nonce)
+	return tokens
+}
+
+func (o *conformant) claims(tokens *oauth2.Token) map[string]any {
+	o.Helper()
+	id, err := o.rp.verifier.Verify(context.Background(), tokens.Extra("id_token").(string))
+	if err != nil {
+		o.Fatal(err)
+	}
+	claims := map[string]any{}
+	if err := id.Claims(&claims); err != nil {
+		o.Fatal(err)
+	}
+	return claims
+}
+
+// refused wants an error back at the redirect URI.
+func (o *conformant) refused(code, parameter, value string) {
+	o.Helper()
+	if q := o.authorize(parameter, value); q.Get("error") != code || q.Get("code") != "" {
+		o.Errorf("came back with %v", q)
+	}
+}
+
+// errorPage wants a page that says what is wrong, and nothing sent to the client.
+func (o *conformant) errorPage(address, text string) {
+	o.Helper()
+	at, page := o.v.read(o.v.Get(address))
+	if !strings.HasPrefix(at.String(), o.d.cfg.Origin()) || !strings.Contains(page, text) {
+		o.Errorf("at %s: %s", at, page)
+	}
+}
+
+// again wants another login though the user is signed in.
+func (o *conformant) again(changes ...string) {
+	o.Helper()
+	o.happy()
+	second := o.claims(o.happy(changes...))
+	if second["auth_time"] == nil || o.v.logins != 2 {
+		o.Errorf("claims %v, %d logins", second, o.v.logins)
+	}
+}
+
+func (o *conformant) reuse() {
+	o.Helper()
+	q := o.authorize()
+	tokens, err := o.rp.config.Exchange(context.Background(), q.Get("code"))
+	if err != nil {
+		o.Fatal(err)
+	}
+	_, err = o.rp.config.Exchange(context.Background(), q.Get("code"))
+	if err == nil || !strings.Contains(err.Error(), "invalid_grant") {
+		o.Errorf("second use: %v", err)
+	}
+	if _, err := o.rp.provider.UserInfo(context.Background(), oauth2.StaticTokenSource(tokens)); err == nil {
+		o.Error("the first access token is still good")
+	}
+}
+
+func (o *conformant) userinfo(method string, header bool, tokens *oauth2.Token) map[string]any {
+	o.Helper()
+	form := ""
+	if !header {
+		form = url.Values{"access_token": {tokens.AccessToken}}.Encode()
+	}
+	req, err := http.NewRequestWithContext(o.Context(), method, o.rp.provider.UserInfoEndpoint(), strings.NewReader(form))
+	if err != nil {
+		o.Fatal(err)
+	}
+	if header {
+		req.Header.Set("Authorization", "Bearer "+tokens.AccessToken)
+	} else {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		o.Fatal(err)
+	}
+	defer res.Body.Close()
+	claims := map[string]any{}
+	if err := json.NewDecoder(res.Body).Decode(&claims); err != nil || res.StatusCode != 200 || claims["sub"] != o.user.ID {
+		o.Errorf("%d %v, %v", res.StatusCode, claims, err)
+	}
+	return claims
+}
+
+func (o *conformant) scope(scope string, claims ...string) {
+	o.Helper()
+	got := o.userinfo("GET", true, o.happy("scope", scope))
+	for _, c := range claims {
+		if got[c] == nil {
+			o.Errorf("no claim %s: %v", c, got)
+		}
+	}
+}
+
+// post sends the authorization request as a form, as another site's page would.
+func (o *conformant) post() {
+	address := o.address()
+	endpoint, query, _ := strings.Cut(address, "?")
+	req, err := http.NewRequestWithContext(o.Context(), http.MethodPost, endpoint, strings.NewReader(query))
+	if err != nil {
+		o.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Origin", o.rp.URL)
+	req.Header.Set("Sec-Fetch-Site", "cross-site")
+	at, page := o.v.read(o.v.Do(req))
+	if q := o.v.goOn(o.rp, at, page); q.Get("code") == "" || q.Get("state") != "s1" {
+		o.Errorf("came back with %v", q)
+	}
+}
+
+// discovery holds the metadata against OpenID Connect Discovery section 3.
+func (o *conformant) discovery() {
+	res, err := http.Get(o.d.cfg.Origin() + "/api/.well-known/openid-configuration")
+	if err != nil {
+		o.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	doc := map[string]any{}
+	if err != nil || json.Unmarshal(b, &doc) != nil || res.Header.Get("Content-Type") != "application/json" {
+		o.Fatalf("%s %s", res.Header, b)
+	}
+	if doc["issuer"] != o.d.cfg.Origin()+"/api" {
+		o.Errorf("issuer %v", doc["issuer"])
+	}
+	for _, name := range []string{"authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri", "end_session_endpoint"} {
+		if s, _ := doc[name].(string); !strings.HasPrefix(s, o.d.cfg.Origin()+"/api/") {
+			o.Errorf("%s is %v", name, doc[name])
+		}
+	}
+	for name, want := range map[string]string{
+		"response_types_supported": "code", "subject_types_supported": "public", "id_token_signing_alg_values_supported": "RS256",
+		"scopes_supported": "openid", "claims_supported": "sub", "token_endpoint_auth_methods_supported": "client_secret_basic",
+	} {
+		found := false
+		values, _ := doc[name].([]any)
+		for _, v := range values {
+			found = found || v == want
+		}
+		if !found {
+			o.Errorf("%s is %v", name, doc[name])
+		}
+	}
+	for _, name := range []string{"claims_parameter_supported", "request_parameter_supported", "request_uri_parameter_supported"} {
+		if doc[name] != false {
+			o.Errorf("%s is %v", name, doc[name])
+		}
+	}
+}
+
+func (o *conformant) hint() string { return o.happy().Extra("id_token").(string) }
+
+func (o *conformant) logout(params ...string) string {
+	q := url.Values{}
+	for i := 0; i < len(params); i += 2 {
+		q.Set(params[i], params[i+1])
+	}
+	return o.d.cfg.Origin() + "/api/oauth/logout?" + q.Encode()
+}
+
+// logsOut wants the browser signed out, and at an address that ends like this.
+func (o *conformant) logsOut(end string, params ...string) {
+	o.Helper()
+	at, page := o.v.read(o.v.Get(o.logout(params...)))
+	if !strings.Contains(at.String(), end) {
+		o.Errorf("at %s: %s", at, page)
+	}
+	if at, _ := o.v.read(o.v.Get(o.d.cfg.Origin() + "/account")); at.Path != "/login" {
+		o.Error("still signed in")
+	}
+}
+
+// asks wants a question, and the browser signed out when it is answered.
+func (o *conformant) asks(address string) {
+	o.Helper()
+	at, page := o.v.read(o.v.Get(address))
+	if !strings.Contains(page, "Sign out?") {
+		o.Fatalf("at %s: %s", at, page)
+	}
+	if at, page = o.v.submit(at, page, nil); !strings.Contains(page, "You are signed out") {
+		o.Errorf("at %s: %s", at, page)
+	}
+}
