@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"math/big"
+	"slices"
 
 	"newsletterd/core"
 )
@@ -30,6 +31,12 @@ type KeySet struct {
 	Keys []PublicKey `json:"keys"`
 }
 
+// madeKeySet is a key set and the keys that it was made of.
+type madeKeySet struct {
+	of  []*signingKey
+	set KeySet
+}
+
 // KeySet returns the public halves of every key whose tokens may still be good, and of those to come.
 func (p *Provider) KeySet(ctx context.Context, now core.Instant) (KeySet, error) {
 	// The RSA key is made now if it is missing: a set that lacks it would be kept by relying parties.
@@ -40,6 +47,9 @@ func (p *Provider) KeySet(ctx context.Context, now core.Instant) (KeySet, error)
 	if err != nil {
 		return KeySet{}, err
 	}
+	if made := p.keySet.Load(); made != nil && slices.Equal(made.of, keys) {
+		return made.set, nil
+	}
 	set := KeySet{Keys: []PublicKey{}}
 	for _, k := range keys {
 		pub, err := publicKey(k.KID, k.public)
@@ -48,6 +58,7 @@ func (p *Provider) KeySet(ctx context.Context, now core.Instant) (KeySet, error)
 		}
 		set.Keys = append(set.Keys, pub)
 	}
+	p.keySet.Store(&madeKeySet{keys, set})
 	return set, nil
 }
 

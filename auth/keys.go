@@ -61,6 +61,8 @@ func (r *keyring) signer(ctx context.Context, alg string, now core.Instant) (*si
 	if err != nil {
 		return nil, err
 	}
+	// Requests that came in before this one may wait for the key, too: it is active for them.
+	fresh.ActiveAt = now.Add(-time.Hour)
 	if err := r.store.AddFirstSigningKey(ctx, fresh); err != nil {
 		return nil, err
 	}

@@ -219,3 +219,14 @@ func TestUnknownKidIsNotAskedForAgain(t *testing.T) {
 		t.Errorf("%v: not read again", err)
 	}
 }
+
+// Of requests that need the first key at once, one makes it: it must sign for those that came in earlier, too.
+func TestFirstKeySignsForEarlierRequests(t *testing.T) {
+	p, _ := testProvider(t)
+	if _, err := p.keys.signer(t.Context(), algRS256, t0.Add(10*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.keys.signer(t.Context(), algRS256, t0); err != nil {
+		t.Error(err)
+	}
+}

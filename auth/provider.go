@@ -36,6 +36,7 @@ type Provider struct {
 
 	mailKey []byte
 	origins atomic.Pointer[originSet]
+	keySet  atomic.Pointer[madeKeySet]
 	// generation moves when a user, role, client or family may have changed, here or in another process:
 	// what was read under an older one is read again.
 	generation atomic.Uint64
@@ -74,3 +75,6 @@ func (c *Config) defaults() {
 		c.CommonPasswords = "auto"
 	}
 }
+
+// Hashes is the number of passwords hashed since the start.
+func (p *Provider) Hashes() int64 { return p.hasher.count.Load() }

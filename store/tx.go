@@ -46,6 +46,7 @@ func (tx *Tx) kick(t Topic) { tx.topics |= 1 << t }
 func (tx *Tx) departs() { tx.left = true }
 
 func (tx *Tx) stmt(query string) (*sqlx.Stmt, error) {
+	tx.store.stats.statements.Add(1)
 	if s, ok := tx.stmts[query]; ok {
 		return s, nil
 	}
@@ -175,6 +176,7 @@ func (s *Store) readStmtFor(ctx context.Context, query string) (*sqlx.Stmt, erro
 
 // readStmt returns the prepared statement of a text; database/sql prepares it on each connection once.
 func (s *Store) readStmt(query string) (*sqlx.Stmt, error) {
+	s.stats.statements.Add(1)
 	if st, ok := s.stmts.Load(query); ok {
 		return st.(*sqlx.Stmt), nil
 	}

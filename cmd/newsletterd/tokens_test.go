@@ -1,0 +1,262 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	jose "github.com/go-jose/go-jose/v4"
+)
+
+// tokenAnswer is what the token endpoints answer.
+type tokenAnswer struct {
+	status               int
+	retry, cache, pragma string
+	Access               string `json:"access_token"`
+	Refresh              string `json:"refresh_token"`
+	ID                   string `json:"id_token"`
+	Error                string `json:"error"`
+	Type                 string `json:"token_type"`
+}
+
+func postForm(t testing.TB, d *running, path string, form url.Values) (a tokenAnswer) {
+	t.Helper()
+	res, err := http.PostForm(d.cfg.Origin()+path, form)
+	if err != nil {
+		t.Error(err)
+		return a
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err == nil {
+		err = json.Unmarshal(b, &a)
+	}
+	if err != nil {
+		t.Errorf("%s: %v, %s", path, err, b)
+	}
+	a.status, a.retry, a.cache, a.pragma = res.StatusCode, res.Header.Get("Retry-After"), res.Header.Get("Cache-Control"), res.Header.Get("Pragma")
+	return a
+}
+
+func logIn(t testing.TB, d *running, email string) tokenAnswer {
+	t.Helper()
+	return postForm(t, d, "/api/auth/login", url.Values{"grant_type": {"password"}, "username": {email}, "password": {testPassword}, "scope": {"openid email"}})
+}
+
+// profileWith asks for the profile with a token.
+func profileWith(t testing.TB, d *running, token string) (status int, challenge string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.cfg.Origin()+"/api/user/profile", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	return res.StatusCode, res.Header.Get("WWW-Authenticate")
+}
+
+// RFC 6750 section 3, RFC 8725 section 3, RFC 9068 section 4: whatever is wrong with a token, the answer is 401 and the same
+// challenge.
+func TestForgedTokens(t *testing.T) {
+	d := start(t, nil)
+	addTestUser(t, d, "ann@example.org")
+	good := logIn(t, d, "ann@example.org")
+	if status, _ := profileWith(t, d, good.Access); status != http.StatusOK {
+		t.Fatalf("a good token: %d", status)
+	}
+	keys, err := d.store.SigningKeys(t.Context(), now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var key *ecdsa.PrivateKey
+	kid := ""
+	for _, k := range keys {
+		if private, err := x509.ParsePKCS8PrivateKey(k.Private); err == nil && k.Alg == "ES256" {
+			key, kid = private.(*ecdsa.PrivateKey), k.KID
+		}
+	}
+	foreign, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	public, err := key.PublicKey.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(good.Access, ".")
+	var claims map[string]any
+	payload, _ := base64.RawURLEncoding.DecodeString(parts[1])
+	if err := json.Unmarshal(payload, &claims); err != nil {
+		t.Fatal(err)
+	}
+	with := func(name string, value any) map[string]any {
+		c := maps.Clone(claims)
+		if c[name] = value; value == nil {
+			delete(c, name)
+		}
+		return c
+	}
+	forge := func(alg jose.SignatureAlgorithm, key any, kid, typ string, claims map[string]any) string {
+		signer, err := jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: key}, (&jose.SignerOptions{}).WithType(jose.ContentType(typ)).WithHeader("kid", kid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, _ := json.Marshal(claims)
+		jws, err := signer.Sign(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, _ := jws.CompactSerialize()
+		return s
+	}
+	const typ = "at+jwt"
+	if status, _ := profileWith(t, d, forge(jose.ES256, key, kid, typ, with("jti", "x"))); status != http.StatusOK {
+		t.Fatalf("a token made as ours are: %d", status)
+	}
+	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"at+jwt","kid":"` + kid + `"}`))
+	for name, token := range map[string]string{
+		"forged":                forge(jose.ES256, foreign, kid, typ, claims),
+		"expired":               forge(jose.ES256, key, kid, typ, with("exp", time.Now().Add(-time.Minute).Unix())),
+		"alg none":              none + "." + parts[1] + ".",
+		"HS256 with public key": forge(jose.HS256, public, kid, typ, claims),
+		"foreign kid":           forge(jose.ES256, foreign, "foreign", typ, claims),
+		"id token":              good.ID,
+		"refresh token":         good.Refresh,
+		"wrong iss":             forge(jose.ES256, key, kid, typ, with("iss", "https://evil.example")),
+		"wrong aud":             forge(jose.ES256, key, kid, typ, with("aud", "https://evil.example")),
+		"wrong typ":             forge(jose.ES256, key, kid, "JWT", claims),
+		"missing exp":           forge(jose.ES256, key, kid, typ, with("exp", nil)),
+		"no token at all":       "x",
+	} {
+		if status, challenge := profileWith(t, d, token); status != http.StatusUnauthorized || challenge != `Bearer realm="newsletterd", error="invalid_token"` {
+			t.Errorf("%s: %d, WWW-Authenticate %q", name, status, challenge)
+		}
+	}
+	if status, challenge := profileWith(t, d, ""); status != http.StatusUnauthorized || challenge != `Bearer realm="newsletterd"` {
+		t.Errorf("no token: %d, WWW-Authenticate %q", status, challenge)
+	}
+}
+
+// One refresh token used twelve times at once has one successor; used again after the grace it ends the family.
+func TestParallelRefreshes(t *testing.T) {
+	d := start(t, func(c *Config) { c.Auth.RefreshGrace = Duration(time.Second) })
+	addTestUser(t, d, "ann@example.org")
+	first := logIn(t, d, "ann@example.org")
+	refresh := func(token string) tokenAnswer {
+		return postForm(t, d, "/api/auth/refresh", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {token}})
+	}
+	for round := range 3 {
+		answers := make([]tokenAnswer, 12)
+		var wg sync.WaitGroup
+		for i := range answers {
+			wg.Go(func() { answers[i] = refresh(first.Refresh) })
+		}
+		wg.Wait()
+		successors := map[string]bool{}
+		for _, a := range answers {
+			if a.status >= 500 || (a.status != http.StatusOK && a.Error != "invalid_grant") {
+				t.Errorf("round %d: %d %s", round, a.status, a.Error)
+			}
+			if a.Refresh != "" {
+				successors[a.Refresh] = true
+			}
+			if a.cache != "no-store" || a.pragma != "no-cache" {
+				t.Errorf("Cache-Control %q, Pragma %q", a.cache, a.pragma)
+			}
+		}
+		if len(successors) != 1 {
+			t.Fatalf("round %d: %d successors", round, len(successors))
+		}
+		old := first.Refresh
+		for s := range successors {
+			first = refresh(s)
+		}
+		// Its successor is used: within the grace, too, the old one is a replay now.
+		if round == 2 {
+			if a := refresh(old); a.status != http.StatusBadRequest || a.Error != "invalid_grant" {
+				t.Errorf("replay: %d %s", a.status, a.Error)
+			}
+			if a := refresh(first.Refresh); a.status != http.StatusBadRequest {
+				t.Errorf("the family outlived the replay: %d", a.status)
+			}
+			if status, _ := profileWith(t, d, first.Access); status != http.StatusUnauthorized {
+				t.Errorf("its access token outlived the replay: %d", status)
+			}
+		}
+	}
+}
+
+// Many logins at once take memory for no more hashes than there are cores; the rest waits or is told to come back.
+func TestManyLoginsAtOnce(t *testing.T) {
+	f := newProcess(t)
+	const n = 200
+	f.people(n)
+	f.serve()
+	defer f.stop()
+	logIn := func(i int) (status int, retry string) {
+		form := url.Values{"grant_type": {"password"}, "username": {person(i)}, "password": {testPassword}}
+		res, err := f.httpClient.PostForm(f.url+"/api/auth/login", form)
+		if err != nil {
+			t.Error(err)
+			return 0, ""
+		}
+		defer res.Body.Close()
+		_, _ = io.Copy(io.Discard, res.Body)
+		return res.StatusCode, res.Header.Get("Retry-After")
+	}
+	before := resident(f.daemon.Process.Pid)
+	usage(f.daemon.Process.Pid) // the peak begins anew
+	var mu sync.Mutex
+	counts := map[int]int{}
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			status, retry := logIn(i)
+			mu.Lock()
+			defer mu.Unlock()
+			counts[status]++
+			if status != http.StatusOK && status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable || status != http.StatusOK && retry == "" {
+				t.Errorf("status %d, Retry-After %q", status, retry)
+			}
+		})
+	}
+	wg.Wait()
+	_, peak := usage(f.daemon.Process.Pid)
+	if before == 0 {
+		t.Skip("SKIPPED: no /proc here, so the memory is not measured")
+	}
+	grown, most := peak>>20-before, int64(runtime.GOMAXPROCS(0)*19+64)
+	t.Logf("%v, memory grew by %d MiB of %d", counts, grown, most)
+	if grown > most {
+		t.Errorf("memory grew by %d MiB, more than %d", grown, most)
+	}
+}
+
+// resident is what a process holds now, in MiB.
+func resident(pid int) int64 {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(b), "VmRSS:")
+	var kib int64
+	_, _ = fmt.Sscan(rest, &kib)
+	return kib >> 10
+}
