@@ -154,8 +154,10 @@ func (s *Subscriber) Report(effect string, occurredAt, now Instant) bool {
 	case Suppression:
 		changed = s.block(StatusSuppressed, occurredAt)
 	case Delivery:
-		changed = s.SoftBounces > 0
-		s.SoftBounces, s.SoftAt = 0, 0
+		// One from before the first of them does not stand between.
+		if changed = s.SoftBounces > 0 && occurredAt >= s.SoftAt; changed {
+			s.SoftBounces, s.SoftAt = 0, 0
+		}
 	case SoftBounce:
 		changed = true
 		if s.SoftBounces++; s.SoftBounces == 1 || occurredAt < s.SoftAt {

@@ -16,6 +16,8 @@ type Access struct {
 	scopes []string
 	rule   func(*Call) error // after the scopes; nil: nothing more
 	signed bool              // by the four webhook headers
+
+	provider bool // a mail provider, in the way of its kind
 }
 
 func (a Access) String() string {
@@ -61,6 +63,9 @@ func admin() Access {
 // then the webhook client: ClientID, and ClientTenant when it is bound to one.
 func signed() Access { return Access{name: "signed", signed: true} }
 
+// mailProvider lets in the mail provider that the path names, proved over the raw body in the way of its kind.
+func mailProvider() Access { return Access{name: "provider", provider: true} }
+
 // admit runs the access rule of the route.
 func (c *Call) admit() error {
 	who := c.route.Who
@@ -74,6 +79,11 @@ func (c *Call) admit() error {
 			c.Caller = caller
 			return err
 		})
+	}
+	if who.provider {
+		if err := c.admitProvider(); err != nil {
+			return err
+		}
 	}
 	if who.bearer {
 		if err := c.admitBearer(who); err != nil {

@@ -29,7 +29,9 @@ type Call struct {
 	err    error // for the log line
 	body   []byte
 	pooled *[]byte              // where body came from
+	sender *mailSender          // of a provider event
 	held   int64                // bytes of the large-body budget in use
+	limit  int64                // of the body, where the endpoint's does not hold
 	checks []func([]byte) error // run over the raw body before it is decoded (signatures)
 }
 

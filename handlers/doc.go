@@ -11,7 +11,7 @@
 //	plan.go params.go    struct tags → inputs; query, form, path, headers
 //	strictjson.go decode.go   the strict JSON reader
 //	upload.go download.go   files: bodies and answers without a size limit in memory
-//	access.go            who may call: public, optional, bearer, user, admin, signed
+//	access.go            who may call: public, optional, bearer, user, admin, signed, provider
 //	limit.go             sizes, the body budget, time limits, requests per remote address
 //	errors.go            the only mapping from an error to an answer, in five dialects
 //	respond.go           how answers are written; streamed lists
@@ -19,6 +19,7 @@
 //	admin.go             tenants, newsletter lists, OAuth clients
 //	sendjobs.go          send jobs, their stats and recipients
 //	webhooks.go          signed events and full-sync batches from member services
+//	mailproviders.go     events of mail providers
 //	health.go            the health check
 //	openapi.go           the OpenAPI documents, made from the table
 //	cors.go              which routes scripts of other origins may use
@@ -105,6 +106,9 @@
 // unregistered, as the specification has it. There is one representative device per owner; a second is 409. A share
 // by an unknown user_id is 404 (a login tells as much), by an unknown address it is made. The owner's own address
 // is refused, so that no answer carries it. Search finds words of the name, the last one by its beginning.
+//
+// 2026-11-21  A mail provider is found before its body is read (404), proved over the raw body (401) and only then told that
+// it is switched off (403). The body's limit is its kind's: those that send many events in one have 1 MiB.
 //
 // 2026-11-21  Uploads have a memory of their own (32 MiB, 4 uploads a user), so that slow ones hold up no send job;
 // 64 KiB must arrive in 30 s. Rejected: the body budget, which a few slow uploads would empty.

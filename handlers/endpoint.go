@@ -66,6 +66,9 @@ const (
 	maxHeader       = 16 * KiB
 )
 
+// Takes describes the body of a Raw endpoint that may be JSON of this form.
+func (e Endpoint) Takes(p *plan) Endpoint { e.in = p; return e }
+
 // Created answers 201 instead of 200.
 func (e Endpoint) Created() Endpoint { e.status = 201; return e }
 

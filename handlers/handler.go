@@ -16,6 +16,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/mail"
 	"newsletterd/store"
 )
 
@@ -29,7 +30,9 @@ type Options struct {
 	Auth           *auth.Provider       // nil: only the table can be read
 	ModelLimits    core.ModelLimits     // of uploads; zero: the defaults
 	Newsletter     NewsletterOptions
-	DuplicateGuard time.Duration // in which a send job with the same content is refused; 0: never
+	DuplicateGuard time.Duration                    // in which a send job with the same content is refused; 0: never
+	Providers      map[string]*store.ProviderRecord // mail providers of the configuration; they hide those of the store
+	SNS            *mail.SNS                        // how messages of Amazon SNS are checked; nil: none is accepted
 
 	// Bearer verifies an access token. A token that is not valid is core.Unauthenticated.
 	Bearer func(ctx context.Context, token string, now core.Instant) (core.Caller, error)
@@ -46,6 +49,7 @@ type Handler struct {
 	router      *router
 	cursors     core.CursorKey
 	sealer      *auth.Sealer // unsubscribe tokens
+	ident       *mail.Ident  // names of mails
 	budget      *semaphore.Weighted
 	metrics     *metrics
 	log         *slog.Logger
@@ -88,6 +92,10 @@ func New(o Options) (*Handler, error) {
 		if h.sealer, err = auth.NewSealer(key); err != nil {
 			return nil, err
 		}
+		if key, err = o.Store.PurposeKey(context.Background(), "message-id"); err != nil {
+			return nil, fmt.Errorf("key of Message-IDs: %w", err)
+		}
+		h.ident = mail.NewIdent(key)
 	}
 	h.routes = h.table()
 	for _, r := range h.routes {

@@ -59,20 +59,23 @@ var bodies = sync.Pool{New: func() any { b := make([]byte, 0, 4*KiB); return &b 
 // the budget that all requests share. The budget is drawn on as bytes arrive, so a slow caller holds no
 // more of it than it has sent. Signatures are checked over the raw bytes before the media type.
 func (c *Call) readBody() error {
-	e := &c.route.Do
+	limit := c.route.Do.maxBody
+	if c.limit > 0 {
+		limit = c.limit
+	}
 	if !c.route.Who.signed {
 		if err := c.checkMedia(); err != nil {
 			return err
 		}
 	}
-	if c.Request.ContentLength > e.maxBody {
-		return tooLarge(e.maxBody)
+	if c.Request.ContentLength > limit {
+		return tooLarge(limit)
 	}
 	pooled := bodies.Get().(*[]byte)
 	b := (*pooled)[:0]
 	for {
 		if len(b) == cap(b) {
-			grown, err := c.growBody(b, e.maxBody)
+			grown, err := c.growBody(b, limit)
 			if err != nil {
 				return err
 			}
@@ -80,8 +83,8 @@ func (c *Call) readBody() error {
 		}
 		n, err := c.Request.Body.Read(b[len(b):cap(b)])
 		b = b[:len(b)+n]
-		if int64(len(b)) > e.maxBody {
-			return tooLarge(e.maxBody)
+		if int64(len(b)) > limit {
+			return tooLarge(limit)
 		}
 		if err == io.EOF {
 			break

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/mail"
 )
 
 // apiVersion is the version of the three APIs.
@@ -100,6 +101,7 @@ var securitySchemes = obj{
 	"timestamp":   obj{"type": "apiKey", "in": "header", "name": "X-Timestamp"},
 	"nonce":       obj{"type": "apiKey", "in": "header", "name": "X-Nonce"},
 	"client_name": obj{"type": "apiKey", "in": "header", "name": "X-Client-Id"},
+	"provider":    obj{"type": "apiKey", "in": "header", "name": mail.HeaderProviderSignature},
 }
 
 func (a Access) security() []obj {
@@ -111,6 +113,8 @@ func (a Access) security() []obj {
 	switch {
 	case a.signed:
 		return []obj{{"signature": none, "timestamp": none, "nonce": none, "client_name": none}}
+	case a.provider:
+		return []obj{{"provider": none}}
 	case a.option:
 		return []obj{{}, {"bearer": scopes}}
 	case a.bearer:
@@ -137,7 +141,11 @@ func (r *Route) operation(names schemas) obj {
 		}
 		op["requestBody"] = obj{"required": true, "content": obj{mediaTypes[e.body]: obj{"schema": inputSchema(fields, names)}}}
 	case rawBody:
-		op["requestBody"] = obj{"required": true, "content": obj{"*/*": obj{"schema": obj{}}}}
+		content := obj{"*/*": obj{"schema": obj{}}}
+		if e.in != nil && e.in.object != nil {
+			content[mediaTypes[jsonBody]] = obj{"schema": inputSchema(e.in.object.fields, names)}
+		}
+		op["requestBody"] = obj{"required": true, "content": content}
 	}
 	return op
 }
@@ -153,7 +161,7 @@ func operationID(r *Route) string {
 }
 
 func (r *Route) parameters(names schemas) (out []obj) {
-	text := map[string]bool{}
+	text := map[string]bool{"provider": true}
 	if r.Do.in != nil {
 		for _, f := range r.Do.in.path {
 			text[f.name] = !f.uuid

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"reflect"
 	"time"
 
 	"newsletterd/core"
@@ -162,6 +163,8 @@ func (h *Handler) sendRoutes(t *rows) {
 	t.add("GET", "/api/send-jobs/:id/recipients", bearer(core.ScopeSend), send, one(List(jobs.recipients, recipient.key)), "What happened to each recipient of a send job")
 	t.add("POST", "/api/send-jobs/:id/preview", bearer(core.ScopeSend), send, one(Query(jobs.preview)), "Render the mail of a send job")
 	t.add("POST", "/webhooks/subscriptions", signed(), send, JSON(hooks.subscription).Fails(core.Conflict), "Take a subscription event")
+	events := mailProviders{h.options.Store, h.ident}
+	t.add("POST", "/webhooks/:provider", mailProvider(), send, Raw(events.take).Takes(newPlan(reflect.TypeFor[providerEvent](), jsonBody)), "Take the events of a mail provider; the body is that of the provider's kind, of kind generic a ProviderEvent")
 	t.add("POST", "/webhooks/lists/full-sync", signed(), send, JSON(hooks.fullSync).MaxBody(maxFullSync).Fails(core.Conflict), "Take a batch of a full list sync")
 }
 

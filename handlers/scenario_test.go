@@ -256,6 +256,10 @@ func (e *env) play(x exchange) (got string, hit string) {
 			e.sign(req, body, strings.Fields(v))
 			continue
 		}
+		if k == "Reported-By" {
+			e.signProvider(req, body, strings.Fields(v))
+			continue
+		}
 		req.Header.Set(k, strings.TrimSpace(v))
 	}
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}

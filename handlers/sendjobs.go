@@ -233,6 +233,7 @@ type recipient struct {
 	Ambiguous  int          `json:"ambiguous"`
 	NextTryAt  core.Instant `json:"next_try_at,omitzero"`
 	FinishedAt core.Instant `json:"finished_at,omitzero"`
+	Events     []string     `json:"events"` // what was reported of it since: delivered, bounced, complained, opened, clicked
 }
 
 var recipientStates = [...]string{"queued", "deferred", "sent", "failed", "skipped"}
@@ -247,7 +248,7 @@ func (a sendjobs) recipients(c *Call, _ struct{}, page core.Page) ([]recipient, 
 	rows, err := a.store.Recipients(c, &j, page)
 	out := make([]recipient, len(rows))
 	for i, r := range rows {
-		out[i] = recipient{r.Seq, r.Email, recipientStates[r.State], r.Reason, r.Tries, r.Ambiguous, r.DueAt, r.FinishedAt}
+		out[i] = recipient{r.Seq, r.Email, recipientStates[r.State], r.Reason, r.Tries, r.Ambiguous, r.DueAt, r.FinishedAt, r.Marks.Words()}
 	}
 	return out, err
 }

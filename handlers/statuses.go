@@ -14,13 +14,13 @@ func (r *Route) failures() []core.Kind {
 	if r.Do.list || r.Do.in != nil && (r.Do.body != noBody || len(r.Do.in.query) > 0) {
 		ks = append(ks, core.Invalid)
 	}
-	if r.Who.bearer || r.Who.signed {
+	if r.Who.bearer || r.Who.signed || r.Who.provider {
 		ks = append(ks, core.Unauthenticated)
 	}
-	if len(r.Who.scopes) > 0 || r.Who.rule != nil || r.Who.signed {
+	if len(r.Who.scopes) > 0 || r.Who.rule != nil || r.Who.signed || r.Who.provider {
 		ks = append(ks, core.Forbidden)
 	}
-	if r.Do.find != nil || strings.Contains(r.Path, "/:id") {
+	if r.Do.find != nil || r.Who.provider || strings.Contains(r.Path, "/:id") {
 		ks = append(ks, core.NotFound)
 	}
 	if r.Do.rate != nil {

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/store"
 	"newsletterd/store/storetest"
 )
 
@@ -34,6 +36,10 @@ func TestEveryRoute(t *testing.T) {
 			return nil, core.ErrInvalidSignature
 		},
 	}
+	ours := store.Provider{Name: "ours", Kind: mail.KindGeneric}
+	if err := o.Store.AddProvider(t.Context(), ours, providerSecret("ours"), "command", 1); err != nil {
+		t.Fatal(err)
+	}
 	h, err := New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -53,6 +59,12 @@ func (w walker) route(t *testing.T, r *Route) {
 		t.Error("no access rule")
 	}
 	path := realPath(r.Path)
+	if r.Who.provider {
+		w.expect(t, r, r.Method, path, "", "", "{", 404)
+		path = "/webhooks/ours"
+		w.expect(t, r, r.Method, path, "", "", strings.Repeat(" ", 256<<10+1), 413)
+		w.expect(t, r, r.Method, path, "", "", "{", 401)
+	}
 	w.expect(t, r, "PROPFIND", path, "", "", "", 405)
 	if r.Who.bearer && !r.Who.option {
 		w.expect(t, r, r.Method, path, "", "", "{", 401)

@@ -32,6 +32,11 @@
 //
 // Tracking links will be rewritten on the tokens, between lexing and compiling (bodyTokens).
 //
+// Events of mail providers:
+//
+//	provider.go    ProviderHook: proves a request; ProviderReport: what it says
+//	provider_kinds.go  THE TABLE: one line a make of provider
+//
 // # The template language
 //
 // A subset of Liquid. Output: {{ path | filter: argument }}. Blocks: {% if %} {% elsif %} {% else %} {% endif %},

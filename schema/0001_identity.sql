@@ -88,6 +88,7 @@ CREATE TABLE family (
   kind       TEXT NOT NULL CHECK (kind IN ('password', 'code', 'client', 'admin')),
   user_id    TEXT NOT NULL DEFAULT '', -- empty: the client acts for itself
   client_id  TEXT NOT NULL,
+  tenant_id  TEXT NOT NULL DEFAULT '', -- of the daemon's own tokens: whom they act for
   scope      TEXT NOT NULL,
   epoch      INTEGER NOT NULL DEFAULT 0, -- of the user at the sign-in
   amr        TEXT NOT NULL DEFAULT '',

@@ -148,6 +148,7 @@ CREATE TABLE recipient (
   finished_at INTEGER NOT NULL DEFAULT 0,
   ambiguous   INTEGER NOT NULL DEFAULT 0,
   reason      TEXT NOT NULL DEFAULT '',
+  marks       INTEGER NOT NULL DEFAULT 0, -- bits: 1 delivered, 2 bounced, 4 complained, 8 opened, 16 clicked
   PRIMARY KEY (job_no, seq)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX recipient_deferred ON recipient (job_no, due_at) WHERE state = 1;
@@ -172,12 +173,14 @@ CREATE TABLE idempotency (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_expires ON idempotency (expires_at);
 
+-- Mail providers that report what became of mails. Those of the configuration file have no row.
 CREATE TABLE provider (
   name        TEXT PRIMARY KEY,
   kind        TEXT NOT NULL,
   tenant_id   TEXT NOT NULL DEFAULT '', -- empty: every tenant
-  secret      BLOB NOT NULL, -- sealed
+  secret      BLOB NOT NULL DEFAULT x'', -- sealed, as the operator wrote it
   old_secret  BLOB NOT NULL DEFAULT x'',
+  topics      TEXT NOT NULL DEFAULT '[]', -- of kind ses: the topics that are listened to
   disabled_at INTEGER NOT NULL DEFAULT 0,
   created_at  INTEGER NOT NULL,
   updated_at  INTEGER NOT NULL
@@ -186,7 +189,8 @@ CREATE TABLE provider (
 CREATE TABLE provider_event (
   id          INTEGER PRIMARY KEY,
   provider    TEXT NOT NULL,
-  tenant_id   TEXT NOT NULL,
+  event_key   BLOB NOT NULL, -- what makes two events the same
+  tenant_id   TEXT NOT NULL, -- empty: nobody's
   message_id  TEXT NOT NULL,
   event_type  TEXT NOT NULL,
   bounce_type TEXT NOT NULL DEFAULT '',
@@ -195,6 +199,20 @@ CREATE TABLE provider_event (
   received_at INTEGER NOT NULL,
   job_no      INTEGER NOT NULL DEFAULT 0, -- 0: no recipient of ours
   seq         INTEGER NOT NULL DEFAULT 0,
-  UNIQUE (provider, message_id, event_type, email_key, occurred_at)
+  UNIQUE (provider, event_key)
 ) STRICT;
 CREATE INDEX provider_event_recipient ON provider_event (job_no, seq) WHERE job_no > 0;
+
+-- Addresses that complained, on their way to the member service's disable operation. The row goes when it has answered.
+CREATE TABLE disable_request (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  tenant_id   TEXT NOT NULL,
+  email       TEXT NOT NULL,
+  reason      TEXT NOT NULL,
+  occurred_at INTEGER NOT NULL,
+  created_at  INTEGER NOT NULL,
+  due_at      INTEGER NOT NULL,
+  tries       INTEGER NOT NULL DEFAULT 0,
+  last_error  TEXT NOT NULL DEFAULT ''
+) STRICT;
+CREATE INDEX disable_request_due ON disable_request (due_at, id);

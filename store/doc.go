@@ -9,6 +9,7 @@
 //	secrets.go     purpose keys, secrets sealed at rest, derived ids
 //	sessions.go    scs's store over the readers; its writes go through the writer
 //	uploads.go     files on their way in, chunk by chunk, and what removes them; chunks.go reads them
+//	provider_events.go  what mail providers report; recipient_search.go finds a recipient by address alone
 //	*.go           one file a noun: the operations
 //
 // An exported method is one operation, all or nothing: it opens the transaction. An unexported function takes the

@@ -78,6 +78,10 @@ var sweeps = []sweep{
 		keep: func(r Retention) time.Duration { return r.Recipients },
 	},
 	{
+		query: "DELETE FROM provider_event WHERE id IN (SELECT id FROM (SELECT id, received_at FROM provider_event ORDER BY id LIMIT ?2) WHERE received_at < ?1)",
+		keep:  func(r Retention) time.Duration { return r.Recipients },
+	},
+	{
 		query: "DELETE FROM known_device WHERE (user_id, key) IN (SELECT user_id, key FROM known_device WHERE used_at < ? LIMIT ?)",
 		keep:  func(Retention) time.Duration { return knownDeviceKept },
 	},
@@ -94,6 +98,7 @@ func init() {
 		remains("template", "tenant_id, name", "tenant", "tenant_id"),
 		remains("role", "user_id, role, tenant_id", "tenant", "tenant_id"),
 		remains("webhook_client", "id", "tenant", "tenant_id"),
+		remains("provider", "name", "tenant", "tenant_id"),
 		`DELETE FROM list WHERE id IN (SELECT l.id FROM list l WHERE l.deleted_at > 0 AND l.deleted_at < ?
 			AND NOT EXISTS (SELECT 1 FROM subscription WHERE list_id = l.id) AND NOT EXISTS (SELECT 1 FROM subscriber WHERE list_id = l.id)
 			AND NOT EXISTS (SELECT 1 FROM consent WHERE list_id = l.id) LIMIT ?)`,

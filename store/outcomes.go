@@ -92,15 +92,18 @@ func (tx *Tx) finishUnsent(o *Outcome, c *jobCount, now core.Instant) error {
 			return err
 		}
 	}
+	effect := ""
 	switch {
 	case o.HardBounce:
-		c.bounce++
-		return tx.report(o.TenantID, o.EmailKey, core.HardBounce, now, now)
+		effect = core.HardBounce
 	case o.SoftBounce:
-		c.bounce++
-		return tx.report(o.TenantID, o.EmailKey, core.SoftBounce, now, now)
+		effect = core.SoftBounce
+	default:
+		return nil
 	}
-	return nil
+	c.bounce++
+	_, err = tx.report(o.TenantID, o.EmailKey, effect, now, now)
+	return err
 }
 
 // addAttempt keeps the relay's words about a try that did not end in "sent at once".

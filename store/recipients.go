@@ -194,6 +194,7 @@ type Recipient struct {
 	DueAt      core.Instant `db:"due_at"`
 	FinishedAt core.Instant `db:"finished_at"`
 	Reason     string       `db:"reason"`
+	Marks      core.Marks   `db:"marks"`
 }
 
 // Recipients reads a page of a job's recipients, in the order of sending. page.After is the seq of the last one, as text.
@@ -202,7 +203,7 @@ func (s *Store) Recipients(ctx context.Context, j *core.SendJob, page core.Page)
 	if err != nil {
 		return nil, core.Invalidf("cursor", "The cursor is not valid.")
 	}
-	err = s.all(ctx, &rs, `SELECT r.seq, coalesce(s.email, r.email_key) AS email, r.state, r.tries, r.ambiguous, r.due_at, r.finished_at, r.reason
+	err = s.all(ctx, &rs, `SELECT r.seq, coalesce(s.email, r.email_key) AS email, r.state, r.tries, r.ambiguous, r.due_at, r.finished_at, r.reason, r.marks
 		FROM recipient AS r LEFT JOIN subscriber AS s ON s.list_id = ? AND s.id = r.subscriber_id
 		WHERE r.job_no = ? AND r.seq > ? ORDER BY r.seq LIMIT ?`, j.ListID, j.No, after, page.Limit)
 	return rs, err

@@ -78,6 +78,7 @@ type Store struct {
 	subscriptionKey []byte
 	lists           listCache
 	senders         senderCache
+	providers       providerCache
 	domains         domainCache
 }
 
@@ -149,6 +150,7 @@ func (s *Store) open(ctx context.Context) error {
 	}
 	s.OnKick(TopicRecords, s.lists.drop)
 	s.OnKick(TopicRecords, s.senders.drop)
+	s.OnKick(TopicRecords, s.providers.drop)
 	s.OnKick(TopicRecords, s.domains.drop)
 	if s.opts.Mode == Daemon {
 		if err := s.dropUploads(ctx); err != nil {
@@ -217,16 +219,25 @@ func (s *Store) daemonRuns() bool {
 // pragmas of each kind of connection, and what they must read back as: SQLite ignores what it does not know.
 var (
 	writerPragmas = []pragma{
-		{"busy_timeout(0)", "busy_timeout", "0"}, {"journal_mode(WAL)", "journal_mode", "wal"},
-		{"synchronous(FULL)", "synchronous", "2"}, {"foreign_keys(1)", "foreign_keys", "1"},
-		{"wal_autocheckpoint(0)", "wal_autocheckpoint", "0"}, {"cache_size(-16384)", "cache_size", "-16384"},
-		{"journal_size_limit(67108864)", "journal_size_limit", "67108864"}, {"trusted_schema(0)", "trusted_schema", "0"},
-		{"cell_size_check(1)", "cell_size_check", "1"}, {"temp_store(2)", "temp_store", "2"},
+		{"busy_timeout(0)", "busy_timeout", "0"},
+		{"journal_mode(WAL)", "journal_mode", "wal"},
+		{"synchronous(FULL)", "synchronous", "2"},
+		{"foreign_keys(1)", "foreign_keys", "1"},
+		{"wal_autocheckpoint(0)", "wal_autocheckpoint", "0"},
+		{"cache_size(-16384)", "cache_size", "-16384"},
+		{"journal_size_limit(67108864)", "journal_size_limit", "67108864"},
+		{"trusted_schema(0)", "trusted_schema", "0"},
+		{"cell_size_check(1)", "cell_size_check", "1"},
+		{"temp_store(2)", "temp_store", "2"},
 	}
 	readerPragmas = []pragma{
-		{"busy_timeout(5000)", "busy_timeout", "5000"}, {"cache_size(-4096)", "cache_size", "-4096"},
-		{"trusted_schema(0)", "trusted_schema", "0"}, {"cell_size_check(1)", "cell_size_check", "1"},
-		{"temp_store(2)", "temp_store", "2"}, {"query_only(1)", "query_only", "1"}, {"wal_autocheckpoint(0)", "wal_autocheckpoint", "0"},
+		{"busy_timeout(5000)", "busy_timeout", "5000"},
+		{"cache_size(-4096)", "cache_size", "-4096"},
+		{"trusted_schema(0)", "trusted_schema", "0"},
+		{"cell_size_check(1)", "cell_size_check", "1"},
+		{"temp_store(2)", "temp_store", "2"},
+		{"query_only(1)", "query_only", "1"},
+		{"wal_autocheckpoint(0)", "wal_autocheckpoint", "0"},
 	}
 )
 

@@ -210,17 +210,18 @@ func (tx *Tx) removeAbsent(rs receivedSync, now core.Instant) error {
 	return tx.one("UPDATE received_sync SET removed_to = ? WHERE no = ?", subs[len(subs)-1].ID, rs.No)
 }
 
-// report applies what a relay or a provider said of an address to its subscribers in every list of the tenant.
-func (tx *Tx) report(tenantID, emailKey, effect string, at, now core.Instant) error {
+// report applies what a relay or a provider said of an address to its subscribers in every list of the tenant. known tells
+// whether there are any.
+func (tx *Tx) report(tenantID, emailKey, effect string, at, now core.Instant) (known bool, err error) {
 	pairs, err := tx.idsOf(emailKey, tenantID)
 	if err != nil {
-		return err
+		return false, err
 	}
 	var subs []core.Subscriber
 	err = tx.all(&subs, "SELECT "+subscriberColumns+` FROM json_each(?) AS j
 		CROSS JOIN subscriber ON list_id = j.value->>0 AND subscriber.id = j.value->>1`, pairs)
 	if err != nil {
-		return err
+		return false, err
 	}
 	for i := range subs {
 		if !subs[i].Report(effect, at, now) {
@@ -230,8 +231,8 @@ func (tx *Tx) report(tenantID, emailKey, effect string, at, now core.Instant) er
 			tx.departs()
 		}
 		if err := tx.saveSubscriber(&subs[i]); err != nil {
-			return err
+			return true, err
 		}
 	}
-	return nil
+	return len(subs) > 0, nil
 }

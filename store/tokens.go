@@ -25,6 +25,7 @@ type Family struct {
 	Kind      string       `db:"kind" json:"kind"`
 	UserID    string       `db:"user_id" json:"-"`
 	ClientID  string       `db:"client_id" json:"client_id"`
+	TenantID  string       `db:"tenant_id" json:"-"` // of a token of the daemon's own: whom it acts for
 	Scope     string       `db:"scope" json:"scope"`
 	Epoch     int64        `db:"epoch" json:"-"` // of the user at the sign-in
 	AMR       string       `db:"amr" json:"amr"`
@@ -118,7 +119,7 @@ type stateRow struct {
 	Roles     string `db:"roles"` // "role tenant" parted by commas
 }
 
-const familyColumns = "f.id, f.kind, f.user_id, f.client_id, f.scope, f.epoch, f.amr, f.remote, f.user_agent, f.browser_id, f.auth_at, f.created_at, f.used_at, f.expires_at, f.revoked_at"
+const familyColumns = "f.id, f.kind, f.user_id, f.client_id, f.tenant_id, f.scope, f.epoch, f.amr, f.remote, f.user_agent, f.browser_id, f.auth_at, f.created_at, f.used_at, f.expires_at, f.revoked_at"
 
 const stateColumns = familyColumns + ", " + tokenClientColumns + `,
 	f.client_id = 'newsletterd' OR (c.id IS NOT NULL AND c.deleted_at = 0 AND coalesce(t.deleted_at, 0) = 0) AS client_ok,
@@ -131,6 +132,9 @@ const stateJoins = ` LEFT JOIN user u ON u.id = f.user_id LEFT JOIN client c ON 
 func (r stateRow) state(now core.Instant) (TokenState, error) {
 	r.clientRow.ID = r.Family.ClientID
 	client, err := r.client()
+	if client.TenantID == "" {
+		client.TenantID = r.Family.TenantID
+	}
 	t := TokenState{Family: r.Family, Email: core.Email(r.Email), EmailVerified: r.Verified, Client: client}
 	if r.Roles != "" {
 		for text := range strings.SplitSeq(r.Roles, ",") {
@@ -168,9 +172,9 @@ func (s *Store) AddFamily(ctx context.Context, f Family) error {
 }
 
 func (tx *Tx) insertFamily(f Family) error {
-	_, err := tx.exec(`INSERT INTO family (id, kind, user_id, client_id, scope, epoch, amr, remote, user_agent, browser_id,
-		auth_at, created_at, used_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		f.ID, f.Kind, f.UserID, f.ClientID, f.Scope, f.Epoch, f.AMR, f.Remote, f.UserAgent, f.BrowserID, int64(f.AuthAt), int64(f.CreatedAt), int64(f.CreatedAt), int64(f.ExpiresAt))
+	_, err := tx.exec(`INSERT INTO family (id, kind, user_id, client_id, tenant_id, scope, epoch, amr, remote, user_agent, browser_id,
+		auth_at, created_at, used_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		f.ID, f.Kind, f.UserID, f.ClientID, f.TenantID, f.Scope, f.Epoch, f.AMR, f.Remote, f.UserAgent, f.BrowserID, int64(f.AuthAt), int64(f.CreatedAt), int64(f.CreatedAt), int64(f.ExpiresAt))
 	return err
 }
 

@@ -32,6 +32,7 @@ const (
 	TopicOutbox                // an event was written
 	TopicSync                  // a full sync was asked for, or its removal is open
 	TopicJobs                  // a send job was made, cancelled or became due
+	TopicDisable               // an address waits for the member service's disable operation
 	TopicIdentity              // users, roles, clients, families or keys changed: cached callers are stale
 	TopicRecords               // tenants, lists, templates, webhook clients or providers changed: cached records are stale
 	topics

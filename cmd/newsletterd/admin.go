@@ -21,7 +21,7 @@ func (p *program) adminCommand() *cli.Command {
 		Name: "admin", Usage: "manage tenants, lists, users, clients, jobs, devices and models", Description: adminHelp,
 		Subcommands: []*cli.Command{
 			p.tenantCommands(), p.listCommands(), p.clientCommands(), p.userCommands(), p.webhookClientCommands(),
-			p.tokenCommands(), p.subscriberCommands(), p.templateCommands(), p.jobCommands(),
+			p.tokenCommands(), p.subscriberCommands(), p.templateCommands(), p.jobCommands(), p.providerCommands(),
 			p.deviceCommands(), p.agentCommands(), p.modelCommands(),
 		},
 	}

@@ -23,6 +23,9 @@ type Config struct {
 	Log        LogConfig        `toml:"log"`
 	Metrics    MetricsConfig    `toml:"metrics"`
 
+	// Providers are the mail providers [providers.NAME].
+	Providers map[string]*ProviderConfig `toml:"-"`
+
 	// File is where the configuration was read from; empty: defaults and environment alone.
 	File string `toml:"-"`
 	// From tells for each key that was set who set it: "file", "environment" or "flag".

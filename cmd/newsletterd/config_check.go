@@ -31,6 +31,7 @@ func (r *configReader) check() {
 		r.that("backup.every", spanBetween(c.Backup.Every, time.Minute, 30*24*time.Hour))
 	}
 	r.checkMail()
+	r.checkProviders()
 	r.that("send.max_unrecorded", between(c.Send.MaxUnrecorded, 1, 65536))
 	r.that("send.give_up_after", spanBetween(c.Send.GiveUpAfter, time.Minute, 30*24*time.Hour))
 	r.that("send.keep_recipients", spanBetween(c.Send.KeepRecipients, 24*time.Hour, 3660*24*time.Hour))

@@ -28,6 +28,7 @@ func printConfig(w io.Writer, c *Config) error {
 		}
 		fmt.Fprintf(&b, "%s = %s%s\n", path[dot+1:], tomlValue(v), remark(c, path))
 	})
+	printProviders(&b, c)
 	_, err := w.Write(b.Bytes())
 	return err
 }
@@ -102,5 +103,8 @@ func configJSON(c *Config) map[string]any {
 		}
 		at[words[len(words)-1]] = value
 	})
+	if len(c.Providers) > 0 {
+		root[providersSection] = providersJSON(c)
+	}
 	return root
 }

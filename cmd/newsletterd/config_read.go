@@ -146,6 +146,10 @@ func (r *configReader) file(name, text string) {
 func (r *configReader) tree(prefix string, tree map[string]any, name string) {
 	for _, k := range slices.Sorted(maps.Keys(tree)) {
 		path := prefix + k
+		if path == providersSection {
+			r.providers(tree[k], name)
+			continue
+		}
 		if _, ok := r.keys[path]; ok {
 			r.set(path, tree[k], "file", name)
 			continue
@@ -194,6 +198,9 @@ func (r *configReader) env(environ []string) {
 			r.text(key, value, "environment", "environment "+name)
 			continue
 		}
+		if r.providerEnv(name, value) {
+			continue
+		}
 		section, _, _ := strings.Cut(strings.ToLower(name[len(envPrefix):]), "_")
 		if r.isSection(section) {
 			r.fault("", "environment "+name, "no key has this variable%s", didYouMean(name, slices.Sorted(maps.Keys(byName))))
@@ -220,18 +227,23 @@ func (r *configReader) text(key, value, kind, from string) {
 	case int:
 		parsed, err = strconv.ParseInt(value, 10, 64)
 	case []string:
-		list := []any{}
-		for word := range strings.SplitSeq(value, ",") {
-			if word = strings.TrimSpace(word); word != "" {
-				list = append(list, word)
-			}
-		}
-		parsed = list
+		parsed = splitList(value)
 	}
 	if err != nil {
 		parsed = value // of the wrong type: set says so
 	}
 	r.set(key, parsed, kind, from)
+}
+
+// splitList reads a list of the environment: words parted by commas.
+func splitList(value string) any {
+	list := []any{}
+	for word := range strings.SplitSeq(value, ",") {
+		if word = strings.TrimSpace(word); word != "" {
+			list = append(list, word)
+		}
+	}
+	return list
 }
 
 // set stores a value as TOML gave it: string, int64, bool, or a list of strings.

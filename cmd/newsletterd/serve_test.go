@@ -209,12 +209,12 @@ func TestServeTLS(t *testing.T) {
 	if !strings.HasPrefix(d.cfg.Origin(), "https://") {
 		t.Errorf("links would begin with %s", d.cfg.Origin())
 	}
-	if code, _ := get(t, &http.Client{Transport: d.loopTransport()}, d.sendURL()+"/healthz"); code != 200 {
+	if code, _ := get(t, &http.Client{Transport: d.loopTransport(true)}, d.sendURL()+"/healthz"); code != 200 {
 		t.Errorf("healthz over https: %d", code)
 	}
 	otherCert, otherKey := selfSigned(t)
 	other := start(t, func(c *Config) { c.Server.TLSCert, c.Server.TLSKey = otherCert, otherKey })
-	if res, err := (&http.Client{Transport: d.loopTransport()}).Get(other.sendURL() + "/healthz"); err == nil {
+	if res, err := (&http.Client{Transport: d.loopTransport(true)}).Get(other.sendURL() + "/healthz"); err == nil {
 		res.Body.Close()
 		t.Error("a foreign certificate on our address was taken for ours")
 	}

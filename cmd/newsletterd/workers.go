@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"newsletterd/auth"
+	"newsletterd/core"
 	"newsletterd/mail"
 	"newsletterd/store"
 	"newsletterd/worker"
@@ -38,7 +39,10 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 	if err := s.EnsureLoopClient(ctx, loop, now()); err != nil {
 		return err
 	}
-	poster := worker.NewPoster(s, d.sendURL(), d.loopTransport())
+	if err := s.EnsureDefaultProvider(ctx, mail.KindGeneric, auth.NewSecret(), now()); err != nil {
+		return err
+	}
+	poster := worker.NewPoster(s, d.sendURL(), d.loopTransport(cfg.Webhooks.SendURL == ""))
 	sender := worker.NewSender(s, route, worker.SendOptions{
 		Connections: cfg.Mail.SMTP.Connections, MaxUnrecorded: cfg.Send.MaxUnrecorded,
 		RatePerSecond: float64(cfg.Mail.SMTP.RatePerSecond), GiveUpAfter: cfg.Send.GiveUpAfter.Std(), From: from,
@@ -49,6 +53,12 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 		sender.Loop(),
 		worker.Outbox(s, poster, log),
 		worker.FullSync(s, poster, log),
+		worker.Disabler(worker.DisablerOptions{
+			Store: s, Base: d.ownURL(), Transport: d.loopTransport(true), Log: log,
+			Token: func(ctx context.Context, tenantID string, now core.Instant) (string, error) {
+				return d.auth.OwnToken(ctx, tenantID, core.ScopeEventsWrite, now)
+			},
+		}),
 		worker.Mailer(worker.MailerOptions{
 			Store: s, Sender: route, Sealer: d.sealer, Ident: ident, PublicURL: cfg.Origin(), From: from, Log: log,
 		}),
@@ -87,6 +97,11 @@ func (d *daemon) sendURL() string {
 	if d.cfg.Webhooks.SendURL != "" {
 		return d.cfg.Webhooks.SendURL
 	}
+	return d.ownURL()
+}
+
+// ownURL is the address of this daemon's own listener.
+func (d *daemon) ownURL() string {
 	addr := d.listener.Addr().String()
 	if host, port, err := net.SplitHostPort(addr); err == nil {
 		if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
@@ -101,18 +116,18 @@ func (d *daemon) sendURL() string {
 
 // loopTransport lets the daemon post to its own https listener: the address is not in the certificate's names, so the
 // certificate itself is compared.
-func (d *daemon) loopTransport() http.RoundTripper {
-	if d.certificate == nil || d.cfg.Webhooks.SendURL != "" {
+func (d *daemon) loopTransport(own bool) http.RoundTripper {
+	if d.certificate == nil || !own {
 		return nil
 	}
-	own := d.certificate.Certificate[0]
+	ours := d.certificate.Certificate[0]
 	return &http.Transport{
 		MaxIdleConns: 64, MaxIdleConnsPerHost: 64, IdleConnTimeout: 30 * time.Second, DisableCompression: true,
 		TLSClientConfig: &tls.Config{
 			MinVersion:         tls.VersionTLS12,
 			InsecureSkipVerify: true, // VerifyPeerCertificate demands our very certificate
 			VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
-				if len(raw) == 0 || !bytes.Equal(raw[0], own) {
+				if len(raw) == 0 || !bytes.Equal(raw[0], ours) {
 					return errors.New("another certificate than ours answers on our own address")
 				}
 				return nil

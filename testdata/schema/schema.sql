@@ -156,6 +156,20 @@ CREATE INDEX device_unpaired ON device (unpaired_at) WHERE unpaired_at > 0;
 
 CREATE INDEX device_user ON device (owner_id);
 
+CREATE TABLE disable_request (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  tenant_id   TEXT NOT NULL,
+  email       TEXT NOT NULL,
+  reason      TEXT NOT NULL,
+  occurred_at INTEGER NOT NULL,
+  created_at  INTEGER NOT NULL,
+  due_at      INTEGER NOT NULL,
+  tries       INTEGER NOT NULL DEFAULT 0,
+  last_error  TEXT NOT NULL DEFAULT ''
+) STRICT;
+
+CREATE INDEX disable_request_due ON disable_request (due_at, id);
+
 CREATE TABLE disabled (
   email_key   TEXT NOT NULL,
   tenant_id   TEXT NOT NULL DEFAULT '', -- empty: everywhere
@@ -171,6 +185,7 @@ CREATE TABLE family (
   kind       TEXT NOT NULL CHECK (kind IN ('password', 'code', 'client', 'admin')),
   user_id    TEXT NOT NULL DEFAULT '', -- empty: the client acts for itself
   client_id  TEXT NOT NULL,
+  tenant_id  TEXT NOT NULL DEFAULT '', -- of the daemon's own tokens: whom they act for
   scope      TEXT NOT NULL,
   epoch      INTEGER NOT NULL DEFAULT 0, -- of the user at the sign-in
   amr        TEXT NOT NULL DEFAULT '',
@@ -349,8 +364,9 @@ CREATE TABLE provider (
   name        TEXT PRIMARY KEY,
   kind        TEXT NOT NULL,
   tenant_id   TEXT NOT NULL DEFAULT '', -- empty: every tenant
-  secret      BLOB NOT NULL, -- sealed
+  secret      BLOB NOT NULL DEFAULT x'', -- sealed, as the operator wrote it
   old_secret  BLOB NOT NULL DEFAULT x'',
+  topics      TEXT NOT NULL DEFAULT '[]', -- of kind ses: the topics that are listened to
   disabled_at INTEGER NOT NULL DEFAULT 0,
   created_at  INTEGER NOT NULL,
   updated_at  INTEGER NOT NULL
@@ -359,7 +375,8 @@ CREATE TABLE provider (
 CREATE TABLE provider_event (
   id          INTEGER PRIMARY KEY,
   provider    TEXT NOT NULL,
-  tenant_id   TEXT NOT NULL,
+  event_key   BLOB NOT NULL, -- what makes two events the same
+  tenant_id   TEXT NOT NULL, -- empty: nobody's
   message_id  TEXT NOT NULL,
   event_type  TEXT NOT NULL,
   bounce_type TEXT NOT NULL DEFAULT '',
@@ -368,7 +385,7 @@ CREATE TABLE provider_event (
   received_at INTEGER NOT NULL,
   job_no      INTEGER NOT NULL DEFAULT 0, -- 0: no recipient of ours
   seq         INTEGER NOT NULL DEFAULT 0,
-  UNIQUE (provider, message_id, event_type, email_key, occurred_at)
+  UNIQUE (provider, event_key)
 ) STRICT;
 
 CREATE INDEX provider_event_recipient ON provider_event (job_no, seq) WHERE job_no > 0;
@@ -409,6 +426,7 @@ CREATE TABLE recipient (
   finished_at INTEGER NOT NULL DEFAULT 0,
   ambiguous   INTEGER NOT NULL DEFAULT 0,
   reason      TEXT NOT NULL DEFAULT '',
+  marks       INTEGER NOT NULL DEFAULT 0, -- bits: 1 delivered, 2 bounced, 4 complained, 8 opened, 16 clicked
   PRIMARY KEY (job_no, seq)
 ) STRICT, WITHOUT ROWID;
 

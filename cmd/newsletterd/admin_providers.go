@@ -1,0 +1,202 @@
+package main
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/store"
+)
+
+// providerRow is a provider as it is printed. Its id is its name.
+type providerRow struct {
+	ID string `json:"id"`
+	store.Provider
+	Source  string   `json:"source"` // database, or configuration
+	URL     string   `json:"url"`    // of its webhook
+	Secret  string   `json:"secret,omitempty"`
+	Secrets []string `json:"secrets,omitempty"`
+}
+
+func (p *program) providerCommands() *cli.Command {
+	return &cli.Command{Name: "provider", Usage: "mail providers that report what became of mails", Subcommands: []*cli.Command{
+		p.providerCreateCommand(), p.providerListCommand(), p.providerShowCommand(), p.providerUpdateCommand(), p.providerDeleteCommand(),
+	}}
+}
+
+func topicFlag() cli.Flag {
+	return listFlag("topic", "`ARN` of a topic that is listened to, of kind ses (repeatable)")
+}
+
+func secretFlag() cli.Flag {
+	return boolFlag("secret-stdin", "read the provider's secret from standard input")
+}
+
+func (p *program) providerCreateCommand() *cli.Command {
+	c := p.command("create", "add a mail provider", []cli.Flag{
+		stringFlag("name", "`NAME`: its webhook is /webhooks/NAME"),
+		&cli.StringFlag{Name: "kind", Usage: "`KIND`: " + strings.Join(providerKindNames(), ", "), Value: mail.KindGeneric},
+		stringFlag("tenant", "the `ID` of its tenant (else it may report for every tenant)"), topicFlag(), secretFlag(),
+	}, []string{"name"}, func(c *cli.Context, cfg *Config, s *store.Store) error {
+		kind := mail.KindOfProvider(c.String("kind"))
+		if kind == nil {
+			return usageError{c.Command.HelpName, "--kind: " + oneOf(c.String("kind"), providerKindNames()...).Error()}
+		}
+		secret, err := p.providerSecret(c, kind, c.Bool("secret-stdin"))
+		if err != nil {
+			return err
+		}
+		record := store.Provider{Name: c.String("name"), Kind: kind.Name, TenantID: c.String("tenant"), Topics: c.StringSlice("topic")}
+		if err := kind.CheckTopics(record.Topics); err != nil {
+			return err
+		}
+		if err := s.AddProvider(c.Context, record, secret, actor(), now()); err != nil {
+			return missing(err, "tenant", c.String("tenant"))
+		}
+		if secret != "" && !c.Bool("secret-stdin") {
+			p.once(c, "secret")
+			return p.printProvider(c, cfg, s, record.Name, secret)
+		}
+		return p.printProvider(c, cfg, s, record.Name, "")
+	})
+	c.Description = `The secret of kind generic is made and printed; that of others comes from the provider, on standard input:
+
+   newsletterd admin provider create --name mymailer
+   newsletterd admin provider create --name eu-mailgun --kind mailgun --tenant ID --secret-stdin < key
+   newsletterd admin provider create --name ses --kind ses --topic arn:aws:sns:eu-west-1:123456789012:bounces`
+	return c
+}
+
+// providerSecret reads the secret from standard input, or makes one where the kind lets us.
+func (p *program) providerSecret(c *cli.Context, kind *mail.ProviderKind, given bool) (string, error) {
+	switch {
+	case given:
+		secret, err := oneLine(p.in)
+		if err != nil {
+			return "", err
+		}
+		return secret, kind.CheckSecrets([]string{secret})
+	case kind.Secret.Check == nil:
+		return "", nil
+	case kind.Secret.Fresh == nil:
+		return "", usageError{c.Command.HelpName, "--secret-stdin is needed: " + kind.Secret.Help}
+	}
+	return kind.Secret.Fresh(), nil
+}
+
+func (p *program) providerListCommand() *cli.Command {
+	return p.command("list", "list the mail providers", nil, nil, func(c *cli.Context, cfg *Config, s *store.Store) error {
+		kept, err := pages(func(p store.Provider) string { return p.Name }, func(page core.Page) ([]store.Provider, error) {
+			return s.Providers(c.Context, page)
+		})
+		if err != nil {
+			return err
+		}
+		rows := []providerRow{}
+		configured := providerRecords(cfg)
+		for _, record := range kept {
+			if configured[record.Name] == nil {
+				rows = append(rows, newProviderRow(cfg, record, "database"))
+			}
+		}
+		for _, record := range configured {
+			rows = append(rows, newProviderRow(cfg, record.Provider, "configuration"))
+		}
+		slices.SortFunc(rows, func(a, b providerRow) int { return strings.Compare(a.Name, b.Name) })
+		return list(p.printer(c), rows, "name", "kind", "tenant_id", "source", "disabled_at", "url")
+	})
+}
+
+func newProviderRow(cfg *Config, p store.Provider, source string) providerRow {
+	return providerRow{ID: p.Name, Provider: p, Source: source, URL: cfg.Origin() + "/webhooks/" + p.Name}
+}
+
+// namedFlags are how a command names its provider: --name and --id are the same.
+func namedFlags(more ...cli.Flag) []cli.Flag {
+	return append([]cli.Flag{&cli.StringFlag{Name: "name", Aliases: []string{"id"}, Usage: "the `NAME` of the provider"}}, more...)
+}
+
+func (p *program) providerShowCommand() *cli.Command {
+	return p.command("show", "show one mail provider", namedFlags(boolFlag("show-secret", "print its secrets too")), []string{"name"},
+		func(c *cli.Context, cfg *Config, s *store.Store) error {
+			return p.printProvider(c, cfg, s, c.String("name"), "")
+		})
+}
+
+// printProvider prints the provider in force. secret: a new one, which is told this once.
+func (p *program) printProvider(c *cli.Context, cfg *Config, s *store.Store, name, secret string) error {
+	record, source := providerRecords(cfg)[name], "configuration"
+	if record == nil {
+		var err error
+		if record, err = s.ProviderRecord(c.Context, name); err != nil {
+			return missing(err, "provider", name)
+		}
+		source = "database"
+	}
+	row := newProviderRow(cfg, record.Provider, source)
+	row.Secret = secret
+	if c.Bool("show-secret") && len(record.Secrets) > 0 {
+		row.Secret, row.Secrets = record.Secrets[0], record.Secrets
+	}
+	return p.printer(c).record(row)
+}
+
+func (p *program) providerUpdateCommand() *cli.Command {
+	return p.command("update", "change a mail provider", namedFlags(
+		boolFlag("disabled", "answer its requests 403 (=false: take them again)"),
+		stringFlag("tenant", "the `ID` of its tenant (empty: it may report for every tenant)"), topicFlag(),
+		boolFlag("new-secret", "give it another secret, made here; the one before stays good beside it"), secretFlag(),
+		boolFlag("end-old-secret", "end the secret before the newest"),
+	), []string{"name"}, func(c *cli.Context, cfg *Config, s *store.Store) error {
+		name := c.String("name")
+		if cfg.Providers[name] != nil {
+			return errors.New("the provider " + name + " stands in the configuration: change it there")
+		}
+		record, err := s.ProviderRecord(c.Context, name)
+		if err != nil {
+			return missing(err, "provider", name)
+		}
+		kind := mail.KindOfProvider(record.Kind)
+		if kind == nil {
+			return errors.New("this program does not know the kind " + record.Kind)
+		}
+		change := store.ProviderChange{
+			TenantID: given(c, "tenant"), Topics: givenList(c, "topic"), Disabled: givenBool(c, "disabled"), EndOldSecret: c.Bool("end-old-secret"),
+		}
+		if change.Topics != nil {
+			if err := kind.CheckTopics(*change.Topics); err != nil {
+				return err
+			}
+		}
+		shown := ""
+		if c.Bool("new-secret") || c.Bool("secret-stdin") {
+			secret, err := p.providerSecret(c, kind, c.Bool("secret-stdin"))
+			if err != nil {
+				return err
+			}
+			change.NewSecret = &secret
+			if !c.Bool("secret-stdin") {
+				shown = secret
+				p.once(c, "secret")
+			}
+		}
+		if _, err := s.UpdateProvider(c.Context, name, change, actor(), now()); err != nil {
+			return missing(err, "provider", name)
+		}
+		return p.printProvider(c, cfg, s, name, shown)
+	})
+}
+
+func (p *program) providerDeleteCommand() *cli.Command {
+	return p.command("delete", "delete a mail provider", namedFlags(), []string{"name"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		name := c.String("name")
+		if err := s.DeleteProvider(c.Context, name, actor(), now()); err != nil {
+			return missing(err, "provider", name)
+		}
+		return p.done(c, "Provider %s is deleted.", name)
+	})
+}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/store"
+)
+
+// ProviderConfig is one mail provider: [providers.NAME]. It hides the one of the same name in the database.
+type ProviderConfig struct {
+	Kind    string   // of mail.ProviderKinds
+	Secrets []Secret // the newest first, two at most
+	Tenant  string   // id; empty: it may report for every tenant
+	Topics  []string // of kind ses
+	Enabled bool
+}
+
+// providersSection is the one section whose parts have names of the operator's own.
+const providersSection = "providers"
+
+const maxProviderSecrets = 2
+
+var providerKeys = []string{"kind", "secret", "secrets", "tenant", "topics", "enabled"}
+
+// providers reads the tables [providers.NAME].
+func (r *configReader) providers(value any, from string) {
+	tables, ok := value.(map[string]any)
+	if !ok {
+		r.fault(providersSection, from, "is a section of sections, write [providers.NAME]")
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		table, ok := tables[name].(map[string]any)
+		if !ok {
+			r.fault(providersSection+"."+name, from, "is a section, write [providers.%s]", name)
+			continue
+		}
+		r.provider(name) // also an empty one
+		for _, key := range slices.Sorted(maps.Keys(table)) {
+			r.setProvider(name, key, table[key], "file", from)
+		}
+	}
+}
+
+func (r *configReader) provider(name string) *ProviderConfig {
+	if r.cfg.Providers == nil {
+		r.cfg.Providers = map[string]*ProviderConfig{}
+	}
+	p := r.cfg.Providers[name]
+	if p == nil {
+		p = &ProviderConfig{Kind: mail.KindGeneric, Topics: []string{}, Enabled: true}
+		r.cfg.Providers[name] = p
+	}
+	return p
+}
+
+func (r *configReader) setProvider(name, key string, value any, kind, from string) {
+	p, path := r.provider(name), providersSection+"."+name+"."+key
+	var err error
+	switch key {
+	case "kind":
+		err = assign(reflect.ValueOf(&p.Kind).Elem(), value)
+	case "tenant":
+		err = assign(reflect.ValueOf(&p.Tenant).Elem(), value)
+	case "topics":
+		err = assign(reflect.ValueOf(&p.Topics).Elem(), value)
+	case "enabled":
+		err = assign(reflect.ValueOf(&p.Enabled).Elem(), value)
+	case "secret":
+		var one string
+		if err = assign(reflect.ValueOf(&one).Elem(), value); err == nil {
+			p.Secrets = []Secret{Secret(one)}
+		}
+	case "secrets":
+		var many []string
+		if err = assign(reflect.ValueOf(&many).Elem(), value); err == nil {
+			p.Secrets = nil
+			for _, s := range many {
+				p.Secrets = append(p.Secrets, Secret(s))
+			}
+		}
+	default:
+		r.fault(path, from, "unknown key%s", didYouMean(key, providerKeys))
+		return
+	}
+	if err != nil {
+		r.fault(path, from, "%s", err)
+		return
+	}
+	if key == "secret" && r.cfg.From[providersSection+"."+name+".secrets"] == kind || key == "secrets" && r.cfg.From[providersSection+"."+name+".secret"] == kind {
+		r.fault(path, from, "set either secret or secrets")
+	}
+	r.source[path], r.cfg.From[path] = from, kind
+}
+
+// providerEnv reads NEWSLETTERD_PROVIDERS_<NAME>_<KEY>. A dash of the name is written as _ there.
+func (r *configReader) providerEnv(name, value string) bool {
+	rest, ok := strings.CutPrefix(name, envPrefix+strings.ToUpper(providersSection)+"_")
+	cut := strings.LastIndexByte(rest, '_')
+	if !ok || cut < 1 {
+		return false
+	}
+	provider, key := strings.ToLower(rest[:cut]), strings.ToLower(rest[cut+1:])
+	for known := range r.cfg.Providers {
+		if strings.ReplaceAll(known, "-", "_") == provider {
+			provider = known
+		}
+	}
+	var parsed any = value
+	switch key {
+	case "enabled":
+		if b, err := strconv.ParseBool(value); err == nil {
+			parsed = b
+		}
+	case "secrets", "topics":
+		parsed = splitList(value)
+	}
+	r.setProvider(provider, key, parsed, "environment", "environment "+name)
+	return true
+}
+
+// checkProviders looks at each provider as a whole.
+func (r *configReader) checkProviders() {
+	for _, name := range slices.Sorted(maps.Keys(r.cfg.Providers)) {
+		p, path := r.cfg.Providers[name], providersSection+"."+name
+		if err := core.CheckProviderName(name); err != nil {
+			r.fault(path, r.cfg.File, "%s", plainError(err))
+			continue
+		}
+		kind := mail.KindOfProvider(p.Kind)
+		if kind == nil {
+			r.that(path+".kind", oneOf(p.Kind, providerKindNames()...))
+			continue
+		}
+		if p.Tenant != "" {
+			id, ok := core.ParseID(p.Tenant)
+			if !ok {
+				r.that(path+".tenant", fmt.Errorf("%q is no id of a tenant", p.Tenant))
+			}
+			p.Tenant = id
+		}
+		r.that(path+".topics", kind.CheckTopics(p.Topics))
+		if len(p.Secrets) > maxProviderSecrets {
+			r.that(path+".secrets", fmt.Errorf("may hold %d at most", maxProviderSecrets))
+		}
+		if err := kind.CheckSecrets(reveal(p.Secrets)); err != nil {
+			key := path + ".secret"
+			if r.source[path+".secrets"] != "" {
+				key = path + ".secrets"
+			}
+			r.fault(key, r.source[key], "%s", err)
+		}
+	}
+}
+
+func providerKindNames() (names []string) {
+	for _, k := range mail.ProviderKinds() {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+func reveal(secrets []Secret) []string {
+	out := make([]string, len(secrets))
+	for i, s := range secrets {
+		out[i] = s.Reveal()
+	}
+	return out
+}
+
+// providerRecords are the providers of the configuration as handlers use them.
+func providerRecords(cfg *Config) map[string]*store.ProviderRecord {
+	out := map[string]*store.ProviderRecord{}
+	for name, p := range cfg.Providers {
+		r := &store.ProviderRecord{Provider: store.Provider{Name: name, Kind: p.Kind, TenantID: p.Tenant, Topics: p.Topics}, Secrets: reveal(p.Secrets)}
+		if !p.Enabled {
+			r.DisabledAt = 1
+		}
+		out[name] = r
+	}
+	return out
+}
+
+// printProviders writes the tables as printConfig does the others.
+func printProviders(w io.Writer, c *Config) {
+	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
+		p, path := c.Providers[name], providersSection+"."+name
+		fmt.Fprintf(w, "\n[%s]\n", path)
+		masked := make([]string, len(p.Secrets))
+		for i, s := range p.Secrets {
+			masked[i] = s.String()
+		}
+		for _, line := range []struct {
+			key   string
+			value any
+		}{{"kind", p.Kind}, {"secrets", masked}, {"tenant", p.Tenant}, {"topics", p.Topics}, {"enabled", p.Enabled}} {
+			fmt.Fprintf(w, "%s = %s%s\n", line.key, tomlValue(reflect.ValueOf(line.value)), remark(c, path+"."+line.key))
+		}
+	}
+}
+
+// providersJSON is the same for scripts.
+func providersJSON(c *Config) map[string]any {
+	out := map[string]any{}
+	for name, p := range c.Providers {
+		out[name] = map[string]any{"kind": p.Kind, "secrets": p.Secrets, "tenant": p.Tenant, "topics": p.Topics, "enabled": p.Enabled}
+	}
+	return out
+}

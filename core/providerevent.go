@@ -1,0 +1,173 @@
+package core
+
+import (
+	"crypto/sha256"
+	"strconv"
+	"strings"
+)
+
+// The words of a provider event's event_type.
+const (
+	ProviderBounce      = "bounce"
+	ProviderHardBounced = "hard_bounced"
+	ProviderSoftBounced = "soft_bounced"
+	ProviderComplaint   = "complaint"
+	ProviderSuppression = "suppression"
+	ProviderDelivery    = "delivery"
+	ProviderOpen        = "open"
+	ProviderClick       = "click"
+)
+
+// The effects of a provider event beside those that Subscriber.Report knows: they only count.
+const (
+	Open  = "open"
+	Click = "click"
+)
+
+// maxMessageID is the longest message_id that is taken, in bytes: a line of a mail (RFC 5322 section 2.1.1).
+const maxMessageID = 998
+
+// ProviderEvent is what a mail provider reports of one mail to one address.
+type ProviderEvent struct {
+	Type       string
+	MessageID  string // ours or the provider's, with or without angle brackets
+	TenantID   string // empty: the provider does not say, and the mail tells
+	Email      Email
+	OccurredAt Instant
+	BounceType string // HardBounce, SoftBounce or empty
+}
+
+// Validate checks the form of a received event and brings the tenant's id into lower case and the address into its
+// normal spelling. Errors name the field.
+func (e *ProviderEvent) Validate() error {
+	if e.Effect() == "" {
+		return Invalidf("event_type", "must be bounce, hard_bounced, soft_bounced, complaint, suppression, delivery, open or click")
+	}
+	switch {
+	case e.MessageID == "":
+		return Invalidf("message_id", "is required")
+	case len(e.MessageID) > maxMessageID:
+		return Invalidf("message_id", "must not be longer than %d bytes", maxMessageID)
+	}
+	if err := checkIDs([]wireID{{"tenant_id", &e.TenantID}}); err != nil {
+		return err
+	}
+	email, err := ParseEmail(string(e.Email))
+	if err != nil {
+		return ErrInvalidEmail.On("email")
+	}
+	e.Email = email
+	if e.OccurredAt == 0 {
+		return Invalidf("occurred_at", "is required")
+	}
+	switch e.BounceType {
+	case "", HardBounce, SoftBounce:
+		return nil
+	}
+	return Invalidf("bounce_type", "must be hard or soft")
+}
+
+// Effect is what the event means; empty for an unknown event_type. A bounce of no known type counts as soft, and the
+// event_type beats the bounce_type.
+func (e *ProviderEvent) Effect() string {
+	switch e.Type {
+	case ProviderHardBounced:
+		return HardBounce
+	case ProviderSoftBounced:
+		return SoftBounce
+	case ProviderBounce:
+		if e.BounceType == HardBounce {
+			return HardBounce
+		}
+		return SoftBounce
+	case ProviderComplaint:
+		return Complaint
+	case ProviderSuppression:
+		return Suppression
+	case ProviderDelivery:
+		return Delivery
+	case ProviderOpen:
+		return Open
+	case ProviderClick:
+		return Click
+	}
+	return ""
+}
+
+// Key is what makes two events of one provider the same: message_id, event_type, address and instant.
+func (e *ProviderEvent) Key() []byte {
+	return ProviderKey(bareMessageID(e.MessageID), e.Type, e.Email.Key(), strconv.FormatInt(int64(e.OccurredAt), 10))
+}
+
+// ProviderKey folds the words that make two events the same into the 16 bytes that are kept.
+func ProviderKey(words ...string) []byte {
+	sum := sha256.Sum256([]byte(strings.Join(words, "\n")))
+	return sum[:16]
+}
+
+func bareMessageID(id string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(id), "<"), ">")
+}
+
+// Marks are what is known of a recipient after the relay took the mail: bits of one number.
+type Marks int
+
+// The marks of a recipient. Each is counted in the job's statistics when it is first set.
+const (
+	MarkDelivered Marks = 1 << iota
+	MarkBounced
+	MarkComplained
+	MarkOpened
+	MarkClicked
+)
+
+// MarkOf is the mark that an effect sets; 0: none.
+func MarkOf(effect string) Marks {
+	switch effect {
+	case HardBounce, SoftBounce:
+		return MarkBounced
+	case Complaint:
+		return MarkComplained
+	case Delivery:
+		return MarkDelivered
+	case Open:
+		return MarkOpened
+	case Click:
+		return MarkClicked
+	}
+	return 0
+}
+
+// Words lists the marks by name, in the order in which they come about.
+func (m Marks) Words() []string {
+	words := []string{}
+	for i, w := range [...]string{"delivered", "bounced", "complained", "opened", "clicked"} {
+		if m&(1<<i) != 0 {
+			words = append(words, w)
+		}
+	}
+	return words
+}
+
+// providerNames that can't be given: they are addresses of other webhooks.
+var takenProviderNames = map[string]bool{"subscriptions": true, "lists": true}
+
+// CheckProviderName tells whether a provider may be called so: its name is the last part of its webhook's address.
+func CheckProviderName(name string) error {
+	if len(name) == 0 || len(name) > 64 {
+		return Invalidf("name", "must have 1 to 64 characters")
+	}
+	for i := range len(name) {
+		c := name[i]
+		if !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || i > 0 && (c == '_' || c == '-')) {
+			return Invalidf("name", "must be lower-case letters, digits, _ and -, and begin with a letter or digit")
+		}
+	}
+	if takenProviderNames[name] {
+		return Invalidf("name", "%s is the address of another webhook", name)
+	}
+	return nil
+}
+
+// DefaultProvider is the name of the generic provider that is made at the first start.
+const DefaultProvider = "mailprovider"

@@ -1,0 +1,124 @@
+package handlers
+
+import (
+	"reflect"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/store"
+)
+
+// mailProviders takes what mail providers report.
+type mailProviders struct {
+	store *store.Store
+	ident *mail.Ident
+}
+
+// mailSender is the provider that a call is made by.
+type mailSender struct {
+	record *store.ProviderRecord
+	kind   *mail.ProviderKind
+}
+
+// admitProvider finds the provider of the path. Its signature is checked over the raw body; only then is it told that it is
+// switched off.
+func (c *Call) admitProvider() error {
+	name := c.Param("provider")
+	record, ok := c.api.options.Providers[name]
+	if !ok {
+		var err error
+		if record, err = c.api.options.Store.ProviderRecord(c, name); err != nil {
+			return err
+		}
+	}
+	kind := mail.KindOfProvider(record.Kind)
+	if kind == nil {
+		return errNoRoute
+	}
+	c.sender, c.limit = &mailSender{record, kind}, kind.MaxBody
+	hook := &mail.ProviderHook{Name: name, Kind: record.Kind, Secrets: record.Secrets, Topics: record.Topics, SNS: c.api.options.SNS}
+	c.checks = append(c.checks, func(body []byte) error {
+		if err := hook.Verify(c, c.providerRequest(body)); err != nil {
+			return err
+		}
+		if record.DisabledAt != 0 {
+			return core.Forbiddenf("The provider is switched off.")
+		}
+		return nil
+	})
+	return nil
+}
+
+func (c *Call) providerRequest(body []byte) *mail.ProviderRequest {
+	return &mail.ProviderRequest{Header: c.Request.Header, Body: body, Now: c.Now}
+}
+
+// providerEvent is the specification's ProviderEvent.
+type providerEvent struct {
+	EventType  string       `json:"event_type" is:"required" enum:"bounce|hard_bounced|soft_bounced|complaint|suppression|delivery|open|click"`
+	MessageID  string       `json:"message_id" is:"required"`
+	TenantID   string       `json:"tenant_id" is:"required,uuid"`
+	Email      core.Email   `json:"email" is:"required"`
+	OccurredAt core.Instant `json:"occurred_at" is:"required"`
+	BounceType string       `json:"bounce_type" enum:"hard|soft"`
+}
+
+var providerEventObject = newObject(reflect.TypeFor[providerEvent]())
+
+func (a mailProviders) take(c *Call, body []byte) (out accepted, err error) {
+	reports, err := c.sender.reports(c, body)
+	if err != nil {
+		return out, err
+	}
+	batch := make([]store.ProviderReport, len(reports))
+	for i := range reports {
+		if err := a.attribute(c, &reports[i]); err != nil {
+			return out, err
+		}
+		r := &reports[i]
+		batch[i] = store.ProviderReport{
+			Provider: c.sender.record.Name, Event: r.Event, Key: r.Key, Guess: c.sender.native(),
+			Unsubscribe: r.Unsubscribe, Aside: r.Aside,
+		}
+		batch[i].JobNo, batch[i].Seq = a.ident.Recipient(r.Names...)
+	}
+	return accepted{"accepted"}, a.store.ApplyReports(c, batch, c.Now)
+}
+
+func (s *mailSender) native() bool { return s.kind.Name != mail.KindGeneric }
+
+// reports reads the events of a proved request.
+func (s *mailSender) reports(c *Call, body []byte) ([]mail.ProviderReport, error) {
+	if s.native() {
+		return s.kind.Reports(c.providerRequest(body))
+	}
+	var in providerEvent
+	if err := decodeJSON(body, providerEventObject, reflect.ValueOf(&in).Elem()); err != nil {
+		return nil, err
+	}
+	e := core.ProviderEvent{
+		Type: in.EventType, MessageID: in.MessageID, TenantID: in.TenantID, Email: in.Email, OccurredAt: in.OccurredAt, BounceType: in.BounceType,
+	}
+	if err := e.Validate(); err != nil {
+		return nil, err
+	}
+	return []mail.ProviderReport{{Event: e, Names: []string{e.MessageID}, Key: e.Key()}}, nil
+}
+
+// attribute settles whose a report is: the provider's tenant, or the one that it names, which must exist.
+func (a mailProviders) attribute(c *Call, r *mail.ProviderReport) error {
+	own := c.sender.record.TenantID
+	if r.Event.TenantID == "" {
+		r.Event.TenantID = own
+		return nil
+	}
+	c.Tenant = r.Event.TenantID
+	if own != "" && r.Event.TenantID != own {
+		return core.Forbiddenf("The provider reports for another tenant.")
+	}
+	_, err := a.store.Tenant(c, r.Event.TenantID)
+	if err != nil && core.KindOf(err) == core.NotFound {
+		return core.Forbiddenf("There is no such tenant.")
+	}
+	return err
+}

@@ -1,0 +1,54 @@
+package store
+
+import (
+	"context"
+
+	"newsletterd/core"
+)
+
+// DisableRequest is an address that complained, on its way to the member service's disable operation.
+type DisableRequest struct {
+	ID         int64        `db:"id"`
+	TenantID   string       `db:"tenant_id"` // whose mail it complained of
+	Email      string       `db:"email"`
+	Reason     string       `db:"reason"`
+	OccurredAt core.Instant `db:"occurred_at"`
+	CreatedAt  core.Instant `db:"created_at"`
+	Tries      int          `db:"tries"`
+}
+
+// reasonComplaint is what the member service is told.
+const reasonComplaint = "complaint reported by the mail provider"
+
+func (tx *Tx) addDisableRequest(e *core.ProviderEvent, now core.Instant) error {
+	tx.kick(TopicDisable)
+	_, err := tx.exec(`INSERT INTO disable_request (tenant_id, email, reason, occurred_at, created_at, due_at) VALUES (?, ?, ?, ?, ?, ?)`,
+		e.TenantID, string(e.Email), reasonComplaint, int64(e.OccurredAt), int64(now), int64(now))
+	return err
+}
+
+// DueDisableRequests reads what is to be posted now, in order.
+func (s *Store) DueDisableRequests(ctx context.Context, now core.Instant, limit int) ([]DisableRequest, error) {
+	var d []DisableRequest
+	err := s.all(ctx, &d, `SELECT id, tenant_id, email, reason, occurred_at, created_at, tries FROM disable_request
+		WHERE due_at <= ? ORDER BY due_at, id LIMIT ?`, int64(now), limit)
+	return d, err
+}
+
+// NextDisableRequest is when the next one is due; 0: none waits.
+func (s *Store) NextDisableRequest(ctx context.Context) (at core.Instant, err error) {
+	err = s.get(ctx, &at, "SELECT coalesce(min(due_at), 0) FROM disable_request")
+	return at, err
+}
+
+// FinishDisableRequest records that the member service has answered.
+func (s *Store) FinishDisableRequest(ctx context.Context, id int64) error {
+	return s.update(ctx, func(tx *Tx) error { return tx.one("DELETE FROM disable_request WHERE id = ?", id) })
+}
+
+// PostponeDisableRequest records a failure and when to try again.
+func (s *Store) PostponeDisableRequest(ctx context.Context, id int64, reason string, dueAt core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		return tx.one("UPDATE disable_request SET tries = tries + 1, last_error = ?, due_at = ? WHERE id = ?", reason, int64(dueAt), id)
+	})
+}

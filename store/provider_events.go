@@ -1,0 +1,162 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"newsletterd/core"
+)
+
+// ProviderReport is a provider event with what its receiver has found out about it.
+type ProviderReport struct {
+	Provider    string // name
+	Event       core.ProviderEvent
+	Key         []byte // of sameness within the provider
+	JobNo       int64  // the mail is of this job; 0: none of ours
+	Seq         int64  // its recipient
+	Guess       bool   // without JobNo: the newest mail to the address may be meant
+	Unsubscribe bool   // the recipient has left by the provider's own means; the event has no type
+	Aside       bool   // a program has opened or clicked, nobody has: it is kept and not counted
+}
+
+// reportStep is how many reports one operation takes in.
+const reportStep = 200
+
+// ApplyReports takes reports in, in their order. A report that came before changes nothing; one about an address that no
+// list of the tenant has is kept without effect. After an error the caller may give the same reports again.
+func (s *Store) ApplyReports(ctx context.Context, reports []ProviderReport, now core.Instant) error {
+	for len(reports) > 0 {
+		n := min(len(reports), reportStep)
+		err := s.update(ctx, func(tx *Tx) error {
+			for i := range reports[:n] {
+				if err := tx.applyReport(reports[i], now); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		reports = reports[n:]
+	}
+	return nil
+}
+
+func (tx *Tx) applyReport(r ProviderReport, now core.Instant) error {
+	to, err := tx.recipientOf(&r, now)
+	if err != nil {
+		return err
+	}
+	e := &r.Event
+	n, err := tx.exec(`INSERT INTO provider_event (provider, event_key, tenant_id, message_id, event_type, bounce_type, email_key, occurred_at,
+		received_at, job_no, seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (provider, event_key) DO NOTHING`,
+		r.Provider, r.Key, e.TenantID, e.MessageID, e.Type, e.BounceType, e.Email.Key(), int64(e.OccurredAt), int64(now), r.JobNo, r.Seq)
+	if err != nil || n == 0 || e.TenantID == "" {
+		return err
+	}
+	if r.Unsubscribe {
+		return tx.leaveByProvider(&r, to, now)
+	}
+	if err := tx.applyEffect(e, now); err != nil || r.JobNo == 0 || r.Aside {
+		return err
+	}
+	return tx.mark(r.JobNo, r.Seq, core.MarkOf(e.Effect()))
+}
+
+// sentTo is the recipient that a report is about.
+type sentTo struct {
+	TenantID string `db:"tenant_id"`
+	ListID   string `db:"list_id"`
+	EmailKey string `db:"email_key"`
+}
+
+// recipientOf looks the recipient up and settles whose the report is. A mail of another tenant than the one that the
+// provider names is as good as unknown; where the provider names no address, the recipient's is meant.
+func (tx *Tx) recipientOf(r *ProviderReport, now core.Instant) (to sentTo, err error) {
+	if r.JobNo == 0 {
+		return to, tx.guessRecipient(r, &to, now)
+	}
+	err = tx.get(&to, `SELECT j.tenant_id, j.list_id, r.email_key FROM recipient AS r JOIN send_job AS j ON j.no = r.job_no
+		WHERE r.job_no = ? AND r.seq = ?`, r.JobNo, r.Seq)
+	if err != nil && !errors.Is(err, core.ErrNotFound) {
+		return to, err
+	}
+	if err != nil || r.Event.TenantID != "" && r.Event.TenantID != to.TenantID {
+		r.JobNo, r.Seq = 0, 0
+		return sentTo{}, nil
+	}
+	r.Event.TenantID = to.TenantID
+	if r.Event.Email == "" {
+		r.Event.Email = core.Email(to.EmailKey)
+	}
+	return to, nil
+}
+
+// applyEffect is what an event means for the address.
+func (tx *Tx) applyEffect(e *core.ProviderEvent, now core.Instant) error {
+	effect := e.Effect()
+	if effect == core.Open || effect == core.Click {
+		return nil
+	}
+	known, err := tx.report(e.TenantID, e.Email.Key(), effect, e.OccurredAt, now)
+	if err != nil || !known {
+		return err
+	}
+	switch effect {
+	case core.Complaint:
+		if err := tx.addDisableRequest(e, now); err != nil {
+			return err
+		}
+		return tx.suppress(e, core.StatusComplaint, now)
+	case core.Suppression:
+		return tx.suppress(e, core.StatusSuppressed, now)
+	}
+	return nil
+}
+
+// suppress keeps an address from being mailed by lists of the tenant that it joins later.
+func (tx *Tx) suppress(e *core.ProviderEvent, kind core.Status, now core.Instant) error {
+	tx.departs()
+	_, err := tx.exec(`INSERT INTO suppression (tenant_id, email_key, kind, reason, created_at) VALUES (?1, ?2, ?3, 'provider event', ?4)
+		ON CONFLICT DO UPDATE SET kind = ?3 WHERE kind <> 'suppressed'`,
+		e.TenantID, e.Email.Key(), string(kind), int64(now))
+	return err
+}
+
+// mark sets a mark of a recipient; the first time it counts in the job's statistics.
+func (tx *Tx) mark(jobNo, seq int64, m core.Marks) error {
+	count, ok := countMark[m]
+	if !ok {
+		return nil
+	}
+	n, err := tx.exec("UPDATE recipient SET marks = marks | ?1 WHERE job_no = ?2 AND seq = ?3 AND marks & ?1 = 0", int(m), jobNo, seq)
+	if err != nil || n == 0 {
+		return err
+	}
+	_, err = tx.exec(count, jobNo)
+	return err
+}
+
+var countMark = map[core.Marks]string{
+	core.MarkDelivered:  "UPDATE send_job SET delivered = delivered + 1 WHERE no = ?",
+	core.MarkBounced:    "UPDATE send_job SET bounced = bounced + 1 WHERE no = ?",
+	core.MarkComplained: "UPDATE send_job SET complained = complained + 1 WHERE no = ?",
+	core.MarkOpened:     "UPDATE send_job SET opened = opened + 1 WHERE no = ?",
+	core.MarkClicked:    "UPDATE send_job SET clicked = clicked + 1 WHERE no = ?",
+}
+
+// leaveByProvider ends the subscription that a mail was sent for: the recipient has used the provider's own link.
+func (tx *Tx) leaveByProvider(r *ProviderReport, to sentTo, now core.Instant) error {
+	if to.ListID == "" {
+		return nil
+	}
+	_, err := tx.unsubscribe(Leaving{
+		ListID: to.ListID, SubscriptionID: tx.store.SubscriptionID(to.ListID, to.EmailKey), Means: core.MeansMailed, JobNo: r.JobNo,
+		Origin: core.Origin{Source: "provider " + r.Provider},
+	}, now)
+	if errors.Is(err, core.ErrNotFound) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,313 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+)
+
+// providerWorld is a tenant with two lists, whose subscribers have been sent one job.
+type providerWorld struct {
+	*testing.T
+	*store.Store
+	tenant string
+	lists  [2]string
+	job    core.SendJob
+	now    core.Instant
+	nonce  int
+}
+
+func newProviderWorld(t *testing.T) *providerWorld {
+	w := &providerWorld{T: t, Store: storetest.Open(t), now: core.At(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))}
+	w.tenant = w.addTenant()
+	for i := range w.lists {
+		list, err := core.NewList(core.ListInput{TenantID: &w.tenant, Name: new("L")}, w.now)
+		w.must(err)
+		w.must(w.AddList(t.Context(), list, "test"))
+		w.lists[i] = list.ID
+	}
+	w.subscribe(0, "ann@example.org", "bob@example.org", "cleo@example.org")
+	w.subscribe(1, "ann@example.org", "zoe@example.org")
+	w.job = w.send(0)
+	return w
+}
+
+func (w *providerWorld) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *providerWorld) addTenant() string {
+	tenant, err := core.NewTenant(core.TenantInput{Name: new("T")}, w.now)
+	w.must(err)
+	w.must(w.AddTenant(w.Context(), tenant, "test"))
+	return tenant.ID
+}
+
+func (w *providerWorld) subscribe(list int, emails ...core.Email) {
+	for _, email := range emails {
+		w.must(w.ApplyEvent(w.Context(), store.Nonce{ClientID: "c", Nonce: core.NewID()}, core.Event{
+			ID: core.NewID(), Type: core.EventActivated, TenantID: w.tenant, ListID: w.lists[list], OccurredAt: w.now.Add(-30 * 24 * time.Hour),
+			Subscriber: core.EventSubscriber{ID: core.NewID(), Email: email, Status: "active"},
+		}, w.now))
+	}
+}
+
+// send makes a job to a list and records every recipient as sent.
+func (w *providerWorld) send(list int) core.SendJob {
+	j, _, err := w.AddSendJob(w.Context(), store.JobRequest{
+		NewJob: core.NewJob{ListID: w.lists[list], Subject: "s", BodyText: "b"}, Caller: core.Caller{UserID: "u", Operator: true}, CreatedBy: "u",
+	}, w.now)
+	w.must(err)
+	_, err = w.StartDueJobs(w.Context(), w.now)
+	w.must(err)
+	_, err = w.ExpandJob(w.Context(), j.No, w.now)
+	w.must(err)
+	j, err = w.SendJob(w.Context(), j.ID)
+	w.must(err)
+	var sent []store.Outcome
+	for seq := range j.Recipients {
+		sent = append(sent, store.Outcome{JobNo: j.No, TenantID: w.tenant, Seq: seq + 1, State: store.RecipientSent, Tried: true})
+	}
+	w.must(w.FinishRecipients(w.Context(), sent, w.now))
+	return j
+}
+
+func (w *providerWorld) report(r store.ProviderReport) {
+	w.Helper()
+	if r.Key == nil {
+		w.nonce++
+		r.Key = core.ProviderKey(string(rune(w.nonce)))
+	}
+	r.Provider = "p"
+	if r.Event.OccurredAt == 0 {
+		r.Event.OccurredAt = w.now
+	}
+	w.must(w.ApplyReports(w.Context(), []store.ProviderReport{r}, w.now))
+}
+
+func (w *providerWorld) event(eventType string, email core.Email) core.ProviderEvent {
+	return core.ProviderEvent{Type: eventType, MessageID: "m", TenantID: w.tenant, Email: email, OccurredAt: w.now}
+}
+
+func (w *providerWorld) status(list int, email core.Email) core.Status {
+	w.Helper()
+	s, err := w.Subscriber(w.Context(), w.lists[list], email)
+	w.must(err)
+	return s.Status()
+}
+
+func (w *providerWorld) stats() core.Stats {
+	w.Helper()
+	j, err := w.SendJob(w.Context(), w.job.ID)
+	w.must(err)
+	return j.Stats
+}
+
+func TestProviderEventsOnTheAddress(t *testing.T) {
+	for _, tc := range []struct {
+		event  string
+		want   core.Status
+		leaves bool
+	}{
+		{core.ProviderHardBounced, core.StatusBounced, true},
+		{core.ProviderSoftBounced, core.StatusActive, false},
+		{core.ProviderBounce, core.StatusActive, false},
+		{core.ProviderComplaint, core.StatusComplaint, true},
+		{core.ProviderSuppression, core.StatusSuppressed, true},
+		{core.ProviderDelivery, core.StatusActive, false},
+		{core.ProviderOpen, core.StatusActive, false},
+		{core.ProviderClick, core.StatusActive, false},
+	} {
+		t.Run(tc.event, func(t *testing.T) {
+			w := newProviderWorld(t)
+			before := w.Departures()
+			w.report(store.ProviderReport{Event: w.event(tc.event, "ANN@example.org")})
+			for list := range w.lists {
+				if got := w.status(list, "ann@example.org"); got != tc.want {
+					t.Errorf("list %d: %s, want %s", list, got, tc.want)
+				}
+			}
+			if got := w.status(0, "bob@example.org"); got != core.StatusActive {
+				t.Errorf("another address: %s", got)
+			}
+			if left := w.Departures() != before; left != tc.leaves {
+				t.Errorf("departures moved: %v, want %v", left, tc.leaves)
+			}
+		})
+	}
+}
+
+// A list that the address joins later is not mailed either after a complaint or a suppression; a bounce may be over by then.
+func TestProviderEventsOnLaterLists(t *testing.T) {
+	for event, want := range map[string]int64{core.ProviderComplaint: 1, core.ProviderSuppression: 1, core.ProviderHardBounced: 2} {
+		w := newProviderWorld(t)
+		w.report(store.ProviderReport{Event: w.event(event, "cleo@example.org")})
+		w.subscribe(1, "cleo@example.org")
+		w.report(store.ProviderReport{Event: w.event(core.ProviderSuppression, "ann@example.org")})
+		if j := w.send(1); j.Recipients != want {
+			t.Errorf("%s: %d recipients, want %d", event, j.Recipients, want)
+		}
+	}
+}
+
+func TestFiveSoftBouncesOverThreeDays(t *testing.T) {
+	day := func(n float64) core.Instant { return core.At(time.Date(2026, 11, 1, 0, 0, int(n*86400), 0, time.UTC)) }
+	soft, delivered := core.ProviderSoftBounced, core.ProviderDelivery
+	type told struct {
+		event string
+		at    float64
+	}
+	for name, tc := range map[string]struct {
+		told []told
+		want core.Status
+	}{
+		"five in a row":          {[]told{{soft, 1}, {soft, 2}, {soft, 3}, {soft, 3.5}, {soft, 4}}, core.StatusBounced},
+		"four":                   {[]told{{soft, 1}, {soft, 2}, {soft, 3}, {soft, 4}}, core.StatusActive},
+		"within three days":      {[]told{{soft, 1}, {soft, 1.5}, {soft, 2}, {soft, 2.5}, {soft, 3.9}}, core.StatusActive},
+		"a delivery between":     {[]told{{soft, 1}, {soft, 2}, {delivered, 2.5}, {soft, 3}, {soft, 4}, {soft, 5}}, core.StatusActive},
+		"a delivery before them": {[]told{{soft, 1}, {delivered, 0.5}, {soft, 2}, {soft, 3}, {soft, 3.5}, {soft, 4}}, core.StatusBounced},
+		"out of order":           {[]told{{soft, 4}, {soft, 3.5}, {soft, 3}, {soft, 2}, {soft, 1}, {soft, 4.5}}, core.StatusBounced},
+	} {
+		w := newProviderWorld(t)
+		for _, x := range tc.told {
+			e := w.event(x.event, "ann@example.org")
+			e.OccurredAt = day(x.at)
+			w.report(store.ProviderReport{Event: e})
+		}
+		if got := w.status(0, "ann@example.org"); got != tc.want {
+			t.Errorf("%s: %s, want %s", name, got, tc.want)
+		}
+	}
+}
+
+func TestProviderEventsCountByRecipient(t *testing.T) {
+	w := newProviderWorld(t)
+	of := func(event string, seq int64, email core.Email) store.ProviderReport {
+		return store.ProviderReport{Event: w.event(event, email), JobNo: w.job.No, Seq: seq}
+	}
+	first := of(core.ProviderOpen, 1, "ann@example.org")
+	first.Key = core.ProviderKey("once")
+	for range 3 {
+		w.report(first) // the same event
+	}
+	w.report(of(core.ProviderOpen, 1, "ann@example.org")) // another of the same recipient
+	w.report(of(core.ProviderOpen, 2, "bob@example.org"))
+	w.report(of(core.ProviderClick, 2, "bob@example.org"))
+	w.report(of(core.ProviderDelivery, 2, "bob@example.org"))
+	w.report(of(core.ProviderHardBounced, 3, "cleo@example.org"))
+	w.report(of(core.ProviderComplaint, 2, "bob@example.org"))
+	aside := of(core.ProviderClick, 1, "ann@example.org")
+	aside.Aside = true
+	w.report(aside)
+	got := w.stats()
+	if got.Opened != 2 || got.Clicked != 1 || got.Delivered != 1 || got.Bounced != 1 || got.Complained != 1 {
+		t.Errorf("%+v", got)
+	}
+	rows, err := w.Recipients(t.Context(), &w.job, core.Page{Limit: 10})
+	w.must(err)
+	for i, want := range []core.Marks{
+		core.MarkOpened, core.MarkOpened | core.MarkClicked | core.MarkDelivered | core.MarkComplained, core.MarkBounced,
+	} {
+		if rows[i].Marks != want {
+			t.Errorf("%s: %v, want %v", rows[i].Email, rows[i].Marks.Words(), want.Words())
+		}
+	}
+}
+
+// Whose an event is: the tenant that is named, the mail's, the newest mail's, or the only one that knows the address.
+func TestWhoseAProviderEventIs(t *testing.T) {
+	w := newProviderWorld(t)
+	other := w.addTenant()
+	foreign := w.event(core.ProviderHardBounced, "ann@example.org")
+	foreign.TenantID = other
+	w.report(store.ProviderReport{Event: foreign, JobNo: w.job.No, Seq: 1})
+	if s := w.stats(); s.Bounced != 0 || w.status(0, "ann@example.org") != core.StatusActive {
+		t.Errorf("another tenant's event took effect: %+v", s)
+	}
+	unnamed := func(event string, email core.Email) core.ProviderEvent {
+		e := w.event(event, email)
+		e.TenantID = ""
+		return e
+	}
+	w.report(store.ProviderReport{Event: unnamed(core.ProviderDelivery, ""), JobNo: w.job.No, Seq: 1})
+	w.report(store.ProviderReport{Event: unnamed(core.ProviderDelivery, "bob@example.org"), Guess: true})
+	if s := w.stats(); s.Delivered != 2 {
+		t.Errorf("deliveries by the mail and by a guess: %d", s.Delivered)
+	}
+	w.report(store.ProviderReport{Event: unnamed(core.ProviderHardBounced, "zoe@example.org"), Guess: true})
+	if got := w.status(1, "zoe@example.org"); got != core.StatusBounced {
+		t.Errorf("an address of one tenant that was sent nothing: %s", got)
+	}
+	w.report(store.ProviderReport{Event: unnamed(core.ProviderHardBounced, "cleo@example.org")})
+	if got := w.status(0, "cleo@example.org"); got != core.StatusActive {
+		t.Errorf("nobody's event: %s", got)
+	}
+}
+
+// Only a complaint of somebody that the tenant knows goes to the member service.
+func TestComplaintsAskToDisable(t *testing.T) {
+	w := newProviderWorld(t)
+	w.report(store.ProviderReport{Event: w.event(core.ProviderComplaint, "stranger@example.org")})
+	w.report(store.ProviderReport{Event: w.event(core.ProviderSuppression, "bob@example.org")})
+	complaint := store.ProviderReport{Event: w.event(core.ProviderComplaint, "Ann@example.org"), Key: core.ProviderKey("c")}
+	w.report(complaint)
+	w.report(complaint)
+	due, err := w.DueDisableRequests(t.Context(), w.now, 10)
+	w.must(err)
+	if len(due) != 1 || due[0].Email != "Ann@example.org" || due[0].TenantID != w.tenant || due[0].OccurredAt != w.now {
+		t.Fatalf("%+v", due)
+	}
+	w.must(w.PostponeDisableRequest(t.Context(), due[0].ID, "down", w.now.Add(time.Second)))
+	if at, err := w.NextDisableRequest(t.Context()); err != nil || at != w.now.Add(time.Second) {
+		t.Errorf("next %v, %v", at, err)
+	}
+	w.must(w.FinishDisableRequest(t.Context(), due[0].ID))
+	if at, err := w.NextDisableRequest(t.Context()); err != nil || at != 0 {
+		t.Errorf("next %v, %v", at, err)
+	}
+}
+
+func TestProviderRecords(t *testing.T) {
+	w := newProviderWorld(t)
+	ctx := t.Context()
+	for _, name := range []string{"", "Upper", "subscriptions", "lists", "a/b", "-a", "a b"} {
+		if err := w.AddProvider(ctx, store.Provider{Name: name, Kind: "generic"}, "s", "test", w.now); core.KindOf(err) != core.Invalid {
+			t.Errorf("name %q: %v", name, err)
+		}
+	}
+	w.must(w.AddProvider(ctx, store.Provider{Name: "one", Kind: "generic", TenantID: w.tenant}, "first", "test", w.now))
+	if err := w.AddProvider(ctx, store.Provider{Name: "one", Kind: "generic"}, "s", "test", w.now); core.KindOf(err) != core.Conflict {
+		t.Errorf("a name that is taken: %v", err)
+	}
+	if _, err := w.ProviderRecord(ctx, "one"); err != nil { // it is cached now
+		t.Fatal(err)
+	}
+	_, err := w.UpdateProvider(ctx, "one", store.ProviderChange{NewSecret: new("second"), Disabled: new(true), TenantID: new("")}, "test", w.now)
+	w.must(err)
+	p, err := w.ProviderRecord(ctx, "one")
+	w.must(err)
+	if len(p.Secrets) != 2 || p.Secrets[0] != "second" || p.Secrets[1] != "first" || p.DisabledAt != w.now || p.TenantID != "" {
+		t.Errorf("%+v", p)
+	}
+	_, err = w.UpdateProvider(ctx, "one", store.ProviderChange{EndOldSecret: true, Disabled: new(false)}, "test", w.now)
+	w.must(err)
+	if p, err = w.ProviderRecord(ctx, "one"); err != nil || len(p.Secrets) != 1 || p.DisabledAt != 0 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	w.must(w.DeleteProvider(ctx, "one", "test", w.now))
+	if _, err := w.ProviderRecord(ctx, "one"); core.KindOf(err) != core.NotFound {
+		t.Errorf("deleted: %v", err)
+	}
+	for range 2 {
+		w.must(w.EnsureDefaultProvider(ctx, "generic", "drawn", w.now))
+	}
+	if err := w.DeleteProvider(ctx, core.DefaultProvider, "test", w.now); core.KindOf(err) != core.Conflict {
+		t.Errorf("the default one was deleted: %v", err)
+	}
+}

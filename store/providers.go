@@ -1,0 +1,208 @@
+package store
+
+import (
+	"context"
+	"sync"
+
+	"newsletterd/core"
+)
+
+// Provider is a mail provider that reports what became of mails. Its name is the last part of its webhook's address.
+type Provider struct {
+	Name       string       `db:"name" json:"name"`
+	Kind       string       `db:"kind" json:"kind"`
+	TenantID   string       `db:"tenant_id" json:"tenant_id"` // empty: it may report for every tenant
+	Topics     core.Strings `db:"topics" json:"topics"`       // of kind ses
+	DisabledAt core.Instant `db:"disabled_at" json:"disabled_at"`
+	CreatedAt  core.Instant `db:"created_at" json:"created_at"`
+	UpdatedAt  core.Instant `db:"updated_at" json:"updated_at"`
+}
+
+const providerColumns = "name, kind, tenant_id, topics, disabled_at, created_at, updated_at"
+
+// ProviderRecord is a provider with its secrets as the operator wrote them, the newest first: a second one while one is
+// replaced. Records are cached; never change one.
+type ProviderRecord struct {
+	Provider
+	Secrets []string
+}
+
+// providerCache holds records by name, as senderCache does. A name that does not exist is not remembered.
+type providerCache struct {
+	mu      sync.RWMutex
+	age     uint64
+	records map[string]*ProviderRecord
+}
+
+func (c *providerCache) drop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.age++
+	clear(c.records)
+}
+
+// ProviderRecord returns a provider with its secrets, also a disabled one. core.ErrNotFound.
+func (s *Store) ProviderRecord(ctx context.Context, name string) (*ProviderRecord, error) {
+	c := &s.providers
+	c.mu.RLock()
+	p, age := c.records[name], c.age
+	c.mu.RUnlock()
+	if p != nil {
+		return p, nil
+	}
+	var row struct {
+		Provider
+		Secret    []byte `db:"secret"`
+		OldSecret []byte `db:"old_secret"`
+	}
+	err := s.get(ctx, &row, "SELECT "+providerColumns+", secret, old_secret FROM provider WHERE name = ?", name)
+	if err != nil {
+		return nil, err
+	}
+	p = &ProviderRecord{Provider: row.Provider}
+	for _, sealed := range [][]byte{row.Secret, row.OldSecret} {
+		if len(sealed) == 0 {
+			continue
+		}
+		secret, err := s.openSecret(sealed)
+		if err != nil {
+			return nil, err
+		}
+		p.Secrets = append(p.Secrets, string(secret))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.age == age {
+		if c.records == nil {
+			c.records = map[string]*ProviderRecord{}
+		}
+		c.records[name] = p
+	}
+	return p, nil
+}
+
+// Providers reads a page by name.
+func (s *Store) Providers(ctx context.Context, page core.Page) ([]Provider, error) {
+	var p []Provider
+	err := s.all(ctx, &p, "SELECT "+providerColumns+" FROM provider WHERE name > ? ORDER BY name LIMIT ?", page.After, page.Limit)
+	return p, err
+}
+
+// AddProvider keeps a new provider with its first secret (empty: its kind has none). core.ErrNotFound: there is no such
+// tenant; Conflict: the name is taken.
+func (s *Store) AddProvider(ctx context.Context, p Provider, secret, actor string, now core.Instant) error {
+	if err := core.CheckProviderName(p.Name); err != nil {
+		return err
+	}
+	p.CreatedAt, p.UpdatedAt = now, now
+	sealed := s.sealText(secret)
+	return s.update(ctx, func(tx *Tx) error {
+		if p.TenantID != "" {
+			if _, err := tx.tenant(p.TenantID); err != nil {
+				return err
+			}
+		}
+		if err := tx.addProvider(p, sealed); err != nil {
+			return err
+		}
+		return tx.audit(now, actor, "provider.create", p.TenantID, p.Name)
+	})
+}
+
+// sealText seals a secret; none stays none.
+func (s *Store) sealText(secret string) []byte {
+	if secret == "" {
+		return []byte{}
+	}
+	return s.seal([]byte(secret))
+}
+
+func (tx *Tx) addProvider(p Provider, sealed []byte) error {
+	tx.kick(TopicRecords)
+	_, err := tx.exec(`INSERT INTO provider (name, kind, tenant_id, secret, topics, disabled_at, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		p.Name, p.Kind, p.TenantID, sealed, p.Topics.Column(), int64(p.DisabledAt), int64(p.CreatedAt), int64(p.UpdatedAt))
+	return err
+}
+
+// EnsureDefaultProvider makes the provider of the first start, with a secret that the caller drew, unless there is one.
+func (s *Store) EnsureDefaultProvider(ctx context.Context, kind, secret string, now core.Instant) error {
+	sealed := s.sealText(secret)
+	return s.update(ctx, func(tx *Tx) error {
+		var n int
+		if err := tx.get(&n, "SELECT count(*) FROM provider WHERE name = ?", core.DefaultProvider); err != nil || n > 0 {
+			return err
+		}
+		return tx.addProvider(Provider{Name: core.DefaultProvider, Kind: kind, CreatedAt: now, UpdatedAt: now}, sealed)
+	})
+}
+
+// ProviderChange is what UpdateProvider changes; nil leaves a field as it is.
+type ProviderChange struct {
+	TenantID     *string
+	Topics       *[]string
+	Disabled     *bool
+	NewSecret    *string // the one before stays good beside it
+	EndOldSecret bool
+}
+
+// UpdateProvider changes a provider and returns it as it is then. core.ErrNotFound.
+func (s *Store) UpdateProvider(ctx context.Context, name string, c ProviderChange, actor string, now core.Instant) (p Provider, err error) {
+	var sealed []byte
+	if c.NewSecret != nil {
+		sealed = s.sealText(*c.NewSecret)
+	}
+	err = s.update(ctx, func(tx *Tx) error {
+		if err := tx.get(&p, "SELECT "+providerColumns+" FROM provider WHERE name = ?", name); err != nil {
+			return err
+		}
+		if c.TenantID != nil {
+			if _, err := tx.tenant(*c.TenantID); err != nil && *c.TenantID != "" {
+				return core.Invalidf("tenant", "there is no tenant %s", *c.TenantID)
+			}
+			p.TenantID = *c.TenantID
+		}
+		if c.Topics != nil {
+			p.Topics = *c.Topics
+		}
+		if c.Disabled != nil && *c.Disabled != (p.DisabledAt != 0) {
+			p.DisabledAt = 0
+			if *c.Disabled {
+				p.DisabledAt = now
+			}
+		}
+		p.UpdatedAt = now
+		return tx.saveProvider(p, c, sealed, actor)
+	})
+	return p, err
+}
+
+func (tx *Tx) saveProvider(p Provider, c ProviderChange, sealed []byte, actor string) error {
+	tx.kick(TopicRecords)
+	err := tx.one("UPDATE provider SET tenant_id = ?, topics = ?, disabled_at = ?, updated_at = ? WHERE name = ?",
+		p.TenantID, p.Topics.Column(), int64(p.DisabledAt), int64(p.UpdatedAt), p.Name)
+	if err == nil && sealed != nil {
+		err = tx.one("UPDATE provider SET old_secret = secret, secret = ? WHERE name = ?", sealed, p.Name)
+	}
+	if err == nil && c.EndOldSecret {
+		err = tx.one("UPDATE provider SET old_secret = x'' WHERE name = ?", p.Name)
+	}
+	if err != nil {
+		return err
+	}
+	return tx.audit(p.UpdatedAt, actor, "provider.update", p.TenantID, p.Name)
+}
+
+// DeleteProvider removes a provider; what it has reported stays. The default one stays too. core.ErrNotFound.
+func (s *Store) DeleteProvider(ctx context.Context, name, actor string, now core.Instant) error {
+	if name == core.DefaultProvider {
+		return core.Conflictf("conflict", "The daemon makes %s at its start; disable it instead.", name)
+	}
+	return s.update(ctx, func(tx *Tx) error {
+		tx.kick(TopicRecords)
+		if err := tx.one("DELETE FROM provider WHERE name = ?", name); err != nil {
+			return err
+		}
+		return tx.audit(now, actor, "provider.delete", "", name)
+	})
+}

@@ -1,0 +1,117 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// disablePath is the member service's disable operation.
+const disablePath = "/api/subscriptions/disable"
+
+// disabledBy is who the member service is told has asked.
+const disabledBy = "newsletterd send service"
+
+const disableRead = 50 // requests read at once
+
+// DisablerOptions is what the loop that disables addresses is made of.
+type DisablerOptions struct {
+	Store     *store.Store
+	Base      string            // of the member service: http://127.0.0.1:8080
+	Transport http.RoundTripper // nil: net/http's
+	// Token makes an access token that may disable addresses for a tenant.
+	Token func(ctx context.Context, tenantID string, now core.Instant) (string, error)
+	Log   *slog.Logger
+}
+
+type disabler struct {
+	DisablerOptions
+	client *http.Client
+	loop   *Loop
+}
+
+// Disabler makes the loop that tells the member service, by its own HTTP operation, of addresses that complained. It kicks
+// itself when there is one. A request is tried until it is answered: the operation may be repeated.
+func Disabler(o DisablerOptions) *Loop {
+	d := &disabler{DisablerOptions: o, client: &http.Client{
+		Transport: o.Transport, Timeout: postTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+	d.loop = &Loop{Name: "disabler", Step: d.step}
+	o.Store.OnKick(store.TopicDisable, d.loop.Kick)
+	return d.loop
+}
+
+func (d *disabler) step(ctx context.Context, now time.Time) time.Time {
+	due, err := d.Store.DueDisableRequests(ctx, core.At(now), disableRead)
+	if err != nil {
+		d.Log.Warn("disabler: read", slog.Any("error", err))
+		return now.Add(time.Second)
+	}
+	for i := range due {
+		select {
+		case <-d.loop.Stopping():
+			return now
+		default:
+		}
+		reason := d.post(ctx, &due[i])
+		if ctx.Err() != nil {
+			return now
+		}
+		if err := d.record(ctx, &due[i], reason); err != nil {
+			d.Log.Warn("disabler: record", slog.Any("error", err))
+			return time.Now().Add(time.Second)
+		}
+	}
+	at, err := d.Store.NextDisableRequest(ctx)
+	if err != nil {
+		return time.Now().Add(time.Second)
+	}
+	return at.Time()
+}
+
+func (d *disabler) record(ctx context.Context, r *store.DisableRequest, reason string) error {
+	if reason == "" {
+		return d.Store.FinishDisableRequest(ctx, r.ID)
+	}
+	d.Log.Warn("disabler: an address was not disabled", slog.Int64("request", r.ID), slog.Int("tries", r.Tries+1), slog.String("reason", reason))
+	return d.Store.PostponeDisableRequest(ctx, r.ID, reason, core.At(time.Now().Add(jitter(backoff(eventDelays, r.Tries+1)))))
+}
+
+// post makes one attempt; reason is empty when the member service has done it.
+func (d *disabler) post(ctx context.Context, r *store.DisableRequest) (reason string) {
+	token, err := d.Token(ctx, r.TenantID, core.At(time.Now()))
+	if err != nil {
+		return err.Error()
+	}
+	body, err := json.Marshal(map[string]any{
+		"email": r.Email, "reason": r.Reason, "disabled_by": disabledBy, "occurred_at": r.OccurredAt,
+	})
+	if err != nil {
+		return err.Error()
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(d.Base, "/")+disablePath, bytes.NewReader(body))
+	if err != nil {
+		return err.Error()
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer "+token)
+	res, err := d.client.Do(req)
+	if err != nil {
+		return postError(err)
+	}
+	defer res.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10))
+	if res.StatusCode == http.StatusOK {
+		return ""
+	}
+	return answerReason(res.StatusCode, text)
+}

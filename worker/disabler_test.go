@@ -1,0 +1,75 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+type transportFunc func(*http.Request) (*http.Response, error)
+
+func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A complaint reaches the disable operation with a token of its tenant, however often the member service is away first.
+func TestDisablerTriesUntilItIsAnswered(t *testing.T) {
+	inBubble(t, func(m *member) {
+		now := core.At(time.Now())
+		m.must(m.ApplyEvent(m.Context(), store.Nonce{ClientID: "c", Nonce: core.NewID()}, core.Event{
+			ID: core.NewID(), Type: core.EventActivated, TenantID: m.list.TenantID, ListID: m.list.ID, OccurredAt: now,
+			Subscriber: core.EventSubscriber{ID: core.NewID(), Email: "ann@example.org", Status: "active"},
+		}, now))
+		var answers []string
+		begin := time.Now()
+		var took time.Duration
+		transport := transportFunc(func(r *http.Request) (*http.Response, error) {
+			defer r.Body.Close()
+			var body map[string]string
+			if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+				t.Error(err)
+			}
+			if r.URL.String() != "http://own.test/api/subscriptions/disable" || r.Header.Get("Authorization") != "Bearer for-"+m.list.TenantID {
+				t.Errorf("%s with %s", r.URL, r.Header.Get("Authorization"))
+			}
+			if body["email"] != "Ann@example.org" || body["reason"] == "" || body["disabled_by"] == "" || body["occurred_at"] != now.String() {
+				t.Errorf("%v", body)
+			}
+			answers = append(answers, body["email"])
+			switch len(answers) {
+			case 1:
+				return nil, errors.New("connection refused")
+			case 2:
+				return &http.Response{StatusCode: 503, Body: io.NopCloser(strings.NewReader("busy"))}, nil
+			}
+			took = time.Since(begin)
+			return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader("{}"))}, nil
+		})
+		m.group = NewGroup(slog.New(slog.DiscardHandler), Disabler(DisablerOptions{
+			Store: m.Store, Base: "http://own.test/", Transport: transport, Log: slog.New(slog.DiscardHandler),
+			Token: func(_ context.Context, tenantID string, _ core.Instant) (string, error) {
+				return "for-" + tenantID, nil
+			},
+		}))
+		m.group.Start()
+		synctest.Wait()
+		e := core.ProviderEvent{Type: core.ProviderComplaint, MessageID: "m", TenantID: m.list.TenantID, Email: "Ann@example.org", OccurredAt: now}
+		m.must(m.ApplyReports(m.Context(), []store.ProviderReport{{Provider: "p", Event: e, Key: e.Key()}}, now))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(answers) != 3 || took < 2*time.Second || took > 5*time.Second {
+			t.Errorf("%d tries, the last after %v", len(answers), took)
+		}
+		if at, err := m.NextDisableRequest(m.Context()); err != nil || at != 0 {
+			t.Errorf("still waiting: %v, %v", at, err)
+		}
+	})
+}
