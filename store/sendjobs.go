@@ -151,6 +151,12 @@ func (s *Store) SendJob(ctx context.Context, id string) (j core.SendJob, err err
 	return j, err
 }
 
+// SendJobByNo reads one job by its number, without the count of the deferred. core.ErrJobNotFound where there is none.
+func (s *Store) SendJobByNo(ctx context.Context, no int64) (j core.SendJob, err error) {
+	err = s.get(ctx, &j, "SELECT "+sendJobColumns+" FROM send_job WHERE no = ?", no)
+	return j, noJob(err)
+}
+
 func (tx *Tx) sendJob(id string) (j core.SendJob, err error) {
 	err = tx.get(&j, "SELECT "+sendJobColumns+" FROM send_job WHERE id = ?", id)
 	return j, noJob(err)

@@ -123,6 +123,7 @@ func (s *Sender) begin(ctx context.Context, j *core.SendJob) error {
 		job: *j, content: c, found: j.Recipients, expanded: j.Expanded,
 		key: store.ClaimKey{JobNo: j.No, TenantID: j.TenantID, ListID: j.ListID, MailedProof: list.RequireMailedProof},
 	}
+	s.opts.Log.Info("send: a job is taken up", slog.String("job", j.ID), slog.String("tenant", j.TenantID), slog.String("list", j.ListID))
 	s.feed.mu.Lock()
 	s.feed.jobs = append(s.feed.jobs, jf)
 	s.feed.mu.Unlock()

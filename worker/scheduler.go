@@ -106,9 +106,17 @@ func (w *scheduler) noteEnded(ctx context.Context, running []core.SendJob) error
 		w.running = append(w.running, running[i].No)
 	}
 	for _, no := range ended {
-		if _, known := w.settling[no]; !known && !slices.Contains(w.running, no) {
-			w.settling[no] = 0
+		if _, known := w.settling[no]; known || slices.Contains(w.running, no) {
+			continue
 		}
+		j, err := w.store.SendJobByNo(ctx, no)
+		if err != nil {
+			return err
+		}
+		w.settling[no] = 0
+		w.log.Info("send: the job has ended", slog.String("job", j.ID), slog.String("status", string(j.Status)),
+			slog.String("reason", j.FailureReason), slog.Int64("recipients", j.Recipients), slog.Int64("sent", j.Sent),
+			slog.Int64("failed", j.Failed), slog.Int64("skipped", j.Skipped))
 	}
 	return nil
 }

@@ -1,0 +1,86 @@
+package worker_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/mail/mailtest"
+)
+
+// moody is a relay that refuses, defers, cuts and comes back, each address by its number.
+type moody struct {
+	mu   sync.Mutex
+	once map[string]bool
+}
+
+// first tells whether something happens for the first time.
+func (m *moody) first(what string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	seen := m.once[what]
+	m.once[what] = true
+	return !seen
+}
+
+func (m *moody) answer(e mailtest.Event) mailtest.Action {
+	var k int
+	if at := strings.IndexByte(e.Arg, 'r'); at >= 0 {
+		_, _ = fmt.Sscanf(e.Arg[at:], "r%06d@", &k)
+	}
+	switch {
+	case e.Verb == "RCPT" && strings.Contains(e.Arg, "r000") && k%100 == 1:
+		return mailtest.Action{Reply: "550 5.1.1 no such user"}
+	case e.Verb == "RCPT" && k%100 == 2 && m.first(e.Arg):
+		return mailtest.Action{Reply: "451 4.2.1 later"}
+	case e.Verb == "DOT" && k%100 == 3:
+		return mailtest.Action{Reply: "554 5.7.1 not from you"}
+	case e.Verb == "DOT" && k == 104 && m.first("cut behind the dot"):
+		return mailtest.Action{Reply: "-", Close: true}
+	case e.Verb == "CONTENT" && k == 205 && m.first("cut in the content"):
+		return mailtest.Action{Reply: "-", Close: true}
+	case e.Verb == "MAIL" && e.N == 300:
+		return mailtest.Action{Reply: "421 4.3.2 going down", Close: true}
+	case e.Verb == "CONNECT" && e.N == 7:
+		return mailtest.Action{Reply: "421 4.3.2 too busy", Close: true}
+	}
+	return mailtest.Action{}
+}
+
+// TestARelayInAllItsMoods runs a job against a real SMTP server that misbehaves: everybody ends as the relay's words say.
+func TestARelayInAllItsMoods(t *testing.T) {
+	m := &moody{once: map[string]bool{}}
+	server, err := mailtest.NewServer(mailtest.Script{On: m.answer}) // outside the bubble: its waits do not hold the time
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, &mail.SMTP{Addr: server.Addr(), TLS: mail.TLSNone})
+		h.opts.Connections = 4
+		h.subscribe(600)
+		h.start()
+		j := h.waitLong(h.job(nil))
+		h.addsUp(j, 588, 12, 0)
+		// The dot is on its way in the same write as the content: a cut in there leaves it open too.
+		if j.Status != core.JobCompleted || j.Ambiguous != 2 || j.Bounced != 6 {
+			t.Errorf("%s, ambiguous %d, bounced %d", j.Status, j.Ambiguous, j.Bounced)
+		}
+	})
+	count := map[string]int{}
+	for _, msg := range server.Messages() {
+		count[msg.To]++
+	}
+	for to, n := range count {
+		if n > 1 && to != string(address(104)) {
+			t.Errorf("%s got %d", to, n)
+		}
+	}
+	if len(count) != 588 {
+		t.Errorf("%d addresses got the mail", len(count))
+	}
+}
