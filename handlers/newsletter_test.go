@@ -4,17 +4,21 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/storetest"
 )
 
 func init() {
@@ -291,4 +295,44 @@ func TestSubscriptionsStream(t *testing.T) {
 	if len(seen) != 1500 {
 		t.Errorf("%d in pages", len(seen))
 	}
+}
+
+// BenchmarkSubscribe asks for subscriptions over HTTP from 16 connections, each of another address, mails queued.
+func BenchmarkSubscribe(b *testing.B) {
+	s := storetest.Open(b)
+	now := core.At(time.Now())
+	tenant, err := core.NewTenant(core.TenantInput{Name: new("acme")}, now)
+	if err != nil {
+		b.Fatal(err)
+	}
+	list, err := core.NewList(core.ListInput{Name: new("weekly"), TenantID: &tenant.ID}, now)
+	if err != nil || s.AddTenant(b.Context(), tenant, "bench") != nil || s.AddList(b.Context(), list, "bench") != nil {
+		b.Fatal(err)
+	}
+	h, err := New(Options{Store: s, PublicURL: "http://news.test"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	srv := httptest.NewServer(h)
+	defer srv.Close()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+	var n atomic.Int64
+	b.SetParallelism(16 / runtime.GOMAXPROCS(0))
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			body := fmt.Sprintf(`{"list_id":%q,"email":"s%d@bench.example","preferences":{"first_name":"Ann"}}`, list.ID, n.Add(1))
+			res, err := client.Post(srv.URL+"/api/newsletter/subscribe", "application/json", strings.NewReader(body))
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			_, _ = io.Copy(io.Discard, res.Body)
+			res.Body.Close()
+			if res.StatusCode != 200 {
+				b.Error(res.StatusCode)
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
 }

@@ -46,7 +46,6 @@ CREATE TABLE confirm_token (
   user_agent      TEXT NOT NULL DEFAULT '',
   created_at      INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX confirm_token_subscription ON confirm_token (list_id, subscription_id);
 
 -- Append-only: what was agreed to, when, from where and how it was proved.
 CREATE TABLE consent (

@@ -237,17 +237,12 @@ func (r *mailRun) record(ctx context.Context, first mailResult) {
 	now := core.At(time.Now())
 	var records []store.MailResult
 	var gone []int64
-	for res, ok := first, true; ok && len(gone) < mailerRecord; {
+	for _, res := range gather(first, r.results, mailerRecord) {
 		gone = append(gone, res.mail.ID)
 		if rec, counts := r.judge(res, now); counts {
 			records = append(records, rec)
 		} else {
 			r.read = true
-		}
-		select {
-		case res = <-r.results:
-		default:
-			ok = false
 		}
 	}
 	if err := r.Store.FinishMails(context.WithoutCancel(ctx), records, now); err != nil {

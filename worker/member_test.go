@@ -238,6 +238,21 @@ func TestOutboxDeliversInOrder(t *testing.T) {
 	})
 }
 
+// More results than one operation records must not lose any.
+func TestGatherLosesNothing(t *testing.T) {
+	c := make(chan int, 700)
+	for i := range 700 {
+		c <- i
+	}
+	n := 0
+	for len(c) > 0 {
+		n += len(gather(<-c, c, 256))
+	}
+	if n != 700 {
+		t.Errorf("%d of 700 values came out", n)
+	}
+}
+
 // What each answer does to an event, and to the one behind it.
 func TestOutboxAnswers(t *testing.T) {
 	for _, c := range []struct {
@@ -507,12 +522,12 @@ func TestMailerSendsConfirmations(t *testing.T) {
 			m.Errorf("%d mails: %s", len(s.sent), s.sent)
 			return
 		}
-		for i := range 50 {
+		for i := range 600 {
 			m.ask(core.Email(fmt.Sprintf("b%d@example.org", i)))
 		}
 		time.Sleep(time.Minute)
-		if len(s.sent) != 51 {
-			m.Errorf("%d mails, want 51", len(s.sent))
+		if len(s.sent) != 601 {
+			m.Errorf("%d mails, want 601", len(s.sent))
 		}
 	})
 }

@@ -162,15 +162,10 @@ func (d *delivery) record(ctx context.Context, first result) {
 	now := core.At(time.Now())
 	var records []store.EventResult
 	var gone []int64
-	for r, ok := first, true; ok && len(records) < outboxRecord; {
+	for _, r := range gather(first, d.results, outboxRecord) {
 		gone = append(gone, d.settle(r)...)
 		if !cut(ctx, r) {
 			records = append(records, d.outcome(r, now))
-		}
-		select {
-		case r = <-d.results:
-		default:
-			ok = false
 		}
 	}
 	if err := d.store.FinishEvents(context.WithoutCancel(ctx), records, now); err != nil {
@@ -180,6 +175,20 @@ func (d *delivery) record(ctx context.Context, first result) {
 	for _, id := range gone {
 		delete(d.held, id)
 	}
+}
+
+// gather takes what lies ready in a channel behind a first value, at most limit in all.
+func gather[T any](first T, more <-chan T, limit int) []T {
+	all := []T{first}
+	for len(all) < limit {
+		select {
+		case v := <-more:
+			all = append(all, v)
+		default:
+			return all
+		}
+	}
+	return all
 }
 
 // cut tells whether an attempt ended because the daemon stops: it does not count.

@@ -121,8 +121,6 @@ CREATE TABLE confirm_token (
   created_at      INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX confirm_token_subscription ON confirm_token (list_id, subscription_id);
-
 CREATE TABLE consent (
   list_id         TEXT NOT NULL,
   subscription_id TEXT NOT NULL,
