@@ -101,8 +101,11 @@ func TestNewJobDue(t *testing.T) {
 
 func TestTemplateName(t *testing.T) {
 	for _, tt := range []struct{ template, body, want string }{
-		{"", "x", ""}, {"{}", "x", ""}, {"{}", "", "default"},
-		{`{"mailer_template_name":"spring"}`, "x", "spring"}, {`{"mailer_template_name":"spring"}`, "", "spring"},
+		{"", "x", ""},
+		{"{}", "x", ""},
+		{"{}", "", "default"},
+		{`{"mailer_template_name":"spring"}`, "x", "spring"},
+		{`{"mailer_template_name":"spring"}`, "", "spring"},
 	} {
 		c := Campaign{Template: tt.template, BodyText: tt.body}
 		if got := c.TemplateName(); got != tt.want {

@@ -78,8 +78,11 @@ func TestApplyToNobody(t *testing.T) {
 		status, shown Status
 		mailable      bool
 	}{
-		{"active", "active", true}, {"unsubscribed", "unsubscribed", false}, {"bounced", "bounced", false},
-		{"complaint", "complaint", false}, {"suppressed", "suppressed", false},
+		{"active", "active", true},
+		{"unsubscribed", "unsubscribed", false},
+		{"bounced", "bounced", false},
+		{"complaint", "complaint", false},
+		{"suppressed", "suppressed", false},
 	} {
 		s := Subscriber{ListID: "l"}
 		p := EventSubscriber{ID: "id", Email: "A@b.example", Status: string(tt.status), Preferences: `{"x":2}`}

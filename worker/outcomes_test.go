@@ -18,7 +18,6 @@ type script struct {
 	mu      sync.Mutex
 	mails   []string // RCPT TO, in order of acceptance
 	ids     map[string]map[string]bool
-	lanes   int
 	answer  func(to string, nth int) mail.Outcome // nth: how often this address was tried, from 1
 	route   func() *mail.RouteError               // asked when a lane begins
 	tried   map[string]int
