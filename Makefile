@@ -75,14 +75,14 @@ cover: ## coverage of the tests, by function and in coverage.html
 	$(GO) tool cover -html=coverage.out -o coverage.html
 	$(GO) tool cover -func=coverage.out | tail -1
 
-release: ## static binaries and checksums in dist/, each built twice and compared
+release: ## static binaries and checksums in dist/, each built twice (the second time from nothing) and compared
 	@rm -rf dist && mkdir -p dist/again
-	@version=$$(git describe --tags --always --dirty 2>/dev/null || echo devel); \
+	@version=$$(git describe --tags --always --dirty 2>/dev/null || echo devel); cache=$$(mktemp -d); trap 'chmod -R u+w $$cache; rm -rf $$cache' EXIT; \
+	build() { CGO_ENABLED=0 GOOS=$${1%/*} GOARCH=$${1#*/} $(GO) build -trimpath -ldflags "-s -w -X main.release=$$version" -o "$$2" ./cmd/newsletterd; }; \
 	for platform in $(PLATFORMS); do \
-		os=$${platform%/*}; arch=$${platform#*/}; name=newsletterd-$$version-$$os-$$arch; \
-		for out in dist/$$name dist/again/$$name; do \
-			CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -a -trimpath -ldflags "-s -w -X main.release=$$version" -o $$out ./cmd/newsletterd || exit 1; \
-		done; \
+		name=newsletterd-$$version-$$(echo $$platform | tr / -); \
+		build $$platform dist/$$name || exit 1; \
+		( export GOCACHE=$$cache; build $$platform dist/again/$$name ) || exit 1; \
 		cmp dist/$$name dist/again/$$name || { echo "two builds of $$name differ"; exit 1; }; \
 		echo "dist/$$name"; \
 	done
