@@ -56,16 +56,19 @@ func (e *Event) Validate() error {
 	switch e.Type {
 	case EventActivated, EventUnsubscribed, EventPreferences:
 	default:
-		return Invalidf("event_type", "must be subscription.activated, subscription.unsubscribed or preferences.updated")
+		return Invalidf("event_type", "event_type must be subscription.activated, subscription.unsubscribed or preferences.updated.")
 	}
 	if err := checkIDs([]wireID{{"tenant_id", &e.TenantID}, {"list_id", &e.ListID}}); err != nil {
 		return err
+	}
+	if e.Subscriber == (EventSubscriber{}) {
+		return Invalidf("subscriber", "subscriber is missing.")
 	}
 	if err := e.Subscriber.validate("subscriber"); err != nil {
 		return err
 	}
 	if e.OccurredAt == 0 {
-		return Invalidf("occurred_at", "is required")
+		return Invalidf("occurred_at", "occurred_at is missing.")
 	}
 	return nil
 }
@@ -77,22 +80,22 @@ func (f *FullSync) Validate() error {
 	}
 	switch {
 	case f.BatchNo < 1:
-		return Invalidf("batch_no", "must be an integer of at least 1")
+		return Invalidf("batch_no", "batch_no must be an integer of at least 1.")
 	case f.BatchTotal < 1:
-		return Invalidf("batch_total", "must be an integer of at least 1")
+		return Invalidf("batch_total", "batch_total must be an integer of at least 1.")
 	case f.BatchNo > f.BatchTotal:
-		return Invalidf("batch_no", "must not be greater than batch_total")
+		return Invalidf("batch_no", "batch_no must not be greater than batch_total.")
 	}
 	if err := checkIDs([]wireID{{"tenant_id", &f.TenantID}, {"list_id", &f.ListID}}); err != nil {
 		return err
 	}
 	switch {
 	case f.Subscribers == nil:
-		return Invalidf("subscribers", "is required")
+		return Invalidf("subscribers", "subscribers is missing.")
 	case len(f.Subscribers) > MaxSyncBatch:
-		return Invalidf("subscribers", "must not hold more than %d", MaxSyncBatch)
+		return Invalidf("subscribers", "subscribers may hold %d at most.", MaxSyncBatch)
 	case f.OccurredAt == 0:
-		return Invalidf("occurred_at", "is required")
+		return Invalidf("occurred_at", "occurred_at is missing.")
 	}
 	for i := range f.Subscribers {
 		if err := f.Subscribers[i].validate(""); err != nil {
@@ -111,11 +114,11 @@ type wireID struct {
 func checkIDs(ids []wireID) error {
 	for _, w := range ids {
 		if *w.id == "" {
-			return Invalidf(w.field, "is required")
+			return Invalidf(w.field, "%s is missing.", w.field)
 		}
 		id, ok := ParseID(*w.id)
 		if !ok {
-			return Invalidf(w.field, "must be a UUID")
+			return Invalidf(w.field, "%s must be a UUID.", w.field)
 		}
 		*w.id = id
 	}
@@ -138,7 +141,7 @@ func (s *EventSubscriber) validate(parent string) error {
 	switch s.Status {
 	case "active", "unsubscribed", "bounced", "complaint", "suppressed":
 	default:
-		return Invalidf(parent+"status", "must be active, unsubscribed, bounced, complaint or suppressed")
+		return Invalidf(parent+"status", "%sstatus must be active, unsubscribed, bounced, complaint or suppressed.", parent)
 	}
 	return s.Preferences.Check(parent + "preferences")
 }

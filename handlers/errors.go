@@ -189,10 +189,17 @@ func describable(r rune) rune {
 	return r
 }
 
-// challenge sets WWW-Authenticate (RFC 6750 section 3) on the routes that take a bearer token. An error
-// is named only when a token was given.
+// challenge sets WWW-Authenticate: on the routes that take a bearer token as RFC 6750 section 3 has it, where an error
+// is named only when a token was given. Signed requests know no scheme of HTTP; but a 401 carries a challenge (RFC 9110
+// section 15.5.2).
 func (c *Call) challenge(e *core.Error, code string) {
-	if c.route == nil || !c.route.Who.bearer {
+	switch {
+	case c.route == nil:
+		return
+	case c.route.Dialect == send && !c.route.Who.bearer && e.Kind == core.Unauthenticated:
+		c.Header().Set("WWW-Authenticate", `HMAC-SHA256 realm="newsletterd"`)
+		return
+	case !c.route.Who.bearer:
 		return
 	}
 	v := `Bearer realm="newsletterd"`

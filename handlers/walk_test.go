@@ -131,6 +131,9 @@ func (w walker) expect(t *testing.T, r *Route, method, path, token, media, body 
 	if status == 405 && !strings.Contains(h.Get("Allow"), r.Method) {
 		t.Errorf("405: Allow is %q", h.Get("Allow"))
 	}
+	if status == 401 && r.Dialect != oauth && h.Get("WWW-Authenticate") == "" {
+		t.Error("401 without WWW-Authenticate")
+	}
 	if status == 401 && r.Who.bearer && !strings.HasPrefix(h.Get("WWW-Authenticate"), "Bearer ") {
 		t.Errorf("401: WWW-Authenticate is %q", h.Get("WWW-Authenticate"))
 	}
