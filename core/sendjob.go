@@ -104,7 +104,7 @@ type Campaign struct {
 // TemplateName is the named template that the campaign is sent with. It is empty where the bodies are
 // the whole content; the default template stands in for a campaign without a body.
 func (c *Campaign) TemplateName() string {
-	if name, _ := templateKey(c.Template, "mailer_template_name"); name != "" {
+	if name := templateText(c.Template, "mailer_template_name"); name != "" {
 		return name
 	}
 	if c.BodyHTML == "" && c.BodyText == "" {
@@ -115,25 +115,31 @@ func (c *Campaign) TemplateName() string {
 
 // Preheader is the text that mailbox lists show behind the subject.
 func (c *Campaign) Preheader() string {
-	text, _ := templateKey(c.Template, "preheader")
-	return text
+	return templateText(c.Template, "preheader")
 }
 
-// templateKey reads one text of the template object; absent and null are empty.
-func templateKey(object, key string) (string, bool) {
+// templateKey reads one text of the template object; nil where it is absent or null, false where it is no text.
+func templateKey(object, key string) (*string, bool) {
 	if object == "" {
-		return "", true
+		return nil, true
 	}
 	var m map[string]json.RawMessage
 	if json.Unmarshal([]byte(object), &m) != nil {
-		return "", false
+		return nil, false
 	}
-	raw := m[key]
-	if len(raw) == 0 || string(raw) == "null" {
-		return "", true
+	var s *string
+	if raw := m[key]; len(raw) > 0 && json.Unmarshal(raw, &s) != nil {
+		return nil, false
 	}
-	var s string
-	return s, json.Unmarshal(raw, &s) == nil
+	return s, true
+}
+
+// templateText is templateKey of a template that was checked; absent is empty.
+func templateText(object, key string) string {
+	if s, _ := templateKey(object, key); s != nil {
+		return *s
+	}
+	return ""
 }
 
 // NewJob is what a caller asks for, both spellings folded into one value.
@@ -194,8 +200,8 @@ func (n *NewJob) validateTemplate() error {
 	if !ok {
 		return Invalidf("template.mailer_template_name", "template.mailer_template_name must be a text.")
 	}
-	if name != "" {
-		if err := ValidateTemplateName(name); err != nil {
+	if name != nil {
+		if err := ValidateTemplateName(*name); err != nil {
 			return err.On("template.mailer_template_name")
 		}
 	}
@@ -206,8 +212,8 @@ func (n *NewJob) validateTemplate() error {
 	if !ok {
 		return Invalidf("template.unsubscribe_url", "template.unsubscribe_url must be a text.")
 	}
-	if link != "" {
-		return validateUnsubscribeURL(link)
+	if link != nil {
+		return validateUnsubscribeURL(*link)
 	}
 	return nil
 }
@@ -274,7 +280,7 @@ func (n *NewJob) validateTimes(now Instant) error {
 
 // Job makes the job and its campaign. Validate has passed; the tenant is the list's.
 func (n *NewJob) Job(now Instant) (SendJob, Campaign) {
-	link, _ := templateKey(string(n.Template), "unsubscribe_url")
+	link := templateText(string(n.Template), "unsubscribe_url")
 	c := Campaign{
 		ID: NewID(), TenantID: n.TenantID, Name: n.Name, Subject: n.Subject, BodyHTML: n.BodyHTML,
 		BodyText: n.BodyText, Template: string(n.Template), UnsubscribeURL: link,

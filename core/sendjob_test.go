@@ -48,11 +48,13 @@ func TestNewJobValidate(t *testing.T) {
 
 		{"template with other keys", template(`{"x":[1],"mailer_template_name":null}`), ""},
 		{"template name", template(`{"mailer_template_name":"spring"}`), ""},
+		{"template name that is empty", template(`{"mailer_template_name":""}`), "template.mailer_template_name"},
 		{"template name of a number", template(`{"mailer_template_name":1}`), "template.mailer_template_name"},
 		{"template name with a slash", template(`{"mailer_template_name":"a/b"}`), "template.mailer_template_name"},
 		{"template name too long", template(`{"mailer_template_name":"` + strings.Repeat("a", 101) + `"}`), "template.mailer_template_name"},
 		{"unsubscribe_url", template(`{"unsubscribe_url":"https://x.example/u?t={{unsubscribe_token}}"}`), ""},
 		{"unsubscribe_url with blanks", template(`{"unsubscribe_url":"https://x.example/{{ unsubscribe_token }}"}`), ""},
+		{"unsubscribe_url that is empty", template(`{"unsubscribe_url":""}`), "template.unsubscribe_url"},
 		{"unsubscribe_url without token", template(`{"unsubscribe_url":"https://x.example/u"}`), "template.unsubscribe_url"},
 		{"unsubscribe_url relative", template(`{"unsubscribe_url":"/u/{{unsubscribe_token}}"}`), "template.unsubscribe_url"},
 		{"unsubscribe_url of a script", template(`{"unsubscribe_url":"javascript://x/{{unsubscribe_token}}"}`), "template.unsubscribe_url"},

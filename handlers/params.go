@@ -18,10 +18,15 @@ func (c *Call) bindParams(p *plan, in reflect.Value) error {
 	}
 	for i := range p.header {
 		f := &p.header[i]
-		if v := c.Request.Header.Get(f.name); v != "" {
-			if err := f.setText(in, v); err != nil {
-				return err
-			}
+		values := c.Request.Header.Values(f.name)
+		switch {
+		case len(values) == 0:
+			continue
+		case len(values) > 1:
+			return core.Invalidf(f.name, "%s is given more than once.", f.name)
+		}
+		if err := f.setText(in, values[0]); err != nil {
+			return err
 		}
 	}
 	if len(p.query) == 0 {

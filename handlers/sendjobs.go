@@ -34,10 +34,10 @@ type sendJobRequest struct {
 	ListIDc       string          `json:"listId" is:"uuid"`
 	Name          string          `json:"name"`
 	Subject       string          `json:"subject" is:"required"`
-	BodyHTML      string          `json:"body_html"`
-	BodyHTMLc     string          `json:"bodyHtml"`
-	BodyText      string          `json:"body_text"`
-	BodyTextc     string          `json:"bodyText"`
+	BodyHTML      *string         `json:"body_html"`
+	BodyHTMLc     *string         `json:"bodyHtml"`
+	BodyText      *string         `json:"body_text"`
+	BodyTextc     *string         `json:"bodyText"`
 	Template      json.RawMessage `json:"template"`
 	ScheduledAt   core.Instant    `json:"scheduled_at"`
 	ScheduledAtc  core.Instant    `json:"scheduledAt"`
@@ -56,16 +56,40 @@ func fold[T comparable](field string, snake *T, camel T) error {
 	case camel == none || camel == *snake:
 		return nil
 	case *snake != none:
-		return core.Invalidf(field, "%s is given in both spellings, with different values.", field)
+		return contradiction(field)
 	}
 	*snake = camel
 	return nil
 }
 
+// foldText does the same for texts, which may be given and empty.
+func foldText(field string, snake **string, camel *string) error {
+	switch {
+	case camel == nil:
+		return nil
+	case *snake != nil && **snake != *camel:
+		return contradiction(field)
+	}
+	*snake = camel
+	return nil
+}
+
+func contradiction(field string) error {
+	return core.Invalidf(field, "%s is given in both spellings, with different values.", field)
+}
+
+// given is a text, empty where there is none.
+func given(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
 func (in *sendJobRequest) validate() error {
 	for _, err := range []error{
 		fold("tenant_id", &in.TenantID, in.TenantIDc), fold("list_id", &in.ListID, in.ListIDc),
-		fold("body_html", &in.BodyHTML, in.BodyHTMLc), fold("body_text", &in.BodyText, in.BodyTextc),
+		foldText("body_html", &in.BodyHTML, in.BodyHTMLc), foldText("body_text", &in.BodyText, in.BodyTextc),
 		fold("scheduled_at", &in.ScheduledAt, in.ScheduledAtc), fold("window_start", &in.WindowStart, in.WindowStartc),
 		fold("window_end", &in.WindowEnd, in.WindowEndc),
 	} {
@@ -97,7 +121,8 @@ func validIdempotencyKey(key *string) error {
 
 func (in *sendJobRequest) job() core.NewJob {
 	n := core.NewJob{
-		TenantID: in.TenantID, ListID: in.ListID, Name: in.Name, Subject: in.Subject, BodyHTML: in.BodyHTML, BodyText: in.BodyText,
+		TenantID: in.TenantID, ListID: in.ListID, Name: in.Name, Subject: in.Subject,
+		BodyHTML: given(in.BodyHTML), BodyText: given(in.BodyText),
 		Template: in.Template, ScheduledAt: in.ScheduledAt, WindowStart: in.WindowStart, WindowEnd: in.WindowEnd,
 	}
 	if in.Tracking != nil {
