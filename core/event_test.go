@@ -109,11 +109,16 @@ func TestPreferencesCheck(t *testing.T) {
 		kind Kind
 		ok   bool
 	}{
-		{``, 0, true}, {`{}`, 0, true}, {`{"a":{"b":[{}]}}`, 0, true},
+		{``, 0, true},
+		{`{}`, 0, true},
+		{`{"a":{"b":[{}]}}`, 0, true},
 		{`{"a":"[[[[[[[[[[[[\"[[[["}`, 0, true},
 		{strings.Repeat(`{"a":`, 7) + `{}` + strings.Repeat(`}`, 7), 0, true},
 		{strings.Repeat(`{"a":`, 8) + `{}` + strings.Repeat(`}`, 8), Invalid, false},
-		{`[]`, Invalid, false}, {`"x"`, Invalid, false}, {`1`, Invalid, false}, {`{`, Invalid, false},
+		{`[]`, Invalid, false},
+		{`"x"`, Invalid, false},
+		{`1`, Invalid, false},
+		{`{`, Invalid, false},
 		{`{"a":"` + strings.Repeat("x", MaxPreferences) + `"}`, TooLarge, false},
 	} {
 		err := Preferences(c.p).Check("preferences")

@@ -40,7 +40,7 @@ func TestHealth(t *testing.T) {
 		t.Fatal(err)
 	}
 	lookedAt(time.Now().Truncate(time.Millisecond)) // a call counts in whole milliseconds
-	look(200) // within the same second nobody looks again
+	look(200)                                       // within the same second nobody looks again
 	lookedAt(time.Time{})
 	look(503, `"database":"database_replaced"`, `"error":"storage_unavailable"`, `"request_id"`)
 	if err := os.Rename(path+".away", path); err != nil {

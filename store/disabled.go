@@ -61,8 +61,10 @@ func (tx *Tx) disable(d Disabling, now core.Instant) (int, error) {
 				return 0, err
 			}
 		}
-		err = tx.addConsent(core.Consent{ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentDisabled,
-			Means: core.MeansAdmin, Origin: core.Origin{Source: d.Reason}.Trim(), Generation: sub.Generation})
+		err = tx.addConsent(core.Consent{
+			ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentDisabled,
+			Means: core.MeansAdmin, Origin: core.Origin{Source: d.Reason}.Trim(), Generation: sub.Generation,
+		})
 		if err != nil {
 			return 0, err
 		}

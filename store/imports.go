@@ -243,8 +243,10 @@ func (im *importing) record(tx *Tx, sub *core.Subscription, c *core.Change, move
 		im.agreed = append(im.agreed, sub.ID)
 		return nil
 	}
-	return tx.addConsent(core.Consent{ListID: sub.ListID, SubscriptionID: sub.ID, At: im.at, What: core.ConsentImported,
-		Means: core.MeansImport, Origin: core.Origin{Source: im.source}, Generation: sub.Generation})
+	return tx.addConsent(core.Consent{
+		ListID: sub.ListID, SubscriptionID: sub.ID, At: im.at, What: core.ConsentImported,
+		Means: core.MeansImport, Origin: core.Origin{Source: im.source}, Generation: sub.Generation,
+	})
 }
 
 // addConsents writes the ledger for all of the operation's rows at once: one statement costs a third of five hundred.

@@ -42,12 +42,6 @@ func (tx *Tx) writeMail(m core.Mail, state int, now core.Instant) error {
 	return err
 }
 
-// mailedSince counts the mails of a kind that an address got since an instant, those left out not counted.
-func (tx *Tx) mailedSince(kind, emailKey string, since core.Instant) (n int, err error) {
-	err = tx.get(&n, "SELECT count(*) FROM mail WHERE email_key = ? AND kind = ? AND created_at > ? AND state != 3", emailKey, kind, int64(since))
-	return n, err
-}
-
 // DueMails reads what the mailer may send now, oldest first. The one process that sends remembers what it holds,
 // so a claim needs no write; what it holds is read again until its result is recorded.
 func (s *Store) DueMails(ctx context.Context, now core.Instant, limit int) ([]core.Mail, error) {

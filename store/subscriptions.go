@@ -35,8 +35,10 @@ func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Inst
 	if !list.Active() {
 		return sub, "", core.ErrListInactive
 	}
-	sub = core.Subscription{ID: s.SubscriptionID(list.ID, r.Email.Key()), ListID: list.ID, Email: r.Email,
-		Status: core.SubscriptionPending, Preferences: r.Preferences.OrEmpty(), CreatedAt: now}
+	sub = core.Subscription{
+		ID: s.SubscriptionID(list.ID, r.Email.Key()), ListID: list.ID, Email: r.Email,
+		Status: core.SubscriptionPending, Preferences: r.Preferences.OrEmpty(), CreatedAt: now,
+	}
 	rowID = core.NewID()
 	err = s.update(ctx, func(tx *Tx) error { return tx.subscribe(list, sub, rowID, r.Origin, now) })
 	return sub, rowID, err
@@ -235,14 +237,18 @@ func (tx *Tx) recordConfirm(list *ListRecord, sub *core.Subscription, row *confi
 		return err
 	}
 	if c != nil {
-		err := tx.addConsent(core.Consent{ListID: sub.ListID, SubscriptionID: sub.ID, At: row.CreatedAt, What: core.ConsentRequested,
-			Origin: row.Origin, Generation: sub.Generation})
+		err := tx.addConsent(core.Consent{
+			ListID: sub.ListID, SubscriptionID: sub.ID, At: row.CreatedAt, What: core.ConsentRequested,
+			Origin: row.Origin, Generation: sub.Generation,
+		})
 		if err != nil {
 			return err
 		}
 	}
-	return tx.addConsent(core.Consent{ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentConfirmed,
-		Means: sub.Means, Origin: o, Generation: sub.Generation})
+	return tx.addConsent(core.Consent{
+		ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentConfirmed,
+		Means: sub.Means, Origin: o, Generation: sub.Generation,
+	})
 }
 
 // Leaving is what an unsubscribe token asks for.
@@ -286,8 +292,10 @@ func (tx *Tx) unsubscribe(l Leaving, now core.Instant) (core.Subscription, error
 			return sub, err
 		}
 	}
-	return sub, tx.addConsent(core.Consent{ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentUnsubscribed,
-		Means: l.Means, Origin: l.Origin, Generation: sub.Generation})
+	return sub, tx.addConsent(core.Consent{
+		ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentUnsubscribed,
+		Means: l.Means, Origin: l.Origin, Generation: sub.Generation,
+	})
 }
 
 // SetPreferences replaces the preferences of an address on a list. core.ErrSubscriptionNotFound.

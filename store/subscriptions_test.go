@@ -61,8 +61,10 @@ func (n newsletter) subscribe(email core.Email, p core.Preferences, at core.Inst
 	if err != nil {
 		n.Fatal(err)
 	}
-	want := core.Subscription{ID: n.SubscriptionID(n.list, email.Key()), ListID: n.list, Email: email,
-		Status: core.SubscriptionPending, Preferences: p.OrEmpty(), CreatedAt: at}
+	want := core.Subscription{
+		ID: n.SubscriptionID(n.list, email.Key()), ListID: n.list, Email: email,
+		Status: core.SubscriptionPending, Preferences: p.OrEmpty(), CreatedAt: at,
+	}
 	if sub != want {
 		n.Errorf("subscribe answered %+v, want %+v", sub, want)
 	}

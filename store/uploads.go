@@ -15,13 +15,7 @@ import (
 // ChunkSize is the size of a file's parts, in bytes.
 const ChunkSize = 1 << 20
 
-// The states of a file.
-const (
-	fileArriving = 0
-	fileKept     = 1
-	fileGone     = 2
-)
-
+// The column state of a file is 0 while it arrives, 1 when it is kept, 2 when it is to go.
 const (
 	uploadDead  = 10 * time.Minute // without a chunk: the process that brought it is gone
 	uploadPatch = 64 << 10         // bytes that an upload's buffer begins with

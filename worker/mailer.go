@@ -374,8 +374,10 @@ func (m *mailer) linkQuery(ctx context.Context, q *core.Mail) (string, error) {
 		}
 		v.Set("token", token)
 	case core.MailAlreadySubscribed:
-		token, err := m.Sealer.SealUnsubscribe(auth.UnsubscribeToken{Kind: auth.UnsubscribeMailed, ListID: q.ListID,
-			SubscriptionID: m.Store.SubscriptionID(q.ListID, q.Email.Key()), Email: q.Email, IssuedAt: q.CreatedAt})
+		token, err := m.Sealer.SealUnsubscribe(auth.UnsubscribeToken{
+			Kind: auth.UnsubscribeMailed, ListID: q.ListID,
+			SubscriptionID: m.Store.SubscriptionID(q.ListID, q.Email.Key()), Email: q.Email, IssuedAt: q.CreatedAt,
+		})
 		if err != nil {
 			return "", err
 		}

@@ -157,8 +157,10 @@ func (f *fullSync) post(ctx context.Context, y *store.Sync, b *store.SyncBatch) 
 	if err != nil {
 		return verdict{reason: err.Error()}
 	}
-	batch := core.FullSync{SyncID: y.ID, BatchNo: b.BatchNo, BatchTotal: y.BatchTotal, TenantID: y.TenantID, ListID: y.ListID,
-		Subscribers: subs, OccurredAt: y.StartedAt}
+	batch := core.FullSync{
+		SyncID: y.ID, BatchNo: b.BatchNo, BatchTotal: y.BatchTotal, TenantID: y.TenantID, ListID: y.ListID,
+		Subscribers: subs, OccurredAt: y.StartedAt,
+	}
 	return f.poster.post(ctx, syncPath, batch.AppendJSON(make([]byte, 0, 256*(len(subs)+1))))
 }
 
