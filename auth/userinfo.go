@@ -24,7 +24,7 @@ func (p *Provider) UserInfo(ctx context.Context, caller core.Caller) (UserInfo, 
 	if caller.UserID == "" {
 		return UserInfo{}, ErrBadToken
 	}
-	u, err := p.store.UserAlone(ctx, caller.UserID)
+	u, err := p.store.UserRecord(ctx, caller.UserID)
 	if errors.Is(err, core.ErrNotFound) {
 		return UserInfo{}, ErrBadToken
 	}

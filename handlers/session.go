@@ -99,7 +99,7 @@ func (c *Call) loadSession() error {
 		return nil
 	}
 	until := core.Instant(c.api.sessions.GetInt64(c, keyUntil)).Time()
-	if !c.Now.Time().Before(until) {
+	if at := c.Now.Time(); !at.Before(until) || !at.Before(c.api.sessions.Deadline(c)) {
 		return c.endSession()
 	}
 	if end := c.Now.Time().Add(sessionIdle); c.api.sessions.Deadline(c).Before(end.Add(-sessionTouch)) && !end.After(until) {

@@ -18,12 +18,6 @@ func (s *Store) User(ctx context.Context, id string) (core.User, error) {
 	return s.oneUser(ctx, "SELECT "+userColumns+" FROM user WHERE id = ?", id)
 }
 
-// UserAlone reads one user without roles, which is one statement.
-func (s *Store) UserAlone(ctx context.Context, id string) (u core.User, err error) {
-	err = s.get(ctx, &u, "SELECT "+userColumns+" FROM user WHERE id = ?", id)
-	return u, err
-}
-
 // UserByEmail reads one user with roles, the address compared by its key.
 func (s *Store) UserByEmail(ctx context.Context, email core.Email) (core.User, error) {
 	return s.oneUser(ctx, "SELECT "+userColumns+" FROM user WHERE email_key = ?", email.Key())

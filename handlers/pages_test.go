@@ -1,0 +1,222 @@
+package handlers
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+)
+
+// pageEnv serves pages without a network, so that hours can pass in a test.
+type pageEnv struct {
+	*testing.T
+	store   *store.Store
+	handler *Handler
+	cookies map[string]string
+}
+
+func newPageEnv(t *testing.T, publicURL string) *pageEnv {
+	t.Helper()
+	e := &pageEnv{T: t, store: storetest.Open(t), cookies: map[string]string{}}
+	at := core.At(time.Now())
+	p, err := auth.New(t.Context(), e.store, auth.Config{Issuer: publicURL + "/api", CommonPasswords: "allow", PasswordCost: auth.Argon2{Memory: 64, Passes: 1, Threads: 1}}, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash, err := p.NewPassword(t.Context(), "password", "correct horse battery")
+	if err == nil {
+		err = e.store.AddUser(t.Context(), core.NewUser("ann@user.example", at), hash, at)
+	}
+	if err == nil {
+		e.handler, err = New(Options{Store: e.store, Auth: p, PublicURL: publicURL, Bearer: p.Bearer})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func (e *pageEnv) ask(method, path string, form url.Values) *http.Response {
+	e.Helper()
+	req := httptest.NewRequest(method, path, strings.NewReader(form.Encode()))
+	if form != nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for name, value := range e.cookies {
+		req.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
+	rec := httptest.NewRecorder()
+	e.handler.ServeHTTP(rec, req)
+	for _, k := range rec.Result().Cookies() {
+		e.cookies[k.Name] = k.Value
+		if k.MaxAge < 0 {
+			delete(e.cookies, k.Name)
+		}
+	}
+	return rec.Result()
+}
+
+func (e *pageEnv) login() *http.Response {
+	e.Helper()
+	res := e.ask("POST", "/login", url.Values{"email": {"ann@user.example"}, "password": {"correct horse battery"}})
+	if res.StatusCode != http.StatusSeeOther {
+		b := make([]byte, 2000)
+		n, _ := res.Body.Read(b)
+		e.Fatalf("login: %d %s", res.StatusCode, textOf(string(b[:n])))
+	}
+	return res
+}
+
+// in tells whether somebody is signed in.
+func (e *pageEnv) in() bool {
+	e.Helper()
+	return e.ask("GET", "/account", nil).StatusCode == http.StatusOK
+}
+
+// Every page, errors too, has the headers of the contract.
+func TestPageHeaders(t *testing.T) {
+	e := newPageEnv(t, "https://news.example.org")
+	const policy = "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	check := func(method, path string, res *http.Response) {
+		t.Helper()
+		for name, want := range map[string]string{
+			"Content-Security-Policy": policy, "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff",
+			"Cache-Control": "no-store", "Strict-Transport-Security": "max-age=31536000", "Content-Type": "text/html; charset=utf-8",
+		} {
+			if got := res.Header.Get(name); got != want {
+				t.Errorf("%s %s: %d, %s is %q", method, path, res.StatusCode, name, got)
+			}
+		}
+	}
+	for _, path := range []string{
+		"/login", "/password/forgot", "/password/reset?token=x&email=a@user.example", "/verify?token=x&email=a@user.example", "/logout",
+		"/api/oauth/authorize", "/api/oauth/logout?id_token_hint=x", "/confirm?token=x", "/unsubscribe?token=x",
+	} {
+		check("GET", path, e.ask("GET", path, nil))
+	}
+	check("POST", "/login", e.ask("POST", "/login", url.Values{"email": {"x"}}))
+	check("PUT", "/login", e.ask("PUT", "/login", nil))
+	check("POST", "/consent", e.ask("POST", "/consent", url.Values{"decision": {"perhaps"}}))
+	e.login()
+	check("GET", "/account", e.ask("GET", "/account", nil))
+}
+
+// A login leads nowhere but to the account page and to authorization requests of ours, and a form may send to the client's
+// origin only.
+func TestLoginLeadsNowhereElse(t *testing.T) {
+	for _, to := range []string{
+		"https://evil.example/", "//evil.example/", "/\\evil.example", "/account/../x", "javascript:alert(1)", "/api/oauth/authorize/../../x?a=b",
+		"/api/oauth/authorizex?a=b", "\n/account", "/login",
+	} {
+		if p := purposeOf(to); p.path != accountPath {
+			t.Errorf("%q leads to %q", to, p.path)
+		}
+	}
+	if p := purposeOf("/api/oauth/authorize?client_id=a&x=%0d%0aLocation:%20b#c"); strings.ContainsAny(p.path, "\r\n#") {
+		t.Errorf("leads to %q", p.path)
+	}
+	for uri, want := range map[string]string{
+		"https://rp.example:8443/cb?x": "https://rp.example:8443", "http://127.0.0.1:7/cb": "http://127.0.0.1:7", "com.example.app:/cb": "com.example.app:",
+	} {
+		if got := originOf(uri); got != want {
+			t.Errorf("origin of %s is %s", uri, got)
+		}
+	}
+}
+
+// Sessions: a new token at each login, hashed in the database; 12 hours without use and 30 days in all.
+func TestSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		// scs's store compares with SQLite's own clock, which is today's.
+		time.Sleep(time.Until(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)))
+		e := newPageEnv(t, "http://news.test")
+		e.cookies[sessionCookie] = "a-token-that-somebody-else-has-set-before-x"
+		e.login()
+		first := e.cookies[sessionCookie]
+		if first == "" || strings.HasPrefix(first, "a-token") {
+			t.Fatalf("token %q", first)
+		}
+		if _, found, err := e.store.Sessions().Find(first); found || err != nil {
+			t.Errorf("the token itself is in the database: %v", err)
+		}
+		e.login()
+		if e.cookies[sessionCookie] == first {
+			t.Error("the same token after another login")
+		}
+		second := e.cookies[sessionCookie]
+		e.cookies[sessionCookie] = first
+		if e.in() {
+			t.Error("the token before is still good")
+		}
+		e.cookies[sessionCookie] = second
+		for range 3 {
+			time.Sleep(sessionIdle - time.Hour)
+			if !e.in() {
+				t.Fatal("signed out though it is used")
+			}
+		}
+		time.Sleep(sessionIdle + time.Minute)
+		if e.in() {
+			t.Error("signed in after 12 idle hours")
+		}
+		e.login()
+		begin := time.Now()
+		for time.Since(begin) < auth.BrowserTTL-time.Hour {
+			if !e.in() {
+				t.Fatalf("signed out after %v", time.Since(begin))
+			}
+			time.Sleep(sessionIdle - time.Hour)
+		}
+		time.Sleep(time.Until(begin.Add(auth.BrowserTTL)))
+		if e.in() {
+			t.Error("signed in after 30 days")
+		}
+		if err := e.store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A session store that fails is a 503: nobody becomes a stranger by it.
+func TestSessionStoreFailure(t *testing.T) {
+	e := newPageEnv(t, "http://news.test")
+	e.login()
+	if err := e.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/account", "/login", "/api/oauth/authorize?client_id=x", "/logout"} {
+		if res := e.ask("GET", path, nil); res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" {
+			t.Errorf("%s: %d", path, res.StatusCode)
+		}
+	}
+}
+
+// Text and buttons can be read on whatever colour a tenant has chosen (WCAG 2.2: 4.5 to 1).
+func TestBrandColorsCanBeRead(t *testing.T) {
+	vars := regexp.MustCompile(`--(accent|on-accent|link): (#[0-9a-f]{6})`)
+	e := newPageEnv(t, "http://news.test")
+	for _, color := range []string{"ffffff", "000000", "ffcc00", "b4236a", "808080", "00ff00", "0000ff", "nonsense", ""} {
+		res := e.ask("GET", "/style.css?color="+color, nil)
+		b := make([]byte, 300)
+		n, _ := res.Body.Read(b)
+		found := vars.FindAllStringSubmatch(string(b[:n]), -1)
+		if len(found) != 4 || res.Header.Get("Content-Type") != "text/css; charset=utf-8" {
+			t.Fatalf("%s: %s", color, b[:n])
+		}
+		at := func(i int) rgb { c, _ := parseColor(found[i][2]); return c }
+		for _, pair := range [][2]rgb{{at(0), at(1)}, {at(2), {255, 255, 255}}, {at(3), {0x1d, 0x21, 0x25}}} {
+			if c := contrast(pair[0], pair[1]); c < 4.5 {
+				t.Errorf("%s: %s on %s is %.1f to 1", color, pair[0], pair[1], c)
+			}
+		}
+	}
+}
