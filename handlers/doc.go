@@ -22,6 +22,12 @@
 //	mailproviders.go     events of mail providers
 //	health.go            the health check
 //	openapi.go           the OpenAPI documents, made from the table
+//	authorize.go login.go   the authorization endpoint, and the pages for login, consent and logout
+//	password.go          the pages that mails about an account lead to
+//	accountpage.go       a user's own page
+//	provider.go          discovery, userinfo, revocation, introspection
+//	session.go           scs sessions of browsers, cookies, forms from other sites
+//	page.go style.go pages/   the layout, the headers of every page, the stylesheet with the tenant's colour
 //	cors.go              which routes scripts of other origins may use
 //	newsletter.go        /api/newsletter; newsletter_pages.go: the pages that its mails lead to
 //
@@ -112,4 +118,17 @@
 //
 // 2026-11-21  Uploads have a memory of their own (32 MiB, 4 uploads a user), so that slow ones hold up no send job;
 // 64 KiB must arrive in 30 s. Rejected: the body budget, which a few slow uploads would empty.
+//
+// 2026-11-21  Sessions are loaded by the functions of pages alone (visited), not round every request: the API has
+// no cookies, and strangers who look at a page get none. Whoever is signed in writes a row every five minutes at the most.
+//
+// 2026-11-21  A tenant's colour comes with the stylesheet (/style.css?color=…), since the pages' policy allows no style
+// but that; it is mixed until text can be read on it. A tenant's logo may be at another host: that origin, and no other, is
+// added to img-src.
+//
+// 2026-11-21  The page of the response mode form_post has the one script of all pages, allowed by its hash; without it there
+// is a button. Rejected: no script at all, for every relying party that asks for form_post expects the browser to go on by itself.
+//
+// 2026-11-21  A stranger's page may embed and post what it likes: only the authorization and logout endpoints take a form
+// of another site, read no cookie then, and send the browser to themselves by GET.
 package handlers
