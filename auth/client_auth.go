@@ -56,7 +56,7 @@ func (p *Provider) authenticate(ctx context.Context, c ClientCredentials) (store
 		}
 		return builtInClient, nil
 	}
-	client, err := p.store.TokenClient(ctx, id)
+	client, err := p.tokenClient(ctx, id)
 	if errors.Is(err, core.ErrNotFound) {
 		return store.TokenClient{}, ErrInvalidClient
 	}

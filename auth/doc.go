@@ -8,7 +8,8 @@
 //	refresh.go      the refresh grant: rotation, grace, replay
 //	code.go authorize.go pkce.go hint.go signin.go logout.go   the code flow, and browsers that sign in and out
 //	introspect.go userinfo.go discovery.go                     what relying parties and resource servers ask
-//	client_auth.go  who a client is: none, Basic, post
+//	client_auth.go clients.go   who a client is: none, Basic, post; clients remembered
+//	origin.go       which sites' scripts may call the endpoints of relying parties
 //	scope.go        requested, cut to the client's and to what roles allow
 //	token.go claims.go   access and id tokens: what they say, signing, verifying
 //	bearer.go       from an access token to core.Caller; the cache of verified tokens

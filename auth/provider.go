@@ -37,6 +37,7 @@ type Provider struct {
 	mailKey []byte
 	origins atomic.Pointer[originSet]
 	keySet  atomic.Pointer[madeKeySet]
+	clients clientCache
 	// generation moves when a user, role, client or family may have changed, here or in another process:
 	// what was read under an older one is read again.
 	generation atomic.Uint64
