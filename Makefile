@@ -51,7 +51,7 @@ generated:
 	after=$$(git status --porcelain -- testdata '*/testdata' | sort; git diff -- testdata '*/testdata' | sha256sum); \
 	test "$$before" = "$$after" || { echo "golden files are not up to date (now they are: look at git diff)"; exit 1; }
 
-bench: ## figures of the program itself on this machine, its mails going to a sink in another process
+bench: ## figures of the program itself on this machine, its mails going to a sink in another process; then of models
 	CGO_ENABLED=0 NEWSLETTERD_FIGURES=$(or $(RECIPIENTS),100000) $(GO) test -run TestFigures -count=1 -timeout 30m -v ./cmd/newsletterd | grep -v -e '^=== ' -e '^--- '
 
 torture: ## kill -9 ten times in the middle of a job, and count at an SMTP server

@@ -9,7 +9,7 @@ import (
 	"newsletterd/core"
 )
 
-// File reads a model's file: an io.ReadSeeker for one goroutine. Each chunk is a read of its own, so that no snapshot
+// File reads a model's file: an io.ReadSeeker for one goroutine. Each piece is a read of its own, so that no snapshot
 // is held while a slow receiver takes its time.
 type File struct {
 	ctx    context.Context
@@ -17,8 +17,8 @@ type File struct {
 	no     int64
 	size   int64
 	offset int64
-	at     int64 // number of the chunk held; -1: none
-	chunk  chunk
+	at     int64 // number of the piece held; -1: none
+	piece  piece
 	err    error
 }
 
@@ -35,38 +35,44 @@ func (f *File) Read(p []byte) (int, error) {
 	if f.offset >= f.size {
 		return 0, io.EOF
 	}
-	no := f.offset / ChunkSize
+	no := f.offset / pieceSize
 	if f.at != no {
 		if err := f.load(no); err != nil {
 			f.err = err
 			return 0, err
 		}
 	}
-	n := copy(p, f.chunk[f.offset%ChunkSize:])
+	n := copy(p, f.piece[f.offset%pieceSize:])
 	f.offset += int64(n)
 	return n, nil
 }
 
-// chunkReads is the number of chunks that are read at once: each costs a few MiB while it lasts, and a connection that
+// pieceSize is what is held of a file at once, in bytes: a part of a chunk, since many may be downloading. SQLite reads
+// the whole chunk each time, out of memory mostly, which costs a few percent of a download's speed.
+const pieceSize = ChunkSize / 4
+
+// chunkReads is the number of chunks that are read at once: each costs some MiB while it lasts, and a connection that
 // others wait for.
 const chunkReads = 2
 
-// chunk takes a column's bytes as the driver made them. They are its own copy and stay as they are behind the row, which
+// piece takes a column's bytes as the driver made them. They are its own copy and stay as they are behind the row, which
 // database/sql does not promise and a test watches; another copy would double the memory of a download.
-type chunk []byte
+type piece []byte
 
 // Scan implements sql.Scanner.
-func (c *chunk) Scan(src any) error {
+func (c *piece) Scan(src any) error {
 	b, ok := src.([]byte)
 	if !ok && src != nil {
-		return fmt.Errorf("store: a chunk of type %T", src)
+		return fmt.Errorf("store: a piece of type %T", src)
 	}
 	*c = b
 	return nil
 }
 
+const readPiece = "SELECT substr(data, ?3, ?4) FROM model_chunk WHERE file_no = ?1 AND chunk_no = ?2"
+
 func (f *File) load(no int64) error {
-	st, err := f.store.readStmtFor(f.ctx, "SELECT data FROM model_chunk WHERE file_no = ? AND chunk_no = ?")
+	st, err := f.store.readStmtFor(f.ctx, readPiece)
 	if err != nil {
 		return err
 	}
@@ -76,15 +82,16 @@ func (f *File) load(no int64) error {
 	case <-f.ctx.Done():
 		return core.ErrStorage.With(f.ctx.Err())
 	}
-	f.chunk, f.at = nil, -1
-	var c chunk
-	if err := translate(st.QueryRow(f.no, no).Scan(&c)); err != nil {
+	f.piece, f.at = nil, -1
+	at := no * pieceSize
+	var p piece
+	if err := translate(st.QueryRow(f.no, at/ChunkSize, at%ChunkSize+1, pieceSize).Scan(&p)); err != nil {
 		return err
 	}
-	if want := min(f.size-no*ChunkSize, ChunkSize); int64(len(c)) != want {
-		return fmt.Errorf("store: chunk %d of file %d has %d bytes, not %d", no, f.no, len(c), want)
+	if want := min(f.size-at, pieceSize); int64(len(p)) != want {
+		return fmt.Errorf("store: %d bytes of file %d at %d, not %d", len(p), f.no, at, want)
 	}
-	f.chunk, f.at = c, no
+	f.piece, f.at = p, no
 	return nil
 }
 

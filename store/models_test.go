@@ -251,7 +251,7 @@ func TestAreaCReadsByIndex(t *testing.T) {
 		"SELECT " + agentColumns + " FROM agent WHERE owner_id = ? AND id > ? ORDER BY id LIMIT ?",
 		"SELECT " + shareColumns + " FROM model m JOIN share s ON s.model_no = m.no WHERE m.id = ? AND s.id > ? ORDER BY s.id LIMIT ?",
 		oneShare, "UPDATE device SET agent_id = '' WHERE agent_id = ? AND agent_id <> ''",
-		"SELECT data FROM model_chunk WHERE file_no = ? AND chunk_no = ?",
+		readPiece,
 		deadUploads,
 		"DELETE FROM share WHERE email_key = ? AND email_key <> ''", "DELETE FROM user WHERE id = ?",
 	} {

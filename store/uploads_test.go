@@ -68,8 +68,8 @@ func TestFilesComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
-// TestChunksOutliveTheirRow keeps what the driver gave and reads on over the same connections: nobody writes into it.
-func TestChunksOutliveTheirRow(t *testing.T) {
+// TestPiecesOutliveTheirRow keeps what the driver gave and reads on over the same connections: nobody writes into it.
+func TestPiecesOutliveTheirRow(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	want := noise(5 * ChunkSize)
 	m, err := upload(s, testUser(t, s, "o@a.co"), bytes.NewReader(want), roomy)
@@ -77,19 +77,19 @@ func TestChunksOutliveTheirRow(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := s.OpenFile(t.Context(), &m)
-	var kept []chunk
-	for no := range int64(5) {
+	var kept []piece
+	for no := range int64(20) {
 		if err := f.load(no); err != nil {
 			t.Fatal(err)
 		}
-		kept = append(kept, f.chunk)
+		kept = append(kept, f.piece)
 	}
 	if _, err := s.Library(t.Context(), core.Caller{UserID: m.OwnerID}, LibraryPage{Limit: 5}); err != nil {
 		t.Error(err)
 	}
 	for no, c := range kept {
-		if !bytes.Equal(c, want[no*ChunkSize:(no+1)*ChunkSize]) {
-			t.Errorf("chunk %d changed", no)
+		if !bytes.Equal(c, want[no*pieceSize:(no+1)*pieceSize]) {
+			t.Errorf("piece %d changed", no)
 		}
 	}
 }
@@ -193,7 +193,7 @@ func TestADownloadEndsWhenItsModelGoes(t *testing.T) {
 	}
 	drained(t, s)
 	n, err := io.Copy(io.Discard, f)
-	if !errors.Is(err, core.ErrNotFound) || !errors.Is(f.Err(), core.ErrNotFound) || n != ChunkSize-100 {
+	if !errors.Is(err, core.ErrNotFound) || !errors.Is(f.Err(), core.ErrNotFound) || n != pieceSize-100 {
 		t.Errorf("%d bytes, %v, %v", n, err, f.Err())
 	}
 }

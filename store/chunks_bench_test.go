@@ -1,0 +1,50 @@
+package store
+
+import (
+	"bytes"
+	"io"
+	"path/filepath"
+	"testing"
+
+	"newsletterd/core"
+)
+
+// BenchmarkUpload and BenchmarkDownload move 64 MiB each time, without HTTP.
+func BenchmarkUpload(b *testing.B) {
+	s := testOpen(b, filepath.Join(b.TempDir(), "a.db"), Daemon)
+	owner := testUser(b, s, "o@a.co")
+	file := noise(64 << 20)
+	b.SetBytes(int64(len(file)))
+	for b.Loop() {
+		m, err := upload(s, owner, bytes.NewReader(file), core.ModelLimits{Bytes: 1 << 40, BytesPerOwner: 1 << 50})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		if err := s.DeleteModel(b.Context(), m.ID, m.OwnerID, "command", 1); err != nil {
+			b.Fatal(err)
+		}
+		for more := true; more; {
+			if more, err = s.removeFiles(b.Context(), 1); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.StartTimer()
+	}
+}
+
+// BenchmarkDownload reads one file again and again.
+func BenchmarkDownload(b *testing.B) {
+	s := testOpen(b, filepath.Join(b.TempDir(), "a.db"), Daemon)
+	file := noise(64 << 20)
+	m, err := upload(s, testUser(b, s, "o@a.co"), bytes.NewReader(file), roomy)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(file)))
+	for b.Loop() {
+		if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{s.OpenFile(b.Context(), &m)}, make([]byte, 32<<10)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
