@@ -48,8 +48,8 @@ func (f *File) Read(p []byte) (int, error) {
 }
 
 // pieceSize is what is held of a file at once, in bytes: a part of a chunk, since many may be downloading. SQLite reads
-// the whole chunk each time, out of memory mostly, which costs a few percent of a download's speed.
-const pieceSize = ChunkSize / 4
+// the whole chunk each time, so smaller pieces would cost more than they save.
+const pieceSize = ChunkSize / 2
 
 // chunkReads is the number of chunks that are read at once: each costs some MiB while it lasts, and a connection that
 // others wait for.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"newsletterd/core"
@@ -46,5 +47,31 @@ func BenchmarkDownload(b *testing.B) {
 		if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{s.OpenFile(b.Context(), &m)}, make([]byte, 32<<10)); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkDownloadEight reads eight files at once, one each.
+func BenchmarkDownloadEight(b *testing.B) {
+	s := testOpen(b, filepath.Join(b.TempDir(), "a.db"), Daemon)
+	owner, file := testUser(b, s, "o@a.co"), noise(16<<20)
+	var ms []core.Model
+	for range 8 {
+		m, err := upload(s, owner, bytes.NewReader(file), roomy)
+		if err != nil {
+			b.Fatal(err)
+		}
+		ms = append(ms, m)
+	}
+	b.SetBytes(8 * int64(len(file)))
+	for b.Loop() {
+		var wg sync.WaitGroup
+		for i := range ms {
+			wg.Go(func() {
+				if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{s.OpenFile(b.Context(), &ms[i])}, make([]byte, 32<<10)); err != nil {
+					b.Error(err)
+				}
+			})
+		}
+		wg.Wait()
 	}
 }
