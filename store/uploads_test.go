@@ -78,7 +78,7 @@ func TestPiecesOutliveTheirRow(t *testing.T) {
 	}
 	f := s.OpenFile(t.Context(), &m)
 	var kept []piece
-	for no := range int64(20) {
+	for no := range int64(5 * ChunkSize / pieceSize) {
 		if err := f.load(no); err != nil {
 			t.Fatal(err)
 		}
