@@ -18,6 +18,7 @@ type mailProviders struct {
 type mailSender struct {
 	record *store.ProviderRecord
 	kind   *mail.ProviderKind
+	hook   *mail.ProviderHook
 }
 
 // admitProvider finds the provider of the path. Its signature is checked over the raw body; only then is it told that it is
@@ -35,8 +36,8 @@ func (c *Call) admitProvider() error {
 	if kind == nil {
 		return errNoRoute
 	}
-	c.sender, c.limit = &mailSender{record, kind}, kind.MaxBody
 	hook := &mail.ProviderHook{Name: name, Kind: record.Kind, Secrets: record.Secrets, Topics: record.Topics, SNS: c.api.options.SNS}
+	c.sender, c.limit = &mailSender{record, kind, hook}, kind.MaxBody
 	c.checks = append(c.checks, func(body []byte) error {
 		if err := hook.Verify(c, c.providerRequest(body)); err != nil {
 			return err
@@ -66,6 +67,9 @@ type providerEvent struct {
 var providerEventObject = newObject(reflect.TypeFor[providerEvent]())
 
 func (a mailProviders) take(c *Call, body []byte) (out accepted, err error) {
+	if err := c.sender.hook.Confirm(c, c.providerRequest(body)); err != nil {
+		return out, err
+	}
 	reports, err := c.sender.reports(c, body)
 	if err != nil {
 		return out, err

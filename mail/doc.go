@@ -35,7 +35,9 @@
 // Events of mail providers:
 //
 //	provider.go    ProviderHook: proves a request; ProviderReport: what it says
-//	provider_kinds.go  THE TABLE: one line a make of provider
+//	provider_kinds.go  THE TABLE: one line a make of provider; provider_*.go: one file each
+//	sns.go         messages of Amazon SNS: signature, certificate, confirmation
+//	guard.go       Guard: the way out for requests to addresses that others choose
 //
 // # The template language
 //
@@ -80,6 +82,21 @@
 //
 // 2026-11-21: Feedback-ID carries the last 12 characters of each id: whole UUIDs would make a line of 140 octets that can't
 // be folded.
+//
+// 2026-11-21: Where several tenants use one make of provider, each has a provider of its own name: it is the credential of
+// mail.md's second path segment. An event without tenant (a provider of all) is of the mail that it names, or of the newest mail
+// to the address within 30 days, or of the only tenant that knows the address; else nobody's.
+//
+// 2026-11-21: What a provider sends twice is known by the provider's own id, in 16 octets of SHA-256. SNS and SendGrid may be an
+// hour late and Mailgun twelve, for they keep their time when they try again; that an event counts once makes a replay harmless.
+//
+// 2026-11-21: A certificate of SNS that comes without its chain, as Amazon's do, is believed for the https connection to
+// Amazon's own host that it was fetched by, as long as it is in its time; where roots are given the chain must be whole.
+//
+// 2026-11-21: An event's body has 256 KiB at most, as one event needs; SendGrid and Mailjet send batches, which have 1 MiB.
+//
+// 2026-11-21: What providers call an unsubscribe ends the subscription that the mail was sent for. A machine's open or click is
+// kept and not counted.
 //
 // 2026-11-21: Every route fault up to and including MAIL leaves the recipient untouched, 5xx at MAIL too: it speaks of the
 // sender, whom all recipients of the job share.

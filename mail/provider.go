@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
 	"strconv"
@@ -39,6 +38,8 @@ type ProviderKind struct {
 
 	verify func(context.Context, *ProviderHook, *ProviderRequest) error
 	parse  func(*ProviderRequest) ([]ProviderReport, error) // nil: the receiver decodes
+
+	confirm func(context.Context, *ProviderHook, *ProviderRequest) error // nil: the kind asks for no answer
 }
 
 // SecretForm is what the secret of a provider looks like.
@@ -126,6 +127,14 @@ func (h *ProviderHook) Verify(ctx context.Context, r *ProviderRequest) error {
 	return k.verify(ctx, h, r)
 }
 
+// Confirm answers a proved request that asks whether we want the provider's events at all, where its kind does so.
+func (h *ProviderHook) Confirm(ctx context.Context, r *ProviderRequest) error {
+	if k := KindOfProvider(h.Kind); k != nil && k.confirm != nil {
+		return k.confirm(ctx, h, r)
+	}
+	return nil
+}
+
 // Reports reads the events of a request whose sender is proved. A body without any is no error: providers report more than
 // we ask for.
 func (k *ProviderKind) Reports(r *ProviderRequest) ([]ProviderReport, error) {
@@ -153,9 +162,7 @@ func (p *ProviderReport) settle(now core.Instant) bool {
 	if p.Event.OccurredAt <= 0 {
 		p.Event.OccurredAt = now
 	}
-	if len(p.Event.MessageID) > 998 {
-		p.Event.MessageID = p.Event.MessageID[:998]
-	}
+	p.Event.MessageID = strings.ToValidUTF8(p.Event.MessageID[:min(len(p.Event.MessageID), 998)], "")
 	if p.Key == nil {
 		p.Key = p.Event.Key()
 	}
@@ -249,12 +256,4 @@ func checkGenericKey(secret string) error {
 		return core.Invalidf("secret", "must be whsec_ and the base64 of 32 bytes")
 	}
 	return nil
-}
-
-// SNS is what it takes to check messages of Amazon SNS.
-type SNS struct {
-	// Fetch gets the certificate or confirms a subscription at an https address whose host was checked. It follows no redirect
-	// and returns the body.
-	Fetch func(ctx context.Context, url string) ([]byte, error)
-	Roots *x509.CertPool // nil: the system's
 }

@@ -16,6 +16,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/handlers"
+	"newsletterd/mail"
 	"newsletterd/store"
 	"newsletterd/worker"
 )
@@ -91,7 +92,7 @@ func (d *daemon) wire(ctx context.Context, registry *prometheus.Registry) (err e
 		Log: d.log, Registry: registry, PublicURL: d.cfg.Origin(), TrustedProxies: proxies(d.cfg.Server.TrustedProxies),
 		Store: d.store, Auth: d.auth, Bearer: d.auth.Bearer, ModelLimits: modelLimits(d.cfg),
 		DuplicateGuard: d.cfg.Send.DuplicateGuard.Std(),
-		Providers:      providerRecords(d.cfg),
+		Providers:      providerRecords(d.cfg), SNS: &mail.SNS{Fetch: (&mail.Guard{}).Fetcher()},
 		Newsletter: handlers.NewsletterOptions{
 			ConfirmToken: d.cfg.Newsletter.ConfirmToken, UnsubscribeTokenAuth: d.cfg.Newsletter.UnsubscribeTokenAuth,
 			DisableScope: d.cfg.Newsletter.DisableScope,

@@ -1,0 +1,99 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// Guard is the way out for requests to addresses that somebody else has chosen or could come to choose. It looks at the
+// address that is really connected to, after the name was looked up, so no name can lead inside.
+type Guard struct {
+	// Allow lists what may be connected to although it is not public: host:port, as it is dialed.
+	Allow []string
+}
+
+// ErrNotPublic says that an address is not one of the public internet.
+var ErrNotPublic = errors.New("the address is not public")
+
+const (
+	guardTimeout = 10 * time.Second
+	maxFetched   = 64 << 10 // bytes
+)
+
+// DialContext connects as net.Dialer does, to public addresses alone.
+func (g *Guard) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	d := net.Dialer{Timeout: guardTimeout}
+	if !slices.Contains(g.Allow, addr) {
+		d.Control = func(_, connected string, _ syscall.RawConn) error {
+			ap, err := netip.ParseAddrPort(connected)
+			if err != nil || !public(ap.Addr()) {
+				return ErrNotPublic
+			}
+			return nil
+		}
+	}
+	return d.DialContext(ctx, network, addr)
+}
+
+// notPublic are the ranges that netip does not know as private (RFC 6890), and those by which IPv6 reaches IPv4.
+var notPublic = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
+	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("192.88.99.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
+	netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"),
+	netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("100::/64"),
+	netip.MustParsePrefix("2001::/23"), netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("fec0::/10"),
+}
+
+func public(a netip.Addr) bool {
+	a = a.Unmap().WithZone("")
+	if !a.IsGlobalUnicast() || a.IsPrivate() {
+		return false
+	}
+	return !slices.ContainsFunc(notPublic, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// Client is an HTTP client behind the guard. It follows no redirect and uses no proxy.
+func (g *Guard) Client() *http.Client {
+	return &http.Client{
+		Timeout: guardTimeout,
+		Transport: &http.Transport{
+			DialContext: g.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: guardTimeout, MaxIdleConns: 4, IdleConnTimeout: 30 * time.Second,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// Fetcher gets small files through the guard: it suits SNS.Fetch. Anything but 200 is an error, and so is a file of more than
+// 64 KiB.
+func (g *Guard) Fetcher() func(ctx context.Context, url string) ([]byte, error) {
+	client := g.Client()
+	return func(ctx context.Context, url string) ([]byte, error) {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+		if err != nil {
+			return nil, err
+		}
+		res, err := client.Do(req)
+		if err != nil {
+			return nil, err
+		}
+		defer res.Body.Close()
+		b, err := io.ReadAll(io.LimitReader(res.Body, maxFetched+1))
+		switch {
+		case err != nil:
+			return nil, err
+		case res.StatusCode != http.StatusOK:
+			return nil, fmt.Errorf("the answer is %s", res.Status)
+		case len(b) > maxFetched:
+			return nil, fmt.Errorf("the answer is larger than %d bytes", maxFetched)
+		}
+		return b, nil
+	}
+}

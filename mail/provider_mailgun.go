@@ -1,0 +1,99 @@
+package mail
+
+import (
+	"context"
+	"crypto/hmac"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+)
+
+// mailgunTolerance is long: Mailgun tries for eight hours. The token of a request is taken once.
+const mailgunTolerance = 12 * time.Hour
+
+type mailgunRequest struct {
+	Signature struct {
+		Timestamp looseText `json:"timestamp"`
+		Token     string    `json:"token"`
+		Signature string    `json:"signature"`
+	} `json:"signature"`
+	Event struct {
+		Event     string    `json:"event"`
+		Timestamp looseText `json:"timestamp"`
+		Recipient string    `json:"recipient"`
+		Severity  string    `json:"severity"`
+		Reason    string    `json:"reason"`
+		Message   struct {
+			Headers struct {
+				MessageID string `json:"message-id"`
+			} `json:"headers"`
+		} `json:"message"`
+		Variables  map[string]any `json:"user-variables"`
+		ClientInfo struct {
+			Bot string `json:"bot"`
+		} `json:"client-info"`
+	} `json:"event-data"`
+}
+
+// verifyMailgun checks the signature that stands in the body, over timestamp and token alone: hence a token counts once.
+func verifyMailgun(_ context.Context, h *ProviderHook, r *ProviderRequest) error {
+	var in mailgunRequest
+	if json.Unmarshal(r.Body, &in) != nil || in.Signature.Token == "" {
+		return core.ErrInvalidSignature
+	}
+	s := &in.Signature
+	given, err := hex.DecodeString(s.Signature)
+	if err != nil || !within(unixOf(s.Timestamp), r.Now, mailgunTolerance) {
+		return core.ErrInvalidSignature
+	}
+	for _, secret := range h.Secrets {
+		if hmac.Equal(given, hmacSHA256([]byte(secret), []byte(s.Timestamp.String()), []byte(s.Token))) {
+			return nil
+		}
+	}
+	return core.ErrInvalidSignature
+}
+
+func (r *mailgunRequest) outcome() core.ProviderEvent {
+	switch e := &r.Event; e.Event {
+	case "failed":
+		switch {
+		case strings.HasPrefix(e.Reason, "suppress-"):
+			return suppressed
+		case e.Severity == "permanent":
+			return hardBounced
+		case e.Severity == "temporary":
+			return softBounced
+		}
+	case "complained":
+		return complained
+	case "delivered":
+		return delivered
+	case "opened":
+		return opened
+	case "clicked":
+		return clicked
+	case "unsubscribed":
+		return unsubscribed
+	}
+	return nothing
+}
+
+func parseMailgun(r *ProviderRequest) ([]ProviderReport, error) {
+	var in mailgunRequest
+	if err := readJSON(r.Body, &in); err != nil {
+		return nil, err
+	}
+	e := &in.Event
+	mark, _ := e.Variables["nd"].(string)
+	id := e.Message.Headers.MessageID
+	p, ok := reportOf(in.outcome(), e.Recipient, id, unixOf(e.Timestamp), core.ProviderKey("mailgun", in.Signature.Token), mark, id)
+	if !ok {
+		return nil, nil
+	}
+	p.Aside = e.ClientInfo.Bot != ""
+	return []ProviderReport{p}, nil
+}

@@ -1,0 +1,86 @@
+package mail
+
+import (
+	"context"
+	"encoding/base64"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// verifyBasic checks HTTP basic authentication (RFC 7617): all that Postmark and Mailjet offer.
+func verifyBasic(_ context.Context, h *ProviderHook, r *ProviderRequest) error {
+	scheme, text, _ := strings.Cut(headerOf(r, "Authorization"), " ")
+	given, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
+	good := false
+	for _, secret := range h.Secrets {
+		if equalText(string(given), secret) {
+			good = true
+		}
+	}
+	if err != nil || !strings.EqualFold(scheme, "Basic") || !good {
+		return core.ErrInvalidSignature
+	}
+	return nil
+}
+
+// postmarkEvent is a webhook of Postmark, whatever its RecordType.
+type postmarkEvent struct {
+	RecordType        string            `json:"RecordType"`
+	ID                looseText         `json:"ID"`
+	Type              string            `json:"Type"`
+	MessageID         string            `json:"MessageID"`
+	Email             string            `json:"Email"`
+	Recipient         string            `json:"Recipient"`
+	BouncedAt         string            `json:"BouncedAt"`
+	DeliveredAt       string            `json:"DeliveredAt"`
+	ReceivedAt        string            `json:"ReceivedAt"`
+	ChangedAt         string            `json:"ChangedAt"`
+	SuppressSending   bool              `json:"SuppressSending"`
+	SuppressionReason string            `json:"SuppressionReason"`
+	Metadata          map[string]string `json:"Metadata"`
+}
+
+// postmarkBounces are the values of Type; those that are missing say nothing of the address.
+var postmarkBounces = map[string]core.ProviderEvent{
+	"HardBounce": hardBounced, "BadEmailAddress": hardBounced,
+	"SoftBounce": softBounced, "Transient": softBounced, "DnsError": softBounced, "VirusNotification": softBounced, "DMARCPolicy": softBounced,
+	"Unknown":       someBounce,
+	"SpamComplaint": complained, "SpamNotification": complained,
+	"ManuallyDeactivated": suppressed, "Blocked": suppressed,
+	"Unsubscribe": unsubscribed,
+}
+
+func (e *postmarkEvent) outcome() (o core.ProviderEvent, email, at string) {
+	switch e.RecordType {
+	case "Bounce":
+		return postmarkBounces[e.Type], e.Email, e.BouncedAt
+	case "SpamComplaint":
+		return complained, e.Email, e.BouncedAt
+	case "Delivery":
+		return delivered, e.Recipient, e.DeliveredAt
+	case "Open":
+		return opened, e.Recipient, e.ReceivedAt
+	case "Click":
+		return clicked, e.Recipient, e.ReceivedAt
+	case "SubscriptionChange":
+		if e.SuppressSending {
+			return suppressed, e.Recipient, e.ChangedAt
+		}
+	}
+	return nothing, "", ""
+}
+
+func parsePostmark(r *ProviderRequest) ([]ProviderReport, error) {
+	events, err := readBatch[postmarkEvent](r.Body)
+	var out []ProviderReport
+	for i := range events {
+		e := &events[i]
+		o, email, at := e.outcome()
+		key := core.ProviderKey("postmark", e.RecordType, e.MessageID, e.ID.String(), email, at)
+		if p, ok := reportOf(o, email, e.MessageID, instantOf(at), key, e.Metadata["nd"]); ok {
+			out = append(out, p)
+		}
+	}
+	return out, err
+}

@@ -1,0 +1,114 @@
+package mail
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// The headers of SendGrid's Event Webhook, in the spelling of net/http.
+const (
+	headerSendGridSignature = "X-Twilio-Email-Event-Webhook-Signature"
+	headerSendGridTimestamp = "X-Twilio-Email-Event-Webhook-Timestamp"
+)
+
+func sendgridKey(secret string) (*ecdsa.PublicKey, error) {
+	der, err := base64.StdEncoding.DecodeString(secret)
+	if err != nil {
+		return nil, err
+	}
+	key, err := x509.ParsePKIXPublicKey(der)
+	if err != nil {
+		return nil, err
+	}
+	ec, ok := key.(*ecdsa.PublicKey)
+	if !ok || ec.Curve != elliptic.P256() {
+		return nil, core.Invalidf("secret", "must be a P-256 public key")
+	}
+	return ec, nil
+}
+
+func checkSendGridKey(secret string) error {
+	_, err := sendgridKey(secret)
+	return err
+}
+
+// verifySendGrid checks the ECDSA signature over the timestamp and the raw body.
+func verifySendGrid(_ context.Context, h *ProviderHook, r *ProviderRequest) error {
+	stamp := headerOf(r, headerSendGridTimestamp)
+	sig, err := base64.StdEncoding.DecodeString(headerOf(r, headerSendGridSignature))
+	if err != nil || len(stamp) != 10 || !within(unixOf(looseText(stamp)), r.Now, lastingTolerance) {
+		return core.ErrInvalidSignature
+	}
+	sum := sha256.Sum256(append([]byte(stamp), r.Body...))
+	for _, secret := range h.Secrets {
+		key, err := sendgridKey(secret)
+		if err == nil && ecdsa.VerifyASN1(key, sum[:], sig) {
+			return nil
+		}
+	}
+	return core.ErrInvalidSignature
+}
+
+type sendgridEvent struct {
+	Email       string    `json:"email"`
+	Timestamp   looseText `json:"timestamp"`
+	Event       string    `json:"event"`
+	Type        string    `json:"type"`
+	Reason      string    `json:"reason"`
+	SMTPID      string    `json:"smtp-id"`
+	EventID     string    `json:"sg_event_id"`
+	MessageID   string    `json:"sg_message_id"`
+	MachineOpen bool      `json:"sg_machine_open"`
+	Mark        string    `json:"nd"` // of unique_args: our own
+}
+
+func (e *sendgridEvent) outcome() core.ProviderEvent {
+	switch e.Event {
+	case "bounce":
+		if e.Type == "blocked" {
+			return softBounced
+		}
+		return hardBounced
+	case "dropped":
+		for _, reason := range []string{"Bounced Address", "Spam Reporting", "Unsubscribed"} {
+			if strings.HasPrefix(e.Reason, reason) {
+				return suppressed
+			}
+		}
+	case "spamreport":
+		return complained
+	case "delivered":
+		return delivered
+	case "open":
+		return opened
+	case "click":
+		return clicked
+	case "unsubscribe", "group_unsubscribe":
+		return unsubscribed
+	}
+	return nothing
+}
+
+func parseSendGrid(r *ProviderRequest) ([]ProviderReport, error) {
+	events, err := readBatch[sendgridEvent](r.Body)
+	var out []ProviderReport
+	for i := range events {
+		e := &events[i]
+		key := core.ProviderKey("sendgrid", e.EventID, e.Email)
+		if e.EventID == "" {
+			key = nil // by what it says
+		}
+		if p, ok := reportOf(e.outcome(), e.Email, e.MessageID, unixOf(e.Timestamp), key, e.Mark, e.SMTPID); ok {
+			p.Aside = e.MachineOpen
+			out = append(out, p)
+		}
+	}
+	return out, err
+}

@@ -1,0 +1,143 @@
+package mail
+
+import (
+	"encoding/json"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// sesMessage is what Amazon SES puts into a message of SNS: a notification of an identity (notificationType) or an event of
+// a configuration set (eventType).
+type sesMessage struct {
+	NotificationType string `json:"notificationType"`
+	EventType        string `json:"eventType"`
+	Mail             struct {
+		MessageID     string      `json:"messageId"`
+		Source        string      `json:"source"`
+		Destination   []string    `json:"destination"`
+		Headers       []nameValue `json:"headers"`
+		CommonHeaders struct {
+			MessageID string `json:"messageId"`
+		} `json:"commonHeaders"`
+		Tags map[string][]string `json:"tags"`
+	} `json:"mail"`
+	Bounce struct {
+		Type       string         `json:"bounceType"`
+		SubType    string         `json:"bounceSubType"`
+		Recipients []sesRecipient `json:"bouncedRecipients"`
+		Timestamp  string         `json:"timestamp"`
+	} `json:"bounce"`
+	Complaint struct {
+		SubType      string         `json:"complaintSubType"`
+		FeedbackType string         `json:"complaintFeedbackType"`
+		Recipients   []sesRecipient `json:"complainedRecipients"`
+		Timestamp    string         `json:"timestamp"`
+	} `json:"complaint"`
+	Delivery struct {
+		Timestamp  string   `json:"timestamp"`
+		Recipients []string `json:"recipients"`
+	} `json:"delivery"`
+	Open         sesSeen `json:"open"`
+	Click        sesSeen `json:"click"`
+	Subscription struct {
+		Timestamp string `json:"timestamp"`
+		Now       struct {
+			All bool `json:"unsubscribeAll"`
+		} `json:"newTopicPreferences"`
+	} `json:"subscription"`
+}
+
+type sesRecipient struct {
+	Email  string `json:"emailAddress"`
+	Status string `json:"status"`
+}
+
+type sesSeen struct {
+	Timestamp string `json:"timestamp"`
+}
+
+// told is one outcome of a message, for one address.
+type told struct {
+	outcome core.ProviderEvent
+	email   string
+	at      string
+}
+
+func (m *sesMessage) outcomes() (out []told) {
+	kind := m.EventType
+	if kind == "" {
+		kind = m.NotificationType
+	}
+	each := func(o core.ProviderEvent, at string, to []string) {
+		for _, email := range to {
+			out = append(out, told{o, email, at})
+		}
+	}
+	switch kind {
+	case "Bounce":
+		for _, r := range m.Bounce.Recipients {
+			out = append(out, told{m.bounce(r.Status), r.Email, m.Bounce.Timestamp})
+		}
+	case "Complaint":
+		for _, r := range m.Complaint.Recipients {
+			out = append(out, told{m.complaint(), r.Email, m.Complaint.Timestamp})
+		}
+	case "Delivery":
+		each(delivered, m.Delivery.Timestamp, m.Delivery.Recipients)
+	case "Open":
+		each(opened, m.Open.Timestamp, m.Mail.Destination)
+	case "Click":
+		each(clicked, m.Click.Timestamp, m.Mail.Destination)
+	case "Subscription":
+		if m.Subscription.Now.All {
+			each(unsubscribed, m.Subscription.Timestamp, m.Mail.Destination)
+		}
+	}
+	return out
+}
+
+// bounce takes a domain without a mail host (5.4.4), which SES calls transient, for what it is.
+func (m *sesMessage) bounce(status string) core.ProviderEvent {
+	if m.Bounce.Type == "Transient" && status == "5.4.4" {
+		return hardBounced
+	}
+	return bounceOf(m.Bounce.Type, m.Bounce.SubType)
+}
+
+func (m *sesMessage) complaint() core.ProviderEvent {
+	switch {
+	case m.Complaint.FeedbackType == "not-spam":
+		return nothing
+	case m.Complaint.SubType == "OnAccountSuppressionList":
+		return suppressed
+	}
+	return complained
+}
+
+// names are what may name the mail: our tag, our Message-ID, our return address.
+func (m *sesMessage) names() []string {
+	names := append([]string{}, m.Mail.Tags["nd"]...)
+	names = append(names, messageIDs(m.Mail.Headers)...)
+	return append(names, m.Mail.CommonHeaders.MessageID, bareAddress(m.Mail.Source))
+}
+
+// parseSES reads the message of a notification. One that is not of SES, as the greeting of a new topic, has no events.
+func parseSES(r *ProviderRequest) ([]ProviderReport, error) {
+	var e snsEnvelope
+	if err := readJSON(r.Body, &e); err != nil {
+		return nil, err
+	}
+	var m sesMessage
+	if e.Type != snsNotification || json.Unmarshal([]byte(e.Message), &m) != nil {
+		return nil, nil
+	}
+	var out []ProviderReport
+	for _, t := range m.outcomes() {
+		key := core.ProviderKey("sns", e.MessageID, strings.ToLower(t.email))
+		if p, ok := reportOf(t.outcome, t.email, m.Mail.MessageID, instantOf(t.at), key, m.names()...); ok {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,273 @@
+package mail
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"newsletterd/core"
+)
+
+var hookNow = core.At(time.Date(2026, 11, 20, 10, 30, 0, 0, time.UTC))
+
+// payloadsOf reads a file of testdata/providers: blocks of a title, a body and, behind "->", what it means.
+func payloadsOf(t testing.TB, kind string) (titles, bodies, wants []string) {
+	text, err := os.ReadFile(filepath.Join("testdata", "providers", kind+".txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, block := range strings.Split(string(text), "\n== ") {
+		if i == 0 {
+			continue
+		}
+		title, rest, _ := strings.Cut(block, "\n")
+		body, want, _ := strings.Cut(rest, "\n->")
+		titles, bodies, wants = append(titles, title), append(bodies, strings.TrimSpace(body)), append(wants, strings.TrimSpace(want))
+	}
+	return titles, bodies, wants
+}
+
+// bodyOf makes the body of a request of a payload: that of ses stands in an envelope.
+func bodyOf(kind, payload string) []byte {
+	if kind != "ses" {
+		return []byte(payload)
+	}
+	b, _ := json.Marshal(map[string]string{"Type": "Notification", "MessageId": "sns-1", "Message": payload})
+	return b
+}
+
+// The payloads mean what the table of each provider says; -update writes it down: read the difference.
+func TestProviderPayloads(t *testing.T) {
+	for _, k := range ProviderKinds() {
+		if k.parse == nil {
+			continue
+		}
+		t.Run(k.Name, func(t *testing.T) {
+			titles, bodies, wants := payloadsOf(t, k.Name)
+			keys := map[string]string{}
+			golden := goldenHead(t, k.Name)
+			for i := range bodies {
+				reports, err := k.Reports(&ProviderRequest{Body: bodyOf(k.Name, bodies[i]), Now: hookNow, Header: map[string][]string{headerSvixID: {"msg_" + strconv.Itoa(i)}}})
+				got := describeReports(reports, err)
+				golden += "\n== " + titles[i] + "\n" + bodies[i] + "\n-> " + got + "\n"
+				if !*update && got != wants[i] {
+					t.Errorf("%s: %s, want %s", titles[i], got, wants[i])
+				}
+				for _, r := range reports {
+					if was, ok := keys[string(r.Key)]; ok && k.Name != "ses" {
+						t.Errorf("%s has the key of %s", titles[i], was)
+					}
+					keys[string(r.Key)] = titles[i]
+				}
+			}
+			if *update {
+				if err := os.WriteFile(filepath.Join("testdata", "providers", k.Name+".txt"), []byte(golden), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func goldenHead(t *testing.T, kind string) string {
+	text, err := os.ReadFile(filepath.Join("testdata", "providers", kind+".txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, _, _ := strings.Cut(string(text), "\n== ")
+	return head + "\n"
+}
+
+func describeReports(reports []ProviderReport, err error) string {
+	if err != nil {
+		return "error: " + core.KindOf(err).String()
+	}
+	if len(reports) == 0 {
+		return "nothing"
+	}
+	var lines []string
+	for _, r := range reports {
+		e := r.Event
+		line := fmt.Sprintf("%s %s of %s at %s", e.Type, e.Email, e.MessageID, e.OccurredAt)
+		if e.BounceType != "" {
+			line += ", " + e.BounceType
+		}
+		for _, n := range r.Names {
+			if n != "" {
+				line += ", named " + n
+			}
+		}
+		if r.Unsubscribe {
+			line += ", has left"
+		}
+		if r.Aside {
+			line += ", aside"
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// tampered are the ways in which a good request is made a bad one.
+func tampered(r *ProviderRequest) map[string]*ProviderRequest {
+	late := *r
+	late.Now = r.Now.Add(24 * time.Hour)
+	early := *r
+	early.Now = r.Now.Add(-time.Hour)
+	bare := *r
+	bare.Header = map[string][]string{}
+	twice := *r
+	twice.Header = map[string][]string{}
+	for k, v := range r.Header {
+		twice.Header[k] = append(append([]string{}, v...), v...)
+	}
+	other := *r
+	other.Body = append(bytes.Clone(r.Body), ' ')
+	return map[string]*ProviderRequest{"late": &late, "early": &early, "without headers": &bare, "headers twice": &twice, "another body": &other}
+}
+
+func TestProviderSignatures(t *testing.T) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spki, err := x509.MarshalPKIXPublicKey(&private.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const webhookSecret = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+	key, _ := webhookKey(webhookSecret)
+	stamp := strconv.FormatInt(hookNow.Time().Unix(), 10)
+	body := []byte(`{"a": 1}`)
+	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("hook:correct horse"))
+	sum := sha256.Sum256([]byte(stamp + string(body)))
+	ec, err := ecdsa.SignASN1(rand.Reader, private, sum[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	gunMAC := hex.EncodeToString(hmacSHA256([]byte("signing-key"), []byte(stamp+"token")))
+	gunBody := `{"signature": {"timestamp": "` + stamp + `", "token": "token", "signature": "` + gunMAC + `"}, "event-data": {}}`
+	svix := base64.StdEncoding.EncodeToString(hmacSHA256(key, []byte("msg_1."+stamp+"."), body))
+	generic := hex.EncodeToString(hmacSHA256(key, []byte(stamp+"."), body))
+	for _, tc := range []struct {
+		kind, secret, other string
+		header              map[string]string
+		body                []byte
+		harmless            string // what this kind can't tell
+	}{
+		{"generic", webhookSecret, "whsec_" + strings.Repeat("A", 43) + "=", map[string]string{HeaderProviderSignature: "t=" + stamp + ",v1=" + strings.Repeat("0", 64) + ",v1=" + generic}, body, ""},
+		{"postmark", "hook:correct horse", "hook:wrong horse", map[string]string{"Authorization": basic}, body, "late early another body"},
+		{"mailjet", "hook:correct horse", "hook:wrong horse", map[string]string{"Authorization": basic}, body, "late early another body"},
+		{"sendgrid", base64.StdEncoding.EncodeToString(spki), "AAAA", map[string]string{
+			headerSendGridSignature: base64.StdEncoding.EncodeToString(ec), headerSendGridTimestamp: stamp,
+		}, body, ""},
+		{"mailgun", "signing-key", "another-key", nil, []byte(gunBody), "without headers headers twice another body"},
+		{"resend", webhookSecret, "whsec_" + strings.Repeat("A", 43) + "=", map[string]string{
+			headerSvixID: "msg_1", headerSvixTimestamp: stamp, headerSvixSignature: "v1,AAAA v2,x v1," + svix,
+		}, body, ""},
+	} {
+		t.Run(tc.kind, func(t *testing.T) {
+			if err := KindOfProvider(tc.kind).CheckSecrets([]string{tc.secret}); err != nil {
+				t.Error(err)
+			}
+			r := &ProviderRequest{Header: map[string][]string{}, Body: tc.body, Now: hookNow}
+			for k, v := range tc.header {
+				r.Header[k] = []string{v}
+			}
+			hook := &ProviderHook{Name: "x", Kind: tc.kind, Secrets: []string{tc.other, tc.secret}}
+			if err := hook.Verify(t.Context(), r); err != nil {
+				t.Errorf("by the second secret: %v", err)
+			}
+			hook.Secrets = hook.Secrets[1:]
+			for what, bad := range tampered(r) {
+				if err := hook.Verify(t.Context(), bad); !errors.Is(err, core.ErrInvalidSignature) && !strings.Contains(tc.harmless, what) {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+			for _, secrets := range [][]string{nil, {tc.other}, {""}} {
+				hook.Secrets = secrets
+				if err := hook.Verify(t.Context(), r); !errors.Is(err, core.ErrInvalidSignature) {
+					t.Errorf("secrets %q: %v", secrets, err)
+				}
+			}
+		})
+	}
+}
+
+func TestProviderSecretsHaveForms(t *testing.T) {
+	for _, k := range ProviderKinds() {
+		if k.Secret.Check == nil {
+			if k.CheckSecrets(nil) != nil || k.CheckSecrets([]string{"x"}) == nil {
+				t.Errorf("%s has no secret", k.Name)
+			}
+		} else if k.CheckSecrets(nil) == nil || k.CheckSecrets([]string{""}) == nil {
+			t.Errorf("%s does without a secret", k.Name)
+		}
+		if k.Secret.Fresh != nil {
+			if err := k.CheckSecrets([]string{k.Secret.Fresh()}); err != nil {
+				t.Errorf("%s: its own secret: %v", k.Name, err)
+			}
+		}
+		if k.Topics != (k.CheckTopics(nil) != nil) || k.Topics != (k.CheckTopics([]string{"arn"}) == nil) {
+			t.Errorf("%s: topics", k.Name)
+		}
+	}
+}
+
+func TestRecipientByOurNames(t *testing.T) {
+	n := NewIdent(make([]byte, 32))
+	message, bounce := n.Message(7, 8), n.Bounce(7, 9)
+	for name, seq := range map[string]int64{
+		message: 8, "<" + message + "@mail.example>": 8, " <" + message + "@mail.example> ": 8,
+		bounce + "@bounce.example": 9, strings.ToUpper(bounce) + "@bounce.example": 9, "": 0, "<>": 0, "b+aaaa.bbbb@x": 0,
+	} {
+		if _, got := n.Recipient("no", name); got != seq {
+			t.Errorf("%q: recipient %d, want %d", name, got, seq)
+		}
+	}
+}
+
+// FuzzProviders gives every kind's reader what it will; whatever comes out must be fit to keep.
+func FuzzProviders(f *testing.F) {
+	for _, k := range ProviderKinds() {
+		if k.parse == nil {
+			continue
+		}
+		_, bodies, _ := payloadsOf(f, k.Name)
+		for _, b := range bodies {
+			f.Add(bodyOf(k.Name, b))
+		}
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		r := &ProviderRequest{Header: map[string][]string{headerSNSType: {"Notification"}}, Body: body, Now: hookNow}
+		for _, k := range ProviderKinds() {
+			hook := &ProviderHook{Kind: k.Name, SNS: &SNS{}, Secrets: []string{"whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}}
+			if k.Name != "ses" && hook.Verify(t.Context(), r) == nil {
+				t.Errorf("%s took it for proved", k.Name)
+			}
+			if k.parse == nil {
+				continue
+			}
+			reports, _ := k.Reports(r)
+			for _, p := range reports {
+				if p.Event.OccurredAt <= 0 || len(p.Key) != 16 || len(p.Event.MessageID) > 998 || p.Event.Effect() == "" && !p.Unsubscribe {
+					t.Errorf("%s: %+v", k.Name, p)
+				}
+			}
+		}
+	})
+}

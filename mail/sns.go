@@ -1,0 +1,283 @@
+package mail
+
+import (
+	"context"
+	"crypto"
+	"crypto/rsa"
+	"crypto/sha1" //nolint:gosec // version 1 of SNS signs by it
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"newsletterd/core"
+)
+
+// The types of an SNS message.
+const (
+	snsNotification   = "Notification"
+	snsSubscribe      = "SubscriptionConfirmation"
+	snsUnsubscribe    = "UnsubscribeConfirmation"
+	headerSNSType     = "X-Amz-Sns-Message-Type"
+	snsCertificateTTL = 24 * time.Hour
+	snsFailureTTL     = time.Minute
+	snsFetchTimeout   = 5 * time.Second
+	maxSNSCerts       = 32
+	maxSNSFetches     = 4
+)
+
+// SNS is what it takes to check messages of Amazon SNS. Safe for concurrent use.
+type SNS struct {
+	// Fetch gets a certificate, or confirms a subscription, at an https address whose host was checked. It follows no redirect;
+	// an answer other than 200 is an error.
+	Fetch func(ctx context.Context, url string) ([]byte, error)
+	// Roots are what a certificate must come from. nil: the system's, and a certificate that comes without its chain is then
+	// believed for the connection that it was fetched by.
+	Roots *x509.CertPool
+
+	mu      sync.Mutex
+	certs   map[string]*snsCert
+	fetches int // running
+}
+
+// snsCert is a certificate, or the failure to get it, and until when it is not fetched again. The fields but ready are for
+// those who have seen ready closed.
+type snsCert struct {
+	ready chan struct{}
+	key   *rsa.PublicKey
+	err   error
+	until core.Instant
+}
+
+func (c *snsCert) fresh(now core.Instant) bool {
+	select {
+	case <-c.ready:
+		return c.until > now
+	default:
+		return true // on its way
+	}
+}
+
+type snsEnvelope struct {
+	Type             string  `json:"Type"`
+	MessageID        string  `json:"MessageId"`
+	TopicARN         string  `json:"TopicArn"`
+	Subject          *string `json:"Subject"`
+	Message          string  `json:"Message"`
+	Timestamp        string  `json:"Timestamp"`
+	Token            string  `json:"Token"`
+	SubscribeURL     string  `json:"SubscribeURL"`
+	SignatureVersion string  `json:"SignatureVersion"`
+	Signature        string  `json:"Signature"`
+	SigningCertURL   string  `json:"SigningCertURL"`
+}
+
+// signed is the text that was signed: name and value of some fields, each on a line, in the order of their bytes.
+func (e *snsEnvelope) signed() (string, bool) {
+	var fields [][2]string
+	switch e.Type {
+	case snsNotification:
+		fields = [][2]string{{"Message", e.Message}, {"MessageId", e.MessageID}}
+		if e.Subject != nil {
+			fields = append(fields, [2]string{"Subject", *e.Subject})
+		}
+	case snsSubscribe, snsUnsubscribe:
+		fields = [][2]string{
+			{"Message", e.Message}, {"MessageId", e.MessageID}, {"SubscribeURL", e.SubscribeURL},
+		}
+	default:
+		return "", false
+	}
+	fields = append(fields, [2]string{"Timestamp", e.Timestamp})
+	if e.Type != snsNotification {
+		fields = append(fields, [2]string{"Token", e.Token})
+	}
+	fields = append(fields, [2]string{"TopicArn", e.TopicARN}, [2]string{"Type", e.Type})
+	var b strings.Builder
+	for _, f := range fields {
+		b.WriteString(f[0] + "\n" + f[1] + "\n")
+	}
+	return b.String(), true
+}
+
+// verifySNS proves a message by the certificate of Amazon that it names. A topic that we do not listen to is Forbidden:
+// any customer of Amazon can sign messages of a topic of his own.
+func verifySNS(ctx context.Context, h *ProviderHook, r *ProviderRequest) error {
+	var e snsEnvelope
+	if h.SNS == nil || json.Unmarshal(r.Body, &e) != nil || headerOf(r, headerSNSType) != e.Type {
+		return core.ErrInvalidSignature
+	}
+	text, ok := e.signed()
+	sig, err := base64.StdEncoding.DecodeString(e.Signature)
+	if !ok || err != nil || e.MessageID == "" || !within(instantOf(e.Timestamp), r.Now, lastingTolerance) {
+		return core.ErrInvalidSignature
+	}
+	if e.SignatureVersion != "1" && e.SignatureVersion != "2" || !snsCertURL(e.SigningCertURL) {
+		return core.ErrInvalidSignature
+	}
+	key, err := h.SNS.certificate(ctx, e.SigningCertURL, r.Now)
+	if err != nil {
+		return err
+	}
+	if !verifyRSA(key, e.SignatureVersion, text, sig) {
+		return core.ErrInvalidSignature
+	}
+	for _, topic := range h.Topics {
+		if topic == e.TopicARN {
+			return nil
+		}
+	}
+	return core.Forbiddenf("The provider does not listen to this topic.")
+}
+
+func verifyRSA(key *rsa.PublicKey, version, text string, sig []byte) bool {
+	if version == "1" {
+		sum := sha1.Sum([]byte(text)) //nolint:gosec // as above
+		return rsa.VerifyPKCS1v15(key, crypto.SHA1, sum[:], sig) == nil
+	}
+	sum := sha256.Sum256([]byte(text))
+	return rsa.VerifyPKCS1v15(key, crypto.SHA256, sum[:], sig) == nil
+}
+
+var (
+	snsHost = regexp.MustCompile(`^sns\.[a-z0-9-]+\.amazonaws\.com(\.cn)?$`)
+	snsARN  = regexp.MustCompile(`^arn:aws(-cn|-us-gov)?:sns:([a-z0-9-]+):[0-9]{12}:[A-Za-z0-9_-]{1,256}(\.fifo)?$`)
+)
+
+// snsCertURL tells whether a certificate stands at an address of Amazon SNS itself.
+func snsCertURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && u.Scheme == "https" && u.User == nil && snsHost.MatchString(u.Host) && strings.HasSuffix(u.Path, ".pem") &&
+		u.RawQuery == "" && u.Fragment == "" && !strings.Contains(s, "?")
+}
+
+// certificate returns the key of a certificate. It is kept for a day, and a failure for a minute, and few are fetched at
+// once, so that nobody can make us fetch without end. A failure of the network is Unavailable: the sender shall try again.
+func (s *SNS) certificate(ctx context.Context, at string, now core.Instant) (*rsa.PublicKey, error) {
+	c, mine := s.slot(at, now)
+	switch {
+	case c == nil:
+		return nil, core.ErrUnavailable.With(errors.New("too many certificates of SNS are asked for"))
+	case mine:
+		s.fetch(ctx, c, at, now)
+	}
+	select {
+	case <-c.ready:
+		return c.key, c.err
+	case <-ctx.Done():
+		return nil, core.ErrUnavailable.With(ctx.Err())
+	}
+}
+
+// slot finds the entry of an address; mine: the caller has to fill it. nil: too many are being filled.
+func (s *SNS) slot(at string, now core.Instant) (c *snsCert, mine bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.certs[at]; c != nil && c.fresh(now) {
+		return c, false
+	}
+	if s.fetches >= maxSNSFetches {
+		return nil, false
+	}
+	if len(s.certs) >= maxSNSCerts || s.certs == nil {
+		s.certs = map[string]*snsCert{}
+	}
+	c = &snsCert{ready: make(chan struct{})}
+	s.certs[at] = c
+	s.fetches++
+	return c, true
+}
+
+// fetch fills an entry. That the caller goes away is no failure of the certificate's.
+func (s *SNS) fetch(ctx context.Context, c *snsCert, at string, now core.Instant) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), snsFetchTimeout)
+	defer cancel()
+	c.until = now.Add(snsCertificateTTL)
+	text, err := s.Fetch(ctx, at)
+	if err != nil {
+		c.err = core.ErrUnavailable.With(fmt.Errorf("certificate of SNS: %w", err))
+	} else if c.key, err = s.check(text, now); err != nil {
+		c.err = core.ErrInvalidSignature.With(fmt.Errorf("certificate of SNS: %w", err))
+	}
+	if c.err != nil {
+		c.until = now.Add(snsFailureTTL)
+	}
+	s.mu.Lock()
+	s.fetches--
+	s.mu.Unlock()
+	close(c.ready)
+}
+
+// check reads the certificate and those that it comes with, and holds it against the roots.
+func (s *SNS) check(text []byte, now core.Instant) (*rsa.PublicKey, error) {
+	var certs []*x509.Certificate
+	for len(certs) < 8 {
+		var block *pem.Block
+		if block, text = pem.Decode(text); block == nil {
+			break
+		}
+		c, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, err
+		}
+		certs = append(certs, c)
+	}
+	if len(certs) == 0 {
+		return nil, errors.New("there is none in the file")
+	}
+	leaf, between := certs[0], x509.NewCertPool()
+	for _, c := range certs[1:] {
+		between.AddCert(c)
+	}
+	_, err := leaf.Verify(x509.VerifyOptions{
+		Roots: s.Roots, Intermediates: between, CurrentTime: now.Time(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
+	})
+	if _, unknown := errors.AsType[x509.UnknownAuthorityError](err); unknown && s.Roots == nil && len(certs) == 1 {
+		err = inTime(leaf, now.Time())
+	}
+	if err != nil {
+		return nil, err
+	}
+	key, ok := leaf.PublicKey.(*rsa.PublicKey)
+	if !ok || key.N.BitLen() < 2048 {
+		return nil, errors.New("its key is not RSA of 2048 bits at least")
+	}
+	return key, nil
+}
+
+func inTime(c *x509.Certificate, now time.Time) error {
+	if now.Before(c.NotBefore) || now.After(c.NotAfter) {
+		return errors.New("it is not valid at this time")
+	}
+	return nil
+}
+
+// confirmSNS answers the question whether we want the messages of a topic: we do, since it is on our list. The address is
+// built of the topic's own region, never taken from the message.
+func confirmSNS(ctx context.Context, h *ProviderHook, r *ProviderRequest) error {
+	var e snsEnvelope
+	if json.Unmarshal(r.Body, &e) != nil || e.Type != snsSubscribe {
+		return nil
+	}
+	arn := snsARN.FindStringSubmatch(e.TopicARN)
+	if arn == nil || e.Token == "" {
+		return core.Invalidf("TopicArn", "is no topic of Amazon SNS")
+	}
+	host := "sns." + arn[2] + ".amazonaws.com"
+	if arn[1] == "-cn" {
+		host += ".cn"
+	}
+	query := url.Values{"Action": {"ConfirmSubscription"}, "TopicArn": {e.TopicARN}, "Token": {e.Token}}
+	if _, err := h.SNS.Fetch(ctx, "https://"+host+"/?"+query.Encode()); err != nil {
+		return core.ErrUnavailable.With(fmt.Errorf("confirm %s: %w", e.TopicARN, err))
+	}
+	return nil
+}
