@@ -264,7 +264,7 @@ func TestFigures(t *testing.T) {
 	f.line("machine", "%d CPUs, %s, fsync %v", runtime.NumCPU(), runtime.Version(), f.fsyncTime().Round(time.Microsecond))
 	f.idle()
 	f.records()
-	f.importing()
+	f.arriving()
 	for _, window := range []int{64, 16, 256} {
 		f.campaign(window, f.bareClient(16)) // beside each other: the machine may have other work
 	}
