@@ -54,8 +54,8 @@ generated:
 bench: ## figures of the program itself on this machine, its mails going to a sink in another process; then of models
 	CGO_ENABLED=0 NEWSLETTERD_FIGURES=$(or $(RECIPIENTS),100000) $(GO) test -run TestFigures -count=1 -timeout 30m -v ./cmd/newsletterd | grep -v -e '^=== ' -e '^--- '
 
-torture: ## kill -9 ten times in the middle of a job and count at an SMTP server; import and stop under load
-	CGO_ENABLED=0 NEWSLETTERD_TORTURE=1 $(GO) test -run 'InTheMiddle|Beside|UnderLoad' -count=1 -timeout 30m -v ./cmd/newsletterd
+torture: ## kill -9 ten times in the middle of a job and count at an SMTP server; import and stop under load; compare the times of answers
+	CGO_ENABLED=0 NEWSLETTERD_TORTURE=1 $(GO) test -run 'InTheMiddle|Beside|UnderLoad|Torture' -count=1 -timeout 30m -v ./cmd/newsletterd
 
 fuzz: ## every fuzz target for FUZZTIME (60s)
 	@for pkg in $$($(GO) list ./...); do \
