@@ -100,11 +100,12 @@ func (d *demoDaemon) start(ctx context.Context) error {
 	}
 	ready := make(chan struct{})
 	go func() {
+		told := false
 		for in := bufio.NewScanner(lines); in.Scan(); {
 			fmt.Fprintf(log, "%s\n", in.Bytes())
-			if ready != nil && bytes.Contains(in.Bytes(), []byte(`"msg":"ready"`)) {
+			if !told && bytes.Contains(in.Bytes(), []byte(`"msg":"ready"`)) {
 				close(ready)
-				ready = nil
+				told = true
 			}
 		}
 		d.ended <- errors.Join(d.cmd.Wait(), log.Close())
