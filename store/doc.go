@@ -26,6 +26,8 @@
 //     ours or not, has it open, which no lock file of ours could promise.
 //   - 2026-11-21 Departures, a counter in memory that moves with every commit which may make somebody unmailable (and
 //     with every commit of another process), spares the send path a read per mail just before MAIL.
+//   - 2026-11-21 A command that changed something lingers until an idle daemon has had its look (550 ms after the commit).
+//     Rejected: a look at each read, since the daemon's own commits move data_version on every connection but the writer's.
 //   - 2026-11-21 A file has a row of its own (model_file) which a model names when it is whole. An upload is so invisible
 //     until then, and a deleted model's chunks, which may be a GiB, are removed in steps. Triggers let files go and count
 //     an owner's bytes, so that it holds for cascades too.

@@ -337,12 +337,18 @@ func (s *Store) checkFile() error {
 }
 
 // Close ends the writer after what is queued, moves the -wal into the file and closes it. After a daemon's clean stop the
-// one file is complete; where another process keeps the -wal alive, that is logged and no error.
+// one file is complete; where another process keeps the -wal alive, that is logged and no error. A command that changed
+// something beside a daemon returns when the daemon's caches have dropped what they knew: a user who was switched off, or a
+// token that was revoked, is then refused.
 func (s *Store) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
-	return s.shut()
+	err := s.shut()
+	if w := s.writer; w != nil && !w.changedAt.IsZero() && s.daemonRuns() {
+		time.Sleep(time.Until(w.changedAt.Add(watchEvery + watchEvery/10)))
+	}
+	return err
 }
 
 // shut lets go of all that open took, as far as it came.

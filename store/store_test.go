@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -118,6 +119,27 @@ func TestASecondDaemonIsRefusedAndACommandIsNot(t *testing.T) {
 	<-foreign
 	if s.Departures() == before {
 		t.Error("a foreign commit did not move Departures")
+	}
+}
+
+// Whoever is told that a command is done may rely on it at once: the daemon holds nothing of before.
+func TestACommandEndsWhenTheDaemonHasSeenItsChange(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := testOpen(t, path, Daemon)
+	c, err := Open(t.Context(), Options{Path: path, Mode: Command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen atomic.Bool
+	s.OnForeign(func() { seen.Store(true) })
+	if err := put(c, "from-command", "1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !seen.Load() {
+		t.Error("the command is done, and the daemon does not know of it")
 	}
 }
 

@@ -54,7 +54,8 @@ type writer struct {
 
 	checkpointRequests chan func() // run in the writer's lane, outside a transaction
 
-	version    int64 // PRAGMA data_version
+	version    int64     // PRAGMA data_version
+	changedAt  time.Time // of the last commit; zero: there was none
 	checkpoint checkpointState
 	tries      time.Duration
 	batch      []*op // reused
@@ -255,6 +256,7 @@ func (w *writer) transact(ops []*op) error {
 		if err == nil {
 			w.checkpoint.based = true
 			w.store.changes.Add(1)
+			w.changedAt = time.Now()
 			return nil
 		}
 	}
