@@ -30,13 +30,8 @@ func newProcess(t *testing.T) *figures {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
+	addr := freeAddr(t)
 	f := &figures{T: t, dir: t.TempDir(), exe: exe, url: "http://" + addr}
-	f.must(l.Close())
 	f.httpClient = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}, Timeout: time.Minute}
 	f.must(os.WriteFile(filepath.Join(f.dir, "newsletterd.toml"), fmt.Appendf(nil, "[server]\nlisten = %q\n[log]\nlevel = \"warn\"\n[metrics]\nlisten = \"\"\n[backup]\nevery = \"0\"\n", addr), 0o600))
 	return f

@@ -233,13 +233,13 @@ func newFigures(t *testing.T) *figures {
 	if err != nil || n < 1000 {
 		n = 100_000
 	}
-	f := &figures{T: t, dir: t.TempDir(), exe: exe, n: n, url: "http://127.0.0.1:38123"}
+	f := &figures{T: t, dir: t.TempDir(), exe: exe, n: n, url: "http://" + freeAddr(t)}
 	f.httpClient = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}, Timeout: time.Minute}
 	f.startSink()
 	host, port, _ := strings.Cut(f.sink.addr, ":")
 	f.must(os.WriteFile(filepath.Join(f.dir, "newsletterd.toml"), fmt.Appendf(nil, `
 [server]
-listen = "127.0.0.1:38123"
+listen = %q
 [mail]
 transport = "smtp"
 [mail.smtp]
@@ -251,8 +251,17 @@ level = "warn"
 [metrics]
 listen = %q
 pprof = true
-`, host, port, os.Getenv("NEWSLETTERD_FIGURES_PPROF")), 0o600))
+`, strings.TrimPrefix(f.url, "http://"), host, port, os.Getenv("NEWSLETTERD_FIGURES_PPROF")), 0o600))
 	return f
+}
+
+// freeAddr is an address that nobody listens on.
+func freeAddr(t *testing.T) string {
+	addrs, err := freePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return addrs[0]
 }
 
 // TestFigures prints the figures of this machine.
