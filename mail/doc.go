@@ -37,6 +37,7 @@
 //	provider.go    ProviderHook: proves a request; ProviderReport: what it says
 //	provider_kinds.go  THE TABLE: one line a make of provider; provider_*.go: one file each
 //	sns.go         messages of Amazon SNS: signature, certificate, confirmation
+//	bounce.go      mails that come back: delivery status (RFC 3464), feedback (RFC 5965); lmtp.go: the listener for them
 //	guard.go       Guard: the way out for requests to addresses that others choose
 //
 // # The template language
@@ -94,6 +95,12 @@
 // Amazon's own host that it was fetched by, as long as it is in its time; where roots are given the chain must be whole.
 //
 // 2026-11-21: An event's body has 256 KiB at most, as one event needs; SendGrid and Mailjet send batches, which have 1 MiB.
+//
+// 2026-11-21: A mail that came back is believed for the names in it that only we can make (return address, Message-ID,
+// unsubscribe address), never for the addresses it names; whom it is about stands in our own books. A status is a hard bounce by
+// the same codes as a reply of a relay. A bounce of no form counts as soft.
+//
+// 2026-11-21: The LMTP listener takes every recipient and every mail: to refuse a bounce would bounce it to nobody.
 //
 // 2026-11-21: What providers call an unsubscribe ends the subscription that the mail was sent for. A machine's open or click is
 // kept and not counted.

@@ -146,7 +146,8 @@ var countMark = map[core.Marks]string{
 	core.MarkClicked:    "UPDATE send_job SET clicked = clicked + 1 WHERE no = ?",
 }
 
-// leaveByProvider ends the subscription that a mail was sent for: the recipient has used the provider's own link.
+// leaveByProvider ends the subscription that a mail was sent for: the recipient has used the provider's own link. Where the
+// member service is another one, the send side alone can heed it.
 func (tx *Tx) leaveByProvider(r *ProviderReport, to sentTo, now core.Instant) error {
 	if to.ListID == "" {
 		return nil
@@ -155,8 +156,12 @@ func (tx *Tx) leaveByProvider(r *ProviderReport, to sentTo, now core.Instant) er
 		ListID: to.ListID, SubscriptionID: tx.store.SubscriptionID(to.ListID, to.EmailKey), Means: core.MeansMailed, JobNo: r.JobNo,
 		Origin: core.Origin{Source: "provider " + r.Provider},
 	}, now)
-	if errors.Is(err, core.ErrNotFound) {
-		return nil
+	if !errors.Is(err, core.ErrNotFound) {
+		return err
 	}
-	return err
+	sub := core.EventSubscriber{Email: r.Event.Email, Status: string(core.StatusUnsubscribed)}
+	if sub.Email.Key() != to.EmailKey {
+		sub.Email = core.Email(to.EmailKey)
+	}
+	return tx.applySubscriber(to.ListID, sub, core.EventUnsubscribed, r.Event.OccurredAt, 0, now)
 }

@@ -7,6 +7,7 @@
 //	outbox.go    events to the send service, in order per subscription; sync.go: lists copied whole; post.go: signed posts of both
 //	mailer.go    transactional mail, rendered when its turn comes
 //	disabler.go  addresses that complained, to the member service's disable operation
+//	bounces.go   mails that came back
 //	backoff.go   the schedules of retries
 //	scheduler.go due jobs → running, their recipients, closed windows, what ended jobs have left, absent subscribers
 //	sender.go    Sender: a Step of the send path from its first claim to its last outcome

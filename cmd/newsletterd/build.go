@@ -35,6 +35,7 @@ type daemon struct {
 	workers     *worker.Group // what claims and sends
 	keepers     *worker.Group // housekeeping, which stops last
 	metrics     *metricsServer
+	bounces     *bounceListener // nil: off
 }
 
 // build opens and wires everything. Production and tests call it alike; a port 0 is possible everywhere. What was
@@ -72,6 +73,9 @@ func build(ctx context.Context, cfg *Config, log *slog.Logger) (_ *daemon, err e
 	}
 	d.server = handlers.Server(d.handler)
 	d.server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
+	if d.bounces, err = newBounceListener(ctx, cfg, d.store, log); err != nil {
+		return nil, fmt.Errorf("bounce.listen: %w", err)
+	}
 	d.metrics, err = newMetricsServer(cfg.Metrics, d.handler.Metrics(), log)
 	return d, err
 }
@@ -108,6 +112,9 @@ func (d *daemon) wire(ctx context.Context, registry *prometheus.Registry) (err e
 func (d *daemon) abandon() {
 	if d.listener != nil {
 		_ = d.listener.Close()
+	}
+	if d.bounces != nil {
+		_ = d.bounces.listener.Close()
 	}
 	if d.store != nil {
 		_ = d.store.Close()

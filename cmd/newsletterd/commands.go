@@ -46,7 +46,7 @@ func (p *program) app() *cli.App {
 		Commands: []*cli.Command{
 			p.serveCommand(), p.demoCommand(), p.configCommand(), p.migrateCommand(), p.checkCommand(), p.backupCommand(),
 			p.restoreCommand(), p.routesCommand(),
-			p.openapiCommand(), p.versionCommand(), p.keysCommand(), p.adminCommand(),
+			p.openapiCommand(), p.versionCommand(), p.bounceCommand(), p.keysCommand(), p.adminCommand(),
 		},
 	}
 	a.Action, a.OnUsageError = groupAction(a.Name, a.Commands), usageFault(a.Name)

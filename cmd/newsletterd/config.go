@@ -17,6 +17,7 @@ type Config struct {
 	Mail       MailConfig       `toml:"mail"`
 	Send       SendConfig       `toml:"send"`
 	Webhooks   WebhooksConfig   `toml:"webhooks"`
+	Bounce     BounceConfig     `toml:"bounce"`
 	Auth       AuthConfig       `toml:"auth"`
 	Newsletter NewsletterConfig `toml:"newsletter"`
 	Limits     LimitsConfig     `toml:"limits"`
@@ -85,6 +86,11 @@ type SendConfig struct {
 // WebhooksConfig is about the events that go from the member side to the send side.
 type WebhooksConfig struct {
 	SendURL string `toml:"send_url"` // empty: the listener's own address
+}
+
+// BounceConfig is about mails that come back.
+type BounceConfig struct {
+	Listen string `toml:"listen"` // host:port for LMTP; empty: off
 }
 
 // AuthConfig is about users and tokens.

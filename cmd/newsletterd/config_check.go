@@ -37,6 +37,10 @@ func (r *configReader) check() {
 	r.that("send.keep_recipients", spanBetween(c.Send.KeepRecipients, 24*time.Hour, 3660*24*time.Hour))
 	r.that("send.duplicate_guard", spanBetween(c.Send.DuplicateGuard, 0, 30*24*time.Hour))
 	r.that("webhooks.send_url", r.origin(&c.Webhooks.SendURL))
+	if c.Bounce.Listen != "" {
+		r.that("bounce.listen", hostPort(c.Bounce.Listen))
+		r.that("bounce.listen", differs(c.Bounce.Listen, c.Server.Listen))
+	}
 	r.that("auth.key_file", readable(c.Auth.KeyFile))
 	r.that("auth.registration", oneOf(c.Auth.Registration, "open", "closed"))
 	r.that("auth.register_existing", oneOf(c.Auth.RegisterExisting, "same", "conflict"))

@@ -70,6 +70,7 @@ func (d *daemon) run(stop <-chan struct{}) error {
 	d.workers.Start()
 	d.keepers.Start()
 	d.metrics.start()
+	d.bounces.start()
 	served := make(chan error, 1)
 	go func() { served <- d.server.Serve(d.listener) }()
 	d.log.Info("ready", slog.String("listen", d.listener.Addr().String()), slog.String("public_url", d.cfg.Origin()),
@@ -97,7 +98,7 @@ func (d *daemon) stop() error {
 	}{
 		{"listener", d.closeListener},
 		{"workers", func() error { d.workers.Drain(workersDrain); return nil }},
-		{"http", d.drainHTTP},
+		{"http", func() error { return errors.Join(d.bounces.stop(), d.drainHTTP()) }},
 		{"housekeeping", func() error { d.keepers.Drain(keepersDrain); return nil }},
 		{"database", d.store.Close},
 	} {

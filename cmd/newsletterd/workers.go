@@ -27,11 +27,11 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	messageKey, err := s.PurposeKey(ctx, "message-id")
+	ident, err := mailIdent(ctx, s)
 	if err != nil {
 		return err
 	}
-	ident, from := mail.NewIdent(messageKey), mail.Address{Email: cfg.Mail.From}
+	from := mail.Address{Email: cfg.Mail.From}
 	loop, err := auth.ParseSecret(auth.NewSecret())
 	if err != nil {
 		return err

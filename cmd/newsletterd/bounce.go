@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/store"
+	"newsletterd/worker"
+)
+
+// bounced is what a mail that came back was good for.
+type bounced struct {
+	Reports int `json:"reports"` // that were about a mail of ours
+}
+
+func (p *program) bounceCommand() *cli.Command {
+	c := p.command("bounce", "take in a mail that came back, from standard input", []cli.Flag{
+		stringFlag("to", "`ADDRESS` that it came back to (else those of its header)"),
+	}, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
+		data, err := io.ReadAll(io.LimitReader(p.in, mail.MaxBounce))
+		if err != nil {
+			return err
+		}
+		_, _ = io.Copy(io.Discard, p.in) // or the mail server takes the closed pipe for a failure
+		ident, err := mailIdent(c.Context, s)
+		if err != nil {
+			return err
+		}
+		n, err := worker.TakeBounce(c.Context, s, ident, c.String("to"), data, now())
+		if err != nil {
+			return err
+		}
+		return p.printer(c).record(bounced{n})
+	})
+	c.Description = `Reads delivery status notifications (RFC 3464), feedback reports (RFC 5965) and bounces of no form, and takes addresses off
+the lists accordingly. Only mails that name one of ours by its Message-ID or return address count; others change nothing.
+In Postfix, for the domain of mail.bounce_domain:
+
+   master.cf:  newsletterd unix - n n - - pipe user=newsletterd argv=/usr/bin/newsletterd bounce --to ${recipient} --config FILE
+   transport:  bounce.example.org  newsletterd:`
+	return c
+}
+
+// mailIdent reads and writes the names of mails.
+func mailIdent(ctx context.Context, s *store.Store) (*mail.Ident, error) {
+	key, err := s.PurposeKey(ctx, "message-id")
+	if err != nil {
+		return nil, err
+	}
+	return mail.NewIdent(key), nil
+}
+
+// bounceListener takes mails that come back by LMTP; nil where [bounce] listen is empty.
+type bounceListener struct {
+	listener net.Listener
+	server   *mail.BounceServer
+	log      *slog.Logger
+}
+
+func newBounceListener(ctx context.Context, cfg *Config, s *store.Store, log *slog.Logger) (*bounceListener, error) {
+	if cfg.Bounce.Listen == "" {
+		return nil, nil
+	}
+	ident, err := mailIdent(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", cfg.Bounce.Listen)
+	if err != nil {
+		return nil, err
+	}
+	take := func(ctx context.Context, rcpt string, data []byte) error {
+		_, err := worker.TakeBounce(ctx, s, ident, rcpt, data, core.At(time.Now()))
+		return err
+	}
+	return &bounceListener{l, mail.NewBounceServer(localName(cfg), take, log), log}, nil
+}
+
+func (b *bounceListener) start() {
+	if b == nil {
+		return
+	}
+	b.log.Info("bounces", slog.String("listen", b.listener.Addr().String()))
+	go func() {
+		if err := b.server.Serve(b.listener); err != nil {
+			b.log.Error("bounces", slog.Any("error", err))
+		}
+	}()
+}
+
+// stop ends the listener before the database is closed.
+func (b *bounceListener) stop() error {
+	if b == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), keepersDrain)
+	defer cancel()
+	return b.server.Shutdown(ctx)
+}

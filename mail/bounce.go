@@ -1,0 +1,241 @@
+package mail
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"mime"
+	netmail "net/mail"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/emersion/go-message"
+	"github.com/emersion/go-message/textproto"
+
+	"newsletterd/core"
+)
+
+// MaxBounce is how much of a mail that came back is looked at, in bytes: reports stand in front of what they return.
+const MaxBounce = 1 << 20
+
+// maxBounceAge is how old the date of a mail that came back may be.
+const maxBounceAge = 30 * 24 * time.Hour
+
+const (
+	maxBounceHeader = 64 << 10
+	maxBounceParts  = 8  // of one mail
+	maxBounceGroups = 16 // of one delivery status: we send to one recipient at a time
+)
+
+// ParseBounce reads a mail that came back to rcpt (its envelope recipient; empty where it is not known): a delivery status
+// notification (RFC 3464), a feedback report (RFC 5965), or a bounce of no form. Its reports name no address: whom they are about
+// stands in their Names, for only our own names are believed. A mail that is none of these, as an answer of a person or of a
+// machine, has no reports.
+func ParseBounce(rcpt string, data []byte, now core.Instant) []ProviderReport {
+	data = data[:min(len(data), MaxBounce)]
+	m, err := message.ReadWithOptions(bytes.NewReader(data), &message.ReadOptions{MaxHeaderBytes: maxBounceHeader})
+	if m == nil || err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
+		return nil
+	}
+	b := &bounce{names: append([]string{rcpt}, addressees(&m.Header)...), at: dateOf(&m.Header, now), id: bounceID(&m.Header, data)}
+	switch kind, params, _ := m.Header.ContentType(); {
+	case kind == "multipart/report" && strings.EqualFold(params["report-type"], "delivery-status"):
+		b.report(m, b.status)
+	case kind == "multipart/report" && strings.EqualFold(params["report-type"], "feedback-report"):
+		b.report(m, b.feedback)
+	case m.Header.Has("X-Failed-Recipients") || !automatic(&m.Header):
+		b.formless()
+	}
+	var out []ProviderReport
+	for i := range b.out {
+		if p := b.out[i]; p.settle(now) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// bounce is a mail that came back while it is read.
+type bounce struct {
+	names []string // of the mail that it is about
+	at    core.Instant
+	id    string
+	out   []ProviderReport
+}
+
+// addressees are where a mail says that it was delivered to; one of them may be our return address.
+func addressees(h *message.Header) (to []string) {
+	for _, field := range []string{"Delivered-To", "X-Original-To", "Envelope-To", "To"} {
+		list, err := netmail.ParseAddressList(h.Get(field))
+		if err != nil {
+			continue
+		}
+		for _, a := range list {
+			to = append(to, a.Address)
+		}
+	}
+	return to[:min(len(to), maxBounceGroups)]
+}
+
+// dateOf is the date of a mail as far as it can be true.
+func dateOf(h *message.Header, now core.Instant) core.Instant {
+	t, err := netmail.ParseDate(h.Get("Date"))
+	if err != nil || !within(core.At(t), now, maxBounceAge) {
+		return now
+	}
+	return core.At(t)
+}
+
+// bounceID names the mail, so that the same one given twice counts once.
+func bounceID(h *message.Header, data []byte) string {
+	if id := strings.TrimSpace(h.Get("Message-Id")); id != "" && len(id) <= 998 {
+		return id
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// automatic tells whether a machine answers for a person (RFC 3834): that says nothing of the delivery.
+func automatic(h *message.Header) bool {
+	if s := strings.ToLower(strings.TrimSpace(h.Get("Auto-Submitted"))); s != "" && s != "no" {
+		return true
+	}
+	switch strings.ToLower(strings.TrimSpace(h.Get("Precedence"))) {
+	case "bulk", "junk", "list", "auto_reply":
+		return true
+	}
+	return h.Has("X-Autoreply") || h.Has("X-Autorespond") || h.Has("List-Id")
+}
+
+// add notes one thing that the mail says.
+func (b *bounce) add(outcome core.ProviderEvent, names ...string) {
+	key := core.ProviderKey("mail", b.id, strconv.Itoa(len(b.out)))
+	if p, ok := reportOf(outcome, "", b.id, b.at, key, append(names, b.names...)...); ok {
+		b.out = append(b.out, p)
+	}
+}
+
+// formless is a mail to a return address that is no report: all it says is that something did not arrive. Without our
+// return address it may be any mail.
+func (b *bounce) formless() {
+	for _, name := range b.names {
+		if strings.HasPrefix(strings.ToLower(name), "b+") {
+			b.add(someBounce)
+			return
+		}
+	}
+}
+
+// report reads the parts of a multipart/report: the second one is for machines, the third is what came back.
+func (b *bounce) report(m *message.Entity, machine func(string, io.Reader)) {
+	parts := m.MultipartReader()
+	if parts == nil {
+		return
+	}
+	var status []byte
+	kind := ""
+	for range maxBounceParts {
+		p, err := parts.NextPart()
+		if p == nil || err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
+			break // what is cut off is cut off
+		}
+		switch t, _, _ := mime.ParseMediaType(p.Header.Get("Content-Type")); t {
+		case "message/delivery-status", "message/global-delivery-status", "message/feedback-report":
+			if kind == "" {
+				kind = t
+				status, _ = io.ReadAll(io.LimitReader(p.Body, maxBounceHeader))
+			}
+		case "message/rfc822", "text/rfc822-headers", "message/global", "message/global-headers":
+			if h, err := textproto.ReadHeader(bufio.NewReader(io.LimitReader(p.Body, maxBounceHeader))); err == nil {
+				b.names = append(b.names, returned(h)...)
+			}
+		}
+	}
+	machine(kind, bytes.NewReader(status))
+}
+
+// returned are our names in the header of a mail that came back.
+func returned(h textproto.Header) []string {
+	names := []string{h.Get("Message-Id"), bareAddress(h.Get("Return-Path"))}
+	for uri := range strings.SplitSeq(h.Get("List-Unsubscribe"), ",") {
+		if to, ok := strings.CutPrefix(strings.Trim(uri, " \t<>"), "mailto:"); ok {
+			names = append(names, to)
+		}
+	}
+	return names
+}
+
+// groups reads the groups of fields that RFC 3464 section 2.1 and RFC 5965 section 3 have.
+func groups(r io.Reader) (all []textproto.Header) {
+	br := bufio.NewReader(r)
+	for len(all) < maxBounceGroups {
+		for { // more than one empty line may part them
+			c, err := br.Peek(1)
+			if err != nil {
+				return all
+			}
+			if c[0] != '\r' && c[0] != '\n' {
+				break
+			}
+			_, _ = br.Discard(1)
+		}
+		h, err := textproto.ReadHeader(br)
+		if h.Len() > 0 {
+			all = append(all, h)
+		}
+		if err != nil {
+			return all
+		}
+	}
+	return all
+}
+
+// status reads a delivery status: a group about the mail, then one for each recipient.
+func (b *bounce) status(kind string, r io.Reader) {
+	if kind == "message/feedback-report" {
+		return
+	}
+	for i, g := range groups(r) {
+		if i == 0 && !g.Has("Action") {
+			continue
+		}
+		switch strings.ToLower(strings.TrimSpace(g.Get("Action"))) {
+		case "failed":
+			if hardBounce(firstWordOf(g.Get("Status"))) {
+				b.add(hardBounced)
+			} else {
+				b.add(softBounced)
+			}
+		case "delivered":
+			b.add(delivered)
+		}
+	}
+}
+
+// firstWordOf cuts the comment off that may stand behind a status code.
+func firstWordOf(s string) string {
+	if f := strings.Fields(s); len(f) > 0 {
+		return f[0]
+	}
+	return ""
+}
+
+// feedback reads a feedback report. The address in it is often withheld; the names of the mail tell whose it is.
+func (b *bounce) feedback(kind string, r io.Reader) {
+	if kind != "message/feedback-report" {
+		return
+	}
+	for _, g := range groups(r) {
+		from := bareAddress(strings.TrimSpace(g.Get("Original-Mail-From")))
+		switch strings.ToLower(strings.TrimSpace(g.Get("Feedback-Type"))) {
+		case "abuse", "fraud", "virus":
+			b.add(complained, from)
+		case "opt-out", "opt-out-list":
+			b.add(unsubscribed, from)
+		}
+		return
+	}
+}

@@ -1,0 +1,155 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/emersion/go-smtp"
+)
+
+// bounceWants are what the mails of testdata/bounces mean, and whether our names are found in them.
+var bounceWants = []string{
+	"hard_bounced, ours", "soft_bounced, ours", "soft_bounced, ours", "nothing", "delivery, ours", "complaint, ours", "nothing", "unsubscribe, ours",
+	"bounce, ours", "bounce, ours", "nothing", "nothing", "nothing", "hard_bounced, ours", "nothing",
+}
+
+func bounceMails(t testing.TB, n *Ident) (titles, mails []string) {
+	text, err := os.ReadFile("testdata/bounces/bounces.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	filled := strings.NewReplacer("{verp}", n.Bounce(3, 4)+"@bounce.example.com", "{message}", n.Message(3, 4)+"@example.com",
+		"{mailto}", n.Unsubscribe(3, 4)+"@bounce.example.com").Replace(string(text))
+	for i, block := range strings.Split(filled, "\n== ") {
+		if i > 0 {
+			title, mail, _ := strings.Cut(block, "\n")
+			titles, mails = append(titles, title), append(mails, strings.ReplaceAll(strings.TrimSuffix(mail, "\n")+"\n", "\n", "\r\n"))
+		}
+	}
+	return titles, mails
+}
+
+func TestBounces(t *testing.T) {
+	n := NewIdent(make([]byte, 32))
+	titles, mails := bounceMails(t, n)
+	if len(titles) != len(bounceWants) {
+		t.Fatalf("%d mails, %d wants", len(titles), len(bounceWants))
+	}
+	keys := map[string]string{}
+	for i, mail := range mails {
+		for _, lines := range []string{mail, strings.ReplaceAll(mail, "\r\n", "\n")} {
+			got := "nothing"
+			reports := ParseBounce("", []byte(lines), hookNow)
+			for _, r := range reports {
+				got = r.Event.Type
+				if job, seq := n.Recipient(r.Names...); job == 3 && seq == 4 {
+					got += ", ours"
+				}
+				if was, ok := keys[string(r.Key)]; ok && was != titles[i] {
+					t.Errorf("%s has the key of %s", titles[i], was)
+				}
+				keys[string(r.Key)] = titles[i]
+			}
+			if got != bounceWants[i] || len(reports) > 1 {
+				t.Errorf("%s: %s (%d reports), want %s", titles[i], got, len(reports), bounceWants[i])
+			}
+		}
+	}
+}
+
+// The envelope's recipient names the mail too, for servers that leave no trace of it in the header.
+func TestBounceByItsEnvelope(t *testing.T) {
+	n := NewIdent(make([]byte, 32))
+	for rcpt, want := range map[string]int{n.Bounce(3, 4) + "@bounce.example.com": 1, "news@example.com": 0, "": 0} {
+		reports := ParseBounce(rcpt, []byte("From: x@y.example\r\nTo: undisclosed-recipients:;\r\n\r\nfailed\r\n"), hookNow)
+		if len(reports) != want {
+			t.Errorf("%q: %d reports", rcpt, len(reports))
+		}
+	}
+}
+
+func TestBounceServer(t *testing.T) {
+	var mu sync.Mutex
+	var taken []string
+	b := NewBounceServer("localhost", func(_ context.Context, rcpt string, data []byte) error {
+		mu.Lock()
+		defer mu.Unlock()
+		taken = append(taken, fmt.Sprintf("%s %d", rcpt, len(data)))
+		if strings.HasPrefix(rcpt, "later") {
+			return errors.New("the database is away")
+		}
+		return nil
+	}, slog.New(slog.DiscardHandler))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- b.Serve(l) }()
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := smtp.NewClientLMTP(conn)
+	for _, step := range []func() error{
+		func() error { return c.Hello("localhost") },
+		func() error { return c.Mail("", nil) },
+		func() error { return c.Rcpt("b+x@bounce.example", nil) },
+		func() error { return c.Rcpt("later@bounce.example", nil) },
+	} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, err := c.Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := strings.Repeat(strings.Repeat("x", 998)+"\r\n", MaxBounce/1000+10)
+	if _, err := w.Write([]byte("Subject: x\r\n\r\n" + large)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.CloseWithLMTPResponse()
+	refused, ok := errors.AsType[smtp.LMTPDataError](err)
+	if e := refused["later@bounce.example"]; !ok || len(refused) != 1 || e == nil || e.Code != 451 {
+		t.Errorf("%v", err)
+	}
+	want := fmt.Sprint("b+x@bounce.example ", MaxBounce)
+	if len(taken) != 2 || taken[0] != want {
+		t.Errorf("%v, want first %s", taken, want)
+	}
+	_ = c.Quit()
+	if err := b.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
+
+// FuzzBounce reads whatever comes back; nothing may name an address, and nothing without our names counts.
+func FuzzBounce(f *testing.F) {
+	n := NewIdent(make([]byte, 32))
+	_, mails := bounceMails(f, n)
+	for _, mail := range mails {
+		f.Add("", []byte(mail))
+	}
+	other := NewIdent([]byte(strings.Repeat("o", 32)))
+	f.Fuzz(func(t *testing.T, rcpt string, data []byte) {
+		for _, r := range ParseBounce(rcpt, data, hookNow) {
+			if r.Event.Email != "" || len(r.Key) != 16 || r.Event.OccurredAt <= 0 || r.Event.Effect() == "" && !r.Unsubscribe {
+				t.Errorf("%+v", r)
+			}
+			if job, _ := other.Recipient(r.Names...); job != 0 {
+				t.Errorf("somebody else's names: %q", r.Names)
+			}
+		}
+	})
+}

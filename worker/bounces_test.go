@@ -1,0 +1,76 @@
+package worker
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+)
+
+// A mail that came back marks whom our books say it is about, not whom it names, and counts once.
+func TestTakeBounce(t *testing.T) {
+	s, ctx, now := storetest.Open(t), t.Context(), core.At(time.Now())
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	tenant, err := core.NewTenant(core.TenantInput{Name: new("T")}, now)
+	must(err)
+	must(s.AddTenant(ctx, tenant, "test"))
+	list, err := core.NewList(core.ListInput{TenantID: &tenant.ID, Name: new("L")}, now)
+	must(err)
+	must(s.AddList(ctx, list, "test"))
+	for _, email := range []core.Email{"ann@example.org", "bob@example.org"} {
+		must(s.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: core.NewID()}, core.Event{
+			ID: core.NewID(), Type: core.EventActivated, TenantID: tenant.ID, ListID: list.ID, OccurredAt: now,
+			Subscriber: core.EventSubscriber{ID: core.NewID(), Email: email, Status: "active"},
+		}, now))
+	}
+	j, _, err := s.AddSendJob(ctx, store.JobRequest{
+		NewJob: core.NewJob{ListID: list.ID, Subject: "s", BodyText: "b"}, Caller: core.Caller{UserID: "u", Operator: true}, CreatedBy: "u",
+	}, now)
+	must(err)
+	_, err = s.StartDueJobs(ctx, now)
+	must(err)
+	_, err = s.ExpandJob(ctx, j.No, now)
+	must(err)
+	rows, err := s.Recipients(ctx, &j, core.Page{Limit: 10})
+	must(err)
+	ident := mail.NewIdent(make([]byte, 32))
+	report := strings.ReplaceAll(`From: MAILER-DAEMON@mx.example
+Message-ID: <dsn@mx.example>
+Content-Type: multipart/report; report-type=delivery-status; boundary=b
+
+--b
+Content-Type: message/delivery-status
+
+Reporting-MTA: dns; mx.example
+
+Final-Recipient: rfc822; `+rows[1].Email+`
+Action: failed
+Status: 5.1.1
+--b--
+`, "\n", "\r\n")
+	for _, tc := range []struct {
+		rcpt string
+		want int
+	}{{"postmaster@bounce.example", 0}, {mail.NewIdent([]byte(strings.Repeat("x", 32))).Bounce(j.No, 1) + "@bounce.example", 0}, {ident.Bounce(j.No, 1) + "@bounce.example", 1}, {ident.Bounce(j.No, 1) + "@bounce.example", 1}} {
+		if n, err := TakeBounce(ctx, s, ident, tc.rcpt, []byte(report), now); err != nil || n != tc.want {
+			t.Errorf("%s: %d reports, %v", tc.rcpt, n, err)
+		}
+	}
+	for i, want := range []core.Status{core.StatusBounced, core.StatusActive} {
+		if sub, err := s.Subscriber(ctx, list.ID, core.Email(rows[i].Email)); err != nil || sub.Status() != want {
+			t.Errorf("%s is %s, want %s (%v)", rows[i].Email, sub.Status(), want, err)
+		}
+	}
+	if j, err = s.SendJob(ctx, j.ID); err != nil || j.Stats.Bounced != 1 {
+		t.Errorf("%+v, %v", j.Stats, err)
+	}
+}
