@@ -64,7 +64,7 @@ func (s *Store) lookBeside() (leftover, error) {
 		s.log.Warn("database: the main file alone cannot be read", slog.Any("error", err))
 		return leftover{}, nil
 	}
-	through, err := fileMarks(s.path, "mode=ro")
+	through, err := fileMarks(s.path, "mode=ro", "_pragma=busy_timeout(5000)")
 	if err != nil {
 		return left, translate(err)
 	}

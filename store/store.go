@@ -270,7 +270,7 @@ func (s *Store) connect(ctx context.Context) (err error) {
 		return translate(err)
 	}
 	defer c.Close()
-	return schema.Check(ctx, c.Conn)
+	return retryBusy(daemonTries, func() error { return schema.Check(ctx, c.Conn) })
 }
 
 // openDB opens a pool of n connections and proves that its pragmas took effect.
@@ -283,7 +283,9 @@ func openDB(ctx context.Context, dsn string, n int, pragmas []pragma) (*sqlx.DB,
 	db.SetMaxIdleConns(n)
 	for _, p := range pragmas {
 		var got string
-		if err := db.GetContext(ctx, &got, "PRAGMA "+p.name); err != nil {
+		// Another process may be recovering the -wal of a killed one just now.
+		err := retryBusy(daemonTries, func() error { return db.GetContext(ctx, &got, "PRAGMA "+p.name) })
+		if err != nil {
 			db.Close()
 			return nil, fmt.Errorf("pragma %s: %w", p.name, translate(err))
 		}
@@ -309,7 +311,8 @@ func (s *Store) startWriter(ctx context.Context, left leftover) error {
 		w.tries = commandTries
 	}
 	w.tx = Tx{store: s, conn: conn, stmts: map[string]*sqlx.Stmt{}}
-	through, err := marks(ctx, conn)
+	var through map[string]string
+	err = retryBusy(daemonTries, func() error { through, err = marks(ctx, conn); return err })
 	if err != nil {
 		return translate(err)
 	}

@@ -267,13 +267,20 @@ func (w *writer) transact(ops []*op) error {
 
 // begin takes the write lock. SQLite's own back-off starves beside a busy writer, hence short tries of our own.
 func (w *writer) begin() error {
-	for deadline := time.Now().Add(w.tries); ; time.Sleep(busyStep) {
+	return retryBusy(w.tries, func() error {
 		s, err := w.tx.stmt("BEGIN IMMEDIATE")
 		if err == nil {
 			_, err = s.Exec()
 		}
-		if !isBusy(err) || time.Now().After(deadline) {
-			return translate(err)
+		return translate(err)
+	})
+}
+
+// retryBusy calls fn until another process lets it through, for at most limit.
+func retryBusy(limit time.Duration, fn func() error) error {
+	for deadline := time.Now().Add(limit); ; time.Sleep(busyStep) {
+		if err := fn(); !isBusy(err) || time.Now().After(deadline) {
+			return err
 		}
 	}
 }
