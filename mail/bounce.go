@@ -228,14 +228,15 @@ func (b *bounce) feedback(kind string, r io.Reader) {
 	if kind != "message/feedback-report" {
 		return
 	}
-	for _, g := range groups(r) {
-		from := bareAddress(strings.TrimSpace(g.Get("Original-Mail-From")))
-		switch strings.ToLower(strings.TrimSpace(g.Get("Feedback-Type"))) {
-		case "abuse", "fraud", "virus":
-			b.add(complained, from)
-		case "opt-out", "opt-out-list":
-			b.add(unsubscribed, from)
-		}
+	all := groups(r)
+	if len(all) == 0 {
 		return
+	}
+	from := bareAddress(strings.TrimSpace(all[0].Get("Original-Mail-From")))
+	switch strings.ToLower(strings.TrimSpace(all[0].Get("Feedback-Type"))) {
+	case "abuse", "fraud", "virus":
+		b.add(complained, from)
+	case "opt-out", "opt-out-list":
+		b.add(unsubscribed, from)
 	}
 }
