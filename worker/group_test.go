@@ -23,6 +23,7 @@ func TestALoopSleepsUntilItsInstantOrAKick(t *testing.T) {
 		g := NewGroup(slog.New(slog.DiscardHandler), l)
 		g.Start()
 		time.Sleep(5 * time.Hour)
+		synctest.Wait()
 		if len(at) != 3 || at[0] != 0 || at[1] != time.Hour || at[2] != 2*time.Hour {
 			t.Errorf("steps at %v", at)
 		}
@@ -67,6 +68,7 @@ func TestAPanicDoesNotEndALoop(t *testing.T) {
 		g := NewGroup(slog.New(slog.DiscardHandler), l)
 		g.Start()
 		time.Sleep(2 * time.Second)
+		synctest.Wait()
 		g.Drain(time.Second)
 		if n != 2 {
 			t.Errorf("%d steps, want a second one a second after the panic", n)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"newsletterd/auth"
@@ -75,6 +76,7 @@ func TestMailerSendsConfirmations(t *testing.T) {
 		m.run(m.mailer(s))
 		token := m.ask("a@example.org")
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if len(s.sent) != 1 || !strings.Contains(strings.ReplaceAll(s.sent[0], "=\r\n", ""), "https://news.test/confirm?token=3D"+token) &&
 			!strings.Contains(s.sent[0], "https://news.test/confirm?token="+token) {
 			m.Errorf("%d mails: %s", len(s.sent), s.sent)
@@ -84,6 +86,7 @@ func TestMailerSendsConfirmations(t *testing.T) {
 			m.ask(core.Email(fmt.Sprintf("b%d@example.org", i)))
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if len(s.sent) != 601 {
 			m.Errorf("%d mails, want 601", len(s.sent))
 		}
@@ -119,6 +122,7 @@ func TestMailerRetries(t *testing.T) {
 				m.run(m.mailer(s))
 				m.ask("a@example.org")
 				time.Sleep(10 * time.Minute)
+				synctest.Wait()
 				if s.n != c.tries || len(s.sent) != c.sent {
 					m.Errorf("%d tries, %d sent; want %d, %d", s.n, len(s.sent), c.tries, c.sent)
 				}
@@ -159,6 +163,7 @@ func TestDisabledAddressGetsNoMail(t *testing.T) {
 		m.must(err)
 		m.run(m.mailer(s))
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if len(s.sent) != 0 {
 			m.Error("a disabled address was mailed")
 		}

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -37,6 +38,7 @@ func inBubble(t *testing.T, fn func(m *member)) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))) // before the store's ticker runs
+		synctest.Wait()
 		s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(dir, "m.db"), Migrate: true, WatchEvery: time.Minute})
 		if err != nil {
 			t.Fatal(err)
@@ -106,7 +108,6 @@ type receiver struct {
 	answer    func(e core.Event) (status int, header map[string]string)
 	events    []core.Event
 	batches   map[int]core.FullSync
-	posts     int
 	times     []time.Time
 }
 
@@ -124,6 +125,16 @@ func (r *receiver) close() {
 	_ = r.server.Close()
 }
 
+// count is how many posts came.
+func (r *receiver) count() int { return len(r.when()) }
+
+// when is the instant of each post.
+func (r *receiver) when() []time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.times)
+}
+
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
@@ -138,7 +149,6 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.posts++
 	r.times = append(r.times, time.Now())
 	var e core.Event
 	var f core.FullSync
@@ -169,7 +179,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 func (r *receiver) say(answer func(core.Event) (int, map[string]string)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.answer, r.posts, r.times = answer, 0, nil
+	r.answer, r.times = answer, nil
 }
 
 func (r *receiver) heard() []core.Event {
@@ -278,21 +288,23 @@ func TestOutboxAnswers(t *testing.T) {
 				began := time.Now()
 				m.run(Outbox(m.Store, m.poster, quiet))
 				time.Sleep(500 * time.Millisecond)
+				synctest.Wait()
 				if st, err := m.OutboxState(m.Context()); err != nil || st.Waiting != c.waiting || st.Dead != c.dead {
 					m.Errorf("%+v, %v; want %d waiting, %d dead", st, err, c.waiting, c.dead)
 				}
 				if c.waiting == 0 {
 					return
 				}
-				if m.receiver.posts != 1 {
-					m.Errorf("%d attempts: the second event did not wait for the first", m.receiver.posts)
+				if m.receiver.count() != 1 {
+					m.Errorf("%d attempts: the second event did not wait for the first", m.receiver.count())
 				}
 				time.Sleep(c.limit)
-				if len(m.receiver.times) < 2 {
+				synctest.Wait()
+				if len(m.receiver.when()) < 2 {
 					m.Errorf("no second attempt within %v", c.limit)
 					return
 				}
-				if took := m.receiver.times[1].Sub(began); took < c.nextMin || took > c.limit {
+				if took := m.receiver.when()[1].Sub(began); took < c.nextMin || took > c.limit {
 					m.Errorf("the second attempt came after %v, want %v to %v", took, c.nextMin, c.limit)
 				}
 			})
@@ -307,17 +319,18 @@ func TestOutboxFollowsTheSchedule(t *testing.T) {
 		began := time.Now()
 		m.run(Outbox(m.Store, m.poster, quiet))
 		time.Sleep(50 * time.Minute)
+		synctest.Wait()
 		at := time.Duration(0)
 		for i, d := range []time.Duration{0, time.Second, 2 * time.Second, 5 * time.Second, 30 * time.Second, 5 * time.Minute, 30 * time.Minute} {
-			if i >= len(m.receiver.times) {
+			if i >= len(m.receiver.when()) {
 				m.Errorf("%d attempts in 50 minutes", i)
 				return
 			}
-			got := m.receiver.times[i].Sub(began) - at
+			got := m.receiver.when()[i].Sub(began) - at
 			if got < d*8/10 || got > d*12/10+50*time.Millisecond {
 				m.Errorf("attempt %d after %v, want %v ±20 %%", i, got, d)
 			}
-			at = m.receiver.times[i].Sub(began)
+			at = m.receiver.when()[i].Sub(began)
 		}
 	})
 }
@@ -364,15 +377,18 @@ func TestOutboxAfterAnOutage(t *testing.T) {
 			ids = append(ids, m.activate(core.Email(fmt.Sprintf("s%d@example.org", i))))
 		}
 		time.Sleep(5 * time.Minute)
+		synctest.Wait()
 		for _, id := range ids[:50] {
 			m.leave(id)
 		}
 		time.Sleep(5 * time.Minute)
-		if m.receiver.posts > 500 {
-			m.Errorf("%d attempts at a receiver that is down", m.receiver.posts)
+		synctest.Wait()
+		if m.receiver.count() > 500 {
+			m.Errorf("%d attempts at a receiver that is down", m.receiver.count())
 		}
 		m.receiver.say(nil)
 		time.Sleep(10 * time.Second)
+		synctest.Wait()
 		seen := map[string]string{}
 		for _, e := range m.receiver.heard() {
 			seen[e.Subscriber.ID] += e.Subscriber.Status + " "
@@ -427,6 +443,7 @@ func TestFullSyncDelivers(t *testing.T) {
 		})
 		m.run(FullSync(m.Store, m.poster, quiet))
 		time.Sleep(30 * time.Second)
+		synctest.Wait()
 		y, err := m.Sync(m.Context(), im.Counts.SyncID)
 		m.must(err)
 		if y.FinishedAt == 0 || y.BatchTotal != 4 || y.Done != 4 {
@@ -452,6 +469,7 @@ func TestFullSyncFailsForGood(t *testing.T) {
 		m.must(err)
 		m.run(FullSync(m.Store, m.poster, quiet))
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if y, err := m.Sync(m.Context(), id); err != nil || y.FailedAt == 0 || !strings.Contains(y.Reason, "422") {
 			m.Errorf("%+v, %v", y, err)
 		}

@@ -31,8 +31,10 @@ func TestSnapshotIsRenewedOnlyAfterAChange(t *testing.T) {
 			return fi
 		}
 		time.Sleep(61 * time.Minute)
+		synctest.Wait()
 		first := stat()
 		time.Sleep(2 * time.Hour)
+		synctest.Wait()
 		if !os.SameFile(first, stat()) {
 			t.Error("renewed without a change")
 		}
@@ -40,6 +42,7 @@ func TestSnapshotIsRenewedOnlyAfterAChange(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		if os.SameFile(first, stat()) {
 			t.Error("not renewed after a change")
 		}

@@ -107,10 +107,12 @@ func (f *figures) line(name, format string, args ...any) {
 func (f *figures) command(field string, args ...string) string {
 	f.Helper()
 	c := exec.Command(f.program("newsletterd"), append(args, "--json")...)
-	c.Dir = f.dir
-	c.Stderr = &f.out
+	var said bytes.Buffer // of its own: a daemon may be writing to f.out
+	c.Dir, c.Stderr = f.dir, &said
 	b, err := c.Output()
-	f.must(err)
+	if err != nil {
+		f.Fatalf("%v: %v\n%s", args, err, said.String())
+	}
 	if field == "" {
 		return ""
 	}
