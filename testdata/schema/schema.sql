@@ -1,3 +1,9 @@
+CREATE TABLE acme_cache (
+  name       TEXT PRIMARY KEY,
+  data       BLOB NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE agent (
   id         TEXT PRIMARY KEY,
   owner_id   TEXT NOT NULL REFERENCES user (id) ON DELETE CASCADE,
@@ -119,7 +125,7 @@ CREATE TABLE confirm_token (
   remote          TEXT NOT NULL DEFAULT '',
   user_agent      TEXT NOT NULL DEFAULT '',
   created_at      INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
+, text_version TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
 
 CREATE TABLE consent (
   list_id         TEXT NOT NULL,
@@ -131,8 +137,16 @@ CREATE TABLE consent (
   remote          TEXT NOT NULL DEFAULT '',
   user_agent      TEXT NOT NULL DEFAULT '',
   text_version    TEXT NOT NULL DEFAULT '',
-  generation      INTEGER NOT NULL,
+  generation      INTEGER NOT NULL, reason TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (list_id, subscription_id, at, what)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE consent_text (
+  list_id    TEXT NOT NULL,
+  version    TEXT NOT NULL,
+  text       TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (list_id, version)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE device (
@@ -164,7 +178,7 @@ CREATE TABLE disable_request (
   due_at      INTEGER NOT NULL,
   tries       INTEGER NOT NULL DEFAULT 0,
   last_error  TEXT NOT NULL DEFAULT ''
-) STRICT;
+, list_id TEXT NOT NULL DEFAULT '') STRICT;
 
 CREATE INDEX disable_request_due ON disable_request (due_at, id);
 
@@ -176,6 +190,67 @@ CREATE TABLE disabled (
   occurred_at INTEGER NOT NULL,
   created_at  INTEGER NOT NULL,
   PRIMARY KEY (email_key, tenant_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE dkim_key (
+  id         TEXT PRIMARY KEY,
+  tenant_id  TEXT NOT NULL DEFAULT '', -- empty: the daemon's own
+  domain     TEXT NOT NULL,
+  selector   TEXT NOT NULL,
+  algorithm  TEXT NOT NULL CHECK (algorithm IN ('rsa', 'ed25519')),
+  status     TEXT NOT NULL CHECK (status IN ('active', 'inactive')),
+  public     TEXT NOT NULL,
+  private    BLOB NOT NULL, -- PKCS #8
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  UNIQUE (domain, selector) -- one record in the DNS
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX dkim_key_tenant ON dkim_key (tenant_id, id);
+
+CREATE TABLE email_change (
+  user_id    TEXT PRIMARY KEY REFERENCES user (id) ON DELETE CASCADE,
+  hash       BLOB NOT NULL UNIQUE, -- of the mailed token
+  old_key    TEXT NOT NULL, -- the address that the user had: another change ends this one
+  email      TEXT NOT NULL,
+  email_key  TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX email_change_expires ON email_change (expires_at);
+
+CREATE TABLE endpoint_attempt (
+  id          INTEGER PRIMARY KEY,
+  endpoint_id TEXT NOT NULL,
+  event_id    TEXT NOT NULL,
+  event_type  TEXT NOT NULL,
+  at          INTEGER NOT NULL,
+  outcome     TEXT NOT NULL CHECK (outcome IN ('delivered', 'retry', 'dead')),
+  status      INTEGER NOT NULL DEFAULT 0, -- of the answer; 0: none came
+  took_ms     INTEGER NOT NULL DEFAULT 0,
+  reason      TEXT NOT NULL DEFAULT ''
+) STRICT;
+
+CREATE INDEX endpoint_attempt_endpoint ON endpoint_attempt (endpoint_id, id);
+
+CREATE TABLE engagement (
+  job_no   INTEGER NOT NULL,
+  seq      INTEGER NOT NULL,
+  link_no  INTEGER NOT NULL,
+  first_at INTEGER NOT NULL,
+  last_at  INTEGER NOT NULL,
+  times    INTEGER NOT NULL,
+  machine  INTEGER NOT NULL, -- of times: by machines
+  PRIMARY KEY (job_no, seq, link_no)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE erased (
+  hash       TEXT NOT NULL,
+  tenant_id  TEXT NOT NULL, -- empty: everywhere
+  kind       TEXT NOT NULL CHECK (kind IN ('left', 'disabled', 'bounced', 'complaint', 'suppressed')),
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (hash, tenant_id, kind)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE family (
@@ -201,6 +276,12 @@ CREATE INDEX family_expires ON family (expires_at);
 
 CREATE INDEX family_user ON family (user_id, client_id);
 
+CREATE TABLE fed_list (
+  list_id   TEXT PRIMARY KEY,
+  client_id TEXT NOT NULL, -- the last one
+  since     INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE idempotency (
   tenant_id  TEXT NOT NULL,
   key        TEXT NOT NULL,
@@ -221,6 +302,15 @@ CREATE TABLE known_device (
 
 CREATE INDEX known_device_used ON known_device (used_at);
 
+CREATE TABLE link (
+  job_no          INTEGER NOT NULL,
+  no              INTEGER NOT NULL,
+  url             TEXT NOT NULL,
+  clicked         INTEGER NOT NULL DEFAULT 0, -- recipients
+  machine_clicked INTEGER NOT NULL DEFAULT 0, -- of them: machines alone
+  PRIMARY KEY (job_no, no)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE list (
   id                   TEXT PRIMARY KEY,
   tenant_id            TEXT NOT NULL,
@@ -232,7 +322,7 @@ CREATE TABLE list (
   created_at           INTEGER NOT NULL,
   updated_at           INTEGER NOT NULL,
   deleted_at           INTEGER NOT NULL DEFAULT 0
-) STRICT, WITHOUT ROWID;
+, language TEXT NOT NULL DEFAULT '', description TEXT NOT NULL DEFAULT '', consent_text TEXT NOT NULL DEFAULT '', fields TEXT NOT NULL DEFAULT '[]', mail_texts TEXT NOT NULL DEFAULT '{}', subscribe_redirect_url TEXT NOT NULL DEFAULT '', confirm_redirect_url TEXT NOT NULL DEFAULT '', unsubscribe_redirect_url TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
 
 CREATE INDEX list_tenant ON list (tenant_id, id);
 
@@ -352,11 +442,19 @@ CREATE TABLE outbox (
   tries           INTEGER NOT NULL DEFAULT 0,
   dead_at         INTEGER NOT NULL DEFAULT 0,
   last_error      TEXT NOT NULL DEFAULT ''
-) STRICT;
+, revived_at INTEGER NOT NULL DEFAULT 0, endpoint_id TEXT NOT NULL DEFAULT '') STRICT;
 
-CREATE INDEX outbox_due ON outbox (due_at, id) WHERE dead_at = 0;
+CREATE INDEX outbox_dead ON outbox (dead_at, id) WHERE dead_at > 0;
 
-CREATE INDEX outbox_subscription ON outbox (list_id, subscription_id, id) WHERE dead_at = 0;
+CREATE INDEX outbox_due ON outbox (endpoint_id, due_at, id) WHERE dead_at = 0;
+
+CREATE INDEX outbox_subscription ON outbox (list_id, subscription_id, endpoint_id, id) WHERE dead_at = 0;
+
+CREATE TABLE pace (
+  scope TEXT PRIMARY KEY, -- as in quota
+  width INTEGER NOT NULL, -- of a part of the period, in milliseconds
+  parts TEXT NOT NULL     -- JSON: messages by the number of their part, counted from 1970
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE provider (
   name        TEXT PRIMARY KEY,
@@ -388,10 +486,27 @@ CREATE TABLE provider_event (
 
 CREATE INDEX provider_event_recipient ON provider_event (job_no, seq) WHERE job_no > 0;
 
+CREATE INDEX provider_event_stranger ON provider_event (email_key) WHERE job_no = 0;
+
 CREATE TABLE purpose_key (
   name       TEXT PRIMARY KEY,
   secret     BLOB NOT NULL, -- sealed
   created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE queue_id (
+  id      TEXT PRIMARY KEY,
+  job_no  INTEGER NOT NULL,
+  seq     INTEGER NOT NULL,
+  sent_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX queue_id_sent ON queue_id (sent_at);
+
+CREATE TABLE quota (
+  scope TEXT PRIMARY KEY, -- "tenant:" and its id, "relay:" and its id, or "relay" for the daemon's own
+  day   INTEGER NOT NULL, -- days since 1970 in UTC
+  used  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE received_sync (
@@ -515,11 +630,13 @@ CREATE TABLE send_job (
   opened         INTEGER NOT NULL DEFAULT 0,
   clicked        INTEGER NOT NULL DEFAULT 0,
   unsubscribed   INTEGER NOT NULL DEFAULT 0
-) STRICT;
+, hard_bounced INTEGER NOT NULL DEFAULT 0, machine_opened INTEGER NOT NULL DEFAULT 0, machine_clicked INTEGER NOT NULL DEFAULT 0, unstoppable INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE INDEX send_job_due ON send_job (due_at) WHERE status = 'pending';
 
 CREATE INDEX send_job_list ON send_job (list_id, no);
+
+CREATE INDEX send_job_retry ON send_job (retry_of) WHERE retry_of <> '';
 
 CREATE INDEX send_job_running ON send_job (no) WHERE status = 'running';
 
@@ -675,7 +792,9 @@ CREATE TABLE tenant (
   created_at     INTEGER NOT NULL,
   updated_at     INTEGER NOT NULL,
   deleted_at     INTEGER NOT NULL DEFAULT 0
-) STRICT, WITHOUT ROWID;
+, privacy_url TEXT NOT NULL DEFAULT '', language TEXT NOT NULL DEFAULT '', mail_texts TEXT NOT NULL DEFAULT '{}', relays TEXT NOT NULL DEFAULT '[]', relay_secrets BLOB NOT NULL DEFAULT x'', send_limits TEXT NOT NULL DEFAULT '{}', no_tracking INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
+
+CREATE INDEX tenant_with_relays ON tenant (id) WHERE relays != '[]' AND deleted_at = 0;
 
 CREATE TABLE throttle (
   key        TEXT PRIMARY KEY,
@@ -729,4 +848,23 @@ CREATE TABLE webhook_client (
   created_at  INTEGER NOT NULL,
   updated_at  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE webhook_endpoint (
+  id              TEXT PRIMARY KEY,
+  tenant_id       TEXT NOT NULL,
+  list_id         TEXT NOT NULL DEFAULT '',   -- empty: every list
+  name            TEXT NOT NULL DEFAULT '',
+  url             TEXT NOT NULL,
+  events          TEXT NOT NULL DEFAULT '[]', -- event types; none: all
+  secret          BLOB NOT NULL, -- sealed
+  old_secret      BLOB NOT NULL DEFAULT x'',
+  old_until       INTEGER NOT NULL DEFAULT 0, -- signs beside the new one until then
+  failing_since   INTEGER NOT NULL DEFAULT 0, -- first failure since the last success
+  disabled_at     INTEGER NOT NULL DEFAULT 0,
+  disabled_reason TEXT NOT NULL DEFAULT '',
+  created_at      INTEGER NOT NULL,
+  updated_at      INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX webhook_endpoint_tenant ON webhook_endpoint (tenant_id, id);
 
