@@ -31,6 +31,7 @@ type Client struct {
 	CreatedAt              Instant `json:"created_at" db:"created_at"`
 	UpdatedAt              Instant `json:"updated_at" db:"updated_at"`
 	SecretHash             []byte  `json:"-" db:"secret_hash"` // SHA-256; empty for a public client
+	Suspended              bool    `json:"-" db:"suspended"`   // its tenant is; as store.Client reads it
 }
 
 // ClientInput is what a caller wants a client to be; nil leaves a field as it is.
@@ -251,12 +252,18 @@ func isLoopback(host string) bool {
 	return err == nil && a.IsLoopback()
 }
 
+// validPort tells whether a URL names no port, or one from 1 to 65535.
+func validPort(u *url.URL) bool {
+	p := u.Port()
+	if p == "" {
+		return !strings.HasSuffix(u.Host, ":")
+	}
+	n, err := strconv.ParseUint(p, 10, 16)
+	return err == nil && n > 0
+}
+
 func validHost(u *url.URL) bool {
-	if p := u.Port(); p != "" {
-		if n, err := strconv.ParseUint(p, 10, 16); err != nil || n == 0 {
-			return false
-		}
-	} else if strings.HasSuffix(u.Host, ":") {
+	if !validPort(u) {
 		return false
 	}
 	host := u.Hostname()

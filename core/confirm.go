@@ -42,7 +42,7 @@ func ParseConfirmToken(key []byte, token string) (rowID, means string, err error
 		return "", "", ErrInvalidToken
 	}
 	id := uuid.UUID(b[:16])
-	for _, m := range [...]string{MeansMailed, MeansResponse, MeansUndo} {
+	for _, m := range [...]string{MeansMailed, MeansResponse} {
 		if hmac.Equal(b[16:], confirmMAC(key, id, m)) {
 			return id.String(), m, nil
 		}

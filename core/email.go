@@ -1,6 +1,7 @@
 package core
 
 import (
+	"regexp"
 	"strings"
 
 	"golang.org/x/net/idna"
@@ -40,6 +41,16 @@ func (e Email) Mask() string {
 		return "***"
 	}
 	return string(e[0]) + "***" + string(e[at:])
+}
+
+var addressInText = regexp.MustCompile(`([A-Za-z0-9!#$%&'*+/=?^_{|}~-])[A-Za-z0-9.!#$%&'*+/=?^_{|}~-]*@((?:[A-Za-z0-9-]+\.)+[A-Za-z0-9-]+)`)
+
+// MaskAddresses is a text in which every address is masked as by Mask.
+func MaskAddresses(text string) string {
+	if strings.IndexByte(text, '@') < 0 {
+		return text
+	}
+	return addressInText.ReplaceAllString(text, "${1}***@${2}")
 }
 
 // ErrInvalidEmail is returned for every text that is no address (code invalid_email).

@@ -119,6 +119,10 @@ func TestPreferencesCheck(t *testing.T) {
 		{`"x"`, Invalid, false},
 		{`1`, Invalid, false},
 		{`{`, Invalid, false},
+		{`{"a":"\u0000"}`, Invalid, false},
+		{`{"a":"\ud800"}`, Invalid, false},
+		{`{"a":1,"a":2}`, Invalid, false},
+		{`{"a":1} x`, Invalid, false},
 		{`{"a":"` + strings.Repeat("x", MaxPreferences) + `"}`, TooLarge, false},
 	} {
 		err := Preferences(c.p).Check("preferences")
@@ -131,7 +135,7 @@ func TestPreferencesCheck(t *testing.T) {
 func TestConfirmToken(t *testing.T) {
 	key, other := []byte("key of the test, thirty-two byte"), []byte("another key, as long as that one")
 	seen := map[string]bool{}
-	for _, means := range []string{MeansMailed, MeansResponse, MeansUndo} {
+	for _, means := range []string{MeansMailed, MeansResponse} {
 		token := ConfirmToken(key, idA, means)
 		if seen[token] || len(token) != 64 {
 			t.Errorf("token %q", token)

@@ -37,11 +37,6 @@ func (i Instant) Sub(o Instant) time.Duration { return time.Duration(i-o) * time
 
 func (i Instant) String() string { return i.Time().Format(InstantLayout) }
 
-// AppendText appends the wire form.
-func (i Instant) AppendText(b []byte) ([]byte, error) {
-	return i.Time().AppendFormat(b, InstantLayout), nil
-}
-
 // MarshalJSON writes the wire form in quotes; "never" is null.
 func (i Instant) MarshalJSON() ([]byte, error) {
 	if i == 0 {

@@ -1,16 +1,34 @@
 package core
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/url"
+)
+
 // List is a newsletter list.
 type List struct {
-	ID                 string  `json:"id" db:"id"`
-	TenantID           string  `json:"tenant_id" db:"tenant_id"`
-	Name               string  `json:"name" db:"name"`
-	Status             string  `json:"status" db:"status" enum:"active|inactive"`
-	ConfirmToken       string  `json:"confirm_token,omitempty" db:"confirm_token" enum:"live|receipt|trusted"` // empty: the configured default
-	RequireMailedProof bool    `json:"require_mailed_proof" db:"require_mailed_proof"`
-	SyncRemovesAbsent  bool    `json:"sync_removes_absent" db:"sync_removes_absent"`
-	CreatedAt          Instant `json:"created_at" db:"created_at"`
-	UpdatedAt          Instant `json:"updated_at" db:"updated_at"`
+	ID                 string `json:"id" db:"id"`
+	TenantID           string `json:"tenant_id" db:"tenant_id"`
+	Name               string `json:"name" db:"name"`
+	Status             string `json:"status" db:"status" enum:"active|inactive"`
+	ConfirmToken       string `json:"confirm_token,omitempty" db:"confirm_token" enum:"live|receipt|trusted"` // empty: the configured default
+	RequireMailedProof bool   `json:"require_mailed_proof" db:"require_mailed_proof"`
+	SyncRemovesAbsent  bool   `json:"sync_removes_absent" db:"sync_removes_absent"`
+
+	Language    string    `json:"language,omitempty" db:"language"`         // of its pages and mails; empty: the tenant's
+	Description string    `json:"description,omitempty" db:"description"`   // above its subscribe form
+	ConsentText string    `json:"consent_text,omitempty" db:"consent_text"` // what one agrees to there; each version is kept
+	Fields      Fields    `json:"fields" db:"fields"`
+	MailTexts   MailTexts `json:"mail_texts" db:"mail_texts"`
+
+	// Where a page sends the browser once it has done its work; empty: it says so itself.
+	SubscribeRedirectURL   string `json:"subscribe_redirect_url,omitempty" db:"subscribe_redirect_url"`
+	ConfirmRedirectURL     string `json:"confirm_redirect_url,omitempty" db:"confirm_redirect_url"`
+	UnsubscribeRedirectURL string `json:"unsubscribe_redirect_url,omitempty" db:"unsubscribe_redirect_url"`
+
+	CreatedAt Instant `json:"created_at" db:"created_at"`
+	UpdatedAt Instant `json:"updated_at" db:"updated_at"`
 }
 
 // What the confirm_token in the answer of a subscribe is good for.
@@ -32,6 +50,16 @@ type ListInput struct {
 	ConfirmToken       *string `json:"confirm_token"`
 	RequireMailedProof *bool   `json:"require_mailed_proof"`
 	SyncRemovesAbsent  *bool   `json:"sync_removes_absent"`
+
+	Language    *string    `json:"language"`
+	Description *string    `json:"description"`
+	ConsentText *string    `json:"consent_text"`
+	Fields      *[]Field   `json:"fields"`
+	MailTexts   *MailTexts `json:"mail_texts"`
+
+	SubscribeRedirectURL   *string `json:"subscribe_redirect_url"`
+	ConfirmRedirectURL     *string `json:"confirm_redirect_url"`
+	UnsubscribeRedirectURL *string `json:"unsubscribe_redirect_url"`
 }
 
 // NewList makes a list of a tenant. An id in the input is ignored.
@@ -57,6 +85,18 @@ func (l *List) Change(in ListInput, now Instant) error {
 	take(&l.Name, in.Name)
 	take(&l.Status, in.Status)
 	take(&l.ConfirmToken, in.ConfirmToken)
+	take(&l.Language, in.Language)
+	take(&l.Description, in.Description)
+	take(&l.ConsentText, in.ConsentText)
+	take(&l.SubscribeRedirectURL, in.SubscribeRedirectURL)
+	take(&l.ConfirmRedirectURL, in.ConfirmRedirectURL)
+	take(&l.UnsubscribeRedirectURL, in.UnsubscribeRedirectURL)
+	if in.Fields != nil {
+		l.Fields = Fields(*in.Fields)
+	}
+	if in.MailTexts != nil {
+		l.MailTexts = *in.MailTexts
+	}
 	if in.RequireMailedProof != nil {
 		l.RequireMailedProof = *in.RequireMailedProof
 	}
@@ -77,7 +117,53 @@ func (l *List) Validate() error {
 	}
 	switch l.ConfirmToken {
 	case "", ConfirmLive, ConfirmReceipt, ConfirmTrusted:
-		return nil
+	default:
+		return Invalidf("confirm_token", "confirm_token must be live, receipt or trusted.")
 	}
-	return Invalidf("confirm_token", "confirm_token must be live, receipt or trusted.")
+	return l.validatePages()
+}
+
+// validatePages checks what subscribers get to see.
+func (l *List) validatePages() error {
+	if err := checkLanguage(l.Language); err != nil {
+		return err
+	}
+	if err := checkText(&l.Description, "description", 2000, true); err != nil {
+		return err
+	}
+	if err := checkText(&l.ConsentText, "consent_text", 2000, true); err != nil {
+		return err
+	}
+	if err := l.Fields.Check(); err != nil {
+		return err
+	}
+	for _, r := range [][2]string{
+		{"subscribe_redirect_url", l.SubscribeRedirectURL},
+		{"confirm_redirect_url", l.ConfirmRedirectURL},
+		{"unsubscribe_redirect_url", l.UnsubscribeRedirectURL},
+	} {
+		if r[1] != "" && !isRedirect(r[1]) {
+			return Invalidf(r[0], "%s must be an absolute https URL, or http on this machine.", r[0])
+		}
+	}
+	return l.MailTexts.check()
+}
+
+// isRedirect tells whether a page may send browsers there: only what a list has registered ever is.
+func isRedirect(s string) bool {
+	u, err := url.Parse(s)
+	if err != nil || !isWebURL(s) {
+		return false
+	}
+	host := u.Hostname()
+	return u.Scheme == "https" || host == "localhost" || host == "127.0.0.1" || host == "::1"
+}
+
+// ConsentVersion names what a subscriber of the form agreed to; empty where the list says nothing.
+func (l *List) ConsentVersion() string {
+	if l.ConsentText == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(l.ConsentText))
+	return hex.EncodeToString(sum[:6])
 }

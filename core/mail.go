@@ -4,10 +4,17 @@ package core
 const (
 	MailConfirm           = "confirm"            // follow the link to subscribe
 	MailAlreadySubscribed = "already_subscribed" // you asked for what you have
+	MailUnsubscribed      = "unsubscribed"       // you have left; follow the link to take it back
+	MailPreferences       = "preferences"        // you asked for the link to your data
 	MailVerify            = "verify"             // follow the link to verify your address
 	MailClaim             = "claim"              // somebody registered your unverified address again
 	MailAlreadyRegistered = "already_registered" // you asked for an account that you have
 	MailReset             = "reset"              // follow the link for a new password
+	MailChange            = "change"             // follow the link: your account has this address from then on
+	MailChangeTaken       = "change_taken"       // somebody wanted your address for another account
+	MailChangeAsked       = "change_asked"       // to the old address: another one was asked for
+	MailChanged           = "changed"            // to the old address: your account has another one
+	MailTest              = "test"               // the content of a send job; Params name it
 )
 
 // Mail is a transactional mail in the queue. It never holds a token: TokenID names the row that the mailer
@@ -23,4 +30,25 @@ type Mail struct {
 	Tries     int     `db:"tries" json:"tries"`
 	DueAt     Instant `db:"due_at" json:"due_at"`
 	CreatedAt Instant `db:"created_at" json:"created_at"`
+}
+
+// Look is how mails about an account present themselves.
+type Look struct {
+	TenantID string // on whose behalf they go out; empty: the daemon's
+	Language string // of Languages, where the tenant has none; empty: the first
+}
+
+// AccountMail are the Params of a mail about an account.
+type AccountMail struct {
+	Language string `json:"language,omitempty"`
+}
+
+// MailTo is a mail about an account in this look.
+func (l Look) MailTo(email Email, kind, tokenID string) Mail {
+	return Mail{Kind: kind, TenantID: l.TenantID, Email: email, TokenID: tokenID, Params: jsonColumn(AccountMail{l.Language}, l.Language == "", "{}")}
+}
+
+// TestMail are the Params of a mail of kind test.
+type TestMail struct {
+	JobID string `json:"job_id"`
 }

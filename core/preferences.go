@@ -1,6 +1,9 @@
 package core
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"errors"
+)
 
 // Bounds of a preferences object (contract of the service, not of the specification).
 const (
@@ -34,38 +37,70 @@ func (p *Preferences) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Check refuses what is no JSON object, is larger than MaxPreferences (TooLarge) or nests deeper than
-// MaxPreferencesDepth. Absent is fine.
+// Check refuses what is no JSON object by the rules of JSONScanner, is larger than MaxPreferences (TooLarge) or nests deeper
+// than MaxPreferencesDepth. Absent is fine.
 func (p Preferences) Check(field string) error {
 	switch {
-	case p == "":
+	case p == "" || p == NoPreferences:
 		return nil
 	case len(p) > MaxPreferences:
-		return &Error{Kind: TooLarge, Code: "payload_too_large", Message: "The preferences are larger than 16 KiB.", Field: field}
-	case p[0] != '{' || !json.Valid([]byte(p)):
-		return Invalidf(field, "must be a JSON object")
-	case p.depth() > MaxPreferencesDepth:
-		return Invalidf(field, "must not nest deeper than %d levels", MaxPreferencesDepth)
+		return &Error{Kind: TooLarge, Code: "payload_too_large", Message: field + " may have 16 KiB at most.", Field: field}
+	case p[0] != '{':
+		return Invalidf(field, "%s must be a JSON object.", field)
+	}
+	s := JSONScanner{Text: []byte(p), What: field}
+	err := s.Skip()
+	if s.deepest > MaxPreferencesDepth {
+		return Invalidf(field, "%s must not nest deeper than %d levels.", field, MaxPreferencesDepth)
+	}
+	if s.Space(); err == nil && s.At < len(p) {
+		err = s.Fail("text after the value")
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.On(field)
 	}
 	return nil
 }
 
-// depth is the deepest nesting of a valid JSON text.
-func (p Preferences) depth() int {
-	depth, deepest, inString := 0, 0, false
-	for i := 0; i < len(p); i++ {
-		switch c := p[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
-			depth++
-			deepest = max(deepest, depth)
-		case c == '}' || c == ']':
-			depth--
-		}
+// Sendable is the text as a receiver takes it: absent where Check refuses it, as it did not always. The receiver then keeps
+// what it has, and neither the rest of the event nor that of the batch is lost.
+func (p Preferences) Sendable() Preferences {
+	if p.Check("") != nil {
+		return ""
 	}
-	return deepest
+	return p.OrEmpty()
+}
+
+// Values reads the members of the object; none where it can't be read.
+func (p Preferences) Values() map[string]json.RawMessage {
+	var m map[string]json.RawMessage
+	if json.Unmarshal([]byte(p.OrEmpty()), &m) != nil {
+		return nil
+	}
+	return m
+}
+
+// With is the object with members set, or taken out where the value is nil; the others keep their text. Keys are sorted
+// where anything changes.
+func (p Preferences) With(values map[string]any) Preferences {
+	m := p.Values()
+	if m == nil {
+		m = map[string]json.RawMessage{}
+	}
+	for k, v := range values {
+		if v == nil {
+			delete(m, k)
+			continue
+		}
+		b, err := json.Marshal(v)
+		if err != nil {
+			panic(err) // values are texts and booleans
+		}
+		m[k] = b
+	}
+	b, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return Preferences(b)
 }

@@ -41,13 +41,13 @@ type ProviderEvent struct {
 // normal spelling. Errors name the field.
 func (e *ProviderEvent) Validate() error {
 	if e.Effect() == "" {
-		return Invalidf("event_type", "must be bounce, hard_bounced, soft_bounced, complaint, suppression, delivery, open or click")
+		return Invalidf("event_type", "event_type must be bounce, hard_bounced, soft_bounced, complaint, suppression, delivery, open or click.")
 	}
 	switch {
 	case e.MessageID == "":
-		return Invalidf("message_id", "is required")
+		return Invalidf("message_id", "message_id is required.")
 	case len(e.MessageID) > maxMessageID:
-		return Invalidf("message_id", "must not be longer than %d bytes", maxMessageID)
+		return Invalidf("message_id", "message_id must not be longer than %d bytes.", maxMessageID)
 	}
 	if err := checkIDs([]wireID{{"tenant_id", &e.TenantID}}); err != nil {
 		return err
@@ -58,13 +58,13 @@ func (e *ProviderEvent) Validate() error {
 	}
 	e.Email = email
 	if e.OccurredAt == 0 {
-		return Invalidf("occurred_at", "is required")
+		return Invalidf("occurred_at", "occurred_at is required.")
 	}
 	switch e.BounceType {
 	case "", HardBounce, SoftBounce:
 		return nil
 	}
-	return Invalidf("bounce_type", "must be hard or soft")
+	return Invalidf("bounce_type", "bounce_type must be hard or soft.")
 }
 
 // Effect is what the event means; empty for an unknown event_type. A bounce of no known type counts as soft, and the
@@ -119,6 +119,8 @@ const (
 	MarkComplained
 	MarkOpened
 	MarkClicked
+	MarkMachineOpened  // as far as is known, only machines have opened it
+	MarkMachineClicked // … have followed its links
 )
 
 // MarkOf is the mark that an effect sets; 0: none.
@@ -141,7 +143,7 @@ func MarkOf(effect string) Marks {
 // Words lists the marks by name, in the order in which they come about.
 func (m Marks) Words() []string {
 	words := []string{}
-	for i, w := range [...]string{"delivered", "bounced", "complained", "opened", "clicked"} {
+	for i, w := range [...]string{"delivered", "bounced", "complained", "opened", "clicked", "machine_opened", "machine_clicked"} {
 		if m&(1<<i) != 0 {
 			words = append(words, w)
 		}
@@ -155,12 +157,12 @@ var takenProviderNames = map[string]bool{"subscriptions": true, "lists": true}
 // CheckProviderName tells whether a provider may be called so: its name is the last part of its webhook's address.
 func CheckProviderName(name string) error {
 	if len(name) == 0 || len(name) > 64 {
-		return Invalidf("name", "must have 1 to 64 characters")
+		return Invalidf("name", "name must have 1 to 64 characters.")
 	}
 	for i := range len(name) {
 		c := name[i]
 		if !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || i > 0 && (c == '_' || c == '-')) {
-			return Invalidf("name", "must be lower-case letters, digits, _ and -, and begin with a letter or digit")
+			return Invalidf("name", "name must be lower-case letters, digits, _ and -, and begin with a letter or digit.")
 		}
 	}
 	if takenProviderNames[name] {

@@ -45,7 +45,8 @@ const (
 	ReasonRelay        = "relay unavailable"
 	ReasonTemplate     = "template missing"
 	ReasonRender       = "cannot be rendered"
-	ReasonListGone     = "list or tenant not active"
+	ReasonListGone     = "list or tenant gone"
+	ReasonNoReply      = "no reply to the message, twice"
 )
 
 // Stats counts the recipients of a job by what became of them.
@@ -62,6 +63,9 @@ type Stats struct {
 	Clicked      int64 `db:"clicked" json:"clicked"`
 	Unsubscribed int64 `db:"unsubscribed" json:"unsubscribed"`
 	Ambiguous    int64 `db:"ambiguous" json:"ambiguous"` // resent once, since the reply to the first was lost
+
+	MachineOpened  int64 `db:"machine_opened" json:"machine_opened"`   // of Opened: by machines alone
+	MachineClicked int64 `db:"machine_clicked" json:"machine_clicked"` // of Clicked: by machines alone
 }
 
 // SendJob is one mailing of a campaign to a list.
@@ -81,6 +85,11 @@ type SendJob struct {
 	StartedAt     Instant   `db:"started_at"`
 	FinishedAt    Instant   `db:"finished_at"`
 	FailureReason string    `db:"failure_reason"`
+	PausedAt      Instant   `db:"paused_at"`    // of a running job; 0: not paused, or as long as its list and tenant are switched off
+	PauseReason   string    `db:"pause_reason"` // why nothing is sent just now; empty: it is
+	HardBounced   int64     `db:"hard_bounced"`
+	Unstoppable   bool      `db:"unstoppable"` // somebody has resumed it: the stop rule is not asked again
+	RetryOf       string    `db:"retry_of"`    // the job whose unsent recipients this one takes; empty: the list's
 	ExpandedTo    string    `db:"expanded_to"` // email_key of the last subscriber that became a recipient
 	Expanded      bool      `db:"expanded"`
 	Stats

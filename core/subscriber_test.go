@@ -73,6 +73,98 @@ func TestApplyToEveryState(t *testing.T) {
 	}
 }
 
+// Every state × everything that may happen to a subscriber: each word and block, and nobody, × each event type and batch with
+// each status × older, equal, newer; each report; being named by a sync or not. The rules are contract 6's sentences; the
+// words come from the source, so that a new one without a rule fails here.
+func TestEverySubscriberStateAndVerb(t *testing.T) {
+	statuses := sourceConstants(t, "subscriber.go", "Status", "Status")
+	types := append(sourceConstants(t, "event.go", "Event", ""), "") // a batch has none
+	effects := sourceConstants(t, "subscriber.go", "", "")
+	if len(statuses) < 5 || len(types) < 4 || len(effects) < 5 {
+		t.Fatalf("found only %q, %q, %q", statuses, types, effects)
+	}
+	for _, word := range []Status{StatusActive, StatusUnsubscribed} {
+		for _, block := range []Status{NotBlocked, StatusBounced, StatusComplaint, StatusSuppressed} {
+			before := sub(word, -9, block, -8)
+			for _, status := range statuses {
+				for _, eventType := range types {
+					for _, at := range []Instant{-12, -9, -8, -5} {
+						applyOne(t, before, eventType, Status(status), subNow+at*sec)
+					}
+				}
+			}
+			for _, effect := range effects {
+				reportOne(t, before, effect)
+			}
+		}
+	}
+	for _, method := range sourceMethods(t, "subscriber.go", "Subscriber") {
+		switch method {
+		case "Apply", "Report": // above
+		case "Absent": // TestAbsentFromASync
+		case "Status", "Mailable": // ask only
+		default:
+			t.Errorf("nothing tries Subscriber.%s", method)
+		}
+	}
+}
+
+func applyOne(t *testing.T, before Subscriber, eventType string, status Status, at Instant) {
+	t.Helper()
+	s := before
+	s.Apply(EventSubscriber{ID: "id", Email: "a@b.example", Status: string(status)}, eventType, at, subNow)
+	word, wordAt, block := before.Word, before.WordAt, before.Block
+	switch status {
+	case StatusActive, StatusUnsubscribed:
+		if at > wordAt || at == wordAt && status == StatusUnsubscribed {
+			word, wordAt = status, at
+		}
+		if eventType == EventActivated && status == StatusActive && block == StatusBounced && at > before.BlockAt && at >= before.WordAt {
+			block = NotBlocked
+		}
+	case StatusBounced:
+		if block == NotBlocked {
+			block = StatusBounced
+		}
+	case StatusComplaint:
+		if block != StatusSuppressed {
+			block = StatusComplaint
+		}
+	case StatusSuppressed:
+		block = StatusSuppressed
+	default:
+		t.Errorf("no rule for the status %s", status)
+	}
+	if s.Word != word || s.WordAt != wordAt || s.Block != block || s.Mailable() != (word == StatusActive && block == NotBlocked) {
+		t.Errorf("%s/%s, then %q %s at %d: %s at %d/%s, want %s at %d/%s", before.Word, before.Block, eventType, status, (at-subNow)/sec,
+			s.Word, (s.WordAt-subNow)/sec, s.Block, word, (wordAt-subNow)/sec, block)
+	}
+}
+
+func reportOne(t *testing.T, before Subscriber, effect string) {
+	t.Helper()
+	s, block := before, before.Block
+	s.Report(effect, subNow, subNow)
+	switch effect {
+	case HardBounce:
+		if block == NotBlocked {
+			block = StatusBounced
+		}
+	case Complaint:
+		if block != StatusSuppressed {
+			block = StatusComplaint
+		}
+	case Suppression:
+		block = StatusSuppressed
+	case SoftBounce, Delivery: // one alone blocks nobody
+	default:
+		t.Errorf("no rule for the report %s", effect)
+	}
+	if s.Word != before.Word || s.WordAt != before.WordAt || s.Block != block {
+		t.Errorf("%s/%s, then %s: %s/%s, want %s/%s", before.Word, before.Block, effect, s.Word, s.Block, before.Word, block)
+	}
+}
+
 func TestApplyToNobody(t *testing.T) {
 	for _, tt := range []struct {
 		status, shown Status

@@ -66,7 +66,7 @@ func (s *Subscription) Subscribe(email Email, p Preferences, now Instant) Subscr
 // Confirm makes a pending subscription active. It takes effect once: repeated while active it returns no
 // event and no error. A token of another generation, or one used after an unsubscribe, is ErrInvalidToken.
 func (s *Subscription) Confirm(generation int64, means string, now Instant) (*Change, error) {
-	if generation != s.Generation || s.Status == SubscriptionUnsubscribed {
+	if generation != s.Generation || s.Status != SubscriptionPending && s.Status != SubscriptionActive {
 		return nil, ErrInvalidToken
 	}
 	if s.Status == SubscriptionActive {
@@ -83,19 +83,35 @@ func (s *Subscription) Confirm(generation int64, means string, now Instant) (*Ch
 // Unsubscribe ends a subscription, in whatever state and generation. Only an active one was ever
 // announced, so only its end is an event; nil means that there is none.
 func (s *Subscription) Unsubscribe(now Instant) *Change {
-	was := s.Status
-	if was == SubscriptionUnsubscribed {
-		return nil
+	switch s.Status {
+	case SubscriptionPending:
+		s.move(SubscriptionUnsubscribed, now)
+	case SubscriptionActive:
+		s.move(SubscriptionUnsubscribed, now)
+		return s.change(EventUnsubscribed, now)
 	}
-	s.move(SubscriptionUnsubscribed, now)
-	if was == SubscriptionPending {
-		return nil
+	return nil
+}
+
+// Resume takes back the unsubscribing that happened at left: the subscription is active again as it was, in the same
+// generation and with the proof that it had. Repeated while active it returns no event and no error. ErrInvalidToken
+// where that unsubscribing is not the last thing that happened, or ended what was never confirmed.
+func (s *Subscription) Resume(left, now Instant) (*Change, error) {
+	switch {
+	case s.Status == SubscriptionActive:
+		return nil, nil
+	case s.Status != SubscriptionUnsubscribed || s.ChangedAt != left || s.Means == "":
+		return nil, ErrInvalidToken
 	}
-	return s.change(EventUnsubscribed, now)
+	s.move(SubscriptionActive, now)
+	return s.change(EventActivated, now), nil
 }
 
 // SetPreferences replaces the preferences; an event follows for the active alone.
 func (s *Subscription) SetPreferences(p Preferences, now Instant) *Change {
+	if s.Status == "" {
+		return nil
+	}
 	s.Preferences = p.OrEmpty()
 	if s.Status != SubscriptionActive {
 		return nil
@@ -172,6 +188,7 @@ type Consent struct {
 	Origin
 	TextVersion string `db:"text_version" json:"text_version"`
 	Generation  int64  `db:"generation" json:"generation"`
+	Reason      string `db:"reason" json:"reason,omitempty"` // that a leaver gave
 }
 
 // Origin is where a request came from, as the ledger keeps it.
@@ -184,12 +201,13 @@ type Origin struct {
 // MaxOrigin bounds, in bytes, each text of an Origin: it comes from anybody.
 const MaxOrigin = 255
 
-// Trim cuts each text to MaxOrigin bytes at a character's edge and drops control characters.
+// Trim is TrimText of each text.
 func (o Origin) Trim() Origin {
-	return Origin{Source: trimText(o.Source), Remote: trimText(o.Remote), UserAgent: trimText(o.UserAgent)}
+	return Origin{Source: TrimText(o.Source), Remote: TrimText(o.Remote), UserAgent: TrimText(o.UserAgent)}
 }
 
-func trimText(s string) string {
+// TrimText cuts a text to MaxOrigin bytes at a character's edge and drops control characters.
+func TrimText(s string) string {
 	plain := len(s) <= MaxOrigin
 	for i := 0; plain && i < len(s); i++ {
 		plain = s[i] >= ' ' && s[i] < 0x7f

@@ -2,6 +2,8 @@ package core
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -29,81 +31,155 @@ func in(t testing.TB, status string) Subscription {
 	return s
 }
 
-// Every state × every verb: the specification's table of states, and what contract 5 adds to it.
+// verb is something that can happen to a subscription, at t0 + 1000.
+type verb struct {
+	method string // of Subscription
+	do     func(*Subscription, Instant) (*Change, error)
+}
+
+var verbs = map[string]verb{
+	"subscribe": {"Subscribe", func(s *Subscription, now Instant) (*Change, error) {
+		s.Subscribe("b@example.org", `{"b":2}`, now)
+		return nil, nil
+	}},
+	"confirm by mailed":   {"Confirm", func(s *Subscription, now Instant) (*Change, error) { return s.Confirm(1, MeansMailed, now) }},
+	"confirm by response": {"Confirm", func(s *Subscription, now Instant) (*Change, error) { return s.Confirm(1, MeansResponse, now) }},
+	"confirm old":         {"Confirm", func(s *Subscription, now Instant) (*Change, error) { return s.Confirm(0, MeansMailed, now) }},
+	"unsubscribe":         {"Unsubscribe", func(s *Subscription, now Instant) (*Change, error) { return s.Unsubscribe(now), nil }},
+	"resume":              {"Resume", func(s *Subscription, now Instant) (*Change, error) { return s.Resume(t0+2, now) }},
+	"resume earlier":      {"Resume", func(s *Subscription, now Instant) (*Change, error) { return s.Resume(t0+1, now) }},
+	"set preferences":     {"SetPreferences", func(s *Subscription, now Instant) (*Change, error) { return s.SetPreferences(`{"b":2}`, now), nil }},
+	"import active": {"Import", func(s *Subscription, now Instant) (*Change, error) {
+		c, _ := s.Import("b@example.org", SubscriptionActive, `{"b":2}`, now)
+		return c, nil
+	}},
+	"import active bare": {"Import", func(s *Subscription, now Instant) (*Change, error) {
+		c, _ := s.Import("b@example.org", SubscriptionActive, "", now)
+		return c, nil
+	}},
+	"import pending": {"Import", func(s *Subscription, now Instant) (*Change, error) {
+		c, _ := s.Import("b@example.org", SubscriptionPending, `{"b":2}`, now)
+		return c, nil
+	}},
+}
+
+// outcome is what a verb makes of a state.
+type outcome struct {
+	next        string
+	preferences Preferences
+	generation  int64
+	event       string
+	err         error
+}
+
+// Every state × every verb: the specification's table of states, and what contract 5 adds to it. Disabling and complaints are
+// "unsubscribe"; erasing and the expiry of what is pending end the record, which is the state "".
+var subscriptionTable = map[string]map[string]outcome{
+	"": {
+		"subscribe":           {"pending", `{"b":2}`, 1, "", nil},
+		"confirm by mailed":   {"", "", 0, "", ErrInvalidToken},
+		"confirm by response": {"", "", 0, "", ErrInvalidToken},
+		"confirm old":         {"", "", 0, "", ErrInvalidToken},
+		"unsubscribe":         {"", "", 0, "", nil},
+		"resume":              {"", "", 0, "", ErrInvalidToken},
+		"resume earlier":      {"", "", 0, "", ErrInvalidToken},
+		"set preferences":     {"", "", 0, "", nil},
+		"import active":       {"active", `{"b":2}`, 1, EventActivated, nil},
+		"import active bare":  {"active", `{}`, 1, EventActivated, nil},
+		"import pending":      {"pending", `{"b":2}`, 1, "", nil},
+	},
+	SubscriptionPending: {
+		"subscribe":           {"pending", `{"b":2}`, 1, "", nil},
+		"confirm by mailed":   {"active", `{"a":1}`, 1, EventActivated, nil},
+		"confirm by response": {"active", `{"a":1}`, 1, EventActivated, nil},
+		"confirm old":         {"pending", `{"a":1}`, 1, "", ErrInvalidToken},
+		"unsubscribe":         {"unsubscribed", `{"a":1}`, 1, "", nil},
+		"resume":              {"pending", `{"a":1}`, 1, "", ErrInvalidToken},
+		"resume earlier":      {"pending", `{"a":1}`, 1, "", ErrInvalidToken},
+		"set preferences":     {"pending", `{"b":2}`, 1, "", nil},
+		"import active":       {"active", `{"b":2}`, 1, EventActivated, nil},
+		"import active bare":  {"active", `{"a":1}`, 1, EventActivated, nil},
+		"import pending":      {"pending", `{"b":2}`, 1, "", nil},
+	},
+	SubscriptionActive: {
+		"subscribe":           {"active", `{"a":1}`, 1, "", nil},
+		"confirm by mailed":   {"active", `{"a":1}`, 1, "", nil},
+		"confirm by response": {"active", `{"a":1}`, 1, "", nil},
+		"confirm old":         {"active", `{"a":1}`, 1, "", ErrInvalidToken},
+		"unsubscribe":         {"unsubscribed", `{"a":1}`, 1, EventUnsubscribed, nil},
+		"resume":              {"active", `{"a":1}`, 1, "", nil},
+		"resume earlier":      {"active", `{"a":1}`, 1, "", nil},
+		"set preferences":     {"active", `{"b":2}`, 1, EventPreferences, nil},
+		"import active":       {"active", `{"b":2}`, 1, EventPreferences, nil},
+		"import active bare":  {"active", `{"a":1}`, 1, "", nil},
+		"import pending":      {"active", `{"b":2}`, 1, EventPreferences, nil},
+	},
+	SubscriptionUnsubscribed: {
+		"subscribe":           {"pending", `{"b":2}`, 2, "", nil},
+		"confirm by mailed":   {"unsubscribed", `{"a":1}`, 1, "", ErrInvalidToken},
+		"confirm by response": {"unsubscribed", `{"a":1}`, 1, "", ErrInvalidToken},
+		"confirm old":         {"unsubscribed", `{"a":1}`, 1, "", ErrInvalidToken},
+		"unsubscribe":         {"unsubscribed", `{"a":1}`, 1, "", nil},
+		"resume":              {"active", `{"a":1}`, 1, EventActivated, nil},
+		"resume earlier":      {"unsubscribed", `{"a":1}`, 1, "", ErrInvalidToken},
+		"set preferences":     {"unsubscribed", `{"b":2}`, 1, "", nil},
+		"import active":       {"unsubscribed", `{"a":1}`, 1, "", nil},
+		"import active bare":  {"unsubscribed", `{"a":1}`, 1, "", nil},
+		"import pending":      {"unsubscribed", `{"a":1}`, 1, "", nil},
+	},
+}
+
 func TestSubscriptionStates(t *testing.T) {
 	now := t0 + 1000
-	verbs := map[string]func(*Subscription) (*Change, error){
-		"subscribe":       func(s *Subscription) (*Change, error) { s.Subscribe("b@example.org", `{"b":2}`, now); return nil, nil },
-		"confirm":         func(s *Subscription) (*Change, error) { return s.Confirm(1, MeansMailed, now) },
-		"confirm old":     func(s *Subscription) (*Change, error) { return s.Confirm(0, MeansMailed, now) },
-		"unsubscribe":     func(s *Subscription) (*Change, error) { return s.Unsubscribe(now), nil },
-		"set preferences": func(s *Subscription) (*Change, error) { return s.SetPreferences(`{"b":2}`, now), nil },
-		"import active": func(s *Subscription) (*Change, error) {
-			c, _ := s.Import("b@example.org", SubscriptionActive, `{"b":2}`, now)
-			return c, nil
-		},
-		"import pending": func(s *Subscription) (*Change, error) {
-			c, _ := s.Import("b@example.org", SubscriptionPending, `{"b":2}`, now)
-			return c, nil
-		},
+	for state, row := range subscriptionTable {
+		for name, want := range row {
+			t.Run(state+" "+name, func(t *testing.T) {
+				s := in(t, state)
+				before := s
+				change, err := verbs[name].do(&s, now)
+				if !errors.Is(err, want.err) {
+					t.Fatalf("error %v, want %v", err, want.err)
+				}
+				if got := (outcome{s.Status, s.Preferences, s.Generation, eventType(change), want.err}); got != want {
+					t.Errorf("got %+v, want %+v", got, want)
+				}
+				if moved := s.Status != before.Status; moved != (s.ChangedAt == now) {
+					t.Errorf("moved %v, but changed at %v", moved, s.ChangedAt)
+				}
+				if change == nil && s.EventAt != before.EventAt {
+					t.Error("the stamp moved without an event")
+				}
+			})
+		}
 	}
-	for _, c := range []struct {
-		state, verb string
-		next        string
-		preferences Preferences
-		generation  int64
-		event       string
-		err         error
-	}{
-		{"", "subscribe", "pending", `{"b":2}`, 1, "", nil},
-		{"pending", "subscribe", "pending", `{"b":2}`, 1, "", nil},
-		{"active", "subscribe", "active", `{"a":1}`, 1, "", nil},
-		{"unsubscribed", "subscribe", "pending", `{"b":2}`, 2, "", nil},
+}
 
-		{"pending", "confirm", "active", `{"a":1}`, 1, EventActivated, nil},
-		{"active", "confirm", "active", `{"a":1}`, 1, "", nil},
-		{"unsubscribed", "confirm", "unsubscribed", `{"a":1}`, 1, "", ErrInvalidToken},
-		{"pending", "confirm old", "pending", `{"a":1}`, 1, "", ErrInvalidToken},
-		{"active", "confirm old", "active", `{"a":1}`, 1, "", ErrInvalidToken},
-		{"unsubscribed", "confirm old", "unsubscribed", `{"a":1}`, 1, "", ErrInvalidToken},
-
-		{"pending", "unsubscribe", "unsubscribed", `{"a":1}`, 1, "", nil},
-		{"active", "unsubscribe", "unsubscribed", `{"a":1}`, 1, EventUnsubscribed, nil},
-		{"unsubscribed", "unsubscribe", "unsubscribed", `{"a":1}`, 1, "", nil},
-
-		{"pending", "set preferences", "pending", `{"b":2}`, 1, "", nil},
-		{"active", "set preferences", "active", `{"b":2}`, 1, EventPreferences, nil},
-		{"unsubscribed", "set preferences", "unsubscribed", `{"b":2}`, 1, "", nil},
-
-		{"", "import active", "active", `{"b":2}`, 1, EventActivated, nil},
-		{"pending", "import active", "active", `{"b":2}`, 1, EventActivated, nil},
-		{"active", "import active", "active", `{"b":2}`, 1, EventPreferences, nil},
-		{"unsubscribed", "import active", "unsubscribed", `{"a":1}`, 1, "", nil},
-		{"", "import pending", "pending", `{"b":2}`, 1, "", nil},
-		{"pending", "import pending", "pending", `{"b":2}`, 1, "", nil},
-		{"active", "import pending", "active", `{"b":2}`, 1, EventPreferences, nil},
-		{"unsubscribed", "import pending", "unsubscribed", `{"a":1}`, 1, "", nil},
-	} {
-		t.Run(c.state+" "+c.verb, func(t *testing.T) {
-			s := in(t, c.state)
-			before := s
-			change, err := verbs[c.verb](&s)
-			if !errors.Is(err, c.err) {
-				t.Fatalf("error %v, want %v", err, c.err)
+// The table is whole: every state and every method of the source has its rows, so that a new one can't be forgotten.
+func TestSubscriptionTableIsWhole(t *testing.T) {
+	states := append(sourceConstants(t, "subscription.go", "Subscription", ""), "")
+	methods := sourceMethods(t, "subscription.go", "Subscription")
+	if len(states) < 4 || len(methods) < 6 {
+		t.Fatalf("found only %q, %q", states, methods)
+	}
+	if len(subscriptionTable) != len(states) {
+		t.Errorf("rows for %d states, there are %q", len(subscriptionTable), states)
+	}
+	for _, state := range states {
+		for name := range verbs {
+			if _, ok := subscriptionTable[state][name]; !ok {
+				t.Errorf("no row for %q, %s", state, name)
 			}
-			if s.Status != c.next || s.Preferences != c.preferences || s.Generation != c.generation {
-				t.Errorf("got %s %s generation %d, want %s %s %d", s.Status, s.Preferences, s.Generation, c.next, c.preferences, c.generation)
-			}
-			if got := eventType(change); got != c.event {
-				t.Errorf("event %q, want %q", got, c.event)
-			}
-			if moved := s.Status != before.Status; moved != (s.ChangedAt == now) {
-				t.Errorf("moved %v, but changed at %v", moved, s.ChangedAt)
-			}
-			if change == nil && s.EventAt != before.EventAt {
-				t.Error("the stamp moved without an event")
-			}
-		})
+		}
+	}
+	for _, method := range methods {
+		if !slices.ContainsFunc(slices.Collect(maps.Values(verbs)), func(v verb) bool { return v.method == method }) {
+			t.Errorf("no verb for Subscription.%s", method)
+		}
+	}
+	for _, means := range []string{MeansMailed, MeansResponse} { // each that a token can stand for
+		if _, ok := verbs["confirm by "+means]; !ok {
+			t.Errorf("no verb for a confirmation by %s", means)
+		}
 	}
 }
 

@@ -32,8 +32,18 @@ type Tenant struct {
 	BrandName     string  `json:"brand_name,omitempty" db:"brand_name"`
 	BrandColor    string  `json:"brand_color,omitempty" db:"brand_color"` // #rrggbb
 	BrandLogoURL  string  `json:"brand_logo_url,omitempty" db:"brand_logo_url"`
-	CreatedAt     Instant `json:"created_at" db:"created_at"`
-	UpdatedAt     Instant `json:"updated_at" db:"updated_at"`
+	PrivacyURL    string  `json:"privacy_url,omitempty" db:"privacy_url"` // linked on its pages
+	Language      string  `json:"language,omitempty" db:"language"`       // of pages and mails of its lists; empty: English
+
+	MailTexts MailTexts `json:"mail_texts" db:"mail_texts"`
+
+	NoTracking bool `json:"no_tracking,omitempty" db:"no_tracking"` // opens and clicks are not tracked, whatever a job asks
+
+	Relays     Relays     `json:"relays,omitempty" db:"relays"` // none: the daemon's own
+	SendLimits SendLimits `json:"send_limits,omitzero" db:"send_limits"`
+
+	CreatedAt Instant `json:"created_at" db:"created_at"`
+	UpdatedAt Instant `json:"updated_at" db:"updated_at"`
 }
 
 // Active tells whether the tenant may send and take subscriptions.
@@ -53,6 +63,15 @@ type TenantInput struct {
 	BrandName     *string   `json:"brand_name"`
 	BrandColor    *string   `json:"brand_color"`
 	BrandLogoURL  *string   `json:"brand_logo_url"`
+	PrivacyURL    *string   `json:"privacy_url"`
+	Language      *string   `json:"language"`
+
+	MailTexts *MailTexts `json:"mail_texts"`
+
+	NoTracking *bool `json:"no_tracking"`
+
+	Relays     *[]Relay    `json:"relays"`
+	SendLimits *SendLimits `json:"send_limits"`
 }
 
 // NewTenant makes a tenant. An id in the input is ignored.
@@ -79,17 +98,44 @@ func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 	take(&t.BrandName, in.BrandName)
 	take(&t.BrandColor, in.BrandColor)
 	take(&t.BrandLogoURL, in.BrandLogoURL)
+	take(&t.PrivacyURL, in.PrivacyURL)
+	take(&t.Language, in.Language)
+	if in.NoTracking != nil {
+		t.NoTracking = *in.NoTracking
+	}
+	if in.MailTexts != nil {
+		t.MailTexts = *in.MailTexts
+	}
 	if in.Domains != nil {
 		t.Domains = Strings(*in.Domains)
 	}
 	if err := t.Validate(); err != nil {
 		return err
 	}
+	if err := t.changeRoute(in); err != nil {
+		return err
+	}
 	if !operator && (t.MailFrom != was.MailFrom || t.Status != was.Status || !slices.Equal(t.Domains, was.Domains)) {
 		return Forbiddenf("mail_from, status and domains are set by operators only.")
 	}
+	if !operator && (t.Relays.told() || t.Relays.Column() != was.Relays.Column() || t.SendLimits != was.SendLimits) {
+		return Forbiddenf("relays and send_limits are set by operators only.")
+	}
 	t.UpdatedAt = now
 	return nil
+}
+
+// changeRoute takes over the tenant's own way out and its pace.
+func (t *Tenant) changeRoute(in TenantInput) error {
+	if in.Relays != nil {
+		if err := t.Relays.change(*in.Relays); err != nil {
+			return err
+		}
+	}
+	if in.SendLimits != nil {
+		t.SendLimits = *in.SendLimits
+	}
+	return t.SendLimits.Check("send_limits")
 }
 
 func take(to, from *string) {
@@ -154,13 +200,19 @@ func (t *Tenant) validateMail() error {
 	if t.PublicURL = strings.TrimSuffix(t.PublicURL, "/"); t.PublicURL != "" && !isOrigin(t.PublicURL) {
 		return Invalidf("public_url", "public_url must be an origin such as https://news.example.com.")
 	}
-	if t.BrandLogoURL != "" && !isWebURL(t.BrandLogoURL) {
-		return Invalidf("brand_logo_url", "brand_logo_url must be an absolute http or https URL.")
+	if t.BrandLogoURL != "" && (!isWebURL(t.BrandLogoURL) || !strings.HasPrefix(strings.ToLower(t.BrandLogoURL), "https:")) {
+		return Invalidf("brand_logo_url", "brand_logo_url must be an absolute https URL.")
 	}
 	if !isColor(t.BrandColor) {
 		return Invalidf("brand_color", "brand_color must be written #rrggbb.")
 	}
-	return nil
+	if t.PrivacyURL != "" && !isWebURL(t.PrivacyURL) {
+		return Invalidf("privacy_url", "privacy_url must be an absolute http or https URL.")
+	}
+	if err := checkLanguage(t.Language); err != nil {
+		return err
+	}
+	return t.MailTexts.check()
 }
 
 // maxName is the number of characters that the name of a record may have.
@@ -218,10 +270,11 @@ func isColor(s string) bool {
 	return err == nil
 }
 
-// isWebURL tells whether s is an absolute http or https URL without a user in it.
+// isWebURL tells whether s is an absolute http or https URL without a user in it. Its host is plain, since the policy of a
+// page may have to name it.
 func isWebURL(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && len(s) <= maxURL && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.User == nil &&
+	return err == nil && len(s) <= maxURL && (u.Scheme == "https" || u.Scheme == "http") && validHost(u) && u.User == nil &&
 		strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || unicode.IsControl(r) }) < 0
 }
 

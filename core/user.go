@@ -47,7 +47,7 @@ func (u *User) Validate() error {
 		u.Name = DefaultName(u.ID)
 	}
 	if !utf8.ValidString(u.Name) || utf8.RuneCountInString(u.Name) > MaxName || strings.ContainsFunc(u.Name, unicode.IsControl) {
-		return Invalidf("name", "must have at most %d characters and no control characters", MaxName)
+		return Invalidf("name", "The name may have %d characters at most, and no control characters.", MaxName)
 	}
 	email, err := ParseEmail(string(u.Email))
 	if err != nil {
@@ -61,11 +61,11 @@ func (u *User) Validate() error {
 func (r Role) Validate() error {
 	switch {
 	case r.Role != RoleOperator && r.Role != RoleTenantAdmin:
-		return Invalidf("role", "must be operator or tenant_admin")
+		return Invalidf("role", "role must be operator or tenant_admin.")
 	case r.Role == RoleOperator && r.TenantID != "":
-		return Invalidf("tenant_id", "an operator is one for all tenants")
+		return Invalidf("tenant_id", "An operator is one for all tenants.")
 	case r.Role == RoleTenantAdmin && r.TenantID == "":
-		return Invalidf("tenant_id", "a tenant_admin needs a tenant")
+		return Invalidf("tenant_id", "A tenant_admin needs a tenant.")
 	}
 	return nil
 }

@@ -1,0 +1,112 @@
+package core
+
+import (
+	"slices"
+	"strings"
+)
+
+// Algorithms of DKIM keys (RFC 6376, RFC 8463) and the states of a key.
+const (
+	DKIMRSA      = "rsa"
+	DKIMEd25519  = "ed25519"
+	DKIMActive   = "active"
+	DKIMInactive = "inactive" // kept and not used: until its record stands in the DNS, or while another takes over
+)
+
+// DKIMKey is a key that signs the mails from a domain. Its private half never leaves the store but to the signer.
+type DKIMKey struct {
+	ID        string  `json:"id" db:"id"`
+	TenantID  string  `json:"tenant_id" db:"tenant_id"` // empty: the daemon's own
+	Domain    string  `json:"domain" db:"domain"`       // folded A-labels
+	Selector  string  `json:"selector" db:"selector"`
+	Algorithm string  `json:"algorithm" db:"algorithm" enum:"rsa|ed25519"`
+	Status    string  `json:"status" db:"status" enum:"active|inactive"`
+	Public    string  `json:"public" db:"public"` // p= of the record: base64 of the key
+	CreatedAt Instant `json:"created_at" db:"created_at"`
+	UpdatedAt Instant `json:"updated_at" db:"updated_at"`
+}
+
+// Validate checks what an operator chose and brings it into its normal form.
+func (k *DKIMKey) Validate() error {
+	domain, ok := ParseDomain(k.Domain)
+	if !ok {
+		return Invalidf("domain", "domain must be a domain name.")
+	}
+	k.Domain = domain
+	k.Selector = strings.ToLower(k.Selector)
+	if len(k.Selector) > 100 || !isSelector(k.Selector) {
+		return Invalidf("selector", "selector must be letters, digits and inner dashes, in parts separated by dots.")
+	}
+	if k.Algorithm != DKIMRSA && k.Algorithm != DKIMEd25519 {
+		return Invalidf("algorithm", "algorithm must be rsa or ed25519.")
+	}
+	if k.Status != DKIMActive && k.Status != DKIMInactive {
+		return Invalidf("status", "status must be active or inactive.")
+	}
+	return nil
+}
+
+// isSelector is sub-domain *("." sub-domain) of RFC 6376 section 3.1.
+func isSelector(s string) bool {
+	for label := range strings.SplitSeq(s, ".") {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+		for i := range len(label) {
+			if c := label[i]; !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-') {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// RecordName is where the public half stands in the DNS, as a TXT record.
+func (k *DKIMKey) RecordName() string { return k.Selector + "._domainkey." + k.Domain }
+
+// RecordValue is the text of that record (RFC 6376 section 3.6.1).
+func (k *DKIMKey) RecordValue() string { return "v=DKIM1; k=" + k.Algorithm + "; p=" + k.Public }
+
+// ZoneLine is the record as a line of a zone file: a string of the DNS has 255 octets at most.
+func (k *DKIMKey) ZoneLine() string {
+	var b strings.Builder
+	b.WriteString(k.RecordName() + ". IN TXT (")
+	for piece := range slices.Chunk([]byte(k.RecordValue()), 255) {
+		b.WriteString(` "` + string(piece) + `"`)
+	}
+	b.WriteString(" )")
+	return b.String()
+}
+
+// Aligned tells whether the key's domain is that of a sender, or one above it (RFC 7489 section 3.1.1, relaxed).
+func (k *DKIMKey) Aligned(fromDomain string) bool {
+	return fromDomain == k.Domain || strings.HasSuffix(fromDomain, "."+k.Domain)
+}
+
+// ChooseDKIM picks the keys that sign mails from a domain: of the nearest domain that has an active RSA key, the newest of
+// each algorithm. Ed25519 never signs alone: large receivers do not verify it. A tenant's own keys come before the daemon's.
+func ChooseDKIM(keys []DKIMKey, fromDomain string) []DKIMKey {
+	fit := slices.DeleteFunc(slices.Clone(keys), func(k DKIMKey) bool { return k.Status != DKIMActive || !k.Aligned(fromDomain) })
+	slices.SortStableFunc(fit, func(a, b DKIMKey) int {
+		switch {
+		case len(a.Domain) != len(b.Domain):
+			return len(b.Domain) - len(a.Domain)
+		case a.TenantID != b.TenantID:
+			return strings.Compare(b.TenantID, a.TenantID)
+		case a.CreatedAt != b.CreatedAt:
+			return int(b.CreatedAt - a.CreatedAt)
+		}
+		return strings.Compare(b.ID, a.ID)
+	})
+	i := slices.IndexFunc(fit, func(k DKIMKey) bool { return k.Algorithm == DKIMRSA })
+	if i < 0 {
+		return nil
+	}
+	chosen := []DKIMKey{fit[i]}
+	for _, k := range fit {
+		if k.Algorithm == DKIMEd25519 && k.Domain == fit[i].Domain && k.TenantID == fit[i].TenantID {
+			return append(chosen, k)
+		}
+	}
+	return chosen
+}

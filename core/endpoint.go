@@ -1,0 +1,78 @@
+package core
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Endpoint is another receiver of a tenant's events, beside the send service.
+type Endpoint struct {
+	ID             string  `db:"id" json:"id"` // X-Client-Id of its requests
+	TenantID       string  `db:"tenant_id" json:"tenant_id"`
+	ListID         string  `db:"list_id" json:"list_id"` // empty: every list
+	Name           string  `db:"name" json:"name"`
+	URL            string  `db:"url" json:"url"`
+	Events         Strings `db:"events" json:"events"`       // event types; none: all
+	OldUntil       Instant `db:"old_until" json:"old_until"` // until when the secret before the newest signs beside it
+	FailingSince   Instant `db:"failing_since" json:"failing_since"`
+	DisabledAt     Instant `db:"disabled_at" json:"disabled_at"`
+	DisabledReason string  `db:"disabled_reason" json:"disabled_reason"`
+	CreatedAt      Instant `db:"created_at" json:"created_at"`
+	UpdatedAt      Instant `db:"updated_at" json:"updated_at"`
+}
+
+// Bounds of an endpoint's texts, in bytes.
+const (
+	maxEndpointURL  = 2000
+	maxEndpointName = 100
+)
+
+// Wants tells whether an event of a list goes to the endpoint.
+func (e *Endpoint) Wants(listID, eventType string) bool {
+	return (e.ListID == "" || e.ListID == listID) && (len(e.Events) == 0 || slices.Contains(e.Events, eventType))
+}
+
+// EndpointInput is what a caller wants an endpoint to be; nil leaves a field as it is.
+type EndpointInput struct {
+	Name, URL, ListID *string
+	Events            *[]string
+}
+
+// Change takes over what the input says. An Invalid error names the field at fault.
+func (e *Endpoint) Change(in EndpointInput, now Instant) error {
+	take(&e.Name, in.Name)
+	take(&e.ListID, in.ListID)
+	take(&e.URL, in.URL)
+	if in.Events != nil {
+		e.Events = *in.Events
+	}
+	e.UpdatedAt = now
+	if len(e.Name) > maxEndpointName {
+		return Invalidf("name", "name may have %d bytes at most.", maxEndpointName)
+	}
+	for _, t := range e.Events {
+		if t != EventActivated && t != EventUnsubscribed && t != EventPreferences {
+			return Invalidf("events", "An event is %s, %s or %s.", EventActivated, EventUnsubscribed, EventPreferences)
+		}
+	}
+	u, err := url.Parse(e.URL)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || len(e.URL) > maxEndpointURL:
+		return Invalidf("url", "url must be an absolute http or https URL of %d bytes at most.", maxEndpointURL)
+	case u.User != nil || u.Fragment != "" || strings.Contains(e.URL, "#"):
+		return Invalidf("url", "url must have no user, password or fragment.")
+	case in.URL != nil && !validPort(u): // one that is stored can still be switched off
+		return Invalidf("url", "The port of url must be 1 to 65535.")
+	}
+	return nil
+}
+
+// MaskURL is a URL as a log or a list may show it: what stands in a query is often a secret.
+func MaskURL(text string) string {
+	before, _, query := strings.Cut(text, "?")
+	if query {
+		return before + "?…"
+	}
+	return before
+}

@@ -1,0 +1,195 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The types of a field.
+const (
+	FieldText    = "text"
+	FieldChoice  = "choice"
+	FieldBoolean = "boolean"
+)
+
+// Bounds of the fields of a list.
+const (
+	MaxFields     = 30
+	maxOptions    = 100
+	maxFieldName  = 40
+	maxFieldLabel = 200
+	MaxFieldText  = 500 // characters of a value
+)
+
+// Field is something that a list asks its subscribers for, beside the address: on its subscribe form and on the page of
+// preferences. The value is a key of the preferences: a string, or true or false of a boolean.
+type Field struct {
+	Name     string  `json:"name" is:"required"` // key of the preferences, and name in forms
+	Label    string  `json:"label" is:"required"`
+	Type     string  `json:"type" is:"required" enum:"text|choice|boolean"`
+	Required bool    `json:"required"`         // of a boolean: must be true
+	Options  Strings `json:"options,omitzero"` // of a choice
+}
+
+// Fields is a column that holds JSON.
+type Fields []Field
+
+// Column is the form of the column.
+func (f Fields) Column() string { return jsonColumn(f, len(f) == 0, "[]") }
+
+// Scan reads the column.
+func (f *Fields) Scan(src any) error { return scanJSON(src, (*[]Field)(f)) }
+
+// MarshalJSON writes an array, also where there is none.
+func (f Fields) MarshalJSON() ([]byte, error) {
+	if f == nil {
+		return []byte("[]"), nil
+	}
+	return json.Marshal([]Field(f))
+}
+
+func jsonColumn(v any, empty bool, none string) string {
+	if empty {
+		return none
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // made of texts alone
+	}
+	return string(b)
+}
+
+func scanJSON(src, to any) error {
+	switch v := src.(type) {
+	case string:
+		return json.Unmarshal([]byte(v), to)
+	case []byte:
+		return json.Unmarshal(v, to)
+	}
+	return fmt.Errorf("JSON column of type %T", src)
+}
+
+// Check judges the fields of a list and brings their texts into normal form.
+func (f Fields) Check() error {
+	if len(f) > MaxFields {
+		return Invalidf("fields", "fields may be %d at most.", MaxFields)
+	}
+	seen := map[string]bool{}
+	for i := range f {
+		at := "fields[" + strconv.Itoa(i) + "]"
+		if err := f[i].check(at); err != nil {
+			return err
+		}
+		if seen[f[i].Name] {
+			return Invalidf(at+".name", "%s.name stands twice.", at)
+		}
+		seen[f[i].Name] = true
+	}
+	return nil
+}
+
+func (f *Field) check(at string) error {
+	if !IsFieldName(f.Name) || f.Name == "email" || f.Name == "source" {
+		return Invalidf(at+".name", "%s.name must be letters, digits and _, begin with a letter, and be neither email nor source.", at)
+	}
+	if err := checkText(&f.Label, at+".label", maxFieldLabel, false); err != nil {
+		return err
+	}
+	if f.Label == "" {
+		return Invalidf(at+".label", "%s.label must not be empty.", at)
+	}
+	switch f.Type {
+	case FieldText, FieldBoolean:
+		if len(f.Options) > 0 {
+			return Invalidf(at+".options", "%s.options are for a choice only.", at)
+		}
+		return nil
+	case FieldChoice:
+		return f.checkOptions(at)
+	}
+	return Invalidf(at+".type", "%s.type must be text, choice or boolean.", at)
+}
+
+func (f *Field) checkOptions(at string) error {
+	if len(f.Options) == 0 || len(f.Options) > maxOptions {
+		return Invalidf(at+".options", "%s.options must be 1 to %d.", at, maxOptions)
+	}
+	for i := range f.Options {
+		field := at + ".options[" + strconv.Itoa(i) + "]"
+		if err := checkText(&f.Options[i], field, maxFieldLabel, false); err != nil {
+			return err
+		}
+		if f.Options[i] == "" || slices.Contains(f.Options[:i], f.Options[i]) {
+			return Invalidf(field, "%s is empty or stands twice.", field)
+		}
+	}
+	return nil
+}
+
+// IsFieldName tells whether a form's field of that name may become a key of the preferences. Names that begin with an
+// underscore are the program's own.
+func IsFieldName(s string) bool {
+	if s == "" || len(s) > maxFieldName || s[0] == '_' || '0' <= s[0] && s[0] <= '9' {
+		return false
+	}
+	return strings.IndexFunc(s, func(r rune) bool {
+		return !(r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9')
+	}) < 0
+}
+
+// The faults of a form's value.
+const (
+	FaultMissing = "missing"
+	FaultChoice  = "choice"
+	FaultText    = "text"
+)
+
+// FormFault is what is wrong with a value that a person gave.
+type FormFault struct{ Name, Label, Fault string }
+
+func (f *FormFault) Error() string { return f.Name + ": " + f.Fault }
+
+// Read takes the values of the fields out of a form; get answers "" for what was not sent. Empty texts and choices
+// are left out (nil), a boolean that was not sent is false. The error is a *FormFault.
+func (f Fields) Read(get func(name string) string) (map[string]any, error) {
+	values := map[string]any{}
+	for i := range f {
+		v, fault := f[i].read(get(f[i].Name))
+		if fault != "" {
+			return nil, &FormFault{f[i].Name, f[i].Label, fault}
+		}
+		values[f[i].Name] = v
+	}
+	return values, nil
+}
+
+func (f *Field) read(s string) (v any, fault string) {
+	s = strings.TrimSpace(s)
+	switch {
+	case f.Type == FieldBoolean:
+		on := slices.Contains([]string{"true", "on", "1", "yes"}, s)
+		if f.Required && !on {
+			return nil, FaultMissing
+		}
+		return on, ""
+	case s == "" && f.Required:
+		return nil, FaultMissing
+	case s == "":
+		return nil, ""
+	case f.Type == FieldChoice && !slices.Contains(f.Options, s):
+		return nil, FaultChoice
+	case !IsFieldText(s):
+		return nil, FaultText
+	}
+	return s, ""
+}
+
+// IsFieldText tells whether a text may be the value of a field.
+func IsFieldText(s string) bool {
+	return utf8.RuneCountInString(s) <= MaxFieldText && strings.IndexFunc(s, unicode.IsControl) < 0
+}

@@ -1,0 +1,162 @@
+package core
+
+import (
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// MaxRelays is how many relays one tenant may have.
+const MaxRelays = 8
+
+// Relay is a way out for a tenant's mails, in place of the daemon's own. The first that works is used.
+type Relay struct {
+	ID          string     `json:"id"`
+	Name        string     `json:"name,omitempty"` // for logs and figures; empty: the host
+	Host        string     `json:"host"`
+	Port        int        `json:"port"` // 0: 587, of tls implicit 465
+	TLS         string     `json:"tls" enum:"starttls|implicit|none"`
+	Username    string     `json:"username,omitempty"`
+	Password    string     `json:"password,omitempty"` // only told, never shown; absent: as it was
+	HasPassword bool       `json:"has_password"`
+	Connections int        `json:"connections"`          // 0: 4
+	MailsEach   int        `json:"mails_per_connection"` // 0: 1000
+	OneByOne    bool       `json:"one_by_one"`           // no PIPELINING, even if it is offered
+	DKIMSkip    Strings    `json:"dkim_skip"`            // header fields that the relay changes
+	Limits      SendLimits `json:"limits"`
+}
+
+// Label names the relay in logs and figures.
+func (r *Relay) Label() string {
+	if r.Name != "" {
+		return r.Name
+	}
+	return r.Host
+}
+
+// Relays are those of a tenant, in the order of use.
+type Relays []Relay
+
+// Column is the form of the column.
+func (r Relays) Column() string { return jsonColumn(r, len(r) == 0, "[]") }
+
+// told tells whether any brings a new password.
+func (r Relays) told() bool {
+	return slices.ContainsFunc(r, func(r Relay) bool { return r.Password != "" })
+}
+
+// Scan reads the column.
+func (r *Relays) Scan(src any) error { return scanJSON(src, r) }
+
+// SendLimits bound what goes out in a time; 0: no limit.
+type SendLimits struct {
+	PerSecond     int `json:"per_second"`
+	PerPeriod     int `json:"per_period"`     // in any PeriodSeconds, gliding
+	PeriodSeconds int `json:"period_seconds"` // 1 to 86400
+	PerDay        int `json:"per_day"`        // by the days of UTC, counted across restarts
+}
+
+// Column is the form of the column.
+func (l SendLimits) Column() string { return jsonColumn(l, l == SendLimits{}, "{}") }
+
+// Scan reads the column.
+func (l *SendLimits) Scan(src any) error { return scanJSON(src, l) }
+
+const maxSendLimit = 1_000_000_000
+
+// Check judges the limits; field names them.
+func (l SendLimits) Check(field string) error {
+	for _, n := range [...]int{l.PerSecond, l.PerPeriod, l.PerDay} {
+		if n < 0 || n > maxSendLimit {
+			return Invalidf(field, "%s: a limit is 0 (none) to %d.", field, maxSendLimit)
+		}
+	}
+	if (l.PerPeriod > 0) != (l.PeriodSeconds > 0) || l.PeriodSeconds < 0 || l.PeriodSeconds > 86400 {
+		return Invalidf(field, "%s: per_period and period_seconds (1 to 86400) go together.", field)
+	}
+	return nil
+}
+
+// change takes over the relays of an input: those that carry the id of a present one keep it, and its password if they bring none.
+func (r *Relays) change(in []Relay) error {
+	if len(in) > MaxRelays {
+		return Invalidf("relays", "relays may be %d at most.", MaxRelays)
+	}
+	was, out := *r, make(Relays, len(in))
+	seen := map[string]bool{}
+	for i := range in {
+		n := in[i]
+		at := slices.IndexFunc(was, func(o Relay) bool { return o.ID == n.ID && n.ID != "" })
+		if n.HasPassword = n.Password != ""; at >= 0 && n.Username != "" && n.Username == was[at].Username {
+			n.HasPassword = n.HasPassword || was[at].HasPassword
+		}
+		if at < 0 || seen[n.ID] {
+			n.ID = NewID()
+		}
+		seen[n.ID] = true
+		if err := n.check("relays[" + strconv.Itoa(i) + "]"); err != nil {
+			return err
+		}
+		out[i] = n
+	}
+	*r = out
+	return nil
+}
+
+func (r *Relay) check(field string) error {
+	if err := checkText(&r.Name, field+".name", 60, false); err != nil {
+		return err
+	}
+	host, ok := ParseDomain(r.Host)
+	ip, err := netip.ParseAddr(r.Host)
+	local := r.Host == "localhost" || err == nil && ip.IsLoopback()
+	switch {
+	case ok:
+		r.Host = host
+	case err != nil && !local || err == nil && ip.Zone() != "":
+		return Invalidf(field+".host", "%s.host must be a host name or an IP address.", field)
+	}
+	if r.TLS == "" {
+		r.TLS = "starttls"
+	}
+	if r.Port == 0 {
+		r.Port = 587
+		if r.TLS == "implicit" {
+			r.Port = 465
+		}
+	}
+	if r.Connections == 0 {
+		r.Connections = 4
+	}
+	if r.MailsEach == 0 {
+		r.MailsEach = 1000
+	}
+	switch {
+	case r.Port < 1 || r.Port > 65535:
+		return Invalidf(field+".port", "%s.port must be 1 to 65535.", field)
+	case r.TLS != "starttls" && r.TLS != "implicit" && r.TLS != "none":
+		return Invalidf(field+".tls", "%s.tls must be starttls, implicit or none.", field)
+	case r.TLS == "none" && !local:
+		return Invalidf(field+".tls", "%s.tls may be none for a relay on this machine alone.", field)
+	case r.Connections < 1 || r.Connections > 64:
+		return Invalidf(field+".connections", "%s.connections must be 1 to 64.", field)
+	case r.MailsEach < 1 || r.MailsEach > 1_000_000:
+		return Invalidf(field+".mails_per_connection", "%s.mails_per_connection must be 1 to 1000000.", field)
+	case (r.Username != "") != r.HasPassword:
+		return Invalidf(field+".password", "%s: username and password go together.", field)
+	case strings.ContainsFunc(r.Username+r.Password, func(c rune) bool { return c < ' ' || c == 0x7f }) || len(r.Username) > 320 || len(r.Password) > 1024:
+		return Invalidf(field+".password", "%s: username or password has control characters, or is too long.", field)
+	}
+	for _, name := range r.DKIMSkip {
+		if !isFieldName(name) {
+			return Invalidf(field+".dkim_skip", "%s.dkim_skip must be names of header fields.", field)
+		}
+	}
+	return r.Limits.Check(field + ".limits")
+}
+
+// isFieldName is the name of a header field (RFC 5322 section 2.2).
+func isFieldName(s string) bool {
+	return s != "" && len(s) <= 60 && !strings.ContainsFunc(s, func(c rune) bool { return c <= ' ' || c >= 0x7f || c == ':' })
+}
