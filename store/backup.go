@@ -87,6 +87,11 @@ func backupPages(ctx context.Context, db *sqlx.DB, tmp string) error {
 	if err := c.GetContext(ctx, &n, "SELECT count(*) FROM sqlite_schema"); err != nil {
 		return translate(err)
 	}
+	return copyPages(ctx, c, tmp)
+}
+
+// copyPages copies what a connection sees.
+func copyPages(ctx context.Context, c *sqlx.Conn, tmp string) error {
 	return translate(c.Raw(func(driver any) error {
 		b, err := driver.(interface {
 			NewBackup(string) (*sqlite.Backup, error)

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"newsletterd/core/coretest"
 )
 
 func countMarks(t *testing.T, path string) (n int) {
@@ -27,6 +29,8 @@ func countMarks(t *testing.T, path string) (n int) {
 }
 
 func TestBackupUnderLoadIsWholeAndHoldsWhatWasAcknowledged(t *testing.T) {
+	tried := 0
+	defer coretest.Held(t, 28, &tried, "backups under load")
 	dir := t.TempDir()
 	s := testOpen(t, filepath.Join(dir, "a.db"), Daemon)
 	ctx, stop := context.WithCancel(t.Context())
@@ -45,6 +49,7 @@ func TestBackupUnderLoadIsWholeAndHoldsWhatWasAcknowledged(t *testing.T) {
 		})
 	}
 	for i := range 5 {
+		tried++
 		mu.Lock()
 		before := acked
 		mu.Unlock()

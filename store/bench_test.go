@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+
+	"newsletterd/core"
 )
 
 // BenchmarkGroupCommit inserts one row an operation, durable before it returns, from 1, 16 and 64 producers.
@@ -31,4 +33,44 @@ func BenchmarkGroupCommit(b *testing.B) {
 			b.ReportMetric(float64(st.Ops)/float64(st.Batches), "ops/tx")
 		})
 	}
+}
+
+// BenchmarkSubscribe asks for new addresses from 64 producers and records their mails as the mailer does.
+func BenchmarkSubscribe(b *testing.B) {
+	s := testOpen(b, filepath.Join(b.TempDir(), "a.db"), Daemon)
+	listID, tenantID := core.NewID(), core.NewID()
+	err := s.update(b.Context(), func(tx *Tx) error {
+		_, err := tx.exec("INSERT INTO tenant (id, name, created_at, updated_at) VALUES (?, 'T', 1, 1)", tenantID)
+		if err == nil {
+			_, err = tx.exec("INSERT INTO list (id, tenant_id, name, created_at, updated_at) VALUES (?, ?, 'L', 1, 1)", listID, tenantID)
+		}
+		return err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var n atomic.Int64
+	b.SetParallelism(32)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			i := n.Add(1)
+			_, _, err := s.Subscribe(b.Context(), SubscribeRequest{
+				ListID: listID, Email: core.Email(fmt.Sprintf("new%d@example.net", i)), Preferences: `{"first_name":"N"}`,
+				Origin: core.Origin{Remote: "192.0.2.1", UserAgent: "Go-http-client/1.1"},
+			}, core.Instant(i))
+			if err == nil && i%64 == 0 {
+				results := make([]MailResult, 64)
+				for k := range results {
+					results[k] = MailResult{ID: i - 64 + int64(k), Sent: true}
+				}
+				err = s.FinishMails(b.Context(), results, core.Instant(i))
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	st := s.Stats()
+	b.ReportMetric(float64(st.Busy.Microseconds())/float64(b.N), "writer-µs/op")
+	b.ReportMetric(float64(st.Ops)/float64(st.Batches), "ops/tx")
 }

@@ -42,7 +42,7 @@ func (s *Store) Visitor(ctx context.Context, browserID, clientID string, now cor
 		if err := r.get(&v.User, "SELECT "+userColumns+" FROM user WHERE id = ?", v.Browser.UserID); err != nil {
 			return err
 		}
-		if err := r.all(&v.User.Roles, "SELECT role, tenant_id FROM role WHERE user_id = ? ORDER BY role, tenant_id", v.User.ID); err != nil {
+		if err := r.all(&v.User.Roles, "SELECT role, tenant_id FROM role WHERE user_id = ? AND "+roleCounts+" ORDER BY role, tenant_id", v.User.ID); err != nil {
 			return err
 		}
 		if clientID == "" {

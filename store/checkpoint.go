@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -15,26 +17,44 @@ import (
 
 const (
 	checkpointAt    = 16 << 20         // bytes of -wal
+	checkpointFile  = 4 << 20          // the same while files come in: they fill it at once, and everybody waits for each checkpoint
 	checkpointEvery = 60 * time.Second // while there is a -wal
 	truncateAt      = 256 << 20        // bytes of -wal: then shrink the file too, when no reader holds it
 	walFrame        = 4096 + 24        // bytes of one frame
+	maxIDs          = 16               // of one checkpoint; one that goes on for longer keeps the newest
 	askEvery        = 16               // commits between questions for the part of a large -wal that is in use
+	roomStep        = 1 << 20          // bytes that a growing -wal is given beforehand, at least
+	roomEnough      = checkpointAt + 4<<20
 )
 
 // checkpointState is what the writer knows of its checkpoints.
 //
-// Each owned checkpoint is preceded by a transaction that stores a fresh checkpoint_id, and the first transaction after it
-// stores that id as wal_base. So the main file alone shows the id that the -wal beside it grew from, or, in the middle
-// of a checkpoint, the id that the -wal itself brings: any other id is that of an older copy. A checkpoint that a reader
-// kept from its end is still open: the next one goes on under the same id, so that no third id can ever be seen.
+// Each owned checkpoint is preceded by a transaction that stores a fresh checkpoint_id, and followed by one that stores that id
+// as wal_base: at once, or a command would begin the -wal without it. So the main file alone shows the id that the -wal
+// beside it grew from, or, in the middle of a checkpoint, the id that the -wal itself brings: any other id is that of an older
+// copy. A checkpoint that a reader kept from its end is still open, as is one that a kill may have cut: the next one goes on
+// under a fresh id too, for the file may have been copied meanwhile, and checkpoint_id names those before it as well, for
+// the main file may show any of them. A command beside a daemon leaves the marks alone, and only brings their page into
+// the -wal.
 type checkpointState struct {
 	last  time.Time
-	id    string // of the last one
-	based bool   // wal_base holds it, or must not hold it yet
-	open  bool   // begun and not yet complete
-	seen  uint64 // Store.Changes at the last complete one: an idle database is left alone
-	asked int    // commits since SQLite was asked how full the -wal is
-	size  int64  // of the -wal then
+	ids   []string // checkpoint_id: of the last one, and of those that it went on with, the newest first
+	based bool     // wal_base holds it, or must not hold it yet
+	open  bool     // begun and not yet complete
+	touch bool     // the next transaction brings the page of the marks into the -wal, and changes none of them
+	seen  uint64   // Store.Changes at the last complete one: an idle database is left alone
+	asked int      // commits since SQLite was asked how full the -wal is
+	size  int64    // of the -wal then
+	file  bool     // a part of a file was written since the last complete one
+	room  int64    // size of the -wal when it was last given room, or could not be
+}
+
+// at is the number of bytes of -wal that make a checkpoint due.
+func (c *checkpointState) at() int64 {
+	if c.file {
+		return checkpointFile
+	}
+	return checkpointAt
 }
 
 // leftover is what an unclean stop left beside the main file.
@@ -43,12 +63,21 @@ type leftover struct {
 	main map[string]string // marks of the main file alone
 }
 
-// resume takes up the state that a file was left in; through are its marks as read through the -wal.
-func (c *checkpointState) resume(left leftover, through map[string]string) {
+// resume takes up the state that a file was left in; through are its marks as read through the -wal, beside tells that a
+// daemon runs.
+func (c *checkpointState) resume(left leftover, beside bool, through map[string]string) {
 	c.last = time.Now()
-	c.id = through["checkpoint_id"]
-	c.based = left.wal || through["wal_base"] == c.id
-	c.open = left.wal && left.main["checkpoint_id"] != c.id
+	c.ids = strings.Fields(through["checkpoint_id"])
+	switch {
+	case left.wal:
+		// The main file may show wal_base or checkpoint_id: both stay until a checkpoint is complete.
+		c.based, c.open, c.touch = true, true, true
+	case beside:
+		// A daemon may be in the middle of a checkpoint, or begin one: the marks are its own.
+		c.based, c.touch = true, true
+	default:
+		c.based = len(c.ids) > 0 && through["wal_base"] == c.ids[0]
+	}
 }
 
 // lookBeside finds what an unclean stop left, and refuses an old copy beside a newer -wal before anything could change
@@ -62,25 +91,41 @@ func (s *Store) lookBeside() (leftover, error) {
 	if left.main, err = fileMarks(s.path, "mode=ro", "immutable=1"); err != nil {
 		// In the middle of a checkpoint the main file alone may be unreadable; with the -wal it is whole.
 		s.log.Warn("database: the main file alone cannot be read", slog.Any("error", err))
-		return leftover{}, nil
+		return left, nil
 	}
 	through, err := fileMarks(s.path, "mode=ro", "_pragma=busy_timeout(5000)")
 	if err != nil {
 		return left, translate(err)
 	}
-	id := left.main["checkpoint_id"]
-	if id == through["wal_base"] || id == through["checkpoint_id"] {
+	id, _, _ := strings.Cut(left.main["checkpoint_id"], " ")
+	if id == through["wal_base"] || slices.Contains(strings.Fields(through["checkpoint_id"]), id) {
 		return left, nil
 	}
 	return left, fmt.Errorf("%w: %s does not belong to %s-wal; move both aside and put a whole backup in place with `newsletterd restore`", ErrOldCopy, s.path, s.path)
 }
 
-// markBase stores wal_base in the first transaction after a checkpoint.
+// markBase stores wal_base in the first transaction after a checkpoint: of its ids the main file shows the newest.
 func (w *writer) markBase() error {
-	if w.checkpoint.based || w.checkpoint.id == "" {
+	c := &w.checkpoint
+	switch {
+	case len(c.ids) == 0:
+		return nil
+	case c.touch || !c.based && w.store.daemonRuns():
+		return w.setMark("touched", core.NewID())
+	case c.based:
 		return nil
 	}
-	return w.setMark("wal_base", w.checkpoint.id)
+	var ids string
+	if err := w.tx.get(&ids, "SELECT value FROM mark WHERE name = 'checkpoint_id'"); err != nil {
+		return err
+	}
+	if id, _, _ := strings.Cut(ids, " "); id != c.ids[0] { // a daemon has come and gone since this command has looked
+		return w.setMark("touched", core.NewID())
+	}
+	if err := w.setMark("wal_base", c.ids[0]); err != nil {
+		return err
+	}
+	return w.setMark("checkpoint_id", c.ids[0])
 }
 
 func (w *writer) setMark(name, value string) error {
@@ -93,10 +138,13 @@ func (w *writer) maybeCheckpoint() {
 	if w.store.opts.Mode != Daemon || w.store.opts.ExternalCheckpoints || w.store.replaced.Load() {
 		return
 	}
+	w.tx.upkeep = true
+	defer func() { w.tx.upkeep = false }()
 	size := walSize(w.store.path)
 	w.store.stats.wal.Store(size)
+	w.giveRoom(size)
 	c := &w.checkpoint
-	if size == 0 || !c.open && c.seen == w.store.Changes() && c.id != "" || (time.Since(c.last) < checkpointEvery && !w.walFull(size)) {
+	if size == 0 || !c.open && c.seen == w.store.Changes() && len(c.ids) > 0 || (time.Since(c.last) < checkpointEvery && !w.walFull(size)) {
 		return
 	}
 	mode := "PRAGMA wal_checkpoint(PASSIVE)"
@@ -112,11 +160,11 @@ func (w *writer) maybeCheckpoint() {
 // into the file is written anew from its beginning and keeps its size. SQLite is asked for the part in use: when the -wal
 // has grown, else not after each commit.
 func (w *writer) walFull(size int64) bool {
-	if size < checkpointAt {
+	c := &w.checkpoint
+	if size < c.at() {
 		return false
 	}
-	c := &w.checkpoint
-	if c.asked++; size == c.size && c.asked < askEvery {
+	if c.asked++; size == c.size && c.asked < askEvery && !c.file {
 		return false
 	}
 	c.asked, c.size = 0, size
@@ -124,7 +172,49 @@ func (w *writer) walFull(size int64) bool {
 	if err := w.tx.get(&res, "PRAGMA wal_checkpoint(NOOP)"); err != nil {
 		return true
 	}
-	return (res.Log-res.Checkpointed)*walFrame >= checkpointAt
+	return (res.Log-res.Checkpointed)*walFrame >= c.at()
+}
+
+// giveRoom doubles a -wal that has grown, in zeros, until it holds all that comes between two checkpoints. A commit that
+// overwrites is on the disk in half the time and CPU of one that appends: the file system has no new size to keep. Readers
+// and recovery end at the last frame that its checksum proves, whatever stands behind.
+func (w *writer) giveRoom(size int64) {
+	c := &w.checkpoint
+	if size < c.room { // it was cut off
+		c.room = 0
+	}
+	if size <= c.room || size < roomStep/4 || size >= roomEnough {
+		return
+	}
+	c.room = size
+	step := min(max(size, roomStep), roomEnough-size)
+	if free, _, _, err := diskOf(w.store.path); err != nil || free < 64*step {
+		return
+	}
+	// Under the write lock no other process appends.
+	if err := w.lock(); err != nil {
+		return
+	}
+	if size == walSize(w.store.path) && appendZeros(w.store.path+"-wal", size, step) == nil {
+		c.room = size + step
+	}
+	w.rollback()
+}
+
+// appendZeros writes n zeros behind the end of a file, or leaves it as it was.
+func appendZeros(path string, size, n int64) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	zeros := make([]byte, 256<<10)
+	for at := size; at < size+n && err == nil; at += int64(len(zeros)) {
+		_, err = f.WriteAt(zeros[:min(int64(len(zeros)), size+n-at)], at)
+	}
+	if err != nil {
+		_ = f.Truncate(size)
+	}
+	return errors.Join(err, f.Close())
 }
 
 // checkpointResult is the row that PRAGMA wal_checkpoint answers: frames of the -wal, and those in the file already.
@@ -134,27 +224,23 @@ type checkpointResult struct {
 	Checkpointed int64 `db:"checkpointed"`
 }
 
-// runCheckpoint stores the mark and moves the -wal into the main file. busy tells that a reader kept a part of it.
+// runCheckpoint moves the -wal into the main file, between its marks. busy tells that a reader kept a part of it.
 func (w *writer) runCheckpoint(mode string) (busy bool, err error) {
+	if busy, err = w.moveWAL(mode); err == nil && !busy {
+		err = w.transactMarks(w.markBase)
+	}
+	if err == nil && !busy {
+		w.checkpoint.based = true
+	}
+	return busy, err
+}
+
+// moveWAL is runCheckpoint without the mark behind it: the -wal may be gone then.
+func (w *writer) moveWAL(mode string) (busy bool, err error) {
 	w.checkpoint.last = time.Now()
-	if err := w.begin(); err != nil {
+	if err := w.announceCheckpoint(); err != nil {
 		return false, err
 	}
-	id := w.checkpoint.id
-	if !w.checkpoint.open {
-		id = core.NewID()
-	}
-	if err = w.markBase(); err == nil {
-		err = w.setMark("checkpoint_id", id)
-	}
-	if err == nil {
-		_, err = w.tx.exec("COMMIT")
-	}
-	if err != nil {
-		_, _ = w.tx.exec("ROLLBACK")
-		return false, err
-	}
-	w.checkpoint.id, w.checkpoint.based, w.checkpoint.open = id, true, true
 	var res checkpointResult
 	if err := w.tx.get(&res, mode); err != nil {
 		return false, err
@@ -162,8 +248,45 @@ func (w *writer) runCheckpoint(mode string) (busy bool, err error) {
 	if res.Busy != 0 || res.Log != res.Checkpointed {
 		return true, nil
 	}
-	w.checkpoint.based, w.checkpoint.open, w.checkpoint.seen = false, false, w.store.Changes()
+	w.checkpoint.based, w.checkpoint.open, w.checkpoint.seen, w.checkpoint.file = false, false, w.store.Changes(), false
 	return false, nil
+}
+
+// announceCheckpoint stores the mark of the checkpoint that begins, or goes on.
+func (w *writer) announceCheckpoint() error {
+	ids := []string{core.NewID()}
+	if w.checkpoint.open {
+		ids = append(ids, w.checkpoint.ids...)
+	}
+	if len(ids) > maxIDs {
+		ids = w.checkpoint.ids
+	}
+	err := w.transactMarks(func() error {
+		if err := w.markBase(); err != nil {
+			return err
+		}
+		return w.setMark("checkpoint_id", strings.Join(ids, " "))
+	})
+	if err != nil {
+		return err
+	}
+	w.checkpoint.ids, w.checkpoint.based, w.checkpoint.open, w.checkpoint.touch = ids, true, true, false
+	return nil
+}
+
+// transactMarks runs a transaction of marks alone.
+func (w *writer) transactMarks(marks func() error) error {
+	if err := w.begin(); err != nil {
+		return err
+	}
+	err := marks()
+	if err == nil {
+		_, err = w.tx.exec("COMMIT")
+	}
+	if err != nil {
+		w.rollback()
+	}
+	return err
 }
 
 func walSize(path string) int64 {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -45,6 +46,54 @@ func (s *Store) checkpointNow(t *testing.T) (busy bool) {
 	<-done
 	_ = s.update(t.Context(), func(*Tx) error { return errUndo })
 	return busy
+}
+
+// announceNow ends where a kill in the middle of a checkpoint may have left it: the mark is in the -wal, and not yet in the file.
+func (s *Store) announceNow(t *testing.T) {
+	t.Helper()
+	done := make(chan error)
+	s.writer.checkpointRequests <- func() { done <- s.writer.announceCheckpoint() }
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestKilledInTheMiddleOfACheckpoint kills, starts and kills again, with the mark of a checkpoint in the -wal alone and a
+// command that writes beside the daemon.
+func TestKilledInTheMiddleOfACheckpoint(t *testing.T) {
+	for _, beside := range []bool{false, true} {
+		t.Run(fmt.Sprint("beside a command: ", beside), func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "a.db")
+			for round := range 6 {
+				s := testOpen(t, path, Daemon)
+				write := func(by *Store, name string) {
+					t.Helper()
+					if err := put(by, fmt.Sprint(name, round), "1"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				write(s, "a")
+				early := testOpen(t, path, Command)
+				if round%2 == 0 {
+					s.checkpointNow(t)
+				}
+				if round%3 == 0 {
+					write(s, "b")
+				}
+				if beside {
+					write(early, "c")
+				}
+				if round%4 != 0 { // else the checkpoint was complete, and the -wal is still there
+					s.announceNow(t)
+				}
+				if beside {
+					write(testOpen(t, path, Command), "d")
+				}
+				path = filepath.Join(crash(t, path), "a.db")
+			}
+			testOpen(t, path, Daemon)
+		})
+	}
 }
 
 func TestAnyCrashImageOfOurOwnOpens(t *testing.T) {
@@ -132,6 +181,9 @@ func TestAnOldCopyBesideANewerWALIsRefused(t *testing.T) {
 	if err := os.WriteFile(victim, old, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if !wholeToSQLite(t, crash(t, victim)) {
+		t.Fatal("SQLite's own check finds the mixture, so this test shows nothing")
+	}
 	wal, _ := os.ReadFile(victim + "-wal")
 	for _, mode := range []Mode{Daemon, Command} {
 		if _, err := Open(t.Context(), Options{Path: victim, Mode: mode}); !errors.Is(err, ErrOldCopy) {
@@ -143,6 +195,91 @@ func TestAnOldCopyBesideANewerWALIsRefused(t *testing.T) {
 	if !bytes.Equal(now, old) || !bytes.Equal(nowWAL, wal) {
 		t.Error("the refusal changed the files")
 	}
+}
+
+// refused puts a file in the place of the main file of a crash image, and wants that to be noticed.
+func refused(t *testing.T, dir string, main []byte) {
+	t.Helper()
+	victim := filepath.Join(dir, "a.db")
+	if err := os.WriteFile(victim, main, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), Options{Path: victim}); !errors.Is(err, ErrOldCopy) {
+		t.Errorf("%v; want the old copy refused", err)
+	}
+}
+
+// TestACopyFromWithinACheckpointIsRefused copies the file while a reader keeps a checkpoint from its end: beside the -wal that
+// came after that end the copy is old.
+func TestACopyFromWithinACheckpointIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := testOpen(t, path, Daemon)
+	must(t, put(s, "a", "1"))
+	command := testOpen(t, path, Command)
+	must(t, put(command, "b", "1"))
+	s.announceNow(t)
+	held, err := s.readers.Beginx()
+	must(t, err)
+	var res checkpointResult
+	must(t, held.Get(&res.Busy, "SELECT count(*) FROM mark"))
+	must(t, onlyErr(command.Throttle(t.Context(), "c", 1, day, now0))) // a page that the marks do not stand on
+	done := make(chan error)
+	s.writer.checkpointRequests <- func() { done <- s.writer.tx.get(&res, "PRAGMA wal_checkpoint(PASSIVE)") }
+	if err := <-done; err != nil || res.Log == res.Checkpointed {
+		t.Fatalf("the checkpoint came to its end: %+v, %v", res, err)
+	}
+	within, err := os.ReadFile(path)
+	must(t, err)
+	testOpen(t, filepath.Join(crash(t, path), "a.db"), Daemon) // it belongs to the -wal of that moment
+	must(t, held.Rollback())
+	if s.checkpointNow(t) {
+		t.Fatal("the checkpoint did not come to its end")
+	}
+	must(t, put(s, "d", "1"))
+	testOpen(t, filepath.Join(crash(t, path), "a.db"), Daemon)
+	refused(t, crash(t, path), within)
+}
+
+// TestAnOldCopyBesideTheWALOfACommandIsRefused lets a command be the first to write after a checkpoint.
+func TestAnOldCopyBesideTheWALOfACommandIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := testOpen(t, path, Daemon)
+	must(t, put(s, "a", "1"))
+	s.checkpointNow(t)
+	must(t, put(s, "b", "1"))
+	old, err := os.ReadFile(path)
+	must(t, err)
+	s.checkpointNow(t)
+	must(t, put(testOpen(t, path, Command), "c", "1"))
+	testOpen(t, filepath.Join(crash(t, path), "a.db"), Daemon)
+	refused(t, crash(t, path), old)
+}
+
+// TestACommandThatMissedADaemon begins to write when a daemon has come and gone since it opened the file.
+func TestACommandThatMissedADaemon(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	write := func(s *Store, name string) {
+		t.Helper()
+		must(t, put(s, name, "1"))
+		must(t, s.Close())
+	}
+	write(testOpen(t, path, Daemon), "a")
+	command := testOpen(t, path, Command)
+	write(testOpen(t, path, Daemon), "b")
+	command.daemonSeen.Store(time.Now().Add(time.Hour).UnixMilli()) // it has looked just before
+	must(t, put(command, "c", "1"))
+	testOpen(t, filepath.Join(crash(t, path), "a.db"), Daemon)
+}
+
+// wholeToSQLite asks SQLite alone, by a connection that knows nothing of marks.
+func wholeToSQLite(t *testing.T, dir string) bool {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "a.db"))
+	must(t, err)
+	defer db.Close()
+	var found string
+	must(t, db.QueryRow("PRAGMA integrity_check").Scan(&found))
+	return found == "ok"
 }
 
 func TestTheDaemonCheckpointsByItself(t *testing.T) {
@@ -160,6 +297,60 @@ func TestTheDaemonCheckpointsByItself(t *testing.T) {
 	}
 	if s.writer.checkpoint.last.After(time.Now()) {
 		t.Error("clock")
+	}
+}
+
+// A -wal that grows gets room beforehand; the zeros in it are no part of the database, after a kill either.
+func TestAGrowingWALIsGivenRoom(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := testOpen(t, path, Daemon)
+	for i, size := 0, int64(0); i < 100; i++ {
+		if err := put(s, fmt.Sprint(i), string(bytes.Repeat([]byte("x"), 100<<10))); err != nil {
+			t.Fatal(err)
+		}
+		_ = s.update(t.Context(), func(*Tx) error { return errUndo })
+		now := walSize(path)
+		if i == 99 && (now != size || now > roomEnough) {
+			t.Errorf("10 MB are written, and the -wal grows to %d", now)
+		}
+		if size = now; i%33 > 0 {
+			continue
+		}
+		c := testOpen(t, filepath.Join(crash(t, path), "a.db"), Daemon)
+		var n int
+		if err := c.get(t.Context(), &n, "SELECT count(*) FROM mark WHERE length(value) = 102400"); err != nil || n != i+1 {
+			t.Errorf("%d rows after a crash behind %d commits: %v", n, i+1, err)
+		}
+	}
+}
+
+// After it was cut off, a -wal is given room again.
+func TestACutWALIsGivenRoomAgain(t *testing.T) {
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	fill := func(name string) (size int64) {
+		t.Helper()
+		for i := range 8 {
+			if err := put(s, fmt.Sprint(name, i), string(bytes.Repeat([]byte("x"), 100<<10))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_ = s.update(t.Context(), func(*Tx) error { return errUndo })
+		return walSize(s.path)
+	}
+	first := fill("first")
+	done := make(chan struct{})
+	s.writer.checkpointRequests <- func() {
+		defer close(done)
+		if _, err := s.writer.moveWAL("PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+			t.Error(err)
+		}
+	}
+	<-done
+	if walSize(s.path) != 0 {
+		t.Fatal("it was not cut off")
+	}
+	if second := fill("second"); second < 1<<20 || first < 1<<20 {
+		t.Errorf("800 KB are written, and the -wal has %d bytes, then %d", first, second)
 	}
 }
 
@@ -182,7 +373,7 @@ func TestALargeWALIsNotMovedAgainAndAgain(t *testing.T) {
 		}
 		return id
 	}
-	for i := 0; walSize(s.path) < checkpointAt; i++ {
+	for i := range 20 {
 		write(fmt.Sprint("large", i), 1<<20)
 	}
 	for i := range 2 * askEvery {

@@ -11,7 +11,8 @@ const clientColumns = `id, tenant_id, name, client_type, redirect_uris, post_log
 
 // Client reads one OAuth client. One that was deleted, itself or with its tenant, is core.ErrNotFound.
 func (s *Store) Client(ctx context.Context, id string) (c core.Client, err error) {
-	err = s.get(ctx, &c, "SELECT "+clientColumns+" FROM client WHERE id = ? AND deleted_at = 0", id)
+	err = s.get(ctx, &c, "SELECT "+clientColumns+`, EXISTS (SELECT 1 FROM tenant WHERE tenant.id = tenant_id AND tenant.status = 'suspended') AS suspended
+		FROM client WHERE id = ? AND deleted_at = 0`, id)
 	return c, err
 }
 

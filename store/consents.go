@@ -8,16 +8,39 @@ import (
 
 // addConsent appends to the ledger. Two of a kind in one millisecond are one.
 func (tx *Tx) addConsent(c core.Consent) error {
-	_, err := tx.exec(`INSERT INTO consent (list_id, subscription_id, at, what, means, source, remote, user_agent, text_version, generation)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		c.ListID, c.SubscriptionID, int64(c.At), c.What, c.Means, c.Source, c.Remote, c.UserAgent, c.TextVersion, c.Generation)
+	_, err := tx.exec(`INSERT INTO consent (list_id, subscription_id, at, what, means, source, remote, user_agent, text_version, generation, reason)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		c.ListID, c.SubscriptionID, int64(c.At), c.What, c.Means, c.Source, c.Remote, c.UserAgent, c.TextVersion, c.Generation, c.Reason)
 	return err
 }
 
 // Consents reads the ledger of one subscription, oldest first.
 func (s *Store) Consents(ctx context.Context, listID, subscriptionID string) ([]core.Consent, error) {
 	var c []core.Consent
-	err := s.all(ctx, &c, `SELECT list_id, subscription_id, at, what, means, source, remote, user_agent, text_version, generation
-		FROM consent WHERE list_id = ? AND subscription_id = ? ORDER BY at, what`, listID, subscriptionID)
+	err := s.all(ctx, &c, selectConsents, listID, subscriptionID)
 	return c, err
+}
+
+const selectConsents = `SELECT list_id, subscription_id, at, what, means, source, remote, user_agent, text_version, generation, reason
+	FROM consent WHERE list_id = ? AND subscription_id = ? ORDER BY at, what`
+
+// LeaveReason is how often a reason was given by those who left a list.
+type LeaveReason struct {
+	Reason    string       `db:"reason" json:"reason"` // empty: none was given
+	Leavers   int64        `db:"leavers" json:"leavers"`
+	LastAt    core.Instant `db:"last_at" json:"last_at"`
+	LastWords string       `db:"last_words" json:"last_words"` // the newest in a leaver's own words
+}
+
+// LeaveReasons counts them, the most frequent first. It reads the ledger of the whole list.
+func (s *Store) LeaveReasons(ctx context.Context, listID string) ([]LeaveReason, error) {
+	var reasons []LeaveReason
+	err := s.all(ctx, &reasons, `WITH given AS (
+			SELECT at, iif(instr(reason, ':'), substr(reason, 1, instr(reason, ':') - 1), reason) AS reason,
+				iif(instr(reason, ':'), substr(reason, instr(reason, ':') + 2), '') AS words
+			FROM consent WHERE list_id = ? AND what = 'unsubscribed')
+		SELECT g.reason, count(*) AS leavers, max(g.at) AS last_at,
+			coalesce((SELECT w.words FROM given AS w WHERE w.reason = g.reason AND w.words <> '' ORDER BY w.at DESC LIMIT 1), '') AS last_words
+		FROM given AS g GROUP BY g.reason ORDER BY leavers DESC, g.reason`, listID)
+	return reasons, err
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/core/coretest"
 )
 
 // TestMain lets the test binary be the victim: a process that writes, says what was acknowledged, and is killed.
@@ -46,20 +47,22 @@ func crashChild(path string) {
 	select {}
 }
 
+// child starts this program as another, which a variable of the environment tells it, and reads what that one says.
+func child(t *testing.T, env string, args ...string) (*exec.Cmd, *bufio.Scanner) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
+	cmd.Env = append(os.Environ(), env)
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	return cmd, bufio.NewScanner(out)
+}
+
 func TestWhatWasAcknowledgedSurvivesKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	var acked []string
 	for round := range 5 {
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), "STORE_CRASH_CHILD="+path)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(out)
+		cmd, lines := child(t, "STORE_CRASH_CHILD="+path)
 		for n := 0; lines.Scan(); n++ { // what it said before it died counts, also behind the kill
 			acked = append(acked, lines.Text())
 			if n == 300+100*round {
@@ -81,6 +84,8 @@ func TestWhatWasAcknowledgedSurvivesKill(t *testing.T) {
 }
 
 func TestAFullDiskRefusesAndRecovers(t *testing.T) {
+	tried := 0
+	defer coretest.Held(t, 12, &tried, "writes to a full file")
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	pages := func(n int) {
 		t.Helper()
@@ -96,6 +101,7 @@ func TestAFullDiskRefusesAndRecovers(t *testing.T) {
 	big := make([]byte, 100<<10)
 	var wg sync.WaitGroup
 	for i := range 20 {
+		tried++
 		wg.Go(func() {
 			if err := put(s, fmt.Sprint("big", i), string(big)); !errors.Is(err, core.ErrUnavailable) {
 				t.Errorf("write %d on a full disk: %v", i, err)

@@ -83,13 +83,17 @@ type tenantSubscription struct {
 
 // idsOf computes the ids of an address on every list, or those of one tenant: pairs of list and id, as JSON.
 func (tx *Tx) idsOf(emailKey, tenantID string) (string, error) {
+	return tx.store.idsOf(tx, emailKey, tenantID)
+}
+
+func (s *Store) idsOf(r reads, emailKey, tenantID string) (string, error) {
 	var lists []string
-	if err := tx.all(&lists, "SELECT id FROM list WHERE ?1 = '' OR tenant_id = ?1", tenantID); err != nil {
+	if err := r.all(&lists, "SELECT id FROM list WHERE ?1 = '' OR tenant_id = ?1", tenantID); err != nil {
 		return "", err
 	}
 	ids := make([][2]string, len(lists))
 	for i, list := range lists {
-		ids[i] = [2]string{list, tx.store.SubscriptionID(list, emailKey)}
+		ids[i] = [2]string{list, s.SubscriptionID(list, emailKey)}
 	}
 	pairs, err := json.Marshal(ids)
 	return string(pairs), err
@@ -105,29 +109,4 @@ func (tx *Tx) subscriptionsOf(emailKey, tenantID string) (subs []tenantSubscript
 		CROSS JOIN subscription AS s ON s.list_id = j.value->>0 AND s.id = j.value->>1
 		CROSS JOIN list AS l ON l.id = s.list_id WHERE s.status != 'unsubscribed'`, pairs)
 	return subs, err
-}
-
-// Enable lifts what Disable did, for one tenant's word or the global one (empty). Nobody becomes subscribed by it.
-func (s *Store) Enable(ctx context.Context, email core.Email, tenantID string) error {
-	return s.update(ctx, func(tx *Tx) error {
-		return tx.one("DELETE FROM disabled WHERE email_key = ? AND tenant_id = ?", email.Key(), tenantID)
-	})
-}
-
-// DisabledAddress is an address that was switched off.
-type DisabledAddress struct {
-	EmailKey   string       `db:"email_key" json:"email"`
-	TenantID   string       `db:"tenant_id" json:"tenant_id,omitempty"`
-	Reason     string       `db:"reason" json:"reason"`
-	DisabledBy string       `db:"disabled_by" json:"disabled_by"`
-	OccurredAt core.Instant `db:"occurred_at" json:"occurred_at"`
-	CreatedAt  core.Instant `db:"created_at" json:"created_at"`
-}
-
-// DisabledAddresses reads a page by address.
-func (s *Store) DisabledAddresses(ctx context.Context, after string, limit int) ([]DisabledAddress, error) {
-	var d []DisabledAddress
-	err := s.all(ctx, &d, `SELECT email_key, tenant_id, reason, disabled_by, occurred_at, created_at FROM disabled
-		WHERE email_key > ? ORDER BY email_key, tenant_id LIMIT ?`, after, limit)
-	return d, err
 }

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -24,7 +26,13 @@ type sweep struct {
 	keep  func(Retention) time.Duration
 }
 
+// attemptsKept is how long the log of deliveries to endpoints goes back.
+const attemptsKept = 14 * 24 * time.Hour
+
 const sweepBatch = 500
+
+// queueIDKept is how long a provider may tell of a mail by its own name for it.
+const queueIDKept = 60 * 24 * time.Hour
 
 // knownDeviceKept is how long a device or address that signed in keeps a counter of guesses of its own.
 const knownDeviceKept = 90 * 24 * time.Hour
@@ -39,6 +47,7 @@ var sweeps = []sweep{
 		keep:  func(Retention) time.Duration { return codeKept },
 	},
 	{query: "DELETE FROM user_token WHERE id IN (SELECT id FROM user_token WHERE expires_at < ? LIMIT ?)"},
+	{query: "DELETE FROM email_change WHERE user_id IN (SELECT user_id FROM email_change WHERE expires_at < ? LIMIT ?)"},
 	{query: "DELETE FROM throttle WHERE key IN (SELECT key FROM throttle WHERE expires_at < ? LIMIT ?)"},
 	{query: "DELETE FROM sessions WHERE rowid IN (SELECT rowid FROM sessions WHERE expiry < ? / 86400000.0 + 2440587.5 LIMIT ?)"},
 	{query: "DELETE FROM idempotency WHERE (tenant_id, key) IN (SELECT tenant_id, key FROM idempotency WHERE expires_at < ? LIMIT ?)"},
@@ -73,13 +82,44 @@ var sweeps = []sweep{
 		keep:  func(r Retention) time.Duration { return r.Events },
 	},
 	{
+		query: "DELETE FROM endpoint_attempt WHERE id IN (SELECT id FROM (SELECT id, at FROM endpoint_attempt ORDER BY id LIMIT ?2) WHERE at < ?1)",
+		keep:  func(Retention) time.Duration { return attemptsKept },
+	},
+	{query: `DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE dead_at = 0 AND endpoint_id > '' AND due_at < ?
+		AND NOT EXISTS (SELECT 1 FROM webhook_endpoint WHERE id = endpoint_id) LIMIT ?)`},
+	{ // batches first, so that no operation takes more rows than others; the last sync of a list stays, for the stamps of changes
+		query: `DELETE FROM sync_batch WHERE (sync_id, batch_no) IN (SELECT b.sync_id, b.batch_no FROM sync AS y JOIN sync_batch AS b ON b.sync_id = y.id
+			WHERE y.finished_at + y.failed_at > 0 AND y.started_at < ? LIMIT ?)`,
+		keep: func(r Retention) time.Duration { return r.Events },
+	},
+	{
+		query: `DELETE FROM sync WHERE id IN (SELECT y.id FROM sync AS y WHERE y.finished_at + y.failed_at > 0 AND y.started_at < ?
+			AND EXISTS (SELECT 1 FROM sync WHERE list_id = y.list_id AND started_at > y.started_at)
+			AND NOT EXISTS (SELECT 1 FROM sync_batch WHERE sync_id = y.id) LIMIT ?)`,
+		keep: func(r Retention) time.Duration { return r.Events },
+	},
+	{
 		query: `DELETE FROM recipient WHERE (job_no, seq) IN (SELECT r.job_no, r.seq FROM send_job j JOIN recipient r ON r.job_no = j.no
+			WHERE j.finished_at > 0 AND j.finished_at < ? LIMIT ?)`,
+		keep: func(r Retention) time.Duration { return r.Recipients },
+	},
+	{
+		query: `DELETE FROM engagement WHERE (job_no, seq, link_no) IN (SELECT e.job_no, e.seq, e.link_no FROM send_job j JOIN engagement e ON e.job_no = j.no
+			WHERE j.finished_at > 0 AND j.finished_at < ? LIMIT ?)`,
+		keep: func(r Retention) time.Duration { return r.Recipients },
+	},
+	{
+		query: `DELETE FROM attempt WHERE (job_no, seq, at) IN (SELECT a.job_no, a.seq, a.at FROM send_job j JOIN attempt a ON a.job_no = j.no
 			WHERE j.finished_at > 0 AND j.finished_at < ? LIMIT ?)`,
 		keep: func(r Retention) time.Duration { return r.Recipients },
 	},
 	{
 		query: "DELETE FROM provider_event WHERE id IN (SELECT id FROM (SELECT id, received_at FROM provider_event ORDER BY id LIMIT ?2) WHERE received_at < ?1)",
 		keep:  func(r Retention) time.Duration { return r.Recipients },
+	},
+	{
+		query: "DELETE FROM queue_id WHERE id IN (SELECT id FROM queue_id WHERE sent_at < ? LIMIT ?)",
+		keep:  func(Retention) time.Duration { return queueIDKept },
 	},
 	{
 		query: "DELETE FROM known_device WHERE (user_id, key) IN (SELECT user_id, key FROM known_device WHERE used_at < ? LIMIT ?)",
@@ -94,17 +134,33 @@ func init() {
 		remains("subscription", "list_id, id", "list", "list_id"),
 		remains("subscriber", "list_id, id", "list", "list_id"),
 		remains("consent", "list_id, subscription_id, at, what", "list", "list_id"),
+		remains("consent_text", "list_id, version", "list", "list_id"),
+		remains("fed_list", "list_id", "list", "list_id"),
+		jobRemains("recipient", "job_no, seq"),
+		jobRemains("attempt", "job_no, seq, at"),
+		jobRemains("engagement", "job_no, seq, link_no"),
+		jobRemains("provider_event", "id"),
+		remains("disabled", "email_key, tenant_id", "tenant", "tenant_id"),
 		remains("suppression", "tenant_id, email_key", "tenant", "tenant_id"),
+		remains("erased", "hash, tenant_id, kind", "tenant", "tenant_id"),
 		remains("template", "tenant_id, name", "tenant", "tenant_id"),
 		remains("role", "user_id, role, tenant_id", "tenant", "tenant_id"),
 		remains("webhook_client", "id", "tenant", "tenant_id"),
+		remains("webhook_endpoint", "id", "tenant", "tenant_id"),
 		remains("provider", "name", "tenant", "tenant_id"),
+		remains("dkim_key", "id", "tenant", "tenant_id"),
 		`DELETE FROM list WHERE id IN (SELECT l.id FROM list l WHERE l.deleted_at > 0 AND l.deleted_at < ?
 			AND NOT EXISTS (SELECT 1 FROM subscription WHERE list_id = l.id) AND NOT EXISTS (SELECT 1 FROM subscriber WHERE list_id = l.id)
-			AND NOT EXISTS (SELECT 1 FROM consent WHERE list_id = l.id) LIMIT ?)`,
+			AND NOT EXISTS (SELECT 1 FROM consent WHERE list_id = l.id)
+			AND NOT EXISTS (SELECT 1 FROM send_job j CROSS JOIN recipient r ON r.job_no = j.no WHERE j.list_id = l.id)
+			AND NOT EXISTS (SELECT 1 FROM send_job j CROSS JOIN attempt a ON a.job_no = j.no WHERE j.list_id = l.id)
+			AND NOT EXISTS (SELECT 1 FROM send_job j CROSS JOIN engagement e ON e.job_no = j.no WHERE j.list_id = l.id)
+			AND NOT EXISTS (SELECT 1 FROM send_job j CROSS JOIN provider_event v ON v.job_no = j.no AND v.job_no > 0 WHERE j.list_id = l.id) LIMIT ?)`,
 		"DELETE FROM client WHERE id IN (SELECT id FROM client WHERE deleted_at > 0 AND deleted_at < ? LIMIT ?)",
 		`DELETE FROM tenant WHERE id IN (SELECT t.id FROM tenant t WHERE t.deleted_at > 0 AND t.deleted_at < ?
-			AND NOT EXISTS (SELECT 1 FROM list WHERE tenant_id = t.id) LIMIT ?)`,
+			AND NOT EXISTS (SELECT 1 FROM list WHERE tenant_id = t.id) AND NOT EXISTS (SELECT 1 FROM suppression WHERE tenant_id = t.id)
+			AND NOT EXISTS (SELECT 1 FROM disabled WHERE tenant_id = t.id) AND NOT EXISTS (SELECT 1 FROM erased WHERE tenant_id = t.id)
+			AND NOT EXISTS (SELECT 1 FROM template WHERE tenant_id = t.id) AND NOT EXISTS (SELECT 1 FROM role WHERE tenant_id = t.id) LIMIT ?)`,
 	} {
 		sweeps = append(sweeps, sweep{query: query, keep: deleted})
 	}
@@ -115,6 +171,13 @@ func remains(table, key, of, column string) string {
 	qualified := "x." + strings.ReplaceAll(key, ", ", ", x.")
 	return "DELETE FROM " + table + " WHERE (" + key + ") IN (SELECT " + qualified + " FROM " + of + " p JOIN " + table +
 		" x ON x." + column + " = p.id WHERE p.deleted_at > 0 AND p.deleted_at < ? LIMIT ?)"
+}
+
+// jobRemains deletes rows about recipients of a deleted list's jobs. The jobs themselves stay: they name nobody.
+func jobRemains(table, key string) string {
+	qualified := "x." + strings.ReplaceAll(key, ", ", ", x.")
+	return "DELETE FROM " + table + " WHERE (" + key + ") IN (SELECT " + qualified + " FROM list p CROSS JOIN send_job j ON j.list_id = p.id CROSS JOIN " + table +
+		" x ON x.job_no = j.no AND x.job_no > 0 WHERE p.deleted_at > 0 AND p.deleted_at < ? LIMIT ?)"
 }
 
 // Housekeeping deletes a batch of what has expired from each table, in operations of their own, and tells whether there is
@@ -140,5 +203,40 @@ func (s *Store) Housekeeping(ctx context.Context, keep Retention, now core.Insta
 		more = more || n == sweepBatch
 	}
 	files, err := s.removeFiles(ctx, now)
-	return more || files, err
+	if more || files || err != nil {
+		return more || files, err
+	}
+	return s.shrink(ctx)
+}
+
+// Pages that nothing needs any more are used again. They are given back to the file system, in steps, where they are more than
+// sparePages and a quarter of the file: less would soon be needed again.
+const (
+	sparePages = 4096 // of 4 KiB
+	shrinkStep = 256  // pages, a few milliseconds
+)
+
+// shrink gives a step of unused pages back, and tells whether there is more to give.
+func (s *Store) shrink(ctx context.Context) (more bool, err error) {
+	var all, unused int64
+	if err := s.get(ctx, &all, "PRAGMA page_count"); err != nil {
+		return false, err
+	}
+	if err := s.get(ctx, &unused, "PRAGMA freelist_count"); err != nil {
+		return false, err
+	}
+	if unused <= max(sparePages, all/4) {
+		return false, nil
+	}
+	err = s.bulk(ctx, func(tx *Tx) error {
+		// What was begun is never cut: an interrupted statement would take the whole transaction along.
+		rows, err := tx.conn.QueryContext(context.WithoutCancel(ctx), fmt.Sprintf("PRAGMA incremental_vacuum(%d)", shrinkStep))
+		if err != nil {
+			return tx.translate(err)
+		}
+		for rows.Next() { // a page each
+		}
+		return tx.translate(errors.Join(rows.Err(), rows.Close()))
+	})
+	return err == nil, err
 }

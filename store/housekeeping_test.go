@@ -2,7 +2,9 @@ package store
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,6 +51,61 @@ func TestHousekeepingDeletesWhatHasExpiredAndNothingElse(t *testing.T) {
 	}
 }
 
+// TestHousekeepingGivesPagesBack: a file that has lost most of what was in it becomes smaller, in steps, and one with little unused
+// room stays as it is.
+func TestHousekeepingGivesPagesBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := testOpen(t, path, Daemon)
+	const rows, size = 96, 512 << 10 // 48 MiB
+	for i := range rows {
+		must(t, put(s, fmt.Sprintf("row %03d", i), strings.Repeat(fmt.Sprint(i%10), size)))
+	}
+	state := func() (all, unused int64) {
+		must(t, s.get(t.Context(), &all, "PRAGMA page_count"))
+		must(t, s.get(t.Context(), &unused, "PRAGMA freelist_count"))
+		return all, unused
+	}
+	drop := func(n int) {
+		must(t, s.update(t.Context(), func(tx *Tx) error {
+			_, err := tx.exec("DELETE FROM mark WHERE name IN (SELECT name FROM mark WHERE name LIKE 'row %' ORDER BY name LIMIT ?)", n)
+			return err
+		}))
+	}
+	keep := func() (steps int) {
+		for {
+			more, err := s.Housekeeping(t.Context(), Retention{}, core.At(time.Now()))
+			must(t, err)
+			if !more {
+				return steps
+			}
+			steps++
+		}
+	}
+	full, _ := state()
+	drop(rows / 5)
+	if keep() > 0 {
+		t.Error("a fifth of the file is unused, and it became smaller")
+	}
+	drop(rows * 3 / 5)
+	steps := keep()
+	all, unused := state()
+	if steps < 10 || all > full*2/3 || unused > max(sparePages, all/4) {
+		t.Errorf("%d steps; %d pages of %d are left, %d of them unused", steps, all, full, unused)
+	}
+	var left int
+	must(t, s.get(t.Context(), &left, "SELECT count(*) FROM mark WHERE length(value) = ?", size))
+	if left != rows-rows/5-rows*3/5 {
+		t.Errorf("%d rows", left)
+	}
+	if found, err := s.Check(t.Context()); err != nil || len(found) > 0 {
+		t.Error(found, err)
+	}
+	must(t, s.Close())
+	if fi, err := os.Stat(path); err != nil || fi.Size() != all*4096 {
+		t.Errorf("the file has %d bytes, %v; %d pages are in it", fi.Size(), err, all)
+	}
+}
+
 func TestCheckFindsContradictions(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	if found, err := s.Check(t.Context()); err != nil || len(found) != 0 {
@@ -80,7 +137,18 @@ func TestHousekeepingRemovesWhatADeletedTenantLeft(t *testing.T) {
 			`INSERT INTO subscription (list_id, id, email, email_key, status, created_at, changed_at)
 				WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 700)
 				SELECT l.id, 'k' || n.i, 'e', 'e', 'active', 1, ?1 FROM list l, n`,
-			"INSERT INTO suppression (tenant_id, email_key, kind, created_at) VALUES ('gone', 'e', 'bounced', ?1), ('kept', 'e', 'bounced', ?1)",
+			`INSERT INTO suppression (tenant_id, email_key, kind, created_at) SELECT l.tenant_id, s.id, 'bounced', ?1
+				FROM list l JOIN subscription s ON s.list_id = l.id`,
+			"INSERT INTO disabled (email_key, tenant_id, reason, disabled_by, occurred_at, created_at) SELECT s.id, s.list_id, '', '', 1, ?1 FROM subscription s",
+			"INSERT INTO campaign (id, tenant_id, subject, created_at) VALUES ('c', 'gone', 'x', ?1)",
+			`INSERT INTO send_job (id, tenant_id, list_id, campaign_id, status, due_at, created_at, recipients, skipped, expanded)
+				SELECT id, id, id, 'c', 'completed', 1, ?1, 700, 700, 1 FROM list ORDER BY id`,
+			`INSERT INTO recipient (job_no, seq, subscriber_id, email_key, state) SELECT j.no, substr(s.id, 2), s.id, 'e', 4
+				FROM send_job j JOIN subscription s ON s.list_id = j.list_id WHERE ?1`,
+			"INSERT INTO attempt (job_no, seq, at, outcome, reply) SELECT job_no, seq, 1, 'deferred', 'e' FROM recipient WHERE ?1",
+			"INSERT INTO engagement (job_no, seq, link_no, first_at, last_at, times, machine) SELECT job_no, seq, 0, 1, 1, 1, 0 FROM recipient WHERE ?1",
+			`INSERT INTO provider_event (provider, event_key, tenant_id, message_id, event_type, email_key, occurred_at, received_at, job_no, seq)
+				SELECT 'p', CAST(job_no || '-' || seq AS BLOB), 'x', '', 'open', 'e', 1, ?1, job_no, seq FROM recipient`,
 		} {
 			if _, err := tx.exec(q, now); err != nil {
 				return err
@@ -106,7 +174,10 @@ func TestHousekeepingRemovesWhatADeletedTenantLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for table, want := range map[string]int{"tenant": 1, "list": 1, "subscription": 700, "suppression": 1} {
+	for table, want := range map[string]int{
+		"tenant": 1, "list": 1, "subscription": 700, "suppression": 700, "disabled": 700, "send_job": 2,
+		"recipient": 700, "attempt": 700, "engagement": 700, "provider_event": 700,
+	} {
 		if n := count(table); n != want {
 			t.Errorf("%s: %d rows, want %d", table, n, want)
 		}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"time"
 
@@ -38,7 +39,9 @@ type Import struct {
 	spool  spool
 	single int // changes announced one by one
 	synced bool
+	held   int64 // rows that were put in
 	Counts ImportCounts
+	DryRun bool // nothing is kept: Counts says what would become of the rows
 }
 
 // ImportCounts says what an import has done so far.
@@ -46,23 +49,29 @@ type ImportCounts struct {
 	Added     int64  `json:"added"`
 	Updated   int64  `json:"updated"`
 	Unchanged int64  `json:"unchanged"`
-	Kept      int64  `json:"kept"`              // have left, or are disabled: no file brings them back
+	Kept      int64  `json:"kept"`              // have left, are disabled or erased: no file brings them back
+	Pending   int64  `json:"pending"`           // never confirmed where the file comes from: left out
 	Failed    int64  `json:"failed"`            // lines with an error
 	SyncID    string `json:"sync_id,omitempty"` // of the full sync that announces the import
 }
 
 // Rows is how many lines were read.
-func (c ImportCounts) Rows() int64 { return c.Added + c.Updated + c.Unchanged + c.Kept + c.Failed }
+func (c ImportCounts) Rows() int64 {
+	return c.Added + c.Updated + c.Unchanged + c.Kept + c.Pending + c.Failed
+}
 
 // NewImport begins an import into a list; status is that of new rows: active, or pending, which sends each of them a
-// confirmation mail. source goes into the ledger. core.ErrListNotFound.
+// confirmation mail. source goes into the ledger. core.ErrListNotFound, and a Conflict where another member service keeps the list.
 func (s *Store) NewImport(ctx context.Context, listID, status, source string) (*Import, error) {
 	if status != core.SubscriptionActive && status != core.SubscriptionPending {
-		return nil, core.Invalidf("status", "must be active or pending")
+		return nil, core.Invalidf("status", "status must be active or pending.")
 	}
 	list, err := s.ListRecord(ctx, listID)
 	if err != nil {
 		return nil, err
+	}
+	if s.opts.MemberElsewhere {
+		return nil, core.Conflictf("conflict", "Another member service keeps this list: import there.")
 	}
 	return &Import{store: s, list: list, status: status, source: core.Origin{Source: source}.Trim().Source, spool: spool{dir: filepath.Dir(s.path)}}, nil
 }
@@ -71,8 +80,12 @@ func (s *Store) NewImport(ctx context.Context, listID, status, source string) (*
 func (im *Import) Put(r ImportRow) error {
 	rows := [1]ImportRow{r}
 	im.prepare(rows[:])
+	im.held++
 	return im.spool.add(rows[0])
 }
+
+// Held is how many rows were put in.
+func (im *Import) Held() int64 { return im.held }
 
 // Write imports what was put in, by ids, in operations of 500 rows, and announces it. written, if not nil, is told the
 // number of rows so far. now is asked for each operation.
@@ -103,6 +116,8 @@ func (im *Import) Write(ctx context.Context, now func() core.Instant, written fu
 	return im.End(ctx, now())
 }
 
+var errDryRun = errors.New("a dry run")
+
 // Close lets go of the files. It may be called at any time, and again.
 func (im *Import) Close() { im.spool.close() }
 
@@ -112,8 +127,15 @@ func (im *Import) Add(ctx context.Context, rows []ImportRow, now core.Instant) e
 	var add importing
 	err := im.store.bulk(ctx, func(tx *Tx) (err error) {
 		add = importing{Import: im, now: now, counts: im.Counts, single: im.single}
-		return add.run(tx, rows)
+		if err := add.run(tx, rows); err != nil || !im.DryRun {
+			return err
+		}
+		return errDryRun // and with it nothing has happened
 	})
+	if errors.Is(err, errDryRun) {
+		im.Counts = add.counts
+		return nil
+	}
 	if err == nil {
 		im.Counts, im.single = add.counts, add.single
 		im.synced = im.synced || add.sync
@@ -131,12 +153,13 @@ func (im *Import) prepare(rows []ImportRow) {
 	}
 }
 
-// End announces what Add did not announce one by one.
+// End announces what Add did not announce one by one. Where another member service feeds the list too, the full sync ends
+// nobody of theirs.
 func (im *Import) End(ctx context.Context, now core.Instant) (err error) {
 	if !im.synced {
 		return nil
 	}
-	im.Counts.SyncID, err = im.store.RequestSync(ctx, im.list.ID, now)
+	im.Counts.SyncID, err = im.store.syncList(ctx, im.list, now)
 	return err
 }
 
@@ -148,6 +171,7 @@ type importing struct {
 	counts ImportCounts
 	single int
 	sync   bool
+	latest core.Instant // of the changes that a sync is to announce
 	agreed core.Strings // ids of those who are active in their first generation by this operation
 }
 
@@ -159,8 +183,12 @@ func (im *importing) run(tx *Tx, rows []ImportRow) (err error) {
 	if err != nil {
 		return err
 	}
+	erased, err := tx.erasedAmong(im.list.TenantID, len(rows), func(i int) string { return rows[i].key })
+	if err != nil {
+		return err
+	}
 	for i := range rows {
-		if disabled[rows[i].key] {
+		if disabled[rows[i].key] || erased[rows[i].key] != "" {
 			im.counts.Kept++
 			continue
 		}
@@ -172,7 +200,7 @@ func (im *importing) run(tx *Tx, rows []ImportRow) (err error) {
 		return err
 	}
 	if im.sync {
-		_, err = tx.requestSync(im.list.TenantID, im.list.ID, im.now.Add(syncAfter), im.now)
+		_, err = tx.requestSync(im.list.TenantID, im.list.ID, im.now.Add(syncAfter), im.latest)
 	}
 	return err
 }
@@ -224,7 +252,10 @@ func (im *importing) record(tx *Tx, sub *core.Subscription, c *core.Change, move
 	if c != nil {
 		im.single++
 		if im.single > maxSingle {
-			im.sync = true
+			im.sync, im.latest = true, max(im.latest, c.OccurredAt, im.at)
+			if err := tx.addToEndpoints(eventOf(im.list.TenantID, sub, c), im.now); err != nil { // no sync goes there
+				return err
+			}
 		} else if err := tx.addEvent(im.list.TenantID, sub, c, im.now); err != nil {
 			return err
 		}
@@ -234,7 +265,7 @@ func (im *importing) record(tx *Tx, sub *core.Subscription, c *core.Change, move
 	}
 	if sub.Status == core.SubscriptionPending {
 		rowID := core.NewID()
-		if err := tx.addConfirmToken(sub, rowID, core.Origin{Source: im.source}, im.now); err != nil {
+		if err := tx.addConfirmToken(sub, rowID, &SubscribeRequest{Origin: core.Origin{Source: im.source}}, im.now); err != nil {
 			return err
 		}
 		return tx.addMail(core.Mail{Kind: core.MailConfirm, TenantID: im.list.TenantID, ListID: sub.ListID, Email: sub.Email, TokenID: rowID}, im.now)

@@ -1,8 +1,8 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"sync"
 
 	"newsletterd/core"
 )
@@ -16,41 +16,6 @@ type ListRecord struct {
 
 // Active tells whether the list takes subscriptions.
 func (l *ListRecord) Active() bool { return l.List.Active() && l.Tenant.Active() }
-
-// listCache holds records by id. Its age moves with every commit that may change one, so that a row read before such
-// a commit is not kept after it.
-type listCache struct {
-	mu      sync.RWMutex
-	age     uint64
-	records map[string]*ListRecord
-}
-
-const maxListRecords = 10_000
-
-func (c *listCache) drop() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.age++
-	clear(c.records)
-}
-
-func (c *listCache) get(id string) (*ListRecord, uint64) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.records[id], c.age
-}
-
-func (c *listCache) put(r *ListRecord, age uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.age != age {
-		return
-	}
-	if c.records == nil || len(c.records) >= maxListRecords {
-		c.records = map[string]*ListRecord{}
-	}
-	c.records[r.ID] = r
-}
 
 // ListRecord returns a list with its tenant, neither of them deleted. core.ErrListNotFound.
 func (s *Store) ListRecord(ctx context.Context, id string) (*ListRecord, error) {
@@ -67,7 +32,7 @@ func (s *Store) ListRecord(ctx context.Context, id string) (*ListRecord, error) 
 		return nil, sharpen(err, core.ErrListNotFound)
 	}
 	r = &ListRecord{list, tenant}
-	s.lists.put(r, age)
+	s.lists.put(id, r, age)
 	return r, nil
 }
 
@@ -83,4 +48,15 @@ func (tx *Tx) listRecord(id string) (*ListRecord, error) {
 	}
 	tenant, err := tx.tenant(list.TenantID)
 	return &ListRecord{list, tenant}, sharpen(err, core.ErrListNotFound)
+}
+
+// PageLanguage is that of the list's pages and mails.
+func (l *ListRecord) PageLanguage() string {
+	return cmp.Or(l.Language, l.Tenant.Language, core.Languages[0])
+}
+
+// Wording is the tenant's own wording of a kind of mail, the list's before the tenant's, each part by itself.
+func (l *ListRecord) Wording(kind string) core.MailText {
+	own, general := l.MailTexts.Of(kind), l.Tenant.MailTexts.Of(kind)
+	return core.MailText{Subject: cmp.Or(own.Subject, general.Subject), Text: cmp.Or(own.Text, general.Text)}
 }

@@ -7,7 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-const listColumns = `id, tenant_id, name, status, confirm_token, require_mailed_proof, sync_removes_absent, created_at, updated_at`
+const listColumns = `id, tenant_id, name, status, confirm_token, require_mailed_proof, sync_removes_absent, language, description,
+	consent_text, fields, mail_texts, subscribe_redirect_url, confirm_redirect_url, unsubscribe_redirect_url, created_at, updated_at`
 
 // List reads one list. One that was deleted, itself or with its tenant, is core.ErrListNotFound.
 func (s *Store) List(ctx context.Context, id string) (l core.List, err error) {
@@ -46,8 +47,13 @@ func (s *Store) AddList(ctx context.Context, l core.List, actor string) error {
 		if _, err := tx.tenant(l.TenantID); err != nil {
 			return err
 		}
-		_, err := tx.exec("INSERT INTO list ("+listColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			l.ID, l.TenantID, l.Name, l.Status, l.ConfirmToken, l.RequireMailedProof, l.SyncRemovesAbsent, l.CreatedAt, l.UpdatedAt)
+		_, err := tx.exec("INSERT INTO list ("+listColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			l.ID, l.TenantID, l.Name, l.Status, l.ConfirmToken, l.RequireMailedProof, l.SyncRemovesAbsent, l.Language, l.Description,
+			l.ConsentText, l.Fields.Column(), l.MailTexts.Column(), l.SubscribeRedirectURL, l.ConfirmRedirectURL, l.UnsubscribeRedirectURL,
+			l.CreatedAt, l.UpdatedAt)
+		if err == nil {
+			err = tx.keepConsentText(&l, l.CreatedAt)
+		}
 		if err != nil {
 			return err
 		}
@@ -62,12 +68,22 @@ func (s *Store) UpdateList(ctx context.Context, id, actor string, rule func(*cor
 		if l, err = tx.list(id); err != nil {
 			return err
 		}
+		was := l.Status
 		if err := rule(&l); err != nil {
 			return err
 		}
+		if l.Status != was {
+			tx.kick(TopicJobs)
+		}
 		_, err := tx.exec(`UPDATE list SET name = ?, status = ?, confirm_token = ?, require_mailed_proof = ?, sync_removes_absent = ?,
-			updated_at = ? WHERE id = ?`,
-			l.Name, l.Status, l.ConfirmToken, l.RequireMailedProof, l.SyncRemovesAbsent, l.UpdatedAt, id)
+			language = ?, description = ?, consent_text = ?, fields = ?, mail_texts = ?, subscribe_redirect_url = ?, confirm_redirect_url = ?,
+			unsubscribe_redirect_url = ?, updated_at = ? WHERE id = ?`,
+			l.Name, l.Status, l.ConfirmToken, l.RequireMailedProof, l.SyncRemovesAbsent,
+			l.Language, l.Description, l.ConsentText, l.Fields.Column(), l.MailTexts.Column(), l.SubscribeRedirectURL, l.ConfirmRedirectURL,
+			l.UnsubscribeRedirectURL, l.UpdatedAt, id)
+		if err == nil {
+			err = tx.keepConsentText(&l, l.UpdatedAt)
+		}
 		if err != nil {
 			return err
 		}
@@ -75,6 +91,22 @@ func (s *Store) UpdateList(ctx context.Context, id, actor string, rule func(*cor
 		return tx.audit(l.UpdatedAt, actor, "list.update", l.TenantID, id)
 	})
 	return l, err
+}
+
+// keepConsentText keeps the text that subscribers of the form agree to from now on, under the name that the ledger calls it by.
+func (tx *Tx) keepConsentText(l *core.List, now core.Instant) error {
+	if l.ConsentText == "" {
+		return nil
+	}
+	_, err := tx.exec("INSERT INTO consent_text (list_id, version, text, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		l.ID, l.ConsentVersion(), l.ConsentText, now)
+	return err
+}
+
+// ConsentText is what a version of the ledger's text_version said. core.ErrNotFound.
+func (s *Store) ConsentText(ctx context.Context, listID, version string) (text string, err error) {
+	err = s.get(ctx, &text, "SELECT text FROM consent_text WHERE list_id = ? AND version = ?", listID, version)
+	return text, err
 }
 
 // DeleteList takes a list out of sight. Its rows go later, by housekeeping.

@@ -49,10 +49,10 @@ func (s *Store) TryLogin(ctx context.Context, email core.Email, devices []string
 		}
 		if t.Known = err == nil && !row.Disabled(); t.Known {
 			t.User, t.PasswordHash = row.User, row.PasswordHash
-			if err := tx.all(&t.User.Roles, "SELECT role, tenant_id FROM role WHERE user_id = ?", row.ID); err != nil {
+			if err := tx.all(&t.User.Roles, "SELECT role, tenant_id FROM role WHERE user_id = ? AND "+roleCounts, row.ID); err != nil {
 				return err
 			}
-		} else if err := tx.all(&[]core.Role{}, "SELECT role, tenant_id FROM role WHERE user_id = ?", ""); err != nil {
+		} else if err := tx.all(&[]core.Role{}, "SELECT role, tenant_id FROM role WHERE user_id = ? AND "+roleCounts, ""); err != nil {
 			return err // asked in vain, for the same work
 		}
 		n, until, err := tx.tally(t.Key, loginWindow, now)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"newsletterd/core"
@@ -15,13 +16,19 @@ const (
 	mailLeftOut = 3 // over a limit, or there was nothing to say: kept so that every request does the same work
 )
 
-// How many confirmation mails an address gets in 24 hours, and of how many "subscribed already" a list's.
+// How many confirmation mails an address gets in 24 hours, how many "subscribed already" of a list, and how many undo links.
 const (
 	mailWindow           = 24 * time.Hour
 	confirmsPerListEmail = 3
 	confirmsPerEmail     = 10
 	alreadyPerListEmail  = 1
+	undosPerListEmail    = 3 // the way back after an unsubscribing, as confirmations
+	undosPerEmail        = 10
 )
+
+// noticeDelay is how much later than the answer to anybody's request the mail goes out that may follow from it: work beside
+// the answer would make it slower, and so tell whether there is a mail.
+const noticeDelay = 500 * time.Millisecond
 
 // addMail queues a mail for its DueAt (0: at once) and wakes the mailer after the commit.
 func (tx *Tx) addMail(m core.Mail, now core.Instant) error {
@@ -33,9 +40,7 @@ func (tx *Tx) writeMail(m core.Mail, state int, now core.Instant) error {
 	if m.Params == "" {
 		m.Params = "{}"
 	}
-	if state == mailQueued {
-		tx.kick(TopicMail)
-	}
+	tx.kick(TopicMail) // for a row that is left out, too: who is answered must not hear a mailer at work
 	_, err := tx.exec(`INSERT INTO mail (kind, tenant_id, list_id, email, email_key, token_id, params, state, due_at, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		m.Kind, m.TenantID, m.ListID, string(m.Email), m.Email.Key(), m.TokenID, m.Params, state, int64(max(m.DueAt, now)), int64(now))
@@ -51,6 +56,41 @@ func (s *Store) DueMails(ctx context.Context, now core.Instant, limit int) ([]co
 	return m, err
 }
 
+// NewMails reads those behind an id, in the order in which they were queued. Beside DueMails, which finds everything: so
+// what is held is not read again each time that something comes.
+func (s *Store) NewMails(ctx context.Context, now core.Instant, after int64, limit int) ([]core.Mail, error) {
+	var m []core.Mail
+	err := s.all(ctx, &m, `SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
+		WHERE id > ? AND +state = 0 AND +due_at <= ? ORDER BY id LIMIT ?`, after, int64(now), limit)
+	return m, err
+}
+
+// withRelays are the tenants whose mails go by relays of their own.
+const withRelays = "SELECT id FROM tenant WHERE relays != '[]' AND deleted_at = 0"
+
+// DueMailsOf is DueMails of one tenant with relays of its own; empty: of all others.
+func (s *Store) DueMailsOf(ctx context.Context, owner string, now core.Instant, limit int) (m []core.Mail, err error) {
+	err = s.all(ctx, &m, `SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
+		WHERE state = 0 AND due_at <= ?1 AND iif(?2 = '', tenant_id NOT IN (`+withRelays+`), tenant_id = ?2) ORDER BY due_at, id LIMIT ?3`,
+		int64(now), owner, limit)
+	return m, err
+}
+
+// NewMailsOf is NewMails of one tenant with relays of its own; empty: of all others.
+func (s *Store) NewMailsOf(ctx context.Context, owner string, now core.Instant, after int64, limit int) (m []core.Mail, err error) {
+	err = s.all(ctx, &m, `SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
+		WHERE id > ?1 AND +state = 0 AND +due_at <= ?2 AND iif(?3 = '', tenant_id NOT IN (`+withRelays+`), tenant_id = ?3) ORDER BY id LIMIT ?4`,
+		after, int64(now), owner, limit)
+	return m, err
+}
+
+// MailOwners are the tenants with relays of their own that have mail due.
+func (s *Store) MailOwners(ctx context.Context, now core.Instant) (ids []string, err error) {
+	err = s.all(ctx, &ids, "SELECT id FROM ("+withRelays+`) AS t
+		WHERE EXISTS (SELECT 1 FROM mail WHERE state = 0 AND due_at <= ? AND tenant_id = t.id)`, int64(now))
+	return ids, err
+}
+
 // NextMail is when the next queued mail behind now is due; 0: there is none.
 func (s *Store) NextMail(ctx context.Context, now core.Instant) (core.Instant, error) {
 	var at core.Instant
@@ -62,20 +102,46 @@ func (s *Store) NextMail(ctx context.Context, now core.Instant) (core.Instant, e
 type MailResult struct {
 	ID      int64
 	Sent    bool
+	LeftOut bool         // not sent: there is no cause for it any more
 	RetryAt core.Instant // not sent and not 0: queued again for then
 	Reason  string       // of a failure, without addresses or tokens
 }
 
 // FinishMails records results.
 func (s *Store) FinishMails(ctx context.Context, results []MailResult, now core.Instant) error {
-	return s.update(ctx, func(tx *Tx) error {
-		for _, r := range results {
-			if err := tx.finishMail(r, now); err != nil {
+	return s.updateAgain(ctx, func(tx *Tx) error {
+		sent := make([]any, 0, sentMailsAtOnce)
+		for i, r := range results {
+			if r.Sent && r.Reason == "" {
+				sent = append(sent, r.ID)
+			} else if err := tx.finishMail(r, now); err != nil {
 				return err
+			}
+			if len(sent) == cap(sent) || len(sent) > 0 && i == len(results)-1 {
+				if err := tx.mailsSent(sent, now); err != nil {
+					return err
+				}
+				sent = sent[:0]
 			}
 		}
 		return nil
 	})
+}
+
+const sentMailsAtOnce = 32
+
+var sentMails = "UPDATE mail SET tries = tries + 1, state = 1, finished_at = ?, reason = '' WHERE id IN (?" + strings.Repeat(", ?", sentMailsAtOnce-1) + ")"
+
+// mailsSent marks mails in one statement, which costs more than a row. The places that are left over repeat the last one.
+func (tx *Tx) mailsSent(ids []any, now core.Instant) error {
+	args := make([]any, 1, 1+sentMailsAtOnce)
+	args[0] = int64(now)
+	args = append(args, ids...)
+	for len(args) < cap(args) {
+		args = append(args, ids[len(ids)-1])
+	}
+	_, err := tx.exec(sentMails, args...)
+	return err
 }
 
 func (tx *Tx) finishMail(r MailResult, now core.Instant) error {
@@ -84,7 +150,10 @@ func (tx *Tx) finishMail(r MailResult, now core.Instant) error {
 		return err
 	}
 	state := mailSent
-	if !r.Sent {
+	switch {
+	case r.LeftOut:
+		state = mailLeftOut
+	case !r.Sent:
 		state = mailFailed
 	}
 	_, err := tx.exec("UPDATE mail SET tries = tries + 1, state = ?, finished_at = ?, reason = ? WHERE id = ?", state, int64(now), r.Reason, r.ID)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"newsletterd/core"
 )
@@ -14,44 +15,57 @@ type OutboxEvent struct {
 	TenantID       string       `db:"tenant_id" json:"tenant_id"`
 	ListID         string       `db:"list_id" json:"list_id"`
 	SubscriptionID string       `db:"subscription_id" json:"subscription_id"`
+	EndpointID     string       `db:"endpoint_id" json:"endpoint_id"` // empty: it goes to the send service
 	Body           string       `db:"body" json:"-"`
 	OccurredAt     core.Instant `db:"occurred_at" json:"occurred_at"`
 	DueAt          core.Instant `db:"due_at" json:"due_at"`
 	Tries          int          `db:"tries" json:"tries"`
 	DeadAt         core.Instant `db:"dead_at" json:"dead_at"` // 0: not a dead letter
 	LastError      string       `db:"last_error" json:"last_error"`
+	RevivedAt      core.Instant `db:"revived_at" json:"revived_at"` // when an operator brought the dead letter back; 0: never
 }
 
-const outboxColumns = "id, event_id, event_type, tenant_id, list_id, subscription_id, body, occurred_at, due_at, tries, dead_at, last_error"
+const outboxColumns = "id, event_id, event_type, tenant_id, list_id, subscription_id, body, occurred_at, due_at, tries, dead_at, last_error, revived_at, endpoint_id"
 
 // addEvent writes the event of a change. It is due no earlier than the events of the same subscription that
 // still wait: this keeps them in order without a look at each other when they are read.
 func (tx *Tx) addEvent(tenantID string, sub *core.Subscription, c *core.Change, now core.Instant) error {
-	e := core.Event{
-		ID: core.NewID(), Type: c.EventType, TenantID: tenantID, ListID: sub.ListID, OccurredAt: c.OccurredAt,
-		Subscriber: core.EventSubscriber{ID: sub.ID, Email: sub.Email, Status: sub.Status, Preferences: sub.Preferences.OrEmpty()},
+	e := eventOf(tenantID, sub, c)
+	if err := tx.putEvent(e, "", now); err != nil {
+		return err
 	}
+	return tx.addToEndpoints(e, now)
+}
+
+func eventOf(tenantID string, sub *core.Subscription, c *core.Change) *core.Event {
+	return &core.Event{
+		ID: core.NewID(), Type: c.EventType, TenantID: tenantID, ListID: sub.ListID, OccurredAt: c.OccurredAt,
+		Subscriber: core.EventSubscriber{ID: sub.ID, Email: sub.Email, Status: sub.Status, Preferences: sub.Preferences.OrEmpty().Sendable()},
+	}
+}
+
+func (tx *Tx) putEvent(e *core.Event, endpointID string, now core.Instant) error {
 	tx.kick(TopicOutbox)
-	_, err := tx.exec(`INSERT INTO outbox (event_id, event_type, tenant_id, list_id, subscription_id, body, occurred_at, due_at)
+	_, err := tx.exec(`INSERT INTO outbox (event_id, event_type, tenant_id, list_id, subscription_id, body, occurred_at, due_at, endpoint_id)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, max(?8, (SELECT coalesce(max(due_at), 0) FROM outbox
-			WHERE list_id = ?4 AND subscription_id = ?5 AND dead_at = 0)))`,
-		e.ID, e.Type, e.TenantID, e.ListID, sub.ID, string(e.AppendJSON(nil)), int64(e.OccurredAt), int64(now))
+			WHERE list_id = ?4 AND subscription_id = ?5 AND endpoint_id = ?9 AND dead_at = 0)), ?9)`,
+		e.ID, e.Type, e.TenantID, e.ListID, e.Subscriber.ID, string(e.AppendJSON(nil)), int64(e.OccurredAt), int64(now), endpointID)
 	return err
 }
 
-// DueEvents reads what may be delivered now, in order. The one process that delivers remembers what it holds, so
+// DueEvents reads what may be delivered now to an endpoint (empty: to the send service), in order. The one process that delivers remembers what it holds, so
 // a claim needs no write; what it holds is read again until its result is recorded.
-func (s *Store) DueEvents(ctx context.Context, now core.Instant, limit int) ([]OutboxEvent, error) {
+func (s *Store) DueEvents(ctx context.Context, endpointID string, now core.Instant, limit int) ([]OutboxEvent, error) {
 	var e []OutboxEvent
 	err := s.all(ctx, &e, "SELECT "+outboxColumns+` FROM outbox
-		WHERE dead_at = 0 AND due_at <= ? ORDER BY due_at, id LIMIT ?`, int64(now), limit)
+		WHERE dead_at = 0 AND endpoint_id = ? AND due_at <= ? ORDER BY due_at, id LIMIT ?`, endpointID, int64(now), limit)
 	return e, err
 }
 
 // NextEvent is when the next waiting event behind now is due; 0: there is none.
-func (s *Store) NextEvent(ctx context.Context, now core.Instant) (core.Instant, error) {
+func (s *Store) NextEvent(ctx context.Context, endpointID string, now core.Instant) (core.Instant, error) {
 	var at core.Instant
-	err := s.get(ctx, &at, "SELECT coalesce(min(due_at), 0) FROM outbox WHERE dead_at = 0 AND due_at > ?", int64(now))
+	err := s.get(ctx, &at, "SELECT coalesce(min(due_at), 0) FROM outbox WHERE dead_at = 0 AND endpoint_id = ? AND due_at > ?", endpointID, int64(now))
 	return at, err
 }
 
@@ -61,7 +75,10 @@ type EventResult struct {
 	Done    bool
 	Dead    bool
 	RetryAt core.Instant
-	Reason  string // of a failure
+	Reason  string        // of a failure
+	Status  int           // of the answer; 0: none came
+	Took    time.Duration // of the attempt
+	Gone    bool          // the receiver wants to hear nothing more
 }
 
 // FinishEvents records results. An event that waits holds back the later ones of its subscription; a dead one
@@ -78,6 +95,11 @@ func (s *Store) FinishEvents(ctx context.Context, results []EventResult, now cor
 }
 
 func (tx *Tx) finishEvent(r EventResult, now core.Instant) error {
+	if r.Event.EndpointID != "" {
+		if err := tx.logAttempt(&r, now); err != nil {
+			return err
+		}
+	}
 	switch {
 	case r.Done:
 		_, err := tx.exec("DELETE FROM outbox WHERE id = ?", r.Event.ID)
@@ -90,69 +112,140 @@ func (tx *Tx) finishEvent(r EventResult, now core.Instant) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(`UPDATE outbox SET due_at = max(due_at, ?) WHERE list_id = ? AND subscription_id = ? AND dead_at = 0 AND id > ?`,
-		int64(r.RetryAt), r.Event.ListID, r.Event.SubscriptionID, r.Event.ID)
+	_, err = tx.exec(`UPDATE outbox SET due_at = max(due_at, ?) WHERE list_id = ? AND subscription_id = ?
+		AND endpoint_id = ? AND dead_at = 0 AND id > ?`,
+		int64(r.RetryAt), r.Event.ListID, r.Event.SubscriptionID, r.Event.EndpointID, r.Event.ID)
 	return err
 }
 
-// WakeEvents makes every event that waits for a later try due now, at most limit of them at once: the receiver
+// WakeEvents makes every event of an endpoint (empty: of the send service) that waits for a later try due now, at most limit of them at once: the receiver
 // is back. It returns how many moved.
-func (s *Store) WakeEvents(ctx context.Context, now core.Instant, limit int) (n int64, err error) {
+func (s *Store) WakeEvents(ctx context.Context, endpointID string, now core.Instant, limit int) (n int64, err error) {
 	err = s.bulk(ctx, func(tx *Tx) error {
 		tx.kick(TopicOutbox)
 		n, err = tx.exec(`UPDATE outbox SET due_at = ?1 WHERE id IN
-			(SELECT id FROM outbox WHERE dead_at = 0 AND due_at > ?1 ORDER BY due_at, id LIMIT ?2)`, int64(now), limit)
+			(SELECT id FROM outbox WHERE dead_at = 0 AND endpoint_id = ?3 AND due_at > ?1 ORDER BY due_at, id LIMIT ?2)`, int64(now), limit, endpointID)
 		return err
 	})
 	return n, err
 }
 
 // WaitingEvent is the event that has waited longest for a later try; core.ErrNotFound: none waits.
-func (s *Store) WaitingEvent(ctx context.Context, now core.Instant) (*OutboxEvent, error) {
+func (s *Store) WaitingEvent(ctx context.Context, endpointID string, now core.Instant) (*OutboxEvent, error) {
 	var e OutboxEvent
-	err := s.get(ctx, &e, "SELECT "+outboxColumns+" FROM outbox WHERE dead_at = 0 AND due_at > ? ORDER BY due_at, id LIMIT 1", int64(now))
+	err := s.get(ctx, &e, "SELECT "+outboxColumns+" FROM outbox WHERE dead_at = 0 AND endpoint_id = ? AND due_at > ? ORDER BY due_at, id LIMIT 1", endpointID, int64(now))
 	return &e, err
 }
 
-// OutboxState counts what is in the outbox.
+// OutboxState counts what is in the outbox for one kind of receiver.
 type OutboxState struct {
 	Waiting  int64        `db:"waiting" json:"waiting"`
 	Dead     int64        `db:"dead" json:"dead"`
 	OldestAt core.Instant `db:"oldest_at" json:"oldest_at"` // occurred_at of the event that waits longest; 0: none
 }
 
-// OutboxState reads the counts.
+// OutboxState reads the counts of what goes to the send service.
 func (s *Store) OutboxState(ctx context.Context) (OutboxState, error) {
+	return s.outboxState(ctx, false)
+}
+
+// EndpointState reads the counts of what goes to endpoints of tenants.
+func (s *Store) EndpointState(ctx context.Context) (OutboxState, error) {
+	return s.outboxState(ctx, true)
+}
+
+func (s *Store) outboxState(ctx context.Context, endpoints bool) (OutboxState, error) {
 	var o OutboxState
 	err := s.get(ctx, &o, `SELECT count(*) FILTER (WHERE dead_at = 0) AS waiting, count(*) FILTER (WHERE dead_at > 0) AS dead,
-		coalesce(min(occurred_at) FILTER (WHERE dead_at = 0), 0) AS oldest_at FROM outbox`)
+		coalesce(min(occurred_at) FILTER (WHERE dead_at = 0), 0) AS oldest_at FROM outbox WHERE (endpoint_id <> '') = ?`, endpoints)
 	return o, err
 }
 
-// OutboxEvents reads a page of the outbox by id; dead: the dead letters alone.
-func (s *Store) OutboxEvents(ctx context.Context, dead bool, afterID int64, limit int) ([]OutboxEvent, error) {
+// OutboxFilter picks events of the outbox; what is empty does not matter.
+type OutboxFilter struct {
+	TenantID, ListID string
+	SubscriptionID   string // with ListID
+	Type             string
+	State            string // EventWaiting or EventDead
+	EndpointID       string
+}
+
+// The states of an event in the outbox. One that is delivered has no row.
+const (
+	EventWaiting = "waiting"
+	EventDead    = "dead"
+)
+
+// Since is when the time began that an event may wait: its change, or its return from the dead letters.
+func (e *OutboxEvent) Since() core.Instant { return max(e.OccurredAt, e.RevivedAt) }
+
+// State tells whether an event waits or is a dead letter.
+func (e *OutboxEvent) State() string {
+	if e.DeadAt > 0 {
+		return EventDead
+	}
+	return EventWaiting
+}
+
+// OutboxEvents reads a page of the outbox by id.
+func (s *Store) OutboxEvents(ctx context.Context, f OutboxFilter, afterID int64, limit int) ([]OutboxEvent, error) {
 	var e []OutboxEvent
-	err := s.all(ctx, &e, "SELECT "+outboxColumns+" FROM outbox WHERE id > ? AND (dead_at > 0 OR NOT ?) ORDER BY id LIMIT ?", afterID, dead, limit)
+	err := s.all(ctx, &e, "SELECT "+outboxColumns+` FROM outbox WHERE id > ?1 AND (?2 = '' OR tenant_id = ?2) AND (?3 = '' OR list_id = ?3)
+		AND (?4 = '' OR subscription_id = ?4) AND (?5 = '' OR event_type = ?5) AND (?6 = '' OR (dead_at > 0) = (?6 = 'dead'))
+		AND (?7 = '' OR endpoint_id = ?7) ORDER BY id LIMIT ?8`,
+		afterID, f.TenantID, f.ListID, f.SubscriptionID, f.Type, f.State, f.EndpointID, limit)
 	return e, err
+}
+
+// OutboxEvent reads what is still to be delivered of an event: a row for each receiver, or (endpointID not empty) for one.
+// core.ErrNotFound: nothing is.
+func (s *Store) OutboxEvent(ctx context.Context, eventID, endpointID string) ([]OutboxEvent, error) {
+	var e []OutboxEvent
+	err := s.all(ctx, &e, "SELECT "+outboxColumns+" FROM outbox WHERE event_id = ?1 AND (?2 = '' OR endpoint_id = ?2) ORDER BY id", eventID, endpointID)
+	if err == nil && len(e) == 0 {
+		err = core.ErrNotFound
+	}
+	return e, err
+}
+
+// RetryDead brings at most limit dead letters of a tenant (empty: of all) back to life, oldest first, and returns how many.
+func (s *Store) RetryDead(ctx context.Context, tenantID string, limit int, actor string, now core.Instant) (n int64, err error) {
+	err = s.bulk(ctx, func(tx *Tx) error {
+		tx.kick(TopicOutbox)
+		n, err = tx.exec(`UPDATE outbox SET dead_at = 0, tries = 0, due_at = ?1, revived_at = ?1 WHERE id IN
+			(SELECT id FROM outbox WHERE dead_at > 0 AND (?2 = '' OR tenant_id = ?2) ORDER BY id LIMIT ?3)`, int64(now), tenantID, limit)
+		if err != nil || n == 0 {
+			return err
+		}
+		return tx.audit(now, actor, "outbox.retry", tenantID, "dead letters")
+	})
+	return n, err
 }
 
 // RetryEvent makes an event due now, with those of the same subscription that come before it. A dead letter lives
 // again: the receiver's rule about stale events makes one that comes late harmless.
-func (s *Store) RetryEvent(ctx context.Context, id int64, now core.Instant) error {
+func (s *Store) RetryEvent(ctx context.Context, id int64, actor string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		var e struct {
+			TenantID       string `db:"tenant_id"`
+			EventID        string `db:"event_id"`
 			ListID         string `db:"list_id"`
 			SubscriptionID string `db:"subscription_id"`
+			EndpointID     string `db:"endpoint_id"`
 		}
-		if err := tx.get(&e, "SELECT list_id, subscription_id FROM outbox WHERE id = ?", id); err != nil {
+		if err := tx.get(&e, "SELECT tenant_id, event_id, list_id, subscription_id, endpoint_id FROM outbox WHERE id = ?", id); err != nil {
 			return err
 		}
 		tx.kick(TopicOutbox)
-		if _, err := tx.exec("UPDATE outbox SET dead_at = 0, due_at = ? WHERE id = ?", int64(now), id); err != nil {
+		if _, err := tx.exec(`UPDATE outbox SET revived_at = CASE WHEN dead_at > 0 THEN ?1 ELSE revived_at END,
+			dead_at = 0, tries = 0, due_at = ?1 WHERE id = ?2`, int64(now), id); err != nil {
 			return err
 		}
-		_, err := tx.exec("UPDATE outbox SET due_at = min(due_at, ?) WHERE list_id = ? AND subscription_id = ? AND dead_at = 0 AND id < ?",
-			int64(now), e.ListID, e.SubscriptionID, id)
-		return err
+		_, err := tx.exec("UPDATE outbox SET due_at = min(due_at, ?) WHERE list_id = ? AND subscription_id = ? AND endpoint_id = ? AND dead_at = 0 AND id < ?",
+			int64(now), e.ListID, e.SubscriptionID, e.EndpointID, id)
+		if err != nil {
+			return err
+		}
+		return tx.audit(now, actor, "outbox.retry", e.TenantID, e.EventID)
 	})
 }

@@ -2,7 +2,7 @@ package store
 
 import (
 	"context"
-	"strings"
+	"slices"
 
 	"newsletterd/core"
 )
@@ -20,50 +20,74 @@ type Outcome struct {
 	Ambiguous  bool         // the reply to this message was lost: it is sent once more
 	HardBounce bool         // the address itself is at fault
 	SoftBounce bool         // its mailbox was full to the last
+	QueueID    string       // of RecipientSent: what the provider behind the relay calls the mail; empty: not told, or not needed
 }
 
 // jobCount sums up what a batch of outcomes adds to one job.
 type jobCount struct {
 	no                                       int64
 	sent, failed, skipped, ambiguous, bounce int64
-	sentSeqs                                 []any // reused: job_no, finished_at, then seqs
+	hard                                     int64 // of bounce
+	sentSeqs                                 []int64
 }
 
 // FinishRecipients records a batch of outcomes in one operation: one row change a recipient, one a job. A job of which
 // every recipient now has an outcome is completed. An outcome that was recorded before changes nothing.
 func (s *Store) FinishRecipients(ctx context.Context, batch []Outcome, now core.Instant) error {
-	return s.update(ctx, func(tx *Tx) error {
-		var counts []*jobCount
-		for i := range batch {
-			o := &batch[i]
-			c := countOf(&counts, o.JobNo, now)
-			if o.State == RecipientSent {
-				c.sentSeqs = append(c.sentSeqs, o.Seq)
-				continue
-			}
-			if err := tx.finishUnsent(o, c, now); err != nil {
-				return err
-			}
-		}
-		for _, c := range counts {
-			if err := tx.countOutcomes(c, now); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return s.update(ctx, func(tx *Tx) error { return tx.finishRecipients(batch, now) })
 }
 
-func countOf(counts *[]*jobCount, no int64, now core.Instant) *jobCount {
+// FinishLater is FinishRecipients for a caller that does not wait. take is called in the writer when the transaction is
+// under way, so that whatever came in until then goes along; after is called in the writer after the commit. Neither may
+// block, or wait for the store. An error means that neither will be called.
+func (s *Store) FinishLater(take func() ([]Outcome, core.Instant), after func(error)) error {
+	return s.updateLate(func(tx *Tx) error {
+		batch, now := take()
+		return tx.finishRecipients(batch, now)
+	}, after)
+}
+
+func (tx *Tx) finishRecipients(batch []Outcome, now core.Instant) error {
+	var counts []*jobCount
+	for i := range batch {
+		o := &batch[i]
+		c := countOf(&counts, o.JobNo)
+		if o.State == RecipientSent {
+			c.sentSeqs = append(c.sentSeqs, o.Seq)
+			if o.QueueID != "" {
+				if err := tx.keepQueueID(o, now); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		if err := tx.finishUnsent(o, c, now); err != nil {
+			return err
+		}
+	}
+	for _, c := range counts {
+		if err := tx.countOutcomes(c, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func countOf(counts *[]*jobCount, no int64) *jobCount {
 	for _, c := range *counts {
 		if c.no == no {
 			return c
 		}
 	}
-	c := &jobCount{no: no, sentSeqs: make([]any, 2, 66)}
-	c.sentSeqs[0], c.sentSeqs[1] = int64(now), no
+	c := &jobCount{no: no}
 	*counts = append(*counts, c)
 	return c
+}
+
+// keepQueueID notes by which name the provider's events may tell of a mail. The first mail of a name keeps it.
+func (tx *Tx) keepQueueID(o *Outcome, now core.Instant) error {
+	_, err := tx.exec("INSERT INTO queue_id (id, job_no, seq, sent_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", o.QueueID, o.JobNo, o.Seq, int64(now))
+	return err
 }
 
 // finishUnsent records everything but "sent", with what it means for the address.
@@ -96,6 +120,7 @@ func (tx *Tx) finishUnsent(o *Outcome, c *jobCount, now core.Instant) error {
 	switch {
 	case o.HardBounce:
 		effect = core.HardBounce
+		c.hard++
 	case o.SoftBounce:
 		effect = core.SoftBounce
 	default:
@@ -116,46 +141,51 @@ func (tx *Tx) addAttempt(o *Outcome, now core.Instant) error {
 
 // countOutcomes marks the sent ones, adds the sums to the job and completes it when it was the last batch.
 func (tx *Tx) countOutcomes(c *jobCount, now core.Instant) error {
-	for seqs := c.sentSeqs[2:]; len(seqs) > 0; {
-		n := min(len(seqs), 1<<(len(markSent)-1))
-		done, err := tx.markSent(c, seqs[:n])
+	if err := tx.markSent(c, now); err != nil {
+		return err
+	}
+	_, err := tx.exec(`UPDATE send_job SET sent = sent + ?, failed = failed + ?, skipped = skipped + ?, ambiguous = ambiguous + ?,
+		bounced = bounced + ?, hard_bounced = hard_bounced + ? WHERE no = ?`,
+		c.sent, c.failed, c.skipped, c.ambiguous, c.bounce, c.hard, c.no)
+	if err != nil {
+		return err
+	}
+	tx.open[c.no] -= c.sent + c.failed + c.skipped
+	if tx.open[c.no] <= 0 {
+		tx.open[c.no], err = tx.number("SELECT recipients - sent - failed - skipped FROM send_job WHERE no = ?", c.no)
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case tx.open[c.no] == 0:
+		delete(tx.open, c.no)
+		return tx.finishJob(c.no, now)
+	case c.hard > 0:
+		return tx.judgeJob(c.no, now)
+	}
+	return nil
+}
+
+// markSent marks the sent recipients of a job, those of a stretch of 63 in one statement: a statement costs more than a row,
+// and a list of them (IN) more than a mask.
+func (tx *Tx) markSent(c *jobCount, now core.Instant) error {
+	slices.Sort(c.sentSeqs)
+	for seqs := c.sentSeqs; len(seqs) > 0; {
+		first, mask, n := seqs[0], int64(0), 0
+		for n < len(seqs) && seqs[n] < first+63 {
+			mask |= 1 << (seqs[n] - first)
+			n++
+		}
+		done, err := tx.exec(markSent, int64(now), c.no, first, seqs[n-1], mask)
 		if err != nil {
 			return err
 		}
 		c.sent += done
 		seqs = seqs[n:]
 	}
-	var complete bool
-	err := tx.get(&complete, `UPDATE send_job SET sent = sent + ?, failed = failed + ?, skipped = skipped + ?, ambiguous = ambiguous + ?,
-		bounced = bounced + ? WHERE no = ?
-		RETURNING expanded = 1 AND status = 'running' AND recipients = sent + failed + skipped`,
-		c.sent, c.failed, c.skipped, c.ambiguous, c.bounce, c.no)
-	if err != nil || !complete {
-		return err
-	}
-	return tx.finishJob(c.no, now)
+	return nil
 }
 
-// markSent marks up to 64 recipients in one statement: a statement costs more than a row. The places that are left over
-// repeat the last one.
-func (tx *Tx) markSent(c *jobCount, seqs []any) (int64, error) {
-	i := 0
-	for 1<<i < len(seqs) {
-		i++
-	}
-	var args [66]any
-	n := 2 + copy(args[copy(args[:], c.sentSeqs[:2]):], seqs)
-	for ; n < 2+1<<i; n++ {
-		args[n] = seqs[len(seqs)-1]
-	}
-	return tx.exec(markSent[i], args[:n]...)
-}
-
-// markSent[i] marks 2^i recipients.
-var markSent = func() (q [7]string) {
-	for i := range q {
-		q[i] = "UPDATE recipient SET state = 2, tries = tries + 1, due_at = 0, finished_at = ?, reason = '' WHERE job_no = ? AND state < 2 AND seq IN (?" +
-			strings.Repeat(", ?", 1<<i-1) + ")"
-	}
-	return q
-}()
+const markSent = `UPDATE recipient SET state = 2, tries = tries + 1, due_at = 0, finished_at = ?1, reason = ''
+	WHERE job_no = ?2 AND seq BETWEEN ?3 AND ?4 AND (?5 >> (seq - ?3)) & 1 AND state < 2`

@@ -1,71 +1,173 @@
 package store
 
-import (
-	"context"
+import "newsletterd/core"
 
-	"newsletterd/core"
-)
+// Person says whose data are meant, and which of them.
+type Person struct {
+	Email    core.Email
+	TenantID string // what this tenant's lists and mails hold; empty: every tenant's
+	Account  bool   // the account too, with all that it owns: users are no tenant's
+}
 
-// UserData is everything that the identity part of the database holds about a user, but for hashes.
-type UserData struct {
+// PersonData is everything that the database holds about a person, but for hashes of secrets and the bytes of models.
+type PersonData struct {
+	Email         string               `json:"email"`
+	Account       *AccountData         `json:"account,omitempty"`
+	Subscriptions []PersonSubscription `json:"subscriptions"`
+	Requests      []PersonRequest      `json:"requests"`    // to subscribe, confirmed or not, while their tokens live
+	Subscribers   []PersonSubscriber   `json:"subscribers"` // as the send side knows them
+	Mailings      []PersonMailing      `json:"mailings"`    // what jobs sent, oldest first
+	Reports       []PersonReport       `json:"provider_events"`
+	Blocks        []PersonBlock        `json:"blocks"` // what stands against mailing the address
+	Mails         []PersonMail         `json:"mails"`
+	Events        []PersonEvent        `json:"events"` // not delivered yet
+	Audit         []PersonAudit        `json:"audit"`  // what the person has changed here, and what was changed about the account
+}
+
+// Empty tells whether nothing is known of the person.
+func (d *PersonData) Empty() bool {
+	return d.Account == nil && len(d.Subscriptions)+len(d.Requests)+len(d.Subscribers)+len(d.Mailings)+len(d.Reports)+len(d.Blocks)+
+		len(d.Mails)+len(d.Events) == 0
+}
+
+// AccountData is what belongs to a user's account.
+type AccountData struct {
 	User       core.User      `json:"user"`
 	Browsers   []Browser      `json:"browsers"`
 	SignIns    []ClientSignIn `json:"sign_ins"` // ended ones too, while they are kept
 	Allowances []Allowance    `json:"allowances"`
-	Mails      []core.Mail    `json:"mails"`
+	Known      []PersonPlace  `json:"known_from"` // remote addresses and devices that have signed in
+	Change     []PersonChange `json:"email_changes"`
+	Devices    []core.Device  `json:"devices"` // unpaired ones too, while they are kept
+	Agents     []core.Agent   `json:"agents"`
+	Models     []core.Model   `json:"models"`
+	Shares     []core.Share   `json:"shares"`         // given to others
+	SharedWith []core.Share   `json:"shared_with_me"` // by others
 }
 
-// UserData reads a user's data in one snapshot, for the user who asks for them.
-func (s *Store) UserData(ctx context.Context, id string) (d UserData, err error) {
-	d = UserData{Browsers: []Browser{}, SignIns: []ClientSignIn{}, Allowances: []Allowance{}, Mails: []core.Mail{}}
-	err = s.view(ctx, func(r *Reader) error {
-		if err := r.get(&d.User, "SELECT "+userColumns+" FROM user WHERE id = ?", id); err != nil {
-			return err
-		}
-		d.User.Roles = []core.Role{}
-		for _, read := range []struct {
-			dest  any
-			query string
-			arg   string
-		}{
-			{&d.User.Roles, "SELECT role, tenant_id FROM role WHERE user_id = ? ORDER BY role, tenant_id", id},
-			{&d.Browsers, "SELECT " + browserColumns + " FROM browser b WHERE b.user_id = ? ORDER BY b.auth_at", id},
-			{&d.SignIns, "SELECT " + familyColumns + `, coalesce(c.name, f.client_id) AS client_name FROM family f LEFT JOIN client c ON c.id = f.client_id
-				WHERE f.user_id = ? ORDER BY f.created_at`, id},
-			{&d.Allowances, `SELECT a.client_id, coalesce(c.name, '') AS client_name, a.scope, a.created_at FROM client_consent a
-				LEFT JOIN client c ON c.id = a.client_id WHERE a.user_id = ? ORDER BY a.created_at`, id},
-			{&d.Mails, `SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
-				WHERE email_key = ? AND list_id = '' ORDER BY id`, d.User.Email.Key()},
-		} {
-			if err := r.all(read.dest, read.query, read.arg); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return d, err
+// PersonSubscription is a subscription with its list and its ledger.
+type PersonSubscription struct {
+	core.Subscription
+	TenantID   string         `db:"tenant_id" json:"tenant_id"`
+	ListName   string         `db:"list_name" json:"list_name"`
+	Proved     string         `db:"proved" json:"means"`
+	StatusAt   core.Instant   `db:"status_at" json:"status_at"`
+	Generation int64          `db:"gen" json:"generation"`
+	Consents   []core.Consent `db:"-" json:"consents"`
 }
 
-// EraseUser removes a user and everything of UserData, counters and mails of the account included. Subscriptions of
-// the address are no part of the account: they stay.
-func (s *Store) EraseUser(ctx context.Context, id string) error {
-	return s.update(ctx, func(tx *Tx) error {
-		tx.kick(TopicIdentity)
-		var key string
-		if err := tx.get(&key, "SELECT email_key FROM user WHERE id = ?", id); err != nil {
-			return err
-		}
-		for _, q := range []string{
-			"DELETE FROM code WHERE user_id = ?1",
-			"DELETE FROM family WHERE user_id = ?1",
-			"DELETE FROM mail WHERE email_key = ?2 AND list_id = ''",
-			"DELETE FROM throttle WHERE key IN ('login ' || ?2, 'register ' || ?2, 'forgot ' || ?2, 'verify ' || ?2)",
-			"DELETE FROM throttle WHERE key > 'login ' || ?2 || ' ' AND key < 'login ' || ?2 || '!'",
-		} {
-			if _, err := tx.exec(q, id, key); err != nil {
-				return err
-			}
-		}
-		return tx.one("DELETE FROM user WHERE id = ?", id)
-	})
+// PersonRequest is a request to subscribe.
+type PersonRequest struct {
+	ListID      string           `db:"list_id" json:"list_id"`
+	Email       string           `db:"email" json:"email"`
+	Preferences core.Preferences `db:"preferences" json:"preferences"`
+	core.Origin
+	CreatedAt core.Instant `db:"created_at" json:"created_at"`
+}
+
+// PersonSubscriber is a subscriber of the send side.
+type PersonSubscriber struct {
+	ListID      string           `db:"list_id" json:"list_id"`
+	Email       string           `db:"email" json:"email"`
+	Word        string           `db:"word" json:"word"`
+	WordAt      core.Instant     `db:"word_at" json:"word_at"`
+	Block       string           `db:"block" json:"block"`
+	BlockAt     core.Instant     `db:"block_at" json:"block_at"`
+	Preferences core.Preferences `db:"preferences" json:"preferences"`
+	SoftBounces int              `db:"soft_bounces" json:"soft_bounces"`
+	CreatedAt   core.Instant     `db:"created_at" json:"created_at"`
+}
+
+// PersonMailing is what became of one job's mail to the person.
+type PersonMailing struct {
+	JobNo      int64           `db:"job_no" json:"-"`
+	Seq        int64           `db:"seq" json:"-"`
+	JobID      string          `db:"job_id" json:"job_id"`
+	TenantID   string          `db:"tenant_id" json:"tenant_id"`
+	ListID     string          `db:"list_id" json:"list_id"`
+	Subject    string          `db:"subject" json:"subject"`
+	State      int             `db:"state" json:"-"`
+	StateWord  string          `db:"-" json:"state"`
+	Tries      int             `db:"tries" json:"tries"`
+	FinishedAt core.Instant    `db:"finished_at" json:"finished_at"`
+	Reason     string          `db:"reason" json:"reason"`
+	Marks      core.Marks      `db:"marks" json:"-"`
+	MarkWords  []string        `db:"-" json:"marks"`
+	Attempts   []PersonAttempt `db:"-" json:"attempts"` // those that did not end in "sent at once"
+	Opened     []PersonOpening `db:"-" json:"opened"`
+}
+
+// PersonOpening is a mail that was opened, or a link of it that was followed.
+type PersonOpening struct {
+	URL     string       `db:"url" json:"url"` // empty: the mail itself
+	FirstAt core.Instant `db:"first_at" json:"first_at"`
+	LastAt  core.Instant `db:"last_at" json:"last_at"`
+	Times   int64        `db:"times" json:"times"`
+	Machine int64        `db:"machine" json:"by_machines"` // of these
+}
+
+// PersonAttempt is one try of a mail.
+type PersonAttempt struct {
+	At      core.Instant `db:"at" json:"at"`
+	Outcome string       `db:"outcome" json:"outcome"`
+	Reply   string       `db:"reply" json:"reply"`
+}
+
+// PersonReport is what a mail provider said.
+type PersonReport struct {
+	TenantID   string       `db:"tenant_id" json:"tenant_id"`
+	Provider   string       `db:"provider" json:"provider"`
+	Type       string       `db:"event_type" json:"event_type"`
+	BounceType string       `db:"bounce_type" json:"bounce_type,omitempty"`
+	OccurredAt core.Instant `db:"occurred_at" json:"occurred_at"`
+}
+
+// PersonBlock is something that stands against mailing: kind is disabled, complaint, suppressed, bounced, or (on its way to the member
+// service) left.
+type PersonBlock struct {
+	Kind      string       `db:"kind" json:"kind"`
+	TenantID  string       `db:"tenant_id" json:"tenant_id,omitempty"` // empty: everywhere
+	Reason    string       `db:"reason" json:"reason"`
+	By        string       `db:"disabled_by" json:"disabled_by,omitempty"`
+	Pending   bool         `db:"pending" json:"pending,omitempty"` // on its way to the member service
+	CreatedAt core.Instant `db:"created_at" json:"created_at"`
+}
+
+// PersonMail is a transactional mail, sent or not.
+type PersonMail struct {
+	Kind       string       `db:"kind" json:"kind"`
+	TenantID   string       `db:"tenant_id" json:"tenant_id,omitempty"`
+	ListID     string       `db:"list_id" json:"list_id,omitempty"`
+	Email      string       `db:"email" json:"email"`
+	CreatedAt  core.Instant `db:"created_at" json:"created_at"`
+	FinishedAt core.Instant `db:"finished_at" json:"finished_at"`
+}
+
+// PersonEvent is an event that waits to be delivered, or is a dead letter.
+type PersonEvent struct {
+	ListID     string       `db:"list_id" json:"list_id"`
+	Type       string       `db:"event_type" json:"event_type"`
+	OccurredAt core.Instant `db:"occurred_at" json:"occurred_at"`
+}
+
+// PersonAudit is a line of the audit log.
+type PersonAudit struct {
+	At       core.Instant `db:"at" json:"at"`
+	Actor    string       `db:"actor" json:"actor"`
+	Action   string       `db:"action" json:"action"`
+	TenantID string       `db:"tenant_id" json:"tenant_id,omitempty"`
+	Object   string       `db:"object" json:"object"`
+}
+
+// PersonPlace is where a user has signed in from.
+type PersonPlace struct {
+	Key    string       `db:"key" json:"key"`
+	UsedAt core.Instant `db:"used_at" json:"used_at"`
+}
+
+// PersonChange is a change of address that waits for its link to be followed.
+type PersonChange struct {
+	Email     string       `db:"email" json:"email"`
+	CreatedAt core.Instant `db:"created_at" json:"created_at"`
+	ExpiresAt core.Instant `db:"expires_at" json:"expires_at"`
 }

@@ -16,7 +16,7 @@ type ProviderReport struct {
 	Seq         int64  // its recipient
 	Guess       bool   // without JobNo: the newest mail to the address may be meant
 	Unsubscribe bool   // the recipient has left by the provider's own means; the event has no type
-	Aside       bool   // a program has opened or clicked, nobody has: it is kept and not counted
+	Aside       bool   // a machine has opened or clicked
 }
 
 // reportStep is how many reports one operation takes in.
@@ -58,10 +58,26 @@ func (tx *Tx) applyReport(r ProviderReport, now core.Instant) error {
 	if r.Unsubscribe {
 		return tx.leaveByProvider(&r, to, now)
 	}
-	if err := tx.applyEffect(e, now); err != nil || r.JobNo == 0 || r.Aside {
+	if err := tx.applyEffect(e, now); err != nil || r.JobNo == 0 {
 		return err
 	}
-	return tx.mark(r.JobNo, r.Seq, core.MarkOf(e.Effect()))
+	if m := core.MarkOf(e.Effect()); m == core.MarkOpened || m == core.MarkClicked {
+		return tx.markReported(r.JobNo, r.Seq, m, !r.Aside)
+	}
+	first, err := tx.mark(r.JobNo, r.Seq, core.MarkOf(e.Effect()))
+	if err != nil || !first {
+		return err
+	}
+	switch e.Effect() {
+	case core.HardBounce:
+		if _, err := tx.exec("UPDATE send_job SET hard_bounced = hard_bounced + 1 WHERE no = ?", r.JobNo); err != nil {
+			return err
+		}
+		return tx.judgeJob(r.JobNo, now)
+	case core.Complaint:
+		return tx.judgeJob(r.JobNo, now)
+	}
+	return nil
 }
 
 // sentTo is the recipient that a report is about.
@@ -75,6 +91,11 @@ type sentTo struct {
 // provider names is as good as unknown; where the provider names no address, the recipient's is meant.
 func (tx *Tx) recipientOf(r *ProviderReport, now core.Instant) (to sentTo, err error) {
 	if r.JobNo == 0 {
+		if err := tx.recipientByQueueID(r); err != nil {
+			return to, err
+		}
+	}
+	if r.JobNo == 0 {
 		return to, tx.guessRecipient(r, &to, now)
 	}
 	err = tx.get(&to, `SELECT j.tenant_id, j.list_id, r.email_key FROM recipient AS r JOIN send_job AS j ON j.no = r.job_no
@@ -87,10 +108,28 @@ func (tx *Tx) recipientOf(r *ProviderReport, now core.Instant) (to sentTo, err e
 		return sentTo{}, nil
 	}
 	r.Event.TenantID = to.TenantID
+	if to.EmailKey == "" { // erased: it counts for the job, and says nothing about anybody
+		r.Event.Email, to.ListID = "", ""
+		return to, nil
+	}
 	if r.Event.Email == "" {
 		r.Event.Email = core.Email(to.EmailKey)
 	}
 	return to, nil
+}
+
+// recipientByQueueID looks for the mail that the provider called so in its reply to it.
+func (tx *Tx) recipientByQueueID(r *ProviderReport) error {
+	var found struct {
+		JobNo int64 `db:"job_no"`
+		Seq   int64 `db:"seq"`
+	}
+	err := tx.get(&found, "SELECT job_no, seq FROM queue_id WHERE id = ?", r.Event.MessageID)
+	if errors.Is(err, core.ErrNotFound) {
+		return nil
+	}
+	r.JobNo, r.Seq = found.JobNo, found.Seq
+	return err
 }
 
 // applyEffect is what an event means for the address.
@@ -108,42 +147,43 @@ func (tx *Tx) applyEffect(e *core.ProviderEvent, now core.Instant) error {
 		if err := tx.addDisableRequest(e, now); err != nil {
 			return err
 		}
-		return tx.suppress(e, core.StatusComplaint, now)
+		return tx.suppress(e.TenantID, e.Email.Key(), core.StatusComplaint, providerWord, now)
 	case core.Suppression:
-		return tx.suppress(e, core.StatusSuppressed, now)
+		return tx.suppress(e.TenantID, e.Email.Key(), core.StatusSuppressed, providerWord, now)
 	}
 	return nil
 }
 
-// suppress keeps an address from being mailed by lists of the tenant that it joins later.
-func (tx *Tx) suppress(e *core.ProviderEvent, kind core.Status, now core.Instant) error {
+// providerWord is the reason of a suppression that a provider has reported.
+const providerWord = "provider event"
+
+// suppress keeps an address from being mailed by any list of the tenant, also by those that it joins later.
+func (tx *Tx) suppress(tenantID, emailKey string, kind core.Status, reason string, now core.Instant) error {
 	tx.departs()
-	_, err := tx.exec(`INSERT INTO suppression (tenant_id, email_key, kind, reason, created_at) VALUES (?1, ?2, ?3, 'provider event', ?4)
-		ON CONFLICT DO UPDATE SET kind = ?3 WHERE kind <> 'suppressed'`,
-		e.TenantID, e.Email.Key(), string(kind), int64(now))
+	_, err := tx.exec(`INSERT INTO suppression (tenant_id, email_key, kind, reason, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
+		ON CONFLICT DO UPDATE SET kind = ?3, reason = ?4 WHERE kind <> 'suppressed'`,
+		tenantID, emailKey, string(kind), reason, int64(now))
 	return err
 }
 
 // mark sets a mark of a recipient; the first time it counts in the job's statistics.
-func (tx *Tx) mark(jobNo, seq int64, m core.Marks) error {
+func (tx *Tx) mark(jobNo, seq int64, m core.Marks) (first bool, err error) {
 	count, ok := countMark[m]
 	if !ok {
-		return nil
+		return false, nil
 	}
 	n, err := tx.exec("UPDATE recipient SET marks = marks | ?1 WHERE job_no = ?2 AND seq = ?3 AND marks & ?1 = 0", int(m), jobNo, seq)
 	if err != nil || n == 0 {
-		return err
+		return false, err
 	}
 	_, err = tx.exec(count, jobNo)
-	return err
+	return true, err
 }
 
 var countMark = map[core.Marks]string{
 	core.MarkDelivered:  "UPDATE send_job SET delivered = delivered + 1 WHERE no = ?",
 	core.MarkBounced:    "UPDATE send_job SET bounced = bounced + 1 WHERE no = ?",
 	core.MarkComplained: "UPDATE send_job SET complained = complained + 1 WHERE no = ?",
-	core.MarkOpened:     "UPDATE send_job SET opened = opened + 1 WHERE no = ?",
-	core.MarkClicked:    "UPDATE send_job SET clicked = clicked + 1 WHERE no = ?",
 }
 
 // leaveByProvider ends the subscription that a mail was sent for: the recipient has used the provider's own link. Where the
@@ -152,7 +192,7 @@ func (tx *Tx) leaveByProvider(r *ProviderReport, to sentTo, now core.Instant) er
 	if to.ListID == "" {
 		return nil
 	}
-	_, err := tx.unsubscribe(Leaving{
+	_, _, err := tx.unsubscribe(Leaving{
 		ListID: to.ListID, SubscriptionID: tx.store.SubscriptionID(to.ListID, to.EmailKey), Means: core.MeansMailed, JobNo: r.JobNo,
 		Origin: core.Origin{Source: "provider " + r.Provider},
 	}, now)
@@ -163,5 +203,5 @@ func (tx *Tx) leaveByProvider(r *ProviderReport, to sentTo, now core.Instant) er
 	if sub.Email.Key() != to.EmailKey {
 		sub.Email = core.Email(to.EmailKey)
 	}
-	return tx.applySubscriber(to.ListID, sub, core.EventUnsubscribed, r.Event.OccurredAt, 0, now)
+	return tx.applySubscriber(applying{to.ListID, core.EventUnsubscribed, r.Event.OccurredAt, 0, nil}, sub, now)
 }

@@ -219,13 +219,13 @@ func TestProviderEventsCountByRecipient(t *testing.T) {
 	aside.Aside = true
 	w.report(aside)
 	got := w.stats()
-	if got.Opened != 2 || got.Clicked != 1 || got.Delivered != 1 || got.Bounced != 1 || got.Complained != 1 {
+	if got.Opened != 2 || got.Clicked != 2 || got.MachineClicked != 1 || got.MachineOpened != 0 || got.Delivered != 1 || got.Bounced != 1 || got.Complained != 1 {
 		t.Errorf("%+v", got)
 	}
 	rows, err := w.Recipients(t.Context(), &w.job, core.Page{Limit: 10})
 	w.must(err)
 	for i, want := range []core.Marks{
-		core.MarkOpened, core.MarkOpened | core.MarkClicked | core.MarkDelivered | core.MarkComplained, core.MarkBounced,
+		core.MarkOpened | core.MarkClicked | core.MarkMachineClicked, core.MarkOpened | core.MarkClicked | core.MarkDelivered | core.MarkComplained, core.MarkBounced,
 	} {
 		if rows[i].Marks != want {
 			t.Errorf("%s: %v, want %v", rows[i].Email, rows[i].Marks.Words(), want.Words())
@@ -260,6 +260,38 @@ func TestWhoseAProviderEventIs(t *testing.T) {
 	w.report(store.ProviderReport{Event: unnamed(core.ProviderHardBounced, "cleo@example.org")})
 	if got := w.status(0, "cleo@example.org"); got != core.StatusActive {
 		t.Errorf("nobody's event: %s", got)
+	}
+}
+
+// A provider that names its mails itself is understood by the name that it gave in its reply, within the tenant and for a while.
+func TestMailsByTheirProvidersNames(t *testing.T) {
+	w := newProviderWorld(t)
+	seq := w.seq("bob@example.org")
+	// A second outcome changes nothing of the recipient, and the name is kept all the same.
+	w.must(w.FinishRecipients(t.Context(), []store.Outcome{{JobNo: w.job.No, Seq: seq, State: store.RecipientSent, QueueID: "0100018f-named-by-ses"}}, w.now))
+	named := func(tenantID string) {
+		e := w.event(core.ProviderDelivery, "")
+		e.TenantID, e.MessageID = tenantID, "0100018f-named-by-ses"
+		w.report(store.ProviderReport{Event: e})
+	}
+	named(w.addTenant())
+	if s := w.stats(); s.Delivered != 0 {
+		t.Errorf("another tenant's event took effect: %+v", s)
+	}
+	named(w.tenant)
+	rows, err := w.Recipients(t.Context(), &w.job, core.Page{Limit: 10})
+	w.must(err)
+	if s := w.stats(); s.Delivered != 1 || rows[seq-1].Marks != core.MarkDelivered {
+		t.Errorf("%+v, %v", s, rows)
+	}
+	for more := true; more; {
+		more, err = w.Housekeeping(t.Context(), store.Retention{Recipients: 1000 * 24 * time.Hour}, w.now.Add(61*24*time.Hour))
+		w.must(err)
+	}
+	w.now = w.now.Add(61 * 24 * time.Hour)
+	named("")
+	if s := w.stats(); s.Delivered != 1 {
+		t.Errorf("%+v", s)
 	}
 }
 

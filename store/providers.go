@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"sync"
 
 	"newsletterd/core"
 )
@@ -27,26 +26,9 @@ type ProviderRecord struct {
 	Secrets []string
 }
 
-// providerCache holds records by name, as senderCache does. A name that does not exist is not remembered.
-type providerCache struct {
-	mu      sync.RWMutex
-	age     uint64
-	records map[string]*ProviderRecord
-}
-
-func (c *providerCache) drop() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.age++
-	clear(c.records)
-}
-
 // ProviderRecord returns a provider with its secrets, also a disabled one. core.ErrNotFound.
 func (s *Store) ProviderRecord(ctx context.Context, name string) (*ProviderRecord, error) {
-	c := &s.providers
-	c.mu.RLock()
-	p, age := c.records[name], c.age
-	c.mu.RUnlock()
+	p, age := s.providers.get(name)
 	if p != nil {
 		return p, nil
 	}
@@ -70,14 +52,7 @@ func (s *Store) ProviderRecord(ctx context.Context, name string) (*ProviderRecor
 		}
 		p.Secrets = append(p.Secrets, string(secret))
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.age == age {
-		if c.records == nil {
-			c.records = map[string]*ProviderRecord{}
-		}
-		c.records[name] = p
-	}
+	s.providers.put(name, p, age)
 	return p, nil
 }
 
@@ -158,7 +133,7 @@ func (s *Store) UpdateProvider(ctx context.Context, name string, c ProviderChang
 		}
 		if c.TenantID != nil {
 			if _, err := tx.tenant(*c.TenantID); err != nil && *c.TenantID != "" {
-				return core.Invalidf("tenant", "there is no tenant %s", *c.TenantID)
+				return core.Invalidf("tenant", "There is no tenant %s.", *c.TenantID)
 			}
 			p.TenantID = *c.TenantID
 		}

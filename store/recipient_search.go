@@ -38,7 +38,7 @@ func (tx *Tx) guessRecipient(r *ProviderReport, to *sentTo, now core.Instant) er
 		return err
 	}
 	for _, j := range jobs {
-		seq, err := tx.seqOf(j.No, j.Recipients, j.SubscriberID)
+		seq, err := seqOf(tx, j.No, j.Recipients, j.SubscriberID)
 		if err != nil {
 			return err
 		}
@@ -62,16 +62,15 @@ func (tx *Tx) guessRecipient(r *ProviderReport, to *sentTo, now core.Instant) er
 
 // seqOf finds a subscriber among the recipients of a job without an index on it: they stand in the order of subscribers' ids,
 // so halving finds one in some twenty reads. 0: it is none of them.
-func (tx *Tx) seqOf(jobNo, recipients int64, subscriberID string) (int64, error) {
+func seqOf(r reads, jobNo, recipients int64, subscriberID string) (int64, error) {
 	low, high := int64(1), recipients
 	for low <= high {
 		middle := (low + high) / 2
 		var at string
-		err := tx.get(&at, "SELECT subscriber_id FROM recipient WHERE job_no = ? AND seq = ?", jobNo, middle)
-		if errors.Is(err, core.ErrNotFound) {
-			return 0, nil
-		}
+		err := r.get(&at, "SELECT subscriber_id FROM recipient WHERE job_no = ? AND seq = ?", jobNo, middle)
 		switch {
+		case errors.Is(err, core.ErrNotFound): // housekeeping is at it, and begins at the front
+			low = middle + 1
 		case err != nil:
 			return 0, err
 		case at == subscriberID:

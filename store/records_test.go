@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -18,7 +19,11 @@ func TestRecordsComeBackAsTheyWereKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := core.NewList(core.ListInput{TenantID: &tenant.ID, Name: ptr("Weekly")}, 1000)
+	list, err := core.NewList(core.ListInput{
+		TenantID: &tenant.ID, Name: ptr("Weekly"), Language: ptr("de"), ConsentText: ptr("Yes."), ConfirmRedirectURL: ptr("https://acme.example/thanks"),
+		Fields:    &[]core.Field{{Name: "city", Label: "City", Type: "choice", Options: core.Strings{"Bath", "Brno"}}},
+		MailTexts: &core.MailTexts{Confirm: &core.MailText{Subject: "Bitte, {{email}}"}},
+	}, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +44,7 @@ func TestRecordsComeBackAsTheyWereKept(t *testing.T) {
 	if got, err := s.Tenant(ctx, tenant.ID); err != nil || got.MailFrom != tenant.MailFrom || !slices.Equal(got.Domains, []string{"news.example.com"}) {
 		t.Errorf("tenant %+v %v", got, err)
 	}
-	if got, err := s.List(ctx, list.ID); err != nil || got != list {
+	if got, err := s.List(ctx, list.ID); err != nil || !reflect.DeepEqual(got, list) {
 		t.Errorf("list %+v %v, want %+v", got, err, list)
 	}
 	if got, err := s.Client(ctx, client.ID); err != nil || !slices.Equal(got.SecretHash, core.HashToken(secret)) || !slices.Equal(got.Scopes, client.Scopes) {

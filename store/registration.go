@@ -32,6 +32,7 @@ var mailKinds = map[string]string{PurposeVerify: core.MailVerify, PurposeClaim: 
 type UserToken struct {
 	ID     string
 	Hashes map[string][]byte // by purpose
+	Look   core.Look         // of the mail that carries it, or that goes out in its place
 }
 
 // Registration is one attempt to register.
@@ -65,7 +66,7 @@ func (s *Store) Register(ctx context.Context, r Registration, now core.Instant) 
 		case n > 1 || old.Disabled():
 			return tx.idle(4)
 		case old.EmailVerified:
-			return errors.Join(tx.idle(3), tx.addMail(core.Mail{Kind: core.MailAlreadyRegistered, Email: old.Email}, now))
+			return errors.Join(tx.idle(3), tx.addMail(r.Token.Look.MailTo(old.Email, core.MailAlreadyRegistered, ""), now))
 		}
 		return errors.Join(tx.idle(2), tx.mailToken(old, PurposeClaim, r.Token, now))
 	})
@@ -115,7 +116,7 @@ func (tx *Tx) mailToken(u core.User, purpose string, t UserToken, now core.Insta
 	if err != nil {
 		return err
 	}
-	return tx.addMail(core.Mail{Kind: mailKinds[purpose], Email: u.Email, TokenID: t.ID}, now)
+	return tx.addMail(t.Look.MailTo(u.Email, mailKinds[purpose], t.ID), now)
 }
 
 // userTokenRow is a mailed token with the user that it is for.
@@ -181,8 +182,8 @@ func (s *Store) VerifyEmail(ctx context.Context, hash []byte, email core.Email, 
 	return t.Email, err
 }
 
-// ForgotPassword counts one request for the address, known or not, and queues the mail with a reset link for
-// a user that has not had three in this hour.
+// ForgotPassword counts one request for the address, known or not, and queues the mail with a reset link for a user that has
+// not had three in this hour.
 func (s *Store) ForgotPassword(ctx context.Context, email core.Email, token UserToken, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		n, _, err := tx.tally("forgot "+email.Key(), forgotWindow, now)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/core/coretest"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
 )
@@ -107,6 +108,8 @@ func (h *sendHouse) reload(j core.SendJob) core.SendJob {
 }
 
 func TestAnEventIsAcceptedOnce(t *testing.T) {
+	tried := 0
+	defer coretest.Held(t, 6, &tried, "replays, some of them when the nonce is forgotten")
 	h := newSendHouse(t)
 	e, ctx := h.event("a@example.org", "active", sendNow), t.Context()
 	h.must(h.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: "n1"}, e, sendNow))
@@ -122,14 +125,26 @@ func TestAnEventIsAcceptedOnce(t *testing.T) {
 		{"new event, same nonce", "n1", other, core.ErrReplayedNonce},
 		{"new event, the nonce that was refused with the first", "n2", other, nil},
 	} {
+		tried++
 		if err := h.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: tt.nonce}, tt.event, sendNow); !errors.Is(err, errOrNil(tt.want)) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
 	later := sendNow.Add(store.NonceTTL)
+	h.clean(later)
 	h.must(h.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: "n1"}, h.event("c@example.org", "active", later), later))
+	tried++
 	if err := h.ApplyEvent(ctx, h.nonce(), e, later); !errors.Is(err, core.ErrDuplicateEvent) {
 		t.Errorf("event id forgotten with the nonce: %v", err)
+	}
+}
+
+// clean lets housekeeping delete all that has expired by then.
+func (h *sendHouse) clean(now core.Instant) {
+	for more := true; more; {
+		var err error
+		more, err = h.Housekeeping(h.Context(), store.Retention{}, now)
+		h.must(err)
 	}
 }
 
@@ -156,11 +171,14 @@ func TestRefusedEventsUseNothingUp(t *testing.T) {
 }
 
 func TestTwentyCopiesInParallel(t *testing.T) {
+	tried := 0
+	defer coretest.Held(t, 6, &tried, "copies of a webhook at once")
 	h := newSendHouse(t)
 	e, ctx := h.event("a@example.org", "active", sendNow), t.Context()
 	var wg sync.WaitGroup
 	errs := make([]error, 20)
 	for i := range errs {
+		tried++
 		wg.Go(func() {
 			errs[i] = h.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: "the same nonce"}, e, sendNow)
 		})
@@ -261,6 +279,27 @@ func TestSendJobChecks(t *testing.T) {
 	}
 }
 
+// The first answer to an Idempotency-Key holds for longer than the window of the job.
+func TestIdempotencyKeyBehindTheWindow(t *testing.T) {
+	h := newSendHouse(t)
+	windowed := func(at core.Instant) (core.SendJob, error) {
+		r := store.JobRequest{
+			NewJob: core.NewJob{ListID: h.list.ID, Subject: "x", BodyText: "x", WindowEnd: sendNow.Add(time.Hour)},
+			Caller: core.Caller{UserID: "u", Operator: true}, IdempotencyKey: "window", BodyHash: []byte("w"),
+		}
+		j, _, err := h.AddSendJob(t.Context(), r, at)
+		return j, err
+	}
+	in, err := windowed(sendNow)
+	h.must(err)
+	if late, err := windowed(sendNow.Add(2 * time.Hour)); err != nil || late.ID != in.ID {
+		t.Errorf("the same key behind the window: %v", err)
+	}
+	if _, err := windowed(sendNow.Add(store.IdempotencyTTL)); core.KindOf(err) != core.Invalid {
+		t.Errorf("a key that has expired, behind the window: %v", err)
+	}
+}
+
 // A job from its start to its end through every outcome; the figures must add up.
 func TestAJobsRecipientsAddUp(t *testing.T) {
 	h := newSendHouse(t)
@@ -320,7 +359,7 @@ func TestAJobsRecipientsAddUp(t *testing.T) {
 		t.Errorf("the hard bounce is %s", got)
 	}
 	due := sendNow.Add(5 * time.Minute)
-	if at, err := h.NextDeferred(ctx, j.No, 0); err != nil || at != due {
+	if at, err := h.NextDeferred(ctx, j.No, 0, 0); err != nil || at != due {
 		t.Errorf("next deferred %v %v", at, err)
 	}
 	rest, err := h.ClaimDeferred(ctx, nil, key, 0, 0, due, 256)
@@ -468,5 +507,34 @@ func TestDeletedListsCancelTheirJobs(t *testing.T) {
 	h.must(h.DeleteList(t.Context(), h.list.ID, "test", sendNow))
 	if j = h.reload(j); j.Status != core.JobCancelled {
 		t.Error(j.Status)
+	}
+}
+
+// TestClockJumps: whatever the clock shows, and whatever housekeeping has deleted by it, an event that was accepted is not
+// accepted again, and no nonce is good twice while its signature could be.
+func TestClockJumps(t *testing.T) {
+	h := newSendHouse(t)
+	e, ctx := h.event("a@example.org", "active", sendNow), t.Context()
+	h.must(h.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: "first"}, e, sendNow))
+	tried := 0
+	defer coretest.Held(t, 6, &tried, "replays after the clock was put forward or back")
+	for _, jump := range []time.Duration{-time.Hour, -24 * time.Hour, 0, time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour, 0} {
+		now := sendNow.Add(jump)
+		h.clean(now)
+		for _, nonce := range []string{"first", fmt.Sprint("again", tried)} {
+			tried++
+			if err := h.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: nonce}, e, now); !errors.Is(err, core.ErrConflict) {
+				t.Errorf("the event again, at %v, with the nonce %s: %v", jump, nonce, err)
+			}
+		}
+	}
+	h.must(h.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: "of today"}, h.event("b@example.org", "active", sendNow), sendNow))
+	for _, jump := range []time.Duration{-time.Minute, -time.Hour, -24 * time.Hour} {
+		tried++
+		now := sendNow.Add(jump)
+		h.clean(now)
+		if err := h.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: "of today"}, h.event("c@example.org", "active", now), now); !errors.Is(err, core.ErrReplayedNonce) {
+			t.Errorf("the nonce again, at %v: %v", jump, err)
+		}
 	}
 }

@@ -11,7 +11,13 @@ import (
 
 const sendJobColumns = `no, id, tenant_id, list_id, campaign_id, status, scheduled_at, window_start, window_end, due_at, created_by,
 	created_at, started_at, finished_at, failure_reason, expanded_to, expanded, recipients, sent, failed, skipped, ambiguous,
-	delivered, bounced, complained, opened, clicked, unsubscribed`
+	delivered, bounced, complained, opened, clicked, unsubscribed, machine_opened, machine_clicked, hard_bounced, unstoppable, retry_of,
+	paused_at, CASE WHEN pause_reason <> '' OR status NOT IN ('pending', 'running') THEN pause_reason
+		ELSE ` + switchedOff + ` END AS pause_reason`
+
+// switchedOff is why a job waits that nobody has paused: its list, or its tenant, is not active. Empty: it doesn't.
+const switchedOff = `coalesce((SELECT CASE WHEN t.status <> 'active' THEN '` + core.PauseTenant + `' WHEN l.status <> 'active' THEN '` + core.PauseList + `' END
+	FROM list AS l JOIN tenant AS t ON t.id = l.tenant_id WHERE l.id = send_job.list_id), '')`
 
 const campaignColumns = `id, tenant_id, name, subject, body_html, body_text, template, unsubscribe_url, track_open, track_click, created_at`
 
@@ -30,7 +36,7 @@ type JobRequest struct {
 
 // AddSendJob makes a job and its campaign. Its checks come in this order: the list is one that the caller acts for (else
 // Invalid on list_id), tenant_id does not contradict it (Invalid), an Idempotency-Key that was used before (the first job
-// again, or Conflict with another body), list and tenant are active, the duplicate guard (Conflict). known tells whether
+// again, or Conflict with another body; with a new key the times are judged here), list and tenant are active, the duplicate guard (Conflict). known tells whether
 // the template that it names exists now.
 func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) (j core.SendJob, known bool, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
@@ -54,6 +60,9 @@ func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) 
 		if r.IdempotencyKey != "" {
 			done, err := tx.repeated(&j, r, now)
 			if done || err != nil {
+				return err
+			}
+			if err := r.Validate(now); err != nil {
 				return err
 			}
 		}
@@ -127,10 +136,14 @@ func (tx *Tx) addSendJob(j *core.SendJob, c *core.Campaign) error {
 	if err != nil {
 		return err
 	}
+	return tx.insertSendJob(j)
+}
+
+func (tx *Tx) insertSendJob(j *core.SendJob) (err error) {
 	j.No, err = tx.insert(`INSERT INTO send_job (id, tenant_id, list_id, campaign_id, status, scheduled_at, window_start, window_end, due_at,
-		created_by, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		retry_of, created_by, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		j.ID, j.TenantID, j.ListID, j.CampaignID, string(j.Status), int64(j.ScheduledAt), int64(j.WindowStart), int64(j.WindowEnd),
-		int64(j.DueAt), j.CreatedBy, int64(j.CreatedAt))
+		int64(j.DueAt), j.RetryOf, j.CreatedBy, int64(j.CreatedAt))
 	tx.kick(TopicJobs)
 	return err
 }
@@ -203,23 +216,30 @@ func (s *Store) Content(ctx context.Context, j *core.SendJob) (c core.Content, e
 	return c, err
 }
 
-// SendJobs reads a page of jobs, by id (which is by time of making): of all tenants, or of those among tenants. Their
-// stats do not count the deferred.
-func (s *Store) SendJobs(ctx context.Context, tenants []string, all bool, page core.Page) (js []core.SendJob, err error) {
-	const columns = "SELECT " + sendJobColumns + " FROM send_job WHERE tenant_id IN (SELECT id FROM tenant WHERE deleted_at = 0) AND id > ? "
-	if all {
-		err = s.all(ctx, &js, columns+"ORDER BY id LIMIT ?", page.After, page.Limit)
+// JobFilter chooses send jobs.
+type JobFilter struct {
+	Tenants []string       // theirs alone
+	All     bool           // of all tenants
+	Status  core.JobStatus // in that state; empty: in any
+}
+
+// SendJobs reads a page of jobs, by id (which is by time of making). Their stats do not count the deferred.
+func (s *Store) SendJobs(ctx context.Context, f JobFilter, page core.Page) (js []core.SendJob, err error) {
+	const columns = "SELECT " + sendJobColumns + ` FROM send_job WHERE tenant_id IN (SELECT id FROM tenant WHERE deleted_at = 0) AND id > ?1
+		AND (?3 = '' OR status = ?3) `
+	if f.All {
+		err = s.all(ctx, &js, columns+"ORDER BY id LIMIT ?2", page.After, page.Limit, string(f.Status))
 		return js, err
 	}
-	err = s.all(ctx, &js, columns+"AND tenant_id IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ?",
-		page.After, jsonOf(tenants), page.Limit)
+	err = s.all(ctx, &js, columns+"AND tenant_id IN (SELECT value FROM json_each(?4)) ORDER BY id LIMIT ?2",
+		page.After, page.Limit, string(f.Status), jsonOf(f.Tenants))
 	return js, err
 }
 
 // CancelSendJob ends a job that has not ended; else it changes nothing. What it returns is the job as it is then. When it
 // returns, no message that was not in flight already is sent.
 func (s *Store) CancelSendJob(ctx context.Context, id string, now core.Instant) (j core.SendJob, err error) {
-	err = s.update(ctx, func(tx *Tx) error {
+	err = s.update(ctx, s.by(ctx, "job.cancel", "", id, func(tx *Tx) error {
 		if j, err = tx.sendJob(id); err != nil {
 			return err
 		}
@@ -227,7 +247,7 @@ func (s *Store) CancelSendJob(ctx context.Context, id string, now core.Instant) 
 			return nil
 		}
 		return tx.moveJob(&j)
-	})
+	}))
 	return j, err
 }
 
@@ -236,73 +256,12 @@ func (tx *Tx) moveJob(j *core.SendJob) error {
 	tx.kick(TopicJobs)
 	if j.Status.Final() {
 		tx.departs()
+		if _, err := tx.exec("UPDATE send_job SET pause_reason = '' WHERE no = ? AND paused_at = 0", j.No); err != nil {
+			return err
+		}
 	}
 	return tx.one("UPDATE send_job SET status = ?, started_at = ?, finished_at = ?, failure_reason = ? WHERE no = ?",
 		string(j.Status), int64(j.StartedAt), int64(j.FinishedAt), j.FailureReason, j.No)
-}
-
-// startAtOnce is how many jobs one operation of StartDueJobs starts at most.
-const startAtOnce = 50
-
-// StartDueJobs starts the pending jobs that are due, or fails them where that is no use: the window is over, the template
-// is missing, the list or the tenant is switched off. next is when the next one is due; 0: none is waiting.
-func (s *Store) StartDueJobs(ctx context.Context, now core.Instant) (next core.Instant, err error) {
-	const nextDue = "SELECT coalesce(min(due_at), 0) FROM send_job WHERE status = 'pending'"
-	if err := s.get(ctx, &next, nextDue); err != nil || next == 0 || next > now {
-		return next, err
-	}
-	err = s.update(ctx, func(tx *Tx) error {
-		var due []core.SendJob
-		err := tx.all(&due, "SELECT "+sendJobColumns+` FROM send_job WHERE status = 'pending' AND due_at <= ?
-			ORDER BY due_at LIMIT ?`, int64(now), startAtOnce)
-		if err != nil {
-			return err
-		}
-		for i := range due {
-			if err := tx.startJob(&due[i], now); err != nil {
-				return err
-			}
-		}
-		return tx.get(&next, nextDue)
-	})
-	return next, err
-}
-
-func (tx *Tx) startJob(j *core.SendJob, now core.Instant) error {
-	if !j.Start(now) || j.Status.Final() {
-		return tx.moveJob(j)
-	}
-	var c core.Campaign
-	if err := tx.get(&c, "SELECT "+campaignColumns+" FROM campaign WHERE id = ?", j.CampaignID); err != nil {
-		return err
-	}
-	known, err := tx.templateExists(j.TenantID, c.TemplateName())
-	if err != nil {
-		return err
-	}
-	if !known {
-		j.Fail(core.ReasonTemplate, now)
-		return tx.moveJob(j)
-	}
-	list, err := tx.list(j.ListID)
-	if err == nil {
-		err = tx.maySend(&list)
-	}
-	switch core.KindOf(err) {
-	case core.NotFound, core.Conflict:
-		j.Fail(core.ReasonListGone, now)
-	default:
-		if err != nil {
-			return err
-		}
-	}
-	return tx.moveJob(j)
-}
-
-// RunningJobs reads the jobs that are under way, the oldest first.
-func (s *Store) RunningJobs(ctx context.Context) (js []core.SendJob, err error) {
-	err = s.all(ctx, &js, "SELECT "+sendJobColumns+" FROM send_job WHERE status = 'running' ORDER BY no")
-	return js, err
 }
 
 // FailSendJob ends a job for a cause that hits all its recipients, unless it has ended already.
@@ -331,7 +290,8 @@ func (tx *Tx) finishJob(no int64, now core.Instant) error {
 
 // cancelJobsOf ends the jobs of a list, or of a tenant, that was deleted.
 func (tx *Tx) cancelJobsOf(listID, tenantID string, now core.Instant) error {
-	_, err := tx.exec(`UPDATE send_job SET status = 'cancelled', finished_at = ?3 WHERE status IN ('pending', 'running')
+	_, err := tx.exec(`UPDATE send_job SET status = 'cancelled', finished_at = ?3,
+		pause_reason = CASE WHEN paused_at = 0 THEN '' ELSE pause_reason END WHERE status IN ('pending', 'running')
 		AND (list_id = ?1 OR tenant_id = ?2)`, listID, tenantID, int64(now))
 	return err
 }

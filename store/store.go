@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -43,8 +43,13 @@ type Options struct {
 	// WatchEvery is how often an idle daemon looks for commits of other processes; 0 is 500 ms. Tests that let hours of
 	// fake time pass look less often.
 	WatchEvery time.Duration
-	MasterKey  []byte // 32 bytes that seal secrets at rest; nil: they are stored as they are
-	Log        *slog.Logger
+	StopRule   core.StopRule // of send jobs; zero: none
+	// SendElsewhere: events go to a send service of its own. MemberElsewhere: another member service feeds this send service, and is
+	// told of those who leave by the link of a mail.
+	SendElsewhere, MemberElsewhere bool
+	MasterKey                      []byte // 32 bytes that seal secrets at rest; nil: they are stored as they are
+	Log                            *slog.Logger
+	Driver                         string // of database/sql; empty: sqlite. A test puts one between that fails on order.
 }
 
 // Store is the open file. Its methods may be called from any goroutine.
@@ -60,6 +65,7 @@ type Store struct {
 	stmts   sync.Map // query → *sqlx.Stmt over the readers
 
 	unclean bool // a -wal was left by an unclean stop
+	beside  besideCheck
 
 	closed     atomic.Bool
 	replaced   atomic.Bool
@@ -76,10 +82,11 @@ type Store struct {
 
 	keys            keyring
 	subscriptionKey []byte
-	lists           listCache
-	senders         senderCache
-	providers       providerCache
-	domains         domainCache
+	lists           recordCache[*ListRecord]
+	senders         recordCache[*WebhookSender]
+	providers       recordCache[*ProviderRecord]
+	domains         recordCache[map[string]bool]            // of all active tenants, under one key
+	endpoints       recordCache[map[string][]core.Endpoint] // the active ones by tenant, under one key
 }
 
 // Errors of Open.
@@ -92,8 +99,10 @@ var (
 // closes any descriptor of the file (POSIX fcntl), OFD locks do not.
 func PrepareProcess() error {
 	sqlite.StrictPragmas(true)
-	_, err := sqlite.OFDLocking(true)
-	return err
+	if _, err := sqlite.OFDLocking(true); err != nil {
+		return err
+	}
+	return useArena()
 }
 
 // Open opens the file, makes it with mode 0600 if it is missing, and refuses it where it is not ours, newer, older
@@ -115,6 +124,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	o.Driver = cmp.Or(o.Driver, "sqlite")
 	s := &Store{opts: o, path: path, log: o.Log, chunkReads: make(chan struct{}, chunkReads)}
 	if err := s.open(ctx); err != nil {
 		_ = s.shut()
@@ -138,8 +148,12 @@ func (s *Store) open(ctx context.Context) error {
 	}
 	s.unclean = state.wal
 	if s.opts.Migrate {
-		if err := migratePending(ctx, s.path, 0); err != nil {
+		done, err := Migrate(ctx, s.path, MigrateOptions{Now: time.Now()})
+		if err != nil {
 			return err
+		}
+		if done.Copy != "" {
+			s.log.Info("the database has a new schema; as it was before it is kept", slog.Int("schema", schema.Latest()), slog.String("copy", done.Copy))
 		}
 	}
 	if err := s.connect(ctx); err != nil {
@@ -152,6 +166,7 @@ func (s *Store) open(ctx context.Context) error {
 	s.OnKick(TopicRecords, s.senders.drop)
 	s.OnKick(TopicRecords, s.providers.drop)
 	s.OnKick(TopicRecords, s.domains.drop)
+	s.OnKick(TopicRecords, s.endpoints.drop)
 	if s.opts.Mode == Daemon {
 		if err := s.dropUploads(ctx); err != nil {
 			return err
@@ -229,6 +244,7 @@ var (
 		{"trusted_schema(0)", "trusted_schema", "0"},
 		{"cell_size_check(1)", "cell_size_check", "1"},
 		{"temp_store(2)", "temp_store", "2"},
+		{"secure_delete(fast)", "secure_delete", "2"},
 	}
 	readerPragmas = []pragma{
 		{"busy_timeout(5000)", "busy_timeout", "5000"},
@@ -256,10 +272,10 @@ func dsn(path string, pragmas []pragma, extra ...string) string {
 }
 
 func (s *Store) connect(ctx context.Context) (err error) {
-	if s.writerD, err = openDB(ctx, dsn(s.path, writerPragmas), 1, writerPragmas); err != nil {
+	if s.writerD, err = openDB(ctx, s.opts.Driver, dsn(s.path, writerPragmas), 1, writerPragmas); err != nil {
 		return err
 	}
-	if s.readers, err = openDB(ctx, dsn(s.path, readerPragmas), s.opts.Readers, readerPragmas); err != nil {
+	if s.readers, err = openDB(ctx, s.opts.Driver, dsn(s.path, readerPragmas), s.opts.Readers, readerPragmas); err != nil {
 		return err
 	}
 	if s.file, err = os.Stat(s.path); err != nil {
@@ -274,8 +290,8 @@ func (s *Store) connect(ctx context.Context) (err error) {
 }
 
 // openDB opens a pool of n connections and proves that its pragmas took effect.
-func openDB(ctx context.Context, dsn string, n int, pragmas []pragma) (*sqlx.DB, error) {
-	db, err := sqlx.Open("sqlite", dsn)
+func openDB(ctx context.Context, driver, dsn string, n int, pragmas []pragma) (*sqlx.DB, error) {
+	db, err := sqlx.Open(driver, dsn)
 	if err != nil {
 		return nil, err
 	}
@@ -304,19 +320,19 @@ func (s *Store) startWriter(ctx context.Context, left leftover) error {
 	}
 	w := &writer{
 		store: s, conn: conn, tries: daemonTries,
-		interactive: make(chan *op, queueLength), bulk: make(chan *op, 64),
+		interactive: make(chan *op, queueLength), bulk: make(chan *op, 64), late: make(chan *op, 16),
 		quit: make(chan struct{}), stopped: make(chan struct{}), checkpointRequests: make(chan func()),
 	}
 	if s.opts.Mode == Command {
 		w.tries = commandTries
 	}
-	w.tx = Tx{store: s, conn: conn, stmts: map[string]*sqlx.Stmt{}}
+	w.tx = Tx{store: s, conn: conn, stmts: map[string]*sqlx.Stmt{}, open: map[int64]int64{}}
 	var through map[string]string
 	err = retryBusy(daemonTries, func() error { through, err = marks(ctx, conn); return err })
 	if err != nil {
 		return translate(err)
 	}
-	w.checkpoint.resume(left, through)
+	w.checkpoint.resume(left, s.daemonRuns(), through)
 	s.writer = w
 	go w.run()
 	return nil
@@ -357,6 +373,7 @@ func (s *Store) Close() error {
 // shut lets go of all that open took, as far as it came.
 func (s *Store) shut() (err error) {
 	s.closed.Store(true)
+	s.beside.end()
 	s.stmts.Range(func(_, st any) bool { _ = st.(io.Closer).Close(); return true })
 	if w := s.writer; w != nil {
 		close(w.quit)
@@ -375,7 +392,7 @@ func (s *Store) shut() (err error) {
 	if s.writerD != nil {
 		err = errors.Join(err, s.writerD.Close())
 	}
-	if s.opts.Mode == Daemon && !s.replaced.Load() && walSize(s.path) > 0 {
+	if s.opts.Mode == Daemon && s.writer != nil && !s.replaced.Load() && walSize(s.path) > 0 { // without a writer it was never ours
 		s.log.Warn("database: the -wal stays: another process has the file open", slog.String("path", s.path))
 	}
 	if s.lock != nil {
@@ -391,7 +408,7 @@ func (s *Store) finalCheckpoint() error {
 	if _, err := s.writer.tx.exec("PRAGMA optimize"); err != nil {
 		s.log.Warn("database: optimize", slog.Any("error", err))
 	}
-	_, err := s.writer.runCheckpoint("PRAGMA wal_checkpoint(TRUNCATE)")
+	_, err := s.writer.moveWAL("PRAGMA wal_checkpoint(TRUNCATE)")
 	if isBusy(err) {
 		return nil
 	}
@@ -448,52 +465,4 @@ func (s *Store) foreign() {
 	for _, fn := range s.foreigners {
 		fn()
 	}
-}
-
-// migratePending applies migrations with the file to itself: no daemon, no other command, no foreign program.
-func migratePending(ctx context.Context, path string, to int) error {
-	_, err := Migrate(ctx, path, to, false, time.Now())
-	return err
-}
-
-// Migrate applies pending migrations up to number to (0: all) and returns them; with dryRun it only lists them. It
-// fails with ErrInUse while any other process has the file open.
-func Migrate(ctx context.Context, path string, to int, dryRun bool, now time.Time) ([]schema.Migration, error) {
-	if err := createFile(path, !dryRun); dryRun && errors.Is(err, os.ErrNotExist) {
-		return slices.DeleteFunc(schema.Migrations(), func(m schema.Migration) bool { return to != 0 && m.Number > to }), nil
-	} else if err != nil {
-		return nil, err
-	}
-	pending, err := withConn(ctx, dsn(path, nil, "_pragma=busy_timeout(2000)"), func(c *sqlx.Conn) ([]schema.Migration, error) {
-		return schema.Pending(ctx, c.Conn, to)
-	})
-	if err != nil || len(pending) == 0 || dryRun {
-		return pending, err
-	}
-	alone := dsn(path, []pragma{{set: "locking_mode(EXCLUSIVE)"}, {set: "auto_vacuum(INCREMENTAL)"}, {set: "journal_mode(WAL)"}, {set: "foreign_keys(1)"}})
-	return withConn(ctx, alone, func(c *sqlx.Conn) ([]schema.Migration, error) {
-		done, err := schema.Migrate(ctx, c.Conn, now.UnixMilli(), to)
-		if isBusy(err) {
-			err = fmt.Errorf("%w: stop it first", ErrInUse)
-		}
-		return done, err
-	})
-}
-
-func withConn(ctx context.Context, dsn string, fn func(*sqlx.Conn) ([]schema.Migration, error)) ([]schema.Migration, error) {
-	db, err := sqlx.Open("sqlite", dsn)
-	if err != nil {
-		return nil, err
-	}
-	defer db.Close()
-	db.SetMaxOpenConns(1)
-	c, err := db.Connx(ctx)
-	if isBusy(err) {
-		return nil, fmt.Errorf("%w: stop it first", ErrInUse)
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	return fn(c)
 }

@@ -1,11 +1,14 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -101,8 +104,15 @@ func TestErrorsAreTranslatedByCode(t *testing.T) {
 func TestASecondDaemonIsRefusedAndACommandIsNot(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := testOpen(t, path, Daemon)
-	if _, err := Open(t.Context(), Options{Path: path, Migrate: true}); !errors.Is(err, ErrRunning) {
+	if err := put(s, "first", "1"); err != nil { // so that there is a -wal
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	if _, err := Open(t.Context(), Options{Path: path, Migrate: true, Log: slog.New(slog.NewTextHandler(&said, nil))}); !errors.Is(err, ErrRunning) {
 		t.Fatalf("second daemon: %v", err)
+	}
+	if said.Len() > 0 || walSize(path) == 0 {
+		t.Errorf("it says of a -wal that is none of its business: %s", &said)
 	}
 	c := testOpen(t, path, Command)
 	if !c.daemonRuns() {
@@ -183,8 +193,8 @@ func TestADeletedFileStopsWrites(t *testing.T) {
 func TestMigrateNeedsTheFileAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := testOpen(t, path, Daemon)
-	done, err := Migrate(t.Context(), path, 0, false, time.Now())
-	if err != nil || len(done) != 0 {
+	done, err := Migrate(t.Context(), path, MigrateOptions{Now: time.Now()})
+	if err != nil || len(done.Migrations) != 0 {
 		t.Fatalf("nothing pending: %v, %v", done, err)
 	}
 	_ = s.Close()
@@ -194,8 +204,8 @@ func TestMigrateNeedsTheFileAlone(t *testing.T) {
 	if err := createFile(path, true); err != nil {
 		t.Fatal(err)
 	}
-	done, err = Migrate(t.Context(), path, 3, false, time.Now())
-	if err != nil || len(done) != 3 {
+	done, err = Migrate(t.Context(), path, MigrateOptions{To: 3, Now: time.Now()})
+	if err != nil || len(done.Migrations) != 3 {
 		t.Fatalf("to 3: %v, %v", done, err)
 	}
 	if _, err := Open(t.Context(), Options{Path: path, Mode: Command}); err == nil {
@@ -231,5 +241,104 @@ func TestSecretsAtRest(t *testing.T) {
 	two, err := s.PurposeKey(t.Context(), "test")
 	if err != nil || string(one) != string(two) || s.SubscriptionID("list", "a@b.example") != id {
 		t.Fatal("keys differ after a restart", err)
+	}
+}
+
+// An operation without a savepoint that fails takes nobody along: its batch is run once more, each for itself.
+func TestAFailureAmongOperationsThatMayRunAgain(t *testing.T) {
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	var runs [6]atomic.Int32
+	errs := make([]error, len(runs))
+	insert := func(i int) func(*Tx) error {
+		return func(tx *Tx) error {
+			runs[i].Add(1)
+			if _, err := tx.exec("INSERT INTO mark (name, value) VALUES (?, 'x')", fmt.Sprint("again", i)); err != nil || i != 2 {
+				return err
+			}
+			return core.ErrConflict
+		}
+	}
+	var wg sync.WaitGroup
+	err := s.update(t.Context(), func(*Tx) error { // holds the writer until all the others wait
+		for i := range runs {
+			do := s.updateAgain
+			if i%2 == 1 {
+				do = s.update
+			}
+			wg.Go(func() { errs[i] = do(t.Context(), insert(i)) })
+		}
+		for len(s.writer.interactive) < len(runs) {
+			runtime.Gosched()
+		}
+		return nil
+	})
+	wg.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range runs {
+		var n int
+		if err := s.get(t.Context(), &n, "SELECT count(*) FROM mark WHERE name = ?", fmt.Sprint("again", i)); err != nil {
+			t.Fatal(err)
+		}
+		if failed := errors.Is(errs[i], core.ErrConflict); failed != (i == 2) || failed == (n == 1) {
+			t.Errorf("operation %d: %v, %d rows", i, errs[i], n)
+		}
+		if i%2 == 1 && runs[i].Load() != 1 {
+			t.Errorf("operation %d may run once, and ran %d times", i, runs[i].Load())
+		}
+	}
+	if runs[2].Load() != 2 {
+		t.Errorf("the one that failed ran %d times", runs[2].Load())
+	}
+}
+
+// Of what nobody waits for, one operation goes into a commit.
+func TestACommitTakesOneBulkOperation(t *testing.T) {
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	before := s.Stats().Batches
+	var wg sync.WaitGroup
+	must(t, s.update(t.Context(), func(*Tx) error {
+		for range 3 {
+			wg.Go(func() {
+				if err := s.bulk(t.Context(), func(*Tx) error { return nil }); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		for len(s.writer.bulk) < 3 {
+			runtime.Gosched()
+		}
+		return nil
+	}))
+	wg.Wait()
+	if n := s.Stats().Batches - before; n != 4 {
+		t.Errorf("%d commits for three operations and one before", n)
+	}
+}
+
+func TestMailsAreFinishedManyAtOnce(t *testing.T) {
+	n := testNewsletter(t)
+	for _, many := range []int{1, sentMailsAtOnce, sentMailsAtOnce + 1, 3*sentMailsAtOnce - 1} {
+		n.sql("DELETE FROM mail")
+		var results []MailResult
+		for i := range many {
+			n.sql("INSERT INTO mail (kind, email, email_key, due_at, created_at) VALUES ('confirm', 'a@b.co', 'a@b.co', 1, 1)")
+			results = append(results, MailResult{ID: int64(n.count("SELECT max(id) FROM mail")), Sent: i != 1, Reason: map[bool]string{true: "no"}[i == 1]})
+		}
+		n.sql("INSERT INTO mail (kind, email, email_key, due_at, created_at) VALUES ('confirm', 'a@b.co', 'a@b.co', 1, 1)")
+		if err := n.FinishMails(n.Context(), results, 7); err != nil {
+			t.Fatal(err)
+		}
+		failed := min(many-1, 1)
+		if sent := n.count("SELECT count(*) FROM mail WHERE state = 1 AND tries = 1 AND finished_at = 7 AND reason = ''"); sent != many-failed {
+			t.Errorf("%d of %d are sent", sent, many-failed)
+		}
+		if queued := n.count("SELECT count(*) FROM mail WHERE state = 0 AND tries = 0"); queued != 1 {
+			t.Errorf("%d are queued, want the one without a result", queued)
+		}
+		if n.count("SELECT count(*) FROM mail WHERE state = 2 AND reason = 'no'") != failed {
+			t.Error("the failed one")
+		}
 	}
 }

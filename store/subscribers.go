@@ -39,7 +39,14 @@ func (s *Store) ApplyEvent(ctx context.Context, n Nonce, e core.Event, now core.
 		if err := tx.acceptNonce(n, now); err != nil {
 			return err
 		}
-		return tx.applySubscriber(e.ListID, e.Subscriber, e.Type, e.OccurredAt, 0, now)
+		if err := tx.feeds(n.ClientID, e.ListID, now); err != nil {
+			return err
+		}
+		kinds, err := tx.erasedAmong(e.TenantID, 1, func(int) string { return e.Subscriber.Email.Key() })
+		if err != nil {
+			return err
+		}
+		return tx.applySubscriber(applying{e.ListID, e.Type, e.OccurredAt, 0, kinds}, e.Subscriber, now)
 	})
 }
 
@@ -52,20 +59,33 @@ func (tx *Tx) listOf(tenantID, listID string) (core.List, error) {
 	return l, err
 }
 
-// applySubscriber asks the rule what one subscriber of an event (syncNo 0) or a batch comes to, and keeps it.
-func (tx *Tx) applySubscriber(listID string, p core.EventSubscriber, eventType string, at core.Instant, syncNo int64, now core.Instant) error {
+// applying is what an event (syncNo 0) or a batch says of all its subscribers.
+type applying struct {
+	listID     string
+	eventType  string
+	occurredAt core.Instant
+	syncNo     int64
+	erased     map[string]string // kinds, by folded address
+}
+
+// applySubscriber asks the rule what one subscriber of an event or a batch comes to, and keeps it. An address that was
+// erased comes back with what stood against it.
+func (tx *Tx) applySubscriber(a applying, p core.EventSubscriber, now core.Instant) error {
 	// Whatever id the sender gave: ours is what unsubscribe tokens and the check against the member's word go by.
-	p.ID = tx.store.SubscriptionID(listID, p.Email.Key())
+	p.ID = tx.store.SubscriptionID(a.listID, p.Email.Key())
 	sub := core.Subscriber{}
-	err := tx.get(&sub, selectSubscriber, listID, p.ID)
+	err := tx.get(&sub, selectSubscriber, a.listID, p.ID)
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return err
 	}
-	sub.ListID = listID
+	sub.ListID = a.listID
+	if err != nil && a.erased != nil {
+		sub.Block = erasedBlock(a.erased[p.Email.Key()])
+	}
 	mailable := sub.EmailKey != "" && sub.Mailable()
-	changed := sub.Apply(p, eventType, at, now)
-	if syncNo > sub.SyncNo {
-		sub.SyncNo, changed = syncNo, true
+	changed := sub.Apply(p, a.eventType, a.occurredAt, now)
+	if a.syncNo > sub.SyncNo {
+		sub.SyncNo, changed = a.syncNo, true
 	}
 	if !changed {
 		return nil
@@ -118,12 +138,23 @@ func (s *Store) ApplyBatch(ctx context.Context, n Nonce, f core.FullSync, now co
 		if err := tx.acceptNonce(n, now); err != nil {
 			return err
 		}
+		if err := tx.feeds(n.ClientID, f.ListID, now); err != nil {
+			return err
+		}
+		removes, err := tx.mayRemove(n.ClientID, f.ListID, f.OccurredAt)
+		if err != nil {
+			return err
+		}
+		kinds, err := tx.erasedAmong(f.TenantID, len(f.Subscribers), func(i int) string { return f.Subscribers[i].Email.Key() })
+		if err != nil {
+			return err
+		}
 		for _, p := range f.Subscribers {
-			if err := tx.applySubscriber(f.ListID, p, "", f.OccurredAt, rs.No, now); err != nil {
+			if err := tx.applySubscriber(applying{f.ListID, "", f.OccurredAt, rs.No, kinds}, p, now); err != nil {
 				return err
 			}
 		}
-		return tx.countBatch(rs, list.SyncRemovesAbsent, now)
+		return tx.countBatch(rs, removes && list.SyncRemovesAbsent, now)
 	})
 }
 

@@ -22,6 +22,7 @@ type SubscribeRequest struct {
 	Email       core.Email
 	Preferences core.Preferences
 	Origin      core.Origin
+	TextVersion string // of what the form said; empty: it was not ours
 }
 
 // Subscribe records a request, as the rule decides, and queues the mail that follows. What it returns tells nothing
@@ -32,7 +33,7 @@ func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Inst
 	if err != nil {
 		return sub, "", err
 	}
-	if !list.Active() {
+	if !list.Active() || s.opts.MemberElsewhere { // what began here would contradict what is kept there
 		return sub, "", core.ErrListInactive
 	}
 	sub = core.Subscription{
@@ -40,48 +41,64 @@ func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Inst
 		Status: core.SubscriptionPending, Preferences: r.Preferences.OrEmpty(), CreatedAt: now,
 	}
 	rowID = core.NewID()
-	err = s.update(ctx, func(tx *Tx) error { return tx.subscribe(list, sub, rowID, r.Origin, now) })
+	erased := s.erasedHash(r.Email.Key())
+	err = s.updateAgain(ctx, func(tx *Tx) error { return tx.subscribe(list, sub, rowID, erased, &r, now) })
 	return sub, rowID, err
 }
 
 // subscribeState is all that the rule and the limits need to know, read at once.
 type subscribeState struct {
 	core.Subscription
-	Disabled bool `db:"disabled"`
-	Mails    int  `db:"mails"`      // confirmations to the address in the window
-	ListMail int  `db:"list_mails"` // of these, for this list
-	Already  int  `db:"already"`    // "subscribed already" for this list
+	disabled bool
+	mails    int // confirmations to the address in the window
+	listMail int // of these, for this list
+	already  int // "subscribed already" for this list
 }
 
-func (tx *Tx) subscribe(list *ListRecord, ask core.Subscription, rowID string, o core.Origin, now core.Instant) error {
-	var st subscribeState
-	key, since := ask.Email.Key(), int64(now.Add(-mailWindow))
-	err := tx.get(&st, `SELECT ?1 AS list_id, ?2 AS id, coalesce(s.email, '') AS email, coalesce(s.status, '') AS status,
-		coalesce(s.preferences, '') AS preferences, coalesce(s.generation, 0) AS generation, coalesce(s.means, '') AS means,
-		coalesce(s.created_at, 0) AS created_at, coalesce(s.changed_at, 0) AS changed_at, coalesce(s.event_at, 0) AS event_at,
-		EXISTS (SELECT 1 FROM disabled WHERE email_key = ?3 AND tenant_id IN ('', ?4)) AS disabled,
-		m.mails, m.list_mails,
-		(SELECT count(*) FROM mail WHERE email_key = ?3 AND kind = 'already_subscribed' AND created_at > ?5 AND list_id = ?1 AND state != 3) AS already
-		FROM (SELECT count(*) AS mails, count(*) FILTER (WHERE list_id = ?1) AS list_mails FROM mail
-			WHERE email_key = ?3 AND kind = 'confirm' AND created_at > ?5 AND state != 3) AS m
-		LEFT JOIN subscription AS s ON s.list_id = ?1 AND s.id = ?2`,
-		list.ID, ask.ID, key, list.TenantID, since)
+// Each EXISTS asks for one value: for a list of them SQLite would fill a table each time.
+const readSubscribeState = `SELECT coalesce(s.email, ''), coalesce(s.status, ''), coalesce(s.preferences, ''), coalesce(s.generation, 0),
+	coalesce(s.means, ''), coalesce(s.created_at, 0), coalesce(s.changed_at, 0), coalesce(s.event_at, 0),
+	EXISTS (SELECT 1 FROM disabled WHERE email_key = ?3 AND tenant_id = '') OR EXISTS (SELECT 1 FROM disabled WHERE email_key = ?3 AND tenant_id = ?4)
+	OR EXISTS (SELECT 1 FROM erased WHERE hash = ?6 AND tenant_id = '' AND kind = 'disabled')
+	OR EXISTS (SELECT 1 FROM erased WHERE hash = ?6 AND tenant_id = ?4 AND kind = 'disabled'),
+	m.mails, m.list_mails,
+	(SELECT count(*) FROM mail WHERE email_key = ?3 AND kind = 'already_subscribed' AND created_at > ?5 AND list_id = ?1 AND state != 3)
+	FROM (SELECT count(*) AS mails, count(*) FILTER (WHERE list_id = ?1) AS list_mails FROM mail
+		WHERE email_key = ?3 AND kind = 'confirm' AND created_at > ?5 AND state != 3) AS m
+	LEFT JOIN subscription AS s ON s.list_id = ?1 AND s.id = ?2`
+
+func (tx *Tx) subscribeState(list *ListRecord, ask *core.Subscription, erased string, now core.Instant) (st subscribeState, err error) {
+	st.ListID, st.ID = list.ID, ask.ID
+	err = tx.scan(readSubscribeState, []any{list.ID, ask.ID, ask.Email.Key(), list.TenantID, int64(now.Add(-mailWindow)), erased},
+		&st.Email, &st.Status, &st.Preferences, &st.Generation, &st.Means, &st.CreatedAt, &st.ChangedAt, &st.EventAt,
+		&st.disabled, &st.mails, &st.listMail, &st.already)
+	return st, err
+}
+
+func (tx *Tx) subscribe(list *ListRecord, ask core.Subscription, rowID, erased string, r *SubscribeRequest, now core.Instant) error {
+	st, err := tx.subscribeState(list, &ask, erased, now)
 	if err != nil {
 		return err
 	}
-	mail := core.Mail{Kind: core.MailConfirm, TenantID: list.TenantID, ListID: list.ID, Email: ask.Email, TokenID: rowID}
+	mail := core.Mail{Kind: core.MailConfirm, TenantID: list.TenantID, ListID: list.ID, Email: ask.Email, TokenID: rowID, DueAt: now.Add(noticeDelay)}
 	state := mailQueued
-	if st.Mails >= confirmsPerEmail || st.ListMail >= confirmsPerListEmail {
+	if st.mails >= confirmsPerEmail || st.listMail >= confirmsPerListEmail {
 		state = mailLeftOut
 	}
 	generation := int64(0) // of a disabled address: its token confirms nothing
-	if st.Disabled {
+	if st.disabled {
+		if err := tx.idle(1); err != nil {
+			return err
+		}
 		state = mailLeftOut
 	} else {
 		switch st.Subscribe(ask.Email, ask.Preferences, now) {
 		case core.SubscribeNotNeeded:
+			if err := tx.idle(1); err != nil {
+				return err
+			}
 			mail.Kind, state = core.MailAlreadySubscribed, mailQueued
-			if st.Already >= alreadyPerListEmail {
+			if st.already >= alreadyPerListEmail {
 				state = mailLeftOut
 			}
 		default:
@@ -92,16 +109,16 @@ func (tx *Tx) subscribe(list *ListRecord, ask core.Subscription, rowID string, o
 		generation = st.Generation
 	}
 	ask.Generation = generation
-	if err := tx.addConfirmToken(&ask, rowID, o, now); err != nil {
+	if err := tx.addConfirmToken(&ask, rowID, r, now); err != nil {
 		return err
 	}
 	return tx.writeMail(mail, state, now)
 }
 
-func (tx *Tx) addConfirmToken(s *core.Subscription, rowID string, o core.Origin, now core.Instant) error {
-	_, err := tx.exec(`INSERT INTO confirm_token (id, list_id, subscription_id, generation, email, preferences, source, remote, user_agent, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		rowID, s.ListID, s.ID, s.Generation, string(s.Email), string(s.Preferences), o.Source, o.Remote, o.UserAgent, int64(now))
+func (tx *Tx) addConfirmToken(s *core.Subscription, rowID string, r *SubscribeRequest, now core.Instant) error {
+	_, err := tx.exec(`INSERT INTO confirm_token (id, list_id, subscription_id, generation, email, preferences, source, remote, user_agent, text_version, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		rowID, s.ListID, s.ID, s.Generation, string(s.Email), string(s.Preferences), r.Origin.Source, r.Origin.Remote, r.Origin.UserAgent, r.TextVersion, int64(now))
 	return err
 }
 
@@ -145,6 +162,7 @@ type confirmRow struct {
 	Email          core.Email       `db:"email"`
 	Preferences    core.Preferences `db:"preferences"`
 	Origin         core.Origin      `db:"origin"`
+	TextVersion    string           `db:"text_version"`
 	CreatedAt      core.Instant     `db:"created_at"`
 }
 
@@ -176,26 +194,30 @@ func (s *Store) Confirm(ctx context.Context, token string, o core.Origin, now co
 	return sub, err
 }
 
-// ConfirmList is the list that a confirm token is for, whether or not it still confirms. Errors are those of Confirm.
-func (s *Store) ConfirmList(ctx context.Context, token string) (*ListRecord, error) {
+// ConfirmAsked is the request that a confirm token answers, whether or not it still confirms: its list, and the address as
+// it was given. The error is core.ErrTokenExpired beside both, or one of Confirm's.
+func (s *Store) ConfirmAsked(ctx context.Context, token string, now core.Instant) (list *ListRecord, email core.Email, err error) {
 	key, err := s.PurposeKey(ctx, mailTokenKey)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	rowID, _, err := core.ParseConfirmToken(key, token)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	var listID string
-	if err := s.get(ctx, &listID, "SELECT list_id FROM confirm_token WHERE id = ?", rowID); err != nil {
-		return nil, sharpen(err, core.ErrInvalidToken)
+	var row confirmRow
+	if err := s.get(ctx, &row, "SELECT list_id, email, created_at FROM confirm_token WHERE id = ?", rowID); err != nil {
+		return nil, "", sharpen(err, core.ErrInvalidToken)
 	}
-	return s.ListRecord(ctx, listID)
+	if list, err = s.ListRecord(ctx, row.ListID); err == nil && now >= row.CreatedAt.Add(ConfirmTTL) {
+		err = core.ErrTokenExpired
+	}
+	return list, row.Email, err
 }
 
 func (tx *Tx) confirm(rowID, means string, o core.Origin, now core.Instant) (sub core.Subscription, err error) {
 	var row confirmRow
-	err = tx.get(&row, `SELECT list_id, subscription_id, generation, email, preferences, created_at,
+	err = tx.get(&row, `SELECT list_id, subscription_id, generation, email, preferences, text_version, created_at,
 		source AS "origin.source", remote AS "origin.remote", user_agent AS "origin.user_agent" FROM confirm_token WHERE id = ?`, rowID)
 	if err != nil {
 		return sub, sharpen(err, core.ErrInvalidToken)
@@ -216,7 +238,12 @@ func (tx *Tx) confirm(rowID, means string, o core.Origin, now core.Instant) (sub
 	if now, err = tx.stamp(row.ListID, now); err != nil {
 		return sub, err
 	}
+	left, err := tx.leftBefore(sub.Email.Key(), list.TenantID)
+	if err != nil {
+		return sub, err
+	}
 	before := sub.Means
+	now = max(now, left+1)
 	change, err := sub.Confirm(row.Generation, means, now)
 	if err != nil {
 		return sub, err
@@ -237,9 +264,12 @@ func (tx *Tx) recordConfirm(list *ListRecord, sub *core.Subscription, row *confi
 		return err
 	}
 	if c != nil {
+		if err := tx.returned(sub.Email.Key(), list.TenantID); err != nil {
+			return err
+		}
 		err := tx.addConsent(core.Consent{
 			ListID: sub.ListID, SubscriptionID: sub.ID, At: row.CreatedAt, What: core.ConsentRequested,
-			Origin: row.Origin, Generation: sub.Generation,
+			Origin: row.Origin, TextVersion: row.TextVersion, Generation: sub.Generation,
 		})
 		if err != nil {
 			return err
@@ -255,47 +285,179 @@ func (tx *Tx) recordConfirm(list *ListRecord, sub *core.Subscription, row *confi
 type Leaving struct {
 	ListID         string
 	SubscriptionID string
-	Means          string // core.MeansMailed, or core.MeansResponse for a token that was asked for
-	JobNo          int64  // of the mail that the token stood in; 0: none
+	Email          core.Email // as the token spells it
+	Means          string     // core.MeansMailed, or core.MeansResponse for a token that was asked for
+	Reason         string     // in the leaver's own words; may be empty, or come later
+	JobNo          int64      // of the mail that the token stood in; 0: none
 	Origin         core.Origin
 }
 
-// Unsubscribe ends a subscription and returns it. The second time changes nothing. core.ErrSubscriptionNotFound where
-// it is gone, or was never there: the caller answers as if it had been.
+// Unsubscribe ends a subscription and returns it. The second time adds a reason at most. core.ErrSubscriptionNotFound where
+// it is gone, or was never there: the caller answers as if it had been. Who was active, and left by a token that anybody
+// could ask for, gets a mail with a way back, unless the address has had too many of them.
 func (s *Store) Unsubscribe(ctx context.Context, l Leaving, now core.Instant) (sub core.Subscription, err error) {
+	var gone error
 	err = s.update(ctx, func(tx *Tx) error {
-		sub, err = tx.unsubscribe(l, now)
-		return err
+		change, left, err := tx.unsubscribe(l, now)
+		sub = left
+		if errors.Is(err, core.ErrNotFound) {
+			gone, err = err, tx.leaves(l, now)
+		}
+		if err != nil || l.Means != core.MeansResponse {
+			return err
+		}
+		return tx.noticeUnsubscribed(l, &left, change, now)
 	})
+	if err == nil {
+		err = gone
+	}
 	return sub, err
 }
 
-func (tx *Tx) unsubscribe(l Leaving, now core.Instant) (core.Subscription, error) {
+// noticeUnsubscribed queues the notice. A row is written in any case, and the rest of the work is done in idleness, so that
+// the time of the answer tells nothing. The row carries the instant of the unsubscribing, which the undo token is made of.
+func (tx *Tx) noticeUnsubscribed(l Leaving, sub *core.Subscription, change *core.Change, now core.Instant) error {
+	m, state := core.Mail{Kind: core.MailUnsubscribed, ListID: l.ListID, Email: l.Email}, mailLeftOut
+	spared := 4 // statements of an unsubscribing
+	if sub.ID == "" || l.Reason != "" {
+		spared-- // leaves or addReason has looked
+	}
+	switch {
+	case change != nil:
+		m.Email, now, state, spared = sub.Email, sub.ChangedAt, mailQueued, 0
+		m.DueAt = now.Add(noticeDelay)
+	case sub.ChangedAt >= now: // it was pending: no event
+		spared = 1
+	}
+	if spared > 2 { // nothing was written
+		if err := tx.pretendEvent(l, now); err != nil {
+			return err
+		}
+		spared -= 2
+	}
+	if err := tx.idle(spared); err != nil {
+		return err
+	}
+	tx.kick(TopicOutbox)
+	if list, err := tx.listRecord(l.ListID); err == nil {
+		m.TenantID = list.TenantID
+	}
+	over, err := tx.undosOver(l.ListID, m.Email, now)
+	if err != nil {
+		return err
+	}
+	if over {
+		state = mailLeftOut
+	}
+	return tx.writeMail(m, state, now)
+}
+
+// undosOver tells whether an address has had as many undo links as it gets: who may confirm by the answer could have one sent each
+// second. It is asked whether or not there is one to send, since the time of the answer tells nothing.
+func (tx *Tx) undosOver(listID string, email core.Email, now core.Instant) (over bool, err error) {
+	err = tx.get(&over, `SELECT count(*) >= ?4 OR count(*) FILTER (WHERE list_id = ?1) >= ?5 FROM mail
+		WHERE email_key = ?2 AND kind = 'unsubscribed' AND created_at > ?3 AND state != 3`,
+		listID, email.Key(), int64(now.Add(-mailWindow)), undosPerEmail, undosPerListEmail)
+	return over, err
+}
+
+// pretendEvent writes an event and takes it back, so that the commit has pages to write as that of an unsubscribing has. 2
+// statements.
+func (tx *Tx) pretendEvent(l Leaving, now core.Instant) error {
+	err := tx.putEvent(&core.Event{
+		ID: core.NewID(), Type: core.EventUnsubscribed, ListID: l.ListID, OccurredAt: now,
+		Subscriber: core.EventSubscriber{ID: l.SubscriptionID, Email: l.Email, Status: core.SubscriptionUnsubscribed, Preferences: core.NoPreferences},
+	}, "", now)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec("DELETE FROM outbox WHERE id = last_insert_rowid()")
+	return err
+}
+
+// leaves ends a subscriber of whom only the send side knows, since another member service has the subscription: nobody is
+// mailed from now on. The tenant's endpoints hear it, and so does the member service, if this daemon knows where it is; what that
+// says later of the subscriber counts again.
+func (tx *Tx) leaves(l Leaving, now core.Instant) error {
+	var sub core.Subscriber
+	err := tx.get(&sub, selectSubscriber, l.ListID, l.SubscriptionID)
+	if errors.Is(err, core.ErrNotFound) || err == nil && sub.Word != core.StatusActive {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	list, err := tx.list(l.ListID)
+	if errors.Is(err, core.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	tx.departs()
+	left := core.EventSubscriber{ID: sub.ID, Email: sub.Email, Status: string(core.StatusUnsubscribed), Preferences: sub.Preferences}
+	sub.Apply(left, core.EventUnsubscribed, max(now, sub.WordAt), now)
+	if err := tx.saveSubscriber(&sub); err != nil {
+		return err
+	}
+	if l.JobNo > 0 {
+		if _, err := tx.exec("UPDATE send_job SET unsubscribed = unsubscribed + 1 WHERE no = ?", l.JobNo); err != nil {
+			return err
+		}
+	}
+	if tx.store.opts.MemberElsewhere {
+		if err := tx.addLeaveRequest(list.TenantID, &sub, now); err != nil {
+			return err
+		}
+	}
+	return tx.addToEndpoints(&core.Event{
+		ID: core.NewID(), Type: core.EventUnsubscribed, TenantID: list.TenantID, ListID: sub.ListID, Subscriber: left, OccurredAt: sub.WordAt,
+	}, now)
+}
+
+func (tx *Tx) unsubscribe(l Leaving, now core.Instant) (*core.Change, core.Subscription, error) {
 	sub, err := tx.subscription(l.ListID, l.SubscriptionID)
-	if err != nil || sub.Status == core.SubscriptionUnsubscribed {
-		return sub, err
+	if err != nil {
+		return nil, sub, err
+	}
+	if sub.Status == core.SubscriptionUnsubscribed {
+		return nil, sub, tx.addReason(l, sub.ChangedAt)
 	}
 	list, err := tx.listRecord(l.ListID)
 	if err != nil {
-		return sub, sharpen(err, core.ErrSubscriptionNotFound)
+		return nil, sub, sharpen(err, core.ErrSubscriptionNotFound)
 	}
 	tx.departs()
 	if now, err = tx.stamp(l.ListID, now); err != nil {
-		return sub, err
+		return nil, sub, err
 	}
-	change := sub.Unsubscribe(now)
-	if err := tx.saveChange(list, &sub, change, now); err != nil {
-		return sub, err
+	change, due := sub.Unsubscribe(now), now
+	if l.Means == core.MeansResponse { // anybody may have asked: no work of the outbox beside the answer
+		due = now.Add(noticeDelay)
+	}
+	if err := tx.saveChange(list, &sub, change, due); err != nil {
+		return nil, sub, err
 	}
 	if l.JobNo > 0 && change != nil {
 		if _, err := tx.exec("UPDATE send_job SET unsubscribed = unsubscribed + 1 WHERE no = ?", l.JobNo); err != nil {
-			return sub, err
+			return nil, sub, err
 		}
 	}
-	return sub, tx.addConsent(core.Consent{
+	return change, sub, tx.addConsent(core.Consent{
 		ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentUnsubscribed,
-		Means: l.Means, Origin: l.Origin, Generation: sub.Generation,
+		Means: l.Means, Origin: l.Origin, Reason: l.Reason, Generation: sub.Generation,
 	})
+}
+
+// addReason keeps the reason of somebody who had left by one click and tells why on the page. One that was given stays, and who may
+// have asked for the token puts no words into the mouth of who left by the link of a mail.
+func (tx *Tx) addReason(l Leaving, leftAt core.Instant) error {
+	if l.Reason == "" {
+		return nil
+	}
+	_, err := tx.exec(`UPDATE consent SET reason = ? WHERE list_id = ? AND subscription_id = ? AND at = ? AND what = ? AND means = ? AND reason = ''`,
+		l.Reason, l.ListID, l.SubscriptionID, int64(leftAt), core.ConsentUnsubscribed, l.Means)
+	return err
 }
 
 // SetPreferences replaces the preferences of an address on a list. core.ErrSubscriptionNotFound.

@@ -340,8 +340,8 @@ func TestDisable(t *testing.T) {
 	if got := n.events(); len(got) != 6 {
 		t.Errorf("events %v", got)
 	}
-	if err := n.Enable(t.Context(), "a@example.org", ""); err != nil {
-		t.Error(err)
+	if lifted, err := n.Lift(t.Context(), "a@example.org", "", "test", now0+6); err != nil || len(lifted) != 1 {
+		t.Error(lifted, err)
 	}
 	n.subscribe("a@example.org", "", now0+9)
 	if got := n.status("a@example.org"); got != "pending" {
@@ -420,7 +420,7 @@ func TestOutboxKeepsOrder(t *testing.T) {
 	}
 	n.activate("b@example.org", now0)
 	due := func(at core.Instant) (out []OutboxEvent) {
-		out, err := n.DueEvents(t.Context(), at, 100)
+		out, err := n.DueEvents(t.Context(), "", at, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -438,10 +438,10 @@ func TestOutboxKeepsOrder(t *testing.T) {
 	if got := due(now0 + 4000); len(got) != 0 {
 		t.Errorf("due while the first one waits: %+v", got)
 	}
-	if at, err := n.NextEvent(t.Context(), now0+4000); at != later || err != nil {
+	if at, err := n.NextEvent(t.Context(), "", now0+4000); at != later || err != nil {
 		t.Errorf("next %v, %v; want %v", at, err, later)
 	}
-	if moved, err := n.WakeEvents(t.Context(), now0+4000, 100); moved != 3 || err != nil {
+	if moved, err := n.WakeEvents(t.Context(), "", now0+4000, 100); moved != 3 || err != nil {
 		t.Errorf("woke %d, %v", moved, err)
 	}
 	got := due(now0 + 4000)
@@ -457,7 +457,7 @@ func TestOutboxKeepsOrder(t *testing.T) {
 	if st, err := n.OutboxState(t.Context()); err != nil || st.Dead != 1 || st.Waiting != 2 {
 		t.Errorf("%+v, %v", st, err)
 	}
-	if err := n.RetryEvent(t.Context(), got[0].ID, now0+4200); err != nil || len(due(now0+4200)) != 3 {
+	if err := n.RetryEvent(t.Context(), got[0].ID, "test", now0+4200); err != nil || len(due(now0+4200)) != 3 {
 		t.Errorf("the dead letter does not live again: %v", err)
 	}
 }

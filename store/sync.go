@@ -13,8 +13,8 @@ type Sync struct {
 	TenantID   string       `db:"tenant_id" json:"tenant_id"`
 	ListID     string       `db:"list_id" json:"list_id"`
 	BatchTotal int          `db:"batch_total" json:"batch_total"` // 0: not planned yet
-	DueAt      core.Instant `db:"due_at" json:"due_at"`
-	StartedAt  core.Instant `db:"started_at" json:"started_at"` // of the plan: occurred_at of every batch
+	DueAt      core.Instant `db:"due_at" json:"due_at"`           // when it is to be planned; 0: the plan has begun
+	StartedAt  core.Instant `db:"started_at" json:"started_at"`   // of the plan: occurred_at of every batch
 	FinishedAt core.Instant `db:"finished_at" json:"finished_at"`
 	FailedAt   core.Instant `db:"failed_at" json:"failed_at"`
 	Reason     string       `db:"reason" json:"reason,omitempty"`
@@ -25,26 +25,38 @@ const syncColumns = `y.id, y.tenant_id, y.list_id, y.batch_total, y.due_at, y.st
 	(SELECT count(*) FROM sync_batch AS b WHERE b.sync_id = y.id AND b.done_at > 0) AS done`
 
 // RequestSync asks for a full sync of a list and returns its id: that of one which waits to be planned, if there is one.
-// core.ErrListNotFound.
+// core.ErrListNotFound, ErrForeignFed.
 func (s *Store) RequestSync(ctx context.Context, listID string, now core.Instant) (id string, err error) {
 	list, err := s.ListRecord(ctx, listID)
 	if err != nil {
 		return "", err
 	}
+	fedBy, err := s.FedBy(ctx, listID)
+	if err != nil {
+		return "", err
+	}
+	if fedBy != "" {
+		return "", ErrForeignFed
+	}
+	return s.syncList(ctx, list, now)
+}
+
+func (s *Store) syncList(ctx context.Context, list *ListRecord, now core.Instant) (id string, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
-		id, err = tx.requestSync(list.TenantID, listID, now, now)
+		id, err = tx.requestSync(list.TenantID, list.ID, now, now)
 		return err
 	})
 	return id, err
 }
 
-// requestSync makes sure that a sync of the list will be planned at due or later: every change committed until then is
-// in it. One that waits already is put off to due, so that a long import asks for one sync and not for hundreds.
-func (tx *Tx) requestSync(tenantID, listID string, due, now core.Instant) (id string, err error) {
+// requestSync makes sure that a sync of the list will be planned at due or later, with every change in it that is stamped with
+// changed or before, also where the clock goes back meanwhile. One that waits already is put off to due, so that a long import
+// asks for one sync and not for hundreds; one that is being planned may have passed the change's place, so it does not count.
+func (tx *Tx) requestSync(tenantID, listID string, due, changed core.Instant) (id string, err error) {
 	tx.kick(TopicSync)
-	err = tx.get(&id, `SELECT id FROM sync WHERE list_id = ? AND batch_total = 0 AND finished_at = 0 AND failed_at = 0`, listID)
+	err = tx.get(&id, "SELECT id FROM sync WHERE list_id = ? AND batch_total = 0 AND due_at > 0 AND finished_at = 0 AND failed_at = 0", listID)
 	if err == nil {
-		_, err = tx.exec("UPDATE sync SET due_at = ? WHERE id = ?", int64(due), id)
+		_, err = tx.exec("UPDATE sync SET due_at = ?, started_at = max(started_at, ?) WHERE id = ?", int64(due), int64(changed), id)
 		return id, err
 	}
 	if !errors.Is(err, core.ErrNotFound) {
@@ -52,7 +64,7 @@ func (tx *Tx) requestSync(tenantID, listID string, due, now core.Instant) (id st
 	}
 	id = core.NewID()
 	_, err = tx.exec("INSERT INTO sync (id, tenant_id, list_id, due_at, started_at) VALUES (?, ?, ?, ?, ?)",
-		id, tenantID, listID, int64(due), int64(now))
+		id, tenantID, listID, int64(due), int64(changed))
 	return id, err
 }
 
@@ -70,17 +82,41 @@ func (s *Store) OpenSyncs(ctx context.Context, limit int) ([]Sync, error) {
 	return y, err
 }
 
+// Syncs reads a list's syncs, or (empty) those of every list, the newest first.
+func (s *Store) Syncs(ctx context.Context, listID string, limit int) ([]Sync, error) {
+	var y []Sync
+	err := s.all(ctx, &y, "SELECT "+syncColumns+` FROM sync AS y WHERE ?1 = '' OR y.list_id = ?1
+		ORDER BY y.started_at DESC, y.id DESC LIMIT ?2`, listID, limit)
+	return y, err
+}
+
+// SyncFailed tells whether the newest sync of a list has failed: what it was to announce, such as a large import, is not
+// at the receiver.
+func (s *Store) SyncFailed(ctx context.Context, listID string) (failed bool, err error) {
+	err = s.get(ctx, &failed, `SELECT coalesce((SELECT failed_at > 0 FROM sync WHERE list_id = ?
+		ORDER BY started_at DESC, id DESC LIMIT 1), 0)`, listID)
+	return failed, err
+}
+
 // PlanSync fixes the start and the batches of a sync. The start is committed first: what changes after that is stamped
 // later (see stamp), what changed before is in the batches. It may be repeated after a crash.
 func (s *Store) PlanSync(ctx context.Context, y *Sync, now core.Instant) error {
-	if _, err := s.ListRecord(ctx, y.ListID); err != nil {
+	if _, err := s.ListRecord(ctx, y.ListID); errors.Is(err, core.ErrNotFound) {
 		return s.FailSync(ctx, y.ID, "the list is gone", now)
+	} else if err != nil {
+		return err
 	}
 	err := s.update(ctx, func(tx *Tx) (err error) {
 		if y.StartedAt, err = tx.stamp(y.ListID, now); err != nil {
 			return err
 		}
-		return tx.one("UPDATE sync SET started_at = ? WHERE id = ?", int64(y.StartedAt), y.ID)
+		// A dead letter may be what the sync is to make good for.
+		var dead core.Instant
+		if err := tx.get(&dead, "SELECT coalesce(max(occurred_at), 0) FROM outbox WHERE list_id = ? AND dead_at > 0 AND endpoint_id = ''", y.ListID); err != nil {
+			return err
+		}
+		y.StartedAt = max(y.StartedAt, dead+1)
+		return tx.one("UPDATE sync SET started_at = ?, due_at = 0 WHERE id = ?", int64(y.StartedAt), y.ID)
 	})
 	if err != nil {
 		return err

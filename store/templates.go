@@ -79,15 +79,5 @@ func (s *Store) UpdateTemplate(ctx context.Context, id, actor string, rule func(
 
 // DeleteTemplate removes a template; jobs that name it and have not begun will fail.
 func (s *Store) DeleteTemplate(ctx context.Context, id, actor string, now core.Instant) error {
-	return s.update(ctx, func(tx *Tx) error {
-		var tenantID string
-		if err := tx.get(&tenantID, "SELECT tenant_id FROM template WHERE id = ?", id); err != nil {
-			return err
-		}
-		if err := tx.one("DELETE FROM template WHERE id = ?", id); err != nil {
-			return err
-		}
-		tx.kick(TopicRecords)
-		return tx.audit(now, actor, "template.delete", tenantID, id)
-	})
+	return s.removeRecord(ctx, "template", id, "template.delete", actor, now)
 }

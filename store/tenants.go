@@ -2,27 +2,31 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"newsletterd/core"
 )
 
 const tenantColumns = `id, name, domains, status, mail_from, mail_from_name, reply_to, postal_address, public_url,
-	brand_name, brand_color, brand_logo_url, created_at, updated_at`
+	brand_name, brand_color, brand_logo_url, privacy_url, language, mail_texts, no_tracking, created_at, updated_at`
+
+// tenantRead is all of a tenant: its relays are written apart (saveRoute).
+const tenantRead = tenantColumns + ", relays, send_limits"
 
 // Tenant reads one tenant. One that was deleted is core.ErrNotFound.
 func (s *Store) Tenant(ctx context.Context, id string) (t core.Tenant, err error) {
-	err = s.get(ctx, &t, "SELECT "+tenantColumns+" FROM tenant WHERE id = ? AND deleted_at = 0", id)
+	err = s.get(ctx, &t, "SELECT "+tenantRead+" FROM tenant WHERE id = ? AND deleted_at = 0", id)
 	return t, err
 }
 
 // Tenants reads a page of tenants, by id: all, or those among ids.
 func (s *Store) Tenants(ctx context.Context, ids []string, all bool, page core.Page) (ts []core.Tenant, err error) {
 	if all {
-		err = s.all(ctx, &ts, "SELECT "+tenantColumns+" FROM tenant WHERE id > ? AND deleted_at = 0 ORDER BY id LIMIT ?",
+		err = s.all(ctx, &ts, "SELECT "+tenantRead+" FROM tenant WHERE id > ? AND deleted_at = 0 ORDER BY id LIMIT ?",
 			page.After, page.Limit)
 		return ts, err
 	}
-	err = s.all(ctx, &ts, "SELECT "+tenantColumns+` FROM tenant WHERE id IN (SELECT value FROM json_each(?))
+	err = s.all(ctx, &ts, "SELECT "+tenantRead+` FROM tenant WHERE id IN (SELECT value FROM json_each(?))
 		AND id > ? AND deleted_at = 0 ORDER BY id LIMIT ?`, jsonOf(ids), page.After, page.Limit)
 	return ts, err
 }
@@ -30,25 +34,32 @@ func (s *Store) Tenants(ctx context.Context, ids []string, all bool, page core.P
 // jsonOf is a list of texts as an argument of json_each.
 func jsonOf(list []string) string { return core.Strings(list).Column() }
 
-// AddTenant keeps a new tenant.
+// AddTenant keeps a new tenant. Passwords of relays are blanked in t, too.
 func (s *Store) AddTenant(ctx context.Context, t core.Tenant, actor string) error {
-	return s.update(ctx, func(tx *Tx) error {
-		_, err := tx.exec(`INSERT INTO tenant (id, name, domains, status, mail_from, mail_from_name, reply_to, postal_address,
-			public_url, brand_name, brand_color, brand_logo_url, created_at, updated_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	told := t.Relays
+	err := s.update(ctx, func(tx *Tx) error {
+		t.Relays = slices.Clone(told) // the passwords are taken out
+		_, err := tx.exec("INSERT INTO tenant ("+tenantColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 			t.ID, t.Name, t.Domains.Column(), t.Status, t.MailFrom, t.MailFromName, t.ReplyTo, t.PostalAddress,
-			t.PublicURL, t.BrandName, t.BrandColor, t.BrandLogoURL, t.CreatedAt, t.UpdatedAt)
+			t.PublicURL, t.BrandName, t.BrandColor, t.BrandLogoURL, t.PrivacyURL, t.Language, t.MailTexts.Column(), t.NoTracking, t.CreatedAt, t.UpdatedAt)
+		if err == nil {
+			err = tx.saveRoute(&t, nil, core.SendLimits{})
+		}
 		if err != nil {
 			return err
 		}
 		tx.kick(TopicRecords)
 		return tx.audit(t.CreatedAt, actor, "tenant.create", t.ID, t.ID)
 	})
+	for i := range told {
+		told[i].Password = ""
+	}
+	return err
 }
 
 // tenant reads one tenant inside an operation.
 func (tx *Tx) tenant(id string) (t core.Tenant, err error) {
-	err = tx.get(&t, "SELECT "+tenantColumns+" FROM tenant WHERE id = ? AND deleted_at = 0", id)
+	err = tx.get(&t, "SELECT "+tenantRead+" FROM tenant WHERE id = ? AND deleted_at = 0", id)
 	return t, err
 }
 
@@ -58,14 +69,19 @@ func (s *Store) UpdateTenant(ctx context.Context, id, actor string, rule func(*c
 		if t, err = tx.tenant(id); err != nil {
 			return err
 		}
-		was := t.Status
+		was, relays, limits := t.Status, t.Relays, t.SendLimits
 		if err := rule(&t); err != nil {
 			return err
 		}
 		_, err := tx.exec(`UPDATE tenant SET name = ?, domains = ?, status = ?, mail_from = ?, mail_from_name = ?, reply_to = ?,
-			postal_address = ?, public_url = ?, brand_name = ?, brand_color = ?, brand_logo_url = ?, updated_at = ? WHERE id = ?`,
+			postal_address = ?, public_url = ?, brand_name = ?, brand_color = ?, brand_logo_url = ?,
+			privacy_url = ?, language = ?, mail_texts = ?, no_tracking = ?, updated_at = ? WHERE id = ?`,
 			t.Name, t.Domains.Column(), t.Status, t.MailFrom, t.MailFromName, t.ReplyTo,
-			t.PostalAddress, t.PublicURL, t.BrandName, t.BrandColor, t.BrandLogoURL, t.UpdatedAt, id)
+			t.PostalAddress, t.PublicURL, t.BrandName, t.BrandColor, t.BrandLogoURL,
+			t.PrivacyURL, t.Language, t.MailTexts.Column(), t.NoTracking, t.UpdatedAt, id)
+		if err == nil {
+			err = tx.saveRoute(&t, relays, limits)
+		}
 		if err != nil {
 			return err
 		}
@@ -73,6 +89,7 @@ func (s *Store) UpdateTenant(ctx context.Context, id, actor string, rule func(*c
 		if t.Status != was {
 			tx.departs()
 			tx.kick(TopicJobs)
+			tx.kick(TopicIdentity)
 		}
 		return tx.audit(t.UpdatedAt, actor, "tenant.update", id, id)
 	})

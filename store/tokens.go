@@ -46,7 +46,7 @@ type TokenState struct {
 	EmailVerified bool
 	Roles         []core.Role
 	Client        TokenClient
-	Live          bool // not revoked or expired; the user is there, enabled and of the same epoch; so is the client
+	Live          bool // not revoked or expired; the user is there, enabled and of the same epoch; so is the client, its tenant active
 }
 
 // Operator tells whether the user of the family holds that role.
@@ -71,6 +71,7 @@ type TokenClient struct {
 	AuthMethod   string // empty: basic or post
 	IDTokenAlg   string
 	SecretHash   []byte
+	Suspended    bool // its tenant is
 }
 
 type clientRow struct {
@@ -82,12 +83,13 @@ type clientRow struct {
 	AuthMethod string `db:"auth_method"`
 	IDTokenAlg string `db:"id_token_alg"`
 	SecretHash []byte `db:"secret_hash"`
+	Suspended  bool   `db:"suspended"`
 }
 
 func (c clientRow) client() (TokenClient, error) {
 	t := TokenClient{
 		ID: c.ID, TenantID: c.TenantID, Confidential: c.Type == "confidential",
-		AuthMethod: c.AuthMethod, IDTokenAlg: c.IDTokenAlg, SecretHash: c.SecretHash,
+		AuthMethod: c.AuthMethod, IDTokenAlg: c.IDTokenAlg, SecretHash: c.SecretHash, Suspended: c.Suspended,
 	}
 	return t, errors.Join(json.Unmarshal([]byte(c.Scopes), &t.Scopes), json.Unmarshal([]byte(c.GrantTypes), &t.GrantTypes))
 }
@@ -95,7 +97,11 @@ func (c clientRow) client() (TokenClient, error) {
 const tokenClientColumns = `coalesce(c.tenant_id, '') AS client_tenant, coalesce(c.client_type, 'public') AS client_type,
 	coalesce(c.scopes, '[]') AS client_scopes, coalesce(c.grant_types, '[]') AS grant_types,
 	coalesce(c.token_endpoint_auth_method, '') AS auth_method,
-	coalesce(c.id_token_signed_response_alg, 'RS256') AS id_token_alg, coalesce(c.secret_hash, x'') AS secret_hash`
+	coalesce(c.id_token_signed_response_alg, 'RS256') AS id_token_alg, coalesce(c.secret_hash, x'') AS secret_hash,
+	coalesce(t.status, '') = 'suspended' AS suspended`
+
+// roleCounts leaves out roles in tenants that are suspended: they give no rights until that ends.
+const roleCounts = "NOT EXISTS (SELECT 1 FROM tenant WHERE tenant.id = role.tenant_id AND tenant.status = 'suspended')"
 
 // TokenClient reads a registered client; deleted ones, and those of a deleted tenant, are not found.
 func (s *Store) TokenClient(ctx context.Context, id string) (TokenClient, error) {
@@ -125,7 +131,7 @@ const stateColumns = familyColumns + ", " + tokenClientColumns + `,
 	f.client_id = 'newsletterd' OR (c.id IS NOT NULL AND c.deleted_at = 0 AND coalesce(t.deleted_at, 0) = 0) AS client_ok,
 	coalesce(u.email, '') AS email, coalesce(u.email_verified, 0) AS email_verified, coalesce(u.epoch, -1) AS user_epoch,
 	coalesce(u.disabled_at, 0) AS disabled_at,
-	coalesce((SELECT group_concat(r.role || ' ' || r.tenant_id) FROM role r WHERE r.user_id = f.user_id), '') AS roles`
+	coalesce((SELECT group_concat(role || ' ' || tenant_id) FROM role WHERE user_id = f.user_id AND ` + roleCounts + `), '') AS roles`
 
 const stateJoins = ` LEFT JOIN user u ON u.id = f.user_id LEFT JOIN client c ON c.id = f.client_id LEFT JOIN tenant t ON t.id = c.tenant_id `
 
@@ -143,7 +149,7 @@ func (r stateRow) state(now core.Instant) (TokenState, error) {
 		}
 	}
 	userOK := r.UserID == "" || (r.UserEpoch == r.Epoch && r.Disabled == 0)
-	t.Live = r.RevokedAt == 0 && r.ExpiresAt > now && r.ClientOK && userOK
+	t.Live = r.RevokedAt == 0 && r.ExpiresAt > now && r.ClientOK && userOK && !client.Suspended
 	return t, err
 }
 

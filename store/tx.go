@@ -16,11 +16,18 @@ import (
 // Tx is the writer's transaction as one operation sees it. It is valid only inside the function it is given to.
 // Statements are prepared once and cached by their text, so the text must be a constant.
 type Tx struct {
-	store  *Store
-	conn   *sqlx.Conn
-	stmts  map[string]*sqlx.Stmt
-	topics topicSet
-	left   bool
+	store   *Store
+	conn    *sqlx.Conn
+	stmts   map[string]*sqlx.Stmt
+	topics  topicSet
+	left    bool
+	audited []auditEntry // of the operation that runs
+	upkeep  bool         // the writer's own statements, which no operation asked for, aren't counted
+	inside  bool         // an operation runs
+	broken  error        // a statement of it found no working disk: SQLite may have ended the transaction, and the next would commit by itself
+	// open holds, for jobs, how many recipients were without an outcome at the last look, less the outcomes since: as
+	// long as it is above 0 the job cannot be complete.
+	open map[int64]int64
 }
 
 // Topic names a kind of work that a commit may make due.
@@ -46,14 +53,31 @@ func (tx *Tx) kick(t Topic) { tx.topics |= 1 << t }
 // departs marks that somebody may have become unmailable; see Store.Departures.
 func (tx *Tx) departs() { tx.left = true }
 
+// translate is translate, and remembers that the disk has failed the operation.
+func (tx *Tx) translate(err error) error {
+	if err == nil {
+		return nil
+	}
+	err = translate(err)
+	if tx.inside && errors.Is(err, core.ErrUnavailable) {
+		tx.broken = err
+	}
+	return err
+}
+
 func (tx *Tx) stmt(query string) (*sqlx.Stmt, error) {
-	tx.store.stats.statements.Add(1)
+	if tx.broken != nil {
+		return nil, tx.broken
+	}
+	if !tx.upkeep {
+		tx.store.stats.statements.Add(1)
+	}
 	if s, ok := tx.stmts[query]; ok {
 		return s, nil
 	}
 	s, err := tx.conn.PreparexContext(context.Background(), query)
 	if err != nil {
-		return nil, translate(err)
+		return nil, tx.translate(err)
 	}
 	tx.stmts[query] = s
 	return s, nil
@@ -61,30 +85,31 @@ func (tx *Tx) stmt(query string) (*sqlx.Stmt, error) {
 
 // exec runs a statement and returns the number of rows that it changed.
 func (tx *Tx) exec(query string, args ...any) (int64, error) {
-	s, err := tx.stmt(query)
+	res, err := tx.run(query, args)
 	if err != nil {
 		return 0, err
 	}
-	res, err := s.Exec(args...)
-	if err != nil {
-		return 0, translate(err)
-	}
 	n, err := res.RowsAffected()
-	return n, translate(err)
+	return n, tx.translate(err)
 }
 
 // insert runs a statement and returns the rowid that it gave.
 func (tx *Tx) insert(query string, args ...any) (int64, error) {
-	s, err := tx.stmt(query)
+	res, err := tx.run(query, args)
 	if err != nil {
 		return 0, err
 	}
-	res, err := s.Exec(args...)
-	if err != nil {
-		return 0, translate(err)
-	}
 	id, err := res.LastInsertId()
-	return id, translate(err)
+	return id, tx.translate(err)
+}
+
+func (tx *Tx) run(query string, args []any) (sql.Result, error) {
+	s, err := tx.stmt(query)
+	if err != nil {
+		return nil, err
+	}
+	res, err := s.Exec(args...)
+	return res, tx.translate(err)
 }
 
 // one runs a statement that must change exactly one row; none is core.ErrNotFound.
@@ -102,7 +127,25 @@ func (tx *Tx) get(dest any, query string, args ...any) error {
 	if err != nil {
 		return err
 	}
-	return translate(s.Get(dest, args...))
+	return tx.translate(s.Get(dest, args...))
+}
+
+// number reads one integer; none is core.ErrNotFound. It is get without reflection.
+func (tx *Tx) number(query string, args ...any) (n int64, err error) {
+	s, err := tx.stmt(query)
+	if err != nil {
+		return 0, err
+	}
+	return n, tx.translate(s.Stmt.QueryRow(args...).Scan(&n))
+}
+
+// scan is get into places in the order of the columns, which costs less than a struct: for what is asked all the time.
+func (tx *Tx) scan(query string, args []any, dest ...any) error {
+	s, err := tx.stmt(query)
+	if err != nil {
+		return err
+	}
+	return tx.translate(s.Stmt.QueryRow(args...).Scan(dest...))
 }
 
 // all reads all rows into a slice; for a bounded number of them.
@@ -111,7 +154,7 @@ func (tx *Tx) all(dest any, query string, args ...any) error {
 	if err != nil {
 		return err
 	}
-	return translate(s.Select(dest, args...))
+	return tx.translate(s.Select(dest, args...))
 }
 
 // Reader is one snapshot of the database for several reads.
@@ -134,6 +177,12 @@ func (r *Reader) all(dest any, query string, args ...any) error {
 		return err
 	}
 	return translate(r.tx.Stmtx(s).Select(dest, args...))
+}
+
+// reads is what a Tx and a Reader have in common.
+type reads interface {
+	get(dest any, query string, args ...any) error
+	all(dest any, query string, args ...any) error
 }
 
 // view runs several reads in one snapshot. Keep it short: a held snapshot stops the -wal from shrinking.

@@ -152,6 +152,7 @@ func (u *Upload) add(ctx context.Context, chunk []byte, now core.Instant) error 
 		if err != nil {
 			return err
 		}
+		tx.store.writer.checkpoint.file = true
 		_, err = tx.exec("INSERT INTO model_chunk (file_no, chunk_no, data) VALUES (?, ?, ?)", no, u.chunks, chunk)
 		return err
 	})

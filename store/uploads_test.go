@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -11,7 +10,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -259,16 +257,7 @@ func (c *counter) Write(p []byte) (int, error) {
 func TestKillDuringAnUploadLeavesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	for round := range 3 {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestUploadChild$")
-		cmd.Env = append(os.Environ(), "STORE_UPLOAD_CHILD="+path)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(out)
+		cmd, lines := child(t, "STORE_UPLOAD_CHILD="+path, "-test.run=^TestUploadChild$")
 		for n := 0; n < 4+round && lines.Scan(); {
 			if lines.Text() == "chunk" {
 				n++
@@ -290,5 +279,16 @@ func TestKillDuringAnUploadLeavesNothing(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// Files fill the -wal at once: it is moved into the file in smaller steps then, since everybody waits for each.
+func TestUploadsMakeSmallCheckpoints(t *testing.T) {
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	if _, err := upload(s, testUser(t, s, "o@a.co"), bytes.NewReader(noise(2*checkpointAt)), roomy); err != nil {
+		t.Fatal(err)
+	}
+	if n := walSize(s.path); n > 2*checkpointFile {
+		t.Errorf("the -wal has %d bytes, want %d at most", n, 2*checkpointFile)
 	}
 }

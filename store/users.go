@@ -58,7 +58,7 @@ func (s *Store) Users(ctx context.Context, page core.Page) ([]core.User, error) 
 // AddUser adds a user with the given roles (an operator's doing: such a user's address counts as verified).
 // passwordHash may be empty: no login by password. ErrUserExists when the address is taken.
 func (s *Store) AddUser(ctx context.Context, u core.User, passwordHash string, now core.Instant) error {
-	return s.update(ctx, func(tx *Tx) error {
+	return s.update(ctx, s.by(ctx, "user.create", "", u.ID, func(tx *Tx) error {
 		if err := tx.insertUser(u, passwordHash); err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func (s *Store) AddUser(ctx context.Context, u core.User, passwordHash string, n
 			}
 		}
 		return nil
-	})
+	}))
 }
 
 func (tx *Tx) insertUser(u core.User, passwordHash string) error {
@@ -92,7 +92,7 @@ type UserInput struct {
 // UpdateUser changes a user and returns it.
 func (s *Store) UpdateUser(ctx context.Context, id string, in UserInput, now core.Instant) (core.User, error) {
 	var u core.User
-	err := s.update(ctx, func(tx *Tx) error {
+	err := s.update(ctx, s.by(ctx, "user.update", "", id, func(tx *Tx) error {
 		if err := tx.get(&u, "SELECT "+userColumns+" FROM user WHERE id = ?", id); err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (s *Store) UpdateUser(ctx context.Context, id string, in UserInput, now cor
 			return ErrUserExists.With(err)
 		}
 		return err
-	})
+	}))
 	return u, err
 }
 
@@ -145,19 +145,19 @@ func (in UserInput) apply(u *core.User, now core.Instant) (off bool) {
 
 // DeleteUser removes a user with roles, tokens and sessions.
 func (s *Store) DeleteUser(ctx context.Context, id string) error {
-	return s.update(ctx, func(tx *Tx) error {
+	return s.update(ctx, s.by(ctx, "user.delete", "", id, func(tx *Tx) error {
 		tx.kick(TopicIdentity)
 		if _, err := tx.exec("DELETE FROM family WHERE user_id = ? AND user_id <> ''", id); err != nil {
 			return err
 		}
 		return tx.one("DELETE FROM user WHERE id = ?", id)
-	})
+	}))
 }
 
 // GrantRole gives a user a role; again changes nothing. The address counts as verified from then on: the
 // operator at the command line has vouched for it.
 func (s *Store) GrantRole(ctx context.Context, userID string, role core.Role, now core.Instant) error {
-	return s.update(ctx, func(tx *Tx) error { return tx.grant(userID, role, now) })
+	return s.update(ctx, s.by(ctx, "role.grant."+role.Role, role.TenantID, userID, func(tx *Tx) error { return tx.grant(userID, role, now) }))
 }
 
 func (tx *Tx) grant(userID string, role core.Role, now core.Instant) error {
@@ -181,15 +181,15 @@ func (tx *Tx) grant(userID string, role core.Role, now core.Instant) error {
 
 // RevokeRole takes a role away; core.ErrNotFound where the user has none such.
 func (s *Store) RevokeRole(ctx context.Context, userID string, role core.Role) error {
-	return s.update(ctx, func(tx *Tx) error {
+	return s.update(ctx, s.by(ctx, "role.revoke."+role.Role, role.TenantID, userID, func(tx *Tx) error {
 		tx.kick(TopicIdentity)
 		return tx.one("DELETE FROM role WHERE user_id = ? AND role = ? AND tenant_id = ?", userID, role.Role, role.TenantID)
-	})
+	}))
 }
 
 // SetPassword sets a password's hash and ends everything issued to the user so far.
 func (s *Store) SetPassword(ctx context.Context, userID, passwordHash string, now core.Instant) error {
-	return s.update(ctx, func(tx *Tx) error { return tx.setPassword(userID, passwordHash, now) })
+	return s.update(ctx, s.by(ctx, "user.password", "", userID, func(tx *Tx) error { return tx.setPassword(userID, passwordHash, now) }))
 }
 
 func (tx *Tx) setPassword(userID, passwordHash string, now core.Instant) error {
@@ -200,12 +200,15 @@ func (tx *Tx) setPassword(userID, passwordHash string, now core.Instant) error {
 	if err != nil {
 		return err
 	}
+	if _, err := tx.exec("DELETE FROM email_change WHERE user_id = ?", userID); err != nil {
+		return err
+	}
 	return tx.endSessions(userID, now)
 }
 
 // LogoutEverywhere ends every session and token of a user.
 func (s *Store) LogoutEverywhere(ctx context.Context, userID string, now core.Instant) error {
-	return s.update(ctx, func(tx *Tx) error { return tx.endSessions(userID, now) })
+	return s.update(ctx, s.by(ctx, "user.logout", "", userID, func(tx *Tx) error { return tx.endSessions(userID, now) }))
 }
 
 // endSessions counts the epoch up, which ends everything that carries the old one, and revokes the families,
@@ -227,7 +230,7 @@ func (tx *Tx) tally(key string, window time.Duration, now core.Instant) (n int, 
 	}
 	err = tx.get(&row, `INSERT INTO throttle (key, count, expires_at) VALUES (?1, 1, ?2) ON CONFLICT (key) DO UPDATE SET
 		count = CASE WHEN expires_at <= ?3 THEN 1 ELSE count + 1 END,
-		expires_at = CASE WHEN expires_at <= ?3 THEN ?2 ELSE expires_at END
+		expires_at = CASE WHEN expires_at <= ?3 THEN ?2 ELSE min(expires_at, ?2) END
 		RETURNING count, expires_at`, key, int64(now.Add(window)), int64(now))
 	return row.Count, row.ExpiresAt, err
 }

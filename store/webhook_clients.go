@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"sync"
 
 	"newsletterd/core"
 )
@@ -26,26 +25,9 @@ type WebhookSender struct {
 	Keys [][]byte
 }
 
-// senderCache holds senders by id, as listCache does.
-type senderCache struct {
-	mu      sync.RWMutex
-	age     uint64
-	senders map[string]*WebhookSender
-}
-
-func (c *senderCache) drop() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.age++
-	clear(c.senders)
-}
-
 // WebhookSender returns a client with its keys, also a disabled one. core.ErrNotFound.
 func (s *Store) WebhookSender(ctx context.Context, id string) (*WebhookSender, error) {
-	c := &s.senders
-	c.mu.RLock()
-	w, age := c.senders[id], c.age
-	c.mu.RUnlock()
+	w, age := s.senders.get(id)
 	if w != nil {
 		return w, nil
 	}
@@ -69,14 +51,7 @@ func (s *Store) WebhookSender(ctx context.Context, id string) (*WebhookSender, e
 		}
 		w.Keys = append(w.Keys, key)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.age == age {
-		if c.senders == nil {
-			c.senders = map[string]*WebhookSender{}
-		}
-		c.senders[id] = w
-	}
+	s.senders.put(id, w, age)
 	return w, nil
 }
 
@@ -136,14 +111,14 @@ func (s *Store) EnsureLoopClient(ctx context.Context, key []byte, now core.Insta
 // event is lost while the sender changes over.
 func (s *Store) RotateWebhookSecret(ctx context.Context, id string, key []byte, actor string, now core.Instant) error {
 	sealed := s.seal(key)
-	return s.changeWebhookClient(ctx, id, "webhook-client.rotate", actor, now, func(tx *Tx) error {
+	return s.changeRecord(ctx, "webhook_client", id, "webhook-client.rotate", actor, now, func(tx *Tx) error {
 		return tx.one("UPDATE webhook_client SET old_secret = secret, secret = ?, updated_at = ? WHERE id = ?", sealed, int64(now), id)
 	})
 }
 
 // EndWebhookRotation ends the older key of a client.
 func (s *Store) EndWebhookRotation(ctx context.Context, id, actor string, now core.Instant) error {
-	return s.changeWebhookClient(ctx, id, "webhook-client.end-rotation", actor, now, func(tx *Tx) error {
+	return s.changeRecord(ctx, "webhook_client", id, "webhook-client.end-rotation", actor, now, func(tx *Tx) error {
 		return tx.one("UPDATE webhook_client SET old_secret = x'', updated_at = ? WHERE id = ?", int64(now), id)
 	})
 }
@@ -154,7 +129,7 @@ func (s *Store) SetWebhookClientDisabled(ctx context.Context, id string, disable
 	if disabled {
 		at = now
 	}
-	return s.changeWebhookClient(ctx, id, "webhook-client.update", actor, now, func(tx *Tx) error {
+	return s.changeRecord(ctx, "webhook_client", id, "webhook-client.update", actor, now, func(tx *Tx) error {
 		return tx.one("UPDATE webhook_client SET disabled_at = ?, updated_at = ? WHERE id = ?", int64(at), int64(now), id)
 	})
 }
@@ -164,21 +139,5 @@ func (s *Store) DeleteWebhookClient(ctx context.Context, id, actor string, now c
 	if id == core.LoopClientID {
 		return core.Conflictf("conflict", "The daemon posts to itself by this client; disable it instead.")
 	}
-	return s.changeWebhookClient(ctx, id, "webhook-client.delete", actor, now, func(tx *Tx) error {
-		return tx.one("DELETE FROM webhook_client WHERE id = ?", id)
-	})
-}
-
-func (s *Store) changeWebhookClient(ctx context.Context, id, action, actor string, now core.Instant, change func(*Tx) error) error {
-	return s.update(ctx, func(tx *Tx) error {
-		var tenantID string
-		if err := tx.get(&tenantID, "SELECT tenant_id FROM webhook_client WHERE id = ?", id); err != nil {
-			return err
-		}
-		tx.kick(TopicRecords)
-		if err := change(tx); err != nil {
-			return err
-		}
-		return tx.audit(now, actor, action, tenantID, id)
-	})
+	return s.removeRecord(ctx, "webhook_client", id, "webhook-client.delete", actor, now)
 }

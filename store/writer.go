@@ -27,12 +27,15 @@ const (
 
 // op is one operation on its way through the writer.
 type op struct {
-	fn     func(*Tx) error
-	err    error
-	done   chan struct{}
-	state  atomic.Int32 // opWaiting until the writer or the caller's context takes it
-	topics topicSet
-	left   bool
+	fn      func(*Tx) error
+	again   bool // fn may run a second time, see updateAgain
+	err     error
+	done    chan struct{} // nil: after is called instead
+	after   func(error)
+	state   atomic.Int32 // opWaiting until the writer or the caller's context takes it
+	topics  topicSet
+	left    bool
+	audited []auditEntry
 }
 
 const (
@@ -49,12 +52,14 @@ type writer struct {
 
 	interactive chan *op
 	bulk        chan *op
+	late        chan *op // run behind all others of a batch
 	quit        chan struct{}
 	stopped     chan struct{}
 
 	checkpointRequests chan func() // run in the writer's lane, outside a transaction
 
 	version    int64     // PRAGMA data_version
+	stuck      bool      // the last transaction may still be open: its end has failed
 	changedAt  time.Time // of the last commit; zero: there was none
 	checkpoint checkpointState
 	tries      time.Duration
@@ -65,20 +70,27 @@ type writer struct {
 // disk. fn may run beside other operations in one transaction, but sees its own writes rolled back when it fails. A context
 // that ends while the operation waits gives it up; once begun it is never cut.
 func (s *Store) update(ctx context.Context, fn func(*Tx) error) error {
-	return s.submit(ctx, s.writer.interactive, fn)
+	return s.submit(ctx, s.writer.interactive, &op{fn: fn})
+}
+
+// updateAgain is update for an operation that may run twice: when another one of its batch fails, all are rolled back and
+// run once more, each for itself. So it needs no savepoint of its own, which would copy each page that it changes. What
+// fn leaves outside the database, its second run must overwrite; and it fails seldom, or nothing is won.
+func (s *Store) updateAgain(ctx context.Context, fn func(*Tx) error) error {
+	return s.submit(ctx, s.writer.interactive, &op{fn: fn, again: true})
 }
 
 // bulk is update for work that nobody waits for: at most one such operation goes into a commit, so that it can hold the
 // others up only by its own length. Keep it below 500 rows.
 func (s *Store) bulk(ctx context.Context, fn func(*Tx) error) error {
-	return s.submit(ctx, s.writer.bulk, fn)
+	return s.submit(ctx, s.writer.bulk, &op{fn: fn})
 }
 
-func (s *Store) submit(ctx context.Context, queue chan *op, fn func(*Tx) error) error {
+func (s *Store) submit(ctx context.Context, queue chan *op, o *op) error {
 	if err := s.readable(ctx); err != nil {
 		return err
 	}
-	o := &op{fn: fn, done: make(chan struct{})}
+	o.done = make(chan struct{})
 	select {
 	case queue <- o:
 	case <-s.writer.quit:
@@ -105,8 +117,42 @@ func (s *Store) submit(ctx context.Context, queue chan *op, fn func(*Tx) error) 
 	}
 }
 
+// updateLate is update for a caller that does not wait: fn runs behind the other operations of its commit, and after is
+// called in the writer when that is over, before the next one begins. after must not block and must not wait for the store.
+// An error means that neither will be called.
+func (s *Store) updateLate(fn func(*Tx) error, after func(error)) error {
+	if err := s.readable(context.Background()); err != nil {
+		return err
+	}
+	w := s.writer
+	select {
+	case w.late <- &op{fn: fn, after: after}:
+	case <-w.stopped:
+		return core.ErrStorage.With(errClosed)
+	}
+	select {
+	case <-w.stopped: // it may not have seen the operation
+		w.refuseLate()
+	default:
+	}
+	return nil
+}
+
+// refuseLate answers what the writer did not take before it stopped.
+func (w *writer) refuseLate() {
+	for {
+		select {
+		case o := <-w.late:
+			o.after(core.ErrStorage.With(errClosed))
+		default:
+			return
+		}
+	}
+}
+
 // run is the writer's goroutine.
 func (w *writer) run() {
+	defer w.refuseLate()
 	defer close(w.stopped)
 	idle := time.NewTicker(w.store.opts.WatchEvery)
 	defer idle.Stop()
@@ -115,10 +161,17 @@ func (w *writer) run() {
 		select {
 		case o := <-w.interactive:
 			w.batch = append(w.batch, o)
+			w.fill(w.bulk, w.late)
 		case o := <-w.bulk:
 			w.batch = append(w.batch, o)
+			w.fill(nil, w.late)
+		case o := <-w.late:
+			w.fill(w.bulk, nil)
+			w.batch = append(w.batch, o)
 		case <-idle.C:
-			w.watch()
+			if err := w.watch(); err != nil {
+				w.store.log.Warn("database: data_version", slog.Any("error", err))
+			}
 			w.maybeCheckpoint()
 			continue
 		case fn := <-w.checkpointRequests:
@@ -128,14 +181,14 @@ func (w *writer) run() {
 			w.drain()
 			return
 		}
-		w.fill()
 		w.commit()
 		w.maybeCheckpoint()
 	}
 }
 
-// fill takes what is waiting, without waiting itself: under load batches grow by themselves.
-func (w *writer) fill() {
+// fill takes what is waiting, without waiting itself: under load batches grow by themselves. bulk and late are nil where the
+// batch has its operation from there: it takes one of each, and the after of a late one is called before the next begins.
+func (w *writer) fill(bulk, late <-chan *op) {
 	for len(w.batch) < maxBatch {
 		select {
 		case o := <-w.interactive:
@@ -146,7 +199,12 @@ func (w *writer) fill() {
 		break
 	}
 	select {
-	case o := <-w.bulk:
+	case o := <-bulk:
+		w.batch = append(w.batch, o)
+	default:
+	}
+	select {
+	case o := <-late:
 		w.batch = append(w.batch, o)
 	default:
 	}
@@ -155,7 +213,7 @@ func (w *writer) fill() {
 func (w *writer) drain() {
 	for {
 		w.batch = w.batch[:0]
-		w.fill()
+		w.fill(w.bulk, w.late)
 		if len(w.batch) == 0 {
 			return
 		}
@@ -174,10 +232,10 @@ func (w *writer) commit() {
 	if len(taken) == 0 {
 		return
 	}
-	w.watch()
 	began := time.Now()
 	err := w.transact(taken)
 	if err != nil {
+		w.store.endpoints.drop() // an operation may have read what another one wrote in vain
 		for _, o := range taken {
 			o.err, o.topics, o.left = err, 0, false
 		}
@@ -186,7 +244,11 @@ func (w *writer) commit() {
 	w.store.stats.batch(len(taken), time.Since(began))
 	w.announce(taken)
 	for _, o := range taken {
-		close(o.done)
+		if o.done != nil {
+			close(o.done)
+		} else {
+			o.after(o.err)
+		}
 	}
 	if w.store.opts.Mode == Command && w.store.daemonRuns() {
 		time.Sleep(time.Since(began)) // leave the daemon its turn: it waits for the lock just as we do
@@ -218,6 +280,7 @@ func (w *writer) announce(ops []*op) {
 		if o.err == nil {
 			all |= o.topics
 			left = left || o.left
+			w.logAudit(o.audited)
 		}
 	}
 	if left {
@@ -226,23 +289,50 @@ func (w *writer) announce(ops []*op) {
 	w.store.kick(all)
 }
 
+// errAgain says that an operation without a savepoint has failed: the batch is to run once more, with savepoints.
+var errAgain = errors.New("once more")
+
 // transact runs the operations and commits. An error means that none of them took effect.
 func (w *writer) transact(ops []*op) error {
 	if err := w.store.checkFile(); err != nil {
 		return err
 	}
+	bare := 0 // operations at the front that may run twice; nobody can tell in which order those of a batch ran
+	for i, o := range ops {
+		if o.again {
+			ops[i], ops[bare] = ops[bare], o
+			bare++
+		}
+	}
+	err := w.attempt(ops, bare)
+	if errors.Is(err, errAgain) {
+		err = w.attempt(ops, 0)
+	}
+	return err
+}
+
+// attempt is one transaction, the first operations of it without savepoints.
+func (w *writer) attempt(ops []*op, bare int) error {
 	if err := w.begin(); err != nil {
 		return err
 	}
-	err := w.markBase()
+	err := w.watch() // in the transaction, where it takes no lock of its own
+	if err == nil {
+		err = w.markBase()
+	}
 	ok := 0
-	for _, o := range ops {
+	for i, o := range ops {
 		if err != nil {
 			break
 		}
-		if len(ops) == 1 {
+		switch {
+		case len(ops) == 1: // the transaction is its savepoint
 			o.err = w.call(o)
-		} else {
+		case i < bare:
+			if o.err = w.call(o); o.err != nil {
+				err = errAgain
+			}
+		default:
 			err = w.callSaved(o)
 		}
 		if o.err == nil {
@@ -254,26 +344,54 @@ func (w *writer) transact(ops []*op) error {
 			_, err = w.tx.exec("COMMIT")
 		}
 		if err == nil {
-			w.checkpoint.based = true
+			w.checkpoint.based, w.checkpoint.touch = true, false
 			w.store.changes.Add(1)
 			w.changedAt = time.Now()
 			return nil
 		}
 	}
-	// A full disk may have rolled the transaction back already; then this fails, and that is fine.
-	_, _ = w.tx.exec("ROLLBACK")
+	w.rollback()
+	if err != nil && !errors.Is(err, errAgain) {
+		err = ofStorage(err)
+	}
 	return err
+}
+
+// ofStorage is an error of a transaction as a whole: no operation of it is to blame.
+func ofStorage(err error) error {
+	if errors.Is(err, core.ErrUnavailable) {
+		return err
+	}
+	return core.ErrStorage.With(err)
 }
 
 // begin takes the write lock. SQLite's own back-off starves beside a busy writer, hence short tries of our own.
 func (w *writer) begin() error {
-	return retryBusy(w.tries, func() error {
-		s, err := w.tx.stmt("BEGIN IMMEDIATE")
-		if err == nil {
-			_, err = s.Exec()
-		}
-		return translate(err)
-	})
+	if err := retryBusy(w.tries, w.lock); err != nil {
+		return ofStorage(err)
+	}
+	return nil
+}
+
+// lock is one try of begin.
+func (w *writer) lock() error {
+	if w.stuck {
+		w.rollback()
+	}
+	s, err := w.tx.stmt("BEGIN IMMEDIATE")
+	if err == nil {
+		_, err = s.Exec()
+	}
+	w.stuck = w.stuck && err != nil
+	return translate(err)
+}
+
+// rollback ends a transaction that is not to be kept. A failing disk may have ended it already; then this fails, and that is
+// fine.
+func (w *writer) rollback() {
+	_, err := w.tx.exec("ROLLBACK")
+	w.stuck = err != nil
+	clear(w.tx.open)
 }
 
 // retryBusy calls fn until another process lets it through, for at most limit.
@@ -300,6 +418,7 @@ func (w *writer) callSaved(o *op) error {
 		if _, err := w.tx.exec("ROLLBACK TO op"); err != nil {
 			return core.ErrStorage.With(errors.Join(o.err, err))
 		}
+		clear(w.tx.open)
 	}
 	_, err := w.tx.exec("RELEASE op")
 	return err
@@ -311,19 +430,24 @@ func (w *writer) call(o *op) (err error) {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic in an operation: %v\n%s", r, debug.Stack())
 		}
+		if err == nil { // whatever the operation makes of it
+			err = w.tx.broken
+		}
+		w.tx.inside, w.tx.broken = false, nil
 	}()
-	w.tx.topics, w.tx.left = 0, false
+	w.tx.topics, w.tx.left, w.tx.audited, w.tx.inside = 0, false, nil, true
 	err = o.fn(&w.tx)
-	o.topics, o.left = w.tx.topics, w.tx.left
+	o.topics, o.left, o.audited = w.tx.topics, w.tx.left, w.tx.audited
 	return err
 }
 
 // watch notices commits of other processes: then every cache is stale and every loop may have work.
-func (w *writer) watch() {
-	var v int64
-	if err := w.tx.get(&v, "PRAGMA data_version"); err != nil {
-		w.store.log.Warn("database: data_version", slog.Any("error", err))
-		return
+func (w *writer) watch() error {
+	w.tx.upkeep = true
+	v, err := w.tx.number("PRAGMA data_version")
+	w.tx.upkeep = false
+	if err != nil {
+		return err
 	}
 	if w.version != 0 && v != w.version {
 		w.store.changes.Add(1)
@@ -332,4 +456,5 @@ func (w *writer) watch() {
 		w.store.foreign()
 	}
 	w.version = v
+	return nil
 }

@@ -18,7 +18,14 @@ func Open(t testing.TB) *store.Store {
 // OpenAt opens the database at a path, made if it is missing, and closes it when the test ends.
 func OpenAt(t testing.TB, path string) *store.Store {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Options{Path: path, Migrate: true, WatchEvery: time.Minute})
+	return OpenWith(t, store.Options{Path: path})
+}
+
+// OpenWith is OpenAt with further options.
+func OpenWith(t testing.TB, o store.Options) *store.Store {
+	t.Helper()
+	o.Migrate, o.WatchEvery = true, time.Minute
+	s, err := store.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,216 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"newsletterd/core"
+)
+
+// Drift is how the member's side of a list and the send side differ. A subscription whose event is still on its way is not
+// counted as different.
+type Drift struct {
+	ListID             string `json:"list_id"`
+	MemberActive       int64  `json:"member_active"`
+	MemberUnsubscribed int64  `json:"member_unsubscribed"`
+	MemberPending      int64  `json:"member_pending"`
+	SendActive         int64  `json:"send_active"` // by the member's word, whatever blocks them
+	SendUnsubscribed   int64  `json:"send_unsubscribed"`
+	SendBlocked        int64  `json:"send_blocked"`
+
+	Missing   int64 `json:"missing"`   // active subscriptions that the send side does not have
+	Stopped   int64 `json:"stopped"`   // active ones that it takes for unsubscribed
+	Running   int64 `json:"running"`   // ended ones that it takes for active
+	Unknown   int64 `json:"unknown"`   // it has them as active, and the member never confirmed them or has no record
+	Different int64 `json:"different"` // active on both sides with other preferences or another spelling
+	InFlight  int64 `json:"in_flight"` // differ while their event is on its way
+
+	SyncOpen bool          `json:"sync_open"` // a full sync of the list is on its way
+	FedBy    string        `json:"fed_by"`    // another webhook client feeds the list: it is not ours to compare
+	Sample   []DriftSample `json:"sample,omitempty"`
+}
+
+// DriftSample is one subscription that differs.
+type DriftSample struct {
+	Email  string `db:"email" json:"email"`
+	What   string `db:"what" json:"what"`     // missing, stopped, running, unknown, different
+	Member string `db:"member" json:"member"` // status; empty: no record
+	Send   string `db:"send" json:"send"`     // word, or the block; empty: no record
+}
+
+// Total is how many subscriptions differ.
+func (d *Drift) Total() int64 { return d.Missing + d.Stopped + d.Running + d.Unknown + d.Different }
+
+// Healable is how many of them a full sync puts right; removes: the list's setting sync_removes_absent.
+func (d *Drift) Healable(removes bool) int64 {
+	if removes {
+		return d.Total()
+	}
+	return d.Total() - d.Unknown
+}
+
+// driftStep is how many rows of either side one read looks at.
+const driftStep = 2000
+
+// driftPause is the rest between two reads: the comparison is nobody's hurry.
+const driftPause = 2 * time.Millisecond
+
+// inFlight tells in SQL whether an event of a subscription waits. Within one statement the row of a change and its event are
+// seen together or not at all.
+const inFlight = "EXISTS (SELECT 1 FROM outbox AS o WHERE o.list_id = ?1 AND o.subscription_id = m.id AND o.endpoint_id = '' AND o.dead_at = 0)"
+
+// Drift compares both sides of a list, page by page, and picks at most sample subscriptions that differ.
+// core.ErrListNotFound.
+func (s *Store) Drift(ctx context.Context, listID string, sample int) (d Drift, err error) {
+	if _, err = s.ListRecord(ctx, listID); err != nil {
+		return d, err
+	}
+	d.ListID = listID
+	if d.FedBy, err = s.FedBy(ctx, listID); err != nil {
+		return d, err
+	}
+	err = s.get(ctx, &d.SyncOpen, `SELECT EXISTS (SELECT 1 FROM sync WHERE list_id = ?1 AND finished_at = 0 AND failed_at = 0)
+		OR EXISTS (SELECT 1 FROM received_sync WHERE list_id = ?1 AND removing = 1)`, listID)
+	if err != nil {
+		return d, err
+	}
+	if err := s.ranges(ctx, "subscription", listID, func(after, to string) error { return s.driftOfMember(ctx, &d, after, to, sample) }); err != nil {
+		return d, err
+	}
+	return d, s.ranges(ctx, "subscriber", listID, func(after, to string) error { return s.driftOfSend(ctx, &d, after, to, sample) })
+}
+
+// ranges walks the ids of a list's rows in a table, in steps.
+func (s *Store) ranges(ctx context.Context, table, listID string, visit func(after, to string) error) error {
+	for after := ""; after != lastID; {
+		to := lastID
+		err := s.get(ctx, &to, "SELECT id FROM "+table+" WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?", listID, after, driftStep-1)
+		if err != nil && !errors.Is(err, core.ErrNotFound) {
+			return err
+		}
+		if err := visit(after, to); err != nil {
+			return err
+		}
+		after = to
+		select {
+		case <-ctx.Done():
+			return core.ErrStorage.With(ctx.Err())
+		case <-time.After(driftPause):
+		}
+	}
+	return nil
+}
+
+// driftRow is a subscription that differs, or is about to be made equal.
+type driftRow struct {
+	DriftSample
+	Waits bool `db:"waits"`
+}
+
+func (s *Store) driftOfMember(ctx context.Context, d *Drift, after, to string, sample int) error {
+	var n struct {
+		Active       int64 `db:"active"`
+		Unsubscribed int64 `db:"unsubscribed"`
+		Pending      int64 `db:"pending"`
+	}
+	err := s.get(ctx, &n, `SELECT count(*) FILTER (WHERE status = 'active') AS active, count(*) FILTER (WHERE status = 'unsubscribed') AS unsubscribed,
+		count(*) FILTER (WHERE status = 'pending') AS pending FROM subscription WHERE list_id = ? AND id > ? AND id <= ?`, d.ListID, after, to)
+	if err != nil {
+		return err
+	}
+	d.MemberActive, d.MemberUnsubscribed, d.MemberPending = d.MemberActive+n.Active, d.MemberUnsubscribed+n.Unsubscribed, d.MemberPending+n.Pending
+	var rows []driftRow
+	err = s.all(ctx, &rows, `SELECT email, what, member, send, waits FROM (SELECT m.email, m.status AS member,
+		coalesce(nullif(s.block, ''), s.word, '') AS send, `+inFlight+` AS waits,
+		CASE WHEN m.status = 'active' AND s.id IS NULL THEN 'missing' WHEN m.status = 'active' AND s.word <> 'active' THEN 'stopped'
+		WHEN m.status = 'unsubscribed' AND s.word = 'active' THEN 'running' WHEN m.status = 'pending' AND s.word = 'active' THEN 'unknown'
+		WHEN m.status = 'active' AND (s.preferences <> m.preferences OR s.email <> m.email) THEN 'different' ELSE '' END AS what
+		FROM subscription AS m LEFT JOIN subscriber AS s ON s.list_id = ?1 AND s.id = m.id
+		WHERE m.list_id = ?1 AND m.id > ?2 AND m.id <= ?3) WHERE what <> ''`, d.ListID, after, to)
+	d.count(rows, sample)
+	return err
+}
+
+func (s *Store) driftOfSend(ctx context.Context, d *Drift, after, to string, sample int) error {
+	var n struct {
+		Active       int64 `db:"active"`
+		Unsubscribed int64 `db:"unsubscribed"`
+		Blocked      int64 `db:"blocked"`
+	}
+	err := s.get(ctx, &n, `SELECT count(*) FILTER (WHERE word = 'active') AS active, count(*) FILTER (WHERE word = 'unsubscribed') AS unsubscribed,
+		count(*) FILTER (WHERE block <> '') AS blocked FROM subscriber WHERE list_id = ? AND id > ? AND id <= ?`, d.ListID, after, to)
+	if err != nil {
+		return err
+	}
+	d.SendActive, d.SendUnsubscribed, d.SendBlocked = d.SendActive+n.Active, d.SendUnsubscribed+n.Unsubscribed, d.SendBlocked+n.Blocked
+	var rows []driftRow
+	err = s.all(ctx, &rows, `SELECT s.email, 'unknown' AS what, '' AS member, coalesce(nullif(s.block, ''), s.word) AS send, 0 AS waits
+		FROM subscriber AS s LEFT JOIN subscription AS m ON m.list_id = ?1 AND m.id = s.id
+		WHERE s.list_id = ?1 AND s.id > ?2 AND s.id <= ?3 AND s.word = 'active' AND m.id IS NULL`, d.ListID, after, to)
+	d.count(rows, sample)
+	return err
+}
+
+func (d *Drift) count(rows []driftRow, sample int) {
+	kinds := map[string]*int64{
+		"missing": &d.Missing, "stopped": &d.Stopped, "running": &d.Running, "unknown": &d.Unknown, "different": &d.Different,
+	}
+	for _, r := range rows {
+		if r.Waits {
+			d.InFlight++
+			continue
+		}
+		*kinds[r.What]++
+		if len(d.Sample) < sample {
+			d.Sample = append(d.Sample, r.DriftSample)
+		}
+	}
+}
+
+// FedBy names the webhook client, other than the daemon's own, that feeds a list; empty: none does.
+func (s *Store) FedBy(ctx context.Context, listID string) (clientID string, err error) {
+	err = s.get(ctx, &clientID, "SELECT coalesce(max(client_id), '') FROM fed_list WHERE list_id = ?", listID)
+	return clientID, err
+}
+
+// feeds remembers that a client other than the daemon's own speaks for a list.
+func (tx *Tx) feeds(clientID, listID string, now core.Instant) error {
+	if clientID == core.LoopClientID {
+		return nil
+	}
+	_, err := tx.exec(`INSERT INTO fed_list (list_id, client_id, since) VALUES (?1, ?2, ?3)
+		ON CONFLICT DO UPDATE SET client_id = ?2, since = ?3 WHERE client_id <> ?2`, listID, clientID, int64(now))
+	return err
+}
+
+// mayRemove tells whether a client's full sync, begun at startedAt, may end those whom it does not name: not where another
+// client feeds the list, or did when the sync began.
+func (tx *Tx) mayRemove(clientID, listID string, startedAt core.Instant) (bool, error) {
+	var fed struct {
+		ClientID string       `db:"client_id"`
+		Since    core.Instant `db:"since"`
+	}
+	err := tx.get(&fed, "SELECT client_id, since FROM fed_list WHERE list_id = ?", listID)
+	if errors.Is(err, core.ErrNotFound) {
+		return clientID == core.LoopClientID, nil
+	}
+	return fed.ClientID == clientID && fed.Since < startedAt, err
+}
+
+// TakeOver makes a list the daemon's own again that another webhook client has fed. core.ErrNotFound: none has.
+func (s *Store) TakeOver(ctx context.Context, listID, actor string, now core.Instant) error {
+	list, err := s.ListRecord(ctx, listID)
+	if err != nil {
+		return err
+	}
+	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.one("DELETE FROM fed_list WHERE list_id = ?", listID); err != nil {
+			return err
+		}
+		return tx.audit(now, actor, "list.take-over", list.TenantID, listID)
+	})
+}
+
+// ErrForeignFed refuses to copy the member's side of a list over what another member service keeps there.
+var ErrForeignFed = core.Conflictf("conflict", "Another webhook client feeds this list; its subscribers are not this service's to copy.")

@@ -1,0 +1,145 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"newsletterd/core"
+)
+
+// ChangeTTL is how long the link works that changes an account's address.
+const ChangeTTL = 24 * time.Hour
+
+// PurposeChange is of the token that changes an account's address. It has a row of its own table.
+const PurposeChange = "change"
+
+// How many mails about a change of address a user causes in a day, and how many one address gets.
+const (
+	changeWindow    = 24 * time.Hour
+	changesPerUser  = 5
+	changesPerEmail = 3
+)
+
+// EmailChange is a user's wish to have another address.
+type EmailChange struct {
+	Email     core.Email   `db:"email"`
+	ExpiresAt core.Instant `db:"expires_at"`
+}
+
+// AskEmailChange keeps the wish of a user in the place of one before, mails the link to the new address and a notice to the old
+// one. An address that has an account gets another mail instead, after the same work: the caller learns nothing. Over the
+// limits only the mails are left out. epoch is the user's when the password was checked; core.ErrNotFound: it has moved.
+func (s *Store) AskEmailChange(ctx context.Context, userID string, epoch int64, email core.Email, token UserToken, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		var u core.User
+		if err := tx.get(&u, "SELECT "+userColumns+" FROM user WHERE id = ? AND epoch = ? AND disabled_at = 0", userID, epoch); err != nil {
+			return err
+		}
+		if u.Email.Key() == email.Key() {
+			return core.Invalidf("email", "This is your address already.")
+		}
+		mine, _, err := tx.tally("change "+u.Email.Key(), changeWindow, now)
+		if err != nil {
+			return err
+		}
+		its, _, err := tx.tally("change-to "+email.Key(), changeWindow, now)
+		if err != nil {
+			return err
+		}
+		var taken bool
+		if err := tx.get(&taken, "SELECT EXISTS (SELECT 1 FROM user WHERE email_key = ?)", email.Key()); err != nil {
+			return err
+		}
+		_, err = tx.exec(`INSERT INTO email_change (user_id, hash, old_key, email, email_key, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash, old_key = excluded.old_key, email = excluded.email,
+			email_key = excluded.email_key, created_at = excluded.created_at, expires_at = excluded.expires_at`,
+			userID, token.Hashes[PurposeChange], u.Email.Key(), string(email), email.Key(), int64(now), int64(now.Add(ChangeTTL)))
+		if err != nil {
+			return err
+		}
+		link := token.Look.MailTo(email, core.MailChange, token.ID)
+		if taken {
+			link = token.Look.MailTo(email, core.MailChangeTaken, "") // nobody is told the token
+		}
+		state := mailQueued
+		if mine > changesPerUser || its > changesPerEmail {
+			state = mailLeftOut
+		}
+		return errors.Join(tx.writeMail(link, state, now),
+			tx.writeMail(token.Look.MailTo(u.Email, core.MailChangeAsked, ""), state, now),
+			tx.audit(now, "user:"+userID, "user.email.ask", "", userID))
+	})
+}
+
+// EmailChange reads the open wish of a user; core.ErrNotFound: there is none.
+func (s *Store) EmailChange(ctx context.Context, userID string, now core.Instant) (e EmailChange, err error) {
+	err = s.get(ctx, &e, "SELECT email, expires_at FROM email_change WHERE user_id = ? AND expires_at > ?", userID, int64(now))
+	return e, err
+}
+
+// DropEmailChange takes a wish back.
+func (s *Store) DropEmailChange(ctx context.Context, userID string) error {
+	return s.update(ctx, func(tx *Tx) error {
+		_, err := tx.exec("DELETE FROM email_change WHERE user_id = ?", userID)
+		return err
+	})
+}
+
+// A token is good for the address that it was mailed to, while the account has the address that it had then.
+const emailChangeQuery = `SELECT e.user_id, e.expires_at, u.email FROM email_change e JOIN user u ON u.id = e.user_id
+	WHERE e.hash = ? AND e.email_key = ? AND u.email_key = e.old_key AND u.disabled_at = 0`
+
+type emailChangeRow struct {
+	UserID    string       `db:"user_id"`
+	ExpiresAt core.Instant `db:"expires_at"`
+	Email     core.Email   `db:"email"` // the old one
+}
+
+func (r emailChangeRow) check(now core.Instant) error {
+	if r.ExpiresAt <= now {
+		return core.ErrTokenExpired
+	}
+	return nil
+}
+
+// CheckEmailChange tells whose address a token would change. core.ErrInvalidToken, core.ErrTokenExpired.
+func (s *Store) CheckEmailChange(ctx context.Context, hash []byte, email core.Email, now core.Instant) (userID string, err error) {
+	var r emailChangeRow
+	if err := s.get(ctx, &r, emailChangeQuery, hash, email.Key()); err != nil {
+		return "", notToken(err)
+	}
+	return r.UserID, r.check(now)
+}
+
+// ChangeEmail redeems a token for the user who asked: the account has the address that it was mailed to, verified, and the old address is told.
+// Links that were mailed to the old one are worth nothing any more. core.ErrInvalidToken, also where another account has
+// taken the address meanwhile; core.ErrTokenExpired.
+func (s *Store) ChangeEmail(ctx context.Context, userID string, hash []byte, email core.Email, look core.Look, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		var r emailChangeRow
+		if err := tx.get(&r, emailChangeQuery, hash, email.Key()); err != nil {
+			return notToken(err)
+		}
+		if err := r.check(now); err != nil {
+			return err
+		}
+		if r.UserID != userID {
+			return core.ErrInvalidToken
+		}
+		err := tx.one("UPDATE user SET email = e.email, email_key = e.email_key, email_verified = 1, updated_at = ? FROM email_change e WHERE e.user_id = user.id AND id = ?",
+			int64(now), r.UserID)
+		if errors.Is(err, core.ErrConflict) {
+			return core.ErrInvalidToken.With(err)
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := tx.exec("DELETE FROM email_change WHERE user_id = ?", r.UserID); err != nil {
+			return err
+		}
+		tx.kick(TopicIdentity)
+		return errors.Join(tx.addMail(look.MailTo(r.Email, core.MailChanged, ""), now),
+			tx.audit(now, "user:"+r.UserID, "user.email", "", r.UserID))
+	})
+}

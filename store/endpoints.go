@@ -1,0 +1,275 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"newsletterd/core"
+)
+
+// EndpointPatience is how long every delivery to an endpoint may fail before it is switched off.
+const EndpointPatience = 5 * 24 * time.Hour
+
+const endpointColumns = "id, tenant_id, list_id, name, url, events, old_until, failing_since, disabled_at, disabled_reason, created_at, updated_at"
+
+// endpointsOf returns the active endpoints of a tenant. Never change one.
+func (tx *Tx) endpointsOf(tenantID string) ([]core.Endpoint, error) {
+	tenants, age := tx.store.endpoints.get("")
+	if tenants == nil {
+		var all []core.Endpoint
+		if err := tx.all(&all, "SELECT "+endpointColumns+" FROM webhook_endpoint WHERE disabled_at = 0 ORDER BY id"); err != nil {
+			return nil, err
+		}
+		tenants = map[string][]core.Endpoint{}
+		for _, e := range all {
+			tenants[e.TenantID] = append(tenants[e.TenantID], e)
+		}
+		if tx.topics&(1<<TopicRecords) == 0 { // what this very operation has changed may not be committed
+			tx.store.endpoints.put("", tenants, age)
+		}
+	}
+	return tenants[tenantID], nil
+}
+
+// addToEndpoints puts an event into the outbox for each endpoint of its tenant that wants it.
+func (tx *Tx) addToEndpoints(e *core.Event, now core.Instant) error {
+	endpoints, err := tx.endpointsOf(e.TenantID)
+	for i := range endpoints {
+		if err == nil && endpoints[i].Wants(e.ListID, e.Type) {
+			err = tx.putEvent(e, endpoints[i].ID, now)
+		}
+	}
+	return err
+}
+
+// logAttempt keeps what came of an attempt at an endpoint, and switches off one that fails for too long or wants no more.
+func (tx *Tx) logAttempt(r *EventResult, now core.Instant) error {
+	e, outcome := r.Event, AttemptRetry
+	switch {
+	case r.Done:
+		outcome = AttemptDelivered
+	case r.Dead:
+		outcome = AttemptDead
+	}
+	told := core.MaskAddresses(r.Reason) // the answer may repeat the address; the person may be erased before the log ends
+	err := tx.addEndpointAttempt(EndpointAttempt{
+		EndpointID: e.EndpointID, EventID: e.EventID, EventType: e.EventType, At: now, Outcome: outcome, Status: r.Status, TookMS: r.Took.Milliseconds(), Reason: told,
+	})
+	if err != nil {
+		return err
+	}
+	if r.Done {
+		_, err = tx.exec("UPDATE webhook_endpoint SET failing_since = 0 WHERE id = ? AND failing_since > 0", e.EndpointID)
+		return err
+	}
+	_, err = tx.exec("UPDATE webhook_endpoint SET failing_since = ? WHERE id = ? AND failing_since = 0", int64(now), e.EndpointID)
+	if err != nil {
+		return err
+	}
+	reason, before := "no delivery has succeeded for five days, the last: "+told, now.Add(-EndpointPatience)
+	if r.Gone {
+		reason, before = "it wants no more events: "+told, now
+	}
+	n, err := tx.exec(`UPDATE webhook_endpoint SET disabled_at = ?1, disabled_reason = ?2, updated_at = ?1
+		WHERE id = ?3 AND disabled_at = 0 AND failing_since <= ?4`, int64(now), reason, e.EndpointID, int64(before))
+	if err != nil || n == 0 {
+		return err
+	}
+	tx.kick(TopicRecords)
+	return tx.audit(now, "daemon", "webhook-endpoint.disable", e.TenantID, e.EndpointID)
+}
+
+func (tx *Tx) addEndpointAttempt(a EndpointAttempt) error {
+	_, err := tx.exec(`INSERT INTO endpoint_attempt (endpoint_id, event_id, event_type, at, outcome, status, took_ms, reason)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, a.EndpointID, a.EventID, a.EventType, int64(a.At), a.Outcome, a.Status, a.TookMS, a.Reason)
+	return err
+}
+
+// AddEndpointAttempt keeps an attempt that no event of the outbox made: a test. It says nothing about how long the endpoint has failed.
+func (s *Store) AddEndpointAttempt(ctx context.Context, a EndpointAttempt) error {
+	return s.update(ctx, func(tx *Tx) error { return tx.addEndpointAttempt(a) })
+}
+
+// ExpireEvents makes dead letters of at most limit events of an endpoint that have waited since before: one that does not
+// answer is tried with one event alone, so the others do not come to their end by themselves.
+func (s *Store) ExpireEvents(ctx context.Context, endpointID, reason string, before, now core.Instant, limit int) (n int64, err error) {
+	err = s.bulk(ctx, func(tx *Tx) error {
+		n, err = tx.exec(`UPDATE outbox SET dead_at = ?1, last_error = ?2 WHERE id IN (SELECT id FROM outbox WHERE dead_at = 0 AND endpoint_id = ?3
+			AND max(occurred_at, revived_at) < ?4 LIMIT ?5)`, int64(now), reason, endpointID, int64(before), limit)
+		return err
+	})
+	return n, err
+}
+
+// ActiveEndpoints reads the ids of all endpoints that are not switched off.
+func (s *Store) ActiveEndpoints(ctx context.Context) (ids []string, err error) {
+	err = s.all(ctx, &ids, "SELECT id FROM webhook_endpoint WHERE disabled_at = 0 ORDER BY id")
+	return ids, err
+}
+
+// DisabledEndpoints counts those that are switched off.
+func (s *Store) DisabledEndpoints(ctx context.Context) (n int64, err error) {
+	err = s.get(ctx, &n, "SELECT count(*) FROM webhook_endpoint WHERE disabled_at > 0")
+	return n, err
+}
+
+// Endpoint reads one. core.ErrNotFound.
+func (s *Store) Endpoint(ctx context.Context, id string) (e core.Endpoint, err error) {
+	err = s.get(ctx, &e, "SELECT "+endpointColumns+" FROM webhook_endpoint WHERE id = ?", id)
+	return e, err
+}
+
+// EndpointKeys is an endpoint with the keys that sign now, the newest first.
+type EndpointKeys struct {
+	core.Endpoint
+	Keys [][]byte
+}
+
+// EndpointKeys reads an endpoint with its keys. core.ErrNotFound.
+func (s *Store) EndpointKeys(ctx context.Context, id string, now core.Instant) (*EndpointKeys, error) {
+	var row struct {
+		core.Endpoint
+		Secret    []byte `db:"secret"`
+		OldSecret []byte `db:"old_secret"`
+	}
+	if err := s.get(ctx, &row, "SELECT "+endpointColumns+", secret, old_secret FROM webhook_endpoint WHERE id = ?", id); err != nil {
+		return nil, err
+	}
+	e := &EndpointKeys{Endpoint: row.Endpoint}
+	secrets := [][]byte{row.Secret}
+	if row.OldUntil > now && len(row.OldSecret) > 0 {
+		secrets = append(secrets, row.OldSecret)
+	}
+	for _, sealed := range secrets {
+		key, err := s.openSecret(sealed)
+		if err != nil {
+			return nil, err
+		}
+		e.Keys = append(e.Keys, key)
+	}
+	return e, nil
+}
+
+// Endpoints reads a page by id; tenantID empty: of every tenant.
+func (s *Store) Endpoints(ctx context.Context, tenantID string, page core.Page) ([]core.Endpoint, error) {
+	var e []core.Endpoint
+	err := s.all(ctx, &e, "SELECT "+endpointColumns+" FROM webhook_endpoint WHERE id > ?1 AND (?2 = '' OR tenant_id = ?2) ORDER BY id LIMIT ?3",
+		page.After, tenantID, page.Limit)
+	return e, err
+}
+
+// AddEndpoint keeps a new endpoint with its key of 32 bytes. core.ErrNotFound: there is no such tenant; an Invalid error on
+// list_id: the list is not the tenant's.
+func (s *Store) AddEndpoint(ctx context.Context, e core.Endpoint, key []byte, actor string) error {
+	sealed := s.seal(key)
+	return s.update(ctx, func(tx *Tx) error {
+		if _, err := tx.tenant(e.TenantID); err != nil {
+			return err
+		}
+		if err := tx.endpointList(&e); err != nil {
+			return err
+		}
+		tx.kick(TopicRecords)
+		_, err := tx.exec(`INSERT INTO webhook_endpoint (id, tenant_id, list_id, name, url, events, secret, created_at, updated_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, e.ID, e.TenantID, e.ListID, e.Name, e.URL, e.Events.Column(), sealed, int64(e.CreatedAt), int64(e.UpdatedAt))
+		if err != nil {
+			return err
+		}
+		return tx.audit(e.CreatedAt, actor, "webhook-endpoint.create", e.TenantID, e.ID)
+	})
+}
+
+func (tx *Tx) endpointList(e *core.Endpoint) error {
+	if e.ListID == "" {
+		return nil
+	}
+	_, err := tx.listOf(e.TenantID, e.ListID)
+	return err
+}
+
+// EndpointChange is what an operator changes of an endpoint beside its fields.
+type EndpointChange struct {
+	core.EndpointInput
+	Disabled *bool
+	NewKey   []byte        // nil: the key stays
+	Overlap  time.Duration // how long the key before signs beside the new one
+	EndOld   bool          // end the key before the newest now
+}
+
+// UpdateEndpoint changes an endpoint and returns it. One that is switched on again goes on with the events that wait.
+// core.ErrNotFound.
+func (s *Store) UpdateEndpoint(ctx context.Context, id string, c EndpointChange, actor string, now core.Instant) (e core.Endpoint, err error) {
+	var sealed []byte
+	if c.NewKey != nil {
+		sealed = s.seal(c.NewKey)
+	}
+	err = s.update(ctx, func(tx *Tx) error {
+		err := tx.get(&e, "SELECT "+endpointColumns+" FROM webhook_endpoint WHERE id = ?", id)
+		if err == nil {
+			err = e.Change(c.EndpointInput, now)
+		}
+		if err == nil {
+			err = tx.endpointList(&e)
+		}
+		if err != nil {
+			return err
+		}
+		if c.Disabled != nil {
+			e.DisabledAt, e.DisabledReason, e.FailingSince = 0, "", 0
+			if *c.Disabled {
+				e.DisabledAt, e.DisabledReason = now, "by an operator"
+			}
+		}
+		if sealed != nil {
+			e.OldUntil = now.Add(c.Overlap)
+			if _, err := tx.exec("UPDATE webhook_endpoint SET old_secret = secret, secret = ? WHERE id = ?", sealed, id); err != nil {
+				return err
+			}
+		}
+		if c.EndOld {
+			e.OldUntil = 0
+		}
+		tx.kick(TopicRecords)
+		_, err = tx.exec(`UPDATE webhook_endpoint SET list_id = ?, name = ?, url = ?, events = ?, old_until = ?, failing_since = ?, disabled_at = ?,
+			disabled_reason = ?, updated_at = ? WHERE id = ?`, e.ListID, e.Name, e.URL, e.Events.Column(), int64(e.OldUntil), int64(e.FailingSince),
+			int64(e.DisabledAt), e.DisabledReason, int64(now), id)
+		if err != nil {
+			return err
+		}
+		return tx.audit(now, actor, "webhook-endpoint.update", e.TenantID, id)
+	})
+	return e, err
+}
+
+// DeleteEndpoint removes an endpoint. Housekeeping removes what still waits for it. core.ErrNotFound.
+func (s *Store) DeleteEndpoint(ctx context.Context, id, actor string, now core.Instant) error {
+	return s.removeRecord(ctx, "webhook_endpoint", id, "webhook-endpoint.delete", actor, now)
+}
+
+// What came of an attempt.
+const (
+	AttemptDelivered = "delivered"
+	AttemptRetry     = "retry"
+	AttemptDead      = "dead" // and there is no other
+)
+
+// EndpointAttempt is a line of the delivery log.
+type EndpointAttempt struct {
+	ID         int64        `db:"id" json:"id"`
+	EndpointID string       `db:"endpoint_id" json:"endpoint_id"`
+	EventID    string       `db:"event_id" json:"event_id"`
+	EventType  string       `db:"event_type" json:"event_type"`
+	At         core.Instant `db:"at" json:"at"`
+	Outcome    string       `db:"outcome" json:"outcome"`
+	Status     int          `db:"status" json:"status"` // of the answer; 0: none came
+	TookMS     int64        `db:"took_ms" json:"took_ms"`
+	Reason     string       `db:"reason" json:"reason"`
+}
+
+// EndpointAttempts reads the newest lines of an endpoint's log; failed: only those that were not delivered.
+func (s *Store) EndpointAttempts(ctx context.Context, endpointID string, failed bool, limit int) ([]EndpointAttempt, error) {
+	var a []EndpointAttempt
+	err := s.all(ctx, &a, `SELECT id, endpoint_id, event_id, event_type, at, outcome, status, took_ms, reason FROM endpoint_attempt
+		WHERE endpoint_id = ? AND (NOT ? OR outcome <> 'delivered') ORDER BY id DESC LIMIT ?`, endpointID, failed, limit)
+	return a, err
+}

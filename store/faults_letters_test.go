@@ -1,0 +1,336 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"time"
+
+	"newsletterd/core"
+)
+
+func (s *story) subscriptions() {
+	ctx := s.Context()
+	joins := func(email core.Email, at core.Instant) string {
+		s.Helper()
+		var row string
+		s.op("Subscribe", func() (err error) {
+			_, row, err = s.Subscribe(ctx, SubscribeRequest{ListID: s.list, Email: email, Preferences: `{"a":1}`}, at)
+			return err
+		})
+		var token string
+		s.steps("ConfirmToken", func() (err error) { token, err = s.ConfirmToken(ctx, row, core.MeansMailed); return err })
+		s.op("ConfirmAsked", func() error { _, _, err := s.ConfirmAsked(ctx, token, at); return err })
+		s.op("Confirm", func() error { return onlyErr(s.Confirm(ctx, token, core.Origin{Source: "form"}, at)) })
+		return row
+	}
+	for i, email := range []core.Email{"ann@example.org", "bob@example.org", "cleo@example.org", "dan@example.org"} {
+		joins(email, now0+core.Instant(i))
+	}
+	s.op("Subscribe", func() error { // already subscribed
+		_, _, err := s.Subscribe(ctx, SubscribeRequest{ListID: s.list, Email: "ann@example.org"}, now0+10)
+		return err
+	})
+	s.op("SetPreferences", func() error { return onlyErr(s.SetPreferences(ctx, s.list, "ann@example.org", `{"b":2}`, now0+20)) })
+	leaving := func(email core.Email, means string) Leaving {
+		return Leaving{ListID: s.list, SubscriptionID: s.SubscriptionID(s.list, email.Key()), Email: email, Means: means, Reason: "too_many"}
+	}
+	var left core.Subscription
+	s.op("Unsubscribe", func() (err error) {
+		left, err = s.Unsubscribe(ctx, leaving("bob@example.org", core.MeansResponse), now0+30)
+		return err
+	})
+	undo := Undoing{ListID: s.list, SubscriptionID: left.ID, LeftAt: left.ChangedAt}
+	s.op("CanUndo", func() error { return onlyErr(s.CanUndo(ctx, undo, now0+40)) })
+	s.op("Undo", func() error { return onlyErr(s.Undo(ctx, undo, now0+40)) })
+	s.op("Unsubscribe", func() error { // of nobody
+		_, err := s.Unsubscribe(ctx, leaving("nobody@example.org", core.MeansResponse), now0+30)
+		if errors.Is(err, core.ErrSubscriptionNotFound) {
+			err = nil
+		}
+		return err
+	})
+	s.op("UnsubscribeAll", func() error {
+		return onlyErr(s.UnsubscribeAll(ctx, s.tenant, leaving("cleo@example.org", core.MeansMailed), now0+50))
+	})
+	s.op("RequestPreferencesLink", func() error { return s.RequestPreferencesLink(ctx, s.list, "ann@example.org", now0+60) })
+	d := Disabling{Email: "dan@example.org", TenantID: s.tenant, Reason: "r", DisabledBy: "b", OccurredAt: now0 + 70}
+	s.op("Disable", func() error { return onlyErr(s.Disable(ctx, d, now0+70)) })
+	s.op("Suppressions", func() error { return onlyErr(s.Suppressions(ctx, "dan@example.org", "")) })
+	s.op("Lift", func() error { return onlyErr(s.Lift(ctx, "dan@example.org", "", "test", now0+80)) })
+	s.op("Suppress", func() error { return onlyErr(s.Suppress(ctx, d, "test", now0+90)) })
+	s.mails()
+	s.imports()
+	s.outbox()
+}
+
+func (s *story) mails() {
+	ctx := s.Context()
+	mails, err := s.DueMails(ctx, now0.Add(day), 100)
+	must(s.T, err)
+	results := []MailResult{{ID: mails[0].ID, Sent: true}, {ID: mails[1].ID, Reason: "no"}, {ID: mails[2].ID, RetryAt: now0 + 5, Reason: "later"}}
+	s.op("FinishMails", func() error { return s.FinishMails(ctx, results, now0+100) })
+}
+
+func (s *story) imports() {
+	ctx := s.Context()
+	for _, status := range []string{core.SubscriptionActive, core.SubscriptionPending} {
+		var im *Import
+		s.op("NewImport", func() (err error) { im, err = s.NewImport(ctx, s.list, status, "file"); return err })
+		rows := []ImportRow{{Email: core.Email("imported-" + status + "@example.org"), Preferences: `{"c":3}`}, {Email: "ann@example.org"}}
+		s.op("NewImport", func() error { return im.Add(ctx, slices.Clone(rows), now0+110) })
+		im.DryRun = true
+		s.op("NewImport", func() error { return im.Add(ctx, slices.Clone(rows), now0+110) })
+		im.DryRun, im.synced = false, true
+		s.op("NewImport", func() error { return im.End(ctx, now0+110) })
+		im.Close()
+	}
+}
+
+func (s *story) outbox() {
+	ctx := s.Context()
+	for _, endpoint := range []string{"", s.endpoint} {
+		events, err := s.DueEvents(ctx, endpoint, now0.Add(day), 100)
+		must(s.T, err)
+		results := []EventResult{{Event: &events[0], Done: true, Status: 200}, {Event: &events[1], RetryAt: now0 + 500, Reason: "no"}, {Event: &events[2], Dead: true, Reason: "never"}}
+		s.op("FinishEvents", func() error { return s.FinishEvents(ctx, results, now0+110) })
+		s.op("WakeEvents", func() error { return onlyErr(s.WakeEvents(ctx, endpoint, now0+120, 100)) })
+	}
+	s.op("AddEndpointAttempt", func() error {
+		return s.AddEndpointAttempt(ctx, EndpointAttempt{EndpointID: s.endpoint, EventID: core.NewID(), At: now0, Outcome: "delivered"})
+	})
+	s.op("RetryDead", func() error { return onlyErr(s.RetryDead(ctx, s.tenant, 1, "test", now0+130)) })
+	dead, err := s.OutboxEvents(ctx, OutboxFilter{State: EventDead}, 0, 10)
+	must(s.T, err)
+	s.op("RetryEvent", func() error { return s.RetryEvent(ctx, dead[0].ID, "test", now0+130) })
+	s.op("ExpireEvents", func() error { return onlyErr(s.ExpireEvents(ctx, s.endpoint, "old", now0.Add(day), now0+140, 100)) })
+	var id string
+	s.op("RequestSync", func() (err error) { id, err = s.RequestSync(ctx, s.list, now0+150); return err })
+	y, err := s.Sync(ctx, id)
+	must(s.T, err)
+	s.steps("PlanSync", func() error { y := y; return s.PlanSync(ctx, &y, now0+160) })
+	s.op("FinishBatches", func() error {
+		return s.FinishBatches(ctx, []BatchResult{{SyncID: id, BatchNo: 1, RetryAt: now0 + 170}, {SyncID: id, BatchNo: 1, Done: true}}, now0+170)
+	})
+	s.op("FinishSync", func() error { return onlyErr(s.FinishSync(ctx, id, now0+170)) })
+	s.op("RequestSync", func() (err error) { id, err = s.RequestSync(ctx, s.list, now0+180); return err })
+	s.op("FailSync", func() error { return s.FailSync(ctx, id, "no", now0+180) })
+}
+
+func (s *story) nonce() Nonce { return Nonce{ClientID: "c", Nonce: core.NewID()} }
+
+func (s *story) subscribers() {
+	ctx := s.Context()
+	n := s.nonce()
+	e := core.Event{
+		ID: core.NewID(), Type: core.EventActivated, TenantID: s.tenant, ListID: s.list, OccurredAt: now0 + 200,
+		Subscriber: core.EventSubscriber{ID: core.NewID(), Email: "ann@example.org", Status: "active"},
+	}
+	s.op("ApplyEvent", func() error { return s.ApplyEvent(ctx, n, e, now0+200) })
+	s.op("TakeOver", func() error { return s.TakeOver(ctx, s.list, "test", now0+200) })
+	f := core.FullSync{SyncID: core.NewID(), BatchNo: 1, BatchTotal: 1, TenantID: s.tenant, ListID: s.list, OccurredAt: now0 + 210}
+	for _, email := range []core.Email{"bob@example.org", "r1@example.org", "r2@example.org", "r3@example.org", "r4@example.org", "r5@example.org", "r6@example.org"} {
+		f.Subscribers = append(f.Subscribers, core.EventSubscriber{ID: core.NewID(), Email: email, Status: "active"})
+	}
+	loop := Nonce{ClientID: core.LoopClientID, Nonce: core.NewID()}
+	s.op("ApplyBatch", func() error { return s.ApplyBatch(ctx, loop, f, now0+210) })
+	s.op("RemoveAbsent", func() error { return onlyErr(s.RemoveAbsent(ctx, now0+220)) })
+}
+
+func (s *story) addJob(key string) (j core.SendJob) {
+	s.Helper()
+	r := JobRequest{NewJob: core.NewJob{ListID: s.list, Subject: "Hi", BodyText: "x"}, Caller: core.Caller{UserID: "u", Operator: true}, IdempotencyKey: key, BodyHash: []byte(key), DuplicateGuard: time.Nanosecond}
+	s.op("AddSendJob", func() (err error) { j, _, err = s.AddSendJob(s.Context(), r, now0+300); return err })
+	s.op("StartDueJobs", func() error { return onlyErr(s.StartDueJobs(s.Context(), now0+310)) })
+	s.op("ExpandJob", func() error { return onlyErr(s.ExpandJob(s.Context(), j.No, now0+320)) })
+	return j
+}
+
+func (s *story) jobs() {
+	ctx := s.Context()
+	j := s.addJob("one")
+	s.op("AddSendJob", func() error { // the same again
+		r := JobRequest{NewJob: core.NewJob{ListID: s.list, Subject: "Hi", BodyText: "x"}, Caller: core.Caller{UserID: "u", Operator: true}, IdempotencyKey: "one", BodyHash: []byte("one")}
+		_, _, err := s.AddSendJob(ctx, r, now0+300)
+		return err
+	})
+	s.op("KeepLinks", func() error {
+		return onlyErr(s.KeepLinks(ctx, j.No, []string{"https://a.example/", "https://b.example/"}))
+	})
+	claims, err := s.ClaimRecipients(ctx, nil, ClaimKey{JobNo: j.No, TenantID: s.tenant, ListID: s.list}, 0, 100)
+	must(s.T, err)
+	if len(claims) < 6 {
+		s.Fatal(claims)
+	}
+	out := func(i int, change func(*Outcome)) Outcome {
+		o := Outcome{JobNo: j.No, TenantID: s.tenant, Seq: claims[i].Seq, EmailKey: claims[i].EmailKey, State: RecipientSent, Tried: true}
+		change(&o)
+		return o
+	}
+	batch := []Outcome{
+		out(0, func(*Outcome) {}), out(1, func(o *Outcome) { o.State, o.DueAt, o.SoftBounce = RecipientDeferred, now0+900, true }),
+		out(2, func(o *Outcome) { o.State, o.HardBounce = RecipientFailed, true }), out(3, func(o *Outcome) { o.State, o.Ambiguous = RecipientQueued, true }),
+	}
+	s.op("FinishRecipients", func() error { return s.FinishRecipients(ctx, batch, now0+330) })
+	rest := []Outcome{out(4, func(*Outcome) {}), out(5, func(o *Outcome) { o.State, o.Reason = RecipientSkipped, core.ReasonGone })}
+	s.op("FinishLater", func() error {
+		done := make(chan error, 1)
+		err := s.FinishLater(func() ([]Outcome, core.Instant) { return rest, now0 + 340 }, func(err error) { done <- err })
+		if err != nil {
+			return err
+		}
+		return <-done
+	})
+	s.op("HoldSendJob", func() error { return s.HoldSendJob(ctx, j.No, "the quota of the day is used") })
+	s.op("PauseSendJob", func() error { return s.PauseSendJob(ctx, j.No, "by hand", now0+350) })
+	s.op("ResumeSendJob", func() error { return onlyErr(s.ResumeSendJob(ctx, j.ID, "test", now0+360)) })
+	s.op("AddEngagements", func() error {
+		return onlyErr(s.AddEngagements(ctx, []Engagement{{JobNo: j.No, Seq: claims[0].Seq, At: now0.Add(day), Last: now0.Add(day), Times: 1}, {JobNo: j.No, Seq: claims[0].Seq, LinkNo: 1, At: now0.Add(day), Last: now0.Add(day), Times: 1}}))
+	})
+	s.reports(j, claims)
+	s.op("FinishSendJob", func() error { return s.FinishSendJob(ctx, j.No, now0+370) })
+	s.op("AddTestMail", func() error { return s.AddTestMail(ctx, &j, "test@example.org", now0+380) })
+	s.op("CancelSendJob", func() error { return onlyErr(s.CancelSendJob(By(ctx, "test", now0), j.ID, now0+390)) })
+	s.op("SettleJob", func() error { _, _, err := s.SettleJob(ctx, j.No, 0, now0+400); return err })
+	var again core.SendJob
+	s.op("RetryFailed", func() (err error) { again, err = s.RetryFailed(ctx, j.ID, "test", now0+410); return err })
+	s.op("StartDueJobs", func() error { return onlyErr(s.StartDueJobs(ctx, now0+420)) })
+	s.op("ExpandJob", func() error { return onlyErr(s.ExpandJob(ctx, again.No, now0+430)) })
+	s.op("FailSendJob", func() error { return s.FailSendJob(ctx, again.No, core.ReasonWindow, now0+440) })
+	s.op("SettleJob", func() error { _, _, err := s.SettleJob(ctx, again.No, 0, now0+450); return err })
+	s.job = again
+}
+
+func (s *story) reports(j core.SendJob, claims []Claim) {
+	ctx := s.Context()
+	report := func(key, typ, bounce string, seq int64, email string) ProviderReport {
+		r := ProviderReport{Provider: "p", Key: []byte(key), Event: core.ProviderEvent{Type: typ, MessageID: key, Email: core.Email(email), TenantID: s.tenant, OccurredAt: now0 + 360, BounceType: bounce}}
+		if seq > 0 {
+			r.JobNo, r.Seq = j.No, seq
+		}
+		return r
+	}
+	left := report("l", "", "", claims[4].Seq, claims[4].EmailKey)
+	left.Unsubscribe = true
+	guess := report("g", "open", "", 0, claims[4].EmailKey)
+	guess.Guess = true
+	for _, r := range []ProviderReport{
+		report("d", "delivery", "", claims[0].Seq, ""), report("o", "open", "", claims[0].Seq, ""), report("b", "bounce", "hard", claims[0].Seq, ""),
+		report("c", "complaint", "", claims[4].Seq, ""), report("s", "suppression", "", 0, "r6@example.org"), report("t", "bounce", "soft", 0, "r5@example.org"), guess, left,
+	} {
+		s.op("ApplyReports", func() error { return s.ApplyReports(ctx, []ProviderReport{r}, now0+360) })
+	}
+	due, err := s.DueDisableRequests(ctx, now0.Add(day), 10)
+	must(s.T, err)
+	s.op("PostponeDisableRequest", func() error { return s.PostponeDisableRequest(ctx, due[0].ID, "no", now0+370) })
+	s.op("FinishDisableRequest", func() error { return s.FinishDisableRequest(ctx, due[0].ID) })
+}
+
+func (s *story) ends() {
+	ctx := s.Context()
+	s.op("ExportPerson", func() error { return onlyErr(s.ExportPerson(ctx, Person{Email: "ann@example.org"})) })
+	s.op("ErasePerson", func() error { return onlyErr(s.ErasePerson(ctx, Person{Email: "ann@example.org"}, "test", now0+500)) })
+	s.op("ErasePerson", func() error {
+		return onlyErr(s.ErasePerson(ctx, Person{Email: "ann2@example.org", Account: true}, "test", now0+500))
+	})
+	s.op("Ping", func() error {
+		database, sessions := s.Ping(ctx)
+		return errors.Join(database, sessions)
+	})
+	for _, name := range []string{"DeleteList", "DeleteTenant", "Housekeeping"} {
+		s.told[name] = true
+	}
+	if !s.crowd && !s.undo {
+		s.reads()
+	}
+	s.op("DeleteList", func() error { return s.DeleteList(ctx, s.list, "test", now0+510) })
+	s.op("DeleteTenant", func() error { return s.DeleteTenant(ctx, s.tenant, "test", now0+520) })
+	s.steps("Housekeeping", func() error {
+		keep := Retention{Pending: time.Hour, Recipients: time.Hour, Deleted: time.Hour, Mail: time.Hour, Events: time.Hour}
+		return onlyErr(s.Housekeeping(ctx, keep, now0.Add(1000*day)))
+	})
+}
+
+// elsewhere are the methods that no fault of a statement is for, and where they are tried.
+var elsewhere = []string{
+	"Close", "DiskState", // no statement
+	"Backup", "Snapshot", // connections of their own: backup_test.go
+	"QuickCheckBeside",
+}
+
+// reads calls each method that the story has not told of with a fault at each of its calls. Those that write have to be told of.
+func (s *story) reads() {
+	v := reflect.ValueOf(s.Store)
+	words := []string{s.list, s.tenant, s.user, s.job.ID, s.job.CampaignID, s.endpoint, "ann@example.org", "f1", "p"}
+	for i := range v.NumMethod() {
+		name, m := v.Type().Method(i).Name, v.Method(i)
+		last := m.Type().NumOut() - 1
+		if s.told[name] || slices.Contains(elsewhere, name) || last < 0 || m.Type().Out(last) != reflect.TypeFor[error]() {
+			continue
+		}
+		most, word := -1, ""
+		for _, w := range words {
+			s.arm(0, false)
+			m.Call(s.arguments(m.Type(), w))
+			if s.locks > 0 {
+				s.Errorf("%s writes, and the story does not tell of it", name)
+				break
+			}
+			if s.calls > most {
+				most, word = s.calls, w
+			}
+		}
+		for n := 1; n <= most; n++ {
+			s.arm(n, false)
+			err, _ := m.Call(s.arguments(m.Type(), word))[last].Interface().(error)
+			if at, _ := s.disarm(); at != "" && !errors.Is(err, core.ErrUnavailable) {
+				s.Errorf("%s, fault at %s: %v", name, at, err)
+			}
+			s.tries++
+		}
+	}
+}
+
+func (s *story) arguments(m reflect.Type, word string) (in []reflect.Value) {
+	for i := range m.NumIn() {
+		var v any
+		switch m.In(i) {
+		case reflect.TypeFor[context.Context]():
+			v = s.Context()
+		case reflect.TypeFor[string]():
+			v = word
+		case reflect.TypeFor[[]string]():
+			v = []string{word}
+		case reflect.TypeFor[core.Email]():
+			v = core.Email("bob@example.org")
+		case reflect.TypeFor[core.Instant]():
+			v = now0.Add(day)
+		case reflect.TypeFor[core.Page]():
+			v = core.Page{Limit: 10}
+		case reflect.TypeFor[*core.SendJob]():
+			v = &s.job
+		case reflect.TypeFor[ClaimKey]():
+			v = ClaimKey{JobNo: s.job.No, TenantID: s.tenant, ListID: s.list}
+		case reflect.TypeFor[LibraryPage]():
+			v = LibraryPage{Limit: 10, Query: "m"}
+		case reflect.TypeFor[core.Caller]():
+			v = core.Caller{UserID: s.user}
+		case reflect.TypeFor[Undoing]():
+			v = Undoing{ListID: s.list}
+		default:
+			switch m.In(i).Kind() {
+			case reflect.Int, reflect.Int64:
+				v = reflect.ValueOf(1).Convert(m.In(i)).Interface()
+			case reflect.Bool:
+				v = true
+			case reflect.Pointer:
+				v = reflect.New(m.In(i).Elem()).Interface()
+			default:
+				v = reflect.Zero(m.In(i)).Interface()
+			}
+		}
+		in = append(in, reflect.ValueOf(v))
+	}
+	return in
+}

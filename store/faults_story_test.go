@@ -1,0 +1,331 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/core/coretest"
+)
+
+const day = 24 * time.Hour
+
+// onlyErr is the error of an operation that answers with more.
+func onlyErr[T any](_ T, err error) error { return err }
+
+func (s *story) records() {
+	ctx := s.Context()
+	t := core.Tenant{
+		ID: core.NewID(), Name: "T", Domains: core.Strings{"example.org"}, Status: "active", CreatedAt: now0, UpdatedAt: now0,
+		Relays: core.Relays{{ID: "r", Host: "relay.example", TLS: "none", Username: "u", Password: "secret"}}, SendLimits: core.SendLimits{PerDay: 10},
+	}
+	s.tenant = t.ID
+	s.op("AddTenant", func() error {
+		t := t
+		t.Relays = core.Relays{t.Relays[0]}
+		return s.AddTenant(ctx, t, "test")
+	})
+	s.op("UpdateTenant", func() error {
+		return onlyErr(s.Store.UpdateTenant(ctx, t.ID, "test", func(t *core.Tenant) error {
+			t.Status, t.SendLimits.PerDay = "suspended", 20
+			return nil
+		}))
+	})
+	s.op("UpdateTenant", func() error {
+		return onlyErr(s.Store.UpdateTenant(ctx, t.ID, "test", func(t *core.Tenant) error { t.Status, t.Relays = "active", nil; return nil }))
+	})
+	l := core.List{ID: core.NewID(), TenantID: t.ID, Name: "L", Status: "active", ConsentText: "I agree.", SyncRemovesAbsent: true, CreatedAt: now0, UpdatedAt: now0}
+	s.list = l.ID
+	s.op("AddList", func() error { return s.AddList(ctx, l, "test") })
+	s.op("UpdateList", func() error {
+		return onlyErr(s.UpdateList(ctx, l.ID, "test", func(l *core.List) error { l.ConsentText = "I agree to more."; return nil }))
+	})
+	tm := core.Template{ID: core.NewID(), TenantID: t.ID, Name: "news", BodyText: "x", CreatedAt: now0, UpdatedAt: now0}
+	s.op("AddTemplate", func() error { return s.AddTemplate(ctx, tm, "test") })
+	s.op("UpdateTemplate", func() error {
+		return onlyErr(s.UpdateTemplate(ctx, tm.ID, "test", func(t *core.Template) error { t.BodyText = "y"; return nil }))
+	})
+	s.op("DeleteTemplate", func() error { return s.DeleteTemplate(ctx, tm.ID, "test", now0) })
+	k := core.DKIMKey{ID: core.NewID(), TenantID: t.ID, Domain: "example.org", Selector: "s", Algorithm: "rsa", Status: "active", Public: "p", CreatedAt: now0, UpdatedAt: now0}
+	s.op("AddDKIMKey", func() error { return s.AddDKIMKey(ctx, k, []byte("private"), "test") })
+	e := k
+	e.ID, e.Algorithm, e.Selector = core.NewID(), core.DKIMEd25519, "e"
+	s.op("AddDKIMKey", func() error { return s.AddDKIMKey(ctx, e, []byte("private"), "test") })
+	s.op("SetDKIMStatus", func() error { return onlyErr(s.SetDKIMStatus(ctx, k.ID, "inactive", "test", now0)) })
+	s.op("DeleteDKIMKey", func() error { return s.DeleteDKIMKey(ctx, e.ID, "test", now0) })
+	s.senders()
+}
+
+func (s *story) senders() {
+	ctx := s.Context()
+	var w WebhookClient
+	s.op("AddWebhookClient", func() (err error) {
+		w, err = s.AddWebhookClient(ctx, s.tenant, "w", make([]byte, 32), "test", now0)
+		return err
+	})
+	s.op("RotateWebhookSecret", func() error { return s.RotateWebhookSecret(ctx, w.ID, make([]byte, 32), "test", now0) })
+	s.op("WebhookSender", func() error { return onlyErr(s.WebhookSender(ctx, w.ID)) })
+	s.op("EndWebhookRotation", func() error { return s.EndWebhookRotation(ctx, w.ID, "test", now0) })
+	s.op("SetWebhookClientDisabled", func() error { return s.SetWebhookClientDisabled(ctx, w.ID, true, "test", now0) })
+	s.op("DeleteWebhookClient", func() error { return s.DeleteWebhookClient(ctx, w.ID, "test", now0) })
+	s.op("EnsureLoopClient", func() error { return s.EnsureLoopClient(ctx, make([]byte, 32), now0) })
+	s.op("EnsureDefaultProvider", func() error { return s.EnsureDefaultProvider(ctx, "generic", "secret", now0) })
+	p := Provider{Name: "p", Kind: "ses", TenantID: s.tenant, Topics: core.Strings{}, CreatedAt: now0, UpdatedAt: now0}
+	s.op("AddProvider", func() error { return s.AddProvider(ctx, p, "secret", "test", now0) })
+	s.op("UpdateProvider", func() error {
+		return onlyErr(s.UpdateProvider(ctx, "p", ProviderChange{NewSecret: new("next")}, "test", now0))
+	})
+	s.op("ProviderRecord", func() error { return onlyErr(s.ProviderRecord(ctx, "p")) })
+	s.op("DeleteProvider", func() error { return s.DeleteProvider(ctx, "p", "test", now0) })
+	e := core.Endpoint{ID: core.NewID(), TenantID: s.tenant, ListID: s.list, URL: "https://crm.example/hook", Events: core.Strings{}, CreatedAt: now0, UpdatedAt: now0}
+	s.op("AddEndpoint", func() error { return s.AddEndpoint(ctx, e, make([]byte, 32), "test") })
+	s.op("UpdateEndpoint", func() error {
+		return onlyErr(s.UpdateEndpoint(ctx, e.ID, EndpointChange{NewKey: make([]byte, 32), Overlap: time.Hour}, "test", now0))
+	})
+	gone := e
+	gone.ID = core.NewID()
+	s.op("AddEndpoint", func() error { return s.AddEndpoint(ctx, gone, make([]byte, 32), "test") })
+	s.op("DeleteEndpoint", func() error { return s.DeleteEndpoint(ctx, gone.ID, "test", now0) })
+	s.endpoint = e.ID
+	s.op("PutACMEData", func() error { return s.PutACMEData(ctx, "cert", []byte("x"), now0) })
+	s.op("ACMEData", func() error { return onlyErr(s.ACMEData(ctx, "cert")) })
+	s.op("DeleteACMEData", func() error { return s.DeleteACMEData(ctx, "cert") })
+	s.op("LeaseQuota", func() error { return onlyErr(s.LeaseQuota(ctx, "relay", 1, 10, 3)) })
+	s.op("ReturnQuota", func() error { return s.ReturnQuota(ctx, "relay", 1, 2) })
+	s.op("KeepPacePeriod", func() error { return s.KeepPacePeriod(ctx, "relay", PacePeriod{Width: time.Hour}) })
+	s.op("Throttle", func() error { return onlyErr(s.Throttle(ctx, "key", 1, time.Hour, now0)) })
+	s.op("ForgiveTry", func() error { return s.ForgiveTry(ctx, "key") })
+	s.steps("PurposeKey", func() error { return onlyErr(s.PurposeKey(ctx, "story")) })
+	k := SigningKey{KID: "1", Alg: "ES256", Private: []byte("x"), CreatedAt: now0, ActiveAt: now0}
+	s.op("AddFirstSigningKey", func() error { return s.AddFirstSigningKey(ctx, k) })
+	k.KID, k.ActiveAt = "2", now0+10
+	s.op("AddNextSigningKey", func() error { return onlyErr(s.AddNextSigningKey(ctx, k, now0)) })
+	s.op("ExpireSigningKeys", func() error { return s.ExpireSigningKeys(ctx, time.Hour, now0+20) })
+	s.op("SigningKeys", func() error { return onlyErr(s.SigningKeys(ctx, now0)) })
+}
+
+func (s *story) accounts() {
+	ctx := s.Context()
+	hash := func(text string) []byte { return core.HashToken(text) }
+	u := core.NewUser("ann@example.org", now0)
+	verify := UserToken{ID: core.NewID(), Hashes: map[string][]byte{PurposeVerify: hash("v"), PurposeClaim: hash("c")}}
+	s.user = u.ID
+	s.op("Register", func() error {
+		return onlyErr(s.Register(ctx, Registration{User: u, PasswordHash: "h", Token: verify}, now0))
+	})
+	again := UserToken{ID: core.NewID(), Hashes: map[string][]byte{PurposeVerify: hash("v2"), PurposeClaim: hash("c2")}}
+	s.op("Register", func() error {
+		return onlyErr(s.Register(ctx, Registration{User: core.NewUser("ann@example.org", now0), PasswordHash: "h", Token: again}, now0))
+	})
+	third := UserToken{ID: core.NewID(), Hashes: map[string][]byte{PurposeVerify: hash("v3")}}
+	s.op("VerifyAgain", func() error { return s.VerifyAgain(ctx, u.ID, third, now0) })
+	s.op("CheckUserToken", func() error { return s.CheckUserToken(ctx, PurposeVerify, hash("v"), u.Email, now0) })
+	s.op("VerifyEmail", func() error { return onlyErr(s.VerifyEmail(ctx, hash("v"), u.Email, now0)) })
+	s.op("Register", func() error {
+		return onlyErr(s.Register(ctx, Registration{User: core.NewUser("ann@example.org", now0), PasswordHash: "h", Token: again}, now0.Add(2*day)))
+	})
+	reset := UserToken{ID: core.NewID(), Hashes: map[string][]byte{PurposeReset: hash("r")}}
+	s.op("ForgotPassword", func() error { return s.ForgotPassword(ctx, u.Email, reset, now0) })
+	s.op("ForgotPassword", func() error { return s.ForgotPassword(ctx, "nobody@example.org", reset, now0) })
+	s.op("RedeemUserToken", func() error { return s.RedeemUserToken(ctx, PurposeReset, hash("r"), u.Email, "h2", now0) })
+	s.op("UpdateUser", func() error {
+		return onlyErr(s.UpdateUser(ctx, u.ID, UserInput{Name: new("Ann"), Disabled: new(true)}, now0))
+	})
+	s.op("UpdateUser", func() error { return onlyErr(s.UpdateUser(ctx, u.ID, UserInput{Disabled: new(false)}, now0)) })
+	s.op("GrantRole", func() error { return s.GrantRole(ctx, u.ID, core.Role{Role: core.RoleOperator}, now0) })
+	s.op("RevokeRole", func() error { return s.RevokeRole(By(ctx, "command", now0), u.ID, core.Role{Role: core.RoleOperator}) })
+	s.op("GrantRole", func() error {
+		return s.GrantRole(ctx, u.ID, core.Role{Role: core.RoleTenantAdmin, TenantID: s.tenant}, now0)
+	})
+	s.op("SetPassword", func() error { return s.SetPassword(ctx, u.ID, "h3", now0) })
+	s.op("LogoutEverywhere", func() error { return s.LogoutEverywhere(ctx, u.ID, now0) })
+	change := func() (core.User, UserToken) {
+		u, err := s.User(ctx, u.ID)
+		must(s.T, err)
+		return u, UserToken{ID: core.NewID(), Hashes: map[string][]byte{PurposeChange: hash("x")}}
+	}
+	now, token := change()
+	s.op("AskEmailChange", func() error { return s.AskEmailChange(ctx, u.ID, now.Epoch, "ann2@example.org", token, now0) })
+	s.op("DropEmailChange", func() error { return s.DropEmailChange(ctx, u.ID) })
+	s.op("AskEmailChange", func() error { return s.AskEmailChange(ctx, u.ID, now.Epoch, "ann2@example.org", token, now0) })
+	s.op("CheckEmailChange", func() error { return onlyErr(s.CheckEmailChange(ctx, hash("x"), "ann2@example.org", now0)) })
+	s.op("ChangeEmail", func() error {
+		return s.ChangeEmail(ctx, u.ID, hash("x"), "ann2@example.org", core.Look{TenantID: s.tenant, Language: "de"}, now0)
+	})
+	s.op("TryLogin", func() error { return onlyErr(s.TryLogin(ctx, "ann2@example.org", []string{"198.51.100.7"}, now0)) })
+	s.op("TryLogin", func() error { return onlyErr(s.TryLogin(ctx, "nobody@example.org", nil, now0)) })
+	other := core.NewUser("bob@example.org", now0)
+	other.Roles = []core.Role{{Role: core.RoleOperator}}
+	s.op("AddUser", func() error { return s.AddUser(ctx, other, "h", now0) })
+	s.op("DeleteUser", func() error { return s.DeleteUser(ctx, other.ID) })
+	s.signIns(now)
+}
+
+func (s *story) signIns(u core.User) {
+	ctx, hash := s.Context(), core.HashToken
+	family := func(id string) Family {
+		return Family{ID: id, Kind: "password", UserID: u.ID, ClientID: "newsletterd", Scope: "openid", Epoch: u.Epoch, AuthAt: now0, CreatedAt: now0, ExpiresAt: now0.Add(day)}
+	}
+	in := SignIn{Family: family("f1"), RefreshHash: hash("1"), RefreshExpires: now0.Add(day), Key: "login ann2@example.org", Devices: []string{"", "198.51.100.7"}, OldHash: "h3", NewHash: "h4"}
+	s.op("AddSignIn", func() error { return s.AddSignIn(ctx, in, now0) })
+	r := Rotation{Hash: hash("1"), SuccessorHash: hash("2"), Sealed: []byte("s"), Grace: time.Minute, Idle: time.Hour}
+	rotate := func() error { _, _, err := s.RotateRefresh(ctx, r, now0); return err }
+	s.op("RotateRefresh", rotate)
+	s.op("RotateRefresh", rotate) // within the grace
+	s.op("RefreshState", func() error { return onlyErr(s.RefreshState(ctx, hash("2"), now0)) })
+	s.op("RefreshLife", func() error { return onlyErr(s.RefreshLife(ctx, hash("2"), now0)) })
+	s.op("RevokeRefresh", func() error { return s.RevokeRefresh(ctx, hash("2"), u.ID, now0) })
+	s.op("AddFamily", func() error { return s.AddFamily(ctx, family("f2")) })
+	s.op("TokenState", func() error { return onlyErr(s.TokenState(ctx, "f2", now0)) })
+	s.op("RevokeFamily", func() error { return s.RevokeFamily(ctx, "f2", now0) })
+	s.op("AddFamily", func() error { return s.AddFamily(ctx, family("f3")) })
+	s.op("EndFamily", func() error { return s.EndFamily(ctx, "f3", u.ID, now0) })
+	b := Browser{ID: "b1", UserID: u.ID, Epoch: u.Epoch, AuthAt: now0, UsedAt: now0, ExpiresAt: now0.Add(day)}
+	s.op("AddBrowser", func() error { return s.AddBrowser(ctx, in2(in), b, "", now0) })
+	s.op("Visitor", func() error { return onlyErr(s.Visitor(ctx, "b1", "c1", now0)) })
+	s.op("TouchBrowser", func() error { return s.TouchBrowser(ctx, "b1", now0+1) })
+	c := core.Client{ID: "c1", TenantID: s.tenant, Name: "C", ClientType: "public", RedirectURIs: core.Strings{"https://a.example/"}, Scopes: core.Strings{"openid"}, GrantTypes: core.Strings{"authorization_code"}, PostLogoutRedirectURIs: core.Strings{}, IDTokenAlg: "RS256", CreatedAt: now0, UpdatedAt: now0}
+	s.op("AddClient", func() error { return s.AddClient(ctx, c, "test") })
+	s.op("UpdateClient", func() error {
+		return onlyErr(s.UpdateClient(ctx, "c1", "test", func(c *core.Client) error { c.Name = "D"; return nil }))
+	})
+	s.op("TokenClient", func() error { return onlyErr(s.TokenClient(ctx, "c1")) })
+	code := Code{Hash: hash("code"), FamilyID: "f4", UserID: u.ID, ClientID: "c1", BrowserID: "b1", RedirectURI: "https://a.example/", Scope: "openid", Epoch: u.Epoch, AuthAt: now0, CreatedAt: now0, ExpiresAt: now0.Add(time.Minute)}
+	s.op("AddCode", func() error { return s.AddCode(ctx, code, []string{"openid"}) })
+	rule := func(Code) (Redemption, error) {
+		f := family("f4")
+		f.Kind, f.ClientID = "code", "c1"
+		return Redemption{Family: f, RefreshHash: hash("4"), RefreshExpires: now0.Add(day)}, nil
+	}
+	s.op("RedeemCode", func() error { return onlyErr(s.RedeemCode(ctx, code.Hash, "c1", now0, rule)) })
+	s.op("RedeemCode", func() error { // a replay: it ends what the first one began
+		_, err := s.RedeemCode(ctx, code.Hash, "c1", now0, rule)
+		if errors.Is(err, ErrCode) && !errors.Is(err, core.ErrUnavailable) {
+			err = nil
+		}
+		return err
+	})
+	s.op("Disallow", func() error { return s.Disallow(ctx, u.ID, "c1", now0) })
+	s.op("ChangePassword", func() error { return s.ChangePassword(ctx, u.ID, u.Epoch, "h5", "b1", now0) })
+	s.op("SignOutBrowser", func() error { return s.SignOutBrowser(ctx, "b1", u.ID, now0) })
+	s.op("DeleteClient", func() error { return s.DeleteClient(ctx, "c1", "test", now0) })
+	sessions := s.Sessions()
+	s.op("Sessions", func() error { return sessions.Commit("token", []byte("x"), time.Now().Add(time.Hour)) })
+	s.op("Sessions", func() error { _, _, err := sessions.Find("token"); return err })
+	s.op("Sessions", func() error { return sessions.Delete("token") })
+}
+
+// in2 is a sign-in in a browser: what stands in it of the first one stays out.
+func in2(in SignIn) SignIn {
+	return SignIn{Key: in.Key, Devices: in.Devices}
+}
+
+func (s *story) devices() {
+	ctx := s.Context()
+	d := core.Device{ID: core.NewID(), OwnerID: s.user, Name: "Phone", CreatedAt: now0}
+	a := core.Agent{ID: core.NewID(), OwnerID: s.user, Name: "Agent", CreatedAt: now0}
+	s.op("AddAgent", func() error { return s.AddAgent(ctx, a) })
+	s.op("UpdateAgent", func() error {
+		return onlyErr(s.UpdateAgent(ctx, a.ID, s.user, func(a *core.Agent) error { a.Version = "2"; return nil }))
+	})
+	s.op("AddDevice", func() error { return s.AddDevice(ctx, d) })
+	s.op("UpdateDevice", func() error {
+		return onlyErr(s.UpdateDevice(ctx, d.ID, s.user, func(d *core.Device) error { d.Name, d.AgentID = "Tablet", a.ID; return nil }))
+	})
+	s.op("RegisterDevice", func() error { return onlyErr(s.RegisterDevice(ctx, d.ID, s.user, now0)) })
+	s.op("UnregisterDevice", func() error { return onlyErr(s.UnregisterDevice(ctx, d.ID, s.user)) })
+	s.op("DeleteAgent", func() error { return s.DeleteAgent(ctx, a.ID, s.user) })
+	s.op("UnpairDevice", func() error { return s.UnpairDevice(ctx, d.ID, s.user, now0) })
+	var m core.Model
+	s.steps("NewUpload", func() (err error) {
+		if m, err = core.NewModel(s.user, core.ModelInput{Name: "m"}, now0); err != nil {
+			return err
+		}
+		u := s.NewUpload(s.user, roomy)
+		defer u.Close(context.Background())
+		if err := u.ReadFrom(ctx, strings.NewReader("the file"), nil, at10); err != nil {
+			return err
+		}
+		m, err = u.Commit(ctx, m, "command")
+		return err
+	})
+	s.op("OpenFile", func() error {
+		f := s.OpenFile(ctx, &m)
+		b := make([]byte, 8)
+		n, err := f.Read(b)
+		if err == nil && string(b[:n]) != "the file" {
+			s.Errorf("read %q", b[:n])
+		}
+		return err
+	})
+	s.op("SetVisibility", func() error { return onlyErr(s.SetVisibility(ctx, m.ID, s.user, core.PublicVisible, "test", now0)) })
+	sh := core.Share{ID: core.NewID(), ModelID: m.ID, Email: "friend@example.org", Permission: "read", CreatedAt: now0}
+	s.steps("AddShare", func() error { return s.AddShare(ctx, sh, "test") })
+	s.op("UpdateShare", func() error { return onlyErr(s.UpdateShare(ctx, m.ID, sh.ID, func(*core.Share) error { return nil })) })
+	s.op("DeleteShare", func() error { return s.DeleteShare(ctx, m.ID, sh.ID, "test", now0) })
+	s.op("DeleteModel", func() error { return s.DeleteModel(ctx, m.ID, s.user, "test", now0) })
+}
+
+// TestAmongFaults runs the story of all operations with a fault at every call of the driver.
+func TestAmongFaults(t *testing.T) {
+	tries := 0
+	defer coretest.Held(t, 12, &tries, "operations with a fault at one call of the driver")
+	for _, run := range []struct {
+		name        string
+		undo, crowd bool
+	}{{"the statement fails", false, false}, {"the transaction goes", true, false}, {"in a crowd", false, true}, {"in a crowd, the transaction goes", true, true}} {
+		t.Run(run.name, func(t *testing.T) {
+			s := newStory(t, run.undo, run.crowd)
+			s.records()
+			s.accounts()
+			s.devices()
+			s.subscriptions()
+			s.subscribers()
+			s.jobs()
+			s.ends()
+			tries += s.tries
+		})
+	}
+}
+
+// TestCheckpointAmongFaults lets each call of a checkpoint fail: what comes then is committed, and what a kill leaves opens.
+func TestCheckpointAmongFaults(t *testing.T) {
+	for _, undo := range []bool{false, true} {
+		f := order()
+		f.undo = undo
+		s, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "a.db"), Migrate: true, WatchEvery: 1 << 40, Driver: "sqlite-faults"})
+		must(t, err)
+		rows := 0
+		write := func() {
+			t.Helper()
+			rows++
+			must(t, put(s, fmt.Sprint("row", rows), strings.Repeat("x", 100<<10)))
+		}
+		for n, at := 1, "the first"; at != ""; n++ {
+			write()
+			done := make(chan struct{})
+			s.writer.checkpointRequests <- func() {
+				defer close(done)
+				f.arm(n, false)
+				s.writer.giveRoom(walSize(s.path))
+				_, _ = s.writer.runCheckpoint("PRAGMA wal_checkpoint(PASSIVE)")
+				at, _ = f.disarm()
+			}
+			<-done
+			write()
+			c := testOpen(t, filepath.Join(crash(t, s.path), "a.db"), Daemon)
+			var there int
+			must(t, c.get(t.Context(), &there, "SELECT count(*) FROM mark WHERE name LIKE 'row%'"))
+			if there != rows {
+				t.Errorf("fault at %s: %d rows of %d behind a kill", at, there, rows)
+			}
+			must(t, c.Close())
+		}
+		must(t, s.Close())
+	}
+}

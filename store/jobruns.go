@@ -1,0 +1,209 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// startAtOnce is how many jobs one operation of StartDueJobs starts at most.
+const startAtOnce = 50
+
+// StartDueJobs starts the pending jobs that are due, or fails them where that is no use: the window is over, the template
+// is missing. Jobs whose list or tenant is switched off wait. next is when the next one is due; 0: none is waiting.
+func (s *Store) StartDueJobs(ctx context.Context, now core.Instant) (next core.Instant, err error) {
+	const first = "SELECT coalesce(min(due_at), 0) FROM send_job WHERE status = 'pending'"
+	// A job that waits for its list is due when its window closes.
+	const nextDue = `SELECT coalesce(min(CASE WHEN ` + switchedOff + ` = '' THEN due_at WHEN window_end > 0 THEN window_end END), 0)
+		FROM send_job WHERE status = 'pending'`
+	if err := s.get(ctx, &next, first); err != nil || next == 0 || next > now {
+		return next, err
+	}
+	if err := s.get(ctx, &next, nextDue); err != nil || next == 0 || next > now {
+		return next, err
+	}
+	err = s.update(ctx, func(tx *Tx) error {
+		var due []core.SendJob
+		err := tx.all(&due, "SELECT "+sendJobColumns+` FROM send_job WHERE status = 'pending' AND due_at <= ?1
+			AND (`+switchedOff+` = '' OR window_end > 0 AND window_end <= ?1) ORDER BY due_at LIMIT ?2`, int64(now), startAtOnce)
+		if err != nil {
+			return err
+		}
+		for i := range due {
+			if err := tx.startJob(&due[i], now); err != nil {
+				return err
+			}
+		}
+		return tx.get(&next, nextDue)
+	})
+	return next, err
+}
+
+func (tx *Tx) startJob(j *core.SendJob, now core.Instant) error {
+	if !j.Start(now) || j.Status.Final() {
+		return tx.moveJob(j)
+	}
+	var c core.Campaign
+	if err := tx.get(&c, "SELECT "+campaignColumns+" FROM campaign WHERE id = ?", j.CampaignID); err != nil {
+		return err
+	}
+	known, err := tx.templateExists(j.TenantID, c.TemplateName())
+	if err != nil {
+		return err
+	}
+	if !known {
+		j.Fail(core.ReasonTemplate, now)
+		return tx.moveJob(j)
+	}
+	if _, err := tx.list(j.ListID); errors.Is(err, core.ErrNotFound) {
+		j.Fail(core.ReasonListGone, now)
+	} else if err != nil {
+		return err
+	}
+	return tx.moveJob(j)
+}
+
+// StartedJobs reads the jobs that are under way, paused or not, the oldest first.
+func (s *Store) StartedJobs(ctx context.Context) (js []core.SendJob, err error) {
+	err = s.all(ctx, &js, "SELECT "+sendJobColumns+" FROM send_job WHERE status = 'running' ORDER BY no")
+	return js, err
+}
+
+// RunningJobs reads the jobs that are under way and not held up, the oldest first.
+func (s *Store) RunningJobs(ctx context.Context) (js []core.SendJob, err error) {
+	err = s.all(ctx, &js, "SELECT "+sendJobColumns+" FROM send_job WHERE status = 'running' AND paused_at = 0 AND "+switchedOff+" = '' ORDER BY no")
+	return js, err
+}
+
+// judgeJob asks the stop rule about a job, and pauses it.
+func (tx *Tx) judgeJob(no int64, now core.Instant) error {
+	rule := tx.store.opts.StopRule
+	if rule == (core.StopRule{}) {
+		return nil
+	}
+	j, err := tx.sendJobNo(no)
+	if err != nil {
+		return err
+	}
+	if reason := rule.Judge(&j); reason != "" && j.Pause(reason, now) {
+		return tx.savePause(&j)
+	}
+	return nil
+}
+
+func (tx *Tx) savePause(j *core.SendJob) error {
+	tx.kick(TopicJobs)
+	return tx.one("UPDATE send_job SET paused_at = ?, pause_reason = ?, unstoppable = ? WHERE no = ?",
+		int64(j.PausedAt), j.PauseReason, j.Unstoppable, j.No)
+}
+
+// PauseSendJob holds a running job up until somebody resumes it; one that is paused, or not running, stays as it is.
+func (s *Store) PauseSendJob(ctx context.Context, no int64, reason string, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		j, err := tx.sendJobNo(no)
+		if err != nil || !j.Pause(reason, now) {
+			return err
+		}
+		return tx.savePause(&j)
+	})
+}
+
+// HoldSendJob notes why a running job waits for what ends by itself; empty: it does not. One that is paused stays as it is.
+func (s *Store) HoldSendJob(ctx context.Context, no int64, reason string) error {
+	return s.update(ctx, func(tx *Tx) error {
+		n, err := tx.exec("UPDATE send_job SET pause_reason = ?1 WHERE no = ?2 AND status = 'running' AND paused_at = 0 AND pause_reason <> ?1", reason, no)
+		if err == nil && n > 0 {
+			tx.kick(TopicJobs)
+		}
+		return err
+	})
+}
+
+// ResumeSendJob lets a paused job go on. core.ErrConflict: it is not paused, or not by anything that can be lifted here.
+func (s *Store) ResumeSendJob(ctx context.Context, id, actor string, now core.Instant) (j core.SendJob, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		if j, err = tx.sendJob(id); err != nil {
+			return err
+		}
+		if err := j.Resume(); err != nil {
+			return err
+		}
+		if err := tx.savePause(&j); err != nil {
+			return err
+		}
+		return tx.audit(now, actor, "job.resume", j.TenantID, id)
+	})
+	return j, err
+}
+
+// RetryFailed makes a job of those recipients of an ended one whom no mail went to, with the same content. A job can be
+// retried once, for two such jobs would mail the same people. core.ErrConflict: it was, or it has not ended, or the list
+// or the tenant is not active.
+func (s *Store) RetryFailed(ctx context.Context, id, createdBy string, now core.Instant) (j core.SendJob, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		old, err := tx.sendJob(id)
+		if err != nil {
+			return err
+		}
+		var other string
+		switch err := tx.get(&other, "SELECT id FROM send_job WHERE retry_of = ?", id); {
+		case err == nil:
+			return core.Conflictf("conflict", "The job was retried by %s; retry that one.", other)
+		case !errors.Is(err, core.ErrNotFound):
+			return err
+		}
+		if j, err = old.Retry(now); err != nil {
+			return err
+		}
+		j.CreatedBy = createdBy
+		list, err := tx.list(j.ListID)
+		if err != nil {
+			return err
+		}
+		if err := tx.maySend(&list); err != nil {
+			return err
+		}
+		return tx.insertSendJob(&j)
+	})
+	return j, err
+}
+
+// expandRetry is expand for a job that retries another: it goes through that one's recipients, and then through the rest of the list
+// where that one ended before. Who may have had the mail, for a reply was lost, does not get it again.
+func (tx *Tx) expandRetry(j *core.SendJob) (more bool, err error) {
+	if strings.HasPrefix(j.ExpandedTo, restOfList) {
+		return tx.expand(j)
+	}
+	old, err := tx.sendJob(j.RetryOf)
+	if err != nil {
+		return false, err
+	}
+	after, err := strconv.ParseInt("0"+j.ExpandedTo, 10, 64)
+	if err != nil {
+		return false, err
+	}
+	upper := after + expandStep
+	more = upper < old.Recipients
+	n, err := tx.exec(`INSERT INTO recipient (job_no, seq, subscriber_id, email_key)
+		SELECT ?1, ?2 + row_number() OVER (ORDER BY r.seq), s.id, s.email_key FROM recipient AS r
+		JOIN subscriber AS s ON s.list_id = ?3 AND s.id = r.subscriber_id
+		WHERE r.job_no = ?7 AND r.seq > ?4 AND r.seq <= ?5 AND (r.state = 3 OR r.state = 4 AND r.reason = '`+core.ReasonCancelled+`')
+		AND r.ambiguous = 0 AND s.word = 'active' AND s.block = ''
+		AND NOT EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?6 AND email_key = s.email_key)
+		AND NOT EXISTS (SELECT 1 FROM disabled WHERE email_key = s.email_key AND tenant_id IN ('', ?6))
+		ORDER BY r.seq`, j.No, j.Recipients, j.ListID, after, upper, j.TenantID, old.No)
+	if err != nil {
+		return false, err
+	}
+	to := strconv.FormatInt(upper, 10)
+	if !more && !old.Expanded {
+		more, to = true, restOfList+old.ExpandedTo
+	}
+	return more, tx.one("UPDATE send_job SET recipients = recipients + ?, expanded_to = ?, expanded = ? WHERE no = ?", n, to, !more, j.No)
+}
+
+// restOfList marks a position in the list, in place of one among the recipients of a job that is retried.
+const restOfList = "list:"

@@ -1,0 +1,84 @@
+package store
+
+import (
+	"context"
+
+	"newsletterd/core"
+)
+
+// Held is a subscription of an address, whatever its status, with what its list calls itself.
+type Held struct {
+	core.Subscription
+	ListName string `db:"list_name"`
+}
+
+// SubscriptionsAt reads what an address has, or had, on the lists of a tenant, by name.
+func (s *Store) SubscriptionsAt(ctx context.Context, tenantID string, email core.Email) (held []Held, err error) {
+	err = s.view(ctx, func(r *Reader) error {
+		pairs, err := s.idsOf(r, email.Key(), tenantID)
+		if err != nil {
+			return err
+		}
+		return r.all(&held, "SELECT "+subscriptionColumns+`, l.name AS list_name FROM json_each(?) AS j
+			CROSS JOIN subscription AS s ON s.list_id = j.value->>0 AND s.id = j.value->>1
+			CROSS JOIN list AS l ON l.id = s.list_id AND l.deleted_at = 0 ORDER BY l.name, l.id`, pairs)
+	})
+	return held, err
+}
+
+// UnsubscribeAll ends every subscription of an address on the lists of a tenant, and returns how many those were. ListID and
+// SubscriptionID of l are not looked at.
+func (s *Store) UnsubscribeAll(ctx context.Context, tenantID string, l Leaving, now core.Instant) (n int, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		n = 0
+		subs, err := tx.subscriptionsOf(l.Email.Key(), tenantID)
+		if err != nil {
+			return err
+		}
+		for _, sub := range subs {
+			l.ListID, l.SubscriptionID = sub.ListID, sub.ID
+			if _, _, err := tx.unsubscribe(l, now); err != nil {
+				return err
+			}
+			n++
+		}
+		return nil
+	})
+	return n, err
+}
+
+// linksPerListEmail is how many mails with the link to its data an address gets in mailWindow by a list's page.
+const linksPerListEmail = 3
+
+// RequestPreferencesLink queues the mail with the link to what a tenant holds about an address, if it holds anything and the
+// address may be mailed. A row is written in any case: the time of the answer tells nothing.
+func (s *Store) RequestPreferencesLink(ctx context.Context, listID string, email core.Email, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		list, err := tx.listRecord(listID)
+		if err != nil {
+			return err
+		}
+		pairs, err := tx.idsOf(email.Key(), list.TenantID)
+		if err != nil {
+			return err
+		}
+		var due bool
+		err = tx.get(&due, `SELECT EXISTS (SELECT 1 FROM json_each(?1) AS j
+				CROSS JOIN subscription AS s ON s.list_id = j.value->>0 AND s.id = j.value->>1)
+			AND NOT EXISTS (SELECT 1 FROM disabled WHERE email_key = ?2 AND tenant_id IN ('', ?3))
+			AND NOT EXISTS (SELECT 1 FROM erased WHERE hash = ?7 AND tenant_id IN ('', ?3) AND kind = 'disabled')
+			AND (SELECT count(*) FROM mail WHERE email_key = ?2 AND kind = 'preferences' AND list_id = ?4 AND created_at > ?5 AND state != 3) < ?6`,
+			pairs, email.Key(), list.TenantID, list.ID, int64(now.Add(-mailWindow)), linksPerListEmail,
+			s.erasedHash(email.Key()))
+		if err != nil {
+			return err
+		}
+		state := mailLeftOut
+		if due {
+			state = mailQueued
+		}
+		return tx.writeMail(core.Mail{
+			Kind: core.MailPreferences, TenantID: list.TenantID, ListID: list.ID, Email: email, DueAt: now.Add(noticeDelay),
+		}, state, now)
+	})
+}

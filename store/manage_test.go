@@ -1,0 +1,108 @@
+package store
+
+import (
+	"testing"
+
+	"newsletterd/core"
+)
+
+// The link to one's own data goes to addresses that the tenant knows, three times a day by a list's page at the most, and a
+// row is written in any case.
+func TestPreferencesLink(t *testing.T) {
+	n := testNewsletter(t)
+	other := n.addList(n.tenant)
+	n.active("ann@example.org", now0)
+	n.subscribe("off@example.org", "", now0)
+	if _, err := n.Disable(t.Context(), Disabling{Email: "off@example.org"}, now0); err != nil {
+		t.Fatal(err)
+	}
+	rows, queued := 0, 0
+	for i, c := range []struct {
+		list, email string
+		queued      bool
+	}{
+		{n.list, "ann@example.org", true},
+		{n.list, "ANN@example.org", true},
+		{n.list, "ann@example.org", true},
+		{n.list, "ann@example.org", false},
+		{other, "ann@example.org", true}, // known to the tenant, if not on this list
+		{n.list, "nobody@example.org", false},
+		{n.list, "off@example.org", false},
+	} {
+		if err := n.RequestPreferencesLink(t.Context(), c.list, core.Email(c.email), now0+100); err != nil {
+			t.Fatal(err)
+		}
+		rows++
+		if c.queued {
+			queued++
+		}
+		if got := n.count("SELECT count(*) FROM mail WHERE kind = 'preferences'"); got != rows {
+			t.Errorf("%d: %d rows, want %d", i, got, rows)
+		}
+		if got := n.count("SELECT count(*) FROM mail WHERE kind = 'preferences' AND state = 0"); got != queued {
+			t.Errorf("%d, %s: %d queued, want %d", i, c.email, got, queued)
+		}
+	}
+}
+
+func TestUnsubscribeAllOfATenant(t *testing.T) {
+	n := testNewsletter(t)
+	other := core.NewID()
+	n.sql("INSERT INTO tenant (id, name, created_at, updated_at) VALUES (?, 'O', 1, 1)", other)
+	second, foreign := n.addList(n.tenant), n.addList(other)
+	first := n.list
+	for _, list := range []string{first, second, foreign} {
+		n.list = list
+		n.active("ann@example.org", now0)
+	}
+	l := Leaving{Email: "Ann@example.org", Means: core.MeansMailed, Reason: "content"}
+	for _, want := range []int{2, 0} {
+		if got, err := n.UnsubscribeAll(t.Context(), n.tenant, l, now0+50); err != nil || got != want {
+			t.Errorf("%d, %v; want %d", got, err, want)
+		}
+	}
+	if got := n.count("SELECT count(*) FROM subscription WHERE status = 'active'"); got != 1 {
+		t.Errorf("%d are active still", got)
+	}
+	if got := n.count("SELECT count(*) FROM outbox WHERE event_type = 'subscription.unsubscribed'"); got != 2 {
+		t.Errorf("%d events", got)
+	}
+	if got := n.count("SELECT count(*) FROM consent WHERE what = 'unsubscribed' AND reason = 'content'"); got != 2 {
+		t.Errorf("%d rows of the ledger with the reason", got)
+	}
+	held, err := n.SubscriptionsAt(t.Context(), n.tenant, "ann@example.org")
+	if err != nil || len(held) != 2 || held[0].Status != core.SubscriptionUnsubscribed || held[0].ListName != "L" {
+		t.Errorf("%+v, %v", held, err)
+	}
+}
+
+// The ledger names the text that was agreed to, and the text can be read for ever.
+func TestLedgerNamesTheConsentText(t *testing.T) {
+	n := testNewsletter(t)
+	var versions []string
+	for _, text := range []string{"First.", "Second.", "First."} {
+		l, err := n.UpdateList(t.Context(), n.list, "command", func(l *core.List) error { return l.Change(core.ListInput{ConsentText: &text}, now0) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		versions = append(versions, l.ConsentVersion())
+	}
+	if versions[0] != versions[2] || versions[0] == versions[1] {
+		t.Errorf("versions %q", versions)
+	}
+	for i, want := range []string{"First.", "Second."} {
+		if got, err := n.ConsentText(t.Context(), n.list, versions[i]); err != nil || got != want {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+	_, row, err := n.Subscribe(t.Context(), SubscribeRequest{ListID: n.list, Email: "ann@example.org", TextVersion: versions[1]}, now0)
+	if err == nil {
+		_, err = n.Confirm(t.Context(), n.token(row, core.MeansMailed), core.Origin{}, now0+1)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := n.count("SELECT count(*) FROM consent WHERE what = 'requested' AND text_version = ?", versions[1]); got != 1 {
+		t.Errorf("%d rows name it", got)
+	}
+}

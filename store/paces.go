@@ -1,0 +1,46 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"newsletterd/core"
+)
+
+// PacePeriod is what went out in the parts of a gliding period.
+type PacePeriod struct {
+	Width time.Duration // of a part, in whole milliseconds
+	Parts map[int64]int // messages by the part, counted from 1970
+}
+
+// PacePeriod reads what went out in the period of a scope (as of LeaseQuota). Its zero value: nothing is known.
+func (s *Store) PacePeriod(ctx context.Context, scope string) (p PacePeriod, err error) {
+	var row struct {
+		Width int64  `db:"width"`
+		Parts string `db:"parts"`
+	}
+	err = s.get(ctx, &row, "SELECT width, parts FROM pace WHERE scope = ?", scope)
+	if errors.Is(err, core.ErrNotFound) {
+		return p, nil
+	}
+	if err != nil {
+		return p, err
+	}
+	p.Width = time.Duration(row.Width) * time.Millisecond
+	return p, json.Unmarshal([]byte(row.Parts), &p.Parts)
+}
+
+// KeepPacePeriod writes what went out in the period of a scope, or may go out: a caller counts before it sends.
+func (s *Store) KeepPacePeriod(ctx context.Context, scope string, p PacePeriod) error {
+	parts, err := json.Marshal(p.Parts)
+	if err != nil {
+		return err
+	}
+	return s.update(ctx, func(tx *Tx) error {
+		_, err := tx.exec(`INSERT INTO pace (scope, width, parts) VALUES (?1, ?2, ?3)
+			ON CONFLICT (scope) DO UPDATE SET width = ?2, parts = ?3`, scope, p.Width.Milliseconds(), string(parts))
+		return err
+	})
+}

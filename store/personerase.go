@@ -1,0 +1,239 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"newsletterd/core"
+)
+
+// ErasePerson removes what ExportPerson reads, in one transaction, and returns the number of rows that it touched; 0:
+// nothing was known. Rows of finished mailings stay, so that sums hold, without what names the person. What stood against
+// mailing the address stays as a keyed hash, and an address that was on a list is kept from being imported again; the
+// person may subscribe anew. Events about the person that were not delivered go too. A tenant's own endpoints are told that the
+// address has left, and so is a send service elsewhere: that event alone holds it until it is delivered. In this house the send
+// side's row goes as well, without an event. The bytes of models go in steps, soon after.
+func (s *Store) ErasePerson(ctx context.Context, p Person, actor string, now core.Instant) (rows int64, err error) {
+	var seen personReach // found outside, for other writers wait while an operation runs
+	err = s.view(ctx, func(r *Reader) (err error) {
+		seen, err = s.reach(r, p, &personReach{})
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	err = s.update(ctx, func(tx *Tx) error {
+		at, err := s.reach(tx, p, &seen)
+		if err != nil {
+			return err
+		}
+		e := erasing{Tx: tx, personReach: at, now: now}
+		if err := e.run(); err != nil || e.rows == 0 {
+			return err
+		}
+		rows = e.rows
+		return tx.audit(now, actor, "person.erase", p.TenantID, s.erasedHash(at.key))
+	})
+	return rows, err
+}
+
+// erasing is one operation of ErasePerson.
+type erasing struct {
+	*Tx
+	personReach
+	now  core.Instant
+	rows int64
+}
+
+func (e *erasing) run() error {
+	e.departs()
+	for _, step := range []func() error{e.keepBlocks, e.sendSide, e.memberSide, e.account} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// do runs statements whose parameters are the same, and counts the rows.
+func (e *erasing) do(args []any, queries ...string) error {
+	for _, q := range queries {
+		n, err := e.exec(q, args...)
+		if err != nil {
+			return err
+		}
+		e.rows += n
+	}
+	return nil
+}
+
+// keepBlocks keeps the hashes of what stands against the address, while the rows that say so are still here. What bars it at all
+// tenants stays as it is where another one knows the address: that one's mails are held against it.
+func (e *erasing) keepBlocks() error {
+	elsewhere, err := e.knownElsewhere()
+	if err != nil {
+		return err
+	}
+	also := "" // the rows for all tenants
+	if elsewhere {
+		also = e.TenantID
+	}
+	var kept []struct {
+		TenantID string `db:"tenant_id"`
+		Kind     string `db:"kind"`
+	}
+	err = e.all(&kept, `SELECT tenant_id, 'disabled' AS kind FROM disabled WHERE email_key = ?1 AND (?2 = '' OR tenant_id IN (?2, ?4))
+		UNION SELECT tenant_id, kind FROM suppression WHERE email_key = ?1 AND (?2 = '' OR tenant_id = ?2)
+		UNION SELECT tenant_id, 'disabled' FROM disable_request WHERE lower(email) = ?1 AND list_id = '' AND (?2 = '' OR tenant_id = ?2)
+		UNION SELECT l.tenant_id, s.block FROM json_each(?3) AS p CROSS JOIN subscriber AS s ON s.list_id = p.value->>0 AND s.id = p.value->>1
+			CROSS JOIN list AS l ON l.id = s.list_id WHERE s.block <> ''
+		UNION SELECT l.tenant_id, 'left' FROM json_each(?3) AS p CROSS JOIN subscription AS s ON s.list_id = p.value->>0 AND s.id = p.value->>1
+			CROSS JOIN list AS l ON l.id = s.list_id WHERE s.status <> 'pending' OR s.generation > 1
+		UNION SELECT l.tenant_id, 'left' FROM json_each(?3) AS p CROSS JOIN subscriber AS s ON s.list_id = p.value->>0 AND s.id = p.value->>1
+			CROSS JOIN list AS l ON l.id = s.list_id`,
+		e.key, e.TenantID, e.pairs, also)
+	for _, k := range kept {
+		if err == nil {
+			err = e.keepErased(e.key, k.TenantID, k.Kind, e.now)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return e.do([]any{e.key, e.TenantID, also},
+		"DELETE FROM disabled WHERE email_key = ?1 AND (?2 = '' OR tenant_id IN (?2, ?3))",
+		"DELETE FROM suppression WHERE email_key = ?1 AND (?2 = '' OR tenant_id = ?2)",
+		"DELETE FROM disable_request WHERE lower(email) = ?1 AND list_id = '' AND (?2 = '' OR tenant_id = ?2)",
+		"DELETE FROM provider_event WHERE job_no = 0 AND email_key = ?1 AND (?2 = '' OR tenant_id = ?2)")
+}
+
+// knownElsewhere tells whether the address is on a list of a tenant that it is not erased at.
+func (e *erasing) knownElsewhere() (known bool, err error) {
+	if e.TenantID == "" {
+		return false, nil
+	}
+	pairs, err := e.idsOf(e.key, "")
+	if err == nil {
+		err = e.get(&known, `SELECT EXISTS (SELECT 1 FROM json_each(?1) AS p CROSS JOIN list AS l ON l.id = p.value->>0
+			WHERE l.tenant_id <> ?2 AND (EXISTS (SELECT 1 FROM subscription WHERE list_id = p.value->>0 AND id = p.value->>1)
+				OR EXISTS (SELECT 1 FROM subscriber WHERE list_id = p.value->>0 AND id = p.value->>1)))`, pairs, e.TenantID)
+	}
+	return known, err
+}
+
+func (e *erasing) sendSide() error {
+	for _, place := range e.places {
+		if err := e.recipient(place); err != nil {
+			return err
+		}
+	}
+	return e.do([]any{e.pairs}, "DELETE FROM subscriber WHERE (list_id, id)"+pairsIn)
+}
+
+// recipient empties a row of a job's recipients: it counts on, and nobody can say any more who it was. Of the subscriber's id
+// so much is left as keeps the rows in the order that they are searched by.
+func (e *erasing) recipient(place personPlace) error {
+	var id, before string
+	err := e.get(&id, "SELECT subscriber_id FROM recipient WHERE job_no = ? AND seq = ?", place.jobNo, place.seq)
+	if errors.Is(err, core.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = e.get(&before, "SELECT subscriber_id FROM recipient WHERE job_no = ? AND seq = ?", place.jobNo, place.seq-1)
+	if err != nil && !errors.Is(err, core.ErrNotFound) {
+		return err
+	}
+	keep := 1
+	for keep < len(id) && id[:keep] <= before {
+		keep++
+	}
+	err = e.do([]any{place.jobNo, place.seq, id[:keep], e.key},
+		"UPDATE recipient SET subscriber_id = ?3, email_key = '', reason = iif(instr(lower(reason), ?4), '', reason) WHERE job_no = ?1 AND seq = ?2")
+	if err != nil {
+		return err
+	}
+	return e.do([]any{place.jobNo, place.seq},
+		"UPDATE attempt SET reply = '' WHERE job_no = ? AND seq = ?",
+		"DELETE FROM engagement WHERE job_no = ? AND seq = ?",
+		"DELETE FROM provider_event WHERE job_no = ? AND seq = ? AND job_no > 0")
+}
+
+func (e *erasing) memberSide() error {
+	var left []tenantSubscription
+	err := e.all(&left, "SELECT "+subscriptionColumns+", l.tenant_id"+personPairs+`subscription AS s ON s.list_id = p.value->>0 AND s.id = p.value->>1
+		CROSS JOIN list AS l ON l.id = s.list_id WHERE s.status <> 'pending' OR s.generation > 1`, e.pairs)
+	if err != nil {
+		return err
+	}
+	err = e.do([]any{e.pairs},
+		"DELETE FROM subscription WHERE (list_id, id)"+pairsIn,
+		"DELETE FROM consent WHERE (list_id, subscription_id)"+pairsIn)
+	if err == nil {
+		err = e.do([]any{jsonOf(e.tokens)}, "DELETE FROM confirm_token WHERE id IN (SELECT value FROM json_each(?))")
+	}
+	told := make(core.Strings, len(left))
+	for i := range left {
+		told[i] = left[i].ID
+	}
+	if err == nil { // but for what an earlier erasing has still to tell others
+		err = e.do([]any{jsonOf(e.events), told.Column(), e.store.opts.SendElsewhere},
+			`DELETE FROM outbox WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+				AND NOT (event_type = 'subscription.unsubscribed' AND dead_at = 0 AND (endpoint_id <> '' OR ?3)
+					AND subscription_id NOT IN (SELECT value FROM json_each(?2)))`)
+	}
+	for i := range left {
+		if err == nil {
+			err = e.tellOthers(&left[i])
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return e.do([]any{e.key, e.TenantID},
+		"DELETE FROM mail WHERE email_key = ?1 AND list_id <> '' AND (?2 = '' OR tenant_id = ?2)",
+		"DELETE FROM throttle WHERE key = 'unsubscribe-token:' || ?1")
+}
+
+// tellOthers lets a tenant's receivers, and a send service elsewhere, know that a subscription has ended, whatever they were told
+// before.
+func (e *erasing) tellOthers(sub *tenantSubscription) error {
+	at, err := e.stamp(sub.ListID, e.now)
+	if err != nil {
+		return err
+	}
+	sub.Status, sub.Preferences = core.SubscriptionUnsubscribed, core.NoPreferences
+	change := core.Change{EventType: core.EventUnsubscribed, OccurredAt: max(at, sub.EventAt+1)}
+	event := eventOf(sub.TenantID, &sub.Subscription, &change)
+	if err := e.leftAt(e.key, sub.TenantID, change.OccurredAt); err != nil {
+		return err
+	}
+	if e.store.opts.SendElsewhere {
+		if err := e.putEvent(event, "", e.now); err != nil {
+			return err
+		}
+	}
+	return e.addToEndpoints(event, e.now)
+}
+
+// account removes the user with all that refers to it.
+func (e *erasing) account() error {
+	if !e.Account {
+		return nil
+	}
+	err := e.do([]any{e.key},
+		"DELETE FROM mail WHERE email_key = ? AND list_id = ''",
+		"DELETE FROM throttle WHERE key IN ('login ' || ?1, 'register ' || ?1, 'forgot ' || ?1, 'verify ' || ?1, 'change ' || ?1, 'change-to ' || ?1)",
+		"DELETE FROM throttle WHERE key > 'login ' || ?1 || ' ' AND key < 'login ' || ?1 || '!'",
+		"DELETE FROM share WHERE email_key = ? AND email_key <> ''",
+		"DELETE FROM email_change WHERE email_key = ?")
+	if err != nil || e.userID == "" {
+		return err
+	}
+	e.kick(TopicIdentity)
+	return e.do([]any{e.userID},
+		"DELETE FROM code WHERE user_id = ?",
+		"DELETE FROM family WHERE user_id = ? AND user_id <> ''",
+		"DELETE FROM user WHERE id = ?")
+}

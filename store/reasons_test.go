@@ -1,0 +1,49 @@
+package store
+
+import (
+	"testing"
+
+	"newsletterd/core"
+)
+
+// Who has left by one click may say why afterwards, once, by the same kind of token.
+func TestUnsubscribeReasonComesLater(t *testing.T) {
+	for name, c := range map[string]struct {
+		left        string // the means
+		first, then string // the reasons
+		by          string // the means of the second
+		want        string
+	}{
+		"later":                    {core.MeansMailed, "", "too_many", core.MeansMailed, "too_many"},
+		"later, by a token asked":  {core.MeansResponse, "", "too_many", core.MeansResponse, "too_many"},
+		"the first one stays":      {core.MeansMailed, "boring", "too_many", core.MeansMailed, "boring"},
+		"none again":               {core.MeansMailed, "boring", "", core.MeansMailed, "boring"},
+		"by a token that is asked": {core.MeansMailed, "", "too_many", core.MeansResponse, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := testNewsletter(t)
+			n.active("ann@example.org", now0)
+			l := Leaving{ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, "ann@example.org"), Email: "ann@example.org", Means: c.left, Reason: c.first}
+			must(t, onlyErr(n.Unsubscribe(t.Context(), l, now0+10)))
+			l.Means, l.Reason = c.by, c.then
+			must(t, onlyErr(n.Unsubscribe(t.Context(), l, now0+20)))
+			reasons, err := n.LeaveReasons(t.Context(), n.list)
+			if err != nil || len(reasons) != 1 || reasons[0].Reason != c.want || reasons[0].Leavers != 1 {
+				t.Errorf("%+v, %v; want %q", reasons, err, c.want)
+			}
+		})
+	}
+}
+
+// A reason that comes after somebody was switched off belongs to no earlier unsubscribing.
+func TestUnsubscribeReasonAfterADisabling(t *testing.T) {
+	n := testNewsletter(t)
+	u := n.leaver("ann@example.org", core.MeansMailed, now0)
+	must(t, onlyErr(n.Undo(t.Context(), u, now0+20)))
+	must(t, onlyErr(n.Disable(t.Context(), Disabling{Email: "ann@example.org"}, now0+30)))
+	l := Leaving{ListID: n.list, SubscriptionID: u.SubscriptionID, Email: "ann@example.org", Means: core.MeansMailed, Reason: "too_many"}
+	must(t, onlyErr(n.Unsubscribe(t.Context(), l, now0+40)))
+	if got := n.count("SELECT count(*) FROM consent WHERE reason <> ''"); got != 0 {
+		t.Errorf("%d reasons", got)
+	}
+}

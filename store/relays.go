@@ -1,0 +1,116 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+
+	"newsletterd/core"
+)
+
+// saveRoute writes a tenant's relays and limits where they differ from what they were. Passwords go into a sealed column
+// of their own, and out of t.
+func (tx *Tx) saveRoute(t *core.Tenant, was core.Relays, limits core.SendLimits) error {
+	if t.SendLimits != limits {
+		if err := tx.one("UPDATE tenant SET send_limits = ? WHERE id = ?", t.SendLimits.Column(), t.ID); err != nil {
+			return err
+		}
+	}
+	told := false
+	for i := range t.Relays {
+		told = told || t.Relays[i].Password != ""
+	}
+	if !told && t.Relays.Column() == was.Column() {
+		return nil
+	}
+	old, err := tx.store.relayPasswords(func(dest any) error {
+		return tx.get(dest, "SELECT relay_secrets FROM tenant WHERE id = ?", t.ID)
+	})
+	if err != nil {
+		return err
+	}
+	secrets := map[string]string{}
+	for i := range t.Relays {
+		r := &t.Relays[i]
+		switch {
+		case r.Password != "":
+			secrets[r.ID] = r.Password
+		case r.HasPassword:
+			secrets[r.ID] = old[r.ID]
+		}
+		r.Password = ""
+	}
+	sealed := []byte{}
+	if len(secrets) > 0 {
+		plain, err := json.Marshal(secrets)
+		if err != nil {
+			return err
+		}
+		sealed = tx.store.seal(plain)
+	}
+	return tx.one("UPDATE tenant SET relays = ?, relay_secrets = ? WHERE id = ?", t.Relays.Column(), sealed, t.ID)
+}
+
+func (s *Store) relayPasswords(read func(dest any) error) (map[string]string, error) {
+	var sealed []byte
+	if err := read(&sealed); err != nil || len(sealed) == 0 {
+		return nil, err
+	}
+	plain, err := s.openSecret(sealed)
+	if err != nil {
+		return nil, err
+	}
+	secrets := map[string]string{}
+	return secrets, json.Unmarshal(plain, &secrets)
+}
+
+// Route is how a tenant's mails go out: by its own relays, with their passwords, or by the daemon's where there are none.
+type Route struct {
+	Relays core.Relays
+	Limits core.SendLimits
+}
+
+// Route reads a tenant's route. A tenant that is gone has none of its own.
+func (s *Store) Route(ctx context.Context, tenantID string) (Route, error) {
+	t, err := s.Tenant(ctx, tenantID)
+	if core.KindOf(err) == core.NotFound && err != nil {
+		return Route{}, nil
+	}
+	if err != nil || len(t.Relays) == 0 {
+		return Route{Limits: t.SendLimits}, err
+	}
+	secrets, err := s.relayPasswords(func(dest any) error {
+		return s.get(ctx, dest, "SELECT relay_secrets FROM tenant WHERE id = ?", tenantID)
+	})
+	for i := range t.Relays {
+		t.Relays[i].Password = secrets[t.Relays[i].ID]
+	}
+	return Route{Relays: t.Relays, Limits: t.SendLimits}, err
+}
+
+// LeaseQuota takes up to want mails out of a day's quota and returns how many it got: 0 where the day has no more. What is
+// leased counts as used at once, so no crash can send more than the quota; what was not used is given back.
+func (s *Store) LeaseQuota(ctx context.Context, scope string, day, perDay, want int64) (got int64, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		var used int64
+		err := tx.get(&used, "SELECT coalesce((SELECT used FROM quota WHERE scope = ? AND day = ?), 0)", scope, day)
+		if err != nil {
+			return err
+		}
+		if got = min(want, perDay-used); got <= 0 {
+			got = 0
+			return nil
+		}
+		_, err = tx.exec(`INSERT INTO quota (scope, day, used) VALUES (?, ?, ?)
+			ON CONFLICT (scope) DO UPDATE SET used = iif(day = excluded.day, used, 0) + excluded.used, day = excluded.day`, scope, day, got)
+		return err
+	})
+	return got, err
+}
+
+// ReturnQuota gives back what was leased of a day and not used.
+func (s *Store) ReturnQuota(ctx context.Context, scope string, day, n int64) error {
+	return s.update(ctx, func(tx *Tx) error {
+		_, err := tx.exec("UPDATE quota SET used = max(0, used - ?) WHERE scope = ? AND day = ?", n, scope, day)
+		return err
+	})
+}

@@ -1,0 +1,100 @@
+package storetest
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"newsletterd/store"
+	"newsletterd/store/storetest/faults"
+)
+
+// Faults fails some statements of databases as a full disk would, without running them.
+type Faults struct {
+	Driver string // for store.Options
+
+	mu     sync.Mutex // guards what follows
+	failed int        // statements that have failed
+	calls  int        // statements since it was last said which fail
+	fails  func(call int, query string) bool
+	err    error
+}
+
+var faultDrivers atomic.Int64
+
+// NewFaults registers a driver that lets everything pass at first.
+func NewFaults(t testing.TB) *Faults {
+	t.Helper()
+	if err := store.PrepareProcess(); err != nil { // before SQLite is used at all
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	_, full := db.ExecContext(t.Context(), "PRAGMA max_page_count = 1; CREATE TABLE t (x)")
+	if full == nil {
+		t.Fatal("one page holds a table")
+	}
+	f := &Faults{Driver: fmt.Sprint("sqlite with faults ", faultDrivers.Add(1)), err: full}
+	if err := faults.Register(f.Driver, f); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// FailAt has the n-th statement from now fail, counted from 1, and no other; 0: none. It returns how many ran since it was
+// called before.
+func (f *Faults) FailAt(n int) (calls int) {
+	return f.set(func(call int, _ string) bool { return call == n })
+}
+
+// FailOften has one statement in n fail from now on, as chance has it.
+func (f *Faults) FailOften(n int, seed uint64) {
+	chance := rand.New(rand.NewPCG(seed, 0))
+	f.set(func(int, string) bool { return chance.IntN(n) == 0 })
+}
+
+// FailWhen has each statement fail from now on of which fails says so; it is asked by one at a time.
+func (f *Faults) FailWhen(fails func(query string) bool) {
+	f.set(func(_ int, query string) bool { return fails(query) })
+}
+
+// Failed is how many statements have failed in all.
+func (f *Faults) Failed() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.failed
+}
+
+func (f *Faults) set(fails func(int, string) bool) (calls int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	calls, f.calls, f.fails = f.calls, 0, fails
+	return calls
+}
+
+// Call counts one statement of an operation: not what ends a transaction without effect, which cannot fail in SQLite either,
+// and not the look for commits of other processes, which is only repeated later.
+func (f *Faults) Call(_ driver.Conn, kind, query string) error {
+	if kind != "exec" && kind != "query" || strings.HasPrefix(query, "ROLLBACK") || query == "PRAGMA data_version" {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls++
+	if f.fails != nil && f.fails(f.calls, query) {
+		f.failed++
+		return f.err
+	}
+	return nil
+}
+
+// Ran is of no interest here.
+func (f *Faults) Ran(string) {}

@@ -1,0 +1,180 @@
+package store
+
+import (
+	"context"
+
+	"newsletterd/core"
+)
+
+// KindDisabled is the kind of an address that the member service has switched off. The other kinds are the send side's
+// blocks: core.StatusBounced, core.StatusComplaint and core.StatusSuppressed. What is left of an erased address has these
+// kinds too, or is "left": then only an import is refused.
+const KindDisabled = "disabled"
+
+// Suppressed is one thing that stands against mailing an address, on the member's side or on the send side.
+type Suppressed struct {
+	Email      string       `db:"email" json:"email"` // folded
+	Kind       string       `db:"kind" json:"kind"`
+	TenantID   string       `db:"tenant_id" json:"tenant_id"` // empty: everywhere
+	ListID     string       `db:"list_id" json:"list_id"`     // of a block that one list's subscriber has; empty: of all lists
+	Reason     string       `db:"reason" json:"reason"`
+	DisabledBy string       `db:"disabled_by" json:"disabled_by"`
+	OccurredAt core.Instant `db:"occurred_at" json:"occurred_at"`
+}
+
+const (
+	disabledColumns    = "SELECT email_key AS email, 'disabled' AS kind, tenant_id, '' AS list_id, reason, disabled_by, occurred_at FROM disabled "
+	suppressionColumns = "SELECT email_key AS email, kind, tenant_id, '' AS list_id, reason, '' AS disabled_by, created_at AS occurred_at FROM suppression "
+	erasedColumns      = "SELECT '' AS email, kind, tenant_id, '' AS list_id, 'erased' AS reason, '' AS disabled_by, created_at AS occurred_at FROM erased "
+	blockColumns       = `SELECT s.email_key AS email, s.block AS kind, l.tenant_id, s.list_id, '' AS reason, '' AS disabled_by, s.block_at AS occurred_at
+		FROM subscriber AS s JOIN list AS l ON l.id = s.list_id `
+)
+
+// DisabledAddresses reads a page of what the member service has switched off, behind a row; tenantID empty: all of it.
+func (s *Store) DisabledAddresses(ctx context.Context, tenantID string, after Suppressed, limit int) ([]Suppressed, error) {
+	var d []Suppressed
+	err := s.all(ctx, &d, disabledColumns+`WHERE (email_key, tenant_id) > (?1, ?2) AND (?3 = '' OR tenant_id = ?3)
+		ORDER BY email_key, tenant_id LIMIT ?4`, after.Email, after.TenantID, tenantID, limit)
+	return d, err
+}
+
+// SuppressedAddresses reads a page of what the send side keeps from being mailed by any list of a tenant, behind a row.
+func (s *Store) SuppressedAddresses(ctx context.Context, tenantID string, after Suppressed, limit int) ([]Suppressed, error) {
+	var d []Suppressed
+	err := s.all(ctx, &d, suppressionColumns+`WHERE (tenant_id, email_key) > (?1, ?2) AND (?3 = '' OR tenant_id = ?3)
+		ORDER BY tenant_id, email_key LIMIT ?4`, after.TenantID, after.Email, tenantID, limit)
+	return d, err
+}
+
+// BlockedSubscribers reads a page of a list's subscribers with a block, by id; last is where the next page begins.
+func (s *Store) BlockedSubscribers(ctx context.Context, listID, afterID string, limit int) (d []Suppressed, last string, err error) {
+	var rows []struct {
+		ID string `db:"id"`
+		Suppressed
+	}
+	err = s.all(ctx, &rows, `SELECT s.id, s.email_key AS email, s.block AS kind, l.tenant_id, s.list_id, '' AS reason, '' AS disabled_by,
+		s.block_at AS occurred_at FROM subscriber AS s JOIN list AS l ON l.id = s.list_id
+		WHERE s.list_id = ? AND s.id > ? AND s.block <> '' ORDER BY s.id LIMIT ?`, listID, afterID, limit)
+	for _, r := range rows {
+		d, last = append(d, r.Suppressed), r.ID
+	}
+	return d, last, err
+}
+
+// Suppressions reads all that stands against mailing an address; tenantID not empty: what concerns that tenant, which is
+// also what stands everywhere.
+func (s *Store) Suppressions(ctx context.Context, email core.Email, tenantID string) (d []Suppressed, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		d, err = tx.suppressions(email.Key(), tenantID)
+		return err
+	})
+	return d, err
+}
+
+func (tx *Tx) suppressions(emailKey, tenantID string) (all []Suppressed, err error) {
+	var part []Suppressed
+	err = tx.all(&part, disabledColumns+"WHERE email_key = ?1 AND (?2 = '' OR tenant_id IN ('', ?2)) ORDER BY tenant_id", emailKey, tenantID)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, part...)
+	part = nil
+	err = tx.all(&part, suppressionColumns+`WHERE tenant_id IN (SELECT id FROM tenant WHERE ?2 = '' OR id = ?2) AND email_key = ?1
+		ORDER BY tenant_id`, emailKey, tenantID)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, part...)
+	part = nil
+	err = tx.all(&part, erasedColumns+"WHERE hash = ?1 AND (?2 = '' OR tenant_id IN ('', ?2)) ORDER BY tenant_id, kind", tx.store.erasedHash(emailKey), tenantID)
+	if err != nil {
+		return nil, err
+	}
+	for i := range part {
+		part[i].Email = emailKey
+	}
+	all = append(all, part...)
+	pairs, err := tx.idsOf(emailKey, tenantID)
+	if err != nil {
+		return nil, err
+	}
+	part = nil
+	err = tx.all(&part, blockColumns+`JOIN json_each(?) AS j ON s.list_id = j.value->>0 AND s.id = j.value->>1 WHERE s.block <> '' ORDER BY s.list_id`, pairs)
+	return append(all, part...), err
+}
+
+// Suppress is an operator's word that an address is not to be mailed, by lists of one tenant or (TenantID empty) by any: the
+// member's side is disabled with its events, and the send side blocks at once what it knows of the address. It returns how
+// many subscriptions ended. core.ErrNotFound: there is no such tenant.
+func (s *Store) Suppress(ctx context.Context, d Disabling, actor string, now core.Instant) (n int, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		if d.TenantID != "" {
+			if _, err := tx.tenant(d.TenantID); err != nil {
+				return err
+			}
+		}
+		if n, err = tx.disable(d, now); err != nil {
+			return err
+		}
+		if _, err := tx.report(d.TenantID, d.Email.Key(), core.Suppression, d.OccurredAt, now); err != nil {
+			return err
+		}
+		if d.TenantID != "" { // what stands everywhere is in disabled, which every claim looks at
+			if err := tx.suppress(d.TenantID, d.Email.Key(), core.StatusSuppressed, d.Reason, now); err != nil {
+				return err
+			}
+		}
+		return tx.audit(now, actor, "suppression.create", d.TenantID, d.Email.Mask())
+	})
+	return n, err
+}
+
+// Lift takes away all that stands against mailing an address, for one tenant or (empty) everywhere, on both sides, and what
+// a complaint has still on its way. It returns what it has lifted. Nobody becomes subscribed by it. core.ErrNotFound:
+// nothing stood there.
+func (s *Store) Lift(ctx context.Context, email core.Email, tenantID, actor string, now core.Instant) (lifted []Suppressed, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		lifted, err = tx.lift(email.Key(), tenantID, now)
+		if err != nil {
+			return err
+		}
+		if len(lifted) == 0 {
+			return core.ErrNotFound
+		}
+		return tx.audit(now, actor, "suppression.delete", tenantID, email.Mask())
+	})
+	return lifted, err
+}
+
+func (tx *Tx) lift(emailKey, tenantID string, now core.Instant) (lifted []Suppressed, err error) {
+	found, err := tx.suppressions(emailKey, tenantID)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range found { // the word for everywhere is not one tenant's to take back
+		if tenantID == "" || f.TenantID == tenantID {
+			lifted = append(lifted, f)
+		}
+	}
+	pairs, err := tx.idsOf(emailKey, tenantID)
+	if err != nil {
+		return nil, err
+	}
+	for _, step := range []struct {
+		query string
+		args  []any
+	}{
+		{"DELETE FROM disabled WHERE email_key = ?1 AND (?2 = '' OR tenant_id = ?2)", []any{emailKey, tenantID}},
+		{"DELETE FROM suppression WHERE tenant_id IN (SELECT id FROM tenant WHERE ?2 = '' OR id = ?2) AND email_key = ?1", []any{emailKey, tenantID}},
+		{"DELETE FROM erased WHERE hash = ?1 AND (?2 = '' OR tenant_id = ?2)", []any{tx.store.erasedHash(emailKey), tenantID}},
+		// SQLite's lower folds ASCII alone, as the key does.
+		{"DELETE FROM disable_request WHERE lower(email) = ?1 AND list_id = '' AND (?2 = '' OR tenant_id = ?2)", []any{emailKey, tenantID}},
+		{`UPDATE subscriber SET block = '', block_at = 0, soft_bounces = 0, soft_at = 0, changed_at = ?2 WHERE (block <> '' OR soft_bounces > 0)
+			AND (list_id, id) IN (SELECT value->>0, value->>1 FROM json_each(?1))`, []any{pairs, int64(now)}},
+	} {
+		if _, err := tx.exec(step.query, step.args...); err != nil {
+			return nil, err
+		}
+	}
+	return lifted, nil
+}

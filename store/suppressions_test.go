@@ -1,0 +1,172 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"newsletterd/core"
+)
+
+// known makes an active subscriber of the list on both sides.
+func (n newsletter) known(email core.Email, at core.Instant) {
+	n.Helper()
+	n.activate(email, at)
+	e := core.Event{
+		ID: core.NewID(), Type: core.EventActivated, TenantID: n.tenant, ListID: n.list, OccurredAt: at,
+		Subscriber: core.EventSubscriber{ID: core.NewID(), Email: email, Status: "active"},
+	}
+	if err := n.ApplyEvent(n.Context(), Nonce{ClientID: "c", Nonce: core.NewID()}, e, at); err != nil {
+		n.Fatal(err)
+	}
+}
+
+func (n newsletter) kinds(email core.Email, tenant string) []string {
+	n.Helper()
+	found, err := n.Suppressions(n.Context(), email, tenant)
+	if err != nil {
+		n.Fatal(err)
+	}
+	kinds := make([]string, len(found))
+	for i, f := range found {
+		kinds[i] = f.Kind
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+func (n newsletter) audited(action string) int {
+	return n.count("SELECT count(*) FROM audit WHERE action = ?", action)
+}
+
+func TestSuppressAndLift(t *testing.T) {
+	for _, everywhere := range []bool{true, false} {
+		t.Run(fmt.Sprintf("everywhere %v", everywhere), func(t *testing.T) {
+			n := testNewsletter(t)
+			n.known("Ann@example.org", now0)
+			d := Disabling{Email: "ann@EXAMPLE.org", TenantID: n.tenant, Reason: "asked", DisabledBy: "desk", OccurredAt: now0 + 5}
+			want := []string{"disabled", "suppressed", "suppressed"} // of the tenant, and of the list's subscriber
+			if everywhere {
+				d.TenantID, want = "", []string{"disabled", "suppressed"}
+			}
+			departures := n.Departures()
+			if ended, err := n.Suppress(t.Context(), d, "test", now0+5); err != nil || ended != 1 {
+				t.Fatal(ended, err)
+			}
+			sub, err := n.Subscriber(t.Context(), n.list, "ann@example.org")
+			if err != nil || sub.Mailable() || n.status("ann@example.org") != "unsubscribed" || n.Departures() == departures {
+				t.Errorf("%+v, %v; the member says %s", sub, err, n.status("ann@example.org"))
+			}
+			if got := n.kinds("ann@example.org", ""); !slices.Equal(got, want) {
+				t.Errorf("%v, want %v", got, want)
+			}
+			if lifted, err := n.Lift(t.Context(), "ANN@example.org", d.TenantID, "test", now0+9); err != nil || len(lifted) != len(want) {
+				t.Error(lifted, err)
+			}
+			if got := n.kinds("ann@example.org", ""); len(got) > 0 {
+				t.Errorf("%v is left", got)
+			}
+			if _, err := n.Lift(t.Context(), "ann@example.org", "", "test", now0+9); !errors.Is(err, core.ErrNotFound) {
+				t.Errorf("lifted again: %v", err)
+			}
+			if n.audited("suppression.create") != 1 || n.audited("suppression.delete") != 1 {
+				t.Error("the audit trail lacks something")
+			}
+			n.activate("ann@example.org", now0+20)
+			if n.status("ann@example.org") != "active" {
+				t.Error("cannot subscribe again")
+			}
+		})
+	}
+}
+
+// One tenant's complaint is lifted with the request to disable that it has on its way; the word for everywhere stays.
+func TestLiftForOneTenant(t *testing.T) {
+	n := testNewsletter(t)
+	n.known("ann@example.org", now0)
+	report := ProviderReport{Provider: "p", Key: []byte("1"), Event: core.ProviderEvent{
+		Type: "complaint", MessageID: "m", TenantID: n.tenant, Email: "ann@example.org", OccurredAt: now0 + 1,
+	}}
+	if err := n.ApplyReports(t.Context(), []ProviderReport{report}, now0+2); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.Disable(t.Context(), Disabling{Email: "ann@example.org"}, now0+3); err != nil {
+		t.Fatal(err)
+	}
+	if lifted, err := n.Lift(t.Context(), "ann@example.org", core.NewID(), "test", now0+4); !errors.Is(err, core.ErrNotFound) {
+		t.Errorf("another tenant lifted %v, %v", lifted, err)
+	}
+	if lifted, err := n.Lift(t.Context(), "ann@example.org", n.tenant, "test", now0+5); err != nil || len(lifted) != 2 {
+		t.Error(lifted, err)
+	}
+	if got := n.kinds("ann@example.org", n.tenant); !slices.Equal(got, []string{"disabled"}) {
+		t.Errorf("%v stands", got)
+	}
+	if due, err := n.DueDisableRequests(t.Context(), now0+9, 10); err != nil || len(due) > 0 {
+		t.Errorf("still on its way: %+v, %v", due, err)
+	}
+}
+
+// Pages lose nobody, also where one address has rows of several tenants at the edge of a page.
+func TestSuppressedPages(t *testing.T) {
+	n := testNewsletter(t)
+	for i := range 5 {
+		for _, tenant := range []string{"", "t1", "t2"} {
+			n.sql("INSERT INTO disabled VALUES (?, ?, 'r', 'd', 1, 1)", fmt.Sprintf("a%d@example.org", i), tenant)
+			n.sql("INSERT INTO suppression VALUES (?, ?, 'complaint', 'r', 1)", tenant, fmt.Sprintf("a%d@example.org", i))
+		}
+	}
+	for name, read := range map[string]func(after Suppressed) ([]Suppressed, error){
+		"disabled":   func(after Suppressed) ([]Suppressed, error) { return n.DisabledAddresses(t.Context(), "", after, 4) },
+		"suppressed": func(after Suppressed) ([]Suppressed, error) { return n.SuppressedAddresses(t.Context(), "", after, 4) },
+	} {
+		after, seen := Suppressed{}, 0
+		for {
+			page, err := read(after)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if seen += len(page); len(page) < 4 {
+				break
+			}
+			after = page[3]
+		}
+		if seen != 15 {
+			t.Errorf("%s: %d rows, want 15", name, seen)
+		}
+	}
+}
+
+func TestRetryDead(t *testing.T) {
+	n := testNewsletter(t)
+	for i := range 5 {
+		n.activate(core.Email(fmt.Sprintf("a%d@example.org", i)), now0)
+	}
+	events, err := n.DueEvents(t.Context(), "", now0, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := make([]EventResult, 4)
+	for i := range results {
+		results[i] = EventResult{Event: &events[i], Dead: true, Reason: "HTTP 422"}
+	}
+	if err := n.FinishEvents(t.Context(), results, now0+1); err != nil {
+		t.Fatal(err)
+	}
+	if dead, err := n.OutboxEvents(t.Context(), OutboxFilter{State: EventDead, TenantID: n.tenant}, 0, 10); err != nil || len(dead) != 4 {
+		t.Fatal(dead, err)
+	}
+	if other, err := n.RetryDead(t.Context(), core.NewID(), 10, "test", now0+2); err != nil || other != 0 {
+		t.Error(other, err)
+	}
+	if moved, err := n.RetryDead(t.Context(), n.tenant, 3, "test", now0+2); err != nil || moved != 3 {
+		t.Error(moved, err)
+	}
+	if e, err := n.OutboxEvent(t.Context(), events[3].EventID, ""); err != nil || e[0].State() != EventDead || e[0].LastError != "HTTP 422" {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if n.audited("outbox.retry") != 1 {
+		t.Error("the audit trail lacks it")
+	}
+}

@@ -1,0 +1,90 @@
+package store
+
+import (
+	"context"
+
+	"newsletterd/core"
+)
+
+// Undoing is what an undo token asks for.
+type Undoing struct {
+	ListID         string
+	SubscriptionID string
+	LeftAt         core.Instant // of the unsubscribing that is to be taken back
+	Origin         core.Origin
+}
+
+// Undo takes an unsubscribing back: the subscription is active again, with the proof of consent that it had, and a row of
+// its own in the ledger. It works once; repeated while the subscription is active it changes nothing. Whoever was switched
+// off, complained or is suppressed stays out. core.ErrInvalidToken, core.ErrListInactive, core.ErrSubscriptionNotFound.
+func (s *Store) Undo(ctx context.Context, u Undoing, now core.Instant) (sub core.Subscription, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		sub, err = tx.undo(u, now)
+		return err
+	})
+	return sub, err
+}
+
+// CanUndo tells whether Undo would work, and what it would be about. Its errors are those of Undo.
+func (s *Store) CanUndo(ctx context.Context, u Undoing, now core.Instant) (sub core.Subscription, err error) {
+	list, err := s.ListRecord(ctx, u.ListID)
+	if err != nil {
+		return sub, sharpen(err, core.ErrSubscriptionNotFound)
+	}
+	err = s.view(ctx, func(r *Reader) error {
+		sub, err = s.undoable(r, list, u)
+		return err
+	})
+	if err != nil {
+		return sub, err
+	}
+	resumed := sub
+	_, err = resumed.Resume(u.LeftAt, now)
+	return sub, err
+}
+
+func (tx *Tx) undo(u Undoing, now core.Instant) (sub core.Subscription, err error) {
+	list, err := tx.listRecord(u.ListID)
+	if err != nil {
+		return sub, sharpen(err, core.ErrSubscriptionNotFound)
+	}
+	if sub, err = tx.store.undoable(tx, list, u); err != nil || sub.Status == core.SubscriptionActive {
+		return sub, err
+	}
+	if now, err = tx.stamp(u.ListID, now); err != nil {
+		return sub, err
+	}
+	change, err := sub.Resume(u.LeftAt, now)
+	if err != nil {
+		return sub, err
+	}
+	if err := tx.saveChange(list, &sub, change, now); err != nil {
+		return sub, err
+	}
+	return sub, tx.addConsent(core.Consent{
+		ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentResumed,
+		Means: core.MeansUndo, Origin: u.Origin, Generation: sub.Generation,
+	})
+}
+
+// undoable reads what an undo is about, unless something keeps the address out.
+func (s *Store) undoable(from reads, list *ListRecord, u Undoing) (sub core.Subscription, err error) {
+	err = from.get(&sub, "SELECT "+subscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id = ?", u.ListID, u.SubscriptionID)
+	if err != nil {
+		return sub, sharpen(err, core.ErrSubscriptionNotFound)
+	}
+	if !list.Active() {
+		return sub, core.ErrListInactive
+	}
+	var barred bool
+	err = from.get(&barred, `SELECT EXISTS (SELECT 1 FROM disabled WHERE email_key = ?1 AND tenant_id IN ('', ?2))
+		OR EXISTS (SELECT 1 FROM erased WHERE hash = ?6 AND tenant_id IN ('', ?2) AND kind IN ('disabled', 'complaint', 'suppressed'))
+		OR EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?2 AND email_key = ?1 AND kind IN ('complaint', 'suppressed'))
+		OR EXISTS (SELECT 1 FROM subscriber WHERE list_id = ?3 AND id = ?4 AND block IN ('complaint', 'suppressed'))
+		OR EXISTS (SELECT 1 FROM consent WHERE list_id = ?3 AND subscription_id = ?4 AND at = ?5 AND what = 'disabled')`,
+		sub.Email.Key(), list.TenantID, u.ListID, u.SubscriptionID, int64(u.LeftAt), s.erasedHash(sub.Email.Key()))
+	if err == nil && barred {
+		err = core.ErrInvalidToken
+	}
+	return sub, err
+}

@@ -1,0 +1,193 @@
+package store
+
+import (
+	"errors"
+	"testing"
+
+	"newsletterd/core"
+)
+
+// leaver is an address that was active on a list and has left it, with what its undo token says.
+func (n newsletter) leaver(email core.Email, means string, at core.Instant) Undoing {
+	n.Helper()
+	n.active(email, at)
+	sub, err := n.Unsubscribe(n.Context(), Leaving{ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, email.Key()), Email: email, Means: means}, at+10)
+	if err != nil {
+		n.Fatal(err)
+	}
+	return Undoing{ListID: n.list, SubscriptionID: sub.ID, LeftAt: sub.ChangedAt}
+}
+
+func (n newsletter) active(email core.Email, at core.Instant) {
+	n.Helper()
+	if _, err := n.Confirm(n.Context(), n.token(n.subscribe(email, "", at), core.MeansMailed), core.Origin{}, at+1); err != nil {
+		n.Fatal(err)
+	}
+}
+
+func TestUndoRestoresTheEarlierConsent(t *testing.T) {
+	n := testNewsletter(t)
+	u := n.leaver("ann@example.org", core.MeansResponse, now0)
+	if _, err := n.CanUndo(t.Context(), u, now0+20); err != nil {
+		t.Error(err)
+	}
+	for range 2 { // the second time changes nothing
+		sub, err := n.Undo(t.Context(), u, now0+20)
+		if err != nil || sub.Status != core.SubscriptionActive || sub.Means != core.MeansMailed || sub.Generation != 1 {
+			t.Errorf("%+v, %v", sub, err)
+		}
+	}
+	var words []string
+	ledger, err := n.Consents(t.Context(), n.list, u.SubscriptionID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range ledger {
+		words = append(words, c.What+" "+c.Means)
+	}
+	if got, want := len(words), 4; got != want || words[3] != "resumed undo" {
+		t.Errorf("ledger %q", words)
+	}
+	if got := n.count("SELECT count(*) FROM outbox WHERE event_type = 'subscription.activated'"); got != 2 {
+		t.Errorf("%d events of an activation", got)
+	}
+}
+
+// Nothing brings back who was switched off, complained, is suppressed, left again or asked anew.
+func TestUndoResurrectsNobody(t *testing.T) {
+	suppress := func(kind string) func(newsletter, Undoing) {
+		return func(n newsletter, _ Undoing) {
+			n.sql("INSERT INTO suppression (tenant_id, email_key, kind, created_at) VALUES (?, 'ann@example.org', ?, 1)", n.tenant, kind)
+		}
+	}
+	for name, c := range map[string]struct {
+		between func(newsletter, Undoing)
+		err     error
+	}{
+		"nothing":    {func(newsletter, Undoing) {}, nil},
+		"bounced":    {suppress("bounced"), nil},
+		"complaint":  {suppress("complaint"), core.ErrInvalidToken},
+		"suppressed": {suppress("suppressed"), core.ErrInvalidToken},
+		"blocked on the send side": {func(n newsletter, u Undoing) {
+			n.sql(`INSERT INTO subscriber (list_id, email_key, id, email, word, word_at, block, created_at, changed_at)
+				VALUES (?, 'ann@example.org', ?, 'ann@example.org', 'unsubscribed', 1, 'complaint', 1, 1)`, u.ListID, u.SubscriptionID)
+		}, core.ErrInvalidToken},
+		"disabled": {func(n newsletter, _ Undoing) {
+			if _, err := n.Disable(n.Context(), Disabling{Email: "Ann@example.org"}, now0+15); err != nil {
+				n.Fatal(err)
+			}
+		}, core.ErrInvalidToken},
+		"disabled everywhere, then erased at another tenant": {func(n newsletter, _ Undoing) {
+			if _, err := n.Disable(n.Context(), Disabling{Email: "ann@example.org"}, now0+15); err != nil {
+				n.Fatal(err)
+			}
+			other := core.NewID()
+			n.sql("INSERT INTO tenant (id, name, created_at, updated_at) VALUES (?, 'Other', 1, 1)", other)
+			if _, err := n.ErasePerson(n.Context(), Person{Email: "ann@example.org", TenantID: other}, "test", now0+20); err != nil {
+				n.Fatal(err)
+			}
+		}, core.ErrInvalidToken},
+		"disabled, and kept as a hash": {func(n newsletter, _ Undoing) {
+			n.sql("INSERT INTO erased (hash, tenant_id, kind, created_at) VALUES (?, '', 'disabled', 1)", n.erasedHash("ann@example.org"))
+		}, core.ErrInvalidToken},
+		"asked anew": {func(n newsletter, _ Undoing) { n.subscribe("ann@example.org", "", now0+15) }, core.ErrInvalidToken},
+		"left again": {func(n newsletter, _ Undoing) { n.leaver("ann@example.org", core.MeansMailed, now0+15) }, core.ErrInvalidToken},
+		"list inactive": {func(n newsletter, _ Undoing) {
+			n.sql("UPDATE list SET status = 'inactive'")
+		}, core.ErrListInactive},
+		"list deleted": {func(n newsletter, _ Undoing) { n.sql("UPDATE list SET deleted_at = 1") }, core.ErrSubscriptionNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := testNewsletter(t)
+			u := n.leaver("ann@example.org", core.MeansResponse, now0)
+			c.between(n, u)
+			_, can := n.CanUndo(t.Context(), u, now0+40)
+			_, err := n.Undo(t.Context(), u, now0+40)
+			if !errors.Is(err, c.err) || !errors.Is(can, c.err) {
+				t.Errorf("can %v, does %v, want %v", can, err, c.err)
+			}
+		})
+	}
+}
+
+// Who was switched off has no way back by an undo once that is lifted: the last word was not the reader's.
+func TestUndoOfADisablingThatWasLifted(t *testing.T) {
+	n := testNewsletter(t)
+	n.active("ann@example.org", now0)
+	if _, err := n.Disable(t.Context(), Disabling{Email: "ann@example.org"}, now0+5); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.Lift(t.Context(), "ann@example.org", "", "test", now0+6); err != nil {
+		t.Fatal(err)
+	}
+	u := Undoing{ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, "ann@example.org"), LeftAt: now0 + 5}
+	if _, err := n.Undo(t.Context(), u, now0+9); !errors.Is(err, core.ErrInvalidToken) {
+		t.Error(err)
+	}
+}
+
+// A token that anybody may ask for leads to a notice with a way back, where it ended something; a row is written always.
+func TestNoticeOfAnUnsubscribing(t *testing.T) {
+	for _, c := range []struct {
+		name, means  string
+		before       func(newsletter)
+		rows, queued int
+	}{
+		{"requested, active", core.MeansResponse, func(n newsletter) { n.active("ann@example.org", now0) }, 1, 1},
+		{"requested, pending", core.MeansResponse, func(n newsletter) { n.subscribe("ann@example.org", "", now0) }, 1, 0},
+		{"requested, left", core.MeansResponse, func(n newsletter) { n.leaver("ann@example.org", core.MeansMailed, now0) }, 1, 0},
+		{"requested, stranger", core.MeansResponse, func(newsletter) {}, 1, 0},
+		{"mailed, active", core.MeansMailed, func(n newsletter) { n.active("ann@example.org", now0) }, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := testNewsletter(t)
+			c.before(n)
+			_, err := n.Unsubscribe(t.Context(), Leaving{
+				ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, "ann@example.org"), Email: "ann@example.org", Means: c.means,
+			}, now0+20)
+			if err != nil && !errors.Is(err, core.ErrSubscriptionNotFound) {
+				t.Fatal(err)
+			}
+			if got := n.count("SELECT count(*) FROM mail WHERE kind = 'unsubscribed'"); got != c.rows {
+				t.Errorf("%d rows, want %d", got, c.rows)
+			}
+			if got := n.count("SELECT count(*) FROM mail WHERE kind = 'unsubscribed' AND state = 0 AND tenant_id = ? AND created_at = ?", n.tenant, now0+20); got != c.queued {
+				t.Errorf("%d queued, want %d", got, c.queued)
+			}
+		})
+	}
+}
+
+// Rounds of subscribing, confirming by the answer and leaving send no more undo links than there are confirmations; the rounds
+// go on, and write the same rows.
+func TestUndoLinksAreThrottled(t *testing.T) {
+	n := testNewsletter(t)
+	at := now0
+	round := func(list string) {
+		t.Helper()
+		n.list = list
+		n.leaver("ann@example.org", core.MeansResponse, at)
+		at += 100
+	}
+	count := func(state int) int {
+		return n.count("SELECT count(*) FROM mail WHERE kind = 'unsubscribed' AND state = ?", state)
+	}
+	first := n.list
+	for range undosPerListEmail + 2 {
+		round(first)
+	}
+	if count(mailQueued) != undosPerListEmail || count(mailLeftOut) != 2 {
+		t.Errorf("one list: %d queued, %d left out", count(mailQueued), count(mailLeftOut))
+	}
+	for range undosPerEmail { // each list could send one
+		round(n.addList(n.tenant))
+	}
+	if count(mailQueued) != undosPerEmail || count(mailLeftOut) != 2+undosPerListEmail {
+		t.Errorf("all lists: %d queued, %d left out", count(mailQueued), count(mailLeftOut))
+	}
+	at = at.Add(mailWindow)
+	round(first)
+	if count(mailQueued) != undosPerEmail+1 {
+		t.Errorf("a day later: %d queued", count(mailQueued))
+	}
+}

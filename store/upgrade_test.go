@@ -1,0 +1,246 @@
+package store
+
+import (
+	"compress/gzip"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"newsletterd/core/coretest"
+	"newsletterd/schema"
+)
+
+// firstVersion is a database that the first version wrote, with rows in every table: unpacked into a folder of its own.
+// Passwords: "the password of ann", "the password of bob", "an operators password".
+func firstVersion(t *testing.T) string {
+	t.Helper()
+	must(t, PrepareProcess()) // before anybody opens it
+	in, err := os.Open(filepath.Join("..", "testdata", "upgrade", "v1.db.gz"))
+	must(t, err)
+	defer in.Close()
+	z, err := gzip.NewReader(in)
+	must(t, err)
+	path := filepath.Join(t.TempDir(), "newsletterd.db")
+	out, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	must(t, err)
+	_, err = io.Copy(out, z)
+	must(t, errors.Join(err, out.Close()))
+	return path
+}
+
+// tables reads every row of every table as text, column by column.
+func tables(t *testing.T, path string) map[string][]map[string]string {
+	t.Helper()
+	db, err := sqlx.Open("sqlite", "file:"+path+"?mode=ro")
+	must(t, err)
+	defer db.Close()
+	var names []string
+	must(t, db.Select(&names, "SELECT name FROM pragma_table_list WHERE type = 'table' AND schema = 'main' AND name NOT LIKE 'sqlite_%'"))
+	all := map[string][]map[string]string{}
+	for _, name := range names {
+		rows, err := db.Queryx("SELECT * FROM " + name)
+		must(t, err)
+		all[name] = []map[string]string{}
+		for rows.Next() {
+			row := map[string]any{}
+			must(t, rows.MapScan(row))
+			texts := map[string]string{}
+			for column, v := range row {
+				texts[column] = fmt.Sprintf("%v", v)
+			}
+			all[name] = append(all[name], texts)
+		}
+		must(t, errors.Join(rows.Err(), rows.Close()))
+	}
+	return all
+}
+
+// only is a row without the columns that came later.
+func only(row map[string]string, like map[string]string) string {
+	var b strings.Builder
+	columns := []string{}
+	for c := range like {
+		columns = append(columns, c)
+	}
+	slices.Sort(columns)
+	for _, c := range columns {
+		v, ok := row[c]
+		fmt.Fprintf(&b, "%s=%s/%v ", c, v, ok)
+	}
+	return b.String()
+}
+
+// changedByUpgrade are the tables whose old rows a migration rewrites, with what it does to them.
+var changedByUpgrade = map[string]string{
+	"schema_migration": "a row for each migration",
+}
+
+// TestUpgradeFromTheFirstVersion: no row and no value of the first version is lost, the copy from before is kept, and the
+// schema is that of a fresh database.
+func TestUpgradeFromTheFirstVersion(t *testing.T) {
+	path := firstVersion(t)
+	before := tables(t, path)
+	for name, rows := range before {
+		if len(rows) == 0 {
+			t.Errorf("the first version's %s has no row", name)
+		}
+	}
+	dry, err := Migrate(t.Context(), path, MigrateOptions{DryRun: true, Now: time.Now()})
+	must(t, err)
+	if !reflect.DeepEqual(tables(t, path), before) {
+		t.Fatal("a dry run changes something")
+	}
+	done, err := Migrate(t.Context(), path, MigrateOptions{Now: time.Now()})
+	must(t, err)
+	if !reflect.DeepEqual(done.Migrations, dry.Migrations) || len(done.Migrations) != schema.Latest()-7 {
+		t.Errorf("did %v, the dry run said %v", done.Migrations, dry.Migrations)
+	}
+	after := tables(t, path)
+	for name, rows := range before {
+		if changedByUpgrade[name] != "" {
+			continue
+		}
+		if len(after[name]) != len(rows) {
+			t.Errorf("%s has %d rows, had %d", name, len(after[name]), len(rows))
+			continue
+		}
+		for i, row := range rows {
+			if got, want := only(after[name][i], row), only(row, row); got != want {
+				t.Errorf("%s: %s\nwas %s", name, got, want)
+			}
+		}
+	}
+	if len(done.Migrations) > 0 {
+		keptBefore(t, done.Copy, before)
+	}
+	s, err := Open(t.Context(), Options{Path: path})
+	must(t, err)
+	found, err := s.Check(t.Context())
+	if err != nil || len(found) > 0 {
+		t.Errorf("%v %v", found, err)
+	}
+	must(t, s.Close())
+}
+
+// keptBefore: the copy holds what was there, and a program of the first version could open it.
+func keptBefore(t *testing.T, copied string, before map[string][]map[string]string) {
+	t.Helper()
+	fi, err := os.Stat(copied)
+	must(t, err)
+	if fi.Mode().Perm() != 0o600 || !strings.HasSuffix(copied, filepath.Join("backup", "newsletterd.db.before-0008")) {
+		t.Errorf("%s has mode %s", copied, fi.Mode())
+	}
+	if !reflect.DeepEqual(tables(t, copied), before) {
+		t.Error("the copy is not what was there")
+	}
+}
+
+// statements takes a migration apart. A trigger ends with END;.
+func statements(text string) (all []string) {
+	var part strings.Builder
+	for line := range strings.Lines(text) {
+		part.WriteString(line)
+		code, _, _ := strings.Cut(line, "--")
+		code = strings.TrimSpace(code)
+		if !strings.HasSuffix(code, ";") || strings.Contains(part.String(), "CREATE TRIGGER") && !strings.HasSuffix(code, "END;") {
+			continue
+		}
+		all = append(all, part.String())
+		part.Reset()
+	}
+	return all
+}
+
+// TestCrashInsideAMigration leaves the files as a kill after each statement of each migration would leave them. The next
+// start finds the old schema, never something between, and brings it to the new one.
+func TestCrashInsideAMigration(t *testing.T) {
+	must(t, PrepareProcess())
+	images, path := 0, filepath.Join(t.TempDir(), "fresh.db")
+	for _, m := range schema.Migrations() {
+		if m.Number == 8 { // from here on with data
+			path = firstVersion(t)
+		}
+		images += crashImages(t, path, m)
+		_, err := Migrate(t.Context(), path, MigrateOptions{To: m.Number, NoCopy: true, Now: time.Now()})
+		must(t, err)
+	}
+	coretest.Promise(t, 17, images, 0, "stops inside migrations")
+}
+
+// crashImages runs the statements of one migration in a transaction that never commits, in small pages of cache so that
+// they reach the -wal, and opens a copy of the files after each.
+func crashImages(t *testing.T, path string, m schema.Migration) (n int) {
+	t.Helper()
+	scratch := filepath.Join(t.TempDir(), "scratch.db")
+	if _, err := os.Stat(path); err == nil {
+		copyFiles(t, path, scratch)
+	}
+	db, err := sqlx.Open("sqlite", "file:"+scratch+"?_pragma=journal_mode(WAL)&_pragma=wal_autocheckpoint(0)&_pragma=foreign_keys(1)")
+	must(t, err)
+	defer db.Close()
+	c, err := db.Connx(t.Context())
+	must(t, err)
+	defer c.Close()
+	for _, q := range []string{"PRAGMA cache_size = 2", "PRAGMA cache_spill = 1", "BEGIN IMMEDIATE"} {
+		_, err := c.ExecContext(t.Context(), q)
+		must(t, err)
+	}
+	all := statements(m.SQL)
+	for i, q := range all {
+		if _, err := c.ExecContext(t.Context(), q); err != nil {
+			t.Fatalf("%04d, statement %d: %v\n%s", m.Number, i, err, q)
+		}
+		if i%8 != 0 && i < len(all)-1 && os.Getenv("NEWSLETTERD_TORTURE") == "" {
+			continue
+		}
+		image := filepath.Join(t.TempDir(), "newsletterd.db")
+		copyFiles(t, scratch, image)
+		oldSchema(t, image, m.Number)
+		s, err := Open(context.Background(), Options{Path: image, Migrate: true})
+		if err != nil {
+			t.Fatalf("%04d, after statement %d: %v", m.Number, i, err)
+		}
+		must(t, s.Close())
+		n++
+	}
+	return n
+}
+
+// oldSchema: the image is that of before the migration.
+func oldSchema(t *testing.T, image string, number int) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+image)
+	must(t, err)
+	defer db.Close()
+	c, err := db.Conn(t.Context())
+	must(t, err)
+	defer c.Close()
+	pending, err := schema.Pending(t.Context(), c, 0)
+	must(t, err)
+	if len(pending) == 0 || pending[0].Number != number {
+		t.Errorf("inside %04d the file says that it needs %v", number, pending)
+	}
+}
+
+func copyFiles(t *testing.T, from, to string) {
+	t.Helper()
+	for _, end := range []string{"", "-wal"} {
+		b, err := os.ReadFile(from + end)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		must(t, err)
+		must(t, os.WriteFile(to+end, b, 0o600))
+	}
+}
