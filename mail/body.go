@@ -53,6 +53,12 @@ func (b *Bulk) bodyTokens() (html, text []token, err error) {
 		pre = append(pre, mustLex(strings.Repeat(preheaderPad, 60)+preheaderClose)...)
 		html = insertAfterBody(html, pre)
 	}
+	if s.Track.Click {
+		html, b.links = trackLinks(html, s.Track.Origin)
+	}
+	if s.Track.Open {
+		html = insertBefore(html, "</body", pixelTokens(s.Track.Origin))
+	}
 	return html, text, nil
 }
 
@@ -97,10 +103,21 @@ func mustLex(src string) []token {
 	return tokens
 }
 
+// printsUnsubscribe tells whether every reader is shown the way out: a link that stands in a block, in place of a missing value
+// or cut short may be no link.
 func printsUnsubscribe(tokens []token) bool {
+	depth := 0
 	for _, t := range tokens {
-		if t.kind == tokenOutput && (strings.Contains(t.body, "unsubscribe_url") || strings.Contains(t.body, "unsubscribe_token")) {
-			return true
+		switch word := firstWord(t.body); {
+		case t.kind == tokenTag && (word == "if" || word == "unless"):
+			depth++
+		case t.kind == tokenTag && (word == "endif" || word == "endunless"):
+			depth--
+		case t.kind == tokenOutput && depth == 0 && !strings.Contains(t.body, "truncate"):
+			name, _, _ := strings.Cut(t.body, "|")
+			if name = strings.TrimSpace(name); name == "unsubscribe_url" || name == "unsubscribe_token" {
+				return true
+			}
 		}
 	}
 	return false

@@ -3,6 +3,7 @@ package mail
 import (
 	"encoding/json"
 	"fmt"
+	"html"
 	"strings"
 	"sync"
 	"time"
@@ -27,6 +28,10 @@ type BulkSpec struct {
 	// UnsubscribeURL is the job's own visible link with {{unsubscribe_token}} in it; empty: the recipient's.
 	UnsubscribeURL string
 	Shared         Shared
+	// Providers are the kinds of mail providers that the mail may go through: each finds it named in its own way.
+	Providers []string
+	// Track is what of the HTML part is tracked; its zero value is nothing.
+	Track Tracking
 }
 
 // Recipient is one person of a job: what differs from mail to mail.
@@ -43,6 +48,8 @@ type Recipient struct {
 	// UnsubscribeMailto is the mailto address beside it; empty where no bounce domain is set.
 	UnsubscribeMailto string
 	UnsubscribeToken  string
+	// Track makes the tokens of the links that Bulk.Links lists; nil in a mail of which nothing is tracked.
+	Track *Tracker
 	// UnsubscribeURL, ViewURL and PreferencesURL are the links a body may print.
 	UnsubscribeURL, ViewURL, PreferencesURL string
 }
@@ -52,6 +59,8 @@ type Bulk struct {
 	spec          BulkSpec
 	subject       *Template
 	html, text    *Template
+	links         []string // that are tracked
+	marks         []providerMark
 	unsubscribe   *Template
 	htmlB64       bool
 	textB64       bool
@@ -68,7 +77,7 @@ const gmailClip = 102_400
 // *core.Error of kind Invalid, code validation_error, with the field at fault (subject, body_html, body_text,
 // template) and, for templates, the line and column in the message.
 func CompileBulk(spec *BulkSpec) (*Bulk, error) {
-	b := &Bulk{spec: *spec}
+	b := &Bulk{spec: *spec, marks: marksOf(spec.Providers)}
 	b.scratch.New = func() any { return new([]byte) }
 	if err := b.checkSpec(); err != nil {
 		return nil, err
@@ -199,6 +208,9 @@ func (b *Bulk) try() error {
 	if strings.Contains(b.spec.HTML, "data:image") {
 		b.text.warn("images as data: URIs are dropped by Gmail and Outlook; link to them instead")
 	}
+	if n := imagesWithoutAlt(b.spec.HTML + b.spec.HTMLLayout); n > 0 {
+		b.text.warn("images without alt: %d; many readers see no images", n)
+	}
 	if len(msg) >= gmailClip {
 		b.text.warn("the mail has %d octets; Gmail cuts off behind %d", len(msg), gmailClip)
 	}
@@ -214,11 +226,16 @@ func (b *Bulk) Warnings() []string {
 	return append(out, b.text.warnings...)
 }
 
+// PrintsView tells whether any part names view_url: then a Recipient should have one.
+func (b *Bulk) PrintsView() bool {
+	return b.subject.view || b.text.view || b.html != nil && b.html.view
+}
+
 func (b *Bulk) vars(r *Recipient) Vars {
 	v := Vars{
 		Shared: &b.spec.Shared, Email: r.Email, SubscriberID: r.SubscriberID, Preferences: r.Preferences,
 		UnsubscribeToken: r.UnsubscribeToken, UnsubscribeURL: r.UnsubscribeURL,
-		ViewURL: r.ViewURL, PreferencesURL: r.PreferencesURL, Date: r.Date,
+		ViewURL: r.ViewURL, PreferencesURL: r.PreferencesURL, Date: r.Date, Track: r.Track,
 	}
 	if b.unsubscribe != nil {
 		url, _ := b.unsubscribe.Append(nil, &v)
@@ -298,6 +315,11 @@ func (b *Bulk) appendHeaders(dst []byte, r *Recipient, v *Vars, scratch *[]byte)
 		dst = append(dst, "?subject=unsubscribe"...)
 	}
 	dst = append(dst, ">\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n"...)
+	for i := range b.marks {
+		dst = append(dst, b.marks[i].before...)
+		dst = append(dst, r.MessageID...)
+		dst = append(dst, b.marks[i].after...)
+	}
 	return append(dst, b.tail...), nil
 }
 
@@ -346,6 +368,9 @@ func (t *Template) appendEncoded(dst []byte, v *Vars, base64 bool, scratch *[]by
 		case opOutput:
 			*scratch = run.append((*scratch)[:0], n)
 			dst, col = appendQP(dst, *scratch, col)
+		case opTrack:
+			*scratch = v.Track.append((*scratch)[:0], n.target)
+			dst, col = appendQP(dst, *scratch, col)
 		}
 		if len(dst)-start > maxOutput || run.work > maxWork {
 			return dst[:start], ErrTooLong
@@ -356,4 +381,14 @@ func (t *Template) appendEncoded(dst []byte, v *Vars, base64 bool, scratch *[]by
 		dst = append(dst, '\r', '\n')
 	}
 	return dst, nil
+}
+
+// Page renders a mail as a page of a browser: its HTML, or its text as it stands.
+func (b *Bulk) Page(r *Recipient) ([]byte, error) {
+	subject, text, page, err := b.Parts(r)
+	if err != nil || b.html != nil {
+		return []byte(page), err
+	}
+	return []byte("<!DOCTYPE html><html><head><meta charset=\"utf-8\"><title>" + html.EscapeString(subject) +
+		"</title></head><body><pre style=\"white-space:pre-wrap\">" + html.EscapeString(text) + "</pre></body></html>\n"), nil
 }

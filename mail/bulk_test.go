@@ -95,6 +95,25 @@ func TestBulkGolden(t *testing.T) {
 	}
 }
 
+// The wire relies on it: it copies such mails without looking for dots to double.
+func TestNoLineOfABulkMailBeginsWithADot(t *testing.T) {
+	spec := testSpec()
+	spec.HTML = ".<p>\n.{{ preferences.dots }}\n.</p>\n.{{ email }}"
+	spec.Text = ".\n..{{ preferences.dots }}\n.{{ preferences.dots }}."
+	spec.Subject = ". {{ preferences.dots }} ."
+	bulk, r := mustBulk(t, spec), testRecipient()
+	for n := range 160 {
+		r.Preferences = json.RawMessage(`{"dots":"` + strings.Repeat("x", n) + strings.Repeat(".", 80) + `\n.\r\n..\r."}`)
+		got, err := bulk.Append(nil, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i := bytes.Index(got, []byte("\n.")); i >= 0 {
+			t.Fatalf("%d: %q", n, got[max(0, i-80):i+10])
+		}
+	}
+}
+
 // benchSpec is a mail of about 7 KB with eight personal places.
 func benchSpec() *BulkSpec {
 	s := testSpec()

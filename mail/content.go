@@ -77,7 +77,9 @@ func cutContent(src string) (before, after string, ok bool) {
 func TryContent(n *core.NewJob) (warnings []string, err error) {
 	_, campaign := n.Job(1)
 	content := core.Content{Campaign: campaign, List: core.List{ID: campaign.ID, Name: "list"}}
-	bulk, err := CompileBulk(JobSpec(campaign.ID, &content, Address{Email: "newsletterd@localhost"}))
+	spec := JobSpec(campaign.ID, &content, Address{Email: "newsletterd@localhost"})
+	spec.Track = Tracking{Open: n.TrackOpen, Click: n.TrackClick, Origin: "https://localhost"}
+	bulk, err := CompileBulk(spec)
 	if err != nil {
 		return nil, err
 	}

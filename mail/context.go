@@ -52,6 +52,13 @@ type htmlContext struct {
 // advance moves over static HTML.
 func (c *htmlContext) advance(text string) {
 	for i := 0; i < len(text); i++ {
+		if c.state == inText {
+			n := strings.IndexByte(text[i:], '<')
+			if n < 0 {
+				return
+			}
+			i += n
+		}
 		c.step(text[i])
 	}
 }

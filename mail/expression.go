@@ -22,14 +22,13 @@ const (
 	rootUnsubscribeURL
 	rootViewURL
 	rootPreferencesURL
-	rootConfirmURL
 	rootNothing // a known record without such a field
 )
 
 var rootNames = map[string]root{
 	"email": rootEmail, "preferences": rootPreferences, "list": rootList, "tenant": rootTenant, "job": rootJob,
 	"unsubscribe_token": rootUnsubscribeToken, "unsubscribe_url": rootUnsubscribeURL, "view_url": rootViewURL,
-	"preferences_url": rootPreferencesURL, "confirm_url": rootConfirmURL,
+	"preferences_url": rootPreferencesURL, "confirm_url": rootNothing,
 }
 
 // operand is a literal or a path.
@@ -251,6 +250,8 @@ func (e *expression) resolve(name string, path []string) (operand, error) {
 	switch r {
 	case rootPreferences:
 		e.t.prefs = true
+	case rootViewURL:
+		e.t.view = true
 	case rootList, rootTenant, rootJob:
 		if len(path) != 1 {
 			return operand{}, e.fail("%s needs one field, as in %s.name", name, name)
@@ -261,6 +262,9 @@ func (e *expression) resolve(name string, path []string) (operand, error) {
 	default:
 		if len(path) > 0 {
 			return operand{}, e.fail("%s has no fields", name)
+		}
+		if r == rootNothing {
+			e.t.warn("%s prints as nothing: the recipients of a job are confirmed", name)
 		}
 	}
 	return operand{root: r, path: path}, nil

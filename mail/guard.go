@@ -8,7 +8,9 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -31,7 +33,7 @@ const (
 // DialContext connects as net.Dialer does, to public addresses alone.
 func (g *Guard) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	d := net.Dialer{Timeout: guardTimeout}
-	if !slices.Contains(g.Allow, addr) {
+	if !g.Allows(addr) {
 		d.Control = func(_, connected string, _ syscall.RawConn) error {
 			ap, err := netip.ParseAddrPort(connected)
 			if err != nil || !public(ap.Addr()) {
@@ -41,6 +43,37 @@ func (g *Guard) DialContext(ctx context.Context, network, addr string) (net.Conn
 		}
 	}
 	return d.DialContext(ctx, network, addr)
+}
+
+// Allows tells whether an address, host:port, may be connected to although it is not public.
+func (g *Guard) Allows(addr string) bool { return slices.Contains(g.Allow, addr) }
+
+// Check fails with ErrNotPublic where an address, host:port, is an IP address that will be refused, or a name that can mean this
+// machine alone. Another name is judged only by what it leads to, when it is dialed.
+func (g *Guard) Check(addr string) error {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil || g.Allows(addr) {
+		return err
+	}
+	if ip, err := netip.ParseAddr(host); err == nil && !public(ip) || isLocalhost(host) {
+		return ErrNotPublic
+	}
+	return nil
+}
+
+// isLocalhost tells whether a name is localhost, or below it (RFC 6761 section 6.3).
+func isLocalhost(host string) bool {
+	name := "." + strings.ToLower(strings.TrimSuffix(host, "."))
+	return strings.HasSuffix(name, ".localhost")
+}
+
+// HostPort is the address that a request to a URL dials.
+func HostPort(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return net.JoinHostPort(u.Hostname(), port)
 }
 
 // notPublic are the ranges that netip does not know as private (RFC 6890), and those by which IPv6 reaches IPv4.

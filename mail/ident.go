@@ -18,11 +18,26 @@ type Ident struct {
 	macs sync.Pool
 }
 
+// Track is the token of a link of a mail (no from 1 on), or of its pixel (0).
+func (n *Ident) Track(job, seq, no int64) string { return string(n.appendTrack(nil, job, seq, no)) }
+
+func (n *Ident) appendTrack(dst []byte, job, seq, no int64) []byte {
+	return n.append(dst, kindTrack, addressMAC, job, seq, no)
+}
+
+// ParseTrack reads a token made by Track; ok is false for every text that this key didn't make.
+func (n *Ident) ParseTrack(token string) (job, seq, no int64, ok bool) {
+	var v [3]int64
+	ok = n.parse(token, kindTrack, addressMAC, v[:])
+	return v[0], v[1], v[2], ok
+}
+
 // The kinds keep a name of one use from passing as one of another.
 const (
 	kindMessage     = 'm'
 	kindBounce      = 'b'
 	kindUnsubscribe = 'u'
+	kindTrack       = 't'
 )
 
 // MAC lengths in octets: 128 bits make the Message-ID (mail.md: at least 128), 80 the local parts, which
@@ -51,7 +66,9 @@ func (n *Ident) ParseMessage(id string) (job, seq int64, ok bool) {
 	id = strings.TrimPrefix(strings.TrimSpace(id), "<")
 	id, _, _ = strings.Cut(id, "@")
 	id, _, _ = strings.Cut(id, ">")
-	return n.parse(id, kindMessage, messageMAC)
+	var v [2]int64
+	ok = n.parse(id, kindMessage, messageMAC, v[:])
+	return v[0], v[1], ok
 }
 
 // Bounce is the local part of MAIL FROM: b+<id>.<mac>.
@@ -66,8 +83,9 @@ func (n *Ident) ParseLocal(local string) (kind byte, job, seq int64, ok bool) {
 	if len(local) < 3 || local[1] != '+' || local[0] != kindBounce && local[0] != kindUnsubscribe {
 		return 0, 0, 0, false
 	}
-	job, seq, ok = n.parse(strings.Replace(local[2:], ".", "", 1), local[0], addressMAC)
-	return local[0], job, seq, ok
+	var v [2]int64
+	ok = n.parse(strings.Replace(local[2:], ".", "", 1), local[0], addressMAC, v[:])
+	return local[0], v[0], v[1], ok
 }
 
 func (n *Ident) local(kind byte, job, seq int64) string {
@@ -78,19 +96,24 @@ func (n *Ident) local(kind byte, job, seq int64) string {
 }
 
 // append writes base32(numbers) and base32(mac) without a gap; the lengths tell them apart.
-func (n *Ident) append(dst []byte, kind byte, mac int, job, seq int64) []byte {
-	var raw [2*binary.MaxVarintLen64 + 1]byte
-	id := binary.AppendUvarint(raw[:0], uint64(job))
-	id = binary.AppendUvarint(id, uint64(seq))
+func (n *Ident) append(dst []byte, kind byte, mac int, numbers ...int64) []byte {
+	var raw [maxName]byte
+	id := raw[:0]
+	for _, v := range numbers {
+		id = binary.AppendUvarint(id, uint64(v))
+	}
 	dst = nameEncoding.AppendEncode(dst, id)
 	var sum [sha256.Size]byte
 	return nameEncoding.AppendEncode(dst, n.mac(sum[:0], kind, id)[:mac])
 }
 
+// maxName is the longest name in octets, without its MAC: three numbers.
+const maxName = 3 * binary.MaxVarintLen64
+
 func (n *Ident) mac(dst []byte, kind byte, id []byte) []byte {
 	h := n.macs.Get().(hash.Hash)
 	h.Reset()
-	var b [2*binary.MaxVarintLen64 + 1]byte
+	var b [maxName + 1]byte
 	b[0] = kind
 	h.Write(b[:1+copy(b[1:], id)])
 	dst = h.Sum(dst)
@@ -98,26 +121,30 @@ func (n *Ident) mac(dst []byte, kind byte, id []byte) []byte {
 	return dst
 }
 
-func (n *Ident) parse(name string, kind byte, mac int) (job, seq int64, ok bool) {
+// parse reads as many numbers as there is room for, no more and no fewer.
+func (n *Ident) parse(name string, kind byte, mac int, numbers []int64) (ok bool) {
 	cut := len(name) - nameEncoding.EncodedLen(mac)
 	if cut < 1 || len(name) > 80 {
-		return 0, 0, false
+		return false
 	}
 	id, err := nameEncoding.DecodeString(name[:cut])
-	if err != nil {
-		return 0, 0, false
+	if err != nil || len(id) > maxName {
+		return false
 	}
 	got, err := nameEncoding.DecodeString(name[cut:])
 	if err != nil || subtle.ConstantTimeCompare(got, n.mac(nil, kind, id)[:mac]) != 1 {
-		return 0, 0, false
+		return false
 	}
-	j, k := binary.Uvarint(id)
-	if k <= 0 {
-		return 0, 0, false
+	var again [80]byte // bits that no octet uses must be zero, or one name would have several spellings
+	if string(nameEncoding.AppendEncode(nameEncoding.AppendEncode(again[:0], id), got)) != name {
+		return false
 	}
-	s, l := binary.Uvarint(id[k:])
-	if l <= 0 || k+l != len(id) {
-		return 0, 0, false
+	for i := range numbers {
+		v, l := binary.Uvarint(id)
+		if l <= 0 {
+			return false
+		}
+		numbers[i], id = int64(v), id[l:]
 	}
-	return int64(j), int64(s), true
+	return len(id) == 0
 }

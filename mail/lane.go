@@ -189,7 +189,7 @@ func (l *lane) finish(e *Envelope) (*Envelope, error) {
 		l.done(e, Outcome{})
 		return nil, nil
 	}
-	if err := l.c.content(e.Data, l.timeouts.Block); err != nil {
+	if err := l.c.content(e.Data, e.Dotless, l.timeouts.Block); err != nil {
 		return nil, l.lost(e, "content", err)
 	}
 	l.c.mails++

@@ -11,6 +11,7 @@ const (
 	tokenText   tokenKind = iota
 	tokenOutput           // {{ … }}
 	tokenTag              // {% … %}
+	tokenTrack            // the token of a link that is followed by way of ours; link tells which
 )
 
 // token is a piece of template source. body is the text itself, or what stands between the braces, trimmed.
@@ -21,6 +22,7 @@ type token struct {
 	pos  int // octet in src
 	// inURL: in a text part made of HTML, the placeholder stands inside a link's URL.
 	inURL bool
+	link  int // of tokenTrack; 0 is the pixel
 }
 
 // source is one template as its author wrote it, for the places in errors.

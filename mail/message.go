@@ -82,12 +82,20 @@ func Mailable(addr string) bool {
 		return false
 	}
 	for i := 0; i < len(addr); i++ {
-		if c := addr[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`<>(),;:"[]\`, c) >= 0 {
+		if !mailable[addr[i]] {
 			return false
 		}
 	}
 	return true
 }
+
+// mailable marks the octets that may stand in an address.
+var mailable = func() (t [256]bool) {
+	for c := '!'; c <= '~'; c++ {
+		t[c] = !strings.ContainsRune(`<>(),;:"[]\`, c)
+	}
+	return t
+}()
 
 // tokenOnly accepts what may be a Message-ID's left part and a boundary (RFC 2046 section 5.1.1: 70 at most, with
 // its two characters in front).

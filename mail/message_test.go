@@ -47,6 +47,9 @@ func checkWire(t *testing.T, raw []byte) {
 		if len(line) == 0 {
 			head = false
 		}
+		if !head && len(bytes.TrimRight(line, " \t")) != len(line) {
+			t.Errorf("a blank at the end of %q", line)
+		}
 		limit := 76
 		if head {
 			limit = softLine
@@ -196,6 +199,10 @@ func TestFooter(t *testing.T) {
 		{`<a href="{{ unsubscribe_url }}">x</a>`, "mine", [2]int{1, 0}},
 		{`<a href="https://x.example/?t={{ unsubscribe_token }}">x</a>`, "", [2]int{0, 0}},
 		{"", "mine {{ unsubscribe_url }}", [2]int{0, 0}},
+		{"", "{% if preferences.some %}{{ unsubscribe_url }}{% endif %}", [2]int{1, 0}},
+		{"", "{{ email | default: unsubscribe_url }}", [2]int{1, 0}},
+		{"", "{{ unsubscribe_url | truncate: 3 }}", [2]int{1, 0}},
+		{"", "{% if email %}x{% endif %}{{ unsubscribe_url }}", [2]int{0, 0}},
 	} {
 		s := testSpec()
 		s.HTML, s.Text = c.html, c.text
@@ -285,6 +292,14 @@ func TestBulkWarnings(t *testing.T) {
 	s := testSpec()
 	s.HTML = "{{ list.nmae }}" + strings.Repeat("<p>twenty octets here</p>", 6000)
 	if w := mustBulk(t, s).Warnings(); len(w) != 3 || !strings.Contains(w[0], "list.nmae") || !strings.Contains(w[2], "Gmail") {
+		t.Errorf("%q", w)
+	}
+	s.HTML = `<img src="https://x.example/a.png"><img src="https://x.example/b.png" alt=""><IMG SRC=x/>`
+	if w := mustBulk(t, s).Warnings(); len(w) != 1 || !strings.Contains(w[0], "images without alt: 2") {
+		t.Errorf("%q", w)
+	}
+	s.HTML = "[{{ confirm_url }}]"
+	if w := mustBulk(t, s).Warnings(); len(w) == 0 || !strings.Contains(w[0], "recipients of a job are confirmed") {
 		t.Errorf("%q", w)
 	}
 	if w := mustBulk(t, testSpec()).Warnings(); len(w) != 0 {

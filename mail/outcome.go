@@ -10,10 +10,6 @@ const (
 	stageDot
 )
 
-var stageNames = [...]string{"MAIL", "RCPT", "DATA", "dot"}
-
-func (s stage) String() string { return stageNames[s] }
-
 // classify turns a reply at RCPT, DATA or the final dot into an outcome. blame is true when the route is
 // at fault and not the recipient: 421 anywhere, and demands for credentials (530, 535, 538, 5.7.8).
 // Every reply at MAIL that is not 2xx is the route's: the caller doesn't ask here.

@@ -14,6 +14,7 @@ const (
 	opOutput               // print a value
 	opUnless               // go to target if the condition is false
 	opJump                 // go to target
+	opTrack                // print the token of link target
 )
 
 // node is one step of a compiled template. Jumps only go forward, so rendering ends.
@@ -83,6 +84,9 @@ func (c *compiler) token(tok token) error {
 		return nil
 	case tokenOutput:
 		return c.output(tok)
+	case tokenTrack:
+		c.add(node{op: opTrack, target: tok.link})
+		return nil
 	}
 	return c.tag(tok)
 }

@@ -2,6 +2,7 @@ package mail
 
 import (
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -100,6 +101,21 @@ func HTMLToText(src string) string {
 			w.close(t.DataAtom)
 		}
 	}
+}
+
+// imagesWithoutAlt counts the images that say nothing to whoever does not see them. An empty alt says that there is nothing to say.
+func imagesWithoutAlt(src string) (n int) {
+	z := html.NewTokenizer(strings.NewReader(src))
+	for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
+		if kind != html.StartTagToken && kind != html.SelfClosingTagToken {
+			continue
+		}
+		t := z.Token()
+		if t.DataAtom == atom.Img && !slices.ContainsFunc(t.Attr, func(a html.Attribute) bool { return a.Key == "alt" }) {
+			n++
+		}
+	}
+	return n
 }
 
 // plainWriter gathers words; white space is owed until the next word comes.
@@ -288,13 +304,17 @@ func impliedEnd(open, next atom.Atom) bool {
 	return open == atom.Head && next == atom.Body || open == atom.P && breaksAround(next) > 0
 }
 
+// maxIndent is how many lists in lists are indented.
+const maxIndent = 8
+
 func (w *plainWriter) item() {
 	w.block(1)
 	mark := "- "
 	if n := len(w.lists); n > 0 {
-		mark = strings.Repeat("  ", n-1) + mark
+		indent := strings.Repeat("  ", min(n-1, maxIndent)) // or the text of lists in lists would grow with their square
+		mark = indent + mark
 		if w.lists[n-1] > 0 {
-			mark = strings.Repeat("  ", n-1) + strconv.Itoa(w.lists[n-1]) + ". "
+			mark = indent + strconv.Itoa(w.lists[n-1]) + ". "
 			w.lists[n-1]++
 		}
 	}

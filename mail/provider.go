@@ -91,16 +91,16 @@ func KindOfProvider(name string) *ProviderKind {
 func (k *ProviderKind) CheckSecrets(secrets []string) error {
 	if k.Secret.Check == nil {
 		if len(secrets) > 0 {
-			return core.Invalidf("secret", "a provider of kind %s has no secret", k.Name)
+			return core.Invalidf("secret", "A provider of kind %s has no secret.", k.Name)
 		}
 		return nil
 	}
 	if len(secrets) == 0 {
-		return core.Invalidf("secret", "is missing: %s", k.Secret.Help)
+		return core.Invalidf("secret", "secret is missing: %s.", k.Secret.Help)
 	}
 	for _, s := range secrets {
 		if k.Secret.Check(s) != nil {
-			return core.Invalidf("secret", "must be %s", k.Secret.Help)
+			return core.Invalidf("secret", "secret must be %s.", k.Secret.Help)
 		}
 	}
 	return nil
@@ -110,9 +110,9 @@ func (k *ProviderKind) CheckSecrets(secrets []string) error {
 func (k *ProviderKind) CheckTopics(topics []string) error {
 	switch {
 	case k.Topics && len(topics) == 0:
-		return core.Invalidf("topics", "are missing: a provider of kind %s listens to named topics alone", k.Name)
+		return core.Invalidf("topics", "topics are missing: a provider of kind %s listens to named topics alone.", k.Name)
 	case !k.Topics && len(topics) > 0:
-		return core.Invalidf("topics", "a provider of kind %s has no topics", k.Name)
+		return core.Invalidf("topics", "A provider of kind %s has no topics.", k.Name)
 	}
 	return nil
 }
@@ -240,7 +240,7 @@ func webhookKey(secret string) ([]byte, error) {
 	text, ok := strings.CutPrefix(secret, "whsec_")
 	key, err := base64.StdEncoding.DecodeString(text)
 	if !ok || err != nil || len(key) < 16 || len(key) > 64 {
-		return nil, core.Invalidf("secret", "must be whsec_ and the base64 of its bytes")
+		return nil, core.Invalidf("secret", "secret must be whsec_ and the base64 of its bytes.")
 	}
 	return key, nil
 }
@@ -253,7 +253,7 @@ func checkWebhookKey(secret string) error {
 // checkGenericKey wants 32 bytes, as every secret that we make has.
 func checkGenericKey(secret string) error {
 	if key, err := webhookKey(secret); err != nil || len(key) != 32 {
-		return core.Invalidf("secret", "must be whsec_ and the base64 of 32 bytes")
+		return core.Invalidf("secret", "secret must be whsec_ and the base64 of 32 bytes.")
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ var (
 
 func filledSecret(s string) error {
 	if len(s) < 8 || strings.TrimSpace(s) != s {
-		return core.Invalidf("secret", "is too short, or has spaces around it")
+		return core.Invalidf("secret", "secret is too short, or has spaces around it.")
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func filledSecret(s string) error {
 func checkBasic(s string) error {
 	name, password, _ := strings.Cut(s, ":")
 	if name == "" || len(password) < 8 {
-		return core.Invalidf("secret", "must be name:password, the password of 8 characters at least")
+		return core.Invalidf("secret", "secret must be name:password, the password of 8 characters at least.")
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func sendgridKey(secret string) (*ecdsa.PublicKey, error) {
 	}
 	ec, ok := key.(*ecdsa.PublicKey)
 	if !ok || ec.Curve != elliptic.P256() {
-		return nil, core.Invalidf("secret", "must be a P-256 public key")
+		return nil, core.Invalidf("secret", "secret must be a P-256 public key.")
 	}
 	return ec, nil
 }

@@ -62,8 +62,6 @@ func (r *render) value(o *operand) value {
 		return textValue(v.ViewURL)
 	case rootPreferencesURL:
 		return textValue(v.PreferencesURL)
-	case rootConfirmURL:
-		return textValue(v.ConfirmURL)
 	}
 	if v.Shared == nil {
 		return value{}
@@ -159,20 +157,27 @@ func appendURL(dst []byte, s string) []byte {
 // appendPercent percent-encodes all but the unreserved characters (RFC 3986 section 2.3) and those in keep;
 // an ampersand that is kept is written for an attribute.
 func appendPercent(dst []byte, s, keep string) []byte {
+	from := 0 // of a run that stands for itself
 	for i := 0; i < len(s); i++ {
 		c := s[i]
-		switch {
-		case isLetter(c), '0' <= c && c <= '9', c == '-', c == '.', c == '_', c == '~':
-			dst = append(dst, c)
-		case c < utf8.RuneSelf && strings.IndexByte(keep, c) >= 0:
-			if c == '&' {
-				dst = append(dst, "&amp;"...)
-			} else {
-				dst = append(dst, c)
-			}
-		default:
+		if urlPlain[c] || c < utf8.RuneSelf && c != '&' && strings.IndexByte(keep, c) >= 0 {
+			continue
+		}
+		dst = append(dst, s[from:i]...)
+		if from = i + 1; c == '&' && strings.IndexByte(keep, c) >= 0 {
+			dst = append(dst, "&amp;"...)
+		} else {
 			dst = append(dst, '%', upperHex[c>>4], upperHex[c&15])
 		}
 	}
-	return dst
+	return append(dst, s[from:]...)
 }
+
+// urlPlain marks the unreserved characters.
+var urlPlain = func() (t [256]bool) {
+	for c := range t {
+		b := byte(c)
+		t[c] = isLetter(b) || digit(b) || strings.IndexByte("-._~", b) >= 0
+	}
+	return t
+}()

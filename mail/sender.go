@@ -14,6 +14,8 @@ type Envelope struct {
 	To string
 	// Data is the message: lines end CRLF, not dot-stuffed, without the final dot.
 	Data []byte
+	// Dotless tells that no line of Data begins with a dot, as in what Bulk.Append makes: nobody need look for one.
+	Dotless bool
 	// Tag is the caller's own.
 	Tag any
 }

@@ -269,7 +269,7 @@ func confirmSNS(ctx context.Context, h *ProviderHook, r *ProviderRequest) error 
 	}
 	arn := snsARN.FindStringSubmatch(e.TopicARN)
 	if arn == nil || e.Token == "" {
-		return core.Invalidf("TopicArn", "is no topic of Amazon SNS")
+		return core.Invalidf("TopicArn", "TopicArn names no topic of Amazon SNS.")
 	}
 	host := "sns." + arn[2] + ".amazonaws.com"
 	if arn[1] == "-cn" {

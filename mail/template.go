@@ -66,7 +66,8 @@ type Vars struct {
 	UnsubscribeURL   string
 	ViewURL          string
 	PreferencesURL   string
-	ConfirmURL       string
+	// Track makes the tokens of links and pixel; nil where nothing is tracked.
+	Track *Tracker
 	// Date is what {{ "now" | date: "%Y" }} prints.
 	Date time.Time
 }
@@ -77,6 +78,7 @@ type Template struct {
 	nodes    []node
 	prefs    bool // some path begins with preferences
 	unsub    bool // an unsubscribe link or token is printed
+	view     bool // the link to the mail in a browser is named
 	size     int  // octets of static text
 	warnings []string
 }
@@ -105,6 +107,8 @@ func (t *Template) Append(dst []byte, v *Vars) ([]byte, error) {
 			dst = append(dst, n.text...)
 		case opOutput:
 			dst = run.append(dst, n)
+		case opTrack:
+			dst = v.Track.append(dst, n.target)
 		}
 		if len(dst)-start > maxOutput || run.work > maxWork {
 			return dst[:start], ErrTooLong

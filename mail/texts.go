@@ -5,9 +5,12 @@ import (
 	"embed"
 	"fmt"
 	htmltemplate "html/template"
+	"math"
 	"strconv"
 	texttemplate "text/template"
 	"time"
+
+	"newsletterd/core"
 )
 
 // Notice is the kind of a transactional mail. The words are stable: they are stored in the mail queue.
@@ -16,27 +19,18 @@ type Notice string
 // The notices, and what URL leads to in each.
 const (
 	NoticeConfirm      Notice = "confirm"      // the page that confirms the subscription
-	NoticeSubscribed   Notice = "subscribed"   // unsubscribe; may be empty
+	NoticeSubscribed   Notice = "subscribed"   // preferences; may be empty
 	NoticeUnsubscribed Notice = "unsubscribed" // undo
+	NoticePreferences  Notice = "preferences"  // preferences, with the token that may export and erase
 	NoticeVerify       Notice = "verify"       // the page that verifies the address
 	NoticeRegistered   Notice = "registered"   // sign in
 	NoticeReverify     Notice = "reverify"     // verify and choose a new password
 	NoticeReset        Notice = "reset"        // choose a new password
+	NoticeChange       Notice = "change"       // the page that changes an account's address
+	NoticeTaken        Notice = "taken"        // sign in
+	NoticeChangeAsked  Notice = "change_asked" // the account
+	NoticeChanged      Notice = "changed"      // sign in
 )
-
-// notices holds the subject of each; %s is the list, or the brand where no list is spoken of.
-var notices = map[Notice]struct {
-	subject string
-	list    bool
-}{
-	NoticeConfirm:      {"Please confirm your subscription to %s", true},
-	NoticeSubscribed:   {"You are subscribed to %s already", true},
-	NoticeUnsubscribed: {"You were unsubscribed from %s", true},
-	NoticeVerify:       {"Verify your address for %s", false},
-	NoticeRegistered:   {"You have an account at %s already", false},
-	NoticeReverify:     {"Verify your address for %s", false},
-	NoticeReset:        {"Choose a new password for %s", false},
-}
 
 // Brand is how a tenant, or the daemon itself, shows itself.
 type Brand struct {
@@ -55,42 +49,53 @@ type NoticeData struct {
 	URL   string
 	Valid time.Duration // how long the link works
 	Brand Brand
+
+	Language string        // of core.Languages; empty: the first
+	Own      core.MailText // the tenant's own wording, where it has one
 }
 
 //go:embed texts
 var textFiles embed.FS
 
 var (
-	noticeTexts = texttemplate.Must(texttemplate.ParseFS(textFiles, "texts/*.txt"))
-	noticePages = func() map[Notice]*htmltemplate.Template {
-		pages := map[Notice]*htmltemplate.Template{}
-		for n := range notices {
-			pages[n] = htmltemplate.Must(htmltemplate.ParseFS(textFiles, "texts/layout.html", "texts/"+string(n)+".html"))
-		}
-		return pages
-	}()
+	noticeText = texttemplate.Must(texttemplate.ParseFS(textFiles, "texts/notice.txt"))
+	noticePage = htmltemplate.Must(htmltemplate.ParseFS(textFiles, "texts/layout.html", "texts/notice.html"))
 )
 
 // notice is what the templates see.
 type notice struct {
 	NoticeData
-	Subject string
-	Valid   string
+	Subject    string
+	Words      *wordList
+	Footer     string
+	Hello      string // empty where the tenant's own wording begins
+	Line       line
+	Paragraphs []paragraph
+	After      string
 }
 
-type button struct{ URL, Label, Color string }
+type button struct{ URL, Label, Color, OnColor, Fallback string }
 
 // Button is called by the templates.
 func (n notice) Button(label string) button {
-	return button{URL: n.URL, Label: label, Color: n.Brand.Color}
+	return button{URL: n.URL, Label: label, Color: n.Brand.Color, OnColor: onColor(n.Brand.Color), Fallback: n.Words.Fallback}
 }
 
 // Render makes subject, text and HTML of a notice. An unknown kind is an error; the data cannot be.
 func (n Notice) Render(d NoticeData) (subject, text, html string, err error) {
-	kind, ok := notices[n]
-	if !ok {
-		return "", "", "", fmt.Errorf("notice %q: unknown", string(n))
+	if !d.fills() {
+		return n.execute(d)
 	}
+	c, err := n.cast(d)
+	if err != nil {
+		return "", "", "", err
+	}
+	to, url := entities.Replace(d.To), entities.Replace(d.URL)
+	return c.subject.fill(d.To, d.URL), c.text.fill(d.To, d.URL), c.html.fill(to, url), nil
+}
+
+// execute runs the templates.
+func (n Notice) execute(d NoticeData) (subject, text, html string, err error) {
 	d.Brand.Name, d.List = cleanText(d.Brand.Name), cleanText(d.List)
 	if d.Brand.Name == "" {
 		d.Brand.Name = "our newsletter service"
@@ -98,16 +103,12 @@ func (n Notice) Render(d NoticeData) (subject, text, html string, err error) {
 	if !colorOK(d.Brand.Color) {
 		d.Brand.Color = "#1d4ed8"
 	}
-	if d.List == "" {
-		d.List = "our newsletter"
+	v, err := n.data(d)
+	if err != nil {
+		return "", "", "", err
 	}
-	name := d.Brand.Name
-	if kind.list {
-		name = d.List
-	}
-	v := notice{NoticeData: d, Subject: cleanText(fmt.Sprintf(kind.subject, name)), Valid: lifetime(d.Valid)}
 	var b bytes.Buffer
-	if err := noticeTexts.ExecuteTemplate(&b, string(n)+".txt", v); err != nil {
+	if err := noticeText.Execute(&b, v); err != nil {
 		return "", "", "", fmt.Errorf("notice %s: %w", n, err)
 	}
 	if d.Brand.PostalAddress != "" {
@@ -117,10 +118,32 @@ func (n Notice) Render(d NoticeData) (subject, text, html string, err error) {
 	}
 	text = b.String()
 	b.Reset()
-	if err := noticePages[n].ExecuteTemplate(&b, "layout", v); err != nil {
+	if err := noticePage.ExecuteTemplate(&b, "layout", v); err != nil {
 		return "", "", "", fmt.Errorf("notice %s: %w", n, err)
 	}
 	return v.Subject, text, b.String(), nil
+}
+
+// onColor is white or black, whichever can be read better on a colour (WCAG 2.2, relative luminance).
+func onColor(color string) string {
+	if len(color) == 4 {
+		color = string([]byte{'#', color[1], color[1], color[2], color[2], color[3], color[3]})
+	}
+	n, _ := strconv.ParseUint(color[1:], 16, 32)
+	var l float64
+	for i, weight := range [3]float64{0.0722, 0.7152, 0.2126} {
+		v := float64(n>>(8*i)&0xff) / 255
+		if v <= 0.04045 {
+			v /= 12.92
+		} else {
+			v = math.Pow((v+0.055)/1.055, 2.4)
+		}
+		l += weight * v
+	}
+	if 1.05/(l+0.05) >= (l+0.05)/0.05 {
+		return "#ffffff"
+	}
+	return "#000000"
 }
 
 func colorOK(s string) bool {
@@ -129,21 +152,4 @@ func colorOK(s string) bool {
 	}
 	_, err := strconv.ParseUint(s[1:], 16, 32)
 	return err == nil
-}
-
-// lifetime says a duration as people do.
-func lifetime(d time.Duration) string {
-	n, unit := int(d/(24*time.Hour)), "day"
-	if d < 48*time.Hour {
-		if n, unit = int(d/time.Hour), "hour"; d < 2*time.Hour {
-			n, unit = int(d/time.Minute), "minute"
-		}
-	}
-	if unit == "minute" && n == 60 {
-		n, unit = 1, "hour"
-	}
-	if n == 1 {
-		return "1 " + unit
-	}
-	return strconv.Itoa(n) + " " + unit + "s"
 }

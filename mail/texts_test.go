@@ -2,9 +2,13 @@ package mail
 
 import (
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"newsletterd/core"
 )
 
 func TestNoticesGolden(t *testing.T) {
@@ -12,7 +16,7 @@ func TestNoticesGolden(t *testing.T) {
 		To: "anna@reader.example", List: `Garden & "Friends"`, URL: "https://news.example/confirm?token=" + url.QueryEscape("a+b/c="),
 		Valid: 7 * 24 * time.Hour, Brand: Brand{Name: "Garden <Ltd>", Color: "#336699", LogoURL: "https://garden.example/logo.png", PostalAddress: "1 Garden Lane, Bath"},
 	}
-	for n := range notices {
+	for n := range words["en"].Notices {
 		subject, text, html, err := n.Render(d)
 		if err != nil {
 			t.Fatal(err)
@@ -38,7 +42,7 @@ func TestLifetime(t *testing.T) {
 		time.Hour: "1 hour", 48 * time.Hour: "2 days", 24 * time.Hour: "24 hours", 7 * 24 * time.Hour: "7 days",
 		30 * time.Minute: "30 minutes", 90 * time.Minute: "90 minutes", 2 * time.Hour: "2 hours",
 	} {
-		if got := lifetime(d); got != want {
+		if got := words["en"].lifetime(d); got != want {
 			t.Errorf("%v: %q, want %q", d, got, want)
 		}
 	}
@@ -47,5 +51,63 @@ func TestLifetime(t *testing.T) {
 func TestUnknownNotice(t *testing.T) {
 	if _, _, _, err := Notice("nonsense").Render(NoticeData{}); err == nil {
 		t.Error("an unknown notice was rendered")
+	}
+}
+
+// Every language says every notice, with the same placeholders, and none is left in a mail.
+func TestWordsOfEveryLanguage(t *testing.T) {
+	names := regexp.MustCompile(`\{\{[a-z.]+\}\}|%[a-z]`)
+	of := func(s string) string {
+		found := names.FindAllString(s, -1)
+		slices.Sort(found)
+		return strings.Join(slices.Compact(found), " ")
+	}
+	en := words["en"]
+	for _, lang := range core.Languages {
+		w := words[lang]
+		for _, pair := range [][2]string{{w.Hello, en.Hello}, {w.Fallback, en.Fallback}, {w.Footer, en.Footer}, {w.Minutes, en.Minutes}, {w.Hour, en.Hour}, {w.Hours, en.Hours}, {w.Days, en.Days}} {
+			if pair[0] == "" || of(pair[0]) != of(pair[1]) {
+				t.Errorf("%s: %q beside %q", lang, pair[0], pair[1])
+			}
+		}
+		if len(w.Notices) != len(en.Notices) {
+			t.Errorf("%s has %d notices", lang, len(w.Notices))
+		}
+		for n, l := range w.Notices {
+			want := en.Notices[n]
+			for _, pair := range [][2]string{{l.Subject, want.Subject}, {l.Text, want.Text}, {l.Open, want.Open}, {l.Button, want.Button}, {l.After, want.After}} {
+				if (pair[0] == "") != (pair[1] == "") || of(pair[0]) != of(pair[1]) {
+					t.Errorf("%s %s: %q beside %q", lang, n, pair[0], pair[1])
+				}
+			}
+			subject, text, html, err := n.Render(NoticeData{To: "a@b.example", List: "L", URL: "https://x.example/y", Valid: time.Hour, Brand: Brand{Name: "B"}, Language: lang})
+			if err != nil || strings.Contains(subject+text+html, "{{") || !strings.Contains(html, `lang="`+lang+`"`) {
+				t.Errorf("%s %s: %v\n%s\n%s", lang, n, err, text, html)
+			}
+		}
+	}
+}
+
+// A tenant's own wording takes the place of subject and text; the link, its life and the foot stay. What stands in a name is
+// not read as a placeholder.
+func TestNoticeInTheTenantsOwnWords(t *testing.T) {
+	d := NoticeData{
+		To: "a@b.example", List: "{{email}} & <b>", URL: "https://x.example/confirm?token=1", Valid: 7 * 24 * time.Hour, Brand: Brand{Name: "Acme", Color: "#ffee00"}, Language: "de",
+		Own: core.MailText{Subject: "One click, {{email}}", Text: "Dear reader,\n\nyou want {{list.name}} of {{tenant.name}}.\nGood."},
+	}
+	subject, text, html, err := NoticeConfirm.Render(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if subject != "One click, a@b.example" || !strings.HasPrefix(text, "Dear reader,\n\nyou want {{email}} & <b> of Acme.\nGood.\n\nUm die Anmeldung") {
+		t.Errorf("%s\n%s", subject, text)
+	}
+	for _, want := range []string{"you want {{email}} &amp; &lt;b&gt; of Acme.<br>Good.", d.URL, "7 Tage", `color:#000000`} {
+		if !strings.Contains(html, want) {
+			t.Errorf("no %q in\n%s", want, html)
+		}
+	}
+	if strings.Contains(html, "Guten Tag") {
+		t.Error("greets twice")
 	}
 }

@@ -42,6 +42,8 @@ type wire struct {
 	keep  bool     // gather lines
 	known string   // the latest enhanced code, so that a repeated one costs no allocation
 
+	readBy, writeBy time.Time // deadlines that the socket has
+
 	limit atomic.Int64 // unix nanoseconds by which all must be over; 0 for none
 	ready atomic.Bool  // logged in: from here on a cancelled context means drain, not stop
 	stop  func() bool
@@ -70,11 +72,17 @@ func (c *wire) watch(ctx context.Context, drain time.Duration) {
 	})
 }
 
-// deadline gives the socket d from now, and never more than the limit.
-func (c *wire) deadline(set func(time.Time) error, d time.Duration) {
+// deadline gives the socket d from now, and never more than the limit. A deadline that it has and that leaves it all but a
+// sixteenth of d stays: setting one costs a tenth of what a write costs.
+func (c *wire) deadline(set func(time.Time) error, has *time.Time, d time.Duration) {
 	at := time.Now().Add(d)
+	limit := c.limit.Load()
+	if left := at.Sub(*has); limit == 0 && left >= 0 && left < d/16 {
+		return
+	}
+	*has = at
 	_ = set(at)
-	if limit := c.limit.Load(); limit != 0 && limit < at.UnixNano() {
+	if limit = c.limit.Load(); limit != 0 && limit < at.UnixNano() {
 		_ = set(time.Unix(0, limit)) // read after set: whoever comes last, the limit holds
 	}
 }
@@ -89,7 +97,7 @@ func (c *wire) command(parts ...string) {
 
 // flush writes what has gathered. dotSent tells whether a final dot in it may have left, wholly.
 func (c *wire) flush(timeout time.Duration) (dotSent bool, err error) {
-	c.deadline(c.nc.SetWriteDeadline, timeout)
+	c.deadline(c.nc.SetWriteDeadline, &c.writeBy, timeout)
 	n, err := c.nc.Write(c.out)
 	dotSent = c.dot > 0 && n >= c.dot
 	c.out, c.dot = c.out[:0], 0
@@ -165,7 +173,7 @@ func (c *wire) line(timeout time.Duration) ([]byte, error) {
 			c.r = 0
 		}
 		from = c.w
-		c.deadline(c.nc.SetReadDeadline, timeout)
+		c.deadline(c.nc.SetReadDeadline, &c.readBy, timeout)
 		n, err := c.nc.Read(c.in[c.w:])
 		c.w += n
 		if n == 0 && err == nil {
@@ -248,18 +256,22 @@ func appendStuffed(dst, data []byte, start bool) []byte {
 }
 
 // content adds a message and its final dot, writing full buffers on the way; the piece that holds the dot
-// stays in out. An error means that no dot was written.
-func (c *wire) content(data []byte, timeout time.Duration) error {
+// stays in out. dotless: no line of it begins with a dot. An error means that no dot was written.
+func (c *wire) content(data []byte, dotless bool, timeout time.Duration) error {
+	add := appendStuffed
+	if dotless {
+		add = func(dst, data []byte, _ bool) []byte { return append(dst, data...) }
+	}
 	start, whole := true, bytes.HasSuffix(data, []byte("\r\n"))
 	for len(data) > flushAt {
-		c.out = appendStuffed(c.out, data[:flushAt], start)
+		c.out = add(c.out, data[:flushAt], start)
 		start = data[flushAt-1] == '\n'
 		data = data[flushAt:]
 		if _, err := c.flush(timeout); err != nil {
 			return err
 		}
 	}
-	c.out = appendStuffed(c.out, data, start)
+	c.out = add(c.out, data, start)
 	if !whole {
 		c.out = append(c.out, "\r\n"...)
 	}

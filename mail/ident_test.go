@@ -1,0 +1,30 @@
+package mail
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// What a stranger makes up is refused, and what is taken has one spelling, the dot of an address and its case apart.
+func FuzzIdent(f *testing.F) {
+	n, other := NewIdent(bytes.Repeat([]byte{1}, 32)), NewIdent(bytes.Repeat([]byte{2}, 32))
+	for _, s := range []string{n.Message(1, 2), n.Bounce(1, 1<<62), n.Unsubscribe(3, 4), n.Track(1, 2, 3), other.Message(1, 2), "b+.", "<@>", ""} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		if job, seq, ok := n.ParseMessage(name); ok && !strings.Contains(name, n.Message(job, seq)) {
+			t.Errorf("message %q is %d, %d", name, job, seq)
+		}
+		dotless := func(s string) string { return strings.Replace(strings.ToLower(s), ".", "", 1) }
+		if kind, job, seq, ok := n.ParseLocal(name); ok && dotless(n.local(kind, job, seq)) != dotless(name) {
+			t.Errorf("local part %q is %c, %d, %d", name, kind, job, seq)
+		}
+		if job, seq, no, ok := n.ParseTrack(name); ok && n.Track(job, seq, no) != name {
+			t.Errorf("link %q is %d, %d, %d", name, job, seq, no)
+		}
+		if _, _, ok := other.ParseMessage(name); ok && !strings.Contains(name, other.Message(1, 2)) {
+			t.Errorf("%q was made without the key", name)
+		}
+	})
+}

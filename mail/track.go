@@ -1,0 +1,189 @@
+package mail
+
+import (
+	"html"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// Tracking says what of the HTML part of a job's mails is tracked. The text part never is.
+type Tracking struct {
+	Open   bool   // a pixel before the end of the body
+	Click  bool   // http and https links lead by way of ours
+	Origin string // of pixel and links: scheme and host
+}
+
+// Tracker makes the tokens of one mail.
+type Tracker struct {
+	Ident    *Ident
+	Job, Seq int64
+	// Links are the numbers of the links that Bulk.Links lists, in its order.
+	Links []int64
+}
+
+// append writes the token of link n of the Bulk, from 1 on; 0 is the pixel.
+func (t *Tracker) append(dst []byte, n int) []byte {
+	switch {
+	case t == nil:
+		return dst
+	case n == 0:
+		return t.Ident.appendTrack(dst, t.Job, t.Seq, 0)
+	case n > len(t.Links):
+		return dst
+	}
+	return t.Ident.appendTrack(dst, t.Job, t.Seq, t.Links[n-1])
+}
+
+// Where pixel and links lead to, behind the origin; the token follows.
+const (
+	PixelPath = "/t/o/"
+	ClickPath = "/t/c/"
+	PixelName = ".gif" // behind the pixel's token
+)
+
+// maxTarget is the longest address that is tracked, in octets.
+const maxTarget = 4096
+
+// Links are the addresses that links of the mail lead to by way of ours, each once.
+func (b *Bulk) Links() []string { return b.links }
+
+// pixelTokens is an image that nobody sees.
+func pixelTokens(origin string) []token {
+	src := &source{"built-in", ""}
+	return []token{
+		{kind: tokenText, body: `<img src="` + html.EscapeString(origin) + PixelPath, src: src},
+		{kind: tokenTrack, src: src},
+		{kind: tokenText, body: PixelName + `" alt="" width="1" height="1" border="0" style="height:1px!important;width:1px!important;border:0;margin:0;padding:0">`, src: src},
+	}
+}
+
+// untracked are the marks of links that their author wants left alone.
+var untracked = regexp.MustCompile(`(?i)\sdata-no-track\b|\sclicktracking\s*=\s*["']?off\b`)
+
+// linkFinder walks over the tokens of an HTML template and notes where the addresses of its links stand.
+type linkFinder struct {
+	ctx      htmlContext
+	branches []htmlContext
+	tag      strings.Builder // of the tag at hand, as far as it is text
+	href     place           // of the tag at hand
+	open     bool            // href has begun, and has not ended
+	seen     bool            // the tag at hand has had an href: a second one means nothing
+	found    []place
+}
+
+// place is a piece of a text token.
+type place struct{ token, from, to int }
+
+// trackLinks puts tokens into the links of an HTML template, and lists the addresses that they had. Left alone are links
+// with placeholders (those of unsubscribing, among others), of other schemes, and those that say so.
+func trackLinks(tokens []token, origin string) (out []token, links []string) {
+	f := linkFinder{}
+	for i := range tokens {
+		f.token(i, &tokens[i])
+	}
+	prefix := html.EscapeString(origin) + ClickPath
+	numbers := map[string]int{}
+	next := 0
+	for i, t := range tokens {
+		at := 0
+		for ; next < len(f.found) && f.found[next].token == i; next++ {
+			p := f.found[next]
+			target := trackable(t.body[p.from:p.to])
+			if target == "" {
+				continue
+			}
+			if numbers[target] == 0 {
+				links = append(links, target)
+				numbers[target] = len(links)
+			}
+			out = append(out, token{kind: tokenText, body: t.body[at:p.from] + prefix, src: t.src, pos: t.pos + at},
+				token{kind: tokenTrack, src: t.src, pos: t.pos + p.from, link: numbers[target]})
+			at = p.to
+		}
+		if at == 0 {
+			out = append(out, t)
+		} else if at < len(t.body) {
+			out = append(out, token{kind: tokenText, body: t.body[at:], src: t.src, pos: t.pos + at})
+		}
+	}
+	return out, links
+}
+
+// trackable is the address that an href means; empty where it is none that is tracked.
+func trackable(value string) string {
+	target := strings.TrimSpace(html.UnescapeString(value))
+	u, err := url.Parse(target)
+	if err != nil || len(target) > maxTarget || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.ContainsAny(target, " \r\n\t") {
+		return ""
+	}
+	return target
+}
+
+func (f *linkFinder) token(i int, t *token) {
+	switch t.kind {
+	case tokenText:
+		f.text(i, t.body)
+	case tokenTag:
+		f.branch(firstWord(t.body))
+	}
+	if t.kind != tokenText && f.open { // an address with a placeholder in it
+		f.href, f.open = place{}, false
+	}
+}
+
+// branch keeps the place in the HTML that the branches of a block begin in.
+func (f *linkFinder) branch(word string) {
+	n := len(f.branches)
+	switch {
+	case word == "if" || word == "unless":
+		f.branches = append(f.branches, f.ctx)
+	case n == 0:
+	case word == "elsif" || word == "else":
+		f.ctx = f.branches[n-1]
+	case word == "endif" || word == "endunless":
+		f.branches = f.branches[:n-1]
+	}
+}
+
+func (f *linkFinder) inValue() bool {
+	return f.ctx.state == inValueDQ || f.ctx.state == inValueSQ || f.ctx.state == inValueBare
+}
+
+func (f *linkFinder) text(i int, s string) {
+	for k := 0; k < len(s); k++ {
+		if f.ctx.state == inText {
+			n := strings.IndexByte(s[k:], '<')
+			if n < 0 {
+				return
+			}
+			k += n
+		}
+		was := f.ctx.state
+		attr := f.ctx.attr
+		f.ctx.step(s[k])
+		if f.ctx.state == inTagName && was == inTagOpen {
+			f.tag.Reset()
+			f.href, f.open, f.seen = place{}, false, false
+		}
+		if was >= inTagName && was <= inValueBare {
+			f.tag.WriteByte(s[k])
+		}
+		now := f.inValue()
+		switch inside := was == inValueDQ || was == inValueSQ || was == inValueBare; {
+		case now && !inside && f.ctx.attr == "href" && (f.ctx.tag == "a" || f.ctx.tag == "area") && !f.ctx.end && !f.seen:
+			f.href, f.open, f.seen = place{i, k + 1, 0}, true, true
+			if f.ctx.state == inValueBare {
+				f.href.from = k
+			}
+		case inside && !now && f.open && attr == "href":
+			f.href.to, f.open = k, false
+		}
+		if was >= inTagName && was <= inValueBare && s[k] == '>' && !now && f.ctx.state != inTagName && f.href.to > f.href.from {
+			if !untracked.MatchString(f.tag.String()) {
+				f.found = append(f.found, f.href)
+			}
+			f.href = place{}
+		}
+	}
+}
