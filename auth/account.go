@@ -23,18 +23,18 @@ func (p *Provider) MailToken(purpose, rowID string) string {
 	return MailToken(p.mailKey, purpose, rowID)
 }
 
-func (p *Provider) newUserToken(purposes ...string) store.UserToken {
-	t := store.UserToken{ID: core.NewID(), Hashes: map[string][]byte{}}
+func (p *Provider) newUserToken(look core.Look, purposes ...string) store.UserToken {
+	t := store.UserToken{ID: core.NewID(), Hashes: map[string][]byte{}, Look: look}
 	for _, purpose := range purposes {
 		t.Hashes[purpose] = core.HashToken(p.MailToken(purpose, t.ID))
 	}
 	return t
 }
 
-// Register makes a user and mails a link that verifies the address. For an address that exists the answer is of
+// Register makes a user and mails a link that verifies the address, in a language of core.Languages (empty: the first). For an address that exists the answer is of
 // the same form, after the same work: a user that nobody is. The error is weak_password, forbidden where registration
 // is closed, and already_exists where the configuration says so.
-func (p *Provider) Register(ctx context.Context, email core.Email, password string, now core.Instant) (core.User, error) {
+func (p *Provider) Register(ctx context.Context, email core.Email, password, language string, now core.Instant) (core.User, error) {
 	if p.ClosedRegistration {
 		return core.User{}, core.Forbiddenf("Registration is closed.")
 	}
@@ -48,7 +48,7 @@ func (p *Provider) Register(ctx context.Context, email core.Email, password stri
 	u := core.NewUser(email, now)
 	_, err = p.store.Register(ctx, store.Registration{
 		User: u, PasswordHash: hash, Conflict: p.RegisterConflict,
-		Token: p.newUserToken(store.PurposeVerify, store.PurposeClaim),
+		Token: p.newUserToken(core.Look{Language: language}, store.PurposeVerify, store.PurposeClaim),
 	}, now)
 	if err != nil {
 		return core.User{}, err
@@ -71,8 +71,8 @@ func (p *Provider) VerifyEmail(ctx context.Context, email core.Email, token stri
 }
 
 // Forgot mails a link for a new password, three an hour at most; it succeeds for every address.
-func (p *Provider) Forgot(ctx context.Context, email core.Email, now core.Instant) error {
-	return p.store.ForgotPassword(ctx, email, p.newUserToken(store.PurposeReset), now)
+func (p *Provider) Forgot(ctx context.Context, email core.Email, look core.Look, now core.Instant) error {
+	return p.store.ForgotPassword(ctx, email, p.newUserToken(look, store.PurposeReset), now)
 }
 
 // ResetPassword redeems a mailed reset token: the user is signed out everywhere, the address verified.
@@ -120,6 +120,6 @@ type RedeemFunc func(ctx context.Context, email core.Email, token, password, fie
 
 // VerifyAgain mails the link that verifies a user's address once more; without a word when it is verified, or was
 // asked for too often.
-func (p *Provider) VerifyAgain(ctx context.Context, u core.User, now core.Instant) error {
-	return p.store.VerifyAgain(ctx, u.ID, p.newUserToken(store.PurposeVerify), now)
+func (p *Provider) VerifyAgain(ctx context.Context, u core.User, language string, now core.Instant) error {
+	return p.store.VerifyAgain(ctx, u.ID, p.newUserToken(core.Look{Language: language}, store.PurposeVerify), now)
 }

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/core/coretest"
 	"newsletterd/store"
 )
 
@@ -53,7 +55,7 @@ func TestRegister(t *testing.T) {
 		{"old@example.org", 25 * time.Hour, "already_registered already_registered", false},
 		{"unsure@example.org", 0, "claim", false},
 	} {
-		u, err := p.Register(t.Context(), core.Email(c.email), "a password of mine", t0.Add(c.at))
+		u, err := p.Register(t.Context(), core.Email(c.email), "a password of mine", "", t0.Add(c.at))
 		if err != nil || u.EmailVerified || string(u.Email) != c.email || u.CreatedAt != t0.Add(c.at) || seen[u.ID] {
 			t.Errorf("%s after %v: %+v, %v", c.email, c.at, u, err)
 		}
@@ -75,31 +77,31 @@ func TestRegister(t *testing.T) {
 
 func TestRegisterSettings(t *testing.T) {
 	p, _ := testProvider(t, func(c *Config) { c.ClosedRegistration = true })
-	if _, err := p.Register(t.Context(), "a@example.org", goodPassword, t0); core.KindOf(err) != core.Forbidden {
+	if _, err := p.Register(t.Context(), "a@example.org", goodPassword, "", t0); core.KindOf(err) != core.Forbidden {
 		t.Errorf("closed: %v", err)
 	}
 	p, _ = testProvider(t, func(c *Config) { c.RegisterConflict = true })
-	if _, err := p.Register(t.Context(), "a@example.org", goodPassword, t0); err != nil {
+	if _, err := p.Register(t.Context(), "a@example.org", goodPassword, "", t0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Register(t.Context(), "A@example.org", goodPassword, t0); !errors.Is(err, store.ErrUserExists) {
+	if _, err := p.Register(t.Context(), "A@example.org", goodPassword, "", t0); !errors.Is(err, store.ErrUserExists) {
 		t.Errorf("conflict: %v", err)
 	}
 	for setting, refused := range map[string]bool{"auto": true, "refuse": true, "allow": false} {
 		p, _ = testProvider(t, func(c *Config) { c.CommonPasswords = setting })
-		if _, err := p.Register(t.Context(), "a@example.org", "password123", t0); (err != nil) != refused {
+		if _, err := p.Register(t.Context(), "a@example.org", "password123", "", t0); (err != nil) != refused {
 			t.Errorf("%s under https: %v", setting, err)
 		}
 	}
 	p, _ = testProvider(t, func(c *Config) { c.CommonPasswords, c.Issuer = "auto", "http://127.0.0.1:8080/api" })
-	if _, err := p.Register(t.Context(), "a@example.org", "password123", t0); err != nil {
+	if _, err := p.Register(t.Context(), "a@example.org", "password123", "", t0); err != nil {
 		t.Errorf("auto under http: %v", err)
 	}
 }
 
 func TestVerifyEmail(t *testing.T) {
 	p, s := testProvider(t)
-	u, err := p.Register(t.Context(), "Ann@example.org", goodPassword, t0)
+	u, err := p.Register(t.Context(), "Ann@example.org", goodPassword, "", t0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,14 +134,14 @@ func TestVerifyEmail(t *testing.T) {
 // Whoever registered somebody else's address first gains nothing by it.
 func TestClaimAddress(t *testing.T) {
 	p, s := testProvider(t)
-	if _, err := p.Register(t.Context(), "ann@example.org", "the hijacker's own", t0); err != nil {
+	if _, err := p.Register(t.Context(), "ann@example.org", "the hijacker's own", "", t0); err != nil {
 		t.Fatal(err)
 	}
 	evil, err := p.PasswordGrant(t.Context(), login("ann@example.org", "the hijacker's own", ""), t0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Register(t.Context(), "ann@example.org", "a password of mine", t0); err != nil {
+	if _, err := p.Register(t.Context(), "ann@example.org", "a password of mine", "", t0); err != nil {
 		t.Fatal(err)
 	}
 	_, token := mails(t, p, "ann@example.org")
@@ -167,7 +169,7 @@ func TestResetPassword(t *testing.T) {
 	session := mustLogin(t, p, "ann@example.org", "", t0)
 	var tokens []string
 	for range 4 {
-		if err := p.Forgot(t.Context(), "Ann@example.org", t0); err != nil {
+		if err := p.Forgot(t.Context(), "Ann@example.org", core.Look{}, t0); err != nil {
 			t.Fatal(err)
 		}
 		_, token := mails(t, p, "ann@example.org")
@@ -176,7 +178,7 @@ func TestResetPassword(t *testing.T) {
 	if kinds, _ := mails(t, p, "ann@example.org"); kinds != "reset reset reset" {
 		t.Errorf("mails in one hour: %q", kinds)
 	}
-	if err := p.Forgot(t.Context(), "nobody@example.org", t0); err != nil {
+	if err := p.Forgot(t.Context(), "nobody@example.org", core.Look{}, t0); err != nil {
 		t.Errorf("unknown address: %v", err)
 	}
 	reset := func(email core.Email, token, password string, at time.Duration) error {
@@ -210,14 +212,51 @@ func TestResetPassword(t *testing.T) {
 	}
 }
 
+// One reset token used twelve times at once sets one password.
+func TestResetsInParallel(t *testing.T) {
+	tried := 0
+	defer coretest.Held(t, 18, &tried, "uses of a reset token at once")
+	p, _ := testProvider(t)
+	addUser(t, p, "ann@example.org")
+	if err := p.Forgot(t.Context(), "ann@example.org", core.Look{}, t0); err != nil {
+		t.Fatal(err)
+	}
+	_, token := mails(t, p, "ann@example.org")
+	errs := make([]error, 12)
+	var wg sync.WaitGroup
+	for i := range errs {
+		tried++
+		wg.Go(func() {
+			errs[i] = p.ResetPassword(t.Context(), "ann@example.org", token, fmt.Sprint("a new password ", i), "new_password", t0)
+		})
+	}
+	wg.Wait()
+	won := 0
+	for i, err := range errs {
+		_, loginErr := p.PasswordGrant(t.Context(), login("ann@example.org", fmt.Sprint("a new password ", i), ""), t0.Add(time.Duration(i)*15*time.Minute))
+		if err == nil {
+			won++
+		}
+		if (err == nil) != (loginErr == nil) || err != nil && !errors.Is(err, core.ErrInvalidToken) {
+			t.Errorf("use %d: %v; the password: %v", i, err, loginErr)
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d of 12 had an effect", won)
+	}
+}
+
 // Ten guesses of one account in 15 minutes, also with many at once.
-func TestLoginThrottle(t *testing.T) {
+func TestGuessesInParallel(t *testing.T) {
+	tried := 0
+	defer coretest.Held(t, 22, &tried, "guesses, 120 at a time at one address, 10 of them checked")
 	p, _ := testProvider(t)
 	addUser(t, p, "ann@example.org")
 	for _, email := range []string{"ann@example.org", "nobody@example.org"} {
 		var wg sync.WaitGroup
-		results := make(chan error, 50)
+		results := make(chan error, 120)
 		for i := range cap(results) {
+			tried++
 			wg.Go(func() {
 				req := login(email, "wrong password", "")
 				req.Remote = netip.AddrFrom4([4]byte{198, 51, 100, byte(i)})
@@ -231,7 +270,7 @@ func TestLoginThrottle(t *testing.T) {
 		for err := range results {
 			count[core.KindOf(err)]++
 		}
-		if count[core.Invalid] != 10 || count[core.TooMany] != 40 {
+		if count[core.Invalid] != 10 || count[core.TooMany] != 110 {
 			t.Errorf("%s: %v", email, count)
 		}
 	}
@@ -247,10 +286,13 @@ func TestLoginThrottle(t *testing.T) {
 
 // Nobody can lock the owner out: an address that has signed in has a counter of its own.
 func TestKnownAddressIsNotLockedOut(t *testing.T) {
+	tried := 0
+	defer coretest.Held(t, 22, &tried, "guesses before the user signs in from where it is known")
 	p, _ := testProvider(t)
 	addUser(t, p, "ann@example.org")
 	mustLogin(t, p, "ann@example.org", "", t0)
 	for range 12 {
+		tried++
 		req := login("ann@example.org", "wrong password", "")
 		req.Remote = netip.MustParseAddr("198.51.100.1")
 		_, _ = p.PasswordGrant(t.Context(), req, t0)
@@ -385,7 +427,7 @@ func TestStaleSignIn(t *testing.T) {
 // A token mailed to an address says nothing about another that the user has now.
 func TestMailedTokenAfterAddressChanged(t *testing.T) {
 	p, s := testProvider(t)
-	u, err := p.Register(t.Context(), "ann@example.org", goodPassword, t0)
+	u, err := p.Register(t.Context(), "ann@example.org", goodPassword, "", t0)
 	if err != nil {
 		t.Fatal(err)
 	}

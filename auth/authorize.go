@@ -122,6 +122,9 @@ func (a *Authorization) parse(q url.Values) *AuthorizeError {
 			return &AuthorizeError{Code: u.code, Parameter: u.parameter, Description: "The parameter " + u.parameter + " is not supported."}
 		}
 	}
+	if a.Client.Suspended {
+		return &AuthorizeError{Code: "unauthorized_client", Parameter: "client_id", Description: "The client's tenant is suspended."}
+	}
 	switch mode := q.Get("response_mode"); mode {
 	case "", "query", "form_post":
 	default:

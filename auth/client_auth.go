@@ -32,10 +32,20 @@ var builtInClient = store.TokenClient{
 	ID: core.BuiltInClientID, Scopes: allScopes, GrantTypes: []string{"password", "refresh_token"}, AuthMethod: "none", IDTokenAlg: algRS256,
 }
 
-// authenticate returns the client of a request. Without any client_id it is the built-in one. An unknown
+// authenticate returns the client of a request that may have tokens: not one of a suspended tenant (ErrSuspended). Other errors
+// are those of identify.
+func (p *Provider) authenticate(ctx context.Context, c ClientCredentials) (store.TokenClient, error) {
+	client, err := p.identify(ctx, c)
+	if err == nil && client.Suspended {
+		err = ErrSuspended
+	}
+	return client, err
+}
+
+// identify returns the client of a request. Without any client_id it is the built-in one. An unknown
 // client, a wrong or missing secret, or a method that the client is not registered for is ErrInvalidClient; two
 // methods at once are invalid_request.
-func (p *Provider) authenticate(ctx context.Context, c ClientCredentials) (store.TokenClient, error) {
+func (p *Provider) identify(ctx context.Context, c ClientCredentials) (store.TokenClient, error) {
 	id, secret, method := c.ID, c.Secret, "none"
 	if c.Secret != "" {
 		method = "client_secret_post"

@@ -21,8 +21,8 @@ type AuthorizeRequest struct {
 	Query     url.Values
 	BrowserID string // of the session; empty: nobody is signed in
 	Fresh     bool   // the user has just signed in because this very request asked for it
-	Agreed    bool   // the user has just agreed to this very request
-	Denied    bool   // … or has not
+	AgreedBy  string // the user who has just agreed to this very request
+	Denied    bool   // somebody has not
 	Remote    netip.Addr
 	UserAgent string
 }
@@ -62,7 +62,7 @@ func (p *Provider) Authorize(ctx context.Context, r AuthorizeRequest, now core.I
 	if step != StepCode {
 		return reply, nil
 	}
-	code, err := p.addCode(ctx, reply, r, now)
+	code, err := p.addCode(ctx, reply, r, v.Agreed, now)
 	if err != nil {
 		return reply, err
 	}
@@ -104,12 +104,12 @@ func (p *Provider) visit(ctx context.Context, a *Authorization, r AuthorizeReque
 		return v, store.Visitor{}, nil
 	}
 	v.UserID, v.AuthAt, v.Consented = who.User.ID, who.Browser.AuthAt, who.Consent
-	v.Fresh, v.Agreed = r.Fresh, r.Agreed
+	v.Fresh, v.Agreed = r.Fresh, r.AgreedBy == who.User.ID
 	v.Allowed = Holder{who.User.Operator(), who.User.AdminOf()}.allowed(a.Client.TenantID)
 	return v, who, err
 }
 
-func (p *Provider) addCode(ctx context.Context, reply AuthorizeReply, r AuthorizeRequest, now core.Instant) (string, error) {
+func (p *Provider) addCode(ctx context.Context, reply AuthorizeReply, r AuthorizeRequest, agreed bool, now core.Instant) (string, error) {
 	a, who := reply.Request, reply.Visitor
 	code := core.NewToken()
 	c := store.Code{
@@ -119,7 +119,7 @@ func (p *Provider) addCode(ctx context.Context, reply AuthorizeReply, r Authoriz
 		AuthAt: who.Browser.AuthAt, CreatedAt: now, ExpiresAt: now.Add(codeTTL),
 	}
 	var consent []string
-	if r.Agreed {
+	if agreed {
 		consent = reply.Scopes
 	}
 	return code, p.store.AddCode(ctx, c, consent)

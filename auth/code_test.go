@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/core/coretest"
 	"newsletterd/store"
+	"newsletterd/store/storetest"
 )
 
 const (
@@ -30,7 +32,12 @@ type flow struct {
 
 func newFlow(t testing.TB, change ...func(*core.ClientInput)) *flow {
 	t.Helper()
-	p, s := testProvider(t)
+	return newFlowOn(t, storetest.Open(t), change...)
+}
+
+func newFlowOn(t testing.TB, s *store.Store, change ...func(*core.ClientInput)) *flow {
+	t.Helper()
+	p, _ := providerOn(t, s)
 	f := &flow{t: t, p: p, s: s, user: addUser(t, p, "ann@example.org")}
 	in := core.ClientInput{
 		ClientType: new(core.ClientConfidential), RedirectURIs: &[]string{callback},
@@ -74,7 +81,7 @@ func (f *flow) query(changes string) url.Values {
 
 func (f *flow) authorize(changes string, now core.Instant) AuthorizeReply {
 	f.t.Helper()
-	r, err := f.p.Authorize(f.t.Context(), AuthorizeRequest{Query: f.query(changes), BrowserID: f.browser.ID, Agreed: true}, now)
+	r, err := f.p.Authorize(f.t.Context(), AuthorizeRequest{Query: f.query(changes), BrowserID: f.browser.ID, AgreedBy: f.user.ID}, now)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -203,12 +210,15 @@ func TestCodeReuseRevokes(t *testing.T) {
 }
 
 func TestCodeInParallelIsGoodOnce(t *testing.T) {
+	tried := 0
+	defer coretest.Held(t, 18, &tried, "uses of a code at once")
 	f := newFlow(t)
 	code := f.code("", t0)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	won := 0
 	for range 12 {
+		tried++
 		wg.Go(func() {
 			if _, err := f.redeem(code, t0); err == nil {
 				mu.Lock()
@@ -410,6 +420,8 @@ func TestChangePassword(t *testing.T) {
 
 // The owner is not locked out by others' guesses: the cookie of an earlier sign-in has a counter of its own.
 func TestKnownDeviceIsNotLockedOut(t *testing.T) {
+	tried := 0
+	defer coretest.Held(t, 22, &tried, "guesses before the user signs in from where it is known")
 	p, _ := testProvider(t)
 	addUser(t, p, "ann@example.org")
 	sign := func(password, device string) (string, error) {
@@ -421,6 +433,7 @@ func TestKnownDeviceIsNotLockedOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 10 {
+		tried++
 		if _, err := sign("guess", ""); !errors.Is(err, ErrBadCredentials) {
 			t.Fatal(err)
 		}

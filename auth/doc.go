@@ -15,7 +15,7 @@
 //	bearer.go       from an access token to core.Caller; the cache of verified tokens
 //	keys.go jwks.go rotate.go   signing keys, the key set, their rotation
 //	password.go common.go common.txt   argon2id, one hash per core; rules; the commonest passwords
-//	account.go      register, verify, forgot, reset, claim, log out; mailed tokens
+//	account.go emailchange.go   register, verify, forgot, reset, claim, another address, log out; mailed tokens
 //	guestbook.go    failed logins of remote addresses, in bounded memory
 //	signature.go    webhooks signed and verified (timestamp, nonce, body)
 //	seal.go unsubscribe.go   tokens that nothing is stored for
@@ -123,6 +123,15 @@
 //
 // 2026-11-21 A mailed token is an HMAC of its row's id, made again when the mail is rendered; the row has its
 // SHA-256. Neither the queue nor a copy of the database can redeem anything.
+//
+// 2026-11-21 Another address of an account wants the present password, and counts only from when the button behind the link
+// that was mailed to it is used, by the user who asked and is signed in: what is typed in proves nothing, and who presses the
+// button without having asked must not verify an address for somebody else's account. The old address hears of the wish and of the change. A
+// new password ends the wish; sessions stay. Whether the wanted address has an account is told to its owner alone.
+//
+// 2026-11-21 A suspended tenant's clients get no tokens (unauthorized_client), what they have is refused, not revoked, and a
+// role in it gives no rights: when the suspension ends, all is as before. They may revoke, and their users sign out. Users
+// belong to no tenant, so they sign in elsewhere as ever.
 //
 // 2026-11-21 An authorization request is judged anew at each step, from its parameters; no row and no session holds it. That
 // the user signed in for this very request (prompt=login, max_age) is a hash of the request in the session. Rejected: a

@@ -8,6 +8,7 @@ var (
 	ErrInvalidGrant     = &core.Error{Kind: core.Invalid, Code: "invalid_grant", Message: "The grant is not valid, or no longer."}
 	ErrInvalidScope     = &core.Error{Kind: core.Invalid, Code: "invalid_scope", Message: "None of the scopes asked for can be given."}
 	ErrUnauthorized     = &core.Error{Kind: core.Invalid, Code: "unauthorized_client", Message: "The client may not use this grant."}
+	ErrSuspended        = &core.Error{Kind: core.Invalid, Code: "unauthorized_client", Message: "The client's tenant is suspended."}
 	ErrUnsupportedGrant = &core.Error{Kind: core.Invalid, Code: "unsupported_grant_type", Message: "This grant is not offered here."}
 )
 

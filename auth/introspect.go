@@ -15,7 +15,7 @@ func (p *Provider) Revoke(ctx context.Context, c ClientCredentials, token string
 	if c.ID == "" && c.Authorization == "" {
 		return ErrInvalidClient
 	}
-	client, err := p.authenticate(ctx, c)
+	client, err := p.identify(ctx, c) // also of a suspended tenant: it may end what it has
 	if err != nil {
 		return err
 	}

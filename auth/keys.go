@@ -61,8 +61,6 @@ func (r *keyring) signer(ctx context.Context, alg string, now core.Instant) (*si
 	if err != nil {
 		return nil, err
 	}
-	// Requests that came in before this one may wait for the key, too: it is active for them.
-	fresh.ActiveAt = now.Add(-time.Hour)
 	if err := r.store.AddFirstSigningKey(ctx, fresh); err != nil {
 		return nil, err
 	}
@@ -75,12 +73,23 @@ func (r *keyring) signer(ctx context.Context, alg string, now core.Instant) (*si
 	return nil, fmt.Errorf("no %s key signs at %v", alg, now)
 }
 
-// active is the key with the latest active_at that has come, among those not retired.
+// active is the key with the latest active_at that has come, among those not retired; the first of all where none has come: a
+// request that came in before the one that made it, or a clock that was put back.
 func active(keys []*signingKey, alg string, now core.Instant) (best *signingKey) {
+	var first *signingKey
 	for _, k := range keys {
-		if k.Alg == alg && k.ActiveAt <= now && (k.RetiredAt == 0 || k.RetiredAt > now) && (best == nil || k.ActiveAt >= best.ActiveAt) {
+		if k.Alg != alg || k.RetiredAt != 0 && k.RetiredAt <= now {
+			continue
+		}
+		if first == nil || k.ActiveAt < first.ActiveAt {
+			first = k
+		}
+		if k.ActiveAt <= now && (best == nil || k.ActiveAt >= best.ActiveAt) {
 			best = k
 		}
+	}
+	if best == nil {
+		return first
 	}
 	return best
 }

@@ -150,7 +150,7 @@ func TestActiveKey(t *testing.T) {
 		alg  string
 		want string
 	}{
-		{9, algES256, ""}, {10, algES256, "old"}, {45, algES256, "gone"}, {48, algES256, "old"}, {49, algES256, "old"}, {50, algES256, "next"}, {50, algRS256, "rsa"},
+		{9, algES256, "old"}, {9, "none", ""}, {10, algES256, "old"}, {45, algES256, "gone"}, {48, algES256, "old"}, {49, algES256, "old"}, {50, algES256, "next"}, {50, algRS256, "rsa"},
 	} {
 		got := ""
 		if k := active(keys, c.alg, c.now); k != nil {

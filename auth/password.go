@@ -107,6 +107,12 @@ func (h *Hasher) Verify(ctx context.Context, phc, password string) (ok, rehash b
 	return ok, ok && cost != h.cost, nil
 }
 
+// Load tells how many hashes are being made now, and how many wait for a core.
+func (h *Hasher) Load() (running, waiting int) {
+	running = len(h.cores)
+	return running, max(0, len(h.queue)-running)
+}
+
 // derive waits for a core and runs argon2id.
 func (h *Hasher) derive(ctx context.Context, password, salt []byte, cost Argon2, size uint32) ([]byte, error) {
 	select {
@@ -126,36 +132,37 @@ func (h *Hasher) derive(ctx context.Context, password, salt []byte, cost Argon2,
 		return nil, errBusy.With(ctx.Err())
 	}
 	h.count.Add(1)
-	defer smallHeap()()
+	defer SmallHeap()()
 	return argon2.IDKey(password, salt, cost.Passes, cost.Memory, cost.Threads, size), nil
 }
 
-// hashing is how many hashes run in this process, and what the garbage collector was told before the first.
-var hashing struct {
+// thrifty is how much work runs in this process that leaves large garbage, and what the garbage collector was told before.
+var thrifty struct {
 	sync.Mutex
 	n       int
 	percent int
 }
 
-// hashPercent is by how much the heap may grow beyond what is in use while passwords are hashed. Each hash leaves its
-// 19 MiB behind as garbage: with Go's 100 % the heap of a daemon that does little else would be twice as large.
-const hashPercent = 40
+// thriftyPercent is by how much the heap may grow beyond what is in use meanwhile. Each hash leaves its 19 MiB behind as
+// garbage: with Go's 100 % the heap of a daemon that does little else would be twice as large.
+const thriftyPercent = 40
 
-// smallHeap makes the garbage collector thrifty until the returned function is called.
-func smallHeap() func() {
-	hashing.Lock()
-	defer hashing.Unlock()
-	if hashing.n++; hashing.n == 1 {
-		hashing.percent = debug.SetGCPercent(hashPercent)
-		if hashing.percent >= 0 && hashing.percent < hashPercent {
-			debug.SetGCPercent(hashing.percent)
+// SmallHeap makes the garbage collector thrifty until the returned function is called: for work that leaves MiB behind, as
+// hashes and large request bodies do. It stops the world for a moment when the first begins and the last ends.
+func SmallHeap() func() {
+	thrifty.Lock()
+	defer thrifty.Unlock()
+	if thrifty.n++; thrifty.n == 1 {
+		thrifty.percent = debug.SetGCPercent(thriftyPercent)
+		if thrifty.percent >= 0 && thrifty.percent < thriftyPercent {
+			debug.SetGCPercent(thrifty.percent)
 		}
 	}
 	return func() {
-		hashing.Lock()
-		defer hashing.Unlock()
-		if hashing.n--; hashing.n == 0 {
-			debug.SetGCPercent(hashing.percent)
+		thrifty.Lock()
+		defer thrifty.Unlock()
+		if thrifty.n--; thrifty.n == 0 {
+			debug.SetGCPercent(thrifty.percent)
 		}
 	}
 }

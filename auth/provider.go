@@ -77,5 +77,8 @@ func (c *Config) defaults() {
 	}
 }
 
+// HashLoad tells how many passwords are hashed now, and how many wait for a core.
+func (p *Provider) HashLoad() (running, waiting int) { return p.hasher.Load() }
+
 // Hashes is the number of passwords hashed since the start.
 func (p *Provider) Hashes() int64 { return p.hasher.count.Load() }

@@ -30,7 +30,11 @@ var sharedRSA = sync.OnceValue(func() store.SigningKey {
 
 func testProvider(t testing.TB, change ...func(*Config)) (*Provider, *store.Store) {
 	t.Helper()
-	s := storetest.Open(t)
+	return providerOn(t, storetest.Open(t), change...)
+}
+
+func providerOn(t testing.TB, s *store.Store, change ...func(*Config)) (*Provider, *store.Store) {
+	t.Helper()
 	c := Config{Issuer: "https://id.example/api", RefreshGrace: 10 * time.Second, PasswordCost: cheapCost, CommonPasswords: "allow"}
 	for _, f := range change {
 		f(&c)

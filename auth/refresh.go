@@ -43,6 +43,8 @@ func (p *Provider) RefreshGrant(ctx context.Context, r GrantRequest, now core.In
 		return TokenResponse{}, ErrInvalidClient
 	case named && st.ClientID != client.ID:
 		return TokenResponse{}, ErrInvalidGrant
+	case st.Client.Suspended:
+		return TokenResponse{}, ErrSuspended
 	case !st.Live:
 		return TokenResponse{}, ErrInvalidGrant
 	case !mayUse(st.Client, "refresh_token") && st.Kind != store.FamilyPassword && !hasScope(st.Scope, core.ScopeOffline):

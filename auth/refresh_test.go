@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/core/coretest"
 )
 
 func refresh(token string) GrantRequest { return GrantRequest{RefreshToken: token} }
@@ -84,12 +85,15 @@ func TestRefreshReuse(t *testing.T) {
 
 // One live token per family, whatever is done at once.
 func TestRefreshInParallel(t *testing.T) {
+	tried := 0
+	defer coretest.Held(t, 18, &tried, "uses of a refresh token at once")
 	p, _ := testProvider(t)
 	addUser(t, p, "ann@example.org")
 	first := mustLogin(t, p, "ann@example.org", "email", t0)
 	var wg sync.WaitGroup
 	successors := make([]string, 12)
 	for i := range successors {
+		tried++
 		wg.Go(func() {
 			r, err := p.RefreshGrant(t.Context(), refresh(first.RefreshToken), t0)
 			if err != nil {

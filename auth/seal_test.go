@@ -75,7 +75,7 @@ var sampleToken = UnsubscribeToken{
 
 func TestUnsubscribeToken(t *testing.T) {
 	s := testSealer(t)
-	for _, kind := range []UnsubscribeKind{UnsubscribeMailed, UnsubscribeRequested, UnsubscribeUndo} {
+	for _, kind := range []UnsubscribeKind{UnsubscribeMailed, UnsubscribeRequested, UnsubscribeUndo, UnsubscribeManage} {
 		want := sampleToken
 		want.Kind = kind
 		text, err := s.SealUnsubscribe(want)
@@ -85,15 +85,15 @@ func TestUnsubscribeToken(t *testing.T) {
 		if strings.Contains(text, "@") || len(text) > 190 {
 			t.Errorf("token %q", text)
 		}
-		open, wrong := s.OpenUnsubscribe, s.OpenUndo
-		if kind == UnsubscribeUndo {
-			open, wrong = wrong, open
-		}
-		if got, err := open(text); err != nil || got != want {
-			t.Errorf("kind %d: got %+v, %v", kind, got, err)
-		}
-		if _, err := wrong(text); !errors.Is(err, core.ErrInvalidToken) {
-			t.Errorf("kind %d opened for the other use: %v", kind, err)
+		right := map[UnsubscribeKind]string{UnsubscribeUndo: "undo", UnsubscribeManage: "manage"}[kind]
+		for use, open := range map[string]func(string) (UnsubscribeToken, error){"": s.OpenUnsubscribe, "undo": s.OpenUndo, "manage": s.OpenManage} {
+			got, err := open(text)
+			if use == right && (err != nil || got != want) {
+				t.Errorf("kind %d: got %+v, %v", kind, got, err)
+			}
+			if use != right && !errors.Is(err, core.ErrInvalidToken) {
+				t.Errorf("kind %d opened for the use %q: %v", kind, use, err)
+			}
 		}
 	}
 	bad := sampleToken
@@ -114,6 +114,8 @@ func TestUnsubscribeTokenExpired(t *testing.T) {
 		{UnsubscribeRequested, 24 * time.Hour, true},
 		{UnsubscribeUndo, 7*24*time.Hour - time.Millisecond, false},
 		{UnsubscribeUndo, 7 * 24 * time.Hour, true},
+		{UnsubscribeManage, 24*time.Hour - time.Millisecond, false},
+		{UnsubscribeManage, 24 * time.Hour, true},
 	} {
 		tok := sampleToken
 		tok.Kind = c.kind

@@ -93,6 +93,13 @@ func Sign(key []byte, path, clientID string, timestamp int64, nonce string, body
 	return macPrefix + hex.EncodeToString(mac(key, text))
 }
 
+// SignStandard makes the value of webhook-signature (Standard Webhooks 1.0, scheme v1): id as in webhook-id, timestamp in unix
+// seconds as in webhook-timestamp.
+func SignStandard(key []byte, id string, timestamp int64, body []byte) string {
+	text := append([]byte(id+"."+strconv.FormatInt(timestamp, 10)+"."), body...)
+	return "v1," + base64.StdEncoding.EncodeToString(mac(key, text))
+}
+
 // NewNonce makes a nonce for one attempt: 128 random bits, 22 characters.
 func NewNonce() string {
 	b := make([]byte, 16)
@@ -112,7 +119,7 @@ func ParseSecret(secret string) ([]byte, error) {
 	text, ok := strings.CutPrefix(secret, secretPrefix)
 	key, err := base64.StdEncoding.Strict().DecodeString(text)
 	if !ok || err != nil || len(key) != 32 {
-		return nil, core.Invalidf("secret", "must be whsec_ and the base64 of 32 bytes")
+		return nil, core.Invalidf("secret", "secret must be whsec_ and the base64 of 32 bytes.")
 	}
 	return key, nil
 }

@@ -147,10 +147,10 @@ func (p *Provider) verifyAccess(ctx context.Context, token string, now core.Inst
 // cut to what the user's roles allow.
 func (p *Provider) AdminToken(ctx context.Context, u core.User, scope string, ttl time.Duration, now core.Instant) (TokenResponse, string, error) {
 	if u.Disabled() {
-		return TokenResponse{}, "", core.Invalidf("user", "the user is disabled")
+		return TokenResponse{}, "", core.Invalidf("user", "The user is disabled.")
 	}
 	if ttl < time.Second {
-		return TokenResponse{}, "", core.Invalidf("ttl", "must be at least one second")
+		return TokenResponse{}, "", core.Invalidf("ttl", "ttl must be at least one second.")
 	}
 	scopes, err := grantScopes(scope, allScopes, Holder{u.Operator(), u.AdminOf()}.allowed(""))
 	if err != nil {

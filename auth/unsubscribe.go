@@ -12,17 +12,28 @@ import (
 type UnsubscribeKind byte
 
 // The kinds. Mailed tokens stand in mails and work for ever, requested ones were asked for without
-// proof and live 24 h, undo tokens take one unsubscribing by a requested token back for 7 days.
+// proof and live 24 h, undo tokens take the unsubscribing that happened at IssuedAt back for UndoTTL. Manage tokens
+// are mailed to whoever asks for them and open, for ManageTTL, what a tenant holds about the address: what no mail that
+// is passed on may do.
 const (
 	UnsubscribeMailed    UnsubscribeKind = 1
 	UnsubscribeRequested UnsubscribeKind = 2
 	UnsubscribeUndo      UnsubscribeKind = 3
+	UnsubscribeManage    UnsubscribeKind = 4
 )
+
+// UndoTTL is how long an unsubscribing can be taken back.
+const UndoTTL = core.UndoTTLDays * 24 * time.Hour
+
+// ManageTTL is how long the link to one's own data works.
+const ManageTTL = 24 * time.Hour
 
 // The purposes of sealed tokens. A number is never used again for another.
 const (
 	purposeUnsubscribe byte = 1
 	purposeUndo        byte = 2
+	purposeManage      byte = 3
+	purposeView        byte = 4 // view.go
 )
 
 // UnsubscribeToken is all that an unsubscribe link knows; nothing of it is stored.
@@ -42,7 +53,9 @@ func (t UnsubscribeToken) ExpiresAt() core.Instant {
 	case UnsubscribeRequested:
 		return t.IssuedAt.Add(24 * time.Hour)
 	case UnsubscribeUndo:
-		return t.IssuedAt.Add(7 * 24 * time.Hour)
+		return t.IssuedAt.Add(UndoTTL)
+	case UnsubscribeManage:
+		return t.IssuedAt.Add(ManageTTL)
 	default:
 		return 0
 	}
@@ -82,6 +95,11 @@ func (s *Sealer) OpenUndo(token string) (UnsubscribeToken, error) {
 	return s.openUnsubscribe(purposeUndo, token)
 }
 
+// OpenManage reads a manage token, and no other. Its life is the caller's to judge.
+func (s *Sealer) OpenManage(token string) (UnsubscribeToken, error) {
+	return s.openUnsubscribe(purposeManage, token)
+}
+
 func (s *Sealer) openUnsubscribe(purpose byte, token string) (UnsubscribeToken, error) {
 	plain, err := s.Open(purpose, token)
 	if err != nil {
@@ -95,8 +113,11 @@ func (s *Sealer) openUnsubscribe(purpose byte, token string) (UnsubscribeToken, 
 }
 
 func purposeOf(k UnsubscribeKind) byte {
-	if k == UnsubscribeUndo {
+	switch k {
+	case UnsubscribeUndo:
 		return purposeUndo
+	case UnsubscribeManage:
+		return purposeManage
 	}
 	return purposeUnsubscribe
 }
@@ -117,7 +138,7 @@ func appendUnsubscribe(b []byte, t UnsubscribeToken) (_ []byte, ok bool) {
 }
 
 func readUnsubscribe(b []byte) (t UnsubscribeToken, ok bool) {
-	if len(b) < 33 || b[0] < byte(UnsubscribeMailed) || b[0] > byte(UnsubscribeUndo) {
+	if len(b) < 33 || b[0] < byte(UnsubscribeMailed) || b[0] > byte(UnsubscribeManage) {
 		return t, false
 	}
 	t.Kind = UnsubscribeKind(b[0])

@@ -1,0 +1,38 @@
+package auth
+
+import (
+	"context"
+	"net/netip"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// EmailChangeRequest is what a user says who wants another address.
+type EmailChangeRequest struct {
+	Email    core.Email // the new one
+	Password string     // the present one
+	Remote   netip.Addr
+	Device   string // as in SignInRequest
+	Language string // of the mails: of core.Languages; empty: the first
+}
+
+// AskEmailChange asks for another address of a signed-in user who knows the password: a link goes to the new address, and a
+// notice to the old one. Whether the new one has an account already is not told.
+func (p *Provider) AskEmailChange(ctx context.Context, v store.Visitor, r EmailChangeRequest, now core.Instant) error {
+	try, _, err := p.CheckPassword(ctx, string(v.User.Email), r.Password, r.Remote, r.Device, now)
+	if err != nil {
+		return err
+	}
+	if err := p.store.ForgiveTry(ctx, try.Key); err != nil {
+		return err
+	}
+	token := p.newUserToken(core.Look{Language: r.Language}, store.PurposeChange)
+	return p.store.AskEmailChange(ctx, v.User.ID, v.User.Epoch, r.Email, token, now)
+}
+
+// ChangeEmail redeems the token of that link for the user who is signed in and had asked. Nobody else's button does it: who
+// presses one without having asked would verify an address for somebody who knows another password.
+func (p *Provider) ChangeEmail(ctx context.Context, userID string, email core.Email, token, language string, now core.Instant) error {
+	return p.store.ChangeEmail(ctx, userID, core.HashToken(token), email, core.Look{Language: language}, now)
+}

@@ -1,0 +1,220 @@
+package auth
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/core/coretest"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+)
+
+// faulty are operations, each made ready on a store that works; what they return is called on one that fails.
+var faulty = map[string]func(ctx context.Context, f *flow) func() error{
+	"password grant": func(ctx context.Context, f *flow) func() error {
+		return func() error {
+			_, err := f.p.PasswordGrant(ctx, login("ann@example.org", goodPassword, "openid email"), t0)
+			return err
+		}
+	},
+	"sign-in": func(ctx context.Context, f *flow) func() error {
+		return func() error {
+			_, _, err := f.p.SignIn(ctx, SignInRequest{Email: "ann@example.org", Password: goodPassword, Remote: remote}, t0)
+			return err
+		}
+	},
+	"authorization": func(ctx context.Context, f *flow) func() error {
+		return func() error {
+			_, err := f.p.Authorize(ctx, AuthorizeRequest{Query: f.query(""), BrowserID: f.browser.ID, AgreedBy: f.user.ID}, t0)
+			return err
+		}
+	},
+	"authorization with a hint": func(ctx context.Context, f *flow) func() error {
+		hint := f.tokens(t0).IDToken
+		return func() error {
+			_, err := f.p.Authorize(ctx, AuthorizeRequest{Query: f.query("prompt=none&id_token_hint=" + hint), BrowserID: f.browser.ID, AgreedBy: f.user.ID}, t0)
+			return err
+		}
+	},
+	"code": func(_ context.Context, f *flow) func() error {
+		code := f.code("", t0)
+		return func() error { _, err := f.redeem(code, t0); return err }
+	},
+	"refresh": func(ctx context.Context, f *flow) func() error {
+		token := f.tokens(t0).RefreshToken
+		return func() error {
+			_, err := f.p.RefreshGrant(ctx, GrantRequest{Client: f.creds, RefreshToken: token}, t0)
+			return err
+		}
+	},
+	"client credentials": func(ctx context.Context, f *flow) func() error {
+		return func() error {
+			_, err := f.p.ClientGrant(ctx, GrantRequest{Client: f.creds, Scope: "newsletter:list.read"}, t0)
+			return err
+		}
+	},
+	"bearer": func(_ context.Context, f *flow) func() error {
+		token := f.tokens(t0).AccessToken
+		return func() error { return f.bearer(token, t0.Add(2*time.Minute)) }
+	},
+	"introspection": func(ctx context.Context, f *flow) func() error {
+		tokens := f.tokens(t0)
+		return func() error {
+			_, err := f.p.Introspect(ctx, f.creds, tokens.AccessToken, t0)
+			if err == nil {
+				_, err = f.p.Introspect(ctx, f.creds, tokens.RefreshToken, t0)
+			}
+			return err
+		}
+	},
+	"revocation": func(ctx context.Context, f *flow) func() error {
+		tokens := f.tokens(t0)
+		return func() error { return f.p.Revoke(ctx, f.creds, tokens.RefreshToken, t0) }
+	},
+	"user info": func(ctx context.Context, f *flow) func() error {
+		caller, err := f.p.Bearer(ctx, f.tokens(t0).AccessToken, t0)
+		return func() error {
+			if err == nil {
+				_, err = f.p.UserInfo(ctx, caller)
+			}
+			again := err
+			err = nil
+			return again
+		}
+	},
+	"logout": func(ctx context.Context, f *flow) func() error {
+		token := f.tokens(t0).RefreshToken
+		return func() error { return f.p.Logout(ctx, core.Caller{UserID: f.user.ID}, token, t0) }
+	},
+	"logout of the browser": func(ctx context.Context, f *flow) func() error {
+		hint := f.tokens(t0).IDToken
+		return func() error {
+			_, err := f.p.RPLogout(ctx, LogoutRequest{Query: url.Values{"id_token_hint": {hint}}, BrowserID: f.browser.ID}, t0)
+			return err
+		}
+	},
+	"key set": func(ctx context.Context, f *flow) func() error {
+		return func() error { _, err := f.p.KeySet(ctx, t0.Add(2*time.Minute)); return err }
+	},
+	"rotation": func(ctx context.Context, f *flow) func() error {
+		return func() error { _, err := RotateKeys(ctx, f.s, t0); return err }
+	},
+	"tending of keys": func(ctx context.Context, f *flow) func() error {
+		return func() error { _, err := f.p.TendKeys(ctx, 24*time.Hour, t0.Add(90*24*time.Hour)); return err }
+	},
+	"registration": func(ctx context.Context, f *flow) func() error {
+		return func() error { _, err := f.p.Register(ctx, "new@example.org", goodPassword, "", t0); return err }
+	},
+	"verification": func(ctx context.Context, f *flow) func() error {
+		if _, err := f.p.Register(ctx, "new@example.org", goodPassword, "", t0); err != nil {
+			f.t.Fatal(err)
+		}
+		_, token := mails(f.t, f.p, "new@example.org")
+		return func() error { _, err := f.p.VerifyEmail(ctx, "new@example.org", token, t0); return err }
+	},
+	"another verification": func(ctx context.Context, f *flow) func() error {
+		return func() error { return f.p.VerifyAgain(ctx, f.user, "", t0) }
+	},
+	"forgotten password": func(ctx context.Context, f *flow) func() error {
+		return func() error { return f.p.Forgot(ctx, "ann@example.org", core.Look{}, t0) }
+	},
+	"reset": func(ctx context.Context, f *flow) func() error {
+		if err := f.p.Forgot(ctx, "ann@example.org", core.Look{}, t0); err != nil {
+			f.t.Fatal(err)
+		}
+		_, token := mails(f.t, f.p, "ann@example.org")
+		return func() error {
+			return f.p.ResetPassword(ctx, "ann@example.org", token, "a new password", "new_password", t0)
+		}
+	},
+	"change of the password": func(ctx context.Context, f *flow) func() error {
+		v := f.visitor()
+		return func() error { return f.p.ChangePassword(ctx, v, goodPassword, "another good one", remote, "", t0) }
+	},
+	"change of the address": func(ctx context.Context, f *flow) func() error {
+		v := f.visitor()
+		return func() error {
+			return f.p.AskEmailChange(ctx, v, EmailChangeRequest{Email: "ann@example.net", Password: goodPassword, Remote: remote}, t0)
+		}
+	},
+	"token for a script": func(ctx context.Context, f *flow) func() error {
+		return func() error { _, _, err := f.p.AdminToken(ctx, f.user, "openid", time.Hour, t0); return err }
+	},
+	"token of our own": func(ctx context.Context, f *flow) func() error {
+		return func() error { _, err := f.p.OwnToken(ctx, "", "newsletter:events.write", t0); return err }
+	},
+	"origin": func(ctx context.Context, f *flow) func() error {
+		return func() error { _, err := f.p.AllowsOrigin(ctx, "https://rp.example"); return err }
+	},
+	"start": func(ctx context.Context, f *flow) func() error {
+		return func() error {
+			_, err := New(ctx, f.s, Config{Issuer: f.p.Issuer, PasswordCost: cheapCost, CommonPasswords: "allow"}, t0)
+			return err
+		}
+	},
+}
+
+// copied is the flow on a copy of its database.
+func (f *flow) copied(t *testing.T, path, driver string) *flow {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	to := filepath.Join(t.TempDir(), "a.db")
+	if err == nil {
+		err = os.WriteFile(to, b, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := *f
+	c.t, c.s = t, storetest.OpenWith(t, store.Options{Path: to, Driver: driver})
+	c.p, _ = providerOn(t, c.s)
+	return &c
+}
+
+func (f *flow) visitor() store.Visitor {
+	f.t.Helper()
+	v, err := f.s.Visitor(f.t.Context(), f.browser.ID, "", t0)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return v
+}
+
+// TestStatementsThatFail has each statement of each operation fail once, as on a full disk: the answer is that the storage is
+// not available, never that a token is bad or that something was done, and nothing is used up: the next try succeeds.
+func TestStatementsThatFail(t *testing.T) {
+	tried := 0
+	defer coretest.Held(t, 12, &tried, "statements of sign-in, each failing once as on a full disk")
+	dir, faults := t.TempDir(), storetest.NewFaults(t)
+	master := newFlowOn(t, storetest.OpenAt(t, dir+"/master.db"), func(c *core.ClientInput) { c.Scopes = &[]string{"openid", "email", "newsletter:list.read"} })
+	if err := master.s.Backup(t.Context(), dir+"/copy.db"); err != nil {
+		t.Fatal(err)
+	}
+	for name, prepare := range faulty {
+		t.Run(name, func(t *testing.T) {
+			for n := 1; ; n++ {
+				f := master.copied(t, dir+"/copy.db", faults.Driver)
+				run := prepare(t.Context(), f)
+				faults.FailAt(n)
+				err := run()
+				if calls := faults.FailAt(0); calls < n {
+					if err != nil {
+						t.Errorf("without a fault: %v", err)
+					}
+					return
+				}
+				tried++
+				if err == nil || core.KindOf(err) != core.Unavailable {
+					t.Errorf("statement %d fails: %v", n, err)
+				} else if err := run(); err != nil {
+					t.Errorf("after statement %d failed: %v", n, err)
+				}
+			}
+		})
+	}
+}

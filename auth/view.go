@@ -1,0 +1,48 @@
+package auth
+
+import (
+	"encoding/binary"
+	"time"
+
+	"newsletterd/core"
+)
+
+// ViewTTL is how long a mail can be seen in a browser, from the start of its job on.
+const ViewTTL = 90 * 24 * time.Hour
+
+// ViewToken names a mail of a job, for its reader to see it in a browser.
+type ViewToken struct {
+	JobNo, Seq int64
+	IssuedAt   core.Instant // the start of the job, so that a second copy of the mail is equal
+}
+
+// Expired tells whether the token has ended.
+func (t ViewToken) Expired(now core.Instant) bool { return now >= t.IssuedAt.Add(ViewTTL) }
+
+// AppendView appends the text of the token to dst.
+func (s *Sealer) AppendView(dst []byte, t ViewToken) []byte {
+	var b [3 * binary.MaxVarintLen64]byte
+	plain := binary.AppendUvarint(b[:0], uint64(t.JobNo))
+	plain = binary.AppendUvarint(plain, uint64(t.Seq))
+	plain = binary.AppendUvarint(plain, uint64(t.IssuedAt))
+	return s.AppendSeal(dst, purposeView, plain)
+}
+
+// OpenView reads a token of AppendView. Its life is the caller's to judge. Anything else is core.ErrInvalidToken.
+func (s *Sealer) OpenView(token string) (t ViewToken, err error) {
+	plain, err := s.Open(purposeView, token)
+	if err != nil {
+		return t, err
+	}
+	for _, field := range [...]*int64{&t.JobNo, &t.Seq, (*int64)(&t.IssuedAt)} {
+		v, n := binary.Uvarint(plain)
+		if n <= 0 || int64(v) < 0 {
+			return t, core.ErrInvalidToken
+		}
+		*field, plain = int64(v), plain[n:]
+	}
+	if len(plain) > 0 {
+		return t, core.ErrInvalidToken
+	}
+	return t, nil
+}

@@ -1,0 +1,42 @@
+package auth
+
+import (
+	"errors"
+	"testing"
+
+	"newsletterd/core"
+)
+
+func TestViewTokens(t *testing.T) {
+	s, err := NewSealer(make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := ViewToken{JobNo: 3, Seq: 1_000_000, IssuedAt: 1_800_000_000_000}
+	token := string(s.AppendView(nil, want))
+	if got, err := s.OpenView(token); err != nil || got != want {
+		t.Errorf("%+v %v", got, err)
+	}
+	if want.Expired(want.IssuedAt.Add(ViewTTL)-1) || !want.Expired(want.IssuedAt.Add(ViewTTL)) {
+		t.Error("it ends at another time")
+	}
+	unsubscribe, err := s.SealUnsubscribe(UnsubscribeToken{
+		Kind: UnsubscribeMailed, ListID: core.NewID(), SubscriptionID: core.NewID(), Email: "a@example.org", IssuedAt: 1,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"", "x", token[:len(token)-1], token + "A", unsubscribe, s.Seal(purposeView, []byte{1}), s.Seal(purposeView, []byte{1, 1, 1, 1})} {
+		if _, err := s.OpenView(bad); !errors.Is(err, core.ErrInvalidToken) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	for _, p := range []byte{purposeUnsubscribe, purposeUndo, purposeManage} {
+		if _, err := s.Open(purposeView, s.Seal(p, []byte{1, 1, 1})); !errors.Is(err, core.ErrInvalidToken) {
+			t.Errorf("a token for purpose %d opens for a view: %v", p, err)
+		}
+	}
+	if _, err := s.OpenUnsubscribe(token); !errors.Is(err, core.ErrInvalidToken) {
+		t.Errorf("it opens as an unsubscribe token: %v", err)
+	}
+}
