@@ -1,9 +1,14 @@
 package worker_test
 
 import (
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"fmt"
 	"os"
 	"runtime/pprof"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -11,6 +16,8 @@ import (
 	"newsletterd/core"
 	"newsletterd/mail"
 	"newsletterd/mail/mailtest"
+	"newsletterd/store"
+	"newsletterd/worker"
 )
 
 // cpu is the time that this process has computed.
@@ -18,6 +25,16 @@ func cpu() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// tracked makes a job that is tracked, with ten links, where TRACK is set.
+func tracked(n *core.NewJob) {
+	if os.Getenv("TRACK") != "" {
+		n.TrackOpen, n.TrackClick = true, true
+		for i := range 10 {
+			n.BodyHTML = strings.Replace(n.BodyHTML, "that has some length", `<a href="https://shop.example/articles/`+strconv.Itoa(i)+`">that has some</a>&#32;length`, 1)
+		}
+	}
 }
 
 // BenchmarkJob mails one job to an in-process sink: for profiles. `make bench` measures the daemon.
@@ -39,7 +56,7 @@ func BenchmarkJob(b *testing.B) {
 			defer pprof.StopCPUProfile()
 		}
 		began, used := time.Now(), cpu()
-		j := h.wait(h.job(nil))
+		j := h.wait(h.job(tracked))
 		took := time.Since(began)
 		if j.Status != core.JobCompleted || j.Sent != int64(n) {
 			b.Fatalf("%+v", j)
@@ -52,4 +69,85 @@ func BenchmarkJob(b *testing.B) {
 		b.ReportMetric(float64((st.Busy-before.Busy).Microseconds())/float64(st.Batches-before.Batches), "µs/commit")
 		b.ReportMetric(float64(sink.Bytes())/float64(n), "B/mail")
 	}
+}
+
+// BenchmarkSignedJob says what share of all CPU the RSA signatures are: the rest is what signing by a job costs beside them.
+func BenchmarkSignedJob(b *testing.B) {
+	n, _ := strconv.Atoi(os.Getenv("RECIPIENTS"))
+	n = max(n, 1000)
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		b.Fatal(err)
+	}
+	sum := make([]byte, 32)
+	used := cpu()
+	for range 500 {
+		if _, err := key.Sign(rand.Reader, sum, crypto.SHA256); err != nil {
+			b.Fatal(err)
+		}
+	}
+	alone := float64((cpu() - used).Microseconds()) / 500
+	for range b.N {
+		sink := newSink(b, mailtest.SinkOptions{})
+		h := newHouse(b, &mail.SMTP{Addr: sink.Addr()})
+		h.dkimKey(core.DKIMRSA, "one")
+		h.opts.Signers = worker.NewSigners(h.Store)
+		h.subscribe(n)
+		h.start()
+		began, used := time.Now(), cpu()
+		if j := h.wait(h.job(nil)); j.Sent != int64(n) {
+			b.Fatalf("%+v", j)
+		}
+		each := float64((cpu() - used).Microseconds()) / float64(n)
+		b.ReportMetric(float64(n)/time.Since(began).Seconds(), "mails/s")
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(each, "cpu-µs/mail")
+		b.ReportMetric(alone, "rsa-µs")
+		b.ReportMetric(alone/each, "rsa-share")
+	}
+}
+
+// BenchmarkMailBesideAJob says how long a mail to one person takes, of eight the slowest, while a job goes out as fast as it can.
+func BenchmarkMailBesideAJob(b *testing.B) {
+	sink := newSink(b, mailtest.SinkOptions{Records: true})
+	h := newHouse(b, &mail.SMTP{Addr: sink.Addr()})
+	h.subscribe(100_000)
+	h.start()
+	g := worker.NewGroup(h.opts.Log, worker.Mailer(worker.MailerOptions{
+		Store: h.Store, Sender: h.route, Sealer: h.opts.Sealer, Ident: h.opts.Ident, PublicURL: "http://news.test", From: h.opts.From, Log: h.opts.Log,
+	}))
+	g.Start()
+	defer g.Drain(time.Minute)
+	j := h.job(nil)
+	for sink.Count() < 20 {
+		time.Sleep(time.Millisecond)
+	}
+	for n := 0; b.Loop(); n++ {
+		var slowest time.Duration
+		for k := range 8 {
+			slowest = max(slowest, h.oneMail(sink, fmt.Sprintf("one%d.%d@example.net", n, k)))
+		}
+		b.ReportMetric(float64(slowest.Milliseconds()), "ms-slowest")
+	}
+	j, err := h.CancelSendJob(b.Context(), j.ID, core.At(time.Now()))
+	h.must(err)
+	b.ReportMetric(float64(j.Sent), "sent-by-the-job")
+	b.ReportMetric(0, "ns/op")
+}
+
+// oneMail asks for a confirmation and waits until it is there.
+func (h *house) oneMail(sink *mailtest.Sink, to string) time.Duration {
+	h.Helper()
+	began := time.Now()
+	_, _, err := h.Subscribe(h.Context(), store.SubscribeRequest{ListID: h.list.ID, Email: core.Email(to)}, core.At(began))
+	h.must(err)
+	for deadline := began.Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		for _, r := range sink.Records() {
+			if r.Rcpt == to {
+				return time.Since(began)
+			}
+		}
+	}
+	h.Fatalf("%s got nothing", to)
+	return 0
 }

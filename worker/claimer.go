@@ -31,18 +31,24 @@ func (s *Sender) claimAll(ctx context.Context) time.Time {
 			continue
 		}
 		idle, due, err := s.idle(ctx)
-		if idle && err == nil && !s.dirty.Load() {
-			return due
+		switch {
+		case err != nil:
+			s.opts.Log.Error("send: recipients cannot be claimed", slog.Any("error", err))
+			pause(ctx, time.Second)
+		case s.dirty.Load(): // a job was let go of, and may be running again: nobody tells
+		case idle:
+			return earlier(due, s.again)
+		default:
+			s.await(ctx, due)
 		}
-		s.await(ctx, due)
 	}
 }
 
-// await sleeps until something may have changed.
+// await sleeps until something may have changed. What is in flight may be put off meanwhile, so it never sleeps for long.
 func (s *Sender) await(ctx context.Context, due time.Time) {
-	wait := time.Hour
-	if !due.IsZero() {
-		wait = max(time.Until(due), 0)
+	wait := deferredEvery
+	if due = earlier(due, s.again); !due.IsZero() {
+		wait = min(max(time.Until(due), 0), wait)
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -54,12 +60,26 @@ func (s *Sender) await(ctx context.Context, due time.Time) {
 	}
 }
 
+// earlier is the earlier of two instants, either of which may be zero: never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
 // claimRound claims once for each running job that needs it, and returns how many recipients it found.
 func (s *Sender) claimRound(ctx context.Context, claims *[]store.Claim) (int, error) {
-	if s.dirty.Load() || s.store.Departures() != s.checked {
+	if s.dirty.Load() || s.store.Departures() != s.checked || !s.again.IsZero() && !s.again.After(time.Now()) {
 		if err := s.refresh(ctx); err != nil {
 			return 0, err
 		}
+	}
+	if err := s.leasePaces(ctx); err != nil {
+		return 0, err
+	}
+	if err := s.noteHolds(ctx); err != nil {
+		return 0, err
 	}
 	total := 0
 	for _, j := range slices.Clone(s.feed.jobs) { // only the claimer changes the slice
@@ -76,6 +96,14 @@ func (s *Sender) claimRound(ctx context.Context, claims *[]store.Claim) (int, er
 // checked again as soon as a job was cancelled after it.
 func (s *Sender) refresh(ctx context.Context) error {
 	s.dirty.Store(false)
+	s.again = time.Time{}
+	if s.rerouted.Swap(false) {
+		if err := s.reroute(ctx); err != nil {
+			s.dirty.Store(true)
+			s.rerouted.Store(true)
+			return err
+		}
+	}
 	checked := s.store.Departures()
 	jobs, err := s.store.RunningJobs(ctx)
 	if err != nil {
@@ -93,10 +121,12 @@ func (s *Sender) refresh(ctx context.Context) error {
 		j.found, j.expanded = jobs[i].Recipients, jobs[i].Expanded
 	}
 	for i := range jobs {
-		if !s.feed.has(jobs[i].No) {
-			if err := s.begin(ctx, &jobs[i]); err != nil {
-				return err
-			}
+		if s.feed.has(jobs[i].No) {
+			continue
+		}
+		if err := s.begin(ctx, &jobs[i]); err != nil { // the others' jobs go on
+			s.opts.Log.Error("send: a job cannot be taken up", slog.String("job", jobs[i].ID), slog.Any("error", err))
+			s.again = time.Now().Add(time.Second)
 		}
 	}
 	s.forgetStopped()
@@ -120,24 +150,25 @@ func (s *Sender) begin(ctx context.Context, j *core.SendJob) error {
 		return err
 	}
 	jf := &jobFeed{
-		job: *j, content: c, found: j.Recipients, expanded: j.Expanded,
+		job: *j, content: c, found: j.Recipients, expanded: j.Expanded, held: j.PauseReason,
 		key: store.ClaimKey{JobNo: j.No, TenantID: j.TenantID, ListID: j.ListID, MailedProof: list.RequireMailedProof},
 	}
 	s.opts.Log.Info("send: a job is taken up", slog.String("job", j.ID), slog.String("tenant", j.TenantID), slog.String("list", j.ListID))
-	s.feed.mu.Lock()
-	s.feed.jobs = append(s.feed.jobs, jf)
-	s.feed.mu.Unlock()
+	g, p, err := s.groupOf(ctx, j.TenantID)
+	if err != nil {
+		return err
+	}
+	s.feed.add(jf, g, p)
+	s.holds.Store(true)
+	s.startLanes(g)
 	return nil
 }
 
 // forgetStopped lets go of ended jobs of which nothing is in flight, so that the scheduler may settle them.
 func (s *Sender) forgetStopped() {
-	s.feed.mu.Lock()
-	n := len(s.feed.jobs)
-	s.feed.jobs = slices.DeleteFunc(s.feed.jobs, func(j *jobFeed) bool { return j.stopped && j.out == 0 })
-	gone := n > len(s.feed.jobs)
-	s.feed.mu.Unlock()
+	gone := s.feed.forget()
 	if gone {
+		s.dirty.Store(true) // a job that was resumed meanwhile is taken up again
 		s.tellScheduler()
 	}
 }
@@ -145,7 +176,7 @@ func (s *Sender) forgetStopped() {
 // claim reads the next recipients of a job when its queue runs low.
 func (s *Sender) claim(ctx context.Context, j *jobFeed, claims *[]store.Claim) (int, error) {
 	s.feed.mu.Lock()
-	enough, share := j.stopped || j.waiting() > claimSize/2, max(claimSize/len(s.feed.jobs), 32)
+	enough, share := j.enough(), max(claimSize/len(s.feed.jobs), 32)
 	s.feed.mu.Unlock()
 	if enough {
 		return 0, nil
@@ -153,9 +184,10 @@ func (s *Sender) claim(ctx context.Context, j *jobFeed, claims *[]store.Claim) (
 	now, departures := time.Now(), s.checked
 	cs, err := s.claimDeferred(ctx, j, (*claims)[:0], now, share)
 	if err == nil && len(cs) == 0 && !j.drained {
-		cs, err = s.store.ClaimRecipients(ctx, cs, j.key, j.after, share)
-		j.drained = len(cs) < share
-		if len(cs) > 0 {
+		if cs, err = s.store.ClaimRecipients(ctx, cs, j.key, j.after, share); err == nil { // half a claim is none
+			j.drained = len(cs) < share
+		}
+		if err == nil && len(cs) > 0 {
 			j.after = cs[len(cs)-1].Seq
 		}
 	}
@@ -203,21 +235,21 @@ func (s *Sender) queue(j *jobFeed, cs []store.Claim, departures uint64) {
 	s.feed.push(j, ready)
 }
 
-// idle tells whether nothing is queued or in flight, and when the first deferred recipient is due.
+// idle tells whether nothing is queued or in flight, and when the first deferred recipient is due of a job that wants any.
 func (s *Sender) idle(ctx context.Context) (idle bool, due time.Time, err error) {
 	s.forgetStopped()
 	idle = true
+	var hungry []*jobFeed
 	s.feed.mu.Lock()
-	jobs := slices.Clone(s.feed.jobs)
-	for _, j := range jobs {
+	for _, j := range s.feed.jobs {
 		idle = idle && j.out == 0 && j.drained
+		if j.drained && !j.enough() { // the lanes tell when one of the others wants more
+			hungry = append(hungry, j)
+		}
 	}
 	s.feed.mu.Unlock()
-	for _, j := range jobs {
-		if !j.drained {
-			continue
-		}
-		at, err := s.store.NextDeferred(ctx, j.job.No, j.dueAt)
+	for _, j := range hungry {
+		at, err := s.store.NextDeferred(ctx, j.job.No, j.dueAt, j.dueSeq)
 		if err != nil {
 			return false, due, err
 		}

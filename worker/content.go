@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"newsletterd/auth"
@@ -16,12 +17,17 @@ type content struct {
 	from       string
 	oneClick   string // the token follows
 	visible    string
+	manage     string // of the page of preferences; empty where no body prints its link
 	bounceHost string // "@" and the domain; empty: the plain sender
 	listID     string
 	jobNo      int64
 	startedAt  core.Instant
 	sealer     *auth.Sealer
 	ident      *mail.Ident
+	sign       signature
+	view       string // the token follows; empty: no part of the mail prints it
+	tracked    bool
+	links      []int64 // numbers of those that are tracked
 }
 
 // compile reads and compiles the content of a job. An Invalid or NotFound error is the job's fault.
@@ -30,24 +36,54 @@ func (s *Sender) compile(ctx context.Context, j *core.SendJob) (*content, error)
 	if err != nil {
 		return nil, err
 	}
-	spec := mail.JobSpec(j.ID, &c, s.opts.From)
-	bulk, err := mail.CompileBulk(spec)
-	if err != nil {
-		return nil, err
-	}
 	origin := s.opts.PublicURL
 	if c.Tenant.PublicURL != "" {
 		origin = c.Tenant.PublicURL
+	}
+	spec := mail.JobSpec(j.ID, &c, s.opts.From)
+	if !c.Tenant.NoTracking {
+		spec.Track = mail.Tracking{Open: c.Campaign.TrackOpen, Click: c.Campaign.TrackClick, Origin: origin}
+	}
+	spec.Providers = providersOf(&c.Tenant, s.opts.Provider)
+	bulk, err := mail.CompileBulk(spec)
+	if err != nil {
+		return nil, err
 	}
 	out := &content{
 		bulk: bulk, from: spec.From.Email, listID: j.ListID, jobNo: j.No, startedAt: j.StartedAt,
 		oneClick: origin + "/api/newsletter/unsubscribe?token=", visible: origin + "/unsubscribe?token=",
 		sealer: s.opts.Sealer, ident: s.opts.Ident,
 	}
+	out.sign = signature{signers: s.opts.Signers, tenantID: j.TenantID, domain: core.Email(out.from).Domain()}
+	if _, err := out.sign.signer(ctx); err != nil {
+		return nil, err
+	}
+	if strings.Contains(spec.HTML+spec.Text+spec.HTMLLayout+spec.TextLayout, "preferences_url") {
+		out.manage = origin + "/preferences?token="
+	}
+	if bulk.PrintsView() {
+		out.view = origin + "/v/"
+	}
+	out.tracked = spec.Track.Open || spec.Track.Click
+	if out.links, err = s.store.KeepLinks(ctx, j.No, bulk.Links()); err != nil {
+		return nil, err
+	}
 	if s.opts.BounceDomain != "" {
 		out.bounceHost = "@" + s.opts.BounceDomain
 	}
 	return out, nil
+}
+
+// providersOf are the mail providers behind the relays that a tenant's mails may take.
+func providersOf(t *core.Tenant, own string) []string {
+	if len(t.Relays) == 0 {
+		return []string{own}
+	}
+	kinds := make([]string, len(t.Relays))
+	for i := range t.Relays {
+		kinds[i] = mail.ProviderOfHost(t.Relays[i].Host)
+	}
+	return kinds
 }
 
 // compose writes the mail of one recipient into e, into the room that its Data had. The same recipient of the same job
@@ -68,11 +104,21 @@ func (c *content) compose(e *mail.Envelope, cl *store.Claim, now time.Time, scra
 		MessageID: c.ident.Message(c.jobNo, cl.Seq), UnsubscribeToken: token,
 		OneClickURL: c.oneClick + token, UnsubscribeURL: visible,
 	}
+	if c.manage != "" {
+		r.PreferencesURL = c.manage + token
+	}
+	if c.view != "" {
+		r.ViewURL = string(c.sealer.AppendView([]byte(c.view), auth.ViewToken{JobNo: c.jobNo, Seq: cl.Seq, IssuedAt: c.startedAt}))
+	}
+	if c.tracked {
+		r.Track = &mail.Tracker{Ident: c.ident, Job: c.jobNo, Seq: cl.Seq, Links: c.links}
+	}
 	e.From, e.To = c.from, cl.Email
 	if c.bounceHost != "" {
 		e.From = c.ident.Bounce(c.jobNo, cl.Seq) + c.bounceHost
 		r.UnsubscribeMailto = c.ident.Unsubscribe(c.jobNo, cl.Seq) + c.bounceHost
 	}
+	e.Dotless = true
 	e.Data, err = c.bulk.Append(e.Data[:0], &r)
 	return err
 }

@@ -14,8 +14,12 @@ import (
 	"newsletterd/store"
 )
 
-// disablePath is the member service's disable operation.
-const disablePath = "/api/subscriptions/disable"
+// The member service's operations.
+const (
+	disablePath          = "/api/subscriptions/disable"
+	unsubscribeTokenPath = "/api/newsletter/unsubscribe-token"
+	unsubscribePath      = "/api/newsletter/unsubscribe"
+)
 
 // disabledBy is who the member service is told has asked.
 const disabledBy = "newsletterd send service"
@@ -38,8 +42,9 @@ type disabler struct {
 	loop   *Loop
 }
 
-// Disabler makes the loop that tells the member service, by its own HTTP operation, of addresses that complained. It kicks
-// itself when there is one. A request is tried until it is answered: the operation may be repeated.
+// Disabler makes the loop that tells the member service, by its own HTTP operations, of addresses that complained, and one
+// elsewhere of those that left by the link of a mail. It kicks itself when there is one. A request is tried until it is answered:
+// the operations may be repeated.
 func Disabler(o DisablerOptions) *Loop {
 	d := &disabler{DisablerOptions: o, client: &http.Client{
 		Transport: o.Transport, Timeout: postTimeout,
@@ -82,7 +87,7 @@ func (d *disabler) record(ctx context.Context, r *store.DisableRequest, reason s
 	if reason == "" {
 		return d.Store.FinishDisableRequest(ctx, r.ID)
 	}
-	d.Log.Warn("disabler: an address was not disabled", slog.Int64("request", r.ID), slog.Int("tries", r.Tries+1), slog.String("reason", reason))
+	d.Log.Warn("disabler: the member service was not told of an address", slog.Int64("request", r.ID), slog.Int("tries", r.Tries+1), slog.String("reason", reason))
 	return d.Store.PostponeDisableRequest(ctx, r.ID, reason, core.At(time.Now().Add(jitter(backoff(eventDelays, r.Tries+1)))))
 }
 
@@ -92,26 +97,46 @@ func (d *disabler) post(ctx context.Context, r *store.DisableRequest) (reason st
 	if err != nil {
 		return err.Error()
 	}
-	body, err := json.Marshal(map[string]any{
-		"email": r.Email, "reason": r.Reason, "disabled_by": disabledBy, "occurred_at": r.OccurredAt,
-	})
-	if err != nil {
-		return err.Error()
+	if r.ListID == "" {
+		_, reason = d.ask(ctx, disablePath, token, map[string]any{
+			"email": r.Email, "reason": r.Reason, "disabled_by": disabledBy, "occurred_at": r.OccurredAt,
+		})
+		return reason
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(d.Base, "/")+disablePath, bytes.NewReader(body))
+	text, reason := d.ask(ctx, unsubscribeTokenPath, token, map[string]any{"list_id": r.ListID, "email": r.Email})
+	if reason != "" {
+		return reason
+	}
+	var answer struct {
+		Token string `json:"unsubscribe_token"`
+	}
+	if err := json.Unmarshal(text, &answer); err != nil || answer.Token == "" {
+		return "the answer holds no unsubscribe_token"
+	}
+	_, reason = d.ask(ctx, unsubscribePath, token, map[string]any{"token": answer.Token})
+	return reason
+}
+
+// ask posts to an operation of the member service; reason is empty when it has done it.
+func (d *disabler) ask(ctx context.Context, path, token string, in map[string]any) (text []byte, reason string) {
+	body, err := json.Marshal(in)
 	if err != nil {
-		return err.Error()
+		return nil, err.Error()
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(d.Base, "/")+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err.Error()
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Authorization", "Bearer "+token)
 	res, err := d.client.Do(req)
 	if err != nil {
-		return postError(err)
+		return nil, postError(err)
 	}
 	defer res.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10))
+	text, _ = io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	if res.StatusCode == http.StatusOK {
-		return ""
+		return text, ""
 	}
-	return answerReason(res.StatusCode, text)
+	return nil, answerReason(res.StatusCode, text)
 }

@@ -29,6 +29,7 @@ func TestDisablerTriesUntilItIsAnswered(t *testing.T) {
 			Subscriber: core.EventSubscriber{ID: core.NewID(), Email: "ann@example.org", Status: "active"},
 		}, now))
 		var answers []string
+		tokens := 0
 		begin := time.Now()
 		var took time.Duration
 		transport := transportFunc(func(r *http.Request) (*http.Response, error) {
@@ -48,6 +49,8 @@ func TestDisablerTriesUntilItIsAnswered(t *testing.T) {
 			case 1:
 				return nil, errors.New("connection refused")
 			case 2:
+				return &http.Response{StatusCode: 307, Header: http.Header{"Location": {"http://elsewhere.test/"}}, Body: io.NopCloser(strings.NewReader(""))}, nil
+			case 3:
 				return &http.Response{StatusCode: 503, Body: io.NopCloser(strings.NewReader("busy"))}, nil
 			}
 			took = time.Since(begin)
@@ -56,6 +59,9 @@ func TestDisablerTriesUntilItIsAnswered(t *testing.T) {
 		m.group = NewGroup(slog.New(slog.DiscardHandler), Disabler(DisablerOptions{
 			Store: m.Store, Base: "http://own.test/", Transport: transport, Log: slog.New(slog.DiscardHandler),
 			Token: func(_ context.Context, tenantID string, _ core.Instant) (string, error) {
+				if tokens++; tokens == 1 {
+					return "", errors.New("no key")
+				}
 				return "for-" + tenantID, nil
 			},
 		}))
@@ -65,7 +71,7 @@ func TestDisablerTriesUntilItIsAnswered(t *testing.T) {
 		m.must(m.ApplyReports(m.Context(), []store.ProviderReport{{Provider: "p", Event: e, Key: e.Key()}}, now))
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if len(answers) != 3 || took < 2*time.Second || took > 5*time.Second {
+		if len(answers) != 4 || took < 30*time.Second || took > 47*time.Second { // 1, 2, 5 and 30 s
 			t.Errorf("%d tries, the last after %v", len(answers), took)
 		}
 		if at, err := m.NextDisableRequest(m.Context()); err != nil || at != 0 {

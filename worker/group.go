@@ -20,6 +20,7 @@ var ErrDrain = errors.New("the daemon is stopping")
 type Loop struct {
 	Name string
 	Step func(ctx context.Context, now time.Time) (next time.Time)
+	End  func() // after the last Step; nil: nothing
 
 	once     sync.Once
 	kicked   chan struct{}
@@ -45,6 +46,9 @@ func (l *Loop) Kick() {
 func (l *Loop) run(ctx context.Context, stop <-chan struct{}, log *slog.Logger) {
 	l.init()
 	l.stopping = stop
+	if l.End != nil {
+		defer l.End()
+	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -110,6 +114,3 @@ func (g *Group) Drain(limit time.Duration) {
 	g.wg.Wait()
 	g.cancel(ErrDrain)
 }
-
-// Draining is closed when Drain begins: a long Step looks at it and claims nothing more.
-func (g *Group) Draining() <-chan struct{} { return g.stop }

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,31 +22,26 @@ const retryRead = 200 * time.Millisecond
 
 // lane is one connection's share of the work. Its envelopes are used again and again.
 type lane struct {
-	sender  *Sender
-	free    []*mail.Envelope
-	scratch []byte
+	sender    *Sender
+	way       *way
+	refused   *tenantFeed // whose mail was refused at MAIL for good, by the reply before
+	throttled string      // whom the reply before was about, if it was 421 4.7.x
+	free      []*mail.Envelope
+	scratch   []byte
+	ahead     []*draft // being signed, or waiting behind one that is
 }
 
 // next is mail.Source.Next: the recipient is checked once more when the message is ready, just before MAIL.
 func (l *lane) next(ctx context.Context, wait bool) (*mail.Envelope, bool) {
 	s := l.sender
 	for {
-		it := s.feed.next(ctx, wait)
-		if it == nil {
+		d, ok := l.draft(ctx, wait)
+		if !ok {
 			return nil, false
 		}
-		if !s.pace(ctx, wait) {
-			s.feed.giveBack(it)
-			return nil, false
-		}
-		now := time.Now()
-		if it.job.job.WindowClosed(core.At(now)) { // the scheduler ends the job
-			s.feed.settled(it.job, 1)
-			continue
-		}
-		e := l.envelope()
-		if err := it.job.content.compose(e, &it.Claim, now, &l.scratch); err != nil {
-			s.opts.Log.Warn("send: a mail cannot be rendered", slog.Int64("job", it.job.job.No), slog.Any("error", err))
+		it, e := d.it, d.e
+		if d.err != nil {
+			s.opts.Log.Warn("send: a mail cannot be rendered", slog.Int64("job", it.job.job.No), slog.Any("error", d.err))
 			s.finish(it, store.RecipientFailed, core.ReasonRender, false)
 			l.free = append(l.free, e)
 			continue
@@ -69,6 +65,91 @@ func (l *lane) next(ctx context.Context, wait bool) (*mail.Envelope, bool) {
 	}
 }
 
+// take takes the next recipient whose turn it is.
+func (l *lane) take(ctx context.Context, wait bool) *item {
+	s := l.sender
+	for {
+		it := s.feed.next(ctx, l.way, wait)
+		if it == nil {
+			return nil
+		}
+		if it.job.job.WindowClosed(core.At(time.Now())) { // the scheduler ends the job
+			s.feed.settled(it.job, 1)
+			continue
+		}
+		return it
+	}
+}
+
+// draft makes the next mail. Mails to be signed are made in the pool, some of them ahead; others here and now.
+func (l *lane) draft(ctx context.Context, wait bool) (draft, bool) {
+	s := l.sender
+	for len(l.ahead) < l.way.ahead {
+		it := l.take(ctx, wait && len(l.ahead) == 0)
+		if it == nil {
+			break
+		}
+		signer, err := it.job.content.sign.signer(ctx)
+		if err != nil {
+			s.opts.Log.Error("send: the keys cannot be read", slog.Any("error", err))
+			s.feed.giveBack(it)
+			if len(l.ahead) > 0 || wait && pause(ctx, retryRead) {
+				continue
+			}
+			return draft{}, false
+		}
+		d := draft{it: it, e: l.envelope(), signer: signer, skip: l.way.skip}
+		switch {
+		case signer != nil:
+			signed := d
+			if !s.pool.add(ctx, &signed) {
+				s.feed.giveBack(it)
+				return draft{}, false
+			}
+			l.ahead = append(l.ahead, &signed)
+		case len(l.ahead) > 0:
+			d.make(&l.scratch)
+			behind := d
+			l.ahead = append(l.ahead, &behind)
+		default:
+			d.make(&l.scratch)
+			return d, true
+		}
+	}
+	return l.signed(ctx, wait)
+}
+
+// signed returns the first of the mails made ahead, if it is ready or may be waited for.
+func (l *lane) signed(ctx context.Context, wait bool) (draft, bool) {
+	if len(l.ahead) == 0 {
+		return draft{}, false
+	}
+	d := l.ahead[0]
+	if d.done != nil && !wait {
+		select {
+		case <-d.done:
+		default:
+			return draft{}, false
+		}
+	} else if d.done != nil {
+		select {
+		case <-d.done:
+		case <-ctx.Done():
+			return draft{}, false
+		}
+	}
+	l.ahead = slices.Delete(l.ahead, 0, 1)
+	return *d, true
+}
+
+// release gives back what was made ahead and is not sent. Its envelopes may still be written into.
+func (l *lane) release() {
+	for _, d := range l.ahead {
+		l.sender.feed.giveBack(d.it)
+	}
+	l.ahead = nil
+}
+
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -85,17 +166,6 @@ func (l *lane) envelope() *mail.Envelope {
 		return e
 	}
 	return &mail.Envelope{}
-}
-
-// pace waits for the relay's pace, or says that it is not yet time.
-func (s *Sender) pace(ctx context.Context, wait bool) bool {
-	switch {
-	case s.limiter == nil:
-		return true
-	case wait:
-		return s.limiter.Wait(ctx) == nil
-	}
-	return s.limiter.Allow()
 }
 
 // recheck asks whether a claimed recipient may still be mailed. While nobody has left since the claim was read, the
@@ -117,24 +187,55 @@ func (l *lane) done(e *mail.Envelope, o mail.Outcome) {
 	s, it := l.sender, e.Tag.(*item)
 	e.Tag = nil
 	l.free = append(l.free, e)
+	if it.gated {
+		it.gated = false
+		s.gate.leave(l.way.group)
+	}
+	l.way.tally.count(o)
+	if o.Result != mail.Untouched {
+		s.replied(l.way.group, it.EmailKey, throttles(o))
+	}
 	switch o.Result {
 	case mail.Untouched:
+		if o.Code/100 == 5 {
+			l.refused = it.job.tenant
+		}
+		if o.Code == 421 && strings.HasPrefix(o.Enhanced, "4.7.") {
+			l.throttled = it.EmailKey
+		}
 		s.untouched(it, o)
 		return
 	case mail.Ambiguous:
 		s.ambiguous(it, o)
 		return
 	case mail.Sent:
-		s.way.worked()
-		s.finish(it, store.RecipientSent, "", true)
+		l.worked(it)
+		if it.job.policy.Load() != 0 {
+			it.job.policy.Store(0)
+		}
+		rec := s.outcome(it, store.RecipientSent, "", true)
+		rec.QueueID = mail.QueueID(l.way.provider, o)
+		s.rec.add(rec)
 	case mail.Later:
-		s.way.worked()
+		l.worked(it)
 		s.later(it, o)
 	default:
-		s.way.worked()
+		l.worked(it)
 		rec := s.outcome(it, store.RecipientFailed, replyText(o), true)
 		rec.HardBounce = o.HardBounce
 		s.rec.add(rec)
+		s.refused(it, o)
+	}
+}
+
+// worked notes that the relay took or judged a mail.
+func (l *lane) worked(it *item) {
+	if l.way.worked() {
+		l.sender.lookAtHolds()
+	}
+	if it.job.tenant.refusing.Load() {
+		l.sender.feed.welcomed(it.job.tenant)
+		l.sender.lookAtHolds()
 	}
 }
 
@@ -164,7 +265,7 @@ func (s *Sender) untouched(it *item, o mail.Outcome) {
 // ambiguous records that a reply was lost; after that the message goes out once more, with the same Message-ID.
 func (s *Sender) ambiguous(it *item, o mail.Outcome) {
 	if it.Ambiguous > 0 {
-		s.finish(it, store.RecipientFailed, "no reply to the message, twice", true)
+		s.finish(it, store.RecipientFailed, core.ReasonNoReply, true)
 		return
 	}
 	rec := s.outcome(it, store.RecipientQueued, replyText(o), false)

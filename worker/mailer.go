@@ -3,6 +3,7 @@ package worker
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/url"
@@ -20,6 +21,7 @@ const (
 	mailerLow    = 64  // fewer than these held: read more
 	mailerRecord = 256 // results in one operation
 	mailerIdle   = 10 * time.Second
+	mailerAgain  = 250 * time.Millisecond // while at work, look for mails that have become due
 )
 
 // MailerOptions is what the mailer is made of.
@@ -31,6 +33,9 @@ type MailerOptions struct {
 	PublicURL string       // origin of links where the tenant has none
 	From      mail.Address // where the tenant has none
 	Lanes     int          // connections; 0: 2
+	Signers   *Signers     // of DKIM; nil: mails go out unsigned
+	DKIMSkip  []string     // header fields that the relay changes
+	Tenants   bool         // a TenantMailer runs beside: mails of tenants with relays are left to it
 	Log       *slog.Logger
 }
 
@@ -38,10 +43,13 @@ type MailerOptions struct {
 // in lanes of its own, so that a campaign holds none up. Lanes stay open a while for the next mail.
 type mailer struct {
 	MailerOptions
-	loop     *Loop
-	wake     chan struct{}
-	failures int           // of the route, running
-	lost     map[int64]int // connections lost on a mail, running
+	owner     string // the tenant, where it has relays of its own
+	loop      *Loop
+	wake      chan struct{}
+	failures  int                // of the route, running
+	lost      map[int64]int      // connections lost on a mail, running
+	unsure    map[int64]bool     // the reply to a mail was lost once
+	unwritten []store.MailResult // that could not be written down
 }
 
 // Mailer makes the loop that delivers transactional mail.
@@ -49,7 +57,7 @@ func Mailer(o MailerOptions) *Loop {
 	if o.Lanes == 0 {
 		o.Lanes = 2
 	}
-	m := &mailer{MailerOptions: o, wake: make(chan struct{}, 1), lost: map[int64]int{}}
+	m := &mailer{MailerOptions: o, wake: make(chan struct{}, 1), lost: map[int64]int{}, unsure: map[int64]bool{}}
 	m.loop = &Loop{Name: "mailer", Step: m.step}
 	o.Store.OnKick(store.TopicMail, func() {
 		select {
@@ -70,7 +78,10 @@ type mailRun struct {
 	quit    chan struct{}
 	held    map[int64]bool
 	lanes   int
-	read    bool
+	read    bool         // there may be something to claim
+	all     bool         // read everything that is due, not only what is new
+	last    int64        // the greatest id that was read
+	allAt   core.Instant // when all that was due had been read: what became due since then is still to be found
 	broken  bool
 }
 
@@ -81,11 +92,14 @@ type mailResult struct {
 }
 
 func (m *mailer) step(ctx context.Context, _ time.Time) time.Time {
+	if !m.finish(ctx, nil, core.At(time.Now())) {
+		return time.Now().Add(time.Second)
+	}
 	r := &mailRun{
 		mailer: m, queue: make(chan *core.Mail, mailerRead+mailerLow), results: make(chan mailResult, mailerRead+mailerLow),
-		ended: make(chan error, m.Lanes), quit: make(chan struct{}), held: map[int64]bool{}, read: true,
+		ended: make(chan error, m.Lanes), quit: make(chan struct{}), held: map[int64]bool{}, read: true, all: true,
 	}
-	again := time.NewTicker(time.Second)
+	again := time.NewTicker(mailerAgain)
 	defer again.Stop()
 	for {
 		if err := r.claim(ctx); err != nil {
@@ -107,7 +121,7 @@ func (m *mailer) step(ctx context.Context, _ time.Time) time.Time {
 		case <-m.wake:
 			r.read = true
 		case <-again.C:
-			r.read = true
+			r.read, r.all = true, true
 		case <-m.loop.Stopping():
 			r.stop()
 			for len(r.queue) > 0 {
@@ -136,7 +150,7 @@ func (m *mailer) next(ctx context.Context, r *mailRun) time.Time {
 	case r.broken:
 		return time.Now().Add(time.Second)
 	}
-	at, err := m.Store.NextMail(ctx, core.At(time.Now()))
+	at, err := m.Store.NextMail(ctx, r.allAt)
 	if err != nil {
 		return time.Now().Add(time.Second)
 	}
@@ -160,17 +174,38 @@ func (r *mailRun) routeEnded(err error) {
 	r.stop()
 }
 
+// readMails reads what is due, all of it or what is new, of those whose mails go this way.
+func (r *mailRun) readMails(ctx context.Context, now core.Instant) ([]core.Mail, error) {
+	switch {
+	case r.all && r.Tenants:
+		return r.Store.DueMailsOf(ctx, r.owner, now, mailerRead)
+	case r.all:
+		return r.Store.DueMails(ctx, now, mailerRead)
+	case r.Tenants:
+		return r.Store.NewMailsOf(ctx, r.owner, now, r.last, mailerRead)
+	}
+	return r.Store.NewMails(ctx, now, r.last, mailerRead)
+}
+
 func (r *mailRun) claim(ctx context.Context) error {
 	if r.broken || !r.read || len(r.held) >= mailerLow {
 		return nil
 	}
-	mails, err := r.Store.DueMails(ctx, core.At(time.Now()), mailerRead)
+	now := core.At(time.Now())
+	mails, err := r.readMails(ctx, now)
 	if err != nil {
 		return err
 	}
-	r.read = len(mails) == mailerRead
+	if r.read = len(mails) == mailerRead; !r.read {
+		if r.all {
+			r.allAt = now
+		}
+		r.all = false
+	}
 	for i := range mails {
-		if m := &mails[i]; !r.held[m.ID] {
+		m := &mails[i]
+		r.last = max(r.last, m.ID)
+		if !r.held[m.ID] {
 			r.held[m.ID] = true
 			r.queue <- m
 		}
@@ -242,16 +277,30 @@ func (r *mailRun) record(ctx context.Context, first mailResult) {
 		if rec, counts := r.judge(res, now); counts {
 			records = append(records, rec)
 		} else {
-			r.read = true
+			r.read, r.all = true, true
 		}
 	}
-	if err := r.Store.FinishMails(context.WithoutCancel(ctx), records, now); err != nil {
-		r.Log.Warn("mailer: record", slog.Any("error", err))
+	if !r.finish(ctx, records, now) {
 		r.stop()
 	}
 	for _, id := range gone {
 		delete(r.held, id)
 	}
+}
+
+// finish writes results down, with those of before. What cannot be written is kept, and nothing is sent until it is: a full disk
+// can be read, and a mail that has gone out would be found due again.
+func (m *mailer) finish(ctx context.Context, more []store.MailResult, now core.Instant) bool {
+	m.unwritten = append(m.unwritten, more...)
+	if len(m.unwritten) == 0 {
+		return true
+	}
+	if err := m.Store.FinishMails(context.WithoutCancel(ctx), m.unwritten, now); err != nil {
+		m.Log.Warn("mailer: record", slog.Any("error", err))
+		return false
+	}
+	m.unwritten = nil
+	return true
 }
 
 // lostLimit is how many connections lost on one mail, running, count as a refusal of it.
@@ -266,6 +315,10 @@ func (r *mailRun) judge(res mailResult, now core.Instant) (rec store.MailResult,
 	}
 	if res.err != nil {
 		rec.Reason = res.err.Error()
+		if rec.LeftOut = errors.Is(res.err, core.ErrListNotFound); rec.LeftOut { // deleted while the mail waited
+			r.Log.Debug("mailer: the list of a mail is gone", slog.Int64("mail", rec.ID), slog.String("kind", res.mail.Kind))
+			return rec, true
+		}
 		r.Log.Error("mailer: a mail cannot be made", slog.Int64("mail", rec.ID), slog.String("kind", res.mail.Kind), slog.Any("error", res.err))
 		return rec, true
 	}
@@ -276,7 +329,8 @@ func (r *mailRun) judge(res mailResult, now core.Instant) (rec store.MailResult,
 	case mail.Never:
 		r.failures = 0
 	case mail.Ambiguous: // once more, under the same Message-ID; the second time it is taken for sent
-		if rec.Sent = res.mail.Tries > 0; !rec.Sent {
+		if rec.Sent = r.unsure[rec.ID]; !rec.Sent {
+			r.unsure[rec.ID] = true
 			rec.RetryAt = now.Add(backoff(mailDelays, 1))
 		}
 	case mail.Untouched:
@@ -294,6 +348,9 @@ func (r *mailRun) judge(res mailResult, now core.Instant) (rec store.MailResult,
 		}
 	}
 	delete(r.lost, rec.ID)
+	if rec.RetryAt == 0 {
+		delete(r.unsure, rec.ID)
+	}
 	if !rec.Sent {
 		r.Log.Warn("mailer: a mail was not delivered", slog.Int64("mail", rec.ID), slog.String("kind", res.mail.Kind),
 			slog.String("result", res.outcome.Result.String()), slog.Int("code", res.outcome.Code), slog.Bool("again", rec.RetryAt != 0))
@@ -308,11 +365,17 @@ var notices = map[string]struct {
 	valid  time.Duration
 }{
 	core.MailConfirm:           {mail.NoticeConfirm, "/confirm", store.ConfirmTTL},
-	core.MailAlreadySubscribed: {mail.NoticeSubscribed, "/unsubscribe", 0},
+	core.MailAlreadySubscribed: {mail.NoticeSubscribed, "/preferences", 0},
+	core.MailUnsubscribed:      {mail.NoticeUnsubscribed, "/undo", auth.UndoTTL},
+	core.MailPreferences:       {mail.NoticePreferences, "/preferences", auth.ManageTTL},
 	core.MailVerify:            {mail.NoticeVerify, "/verify", 48 * time.Hour},
 	core.MailClaim:             {mail.NoticeReverify, "/verify", 48 * time.Hour},
 	core.MailAlreadyRegistered: {mail.NoticeRegistered, "/login", 0},
 	core.MailReset:             {mail.NoticeReset, "/password/reset", time.Hour},
+	core.MailChange:            {mail.NoticeChange, "/verify", store.ChangeTTL},
+	core.MailChangeTaken:       {mail.NoticeTaken, "/login", 0},
+	core.MailChangeAsked:       {mail.NoticeChangeAsked, "/account", 0},
+	core.MailChanged:           {mail.NoticeChanged, "/login", 0},
 }
 
 // envelopes are used again: a mail is some kilobytes.
@@ -320,10 +383,14 @@ var envelopes = sync.Pool{New: func() any { return new(mail.Envelope) }}
 
 // compose renders a mail.
 func (m *mailer) compose(ctx context.Context, q *core.Mail, now time.Time) (*mail.Envelope, error) {
+	if q.Kind == core.MailTest {
+		return m.composeTest(ctx, q, now)
+	}
 	n, ok := notices[q.Kind]
 	if !ok {
 		return nil, errors.New("unknown kind of mail")
 	}
+	tenantID := ""
 	from, origin, d := m.From, m.PublicURL, mail.NoticeData{To: string(q.Email), Valid: n.valid, Brand: mail.Brand{Name: m.From.Name}}
 	msg := mail.Message{To: mail.Address{Email: string(q.Email)}, Date: now, MessageID: m.Ident.Message(0, q.ID)}
 	if q.ListID != "" {
@@ -331,9 +398,27 @@ func (m *mailer) compose(ctx context.Context, q *core.Mail, now time.Time) (*mai
 		if err != nil {
 			return nil, err
 		}
-		d.List = list.Name
+		d.List, d.Language, tenantID = list.Name, list.PageLanguage(), list.TenantID
+		d.Own = list.Wording(q.Kind)
 		from, origin, d.Brand = brandOf(&list.Tenant, from, origin)
 		msg.ReplyTo.Email = list.Tenant.ReplyTo
+	} else { // about an account
+		var of core.AccountMail
+		if err := json.Unmarshal([]byte(q.Params), &of); err != nil {
+			return nil, err
+		}
+		d.Language = of.Language
+	}
+	if q.ListID == "" && q.TenantID != "" { // asked for on the way to a client of the tenant
+		tenant, err := m.Store.Tenant(ctx, q.TenantID)
+		if err != nil && !errors.Is(err, core.ErrNotFound) {
+			return nil, err
+		}
+		if err == nil {
+			tenantID, d.Language = tenant.ID, cmp.Or(tenant.Language, d.Language)
+			from, _, d.Brand = brandOf(&tenant, from, origin) // accounts are the daemon's, and so are their links
+			msg.ReplyTo.Email = tenant.ReplyTo
+		}
 	}
 	query, err := m.linkQuery(ctx, q)
 	if err != nil {
@@ -346,8 +431,19 @@ func (m *mailer) compose(ctx context.Context, q *core.Mail, now time.Time) (*mai
 	msg.From = from
 	e := envelopes.Get().(*mail.Envelope)
 	e.From, e.To, e.Tag = from.Email, string(q.Email), q
-	e.Data, err = mail.Compose(e.Data[:0], &msg)
-	return e, err
+	if e.Data, err = mail.Compose(e.Data[:0], &msg); err != nil {
+		return nil, err
+	}
+	return e, m.sign(ctx, e, tenantID)
+}
+
+// sign signs a mail where its sender has a key.
+func (m *mailer) sign(ctx context.Context, e *mail.Envelope, tenantID string) error {
+	k, err := m.Signers.of(ctx, tenantID, core.Email(e.From).Domain())
+	if err == nil && k.signer != nil {
+		e.Data, err = k.signer.Sign(e.Data, m.DKIMSkip)
+	}
+	return err
 }
 
 // brandOf is the sender, the origin of links and the looks of a tenant's mail; what it lacks is the daemon's.
@@ -363,6 +459,11 @@ func brandOf(t *core.Tenant, from mail.Address, origin string) (mail.Address, st
 	return from, origin, b
 }
 
+// linkKinds are the kinds of the tokens in notices to subscribers.
+var linkKinds = map[string]auth.UnsubscribeKind{
+	core.MailAlreadySubscribed: auth.UnsubscribeMailed, core.MailUnsubscribed: auth.UnsubscribeUndo, core.MailPreferences: auth.UnsubscribeManage,
+}
+
 // linkQuery makes the token of a mail's link, which no queue holds.
 func (m *mailer) linkQuery(ctx context.Context, q *core.Mail) (string, error) {
 	v := url.Values{}
@@ -373,16 +474,16 @@ func (m *mailer) linkQuery(ctx context.Context, q *core.Mail) (string, error) {
 			return "", err
 		}
 		v.Set("token", token)
-	case core.MailAlreadySubscribed:
+	case core.MailAlreadySubscribed, core.MailUnsubscribed, core.MailPreferences:
 		token, err := m.Sealer.SealUnsubscribe(auth.UnsubscribeToken{
-			Kind: auth.UnsubscribeMailed, ListID: q.ListID,
+			Kind: linkKinds[q.Kind], ListID: q.ListID, // an undo link is for the unsubscribing at CreatedAt
 			SubscriptionID: m.Store.SubscriptionID(q.ListID, q.Email.Key()), Email: q.Email, IssuedAt: q.CreatedAt,
 		})
 		if err != nil {
 			return "", err
 		}
 		v.Set("token", token)
-	case core.MailVerify, core.MailClaim, core.MailReset:
+	case core.MailVerify, core.MailClaim, core.MailReset, core.MailChange:
 		key, err := m.Store.PurposeKey(ctx, "mail-token")
 		if err != nil {
 			return "", err

@@ -1,9 +1,12 @@
 package worker
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"mime"
 	"strings"
 	"sync"
 	"testing"
@@ -52,12 +55,14 @@ func (s *stub) Deliver(ctx context.Context, src *mail.Source) error {
 	}
 }
 
-func (m *member) mailer(s mail.Sender) *Loop {
+func (m *member) mailer(s mail.Sender) *Loop { return m.loggedMailer(s, quiet) }
+
+func (m *member) loggedMailer(s mail.Sender, log *slog.Logger) *Loop {
 	sealer, err := auth.NewSealer(make([]byte, 32))
 	m.must(err)
 	return Mailer(MailerOptions{
 		Store: m.Store, Sender: s, Sealer: sealer, Ident: mail.NewIdent(make([]byte, 32)),
-		PublicURL: "https://news.test", From: mail.Address{Name: "News", Email: "news@example.net"}, Log: quiet,
+		PublicURL: "https://news.test", From: mail.Address{Name: "News", Email: "news@example.net"}, Log: log,
 	})
 }
 
@@ -89,6 +94,81 @@ func TestMailerSendsConfirmations(t *testing.T) {
 		synctest.Wait()
 		if len(s.sent) != 601 {
 			m.Errorf("%d mails, want 601", len(s.sent))
+		}
+	})
+}
+
+// A mail about an account that was asked for on the way to a tenant's client has the tenant's looks; its link is the daemon's.
+func TestMailerBrandsAccountMails(t *testing.T) {
+	inBubble(t, func(m *member) {
+		s := &stub{}
+		m.run(m.mailer(s))
+		now := core.At(time.Now())
+		tenant, err := m.UpdateTenant(m.Context(), m.list.TenantID, "test", func(t *core.Tenant) error {
+			t.MailFrom, t.BrandName, t.PublicURL, t.ReplyTo = "letters@acme.example", "Acme Letters", "https://acme.example", "help@acme.example"
+			return nil
+		})
+		m.must(err)
+		m.must(m.AddUser(m.Context(), core.NewUser("ann@example.org", now), "", now))
+		for _, id := range []string{tenant.ID, "", core.NewID()} { // the last one is gone
+			m.forgot("ann@example.org", core.Look{TenantID: id}, now)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if len(s.sent) != 3 {
+			m.Fatalf("%d mails", len(s.sent))
+		}
+		branded := 0
+		for _, text := range s.sent {
+			if !strings.Contains(text, "https://news.test/password/reset?") {
+				m.Errorf("no link of the daemon's: %s", text)
+			}
+			if strings.Contains(text, "<letters@acme.example>") && strings.Contains(text, "Subject: Choose a new password for Acme Letters") &&
+				strings.Contains(text, "Reply-To: <help@acme.example>") {
+				branded++
+			} else if strings.Contains(text, "cme") || !strings.Contains(text, "<news@example.net>") {
+				m.Errorf("half and half: %s", text)
+			}
+		}
+		if branded != 1 {
+			m.Errorf("%d mails have the tenant's looks: %s", branded, s.sent[0])
+		}
+	})
+}
+
+func (m *member) forgot(email core.Email, look core.Look, now core.Instant) {
+	m.Helper()
+	token := store.UserToken{ID: core.NewID(), Hashes: map[string][]byte{store.PurposeReset: core.HashToken(core.NewToken())}, Look: look}
+	m.must(m.ForgotPassword(m.Context(), email, token, now))
+}
+
+// A mail about an account has the tenant's language, else that of who asked for it, else English.
+func TestMailerSpeaksTheLanguageOfAccounts(t *testing.T) {
+	inBubble(t, func(m *member) {
+		s, now := &stub{}, core.At(time.Now())
+		m.run(m.mailer(s))
+		m.must(m.AddUser(m.Context(), core.NewUser("ann@example.org", now), "", now))
+		for _, c := range []struct{ tenant, asked, want string }{
+			{"", "", "Subject: Choose a new password"}, {"", "de", "Subject: Ein neues Passwort"}, {"fr", "de", "Subject: Un nouveau mot de passe"}, {"es", "", "Subject: Una "},
+		} {
+			_, err := m.UpdateTenant(m.Context(), m.list.TenantID, "test", func(t *core.Tenant) error {
+				t.Language = c.tenant
+				return nil
+			})
+			m.must(err)
+			s.mu.Lock()
+			s.sent = nil
+			s.mu.Unlock()
+			m.forgot("ann@example.org", core.Look{TenantID: m.list.TenantID, Language: c.asked}, now)
+			time.Sleep(time.Hour)
+			now = core.At(time.Now())
+			synctest.Wait()
+			if len(s.sent) != 1 {
+				m.Fatalf("%d mails", len(s.sent))
+			}
+			if head, err := new(mime.WordDecoder).DecodeHeader(s.sent[0]); err != nil || !strings.Contains(head, c.want) {
+				m.Errorf("%q, %q: %v %s", c.tenant, c.asked, err, s.sent[0])
+			}
 		}
 	})
 }
@@ -133,7 +213,7 @@ func TestMailerRetries(t *testing.T) {
 
 func TestMailerGivesUp(t *testing.T) {
 	now := core.At(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
-	r := &mailRun{mailer: &mailer{MailerOptions: MailerOptions{Log: quiet}, lost: map[int64]int{}}}
+	r := &mailRun{mailer: &mailer{MailerOptions: MailerOptions{Log: quiet}, lost: map[int64]int{}, unsure: map[int64]bool{}}}
 	for _, c := range []struct {
 		name  string
 		mail  core.Mail
@@ -144,7 +224,7 @@ func TestMailerGivesUp(t *testing.T) {
 	}{
 		{"refused for now", core.Mail{CreatedAt: now}, mail.Outcome{Result: mail.Later}, nil, true, false},
 		{"for 48 hours", core.Mail{CreatedAt: now.Add(-mailLife), Tries: 8}, mail.Outcome{Result: mail.Later}, nil, false, false},
-		{"ambiguous", core.Mail{CreatedAt: now}, mail.Outcome{Result: mail.Ambiguous}, nil, true, false},
+		{"ambiguous behind a refusal for now", core.Mail{CreatedAt: now, Tries: 1}, mail.Outcome{Result: mail.Ambiguous}, nil, true, false},
 		{"ambiguous again", core.Mail{CreatedAt: now, Tries: 1}, mail.Outcome{Result: mail.Ambiguous}, nil, false, true},
 		{"cannot be made", core.Mail{CreatedAt: now}, mail.Outcome{}, errors.New("no"), false, false},
 	} {
@@ -166,6 +246,76 @@ func TestDisabledAddressGetsNoMail(t *testing.T) {
 		synctest.Wait()
 		if len(s.sent) != 0 {
 			m.Error("a disabled address was mailed")
+		}
+	})
+}
+
+// A list that is deleted while its mail waits is an ordinary case: the mail is left out, and no fault.
+func TestMailerLeavesOutMailsOfDeletedLists(t *testing.T) {
+	inBubble(t, func(m *member) {
+		s, log := &stub{}, &bytes.Buffer{}
+		m.ask("a@example.org")
+		m.must(m.DeleteList(m.Context(), m.list.ID, "test", core.At(time.Now())))
+		m.run(m.loggedMailer(s, slog.New(slog.NewTextHandler(log, nil))))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if q, err := m.MailQueue(m.Context()); err != nil || q.Waiting != 0 || q.Failed != 0 || len(s.sent) != 0 || log.Len() > 0 {
+			m.Errorf("%+v, %v, %d mails, log: %s", q, err, len(s.sent), log)
+		}
+	})
+}
+
+// Who was unsubscribed by a token that anybody may ask for gets a notice whose link takes it back.
+func TestMailerTellsOfAnUnsubscribing(t *testing.T) {
+	inBubble(t, func(m *member) {
+		s := &stub{}
+		m.run(m.mailer(s))
+		_, err := m.Confirm(m.Context(), m.ask("a@example.org"), core.Origin{}, core.At(time.Now()))
+		m.must(err)
+		time.Sleep(time.Minute)
+		sub, err := m.Unsubscribe(m.Context(), store.Leaving{
+			ListID: m.list.ID, SubscriptionID: m.SubscriptionID(m.list.ID, "a@example.org"), Email: "a@example.org", Means: core.MeansResponse,
+		}, core.At(time.Now()))
+		m.must(err)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if len(s.sent) != 2 {
+			t.Fatalf("%d mails", len(s.sent))
+		}
+		_, rest, ok := strings.Cut(strings.ReplaceAll(s.sent[1], "=\r\n", ""), "https://news.test/undo?token=3D")
+		token, _, _ := strings.Cut(rest, "\r\n")
+		sealer, err := auth.NewSealer(make([]byte, 32))
+		m.must(err)
+		u, err := sealer.OpenUndo(token)
+		if !ok || err != nil || u.SubscriptionID != sub.ID || u.IssuedAt != sub.ChangedAt || u.Email != "a@example.org" {
+			t.Fatalf("%v %+v in %s", err, u, s.sent[1])
+		}
+		_, err = m.Undo(m.Context(), store.Undoing{ListID: u.ListID, SubscriptionID: u.SubscriptionID, LeftAt: u.IssuedAt}, core.At(time.Now()))
+		m.must(err)
+	})
+}
+
+// The link to one's own data opens it, and a newsletter's doesn't.
+func TestMailerSendsTheLinkToOnesOwnData(t *testing.T) {
+	inBubble(t, func(m *member) {
+		s := &stub{}
+		m.run(m.mailer(s))
+		id := m.activate("a@example.org")
+		m.must(m.RequestPreferencesLink(m.Context(), m.list.ID, "a@example.org", core.At(time.Now())))
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		last := strings.ReplaceAll(s.sent[len(s.sent)-1], "=\r\n", "")
+		_, rest, ok := strings.Cut(last, "https://news.test/preferences?token=3D")
+		token, _, _ := strings.Cut(rest, "\r\n")
+		sealer, err := auth.NewSealer(make([]byte, 32))
+		m.must(err)
+		got, err := sealer.OpenManage(token)
+		if !ok || err != nil || got.SubscriptionID != id || got.Expired(core.At(time.Now().Add(auth.ManageTTL-time.Minute))) {
+			t.Errorf("%v %+v in %s", err, got, last)
 		}
 	})
 }

@@ -19,6 +19,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/core/coretest"
 	"newsletterd/store"
 )
 
@@ -221,6 +222,8 @@ func (l *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
 var quiet = slog.New(slog.DiscardHandler)
 
 func TestOutboxDeliversInOrder(t *testing.T) {
+	tried := 0
+	defer coretest.Held(t, 7, &tried, "events, each subscription's in order")
 	inBubble(t, func(m *member) {
 		m.run(Outbox(m.Store, m.poster, quiet))
 		for i := range 40 {
@@ -238,8 +241,8 @@ func TestOutboxDeliversInOrder(t *testing.T) {
 			}
 			last[e.Subscriber.ID] = e
 		}
-		if n := len(m.receiver.heard()); n != 60 {
-			m.Errorf("%d events, want 60", n)
+		if tried = len(m.receiver.heard()); tried != 60 {
+			m.Errorf("%d events, want 60", tried)
 		}
 		if st, err := m.OutboxState(m.Context()); err != nil || st.Waiting != 0 {
 			m.Errorf("%+v, %v", st, err)
@@ -458,6 +461,38 @@ func TestFullSyncDelivers(t *testing.T) {
 		}
 		if n != 1500 {
 			m.Errorf("%d subscribers, want 1500", n)
+		}
+	})
+}
+
+// Preferences that were stored before imports were strict block neither a batch nor an event.
+func TestFullSyncLeavesUnfitPreferencesOut(t *testing.T) {
+	inBubble(t, func(m *member) {
+		im, err := m.NewImport(m.Context(), m.list.ID, "active", "test")
+		m.must(err)
+		m.must(im.Add(m.Context(), []store.ImportRow{
+			{Email: "old@example.org", Preferences: `{"a":1,"a":2}`}, {Email: "new@example.org", Preferences: `{"a":1}`},
+		}, core.At(time.Now())))
+		events, err := m.DueEvents(m.Context(), "", core.At(time.Now()), 10)
+		m.must(err)
+		for _, e := range events {
+			if strings.Contains(string(e.Body), `"a":2`) {
+				m.Errorf("event %s", e.Body)
+			}
+		}
+		_, err = m.RequestSync(m.Context(), m.list.ID, core.At(time.Now()))
+		m.must(err)
+		m.run(FullSync(m.Store, m.poster, quiet))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		got := map[core.Email]core.Preferences{}
+		for _, b := range m.receiver.batches {
+			for _, s := range b.Subscribers {
+				got[s.Email] = s.Preferences
+			}
+		}
+		if len(events) != 2 || len(got) != 2 || got["old@example.org"] != "" || got["new@example.org"] != `{"a":1}` {
+			m.Errorf("%d events, %v", len(events), got)
 		}
 	})
 }

@@ -20,28 +20,34 @@ const (
 
 // outbox delivers events: several subscriptions at once, the events of one in their order. It is the only one that
 // delivers, so what it has claimed is only remembered; after a crash those events go out again, and the receiver
-// answers 409.
+// answers 409. There is one for the send service and one for each endpoint, so that none waits for another.
 type outbox struct {
-	store  *store.Store
-	poster *Poster
-	log    *slog.Logger
-	loop   *Loop
-	wake   chan struct{} // an event was written while a Step runs
-	down   int           // looks at a receiver that did not answer, running
+	store     *store.Store
+	endpoint  string // id; empty: the send service
+	post      func(context.Context, *store.OutboxEvent) verdict
+	probes    []time.Duration // between looks at a receiver that is down
+	log       *slog.Logger
+	loop      *Loop
+	wake      chan struct{}       // an event was written while a Step runs
+	down      int                 // looks at a receiver that did not answer, running
+	unwritten []store.EventResult // that could not be written down
 }
 
-// Outbox makes the loop that delivers events. It kicks itself when one is written.
+// Outbox makes the loop that delivers events to the send service. It kicks itself when one is written.
 func Outbox(s *store.Store, p *Poster, log *slog.Logger) *Loop {
-	o := &outbox{store: s, poster: p, log: log, wake: make(chan struct{}, 1)}
+	o := &outbox{store: s, probes: probeDelays, log: log, wake: make(chan struct{}, 1)}
+	o.post = func(ctx context.Context, e *store.OutboxEvent) verdict { return p.post(ctx, eventPath, []byte(e.Body)) }
 	o.loop = &Loop{Name: "outbox", Step: o.step}
-	s.OnKick(store.TopicOutbox, func() {
-		select {
-		case o.wake <- struct{}{}:
-		default:
-		}
-		o.loop.Kick()
-	})
+	s.OnKick(store.TopicOutbox, o.kick)
 	return o.loop
+}
+
+func (o *outbox) kick() {
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+	o.loop.Kick()
 }
 
 // delivery is one Step's work in hand.
@@ -52,6 +58,7 @@ type delivery struct {
 	held    map[int64]bool                  // claimed, until the result is recorded
 	chains  map[string][]*store.OutboxEvent // by subscription: what waits behind the event in flight
 	read    bool                            // there may be more to read
+	readAt  core.Instant                    // when all that was due had been read: what became due since then is still to be found
 	broken  bool                            // the store or the receiver fails: claim nothing more
 	retryAt core.Instant                    // when the receiver asked not to be bothered before
 }
@@ -59,11 +66,15 @@ type delivery struct {
 type result struct {
 	event *store.OutboxEvent
 	verdict
+	took time.Duration
 }
 
 func (o *outbox) step(ctx context.Context, now time.Time) time.Time {
+	if !o.finish(ctx, nil, core.At(now)) {
+		return now.Add(time.Second)
+	}
 	if o.down > 0 && !o.probe(ctx) {
-		return now.Add(jitter(backoff(probeDelays, o.down)))
+		return now.Add(jitter(backoff(o.probes, o.down)))
 	}
 	d := &delivery{
 		outbox: o, work: make(chan *store.OutboxEvent, outboxRead+outboxLow), results: make(chan result, outboxRead+outboxLow),
@@ -100,11 +111,11 @@ func (o *outbox) step(ctx context.Context, now time.Time) time.Time {
 func (o *outbox) next(ctx context.Context, d *delivery) time.Time {
 	switch {
 	case o.down > 0:
-		return maxTime(time.Now().Add(jitter(backoff(probeDelays, o.down))), d.retryAt.Time())
+		return maxTime(time.Now().Add(jitter(backoff(o.probes, o.down))), d.retryAt.Time())
 	case d.broken:
 		return time.Now().Add(time.Second)
 	}
-	at, err := o.store.NextEvent(ctx, core.At(time.Now()))
+	at, err := o.store.NextEvent(ctx, o.endpoint, d.readAt)
 	if err != nil {
 		return time.Now().Add(time.Second)
 	}
@@ -128,11 +139,14 @@ func (d *delivery) claim(ctx context.Context) error {
 	if d.broken || !d.read || len(d.held) >= outboxLow {
 		return nil
 	}
-	events, err := d.store.DueEvents(ctx, core.At(time.Now()), outboxRead)
+	now := core.At(time.Now())
+	events, err := d.store.DueEvents(ctx, d.endpoint, now, outboxRead)
 	if err != nil {
 		return err
 	}
-	d.read = len(events) == outboxRead
+	if d.read = len(events) == outboxRead; !d.read {
+		d.readAt = now
+	}
 	for i := range events {
 		e := &events[i]
 		if d.held[e.ID] {
@@ -152,7 +166,9 @@ func (d *delivery) claim(ctx context.Context) error {
 
 func (d *delivery) lane(ctx context.Context) {
 	for e := range d.work {
-		d.results <- result{e, d.poster.post(ctx, eventPath, []byte(e.Body))}
+		began := time.Now()
+		v := d.post(ctx, e)
+		d.results <- result{e, v, time.Since(began)}
 	}
 }
 
@@ -168,13 +184,27 @@ func (d *delivery) record(ctx context.Context, first result) {
 			records = append(records, d.outcome(r, now))
 		}
 	}
-	if err := d.store.FinishEvents(context.WithoutCancel(ctx), records, now); err != nil {
-		d.log.Warn("outbox: record", slog.Any("error", err))
+	if !d.finish(ctx, records, now) {
 		d.broken = true
 	}
 	for _, id := range gone {
 		delete(d.held, id)
 	}
+}
+
+// finish writes results down, with those of before. What cannot be written is kept, and nothing is posted until it is: a full disk
+// can be read, and an event that was taken would be found due again.
+func (o *outbox) finish(ctx context.Context, more []store.EventResult, now core.Instant) bool {
+	o.unwritten = append(o.unwritten, more...)
+	if len(o.unwritten) == 0 {
+		return true
+	}
+	if err := o.store.FinishEvents(context.WithoutCancel(ctx), o.unwritten, now); err != nil {
+		o.log.Warn("outbox: record", slog.Any("error", err))
+		return false
+	}
+	o.unwritten = nil
+	return true
 }
 
 // gather takes what lies ready in a channel behind a first value, at most limit in all.
@@ -238,16 +268,16 @@ func (d *delivery) release() (gone []int64) {
 }
 
 // outcome is what the store keeps of a result.
-func (d *delivery) outcome(r result, now core.Instant) store.EventResult {
-	e := store.EventResult{Event: r.event, Done: r.done, Dead: r.dead, Reason: r.reason}
+func (o *outbox) outcome(r result, now core.Instant) store.EventResult {
+	e := store.EventResult{Event: r.event, Done: r.done, Dead: r.dead, Gone: r.gone, Reason: r.reason, Status: r.status, Took: r.took}
 	if r.done {
 		return e
 	}
 	if !e.Dead {
-		e.Dead, e.RetryAt = retry(r.event.OccurredAt, r.event.Tries, r.after, now)
+		e.Dead, e.RetryAt = retry(r.event.Since(), r.event.Tries, r.after, now)
 	}
-	d.log.Warn("outbox: an event was not delivered", slog.String("event", r.event.EventID), slog.Int("tries", r.event.Tries+1),
-		slog.Bool("dead", e.Dead), slog.String("reason", r.reason))
+	o.log.Warn("outbox: an event was not delivered", slog.String("event", r.event.EventID), slog.String("endpoint", o.endpoint),
+		slog.Int("tries", r.event.Tries+1), slog.Bool("dead", e.Dead), slog.String("reason", r.reason))
 	return e
 }
 
@@ -262,10 +292,10 @@ func retry(since core.Instant, tries int, after time.Duration, now core.Instant)
 // probe tries one event at a receiver that was down. When it answers, whatever it says, all that waits becomes due.
 func (o *outbox) probe(ctx context.Context) (up bool) {
 	now := core.At(time.Now())
-	events, err := o.store.DueEvents(ctx, now, 1)
+	events, err := o.store.DueEvents(ctx, o.endpoint, now, 1)
 	if err == nil && len(events) == 0 {
 		var e *store.OutboxEvent
-		if e, err = o.store.WaitingEvent(ctx, now); err == nil {
+		if e, err = o.store.WaitingEvent(ctx, o.endpoint, now); err == nil {
 			events = append(events, *e)
 		}
 	}
@@ -276,22 +306,41 @@ func (o *outbox) probe(ctx context.Context) (up bool) {
 	if err != nil {
 		return false
 	}
-	v := o.poster.post(ctx, eventPath, []byte(events[0].Body))
-	if v.down {
+	began := time.Now()
+	r := result{event: &events[0], verdict: o.post(ctx, &events[0])}
+	r.took = time.Since(began)
+	if r.down {
 		o.down++
+		o.stillDown(ctx, r)
 		return false
 	}
-	o.log.Info("outbox: the receiver answers again")
+	o.log.Info("outbox: the receiver answers again", slog.String("endpoint", o.endpoint))
 	o.down = 0
-	if v.done {
-		if err := o.store.FinishEvents(ctx, []store.EventResult{{Event: &events[0], Done: true}}, now); err != nil {
+	if r.done {
+		if err := o.store.FinishEvents(ctx, []store.EventResult{o.outcome(r, now)}, now); err != nil {
 			return true
 		}
 	}
 	for {
-		n, err := o.store.WakeEvents(ctx, now, wakeBatch)
+		n, err := o.store.WakeEvents(ctx, o.endpoint, now, wakeBatch)
 		if err != nil || n < wakeBatch {
 			return true
 		}
+	}
+}
+
+// stillDown keeps what came of a probe at an endpoint: its log shows it, and what has waited for too long is a dead letter. The
+// send service is part of the whole: what is meant for it waits until it is back.
+func (o *outbox) stillDown(ctx context.Context, r result) {
+	if o.endpoint == "" || ctx.Err() != nil {
+		return
+	}
+	now := core.At(time.Now())
+	err := o.store.FinishEvents(ctx, []store.EventResult{o.outcome(r, now)}, now)
+	for n := int64(wakeBatch); err == nil && n == wakeBatch; {
+		n, err = o.store.ExpireEvents(ctx, o.endpoint, r.reason, now.Add(-eventLife), now, wakeBatch)
+	}
+	if err != nil {
+		o.log.Warn("outbox: record", slog.Any("error", err))
 	}
 }

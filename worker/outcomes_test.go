@@ -2,6 +2,7 @@ package worker_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -23,6 +24,7 @@ type script struct {
 	tried   map[string]int
 	dials   int
 	message func(e *mail.Envelope)
+	refuse  func(e *mail.Envelope) *mail.RouteError // at MAIL
 }
 
 func (s *script) Deliver(ctx context.Context, src *mail.Source) error {
@@ -37,6 +39,12 @@ func (s *script) Deliver(ctx context.Context, src *mail.Source) error {
 		if s.route != nil {
 			if err := s.route(); err != nil {
 				src.Done(e, mail.Outcome{})
+				return err
+			}
+		}
+		if s.refuse != nil {
+			if err := s.refuse(e); err != nil {
+				src.Done(e, mail.Outcome{Code: err.Code, Enhanced: err.Enhanced})
 				return err
 			}
 		}
@@ -111,7 +119,8 @@ func TestWhoLeavesDuringAJobIsNotMailed(t *testing.T) {
 			return mail.Outcome{Result: mail.Sent}
 		}
 		h.start()
-		h.addsUp(h.wait(h.job(nil)), 593, 0, 7)
+		j := h.wait(h.job(nil))
+		h.addsUp(j, 593, 0, j.Recipients-593) // who left before the last recipients were found is none
 		for to := range s.count() {
 			if gone[to] {
 				t.Errorf("%s was mailed after leaving", to)
@@ -227,14 +236,15 @@ func TestOutcomes(t *testing.T) {
 func (h *house) waitLong(j core.SendJob) core.SendJob {
 	h.Helper()
 	for range 7 * 24 * 60 {
-		j, err := h.SendJob(h.Context(), j.ID)
+		var err error
+		j, err = h.SendJob(h.Context(), j.ID)
 		h.must(err)
 		if j.Status.Final() && j.Sent+j.Failed+j.Skipped == j.Recipients {
 			return j
 		}
 		time.Sleep(time.Minute)
 	}
-	h.Fatalf("the job does not end: %+v", j)
+	h.Fatalf("the job does not end: %+v; %+v", j, h.sender.Figures())
 	return j
 }
 
@@ -350,7 +360,7 @@ func TestASmallJobDoesNotWaitForALargeOne(t *testing.T) {
 func TestPace(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHouse(t, &script{})
-		h.opts.RatePerSecond = 10
+		h.opts.Limits.PerSecond = 10
 		h.subscribe(100)
 		h.start()
 		began := time.Now()
@@ -375,3 +385,24 @@ func TestContentThatCannotBeCompiledFailsTheJob(t *testing.T) {
 }
 
 var _ = worker.Never
+
+// A body that prints {{preferences_url}} gets the link of its recipient.
+func TestAJobPrintsTheLinkToPreferences(t *testing.T) {
+	var mu sync.Mutex
+	var sent []string
+	h := newHouse(t, &script{message: func(e *mail.Envelope) {
+		mu.Lock()
+		defer mu.Unlock()
+		sent = append(sent, strings.ReplaceAll(string(e.Data), "=\r\n", ""))
+	}})
+	h.subscribe(1)
+	h.start()
+	h.wait(h.job(func(n *core.NewJob) { n.BodyHTML, n.BodyText = "", "Change it: {{preferences_url}}" }))
+	mu.Lock()
+	defer mu.Unlock()
+	_, rest, ok := strings.Cut(strings.Join(sent, ""), "http://news.test/preferences?token=3D")
+	token, _, _ := strings.Cut(rest, "\r\n")
+	if got, err := h.opts.Sealer.OpenUnsubscribe(token); !ok || err != nil || got.Email != address(0) {
+		t.Errorf("%v %+v in %s", err, got, sent)
+	}
+}

@@ -24,7 +24,8 @@ const (
 
 const (
 	postTimeout = 15 * time.Second
-	maxReason   = 200 // bytes of an answer that are kept
+	maxReason   = 200      // bytes of an answer that are kept
+	maxAnswer   = 64 << 10 // bytes of an answer that are read
 )
 
 // Poster signs and posts to the receiver of events. It follows no redirect and keeps connections open.
@@ -32,6 +33,12 @@ type Poster struct {
 	store  *store.Store
 	base   string
 	client *http.Client
+	signs  *store.WebhookSender // nil: the daemon's own client
+}
+
+// SignAs lets posts be signed by a client that the receiver has made, with its key, instead of the daemon's own.
+func (p *Poster) SignAs(clientID string, key []byte) {
+	p.signs = &store.WebhookSender{WebhookClient: store.WebhookClient{ID: clientID}, Keys: [][]byte{key}}
 }
 
 // NewPoster makes a poster to a base URL, such as http://127.0.0.1:8080. transport nil: one of its own.
@@ -50,6 +57,8 @@ type verdict struct {
 	done, dead bool
 	down       bool          // the receiver as a whole does not answer: the event is not at fault
 	after      time.Duration // what Retry-After asks for
+	gone       bool          // it wants to hear nothing more
+	status     int           // of the answer; 0: none came
 	reason     string        // of a failure
 }
 
@@ -66,30 +75,38 @@ func (p *Poster) post(ctx context.Context, path string, body []byte) verdict {
 		return verdict{down: true, reason: postError(err)}
 	}
 	defer res.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10)) // to its end, or the connection is not used again
+	text, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer)) // to its end, or the connection is not used again
 	return judge(res, text)
 }
 
 func (p *Poster) request(ctx context.Context, path string, body []byte) (*http.Request, error) {
-	sender, err := p.store.WebhookSender(ctx, core.LoopClientID)
-	if err != nil {
-		return nil, fmt.Errorf("webhook client %s: %w", core.LoopClientID, err)
+	sender := p.signs
+	if sender == nil {
+		var err error
+		if sender, err = p.store.WebhookSender(ctx, core.LoopClientID); err != nil {
+			return nil, fmt.Errorf("webhook client %s: %w", core.LoopClientID, err)
+		}
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	now, nonce := time.Now().Unix(), auth.NewNonce()
-	signatures := make([]string, len(sender.Keys)) // of both keys during a rotation: the receiver may know either
-	for i, key := range sender.Keys {
-		signatures[i] = auth.Sign(key, path, sender.ID, now, nonce, body)
+	sign(req, sender.Keys, path, sender.ID, time.Now().Unix(), body)
+	return req, nil
+}
+
+// sign puts the four headers on a request, signed with each key: during a rotation the receiver may know either.
+func sign(req *http.Request, keys [][]byte, path, clientID string, now int64, body []byte) {
+	nonce := auth.NewNonce()
+	signatures := make([]string, len(keys))
+	for i, key := range keys {
+		signatures[i] = auth.Sign(key, path, clientID, now, nonce, body)
 	}
 	req.Header[auth.HeaderSignature] = []string{strings.Join(signatures, ",")}
 	req.Header[auth.HeaderTimestamp] = []string{strconv.FormatInt(now, 10)}
 	req.Header[auth.HeaderNonce] = []string{nonce}
-	req.Header[auth.HeaderClientID] = []string{sender.ID}
+	req.Header[auth.HeaderClientID] = []string{clientID}
 	req.Header["Content-Type"] = []string{"application/json"}
-	return req, nil
 }
 
 // judge reads an answer: 2xx and 409 (we were heard before) end an event, 410 and 422 make it a dead letter, anything else
@@ -97,12 +114,13 @@ func (p *Poster) request(ctx context.Context, path string, body []byte) (*http.R
 func judge(res *http.Response, text []byte) verdict {
 	switch code := res.StatusCode; {
 	case code/100 == 2 || code == http.StatusConflict:
-		return verdict{done: true}
+		return verdict{done: true, status: code}
 	case code == http.StatusGone || code == http.StatusUnprocessableEntity:
-		return verdict{dead: true, reason: answerReason(code, text)}
+		return verdict{dead: true, gone: code == http.StatusGone, status: code, reason: answerReason(code, text)}
 	default:
-		down := code == http.StatusTooManyRequests || code == http.StatusBadGateway || code == http.StatusServiceUnavailable || code == http.StatusGatewayTimeout
-		return verdict{down: down, after: retryAfter(res.Header.Get("Retry-After")), reason: answerReason(code, text)}
+		// 401 is about our signature, whatever the event: a wrong secret or clock, which holds for all of them.
+		down := code == http.StatusUnauthorized || code == http.StatusTooManyRequests || code == http.StatusBadGateway || code == http.StatusServiceUnavailable || code == http.StatusGatewayTimeout
+		return verdict{down: down, status: code, after: retryAfter(res.Header.Get("Retry-After")), reason: answerReason(code, text)}
 	}
 }
 

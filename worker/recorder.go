@@ -3,7 +3,9 @@ package worker
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"newsletterd/core"
@@ -16,94 +18,139 @@ type record struct {
 	it *item
 }
 
-// recorder writes outcomes in batches: whatever has gathered while the last batch was committed. Slots of the
-// max_unrecorded window are freed after the commit, never before.
+// The pauses after outcomes could not be recorded.
+const (
+	recordRetry    = 50 * time.Millisecond
+	recordRetryMax = 5 * time.Second
+)
+
+// gatherFor is how long outcomes wait for others while no lane waits for a slot.
+const gatherFor = 10 * time.Millisecond
+
+// recorder hands outcomes to the store's writer, which takes whatever has gathered when its transaction begins, and frees
+// the slots of the max_unrecorded window after the commit, never before. No goroutine stands between: each would be a
+// wait for every slot. A commit costs as much as the outcomes of some hundred mails, so the writer is asked when a quarter of
+// the window has gathered, or as soon as a lane waits for a slot.
 type recorder struct {
 	s       *Sender
 	mu      sync.Mutex
-	pending []record
-	wake    chan struct{}
-	quit    chan struct{}
-	stopped chan struct{}
-	batch   []store.Outcome
-	free    []record
+	changed *sync.Cond
+	pending []record     // not yet taken
+	flight  []record     // taken by the writer, not yet committed
+	enough  int          // so many are a commit worth
+	waiting atomic.Int32 // lanes that wait for a slot
+	timer   *time.Timer  // of gatherFor
+	asked   bool         // the writer will take what is pending
+	taken   bool         // by the transaction under way
+	gone    bool         // nobody waits for it any more: what fails is not tried again
+	wait    time.Duration
+
+	batch []store.Outcome // the writer's
 }
 
 func newRecorder(s *Sender) *recorder {
-	return &recorder{s: s, wake: make(chan struct{}, 1), quit: make(chan struct{}), stopped: make(chan struct{})}
+	r := &recorder{s: s, enough: s.opts.MaxUnrecorded / 4}
+	r.changed = sync.NewCond(&r.mu)
+	r.timer = time.AfterFunc(time.Hour, r.hurry)
+	r.timer.Stop()
+	return r
 }
 
-// add hands an outcome over. It never blocks: the window bounds how many can wait.
+// add hands an outcome over. It does not wait for the commit: the window bounds how many can.
 func (r *recorder) add(rec record) {
 	r.mu.Lock()
 	r.pending = append(r.pending, rec)
-	first := len(r.pending) == 1
+	ask := !r.asked && (len(r.pending) >= r.enough || r.waiting.Load() > 0)
+	r.asked = r.asked || ask
+	if !r.asked && len(r.pending) == 1 {
+		r.timer.Reset(gatherFor)
+	}
 	r.mu.Unlock()
-	if first {
-		select {
-		case r.wake <- struct{}{}:
-		default:
-		}
+	if ask {
+		r.ask()
 	}
 }
 
-func (r *recorder) take() []record {
+// hurry has recorded what has gathered, however little it is. A lane that is to wait counts itself among the waiting before:
+// so either it finds the outcome here that frees its slot, or whoever adds that one sees it waiting.
+func (r *recorder) hurry() {
+	r.mu.Lock()
+	ask := !r.asked && !r.gone && len(r.pending) > 0
+	r.asked = r.asked || ask
+	r.mu.Unlock()
+	if ask {
+		r.ask()
+	}
+}
+
+func (r *recorder) ask() {
+	if err := r.s.store.FinishLater(r.take, r.written); err != nil {
+		r.mu.Lock()
+		r.asked = false
+		r.retry(err)
+		r.mu.Unlock()
+	}
+}
+
+// take gives the writer what is pending.
+func (r *recorder) take() ([]store.Outcome, core.Instant) {
+	r.mu.Lock()
+	r.pending, r.flight = r.flight[:0], r.pending
+	r.asked, r.taken = false, true
+	r.mu.Unlock()
+	r.batch = r.batch[:0]
+	for i := range r.flight {
+		r.batch = append(r.batch, r.flight[i].Outcome)
+	}
+	return r.batch, core.At(time.Now())
+}
+
+// written is told how the commit went. What was sent must not be forgotten: it is tried until it succeeds. While the file
+// can't be written the window fills up, and so the sending pauses by itself.
+func (r *recorder) written(err error) {
+	if err == nil {
+		r.release(r.flight)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	recs := r.pending
-	r.pending, r.free = r.free[:0], recs
-	return recs
+	if err != nil {
+		r.pending = append(slices.Clone(r.flight), r.pending...)
+		r.asked = r.asked && r.taken // what was asked before the transaction failed to begin is answered
+		r.retry(err)
+	} else {
+		r.wait = 0
+	}
+	clear(r.flight)
+	r.flight, r.taken = r.flight[:0], false
+	r.changed.Broadcast()
 }
 
-// run records until close was called and nothing is left, or ctx is cut.
-func (r *recorder) run(ctx context.Context) {
-	defer close(r.stopped)
-	for {
-		recs := r.take()
-		if len(recs) > 0 {
-			if !r.write(ctx, recs) {
-				return
-			}
-			continue
-		}
-		select {
-		case <-r.wake:
-		case <-r.quit:
-			if recs := r.take(); len(recs) > 0 {
-				r.write(ctx, recs)
-			}
-			return
-		}
+// retry asks the writer again after a pause, unless it was asked meanwhile: two questions at once would be two for ever.
+func (r *recorder) retry(err error) {
+	r.s.opts.Log.Error("send: outcomes cannot be recorded", slog.Int("outcomes", len(r.pending)), slog.Any("error", err))
+	r.wait = min(max(2*r.wait, recordRetry), recordRetryMax)
+	if !r.asked && !r.gone {
+		r.asked = true
+		time.AfterFunc(r.wait, r.ask)
 	}
+	r.changed.Broadcast()
 }
 
-// close ends run after what was added before.
-func (r *recorder) close() {
-	close(r.quit)
-	<-r.stopped
-}
-
-// write commits one batch, trying until it succeeds: what was sent must not be forgotten. While the file can't be
-// written the window fills up, and so the sending pauses by itself.
-func (r *recorder) write(ctx context.Context, recs []record) bool {
-	r.batch = r.batch[:0]
-	for i := range recs {
-		r.batch = append(r.batch, recs[i].Outcome)
+// flush returns when all that was added is committed, or, once ctx has ended, when that has failed.
+func (r *recorder) flush(ctx context.Context) {
+	stop := context.AfterFunc(ctx, func() { r.mu.Lock(); r.changed.Broadcast(); r.mu.Unlock() })
+	defer stop()
+	r.mu.Lock()
+	r.enough = 0
+	r.mu.Unlock()
+	r.hurry()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.pending)+len(r.flight) > 0 && (r.wait == 0 || ctx.Err() == nil) {
+		r.changed.Wait()
 	}
-	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
-		err := r.s.store.FinishRecipients(context.WithoutCancel(ctx), r.batch, core.At(time.Now()))
-		if err == nil {
-			break
-		}
-		r.s.opts.Log.Error("send: outcomes cannot be recorded", slog.Int("outcomes", len(recs)), slog.Any("error", err))
-		select {
-		case <-ctx.Done():
-			return false
-		case <-time.After(wait):
-		}
-	}
-	r.release(recs)
-	return true
+	r.gone = true
+	r.timer.Stop()
 }
 
 // release frees slots, hands ambiguous ones back and tells the feed how many have an outcome, job by job.

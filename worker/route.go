@@ -8,11 +8,15 @@ import (
 	"newsletterd/mail"
 )
 
-// routeState remembers how the way out is doing. While it is down nobody uses it; after each pause one lane tries alone,
-// and the others follow once a message was answered.
+// routeState remembers how one way out is doing. While it is down nobody uses it; after each pause one lane tries alone,
+// and the others follow once a message was answered. Ways of one group share the lock: each waits until those before it are
+// down, or have used up the day's quota.
 type routeState struct {
-	mu      sync.Mutex
+	pace    *pace // nil: no limit
+	mu      *sync.Mutex
 	changed *sync.Cond
+	before  []*routeState
+	over    *flag     // nothing is left to do: nobody waits any more
 	fails   int       // running
 	downAt  time.Time // of the first of them
 	until   time.Time // nobody tries before
@@ -20,13 +24,11 @@ type routeState struct {
 	round   uint64 // counts failures that were taken note of
 }
 
-func newRouteState() *routeState {
-	r := &routeState{}
-	r.changed = sync.NewCond(&r.mu)
-	return r
+func newRouteState(mu *sync.Mutex, changed *sync.Cond, before []*routeState, over *flag, p *pace) routeState {
+	return routeState{pace: p, mu: mu, changed: changed, before: before, over: over}
 }
 
-// enter waits until the route may be used; false when ctx has ended. round belongs to the later call of failed.
+// enter waits until the way may be used; false when ctx has ended or nothing is left to do. round belongs to the later call of failed.
 func (r *routeState) enter(ctx context.Context) (round uint64, ok bool) {
 	stop := context.AfterFunc(ctx, r.wake)
 	defer stop()
@@ -34,8 +36,9 @@ func (r *routeState) enter(ctx context.Context) (round uint64, ok bool) {
 	defer r.mu.Unlock()
 	for {
 		switch wait := time.Until(r.until); {
-		case ctx.Err() != nil:
+		case ctx.Err() != nil || r.over.Load():
 			return 0, false
+		case !r.turn():
 		case r.fails == 0:
 			return r.round, true
 		case wait <= 0 && !r.probing:
@@ -48,23 +51,45 @@ func (r *routeState) enter(ctx context.Context) (round uint64, ok bool) {
 	}
 }
 
+// turn tells whether all ways before this one are down or have no quota left.
+func (r *routeState) turn() bool {
+	for _, b := range r.before {
+		if b.fails == 0 && b.pace.spentUntil(time.Now()).IsZero() {
+			return false
+		}
+	}
+	return true
+}
+
+// serves tells whether a lane may go on: the first of its group always, another until one before it works again.
+func (r *routeState) serves() bool {
+	if len(r.before) == 0 {
+		return true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.turn()
+}
+
 func (r *routeState) wake() {
 	r.mu.Lock()
 	r.changed.Broadcast()
 	r.mu.Unlock()
 }
 
-// worked notes that the server took or judged a message: the way is open.
-func (r *routeState) worked() {
+// worked notes that the server took or judged a message: the way is open. It tells whether it was down.
+func (r *routeState) worked() (again bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.fails > 0 {
-		r.fails, r.probing = 0, false
-		r.changed.Broadcast()
+	if r.fails == 0 {
+		return false
 	}
+	r.fails, r.probing = 0, false
+	r.changed.Broadcast()
+	return true
 }
 
-// left notes that a lane has stopped using the route without a failure.
+// left notes that a lane has stopped using the way without a failure.
 func (r *routeState) left() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,15 +99,15 @@ func (r *routeState) left() {
 	}
 }
 
-// failed notes a failure and returns the pause that follows, and since when the route is down. Failures of lanes that began
-// before the last one was noted are the same event: 16 connections that break at once count once.
-func (r *routeState) failed(e *mail.RouteError, round uint64, now time.Time) (pause time.Duration, since time.Time, fresh bool) {
+// failed notes a failure and returns the pause that follows. Failures of lanes that began before the last one was noted are the
+// same event: 16 connections that break at once count once.
+func (r *routeState) failed(e *mail.RouteError, round uint64, now time.Time) (pause time.Duration, fresh bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if round != r.round {
-		return time.Until(r.until), r.downAt, false
+		return time.Until(r.until), false
 	}
-	if r.fails == 0 {
+	if r.fails == 0 || lostBehindMail(e) {
 		r.downAt = now
 	}
 	r.fails++
@@ -91,5 +116,18 @@ func (r *routeState) failed(e *mail.RouteError, round uint64, now time.Time) (pa
 	pause = e.Backoff(r.fails)
 	r.until = now.Add(pause)
 	r.changed.Broadcast()
-	return pause, r.downAt, true
+	return pause, true
+}
+
+// lostBehindMail tells of a connection that broke over a recipient: the relay was there, and a recipient whose connections always
+// break ends by its own tries. So the route is not given up for it.
+func lostBehindMail(e *mail.RouteError) bool {
+	if e.Fault != mail.FaultConnect {
+		return false
+	}
+	switch e.Stage {
+	case "RCPT", "DATA", "content", "dot":
+		return true
+	}
+	return false
 }

@@ -21,12 +21,13 @@ type scheduler struct {
 	log      *slog.Logger
 	running  []int64
 	settling map[int64]int64 // job number → position
+	paused   map[int64]bool  // of which the log tells
 	primed   bool
 }
 
 // Scheduler makes the loop that moves jobs from one state to the next.
 func Scheduler(s *store.Store, sender *Sender, log *slog.Logger) *Loop {
-	w := &scheduler{store: s, sender: sender, log: log, settling: map[int64]int64{}}
+	w := &scheduler{store: s, sender: sender, log: log, settling: map[int64]int64{}, paused: map[int64]bool{}}
 	loop := &Loop{Name: "scheduler"}
 	loop.Step = func(ctx context.Context, now time.Time) time.Time {
 		next, more, err := w.step(ctx, core.At(now))
@@ -50,8 +51,11 @@ func (w *scheduler) step(ctx context.Context, now core.Instant) (next core.Insta
 		return 0, false, err
 	}
 	more = next != 0 && next <= now
-	jobs, err := w.store.RunningJobs(ctx)
+	jobs, err := w.store.StartedJobs(ctx)
 	if err != nil {
+		return 0, false, err
+	}
+	if err := w.noteEnded(ctx, jobs); err != nil { // first, so that no other error makes it forget which were running
 		return 0, false, err
 	}
 	for i := range jobs {
@@ -60,12 +64,10 @@ func (w *scheduler) step(ctx context.Context, now core.Instant) (next core.Insta
 			return 0, false, err
 		}
 		more = more || again
+		w.notePause(&jobs[i])
 		if end := jobs[i].WindowEnd; end > now && (next == 0 || end < next) {
 			next = end
 		}
-	}
-	if err := w.noteEnded(ctx, jobs); err != nil {
-		return 0, false, err
 	}
 	settling, err := w.settle(ctx, now)
 	if err != nil {
@@ -91,6 +93,22 @@ func (w *scheduler) advance(ctx context.Context, j *core.SendJob, now core.Insta
 	return false, nil
 }
 
+// notePause tells of jobs that are held up, and of those that go on.
+func (w *scheduler) notePause(j *core.SendJob) {
+	held := j.PauseReason != ""
+	if held == w.paused[j.No] {
+		return
+	}
+	if held {
+		w.paused[j.No] = true
+		w.log.Warn("send: a job is paused", slog.String("job", j.ID), slog.String("tenant", j.TenantID), slog.String("reason", j.PauseReason),
+			slog.Int64("sent", j.Sent), slog.Int64("recipients", j.Recipients))
+		return
+	}
+	delete(w.paused, j.No)
+	w.log.Info("send: a job goes on", slog.String("job", j.ID))
+}
+
 // noteEnded finds the jobs that were running at the last look and are no more.
 func (w *scheduler) noteEnded(ctx context.Context, running []core.SendJob) error {
 	ended := w.running
@@ -99,14 +117,13 @@ func (w *scheduler) noteEnded(ctx context.Context, running []core.SendJob) error
 		if ended, err = w.store.UnsettledJobs(ctx); err != nil {
 			return err
 		}
-		w.primed = true
 	}
-	w.running = w.running[:0:0]
+	now := make([]int64, len(running))
 	for i := range running {
-		w.running = append(w.running, running[i].No)
+		now[i] = running[i].No
 	}
 	for _, no := range ended {
-		if _, known := w.settling[no]; known || slices.Contains(w.running, no) {
+		if _, known := w.settling[no]; known || slices.Contains(now, no) {
 			continue
 		}
 		j, err := w.store.SendJobByNo(ctx, no)
@@ -114,10 +131,12 @@ func (w *scheduler) noteEnded(ctx context.Context, running []core.SendJob) error
 			return err
 		}
 		w.settling[no] = 0
+		delete(w.paused, no)
 		w.log.Info("send: the job has ended", slog.String("job", j.ID), slog.String("status", string(j.Status)),
 			slog.String("reason", j.FailureReason), slog.Int64("recipients", j.Recipients), slog.Int64("sent", j.Sent),
 			slog.Int64("failed", j.Failed), slog.Int64("skipped", j.Skipped))
 	}
+	w.running, w.primed = now, true
 	return nil
 }
 

@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/time/rate"
 
 	"newsletterd/auth"
 	"newsletterd/core"
@@ -18,33 +17,46 @@ import (
 
 // SendOptions of a Sender. What has no default is needed.
 type SendOptions struct {
-	Connections   int           // lanes; 0: 16
-	MaxUnrecorded int           // messages with a final dot written and no durable outcome; 0: 64
-	RatePerSecond float64       // messages over all lanes; 0: no limit
-	GiveUpAfter   time.Duration // of a route that stays down, before its jobs fail; 0: 48 h
-	From          mail.Address  // for tenants without their own
-	BounceDomain  string        // of VERP addresses; empty: MAIL FROM is the plain sender
-	PublicURL     string        // origin of links, for tenants without their own
-	Sealer        *auth.Sealer  // of unsubscribe tokens
-	Ident         *mail.Ident   // of Message-IDs and bounce addresses
+	Connections   int                           // lanes; 0: 16
+	MaxUnrecorded int                           // messages with a final dot written and no durable outcome; 0: 64
+	Limits        core.SendLimits               // of the daemon's own relay
+	DomainRates   map[string]float64            // messages a second to a destination domain, "*" to every other; none: no limit
+	Relay         func(*core.Relay) mail.Sender // makes the way of a tenant's relay; nil: all tenants use route
+	GiveUpAfter   time.Duration                 // of a route that stays down, before its jobs fail; 0: 48 h
+	From          mail.Address                  // for tenants without their own
+	Provider      string                        // kind of the mail provider whose relay route is; empty: none
+	BounceDomain  string                        // of VERP addresses; empty: MAIL FROM is the plain sender
+	PublicURL     string                        // origin of links, for tenants without their own
+	Sealer        *auth.Sealer                  // of unsubscribe tokens
+	Ident         *mail.Ident                   // of Message-IDs and bounce addresses
+	Signers       *Signers                      // of DKIM; nil: mails go out unsigned
+	DKIMSkip      []string                      // header fields that the relay changes
 	Log           *slog.Logger
 }
 
 // Sender mails the recipients of running jobs: one claimer reads them in batches, the lanes render and deliver, the
 // recorder writes what became of them.
 type Sender struct {
-	store   *store.Store
-	route   mail.Sender
-	opts    SendOptions
-	loop    *Loop
-	feed    *feed
-	way     *routeState
-	window  chan struct{} // one element a slot in use
-	limiter *rate.Limiter
-	rec     *recorder
+	store  *store.Store
+	opts   SendOptions
+	loop   *Loop
+	feed   *feed
+	window chan struct{} // one element a slot in use
+	gate   gate          // before the window
+	rec    *recorder
+	paces  paces
 
-	dirty     atomic.Bool // running jobs may have changed
-	checked   uint64      // departures of the store when they were read last
+	shared   *routeGroup            // the daemon's own way
+	groupsMu sync.Mutex             // for those who read figures: only the claimer changes the map
+	groups   map[string]*routeGroup // of tenants with relays of their own
+	lanes    *laneSet               // of the step that runs
+	pool     *signPool              // likewise
+
+	dirty     flag      // running jobs may have changed
+	rerouted  flag      // relays or limits may have changed
+	holds     flag      // jobs may have begun or ceased to wait
+	checked   uint64    // departures of the store when they were read last
+	again     time.Time // when a job that could not be taken up is tried again; zero: there is none
 	scheduler atomic.Pointer[Loop]
 }
 
@@ -60,16 +72,26 @@ func NewSender(s *store.Store, route mail.Sender, o SendOptions) *Sender {
 		o.GiveUpAfter = 48 * time.Hour
 	}
 	w := &Sender{
-		store: s, route: route, opts: o, feed: newFeed(), way: newRouteState(),
+		store: s, opts: o, feed: newFeed(), groups: map[string]*routeGroup{},
 		window: make(chan struct{}, o.MaxUnrecorded),
 	}
-	if o.RatePerSecond > 0 {
-		w.limiter = rate.NewLimiter(rate.Limit(o.RatePerSecond), max(1, int(o.RatePerSecond/20)))
-	}
+	w.gate.room = sync.NewCond(&w.gate.mu)
+	w.feed.domains = newDomainPace(o.DomainRates)
+	w.shared = newGroup("", &w.feed.ended, &way{
+		name: "default", sender: route, connections: o.Connections, ahead: signAhead(o.Connections), skip: o.DKIMSkip, provider: o.Provider,
+		routeState: routeState{pace: w.paces.of("relay", o.Limits)},
+	})
 	w.loop = &Loop{Name: "sender", Step: w.step}
 	s.OnKick(store.TopicJobs, w.Kick)
+	s.OnKick(store.TopicRecords, func() {
+		w.rerouted.Store(true)
+		w.Kick()
+	})
 	return w
 }
+
+// signAhead is how many mails a lane lets be signed before their turn, so that all cores sign.
+func signAhead(connections int) int { return 2 + runtime.GOMAXPROCS(0)/connections }
 
 // Loop is the loop to start.
 func (s *Sender) Loop() *Loop { return s.loop }
@@ -93,33 +115,54 @@ func (s *Sender) step(ctx context.Context, _ time.Time) time.Time {
 		return time.Now().Add(time.Second)
 	}
 	if len(s.feed.jobs) == 0 {
-		return Never
+		return s.again
 	}
 	return s.deliver(ctx)
 }
 
+// gcBallast are so many bytes that nobody touches while mails go out: the collector takes them for used, and lets as much more
+// garbage gather before it runs. That is a third of its runs, for 16 MB at most whatever else the daemon holds.
+const gcBallast = 16 << 20
+
 func (s *Sender) deliver(ctx context.Context) time.Time {
+	ballast := make([]byte, gcBallast)
+	defer runtime.KeepAlive(ballast)
 	lanes, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.rec = newRecorder(s)
-	go s.rec.run(ctx)
-	var wg sync.WaitGroup
-	for range s.opts.Connections {
-		wg.Go(func() { s.lane(lanes) })
+	s.pool = newSignPool()
+	set := &laneSet{ctx: lanes}
+	s.lanes = set
+	for _, t := range s.feed.tenants { // nobody else runs yet
+		s.startLanes(t.group)
 	}
 	next := s.claimAll(ctx)
+	s.endLanes()
 	s.feed.close()
+	s.wakeWays()
 	if s.draining() {
 		cancel()
 	}
 	done := make(chan struct{})
-	go func() { wg.Wait(); close(done) }()
+	go func() { set.wg.Wait(); s.pool.close(); close(done) }()
 	select {
 	case <-done:
 	case <-ctx.Done(): // the time to drain is over: what is in flight is left to the next start
 	}
-	s.rec.close()
+	s.rec.flush(ctx)
+	s.returnPaces(ctx)
+	if err := s.noteHolds(context.WithoutCancel(ctx)); err != nil {
+		s.opts.Log.Error("send: why jobs wait cannot be noted", slog.Any("error", err))
+	}
 	return next
+}
+
+// endLanes starts no more lanes in this step; those that run end with the feed.
+func (s *Sender) endLanes() {
+	s.lanes, s.shared.cancel = nil, nil
+	for _, g := range s.groups {
+		g.cancel = nil
+	}
 }
 
 func (s *Sender) draining() bool {
@@ -137,67 +180,79 @@ func (s *Sender) tellScheduler() {
 	}
 }
 
-// lane runs one connection after the other until the feed is closed or ctx has ended.
-func (s *Sender) lane(ctx context.Context) {
-	l := &lane{sender: s}
-	src := &mail.Source{Next: l.next, Commit: func(e *mail.Envelope) bool { return s.takeSlot(ctx, e) }, Done: l.done}
+// lane runs one connection of a way after the other until the feed is closed or ctx has ended.
+func (s *Sender) lane(ctx context.Context, w *way) {
+	l := &lane{sender: s, way: w}
+	defer l.release()
+	src := &mail.Source{Next: l.next, Commit: func(e *mail.Envelope) bool { return s.takeSlot(ctx, w.group, e) }, Done: l.done}
 	for {
-		round, ok := s.way.enter(ctx)
+		round, ok := w.enter(ctx)
 		if !ok {
 			return
 		}
-		err := s.route.Deliver(ctx, src)
+		l.refused, l.throttled = nil, ""
+		err := w.sender.Deliver(ctx, src)
+		l.release()
 		if err == nil {
-			s.way.left()
-			return
+			w.left()
+			if ctx.Err() != nil || s.feed.ended.Load() {
+				return
+			}
+			continue // a way before this one works again
 		}
 		var re *mail.RouteError
 		if !errors.As(err, &re) {
 			re = &mail.RouteError{Stage: "deliver", Err: err}
 		}
-		pause, since, fresh := s.way.failed(re, round, time.Now())
-		if fresh {
-			s.opts.Log.Warn("send: the route fails", slog.Any("error", err), slog.Duration("pause", pause))
-			s.maybeGiveUp(ctx, since)
+		w.tally.fault(re.Fault)
+		if l.throttled != "" && re.Code == 421 && re.Stage != "MAIL" {
+			s.replied(w.group, l.throttled, true)
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return
+		if l.refused != nil && re.Stage == "MAIL" && re.Code/100 == 5 && re.Fault == mail.FaultRefused {
+			w.worked()
+			s.senderRefused(ctx, l.refused, re)
+			continue
 		}
-	}
-}
-
-// maybeGiveUp fails all running jobs when the route has been down for too long.
-func (s *Sender) maybeGiveUp(ctx context.Context, since time.Time) {
-	now := time.Now()
-	if now.Sub(since) < s.opts.GiveUpAfter {
-		return
-	}
-	jobs, err := s.store.RunningJobs(ctx)
-	for i := range jobs {
-		if err == nil {
-			err = s.store.FailSendJob(ctx, jobs[i].No, core.ReasonRelay, core.At(now))
+		if pause, fresh := w.failed(re, round, time.Now()); fresh {
+			s.opts.Log.Warn("send: the route fails", slog.String("route", w.name), slog.String("tenant", w.group.owner),
+				slog.Any("error", err), slog.Duration("pause", pause))
+			s.lookAtHolds()
+			s.maybeGiveUp(ctx, w.group)
 		}
-	}
-	if err != nil {
-		s.opts.Log.Error("send: jobs cannot be given up", slog.Any("error", err))
 	}
 }
 
 // takeSlot takes a slot of the max_unrecorded window; it waits for one. False: ctx ended before.
-func (s *Sender) takeSlot(ctx context.Context, e *mail.Envelope) bool {
+func (s *Sender) takeSlot(ctx context.Context, g *routeGroup, e *mail.Envelope) bool {
+	it := e.Tag.(*item)
+	if s.gate.on.Load() {
+		if !s.gate.enter(ctx, g, s.opts.MaxUnrecorded) {
+			return false
+		}
+		it.gated = true
+	}
 	select {
 	case s.window <- struct{}{}:
 	default:
-		select {
-		case s.window <- struct{}{}:
-		case <-ctx.Done():
+		if !s.waitSlot(ctx) {
 			return false
 		}
 	}
-	e.Tag.(*item).slot = true
+	it.slot = true
 	return true
+}
+
+// waitSlot waits for a slot, and sees to it that outcomes do not wait for others meanwhile.
+func (s *Sender) waitSlot(ctx context.Context) bool {
+	s.rec.waiting.Add(1)
+	defer s.rec.waiting.Add(-1)
+	s.rec.hurry()
+	select {
+	case s.window <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 func (s *Sender) freeSlot(it *item) {

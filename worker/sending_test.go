@@ -34,15 +34,23 @@ func ptr[T any](v T) *T { return &v }
 func newHouse(t testing.TB, route mail.Sender) *house {
 	h := &house{TB: t, path: t.TempDir() + "/newsletterd.db", route: route}
 	h.Store = storetest.OpenAt(t, h.path)
+	h.furnish()
+	return h
+}
+
+func (h *house) furnish() {
 	var err error
 	h.tenant, err = core.NewTenant(core.TenantInput{Name: ptr("Acme")}, 1000)
 	h.must(err)
 	h.list, err = core.NewList(core.ListInput{TenantID: &h.tenant.ID, Name: ptr("Weekly")}, 1000)
 	h.must(err)
-	h.must(h.AddTenant(t.Context(), h.tenant, "test"))
-	h.must(h.AddList(t.Context(), h.list, "test"))
-	h.opts = worker.SendOptions{From: mail.Address{Email: "news@acme.example"}, PublicURL: "http://news.test", Log: slog.New(slog.NewTextHandler(testWriter{t}, nil))}
-	return h
+	h.must(h.AddTenant(h.Context(), h.tenant, "test"))
+	h.must(h.AddList(h.Context(), h.list, "test"))
+	h.settings()
+}
+
+func (h *house) settings() {
+	h.opts = worker.SendOptions{From: mail.Address{Email: "news@acme.example"}, PublicURL: "http://news.test", Log: slog.New(slog.NewTextHandler(testWriter{h}, nil))}
 }
 
 type testWriter struct{ testing.TB }

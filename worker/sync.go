@@ -39,7 +39,7 @@ func (f *fullSync) step(ctx context.Context, now time.Time) (next time.Time) {
 		return now.Add(time.Second)
 	}
 	for i := range syncs {
-		if f.stopping(ctx) {
+		if f.loop.stoppingOr(ctx) {
 			return next
 		}
 		at, err := f.advance(ctx, &syncs[i])
@@ -54,15 +54,6 @@ func (f *fullSync) step(ctx context.Context, now time.Time) (next time.Time) {
 	return next
 }
 
-func (f *fullSync) stopping(ctx context.Context) bool {
-	select {
-	case <-f.loop.Stopping():
-		return true
-	default:
-		return ctx.Err() != nil
-	}
-}
-
 // advance takes a sync as far as it goes and says when it goes on; zero: it has ended.
 func (f *fullSync) advance(ctx context.Context, y *store.Sync) (next time.Time, err error) {
 	if y.BatchTotal == 0 {
@@ -74,7 +65,7 @@ func (f *fullSync) advance(ctx context.Context, y *store.Sync) (next time.Time, 
 		}
 		f.log.Info("full sync begins", slog.String("sync", y.ID), slog.String("list", y.ListID), slog.Int("batches", y.BatchTotal))
 	}
-	for after := 0; !f.stopping(ctx); {
+	for after := 0; !f.loop.stoppingOr(ctx); {
 		batches, err := f.store.OpenBatches(ctx, y.ID, after, syncRead)
 		if err != nil {
 			return next, err
@@ -92,7 +83,7 @@ func (f *fullSync) advance(ctx context.Context, y *store.Sync) (next time.Time, 
 			break
 		}
 	}
-	if !next.IsZero() || f.stopping(ctx) {
+	if !next.IsZero() || f.loop.stoppingOr(ctx) {
 		return next, nil
 	}
 	if done, err := f.store.FinishSync(ctx, y.ID, core.At(time.Now())); err != nil || !done {
@@ -156,6 +147,15 @@ func (f *fullSync) post(ctx context.Context, y *store.Sync, b *store.SyncBatch) 
 	subs, err := f.store.SyncSubscribers(ctx, y, b)
 	if err != nil {
 		return verdict{reason: err.Error()}
+	}
+	unfit := 0 // the receiver would refuse the whole batch for one of them
+	for i := range subs {
+		if p := subs[i].Preferences; p != "" && p.Sendable() == "" {
+			subs[i].Preferences, unfit = "", unfit+1
+		}
+	}
+	if unfit > 0 {
+		f.log.Warn("full sync: preferences that are no strict JSON are left out", slog.String("sync", y.ID), slog.Int("batch", b.BatchNo), slog.Int("subscribers", unfit))
 	}
 	batch := core.FullSync{
 		SyncID: y.ID, BatchNo: b.BatchNo, BatchTotal: y.BatchTotal, TenantID: y.TenantID, ListID: y.ListID,

@@ -1,0 +1,49 @@
+package worker
+
+import (
+	"time"
+
+	"pgregory.net/rapid"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// checkNow looks at any moment: where the list is ours, who has left is not mailed from the answer on.
+func (w *world) checkNow(*rapid.T) {
+	if w.split {
+		return
+	}
+	mailable := w.mailable()
+	for _, p := range w.people {
+		may := p.status == active && !p.blocked && !p.bounced && !w.isDisabled(p)
+		if !may && mailable[w.lists[p.list].ID+string(w.emails[p.email].Key())] {
+			w.fail("%s is mailable", p)
+		}
+	}
+}
+
+// mailable makes a job to every list and returns whom it would mail.
+func (w *world) mailable() map[string]bool {
+	out, now := map[string]bool{}, core.At(time.Now())
+	for _, l := range w.lists {
+		j, _, err := w.b.AddSendJob(w.ctx(), store.JobRequest{
+			NewJob: core.NewJob{ListID: l.ID, Subject: "s", BodyText: "b"}, Caller: core.Caller{UserID: "u", Operator: true}, CreatedBy: "u",
+		}, now)
+		w.must(err)
+		_, err = w.b.StartDueJobs(w.ctx(), now)
+		w.must(err)
+		for more := true; more; {
+			more, err = w.b.ExpandJob(w.ctx(), j.No, now)
+			w.must(err)
+		}
+		claims, err := w.b.ClaimRecipients(w.ctx(), nil, store.ClaimKey{JobNo: j.No, TenantID: l.TenantID, ListID: l.ID}, 0, 2000)
+		w.must(err)
+		for _, c := range claims {
+			if c.Skip == "" {
+				out[l.ID+c.EmailKey] = true
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,499 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// The statuses of a person as the model knows them.
+const (
+	none    = "none"
+	pending = "pending"
+	active  = "active"
+	gone    = "gone" // by the person's own word, or an operator's
+)
+
+// person is one address on one list, as it must be.
+type person struct {
+	list, email int
+	status      string
+	generation  int
+	leftAt      core.Instant
+	undoable    bool // was active before
+	blocked     bool // complained or suppressed, at the send service
+	bounced     bool // and not confirmed since
+	activeSince core.Instant
+	wasBounced  bool // whether a confirmation has lifted it depends on what arrived first
+	erased      bool // and no import may bring it back
+}
+
+func (p *person) String() string {
+	return fmt.Sprintf("list %d email %d (%s, generation %d, blocked %v, bounced %v, erased %v)", p.list, p.email, p.status, p.generation, p.blocked, p.bounced, p.erased)
+}
+
+type confirmToken struct {
+	row        string
+	of         *person
+	generation int
+	madeAt     time.Time
+	dead       bool
+}
+
+// world is a member and a send service, in one file or in two, with the link between them.
+type world struct {
+	tb      failer
+	rt      *rapid.T
+	dir     string
+	files   int
+	split   bool
+	a, b    *store.Store // member and send service; the same where it is one file
+	lists   []core.List
+	tenants []string
+	emails  []core.Email
+	link    *link
+
+	outbox, full, disabler *Loop
+
+	people   []*person
+	tokens   []*confirmToken
+	disabled []map[string]bool // by email: tenants, or "" for everywhere
+
+	complained []map[string]bool // by email: tenants
+	reports    int
+	backup     func() // restores the send service to an earlier state
+	unsynced   bool   // the send service was restored: only a full sync makes both sides agree
+}
+
+// failer is what a story fails by: rapid's T, or a test's own.
+type failer interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// newMaster makes a database with the records that every story begins with.
+func newMaster(t *testing.T) string {
+	path := filepath.Join(t.TempDir(), "master.db")
+	s, err := store.Open(t.Context(), store.Options{Path: path, Migrate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := core.Instant(1)
+	for i := range 2 {
+		tenant, err := core.NewTenant(core.TenantInput{Name: new("T")}, at)
+		if err == nil {
+			err = s.AddTenant(t.Context(), tenant, "test")
+		}
+		for range 2 - i {
+			list, lerr := core.NewList(core.ListInput{TenantID: &tenant.ID, Name: new("L")}, at)
+			err = errors.Join(err, lerr, s.AddList(t.Context(), list, "test"))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(s.EnsureLoopClient(t.Context(), make([]byte, 32), at), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func newWorld(t *testing.T, tb failer, master string, split bool) *world {
+	w := &world{
+		tb: tb, dir: memoryDir(t), split: split,
+		emails: []core.Email{"Ann@example.org", "bob@example.org"}, disabled: []map[string]bool{{}, {}}, complained: []map[string]bool{{}, {}},
+	}
+	w.link = &link{w: w}
+	w.a = w.open(master)
+	w.b = w.a
+	if split {
+		w.b = w.openSend(master)
+	}
+	var err error
+	w.lists, err = w.a.Lists(w.ctx(), nil, true, core.Page{Limit: 10})
+	w.must(err)
+	slices.SortFunc(w.lists, func(x, y core.List) int { return strings.Compare(x.TenantID+x.ID, y.TenantID+y.ID) })
+	w.tenants = []string{w.lists[0].TenantID, w.lists[2].TenantID}
+	for list := range w.lists {
+		for email := range w.emails {
+			w.people = append(w.people, &person{list: list, email: email, status: none})
+		}
+	}
+	w.wire()
+	return w
+}
+
+// memoryDir is a folder that is not on a disk, where there is one: stories die of crashes that are ours, not of power cuts.
+func memoryDir(t *testing.T) string {
+	if dir, err := os.MkdirTemp("/dev/shm", "agreement"); err == nil {
+		return dir // close removes it
+	}
+	return t.TempDir()
+}
+
+// open opens a copy of a database, as it lies on the disk at this moment.
+func (w *world) open(from string) *store.Store {
+	return w.openAs(from, store.Options{SendElsewhere: w.split})
+}
+
+// openSend does the same for a send service of its own.
+func (w *world) openSend(from string) *store.Store {
+	return w.openAs(from, store.Options{MemberElsewhere: true})
+}
+
+func (w *world) openAs(from string, o store.Options) *store.Store {
+	w.files++
+	path := filepath.Join(w.dir, strconv.Itoa(w.files)+".db")
+	w.must(copyDatabase(from, path))
+	o.Path, o.WatchEvery = path, time.Hour
+	s, err := store.Open(w.ctx(), o)
+	w.must(err)
+	return s
+}
+
+// copyDatabase copies what a crash would leave: the file and its -wal, of one moment. A checkpoint may run between them.
+func copyDatabase(from, to string) error {
+	for {
+		main, err := os.ReadFile(from)
+		if err != nil {
+			return err
+		}
+		wal, err := os.ReadFile(from + "-wal")
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		again, err := os.ReadFile(from)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(main, again) {
+			continue
+		}
+		if err := os.WriteFile(to+"-wal", wal, 0o600); err != nil {
+			return err
+		}
+		return os.WriteFile(to, main, 0o600)
+	}
+}
+
+// wire makes the loops anew, as a start does.
+func (w *world) wire() {
+	poster := NewPoster(w.a, "http://send.test", w.link)
+	w.outbox, w.full = Outbox(w.a, poster, quiet), FullSync(w.a, poster, quiet)
+	w.disabler = Disabler(DisablerOptions{
+		Store: w.b, Base: "http://member.test", Transport: w.link, Log: quiet,
+		Token: func(context.Context, string, core.Instant) (string, error) { return "t", nil },
+	})
+}
+
+func (w *world) close() {
+	for _, s := range w.stores() {
+		w.must(s.Close())
+	}
+	_ = os.RemoveAll(w.dir)
+}
+
+func (w *world) stores() []*store.Store {
+	if w.split {
+		return []*store.Store{w.a, w.b}
+	}
+	return []*store.Store{w.a}
+}
+
+func (w *world) ctx() context.Context { return context.Background() }
+
+func (w *world) fail(format string, args ...any) {
+	w.tb.Helper()
+	w.tb.Fatalf(format, args...)
+}
+
+func (w *world) must(err error) {
+	w.tb.Helper()
+	if err != nil {
+		w.tb.Fatal(err)
+	}
+}
+
+// now is the member's clock: it goes back a little at times.
+func (w *world) now() core.Instant {
+	return core.At(time.Now()) + rapid.SampledFrom([]core.Instant{0, 0, 2, -2, 1500, -1500}).Draw(w.rt, "skew")
+}
+
+func (w *world) who() *person {
+	return w.people[rapid.IntRange(0, len(w.people)-1).Draw(w.rt, "person")]
+}
+func (w *world) anEmail() int { return rapid.IntRange(0, len(w.emails)-1).Draw(w.rt, "email") }
+
+// sameTenant are the records of a person's address on the lists of one tenant, the person's own among them.
+func (w *world) sameTenant(p *person) (all []*person) {
+	for _, q := range w.people {
+		if q.email == p.email && w.tenantOf(q) == w.tenantOf(p) {
+			all = append(all, q)
+		}
+	}
+	return all
+}
+
+func (w *world) person(list, email int) *person { return w.people[list*len(w.emails)+email] }
+
+func (w *world) tenantOf(p *person) string { return w.lists[p.list].TenantID }
+
+// spelling is the address as somebody types it this time.
+func (w *world) spelling(p *person) core.Email {
+	if rapid.Bool().Draw(w.rt, "capitals") {
+		return core.Email(strings.ToUpper(string(w.emails[p.email])))
+	}
+	return w.emails[p.email]
+}
+
+func (w *world) isDisabled(p *person) bool {
+	return w.disabled[p.email][""] || w.disabled[p.email][w.tenantOf(p)]
+}
+
+func (w *world) disabledNow(email int, tenant string) {
+	w.disabled[email][tenant] = true
+	for _, p := range w.people {
+		if p.email == email && (p.status == pending || p.status == active) && (tenant == "" || w.tenantOf(p) == tenant) {
+			p.status, p.undoable = gone, false
+		}
+	}
+}
+
+func (w *world) activated(p *person) {
+	p.bounced, p.activeSince = false, core.At(time.Now().Add(2*time.Second)) // an import is about to be
+	if sub, err := w.a.Subscription(w.ctx(), w.lists[p.list].ID, w.emails[p.email]); err == nil && sub.Status == core.SubscriptionActive {
+		p.activeSince = max(sub.ChangedAt, sub.EventAt)
+	}
+}
+
+// heard tells whether the send service knows already that the person is active: a bounce is lifted by the word on its way.
+func (w *world) heard(p *person) bool {
+	sub, err := w.b.Subscriber(w.ctx(), w.lists[p.list].ID, w.emails[p.email])
+	w.must(err)
+	return sub.WordAt >= p.activeSince
+}
+
+// known tells whether the send service has a record of the person.
+func (w *world) known(p *person) bool {
+	_, err := w.b.Subscriber(w.ctx(), w.lists[p.list].ID, w.emails[p.email])
+	if err != nil && !errors.Is(err, core.ErrNotFound) {
+		w.must(err)
+	}
+	return err == nil
+}
+
+func (w *world) step(l *Loop) {
+	l.Step(w.ctx(), time.Now())
+	w.bury()
+}
+
+// bury begins anew with what a killed daemon has left.
+func (w *world) bury() {
+	from := w.link.corpse
+	if from == "" {
+		return
+	}
+	old := w.a
+	w.a = w.open(from)
+	if !w.split {
+		w.b = w.a
+	}
+	w.must(old.Close())
+	w.link.corpse, w.link.weather = "", "fair"
+	w.wire()
+}
+
+func (w *world) deliver(*rapid.T) { w.step(w.outbox) }
+
+// refuse makes dead letters of what is due: what comes after it overtakes them.
+func (w *world) refuse(*rapid.T) {
+	weather := w.link.weather
+	w.link.weather = "422"
+	w.step(w.outbox)
+	w.link.weather = weather
+}
+
+func (w *world) otherLoops(*rapid.T) {
+	w.step(w.full)
+	w.removeAbsent()
+	w.step(w.disabler)
+}
+
+func (w *world) removeAbsent() {
+	for more := true; more; {
+		var err error
+		more, err = w.b.RemoveAbsent(w.ctx(), core.At(time.Now()))
+		w.must(err)
+	}
+}
+
+func (w *world) askSync(rt *rapid.T) {
+	_, err := w.a.RequestSync(w.ctx(), w.lists[rapid.IntRange(0, len(w.lists)-1).Draw(rt, "list")].ID, w.now())
+	w.must(err)
+}
+
+func (w *world) syncAll() {
+	w.passTime()
+	for _, l := range w.lists {
+		_, err := w.a.RequestSync(w.ctx(), l.ID, core.At(time.Now()))
+		w.must(err)
+	}
+	w.unsynced = false
+}
+
+// redeliver posts an event again that was accepted before: it must not count twice.
+func (w *world) redeliver(rt *rapid.T) {
+	if len(w.link.bodies) == 0 {
+		return
+	}
+	body := w.link.bodies[rapid.IntRange(0, len(w.link.bodies)-1).Draw(rt, "event")]
+	if status := w.link.accept(eventPath, body); status != http.StatusConflict && !w.unsynced {
+		w.fail("an event again: %d", status)
+	}
+}
+
+func (w *world) wait(rt *rapid.T) {
+	time.Sleep(rapid.SampledFrom([]time.Duration{time.Millisecond, time.Second, time.Minute, 40 * time.Minute, 3 * time.Hour}).Draw(rt, "time"))
+}
+
+// crash ends a daemon without a clean stop and starts it again.
+func (w *world) crash(rt *rapid.T) {
+	if w.split && rapid.Bool().Draw(rt, "the send service") {
+		old := w.b
+		w.b = w.openSend(old.Path())
+		w.must(old.Close())
+		w.wire()
+		return
+	}
+	w.link.corpse = filepath.Join(w.dir, "crashed"+strconv.Itoa(w.files))
+	w.must(copyDatabase(w.a.Path(), w.link.corpse))
+	weather := w.link.weather
+	w.bury()
+	w.link.weather = weather
+}
+
+// restoreSend takes a backup of the send service, or puts the last one back.
+func (w *world) restoreSend(*rapid.T) {
+	if w.backup != nil {
+		w.backup()
+		w.backup = nil
+		return
+	}
+	w.files++
+	saved := filepath.Join(w.dir, "backup"+strconv.Itoa(w.files))
+	w.must(copyDatabase(w.b.Path(), saved))
+	then := make([]person, len(w.people))
+	for i, p := range w.people {
+		then[i] = *p
+	}
+	w.backup = func() {
+		old := w.b
+		w.b = w.openSend(saved)
+		w.must(old.Close())
+		w.wire()
+		w.unsynced = true
+		for i, p := range w.people { // what providers have reported since is lost with the file
+			p.blocked, p.bounced = p.blocked && then[i].blocked, p.bounced && then[i].bounced
+			p.wasBounced = p.wasBounced || then[i].wasBounced || then[i].blocked
+		}
+	}
+}
+
+func (w *world) retryDead(*rapid.T) {
+	_, err := w.a.RetryDead(w.ctx(), "", 500, "test", core.At(time.Now()))
+	w.must(err)
+}
+
+// passTime lets the clock catch up with the stamps of changes.
+func (w *world) passTime() { time.Sleep(10 * time.Second) }
+
+// settle lets everything arrive that is on its way.
+func (w *world) settle() {
+	w.link.weather = "fair"
+	for range 40 {
+		w.retryDead(nil)
+		w.deliver(nil)
+		w.otherLoops(nil)
+		state, err := w.a.OutboxState(w.ctx())
+		w.must(err)
+		open, err := w.a.OpenSyncs(w.ctx(), 10)
+		w.must(err)
+		due, err := w.b.NextDisableRequest(w.ctx())
+		w.must(err)
+		if state.Waiting+state.Dead == 0 && len(open) == 0 && due == 0 && !w.repeatFailed() {
+			return
+		}
+		time.Sleep(3 * time.Hour)
+	}
+	w.fail("it does not come to rest")
+}
+
+// repeatFailed asks for the full syncs anew that have failed, as the self-check does at night; no more of it, for it would
+// heal what must not go wrong.
+func (w *world) repeatFailed() (any bool) {
+	for _, l := range w.lists {
+		failed, err := w.a.SyncFailed(w.ctx(), l.ID)
+		w.must(err)
+		if failed {
+			_, err := w.a.RequestSync(w.ctx(), l.ID, core.At(time.Now()))
+			w.must(err)
+			any = true
+		}
+	}
+	return any
+}
+
+// agree compares both sides with each other and with the model.
+func (w *world) agree(when string) {
+	mailable := w.mailable()
+	for _, p := range w.people {
+		list, email := w.lists[p.list].ID, w.emails[p.email]
+		sub, err := w.a.Subscription(w.ctx(), list, email)
+		status := map[string]string{"pending": pending, "active": active, "unsubscribed": gone, "": none}[sub.Status]
+		if err != nil && !errors.Is(err, core.ErrNotFound) {
+			w.must(err)
+		}
+		if status != p.status {
+			w.fail("%s: %s: the member says %q", when, p, sub.Status)
+		}
+		send, err := w.b.Subscriber(w.ctx(), list, email)
+		if err != nil && !errors.Is(err, core.ErrNotFound) {
+			w.must(err)
+		}
+		if !w.unsynced && (p.status == active) != (send.Word == core.StatusActive) {
+			w.fail("%s: %s: the send side's word is %q", when, p, send.Word)
+		}
+		if !w.unsynced && p.status == active && send.Preferences != sub.Preferences {
+			w.fail("%s: %s: preferences %s here, %s there", when, p, sub.Preferences, send.Preferences)
+		}
+		must := p.status == active && !p.blocked && !p.wasBounced && !w.isDisabled(p)
+		may := p.status == active && !p.blocked && !p.bounced && !w.isDisabled(p)
+		if is := mailable[list+string(email.Key())]; !w.unsynced && (is && !may || must && !is) {
+			w.fail("%s: %s is mailable: %v; disabled %v, send side %+v", when, p, is, w.isDisabled(p), send)
+		}
+	}
+	if !w.split {
+		for _, l := range w.lists {
+			d, err := w.a.Drift(w.ctx(), l.ID, 5)
+			w.must(err)
+			if d.Total()+d.InFlight != 0 {
+				w.fail("%s: %+v", when, d)
+			}
+		}
+	}
+}

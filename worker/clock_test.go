@@ -1,0 +1,60 @@
+package worker_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/core/coretest"
+	"newsletterd/store/storetest"
+)
+
+// TestClockJumps stops the daemon and starts it with a clock that was put forward or back, again and again: each time the job
+// goes on, nobody gets two mails, and the job that is scheduled for later does not begin before the clock says so.
+func TestClockJumps(t *testing.T) {
+	const recipients, tomorrow = 1500, 30 * time.Hour
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	path := t.TempDir() + "/newsletterd.db"
+	mails := 0
+	defer coretest.Held(t, 16, &mails, "mails of jobs while the clock jumps by an hour, a day and two days")
+	got := map[string]int{}
+	var now, later core.SendJob
+	var first house
+	for _, jump := range []time.Duration{0, time.Hour, -time.Hour, -24 * time.Hour, 0, 24 * time.Hour, -24 * time.Hour, 0, 48 * time.Hour} {
+		inBubble(t, func(t *testing.T) {
+			time.Sleep(time.Until(noon.Add(jump)))
+			s := &script{}
+			h := &house{TB: t, path: path, route: s, Store: storetest.OpenAt(t, path), tenant: first.tenant, list: first.list}
+			if h.settings(); now.ID == "" {
+				h.furnish()
+				first.tenant, first.list = h.tenant, h.list
+				h.subscribe(recipients)
+				now = h.job(nil)
+				later = h.job(func(n *core.NewJob) { n.ScheduledAt, n.Subject = core.At(noon.Add(tomorrow)), "Later" })
+			}
+			h.opts.Limits.PerSecond = 1
+			h.start()
+			time.Sleep(4 * time.Minute)
+			synctest.Wait()
+			h.group.Drain(time.Minute)
+			for to, n := range s.count() {
+				if got[to] += n; got[to] > 1 && jump < tomorrow || n > 1 {
+					t.Errorf("%v: %s got %d mails of one job", jump, to, max(n, got[to]))
+				}
+			}
+			if mails += len(s.mails); len(s.mails) == 0 && mails < recipients {
+				t.Errorf("%v: the job stood still after %d mails", jump, mails)
+			}
+			if j, err := h.SendJob(t.Context(), later.ID); err != nil || (j.Status != core.JobPending) != (jump > tomorrow) {
+				t.Errorf("%v: the job of tomorrow is %s, %v", jump, j.Status, err)
+			}
+			if j, err := h.SendJob(t.Context(), now.ID); err != nil || (j.Status == core.JobCompleted) != (mails >= recipients) {
+				t.Errorf("%v: after %d mails the job is %s with %d, %v", jump, mails, j.Status, j.Sent, err)
+			}
+		})
+	}
+	if len(got) != recipients {
+		t.Errorf("%d of %d recipients were mailed", len(got), recipients)
+	}
+}

@@ -1,0 +1,99 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/store"
+)
+
+// An event that becomes due again while the answer to another is waited for, behind the last look at what is due, is delivered in its
+// time, though nothing kicks the loop any more.
+func TestAnEventThatBecomesDueBesideASlowAnswer(t *testing.T) {
+	inBubble(t, func(m *member) {
+		var mu sync.Mutex
+		tried, done := map[int64]int{}, 0
+		o := &outbox{store: m.Store, probes: probeDelays, log: quiet, wake: make(chan struct{}, 1)}
+		o.loop = &Loop{Name: "outbox", Step: o.step}
+		o.post = func(_ context.Context, e *store.OutboxEvent) verdict {
+			mu.Lock()
+			tried[e.ID]++
+			n, slow := tried[e.ID], e.ID == 1
+			if done++; !slow && n == 1 {
+				done--
+			}
+			mu.Unlock()
+			if slow {
+				time.Sleep(1900 * time.Millisecond)
+			} else if n == 1 {
+				return verdict{status: 500, reason: "HTTP 500"}
+			}
+			return verdict{done: true, status: 200}
+		}
+		for i := range 14 {
+			m.activate(core.Email(fmt.Sprintf("e%d@example.org", i)))
+		}
+		m.run(o.loop)
+		time.Sleep(20 * time.Second)
+		mu.Lock()
+		defer mu.Unlock()
+		if done != 14 {
+			t.Errorf("%d of 14 events were delivered: %v", done, tried)
+		}
+	})
+}
+
+// A mail that becomes due behind the last look, while the last lane ends, goes out in its time.
+func TestAMailThatBecomesDueAsTheLastLaneEnds(t *testing.T) {
+	inBubble(t, func(m *member) {
+		var mu sync.Mutex
+		tries, sent := 0, 0
+		s := senderFunc(func(ctx context.Context, src *mail.Source) error {
+			e, ok := src.Next(ctx, true)
+			if !ok {
+				return nil
+			}
+			mu.Lock()
+			tries++
+			first := tries == 1
+			mu.Unlock()
+			if first {
+				src.Done(e, mail.Outcome{Result: mail.Later, Code: 450})
+				return nil
+			}
+			if at := retryAt(m); !at.IsZero() { // until just behind the instant at which the first mail is due again
+				time.Sleep(time.Until(at.Add(time.Millisecond)))
+			}
+			mu.Lock()
+			sent++
+			mu.Unlock()
+			src.Done(e, mail.Outcome{Result: mail.Sent})
+			return nil
+		})
+		m.ask("a@example.org")
+		m.ask("b@example.org")
+		m.run(m.mailer(s))
+		time.Sleep(time.Hour)
+		mu.Lock()
+		defer mu.Unlock()
+		if sent != 2 {
+			t.Errorf("%d mails, want 2", sent)
+		}
+	})
+}
+
+// retryAt is when the first mail that was put off is due.
+func retryAt(m *member) time.Time {
+	at, err := m.NextMail(m.Context(), core.At(time.Now()))
+	m.must(err)
+	return at.Time()
+}
+
+type senderFunc func(ctx context.Context, src *mail.Source) error
+
+func (f senderFunc) Deliver(ctx context.Context, src *mail.Source) error { return f(ctx, src) }

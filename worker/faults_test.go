@@ -1,0 +1,284 @@
+package worker_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/core/coretest"
+	"newsletterd/mail"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+	"newsletterd/worker"
+)
+
+// hardship is a house with all loops whose database fails again and again.
+type hardship struct {
+	*house
+	faults   *storetest.Faults
+	shared   *script // the daemon's relay
+	own      *script // that of the neighbor
+	neighbor *house
+	members  core.List // whose subscriptions are our own
+	hook     hook      // a receiver of the tenant's own
+	tracker  *worker.Tracker
+	loops    *worker.Group
+
+	mu       sync.Mutex
+	disabled int
+}
+
+// sure repeats what a client would until it is acknowledged.
+func (d *hardship) sure(do func() error) {
+	d.Helper()
+	for range 1000 {
+		err := do()
+		if err == nil {
+			return
+		}
+		if core.KindOf(err) != core.Unavailable {
+			d.Fatal(err)
+		}
+		time.Sleep(time.Second)
+	}
+	d.Fatal("a thousand tries were in vain")
+}
+
+// RoundTrip is the send service behind the webhooks, and the member service's disable operation.
+func (d *hardship) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	ctx, now, nonce := r.Context(), core.At(time.Now()), store.Nonce{ClientID: core.LoopClientID, Nonce: core.NewID()}
+	switch r.URL.Path {
+	case "/webhooks/subscriptions":
+		var e core.Event
+		if err = json.Unmarshal(body, &e); err == nil {
+			err = d.ApplyEvent(ctx, nonce, e, now)
+		}
+	case "/webhooks/lists/full-sync":
+		var f core.FullSync
+		if err = json.Unmarshal(body, &f); err == nil {
+			err = d.ApplyBatch(ctx, nonce, f, now)
+		}
+	default:
+		d.mu.Lock()
+		d.disabled++
+		d.mu.Unlock()
+	}
+	status := http.StatusOK
+	switch core.KindOf(err) {
+	case core.Conflict:
+		status = http.StatusConflict
+	case core.Unavailable:
+		status = http.StatusServiceUnavailable
+	default:
+		if err != nil {
+			d.Errorf("%s: %v", r.URL.Path, err)
+		}
+	}
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader([]byte("{}")))}, nil
+}
+
+func newHardship(t *testing.T) *hardship {
+	d := &hardship{faults: storetest.NewFaults(t), shared: &script{}, own: &script{}}
+	d.house = newHouseOn(t, d.shared, store.Options{Driver: d.faults.Driver})
+	d.must(d.EnsureLoopClient(t.Context(), make([]byte, 32), core.At(time.Now())))
+	d.subscribe(700)
+	d.neighbor = d.house.neighbor(200)
+	var err error
+	d.members, err = core.NewList(core.ListInput{TenantID: &d.tenant.ID, Name: ptr("Members")}, 1000)
+	d.must(err)
+	d.must(d.AddList(t.Context(), d.members, "test"))
+	d.setRelays(d.neighbor.tenant.ID, core.Relay{Host: "own.example.org"})
+	d.opts.Connections, d.opts.BounceDomain = 3, "bounces.example"
+	d.opts.Relay = func(*core.Relay) mail.Sender { return d.own }
+	for _, purpose := range []string{"message-id", "unsubscribe"} {
+		_, err := d.PurposeKey(t.Context(), purpose)
+		d.must(err)
+	}
+	d.opts.Limits = core.SendLimits{PerSecond: 50, PerPeriod: 2000, PeriodSeconds: 60, PerDay: 5000}
+	d.dkimKey(core.DKIMRSA, "one")
+	e := core.Endpoint{ID: core.NewID(), TenantID: d.tenant.ID, CreatedAt: 1}
+	d.must(e.Change(core.EndpointInput{URL: ptr("http://hook.test")}, 1))
+	d.must(d.AddEndpoint(t.Context(), e, make([]byte, 32), "test"))
+	d.opts.Signers = worker.NewSigners(d.Store)
+	return d
+}
+
+// start runs all loops.
+func (d *hardship) start() {
+	relay := d.opts.Relay
+	d.house.start()
+	mailer := worker.MailerOptions{
+		Store: d.Store, Sender: d.shared, Sealer: d.opts.Sealer, Ident: d.opts.Ident, PublicURL: "http://news.test", From: d.opts.From,
+		Signers: d.opts.Signers, Tenants: true, Log: d.opts.Log,
+	}
+	poster := worker.NewPoster(d.Store, "http://send.test", d)
+	d.tracker = worker.NewTracker(d.Store, d.opts.Log)
+	d.loops = worker.NewGroup(d.opts.Log, worker.Outbox(d.Store, poster, d.opts.Log), worker.FullSync(d.Store, poster, d.opts.Log),
+		worker.Endpoints(d.Store, worker.NewEndpointPoster(d.Store, &http.Client{Transport: &d.hook}), d.opts.Log),
+		worker.Mailer(mailer), worker.TenantMailer(mailer, relay), d.tracker.Loop(), worker.NewSelfCheck(d.Store, time.Hour, false, d.opts.Log).Loop(),
+		worker.Housekeeping(d.Store, store.Retention{}, d.opts.Log), worker.Snapshot(d.Store, d.TempDir()+"/snapshot.db", time.Hour, d.opts.Log),
+		worker.Disabler(worker.DisablerOptions{
+			Store: d.Store, Base: "http://member.test", Transport: d, Log: d.opts.Log,
+			Token: func(context.Context, string, core.Instant) (string, error) { return "t", nil },
+		}))
+	d.loops.Start()
+	d.Cleanup(func() { d.loops.Drain(time.Minute) })
+}
+
+// join has people subscribe and confirm, some of whom leave again.
+func (d *hardship) join(n int) {
+	ctx := d.Context()
+	for i := range n {
+		now := func() core.Instant { return core.At(time.Now()) }
+		var sub core.Subscription
+		var row, token string
+		d.sure(func() (err error) {
+			sub, row, err = d.Subscribe(ctx, store.SubscribeRequest{ListID: d.members.ID, Email: core.Email(fmt.Sprintf("join%d@example.org", i))}, now())
+			return err
+		})
+		d.sure(func() (err error) { token, err = d.ConfirmToken(ctx, row, core.MeansMailed); return err })
+		d.sure(func() error { _, err := d.Confirm(ctx, token, core.Origin{}, now()); return err })
+		if i%3 == 0 {
+			d.sure(func() error {
+				_, err := d.Unsubscribe(ctx, store.Leaving{ListID: d.members.ID, SubscriptionID: sub.ID}, now())
+				return err
+			})
+		}
+	}
+}
+
+// TestEverybodyIsServedAmongFaults lets one statement in some fail for hours while jobs, mails, events, full syncs, complaints and
+// clicks are on their way: nothing is sent twice for it, and when the disk is well again all of it gets done.
+func TestEverybodyIsServedAmongFaults(t *testing.T) {
+	failed, seeds := 0, 4
+	if os.Getenv("NEWSLETTERD_TORTURE") != "" {
+		seeds = 10
+	}
+	defer coretest.Held(t, 12, &failed, "statements that failed under the workers, and all was done in the end")
+	for seed := range seeds {
+		inBubble(t, func(t *testing.T) {
+			d := newHardship(t)
+			d.start()
+			jobs := []core.SendJob{
+				d.job(func(n *core.NewJob) { n.TrackClick, n.BodyHTML = true, `<a href="https://a.example/">a</a>` }), d.neighbor.job(nil),
+			}
+			if seed%2 == 0 {
+				d.faults.FailOften(15+10*(seed%4), uint64(seed))
+			} else { // each statement at its first, or third, or fifth time
+				times := map[string]int{}
+				d.faults.FailWhen(func(query string) bool { times[query]++; return times[query] == seed })
+			}
+			d.join(30)
+			d.sure(func() error { _, err := d.RequestSync(t.Context(), d.members.ID, core.At(time.Now())); return err })
+			d.sure(func() error { return d.AddTestMail(t.Context(), &jobs[0], "me@example.org", core.At(time.Now())) })
+			d.sure(func() error {
+				return d.ApplyReports(t.Context(), []store.ProviderReport{{Event: core.ProviderEvent{
+					Type: "complaint", MessageID: "m", Email: address(5), TenantID: d.tenant.ID, OccurredAt: core.At(time.Now()),
+				}, Provider: "p", Key: []byte("k")}}, core.At(time.Now()))
+			})
+			d.tracker.Add(store.Engagement{JobNo: jobs[0].No, Seq: 1, LinkNo: 1, At: core.At(time.Now()), Last: core.At(time.Now()), Times: 1})
+			time.Sleep(26 * time.Hour)
+			d.faults.FailAt(0)
+			time.Sleep(26 * time.Hour) // what was put off for a while, and the check at night
+			synctest.Wait()
+			d.check(jobs)
+			failed += d.faults.Failed()
+		})
+	}
+}
+
+// hook is a receiver of a tenant's own that counts what comes.
+type hook struct {
+	mu   sync.Mutex
+	came int
+}
+
+func (k *hook) RoundTrip(*http.Request) (*http.Response, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.came++
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(nil))}, nil
+}
+
+func (k *hook) count() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.came
+}
+
+// A full disk can be read, so what is due is found again and again, and what became of it cannot be written down: still each mail
+// and each event goes out once.
+func TestAFullDiskSendsNothingTwice(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		d := newHardship(t)
+		d.join(1)
+		d.neighbor.ask(1)
+		d.faults.FailWhen(func(query string) bool { return query == "BEGIN IMMEDIATE" })
+		d.start()
+		time.Sleep(10 * time.Minute)
+		d.faults.FailAt(0)
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if n := d.hook.count(); n != 2 {
+			t.Errorf("%d posts of 2 events", n)
+		}
+		for kind, s := range map[string]*script{"daemon": d.shared, "tenant": d.own} {
+			if n := s.sum(); n != 1 {
+				t.Errorf("the %s's relay got %d of 1 mail: %v", kind, n, s.count())
+			}
+		}
+	})
+}
+
+func (d *hardship) check(jobs []core.SendJob) {
+	for i, j := range jobs {
+		j, err := d.SendJob(d.Context(), j.ID)
+		if d.must(err); j.Status != core.JobCompleted || j.Sent+j.Skipped != j.Recipients || i == 1 && j.Sent != 200 {
+			d.Errorf("%s: sent %d, skipped %d, failed %d of %d", j.Status, j.Sent, j.Skipped, j.Failed, j.Recipients)
+		}
+	}
+	for _, s := range []*script{d.shared, d.own} {
+		for to, n := range s.count() {
+			if n != 1 {
+				d.Errorf("%s got %d mails", to, n)
+			}
+		}
+	}
+	if n := d.own.sum(); n != 200 {
+		d.Errorf("%d of the neighbor's mails", n)
+	}
+	if n := d.hook.count(); n < 40 { // 30 who joined and 10 who left, more where an answer could not be kept
+		d.Errorf("%d events came to the tenant's own receiver", n)
+	}
+	if st, err := d.OutboxState(d.Context()); err != nil || st.Waiting+st.Dead > 0 {
+		d.Errorf("%+v, %v", st, err)
+	}
+	for i := range 30 {
+		email := core.Email(fmt.Sprintf("join%d@example.org", i))
+		want := core.StatusActive
+		if i%3 == 0 {
+			want = core.StatusUnsubscribed
+		}
+		if sub, err := d.Subscriber(d.Context(), d.members.ID, email); err != nil || sub.Word != want {
+			d.Errorf("%s is %s, %v; want %s", email, sub.Word, err, want)
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.disabled == 0 {
+		d.Error("the complaint did not come to the member service")
+	}
+}

@@ -1,0 +1,49 @@
+package worker_test
+
+import (
+	"testing"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+)
+
+// Outcomes gather until a commit is worth its fsync, but not for long: where mails are slow each is recorded by itself.
+func TestOutcomesGatherForACommit(t *testing.T) {
+	const n = 320
+	for _, c := range []struct {
+		each    time.Duration // that a mail takes
+		commits int64         // of outcomes, at most
+		late    int           // outcomes not yet recorded when a mail goes out, at most
+	}{{100 * time.Microsecond, n / 16, 32}, {30 * time.Millisecond, n, 0}} {
+		inBubble(t, func(t *testing.T) {
+			h := newHouse(t, nil)
+			var j core.SendJob
+			taken, made := 0, make(chan struct{})
+			h.route = &script{answer: func(string, int) mail.Outcome {
+				<-made
+				time.Sleep(c.each)
+				now, err := h.SendJob(t.Context(), j.ID)
+				h.must(err)
+				if unrecorded := taken - int(now.Sent); unrecorded > c.late {
+					t.Errorf("%d of %d outcomes are not recorded", unrecorded, taken)
+				}
+				taken++
+				return mail.Outcome{Result: mail.Sent}
+			}}
+			h.opts.Connections = 1
+			h.subscribe(n)
+			h.start()
+			before := h.Stats().Batches
+			j = h.job(nil)
+			close(made)
+			if ended := h.wait(j); ended.Sent != n {
+				t.Errorf("%+v", ended)
+			}
+			const others = 8 // the job, its start, its recipients
+			if got := h.Stats().Batches - before; got > c.commits+others {
+				t.Errorf("%d commits for %d mails of %v", got, n, c.each)
+			}
+		})
+	}
+}

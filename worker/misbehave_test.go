@@ -1,0 +1,208 @@
+package worker_test
+
+import (
+	"crypto/tls"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/mail/mailtest"
+	"newsletterd/store"
+)
+
+// fate is what the books say of a recipient, and how many mails the server has taken for it.
+type fate struct {
+	state  int
+	tries  int
+	mails  int
+	reason string // the beginning
+}
+
+var fine = fate{store.RecipientSent, 1, 1, ""}
+
+// misbehaved runs a job of three recipients past a server, two connections at once, and returns the fates of all three.
+func misbehaved(t *testing.T, s mailtest.Script, relay mail.SMTP) (j core.SendJob, fates [3]fate, connections int) {
+	t.Helper()
+	server, err := mailtest.NewServer(s) // outside the bubble: its waits do not hold the time
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	synctest.Test(t, func(t *testing.T) {
+		relay.Addr = server.Addr()
+		h := newHouse(t, &relay)
+		h.opts.Connections, h.opts.GiveUpAfter = 1, 6*time.Hour
+		h.subscribe(3)
+		h.start()
+		j = h.waitLong(h.job(nil))
+		rs, err := h.Recipients(t.Context(), &j, core.Page{Limit: 10})
+		h.must(err)
+		mails := map[string]int{}
+		for _, m := range server.Messages() {
+			mails[m.To]++
+		}
+		for _, r := range rs {
+			for k := range fates {
+				if r.Email == string(address(k)) {
+					fates[k] = fate{r.State, r.Tries, mails[r.Email], r.Reason}
+				}
+			}
+		}
+		connections = server.Seen("CONNECT")
+	})
+	return j, fates, connections
+}
+
+// at answers events of a verb: about recipient 1 where the verb knows one, else all. times 0: always.
+func at(verb string, times int, a mailtest.Action) func(mailtest.Event) mailtest.Action {
+	var mu sync.Mutex
+	n := 0
+	return func(e mailtest.Event) mailtest.Action {
+		if e.Verb != verb || strings.Contains(e.Arg, "@example.org") && !strings.Contains(e.Arg, string(address(1))) {
+			return mailtest.Action{}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if n++; times > 0 && n > times {
+			return mailtest.Action{}
+		}
+		return a
+	}
+}
+
+// Each way in which a relay can misbehave, and what then becomes of each of three recipients: the second has the trouble, and
+// the others nothing of it.
+func TestMisbehavingRelays(t *testing.T) {
+	reply := func(s string) mailtest.Action { return mailtest.Action{Reply: s} }
+	failed := func(tries, mails int, reason string) fate { return fate{store.RecipientFailed, tries, mails, reason} }
+	quick := mail.Timeouts{Greeting: 60 * time.Millisecond, Mail: 60 * time.Millisecond, Rcpt: 60 * time.Millisecond, Data: 60 * time.Millisecond, Dot: 60 * time.Millisecond}
+	slow := func(e mailtest.Event) mailtest.Action { return mailtest.Action{Wait: 20 * time.Millisecond} }
+	for _, tt := range []struct {
+		name   string
+		script mailtest.Script
+		relay  mail.SMTP
+		second fate
+	}{
+		{"4xx at RCPT once", mailtest.Script{On: at("RCPT", 1, reply("450 4.2.1 later"))}, mail.SMTP{}, fate{store.RecipientSent, 2, 1, ""}},
+		{"4xx at RCPT always", mailtest.Script{On: at("RCPT", 0, reply("450 4.2.1 later"))}, mail.SMTP{}, failed(9, 0, "450 4.2.1 later")},
+		{"4xx at the dot once", mailtest.Script{On: at("DOT", 1, reply("451 4.7.1 greylisted"))}, mail.SMTP{}, fate{store.RecipientSent, 2, 1, ""}},
+		{"5xx at RCPT", mailtest.Script{On: at("RCPT", 0, reply("550 5.1.1 no such user"))}, mail.SMTP{}, failed(1, 0, "550 5.1.1 no such user")},
+		{"5xx at DATA", mailtest.Script{On: at("DATA", 0, reply("554 5.7.1 not from you"))}, mail.SMTP{}, failed(1, 0, "554 5.7.1 not from you")},
+		{"5xx at the dot", mailtest.Script{On: at("DOT", 0, reply("554 5.6.0 what a mail"))}, mail.SMTP{}, failed(1, 0, "554 5.6.0 what a mail")},
+		{"tarpit at RCPT", mailtest.Script{On: at("RCPT", 3, mailtest.Action{Wait: 200 * time.Millisecond})}, mail.SMTP{Timeouts: quick}, fate{store.RecipientSent, 2, 1, ""}},
+		{"tarpit at the dot", mailtest.Script{On: at("DOT", 1, mailtest.Action{Wait: 200 * time.Millisecond})}, mail.SMTP{Timeouts: quick}, fate{store.RecipientSent, 1, 2, ""}},
+		{"cut in the content, before the dot was written", mailtest.Script{On: at("DATA", 1, mailtest.Action{Reply: "354 go on", Close: true})}, mail.SMTP{}, fate{}},
+		{"cut after the dot, once", mailtest.Script{On: at("DOT", 1, mailtest.Action{Reply: "-", Close: true})}, mail.SMTP{}, fate{store.RecipientSent, 1, 2, ""}},
+		{"cut after the dot, always", mailtest.Script{On: at("DOT", 0, mailtest.Action{Reply: "-", Close: true})}, mail.SMTP{}, failed(1, 2, "no reply to the message, twice")},
+		{"cut at RCPT once", mailtest.Script{On: at("RCPT", 1, mailtest.Action{Close: true})}, mail.SMTP{}, fine},
+		{"cut at RCPT always", mailtest.Script{On: at("RCPT", 0, mailtest.Action{Close: true})}, mail.SMTP{}, failed(9, 0, "connection lost")},
+		{"421 at the second MAIL", mailtest.Script{On: nthOf("MAIL", 2, mailtest.Action{Reply: "421 4.3.2 enough", Close: true})}, mail.SMTP{}, fine},
+		{"421 at RCPT", mailtest.Script{On: at("RCPT", 1, mailtest.Action{Reply: "421 4.7.0 too many", Close: true})}, mail.SMTP{}, fine},
+		{"one mail a connection", mailtest.Script{On: oneEach()}, mail.SMTP{}, fine},
+		{"slow replies", mailtest.Script{On: slow}, mail.SMTP{}, fine},
+		{"replies in pieces", mailtest.Script{Pieces: true}, mail.SMTP{}, fine},
+		{"no PIPELINING", mailtest.Script{NoPipelining: true}, mail.SMTP{}, fine},
+		{"no EHLO", mailtest.Script{On: at("EHLO", 0, reply("502 5.5.1 what?"))}, mail.SMTP{}, fine},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			j, fates, connections := misbehaved(t, tt.script, tt.relay)
+			if strings.HasPrefix(tt.name, "cut in the content") { // the content may have left before the cut was seen
+				if f := fates[1]; f.state != store.RecipientSent || f.mails != 1 || j.Ambiguous > 1 {
+					t.Errorf("%+v, ambiguous %d", f, j.Ambiguous)
+				}
+				tt.second = fates[1]
+			}
+			if want := [3]fate{fine, tt.second, fine}; fates != want {
+				t.Errorf("got  %+v\nwant %+v", fates, want)
+			}
+			if j.Status != core.JobCompleted || connections > 40 {
+				t.Errorf("%s %q after %d connections", j.Status, j.FailureReason, connections)
+			}
+		})
+	}
+}
+
+func nthOf(verb string, n int, a mailtest.Action) func(mailtest.Event) mailtest.Action {
+	return func(e mailtest.Event) mailtest.Action {
+		if e.Verb == verb && e.N == n {
+			return a
+		}
+		return mailtest.Action{}
+	}
+}
+
+// oneEach takes one message a connection.
+func oneEach() func(mailtest.Event) mailtest.Action {
+	var mu sync.Mutex
+	seen := map[int]bool{}
+	return func(e mailtest.Event) mailtest.Action {
+		mu.Lock()
+		defer mu.Unlock()
+		if e.Verb == "MAIL" && seen[e.Conn] {
+			return mailtest.Action{Reply: "421 4.7.0 one each", Close: true}
+		}
+		seen[e.Conn] = seen[e.Conn] || e.Verb == "MAIL"
+		return mailtest.Action{}
+	}
+}
+
+// What hits everybody touches nobody: no try is counted, the relay is asked ever more rarely, and in the end the job fails with the
+// reason.
+func TestRelaysThatLetNobodyIn(t *testing.T) {
+	cert, pool, err := mailtest.Certificate("relay.example.org")
+	if err != nil {
+		t.Fatal(err)
+	}
+	offered := &tls.Config{Certificates: []tls.Certificate{cert}}
+	now := time.Now() // the certificate is of now, the bubble of another century
+	trusted := &tls.Config{RootCAs: pool, Time: func() time.Time { return now }}
+	for name, tt := range map[string]struct {
+		script mailtest.Script
+		relay  mail.SMTP
+	}{
+		"STARTTLS demanded":     {mailtest.Script{TLS: offered}, mail.SMTP{TLS: mail.TLSNone}},
+		"STARTTLS not offered":  {mailtest.Script{}, mail.SMTP{TLS: mail.TLSStart}},
+		"bad certificate":       {mailtest.Script{TLS: offered}, mail.SMTP{TLS: mail.TLSStart}},
+		"certificate of others": {mailtest.Script{TLS: offered}, mail.SMTP{TLS: mail.TLSStart, TLSConfig: trusted}},
+		"AUTH wrong":            {mailtest.Script{Users: map[string]string{"me": "right"}, Mechanisms: []string{"PLAIN", "SCRAM-SHA-256"}}, mail.SMTP{Username: "me", Password: "wrong"}},
+		"AUTH demanded":         {mailtest.Script{Users: map[string]string{"me": "right"}, Mechanisms: []string{"PLAIN"}}, mail.SMTP{}},
+		"5xx at the greeting":   {mailtest.Script{On: at("CONNECT", 0, mailtest.Action{Reply: "554 5.7.1 go away"})}, mail.SMTP{}},
+		"421 always":            {mailtest.Script{On: at("MAIL", 0, mailtest.Action{Reply: "421 4.3.2 never"})}, mail.SMTP{}},
+		"sender refused":        {mailtest.Script{On: at("MAIL", 0, mailtest.Action{Reply: "550 5.7.1 not you"})}, mail.SMTP{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j, fates, connections := misbehaved(t, tt.script, tt.relay)
+			nobody := fate{store.RecipientFailed, 0, 0, core.ReasonRelay}
+			if want := [3]fate{nobody, nobody, nobody}; fates != want {
+				t.Errorf("got  %+v\nwant %+v", fates, want)
+			}
+			if j.Status != core.JobFailed || j.FailureReason != core.ReasonRelay || connections < 10 || connections > 40 {
+				t.Errorf("%s %q after %d connections", j.Status, j.FailureReason, connections)
+			}
+		})
+	}
+}
+
+// Row by row the same with the right certificate and credentials: everybody gets the mail.
+func TestRelaysThatAreStrict(t *testing.T) {
+	cert, pool, err := mailtest.Certificate("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, offered := time.Now(), &tls.Config{Certificates: []tls.Certificate{cert}}
+	for _, mechanism := range []string{"SCRAM-SHA-256", "PLAIN", "LOGIN", "CRAM-MD5"} {
+		t.Run(mechanism, func(t *testing.T) {
+			j, fates, _ := misbehaved(t, mailtest.Script{
+				TLS: offered, Users: map[string]string{"me": "right"}, Mechanisms: []string{mechanism}, Pieces: true,
+			}, mail.SMTP{TLS: mail.TLSStart, TLSConfig: &tls.Config{RootCAs: pool, Time: func() time.Time { return now }}, Username: "me", Password: "right"})
+			if want := [3]fate{fine, fine, fine}; fates != want || j.Status != core.JobCompleted {
+				t.Error(fmt.Sprint(fates), j.Status)
+			}
+		})
+	}
+}

@@ -1,0 +1,163 @@
+package worker_test
+
+import (
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/store/storetest"
+)
+
+// A relay whose day's quota is used up is left out until the next day; the next one takes over. When none has any left, the job says
+// why it waits and goes on by itself.
+func TestQuotaOfADayFailsOver(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		time.Sleep(time.Hour) // not at midnight
+		first, second := &script{}, &script{}
+		h := newHouse(t, &script{})
+		h.opts.Relay = (&relays{by: map[string]*script{"one.example.org": first, "two.example.org": second}}).sender
+		h.setRelays(h.tenant.ID, core.Relay{Host: "one.example.org", Limits: core.SendLimits{PerDay: 100}},
+			core.Relay{Host: "two.example.org", Limits: core.SendLimits{PerDay: 50}})
+		h.subscribe(400)
+		h.start()
+		j := h.job(nil)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if first.sum() != 100 || second.sum() != 50 {
+			t.Errorf("%d and %d mails on the first day", first.sum(), second.sum())
+		}
+		j, err := h.SendJob(t.Context(), j.ID)
+		h.must(err)
+		if j.Status != core.JobRunning || !strings.HasPrefix(j.PauseReason, "daily quota of the relay used up until 2000-01-02T00:00") || j.PausedAt != 0 {
+			t.Errorf("%s %q %d", j.Status, j.PauseReason, j.PausedAt)
+		}
+		if _, err := h.ResumeSendJob(t.Context(), j.ID, "test", 1); core.KindOf(err) != core.Conflict {
+			t.Error(err)
+		}
+		time.Sleep(23 * time.Hour)
+		synctest.Wait()
+		if first.sum() != 200 || second.sum() != 100 {
+			t.Errorf("%d and %d mails on the second day", first.sum(), second.sum())
+		}
+		j = h.waitLong(j)
+		h.addsUp(j, 400, 0, 0)
+		if j.PauseReason != "" || first.sum() != 300 || second.sum() != 100 {
+			t.Errorf("%q, %d and %d mails", j.PauseReason, first.sum(), second.sum())
+		}
+	})
+}
+
+// The first relay is back at work as soon as it has quota again, although the second has plenty.
+func TestTheFirstRelayHasPrecedenceAgainNextDay(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		time.Sleep(23 * time.Hour)
+		first, second := &script{}, &script{}
+		h := newHouse(t, &script{})
+		h.opts.Relay = (&relays{by: map[string]*script{"one.example.org": first, "two.example.org": second}}).sender
+		h.setRelays(h.tenant.ID, core.Relay{Host: "one.example.org", Limits: core.SendLimits{PerDay: 1000}},
+			core.Relay{Host: "two.example.org", Limits: core.SendLimits{PerSecond: 1}})
+		h.subscribe(6000)
+		h.start()
+		j := h.job(nil)
+		time.Sleep(time.Hour - time.Second)
+		synctest.Wait()
+		if n := second.sum(); first.sum() != 1000 || n < 3500 || n > 3610 {
+			t.Errorf("%d and %d mails before midnight", first.sum(), n)
+		}
+		if j, err := h.SendJob(t.Context(), j.ID); err != nil || j.PauseReason != "" {
+			t.Errorf("%v, held: %q", err, j.PauseReason)
+		}
+		before := second.sum()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := second.sum() - before; first.sum() != 2000 && n > 70 {
+			t.Errorf("%d by the first, %d by the second after midnight", first.sum(), n)
+		}
+		h.addsUp(h.waitLong(j), 6000, 0, 0)
+	})
+}
+
+// A relay that is down, and a sender that is refused, are told of by the job that waits; then no more.
+func TestAJobTellsWhyItWaits(t *testing.T) {
+	for reason, e := range map[string]mail.RouteError{
+		core.ReasonRelay: {Fault: mail.FaultConnect, Stage: "dial"},
+		core.HoldSender:  {Fault: mail.FaultRefused, Stage: "MAIL", Code: 550, Enhanced: "5.7.1"},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				var mu sync.Mutex
+				down := true
+				h := newHouse(t, &script{refuse: func(*mail.Envelope) *mail.RouteError {
+					mu.Lock()
+					defer mu.Unlock()
+					if down {
+						return &e
+					}
+					return nil
+				}})
+				h.opts.Connections = 2
+				h.opts.Limits.PerSecond = 1
+				h.subscribe(1000)
+				h.start()
+				j := h.job(nil)
+				held := func(after time.Duration, want string) {
+					t.Helper()
+					time.Sleep(after)
+					synctest.Wait()
+					if j, err := h.SendJob(t.Context(), j.ID); err != nil || j.PauseReason != want || j.Status != core.JobRunning {
+						t.Errorf("%v, %s %q, want %q", err, j.Status, j.PauseReason, want)
+					}
+				}
+				held(30*time.Second, "")
+				held(5*time.Minute, reason)
+				mu.Lock()
+				down = false
+				mu.Unlock()
+				held(16*time.Minute, "")
+				h.addsUp(h.waitLong(j), 1000, 0, 0)
+			})
+		})
+	}
+}
+
+// A gliding period goes on over restarts and over a kill: what lies on the disk at any moment knows of all mails.
+func TestAPeriodOutlivesARestart(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := &script{}
+		h := newHouse(t, s)
+		h.opts.Limits = core.SendLimits{PerPeriod: 300, PeriodSeconds: 3600, PerSecond: 1}
+		h.subscribe(1000)
+		h.start()
+		h.job(nil)
+		time.Sleep(2 * time.Minute)
+		h.group.Drain(time.Minute)
+		h.start()
+		time.Sleep(100*time.Second + 500*time.Millisecond)
+		synctest.Wait()
+		corpse := filepath.Join(t.TempDir(), "newsletterd.db")
+		h.must(h.Backup(t.Context(), corpse))
+		before := s.sum()
+		h.group.Drain(time.Minute)
+		if before < 215 || before > 225 {
+			t.Fatalf("%d mails in 220 s", before)
+		}
+		o := *h // what was killed at that moment
+		o.Store = storetest.OpenAt(t, corpse)
+		o.start()
+		time.Sleep(30 * time.Minute)
+		synctest.Wait()
+		if n := s.sum(); n > 300 || n < 297 {
+			t.Errorf("%d mails in an hour of 300", n)
+		}
+		time.Sleep(3 * time.Hour)
+		o.group.Drain(time.Minute)
+		if n := s.sum(); n < 995 || n > 1001 {
+			t.Errorf("%d mails in all", n)
+		}
+	})
+}

@@ -1,0 +1,150 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// selfCheckSpread is how much later than the wanted time a check may begin, so that daemons do not all begin together.
+const selfCheckSpread = 30 * time.Minute
+
+// SelfCheck looks after every list once a day: a full sync that has failed is asked for anew, both sides are compared where
+// they are in one file, and what differs is healed by a full sync. Lists that another webhook client feeds are left alone.
+type SelfCheck struct {
+	store *store.Store
+	at    time.Duration // of the day, in local time
+	apart bool          // the send side is another service
+	log   *slog.Logger
+	loop  *Loop
+	due   time.Time
+
+	differing, healed, ended atomic.Int64
+}
+
+// SelfCheckFigures are those of the last check, and how many full syncs all of them have asked for.
+type SelfCheckFigures struct {
+	Differing int64        // subscriptions that differed in the last check
+	Healed    int64        // full syncs asked for since the start
+	EndedAt   core.Instant // of the last check; 0: there was none since the start
+}
+
+// NewSelfCheck makes the check that runs at a time of the day, as 3 h for three in the morning. apart: the send side is
+// another service, and only failed syncs can be seen from here.
+func NewSelfCheck(s *store.Store, at time.Duration, apart bool, log *slog.Logger) *SelfCheck {
+	c := &SelfCheck{store: s, at: at, apart: apart, log: log}
+	c.loop = &Loop{Name: "self-check", Step: c.step}
+	return c
+}
+
+// Loop is what runs it.
+func (c *SelfCheck) Loop() *Loop { return c.loop }
+
+// Figures are for the metrics.
+func (c *SelfCheck) Figures() SelfCheckFigures {
+	return SelfCheckFigures{c.differing.Load(), c.healed.Load(), core.Instant(c.ended.Load())}
+}
+
+func (c *SelfCheck) step(ctx context.Context, now time.Time) time.Time {
+	if c.due.IsZero() {
+		c.due = c.next(now)
+	}
+	if now.Before(c.due) {
+		return c.due
+	}
+	c.check(ctx)
+	c.due = c.next(time.Now())
+	return c.due
+}
+
+// next is the wanted time of this day or the next, a little later.
+func (c *SelfCheck) next(now time.Time) time.Time {
+	y, m, d := now.Date()
+	at := time.Date(y, m, d, int(c.at/time.Hour), int(c.at%time.Hour/time.Minute), 0, 0, now.Location())
+	if !at.After(now) {
+		at = time.Date(y, m, d+1, int(c.at/time.Hour), int(c.at%time.Hour/time.Minute), 0, 0, now.Location())
+	}
+	return at.Add(rand.N(selfCheckSpread))
+}
+
+func (c *SelfCheck) check(ctx context.Context) {
+	begin, lists, differing := time.Now(), 0, int64(0)
+	page := core.Page{Limit: 500}
+	for {
+		some, err := c.store.Lists(ctx, nil, true, page)
+		if err != nil {
+			c.log.Warn("self-check: read", slog.Any("error", err))
+			return
+		}
+		for i := range some {
+			if c.loop.stoppingOr(ctx) {
+				return
+			}
+			n, err := c.list(ctx, &some[i])
+			if err != nil {
+				c.log.Warn("self-check", slog.String("list", some[i].ID), slog.Any("error", err))
+				continue
+			}
+			lists++
+			differing += n
+		}
+		if len(some) < page.Limit {
+			break
+		}
+		page.After = some[len(some)-1].ID
+	}
+	c.differing.Store(differing)
+	c.ended.Store(int64(core.At(time.Now())))
+	c.log.Info("self-check: both sides of the lists are compared", slog.Int("lists", lists), slog.Int64("differing", differing),
+		slog.Duration("took", time.Since(begin)))
+}
+
+// list looks at one list and asks for a full sync where that can put something right.
+func (c *SelfCheck) list(ctx context.Context, l *core.List) (differing int64, err error) {
+	fedBy, err := c.store.FedBy(ctx, l.ID)
+	if err != nil || fedBy != "" {
+		return 0, err
+	}
+	heal, err := c.store.SyncFailed(ctx, l.ID)
+	if err != nil {
+		return 0, err
+	}
+	if heal {
+		c.log.Warn("self-check: the last full sync of a list failed; it begins anew", slog.String("list", l.ID))
+	}
+	if !c.apart {
+		d, err := c.store.Drift(ctx, l.ID, 0)
+		if err != nil || d.SyncOpen {
+			return 0, err
+		}
+		if differing = d.Total(); differing > 0 {
+			heal = heal || d.Healable(l.SyncRemovesAbsent) > 0
+			c.log.Warn("self-check: member and send side of a list differ", slog.String("list", l.ID), slog.Int64("missing", d.Missing),
+				slog.Int64("stopped", d.Stopped), slog.Int64("running", d.Running), slog.Int64("unknown", d.Unknown),
+				slog.Int64("different", d.Different), slog.Bool("full_sync", heal))
+		}
+	}
+	if !heal {
+		return differing, nil
+	}
+	if _, err := c.store.RequestSync(ctx, l.ID, core.At(time.Now())); err != nil {
+		return differing, err
+	}
+	c.healed.Add(1)
+	return differing, nil
+}
+
+// stoppingOr tells whether a Step should claim nothing more.
+func (l *Loop) stoppingOr(ctx context.Context) bool {
+	select {
+	case <-l.Stopping():
+		return true
+	default:
+		return ctx.Err() != nil
+	}
+}

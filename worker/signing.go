@@ -1,0 +1,151 @@
+package worker
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"newsletterd/mail"
+	"newsletterd/store"
+)
+
+// Signers makes the DKIM signers of senders, and keeps them until a key changes. A nil *Signers signs nothing.
+type Signers struct {
+	store *store.Store
+	age   atomic.Uint64 // counts changes of keys
+	mu    sync.Mutex
+	kept  map[signerKey]keptSigner
+}
+
+type signerKey struct{ tenantID, domain string }
+
+type keptSigner struct {
+	signer *mail.Signer // nil: no key
+	age    uint64
+}
+
+// NewSigners reads the keys of a store as they are needed.
+func NewSigners(s *store.Store) *Signers {
+	g := &Signers{store: s, kept: map[signerKey]keptSigner{}}
+	s.OnKick(store.TopicRecords, func() { g.age.Add(1) })
+	return g
+}
+
+// maxSigners bounds how many are kept.
+const maxSigners = 10_000
+
+// of is the signer of a tenant's mails from a domain; nil where there is no key.
+func (g *Signers) of(ctx context.Context, tenantID, domain string) (keptSigner, error) {
+	if g == nil {
+		return keptSigner{}, nil
+	}
+	key, age := signerKey{tenantID, domain}, g.age.Load()
+	g.mu.Lock()
+	k, known := g.kept[key]
+	g.mu.Unlock()
+	if known && k.age == age {
+		return k, nil
+	}
+	keys, err := g.store.DKIMSigningKeys(ctx, tenantID, domain)
+	if err != nil {
+		return k, err
+	}
+	k = keptSigner{age: age}
+	if len(keys) > 0 {
+		made := make([]mail.DKIMKey, len(keys))
+		for i := range keys {
+			made[i] = mail.DKIMKey{Domain: keys[i].Domain, Selector: keys[i].Selector, Private: keys[i].Private}
+		}
+		if k.signer, err = mail.NewSigner(made); err != nil {
+			return k, err
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.kept) >= maxSigners {
+		clear(g.kept)
+	}
+	g.kept[key] = k
+	return k, nil
+}
+
+// signature is the signer of one job's mails, kept at hand: while no key changes it costs two loads.
+type signature struct {
+	signers          *Signers
+	tenantID, domain string
+	kept             atomic.Pointer[keptSigner]
+}
+
+func (s *signature) signer(ctx context.Context) (*mail.Signer, error) {
+	if s.signers == nil {
+		return nil, nil
+	}
+	if k := s.kept.Load(); k != nil && k.age == s.signers.age.Load() {
+		return k.signer, nil
+	}
+	k, err := s.signers.of(ctx, s.tenantID, s.domain)
+	if err == nil {
+		s.kept.Store(&k)
+	}
+	return k.signer, err
+}
+
+// draft is a mail that is being made for a lane. done is nil where it was made at once.
+type draft struct {
+	it     *item
+	e      *mail.Envelope
+	signer *mail.Signer
+	skip   []string
+	err    error
+	done   chan struct{}
+}
+
+// make renders the mail and signs it.
+func (d *draft) make(scratch *[]byte) {
+	d.err = d.it.job.content.compose(d.e, &d.it.Claim, time.Now(), scratch)
+	if d.err == nil && d.signer != nil {
+		d.e.Data, d.err = d.signer.Sign(d.e.Data, d.skip)
+	}
+}
+
+// signPool makes and signs mails beside the lanes: a signature costs more than all else, and a lane that waits for a relay
+// should not be what computes it.
+type signPool struct {
+	work  chan *draft
+	start sync.Once
+	n     int
+}
+
+func newSignPool() *signPool {
+	n := runtime.GOMAXPROCS(0)
+	return &signPool{work: make(chan *draft, 4*n), n: n}
+}
+
+// add hands a draft over; false: ctx has ended.
+func (p *signPool) add(ctx context.Context, d *draft) bool {
+	p.start.Do(func() {
+		for range p.n {
+			go p.run()
+		}
+	})
+	d.done = make(chan struct{})
+	select {
+	case p.work <- d:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (p *signPool) run() {
+	var scratch []byte
+	for d := range p.work {
+		d.make(&scratch)
+		close(d.done)
+	}
+}
+
+// close ends the pool; nobody adds any more.
+func (p *signPool) close() { close(p.work) }

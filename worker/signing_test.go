@@ -1,0 +1,152 @@
+package worker_test
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-msgauth/dkim"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/mail/mailtest"
+	"newsletterd/store"
+	"newsletterd/worker"
+)
+
+// dkimKey gives the tenant a domain, a sender in it and a key.
+func (h *house) dkimKey(algorithm, selector string) core.DKIMKey {
+	h.Helper()
+	var err error
+	h.tenant, err = h.UpdateTenant(h.Context(), h.tenant.ID, "test", func(t *core.Tenant) error {
+		return t.Change(core.TenantInput{Domains: &[]string{"acme.example"}, MailFrom: ptr("letters@acme.example")}, true, 2000)
+	})
+	h.must(err)
+	private, public, err := mail.NewDKIMKey(algorithm)
+	h.must(err)
+	k := core.DKIMKey{
+		ID: core.NewID(), TenantID: h.tenant.ID, Domain: "acme.example", Selector: selector, Algorithm: algorithm,
+		Status: core.DKIMActive, Public: public, CreatedAt: core.At(time.Now()),
+	}
+	h.must(h.AddDKIMKey(h.Context(), k, private, "test"))
+	return k
+}
+
+// signatures counts the good signatures of a message.
+func signatures(t testing.TB, msg []byte, keys ...core.DKIMKey) (good int) {
+	t.Helper()
+	vs, err := dkim.VerifyWithOptions(bytes.NewReader(msg), &dkim.VerifyOptions{LookupTXT: func(name string) ([]string, error) {
+		for _, k := range keys {
+			if k.RecordName() == name {
+				return []string{k.RecordValue()}, nil
+			}
+		}
+		return nil, errors.New("no such name")
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range vs {
+		if v.Err == nil {
+			good++
+		} else {
+			t.Error(v.Err)
+		}
+	}
+	return good
+}
+
+// Every mail of a job is signed, by few connections as by many; a key that is deleted meanwhile signs no more.
+func TestMailsAreSigned(t *testing.T) {
+	for _, connections := range []int{1, 8} {
+		server, err := mailtest.NewServer(mailtest.Script{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer server.Close()
+		h := newHouse(t, &mail.SMTP{Addr: server.Addr()})
+		rsa := h.dkimKey(core.DKIMRSA, "one")
+		ed := h.dkimKey(core.DKIMEd25519, "two")
+		h.opts.Connections, h.opts.Signers, h.opts.DKIMSkip = connections, worker.NewSigners(h.Store), []string{"date"}
+		h.subscribe(60)
+		h.start()
+		if j := h.wait(h.job(nil)); j.Sent != 60 {
+			t.Fatalf("%+v", j)
+		}
+		seen := map[string]bool{}
+		for _, m := range server.Messages() {
+			seen[m.To] = true
+			if n := signatures(t, m.Data, rsa, ed); n != 2 {
+				t.Fatalf("%d good signatures in\n%s", n, m.Data)
+			}
+		}
+		if len(seen) != 60 || len(server.Messages()) != 60 {
+			t.Errorf("%d addresses, %d messages", len(seen), len(server.Messages()))
+		}
+		h.must(errors.Join(h.DeleteDKIMKey(h.Context(), rsa.ID, "test", 3000)))
+		if j := h.wait(h.job(nil)); j.Sent != 60 {
+			t.Fatalf("%+v", j)
+		}
+		for _, m := range server.Messages()[60:] {
+			if bytes.Contains(m.Data, []byte("DKIM-Signature:")) {
+				t.Fatalf("signed by a key that is gone:\n%s", m.Data)
+			}
+		}
+	}
+}
+
+// A mail that waits for its signature is checked once more when it is ready.
+func TestWhoLeavesWhileMailsAreSigned(t *testing.T) {
+	fifth, left := make(chan bool), make(chan bool)
+	server, err := mailtest.NewServer(mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
+		if e.Verb == "DOT" && e.N == 5 {
+			close(fifth)
+			<-left
+		}
+		return mailtest.Action{}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	h := newHouse(t, &mail.SMTP{Addr: server.Addr()})
+	h.dkimKey(core.DKIMRSA, "one")
+	h.opts.Connections, h.opts.Signers = 1, worker.NewSigners(h.Store)
+	h.subscribe(40)
+	h.start()
+	j := h.job(nil)
+	<-fifth
+	for k := range 40 {
+		h.unsubscribe(k)
+	}
+	close(left)
+	if j = h.wait(j); j.Status != core.JobCompleted || j.Sent < 5 || j.Sent > 6 || j.Sent+j.Skipped != 40 {
+		t.Errorf("%+v", j)
+	}
+}
+
+func TestConfirmationsAreSigned(t *testing.T) {
+	server, err := mailtest.NewServer(mailtest.Script{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	h := newHouse(t, &mail.SMTP{Addr: server.Addr()})
+	k := h.dkimKey(core.DKIMRSA, "one")
+	h.start()
+	g := worker.NewGroup(h.opts.Log, worker.Mailer(worker.MailerOptions{
+		Store: h.Store, Sender: h.route, Sealer: h.opts.Sealer, Ident: h.opts.Ident, PublicURL: "http://news.test", From: h.opts.From,
+		Signers: worker.NewSigners(h.Store), Log: h.opts.Log,
+	}))
+	g.Start()
+	defer g.Drain(time.Minute)
+	_, _, err = h.Subscribe(t.Context(), store.SubscribeRequest{ListID: h.list.ID, Email: "a@example.org"}, core.At(time.Now()))
+	h.must(err)
+	for server.Seen("DOT") < 1 || len(server.Messages()) < 1 {
+		time.Sleep(time.Millisecond)
+	}
+	if m := server.Messages()[0]; signatures(t, m.Data, k) != 1 {
+		t.Errorf("no good signature in\n%s", m.Data)
+	}
+}

@@ -1,0 +1,27 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+)
+
+// policyLimit is how many refusals for reasons of policy (5.7.x: the sender is not trusted, RFC 3463 section 3.8), running,
+// pause a job: what is wrong is not the recipients.
+const policyLimit = 100
+
+// refused counts refusals of a job for reasons of policy.
+func (s *Sender) refused(it *item, o mail.Outcome) {
+	j := it.job
+	if !strings.HasPrefix(o.Enhanced, "5.7.") || j.job.Unstoppable || j.policy.Add(1) != policyLimit {
+		return
+	}
+	err := s.store.PauseSendJob(context.Background(), j.job.No, "refused for reasons of policy: "+replyText(o), core.At(time.Now()))
+	if err != nil {
+		s.opts.Log.Error("send: a job cannot be paused", slog.String("job", j.job.ID), slog.Any("error", err))
+	}
+}

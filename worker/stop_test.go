@@ -1,0 +1,218 @@
+package worker_test
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+)
+
+// resume lets a job go on and returns it when it has ended.
+func (h *house) resume(j core.SendJob) core.SendJob {
+	h.Helper()
+	_, err := h.ResumeSendJob(h.Context(), j.ID, "test", core.At(time.Now()))
+	h.must(err)
+	time.Sleep(time.Hour)
+	return h.wait(j)
+}
+
+// paused checks that a job is held up, for a reason that begins so.
+func (h *house) paused(j core.SendJob, reason string) core.SendJob {
+	h.Helper()
+	time.Sleep(time.Minute)
+	synctest.Wait()
+	j, err := h.SendJob(h.Context(), j.ID)
+	h.must(err)
+	if j.Status != core.JobRunning || !strings.HasPrefix(j.PauseReason, reason) || j.Sent+j.Failed >= j.Recipients {
+		h.Errorf("%s, paused %q at %d of %d; want %q", j.Status, j.PauseReason, j.Sent+j.Failed, j.Recipients, reason)
+	}
+	return j
+}
+
+func TestTooManyHardBouncesPauseAJob(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var n atomic.Int64
+		s := &script{answer: func(string, int) mail.Outcome {
+			if n.Add(1)%8 == 0 {
+				return mail.Outcome{Result: mail.Never, Code: 550, Enhanced: "5.1.1", HardBounce: true}
+			}
+			return mail.Outcome{Result: mail.Sent}
+		}}
+		h := newHouseOn(t, s, store.Options{StopRule: core.StopRule{HardBounces: 0.05, Sample: 400}})
+		h.subscribe(2000)
+		h.start()
+		j := h.paused(h.job(nil), "too many hard bounces: 2")
+		if j.HardBounced < 21 || j.HardBounced > 60 || j.PausedAt == 0 {
+			t.Errorf("paused at %d after %d hard bounces", j.PausedAt, j.HardBounced)
+		}
+		h.addsUp(h.resume(j), 1750, 250, 0)
+		if _, err := h.ResumeSendJob(t.Context(), j.ID, "test", 1); core.KindOf(err) != core.Conflict {
+			t.Error(err)
+		}
+	})
+}
+
+func TestComplaintsPauseAJob(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := &script{}
+		h := newHouseOn(t, s, store.Options{StopRule: core.StopRule{Complaints: 0.01, Sample: 100}})
+		h.subscribe(2000)
+		h.opts.Limits.PerSecond = 1
+		h.start()
+		j := h.job(nil)
+		time.Sleep(210 * time.Second)
+		for seq := range int64(3) {
+			at := core.At(time.Now())
+			h.must(h.ApplyReports(t.Context(), []store.ProviderReport{{
+				Provider: "p", Key: []byte{byte(seq)}, JobNo: 1, Seq: seq + 1,
+				Event: core.ProviderEvent{Type: core.ProviderComplaint, MessageID: fmt.Sprint(seq), OccurredAt: at},
+			}}, at))
+		}
+		j = h.paused(j, "too many complaints: 3 of 2")
+		h.addsUp(h.resume(j), 2000, 0, 0)
+	})
+}
+
+func TestRefusalsForPolicyPauseAJob(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var mended atomic.Bool
+		s := &script{answer: func(string, int) mail.Outcome {
+			if mended.Load() {
+				return mail.Outcome{Result: mail.Sent}
+			}
+			return mail.Outcome{Result: mail.Never, Code: 550, Enhanced: "5.7.26", Text: "unauthenticated"}
+		}}
+		h := newHouse(t, s)
+		h.subscribe(2000)
+		h.start()
+		j := h.paused(h.job(nil), "refused for reasons of policy: 550 5.7.26 unauthenticated")
+		mended.Store(true)
+		done := h.resume(j)
+		if done.Failed < 100 || done.Failed > 600 { // of a hundred on: those that were claimed already may follow
+			t.Errorf("%d failed", done.Failed)
+		}
+		again, err := h.RetryFailed(t.Context(), j.ID, "test", core.At(time.Now()))
+		h.must(err)
+		h.addsUp(h.wait(again), done.Failed, 0, 0)
+		for to, n := range s.count() {
+			if n != 1 {
+				t.Errorf("%s got %d mails", to, n)
+			}
+		}
+	})
+}
+
+func TestASuspendedTenantsJobWaits(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := &script{}
+		h := newHouse(t, s)
+		h.subscribe(1000)
+		h.opts.Limits.PerSecond = 10
+		h.start()
+		tenant := func(status string) {
+			_, err := h.UpdateTenant(t.Context(), h.tenant.ID, "test", func(x *core.Tenant) error { x.Status = status; return nil })
+			h.must(err)
+		}
+		j := h.job(nil)
+		time.Sleep(20 * time.Second)
+		tenant(core.TenantSuspended)
+		j = h.paused(j, core.PauseTenant)
+		if n := len(s.count()); n < 100 || n > 250 {
+			t.Errorf("%d mails before the tenant was suspended", n)
+		}
+		if _, err := h.ResumeSendJob(t.Context(), j.ID, "test", 1); core.KindOf(err) != core.Conflict {
+			t.Error(err)
+		}
+		tenant(core.TenantActive)
+		time.Sleep(3 * time.Minute)
+		h.addsUp(h.wait(j), 1000, 0, 0)
+		for to, n := range s.count() {
+			if n != 1 {
+				t.Errorf("%s got %d mails", to, n)
+			}
+		}
+	})
+}
+
+func TestAJobOfAnInactiveListStartsLater(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHouse(t, &script{})
+		h.subscribe(10)
+		h.start()
+		at := core.At(time.Now())
+		list := func(status string) {
+			_, err := h.UpdateList(t.Context(), h.list.ID, "test", func(x *core.List) error { x.Status = status; return nil })
+			h.must(err)
+		}
+		late := h.job(func(n *core.NewJob) { n.ScheduledAt = at.Add(time.Minute) })
+		lost := h.job(func(n *core.NewJob) { n.ScheduledAt, n.WindowEnd = at.Add(time.Minute), at.Add(time.Hour) })
+		list(core.ListInactive)
+		time.Sleep(30 * time.Minute)
+		synctest.Wait()
+		if j, err := h.SendJob(t.Context(), late.ID); err != nil || j.Status != core.JobPending || j.PauseReason != core.PauseList {
+			t.Errorf("%s %q %v", j.Status, j.PauseReason, err)
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if j, err := h.SendJob(t.Context(), lost.ID); err != nil || j.Status != core.JobFailed || j.FailureReason != core.ReasonWindow {
+			t.Errorf("%s %q %v", j.Status, j.FailureReason, err)
+		}
+		list(core.ListActive)
+		h.addsUp(h.wait(late), 10, 0, 0)
+	})
+}
+
+// A cancelled job is retried for those whom it left, and not for those who may have had its mail.
+func TestRetryOfACancelledJob(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := &script{answer: func(to string, _ int) mail.Outcome {
+			if to == string(address(0)) {
+				return mail.Outcome{Result: mail.Ambiguous}
+			}
+			return mail.Outcome{Result: mail.Sent}
+		}}
+		h := newHouse(t, s)
+		h.subscribe(1200)
+		h.opts.Limits.PerSecond = 10
+		h.start()
+		j := h.job(nil)
+		if _, err := h.RetryFailed(t.Context(), j.ID, "test", 1); core.KindOf(err) != core.Conflict {
+			t.Error(err)
+		}
+		time.Sleep(20 * time.Second)
+		_, err := h.CancelSendJob(t.Context(), j.ID, core.At(time.Now()))
+		h.must(err)
+		first := h.wait(j)
+		h.unsubscribe(1199)
+		again, err := h.RetryFailed(t.Context(), j.ID, "test", core.At(time.Now()))
+		h.must(err)
+		if again.RetryOf != j.ID || again.ID == j.ID {
+			t.Errorf("%+v", again)
+		}
+		time.Sleep(5 * time.Minute)
+		second := h.wait(again)
+		if n := first.Sent + second.Sent; n < 1197 || n > 1199 || second.Failed > 1 {
+			t.Errorf("%d sent, %d failed in the second", n, second.Failed)
+		}
+		for to, n := range s.count() {
+			if n != 1 && to != string(address(0)) || n > 2 {
+				t.Errorf("%s got %d mails", to, n)
+			}
+		}
+	})
+}
+
+func newHouseOn(t testing.TB, route mail.Sender, o store.Options) *house {
+	h := &house{TB: t, path: t.TempDir() + "/newsletterd.db", route: route}
+	o.Path = h.path
+	h.Store = storetest.OpenWith(t, o)
+	h.furnish()
+	return h
+}

@@ -1,0 +1,286 @@
+package worker_test
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+)
+
+// turmoil is a time in which everything happens at once to jobs: statements fail, jobs are cancelled, paused and resumed,
+// subscribers leave one by one and by full syncs, tenants are suspended, relays refuse, lose and put off.
+type turmoil struct {
+	*house
+	houses []*house
+	jobs   []core.SendJob
+	armed  atomic.Bool
+	mu     sync.Mutex
+	rnd    *rand.Rand
+}
+
+// oneIn is true once in n times while the turmoil lasts.
+func (w *turmoil) oneIn(n int) bool { return n > 0 && w.armed.Load() && w.n(n) == 0 }
+
+func (w *turmoil) n(n int) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.rnd.IntN(n)
+}
+
+// outcome is what the relay makes of a mail. The last try at a recipient always succeeds: the story has an end.
+func (w *turmoil) outcome(string, int) mail.Outcome {
+	if w.n(4) == 0 {
+		time.Sleep(time.Duration(w.n(40)) * time.Millisecond)
+	}
+	switch w.n(25) {
+	case 0:
+		return mail.Outcome{Result: mail.Later, Code: 451}
+	case 1:
+		return mail.Outcome{Result: mail.Never, Code: 550, Enhanced: "5.1.1", HardBounce: true}
+	case 2:
+		return mail.Outcome{Result: mail.Ambiguous}
+	case 3:
+		return mail.Outcome{Lost: true}
+	}
+	return mail.Outcome{Result: mail.Sent, Code: 250}
+}
+
+// act does one thing to the world; what fails is left.
+func (w *turmoil) act() {
+	h, j, now := w.houses[w.n(len(w.houses))], w.jobs[w.n(len(w.jobs))], core.At(time.Now())
+	ctx := w.Context()
+	switch w.n(9) {
+	case 0:
+		if w.n(6) == 0 {
+			_, _ = w.CancelSendJob(ctx, j.ID, now)
+		}
+	case 1, 2:
+		_ = w.PauseSendJob(ctx, j.No, "for a test", now)
+	case 3, 4, 5:
+		_, _ = w.ResumeSendJob(ctx, j.ID, "test", now)
+	case 6:
+		_, _ = w.UpdateTenant(ctx, h.tenant.ID, "test", func(t *core.Tenant) error {
+			t.Status = [...]string{core.TenantActive, core.TenantSuspended}[w.n(2)]
+			return nil
+		})
+	case 7:
+		e := core.Event{
+			ID: core.NewID(), Type: core.EventUnsubscribed, TenantID: h.tenant.ID, ListID: h.list.ID, OccurredAt: now,
+			Subscriber: core.EventSubscriber{ID: core.NewID(), Email: address(w.n(700)), Status: "unsubscribed"},
+		}
+		_ = h.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: core.NewID()}, e, now)
+	case 8:
+		f := core.FullSync{SyncID: core.NewID(), BatchNo: 1, BatchTotal: 1, TenantID: h.tenant.ID, ListID: h.list.ID, OccurredAt: now}
+		for k := range 700 {
+			if k%50 != w.n(50) {
+				f.Subscribers = append(f.Subscribers, core.EventSubscriber{ID: core.NewID(), Email: address(k), Status: "active"})
+			}
+		}
+		_ = h.ApplyBatch(ctx, store.Nonce{ClientID: "c", Nonce: core.NewID()}, f, now)
+	}
+}
+
+// calm takes back what keeps jobs from ending; a little later nothing fails any more, and nobody is told.
+func (w *turmoil) calm() {
+	for _, h := range w.houses {
+		w.insist(func() error {
+			_, err := w.UpdateTenant(w.Context(), h.tenant.ID, "test", func(t *core.Tenant) error { t.Status = core.TenantActive; return nil })
+			return err
+		})
+	}
+	for _, j := range w.jobs {
+		w.insist(func() error {
+			_, err := w.ResumeSendJob(w.Context(), j.ID, "test", core.At(time.Now()))
+			if core.KindOf(err) == core.Conflict {
+				return nil
+			}
+			return err
+		})
+	}
+	time.Sleep(time.Duration(w.n(4000)) * time.Millisecond)
+	w.armed.Store(false)
+}
+
+func (w *turmoil) insist(fn func() error) {
+	for fn() != nil {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// check looks at the books of an ended job.
+func (w *turmoil) check(j core.SendJob) {
+	rs, err := w.Recipients(w.Context(), &j, core.Page{Limit: 5000})
+	w.must(err)
+	var states [5]int64
+	for _, r := range rs {
+		states[r.State]++
+	}
+	if states != [5]int64{2: j.Sent, 3: j.Failed, 4: j.Skipped} || int64(len(rs)) != j.Recipients {
+		w.Errorf("states %v, but sent %d, failed %d, skipped %d of %d", states, j.Sent, j.Failed, j.Skipped, j.Recipients)
+	}
+}
+
+func runTurmoil(t *testing.T, seed uint64, faults *storetest.Faults) {
+	w := &turmoil{rnd: rand.New(rand.NewPCG(seed, 1))}
+	rare := []int{0, 30, 100, 500, 2000}[w.n(5)]
+	faults.FailWhen(func(string) bool { return w.oneIn(rare) })
+	s := &script{answer: w.outcome}
+	s.route = func() *mail.RouteError {
+		if w.oneIn(200) {
+			return &mail.RouteError{Fault: mail.FaultConnect, Stage: "dial"}
+		}
+		return nil
+	}
+	h := newHouseOn(t, s, store.Options{Driver: faults.Driver})
+	w.house = h
+	if os.Getenv("SEED") == "" {
+		h.opts.Log = slog.New(slog.DiscardHandler)
+	}
+	h.opts.Connections, h.opts.MaxUnrecorded = 1+w.n(6), 1+w.n(20)
+	h.subscribe(1 + w.n(700))
+	w.houses = []*house{h}
+	for range w.n(3) {
+		w.houses = append(w.houses, h.neighbor(1+w.n(700)))
+	}
+	h.start()
+	w.armed.Store(true)
+	defer w.armed.Store(false)
+	for range 1 + w.n(5) {
+		n := core.NewJob{ListID: w.houses[w.n(len(w.houses))].list.ID, Subject: "Hello", BodyText: "Hello"}
+		j, _, err := h.AddSendJob(t.Context(), store.JobRequest{NewJob: n, Caller: core.Caller{UserID: "u", Operator: true}}, core.At(time.Now()))
+		if err == nil {
+			w.jobs = append(w.jobs, j)
+		}
+	}
+	for range 150 * min(len(w.jobs), 1) {
+		time.Sleep(time.Duration(w.n(100)) * time.Millisecond)
+		w.act()
+	}
+	w.calm()
+	for i, j := range w.jobs {
+		w.jobs[i] = w.waitLong(j)
+		w.check(w.jobs[i])
+	}
+	synctest.Wait()
+	if f := h.sender.Figures(); f.Queued+f.InHand+f.Unrecorded > 0 {
+		t.Errorf("all jobs have ended, and still: %+v", f)
+	}
+}
+
+// Whatever happens to jobs, and in whichever order: when it is over each of them ends by itself, nobody kicks it, and its sums add up.
+func TestJobsEndWhateverHappens(t *testing.T) {
+	from, to := uint64(1), uint64(8)
+	if v, err := strconv.ParseUint(os.Getenv("SEED"), 10, 64); err == nil {
+		from, to = v, v
+	}
+	for seed := from; seed <= to; seed++ {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			faults := storetest.NewFaults(t)
+			inBubble(t, func(t *testing.T) { runTurmoil(t, seed, faults) })
+		})
+	}
+}
+
+// Reads that fail for a while cost a job no recipient and no more time than that, whichever of those it is that find its recipients,
+// and nobody need kick it afterwards: the jobs have begun before the daemon does, so nothing does.
+func TestFailedReadsLeaveNobodyBehind(t *testing.T) {
+	for _, query := range []string{
+		"r.state = 0 ORDER BY", "r.state = 1 AND", // claims
+		"FROM send_job WHERE status = 'running'", "FROM campaign", "FROM send_job",
+	} {
+		t.Run(query, func(t *testing.T) {
+			faults := storetest.NewFaults(t)
+			inBubble(t, func(t *testing.T) {
+				h := newHouseOn(t, &script{message: func(*mail.Envelope) { time.Sleep(10 * time.Millisecond) }}, store.Options{Driver: faults.Driver})
+				h.opts.Connections = 4
+				h.subscribe(700)
+				other := h.neighbor(700)
+				h.start()
+				jobs := []core.SendJob{h.job(nil), other.job(nil)}
+				time.Sleep(300 * time.Millisecond)
+				h.group.Drain(time.Minute)
+				began, seen := time.Now(), 0
+				h.start()
+				faults.FailWhen(func(q string) bool {
+					fails := strings.Contains(q, query) && time.Since(began) < 2500*time.Millisecond
+					if fails {
+						seen++
+					}
+					return fails
+				})
+				time.Sleep(3 * time.Second)
+				for _, j := range jobs {
+					j = h.waitLong(j)
+					h.addsUp(j, j.Recipients, 0, 0)
+					if took := j.FinishedAt.Time().Sub(began); took > 10*time.Second {
+						t.Errorf("%d mails took %v", j.Sent, took)
+					}
+				}
+				if seen == 0 {
+					t.Error("nothing failed")
+				}
+			})
+		})
+	}
+}
+
+// A job that is resumed while the last of its mails are still on the way goes on when these have come to their end.
+func TestAJobThatIsResumedWhileMailsAreOnTheWay(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHouse(t, &script{message: func(*mail.Envelope) { time.Sleep(10 * time.Second) }})
+		h.opts.Connections = 4
+		h.subscribe(20)
+		h.start()
+		j := h.job(nil)
+		time.Sleep(time.Second)
+		h.must(h.PauseSendJob(t.Context(), j.No, "for a test", core.At(time.Now())))
+		time.Sleep(time.Second)
+		_, err := h.ResumeSendJob(t.Context(), j.ID, "test", core.At(time.Now()))
+		h.must(err)
+		j = h.waitLong(j)
+		h.addsUp(j, 20, 0, 0)
+		if took := j.FinishedAt.Sub(j.StartedAt); took > 51*time.Second {
+			t.Errorf("20 mails of 10 s by 4 connections took %v", took)
+		}
+	})
+}
+
+// All whom a relay has put off in the same instant are tried again in theirs, also while another mail is still on the way.
+func TestManyAreDueInOneInstant(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var hangs atomic.Bool
+		s := &script{answer: func(_ string, nth int) mail.Outcome {
+			switch {
+			case hangs.CompareAndSwap(false, true):
+				time.Sleep(20 * time.Minute)
+			case nth == 1:
+				return mail.Outcome{Result: mail.Later, Code: 451}
+			}
+			time.Sleep(10 * time.Millisecond)
+			return mail.Outcome{Result: mail.Sent}
+		}}
+		h := newHouse(t, s)
+		h.opts.MaxUnrecorded = 1000
+		h.subscribe(900)
+		h.start()
+		j := h.job(nil)
+		time.Sleep(5*time.Minute + 10*time.Second)
+		synctest.Wait()
+		if n := s.sum(); n != 899 {
+			t.Errorf("%d of 899 were tried again", n)
+		}
+		h.addsUp(h.waitLong(j), 900, 0, 0)
+	})
+}

@@ -1,0 +1,191 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/store"
+)
+
+// tenantMailer delivers the transactional mail of tenants with relays of their own: each by a mailer of its own, so that one
+// tenant's relay holds up nobody else's mail.
+type tenantMailer struct {
+	MailerOptions
+	relay func(*core.Relay) mail.Sender
+	loop  *Loop
+	wake  chan struct{}
+	desks map[string]*desk
+}
+
+// desk is the mailer of one tenant. What is not the mailer's is the supervisor's alone.
+type desk struct {
+	*mailer
+	made    string // of which relays
+	next    time.Time
+	running bool
+}
+
+// TenantMailer makes the loop for tenants with relays of their own; Mailer leaves their mail to it.
+func TenantMailer(o MailerOptions, relay func(*core.Relay) mail.Sender) *Loop {
+	t := &tenantMailer{MailerOptions: o, relay: relay, wake: make(chan struct{}, 1), desks: map[string]*desk{}}
+	t.loop = &Loop{Name: "tenant-mailer", Step: t.step}
+	o.Store.OnKick(store.TopicMail, func() {
+		select {
+		case t.wake <- struct{}{}:
+		default:
+		}
+		t.loop.Kick()
+	})
+	o.Store.OnKick(store.TopicRecords, t.loop.Kick)
+	return t.loop
+}
+
+// step runs the mailers of all tenants that have something to send, and returns when the next is due.
+func (t *tenantMailer) step(ctx context.Context, _ time.Time) time.Time {
+	ended, running := make(chan *desk), 0
+	again := time.NewTicker(time.Second)
+	defer again.Stop()
+	for {
+		next, err := t.begin(ctx, ended, &running)
+		if err != nil {
+			t.Log.Warn("mailer: read", slog.Any("error", err))
+			next = time.Now().Add(time.Second)
+		}
+		if running == 0 {
+			return next
+		}
+		select {
+		case d := <-ended:
+			d.running = false
+			running--
+		case <-t.wake:
+			for _, d := range t.desks {
+				select {
+				case d.wake <- struct{}{}:
+				default:
+				}
+			}
+		case <-again.C:
+		case <-t.loop.Stopping():
+			for ; running > 0; running-- {
+				<-ended
+			}
+			return Never
+		}
+	}
+}
+
+// begin starts the mailers that have work, and returns when the first of the others has.
+func (t *tenantMailer) begin(ctx context.Context, ended chan *desk, running *int) (next time.Time, err error) {
+	now := time.Now()
+	owners, err := t.Store.MailOwners(ctx, core.At(now))
+	if err != nil {
+		return next, err
+	}
+	at, err := t.Store.NextMail(ctx, core.At(now))
+	if err != nil {
+		return next, err
+	}
+	next = at.Time()
+	for _, tenantID := range owners {
+		d, err := t.desk(ctx, tenantID)
+		if err != nil {
+			return next, err
+		}
+		switch {
+		case d == nil || d.running:
+		case d.next.After(now):
+			if next.IsZero() || d.next.Before(next) {
+				next = d.next
+			}
+		default:
+			d.running = true
+			*running++
+			go func() {
+				d.next = d.step(ctx, now)
+				if d.failures == 0 && len(d.unwritten) == 0 {
+					d.next = time.Now().Add(100 * time.Millisecond) // no busy loop, whatever it ended by
+				}
+				ended <- d
+			}()
+		}
+	}
+	return next, nil
+}
+
+// desk is the mailer of a tenant, with the relays that it has now; nil: it has none any more.
+func (t *tenantMailer) desk(ctx context.Context, tenantID string) (*desk, error) {
+	d := t.desks[tenantID]
+	if d != nil && d.running {
+		return d, nil
+	}
+	route, err := t.Store.Route(ctx, tenantID)
+	if err != nil || len(route.Relays) == 0 {
+		return nil, err
+	}
+	made, err := json.Marshal(route.Relays)
+	if err != nil || d != nil && d.made == string(made) {
+		return d, err
+	}
+	o, ways := t.MailerOptions, &failover{}
+	o.DKIMSkip = nil
+	for i := range route.Relays {
+		ways.ways = append(ways.ways, t.relay(&route.Relays[i]))
+		o.DKIMSkip = append(o.DKIMSkip, route.Relays[i].DKIMSkip...)
+	}
+	ways.down = make([]time.Time, len(ways.ways))
+	if o.Sender = ways; o.Lanes == 0 {
+		o.Lanes = 2
+	}
+	m := &mailer{MailerOptions: o, owner: tenantID, loop: t.loop, wake: make(chan struct{}, 1), lost: map[int64]int{}, unsure: map[int64]bool{}}
+	if d != nil {
+		m.unwritten = d.unwritten
+	}
+	t.desks[tenantID] = &desk{mailer: m, made: string(made)}
+	return t.desks[tenantID], nil
+}
+
+// failoverRest is how long a relay that failed is passed over.
+const failoverRest = time.Minute
+
+// failover is a mail.Sender of several, the first that works.
+type failover struct {
+	ways []mail.Sender
+	mu   sync.Mutex
+	down []time.Time // when each failed
+}
+
+// Deliver implements mail.Sender. What a relay has not taken goes to the next when it is read again.
+func (f *failover) Deliver(ctx context.Context, src *mail.Source) (err error) {
+	f.mu.Lock()
+	order := make([]int, 0, len(f.ways))
+	for i := range f.ways {
+		if time.Since(f.down[i]) >= failoverRest {
+			order = append(order, i)
+		}
+	}
+	for i := range f.ways {
+		if !slices.Contains(order, i) {
+			order = append(order, i)
+		}
+	}
+	f.mu.Unlock()
+	for _, i := range order {
+		err = f.ways[i].Deliver(ctx, src)
+		var re *mail.RouteError
+		if !errors.As(err, &re) {
+			return err
+		}
+		f.mu.Lock()
+		f.down[i] = time.Now()
+		f.mu.Unlock()
+	}
+	return err
+}

@@ -1,0 +1,62 @@
+package worker
+
+import (
+	"io"
+	"mime/quotedprintable"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// A test mail has the content of the job, goes by the mailer, and touches neither the job nor its figures.
+func TestATestMailIsSentByTheMailer(t *testing.T) {
+	inBubble(t, func(m *member) {
+		s := &stub{}
+		m.run(m.mailer(s))
+		j, _, err := m.AddSendJob(m.Context(), store.JobRequest{
+			NewJob: core.NewJob{
+				ListID: m.list.ID, Subject: "Issue {{preferences.no | default: \"one\"}}", BodyText: "To {{email}}. {{preferences_url}}",
+				ScheduledAt: core.At(time.Now()).Add(24 * time.Hour),
+			}, Caller: core.Caller{UserID: "u", Operator: true},
+		}, core.At(time.Now()))
+		m.must(err)
+		m.must(m.AddTestMail(m.Context(), &j, "me@example.org", core.At(time.Now())))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if len(s.sent) != 1 {
+			m.Errorf("%d mails", len(s.sent))
+			return
+		}
+		text, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(strings.SplitN(s.sent[0], "\r\n\r\n", 2)[1])))
+		m.must(err)
+		sent := s.sent[0] + string(text)
+		for _, want := range []string{
+			"Subject: Issue one\r\n", "To me@example.org.", "To: <me@example.org>\r\n", "List-Unsubscribe: <https://news.test/api/newsletter/unsubscribe?token=",
+			"Unsubscribe: https://news.test/unsubscribe?token=", "To me@example.org. https://news.test/preferences?token=",
+		} {
+			if !strings.Contains(sent, want) {
+				m.Errorf("%q is missing in\n%s", want, sent)
+			}
+		}
+		_, err = m.UpdateTenant(m.Context(), m.list.TenantID, "test", func(t *core.Tenant) error {
+			return t.Change(core.TenantInput{PublicURL: new("https://own.example.org")}, true, core.At(time.Now()))
+		})
+		m.must(err)
+		m.must(m.AddTestMail(m.Context(), &j, "you@example.org", core.At(time.Now())))
+		s.mu.Unlock()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if s.mu.Lock(); len(s.sent) != 2 || !strings.Contains(s.sent[1], "List-Unsubscribe: <https://own.example.org/api/") {
+			m.Errorf("a tenant with an origin of its own: %q", s.sent[1:])
+		}
+		if j, err = m.SendJob(m.Context(), j.ID); err != nil || j.Status != core.JobPending || j.Recipients != 0 {
+			m.Errorf("%+v %v", j, err)
+		}
+	})
+}

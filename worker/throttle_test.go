@@ -1,0 +1,166 @@
+package worker_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/store"
+)
+
+// busy is a relay whose way to busy.example takes so many mails a second and refuses the others.
+type busy struct {
+	mu                     sync.Mutex
+	limit                  int
+	reply                  mail.Outcome
+	second                 int64
+	now                    int
+	refused, taken, others int
+}
+
+func (b *busy) Deliver(ctx context.Context, src *mail.Source) error {
+	for {
+		e, ok := src.Next(ctx, true)
+		if !ok {
+			return nil
+		}
+		if !src.Commit(e) {
+			src.Done(e, mail.Outcome{})
+			continue
+		}
+		o := b.judge(e.To)
+		src.Done(e, o)
+		if o.Result == mail.Untouched {
+			return &mail.RouteError{Fault: mail.FaultRefused, Stage: "RCPT", Code: o.Code, Enhanced: o.Enhanced}
+		}
+	}
+}
+
+func (b *busy) judge(to string) mail.Outcome {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !strings.HasSuffix(to, "@busy.example") {
+		b.others++
+		return mail.Outcome{Result: mail.Sent, Code: 250}
+	}
+	if s := time.Now().Unix(); s != b.second {
+		b.second, b.now = s, 0
+	}
+	if b.now++; b.now > b.limit {
+		b.refused++
+		return b.reply
+	}
+	b.taken++
+	return mail.Outcome{Result: mail.Sent, Code: 250}
+}
+
+func (b *busy) figures() (refused, taken, others int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.refused, b.taken, b.others
+}
+
+// A destination that refuses mails for their number gets half as many until it takes them, alone, and by and by all again.
+func TestAThrottlingDestinationIsSlowedDown(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := &busy{limit: 8, reply: mail.Outcome{Result: mail.Later, Code: 451, Enhanced: "4.7.500", Text: "server busy"}}
+		h := newHouse(t, b)
+		h.opts.Limits.PerSecond = 80
+		h.mixedList(2000)
+		h.start()
+		j := h.job(nil)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		refused, taken, others := b.figures()
+		if refused > 400 || taken < 500 || others != 1000 {
+			t.Errorf("in 2 min %d refused, %d taken, %d to others", refused, taken, others)
+		}
+		if f := h.sender.Figures(); f.Slowed[""] != 1 {
+			t.Errorf("%+v", f)
+		}
+		j = h.waitLong(j)
+		h.addsUp(j, 2000, 0, 0)
+		all, _, _ := b.figures()
+		t.Logf("%d refused in 2 min, %d in all; %v", refused, all, j.FinishedAt.Sub(j.StartedAt))
+		if all > 2*refused || j.FinishedAt.Sub(j.StartedAt) > 30*time.Minute {
+			t.Errorf("%d refused in 2 min, %d in all; %v", refused, all, j.FinishedAt.Sub(j.StartedAt))
+		}
+		b.mu.Lock()
+		b.limit = 1_000_000 // it has room again
+		b.mu.Unlock()
+		time.Sleep(2 * time.Hour)
+		j = h.job(nil)
+		time.Sleep(26 * time.Second)
+		synctest.Wait()
+		if j, err := h.SendJob(t.Context(), j.ID); err != nil || j.Sent != 2000 {
+			t.Errorf("%v: %d at the old speed", err, j.Sent)
+		}
+		if f := h.sender.Figures(); len(f.Slowed) != 0 {
+			t.Errorf("%v", f.Slowed)
+		}
+	})
+}
+
+// Greylisting refuses each stranger once, at whatever rate: nothing is slowed down, and all is there with the second try.
+func TestGreylistingIsNoThrottling(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHouse(t, &script{answer: func(_ string, nth int) mail.Outcome {
+			if nth == 1 {
+				return mail.Outcome{Result: mail.Later, Code: 451, Enhanced: "4.7.1", Text: "Greylisted, please come back"}
+			}
+			return mail.Outcome{Result: mail.Sent, Code: 250}
+		}})
+		h.opts.Limits.PerSecond = 100
+		h.subscribe(500)
+		h.start()
+		j := h.waitLong(h.job(nil))
+		h.addsUp(j, 500, 0, 0)
+		if took := j.FinishedAt.Sub(j.StartedAt); took > 6*time.Minute || len(h.sender.Figures().Slowed) > 0 {
+			t.Errorf("%v, %v", took, h.sender.Figures().Slowed)
+		}
+	})
+}
+
+// 421 4.7.x at a recipient rests the route, as every 421 does, and slows down the destination that it was about.
+func TestAThrottlingDestinationThatHangsUp(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := &busy{limit: 4, reply: mail.Outcome{Result: mail.Untouched, Code: 421, Enhanced: "4.7.0", Text: "too many mails"}}
+		h := newHouse(t, b)
+		h.opts.Limits.PerSecond, h.opts.Connections = 20, 1
+		h.mixedList(1000)
+		h.start()
+		j := h.job(nil)
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		if f := h.sender.Figures(); f.Slowed[""] != 1 {
+			t.Errorf("%+v", f)
+		}
+		j = h.waitLong(j)
+		h.addsUp(j, 1000, 0, 0)
+		refused, taken, _ := b.figures()
+		t.Logf("%d refused, %d taken; %v", refused, taken, j.FinishedAt.Sub(j.StartedAt))
+		if refused > 30 || taken != 500 {
+			t.Errorf("%d refused, %d taken", refused, taken)
+		}
+	})
+}
+
+// mixedList subscribes n readers, every other one at busy.example.
+func (h *house) mixedList(n int) {
+	h.Helper()
+	now := core.At(time.Now())
+	for i := 0; i < n; i += 1000 {
+		f := core.FullSync{SyncID: core.NewID(), BatchNo: 1, BatchTotal: 2, TenantID: h.tenant.ID, ListID: h.list.ID, OccurredAt: now}
+		for k := range 1000 {
+			domain := [...]string{"busy.example", "idle.example"}[k%2]
+			f.Subscribers = append(f.Subscribers, core.EventSubscriber{ID: core.NewID(), Email: core.Email(fmt.Sprintf("r%d@%s", i+k, domain)), Status: "active"})
+		}
+		h.must(h.ApplyBatch(h.Context(), store.Nonce{ClientID: "c", Nonce: core.NewID()}, f, now))
+	}
+}

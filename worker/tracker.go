@@ -1,0 +1,95 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"newsletterd/store"
+)
+
+const (
+	trackEvery = 500 * time.Millisecond // at most so often engagements are written
+	trackMost  = 20_000                 // different ones are held; more are not counted
+)
+
+// Tracker takes in what readers open and follow, and counts it in batches: a storm of opens costs two operations a second,
+// behind everything else that wants to write. What has not been written when the daemon is killed is not counted.
+type Tracker struct {
+	store   *store.Store
+	log     *slog.Logger
+	loop    *Loop
+	mu      sync.Mutex
+	held    map[trackKey]*store.Engagement
+	dropped int64
+	written time.Time
+}
+
+type trackKey struct{ job, seq, link int64 }
+
+// NewTracker makes a tracker; its loop is to be started, and Flush to be called when no more requests come.
+func NewTracker(s *store.Store, log *slog.Logger) *Tracker {
+	t := &Tracker{store: s, log: log, held: map[trackKey]*store.Engagement{}}
+	t.loop = &Loop{Name: "tracker", Step: t.step}
+	return t
+}
+
+// Loop is the loop to start.
+func (t *Tracker) Loop() *Loop { return t.loop }
+
+// Add counts an engagement. It never waits.
+func (t *Tracker) Add(e store.Engagement) {
+	key := trackKey{e.JobNo, e.Seq, e.LinkNo}
+	t.mu.Lock()
+	first := len(t.held) == 0
+	switch h := t.held[key]; {
+	case h != nil:
+		h.Last, h.Times, h.Machine = max(h.Last, e.Last), h.Times+e.Times, h.Machine+e.Machine
+	case len(t.held) < trackMost:
+		t.held[key] = &e
+	default:
+		t.dropped++
+	}
+	t.mu.Unlock()
+	if first {
+		t.loop.Kick()
+	}
+}
+
+func (t *Tracker) step(ctx context.Context, now time.Time) time.Time {
+	if next := t.written.Add(trackEvery); now.Before(next) {
+		return next
+	}
+	t.written = now
+	if err := t.Flush(ctx); err != nil {
+		t.log.Warn("tracker: nothing can be written", slog.Any("error", err))
+		return now.Add(5 * time.Second)
+	}
+	return Never
+}
+
+// Flush writes what is held. After an error it is held still.
+func (t *Tracker) Flush(ctx context.Context) error {
+	t.mu.Lock()
+	held, dropped := t.held, t.dropped
+	t.held, t.dropped = map[trackKey]*store.Engagement{}, 0
+	t.mu.Unlock()
+	if dropped > 0 {
+		t.log.Warn("tracker: too much at once, not all is counted", slog.Int64("left_out", dropped))
+	}
+	if len(held) == 0 {
+		return nil
+	}
+	es := make([]store.Engagement, 0, len(held))
+	for _, e := range held {
+		es = append(es, *e)
+	}
+	n, err := t.store.AddEngagements(ctx, es)
+	if err != nil {
+		for _, e := range es[n:] {
+			t.Add(e)
+		}
+	}
+	return err
+}
