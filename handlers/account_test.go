@@ -31,12 +31,15 @@ func init() {
 			return p.Bearer(ctx, token, now)
 		}
 	})
-	// account NAME email=E password=P operator verified disabled: {NAME} is the id
+	// account NAME email=E password=P operator tenant_admin=T[,T] verified disabled: {NAME} is the id
 	steps["account"] = func(e *env, name string, args map[string]string) {
 		now := core.At(time.Now())
 		u := core.NewUser(core.Email(argOr(args, "email", name+"@user.example")), now)
 		if _, ok := args["operator"]; ok {
 			u.Roles = []core.Role{{Role: core.RoleOperator}}
+		}
+		for _, t := range strings.FieldsFunc(args["tenant_admin"], func(r rune) bool { return r == ',' }) {
+			u.Roles = append(u.Roles, core.Role{Role: core.RoleTenantAdmin, TenantID: e.value(t)})
 		}
 		_, u.EmailVerified = args["verified"]
 		phc, err := e.handler.options.Auth.NewPassword(e.t.Context(), "password", argOr(args, "password", "correct horse battery"))
@@ -76,6 +79,11 @@ func init() {
 		if secret != "" {
 			e.name(name+"-secret", secret)
 		}
+	}
+	// registration closed | conflict | open: as [auth] registration and register_existing say
+	steps["registration"] = func(e *env, name string, _ map[string]string) {
+		p := e.handler.options.Auth
+		p.ClosedRegistration, p.RegisterConflict = name == "closed", name == "conflict"
 	}
 	// call NAME value=V: {NAME} is a value that stands for itself
 	steps["call"] = func(e *env, name string, args map[string]string) { e.name(name, args["value"]) }

@@ -22,13 +22,16 @@ type accountView struct {
 	Name                       string
 	Email                      core.Email
 	Verified                   bool
+	Change                     core.Email // asked for, and not confirmed yet
+	ChangeUntil                string
+	Typed                      string // of a form that was refused
 	Browsers, SignIns, Allowed []accountRow
 }
 
-func (a accountEdge) page(c *Call, _ struct{}) (HTML, error) { return a.show(c, "", nil) }
+func (a accountEdge) page(c *Call, _ struct{}) (HTML, error) { return a.show(c, "", "", nil) }
 
 // show shows the page to whoever is signed in, and the login to others.
-func (a accountEdge) show(c *Call, notice string, fault error) (HTML, error) {
+func (a accountEdge) show(c *Call, notice, typed string, fault error) (HTML, error) {
 	who, err := c.signedIn()
 	if errors.Is(err, core.ErrNotFound) {
 		return HTML{To: c.api.publicURL + "/login?continue=%2Faccount"}, nil
@@ -43,15 +46,24 @@ func (a accountEdge) show(c *Call, notice string, fault error) (HTML, error) {
 		if v.Fault, status, ok = c.faultOf(fault); !ok {
 			return HTML{}, fault
 		}
+		if errors.Is(fault, auth.ErrBadCredentials) { // no address was typed in
+			v.Fault = "The present password is wrong."
+		}
 	}
 	s := c.api.options.Store
 	browsers, err1 := s.Browsers(c, who.User.ID, c.Now)
 	signIns, err2 := s.SignIns(c, who.User.ID, c.Now)
 	allowed, err3 := s.Allowances(c, who.User.ID)
-	if err := errors.Join(err1, err2, err3); err != nil {
+	change, err4 := s.EmailChange(c, who.User.ID, c.Now)
+	if errors.Is(err4, core.ErrNotFound) {
+		err4 = nil
+	}
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return HTML{}, err
 	}
-	data := accountView{Name: who.User.Name, Email: who.User.Email, Verified: who.User.EmailVerified}
+	data := accountView{
+		Name: who.User.Name, Email: who.User.Email, Verified: who.User.EmailVerified, Change: change.Email, ChangeUntil: when(change.ExpiresAt), Typed: cut(typed, maxShown),
+	}
 	for _, b := range browsers {
 		data.Browsers = append(data.Browsers, accountRow{
 			b.ID, browserName(b.UserAgent), joined(b.Remote, "signed in "+when(b.AuthAt), "used "+ago(c.Now, b.UsedAt)), b.ID == who.Browser.ID,
@@ -116,9 +128,10 @@ func browserName(agent string) string {
 }
 
 type accountForm struct {
-	Action   string `form:"action,required" enum:"name|verify|password|browser|signin|disallow|everywhere"`
+	Action   string `form:"action,required" enum:"name|email|keep|verify|password|browser|signin|disallow|everywhere"`
 	ID       string `form:"id"`
 	Name     string `form:"name"`
+	Email    string `form:"email"`
 	Password string `form:"password"`
 	New      string `form:"new_password"`
 }
@@ -137,7 +150,7 @@ func (a accountEdge) change(c *Call, in accountForm) (HTML, error) {
 		err = nil // it has ended meanwhile
 	}
 	if err != nil {
-		return a.show(c, "", err)
+		return a.show(c, "", in.Email, err)
 	}
 	if in.Action == "everywhere" || (in.Action == "browser" && in.ID == who.Browser.ID) {
 		if err := c.endSession(); err != nil {
@@ -145,7 +158,7 @@ func (a accountEdge) change(c *Call, in accountForm) (HTML, error) {
 		}
 		return HTML{To: c.api.publicURL + "/login"}, nil
 	}
-	return a.show(c, notice, nil)
+	return a.show(c, notice, "", nil)
 }
 
 func (a accountEdge) action(c *Call, in accountForm, who store.Visitor) (do func() error, notice string) {
@@ -157,7 +170,19 @@ func (a accountEdge) action(c *Call, in accountForm, who store.Visitor) (do func
 			return err
 		}, "Your name is saved."
 	case "verify":
-		return func() error { return a.auth.VerifyAgain(c, who.User, c.Now) }, "The mail is on its way."
+		return func() error { return a.auth.VerifyAgain(c, who.User, c.language(), c.Now) }, "The mail is on its way."
+	case "email":
+		return func() error {
+			email, err := core.ParseEmail(in.Email)
+			if err != nil {
+				return err
+			}
+			return a.auth.AskEmailChange(c, who, auth.EmailChangeRequest{
+				Email: email, Password: in.Password, Remote: c.Remote, Device: c.cookie(deviceCookie), Language: c.language(),
+			}, c.Now)
+		}, "A mail with a link is on its way to the new address. Until it is used, you keep the one that you have."
+	case "keep":
+		return func() error { return s.DropEmailChange(c, user) }, "Your address stays as it is."
 	case "password":
 		return func() error {
 			return a.auth.ChangePassword(c, who, in.Password, in.New, c.Remote, c.cookie(deviceCookie), c.Now)

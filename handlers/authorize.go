@@ -21,6 +21,7 @@ type authorizeEdge struct {
 const (
 	authorizePath = "/api" + auth.PathAuthorize
 	accountPath   = "/account"
+	verifyPath    = "/verify"
 )
 
 // authorize judges a request by GET (RFC 6749 section 4.1.1).
@@ -116,11 +117,11 @@ func (a authorizeEdge) askConsent(c *Call, q url.Values, reply auth.AuthorizeRep
 		return HTML{}, err
 	}
 	data := struct {
-		Client, Request, Target, Other string
-		Email                          core.Email
-		Scopes                         []string
+		Client, Request, User, Target, Other string
+		Email                                core.Email
+		Scopes                               []string
 	}{
-		Client: client.Name, Request: q.Encode(), Email: reply.Visitor.User.Email, Target: originOf(reply.Request.RedirectURI),
+		Client: client.Name, Request: q.Encode(), User: reply.Visitor.User.ID, Email: reply.Visitor.User.Email, Target: originOf(reply.Request.RedirectURI),
 		Other: "/login?" + url.Values{"continue": {authorizePath + "?" + q.Encode()}}.Encode(),
 	}
 	for _, s := range reply.Scopes {
@@ -131,6 +132,7 @@ func (a authorizeEdge) askConsent(c *Call, q url.Values, reply auth.AuthorizeRep
 
 type consentForm struct {
 	Request  string `form:"request,required"`
+	User     string `form:"user"` // who was asked: another one is asked anew
 	Decision string `form:"decision,required" enum:"allow|deny"`
 }
 
@@ -141,7 +143,10 @@ func (a authorizeEdge) consent(c *Call, in consentForm) (HTML, error) {
 	if err != nil {
 		return HTML{}, core.Invalidf("request", "The request is not well-formed.").With(err)
 	}
-	return a.answer(c, q, auth.AuthorizeRequest{Agreed: in.Decision == "allow", Denied: in.Decision == "deny"})
+	if in.Decision == "deny" {
+		return a.answer(c, q, auth.AuthorizeRequest{Denied: true})
+	}
+	return a.answer(c, q, auth.AuthorizeRequest{AgreedBy: in.User})
 }
 
 // submitScript sends the form of the response mode form_post; without it there is a button.

@@ -19,6 +19,23 @@ func Form[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
 	return typed(formBody, maxForm, fn)
 }
 
+// Values makes an endpoint whose body is a form with fields of any name.
+func Values[Out any](fn func(*Call, map[string]string) (Out, error)) Endpoint {
+	return answering[Out](formBody, newPlan(reflect.TypeFor[struct{}](), formBody), maxForm, func(c *Call) (out Out, err error) {
+		if err = c.readBody(); err != nil {
+			return out, err
+		}
+		form, err := formValues(string(c.body))
+		if err == nil {
+			err = c.limitRate()
+		}
+		if err != nil {
+			return out, err
+		}
+		return fn(c, form)
+	})
+}
+
 // Query makes an endpoint without body; In comes from the query, the path and headers.
 func Query[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
 	return typed(noBody, 0, fn)
@@ -70,8 +87,11 @@ func typed[In, Out any](kind bodyKind, size int64, fn func(*Call, In) (Out, erro
 
 func answering[Out any](kind bodyKind, p *plan, size int64, fn func(*Call) (Out, error)) Endpoint {
 	e := Endpoint{body: kind, in: p, out: reflect.TypeFor[Out](), maxBody: size, status: http.StatusOK}
-	if e.out == reflect.TypeFor[None]() {
+	switch e.out {
+	case reflect.TypeFor[None]():
 		e.status = http.StatusNoContent
+	case reflect.TypeFor[Redirect]():
+		e.status = http.StatusFound
 	}
 	e.call = func(c *Call) error {
 		out, err := fn(c)
@@ -90,6 +110,9 @@ func (c *Call) bind(p *plan, in reflect.Value) error {
 	}
 	switch p.kind {
 	case jsonBody:
+		if c.route.Do.bodyless && c.Request.ContentLength == 0 {
+			break
+		}
 		if err := c.readBody(); err != nil {
 			return err
 		}

@@ -27,10 +27,12 @@ type Call struct {
 	api    *Handler
 	status int   // 0: the status of the endpoint
 	err    error // for the log line
+	dress  dress // of pages
 	body   []byte
 	pooled *[]byte              // where body came from
 	sender *mailSender          // of a provider event
 	held   int64                // bytes of the large-body budget in use
+	heavy  func()               // ends what a large body asked of the garbage collector; nil: nothing
 	limit  int64                // of the body, where the endpoint's does not hold
 	checks []func([]byte) error // run over the raw body before it is decoded (signatures)
 }

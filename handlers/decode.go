@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
-	"unicode/utf8"
 
 	"newsletterd/core"
 )
@@ -16,7 +15,7 @@ import (
 type decoder func(s *scanner, v reflect.Value, f *field) (set bool, err error)
 
 func decoderOf(t reflect.Type, depth int) decoder {
-	if depth > maxDepth {
+	if depth > core.MaxJSONDepth {
 		panic(fmt.Sprintf("handlers: %v stands in itself", t))
 	}
 	switch t {
@@ -49,7 +48,7 @@ func decoderOf(t reflect.Type, depth int) decoder {
 
 func orNull(d func(*scanner, reflect.Value, *field) error) decoder {
 	return func(s *scanner, v reflect.Value, f *field) (bool, error) {
-		if s.word("null") {
+		if s.Word("null") {
 			return false, nil
 		}
 		return true, d(s, v, f)
@@ -59,10 +58,10 @@ func orNull(d func(*scanner, reflect.Value, *field) error) decoder {
 func mustBe(what string) error { return core.Invalidf("", "must be %s.", what) }
 
 func (s *scanner) text(what string) ([]byte, error) {
-	if s.next() != '"' {
+	if s.Next() != '"' {
 		return nil, mustBe(what)
 	}
-	return s.string()
+	return s.Quoted()
 }
 
 func decodeString(s *scanner, v reflect.Value, f *field) error {
@@ -88,9 +87,9 @@ func decodeEmail(s *scanner, v reflect.Value, _ *field) error {
 
 func decodeBool(s *scanner, v reflect.Value, _ *field) error {
 	switch {
-	case s.word("true"):
+	case s.Word("true"):
 		v.SetBool(true)
-	case s.word("false"):
+	case s.Word("false"):
 		v.SetBool(false)
 	default:
 		return mustBe("true or false")
@@ -99,10 +98,10 @@ func decodeBool(s *scanner, v reflect.Value, _ *field) error {
 }
 
 func (s *scanner) numeral() (string, bool, error) {
-	if c := s.next(); c != '-' && (c < '0' || c > '9') {
+	if c := s.Next(); c != '-' && (c < '0' || c > '9') {
 		return "", false, nil
 	}
-	b, err := s.number()
+	b, err := s.Number()
 	return string(b), true, err
 }
 
@@ -134,12 +133,12 @@ func decodeFloat(s *scanner, v reflect.Value, _ *field) error {
 
 // decodeRaw keeps the text of a value as it stands, null apart.
 func decodeRaw(s *scanner, v reflect.Value, _ *field) (bool, error) {
-	s.space()
-	start := s.at
-	if err := s.skip(); err != nil {
+	s.Space()
+	start := s.At
+	if err := s.Skip(); err != nil {
 		return false, err
 	}
-	raw := s.b[start:s.at]
+	raw := s.Text[start:s.At]
 	if string(raw) == "null" {
 		return false, nil
 	}
@@ -149,12 +148,12 @@ func decodeRaw(s *scanner, v reflect.Value, _ *field) (bool, error) {
 
 // decodeOwn serves types with an UnmarshalJSON of their own, such as core.Instant.
 func decodeOwn(s *scanner, v reflect.Value, _ *field) error {
-	s.space()
-	start := s.at
-	if err := s.skip(); err != nil {
+	s.Space()
+	start := s.At
+	if err := s.Skip(); err != nil {
 		return err
 	}
-	err := v.Addr().Interface().(json.Unmarshaler).UnmarshalJSON(s.b[start:s.at])
+	err := v.Addr().Interface().(json.Unmarshaler).UnmarshalJSON(s.Text[start:s.At])
 	if err == nil {
 		return nil
 	}
@@ -177,7 +176,7 @@ func decodePointer(elem decoder) decoder {
 
 func decodeStruct(o *object) func(*scanner, reflect.Value, *field) error {
 	return func(s *scanner, v reflect.Value, _ *field) error {
-		if s.next() != '{' {
+		if s.Next() != '{' {
 			return mustBe("an object")
 		}
 		return s.object(o, v)
@@ -187,11 +186,11 @@ func decodeStruct(o *object) func(*scanner, reflect.Value, *field) error {
 // decodeSlice reads an array. A null among its elements is refused: nobody means it.
 func decodeSlice(elem decoder) func(*scanner, reflect.Value, *field) error {
 	return func(s *scanner, v reflect.Value, f *field) error {
-		if s.next() != '[' {
+		if s.Next() != '[' {
 			return mustBe("an array")
 		}
 		out := reflect.MakeSlice(v.Type(), 0, 4)
-		err := s.elements(func(i int) error {
+		err := s.Elements(func(i int) error {
 			if i == out.Len() {
 				out = reflect.Append(out, reflect.Zero(v.Type().Elem()))
 			}
@@ -226,14 +225,4 @@ func onField(err error, name string) error {
 		c.Field, c.Message = name+"."+e.Field, name+"."+e.Message
 	}
 	return &c
-}
-
-// cleanText tells whether a text is UTF-8 without NUL.
-func cleanText(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] == 0 {
-			return false
-		}
-	}
-	return utf8.ValidString(s)
 }

@@ -9,7 +9,7 @@
 //	call.go              Call: one request as an operation sees it
 //	endpoint.go bind.go  the adapters that make a typed function an Endpoint
 //	plan.go params.go    struct tags → inputs; query, form, path, headers
-//	strictjson.go decode.go   the strict JSON reader
+//	strictjson.go decode.go   structs from strict JSON (core.JSONScanner)
 //	upload.go download.go   files: bodies and answers without a size limit in memory
 //	access.go            who may call: public, optional, bearer, user, admin, signed, provider
 //	limit.go             sizes, the body budget, time limits, requests per remote address
@@ -17,11 +17,13 @@
 //	respond.go           how answers are written; streamed lists
 //	metrics.go           Prometheus registry, the log line of a request
 //	admin.go             tenants, newsletter lists, OAuth clients
-//	sendjobs.go          send jobs, their stats and recipients
+//	sendjobs.go          send jobs, their stats and recipients; sendjobs_try.go: preview and test mail
+//	sendjobs_history.go  tracked links, and what was ever sent to an address
+//	tracked.go           pixel, tracked links, and a mail in the browser
 //	webhooks.go          signed events and full-sync batches from member services
 //	mailproviders.go     events of mail providers
 //	health.go            the health check
-//	openapi.go           the OpenAPI documents, made from the table
+//	openapi*.go          the OpenAPI documents and the page to read, made from the table
 //	authorize.go login.go   the authorization endpoint, and the pages for login, consent and logout
 //	password.go          the pages that mails about an account lead to
 //	accountpage.go       a user's own page
@@ -30,6 +32,8 @@
 //	page.go style.go pages/   the layout, the headers of every page, the stylesheet with the tenant's colour
 //	cors.go              which routes scripts of other origins may use
 //	newsletter.go        /api/newsletter; newsletter_pages.go: the pages that its mails lead to
+//	subscribe_page.go form.go preferences_page.go   the form of a list, here and for other sites; a subscriber's own page
+//	words.go pages/words/   what those pages say, one file a language; whose pages they are
 //
 // # The life of a request
 //
@@ -116,6 +120,10 @@
 // 2026-11-21  A mail provider is found before its body is read (404), proved over the raw body (401) and only then told that
 // it is switched off (403). The body's limit is its kind's: those that send many events in one have 1 MiB.
 //
+// 2026-11-21  The pixel answers every token alike. A tracked link leads where the database says; a link with a placeholder in it
+// is not tracked, since its target would be one that a subscriber may choose. HEAD counts nothing. A mail in the browser runs in
+// a sandbox without an origin: nothing that its author wrote can act as this site.
+//
 // 2026-11-21  Uploads have a memory of their own (32 MiB, 4 uploads a user), so that slow ones hold up no send job;
 // 64 KiB must arrive in 30 s. Rejected: the body budget, which a few slow uploads would empty.
 //
@@ -131,4 +139,31 @@
 //
 // 2026-11-21  A stranger's page may embed and post what it likes: only the authorization and logout endpoints take a form
 // of another site, read no cookie then, and send the browser to themselves by GET.
+//
+// 2026-11-21  The form of a list may come from any site: it reads no cookie, and whoever sends it learns nothing; the address
+// proves itself by the mail. Fields that the list has not declared become preferences too, as texts, 20 at the most, so
+// that a tenant's own form works before anybody has declared anything. A field that people don't see (_website) keeps
+// machines out: what fills it in gets the usual answer. Rejected: a captcha, which needs a script and somebody else's site.
+//
+// 2026-11-21  What a list declares of fields binds its forms, not the API: the preferences of a subscribe request are a free-form
+// object, as the specification has it. Rejected: one check for both, by which a list's new field would refuse every program
+// that subscribes for it.
+//
+// 2026-11-21  The link of a newsletter opens its own subscription on /preferences: details, and the way out. Newsletters are
+// passed on, so other lists, the data and its end need a link of 24 hours that goes to the mailbox on demand. Rejected: all
+// of it by the link of any newsletter, as other programs have it.
+//
+// 2026-11-21  A page leads elsewhere only to a URL that its list has registered, never to one that the request names. The
+// policy of the page with the form names that origin, since browsers hold the redirect behind a form against form-action.
+//
+// 2026-11-21  The words of subscribers' pages are one file a language, read into a struct: a missing word stops a test, an
+// unknown one the start. Rejected: the browser's Accept-Language, since the mails behind a page have one language.
+//
+// 2026-11-21  Mails about an account have the language of the tenant on whose behalf they go out, else the one of ours that the
+// request's Accept-Language likes best, else English. Rejected: a language of the user, which nobody has been asked for. Their
+// pages are in English.
+//
+// 2026-11-21  Where another member service keeps the lists (send.member_url), its pages are the readers': forms and the page of
+// preferences lead there, and nothing subscribes here. Leaving works here all the same, at once, for the link in a mail must not
+// depend on another machine; the member service is told.
 package handlers

@@ -14,12 +14,14 @@ import (
 // documents are made. Its methods return a changed copy.
 type Endpoint struct {
 	in       *plan        // how the request becomes a value; nil: there is nothing to read
+	told     *plan        // instead of in, for the description alone
 	out      reflect.Type // of the answer; nil: none is described
 	body     bodyKind
 	maxBody  int64
 	status   int   // of success
 	also     []int // other statuses without a body form that it may answer
 	changes  bool
+	bodyless bool // its JSON body may be left out
 	streams  bool
 	list     bool // an array with limit, cursor and Link
 	find     func(*Call) error
@@ -57,6 +59,7 @@ const (
 	maxForm         = 16 * KiB
 	freeBody        = 64*KiB + 512 // a buffer up to here costs nothing of the budget
 	bodyBudget      = 32 * MiB
+	heavyBody       = 1 * MiB // from here a body makes the garbage collector thrifty
 	bodyBudgetWait  = 2 * time.Second
 	headerTimeout   = 5 * time.Second
 	bodyTimeout     = 30 * time.Second
@@ -68,6 +71,15 @@ const (
 
 // Takes describes the body of a Raw endpoint that may be JSON of this form.
 func (e Endpoint) Takes(p *plan) Endpoint { e.in = p; return e }
+
+// Tells describes a request that the function reads by itself, and other statuses that it may answer.
+func (e Endpoint) Tells(t reflect.Type, also ...int) Endpoint {
+	e.told, e.also = newPlan(t, noBody), also
+	return e
+}
+
+// BodyOptional lets a JSON body be left out: then all its fields are absent.
+func (e Endpoint) BodyOptional() Endpoint { e.bodyless = true; return e }
 
 // Created answers 201 instead of 200.
 func (e Endpoint) Created() Endpoint { e.status = 201; return e }

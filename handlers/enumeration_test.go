@@ -22,15 +22,21 @@ type work struct {
 	Statements int64
 }
 
-// measure sends a request and counts what it costs. No worker runs in these tests.
+// measure sends a request, a GET where it has no media type, and counts what it costs. No worker runs in these tests.
 func measure(t *testing.T, e *env, path, media, body, email string) work {
 	t.Helper()
 	before, hashes := e.store.Stats(), e.handler.options.Auth.Hashes()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, e.url+path, strings.NewReader(strings.ReplaceAll(body, "EMAIL", email)))
+	method := http.MethodPost
+	if media == "" {
+		method = http.MethodGet
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, e.url+path, strings.NewReader(strings.ReplaceAll(body, "EMAIL", email)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Content-Type", media)
+	if media != "" {
+		req.Header.Set("Content-Type", media)
+	}
 	req.Header.Set("X-Forwarded-For", "192.0.2.1")
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -68,7 +74,6 @@ func TestNothingTellsWhoHasAnAccount(t *testing.T) {
 	e.step(`account una email=una-known@user.example password="correct horse battery"`)
 	e.step(`account off email=off-known@user.example password="correct horse battery" verified disabled`)
 	known := []string{"ann-known@user.example", "una-known@user.example", "off-known@user.example"}
-	const jsonType, formType = "application/json", "application/x-www-form-urlencoded"
 	for _, tt := range []struct{ name, path, media, body string }{
 		{"register", "/api/auth/register", jsonType, `{"email": "EMAIL", "password": "another one of mine"}`},
 		{"login", "/api/auth/login", formType, "grant_type=password&username=EMAIL&password=wrong+password"},
@@ -94,3 +99,143 @@ func TestNothingTellsWhoHasAnAccount(t *testing.T) {
 		})
 	}
 }
+
+// Nothing that anybody may ask of the newsletter tells who is on a list: the same status, headers and form, after the same
+// operations and statements.
+func TestNothingTellsWhoIsSubscribed(t *testing.T) {
+	for _, tt := range []struct {
+		name, path, media, body string
+	}{
+		{"subscribe", "/api/newsletter/subscribe", jsonType, `{"list_id": "{list}", "email": "EMAIL"}`},
+		{"form", "/l/{list}", formType, "email=EMAIL"},
+		{"token", "/api/newsletter/unsubscribe-token", jsonType, `{"list_id": "{list}", "email": "EMAIL"}`},
+		{"link", "/preferences", formType, "list={list}&email=EMAIL"},
+		{"unsubscribe", "/api/newsletter/unsubscribe", jsonType, `{"token": "{token}"}`},
+		{"unsubscribe page", "/unsubscribe", formType, "token={token}"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := newEnv(t)
+			e.step("tenant acme")
+			e.step("disabled address=off-known@user.example")
+			emails := []string{"stranger@user.example", "act-known@user.example", "pen-known@user.example", "uns-known@user.example", "off-known@user.example"}
+			var got []work
+			for _, list := range []string{"first", "second"} { // what the first costs to prepare is not counted
+				e.step("list " + list + " tenant=acme confirm_token=receipt")
+				for i, status := range []string{"active", "pending", "unsubscribed"} {
+					e.step("subscription s-" + status + " list=" + list + " email=" + emails[i+1] + " status=" + status)
+				}
+				got = nil
+				for _, email := range emails {
+					e.step("unsubscribe-link token list=" + list + " kind=requested email=" + email)
+					fill := strings.NewReplacer("{list}", e.names[list], "{token}", e.names["token"])
+					w := measure(t, e, fill.Replace(tt.path), tt.media, fill.Replace(tt.body), email)
+					w.Form, w.Length = sealed.ReplaceAllString(w.Form, "…"), 0 // a token is as long as its address makes it
+					got = append(got, w)
+				}
+			}
+			if got[0].Status != 200 || got[0].Operations != 1 || got[0].Statements == 0 {
+				t.Errorf("%+v", got[0])
+			}
+			for i, email := range emails {
+				if got[i] != got[0] {
+					t.Errorf("%s:\n%+v, want\n%+v", email, got[i], got[0])
+				}
+			}
+			t.Logf("%d operations, %d statements", got[0].Operations, got[0].Statements)
+		})
+	}
+}
+
+// Tokens that were never made, are somebody else's, or have come of age say nothing either: whatever the address, the answer
+// and its cost are those of a stranger's. A token that confirms, or has confirmed, is the proof itself.
+func TestWrongTokensTellNothing(t *testing.T) {
+	for _, tt := range []struct{ name, path, media, body string }{
+		{"confirm", "/api/newsletter/confirm?token={token}", "", ""},
+		{"confirm page", "/confirm", formType, "token={token}"},
+		{"unsubscribe", "/api/newsletter/unsubscribe", jsonType, `{"token": "{token}"}`},
+		{"one click", "/api/newsletter/unsubscribe?token={token}", formType, "List-Unsubscribe=One-Click"},
+		{"unsubscribe page", "/unsubscribe", formType, "token={token}"},
+		{"undo", "/undo", formType, "token={token}"},
+		{"preferences", "/preferences", formType, "token={token}&action=save"},
+		{"export", "/preferences/export", formType, "token={token}"},
+		{"erase", "/preferences/erase", formType, "token={token}&sure=yes"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := newEnv(t)
+			e.step("tenant acme")
+			emails := []string{"stranger@user.example", "act-known@user.example", "pen-known@user.example", "uns-known@user.example"}
+			var got []work
+			for _, list := range []string{"first", "second"} { // what the first costs to prepare is not counted
+				e.step("list " + list + " tenant=acme")
+				for i, status := range []string{"active", "pending", "unsubscribed"} {
+					e.step("subscription s-" + status + " list=" + list + " email=" + emails[i+1] + " status=" + status)
+				}
+				got = nil
+				for _, email := range emails {
+					for _, spoil := range []func(string) string{
+						func(string) string { return "x" },
+						func(s string) string { return s[:len(s)-4] + "AAAA" },
+						func(s string) string { return s + "A" },
+					} {
+						e.step("unsubscribe-link token list=" + list + " kind=requested email=" + email)
+						fill := strings.NewReplacer("{list}", e.names[list], "{token}", spoil(e.names["token"]))
+						w := measure(t, e, fill.Replace(tt.path), tt.media, fill.Replace(tt.body), email)
+						w.Length = 0 // of the id of the request, which a page shows
+						got = append(got, w)
+					}
+				}
+			}
+			if got[0].Status != http.StatusBadRequest || got[0].Operations != 0 {
+				t.Errorf("%+v", got[0])
+			}
+			for i := range got {
+				if got[i] != got[0] {
+					t.Errorf("%s:\n%+v, want\n%+v", emails[i/3], got[i], got[0])
+				}
+			}
+		})
+	}
+}
+
+// The token that a stranger gets from subscribe, where it is but a receipt, confirms nobody and tells nothing.
+func TestAReceiptTellsNothing(t *testing.T) {
+	e := newEnv(t)
+	e.step("tenant acme")
+	e.step("disabled address=off-known@user.example")
+	emails := []string{"stranger@user.example", "act-known@user.example", "pen-known@user.example", "uns-known@user.example", "off-known@user.example"}
+	var got []work
+	for _, list := range []string{"first", "second"} {
+		e.step("list " + list + " tenant=acme confirm_token=receipt")
+		for i, status := range []string{"active", "pending", "unsubscribed"} {
+			e.step("subscription s-" + status + " list=" + list + " email=" + emails[i+1] + " status=" + status)
+		}
+		got = nil
+		for _, email := range emails {
+			res, err := http.Post(e.url+"/api/newsletter/subscribe", jsonType, strings.NewReader(`{"list_id": "`+e.names[list]+`", "email": "`+email+`"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var answer struct {
+				Token string `json:"confirm_token"`
+			}
+			err = json.NewDecoder(res.Body).Decode(&answer)
+			res.Body.Close()
+			if err != nil || answer.Token == "" {
+				t.Fatal(err, answer)
+			}
+			got = append(got, measure(t, e, "/api/newsletter/confirm?token="+answer.Token, "", "", email))
+		}
+	}
+	if got[0].Status != http.StatusBadRequest {
+		t.Errorf("%+v", got[0])
+	}
+	for i := range got {
+		if got[i] != got[0] {
+			t.Errorf("%s:\n%+v, want\n%+v", emails[i], got[i], got[0])
+		}
+	}
+}
+
+const jsonType, formType = "application/json", "application/x-www-form-urlencoded"
+
+var sealed = regexp.MustCompile(`[\w-]{60,}`)

@@ -247,23 +247,26 @@ func (c *Call) writePage(status int, body errorBody) {
 	if body.Field != "" {
 		n.Details = [][2]string{{"Field", body.Field}}
 	}
-	p, err := c.render(status, "message", view{Title: pageTitle(status), RequestID: c.RequestID, Data: n})
+	if status == http.StatusBadRequest || status == http.StatusNotFound {
+		n.Link, n.LinkText = c.dress.link, c.dress.linkText
+	}
+	p, err := c.render(status, "message", view{Title: c.dress.words().errorTitle(status), RequestID: c.RequestID, Data: n})
 	if err != nil {
 		panic(err)
 	}
 	c.write(status, "text/html; charset=utf-8", p.Body)
 }
 
-func pageTitle(status int) string {
+func (w *pageWords) errorTitle(status int) string {
 	switch {
 	case status == http.StatusNotFound:
-		return "There is nothing here"
+		return w.MissingTitle
 	case status == http.StatusTooManyRequests:
-		return "Too many requests"
+		return w.ManyTitle
 	case status >= 500:
-		return "Something went wrong"
+		return w.FailedTitle
 	}
-	return "This does not work"
+	return w.WrongTitle
 }
 
 func (c *Call) writeJSON(status int, v any) {

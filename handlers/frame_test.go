@@ -105,6 +105,7 @@ func TestFrame(t *testing.T) {
 		{"escaped", "GET", "/api/models/%6cibrary", "", "", 404, `"error":"not_found"`},
 		{"method", "PUT", "/api/models/library", "", "", 405, `"error":"method_not_allowed"`},
 		{"options", "OPTIONS", "/api/models/library", "", "", 405, `"error":"method_not_allowed"`},
+		{"options of all", "OPTIONS", "*", "", "", 404, `"error":"not_found"`},
 		{"head", "HEAD", "/api/models/library", "", "", 200, ``},
 		{"head of a change", "HEAD", "/api/confirm", "", "", 405, ``},
 		{"no content", "GET", "/api/confirm", "", "", 204, ``},
@@ -114,11 +115,14 @@ func TestFrame(t *testing.T) {
 		{"form empty", "POST", "/api/oauth/token", "", "grant_type=", 400, `"error_description":"grant_type is missing."`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			req, _ := http.NewRequestWithContext(t.Context(), tt.method, srv.URL+tt.path, strings.NewReader(tt.body))
+			req, _ := http.NewRequestWithContext(t.Context(), tt.method, srv.URL+strings.TrimPrefix(tt.path, "*"), strings.NewReader(tt.body))
 			if tt.token != "" {
 				req.Header.Set("Authorization", "Bearer "+tt.token)
 			}
 			req.Header.Set("Content-Type", "application/json")
+			if tt.path == "*" {
+				req.URL.Path, req.URL.Opaque = "", "*"
+			}
 			if strings.Contains(tt.path, "oauth") {
 				req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 			}

@@ -16,6 +16,7 @@ type healthReply struct {
 	Status       string `json:"status"`
 	Database     string `json:"database"`
 	SessionStore string `json:"session_store"`
+	QuickCheck   string `json:"quick_check,omitempty"` // running, damaged, failed: the look for damage after an unclean stop
 	Error        string `json:"error,omitempty"`
 	RequestID    string `json:"request_id,omitempty"`
 }
@@ -29,6 +30,11 @@ const (
 func (h *Handler) health(c *Call) (healthReply, error) {
 	database, sessions := h.prober.look(c.Now.Time())
 	reply := healthReply{Status: "ok", Database: h.part(c, "database", database), SessionStore: h.part(c, "session_store", sessions)}
+	check := h.prober.store.CheckState()
+	reply.QuickCheck = string(check)
+	if check == store.CheckDamaged && database == nil {
+		database, reply.Database = errDamaged, "damaged"
+	}
 	switch {
 	case database != nil || sessions != nil:
 		reply.Status, reply.Error = "unavailable", "storage_unavailable"
@@ -42,6 +48,8 @@ func (h *Handler) health(c *Call) (healthReply, error) {
 	reply.RequestID = c.RequestID
 	return reply, nil
 }
+
+var errDamaged = errors.New("the database is damaged")
 
 func (h *Handler) part(c *Call, name string, err error) string {
 	if err == nil {

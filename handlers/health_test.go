@@ -3,11 +3,13 @@ package handlers
 import (
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"newsletterd/store"
 	"newsletterd/store/storetest"
 )
 
@@ -72,5 +74,51 @@ func TestHealthWhileDraining(t *testing.T) {
 	h.ServeHTTP(rec, httptest.NewRequest("GET", "/healthz", nil))
 	if rec.Code != 503 || !strings.Contains(rec.Body.String(), `"status":"draining","database":"ok"`) {
 		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+}
+
+// TestHealthTellsOfDamage: what a look for damage beside the daemon has found is a 503.
+func TestHealthTellsOfDamage(t *testing.T) {
+	path := t.TempDir() + "/newsletterd.db"
+	look := func(path string) *httptest.ResponseRecorder {
+		t.Helper()
+		s, err := store.Open(t.Context(), store.Options{Path: path, Migrate: true})
+		if err != nil {
+			return nil
+		}
+		defer s.Close()
+		done := make(chan []string)
+		s.QuickCheckBeside(func(found []string, _ error) { done <- found })
+		<-done
+		h, err := New(Options{Store: s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, httptest.NewRequest("GET", "/healthz", nil))
+		return rec
+	}
+	if rec := look(path); rec.Code != 200 || strings.Contains(rec.Body.String(), "quick_check") {
+		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := 0
+	for page := len(whole)/4096 - 1; page > 0 && told == 0; page-- { // some pages are needed to open it at all
+		damaged := slices.Clone(whole)
+		for i := range 4096 {
+			damaged[page*4096+i] = 0xff
+		}
+		if err := os.WriteFile(path+".bad", damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if rec := look(path + ".bad"); rec != nil && rec.Code == 503 && strings.Contains(rec.Body.String(), `"database":"damaged"`) {
+			told++
+		}
+	}
+	if told == 0 {
+		t.Error("no damage was told of")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 	"mime"
 	"net"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	"github.com/throttled/throttled/v2/store/memstore"
 	"golang.org/x/sync/semaphore"
 
+	"newsletterd/auth"
 	"newsletterd/core"
 )
 
@@ -30,6 +32,8 @@ func Server(h http.Handler) *http.Server {
 		WriteTimeout:      bodyTimeout + handlerTimeout + bodyTimeout/2,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader - 4*KiB, // net/http adds 4 KiB of slack
+
+		DisableGeneralOptionsHandler: true, // so that OPTIONS * has a request id and a line in the log, as all else
 	}
 }
 
@@ -119,9 +123,27 @@ func (c *Call) growBody(b []byte, limit int64) ([]byte, error) {
 		if err := c.api.budget.Acquire(ctx, size-c.held); err != nil {
 			return nil, errBusy.With(fmt.Errorf("body budget: %w", err))
 		}
-		c.held = size
+		if c.held = size; size >= heavyBody && c.heavy == nil {
+			c.heavy = auth.SmallHeap()
+		}
 	}
-	return append(make([]byte, 0, size), b...), nil
+	grown := append(newBody(size), b...)
+	if cap(b) > freeBody { // nobody else has seen it: what is read is in the new one
+		largeBodies[bits.Len(uint(cap(b)))].Put(&b)
+	}
+	return grown, nil
+}
+
+// largeBodies are buffers that were grown out of, by the bits of their size: bodies that come at once leave less garbage.
+var largeBodies [32]sync.Pool
+
+func newBody(size int64) []byte {
+	if size > freeBody {
+		if b, ok := largeBodies[bits.Len(uint(size))].Get().(*[]byte); ok && int64(cap(*b)) >= size {
+			return (*b)[:0]
+		}
+	}
+	return make([]byte, 0, size)
 }
 
 // release gives back what the body held.
@@ -132,7 +154,10 @@ func (c *Call) release() {
 	if c.pooled != nil && cap(*c.pooled) <= freeBody {
 		bodies.Put(c.pooled)
 	}
-	c.held, c.pooled, c.body = 0, nil, nil
+	if c.heavy != nil {
+		c.heavy()
+	}
+	c.held, c.pooled, c.body, c.heavy = 0, nil, nil, nil
 }
 
 func tooLarge(limit int64) error {

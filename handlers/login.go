@@ -20,7 +20,7 @@ type loginForm struct {
 	Password string `form:"password"`
 }
 
-// purpose is what a login is for: the account page, or an authorization request. Anything else that stands in
+// purpose is what a login is for: the account page, an authorization request, or a mailed link. Anything else that stands in
 // the parameter continue counts as the account page: a login leads to no other place.
 type purpose struct {
 	path    string     // with query
@@ -33,7 +33,20 @@ func purposeOf(continueTo string) purpose {
 			return purpose{authorizePath + "?" + q.Encode(), q}
 		}
 	}
+	if raw, ok := strings.CutPrefix(continueTo, verifyPath+"?"); ok {
+		if q, err := url.ParseQuery(raw); err == nil {
+			return purpose{path: verifyPath + "?" + url.Values{"token": {q.Get("token")}, "email": {q.Get("email")}}.Encode()}
+		}
+	}
 	return purpose{path: accountPath}
+}
+
+// asQuery carries an authorization request on to another page; empty where there is none.
+func (p purpose) asQuery() string {
+	if p.request == nil {
+		return ""
+	}
+	return "?" + url.Values{"continue": {p.path}}.Encode()
 }
 
 func (a authorizeEdge) loginPage(c *Call, in loginQuery) (HTML, error) {
@@ -41,9 +54,13 @@ func (a authorizeEdge) loginPage(c *Call, in loginQuery) (HTML, error) {
 	return a.showLogin(c, p, p.request.Get("login_hint"), "", 0)
 }
 
-// login signs a browser in. Unknown address and wrong password are told alike.
+// login signs a browser in. Unknown address and wrong password are told alike. For a request that gets no code whoever
+// asks, nobody is signed in.
 func (a authorizeEdge) login(c *Call, in loginForm) (HTML, error) {
 	p := purposeOf(in.Continue)
+	if _, err := c.requested(p); err != nil {
+		return a.distrustOrAsk(c, p, err)
+	}
 	browser, device, err := a.auth.SignIn(c, auth.SignInRequest{
 		Email: in.Email, Password: in.Password, BrowserID: c.browserID(), Device: c.cookie(deviceCookie),
 		Remote: c.Remote, UserAgent: c.UserAgent(),
@@ -65,15 +82,12 @@ func (a authorizeEdge) login(c *Call, in loginForm) (HTML, error) {
 // showLogin shows the form, in the brand of the client that the login is for.
 func (a authorizeEdge) showLogin(c *Call, p purpose, email, fault string, status int) (HTML, error) {
 	v := view{Title: "Sign in", Fault: fault, Brand: c.api.ownBrand()}
-	data := struct{ Client, Continue, Email string }{Continue: p.path, Email: cut(email, maxShown)}
+	data := struct{ Client, Continue, Email, Forgot string }{Continue: p.path, Email: cut(email, maxShown), Forgot: p.asQuery()}
 	var targets []string
 	if p.request != nil {
-		request, err := auth.ParseAuthorization(p.request, func(id string) (core.Client, error) { return c.api.options.Store.Client(c, id) })
-		if e, ok := errors.AsType[*auth.AuthorizeError](err); ok {
-			return a.distrustOrAsk(c, p, e)
-		}
+		request, err := c.requested(p)
 		if err != nil {
-			return HTML{}, err
+			return a.distrustOrAsk(c, p, err)
 		}
 		if v.Brand, err = c.api.brandOf(c, request.Client.TenantID); err != nil {
 			return HTML{}, err
@@ -85,8 +99,20 @@ func (a authorizeEdge) showLogin(c *Call, p purpose, email, fault string, status
 	return c.render(status, "login", v, targets...)
 }
 
+// requested is the authorization request that a login is for; nil where it is for the account page.
+func (c *Call) requested(p purpose) (*auth.Authorization, error) {
+	if p.request == nil {
+		return nil, nil
+	}
+	return auth.ParseAuthorization(p.request, func(id string) (core.Client, error) { return c.api.options.Store.Client(c, id) })
+}
+
 // distrustOrAsk sends a login for a faulty request back to the endpoint that tells what is wrong with it.
-func (a authorizeEdge) distrustOrAsk(c *Call, p purpose, e *auth.AuthorizeError) (HTML, error) {
+func (a authorizeEdge) distrustOrAsk(c *Call, p purpose, err error) (HTML, error) {
+	e, ok := errors.AsType[*auth.AuthorizeError](err)
+	if !ok {
+		return HTML{}, err
+	}
 	if e.Request == nil {
 		return a.distrust(c, p.request, e)
 	}

@@ -17,9 +17,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/storetest"
 )
 
 // ask makes one request as a person and returns the answer with its body.
@@ -201,6 +204,23 @@ func TestMultipartUploads(t *testing.T) {
 	}
 }
 
+// A body that ends too early is the caller's fault, wherever it ends, and leaves nothing.
+func TestMultipartUploadsThatEndEarly(t *testing.T) {
+	e := newEnv(t)
+	e.step("person ann")
+	whole := "--x\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nCube\r\n" +
+		"--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"c\"\r\n\r\nsolid\r\n--x--"
+	for n := range len(whole) {
+		res, b := e.ask("POST", "/api/models", "ann", strings.NewReader(whole[:n]), "Content-Type", "multipart/form-data; boundary=x")
+		if res.StatusCode != 400 {
+			t.Errorf("%q: %d %s", whole[:n], res.StatusCode, b)
+		}
+	}
+	if n, err := e.store.Usage(t.Context(), e.value("ann.id")); err != nil || n != 0 {
+		t.Errorf("%d bytes are counted, %v", n, err)
+	}
+}
+
 func TestDownloadsAreHarmless(t *testing.T) {
 	e := newEnv(t)
 	e.step("person ann")
@@ -238,31 +258,114 @@ func TestUploadsThatBreakOffLeaveNothing(t *testing.T) {
 	fmt.Fprintf(conn, "POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", e.value("ann"), 10<<20)
 	_, err = conn.Write(make([]byte, 3<<20))
 	e.must(err)
-	used := func() int64 {
-		n, err := e.store.Usage(t.Context(), e.value("ann.id"))
-		e.must(err)
-		return n
-	}
-	for used() == 0 { // the first chunk is in
+	for e.used("ann.id") == 0 { // the first chunk is in
 	}
 	e.must(conn.Close())
-	for used() != 0 {
+	for e.used("ann.id") != 0 {
 	}
+	e.noUploadLeft("ann.id")
+}
+
+// TestStalledUploadsAreEnded sends a part of a file and then nothing, or next to nothing: after 30 s that is answered and
+// leaves nothing behind.
+func TestStalledUploadsAreEnded(t *testing.T) {
+	for name, tail := range map[string]func(net.Conn){
+		"nothing more": func(net.Conn) {},
+		"a byte every second": func(c net.Conn) {
+			for {
+				if _, err := c.Write([]byte("x")); err != nil {
+					return
+				}
+				time.Sleep(time.Second)
+			}
+		},
+	} {
+		for _, first := range []int{0, 1000, 3 << 20} {
+			synctest.Test(t, func(t *testing.T) {
+				e := unservedEnv(t, storetest.Open(t))
+				e.handler.options.ModelLimits = core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 30}
+				e.step("person ann")
+				c := servePipes(t, e.handler).dial()
+				start, sent := time.Now(), make(chan struct{})
+				go func() {
+					defer close(sent)
+					fmt.Fprintf(c, "POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", e.value("ann"), 10<<20)
+					_, _ = c.Write(make([]byte, first))
+					tail(c)
+				}()
+				b, _ := io.ReadAll(c)
+				if took := time.Since(start); took < progressTimeout || took > progressTimeout+time.Second {
+					t.Errorf("%s after %d bytes: ended after %v", name, first, took)
+				}
+				if !strings.HasPrefix(string(b), "HTTP/1.1 400 ") || !strings.Contains(string(b), "in time") {
+					t.Errorf("%s after %d bytes: %s", name, first, b)
+				}
+				c.Close()
+				<-sent
+				if n := e.used("ann.id"); n != 0 {
+					t.Errorf("%s after %d bytes: %d are still counted", name, first, n)
+				}
+				e.noUploadLeft("ann.id")
+			})
+		}
+	}
+}
+
+// A slow upload may take as long as it needs.
+func TestSlowUploadsArrive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := unservedEnv(t, storetest.Open(t))
+		e.handler.options.ModelLimits = core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 30}
+		e.step("person ann")
+		c := servePipes(t, e.handler).dial()
+		defer c.Close()
+		const steps = 12
+		go func() {
+			fmt.Fprintf(c, "POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n", e.value("ann"), steps*progressStep)
+			for range steps {
+				_, _ = c.Write(make([]byte, progressStep))
+				time.Sleep(progressTimeout - time.Second)
+			}
+		}()
+		if b, err := io.ReadAll(c); !strings.HasPrefix(string(b), "HTTP/1.1 201 ") {
+			t.Errorf("%v %s", err, b)
+		}
+		time.Sleep(progressTimeout) // the last of the sender's pauses
+	})
+}
+
+// used is how many bytes a person's files have, those that are arriving too.
+func (e *env) used(person string) int64 {
+	n, err := e.store.Usage(e.t.Context(), e.value(person))
+	e.must(err)
+	return n
+}
+
+// noUploadLeft proves that broken uploads left nothing: no rows, no place, no memory.
+func (e *env) noUploadLeft(person string) {
+	e.t.Helper()
 	for more := true; more; {
-		more, err = e.store.Housekeeping(t.Context(), store.Retention{}, core.Instant(1))
+		var err error
+		more, err = e.store.Housekeeping(e.t.Context(), store.Retention{}, core.Instant(1))
 		e.must(err)
 	}
-	if found, err := e.store.Check(t.Context()); err != nil || len(found) > 0 {
-		t.Error(found, err)
+	if found, err := e.store.Check(e.t.Context()); err != nil || len(found) > 0 {
+		e.t.Error(found, err)
+	}
+	for busy := true; busy; { // the answer may be out before the last of it
+		e.handler.uploads.mu.Lock()
+		busy = e.handler.uploads.byUser[e.value(person)] > 0
+		e.handler.uploads.mu.Unlock()
 	}
 	for range uploadsPerUser { // its place is free again
-		done, err := e.handler.uploads.begin(e.value("ann.id"))
+		done, err := e.handler.uploads.begin(e.value(person))
 		e.must(err)
 		defer done()
 	}
 	if !e.handler.uploads.memory.TryAcquire(uploadMemory) {
-		t.Error("its memory is not")
+		e.t.Error("its memory is not given back")
 	}
+	e.handler.uploads.memory.Release(uploadMemory)
 }
 
 // TestRepliesHaveNoAddressField walks over the types that area C answers with: an address stands in a share alone.

@@ -17,6 +17,7 @@ type NewsletterOptions struct {
 	ConfirmToken         string // live, receipt, trusted: where a list says nothing
 	UnsubscribeTokenAuth string // none, bearer
 	DisableScope         string // global, tenant
+	MemberURL            string // where the lists are kept, and with them forms and readers' pages; empty: here
 }
 
 // newsletter serves /api/newsletter: subscriptions, for the people they are about and for those who run the lists.
@@ -112,25 +113,41 @@ func (a newsletter) unsubscribe(c *Call, in tokenBody) (core.Subscription, error
 
 // leave ends the subscription that a token names. What it names may be gone, or never have been there: the answer is
 // the same. A token that anybody may ask for tells no more than went into it.
-func (a newsletter) leave(c *Call, token string) (sub core.Subscription, err error) {
-	t, err := a.sealer.OpenUnsubscribe(token)
+func (a newsletter) leave(c *Call, token string) (core.Subscription, error) {
+	t, err := a.openUnsubscribe(c, token)
 	if err != nil {
-		return sub, err
+		return core.Subscription{}, err
 	}
-	if t.Expired(c.Now) {
-		return sub, core.ErrTokenExpired
+	sub, _, err := a.leaveBy(c, t, "", "")
+	return sub, err
+}
+
+// openUnsubscribe reads a token that still works.
+func (a newsletter) openUnsubscribe(c *Call, token string) (auth.UnsubscribeToken, error) {
+	t, err := a.sealer.OpenUnsubscribe(token)
+	if err == nil && t.Expired(c.Now) {
+		err = core.ErrTokenExpired
 	}
+	return t, err
+}
+
+// leaveBy is leave with the token open. leftAt is when a subscription ended that its token proves to be the reader's own;
+// else 0.
+func (a newsletter) leaveBy(c *Call, t auth.UnsubscribeToken, source, why string) (sub core.Subscription, leftAt core.Instant, err error) {
 	a.keepOriginOf(c, t.ListID)
 	means := core.MeansMailed
 	if t.Kind == auth.UnsubscribeRequested {
 		means = core.MeansResponse
 	}
 	sub, err = a.store.Unsubscribe(c, store.Leaving{
-		ListID: t.ListID, SubscriptionID: t.SubscriptionID, Means: means, JobNo: t.JobNo, Origin: c.origin(""),
+		ListID: t.ListID, SubscriptionID: t.SubscriptionID, Email: t.Email, Means: means, JobNo: t.JobNo, Origin: c.origin(source), Reason: why,
 	}, c.Now)
 	gone := errors.Is(err, core.ErrNotFound)
 	if err != nil && !gone {
-		return sub, err
+		return sub, 0, err
+	}
+	if !gone && t.Kind == auth.UnsubscribeMailed {
+		leftAt = sub.ChangedAt
 	}
 	if gone || t.Kind == auth.UnsubscribeRequested {
 		sub = core.Subscription{
@@ -138,7 +155,7 @@ func (a newsletter) leave(c *Call, token string) (sub core.Subscription, err err
 			Preferences: core.NoPreferences, CreatedAt: t.IssuedAt,
 		}
 	}
-	return sub, nil
+	return sub, leftAt, nil
 }
 
 // oneClick serves RFC 8058 beside an endpoint with a body: a token in the query is all that counts, neither body nor

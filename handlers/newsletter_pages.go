@@ -15,95 +15,234 @@ type newsletterPages struct{ newsletter }
 // press is the Data of a page with one button (pages/press.html).
 type press struct {
 	Text, Action, Token, Button string
-}
-
-func (p newsletterPages) askConfirm(c *Call, in tokenQuery) (HTML, error) {
-	list, err := p.store.ConfirmList(c, in.Token)
-	if err != nil {
-		return HTML{}, linkError(err)
-	}
-	return c.render(0, "press", view{Title: "Confirm your subscription", Brand: c.api.brandOfList(list), Data: press{
-		Text: "Press the button to subscribe to " + list.Name + ".", Action: "/confirm", Token: in.Token, Button: "Confirm the subscription",
-	}})
+	Reasons                     []reason // that may be given
 }
 
 type linkForm struct {
 	Token string `form:"token" is:"required"`
 }
 
+// wearID dresses the pages as the list of a token wants them. It may be gone: then its mails are spoken of without a name.
+func (p newsletterPages) wearID(c *Call, listID string, email core.Email) *store.ListRecord {
+	list, err := p.store.ListRecord(c, listID)
+	if err != nil {
+		c.dress = dress{list: "this newsletter", tenant: ownName, email: email}
+		return nil
+	}
+	c.wear(list, email)
+	return list
+}
+
+// asked opens a confirm token.
+func (p newsletterPages) asked(c *Call, token string) (*store.ListRecord, error) {
+	list, email, err := p.store.ConfirmAsked(c, token, c.Now)
+	if list != nil {
+		c.wear(list, email)
+		c.dress.link, c.dress.linkText = subscribePath(list.ID), c.dress.say(c.dress.words().SubscribeTitle)
+	}
+	return list, err
+}
+
+func (p newsletterPages) askConfirm(c *Call, in tokenQuery) (HTML, error) {
+	list, err := p.asked(c, in.Token)
+	if err != nil {
+		return HTML{}, c.linkError(err)
+	}
+	w := c.dress.words()
+	return c.render(0, "press", view{Title: w.ConfirmTitle, Data: press{
+		Text: c.dress.say(w.ConfirmText), Action: "/confirm", Token: in.Token, Button: w.ConfirmButton,
+	}}, redirectSource(list.ConfirmRedirectURL)...)
+}
+
 func (p newsletterPages) confirm(c *Call, in linkForm) (HTML, error) {
 	if err := c.crossSite(); err != nil {
 		return HTML{}, err
 	}
-	sub, err := p.store.Confirm(c, in.Token, c.origin("page"), c.Now)
-	if err != nil {
-		return HTML{}, linkError(err)
+	list, err := p.asked(c, in.Token)
+	if err == nil {
+		_, err = p.store.Confirm(c, in.Token, c.origin("page"), c.Now)
 	}
-	list, err := p.store.ListRecord(c, sub.ListID)
 	if err != nil {
-		return HTML{}, err
+		return HTML{}, c.linkError(err)
 	}
-	return c.tell(0, "You are subscribed", note{Lines: []string{"Your subscription to " + list.Name + " is confirmed."}}, c.api.brandOfList(list))
+	if list.ConfirmRedirectURL != "" {
+		return HTML{To: list.ConfirmRedirectURL}, nil
+	}
+	w := c.dress.words()
+	return c.tell(0, w.ConfirmedTitle, note{Lines: []string{c.dress.say(w.ConfirmedText)}}, brand{})
+}
+
+// redirectSource is what a page's policy must allow for its form to lead to a tenant's page.
+func redirectSource(to string) []string {
+	if to == "" {
+		return nil
+	}
+	return []string{originOf(to)}
+}
+
+// reason is one that a leaver may choose.
+type reason struct{ Word, Text string }
+
+func (w *pageWords) reasons() []reason {
+	return []reason{
+		{"too_many", w.WhyTooMany}, {"content", w.WhyContent}, {"never_asked", w.WhyNeverAsked}, {"other", w.WhyOther},
+	}
+}
+
+type leaveForm struct {
+	Token  string `form:"token" is:"required"`
+	Reason string `form:"reason" enum:"too_many|content|never_asked|other"`
+	Words  string `form:"words"`
+}
+
+// why is the reason for the ledger.
+func (f *leaveForm) why() string {
+	switch {
+	case f.Words == "":
+		return f.Reason
+	case f.Reason == "":
+		return core.TrimText("other: " + f.Words)
+	}
+	return core.TrimText(f.Reason + ": " + f.Words)
+}
+
+// leaving opens an unsubscribe token and dresses the pages.
+func (p newsletterPages) leaving(c *Call, token string) (auth.UnsubscribeToken, *store.ListRecord, error) {
+	t, err := p.openUnsubscribe(c, token)
+	if t.ListID == "" {
+		return t, nil, err
+	}
+	list := p.wearID(c, t.ListID, t.Email)
+	if list != nil {
+		c.dress.link, c.dress.linkText = preferencesPath(list.ID), c.dress.words().LinkNew
+	}
+	return t, list, err
 }
 
 func (p newsletterPages) askUnsubscribe(c *Call, in tokenQuery) (HTML, error) {
-	t, err := p.sealer.OpenUnsubscribe(in.Token)
-	if err == nil && t.Expired(c.Now) {
-		err = core.ErrTokenExpired
-	}
+	_, list, err := p.leaving(c, in.Token)
 	if err != nil {
-		return HTML{}, linkError(err)
+		return HTML{}, c.linkError(err)
 	}
-	b, name := p.listOf(c, t)
-	return c.render(0, "press", view{Title: "Unsubscribe", Brand: b, Data: press{
-		Text: "Press the button and " + string(t.Email) + " gets no more mails of " + name + ".", Action: "/unsubscribe", Token: in.Token, Button: "Unsubscribe",
-	}})
+	w, to := c.dress.words(), ""
+	if list != nil {
+		to = list.UnsubscribeRedirectURL
+	}
+	return c.render(0, "press", view{Title: w.LeaveTitle, Data: press{
+		Text: c.dress.say(w.LeaveText), Action: "/unsubscribe", Token: in.Token, Button: w.LeaveButton, Reasons: w.reasons(),
+	}}, redirectSource(to)...)
 }
 
-func (p newsletterPages) unsubscribe(c *Call, in linkForm) (HTML, error) {
+func (p newsletterPages) unsubscribe(c *Call, in leaveForm) (HTML, error) {
 	if err := c.crossSite(); err != nil {
 		return HTML{}, err
 	}
-	if _, err := p.leave(c, in.Token); err != nil {
-		return HTML{}, linkError(err)
-	}
-	t, err := p.sealer.OpenUnsubscribe(in.Token)
+	t, list, err := p.leaving(c, in.Token)
 	if err != nil {
+		return HTML{}, c.linkError(err)
+	}
+	_, leftAt, err := p.leaveBy(c, t, "page", in.why())
+	if err != nil {
+		return HTML{}, c.linkError(err)
+	}
+	if list != nil && list.UnsubscribeRedirectURL != "" {
+		return HTML{To: list.UnsubscribeRedirectURL}, nil
+	}
+	return p.left(c, t, leftAt, "")
+}
+
+// left is the Data of the page behind an unsubscribing (pages/left.html). Undo is the token that takes it back; empty
+// where the reader's mail holds it.
+type left struct {
+	Lines      []string
+	Undo, Back string
+}
+
+func (p newsletterPages) left(c *Call, t auth.UnsubscribeToken, leftAt core.Instant, back string) (HTML, error) {
+	w := c.dress.words()
+	said := left{Lines: []string{c.dress.say(w.LeftText)}, Back: back}
+	if t.Kind == auth.UnsubscribeRequested {
+		said.Lines = append(said.Lines, c.dress.say(w.LeftAsked))
+	}
+	if leftAt > 0 {
+		t.Kind, t.IssuedAt = auth.UnsubscribeUndo, leftAt
+		if _, err := p.store.CanUndo(c, undoing(t, core.Origin{}), c.Now); err == nil && !t.Expired(c.Now) {
+			if said.Undo, err = p.sealer.SealUnsubscribe(t); err != nil {
+				return HTML{}, err
+			}
+		}
+	}
+	return c.render(0, "left", view{Title: w.LeftTitle, Data: said})
+}
+
+// openUndo reads an undo token, and what it is to take back.
+func (p newsletterPages) openUndo(c *Call, token string) (u store.Undoing, err error) {
+	t, err := p.sealer.OpenUndo(token)
+	if err != nil {
+		return u, err
+	}
+	if list := p.wearID(c, t.ListID, t.Email); list != nil {
+		c.dress.link, c.dress.linkText = subscribePath(list.ID), c.dress.say(c.dress.words().SubscribeTitle)
+	}
+	if t.Expired(c.Now) {
+		err = core.ErrTokenExpired
+	}
+	return undoing(t, c.origin("page")), err
+}
+
+func undoing(t auth.UnsubscribeToken, o core.Origin) store.Undoing {
+	return store.Undoing{ListID: t.ListID, SubscriptionID: t.SubscriptionID, LeftAt: t.IssuedAt, Origin: o}
+}
+
+func (p newsletterPages) askUndo(c *Call, in tokenQuery) (HTML, error) {
+	u, err := p.openUndo(c, in.Token)
+	if err == nil {
+		_, err = p.store.CanUndo(c, u, c.Now)
+	}
+	if err != nil {
+		return HTML{}, c.linkError(err)
+	}
+	w := c.dress.words()
+	return c.render(0, "press", view{Title: w.UndoTitle, Data: press{
+		Text: c.dress.say(w.UndoText), Action: "/undo", Token: in.Token, Button: w.UndoButton,
+	}})
+}
+
+func (p newsletterPages) undo(c *Call, in linkForm) (HTML, error) {
+	if err := c.crossSite(); err != nil {
 		return HTML{}, err
 	}
-	b, name := p.listOf(c, t)
-	return c.tell(0, "You are unsubscribed", note{Lines: []string{string(t.Email) + " gets no more mails of " + name + "."}}, b)
-}
-
-// listOf is brand and name of a token's list, which may be gone: then its mails are spoken of without a name.
-func (p newsletterPages) listOf(c *Call, t auth.UnsubscribeToken) (brand, string) {
-	list, err := p.store.ListRecord(c, t.ListID)
-	if err != nil {
-		return brand{}, "this newsletter"
+	u, err := p.openUndo(c, in.Token)
+	if err == nil {
+		_, err = p.store.Undo(c, u, c.Now)
 	}
-	return c.api.brandOfList(list), list.Name
+	if err != nil {
+		return HTML{}, c.linkError(err)
+	}
+	w := c.dress.words()
+	return c.tell(0, w.UndoneTitle, note{Lines: []string{c.dress.say(w.UndoneText)}}, brand{})
 }
 
-// brandOfList is the brand of a list's tenant.
-func (h *Handler) brandOfList(list *store.ListRecord) brand {
-	return tenantBrand(h.ownBrand(), &list.Tenant)
-}
-
-// linkError says in a reader's words what is wrong with the link of a mail.
-func linkError(err error) error {
+// linkError says in a reader's words what is wrong with the link of a mail. Where nothing is wrong with it, the page that
+// tells the error offers no other way.
+func (c *Call) linkError(err error) error {
 	e, ok := errors.AsType[*core.Error](err)
 	if !ok {
 		return err
 	}
-	said := *e
+	said, w := *e, c.dress.words()
 	said.Field = ""
 	switch {
 	case errors.Is(err, core.ErrTokenExpired):
-		said.Message = "This link has expired. Please ask for a new one."
+		said.Message = w.LinkExpired
 	case errors.Is(err, core.ErrInvalidToken):
-		said.Message = "This link does not work, or not any more. Please use the newest mail, and the whole address in it."
+		said.Message = w.LinkBroken
+	case errors.Is(err, core.ErrListInactive):
+		said.Message, c.dress.link = w.ListInactive, ""
 	case e.Kind == core.NotFound:
-		said.Message = "What this link was for is gone."
+		said.Message = w.LinkGone
+	default:
+		c.dress.link = ""
 	}
 	return &said
 }

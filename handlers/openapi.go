@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,17 +15,41 @@ import (
 // apiVersion is the version of the three APIs.
 const apiVersion = "0.1.0"
 
-// document is one OpenAPI description: the routes of some dialects, below one base.
+// document is one OpenAPI description: the routes of an area, below one base.
 type document struct {
 	name, title, base, path string
-	dialects                string
+	words                   string
 }
 
 // documents are the OpenAPI descriptions that the table makes, and where they are served.
 var documents = []document{
-	{"member", "newsletterd member service", "/api", "/api/openapi.json", "mo"},
-	{"send", "newsletterd send service", "", "/openapi/send.json", "s"},
-	{"devices", "newsletterd devices and models", "", "/openapi/devices.json", "d"},
+	{
+		"member", "newsletterd member service", "/api", "/api/openapi.json",
+		"Identity (OAuth 2.0, OpenID Connect), users, newsletter subscriptions with double opt-in, and their administration.",
+	},
+	{
+		"send", "newsletterd send service", "", "/openapi/send.json",
+		"Send jobs, the signed webhooks of the member service, and the events of mail providers.",
+	},
+	{"devices", "newsletterd devices and models", "", "/openapi/devices.json", "Devices, agents, models (files) and their shares."},
+	{
+		"pages", "newsletterd pages", "", "/openapi/pages.json",
+		"What people see in a browser: pages, the links of mails, tracking; and documents at the root of the host.",
+	},
+}
+
+// document is the name of the one document that describes the route.
+func (r *Route) document() string {
+	switch {
+	case r.Dialect == send:
+		return "send"
+	case r.Dialect == device:
+		return "devices"
+	case strings.HasPrefix(r.Path, "/api/"):
+		return "member"
+	default:
+		return "pages"
+	}
 }
 
 // obj is a JSON object; encoding/json sorts its keys, so a document has one form.
@@ -55,30 +80,47 @@ func (h *Handler) describe() error {
 }
 
 func (h *Handler) document(d document) obj {
-	paths, names := obj{}, schemas{}
+	paths, names := obj{}, describer{schemas: schemas{}, responses: obj{}, security: obj{}}
+	tags := []string{}
 	for _, r := range h.routes {
-		path, ok := strings.CutPrefix(r.Path, d.base)
-		if !ok || strings.IndexByte(d.dialects, byte(r.Dialect)) < 0 {
+		if r.document() != d.name {
 			continue
 		}
-		path = openPath(path)
+		path := openPath(strings.TrimPrefix(r.Path, d.base))
 		if paths[path] == nil {
 			paths[path] = obj{}
 		}
-		paths[path].(obj)[strings.ToLower(r.Method)] = r.operation(names)
+		op := r.operation(names)
+		tag := tagOf(path)
+		if !slices.Contains(tags, tag) {
+			tags = append(tags, tag)
+		}
+		op["tags"] = []string{tag}
+		paths[path].(obj)[strings.ToLower(r.Method)] = op
 	}
+	if d.name == "member" {
+		names.declare(refreshForm{}, "json")
+	}
+	slices.Sort(tags)
 	base := h.publicURL + d.base
 	if base == "" {
 		base = "/"
 	}
-	components := obj{"securitySchemes": securitySchemes}
-	if len(names) > 0 {
-		components["schemas"] = names
+	components := obj{"responses": names.responses}
+	if len(names.schemas) > 0 {
+		components["schemas"] = names.schemas
+	}
+	if len(names.security) > 0 {
+		components["securitySchemes"] = names.security
 	}
 	return obj{
-		"openapi":    "3.1.0",
-		"info":       obj{"title": d.title, "version": apiVersion},
+		"openapi": "3.1.0",
+		"info": obj{
+			"title": d.title, "version": apiVersion, "description": d.words,
+			"license": obj{"name": "Apache 2.0", "identifier": "Apache-2.0"},
+		},
 		"servers":    []obj{{"url": base}},
+		"tags":       tagObjects(tags),
 		"paths":      paths,
 		"components": components,
 	}
@@ -104,46 +146,52 @@ var securitySchemes = obj{
 	"provider":    obj{"type": "apiKey", "in": "header", "name": mail.HeaderProviderSignature},
 }
 
-func (a Access) security() []obj {
+// security names what a caller must bring, and declares it in the document.
+func (a Access) security(names describer) []obj {
 	scopes := a.scopes
 	if scopes == nil {
 		scopes = []string{}
 	}
 	none := []string{}
+	var out []obj
 	switch {
 	case a.signed:
-		return []obj{{"signature": none, "timestamp": none, "nonce": none, "client_name": none}}
+		out = []obj{{"signature": none, "timestamp": none, "nonce": none, "client_name": none}}
 	case a.provider:
-		return []obj{{"provider": none}}
+		out = []obj{{"provider": none}}
 	case a.option:
-		return []obj{{}, {"bearer": scopes}}
+		out = []obj{{}, {"bearer": scopes}}
 	case a.bearer:
-		return []obj{{"bearer": scopes}}
+		out = []obj{{"bearer": scopes}}
+	default:
+		return []obj{}
 	}
-	return []obj{}
+	for _, one := range out {
+		for name := range one {
+			names.security[name] = securitySchemes[name]
+		}
+	}
+	return out
 }
 
-func (r *Route) operation(names schemas) obj {
+func (r *Route) operation(names describer) obj {
 	op := obj{
 		"summary":     r.Summary,
 		"operationId": operationID(r),
-		"security":    r.Who.security(),
+		"security":    r.Who.security(names),
 		"responses":   r.responses(names),
+		"description": r.words(),
 	}
-	if p := r.parameters(names); len(p) > 0 {
+	if p := r.parameters(names.schemas); len(p) > 0 {
 		op["parameters"] = p
 	}
 	switch e := &r.Do; e.body {
 	case jsonBody, formBody:
-		fields := e.in.form
-		if e.body == jsonBody {
-			fields = e.in.object.fields
-		}
-		op["requestBody"] = obj{"required": true, "content": obj{mediaTypes[e.body]: obj{"schema": inputSchema(fields, names)}}}
+		op["requestBody"] = obj{"required": !e.bodyless, "content": obj{mediaTypes[e.body]: names.example(e.in.bodySchema(names.schemas))}}
 	case rawBody:
 		content := obj{"*/*": obj{"schema": obj{}}}
 		if e.in != nil && e.in.object != nil {
-			content[mediaTypes[jsonBody]] = obj{"schema": inputSchema(e.in.object.fields, names)}
+			content[mediaTypes[jsonBody]] = names.example(e.in.bodySchema(names.schemas))
 		}
 		op["requestBody"] = obj{"required": true, "content": content}
 	}
@@ -173,15 +221,19 @@ func (r *Route) parameters(names schemas) (out []obj) {
 			if text[name] {
 				schema = obj{"type": "string"}
 			}
-			out = append(out, obj{"name": name, "in": "path", "required": true, "schema": schema})
+			out = append(out, obj{"name": name, "in": "path", "required": true, "schema": schema, "description": pathWords(name)})
 		}
 	}
-	if r.Do.in != nil {
-		for i := range r.Do.in.query {
-			out = append(out, r.Do.in.query[i].parameter("query", names))
+	in := r.Do.in
+	if r.Do.told != nil {
+		in = r.Do.told
+	}
+	if in != nil {
+		for i := range in.query {
+			out = append(out, in.query[i].parameter("query", names))
 		}
-		for i := range r.Do.in.header {
-			out = append(out, r.Do.in.header[i].parameter("header", names))
+		for i := range in.header {
+			out = append(out, in.header[i].parameter("header", names))
 		}
 	}
 	if r.Do.list {
@@ -196,10 +248,14 @@ func (r *Route) parameters(names schemas) (out []obj) {
 }
 
 func (f *field) parameter(in string, names schemas) obj {
-	return obj{"name": f.name, "in": in, "required": f.required, "schema": f.schema(names)}
+	p := obj{"name": f.name, "in": in, "required": f.required, "schema": f.schema(names)}
+	if words := fieldWords[f.name]; words != "" {
+		p["description"] = words
+	}
+	return p
 }
 
-func (r *Route) responses(names schemas) obj {
+func (r *Route) responses(names describer) obj {
 	e := &r.Do
 	ok := obj{"description": http.StatusText(e.status)}
 	switch e.out {
@@ -211,13 +267,9 @@ func (r *Route) responses(names schemas) obj {
 	case reflect.TypeFor[Text]():
 		ok["content"] = obj{"*/*": obj{"schema": obj{}}}
 	default:
-		ok["content"] = obj{"application/json": obj{"schema": outputSchema(e.out, names)}}
+		ok["content"] = obj{"application/json": names.example(outputSchema(e.out, names.schemas))}
 	}
-	status := e.status
-	if e.out == reflect.TypeFor[Redirect]() {
-		status = http.StatusFound
-	}
-	out := obj{strconv.Itoa(status): ok}
+	out := obj{strconv.Itoa(e.status): ok}
 	kinds := append(r.failures(), core.Unavailable, core.Internal)
 	if e.body != noBody {
 		kinds = append(kinds, core.TooLarge)
@@ -227,13 +279,13 @@ func (r *Route) responses(names schemas) obj {
 	}
 	for _, k := range kinds {
 		status := statusOf(r.Dialect, k)
-		out[strconv.Itoa(status)] = obj{
-			"description": http.StatusText(status),
-			"content":     obj{"application/json": obj{"schema": r.Dialect.schema(names)}},
-		}
+		out[strconv.Itoa(status)] = r.Dialect.failure(status, names)
 	}
 	for _, status := range e.also {
 		out[strconv.Itoa(status)] = obj{"description": http.StatusText(status)}
+	}
+	if e.out == reflect.TypeFor[HTML]() {
+		out["3XX"] = obj{"description": "On to another page, or back to the client"}
 	}
 	if r.Path == "/healthz" { // a failing part is told in the form of success
 		out["503"] = obj{"description": "A part of the daemon does not work", "content": ok["content"]}
@@ -244,21 +296,25 @@ func (r *Route) responses(names schemas) obj {
 // schema of the errors of a dialect.
 func (d Dialect) schema(names schemas) obj {
 	text := obj{"type": "string"}
-	props := obj{"error": text, "message": text, "request_id": text}
+	code := obj{"type": "string", "description": "A word for programs"}
+	message := obj{"type": "string", "description": "A sentence for people"}
+	id := obj{"type": "string", "description": "Also in the header X-Request-Id and in the log"}
+	field := obj{"type": "string", "description": "The field at fault"}
+	props := obj{"error": code, "message": message, "request_id": id}
 	required := []string{"error", "message", "request_id"}
 	name := "ErrorResponse"
 	switch d {
 	case send:
-		props["reason"] = text
+		props["reason"] = field
 		required = []string{"error"}
 	case oauth:
 		name = "OAuthErrorResponse"
-		props["error_description"], props["field"] = text, text
+		props["error_description"], props["field"] = text, field
 	case device:
-		props["code"], props["field"] = text, text
+		props["code"], props["field"] = code, field
 		required = []string{"code", "error", "message", "request_id"}
 	default:
-		props["field"] = text
+		props["field"] = field
 	}
 	names[name] = obj{"type": "object", "properties": props, "required": required}
 	return obj{"$ref": "#/components/schemas/" + name}

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"embed"
@@ -18,13 +19,13 @@ import (
 
 // Pages are server-rendered: a layout and a template for each, which defines "content". They need no script.
 //
-//go:embed pages
+//go:embed pages/*.html pages/words
 var pageFiles embed.FS
 
 var pages = parsePages()
 
 func parsePages() map[string]*template.Template {
-	layout := template.Must(template.ParseFS(pageFiles, "pages/layout.html"))
+	layout := template.Must(template.New("layout.html").Funcs(template.FuncMap{"fields": shownFields}).ParseFS(pageFiles, "pages/layout.html"))
 	files, err := fs.Glob(pageFiles, "pages/*.html")
 	if err != nil {
 		panic(err)
@@ -44,26 +45,54 @@ type view struct {
 	RequestID            string
 	Brand                brand
 	Data                 any
+
+	Lang string
+	W    *pageWords
+	d    *dress
+}
+
+// Say puts names in the place of placeholders.
+func (v view) Say(text string) string { return v.d.say(text) }
+
+// fieldSet is what the template of a list's fields gets.
+type fieldSet struct {
+	W      *pageWords
+	Fields []formField
+	Prefix string // of the names in the form
+}
+
+func shownFields(v view, fields []formField, prefix string) fieldSet {
+	return fieldSet{v.W, fields, prefix}
 }
 
 // note is the Data of a page that only tells something (pages/message.html).
 type note struct {
 	Lines          []string
+	Hint           string
 	Details        [][2]string
 	Link, LinkText string
+	Quiet          bool // the link is no button
 }
 
 // render makes a page of one of the templates, with the headers of contract 4. targets are the origins that its forms may
 // lead to besides our own.
 func (c *Call) render(status int, name string, v view, targets ...string) (HTML, error) {
 	if v.Brand.Name == "" {
+		v.Brand = c.dress.brand
+	}
+	if v.Brand.Name == "" {
 		v.Brand = c.api.ownBrand()
 	}
+	v.d = &c.dress
 	c.pageHeaders(v.Brand, "", targets...)
 	return fill(status, name, v)
 }
 
 func fill(status int, name string, v view) (HTML, error) {
+	if v.d == nil {
+		v.d = &dress{}
+	}
+	v.W, v.Lang = v.d.words(), cmp.Or(v.d.lang, core.Languages[0])
 	var b bytes.Buffer
 	if err := pages[name].ExecuteTemplate(&b, "layout.html", v); err != nil {
 		return HTML{}, err
@@ -76,7 +105,9 @@ func (c *Call) tell(status int, title string, n note, b brand) (HTML, error) {
 	return c.render(status, "message", view{Title: title, Brand: b, Data: n})
 }
 
-// pageHeaders are those of every page: nothing may be loaded, framed or posted elsewhere, and no address leaks.
+// pageHeaders are those of every page: nothing may be loaded, framed or posted elsewhere, and no address leaks. The layout
+// softens no-referrer to same-origin, which tells others as little: without it a form's Origin would be null, and browsers that
+// send no Sec-Fetch-Site (old ones, and all to a plain http host) could send no form at all.
 func (c *Call) pageHeaders(b brand, script string, targets ...string) {
 	csp := "default-src 'none'; style-src 'self'; img-src 'self' data:" + b.source() + "; form-action 'self'"
 	for _, t := range targets {
@@ -114,11 +145,13 @@ type brand struct {
 	Name  string
 	Logo  string // URL; empty: the name is shown
 	Style string // of the stylesheet, with the colour
+
+	Privacy string // URL of the tenant's privacy notice
 }
 
 // source is the CSP source of the logo, which a tenant may keep at another host.
 func (b brand) source() string {
-	if u, err := url.Parse(b.Logo); err != nil || u.Scheme != "https" || strings.ContainsAny(b.Logo, " ;,'\"") {
+	if b.Logo == "" {
 		return ""
 	}
 	return " " + originOf(b.Logo)
@@ -150,7 +183,7 @@ func tenantBrand(b brand, t *core.Tenant) brand {
 	if t.BrandName != "" {
 		b.Name = t.BrandName
 	}
-	b.Logo, b.Style = t.BrandLogoURL, stylePath(t.BrandColor)
+	b.Logo, b.Style, b.Privacy = t.BrandLogoURL, stylePath(t.BrandColor), t.PrivacyURL
 	return b
 }
 

@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"html"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -99,7 +101,7 @@ func TestPageHeaders(t *testing.T) {
 	}
 	for _, path := range []string{
 		"/login", "/password/forgot", "/password/reset?token=x&email=a@user.example", "/verify?token=x&email=a@user.example", "/logout",
-		"/api/oauth/authorize", "/api/oauth/logout?id_token_hint=x", "/confirm?token=x", "/unsubscribe?token=x",
+		"/api/oauth/authorize", "/api/oauth/logout?id_token_hint=x", "/confirm?token=x", "/unsubscribe?token=x", "/undo?token=x", "/preferences?token=x", "/l/x",
 	} {
 		check("GET", path, e.ask("GET", path, nil))
 	}
@@ -115,7 +117,7 @@ func TestPageHeaders(t *testing.T) {
 func TestLoginLeadsNowhereElse(t *testing.T) {
 	for _, to := range []string{
 		"https://evil.example/", "//evil.example/", "/\\evil.example", "/account/../x", "javascript:alert(1)", "/api/oauth/authorize/../../x?a=b",
-		"/api/oauth/authorizex?a=b", "\n/account", "/login",
+		"/api/oauth/authorizex?a=b", "\n/account", "/login", "/verify", "//verify?token=x", "/verifyx?token=x", "https://evil.example/verify?token=x",
 	} {
 		if p := purposeOf(to); p.path != accountPath {
 			t.Errorf("%q leads to %q", to, p.path)
@@ -218,5 +220,53 @@ func TestBrandColorsCanBeRead(t *testing.T) {
 				t.Errorf("%s: %s on %s is %.1f to 1", color, pair[0], pair[1], c)
 			}
 		}
+	}
+}
+
+// From the login for a tenant's client the way to a new password and back keeps the request, and the mail has the tenant's looks.
+func TestForgottenKeepsTheRequest(t *testing.T) {
+	e := newPageEnv(t, "http://news.test")
+	now := core.At(time.Now())
+	tenant, err := core.NewTenant(core.TenantInput{Name: new("Acme")}, now)
+	if err == nil {
+		err = e.store.AddTenant(t.Context(), tenant, "test")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, _, err := core.NewClient(core.ClientInput{Name: new("web"), TenantID: &tenant.ID, RedirectURIs: &[]string{"https://rp.example/cb"}}, true, now)
+	if err == nil {
+		err = e.store.AddClient(t.Context(), client, "test")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := "/api/oauth/authorize?" + url.Values{
+		"client_id": {client.ID}, "redirect_uri": {"https://rp.example/cb"}, "response_type": {"code"}, "scope": {"openid"}, "state": {`"><b>&a=b`},
+		"code_challenge": {"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"}, "code_challenge_method": {"S256"},
+	}.Encode()
+	page := func(path, pattern string) string {
+		t.Helper()
+		b, err := io.ReadAll(e.ask("GET", path, nil).Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := regexp.MustCompile(pattern).FindStringSubmatch(string(b))
+		if m == nil || !strings.Contains(string(b), "Acme") {
+			t.Fatalf("%s: %s", path, b)
+		}
+		return html.UnescapeString(m[1])
+	}
+	forgot := page("/login?"+url.Values{"continue": {request}}.Encode(), `href="(/password/forgot\?[^"]*)"`)
+	if got := page(forgot, `name="continue" value="([^"]*)"`); got != request {
+		t.Errorf("the form carries %s", got)
+	}
+	if got := page(page(forgot, `href="(/login\?[^"]*)"`), `name="continue" value="([^"]*)"`); got != request {
+		t.Errorf("back at the login it is %s", got)
+	}
+	e.ask("POST", "/password/forgot", url.Values{"email": {"ann@user.example"}, "continue": {request}})
+	mails, err := e.store.DueMails(t.Context(), core.At(time.Now()), 10)
+	if err != nil || len(mails) != 1 || mails[0].TenantID != tenant.ID {
+		t.Errorf("%+v, %v", mails, err)
 	}
 }

@@ -88,6 +88,25 @@ func bindValues(s string, fields []field, in reflect.Value, form bool) error {
 	return nil
 }
 
+// formValues reads a form whose names nobody knows beforehand, as strictly as bindValues.
+func formValues(s string) (map[string]string, error) {
+	form := map[string]string{}
+	for pair := range strings.SplitSeq(s, "&") {
+		if pair == "" {
+			continue
+		}
+		name, value, err := unescapePair(pair)
+		if err != nil {
+			return nil, err
+		}
+		if _, ok := form[name]; ok {
+			return nil, core.Invalidf(name, "%s is given more than once.", name)
+		}
+		form[name] = value
+	}
+	return form, nil
+}
+
 func unescapePair(pair string) (name, value string, err error) {
 	name, value, _ = strings.Cut(pair, "=")
 	if strings.Contains(pair, ";") {
@@ -101,7 +120,7 @@ func unescapePair(pair string) (name, value string, err error) {
 			return "", "", core.Invalidf("", "The parameters are not well-formed.").With(err)
 		}
 	}
-	if !cleanText(name) || !cleanText(value) {
+	if !core.CleanText(name) || !core.CleanText(value) {
 		return "", "", core.Invalidf("", "The parameters must be UTF-8 without NUL.")
 	}
 	return name, value, nil

@@ -2,6 +2,8 @@ package handlers
 
 import (
 	"errors"
+	"net/http"
+	"net/url"
 
 	"newsletterd/auth"
 	"newsletterd/core"
@@ -13,30 +15,58 @@ import (
 type mailedEdge struct{ auth *auth.Provider }
 
 type emailForm struct {
-	Email string `form:"email"`
+	Email    string `form:"email"`
+	Continue string `form:"continue"`
 }
 
-func (m mailedEdge) forgotPage(c *Call, _ struct{}) (HTML, error) {
-	return m.showForgot(c, "", "", 0)
+// forgotten is what the page is shown for: who has come from the login for a client sees its tenant's looks, and goes back there.
+type forgotten struct {
+	Email, Continue, Back string
+	brand                 brand
+	tenantID              string
 }
 
-func (m mailedEdge) showForgot(c *Call, email, fault string, status int) (HTML, error) {
-	return c.render(status, "forgot", view{Title: "Forgot your password?", Fault: fault, Data: emailForm{cut(email, maxShown)}})
+func (m mailedEdge) forgotten(c *Call, continueTo string) (f forgotten, err error) {
+	p := purposeOf(continueTo)
+	f.brand = c.api.ownBrand()
+	request, err := c.requested(p)
+	if _, faulty := errors.AsType[*auth.AuthorizeError](err); faulty || request == nil && err == nil {
+		return f, nil
+	}
+	if err != nil {
+		return f, err
+	}
+	f.Continue, f.Back, f.tenantID = p.path, p.asQuery(), request.Client.TenantID
+	f.brand, err = c.api.brandOf(c, f.tenantID)
+	return f, err
+}
+
+func (m mailedEdge) forgotPage(c *Call, in loginQuery) (HTML, error) {
+	f, err := m.forgotten(c, in.Continue)
+	if err != nil {
+		return HTML{}, err
+	}
+	return c.render(0, "forgot", view{Title: "Forgot your password?", Brand: f.brand, Data: f})
 }
 
 // forgot gives every address the same answer.
 func (m mailedEdge) forgot(c *Call, in emailForm) (HTML, error) {
+	f, err := m.forgotten(c, in.Continue)
+	if err != nil {
+		return HTML{}, err
+	}
 	email, err := core.ParseEmail(in.Email)
 	if err != nil {
-		return m.showForgot(c, in.Email, "This is not an e-mail address.", 400)
+		f.Email = cut(in.Email, maxShown)
+		return c.render(400, "forgot", view{Title: "Forgot your password?", Fault: "This is not an e-mail address.", Brand: f.brand, Data: f})
 	}
-	if err := m.auth.Forgot(c, email, c.Now); err != nil {
+	if err := m.auth.Forgot(c, email, core.Look{TenantID: f.tenantID, Language: c.language()}, c.Now); err != nil {
 		return HTML{}, err
 	}
 	return c.tell(0, "Look into your mail", note{Lines: []string{
 		"If there is an account for " + string(email) + ", a mail with a link is on its way. The link is good for one hour.",
 		"Nothing comes? Look among the unwanted mail, and at the spelling of the address.",
-	}, Link: "/login", LinkText: "Back to sign in"}, brand{})
+	}, Link: "/login" + f.Back, LinkText: "Back to sign in"}, f.brand)
 }
 
 type mailedQuery struct {
@@ -126,8 +156,14 @@ func (m mailedEdge) verifyPage(c *Call, in mailedQuery) (HTML, error) {
 	if claim {
 		return m.showPassword(c, store.PurposeClaim, form, nil)
 	}
-	if _, err := core.ParseEmail(in.Email); err != nil || in.Token == "" {
+	email, err := core.ParseEmail(in.Email)
+	if err != nil || in.Token == "" {
 		return m.linkFault(c, core.ErrInvalidToken)
+	}
+	if whose, err := m.changeOf(c, email, in.Token); err != nil {
+		return m.linkFault(c, err)
+	} else if whose != "" {
+		return m.changePage(c, whose, email, in, 0)
 	}
 	return c.render(0, "verify", view{Title: "Verify your address", Data: in})
 }
@@ -144,6 +180,34 @@ func (m mailedEdge) isClaim(c *Call, in mailedForm) (bool, error) {
 	return err == nil, err
 }
 
+// changeOf is the user whose address a token changes; empty where it is another token. An error says that it would have.
+func (m mailedEdge) changeOf(c *Call, email core.Email, token string) (userID string, err error) {
+	userID, err = c.api.options.Store.CheckEmailChange(c, core.HashToken(token), email, c.Now)
+	if errors.Is(err, core.ErrInvalidToken) {
+		return "", nil
+	}
+	return userID, err
+}
+
+// changePage asks whether the account shall have the address, if it is the visitor's own; else the visitor must sign in.
+func (m mailedEdge) changePage(c *Call, whose string, email core.Email, in mailedQuery, status int) (HTML, error) {
+	who, err := c.signedIn()
+	if err != nil && !errors.Is(err, core.ErrNotFound) {
+		return HTML{}, err
+	}
+	if err == nil && who.User.ID == whose {
+		return c.render(status, "change", view{Title: "Your new address", Data: in})
+	}
+	link := url.Values{"continue": {verifyPath + "?" + url.Values{"token": {in.Token}, "email": {in.Email}}.Encode()}}
+	return c.tell(status, "Your new address", note{
+		Lines: []string{
+			"To use " + string(email) + " for your account from now on, sign in with the address that you have had so far.",
+			"If you did not ask for this, just close this page.",
+		},
+		Link: "/login?" + link.Encode(), LinkText: "Sign in",
+	}, brand{})
+}
+
 func (m mailedEdge) verify(c *Call, in mailedForm) (HTML, error) {
 	claim, err := m.isClaim(c, in)
 	if err != nil {
@@ -153,11 +217,34 @@ func (m mailedEdge) verify(c *Call, in mailedForm) (HTML, error) {
 		return m.setPassword(c, store.PurposeClaim, in, m.auth.ClaimAddress)
 	}
 	email, err := core.ParseEmail(in.Email)
-	if err == nil {
-		email, err = m.auth.VerifyEmail(c, email, in.Token, c.Now)
+	if err != nil {
+		return m.linkFault(c, err)
 	}
+	if whose, err := m.changeOf(c, email, in.Token); err != nil {
+		return m.linkFault(c, err)
+	} else if whose != "" {
+		return m.changeEmail(c, whose, email, in)
+	}
+	email, err = m.auth.VerifyEmail(c, email, in.Token, c.Now)
 	if err != nil {
 		return m.linkFault(c, err)
 	}
 	return c.tell(0, "Your address is verified", note{Lines: []string{string(email) + " is verified. Thank you."}, Link: accountPath, LinkText: "Go to your account"}, brand{})
+}
+
+// changeEmail gives the account its new address, unless somebody else is signed in, or nobody.
+func (m mailedEdge) changeEmail(c *Call, whose string, email core.Email, in mailedForm) (HTML, error) {
+	who, err := c.signedIn()
+	if errors.Is(err, core.ErrNotFound) || err == nil && who.User.ID != whose {
+		return m.changePage(c, whose, email, mailedQuery{in.Token, in.Email}, http.StatusForbidden)
+	}
+	if err == nil {
+		err = m.auth.ChangeEmail(c, who.User.ID, email, in.Token, c.language(), c.Now)
+	}
+	if err != nil {
+		return m.linkFault(c, err)
+	}
+	return c.tell(0, "Your address is changed", note{
+		Lines: []string{"From now on you sign in with " + string(email) + ". Where you are signed in, you stay so."}, Link: accountPath, LinkText: "Go to your account",
+	}, brand{})
 }

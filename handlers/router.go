@@ -80,7 +80,7 @@ func (t *router) exact(method, path string) (*Route, []param) {
 	values := make([]param, len(params))
 	for i, p := range params {
 		v, err := url.PathUnescape(p.Value)
-		if err != nil || v == "" || !cleanText(v) {
+		if err != nil || v == "" || !core.CleanText(v) {
 			return nil, nil // the tree matches an empty parameter; we don't
 		}
 		values[i] = param{p.Key, v}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/mail"
 )
 
 // table is every endpoint of the program, one line each:
@@ -56,7 +57,7 @@ func (h *Handler) identityRoutes(t *rows) {
 	open := func(do Endpoint) Endpoint {
 		return do.CORS(newProviderEdge(h.options.Auth).clientOrigin, "Authorization")
 	}
-	t.add("POST", "/api/auth/register", public(), member, JSON(account.register).PerAddress(20, time.Hour), "Register a user; a mail to verify the address goes out")
+	t.add("POST", "/api/auth/register", public(), member, JSON(account.register).PerAddress(20, time.Hour).Fails(core.Forbidden, core.Conflict), "Register a user; a mail to verify the address goes out")
 	t.add("POST", "/api/auth/login", public(), oauth, Form(o.login).Fails(core.Unauthenticated, core.TooMany), "Sign in with a password")
 	t.add("POST", "/api/auth/refresh", public(), oauth, Form(o.refresh).Fails(core.Unauthenticated), "Exchange a refresh token")
 	t.add("POST", "/api/auth/logout", bearer(), member, JSON(account.logout), "Revoke a refresh token and all that came of its sign-in")
@@ -74,7 +75,7 @@ func (h *Handler) identityRoutes(t *rows) {
 func (h *Handler) providerRoutes(t *rows) {
 	e, a, l := newProviderEdge(h.options.Auth), authorizeEdge{h.options.Auth}, logoutEdge{h.options.Auth}
 	open := func(do Endpoint) Endpoint { return do.CORS(e.clientOrigin, "Authorization") }
-	t.add("GET", "/api/oauth/authorize", public(), page, Query(visited(a.authorize)), "Ask for an authorization code (RFC 6749 section 4.1.1)")
+	t.add("GET", "/api/oauth/authorize", public(), page, Query(visited(a.authorize)).Changes().Tells(reflect.TypeFor[authorizeQuery](), 302), "Ask for an authorization code (RFC 6749 section 4.1.1)")
 	t.add("POST", "/api/oauth/authorize", public(), page, Raw(a.authorizePost).MaxBody(maxForm), "The same by POST; sent on to GET")
 	t.add("GET", "/api/oauth/userinfo", bearer(core.ScopeOpenID), member, open(Get(e.userinfo)), "Claims about the user (OpenID Connect Core section 5.3)")
 	t.add("POST", "/api/oauth/userinfo", tokenOrForm(core.ScopeOpenID), member, open(Get(e.userinfo)).MaxBody(maxForm).Fails(core.Invalid), "The same by POST; the token may stand in a form")
@@ -125,12 +126,20 @@ func (h *Handler) newsletterRoutes(t *rows) {
 		t.add("POST", path, bearer(core.ScopeEventsWrite), member, JSON(news.disable), "Switch an address off and end its subscriptions")
 	}
 	t.add("POST", "/api/admin/newsletter-lists/:id/full-sync", admin(), member,
-		Path(news.fullSync).Accepted().Find(lists{h.options.Store}.find).Missing(core.ErrListNotFound), "Copy a list to the send service as a whole")
+		Path(news.fullSync).Accepted().Find(lists{h.options.Store}.find).Missing(core.ErrListNotFound).Fails(core.Conflict), "Copy a list to the send service as a whole")
 	mailed := newsletterPages{news}
 	t.add("GET", "/confirm", public(), page, Query(mailed.askConfirm), "Page with the button that confirms a subscription")
 	t.add("POST", "/confirm", public(), page, Form(mailed.confirm).Fails(core.Forbidden), "Confirm a subscription")
 	t.add("GET", "/unsubscribe", public(), page, Query(mailed.askUnsubscribe), "Page with the button that ends a subscription")
+	t.add("GET", "/l/:id", public(), page, Path(mailed.askSubscribe).Missing(core.ErrListNotFound).Fails(core.Invalid), "Page with the subscribe form of a list")
+	t.add("POST", "/l/:id", public(), page, Values(mailed.subscribe).Missing(core.ErrListNotFound).Fails(core.NotFound, core.TooMany).PerAddress(60, time.Hour), "Ask for a subscription by a form, that of the page or one on any site")
+	t.add("GET", "/preferences", public(), page, Query(mailed.askPreferences).Fails(core.NotFound), "A subscriber's own page; without a token, the form that asks for one")
+	t.add("POST", "/preferences", public(), page, Values(mailed.changePreferences).Fails(core.Forbidden, core.NotFound, core.TooMany).PerAddress(60, time.Hour), "Change something on it")
+	t.add("POST", "/preferences/export", public(), page, Form(mailed.export).Fails(core.Forbidden, core.NotFound), "Download what a tenant holds about a subscriber")
+	t.add("POST", "/preferences/erase", public(), page, Form(mailed.erase).Fails(core.Forbidden, core.NotFound), "Erase what a tenant holds about a subscriber")
 	t.add("POST", "/unsubscribe", public(), page, Form(mailed.unsubscribe).Fails(core.Forbidden), "End a subscription")
+	t.add("GET", "/undo", public(), page, Query(mailed.askUndo).Fails(core.NotFound), "Page with the button that takes an unsubscribing back")
+	t.add("POST", "/undo", public(), page, Form(mailed.undo).Fails(core.Forbidden, core.NotFound), "Take an unsubscribing back")
 	t.add("GET", "/api/newsletter/unsubscribe", public(), page, Query(mailed.askUnsubscribe), "The same page, where a mail program opens List-Unsubscribe in a browser")
 }
 
@@ -161,8 +170,15 @@ func (h *Handler) sendRoutes(t *rows) {
 	t.add("POST", "/api/send-jobs/:id/cancel", bearer(core.ScopeSend), send, one(Path(jobs.cancel)), "Cancel a send job")
 	t.add("GET", "/api/send-jobs/:id/stats", bearer(core.ScopeSend), send, one(Path(jobs.stats)), "Counters of a send job")
 	t.add("GET", "/api/send-jobs/:id/recipients", bearer(core.ScopeSend), send, one(List(jobs.recipients, recipient.key)), "What happened to each recipient of a send job")
-	t.add("POST", "/api/send-jobs/:id/preview", bearer(core.ScopeSend), send, one(Query(jobs.preview)), "Render the mail of a send job")
+	t.add("GET", "/api/send-jobs/:id/links", bearer(core.ScopeSend), send, one(Path(jobs.links)), "Tracked links of a send job, with how many have followed each")
+	t.add("GET", "/api/send-jobs/history", bearer(core.ScopeSend), send, List(jobs.history, mailed.key).Fails(core.Forbidden), "What was ever sent to an address, the newest first")
+	t.add("POST", "/api/send-jobs/:id/preview", bearer(core.ScopeSend), send, one(JSON(jobs.preview).BodyOptional()), "Render the mail of a send job")
+	t.add("POST", "/api/send-jobs/:id/test", bearer(core.ScopeSend), send, one(JSON(jobs.test)).Fails(core.TooMany), "Send the mail of a send job to one address")
 	t.add("POST", "/webhooks/subscriptions", signed(), send, JSON(hooks.subscription).Fails(core.Conflict), "Take a subscription event")
+	seen := tracked{h.options.Store, h.ident, h.sealer, h.options.Engage, h.publicURL}
+	t.add("GET", mail.PixelPath+":file", public(), page, Query(seen.pixel), "The image that tells that a mail was opened")
+	t.add("GET", mail.ClickPath+":token", public(), page, Query(seen.follow).Fails(core.NotFound), "A link of a mail, on its way to where it leads")
+	t.add("GET", "/v/:token", public(), page, Query(seen.show).Fails(core.NotFound), "A mail of a send job in the browser")
 	events := mailProviders{h.options.Store, h.ident}
 	t.add("POST", "/webhooks/:provider", mailProvider(), send, Raw(events.take).Takes(newPlan(reflect.TypeFor[providerEvent](), jsonBody)), "Take the events of a mail provider; the body is that of the provider's kind, of kind generic a ProviderEvent")
 	t.add("POST", "/webhooks/lists/full-sync", signed(), send, JSON(hooks.fullSync).MaxBody(maxFullSync).Fails(core.Conflict), "Take a batch of a full list sync")
@@ -207,6 +223,7 @@ func (h *Handler) modelRoutes(t *rows) {
 // operationRoutes are for those who run the daemon.
 func (h *Handler) operationRoutes(t *rows) {
 	t.add("GET", "/healthz", public(), send, Get(h.health), "Health of the daemon")
+	t.add("GET", "/openapi", public(), page, Get(h.reference), "Every operation, to read")
 	for _, d := range documents {
 		t.add("GET", d.path, public(), member, Get(h.openAPI(d.name)), "OpenAPI document: "+d.title)
 	}

@@ -20,6 +20,17 @@ var typeNames = map[reflect.Type]string{
 	reflect.TypeFor[clientReply]():  "OAuthClientWithSecret",
 	reflect.TypeFor[modelProfile](): "ModelProfile",
 	reflect.TypeFor[libraryReply](): "Library",
+
+	// The words of the specification.
+	reflect.TypeFor[pendingSubscription]():  "PendingSubscriptionResponse",
+	reflect.TypeFor[disableRequest]():       "DisableSubscriptionRequest",
+	reflect.TypeFor[refreshRequest]():       "RefreshTokenRequest",
+	reflect.TypeFor[refreshForm]():          "RefreshRequest",
+	reflect.TypeFor[sendJobRequest]():       "CreateSendJobRequest",
+	reflect.TypeFor[tracking]():             "TrackingOptions",
+	reflect.TypeFor[createdJob]():           "CreateSendJobResponse",
+	reflect.TypeFor[jobStatus]():            "SendJobStatusResponse",
+	reflect.TypeFor[core.EventSubscriber](): "SubscriberPayload",
 }
 
 func typeName(t reflect.Type) string {
@@ -35,7 +46,7 @@ func inputSchema(fields []field, names schemas) obj {
 	props, required := obj{}, []string{}
 	for i := range fields {
 		f := &fields[i]
-		props[f.name] = f.schema(names)
+		props[f.name] = worded(f.name, f.schema(names))
 		if f.required {
 			required = append(required, f.name)
 		}
@@ -87,7 +98,11 @@ func typeSchema(t reflect.Type, input bool, names schemas) obj {
 		return obj{"type": "object"}
 	case reflect.Struct:
 		if input {
-			return inputSchema(fieldsOf(t, "json"), names)
+			s := inputSchema(fieldsOf(t, "json"), names)
+			if typeNames[t] == "" {
+				return s
+			}
+			return names.put(t, s)
 		}
 		return structSchema(t, names)
 	}
@@ -112,7 +127,7 @@ func structSchema(t reflect.Type, names schemas) obj {
 		if nullable && s["type"] != nil {
 			s["type"] = []any{s["type"], "null"}
 		}
-		props[name] = s
+		props[name] = worded(name, s)
 		if !optional {
 			required = append(required, name)
 		}
@@ -122,6 +137,11 @@ func structSchema(t reflect.Type, names schemas) obj {
 		slices.Sort(required)
 		s["required"] = required
 	}
+	return names.put(t, s)
+}
+
+// put makes a component of a struct that has a name, and refers to it.
+func (names schemas) put(t reflect.Type, s obj) obj {
 	if t.Name() == "" || strings.Contains(t.Name(), "[") {
 		return s
 	}
@@ -131,6 +151,23 @@ func structSchema(t reflect.Type, names schemas) obj {
 	}
 	names[name] = s
 	return obj{"$ref": "#/components/schemas/" + name}
+}
+
+// bodySchema describes the body of a request.
+func (p *plan) bodySchema(names schemas) obj {
+	if p.typ == reflect.TypeFor[tokenRequest]() { // one form for each grant
+		var grants []obj
+		for _, grant := range []any{authorizationCodeTokenRequest{}, refreshRequest{}, clientCredentialsTokenRequest{}} {
+			t := reflect.TypeOf(grant)
+			grants = append(grants, names.put(t, inputSchema(fieldsOf(t, "form"), names)))
+		}
+		return obj{"anyOf": grants}
+	}
+	fields := p.form
+	if p.object != nil {
+		fields = p.object.fields
+	}
+	return names.put(p.typ, inputSchema(fields, names))
 }
 
 func sameJSON(a, b any) bool {

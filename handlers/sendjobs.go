@@ -140,8 +140,11 @@ type createdJob struct {
 }
 
 func (a sendjobs) create(c *Call, in sendJobRequest) (out createdJob, err error) {
-	n := in.job()
-	if err := n.Validate(c.Now); err != nil {
+	n, at := in.job(), c.Now
+	if in.IdempotencyID != nil {
+		at = 0 // whether a window is over is judged behind the key: the first answer holds for longer than the window
+	}
+	if err := n.Validate(at); err != nil {
 		return out, err
 	}
 	warnings, err := mail.TryContent(&n)
@@ -163,6 +166,11 @@ func (a sendjobs) create(c *Call, in sendJobRequest) (out createdJob, err error)
 	c.Tenant = j.TenantID
 	if !known {
 		warnings = append(warnings, "The template does not exist yet; the job fails if it is still missing when it starts.")
+	}
+	if n.TrackOpen || n.TrackClick {
+		if t, err := a.store.Tenant(c, j.TenantID); err == nil && t.NoTracking {
+			warnings = append(warnings, "The tenant does not track its readers; the job will not be tracked.")
+		}
 	}
 	return createdJob{j.ID, j.ID, j.Status, warnings}, nil
 }
@@ -189,6 +197,9 @@ type sendJob struct {
 	StartedAt     core.Instant   `json:"started_at,omitzero"`
 	FinishedAt    core.Instant   `json:"finished_at,omitzero"`
 	FailureReason string         `json:"failure_reason,omitempty"`
+	PausedAt      core.Instant   `json:"paused_at,omitzero"`
+	PauseReason   string         `json:"pause_reason,omitempty"`
+	RetryOf       string         `json:"retry_of,omitempty"`
 	Stats         core.Stats     `json:"stats"`
 }
 
@@ -199,7 +210,8 @@ func (a sendjobs) record(c *Call, j *core.SendJob) (sendJob, error) {
 		CampaignID: j.CampaignID, CampaignIDc: j.CampaignID, Status: j.Status,
 		ScheduledAt: j.ScheduledAt, ScheduledAtc: j.ScheduledAt, WindowStart: j.WindowStart, WindowStartc: j.WindowStart,
 		WindowEnd: j.WindowEnd, WindowEndc: j.WindowEnd, Name: content.Name, Subject: content.Subject, CreatedAt: j.CreatedAt,
-		StartedAt: j.StartedAt, FinishedAt: j.FinishedAt, FailureReason: j.FailureReason, Stats: j.Stats,
+		StartedAt: j.StartedAt, FinishedAt: j.FinishedAt, FailureReason: j.FailureReason,
+		PausedAt: j.PausedAt, PauseReason: j.PauseReason, RetryOf: j.RetryOf, Stats: j.Stats,
 	}, err
 }
 
@@ -224,16 +236,22 @@ type jobStatus struct {
 }
 
 func (a sendjobs) cancel(c *Call, id string) (jobStatus, error) {
-	j, err := a.store.CancelSendJob(c, id, c.Now)
+	j, err := a.store.CancelSendJob(store.By(c, c.actor(), c.Now), id, c.Now)
 	return jobStatus{j.ID, j.Status}, err
 }
 
-func (a sendjobs) list(c *Call, f tenantFilter, page core.Page) ([]sendJob, error) {
-	tenants, all, err := c.scope(f)
+// jobFilter narrows the list of jobs.
+type jobFilter struct {
+	TenantID string         `query:"tenant_id"`
+	Status   core.JobStatus `query:"status" enum:"pending|running|completed|failed|cancelled"`
+}
+
+func (a sendjobs) list(c *Call, in jobFilter, page core.Page) ([]sendJob, error) {
+	tenants, all, err := c.scope(tenantFilter{in.TenantID})
 	if err != nil {
 		return nil, err
 	}
-	jobs, err := a.store.SendJobs(c, tenants, all, page)
+	jobs, err := a.store.SendJobs(c, store.JobFilter{Tenants: tenants, All: all, Status: in.Status}, page)
 	out := make([]sendJob, len(jobs))
 	for i := range jobs {
 		if err == nil {
@@ -261,8 +279,6 @@ type recipient struct {
 	Events     []string     `json:"events"` // what was reported of it since: delivered, bounced, complained, opened, clicked
 }
 
-var recipientStates = [...]string{"queued", "deferred", "sent", "failed", "skipped"}
-
 func (r recipient) key() string { return strconv.FormatInt(r.Seq, 10) }
 
 func (a sendjobs) recipients(c *Call, _ struct{}, page core.Page) ([]recipient, error) {
@@ -273,53 +289,7 @@ func (a sendjobs) recipients(c *Call, _ struct{}, page core.Page) ([]recipient, 
 	rows, err := a.store.Recipients(c, &j, page)
 	out := make([]recipient, len(rows))
 	for i, r := range rows {
-		out[i] = recipient{r.Seq, r.Email, recipientStates[r.State], r.Reason, r.Tries, r.Ambiguous, r.DueAt, r.FinishedAt, r.Marks.Words()}
+		out[i] = recipient{r.Seq, r.Email, store.RecipientWords[r.State], r.Reason, r.Tries, r.Ambiguous, r.DueAt, r.FinishedAt, r.Marks.Words()}
 	}
-	return out, err
-}
-
-// preview are the rendered parts of a job's mail.
-type preview struct {
-	Subject string `json:"subject"`
-	Text    string `json:"text"`
-	HTML    string `json:"html"`
-}
-
-// previewFor names a subscriber of the list; without one the mail is rendered for somebody of whom nothing is known.
-type previewFor struct {
-	Email core.Email `query:"email"`
-}
-
-func (a sendjobs) preview(c *Call, in previewFor) (out preview, err error) {
-	j, err := a.store.SendJob(c, c.ID())
-	if err != nil {
-		return out, err
-	}
-	content, err := a.store.Content(c, &j)
-	if core.KindOf(err) == core.NotFound {
-		return out, core.Invalidf("template", "The list or the template of the job is missing.")
-	}
-	if err != nil {
-		return out, err
-	}
-	bulk, err := mail.CompileBulk(mail.JobSpec(j.ID, &content, mail.Address{Email: "newsletterd@localhost"}))
-	if err != nil {
-		return out, err
-	}
-	r := mail.Recipient{
-		Email: "reader@example.org", Date: c.Now.Time(),
-		UnsubscribeToken: "preview", UnsubscribeURL: c.api.publicURL + "/unsubscribe?token=preview",
-	}
-	if in.Email != "" {
-		sub, err := a.store.Subscriber(c, j.ListID, in.Email)
-		if core.KindOf(err) == core.NotFound {
-			return out, core.Invalidf("email", "email is no subscriber of the list.")
-		}
-		if err != nil {
-			return out, err
-		}
-		r.Email, r.SubscriberID, r.Preferences = string(sub.Email), sub.ID, []byte(sub.Preferences)
-	}
-	out.Subject, out.Text, out.HTML, err = bulk.Parts(&r)
 	return out, err
 }

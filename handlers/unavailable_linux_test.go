@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -10,13 +11,15 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/core/coretest"
 	"newsletterd/store/storetest"
 )
 
 // outage is a daemon whose database is about to fail.
 type outage struct {
 	*env
-	path string
+	path  string
+	tried int // answers that were looked at
 }
 
 func newOutage(t *testing.T, dir string) *outage {
@@ -26,18 +29,24 @@ func newOutage(t *testing.T, dir string) *outage {
 	e.step("person ann")
 	e.step("device lamp owner=ann")
 	e.step("model cube owner=ann")
-	o := &outage{e, path}
+	o := &outage{env: e, path: path}
 	o.health(200, "ok", "ok")
 	return o
+}
+
+// lookNow lets the next health check look, however short ago the last one was.
+func (o *outage) lookNow() {
+	p := &o.handler.prober
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.at = time.Time{}
 }
 
 // health looks at the health check, which must answer within a second.
 func (o *outage) health(status int, database, sessions string) {
 	o.t.Helper()
-	p := &o.handler.prober
-	p.mu.Lock()
-	p.at = time.Time{} // look now
-	p.mu.Unlock()
+	o.tried++
+	o.lookNow()
 	start := time.Now()
 	res, b := o.ask("GET", "/healthz", "ann", nil)
 	if took := time.Since(start); took > time.Second {
@@ -85,6 +94,7 @@ func (o *outage) expect(method, path string, status int) {
 
 func (o *outage) hold(what string, res *http.Response, b []byte, status int) {
 	o.t.Helper()
+	o.tried++
 	if res.StatusCode != status {
 		o.t.Errorf("%s: %d %s, want %d", what, res.StatusCode, b, status)
 		return
@@ -110,6 +120,7 @@ func TestDatabaseDeletedOrReplaced(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newOutage(t, t.TempDir())
+			defer coretest.Held(t, 13, &o.tried, "answers with the file deleted, replaced or moved")
 			o.must(harm(o.path))
 			o.write(503)
 			o.read(503)
@@ -128,6 +139,7 @@ func TestDatabaseDeletedOrReplaced(t *testing.T) {
 func TestDatabaseLocked(t *testing.T) {
 	t.Parallel()
 	o := newOutage(t, t.TempDir())
+	defer coretest.Held(t, 13, &o.tried, "answers around a lock of another process")
 	end := storetest.Foreign(t, o.path, "BEGIN IMMEDIATE")
 	o.health(503, "unavailable", "unavailable")
 	start := time.Now()
@@ -144,6 +156,7 @@ func TestDatabaseLocked(t *testing.T) {
 // TestDatabaseReadOnly makes every write to the files fail.
 func TestDatabaseReadOnly(t *testing.T) {
 	o := newOutage(t, t.TempDir())
+	defer coretest.Held(t, 13, &o.tried, "answers around a file that cannot be written")
 	end := storetest.ReadOnly(t, o.path)
 	o.write(503)
 	o.read(200)
@@ -158,25 +171,56 @@ func TestDatabaseReadOnly(t *testing.T) {
 func TestDiskFull(t *testing.T) {
 	dir := storetest.SmallDisk(t, "20")
 	o := newOutage(t, dir)
+	defer coretest.Held(t, 12, &o.tried, "requests around a full disk (tmpfs of 20 MiB)")
 	res, b := o.ask("POST", "/api/models?name=big", "ann", strings.NewReader(strings.Repeat("x", 30<<20)))
 	if res.StatusCode != 503 || !strings.Contains(string(b), `"code":"storage_unavailable"`) || res.Header.Get("Retry-After") == "" {
 		t.Errorf("upload: %d %s", res.StatusCode, b)
 	}
 	ballast := filepath.Join(dir, "ballast")
 	fillDisk(t, ballast)
-	for range 200 { // what is left in the -wal takes a few
-		res, _ := o.ask("POST", "/api/agents", "ann", strings.NewReader(`{"name":"x"}`), "Content-Type", "application/json")
-		if res.StatusCode == 503 {
+	taken, full := int64(len("content of cube")), false
+	for size := 4 << 20; size >= 1; size /= 4 { // what is left in the file and in the -wal takes some
+		for range 2000 {
+			o.tried++
+			res, _ := o.ask("POST", "/api/models?name=more", "ann", strings.NewReader(strings.Repeat("x", size)))
+			if full = res.StatusCode == 503; full {
+				break
+			}
+			taken += int64(size)
+		}
+	}
+	for round := 0; ; round++ { // an upload that failed gives back what it took, in steps, and a checkpoint the room of the -wal
+		refused := 0
+		for range 5000 {
+			o.tried++
+			res, _ := o.ask("POST", "/api/agents", "ann", strings.NewReader(`{"name":"x"}`), "Content-Type", "application/json")
+			if res.StatusCode == 503 {
+				refused++
+			}
+			if res.StatusCode != 201 && (res.StatusCode != 503 || refused == 5) {
+				break
+			}
+		}
+		fillDisk(t, fmt.Sprint(ballast, round))
+		o.lookNow()
+		if res, _ := o.ask("GET", "/healthz", "ann", nil); res.StatusCode == 503 {
 			break
+		}
+		if round == 20 {
+			t.Fatalf("the disk never was full; %d writes were refused", refused)
 		}
 	}
 	o.read(200)
 	o.health(503, "unavailable", "unavailable")
-	o.must(os.Remove(ballast))
+	all, err := filepath.Glob(ballast + "*")
+	o.must(err)
+	for _, name := range all {
+		o.must(os.Remove(name))
+	}
 	o.recovers(5 * time.Second)
 	o.write(200)
-	if n, err := o.store.Usage(t.Context(), o.value("ann.id")); err != nil || n != int64(len("content of cube")) {
-		t.Errorf("the upload left %d bytes counted, %v", n, err)
+	if n, err := o.store.Usage(t.Context(), o.value("ann.id")); err != nil || n != taken {
+		t.Errorf("%d bytes are counted, %v, want %d", n, err, taken)
 	}
 	if found, err := o.store.Check(t.Context()); err != nil || len(found) > 0 {
 		t.Error(found, err)
@@ -200,6 +244,7 @@ func fillDisk(t *testing.T, name string) {
 // takes its place.
 func TestSessionStoreFails(t *testing.T) {
 	o := newOutage(t, t.TempDir())
+	defer coretest.Held(t, 14, &o.tried, "answers around a session store that fails")
 	storetest.Foreign(t, o.path, "ALTER TABLE sessions RENAME TO sessions_away")()
 	o.health(503, "ok", "unavailable")
 	o.write(200) // carries a token, no session

@@ -200,6 +200,9 @@ func readParts(body io.Reader, boundary string, meta *core.ModelInput, read func
 			head.left = -1
 			err = filePart(part, meta, read)
 		}
+		if errors.Is(err, io.ErrUnexpectedEOF) { // the body ends within the part
+			return bad(err)
+		}
 		if err != nil {
 			return err
 		}
@@ -223,7 +226,7 @@ func textPart(part *multipart.Part, meta *core.ModelInput) error {
 	if err != nil {
 		return err
 	}
-	if len(b) > maxPartText || !cleanText(string(b)) {
+	if len(b) > maxPartText || !core.CleanText(string(b)) {
 		return core.Invalidf(name, "%s must be UTF-8 text of %d bytes at most.", name, maxPartText)
 	}
 	text := strings.TrimSpace(string(b))

@@ -1,0 +1,174 @@
+package handlers
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// mails reads the kinds and addresses of the queue, and the token of the last link to a new address.
+func (e *pageEnv) mails() (words []string, token string) {
+	e.Helper()
+	mails, err := e.store.DueMails(e.Context(), core.At(time.Now()), 100)
+	if err != nil {
+		e.Fatal(err)
+	}
+	for _, m := range mails {
+		words = append(words, m.Kind+" "+string(m.Email))
+		if m.Kind == core.MailChange {
+			token = e.handler.options.Auth.MailToken(m.Kind, m.TokenID)
+		}
+	}
+	return words, token
+}
+
+func (e *pageEnv) askChange(email, password string) (status int, text string) {
+	e.Helper()
+	res := e.ask("POST", "/account", url.Values{"action": {"email"}, "email": {email}, "password": {password}})
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		e.Fatal(err)
+	}
+	return res.StatusCode, strings.ReplaceAll(textOf(string(b)), email, "EMAIL")
+}
+
+func (e *pageEnv) follow(token, email string) int {
+	e.Helper()
+	return e.ask("POST", "/verify", url.Values{"token": {token}, "email": {email}}).StatusCode
+}
+
+func (e *pageEnv) addUser(email core.Email) core.User {
+	e.Helper()
+	u := core.NewUser(email, core.At(time.Now()))
+	if err := e.store.AddUser(e.Context(), u, "", core.At(time.Now())); err != nil {
+		e.Fatal(err)
+	}
+	return u
+}
+
+const annsPassword = "correct horse battery"
+
+// Another address counts from when the link that was mailed to it is used, and not if anything came between.
+func TestEmailChange(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		between func(e *pageEnv, ann core.User)
+		want    int
+	}{
+		{"nothing", func(*pageEnv, core.User) {}, http.StatusOK},
+		{"a day", func(*pageEnv, core.User) { time.Sleep(store.ChangeTTL) }, http.StatusBadRequest},
+		{"another wish", func(e *pageEnv, _ core.User) { e.askChange("third@user.example", annsPassword) }, http.StatusBadRequest},
+		{"a new password", func(e *pageEnv, u core.User) {
+			if err := e.store.SetPassword(e.Context(), u.ID, "", core.At(time.Now())); err != nil {
+				e.Fatal(err)
+			}
+		}, http.StatusBadRequest},
+		{"an operator's change", func(e *pageEnv, u core.User) {
+			if _, err := e.store.UpdateUser(e.Context(), u.ID, store.UserInput{Email: new(core.Email("other@user.example"))}, core.At(time.Now())); err != nil {
+				e.Fatal(err)
+			}
+		}, http.StatusBadRequest},
+		{"the user switched off", func(e *pageEnv, u core.User) {
+			if _, err := e.store.UpdateUser(e.Context(), u.ID, store.UserInput{Disabled: new(true)}, core.At(time.Now())); err != nil {
+				e.Fatal(err)
+			}
+		}, http.StatusBadRequest},
+		{"an account of that address", func(e *pageEnv, _ core.User) { e.addUser("NEW@user.example") }, http.StatusBadRequest},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(time.Until(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)))
+				e := newPageEnv(t, "http://news.test")
+				e.login()
+				ann, err := e.store.UserByEmail(t.Context(), "ann@user.example")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if status, text := e.askChange("New@user.example", annsPassword); status != 200 {
+					t.Fatal(status, text)
+				}
+				words, token := e.mails()
+				if got := strings.Join(words, ", "); got != "change New@user.example, change_asked ann@user.example" {
+					t.Errorf("mails: %s", got)
+				}
+				tt.between(e, ann)
+				if got := e.follow(token, "new@user.example"); got != tt.want {
+					t.Fatalf("the link answers %d", got)
+				}
+				u, err := e.store.User(t.Context(), ann.ID)
+				changed := u.Email == "New@user.example"
+				if err != nil || changed != (tt.want == 200) || changed && !u.EmailVerified {
+					t.Errorf("%+v, %v", u, err)
+				}
+				if words, _ := e.mails(); changed && words[len(words)-1] != "changed ann@user.example" {
+					t.Errorf("the old address is not told: %v", words)
+				}
+				if changed && !e.in() {
+					t.Error("signed out")
+				}
+				if err := e.store.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// Whether the wanted address has an account is not told: not by the page, not by the work, and not by what the page shows
+// afterwards. The owner of that account gets a mail without a link that would change anything.
+func TestEmailChangeTellsNothing(t *testing.T) {
+	e := newPageEnv(t, "http://news.test")
+	e.addUser("bob-known@user.example")
+	e.login()
+	e.askChange("warm-up-one@user.example", annsPassword)
+	cost := func(email string) (string, int64, int64) {
+		before := e.store.Stats()
+		status, text := e.askChange(email, annsPassword)
+		if status != 200 {
+			t.Errorf("%s: %d %s", email, status, text)
+		}
+		after := e.store.Stats()
+		return text, after.Ops - before.Ops, after.Statements - before.Statements
+	}
+	text1, ops1, statements1 := cost("bob-unknow@user.example")
+	text2, ops2, statements2 := cost("bob-known@user.example")
+	if text1 != text2 || ops1 != ops2 || statements1 != statements2 {
+		t.Errorf("%d %d\n%s\n%d %d\n%s", ops1, statements1, text1, ops2, statements2, text2)
+	}
+	words, token := e.mails()
+	if !strings.Contains(strings.Join(words, ","), "change_taken bob-known@user.example") {
+		t.Errorf("mails: %v", words)
+	}
+	if got := e.follow(token, "bob-unknow@user.example"); got != http.StatusBadRequest {
+		t.Errorf("the wish before answers %d", got)
+	}
+}
+
+// Nobody guesses the password by this form, nor floods a mailbox by it.
+func TestEmailChangeIsThrottled(t *testing.T) {
+	e := newPageEnv(t, "http://news.test")
+	e.login()
+	for range 8 {
+		if status, text := e.askChange("flood@user.example", annsPassword); status != 200 {
+			t.Fatal(status, text)
+		}
+	}
+	words, _ := e.mails()
+	if n := strings.Count(strings.Join(words, ","), "change flood@user.example"); n != 3 {
+		t.Errorf("%d mails to one address", n)
+	}
+	var last int
+	for range 12 {
+		last, _ = e.askChange("new@user.example", "guessed")
+	}
+	if last != http.StatusTooManyRequests {
+		t.Errorf("the twelfth guess answers %d", last)
+	}
+}

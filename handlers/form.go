@@ -1,0 +1,46 @@
+package handlers
+
+import (
+	"cmp"
+	"html/template"
+	"io"
+
+	"newsletterd/store"
+)
+
+// embeddedForm is a form for a tenant's own site: it needs no script, no cookie and nothing of ours but the address that it
+// posts to.
+var embeddedForm = template.Must(template.New("form").Parse(`<form action="{{.Action}}" method="post" accept-charset="utf-8">
+  <label>{{.W.Email}} <input type="email" name="email" autocomplete="email" maxlength="254" required></label>
+{{- range .Fields}}
+{{- if eq .Type "boolean"}}
+  <label><input type="checkbox" name="{{.Name}}" value="true"{{if .Required}} required{{end}}> {{.Label}}</label>
+{{- else if eq .Type "choice"}}
+  <label>{{.Label}} <select name="{{.Name}}"{{if .Required}} required{{end}}>
+    <option value="">{{$.W.Choose}}</option>
+{{- range .Options}}
+    <option>{{.}}</option>
+{{- end}}
+  </select></label>
+{{- else}}
+  <label>{{.Label}} <input name="{{.Name}}" maxlength="500"{{if .Required}} required{{end}}></label>
+{{- end}}
+{{- end}}
+  <input name="_website" tabindex="-1" autocomplete="off" aria-hidden="true" style="position: absolute; left: -9999px">
+{{- if .ConsentText}}
+  <p>{{.ConsentText}}</p>
+{{- end}}
+  <button>{{.W.SubscribeButton}}</button>
+</form>
+`))
+
+// WriteForm writes the subscribe form of a list, in the list's language, for a page of the tenant's own. It posts to the
+// tenant's public_url, or to origin where the tenant has none.
+func WriteForm(w io.Writer, l *store.ListRecord, origin string) error {
+	d := dress{lang: l.PageLanguage()}
+	return embeddedForm.Execute(w, struct {
+		*store.ListRecord
+		W      *pageWords
+		Action string
+	}{l, d.words(), cmp.Or(l.Tenant.PublicURL, origin) + subscribePath(l.ID)})
+}

@@ -1,0 +1,318 @@
+package handlers
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// preferencesPath is the page where a reader without a link asks for one.
+func preferencesPath(listID string) string { return "/preferences?list=" + listID }
+
+// holder is a reader at the page of preferences. The token of any newsletter opens the subscription that it belongs to. What
+// else a tenant holds, and to take it away or erase it, needs the link that the mailbox alone gets: mails are passed on.
+type holder struct {
+	auth.UnsubscribeToken
+	token   string
+	list    *store.ListRecord // that is shown
+	manages bool              // by such a link
+	sent    bool              // it has just been sent
+}
+
+// manageData is the Data of pages/preferences.html.
+type manageData struct {
+	Token, List string
+	Fields      []formField
+	Held        []heldRow
+	Manages     bool
+	Sent        bool // the link to the rest is on its way
+	Leave       bool // there is something to leave
+	Others      bool // more than one list may be left
+	Subscribe   string
+}
+
+// heldRow is a list of the tenant that the address is, or was, on.
+type heldRow struct {
+	ListID, Name, Status string
+	Active, Here, Fields bool
+}
+
+type preferencesQuery struct {
+	Token string `query:"token"`
+	List  string `query:"list"`
+}
+
+func (p newsletterPages) askPreferences(c *Call, in preferencesQuery) (HTML, error) {
+	if list, ok := core.ParseID(in.List); ok && in.Token == "" && p.options.MemberURL != "" {
+		return HTML{To: p.options.MemberURL + preferencesPath(list)}, nil
+	}
+	if in.Token == "" {
+		return p.askLink(c, in.List, "", "")
+	}
+	h, err := p.holder(c, in.Token, in.List)
+	if err != nil {
+		return HTML{}, c.linkError(err)
+	}
+	if p.options.MemberURL != "" { // which can't read our token
+		return HTML{To: p.options.MemberURL + preferencesPath(h.list.ID)}, nil
+	}
+	return p.showPreferences(c, h, view{}, 0, nil, "")
+}
+
+// holder opens a token of the page. listID, where it is given, is another list of the same tenant.
+func (p newsletterPages) holder(c *Call, token, listID string) (h holder, err error) {
+	h.token = token
+	if h.UnsubscribeToken, err = p.sealer.OpenManage(token); err == nil {
+		h.manages = true
+	} else if h.UnsubscribeToken, err = p.sealer.OpenUnsubscribe(token); err != nil {
+		return h, err
+	}
+	if h.list = p.wearID(c, h.ListID, h.Email); h.list != nil {
+		c.dress.link, c.dress.linkText = preferencesPath(h.list.ID), c.dress.words().LinkNew
+	}
+	switch {
+	case h.Kind == auth.UnsubscribeRequested: // anybody may ask for one
+		return h, core.ErrInvalidToken
+	case h.Expired(c.Now):
+		return h, core.ErrTokenExpired
+	case h.list == nil:
+		return h, core.ErrListNotFound
+	case listID == "" || listID == h.ListID:
+		return h, nil
+	}
+	other, err := p.store.ListRecord(c, listID)
+	if err != nil || !h.manages || other.TenantID != h.list.TenantID {
+		return h, core.ErrListNotFound
+	}
+	h.list = other
+	h.ListID, h.SubscriptionID = other.ID, p.store.SubscriptionID(other.ID, h.Email.Key())
+	c.wear(other, h.Email)
+	return h, nil
+}
+
+// showPreferences shows the page. filled is what a form that was refused had in it, wrong the field at fault.
+func (p newsletterPages) showPreferences(c *Call, h holder, v view, status int, filled map[string]string, wrong string) (HTML, error) {
+	held, err := p.store.SubscriptionsAt(c, h.list.TenantID, h.Email)
+	if err != nil {
+		return HTML{}, err
+	}
+	w := c.dress.words()
+	data := manageData{Token: h.token, List: h.list.ID, Manages: h.manages, Sent: h.sent, Subscribe: subscribePath(h.list.ID)}
+	statuses := map[string]string{
+		core.SubscriptionActive: w.StatusActive, core.SubscriptionPending: w.StatusPending, core.SubscriptionUnsubscribed: w.StatusUnsubscribed,
+	}
+	here, stays := heldRow{ListID: h.list.ID, Name: h.list.Name, Status: w.StatusUnsubscribed, Here: true}, 0
+	for i := range held {
+		s := &held[i]
+		row := heldRow{ListID: s.ListID, Name: s.ListName, Status: statuses[s.Status], Active: s.Status != core.SubscriptionUnsubscribed, Here: s.ListID == h.ListID}
+		if row.Active {
+			stays++
+		}
+		if row.Here {
+			here = row
+			if row.Active {
+				data.Fields = fieldsOfList(h.list, s.Preferences, filled, wrong)
+			}
+		} else if other, err := p.store.ListRecord(c, s.ListID); err == nil {
+			row.Fields = len(other.Fields) > 0
+		}
+		if h.manages {
+			data.Held = append(data.Held, row)
+		}
+	}
+	if !h.manages || len(data.Held) == 0 {
+		data.Held = []heldRow{here}
+	}
+	data.Leave, data.Others = here.Active, stays > 1
+	if v.Title = w.AskTitle; !h.manages {
+		v.Title = w.ManageTitle
+		// Whether this reader has more is not for whoever has the mail: what counts is whether the tenant has.
+		lists, err := p.store.Lists(c, []string{h.list.TenantID}, false, core.Page{Limit: 2})
+		if err != nil {
+			return HTML{}, err
+		}
+		data.Others = here.Active && len(lists) > 1
+	}
+	v.Data = data
+	return c.render(status, "preferences", v)
+}
+
+// fieldsOfList are the fields of a list, with what a subscriber has said.
+func fieldsOfList(list *store.ListRecord, preferences core.Preferences, filled map[string]string, wrong string) (fields []formField) {
+	said := preferences.Values()
+	for _, f := range list.Fields {
+		ff := formField{Field: f, Wrong: f.Name == wrong}
+		if raw, ok := said[f.Name]; ok {
+			_ = json.Unmarshal(raw, &ff.Value) // what is no text stands as nothing
+			_ = json.Unmarshal(raw, &ff.Checked)
+		}
+		if filled != nil {
+			ff.Value, ff.Checked = filled[f.Name], filled[f.Name] != ""
+		}
+		fields = append(fields, ff)
+	}
+	return fields
+}
+
+// What the page's buttons do.
+const (
+	actSave     = "save"
+	actLeave    = "leave"
+	actLeaveAll = "leave_all"
+	actLink     = "link"
+)
+
+func (p newsletterPages) changePreferences(c *Call, form map[string]string) (HTML, error) {
+	if err := c.crossSite(); err != nil {
+		return HTML{}, err
+	}
+	if form["token"] == "" {
+		return p.sendLink(c, form["list"], form["email"])
+	}
+	h, err := p.holder(c, form["token"], form["list"])
+	if err != nil {
+		return HTML{}, c.linkError(err)
+	}
+	switch form["action"] {
+	case actSave:
+		return p.savePreferences(c, h, form)
+	case actLeave:
+		h.Kind = auth.UnsubscribeMailed // as good a proof
+		_, leftAt, err := p.leaveBy(c, h.UnsubscribeToken, "preferences", "")
+		if err != nil {
+			return HTML{}, c.linkError(err)
+		}
+		return p.left(c, h.UnsubscribeToken, leftAt, backTo(h))
+	case actLeaveAll:
+		_, err := p.store.UnsubscribeAll(c, h.list.TenantID, store.Leaving{Email: h.Email, Means: core.MeansMailed, Origin: c.origin("preferences")}, c.Now)
+		if err != nil {
+			return HTML{}, err
+		}
+		w := c.dress.words()
+		return c.render(0, "left", view{Title: w.LeftTitle, Data: left{Lines: []string{c.dress.say(w.LeftAll)}, Back: backTo(h)}})
+	case actLink:
+		if err := p.store.RequestPreferencesLink(c, h.list.ID, h.Email, c.Now); err != nil {
+			return HTML{}, err
+		}
+		h.sent = true
+		return p.showPreferences(c, h, view{Notice: c.dress.say(c.dress.words().LinkSent)}, 0, nil, "")
+	}
+	return HTML{}, core.Invalidf("action", "action must be one of save, leave, leave_all, link.")
+}
+
+func backTo(h holder) string { return "/preferences?token=" + url.QueryEscape(h.token) }
+
+func (p newsletterPages) savePreferences(c *Call, h holder, form map[string]string) (HTML, error) {
+	values, err := h.list.Fields.Read(func(name string) string { return strings.TrimSpace(form[fieldPrefix+name]) })
+	if wrong, ok := c.formFault(err); ok {
+		filled := map[string]string{}
+		for _, f := range h.list.Fields {
+			filled[f.Name] = form[fieldPrefix+f.Name]
+		}
+		return p.showPreferences(c, h, view{Fault: c.dress.fault}, http.StatusBadRequest, filled, wrong)
+	}
+	sub, err := p.store.Subscription(c, h.ListID, h.Email)
+	preferences := sub.Preferences.With(values)
+	if err == nil {
+		err = preferences.Check("fields")
+	}
+	if err == nil {
+		_, err = p.store.SetPreferences(c, h.ListID, h.Email, preferences, c.Now)
+	}
+	if err != nil {
+		return HTML{}, c.linkError(err)
+	}
+	return p.showPreferences(c, h, view{Notice: c.dress.words().Saved}, 0, nil, "")
+}
+
+// fieldPrefix keeps the fields of a list apart from the page's own, whatever they are called.
+const fieldPrefix = "p."
+
+// askLink is the page for a reader without a link.
+func (p newsletterPages) askLink(c *Call, listID, fault, notice string) (HTML, error) {
+	list, err := p.store.ListRecord(c, listID)
+	if err != nil {
+		return HTML{}, c.linkError(err)
+	}
+	c.wear(list, c.dress.email)
+	w, status := c.dress.words(), 0
+	if fault != "" {
+		status = http.StatusBadRequest
+	}
+	return c.render(status, "asklink", view{Title: w.AskTitle, Fault: fault, Notice: notice, Data: list.ID})
+}
+
+// sendLink answers the same whether or not the address is known.
+func (p newsletterPages) sendLink(c *Call, listID, address string) (HTML, error) {
+	list, err := p.store.ListRecord(c, listID)
+	if err != nil {
+		return HTML{}, c.linkError(err)
+	}
+	c.wear(list, "")
+	email, err := core.ParseEmail(address)
+	if err != nil {
+		c.err = err
+		return p.askLink(c, listID, c.dress.words().FaultEmail, "")
+	}
+	c.dress.email = email
+	if err := p.store.RequestPreferencesLink(c, list.ID, email, c.Now); err != nil {
+		return HTML{}, err
+	}
+	return p.askLink(c, listID, "", c.dress.say(c.dress.words().LinkSent))
+}
+
+// manager opens a token that may take away and erase.
+func (p newsletterPages) manager(c *Call, token string) (holder, store.Person, error) {
+	if err := c.crossSite(); err != nil {
+		return holder{}, store.Person{}, err
+	}
+	h, err := p.holder(c, token, "")
+	if err == nil && !h.manages {
+		err = core.ErrInvalidToken
+	}
+	if err != nil {
+		return h, store.Person{}, c.linkError(err)
+	}
+	return h, store.Person{Email: h.Email, TenantID: h.list.TenantID}, nil
+}
+
+// export answers what the tenant holds about the reader, as a file.
+func (p newsletterPages) export(c *Call, in linkForm) (out Text, err error) {
+	_, person, err := p.manager(c, in.Token)
+	if err != nil {
+		return out, err
+	}
+	data, err := p.store.ExportPerson(c, person)
+	if err != nil {
+		return out, err
+	}
+	b, err := json.MarshalIndent(data, "", "  ")
+	c.Header().Set("Content-Disposition", `attachment; filename="newsletter-data.json"`)
+	return Text{Type: "application/json", Body: append(b, '\n')}, err
+}
+
+type eraseForm struct {
+	Token string `form:"token" is:"required"`
+	Sure  string `form:"sure"`
+}
+
+// erase removes what the tenant holds about the reader.
+func (p newsletterPages) erase(c *Call, in eraseForm) (HTML, error) {
+	h, person, err := p.manager(c, in.Token)
+	if err != nil {
+		return HTML{}, err
+	}
+	w := c.dress.words()
+	if in.Sure != "yes" {
+		return p.showPreferences(c, h, view{Fault: w.EraseUnsure}, http.StatusBadRequest, nil, "")
+	}
+	if _, err := p.store.ErasePerson(c, person, "subscriber", c.Now); err != nil {
+		return HTML{}, err
+	}
+	return c.tell(0, w.ErasedTitle, note{Lines: []string{c.dress.say(w.ErasedText)}}, brand{})
+}

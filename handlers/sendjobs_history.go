@@ -1,0 +1,66 @@
+package handlers
+
+import (
+	"strconv"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// links are the tracked links of a job, the most followed first.
+func (a sendjobs) links(c *Call, id string) ([]store.Link, error) {
+	j, err := a.store.SendJob(c, id)
+	if err != nil {
+		return nil, err
+	}
+	links, err := a.store.Links(c, j.No)
+	if links == nil {
+		links = []store.Link{}
+	}
+	return links, err
+}
+
+// historyOf names the address whose history is asked for.
+type historyOf struct {
+	Email    core.Email `query:"email,required"`
+	TenantID string     `query:"tenant_id"`
+}
+
+// mailed is what became of the mail of one job to the address.
+type mailed struct {
+	JobID      string       `json:"job_id"`
+	TenantID   string       `json:"tenant_id"`
+	ListID     string       `json:"list_id"`
+	Name       string       `json:"name,omitempty"`
+	Subject    string       `json:"subject"`
+	Status     string       `json:"status" enum:"queued|deferred|sent|failed|skipped"`
+	Reason     string       `json:"reason,omitempty"`
+	Tries      int          `json:"tries"`
+	FinishedAt core.Instant `json:"finished_at,omitzero"`
+	Events     []string     `json:"events"` // what was reported of it since
+
+	Engagements []store.PersonOpening `json:"engagements"` // opens and links, where the job was tracked
+
+	no int64
+}
+
+func (m mailed) key() string { return strconv.FormatInt(m.no, 10) }
+
+// history lists what was ever sent to an address, the newest first.
+func (a sendjobs) history(c *Call, in historyOf, page core.Page) ([]mailed, error) {
+	tenants, all, err := c.scope(tenantFilter{in.TenantID})
+	if err != nil {
+		return nil, err
+	}
+	rows, err := a.store.History(c, in.Email, tenants, all, page)
+	out := make([]mailed, len(rows))
+	for i, r := range rows {
+		out[i] = mailed{
+			r.JobID, r.TenantID, r.ListID, r.Name, r.Subject, store.RecipientWords[r.State], r.Reason, r.Tries, r.FinishedAt, r.Marks.Words(), r.Engagements, r.JobNo,
+		}
+		if out[i].Engagements == nil {
+			out[i].Engagements = []store.PersonOpening{}
+		}
+	}
+	return out, err
+}

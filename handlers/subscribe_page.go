@@ -1,0 +1,161 @@
+package handlers
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// subscribePath is the page with the subscribe form of a list.
+func subscribePath(listID string) string { return "/l/" + listID }
+
+// honeypot is a field that people don't see. Whatever fills it in gets the answer that people get, and is not listened to.
+const honeypot = "_website"
+
+// Undeclared fields of a form become preferences too, so many at the most.
+const maxFreeFields = 20
+
+// formField is a field of a list as a form shows it (pages/layout.html, "fields").
+type formField struct {
+	core.Field
+	Value   string
+	Checked bool
+	Wrong   bool
+}
+
+// subscribeData is the Data of pages/subscribe.html.
+type subscribeData struct {
+	Action, Email, Source string
+	Description, Consent  []string // paragraphs
+	Fields                []formField
+	WrongEmail            bool
+}
+
+// subscribeList finds the list of the page, and dresses it.
+func (p newsletterPages) subscribeList(c *Call, id string) (*store.ListRecord, error) {
+	list, err := p.store.ListRecord(c, id)
+	if err != nil {
+		return nil, err
+	}
+	c.wear(list, "")
+	if !list.Active() {
+		return nil, c.linkError(core.ErrListInactive)
+	}
+	return list, nil
+}
+
+func (p newsletterPages) askSubscribe(c *Call, id string) (HTML, error) {
+	if p.options.MemberURL != "" {
+		return HTML{To: p.options.MemberURL + subscribePath(id)}, nil
+	}
+	list, err := p.subscribeList(c, id)
+	if err != nil {
+		return HTML{}, err
+	}
+	return p.showSubscribe(c, list, nil, "")
+}
+
+// showSubscribe shows the form, with what was filled in and what is wrong with it.
+func (p newsletterPages) showSubscribe(c *Call, list *store.ListRecord, filled map[string]string, wrong string) (HTML, error) {
+	w := c.dress.words()
+	data := subscribeData{
+		Action: subscribePath(list.ID), Email: filled["email"], Source: filled["source"], WrongEmail: wrong == "email",
+		Description: paragraphs(list.Description), Consent: paragraphs(list.ConsentText),
+	}
+	for _, f := range list.Fields {
+		v := filled[f.Name]
+		data.Fields = append(data.Fields, formField{Field: f, Value: v, Checked: v != "", Wrong: wrong == f.Name})
+	}
+	v := view{Title: c.dress.say(w.SubscribeTitle), Data: data}
+	status := 0
+	if wrong != "" {
+		v.Fault, status = c.dress.fault, http.StatusBadRequest
+	}
+	return c.render(status, "subscribe", v, redirectSource(list.SubscribeRedirectURL)...)
+}
+
+func paragraphs(s string) (all []string) {
+	for p := range strings.SplitSeq(s, "\n\n") {
+		if p = strings.TrimSpace(p); p != "" {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// subscribe takes the form, also from a page of another site: it reads no cookie, and an address proves itself by its mail.
+// The answer is the same whoever is subscribed.
+func (p newsletterPages) subscribe(c *Call, form map[string]string) (HTML, error) {
+	list, err := p.subscribeList(c, c.ID())
+	if err != nil {
+		return HTML{}, err
+	}
+	email, err := core.ParseEmail(form["email"])
+	if err != nil {
+		c.dress.fault, c.err = c.dress.words().FaultEmail, err
+		return p.showSubscribe(c, list, form, "email")
+	}
+	c.dress.email = email
+	values, err := list.Fields.Read(func(name string) string { return form[name] })
+	if wrong, ok := c.formFault(err); ok {
+		return p.showSubscribe(c, list, form, wrong)
+	}
+	addFree(values, list.Fields, form)
+	preferences := core.NoPreferences.With(values)
+	if err := preferences.Check("fields"); err != nil {
+		return HTML{}, err
+	}
+	if form[honeypot] == "" {
+		source := form["source"]
+		if source == "" {
+			source = "form"
+		}
+		if _, _, err := p.store.Subscribe(c, store.SubscribeRequest{
+			ListID: list.ID, Email: email, Preferences: preferences, Origin: c.origin(source), TextVersion: list.ConsentVersion(),
+		}, c.Now); err != nil {
+			return HTML{}, err
+		}
+	}
+	if list.SubscribeRedirectURL != "" {
+		return HTML{To: list.SubscribeRedirectURL}, nil
+	}
+	w := c.dress.words()
+	return c.tell(0, w.CheckTitle, note{
+		Lines: []string{c.dress.say(w.CheckText)}, Hint: w.CheckHint, Link: subscribePath(list.ID), LinkText: w.Again, Quiet: true,
+	}, brand{})
+}
+
+// formFault says what is wrong with a field of a form, in the reader's language, and which it is.
+func (c *Call) formFault(err error) (name string, ok bool) {
+	fault, ok := errors.AsType[*core.FormFault](err)
+	if !ok {
+		return "", false
+	}
+	w := c.dress.words()
+	c.dress.field, c.err = fault.Label, err
+	c.dress.fault = c.dress.say(map[string]string{
+		core.FaultMissing: w.FaultMissing, core.FaultChoice: w.FaultChoice, core.FaultText: w.FaultText,
+	}[fault.Fault])
+	return fault.Name, true
+}
+
+// addFree adds the fields of a form that its list doesn't know: a tenant's own form may have more than it has declared. What
+// can't be a preference is left out; of too many the first by name are taken.
+func addFree(values map[string]any, known core.Fields, form map[string]string) {
+	n := 0
+	for _, name := range slices.Sorted(maps.Keys(form)) {
+		v := form[name]
+		switch {
+		case name == "email" || name == "source" || name == "submit" || v == "" || !core.IsFieldName(name) || !core.IsFieldText(v):
+		case slices.ContainsFunc(known, func(f core.Field) bool { return f.Name == name }):
+		case n < maxFreeFields:
+			values[name] = v
+			n++
+		}
+	}
+}

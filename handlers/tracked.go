@@ -1,0 +1,130 @@
+package handlers
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/store"
+)
+
+// tracked serves what mails of a job load and link to: the pixel, links by way of ours, the mail itself in a browser.
+type tracked struct {
+	store  *store.Store
+	ident  *mail.Ident
+	sealer *auth.Sealer
+	engage func(store.Engagement)
+	origin string // of links of tenants without their own
+}
+
+// pixelGIF is an image of one transparent pixel.
+var pixelGIF = []byte("GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff\x21\xf9\x04\x01\x00\x00\x00\x00\x2c\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02\x44\x01\x00\x3b")
+
+type pixelFile struct {
+	File string `path:"file,text"` // the token and .gif
+}
+
+// pixel answers the same whatever the token is, so that nothing can be learned from it.
+func (a tracked) pixel(c *Call, in pixelFile) (Text, error) {
+	if token, ok := strings.CutSuffix(in.File, mail.PixelName); ok {
+		if job, seq, no, ok := a.ident.ParseTrack(token); ok && no == 0 {
+			a.count(c, job, seq, no)
+		}
+	}
+	c.Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
+	return Text{Type: "image/gif", Body: pixelGIF}, nil
+}
+
+// count notes an engagement. HEAD looks, and does not open or follow.
+func (a tracked) count(c *Call, job, seq, no int64) {
+	if c.Request.Method != http.MethodGet || a.engage == nil {
+		return
+	}
+	e := store.Engagement{JobNo: job, Seq: seq, LinkNo: no, At: c.Now, Last: c.Now, Times: 1}
+	if core.MachineAgent(c.Request.UserAgent()) {
+		e.Machine = 1
+	}
+	a.engage(e)
+}
+
+type mailedToken struct {
+	Token string `path:"token,text"`
+}
+
+// follow sends the browser where a link of a mail was meant to lead. The address comes out of the database, never out of
+// the request.
+func (a tracked) follow(c *Call, in mailedToken) (Redirect, error) {
+	job, seq, no, ok := a.ident.ParseTrack(in.Token)
+	if !ok || no == 0 {
+		return Redirect{}, c.linkError(core.ErrInvalidToken)
+	}
+	target, err := a.store.LinkTarget(c, job, no)
+	if err != nil {
+		return Redirect{}, c.linkError(err)
+	}
+	a.count(c, job, seq, no)
+	c.Header().Set("Referrer-Policy", "no-referrer")
+	return Redirect{URL: target}, nil
+}
+
+// viewPolicy lets a mail show its images and styles, and its links open: it runs nothing, and is of no origin.
+const viewPolicy = "sandbox allow-popups allow-popups-to-escape-sandbox allow-top-navigation-by-user-activation; default-src 'none'; " +
+	"img-src https: http: data:; style-src 'unsafe-inline' https:; font-src https: data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// show shows a reader the mail of a job in the browser. Nothing in it is tracked.
+func (a tracked) show(c *Call, in mailedToken) (HTML, error) {
+	t, err := a.sealer.OpenView(in.Token)
+	if err == nil && t.Expired(c.Now) {
+		err = core.ErrTokenExpired
+	}
+	if err != nil {
+		return HTML{}, c.linkError(err)
+	}
+	body, err := a.mailOf(c, t, in.Token)
+	if errors.Is(err, core.ErrNotFound) {
+		return HTML{}, c.linkError(err)
+	}
+	if err != nil {
+		return HTML{}, err
+	}
+	c.pageHeaders(c.api.ownBrand(), "")
+	c.Header().Set("Content-Security-Policy", viewPolicy)
+	c.Header().Set("X-Robots-Tag", "noindex, nofollow, noarchive")
+	return HTML{Body: body}, nil
+}
+
+// mailOf renders the HTML part for the recipient of a token, or the text where there is no HTML.
+func (a tracked) mailOf(c *Call, t auth.ViewToken, token string) ([]byte, error) {
+	j, to, err := a.store.MailedTo(c, t.JobNo, t.Seq)
+	if err != nil {
+		return nil, err
+	}
+	content, err := a.store.Content(c, &j)
+	if err != nil {
+		return nil, err
+	}
+	bulk, err := mail.CompileBulk(mail.JobSpec(j.ID, &content, mail.Address{Email: "newsletterd@localhost"}))
+	if err != nil {
+		return nil, err
+	}
+	origin := a.origin
+	if content.Tenant.PublicURL != "" {
+		origin = content.Tenant.PublicURL
+	}
+	r := mail.Recipient{
+		Email: string(to.Email), SubscriberID: to.ID, Preferences: []byte(to.Preferences), Date: j.StartedAt.Time(),
+		ViewURL: origin + "/v/" + token,
+	}
+	r.UnsubscribeToken, err = a.sealer.SealUnsubscribe(auth.UnsubscribeToken{
+		Kind: auth.UnsubscribeMailed, ListID: j.ListID, SubscriptionID: to.ID, Email: to.Email, JobNo: t.JobNo, Seq: t.Seq, IssuedAt: t.IssuedAt,
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.UnsubscribeURL = origin + "/unsubscribe?token=" + r.UnsubscribeToken
+	r.PreferencesURL = origin + "/preferences?token=" + r.UnsubscribeToken
+	return bulk.Page(&r)
+}

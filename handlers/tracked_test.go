@@ -1,0 +1,138 @@
+package handlers
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+func init() {
+	// sent-issue NAME list=LIST email=ADDRESS html=BODY link=URL: a job that was sent an hour ago, to that address alone. {NAME} is
+	// its id; {NAME.pixel}, {NAME.click}, {NAME.view} are tokens of its mail.
+	steps["sent-issue"] = func(e *env, name string, args map[string]string) {
+		now := core.At(time.Now()).Add(-time.Hour)
+		list, email := e.value(args["list"]), core.Email(args["email"])
+		l, err := e.store.List(e.t.Context(), list)
+		e.must(err)
+		e.must(e.store.ApplyBatch(e.t.Context(), store.Nonce{ClientID: "c", Nonce: core.NewID()}, core.FullSync{
+			SyncID: core.NewID(), BatchNo: 1, BatchTotal: 1, TenantID: l.TenantID, ListID: list, OccurredAt: now,
+			Subscribers: []core.EventSubscriber{{ID: core.NewID(), Email: email, Status: "active", Preferences: `{"first_name":"Ann"}`}},
+		}, now))
+		j, _, err := e.store.AddSendJob(e.t.Context(), store.JobRequest{
+			NewJob: core.NewJob{ListID: list, Subject: "News", BodyHTML: argOr(args, "html", "<p>News</p>"), TrackOpen: true, TrackClick: true},
+			Caller: core.Caller{UserID: "u", Operator: true},
+		}, now)
+		e.must(err)
+		_, err = e.store.StartDueJobs(e.t.Context(), now)
+		e.must(err)
+		_, err = e.store.ExpandJob(e.t.Context(), j.No, now)
+		e.must(err)
+		_, err = e.store.KeepLinks(e.t.Context(), j.No, []string{argOr(args, "link", "https://shop.example/?a=1&b=2")})
+		e.must(err)
+		j, err = e.store.SendJob(e.t.Context(), j.ID)
+		e.must(err)
+		for seq := int64(1); seq <= j.Recipients; seq++ { // whoever is the first: ids, and so the order, differ from run to run
+			e.must(e.store.FinishRecipients(e.t.Context(), []store.Outcome{{JobNo: j.No, Seq: seq, State: store.RecipientSent, Tried: true}}, now))
+		}
+		e.name(name, j.ID)
+		e.name(name+".pixel", e.handler.ident.Track(j.No, 1, 0))
+		e.name(name+".click", e.handler.ident.Track(j.No, 1, 1))
+		e.name(name+".gone", e.handler.ident.Track(j.No, 1, 9))
+		view := func(at core.Instant) string {
+			return string(e.handler.sealer.AppendView(nil, auth.ViewToken{JobNo: j.No, Seq: 1, IssuedAt: at}))
+		}
+		e.name(name+".view", view(now))
+		e.name(name+".old", view(now.Add(-auth.ViewTTL)))
+		e.name(name+".other", string(e.handler.sealer.AppendView(nil, auth.ViewToken{JobNo: j.No, Seq: 2, IssuedAt: now})))
+	}
+	setups = append(setups, func(e *env, o *Options) {
+		o.Engage = func(g store.Engagement) {
+			_, err := e.store.AddEngagements(e.t.Context(), []store.Engagement{g})
+			e.must(err)
+		}
+	})
+}
+
+// Where a link leads is nothing that a request can say.
+func TestNoOpenRedirect(t *testing.T) {
+	e := newEnv(t)
+	e.step("tenant acme")
+	e.step("list weekly tenant=acme")
+	e.step("sent-issue issue list=weekly email=ann@example.org")
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	click := e.value("issue.click")
+	for _, path := range []string{
+		click + "?url=https://evil.example", click + "?target=//evil.example", click + "%2F..%2Fevil.example", click + "//evil.example",
+		strings.ToUpper(click), click[1:], click + "a", "https://evil.example", "%2F%2Fevil.example", e.value("issue.pixel"),
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), "GET", e.url+"/t/c/"+path, nil)
+		e.must(err)
+		req.Header.Set("X-Forwarded-Host", "evil.example")
+		res, err := client.Do(req)
+		e.must(err)
+		res.Body.Close()
+		to := res.Header.Get("Location")
+		if to != "" && to != "https://shop.example/?a=1&b=2" || res.StatusCode >= 500 {
+			t.Errorf("%s: %d to %q", path, res.StatusCode, to)
+		}
+		if strings.HasPrefix(path, click+"?") != (res.StatusCode == 302) {
+			t.Errorf("%s: %d", path, res.StatusCode)
+		}
+	}
+}
+
+func TestMachinesAreCountedApart(t *testing.T) {
+	e := newEnv(t)
+	e.step("tenant acme")
+	e.step("list weekly tenant=acme")
+	e.step("sent-issue issue list=weekly email=ann@example.org")
+	stats := func() core.Stats {
+		j, err := e.store.SendJob(t.Context(), e.value("issue"))
+		e.must(err)
+		return j.Stats
+	}
+	get := func(method, path, agent string) {
+		req, err := http.NewRequestWithContext(t.Context(), method, e.url+path, nil)
+		e.must(err)
+		req.Header.Set("User-Agent", agent)
+		res, err := http.DefaultTransport.RoundTrip(req)
+		e.must(err)
+		res.Body.Close()
+	}
+	const person = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
+	pixel, click := "/t/o/"+e.value("issue.pixel")+".gif", "/t/c/"+e.value("issue.click")
+	for i, c := range []struct {
+		method, path, agent     string
+		opened, machine         int64
+		clicked, machineClicked int64
+	}{
+		{"HEAD", pixel, person, 0, 0, 0, 0},
+		{"HEAD", click, person, 0, 0, 0, 0},
+		{"GET", "/t/o/" + e.value("issue.click") + ".gif", person, 0, 0, 0, 0},
+		{"GET", pixel, "Mozilla/5.0", 1, 1, 0, 0},
+		{"GET", pixel, "Mozilla/5.0", 1, 1, 0, 0},
+		{"GET", click, "", 1, 1, 1, 1},
+		{"GET", pixel, person, 1, 0, 1, 1},
+		{"GET", click, person, 1, 0, 1, 0},
+		{"GET", click, "Mozilla/5.0", 1, 0, 1, 0},
+		{"GET", pixel, person, 1, 0, 1, 0},
+	} {
+		get(c.method, c.path, c.agent)
+		if s := stats(); s.Opened != c.opened || s.MachineOpened != c.machine || s.Clicked != c.clicked || s.MachineClicked != c.machineClicked {
+			t.Errorf("%d %s %s: %+v", i, c.method, c.path, s)
+		}
+	}
+	if len(pixelGIF) != 43 {
+		t.Errorf("the pixel has %d bytes", len(pixelGIF))
+	}
+	links, err := e.store.Links(t.Context(), 1)
+	e.must(err)
+	if len(links) != 1 || links[0].Clicked != 1 || links[0].MachineClicked != 0 {
+		t.Errorf("%+v", links)
+	}
+}

@@ -1,0 +1,102 @@
+package handlers
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"newsletterd/core"
+)
+
+// Every language says everything, with the same names in it.
+func TestWordsOfEveryLanguage(t *testing.T) {
+	names := regexp.MustCompile(`\{\{[a-z]+\}\}`)
+	of := func(s string) string {
+		found := names.FindAllString(s, -1)
+		slices.Sort(found)
+		return strings.Join(slices.Compact(found), " ")
+	}
+	en := reflect.ValueOf(*words["en"])
+	for _, lang := range core.Languages {
+		w := reflect.ValueOf(*words[lang])
+		for i := range w.NumField() {
+			got, want := w.Field(i).String(), en.Field(i).String()
+			if got == "" || of(got) != of(want) {
+				t.Errorf("%s %s: %q beside %q", lang, w.Type().Field(i).Name, got, want)
+			}
+		}
+	}
+}
+
+// A mail about an account has the language that the browser likes best among ours; what it asks for is anybody's word.
+func TestMailsHaveTheBrowsersLanguage(t *testing.T) {
+	e := newEnv(t)
+	for i, tt := range []struct{ header, want string }{
+		{"", ""},
+		{"*", ""},
+		{"en", "en"},
+		{"de", "de"},
+		{"de-AT, en;q=0.5", "de"},
+		{"it, fr;q=0.3, es;q=0.7", "es"},
+		{"ja", ""},
+		{"de;q=0", ""},
+		{"ES-mx", "es"},
+		{"x\"<>", ""},
+		{strings.Repeat("de-", 3000), ""},
+		{strings.Repeat("zz,", 3000) + "de", ""},
+	} {
+		for _, x := range [][2]string{
+			{"/api/auth/register", fmt.Sprintf(`{"email":"new%d@user.example","password":"correct horse battery"}`, i)},
+			{"/api/auth/password/forgot", fmt.Sprintf(`{"email":"new%d@user.example"}`, i)},
+		} {
+			if res, b := e.ask("POST", x[0], "", strings.NewReader(x[1]), "Content-Type", "application/json", "Accept-Language", tt.header); res.StatusCode >= 300 {
+				t.Errorf("%.40q: %d %s", tt.header, res.StatusCode, b)
+			}
+		}
+		mails, err := e.store.DueMails(t.Context(), core.At(time.Now()), 1000)
+		e.must(err)
+		if len(mails) != 2*(i+1) {
+			t.Fatalf("%d mails", len(mails))
+		}
+		for _, m := range mails[2*i:] {
+			var of core.AccountMail
+			if err := json.Unmarshal([]byte(m.Params), &of); err != nil || of.Language != tt.want {
+				t.Errorf("%.40q: %s %v, want %q", tt.header, m.Params, err, tt.want)
+			}
+		}
+	}
+}
+
+// A form that leads on to a tenant's page may do so by the page's policy, and a form that doesn't may not.
+func TestPolicyAllowsWhereAFormLeads(t *testing.T) {
+	e := newEnv(t)
+	e.step("tenant acme")
+	e.step("list plain tenant=acme")
+	e.step("list leads tenant=acme")
+	e.step("look of=leads subscribed=https://acme.example/a confirmed=https://acme.example/b unsubscribed=https://shop.acme.example/c?d=e")
+	policy := func(path string) string {
+		res := e.get(path)
+		csp := res.Header.Get("Content-Security-Policy")
+		_, rest, _ := strings.Cut(csp, "form-action ")
+		action, _, _ := strings.Cut(rest, ";")
+		return action
+	}
+	for list, want := range map[string][3]string{
+		"plain": {"'self'", "'self'", "'self'"},
+		"leads": {"'self' https://acme.example", "'self' https://acme.example", "'self' https://shop.acme.example"},
+	} {
+		e.step("unsubscribe-link out-" + list + " list=" + list + " email=ann@b.example")
+		e.step("subscription s-" + list + " list=" + list + " email=ann@b.example status=pending")
+		e.step("confirm-mail in-" + list + " email=ann@b.example")
+		for i, path := range []string{"/l/" + e.names[list], "/confirm?token=" + e.names["in-"+list], "/unsubscribe?token=" + e.names["out-"+list]} {
+			if got := policy(path); got != want[i] {
+				t.Errorf("%s: %s, want %s", path, got, want[i])
+			}
+		}
+	}
+}
