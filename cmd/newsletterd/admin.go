@@ -1,8 +1,13 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"os/user"
 	"strings"
 	"time"
@@ -22,7 +27,7 @@ func (p *program) adminCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			p.tenantCommands(), p.listCommands(), p.clientCommands(), p.userCommands(), p.webhookClientCommands(),
 			p.tokenCommands(), p.subscriberCommands(), p.templateCommands(), p.jobCommands(), p.providerCommands(),
-			p.deviceCommands(), p.agentCommands(), p.modelCommands(),
+			p.deviceCommands(), p.agentCommands(), p.modelCommands(), p.outboxCommands(), p.endpointCommands(), p.suppressionCommands(), p.dkimCommands(),
 		},
 	}
 }
@@ -49,6 +54,48 @@ func listFlag(name, usage string) cli.Flag { return &cli.StringSliceFlag{Name: n
 // boolFlag is a switch that can be set to false too, as --first-party=false.
 func boolFlag(name, usage string) cli.Flag {
 	return &cli.BoolFlag{Name: name, Usage: usage, DisableDefaultText: true}
+}
+
+// jsonFlag takes a value in the form of the API, or @FILE that holds one.
+func jsonFlag(name, usage string) cli.Flag {
+	return &cli.StringFlag{Name: name, Usage: usage + ", as `JSON` in the form of the API, or @FILE"}
+}
+
+// givenJSON is the value of a jsonFlag, nil if it wasn't given.
+func givenJSON[T any](c *cli.Context, flag string) (*T, error) {
+	if !c.IsSet(flag) {
+		return nil, nil
+	}
+	text := []byte(c.String(flag))
+	if name, ok := strings.CutPrefix(c.String(flag), "@"); ok {
+		var err error
+		if text, err = os.ReadFile(name); err != nil {
+			return nil, err
+		}
+	}
+	v, d := new(T), json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return nil, usageError{c.Command.HelpName, fmt.Sprintf("--%s %s", flag, jsonFault(err))}
+	}
+	if d.More() {
+		return nil, usageError{c.Command.HelpName, fmt.Sprintf("--%s has text behind its value", flag)}
+	}
+	return v, nil
+}
+
+// jsonFault says what is wrong with a value, in no words of Go.
+func jsonFault(err error) string {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Sprintf("can't hold a JSON %s as %s", wrong.Value, cmp.Or(wrong.Field, "its value"))
+	}
+	if unknown, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return "has an unknown field " + unknown
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return "is no JSON: it ends too early"
+	}
+	return "is no JSON: " + err.Error()
 }
 
 // given is the value of a flag if it was given, else nil: nil leaves a field as it is.
@@ -141,6 +188,29 @@ func tenantOf(c *cli.Context, s *store.Store) (ids []string, all bool, err error
 		return nil, false, missing(err, "tenant", id)
 	}
 	return []string{id}, false, nil
+}
+
+// knownList fails where a flag names a list that does not exist.
+func knownList(c *cli.Context, s *store.Store, flag string) error {
+	id := c.String(flag)
+	if id == "" {
+		return nil
+	}
+	_, err := s.List(c.Context, id)
+	return missing(err, "list", id)
+}
+
+// limitFlag bounds how many records are listed; limitOf reads it.
+func limitFlag(usage string, value int) cli.Flag {
+	return &cli.IntFlag{Name: "limit", Usage: usage, Value: value}
+}
+
+func limitOf(c *cli.Context) (int, error) {
+	n := c.Int("limit")
+	if n < 1 {
+		return 0, usageError{c.Command.HelpName, "--limit must be at least 1"}
+	}
+	return n, nil
 }
 
 // once reminds that a secret can't be shown again.

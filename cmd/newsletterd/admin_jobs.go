@@ -3,9 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -14,9 +15,6 @@ import (
 	"newsletterd/mail"
 	"newsletterd/store"
 )
-
-// watchEvery is how often `admin job watch` looks.
-const watchEvery = 500 * time.Millisecond
 
 func (p *program) jobCommands() *cli.Command {
 	create := p.command("create", "make a send job", []cli.Flag{
@@ -30,7 +28,9 @@ func (p *program) jobCommands() *cli.Command {
 		boolFlag("track-open", "count who opens it"), boolFlag("track-click", "count who follows its links"),
 	}, []string{"list", "subject"}, p.createJob)
 	create.Description = "   newsletterd admin job create --list ID --subject \"News for {{preferences.first_name | default: \\\"you\\\"}}\" --html issue.html"
-	all := p.command("list", "list the send jobs", []cli.Flag{stringFlag("tenant", "only those of the tenant `ID`")}, nil, p.listJobs)
+	all := p.command("list", "list the send jobs", []cli.Flag{
+		stringFlag("tenant", "only those of the tenant `ID`"), stringFlag("status", "only those that are `STATUS`: "+strings.Join(jobStates, ", ")),
+	}, nil, p.listJobs)
 	show := p.command("show", "show a send job with its figures", []cli.Flag{idFlag("job")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		j, err := s.SendJob(c.Context, c.String("id"))
 		if err != nil {
@@ -46,8 +46,32 @@ func (p *program) jobCommands() *cli.Command {
 		return p.printJob(c, s, &j)
 	})
 	watch := p.command("watch", "follow a send job to its end", []cli.Flag{idFlag("job")}, []string{"id"}, p.watchJob)
-	watch.Description = "A line whenever something has changed. Exit code 1 if the job ends otherwise than completed."
-	return &cli.Command{Name: "job", Usage: "send jobs", Subcommands: []*cli.Command{create, all, show, cancel, watch}}
+	watch.Description = "On a terminal one line that tells how fast it goes and when it will be done, else a line whenever something has changed.\nExit code 1 if the job ends otherwise than completed."
+	return &cli.Command{Name: "job", Usage: "send jobs", Subcommands: []*cli.Command{create, all, show, cancel, p.resumeCommand(), p.retryCommand(), watch}}
+}
+
+func (p *program) resumeCommand() *cli.Command {
+	resume := p.command("resume", "let a paused send job go on", []cli.Flag{idFlag("job")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		j, err := s.ResumeSendJob(c.Context, c.String("id"), actor(), now())
+		if err != nil {
+			return missing(err, "job", c.String("id"))
+		}
+		return p.printJob(c, s, &j)
+	})
+	resume.Description = "A job is paused when it does harm ([send] stop_…); pause_reason tells. What was resumed is not paused for that again."
+	return resume
+}
+
+func (p *program) retryCommand() *cli.Command {
+	retry := p.command("retry-failed", "send what an ended send job has not", []cli.Flag{idFlag("job")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		j, err := s.RetryFailed(c.Context, c.String("id"), actor(), now())
+		if err != nil {
+			return missing(err, "job", c.String("id"))
+		}
+		return p.printJob(c, s, &j)
+	})
+	retry.Description = "Makes a new job with the same content for the recipients that failed, or that a cancelled job left, if they may still be mailed."
+	return retry
 }
 
 func (p *program) createJob(c *cli.Context, _ *Config, s *store.Store) error {
@@ -144,6 +168,9 @@ type jobHead struct {
 	StartedAt     core.Instant   `json:"started_at,omitzero"`
 	FinishedAt    core.Instant   `json:"finished_at,omitzero"`
 	FailureReason string         `json:"failure_reason,omitempty"`
+	PausedAt      core.Instant   `json:"paused_at,omitzero"`
+	PauseReason   string         `json:"pause_reason,omitempty"`
+	RetryOf       string         `json:"retry_of,omitempty"`
 }
 
 type jobJSON struct {
@@ -162,6 +189,7 @@ func headOf(ctx context.Context, s *store.Store, j *core.SendJob) (jobHead, erro
 		ID: j.ID, TenantID: j.TenantID, ListID: j.ListID, CampaignID: j.CampaignID, Status: j.Status, Name: content.Name,
 		Subject: content.Subject, ScheduledAt: j.ScheduledAt, WindowStart: j.WindowStart, WindowEnd: j.WindowEnd,
 		CreatedAt: j.CreatedAt, StartedAt: j.StartedAt, FinishedAt: j.FinishedAt, FailureReason: j.FailureReason,
+		PausedAt: j.PausedAt, PauseReason: j.PauseReason, RetryOf: j.RetryOf,
 	}, err
 }
 
@@ -176,13 +204,19 @@ func (p *program) printJob(c *cli.Context, s *store.Store, j *core.SendJob) erro
 	return p.printer(c).record(jobText{head, j.Stats})
 }
 
+var jobStates = []string{string(core.JobPending), string(core.JobRunning), string(core.JobCompleted), string(core.JobFailed), string(core.JobCancelled)}
+
 func (p *program) listJobs(c *cli.Context, _ *Config, s *store.Store) error {
-	ids, every, err := tenantOf(c, s)
-	if err != nil {
+	f := store.JobFilter{Status: core.JobStatus(c.String("status"))}
+	if f.Status != "" && !slices.Contains(jobStates, string(f.Status)) {
+		return usageError{c.Command.HelpName, "--status must be one of " + strings.Join(jobStates, ", ")}
+	}
+	var err error
+	if f.Tenants, f.All, err = tenantOf(c, s); err != nil {
 		return err
 	}
 	jobs, err := pages(func(j core.SendJob) string { return j.ID }, func(page core.Page) ([]core.SendJob, error) {
-		return s.SendJobs(c.Context, ids, every, page)
+		return s.SendJobs(c.Context, f, page)
 	})
 	if err != nil {
 		return err
@@ -199,37 +233,4 @@ func (p *program) listJobs(c *cli.Context, _ *Config, s *store.Store) error {
 		return list(out, asJSON)
 	}
 	return list(p.printer(c), asText, "id", "status", "subject", "recipients", "sent", "failed", "skipped", "created_at")
-}
-
-// watchJob prints a line whenever the figures have moved, until the job has ended.
-func (p *program) watchJob(c *cli.Context, _ *Config, s *store.Store) error {
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
-	last := ""
-	for {
-		j, err := s.SendJob(c.Context, c.String("id"))
-		if err != nil {
-			return missing(err, "job", c.String("id"))
-		}
-		if j.Status.Final() {
-			return errors.Join(p.printJob(c, s, &j), unlessCompleted(&j))
-		}
-		line := fmt.Sprintf("%s  %d of %d sent, %d deferred, %d failed, %d skipped", j.Status, j.Sent, j.Recipients, j.Deferred, j.Failed, j.Skipped)
-		if line != last && !jsonWanted(c) {
-			fmt.Fprintln(p.out, line)
-			last = line
-		}
-		select {
-		case <-c.Context.Done():
-			return c.Context.Err()
-		case <-tick.C:
-		}
-	}
-}
-
-func unlessCompleted(j *core.SendJob) error {
-	if j.Status == core.JobCompleted {
-		return nil
-	}
-	return fmt.Errorf("the job is %s: %s", j.Status, j.FailureReason)
 }

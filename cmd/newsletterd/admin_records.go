@@ -1,11 +1,30 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/urfave/cli/v2"
 
 	"newsletterd/core"
 	"newsletterd/store"
 )
+
+// knownID lets a record have the id that a service elsewhere knows it by.
+func knownID() cli.Flag {
+	return stringFlag("id", "the `ID` that another service knows it by (else a new one)")
+}
+
+// newID is the id of a new record: the one given, or fresh.
+func newID(c *cli.Context, fresh string) (string, error) {
+	if !c.IsSet("id") {
+		return fresh, nil
+	}
+	id, ok := core.ParseID(c.String("id"))
+	if !ok {
+		return "", usageError{c.Command.HelpName, "--id must be a UUID"}
+	}
+	return id, nil
+}
 
 func tenantFlags() []cli.Flag {
 	return []cli.Flag{
@@ -19,22 +38,48 @@ func tenantFlags() []cli.Flag {
 		stringFlag("tenant-url", "`ORIGIN` of the links in its mails, as https://news.example.org"),
 		stringFlag("brand-name", "`NAME` on its pages and mails"),
 		stringFlag("brand-color", "`COLOR` of its pages and mails, as #336699"),
-		stringFlag("brand-logo-url", "`URL` of the logo on its pages and mails"),
+		stringFlag("brand-logo-url", "https `URL` of the logo on its pages and mails"),
+		stringFlag("privacy-url", "`URL` of its privacy notice, linked on its pages"),
+		stringFlag("language", "`LANGUAGE` of the pages and mails of its lists: en, de, fr or es"),
+		boolFlag("no-tracking", "never track opens and clicks, whatever a job asks; --no-tracking=false allows it again"),
+		jsonFlag("mail-texts", "wordings of the mails to its subscribers"),
+		jsonFlag("relays", "SMTP relays of its own in the order of use, [] for the daemon's"),
+		jsonFlag("send-limits", "how much it may send in a time"),
 	}
 }
 
-func tenantInput(c *cli.Context) core.TenantInput {
-	return core.TenantInput{
+func tenantInput(c *cli.Context) (core.TenantInput, error) {
+	in := core.TenantInput{
 		Name: given(c, "name"), Domains: givenList(c, "domain"), Status: given(c, "status"), MailFrom: given(c, "mail-from"),
 		MailFromName: given(c, "mail-from-name"), ReplyTo: given(c, "reply-to"), PostalAddress: given(c, "postal-address"),
 		PublicURL: given(c, "tenant-url"), BrandName: given(c, "brand-name"), BrandColor: given(c, "brand-color"),
-		BrandLogoURL: given(c, "brand-logo-url"),
+		BrandLogoURL: given(c, "brand-logo-url"), PrivacyURL: given(c, "privacy-url"), Language: given(c, "language"),
 	}
+	if c.IsSet("no-tracking") {
+		off := c.Bool("no-tracking")
+		in.NoTracking = &off
+	}
+	var err error
+	if in.MailTexts, err = givenJSON[core.MailTexts](c, "mail-texts"); err != nil {
+		return in, err
+	}
+	if in.Relays, err = givenJSON[[]core.Relay](c, "relays"); err != nil {
+		return in, err
+	}
+	in.SendLimits, err = givenJSON[core.SendLimits](c, "send-limits")
+	return in, err
 }
 
 func (p *program) tenantCommands() *cli.Command {
-	create := p.command("create", "add a tenant", tenantFlags(), []string{"name"}, func(c *cli.Context, _ *Config, s *store.Store) error {
-		t, err := core.NewTenant(tenantInput(c), now())
+	create := p.command("create", "add a tenant", append([]cli.Flag{knownID()}, tenantFlags()...), []string{"name"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		in, err := tenantInput(c)
+		if err != nil {
+			return err
+		}
+		t, err := core.NewTenant(in, now())
+		if err == nil {
+			t.ID, err = newID(c, t.ID)
+		}
 		if err == nil {
 			err = s.AddTenant(c.Context, t, actor())
 		}
@@ -61,10 +106,12 @@ func (p *program) tenantCommands() *cli.Command {
 		return p.printer(c).record(t)
 	})
 	update := p.command("update", "change a tenant", append([]cli.Flag{idFlag("tenant")}, tenantFlags()...), []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		in, err := tenantInput(c)
+		if err != nil {
+			return err
+		}
 		at := now()
-		t, err := s.UpdateTenant(c.Context, c.String("id"), actor(), func(t *core.Tenant) error {
-			return t.Change(tenantInput(c), true, at)
-		})
+		t, err := s.UpdateTenant(c.Context, c.String("id"), actor(), func(t *core.Tenant) error { return t.Change(in, true, at) })
 		if err != nil {
 			return missing(err, "tenant", c.String("id"))
 		}
@@ -79,25 +126,6 @@ func (p *program) tenantCommands() *cli.Command {
 	return &cli.Command{Name: "tenant", Usage: "customers of the service", Subcommands: []*cli.Command{create, all, show, update, del}}
 }
 
-// syncRow is a full sync that was asked for.
-type syncRow struct {
-	SyncID string `json:"sync_id"`
-}
-
-func (p *program) listSyncCommand() *cli.Command {
-	c := p.command("sync", "send a list whole to the send service", []cli.Flag{
-		&cli.StringFlag{Name: "id", Aliases: []string{"list"}, Usage: "the `ID` of the list"},
-	}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
-		id, err := s.RequestSync(c.Context, c.String("id"), now())
-		if err != nil {
-			return missing(err, "list", c.String("id"))
-		}
-		return p.printer(c).record(syncRow{id})
-	})
-	c.Description = "Events keep the send service up to date by themselves; this repairs it after a restore or a long breakdown. The\nrunning daemon sends the batches, at its next start if it isn't running."
-	return c
-}
-
 func listFlags() []cli.Flag {
 	return []cli.Flag{
 		stringFlag("name", "`NAME` of the list, as subscribers read it"),
@@ -105,22 +133,43 @@ func listFlags() []cli.Flag {
 		stringFlag("confirm-token", "what the token in subscribe's answer is good for: live, receipt or trusted (empty: as configured)"),
 		boolFlag("require-mailed-proof", "send jobs leave out those who didn't confirm by a mailed link"),
 		boolFlag("sync-removes-absent", "a full sync unsubscribes whom it doesn't name (default; =false: it doesn't)"),
+		stringFlag("language", "`LANGUAGE` of its pages and mails: en, de, fr or es (empty: the tenant's)"),
+		stringFlag("description", "`TEXT` above its subscribe form"),
+		stringFlag("consent-text", "`TEXT` that one agrees to there; every version is kept"),
+		jsonFlag("fields", "what it asks for beside the address"),
+		jsonFlag("mail-texts", "wordings of the mails to its subscribers"),
+		stringFlag("subscribe-redirect-url", "`URL` that the form leads to (empty: our own page)"),
+		stringFlag("confirm-redirect-url", "`URL` that the confirmation leads to"),
+		stringFlag("unsubscribe-redirect-url", "`URL` that the unsubscribe page leads to"),
 	}
 }
 
-func listInput(c *cli.Context) core.ListInput {
-	return core.ListInput{
+func listInput(c *cli.Context) (core.ListInput, error) {
+	in := core.ListInput{
 		Name: given(c, "name"), Status: given(c, "status"), ConfirmToken: given(c, "confirm-token"),
 		RequireMailedProof: givenBool(c, "require-mailed-proof"), SyncRemovesAbsent: givenBool(c, "sync-removes-absent"),
+		Language: given(c, "language"), Description: given(c, "description"), ConsentText: given(c, "consent-text"),
+		SubscribeRedirectURL: given(c, "subscribe-redirect-url"), ConfirmRedirectURL: given(c, "confirm-redirect-url"),
+		UnsubscribeRedirectURL: given(c, "unsubscribe-redirect-url"),
 	}
+	var err1, err2 error
+	in.Fields, err1 = givenJSON[[]core.Field](c, "fields")
+	in.MailTexts, err2 = givenJSON[core.MailTexts](c, "mail-texts")
+	return in, errors.Join(err1, err2)
 }
 
 func (p *program) listCommands() *cli.Command {
 	tenantOption := stringFlag("tenant", "the `ID` of its tenant")
-	create := p.command("create", "add a newsletter list", append([]cli.Flag{tenantOption}, listFlags()...), []string{"tenant", "name"}, func(c *cli.Context, _ *Config, s *store.Store) error {
-		in := listInput(c)
+	create := p.command("create", "add a newsletter list", append([]cli.Flag{tenantOption, knownID()}, listFlags()...), []string{"tenant", "name"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		in, err := listInput(c)
+		if err != nil {
+			return err
+		}
 		in.TenantID = given(c, "tenant")
 		l, err := core.NewList(in, now())
+		if err == nil {
+			l.ID, err = newID(c, l.ID)
+		}
 		if err != nil {
 			return err
 		}
@@ -151,8 +200,12 @@ func (p *program) listCommands() *cli.Command {
 		return p.printer(c).record(l)
 	})
 	update := p.command("update", "change a newsletter list", append([]cli.Flag{idFlag("list")}, listFlags()...), []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		in, err := listInput(c)
+		if err != nil {
+			return err
+		}
 		at := now()
-		l, err := s.UpdateList(c.Context, c.String("id"), actor(), func(l *core.List) error { return l.Change(listInput(c), at) })
+		l, err := s.UpdateList(c.Context, c.String("id"), actor(), func(l *core.List) error { return l.Change(in, at) })
 		if err != nil {
 			return missing(err, "list", c.String("id"))
 		}
@@ -164,5 +217,5 @@ func (p *program) listCommands() *cli.Command {
 		}
 		return p.done(c, "List %s is deleted; its rows go after 30 days.", c.String("id"))
 	})
-	return &cli.Command{Name: "list", Usage: "newsletter lists", Subcommands: []*cli.Command{create, all, show, update, del, p.listSyncCommand()}}
+	return &cli.Command{Name: "list", Usage: "newsletter lists", Subcommands: []*cli.Command{create, all, show, update, del, p.listSyncCommand(), p.listSyncsCommand(), p.listFormCommand(), p.listReasonsCommand()}}
 }

@@ -29,22 +29,31 @@ func (p *program) subscriberCommands() *cli.Command {
 		&cli.StringFlag{Name: "status", Usage: "`STATUS` of new ones: active (they have agreed), or pending (each is mailed a link)", Value: core.SubscriptionActive},
 		&cli.StringSliceFlag{Name: "map", Usage: "`NAME=OURS`: the column NAME becomes OURS; NAME= drops it (repeatable)"},
 		stringFlag("source", "`TEXT` for the record of consents (else \"import\" and the file's name)"),
-		stringFlag("errors", "write lines with errors to `FILE`, with number and reason"),
+		boolFlag("dry-run", "change nothing: only say what would become of the lines"),
+		stringFlag("errors", "write lines with errors to `FILE`, with number and reason (over those of an earlier run)"),
 	}, []string{"list", "file"}, p.importSubscribers)
 	imp.Description = `The first line names the columns; one is the e-mail address, each other becomes a preference of that name. Comma,
 semicolon and tab are told apart by themselves. The file is read once, in steps of 500 lines, so its size doesn't matter;
 running the command again changes nothing that is in already. Who has left, or is disabled, stays so.
+
+Exports of listmonk (attributes become preferences; disabled and blocklisted are left out) and of Mailchimp (the columns of
+its own bookkeeping are dropped; unsubscribed and cleaned are left out) are known by their columns. A column named status,
+subscription_status or the like tells in any file who has left and who never confirmed: those are left out, the latter unless
+--status pending asks them again; a word that says nothing of the kind is an error of its line. --map "status=NAME" makes
+such a column a preference, --map status= drops it.
 
    newsletterd admin subscriber import --list ID --file people.csv --map "E-Mail=email" --map Notes= --errors faulty.csv`
 	exp := p.command("export", "write the subscriptions of a list as CSV", []cli.Flag{
 		stringFlag("list", "the `ID` of the list"),
 		&cli.StringFlag{Name: "file", Usage: "the `FILE`, which must not exist; - is standard output", Value: "-"},
 		stringFlag("status", "only those with this `STATUS`: pending, active or unsubscribed"),
-	}, []string{"list"}, p.exportSubscribers)
+		stringFlag("email", "instead of a list: print everything that lists hold about this `ADDRESS`, as JSON"), tenantOrAll(),
+	}, nil, p.exportSubscribers)
 	exp.Description = `Cells that a spreadsheet would run as a formula get an apostrophe in front; import takes it off again.
 
-   newsletterd admin subscriber export --list ID --status active --file people.csv`
-	return &cli.Command{Name: "subscriber", Usage: "import and export subscribers", Subcommands: []*cli.Command{imp, exp}}
+   newsletterd admin subscriber export --list ID --status active --file people.csv
+   newsletterd admin subscriber export --email ann@acme.example --tenant ID`
+	return &cli.Command{Name: "subscriber", Usage: "import, export and erase subscribers, and what was sent to them", Subcommands: []*cli.Command{imp, exp, p.subscriberHistory(), p.eraseSubscriber()}}
 }
 
 // importing is one run of the command.
@@ -54,6 +63,8 @@ type importing struct {
 	faulty *csv.Writer // nil: none
 	shown  int
 	err    io.Writer
+
+	terminal bool // err is one
 }
 
 func (p *program) importSubscribers(c *cli.Context, _ *Config, s *store.Store) error {
@@ -69,17 +80,19 @@ func (p *program) importSubscribers(c *cli.Context, _ *Config, s *store.Store) e
 	if err != nil {
 		return missing(err, "list", c.String("list"))
 	}
+	im.DryRun = c.Bool("dry-run")
 	in, err := p.openInput(c.String("file"))
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	run := &importing{Import: im, err: p.err}
+	run := &importing{Import: im, err: p.err, terminal: isTerminal(p.err)}
 	if run.reader, err = newCSVReader(in, rename); err != nil {
 		return err
 	}
+	run.reader.askAgain = c.String("status") == core.SubscriptionPending
 	if name := c.String("errors"); name != "" {
-		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		f, err := openFaulty(name, c.String("file"))
 		if err != nil {
 			return fmt.Errorf("--errors: %w", err)
 		}
@@ -90,7 +103,7 @@ func (p *program) importSubscribers(c *cli.Context, _ *Config, s *store.Store) e
 		}
 	}
 	if err := run.all(c); err != nil {
-		return fmt.Errorf("stopped after %d lines, which stay imported (run it again to go on): %w", im.Counts.Rows(), err)
+		return err
 	}
 	if run.shown > maxShownErrors && run.faulty == nil {
 		fmt.Fprintf(p.err, "… and %d more; --errors FILE writes them all.\n", run.shown-maxShownErrors)
@@ -103,6 +116,42 @@ func (p *program) importSubscribers(c *cli.Context, _ *Config, s *store.Store) e
 	}
 	return nil
 }
+
+// openFaulty opens the file for lines with errors. One that an earlier run has written, a dry one say, is written anew; no
+// other file is.
+func openFaulty(name, source string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	begin := make([]byte, len(faultyBegin))
+	n, err := io.ReadFull(f, begin)
+	if errors.Is(err, io.EOF) {
+		return f, nil
+	}
+	fi, serr := f.Stat()
+	from, ferr := os.Stat(source)
+	switch {
+	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF), serr != nil:
+		err = errors.Join(err, serr)
+	case ferr == nil && os.SameFile(fi, from):
+		err = fmt.Errorf("%s is the file to import", name)
+	case string(begin[:n]) != faultyBegin:
+		err = fmt.Errorf("%s exists and is no list of errors", name)
+	default:
+		if _, err = f.Seek(0, io.SeekStart); err == nil {
+			err = f.Truncate(0)
+		}
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// faultyBegin begins every file of lines with errors.
+const faultyBegin = "line,error,"
 
 // importRow is what an import prints.
 type importRow struct {
@@ -136,7 +185,7 @@ func (p *program) openInput(name string) (io.ReadCloser, error) {
 		return f, err
 	}
 	bar := progressbar.NewOptions64(fi.Size(), progressbar.OptionSetWriter(p.err), progressbar.OptionShowBytes(true),
-		progressbar.OptionSetDescription("import"), progressbar.OptionClearOnFinish())
+		progressbar.OptionSetDescription("read"), progressbar.OptionClearOnFinish())
 	return struct {
 		io.Reader
 		io.Closer
@@ -152,9 +201,22 @@ func (run *importing) all(c *cli.Context) error {
 		err = errors.Join(err, run.faulty.Error())
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("nothing was imported: %w", err)
 	}
-	return run.Write(c.Context, now, nil)
+	if !run.terminal {
+		return unfinished(run.Write(c.Context, now, nil))
+	}
+	bar := progressbar.NewOptions64(run.Held(), progressbar.OptionSetWriter(run.err), progressbar.OptionSetDescription("write"),
+		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
+	return unfinished(run.Write(c.Context, now, func(rows int64) { _ = bar.Set64(rows) }))
+}
+
+// unfinished tells what to do after a failure in the middle of writing.
+func unfinished(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("stopped before the end; what was written stays imported (run it again to go on): %w", err)
 }
 
 // read takes the lines in; a faulty one is reported and does not end it.
@@ -167,6 +229,9 @@ func (run *importing) read(ctx context.Context) error {
 			err = run.Put(row)
 		case errors.Is(err, errLeft):
 			run.Counts.Kept++
+			err = nil
+		case errors.Is(err, errPending):
+			run.Counts.Pending++
 			err = nil
 		case errors.As(err, &fault):
 			run.Counts.Failed++
@@ -194,6 +259,16 @@ func (run *importing) report(fault errLine, record []string) error {
 }
 
 func (p *program) exportSubscribers(c *cli.Context, _ *Config, s *store.Store) (err error) {
+	if c.IsSet("email") {
+		who, err := subscriberOf(c)
+		if err != nil {
+			return err
+		}
+		return p.exportPerson(c, s, who)
+	}
+	if err := need(c, "list"); err != nil {
+		return err
+	}
 	status := c.String("status")
 	switch status {
 	case "", core.SubscriptionPending, core.SubscriptionActive, core.SubscriptionUnsubscribed:
@@ -215,7 +290,7 @@ func (p *program) exportSubscribers(c *cli.Context, _ *Config, s *store.Store) (
 	}
 	n, err := writeSubscriptions(c, s, list, status, jsonWanted(c) && name == "-", out)
 	if err == nil && name != "-" {
-		return p.done(c, "%d subscriptions are in %s.", n, name)
+		return p.done(c, "%s: %s.", name, counted(n, "subscription"))
 	}
 	return err
 }

@@ -67,6 +67,9 @@ func (p *program) templateCommands() *cli.Command {
 		return p.printer(c).record(t)
 	})
 	all := p.command("list", "list the templates of a tenant", []cli.Flag{stringFlag("tenant", "the `TENANT`")}, []string{"tenant"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		if _, _, err := tenantOf(c, s); err != nil {
+			return err
+		}
 		rows, err := pages(func(t core.Template) string { return t.Name }, func(page core.Page) ([]core.Template, error) {
 			return s.Templates(c.Context, c.String("tenant"), page)
 		})

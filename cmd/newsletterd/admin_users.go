@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -125,22 +126,9 @@ as verified.
 		}
 		return p.done(c, "The password of %s is set, and every session ended.", u.Email)
 	})
-	export := p.userCommand("export", "print everything that is known about a user, as JSON", nil, func(c *cli.Context, _ *Config, s *store.Store, u core.User) error {
-		data, err := s.UserData(c.Context, u.ID)
-		if err != nil {
-			return err
-		}
-		return printer{out: p.out, json: true}.value(data)
-	})
-	erase := p.userCommand("erase", "remove a user with everything of the account: sign-ins, consents, counters, mails", nil, func(c *cli.Context, _ *Config, s *store.Store, u core.User) error {
-		if err := s.EraseUser(c.Context, u.ID); err != nil {
-			return err
-		}
-		return p.done(c, "User %s is erased.", u.Email)
-	})
 	return &cli.Command{
 		Name: "user", Usage: "people with a login, and their roles",
-		Subcommands: append([]*cli.Command{create, all, show, update, del, setPassword, export, erase}, p.roleCommands()...),
+		Subcommands: slices.Concat([]*cli.Command{create, all, show, update, del, setPassword}, p.personCommands(), p.roleCommands()),
 	}
 }
 

@@ -24,14 +24,23 @@ func advise(ctx context.Context, cfg *Config, s *store.Store, log *slog.Logger) 
 	if cfg.Mail.From == DefaultConfig().Mail.From {
 		log.Warn("[mail] from is still the default, which no receiver takes", slog.String("from", cfg.Mail.From))
 	}
-	lists, err := pages(func(l core.List) string { return l.ID }, func(page core.Page) ([]core.List, error) {
-		return s.Lists(ctx, nil, true, page)
-	})
+	live, names, err := liveLists(ctx, cfg, s)
 	if err != nil {
 		return err
 	}
+	if live > 0 {
+		log.Warn("anyone who subscribes an address to these lists can confirm it too, by the token in the answer: confirm_token = \"receipt\" demands the mailed one",
+			slog.Int("lists", live), slog.String("first", fmt.Sprintf("%q", names)))
+	}
+	return nil
+}
+
+// liveLists counts the lists whose token in the answer confirms, and names the first.
+func liveLists(ctx context.Context, cfg *Config, s *store.Store) (live int, names []string, err error) {
+	lists, err := pages(func(l core.List) string { return l.ID }, func(page core.Page) ([]core.List, error) {
+		return s.Lists(ctx, nil, true, page)
+	})
 	const shown = 5
-	live, names := 0, []string{}
 	for _, l := range lists {
 		if l.ConfirmToken == core.ConfirmLive || l.ConfirmToken == "" && cfg.Newsletter.ConfirmToken == core.ConfirmLive {
 			if live++; live <= shown {
@@ -39,11 +48,7 @@ func advise(ctx context.Context, cfg *Config, s *store.Store, log *slog.Logger) 
 			}
 		}
 	}
-	if live > 0 {
-		log.Warn("anyone who subscribes an address to these lists can confirm it too, by the token in the answer: confirm_token = \"receipt\" demands the mailed one",
-			slog.Int("lists", live), slog.String("first", fmt.Sprintf("%q", names)))
-	}
-	return nil
+	return live, names, err
 }
 
 // public tells whether others than this machine are meant to reach the daemon.

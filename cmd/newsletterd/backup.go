@@ -71,11 +71,13 @@ func checkAfterCrash(ctx context.Context, s *store.Store, log *slog.Logger) erro
 	found, err := s.QuickCheck(limited)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		log.Warn("the last stop was unclean, and the file is too large to check first: checking beside")
-		go func() {
-			if found, err := s.QuickCheck(context.WithoutCancel(ctx)); err != nil || len(found) > 0 {
-				log.Error("quick_check", slog.Any("error", errors.Join(err, damage(found))))
+		s.QuickCheckBeside(func(found []string, err error) {
+			if err := errors.Join(err, damage(found)); err != nil {
+				log.Error("quick_check", slog.Any("error", err))
+				return
 			}
-		}()
+			log.Info("the file is whole", slog.Duration("took", time.Since(begin)))
+		})
 		return nil
 	}
 	if err == nil {

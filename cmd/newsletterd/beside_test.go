@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/core/coretest"
 	"newsletterd/store"
 )
 
@@ -95,7 +96,7 @@ func TestImportBesideALoadedDaemon(t *testing.T) {
 	f.records()
 	l := f.visitors(8)
 	began := time.Now()
-	f.importing("people.csv")
+	f.importing(f.list, "reader", f.n)
 	took := time.Since(began)
 	l.stop()
 	if len(l.other) > 0 || l.lost.Load() > 0 || len(l.took) == 0 {
@@ -128,7 +129,7 @@ func (f *figures) subscribeStatus() int {
 func TestTerminatedUnderLoad(t *testing.T) {
 	rounds := 2
 	if os.Getenv(tortureEnv) != "" {
-		rounds = 20
+		rounds = 100
 	}
 	f := newFigures(t)
 	f.serve()
@@ -158,5 +159,6 @@ func TestTerminatedUnderLoad(t *testing.T) {
 			t.Fatalf("%s was told that it is pending: %v", email, err)
 		}
 	}
+	coretest.Promise(t, 15, rounds, 0, fmt.Sprintf("SIGTERMs under load, %d acknowledged subscriptions", len(acked)))
 	t.Logf("%d stops under load, %d acknowledged subscriptions, all there", rounds, len(acked))
 }

@@ -18,8 +18,8 @@ import (
 	"newsletterd/core"
 )
 
-// newBrowser starts a real browser, or skips the test where there is none.
-func newBrowser(t *testing.T) context.Context {
+// newBrowser starts a real browser, or skips the test where there is none. hosts are names that lead to this machine.
+func newBrowser(t *testing.T, hosts ...string) context.Context {
 	t.Helper()
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -31,17 +31,24 @@ func newBrowser(t *testing.T) context.Context {
 	if path == "" {
 		t.Skip("SKIPPED: no browser on this machine (Debian: apt-get install chromium), so the pages are not tried in one")
 	}
+	var rules []string
+	for _, host := range hosts {
+		rules = append(rules, "MAP "+host+" 127.0.0.1")
+	}
 	ctx, cancel := chromedp.NewContext(t.Context(), chromedp.WithAllocatorOptions(
-		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Flag("headless", "new"), chromedp.Flag("disable-dev-shm-usage", true)))
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Flag("headless", "new"), chromedp.Flag("disable-dev-shm-usage", true),
+		chromedp.Flag("host-resolver-rules", strings.Join(rules, ","))))
 	t.Cleanup(cancel)
-	ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, stop := context.WithTimeout(ctx, 5*time.Minute)
 	t.Cleanup(stop)
 	return ctx
 }
 
-// shots takes pictures of a page, light and dark, on a telephone and on a desk, where SCREENSHOTS names a folder.
+// shots takes pictures of a page, light and dark, on a telephone and on a desk, where SCREENSHOTS names a folder, and lets the
+// checker of accessibility look at it.
 func shots(t *testing.T, ctx context.Context, name string) {
 	t.Helper()
+	defer accessible(t, ctx, name)
 	dir := os.Getenv("SCREENSHOTS")
 	if dir == "" {
 		return
@@ -127,6 +134,8 @@ func TestBrowser(t *testing.T) {
 	do(t, ctx, chromedp.Clear("#name"), chromedp.SendKeys("#name", "Ann B.\r"), chromedp.WaitVisible(".notice"))
 	shots(t, ctx, "account-notice")
 
+	shootEmailChange(t, ctx, d)
+
 	id, _ := tokens.Extra("id_token").(string)
 	logout := d.cfg.Origin() + "/api/oauth/logout?" + url.Values{"client_id": {rp.config.ClientID}, "post_logout_redirect_uri": {rp.URL + "/bye"}}.Encode()
 	do(t, ctx, chromedp.Navigate(logout), heading("Sign out?"))
@@ -146,6 +155,43 @@ func TestBrowser(t *testing.T) {
 		shots(t, ctx, name)
 	}
 	shootReset(t, ctx, d)
+}
+
+// Forms work, too, where the browser doesn't say by Sec-Fetch-Site whose they are: it does so to hosts that it trusts (https and
+// loopback) alone, and older ones never do.
+func TestBrowserOverPlainHTTP(t *testing.T) {
+	ctx := newBrowser(t, "news.example.org")
+	d := start(t, func(c *Config) {
+		c.Server.Listen = freeAddr(t)
+		_, port, _ := strings.Cut(c.Server.Listen, ":")
+		c.Server.PublicURL = "http://news.example.org:" + port
+	})
+	addTestUser(t, d, "ann@example.org")
+	do(t, ctx, chromedp.Navigate(d.cfg.Origin()+"/login"), heading("Sign in"),
+		chromedp.SendKeys("#email", "ann@example.org"), chromedp.SendKeys("#password", testPassword+"\r"), heading("Your account"))
+}
+
+// shootEmailChange gives the account another address and, by the mail to that, the first one again.
+func shootEmailChange(t *testing.T, ctx context.Context, d *running) {
+	t.Helper()
+	const last = `//h1[contains(., "Your account")]`
+	for _, email := range []string{"anna@example.org", "ann@example.org"} {
+		do(t, ctx, chromedp.Navigate(d.cfg.Origin()+"/account"), chromedp.WaitVisible(last),
+			chromedp.SendKeys("#email", email), chromedp.SendKeys("#email_password", "wrong\r"), chromedp.WaitVisible("#fault"))
+		shots(t, ctx, "change-fault")
+		do(t, ctx, chromedp.SendKeys("#email_password", testPassword+"\r"), chromedp.WaitVisible(".notice"))
+		shots(t, ctx, "change-asked")
+		link := ""
+		for begin := time.Now(); link == "" && time.Since(begin) < 20*time.Second; {
+			link = mailedLink(t, d, "/verify?email="+url.QueryEscape(email))
+		}
+		if link == "" {
+			t.Fatal("no mail with a link for a new address")
+		}
+		do(t, ctx, chromedp.Navigate(link), heading("Your new address"))
+		shots(t, ctx, "change")
+		do(t, ctx, chromedp.Click("form[action='/verify'] button"), heading("Your address is changed"))
+	}
 }
 
 // shootReset opens the link of a mail for a new password and uses it.
@@ -180,6 +226,15 @@ func back(t *testing.T, rp *relyingParty) url.Values {
 // mailedLink finds a link of the daemon in the mails that it has written.
 func mailedLink(t *testing.T, d *running, path string) string {
 	t.Helper()
+	if links := mailedLinks(t, d, path); len(links) > 0 {
+		return links[0]
+	}
+	return ""
+}
+
+// mailedLinks finds them all.
+func mailedLinks(t *testing.T, d *running, path string) (links []string) {
+	t.Helper()
 	files, err := filepath.Glob(filepath.Join(d.cfg.Mail.Directory, "*.eml"))
 	if err != nil {
 		t.Fatal(err)
@@ -192,8 +247,8 @@ func mailedLink(t *testing.T, d *running, path string) string {
 		text := strings.ReplaceAll(strings.ReplaceAll(string(b), "=\r\n", ""), "=3D", "=")
 		if _, rest, ok := strings.Cut(text, d.cfg.Origin()+path); ok {
 			query, _, _ := strings.Cut(rest, "\r\n")
-			return d.cfg.Origin() + path + strings.TrimSpace(query)
+			links = append(links, d.cfg.Origin()+path+strings.TrimSpace(query))
 		}
 	}
-	return ""
+	return links
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"newsletterd/auth"
+	"newsletterd/core"
 	"newsletterd/handlers"
 	"newsletterd/mail"
 	"newsletterd/store"
@@ -23,19 +24,24 @@ import (
 
 // daemon is everything that serves, built and not yet running.
 type daemon struct {
-	cfg         *Config
-	log         *slog.Logger
-	store       *store.Store
-	listener    net.Listener
-	certificate *tls.Certificate // of the listener; nil: plain http
-	auth        *auth.Provider
-	sealer      *auth.Sealer // unsubscribe tokens
-	handler     *handlers.Handler
-	server      *http.Server
-	workers     *worker.Group // what claims and sends
-	keepers     *worker.Group // housekeeping, which stops last
-	metrics     *metricsServer
-	bounces     *bounceListener // nil: off
+	cfg       *Config
+	log       *slog.Logger
+	store     *store.Store
+	listener  net.Listener
+	clients   *connections
+	certs     *certificates // of the listener; nil: plain http
+	certWatch *worker.Loop  // nil: as above
+	redirect  *redirector   // nil: off
+	auth      *auth.Provider
+	sealer    *auth.Sealer // unsubscribe tokens
+	handler   *handlers.Handler
+	server    *http.Server
+	workers   *worker.Group // what claims and sends
+	keepers   *worker.Group // housekeeping, which stops last
+	tracker   *worker.Tracker
+	registry  *prometheus.Registry
+	metrics   *metricsServer
+	bounces   *bounceListener // nil: off
 }
 
 // build opens and wires everything. Production and tests call it alike; a port 0 is possible everywhere. What was
@@ -64,14 +70,17 @@ func build(ctx context.Context, cfg *Config, log *slog.Logger) (_ *daemon, err e
 	if cfg.Server.PublicURL == "" && strings.HasSuffix(cfg.Server.Listen, ":0") {
 		cfg.Server.Listen = d.listener.Addr().String() // the port that links must name
 	}
-	registry := newRegistry(d.store)
-	if err := d.wire(ctx, registry); err != nil {
+	d.registry = newRegistry(d.store, cfg)
+	if err := d.wire(ctx); err != nil {
 		return nil, err
 	}
+	registerHashes(d.registry, d.auth)
+	d.clients.register(d.registry)
 	if err := advise(ctx, cfg, d.store, log); err != nil {
 		return nil, err
 	}
 	d.server = handlers.Server(d.handler)
+	d.server.ConnState = d.clients.state
 	d.server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 	if d.bounces, err = newBounceListener(ctx, cfg, d.store, log); err != nil {
 		return nil, fmt.Errorf("bounce.listen: %w", err)
@@ -81,7 +90,7 @@ func build(ctx context.Context, cfg *Config, log *slog.Logger) (_ *daemon, err e
 }
 
 // wire makes handlers and workers over the store.
-func (d *daemon) wire(ctx context.Context, registry *prometheus.Registry) (err error) {
+func (d *daemon) wire(ctx context.Context) (err error) {
 	if d.auth, err = auth.New(ctx, d.store, authConfig(d.cfg), now()); err != nil {
 		return err
 	}
@@ -92,14 +101,16 @@ func (d *daemon) wire(ctx context.Context, registry *prometheus.Registry) (err e
 	if d.sealer, err = auth.NewSealer(unsubscribeKey); err != nil {
 		return err
 	}
+	d.tracker = worker.NewTracker(d.store, d.log)
 	d.handler, err = handlers.New(handlers.Options{
-		Log: d.log, Registry: registry, PublicURL: d.cfg.Origin(), TrustedProxies: proxies(d.cfg.Server.TrustedProxies),
+		Log: d.log, Registry: d.registry, PublicURL: d.cfg.Origin(), TrustedProxies: proxies(d.cfg.Server.TrustedProxies),
 		Store: d.store, Auth: d.auth, Bearer: d.auth.Bearer, ModelLimits: modelLimits(d.cfg),
 		DuplicateGuard: d.cfg.Send.DuplicateGuard.Std(),
+		Engage:         d.tracker.Add,
 		Providers:      providerRecords(d.cfg), SNS: &mail.SNS{Fetch: (&mail.Guard{}).Fetcher()},
 		Newsletter: handlers.NewsletterOptions{
 			ConfirmToken: d.cfg.Newsletter.ConfirmToken, UnsubscribeTokenAuth: d.cfg.Newsletter.UnsubscribeTokenAuth,
-			DisableScope: d.cfg.Newsletter.DisableScope,
+			DisableScope: d.cfg.Newsletter.DisableScope, MemberURL: d.cfg.Send.MemberURL,
 		},
 	})
 	if err != nil {
@@ -116,6 +127,7 @@ func (d *daemon) abandon() {
 	if d.bounces != nil {
 		_ = d.bounces.listener.Close()
 	}
+	d.redirect.stop()
 	if d.store != nil {
 		_ = d.store.Close()
 	}
@@ -125,6 +137,10 @@ func storeOptions(cfg *Config, log *slog.Logger) (store.Options, error) {
 	key, err := masterKey(cfg.Auth.KeyFile)
 	return store.Options{
 		Path: cfg.Database.Path, ExternalCheckpoints: cfg.Database.Checkpoints == "external", MasterKey: key, Log: log,
+		SendElsewhere: cfg.Webhooks.SendURL != "", MemberElsewhere: cfg.Send.MemberURL != "",
+		StopRule: core.StopRule{
+			Complaints: cfg.Send.StopComplaints.Share(), HardBounces: cfg.Send.StopHardBounces.Share(), Sample: int64(cfg.Send.StopSample),
+		},
 	}, err
 }
 
@@ -154,22 +170,20 @@ func masterKey(file string) ([]byte, error) {
 }
 
 func (d *daemon) listen() (err error) {
-	if d.cfg.Server.TLSCert != "" {
-		cert, err := tls.LoadX509KeyPair(d.cfg.Server.TLSCert, d.cfg.Server.TLSKey)
-		if err != nil {
-			return fmt.Errorf("server.tls_cert: %w", err)
-		}
-		d.certificate = &cert
+	if d.certs, err = newCertificates(d.cfg, d.store, d.log); err != nil {
+		return err
 	}
 	if d.listener, err = net.Listen("tcp", d.cfg.Server.Listen); err != nil {
 		return fmt.Errorf("server.listen: %w", err)
 	}
-	if d.certificate != nil {
-		d.listener = tls.NewListener(d.listener, &tls.Config{
-			Certificates: []tls.Certificate{*d.certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
-		})
+	d.clients = newConnections(mostConnections(d.cfg.Server.MaxConnections, d.log))
+	d.listener = d.clients.listener(d.listener)
+	if d.certs != nil {
+		d.listener = tls.NewListener(d.listener, d.certs.config())
+		d.certWatch = d.certs.watch()
 	}
-	return nil
+	d.redirect, err = newRedirector(d.cfg, d.certs, d.clients, d.log)
+	return err
 }
 
 // proxies turns addresses and ranges, which check has looked at, into ranges.

@@ -13,9 +13,10 @@ import (
 const appHelp = `One program: subscriptions with double opt-in, sign-in for users and programs (OAuth 2.0, OpenID Connect) and
 newsletter sending, on one SQLite file.
 
-Start:            newsletterd serve
-See it work:      newsletterd demo
-First operator:   newsletterd admin user create --email you@example.org --role operator --password-stdin
+   See it work:      newsletterd demo
+   Set it up:        newsletterd init
+   Start:            newsletterd serve
+   Look after it:    newsletterd status, newsletterd doctor
 
 Commands work on the database file directly, also while the daemon runs.`
 
@@ -44,9 +45,10 @@ func (p *program) app() *cli.App {
 		ExitErrHandler:  func(*cli.Context, error) {}, // run decides
 		Flags:           commonFlags(),
 		Commands: []*cli.Command{
-			p.serveCommand(), p.demoCommand(), p.configCommand(), p.migrateCommand(), p.checkCommand(), p.backupCommand(),
-			p.restoreCommand(), p.routesCommand(),
-			p.openapiCommand(), p.versionCommand(), p.bounceCommand(), p.keysCommand(), p.adminCommand(),
+			p.serveCommand(), p.demoCommand(), p.initCommand(), p.configCommand(), p.migrateCommand(), p.checkCommand(), p.backupCommand(),
+			p.restoreCommand(), p.statusCommand(), p.doctorCommand(), p.routesCommand(),
+			p.openapiCommand(), p.versionCommand(), p.bounceCommand(), p.keysCommand(), p.adminCommand(), p.systemdUnitCommand(),
+			p.completionCommand(), p.manCommand(),
 		},
 	}
 	a.Action, a.OnUsageError = groupAction(a.Name, a.Commands), usageFault(a.Name)
@@ -180,11 +182,15 @@ func need(c *cli.Context, flags ...string) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	verb := "is"
-	if len(missing) > 1 {
-		verb = "are"
+	return usageError{c.Command.HelpName, areNeeded(missing)}
+}
+
+func areNeeded(flags []string) string {
+	verb := " is needed"
+	if len(flags) > 1 {
+		verb = " are needed"
 	}
-	return usageError{c.Command.HelpName, strings.Join(missing, ", ") + " " + verb + " needed"}
+	return strings.Join(flags, ", ") + verb
 }
 
 // oneLine reads one line, as a password that must not stand in a process list.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/crypto/acme/autocert"
+
 	"newsletterd/core"
 )
 
@@ -40,6 +42,11 @@ type ServerConfig struct {
 	TrustedProxies []string `toml:"trusted_proxies"` // addresses and CIDR ranges
 	TLSCert        string   `toml:"tls_cert"`        // PEM file
 	TLSKey         string   `toml:"tls_key"`         // PEM file
+	ACMEDomains    []string `toml:"acme_domains"`    // hosts to get certificates for; empty: no ACME
+	ACMEEmail      string   `toml:"acme_email"`      // told to the authority
+	ACMEDirectory  string   `toml:"acme_directory"`  // of the authority
+	ACMEHTTP       string   `toml:"acme_http"`       // host:port of the plain listener; empty: off
+	MaxConnections int      `toml:"max_connections"` // of clients at once
 }
 
 // DatabaseConfig is about the one file.
@@ -56,11 +63,18 @@ type BackupConfig struct {
 
 // MailConfig is about mails on their way out.
 type MailConfig struct {
-	Transport    string     `toml:"transport"` // smtp, directory
-	Directory    string     `toml:"directory"`
-	From         string     `toml:"from"`
-	BounceDomain string     `toml:"bounce_domain"`
-	SMTP         SMTPConfig `toml:"smtp"`
+	Transport     string     `toml:"transport"` // smtp, directory
+	Directory     string     `toml:"directory"`
+	From          string     `toml:"from"`
+	BounceDomain  string     `toml:"bounce_domain"`
+	PrivateRelays []string   `toml:"private_relays"` // host:port of tenants' relays that are not public
+	SMTP          SMTPConfig `toml:"smtp"`
+	DKIM          DKIMConfig `toml:"dkim"`
+}
+
+// DKIMConfig is about the signatures of mails.
+type DKIMConfig struct {
+	Enabled bool `toml:"enabled"` // where there is a key
 }
 
 // SMTPConfig is the relay.
@@ -73,6 +87,13 @@ type SMTPConfig struct {
 	Connections   int    `toml:"connections"`
 	Pipelining    bool   `toml:"pipelining"`
 	RatePerSecond int    `toml:"rate_per_second"` // 0: no limit
+	MailsEach     int    `toml:"mails_per_connection"`
+
+	PerPeriod int      `toml:"per_period"` // mails in any period; 0: no limit
+	Period    Duration `toml:"period"`
+	PerDay    int      `toml:"per_day"`   // 0: no limit
+	DKIMSkip  []string `toml:"dkim_skip"` // header fields that the relay changes
+	Provider  string   `toml:"provider"`  // behind the relay: auto, none, or its kind
 }
 
 // SendConfig is about send jobs.
@@ -81,11 +102,25 @@ type SendConfig struct {
 	GiveUpAfter    Duration `toml:"give_up_after"`   // of a relay that stays down
 	KeepRecipients Duration `toml:"keep_recipients"` // of jobs that have ended
 	DuplicateGuard Duration `toml:"duplicate_guard"` // 0: off
+	DomainRates    []string `toml:"domain_rates"`    // domain=mails a second
+
+	StopComplaints  Percent `toml:"stop_complaints"`   // of the sent mails; 0: off
+	StopHardBounces Percent `toml:"stop_hard_bounces"` // of the mails taken or refused; 0: off
+	StopSample      int     `toml:"stop_sample"`       // mails
+
+	MemberURL    string `toml:"member_url"` // empty: this daemon is the member service
+	MemberClient string `toml:"member_client"`
+	MemberSecret Secret `toml:"member_secret"`
 }
 
 // WebhooksConfig is about the events that go from the member side to the send side.
 type WebhooksConfig struct {
-	SendURL string `toml:"send_url"` // empty: the listener's own address
+	SendURL    string `toml:"send_url"` // empty: the listener's own address
+	SendClient string `toml:"send_client"`
+	SendSecret Secret `toml:"send_secret"`
+
+	SelfCheck string   `toml:"self_check"` // time of the day, as 03:00; empty: off
+	Allow     []string `toml:"allow"`      // host:port of endpoints that are not public
 }
 
 // BounceConfig is about mails that come back.
@@ -137,17 +172,22 @@ type MetricsConfig struct {
 // DefaultConfig is what runs without a file, variable or flag.
 func DefaultConfig() *Config {
 	return &Config{
-		Server:   ServerConfig{Listen: "127.0.0.1:8080", TrustedProxies: []string{}},
+		Server: ServerConfig{
+			Listen: "127.0.0.1:8080", TrustedProxies: []string{}, ACMEDomains: []string{}, ACMEDirectory: autocert.DefaultACMEDirectory, ACMEHTTP: ":80", MaxConnections: 16384,
+		},
 		Database: DatabaseConfig{Path: "./newsletterd.db", Checkpoints: "own"},
 		Backup:   BackupConfig{Every: Duration(time.Hour)},
 		Mail: MailConfig{
 			Transport: "directory", Directory: "./mail", From: "newsletterd@localhost",
-			SMTP: SMTPConfig{Host: "localhost", Port: 587, TLS: "starttls", Connections: 16, Pipelining: true},
+			SMTP:          SMTPConfig{Host: "localhost", Port: 587, TLS: "starttls", Connections: 16, Pipelining: true, MailsEach: 1000, Provider: "auto", Period: Duration(time.Hour), DKIMSkip: []string{}},
+			PrivateRelays: []string{},
+			DKIM:          DKIMConfig{Enabled: true},
 		},
 		Send: SendConfig{
-			MaxUnrecorded: 64, GiveUpAfter: Duration(48 * time.Hour), KeepRecipients: Duration(400 * 24 * time.Hour),
+			MaxUnrecorded: 64, GiveUpAfter: Duration(48 * time.Hour), KeepRecipients: Duration(400 * 24 * time.Hour), DomainRates: []string{},
+			StopComplaints: 0.3, StopHardBounces: 5, StopSample: 1000,
 		},
-		Webhooks: WebhooksConfig{},
+		Webhooks: WebhooksConfig{SelfCheck: "03:00", Allow: []string{}},
 		Auth: AuthConfig{
 			Registration: "open", RegisterExisting: "same", CommonPasswords: "auto",
 			AccessTTL: Duration(15 * time.Minute), RefreshIdle: Duration(30 * 24 * time.Hour),
@@ -170,15 +210,24 @@ func (c *Config) Origin() string {
 		return c.Server.PublicURL
 	}
 	scheme := "http://"
-	if c.Server.TLSCert != "" {
+	if c.HTTPS() {
 		scheme = "https://"
 	}
 	host, port, err := net.SplitHostPort(c.Server.Listen)
+	if domains := c.Server.ACMEDomains; err == nil && len(domains) > 0 {
+		if port == "443" {
+			return scheme + domains[0]
+		}
+		return scheme + net.JoinHostPort(domains[0], port)
+	}
 	if ip := net.ParseIP(host); err == nil && (host == "" || ip.IsUnspecified()) {
 		return scheme + net.JoinHostPort("localhost", port)
 	}
 	return scheme + c.Server.Listen
 }
+
+// HTTPS tells whether the listener itself speaks https.
+func (c *Config) HTTPS() bool { return c.Server.TLSCert != "" || len(c.Server.ACMEDomains) > 0 }
 
 // splitOrigin takes an origin apart into scheme and host, without the port.
 func splitOrigin(origin string) (scheme, host string) {

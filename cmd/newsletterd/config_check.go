@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -11,7 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/mail"
 )
 
 // check looks at every value, and at those that must fit each other.
@@ -25,6 +28,8 @@ func (r *configReader) check() {
 	r.pair("server.tls_cert", c.Server.TLSCert, "server.tls_key", c.Server.TLSKey)
 	r.that("server.tls_cert", readable(c.Server.TLSCert))
 	r.that("server.tls_key", readable(c.Server.TLSKey))
+	r.checkACME()
+	r.that("server.max_connections", between(c.Server.MaxConnections, 16, 1_000_000))
 	r.that("database.path", filled(c.Database.Path))
 	r.that("database.checkpoints", oneOf(c.Database.Checkpoints, "own", "external"))
 	if c.Backup.Every != 0 {
@@ -36,7 +41,16 @@ func (r *configReader) check() {
 	r.that("send.give_up_after", spanBetween(c.Send.GiveUpAfter, time.Minute, 30*24*time.Hour))
 	r.that("send.keep_recipients", spanBetween(c.Send.KeepRecipients, 24*time.Hour, 3660*24*time.Hour))
 	r.that("send.duplicate_guard", spanBetween(c.Send.DuplicateGuard, 0, 30*24*time.Hour))
-	r.that("webhooks.send_url", r.origin(&c.Webhooks.SendURL))
+	r.that("send.stop_sample", between(c.Send.StopSample, 1, 1_000_000))
+	_, err := domainRates(c.Send.DomainRates)
+	r.that("send.domain_rates", err)
+	r.checkApart()
+	for _, a := range c.Webhooks.Allow {
+		r.that("webhooks.allow", hostPort(a))
+	}
+	if _, err := timeOfDay(c.Webhooks.SelfCheck); c.Webhooks.SelfCheck != "" {
+		r.that("webhooks.self_check", err)
+	}
 	if c.Bounce.Listen != "" {
 		r.that("bounce.listen", hostPort(c.Bounce.Listen))
 		r.that("bounce.listen", differs(c.Bounce.Listen, c.Server.Listen))
@@ -66,6 +80,58 @@ func (r *configReader) check() {
 	}
 }
 
+func (r *configReader) checkACME() {
+	c := &r.cfg.Server
+	if len(c.ACMEDomains) == 0 {
+		return
+	}
+	for i, d := range c.ACMEDomains {
+		domain, ok := core.ParseDomain(d)
+		if !ok {
+			r.that("server.acme_domains", fmt.Errorf("%q is no domain name", d))
+		}
+		c.ACMEDomains[i] = domain
+	}
+	if c.TLSCert != "" {
+		r.that("server.acme_domains", fmt.Errorf("can't be beside tls_cert: certificates come from files or from ACME"))
+	}
+	if _, host := splitOrigin(c.PublicURL); c.PublicURL != "" && !slices.Contains(c.ACMEDomains, host) {
+		r.that("server.acme_domains", fmt.Errorf("must have %s, the host of public_url", host))
+	}
+	if c.ACMEEmail != "" {
+		if _, err := core.ParseEmail(c.ACMEEmail); err != nil {
+			r.that("server.acme_email", fmt.Errorf("%q is no e-mail address", c.ACMEEmail))
+		}
+	}
+	if u, err := url.Parse(c.ACMEDirectory); err != nil || u.Scheme != "https" || u.Host == "" {
+		r.that("server.acme_directory", fmt.Errorf("%q is no https address", c.ACMEDirectory))
+	}
+	if c.ACMEHTTP != "" {
+		r.that("server.acme_http", hostPort(c.ACMEHTTP))
+		r.that("server.acme_http", differs(c.ACMEHTTP, c.Listen))
+	}
+}
+
+// domainRates reads domain=mails a second.
+func domainRates(words []string) (map[string]float64, error) {
+	rates := map[string]float64{}
+	for _, w := range words {
+		domain, number, _ := strings.Cut(w, "=")
+		if domain = strings.TrimSpace(domain); domain != "*" {
+			var ok bool
+			if domain, ok = core.ParseDomain(domain); !ok {
+				return nil, fmt.Errorf("%q is no domain name and its mails a second, as gmail.com=20", w)
+			}
+		}
+		rate, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		if err != nil || rate < 0.001 || rate > 1_000_000 {
+			return nil, fmt.Errorf("%q: mails a second are 0.001 to 1000000", w)
+		}
+		rates[domain] = rate
+	}
+	return rates, nil
+}
+
 func (r *configReader) checkMail() {
 	m := r.cfg.Mail
 	r.that("mail.transport", oneOf(m.Transport, "smtp", "directory"))
@@ -78,9 +144,17 @@ func (r *configReader) checkMail() {
 	}
 	r.that("mail.smtp.host", filled(m.SMTP.Host))
 	r.that("mail.smtp.port", between(m.SMTP.Port, 1, 65535))
+	r.that("mail.smtp.provider", oneOf(m.SMTP.Provider, append([]string{"auto", "none"}, mail.MarkedProviders()...)...))
 	r.that("mail.smtp.tls", oneOf(m.SMTP.TLS, "none", "starttls", "implicit"))
 	r.that("mail.smtp.connections", between(m.SMTP.Connections, 1, 256))
+	r.that("mail.smtp.mails_per_connection", between(m.SMTP.MailsEach, 1, 1_000_000))
 	r.that("mail.smtp.rate_per_second", between(m.SMTP.RatePerSecond, 0, 1_000_000))
+	r.that("mail.smtp.per_period", between(m.SMTP.PerPeriod, 0, 1_000_000_000))
+	r.that("mail.smtp.period", spanBetween(m.SMTP.Period, time.Second, 24*time.Hour))
+	r.that("mail.smtp.per_day", between(m.SMTP.PerDay, 0, 1_000_000_000))
+	for _, addr := range m.PrivateRelays {
+		r.that("mail.private_relays", hostPort(addr))
+	}
 	r.pair("mail.smtp.username", m.SMTP.Username, "mail.smtp.password", m.SMTP.Password.Reveal())
 	if m.SMTP.Username != "" && m.SMTP.TLS == "none" && !loopback(m.SMTP.Host) {
 		r.that("mail.smtp.tls", fmt.Errorf(`"none" would send the password in clear to %s`, m.SMTP.Host))
@@ -216,4 +290,34 @@ func loopback(host string) bool {
 	}
 	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
 	return err == nil && ip.IsLoopback()
+}
+
+// timeOfDay reads hours and minutes, as 03:00.
+func timeOfDay(s string) (time.Duration, error) {
+	t, err := time.Parse("15:04", s)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no time of the day (as 03:00)", s)
+	}
+	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, nil
+}
+
+// checkApart looks at what names a send service, or a member service, elsewhere.
+func (r *configReader) checkApart() {
+	c := r.cfg
+	r.that("webhooks.send_url", r.origin(&c.Webhooks.SendURL))
+	r.pair("webhooks.send_client", c.Webhooks.SendClient, "webhooks.send_secret", c.Webhooks.SendSecret.Reveal())
+	if c.Webhooks.SendClient != "" {
+		r.that("webhooks.send_url", filled(c.Webhooks.SendURL))
+		if _, err := auth.ParseSecret(c.Webhooks.SendSecret.Reveal()); c.Webhooks.SendSecret != "" {
+			r.that("webhooks.send_secret", err)
+		}
+	}
+	r.that("send.member_url", r.origin(&c.Send.MemberURL))
+	r.pair("send.member_client", c.Send.MemberClient, "send.member_secret", c.Send.MemberSecret.Reveal())
+	if (c.Send.MemberURL == "") != (c.Send.MemberClient == "") {
+		r.that("send.member_url", errors.New("member_url, member_client and member_secret go together"))
+	}
+	if c.Send.MemberURL != "" && c.Webhooks.SendURL != "" {
+		r.that("send.member_url", errors.New("a daemon is either member service for a send service elsewhere, or the other way round"))
+	}
 }

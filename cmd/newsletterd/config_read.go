@@ -310,6 +310,8 @@ func typeWords(v reflect.Value) string {
 	switch v.Interface().(type) {
 	case Duration:
 		return `a time span in quotes (as "30s", "15m", "400d")`
+	case Percent:
+		return `a share in quotes (as "0.3%")`
 	case Size:
 		return `a number of bytes, or a size in quotes (as "512MiB")`
 	case bool:

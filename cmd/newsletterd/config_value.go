@@ -91,6 +91,31 @@ func (z Size) String() string {
 	return strconv.FormatInt(int64(z), 10)
 }
 
+// Percent is a share of the configuration: "0.3%", "5%", or "0".
+type Percent float64
+
+// UnmarshalText reads a share from 0 to 100 %.
+func (p *Percent) UnmarshalText(text []byte) error {
+	s := strings.TrimSpace(string(text))
+	v, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(s, "%")), 64)
+	if err != nil || !(v >= 0 && v <= 100) || s != "0" && !strings.HasSuffix(s, "%") {
+		return fmt.Errorf("%q is no share (as 0.3%%, 5%%)", s)
+	}
+	*p = Percent(v)
+	return nil
+}
+
+// String is the form that UnmarshalText reads.
+func (p Percent) String() string {
+	if p == 0 {
+		return "0"
+	}
+	return strconv.FormatFloat(float64(p), 'f', -1, 64) + "%"
+}
+
+// Share is the same between 0 and 1.
+func (p Percent) Share() float64 { return float64(p) / 100 }
+
 // Secret is a value that is used but never shown: every way of printing it gives the mask.
 type Secret string
 

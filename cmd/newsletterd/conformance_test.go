@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,6 +29,8 @@ var conformance = []struct {
 	// oidcc-basic-certification-test-plan
 	{"oidcc-server", func(o *conformant) { o.happy() }},
 	{"oidcc-response-type-missing", func(o *conformant) { o.refused("invalid_request", "response_type", "") }},
+	{"oidcc-idtoken-signature", (*conformant).signature},
+	{"oidcc-idtoken-unsigned", (*conformant).unsigned},
 	{"oidcc-userinfo-get", func(o *conformant) { o.userinfo("GET", true, o.happy()) }},
 	{"oidcc-userinfo-post-header", func(o *conformant) { o.userinfo("POST", true, o.happy()) }},
 	{"oidcc-userinfo-post-body", func(o *conformant) { o.userinfo("POST", false, o.happy()) }},
@@ -37,6 +40,7 @@ var conformance = []struct {
 	{"oidcc-scope-address", func(o *conformant) { o.scope("openid address") }}, // not offered: left out, no error
 	{"oidcc-scope-phone", func(o *conformant) { o.scope("openid phone") }},     // not offered
 	{"oidcc-scope-all", func(o *conformant) { o.scope("openid profile email address phone", "name", "email") }},
+	{"oidcc-ensure-other-scope-order-succeeds", func(o *conformant) { o.scope("email openid", "email") }}, // until release 5.1
 	{"oidcc-alternate-happy-flow", func(o *conformant) {
 		o.rp.config.RedirectURL += "?foo=bar"
 		if q := o.authorize("scope", "email openid"); q.Get("foo") != "bar" || q.Get("code") == "" {
@@ -89,6 +93,9 @@ var conformance = []struct {
 	{"oidcc-server-client-secret-post", func(o *conformant) {
 		o.rp.config.Endpoint.AuthStyle = oauth2.AuthStyleInParams
 		o.happy()
+	}},
+	{"oidcc-request-uri-unsigned-supported-correctly-or-rejected-as-unsupported", func(o *conformant) {
+		o.refused("request_uri_not_supported", "request_uri", "https://rp.example/request.jwt")
 	}},
 	{"oidcc-unsigned-request-object-supported-correctly-or-rejected-as-unsupported", func(o *conformant) {
 		o.refused("request_not_supported", "request", "eyJhbGciOiJub25lIn0.e30.")
@@ -302,6 +309,60 @@ func (o *conformant) scope(scope string, claims ...string) {
 			o.Errorf("no claim %s: %v", c, got)
 		}
 	}
+}
+
+// signature wants RS256 by a key that the key set names, once (OpenID Connect Core sections 2 and 10.1).
+func (o *conformant) signature() {
+	raw, _ := o.happy().Extra("id_token").(string)
+	head, _, _ := strings.Cut(raw, ".")
+	text, err := base64.RawURLEncoding.DecodeString(head)
+	var header struct{ Alg, Kid string }
+	if err == nil {
+		err = json.Unmarshal(text, &header)
+	}
+	if err != nil || header.Alg != "RS256" || header.Kid == "" {
+		o.Fatalf("header %s, %v", text, err)
+	}
+	var set struct {
+		Keys []struct{ Alg, Kid, Use, Kty string }
+	}
+	if err := json.Unmarshal([]byte(o.document("/api/.well-known/jwks.json")), &set); err != nil {
+		o.Fatal(err)
+	}
+	found := 0
+	for _, k := range set.Keys {
+		if k.Kid == header.Kid && k.Alg == "RS256" && k.Use == "sig" && k.Kty == "RSA" {
+			found++
+		}
+	}
+	if found != 1 {
+		o.Errorf("%d keys %s in %+v", found, header.Kid, set.Keys)
+	}
+}
+
+// unsigned wants to know whether clients may have id tokens without a signature: the plan leaves the module out where discovery
+// offers no "none".
+func (o *conformant) unsigned() {
+	var metadata struct {
+		Algs []string `json:"id_token_signing_alg_values_supported"`
+	}
+	if err := json.Unmarshal([]byte(o.document("/api/.well-known/openid-configuration")), &metadata); err != nil || slices.Contains(metadata.Algs, "none") {
+		o.Errorf("offered: %v, %v", metadata.Algs, err)
+	}
+	in := core.ClientInput{Name: new("unsigned"), RedirectURIs: &[]string{"https://rp.example/cb"}, IDTokenAlg: new("none")}
+	if _, _, err := core.NewClient(in, true, now()); err == nil {
+		o.Error("a client may be registered for it")
+	}
+}
+
+// document reads what anybody may read.
+func (o *conformant) document(path string) string {
+	o.Helper()
+	status, body := get(o.T, http.DefaultClient, o.d.cfg.Origin()+path)
+	if status != http.StatusOK {
+		o.Fatalf("%s: %d", path, status)
+	}
+	return body
 }
 
 // post sends the authorization request as a form, as another site's page would.

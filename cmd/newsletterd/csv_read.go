@@ -10,7 +10,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"newsletterd/core"
 	"newsletterd/store"
@@ -22,19 +21,102 @@ const maxCSVRecord = 1 << 20
 // Names that the column of addresses may have, folded.
 var emailColumns = []string{"email", "e-mail", "email address", "e-mail address", "mail"}
 
-// Columns of our own export that aren't preferences. status holds back those who have left.
+// Columns of our own export that aren't preferences.
 var exportColumns = []string{"email", "status", "created_at", "preferences"}
+
+// Columns that say in any file whether somebody takes part, by foldWord.
+var statusColumns = []string{
+	"status", "subscriptionstatus", "subscriberstatus", "memberstatus", "emailstatus", "marketingstatus", "emailmarketingstatus",
+}
+
+// statusWords is what their words mean, by foldWord.
+var statusWords = map[string]string{
+	"active": core.SubscriptionActive, "subscribed": core.SubscriptionActive, "confirmed": core.SubscriptionActive,
+	"enabled": core.SubscriptionActive, "pending": core.SubscriptionPending, "unconfirmed": core.SubscriptionPending,
+}
+
+func init() {
+	for _, w := range []string{
+		"unsubscribed", "cleaned", "bounced", "complained", "complaint", "spam", "blocklisted", "blacklisted", "blocked", "disabled",
+		"inactive", "suppressed", "archived", "removed", "deleted", "optedout", "nonsubscribed", "transactional",
+	} {
+		statusWords[w] = core.SubscriptionUnsubscribed
+	}
+}
+
+// foldWord makes "Subscription Status" and subscription_status one word.
+func foldWord(s string) string {
+	return strings.ToLower(strings.NewReplacer(" ", "", "_", "", "-", "").Replace(s))
+}
+
+// csvForm is the way in which a program exports its subscribers. It is known by its header.
+type csvForm struct {
+	known    []string          // columns that together tell the form
+	email    string            // of addresses
+	base     string            // a JSON object of preferences; empty: none
+	left     []string          // filled in for those who have left
+	drop     []string          // bookkeeping, no preferences
+	rename   map[string]string // of columns to preferences
+	plainKey bool              // other columns become names that a placeholder can have: "Phone Number" is phone_number
+}
+
+// csvForms are looked through in order; a file of none of them has preferences in all columns but the address.
+var csvForms = []csvForm{
+	{
+		known: []string{"status", "preferences"}, email: "email", base: "preferences", drop: exportColumns,
+	},
+	{ // listmonk
+		known: []string{"uuid", "attributes", "status"}, email: "email", base: "attributes",
+		drop: []string{"uuid", "created_at", "updated_at"},
+	},
+	{ // Mailchimp: the three files of an audience (subscribed, unsubscribed, cleaned)
+		known: []string{"LEID", "EUID"}, email: "Email Address", left: []string{"UNSUB_TIME", "CLEAN_TIME"},
+		drop: []string{
+			"MEMBER_RATING", "OPTIN_TIME", "OPTIN_IP", "CONFIRM_TIME", "CONFIRM_IP", "LATITUDE", "LONGITUDE", "GMTOFF", "DSTOFF", "TIMEZONE", "CC",
+			"REGION", "LAST_CHANGED", "LEID", "EUID", "NOTES", "UNSUB_CAMPAIGN_TITLE", "UNSUB_CAMPAIGN_ID", "UNSUB_REASON", "UNSUB_REASON_OTHER",
+			"CLEAN_CAMPAIGN_TITLE", "CLEAN_CAMPAIGN_ID",
+		},
+		rename: map[string]string{"FNAME": "first_name", "LNAME": "last_name"}, plainKey: true,
+	},
+}
+
+// formOf finds the form of a file by its header; the zero one where it is none of them.
+func formOf(header []string) csvForm {
+	for _, f := range csvForms {
+		if !slices.ContainsFunc(f.known, func(name string) bool { return !slices.Contains(header, name) }) {
+			return f
+		}
+	}
+	return csvForm{}
+}
+
+// key is the name of the preference that a column becomes; empty: it is none.
+func (f *csvForm) key(name string) string {
+	switch to := f.rename[name]; {
+	case name != f.email && slices.Contains(f.drop, name), slices.Contains(f.left, name):
+		return ""
+	case to != "":
+		return to
+	case f.plainKey:
+		return strings.ToLower(strings.Join(strings.Fields(name), "_"))
+	}
+	return name
+}
 
 // csvReader reads subscribers line by line, in bounded memory.
 type csvReader struct {
 	csv     *csv.Reader
 	source  *recordLimit
 	header  []string
+	form    csvForm
 	email   int      // column of addresses
-	status  int      // of our export's status; -1: none
-	base    int      // of our export's preferences; -1: none
+	status  []int    // columns that say whether somebody takes part
+	base    int      // of the form's preferences; -1: none
+	left    []int    // of the form's columns that only those have who left
 	keys    []string // by column: `"name":` of a preference; empty: not one
 	scratch []byte
+
+	askAgain bool // take those who never confirmed: they are mailed a link
 }
 
 // errLine is a fault of one line, which doesn't end the import.
@@ -48,6 +130,9 @@ func (e errLine) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.te
 // errLeft says that a line is about somebody who isn't to be imported.
 var errLeft = errors.New("has left")
 
+// errPending says that a line is about somebody who never confirmed.
+var errPending = errors.New("never confirmed")
+
 // newCSVReader reads the header. rename maps names of the file to ours; an empty one drops the column.
 func newCSVReader(r io.Reader, rename map[string]string) (*csvReader, error) {
 	buffered := bufio.NewReaderSize(r, 64<<10)
@@ -55,7 +140,7 @@ func newCSVReader(r io.Reader, rename map[string]string) (*csvReader, error) {
 		_, _ = buffered.Discard(3)
 	}
 	limit := &recordLimit{r: buffered}
-	c := &csvReader{csv: csv.NewReader(limit), source: limit, email: -1, status: -1, base: -1}
+	c := &csvReader{csv: csv.NewReader(limit), source: limit, email: -1, base: -1}
 	c.csv.Comma = delimiter(buffered)
 	c.csv.ReuseRecord = true
 	limit.next()
@@ -64,6 +149,9 @@ func newCSVReader(r io.Reader, rename map[string]string) (*csvReader, error) {
 		return nil, errors.New("the file is empty: its first line must name the columns")
 	}
 	if err != nil {
+		if pe, ok := errors.AsType[*csv.ParseError](err); ok && (limit.err == nil || errors.Is(limit.err, io.EOF)) {
+			err = c.quoteFault(pe)
+		}
 		return nil, fmt.Errorf("header: %w", err)
 	}
 	c.header = slices.Clone(header)
@@ -84,31 +172,34 @@ func delimiter(r *bufio.Reader) rune {
 }
 
 func (c *csvReader) columns(rename map[string]string) error {
-	ours := slices.Contains(c.header, "status") && slices.Contains(c.header, "preferences")
+	names := make([]string, len(c.header))
+	for i, name := range c.header {
+		names[i] = strings.TrimSpace(name)
+	}
+	c.form = formOf(names)
 	used := map[string]bool{}
 	c.keys = make([]string, len(c.header))
-	for i, name := range c.header {
-		name = strings.TrimSpace(name)
+	for i, name := range names {
 		to, renamed := rename[name]
-		if renamed {
-			name = to
-			used[strings.TrimSpace(c.header[i])] = true
+		used[name] = used[name] || renamed
+		if !renamed && c.formColumn(i, name) {
+			continue
 		}
-		switch folded := strings.ToLower(name); {
-		case name == "":
-		case !utf8.ValidString(name):
-			return fmt.Errorf("the name of column %d is not UTF-8: save the file as UTF-8", i+1)
-		case c.email < 0 && slices.Contains(emailColumns, folded):
+		if !renamed {
+			to = c.form.key(name)
+		}
+		switch {
+		case to == "":
+		case !core.CleanText(to):
+			return fmt.Errorf("the name of column %d is not UTF-8, or holds NUL: save the file as UTF-8", i+1)
+		case slices.Contains(emailColumns, strings.ToLower(to)) && c.email >= 0:
+			return fmt.Errorf("two columns hold addresses, %q and %q: --map \"NAME=\" drops one, --map \"NAME=OTHER\" makes it a preference", names[c.email], name)
+		case slices.Contains(emailColumns, strings.ToLower(to)):
 			c.email = i
-		case ours && name == "status":
-			c.status = i
-		case ours && name == "preferences":
-			c.base = i
-		case ours && slices.Contains(exportColumns, name):
 		default:
-			key := string(appendJSONString(nil, name)) + ":"
+			key := string(appendJSONString(nil, to)) + ":"
 			if slices.Contains(c.keys, key) {
-				return fmt.Errorf("two columns are named %q", name)
+				return fmt.Errorf("two columns are named %q", to)
 			}
 			c.keys[i] = key
 		}
@@ -124,17 +215,36 @@ func (c *csvReader) columns(rename map[string]string) error {
 	return nil
 }
 
+// formColumn notes a column that has a meaning of its own in the file's form, and tells whether it does.
+func (c *csvReader) formColumn(i int, name string) bool {
+	switch {
+	case name == "":
+		return true
+	case name == c.form.email && c.email < 0:
+		c.email = i
+	case slices.Contains(statusColumns, foldWord(name)):
+		c.status = append(c.status, i)
+	case name == c.form.base:
+		c.base = i
+	case slices.Contains(c.form.left, name):
+		c.left = append(c.left, i)
+	default:
+		return false
+	}
+	return true
+}
+
 // next reads a line. errLine: this line is at fault; errLeft: it is to be skipped; io.EOF: the end; any other error ends
 // the import. record is valid until the next call.
 func (c *csvReader) next() (row store.ImportRow, record []string, err error) {
 	c.source.next()
 	record, err = c.csv.Read()
 	if err != nil {
-		if pe, ok := errors.AsType[*csv.ParseError](err); ok && c.source.err == nil {
+		if pe, ok := errors.AsType[*csv.ParseError](err); ok && (c.source.err == nil || errors.Is(c.source.err, io.EOF)) {
 			if errors.Is(pe.Err, csv.ErrFieldCount) {
 				return row, record, errLine{pe.Line, fmt.Sprintf("has %d columns, not %d", len(record), len(c.header))}
 			}
-			return row, record, errLine{pe.Line, pe.Err.Error()}
+			return row, record, c.quoteFault(pe)
 		}
 		if c.source.err != nil && !errors.Is(c.source.err, io.EOF) {
 			line, _ := c.csv.FieldPos(0)
@@ -143,14 +253,8 @@ func (c *csvReader) next() (row store.ImportRow, record []string, err error) {
 		return row, nil, err
 	}
 	line, _ := c.csv.FieldPos(0)
-	if c.status >= 0 {
-		switch record[c.status] {
-		case core.SubscriptionActive, core.SubscriptionPending, "":
-		case core.SubscriptionUnsubscribed:
-			return row, record, errLeft
-		default:
-			return row, record, errLine{line, fmt.Sprintf("unknown status %q", record[c.status])}
-		}
+	if err := c.takesPart(line, record); err != nil {
+		return row, record, err
 	}
 	if row.Email, err = core.ParseEmail(plainCell(record[c.email])); err != nil {
 		return row, record, errLine{line, fmt.Sprintf("%q is no e-mail address", record[c.email])}
@@ -159,6 +263,36 @@ func (c *csvReader) next() (row store.ImportRow, record []string, err error) {
 		return row, record, errLine{line, plainError(err)}
 	}
 	return row, record, nil
+}
+
+// takesPart looks at the columns of status: errLeft before errPending, for who has left in one of them has left.
+func (c *csvReader) takesPart(line int, record []string) (err error) {
+	for _, i := range c.status {
+		switch to, known := statusWords[foldWord(record[i])]; {
+		case !known:
+			return errLine{line, fmt.Sprintf("unknown status %q", record[i])}
+		case to == core.SubscriptionUnsubscribed:
+			err = errLeft
+		case to == core.SubscriptionPending && err == nil && !c.askAgain:
+			err = errPending
+		}
+	}
+	if slices.ContainsFunc(c.left, func(i int) bool { return record[i] != "" }) {
+		return errLeft
+	}
+	return err
+}
+
+// quoteFault says where a quote is wrong. One that is not closed takes all lines up to the next quote for one cell: at the end
+// of the file that ends the import, for nobody knows how many subscribers are in there.
+func (c *csvReader) quoteFault(pe *csv.ParseError) error {
+	switch {
+	case pe.StartLine == pe.Line:
+		return errLine{pe.Line, `a quote (") stands in the middle of a cell, or is not closed`}
+	case errors.Is(c.source.err, io.EOF) && c.csv.InputOffset() == c.source.total:
+		return fmt.Errorf(`line %d: a quote (") is opened and not closed before the end of the file`, pe.StartLine)
+	}
+	return errLine{pe.StartLine, fmt.Sprintf(`a quote (") is opened and not closed in the right place: lines %d to %d are taken for one`, pe.StartLine, pe.Line)}
 }
 
 // preferences makes the JSON object of a line: its own columns over those of an export, whose text is kept as it is where
@@ -172,8 +306,8 @@ func (c *csvReader) preferences(record []string) (core.Preferences, error) {
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
-		if !utf8.ValidString(record[i]) {
-			return "", core.Invalidf("preferences", "Column %s is not UTF-8.", c.header[i])
+		if !core.CleanText(record[i]) {
+			return "", core.Invalidf("preferences", "Column %s is not UTF-8, or holds NUL.", c.header[i])
 		}
 		b = append(b, key...)
 		b = appendJSONString(b, plainCell(record[i]))
@@ -197,9 +331,12 @@ func overlay(base, over core.Preferences) (core.Preferences, error) {
 	if over == "" {
 		return base, nil
 	}
+	if err := base.Check("preferences"); err != nil { // the map would hide a key that stands twice
+		return "", err
+	}
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(base), &all); err != nil || all == nil {
-		return "", core.Invalidf("preferences", "The column preferences holds no JSON object.")
+		return "", core.Invalidf("preferences", "The column holds no JSON object.")
 	}
 	if err := json.Unmarshal([]byte(over), &all); err != nil {
 		return "", err
@@ -244,9 +381,10 @@ func appendJSONString(b []byte, s string) []byte {
 
 // recordLimit fails when one record takes more than maxCSVRecord: the csv package would gather it in memory.
 type recordLimit struct {
-	r   io.Reader
-	n   int
-	err error
+	r     io.Reader
+	n     int
+	total int64 // bytes read so far
+	err   error
 }
 
 func (l *recordLimit) next() { l.n = 0 }
@@ -258,6 +396,7 @@ func (l *recordLimit) Read(p []byte) (int, error) {
 	}
 	n, err := l.r.Read(p)
 	l.n += n
+	l.total += int64(n)
 	if err != nil {
 		l.err = err
 	}

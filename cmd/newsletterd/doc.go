@@ -9,6 +9,7 @@
 //	log.go          slog: form, level, what is masked
 //	build.go        open, migrate and wire: the same for production and tests; workers.go: what runs without a request
 //	advice.go       what is said at the start about settings that are allowed and rarely meant
+//	tls.go          certificates of the listener: files that are read again, or ACME
 //	serve.go        run the daemon, and stop it in the written order
 //	metrics.go      the second listener: metrics and profiles
 //	ops.go          config, migrate, check, routes, openapi, version
@@ -16,6 +17,11 @@
 //	backup.go       backup, restore, and the check after an unclean stop
 //	csv*.go         subscribers from and to files
 //	print.go        records as tables or JSON
+//	init*.go        a new installation: questions, files, first operator; dns.go: records of the sending domain
+//	unit.go         the unit file for systemd
+//	status.go       figures at a glance
+//	doctor*.go      what is wrong or rarely meant: on the machine, at the relay, in DNS
+//	completion.go   completion for shells, and man.go the manual page: both made of the tree of commands
 //	demo*.go        the whole job, through the public interfaces
 //
 // # Decisions
@@ -31,4 +37,7 @@
 //   - 2026-11-21 The listener is bound before the workers start, which need its port, and accepts after.
 //   - 2026-11-21 The address of newsletterd's metrics has no login, so it is on loopback by default, and profiles are
 //     answered to loopback only, whatever the address.
+//   - 2026-11-21 init confirms only by the mailed link (confirm_token = "receipt"), unlike the default, which is the
+//     specification's: a new public installation should not let strangers confirm other people's addresses.
+//   - 2026-11-21 doctor asks DNS only when it is told to: the names of customers are nobody else's business.
 package main

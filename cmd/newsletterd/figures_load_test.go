@@ -6,17 +6,16 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/mail"
 	"newsletterd/store"
 )
 
@@ -49,41 +48,36 @@ func (f *figures) records() {
 	f.token = f.command("access_token", "admin", "token", "create", "--user", "op@acme.example", "--scope", core.ScopeSend)
 }
 
-// importing imports f.n people by the command line.
-func (f *figures) importing(name string) {
-	file, err := os.Create(filepath.Join(f.dir, name))
+// importing imports n people into a list by the command line.
+func (f *figures) importing(list, name string, n int) {
+	file, err := os.Create(filepath.Join(f.dir, name+".csv"))
 	f.must(err)
 	w := bufio.NewWriter(file)
 	fmt.Fprintln(w, "email,first_name,city")
-	for i := range f.n {
-		fmt.Fprintf(w, "reader%07d@example.org,Reader%d,Town%d\n", i, i, i%100)
+	for i := range n {
+		fmt.Fprintf(w, "%s%07d@example.org,Reader%d,Town%d\n", name, i, i, i%100)
 	}
 	f.must(errors.Join(w.Flush(), file.Close()))
-	f.command("", "admin", "subscriber", "import", "--list", f.list, "--file", file.Name())
+	f.command("", "admin", "subscriber", "import", "--list", list, "--file", file.Name())
 }
 
 // arriving measures a CSV import without a daemon, then how long the daemon takes to bring the list to the send side.
 func (f *figures) arriving() {
 	began := time.Now()
-	f.importing("people.csv")
+	f.importing(f.list, "reader", f.n)
 	f.line("import by command", "%d rows, %.0f rows/s", f.n, float64(f.n)/time.Since(began).Seconds())
+	f.line("full sync over signed HTTP", "%.0f subscribers/s (start of the daemon included)", float64(f.n)/f.syncing(f.n).Seconds())
+}
 
-	began = time.Now()
+// syncing starts a daemon and waits until n people stand on the send side.
+func (f *figures) syncing(n int) time.Duration {
+	began := time.Now()
 	f.serve()
-	s, err := store.Open(f.Context(), store.Options{Path: filepath.Join(f.dir, "newsletterd.db"), Mode: store.Command})
-	f.must(err)
-	last := core.Email(fmt.Sprintf("reader%07d@example.org", f.n-1))
-	f.every(200*time.Millisecond, func() bool {
-		_, err := s.Subscriber(f.Context(), f.list, last)
-		subs, more := 0, true
-		if err == nil {
-			subs, more = f.mirrored(s)
-		}
-		return !more && subs == f.n
-	})
-	f.line("full sync over signed HTTP", "%.0f subscribers/s (start of the daemon included)", float64(f.n)/time.Since(began).Seconds())
-	f.must(s.Close())
+	f.every(200*time.Millisecond, func() bool { return f.count("SELECT count(*) FROM subscriber") == n })
+	took := time.Since(began)
+	f.every(100*time.Millisecond, func() bool { return f.count("SELECT count(*) FROM received_sync WHERE removing = 1") == 0 })
 	f.stop()
+	return took
 }
 
 // mirrored counts the subscribers of the list on the send side.
@@ -100,77 +94,26 @@ func (f *figures) mirrored(s *store.Store) (n int, more bool) {
 	}
 }
 
-// every asks again and again; it fails after five minutes.
+// count asks the daemon's file.
+func (f *figures) count(query string) (n int) {
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(f.dir, "newsletterd.db")+"?mode=ro&_pragma=busy_timeout(5000)")
+	f.must(err)
+	defer db.Close()
+	f.must(db.QueryRowContext(f.Context(), query).Scan(&n))
+	return n
+}
+
+// every asks again and again; it fails after five minutes, or more where there is much to do.
 func (f *figures) every(d time.Duration, done func() bool) {
 	f.Helper()
 	tick := time.NewTicker(d)
 	defer tick.Stop()
-	for deadline := time.Now().Add(5 * time.Minute); !done(); <-tick.C {
+	for deadline := time.Now().Add(5*time.Minute + time.Duration(f.n)*time.Millisecond); !done(); <-tick.C {
 		if time.Now().After(deadline) {
-			f.Fatalf("it takes too long\n%s", f.out.String())
+			_ = f.daemon.Process.Signal(syscall.SIGQUIT) // it tells what each goroutine does
+			f.Fatalf("it takes too long: %v\n%s", f.daemon.Wait(), f.out.String())
 		}
 	}
-}
-
-// letter is a body that makes mails of about 7 KB.
-var letter = func() string {
-	var b strings.Builder
-	b.WriteString("<html><body><p>Dear {{preferences.first_name | default: \"friend\"}},</p>\n")
-	for i := range 34 {
-		fmt.Fprintf(&b, "<p>Paragraph %d of a letter that has some length, with words and sentences.</p>\n", i)
-	}
-	b.WriteString("<p>Greetings to {{preferences.city}}</p></body></html>")
-	return b.String()
-}()
-
-// campaign measures one job over HTTP to the last message at the sink.
-func (f *figures) campaign(window int, bare float64) {
-	f.serve(fmt.Sprintf("NEWSLETTERD_SEND_MAX_UNRECORDED=%d", window))
-	pid := f.daemon.Process.Pid
-	before := f.sink.stats()
-	cpu0, _ := usage(pid)
-	began := time.Now()
-	job := f.post("/api/send-jobs", map[string]any{
-		"list_id": f.list, "subject": "News for {{preferences.first_name}}", "body_html": letter,
-	}, "send_job_id")
-	f.every(10*time.Millisecond, func() bool { return f.sink.stats().Count-before.Count >= int64(f.n) })
-	took := time.Since(began)
-	f.every(5*time.Millisecond, func() bool { return f.get("/api/send-jobs/"+job, "status") == string(core.JobCompleted) })
-	cpu, peak := usage(pid)
-	after := f.sink.stats()
-	rate := float64(f.n) / took.Seconds()
-	f.line(fmt.Sprintf("campaign, window %d, 16 connections", window),
-		"%.0f mails/s (%d mails of %.1f KB), %.2f of the bare client, %.3f CPU s/1000, peak RSS %d MB", rate, after.Count-before.Count,
-		float64(after.Bytes-before.Bytes)/float64(after.Count-before.Count)/1000, rate/bare, (cpu-cpu0).Seconds()*1000/float64(f.n), peak>>20)
-	f.stop()
-}
-
-// bareClient is the same SMTP client with nothing behind it: mails of the same size, no database, no rendering.
-func (f *figures) bareClient(lanes int) float64 {
-	data := []byte("Subject: x\r\n\r\n" + strings.Repeat("A line of a letter with seventy-eight characters in it, as lines have.\r\n", 97))
-	var left atomic.Int64
-	left.Store(int64(f.n))
-	smtp := &mail.SMTP{Addr: f.sink.addr}
-	began := time.Now()
-	var wg sync.WaitGroup
-	for range lanes {
-		wg.Go(func() {
-			err := smtp.Deliver(f.Context(), &mail.Source{
-				Next: func(context.Context, bool) (*mail.Envelope, bool) {
-					return &mail.Envelope{From: "a@example.org", To: "b@example.org", Data: data}, left.Add(-1) >= 0
-				},
-				Commit: func(*mail.Envelope) bool { return true },
-				Done:   func(*mail.Envelope, mail.Outcome) {},
-			})
-			if err != nil {
-				f.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	rate := float64(f.n) / time.Since(began).Seconds()
-	f.line(fmt.Sprintf("bare deep-pipelining client, %d connections", lanes), "%.0f mails/s", rate)
-	return rate
 }
 
 // subscribing measures subscribe requests, each a new address with its confirmation mail queued.
@@ -181,21 +124,24 @@ func (f *figures) subscribing() {
 	for _, conns := range []int{16, 64} {
 		var done, failed atomic.Int64
 		ctx, cancel := context.WithTimeout(f.Context(), span)
+		cpu0, _ := usage(f.daemon.Process.Pid)
 		began := time.Now()
 		var wg sync.WaitGroup
 		for c := range conns {
+			client := f.dial()
 			wg.Go(func() {
+				defer client.conn.Close()
 				for i := 0; ctx.Err() == nil; i++ {
 					body := fmt.Sprintf(`{"list_id":%q,"email":"new%d-%d-%d@example.net","preferences":{"first_name":"N"}}`, list, conns, c, i)
-					res, err := f.httpClient.Post(f.url+"/api/newsletter/subscribe", "application/json", strings.NewReader(body))
-					if err != nil || res.StatusCode != http.StatusOK {
+					status, _, err := client.do(fmt.Appendf(nil, "POST /api/newsletter/subscribe HTTP/1.1\r\nHost: localhost\r\nUser-Agent: figures\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
+					if err != nil {
+						failed.Add(1)
+						return
+					}
+					if status != http.StatusOK {
 						failed.Add(1)
 					} else {
 						done.Add(1)
-					}
-					if err == nil {
-						_, _ = io.Copy(io.Discard, res.Body)
-						res.Body.Close()
 					}
 				}
 			})
@@ -203,7 +149,9 @@ func (f *figures) subscribing() {
 		wg.Wait()
 		cancel()
 		rate := float64(done.Load()) / time.Since(began).Seconds()
-		f.line(fmt.Sprintf("subscribe, %d connections", conns), "%.0f requests/s, %d failed, %.2f of bare inserts", rate, failed.Load(), rate/bare)
+		cpu, peak := usage(f.daemon.Process.Pid)
+		f.line(fmt.Sprintf("subscribe, %d connections", conns), "%.0f requests/s, %d failed, %.2f of bare inserts; µs of CPU a request, its mail included: %d, peak RSS %d MB",
+			rate, failed.Load(), rate/bare, (cpu-cpu0).Microseconds()/max(done.Load(), 1), peak>>20)
 	}
 	f.stop()
 }

@@ -28,6 +28,7 @@ func TestFiguresOfModels(t *testing.T) {
 		t.Skip("make bench")
 	}
 	f := newFigures(t)
+	f.build()
 	env := []string{"NEWSLETTERD_LIMITS_MODEL_BYTES=2GiB", "NEWSLETTERD_LIMITS_MODEL_BYTES_PER_OWNER=8GiB"}
 	f.serve(env...)
 	f.command("", "admin", "user", "create", "--email", "op@acme.example", "--role", "operator")

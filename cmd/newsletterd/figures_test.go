@@ -29,7 +29,9 @@ const figuresEnv = "NEWSLETTERD_FIGURES"
 type figures struct {
 	*testing.T
 	dir        string
-	exe        string
+	exe        string // the test binary, which is the sink too
+	built      string // the program itself; empty: the test binary stands in for it
+	role       string // of the test binary when it stands in; empty: newsletterd
 	n          int
 	sink       *sinkProcess
 	daemon     *exec.Cmd
@@ -41,9 +43,13 @@ type figures struct {
 	httpClient *http.Client
 }
 
+// sinkDelayEnv is how long a sink waits before it replies.
+const sinkDelayEnv = "NEWSLETTERD_FIGURES_SINK_DELAY"
+
 // runSink is the child process that `sink` of the test binary is.
 func runSink() {
-	s, err := mailtest.NewSink("127.0.0.1:0", mailtest.SinkOptions{})
+	delay, _ := time.ParseDuration(os.Getenv(sinkDelayEnv))
+	s, err := mailtest.NewSink("127.0.0.1:0", mailtest.SinkOptions{Delay: delay})
 	if err == nil {
 		err = s.Control(os.Stdin, os.Stdout)
 	}
@@ -60,8 +66,10 @@ type sinkProcess struct {
 	pid  int
 }
 
-func (f *figures) startSink() {
+// startSink starts one that replies after a delay.
+func (f *figures) startSink(delay time.Duration) *sinkProcess {
 	c := exec.Command(f.program("sink"))
+	c.Env = append(os.Environ(), sinkDelayEnv+"="+delay.String())
 	in, err := c.StdinPipe()
 	f.must(err)
 	out, err := c.StdoutPipe()
@@ -71,7 +79,7 @@ func (f *figures) startSink() {
 	r := bufio.NewReader(out)
 	line, err := r.ReadString('\n')
 	f.must(err)
-	f.sink = &sinkProcess{strings.TrimSpace(line), in, r, c.Process.Pid}
+	return &sinkProcess{strings.TrimSpace(line), in, r, c.Process.Pid}
 }
 
 // stats are what the sink has accepted so far.
@@ -89,8 +97,23 @@ func (f *figures) must(err error) {
 	}
 }
 
+// build builds the program: the test binary is larger, and so is what it holds in memory.
+func (f *figures) build() {
+	f.built = filepath.Join(f.dir, "built")
+	out, err := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", f.built, ".").CombinedOutput()
+	if err != nil {
+		f.Fatalf("%v\n%s", err, out)
+	}
+}
+
 // program links the test binary under a name that TestMain knows.
 func (f *figures) program(name string) string {
+	if name == "newsletterd" && f.built != "" {
+		return f.built
+	}
+	if name == "newsletterd" && f.role != "" {
+		name = f.role
+	}
 	path := filepath.Join(f.dir, name)
 	if err := os.Symlink(f.exe, path); err != nil && !os.IsExist(err) {
 		f.Fatal(err)
@@ -226,7 +249,10 @@ func (f *figures) fsyncTime() time.Duration {
 	return took[len(took)/2]
 }
 
-func newFigures(t *testing.T) *figures {
+func newFigures(t *testing.T) *figures { return newFiguresIn(t, t.TempDir()) }
+
+// newFiguresIn has the database in a folder.
+func newFiguresIn(t *testing.T, dir string) *figures {
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -235,9 +261,9 @@ func newFigures(t *testing.T) *figures {
 	if err != nil || n < 1000 {
 		n = 100_000
 	}
-	f := &figures{T: t, dir: t.TempDir(), exe: exe, n: n, url: "http://" + freeAddr(t)}
+	f := &figures{T: t, dir: dir, exe: exe, n: n, url: "http://" + freeAddr(t)}
 	f.httpClient = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}, Timeout: time.Minute}
-	f.startSink()
+	f.sink = f.startSink(0)
 	host, port, _ := strings.Cut(f.sink.addr, ":")
 	f.must(os.WriteFile(filepath.Join(f.dir, "newsletterd.toml"), fmt.Appendf(nil, `
 [server]
@@ -272,12 +298,22 @@ func TestFigures(t *testing.T) {
 		t.Skip("make bench")
 	}
 	f := newFigures(t)
+	f.build()
 	f.line("machine", "%d CPUs, %s, fsync %v", runtime.NumCPU(), runtime.Version(), f.fsyncTime().Round(time.Microsecond))
 	f.idle()
 	f.records()
 	f.arriving()
-	for _, window := range []int{64, 16, 256} {
-		f.campaign(window, f.bareClient(16)) // beside each other: the machine may have other work
+}
+
+// TestFiguresOfSubscribing prints what double opt-in costs, beside bare inserts in the same run.
+func TestFiguresOfSubscribing(t *testing.T) {
+	if os.Getenv(figuresEnv) == "" {
+		t.Skip("make bench")
 	}
+	f := newFigures(t)
+	f.build()
+	f.serve()
+	f.stop()
+	f.records()
 	f.subscribing()
 }

@@ -16,20 +16,23 @@ const module = "newsletterd"
 // mayImport is the dependency rule: arrows go down, and there are no others. Helper packages for tests stand below the
 // package that they help with.
 var mayImport = map[string][]string{
-	"core":            {},
-	"schema":          {},
-	"store":           {"core", "schema"},
-	"store/storetest": {"core", "schema", "store"},
-	"auth":            {"core", "store"},
-	"mail":            {"core"},
-	"mail/mailtest":   {"core", "mail"},
-	"worker":          {"core", "store", "mail", "auth"},
-	"handlers":        {"core", "store", "auth", "mail"},
+	"core":                   {},
+	"core/coretest":          {},
+	"schema":                 {},
+	"store":                  {"core", "schema"},
+	"store/storetest":        {"core", "schema", "store", "store/storetest/faults"},
+	"store/storetest/faults": {},
+	"auth":                   {"core", "store"},
+	"mail":                   {"core"},
+	"mail/mailtest":          {"core", "mail"},
+	"worker":                 {"core", "store", "mail", "auth"},
+	"handlers":               {"core", "store", "auth", "mail"},
 }
 
 // homes says in which packages alone a library may be used, with the packages below it.
 var homes = map[string][]string{
 	"modernc.org/sqlite":                      {"store"},
+	"modernc.org/libc":                        {"store"},
 	"github.com/jmoiron/sqlx":                 {"store"},
 	"github.com/gofrs/flock":                  {"store"},
 	"github.com/julienschmidt/httprouter":     {"handlers"},
@@ -38,10 +41,12 @@ var homes = map[string][]string{
 	"github.com/rs/cors":                      {"handlers"},
 	"github.com/throttled/throttled/v2":       {"handlers"},
 	"github.com/go-jose/go-jose/v4":           {"auth"},
-	"golang.org/x/crypto":                     {"auth", "store"},
+	"golang.org/x/crypto":                     {"auth", "store", "cmd/newsletterd"},
 	"golang.org/x/net":                        {"core", "mail"},
+	"golang.org/x/oauth2":                     {"cmd/newsletterd"},
 	"github.com/emersion/go-smtp":             {"mail"},
 	"github.com/emersion/go-message":          {"mail"},
+	"github.com/emersion/go-msgauth":          {"mail"},
 	"github.com/urfave/cli/v2":                {"cmd/newsletterd"},
 	"github.com/BurntSushi/toml":              {"cmd/newsletterd"},
 	"github.com/coreos/go-systemd/v22":        {"cmd/newsletterd"},

@@ -44,7 +44,6 @@ var secretNames = map[string]bool{
 var (
 	secretParam = regexp.MustCompile(`(?i)\b((?:[a-z_]*token|code|code_verifier|password|[a-z_]*secret)=)[^&\s"]+`)
 	secretWord  = regexp.MustCompile(`whsec_[A-Za-z0-9+/=]+|(?i:bearer|basic) [A-Za-z0-9._~+/=-]{8,}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9._-]+`)
-	address     = regexp.MustCompile(`([A-Za-z0-9!#$%&'*+/=?^_{|}~-])[A-Za-z0-9.!#$%&'*+/=?^_{|}~-]*@((?:[A-Za-z0-9-]+\.)+[A-Za-z0-9-]+)`)
 )
 
 func (m masker) attr(groups []string, a slog.Attr) slog.Attr {
@@ -75,8 +74,8 @@ func (m masker) text(s string) string {
 	if len(s) > 12 {
 		s = secretWord.ReplaceAllString(s, secretMask)
 	}
-	if !m.pii && strings.IndexByte(s, '@') >= 0 {
-		s = address.ReplaceAllString(s, "${1}***@${2}")
+	if !m.pii {
+		s = core.MaskAddresses(s)
 	}
 	return s
 }

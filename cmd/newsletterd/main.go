@@ -83,7 +83,7 @@ func plainError(err error) string {
 		return strings.Replace(err.Error(), ce.Error(), ce.Err.Error(), 1)
 	}
 	s := ce.Message
-	if ce.Field != "" {
+	if ce.Field != "" && !strings.Contains(s, ce.Field) {
 		s += " (" + ce.Field + ")"
 	}
 	return s

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"net"
@@ -14,10 +13,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"newsletterd/store"
+	"newsletterd/worker"
 )
 
 // newRegistry makes the registry that everything registers in, with the figures of the process and of the database.
-func newRegistry(s *store.Store) *prometheus.Registry {
+func newRegistry(s *store.Store, cfg *Config) *prometheus.Registry {
 	reg := prometheus.NewRegistry()
 	v := versionOf()
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -39,41 +39,23 @@ func newRegistry(s *store.Store) *prometheus.Registry {
 	counter("newsletterd_db_busy_seconds_total", "Time that the writer spent in transactions.", func(s store.Stats) float64 { return s.Busy.Seconds() })
 	gauge("newsletterd_db_wal_bytes", "Size of the -wal at the last look.", func(s store.Stats) float64 { return float64(s.WAL) })
 	gauge("newsletterd_db_waiting_operations", "Operations that wait for the writer.", func(s store.Stats) float64 { return float64(s.Waiting) })
-	reg.MustRegister(outboxCollector{s})
+	reg.MustRegister(batchCollector{s}, figuresCollector{s, cfg})
 	return reg
 }
 
-// outboxCollector reads the outbox once for its three figures.
-type outboxCollector struct{ store *store.Store }
-
-var (
-	outboxWaiting = prometheus.NewDesc("newsletterd_outbox_waiting", "Events that wait to be delivered to the send service.", nil, nil)
-	outboxDead    = prometheus.NewDesc("newsletterd_outbox_dead", "Events that could not be delivered and wait for an operator.", nil, nil)
-	outboxAge     = prometheus.NewDesc("newsletterd_outbox_oldest_seconds", "Age of the event that waits longest.", nil, nil)
-)
-
-// Describe names the figures.
-func (o outboxCollector) Describe(ch chan<- *prometheus.Desc) {
-	ch <- outboxWaiting
-	ch <- outboxDead
-	ch <- outboxAge
-}
-
-// Collect leaves the figures out while the database does not answer.
-func (o outboxCollector) Collect(ch chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	state, err := o.store.OutboxState(ctx)
-	if err != nil {
-		return
-	}
-	age := 0.0
-	if state.OldestAt > 0 {
-		age = max(0, now().Sub(state.OldestAt).Seconds())
-	}
-	ch <- prometheus.MustNewConstMetric(outboxWaiting, prometheus.GaugeValue, float64(state.Waiting))
-	ch <- prometheus.MustNewConstMetric(outboxDead, prometheus.GaugeValue, float64(state.Dead))
-	ch <- prometheus.MustNewConstMetric(outboxAge, prometheus.GaugeValue, age)
+// registerSelfCheck adds the figures of the comparison of both sides of the lists.
+func registerSelfCheck(reg *prometheus.Registry, c *worker.SelfCheck) {
+	reg.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "newsletterd_self_check_differing", Help: "Subscriptions that differed between member and send side in the last self-check.",
+		}, func() float64 { return float64(c.Figures().Differing) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "newsletterd_self_check_syncs_total", Help: "Full syncs that self-checks have asked for.",
+		}, func() float64 { return float64(c.Figures().Healed) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "newsletterd_self_check_timestamp_seconds", Help: "When the last self-check ended, in Unix time; 0: none since the start.",
+		}, func() float64 { return float64(c.Figures().EndedAt) / 1000 }),
+	)
 }
 
 // metricsServer is the second listener; nil where it is off.

@@ -40,10 +40,12 @@ func (p *program) migrateCommand() *cli.Command {
 	return &cli.Command{
 		Name: "migrate", Usage: "bring the database to this program's schema",
 		Description: `serve does this by itself at its start; the command is for doing it ahead, alone. It needs the file for itself:
-stop the daemon first. Each migration is a transaction: an interrupted one leaves the old schema.`,
+stop the daemon first. Each migration is a transaction: an interrupted one leaves the old schema. Before the first one the
+database is copied into the folder backup beside it.`,
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "to", Usage: "stop after migration `N`"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "only list what is pending", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "no-copy", Usage: "keep no copy of the database as it was", DisableDefaultText: true},
 		},
 		Action: func(c *cli.Context) error {
 			cfg, err := p.config(c)
@@ -57,12 +59,17 @@ stop the daemon first. Each migration is a transaction: an interrupted one leave
 			if c.Bool("dry-run") {
 				state = "pending"
 			}
-			found, err := store.Migrate(c.Context, cfg.Database.Path, to, c.Bool("dry-run"), time.Now())
+			done, err := store.Migrate(c.Context, cfg.Database.Path, store.MigrateOptions{
+				To: to, DryRun: c.Bool("dry-run"), NoCopy: c.Bool("no-copy"), Now: time.Now(),
+			})
 			if err != nil {
 				return err
 			}
-			rows := make([]migrationRow, len(found))
-			for i, m := range found {
+			if done.Copy != "" {
+				fmt.Fprintf(p.err, "The database as it was before: %s\n", done.Copy)
+			}
+			rows := make([]migrationRow, len(done.Migrations))
+			for i, m := range done.Migrations {
 				rows[i] = migrationRow{m.Number, m.Name, state}
 			}
 			if out := p.printer(c); out.json || len(rows) > 0 {
@@ -98,7 +105,7 @@ found.`,
 					}
 				}
 				if len(found) > 0 {
-					return fmt.Errorf("%s: %d findings", s.Path(), len(found))
+					return fmt.Errorf("%s: %s", s.Path(), counted(len(found), "finding"))
 				}
 				if !jsonWanted(c) {
 					fmt.Fprintf(p.out, "%s is whole.\n", s.Path())
@@ -137,7 +144,7 @@ func (p *program) routesCommand() *cli.Command {
 func (p *program) openapiCommand() *cli.Command {
 	return &cli.Command{
 		Name: "openapi", Usage: "print an OpenAPI 3.1 document, made from the same table that serves",
-		Flags: []cli.Flag{&cli.StringFlag{Name: "area", Usage: "`AREA`: member, send or devices", Value: "member"}},
+		Flags: []cli.Flag{&cli.StringFlag{Name: "area", Usage: "`AREA`: member, send, devices or pages", Value: "member"}},
 		Action: func(c *cli.Context) error {
 			h, err := handlers.New(handlers.Options{})
 			if err != nil {
@@ -145,7 +152,7 @@ func (p *program) openapiCommand() *cli.Command {
 			}
 			doc := h.Document(c.String("area"))
 			if doc == nil {
-				return usageError{c.Command.HelpName, fmt.Sprintf("--area must be member, send or devices, not %q", c.String("area"))}
+				return usageError{c.Command.HelpName, fmt.Sprintf("--area must be member, send, devices or pages, not %q", c.String("area"))}
 			}
 			_, err = p.out.Write(doc)
 			return err
@@ -186,6 +193,7 @@ func (p *program) withStore(c *cli.Context, fn func(*Config, *store.Store) error
 	if err != nil {
 		return err
 	}
+	c.Context = store.By(c.Context, actor(), now())
 	if err := fn(cfg, s); err != nil {
 		_ = s.Close()
 		return err

@@ -48,6 +48,14 @@ func (p printer) record(v any) error {
 	return err
 }
 
+// counted is a number of things in words: 1 list, 2 lists.
+func counted[N int | int64](n N, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
 // list writes many records: as JSON an array of all their fields, else a table of the columns that are named by the
 // JSON names of fields.
 func list[T any](p printer, rows []T, columns ...string) error {

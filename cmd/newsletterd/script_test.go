@@ -14,7 +14,7 @@ import (
 
 // TestMain makes the test binary the program too, so that scripts run newsletterd as a process of its own.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"newsletterd": main, "sink": runSink})
+	testscript.Main(m, map[string]func(){"newsletterd": main, "slowdisk": runOnSlowDisk, "sink": runSink})
 }
 
 // TestScripts runs the command line as an operator does: testdata/script/*.txt, each in a folder of its own.

@@ -51,6 +51,10 @@ in flight finishes first, within 45 seconds; a second signal ends it at once.
 			if err != nil {
 				return err
 			}
+			hangup := make(chan os.Signal, 1)
+			signal.Notify(hangup, syscall.SIGHUP)
+			defer signal.Stop(hangup)
+			go d.reload(hangup)
 			stop := make(chan struct{})
 			go func() {
 				got := <-signals
@@ -71,6 +75,7 @@ func (d *daemon) run(stop <-chan struct{}) error {
 	d.keepers.Start()
 	d.metrics.start()
 	d.bounces.start()
+	d.redirect.start()
 	served := make(chan error, 1)
 	go func() { served <- d.server.Serve(d.listener) }()
 	d.log.Info("ready", slog.String("listen", d.listener.Addr().String()), slog.String("public_url", d.cfg.Origin()),
@@ -84,6 +89,18 @@ func (d *daemon) run(stop <-chan struct{}) error {
 		return errors.Join(err, d.stop())
 	}
 	return d.stop()
+}
+
+// reload reads the certificate again at each SIGHUP; nothing else of the configuration changes while the daemon runs.
+func (d *daemon) reload(hangup <-chan os.Signal) {
+	for range hangup {
+		if d.certWatch == nil || d.certs.manager != nil {
+			d.log.Info("nothing to read again: the configuration is read at the start")
+			continue
+		}
+		d.certs.again.Store(true)
+		d.certWatch.Kick()
+	}
 }
 
 // stop ends everything in the order of the architecture: nothing new comes in, what is claimed is finished, answers go
@@ -100,6 +117,7 @@ func (d *daemon) stop() error {
 		{"workers", func() error { d.workers.Drain(workersDrain); return nil }},
 		{"http", func() error { return errors.Join(d.bounces.stop(), d.drainHTTP()) }},
 		{"housekeeping", func() error { d.keepers.Drain(keepersDrain); return nil }},
+		{"tracking", func() error { return d.tracker.Flush(context.Background()) }},
 		{"database", d.store.Close},
 	} {
 		at := time.Now()
@@ -113,6 +131,7 @@ func (d *daemon) stop() error {
 		d.log.Info("stop: "+step.name, took)
 	}
 	d.metrics.stop()
+	d.redirect.stop()
 	d.log.Info("stopped", slog.Float64("ms", float64(time.Since(begin).Microseconds())/1000))
 	return failed
 }

@@ -51,6 +51,13 @@ func (l *logLines) messages(t *testing.T) (all []string) {
 	return all
 }
 
+// has tells whether a text was logged.
+func (l *logLines) has(text string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Contains(l.b.String(), text)
+}
+
 // running is a daemon under test, built as in production, on a port of its own.
 type running struct {
 	*daemon
@@ -119,7 +126,7 @@ func TestServeAndStop(t *testing.T) {
 	if err := d.quit(); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"ready", "stop: listener", "stop: workers", "stop: http", "stop: housekeeping", "stop: database", "stopped"}
+	want := []string{"ready", "stop: listener", "stop: workers", "stop: http", "stop: housekeeping", "stop: tracking", "stop: database", "stopped"}
 	var got []string
 	for _, m := range d.log.messages(t) {
 		if m == "ready" || strings.HasPrefix(m, "stop") {

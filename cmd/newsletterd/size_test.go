@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -172,4 +173,37 @@ func TestOnlyEdgesAskTheTime(t *testing.T) {
 			return true
 		})
 	}
+}
+
+// TestFieldErrorsAreSentences holds the messages of errors about a field to be sentences: whoever sees the message alone, as in
+// a form or a list of faulty lines, must know what it speaks of.
+func TestFieldErrorsAreSentences(t *testing.T) {
+	fragment := regexp.MustCompile(`^"(must|is|are|has|have|may|needs) `)
+	for _, f := range sourceFiles(t) {
+		ast.Inspect(f.tree, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) < 2 {
+				return true
+			}
+			var name string
+			switch fun := call.Fun.(type) {
+			case *ast.Ident:
+				name = fun.Name
+			case *ast.SelectorExpr:
+				name = fun.Sel.Name
+			}
+			field, message := literal(call.Args[0]), literal(call.Args[1])
+			if name == "Invalidf" && field != `""` && fragment.MatchString(message) { // "": the frame puts the name in front
+				t.Errorf("%s: %s %s", f.set.Position(call.Pos()), field, message)
+			}
+			return true
+		})
+	}
+}
+
+func literal(e ast.Expr) string {
+	if l, ok := e.(*ast.BasicLit); ok {
+		return l.Value
+	}
+	return ""
 }

@@ -20,6 +20,8 @@ import (
 	"time"
 
 	jose "github.com/go-jose/go-jose/v4"
+
+	"newsletterd/core/coretest"
 )
 
 // tokenAnswer is what the token endpoints answer.
@@ -156,6 +158,8 @@ func TestForgedTokens(t *testing.T) {
 
 // One refresh token used twelve times at once has one successor; used again after the grace it ends the family.
 func TestParallelRefreshes(t *testing.T) {
+	tried := 0
+	defer coretest.Held(t, 18, &tried, "uses of a refresh token at once")
 	d := start(t, func(c *Config) { c.Auth.RefreshGrace = Duration(time.Second) })
 	addTestUser(t, d, "ann@example.org")
 	first := logIn(t, d, "ann@example.org")
@@ -166,6 +170,7 @@ func TestParallelRefreshes(t *testing.T) {
 		answers := make([]tokenAnswer, 12)
 		var wg sync.WaitGroup
 		for i := range answers {
+			tried++
 			wg.Go(func() { answers[i] = refresh(first.Refresh) })
 		}
 		wg.Wait()
@@ -209,7 +214,7 @@ func TestManyLoginsAtOnce(t *testing.T) {
 		t.Skip("SKIPPED: under the race detector memory says nothing; `make test` measures it")
 	}
 	f := newProcess(t)
-	const n = 200
+	n := 200
 	f.people(n)
 	f.serve()
 	defer f.stop()
@@ -250,6 +255,7 @@ func TestManyLoginsAtOnce(t *testing.T) {
 	if grown > most {
 		t.Errorf("memory grew by %d MiB, more than %d", grown, most)
 	}
+	coretest.Held(t, 22, new(n), fmt.Sprintf("logins at once; memory grew by %d MiB of %d", grown, most))
 }
 
 // resident is what a process holds now, in MiB.

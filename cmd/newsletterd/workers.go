@@ -42,33 +42,66 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 	if err := s.EnsureDefaultProvider(ctx, mail.KindGeneric, auth.NewSecret(), now()); err != nil {
 		return err
 	}
-	poster := worker.NewPoster(s, d.sendURL(), d.loopTransport(cfg.Webhooks.SendURL == ""))
+	poster, err := d.poster()
+	if err != nil {
+		return err
+	}
+	relay := tenantRelay(cfg)
+	rates, err := domainRates(cfg.Send.DomainRates)
+	if err != nil {
+		return err
+	}
+	var signers *worker.Signers
+	if cfg.Mail.DKIM.Enabled {
+		signers = worker.NewSigners(s)
+	}
 	sender := worker.NewSender(s, route, worker.SendOptions{
 		Connections: cfg.Mail.SMTP.Connections, MaxUnrecorded: cfg.Send.MaxUnrecorded,
-		RatePerSecond: float64(cfg.Mail.SMTP.RatePerSecond), GiveUpAfter: cfg.Send.GiveUpAfter.Std(), From: from,
-		BounceDomain: cfg.Mail.BounceDomain, PublicURL: cfg.Origin(), Sealer: d.sealer, Ident: ident, Log: log,
+		Limits: relayLimits(&cfg.Mail.SMTP), DomainRates: rates, Relay: relay, GiveUpAfter: cfg.Send.GiveUpAfter.Std(), From: from,
+		Provider: relayProvider(cfg), BounceDomain: cfg.Mail.BounceDomain, PublicURL: cfg.Origin(), Sealer: d.sealer, Ident: ident, Log: log,
+		Signers: signers, DKIMSkip: cfg.Mail.SMTP.DKIMSkip,
 	})
-	d.workers = worker.NewGroup(log,
+	d.registry.MustRegister(sendCollector{sender})
+	mailer := worker.MailerOptions{
+		Store: s, Sender: route, Sealer: d.sealer, Ident: ident, PublicURL: cfg.Origin(), From: from, Log: log,
+		Signers: signers, DKIMSkip: cfg.Mail.SMTP.DKIMSkip,
+	}
+	mailer.Tenants = relay != nil
+	loops := []*worker.Loop{
 		worker.Scheduler(s, sender, log),
 		sender.Loop(),
 		worker.Outbox(s, poster, log),
 		worker.FullSync(s, poster, log),
-		worker.Disabler(worker.DisablerOptions{
-			Store: s, Base: d.ownURL(), Transport: d.loopTransport(true), Log: log,
-			Token: func(ctx context.Context, tenantID string, now core.Instant) (string, error) {
-				return d.auth.OwnToken(ctx, tenantID, core.ScopeEventsWrite, now)
-			},
-		}),
-		worker.Mailer(worker.MailerOptions{
-			Store: s, Sender: route, Sealer: d.sealer, Ident: ident, PublicURL: cfg.Origin(), From: from, Log: log,
-		}),
-	)
-	keepers := []*worker.Loop{worker.Housekeeping(s, retention(cfg), log), keysLoop(d.auth, cfg.Auth.RotateKeys.Std(), log)}
+		worker.Endpoints(s, worker.NewEndpointPoster(s, endpointClient(cfg)), log),
+		worker.Disabler(d.disabler()),
+		worker.Mailer(mailer),
+	}
+	if relay != nil {
+		loops = append(loops, worker.TenantMailer(mailer, relay))
+	}
+	d.workers = worker.NewGroup(log, loops...)
+
+	keepers := []*worker.Loop{worker.Housekeeping(s, retention(cfg), log), d.tracker.Loop(), keysLoop(d.auth, cfg.Auth.RotateKeys.Std(), log)}
+	if at, err := timeOfDay(cfg.Webhooks.SelfCheck); err == nil {
+		check := worker.NewSelfCheck(s, at, cfg.Webhooks.SendURL != "", log)
+		registerSelfCheck(d.registry, check)
+		keepers = append(keepers, check.Loop())
+	}
 	if every := cfg.Backup.Every.Std(); every > 0 {
 		keepers = append(keepers, worker.Snapshot(s, snapshotPath(cfg), every, log))
 	}
+	if d.certWatch != nil {
+		keepers = append(keepers, d.certWatch)
+	}
 	d.keepers = worker.NewGroup(log, keepers...)
 	return nil
+}
+
+// endpointClient is the way out to receivers that tenants have brought.
+func endpointClient(cfg *Config) *http.Client {
+	client := (&mail.Guard{Allow: cfg.Webhooks.Allow}).Client()
+	client.Timeout = 0 // each attempt has its own
+	return client
 }
 
 // transport is the way out for mails.
@@ -79,8 +112,43 @@ func transport(cfg *Config) (mail.Sender, error) {
 	c := cfg.Mail.SMTP
 	return &mail.SMTP{
 		Addr: net.JoinHostPort(c.Host, strconv.Itoa(c.Port)), Username: c.Username, Password: c.Password.Reveal(),
-		TLS: mail.TLSMode(c.TLS), LocalName: localName(cfg), NoPipelining: !c.Pipelining,
+		TLS: mail.TLSMode(c.TLS), LocalName: localName(cfg), NoPipelining: !c.Pipelining, MaxMails: c.MailsEach,
 	}, nil
+}
+
+func relayLimits(c *SMTPConfig) core.SendLimits {
+	l := core.SendLimits{PerSecond: c.RatePerSecond, PerPeriod: c.PerPeriod, PerDay: c.PerDay}
+	if l.PerPeriod > 0 {
+		l.PeriodSeconds = int(c.Period.Std() / time.Second)
+	}
+	return l
+}
+
+// tenantRelay makes the ways of tenants' relays: somebody else chose the address, so it passes the guard. Where mails are files
+// nobody's mails leave.
+func tenantRelay(cfg *Config) func(*core.Relay) mail.Sender {
+	if cfg.Mail.Transport == "directory" {
+		return nil
+	}
+	guard, name := &mail.Guard{Allow: cfg.Mail.PrivateRelays}, localName(cfg)
+	return func(r *core.Relay) mail.Sender {
+		return &mail.SMTP{
+			Addr: net.JoinHostPort(r.Host, strconv.Itoa(r.Port)), Username: r.Username, Password: r.Password,
+			TLS: mail.TLSMode(r.TLS), LocalName: name, NoPipelining: r.OneByOne, MaxMails: r.MailsEach, Dial: guard.DialContext,
+		}
+	}
+}
+
+// relayProvider is the kind of the mail provider whose relay mails take; empty: none.
+func relayProvider(cfg *Config) string {
+	switch c := cfg.Mail.SMTP; {
+	case cfg.Mail.Transport != "smtp" || c.Provider == "none":
+		return ""
+	case c.Provider == "auto":
+		return mail.ProviderOfHost(c.Host)
+	default:
+		return c.Provider
+	}
 }
 
 // localName is what EHLO says: the host of public_url where that is a name that others can look up.
@@ -108,23 +176,23 @@ func (d *daemon) ownURL() string {
 			addr = net.JoinHostPort("127.0.0.1", port)
 		}
 	}
-	if d.certificate != nil {
+	if d.certs != nil {
 		return "https://" + addr
 	}
 	return "http://" + addr
 }
 
-// loopTransport lets the daemon post to its own https listener: the address is not in the certificate's names, so the
-// certificate itself is compared.
+// loopTransport lets the daemon post to its own https listener: the address is not in the certificate's names, so it asks
+// for a certificate of its own and compares it as a whole.
 func (d *daemon) loopTransport(own bool) http.RoundTripper {
-	if d.certificate == nil || !own {
+	if d.certs == nil || !own {
 		return nil
 	}
-	ours := d.certificate.Certificate[0]
+	ours := d.certs.loop.Certificate[0]
 	return &http.Transport{
 		MaxIdleConns: 64, MaxIdleConnsPerHost: 64, IdleConnTimeout: 30 * time.Second, DisableCompression: true,
 		TLSClientConfig: &tls.Config{
-			MinVersion:         tls.VersionTLS12,
+			MinVersion: tls.VersionTLS12, ServerName: loopName,
 			InsecureSkipVerify: true, // VerifyPeerCertificate demands our very certificate
 			VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
 				if len(raw) == 0 || !bytes.Equal(raw[0], ours) {

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/store"
+)
+
+// dkimRow is a key as it is printed, with the record that the DNS must hold.
+type dkimRow struct {
+	core.DKIMKey
+	RecordName  string `json:"record_name"`
+	RecordValue string `json:"record_value"`
+	Zone        string `json:"zone"` // the record as a line of a zone file
+}
+
+func newDKIMRow(k core.DKIMKey) dkimRow {
+	return dkimRow{DKIMKey: k, RecordName: k.RecordName(), RecordValue: k.RecordValue(), Zone: k.ZoneLine()}
+}
+
+// dkimSelector is the name of a key in the DNS where none is given.
+const dkimSelector = "newsletterd"
+
+func (p *program) dkimCommands() *cli.Command {
+	return &cli.Command{Name: "dkim", Usage: "keys that sign mails", Subcommands: []*cli.Command{
+		p.dkimCreateCommand(), p.dkimListCommand(), p.dkimShowCommand(), p.dkimUpdateCommand(), p.dkimDeleteCommand(),
+	}}
+}
+
+const dkimCreateHelp = `Mails from the domain, or from one below it, are signed by the newest active key, from the next job on. The answer holds
+the TXT record that the DNS needs. To be safe, make the key inactive, publish the record, and then switch it on:
+
+   newsletterd admin dkim create --tenant ID --domain example.org --status inactive
+   newsletterd admin dkim update --id KEY --status active
+
+A second key of --algorithm ed25519 signs beside an RSA key, never alone.`
+
+func (p *program) dkimCreateCommand() *cli.Command {
+	c := p.command("create", "make a key and print its DNS record", []cli.Flag{
+		stringFlag("domain", "the `DOMAIN` of the senders: one of the tenant's"),
+		stringFlag("tenant", "the `ID` of the tenant (else it is the daemon's own)"),
+		stringFlag("selector", "`NAME` of the key in the DNS (default: newsletterd, of ed25519 newsletterd-ed)"),
+		&cli.StringFlag{Name: "algorithm", Usage: "rsa (2048 bits) or ed25519", Value: core.DKIMRSA},
+		&cli.StringFlag{Name: "status", Usage: "active or inactive", Value: core.DKIMActive},
+	}, []string{"domain"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		k := core.DKIMKey{
+			ID: core.NewID(), TenantID: c.String("tenant"), Domain: c.String("domain"), Selector: c.String("selector"),
+			Algorithm: c.String("algorithm"), Status: c.String("status"), CreatedAt: now(), UpdatedAt: now(),
+		}
+		if k.Selector == "" {
+			k.Selector = map[string]string{core.DKIMEd25519: "newsletterd-ed"}[k.Algorithm]
+		}
+		if k.Selector == "" {
+			k.Selector = dkimSelector
+		}
+		if err := k.Validate(); err != nil {
+			return err
+		}
+		private, public, err := mail.NewDKIMKey(k.Algorithm)
+		if err != nil {
+			return err
+		}
+		k.Public = public
+		if err := s.AddDKIMKey(c.Context, k, private, actor()); err != nil {
+			return missing(err, "tenant", k.TenantID)
+		}
+		return p.printer(c).record(newDKIMRow(k))
+	})
+	c.Description = dkimCreateHelp
+	return c
+}
+
+func (p *program) dkimListCommand() *cli.Command {
+	return p.command("list", "list the keys", []cli.Flag{stringFlag("tenant", "those of the tenant `ID` alone")}, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
+		_, all, err := tenantOf(c, s)
+		if err != nil {
+			return err
+		}
+		keys, err := pages(func(k core.DKIMKey) string { return k.ID }, func(page core.Page) ([]core.DKIMKey, error) {
+			return s.DKIMKeys(c.Context, c.String("tenant"), all, page)
+		})
+		if err != nil {
+			return err
+		}
+		rows := make([]dkimRow, len(keys))
+		for i := range keys {
+			rows[i] = newDKIMRow(keys[i])
+		}
+		return list(p.printer(c), rows, "id", "tenant_id", "domain", "selector", "algorithm", "status")
+	})
+}
+
+func (p *program) dkimShowCommand() *cli.Command {
+	return p.command("show", "show one key and its DNS record", []cli.Flag{idFlag("key")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		k, err := s.DKIMKey(c.Context, c.String("id"))
+		if err != nil {
+			return missing(err, "DKIM key", c.String("id"))
+		}
+		return p.printer(c).record(newDKIMRow(k))
+	})
+}
+
+func (p *program) dkimUpdateCommand() *cli.Command {
+	return p.command("update", "let a key sign, or rest", []cli.Flag{idFlag("key"), stringFlag("status", "active or inactive")}, []string{"id", "status"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		k, err := s.SetDKIMStatus(c.Context, c.String("id"), c.String("status"), actor(), now())
+		if err != nil {
+			return missing(err, "DKIM key", c.String("id"))
+		}
+		return p.printer(c).record(newDKIMRow(k))
+	})
+}
+
+func (p *program) dkimDeleteCommand() *cli.Command {
+	return p.command("delete", "delete a key", []cli.Flag{idFlag("key")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		if err := s.DeleteDKIMKey(c.Context, c.String("id"), actor(), now()); err != nil {
+			return missing(err, "DKIM key", c.String("id"))
+		}
+		return p.done(c, "DKIM key %s is deleted.", c.String("id"))
+	})
+}

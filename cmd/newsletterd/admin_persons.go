@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// personFlag names a person by address, or by the id of a user.
+func personFlag() cli.Flag {
+	return &cli.StringFlag{Name: "id", Aliases: []string{"user", "email"}, Usage: "the `PERSON`: an e-mail address, of a user or not, or a user's id"}
+}
+
+// personOf is whom the flag means, with the account.
+func personOf(c *cli.Context, s *store.Store) (store.Person, error) {
+	if word := c.String("id"); strings.Contains(word, "@") {
+		email, err := core.ParseEmail(word)
+		return store.Person{Email: email, Account: true}, err
+	}
+	u, err := userOf(c, s, "id")
+	return store.Person{Email: u.Email, Account: true}, err
+}
+
+// subscriberOf is whom --email means, as tenants' lists know them.
+func subscriberOf(c *cli.Context) (store.Person, error) {
+	email, err := core.ParseEmail(c.String("email"))
+	return store.Person{Email: email, TenantID: c.String("tenant")}, err
+}
+
+func tenantOrAll() cli.Flag {
+	return stringFlag("tenant", "of this tenant's lists alone, by `ID` (else of all)")
+}
+
+// exportPerson prints everything about a person.
+func (p *program) exportPerson(c *cli.Context, s *store.Store, who store.Person) error {
+	data, err := s.ExportPerson(c.Context, who)
+	if err != nil {
+		return err
+	}
+	if data.Empty() {
+		return nothingKnown(who)
+	}
+	return printer{out: p.out, json: true}.value(data)
+}
+
+func (p *program) erasePerson(c *cli.Context, s *store.Store, who store.Person) error {
+	rows, err := s.ErasePerson(c.Context, who, actor(), now())
+	if err != nil {
+		return err
+	}
+	if rows == 0 {
+		return nothingKnown(who)
+	}
+	return p.done(c, "%s is erased.", who.Email)
+}
+
+func nothingKnown(who store.Person) error { return fmt.Errorf("nothing is known of %s", who.Email) }
+
+// personCommands are those of admin user.
+func (p *program) personCommands() []*cli.Command {
+	export := p.command("export", "print everything that is known about a person, as JSON", []cli.Flag{personFlag()}, []string{"id"},
+		func(c *cli.Context, _ *Config, s *store.Store) error {
+			who, err := personOf(c, s)
+			if err != nil {
+				return err
+			}
+			return p.exportPerson(c, s, who)
+		})
+	export.Description = `The account with sign-ins, consents, devices, agents and models; and what every tenant's lists hold of the address:
+subscriptions with the record of consents, every mail that was sent, what mail providers reported.
+
+   newsletterd admin user export --email ann@acme.example > ann.json`
+	erase := p.command("erase", "remove everything that is known about a person", []cli.Flag{personFlag()}, []string{"id"},
+		func(c *cli.Context, _ *Config, s *store.Store) error {
+			who, err := personOf(c, s)
+			if err != nil {
+				return err
+			}
+			return p.erasePerson(c, s, who)
+		})
+	erase.Description = `Removes what export prints, at once. What stood against mailing the address stays, as a hash that only this database
+can compute, and no import brings the address back; the person may register and subscribe anew. Copies made before (backups,
+snapshots) still hold the data until they are replaced.
+
+   newsletterd admin user erase --email ann@acme.example`
+	return []*cli.Command{export, erase}
+}
+
+// eraseSubscriber is admin subscriber erase.
+func (p *program) eraseSubscriber() *cli.Command {
+	cmd := p.command("erase", "remove everything that lists hold about an address; an account of it stays",
+		[]cli.Flag{stringFlag("email", "the `ADDRESS`"), tenantOrAll()}, []string{"email"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+			who, err := subscriberOf(c)
+			if err != nil {
+				return err
+			}
+			return p.erasePerson(c, s, who)
+		})
+	cmd.Description = `What stood against mailing the address stays, as a hash that only this database can compute, and no import brings the
+address back. The tenant's webhook endpoints are told that the address has left.
+
+   newsletterd admin subscriber erase --email ann@acme.example --tenant ID`
+	return cmd
+}

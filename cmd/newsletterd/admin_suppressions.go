@@ -1,0 +1,160 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+var suppressionColumns = []string{"email", "kind", "tenant_id", "list_id", "reason", "disabled_by", "occurred_at"}
+
+// suppressionKinds are the words of the field kind.
+var suppressionKinds = []string{store.KindDisabled, string(core.StatusBounced), string(core.StatusComplaint), string(core.StatusSuppressed)}
+
+func (p *program) suppressionCommands() *cli.Command {
+	emailFlag := stringFlag("email", "the `ADDRESS`")
+	tenantFlag := stringFlag("tenant", "only for the lists of the tenant `ID` (else everywhere)")
+	create := p.command("create", "keep an address from being mailed, at once", []cli.Flag{
+		emailFlag, tenantFlag, &cli.StringFlag{Name: "reason", Usage: "`TEXT` for the record", Value: "by an operator"},
+	}, []string{"email"}, p.addSuppression)
+	create.Description = `Ends every subscription of the address, each with its event, and lets nobody subscribe it again until it is lifted.
+A job that runs leaves it out from now on.
+
+   newsletterd admin suppression create --email reader@example.org --reason "asked by telephone"`
+	all := p.command("list", "list the addresses that are not mailed, and why", []cli.Flag{
+		stringFlag("tenant", "only what the tenant `ID` alone heeds"),
+		stringFlag("list", "the subscribers of the list `ID` that bounced, complained or are suppressed, instead"),
+		stringFlag("kind", "only those of the `KIND`: "+strings.Join(suppressionKinds, ", ")),
+	}, nil, p.listSuppressions)
+	show := p.command("show", "show all that stands against mailing one address", []cli.Flag{emailFlag, tenantFlag}, []string{"email"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		email, err := emailOf(c, s)
+		if err != nil {
+			return err
+		}
+		rows, err := s.Suppressions(c.Context, email, c.String("tenant"))
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			return fmt.Errorf("nothing stands against mailing %s", email)
+		}
+		return list(p.printer(c), rows, suppressionColumns...)
+	})
+	del := p.command("delete", "let an address be mailed again", []cli.Flag{emailFlag, tenantFlag}, []string{"email"}, p.liftSuppression)
+	del.Description = `Lifts the word of the member service (disabled) and the blocks of the send side (bounced, complaint, suppressed), and
+prints what it has lifted. Nobody is subscribed again by it: the address has to subscribe and confirm anew.
+
+   newsletterd admin suppression delete --email reader@example.org`
+	return &cli.Command{Name: "suppression", Usage: "addresses that are not mailed", Subcommands: []*cli.Command{create, all, show, del}}
+}
+
+// emailOf reads --email, and looks whether there is the tenant that --tenant names.
+func emailOf(c *cli.Context, s *store.Store) (core.Email, error) {
+	if _, _, err := tenantOf(c, s); err != nil {
+		return "", err
+	}
+	return core.ParseEmail(c.String("email"))
+}
+
+func (p *program) addSuppression(c *cli.Context, _ *Config, s *store.Store) error {
+	email, err := emailOf(c, s)
+	if err != nil {
+		return err
+	}
+	reason := c.String("reason")
+	if len(reason) > core.MaxOrigin {
+		return usageError{c.Command.HelpName, fmt.Sprintf("--reason may have %d bytes at most", core.MaxOrigin)}
+	}
+	at := now()
+	n, err := s.Suppress(c.Context, store.Disabling{
+		Email: email, TenantID: c.String("tenant"), Reason: reason, DisabledBy: actor(), OccurredAt: at,
+	}, actor(), at)
+	if err != nil {
+		return err
+	}
+	return p.printer(c).record(suppressionRow{email, true, n})
+}
+
+// suppressionRow is the answer of the HTTP operation, too.
+type suppressionRow struct {
+	Email         core.Email `json:"email"`
+	Disabled      bool       `json:"disabled"`
+	Subscriptions int        `json:"subscriptions"`
+}
+
+func (p *program) listSuppressions(c *cli.Context, _ *Config, s *store.Store) (err error) {
+	kind, tenant, listID := c.String("kind"), c.String("tenant"), c.String("list")
+	if kind != "" {
+		if err := oneOf(kind, suppressionKinds...); err != nil {
+			return usageError{c.Command.HelpName, "--kind: " + err.Error()}
+		}
+	}
+	if _, _, err := tenantOf(c, s); err != nil {
+		return err
+	}
+	rows := []store.Suppressed{}
+	gather := func(read func(after store.Suppressed) ([]store.Suppressed, error)) {
+		after := store.Suppressed{}
+		for more := err == nil; more; {
+			var page []store.Suppressed
+			if page, err = read(after); err != nil {
+				return
+			}
+			for _, r := range page {
+				if kind == "" || r.Kind == kind {
+					rows = append(rows, r)
+				}
+				after = r
+			}
+			more = len(page) == pageSize
+		}
+	}
+	if listID != "" {
+		if _, err := s.List(c.Context, listID); err != nil {
+			return missing(err, "list", listID)
+		}
+		last := ""
+		gather(func(store.Suppressed) (page []store.Suppressed, err error) {
+			page, last, err = s.BlockedSubscribers(c.Context, listID, last, pageSize)
+			return page, err
+		})
+	} else {
+		gather(func(after store.Suppressed) ([]store.Suppressed, error) {
+			return s.DisabledAddresses(c.Context, tenant, after, pageSize)
+		})
+		gather(func(after store.Suppressed) ([]store.Suppressed, error) {
+			return s.SuppressedAddresses(c.Context, tenant, after, pageSize)
+		})
+	}
+	if err != nil {
+		return err
+	}
+	return list(p.printer(c), rows, suppressionColumns...)
+}
+
+func (p *program) liftSuppression(c *cli.Context, _ *Config, s *store.Store) error {
+	email, err := emailOf(c, s)
+	if err != nil {
+		return err
+	}
+	tenant := c.String("tenant")
+	lifted, err := s.Lift(c.Context, email, tenant, actor(), now())
+	if core.KindOf(err) == core.NotFound && err != nil {
+		return fmt.Errorf("nothing is to be lifted for %s", email)
+	}
+	if err != nil {
+		return err
+	}
+	left, err := s.Suppressions(c.Context, email, tenant)
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		fmt.Fprintf(p.err, "%s stays disabled everywhere: without --tenant that is lifted too.\n", email)
+	}
+	return list(p.printer(c), lifted, suppressionColumns...)
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+const (
+	watchEvery = 500 * time.Millisecond // how often `admin job watch` looks
+	rateOver   = 10 * time.Second       // of which the speed is the mean
+)
+
+// watchJob shows how a job gets on, until it has ended.
+func (p *program) watchJob(c *cli.Context, _ *Config, s *store.Store) error {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	var w watch
+	live, last := isTerminal(p.out) && !jsonWanted(c), ""
+	for {
+		j, err := s.SendJob(c.Context, c.String("id"))
+		if err != nil {
+			return missing(err, "job", c.String("id"))
+		}
+		w.look(&j, time.Now())
+		if live {
+			fmt.Fprint(p.out, "\r"+w.line(&j)+"\x1b[K")
+		} else if line := plainProgress(&j); line != last && !jsonWanted(c) && !j.Status.Final() {
+			fmt.Fprintln(p.out, line)
+			last = line
+		}
+		if j.Status.Final() {
+			if live {
+				fmt.Fprintln(p.out)
+			}
+			return errors.Join(p.printJob(c, s, &j), unlessCompleted(&j))
+		}
+		select {
+		case <-c.Context.Done():
+			return c.Context.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+func plainProgress(j *core.SendJob) string {
+	line := fmt.Sprintf("%s  %d of %d sent, %d deferred, %d failed, %d skipped", j.Status, j.Sent, j.Recipients, j.Deferred, j.Failed, j.Skipped)
+	if j.PauseReason != "" {
+		line += ", paused: " + j.PauseReason
+	}
+	return line
+}
+
+func unlessCompleted(j *core.SendJob) error {
+	if j.Status == core.JobCompleted {
+		return nil
+	}
+	if j.FailureReason == "" {
+		return fmt.Errorf("the job is %s", j.Status)
+	}
+	return fmt.Errorf("the job is %s: %s", j.Status, j.FailureReason)
+}
+
+// watch keeps what was seen lately, for the speed.
+type watch struct {
+	seen []progress // the oldest first
+}
+
+type progress struct {
+	at   time.Time
+	done int64
+}
+
+func (w *watch) look(j *core.SendJob, at time.Time) {
+	w.seen = append(w.seen, progress{at, done(j)})
+	for len(w.seen) > 2 && at.Sub(w.seen[1].at) >= rateOver {
+		w.seen = w.seen[1:]
+	}
+}
+
+// done counts the recipients with an outcome.
+func done(j *core.SendJob) int64 { return j.Sent + j.Failed + j.Skipped }
+
+// rate is how many recipients a second came to an end.
+func (w *watch) rate() float64 {
+	first, last := w.seen[0], w.seen[len(w.seen)-1]
+	if span := last.at.Sub(first.at).Seconds(); span > 0 {
+		return float64(last.done-first.done) / span
+	}
+	return 0
+}
+
+// line is the progress of a job in one line.
+func (w *watch) line(j *core.SendJob) string {
+	n := done(j)
+	line := string(j.Status) + "  " + grouped(n) + " of " + grouped(j.Recipients)
+	if j.Recipients > 0 {
+		line += fmt.Sprintf(" (%d %%)", n*100/j.Recipients)
+	}
+	if !j.Expanded && j.Status == core.JobRunning {
+		line += " found so far"
+	}
+	if rate := w.rate(); rate > 0 && j.Status == core.JobRunning {
+		line += "  " + grouped(int64(rate+0.5)) + "/s"
+		if left := j.Recipients - n; j.Expanded && left > 0 {
+			line += "  " + time.Duration(float64(left)/rate*float64(time.Second)).Round(time.Second).String() + " left"
+		}
+	}
+	for _, part := range [...]struct {
+		n    int64
+		word string
+	}{{j.Deferred, "deferred"}, {j.Failed, "failed"}, {j.Skipped, "skipped"}} {
+		if part.n > 0 {
+			line += "  " + grouped(part.n) + " " + part.word
+		}
+	}
+	if j.PauseReason != "" {
+		line += "  paused: " + printable(j.PauseReason)
+	}
+	return line
+}
+
+// grouped writes a number with commas between thousands.
+func grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

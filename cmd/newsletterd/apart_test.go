@@ -1,0 +1,264 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"testing"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// apart is a member service and a send service, each a daemon of its own.
+type apart struct {
+	*testing.T
+	member, send *running
+	list         core.List
+	client       string // of the member service at the send service
+}
+
+// newApart pairs two daemons as docs/webhooks.md says.
+func newApart(t *testing.T) *apart {
+	t.Helper()
+	a := &apart{T: t}
+	memberAddr, sendAddr := freeAddr(t), freeAddr(t)
+	memberFile, sendFile := filepath.Join(t.TempDir(), "member.db"), filepath.Join(t.TempDir(), "send.db")
+	tenant, err := core.NewTenant(core.TenantInput{Name: new("Acme")}, now())
+	a.must(err)
+	a.list, err = core.NewList(core.ListInput{TenantID: &tenant.ID, Name: new("News")}, now())
+	a.must(err)
+	reports, reportsSecret, err := core.NewClient(core.ClientInput{
+		TenantID: &tenant.ID, Name: new("Send service"), ClientType: new(core.ClientConfidential), Scopes: &[]string{core.ScopeEventsWrite},
+	}, true, now())
+	a.must(err)
+	secret := auth.NewSecret()
+	for _, file := range []string{memberFile, sendFile} {
+		s, err := store.Open(t.Context(), store.Options{Path: file, Migrate: true})
+		a.must(err)
+		a.must(s.AddTenant(t.Context(), tenant, "test"))
+		a.must(s.AddList(t.Context(), a.list, "test"))
+		if file == memberFile {
+			a.must(s.AddClient(t.Context(), reports, "test"))
+		} else {
+			key, err := auth.ParseSecret(secret)
+			a.must(err)
+			w, err := s.AddWebhookClient(t.Context(), tenant.ID, "Member service", key, "test", now())
+			a.must(err)
+			a.client = w.ID
+		}
+		a.must(s.Close())
+	}
+	a.send = start(t, func(c *Config) {
+		c.Server.Listen, c.Database.Path = sendAddr, sendFile
+		c.Send.MemberURL, c.Send.MemberClient, c.Send.MemberSecret = "http://"+memberAddr, reports.ID, Secret(reportsSecret)
+	})
+	a.member = start(t, func(c *Config) {
+		c.Server.Listen, c.Database.Path = memberAddr, memberFile
+		c.Webhooks.SendURL, c.Webhooks.SendClient, c.Webhooks.SendSecret = "http://"+sendAddr, a.client, Secret(secret)
+	})
+	return a
+}
+
+func (a *apart) must(err error) {
+	a.Helper()
+	if err != nil {
+		a.Fatal(err)
+	}
+}
+
+// post sends JSON and reads the answer's texts.
+func (a *apart) post(url string, in map[string]any) (out map[string]any) {
+	a.Helper()
+	b, err := json.Marshal(in)
+	a.must(err)
+	res, err := http.Post(url, "application/json", bytes.NewReader(b))
+	a.must(err)
+	defer res.Body.Close()
+	a.must(json.NewDecoder(res.Body).Decode(&out))
+	if res.StatusCode != http.StatusOK {
+		a.Fatalf("%s: %d %v", url, res.StatusCode, out)
+	}
+	return out
+}
+
+func (a *apart) join(email core.Email) {
+	a.Helper()
+	api := a.member.cfg.Origin() + "/api/newsletter/"
+	out := a.post(api+"subscribe", map[string]any{"list_id": a.list.ID, "email": email, "preferences": map[string]any{"n": 1}})
+	res, err := http.Get(api + "confirm?token=" + out["confirm_token"].(string))
+	a.must(err)
+	res.Body.Close()
+}
+
+// knows waits until the send service has a word for an address.
+func (a *apart) knows(email core.Email, word core.Status) core.Subscriber {
+	a.Helper()
+	var sub core.Subscriber
+	a.must(until(a.Context(), func() (bool, error) {
+		var err error
+		sub, err = a.send.store.Subscriber(a.Context(), a.list.ID, email)
+		return err == nil && sub.Status() == word, nil
+	}))
+	return sub
+}
+
+// hears waits until the member service has a status for an address.
+func (a *apart) hears(email core.Email, status string) {
+	a.Helper()
+	a.must(until(a.Context(), func() (bool, error) {
+		sub, err := a.member.store.Subscription(a.Context(), a.list.ID, email)
+		return err == nil && sub.Status == status, nil
+	}))
+}
+
+// oneClick leaves by the link of a mail of the send service.
+func (a *apart) oneClick(email core.Email) {
+	a.Helper()
+	id := a.send.store.SubscriptionID(a.list.ID, email.Key())
+	token, err := a.send.sealer.SealUnsubscribe(auth.UnsubscribeToken{Kind: auth.UnsubscribeMailed, ListID: a.list.ID, SubscriptionID: id, Email: email, IssuedAt: now()})
+	a.must(err)
+	out := a.post(a.send.cfg.Origin()+"/api/newsletter/unsubscribe?token="+token, nil)
+	if sub, err := a.send.store.Subscriber(a.Context(), a.list.ID, email); err != nil || sub.Mailable() || out["status"] != core.SubscriptionUnsubscribed {
+		a.Errorf("after the answer %v: %+v, %v", out, sub, err)
+	}
+}
+
+// sendOnly sees that nothing of a list begins at the send service, and that its pages lead to those of the member service.
+func (a *apart) sendOnly() {
+	a.Helper()
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	token, err := a.send.sealer.SealUnsubscribe(auth.UnsubscribeToken{
+		Kind: auth.UnsubscribeMailed, ListID: a.list.ID, SubscriptionID: a.list.ID, Email: "dan@example.org", IssuedAt: now(),
+	})
+	a.must(err)
+	for path, want := range map[string]string{
+		"/l/" + a.list.ID:                "/l/" + a.list.ID,
+		"/preferences?list=" + a.list.ID: "/preferences?list=" + a.list.ID,
+		"/preferences?token=" + token:    "/preferences?list=" + a.list.ID,
+	} {
+		res, err := client.Get(a.send.cfg.Origin() + path)
+		a.must(err)
+		res.Body.Close()
+		if got := res.Header.Get("Location"); got != a.member.cfg.Origin()+want {
+			a.Errorf("%s leads to %q (%d)", path, got, res.StatusCode)
+		}
+	}
+	_, _, err = a.send.store.Subscribe(a.Context(), store.SubscribeRequest{ListID: a.list.ID, Email: "fay@example.org"}, now())
+	_, importErr := a.send.store.NewImport(a.Context(), a.list.ID, core.SubscriptionActive, "test")
+	if !errors.Is(err, core.ErrListInactive) || core.KindOf(importErr) != core.Conflict {
+		a.Errorf("%v, %v", err, importErr)
+	}
+}
+
+// Two daemons, one the member service and one the send service: what happens on either side is known on the other.
+func TestTwoDaemonsAgree(t *testing.T) {
+	a := newApart(t)
+	for _, email := range []core.Email{"ann@example.org", "bob@example.org", "cee@example.org", "dan@example.org"} {
+		a.join(email)
+		a.knows(email, core.StatusActive)
+	}
+
+	a.oneClick("ann@example.org")
+	a.hears("ann@example.org", core.SubscriptionUnsubscribed)
+
+	a.must(a.send.store.ApplyReports(t.Context(), []store.ProviderReport{{Provider: "p", Key: []byte("1"), Event: core.ProviderEvent{
+		Type: "complaint", MessageID: "m", TenantID: a.list.TenantID, Email: "bob@example.org", OccurredAt: now(),
+	}}}, now()))
+	a.hears("bob@example.org", core.SubscriptionUnsubscribed)
+	a.knows("bob@example.org", core.StatusComplaint)
+
+	rows, err := a.member.store.ErasePerson(t.Context(), store.Person{Email: "cee@example.org"}, "test", now())
+	a.must(err)
+	if sub := a.knows("cee@example.org", core.StatusUnsubscribed); rows == 0 || sub.Preferences != core.NoPreferences {
+		t.Errorf("erased %d rows; the send service has %+v", rows, sub)
+	}
+
+	a.sendOnly()
+
+	// The secret is replaced there; the one before stays good until the member service has the new one.
+	key, err := auth.ParseSecret(auth.NewSecret())
+	a.must(err)
+	a.must(a.send.store.RotateWebhookSecret(t.Context(), a.client, key, "test", now()))
+	a.join("eve@example.org")
+	a.knows("eve@example.org", core.StatusActive)
+
+	// A full sync names those who are here, and ends nobody who is.
+	_, err = a.member.store.RequestSync(t.Context(), a.list.ID, now())
+	a.must(err)
+	a.must(until(t.Context(), func() (bool, error) {
+		open, err := a.member.store.OpenSyncs(t.Context(), 1)
+		return len(open) == 0, err
+	}))
+	a.knows("dan@example.org", core.StatusActive)
+	a.knows("ann@example.org", core.StatusUnsubscribed)
+	a.must(until(t.Context(), func() (bool, error) {
+		state, err := a.member.store.OutboxState(t.Context())
+		return state.Waiting+state.Dead == 0, err
+	}))
+}
+
+// The secret by which the daemon posts to itself is replaced, again and again, while events go: none is lost.
+func TestSecretsChangeWithoutALoss(t *testing.T) {
+	d := start(t, nil)
+	list := readersList(t, d, "Acme", core.ListInput{Name: new("News")})
+	ctx, stop := context.WithCancel(t.Context())
+	changed := make(chan int, 1)
+	go func() {
+		n := 0
+		for ; ctx.Err() == nil; n++ {
+			key, err := auth.ParseSecret(auth.NewSecret())
+			if err == nil {
+				err = d.store.RotateWebhookSecret(t.Context(), core.LoopClientID, key, "test", now())
+			}
+			if err == nil && n%2 == 1 {
+				err = d.store.EndWebhookRotation(t.Context(), core.LoopClientID, "test", now())
+			}
+			if err != nil {
+				t.Error(err)
+				break
+			}
+		}
+		changed <- n
+	}()
+	const people = 200
+	emails := make([]core.Email, people)
+	for i := range emails {
+		emails[i] = core.Email(fmt.Sprintf("p%d@example.org", i))
+		_, row, err := d.store.Subscribe(t.Context(), store.SubscribeRequest{ListID: list.ID, Email: emails[i]}, now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		token, err := d.store.ConfirmToken(t.Context(), row, core.MeansMailed)
+		if err == nil {
+			_, err = d.store.Confirm(t.Context(), token, core.Origin{}, now())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop()
+	if n := <-changed; n < 2 {
+		t.Errorf("the secret was replaced %d times", n)
+	}
+	err := until(t.Context(), func() (bool, error) {
+		state, err := d.store.OutboxState(t.Context())
+		if state.Dead > 0 {
+			t.Fatalf("%+v", state)
+		}
+		return state.Waiting == 0, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, email := range emails {
+		if sub, err := d.store.Subscriber(t.Context(), list.ID, email); err != nil || sub.Word != core.StatusActive {
+			t.Errorf("%s: %+v, %v", email, sub, err)
+		}
+	}
+}

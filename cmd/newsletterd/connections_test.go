@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bufio"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestConnectionsAreBounded fills the daemon with connections: beyond the bound the one that has waited longest for a next request
+// goes, and while all are at work a new one waits until one is done.
+func TestConnectionsAreBounded(t *testing.T) {
+	for _, scheme := range []string{"http", "https"} {
+		t.Run(scheme, func(t *testing.T) {
+			const most = 16
+			r := start(t, func(c *Config) {
+				c.Server.MaxConnections = most
+				if scheme == "https" {
+					c.Server.TLSCert, c.Server.TLSKey = filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
+					writeCertificate(t, c.Server.TLSCert, c.Server.TLSKey, 1)
+				}
+			})
+			dial := func() net.Conn {
+				c, err := net.Dial("tcp", r.listener.Addr().String())
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { c.Close() })
+				if scheme == "https" {
+					return tls.Client(c, &tls.Config{ServerName: "localhost", InsecureSkipVerify: true})
+				}
+				return c
+			}
+			ask := func(c net.Conn, text string) {
+				if _, err := io.WriteString(c, text); err != nil {
+					t.Fatal(err)
+				}
+			}
+			const whole = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+			var idle []net.Conn
+			for i := range most + 1 {
+				c := dial()
+				ask(c, whole)
+				readAnswer(t, c)
+				idle = append(idle, c)
+				awaitIdle(t, r.clients, min(i+1, most-1)) // there is always room for the next
+			}
+			_ = idle[0].SetReadDeadline(time.Now().Add(20 * time.Second))
+			if _, err := idle[0].Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("the connection that waited longest: %v", err)
+			}
+
+			// All are at work: one more waits, and has its turn when one of them is done.
+			const begin = "POST /api/newsletter/subscribe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{"
+			busy := idle[2:]
+			for _, c := range busy {
+				ask(c, begin)
+			}
+			awaitIdle(t, r.clients, 0)
+			ask(dial(), begin)
+			await(t, "connections", most, func() int { return int(r.clients.count()) })
+			late := make(chan error, 1)
+			go func() {
+				c := dial()
+				_, err := io.WriteString(c, whole) // by TLS it waits here
+				if err == nil {
+					_, err = http.ReadResponse(bufio.NewReader(c), nil)
+				}
+				late <- err
+			}()
+			select {
+			case err := <-late:
+				t.Errorf("served beyond the bound: %v", err)
+			case <-time.After(50 * time.Millisecond): // long enough to be served where nothing bounds it
+			}
+			ask(busy[0], "}")
+			readAnswer(t, busy[0])
+			if err := <-late; err != nil {
+				t.Error(err)
+			}
+			if n := r.clients.count(); n > most {
+				t.Errorf("%v connections", n)
+			}
+		})
+	}
+}
+
+// readAnswer reads one answer, whatever it is.
+func readAnswer(t *testing.T, c net.Conn) {
+	t.Helper()
+	_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
+	res, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, res.Body)
+	res.Body.Close()
+}
+
+// awaitIdle waits until so many connections wait for their next request.
+func awaitIdle(t *testing.T, c *connections, want int) {
+	t.Helper()
+	await(t, "connections that wait", want, func() int {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.idle.Len()
+	})
+}
+
+func await(t *testing.T, what string, want int, count func() int) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(20 * time.Second); count() != want; <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d %s, want %d", count(), what, want)
+		}
+	}
+}
+
+// TestFilesBoundConnections: whatever is configured, files are left for the database and the relay.
+func TestFilesBoundConnections(t *testing.T) {
+	var said strings.Builder
+	log := slog.New(slog.NewTextHandler(&said, nil))
+	files := maxFiles()
+	if got := mostConnections(16, log); got != 16 || said.Len() > 0 {
+		t.Errorf("%d connections of %d files: %s", got, files, &said)
+	}
+	if got := mostConnections(1<<40, log); got >= files || !strings.Contains(said.String(), fmt.Sprint("connections=", got)) {
+		t.Errorf("%d connections of %d files: %s", got, files, &said)
+	}
+}

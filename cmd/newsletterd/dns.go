@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// dnsRecord is a record that receivers of mail look for.
+type dnsRecord struct {
+	Name  string `json:"name"`
+	Type  string `json:"type"` // A, TXT, MX, PTR
+	Value string `json:"value"`
+	Why   string `json:"why,omitempty"`
+}
+
+// records are those that a new installation needs.
+func (s *setup) records(ctx context.Context, cfg *Config, db *store.Store) ([]dnsRecord, error) {
+	keys, err := dkimRecords(ctx, db, s.Domain)
+	if err != nil {
+		return nil, err
+	}
+	all := []dnsRecord{
+		{s.Domain, "A", "the address of this machine", "and AAAA, if it has one: pages and links of mails lead there"},
+		{s.Domain, "TXT", spfRecord(cfg), spfWhy(cfg)},
+	}
+	all = append(all, keys...)
+	return append(all,
+		dnsRecord{"_dmarc." + s.Domain, "TXT", dmarcRecord(s.Domain, s.Email), "p=none only watches; when reports are clean: p=quarantine"},
+		dnsRecord{s.Domain, "MX", "10 " + s.Domain + ".", "or your mail server: receivers refuse senders whose domain takes no mail"},
+		dnsRecord{"the sending machine's address", "PTR", "its own name", "set by whoever gives out the address of the relay; a name that leads back to the address"},
+	), nil
+}
+
+// spfRecord names the machines that may send for the domain (RFC 7208).
+func spfRecord(cfg *Config) string {
+	host := cfg.Mail.SMTP.Host
+	if cfg.Mail.Transport != "smtp" || loopback(host) {
+		return "v=spf1 a mx ~all"
+	}
+	if ip, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
+		if ip.Is4() {
+			return "v=spf1 ip4:" + ip.String() + " ~all"
+		}
+		return "v=spf1 ip6:" + ip.String() + " ~all"
+	}
+	return "v=spf1 a:" + host + " ~all"
+}
+
+func spfWhy(cfg *Config) string {
+	if cfg.Mail.Transport == "smtp" && !loopback(cfg.Mail.SMTP.Host) && net.ParseIP(cfg.Mail.SMTP.Host) == nil {
+		return "if the relay's manual names an include:, take that instead of a:" + cfg.Mail.SMTP.Host
+	}
+	return "the machines that may send for the domain"
+}
+
+// dmarcRecord asks for reports where they can go: to an address below the same domain (RFC 7489 section 7.1).
+func dmarcRecord(domain string, reports core.Email) string {
+	at := reports.Domain()
+	if at == domain || strings.HasSuffix(domain, "."+at) {
+		return "v=DMARC1; p=none; rua=mailto:" + string(reports)
+	}
+	return "v=DMARC1; p=none"
+}
+
+// dkimRecords are those of the keys that sign mails from a domain.
+func dkimRecords(ctx context.Context, db *store.Store, domain string) ([]dnsRecord, error) {
+	keys, err := pages(func(k core.DKIMKey) string { return k.ID }, func(page core.Page) ([]core.DKIMKey, error) {
+		return db.DKIMKeys(ctx, "", true, page)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var all []dnsRecord
+	for _, k := range core.ChooseDKIM(keys, domain) {
+		all = append(all, dnsRecord{k.RecordName(), "TXT", k.RecordValue(), "the key that signs mails (DKIM)"})
+	}
+	return all, nil
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestGuides runs the commands that the guides show, as a reader would copy them: all blocks marked sh, in one shell, from
+// top to bottom, beside a daemon on the defaults. An HTTP status of 400 and above ends the shell with an error.
+func TestGuides(t *testing.T) {
+	for _, tool := range []string{"bash", "curl", "jq", "openssl"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("the guides need %s, which isn't installed here", tool)
+		}
+	}
+	for _, guide := range []string{"quick-start.md", "api.md", "backup.md", "configuration.md", "mail.md"} {
+		t.Run(guide, func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join("../../docs", guide))
+			if err != nil {
+				t.Fatal(err)
+			}
+			script := commandsOf(string(text))
+			if strings.Count(script, "\n") == 0 {
+				t.Fatalf("only these commands were found:\n%s", script)
+			}
+			runGuide(t, script)
+		})
+	}
+}
+
+// commandsOf are the lines of a Markdown text's blocks marked sh.
+func commandsOf(text string) string {
+	var script strings.Builder
+	within := false
+	for line := range strings.Lines(text) {
+		switch strings.TrimSpace(line) {
+		case "```sh":
+			within = true
+		case "```":
+			within = false
+		default:
+			if within {
+				script.WriteString(line)
+			}
+		}
+	}
+	return script.String()
+}
+
+func runGuide(t *testing.T, script string) {
+	dir, addr := t.TempDir(), freeAddr(t)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(exe, filepath.Join(dir, "newsletterd")); err != nil {
+		t.Fatal(err)
+	}
+	environment := append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "NEWSLETTERD_SERVER_LISTEN="+addr, "NEWSLETTERD_METRICS_LISTEN=")
+	daemon := exec.Command(filepath.Join(dir, "newsletterd"), "serve")
+	daemon.Dir, daemon.Env = dir, environment
+	said, err := daemon.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := daemon.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = daemon.Process.Signal(os.Interrupt)
+		_ = daemon.Wait()
+	})
+	for log := bufio.NewReader(said); ; {
+		line, err := log.ReadString('\n')
+		if err != nil {
+			t.Fatalf("the daemon didn't start: %v %s", err, line)
+		}
+		if strings.Contains(line, `"ready"`) {
+			go func() { _, _ = io.Copy(io.Discard, log) }()
+			break
+		}
+	}
+	prelude := "set -euo pipefail\ncurl() { command curl --fail-with-body -sS \"$@\"; }\n"
+	shell := exec.Command("bash")
+	shell.Dir, shell.Env = dir, environment
+	shell.Stdin = strings.NewReader(prelude + strings.ReplaceAll(script, "127.0.0.1:8080", addr))
+	var out bytes.Buffer
+	shell.Stdout, shell.Stderr = &out, &out
+	if err := shell.Run(); err != nil {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
+var link = regexp.MustCompile(`\]\(([^)#:\s]+)(?:#[^)]*)?\)`)
+
+// TestLinksOfGuides opens each file that README and the guides link to.
+func TestLinksOfGuides(t *testing.T) {
+	guides, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(guides) == 0 {
+		t.Fatal(guides, err)
+	}
+	for _, guide := range append(guides, "../../README.md") {
+		text, err := os.ReadFile(guide)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range link.FindAllStringSubmatch(string(text), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(guide), found[1])); err != nil {
+				t.Errorf("%s links to %s: %v", guide, found[1], err)
+			}
+		}
+	}
+}

@@ -1,0 +1,271 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+)
+
+// relay signs in where mails go.
+func (d *doctor) relay() {
+	c := d.cfg.Mail
+	if c.Transport == "directory" {
+		if public(d.cfg) {
+			d.warn("relay", `set [mail] transport = "smtp" and [mail.smtp]`, "mails are only written to files in %s", c.Directory)
+		} else {
+			d.ok("relay", "mails are written to files in %s", c.Directory)
+		}
+		return
+	}
+	way, err := transport(d.cfg)
+	if err != nil {
+		d.fault("relay", "", "%s", err)
+		return
+	}
+	smtp := way.(*mail.SMTP)
+	ctx, cancel := context.WithTimeout(d.ctx, timeLimit)
+	defer cancel()
+	if err := smtp.Probe(ctx); err != nil {
+		d.fault("relay", relayAdvice(err), "%s: %s", smtp.Addr, err)
+		return
+	}
+	words := "takes mails"
+	if c.SMTP.Username != "" {
+		words = "knows " + c.SMTP.Username
+	}
+	d.ok("relay", "%s %s", smtp.Addr, words)
+}
+
+func relayAdvice(err error) string {
+	route, ok := errors.AsType[*mail.RouteError](err)
+	switch {
+	case !ok:
+		return ""
+	case route.Stage == "AUTH":
+		return "look at username and password of [mail.smtp]"
+	case route.Stage == "dial":
+		return "look at host and port of [mail.smtp]; many hosters block port 25: try 587 or 465"
+	default:
+		return `look at tls of [mail.smtp]: "starttls" for port 587, "implicit" for 465`
+	}
+}
+
+// sendingDomains are the domains that mails claim to come from, with what each is used for.
+func (d *doctor) sendingDomains() (domains []string) {
+	add := func(address string) {
+		_, domain, _ := strings.Cut(address, "@")
+		if domain = strings.ToLower(domain); domain != "" && domain != "localhost" && !slices.Contains(domains, domain) {
+			domains = append(domains, domain)
+		}
+	}
+	add(d.cfg.Mail.From)
+	for _, t := range d.tenants("dns") {
+		add(t.MailFrom)
+	}
+	return domains
+}
+
+// tenants are all of them; check is what they are read for.
+func (d *doctor) tenants(check string) []core.Tenant {
+	if d.store == nil {
+		return nil
+	}
+	tenants, err := pages(func(t core.Tenant) string { return t.ID }, func(page core.Page) ([]core.Tenant, error) {
+		return d.store.Tenants(d.ctx, nil, true, page)
+	})
+	if err != nil {
+		d.fault(check, "", "%s", plainError(err))
+	}
+	return tenants
+}
+
+// postal looks for tenants whose newsletters do not say where they come from.
+func (d *doctor) postal() {
+	var without []string
+	for _, t := range d.tenants("postal address") {
+		if t.PostalAddress == "" && t.Active() {
+			without = append(without, cmp.Or(t.Name, t.ID))
+		}
+	}
+	if len(without) > 0 {
+		d.warn("postal address", "many countries demand one: newsletterd admin tenant update --id ID --postal-address TEXT",
+			"none in the newsletters of %s, as of %s", counted(len(without), "tenant"), printable(without[0]))
+	}
+}
+
+// dns looks at the records that receivers of mail judge by.
+func (d *doctor) dns() {
+	ctx, cancel := context.WithTimeout(d.ctx, 3*timeLimit)
+	defer cancel()
+	if _, host := splitOrigin(d.cfg.Origin()); public(d.cfg) {
+		if addrs, err := d.resolver.LookupHost(ctx, host); err != nil {
+			d.fault("address", "make an A record (AAAA for IPv6) that leads to this machine", "%s: %s", host, dnsError(err))
+		} else {
+			d.ok("address", "%s is %s", host, strings.Join(addrs, ", "))
+		}
+	}
+	for _, domain := range d.sendingDomains() {
+		d.spf(ctx, domain)
+		d.dkim(ctx, domain)
+		d.dmarc(ctx, domain)
+		d.mx(ctx, domain, "MX", "receivers refuse senders whose domain takes no mail: make an MX record")
+	}
+	if b := d.cfg.Mail.BounceDomain; b != "" {
+		d.spf(ctx, b)
+		d.mx(ctx, b, "bounces", "mails that come back go nowhere: make an MX record of bounce_domain")
+	}
+	d.ptr(ctx)
+}
+
+// texts are the TXT records of a name that begin with a word.
+func (d *doctor) texts(ctx context.Context, name, begin string) ([]string, error) {
+	all, err := d.resolver.LookupTXT(ctx, name)
+	if notFound(err) {
+		err = nil
+	}
+	return slices.DeleteFunc(all, func(s string) bool {
+		return len(s) < len(begin) || !strings.EqualFold(s[:len(begin)], begin)
+	}), err
+}
+
+func (d *doctor) spf(ctx context.Context, domain string) {
+	want := "make this TXT record: " + spfRecord(d.cfg)
+	switch all, err := d.texts(ctx, domain, "v=spf1"); {
+	case err != nil:
+		d.warn("SPF", "try again", "%s: %s", domain, dnsError(err))
+	case len(all) == 0:
+		d.fault("SPF", want, "%s has no SPF record", domain)
+	case len(all) > 1: // RFC 7208 section 4.5: an error, so none counts
+		d.fault("SPF", "leave one", "%s has %d SPF records, so none counts", domain, len(all))
+	case strings.HasSuffix(all[0], "+all"):
+		d.fault("SPF", "end it with ~all or -all", "%s lets anyone send: %s", domain, all[0])
+	default:
+		d.ok("SPF", "%s: %s", domain, all[0])
+	}
+}
+
+func (d *doctor) dmarc(ctx context.Context, domain string) {
+	for name := domain; strings.Contains(name, "."); _, name, _ = strings.Cut(name, ".") {
+		switch all, err := d.texts(ctx, "_dmarc."+name, "v=DMARC1"); {
+		case err != nil:
+			d.warn("DMARC", "try again", "%s: %s", name, dnsError(err))
+			return
+		case len(all) == 1:
+			d.ok("DMARC", "%s: %s", name, all[0])
+			return
+		case len(all) > 1:
+			d.fault("DMARC", "leave one", "%s has %d DMARC records, so none counts", name, len(all))
+			return
+		}
+	}
+	d.fault("DMARC", "make a TXT record of _dmarc."+domain+": v=DMARC1; p=none", "%s has no DMARC record, which large receivers demand of senders of newsletters", domain)
+}
+
+// dkim compares the keys that the database has with what DNS tells of them.
+func (d *doctor) dkim(ctx context.Context, domain string) {
+	if d.store == nil {
+		return
+	}
+	want, err := dkimRecords(ctx, d.store, domain)
+	if err != nil {
+		d.fault("DKIM", "", "%s", plainError(err))
+		return
+	}
+	if len(want) == 0 {
+		d.warn("DKIM", "`newsletterd admin dkim create`, unless the relay signs", "%s has no key here", domain)
+	}
+	for _, r := range want {
+		got, err := d.texts(ctx, r.Name, "")
+		switch {
+		case err != nil:
+			d.warn("DKIM", "try again", "%s: %s", r.Name, dnsError(err))
+		case slices.ContainsFunc(got, func(s string) bool { return dkimKey(s) == dkimKey(r.Value) }):
+			d.ok("DKIM", "%s is published", r.Name)
+		case len(got) == 0:
+			d.fault("DKIM", "make this TXT record: "+r.Value, "%s is not published", r.Name)
+		default:
+			d.fault("DKIM", "make it this: "+r.Value, "%s is another key", r.Name)
+		}
+	}
+}
+
+// dkimKey is the public key of a record (RFC 6376 section 3.6.1).
+func dkimKey(record string) string {
+	for tag := range strings.SplitSeq(record, ";") {
+		if name, value, _ := strings.Cut(tag, "="); strings.TrimSpace(name) == "p" {
+			return strings.Join(strings.Fields(value), "")
+		}
+	}
+	return ""
+}
+
+func (d *doctor) mx(ctx context.Context, domain, check, advice string) {
+	all, err := d.resolver.LookupMX(ctx, domain)
+	switch {
+	case err != nil && !notFound(err):
+		d.warn(check, "try again", "%s: %s", domain, dnsError(err))
+	case len(all) == 0:
+		d.warn(check, advice, "%s has no MX record", domain)
+	default:
+		names := make([]string, len(all))
+		for i, m := range all {
+			names[i] = strings.TrimSuffix(m.Host, ".")
+		}
+		d.ok(check, "%s: %s", domain, strings.Join(names, ", "))
+	}
+}
+
+// ptr looks whether the relay's addresses have names that lead back (RFC 1912 section 2.1).
+func (d *doctor) ptr(ctx context.Context) {
+	host := d.cfg.Mail.SMTP.Host
+	if d.cfg.Mail.Transport != "smtp" || loopback(host) {
+		return
+	}
+	addrs, err := d.resolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		d.fault("PTR", "look at host of [mail.smtp]", "%s: %s", host, dnsError(err))
+		return
+	}
+	for _, a := range addrs {
+		a = a.Unmap()
+		names, err := d.resolver.LookupAddr(ctx, a.String())
+		switch {
+		case err != nil && !notFound(err):
+			d.warn("PTR", "try again", "%s: %s", a, dnsError(err))
+		case !d.leadsBack(ctx, names, a):
+			d.warn("PTR", "whoever gives out the address sets its name; a relay that sends from other addresses need not care", "%s (%s) has no name that leads back to it", a, host)
+		default:
+			d.ok("PTR", "%s is %s", a, strings.TrimSuffix(names[0], "."))
+		}
+	}
+}
+
+func (d *doctor) leadsBack(ctx context.Context, names []string, to netip.Addr) bool {
+	for _, n := range names {
+		back, err := d.resolver.LookupNetIP(ctx, "ip", n)
+		if err == nil && slices.ContainsFunc(back, func(a netip.Addr) bool { return a.Unmap() == to }) {
+			return true
+		}
+	}
+	return false
+}
+
+func notFound(err error) bool {
+	fault, ok := errors.AsType[*net.DNSError](err)
+	return ok && fault.IsNotFound
+}
+
+// dnsError is the cause without the name, which stands before it.
+func dnsError(err error) string {
+	if fault, ok := errors.AsType[*net.DNSError](err); ok {
+		return fault.Err
+	}
+	return err.Error()
+}

@@ -1,0 +1,302 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"io"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"newsletterd/core"
+	"newsletterd/mail/mailtest"
+	"newsletterd/store/storetest"
+)
+
+// fakeDNS answers questions from a zone, over TCP alone: "name type" → values. What is not there does not exist.
+func fakeDNS(t *testing.T, zone map[string][]string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go talkDNS(c, zone)
+		}
+	}()
+	return l.Addr().String()
+}
+
+// talkDNS reads and answers messages, each behind its length (RFC 1035 section 4.2.2).
+func talkDNS(c net.Conn, zone map[string][]string) {
+	defer c.Close()
+	for {
+		var n uint16
+		if binary.Read(c, binary.BigEndian, &n) != nil {
+			return
+		}
+		buf := make([]byte, n)
+		if _, err := io.ReadFull(c, buf); err != nil {
+			return
+		}
+		var m dnsmessage.Message
+		if m.Unpack(buf) != nil || len(m.Questions) != 1 {
+			return
+		}
+		b, err := answerDNS(zone, m)
+		if err != nil {
+			return
+		}
+		if _, err := c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(b))), b...)); err != nil {
+			return
+		}
+	}
+}
+
+func answerDNS(zone map[string][]string, m dnsmessage.Message) ([]byte, error) {
+	q := m.Questions[0]
+	name := strings.TrimSuffix(q.Name.String(), ".")
+	r := dnsmessage.Message{
+		Header:    dnsmessage.Header{ID: m.ID, Response: true, Authoritative: true, RecursionAvailable: true},
+		Questions: m.Questions,
+	}
+	values := zone[name+" "+strings.TrimPrefix(q.Type.String(), "Type")]
+	exists := func(key string) bool { return strings.HasPrefix(key, name+" ") }
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(zone)), exists) {
+		r.RCode = dnsmessage.RCodeNameError
+	}
+	for _, v := range values {
+		var body dnsmessage.ResourceBody
+		switch q.Type {
+		case dnsmessage.TypeA:
+			body = &dnsmessage.AResource{A: [4]byte(net.ParseIP(v).To4())}
+		case dnsmessage.TypeTXT:
+			body = &dnsmessage.TXTResource{TXT: []string{v}}
+		case dnsmessage.TypeMX:
+			body = &dnsmessage.MXResource{Pref: 10, MX: dnsmessage.MustNewName(v)}
+		case dnsmessage.TypePTR:
+			body = &dnsmessage.PTRResource{PTR: dnsmessage.MustNewName(v)}
+		}
+		r.Answers = append(r.Answers, dnsmessage.Resource{
+			Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class, TTL: 60}, Body: body,
+		})
+	}
+	return r.Pack()
+}
+
+// examined runs doctor as a command and returns its findings and exit code.
+func examined(t *testing.T, config string, args ...string) (all []finding, code int) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "newsletterd.toml")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, fault bytes.Buffer
+	p := &program{in: strings.NewReader(""), out: &out, err: &fault}
+	code = p.run(t.Context(), append([]string{"newsletterd", "doctor", "--json", "--config", file}, args...))
+	if err := json.Unmarshal(out.Bytes(), &all); err != nil {
+		t.Fatalf("%v: %s%s", err, &out, &fault)
+	}
+	return all, code
+}
+
+// found is the level of the findings of a check, or of those that say a text.
+func found(t *testing.T, all []finding, check, level, text string) {
+	t.Helper()
+	for _, f := range all {
+		if f.Check == check && f.Level == level && strings.Contains(f.Text, text) {
+			if level != levelOK && f.Advice == "" {
+				t.Errorf("no advice: %+v", f)
+			}
+			return
+		}
+	}
+	t.Errorf("no %s of %s that says %q in %+v", level, check, text, all)
+}
+
+const doctorConfig = `
+[server]
+listen = "LISTEN"
+public_url = "https://news.example.org"
+[database]
+path = "DIR/newsletterd.db"
+[metrics]
+listen = ""
+[mail]
+transport = "smtp"
+from = "news@news.example.org"
+[mail.smtp]
+host = "HOST"
+port = PORT
+tls = "none"
+username = "anna"
+password = "sesame"
+`
+
+func TestDoctor(t *testing.T) {
+	relay, err := mailtest.NewServer(mailtest.Script{Users: map[string]string{"anna": "sesame"}, Mechanisms: []string{"PLAIN"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { relay.Close() })
+	host, port, _ := net.SplitHostPort(relay.Addr())
+	r := start(t, func(c *Config) { c.Server.PublicURL = "https://news.example.org" })
+	text := strings.NewReplacer("LISTEN", r.listener.Addr().String(), "DIR", filepath.Dir(r.store.Path()), "HOST", host, "PORT", port).Replace(doctorConfig)
+	name := "Acme"
+	acme, err := core.NewTenant(core.TenantInput{Name: &name}, 1000)
+	if err == nil {
+		err = r.store.AddTenant(t.Context(), acme, "test")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, code := examined(t, text)
+	if code != exitDone {
+		t.Errorf("exit code %d", code)
+	}
+	for _, want := range [][3]string{
+		{"database", levelOK, "a daemon runs"},
+		{"relay", levelOK, "knows anna"},
+		{"health", levelOK, "200"},
+		{"ports", levelOK, "answers"},
+		{"permissions", levelOK, ""},
+		{"disk speed", levelOK, "mails/s"},
+		{"proxy", levelWarning, "no proxy"},
+		{"key file", levelWarning, "in clear"},
+		{"postal address", levelWarning, "as of Acme"},
+	} {
+		found(t, all, want[0], want[1], want[2])
+	}
+	if len(relay.Messages()) != 0 {
+		t.Error("doctor mails something")
+	}
+	all, code = examined(t, strings.Replace(text, "sesame", "wrong", 1))
+	if code != exitFailed {
+		t.Errorf("exit code %d with a wrong password", code)
+	}
+	found(t, all, "relay", levelFault, "AUTH")
+	if err := os.Chmod(r.store.Path(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	all, _ = examined(t, text)
+	found(t, all, "permissions", levelFault, r.store.Path())
+	if err := r.quit(); err != nil {
+		t.Fatal(err)
+	}
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	all, _ = examined(t, strings.Replace(text, r.listener.Addr().String(), taken.Addr().String(), 1))
+	found(t, all, "ports", levelFault, "in use")
+	all, code = examined(t, "[server]\nlisen = 1\n[log]\nlevel = \"loud\"\n")
+	if len(all) != 2 || code != exitFailed {
+		t.Errorf("%d, %+v", code, all)
+	}
+	found(t, all, "configuration", levelFault, "server.lisen")
+}
+
+func TestDoctorDNS(t *testing.T) {
+	zone := map[string][]string{
+		"news.example.org A":         {"192.0.2.1"},
+		"news.example.org TXT":       {"v=spf1 a:relay.example.org ~all", "another=text"},
+		"_dmarc.example.org TXT":     {"v=DMARC1; p=quarantine"},
+		"news.example.org MX":        {"mx.example.org."},
+		"relay.example.org A":        {"192.0.2.7"},
+		"7.2.0.192.in-addr.arpa PTR": {"relay.example.org."},
+		"two.example.org TXT":        {"v=spf1 -all", "v=spf1 +all"},
+		"open.example.org TXT":       {"v=spf1 +all"},
+		"stray.example.org A":        {"192.0.2.8"},
+		"8.2.0.192.in-addr.arpa PTR": {"elsewhere.example.org."},
+		"elsewhere.example.org A":    {"192.0.2.9"},
+		"_dmarc.two.example.org TXT": {"v=DMARC1; p=none", "v=DMARC1; p=reject"},
+	}
+	server := fakeDNS(t, zone)
+	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "tcp", server)
+	}}
+	db := storetest.Open(t)
+	key := func(domain string) core.DKIMKey {
+		k := core.DKIMKey{ID: core.NewID(), Domain: domain, Selector: "n", Algorithm: core.DKIMRSA, Status: core.DKIMActive, Public: "MIIB" + strings.ToUpper(domain[:3])}
+		if err := db.AddDKIMKey(t.Context(), k, []byte{1}, "test"); err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	good, other := key("news.example.org"), key("two.example.org")
+	zone[good.RecordName()+" TXT"] = []string{good.RecordValue()}
+	zone[other.RecordName()+" TXT"] = []string{"v=DKIM1; k=rsa; p=MIIBELSE"}
+	key("open.example.org")
+	look := func(from, relay string) []finding {
+		cfg := DefaultConfig()
+		cfg.Server.PublicURL = "https://" + from
+		cfg.Mail.From, cfg.Mail.Transport, cfg.Mail.SMTP.Host = "news@"+from, "smtp", relay
+		d := &doctor{p: &program{}, ctx: t.Context(), cfg: cfg, resolver: resolver, store: db}
+		begin := time.Now()
+		if d.dns(); time.Since(begin) > 5*time.Second {
+			t.Errorf("took %s", time.Since(begin))
+		}
+		return d.all
+	}
+	all := look("news.example.org", "relay.example.org")
+	for _, f := range all {
+		if f.Level != levelOK {
+			t.Errorf("%+v", f)
+		}
+	}
+	found(t, all, "DMARC", levelOK, "example.org: v=DMARC1; p=quarantine")
+	found(t, all, "PTR", levelOK, "192.0.2.7 is relay.example.org")
+	all = look("two.example.org", "stray.example.org")
+	found(t, all, "SPF", levelFault, "2 SPF records")
+	found(t, all, "DMARC", levelFault, "2 DMARC records")
+	found(t, all, "address", levelFault, "two.example.org")
+	found(t, all, "MX", levelWarning, "no MX record")
+	found(t, all, "PTR", levelWarning, "192.0.2.8")
+	found(t, all, "DKIM", levelFault, "another key")
+	all = look("open.example.org", "relay.example.org")
+	found(t, all, "SPF", levelFault, "lets anyone send")
+	found(t, all, "DKIM", levelFault, "is not published")
+	all = look("nothing.example.net", "relay.example.org")
+	found(t, all, "DKIM", levelWarning, "has no key here")
+	found(t, all, "SPF", levelFault, "no SPF record")
+	found(t, all, "DMARC", levelFault, "no DMARC record")
+}
+
+func TestSendCeiling(t *testing.T) {
+	// What was measured, within a quarter.
+	for _, m := range []struct {
+		window int
+		fsync  time.Duration
+		rate   int
+	}{
+		{16, 150 * time.Microsecond, 23082},
+		{64, 150 * time.Microsecond, 42304},
+		{256, 150 * time.Microsecond, 59709},
+		{16, 1150 * time.Microsecond, 5197},
+		{64, 1150 * time.Microsecond, 16995},
+		{256, 1150 * time.Microsecond, 41742},
+		{16, 4150 * time.Microsecond, 1705},
+		{64, 4150 * time.Microsecond, 6266},
+		{256, 4150 * time.Microsecond, 20815},
+	} {
+		if got := sendCeiling(m.window, m.fsync); got < m.rate*3/4 || got > m.rate*5/4 {
+			t.Errorf("window %d, fsync %s: %d, measured %d", m.window, m.fsync, got, m.rate)
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// listener is a receiver of events that is nobody of ours.
+type listener struct {
+	*httptest.Server
+	mu     sync.Mutex
+	status int
+	heard  []string // paths and types of what was taken
+	came   chan struct{}
+}
+
+func newListener(t *testing.T) *listener {
+	l := &listener{status: 200, came: make(chan struct{}, 100)}
+	l.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		var e core.Event
+		if err != nil || json.Unmarshal(body, &e) != nil {
+			return
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if r.URL.Path == "/moved" {
+			http.Redirect(w, r, "/hook", http.StatusTemporaryRedirect)
+			return
+		}
+		if l.status == 200 {
+			l.heard = append(l.heard, r.URL.Path+" "+e.Type)
+		}
+		w.WriteHeader(l.status)
+		l.came <- struct{}{}
+	}))
+	t.Cleanup(l.Close)
+	return l
+}
+
+func (l *listener) say(status int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.status = status
+}
+
+// wait returns when n more requests came.
+func (l *listener) wait(t *testing.T, n int) {
+	t.Helper()
+	for range n {
+		select {
+		case <-l.came:
+		case <-time.After(30 * time.Second):
+			t.Fatal("no request came")
+		}
+	}
+}
+
+func (l *listener) count(what string) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, h := range l.heard {
+		if h == what {
+			n++
+		}
+	}
+	return n
+}
+
+// commander runs commands on a daemon's database, as an operator does beside it.
+type commander struct {
+	*testing.T
+	*running
+	env []string
+}
+
+func (c *commander) run(exit int, out any, args ...string) string {
+	c.Helper()
+	var stdout, stderr bytes.Buffer
+	p := &program{in: strings.NewReader(""), out: &stdout, err: &stderr, env: c.env}
+	args = append([]string{"newsletterd", "--database", c.cfg.Database.Path, "--json"}, args...)
+	if code := p.run(c.Context(), args); code != exit {
+		c.Fatalf("%s: exit code %d\n%s%s", args, code, &stdout, &stderr)
+	}
+	if out != nil {
+		if err := json.Unmarshal(stdout.Bytes(), out); err != nil {
+			c.Fatalf("%s: %v\n%s", args, err, &stdout)
+		}
+	}
+	return stderr.String()
+}
+
+func (c *commander) list() (tenantID, listID string) {
+	var tenant, list struct{ ID string }
+	c.run(0, &tenant, "admin", "tenant", "create", "--name", "T")
+	c.run(0, &list, "admin", "list", "create", "--tenant", tenant.ID, "--name", "L")
+	return tenant.ID, list.ID
+}
+
+func (c *commander) join(listID string, email core.Email) {
+	c.Helper()
+	_, row, err := c.store.Subscribe(c.Context(), store.SubscribeRequest{ListID: listID, Email: email}, now())
+	if err != nil {
+		c.Fatal(err)
+	}
+	token, err := c.store.ConfirmToken(c.Context(), row, core.MeansMailed)
+	if err == nil {
+		_, err = c.store.Confirm(c.Context(), token, core.Origin{}, now())
+	}
+	if err != nil {
+		c.Fatal(err)
+	}
+}
+
+// What a receiver refuses for good is a dead letter: the command shows it with the reason, and sends it again.
+func TestDeadLettersByCommand(t *testing.T) {
+	l := newListener(t)
+	l.say(http.StatusUnprocessableEntity)
+	c := &commander{T: t, running: start(t, func(cfg *Config) { cfg.Webhooks.SendURL = l.URL })}
+	_, list := c.list()
+	c.join(list, "a@example.org")
+	c.join(list, "b@example.org")
+	l.wait(t, 2)
+	var dead []struct {
+		State     string
+		LastError string `json:"last_error"`
+	}
+	for len(dead) < 2 { // the answer is there before it is written down
+		c.run(0, &dead, "admin", "outbox", "list", "--state", "dead")
+	}
+	if dead[0].State != "dead" || dead[0].LastError != "HTTP 422" {
+		t.Errorf("%+v", dead)
+	}
+	l.say(http.StatusOK)
+	var n struct{ Retried int }
+	if c.run(0, &n, "admin", "outbox", "retry", "--dead"); n.Retried != 2 {
+		t.Errorf("%+v", n)
+	}
+	l.wait(t, 2)
+	if got := l.count("/webhooks/subscriptions " + core.EventActivated); got != 2 {
+		t.Errorf("%d came", got)
+	}
+}
+
+// A tenant's own receiver hears events, through the guard: an address that is not public only by its exact host and port, and
+// never by a redirect.
+func TestEndpointByCommand(t *testing.T) {
+	l := newListener(t)
+	allow := strings.TrimPrefix(l.URL, "http://")
+	c := &commander{T: t, running: start(t, func(cfg *Config) { cfg.Webhooks.Allow = []string{allow} })}
+	c.env = []string{"NEWSLETTERD_WEBHOOKS_ALLOW=" + allow}
+	tenant, list := c.list()
+	var hook, moved, test struct {
+		ID     string
+		Status int
+		Reason string
+	}
+	c.run(0, &hook, "admin", "webhook-endpoint", "create", "--tenant", tenant, "--url", l.URL+"/hook")
+	c.run(0, &test, "admin", "webhook-endpoint", "test", "--id", hook.ID)
+	if l.wait(t, 1); test.Status != 200 || l.count("/hook webhook.test") != 1 {
+		t.Errorf("%+v", test)
+	}
+	c.run(0, &moved, "admin", "webhook-endpoint", "create", "--tenant", tenant, "--url", l.URL+"/moved", "--event", core.EventPreferences)
+	if c.run(1, &test, "admin", "webhook-endpoint", "test", "--id", moved.ID); test.Status != http.StatusTemporaryRedirect {
+		t.Errorf("%+v", test)
+	}
+	localhost := strings.Replace(l.URL, "127.0.0.1", "localhost", 1)
+	if said := c.run(1, nil, "admin", "webhook-endpoint", "create", "--tenant", tenant, "--url", localhost); !strings.Contains(said, "not public") {
+		t.Error(said)
+	}
+	for _, args := range [][]string{{"create", "--tenant", tenant}, {"update", "--id", moved.ID}} {
+		said := c.run(1, nil, append(append([]string{"admin", "webhook-endpoint"}, args...), "--url", "https://crm.example.org:99999/")...)
+		if !strings.Contains(said, "1 to 65535") {
+			t.Error(said)
+		}
+	}
+	c.join(list, "a@example.org")
+	l.wait(t, 1)
+	if got := l.count("/hook " + core.EventActivated); got != 1 {
+		t.Errorf("%d came", got)
+	}
+	var attempts []store.EndpointAttempt
+	for len(attempts) < 2 { // the newest first; the other is the test
+		c.run(0, &attempts, "admin", "webhook-endpoint", "log", "--id", hook.ID)
+	}
+	if a := attempts[0]; a.Outcome != "delivered" || a.Status != 200 {
+		t.Errorf("%+v", a)
+	}
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"crypto/rand"
+	_ "embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/store"
+)
+
+//go:embed init.toml.tmpl
+var initText string
+
+var initTemplate = template.Must(template.New("config").Funcs(template.FuncMap{"q": tomlString}).Parse(initText))
+
+// setupResult is what init has made, as it prints it.
+type setupResult struct {
+	Config   string      `json:"config"`
+	Database string      `json:"database"`
+	KeyFile  string      `json:"key_file"`
+	Unit     string      `json:"unit"`
+	Operator core.User   `json:"operator"`
+	Password string      `json:"password,omitempty"` // only where it was made here
+	DNS      []dnsRecord `json:"dns"`
+	Steps    []string    `json:"install"`
+}
+
+// Origin is public_url.
+func (s *setup) Origin() string {
+	if s.Domain == "localhost" {
+		return "http://" + s.Listen
+	}
+	return "https://" + s.Domain
+}
+
+// From is the daemon's own sender.
+func (s *setup) From() string { return "newsletter@" + s.Domain }
+
+// Bounces is a domain for mails that come back, as an example.
+func (s *setup) Bounces() string { return "bounces." + s.Domain }
+
+// Password is the relay's, for the configuration file alone.
+func (s *setup) Password() string { return s.Relay.Password.Reveal() }
+
+// makeSetup writes everything, or nothing: what was written is removed again when a later part fails.
+func (p *program) makeSetup(c *cli.Context, s *setup) (_ *setupResult, err error) {
+	if s.Listen == "" {
+		if s.Listen = DefaultConfig().Server.Listen; s.ACME {
+			s.Listen = ":443"
+		}
+	}
+	defer func() {
+		if err != nil {
+			for _, f := range append(s.files(), s.Database+"-wal", s.Database+"-shm") {
+				_ = os.Remove(f)
+			}
+		}
+	}()
+	key := make([]byte, masterKeyBytes)
+	_, _ = rand.Read(key)
+	if err := writeNew(s.Key, []byte(base64.StdEncoding.EncodeToString(key)+"\n"), 0o600); err != nil {
+		return nil, err
+	}
+	var text strings.Builder
+	if err := initTemplate.Execute(&text, s); err != nil {
+		return nil, err
+	}
+	if err := writeNew(s.Config, []byte(text.String()), 0o600); err != nil {
+		return nil, err
+	}
+	cfg, err := ReadConfig(Sources{File: s.Config})
+	if err != nil {
+		return nil, err
+	}
+	made := &setupResult{Config: s.Config, Database: s.Database, KeyFile: s.Key, Unit: s.Unit, DNS: []dnsRecord{}}
+	if err := p.fillSetup(c, s, cfg, made); err != nil {
+		return nil, err
+	}
+	unitText, err := unitOf(cfg, c.String("user"), c.String("binary"))
+	if err != nil {
+		return nil, err
+	}
+	if err := writeNew(s.Unit, unitText, 0o644); err != nil {
+		return nil, err
+	}
+	made.Steps = installSteps(s.Unit, unitUser(c.String("user")), filepath.Dir(s.Config))
+	return made, s.handOver(unitUser(c.String("user")))
+}
+
+// fillSetup makes the database with the first operator.
+func (p *program) fillSetup(c *cli.Context, s *setup, cfg *Config, made *setupResult) error {
+	o, err := storeOptions(cfg, newLog(LogConfig{Level: "warn", Format: "text"}, p.err))
+	if err != nil {
+		return err
+	}
+	o.Migrate = true
+	db, err := store.Open(c.Context, o)
+	if err != nil {
+		return err
+	}
+	err = p.firstOperator(c, s, cfg, db, made)
+	if err == nil && s.Domain != "localhost" {
+		if err = makeDKIM(c, s.Domain, db); err == nil {
+			made.DNS, err = s.records(c.Context, cfg, db)
+		}
+	}
+	return errors.Join(err, db.Close())
+}
+
+func (p *program) firstOperator(c *cli.Context, s *setup, cfg *Config, db *store.Store, made *setupResult) error {
+	provider, err := auth.New(c.Context, db, authConfig(cfg), now())
+	if err != nil {
+		return err
+	}
+	password := rand.Text()
+	if c.Bool("password-stdin") {
+		if password, err = oneLine(p.in); err != nil {
+			return err
+		}
+	} else {
+		made.Password = password
+	}
+	hash, err := provider.NewPassword(c.Context, "password", password)
+	if err != nil {
+		return err
+	}
+	u := core.NewUser(s.Email, now())
+	u.Roles = []core.Role{{Role: core.RoleOperator}}
+	if err := db.AddUser(c.Context, u, hash, now()); err != nil {
+		return err
+	}
+	made.Operator, err = db.User(c.Context, u.ID)
+	return err
+}
+
+// makeDKIM makes the key that signs the mails of the domain.
+func makeDKIM(c *cli.Context, domain string, db *store.Store) error {
+	k := core.DKIMKey{
+		ID: core.NewID(), Domain: domain, Selector: dkimSelector, Algorithm: core.DKIMRSA, Status: core.DKIMActive, CreatedAt: now(), UpdatedAt: now(),
+	}
+	private, public, err := mail.NewDKIMKey(k.Algorithm)
+	if err != nil {
+		return err
+	}
+	k.Public = public
+	return db.AddDKIMKey(c.Context, k, private, actor())
+}
+
+// handOver gives the files to the user of the unit where root has made them and that user exists.
+func (s *setup) handOver(name string) error {
+	if os.Geteuid() != 0 || name == "root" {
+		return nil
+	}
+	u, err := user.Lookup(name)
+	if err != nil {
+		return nil // installSteps tells how to make the user
+	}
+	uid, errU := strconv.Atoi(u.Uid)
+	gid, errG := strconv.Atoi(u.Gid)
+	if err := errors.Join(errU, errG); err != nil {
+		return err
+	}
+	for _, f := range append(s.files(), s.Database+".lock") {
+		if err := os.Chown(f, uid, gid); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeNew writes a file that must not exist.
+func writeNew(name string, text []byte, mode os.FileMode) error {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// printSetup tells a person what was made and what comes next.
+func printSetup(w io.Writer, s *setup, made *setupResult) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Made:\n  %s\n  %s\n  %s   keep a copy apart from the backups\n  %s\n", made.Config, made.Database, made.KeyFile, made.Unit)
+	fmt.Fprintf(&b, "\nFirst operator: %s\n", made.Operator.Email)
+	if made.Password != "" {
+		fmt.Fprintf(&b, "Password:       %s   (not shown again)\n", made.Password)
+	}
+	if len(made.DNS) > 0 {
+		b.WriteString("\nDNS records to make:\n")
+		for _, r := range made.DNS {
+			fmt.Fprintf(&b, "  %s  %s  %s\n", r.Name, r.Type, r.Value)
+			if r.Why != "" {
+				fmt.Fprintf(&b, "      %s\n", r.Why)
+			}
+		}
+	}
+	fmt.Fprintf(&b, "\nTry it:\n  newsletterd serve --config %s\n\nOr as a service:\n", made.Config)
+	for _, step := range made.Steps {
+		fmt.Fprintf(&b, "  %s\n", step)
+	}
+	if s.Domain != "localhost" && !s.ACME {
+		fmt.Fprintf(&b, "\nA proxy in front has to pass https://%s on to http://%s.\n", s.Domain, s.Listen)
+	}
+	fmt.Fprintf(&b, "\nThen look with: newsletterd doctor --config %s\n", made.Config)
+	_, err := io.WriteString(w, b.String())
+	return err
+}

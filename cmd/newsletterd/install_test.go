@@ -1,0 +1,57 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestTortureInstallationOfREADME runs the lines of README that set up a machine, mail and bring a backup back, with a program built
+// as `make release` builds it (in `make torture`; else the test binary stands in for it).
+func TestTortureInstallationOfREADME(t *testing.T) {
+	for _, tool := range []string{"bash", "curl", "jq", "sed", "cmp"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("SKIPPED: README needs %s here", tool)
+		}
+	}
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(text), "```sh install\n")
+	script, _, _ := strings.Cut(rest, "```\n")
+	if !found || !strings.Contains(script, "newsletterd restore") {
+		t.Fatal("README does not show an installation")
+	}
+	dir, bin := t.TempDir(), t.TempDir()
+	program := filepath.Join(bin, "newsletterd")
+	if os.Getenv(tortureEnv) != "" {
+		build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, ".")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	} else if exe, err := os.Executable(); err != nil || os.Symlink(exe, program) != nil {
+		t.Fatal("no program", err)
+	}
+	shell := exec.Command("bash")
+	shell.Dir = dir
+	shell.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "NEWSLETTERD_METRICS_LISTEN=")
+	script = strings.ReplaceAll(script, "newsletterd init ", "newsletterd init --binary "+program+" ")
+	shell.Stdin = strings.NewReader("set -euo pipefail\n" + strings.ReplaceAll(script, "127.0.0.1:8080", freeAddr(t)))
+	var out bytes.Buffer
+	shell.Stdout, shell.Stderr = &out, &out
+	err = shell.Run()
+	log, _ := os.ReadFile(filepath.Join(dir, "newsletterd.log"))
+	if err != nil || !strings.Contains(string(log), `"stopped"`) {
+		t.Fatalf("%v\n%s\n%s", err, out.String(), log)
+	}
+	for _, want := range []string{"First operator: you@example.org", "completed", "is a complete copy", "is whole", `"status":"active"`} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, out.String())
+		}
+	}
+}

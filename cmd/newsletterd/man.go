@@ -1,0 +1,146 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+func (p *program) manCommand() *cli.Command {
+	return &cli.Command{
+		Name: "man", Usage: "print the manual page",
+		Description: `   newsletterd man | man -l -
+   newsletterd man | sudo tee /usr/local/share/man/man1/newsletterd.1`,
+		Action: func(*cli.Context) error {
+			_, err := fmt.Fprint(p.out, p.manual())
+			return err
+		},
+	}
+}
+
+// manual is the manual page, made of the same tree of commands that runs (man(7)).
+func (p *program) manual() string {
+	a := p.app()
+	var b strings.Builder
+	b.WriteString(".TH NEWSLETTERD 1\n.SH NAME\nnewsletterd \\- " + roff(a.Usage) + "\n.SH SYNOPSIS\n.B newsletterd\n.I COMMAND\n[flags]\n.SH DESCRIPTION\n")
+	paragraphs(&b, a.Description)
+	b.WriteString(".SH FLAGS OF EVERY COMMAND\n")
+	manFlags(&b, a.Flags, nil)
+	b.WriteString(".SH COMMANDS\n")
+	for _, c := range a.Commands {
+		manCommand(&b, a.Name, c)
+	}
+	b.WriteString(`.SH FILES
+.TP
+.I ./newsletterd.toml
+The configuration, where no other is named. Every key is in newsletterd.example.toml.
+.TP
+.I ./newsletterd.db
+The database, unless the configuration names another. While the daemon runs \-wal, \-shm and .lock are beside it.
+.TP
+.I ./backup/newsletterd.db
+The snapshot, which may be copied at any moment.
+.SH ENVIRONMENT
+.TP
+.I NEWSLETTERD_<SECTION>_<KEY>
+Sets a key of the configuration, as NEWSLETTERD_MAIL_SMTP_PASSWORD. A flag beats it, it beats the file.
+.SH SIGNALS
+.TP
+.B SIGTERM, SIGINT
+The daemon stops within 45 seconds; what is in flight finishes first. A second one ends it at once.
+.TP
+.B SIGHUP
+The daemon reads the files of its certificate anew.
+.SH EXIT STATUS
+0: done. 1: failed. 2: a mistake in the command line.
+`)
+	return b.String()
+}
+
+func manCommand(b *strings.Builder, parent string, c *cli.Command) {
+	full := parent + " " + c.Name
+	if len(c.Subcommands) > 0 {
+		for _, sub := range c.Subcommands {
+			manCommand(b, full, sub)
+		}
+		return
+	}
+	fmt.Fprintf(b, ".SS %s\n", roff(full))
+	b.WriteString(roff(sentence(c.Usage)) + "\n")
+	if c.Description != "" {
+		b.WriteString(".PP\n")
+		paragraphs(b, c.Description)
+	}
+	manFlags(b, c.Flags, commonFlags())
+}
+
+// manFlags lists flags, but for those that every command has.
+func manFlags(b *strings.Builder, flags, without []cli.Flag) {
+	for _, f := range flags {
+		d, ok := f.(cli.DocGenerationFlag)
+		if !ok || hasFlag(without, f.Names()[0]) {
+			continue
+		}
+		placeholder, usage := unquoted(d.GetUsage())
+		if d.TakesValue() && placeholder == "" {
+			placeholder = "VALUE"
+		}
+		line := ".BR \\-\\-" + roff(f.Names()[0])
+		if d.TakesValue() {
+			line = ".BI \\-\\-" + roff(f.Names()[0]) + " \" " + roff(placeholder) + "\""
+		}
+		fmt.Fprintf(b, ".TP\n%s\n%s\n", line, roff(sentence(usage)))
+	}
+}
+
+func hasFlag(flags []cli.Flag, name string) bool {
+	for _, f := range flags {
+		if f.Names()[0] == name {
+			return true
+		}
+	}
+	return false
+}
+
+// paragraphs writes a help text: lines that are indented stay as they are, others flow.
+func paragraphs(b *strings.Builder, text string) {
+	literal, open := false, true // open: a paragraph has begun and is empty
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		example := strings.HasPrefix(line, "   ")
+		switch {
+		case example && !literal:
+			if !open {
+				b.WriteString(".PP\n")
+			}
+			b.WriteString(".nf\n.RS 3\n")
+		case !example && literal:
+			b.WriteString(".RE\n.fi\n")
+		}
+		literal = example
+		if open = line == ""; open {
+			b.WriteString(".PP\n")
+			continue
+		}
+		b.WriteString(roff(strings.TrimSpace(line)) + "\n")
+	}
+	if literal {
+		b.WriteString(".RE\n.fi\n")
+	}
+}
+
+func sentence(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:] + "."
+}
+
+// roff escapes what the formatter would take for a request or an escape.
+func roff(s string) string {
+	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "→", `\(->`, "…", "...").Replace(s)
+	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {
+		s = `\&` + s
+	}
+	return s
+}

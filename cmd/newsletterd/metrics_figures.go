@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// batchCollector tells how large and how slow the writer's transactions are.
+type batchCollector struct{ store *store.Store }
+
+var (
+	batchSize = prometheus.NewDesc("newsletterd_db_batch_operations", "Operations of a transaction of the writer.", nil, nil)
+	batchTime = prometheus.NewDesc("newsletterd_db_batch_seconds", "Time of a transaction of the writer, commit included.", nil, nil)
+)
+
+// Describe names the figures.
+func (b batchCollector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- batchSize
+	ch <- batchTime
+}
+
+// Collect makes histograms of the store's counts.
+func (b batchCollector) Collect(ch chan<- prometheus.Metric) {
+	s := b.store.Stats()
+	ch <- histogramOf(batchSize, store.BatchSizes, s.Sizes, float64(s.Ops))
+	ch <- histogramOf(batchTime, store.BatchTimes, s.Times, s.Busy.Seconds())
+}
+
+func histogramOf(desc *prometheus.Desc, bounds []float64, counts []int64, sum float64) prometheus.Metric {
+	below, all := map[float64]uint64{}, uint64(0)
+	for i, n := range counts {
+		all += uint64(n)
+		if i < len(bounds) {
+			below[bounds[i]] = all
+		}
+	}
+	return prometheus.MustNewConstHistogram(desc, all, sum, below)
+}
+
+// figuresCollector reads the database once for each scrape. What does not answer is left out.
+type figuresCollector struct {
+	store *store.Store
+	cfg   *Config
+}
+
+// figureDescs are the figures by name. The counts of recipients are sums over the jobs that are kept.
+var figureDescs = map[string]*prometheus.Desc{}
+
+func figure(name, help string, labels ...string) string {
+	figureDescs[name] = prometheus.NewDesc(name, help, labels, nil)
+	return name
+}
+
+var (
+	outboxWaiting = figure("newsletterd_outbox_waiting", "Events that wait to be delivered to the send service.")
+	outboxDead    = figure("newsletterd_outbox_dead", "Events that could not be delivered and wait for an operator.")
+	outboxAge     = figure("newsletterd_outbox_oldest_seconds", "Age of the event that waits longest.")
+	hooksWaiting  = figure("newsletterd_webhook_endpoints_waiting", "Events that wait to be delivered to endpoints of tenants.")
+	hooksDead     = figure("newsletterd_webhook_endpoints_dead", "Events that could not be delivered to an endpoint.")
+	hooksAge      = figure("newsletterd_webhook_endpoints_oldest_seconds", "Age of the event that waits longest for an endpoint.")
+	hooksDisabled = figure("newsletterd_webhook_endpoints_disabled", "Endpoints that are switched off.")
+	mailWaiting   = figure("newsletterd_mail_waiting", "Confirmations, password mails and the like that wait.")
+	mailAge       = figure("newsletterd_mail_oldest_seconds", "Age of the one that waits longest.")
+	jobsByStatus  = figure("newsletterd_jobs", "Send jobs by status.", "status")
+	recipients    = figure("newsletterd_recipients_total", "Recipients of send jobs by what became of them.", "outcome")
+	diskFree      = figure("newsletterd_disk_free_bytes", "Free space beside the database.")
+	dbBytes       = figure("newsletterd_db_bytes", "Size of the database file.")
+	snapshotAt    = figure("newsletterd_snapshot_timestamp_seconds", "When the snapshot was written; 0: not yet.")
+)
+
+// Describe names the figures.
+func (f figuresCollector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range figureDescs {
+		ch <- d
+	}
+}
+
+// Collect reads them, within a second.
+func (f figuresCollector) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	gauge := func(name string, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(figureDescs[name], prometheus.GaugeValue, v, labels...)
+	}
+	if o, err := f.store.OutboxState(ctx); err == nil {
+		gauge(outboxWaiting, float64(o.Waiting))
+		gauge(outboxDead, float64(o.Dead))
+		gauge(outboxAge, secondsSince(o.OldestAt))
+	}
+	if o, err := f.store.EndpointState(ctx); err == nil {
+		gauge(hooksWaiting, float64(o.Waiting))
+		gauge(hooksDead, float64(o.Dead))
+		gauge(hooksAge, secondsSince(o.OldestAt))
+	}
+	if n, err := f.store.DisabledEndpoints(ctx); err == nil {
+		gauge(hooksDisabled, float64(n))
+	}
+	if q, err := f.store.MailQueue(ctx); err == nil {
+		gauge(mailWaiting, float64(q.Waiting))
+		gauge(mailAge, secondsSince(q.OldestAt))
+	}
+	if counts, err := f.store.JobCounts(ctx); err == nil {
+		byStatus := map[string]int64{}
+		for _, c := range counts {
+			byStatus[c.Status] = c.Count
+		}
+		for _, s := range []core.JobStatus{core.JobPending, core.JobRunning, core.JobCompleted, core.JobFailed, core.JobCancelled} {
+			gauge(jobsByStatus, float64(byStatus[string(s)]), string(s))
+		}
+	}
+	if n, err := f.store.RecipientCounts(ctx); err == nil {
+		for outcome, v := range map[string]int64{
+			"sent": n.Sent, "failed": n.Failed, "skipped": n.Skipped, "ambiguous": n.Ambiguous, "delivered": n.Delivered, "bounced": n.Bounced,
+			"complained": n.Complained, "opened": n.Opened, "clicked": n.Clicked, "unsubscribed": n.Left,
+		} {
+			ch <- prometheus.MustNewConstMetric(figureDescs[recipients], prometheus.CounterValue, float64(v), outcome)
+		}
+	}
+	if d, err := f.store.DiskState(); err == nil {
+		gauge(diskFree, float64(d.Free))
+		gauge(dbBytes, float64(d.Database))
+	}
+	if s := snapshotOf(f.cfg); s.Path != "" {
+		gauge(snapshotAt, float64(s.At)/1000)
+	}
+}
+
+// secondsSince is 0 for an instant that never was.
+func secondsSince(at core.Instant) float64 {
+	if at == 0 {
+		return 0
+	}
+	return max(0, now().Sub(at).Seconds())
+}
+
+// registerHashes adds how many passwords are hashed, and wait for it.
+func registerHashes(reg *prometheus.Registry, p *auth.Provider) {
+	reg.MustRegister(
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "newsletterd_password_hashes_total", Help: "Passwords hashed.",
+		}, func() float64 { return float64(p.Hashes()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "newsletterd_password_hashes_running", Help: "Passwords being hashed now.",
+		}, func() float64 { running, _ := p.HashLoad(); return float64(running) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "newsletterd_password_hashes_waiting", Help: "Passwords that wait for a core to be hashed.",
+		}, func() float64 { _, waiting := p.HashLoad(); return float64(waiting) }),
+	)
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// oauth2ProxyEnv names the program of oauth2-proxy where it isn't in PATH: `make pages` sets it.
+const oauth2ProxyEnv = "OAUTH2_PROXY"
+
+// guard is oauth2-proxy, set up as docs/oidc.md says but for https, before a page that shows who came.
+type guard struct {
+	*running
+	url, client string
+	came        chan http.Header // what the page behind it was told
+}
+
+func newGuard(t *testing.T, change func(command string) string) *guard {
+	t.Helper()
+	exe := os.Getenv(oauth2ProxyEnv)
+	if exe == "" {
+		var err error
+		if exe, err = exec.LookPath("oauth2-proxy"); err != nil {
+			t.Skip("SKIPPED: no oauth2-proxy on this machine, so its settings in docs/oidc.md are not tried")
+		}
+	}
+	g := &guard{running: start(t, nil), came: make(chan http.Header, 100)}
+	addTestUser(t, g.running, "ann@example.org")
+	behind := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/protected" {
+			g.came <- r.Header
+		}
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte("<!doctype html><title>Intranet</title><h1>The intranet</h1>"))
+	}))
+	t.Cleanup(behind.Close)
+	addr := freeAddr(t)
+	g.url = "http://" + addr
+
+	text, err := os.ReadFile("../../docs/oidc.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "### A program behind a proxy: oauth2-proxy\n")
+	section, _, _ = strings.Cut(section, "\n###")
+	here := strings.NewReplacer("https://news.example.org", g.cfg.Origin(), "https://intranet.example.org", g.url,
+		`["news.example.org"]`, `["`+g.listener.Addr().String()+`"]`, "http://127.0.0.1:3000", behind.URL, "127.0.0.1:4180", addr)
+	command, rest, _ := strings.Cut(commandsOf(section), "--json\n")
+	if command == "" || rest != "" {
+		t.Fatalf("the guide has other commands than one: %q", commandsOf(section))
+	}
+	secret := ""
+	g.client, secret = g.register(t, here.Replace(change(command)+"--json"))
+
+	_, config, found := strings.Cut(section, "```ini\n")
+	config, _, _ = strings.Cut(config, "```\n")
+	if !found || strings.Count(config, "…") != 3 {
+		t.Fatal("the guide has no settings with three blanks")
+	}
+	_, recipe, _ := strings.Cut(config, `cookie_secret = "…"`)
+	recipe, _, _ = strings.Cut(strings.TrimLeft(recipe, " #"), "\n")
+	cookie, err := exec.Command("bash", "-c", recipe).Output()
+	if err != nil {
+		t.Fatalf("%q: %v", recipe, err)
+	}
+	for _, blank := range [][2]string{{"client_id", g.client}, {"client_secret", secret}, {"cookie_secret", strings.TrimSpace(string(cookie))}} {
+		config = strings.Replace(config, "\n"+blank[0]+` = "…"`, "\n"+blank[0]+` = "`+blank[1]+`"`, 1)
+	}
+	config = strings.Replace(here.Replace(config), "reverse_proxy = true", "reverse_proxy = false\ncookie_secure = false", 1)
+	file := filepath.Join(t.TempDir(), "oauth2-proxy.cfg")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g.run(t, exe, file)
+	return g
+}
+
+// register runs the command of the guide on the daemon's database.
+func (g *guard) register(t *testing.T, command string) (id, secret string) {
+	t.Helper()
+	dir := t.TempDir()
+	exe, err := os.Executable()
+	if err == nil {
+		err = os.Symlink(exe, filepath.Join(dir, "newsletterd"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command("bash", "-c", command)
+	c.Dir, c.Env = dir, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "NEWSLETTERD_DATABASE_PATH="+g.cfg.Database.Path)
+	out, err := c.Output()
+	var made struct {
+		ID     string
+		Secret string `json:"client_secret"`
+	}
+	if err == nil {
+		err = json.Unmarshal(out, &made)
+	}
+	if err != nil || made.ID == "" || made.Secret == "" {
+		t.Fatalf("%v: %s\n%s", err, command, out)
+	}
+	return made.ID, made.Secret
+}
+
+// run starts oauth2-proxy and waits until it answers.
+func (g *guard) run(t *testing.T, exe, file string) {
+	t.Helper()
+	var said bytes.Buffer
+	c := exec.Command(exe, "--config", file)
+	c.Stdout, c.Stderr = &said, &said
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { _ = c.Wait(); close(ended) }()
+	t.Cleanup(func() {
+		_ = c.Process.Kill()
+		<-ended
+		if t.Failed() {
+			t.Logf("oauth2-proxy said:\n%s", said.String())
+		}
+	})
+	for {
+		res, err := http.Get(g.url + "/ping")
+		if err == nil {
+			res.Body.Close()
+			return
+		}
+		select {
+		case <-ended:
+			t.Fatal("oauth2-proxy didn't start")
+		default:
+		}
+	}
+}
+
+// told is what the page behind was told about who came.
+func (g *guard) told(t *testing.T) http.Header {
+	t.Helper()
+	select {
+	case h := <-g.came:
+		return h
+	default:
+		t.Fatal("nobody came through")
+		return nil
+	}
+}
+
+// TestBrowserOAuth2Proxy signs in through oauth2-proxy as docs/oidc.md sets it up, reaches the page behind it, and signs out.
+func TestBrowserOAuth2Proxy(t *testing.T) {
+	for name, asked := range map[string]bool{"first party": false, "with consent": true} {
+		t.Run(name, func(t *testing.T) {
+			ctx := newBrowser(t)
+			g := newGuard(t, func(command string) string {
+				if asked {
+					return strings.Replace(command, "--first-party", "", 1)
+				}
+				return command
+			})
+			do(t, ctx, chromedp.Navigate(g.url+"/protected"), heading("Sign in"),
+				chromedp.SendKeys("#email", "ann@example.org"), chromedp.SendKeys("#password", testPassword+"\r"))
+			if asked {
+				do(t, ctx, heading("Allow access?"), chromedp.Click(`button[value="allow"]`))
+			}
+			do(t, ctx, heading("The intranet"))
+			user, err := g.store.UserByEmail(t.Context(), "ann@example.org")
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := g.told(t)
+			if h.Get("X-Forwarded-Email") != "ann@example.org" || h.Get("X-Forwarded-User") != user.ID {
+				t.Errorf("the page behind was told %v", h)
+			}
+
+			// The proxy's session alone: the next page signs in again, unasked.
+			do(t, ctx, chromedp.Navigate(g.url+"/oauth2/sign_out"), heading("The intranet"),
+				chromedp.Navigate(g.url+"/protected"), heading("The intranet"))
+			g.told(t)
+			if !g.log.has(`"route":"/api/oauth/logout","status":200`) {
+				t.Error("the proxy did not end the sign-in whose session it ended")
+			}
+
+			logout := g.cfg.Origin() + "/api/oauth/logout?" + url.Values{"client_id": {g.client}, "post_logout_redirect_uri": {g.url + "/"}}.Encode()
+			do(t, ctx, chromedp.Navigate(g.url+"/oauth2/sign_out?rd="+url.QueryEscape(logout)), heading("Sign out?"),
+				chromedp.Click("form[action='/logout'] button"), heading("Sign in"))
+			do(t, ctx, chromedp.Navigate(g.url+"/protected"), heading("Sign in"))
+		})
+	}
+}

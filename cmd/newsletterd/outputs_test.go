@@ -1,0 +1,139 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const operationGuide = "../../docs/operation.md"
+
+// installed is a folder as `init` leaves it, with a daemon that has sent one newsletter.
+func installed(t *testing.T) (metrics string, run func(script string) string) {
+	t.Helper()
+	for _, tool := range []string{"bash", "curl", "jq", "grep"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("SKIPPED: the guide needs %s here", tool)
+		}
+	}
+	dir, bin, addr, side := t.TempDir(), t.TempDir(), freeAddr(t), freeAddr(t)
+	exe, err := os.Executable()
+	if err == nil {
+		err = os.Symlink(exe, filepath.Join(bin, "newsletterd"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	run = func(script string) string {
+		c := exec.Command("bash", "-c", script)
+		c.Dir, c.Env = dir, append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "NEWSLETTERD_METRICS_LISTEN="+side)
+		out, err := c.CombinedOutput()
+		if err != nil && len(out) == 0 {
+			t.Fatalf("%v: %s", err, script)
+		}
+		return strings.NewReplacer(dir, "/var/lib/newsletterd", addr, "127.0.0.1:8080", side, "127.0.0.1:8081").Replace(string(out))
+	}
+	run("newsletterd init --domain localhost --relay none --admin-email you@example.org --listen " + addr)
+	daemon := exec.Command(filepath.Join(bin, "newsletterd"), "serve")
+	daemon.Dir, daemon.Env = dir, append(os.Environ(), "NEWSLETTERD_METRICS_LISTEN="+side)
+	said, err := daemon.StderrPipe()
+	if err == nil {
+		err = daemon.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	drained := make(chan struct{})
+	go func() { _, _ = io.Copy(io.Discard, said); close(drained) }()
+	t.Cleanup(func() {
+		_ = daemon.Process.Signal(os.Interrupt)
+		<-drained
+		_ = daemon.Wait()
+	})
+	out := run(`set -euo pipefail
+		until curl -sf http://` + addr + `/healthz; do sleep 0.1; done
+		TENANT=$(newsletterd admin tenant create --name Acme --json | jq -r .id)
+		LIST=$(newsletterd admin list create --tenant $TENANT --name "Monthly news" --json | jq -r .id)
+		printf 'email,first_name\nada@example.org,Ada\ngrace@example.org,Grace\n' > people.csv
+		newsletterd admin subscriber import --list $LIST --file people.csv
+		until newsletterd admin list sync --list $LIST --dry-run --json | jq -e '.missing == 0' > /dev/null; do sleep 0.1; done
+		echo "Our first issue." > issue.txt
+		JOB=$(newsletterd admin job create --list $LIST --subject "News from Acme" --text issue.txt --json | jq -r .id)
+		newsletterd admin job watch --id $JOB
+		mkdir -p backup && newsletterd backup --to backup/newsletterd.db`)
+	if !strings.Contains(out, "completed") {
+		t.Fatal(out)
+	}
+	return "http://" + side + "/metrics", run
+}
+
+// console are the blocks of a guide that show a command and what it prints.
+var console = regexp.MustCompile("(?s)```console\n\\$ ([^\n]*)\n(.*?)```\n")
+
+// TestOutputsOfTheGuide runs the commands whose output docs/operation.md shows, and compares: all but figures, and what depends on the
+// machine (clock, disk), must be as it is there. UPDATE_GUIDES=1 writes them anew.
+func TestOutputsOfTheGuide(t *testing.T) {
+	metricsURL, run := installed(t)
+	update := os.Getenv("UPDATE_GUIDES") != ""
+	text, err := os.ReadFile(operationGuide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := 0
+	now := console.ReplaceAllStringFunc(string(text), func(block string) string {
+		part := console.FindStringSubmatch(block)
+		shown++
+		out := run(part[1])
+		if got, want := withoutFigures(out), withoutFigures(part[2]); got != want && !update {
+			t.Errorf("%s prints\n%s\nand the guide shows\n%s\n(UPDATE_GUIDES=1 writes it anew)", part[1], got, want)
+		}
+		return "```console\n$ " + part[1] + "\n" + out + "```\n"
+	})
+	if shown < 5 {
+		t.Errorf("only %d outputs are shown", shown)
+	}
+	if update {
+		if err := os.WriteFile(operationGuide, []byte(now), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	res, err := http.Get(metricsURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	metrics, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range regexp.MustCompile("newsletterd_[a-z_]+[a-z]").FindAllString(now, -1) {
+		if !strings.Contains(string(metrics), "\n"+name) {
+			t.Errorf("there is no metric %s", name)
+		}
+	}
+}
+
+var anyFigure = regexp.MustCompile(`[0-9][0-9.:TZ-]*( [kMGT]?B\b|[µmn]?s\b)?`)
+
+// withoutFigures leaves out of an output what differs from run to run and from machine to machine.
+func withoutFigures(out string) string {
+	var lines []string
+	skip := false
+	for line := range strings.Lines(out) {
+		word := strings.Fields(line)
+		if skip && len(word) > 0 && word[0] == "→" {
+			continue
+		}
+		skip = len(word) > 1 && (word[1] == "clock" || word[1] == "disk")
+		if skip {
+			continue
+		}
+		lines = append(lines, anyFigure.ReplaceAllString(strings.Join(word, " "), "N"))
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"testing"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/mail/mailtest"
+)
+
+// A tenant's relay is somebody else's word: it reaches the public internet, and of other addresses only those that the operator
+// of the daemon names.
+func TestTenantsRelaysPassTheGuard(t *testing.T) {
+	server, err := mailtest.NewServer(mailtest.Script{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	_, port, err := net.SplitHostPort(server.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	number, _ := strconv.Atoi(port)
+	cfg := DefaultConfig()
+	if tenantRelay(cfg) != nil {
+		t.Error("mails leave although they are to be files")
+	}
+	cfg.Mail.Transport = "smtp"
+	for _, tt := range []struct {
+		private []string
+		host    string
+		taken   int
+	}{
+		{nil, "127.0.0.1", 0},
+		{nil, "localhost", 0},
+		{[]string{"127.0.0.1:1"}, "127.0.0.1", 0},
+		{[]string{"127.0.0.1:" + port}, "localhost", 0},
+		{[]string{"127.0.0.1:" + port}, "127.0.0.1", 1},
+	} {
+		cfg.Mail.PrivateRelays = tt.private
+		todo, outcome := 1, mail.Outcome{}
+		err := tenantRelay(cfg)(&core.Relay{Host: tt.host, Port: number, TLS: "none"}).Deliver(t.Context(), &mail.Source{
+			Next: func(context.Context, bool) (*mail.Envelope, bool) {
+				todo--
+				return &mail.Envelope{From: "a@example.org", To: "b@example.org", Data: []byte("Subject: x\r\n\r\n")}, todo == 0
+			},
+			Commit: func(*mail.Envelope) bool { return true },
+			Done:   func(_ *mail.Envelope, o mail.Outcome) { outcome = o },
+		})
+		if len(server.Messages()) != tt.taken || (tt.taken == 0) != errors.Is(err, mail.ErrNotPublic) || (tt.taken == 1) != (outcome.Result == mail.Sent) {
+			t.Errorf("%v %s: %d taken, %v, %v", tt.private, tt.host, len(server.Messages()), outcome.Result, err)
+		}
+	}
+}

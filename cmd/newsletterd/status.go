@@ -1,0 +1,149 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// statusReport is what `status` prints.
+type statusReport struct {
+	Database string `json:"database"`
+	store.Overview
+	Snapshot snapshotState `json:"snapshot"`
+}
+
+// snapshotState is the file that may be copied at any moment.
+type snapshotState struct {
+	Path  string       `json:"path,omitempty"` // empty: off
+	At    core.Instant `json:"at"`             // 0: not yet written
+	Bytes int64        `json:"bytes"`
+}
+
+func (p *program) statusCommand() *cli.Command {
+	c := p.command("status", "show jobs, queues, disk and snapshot at a glance", nil, nil, func(c *cli.Context, cfg *Config, s *store.Store) error {
+		r := statusReport{Database: s.Path()}
+		var err error
+		if r.Overview, err = s.Overview(c.Context); err != nil {
+			return err
+		}
+		r.Snapshot = snapshotOf(cfg)
+		if out := p.printer(c); out.json {
+			return out.value(r)
+		}
+		return printStatus(p.out, r, time.Now())
+	})
+	c.Description = "What is amiss, and what to do about it, is what `newsletterd doctor` tells."
+	return c
+}
+
+func snapshotOf(cfg *Config) (s snapshotState) {
+	if cfg.Backup.Every == 0 {
+		return s
+	}
+	s.Path = snapshotPath(cfg)
+	if fi, err := os.Stat(s.Path); err == nil {
+		s.At, s.Bytes = core.At(fi.ModTime()), fi.Size()
+	}
+	return s
+}
+
+func printStatus(w io.Writer, r statusReport, now time.Time) error {
+	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	daemon := "not running"
+	if r.DaemonRuns {
+		daemon = "running"
+	}
+	line("daemon", "%s", daemon)
+	line("database", "%s, %s, -wal %s, schema %d", r.Database, bytesText(r.Disk.Database), bytesText(r.Disk.WAL), r.Schema)
+	disk := fmt.Sprintf("%s free of %s", bytesText(r.Disk.Free), bytesText(r.Disk.Total))
+	if r.Disk.ReadOnly {
+		disk += ", read-only"
+	}
+	line("disk", "%s", disk)
+	line("snapshot", "%s", snapshotText(r.Snapshot, now))
+	line("records", "%s, %s, %s", counted(r.Records.Tenants, "tenant"), counted(r.Records.Lists, "list"), counted(r.Records.Users, "user"))
+	line("outbox", "%d waiting%s, %d dead", r.Outbox.Waiting, oldest(r.Outbox.OldestAt, now), r.Outbox.Dead)
+	line("mails", "%d waiting%s, %d failed", r.Mails.Waiting, oldest(r.Mails.OldestAt, now), r.Mails.Failed)
+	counts := make([]string, len(r.JobCounts))
+	for i, c := range r.JobCounts {
+		counts[i] = fmt.Sprintf("%d %s", c.Count, c.Status)
+	}
+	if len(counts) == 0 {
+		counts = []string{"none"}
+	}
+	line("jobs", "%s", strings.Join(counts, ", "))
+	for _, j := range r.Jobs {
+		name := printable(j.Name)
+		if name == "" {
+			name = j.ID
+		}
+		if j.Status == string(core.JobPending) {
+			line("  "+name, "pending, due %s", j.DueAt.Time().UTC().Format(time.RFC3339))
+			continue
+		}
+		line("  "+name, "%s, %d of %d sent, %d failed, %d skipped", j.Status, j.Sent, j.Recipients, j.Failed, j.Skipped)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func snapshotText(s snapshotState, now time.Time) string {
+	switch {
+	case s.Path == "":
+		return "off"
+	case s.At == 0:
+		return s.Path + ", not yet written"
+	default:
+		return fmt.Sprintf("%s, %s, %s old", s.Path, bytesText(s.Bytes), age(s.At, now))
+	}
+}
+
+func oldest(at core.Instant, now time.Time) string {
+	if at == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (the oldest for %s)", age(at, now))
+}
+
+// age is how long ago an instant was, to two units at most.
+func age(at core.Instant, now time.Time) string {
+	d := max(0, now.Sub(at.Time()))
+	const day = 24 * time.Hour
+	switch {
+	case d >= 2*day:
+		return fmt.Sprintf("%d days", d/day)
+	case d >= time.Hour:
+		return fmt.Sprintf("%dh%dm", d/time.Hour, d%time.Hour/time.Minute)
+	case d >= time.Minute:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	default:
+		return fmt.Sprintf("%ds", d/time.Second)
+	}
+}
+
+// bytesText is a size to three figures.
+func bytesText(n int64) string {
+	units := []string{"B", "kB", "MB", "GB", "TB"}
+	v, i := float64(n), 0
+	for v >= 1000 && i < len(units)-1 {
+		v, i = v/1000, i+1
+	}
+	if i == 0 || v >= 100 {
+		return fmt.Sprintf("%.0f %s", v, units[i])
+	}
+	return fmt.Sprintf("%.1f %s", v, units[i])
+}

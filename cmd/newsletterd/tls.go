@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/crypto/acme"
+	"golang.org/x/crypto/acme/autocert"
+
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/worker"
+)
+
+// loopName is asked for by the daemon itself when it posts to its own https listener. No certificate authority would give
+// one for it, so it has one of its own, which it compares as a whole.
+const loopName = "loop.newsletterd.invalid"
+
+// certificates is where the listener's certificates come from: files that are read again when they change, or ACME.
+type certificates struct {
+	cert, key string
+	loop      *tls.Certificate
+	files     atomic.Pointer[tls.Certificate]
+	read      time.Time         // newest change of the files that was read; used by the loop alone
+	again     atomic.Bool       // read them again, changed or not
+	manager   *autocert.Manager // nil: files
+	log       *slog.Logger
+}
+
+// newCertificates reads the files, or prepares ACME; nil where the listener speaks plain http.
+func newCertificates(cfg *Config, s *store.Store, log *slog.Logger) (*certificates, error) {
+	if !cfg.HTTPS() {
+		return nil, nil
+	}
+	c := &certificates{cert: cfg.Server.TLSCert, key: cfg.Server.TLSKey, log: log}
+	var err error
+	if c.loop, err = loopCertificate(); err != nil {
+		return nil, err
+	}
+	if len(cfg.Server.ACMEDomains) > 0 {
+		c.manager = &autocert.Manager{
+			Prompt: autocert.AcceptTOS, HostPolicy: autocert.HostWhitelist(cfg.Server.ACMEDomains...), Cache: acmeCache{s},
+			Email: cfg.Server.ACMEEmail, Client: &acme.Client{DirectoryURL: cfg.Server.ACMEDirectory, UserAgent: "newsletterd"},
+		}
+		return c, nil
+	}
+	return c, c.load()
+}
+
+// load reads the files. Those that can't be used leave the certificate as it was.
+func (c *certificates) load() error {
+	changed := c.changedAt()
+	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
+	if err != nil {
+		return fmt.Errorf("server.tls_cert: %w", err)
+	}
+	c.files.Store(&pair)
+	c.read = changed
+	return nil
+}
+
+// changedAt is when the younger of the files was changed.
+func (c *certificates) changedAt() (at time.Time) {
+	for _, name := range []string{c.cert, c.key} {
+		if fi, err := os.Stat(name); err == nil && fi.ModTime().After(at) {
+			at = fi.ModTime()
+		}
+	}
+	return at
+}
+
+// certificateEvery is how often the files are looked at.
+const certificateEvery = time.Minute
+
+// watch reads the files again when they change, or are to be read again.
+func (c *certificates) watch() *worker.Loop {
+	return &worker.Loop{Name: "certificate", Step: func(_ context.Context, at time.Time) time.Time {
+		if c.manager == nil && (c.again.Swap(false) || !c.changedAt().Equal(c.read)) {
+			if err := c.load(); err != nil {
+				c.log.Error("the certificate can't be read; the one before stays", slog.Any("error", err))
+			} else {
+				c.log.Info("the certificate was read again", slog.String("file", c.cert))
+			}
+		}
+		return at.Add(certificateEvery)
+	}}
+}
+
+func (c *certificates) config() *tls.Config {
+	protocols := []string{"http/1.1"}
+	if c.manager != nil {
+		protocols = append(protocols, acme.ALPNProto)
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols, GetCertificate: c.get}
+}
+
+func (c *certificates) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if hello.ServerName == loopName {
+		return c.loop, nil
+	}
+	if c.manager == nil {
+		return c.files.Load(), nil
+	}
+	cert, err := c.manager.GetCertificate(hello)
+	if err != nil {
+		c.log.Warn("certificate", slog.String("host", hello.ServerName), slog.Any("error", err))
+	}
+	return cert, err
+}
+
+// loopCertificate signs a certificate for the daemon's posts to itself, good while this process runs.
+func loopCertificate() (*tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	leaf := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{loopName},
+		NotBefore: time.Now().Add(-24 * time.Hour), NotAfter: time.Now().AddDate(10, 0, 0),
+	}
+	der, err := x509.CreateCertificate(rand.Reader, leaf, leaf, key.Public(), key)
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
+}
+
+// acmeCache keeps certificates in the database.
+type acmeCache struct{ store *store.Store }
+
+func (a acmeCache) Get(ctx context.Context, name string) ([]byte, error) {
+	b, err := a.store.ACMEData(ctx, name)
+	if errors.Is(err, core.ErrNotFound) {
+		return nil, autocert.ErrCacheMiss
+	}
+	return b, err
+}
+
+func (a acmeCache) Put(ctx context.Context, name string, data []byte) error {
+	return a.store.PutACMEData(ctx, name, data, now())
+}
+
+func (a acmeCache) Delete(ctx context.Context, name string) error {
+	return a.store.DeleteACMEData(ctx, name)
+}
+
+// redirector is the plain http listener beside an ACME one: it answers http-01 challenges (RFC 8555 section 8.3) and
+// sends everybody else to https. nil where it is off.
+type redirector struct {
+	listener net.Listener
+	server   *http.Server
+}
+
+func newRedirector(cfg *Config, c *certificates, clients *connections, log *slog.Logger) (*redirector, error) {
+	if c == nil || c.manager == nil || cfg.Server.ACMEHTTP == "" {
+		return nil, nil
+	}
+	l, err := net.Listen("tcp", cfg.Server.ACMEHTTP)
+	if err != nil {
+		return nil, fmt.Errorf("server.acme_http: %w", err)
+	}
+	origin := cfg.Origin()
+	challenges := c.manager.HTTPHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			http.Error(w, "use https", http.StatusBadRequest)
+			return
+		}
+		http.Redirect(w, r, origin+r.URL.RequestURI(), http.StatusFound)
+	}))
+	return &redirector{listener: clients.listener(l), server: &http.Server{
+		ConnState: clients.state,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if host, _, err := net.SplitHostPort(r.Host); err == nil {
+				r.Host = host // an authority of one's own may come by another port than 80, and autocert compares the whole
+			}
+			challenges.ServeHTTP(w, r)
+		}),
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: 30 * time.Second,
+		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}}, nil
+}
+
+func (r *redirector) start() {
+	if r != nil {
+		go func() { _ = r.server.Serve(r.listener) }()
+	}
+}
+
+func (r *redirector) stop() {
+	if r != nil {
+		_ = r.server.Close()
+		_ = r.listener.Close()
+	}
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	stdlog "log"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	pebbleca "github.com/letsencrypt/pebble/v2/ca"
+	pebbledb "github.com/letsencrypt/pebble/v2/db"
+	pebbleva "github.com/letsencrypt/pebble/v2/va"
+	pebblewfe "github.com/letsencrypt/pebble/v2/wfe"
+)
+
+// writeCertificate makes a self-signed certificate for localhost with a serial number of its own.
+func writeCertificate(t *testing.T, cert, key string, serial int64) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf := &x509.Certificate{
+		SerialNumber: big.NewInt(serial), DNSNames: []string{"localhost"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+	}
+	der, err := x509.CreateCertificate(rand.Reader, leaf, leaf, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: pkcs8}} {
+		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// presented is the certificate that a listener shows for a name.
+func presented(t *testing.T, addr, name string) *x509.Certificate {
+	t.Helper()
+	c, err := tls.Dial("tcp", addr, &tls.Config{ServerName: name, InsecureSkipVerify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	return c.ConnectionState().PeerCertificates[0]
+}
+
+// TestCertificateIsReadAgain: changed files take effect at SIGHUP, and files that can't be read leave the one before.
+func TestCertificateIsReadAgain(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	writeCertificate(t, cert, key, 1)
+	r := start(t, func(c *Config) { c.Server.TLSCert, c.Server.TLSKey = cert, key })
+	addr := r.listener.Addr().String()
+	hangup := make(chan os.Signal)
+	ended := make(chan struct{})
+	go func() { r.reload(hangup); close(ended) }()
+	t.Cleanup(func() { close(hangup); <-ended })
+	if n := presented(t, addr, "localhost").SerialNumber.Int64(); n != 1 {
+		t.Fatalf("serial %d", n)
+	}
+	if err := os.WriteFile(cert, []byte("no certificate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	hangup <- os.Interrupt
+	awaitLog(t, r.log, "the certificate can't be read; the one before stays")
+	if n := presented(t, addr, "localhost").SerialNumber.Int64(); n != 1 {
+		t.Errorf("serial %d after a broken file", n)
+	}
+	writeCertificate(t, cert, key, 2)
+	hangup <- os.Interrupt
+	awaitLog(t, r.log, "the certificate was read again")
+	if n := presented(t, addr, "localhost").SerialNumber.Int64(); n != 2 {
+		t.Errorf("serial %d after the change", n)
+	}
+	if n := presented(t, addr, loopName).SerialNumber.Int64(); n != 1 || presented(t, addr, loopName).DNSNames[0] != loopName {
+		t.Error("the daemon's own posts see another certificate than their own")
+	}
+}
+
+// awaitLog waits until a daemon has logged a message.
+func awaitLog(t *testing.T, log *logLines, message string) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); <-tick.C {
+		for _, m := range log.messages(t) {
+			if m == message {
+				return
+			}
+		}
+	}
+	t.Fatalf("%q was never logged: %q", message, log.messages(t))
+}
+
+// authority is Let's Encrypt's test server, in this process. It looks for the host names at the given ports of this machine.
+func authority(t *testing.T, httpPort, tlsPort int, dns string) *httptest.Server {
+	t.Helper()
+	t.Setenv("PEBBLE_VA_NOSLEEP", "1")
+	t.Setenv("PEBBLE_WFE_NONCEREJECT", "0")
+	quiet := stdlog.New(io.Discard, "", 0)
+	db := pebbledb.NewMemoryStore()
+	ca := pebbleca.New(quiet, db, "", "ecdsa", 0, 1, map[string]pebbleca.Profile{"default": {Description: "The default"}})
+	va := pebbleva.New(quiet, httpPort, tlsPort, true, dns, db)
+	wfe := pebblewfe.New(quiet, db, va, ca, []string{"pebble.example"}, true, false, 1, 1)
+	s := httptest.NewTLSServer(wfe.Handler())
+	t.Cleanup(s.Close)
+	return s
+}
+
+func portOf(t *testing.T, addr string) int {
+	t.Helper()
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestACME gets a certificate of an ACME authority, keeps it in the database over a restart, and sends plain http to https.
+func TestACME(t *testing.T) {
+	listen, plain := freeAddr(t), freeAddr(t)
+	dns := fakeDNS(t, map[string][]string{"news.example.org A": {"127.0.0.1"}})
+	ca := authority(t, portOf(t, plain), portOf(t, listen), dns)
+	path := filepath.Join(t.TempDir(), "newsletterd.db")
+	run := func() *running {
+		return start(t, func(c *Config) {
+			c.Server.Listen, c.Server.ACMEHTTP, c.Database.Path = listen, plain, path
+			c.Server.ACMEDomains, c.Server.ACMEDirectory, c.Server.PublicURL = []string{"news.example.org"}, ca.URL+"/dir", "https://news.example.org"
+		})
+	}
+	r := run()
+	r.certs.manager.Client.HTTPClient = ca.Client()
+	leaf := presented(t, listen, "news.example.org")
+	if !strings.HasPrefix(leaf.Issuer.CommonName, "Pebble") || leaf.VerifyHostname("news.example.org") != nil {
+		t.Errorf("issued by %q for %q", leaf.Issuer.CommonName, leaf.DNSNames)
+	}
+	if c, err := tls.Dial("tcp", listen, &tls.Config{ServerName: "other.example.org", InsecureSkipVerify: true}); err == nil {
+		c.Close()
+		t.Error("a certificate for a foreign host")
+	}
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Get("http://" + plain + "/l/abc?x=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if got := res.Header.Get("Location"); res.StatusCode != http.StatusFound || got != "https://news.example.org/l/abc?x=1" {
+		t.Errorf("%d %s", res.StatusCode, got)
+	}
+	if err := r.quit(); err != nil {
+		t.Fatal(err)
+	}
+	ca.Close() // what is in the database is enough
+	again := run()
+	if got := presented(t, listen, "news.example.org"); !got.Equal(leaf) {
+		t.Error("another certificate after a restart")
+	}
+	if err := again.quit(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestACMEByPlainHTTP gets a certificate where the authority does not reach the https listener (a proxy stands there, say): it asks
+// the plain one then (http-01, RFC 8555 section 8.3).
+func TestACMEByPlainHTTP(t *testing.T) {
+	listen, plain := freeAddr(t), freeAddr(t)
+	dns := fakeDNS(t, map[string][]string{"news.example.org A": {"127.0.0.1"}})
+	ca := authority(t, portOf(t, plain), portOf(t, freeAddr(t)), dns)
+	r := start(t, func(c *Config) {
+		c.Server.Listen, c.Server.ACMEHTTP = listen, plain
+		c.Server.ACMEDomains, c.Server.ACMEDirectory, c.Server.PublicURL = []string{"news.example.org"}, ca.URL+"/dir", "https://news.example.org"
+	})
+	r.certs.manager.Client.HTTPClient = ca.Client()
+	leaf := presented(t, listen, "news.example.org")
+	if !strings.HasPrefix(leaf.Issuer.CommonName, "Pebble") || leaf.VerifyHostname("news.example.org") != nil {
+		t.Errorf("issued by %q for %q", leaf.Issuer.CommonName, leaf.DNSNames)
+	}
+	if code, body := get(t, &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		"http://"+plain+"/.well-known/acme-challenge/unknown"); code != http.StatusNotFound && code != http.StatusForbidden {
+		t.Errorf("an unknown challenge: %d %s", code, body)
+	}
+}
+
+// TestSystemdIsTold hears READY=1 when the daemon answers, and STOPPING=1 when it begins to stop (sd_notify(3)).
+func TestSystemdIsTold(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "notify")
+	l, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	t.Setenv("NOTIFY_SOCKET", socket)
+	hear := func() string {
+		buf := make([]byte, 100)
+		_ = l.SetReadDeadline(time.Now().Add(20 * time.Second))
+		n, err := l.Read(buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(buf[:n])
+	}
+	r := start(t, nil)
+	if got := hear(); got != "READY=1" {
+		t.Errorf("%q", got)
+	}
+	res, err := http.Get("http://" + r.listener.Addr().String() + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if err := r.quit(); err != nil {
+		t.Fatal(err)
+	}
+	if got := hear(); got != "STOPPING=1" {
+		t.Errorf("%q", got)
+	}
+}

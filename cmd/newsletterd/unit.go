@@ -1,0 +1,228 @@
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"net"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"github.com/urfave/cli/v2"
+)
+
+//go:embed unit.service.tmpl
+var unitText string
+
+// unitTemplate is the unit file; a test gives what it prints to systemd-analyze where there is one.
+var unitTemplate = template.Must(template.New("unit").Parse(unitText))
+
+// stateRoot is where systemd's StateDirectory makes folders.
+const stateRoot = "/var/lib/"
+
+// unit is what a unit file needs to know.
+type unit struct {
+	Binary, Config, User string
+	WorkingDirectory     string
+	StateDirectory       string   // below stateRoot; empty: the files are elsewhere
+	Writable             []string // folders beyond the state directory
+	Home                 bool     // something lies below /home or /root
+	LowPort              bool     // a port below 1024 is listened on
+}
+
+func (p *program) systemdUnitCommand() *cli.Command {
+	return &cli.Command{
+		Name: "systemd-unit", Usage: "print a hardened unit file for systemd",
+		Description: `The unit runs this program with the configuration given, as a user without rights, and lets it write where the
+configuration says and nowhere else. Print it anew when paths or ports of the configuration have changed.
+
+   newsletterd systemd-unit --config /var/lib/newsletterd/newsletterd.toml | sudo tee /etc/systemd/system/newsletterd.service`,
+		Flags: []cli.Flag{unitUserFlag(), unitBinaryFlag()},
+		Action: func(c *cli.Context) error {
+			cfg, err := p.config(c)
+			if err != nil {
+				return err
+			}
+			text, err := unitOf(cfg, c.String("user"), c.String("binary"))
+			if err != nil {
+				return err
+			}
+			_, err = p.out.Write(text)
+			return err
+		},
+	}
+}
+
+func unitUserFlag() cli.Flag {
+	return stringFlag("user", "the `USER` that the daemon runs as (else you, or newsletterd if you are root)")
+}
+
+func unitBinaryFlag() cli.Flag {
+	return stringFlag("binary", "the `FILE` of the program (else this one)")
+}
+
+// unitOf is the unit file for a configuration.
+func unitOf(cfg *Config, name, binary string) ([]byte, error) {
+	u := unit{User: unitUser(name), Binary: binary}
+	var err error
+	if u.Binary == "" {
+		if u.Binary, err = os.Executable(); err != nil {
+			return nil, err
+		}
+	}
+	paths := []*string{&u.Binary}
+	if u.Config = cfg.File; u.Config != "" {
+		paths = append(paths, &u.Config)
+	}
+	for _, p := range paths {
+		if *p, err = filepath.Abs(*p); err != nil {
+			return nil, err
+		}
+	}
+	if u.WorkingDirectory, err = os.Getwd(); err != nil {
+		return nil, err
+	}
+	if u.Config != "" && allAbsolute(cfg) {
+		u.WorkingDirectory = filepath.Dir(u.Config)
+	}
+	folders, err := writableFolders(cfg)
+	if err != nil {
+		return nil, err
+	}
+	u.place(folders)
+	for _, p := range append(folders, u.Binary, u.Config, u.WorkingDirectory, cfg.Server.TLSCert, cfg.Auth.KeyFile) {
+		u.Home = u.Home || strings.HasPrefix(p, "/home/") || strings.HasPrefix(p, "/root")
+	}
+	for _, listen := range []string{cfg.Server.Listen, cfg.Metrics.Listen, cfg.Bounce.Listen, acmeHTTP(cfg)} {
+		if _, port, err := net.SplitHostPort(listen); err == nil {
+			n, _ := strconv.Atoi(port)
+			u.LowPort = u.LowPort || n > 0 && n < 1024
+		}
+	}
+	var b strings.Builder
+	if err := unitTemplate.Execute(&b, u); err != nil {
+		return nil, err
+	}
+	return []byte(b.String()), nil
+}
+
+// acmeHTTP is the plain listener of ACME; empty where there is none.
+func acmeHTTP(cfg *Config) string {
+	if len(cfg.Server.ACMEDomains) == 0 {
+		return ""
+	}
+	return cfg.Server.ACMEHTTP
+}
+
+// place tells the folders that systemd makes from those that must be there.
+func (u *unit) place(folders []string) {
+	for _, f := range folders {
+		under, ok := strings.CutPrefix(f, stateRoot)
+		if first, _, _ := strings.Cut(under, "/"); ok && first != "" && (u.StateDirectory == "" || u.StateDirectory == first) {
+			u.StateDirectory = first
+			continue
+		}
+		if !slices.Contains(u.Writable, f) {
+			u.Writable = append(u.Writable, f)
+		}
+	}
+}
+
+// writableFolders are the folders that the daemon writes to, without those below another one.
+func writableFolders(cfg *Config) ([]string, error) {
+	files := []string{filepath.Dir(cfg.Database.Path)}
+	if cfg.Backup.Every != 0 {
+		files = append(files, filepath.Dir(snapshotPath(cfg)))
+	}
+	if cfg.Mail.Transport == "directory" {
+		files = append(files, cfg.Mail.Directory)
+	}
+	for i, f := range files {
+		abs, err := filepath.Abs(f)
+		if err != nil {
+			return nil, err
+		}
+		files[i] = abs
+	}
+	slices.Sort(files)
+	var out []string
+	for _, f := range files {
+		if len(out) == 0 || f != out[len(out)-1] && !strings.HasPrefix(f, out[len(out)-1]+"/") {
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+// allAbsolute tells whether no path of the configuration depends on the working directory.
+func allAbsolute(cfg *Config) bool {
+	for _, p := range []string{cfg.Database.Path, cfg.Backup.Path, cfg.Mail.Directory, cfg.Server.TLSCert, cfg.Server.TLSKey, cfg.Auth.KeyFile} {
+		if p != "" && !filepath.IsAbs(p) {
+			return false
+		}
+	}
+	return true
+}
+
+// unitUser is the user of the unit: the one named, whoever asks, or newsletterd where root asks.
+func unitUser(name string) string {
+	if name != "" {
+		return name
+	}
+	if u, err := user.Current(); err == nil && u.Uid != "0" {
+		return u.Username
+	}
+	return "newsletterd"
+}
+
+// unitQuote writes a path as a word of a unit file (systemd.syntax, systemd.service "Command lines").
+func unitQuote(s string) string {
+	s = strings.ReplaceAll(s, "%", "%%")
+	if !strings.ContainsAny(s, " \t\"'\\$;") {
+		return s
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `$$`).Replace(s) + `"`
+}
+
+// Command is the line that systemd runs.
+func (u unit) Command() string {
+	s := unitQuote(u.Binary) + " serve"
+	if u.Config != "" {
+		s += " --config " + unitQuote(u.Config)
+	}
+	return s
+}
+
+// Paths are the folders beyond the state directory, as one line.
+func (u unit) Paths() string {
+	words := make([]string, len(u.Writable))
+	for i, w := range u.Writable {
+		words[i] = unitQuote(w)
+	}
+	return strings.Join(words, " ")
+}
+
+// Folder is the working directory; a setting of one path takes no quotes.
+func (u unit) Folder() string { return strings.ReplaceAll(u.WorkingDirectory, "%", "%%") }
+
+// installSteps are the commands that put a unit to work.
+func installSteps(unitFile, userName, folder string) []string {
+	var steps []string
+	sudo := "sudo "
+	if os.Geteuid() == 0 {
+		sudo = ""
+		if _, err := user.Lookup(userName); err != nil {
+			steps = append(steps,
+				fmt.Sprintf("useradd --system --home-dir %s --shell /usr/sbin/nologin %s", folder, userName),
+				fmt.Sprintf("chown -R %s: %s", userName, folder))
+		}
+	}
+	return append(steps,
+		fmt.Sprintf(sudo+"cp %s /etc/systemd/system/newsletterd.service", unitFile),
+		sudo+"systemctl daemon-reload",
+		sudo+"systemctl enable --now newsletterd")
+}

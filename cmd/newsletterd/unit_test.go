@@ -1,0 +1,85 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// TestUnit prints the unit for three places of the files, and gives each to systemd-analyze where there is one.
+func TestUnit(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "news letterd") // a path that has to be quoted
+	if err := os.WriteFile(binary, []byte("#!/bin/true\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		set  func(*Config)
+		want []string
+	}{
+		"state directory": {func(c *Config) {
+			c.Database.Path, c.Server.Listen = "/var/lib/newsletterd/newsletterd.db", ":443"
+			c.Mail.Directory = "/var/lib/newsletterd/mail"
+		}, []string{"StateDirectory=newsletterd\n", "ProtectHome=yes\n", "AmbientCapabilities=CAP_NET_BIND_SERVICE\n", "User=jane\n"}},
+		"folders": {func(c *Config) {
+			c.Database.Path, c.Backup.Path, c.Mail.Directory = "/srv/n/n.db", "/backup/n.db", "/srv/n/mail"
+		}, []string{"ReadWritePaths=/backup /srv/n\n", "AmbientCapabilities=\n"}},
+		"home": {func(c *Config) {
+			c.Database.Path, c.Mail.Directory = "/home/jane/n.db", "/home/jane/mail"
+		}, []string{"ProtectHome=no\n", "ReadWritePaths=/home/jane\n"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := DefaultConfig()
+			tt.set(cfg)
+			text, err := unitOf(cfg, "jane", binary)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, w := range append(tt.want, "Type=notify\n", "NoNewPrivileges=yes\n", `ExecStart="`+binary+`" serve`+"\n") {
+				if !strings.Contains(string(text), "\n"+w) {
+					t.Errorf("%q is missing in\n%s", w, text)
+				}
+			}
+			verifyUnit(t, text)
+		})
+	}
+}
+
+func verifyUnit(t *testing.T, text []byte) {
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Log("not verified: there is no systemd-analyze")
+		return
+	}
+	file := filepath.Join(t.TempDir(), "newsletterd.service")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(analyze, "verify", file).CombinedOutput(); err != nil || strings.Contains(string(out), "newsletterd.service:") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestRelay(t *testing.T) {
+	for word, want := range map[string]SMTPConfig{
+		"none":                           {TLS: "starttls", Port: 587},
+		"smtp.example.org":               {Host: "smtp.example.org", TLS: "starttls", Port: 587},
+		"smtp.example.org:2525":          {Host: "smtp.example.org", TLS: "starttls", Port: 2525},
+		"smtp.example.org:465":           {Host: "smtp.example.org", TLS: "implicit", Port: 465},
+		"smtps://me@smtp.example.org":    {Host: "smtp.example.org", TLS: "implicit", Port: 465, Username: "me"},
+		"smtp://a@b.org@smtp.b.org:587/": {Host: "smtp.b.org", TLS: "starttls", Port: 587, Username: "a@b.org"},
+		"127.0.0.1":                      {Host: "127.0.0.1", TLS: "none", Port: 25},
+		"[::1]:2525":                     {Host: "::1", TLS: "none", Port: 2525},
+	} {
+		if got, err := parseRelay(word); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v %v, want %+v", word, got, err, want)
+		}
+	}
+	for _, word := range []string{"", "http://smtp.example.org", "smtp.example.org:smtp", "smtp.example.org:0", "@host", "a:b@host", "two words"} {
+		if got, err := parseRelay(word); err == nil {
+			t.Errorf("%q is taken as %+v", word, got)
+		}
+	}
+}
