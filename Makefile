@@ -2,14 +2,19 @@
 
 GO          ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+AXE_CORE    := axe-core@4.10.3
+REDOCLY     := @redocly/cli@2.77.0
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
+OAUTH2_PROXY := github.com/oauth2-proxy/oauth2-proxy/v7@v7.6.0
 FUZZTIME    ?= 60s
+# The tests of all packages that report into the table of promises, and those that are long on purpose.
+TORTURE     := InTheMiddle|AmongFaults|Beside|UnderLoad|Torture|CopiesByCp|CrashInside|Survives|TwentyCopies|AcceptedOnce|FullDisk|DiskFull|Database|SessionStore|Parallel|ManyLogins|LockedOut|InOrder|Outage|NoTrouble|KeptFor|AfterARestart|StatementsThat|ClockJumps|TestScenarios$$
 PLATFORMS   ?= linux/amd64 linux/arm64 darwin/arm64 freebsd/amd64
 # urfave_cli_no_docs leaves out a manual page writer that nobody calls.
 export GOFLAGS := $(GOFLAGS) -tags=urfave_cli_no_docs
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo run test check fmt-check vet staticcheck tidy-check generated race bench torture fuzz golden cover release clean
+.PHONY: help build demo run test check fmt-check vet staticcheck tidy-check generated pages race bench bench-full torture fuzz golden openapi-lint cover release clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -26,7 +31,7 @@ run: build ## run the daemon on 127.0.0.1:8080 (ARGS=… are its flags)
 test: ## all tests, with nothing but Go
 	CGO_ENABLED=0 $(GO) test ./...
 
-check: fmt-check vet staticcheck tidy-check generated race ## what has to hold before a change goes in (needs a C compiler)
+check: fmt-check vet staticcheck tidy-check generated pages race ## what has to hold before a change goes in (needs a C compiler)
 
 fmt-check:
 	@out=$$($(GO) run $(GOFUMPT) -l .) && test -z "$$out" || { echo "gofumpt wants to change:"; echo "$$out"; exit 1; }
@@ -41,8 +46,22 @@ tidy-check:
 	$(GO) mod verify
 	$(GO) mod tidy -diff
 
+pages: ## try the pages in a browser, also by way of oauth2-proxy, and look for faults of accessibility (needs chromium and npm; says what it skips)
+	@dir=$$(mktemp -d); trap 'rm -rf $$dir' EXIT; \
+	if command -v npm >/dev/null && (cd $$dir && npm pack --silent $(AXE_CORE) >/dev/null && tar xzf axe-core-*.tgz package/axe.min.js); then \
+		export AXE=$$dir/package/axe.min.js; \
+	else \
+		echo "SKIPPED: npm does not bring $(AXE_CORE), so nothing looks for faults of accessibility"; \
+	fi; \
+	if source=$$($(GO) mod download -json $(OAUTH2_PROXY) | sed -n 's/^.*"Dir": "\(.*\)".*/\1/p') && (cd "$$source" && CGO_ENABLED=0 $(GO) build -o $$dir/oauth2-proxy .); then \
+		export OAUTH2_PROXY=$$dir/oauth2-proxy; \
+	else \
+		echo "SKIPPED: $(OAUTH2_PROXY) can't be built here, so nobody signs in through it"; \
+	fi; \
+	CGO_ENABLED=0 $(GO) test -count=1 -v -run Browser ./cmd/newsletterd
+
 race:
-	CGO_ENABLED=1 $(GO) test -race -shuffle=on ./...
+	CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 40m ./...
 
 # Golden files are written anew into the working copy; it fails if git sees a difference that was not there before.
 generated:
@@ -54,8 +73,18 @@ generated:
 bench: ## figures of the program itself on this machine, its mails going to a sink in another process; then of models
 	CGO_ENABLED=0 NEWSLETTERD_FIGURES=$(or $(RECIPIENTS),100000) $(GO) test -run TestFigures -count=1 -timeout 30m -v ./cmd/newsletterd | grep -v -e '^=== ' -e '^--- '
 
-torture: ## kill -9 ten times in the middle of a job and count at an SMTP server; import and stop under load; compare the times of answers
-	CGO_ENABLED=0 NEWSLETTERD_TORTURE=1 $(GO) test -run 'InTheMiddle|Beside|UnderLoad|Torture' -count=1 -timeout 30m -v ./cmd/newsletterd
+bench-full: ## figures of the send path and of lists with 1,000,000 subscribers (some minutes, 4 GB of disk)
+	CGO_ENABLED=0 NEWSLETTERD_FIGURES=$(or $(RECIPIENTS),1000000) $(GO) test -run 'TestFiguresOfSending|TestFiguresOfALongList' -count=1 -timeout 60m -v ./cmd/newsletterd | grep -v -e '^=== ' -e '^--- '
+
+torture: ## put every promise to the test at full length (200 kills -9, strace, full disks, hostile clients …) and print the table
+	@ledger=$$(mktemp); trap 'rm -f $$ledger $$ledger.out' EXIT; export CGO_ENABLED=0 NEWSLETTERD_TORTURE=1 NEWSLETTERD_PROMISES=$$ledger; failed=0; \
+	for pkg in store auth worker handlers; do \
+		$(GO) test -run '$(TORTURE)' -count=1 -timeout 30m ./$$pkg || failed=1; \
+	done; \
+	for run in '$(TORTURE)' TestPromiseTable; do \
+		$(GO) test -run "$$run" -count=1 -timeout 60m -v ./cmd/newsletterd > $$ledger.out || failed=1; grep -v '^=== ' $$ledger.out; \
+	done; \
+	exit $$failed
 
 fuzz: ## every fuzz target for FUZZTIME (60s)
 	@for pkg in $$($(GO) list ./...); do \
@@ -70,12 +99,24 @@ golden: ## write the golden files anew (look at git diff afterwards)
 		CGO_ENABLED=0 $(GO) test -count=1 $$dir -update || exit 1; \
 	done
 
-cover: ## coverage of the tests, by function and in coverage.html
-	CGO_ENABLED=0 $(GO) test -coverpkg=./... -coverprofile=coverage.out ./...
-	$(GO) tool cover -html=coverage.out -o coverage.html
-	$(GO) tool cover -func=coverage.out | tail -1
+openapi-lint: ## the OpenAPI documents, looked at by redocly (needs Node.js; without it that is said)
+	@command -v npx >/dev/null || { echo "openapi-lint: not done, there is no Node.js"; exit 0; }; \
+	npx --yes $(REDOCLY) lint --extends=recommended testdata/openapi/*.json
 
-release: ## static binaries and checksums in dist/, each built twice (the second time from nothing) and compared
+# Programs that the tests start are counted, too, but for those that they kill. go test sets GOCOVERDIR to a folder of its own,
+# so it is set behind it. Helpers of the tests are left out.
+cover: ## coverage of the tests and of the programs they start, by package and in coverage.html; fails below what is promised
+	@dir=$$(mktemp -d); trap 'rm -rf $$dir' EXIT; export CGO_ENABLED=0; failed=0; \
+	$(GO) test -count=1 -exec "env GOCOVERDIR=$$dir" -coverpkg=./... ./... -args -test.gocoverdir=$$dir || failed=1; \
+	$(GO) tool covdata textfmt -i=$$dir -o $$dir/all && grep -vE '^newsletterd/[a-z/]+(test|storetest/faults)/' $$dir/all > coverage.out || exit 1; \
+	$(GO) tool cover -html=coverage.out -o coverage.html; \
+	awk -F '[: ]' 'function count(p) { if (!(p in all)) { name[++n] = p } all[p] += $$(NF-1); if ($$NF > 0) { hit[p] += $$(NF-1) } } \
+		NR > 1 { sub("/[^/]*$$", "", $$1); count($$1); total += $$(NF-1); reached += $$NF > 0 ? $$(NF-1) : 0 } \
+		function say(p, hit, all, least) { low += 100 * hit < least * all; printf "%-26s %5.1f %% of %5d statements%s\n", p, 100 * hit / all, all, least ? " (at least " least " %)" : "" } \
+		END { for (i = 1; i <= n; i++) { p = name[i]; say(p, hit[p], all[p], p ~ "/(auth|core|worker)$$" ? 95 : 0) } say("all", reached, total, 85); exit low > 0 }' coverage.out || failed=1; \
+	exit $$failed
+
+release: ## static binaries and checksums in dist/, each built twice (the second time from nothing) and compared; takes some minutes
 	@rm -rf dist && mkdir -p dist/again
 	@version=$$(git describe --tags --always --dirty 2>/dev/null || echo devel); cache=$$(mktemp -d); trap 'chmod -R u+w $$cache; rm -rf $$cache' EXIT; \
 	build() { CGO_ENABLED=0 GOOS=$${1%/*} GOARCH=$${1#*/} $(GO) build -trimpath -ldflags "-s -w -X main.release=$$version" -o "$$2" ./cmd/newsletterd; }; \
