@@ -196,11 +196,11 @@ func newLimiter(r rate) (*limiter, error) {
 // limitRate counts this request where the route has a rate.
 func (c *Call) limitRate() error {
 	l := c.route.Do.limiter
-	key := limitKey(c.Remote)
-	if l == nil || key == "" {
+	key := AddressKey(c.Remote)
+	if l == nil || !key.IsValid() {
 		return nil
 	}
-	limited, result, err := l.gcra.RateLimitCtx(c, key, 1)
+	limited, result, err := l.gcra.RateLimitCtx(c, key.String(), 1)
 	if err != nil {
 		return err
 	}
@@ -212,18 +212,18 @@ func (c *Call) limitRate() error {
 	return nil
 }
 
-// limitKey is what requests are counted by: an IPv4 address, the /64 of an IPv6 one; empty for
+// AddressKey is what requests and connections are counted by: an IPv4 address, the first of the /64 of an IPv6 one; invalid for
 // loopback, which stands for a proxy or a test and never for a person.
-func limitKey(a netip.Addr) string {
+func AddressKey(a netip.Addr) netip.Addr {
 	a = a.Unmap()
 	if !a.IsValid() || a.IsLoopback() {
-		return ""
+		return netip.Addr{}
 	}
 	if a.Is6() {
 		p, _ := a.WithZone("").Prefix(64)
-		return p.Addr().String()
+		return p.Addr()
 	}
-	return a.String()
+	return a
 }
 
 // remote is the address of the peer or, behind trusted proxies, of the last hop that is none of

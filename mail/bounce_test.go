@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/emersion/go-smtp"
 )
@@ -153,3 +155,55 @@ func FuzzBounce(f *testing.F) {
 		}
 	})
 }
+
+// Who has reached the LMTP listener holds no more connections than it takes; the next waits until one ends.
+func TestBounceServerIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBounceServer("localhost", nil, slog.New(slog.DiscardHandler))
+		l := &pipeListener{dialled: make(chan net.Conn)}
+		served := make(chan error, 1)
+		go func() { served <- b.Serve(l) }()
+		var conns []net.Conn
+		greeted := 0
+		for range lmtpConnections + 1 {
+			ours, theirs := net.Pipe()
+			conns = append(conns, ours)
+			go func() { l.dialled <- theirs }()
+			go func() {
+				if _, err := bufio.NewReader(ours).ReadString('\n'); err == nil {
+					greeted++
+				}
+			}()
+			synctest.Wait()
+		}
+		if greeted != lmtpConnections {
+			t.Errorf("%d connections at once, want %d", greeted, lmtpConnections)
+		}
+		conns[0].Close()
+		synctest.Wait()
+		if greeted != lmtpConnections+1 {
+			t.Errorf("%d had their turn after one ended, want one more than %d", greeted, lmtpConnections)
+		}
+		for _, c := range conns {
+			c.Close()
+		}
+		close(l.dialled)
+		if err := <-served; !errors.Is(err, net.ErrClosed) {
+			t.Error(err)
+		}
+	})
+}
+
+// pipeListener takes connections that a test makes.
+type pipeListener struct{ dialled chan net.Conn }
+
+func (l *pipeListener) Accept() (net.Conn, error) {
+	c, ok := <-l.dialled
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+
+func (*pipeListener) Close() error   { return nil }
+func (*pipeListener) Addr() net.Addr { return &net.TCPAddr{} }

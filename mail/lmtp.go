@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/emersion/go-smtp"
+	"golang.org/x/net/netutil"
 )
 
 // BounceServer takes mails that come back by LMTP (RFC 2033), from a mail server on this machine or beside it. It takes every
@@ -22,9 +23,10 @@ type BounceServer struct {
 }
 
 const (
-	lmtpTimeout    = time.Minute
-	lmtpRecipients = 50
-	lmtpBytes      = 64 << 20 // taken, of which MaxBounce is looked at: a refusal would bounce the bounce
+	lmtpTimeout     = time.Minute
+	lmtpConnections = 32 // at once, each with a mail in memory; more wait in the queue of the kernel
+	lmtpRecipients  = 50
+	lmtpBytes       = 64 << 20 // taken, of which MaxBounce is looked at: a refusal would bounce the bounce
 )
 
 // NewBounceServer makes a server; name is what it greets with.
@@ -41,7 +43,7 @@ func NewBounceServer(name string, take func(ctx context.Context, rcpt string, da
 
 // Serve takes mails from a listener until Shutdown.
 func (b *BounceServer) Serve(l net.Listener) error {
-	if err := b.server.Serve(l); err != nil && !errors.Is(err, smtp.ErrServerClosed) {
+	if err := b.server.Serve(netutil.LimitListener(l, lmtpConnections)); err != nil && !errors.Is(err, smtp.ErrServerClosed) {
 		return err
 	}
 	return nil

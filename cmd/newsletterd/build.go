@@ -176,7 +176,7 @@ func (d *daemon) listen() (err error) {
 	if d.listener, err = net.Listen("tcp", d.cfg.Server.Listen); err != nil {
 		return fmt.Errorf("server.listen: %w", err)
 	}
-	d.clients = newConnections(mostConnections(d.cfg.Server.MaxConnections, d.log))
+	d.clients = configuredConnections(d.cfg.Server, d.log)
 	d.listener = d.clients.listener(d.listener)
 	if d.certs != nil {
 		d.listener = tls.NewListener(d.listener, d.certs.config())

@@ -47,6 +47,8 @@ type ServerConfig struct {
 	ACMEDirectory  string   `toml:"acme_directory"`  // of the authority
 	ACMEHTTP       string   `toml:"acme_http"`       // host:port of the plain listener; empty: off
 	MaxConnections int      `toml:"max_connections"` // of clients at once
+
+	MaxConnectionsPerAddress int `toml:"max_connections_per_address"` // 0: no bound
 }
 
 // DatabaseConfig is about the one file.
@@ -173,7 +175,8 @@ type MetricsConfig struct {
 func DefaultConfig() *Config {
 	return &Config{
 		Server: ServerConfig{
-			Listen: "127.0.0.1:8080", TrustedProxies: []string{}, ACMEDomains: []string{}, ACMEDirectory: autocert.DefaultACMEDirectory, ACMEHTTP: ":80", MaxConnections: 16384,
+			Listen: "127.0.0.1:8080", TrustedProxies: []string{}, ACMEDomains: []string{}, ACMEDirectory: autocert.DefaultACMEDirectory, ACMEHTTP: ":80",
+			MaxConnections: 16384, MaxConnectionsPerAddress: 1024,
 		},
 		Database: DatabaseConfig{Path: "./newsletterd.db", Checkpoints: "own"},
 		Backup:   BackupConfig{Every: Duration(time.Hour)},

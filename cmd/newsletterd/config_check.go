@@ -30,6 +30,7 @@ func (r *configReader) check() {
 	r.that("server.tls_key", readable(c.Server.TLSKey))
 	r.checkACME()
 	r.that("server.max_connections", between(c.Server.MaxConnections, 16, 1_000_000))
+	r.that("server.max_connections_per_address", between(c.Server.MaxConnectionsPerAddress, 0, 1_000_000))
 	r.that("database.path", filled(c.Database.Path))
 	r.that("database.checkpoints", oneOf(c.Database.Checkpoints, "own", "external"))
 	if c.Backup.Every != 0 {

@@ -5,10 +5,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"newsletterd/handlers"
 )
 
 // ownFiles is how many files the daemon keeps for what is no connection of a client: the database, relays, receivers of webhooks.
@@ -16,9 +20,13 @@ const ownFiles = 512
 
 // connections bounds how many clients are connected at once, so that a crowd costs neither memory without end nor the files that
 // the database and the relay need. Beyond the bound the one that has waited longest for a next request is closed (as RFC 9112
-// section 9.3 allows at any time); where all are at work, new ones wait in the queue of the kernel.
+// section 9.3 allows at any time); where all are at work, new ones wait in the queue of the kernel. Of one address there may be
+// fewer, so that nobody alone can have all the others wait: beyond, a new one is refused before anything is read.
 type connections struct {
-	most int
+	most    int
+	each    int              // of one address; 0: no bound
+	proxies []netip.Prefix   // whose connections are those of many
+	told    func(netip.Addr) // of an address that is refused
 
 	mu      sync.Mutex
 	changed *sync.Cond // some connection ended or waits, or a listener was closed
@@ -26,11 +34,31 @@ type connections struct {
 	idle    queue.List // of net.Conn, the one that waits longest first
 	place   map[net.Conn]*queue.Element
 	closed  map[net.Conn]bool // by us, and no longer counted in open
+	of      map[netip.Addr]int
+	refused int
+	toldAt  time.Time
 }
 
 func newConnections(most int) *connections {
-	c := &connections{most: most, place: map[net.Conn]*queue.Element{}, closed: map[net.Conn]bool{}}
+	c := &connections{
+		most: most, told: func(netip.Addr) {},
+		place: map[net.Conn]*queue.Element{}, closed: map[net.Conn]bool{}, of: map[netip.Addr]int{},
+	}
 	c.changed = sync.NewCond(&c.mu)
+	return c
+}
+
+// configuredConnections bounds connections as the configuration says, in proportion where the limit of open files allows fewer.
+func configuredConnections(cfg ServerConfig, log *slog.Logger) *connections {
+	c := newConnections(mostConnections(cfg.MaxConnections, log))
+	c.proxies = proxies(cfg.TrustedProxies)
+	if each := cfg.MaxConnectionsPerAddress; each > 0 {
+		c.each = max(1, each*c.most/cfg.MaxConnections)
+	}
+	c.told = func(a netip.Addr) {
+		log.Warn("connections are refused: too many from one address (if it is a proxy, it belongs into trusted_proxies)",
+			slog.String("address", a.String()), slog.Int("max_connections_per_address", c.each))
+	}
 	return c
 }
 
@@ -64,7 +92,7 @@ func (c *connections) state(conn net.Conn, now http.ConnState) {
 	}
 	switch now {
 	case http.StateNew:
-		c.open++
+		c.count(conn, 1)
 	case http.StateIdle:
 		if !c.closed[conn] {
 			c.place[conn] = c.idle.PushBack(conn)
@@ -72,11 +100,62 @@ func (c *connections) state(conn net.Conn, now http.ConnState) {
 		}
 	case http.StateClosed, http.StateHijacked:
 		if !c.closed[conn] {
-			c.open--
+			c.count(conn, -1)
 			c.changed.Broadcast()
 		}
 		delete(c.closed, conn)
 	}
+}
+
+// count counts a connection in, or out by -1.
+func (c *connections) count(conn net.Conn, n int) {
+	c.open += n
+	key := c.key(conn)
+	if !key.IsValid() {
+		return
+	}
+	if c.of[key] += n; c.of[key] <= 0 {
+		delete(c.of, key)
+	}
+}
+
+// key is what the connections of one address are counted under; invalid for those that have no bound.
+func (c *connections) key(conn net.Conn) netip.Addr {
+	peer, ok := conn.RemoteAddr().(*net.TCPAddr)
+	if c.each == 0 || !ok {
+		return netip.Addr{}
+	}
+	a := peer.AddrPort().Addr().Unmap()
+	for _, p := range c.proxies {
+		if p.Contains(a.WithZone("")) {
+			return netip.Addr{}
+		}
+	}
+	return handlers.AddressKey(a)
+}
+
+// toldEvery is how often the log tells of addresses that have too many connections.
+const toldEvery = time.Minute
+
+// admits tells whether the address of a new connection may have one more.
+func (c *connections) admits(conn net.Conn) bool {
+	key := c.key(conn)
+	if !key.IsValid() {
+		return true
+	}
+	c.mu.Lock()
+	full, tell := c.of[key] >= c.each, false
+	if full {
+		c.refused++
+		if tell = time.Since(c.toldAt) >= toldEvery; tell {
+			c.toldAt = time.Now()
+		}
+	}
+	c.mu.Unlock()
+	if tell {
+		c.told(key)
+	}
+	return !full
 }
 
 // room returns when one more connection may come in, or done says that none will.
@@ -93,7 +172,7 @@ func (c *connections) room(done *bool) {
 		c.idle.Remove(oldest)
 		delete(c.place, conn)
 		c.closed[conn] = true
-		c.open--
+		c.count(conn, -1)
 		if under, ok := conn.(interface{ NetConn() net.Conn }); ok {
 			conn = under.NetConn() // a goodbye by TLS might have to wait for the client
 		}
@@ -101,7 +180,7 @@ func (c *connections) room(done *bool) {
 	}
 }
 
-func (c *connections) count() float64 {
+func (c *connections) inUse() float64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return float64(c.open)
@@ -111,10 +190,17 @@ func (c *connections) register(reg *prometheus.Registry) {
 	reg.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "newsletterd_http_connections", Help: "Connections of clients that are open.",
-		}, c.count),
+		}, c.inUse),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "newsletterd_http_connections_limit", Help: "How many there may be at once.",
 		}, func() float64 { return float64(c.most) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "newsletterd_http_connections_refused_total", Help: "Connections refused because their address had too many.",
+		}, func() float64 {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return float64(c.refused)
+		}),
 	)
 }
 
@@ -130,8 +216,17 @@ func (c *connections) listener(l net.Listener) net.Listener {
 }
 
 func (l *boundedListener) Accept() (net.Conn, error) {
-	l.room(&l.done)
-	return l.Listener.Accept()
+	for {
+		l.room(&l.done)
+		conn, err := l.Listener.Accept()
+		if err != nil || l.admits(conn) {
+			return conn, err
+		}
+		if abrupt, ok := conn.(interface{ SetLinger(sec int) error }); ok {
+			_ = abrupt.SetLinger(0) // by a reset, which leaves nothing behind in the kernel
+		}
+		_ = conn.Close()
+	}
 }
 
 func (l *boundedListener) Close() error {

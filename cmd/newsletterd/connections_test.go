@@ -67,7 +67,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 			}
 			awaitIdle(t, r.clients, 0)
 			ask(dial(), begin)
-			await(t, "connections", most, func() int { return int(r.clients.count()) })
+			await(t, "connections", most, func() int { return int(r.clients.inUse()) })
 			late := make(chan error, 1)
 			go func() {
 				c := dial()
@@ -87,7 +87,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 			if err := <-late; err != nil {
 				t.Error(err)
 			}
-			if n := r.clients.count(); n > most {
+			if n := r.clients.inUse(); n > most {
 				t.Errorf("%v connections", n)
 			}
 		})
