@@ -177,6 +177,7 @@ func (h *hello) encrypt() *RouteError {
 	ctx, cancel := context.WithTimeout(h.lane.ctx, h.lane.timeouts.Dial)
 	defer cancel()
 	_ = h.c.nc.SetDeadline(time.Time{}) // the context keeps the time
+	h.c.readBy, h.c.writeBy = time.Time{}, time.Time{}
 	t := tls.Client(h.c.nc, cfg)
 	if err := t.HandshakeContext(ctx); err != nil {
 		return h.fail(FaultTLS, "STARTTLS", err)

@@ -1,0 +1,66 @@
+package mail
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/mail/mailtest"
+)
+
+// TestSilenceBehindSTARTTLS: a relay that says nothing more once TLS stands costs a lane no more time than any other.
+func TestSilenceBehindSTARTTLS(t *testing.T) {
+	for _, silent := range []string{"EHLO", "MAIL"} {
+		synctest.Test(t, func(t *testing.T) {
+			cert, roots, err := mailtest.Certificate("relay.test")
+			if err != nil {
+				t.Fatal(err)
+			}
+			dial := func(context.Context, string, string) (net.Conn, error) {
+				ours, theirs := net.Pipe()
+				go silentRelay(theirs, &tls.Config{Certificates: []tls.Certificate{cert}}, silent)
+				return ours, nil
+			}
+			p := &post{t: t, n: 1, sender: &SMTP{Addr: "relay.test:587", TLS: TLSStart, TLSConfig: &tls.Config{RootCAs: roots}, Dial: dial}}
+			begin := time.Now()
+			if err := p.run(t.Context()); !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("%s: %v", silent, err)
+			}
+			if took := time.Since(begin); took > 6*time.Minute {
+				t.Errorf("%s: %v", silent, took)
+			}
+		})
+	}
+}
+
+// silentRelay answers until a verb that comes behind STARTTLS, and then never again.
+func silentRelay(nc net.Conn, config *tls.Config, verb string) {
+	defer nc.Close()
+	_, _ = io.WriteString(nc, "220 relay.test\r\n")
+	secure := false
+	for r := bufio.NewReader(nc); ; {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return
+		}
+		switch command := strings.Fields(line)[0]; {
+		case secure && command == verb:
+			_, _ = io.Copy(io.Discard, r)
+			return
+		case command == "STARTTLS":
+			_, _ = io.WriteString(nc, "220 go ahead\r\n")
+			nc, secure = tls.Server(nc, config), true
+			r = bufio.NewReader(nc)
+		default:
+			_, _ = io.WriteString(nc, "250-relay.test\r\n250 STARTTLS\r\n")
+		}
+	}
+}
