@@ -24,6 +24,9 @@ const (
 	mailLife  = 48 * time.Hour // then a mail has failed
 )
 
+// lookEvery bounds the pause of a receiver or relay that is down where something new comes for it, unless it asked for more.
+const lookEvery = time.Minute
+
 // backoff is the delay after a number of failed tries (1: the first).
 func backoff(delays []time.Duration, failed int) time.Duration {
 	return delays[min(max(failed, 1), len(delays))-1]

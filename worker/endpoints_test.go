@@ -28,6 +28,8 @@ type crm struct {
 	posts  map[string]int
 	last   *http.Request
 	body   []byte
+
+	retryAfter string // of a refusal
 }
 
 func (c *crm) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -51,7 +53,11 @@ func (c *crm) RoundTrip(req *http.Request) (*http.Response, error) {
 	if status/100 == 2 {
 		c.heard[path] = append(c.heard[path], e)
 	}
-	return answer(status), nil
+	res := answer(status)
+	if c.retryAfter != "" && status == 503 {
+		res.Header.Set("Retry-After", c.retryAfter)
+	}
+	return res, nil
 }
 
 func (c *crm) say(path string, status int) {
@@ -236,4 +242,37 @@ func TestEndpointThatWantsNoMore(t *testing.T) {
 			m.Errorf("%d posts", n)
 		}
 	})
+}
+
+// A receiver that is down is left alone between two looks, however many events are written meanwhile; a new event may bring
+// the next look forward, but not before the time that Retry-After asked for.
+func TestReceiverThatIsDownIsLeftAlone(t *testing.T) {
+	for _, c := range []struct {
+		retryAfter string
+		looks      int // at the endpoint, in ten minutes
+	}{{"", 15}, {"660", 1}} {
+		withEndpoints(t, func(m *member, r *crm) {
+			m.endpoint("/down", core.EndpointInput{})
+			r.retryAfter = c.retryAfter
+			r.say("/down", 503)
+			m.receiver.say(func(core.Event) (int, map[string]string) { return 503, nil })
+			const events = 600
+			for i := range events {
+				m.activate(core.Email(fmt.Sprintf("s%d@example.org", i)))
+				settleFor(time.Second)
+			}
+			if n := r.count("/down"); n > c.looks {
+				m.Errorf("Retry-After %q: %d looks at the endpoint, %d may be", c.retryAfter, n, c.looks)
+			}
+			if n := m.receiver.count(); n > events/3 {
+				m.Errorf("%d looks at the send service", n)
+			}
+			r.say("/down", 200)
+			m.receiver.say(nil)
+			settleFor(2 * time.Minute)
+			if n := len(r.types("/down")); n != events || len(m.receiver.heard()) < events {
+				m.Errorf("Retry-After %q: %d and %d of %d events came through", c.retryAfter, n, len(m.receiver.heard()), events)
+			}
+		})
+	}
 }

@@ -47,6 +47,8 @@ type mailer struct {
 	loop      *Loop
 	wake      chan struct{}
 	failures  int                // of the route, running
+	tryAt     time.Time          // while it is down: the next try
+	notBefore time.Time          // … and the earliest, for new mails bring it forward
 	lost      map[int64]int      // connections lost on a mail, running
 	unsure    map[int64]bool     // the reply to a mail was lost once
 	unwritten []store.MailResult // that could not be written down
@@ -94,6 +96,9 @@ type mailResult struct {
 func (m *mailer) step(ctx context.Context, _ time.Time) time.Time {
 	if !m.finish(ctx, nil, core.At(time.Now())) {
 		return time.Now().Add(time.Second)
+	}
+	if m.failures > 0 && time.Now().Before(m.notBefore) {
+		return m.notBefore
 	}
 	r := &mailRun{
 		mailer: m, queue: make(chan *core.Mail, mailerRead+mailerLow), results: make(chan mailResult, mailerRead+mailerLow),
@@ -145,8 +150,8 @@ func (r *mailRun) stop() {
 
 func (m *mailer) next(ctx context.Context, r *mailRun) time.Time {
 	switch {
-	case m.failures > 0:
-		return time.Now().Add(jitter(backoff(routeDelays, m.failures)))
+	case m.failures > 0 && m.tryAt.After(time.Now()):
+		return m.tryAt
 	case r.broken:
 		return time.Now().Add(time.Second)
 	}
@@ -157,19 +162,21 @@ func (m *mailer) next(ctx context.Context, r *mailRun) time.Time {
 	return at.Time()
 }
 
-// routeDelays are between tries of a mail route that failed.
-var routeDelays = []time.Duration{5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute}
-
-// routeEnded looks at how a lane ended.
+// routeEnded looks at how a lane ended. What breaks several lanes at once counts once.
 func (r *mailRun) routeEnded(err error) {
-	if err == nil {
+	if err == nil || r.broken {
 		return
 	}
-	var re *mail.RouteError
-	if errors.As(err, &re) && re.Delivered > 0 {
+	re, ok := errors.AsType[*mail.RouteError](err)
+	if !ok {
+		re = &mail.RouteError{Err: err}
+	}
+	if re.Delivered > 0 {
 		r.failures = 0
 	}
 	r.failures++
+	pause, now := re.Backoff(r.failures), time.Now()
+	r.tryAt, r.notBefore = now.Add(jitter(pause)), now.Add(min(pause, lookEvery))
 	r.Log.Warn("mailer: the mail route failed", slog.Any("error", err), slog.Int("running", r.failures))
 	r.stop()
 }

@@ -211,6 +211,35 @@ func TestMailerRetries(t *testing.T) {
 	}
 }
 
+// A relay that is down is left alone between two tries, however many mails are asked for meanwhile: one that refuses the
+// credentials would lock the account.
+func TestMailerLeavesARelayThatIsDownAlone(t *testing.T) {
+	inBubble(t, func(m *member) {
+		back := time.Now().Add(10 * time.Minute)
+		s := &stub{err: func(int) error {
+			if time.Now().Before(back) {
+				return &mail.RouteError{Fault: mail.FaultAuth, Stage: "AUTH", Code: 535}
+			}
+			return nil
+		}}
+		m.run(m.mailer(s))
+		const mails = 600
+		for i := range mails {
+			m.ask(core.Email(fmt.Sprintf("a%d@example.org", i)))
+			time.Sleep(time.Second)
+			synctest.Wait()
+		}
+		if s.n > 2*11 { // two connections, once a minute at the most
+			m.Errorf("%d tries in ten minutes", s.n)
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if len(s.sent) != mails {
+			m.Errorf("%d of %d mails went out when it was back", len(s.sent), mails)
+		}
+	})
+}
+
 func TestMailerGivesUp(t *testing.T) {
 	now := core.At(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 	r := &mailRun{mailer: &mailer{MailerOptions: MailerOptions{Log: quiet}, lost: map[int64]int{}, unsure: map[int64]bool{}}}

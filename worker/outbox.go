@@ -30,6 +30,8 @@ type outbox struct {
 	loop      *Loop
 	wake      chan struct{}       // an event was written while a Step runs
 	down      int                 // looks at a receiver that did not answer, running
+	lookAt    time.Time           // while it is down: the next look
+	notBefore time.Time           // … and the earliest, for new events bring it forward
 	unwritten []store.EventResult // that could not be written down
 }
 
@@ -60,7 +62,6 @@ type delivery struct {
 	read    bool                            // there may be more to read
 	readAt  core.Instant                    // when all that was due had been read: what became due since then is still to be found
 	broken  bool                            // the store or the receiver fails: claim nothing more
-	retryAt core.Instant                    // when the receiver asked not to be bothered before
 }
 
 type result struct {
@@ -73,8 +74,13 @@ func (o *outbox) step(ctx context.Context, now time.Time) time.Time {
 	if !o.finish(ctx, nil, core.At(now)) {
 		return now.Add(time.Second)
 	}
-	if o.down > 0 && !o.probe(ctx) {
-		return now.Add(jitter(backoff(o.probes, o.down)))
+	if o.down > 0 {
+		if now.Before(o.notBefore) {
+			return o.notBefore
+		}
+		if !o.probe(ctx) {
+			return o.nextLook()
+		}
 	}
 	d := &delivery{
 		outbox: o, work: make(chan *store.OutboxEvent, outboxRead+outboxLow), results: make(chan result, outboxRead+outboxLow),
@@ -111,7 +117,7 @@ func (o *outbox) step(ctx context.Context, now time.Time) time.Time {
 func (o *outbox) next(ctx context.Context, d *delivery) time.Time {
 	switch {
 	case o.down > 0:
-		return maxTime(time.Now().Add(jitter(backoff(o.probes, o.down))), d.retryAt.Time())
+		return o.nextLook()
 	case d.broken:
 		return time.Now().Add(time.Second)
 	}
@@ -122,11 +128,19 @@ func (o *outbox) next(ctx context.Context, d *delivery) time.Time {
 	return at.Time()
 }
 
-func maxTime(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
+// rest notes that the receiver does not answer, and for how long it is left alone: after is what it asked for.
+func (o *outbox) rest(after time.Duration) {
+	o.down++
+	pause, now := jitter(backoff(o.probes, o.down)), time.Now()
+	o.lookAt, o.notBefore = now.Add(max(pause, after)), now.Add(max(min(pause, lookEvery), after))
+}
+
+// nextLook is when the loop looks at the receiver again; it has passed where the store failed at it.
+func (o *outbox) nextLook() time.Time {
+	if now := time.Now(); !o.lookAt.After(now) {
+		return now.Add(time.Second)
 	}
-	return b
+	return o.lookAt
 }
 
 // claim reads due events, when few are held, and hands out the first of each subscription.
@@ -230,9 +244,8 @@ func (d *delivery) settle(r result) (gone []int64) {
 	chain := d.chains[key]
 	gone = append(gone, r.event.ID)
 	if r.down && !d.broken {
-		d.down++
+		d.rest(r.after)
 		d.broken = true
-		d.retryAt = core.At(time.Now().Add(r.after))
 		d.log.Warn("outbox: the receiver does not answer", slog.String("reason", r.reason))
 	}
 	if len(chain) > 0 && (r.done || r.dead) && !d.broken {
@@ -310,7 +323,7 @@ func (o *outbox) probe(ctx context.Context) (up bool) {
 	r := result{event: &events[0], verdict: o.post(ctx, &events[0])}
 	r.took = time.Since(began)
 	if r.down {
-		o.down++
+		o.rest(r.after)
 		o.stillDown(ctx, r)
 		return false
 	}
