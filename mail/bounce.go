@@ -31,9 +31,9 @@ const (
 )
 
 // ParseBounce reads a mail that came back to rcpt (its envelope recipient; empty where it is not known): a delivery status
-// notification (RFC 3464), a feedback report (RFC 5965), or a bounce of no form. Its reports name no address: whom they are about
-// stands in their Names, for only our own names are believed. A mail that is none of these, as an answer of a person or of a
-// machine, has no reports.
+// notification (RFC 3464), a feedback report (RFC 5965), a bounce of no form, or a request to be unsubscribed, which is any mail
+// to the address of List-Unsubscribe. Its reports name no address: whom they are about stands in their Names, for only our own
+// names are believed. A mail that is none of these, as an answer of a person or of a machine, has no reports.
 func ParseBounce(rcpt string, data []byte, now core.Instant) []ProviderReport {
 	data = data[:min(len(data), MaxBounce)]
 	m, err := message.ReadWithOptions(bytes.NewReader(data), &message.ReadOptions{MaxHeaderBytes: maxBounceHeader})
@@ -46,8 +46,11 @@ func ParseBounce(rcpt string, data []byte, now core.Instant) []ProviderReport {
 		b.report(m, b.status)
 	case kind == "multipart/report" && strings.EqualFold(params["report-type"], "feedback-report"):
 		b.report(m, b.feedback)
-	case m.Header.Has("X-Failed-Recipients") || !automatic(&m.Header):
-		b.formless()
+	case b.to("u+") != "": // sent by a mail program for its user, who need not have seen it (RFC 2369 section 3.2)
+		b.at = now // what a clock elsewhere says must not put the wish before the subscription
+		b.add(unsubscribed, b.to("u+"))
+	case b.to("b+") != "" && (m.Header.Has("X-Failed-Recipients") || !automatic(&m.Header)):
+		b.add(someBounce) // all it says is that something did not arrive; without our return address it may be any mail
 	}
 	var out []ProviderReport
 	for i := range b.out {
@@ -118,15 +121,14 @@ func (b *bounce) add(outcome core.ProviderEvent, names ...string) {
 	}
 }
 
-// formless is a mail to a return address that is no report: all it says is that something did not arrive. Without our
-// return address it may be any mail.
-func (b *bounce) formless() {
+// to is the first of the addresses that the mail came to whose local part begins so; empty without one.
+func (b *bounce) to(prefix string) string {
 	for _, name := range b.names {
-		if strings.HasPrefix(strings.ToLower(name), "b+") {
-			b.add(someBounce)
-			return
+		if strings.HasPrefix(strings.ToLower(name), prefix) {
+			return name
 		}
 	}
+	return ""
 }
 
 // report reads the parts of a multipart/report: the second one is for machines, the third is what came back.

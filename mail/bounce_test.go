@@ -77,6 +77,27 @@ func TestBounceByItsEnvelope(t *testing.T) {
 	}
 }
 
+// A mail program that is told to unsubscribe writes to the mailto address of List-Unsubscribe; no matter what, or what its clock says.
+func TestUnsubscribeByMail(t *testing.T) {
+	n := NewIdent(make([]byte, 32))
+	to := n.Unsubscribe(3, 4) + "@bounce.example.com"
+	for _, tc := range []struct{ rcpt, header string }{
+		{"", "To: <" + to + ">\r\nSubject: unsubscribe\r\n"},
+		{"", "To: " + strings.ToUpper(to) + "\r\n"},
+		{to, "To: undisclosed-recipients:;\r\nAuto-Submitted: auto-generated\r\nPrecedence: bulk\r\n"},
+		{to, "To: x@y.example\r\nDate: Sat, 1 Nov 2025 00:00:00 +0000\r\n"},
+	} {
+		reports := ParseBounce(tc.rcpt, []byte("From: ann@example.org\r\n"+tc.header+"\r\nplease\r\n"), hookNow)
+		if len(reports) != 1 || !reports[0].Unsubscribe || reports[0].Event.OccurredAt != hookNow {
+			t.Errorf("%q %q: %+v", tc.rcpt, tc.header, reports)
+			continue
+		}
+		if job, seq := n.Recipient(reports[0].Names...); job != 3 || seq != 4 {
+			t.Errorf("%q %q: recipient %d of job %d", tc.rcpt, tc.header, seq, job)
+		}
+	}
+}
+
 func TestBounceServer(t *testing.T) {
 	var mu sync.Mutex
 	var taken []string

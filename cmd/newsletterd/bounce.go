@@ -40,7 +40,8 @@ func (p *program) bounceCommand() *cli.Command {
 		return p.printer(c).record(bounced{n})
 	})
 	c.Description = `Reads delivery status notifications (RFC 3464), feedback reports (RFC 5965) and bounces of no form, and takes addresses off
-the lists accordingly. Only mails that name one of ours by its Message-ID or return address count; others change nothing.
+the lists accordingly; a mail to the address in List-Unsubscribe ends that subscription. Only mails that name one of ours by its
+Message-ID, return address or unsubscribe address count; others change nothing.
 In Postfix, for the domain of mail.bounce_domain:
 
    master.cf:  newsletterd unix - n n - - pipe user=newsletterd argv=/usr/bin/newsletterd bounce --to ${recipient} --config FILE
