@@ -1,19 +1,20 @@
 package mail
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 	"unicode/utf8"
 )
 
-// The footers, for authors who print no unsubscribe link of their own. They are templates as any other.
+// The footers, for authors who print no unsubscribe link of their own. They are templates as any other, made of wordList.Reason and
+// Leave. The postal address has lines.
 const (
 	htmlFooter = `<div style="margin:24px auto 0;padding:12px;font:12px/1.5 sans-serif;color:#666;text-align:center">` +
-		`You get this mail because you subscribed to {{ list.name | default: "this newsletter" }}. ` +
-		`<a href="{{ unsubscribe_url }}" style="color:#666">Unsubscribe</a>` +
-		`{% if tenant.postal_address %}<br>{{ tenant.postal_address }}{% endif %}</div>`
-	textFooter = "\n-- \nYou get this mail because you subscribed to {{ list.name | default: \"this newsletter\" }}.\n" +
-		"Unsubscribe: {{ unsubscribe_url }}\n{% if tenant.postal_address %}{{ tenant.postal_address }}\n{% endif %}"
+		`%s <a href="{{ unsubscribe_url }}" style="color:#666">%s</a>` +
+		`{%% if tenant.postal_address %%}<br><span style="white-space:pre-line">{{ tenant.postal_address }}</span>{%% endif %%}</div>`
+	textFooter = "\n-- \n%s\n%s: {{ unsubscribe_url }}\n{%% if tenant.postal_address %%}{{ tenant.postal_address }}\n{%% endif %%}"
+
 	preheaderOpen  = `<div style="display:none;max-height:0;overflow:hidden;mso-hide:all">`
 	preheaderClose = `</div>`
 	preheaderPad   = "&#8204;&#160;"
@@ -21,7 +22,7 @@ const (
 
 // bodyTokens brings source, layout, preheader and footer of both parts together. html is nil for a mail of text alone.
 func (b *Bulk) bodyTokens() (html, text []token, err error) {
-	s := &b.spec
+	s, w := &b.spec, wordsOf(b.spec.Language)
 	if s.HTML != "" {
 		if html, err = withLayout("body_html", s.HTML, s.HTMLLayout); err != nil {
 			return nil, nil, err
@@ -36,20 +37,26 @@ func (b *Bulk) bodyTokens() (html, text []token, err error) {
 		return nil, nil, err
 	}
 	if !printsUnsubscribe(text) {
-		text = append(trimEnd(text), mustLex(textFooter)...)
+		text = append(trimEnd(text), mustLex(fmt.Sprintf(textFooter, w.Reason, w.Leave))...)
 	}
 	if html == nil {
 		return nil, text, nil
 	}
 	if !printsUnsubscribe(html) {
-		html = insertBefore(html, "</body", mustLex(htmlFooter))
+		html = insertBefore(html, "</body", mustLex(fmt.Sprintf(htmlFooter, w.Reason, w.Leave)))
 	}
 	if s.Preheader != "" {
 		inner, err := lex(&source{"template.preheader", cleanBody(s.Preheader)})
 		if err != nil {
 			return nil, nil, err
 		}
-		pre := append(mustLex(preheaderOpen), inner...)
+		pre := mustLex(preheaderOpen)
+		for _, t := range inner {
+			if t.kind == tokenText { // it is a text: what it holds is no HTML, however it looks
+				t.body = string(appendHTML(nil, t.body))
+			}
+			pre = append(pre, t)
+		}
 		pre = append(pre, mustLex(strings.Repeat(preheaderPad, 60)+preheaderClose)...)
 		html = insertAfterBody(html, pre)
 	}

@@ -20,14 +20,16 @@ type BulkSpec struct {
 	ListID, ListName, ListDomain string
 	// JobID and TenantID stand in the Feedback-ID beside ListID.
 	JobID, TenantID string
-	// Subject, HTML, Text and Preheader are templates. One of HTML and Text may be empty: without Text it is made
+	// Subject, HTML, Text and Preheader are templates; Preheader is of text, as Subject is. One of HTML and Text may be empty: without Text it is made
 	// of HTML, without HTML the mail is text/plain alone.
 	Subject, HTML, Text, Preheader string
 	// HTMLLayout and TextLayout, where not empty, hold {{content}} once: the body is put in its place.
 	HTMLLayout, TextLayout string
 	// UnsubscribeURL is the job's own visible link with {{unsubscribe_token}} in it; empty: the recipient's.
 	UnsubscribeURL string
-	Shared         Shared
+	// Language is that of the footer, one of core.Languages; else the first of these.
+	Language string
+	Shared   Shared
 	// Providers are the kinds of mail providers that the mail may go through: each finds it named in its own way.
 	Providers []string
 	// Track is what of the HTML part is tracked; its zero value is nothing.
@@ -240,6 +242,10 @@ func (b *Bulk) vars(r *Recipient) Vars {
 	if b.unsubscribe != nil {
 		url, _ := b.unsubscribe.Append(nil, &v)
 		v.UnsubscribeURL = string(url)
+	}
+	if b.text.subject || b.html != nil && b.html.subject {
+		subject, _ := b.subject.Append(nil, &v)
+		v.Subject = string(subject)
 	}
 	return v
 }

@@ -11,12 +11,12 @@ import (
 // them, and the layout around that. sender is the daemon's own, for tenants without one.
 //
 // A template that holds {{content}} stands around the campaign's bodies; one that does not replaces them. A
-// campaign without a body sends its subject as the content.
+// campaign without a body sends its subject as the content, in the parts that the template has.
 func JobSpec(jobID string, c *core.Content, sender Address) *BulkSpec {
 	s := &BulkSpec{
 		From: sender, ListID: c.List.ID, ListName: c.List.Name, JobID: jobID, TenantID: c.Tenant.ID,
 		Subject: c.Campaign.Subject, HTML: c.Campaign.BodyHTML, Text: c.Campaign.BodyText,
-		Preheader: c.Campaign.Preheader(), UnsubscribeURL: c.Campaign.UnsubscribeURL,
+		Preheader: c.Campaign.Preheader(), UnsubscribeURL: c.Campaign.UnsubscribeURL, Language: cmp.Or(c.List.Language, c.Tenant.Language),
 		Shared: Shared{
 			List:   map[string]string{"id": c.List.ID, "name": c.List.Name},
 			Tenant: map[string]string{"id": c.Tenant.ID, "name": c.Tenant.Name, "postal_address": c.Tenant.PostalAddress},
@@ -28,8 +28,15 @@ func JobSpec(jobID string, c *core.Content, sender Address) *BulkSpec {
 	}
 	s.From.Name = cmp.Or(c.Tenant.SenderName(), sender.Name)
 	s.ReplyTo.Email = c.Tenant.ReplyTo
+	s.Shared.Tenant["mail_from"], s.Shared.Tenant["reply_to"] = s.From.Email, s.ReplyTo.Email
 	if s.HTML == "" && s.Text == "" {
 		s.HTML, s.Text = "<h1>{{ job.subject }}</h1>", "{{ job.subject }}\n"
+		switch t := &c.Template; {
+		case t.BodyHTML != "" && t.BodyText == "":
+			s.Text = ""
+		case t.BodyText != "" && t.BodyHTML == "":
+			s.HTML = ""
+		}
 	}
 	s.HTML, s.HTMLLayout = dress(s.HTML, c.Template.BodyHTML, c.Layout.BodyHTML)
 	s.Text, s.TextLayout = dress(s.Text, c.Template.BodyText, c.Layout.BodyText)

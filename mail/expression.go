@@ -259,6 +259,7 @@ func (e *expression) resolve(name string, path []string) (operand, error) {
 		if !knownField(r, path[0]) {
 			e.t.warn("%s.%s is no known field and prints as nothing", name, clip(path[0]))
 		}
+		e.t.subject = e.t.subject || r == rootJob && path[0] == "subject"
 	default:
 		if len(path) > 0 {
 			return operand{}, e.fail("%s has no fields", name)

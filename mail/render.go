@@ -7,6 +7,7 @@ import (
 
 // render is one run of a template.
 type render struct {
+	part  Part
 	vars  *Vars
 	prefs string
 	work  int // octets of preferences looked through
@@ -16,7 +17,7 @@ type render struct {
 const maxWork = 32 << 20
 
 func (t *Template) begin(v *Vars) render {
-	r := render{vars: v}
+	r := render{part: t.part, vars: v}
 	if t.prefs {
 		r.prefs = string(v.Preferences)
 	}
@@ -72,6 +73,9 @@ func (r *render) value(o *operand) value {
 	case rootTenant:
 		return textValue(v.Shared.Tenant[o.path[0]])
 	case rootJob:
+		if v.Subject != "" && o.path[0] == "subject" && r.part != PartHeader { // it can't hold itself
+			return textValue(v.Subject)
+		}
 		return textValue(v.Shared.Job[o.path[0]])
 	}
 	return value{}

@@ -66,6 +66,8 @@ type Vars struct {
 	UnsubscribeURL   string
 	ViewURL          string
 	PreferencesURL   string
+	// Subject is job.subject as this recipient reads it; empty: as its author wrote it.
+	Subject string
 	// Track makes the tokens of links and pixel; nil where nothing is tracked.
 	Track *Tracker
 	// Date is what {{ "now" | date: "%Y" }} prints.
@@ -79,6 +81,7 @@ type Template struct {
 	prefs    bool // some path begins with preferences
 	unsub    bool // an unsubscribe link or token is printed
 	view     bool // the link to the mail in a browser is named
+	subject  bool // job.subject is named
 	size     int  // octets of static text
 	warnings []string
 }

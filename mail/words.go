@@ -17,6 +17,8 @@ type wordList struct {
 	Hello    string          `json:"hello"`
 	Fallback string          `json:"fallback"`
 	Footer   string          `json:"footer"`
+	Reason   string          `json:"reason"` // for which a newsletter is sent
+	Leave    string          `json:"leave"`
 	Minutes  string          `json:"minutes"`
 	Hour     string          `json:"hour"`
 	Hours    string          `json:"hours"`
@@ -49,6 +51,9 @@ var words = func() map[string]*wordList {
 	}
 	return all
 }()
+
+// wordsOf are those of a language, or of the first where there is none of that name.
+func wordsOf(language string) *wordList { return cmp.Or(words[language], words[core.Languages[0]]) }
 
 // paragraph is a part of a text between empty lines.
 type paragraph string

@@ -1,0 +1,94 @@
+package mail
+
+import (
+	"strings"
+	"testing"
+
+	"newsletterd/core"
+)
+
+// rendered is a job's content as Ada gets it.
+func rendered(t *testing.T, c core.Content) (subject, text, html string) {
+	t.Helper()
+	c.List.ID, c.List.Name, c.Tenant.ID, c.Tenant.Name = "l", "News", "t", "Acme"
+	bulk, err := CompileBulk(JobSpec("j", &c, Address{Email: "news@example.org"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := testRecipient()
+	r.Preferences = []byte(`{"first_name": "Ada <3"}`)
+	if subject, text, html, err = bulk.Parts(r); err != nil {
+		t.Fatal(err)
+	}
+	return subject, text, html
+}
+
+// A template of one part makes a mail of that part, where the job has no body of its own.
+func TestTemplateWithoutBody(t *testing.T) {
+	layout := core.Template{BodyHTML: "<body>{{content}}</body>", BodyText: "above\n{{content}}\nbelow"}
+	for _, tc := range []struct {
+		template   core.Template
+		text, html string // how they begin; empty: there is none
+	}{
+		{core.Template{BodyHTML: "<p>The issue</p>"}, "The issue\n", "<body><p>The issue</p>"},
+		{core.Template{BodyText: "The issue"}, "above\nThe issue\nbelow\n", ""},
+		{core.Template{BodyHTML: "<p>The issue</p>", BodyText: "The text"}, "above\nThe text\nbelow\n", "<body><p>The issue</p>"},
+		{core.Template{BodyHTML: "<i>{{content}}</i>"}, "Hello Ada <3\n", "<body><i><h1>Hello Ada &lt;3</h1></i>"},
+		{core.Template{}, "above\nHello Ada <3\n", "<body><h1>Hello Ada &lt;3</h1>"},
+	} {
+		_, text, html := rendered(t, core.Content{
+			Campaign: core.Campaign{Subject: "Hello {{preferences.first_name}}"}, Template: tc.template, Layout: layout,
+		})
+		if !strings.HasPrefix(text, tc.text) || !strings.HasPrefix(html, tc.html) || tc.html == "" && html != "" {
+			t.Errorf("%+v:\n%q\n%q", tc.template, text, html)
+		}
+	}
+}
+
+// job.subject is what the reader reads in the subject, not what its author wrote.
+func TestSubjectInBody(t *testing.T) {
+	subject, text, html := rendered(t, core.Content{
+		Campaign: core.Campaign{Subject: `{% if preferences.first_name contains "Ada" %}Dear {{preferences.first_name}}{% endif %} & all`, BodyText: "{{job.subject}}"},
+		Template: core.Template{BodyHTML: "<title>{{job.subject}}</title>"},
+	})
+	if want := "Dear Ada <3 & all"; subject != want || !strings.HasPrefix(text, want+"\n") || !strings.HasPrefix(html, "<title>Dear Ada &lt;3 &amp; all</title>") {
+		t.Errorf("%q\n%q\n%q", subject, text, html)
+	}
+	subject, text, _ = rendered(t, core.Content{Campaign: core.Campaign{Subject: "Now: {{job.subject}}", BodyText: "{{job.subject}}"}})
+	if want := "Now: Now: {{job.subject}}"; subject != want || !strings.HasPrefix(text, want+"\n") { // it can't hold itself
+		t.Errorf("%q %q", subject, text)
+	}
+}
+
+// The preheader is a text: it can't break the HTML that it stands in.
+func TestPreheaderIsText(t *testing.T) {
+	_, _, html := rendered(t, core.Content{Campaign: core.Campaign{
+		Subject: "s", BodyHTML: "<p>x</p>", Template: `{"preheader": "Fish & <!-- chips for {{preferences.first_name}}"}`,
+	}})
+	if !strings.Contains(html, ">Fish &amp; &lt;!-- chips for Ada &lt;3&#8204;") {
+		t.Error(html)
+	}
+}
+
+// The footer speaks the language of the list, else the tenant's, and keeps the lines of the postal address.
+func TestFooterLanguage(t *testing.T) {
+	for _, tc := range []struct{ list, tenant, want string }{
+		{"de", "fr", "weil Sie News abonniert haben"}, {"", "fr", "abonné à News"}, {"es", "", "suscribió a News"}, {"", "", "subscribed to News"},
+	} {
+		c := core.Content{Campaign: core.Campaign{Subject: "s", BodyHTML: "<p>x</p>"}}
+		c.List.Language, c.Tenant.Language, c.Tenant.PostalAddress = tc.list, tc.tenant, "1 Garden Lane\nKew"
+		_, text, html := rendered(t, c)
+		if !strings.Contains(text, tc.want) || !strings.Contains(html, tc.want) || !strings.Contains(html, `pre-line">1 Garden Lane`+"\nKew</span>") {
+			t.Errorf("%+v:\n%s\n%s", tc, text, html)
+		}
+	}
+}
+
+// Every field that a template may name without a warning has a value.
+func TestKnownFieldsAreFilled(t *testing.T) {
+	c := core.Content{Campaign: core.Campaign{Name: "n", Subject: "s", BodyText: "{{tenant.mail_from}} {{tenant.reply_to}} {{tenant.postal_address}} {{job.name}}"}}
+	c.Tenant.MailFrom, c.Tenant.ReplyTo, c.Tenant.PostalAddress = "from@example.org", "to@example.org", "Kew"
+	if _, text, _ := rendered(t, c); !strings.HasPrefix(text, "from@example.org to@example.org Kew n\n") {
+		t.Error(text)
+	}
+}
