@@ -39,8 +39,9 @@ running the command again changes nothing that is in already. Who has left, or i
 Exports of listmonk (attributes become preferences; disabled and blocklisted are left out) and of Mailchimp (the columns of
 its own bookkeeping are dropped; unsubscribed and cleaned are left out) are known by their columns. A column named status,
 subscription_status or the like tells in any file who has left and who never confirmed: those are left out, the latter unless
---status pending asks them again; a word that says nothing of the kind is an error of its line. --map "status=NAME" makes
-such a column a preference, --map status= drops it.
+--status pending asks them again; so does one of yes or no (unsubscribed, bounced, email_opt_out, subscribed, active, confirmed) or
+of the time when somebody left (unsubscribed_at). A word that says nothing of the kind is an error of its line.
+--map "status=NAME" makes such a column a preference, --map status= drops it.
 
    newsletterd admin subscriber import --list ID --file people.csv --map "E-Mail=email" --map Notes= --errors faulty.csv`
 	exp := p.command("export", "write the subscriptions of a list as CSV", []cli.Flag{

@@ -24,37 +24,11 @@ var emailColumns = []string{"email", "e-mail", "email address", "e-mail address"
 // Columns of our own export that aren't preferences.
 var exportColumns = []string{"email", "status", "created_at", "preferences"}
 
-// Columns that say in any file whether somebody takes part, by foldWord.
-var statusColumns = []string{
-	"status", "subscriptionstatus", "subscriberstatus", "memberstatus", "emailstatus", "marketingstatus", "emailmarketingstatus",
-}
-
-// statusWords is what their words mean, by foldWord.
-var statusWords = map[string]string{
-	"active": core.SubscriptionActive, "subscribed": core.SubscriptionActive, "confirmed": core.SubscriptionActive,
-	"enabled": core.SubscriptionActive, "pending": core.SubscriptionPending, "unconfirmed": core.SubscriptionPending,
-}
-
-func init() {
-	for _, w := range []string{
-		"unsubscribed", "cleaned", "bounced", "complained", "complaint", "spam", "blocklisted", "blacklisted", "blocked", "disabled",
-		"inactive", "suppressed", "archived", "removed", "deleted", "optedout", "nonsubscribed", "transactional",
-	} {
-		statusWords[w] = core.SubscriptionUnsubscribed
-	}
-}
-
-// foldWord makes "Subscription Status" and subscription_status one word.
-func foldWord(s string) string {
-	return strings.ToLower(strings.NewReplacer(" ", "", "_", "", "-", "").Replace(s))
-}
-
 // csvForm is the way in which a program exports its subscribers. It is known by its header.
 type csvForm struct {
 	known    []string          // columns that together tell the form
 	email    string            // of addresses
 	base     string            // a JSON object of preferences; empty: none
-	left     []string          // filled in for those who have left
 	drop     []string          // bookkeeping, no preferences
 	rename   map[string]string // of columns to preferences
 	plainKey bool              // other columns become names that a placeholder can have: "Phone Number" is phone_number
@@ -70,7 +44,7 @@ var csvForms = []csvForm{
 		drop: []string{"uuid", "created_at", "updated_at"},
 	},
 	{ // Mailchimp: the three files of an audience (subscribed, unsubscribed, cleaned)
-		known: []string{"LEID", "EUID"}, email: "Email Address", left: []string{"UNSUB_TIME", "CLEAN_TIME"},
+		known: []string{"LEID", "EUID"}, email: "Email Address",
 		drop: []string{
 			"MEMBER_RATING", "OPTIN_TIME", "OPTIN_IP", "CONFIRM_TIME", "CONFIRM_IP", "LATITUDE", "LONGITUDE", "GMTOFF", "DSTOFF", "TIMEZONE", "CC",
 			"REGION", "LAST_CHANGED", "LEID", "EUID", "NOTES", "UNSUB_CAMPAIGN_TITLE", "UNSUB_CAMPAIGN_ID", "UNSUB_REASON", "UNSUB_REASON_OTHER",
@@ -93,7 +67,7 @@ func formOf(header []string) csvForm {
 // key is the name of the preference that a column becomes; empty: it is none.
 func (f *csvForm) key(name string) string {
 	switch to := f.rename[name]; {
-	case name != f.email && slices.Contains(f.drop, name), slices.Contains(f.left, name):
+	case name != f.email && slices.Contains(f.drop, name):
 		return ""
 	case to != "":
 		return to
@@ -109,11 +83,10 @@ type csvReader struct {
 	source  *recordLimit
 	header  []string
 	form    csvForm
-	email   int      // column of addresses
-	status  []int    // columns that say whether somebody takes part
-	base    int      // of the form's preferences; -1: none
-	left    []int    // of the form's columns that only those have who left
-	keys    []string // by column: `"name":` of a preference; empty: not one
+	email   int            // column of addresses
+	status  []statusColumn // those that say whether somebody takes part
+	base    int            // of the form's preferences; -1: none
+	keys    []string       // by column: `"name":` of a preference; empty: not one
 	scratch []byte
 
 	askAgain bool // take those who never confirmed: they are mailed a link
@@ -126,12 +99,6 @@ type errLine struct {
 }
 
 func (e errLine) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.text) }
-
-// errLeft says that a line is about somebody who isn't to be imported.
-var errLeft = errors.New("has left")
-
-// errPending says that a line is about somebody who never confirmed.
-var errPending = errors.New("never confirmed")
 
 // newCSVReader reads the header. rename maps names of the file to ours; an empty one drops the column.
 func newCSVReader(r io.Reader, rename map[string]string) (*csvReader, error) {
@@ -222,12 +189,10 @@ func (c *csvReader) formColumn(i int, name string) bool {
 		return true
 	case name == c.form.email && c.email < 0:
 		c.email = i
-	case slices.Contains(statusColumns, foldWord(name)):
-		c.status = append(c.status, i)
+	case statusColumns[foldWord(name)] != nil:
+		c.status = append(c.status, statusColumn{i, name, statusColumns[foldWord(name)]})
 	case name == c.form.base:
 		c.base = i
-	case slices.Contains(c.form.left, name):
-		c.left = append(c.left, i)
 	default:
 		return false
 	}
@@ -263,24 +228,6 @@ func (c *csvReader) next() (row store.ImportRow, record []string, err error) {
 		return row, record, errLine{line, plainError(err)}
 	}
 	return row, record, nil
-}
-
-// takesPart looks at the columns of status: errLeft before errPending, for who has left in one of them has left.
-func (c *csvReader) takesPart(line int, record []string) (err error) {
-	for _, i := range c.status {
-		switch to, known := statusWords[foldWord(record[i])]; {
-		case !known:
-			return errLine{line, fmt.Sprintf("unknown status %q", record[i])}
-		case to == core.SubscriptionUnsubscribed:
-			err = errLeft
-		case to == core.SubscriptionPending && err == nil && !c.askAgain:
-			err = errPending
-		}
-	}
-	if slices.ContainsFunc(c.left, func(i int) bool { return record[i] != "" }) {
-		return errLeft
-	}
-	return err
 }
 
 // quoteFault says where a quote is wrong. One that is not closed takes all lines up to the next quote for one cell: at the end

@@ -54,6 +54,16 @@ func TestCSVForms(t *testing.T) {
 		{"a status that says nothing", "email,status\na@b.example,gold\nc@d.example,\n", nil, []string{`line 2: unknown status "gold"`, `line 3: unknown status ""`}},
 		{"a status of no known form", "email,Member Status\na@b.example,Subscribed\nc@d.example,cleaned\ne@f.example,unconfirmed\ng@h.example,Opted-Out\n", nil, []string{"a@b.example", "left", "pending", "left"}},
 		{"two of them", "email,status,subscription_status\na@b.example,enabled,confirmed\nc@d.example,enabled,unconfirmed\ne@f.example,enabled,unsubscribed\ng@h.example,unconfirmed,unsubscribed\n", nil, []string{"a@b.example", "pending", "left", "left"}},
+		{"who has left, yes or no", "email,Unsubscribed\na@b.example,false\nb@b.example,TRUE\nc@b.example,0\nd@b.example,1\ne@b.example,\nf@b.example,yes\ng@b.example,maybe\nh@b.example,2021-03-04\n", nil, []string{
+			"a@b.example", "left", "c@b.example", "left", "e@b.example", "left", `line 8: unknown Unsubscribed "maybe"`, `line 9: unknown Unsubscribed "2021-03-04"`,
+		}},
+		{"who takes part, yes or no", "email,subscribed_to_emails,confirmed\na@b.example,true,true\nb@b.example,false,true\nc@b.example,,true\nd@b.example,true,no\ne@b.example,false,no\n", nil, []string{
+			"a@b.example", "left", `line 4: unknown subscribed_to_emails ""`, "pending", "left",
+		}},
+		{"when somebody left", "email,unsubscribed_at\na@b.example,\nb@b.example,2020-05-05 10:00:00\nc@b.example,0000-00-00 00:00:00\nd@b.example,NULL\n", nil, []string{"a@b.example", "left", "c@b.example", "d@b.example"}},
+		{"columns of Mailchimp's without its bookkeeping", "Email Address,UNSUB_TIME\na@b.example,\nb@b.example,2020-05-05 10:00:00\n", nil, []string{"a@b.example", "left"}},
+		{"such a column that is a preference", "email,active\na@b.example,no\n", map[string]string{"active": "active"}, []string{`a@b.example {"active":"no"}`}},
+		{"such a column in our export", "email,status,created_at,preferences,unsubscribed\na@b.example,active,x,{},true\n", nil, []string{"left"}},
 		{"never confirmed", "email,status,created_at,preferences\na@b.example,pending,x,{}\n", nil, []string{"pending"}},
 		{"NUL in a cell", "email,b\nnul1@x.example,b\x00c\n", nil, []string{"line 2: Column b is not UTF-8, or holds NUL. (preferences)"}},
 		{"JSON that no receiver takes", "email,status,created_at,preferences\na@b.example,active,x,\"{\"\"a\"\":\"\"\\u0000\"\"}\"\na@b.example,active,x,\"{\"\"a\"\":\"\"\\ud800\"\"}\"\na@b.example,active,x,\"{\"\"a\"\":1,\"\"a\"\":2}\"\n", nil, []string{
