@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"newsletterd/core"
@@ -198,10 +199,15 @@ func (s *Store) OutboxEvents(ctx context.Context, f OutboxFilter, afterID int64,
 }
 
 // OutboxEvent reads what is still to be delivered of an event: a row for each receiver, or (endpointID not empty) for one.
-// core.ErrNotFound: nothing is.
+// A row may be named by its number, too. core.ErrNotFound: nothing is.
 func (s *Store) OutboxEvent(ctx context.Context, eventID, endpointID string) ([]OutboxEvent, error) {
 	var e []OutboxEvent
-	err := s.all(ctx, &e, "SELECT "+outboxColumns+" FROM outbox WHERE event_id = ?1 AND (?2 = '' OR endpoint_id = ?2) ORDER BY id", eventID, endpointID)
+	row, err := strconv.ParseInt(eventID, 10, 64)
+	if err != nil {
+		row = 0 // no row has it
+	}
+	err = s.all(ctx, &e, "SELECT "+outboxColumns+" FROM outbox WHERE (event_id = ?1 OR id = ?2) AND (?3 = '' OR endpoint_id = ?3) ORDER BY id",
+		eventID, row, endpointID)
 	if err == nil && len(e) == 0 {
 		err = core.ErrNotFound
 	}

@@ -27,7 +27,7 @@ A job that runs leaves it out from now on.
    newsletterd admin suppression create --email reader@example.org --reason "asked by telephone"`
 	all := p.command("list", "list the addresses that are not mailed, and why", []cli.Flag{
 		stringFlag("tenant", "only what the tenant `ID` alone heeds"),
-		stringFlag("list", "the subscribers of the list `ID` that bounced, complained or are suppressed, instead"),
+		stringFlag("list", "only the subscribers of the list `ID` that bounced, complained or are suppressed"),
 		stringFlag("kind", "only those of the `KIND`: "+strings.Join(suppressionKinds, ", ")),
 	}, nil, p.listSuppressions)
 	show := p.command("show", "show all that stands against mailing one address", []cli.Flag{emailFlag, tenantFlag}, []string{"email"}, func(c *cli.Context, _ *Config, s *store.Store) error {
@@ -113,15 +113,18 @@ func (p *program) listSuppressions(c *cli.Context, _ *Config, s *store.Store) (e
 			more = len(page) == pageSize
 		}
 	}
-	if listID != "" {
-		if _, err := s.List(c.Context, listID); err != nil {
-			return missing(err, "list", listID)
-		}
+	blocked := func(listID string) {
 		last := ""
 		gather(func(store.Suppressed) (page []store.Suppressed, err error) {
 			page, last, err = s.BlockedSubscribers(c.Context, listID, last, pageSize)
 			return page, err
 		})
+	}
+	if listID != "" {
+		if _, err := s.List(c.Context, listID); err != nil {
+			return missing(err, "list", listID)
+		}
+		blocked(listID)
 	} else {
 		gather(func(after store.Suppressed) ([]store.Suppressed, error) {
 			return s.DisabledAddresses(c.Context, tenant, after, pageSize)
@@ -129,6 +132,17 @@ func (p *program) listSuppressions(c *cli.Context, _ *Config, s *store.Store) (e
 		gather(func(after store.Suppressed) ([]store.Suppressed, error) {
 			return s.SuppressedAddresses(c.Context, tenant, after, pageSize)
 		})
+		for page := (core.Page{Limit: pageSize}); err == nil && kind != store.KindDisabled; {
+			var lists []core.List
+			lists, err = s.Lists(c.Context, []string{tenant}, tenant == "", page)
+			for i := range lists {
+				blocked(lists[i].ID)
+				page.After = lists[i].ID
+			}
+			if len(lists) < pageSize {
+				break
+			}
+		}
 	}
 	if err != nil {
 		return err

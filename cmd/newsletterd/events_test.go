@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -132,6 +133,7 @@ func TestDeadLettersByCommand(t *testing.T) {
 	c.join(list, "b@example.org")
 	l.wait(t, 2)
 	var dead []struct {
+		ID        int64
 		State     string
 		LastError string `json:"last_error"`
 	}
@@ -141,6 +143,7 @@ func TestDeadLettersByCommand(t *testing.T) {
 	if dead[0].State != "dead" || dead[0].LastError != "HTTP 422" {
 		t.Errorf("%+v", dead)
 	}
+	c.run(0, &dead[1], "admin", "outbox", "show", "--id", strconv.FormatInt(dead[1].ID, 10)) // as a script takes it from the list
 	l.say(http.StatusOK)
 	var n struct{ Retried int }
 	if c.run(0, &n, "admin", "outbox", "retry", "--dead"); n.Retried != 2 {
@@ -149,6 +152,32 @@ func TestDeadLettersByCommand(t *testing.T) {
 	l.wait(t, 2)
 	if got := l.count("/webhooks/subscriptions " + core.EventActivated); got != 2 {
 		t.Errorf("%d came", got)
+	}
+}
+
+// Who bounced on one list alone is listed without the list, too.
+func TestBouncesAreListed(t *testing.T) {
+	c := &commander{T: t, running: start(t, func(*Config) {})}
+	tenant, list := c.list()
+	bounced := core.Event{
+		ID: core.NewID(), Type: core.EventPreferences, TenantID: tenant, ListID: list, OccurredAt: now(),
+		Subscriber: core.EventSubscriber{ID: core.NewID(), Email: "bob@example.org", Status: string(core.StatusBounced)},
+	}
+	if err := c.store.ApplyEvent(t.Context(), store.Nonce{ClientID: "c", Nonce: core.NewID()}, bounced, now()); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{}, {"--kind", "bounced"}, {"--tenant", tenant}, {"--list", list}} {
+		var rows []store.Suppressed
+		if c.run(0, &rows, append([]string{"admin", "suppression", "list"}, args...)...); len(rows) != 1 || rows[0].Email != "bob@example.org" {
+			t.Errorf("%v: %+v", args, rows)
+		}
+	}
+	var none []store.Suppressed
+	other, _ := c.list()
+	for _, args := range [][]string{{"--kind", "disabled"}, {"--tenant", other}} {
+		if c.run(0, &none, append([]string{"admin", "suppression", "list"}, args...)...); len(none) != 0 {
+			t.Errorf("%v: %+v", args, none)
+		}
 	}
 }
 
