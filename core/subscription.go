@@ -119,13 +119,20 @@ func (s *Subscription) SetPreferences(p Preferences, now Instant) *Change {
 	return s.change(EventPreferences, now)
 }
 
+// Left tells whether the address has left and not come back: anybody may ask for a subscription in the name of who has left,
+// and until it is confirmed that is no word of theirs.
+func (s *Subscription) Left() bool {
+	return s.Status == SubscriptionUnsubscribed || s.Status == SubscriptionPending && s.Generation > 1
+}
+
 // Import applies a row of an operator's file with the wanted status, active or pending. Importing the
-// same row twice changes nothing, and no file brings back who has left. changed tells whether the record
+// same row twice changes nothing, and no file brings back who has left (Left). changed tells whether the record
 // is to be written; a change without event happens to those who are not active.
 func (s *Subscription) Import(email Email, status string, p Preferences, now Instant) (c *Change, changed bool) {
-	switch s.Status {
-	case SubscriptionUnsubscribed:
+	if s.Left() {
 		return nil, false
+	}
+	switch s.Status {
 	case SubscriptionActive:
 		if p == "" || p == s.Preferences {
 			return nil, false

@@ -20,13 +20,17 @@ func in(t testing.TB, status string) Subscription {
 	s.Subscribe("a@example.org", `{"a":1}`, t0)
 	switch status {
 	case SubscriptionPending:
-	case SubscriptionActive, SubscriptionUnsubscribed:
+	case SubscriptionActive, SubscriptionUnsubscribed, pendingAgain:
 		if _, err := s.Confirm(1, MeansMailed, t0+1); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if status == SubscriptionUnsubscribed {
 		s.Unsubscribe(t0 + 2)
+	}
+	if status == pendingAgain {
+		s.Unsubscribe(t0 + 2)
+		s.Subscribe("a@example.org", `{"a":1}`, t0+3)
 	}
 	return s
 }
@@ -62,6 +66,9 @@ var verbs = map[string]verb{
 		return c, nil
 	}},
 }
+
+// pendingAgain is the state of who has left, and in whose name somebody has asked for a subscription since.
+const pendingAgain = "pending after unsubscribed"
 
 // outcome is what a verb makes of a state.
 type outcome struct {
@@ -127,6 +134,19 @@ var subscriptionTable = map[string]map[string]outcome{
 		"import active bare":  {"unsubscribed", `{"a":1}`, 1, "", nil},
 		"import pending":      {"unsubscribed", `{"a":1}`, 1, "", nil},
 	},
+	pendingAgain: {
+		"subscribe":           {"pending", `{"b":2}`, 2, "", nil},
+		"confirm by mailed":   {"pending", `{"a":1}`, 2, "", ErrInvalidToken},
+		"confirm by response": {"pending", `{"a":1}`, 2, "", ErrInvalidToken},
+		"confirm old":         {"pending", `{"a":1}`, 2, "", ErrInvalidToken},
+		"unsubscribe":         {"unsubscribed", `{"a":1}`, 2, "", nil},
+		"resume":              {"pending", `{"a":1}`, 2, "", ErrInvalidToken},
+		"resume earlier":      {"pending", `{"a":1}`, 2, "", ErrInvalidToken},
+		"set preferences":     {"pending", `{"b":2}`, 2, "", nil},
+		"import active":       {"pending", `{"a":1}`, 2, "", nil},
+		"import active bare":  {"pending", `{"a":1}`, 2, "", nil},
+		"import pending":      {"pending", `{"a":1}`, 2, "", nil},
+	},
 }
 
 func TestSubscriptionStates(t *testing.T) {
@@ -156,9 +176,9 @@ func TestSubscriptionStates(t *testing.T) {
 
 // The table is whole: every state and every method of the source has its rows, so that a new one can't be forgotten.
 func TestSubscriptionTableIsWhole(t *testing.T) {
-	states := append(sourceConstants(t, "subscription.go", "Subscription", ""), "")
+	states := append(sourceConstants(t, "subscription.go", "Subscription", ""), "", pendingAgain)
 	methods := sourceMethods(t, "subscription.go", "Subscription")
-	if len(states) < 4 || len(methods) < 6 {
+	if len(states) < 5 || len(methods) < 6 {
 		t.Fatalf("found only %q, %q", states, methods)
 	}
 	if len(subscriptionTable) != len(states) {
@@ -172,6 +192,9 @@ func TestSubscriptionTableIsWhole(t *testing.T) {
 		}
 	}
 	for _, method := range methods {
+		if method == "Left" { // a question, which moves nothing
+			continue
+		}
 		if !slices.ContainsFunc(slices.Collect(maps.Values(verbs)), func(v verb) bool { return v.method == method }) {
 			t.Errorf("no verb for Subscription.%s", method)
 		}
@@ -263,6 +286,9 @@ func TestSubscriptionProperties(t *testing.T) {
 			}
 			if before.Status == SubscriptionUnsubscribed && s.Status != before.Status && verb != 0 {
 				t.Fatalf("verb %d led out of unsubscribed", verb)
+			}
+			if before.Left() && s.Status == SubscriptionActive && verb != 2 {
+				t.Fatalf("verb %d brought back who had left", verb)
 			}
 		}
 	})

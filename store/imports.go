@@ -229,10 +229,10 @@ func (im *importing) known(tx *Tx, r *ImportRow) error {
 	if err != nil {
 		return err
 	}
-	was := sub.Status
+	was, left := sub.Status, sub.Left()
 	change, changed := sub.Import(r.Email, im.status, r.Preferences, im.at)
 	switch {
-	case was == core.SubscriptionUnsubscribed:
+	case left:
 		im.counts.Kept++
 		return nil
 	case !changed:

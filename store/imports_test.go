@@ -85,14 +85,19 @@ func TestImportBringsNobodyBack(t *testing.T) {
 	}
 	n.subscribe("pending@example.org", "", now0)
 	n.activate("active@example.org", now0)
+	n.activate("again@example.org", now0) // has left, and then somebody typed the address into a form
+	if _, err := n.leave("again@example.org", now0); err != nil {
+		t.Fatal(err)
+	}
+	n.subscribe("again@example.org", "", now0+1)
 	got := n.importRows("active", ImportRow{Email: "Left@example.org"}, ImportRow{Email: "OFF@example.org"},
-		ImportRow{Email: "pending@example.org"}, ImportRow{Email: "active@example.org", Preferences: `{"x":1}`})
-	if want := (ImportCounts{Kept: 2, Updated: 2}); got != want {
+		ImportRow{Email: "pending@example.org"}, ImportRow{Email: "active@example.org", Preferences: `{"x":1}`}, ImportRow{Email: "again@example.org"})
+	if want := (ImportCounts{Kept: 3, Updated: 2}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	for email, want := range map[core.Email]string{
 		"left@example.org": "unsubscribed", "off@example.org": core.ErrSubscriptionNotFound.Error(),
-		"pending@example.org": "active", "active@example.org": "active",
+		"pending@example.org": "active", "active@example.org": "active", "again@example.org": "pending",
 	} {
 		if got := n.status(email); got != want {
 			t.Errorf("%s is %s, want %s", email, got, want)
