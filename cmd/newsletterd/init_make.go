@@ -56,32 +56,45 @@ func (s *setup) Bounces() string { return "bounces." + s.Domain }
 // Password is the relay's, for the configuration file alone.
 func (s *setup) Password() string { return s.Relay.Password.Reveal() }
 
-// makeSetup writes everything, or nothing: what was written is removed again when a later part fails.
+// makeSetup writes everything, or nothing: what was written here is removed again when a later part fails. What somebody else has
+// put in the way since free looked is left alone.
 func (p *program) makeSetup(c *cli.Context, s *setup) (_ *setupResult, err error) {
 	if s.Listen == "" {
 		if s.Listen = DefaultConfig().Server.Listen; s.ACME {
 			s.Listen = ":443"
 		}
 	}
+	var written []string
 	defer func() {
 		if err != nil {
-			for _, f := range append(s.files(), s.Database+"-wal", s.Database+"-shm") {
+			for _, f := range written {
 				_ = os.Remove(f)
 			}
 		}
 	}()
+	write := func(name string, text []byte, mode os.FileMode) error {
+		err := writeNew(name, text, mode)
+		if !errors.Is(err, os.ErrExist) {
+			written = append(written, name)
+		}
+		return err
+	}
 	key := make([]byte, masterKeyBytes)
 	_, _ = rand.Read(key)
-	if err := writeNew(s.Key, []byte(base64.StdEncoding.EncodeToString(key)+"\n"), 0o600); err != nil {
+	if err := write(s.Key, []byte(base64.StdEncoding.EncodeToString(key)+"\n"), 0o600); err != nil {
 		return nil, err
 	}
 	var text strings.Builder
 	if err := initTemplate.Execute(&text, s); err != nil {
 		return nil, err
 	}
-	if err := writeNew(s.Config, []byte(text.String()), 0o600); err != nil {
+	if err := write(s.Config, []byte(text.String()), 0o600); err != nil {
 		return nil, err
 	}
+	if err := write(s.Database, nil, 0o600); err != nil {
+		return nil, err
+	}
+	written = append(written, s.Database+"-wal", s.Database+"-shm", s.Database+".lock")
 	cfg, err := ReadConfig(Sources{File: s.Config})
 	if err != nil {
 		return nil, err
@@ -94,7 +107,7 @@ func (p *program) makeSetup(c *cli.Context, s *setup) (_ *setupResult, err error
 	if err != nil {
 		return nil, err
 	}
-	if err := writeNew(s.Unit, unitText, 0o644); err != nil {
+	if err := write(s.Unit, unitText, 0o644); err != nil {
 		return nil, err
 	}
 	made.Steps = installSteps(s.Unit, unitUser(c.String("user")), filepath.Dir(s.Config))

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// lateReader does something before it gives what it has.
+type lateReader struct {
+	io.Reader
+	first func()
+}
+
+func (r *lateReader) Read(b []byte) (int, error) {
+	if r.first != nil {
+		r.first()
+		r.first = nil
+	}
+	return r.Reader.Read(b)
+}
+
+// An init that fails takes away what it has made, and nothing that somebody else has put there meanwhile.
+func TestInitRemovesOnlyItsOwnFiles(t *testing.T) {
+	for _, theirs := range []string{"newsletterd.service", ""} {
+		dir := t.TempDir()
+		put := func() {
+			if theirs != "" {
+				if err := os.WriteFile(filepath.Join(dir, theirs), []byte("theirs"), 0o600); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		password := "correct horse battery\n"
+		if theirs == "" { // then it is this that fails
+			password = "short\n"
+		}
+		var errs bytes.Buffer
+		p := &program{in: &lateReader{strings.NewReader(password), put}, out: io.Discard, err: &errs}
+		args := []string{
+			"newsletterd", "init", "--config", filepath.Join(dir, "newsletterd.toml"), "--domain", "localhost", "--relay", "none",
+			"--admin-email", "you@example.org", "--password-stdin",
+		}
+		if code := p.run(t.Context(), args); code != exitFailed {
+			t.Errorf("%q: exit code %d: %s", theirs, code, &errs)
+		}
+		var left []string
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			left = append(left, e.Name())
+		}
+		if got := strings.Join(left, " "); got != theirs {
+			t.Errorf("%q: left %q (%s)", theirs, got, &errs)
+		}
+	}
+}
