@@ -360,7 +360,7 @@ func (r *mailRun) judge(res mailResult, now core.Instant) (rec store.MailResult,
 	}
 	if !rec.Sent {
 		r.Log.Warn("mailer: a mail was not delivered", slog.Int64("mail", rec.ID), slog.String("kind", res.mail.Kind),
-			slog.String("result", res.outcome.Result.String()), slog.Int("code", res.outcome.Code), slog.Bool("again", rec.RetryAt != 0))
+			slog.String("result", res.outcome.Result.String()), slog.Int("reply", res.outcome.Code), slog.Bool("again", rec.RetryAt != 0))
 	}
 	return rec, true
 }

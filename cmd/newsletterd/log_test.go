@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"go/ast"
 	"log/slog"
 	"strings"
 	"testing"
@@ -46,5 +47,30 @@ func TestLogForms(t *testing.T) {
 	newLog(LogConfig{Level: "warn", Format: "auto"}, &b).Warn("seen")
 	if !strings.HasPrefix(b.String(), "{") {
 		t.Errorf("not on a terminal it is JSON: %s", &b)
+	}
+}
+
+// What the log masks by its name must be a secret: a figure under such a name would be lost.
+func TestLogNamesNoFigureAsASecret(t *testing.T) {
+	for _, f := range sourceFiles(t) {
+		if f.test() {
+			continue
+		}
+		ast.Inspect(f.tree, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) < 2 {
+				return true
+			}
+			sel, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			pkg, isName := sel.X.(*ast.Ident)
+			key, isText := call.Args[0].(*ast.BasicLit)
+			if isName && pkg.Name == "slog" && isText && secretNames[strings.ToLower(strings.Trim(key.Value, `"`))] {
+				t.Errorf("%s: the log masks what is named %s", f.set.Position(key.Pos()), key.Value)
+			}
+			return true
+		})
 	}
 }
