@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"reflect"
 
 	"newsletterd/core"
 	"newsletterd/store"
@@ -57,8 +58,18 @@ func public(cfg *Config) bool {
 	return !loopback(host)
 }
 
+// readableByOthers tells whether the configuration file holds a secret and others may read it.
 func readableByOthers(cfg *Config) bool {
-	if cfg.File == "" || cfg.From["mail.smtp.password"] != "file" {
+	secret := false
+	walkConfig(reflect.ValueOf(cfg).Elem(), "", func(path string, v reflect.Value) {
+		s, is := v.Interface().(Secret)
+		secret = secret || is && s != "" && cfg.From[path] == "file"
+	})
+	for name := range cfg.Providers {
+		path := providersSection + "." + name + ".secret"
+		secret = secret || cfg.From[path] == "file" || cfg.From[path+"s"] == "file"
+	}
+	if !secret {
 		return false
 	}
 	fi, err := os.Stat(cfg.File)

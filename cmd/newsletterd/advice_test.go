@@ -1,0 +1,39 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Every secret of the configuration file counts, not the relay's password alone.
+func TestSecretsInAFileThatOthersMayRead(t *testing.T) {
+	whsec := "whsec_" + strings.Repeat("A", 43) + "="
+	for text, want := range map[string]bool{
+		"[log]\nlevel = \"warn\"\n":                         false,
+		"[mail.smtp]\nusername = \"u\"\npassword = \"p\"\n": true,
+		"[webhooks]\nsend_url = \"https://send.example\"\nsend_client = \"c\"\nsend_secret = \"" + whsec + "\"\n": true,
+		"[send]\nmember_url = \"https://member.example\"\nmember_client = \"c\"\nmember_secret = \"s\"\n":         true,
+		"[providers.p]\nsecret = \"" + whsec + "\"\n":                                                             true,
+		"[providers.p]\nsecrets = [\"" + whsec + "\"]\n":                                                          true,
+	} {
+		file := filepath.Join(t.TempDir(), "newsletterd.toml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cfg, err := ReadConfig(Sources{File: file})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if readableByOthers(cfg) {
+			t.Errorf("mode 0600: %s", text)
+		}
+		if err := os.Chmod(file, 0o640); err != nil {
+			t.Fatal(err)
+		}
+		if got := readableByOthers(cfg); got != want {
+			t.Errorf("mode 0640: %v\n%s", got, text)
+		}
+	}
+}
