@@ -115,7 +115,7 @@ func (d *daemon) stop() error {
 	}{
 		{"listener", d.closeListener},
 		{"workers", func() error { d.workers.Drain(workersDrain); return nil }},
-		{"http", func() error { return errors.Join(d.bounces.stop(), d.drainHTTP()) }},
+		{"http", d.drainClients},
 		{"housekeeping", func() error { d.keepers.Drain(keepersDrain); return nil }},
 		{"tracking", func() error { return d.tracker.Flush(context.Background()) }},
 		{"database", d.store.Close},
@@ -143,6 +143,13 @@ func (d *daemon) closeListener() error {
 		return err
 	}
 	return nil
+}
+
+// drainClients lets requests and mails that come back finish, side by side, so that the time of one is not the other's.
+func (d *daemon) drainClients() error {
+	bounces := make(chan error, 1)
+	go func() { bounces <- d.bounces.stop() }()
+	return errors.Join(d.drainHTTP(), <-bounces)
 }
 
 // drainHTTP lets the requests in flight finish. Those that take longer are cut: that is said, and no failure.
