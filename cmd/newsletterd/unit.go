@@ -94,7 +94,7 @@ func unitOf(cfg *Config, name, binary string) ([]byte, error) {
 		return nil, err
 	}
 	u.place(folders)
-	for _, p := range append(folders, u.Binary, u.Config, u.WorkingDirectory, cfg.Server.TLSCert, cfg.Auth.KeyFile) {
+	for _, p := range append(folders, u.Binary, u.Config, u.WorkingDirectory, cfg.Server.TLSCert, cfg.Server.TLSKey, cfg.Auth.KeyFile) {
 		u.Home = u.Home || strings.HasPrefix(p, "/home/") || strings.HasPrefix(p, "/root")
 	}
 	for _, listen := range []string{cfg.Server.Listen, cfg.Metrics.Listen, cfg.Bounce.Listen, acmeHTTP(cfg)} {

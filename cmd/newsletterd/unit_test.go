@@ -29,6 +29,10 @@ func TestUnit(t *testing.T) {
 		"home": {func(c *Config) {
 			c.Database.Path, c.Mail.Directory = "/home/jane/n.db", "/home/jane/mail"
 		}, []string{"ProtectHome=no\n", "ReadWritePaths=/home/jane\n"}},
+		"key in a home": {func(c *Config) {
+			c.Database.Path, c.Mail.Directory = "/srv/n/n.db", "/srv/n/mail"
+			c.Server.TLSCert, c.Server.TLSKey = "/etc/ssl/n.pem", "/home/jane/n.key"
+		}, []string{"ProtectHome=no\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := DefaultConfig()
