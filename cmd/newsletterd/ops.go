@@ -75,8 +75,10 @@ database is copied into the folder backup beside it.`,
 			if out := p.printer(c); out.json || len(rows) > 0 {
 				return list(out, rows, "number", "name", "state")
 			}
-			fmt.Fprintf(p.out, "%s is up to date (migration %d).\n", cfg.Database.Path, schema.Latest())
-			return nil
+			if c.IsSet("to") {
+				return p.done(c, "%s has migration %d already.", cfg.Database.Path, to)
+			}
+			return p.done(c, "%s is up to date (migration %d).", cfg.Database.Path, schema.Latest())
 		},
 	}
 }
