@@ -103,8 +103,11 @@ func (d *demo) leave(ctx context.Context) error {
 	reader := importedReader(7)
 	d.head("One reader unsubscribes by one click")
 	mails, err := d.mailbox.of(reader)
-	if err != nil || len(mails) == 0 {
-		return fmt.Errorf("%s has no mail (%w)", reader, err)
+	if err != nil {
+		return err
+	}
+	if len(mails) == 0 {
+		return fmt.Errorf("%s has no mail", reader)
 	}
 	m := mails[len(mails)-1]
 	link := m.oneClick()

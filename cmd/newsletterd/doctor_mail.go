@@ -57,7 +57,7 @@ func relayAdvice(err error) string {
 	}
 }
 
-// sendingDomains are the domains that mails claim to come from, with what each is used for.
+// sendingDomains are the domains that mails claim to come from.
 func (d *doctor) sendingDomains() (domains []string) {
 	add := func(address string) {
 		_, domain, _ := strings.Cut(address, "@")
