@@ -65,7 +65,7 @@ func (c *Call) UserAgent() string {
 	return ua[:min(len(ua), 255)]
 }
 
-// Link sets an RFC 8288 link to the next page.
+// nextLink sets a link to the next page (RFC 8288).
 func (c *Call) nextLink(cursor string) {
 	q := c.Request.URL.Query()
 	q.Set("cursor", cursor)

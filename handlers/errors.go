@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -119,16 +120,14 @@ func (c *Call) fail(err error) {
 	case send:
 		sendWords(&body)
 	case oauth:
-		status = oauthWords(&body, e, info, status)
+		oauthWords(&body, e, info)
 	case device:
 		body.Code = body.Error
 	}
 	h := c.Header()
 	h.Del("Link")
 	switch e.Kind {
-	case core.Unauthenticated:
-		c.challenge(e, body.Error)
-	case core.Forbidden:
+	case core.Unauthenticated, core.Forbidden:
 		c.challenge(e, body.Error)
 	}
 	c.retryAfter(e)
@@ -144,17 +143,10 @@ func (c *Call) fail(err error) {
 func (c *Call) retryAfter(e *core.Error) {
 	switch e.Kind {
 	case core.TooMany:
-		c.Header().Set("Retry-After", strconv.Itoa(cmpOr(e.RetryAfter, retryTooMany)))
+		c.Header().Set("Retry-After", strconv.Itoa(cmp.Or(e.RetryAfter, retryTooMany)))
 	case core.Unavailable:
-		c.Header().Set("Retry-After", strconv.Itoa(cmpOr(e.RetryAfter, retryUnavailable)))
+		c.Header().Set("Retry-After", strconv.Itoa(cmp.Or(e.RetryAfter, retryUnavailable)))
 	}
-}
-
-func cmpOr(a, b int) int {
-	if a > 0 {
-		return a
-	}
-	return b
 }
 
 // sendWords brings an answer into the form of the send service, where everything that is wrong with
@@ -169,7 +161,7 @@ func sendWords(b *errorBody) {
 
 // oauthWords brings an answer into the form of RFC 6749 section 5.2. Errors that auth makes carry the
 // RFC's own code and pass; the words of other layers are replaced by the RFC's.
-func oauthWords(b *errorBody, e *core.Error, info kindInfo, status int) int {
+func oauthWords(b *errorBody, e *core.Error, info kindInfo) {
 	switch {
 	case strings.HasPrefix(e.Code, "invalid_") && e.Code != "invalid_json" && e.Code != "invalid_email",
 		e.Code == "unsupported_grant_type", e.Code == "unsupported_response_type", e.Code == "unauthorized_client",
@@ -178,7 +170,6 @@ func oauthWords(b *errorBody, e *core.Error, info kindInfo, status int) int {
 		b.Error = info.oauth
 	}
 	b.Description = strings.Map(describable, b.Message)
-	return status
 }
 
 // describable keeps the characters that error_description may hold (RFC 6749 section 5.2).

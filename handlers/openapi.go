@@ -55,7 +55,7 @@ func (r *Route) document() string {
 // obj is a JSON object; encoding/json sorts its keys, so a document has one form.
 type obj = map[string]any
 
-// Document is the OpenAPI 3.1 description member, send or devices, nil for another name.
+// Document is the OpenAPI 3.1 description of a name in documents, nil for another name.
 func (h *Handler) Document(name string) []byte { return h.documents[name] }
 
 // openAPI answers a document.

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -72,12 +73,12 @@ func (c *Call) reply(out any) error {
 			c.redirect(v.To)
 			return nil
 		}
-		c.write(cmpOr(v.Status, status), "text/html; charset=utf-8", v.Body)
+		c.write(cmp.Or(v.Status, status), "text/html; charset=utf-8", v.Body)
 	case Text:
 		c.write(status, v.Type, v.Body)
 	case Redirect:
 		c.Header().Set("Location", v.URL)
-		c.w.WriteHeader(cmpOr(v.Status, http.StatusFound))
+		c.w.WriteHeader(cmp.Or(v.Status, http.StatusFound))
 	default:
 		b := buffers.Get().(*bytes.Buffer)
 		defer buffers.Put(b)
