@@ -31,9 +31,9 @@ func (p *Provider) newUserToken(look core.Look, purposes ...string) store.UserTo
 	return t
 }
 
-// Register makes a user and mails a link that verifies the address, in a language of core.Languages (empty: the first). For an address that exists the answer is of
-// the same form, after the same work: a user that nobody is. The error is weak_password, forbidden where registration
-// is closed, and already_exists where the configuration says so.
+// Register makes a user and mails a link that verifies the address, in a language of core.Languages (empty: the first).
+// For an address that exists the answer is of the same form, after the same work: a user that nobody is. The error is
+// weak_password, forbidden where registration is closed, and already_exists where the configuration says so.
 func (p *Provider) Register(ctx context.Context, email core.Email, password, language string, now core.Instant) (core.User, error) {
 	if p.ClosedRegistration {
 		return core.User{}, core.Forbiddenf("Registration is closed.")

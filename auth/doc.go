@@ -126,8 +126,9 @@
 //
 // 2026-11-21 Another address of an account wants the present password, and counts only from when the button behind the link
 // that was mailed to it is used, by the user who asked and is signed in: what is typed in proves nothing, and who presses the
-// button without having asked must not verify an address for somebody else's account. The old address hears of the wish and of the change. A
-// new password ends the wish; sessions stay. Whether the wanted address has an account is told to its owner alone.
+// button without having asked must not verify an address for somebody else's account. The old address hears of the wish and
+// of the change. A new password ends the wish; sessions stay. Whether the wanted address has an account is told to its owner
+// alone.
 //
 // 2026-11-21 A suspended tenant's clients get no tokens (unauthorized_client), what they have is refused, not revoked, and a
 // role in it gives no rights: when the suspension ends, all is as before. They may revoke, and their users sign out. Users

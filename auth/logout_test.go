@@ -204,11 +204,11 @@ func TestKeyRotation(t *testing.T) {
 		}
 	}
 	old := kids(t0)
-	made, err := f.p.RotateKeys(t.Context(), t0)
+	made, err := RotateKeys(t.Context(), f.p.store, t0)
 	if err != nil || len(made) != 2 || len(old) != 2 {
 		t.Fatalf("%d made of %d, %v", len(made), len(old), err)
 	}
-	if again, err := f.p.RotateKeys(t.Context(), t0); err != nil || len(again) != 0 {
+	if again, err := RotateKeys(t.Context(), f.p.store, t0); err != nil || len(again) != 0 {
 		t.Errorf("again: %d, %v", len(again), err)
 	}
 	if n := len(kids(t0)); n != 4 {
@@ -255,7 +255,7 @@ func TestKeyOutlivesTokensOfTheCommandLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.RotateKeys(t.Context(), t0); err != nil {
+	if _, err := RotateKeys(t.Context(), p.store, t0); err != nil {
 		t.Fatal(err)
 	}
 	for now := t0.Add(keyLead); now < t0.Add(59*24*time.Hour); now = now.Add(10 * 24 * time.Hour) {

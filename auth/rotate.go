@@ -20,16 +20,7 @@ const (
 // RotateKeys makes the next key of each algorithm. It is published at once and signs in a day; the key before it
 // signs until then, and stays published until the last token that it signed has expired. An algorithm whose next key
 // waits already is left alone. What was made is returned.
-func (p *Provider) RotateKeys(ctx context.Context, now core.Instant) ([]store.SigningKey, error) {
-	return rotateKeys(ctx, p.store, now)
-}
-
-// RotateKeys is the method of that name, for those who have a database and no provider.
-func RotateKeys(ctx context.Context, s *store.Store, now core.Instant) ([]store.SigningKey, error) {
-	return rotateKeys(ctx, s, now)
-}
-
-func rotateKeys(ctx context.Context, s *store.Store, now core.Instant) (made []store.SigningKey, err error) {
+func RotateKeys(ctx context.Context, s *store.Store, now core.Instant) (made []store.SigningKey, err error) {
 	for _, alg := range [...]string{algES256, algRS256} {
 		next, err := generate(alg, now)
 		if err != nil {
@@ -63,7 +54,7 @@ func (p *Provider) TendKeys(ctx context.Context, every time.Duration, now core.I
 	}
 	for _, alg := range [...]string{algES256, algRS256} {
 		if k := active(keys, alg, now); k != nil && k.RetiredAt == 0 && k.ActiveAt.Add(every-keyLead) <= now {
-			_, err = p.RotateKeys(ctx, now)
+			_, err = RotateKeys(ctx, p.store, now)
 			break
 		}
 	}

@@ -28,7 +28,8 @@ const UndoTTL = core.UndoTTLDays * 24 * time.Hour
 // ManageTTL is how long the link to one's own data works.
 const ManageTTL = 24 * time.Hour
 
-// The purposes of sealed tokens. A number is never used again for another.
+// The purposes of tokens under the key "unsubscribe". A number is never used again for another; refresh.go has a key of its own
+// for each token.
 const (
 	purposeUnsubscribe byte = 1
 	purposeUndo        byte = 2

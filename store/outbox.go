@@ -119,8 +119,8 @@ func (tx *Tx) finishEvent(r EventResult, now core.Instant) error {
 	return err
 }
 
-// WakeEvents makes every event of an endpoint (empty: of the send service) that waits for a later try due now, at most limit of them at once: the receiver
-// is back. It returns how many moved.
+// WakeEvents makes every event of an endpoint (empty: of the send service) that waits for a later try due now, at most limit
+// of them at once: the receiver is back. It returns how many moved.
 func (s *Store) WakeEvents(ctx context.Context, endpointID string, now core.Instant, limit int) (n int64, err error) {
 	err = s.bulk(ctx, func(tx *Tx) error {
 		tx.kick(TopicOutbox)

@@ -76,7 +76,8 @@
 //     and waited for: the next relay is the reserve, not more speed.
 //   - 2026-11-21 A destination throttles if ten of its replies within a minute, and a tenth of them, are 4.7.x, or 421 4.7.x behind
 //     MAIL: its rate, measured where none is set, is halved at most every 10 s, and after 5 min without such a reply it gets a quarter
-//     more, until it has what it had. It is forgotten at a restart. Greylisting is told apart by its words. Ways of other tenants are not touched: their reputation is another.
+//     more, until it has what it had. It is forgotten at a restart. Greylisting is told apart by its words. Ways of other tenants
+//     are not touched: their reputation is another.
 //   - 2026-11-21 There is no bound on connections to a destination: all mails go through relays, which make those connections (Postfix:
 //     smtp_destination_concurrency_limit). Ours are the relay's connections and the destination's mails a second.
 //   - 2026-11-21 What ends by itself (a used-up day, a relay that is down for a minute) stands in pause_reason without paused_at:
