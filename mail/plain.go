@@ -1,7 +1,6 @@
 package mail
 
 import (
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -88,9 +87,7 @@ func HTMLToText(src string) string {
 	for {
 		switch z.Next() {
 		case html.ErrorToken:
-			if z.Err() == io.EOF || z.Err() != nil {
-				return w.finish()
-			}
+			return w.finish() // a string has no error but its end
 		case html.TextToken:
 			w.text(string(z.Text()))
 		case html.StartTagToken, html.SelfClosingTagToken:
@@ -275,8 +272,7 @@ func (w *plainWriter) open(t *html.Token) {
 		w.text(" " + attribute(t, "alt") + " ")
 	case atom.A:
 		w.endLink()
-		w.href, w.link, w.inLink = strings.TrimSpace(attribute(t, "href")), -1, true
-		w.link = w.b.Len()
+		w.href, w.link, w.inLink = strings.TrimSpace(attribute(t, "href")), w.b.Len(), true
 	case atom.Ul:
 		w.block(1)
 		w.lists = append(w.lists, 0)

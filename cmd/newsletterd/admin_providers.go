@@ -181,11 +181,13 @@ func (p *program) providerUpdateCommand() *cli.Command {
 			change.NewSecret = &secret
 			if !c.Bool("secret-stdin") {
 				shown = secret
-				p.once(c, "secret")
 			}
 		}
 		if _, err := s.UpdateProvider(c.Context, name, change, actor(), now()); err != nil {
 			return missing(err, "provider", name)
+		}
+		if shown != "" {
+			p.once(c, "secret")
 		}
 		return p.printProvider(c, cfg, s, name, shown)
 	})
