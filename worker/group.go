@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -74,7 +75,7 @@ func (l *Loop) run(ctx context.Context, stop <-chan struct{}, log *slog.Logger) 
 func (l *Loop) step(ctx context.Context, log *slog.Logger) (next time.Time) {
 	defer func() {
 		if r := recover(); r != nil {
-			log.Error("worker: panic", slog.String("loop", l.Name), slog.Any("panic", r))
+			log.Error("worker: panic", slog.String("loop", l.Name), slog.Any("panic", r), slog.String("stack", string(debug.Stack())))
 			next = time.Now().Add(time.Second)
 		}
 	}()
