@@ -28,6 +28,7 @@ var ErrNotPublic = errors.New("the address is not public")
 const (
 	guardTimeout = 10 * time.Second
 	maxFetched   = 64 << 10 // bytes
+	maxHead      = 64 << 10 // bytes of an answer's head; net/http would hold 10 MiB
 )
 
 // DialContext connects as net.Dialer does, to public addresses alone.
@@ -99,6 +100,7 @@ func (g *Guard) Client() *http.Client {
 		Timeout: guardTimeout,
 		Transport: &http.Transport{
 			DialContext: g.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: guardTimeout, MaxIdleConns: 4, IdleConnTimeout: 30 * time.Second,
+			MaxResponseHeaderBytes: maxHead,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}

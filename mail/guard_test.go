@@ -2,6 +2,7 @@ package mail
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -49,6 +50,22 @@ func TestGuardFetches(t *testing.T) {
 		if _, err := fetch(t.Context(), srv.URL+path); err == nil {
 			t.Errorf("%s was fetched", path)
 		}
+	}
+}
+
+// Nobody whose address somebody else chose makes us hold more of an answer than we read.
+func TestGuardReadsASmallHeadAlone(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for i := range 3 {
+			w.Header().Set(fmt.Sprintf("X-Large-%d", i), strings.Repeat("x", 32<<10))
+		}
+	}))
+	defer server.Close()
+	g := &Guard{Allow: []string{server.Listener.Addr().String()}}
+	res, err := g.Client().Get(server.URL)
+	if err == nil {
+		_ = res.Body.Close()
+		t.Error("96 KiB of head were taken")
 	}
 }
 
