@@ -175,6 +175,9 @@ func (p *program) providerUpdateCommand() *cli.Command {
 		shown := ""
 		if c.Bool("new-secret") || c.Bool("secret-stdin") {
 			secret, err := p.providerSecret(c, kind, c.Bool("secret-stdin"))
+			if err == nil {
+				err = kind.CheckSecrets([]string{secret}) // a kind may have none
+			}
 			if err != nil {
 				return err
 			}
