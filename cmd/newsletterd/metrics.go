@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -100,9 +101,16 @@ func onlyLoopback(next http.Handler) http.Handler {
 	})
 }
 
-func (m *metricsServer) start() {
+func (m *metricsServer) start(log *slog.Logger) {
 	if m != nil {
-		go func() { _ = m.server.Serve(m.listener) }()
+		go serveBeside("metrics.listen", m.server, m.listener, log)
+	}
+}
+
+// serveBeside serves a listener beside the daemon's own, which goes on without it.
+func serveBeside(key string, s *http.Server, l net.Listener, log *slog.Logger) {
+	if err := s.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		log.Error("listener", slog.String("of", key), slog.Any("error", err))
 	}
 }
 

@@ -73,9 +73,9 @@ in flight finishes first, within 45 seconds; a second signal ends it at once.
 func (d *daemon) run(stop <-chan struct{}) error {
 	d.workers.Start()
 	d.keepers.Start()
-	d.metrics.start()
+	d.metrics.start(d.log)
 	d.bounces.start()
-	d.redirect.start()
+	d.redirect.start(d.log)
 	served := make(chan error, 1)
 	go func() { served <- d.server.Serve(d.listener) }()
 	d.log.Info("ready", slog.String("listen", d.listener.Addr().String()), slog.String("public_url", d.cfg.Origin()),

@@ -193,9 +193,9 @@ func newRedirector(cfg *Config, c *certificates, clients *connections, log *slog
 	}}, nil
 }
 
-func (r *redirector) start() {
+func (r *redirector) start(log *slog.Logger) {
 	if r != nil {
-		go func() { _ = r.server.Serve(r.listener) }()
+		go serveBeside("server.acme_http", r.server, r.listener, log)
 	}
 }
 
