@@ -10,8 +10,6 @@ import (
 func TestSendPathScansNothing(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	queries := []string{
-		claimColumns + claimFrom + "AND r.seq > ?5 AND r.state = 0 ORDER BY r.seq LIMIT ?6",
-		claimColumns + claimFrom + "AND r.state = 1 AND r.due_at <= ?7 AND (r.due_at, r.seq) > (?5, ?6) ORDER BY r.due_at, r.seq LIMIT ?8",
 		"SELECT " + whyNot + claimFrom + "AND r.seq = ?5",
 		"SELECT coalesce(min(due_at), 0) FROM send_job WHERE status = 'pending'",
 		"SELECT no FROM send_job WHERE status = 'pending' AND due_at <= ? ORDER BY due_at LIMIT ?",
@@ -20,7 +18,7 @@ func TestSendPathScansNothing(t *testing.T) {
 		"SELECT count(*) FROM (SELECT 1 FROM received_sync WHERE removing = 1 LIMIT 1)",
 		"SELECT no FROM received_sync WHERE removing = 1 ORDER BY no LIMIT 1",
 		"UPDATE recipient SET state = ? WHERE job_no = ? AND seq > ? AND seq <= ? AND state < 2",
-		recipientsOfList, selectSubscriber, markSent, deferredCount, nextDeferred,
+		claimQueued, claimDeferred, recipientsOfList, selectSubscriber, markSent, deferredCount, nextDeferred,
 	}
 	for _, q := range queries {
 		rows, err := s.readers.Queryx("EXPLAIN QUERY PLAN "+q, make([]any, parameters(q))...)
