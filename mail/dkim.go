@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strconv"
@@ -122,8 +123,12 @@ func (s *Signer) Sign(data []byte, skip []string) ([]byte, error) {
 	}
 	room := s.room.Get().(*[]byte)
 	defer s.room.Put(room)
-	canon := appendRelaxedBody((*room)[:0], data[end+4:])
-	sum := sha256.Sum256(canon)
+	canon, body := (*room)[:0], data[end+4:]
+	if !relaxed(body) {
+		canon = appendRelaxedBody(canon, body)
+		body = canon
+	}
+	sum := sha256.Sum256(body)
 	bodyHash := base64.StdEncoding.EncodeToString(sum[:])
 	canon, names := appendSigned(canon[:0], data[:end+2], skip)
 	*room = canon
@@ -208,6 +213,28 @@ func appendRelaxedField(dst, field []byte) []byte {
 		dst = append(dst, c)
 	}
 	return append(dst, '\r', '\n')
+}
+
+// relaxed tells whether a body of lines that end CRLF is its own canonical form, as most that we compose are: a look, eight octets
+// at a time, costs a fraction of the copy. It may say no of one that is, and never yes of one that is not.
+func relaxed(body []byte) bool {
+	const blanks, returns = 0x2020202020202020, 0x0d0d0d0d0d0d0d0d
+	if len(body) <= 2 || !bytes.HasSuffix(body, []byte("\r\n")) || bytes.HasSuffix(body, []byte("\r\n\r\n")) || bytes.IndexByte(body, '\t') >= 0 {
+		return false
+	}
+	for ; len(body) > 8; body = body[8:] {
+		here, next := binary.LittleEndian.Uint64(body), binary.LittleEndian.Uint64(body[1:])
+		if zeros(here^blanks)&(zeros(next^blanks)|zeros(next^returns)) != 0 {
+			return false
+		}
+	}
+	return !bytes.Contains(body, []byte("  ")) && !bytes.Contains(body, []byte(" \r"))
+}
+
+// zeros marks the octets of a word that are zero, and perhaps a few above them.
+func zeros(word uint64) uint64 {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	return (word - ones) &^ word & tops
 }
 
 // appendRelaxedBody appends a body in the form of RFC 6376 section 3.4.4: runs of white space are one blank, none at the end of a

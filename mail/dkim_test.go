@@ -255,6 +255,34 @@ func BenchmarkDKIM(b *testing.B) {
 	}
 }
 
+// A body that is signed as it stands is its own canonical form, and a newsletter mostly is.
+func TestDKIMOfBodiesThatAreCanonical(t *testing.T) {
+	msg := bulkToSign(t)
+	if body := msg[bytes.Index(msg, []byte("\r\n\r\n"))+4:]; !relaxed(body) {
+		t.Errorf("not canonical:\n%s", body)
+	}
+	rnd := rand.New(rand.NewPCG(3, 4))
+	pieces := []string{"word", "a longer one", " ", "\t", "\r\n", "!", "\r\n\r\n", "!\r\n"}
+	yes := 0
+	for range 20_000 {
+		var b []byte
+		for range rnd.IntN(12) {
+			b = append(b, pieces[rnd.IntN(len(pieces))]...)
+		}
+		b = append(b, "\r\n"...)
+		if !relaxed(b) {
+			continue
+		}
+		yes++
+		if canon := appendRelaxedBody(nil, b); !bytes.Equal(canon, b) {
+			t.Fatalf("%q is not its canonical form %q", b, canon)
+		}
+	}
+	if yes < 1000 {
+		t.Errorf("only %d of 20000 were taken for canonical", yes)
+	}
+}
+
 // The canonical forms are ours and the verifier's are not: they agree on whatever white space there is.
 func TestDKIMCanonicalForms(t *testing.T) {
 	z := newDKIMZone(t, core.DKIMRSA, core.DKIMEd25519)
