@@ -166,4 +166,7 @@
 // 2026-11-21  Where another member service keeps the lists (send.member_url), its pages are the readers': forms and the page of
 // preferences lead there, and nothing subscribes here. Leaving works here all the same, at once, for the link in a mail must not
 // depend on another machine; the member service is told.
+//
+// 2026-11-22  What net/http can't read it answers itself, in plain text. Rejected: connections that rewrite these answers, which
+// would have to stand outside of TLS, where net/http looks for its own type of connection, and to know its texts.
 package handlers
