@@ -216,15 +216,7 @@ func (p newsletterPages) savePreferences(c *Call, h holder, form map[string]stri
 		}
 		return p.showPreferences(c, h, view{Fault: c.dress.fault}, http.StatusBadRequest, filled, wrong)
 	}
-	sub, err := p.store.Subscription(c, h.ListID, h.Email)
-	preferences := sub.Preferences.With(values)
-	if err == nil {
-		err = preferences.Check("fields")
-	}
-	if err == nil {
-		_, err = p.store.SetPreferences(c, h.ListID, h.Email, preferences, c.Now)
-	}
-	if err != nil {
+	if _, err := p.store.SetFields(c, h.ListID, h.Email, values, c.Now); err != nil {
 		return HTML{}, c.linkError(err)
 	}
 	return p.showPreferences(c, h, view{Notice: c.dress.words().Saved}, 0, nil, "")

@@ -461,14 +461,31 @@ func (tx *Tx) addReason(l Leaving, leftAt core.Instant) error {
 }
 
 // SetPreferences replaces the preferences of an address on a list. core.ErrSubscriptionNotFound.
-func (s *Store) SetPreferences(ctx context.Context, listID string, email core.Email, p core.Preferences, now core.Instant) (sub core.Subscription, err error) {
+func (s *Store) SetPreferences(ctx context.Context, listID string, email core.Email, p core.Preferences, now core.Instant) (core.Subscription, error) {
+	return s.changePreferences(ctx, listID, email, func(core.Preferences) (core.Preferences, error) { return p.OrEmpty(), nil }, now)
+}
+
+// SetFields sets members of the preferences of an address on a list, or takes them out where the value is nil. The others stay as
+// they are at that moment. core.ErrSubscriptionNotFound, and what core.Preferences.Check says of the result.
+func (s *Store) SetFields(ctx context.Context, listID string, email core.Email, values map[string]any, now core.Instant) (core.Subscription, error) {
+	return s.changePreferences(ctx, listID, email, func(p core.Preferences) (core.Preferences, error) {
+		p = p.With(values)
+		return p, p.Check("fields")
+	}, now)
+}
+
+func (s *Store) changePreferences(ctx context.Context, listID string, email core.Email, change func(core.Preferences) (core.Preferences, error), now core.Instant) (sub core.Subscription, err error) {
 	list, err := s.ListRecord(ctx, listID)
 	if err != nil {
 		return sub, err
 	}
 	id := s.SubscriptionID(list.ID, email.Key())
 	err = s.update(ctx, func(tx *Tx) error {
-		if sub, err = tx.subscription(list.ID, id); err != nil || sub.Preferences == p.OrEmpty() {
+		if sub, err = tx.subscription(list.ID, id); err != nil {
+			return err
+		}
+		p, err := change(sub.Preferences)
+		if err != nil || sub.Preferences == p {
 			return err
 		}
 		if now, err = tx.stamp(list.ID, now); err != nil {
