@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"newsletterd/mail/mailtest"
 )
@@ -45,6 +47,24 @@ func TestSinkRecords(t *testing.T) {
 	r := s.Records()
 	if s.Count() != 100 || len(r) != 100 || r[41].MessageID != "<id42@x.example>" || r[41].Rcpt != to(42) || r[41].From != "b@bounce.example" {
 		t.Errorf("count %d, %d records, %+v", s.Count(), len(r), r[41])
+	}
+}
+
+// A sink that watches keeps what comes to those it watches, and when.
+func TestSinkWatches(t *testing.T) {
+	s, err := mailtest.NewSink("127.0.0.1:0", mailtest.SinkOptions{Watch: strings.TrimPrefix(to(42), "r")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	p := &post{t: t, n: 50, sender: &SMTP{Addr: s.Addr()}}
+	checkFault(t, p.run(t.Context()), 0, "")
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	r := s.Records()
+	if s.Count() != 50 || len(r) != 1 || r[0].Rcpt != to(42) || r[0].At.Before(began) || r[0].At.After(time.Now()) {
+		t.Errorf("count %d, %+v", s.Count(), r)
 	}
 }
 

@@ -30,6 +30,7 @@ func TestFiguresOfSending(t *testing.T) {
 	f.serve()
 	f.stop()
 	f.records()
+	f.forgetful(askedBeside / 2)
 	f.importing(f.list, "reader", f.n)
 	f.syncing(f.n)
 	window, err := strconv.Atoi(os.Getenv("NEWSLETTERD_FIGURES_WINDOW"))
@@ -40,6 +41,7 @@ func TestFiguresOfSending(t *testing.T) {
 	for _, window := range []int{64, 16, 256} {
 		f.campaign(window, f.bareClient(16)) // beside each other: the machine may have other work
 	}
+	f.besideACampaign()
 	f.tracked()
 	f.signed()
 	other := f.otherTenant()

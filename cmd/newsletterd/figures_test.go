@@ -46,10 +46,13 @@ type figures struct {
 // sinkDelayEnv is how long a sink waits before it replies.
 const sinkDelayEnv = "NEWSLETTERD_FIGURES_SINK_DELAY"
 
+// sinkWatch ends the addresses of whom a sink keeps when their mails came.
+const sinkWatch = "@one.example"
+
 // runSink is the child process that `sink` of the test binary is.
 func runSink() {
 	delay, _ := time.ParseDuration(os.Getenv(sinkDelayEnv))
-	s, err := mailtest.NewSink("127.0.0.1:0", mailtest.SinkOptions{Delay: delay})
+	s, err := mailtest.NewSink("127.0.0.1:0", mailtest.SinkOptions{Delay: delay, Watch: sinkWatch})
 	if err == nil {
 		err = s.Control(os.Stdin, os.Stdout)
 	}

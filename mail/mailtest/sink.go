@@ -17,6 +17,8 @@ type Record struct {
 	From      string `json:"from"`
 	Rcpt      string `json:"rcpt"`
 	MessageID string `json:"message_id"`
+	// At is when its final dot was read.
+	At time.Time `json:"at"`
 	// Data is the message as sent, still dot-stuffed; only with SinkOptions.Copies.
 	Data []byte `json:"data,omitempty"`
 }
@@ -24,6 +26,7 @@ type Record struct {
 // SinkOptions choose what a Sink does beside counting.
 type SinkOptions struct {
 	Records bool          // keep a Record of each message
+	Watch   string        // keep a Record of those to addresses with this ending; empty: of none
 	Copies  bool          // with its bytes
 	Delay   time.Duration // before each batch of replies: a relay far away
 }
@@ -241,10 +244,11 @@ func (c *sinkConn) data() bool {
 func (c *sinkConn) accept(data []byte) {
 	c.sink.count.Add(1)
 	c.sink.bytes.Add(int64(len(data)))
-	if !c.sink.opts.Records {
+	watch := c.sink.opts.Watch
+	if !c.sink.opts.Records && (watch == "" || !bytes.HasSuffix(c.rcpt, []byte(watch))) {
 		return
 	}
-	r := Record{From: string(c.from), Rcpt: string(c.rcpt), MessageID: messageID(data)}
+	r := Record{From: string(c.from), Rcpt: string(c.rcpt), MessageID: messageID(data), At: time.Now()}
 	if c.sink.opts.Copies {
 		r.Data = bytes.Clone(data)
 	}
