@@ -33,7 +33,9 @@ func (s *story) subscriptions() {
 		return err
 	})
 	s.op("SetPreferences", func() error { return onlyErr(s.SetPreferences(ctx, s.list, "ann@example.org", `{"b":2}`, now0+20)) })
-	s.op("SetFields", func() error { return onlyErr(s.SetFields(ctx, s.list, "ann@example.org", map[string]any{"b": "3"}, now0+21)) })
+	s.op("SetFields", func() error {
+		return onlyErr(s.SetFields(ctx, s.list, "ann@example.org", map[string]any{"b": "3"}, now0+21))
+	})
 	leaving := func(email core.Email, means string) Leaving {
 		return Leaving{ListID: s.list, SubscriptionID: s.SubscriptionID(s.list, email.Key()), Email: email, Means: means, Reason: "too_many"}
 	}

@@ -83,7 +83,7 @@ func (f *faults) disarm() (at string, wrote bool) {
 }
 
 // Call counts the calls of the driver.
-func (f *faults) Call(c driver.Conn, kind, query string) error {
+func (f *faults) Call(c driver.Conn, kind, query string, _ []driver.NamedValue) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls++

@@ -30,11 +30,8 @@ func (s *Sender) claimAll(ctx context.Context) time.Time {
 		if n > 0 {
 			continue
 		}
-		idle, due, err := s.idle(ctx)
+		idle, due := s.idle(ctx)
 		switch {
-		case err != nil:
-			s.opts.Log.Error("send: recipients cannot be claimed", slog.Any("error", err))
-			pause(ctx, time.Second)
 		case s.dirty.Load(): // a job was let go of, and may be running again: nobody tells
 		case idle:
 			return earlier(due, s.again)
@@ -85,11 +82,18 @@ func (s *Sender) claimRound(ctx context.Context, claims *[]store.Claim) (int, er
 	for _, j := range slices.Clone(s.feed.jobs) { // only the claimer changes the slice
 		n, err := s.claim(ctx, j, claims)
 		if err != nil {
-			return total, err
+			s.leaveAlone(j, err)
 		}
 		total += n
 	}
-	return total, nil
+	return total, ctx.Err()
+}
+
+// leaveAlone lets a job that can't be read wait, while the others' jobs go on.
+func (s *Sender) leaveAlone(j *jobFeed, err error) {
+	s.opts.Log.Error("send: recipients of a job cannot be claimed", slog.String("job", j.job.ID), slog.Any("error", err))
+	j.readAt = time.Now().Add(time.Second)
+	s.again = earlier(s.again, j.readAt)
 }
 
 // refresh reads which jobs are running. The departures are read before, so a claim that is made under this reading is
@@ -182,6 +186,10 @@ func (s *Sender) claim(ctx context.Context, j *jobFeed, claims *[]store.Claim) (
 		return 0, nil
 	}
 	now, departures := time.Now(), s.checked
+	if j.readAt.After(now) {
+		s.again = earlier(s.again, j.readAt)
+		return 0, nil
+	}
 	cs, err := s.claimDeferred(ctx, j, (*claims)[:0], now, share)
 	if err == nil && len(cs) == 0 && !j.drained {
 		if cs, err = s.store.ClaimRecipients(ctx, cs, j.key, j.after, share); err == nil { // half a claim is none
@@ -236,14 +244,14 @@ func (s *Sender) queue(j *jobFeed, cs []store.Claim, departures uint64) {
 }
 
 // idle tells whether nothing is queued or in flight, and when the first deferred recipient is due of a job that wants any.
-func (s *Sender) idle(ctx context.Context) (idle bool, due time.Time, err error) {
+func (s *Sender) idle(ctx context.Context) (idle bool, due time.Time) {
 	s.forgetStopped()
 	idle = true
 	var hungry []*jobFeed
 	s.feed.mu.Lock()
 	for _, j := range s.feed.jobs {
 		idle = idle && j.out == 0 && j.drained
-		if j.drained && !j.enough() { // the lanes tell when one of the others wants more
+		if j.drained && !j.enough() && !j.readAt.After(time.Now()) { // the lanes tell when one of the others wants more
 			hungry = append(hungry, j)
 		}
 	}
@@ -251,7 +259,8 @@ func (s *Sender) idle(ctx context.Context) (idle bool, due time.Time, err error)
 	for _, j := range hungry {
 		at, err := s.store.NextDeferred(ctx, j.job.No, j.dueAt, j.dueSeq)
 		if err != nil {
-			return false, due, err
+			s.leaveAlone(j, err)
+			continue
 		}
 		if at == 0 {
 			j.lookAt = time.Now().Add(deferredEvery)
@@ -262,5 +271,5 @@ func (s *Sender) idle(ctx context.Context) (idle bool, due time.Time, err error)
 			due = j.lookAt
 		}
 	}
-	return idle, due, nil
+	return idle, due
 }

@@ -51,6 +51,7 @@ type jobFeed struct {
 	held     string    // why the job is shown to wait
 	found    int64     // recipients that the job had at the last look
 	expanded bool
+	readAt   time.Time // not before, since it could not be read
 }
 
 func (j *jobFeed) waiting() int { return len(j.queue) - j.head }

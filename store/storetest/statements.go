@@ -21,7 +21,7 @@ type Faults struct {
 	mu     sync.Mutex // guards what follows
 	failed int        // statements that have failed
 	calls  int        // statements since it was last said which fail
-	fails  func(call int, query string) bool
+	fails  func(call int, query string, args []driver.NamedValue) bool
 	err    error
 }
 
@@ -52,18 +52,25 @@ func NewFaults(t testing.TB) *Faults {
 // FailAt has the n-th statement from now fail, counted from 1, and no other; 0: none. It returns how many ran since it was
 // called before.
 func (f *Faults) FailAt(n int) (calls int) {
-	return f.set(func(call int, _ string) bool { return call == n })
+	return f.set(func(call int, _ string, _ []driver.NamedValue) bool { return call == n })
 }
 
 // FailOften has one statement in n fail from now on, as chance has it.
 func (f *Faults) FailOften(n int, seed uint64) {
 	chance := rand.New(rand.NewPCG(seed, 0))
-	f.set(func(int, string) bool { return chance.IntN(n) == 0 })
+	f.set(func(int, string, []driver.NamedValue) bool { return chance.IntN(n) == 0 })
 }
 
 // FailWhen has each statement fail from now on of which fails says so; it is asked by one at a time.
 func (f *Faults) FailWhen(fails func(query string) bool) {
-	f.set(func(_ int, query string) bool { return fails(query) })
+	f.set(func(_ int, query string, _ []driver.NamedValue) bool { return fails(query) })
+}
+
+// FailWith is FailWhen, for what knows statements by their first argument.
+func (f *Faults) FailWith(fails func(query string, first driver.Value) bool) {
+	f.set(func(_ int, query string, args []driver.NamedValue) bool {
+		return len(args) > 0 && fails(query, args[0].Value)
+	})
 }
 
 // Failed is how many statements have failed in all.
@@ -73,7 +80,7 @@ func (f *Faults) Failed() int {
 	return f.failed
 }
 
-func (f *Faults) set(fails func(int, string) bool) (calls int) {
+func (f *Faults) set(fails func(int, string, []driver.NamedValue) bool) (calls int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	calls, f.calls, f.fails = f.calls, 0, fails
@@ -82,14 +89,14 @@ func (f *Faults) set(fails func(int, string) bool) (calls int) {
 
 // Call counts one statement of an operation: not what ends a transaction without effect, which cannot fail in SQLite either,
 // and not the look for commits of other processes, which is only repeated later.
-func (f *Faults) Call(_ driver.Conn, kind, query string) error {
+func (f *Faults) Call(_ driver.Conn, kind, query string, args []driver.NamedValue) error {
 	if kind != "exec" && kind != "query" || strings.HasPrefix(query, "ROLLBACK") || query == "PRAGMA data_version" {
 		return nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls++
-	if f.fails != nil && f.fails(f.calls, query) {
+	if f.fails != nil && f.fails(f.calls, query, args) {
 		f.failed++
 		return f.err
 	}

@@ -11,8 +11,9 @@ import (
 
 // Watcher is told of each call of the driver before it is made, and may refuse it.
 type Watcher interface {
-	// Call has an error where the call is to fail instead. kind is prepare, begin, exec, query or step (to the next row).
-	Call(c driver.Conn, kind, query string) error
+	// Call has an error where the call is to fail instead. kind is prepare, begin, exec, query or step (to the next row); args are
+	// those of exec and query.
+	Call(c driver.Conn, kind, query string, args []driver.NamedValue) error
 	// Ran is told that a statement has changed rows.
 	Ran(query string)
 }
@@ -46,7 +47,7 @@ type conn struct {
 }
 
 func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
-	if err := c.w.Call(c.Conn, "prepare", query); err != nil {
+	if err := c.w.Call(c.Conn, "prepare", query, nil); err != nil {
 		return nil, err
 	}
 	s, err := c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, query)
@@ -57,21 +58,21 @@ func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 }
 
 func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
-	if err := c.w.Call(c.Conn, "begin", ""); err != nil {
+	if err := c.w.Call(c.Conn, "begin", "", nil); err != nil {
 		return nil, err
 	}
 	return c.Conn.(driver.ConnBeginTx).BeginTx(ctx, o)
 }
 
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if err := c.w.Call(c.Conn, "exec", query); err != nil {
+	if err := c.w.Call(c.Conn, "exec", query, args); err != nil {
 		return nil, err
 	}
 	return c.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
 }
 
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if err := c.w.Call(c.Conn, "query", query); err != nil {
+	if err := c.w.Call(c.Conn, "query", query, args); err != nil {
 		return nil, err
 	}
 	return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
@@ -84,7 +85,7 @@ type stmt struct {
 }
 
 func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
-	if err := s.c.w.Call(s.c.Conn, "exec", s.query); err != nil {
+	if err := s.c.w.Call(s.c.Conn, "exec", s.query, args); err != nil {
 		return nil, err
 	}
 	res, err := s.Stmt.(driver.StmtExecContext).ExecContext(ctx, args)
@@ -98,7 +99,7 @@ func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (drive
 }
 
 func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	if err := s.c.w.Call(s.c.Conn, "query", s.query); err != nil {
+	if err := s.c.w.Call(s.c.Conn, "query", s.query, args); err != nil {
 		return nil, err
 	}
 	r, err := s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args)
@@ -114,7 +115,7 @@ type rows struct {
 }
 
 func (r *rows) Next(dest []driver.Value) error {
-	if err := r.s.c.w.Call(r.s.c.Conn, "step", r.s.query); err != nil {
+	if err := r.s.c.w.Call(r.s.c.Conn, "step", r.s.query, nil); err != nil {
 		return err
 	}
 	return r.Rows.Next(dest)

@@ -1,0 +1,59 @@
+package worker_test
+
+import (
+	"database/sql/driver"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+)
+
+// A job whose recipients can't be read, as where a page of the file is damaged, holds no other job up, and goes on when they can.
+func TestAJobThatCannotBeReadHoldsNobodyUp(t *testing.T) {
+	for name, fails := range map[string]func(query string) bool{
+		"claims": func(query string) bool { return strings.Contains(query, "FROM recipient AS r") },
+		"deferred ones": func(query string) bool {
+			return strings.HasPrefix(query, "SELECT coalesce((SELECT due_at FROM recipient")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				faults := storetest.NewFaults(t)
+				s := &script{}
+				h := newHouseOn(t, s, store.Options{Driver: faults.Driver})
+				h.subscribe(300)
+				neighbor := h.neighbor(3000)
+				broken := h.job(nil)
+				var beside atomic.Bool
+				s.answer = func(string, int) mail.Outcome {
+					if !beside.Load() { // where any of them goes out, it is put off
+						return mail.Outcome{Result: mail.Later, Code: 451}
+					}
+					return mail.Outcome{Result: mail.Sent, Code: 250}
+				}
+				faults.FailWith(func(query string, first driver.Value) bool { return first == broken.No && fails(query) })
+				h.start()
+				time.Sleep(time.Minute)
+				beside.Store(true)
+				j := neighbor.job(nil)
+				time.Sleep(500 * time.Millisecond)
+				synctest.Wait()
+				j, err := h.SendJob(t.Context(), j.ID)
+				if h.must(err); j.Status != core.JobCompleted {
+					t.Errorf("the neighbor's job is %s after half a second, with %d of %d sent", j.Status, j.Sent, j.Recipients)
+				}
+				if faults.Failed() == 0 {
+					t.Error("nothing has failed")
+				}
+				faults.FailAt(0)
+				h.addsUp(h.waitLong(broken), 300, 0, 0)
+			})
+		})
+	}
+}
