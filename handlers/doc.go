@@ -167,6 +167,9 @@
 // preferences lead there, and nothing subscribes here. Leaving works here all the same, at once, for the link in a mail must not
 // depend on another machine; the member service is told.
 //
+// 2026-11-22  The page behind "leave all" takes all of it back by one button, as the page behind leaving one list does. Rejected:
+// the mail with the way back, which is for tokens that anybody may ask for; this needs the link of a mail.
+//
 // 2026-11-22  What net/http can't read it answers itself, in plain text. Rejected: connections that rewrite these answers, which
 // would have to stand outside of TLS, where net/http looks for its own type of connection, and to know its texts.
 package handlers

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"errors"
+	"strings"
 
 	"newsletterd/auth"
 	"newsletterd/core"
@@ -151,8 +152,8 @@ func (p newsletterPages) unsubscribe(c *Call, in leaveForm) (HTML, error) {
 	return p.left(c, t, leftAt, "")
 }
 
-// left is the Data of the page behind an unsubscribing (pages/left.html). Undo is the token that takes it back; empty
-// where the reader's mail holds it.
+// left is the Data of the page behind an unsubscribing (pages/left.html). Undo is the token that takes it back, or several
+// with blanks between; empty where the reader's mail holds it.
 type left struct {
 	Lines      []string
 	Undo, Back string
@@ -165,14 +166,22 @@ func (p newsletterPages) left(c *Call, t auth.UnsubscribeToken, leftAt core.Inst
 		said.Lines = append(said.Lines, c.dress.say(w.LeftAsked))
 	}
 	if leftAt > 0 {
-		t.Kind, t.IssuedAt = auth.UnsubscribeUndo, leftAt
-		if _, err := p.store.CanUndo(c, undoing(t, core.Origin{}), c.Now); err == nil && !t.Expired(c.Now) {
-			if said.Undo, err = p.sealer.SealUnsubscribe(t); err != nil {
-				return HTML{}, err
-			}
+		undo, err := p.undoToken(c, t, leftAt)
+		if err != nil {
+			return HTML{}, err
 		}
+		said.Undo = undo
 	}
 	return c.render(0, "left", view{Title: w.LeftTitle, Data: said})
+}
+
+// undoToken takes back what t has done at leftAt; empty where that can't be.
+func (p newsletterPages) undoToken(c *Call, t auth.UnsubscribeToken, leftAt core.Instant) (string, error) {
+	t.Kind, t.IssuedAt = auth.UnsubscribeUndo, leftAt
+	if _, err := p.store.CanUndo(c, undoing(t, core.Origin{}), c.Now); err != nil || t.Expired(c.Now) {
+		return "", nil
+	}
+	return p.sealer.SealUnsubscribe(t)
 }
 
 // openUndo reads an undo token, and what it is to take back.
@@ -188,6 +197,12 @@ func (p newsletterPages) openUndo(c *Call, token string) (u store.Undoing, err e
 		err = core.ErrTokenExpired
 	}
 	return undoing(t, c.origin("page")), err
+}
+
+// isRefusal tells an error that the link is to blame for from one of ours.
+func isRefusal(err error) bool {
+	kind := core.KindOf(err)
+	return kind != core.Unavailable && kind != core.Internal
 }
 
 func undoing(t auth.UnsubscribeToken, o core.Origin) store.Undoing {
@@ -208,17 +223,30 @@ func (p newsletterPages) askUndo(c *Call, in tokenQuery) (HTML, error) {
 	}})
 }
 
+// undo takes one unsubscribing back, or several, as leftAll offers them: those that can't be are left as they are.
 func (p newsletterPages) undo(c *Call, in linkForm) (HTML, error) {
 	if err := c.crossSite(); err != nil {
 		return HTML{}, err
 	}
-	u, err := p.openUndo(c, in.Token)
-	if err == nil {
-		_, err = p.store.Undo(c, u, c.Now)
+	var lists []string
+	var failed error = core.ErrInvalidToken
+	for token := range strings.FieldsSeq(in.Token) {
+		u, err := p.openUndo(c, token)
+		if err == nil {
+			_, err = p.store.Undo(c, u, c.Now)
+		}
+		if err == nil {
+			lists = append(lists, c.dress.list)
+			continue
+		}
+		if failed = err; !isRefusal(err) { // the form sent again does the rest
+			return HTML{}, err
+		}
 	}
-	if err != nil {
-		return HTML{}, c.linkError(err)
+	if len(lists) == 0 {
+		return HTML{}, c.linkError(failed)
 	}
+	c.dress.list = strings.Join(lists, ", ")
 	w := c.dress.words()
 	return c.tell(0, w.UndoneTitle, note{Lines: []string{c.dress.say(w.UndoneText)}}, brand{})
 }

@@ -189,12 +189,11 @@ func (p newsletterPages) changePreferences(c *Call, form map[string]string) (HTM
 		}
 		return p.left(c, h.UnsubscribeToken, leftAt, backTo(h))
 	case actLeaveAll:
-		_, err := p.store.UnsubscribeAll(c, h.list.TenantID, store.Leaving{Email: h.Email, Means: core.MeansMailed, Origin: c.origin("preferences")}, c.Now)
+		gone, err := p.store.UnsubscribeAll(c, h.list.TenantID, store.Leaving{Email: h.Email, Means: core.MeansMailed, Origin: c.origin("preferences")}, c.Now)
 		if err != nil {
 			return HTML{}, err
 		}
-		w := c.dress.words()
-		return c.render(0, "left", view{Title: w.LeftTitle, Data: left{Lines: []string{c.dress.say(w.LeftAll)}, Back: backTo(h)}})
+		return p.leftAll(c, h, gone)
 	case actLink:
 		if err := p.store.RequestPreferencesLink(c, h.list.ID, h.Email, c.Now); err != nil {
 			return HTML{}, err
@@ -203,6 +202,27 @@ func (p newsletterPages) changePreferences(c *Call, form map[string]string) (HTM
 		return p.showPreferences(c, h, view{Notice: c.dress.say(c.dress.words().LinkSent)}, 0, nil, "")
 	}
 	return HTML{}, core.Invalidf("action", "action must be one of save, leave, leave_all, link.")
+}
+
+// undoTokens is how much of them a form carries, in bytes: those of 24 lists at least, and of some 75 as a rule.
+const undoTokens = 12 * KiB
+
+// leftAll offers to take all of it back at once: the form carries a token for each list.
+func (p newsletterPages) leftAll(c *Call, h holder, gone []core.Subscription) (HTML, error) {
+	w := c.dress.words()
+	said := left{Lines: []string{c.dress.say(w.LeftAll)}, Back: backTo(h)}
+	var tokens strings.Builder
+	for i := range gone {
+		token, err := p.undoToken(c, auth.UnsubscribeToken{ListID: gone[i].ListID, SubscriptionID: gone[i].ID, Email: gone[i].Email}, gone[i].ChangedAt)
+		if err != nil {
+			return HTML{}, err
+		}
+		if token != "" && tokens.Len()+len(token) < undoTokens {
+			tokens.WriteString(token + " ")
+		}
+	}
+	said.Undo = strings.TrimSpace(tokens.String())
+	return c.render(0, "left", view{Title: w.LeftTitle, Data: said})
 }
 
 func backTo(h holder) string { return "/preferences?token=" + url.QueryEscape(h.token) }

@@ -2,9 +2,11 @@ package handlers
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -57,6 +59,51 @@ func TestSavedPreferencesAreBounded(t *testing.T) {
 		e.must(err)
 		if res.Body.Close(); res.StatusCode != tt.status {
 			t.Errorf("%d, want %d", res.StatusCode, tt.status)
+		}
+	}
+}
+
+// Who leaves all lists at once gets all of them back at once, but for one that was left before, one that was never confirmed, and
+// one that takes nobody any more.
+func TestLeavingAllIsTakenBack(t *testing.T) {
+	e := newEnv(t)
+	e.step("tenant acme")
+	want := map[string]string{"daily": "active", "weekly": "active", "left": "unsubscribed", "asked": "unsubscribed", "closed": "unsubscribed"}
+	for name := range want {
+		e.step("list " + name + " tenant=acme")
+		e.step("subscription s" + name + " list=" + name + " email=ann@b.example status=" + map[string]string{"asked": "pending", "left": "unsubscribed"}[name])
+	}
+	e.step("unsubscribe-link link list=daily email=ann@b.example")
+	send := func(path string, form url.Values) string {
+		res, err := http.PostForm(e.url+path, form)
+		e.must(err)
+		defer res.Body.Close()
+		b, err := io.ReadAll(res.Body)
+		if e.must(err); res.StatusCode != 200 {
+			t.Fatalf("%s: %s %s", path, res.Status, b)
+		}
+		return string(b)
+	}
+	left := send("/preferences", url.Values{"token": {e.value("link")}, "action": {"leave_all"}})
+	_, err := e.store.UpdateList(t.Context(), e.value("closed"), "test", func(l *core.List) error {
+		l.Status = core.ListInactive
+		return nil
+	})
+	e.must(err)
+	form := regexp.MustCompile(`action="/undo">\s*<input type="hidden" name="token" value="([^"]+)"`).FindStringSubmatch(left)
+	if form == nil {
+		t.Fatalf("no way back: %s", left)
+	}
+	for range 2 { // the second time changes nothing
+		said := send("/undo", url.Values{"token": {form[1]}})
+		if !strings.Contains(said, "ann@b.example") {
+			t.Errorf("%s", said)
+		}
+		for name, status := range want {
+			sub, err := e.store.Subscription(t.Context(), e.value(name), "ann@b.example")
+			if err != nil || sub.Status != status {
+				t.Errorf("%s: %s, %v; want %s", name, sub.Status, err, status)
+			}
 		}
 	}
 }

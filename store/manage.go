@@ -26,25 +26,26 @@ func (s *Store) SubscriptionsAt(ctx context.Context, tenantID string, email core
 	return held, err
 }
 
-// UnsubscribeAll ends every subscription of an address on the lists of a tenant, and returns how many those were. ListID and
+// UnsubscribeAll ends every subscription of an address on the lists of a tenant, and returns those, as they are now. ListID and
 // SubscriptionID of l are not looked at.
-func (s *Store) UnsubscribeAll(ctx context.Context, tenantID string, l Leaving, now core.Instant) (n int, err error) {
+func (s *Store) UnsubscribeAll(ctx context.Context, tenantID string, l Leaving, now core.Instant) (left []core.Subscription, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
-		n = 0
+		left = nil
 		subs, err := tx.subscriptionsOf(l.Email.Key(), tenantID)
 		if err != nil {
 			return err
 		}
 		for _, sub := range subs {
 			l.ListID, l.SubscriptionID = sub.ListID, sub.ID
-			if _, _, err := tx.unsubscribe(l, now); err != nil {
+			_, gone, err := tx.unsubscribe(l, now)
+			if err != nil {
 				return err
 			}
-			n++
+			left = append(left, gone)
 		}
 		return nil
 	})
-	return n, err
+	return left, err
 }
 
 // linksPerListEmail is how many mails with the link to its data an address gets in mailWindow by a list's page.
