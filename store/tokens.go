@@ -117,12 +117,23 @@ func (s *Store) TokenClient(ctx context.Context, id string) (TokenClient, error)
 type stateRow struct {
 	Family
 	clientRow
-	ClientOK  bool   `db:"client_ok"`
-	Email     string `db:"email"`
-	Verified  bool   `db:"email_verified"`
-	UserEpoch int64  `db:"user_epoch"` // -1: there is no such user
-	Disabled  int64  `db:"disabled_at"`
-	Roles     string `db:"roles"` // "role tenant" parted by commas
+	ClientOK  bool
+	Email     string
+	Verified  bool
+	UserEpoch int64 // -1: there is no such user
+	Disabled  int64
+	Roles     string // "role tenant" parted by commas
+}
+
+// places are those of stateColumns, in their order: read all the time, they do without names.
+func (r *stateRow) places() []any {
+	f, c := &r.Family, &r.clientRow
+	return []any{
+		&f.ID, &f.Kind, &f.UserID, &f.ClientID, &f.TenantID, &f.Scope, &f.Epoch, &f.AMR, &f.Remote, &f.UserAgent, &f.BrowserID,
+		&f.AuthAt, &f.CreatedAt, &f.UsedAt, &f.ExpiresAt, &f.RevokedAt,
+		&c.TenantID, &c.Type, &c.Scopes, &c.GrantTypes, &c.AuthMethod, &c.IDTokenAlg, &c.SecretHash, &c.Suspended,
+		&r.ClientOK, &r.Email, &r.Verified, &r.UserEpoch, &r.Disabled, &r.Roles,
+	}
 }
 
 const familyColumns = "f.id, f.kind, f.user_id, f.client_id, f.tenant_id, f.scope, f.epoch, f.amr, f.remote, f.user_agent, f.browser_id, f.auth_at, f.created_at, f.used_at, f.expires_at, f.revoked_at"
@@ -156,7 +167,7 @@ func (r stateRow) state(now core.Instant) (TokenState, error) {
 // TokenState reads the state of a family by its id (sid).
 func (s *Store) TokenState(ctx context.Context, sid string, now core.Instant) (TokenState, error) {
 	var row stateRow
-	if err := s.get(ctx, &row, "SELECT "+stateColumns+" FROM family f"+stateJoins+"WHERE f.id = ?", sid); err != nil {
+	if err := s.scan(ctx, "SELECT "+stateColumns+" FROM family f"+stateJoins+"WHERE f.id = ?", sid, row.places()...); err != nil {
 		return TokenState{}, err
 	}
 	return row.state(now)
@@ -165,7 +176,7 @@ func (s *Store) TokenState(ctx context.Context, sid string, now core.Instant) (T
 // RefreshState reads the state of the family that a refresh token belongs to, used or not.
 func (s *Store) RefreshState(ctx context.Context, refreshHash []byte, now core.Instant) (TokenState, error) {
 	var row stateRow
-	err := s.get(ctx, &row, "SELECT "+stateColumns+" FROM refresh x JOIN family f ON f.id = x.family_id"+stateJoins+"WHERE x.hash = ?", refreshHash)
+	err := s.scan(ctx, "SELECT "+stateColumns+" FROM refresh x JOIN family f ON f.id = x.family_id"+stateJoins+"WHERE x.hash = ?", refreshHash, row.places()...)
 	if err != nil {
 		return TokenState{}, err
 	}
@@ -174,7 +185,7 @@ func (s *Store) RefreshState(ctx context.Context, refreshHash []byte, now core.I
 
 // AddFamily records a family that has no refresh token: a client's own, or one made on the command line.
 func (s *Store) AddFamily(ctx context.Context, f Family) error {
-	return s.update(ctx, func(tx *Tx) error { return tx.insertFamily(f) })
+	return s.updateAgain(ctx, func(tx *Tx) error { return tx.insertFamily(f) })
 }
 
 func (tx *Tx) insertFamily(f Family) error {
@@ -247,65 +258,63 @@ type Rotation struct {
 // rotates; the others, and any within the grace while the successor is unused, get that successor's sealed form.
 // A later use of a used token is a replay: the family ends.
 func (s *Store) RotateRefresh(ctx context.Context, r Rotation, now core.Instant) (out RefreshOutcome, sealed []byte, err error) {
-	err = s.update(ctx, func(tx *Tx) (err error) {
+	err = s.updateAgain(ctx, func(tx *Tx) (err error) {
 		out, sealed, err = tx.rotate(r, now)
 		return err
 	})
 	return out, sealed, err
 }
 
+// liveFamily tells of a family f whether it and its user stand at the instant ?2.
+const liveFamily = `f.expires_at > ?2 AND f.revoked_at = 0 AND EXISTS (SELECT 1 FROM user u WHERE u.id = f.user_id AND u.epoch = f.epoch AND u.disabled_at = 0)`
+
 func (tx *Tx) rotate(r Rotation, now core.Instant) (RefreshOutcome, []byte, error) {
+	successor := append(append([]byte{}, r.SuccessorHash...), r.Sealed...)
+	n, err := tx.exec(`UPDATE refresh SET used_at = ?2, successor = ?3 WHERE hash = ?1 AND used_at = 0 AND expires_at > ?2
+		AND EXISTS (SELECT 1 FROM family f WHERE f.id = refresh.family_id AND `+liveFamily+")", r.Hash, int64(now), successor)
+	if err != nil {
+		return RefreshRefused, nil, err
+	}
+	if n == 0 {
+		return tx.reuse(r, now)
+	}
+	_, err = tx.exec(`INSERT INTO refresh (hash, family_id, created_at, expires_at)
+		SELECT ?1, f.id, ?3, min(?4, f.expires_at) FROM refresh x JOIN family f ON f.id = x.family_id WHERE x.hash = ?2`,
+		r.SuccessorHash, r.Hash, int64(now), int64(now.Add(r.Idle)))
+	if err != nil {
+		return RefreshRefused, nil, err
+	}
+	_, err = tx.exec("UPDATE family SET used_at = ? WHERE id = (SELECT family_id FROM refresh WHERE hash = ?)", int64(now), r.Hash)
+	return RefreshRotated, r.Sealed, err
+}
+
+// reuse answers a token that could not be rotated: a used one with its successor within the grace, else by ending the family.
+func (tx *Tx) reuse(r Rotation, now core.Instant) (RefreshOutcome, []byte, error) {
+	const hashSize = 32
 	var row struct {
 		Family    string       `db:"family_id"`
-		Expires   core.Instant `db:"expires_at"`
 		Used      core.Instant `db:"used_at"`
 		Successor []byte       `db:"successor"` // hash, then sealed token
-		FamilyEnd core.Instant `db:"family_end"`
-		OK        bool         `db:"ok"`
 	}
-	err := tx.get(&row, `SELECT x.family_id, x.expires_at, x.used_at, x.successor, f.expires_at AS family_end,
-		f.revoked_at = 0 AND coalesce(u.epoch, -1) = f.epoch AND coalesce(u.disabled_at, 0) = 0 AS ok
-		FROM refresh x JOIN family f ON f.id = x.family_id LEFT JOIN user u ON u.id = f.user_id WHERE x.hash = ?`, r.Hash)
+	err := tx.get(&row, `SELECT x.family_id, x.used_at, x.successor FROM refresh x JOIN family f ON f.id = x.family_id
+		WHERE x.hash = ?1 AND x.used_at != 0 AND `+liveFamily, r.Hash, int64(now))
 	if errors.Is(err, core.ErrNotFound) {
 		return RefreshRefused, nil, nil
 	}
 	if err != nil {
 		return RefreshRefused, nil, err
 	}
-	if !row.OK || row.FamilyEnd <= now {
-		return RefreshRefused, nil, nil
-	}
-	if row.Used != 0 {
-		return tx.reuse(row.Family, row.Successor, row.Used.Add(r.Grace) > now, now)
-	}
-	if row.Expires <= now {
-		return RefreshRefused, nil, nil
-	}
-	successor := append(append([]byte{}, r.SuccessorHash...), r.Sealed...)
-	if _, err := tx.exec("UPDATE refresh SET used_at = ?, successor = ? WHERE hash = ?", int64(now), successor, r.Hash); err != nil {
-		return RefreshRefused, nil, err
-	}
-	if err := tx.insertRefresh(r.SuccessorHash, row.Family, now, min(now.Add(r.Idle), row.FamilyEnd)); err != nil {
-		return RefreshRefused, nil, err
-	}
-	_, err = tx.exec("UPDATE family SET used_at = ? WHERE id = ?", int64(now), row.Family)
-	return RefreshRotated, r.Sealed, err
-}
-
-// reuse answers a used token: with its successor within the grace, else by ending the family.
-func (tx *Tx) reuse(family string, successor []byte, inGrace bool, now core.Instant) (RefreshOutcome, []byte, error) {
-	const hashSize = 32
-	if inGrace && len(successor) > hashSize {
+	if row.Used.Add(r.Grace) > now && len(row.Successor) > hashSize {
 		var unused bool
-		err := tx.get(&unused, "SELECT used_at = 0 FROM refresh WHERE hash = ?", successor[:hashSize])
+		err := tx.get(&unused, "SELECT used_at = 0 FROM refresh WHERE hash = ?", row.Successor[:hashSize])
 		if err != nil && !errors.Is(err, core.ErrNotFound) {
 			return RefreshRefused, nil, err
 		}
 		if unused {
-			return RefreshRepeated, successor[hashSize:], nil
+			return RefreshRepeated, row.Successor[hashSize:], nil
 		}
 	}
-	return RefreshReplayed, nil, tx.revokeFamily(family, now)
+	return RefreshReplayed, nil, tx.revokeFamily(row.Family, now)
 }
 
 // RefreshLife tells until when a refresh token is good; 0 where it was used or has expired. Its family is not looked at.
