@@ -58,6 +58,7 @@
 //	RFC 8252  7.3     any port on loopback              authorize.go    TestParseAuthorization, TestRegisteredLoopbackPortIsForPublicClients
 //	RFC 8414  2, 3    metadata, and where               discovery.go    TestDiscoveryNamesOnlyTheIssuer, oidc/provider.txt
 //	RFC 8725  3.1     algorithm pinned to a key         token.go        TestForgedAccessTokens
+//	          3.2     deterministic ECDSA               keys.go         TestSign
 //	          3.8, 3.9, 3.11  issuer, audience, typ     token.go        TestForgedAccessTokens, TestClaims
 //	RFC 9068  2, 4    access tokens as JWT              claims.go       TestClaims, TestForgedAccessTokens
 //	RFC 9106          argon2id                          password.go     TestArgon2Vector

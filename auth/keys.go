@@ -7,13 +7,18 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	jose "github.com/go-jose/go-jose/v4"
+	"golang.org/x/crypto/cryptobyte"
+	"golang.org/x/crypto/cryptobyte/asn1"
 
 	"newsletterd/core"
 	"newsletterd/store"
@@ -34,8 +39,39 @@ const (
 // signingKey is a key of the database made ready for use.
 type signingKey struct {
 	store.SigningKey
-	public  crypto.PublicKey
-	signers map[string]jose.Signer // by typ
+	public crypto.PublicKey
+	signer crypto.Signer
+	heads  map[string]string // the protected header of each typ, encoded
+}
+
+// sign makes a JWT in the compact form (RFC 7515 section 3.1).
+func (k *signingKey) sign(typ string, payload []byte) (string, error) {
+	head, enc := k.heads[typ], base64.RawURLEncoding
+	b := make([]byte, 0, len(head)+enc.EncodedLen(len(payload))+2+enc.EncodedLen(rsaBits/8))
+	b = append(append(b, head...), '.')
+	b = enc.AppendEncode(b, payload)
+	sum := sha256.Sum256(b)
+	// RSA PKCS #1 v1.5 takes no randomness, and without one ECDSA is deterministic, as RFC 8725 section 3.2 wants it.
+	sig, err := k.signer.Sign(nil, sum[:], crypto.SHA256)
+	if err == nil && k.Alg == algES256 {
+		sig, err = fixedWidth(sig)
+	}
+	b = enc.AppendEncode(append(b, '.'), sig)
+	return string(b), err
+}
+
+// fixedWidth writes the two numbers of an ECDSA signature in 32 bytes each (RFC 7518 section 3.4).
+func fixedWidth(der []byte) ([]byte, error) {
+	var in cryptobyte.String
+	var r, s []byte
+	outer := cryptobyte.String(der)
+	if !outer.ReadASN1(&in, asn1.SEQUENCE) || !in.ReadASN1Integer(&r) || !in.ReadASN1Integer(&s) || len(r) > 32 || len(s) > 32 {
+		return nil, errors.New("malformed ECDSA signature")
+	}
+	sig := make([]byte, 64)
+	copy(sig[32-len(r):], r)
+	copy(sig[64-len(s):], s)
+	return sig, nil
 }
 
 // keyring holds the signing keys in memory.
@@ -146,7 +182,7 @@ func (r *keyring) load(ctx context.Context, now core.Instant) ([]*signingKey, er
 	for _, row := range rows {
 		k := &signingKey{SigningKey: row}
 		if old := known[row.KID]; old != nil {
-			k.public, k.signers = old.public, old.signers
+			k.public, k.signer, k.heads = old.public, old.signer, old.heads
 		} else if err := k.open(); err != nil {
 			return nil, err
 		}
@@ -157,22 +193,23 @@ func (r *keyring) load(ctx context.Context, now core.Instant) ([]*signingKey, er
 	return keys, nil
 }
 
-// open parses the private key and makes a signer for each type of token that its algorithm is used for.
+// open parses the private key and writes the header for each type of token.
 func (k *signingKey) open() error {
-	private, err := parsePrivate(k.Private)
-	if err != nil {
+	var err error
+	if k.signer, err = parsePrivate(k.Private); err != nil {
 		return fmt.Errorf("signing key %s: %w", k.KID, err)
 	}
-	if algOf(private.Public()) != k.Alg {
+	k.public = k.signer.Public()
+	if algOf(k.public) != k.Alg {
 		return fmt.Errorf("signing key %s is not a key for %s", k.KID, k.Alg)
 	}
-	k.public = private.Public()
-	k.signers = map[string]jose.Signer{}
+	k.heads = map[string]string{}
 	for _, typ := range [...]string{typAccess, typID} {
-		key := jose.SigningKey{Algorithm: jose.SignatureAlgorithm(k.Alg), Key: jose.JSONWebKey{Key: private, KeyID: k.KID}}
-		if k.signers[typ], err = jose.NewSigner(key, (&jose.SignerOptions{}).WithType(jose.ContentType(typ))); err != nil {
+		head, err := json.Marshal(map[string]string{"alg": k.Alg, "kid": k.KID, "typ": typ})
+		if err != nil {
 			return fmt.Errorf("signing key %s: %w", k.KID, err)
 		}
+		k.heads[typ] = base64.RawURLEncoding.EncodeToString(head)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/rsa"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -52,6 +53,42 @@ func TestJWSVector(t *testing.T) {
 	}
 	if _, err := jws.Verify(ecKey(t, v["rfc7517-a1-x"], v["rfc7517-a1-y"])); err == nil {
 		t.Error("another key verified it")
+	}
+}
+
+// What signs is the key, its header says which and what for, and the same words are signed the same way (RFC 8725 section 3.2). Of
+// 600 signatures some have a number that is shorter than its 32 bytes.
+func TestSign(t *testing.T) {
+	for alg, n := range map[string]int{algES256: 600, algRS256: 2} {
+		row, err := generate(alg, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := &signingKey{SigningKey: row}
+		if err := k.open(); err != nil {
+			t.Fatal(err)
+		}
+		for i := range n {
+			payload := fmt.Appendf(nil, `{"n":%d}`, i)
+			token, err := k.sign(typAccess, payload)
+			if again, _ := k.sign(typAccess, payload); err != nil || again != token {
+				t.Fatalf("%s %v, then %s", token, err, again)
+			}
+			jws, err := jose.ParseSignedCompact(token, []jose.SignatureAlgorithm{jose.SignatureAlgorithm(alg)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := jws.Signatures[0].Protected
+			got, err := jws.Verify(k.public)
+			if err != nil || !bytes.Equal(got, payload) || h.KeyID != row.KID || h.ExtraHeaders[jose.HeaderType] != typAccess {
+				t.Fatalf("%s: %s %v %+v", token, got, err, h)
+			}
+		}
+	}
+	for _, der := range []string{"", "\x30\x03\x02\x01\x01", "\x30\x06\x02\x01\xff\x02\x01\x01"} {
+		if sig, err := fixedWidth([]byte(der)); err == nil {
+			t.Errorf("%x became %x", der, sig)
+		}
 	}
 }
 

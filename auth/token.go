@@ -94,11 +94,7 @@ func (p *Provider) sign(ctx context.Context, alg, typ string, claims any, now co
 	if err != nil {
 		return "", err
 	}
-	jws, err := key.signers[typ].Sign(payload)
-	if err != nil {
-		return "", err
-	}
-	return jws.CompactSerialize()
+	return key.sign(typ, payload)
 }
 
 // maxJWT is the longest access token that is looked at, in bytes.
