@@ -26,11 +26,11 @@ const (
 	undosPerEmail        = 10
 )
 
-// noticeDelay is how much later than the answer to anybody's request the mail goes out that may follow from it: work beside
+// MailDelay is how much later than the answer to anybody's request the mail goes out that may follow from it: work beside
 // the answer would make it slower, and so tell whether there is a mail.
-const noticeDelay = 500 * time.Millisecond
+const MailDelay = 500 * time.Millisecond
 
-// addMail queues a mail for its DueAt (0: at once) and wakes the mailer after the commit.
+// addMail queues a mail for its DueAt (0: at once) and wakes the mailer, after the commit or when it is due.
 func (tx *Tx) addMail(m core.Mail, now core.Instant) error {
 	return tx.writeMail(m, mailQueued, now)
 }
@@ -40,7 +40,11 @@ func (tx *Tx) writeMail(m core.Mail, state int, now core.Instant) error {
 	if m.Params == "" {
 		m.Params = "{}"
 	}
-	tx.kick(TopicMail) // for a row that is left out, too: who is answered must not hear a mailer at work
+	topic := TopicMail
+	if m.DueAt > now {
+		topic = TopicMailSoon
+	}
+	tx.kick(topic) // for a row that is left out, too: who is answered must not hear a mailer at work
 	_, err := tx.exec(`INSERT INTO mail (kind, tenant_id, list_id, email, email_key, token_id, params, state, due_at, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		m.Kind, m.TenantID, m.ListID, string(m.Email), m.Email.Key(), m.TokenID, m.Params, state, int64(max(m.DueAt, now)), int64(now))

@@ -79,7 +79,7 @@ func (s *Store) RequestPreferencesLink(ctx context.Context, listID string, email
 			state = mailQueued
 		}
 		return tx.writeMail(core.Mail{
-			Kind: core.MailPreferences, TenantID: list.TenantID, ListID: list.ID, Email: email, DueAt: now.Add(noticeDelay),
+			Kind: core.MailPreferences, TenantID: list.TenantID, ListID: list.ID, Email: email, DueAt: now.Add(MailDelay),
 		}, state, now)
 	})
 }

@@ -80,7 +80,7 @@ func (tx *Tx) subscribe(list *ListRecord, ask core.Subscription, rowID, erased s
 	if err != nil {
 		return err
 	}
-	mail := core.Mail{Kind: core.MailConfirm, TenantID: list.TenantID, ListID: list.ID, Email: ask.Email, TokenID: rowID, DueAt: now.Add(noticeDelay)}
+	mail := core.Mail{Kind: core.MailConfirm, TenantID: list.TenantID, ListID: list.ID, Email: ask.Email, TokenID: rowID, DueAt: now.Add(MailDelay)}
 	state := mailQueued
 	if st.mails >= confirmsPerEmail || st.listMail >= confirmsPerListEmail {
 		state = mailLeftOut
@@ -317,7 +317,8 @@ func (s *Store) Unsubscribe(ctx context.Context, l Leaving, now core.Instant) (s
 // noticeUnsubscribed queues the notice. A row is written in any case, and the rest of the work is done in idleness, so that
 // the time of the answer tells nothing. The row carries the instant of the unsubscribing, which the undo token is made of.
 func (tx *Tx) noticeUnsubscribed(l Leaving, sub *core.Subscription, change *core.Change, now core.Instant) error {
-	m, state := core.Mail{Kind: core.MailUnsubscribed, ListID: l.ListID, Email: l.Email}, mailLeftOut
+	m := core.Mail{Kind: core.MailUnsubscribed, ListID: l.ListID, Email: l.Email, DueAt: now.Add(MailDelay)}
+	state := mailLeftOut
 	spared := 4 // statements of an unsubscribing
 	if sub.ID == "" || l.Reason != "" {
 		spared-- // leaves or addReason has looked
@@ -325,7 +326,7 @@ func (tx *Tx) noticeUnsubscribed(l Leaving, sub *core.Subscription, change *core
 	switch {
 	case change != nil:
 		m.Email, now, state, spared = sub.Email, sub.ChangedAt, mailQueued, 0
-		m.DueAt = now.Add(noticeDelay)
+		m.DueAt = now.Add(MailDelay)
 	case sub.ChangedAt >= now: // it was pending: no event
 		spared = 1
 	}
@@ -433,7 +434,7 @@ func (tx *Tx) unsubscribe(l Leaving, now core.Instant) (*core.Change, core.Subsc
 	}
 	change, due := sub.Unsubscribe(now), now
 	if l.Means == core.MeansResponse { // anybody may have asked: no work of the outbox beside the answer
-		due = now.Add(noticeDelay)
+		due = now.Add(MailDelay)
 	}
 	if err := tx.saveChange(list, &sub, change, due); err != nil {
 		return nil, sub, err

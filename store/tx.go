@@ -36,6 +36,7 @@ type Topic uint8
 // The topics. A loop or a cache subscribes to one with OnKick.
 const (
 	TopicMail     Topic = iota // transactional mail was queued
+	TopicMailSoon              // ... that is due MailDelay later
 	TopicOutbox                // an event was written
 	TopicSync                  // a full sync was asked for, or its removal is open
 	TopicJobs                  // a send job was made, cancelled or became due

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -24,6 +25,7 @@ type Loop struct {
 	End  func() // after the last Step; nil: nothing
 
 	once     sync.Once
+	armed    atomic.Bool // KickIn has a Kick on its way
 	kicked   chan struct{}
 	stopping <-chan struct{}
 }
@@ -40,6 +42,13 @@ func (l *Loop) Kick() {
 	select {
 	case l.kicked <- struct{}{}:
 	default:
+	}
+}
+
+// KickIn is a Kick d later, or sooner where one was asked for before.
+func (l *Loop) KickIn(d time.Duration) {
+	if l.armed.CompareAndSwap(false, true) {
+		time.AfterFunc(d, func() { l.armed.Store(false); l.Kick() })
 	}
 }
 

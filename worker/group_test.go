@@ -37,6 +37,31 @@ func TestALoopSleepsUntilItsInstantOrAKick(t *testing.T) {
 	})
 }
 
+// Many asks for a later kick are one, and it comes in time for the first.
+func TestKicksToComeCountAsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var at []time.Duration
+		start := time.Now()
+		l := &Loop{Name: "test", Step: func(_ context.Context, now time.Time) time.Time {
+			at = append(at, now.Sub(start))
+			return Never
+		}}
+		g := NewGroup(slog.New(slog.DiscardHandler), l)
+		g.Start()
+		for range 2 {
+			for range 3 {
+				l.KickIn(time.Second)
+				time.Sleep(100 * time.Millisecond)
+			}
+			time.Sleep(time.Minute)
+		}
+		if len(at) != 3 || at[1] != time.Second || at[2] != time.Minute+1300*time.Millisecond {
+			t.Errorf("steps at %v", at)
+		}
+		g.Drain(time.Minute)
+	})
+}
+
 func TestDrainWaitsThenCutsWithItsCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var cause error

@@ -68,6 +68,7 @@ func Mailer(o MailerOptions) *Loop {
 		}
 		m.loop.Kick()
 	})
+	o.Store.OnKick(store.TopicMailSoon, func() { m.loop.KickIn(store.MailDelay) })
 	return m.loop
 }
 

@@ -326,6 +326,35 @@ func TestMailerTellsOfAnUnsubscribing(t *testing.T) {
 	})
 }
 
+// A request whose mail is due later makes the mailer do nothing beside the answer, whether or not it is at work.
+func TestMailerSleepsUntilAMailIsDue(t *testing.T) {
+	inBubble(t, func(m *member) {
+		cost := func(email core.Email) int64 {
+			before := m.Stats().Statements
+			m.ask(email)
+			synctest.Wait()
+			return m.Stats().Statements - before
+		}
+		cost("warm@example.org")
+		alone := cost("a@example.org")
+		s := &stub{}
+		m.run(m.mailer(s), TenantMailer(MailerOptions{Store: m.Store, Log: quiet}, nil))
+		for i, email := range []core.Email{"b@example.org", "c@example.org"} {
+			synctest.Wait()
+			if n := cost(email); n != alone {
+				t.Errorf("%d statements of %s beside a mailer, %d without", n, email, alone)
+			}
+			time.Sleep(time.Second)
+			synctest.Wait()
+			s.mu.Lock()
+			if len(s.sent) != 3+i {
+				t.Errorf("%d mails a second after request %d", len(s.sent), i)
+			}
+			s.mu.Unlock()
+		}
+	})
+}
+
 // The link to one's own data opens it, and a newsletter's doesn't.
 func TestMailerSendsTheLinkToOnesOwnData(t *testing.T) {
 	inBubble(t, func(m *member) {
@@ -337,14 +366,14 @@ func TestMailerSendsTheLinkToOnesOwnData(t *testing.T) {
 		synctest.Wait()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		last := strings.ReplaceAll(s.sent[len(s.sent)-1], "=\r\n", "")
-		_, rest, ok := strings.Cut(last, "https://news.test/preferences?token=3D")
+		both := strings.ReplaceAll(strings.Join(s.sent, "\r\n"), "=\r\n", "") // due together, in any order
+		_, rest, ok := strings.Cut(both, "https://news.test/preferences?token=3D")
 		token, _, _ := strings.Cut(rest, "\r\n")
 		sealer, err := auth.NewSealer(make([]byte, 32))
 		m.must(err)
 		got, err := sealer.OpenManage(token)
 		if !ok || err != nil || got.SubscriptionID != id || got.Expired(core.At(time.Now().Add(auth.ManageTTL-time.Minute))) {
-			t.Errorf("%v %+v in %s", err, got, last)
+			t.Errorf("%v %+v in %s", err, got, both)
 		}
 	})
 }

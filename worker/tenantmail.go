@@ -43,6 +43,7 @@ func TenantMailer(o MailerOptions, relay func(*core.Relay) mail.Sender) *Loop {
 		}
 		t.loop.Kick()
 	})
+	o.Store.OnKick(store.TopicMailSoon, func() { t.loop.KickIn(store.MailDelay) })
 	o.Store.OnKick(store.TopicRecords, t.loop.Kick)
 	return t.loop
 }
