@@ -355,6 +355,23 @@ func TestMailerSleepsUntilAMailIsDue(t *testing.T) {
 	})
 }
 
+// The mailer of tenants with relays looks a few times a second at most, however often others' mails become due.
+func TestTenantMailerRestsBetweenOthersMails(t *testing.T) {
+	inBubble(t, func(m *member) {
+		for i := range 200 {
+			m.ask(core.Email(fmt.Sprintf("a%d@example.org", i)))
+			time.Sleep(2 * time.Millisecond)
+		}
+		before := m.Stats().Statements
+		m.run(TenantMailer(MailerOptions{Store: m.Store, Log: quiet}, nil))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if n := m.Stats().Statements - before; n > 16 {
+			t.Errorf("%d statements in a second", n)
+		}
+	})
+}
+
 // The link to one's own data opens it, and a newsletter's doesn't.
 func TestMailerSendsTheLinkToOnesOwnData(t *testing.T) {
 	inBubble(t, func(m *member) {

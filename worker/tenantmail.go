@@ -94,7 +94,9 @@ func (t *tenantMailer) begin(ctx context.Context, ended chan *desk, running *int
 	if err != nil {
 		return next, err
 	}
-	next = at.Time()
+	if next = at.Time(); !next.IsZero() && next.Before(now.Add(mailerAgain)) { // it may well be somebody else's: under load one is always due soon
+		next = now.Add(mailerAgain)
+	}
 	for _, tenantID := range owners {
 		d, err := t.desk(ctx, tenantID)
 		if err != nil {
