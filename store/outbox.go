@@ -214,6 +214,22 @@ func (s *Store) OutboxEvent(ctx context.Context, eventID, endpointID string) ([]
 	return e, err
 }
 
+// urgeMark names the mark that moves when an operator wants events to go out at once.
+const urgeMark = "outbox_urge"
+
+// urge has a receiver that is down looked at now, whatever it has asked for.
+func (tx *Tx) urge() error {
+	_, err := tx.exec("INSERT INTO mark (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", urgeMark, core.NewID())
+	return err
+}
+
+// OutboxUrge is another text each time an operator sends events again, or changes the endpoint (empty: the send service).
+func (s *Store) OutboxUrge(ctx context.Context, endpointID string) (urge string, err error) {
+	err = s.get(ctx, &urge, `SELECT coalesce((SELECT value FROM mark WHERE name = ?), '') || ' ' ||
+		coalesce((SELECT updated_at FROM webhook_endpoint WHERE id = ?), '')`, urgeMark, endpointID)
+	return urge, err
+}
+
 // RetryDead brings at most limit dead letters of a tenant (empty: of all) back to life, oldest first, and returns how many.
 func (s *Store) RetryDead(ctx context.Context, tenantID string, limit int, actor string, now core.Instant) (n int64, err error) {
 	err = s.bulk(ctx, func(tx *Tx) error {
@@ -221,6 +237,9 @@ func (s *Store) RetryDead(ctx context.Context, tenantID string, limit int, actor
 		n, err = tx.exec(`UPDATE outbox SET dead_at = 0, tries = 0, due_at = ?1, revived_at = ?1 WHERE id IN
 			(SELECT id FROM outbox WHERE dead_at > 0 AND (?2 = '' OR tenant_id = ?2) ORDER BY id LIMIT ?3)`, int64(now), tenantID, limit)
 		if err != nil || n == 0 {
+			return err
+		}
+		if err := tx.urge(); err != nil {
 			return err
 		}
 		return tx.audit(now, actor, "outbox.retry", tenantID, "dead letters")
@@ -249,6 +268,9 @@ func (s *Store) RetryEvent(ctx context.Context, id int64, actor string, now core
 		}
 		_, err := tx.exec("UPDATE outbox SET due_at = min(due_at, ?) WHERE list_id = ? AND subscription_id = ? AND endpoint_id = ? AND dead_at = 0 AND id < ?",
 			int64(now), e.ListID, e.SubscriptionID, e.EndpointID, id)
+		if err == nil {
+			err = tx.urge()
+		}
 		if err != nil {
 			return err
 		}

@@ -40,7 +40,8 @@
 //   - 2026-11-21 While the send service does not answer, or refuses our signature (401), one event is tried every few seconds and the
 //     others wait, for as long as it takes. An endpoint is a stranger's: the one event follows the schedule of retries, what has
 //     waited for 72 hours is a dead letter, and after five days the endpoint is switched off. What is written meanwhile brings the
-//     next look forward, to a minute after the last at the earliest, and never to before what Retry-After asked for.
+//     next look forward, to a minute after the last at the earliest, and never to before what Retry-After asked for. An
+//     operator who sends events again, or changes the endpoint, has it looked at once.
 //   - 2026-11-21 Each endpoint has a loop of its own. Rejected: one loop with a share for each, where the time-outs of one are the
 //     others' wait.
 //   - 2026-11-21 The self-check joins both tables instead of comparing checksums: in one file that costs no more, and says who differs.

@@ -276,3 +276,34 @@ func TestReceiverThatIsDownIsLeftAlone(t *testing.T) {
 		})
 	}
 }
+
+// Who has asked for hours of rest is looked at sooner where an operator sends events again, or has changed the endpoint.
+func TestOperatorEndsTheRest(t *testing.T) {
+	withEndpoints(t, func(m *member, c *crm) {
+		e := m.endpoint("/rest", core.EndpointInput{})
+		c.say("/rest", 503)
+		c.retryAfter = "86400"
+		m.activate("a@example.org")
+		settleFor(time.Minute)
+		m.activate("b@example.org")
+		settleFor(time.Hour)
+		if n := c.count("/rest"); n != 1 {
+			m.Errorf("%d attempts in the day of rest", n)
+		}
+		waiting, err := m.OutboxEvents(m.Context(), store.OutboxFilter{EndpointID: e.ID}, 0, 1)
+		m.must(err)
+		m.must(m.RetryEvent(m.Context(), waiting[0].ID, "test", core.At(time.Now())))
+		m.activate("c@example.org")
+		settleFor(time.Minute)
+		if n := c.count("/rest"); n != 2 {
+			m.Errorf("%d attempts after an operator's", n)
+		}
+		c.say("/moved", 200)
+		_, err = m.UpdateEndpoint(m.Context(), e.ID, store.EndpointChange{EndpointInput: core.EndpointInput{URL: new("https://crm.test/moved")}}, "test", core.At(time.Now()))
+		m.must(err)
+		settleFor(time.Minute)
+		if got := len(c.types("/moved")); got != 3 {
+			m.Errorf("%d came at the new address, want 3", got)
+		}
+	})
+}

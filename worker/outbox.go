@@ -32,6 +32,7 @@ type outbox struct {
 	down      int                 // looks at a receiver that did not answer, running
 	lookAt    time.Time           // while it is down: the next look
 	notBefore time.Time           // … and the earliest, for new events bring it forward
+	urge      string              // of operators, when it went down
 	unwritten []store.EventResult // that could not be written down
 }
 
@@ -75,7 +76,7 @@ func (o *outbox) step(ctx context.Context, now time.Time) time.Time {
 		return now.Add(time.Second)
 	}
 	if o.down > 0 {
-		if now.Before(o.notBefore) {
+		if now.Before(o.notBefore) && !o.urged(ctx) {
 			return o.notBefore
 		}
 		if !o.probe(ctx) {
@@ -133,6 +134,17 @@ func (o *outbox) rest(after time.Duration) {
 	o.down++
 	pause, now := jitter(backoff(o.probes, o.down)), time.Now()
 	o.lookAt, o.notBefore = now.Add(max(pause, after)), now.Add(max(min(pause, lookEvery), after))
+}
+
+// urged tells whether an operator has sent events again, or changed the endpoint, since it went down: then it is looked at now,
+// whatever it has asked for. The one who does that knows more than it did.
+func (o *outbox) urged(ctx context.Context) bool {
+	urge, err := o.store.OutboxUrge(ctx, o.endpoint)
+	if err != nil || urge == o.urge {
+		return false
+	}
+	o.urge = urge
+	return true
 }
 
 // nextLook is when the loop looks at the receiver again; it has passed where the store failed at it.
@@ -193,7 +205,7 @@ func (d *delivery) record(ctx context.Context, first result) {
 	var records []store.EventResult
 	var gone []int64
 	for _, r := range gather(first, d.results, outboxRecord) {
-		gone = append(gone, d.settle(r)...)
+		gone = append(gone, d.settle(ctx, r)...)
 		if !cut(ctx, r) {
 			records = append(records, d.outcome(r, now))
 		}
@@ -239,11 +251,12 @@ func gather[T any](first T, more <-chan T, limit int) []T {
 func cut(ctx context.Context, r result) bool { return !r.done && !r.dead && ctx.Err() != nil }
 
 // settle goes on with the subscription of a result and returns the events that are no longer in hand.
-func (d *delivery) settle(r result) (gone []int64) {
+func (d *delivery) settle(ctx context.Context, r result) (gone []int64) {
 	key := r.event.ListID + r.event.SubscriptionID
 	chain := d.chains[key]
 	gone = append(gone, r.event.ID)
 	if r.down && !d.broken {
+		d.urged(ctx) // what was asked for before this attempt has had it
 		d.rest(r.after)
 		d.broken = true
 		d.log.Warn("outbox: the receiver does not answer", slog.String("reason", r.reason))
