@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"strconv"
 
 	"newsletterd/core"
 	"newsletterd/mail"
@@ -21,7 +22,9 @@ func TakeBounce(ctx context.Context, s *store.Store, ident *mail.Ident, rcpt str
 			continue
 		}
 		batch = append(batch, store.ProviderReport{
-			Provider: bounceProvider, Event: r.Event, Key: r.Key, JobNo: job, Seq: seq, Unsubscribe: r.Unsubscribe,
+			// one mail may have come back to several recipients: it counts once for each
+			Provider: bounceProvider, Event: r.Event, Key: core.ProviderKey(string(r.Key), strconv.FormatInt(job, 10), strconv.FormatInt(seq, 10)),
+			JobNo: job, Seq: seq, Unsubscribe: r.Unsubscribe,
 		})
 	}
 	return len(batch), s.ApplyReports(ctx, batch, now)
