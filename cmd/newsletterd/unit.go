@@ -219,6 +219,8 @@ func installSteps(unitFile, userName, folder string) []string {
 			steps = append(steps,
 				fmt.Sprintf("useradd --system --home-dir %s --shell /usr/sbin/nologin %s", folder, userName),
 				fmt.Sprintf("chown -R %s: %s", userName, folder))
+		} else if userName != "root" { // the files are the user's already (handOver); SQLite makes others beside them
+			steps = append(steps, fmt.Sprintf("chown %s: %s", userName, folder))
 		}
 	}
 	return append(steps,

@@ -87,3 +87,16 @@ func TestRelay(t *testing.T) {
 		}
 	}
 }
+
+// A user that is there already must be able to write into the folder, as one that is made for the daemon is.
+func TestInstallStepsGiveTheFolderToTheUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("SKIPPED: only root hands folders over")
+	}
+	for _, name := range []string{"nobody", "nobody-of-this-machine"} {
+		steps := strings.Join(installSteps("/srv/n/newsletterd.service", name, "/srv/n"), "\n")
+		if !strings.Contains(steps, name+": /srv/n\n") {
+			t.Errorf("%s cannot write:\n%s", name, steps)
+		}
+	}
+}
