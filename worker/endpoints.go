@@ -175,7 +175,7 @@ func (e *endpoints) kickAll() {
 }
 
 // end stops all of them and waits for what is in flight.
-func (e *endpoints) end() {
+func (e *endpoints) end(context.Context) {
 	e.mu.Lock()
 	for id, r := range e.running {
 		close(r.stop)

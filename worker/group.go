@@ -22,7 +22,7 @@ var ErrDrain = errors.New("the daemon is stopping")
 type Loop struct {
 	Name string
 	Step func(ctx context.Context, now time.Time) (next time.Time)
-	End  func() // after the last Step; nil: nothing
+	End  func(ctx context.Context) // after the last Step, in the time to drain; nil: nothing
 
 	once     sync.Once
 	armed    atomic.Bool // KickIn has a Kick on its way
@@ -57,7 +57,7 @@ func (l *Loop) run(ctx context.Context, stop <-chan struct{}, log *slog.Logger) 
 	l.init()
 	l.stopping = stop
 	if l.End != nil {
-		defer l.End()
+		defer l.End(ctx)
 	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()

@@ -43,8 +43,16 @@ func TestSnapshotIsRenewedOnlyAfterAChange(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if os.SameFile(first, stat()) {
+		second := stat()
+		if os.SameFile(first, second) {
 			t.Error("not renewed after a change")
+		}
+		if _, err := s.PurposeKey(t.Context(), "changed at the end"); err != nil {
+			t.Fatal(err)
+		}
+		g.Drain(time.Minute)
+		if os.SameFile(second, stat()) {
+			t.Error("not renewed at the stop")
 		}
 	})
 }

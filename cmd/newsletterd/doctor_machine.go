@@ -146,7 +146,7 @@ func (d *doctor) snapshot() {
 	case s.Path == "":
 		d.warn("snapshot", "set [backup] every, or run `newsletterd backup` regularly", "no snapshot is written")
 	case s.At == 0 && d.runs:
-		d.ok("snapshot", "not yet written; the first comes %s after the start", Duration(every))
+		d.ok("snapshot", "not yet written; the first comes %s after the start, or at the stop", Duration(every))
 	case s.At == 0:
 		d.ok("snapshot", "not yet written")
 	case d.runs && time.Since(s.At.Time()) > 2*every+time.Hour && d.changedSince(s.At):
