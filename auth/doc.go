@@ -18,7 +18,7 @@
 //	account.go emailchange.go   register, verify, forgot, reset, claim, another address, log out; mailed tokens
 //	guestbook.go    failed logins of remote addresses, in bounded memory
 //	signature.go    webhooks signed and verified (timestamp, nonce, body)
-//	seal.go unsubscribe.go   tokens that nothing is stored for
+//	seal.go unsubscribe.go view.go   tokens that nothing is stored for
 //	errors.go       the words of RFC 6749
 //
 // # Where which section is

@@ -9,6 +9,7 @@
 //	call.go              Call: one request as an operation sees it
 //	endpoint.go bind.go  the adapters that make a typed function an Endpoint
 //	plan.go params.go    struct tags → inputs; query, form, path, headers
+//	statuses.go          what a route can answer, by its line in the table
 //	strictjson.go decode.go   structs from strict JSON (core.JSONScanner)
 //	upload.go download.go   files: bodies and answers without a size limit in memory
 //	access.go            who may call: public, optional, bearer, user, admin, signed, provider
@@ -22,12 +23,13 @@
 //	tracked.go           pixel, tracked links, and a mail in the browser
 //	webhooks.go          signed events and full-sync batches from member services
 //	mailproviders.go     events of mail providers
+//	devices.go agents.go models.go   devices, agents, models and their shares, each for its owner
 //	health.go            the health check
-//	openapi*.go          the OpenAPI documents and the page to read, made from the table
+//	openapi*.go schema.go   the OpenAPI documents and the page to read, made from the table
 //	authorize.go login.go   the authorization endpoint, and the pages for login, consent and logout
 //	password.go          the pages that mails about an account lead to
-//	accountpage.go       a user's own page
-//	provider.go          discovery, userinfo, revocation, introspection
+//	account.go accountpage.go   register, verify, forgot, reset, logout; a user's own page
+//	provider.go          discovery, userinfo, revocation, introspection; oauth.go: tokens and keys
 //	session.go           scs sessions of browsers, cookies, forms from other sites
 //	page.go style.go pages/   the layout, the headers of every page, the stylesheet with the tenant's colour
 //	cors.go              which routes scripts of other origins may use

@@ -9,7 +9,7 @@
 //	smtp.go        SMTP: the settings of a relay; Deliver
 //	lane.go        one connection at work: commands and replies, and who is settled how
 //	wire.go        its buffers: reading replies, dot-stuffing, deadlines
-//	dial.go sasl.go  greeting, STARTTLS, AUTH
+//	dial.go sasl.go probe.go  greeting, STARTTLS, AUTH; Probe, which does that alone
 //	capture.go     Directory: a .eml file a message
 //
 // Messages:
@@ -21,7 +21,7 @@
 //	header.go encode.go  header fields, quoted-printable, base64
 //	dkim.go        Signer: signatures in front (RFC 6376)
 //	ident.go       Ident: Message-ID, bounce and unsubscribe addresses that name a recipient row
-//	texts.go texts/  Notice: the mails to one person
+//	texts.go texts/  Notice: the mails to one person; words.go: in four languages; cast.go: rendered but for address and link
 //
 // Templates:
 //

@@ -11,6 +11,7 @@
 //	disabler.go  addresses that complained, to the member service's disable operation
 //	bounces.go   mails that came back
 //	backoff.go   the schedules of retries
+//	housekeeping.go  what has expired; snapshot.go: the file that may be copied at any moment
 //	scheduler.go due jobs → running, their recipients, closed windows, what ended jobs have left, absent subscribers
 //	sender.go    Sender: a Step of the send path from its first claim to its last outcome
 //	claimer.go   running jobs, and their recipients in batches; feed.go: what the lanes take from, in turn

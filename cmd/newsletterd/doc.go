@@ -4,23 +4,26 @@
 // # Rooms
 //
 //	main.go         from arguments to an exit code
-//	commands.go     the frame of the command line: groups, common flags, usage errors
+//	commands.go     the frame of the command line: groups, common flags, usage errors; suggest.go: what was meant
 //	config*.go      TOML, environment and flags → Config; checks; printing
 //	log.go          slog: form, level, what is masked
 //	build.go        open, migrate and wire: the same for production and tests; workers.go: what runs without a request
 //	advice.go       what is said at the start about settings that are allowed and rarely meant
+//	apart.go        member service and send service as two daemons
 //	tls.go          certificates of the listener: files that are read again, or ACME
+//	connections.go  how many clients are connected at once
 //	serve.go        run the daemon, and stop it in the written order
-//	metrics.go      the second listener: metrics and profiles
-//	ops.go          config, migrate, check, routes, openapi, version
+//	metrics*.go     the second listener: metrics and profiles
+//	ops.go          config, migrate, check, routes, openapi, version; version.go: which build this is
 //	admin*.go       admin: the same store operations as HTTP, on the file itself
-//	backup.go       backup, restore, and the check after an unclean stop
+//	backup.go       backup, restore, and the check after an unclean stop; keys.go: keys list and rotate
+//	bounce.go       mails that come back, by pipe and by LMTP
 //	csv*.go         subscribers from and to files
 //	print.go        records as tables or JSON
 //	init*.go        a new installation: questions, files, first operator; dns.go: records of the sending domain
 //	unit.go         the unit file for systemd
 //	status.go       figures at a glance
-//	doctor*.go      what is wrong or rarely meant: on the machine, at the relay, in DNS
+//	doctor*.go      what is wrong or rarely meant: on the machine, at the relay, in DNS; clock_*.go: what keeps its time
 //	completion.go   completion for shells, and man.go the manual page: both made of the tree of commands
 //	demo*.go        the whole job, through the public interfaces
 //
