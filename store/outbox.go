@@ -63,6 +63,17 @@ func (s *Store) DueEvents(ctx context.Context, endpointID string, now core.Insta
 	return e, err
 }
 
+// ChangesUnderway tells whether changes of a list that were made at until or before are on their first way to the send service,
+// one by one or by a full sync. Those that failed already are not waited for: the send service may not be there.
+func (s *Store) ChangesUnderway(ctx context.Context, listID string, until, now core.Instant) (yes bool, err error) {
+	err = s.get(ctx, &yes, `SELECT EXISTS (SELECT 1 FROM outbox
+			WHERE list_id = ?1 AND endpoint_id = '' AND dead_at = 0 AND tries = 0 AND occurred_at <= ?2 AND due_at <= ?3)
+		OR EXISTS (SELECT 1 FROM sync AS y WHERE y.list_id = ?1 AND y.finished_at = 0 AND y.failed_at = 0
+			AND NOT EXISTS (SELECT 1 FROM sync_batch AS b WHERE b.sync_id = y.id AND b.done_at = 0 AND b.tries > 0))`,
+		listID, int64(until), int64(now))
+	return yes, err
+}
+
 // NextEvent is when the next waiting event behind now is due; 0: there is none.
 func (s *Store) NextEvent(ctx context.Context, endpointID string, now core.Instant) (core.Instant, error) {
 	var at core.Instant

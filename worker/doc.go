@@ -85,6 +85,9 @@
 //   - 2026-11-21 What ends by itself (a used-up day, a relay that is down for a minute) stands in pause_reason without paused_at:
 //     the job is running, nobody need resume it, and everybody sees why nothing goes out.
 //   - 2026-11-21 Recipients of a slow destination wait aside, 8192 of a job; then the job goes at the pace of that destination.
+//   - 2026-11-22 A job makes its recipients when the changes of its list that were made before it began have reached the send side, for
+//     the two sides agree a moment later: an import followed by a job left out whoever was still in the outbox, and nobody was told.
+//     Changes that have failed once are not waited for, and none for more than 15 minutes.
 //   - 2026-11-21 Recipients of a cancelled job that were not mailed are skipped, those of a failed job failed, each with
 //     the reason; so sent + failed + skipped is always the number of recipients.
 //   - 2026-11-21 The store's writer fetches outcomes when its transaction begins, and frees their slots itself after the commit.

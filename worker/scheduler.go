@@ -13,6 +13,13 @@ import (
 // schedulerRetry is the pause after a failure of the database.
 const schedulerRetry = time.Second
 
+// A job waits for the changes of its list that were made before it began and are on their way from the member service, so that
+// those imported or confirmed just before are in it; but not for ever.
+const (
+	changesPoll = 50 * time.Millisecond
+	changesMost = 15 * time.Minute
+)
+
 // scheduler starts due jobs, makes their recipients, ends them when their window closes, settles what ended jobs have left
 // undone, and removes the subscribers that a full sync did not name.
 type scheduler struct {
@@ -59,11 +66,15 @@ func (w *scheduler) step(ctx context.Context, now core.Instant) (next core.Insta
 		return 0, false, err
 	}
 	for i := range jobs {
-		again, err := w.advance(ctx, &jobs[i], now)
+		at, err := w.advance(ctx, &jobs[i], now)
 		if err != nil {
 			return 0, false, err
 		}
-		more = more || again
+		if at == now {
+			more = true
+		} else if at != 0 && (next == 0 || at < next) {
+			next = at
+		}
 		w.notePause(&jobs[i])
 		if end := jobs[i].WindowEnd; end > now && (next == 0 || end < next) {
 			next = end
@@ -77,20 +88,28 @@ func (w *scheduler) step(ctx context.Context, now core.Instant) (next core.Insta
 	return next, more || settling || removing, err
 }
 
-// advance closes a window, or makes recipients.
-func (w *scheduler) advance(ctx context.Context, j *core.SendJob, now core.Instant) (more bool, err error) {
+// advance closes a window, or makes recipients. next is when there is more to do; 0: not by itself.
+func (w *scheduler) advance(ctx context.Context, j *core.SendJob, now core.Instant) (next core.Instant, err error) {
 	switch {
 	case j.WindowClosed(now):
-		return false, w.store.FailSendJob(ctx, j.No, core.ReasonWindow, now)
+		return 0, w.store.FailSendJob(ctx, j.No, core.ReasonWindow, now)
 	case !j.Expanded:
-		if more, err = w.store.ExpandJob(ctx, j.No, now); err == nil {
-			w.sender.Kick()
+		if j.ExpandedTo == "" && j.RetryOf == "" && now < j.StartedAt.Add(changesMost) {
+			if wait, err := w.store.ChangesUnderway(ctx, j.ListID, j.StartedAt, now); err != nil || wait {
+				return now.Add(changesPoll), err
+			}
 		}
-		return more, err
+		more, err := w.store.ExpandJob(ctx, j.No, now)
+		if err != nil {
+			return 0, err
+		}
+		if w.sender.Kick(); more {
+			return now, nil
+		}
 	case j.Sent+j.Failed+j.Skipped >= j.Recipients: // killed between the last outcome and the end
-		return false, w.store.FinishSendJob(ctx, j.No, now)
+		return 0, w.store.FinishSendJob(ctx, j.No, now)
 	}
-	return false, nil
+	return 0, nil
 }
 
 // notePause tells of jobs that are held up, and of those that go on.
