@@ -237,7 +237,7 @@ func (s *story) ends() {
 	s.op("ErasePerson", func() error {
 		return onlyErr(s.ErasePerson(ctx, Person{Email: "ann2@example.org", Account: true}, "test", now0+500))
 	})
-	s.op("Ping", func() error {
+	s.steps("Ping", func() error { // two, after a fault
 		database, sessions := s.Ping(ctx)
 		return errors.Join(database, sessions)
 	})

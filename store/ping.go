@@ -10,10 +10,15 @@ import (
 var (
 	errUndo     = errors.New("undo")
 	errReadOnly = errors.New("the disk is read-only")
+	errFull     = errors.New("the disk is full, or nearly so")
 )
 
+// pingRoom is how much must fit, in bytes, after a write found no room: as much as an operation writes by the rule.
+const pingRoom = 1 << 20
+
 // Ping really reads and writes: it takes the write lock, writes a session row and takes it back; after a write that
-// failed it leaves the row, so that the disk has to take it. database and sessions are nil where each answers.
+// failed it leaves the row, so that the disk has to take it, and after one that found no room the row is large for a moment:
+// else it would be well as long as the smallest writes still fit. database and sessions are nil where each answers.
 func (s *Store) Ping(ctx context.Context) (database, sessions error) {
 	var one int
 	if database = s.get(ctx, &one, "SELECT 1"); database != nil {
@@ -22,11 +27,22 @@ func (s *Store) Ping(ctx context.Context) (database, sessions error) {
 	if database = s.checkFile(); database != nil {
 		return database, database
 	}
-	if _, _, readOnly, err := diskOf(s.path); err == nil && readOnly {
+	free, _, readOnly, err := diskOf(s.path)
+	full := s.full.Load()
+	switch {
+	case err != nil:
+	case readOnly:
 		return core.ErrStorage.With(errReadOnly), core.ErrStorage.With(errReadOnly)
+	case full && free < pingRoom:
+		return core.ErrStorage.With(errFull), core.ErrStorage.With(errFull)
 	}
-	keep := s.failing.Load()
-	err := s.update(ctx, func(tx *Tx) error {
+	if full {
+		if err := s.findRoom(ctx); err != nil {
+			return err, err
+		}
+	}
+	keep := s.failing.Load() || full
+	err = s.update(ctx, func(tx *Tx) error {
 		if _, sessions = tx.exec("INSERT OR REPLACE INTO sessions (token, data, expiry) VALUES ('ping', x'', 0)"); sessions != nil {
 			return sessions
 		}
@@ -42,4 +58,16 @@ func (s *Store) Ping(ctx context.Context) (database, sessions error) {
 		return nil, sessions
 	}
 	return err, err
+}
+
+// findRoom tells whether there is room again. Ping makes the row small again.
+func (s *Store) findRoom(ctx context.Context) error {
+	err := s.update(ctx, func(tx *Tx) error {
+		_, err := tx.exec("INSERT OR REPLACE INTO sessions (token, data, expiry) VALUES ('ping', zeroblob(?), 0)", pingRoom)
+		return err
+	})
+	if err == nil {
+		s.full.Store(false)
+	}
+	return err
 }

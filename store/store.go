@@ -70,6 +70,7 @@ type Store struct {
 	closed     atomic.Bool
 	replaced   atomic.Bool
 	failing    atomic.Bool // the last operation that wrote failed for want of a working disk
+	full       atomic.Bool // one failed for want of room, and Ping has not found room since
 	departures atomic.Uint64
 	changes    atomic.Uint64
 	chunkReads chan struct{} // places of those who read chunks of files

@@ -255,8 +255,14 @@ func (w *writer) commit() {
 	}
 }
 
-// noteFailure remembers whether the disk took what was written: the health check then really writes, until that works again.
+// noteFailure remembers whether the disk took what was written: the health check then really writes, until that works again. Where
+// there was no room for one, others that are smaller say nothing.
 func (w *writer) noteFailure(ops []*op) {
+	for _, o := range ops {
+		if isFull(o.err) {
+			w.store.full.Store(true)
+		}
+	}
 	for _, o := range ops {
 		if o.err == nil {
 			w.store.failing.Store(false)
@@ -401,6 +407,11 @@ func retryBusy(limit time.Duration, fn func() error) error {
 			return err
 		}
 	}
+}
+
+func isFull(err error) bool {
+	var se *sqlite.Error
+	return errors.As(err, &se) && se.Code()&0xff == sqlite3.SQLITE_FULL
 }
 
 func isBusy(err error) bool {
