@@ -190,6 +190,11 @@ func TestAnOldCopyBesideANewerWALIsRefused(t *testing.T) {
 			t.Errorf("mode %d: %v; want the old copy refused", mode, err)
 		}
 	}
+	for _, dry := range []bool{true, false} {
+		if _, err := Migrate(t.Context(), victim, MigrateOptions{DryRun: dry, Now: time.Now()}); !errors.Is(err, ErrOldCopy) {
+			t.Errorf("migrate, dry run %v: %v; want the old copy refused", dry, err)
+		}
+	}
 	now, _ := os.ReadFile(victim)
 	nowWAL, _ := os.ReadFile(victim + "-wal")
 	if !bytes.Equal(now, old) || !bytes.Equal(nowWAL, wal) {

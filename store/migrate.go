@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,13 +29,21 @@ type Migrated struct {
 	Copy       string // the database as it was before; empty where it was empty, or there was nothing to do
 }
 
-// Migrate applies pending migrations. It fails with ErrInUse while any other process has the file open. Before the first one
-// it copies the database into the folder backup beside it, under a name that says which migration came next.
+// Migrate applies pending migrations. It fails with ErrInUse while any other process has the file open, and with ErrOldCopy
+// beside a -wal that isn't the file's own, also where it only lists. Before the first one it copies the database into the
+// folder backup beside it, under a name that says which migration came next.
 func Migrate(ctx context.Context, path string, o MigrateOptions) (done Migrated, err error) {
 	if err := createFile(path, !o.DryRun); o.DryRun && errors.Is(err, os.ErrNotExist) {
 		done.Migrations = slices.DeleteFunc(schema.Migrations(), func(m schema.Migration) bool { return o.To != 0 && m.Number > o.To })
 		return done, nil
 	} else if err != nil {
+		return done, err
+	}
+	if err := PrepareProcess(); err != nil {
+		return done, err
+	}
+	// The connections below would move such a -wal into the file when they close.
+	if _, err := (&Store{path: path, log: slog.New(slog.DiscardHandler)}).lookBeside(); err != nil {
 		return done, err
 	}
 	err = withConn(ctx, dsn(path, nil, "_pragma=busy_timeout(2000)"), func(c *sqlx.Conn) error {
