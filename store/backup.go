@@ -169,8 +169,9 @@ func syncPath(path string) error {
 }
 
 // Restore puts a backup in the place of the database at path. The backup is checked first; what was there (-wal and -shm
-// too) is moved aside, to names that end in .before-restore and the time, and returned. It fails with ErrRunning or
-// ErrInUse while another process has the database open. from stays as it is.
+// too) is moved aside, to names that end in .before-restore and the time, and returned. Restored by root, the file belongs to
+// whom the database, or else the folder, belongs. It fails with ErrRunning or ErrInUse while another process has the database
+// open. from stays as it is.
 func Restore(ctx context.Context, from, path string, now time.Time) (aside []string, err error) {
 	if err := PrepareProcess(); err != nil {
 		return nil, err
@@ -186,6 +187,10 @@ func Restore(ctx context.Context, from, path string, now time.Time) (aside []str
 		return nil, errors.Join(ErrRunning, err)
 	}
 	defer lock.Close()
+	like := path
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		like = filepath.Dir(path)
+	}
 	if used, err := inUse(path); err != nil || used {
 		return nil, errors.Join(ErrInUse, err)
 	}
@@ -200,9 +205,17 @@ func Restore(ctx context.Context, from, path string, now time.Time) (aside []str
 	if err := verifyCopy(ctx, tmp); err != nil {
 		return nil, fmt.Errorf("%s: %w", from, err)
 	}
+	for _, name := range []string{tmp, path + ".lock"} {
+		if err := giveTo(name, like); err != nil {
+			return nil, err
+		}
+	}
+	put, err := unusedName(path + now.UTC().Format(".before-restore-20060102T150405Z"))
+	if err != nil {
+		return nil, err
+	}
 	for _, end := range []string{"-wal", "-shm", ""} {
-		old := path + end
-		to := path + now.UTC().Format(".before-restore-20060102T150405Z") + end
+		old, to := path+end, put+end
 		switch err := os.Rename(old, to); {
 		case err == nil:
 			aside = append(aside, to)
@@ -211,6 +224,27 @@ func Restore(ctx context.Context, from, path string, now time.Time) (aside []str
 		}
 	}
 	return aside, putInPlace(tmp, path)
+}
+
+// unusedName is name, or name with a number behind it where another restore of the same second has put something there.
+func unusedName(name string) (string, error) {
+	for n := 1; ; n++ {
+		try := name
+		if n > 1 {
+			try = fmt.Sprintf("%s-%d", name, n)
+		}
+		taken := false
+		for _, end := range []string{"-wal", "-shm", ""} {
+			_, err := os.Lstat(try + end)
+			if err != nil && !errors.Is(err, os.ErrNotExist) {
+				return "", err
+			}
+			taken = taken || err == nil
+		}
+		if !taken {
+			return try, nil
+		}
+	}
 }
 
 func copyFile(from, to string) error {

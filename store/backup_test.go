@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -122,5 +123,63 @@ func TestRestoreVerifiesAndMovesAside(t *testing.T) {
 	}
 	if n := countMarks(t, filepath.Join(filepath.Dir(dead), "a.db.before-restore-20261121T080000Z")); n != 2 {
 		t.Errorf("%d rows in what was moved aside, want 2", n)
+	}
+}
+
+// TestWhatRootRestoresBelongsToTheDaemon: the unit runs the daemon as a user of its own, and restore and migrate are run by root.
+func TestWhatRootRestoresBelongsToTheDaemon(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root gives files away")
+	}
+	const daemon = 65534
+	dir := t.TempDir()
+	path, backup := filepath.Join(dir, "a.db"), filepath.Join(dir, "b.db")
+	s := testOpen(t, path, Daemon)
+	must(t, put(s, "one", "row"))
+	must(t, s.Backup(t.Context(), backup))
+	must(t, s.Close())
+	must(t, os.Chown(path, daemon, daemon))
+	empty := filepath.Join(dir, "new")
+	must(t, os.Mkdir(empty, 0o700))
+	must(t, os.Chown(empty, daemon, daemon))
+	for _, to := range []string{path, filepath.Join(empty, "a.db")} {
+		if _, err := Restore(t.Context(), backup, to, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range []string{to, to + ".lock"} {
+			fi, err := os.Stat(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if owner := fi.Sys().(*syscall.Stat_t).Uid; owner != daemon {
+				t.Errorf("%s belongs to %d, want %d", f, owner, daemon)
+			}
+		}
+	}
+}
+
+// TestRestoreTwiceInOneSecond: what was moved aside first is not overwritten by what is moved aside then.
+func TestRestoreTwiceInOneSecond(t *testing.T) {
+	dir := t.TempDir()
+	path, backup := filepath.Join(dir, "a.db"), filepath.Join(dir, "b.db")
+	s := testOpen(t, path, Daemon)
+	must(t, put(s, "one", "row"))
+	must(t, s.Backup(t.Context(), backup))
+	must(t, put(s, "two", "row"))
+	must(t, s.Close())
+	now := time.Now()
+	var aside []string
+	for range 3 {
+		names, err := Restore(t.Context(), backup, path, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		aside = append(aside, names...)
+	}
+	if len(aside) != 3 {
+		t.Fatalf("%q", aside)
+	}
+	if n := countMarks(t, aside[0]); n != 2 {
+		t.Errorf("%d rows in what was moved aside first, want 2", n)
 	}
 }

@@ -8,3 +8,6 @@ import "math"
 func diskOf(string) (free, total int64, readOnly bool, err error) {
 	return math.MaxInt64, math.MaxInt64, false, nil
 }
+
+// giveTo knows nothing of owners here.
+func giveTo(string, string) error { return nil }

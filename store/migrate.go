@@ -93,6 +93,11 @@ func keepBefore(ctx context.Context, c *sqlx.Conn, path string, next int) (strin
 	if err := verifyCopy(ctx, tmp); err != nil {
 		return "", err
 	}
+	for _, name := range []string{filepath.Dir(to), tmp} {
+		if err := giveTo(name, path); err != nil {
+			return "", err
+		}
+	}
 	return to, putInPlace(tmp, to)
 }
 
