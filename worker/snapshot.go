@@ -2,32 +2,54 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"os"
 	"time"
 
 	"newsletterd/store"
 )
 
-// Snapshot renews the snapshot file every so often and when the daemon stops, where something changed since the last one.
+// snapshotSettle is how long after the start a snapshot waits that is missing or overdue: the start has enough to read.
+const snapshotSettle = time.Minute
+
+// Snapshot renews the snapshot file every so often and when the daemon stops, where something changed since the last one. After
+// a start it goes on from the age of the file, so that a first hour is not without one, nor a daemon that crashes every hour.
 func Snapshot(s *store.Store, to string, every time.Duration, log *slog.Logger) *Loop {
-	first, last := true, uint64(0)
-	renew := func(ctx context.Context) {
+	first, owed, last := true, true, uint64(0) // owed: what changed before the start may not be in the file
+	renew := func(ctx context.Context) error {
 		begin, changes := time.Now(), s.Changes()
-		if changes == last {
-			return
+		if !owed && changes == last {
+			return nil
 		}
 		if err := s.Snapshot(ctx, to); err != nil {
-			log.Warn("snapshot", slog.Any("error", err))
-			return
+			return err
 		}
-		last = changes
+		owed, last = false, changes
 		log.Info("snapshot", slog.String("path", to), slog.Duration("took", time.Since(begin)))
+		return nil
 	}
-	return &Loop{Name: "snapshot", Step: func(ctx context.Context, now time.Time) time.Time {
-		if !first { // the start is the wrong moment to read the whole file
-			renew(ctx)
+	step := func(ctx context.Context, now time.Time) time.Time {
+		if first {
+			first = false
+			next := now.Add(snapshotSettle)
+			if fi, err := os.Stat(to); err == nil && fi.ModTime().Add(every).After(next) {
+				next = now.Add(min(fi.ModTime().Add(every).Sub(now), every))
+			}
+			return next
 		}
-		first = false
+		if err := renew(ctx); err != nil {
+			log.Warn("snapshot", slog.Any("error", err))
+		}
 		return now.Add(every)
-	}, End: renew}
+	}
+	end := func(ctx context.Context) {
+		switch err := renew(ctx); {
+		case err != nil && errors.Is(context.Cause(ctx), ErrDrain):
+			log.Info("snapshot: the stop does not wait for it; the database itself is one complete file then")
+		case err != nil:
+			log.Warn("snapshot", slog.Any("error", err))
+		}
+	}
+	return &Loop{Name: "snapshot", Step: step, End: end}
 }

@@ -56,3 +56,67 @@ func TestSnapshotIsRenewedOnlyAfterAChange(t *testing.T) {
 		}
 	})
 }
+
+// TestSnapshotAfterTheStartAndAtTheEnd: nobody has to wait an hour for the first snapshot, one that is young is left alone at the
+// next start, and a clean stop leaves one with everything in it.
+func TestSnapshotAfterTheStartAndAtTheEnd(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		log := slog.New(slog.DiscardHandler)
+		to := filepath.Join(dir, "backup", "a.db")
+		open := func() *store.Store {
+			s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(dir, "a.db"), Migrate: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		age := func() os.FileInfo {
+			synctest.Wait()
+			fi, err := os.Stat(to)
+			if err != nil {
+				return nil
+			}
+			return fi
+		}
+		s := open()
+		g := NewGroup(log, Snapshot(s, to, time.Hour, log))
+		g.Start()
+		if time.Sleep(59 * time.Second); age() != nil {
+			t.Error("written in the first minute, in which the start reads")
+		}
+		time.Sleep(2 * time.Second)
+		first := age()
+		if first == nil {
+			t.Fatal("not written a minute after the start")
+		}
+		g.Drain(time.Minute)
+		if !os.SameFile(first, age()) {
+			t.Error("renewed at the end without a change")
+		}
+
+		if err := os.Chtimes(to, time.Time{}, time.Now().Add(-30*time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		g = NewGroup(log, Snapshot(s, to, time.Hour, log))
+		g.Start()
+		if time.Sleep(29 * time.Minute); !os.SameFile(first, age()) {
+			t.Error("a young one is renewed after a start")
+		}
+		time.Sleep(2 * time.Minute)
+		second := age()
+		if os.SameFile(first, second) {
+			t.Error("not renewed when it was an hour old: what a crash left out would stay out")
+		}
+		if _, err := s.PurposeKey(t.Context(), "changed"); err != nil {
+			t.Fatal(err)
+		}
+		g.Drain(time.Minute)
+		if os.SameFile(second, age()) {
+			t.Error("not renewed at the end after a change")
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

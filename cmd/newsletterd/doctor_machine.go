@@ -146,7 +146,7 @@ func (d *doctor) snapshot() {
 	case s.Path == "":
 		d.warn("snapshot", "set [backup] every, or run `newsletterd backup` regularly", "no snapshot is written")
 	case s.At == 0 && d.runs:
-		d.ok("snapshot", "not yet written; the first comes %s after the start, or at the stop", Duration(every))
+		d.ok("snapshot", "not yet written; the first comes a minute after the start")
 	case s.At == 0:
 		d.ok("snapshot", "not yet written")
 	case d.runs && time.Since(s.At.Time()) > 2*every+time.Hour && d.changedSince(s.At):
@@ -200,7 +200,7 @@ func (d *doctor) ports() {
 }
 
 func (d *doctor) answers(key, addr string) {
-	c, err := (&net.Dialer{Timeout: timeLimit}).DialContext(d.ctx, "tcp", reachable(addr))
+	c, err := net.DialTimeout("tcp", reachable(addr), timeLimit)
 	if err != nil {
 		d.fault("ports", "is the running daemon started with this configuration?", "%s: nobody answers at %s", key, addr)
 		return
@@ -246,12 +246,7 @@ func (d *doctor) health() {
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // only the status is asked; certificate looks at the names
 	}}
 	defer client.CloseIdleConnections()
-	req, err := http.NewRequestWithContext(d.ctx, http.MethodGet, scheme+reachable(d.cfg.Server.Listen)+"/healthz", http.NoBody)
-	if err != nil {
-		d.fault("health", "", "%s", err)
-		return
-	}
-	res, err := client.Do(req)
+	res, err := client.Get(scheme + reachable(d.cfg.Server.Listen) + "/healthz")
 	if err != nil {
 		return // answers said so
 	}
