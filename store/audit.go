@@ -7,7 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-// auditEntry says who changed what. It is a row of the database, and a line in the daemon's log after the commit.
+// auditEntry says who changed what. It is a row of the database, and a line in the daemon's log after the commit, be it its own
+// or a command's.
 type auditEntry struct {
 	actor, action, tenantID, object string
 }
@@ -67,6 +68,41 @@ func (s *Store) by(ctx context.Context, action, tenantID, object string, fn func
 		}
 		return tx.audit(who.at, who.actor, action, tenantID, object)
 	}
+}
+
+// AuditRow is an entry of the audit trail. Actor is "user:<id>", "client:<id>", "command:<name of the account>" or "daemon".
+type AuditRow struct {
+	At       core.Instant `db:"at" json:"at"`
+	Actor    string       `db:"actor" json:"actor"`
+	Action   string       `db:"action" json:"action"`
+	TenantID string       `db:"tenant_id" json:"tenant_id"`
+	Object   string       `db:"object" json:"object"`
+}
+
+// Audit is who changed what, the newest limit entries in their order; with a tenant only those of its records.
+func (s *Store) Audit(ctx context.Context, tenantID string, limit int) (rows []AuditRow, err error) {
+	err = s.all(ctx, &rows, `SELECT at, actor, action, tenant_id, object FROM (
+		SELECT * FROM audit WHERE ? = '' OR tenant_id = ? ORDER BY id DESC LIMIT ?) ORDER BY id`, tenantID, tenantID, limit)
+	return rows, err
+}
+
+// logCommands tells the log what commands have changed since the last look; the daemon's own changes are there already.
+func (w *writer) logCommands() error {
+	last, err := w.tx.number("SELECT coalesce(max(id), 0) FROM audit")
+	if err != nil || last <= w.auditSeen {
+		return err
+	}
+	var rows []AuditRow
+	if err := w.tx.all(&rows, "SELECT at, actor, action, tenant_id, object FROM audit WHERE id > ? AND actor LIKE 'command%' ORDER BY id", w.auditSeen); err != nil {
+		return err
+	}
+	made := make([]auditEntry, len(rows))
+	for i, r := range rows {
+		made[i] = auditEntry{r.Actor, r.Action, r.TenantID, r.Object}
+	}
+	w.logAudit(made)
+	w.auditSeen = last
+	return nil
 }
 
 // logAudit tells the log what was committed.

@@ -1,8 +1,11 @@
 package store
 
 import (
+	"bytes"
+	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"newsletterd/core"
@@ -28,5 +31,35 @@ func TestBy(t *testing.T) {
 	want := []string{"user.create", "role.grant.operator", "user.password", "role.revoke.operator", "user.logout", "user.delete"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestTheDaemonLogsWhatCommandsChange: a command has no log of its own, so its changes stand in the daemon's, once.
+func TestTheDaemonLogsWhatCommandsChange(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	before := testOpen(t, path, Daemon)
+	must(t, before.AddTenant(t.Context(), core.Tenant{ID: core.NewID(), Name: "old", Status: core.TenantActive}, "command:root"))
+	must(t, before.Close())
+	var said bytes.Buffer
+	s, err := Open(t.Context(), Options{Path: path, Log: slog.New(slog.NewTextHandler(&said, nil))})
+	must(t, err)
+	c := testOpen(t, path, Command)
+	must(t, c.AddTenant(t.Context(), core.Tenant{ID: core.NewID(), Name: "one", Status: core.TenantActive}, "command:ann"))
+	must(t, s.AddTenant(t.Context(), core.Tenant{ID: core.NewID(), Name: "two", Status: core.TenantActive}, "user:bob"))
+	must(t, c.AddTenant(t.Context(), core.Tenant{ID: core.NewID(), Name: "three", Status: core.TenantActive}, "command:ann"))
+	must(t, put(s, "a", "1")) // the daemon looks for others' commits before its own
+	must(t, s.Close())
+	log := said.String()
+	for text, n := range map[string]int{"msg=audit": 3, "actor=command:ann action=tenant.create": 2, "actor=user:bob": 1} {
+		if got := strings.Count(log, text); got != n {
+			t.Errorf("%q stands %d times in the log, want %d:\n%s", text, got, n, log)
+		}
+	}
+	rows, err := c.Audit(t.Context(), "", 2)
+	if err != nil || len(rows) != 2 || rows[0].Actor != "user:bob" || rows[1].Actor != "command:ann" {
+		t.Errorf("%+v, %v; want the last two in their order", rows, err)
+	}
+	if rows, err := c.Audit(t.Context(), rows[0].TenantID, 9); err != nil || len(rows) != 1 {
+		t.Errorf("%+v, %v; want the one of that tenant", rows, err)
 	}
 }

@@ -334,6 +334,9 @@ func (s *Store) startWriter(ctx context.Context, left leftover) error {
 		return translate(err)
 	}
 	w.checkpoint.resume(left, s.daemonRuns(), through)
+	if err := conn.GetContext(ctx, &w.auditSeen, "SELECT coalesce(max(id), 0) FROM audit"); err != nil {
+		return translate(err)
+	}
 	s.writer = w
 	go w.run()
 	return nil

@@ -59,6 +59,7 @@ type writer struct {
 	checkpointRequests chan func() // run in the writer's lane, outside a transaction
 
 	version    int64     // PRAGMA data_version
+	auditSeen  int64     // the newest entry that the log has, or that was there at the start
 	stuck      bool      // the last transaction may still be open: its end has failed
 	changedAt  time.Time // of the last commit; zero: there was none
 	checkpoint checkpointState
@@ -455,10 +456,15 @@ func (w *writer) call(o *op) (err error) {
 // watch notices commits of other processes: then every cache is stale and every loop may have work.
 func (w *writer) watch() error {
 	w.tx.upkeep = true
+	defer func() { w.tx.upkeep = false }()
 	v, err := w.tx.number("PRAGMA data_version")
-	w.tx.upkeep = false
 	if err != nil {
 		return err
+	}
+	if v != w.version && w.store.opts.Mode == Daemon {
+		if err := w.logCommands(); err != nil {
+			return err
+		}
 	}
 	if w.version != 0 && v != w.version {
 		w.store.changes.Add(1)

@@ -28,6 +28,7 @@ func (p *program) adminCommand() *cli.Command {
 			p.tenantCommands(), p.listCommands(), p.clientCommands(), p.userCommands(), p.webhookClientCommands(),
 			p.tokenCommands(), p.subscriberCommands(), p.templateCommands(), p.jobCommands(), p.providerCommands(),
 			p.deviceCommands(), p.agentCommands(), p.modelCommands(), p.outboxCommands(), p.endpointCommands(), p.suppressionCommands(), p.dkimCommands(),
+			p.auditCommands(),
 		},
 	}
 }
