@@ -11,3 +11,6 @@ func diskOf(string) (free, total int64, readOnly bool, err error) {
 
 // giveTo knows nothing of owners here.
 func giveTo(string, string) error { return nil }
+
+// mayRead leaves it to SQLite to say so here.
+func mayRead(string) error { return nil }

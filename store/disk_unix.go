@@ -3,8 +3,12 @@
 package store
 
 import (
+	"errors"
+	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,6 +22,22 @@ func diskOf(path string) (free, total int64, readOnly bool, err error) {
 	const readOnlyFlag = 1 // ST_RDONLY, MNT_RDONLY
 	block := int64(st.Bsize)
 	return int64(st.Bavail) * block, int64(st.Blocks) * block, st.Flags&readOnlyFlag != 0, nil
+}
+
+// mayRead fails where the file is somebody else's, in words of which SQLite has none.
+func mayRead(path string) error {
+	if err := unix.Access(path, unix.R_OK); !errors.Is(err, os.ErrPermission) {
+		return nil
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return err
+	}
+	id := strconv.Itoa(int(st.Uid))
+	if owner, err := user.LookupId(id); err == nil {
+		return fmt.Errorf("%w: it belongs to %s; run the command as that user (sudo -u %[2]s newsletterd …)", os.ErrPermission, owner.Username)
+	}
+	return fmt.Errorf("%w: it belongs to the user %s; run the command as that user", os.ErrPermission, id)
 }
 
 // giveTo gives a file that root has made to the owner of another one, as SQLite does with a -wal: a daemon that runs without

@@ -180,13 +180,26 @@ func (s *Store) open(ctx context.Context) error {
 	return err
 }
 
+// noDatabase says that there is no file, which is os.ErrNotExist.
+type noDatabase struct{}
+
+func (noDatabase) Error() string {
+	return "there is no database; `newsletterd serve` or `newsletterd migrate` makes one"
+}
+
+func (noDatabase) Is(err error) bool { return err == os.ErrNotExist }
+
 // createFile makes the file with mode 0600, for SQLite would use the umask; -wal and -shm take its mode over.
 func createFile(path string, may bool) error {
-	if _, err := os.Stat(path); err == nil || !errors.Is(err, os.ErrNotExist) {
+	switch fi, err := os.Stat(path); {
+	case err == nil && fi.IsDir():
+		return errors.New("it is a folder")
+	case err == nil:
+		return mayRead(path)
+	case !errors.Is(err, os.ErrNotExist):
 		return err
-	}
-	if !may {
-		return fmt.Errorf("there is no database; `newsletterd serve` or `newsletterd migrate` makes one: %w", os.ErrNotExist)
+	case !may:
+		return noDatabase{}
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
@@ -304,7 +317,7 @@ func openDB(ctx context.Context, driver, dsn string, n int, pragmas []pragma) (*
 		err := retryBusy(daemonTries, func() error { return db.GetContext(ctx, &got, "PRAGMA "+p.name) })
 		if err != nil {
 			db.Close()
-			return nil, fmt.Errorf("pragma %s: %w", p.name, translate(err))
+			return nil, translate(err)
 		}
 		if got != p.want {
 			db.Close()

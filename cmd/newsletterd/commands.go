@@ -43,7 +43,7 @@ func (p *program) app() *cli.App {
 		ErrWriter:       p.err,
 		Reader:          p.in,
 		ExitErrHandler:  func(*cli.Context, error) {}, // run decides
-		Flags:           commonFlags(),
+		Flags:           append(commonFlags(), boolFlag("version", "print the version of this program")),
 		Commands: []*cli.Command{
 			p.serveCommand(), p.demoCommand(), p.initCommand(), p.configCommand(), p.migrateCommand(), p.checkCommand(), p.backupCommand(),
 			p.restoreCommand(), p.statusCommand(), p.doctorCommand(), p.routesCommand(),
@@ -51,7 +51,13 @@ func (p *program) app() *cli.App {
 			p.completionCommand(), p.manCommand(),
 		},
 	}
-	a.Action, a.OnUsageError = groupAction(a.Name, a.Commands), usageFault(a.Name)
+	group := groupAction(a.Name, a.Commands)
+	a.Action, a.OnUsageError = func(c *cli.Context) error {
+		if c.Bool("version") && !c.Args().Present() {
+			return p.printVersion(c)
+		}
+		return group(c)
+	}, usageFault(a.Name)
 	for _, c := range a.Commands {
 		finish(a.Name, c)
 	}
@@ -130,6 +136,9 @@ func usageFault(full string) cli.OnUsageErrorFunc {
 				known = append(known, f.Names()...)
 			}
 			text = "unknown flag --" + strings.TrimLeft(name, "-") + dashed(didYouMean(strings.TrimLeft(name, "-"), known))
+		}
+		if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
+			text = "--" + strings.TrimLeft(name, "-") + " needs a value"
 		}
 		return usageError{full, text}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -43,7 +44,7 @@ func (p *program) migrateCommand() *cli.Command {
 stop the daemon first. Each migration is a transaction: an interrupted one leaves the old schema. Before the first one the
 database is copied into the folder backup beside it.`,
 		Flags: []cli.Flag{
-			&cli.IntFlag{Name: "to", Usage: "stop after migration `N`"},
+			stringFlag("to", "stop after migration `N` (else after the newest)"),
 			&cli.BoolFlag{Name: "dry-run", Usage: "only list what is pending", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "no-copy", Usage: "keep no copy of the database as it was", DisableDefaultText: true},
 		},
@@ -52,7 +53,10 @@ database is copied into the folder backup beside it.`,
 			if err != nil {
 				return err
 			}
-			to, state := c.Int("to"), "applied"
+			to, state := 0, "applied"
+			if c.IsSet("to") {
+				to, _ = strconv.Atoi(c.String("to"))
+			}
 			if c.IsSet("to") && (to < 1 || to > schema.Latest()) {
 				return usageError{c.Command.HelpName, fmt.Sprintf("--to must be from 1 to %d", schema.Latest())}
 			}
@@ -164,20 +168,21 @@ func (p *program) openapiCommand() *cli.Command {
 
 func (p *program) versionCommand() *cli.Command {
 	return &cli.Command{
-		Name: "version", Usage: "print the version of this program",
-		Action: func(c *cli.Context) error {
-			v := versionOf()
-			if out := p.printer(c); out.json {
-				return out.value(v)
-			}
-			fmt.Fprintf(p.out, "newsletterd %s", v.Version)
-			if v.Commit != "" {
-				fmt.Fprintf(p.out, " (%s)", v.Commit)
-			}
-			fmt.Fprintf(p.out, ", %s, %s\n", v.Go, v.Platform)
-			return nil
-		},
+		Name: "version", Usage: "print the version of this program", Action: p.printVersion,
 	}
+}
+
+func (p *program) printVersion(c *cli.Context) error {
+	v := versionOf()
+	if out := p.printer(c); out.json {
+		return out.value(v)
+	}
+	fmt.Fprintf(p.out, "newsletterd %s", v.Version)
+	if v.Commit != "" {
+		fmt.Fprintf(p.out, " (%s)", v.Commit)
+	}
+	fmt.Fprintf(p.out, ", %s, %s\n", v.Go, v.Platform)
+	return nil
 }
 
 // withStore opens the database as a command does, beside a daemon or without one, and hands it to fn.

@@ -30,7 +30,7 @@ func (p *program) serveCommand() *cli.Command {
 in flight finishes first, within 45 seconds; a second signal ends it at once.
 
    newsletterd serve
-   newsletterd serve --config /etc/newsletterd.toml --log-level debug`,
+   newsletterd serve --config /var/lib/newsletterd/newsletterd.toml --log-level debug`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "listen", Usage: "listen on `HOST:PORT`"},
 			&cli.StringFlag{Name: "public-url", Usage: "the `ORIGIN` as the world sees it, as https://news.example.org"},
