@@ -200,7 +200,7 @@ func (d *doctor) ports() {
 }
 
 func (d *doctor) answers(key, addr string) {
-	c, err := net.DialTimeout("tcp", reachable(addr), timeLimit)
+	c, err := (&net.Dialer{Timeout: timeLimit}).DialContext(d.ctx, "tcp", reachable(addr))
 	if err != nil {
 		d.fault("ports", "is the running daemon started with this configuration?", "%s: nobody answers at %s", key, addr)
 		return
@@ -246,7 +246,12 @@ func (d *doctor) health() {
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // only the status is asked; certificate looks at the names
 	}}
 	defer client.CloseIdleConnections()
-	res, err := client.Get(scheme + reachable(d.cfg.Server.Listen) + "/healthz")
+	req, err := http.NewRequestWithContext(d.ctx, http.MethodGet, scheme+reachable(d.cfg.Server.Listen)+"/healthz", http.NoBody)
+	if err != nil {
+		d.fault("health", "", "%s", err)
+		return
+	}
+	res, err := client.Do(req)
 	if err != nil {
 		return // answers said so
 	}
