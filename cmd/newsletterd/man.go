@@ -48,7 +48,7 @@ Sets a key of the configuration, as NEWSLETTERD_MAIL_SMTP_PASSWORD. A flag beats
 .SH SIGNALS
 .TP
 .B SIGTERM, SIGINT
-The daemon stops within 45 seconds; what is in flight finishes first. A second one ends it at once.
+The daemon stops within 45 seconds; what is in flight finishes first. Another one, half a second later or more, ends it at once.
 .TP
 .B SIGHUP
 The daemon reads the files of its certificate anew.

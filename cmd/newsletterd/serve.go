@@ -60,7 +60,9 @@ in flight finishes first, within 45 seconds; a second signal ends it at once.
 				got := <-signals
 				log.Info("stopping", slog.String("signal", got.String()))
 				close(stop)
-				got = <-signals
+				for at := time.Now(); time.Since(at) < sameSignal; {
+					got = <-signals
+				}
 				log.Warn("stopped at once", slog.String("signal", got.String()))
 				os.Exit(exitFailed)
 			}()
@@ -68,6 +70,10 @@ in flight finishes first, within 45 seconds; a second signal ends it at once.
 		},
 	}
 }
+
+// sameSignal is within what a second signal is the first one again: timeout(1) and some supervisors send it to the process and to its
+// group.
+const sameSignal = 500 * time.Millisecond
 
 // run starts what build made, serves until stop is closed and then stops in the written order.
 func (d *daemon) run(stop <-chan struct{}) error {
