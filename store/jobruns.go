@@ -166,7 +166,10 @@ func (s *Store) RetryFailed(ctx context.Context, id, createdBy string, now core.
 		if err := tx.maySend(&list); err != nil {
 			return err
 		}
-		return tx.insertSendJob(&j)
+		if err := tx.insertSendJob(&j); err != nil {
+			return err
+		}
+		return tx.audit(now, createdBy, "job.retry", j.TenantID, j.ID)
 	})
 	return j, err
 }

@@ -13,9 +13,10 @@ type Overview struct {
 	DaemonRuns bool          `json:"daemon_runs"`
 	Schema     int           `json:"schema"` // number of the newest migration
 	Disk       DiskState     `json:"disk"`
-	Outbox     OutboxState   `json:"outbox"`
-	Mails      QueueState    `json:"mails"` // confirmations, passwords: what is not part of a job
-	Jobs       []JobState    `json:"jobs"`  // not yet ended
+	Outbox     OutboxState   `json:"outbox"`    // events for the send service
+	Endpoints  OutboxState   `json:"endpoints"` // events for endpoints of tenants, once for each
+	Mails      QueueState    `json:"mails"`     // confirmations, passwords: what is not part of a job
+	Jobs       []JobState    `json:"jobs"`      // not yet ended
 	JobCounts  []StatusCount `json:"job_counts"`
 	Records    RecordCounts  `json:"records"`
 }
@@ -71,6 +72,9 @@ func (s *Store) Overview(ctx context.Context) (o Overview, err error) {
 		return o, err
 	}
 	if o.Outbox, err = s.OutboxState(ctx); err != nil {
+		return o, err
+	}
+	if o.Endpoints, err = s.EndpointState(ctx); err != nil {
 		return o, err
 	}
 	if o.Mails, err = s.MailQueue(ctx); err != nil {

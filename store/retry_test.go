@@ -37,6 +37,11 @@ func TestRetryOfAJobThatEndedEarly(t *testing.T) {
 		}
 		again, err := h.RetryFailed(ctx, j.ID, "test", sendNow)
 		h.must(err)
+		trail, err := h.Audit(ctx, "", 1)
+		h.must(err)
+		if want := (store.AuditRow{At: sendNow, Actor: "test", Action: "job.retry", TenantID: j.TenantID, Object: again.ID}); len(trail) != 1 || trail[0] != want {
+			t.Errorf("trail %+v, want %+v", trail, want)
+		}
 		_, err = h.StartDueJobs(ctx, sendNow)
 		h.must(err)
 		for more := true; more; {

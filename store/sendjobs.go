@@ -28,7 +28,7 @@ const IdempotencyTTL = 7 * 24 * time.Hour
 type JobRequest struct {
 	core.NewJob
 	Caller         core.Caller
-	CreatedBy      string        // who asked: a user or client id, or "command"
+	CreatedBy      string        // who asked, as audit names an actor
 	IdempotencyKey string        // empty: none
 	BodyHash       []byte        // of the request, with the key
 	DuplicateGuard time.Duration // refuse a job with the same content within that time; 0: never
@@ -72,7 +72,10 @@ func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) 
 		if err := tx.guardDuplicate(&campaign, r, now); err != nil {
 			return err
 		}
-		return tx.addSendJob(&j, &campaign)
+		if err := tx.addSendJob(&j, &campaign); err != nil {
+			return err
+		}
+		return tx.audit(now, r.CreatedBy, "job.create", j.TenantID, j.ID)
 	})
 	return j, known, err
 }

@@ -74,6 +74,7 @@ func printStatus(w io.Writer, r statusReport, now time.Time) error {
 	line("snapshot", "%s", snapshotText(r.Snapshot, now))
 	line("records", "%s, %s, %s", counted(r.Records.Tenants, "tenant"), counted(r.Records.Lists, "list"), counted(r.Records.Users, "user"))
 	line("outbox", "%d waiting%s, %d dead", r.Outbox.Waiting, oldest(r.Outbox.OldestAt, now), r.Outbox.Dead)
+	line("endpoints", "%d waiting%s, %d dead", r.Endpoints.Waiting, oldest(r.Endpoints.OldestAt, now), r.Endpoints.Dead)
 	line("mails", "%d waiting%s, %d failed", r.Mails.Waiting, oldest(r.Mails.OldestAt, now), r.Mails.Failed)
 	counts := make([]string, len(r.JobCounts))
 	for i, c := range r.JobCounts {
