@@ -55,6 +55,7 @@ func TestKicksToComeCountAsOne(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 		}
+		synctest.Wait()
 		if len(at) != 3 || at[1] != time.Second || at[2] != time.Minute+1300*time.Millisecond {
 			t.Errorf("steps at %v", at)
 		}
