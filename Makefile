@@ -66,7 +66,7 @@ pages: ## try the pages in a browser, also by way of oauth2-proxy, and look for 
 race:
 	@bubbles=$$(grep -rl --include='*_test.go' '"testing/synctest"' . | xargs -n1 dirname | sort -u); \
 	others=$$($(GO) list -f '{{.Dir}}' ./... | sed 's,^'"$$PWD"',.,' | grep -vxF "$$bubbles"); \
-	race() { echo "race detector: $$*"; CGO_ENABLED=1 $(GO) test -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false -shuffle=on -timeout 40m "$$@"; }; \
+	race() { echo "race detector: $$*"; CGO_ENABLED=1 $(GO) test -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false -shuffle=on -short -timeout 20m "$$@"; }; \
 	race $$others && race -cpu 1 $$bubbles
 
 # Golden files are written anew into the working copy; it fails if git sees a difference that was not there before.
