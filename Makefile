@@ -60,7 +60,7 @@ pages: ## try the pages in a browser, also by way of oauth2-proxy, and look for 
 	fi; \
 	CGO_ENABLED=0 $(GO) test -count=1 -v -run Browser ./cmd/newsletterd
 
-# SQLite is C in Go's clothes and locks for itself: looking at each of its accesses would take ten times as long. Timers of one
+# SQLite is C in Go's clothes and locks for itself: looking at each of its accesses would take several times as long. Timers of one
 # bubble of testing/synctest share a context of the race detector, which two threads in it at once bring down (go1.26): tests
 # in bubbles get one processor. The detector goes by what happens before what, so it finds the same there.
 race:
