@@ -161,7 +161,7 @@ func (s *story) jobs() {
 	s.op("KeepLinks", func() error {
 		return onlyErr(s.KeepLinks(ctx, j.No, []string{"https://a.example/", "https://b.example/"}))
 	})
-	claims, err := s.ClaimRecipients(ctx, nil, ClaimKey{JobNo: j.No, TenantID: s.tenant, ListID: s.list}, 0, 100)
+	claims, err := s.ClaimRecipients(ctx, nil, &ClaimKey{JobNo: j.No, TenantID: s.tenant, ListID: s.list}, 0, 100)
 	must(s.T, err)
 	if len(claims) < 6 {
 		s.Fatal(claims)

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -70,111 +69,14 @@ func (tx *Tx) expand(j *core.SendJob) (more bool, err error) {
 }
 
 // recipientsOfList are the rows of those who may be mailed, in the order of their ids, numbered.
-const recipientsOfList = `SELECT ?1, next_number(?2), s.id, s.email_key FROM subscriber AS s
-	WHERE s.list_id = ?3 AND s.id > ?4 AND s.id <= ?5 AND s.word = 'active' AND s.block = ''
-	AND NOT EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?6 AND email_key = s.email_key)
-	AND NOT EXISTS (SELECT 1 FROM disabled WHERE email_key = s.email_key AND tenant_id IN ('', ?6))
+const recipientsOfList = `SELECT ?1, next_number(?2), s.id, s.email_key FROM subscriber AS s ` + barred + `
+	WHERE s.list_id = ?3 AND s.id > ?4 AND s.id <= ?5 AND s.word = 'active' AND s.block = '' AND p.kind IS NULL AND d.reason IS NULL
 	ORDER BY s.id`
 
-// Claim is a recipient that is to be mailed now, or to be left out for the reason in Skip.
-type Claim struct {
-	Seq          int64
-	Tries        int
-	Ambiguous    int
-	DueAt        core.Instant // of a deferred one
-	EmailKey     string
-	SubscriberID string
-	Email        string
-	Preferences  string
-	Skip         string
-}
-
-// whyNot is 0 for a recipient who may be mailed, else an index of skipReasons.
-const whyNot = `CASE WHEN s.id IS NULL THEN 1 WHEN s.word != 'active' THEN 2 WHEN s.block != '' THEN 3
-	WHEN EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?2 AND email_key = r.email_key) THEN 3
-	WHEN EXISTS (SELECT 1 FROM disabled WHERE email_key = r.email_key AND tenant_id IN ('', ?2)) THEN 4
-	WHEN m.status != 'active' THEN 2
-	WHEN ?4 AND coalesce(m.means, '') NOT IN ('mailed', 'undo') THEN 5 ELSE 0 END`
-
-var skipReasons = [...]string{
-	"", core.ReasonGone, core.ReasonUnsubscribed, core.ReasonSuppressed, core.ReasonDisabled, core.ReasonNoProof, core.ReasonCancelled,
-}
-
-const claimFrom = ` FROM recipient AS r
-	LEFT JOIN subscriber AS s ON s.list_id = ?3 AND s.id = r.subscriber_id
-	LEFT JOIN subscription AS m ON m.list_id = ?3 AND m.id = r.subscriber_id
-	WHERE r.job_no = ?1 `
-
-// claimColumns is all of a claim in one column, since fetching a column or a row costs more than cutting it off: numbers first,
-// preferences last. No identifier, address or JSON text holds the separators, controls.
-const claimColumns = "SELECT concat_ws(char(31), r.seq, r.tries, r.ambiguous, r.due_at, " + whyNot +
-	", r.email_key, coalesce(s.id, ''), coalesce(s.email, ''), coalesce(s.preferences, '')) AS claim"
-
-// The claims of one statement come as one row, in the order of the inner one. SQLite would look at the number behind a bare
-// LIMIT ? to plan by it, and so prepare the statement again each time that it runs; behind a sign it does not.
-const (
-	claimQueued = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (" + claimColumns + claimFrom +
-		"AND r.seq > ?5 AND r.state = 0 ORDER BY r.seq LIMIT +?6)"
-	claimDeferred = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (" + claimColumns + claimFrom +
-		"AND r.state = 1 AND r.due_at <= ?7 AND (r.due_at, r.seq) > (?5, ?6) ORDER BY r.due_at, r.seq LIMIT +?8)"
-)
-
-// ClaimKey is what the claims of a job are checked against.
-type ClaimKey struct {
-	JobNo            int64
-	TenantID, ListID string
-	MailedProof      bool // the list's require_mailed_proof
-}
-
-// ClaimRecipients appends the next queued recipients of a job behind a position, at most limit. A claim leaves no trace in
-// the file: one process owns it, so the caller's memory of what it has claimed is enough, and a restart begins again at
-// the rows without an outcome.
-func (s *Store) ClaimRecipients(ctx context.Context, dst []Claim, k ClaimKey, after int64, limit int) ([]Claim, error) {
-	return s.claim(ctx, dst, claimQueued, k.JobNo, k.TenantID, k.ListID, k.MailedProof, after, limit)
-}
-
-// ClaimDeferred appends the deferred recipients of a job that are due, behind (afterDue, afterSeq), at most limit.
-func (s *Store) ClaimDeferred(ctx context.Context, dst []Claim, k ClaimKey, afterDue core.Instant, afterSeq int64, now core.Instant, limit int) ([]Claim, error) {
-	return s.claim(ctx, dst, claimDeferred, k.JobNo, k.TenantID, k.ListID, k.MailedProof, int64(afterDue), afterSeq, int64(now), limit)
-}
-
-func (s *Store) claim(ctx context.Context, dst []Claim, query string, args ...any) ([]Claim, error) {
-	st, err := s.readStmtFor(ctx, query)
-	if err != nil {
-		return dst, err
-	}
-	var rows string
-	if err := st.Stmt.QueryRow(args...).Scan(&rows); err != nil {
-		return dst, translate(err)
-	}
-	for rows != "" {
-		var row string
-		row, rows, _ = strings.Cut(rows, "\x1e")
-		c, err := cutClaim(row)
-		if err != nil {
-			return dst, err
-		}
-		dst = append(dst, c)
-	}
-	return dst, nil
-}
-
-func cutClaim(row string) (c Claim, err error) {
-	var n [5]int64
-	rest := row
-	for i := range n {
-		var field string
-		field, rest, _ = strings.Cut(rest, "\x1f")
-		if n[i], err = strconv.ParseInt(field, 10, 64); err != nil {
-			return c, fmt.Errorf("store: a claim: %w", err)
-		}
-	}
-	c.Seq, c.Tries, c.Ambiguous, c.DueAt, c.Skip = n[0], int(n[1]), int(n[2]), core.Instant(n[3]), skipReasons[n[4]]
-	c.EmailKey, rest, _ = strings.Cut(rest, "\x1f")
-	c.SubscriberID, rest, _ = strings.Cut(rest, "\x1f")
-	c.Email, c.Preferences, _ = strings.Cut(rest, "\x1f")
-	return c, nil
-}
+// barred joins what bars an address. A subquery in its place would open its table anew for each row, and without the signs the second
+// table would be searched twice.
+const barred = `LEFT JOIN suppression AS p ON p.tenant_id = ?6 AND p.email_key = s.email_key
+	LEFT JOIN disabled AS d ON d.email_key = s.email_key AND (+d.tenant_id = '' OR +d.tenant_id = ?6)`
 
 const nextDeferred = `SELECT coalesce((SELECT due_at FROM recipient WHERE job_no = ? AND state = 1 AND (due_at, seq) > (?, ?)
 	ORDER BY due_at, seq LIMIT 1), 0)`

@@ -32,7 +32,7 @@ func BenchmarkSending(b *testing.B) {
 		measure(b, "claim-ns/row", n, func() {
 			for after := int64(0); after < n; after = claims[len(claims)-1].Seq {
 				var err error
-				claims, err = s.ClaimRecipients(b.Context(), claims[:0], key, after, 256)
+				claims, err = s.ClaimRecipients(b.Context(), claims[:0], &key, after, 256)
 				benchMust(b, err)
 			}
 		})

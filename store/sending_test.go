@@ -323,7 +323,7 @@ func TestAJobsRecipientsAddUp(t *testing.T) {
 	var claims []store.Claim
 	for after := int64(0); ; after = claims[len(claims)-1].Seq {
 		n := len(claims)
-		claims, err = h.ClaimRecipients(ctx, claims, key, after, 256)
+		claims, err = h.ClaimRecipients(ctx, claims, &key, after, 256)
 		h.must(err)
 		if len(claims) == n {
 			break
@@ -364,7 +364,7 @@ func TestAJobsRecipientsAddUp(t *testing.T) {
 	}
 	rest, err := h.ClaimDeferred(ctx, nil, key, 0, 0, due, 256)
 	h.must(err)
-	rest, err = h.ClaimRecipients(ctx, rest, key, 0, 256)
+	rest, err = h.ClaimRecipients(ctx, rest, &key, 0, 256)
 	h.must(err)
 	if len(rest) != 2 || rest[0].Tries != 1 || rest[1].Ambiguous != 1 {
 		t.Fatalf("%+v", rest)
@@ -444,7 +444,7 @@ func TestClaimsAreCheckedAgainstEverything(t *testing.T) {
 	want := map[string]string{
 		"r000002@example.org": core.ReasonDisabled, "r000003@example.org": core.ReasonSuppressed, "r000004@example.org": core.ReasonUnsubscribed,
 	}
-	claims, err := h.ClaimRecipients(ctx, nil, key, 0, 256)
+	claims, err := h.ClaimRecipients(ctx, nil, &key, 0, 256)
 	h.must(err)
 	for _, c := range claims {
 		if c.Skip != want[c.EmailKey] {
@@ -455,7 +455,7 @@ func TestClaimsAreCheckedAgainstEverything(t *testing.T) {
 		}
 	}
 	key.MailedProof = true
-	claims, err = h.ClaimRecipients(ctx, nil, key, 0, 256)
+	claims, err = h.ClaimRecipients(ctx, nil, &key, 0, 256)
 	h.must(err)
 	for _, c := range claims {
 		if want[c.EmailKey] == "" && c.Skip != core.ReasonNoProof {

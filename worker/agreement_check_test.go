@@ -37,7 +37,7 @@ func (w *world) mailable() map[string]bool {
 			more, err = w.b.ExpandJob(w.ctx(), j.No, now)
 			w.must(err)
 		}
-		claims, err := w.b.ClaimRecipients(w.ctx(), nil, store.ClaimKey{JobNo: j.No, TenantID: l.TenantID, ListID: l.ID}, 0, 2000)
+		claims, err := w.b.ClaimRecipients(w.ctx(), nil, &store.ClaimKey{JobNo: j.No, TenantID: l.TenantID, ListID: l.ID}, 0, 2000)
 		w.must(err)
 		for _, c := range claims {
 			if c.Skip == "" {

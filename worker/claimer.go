@@ -192,7 +192,7 @@ func (s *Sender) claim(ctx context.Context, j *jobFeed, claims *[]store.Claim) (
 	}
 	cs, err := s.claimDeferred(ctx, j, (*claims)[:0], now, share)
 	if err == nil && len(cs) == 0 && !j.drained {
-		if cs, err = s.store.ClaimRecipients(ctx, cs, j.key, j.after, share); err == nil { // half a claim is none
+		if cs, err = s.store.ClaimRecipients(ctx, cs, &j.key, j.after, share); err == nil { // half a claim is none
 			j.drained = len(cs) < share
 		}
 		if err == nil && len(cs) > 0 {

@@ -1,0 +1,140 @@
+package store
+
+import (
+	"context"
+	"strconv"
+	"strings"
+)
+
+// Most recipients of a job come in the order of their subscribers, and most of these are still to be mailed. So the three tables are
+// read stretch by stretch, each from its beginning to its end, which costs less than to look up each row of two of them. Who may
+// not be mailed, or is not as expected, is looked at again by himself.
+const (
+	claimStretch = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (SELECT concat_ws(char(31), seq, tries, ambiguous, subscriber_id, email_key) AS claim " +
+		"FROM recipient WHERE job_no = ?1 AND seq > ?2 AND state = 0 ORDER BY seq LIMIT +?3)"
+
+	// A line of somebody who is not to be mailed is the id alone.
+	stretchSubscribers = "SELECT coalesce(group_concat(line, char(30)), '') FROM (SELECT CASE WHEN s.word = 'active' AND s.block = '' " +
+		"AND p.kind IS NULL AND d.reason IS NULL THEN concat_ws(char(31), s.id, s.email_key, s.email, s.preferences) ELSE s.id END AS line " +
+		"FROM subscriber AS s " + barred + " WHERE s.list_id = ?1 AND s.id BETWEEN ?2 AND ?3 ORDER BY s.id LIMIT +?4)"
+
+	// A line of somebody who subscribes is empty.
+	stretchSubscriptions = "SELECT count(*) || char(30) || coalesce(group_concat(line, char(30)), '') FROM (SELECT CASE WHEN status != 'active' THEN id END AS line " +
+		"FROM subscription WHERE list_id = ?1 AND id BETWEEN ?2 AND ?3 ORDER BY id LIMIT +?4)"
+)
+
+const (
+	leastStretch = 32 // fewer recipients are looked up one by one
+	sparsest     = 3  // subscribers for each recipient of a stretch, at most
+	scatteredFor = 16 // claims after one that found no stretch
+)
+
+// claimStretch is ClaimRecipients for a stretch. ok is false where there is none.
+func (s *Store) claimStretch(ctx context.Context, dst []Claim, k *ClaimKey, after int64, limit int) (out []Claim, ok bool, err error) {
+	var rows, people, left string
+	if rows, err = s.readText(ctx, claimStretch, k.JobNo, after, limit); err != nil {
+		return dst, false, err
+	}
+	out, ok = cutStretch(dst, rows)
+	claims := out[len(dst):]
+	if !ok || len(claims) < leastStretch {
+		return dst, false, nil
+	}
+	first, last, most := claims[0].SubscriberID, claims[len(claims)-1].SubscriberID, sparsest*len(claims)
+	if people, err = s.readText(ctx, stretchSubscribers, k.ListID, first, last, most, nil, k.TenantID); err != nil {
+		return dst, false, err
+	}
+	if left, err = s.readText(ctx, stretchSubscriptions, k.ListID, first, last, most); err != nil {
+		return dst, false, err
+	}
+	count, left, _ := strings.Cut(left, "\x1e")
+	if n, _ := strconv.Atoi(count); n >= most {
+		return dst, false, nil
+	}
+	odd := 0
+	for i := range claims {
+		c := &claims[i]
+		if fill(c, &people) && !holds(&left, c.SubscriberID) {
+			continue
+		}
+		if odd++; odd > len(claims)/8 {
+			return dst, false, nil
+		}
+		one, err := s.claim(ctx, nil, claimQueued, k.JobNo, k.TenantID, k.ListID, k.MailedProof, c.Seq-1, 1)
+		if err != nil {
+			return dst, false, err
+		}
+		if len(one) != 1 || one[0].Seq != c.Seq { // it has an outcome by now
+			return dst, false, nil
+		}
+		*c = one[0]
+	}
+	return out, true, nil
+}
+
+// readText runs a query of the readers that answers one text.
+func (s *Store) readText(ctx context.Context, query string, args ...any) (text string, err error) {
+	st, err := s.readStmtFor(ctx, query)
+	if err != nil {
+		return "", err
+	}
+	return text, translate(st.Stmt.QueryRow(args...).Scan(&text))
+}
+
+// cutStretch appends the claims of a stretch; ok is false if their subscribers are not in order.
+func cutStretch(dst []Claim, rows string) (out []Claim, ok bool) {
+	previous := ""
+	for rows != "" {
+		var row string
+		row, rows, _ = strings.Cut(rows, "\x1e")
+		var n [3]int64
+		for i := range n {
+			var field string
+			field, row, _ = strings.Cut(row, "\x1f")
+			n[i], _ = strconv.ParseInt(field, 10, 64)
+		}
+		c := Claim{Seq: n[0], Tries: int(n[1]), Ambiguous: int(n[2])}
+		c.SubscriberID, c.EmailKey, _ = strings.Cut(row, "\x1f")
+		if c.SubscriberID <= previous {
+			return dst, false
+		}
+		previous = c.SubscriberID
+		dst = append(dst, c)
+	}
+	return dst, true
+}
+
+// fill completes a claim by the line of its subscriber, and moves people behind it. False: it may not be mailed, is gone, or its
+// address is another one now.
+func fill(c *Claim, people *string) bool {
+	for *people != "" {
+		line, rest, _ := strings.Cut(*people, "\x1e")
+		id, fields, active := strings.Cut(line, "\x1f")
+		if id > c.SubscriberID {
+			return false
+		}
+		*people = rest
+		if id < c.SubscriberID {
+			continue
+		}
+		key, fields, _ := strings.Cut(fields, "\x1f")
+		c.Email, c.Preferences, _ = strings.Cut(fields, "\x1f")
+		return active && key == c.EmailKey
+	}
+	return false
+}
+
+// holds tells whether an id is in a list that is in order, and moves the list behind it.
+func holds(list *string, id string) bool {
+	for *list != "" {
+		first, rest, _ := strings.Cut(*list, "\x1e")
+		if first > id {
+			return false
+		}
+		*list = rest
+		if first == id {
+			return true
+		}
+	}
+	return false
+}
