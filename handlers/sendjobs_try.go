@@ -47,7 +47,7 @@ func (a sendjobs) preview(c *Call, in previewFor) (out preview, err error) {
 		if err != nil {
 			return out, err
 		}
-		r.Email, r.SubscriberID, r.Preferences = string(sub.Email), sub.ID, []byte(sub.Preferences)
+		r.Email, r.SubscriberID, r.Preferences = string(sub.Email), sub.ID, string(sub.Preferences)
 	}
 	out.Subject, out.Text, out.HTML, err = bulk.Parts(&r)
 	return out, err

@@ -115,7 +115,7 @@ func (a tracked) mailOf(c *Call, t auth.ViewToken, token string) ([]byte, error)
 		origin = content.Tenant.PublicURL
 	}
 	r := mail.Recipient{
-		Email: string(to.Email), SubscriberID: to.ID, Preferences: []byte(to.Preferences), Date: j.StartedAt.Time(),
+		Email: string(to.Email), SubscriberID: to.ID, Preferences: string(to.Preferences), Date: j.StartedAt.Time(),
 		ViewURL: origin + "/v/" + token,
 	}
 	r.UnsubscribeToken, err = a.sealer.SealUnsubscribe(auth.UnsubscribeToken{

@@ -213,12 +213,12 @@ func httpURL(s string) bool {
 
 // headerURL accepts a URL that can stand between angle brackets in a header.
 func headerURL(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c <= ' ' || c >= 0x7f || c == '<' || c == '>' || c == ',' {
+	for _, c := range []byte{' ', '<', '>', ','} {
+		if strings.IndexByte(s, c) >= 0 {
 			return false
 		}
 	}
-	return strings.HasPrefix(s, "http") && len(s) < hardLine-10
+	return plainText(s) && strings.HasPrefix(s, "http") && len(s) < hardLine-10
 }
 
 func countHigh(s string) (high, size int) {

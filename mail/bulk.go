@@ -1,11 +1,11 @@
 package mail
 
 import (
-	"encoding/json"
 	"fmt"
 	"html"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"newsletterd/core"
@@ -40,7 +40,7 @@ type BulkSpec struct {
 type Recipient struct {
 	Email        string
 	SubscriberID string
-	Preferences  json.RawMessage
+	Preferences  string // a JSON object
 	// MessageID is the token made by Ident.Message.
 	MessageID string
 	// Date is the time of sending.
@@ -66,10 +66,24 @@ type Bulk struct {
 	unsubscribe   *Template
 	htmlB64       bool
 	textB64       bool
-	head          []byte // From and Reply-To
-	tail          []byte // List-Id, Feedback-ID and the rest that is the same
-	scratch       sync.Pool
+	head          []byte    // From and Reply-To
+	tail          []byte    // List-Id, Feedback-ID and the rest that is the same
+	scratch       sync.Pool // of *workspace
+	date          atomic.Pointer[dateLine]
 	staticSubject []byte
+}
+
+// workspace is what composing one mail needs, used again for the next.
+type workspace struct {
+	vars Vars
+	buf  []byte
+}
+
+// dateLine is the Date header of a second: thousands of mails have the same.
+type dateLine struct {
+	second int64
+	zone   *time.Location
+	text   []byte
 }
 
 // gmailClip is the size at which Gmail cuts a mail off.
@@ -80,7 +94,7 @@ const gmailClip = 102_400
 // template) and, for templates, the line and column in the message.
 func CompileBulk(spec *BulkSpec) (*Bulk, error) {
 	b := &Bulk{spec: *spec, marks: marksOf(spec.Providers)}
-	b.scratch.New = func() any { return new([]byte) }
+	b.scratch.New = func() any { return new(workspace) }
 	if err := b.checkSpec(); err != nil {
 		return nil, err
 	}
@@ -233,26 +247,27 @@ func (b *Bulk) PrintsView() bool {
 	return b.subject.view || b.text.view || b.html != nil && b.html.view
 }
 
-func (b *Bulk) vars(r *Recipient) Vars {
-	v := Vars{
+// fill makes the values of a recipient.
+func (b *Bulk) fill(v *Vars, r *Recipient) {
+	*v = Vars{
 		Shared: &b.spec.Shared, Email: r.Email, SubscriberID: r.SubscriberID, Preferences: r.Preferences,
 		UnsubscribeToken: r.UnsubscribeToken, UnsubscribeURL: r.UnsubscribeURL,
 		ViewURL: r.ViewURL, PreferencesURL: r.PreferencesURL, Date: r.Date, Track: r.Track,
 	}
 	if b.unsubscribe != nil {
-		url, _ := b.unsubscribe.Append(nil, &v)
+		url, _ := b.unsubscribe.Append(nil, v)
 		v.UnsubscribeURL = string(url)
 	}
 	if b.text.subject || b.html != nil && b.html.subject {
-		subject, _ := b.subject.Append(nil, &v)
+		subject, _ := b.subject.Append(nil, v)
 		v.Subject = string(subject)
 	}
-	return v
 }
 
 // Parts renders subject, text and HTML without composing a mail, for previews. html is empty for a mail of text alone.
 func (b *Bulk) Parts(r *Recipient) (subject, text, html string, err error) {
-	v := b.vars(r)
+	var v Vars
+	b.fill(&v, r)
 	for _, p := range [...]struct {
 		t   *Template
 		out *string
@@ -276,12 +291,12 @@ func (b *Bulk) Append(dst []byte, r *Recipient) ([]byte, error) {
 		return dst, fmt.Errorf("%w: recipient %q", ErrMessage, core.Email(r.Email).Mask())
 	}
 	start := len(dst)
-	v := b.vars(r)
-	scratch := b.scratch.Get().(*[]byte)
-	defer b.scratch.Put(scratch)
-	dst, err := b.appendHeaders(dst, r, &v, scratch)
+	w := b.scratch.Get().(*workspace)
+	defer func() { w.vars = Vars{}; b.scratch.Put(w) }()
+	b.fill(&w.vars, r)
+	dst, err := b.appendHeaders(dst, r, &w.vars, &w.buf)
 	if err == nil {
-		dst, err = b.appendBody(dst, r.MessageID, &v, scratch)
+		dst, err = b.appendBody(dst, r.MessageID, &w.vars, &w.buf)
 	}
 	if err != nil {
 		return dst[:start], fmt.Errorf("render: %w", err)
@@ -304,7 +319,7 @@ func (b *Bulk) appendHeaders(dst []byte, r *Recipient, v *Vars, scratch *[]byte)
 		*scratch = text
 		dst = appendTextHeader(dst, "Subject", string(text))
 	}
-	dst = appendDate(dst, r.Date)
+	dst = b.appendDate(dst, r.Date)
 	dst = append(dst, "Message-ID:"...)
 	if domain := domainOf(b.spec.From.Email); len(r.MessageID)+len(domain)+15 > softLine {
 		dst = append(dst, "\r\n"...)
@@ -327,6 +342,15 @@ func (b *Bulk) appendHeaders(dst []byte, r *Recipient, v *Vars, scratch *[]byte)
 		dst = append(dst, b.marks[i].after...)
 	}
 	return append(dst, b.tail...), nil
+}
+
+func (b *Bulk) appendDate(dst []byte, at time.Time) []byte {
+	d := b.date.Load()
+	if second := at.Unix(); d == nil || d.second != second || d.zone != at.Location() {
+		d = &dateLine{second, at.Location(), appendDate(nil, at)}
+		b.date.Store(d)
+	}
+	return append(dst, d.text...)
 }
 
 func (b *Bulk) appendBody(dst []byte, token string, v *Vars, scratch *[]byte) ([]byte, error) {

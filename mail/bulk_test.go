@@ -2,7 +2,6 @@ package mail
 
 import (
 	"bytes"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -61,7 +60,7 @@ func testRecipient() *Recipient {
 	n := NewIdent(bytes.Repeat([]byte{7}, 32))
 	return &Recipient{
 		Email: "anna@reader.example", SubscriberID: "0190f3c2-0000-8aaa-8000-000000000001",
-		Preferences: json.RawMessage(`{"first_name":"Ännchen","city":"K\u00f6ln","tags":["a","b"]}`),
+		Preferences: `{"first_name":"Ännchen","city":"K\u00f6ln","tags":["a","b"]}`,
 		MessageID:   n.Message(3, 12), Date: testDate,
 		OneClickURL:       "https://news.example/api/newsletter/unsubscribe?token=AbCdEf0123456789",
 		UnsubscribeMailto: n.Unsubscribe(3, 12) + "@bounces.example",
@@ -103,7 +102,7 @@ func TestNoLineOfABulkMailBeginsWithADot(t *testing.T) {
 	spec.Subject = ". {{ preferences.dots }} ."
 	bulk, r := mustBulk(t, spec), testRecipient()
 	for n := range 160 {
-		r.Preferences = json.RawMessage(`{"dots":"` + strings.Repeat("x", n) + strings.Repeat(".", 80) + `\n.\r\n..\r."}`)
+		r.Preferences = `{"dots":"` + strings.Repeat("x", n) + strings.Repeat(".", 80) + `\n.\r\n..\r."}`
 		got, err := bulk.Append(nil, r)
 		if err != nil {
 			t.Fatal(err)

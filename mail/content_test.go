@@ -16,7 +16,7 @@ func rendered(t *testing.T, c core.Content) (subject, text, html string) {
 		t.Fatal(err)
 	}
 	r := testRecipient()
-	r.Preferences = []byte(`{"first_name": "Ada <3"}`)
+	r.Preferences = `{"first_name": "Ada <3"}`
 	if subject, text, html, err = bulk.Parts(r); err != nil {
 		t.Fatal(err)
 	}

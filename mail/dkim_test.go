@@ -84,7 +84,7 @@ func bulkToSign(t testing.TB) []byte {
 		t.Fatal(err)
 	}
 	msg, err := b.Append(nil, &Recipient{
-		Email: "reader@example.net", MessageID: strings.Repeat("a", 26), Preferences: []byte(`{"first_name":"Zoë"}`),
+		Email: "reader@example.net", MessageID: strings.Repeat("a", 26), Preferences: `{"first_name":"Zoë"}`,
 		OneClickURL: "https://news.example.org/api/newsletter/unsubscribe?token=abc", UnsubscribeToken: "abc",
 		UnsubscribeURL: "https://news.example.org/unsubscribe?token=abc", UnsubscribeMailto: "u+1.2@bounces.example.org",
 	})

@@ -56,8 +56,14 @@ func appendQP(dst []byte, s []byte, col int) ([]byte, int) {
 
 // plainRun counts the octets at the start of s, at most room, that need no thought.
 func plainRun(s []byte, room int) int {
+	s = s[:min(len(s), max(room, 0))]
 	n := 0
-	for n < len(s) && n < room && qpPlain[s[n]] {
+	for ; n+8 <= len(s); n += 8 {
+		if w := eight(s[n:]); !graphic(w, '!') || !without(w, '=') {
+			break
+		}
+	}
+	for n < len(s) && qpPlain[s[n]] {
 		n++
 	}
 	return n
@@ -133,6 +139,9 @@ func manyHigh(high, size int) bool { return high*6 > size }
 // cleanBody drops the controls that no text part should hold (all but tab and line ends), makes lone CRs
 // line ends, and faulty UTF-8 U+FFFD.
 func cleanBody(s string) string {
+	if plainText(s) {
+		return s
+	}
 	dirty := !utf8.ValidString(s)
 	for i := 0; i < len(s) && !dirty; i++ {
 		dirty = s[i] < 0x20 && s[i] != '\n' && s[i] != '\t' || s[i] == 0x7f

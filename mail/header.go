@@ -32,6 +32,11 @@ func cleanText(s string) string {
 }
 
 func plainText(s string) bool {
+	for ; len(s) >= 8; s = s[8:] {
+		if !graphic(eight(s), ' ') {
+			return false
+		}
+	}
 	for i := 0; i < len(s); i++ {
 		if s[i] < 0x20 || s[i] >= 0x7f {
 			return false
@@ -39,6 +44,22 @@ func plainText(s string) bool {
 	}
 	return true
 }
+
+// each is an octet in all eight places of a word.
+const each = 0x0101010101010101
+
+// eight are the first eight octets of s, looked at together: what is made for each mail is looked at several times.
+func eight[T string | []byte](s T) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+// graphic tells whether all eight octets stand from first to the tilde. Each that does not leaves a top bit: by itself, by the borrow of
+// the difference, or by the carry of the sum. A borrow into the next octet comes only of one that is at fault.
+func graphic(w, first uint64) bool { return (w|(w-first*each)|(w+each))&(0x80*each) == 0 }
+
+// without tells whether none of the eight octets, all ASCII, is c.
+func without(w, c uint64) bool { return (w^c*each+0x7f*each)&(0x80*each) == 0x80*each }
 
 // appendHeader writes one field with a structured ASCII value that must not be cut, such as an address or a
 // URI. A value too long for the line goes to a line of its own.

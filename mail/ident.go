@@ -15,7 +15,14 @@ import (
 // (VERP) and the mailto unsubscribe address. Each is a pair of numbers and a MAC, in lower-case base32, so
 // the same pair gives the same name for ever and nobody else can make one. Safe for concurrent use.
 type Ident struct {
-	macs sync.Pool
+	macs sync.Pool // of *identMAC
+}
+
+// identMAC is a hash with the room that one name needs.
+type identMAC struct {
+	hash.Hash
+	in  [maxName + 1]byte
+	sum [sha256.Size]byte
 }
 
 // Track is the token of a link of a mail (no from 1 on), or of its pixel (0).
@@ -52,12 +59,15 @@ var nameEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPa
 // NewIdent takes a key of 32 octets that is used for nothing else and never changes.
 func NewIdent(key []byte) *Ident {
 	key = append([]byte(nil), key...)
-	return &Ident{macs: sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}
+	return &Ident{macs: sync.Pool{New: func() any { return &identMAC{Hash: hmac.New(sha256.New, key)} }}}
 }
 
 // Message is the token of the Message-ID for recipient seq of job number job.
-func (n *Ident) Message(job, seq int64) string {
-	return string(n.append(nil, kindMessage, messageMAC, job, seq))
+func (n *Ident) Message(job, seq int64) string { return string(n.AppendMessage(nil, job, seq)) }
+
+// AppendMessage appends what Message returns to dst.
+func (n *Ident) AppendMessage(dst []byte, job, seq int64) []byte {
+	return n.append(dst, kindMessage, messageMAC, job, seq)
 }
 
 // ParseMessage reads a Message-ID with or without its angle brackets and domain. ok is false for every
@@ -102,23 +112,22 @@ func (n *Ident) append(dst []byte, kind byte, mac int, numbers ...int64) []byte 
 	for _, v := range numbers {
 		id = binary.AppendUvarint(id, uint64(v))
 	}
+	h := n.macs.Get().(*identMAC)
 	dst = nameEncoding.AppendEncode(dst, id)
-	var sum [sha256.Size]byte
-	return nameEncoding.AppendEncode(dst, n.mac(sum[:0], kind, id)[:mac])
+	dst = nameEncoding.AppendEncode(dst, h.mac(kind, id)[:mac])
+	n.macs.Put(h)
+	return dst
 }
 
 // maxName is the longest name in octets, without its MAC: three numbers.
 const maxName = 3 * binary.MaxVarintLen64
 
-func (n *Ident) mac(dst []byte, kind byte, id []byte) []byte {
-	h := n.macs.Get().(hash.Hash)
+// mac is valid until the next one.
+func (h *identMAC) mac(kind byte, id []byte) []byte {
 	h.Reset()
-	var b [maxName + 1]byte
-	b[0] = kind
-	h.Write(b[:1+copy(b[1:], id)])
-	dst = h.Sum(dst)
-	n.macs.Put(h)
-	return dst
+	h.in[0] = kind
+	h.Write(h.in[:1+copy(h.in[1:], id)])
+	return h.Sum(h.sum[:0])
 }
 
 // parse reads as many numbers as there is room for, no more and no fewer.
@@ -132,7 +141,13 @@ func (n *Ident) parse(name string, kind byte, mac int, numbers []int64) (ok bool
 		return false
 	}
 	got, err := nameEncoding.DecodeString(name[cut:])
-	if err != nil || subtle.ConstantTimeCompare(got, n.mac(nil, kind, id)[:mac]) != 1 {
+	if err != nil {
+		return false
+	}
+	h := n.macs.Get().(*identMAC)
+	ours := subtle.ConstantTimeCompare(got, h.mac(kind, id)[:mac]) == 1
+	n.macs.Put(h)
+	if !ours {
 		return false
 	}
 	var again [80]byte // bits that no octet uses must be zero, or one name would have several spellings

@@ -2,7 +2,6 @@ package mail
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -425,7 +424,7 @@ func FuzzCompose(f *testing.F) {
 			t.Fatal(err)
 		}
 		r := testRecipient()
-		r.Preferences = json.RawMessage(prefs)
+		r.Preferences = prefs
 		if raw, err = b.Append(nil, r); err != nil {
 			t.Fatal(err)
 		}

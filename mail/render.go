@@ -19,7 +19,7 @@ const maxWork = 32 << 20
 func (t *Template) begin(v *Vars) render {
 	r := render{part: t.part, vars: v}
 	if t.prefs {
-		r.prefs = string(v.Preferences)
+		r.prefs = v.Preferences
 	}
 	return r
 }

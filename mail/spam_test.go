@@ -35,7 +35,7 @@ func TestSpamAssassin(t *testing.T) {
 	}
 	key := NewIdent(make([]byte, 32))
 	newsletter, err := bulk.Append(nil, &Recipient{
-		Email: "reader@example.net", MessageID: key.Message(1, 1), Preferences: []byte(`{"first_name":"Ada"}`), Date: time.Now(),
+		Email: "reader@example.net", MessageID: key.Message(1, 1), Preferences: `{"first_name":"Ada"}`, Date: time.Now(),
 		OneClickURL: "https://news.example.org/api/newsletter/unsubscribe?token=abc", UnsubscribeToken: "abc",
 		UnsubscribeURL: "https://news.example.org/unsubscribe?token=abc",
 	})

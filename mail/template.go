@@ -1,7 +1,6 @@
 package mail
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -61,7 +60,7 @@ type Vars struct {
 	// SubscriberID is subscriber.id.
 	SubscriberID string
 	// Preferences is the JSON object as stored; it is looked into only where a template asks.
-	Preferences      json.RawMessage
+	Preferences      string
 	UnsubscribeToken string
 	UnsubscribeURL   string
 	ViewURL          string

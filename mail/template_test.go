@@ -1,7 +1,6 @@
 package mail
 
 import (
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -19,9 +18,9 @@ func testVars() *Vars {
 			Job:    map[string]string{"name": "November"},
 		},
 		Email: "anna@reader.example", SubscriberID: "s-1",
-		Preferences: json.RawMessage(`{ "first_name" : "A<b>\"'&\u00e9", "n": 42, "yes": true, "no": false, "null": null, "empty": "",
+		Preferences: `{ "first_name" : "A<b>\"'&\u00e9", "n": 42, "yes": true, "no": false, "null": null, "empty": "",
 			"tags": ["x", "y,z", 3], "none": [], "o": {"p": {"q": "deep"}}, "col umn": "spaced", "url": "javascript:alert(1)",
-			"site": "https://a.example/?x=1&y=2", "date": "2026-03-09", "ctl": "a\r\nBcc: x\u0000y", "num": "42.0", "long": "ääääääääää" }`),
+			"site": "https://a.example/?x=1&y=2", "date": "2026-03-09", "ctl": "a\r\nBcc: x\u0000y", "num": "42.0", "long": "ääääääääää" }`,
 		UnsubscribeToken: "tok", UnsubscribeURL: "https://u.example/u?t=tok", Date: testDate,
 	}
 }
@@ -167,11 +166,11 @@ func TestTemplateBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := testVars()
-	v.Preferences = json.RawMessage(`{"big":"` + strings.Repeat("x", 2000) + `"}`)
+	v.Preferences = `{"big":"` + strings.Repeat("x", 2000) + `"}`
 	if _, err := tmpl.Append(nil, v); !errors.Is(err, ErrTooLong) {
 		t.Errorf("18 MB of output: %v", err)
 	}
-	v.Preferences = json.RawMessage(`{"pad":"` + strings.Repeat("x", 16_000) + `"}`)
+	v.Preferences = `{"pad":"` + strings.Repeat("x", 16_000) + `"}`
 	if _, err := tmpl.Append(nil, v); !errors.Is(err, ErrTooLong) {
 		t.Errorf("144 MB of reading: %v", err)
 	}
@@ -271,7 +270,7 @@ func FuzzTemplate(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, src, prefs string) {
 		v := testVars()
-		v.Preferences = json.RawMessage(prefs)
+		v.Preferences = prefs
 		for _, part := range []Part{PartHeader, PartText, PartHTML} {
 			tmpl, err := Compile(part, "x", src)
 			if err != nil {

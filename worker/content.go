@@ -89,20 +89,23 @@ func providersOf(t *core.Tenant, own string) []string {
 // compose writes the mail of one recipient into e, into the room that its Data had. The same recipient of the same job
 // always gets the same Message-ID and the same tokens, whichever try it is. scratch is the caller's, used again.
 func (c *content) compose(e *mail.Envelope, cl *store.Claim, now time.Time, scratch *[]byte) error {
-	link, err := c.sealer.AppendUnsubscribe(append((*scratch)[:0], c.visible...), auth.UnsubscribeToken{
+	links, err := c.sealer.AppendUnsubscribe(append((*scratch)[:0], c.visible...), auth.UnsubscribeToken{
 		Kind: auth.UnsubscribeMailed, ListID: c.listID, SubscriptionID: cl.SubscriberID, Email: core.Email(cl.Email),
 		JobNo: c.jobNo, Seq: cl.Seq, IssuedAt: c.startedAt,
 	})
-	*scratch = link
+	*scratch = links
 	if err != nil {
 		return err
 	}
-	visible := string(link)
-	token := visible[len(c.visible):]
+	end := len(links)
+	links = append(append(links, c.oneClick...), links[len(c.visible):end]...)
+	begin := len(links)
+	*scratch = c.ident.AppendMessage(links, c.jobNo, cl.Seq)
+	all := string(*scratch) // one text for all
+	token := all[len(c.visible):end]
 	r := mail.Recipient{
-		Email: cl.Email, SubscriberID: cl.SubscriberID, Preferences: []byte(cl.Preferences), Date: now,
-		MessageID: c.ident.Message(c.jobNo, cl.Seq), UnsubscribeToken: token,
-		OneClickURL: c.oneClick + token, UnsubscribeURL: visible,
+		Email: cl.Email, SubscriberID: cl.SubscriberID, Preferences: cl.Preferences, Date: now,
+		MessageID: all[begin:], UnsubscribeToken: token, OneClickURL: all[end:begin], UnsubscribeURL: all[:end],
 	}
 	if c.manage != "" {
 		r.PreferencesURL = c.manage + token

@@ -49,7 +49,7 @@ func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return nil, err
 	}
-	r.Preferences = json.RawMessage(sub.Preferences)
+	r.Preferences = string(sub.Preferences)
 	e := envelopes.Get().(*mail.Envelope)
 	e.From, e.To, e.Tag = spec.From.Email, string(q.Email), q
 	if e.Data, err = bulk.Append(e.Data[:0], &r); err != nil {
