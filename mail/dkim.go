@@ -81,7 +81,14 @@ var signedFields = []struct {
 // Signer puts DKIM signatures before messages (RFC 6376; relaxed/relaxed, SHA-256, the whole body). Safe for concurrent use.
 type Signer struct {
 	keys []signingKey
-	room sync.Pool // of *[]byte: canonical forms
+	room sync.Pool // of *signRoom
+}
+
+// signRoom is what one signature needs, used again for the next.
+type signRoom struct {
+	canon, head, text []byte
+	fields            [][]byte
+	names             []string
 }
 
 type signingKey struct {
@@ -93,7 +100,7 @@ type signingKey struct {
 // NewSigner makes a signer of one or two keys.
 func NewSigner(keys []DKIMKey) (*Signer, error) {
 	s := &Signer{}
-	s.room.New = func() any { return new([]byte) }
+	s.room.New = func() any { return new(signRoom) }
 	for _, k := range keys {
 		key, err := x509.ParsePKCS8PrivateKey(k.Private)
 		if err != nil {
@@ -121,60 +128,59 @@ func (s *Signer) Sign(data []byte, skip []string) ([]byte, error) {
 	if end < 0 {
 		return data, fmt.Errorf("%w: no end of the header", ErrMessage)
 	}
-	room := s.room.Get().(*[]byte)
-	defer s.room.Put(room)
-	canon, body := (*room)[:0], data[end+4:]
+	r := s.room.Get().(*signRoom)
+	defer s.room.Put(r)
+	body := data[end+4:]
 	if !relaxed(body) {
-		canon = appendRelaxedBody(canon, body)
-		body = canon
+		r.canon = appendRelaxedBody(r.canon[:0], body)
+		body = r.canon
 	}
 	sum := sha256.Sum256(body)
-	bodyHash := base64.StdEncoding.EncodeToString(sum[:])
-	canon, names := appendSigned(canon[:0], data[:end+2], skip)
-	*room = canon
-	now := strconv.FormatInt(time.Now().Unix(), 10)
-	var head []byte
+	r.fields = headerFields(r.fields[:0], data[:end+2])
+	r.appendSigned(skip)
+	now := time.Now().Unix()
+	r.head = r.head[:0]
 	for i := range s.keys {
-		k, from := &s.keys[i], len(head)
-		head = append(head, k.begin+now+"; bh="+bodyHash+";\r\n h="...)
-		head = append(appendNames(head, names), ";\r\n b="...)
-		field := appendRelaxedField(canon, head[from:])
-		*room = field[:0]
-		sum := sha256.Sum256(bytes.TrimSuffix(field, []byte("\r\n")))
+		k, from := &s.keys[i], len(r.head)
+		r.head = strconv.AppendInt(append(r.head, k.begin...), now, 10)
+		r.head = base64.StdEncoding.AppendEncode(append(r.head, "; bh="...), sum[:])
+		r.head = append(appendNames(append(r.head, ";\r\n h="...), r.names), ";\r\n b="...)
+		signed := len(r.canon)
+		r.canon = appendRelaxedField(r.canon, r.head[from:])
+		sum := sha256.Sum256(bytes.TrimSuffix(r.canon, []byte("\r\n")))
+		r.canon = r.canon[:signed]
 		signature, err := k.signer.Sign(rand.Reader, sum[:], k.hash)
 		if err != nil {
 			return data, fmt.Errorf("dkim: %w", err)
 		}
-		head = append(appendLines(head, base64.StdEncoding.EncodeToString(signature)), "\r\n"...)
+		r.text = base64.StdEncoding.AppendEncode(r.text[:0], signature)
+		r.head = append(appendLines(r.head, r.text), "\r\n"...)
 	}
-	return slices.Insert(data, 0, head...), nil
+	return slices.Insert(data, 0, r.head...), nil
 }
 
-// appendSigned appends the canonical form of the fields that are signed, and returns their names as h= has them: those that occur,
-// from the last one up (RFC 6376 section 5.4.2), then once more where they are oversigned.
-func appendSigned(dst, header []byte, skip []string) (canon []byte, names []string) {
-	fields := headerFields(header)
-	names = make([]string, 0, 2*len(signedFields))
+// appendSigned makes the canonical form of the fields that are signed, and their names as h= has them: those that occur, from the last
+// one up (RFC 6376 section 5.4.2), then once more where they are oversigned.
+func (r *signRoom) appendSigned(skip []string) {
+	r.canon, r.names = r.canon[:0], r.names[:0]
 	for _, f := range signedFields {
 		if f.name != "From" && slices.ContainsFunc(skip, func(name string) bool { return strings.EqualFold(name, f.name) }) {
 			continue
 		}
-		for i := len(fields) - 1; i >= 0; i-- {
-			raw := fields[i]
+		for _, raw := range slices.Backward(r.fields) {
 			if len(raw) > len(f.name) && raw[len(f.name)] == ':' && bytes.EqualFold(raw[:len(f.name)], []byte(f.name)) {
-				names = append(names, f.name)
-				dst = appendRelaxedField(dst, raw)
+				r.names = append(r.names, f.name)
+				r.canon = appendRelaxedField(r.canon, raw)
 			}
 		}
 		if f.oversigned {
-			names = append(names, f.name)
+			r.names = append(r.names, f.name)
 		}
 	}
-	return dst, names
 }
 
-// headerFields cuts a header into its fields, with the lines that they are folded into.
-func headerFields(header []byte) (fields [][]byte) {
+// headerFields appends the fields of a header, with the lines that they are folded into.
+func headerFields(fields [][]byte, header []byte) [][]byte {
 	for start, i := 0, 0; i < len(header); {
 		n := bytes.IndexByte(header[i:], '\n')
 		if n < 0 {
@@ -201,16 +207,23 @@ func appendRelaxedField(dst, field []byte) []byte {
 	}
 	dst = append(dst, ':')
 	blank, begun := false, false
-	for _, c := range field[colon+1:] {
-		switch {
-		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
-			blank = true
+	for value := field[colon+1:]; len(value) > 0; {
+		n := 0 // octets before the next blank
+		for n+8 <= len(value) && graphic(eight(value[n:]), '!') {
+			n += 8
+		}
+		for n < len(value) && value[n] != ' ' && value[n] != '\t' && value[n] != '\r' && value[n] != '\n' {
+			n++
+		}
+		if n == 0 {
+			blank, value = true, value[1:]
 			continue
-		case blank && begun:
+		}
+		if blank && begun {
 			dst = append(dst, ' ')
 		}
-		blank, begun = false, true
-		dst = append(dst, c)
+		dst = append(dst, value[:n]...)
+		blank, begun, value = false, true, value[n:]
 	}
 	return append(dst, '\r', '\n')
 }
@@ -289,7 +302,7 @@ func appendNames(dst []byte, names []string) []byte {
 }
 
 // appendLines writes the base64 of b= in lines.
-func appendLines(dst []byte, text string) []byte {
+func appendLines(dst, text []byte) []byte {
 	for room := 70; len(text) > room; room = 72 {
 		dst = append(append(dst, text[:room]...), "\r\n "...)
 		text = text[room:]

@@ -211,6 +211,9 @@ func (l *lane) dot(e, next *Envelope) error {
 		return err
 	}
 	if err == nil {
+		if l.src.Ahead != nil {
+			l.src.Ahead(l.ctx)
+		}
 		err = l.c.read(l.timeouts.Dot)
 	}
 	if err != nil {

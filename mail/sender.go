@@ -20,7 +20,7 @@ type Envelope struct {
 	Tag any
 }
 
-// Source feeds one connection. All three functions are called by the goroutine that runs Deliver.
+// Source feeds one connection. All its functions are called by the goroutine that runs Deliver.
 type Source struct {
 	// Next returns the next envelope. With wait false it answers at once, and false means "none ready
 	// right now" (deep pipelining asks so); with wait true it blocks until there is one, the lane is done
@@ -31,6 +31,8 @@ type Source struct {
 	// Commit is called before the content and the final dot of e are written. It may block; false gives
 	// the envelope up (outcome Untouched). Nothing unanswered is open on the connection while it blocks.
 	Commit func(e *Envelope) bool
+	// Ahead, if there is one, is called while a reply is on its way: time to make what Next will hand out. It must not block.
+	Ahead func(ctx context.Context)
 	// Done gets exactly one outcome for each envelope that Next handed out.
 	Done func(e *Envelope, o Outcome)
 }

@@ -21,6 +21,7 @@ type post struct {
 	sender   Sender
 	n        int
 	commit   func(to string) bool
+	ahead    func(context.Context)
 	between  func(to string) // before each Next that may wait
 	order    []string
 	outcomes map[string][]Outcome
@@ -47,6 +48,7 @@ func (p *post) run(ctx context.Context) error {
 			body := fmt.Sprintf("Subject: %d\r\nMessage-ID: <id%d@x.example>\r\n\r\n.dot\r\n..two\r\nend\r\n", i, i)
 			return &Envelope{From: "b@bounce.example", To: to(i), Data: []byte(body)}, true
 		},
+		Ahead:  p.ahead,
 		Commit: func(e *Envelope) bool { return p.commit == nil || p.commit(e.To) },
 		Done: func(e *Envelope, o Outcome) {
 			p.order = append(p.order, e.To)
@@ -215,6 +217,23 @@ func TestSMTPDeepForm(t *testing.T) {
 	want := "CONNECT EHLO MAIL RCPT DATA commit CONTENT DOT MAIL RCPT DATA commit CONTENT DOT MAIL RCPT DATA commit CONTENT DOT QUIT"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// TestSMTPAhead: there is time to make the next mail while the reply to a final dot is on its way.
+func TestSMTPAhead(t *testing.T) {
+	made := make(chan bool)
+	s := serve(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
+		if e.Verb == "DOT" {
+			<-made
+		}
+		return mailtest.Action{}
+	}})
+	n := 0
+	p := &post{t: t, n: 3, sender: &SMTP{Addr: s.Addr(), Timeouts: Timeouts{Dot: 10 * time.Second}}, ahead: func(context.Context) { n++; made <- true }}
+	checkFault(t, p.run(t.Context()), 0, "")
+	if n != 3 || len(s.Messages()) != 3 {
+		t.Errorf("%d times for %d mails", n, len(s.Messages()))
 	}
 }
 

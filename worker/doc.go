@@ -55,8 +55,12 @@
 //     tries alone: a relay that comes back is not met by all connections at once.
 //   - 2026-11-21 Jobs are served in turn, one recipient each. Rejected: a queue in order of claims, where a large job's batch
 //     is a small job's wait.
-//   - 2026-11-21 Mails to be signed are made ahead of their turn, a few for each lane: a signature costs twenty times the rest, and
-//     all cores compute it even for one connection. Who leaves meanwhile is found by the check just before MAIL.
+//   - 2026-11-22 A lane makes its next mail while a reply is on its way, so that it seldom sleeps and is woken for one; but not the last
+//     ones of a job, which are left to whoever is free first. Mails to be signed are made further ahead, eight for each lane: a
+//     signature costs twenty times the rest, all cores compute it even for one connection, and what a lane then sends in a row
+//     disturbs them less than as many single mails. Who leaves meanwhile is found by the check just before MAIL.
+//   - 2026-11-22 While mails go out one more thread runs Go code than there are CPUs: a sync of the disk keeps its thread's place from all
+//     others. Rejected: for the whole daemon, since requests to subscribe got a tenth slower by it.
 //   - 2026-11-21 A paused job is running for the world: its reason says why nothing goes out. What lanes hold goes out, the
 //     rest of its queue is dropped and claimed again when it goes on. Whoever resumes a job has decided: the rule is not
 //     asked again. A suspended tenant and an inactive list need no mark, so nothing must be lifted: they are looked at.

@@ -16,6 +16,9 @@ import (
 // claimSize is how many recipients one claim reads; a job is claimed again when half of them are handed out.
 const claimSize = 256
 
+// plenty is how many claimed recipients of a job must be queued so that a lane may take one before it can send it.
+const plenty = 64
+
 // item is one claimed recipient on its way through a lane.
 type item struct {
 	store.Claim
@@ -86,6 +89,7 @@ type feed struct {
 	turn    int
 	closed  bool
 	ended   flag        // closed, for those who do not hold the lock
+	plenty  flag        // so is this: many are queued behind the item that was handed out last
 	domains *domainPace // nil: no limit
 	wakeAt  time.Time   // when a timer wakes the lanes; zero: none is set
 }
@@ -328,6 +332,9 @@ func (f *feed) popTenant(t *tenantFeed, c *clock) *item {
 			it := j.queue[j.head]
 			j.queue[j.head] = nil
 			j.head++
+			if many := j.waiting() >= plenty; many != f.plenty.Load() {
+				f.plenty.Store(many)
+			}
 			if j.waiting() == claimSize/2 || j.waiting() == 0 {
 				f.signal()
 			}

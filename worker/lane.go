@@ -73,7 +73,7 @@ func (l *lane) take(ctx context.Context, wait bool) *item {
 		if it == nil {
 			return nil
 		}
-		if it.job.job.WindowClosed(core.At(time.Now())) { // the scheduler ends the job
+		if it.job.job.WindowEnd != 0 && it.job.job.WindowClosed(core.At(time.Now())) { // the scheduler ends the job
 			s.feed.settled(it.job, 1)
 			continue
 		}
@@ -81,63 +81,70 @@ func (l *lane) take(ctx context.Context, wait bool) *item {
 	}
 }
 
-// draft makes the next mail. Mails to be signed are made in the pool, some of them ahead; others here and now.
+// prepare is mail.Source.Ahead. The reply may be there when the next mail is made, and then nobody sleeps and is woken for it. The
+// last ones of a job are left to whoever is free first.
+func (l *lane) prepare(ctx context.Context) {
+	if len(l.ahead) == 0 && l.sender.feed.plenty.Load() {
+		l.makeOne(ctx, false)
+	}
+}
+
+// draft returns the next mail. Of those to be signed some are made ahead, in the pool; others here, one at a time.
 func (l *lane) draft(ctx context.Context, wait bool) (draft, bool) {
-	s := l.sender
-	for len(l.ahead) < l.way.ahead {
-		it := l.take(ctx, wait && len(l.ahead) == 0)
-		if it == nil {
+	for len(l.ahead) == 0 || len(l.ahead) < l.way.ahead && l.ahead[0].done != nil {
+		if !l.makeOne(ctx, wait && len(l.ahead) == 0) {
 			break
-		}
-		signer, err := it.job.content.sign.signer(ctx)
-		if err != nil {
-			s.opts.Log.Error("send: the keys cannot be read", slog.Any("error", err))
-			s.feed.giveBack(it)
-			if len(l.ahead) > 0 || wait && pause(ctx, retryRead) {
-				continue
-			}
-			return draft{}, false
-		}
-		d := draft{it: it, e: l.envelope(), signer: signer, skip: l.way.skip}
-		switch {
-		case signer != nil:
-			signed := d
-			if !s.pool.add(ctx, &signed) {
-				s.feed.giveBack(it)
-				return draft{}, false
-			}
-			l.ahead = append(l.ahead, &signed)
-		case len(l.ahead) > 0:
-			d.make(&l.scratch)
-			behind := d
-			l.ahead = append(l.ahead, &behind)
-		default:
-			d.make(&l.scratch)
-			return d, true
 		}
 	}
 	return l.signed(ctx, wait)
 }
 
-// signed returns the first of the mails made ahead, if it is ready or may be waited for.
+// makeOne has one more mail made, behind those that are; false: there is none.
+func (l *lane) makeOne(ctx context.Context, wait bool) bool {
+	s := l.sender
+	if len(l.ahead) > 0 && s.pool.full() {
+		return false
+	}
+	for {
+		it := l.take(ctx, wait)
+		if it == nil {
+			return false
+		}
+		signer, err := it.job.content.sign.signer(ctx)
+		if err != nil {
+			s.opts.Log.Error("send: the keys cannot be read", slog.Any("error", err))
+			s.feed.giveBack(it)
+			if wait && pause(ctx, retryRead) {
+				continue
+			}
+			return false
+		}
+		d := &draft{it: it, e: l.envelope(), signer: signer, skip: l.way.skip}
+		if signer == nil {
+			d.make(&l.scratch)
+		} else if !s.pool.add(ctx, d) {
+			s.feed.giveBack(it)
+			return false
+		}
+		l.ahead = append(l.ahead, d)
+		return true
+	}
+}
+
+// signed returns the first of the mails made ahead, if it is ready or may be waited for. Then all of them are: a lane that sends
+// several in a row needs one write for each and wakes nobody between, and what signs has its CPU for longer.
 func (l *lane) signed(ctx context.Context, wait bool) (draft, bool) {
-	if len(l.ahead) == 0 {
+	if len(l.ahead) == 0 || !wait && !l.ahead[0].ready() {
 		return draft{}, false
 	}
-	d := l.ahead[0]
-	if d.done != nil && !wait {
-		select {
-		case <-d.done:
-		default:
-			return draft{}, false
-		}
-	} else if d.done != nil {
-		select {
-		case <-d.done:
-		case <-ctx.Done():
-			return draft{}, false
+	if !l.ahead[0].ready() {
+		for _, d := range l.ahead {
+			if !d.await(ctx) {
+				return draft{}, false
+			}
 		}
 	}
+	d := l.ahead[0]
 	l.ahead = slices.Delete(l.ahead, 0, 1)
 	return *d, true
 }

@@ -31,6 +31,7 @@ type SendOptions struct {
 	Ident         *mail.Ident                   // of Message-IDs and bounce addresses
 	Signers       *Signers                      // of DKIM; nil: mails go out unsigned
 	DKIMSkip      []string                      // header fields that the relay changes
+	Spare         bool                          // one more thread than CPUs runs while mails go out
 	Log           *slog.Logger
 }
 
@@ -51,6 +52,7 @@ type Sender struct {
 	groups   map[string]*routeGroup // of tenants with relays of their own
 	lanes    *laneSet               // of the step that runs
 	pool     *signPool              // likewise
+	cpus     int                    // how many sign at once
 
 	dirty     flag      // running jobs may have changed
 	rerouted  flag      // relays or limits may have changed
@@ -73,7 +75,7 @@ func NewSender(s *store.Store, route mail.Sender, o SendOptions) *Sender {
 	}
 	w := &Sender{
 		store: s, opts: o, feed: newFeed(), groups: map[string]*routeGroup{},
-		window: make(chan struct{}, o.MaxUnrecorded),
+		window: make(chan struct{}, o.MaxUnrecorded), cpus: runtime.GOMAXPROCS(0),
 	}
 	w.gate.room = sync.NewCond(&w.gate.mu)
 	w.feed.domains = newDomainPace(o.DomainRates)
@@ -90,8 +92,8 @@ func NewSender(s *store.Store, route mail.Sender, o SendOptions) *Sender {
 	return w
 }
 
-// signAhead is how many mails a lane lets be signed before their turn, so that all cores sign.
-func signAhead(connections int) int { return 2 + runtime.GOMAXPROCS(0)/connections }
+// signAhead is how many mails a lane lets be signed before their turn, so that all cores sign and the lane sends several in a row.
+func signAhead(connections int) int { return 8 + runtime.GOMAXPROCS(0)/connections }
 
 // Loop is the loop to start.
 func (s *Sender) Loop() *Loop { return s.loop }
@@ -127,10 +129,13 @@ const gcBallast = 16 << 20
 func (s *Sender) deliver(ctx context.Context) time.Time {
 	ballast := make([]byte, gcBallast)
 	defer runtime.KeepAlive(ballast)
+	if s.opts.Spare {
+		defer spareProcessor()()
+	}
 	lanes, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.rec = newRecorder(s)
-	s.pool = newSignPool()
+	s.pool = newSignPool(s.cpus)
 	set := &laneSet{ctx: lanes}
 	s.lanes = set
 	for _, t := range s.feed.tenants { // nobody else runs yet
@@ -184,7 +189,7 @@ func (s *Sender) tellScheduler() {
 func (s *Sender) lane(ctx context.Context, w *way) {
 	l := &lane{sender: s, way: w}
 	defer l.release()
-	src := &mail.Source{Next: l.next, Commit: func(e *mail.Envelope) bool { return s.takeSlot(ctx, w.group, e) }, Done: l.done}
+	src := &mail.Source{Next: l.next, Ahead: l.prepare, Commit: func(e *mail.Envelope) bool { return s.takeSlot(ctx, w.group, e) }, Done: l.done}
 	for {
 		round, ok := w.enter(ctx)
 		if !ok {

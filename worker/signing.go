@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -102,6 +101,32 @@ type draft struct {
 	done   chan struct{}
 }
 
+// ready tells whether the mail is made.
+func (d *draft) ready() bool {
+	if d.done == nil {
+		return true
+	}
+	select {
+	case <-d.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// await waits until it is; false: ctx has ended before.
+func (d *draft) await(ctx context.Context) bool {
+	if d.done == nil {
+		return true
+	}
+	select {
+	case <-d.done:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // make renders the mail and signs it.
 func (d *draft) make(scratch *[]byte) {
 	d.err = d.it.job.content.compose(d.e, &d.it.Claim, time.Now(), scratch)
@@ -118,10 +143,12 @@ type signPool struct {
 	n     int
 }
 
-func newSignPool() *signPool {
-	n := runtime.GOMAXPROCS(0)
-	return &signPool{work: make(chan *draft, 4*n), n: n}
+func newSignPool(n int) *signPool {
+	return &signPool{work: make(chan *draft, 256), n: n}
 }
+
+// full tells that whoever adds a draft would probably wait.
+func (p *signPool) full() bool { return len(p.work) == cap(p.work) }
 
 // add hands a draft over; false: ctx has ended.
 func (p *signPool) add(ctx context.Context, d *draft) bool {

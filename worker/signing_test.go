@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/emersion/go-msgauth/dkim"
@@ -96,33 +97,71 @@ func TestMailsAreSigned(t *testing.T) {
 	}
 }
 
-// A mail that waits for its signature is checked once more when it is ready.
-func TestWhoLeavesWhileMailsAreSigned(t *testing.T) {
-	fifth, left := make(chan bool), make(chan bool)
-	server, err := mailtest.NewServer(mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
-		if e.Verb == "DOT" && e.N == 5 {
-			close(fifth)
-			<-left
+// A mail that was made ahead, or waits for its signature, is checked once more before it goes.
+func TestWhoLeavesWhileMailsAreMade(t *testing.T) {
+	for n, signed := range map[int]bool{40: true, 400: false} { // few are made ahead only where they are signed
+		fifth, left := make(chan bool), make(chan bool)
+		server, err := mailtest.NewServer(mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
+			if e.Verb == "DOT" && e.N == 5 {
+				close(fifth)
+				<-left
+			}
+			return mailtest.Action{}
+		}})
+		if err != nil {
+			t.Fatal(err)
 		}
-		return mailtest.Action{}
-	}})
-	if err != nil {
-		t.Fatal(err)
+		defer server.Close()
+		h := newHouse(t, &mail.SMTP{Addr: server.Addr()})
+		if signed {
+			h.dkimKey(core.DKIMRSA, "one")
+		}
+		h.opts.Connections, h.opts.Signers = 1, worker.NewSigners(h.Store)
+		h.subscribe(n)
+		h.start()
+		j := h.job(nil)
+		<-fifth
+		for k := range n {
+			h.unsubscribe(k)
+		}
+		close(left)
+		if j = h.wait(j); j.Status != core.JobCompleted || j.Sent < 5 || j.Sent > 6 || j.Sent+j.Skipped != int64(n) {
+			t.Errorf("%+v", j)
+		}
 	}
-	defer server.Close()
-	h := newHouse(t, &mail.SMTP{Addr: server.Addr()})
-	h.dkimKey(core.DKIMRSA, "one")
-	h.opts.Connections, h.opts.Signers = 1, worker.NewSigners(h.Store)
-	h.subscribe(40)
-	h.start()
-	j := h.job(nil)
-	<-fifth
-	for k := range 40 {
-		h.unsubscribe(k)
-	}
-	close(left)
-	if j = h.wait(j); j.Status != core.JobCompleted || j.Sent < 5 || j.Sent > 6 || j.Sent+j.Skipped != 40 {
-		t.Errorf("%+v", j)
+}
+
+// Mails that were made ahead on a connection that breaks go by another one, each once.
+func TestMailsMadeAheadOnABrokenConnection(t *testing.T) {
+	for _, signed := range []bool{false, true} {
+		server, err := mailtest.NewServer(mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
+			return mailtest.Action{Close: e.Verb == "MAIL" && e.N%50 == 0}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer server.Close()
+		synctest.Test(t, func(t *testing.T) {
+			h := newHouse(t, &mail.SMTP{Addr: server.Addr()})
+			if signed {
+				h.dkimKey(core.DKIMRSA, "one")
+			}
+			h.opts.Connections, h.opts.Signers = 2, worker.NewSigners(h.Store)
+			h.subscribe(400)
+			h.start()
+			j := h.waitLong(h.job(nil))
+			h.addsUp(j, 400, 0, 0)
+		})
+		mails := map[string]int{}
+		for _, m := range server.Messages() {
+			mails[m.To]++
+		}
+		if len(mails) != 400 || len(server.Messages()) != 400 {
+			t.Errorf("%d mails to %d people", len(server.Messages()), len(mails))
+		}
+		if n := server.Seen("MAIL"); n < 408 {
+			t.Errorf("%d times MAIL: no connection broke", n)
+		}
 	}
 }
 
