@@ -23,6 +23,7 @@ const (
 	walFrame        = 4096 + 24        // bytes of one frame
 	maxIDs          = 16               // of one checkpoint; one that goes on for longer keeps the newest
 	askEvery        = 16               // commits between questions for the part of a large -wal that is in use
+	askGrown        = 256 << 10        // bytes that it may grow by meanwhile
 	roomStep        = 1 << 20          // bytes that a growing -wal is given beforehand, at least
 	roomEnough      = checkpointAt + 4<<20
 )
@@ -157,14 +158,14 @@ func (w *writer) maybeCheckpoint() {
 }
 
 // walFull tells whether the -wal holds so much that a checkpoint is due. Its size alone does not say: a -wal that was moved
-// into the file is written anew from its beginning and keeps its size. SQLite is asked for the part in use: when the -wal
-// has grown, else not after each commit.
+// into the file is written anew from its beginning and keeps its size. SQLite is asked for the part in use, which costs as much as
+// the outcomes of ten mails: when the -wal has grown by much, else not after each commit.
 func (w *writer) walFull(size int64) bool {
 	c := &w.checkpoint
 	if size < c.at() {
 		return false
 	}
-	if c.asked++; size == c.size && c.asked < askEvery && !c.file {
+	if c.asked++; size >= c.size && size < c.size+askGrown && c.asked < askEvery && !c.file {
 		return false
 	}
 	c.asked, c.size = 0, size

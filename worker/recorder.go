@@ -25,11 +25,15 @@ const (
 )
 
 // gatherFor is how long outcomes wait for others while no lane waits for a slot.
-const gatherFor = 10 * time.Millisecond
+const gatherFor = 25 * time.Millisecond
+
+// fast is within what outcomes must have come to be recorded when they are enough. Where they come slower, as those of mails that are
+// signed, the lanes need no slot soon, and twice as many go into a commit.
+const fast = 5 * time.Millisecond
 
 // recorder hands outcomes to the store's writer, which takes whatever has gathered when its transaction begins, and frees
 // the slots of the max_unrecorded window after the commit, never before. No goroutine stands between: each would be a
-// wait for every slot. A commit costs as much as the outcomes of some hundred mails, so the writer is asked when a quarter of
+// wait for every slot. A commit costs as much as the outcomes of some hundred mails, so the writer is asked when a good part of
 // the window has gathered, or as soon as a lane waits for a slot.
 type recorder struct {
 	s       *Sender
@@ -37,6 +41,7 @@ type recorder struct {
 	changed *sync.Cond
 	pending []record     // not yet taken
 	flight  []record     // taken by the writer, not yet committed
+	began   time.Time    // when the first of them came
 	enough  int          // so many are a commit worth
 	waiting atomic.Int32 // lanes that wait for a slot
 	timer   *time.Timer  // of gatherFor
@@ -49,7 +54,7 @@ type recorder struct {
 }
 
 func newRecorder(s *Sender) *recorder {
-	r := &recorder{s: s, enough: s.opts.MaxUnrecorded / 4}
+	r := &recorder{s: s, enough: max(s.opts.MaxUnrecorded/4, s.opts.MaxUnrecorded/2-s.opts.Connections)}
 	r.changed = sync.NewCond(&r.mu)
 	r.timer = time.AfterFunc(time.Hour, r.hurry)
 	r.timer.Stop()
@@ -60,9 +65,10 @@ func newRecorder(s *Sender) *recorder {
 func (r *recorder) add(rec record) {
 	r.mu.Lock()
 	r.pending = append(r.pending, rec)
-	ask := !r.asked && (len(r.pending) >= r.enough || r.waiting.Load() > 0)
+	ask := !r.asked && (r.waiting.Load() > 0 || len(r.pending) >= r.enough && (len(r.pending) >= 2*r.enough || time.Since(r.began) < fast))
 	r.asked = r.asked || ask
 	if !r.asked && len(r.pending) == 1 {
+		r.began = time.Now()
 		r.timer.Reset(gatherFor)
 	}
 	r.mu.Unlock()

@@ -20,6 +20,9 @@ const (
 	changesMost = 15 * time.Minute
 )
 
+// expandSteps is how often a job is expanded before the others have their turn: each round reads all jobs.
+const expandSteps = 4
+
 // scheduler starts due jobs, makes their recipients, ends them when their window closes, settles what ended jobs have left
 // undone, and removes the subscribers that a full sync did not name.
 type scheduler struct {
@@ -99,11 +102,14 @@ func (w *scheduler) advance(ctx context.Context, j *core.SendJob, now core.Insta
 				return now.Add(changesPoll), err
 			}
 		}
-		more, err := w.store.ExpandJob(ctx, j.No, now)
-		if err != nil {
-			return 0, err
+		more := true
+		for step := 0; more && step < expandSteps && ctx.Err() == nil; step++ {
+			if more, err = w.store.ExpandJob(ctx, j.No, now); err != nil {
+				return 0, err
+			}
+			w.sender.Kick()
 		}
-		if w.sender.Kick(); more {
+		if more {
 			return now, nil
 		}
 	case j.Sent+j.Failed+j.Skipped >= j.Recipients: // killed between the last outcome and the end
