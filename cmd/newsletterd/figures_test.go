@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -37,6 +38,7 @@ type figures struct {
 	daemon     *exec.Cmd
 	out        bytes.Buffer
 	url        string
+	metrics    string // address of the daemon's metrics, with its profiler
 	token      string
 	list       string
 	tenant     string
@@ -86,7 +88,7 @@ func (f *figures) startSink(delay time.Duration) *sinkProcess {
 }
 
 // stats are what the sink has accepted so far.
-func (s *sinkProcess) stats() (st struct{ Count, Bytes int64 }) {
+func (s *sinkProcess) stats() (st struct{ Count, Bytes, Last int64 }) {
 	fmt.Fprintln(s.in, "stats")
 	line, _ := s.out.ReadBytes('\n')
 	_ = json.Unmarshal(line, &st)
@@ -264,7 +266,7 @@ func newFiguresIn(t *testing.T, dir string) *figures {
 	if err != nil || n < 1000 {
 		n = 100_000
 	}
-	f := &figures{T: t, dir: dir, exe: exe, n: n, url: "http://" + freeAddr(t)}
+	f := &figures{T: t, dir: dir, exe: exe, n: n, url: "http://" + freeAddr(t), metrics: cmp.Or(os.Getenv("NEWSLETTERD_FIGURES_PPROF"), freeAddr(t))}
 	f.httpClient = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}, Timeout: time.Minute}
 	f.sink = f.startSink(0)
 	host, port, _ := strings.Cut(f.sink.addr, ":")
@@ -282,7 +284,7 @@ level = "warn"
 [metrics]
 listen = %q
 pprof = true
-`, strings.TrimPrefix(f.url, "http://"), host, port, os.Getenv("NEWSLETTERD_FIGURES_PPROF")), 0o600))
+`, strings.TrimPrefix(f.url, "http://"), host, port, f.metrics), 0o600))
 	return f
 }
 

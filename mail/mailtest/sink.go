@@ -38,6 +38,7 @@ type Sink struct {
 	ln    net.Listener
 	count atomic.Int64
 	bytes atomic.Int64
+	last  atomic.Int64 // when a message came, in Unix nanoseconds
 	mu    sync.Mutex
 	conns map[*sinkConn]bool
 	past  []Record // of closed connections
@@ -91,7 +92,7 @@ func (s *Sink) Close() error {
 }
 
 // Control serves a parent process: it writes the address as the first line, and answers each line "stats" with
-// {"count", "bytes"} and each line "records" with an array of Record, until in ends.
+// {"count", "bytes", "last"} (when the last message came, in Unix nanoseconds) and each line "records" with an array of Record, until in ends.
 func (s *Sink) Control(in io.Reader, out io.Writer) error {
 	if _, err := fmt.Fprintln(out, s.Addr()); err != nil {
 		return err
@@ -101,7 +102,7 @@ func (s *Sink) Control(in io.Reader, out io.Writer) error {
 		var err error
 		switch lines.Text() {
 		case "stats":
-			err = enc.Encode(map[string]int64{"count": s.Count(), "bytes": s.Bytes()})
+			err = enc.Encode(map[string]int64{"count": s.Count(), "bytes": s.Bytes(), "last": s.last.Load()})
 		case "records":
 			err = enc.Encode(append([]Record{}, s.Records()...))
 		}
@@ -244,6 +245,7 @@ func (c *sinkConn) data() bool {
 func (c *sinkConn) accept(data []byte) {
 	c.sink.count.Add(1)
 	c.sink.bytes.Add(int64(len(data)))
+	c.sink.last.Store(time.Now().UnixNano())
 	watch := c.sink.opts.Watch
 	if !c.sink.opts.Records && (watch == "" || !bytes.HasSuffix(c.rcpt, []byte(watch))) {
 		return
