@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"newsletterd/core"
@@ -21,12 +22,13 @@ const (
 type ImportRow struct {
 	Email       core.Email
 	Preferences core.Preferences // empty: not in the file
+	Left        bool             // the file says that they have left: no other row of theirs brings them back
 	id, key     string
 }
 
-func newImportRow(id, email, preferences string) ImportRow {
+func newImportRow(id, email, preferences string, left bool) ImportRow {
 	e := core.Email(email)
-	return ImportRow{Email: e, Preferences: core.Preferences(preferences), id: id, key: e.Key()}
+	return ImportRow{Email: e, Preferences: core.Preferences(preferences), Left: left, id: id, key: e.Key()}
 }
 
 // Import is a running import. Make it with NewImport; it is for one goroutine. Either Put every row, then Write and Close,
@@ -101,12 +103,33 @@ func (im *Import) Write(ctx context.Context, now func() core.Instant, written fu
 		batch = batch[:0]
 		return nil
 	}
-	err := im.spool.each(func(r ImportRow) error {
-		if batch = append(batch, r); len(batch) < importBatch {
+	var same []ImportRow // rows of one address
+	take := func() error {
+		if slices.ContainsFunc(same, func(r ImportRow) bool { return r.Left }) {
+			im.Counts.Kept += int64(len(same))
+			n += int64(len(same))
 			return nil
 		}
-		return flush()
+		for _, r := range same {
+			if batch = append(batch, r); len(batch) == importBatch {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	err := im.spool.each(func(r ImportRow) (err error) {
+		if len(same) > 0 && same[0].id != r.id {
+			err = take()
+			same = same[:0]
+		}
+		same = append(same, r)
+		return err
 	})
+	if err == nil {
+		err = take()
+	}
 	if err == nil && len(batch) > 0 {
 		err = flush()
 	}

@@ -74,6 +74,28 @@ func TestImportIsIdempotent(t *testing.T) {
 	}
 }
 
+// Whoever has left in one line of a file is not brought in by another one, before it or behind.
+func TestImportLeavesOutWhoHasLeftInAnyLine(t *testing.T) {
+	n := testNewsletter(t)
+	im, err := n.NewImport(t.Context(), n.list, core.SubscriptionActive, "file.csv")
+	must(t, err)
+	defer im.Close()
+	for _, r := range []ImportRow{
+		{Email: "a@example.org"}, {Email: "b@example.org", Left: true}, {Email: "A@example.org", Left: true}, {Email: "c@example.org"},
+		{Email: "b@example.org"}, {Email: "b@example.org"}, {Email: "d@example.org", Left: true}, {Email: "c@example.org"},
+	} {
+		must(t, im.Put(r))
+	}
+	written := int64(0)
+	must(t, im.Write(t.Context(), func() core.Instant { return now0 }, func(rows int64) { written = rows }))
+	if want := (ImportCounts{Kept: 6, Added: 1, Unchanged: 1}); im.Counts != want || written != 8 {
+		t.Errorf("%+v, want %+v; %d written", im.Counts, want, written)
+	}
+	if got := n.count("SELECT count(*) FROM subscription WHERE email = 'c@example.org'"); got != 1 || n.count("SELECT count(*) FROM subscription") != 1 {
+		t.Errorf("%d subscriptions", n.count("SELECT count(*) FROM subscription"))
+	}
+}
+
 func TestImportBringsNobodyBack(t *testing.T) {
 	n := testNewsletter(t)
 	n.activate("left@example.org", now0)
@@ -263,7 +285,7 @@ func TestSpoolSorts(t *testing.T) {
 		p := spool{dir: t.TempDir()}
 		for i := range rows {
 			id := fmt.Sprintf("%036d", i*7919%(rows/2+1))
-			must(t, p.add(newImportRow(id, fmt.Sprintf("r%d@example.org", i), `{"n":1}`)))
+			must(t, p.add(newImportRow(id, fmt.Sprintf("r%d@example.org", i), `{"n":1}`, i%3 == 0)))
 		}
 		if spilled := len(p.runs) > 0; spilled != (rows > 100_000) {
 			t.Errorf("%d rows: spilled %v", rows, spilled)
@@ -273,7 +295,7 @@ func TestSpoolSorts(t *testing.T) {
 			if r.id < last.id || r.id == last.id && place(t, r) < place(t, last) {
 				t.Fatalf("%v came after %v", r, last)
 			}
-			if r.Preferences != `{"n":1}` || r.key != string(r.Email) {
+			if r.Preferences != `{"n":1}` || r.key != string(r.Email) || r.Left != (place(t, r)%3 == 0) {
 				t.Fatalf("%+v", r)
 			}
 			n, last = n+1, r

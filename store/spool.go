@@ -84,7 +84,11 @@ func writeRun(f *os.File, rows []ImportRow) error {
 	for i := range rows {
 		r := &rows[i]
 		head = append(head[:0], r.id...)
-		head = binary.AppendUvarint(head, uint64(len(r.Email)))
+		left := uint64(0)
+		if r.Left {
+			left = 1
+		}
+		head = binary.AppendUvarint(head, uint64(len(r.Email))<<1|left)
 		head = binary.AppendUvarint(head, uint64(len(r.Preferences)))
 		_, _ = w.Write(head) // the writer keeps its error for Flush
 		_, _ = w.WriteString(string(r.Email))
@@ -172,10 +176,12 @@ func (r *run) next() error {
 	if err != nil {
 		return err
 	}
+	left := email&1 == 1
+	email >>= 1
 	b := make([]byte, email+prefs)
 	if _, err := io.ReadFull(r.r, b); err != nil {
 		return err
 	}
-	r.row = newImportRow(string(id[:]), string(b[:email]), string(b[email:]))
+	r.row = newImportRow(string(id[:]), string(b[:email]), string(b[email:]), left)
 	return nil
 }

@@ -228,6 +228,8 @@ func (run *importing) read(ctx context.Context) error {
 		switch {
 		case err == nil:
 			err = run.Put(row)
+		case row.Left:
+			err = run.Put(row)
 		case errors.Is(err, errLeft):
 			run.Counts.Kept++
 			err = nil

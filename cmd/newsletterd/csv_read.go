@@ -199,8 +199,8 @@ func (c *csvReader) formColumn(i int, name string) bool {
 	return true
 }
 
-// next reads a line. errLine: this line is at fault; errLeft: it is to be skipped; io.EOF: the end; any other error ends
-// the import. record is valid until the next call.
+// next reads a line. errLine: this line is at fault; errLeft: it is about somebody who is not to be imported, and row.Left tells whether
+// the address can be read; io.EOF: the end; any other error ends the import. record is valid until the next call.
 func (c *csvReader) next() (row store.ImportRow, record []string, err error) {
 	c.source.next()
 	record, err = c.csv.Read()
@@ -218,10 +218,16 @@ func (c *csvReader) next() (row store.ImportRow, record []string, err error) {
 		return row, nil, err
 	}
 	line, _ := c.csv.FieldPos(0)
-	if err := c.takesPart(line, record); err != nil {
-		return row, record, err
+	part := c.takesPart(line, record)
+	if part != nil && !errors.Is(part, errLeft) {
+		return row, record, part
 	}
-	if row.Email, err = core.ParseEmail(plainCell(record[c.email])); err != nil {
+	row.Email, err = core.ParseEmail(plainCell(record[c.email]))
+	if part != nil {
+		row.Left = err == nil
+		return row, record, part
+	}
+	if err != nil {
 		return row, record, errLine{line, fmt.Sprintf("%q is no e-mail address", record[c.email])}
 	}
 	if row.Preferences, err = c.preferences(record); err != nil {
