@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"newsletterd/core"
@@ -103,38 +102,29 @@ func (im *Import) Write(ctx context.Context, now func() core.Instant, written fu
 		batch = batch[:0]
 		return nil
 	}
-	var same []ImportRow // rows of one address
-	take := func() error {
-		if slices.ContainsFunc(same, func(r ImportRow) bool { return r.Left }) {
-			im.Counts.Kept += int64(len(same))
-			n += int64(len(same))
+	left := "" // id of the latest who has left: a row that says so comes first
+	err := im.spool.each(func(r ImportRow) error {
+		if r.Left {
+			left = r.id
+		}
+		if r.id == left {
+			im.Counts.Kept++
+			n++
 			return nil
 		}
-		for _, r := range same {
-			if batch = append(batch, r); len(batch) == importBatch {
-				if err := flush(); err != nil {
-					return err
-				}
-			}
+		if batch = append(batch, r); len(batch) < importBatch {
+			return nil
 		}
-		return nil
-	}
-	err := im.spool.each(func(r ImportRow) (err error) {
-		if len(same) > 0 && same[0].id != r.id {
-			err = take()
-			same = same[:0]
-		}
-		same = append(same, r)
-		return err
+		return flush()
 	})
-	if err == nil {
-		err = take()
-	}
 	if err == nil && len(batch) > 0 {
 		err = flush()
 	}
 	if err != nil {
 		return err
+	}
+	if written != nil {
+		written(n)
 	}
 	return im.End(ctx, now())
 }

@@ -73,8 +73,19 @@ func (p *spool) close() {
 	p.runs = nil
 }
 
+// compare orders rows by id, and those who have left before others of the same one.
+func (r *ImportRow) compare(other *ImportRow) int {
+	if c := cmp.Compare(r.id, other.id); c != 0 || r.Left == other.Left {
+		return c
+	}
+	if r.Left {
+		return -1
+	}
+	return 1
+}
+
 func sortRows(rows []ImportRow) {
-	slices.SortStableFunc(rows, func(a, b ImportRow) int { return cmp.Compare(a.id, b.id) })
+	slices.SortStableFunc(rows, func(a, b ImportRow) int { return a.compare(&b) })
 }
 
 func writeRun(f *os.File, rows []ImportRow) error {
@@ -101,7 +112,7 @@ func writeRun(f *os.File, rows []ImportRow) error {
 	return err
 }
 
-// each calls fn for every row, in the order of ids, and of the file among equal ones.
+// each calls fn for every row, in the order of ids; among equal ones, those who have left come first, and others in the order of the file.
 func (p *spool) each(fn func(ImportRow) error) error {
 	if len(p.runs) == 0 {
 		sortRows(p.rows)
@@ -157,7 +168,7 @@ func (m *merge) push(r *run) error {
 		return err
 	}
 	at, _ := slices.BinarySearchFunc(*m, r, func(a, b *run) int {
-		return cmp.Or(cmp.Compare(a.row.id, b.row.id), cmp.Compare(a.no, b.no))
+		return cmp.Or(a.row.compare(&b.row), cmp.Compare(a.no, b.no))
 	})
 	*m = slices.Insert(*m, at, r)
 	return nil

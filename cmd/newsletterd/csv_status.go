@@ -111,19 +111,26 @@ func foldWord(s string) string {
 	return strings.ToLower(strings.NewReplacer(" ", "", "_", "", "-", "", "?", "").Replace(s))
 }
 
-// takesPart looks at the columns of status: errLeft before errPending, for who has left in one of them has left.
+// takesPart looks at the columns of status. Who has left in one of them has left, whatever the others say; what is not understood
+// comes before errPending.
 func (c *csvReader) takesPart(line int, record []string) (err error) {
+	var fault error
 	for _, col := range c.status {
 		switch col.mean(foldWord(record[col.index])) {
 		case "":
-			return errLine{line, fmt.Sprintf("unknown %s %q", col.name, record[col.index])}
+			if fault == nil {
+				fault = errLine{line, fmt.Sprintf("unknown %s %q", col.name, record[col.index])}
+			}
 		case core.SubscriptionUnsubscribed:
-			err = errLeft
+			return errLeft
 		case core.SubscriptionPending:
-			if err == nil && !c.askAgain {
+			if !c.askAgain {
 				err = errPending
 			}
 		}
+	}
+	if fault != nil {
+		return fault
 	}
 	return err
 }

@@ -60,6 +60,7 @@ func TestCSVForms(t *testing.T) {
 		{"who takes part, yes or no", "email,subscribed_to_emails,confirmed\na@b.example,true,true\nb@b.example,false,true\nc@b.example,,true\nd@b.example,true,no\ne@b.example,false,no\n", nil, []string{
 			"a@b.example", "left", `line 4: unknown subscribed_to_emails ""`, "pending", "left",
 		}},
+		{"left, and something unknown", "email,confirmed,status\na@b.example,,unsubscribed\nc@d.example,,active\n", nil, []string{"left", `line 3: unknown confirmed ""`}},
 		{"when somebody left", "email,unsubscribed_at\na@b.example,\nb@b.example,2020-05-05 10:00:00\nc@b.example,0000-00-00 00:00:00\nd@b.example,NULL\n", nil, []string{"a@b.example", "left", "c@b.example", "d@b.example"}},
 		{"columns of Mailchimp's without its bookkeeping", "Email Address,UNSUB_TIME\na@b.example,\nb@b.example,2020-05-05 10:00:00\n", nil, []string{"a@b.example", "left"}},
 		{"such a column that is a preference", "email,active\na@b.example,no\n", map[string]string{"active": "active"}, []string{`a@b.example {"active":"no"}`}},
