@@ -145,7 +145,7 @@ var thrifty struct {
 
 // thriftyPercent is by how much the heap may grow beyond what is in use meanwhile. Each hash leaves its 19 MiB behind as
 // garbage: with Go's 100 % the heap of a daemon that does little else would be twice as large.
-const thriftyPercent = 40
+const thriftyPercent = 25
 
 // SmallHeap makes the garbage collector thrifty until the returned function is called: for work that leaves MiB behind, as
 // hashes and large request bodies do. It stops the world for a moment when the first begins and the last ends.
