@@ -88,7 +88,7 @@ func (s *Store) NextDeferred(ctx context.Context, jobNo int64, afterDue core.Ins
 }
 
 // Mailable checks one claimed recipient again. skip is empty where the message may go, else the reason.
-func (s *Store) Mailable(ctx context.Context, k ClaimKey, seq int64) (skip string, err error) {
+func (s *Store) Mailable(ctx context.Context, k *ClaimKey, seq int64) (skip string, err error) {
 	var why int
 	err = s.get(ctx, &why, "SELECT CASE WHEN (SELECT status FROM send_job WHERE no = ?1) != 'running' THEN 6 ELSE "+whyNot+" END"+
 		claimFrom+"AND r.seq = ?5", k.JobNo, k.TenantID, k.ListID, k.MailedProof, seq)

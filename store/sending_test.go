@@ -406,7 +406,7 @@ func TestCancelledAndFailedJobsAreSettled(t *testing.T) {
 			t.Error("departures did not move")
 		}
 		key := store.ClaimKey{JobNo: j.No, TenantID: j.TenantID, ListID: j.ListID}
-		if skip, err := h.Mailable(ctx, key, 8); err != nil || skip != core.ReasonCancelled {
+		if skip, err := h.Mailable(ctx, &key, 8); err != nil || skip != core.ReasonCancelled {
 			t.Errorf("recheck: %q %v", skip, err)
 		}
 		if nos, err := h.UnsettledJobs(ctx); err != nil || len(nos) != 1 {
@@ -450,7 +450,7 @@ func TestClaimsAreCheckedAgainstEverything(t *testing.T) {
 		if c.Skip != want[c.EmailKey] {
 			t.Errorf("%s: %q", c.EmailKey, c.Skip)
 		}
-		if skip, err := h.Mailable(ctx, key, c.Seq); err != nil || skip != c.Skip {
+		if skip, err := h.Mailable(ctx, &key, c.Seq); err != nil || skip != c.Skip {
 			t.Errorf("%s again: %q %v", c.EmailKey, skip, err)
 		}
 	}

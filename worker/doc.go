@@ -56,9 +56,11 @@
 //   - 2026-11-21 Jobs are served in turn, one recipient each. Rejected: a queue in order of claims, where a large job's batch
 //     is a small job's wait.
 //   - 2026-11-22 A lane makes its next mail while a reply is on its way, so that it seldom sleeps and is woken for one; but not the last
-//     ones of a job, which are left to whoever is free first. Mails to be signed are made further ahead, eight for each lane: a
-//     signature costs twenty times the rest, all cores compute it even for one connection, and what a lane then sends in a row
-//     disturbs them less than as many single mails. Who leaves meanwhile is found by the check just before MAIL.
+//     ones of a job, which are left to whoever is free first, and none where a limit counts what is taken. Mails to be signed are made
+//     further ahead, eight for each lane where there are plenty: a signature costs twenty times the rest, all cores compute it even
+//     for one connection, and what a lane then sends in a row disturbs them less than as many single mails. Who leaves meanwhile is
+//     found by the check just before MAIL, and so are a paused job and a closed window. A lane that waits for its relay for more than
+//     two seconds gives back what it has made ahead.
 //   - 2026-11-22 While mails go out one more thread runs Go code than there are CPUs: a sync of the disk keeps its thread's place from all
 //     others. Rejected: for the whole daemon, since requests to subscribe got a tenth slower by it.
 //   - 2026-11-21 A paused job is running for the world: its reason says why nothing goes out. What lanes hold goes out, the

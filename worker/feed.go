@@ -16,7 +16,7 @@ import (
 // claimSize is how many recipients one claim reads; a job is claimed again when half of them are handed out.
 const claimSize = 256
 
-// plenty is how many claimed recipients of a job must be queued so that a lane may take one before it can send it.
+// plenty is how many claimed recipients of a job must be queued so that a lane may take some before it can send them.
 const plenty = 64
 
 // item is one claimed recipient on its way through a lane.
@@ -43,6 +43,7 @@ type jobFeed struct {
 	aside   int  // parked until their destination's turn
 	out     int  // handed out or read from the file, without a recorded outcome
 	stopped bool // the job has ended or is paused: nothing is handed out any more
+	over    flag // so it is, for those who do not hold the lock
 
 	policy atomic.Int64 // refusals for reasons of policy since the last mail that was taken
 
@@ -55,6 +56,10 @@ type jobFeed struct {
 	found    int64     // recipients that the job had at the last look
 	expanded bool
 	readAt   time.Time // not before, since it could not be read
+}
+
+func (j *jobFeed) windowClosed() bool {
+	return j.job.WindowEnd != 0 && j.job.WindowClosed(core.At(time.Now()))
 }
 
 func (j *jobFeed) waiting() int { return len(j.queue) - j.head }
@@ -89,7 +94,7 @@ type feed struct {
 	turn    int
 	closed  bool
 	ended   flag        // closed, for those who do not hold the lock
-	plenty  flag        // so is this: many are queued behind the item that was handed out last
+	plenty  flag        // so is this: many are queued behind the item that was handed out last, and no limit counts them
 	domains *domainPace // nil: no limit
 	wakeAt  time.Time   // when a timer wakes the lanes; zero: none is set
 }
@@ -287,7 +292,11 @@ func (f *feed) pop(w *way) *item {
 	if it == nil {
 		return nil
 	}
-	if p := it.job.tenant.pace; p != nil {
+	p := it.job.tenant.pace
+	if many := it.job.waiting() >= plenty && p == nil && w.pace == nil; many != f.plenty.Load() {
+		f.plenty.Store(many)
+	}
+	if p != nil {
 		p.take(c.now())
 	}
 	if w.pace != nil {
@@ -332,9 +341,6 @@ func (f *feed) popTenant(t *tenantFeed, c *clock) *item {
 			it := j.queue[j.head]
 			j.queue[j.head] = nil
 			j.head++
-			if many := j.waiting() >= plenty; many != f.plenty.Load() {
-				f.plenty.Store(many)
-			}
 			if j.waiting() == claimSize/2 || j.waiting() == 0 {
 				f.signal()
 			}
@@ -432,6 +438,7 @@ func (f *feed) settled(j *jobFeed, n int) {
 func (f *feed) stop(j *jobFeed) {
 	f.mu.Lock()
 	j.stopped = true
+	j.over.Store(true)
 	j.out -= j.waiting() + j.aside
 	j.queue, j.head = nil, 0
 	if j.aside > 0 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"newsletterd/core"
@@ -28,11 +29,21 @@ type lane struct {
 	throttled string      // whom the reply before was about, if it was 421 4.7.x
 	free      []*mail.Envelope
 	scratch   []byte
-	ahead     []*draft // being signed, or waiting behind one that is
+	ahead     []*draft // made, or being made, before they can be sent
+
+	mu      sync.Mutex // of what follows, and of ahead: held while the lane itself is at work
+	turns   int        // how often it was
+	watched int        // turns at the last look
+	ticking bool
+	timer   *time.Timer
+	idle    flag // waits for a recipient, and has nothing ahead
 }
 
 // next is mail.Source.Next: the recipient is checked once more when the message is ready, just before MAIL.
 func (l *lane) next(ctx context.Context, wait bool) (*mail.Envelope, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.watch()
 	s := l.sender
 	for {
 		d, ok := l.draft(ctx, wait)
@@ -48,6 +59,14 @@ func (l *lane) next(ctx context.Context, wait bool) (*mail.Envelope, bool) {
 		}
 		skip, err := s.recheck(ctx, it)
 		switch {
+		case it.job.over.Load(): // paused, say
+			l.free = append(l.free, e)
+			s.feed.giveBack(it)
+			continue
+		case it.job.windowClosed(): // the scheduler ends the job
+			l.free = append(l.free, e)
+			s.feed.settled(it.job, 1)
+			continue
 		case err != nil:
 			l.free = append(l.free, e)
 			s.feed.giveBack(it)
@@ -73,7 +92,7 @@ func (l *lane) take(ctx context.Context, wait bool) *item {
 		if it == nil {
 			return nil
 		}
-		if it.job.job.WindowEnd != 0 && it.job.job.WindowClosed(core.At(time.Now())) { // the scheduler ends the job
+		if it.job.windowClosed() { // the scheduler ends the job
 			s.feed.settled(it.job, 1)
 			continue
 		}
@@ -81,17 +100,60 @@ func (l *lane) take(ctx context.Context, wait bool) *item {
 	}
 }
 
+// heldFor is how long a lane keeps what it has made ahead while it waits for a relay, at least; twice as long at most.
+const heldFor = 2 * time.Second
+
 // prepare is mail.Source.Ahead. The reply may be there when the next mail is made, and then nobody sleeps and is woken for it. The
 // last ones of a job are left to whoever is free first.
 func (l *lane) prepare(ctx context.Context) {
-	if len(l.ahead) == 0 && l.sender.feed.plenty.Load() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s := l.sender; len(l.ahead) == 0 && s.feed.plenty.Load() && !s.pool.full() {
 		l.makeOne(ctx, false)
+		l.watch()
+	}
+}
+
+// watch sees to it that others send what is ahead if the relay does not let this lane.
+func (l *lane) watch() {
+	l.turns++
+	if len(l.ahead) == 0 || l.ticking {
+		return
+	}
+	l.ticking, l.watched = true, l.turns
+	if l.timer == nil {
+		l.timer = time.AfterFunc(heldFor, l.look)
+	} else {
+		l.timer.Reset(heldFor)
+	}
+}
+
+// look gives back what is ahead of a lane that has not moved.
+func (l *lane) look() {
+	if !l.mu.TryLock() { // it moves, or has nothing to send
+		again := heldFor
+		if l.idle.Load() {
+			again = time.Minute
+		}
+		l.timer.Reset(again)
+		return
+	}
+	defer l.mu.Unlock()
+	switch {
+	case len(l.ahead) == 0:
+		l.ticking = false
+	case l.turns == l.watched:
+		l.ticking = false
+		l.release()
+	default:
+		l.watched = l.turns
+		l.timer.Reset(heldFor)
 	}
 }
 
 // draft returns the next mail. Of those to be signed some are made ahead, in the pool; others here, one at a time.
 func (l *lane) draft(ctx context.Context, wait bool) (draft, bool) {
-	for len(l.ahead) == 0 || len(l.ahead) < l.way.ahead && l.ahead[0].done != nil {
+	for len(l.ahead) == 0 || l.ahead[0].done != nil && (len(l.ahead) < l.way.ahead || len(l.ahead) < inARow && l.sender.feed.plenty.Load()) {
 		if !l.makeOne(ctx, wait && len(l.ahead) == 0) {
 			break
 		}
@@ -106,7 +168,9 @@ func (l *lane) makeOne(ctx context.Context, wait bool) bool {
 		return false
 	}
 	for {
+		l.idle.Store(wait)
 		it := l.take(ctx, wait)
+		l.idle.Store(false)
 		if it == nil {
 			return false
 		}
@@ -157,6 +221,13 @@ func (l *lane) release() {
 	l.ahead = nil
 }
 
+// end is release for a lane whose connection has ended.
+func (l *lane) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.release()
+}
+
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -182,7 +253,7 @@ func (s *Sender) recheck(ctx context.Context, it *item) (skip string, err error)
 	if now == it.departures {
 		return "", nil
 	}
-	skip, err = s.store.Mailable(ctx, it.job.key, it.Seq)
+	skip, err = s.store.Mailable(ctx, &it.job.key, it.Seq)
 	if err == nil {
 		it.departures = now
 	}

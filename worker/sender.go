@@ -92,8 +92,11 @@ func NewSender(s *store.Store, route mail.Sender, o SendOptions) *Sender {
 	return w
 }
 
-// signAhead is how many mails a lane lets be signed before their turn, so that all cores sign and the lane sends several in a row.
-func signAhead(connections int) int { return 8 + runtime.GOMAXPROCS(0)/connections }
+// signAhead is how many mails a lane lets be signed before their turn, so that all cores sign.
+func signAhead(connections int) int { return 2 + runtime.GOMAXPROCS(0)/connections }
+
+// inARow is how many it lets be signed where there are plenty, so that it sends as many in a row.
+const inARow = 8
 
 // Loop is the loop to start.
 func (s *Sender) Loop() *Loop { return s.loop }
@@ -188,7 +191,7 @@ func (s *Sender) tellScheduler() {
 // lane runs one connection of a way after the other until the feed is closed or ctx has ended.
 func (s *Sender) lane(ctx context.Context, w *way) {
 	l := &lane{sender: s, way: w}
-	defer l.release()
+	defer l.end()
 	src := &mail.Source{Next: l.next, Ahead: l.prepare, Commit: func(e *mail.Envelope) bool { return s.takeSlot(ctx, w.group, e) }, Done: l.done}
 	for {
 		round, ok := w.enter(ctx)
@@ -197,7 +200,7 @@ func (s *Sender) lane(ctx context.Context, w *way) {
 		}
 		l.refused, l.throttled = nil, ""
 		err := w.sender.Deliver(ctx, src)
-		l.release()
+		l.end()
 		if err == nil {
 			w.left()
 			if ctx.Err() != nil || s.feed.ended.Load() {

@@ -3,6 +3,7 @@ package worker_test
 import (
 	"bytes"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -161,6 +162,39 @@ func TestMailsMadeAheadOnABrokenConnection(t *testing.T) {
 		}
 		if n := server.Seen("MAIL"); n < 408 {
 			t.Errorf("%d times MAIL: no connection broke", n)
+		}
+	}
+}
+
+// What a lane has made ahead does not wait with it for a relay that hangs: others send it.
+func TestMailsMadeAheadOfAHangingRelay(t *testing.T) {
+	for _, signed := range []bool{false, true} {
+		hung, others := make(chan bool), make(chan bool)
+		var taken atomic.Int64
+		server, err := mailtest.NewServer(mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
+			if e.Verb == "DOT" {
+				if e.N == 20 {
+					close(hung)
+					<-others
+				} else if taken.Add(1) == 397 { // of 400, but for the one that hangs, and the one whose MAIL is behind it
+					close(others)
+				}
+			}
+			return mailtest.Action{}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer server.Close()
+		h := newHouse(t, &mail.SMTP{Addr: server.Addr()})
+		if signed {
+			h.dkimKey(core.DKIMRSA, "one")
+		}
+		h.opts.Connections, h.opts.Signers = 2, worker.NewSigners(h.Store)
+		h.subscribe(400)
+		h.start()
+		if j := h.wait(h.job(nil)); j.Sent != 400 {
+			t.Errorf("%+v", j)
 		}
 	}
 }
