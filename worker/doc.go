@@ -63,7 +63,7 @@
 //     two seconds gives back what it has made ahead.
 //   - 2026-11-22 While mails go out one more thread runs Go code than there are CPUs: a sync of the disk keeps its thread's place from all
 //     others. Rejected: for the whole daemon, since requests to subscribe got a tenth slower by it.
-//   - 2026-11-21 A paused job is running for the world: its reason says why nothing goes out. What lanes hold goes out, the
+//   - 2026-11-21 A paused job is running for the world: its reason says why nothing goes out. What is on a wire goes out, the
 //     rest of its queue is dropped and claimed again when it goes on. Whoever resumes a job has decided: the rule is not
 //     asked again. A suspended tenant and an inactive list need no mark, so nothing must be lifted: they are looked at.
 //   - 2026-11-21 Opens and clicks are counted by recipient; those of machines are marked and stand apart: whoever says so in the
