@@ -81,8 +81,14 @@ func TestImportLeavesOutWhoHasLeftInAnyLine(t *testing.T) {
 	must(t, err)
 	defer im.Close()
 	for _, r := range []ImportRow{
-		{Email: "a@example.org"}, {Email: "b@example.org", Left: true}, {Email: "A@example.org", Left: true}, {Email: "c@example.org"},
-		{Email: "b@example.org"}, {Email: "b@example.org"}, {Email: "d@example.org", Left: true}, {Email: "c@example.org"},
+		{Email: "a@example.org"},
+		{Email: "b@example.org", Left: true},
+		{Email: "A@example.org", Left: true},
+		{Email: "c@example.org"},
+		{Email: "b@example.org"},
+		{Email: "b@example.org"},
+		{Email: "d@example.org", Left: true},
+		{Email: "c@example.org"},
 	} {
 		must(t, im.Put(r))
 	}
