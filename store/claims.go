@@ -63,7 +63,7 @@ type ClaimKey struct {
 
 // ClaimRecipients appends the next queued recipients of a job behind a position, at most limit. A claim leaves no trace in
 // the file: one process owns it, so the caller's memory of what it has claimed is enough, and a restart begins again at
-// the rows without an outcome.
+// the rows without an outcome. k is the caller's for all claims of the job, one at a time: it remembers how they are best read.
 func (s *Store) ClaimRecipients(ctx context.Context, dst []Claim, k *ClaimKey, after int64, limit int) ([]Claim, error) {
 	if k.scattered == 0 && !k.MailedProof {
 		if out, ok, err := s.claimStretch(ctx, dst, k, after, limit); ok || err != nil {
@@ -76,18 +76,14 @@ func (s *Store) ClaimRecipients(ctx context.Context, dst []Claim, k *ClaimKey, a
 }
 
 // ClaimDeferred appends the deferred recipients of a job that are due, behind (afterDue, afterSeq), at most limit.
-func (s *Store) ClaimDeferred(ctx context.Context, dst []Claim, k ClaimKey, afterDue core.Instant, afterSeq int64, now core.Instant, limit int) ([]Claim, error) {
+func (s *Store) ClaimDeferred(ctx context.Context, dst []Claim, k *ClaimKey, afterDue core.Instant, afterSeq int64, now core.Instant, limit int) ([]Claim, error) {
 	return s.claim(ctx, dst, claimDeferred, k.JobNo, k.TenantID, k.ListID, k.MailedProof, int64(afterDue), afterSeq, int64(now), limit)
 }
 
 func (s *Store) claim(ctx context.Context, dst []Claim, query string, args ...any) ([]Claim, error) {
-	st, err := s.readStmtFor(ctx, query)
+	rows, err := s.readText(ctx, query, args...)
 	if err != nil {
 		return dst, err
-	}
-	var rows string
-	if err := st.Stmt.QueryRow(args...).Scan(&rows); err != nil {
-		return dst, translate(err)
 	}
 	for rows != "" {
 		var row string

@@ -362,7 +362,7 @@ func TestAJobsRecipientsAddUp(t *testing.T) {
 	if at, err := h.NextDeferred(ctx, j.No, 0, 0); err != nil || at != due {
 		t.Errorf("next deferred %v %v", at, err)
 	}
-	rest, err := h.ClaimDeferred(ctx, nil, key, 0, 0, due, 256)
+	rest, err := h.ClaimDeferred(ctx, nil, &key, 0, 0, due, 256)
 	h.must(err)
 	rest, err = h.ClaimRecipients(ctx, rest, &key, 0, 256)
 	h.must(err)

@@ -13,7 +13,7 @@ const (
 	claimStretch = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (SELECT concat_ws(char(31), seq, tries, ambiguous, subscriber_id, email_key) AS claim " +
 		"FROM recipient WHERE job_no = ?1 AND seq > ?2 AND state = 0 ORDER BY seq LIMIT +?3)"
 
-	// A line of somebody who is not to be mailed is the id alone.
+	// A line of somebody who is not to be mailed is the id alone. Of the numbers, those of barred, the fifth is not used.
 	stretchSubscribers = "SELECT coalesce(group_concat(line, char(30)), '') FROM (SELECT CASE WHEN s.word = 'active' AND s.block = '' " +
 		"AND p.kind IS NULL AND d.reason IS NULL THEN concat_ws(char(31), s.id, s.email_key, s.email, s.preferences) ELSE s.id END AS line " +
 		"FROM subscriber AS s " + barred + " WHERE s.list_id = ?1 AND s.id BETWEEN ?2 AND ?3 ORDER BY s.id LIMIT +?4)"
@@ -75,13 +75,13 @@ func (s *Store) claimStretch(ctx context.Context, dst []Claim, k *ClaimKey, afte
 // readText runs a query of the readers that answers one text.
 func (s *Store) readText(ctx context.Context, query string, args ...any) (text string, err error) {
 	st, err := s.readStmtFor(ctx, query)
-	if err != nil {
-		return "", err
+	if err == nil {
+		err = translate(st.Stmt.QueryRow(args...).Scan(&text))
 	}
-	return text, translate(st.Stmt.QueryRow(args...).Scan(&text))
+	return text, err
 }
 
-// cutStretch appends the claims of a stretch; ok is false if their subscribers are not in order.
+// cutStretch appends the claims of a stretch; ok is false if their subscribers are not in order, or a row is no claim.
 func cutStretch(dst []Claim, rows string) (out []Claim, ok bool) {
 	previous := ""
 	for rows != "" {
@@ -91,7 +91,10 @@ func cutStretch(dst []Claim, rows string) (out []Claim, ok bool) {
 		for i := range n {
 			var field string
 			field, row, _ = strings.Cut(row, "\x1f")
-			n[i], _ = strconv.ParseInt(field, 10, 64)
+			var err error
+			if n[i], err = strconv.ParseInt(field, 10, 64); err != nil {
+				return dst, false
+			}
 		}
 		c := Claim{Seq: n[0], Tries: int(n[1]), Ambiguous: int(n[2])}
 		c.SubscriberID, c.EmailKey, _ = strings.Cut(row, "\x1f")

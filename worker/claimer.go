@@ -211,7 +211,7 @@ func (s *Sender) claimDeferred(ctx context.Context, j *jobFeed, cs []store.Claim
 	if j.lookAt.After(now) {
 		return cs, nil
 	}
-	cs, err := s.store.ClaimDeferred(ctx, cs, j.key, j.dueAt, j.dueSeq, core.At(now), limit)
+	cs, err := s.store.ClaimDeferred(ctx, cs, &j.key, j.dueAt, j.dueSeq, core.At(now), limit)
 	if err != nil {
 		return cs, err
 	}

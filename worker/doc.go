@@ -16,7 +16,7 @@
 //	sender.go    Sender: a Step of the send path from its first claim to its last outcome
 //	claimer.go   running jobs, and their recipients in batches; feed.go: what the lanes take from, in turn
 //	lane.go      one connection's share: render, check again, deliver, tell the outcome; content.go: a job, compiled
-//	signing.go   keys of senders; mails made and signed beside the lanes
+//	signing.go   keys of senders; mails made and signed beside the lanes; spare.go: one more thread while mails go out
 //	tracker.go   what readers open and follow, counted in batches
 //	stop.go      when a job is paused; testmail.go: the mail of a job to one address
 //	recorder.go  outcomes in batches; tally.go: figures of them

@@ -98,28 +98,42 @@ func TestMailsAreSigned(t *testing.T) {
 	}
 }
 
+// aheadServer is a relay that answers as on says.
+func aheadServer(t *testing.T, on func(mailtest.Event) mailtest.Action) *mailtest.Server {
+	t.Helper()
+	server, err := mailtest.NewServer(mailtest.Script{On: on})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	return server
+}
+
+// aheadHouse is one with n subscribers that has started to send by a relay.
+func aheadHouse(t *testing.T, server *mailtest.Server, signed bool, connections, n int) *house {
+	t.Helper()
+	h := newHouse(t, &mail.SMTP{Addr: server.Addr()})
+	if signed {
+		h.dkimKey(core.DKIMRSA, "one")
+	}
+	h.opts.Connections, h.opts.Signers = connections, worker.NewSigners(h.Store)
+	h.subscribe(n)
+	h.start()
+	return h
+}
+
 // A mail that was made ahead, or waits for its signature, is checked once more before it goes.
 func TestWhoLeavesWhileMailsAreMade(t *testing.T) {
 	for n, signed := range map[int]bool{40: true, 400: false} { // few are made ahead only where they are signed
 		fifth, left := make(chan bool), make(chan bool)
-		server, err := mailtest.NewServer(mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
+		server := aheadServer(t, func(e mailtest.Event) mailtest.Action {
 			if e.Verb == "DOT" && e.N == 5 {
 				close(fifth)
 				<-left
 			}
 			return mailtest.Action{}
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer server.Close()
-		h := newHouse(t, &mail.SMTP{Addr: server.Addr()})
-		if signed {
-			h.dkimKey(core.DKIMRSA, "one")
-		}
-		h.opts.Connections, h.opts.Signers = 1, worker.NewSigners(h.Store)
-		h.subscribe(n)
-		h.start()
+		})
+		h := aheadHouse(t, server, signed, 1, n)
 		j := h.job(nil)
 		<-fifth
 		for k := range n {
@@ -135,21 +149,11 @@ func TestWhoLeavesWhileMailsAreMade(t *testing.T) {
 // Mails that were made ahead on a connection that breaks go by another one, each once.
 func TestMailsMadeAheadOnABrokenConnection(t *testing.T) {
 	for _, signed := range []bool{false, true} {
-		server, err := mailtest.NewServer(mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
+		server := aheadServer(t, func(e mailtest.Event) mailtest.Action {
 			return mailtest.Action{Close: e.Verb == "MAIL" && e.N%50 == 0}
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer server.Close()
+		})
 		synctest.Test(t, func(t *testing.T) {
-			h := newHouse(t, &mail.SMTP{Addr: server.Addr()})
-			if signed {
-				h.dkimKey(core.DKIMRSA, "one")
-			}
-			h.opts.Connections, h.opts.Signers = 2, worker.NewSigners(h.Store)
-			h.subscribe(400)
-			h.start()
+			h := aheadHouse(t, server, signed, 2, 400)
 			j := h.waitLong(h.job(nil))
 			h.addsUp(j, 400, 0, 0)
 		})
@@ -169,30 +173,19 @@ func TestMailsMadeAheadOnABrokenConnection(t *testing.T) {
 // What a lane has made ahead does not wait with it for a relay that hangs: others send it.
 func TestMailsMadeAheadOfAHangingRelay(t *testing.T) {
 	for _, signed := range []bool{false, true} {
-		hung, others := make(chan bool), make(chan bool)
+		others := make(chan bool)
 		var taken atomic.Int64
-		server, err := mailtest.NewServer(mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
+		server := aheadServer(t, func(e mailtest.Event) mailtest.Action {
 			if e.Verb == "DOT" {
 				if e.N == 20 {
-					close(hung)
 					<-others
-				} else if taken.Add(1) == 397 { // of 400, but for the one that hangs, and the one whose MAIL is behind it
+				} else if taken.Add(1) == 398 { // of 400, but for the one that hangs, and the one whose MAIL is behind it
 					close(others)
 				}
 			}
 			return mailtest.Action{}
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer server.Close()
-		h := newHouse(t, &mail.SMTP{Addr: server.Addr()})
-		if signed {
-			h.dkimKey(core.DKIMRSA, "one")
-		}
-		h.opts.Connections, h.opts.Signers = 2, worker.NewSigners(h.Store)
-		h.subscribe(400)
-		h.start()
+		})
+		h := aheadHouse(t, server, signed, 2, 400)
 		if j := h.wait(h.job(nil)); j.Sent != 400 {
 			t.Errorf("%+v", j)
 		}
