@@ -96,13 +96,21 @@ func (l *lane) aged() bool {
 // hangUp ends the connection politely, if there is one.
 func (l *lane) hangUp() {
 	if l.c != nil {
-		l.c.quit(l.timeouts.Quit)
+		l.c.quit(l.timeouts.Quit, l.timeouts.Closed)
 		l.c = nil
 	}
 }
 
-// drop ends it at once: what is said now could be taken for content.
+// drop ends it without a word: what is said now could be taken for content.
 func (l *lane) drop() {
+	if l.c != nil {
+		l.c.end(l.timeouts.Closed)
+		l.c = nil
+	}
+}
+
+// cut closes a connection that has failed. The route rests after that, so nothing waits for the server's close.
+func (l *lane) cut() {
 	if l.c != nil {
 		l.c.close()
 		l.c = nil
@@ -160,7 +168,7 @@ func (l *lane) fault(f Fault, stage string) *RouteError {
 // lost settles e when the connection broke before its final dot.
 func (l *lane) lost(e *Envelope, stage string, err error) error {
 	delivered := l.finished
-	l.drop()
+	l.cut()
 	l.done(e, Outcome{Lost: true})
 	f := FaultConnect
 	if errors.Is(err, errReply) || errors.Is(err, errTooMuch) {
@@ -218,7 +226,7 @@ func (l *lane) dot(e, next *Envelope) error {
 	}
 	if err != nil {
 		delivered := l.finished
-		l.drop()
+		l.cut()
 		l.done(e, Outcome{Result: Ambiguous})
 		l.release(next)
 		return &RouteError{Fault: FaultConnect, Stage: "dot", Delivered: delivered, Err: err}
@@ -300,7 +308,7 @@ func (l *lane) refusedRcpt(e *Envelope) error {
 	l.c.needsReset = true
 	if l.c.deep {
 		if err := l.afterRefusal(); err != nil {
-			l.drop()
+			l.cut()
 			l.done(e, o)
 			return &RouteError{Fault: FaultConnect, Stage: "DATA", Delivered: l.finished, Err: err}
 		}

@@ -28,6 +28,7 @@ type Timeouts struct {
 	Block    time.Duration // 3 min for each write
 	Dot      time.Duration // 10 min
 	Quit     time.Duration // 5 s
+	Closed   time.Duration // 2 s, from the end of a connection until the server has closed it
 }
 
 // SMTP delivers to one relay. Set the fields before the first Deliver and leave them alone then.
@@ -74,6 +75,7 @@ func (t Timeouts) filled() Timeouts {
 		Block:    orDefault(t.Block, 3*time.Minute),
 		Dot:      orDefault(t.Dot, 10*time.Minute),
 		Quit:     orDefault(t.Quit, 5*time.Second),
+		Closed:   orDefault(t.Closed, 2*time.Second),
 	}
 }
 

@@ -3,6 +3,7 @@ package mail
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -33,7 +34,8 @@ type reply struct {
 // wire is a connection with its buffers: commands gather in out until flush, replies are cut from in.
 type wire struct {
 	nc    net.Conn
-	in    []byte // unread octets are in[r:w]
+	raw   net.Conn // the socket below TLS
+	in    []byte   // unread octets are in[r:w]
 	r, w  int
 	out   []byte
 	dot   int // where the final dot in out ends; 0 if there is none
@@ -56,7 +58,7 @@ type wire struct {
 }
 
 func newWire(nc net.Conn) *wire {
-	return &wire{nc: nc, in: make([]byte, maxReplyLine*2), out: make([]byte, 0, 16<<10)}
+	return &wire{nc: nc, raw: nc, in: make([]byte, maxReplyLine*2), out: make([]byte, 0, 16<<10)}
 }
 
 // watch makes the connection heed ctx: before login it is cut at once, later it has drain to finish.
@@ -288,8 +290,31 @@ func (c *wire) close() {
 	_ = c.nc.Close()
 }
 
-// quit ends it politely; the reply is waited for but not needed.
-func (c *wire) quit(timeout time.Duration) {
-	_ = c.ask(timeout, "QUIT")
-	c.close()
+// quit ends the connection politely. The reply is waited for but not needed; closed bounds the wait for the server's close.
+func (c *wire) quit(timeout, closed time.Duration) {
+	if c.ask(timeout, "QUIT") != nil {
+		c.close()
+		return
+	}
+	if t, ok := c.nc.(*tls.Conn); ok {
+		_ = t.CloseWrite() // close_notify: the server can tell the end from a cut
+	}
+	c.end(closed)
+}
+
+// end sends no more and closes when the server has closed, or after closed. A relay counts a connection until it closes it
+// itself: one that is dialled before that exceeds a limit of connections.
+func (c *wire) end(closed time.Duration) {
+	defer c.close()
+	half, ok := c.raw.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil {
+		return
+	}
+	c.readBy = time.Time{}
+	c.deadline(c.raw.SetReadDeadline, &c.readBy, closed)
+	for {
+		if _, err := c.raw.Read(c.in); err != nil {
+			return
+		}
+	}
 }

@@ -36,6 +36,11 @@ type Action struct {
 type Script struct {
 	// On is asked for each event; nil behaves. It may be called from several goroutines.
 	On func(Event) Action
+	// Connections is how many connections may be open at once; more are greeted with 421 and closed. 0: any number. A
+	// connection counts until the server closes it, whatever the client does.
+	Connections int
+	// Linger is how long the server takes to close a connection that is over.
+	Linger time.Duration
 	// NoPipelining leaves PIPELINING out of the extensions.
 	NoPipelining bool
 	// TLS, where not nil, is offered by STARTTLS, or used from the start with Implicit.
@@ -61,15 +66,16 @@ type Message struct {
 
 // Server follows a Script. It keeps what it accepted and every line that it got.
 type Server struct {
-	script Script
-	ln     net.Listener
-	mu     sync.Mutex
-	seen   map[string]int
-	taken  []Message
-	lines  []string
-	conns  map[net.Conn]bool
-	count  int
-	wg     sync.WaitGroup
+	script  Script
+	ln      net.Listener
+	mu      sync.Mutex
+	seen    map[string]int
+	taken   []Message
+	lines   []string
+	conns   map[net.Conn]bool
+	count   int
+	refused int
+	wg      sync.WaitGroup
 }
 
 // NewServer listens on a port of 127.0.0.1.
@@ -108,6 +114,13 @@ func (s *Server) Seen(verb string) int {
 	return s.seen[verb]
 }
 
+// Refused counts the connections that Connections did not allow.
+func (s *Server) Refused() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refused
+}
+
 // Close stops and cuts everything.
 func (s *Server) Close() error {
 	err := s.ln.Close()
@@ -128,6 +141,13 @@ func (s *Server) accept() {
 			return
 		}
 		s.mu.Lock()
+		if limit := s.script.Connections; limit > 0 && len(s.conns) >= limit {
+			s.refused++
+			s.mu.Unlock()
+			_, _ = nc.Write([]byte("421 4.7.0 too many connections\r\n"))
+			_ = nc.Close()
+			continue
+		}
 		s.conns[nc] = true
 		s.count++
 		c := &session{server: s, nc: nc, number: s.count}
@@ -136,10 +156,11 @@ func (s *Server) accept() {
 		go func() {
 			defer s.wg.Done()
 			c.serve()
-			_ = nc.Close()
+			time.Sleep(s.script.Linger)
 			s.mu.Lock()
 			delete(s.conns, nc)
 			s.mu.Unlock()
+			_ = nc.Close()
 		}()
 	}
 }

@@ -1,0 +1,92 @@
+package mail
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"newsletterd/mail/mailtest"
+)
+
+// TestSMTPConnectionLimit: a relay that allows exactly as many connections as there are lanes refuses none of them, however a
+// connection ends: a lane dials again when the relay has closed the one before.
+func TestSMTPConnectionLimit(t *testing.T) {
+	const lanes = 3
+	slow := mailtest.Script{Connections: lanes, Linger: 5 * time.Millisecond}
+	stale := slow
+	var used sync.Map // connections that have had a mail
+	stale.On = func(e mailtest.Event) mailtest.Action {
+		if e.Verb != "MAIL" {
+			return mailtest.Action{}
+		}
+		if _, again := used.LoadOrStore(e.Conn, true); again {
+			return mailtest.Action{Reply: "421 4.4.2 idle too long", Close: true}
+		}
+		return mailtest.Action{}
+	}
+	refusing := slow
+	refusing.On = func(e mailtest.Event) mailtest.Action {
+		if e.Verb == "MAIL" && e.N%2 == 0 {
+			return mailtest.Action{Reply: "550 5.7.1 not you"}
+		}
+		return mailtest.Action{}
+	}
+	every := func(n int) func(string) bool {
+		i := 0
+		return func(string) bool { i++; return i%n != 0 }
+	}
+	for name, c := range map[string]struct {
+		script mailtest.Script
+		smtp   SMTP
+		set    func(*post)
+		fault  string // the stage of route errors that are no refused connection
+	}{
+		"full":       {slow, SMTP{MaxMails: 2}, nil, ""},
+		"full plain": {slow, SMTP{MaxMails: 2, NoPipelining: true}, nil, ""},
+		"given up":   {slow, SMTP{}, func(p *post) { p.commit = every(2) }, ""},
+		"stale":      {stale, SMTP{}, func(p *post) { p.between = func(string) {} }, ""},
+		"refused":    {refusing, SMTP{}, nil, "MAIL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, c.script)
+			var wg sync.WaitGroup
+			for range lanes {
+				wg.Go(func() {
+					smtp := c.smtp
+					smtp.Addr = s.Addr()
+					for range 4 { // what Deliver leaves behind counts too
+						p := &post{t: t, n: 4, sender: &smtp}
+						if c.set != nil {
+							c.set(p)
+						}
+						err := p.run(t.Context())
+						var r *RouteError
+						if errors.As(err, &r) && r.Stage == c.fault {
+							err = nil
+						}
+						if err != nil {
+							t.Error(err)
+							return
+						}
+					}
+				})
+			}
+			wg.Wait()
+			if n := s.Refused(); n > 0 {
+				t.Errorf("%d of %d connections were refused", n, s.Seen("CONNECT")+n)
+			}
+		})
+	}
+}
+
+// TestSMTPNeverClosed: a relay that answers QUIT and does not close is left after a while.
+func TestSMTPNeverClosed(t *testing.T) {
+	s := serve(t, mailtest.Script{Linger: 200 * time.Millisecond})
+	p := &post{t: t, n: 6, sender: &SMTP{Addr: s.Addr(), MaxMails: 2, Timeouts: Timeouts{Closed: time.Millisecond}}}
+	checkFault(t, p.run(t.Context()), 0, "")
+	if n := len(s.Messages()); n != 6 {
+		t.Errorf("%d messages", n)
+	}
+}
