@@ -119,9 +119,6 @@
 // 2026-11-21: What a provider sends twice is known by the provider's own id, in 16 octets of SHA-256. SNS and SendGrid may be an
 // hour late and Mailgun twelve, for they keep their time when they try again; that an event counts once makes a replay harmless.
 //
-// 2026-11-21: A certificate of SNS that comes without its chain, as Amazon's do, is believed for the https connection to
-// Amazon's own host that it was fetched by, as long as it is in its time; where roots are given the chain must be whole.
-//
 // 2026-11-21: An event's body has 256 KiB at most, as one event needs; SendGrid and Mailjet send batches, which have 1 MiB.
 //
 // 2026-11-21: A mail that came back is believed for the names in it that only we can make (return address, Message-ID,

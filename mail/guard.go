@@ -77,18 +77,39 @@ func HostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// notPublic are the ranges that netip does not know as private (RFC 6890), and those by which IPv6 reaches IPv4.
+// unicast6 holds every global unicast address of IPv6 that IANA has given out (RFC 4291 section 2.4). Outside of it are, among
+// others, loopback, IPv4-compatible and IPv4-mapped addresses, NAT64 (RFC 6052, RFC 8215), discard-only and segment routing
+// prefixes, unique local, link-local and site-local addresses.
+var unicast6 = netip.MustParsePrefix("2000::/3")
+
+// notPublic are the blocks within unicast6 and IPv4's unicast space that the special-purpose registries of IANA do not list as
+// globally reachable, and those by which IPv6 reaches IPv4: Teredo and 6to4.
 var notPublic = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("192.88.99.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
-	netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"),
-	netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("100::/64"),
-	netip.MustParsePrefix("2001::/23"), netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("fec0::/10"),
+	netip.MustParsePrefix("0.0.0.0/8"),        // this network
+	netip.MustParsePrefix("10.0.0.0/8"),       // private use
+	netip.MustParsePrefix("100.64.0.0/10"),    // shared address space
+	netip.MustParsePrefix("127.0.0.0/8"),      // loopback
+	netip.MustParsePrefix("168.63.129.16/32"), // not in a registry: the host of a virtual machine at Azure
+	netip.MustParsePrefix("169.254.0.0/16"),   // link-local
+	netip.MustParsePrefix("172.16.0.0/12"),    // private use
+	netip.MustParsePrefix("192.0.0.0/24"),     // IETF protocol assignments
+	netip.MustParsePrefix("192.0.2.0/24"),     // documentation
+	netip.MustParsePrefix("192.88.99.0/24"),   // 6to4 and 6a44 relays
+	netip.MustParsePrefix("192.168.0.0/16"),   // private use
+	netip.MustParsePrefix("198.18.0.0/15"),    // benchmarking
+	netip.MustParsePrefix("198.51.100.0/24"),  // documentation
+	netip.MustParsePrefix("203.0.113.0/24"),   // documentation
+	netip.MustParsePrefix("240.0.0.0/4"),      // reserved, limited broadcast
+	netip.MustParsePrefix("2001::/23"),        // IETF protocol assignments: Teredo, benchmarking, ORCHID
+	netip.MustParsePrefix("2001:db8::/32"),    // documentation
+	netip.MustParsePrefix("2002::/16"),        // 6to4
+	netip.MustParsePrefix("3fff::/20"),        // documentation
 }
 
+// public reports whether an address is one of the public internet, as a client of it may be asked to connect to.
 func public(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
-	if !a.IsGlobalUnicast() || a.IsPrivate() {
+	if !a.IsGlobalUnicast() || a.Is6() && !unicast6.Contains(a) {
 		return false
 	}
 	return !slices.ContainsFunc(notPublic, func(p netip.Prefix) bool { return p.Contains(a) })

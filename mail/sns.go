@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"bytes"
 	"context"
 	"crypto"
 	"crypto/rsa"
@@ -32,15 +33,15 @@ const (
 	snsFetchTimeout   = 5 * time.Second
 	maxSNSCerts       = 32
 	maxSNSFetches     = 4
+	maxSNSIssuers     = 2 // fetched for one certificate
 )
 
 // SNS is what it takes to check messages of Amazon SNS. Safe for concurrent use.
 type SNS struct {
-	// Fetch gets a certificate, or confirms a subscription, at an https address whose host was checked. It follows no redirect;
-	// an answer other than 200 is an error.
+	// Fetch gets a certificate, or confirms a subscription, at an https address whose host was checked, or the certificate of an
+	// issuer at an http address. It follows no redirect; an answer other than 200 is an error.
 	Fetch func(ctx context.Context, url string) ([]byte, error)
-	// Roots are what a certificate must come from. nil: the system's, and a certificate that comes without its chain is then
-	// believed for the connection that it was fetched by.
+	// Roots are where the chain of a certificate must end; nil: the system's.
 	Roots *x509.CertPool
 
 	mu      sync.Mutex
@@ -147,9 +148,13 @@ func verifyRSA(key *rsa.PublicKey, version, text string, sig []byte) bool {
 	return rsa.VerifyPKCS1v15(key, crypto.SHA256, sum[:], sig) == nil
 }
 
+// awsRegion is the form of a region's name: eu-west-1, us-gov-east-1. Other names below amazonaws.com are of customers: sns.s3 is a
+// bucket.
+const awsRegion = `[a-z]{2,4}(?:-[a-z]+){1,2}-[0-9]{1,2}`
+
 var (
-	snsHost = regexp.MustCompile(`^sns\.[a-z0-9-]+\.amazonaws\.com(\.cn)?$`)
-	snsARN  = regexp.MustCompile(`^arn:aws(-cn|-us-gov)?:sns:([a-z0-9-]+):[0-9]{12}:[A-Za-z0-9_-]{1,256}(\.fifo)?$`)
+	snsHost = regexp.MustCompile(`^sns\.` + awsRegion + `\.amazonaws\.com(\.cn)?$`)
+	snsARN  = regexp.MustCompile(`^arn:aws(-cn|-us-gov)?:sns:(` + awsRegion + `):[0-9]{12}:[A-Za-z0-9_-]{1,256}(\.fifo)?$`)
 )
 
 // snsCertURL tells whether a certificate stands at an address of Amazon SNS itself.
@@ -204,8 +209,11 @@ func (s *SNS) fetch(ctx context.Context, c *snsCert, at string, now core.Instant
 	text, err := s.Fetch(ctx, at)
 	if err != nil {
 		c.err = core.ErrUnavailable.With(fmt.Errorf("certificate of SNS: %w", err))
-	} else if c.key, err = s.check(text, now); err != nil {
+	} else if c.key, err = s.check(ctx, text, now); err != nil {
 		c.err = core.ErrInvalidSignature.With(fmt.Errorf("certificate of SNS: %w", err))
+		if errors.Is(err, errIssuer) {
+			c.err = core.ErrUnavailable.With(fmt.Errorf("certificate of SNS: %w", err))
+		}
 	}
 	if c.err != nil {
 		c.until = now.Add(snsFailureTTL)
@@ -216,8 +224,12 @@ func (s *SNS) fetch(ctx context.Context, c *snsCert, at string, now core.Instant
 	close(c.ready)
 }
 
-// check reads the certificate and those that it comes with, and holds it against the roots.
-func (s *SNS) check(text []byte, now core.Instant) (*rsa.PublicKey, error) {
+// errIssuer is returned when the certificate of an issuer can't be fetched.
+var errIssuer = errors.New("the certificate of its issuer can't be fetched")
+
+// check reads a certificate and those that it comes with. Its chain must end at a root, which is never the certificate itself.
+// Issuers that the file lacks are fetched from where the certificate says (RFC 5280 section 4.2.2.1).
+func (s *SNS) check(ctx context.Context, text []byte, now core.Instant) (*rsa.PublicKey, error) {
 	var certs []*x509.Certificate
 	for len(certs) < 8 {
 		var block *pem.Block
@@ -233,15 +245,21 @@ func (s *SNS) check(text []byte, now core.Instant) (*rsa.PublicKey, error) {
 	if len(certs) == 0 {
 		return nil, errors.New("there is none in the file")
 	}
-	leaf, between := certs[0], x509.NewCertPool()
-	for _, c := range certs[1:] {
-		between.AddCert(c)
+	leaf := certs[0]
+	if leaf.CheckSignatureFrom(leaf) == nil || bytes.Equal(leaf.RawIssuer, leaf.RawSubject) {
+		return nil, errors.New("it is signed by itself")
 	}
-	_, err := leaf.Verify(x509.VerifyOptions{
-		Roots: s.Roots, Intermediates: between, CurrentTime: now.Time(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
-	})
-	if _, unknown := errors.AsType[x509.UnknownAuthorityError](err); unknown && s.Roots == nil && len(certs) == 1 {
-		err = inTime(leaf, now.Time())
+	err := s.verify(certs, now)
+	for range maxSNSIssuers {
+		if _, unknown := errors.AsType[x509.UnknownAuthorityError](err); !unknown {
+			break
+		}
+		issuer, missing := s.issuer(ctx, certs[len(certs)-1])
+		if missing != nil {
+			return nil, missing
+		}
+		certs = append(certs, issuer)
+		err = s.verify(certs, now)
 	}
 	if err != nil {
 		return nil, err
@@ -253,11 +271,39 @@ func (s *SNS) check(text []byte, now core.Instant) (*rsa.PublicKey, error) {
 	return key, nil
 }
 
-func inTime(c *x509.Certificate, now time.Time) error {
-	if now.Before(c.NotBefore) || now.After(c.NotAfter) {
-		return errors.New("it is not valid at this time")
+// verify holds the first of certs against the roots, by way of the others.
+func (s *SNS) verify(certs []*x509.Certificate, now core.Instant) error {
+	between := x509.NewCertPool()
+	for _, c := range certs[1:] {
+		between.AddCert(c)
 	}
-	return nil
+	_, err := certs[0].Verify(x509.VerifyOptions{
+		Roots: s.Roots, Intermediates: between, CurrentTime: now.Time(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
+	})
+	return err
+}
+
+// issuer fetches the certificate that has signed c.
+func (s *SNS) issuer(ctx context.Context, c *x509.Certificate) (*x509.Certificate, error) {
+	if len(c.IssuingCertificateURL) == 0 {
+		return nil, errors.New("its chain ends at no root")
+	}
+	u, err := url.Parse(c.IssuingCertificateURL[0])
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.Host == "" {
+		return nil, errors.New("it names no address of its issuer")
+	}
+	der, err := s.Fetch(ctx, u.String())
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errIssuer, err)
+	}
+	if block, _ := pem.Decode(der); block != nil {
+		der = block.Bytes
+	}
+	issuer, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, err
+	}
+	return issuer, c.CheckSignatureFrom(issuer)
 }
 
 // confirmSNS answers the question whether we want the messages of a topic: we do, since it is on our list. The address is

@@ -35,6 +35,7 @@ type amazon struct {
 	fetched []string
 	files   map[string][]byte
 	fetches atomic.Int32
+	issuer  string // that the next certificates name; empty: none
 }
 
 func newAmazon(t testing.TB) *amazon {
@@ -70,6 +71,10 @@ func (a *amazon) certificate(parent *x509.Certificate, parentKey *rsa.PrivateKey
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "sns.amazonaws.com"}, DNSNames: []string{"sns.amazonaws.com"},
 		NotBefore: hookNow.Time().Add(-time.Hour), NotAfter: hookNow.Time().Add(life), IsCA: isCA, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
+	template.Subject.SerialNumber = rand.Text() // no two have one name
+	if a.issuer != "" {
+		template.IssuingCertificateURL = []string{a.issuer}
 	}
 	if parent == nil {
 		parent, parentKey = template, key
@@ -264,18 +269,67 @@ func TestSNSCertificates(t *testing.T) {
 	}
 }
 
-// Without roots of its own, a certificate that comes without its chain is believed for the connection, in its time.
+// A certificate that comes without its chain is believed only by way of its issuer, which leads to a root; never for the
+// connection that it was fetched by.
 func TestSNSCertificateWithoutChain(t *testing.T) {
 	a := newAmazon(t)
-	a.Roots = nil
-	if err := a.hook().Verify(t.Context(), a.message("2", nil, nil)); err != nil {
-		t.Errorf("%v", err)
+	ca, caKey := a.certificate(nil, nil, true, time.Hour)
+	between, betweenKey := a.certificate(ca, caKey, true, time.Hour)
+	const issuerURL = "http://crt.r2m01.amazontrust.com/r2m01.cer"
+	a.issuer = issuerURL
+	leaf, key := a.certificate(between, betweenKey, false, time.Hour)
+	a.issuer = ""
+	orphan, orphanKey := a.certificate(between, betweenKey, false, time.Hour)
+	self, selfKey := a.certificate(nil, nil, true, time.Hour)
+	a.Roots = x509.NewCertPool()
+	a.Roots.AddCert(ca)
+	verify := func(c *x509.Certificate, k *rsa.PrivateKey) error {
+		a.SNS.certs, a.key = nil, k
+		a.files[testCertURL] = pemOf(c)
+		return a.hook().Verify(t.Context(), a.message("2", nil, nil))
 	}
-	a.SNS.certs = nil
-	late := a.message("2", set("Timestamp", "2026-11-20T12:29:00.000Z"), nil)
-	late.Now = hookNow.Add(2 * time.Hour)
-	if err := a.hook().Verify(t.Context(), late); !errors.Is(err, core.ErrInvalidSignature) {
-		t.Errorf("expired: %v", err)
+	if err := verify(leaf, key); core.KindOf(err) != core.Unavailable {
+		t.Errorf("the issuer can't be fetched: %v", err)
+	}
+	a.files[issuerURL] = between.Raw
+	if err := verify(leaf, key); err != nil {
+		t.Errorf("by way of its issuer: %v", err)
+	}
+	a.files[issuerURL] = self.Raw
+	if err := verify(leaf, key); !errors.Is(err, core.ErrInvalidSignature) {
+		t.Errorf("by way of another's: %v", err)
+	}
+	if err := verify(orphan, orphanKey); !errors.Is(err, core.ErrInvalidSignature) {
+		t.Errorf("without a word of its issuer: %v", err)
+	}
+	if err := verify(self, selfKey); !errors.Is(err, core.ErrInvalidSignature) {
+		t.Errorf("signed by itself: %v", err)
+	}
+	a.Roots.AddCert(self)
+	if err := verify(self, selfKey); !errors.Is(err, core.ErrInvalidSignature) {
+		t.Errorf("a root: %v", err)
+	}
+	a.Roots = nil // the system's
+	if err := verify(self, selfKey); !errors.Is(err, core.ErrInvalidSignature) {
+		t.Errorf("signed by itself, with the roots of the system: %v", err)
+	}
+}
+
+// Certificates come from hosts that are named after a region, and from no bucket of S3.
+func TestSNSHosts(t *testing.T) {
+	for host, want := range map[string]bool{
+		"sns.eu-west-1.amazonaws.com": true, "sns.us-gov-west-1.amazonaws.com": true, "sns.cn-north-1.amazonaws.com.cn": true,
+		"sns.ap-southeast-5.amazonaws.com": true, "sns.mx-central-1.amazonaws.com": true,
+		"sns.s3.amazonaws.com": false, "sns.s3-eu-west-1.amazonaws.com": false, "sns.s3-website-eu-west-1.amazonaws.com": false,
+		"sns.s3-accelerate.amazonaws.com": false, "sns.execute-api.amazonaws.com": false, "sns.amazonaws.com": false, "sns.eu.amazonaws.com": false,
+		"sns.eu-west-1.amazonaws.com.evil.org": false, "sns.eu-west-1.amazonaws.com:8443": false, "s3.eu-west-1.amazonaws.com": false,
+	} {
+		if got := snsCertURL("https://" + host + "/a.pem"); got != want {
+			t.Errorf("%s: %v", host, got)
+		}
+	}
+	if snsARN.MatchString("arn:aws:sns:s3:123456789012:bounces") {
+		t.Error("a topic of the region s3")
 	}
 }
 
