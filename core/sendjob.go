@@ -31,6 +31,9 @@ const (
 	MaxBody         = 1 << 20 // octets of each body
 	MaxTemplateName = 100     // characters
 	DefaultTemplate = "default"
+
+	// ScheduleGrace is how long ago scheduled_at may be without a word: clocks differ, and requests take their time.
+	ScheduleGrace = time.Minute
 )
 
 // Why a recipient was left out or failed, in words that do not change: they are stored and shown.
@@ -285,6 +288,11 @@ func (n *NewJob) validateTimes(now Instant) error {
 		return Invalidf("scheduled_at", "scheduled_at must lie inside the window.")
 	}
 	return nil
+}
+
+// ScheduledInPast reports whether scheduled_at is too long ago to be meant as now.
+func (n *NewJob) ScheduledInPast(now Instant) bool {
+	return n.ScheduledAt != 0 && n.ScheduledAt.Add(ScheduleGrace) < now
 }
 
 // Job makes the job and its campaign. Validate has passed; the tenant is the list's.

@@ -36,7 +36,14 @@ type field struct {
 type object struct {
 	fields   []field
 	required uint64
+	judges   bool // its struct is a keyJudge
 }
+
+// keyJudge is a struct that is told the keys of its JSON object that it has no field for, those with null apart. An error
+// of JudgeKeys refuses the request, before what is missing does.
+type keyJudge interface{ JudgeKeys(unknown []string) error }
+
+var keyJudgeType = reflect.TypeFor[keyJudge]()
 
 func (o *object) find(key []byte) int {
 	for i := range o.fields {
@@ -113,7 +120,7 @@ func fieldsOf(t reflect.Type, tag string) []field {
 }
 
 func newObject(t reflect.Type) *object {
-	o := &object{fields: fieldsOf(t, "json")}
+	o := &object{fields: fieldsOf(t, "json"), judges: reflect.PointerTo(t).Implements(keyJudgeType)}
 	for i := range o.fields {
 		if o.fields[i].required {
 			o.required |= 1 << i

@@ -24,6 +24,14 @@ const maxSendJob = 5 * MiB
 type tracking struct {
 	Open  bool `json:"open"`
 	Click bool `json:"click"`
+
+	warnings []string // about its keys
+}
+
+// JudgeKeys implements keyJudge.
+func (t *tracking) JudgeKeys(unknown []string) (err error) {
+	t.warnings, err = core.JudgeJobKeys(core.JobTracking, unknown)
+	return err
 }
 
 // sendJobRequest is CreateSendJobRequest in both spellings.
@@ -47,6 +55,22 @@ type sendJobRequest struct {
 	WindowEndc    core.Instant    `json:"windowEnd"`
 	Tracking      *tracking       `json:"tracking"`
 	IdempotencyID *string         `header:"Idempotency-Key"`
+
+	warnings []string // about its keys
+}
+
+// JudgeKeys implements keyJudge.
+func (in *sendJobRequest) JudgeKeys(unknown []string) (err error) {
+	in.warnings, err = core.JudgeJobKeys(core.JobBody, unknown)
+	return err
+}
+
+// keyWarnings are those about unknown keys of the request.
+func (in *sendJobRequest) keyWarnings() []string {
+	if in.Tracking == nil {
+		return in.warnings
+	}
+	return append(in.warnings, in.Tracking.warnings...)
 }
 
 // fold brings the camelCase spelling of a field into the other one; both may be given if they agree.
@@ -164,6 +188,10 @@ func (a sendjobs) create(c *Call, in sendJobRequest) (out createdJob, err error)
 		return out, err
 	}
 	c.Tenant = j.TenantID
+	warnings = append(in.keyWarnings(), warnings...)
+	if n.ScheduledInPast(j.CreatedAt) {
+		warnings = append(warnings, "scheduled_at lies in the past; the job starts at once.")
+	}
 	if !known {
 		warnings = append(warnings, "The template does not exist yet; the job fails if it is still missing when it starts.")
 	}

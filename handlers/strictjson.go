@@ -36,11 +36,20 @@ func decodeJSON(b []byte, o *object, v reflect.Value) error {
 // object reads an object into the struct v; with o == nil its values are only checked.
 func (s *scanner) object(o *object, v reflect.Value) error {
 	var seen uint64
+	var unknown []string
 	var wrong error // a value of the wrong type is told only when the text as a whole is JSON
 	err := s.Members(func(key []byte) error {
 		i := -1
 		if o != nil {
 			i = o.find(key)
+		}
+		if i < 0 && o != nil && o.judges {
+			name := string(key)
+			given, err := s.given()
+			if given {
+				unknown = append(unknown, name)
+			}
+			return err
 		}
 		if i < 0 || wrong != nil {
 			return s.Skip()
@@ -67,6 +76,11 @@ func (s *scanner) object(o *object, v reflect.Value) error {
 	if wrong != nil {
 		return wrong
 	}
+	if len(unknown) > 0 {
+		if err := v.Addr().Interface().(keyJudge).JudgeKeys(unknown); err != nil {
+			return err
+		}
+	}
 	if o != nil && seen&o.required != o.required {
 		for i := range o.fields {
 			if f := &o.fields[i]; f.required && seen&(1<<i) == 0 {
@@ -75,6 +89,14 @@ func (s *scanner) object(o *object, v reflect.Value) error {
 		}
 	}
 	return nil
+}
+
+// given passes a value and reports whether it is another than null.
+func (s *scanner) given() (bool, error) {
+	if s.Word("null") {
+		return false, nil
+	}
+	return true, s.Skip()
 }
 
 func isSyntax(err error) bool {

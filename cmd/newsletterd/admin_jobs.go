@@ -83,6 +83,9 @@ func (p *program) createJob(c *cli.Context, _ *Config, s *store.Store) error {
 	if err := n.Validate(at); err != nil {
 		return err
 	}
+	if n.ScheduledInPast(at) {
+		return core.Invalidf("scheduled_at", "--scheduled-at lies in the past; without it the job starts at once.")
+	}
 	warnings, err := mail.TryContent(&n)
 	if err != nil {
 		return err

@@ -1,10 +1,12 @@
 package main
 
+import "newsletterd/core"
+
 // didYouMean is the tail of an error message: the known word nearest to a mistyped one, if any is near.
 func didYouMean(word string, known []string) string {
 	best, bestDistance := "", 1+len(word)/3
 	for _, k := range known {
-		if d := editDistance(word, k); d < bestDistance {
+		if d := core.EditDistance(word, k); d < bestDistance {
 			best, bestDistance = k, d
 		}
 	}
@@ -12,29 +14,4 @@ func didYouMean(word string, known []string) string {
 		return ""
 	}
 	return "; did you mean " + best + "?"
-}
-
-// editDistance counts the insertions, deletions, changes and swaps of neighbours between two words.
-func editDistance(a, b string) int {
-	row := make([][]int, len(a)+1)
-	for i := range row {
-		row[i] = make([]int, len(b)+1)
-		row[i][0] = i
-	}
-	for j := range row[0] {
-		row[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[i][j] = min(row[i-1][j]+1, row[i][j-1]+1, row[i-1][j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[i][j] = min(row[i][j], row[i-2][j-2]+1)
-			}
-		}
-	}
-	return row[len(a)][len(b)]
 }

@@ -1,0 +1,151 @@
+package core
+
+import (
+	"cmp"
+	"strings"
+	"unicode/utf8"
+)
+
+// JobObject names an object of a send job's request whose keys are judged.
+type JobObject int
+
+// The objects that are judged. The object template is free-form.
+const (
+	JobBody     JobObject = iota // the request itself
+	JobTracking                  // its object tracking
+)
+
+// jobKeys are the known keys in their snake_case spelling.
+var jobKeys = [...][]string{
+	JobBody: {
+		"tenant_id", "list_id", "name", "subject", "body_html", "body_text", "template", "scheduled_at", "window_start", "window_end",
+		"tracking",
+	},
+	JobTracking: {"open", "click"},
+}
+
+// jobKeyMeanings are unknown keys that would narrow or change the mailing, in their folded form, with the key that was
+// probably meant; empty: the request has none. A name that ends with * stands for all that begin so.
+var jobKeyMeanings = [...]map[string]string{
+	JobBody: {
+		"segment*": "", "filter*": "", "audience*": "", "exclude*": "", "include*": "", "recipient*": "", "subscriber*": "",
+		"listids": "list_id", "list": "list_id", "lists": "list_id", "tenant": "tenant_id",
+		"to": "", "cc": "", "bcc": "", "email": "", "emails": "", "limit": "", "max": "", "sample*": "",
+		"from*": "", "sender*": "", "mailfrom*": "", "replyto*": "", "returnpath": "", "headers": "", "header": "", "attachment*": "",
+		"sendat": "scheduled_at", "sendon": "scheduled_at", "sendtime": "scheduled_at", "sendafter": "scheduled_at",
+		"schedule": "scheduled_at", "schedulefor": "scheduled_at", "scheduledfor": "scheduled_at", "scheduletime": "scheduled_at",
+		"scheduledtime": "scheduled_at", "startat": "scheduled_at", "startsat": "scheduled_at", "deliverat": "scheduled_at",
+		"deliverytime": "scheduled_at", "publishat": "scheduled_at", "date": "scheduled_at", "at": "scheduled_at", "delay": "scheduled_at",
+		"notbefore": "window_start", "notafter": "window_end", "window": "window_start", "expiresat": "window_end",
+		"timezone": "scheduled_at", "tz": "scheduled_at",
+		"html": "body_html", "htmlbody": "body_html", "bodyhtml": "body_html", "text": "body_text", "textbody": "body_text",
+		"plaintext": "body_text", "plain": "body_text", "body": "body_html", "content": "body_html", "markdown": "",
+		"preheader": "template.preheader", "previewtext": "template.preheader",
+		"templatename": "template.mailer_template_name", "templateid": "template.mailer_template_name",
+		"mailertemplatename": "template.mailer_template_name", "unsubscribeurl": "template.unsubscribe_url",
+		"layout": "", "theme": "", "language": "", "lang": "", "locale": "",
+		"trackopen*": "tracking.open", "trackclick*": "tracking.click", "opentracking": "tracking.open",
+		"clicktracking": "tracking.click", "tracklinks": "tracking.click", "utm*": "",
+		"test*": "", "dryrun": "", "draft": "", "preview": "", "paused": "",
+	},
+	JobTracking: {
+		"opens": "open", "opened": "open", "pixel": "open", "clicks": "click", "clicked": "click", "links": "click", "utm*": "",
+	},
+}
+
+// Bounds of what is judged and of what an answer says about it.
+const (
+	maxUnknownKeys = 100
+	maxKeyShown    = 64 // octets of a key
+)
+
+// JudgeJobKeys judges the unknown keys of a send job's request, given in their order. One that is near a known key, or
+// that names what would narrow or change the mailing, is Invalid on that key, with the key that was probably meant: left
+// out, it would mail more people, or something else, than the caller wants. Any other is harmless: the result is a warning
+// for each. More than 100 are Invalid.
+func JudgeJobKeys(in JobObject, keys []string) (warnings []string, err error) {
+	if len(keys) > maxUnknownKeys {
+		return nil, Invalidf("", "The request has %d unknown keys; %d are allowed.", len(keys), maxUnknownKeys)
+	}
+	for _, key := range keys {
+		shown := shownKey(key)
+		switch meant, refused := judgeJobKey(in, key); {
+		case refused && meant != "":
+			return nil, Invalidf(shown, "%s is not a known key; did you mean %s?", shown, meant)
+		case refused:
+			return nil, Invalidf(shown, "%s is not a known key; a send job can't be narrowed or changed by it.", shown)
+		}
+		if in == JobTracking {
+			shown = "tracking." + shown
+		}
+		warnings = append(warnings, shown+" is not a known key; it was ignored.")
+	}
+	return warnings, nil
+}
+
+// judgeJobKey returns the known key that an unknown one probably means, and whether it must be refused.
+func judgeJobKey(in JobObject, key string) (meant string, refused bool) {
+	folded := foldKey(key)
+	best := -1
+	for _, known := range jobKeys[in] {
+		if d := keyDistance(folded, foldKey(known)); d >= 0 && (best < 0 || d < best) {
+			best, meant = d, known
+		}
+	}
+	if best >= 0 {
+		return meant, true
+	}
+	if meant, refused = jobKeyMeanings[in][folded]; refused {
+		return meant, true
+	}
+	for name, meant := range jobKeyMeanings[in] {
+		if prefix, ok := strings.CutSuffix(name, "*"); ok && strings.HasPrefix(folded, prefix) {
+			return meant, true
+		}
+	}
+	return "", false
+}
+
+// keyDistance returns how far a folded key is from a known one, and -1 where that is too far for a slip: 2 are near a
+// known key of 8 letters and more, 1 from 5 letters on, and a shorter one must be spelled right but for its form.
+func keyDistance(folded, known string) int {
+	limit := 0
+	switch {
+	case len(known) >= 8:
+		limit = 2
+	case len(known) >= 5:
+		limit = 1
+	}
+	if len(folded) > len(known)+limit || len(known) > len(folded)+limit {
+		return -1
+	}
+	if d := EditDistance(folded, known); d <= limit {
+		return d
+	}
+	return -1
+}
+
+// foldKey removes what distinguishes the spellings of a key: case, underscores, hyphens and blanks.
+func foldKey(key string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '_' || r == '-' || r == ' ':
+			return -1
+		case 'A' <= r && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return r
+	}, key)
+}
+
+// shownKey returns a key as an answer may hold it.
+func shownKey(key string) string {
+	if len(key) <= maxKeyShown {
+		return cmp.Or(key, `""`)
+	}
+	cut := maxKeyShown
+	for cut > 0 && !utf8.RuneStart(key[cut]) {
+		cut--
+	}
+	return key[:cut] + "…"
+}
