@@ -32,9 +32,14 @@ type Mail struct {
 	CreatedAt Instant `db:"created_at" json:"created_at"`
 }
 
+// AboutAccount reports whether a mail is about an account: neither about a list nor a test of a send job. Such a mail
+// leaves by the daemon's relay, with the daemon's sender and Reply-To, whatever tenant it names: its token opens the
+// account.
+func (m *Mail) AboutAccount() bool { return m.ListID == "" && m.Kind != MailTest }
+
 // Look is how mails about an account present themselves.
 type Look struct {
-	TenantID string // on whose behalf they go out; empty: the daemon's
+	TenantID string // whose language, name and color they have; empty: the daemon's
 	Language string // of Languages, where the tenant has none; empty: the first
 }
 

@@ -72,10 +72,14 @@ func (s *Store) NewMails(ctx context.Context, now core.Instant, after int64, lim
 // withRelays are the tenants whose mails go by relays of their own.
 const withRelays = "SELECT id FROM tenant WHERE relays != '[]' AND deleted_at = 0"
 
+// mailSender is the tenant whose relays a queued mail may use: none for a mail about an account (core.Mail.AboutAccount),
+// whose token opens the account to anyone who reads the mail on its way.
+const mailSender = "iif(list_id = '' AND kind != 'test', '', tenant_id)"
+
 // DueMailsOf is DueMails of one tenant with relays of its own; empty: of all others.
 func (s *Store) DueMailsOf(ctx context.Context, owner string, now core.Instant, limit int) (m []core.Mail, err error) {
 	err = s.all(ctx, &m, `SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
-		WHERE state = 0 AND due_at <= ?1 AND iif(?2 = '', tenant_id NOT IN (`+withRelays+`), tenant_id = ?2) ORDER BY due_at, id LIMIT ?3`,
+		WHERE state = 0 AND due_at <= ?1 AND iif(?2 = '', `+mailSender+` NOT IN (`+withRelays+`), `+mailSender+` = ?2) ORDER BY due_at, id LIMIT ?3`,
 		int64(now), owner, limit)
 	return m, err
 }
@@ -83,7 +87,7 @@ func (s *Store) DueMailsOf(ctx context.Context, owner string, now core.Instant, 
 // NewMailsOf is NewMails of one tenant with relays of its own; empty: of all others.
 func (s *Store) NewMailsOf(ctx context.Context, owner string, now core.Instant, after int64, limit int) (m []core.Mail, err error) {
 	err = s.all(ctx, &m, `SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
-		WHERE id > ?1 AND +state = 0 AND +due_at <= ?2 AND iif(?3 = '', tenant_id NOT IN (`+withRelays+`), tenant_id = ?3) ORDER BY id LIMIT ?4`,
+		WHERE id > ?1 AND +state = 0 AND +due_at <= ?2 AND iif(?3 = '', `+mailSender+` NOT IN (`+withRelays+`), `+mailSender+` = ?3) ORDER BY id LIMIT ?4`,
 		after, int64(now), owner, limit)
 	return m, err
 }
@@ -91,7 +95,7 @@ func (s *Store) NewMailsOf(ctx context.Context, owner string, now core.Instant, 
 // MailOwners are the tenants with relays of their own that have mail due.
 func (s *Store) MailOwners(ctx context.Context, now core.Instant) (ids []string, err error) {
 	err = s.all(ctx, &ids, "SELECT id FROM ("+withRelays+`) AS t
-		WHERE EXISTS (SELECT 1 FROM mail WHERE state = 0 AND due_at <= ? AND tenant_id = t.id)`, int64(now))
+		WHERE EXISTS (SELECT 1 FROM mail WHERE state = 0 AND due_at <= ? AND `+mailSender+` = t.id)`, int64(now))
 	return ids, err
 }
 

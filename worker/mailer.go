@@ -401,7 +401,11 @@ func (m *mailer) compose(ctx context.Context, q *core.Mail, now time.Time) (*mai
 	tenantID := ""
 	from, origin, d := m.From, m.PublicURL, mail.NoticeData{To: string(q.Email), Valid: n.valid, Brand: mail.Brand{Name: m.From.Name}}
 	msg := mail.Message{To: mail.Address{Email: string(q.Email)}, Date: now, MessageID: m.Ident.Message(0, q.ID)}
-	if q.ListID != "" {
+	if q.AboutAccount() {
+		if err := m.accountLook(ctx, q, &d); err != nil {
+			return nil, err
+		}
+	} else {
 		list, err := m.Store.ListRecord(ctx, q.ListID)
 		if err != nil {
 			return nil, err
@@ -410,23 +414,6 @@ func (m *mailer) compose(ctx context.Context, q *core.Mail, now time.Time) (*mai
 		d.Own = list.Wording(q.Kind)
 		from, origin, d.Brand = brandOf(&list.Tenant, from, origin)
 		msg.ReplyTo.Email = list.Tenant.ReplyTo
-	} else { // about an account
-		var of core.AccountMail
-		if err := json.Unmarshal([]byte(q.Params), &of); err != nil {
-			return nil, err
-		}
-		d.Language = of.Language
-	}
-	if q.ListID == "" && q.TenantID != "" { // asked for on the way to a client of the tenant
-		tenant, err := m.Store.Tenant(ctx, q.TenantID)
-		if err != nil && !errors.Is(err, core.ErrNotFound) {
-			return nil, err
-		}
-		if err == nil {
-			tenantID, d.Language = tenant.ID, cmp.Or(tenant.Language, d.Language)
-			from, _, d.Brand = brandOf(&tenant, from, origin) // accounts are the daemon's, and so are their links
-			msg.ReplyTo.Email = tenant.ReplyTo
-		}
 	}
 	query, err := m.linkQuery(ctx, q)
 	if err != nil {
@@ -443,6 +430,30 @@ func (m *mailer) compose(ctx context.Context, q *core.Mail, now time.Time) (*mai
 		return nil, err
 	}
 	return e, m.sign(ctx, e, tenantID)
+}
+
+// accountLook sets the looks of a mail about an account. One that was asked for on the way to a tenant's client has the
+// tenant's language, name and color. Its sender, Reply-To, origin of links, relay and DKIM key are the daemon's, and it
+// loads no image.
+func (m *mailer) accountLook(ctx context.Context, q *core.Mail, d *mail.NoticeData) error {
+	var of core.AccountMail
+	if err := json.Unmarshal([]byte(q.Params), &of); err != nil {
+		return err
+	}
+	d.Language = of.Language
+	if q.TenantID == "" {
+		return nil
+	}
+	tenant, err := m.Store.Tenant(ctx, q.TenantID)
+	if errors.Is(err, core.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d.Language = cmp.Or(tenant.Language, d.Language)
+	d.Brand.Name, d.Brand.Color = cmp.Or(tenant.BrandName, tenant.Name), tenant.BrandColor
+	return nil
 }
 
 // sign signs a mail where its sender has a key.

@@ -78,3 +78,72 @@ func TestMailsToOneGoByTheirTenantsRelay(t *testing.T) {
 		}
 	})
 }
+
+// No mail about an account reaches a tenant's relay, whichever tenant's looks it has: not one that was queued before the mailers
+// started, not its second try, and not while the daemon's own relay is down.
+func TestAccountMailsNeverGoByATenantsRelay(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var mu sync.Mutex
+		down := true
+		own := &script{
+			route: func() *mail.RouteError {
+				mu.Lock()
+				defer mu.Unlock()
+				if down {
+					return &mail.RouteError{Fault: mail.FaultAuth, Stage: "AUTH", Code: 535}
+				}
+				return nil
+			},
+			answer: func(_ string, nth int) mail.Outcome {
+				if nth == 1 {
+					return mail.Outcome{Result: mail.Later, Code: 451}
+				}
+				return mail.Outcome{Result: mail.Sent}
+			},
+		}
+		first, second := &script{}, &script{}
+		h := newHouse(t, own)
+		h.setRelays(h.tenant.ID, core.Relay{Host: "one.example.org"}, core.Relay{Host: "two.example.org"})
+		now := core.At(time.Now())
+		look := core.Look{TenantID: h.tenant.ID}
+		token := func() store.UserToken {
+			return store.UserToken{ID: core.NewID(), Look: look, Hashes: map[string][]byte{
+				store.PurposeReset: core.HashToken(core.NewToken()), store.PurposeVerify: core.HashToken(core.NewToken()),
+				store.PurposeClaim: core.HashToken(core.NewToken()), store.PurposeChange: core.HashToken(core.NewToken()),
+			}}
+		}
+		ann, bob := core.NewUser("ann@user.example", now), core.NewUser("bob@user.example", now)
+		ann.EmailVerified = true
+		h.must(h.AddUser(h.Context(), ann, "", now))
+		register := func(u core.User) {
+			_, err := h.Register(h.Context(), store.Registration{User: u, PasswordHash: "-", Token: token()}, now)
+			h.must(err)
+		}
+		register(bob)                                                                      // verify
+		register(core.NewUser("bob@user.example", now))                                    // claim
+		register(core.NewUser("ann@user.example", now))                                    // already_registered
+		h.must(h.ForgotPassword(h.Context(), ann.Email, token(), now))                     // reset
+		h.must(h.AskEmailChange(h.Context(), ann.ID, 0, "new@user.example", token(), now)) // change, change_asked
+		h.must(h.AskEmailChange(h.Context(), ann.ID, 0, "bob@user.example", token(), now)) // change_taken, change_asked
+
+		h.start()
+		opts := worker.MailerOptions{
+			Store: h.Store, Sender: own, Sealer: h.opts.Sealer, Ident: h.opts.Ident, PublicURL: "http://news.test", From: h.opts.From,
+			Tenants: true, Log: h.opts.Log,
+		}
+		r := &relays{by: map[string]*script{"one.example.org": first, "two.example.org": second}}
+		g := worker.NewGroup(h.opts.Log, worker.Mailer(opts), worker.TenantMailer(opts, r.sender))
+		g.Start()
+		defer g.Drain(time.Minute)
+		time.Sleep(10 * time.Minute)
+		h.ask(1) // of the tenant's list: by the tenant's relay
+		mu.Lock()
+		down = false
+		mu.Unlock()
+		time.Sleep(6 * time.Hour)
+		synctest.Wait()
+		if own.sum() != 8 || first.sum() != 1 || first.dials != 1 || second.dials != 0 {
+			t.Errorf("by the daemon's relay %v, by the tenant's %v (%d and %d dials)", own.count(), first.count(), first.dials, second.dials)
+		}
+	})
+}
