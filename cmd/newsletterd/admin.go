@@ -19,7 +19,10 @@ import (
 )
 
 const adminHelp = `Works on the database file with the same operations as the HTTP API, also while the daemon runs, and with an
-operator's rights: who may write the file may do everything.`
+operator's rights: who may write the file may do everything.
+
+A record is named by its id, by the beginning of one (4 characters or more), or by a name that only it has: a name of
+several records fails and lists them. Where there is one tenant, --tenant is that one.`
 
 func (p *program) adminCommand() *cli.Command {
 	return &cli.Command{
@@ -42,11 +45,6 @@ func actor() string {
 }
 
 func now() core.Instant { return core.At(time.Now()) }
-
-// idFlag names the record of a command.
-func idFlag(noun string) cli.Flag {
-	return &cli.StringFlag{Name: "id", Usage: "the `ID` of the " + noun}
-}
 
 func stringFlag(name, usage string) cli.Flag { return &cli.StringFlag{Name: name, Usage: usage} }
 
@@ -139,15 +137,23 @@ func givenWords(c *cli.Context, flag string) *[]string {
 	return &v
 }
 
-// command makes a command that needs some flags and the store.
+// command makes a command that needs some flags and the store. What its flags refer to is resolved before it runs.
 func (p *program) command(name, usage string, flags []cli.Flag, needed []string, do func(*cli.Context, *Config, *store.Store) error) *cli.Command {
 	return &cli.Command{
 		Name: name, Usage: usage, Flags: flags,
 		Action: func(c *cli.Context) error {
-			if err := need(c, needed...); err != nil {
+			if err := checkChoices(c); err != nil {
 				return err
 			}
-			return p.withStore(c, func(cfg *Config, s *store.Store) error { return do(c, cfg, s) })
+			if err := need(c, withoutTenant(needed)...); err != nil {
+				return err
+			}
+			return p.withStore(c, func(cfg *Config, s *store.Store) error {
+				if err := resolve(c, s, needed); err != nil {
+					return err
+				}
+				return do(c, cfg, s)
+			})
 		},
 	}
 }

@@ -18,7 +18,7 @@ type newWebhookClient struct {
 
 func (p *program) webhookClientCommands() *cli.Command {
 	create := p.command("create", "add a sender of signed webhooks", []cli.Flag{
-		stringFlag("tenant", "the `ID` of its tenant (else it speaks for every tenant)"), stringFlag("name", "`NAME` of the sender"),
+		tenantFlag("the `ID` or name of its tenant (else it speaks for every tenant)"), stringFlag("name", "`NAME` of the sender"),
 	}, []string{"name"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		secret := auth.NewSecret()
 		key, err := auth.ParseSecret(secret)
@@ -42,15 +42,15 @@ func (p *program) webhookClientCommands() *cli.Command {
 		}
 		return list(p.printer(c), rows, "id", "tenant_id", "name", "disabled_at", "created_at")
 	})
-	show := p.command("show", "show one sender", []cli.Flag{idFlag("webhook client")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	show := p.command("show", "show one sender", []cli.Flag{idFlag(store.NounWebhookClient)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		return p.printWebhookClient(c, s, "")
 	})
 	update := p.command("update", "switch a sender off or on, or replace its secret", []cli.Flag{
-		idFlag("webhook client"), boolFlag("disabled", "answer its requests 403 (=false: take them again)"),
+		idFlag(store.NounWebhookClient), boolFlag("disabled", "answer its requests 403 (=false: take them again)"),
 		boolFlag("new-secret", "give it another secret; the one before stays good beside it"),
 		boolFlag("end-old-secret", "end the secret before the newest"),
 	}, []string{"id"}, p.updateWebhookClient)
-	del := p.command("delete", "delete a sender", []cli.Flag{idFlag("webhook client")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	del := p.command("delete", "delete a sender", []cli.Flag{idFlag(store.NounWebhookClient)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		if err := s.DeleteWebhookClient(c.Context, c.String("id"), actor(), now()); err != nil {
 			return missing(err, "webhook client", c.String("id"))
 		}
@@ -110,7 +110,7 @@ const (
 
 func (p *program) tokenCommands() *cli.Command {
 	create := p.command("create", "make an access token for scripts", []cli.Flag{
-		stringFlag("user", "whose it is: `USER` by e-mail address or id"),
+		referenceFlag("user", store.NounUser, "whose it is: `USER` by e-mail address or id"),
 		stringFlag("scope", "`SCOPES`, parted by spaces (else all that the user's roles allow)"),
 		&cli.StringFlag{Name: "ttl", Usage: "how long it is good: `SPAN`, as 30m, 12h, 90d", Value: Duration(tokenTTL).String()},
 	}, []string{"user"}, p.createToken)
@@ -125,7 +125,7 @@ func (p *program) tokenCommands() *cli.Command {
 
    TOKEN=$(newsletterd admin token create --user you@example.org --scope admin --ttl 12h)
    curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8080/api/admin/tenants`
-	revoke := p.command("revoke", "end a token before its time", []cli.Flag{idFlag("token")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	revoke := p.command("revoke", "end a token before its time", []cli.Flag{idFlag(store.NounToken)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		if err := s.RevokeFamily(c.Context, c.String("id"), now()); err != nil {
 			return missing(err, "token", c.String("id"))
 		}

@@ -9,7 +9,7 @@ import (
 func (p *program) auditCommands() *cli.Command {
 	const most = 100000
 	all := p.command("list", "list who changed which record, by the API or a command", []cli.Flag{
-		stringFlag("tenant", "only records of the tenant `ID`"),
+		tenantFlag("only records of the tenant `ID` or name"),
 		&cli.IntFlag{Name: "limit", Usage: "only the newest `N`", Value: 100},
 	}, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
 		n := c.Int("limit")

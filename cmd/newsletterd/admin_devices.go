@@ -16,7 +16,7 @@ import (
 )
 
 func ownerFlag() cli.Flag {
-	return stringFlag("owner", "the `USER` whose it is: an e-mail address or an id")
+	return referenceFlag("owner", store.NounUser, "the `USER` whose it is: an e-mail address, an id, or a name")
 }
 
 // ofOwner makes a command about the records of one user.
@@ -32,7 +32,7 @@ func (p *program) ofOwner(name, usage string, flags []cli.Flag, needed []string,
 
 // owned makes a command about one record of area C, whoever its owner is.
 func (p *program) owned(name, usage, noun string, ownerOf func(*store.Store, context.Context, string) (string, error), flags []cli.Flag, needed []string, do func(c *cli.Context, s *store.Store, id, owner string) error) *cli.Command {
-	return p.command(name, usage, append([]cli.Flag{idFlag(noun)}, flags...), append([]string{"id"}, needed...), func(c *cli.Context, _ *Config, s *store.Store) error {
+	return p.command(name, usage, append([]cli.Flag{idFlag(store.Noun(noun))}, flags...), append([]string{"id"}, needed...), func(c *cli.Context, _ *Config, s *store.Store) error {
 		id, ok := core.ParseID(c.String("id"))
 		if !ok {
 			return missing(core.ErrNotFound, noun, c.String("id"))
@@ -51,7 +51,7 @@ func deviceInput(c *cli.Context) core.DeviceInput {
 
 func (p *program) deviceCommands() *cli.Command {
 	flags := []cli.Flag{
-		stringFlag("name", "`NAME` of the device"), stringFlag("agent", "the `ID` of the owner's agent that runs it; empty: none"),
+		stringFlag("name", "`NAME` of the device"), referenceFlag("agent", store.NounAgent, "the `ID` of the owner's agent that runs it; empty: none"),
 		boolFlag("representative", "it stands for its owner and can't be registered; one per owner"),
 	}
 	one := func(name, usage string, flags []cli.Flag, do func(*cli.Context, *store.Store, string, string) (core.Device, error)) *cli.Command {
@@ -161,6 +161,9 @@ func asOwner(c *cli.Context, s *store.Store, id, owner string) (modelRow, error)
 	return modelRow{m.Model, m.OwnerName}, err
 }
 
+// visibilities are the words of --visibility.
+var visibilities = []string{string(core.Private), string(core.TenantVisible), string(core.PublicVisible)}
+
 // oneModel makes a command about one model.
 func (p *program) oneModel(name, usage string, flags []cli.Flag, needed []string, do func(c *cli.Context, s *store.Store, id, owner string) error) *cli.Command {
 	return p.owned(name, usage, "model", (*store.Store).OwnerOfModel, flags, needed, do)
@@ -169,7 +172,7 @@ func (p *program) oneModel(name, usage string, flags []cli.Flag, needed []string
 func (p *program) modelCommands() *cli.Command {
 	create := p.ofOwner("create", "keep a file as a model", []cli.Flag{
 		stringFlag("file", "the `FILE`; - is standard input"), stringFlag("name", "`NAME` of the model (else that of the file)"),
-		stringFlag("description", "`TEXT` about it"), stringFlag("visibility", "`VISIBILITY`: private (default), tenant or public"),
+		stringFlag("description", "`TEXT` about it"), oneOfFlag("visibility", "`VISIBILITY`: private (default), tenant or public", visibilities...),
 		stringFlag("content-type", "`TYPE` of the file, as model/stl"),
 	}, []string{"file"}, p.createModel)
 	create.Description = `   newsletterd admin model create --owner ann@example.org --file cube.stl --visibility public`
@@ -192,7 +195,7 @@ func (p *program) modelCommands() *cli.Command {
 			}
 			return p.printer(c).record(m)
 		}),
-		p.oneModel("update", "change who may view a model", []cli.Flag{stringFlag("visibility", "`VISIBILITY`: private, tenant or public")}, []string{"visibility"}, func(c *cli.Context, s *store.Store, id, owner string) error {
+		p.oneModel("update", "change who may view a model", []cli.Flag{oneOfFlag("visibility", "`VISIBILITY`: private, tenant or public", visibilities...)}, []string{"visibility"}, func(c *cli.Context, s *store.Store, id, owner string) error {
 			v, err := core.ParseVisibility(c.String("visibility"))
 			if err != nil {
 				return err
@@ -216,9 +219,16 @@ func (p *program) modelCommands() *cli.Command {
 func (p *program) shareCommands() []*cli.Command {
 	return []*cli.Command{
 		p.oneModel("share", "let somebody view a model", []cli.Flag{
-			stringFlag("user", "the `USER`: an id"), stringFlag("email", "`ADDRESS`: whoever has verified it, now or later"),
+			referenceFlag("user", store.NounUser, "the `USER`: an e-mail address, an id, or a name"), stringFlag("email", "`ADDRESS`: whoever has verified it, now or later"),
 		}, nil, func(c *cli.Context, s *store.Store, id, owner string) error {
-			in := core.ShareInput{UserID: given(c, "user")}
+			in := core.ShareInput{}
+			if c.IsSet("user") {
+				u, err := userOf(c, s, "user")
+				if err != nil {
+					return err
+				}
+				in.UserID = &u.ID
+			}
 			if word := given(c, "email"); word != nil {
 				email, err := core.ParseEmail(*word)
 				if err != nil {
@@ -246,7 +256,7 @@ func (p *program) shareCommands() []*cli.Command {
 			}
 			return list(p.printer(c), rows, "id", "user_id", "email", "permission", "created_at")
 		}),
-		p.oneModel("unshare", "end a share of a model", []cli.Flag{stringFlag("share", "the `ID` of the share")}, []string{"share"}, func(c *cli.Context, s *store.Store, id, _ string) error {
+		p.oneModel("unshare", "end a share of a model", []cli.Flag{referenceFlag("share", store.NounShare, "the `ID` of the share")}, []string{"share"}, func(c *cli.Context, s *store.Store, id, _ string) error {
 			if err := s.DeleteShare(c.Context, id, c.String("share"), actor(), now()); err != nil {
 				return missing(err, "share", c.String("share"))
 			}

@@ -40,10 +40,10 @@ A second key of --algorithm ed25519 signs beside an RSA key, never alone.`
 func (p *program) dkimCreateCommand() *cli.Command {
 	c := p.command("create", "make a key and print its DNS record", []cli.Flag{
 		stringFlag("domain", "the `DOMAIN` of the senders: one of the tenant's"),
-		stringFlag("tenant", "the `ID` of the tenant (else it is the daemon's own)"),
+		tenantFlag("the `ID` of the tenant (else it is the daemon's own)"),
 		stringFlag("selector", "`NAME` of the key in the DNS (default: newsletterd, of ed25519 newsletterd-ed)"),
-		&cli.StringFlag{Name: "algorithm", Usage: "rsa (2048 bits) or ed25519", Value: core.DKIMRSA},
-		&cli.StringFlag{Name: "status", Usage: "active or inactive", Value: core.DKIMActive},
+		oneOfFlag("algorithm", "rsa (2048 bits) or ed25519", core.DKIMRSA, core.DKIMEd25519).byDefault(core.DKIMRSA),
+		oneOfFlag("status", "active or inactive", core.DKIMActive, core.DKIMInactive).byDefault(core.DKIMActive),
 	}, []string{"domain"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		k := core.DKIMKey{
 			ID: core.NewID(), TenantID: c.String("tenant"), Domain: c.String("domain"), Selector: c.String("selector"),
@@ -73,7 +73,7 @@ func (p *program) dkimCreateCommand() *cli.Command {
 }
 
 func (p *program) dkimListCommand() *cli.Command {
-	return p.command("list", "list the keys", []cli.Flag{stringFlag("tenant", "those of the tenant `ID` alone")}, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
+	return p.command("list", "list the keys", []cli.Flag{tenantFlag("those of the tenant `ID` or name alone")}, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
 		_, all, err := tenantOf(c, s)
 		if err != nil {
 			return err
@@ -93,7 +93,7 @@ func (p *program) dkimListCommand() *cli.Command {
 }
 
 func (p *program) dkimShowCommand() *cli.Command {
-	return p.command("show", "show one key and its DNS record", []cli.Flag{idFlag("key")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	return p.command("show", "show one key and its DNS record", []cli.Flag{idFlag(store.NounDKIMKey)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		k, err := s.DKIMKey(c.Context, c.String("id"))
 		if err != nil {
 			return missing(err, "DKIM key", c.String("id"))
@@ -103,7 +103,7 @@ func (p *program) dkimShowCommand() *cli.Command {
 }
 
 func (p *program) dkimUpdateCommand() *cli.Command {
-	return p.command("update", "let a key sign, or rest", []cli.Flag{idFlag("key"), stringFlag("status", "active or inactive")}, []string{"id", "status"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	return p.command("update", "let a key sign, or rest", []cli.Flag{idFlag(store.NounDKIMKey), oneOfFlag("status", "active or inactive", core.DKIMActive, core.DKIMInactive)}, []string{"id", "status"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		k, err := s.SetDKIMStatus(c.Context, c.String("id"), c.String("status"), actor(), now())
 		if err != nil {
 			return missing(err, "DKIM key", c.String("id"))
@@ -113,7 +113,7 @@ func (p *program) dkimUpdateCommand() *cli.Command {
 }
 
 func (p *program) dkimDeleteCommand() *cli.Command {
-	return p.command("delete", "delete a key", []cli.Flag{idFlag("key")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	return p.command("delete", "delete a key", []cli.Flag{idFlag(store.NounDKIMKey)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		if err := s.DeleteDKIMKey(c.Context, c.String("id"), actor(), now()); err != nil {
 			return missing(err, "DKIM key", c.String("id"))
 		}

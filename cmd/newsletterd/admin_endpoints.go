@@ -28,20 +28,20 @@ func endpointFlags() []cli.Flag {
 	return []cli.Flag{
 		stringFlag("url", "`URL` that events are posted to"),
 		stringFlag("name", "`NAME` of the receiver"),
-		stringFlag("list", "only events of the list `ID` (empty: of every list)"),
+		referenceFlag("list", store.NounList, "only events of the list `ID` (empty: of every list)"),
 		listFlag("event", "only events of the `TYPE`, as subscription.unsubscribed (repeatable; empty: all)"),
 	}
 }
 
 func (p *program) endpointCommands() *cli.Command {
-	id := idFlag("endpoint")
+	id := idFlag(store.NounEndpoint)
 	create := p.command("create", "post a tenant's events to another receiver, too",
-		append([]cli.Flag{stringFlag("tenant", "the `ID` of its tenant")}, endpointFlags()...), []string{"tenant", "url"}, p.addEndpoint)
+		append([]cli.Flag{tenantFlag("the `ID` or name of its tenant")}, endpointFlags()...), []string{"tenant", "url"}, p.addEndpoint)
 	create.Description = `The id is in X-Client-Id of its requests; the secret signs them. docs/webhooks.md tells how a receiver checks both kinds of
 signature. Addresses that are not public, and http, need the receiver's host:port in [webhooks] allow.
 
    newsletterd admin webhook-endpoint create --tenant ID --url https://crm.example.org/hooks/newsletter`
-	all := p.command("list", "list the other receivers", []cli.Flag{stringFlag("tenant", "only those of the tenant `ID`")}, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
+	all := p.command("list", "list the other receivers", []cli.Flag{tenantFlag("only those of the tenant `ID` or name")}, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
 		if _, _, err := tenantOf(c, s); err != nil {
 			return err
 		}

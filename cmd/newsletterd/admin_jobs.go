@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,10 +17,10 @@ import (
 
 func (p *program) jobCommands() *cli.Command {
 	create := p.command("create", "make a send job", []cli.Flag{
-		stringFlag("list", "the `ID` of the list"), stringFlag("subject", "`TEXT` of the subject, with placeholders"),
+		referenceFlag("list", store.NounList, "the `ID` or name of the list"), stringFlag("subject", "`TEXT` of the subject, with placeholders"),
 		stringFlag("name", "`NAME` of the job, for yourself"), stringFlag("html", "the HTML part: `FILE`"),
 		stringFlag("text", "the text part: `FILE` (else it is made of the HTML)"),
-		stringFlag("template", "`NAME` of a template of the tenant"),
+		refFlag{StringFlag: &cli.StringFlag{Name: "template", Usage: "`NAME` or id of a template of the tenant"}, noun: store.NounTemplate, byName: true},
 		stringFlag("unsubscribe-url", "visible unsubscribe `URL` with {{unsubscribe_token}} (else ours)"),
 		stringFlag("scheduled-at", "not before `TIME`, as 2026-12-24T08:00:00Z"),
 		stringFlag("window-start", "send from `TIME` on"), stringFlag("window-end", "send until `TIME`; what is left then is not sent"),
@@ -29,29 +28,29 @@ func (p *program) jobCommands() *cli.Command {
 	}, []string{"list", "subject"}, p.createJob)
 	create.Description = "   newsletterd admin job create --list ID --subject \"News for {{preferences.first_name | default: \\\"you\\\"}}\" --html issue.html"
 	all := p.command("list", "list the send jobs", []cli.Flag{
-		stringFlag("tenant", "only those of the tenant `ID`"), stringFlag("status", "only those that are `STATUS`: "+strings.Join(jobStates, ", ")),
+		tenantFlag("only those of the tenant `ID` or name"), oneOfFlag("status", "only those that are `STATUS`: "+strings.Join(jobStates, ", "), optional(jobStates)...),
 	}, nil, p.listJobs)
-	show := p.command("show", "show a send job with its figures", []cli.Flag{idFlag("job")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	show := p.command("show", "show a send job with its figures", []cli.Flag{idFlag(store.NounJob)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		j, err := s.SendJob(c.Context, c.String("id"))
 		if err != nil {
 			return missing(err, "job", c.String("id"))
 		}
 		return p.printJob(c, s, &j)
 	})
-	cancel := p.command("cancel", "stop a send job; what is in flight is finished", []cli.Flag{idFlag("job")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	cancel := p.command("cancel", "stop a send job; what is in flight is finished", []cli.Flag{idFlag(store.NounJob)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		j, err := s.CancelSendJob(c.Context, c.String("id"), now())
 		if err != nil {
 			return missing(err, "job", c.String("id"))
 		}
 		return p.printJob(c, s, &j)
 	})
-	watch := p.command("watch", "follow a send job to its end", []cli.Flag{idFlag("job")}, []string{"id"}, p.watchJob)
+	watch := p.command("watch", "follow a send job to its end", []cli.Flag{idFlag(store.NounJob)}, []string{"id"}, p.watchJob)
 	watch.Description = "On a terminal one line that tells how fast it goes and when it will be done, else a line whenever something has changed.\nExit code 1 if the job ends otherwise than completed."
 	return &cli.Command{Name: "job", Usage: "send jobs", Subcommands: []*cli.Command{create, all, show, cancel, p.resumeCommand(), p.retryCommand(), watch}}
 }
 
 func (p *program) resumeCommand() *cli.Command {
-	resume := p.command("resume", "let a paused send job go on", []cli.Flag{idFlag("job")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	resume := p.command("resume", "let a paused send job go on", []cli.Flag{idFlag(store.NounJob)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		j, err := s.ResumeSendJob(c.Context, c.String("id"), actor(), now())
 		if err != nil {
 			return missing(err, "job", c.String("id"))
@@ -63,7 +62,7 @@ func (p *program) resumeCommand() *cli.Command {
 }
 
 func (p *program) retryCommand() *cli.Command {
-	retry := p.command("retry-failed", "send what an ended send job has not", []cli.Flag{idFlag("job")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	retry := p.command("retry-failed", "send what an ended send job has not", []cli.Flag{idFlag(store.NounJob)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		j, err := s.RetryFailed(c.Context, c.String("id"), actor(), now())
 		if err != nil {
 			return missing(err, "job", c.String("id"))
@@ -211,9 +210,6 @@ var jobStates = []string{string(core.JobPending), string(core.JobRunning), strin
 
 func (p *program) listJobs(c *cli.Context, _ *Config, s *store.Store) error {
 	f := store.JobFilter{Status: core.JobStatus(c.String("status"))}
-	if f.Status != "" && !slices.Contains(jobStates, string(f.Status)) {
-		return usageError{c.Command.HelpName, "--status must be one of " + strings.Join(jobStates, ", ")}
-	}
 	var err error
 	if f.Tenants, f.All, err = tenantOf(c, s); err != nil {
 		return err

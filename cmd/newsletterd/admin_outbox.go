@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -18,21 +17,24 @@ type outboxRow struct {
 	Event json.RawMessage `json:"event,omitempty"`
 }
 
+// eventTypes are the types of events of the outbox.
+var eventTypes = []string{core.EventActivated, core.EventUnsubscribed, core.EventPreferences}
+
 func (p *program) outboxCommands() *cli.Command {
 	all := p.command("list", "list the events that wait, and the dead letters", []cli.Flag{
-		stringFlag("tenant", "only those of the tenant `ID`"), stringFlag("list", "only those of the list `ID`"),
+		tenantFlag("only those of the tenant `ID` or name"), referenceFlag("list", store.NounList, "only those of the list `ID`"),
 		stringFlag("email", "only those about the `ADDRESS`, with --list"),
-		stringFlag("type", "only those of the `TYPE`, as subscription.unsubscribed"),
-		stringFlag("endpoint", "only those for the endpoint `ID` (admin webhook-endpoint)"),
-		stringFlag("state", "only those in the `STATE`: waiting or dead"),
+		oneOfFlag("type", "only those of the `TYPE`, as subscription.unsubscribed", optional(eventTypes)...),
+		referenceFlag("endpoint", store.NounEndpoint, "only those for the endpoint `ID` (admin webhook-endpoint)"),
+		oneOfFlag("state", "only those in the `STATE`: waiting or dead", "", store.EventWaiting, store.EventDead),
 		limitFlag("at most `N`, the oldest first", pageSize),
 	}, nil, p.listOutbox)
 	all.Description = `An event is here until the receiver has taken it. One that was refused for good (410, 422), or for 72 hours, is a dead
 letter: it stays 30 days for "retry", and does not hold back later events.
 
    newsletterd admin outbox list --state dead`
-	endpoint := stringFlag("endpoint", "as it goes to the endpoint `ID`")
-	show := p.command("show", "show one event with its body", []cli.Flag{idFlag("event"), endpoint}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	endpoint := referenceFlag("endpoint", store.NounEndpoint, "as it goes to the endpoint `ID`")
+	show := p.command("show", "show one event with its body", []cli.Flag{idFlag(store.NounEvent), endpoint}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		found, err := s.OutboxEvent(c.Context, c.String("id"), c.String("endpoint"))
 		if err != nil {
 			return missing(err, "event in the outbox:", c.String("id"))
@@ -41,7 +43,7 @@ letter: it stays 30 days for "retry", and does not hold back later events.
 		return p.printer(c).record(outboxRow{e, e.State(), json.RawMessage(e.Body)})
 	})
 	retry := p.command("retry", "deliver an event, or all dead letters, again now", []cli.Flag{
-		idFlag("event"), endpoint, boolFlag("dead", "all dead letters"), stringFlag("tenant", "all dead letters of the tenant `ID`"),
+		idFlag(store.NounEvent), endpoint, boolFlag("dead", "all dead letters"), tenantFlag("all dead letters of the tenant `ID` or name"),
 	}, nil, p.retryOutbox)
 	retry.Description = `A receiver that was told something newer meanwhile leaves a late event without effect, so nothing can go wrong by it.
 
@@ -53,12 +55,6 @@ letter: it stays 30 days for "retry", and does not hold back later events.
 
 func (p *program) listOutbox(c *cli.Context, _ *Config, s *store.Store) error {
 	f := store.OutboxFilter{TenantID: c.String("tenant"), ListID: c.String("list"), Type: c.String("type"), State: c.String("state"), EndpointID: c.String("endpoint")}
-	if f.State != "" && f.State != store.EventWaiting && f.State != store.EventDead {
-		return usageError{c.Command.HelpName, "--state must be waiting or dead"}
-	}
-	if f.Type != "" && !slices.Contains([]string{core.EventActivated, core.EventUnsubscribed, core.EventPreferences}, f.Type) {
-		return usageError{c.Command.HelpName, "--type must be " + core.EventActivated + ", " + core.EventUnsubscribed + " or " + core.EventPreferences}
-	}
 	if email := c.String("email"); email != "" {
 		if f.ListID == "" {
 			return usageError{c.Command.HelpName, "--email needs --list"}

@@ -12,7 +12,7 @@ import (
 
 // personFlag names a person by address, or by the id of a user.
 func personFlag() cli.Flag {
-	return &cli.StringFlag{Name: "id", Aliases: []string{"user", "email"}, Usage: "the `PERSON`: an e-mail address, of a user or not, or a user's id"}
+	return referenceFlag("id", store.NounUser, "the `PERSON`: an e-mail address, of a user or not, or a user's id or name", "user", "email")
 }
 
 // personOf is whom the flag means, with the account.
@@ -32,7 +32,7 @@ func subscriberOf(c *cli.Context) (store.Person, error) {
 }
 
 func tenantOrAll() cli.Flag {
-	return stringFlag("tenant", "of this tenant's lists alone, by `ID` (else of all)")
+	return tenantFlag("of this tenant's lists alone, by `ID` (else of all)")
 }
 
 // exportPerson prints everything about a person.

@@ -39,13 +39,10 @@ func secretFlag() cli.Flag {
 func (p *program) providerCreateCommand() *cli.Command {
 	c := p.command("create", "add a mail provider", []cli.Flag{
 		stringFlag("name", "`NAME`: its webhook is /webhooks/NAME"),
-		&cli.StringFlag{Name: "kind", Usage: "`KIND`: " + strings.Join(providerKindNames(), ", "), Value: mail.KindGeneric},
-		stringFlag("tenant", "the `ID` of its tenant (else it may report for every tenant)"), topicFlag(), secretFlag(),
+		oneOfFlag("kind", "`KIND`: "+strings.Join(providerKindNames(), ", "), providerKindNames()...).byDefault(mail.KindGeneric),
+		tenantFlag("the `ID` or name of its tenant (else it may report for every tenant)"), topicFlag(), secretFlag(),
 	}, []string{"name"}, func(c *cli.Context, cfg *Config, s *store.Store) error {
 		kind := mail.KindOfProvider(c.String("kind"))
-		if kind == nil {
-			return usageError{c.Command.HelpName, "--kind: " + oneOf(c.String("kind"), providerKindNames()...).Error()}
-		}
 		secret, err := p.providerSecret(c, kind, c.Bool("secret-stdin"))
 		if err != nil {
 			return err
@@ -148,7 +145,7 @@ func (p *program) printProvider(c *cli.Context, cfg *Config, s *store.Store, nam
 func (p *program) providerUpdateCommand() *cli.Command {
 	return p.command("update", "change a mail provider", namedFlags(
 		boolFlag("disabled", "answer its requests 403 (=false: take them again)"),
-		stringFlag("tenant", "the `ID` of its tenant (empty: it may report for every tenant)"), topicFlag(),
+		tenantFlag("the `ID` or name of its tenant (empty: it may report for every tenant)"), topicFlag(),
 		boolFlag("new-secret", "give it another secret, made here; the one before stays good beside it"), secretFlag(),
 		boolFlag("end-old-secret", "end the secret before the newest"),
 	), []string{"name"}, func(c *cli.Context, cfg *Config, s *store.Store) error {

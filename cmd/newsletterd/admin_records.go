@@ -30,7 +30,7 @@ func tenantFlags() []cli.Flag {
 	return []cli.Flag{
 		stringFlag("name", "`NAME` of the tenant"),
 		listFlag("domain", "a `DOMAIN` of the tenant: of its senders and its pages (repeatable)"),
-		stringFlag("status", "`STATUS`: active or suspended"),
+		oneOfFlag("status", "`STATUS`: active or suspended", core.TenantActive, core.TenantSuspended),
 		stringFlag("mail-from", "sender `ADDRESS` of its mails, in one of its domains"),
 		stringFlag("mail-from-name", "`NAME` beside that address"),
 		stringFlag("reply-to", "`ADDRESS` that answers go to"),
@@ -40,7 +40,7 @@ func tenantFlags() []cli.Flag {
 		stringFlag("brand-color", "`COLOR` of its pages and mails, as #336699"),
 		stringFlag("brand-logo-url", "https `URL` of the logo on its pages and mails"),
 		stringFlag("privacy-url", "`URL` of its privacy notice, linked on its pages"),
-		stringFlag("language", "`LANGUAGE` of the pages and mails of its lists: en, de, fr or es"),
+		oneOfFlag("language", "`LANGUAGE` of the pages and mails of its lists: en, de, fr or es", optional(core.Languages)...),
 		boolFlag("no-tracking", "never track opens and clicks, whatever a job asks; --no-tracking=false allows it again"),
 		jsonFlag("mail-texts", "wordings of the mails to its subscribers"),
 		jsonFlag("relays", "SMTP relays of its own in the order of use, [] for the daemon's"),
@@ -98,14 +98,14 @@ func (p *program) tenantCommands() *cli.Command {
 		}
 		return list(p.printer(c), rows, "id", "name", "status", "domains", "created_at")
 	})
-	show := p.command("show", "show one tenant", []cli.Flag{idFlag("tenant")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	show := p.command("show", "show one tenant", []cli.Flag{idFlag(store.NounTenant)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		t, err := s.Tenant(c.Context, c.String("id"))
 		if err != nil {
 			return missing(err, "tenant", c.String("id"))
 		}
 		return p.printer(c).record(t)
 	})
-	update := p.command("update", "change a tenant", append([]cli.Flag{idFlag("tenant")}, tenantFlags()...), []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	update := p.command("update", "change a tenant", append([]cli.Flag{idFlag(store.NounTenant)}, tenantFlags()...), []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		in, err := tenantInput(c)
 		if err != nil {
 			return err
@@ -117,7 +117,7 @@ func (p *program) tenantCommands() *cli.Command {
 		}
 		return p.printer(c).record(t)
 	})
-	del := p.command("delete", "delete a tenant with everything that it has", []cli.Flag{idFlag("tenant")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	del := p.command("delete", "delete a tenant with everything that it has", []cli.Flag{idFlag(store.NounTenant)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		if err := s.DeleteTenant(c.Context, c.String("id"), actor(), now()); err != nil {
 			return missing(err, "tenant", c.String("id"))
 		}
@@ -129,11 +129,11 @@ func (p *program) tenantCommands() *cli.Command {
 func listFlags() []cli.Flag {
 	return []cli.Flag{
 		stringFlag("name", "`NAME` of the list, as subscribers read it"),
-		stringFlag("status", "`STATUS`: active or inactive"),
-		stringFlag("confirm-token", "what the token in subscribe's answer is good for: live, receipt or trusted (empty: as configured)"),
+		oneOfFlag("status", "`STATUS`: active or inactive", core.ListActive, core.ListInactive),
+		oneOfFlag("confirm-token", "what the token in subscribe's answer is good for: live, receipt or trusted (empty: as configured)", "", "live", "receipt", "trusted"),
 		boolFlag("require-mailed-proof", "send jobs leave out those who didn't confirm by a mailed link"),
 		boolFlag("sync-removes-absent", "a full sync unsubscribes whom it doesn't name (default; =false: it doesn't)"),
-		stringFlag("language", "`LANGUAGE` of its pages and mails: en, de, fr or es (empty: the tenant's)"),
+		oneOfFlag("language", "`LANGUAGE` of its pages and mails: en, de, fr or es (empty: the tenant's)", optional(core.Languages)...),
 		stringFlag("description", "`TEXT` above its subscribe form"),
 		stringFlag("consent-text", "`TEXT` that one agrees to there; every version is kept"),
 		jsonFlag("fields", "what it asks for beside the address"),
@@ -159,7 +159,7 @@ func listInput(c *cli.Context) (core.ListInput, error) {
 }
 
 func (p *program) listCommands() *cli.Command {
-	tenantOption := stringFlag("tenant", "the `ID` of its tenant")
+	tenantOption := tenantFlag("the `ID` or name of its tenant")
 	create := p.command("create", "add a newsletter list", append([]cli.Flag{tenantOption, knownID()}, listFlags()...), []string{"tenant", "name"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		in, err := listInput(c)
 		if err != nil {
@@ -179,7 +179,7 @@ func (p *program) listCommands() *cli.Command {
 		return p.printer(c).record(l)
 	})
 	create.Description = "   newsletterd admin list create --tenant ID --name \"Monthly news\""
-	all := p.command("list", "list the newsletter lists", []cli.Flag{stringFlag("tenant", "only those of the tenant `ID`")}, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
+	all := p.command("list", "list the newsletter lists", []cli.Flag{tenantFlag("only those of the tenant `ID` or name")}, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
 		ids, every, err := tenantOf(c, s)
 		if err != nil {
 			return err
@@ -192,14 +192,14 @@ func (p *program) listCommands() *cli.Command {
 		}
 		return list(p.printer(c), rows, "id", "tenant_id", "name", "status", "created_at")
 	})
-	show := p.command("show", "show one newsletter list", []cli.Flag{idFlag("list")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	show := p.command("show", "show one newsletter list", []cli.Flag{idFlag(store.NounList)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		l, err := s.List(c.Context, c.String("id"))
 		if err != nil {
 			return missing(err, "list", c.String("id"))
 		}
 		return p.printer(c).record(l)
 	})
-	update := p.command("update", "change a newsletter list", append([]cli.Flag{idFlag("list")}, listFlags()...), []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	update := p.command("update", "change a newsletter list", append([]cli.Flag{idFlag(store.NounList)}, listFlags()...), []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		in, err := listInput(c)
 		if err != nil {
 			return err
@@ -211,7 +211,7 @@ func (p *program) listCommands() *cli.Command {
 		}
 		return p.printer(c).record(l)
 	})
-	del := p.command("delete", "delete a list with its subscriptions and jobs", []cli.Flag{idFlag("list")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	del := p.command("delete", "delete a list with its subscriptions and jobs", []cli.Flag{idFlag(store.NounList)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		if err := s.DeleteList(c.Context, c.String("id"), actor(), now()); err != nil {
 			return missing(err, "list", c.String("id"))
 		}

@@ -24,9 +24,10 @@ const (
 
 func (p *program) subscriberCommands() *cli.Command {
 	imp := p.command("import", "import subscribers from a CSV file", []cli.Flag{
-		stringFlag("list", "the `ID` of the list"),
+		referenceFlag("list", store.NounList, "the `ID` or name of the list"),
 		stringFlag("file", "the `FILE`; - is standard input"),
-		&cli.StringFlag{Name: "status", Usage: "`STATUS` of new ones: active (they have agreed), or pending (each is mailed a link)", Value: core.SubscriptionActive},
+		oneOfFlag("status", "`STATUS` of new ones: active (they have agreed), or pending (each is mailed a link)",
+			core.SubscriptionActive, core.SubscriptionPending).byDefault(core.SubscriptionActive),
 		&cli.StringSliceFlag{Name: "map", Usage: "`NAME=OURS`: the column NAME becomes OURS; NAME= drops it (repeatable)"},
 		stringFlag("source", "`TEXT` for the record of consents (else \"import\" and the file's name)"),
 		boolFlag("dry-run", "change nothing: only say what would become of the lines"),
@@ -45,9 +46,10 @@ of the time when somebody left (unsubscribed_at). A word that says nothing of th
 
    newsletterd admin subscriber import --list ID --file people.csv --map "E-Mail=email" --map Notes= --errors faulty.csv`
 	exp := p.command("export", "write the subscriptions of a list as CSV", []cli.Flag{
-		stringFlag("list", "the `ID` of the list"),
+		referenceFlag("list", store.NounList, "the `ID` or name of the list"),
 		&cli.StringFlag{Name: "file", Usage: "the `FILE`, which must not exist; - is standard output", Value: "-"},
-		stringFlag("status", "only those with this `STATUS`: pending, active or unsubscribed"),
+		oneOfFlag("status", "only those with this `STATUS`: pending, active or unsubscribed",
+			"", core.SubscriptionPending, core.SubscriptionActive, core.SubscriptionUnsubscribed),
 		stringFlag("email", "instead of a list: print everything that lists hold about this `ADDRESS`, as JSON"), tenantOrAll(),
 	}, nil, p.exportSubscribers)
 	exp.Description = `Cells that a spreadsheet would run as a formula get an apostrophe in front; import takes it off again.
@@ -273,11 +275,6 @@ func (p *program) exportSubscribers(c *cli.Context, _ *Config, s *store.Store) (
 		return err
 	}
 	status := c.String("status")
-	switch status {
-	case "", core.SubscriptionPending, core.SubscriptionActive, core.SubscriptionUnsubscribed:
-	default:
-		return usageError{c.Command.HelpName, "--status must be pending, active or unsubscribed"}
-	}
 	list := c.String("list")
 	if _, err := s.List(c.Context, list); err != nil {
 		return missing(err, "list", list)

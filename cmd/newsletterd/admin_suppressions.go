@@ -17,20 +17,20 @@ var suppressionKinds = []string{store.KindDisabled, string(core.StatusBounced), 
 
 func (p *program) suppressionCommands() *cli.Command {
 	emailFlag := stringFlag("email", "the `ADDRESS`")
-	tenantFlag := stringFlag("tenant", "only for the lists of the tenant `ID` (else everywhere)")
+	forTenant := tenantFlag("only for the lists of the tenant `ID` or name (else everywhere)")
 	create := p.command("create", "keep an address from being mailed, at once", []cli.Flag{
-		emailFlag, tenantFlag, &cli.StringFlag{Name: "reason", Usage: "`TEXT` for the record", Value: "by an operator"},
+		emailFlag, forTenant, &cli.StringFlag{Name: "reason", Usage: "`TEXT` for the record", Value: "by an operator"},
 	}, []string{"email"}, p.addSuppression)
 	create.Description = `Ends every subscription of the address, each with its event, and lets nobody subscribe it again until it is lifted.
 A job that runs leaves it out from now on.
 
    newsletterd admin suppression create --email reader@example.org --reason "asked by telephone"`
 	all := p.command("list", "list the addresses that are not mailed, and why", []cli.Flag{
-		stringFlag("tenant", "only what the tenant `ID` alone heeds"),
-		stringFlag("list", "only the subscribers of the list `ID` that bounced, complained or are suppressed"),
-		stringFlag("kind", "only those of the `KIND`: "+strings.Join(suppressionKinds, ", ")),
+		tenantFlag("only what the tenant `ID` alone heeds"),
+		referenceFlag("list", store.NounList, "only the subscribers of the list `ID` that bounced, complained or are suppressed"),
+		oneOfFlag("kind", "only those of the `KIND`: "+strings.Join(suppressionKinds, ", "), optional(suppressionKinds)...),
 	}, nil, p.listSuppressions)
-	show := p.command("show", "show all that stands against mailing one address", []cli.Flag{emailFlag, tenantFlag}, []string{"email"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	show := p.command("show", "show all that stands against mailing one address", []cli.Flag{emailFlag, forTenant}, []string{"email"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		email, err := emailOf(c, s)
 		if err != nil {
 			return err
@@ -44,7 +44,7 @@ A job that runs leaves it out from now on.
 		}
 		return list(p.printer(c), rows, suppressionColumns...)
 	})
-	del := p.command("delete", "let an address be mailed again", []cli.Flag{emailFlag, tenantFlag}, []string{"email"}, p.liftSuppression)
+	del := p.command("delete", "let an address be mailed again", []cli.Flag{emailFlag, forTenant}, []string{"email"}, p.liftSuppression)
 	del.Description = `Lifts the word of the member service (disabled) and the blocks of the send side (bounced, complaint, suppressed), and
 prints what it has lifted. Nobody is subscribed again by it: the address has to subscribe and confirm anew.
 
@@ -88,11 +88,6 @@ type suppressionRow struct {
 
 func (p *program) listSuppressions(c *cli.Context, _ *Config, s *store.Store) (err error) {
 	kind, tenant, listID := c.String("kind"), c.String("tenant"), c.String("list")
-	if kind != "" {
-		if err := oneOf(kind, suppressionKinds...); err != nil {
-			return usageError{c.Command.HelpName, "--kind: " + err.Error()}
-		}
-	}
 	if _, _, err := tenantOf(c, s); err != nil {
 		return err
 	}

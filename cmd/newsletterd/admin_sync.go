@@ -17,7 +17,7 @@ type syncRow struct {
 
 func (p *program) listSyncCommand() *cli.Command {
 	c := p.command("sync", "send a list whole to the send service, or tell what differs", []cli.Flag{
-		&cli.StringFlag{Name: "id", Aliases: []string{"list"}, Usage: "the `ID` of the list; with --dry-run all lists without it"},
+		referenceFlag("id", store.NounList, "the `ID` of the list; with --dry-run all lists without it", "list"),
 		boolFlag("dry-run", "send nothing: compare both sides and say what differs"),
 		&cli.IntFlag{Name: "sample", Usage: "with --dry-run: show `N` of the subscriptions that differ", Value: 10},
 		boolFlag("take-over", "also a list that another webhook client has fed: whom this service does not know is ended"),
@@ -43,7 +43,7 @@ type syncState struct {
 
 func (p *program) listSyncsCommand() *cli.Command {
 	return p.command("syncs", "show the full syncs, the newest first", []cli.Flag{
-		&cli.StringFlag{Name: "id", Aliases: []string{"list"}, Usage: "only those of the list `ID`"},
+		referenceFlag("id", store.NounList, "only those of the list `ID`", "list"),
 		limitFlag("at most `N`", 50),
 	}, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
 		limit, err := limitOf(c)

@@ -49,7 +49,7 @@ func tryTemplate(t *core.Template) error {
 }
 
 func (p *program) templateCommands() *cli.Command {
-	create := p.command("create", "add a template", append(templateFlags(), stringFlag("tenant", "its `TENANT`")), []string{"tenant", "name"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	create := p.command("create", "add a template", append(templateFlags(), tenantFlag("its `TENANT`")), []string{"tenant", "name"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		in, err := templateInput(c)
 		if err != nil {
 			return err
@@ -66,7 +66,7 @@ func (p *program) templateCommands() *cli.Command {
 		}
 		return p.printer(c).record(t)
 	})
-	all := p.command("list", "list the templates of a tenant", []cli.Flag{stringFlag("tenant", "the `TENANT`")}, []string{"tenant"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	all := p.command("list", "list the templates of a tenant", []cli.Flag{tenantFlag("the `TENANT`")}, []string{"tenant"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		if _, _, err := tenantOf(c, s); err != nil {
 			return err
 		}
@@ -78,14 +78,14 @@ func (p *program) templateCommands() *cli.Command {
 		}
 		return list(p.printer(c), rows, "id", "name", "layout", "updated_at")
 	})
-	show := p.command("show", "show one template", []cli.Flag{idFlag("template")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	show := p.command("show", "show one template", []cli.Flag{idFlag(store.NounTemplate)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		t, err := s.TemplateByID(c.Context, c.String("id"))
 		if err != nil {
 			return missing(err, "template", c.String("id"))
 		}
 		return p.printer(c).record(t)
 	})
-	update := p.command("update", "change a template", append(templateFlags(), idFlag("template")), []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	update := p.command("update", "change a template", append(templateFlags(), idFlag(store.NounTemplate)), []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		in, err := templateInput(c)
 		if err != nil {
 			return err
@@ -102,7 +102,7 @@ func (p *program) templateCommands() *cli.Command {
 		}
 		return p.printer(c).record(t)
 	})
-	del := p.command("delete", "delete a template", []cli.Flag{idFlag("template")}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	del := p.command("delete", "delete a template", []cli.Flag{idFlag(store.NounTemplate)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		if err := s.DeleteTemplate(c.Context, c.String("id"), actor(), now()); err != nil {
 			return missing(err, "template", c.String("id"))
 		}

@@ -23,7 +23,7 @@ func authConfig(cfg *Config) auth.Config {
 
 // userFlag names a user by address or id.
 func userFlag() cli.Flag {
-	return &cli.StringFlag{Name: "id", Aliases: []string{"user"}, Usage: "the `USER`: an e-mail address or an id"}
+	return referenceFlag("id", store.NounUser, "the `USER`: an e-mail address, an id, the beginning of one, or a name", "user")
 }
 
 // userOf reads the user that a flag names.
@@ -74,9 +74,11 @@ func roleOf(c *cli.Context) core.Role {
 }
 
 func roleFlags() []cli.Flag {
+	tenant := tenantFlag("the `ID` or name of the tenant of a tenant_admin (else the only one)")
+	tenant.whole = func(c *cli.Context) bool { return c.String("role") == core.RoleTenantAdmin }
 	return []cli.Flag{
-		stringFlag("role", "`ROLE`: operator (everything) or tenant_admin (of the tenant given)"),
-		stringFlag("tenant", "the `ID` of the tenant of a tenant_admin"),
+		oneOfFlag("role", "`ROLE`: operator (everything) or tenant_admin (of the tenant given)", core.RoleOperator, core.RoleTenantAdmin),
+		tenant,
 	}
 }
 

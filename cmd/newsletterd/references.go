@@ -1,0 +1,217 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// refFlag is a flag that names a record: by its id, by the beginning of an id, or by a name that no other record has.
+// Before a command runs, resolve replaces the value by the whole id.
+type refFlag struct {
+	*cli.StringFlag
+	noun store.Noun
+	// byName: the command wants the name of the record, and takes one that does not exist yet.
+	byName bool
+	// whole reports whether the only tenant is meant where the flag is absent. Nil: where the command needs the flag.
+	whole func(*cli.Context) bool
+}
+
+// referenceFlag makes a refFlag. noun is its kind of record.
+func referenceFlag(name string, noun store.Noun, usage string, aliases ...string) refFlag {
+	return refFlag{StringFlag: &cli.StringFlag{Name: name, Aliases: aliases, Usage: usage}, noun: noun}
+}
+
+// idFlag names the record of a command.
+func idFlag(noun store.Noun) cli.Flag {
+	return referenceFlag("id", noun, "the `ID` of the "+string(noun)+", the beginning of one, or its name")
+}
+
+// tenantFlag names a tenant.
+func tenantFlag(usage string) refFlag { return referenceFlag("tenant", store.NounTenant, usage) }
+
+// choiceFlag is a flag that takes one of some words.
+type choiceFlag struct {
+	*cli.StringFlag
+	words []string
+}
+
+// oneOfFlag makes a choiceFlag; an empty word among words allows the empty value.
+func oneOfFlag(name, usage string, words ...string) choiceFlag {
+	return choiceFlag{&cli.StringFlag{Name: name, Usage: usage}, words}
+}
+
+// byDefault is the flag with a value where none is given.
+func (f choiceFlag) byDefault(value string) choiceFlag {
+	f.Value = value
+	return f
+}
+
+// optional are words and the empty value.
+func optional(words []string) []string { return append([]string{""}, words...) }
+
+// choiceListFlag is a repeatable flag that takes some words.
+type choiceListFlag struct {
+	*cli.StringSliceFlag
+	words []string
+}
+
+// checkChoices fails with a usage error where a flag has a value that it doesn't take.
+func checkChoices(c *cli.Context) error {
+	for _, f := range c.Command.Flags {
+		var name string
+		var words, values []string
+		switch f := f.(type) {
+		case choiceFlag:
+			name, words, values = f.Name, f.words, []string{c.String(f.Name)}
+		case choiceListFlag:
+			name, words, values = f.Name, append([]string{""}, f.words...), c.StringSlice(f.Name)
+		}
+		if name == "" || !c.IsSet(name) {
+			continue
+		}
+		for _, v := range values {
+			if !slices.Contains(words, v) {
+				known := slices.DeleteFunc(slices.Clone(words), func(s string) bool { return s == "" })
+				return usageError{c.Command.HelpName, fmt.Sprintf("--%s: %q is none of %s", name, v, strings.Join(known, ", "))}
+			}
+		}
+	}
+	return nil
+}
+
+// maxCandidates bounds how many records are listed where a reference names several.
+const maxCandidates = 10
+
+// resolve replaces what the flags of a command refer to by ids, and sets --tenant to the only tenant where the
+// command needs one and none is given. Tenants come first and lists second: they narrow what the other flags mean.
+func resolve(c *cli.Context, s *store.Store, needed []string) error {
+	var flags []refFlag
+	for _, f := range c.Command.Flags {
+		if ref, ok := f.(refFlag); ok {
+			flags = append(flags, ref)
+		}
+	}
+	slices.SortStableFunc(flags, func(a, b refFlag) int { return rank(a.noun) - rank(b.noun) })
+	tenant := ""
+	for _, f := range flags {
+		word := strings.TrimSpace(c.String(f.Name))
+		var ref store.Reference
+		var err error
+		switch {
+		case word != "":
+			ref, err = f.find(c, s, word, tenant)
+		case f.noun == store.NounTenant && (slices.Contains(needed, f.Name) || f.whole != nil && f.whole(c)):
+			ref, err = onlyTenant(c, s)
+		default:
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		switch f.noun {
+		case store.NounTenant:
+			tenant = ref.ID
+		case store.NounList:
+			tenant = ref.TenantID
+		}
+		value := ref.ID
+		if f.byName {
+			value = ref.Name
+		}
+		if err := c.Set(f.Name, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rank orders nouns by what they narrow.
+func rank(noun store.Noun) int {
+	switch noun {
+	case store.NounTenant:
+		return 0
+	case store.NounList:
+		return 1
+	}
+	return 2
+}
+
+// find looks for the record that word names. A whole id is taken as it is, so that the command itself says whether
+// there is such a record.
+func (f refFlag) find(c *cli.Context, s *store.Store, word, tenant string) (store.Reference, error) {
+	if id, ok := core.ParseID(word); ok && !f.byName {
+		ref := store.Reference{ID: id}
+		if f.noun == store.NounList {
+			l, err := s.List(c.Context, id)
+			if err != nil && core.KindOf(err) != core.NotFound {
+				return ref, err
+			}
+			ref.TenantID = l.TenantID
+		}
+		return ref, nil
+	}
+	if f.noun == store.NounUser && strings.Contains(word, "@") {
+		return store.Reference{ID: word}, nil
+	}
+	found, err := s.References(c.Context, f.noun, word, tenant, maxCandidates+1)
+	switch {
+	case err != nil:
+		return store.Reference{}, err
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return store.Reference{}, fmt.Errorf("--%s: %q names %s", f.Name, word, candidates(f.noun, found))
+	case f.byName:
+		return store.Reference{Name: word}, nil
+	}
+	return store.Reference{}, missing(core.ErrNotFound, string(f.noun), word)
+}
+
+// onlyTenant returns the only tenant. Where there is another number of them, the flag is needed.
+func onlyTenant(c *cli.Context, s *store.Store) (store.Reference, error) {
+	found, err := s.References(c.Context, store.NounTenant, "", "", maxCandidates+1)
+	switch {
+	case err != nil:
+		return store.Reference{}, err
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) == 0:
+		return store.Reference{}, usageError{c.Command.HelpName, "--tenant is needed, and there is no tenant yet (admin tenant create)"}
+	}
+	return store.Reference{}, usageError{c.Command.HelpName, "--tenant is needed: there are " + candidates(store.NounTenant, found)}
+}
+
+// candidates lists records for a person to choose from, each in a line of its own.
+func candidates(noun store.Noun, found []store.Reference) string {
+	more := ""
+	if len(found) > maxCandidates {
+		found, more = found[:maxCandidates], "\n  …"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s:", counted(len(found), string(noun)))
+	if more != "" {
+		b.Reset()
+		fmt.Fprintf(&b, "more than %s:", counted(len(found), string(noun)))
+	}
+	for _, r := range found {
+		b.WriteString("\n  " + r.ID)
+		if r.Name != "" {
+			b.WriteString("  " + printable(r.Name))
+		}
+		if r.TenantID != "" {
+			b.WriteString("  (tenant " + r.TenantID + ")")
+		}
+	}
+	return b.String() + more
+}
+
+// withoutTenant are the flags of needed that resolve can't set.
+func withoutTenant(needed []string) []string {
+	return slices.DeleteFunc(slices.Clone(needed), func(name string) bool { return name == "tenant" })
+}
