@@ -24,12 +24,12 @@ const (
 func (b *Bulk) bodyTokens() (html, text []token, err error) {
 	s, w := &b.spec, wordsOf(b.spec.Language)
 	if s.HTML != "" {
-		if html, err = withLayout("body_html", s.HTML, s.HTMLLayout); err != nil {
+		if html, err = withLayout(PartHTML, "body_html", s.HTML, s.HTMLLayout); err != nil {
 			return nil, nil, err
 		}
 	}
 	if s.Text != "" {
-		text, err = withLayout("body_text", s.Text, s.TextLayout)
+		text, err = withLayout(PartText, "body_text", s.Text, s.TextLayout)
 	} else {
 		text = plainTokens(html)
 	}
@@ -69,8 +69,8 @@ func (b *Bulk) bodyTokens() (html, text []token, err error) {
 	return html, text, nil
 }
 
-// withLayout puts the body in the place of {{content}}.
-func withLayout(field, src, layout string) ([]token, error) {
+// withLayout puts the body in the place of {{content}}, which in HTML is between tags.
+func withLayout(part Part, field, src, layout string) ([]token, error) {
 	body, err := lex(&source{field, cleanBody(src)})
 	if err != nil || layout == "" {
 		return body, err
@@ -92,7 +92,26 @@ func withLayout(field, src, layout string) ([]token, error) {
 	if at < 0 {
 		return nil, templateError("template", 1, 1, "the layout has no {{content}}")
 	}
+	if part == PartHTML {
+		if err := betweenTags(frame[:at], frame[at]); err != nil {
+			return nil, err
+		}
+	}
 	return splice(frame, at, at+1, body), nil
+}
+
+// betweenTags fails where {{content}} stands in a tag, an attribute, a comment, or an element without elements.
+func betweenTags(before []token, content token) error {
+	c := &compiler{t: &Template{part: PartHTML}}
+	for _, t := range before {
+		if err := c.token(t); err != nil {
+			return err
+		}
+	}
+	if c.ctx.state != inText {
+		return content.src.fail(content.pos, "{{content}} may stand only between tags")
+	}
+	return nil
 }
 
 func splice(tokens []token, from, to int, with []token) []token {

@@ -1,9 +1,6 @@
 package mail
 
-import (
-	"html"
-	"strings"
-)
+import "strings"
 
 // escape is what a placeholder's value goes through, decided at compile time by the place it stands in.
 type escape uint8
@@ -44,14 +41,16 @@ type htmlContext struct {
 	end     bool   // the tag at hand is an end tag
 	tag     string // name of the tag at hand, or of the raw element
 	attr    string
-	started bool   // the URL in the attribute has begun
-	prefix  string // its static beginning, until the scheme is known
-	tail    string // the last octets in a comment or raw element
+	url     urlPrefix // of the attribute at hand
+	tail    string    // the last octets in a comment or raw element
+	forged  bool      // a URL has ended whose scheme the value of a placeholder may be part of
+	equiv   bool      // the tag at hand is a meta with http-equiv
+	content bool      // … or one with a placeholder in content
 }
 
-// advance moves over static HTML.
+// advance moves over static HTML, or up to a fault in it.
 func (c *htmlContext) advance(text string) {
-	for i := 0; i < len(text); i++ {
+	for i := 0; i < len(text) && !c.forged && !(c.equiv && c.content); i++ {
 		if c.state == inText {
 			n := strings.IndexByte(text[i:], '<')
 			if n < 0 {
@@ -141,9 +140,9 @@ func (c *htmlContext) closeTag() {
 func (c *htmlContext) attribute(b byte) {
 	switch {
 	case c.state == beforeValue && b == '"':
-		c.state, c.started, c.prefix = inValueDQ, false, ""
+		c.state, c.url = inValueDQ, ""
 	case c.state == beforeValue && b == '\'':
-		c.state, c.started, c.prefix = inValueSQ, false, ""
+		c.state, c.url = inValueSQ, ""
 	case c.state == beforeValue && b != '>':
 		if !isSpace(b) {
 			c.state = inValueBare
@@ -152,6 +151,7 @@ func (c *htmlContext) attribute(b byte) {
 		c.closeTag()
 	case b == '=' && c.state != inTag:
 		c.state = beforeValue
+		c.equiv = c.equiv || c.tag == "meta" && c.attr == "http-equiv"
 	case isSpace(b):
 		if c.state == inAttrName {
 			c.state = afterAttrName
@@ -168,14 +168,12 @@ func (c *htmlContext) attribute(b byte) {
 func (c *htmlContext) value(b byte) {
 	switch {
 	case c.state == inValueDQ && b == '"', c.state == inValueSQ && b == '\'', c.state == inValueBare && isSpace(b):
-		c.state, c.attr, c.started, c.prefix = inTag, "", false, ""
+		c.forged = c.forged || c.url.forged()
+		c.state, c.attr, c.url = inTag, "", ""
 	case c.state == inValueBare && b == '>':
 		c.closeTag()
 	case urlAttribute(c.attr):
-		if c.started || !isSpace(b) {
-			c.started = true
-			c.prefix = grow(c.prefix, b, 64)
-		}
+		c.url = c.url.grow(b)
 	}
 }
 
@@ -206,13 +204,13 @@ func (c *htmlContext) raw(b byte) {
 	}
 }
 
-// hole says how a value must be escaped here, or why none may stand here.
-func (c *htmlContext) hole(encoded bool) (escape, string) {
+// hole says how a value must be escaped here, or why none may stand here. link: the value is an absolute http(s) URL.
+func (c *htmlContext) hole(encoded, link bool) (escape, string) {
 	switch c.state {
 	case inText, inRead:
 		return escapeHTML, ""
 	case inValueDQ, inValueSQ:
-		return c.attributeHole(encoded)
+		return c.attributeHole(encoded, link)
 	case beforeValue, inValueBare:
 		return 0, "a placeholder in an attribute needs quotes around the value"
 	case inComment, inMarkup, inBogus:
@@ -223,32 +221,52 @@ func (c *htmlContext) hole(encoded bool) (escape, string) {
 	return 0, "a placeholder in a tag may stand only inside a quoted attribute value"
 }
 
-func (c *htmlContext) attributeHole(encoded bool) (escape, string) {
+func (c *htmlContext) attributeHole(encoded, link bool) (how escape, problem string) {
 	switch {
 	case strings.HasPrefix(c.attr, "on") || c.attr == "style" || c.attr == "srcset" || c.attr == "srcdoc" || c.attr == "ping":
 		return 0, "no placeholder may stand in the attribute " + c.attr
+	case c.tag == "meta" && c.attr == "http-equiv":
+		return 0, inMetaEquiv
+	case c.tag == "meta" && c.attr == "content":
+		c.content = true
+		return escapeHTML, ""
 	case !urlAttribute(c.attr):
 		return escapeHTML, ""
-	case !c.started:
-		c.started = true
-		c.prefix = "/" // what follows is no scheme
-		return escapeURLStart, ""
-	case !schemeAllowed(html.UnescapeString(c.prefix)):
-		return 0, "no placeholder may stand in a URL of this scheme"
-	case encoded:
-		return escapeHTML, ""
 	}
-	return escapeURLPart, ""
+	c.url, how, problem = c.url.hole(encoded, link)
+	return how, problem
+}
+
+const inMetaEquiv = "no placeholder may stand in a <meta> with http-equiv: it could lead the reader elsewhere"
+
+// fault says what is wrong with the last placeholder, as far as the text after it shows.
+func (c *htmlContext) fault() string {
+	switch {
+	case c.forged:
+		return `the value could become the scheme of the URL: no ":" may follow it before a "/", "?" or "#"`
+	case c.equiv && c.content:
+		return inMetaEquiv
+	}
+	return ""
 }
 
 // join brings the ends of two branches together; false if they are in different places.
 func (c *htmlContext) join(o htmlContext) bool {
 	a, b := *c, o
-	if a.started != b.started || a.prefix != b.prefix {
-		c.started, c.prefix = true, "/"
+	if a.endBegun() != b.endBegun() {
+		return false
 	}
-	a.started, a.prefix, a.tail, b.started, b.prefix, b.tail = false, "", "", false, "", ""
+	c.url = a.url.join(b.url)
+	a.url, a.tail, b.url, b.tail = "", "", "", ""
 	return a == b
+}
+
+// endBegun is as much of the end tag of a raw element as stands at the end of its text.
+func (c *htmlContext) endBegun() string {
+	if i := strings.LastIndexByte(c.tail, '<'); i >= 0 && (c.state == inRaw || c.state == inRead) && strings.HasPrefix("</"+c.tag, c.tail[i:]) {
+		return c.tail[i:]
+	}
+	return ""
 }
 
 func urlAttribute(attr string) bool {

@@ -38,6 +38,11 @@ type operand struct {
 	literal value
 }
 
+// link reports whether the value is an absolute http(s) URL that the caller has made.
+func (o *operand) link() bool {
+	return o.root == rootUnsubscribeURL || o.root == rootViewURL || o.root == rootPreferencesURL
+}
+
 // comparison is how two operands of a condition are held together.
 type comparison uint8
 

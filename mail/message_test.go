@@ -252,10 +252,13 @@ func TestLayout(t *testing.T) {
 	if err != nil || !strings.Contains(html, "<p>anna@reader.example</p><i>https") || !strings.Contains(text, "anna@reader.example\n") {
 		t.Errorf("%v\n%s\n%s", err, html, text)
 	}
-	for _, bad := range []string{"<html></html>", "{{content}}{{content}}", "<script>{{content}}</script>"} {
+	for bad, col := range map[string]int{
+		"<html></html>": 1, "{{content}}{{content}}": 12, "<script>{{content}}</script>": 9, "<title>{{content}}</title>": 8,
+		`<p title="{{ content }}">x</p>`: 11, `<p title='{% if email %}a{% endif %}{{content}}'>x</p>`: 37, "<p {{content}}>": 4, "<p title={{content}}>": 10, "<!-- {{content}} -->": 6,
+	} {
 		s.HTMLLayout = bad
-		if _, err := CompileBulk(s); err == nil {
-			t.Errorf("layout %q was taken", bad)
+		if _, err := CompileBulk(s); !errors.As(err, &te) || te.Field != "template" || te.Line != 1 || te.Col != col {
+			t.Errorf("layout %q: %v", bad, err)
 		}
 	}
 }

@@ -44,6 +44,7 @@ type block struct {
 type compiler struct {
 	t      *Template
 	ctx    htmlContext
+	hole   token // the last placeholder in the HTML
 	blocks []block
 	count  int // nodes and comparisons
 }
@@ -78,6 +79,9 @@ func (c *compiler) token(tok token) error {
 		}
 		if c.t.part == PartHTML {
 			c.ctx.advance(tok.body)
+			if problem := c.ctx.fault(); problem != "" {
+				return c.hole.src.fail(c.hole.pos, "%s", problem)
+			}
 		}
 		c.t.size += len(tok.body)
 		c.add(node{op: opText, text: tok.body})
@@ -110,7 +114,11 @@ func (c *compiler) output(tok token) error {
 		}
 	case PartHTML:
 		var problem string
-		if n.escape, problem = c.ctx.hole(encoded); problem != "" {
+		c.hole = tok
+		if n.escape, problem = c.ctx.hole(encoded, n.head.link() && len(n.filter) == 0); problem == "" {
+			problem = c.ctx.fault()
+		}
+		if problem != "" {
 			return tok.src.fail(tok.pos, "%s", problem)
 		}
 	}
