@@ -28,6 +28,7 @@ type Endpoint struct {
 	missing  *core.Error
 	rate     *rate
 	limiter  *limiter
+	room     int64       // bytes that it may cause to be written for a stranger; 0: it goes on into the reserve of the disk
 	cors     *cors.Cors  // nil: for no other origin
 	problems []core.Kind // beyond those that the frame knows of
 	call     func(*Call) error
@@ -102,6 +103,14 @@ func (e Endpoint) Missing(err *core.Error) Endpoint { e.missing = err; return e 
 // PerAddress allows n well-formed requests per time from one remote address, the rest get 429.
 // Loopback is never counted.
 func (e Endpoint) PerAddress(n int, per time.Duration) Endpoint { e.rate = &rate{n, per}; return e }
+
+// maxWrite is the most, in bytes, that one request of the endpoints marked by NeedsRoom writes, files of models aside: each page
+// that it changes stands in the -wal.
+const maxWrite = 64 * KiB
+
+// NeedsRoom marks what strangers cause to be written: it is refused (503 storage_unavailable) where the disk has no such
+// number of bytes beyond its reserve. Everything else goes on into the reserve.
+func (e Endpoint) NeedsRoom(bytes int64) Endpoint { e.room = bytes; return e }
 
 // Fails adds kinds of error to the description of the endpoint that the frame can't know of:
 // core.NotFound, core.Conflict.

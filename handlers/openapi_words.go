@@ -154,7 +154,7 @@ var failureWords = map[int]struct{ code, message, words string }{
 	422: {"validation_error", "list_id is missing.", "The request is not valid"},
 	429: {"rate_limited", "Too many requests; try again later.", "Too many requests; Retry-After tells when to try again"},
 	500: {"internal", "Something went wrong.", "A fault of the daemon"},
-	503: {"storage_unavailable", "The database does not answer; try again.", "The database, the session store or the memory for large bodies is not available now"},
+	503: {"storage_unavailable", "The database does not answer; try again.", "The database, the session store, the memory for large bodies or, for what strangers may write, room on the disk is not available now"},
 }
 
 // oauthCodes are the words of RFC 6749 where they differ.

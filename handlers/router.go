@@ -165,6 +165,11 @@ func (c *Call) serve() error {
 			return err
 		}
 	}
+	if bytes := c.route.Do.room; bytes > 0 {
+		if err := c.api.options.Store.Room(bytes); err != nil {
+			return err
+		}
+	}
 	return c.route.Do.call(c)
 }
 

@@ -57,7 +57,7 @@ func (h *Handler) identityRoutes(t *rows) {
 	open := func(do Endpoint) Endpoint {
 		return do.CORS(newProviderEdge(h.options.Auth).clientOrigin, "Authorization")
 	}
-	t.add("POST", "/api/auth/register", public(), member, JSON(account.register).PerAddress(20, time.Hour).Fails(core.Forbidden, core.Conflict), "Register a user; a mail to verify the address goes out")
+	t.add("POST", "/api/auth/register", public(), member, JSON(account.register).NeedsRoom(maxWrite).PerAddress(20, time.Hour).Fails(core.Forbidden, core.Conflict), "Register a user; a mail to verify the address goes out")
 	t.add("POST", "/api/auth/login", public(), oauth, Form(o.login).Fails(core.Unauthenticated, core.TooMany), "Sign in with a password")
 	t.add("POST", "/api/auth/refresh", public(), oauth, Form(o.refresh).Fails(core.Unauthenticated), "Exchange a refresh token")
 	t.add("POST", "/api/auth/logout", bearer(), member, JSON(account.logout), "Revoke a refresh token and all that came of its sign-in")
@@ -115,7 +115,7 @@ func (h *Handler) pageRoutes(t *rows) {
 func (h *Handler) newsletterRoutes(t *rows) {
 	news := newsletter{h.options.Store, h.sealer, h.options.Newsletter}
 	open := func(e Endpoint) Endpoint { return e.CORS(news.tenantOrigin) }
-	t.add("POST", "/api/newsletter/subscribe", optional(), member, open(JSON(news.subscribe)).Fails(core.NotFound), "Ask for a subscription; a mail to confirm it goes out")
+	t.add("POST", "/api/newsletter/subscribe", optional(), member, open(JSON(news.subscribe)).NeedsRoom(maxWrite).Fails(core.NotFound), "Ask for a subscription; a mail to confirm it goes out")
 	t.add("GET", "/api/newsletter/confirm", public(), member, open(Query(news.confirm)).Changes().Fails(core.NotFound), "Confirm a subscription")
 	t.add("POST", "/api/newsletter/unsubscribe", public(), member, open(oneClick(JSON(news.unsubscribe), news.leave)), "End a subscription, by a token in the body or, as RFC 8058 has it, in the query")
 	t.add("POST", "/api/newsletter/unsubscribe-token", optional(), member, JSON(news.unsubscribeToken).Fails(core.NotFound, core.TooMany), "Ask for a token that ends a subscription")
@@ -132,7 +132,7 @@ func (h *Handler) newsletterRoutes(t *rows) {
 	t.add("POST", "/confirm", public(), page, Form(mailed.confirm).Fails(core.Forbidden), "Confirm a subscription")
 	t.add("GET", "/unsubscribe", public(), page, Query(mailed.askUnsubscribe), "Page with the button that ends a subscription")
 	t.add("GET", "/l/:id", public(), page, Path(mailed.askSubscribe).Missing(core.ErrListNotFound).Fails(core.Invalid), "Page with the subscribe form of a list")
-	t.add("POST", "/l/:id", public(), page, Values(mailed.subscribe).Missing(core.ErrListNotFound).Fails(core.NotFound, core.TooMany).PerAddress(60, time.Hour), "Ask for a subscription by a form, that of the page or one on any site")
+	t.add("POST", "/l/:id", public(), page, Values(mailed.subscribe).NeedsRoom(maxWrite).Missing(core.ErrListNotFound).Fails(core.NotFound, core.TooMany).PerAddress(60, time.Hour), "Ask for a subscription by a form, that of the page or one on any site")
 	t.add("GET", "/preferences", public(), page, Query(mailed.askPreferences).Fails(core.NotFound), "A subscriber's own page; without a token, the form that asks for one")
 	t.add("POST", "/preferences", public(), page, Values(mailed.changePreferences).Fails(core.Forbidden, core.NotFound, core.TooMany).PerAddress(60, time.Hour), "Change something on it")
 	t.add("POST", "/preferences/export", public(), page, Form(mailed.export).Fails(core.Forbidden, core.NotFound), "Download what a tenant holds about a subscriber")
@@ -176,7 +176,7 @@ func (h *Handler) sendRoutes(t *rows) {
 	t.add("POST", "/api/send-jobs/:id/test", bearer(core.ScopeSend), send, one(JSON(jobs.test)).Fails(core.TooMany), "Send the mail of a send job to one address")
 	t.add("POST", "/webhooks/subscriptions", signed(), send, JSON(hooks.subscription).Fails(core.Conflict), "Take a subscription event")
 	seen := tracked{h.options.Store, h.ident, h.sealer, h.options.Engage, h.publicURL}
-	t.add("GET", mail.PixelPath+":file", public(), page, Query(seen.pixel), "The image that tells that a mail was opened")
+	t.add("GET", mail.PixelPath+":file", public(), page, Query(seen.pixel).NeedsRoom(maxEngagement), "The image that tells that a mail was opened")
 	t.add("GET", mail.ClickPath+":token", public(), page, Query(seen.follow).Fails(core.NotFound), "A link of a mail, on its way to where it leads")
 	t.add("GET", "/v/:token", public(), page, Query(seen.show).Fails(core.NotFound), "A mail of a send job in the browser")
 	events := mailProviders{h.options.Store, h.ident}
@@ -207,14 +207,14 @@ func (h *Handler) modelRoutes(t *rows) {
 	s := shares{m}
 	const item, sharing, share = "/api/models/:id", "/api/models/:id/shares", "/api/models/:id/shares/:share_id"
 	t.add("GET", "/api/models", user(), device, List(m.list, modelKey), "List the caller's own models")
-	t.add("POST", "/api/models", user(), device, Stream(h.upload).Created().Fails(core.TooLarge, core.TooMany), "Upload a model: the body is the file, or multipart/form-data with a part named file")
+	t.add("POST", "/api/models", user(), device, Stream(h.upload).NeedsRoom(maxWrite).Created().Fails(core.TooLarge, core.TooMany), "Upload a model: the body is the file, or multipart/form-data with a part named file")
 	t.add("GET", "/api/models/library", user(), device, Query(m.library), "List the models that the caller may view, newest first")
 	t.add("DELETE", item, user(), device, Path(m.remove), "Delete a model")
 	t.add("GET", item+"/profile", user(), device, Path(m.profile), "Show a model")
 	t.add("GET", item+"/download", user(), device, Serve(m.download), "Download the file of a model")
 	t.add("PATCH", item+"/visibility", user(), device, JSON(m.setVisibility).Find(m.owned), "Change who may view a model")
 	t.add("GET", sharing, user(), device, List(s.list, func(s core.Share) string { return s.ID }).Find(m.owned), "List the shares of a model")
-	t.add("POST", sharing, user(), device, JSON(s.create).Created().Find(m.owned).Fails(core.Conflict), "Share a model")
+	t.add("POST", sharing, user(), device, JSON(s.create).NeedsRoom(maxWrite).Created().Find(m.owned).Fails(core.Conflict), "Share a model")
 	t.add("GET", share, user(), device, Query(s.show).Find(s.find), "Show a share")
 	t.add("PUT", share, user(), device, JSON(s.update).Find(s.find), "Change a share")
 	t.add("DELETE", share, user(), device, Query(s.remove).Find(s.find), "End a share")

@@ -38,6 +38,9 @@ func (a tracked) pixel(c *Call, in pixelFile) (Text, error) {
 	return Text{Type: "image/gif", Body: pixelGIF}, nil
 }
 
+// maxEngagement is the most, in bytes, that counting one engagement writes: those of many readers are written together.
+const maxEngagement = 4 * KiB
+
 // count notes an engagement. HEAD looks, and does not open or follow.
 func (a tracked) count(c *Call, job, seq, no int64) {
 	if c.Request.Method != http.MethodGet || a.engage == nil {
@@ -65,7 +68,9 @@ func (a tracked) follow(c *Call, in mailedToken) (Redirect, error) {
 	if err != nil {
 		return Redirect{}, c.linkError(err)
 	}
-	a.count(c, job, seq, no)
+	if a.store.Room(maxEngagement) == nil { // else it is not counted, and the reader gets there all the same
+		a.count(c, job, seq, no)
+	}
 	c.Header().Set("Referrer-Policy", "no-referrer")
 	return Redirect{URL: target}, nil
 }

@@ -2,11 +2,14 @@ package handlers
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -236,6 +239,97 @@ func fillDisk(t *testing.T, name string) {
 	for size := 1 << 20; size > 0; {
 		if _, err := f.Write(make([]byte, size)); err != nil {
 			size /= 2
+		}
+	}
+}
+
+// TestDiskReserve fills a disk of 20 MiB up to its reserve: what strangers cause to be written is refused, everything else goes on.
+func TestDiskReserve(t *testing.T) {
+	dir := storetest.SmallDisk(t, "20")
+	o := newOutage(t, dir)
+	for _, step := range []string{
+		"tenant acme", "list weekly tenant=acme", "person bob", `account una email=una@user.example password="correct horse battery" verified`,
+		"sent-issue issue list=weekly email=eve@user.example", "unsubscribe-link leave list=weekly email=eve@user.example",
+		"unsubscribe-link click list=weekly email=eve@user.example", "user root operator",
+	} {
+		o.step(step)
+	}
+	jsonBody := func(b string) []string { return []string{b, jsonType} }
+	form := func(b string) []string { return []string{b, formType} }
+	list := o.value("weekly")
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	ask := func(method, path, as string, body []string) (*http.Response, []byte) {
+		o.tried++
+		req, err := http.NewRequestWithContext(t.Context(), method, o.url+path, strings.NewReader(strings.Join(body[:min(1, len(body))], "")))
+		o.must(err)
+		if body != nil {
+			req.Header.Set("Content-Type", body[1])
+		}
+		if as != "" {
+			req.Header.Set("Authorization", "Bearer "+o.value(as))
+		}
+		res, err := client.Do(req)
+		o.must(err)
+		defer res.Body.Close()
+		b, err := io.ReadAll(res.Body)
+		o.must(err)
+		return res, b
+	}
+	var pending struct {
+		Token string `json:"confirm_token"`
+	}
+	_, b := ask("POST", "/api/newsletter/subscribe", "", jsonBody(`{"list_id":"`+list+`","email":"pen@user.example"}`))
+	o.must(json.Unmarshal(b, &pending))
+	ballast := filepath.Join(dir, "ballast")
+	var st syscall.Statfs_t
+	o.must(syscall.Statfs(dir, &st))
+	o.must(os.WriteFile(ballast, make([]byte, int64(st.Bavail)*st.Bsize-900<<10), 0o600))
+	for pixel := "/t/o/" + o.value("issue.pixel") + ".gif"; ; time.Sleep(20 * time.Millisecond) { // what was measured before is good for a second
+		if res, _ := ask("GET", pixel, "", nil); res.StatusCode == http.StatusServiceUnavailable {
+			break
+		}
+	}
+	for _, tt := range []struct {
+		name, method, path, as string
+		body                   []string // and its media type
+		want                   int
+	}{
+		{"register", "POST", "/api/auth/register", "", jsonBody(`{"email":"new@user.example","password":"correct horse battery"}`), 503},
+		{"subscribe", "POST", "/api/newsletter/subscribe", "", jsonBody(`{"list_id":"` + list + `","email":"new@user.example"}`), 503},
+		{"subscribe form", "POST", "/l/" + list, "", form("email=new@user.example"), 503},
+		{"open", "GET", "/t/o/" + o.value("issue.pixel") + ".gif", "", nil, 503},
+		{"upload", "POST", "/api/models?name=more", "ann", []string{strings.Repeat("x", 100), "application/octet-stream"}, 503},
+		{"empty upload", "POST", "/api/models?name=none", "ann", nil, 503},
+		{"share", "POST", "/api/models/" + o.value("cube") + "/shares", "ann", jsonBody(`{"email":"bob@user.example","permission":"view"}`), 503},
+		{"click", "GET", "/t/c/" + o.value("issue.click"), "", nil, 302},
+		{"sign in", "POST", "/api/auth/login", "", form("grant_type=password&username=una@user.example&password=correct+horse+battery"), 200},
+		{"confirm", "GET", "/api/newsletter/confirm?token=" + pending.Token, "", nil, 200},
+		{"unsubscribe", "POST", "/api/newsletter/unsubscribe", "", jsonBody(`{"token":"` + o.value("leave") + `"}`), 200},
+		{"one click", "POST", "/api/newsletter/unsubscribe?token=" + o.value("click"), "", form("List-Unsubscribe=One-Click"), 200},
+		{"preferences", "POST", "/preferences", "", form("list=" + list + "&email=pen@user.example"), 200},
+		{"a tenant", "POST", "/api/admin/tenants", "root", jsonBody(`{"name":"Other"}`), 201},
+		{"a device", "PATCH", "/api/devices/" + o.value("lamp"), "ann", jsonBody(`{"name":"x"}`), 200},
+		{"delete", "DELETE", "/api/models/" + o.value("cube"), "ann", nil, 204},
+	} {
+		res, b := ask(tt.method, tt.path, tt.as, tt.body)
+		if res.StatusCode != tt.want {
+			t.Errorf("%s: %d %s, want %d", tt.name, res.StatusCode, b, tt.want)
+		}
+		if tt.want == 503 && (res.Header.Get("Retry-After") != "60" || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") && !strings.Contains(string(b), `"error":"storage_unavailable"`)) {
+			t.Errorf("%s: %v %s", tt.name, res.Header, b)
+		}
+	}
+	if _, err := o.store.Subscription(t.Context(), list, "new@user.example"); !errors.Is(err, core.ErrNotFound) {
+		t.Errorf("the refused subscription: %v", err)
+	}
+	o.must(os.Remove(ballast))
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		res, b := ask("POST", "/api/newsletter/subscribe", "", jsonBody(`{"list_id":"`+list+`","email":"new@user.example"}`))
+		if res.StatusCode == http.StatusOK {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("with room again: %d %s", res.StatusCode, b)
 		}
 	}
 }

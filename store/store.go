@@ -76,6 +76,7 @@ type Store struct {
 	chunkReads chan struct{} // places of those who read chunks of files
 	daemonSeen atomic.Int64  // unix ms of the last look at the daemon's lock, negative when it runs
 	stats      stats
+	reserve    reserve
 
 	mu         sync.RWMutex // guards kicks and foreigners
 	kicks      [topics][]func()
@@ -127,6 +128,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	o.Driver = cmp.Or(o.Driver, "sqlite")
 	s := &Store{opts: o, path: path, log: o.Log, chunkReads: make(chan struct{}, chunkReads)}
+	s.reserve.measure, s.reserve.said = s.roomBeyondReserve, s.sayRoom
 	if err := s.open(ctx); err != nil {
 		_ = s.shut()
 		return nil, fmt.Errorf("open %s: %w", path, err)

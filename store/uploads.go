@@ -108,29 +108,9 @@ func (b *buffer) release() {
 
 var errSlowUpload = core.Invalidf("", "The upload was given up: no part of 1 MiB arrived in %d minutes.", uploadDead/time.Minute)
 
-// Of a disk this much stays free of uploads, so that nobody's file stops everybody's work: 256 MiB, or a twentieth of a
-// small disk. What stands in the -wal needs its room a second time, when it moves into the file.
-const (
-	reserveBytes = 256 << 20
-	reservePart  = 20
-)
-
-var errNoRoom = core.ErrStorage.With(errors.New("the disk is too full for uploads"))
-
-func (s *Store) roomFor(bytes int) error {
-	free, total, _, err := diskOf(s.path)
-	if err != nil {
-		return core.ErrStorage.With(err)
-	}
-	if free < min(reserveBytes, total/reservePart)+walSize(s.path)+2*int64(bytes) {
-		return errNoRoom
-	}
-	return nil
-}
-
 // add writes one chunk. The first brings the file's row along.
 func (u *Upload) add(ctx context.Context, chunk []byte, now core.Instant) error {
-	if err := u.store.roomFor(len(chunk)); err != nil {
+	if err := u.store.Room(2 * int64(len(chunk))); err != nil { // in the -wal, and in the file
 		return err
 	}
 	u.sum.Write(chunk)
