@@ -76,11 +76,15 @@ generated:
 	after=$$(git status --porcelain -- testdata '*/testdata' | sort; git diff -- testdata '*/testdata' | sha256sum); \
 	test "$$before" = "$$after" || { echo "golden files are not up to date (now they are: look at git diff)"; exit 1; }
 
+# The lines of the figures alone, as they come, and the exit status of go test, which that of grep would hide.
+figures = exec 4>&1; status=$$({ { CGO_ENABLED=0 $(GO) test -run '$(1)' -count=1 -timeout $(2) -v ./cmd/newsletterd; echo $$? >&3; } | \
+	grep -v -e '^=== ' -e '^--- PASS' >&4; } 3>&1); exit $$status
+
 bench: ## figures of the program itself on this machine, its mails going to a sink in another process; then of models
-	CGO_ENABLED=0 NEWSLETTERD_FIGURES=$(or $(RECIPIENTS),100000) $(GO) test -run TestFigures -count=1 -timeout 30m -v ./cmd/newsletterd | grep -v -e '^=== ' -e '^--- '
+	@export NEWSLETTERD_FIGURES=$(or $(RECIPIENTS),100000); $(call figures,TestFigures,30m)
 
 bench-full: ## figures of the send path and of lists with 1,000,000 subscribers (some minutes, 4 GB of disk)
-	CGO_ENABLED=0 NEWSLETTERD_FIGURES=$(or $(RECIPIENTS),1000000) $(GO) test -run 'TestFiguresOfSending|TestFiguresOfALongList' -count=1 -timeout 60m -v ./cmd/newsletterd | grep -v -e '^=== ' -e '^--- '
+	@export NEWSLETTERD_FIGURES=$(or $(RECIPIENTS),1000000); $(call figures,TestFiguresOfSending|TestFiguresOfALongList,60m)
 
 torture: ## put every promise to the test at full length (200 kills -9, strace, full disks, hostile clients …) and print the table
 	@ledger=$$(mktemp); trap 'rm -f $$ledger $$ledger.out' EXIT; export CGO_ENABLED=0 NEWSLETTERD_TORTURE=1 NEWSLETTERD_PROMISES=$$ledger; failed=0; \

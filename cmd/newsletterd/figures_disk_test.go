@@ -56,7 +56,7 @@ func (f *figures) onDisk(window int, delay time.Duration) float64 {
 	var sent int64
 	f.every(5*time.Millisecond, func() bool {
 		sent, took = f.sink.stats().Count-first, time.Since(began)
-		return took > 2*time.Second || first+sent >= start+int64(f.n)
+		return took > atMost(f, 2*time.Second, time.Second/4) || first+sent >= start+int64(f.n)
 	})
 	f.cancel(job)
 	f.every(5*time.Millisecond, func() bool {

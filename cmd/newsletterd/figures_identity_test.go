@@ -116,7 +116,8 @@ func request(method, path, token, form string) []byte {
 // load runs 8 workers for a while; each has a function that makes its next request of the answer to its last.
 func (f *figures) load(name string, goal float64, worker func(i int) func(answer tokenAnswer) []byte) {
 	f.Helper()
-	const workers, warm, long = 8, time.Second / 2, 4 * time.Second
+	const workers, warm = 8, time.Second / 2
+	long := atMost(f, 4*time.Second, time.Second/4)
 	var done, failed atomic.Int64
 	var counting, over atomic.Bool
 	var wg sync.WaitGroup
@@ -157,6 +158,9 @@ func (f *figures) load(name string, goal float64, worker func(i int) func(answer
 	n := float64(done.Load())
 	f.line(name, "%.0f/s (goal %.0f), %d failed; µs of CPU a request: %.0f, load generator %.0f", n/took.Seconds(), goal, failed.Load(),
 		float64(daemon.Microseconds())/n, float64(generator.Microseconds())/n)
+	if failed.Load() > 0 {
+		f.Errorf("%s: %d requests failed", name, failed.Load())
+	}
 }
 
 func cpuOf(pid int) time.Duration {

@@ -25,7 +25,7 @@ func (f *figures) idle() {
 	f.stop()
 	second := f.serve()
 	f.line("start", "first %v, second %v", first.Round(time.Millisecond), second.Round(time.Millisecond))
-	wait := 5 * time.Second
+	wait := atMost(f, 5*time.Second, time.Second)
 	if os.Getenv("NEWSLETTERD_FIGURES_IDLE") != "" {
 		wait = time.Minute
 	}
@@ -120,7 +120,7 @@ func (f *figures) every(d time.Duration, done func() bool) {
 func (f *figures) subscribing() {
 	bare := f.bareInserts(64)
 	f.serve()
-	list, span := f.list, 5*time.Second
+	list, span := f.list, atMost(f, 5*time.Second, time.Second/2)
 	for _, conns := range []int{16, 64} {
 		var done, failed atomic.Int64
 		ctx, cancel := context.WithTimeout(f.Context(), span)
@@ -152,6 +152,9 @@ func (f *figures) subscribing() {
 		cpu, peak := usage(f.daemon.Process.Pid)
 		f.line(fmt.Sprintf("subscribe, %d connections", conns), "%.0f requests/s, %d failed, %.2f of bare inserts; µs of CPU a request, its mail included: %d, peak RSS %d MB",
 			rate, failed.Load(), rate/bare, (cpu-cpu0).Microseconds()/max(done.Load(), 1), peak>>20)
+		if failed.Load() > 0 {
+			f.Errorf("%d requests failed", failed.Load())
+		}
 	}
 	f.stop()
 }
@@ -168,7 +171,7 @@ func (f *figures) bareInserts(producers int) float64 {
 	f.must(err)
 	insert, err := conn.PrepareContext(f.Context(), "INSERT INTO t VALUES (?, ?)")
 	f.must(err)
-	asks, deadline, n := make(chan chan struct{}, 4096), time.Now().Add(3*time.Second), 0
+	asks, deadline, n := make(chan chan struct{}, 4096), time.Now().Add(atMost(f, 3*time.Second, time.Second/4)), 0
 	for range producers {
 		go func() {
 			for done := make(chan struct{}, 1); ; <-done {

@@ -35,11 +35,11 @@ func TestFiguresOfModels(t *testing.T) {
 	owner := f.command("id", "admin", "user", "create", "--email", "owner@acme.example")
 	f.token = f.command("access_token", "admin", "token", "create", "--user", "op@acme.example", "--scope", "openid")
 	f.stop()
-	f.fillLibrary(owner, numberOf("NEWSLETTERD_FIGURES_MODELS", 1_000_000))
+	f.fillLibrary(owner, numberOf("NEWSLETTERD_FIGURES_MODELS", atMost(f, 1_000_000, 10_000)))
 	f.serve(env...)
 	f.library()
 	f.profiles()
-	f.files(int64(numberOf("NEWSLETTERD_FIGURES_MIB", 1024)) << 20)
+	f.files(int64(numberOf("NEWSLETTERD_FIGURES_MIB", atMost(f, 1024, 32))) << 20)
 	f.stop()
 }
 
@@ -128,7 +128,7 @@ func (f *figures) library() {
 
 // profiles asks for random profiles over 16 connections.
 func (f *figures) profiles() {
-	const took = 5 * time.Second
+	took := atMost(f, 5*time.Second, time.Second/4)
 	var n atomic.Int64
 	var wg sync.WaitGroup
 	end := time.Now().Add(took)

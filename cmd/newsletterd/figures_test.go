@@ -22,8 +22,12 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// figuresEnv turns TestFigures on: `make bench` sets it. Its value is the number of recipients, 100000 if it is no number.
+// figuresEnv turns TestFigures on: `make bench` sets it. Its value is the number of recipients, at least 1,000; 100,000 if it is no number.
 const figuresEnv = "NEWSLETTERD_FIGURES"
+
+// briefly is the number of recipients below which a run only shows that every figure can be taken: it is short, and what it prints
+// says little about speed.
+const briefly = 10_000
 
 // figures measures the program itself, as processes of their own, through its command line and HTTP. Mails go to a sink
 // in another process on the same machine.
@@ -105,7 +109,7 @@ func (f *figures) must(err error) {
 // build builds the program: the test binary is larger, and so is what it holds in memory.
 func (f *figures) build() {
 	f.built = filepath.Join(f.dir, "built")
-	out, err := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", f.built, ".").CombinedOutput()
+	out, err := exec.Command("go", "build", "-ldflags", "-s -w", "-o", f.built, ".").CombinedOutput()
 	if err != nil {
 		f.Fatalf("%v\n%s", err, out)
 	}
@@ -263,9 +267,10 @@ func newFiguresIn(t *testing.T, dir string) *figures {
 		t.Fatal(err)
 	}
 	n, err := strconv.Atoi(os.Getenv(figuresEnv))
-	if err != nil || n < 1000 {
+	if err != nil {
 		n = 100_000
 	}
+	n = max(n, 1000)
 	f := &figures{T: t, dir: dir, exe: exe, n: n, url: "http://" + freeAddr(t), metrics: cmp.Or(os.Getenv("NEWSLETTERD_FIGURES_PPROF"), freeAddr(t))}
 	f.httpClient = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}, Timeout: time.Minute}
 	f.sink = f.startSink(0)
@@ -286,6 +291,14 @@ listen = %q
 pprof = true
 `, strings.TrimPrefix(f.url, "http://"), host, port, f.metrics), 0o600))
 	return f
+}
+
+// atMost returns how much of something a run takes: all, or in a brief run a part.
+func atMost[N ~int | ~int64](f *figures, all, part N) N {
+	if f.n < briefly {
+		return part
+	}
+	return all
 }
 
 // freeAddr is an address that nobody listens on.

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
@@ -10,11 +11,24 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"newsletterd/store"
 )
 
 // TestMain makes the test binary the program too, so that scripts run newsletterd as a process of its own.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"newsletterd": main, "slowdisk": runOnSlowDisk, "sink": runSink})
+	testscript.Main(prepared{m}, map[string]func(){"newsletterd": main, "slowdisk": runOnSlowDisk, "sink": runSink})
+}
+
+// prepared sets the locks of the process before any test opens a file: a plain sql.Open in one test would be too early for the next.
+type prepared struct{ *testing.M }
+
+func (m prepared) Run() int {
+	if err := store.PrepareProcess(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.M.Run()
 }
 
 // TestScripts runs the command line as an operator does: testdata/script/*.txt, each in a folder of its own.
