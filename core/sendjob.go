@@ -169,6 +169,9 @@ type NewJob struct {
 
 // Validate checks all that can be judged without the database, and names the first faulty field.
 func (n *NewJob) Validate(now Instant) error {
+	if err := checkBodies(n.BodyHTML, n.BodyText); err != nil {
+		return err
+	}
 	if n.ListID == "" {
 		return Invalidf("list_id", "list_id is required.")
 	}
@@ -193,12 +196,20 @@ func (n *NewJob) validateContent() error {
 		return Invalidf("name", "name must not contain control characters.")
 	case utf8.RuneCountInString(n.Name) > MaxSubject:
 		return Invalidf("name", "name must have at most %d characters.", MaxSubject)
-	case len(n.BodyHTML) > MaxBody:
-		return Invalidf("body_html", "body_html must have at most %d octets.", MaxBody)
-	case len(n.BodyText) > MaxBody:
-		return Invalidf("body_text", "body_text must have at most %d octets.", MaxBody)
 	case n.BodyHTML == "" && n.BodyText == "" && n.Template == nil:
 		return Invalidf("body_html", "One of body_html, body_text and template is required.")
+	}
+	return nil
+}
+
+// checkBodies returns a TooLarge error that names the first of two bodies with more than MaxBody octets.
+func checkBodies(html, text string) error {
+	for _, body := range [...]struct{ field, text string }{{"body_html", html}, {"body_text", text}} {
+		if len(body.text) > MaxBody {
+			err := tooLargef("%s may have %d bytes at most.", body.field, MaxBody)
+			err.Field = body.field
+			return err
+		}
 	}
 	return nil
 }

@@ -35,16 +35,15 @@ func (t *Template) Change(in TemplateInput, now Instant) error {
 	take(&t.BodyHTML, in.BodyHTML)
 	take(&t.BodyText, in.BodyText)
 	t.UpdatedAt = now
+	if err := checkBodies(t.BodyHTML, t.BodyText); err != nil {
+		return err
+	}
 	if err := ValidateTemplateName(t.Name); err != nil {
 		return err
 	}
 	switch {
 	case t.Layout != "" && ValidateTemplateName(t.Layout) != nil, t.Layout == t.Name:
 		return Invalidf("layout", "layout must be the name of another template.")
-	case len(t.BodyHTML) > MaxBody:
-		return Invalidf("body_html", "body_html must have at most %d octets.", MaxBody)
-	case len(t.BodyText) > MaxBody:
-		return Invalidf("body_text", "body_text must have at most %d octets.", MaxBody)
 	case t.BodyHTML == "" && t.BodyText == "":
 		return Invalidf("body_html", "One of body_html and body_text is required.")
 	}
