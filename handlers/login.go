@@ -35,7 +35,11 @@ func purposeOf(continueTo string) purpose {
 	}
 	if raw, ok := strings.CutPrefix(continueTo, verifyPath+"?"); ok {
 		if q, err := url.ParseQuery(raw); err == nil {
-			return purpose{path: verifyPath + "?" + url.Values{"token": {q.Get("token")}, "email": {q.Get("email")}}.Encode()}
+			kept := url.Values{"token": {q.Get("token")}}
+			if email := q.Get("email"); email != "" {
+				kept.Set("email", email)
+			}
+			return purpose{path: verifyPath + "?" + kept.Encode()}
 		}
 	}
 	return purpose{path: accountPath}

@@ -80,9 +80,25 @@ type mailedForm struct {
 	Password string `form:"new_password"`
 }
 
+// addressed fills in the address that a token was mailed to, where the link does not name it: mails link by the token alone.
+func addressed(c *Call, token string, email *string) error {
+	if *email != "" || token == "" {
+		return nil
+	}
+	found, err := c.api.options.Store.MailedAddress(c, core.HashToken(token))
+	if err != nil && !errors.Is(err, core.ErrInvalidToken) {
+		return err
+	}
+	*email = string(found)
+	return nil
+}
+
 type passwordPage struct{ Text, Email, Token, Action string }
 
 func (m mailedEdge) resetPage(c *Call, in mailedQuery) (HTML, error) {
+	if err := addressed(c, in.Token, &in.Email); err != nil {
+		return HTML{}, err
+	}
 	return m.showPassword(c, store.PurposeReset, mailedForm{Token: in.Token, Email: in.Email}, nil)
 }
 
@@ -124,6 +140,9 @@ func (m mailedEdge) linkFault(c *Call, err error) (HTML, error) {
 }
 
 func (m mailedEdge) reset(c *Call, in mailedForm) (HTML, error) {
+	if err := addressed(c, in.Token, &in.Email); err != nil {
+		return HTML{}, err
+	}
 	return m.setPassword(c, store.PurposeReset, in, m.auth.ResetPassword)
 }
 
@@ -148,6 +167,9 @@ func (m mailedEdge) setPassword(c *Call, purpose string, in mailedForm, redeem a
 
 // verifyPage asks whether the address is the visitor's; a claim (auth.ClaimAddress) wants a password too.
 func (m mailedEdge) verifyPage(c *Call, in mailedQuery) (HTML, error) {
+	if err := addressed(c, in.Token, &in.Email); err != nil {
+		return HTML{}, err
+	}
 	form := mailedForm{Token: in.Token, Email: in.Email}
 	claim, err := m.isClaim(c, form)
 	if err != nil {
@@ -209,6 +231,9 @@ func (m mailedEdge) changePage(c *Call, whose string, email core.Email, in maile
 }
 
 func (m mailedEdge) verify(c *Call, in mailedForm) (HTML, error) {
+	if err := addressed(c, in.Token, &in.Email); err != nil {
+		return HTML{}, err
+	}
 	claim, err := m.isClaim(c, in)
 	if err != nil {
 		return HTML{}, err

@@ -2,18 +2,20 @@ package mail
 
 import (
 	"fmt"
+	"html"
 	"net/url"
 	"strings"
 	"unicode/utf8"
 )
 
 // The footers, for authors who print no unsubscribe link of their own. They are templates as any other, made of wordList.Reason and
-// Leave. The postal address has lines.
+// Leave. The lines of the postal address stand between the two halves of that of HTML.
 const (
-	htmlFooter = `<div style="margin:24px auto 0;padding:12px;font:12px/1.5 sans-serif;color:#666;text-align:center">` +
-		`%s <a href="{{ unsubscribe_url }}" style="color:#666">%s</a>` +
-		`{%% if tenant.postal_address %%}<br><span style="white-space:pre-line">{{ tenant.postal_address }}</span>{%% endif %%}</div>`
-	textFooter = "\n-- \n%s\n%s: {{ unsubscribe_url }}\n{%% if tenant.postal_address %%}{{ tenant.postal_address }}\n{%% endif %%}"
+	htmlFooter = `<table role="presentation" width="100%%" cellpadding="0" cellspacing="0" border="0"><tr>` +
+		`<td align="center" style="padding:24px 12px;font-family:Helvetica,Arial,sans-serif;font-size:14px;line-height:20px;color:#5f5f67">` +
+		`%s <a href="{{ unsubscribe_url }}" style="color:#5f5f67">%s</a>`
+	htmlFooterEnd = "</td></tr></table>"
+	textFooter    = "\n-- \n%s\n%s: {{ unsubscribe_url }}\n{%% if tenant.postal_address %%}{{ tenant.postal_address }}\n{%% endif %%}"
 
 	preheaderOpen  = `<div style="display:none;max-height:0;overflow:hidden;mso-hide:all">`
 	preheaderClose = `</div>`
@@ -43,7 +45,7 @@ func (b *Bulk) bodyTokens() (html, text []token, err error) {
 		return nil, text, nil
 	}
 	if !printsUnsubscribe(html) {
-		html = insertBefore(html, "</body", mustLex(fmt.Sprintf(htmlFooter, w.Reason, w.Leave)))
+		html = insertBefore(html, "</body", footerTokens(w, s.Shared.Tenant["postal_address"]))
 	}
 	if s.Preheader != "" {
 		inner, err := lex(&source{"template.preheader", cleanBody(s.Preheader)})
@@ -67,6 +69,17 @@ func (b *Bulk) bodyTokens() (html, text []token, err error) {
 		html = insertBefore(html, "</body", pixelTokens(s.Track.Origin))
 	}
 	return html, text, nil
+}
+
+// footerTokens are the footer of HTML. What the address holds is text, whatever it looks like.
+func footerTokens(w *wordList, postalAddress string) []token {
+	tokens := mustLex(fmt.Sprintf(htmlFooter, w.Reason, w.Leave))
+	var address strings.Builder
+	for _, line := range addressLines(postalAddress) {
+		address.WriteString("<br>" + html.EscapeString(line))
+	}
+	end := token{kind: tokenText, body: address.String() + htmlFooterEnd, src: tokens[0].src}
+	return append(tokens, end)
 }
 
 // withLayout puts the body in the place of {{content}}, which in HTML is between tags.

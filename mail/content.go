@@ -2,6 +2,7 @@ package mail
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 
 	"newsletterd/core"
@@ -38,10 +39,26 @@ func JobSpec(jobID string, c *core.Content, sender Address) *BulkSpec {
 			s.HTML = ""
 		}
 	}
+	if builtIn := core.BuiltInTemplate(""); c.Template.Name == core.DefaultTemplate && c.Template.BodyHTML == builtIn.BodyHTML && indexFold(s.HTML, "<html") < 0 {
+		c.Template.BodyHTML = fmt.Sprintf(defaultDocument, languageOf(s.Language))
+	}
 	s.HTML, s.HTMLLayout = dress(s.HTML, c.Template.BodyHTML, c.Layout.BodyHTML)
 	s.Text, s.TextLayout = dress(s.Text, c.Template.BodyText, c.Layout.BodyText)
 	return s
 }
+
+// defaultDocument stands around a body that is sent with the built-in template and is no document itself.
+const defaultDocument = `<!DOCTYPE html>
+<html lang="%[1]s" dir="ltr">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>{{ job.subject }}</title></head>
+<body style="margin:0"><div lang="%[1]s" dir="ltr">
+<table role="presentation" align="center" width="100%%" cellpadding="0" cellspacing="0" border="0" style="max-width:600px"><tr>
+<td style="padding:24px 20px;font-family:Helvetica,Arial,sans-serif;font-size:16px;line-height:24px">
+{{content}}
+</td></tr></table>
+</div></body>
+</html>
+`
 
 // dress puts a template and a layout around a body; each may be empty.
 func dress(body, template, layout string) (content, around string) {

@@ -45,6 +45,23 @@ func TestTemplateWithoutBody(t *testing.T) {
 	}
 }
 
+// The built-in template makes a document of what is none, with the language of the list and the subject as its title.
+func TestBuiltInTemplateIsADocument(t *testing.T) {
+	for _, tc := range []struct{ language, body, want string }{
+		{"de", "", "<html lang=\"de\" dir=\"ltr\">"}, {"", "<p>Hi</p>", "<html lang=\"en\" dir=\"ltr\">"}, {"fr", "<!doctype html><HTML lang=x><p>Hi", "<HTML lang=x>"},
+	} {
+		c := core.Content{Campaign: core.Campaign{Subject: "Hello {{preferences.first_name}}", BodyHTML: tc.body}, Template: core.BuiltInTemplate("t")}
+		c.List.Language = tc.language
+		_, text, html := rendered(t, c)
+		if !strings.Contains(html, tc.want) || strings.Count(strings.ToLower(html), "<html") != 1 || strings.Contains(text, "{") {
+			t.Errorf("%+v:\n%s\n%s", tc, text, html)
+		}
+		if tc.language != "fr" && !strings.Contains(html, "<title>Hello Ada &lt;3</title>") {
+			t.Errorf("%+v: no title\n%s", tc, html)
+		}
+	}
+}
+
 // job.subject is what the reader reads in the subject, not what its author wrote.
 func TestSubjectInBody(t *testing.T) {
 	subject, text, html := rendered(t, core.Content{
@@ -76,9 +93,9 @@ func TestFooterLanguage(t *testing.T) {
 		{"de", "fr", "weil Sie News abonniert haben"}, {"", "fr", "abonné à News"}, {"es", "", "suscribió a News"}, {"", "", "subscribed to News"},
 	} {
 		c := core.Content{Campaign: core.Campaign{Subject: "s", BodyHTML: "<p>x</p>"}}
-		c.List.Language, c.Tenant.Language, c.Tenant.PostalAddress = tc.list, tc.tenant, "1 Garden Lane\nKew"
+		c.List.Language, c.Tenant.Language, c.Tenant.PostalAddress = tc.list, tc.tenant, "1 Garden {{Lane}}\r\nKew & Co"
 		_, text, html := rendered(t, c)
-		if !strings.Contains(text, tc.want) || !strings.Contains(html, tc.want) || !strings.Contains(html, `pre-line">1 Garden Lane`+"\nKew</span>") {
+		if !strings.Contains(text, tc.want) || !strings.Contains(html, tc.want) || !strings.Contains(html, "</a><br>1 Garden {{Lane}}<br>Kew &amp; Co</td>") {
 			t.Errorf("%+v:\n%s\n%s", tc, text, html)
 		}
 	}

@@ -210,7 +210,7 @@ func TestFooter(t *testing.T) {
 		if err != nil || got != c.footers {
 			t.Errorf("%q %q: footers %v, want %v\n%s\n%s", c.html, c.text, got, c.footers, text, html)
 		}
-		if c.footers[1] == 1 && strings.Contains(html, "BODY") && !strings.HasSuffix(html, "</div></BODY>") {
+		if c.footers[1] == 1 && strings.Contains(html, "BODY") && !strings.HasSuffix(html, "</table></BODY>") {
 			t.Errorf("the footer stands outside of the body: %q", html)
 		}
 		if c.footers[0] == 1 && !strings.Contains(text, "1 Garden Lane") {

@@ -65,7 +65,7 @@ func TestWordsOfEveryLanguage(t *testing.T) {
 	en := words["en"]
 	for _, lang := range core.Languages {
 		w := words[lang]
-		for _, pair := range [][2]string{{w.Hello, en.Hello}, {w.Fallback, en.Fallback}, {w.Footer, en.Footer}, {w.Minutes, en.Minutes}, {w.Hour, en.Hour}, {w.Hours, en.Hours}, {w.Days, en.Days}} {
+		for _, pair := range [][2]string{{w.Hello, en.Hello}, {w.Footer, en.Footer}, {w.Minutes, en.Minutes}, {w.Hour, en.Hour}, {w.Hours, en.Hours}, {w.Days, en.Days}} {
 			if pair[0] == "" || of(pair[0]) != of(pair[1]) {
 				t.Errorf("%s: %q beside %q", lang, pair[0], pair[1])
 			}
@@ -102,7 +102,7 @@ func TestNoticeInTheTenantsOwnWords(t *testing.T) {
 	if subject != "One click, a@b.example" || !strings.HasPrefix(text, "Dear reader,\n\nyou want {{email}} & <b> of Acme.\nGood.\n\nUm die Anmeldung") {
 		t.Errorf("%s\n%s", subject, text)
 	}
-	for _, want := range []string{"you want {{email}} &amp; &lt;b&gt; of Acme.<br>Good.", d.URL, "7 Tage", `color:#000000`} {
+	for _, want := range []string{"you want {{email}} &amp; &lt;b&gt; of Acme.<br>Good.", d.URL, "7 Tage", `color:#030303`} {
 		if !strings.Contains(html, want) {
 			t.Errorf("no %q in\n%s", want, html)
 		}

@@ -14,16 +14,15 @@ import (
 // wordList is what notices say in one language (texts/words). {{email}}, {{list.name}}, {{tenant.name}} and
 // {{valid}} stand for themselves.
 type wordList struct {
-	Hello    string          `json:"hello"`
-	Fallback string          `json:"fallback"`
-	Footer   string          `json:"footer"`
-	Reason   string          `json:"reason"` // for which a newsletter is sent
-	Leave    string          `json:"leave"`
-	Minutes  string          `json:"minutes"`
-	Hour     string          `json:"hour"`
-	Hours    string          `json:"hours"`
-	Days     string          `json:"days"`
-	Notices  map[Notice]line `json:"notices"`
+	Hello   string          `json:"hello"`
+	Footer  string          `json:"footer"`
+	Reason  string          `json:"reason"` // for which a newsletter is sent
+	Leave   string          `json:"leave"`
+	Minutes string          `json:"minutes"`
+	Hour    string          `json:"hour"`
+	Hours   string          `json:"hours"`
+	Days    string          `json:"days"`
+	Notices map[Notice]line `json:"notices"`
 }
 
 // line is one notice. Text stands above the link and may be the tenant's own; Open introduces the link in the text part.
@@ -54,6 +53,14 @@ var words = func() map[string]*wordList {
 
 // wordsOf are those of a language, or of the first where there is none of that name.
 func wordsOf(language string) *wordList { return cmp.Or(words[language], words[core.Languages[0]]) }
+
+// languageOf is a language, or the first where there are no words of it.
+func languageOf(language string) string {
+	if words[language] == nil {
+		return core.Languages[0]
+	}
+	return language
+}
 
 // paragraph is a part of a text between empty lines.
 type paragraph string

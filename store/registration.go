@@ -150,6 +150,17 @@ func notToken(err error) error {
 	return err
 }
 
+// mailedAddressQuery finds the address that a mailed token went to, whether it is good still or not.
+const mailedAddressQuery = `SELECT u.email FROM user_token t JOIN user u ON u.id = t.user_id AND u.email_key = t.email_key WHERE t.hash = ?
+	UNION ALL SELECT email FROM email_change WHERE hash = ?`
+
+// MailedAddress returns the address that the mail with a verify, claim, reset or change token went to; core.ErrInvalidToken
+// for any other token.
+func (s *Store) MailedAddress(ctx context.Context, hash []byte) (email core.Email, err error) {
+	err = s.get(ctx, &email, mailedAddressQuery, hash, hash)
+	return email, notToken(err)
+}
+
 // CheckUserToken tells whether a token could be redeemed, so that no password is hashed for one that can't.
 func (s *Store) CheckUserToken(ctx context.Context, purpose string, hash []byte, email core.Email, now core.Instant) error {
 	var t userTokenRow

@@ -174,7 +174,7 @@ func TestIdentityPlans(t *testing.T) {
 		"SELECT " + stateColumns + " FROM family f" + stateJoins + "WHERE f.id = ?":                                        1,
 		"SELECT " + stateColumns + " FROM refresh x JOIN family f ON f.id = x.family_id" + stateJoins + "WHERE x.hash = ?": 1,
 		"SELECT " + userColumns + " FROM user WHERE email_key = ?":                                                         1,
-		userTokenQuery: 3,
+		userTokenQuery: 3, mailedAddressQuery: 2,
 	} {
 		var plan []struct {
 			ID      int    `db:"id"`

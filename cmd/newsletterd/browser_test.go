@@ -183,7 +183,7 @@ func shootEmailChange(t *testing.T, ctx context.Context, d *running) {
 		shots(t, ctx, "change-asked")
 		link := ""
 		for begin := time.Now(); link == "" && time.Since(begin) < 20*time.Second; {
-			link = mailedLink(t, d, "/verify?email="+url.QueryEscape(email))
+			link = mailedLinkTo(t, d, email, "/verify?")
 		}
 		if link == "" {
 			t.Fatal("no mail with a link for a new address")
@@ -235,6 +235,22 @@ func mailedLink(t *testing.T, d *running, path string) string {
 // mailedLinks finds them all.
 func mailedLinks(t *testing.T, d *running, path string) (links []string) {
 	t.Helper()
+	return linksIn(t, d, "", path)
+}
+
+// mailedLinkTo finds the newest link in the mails to an address.
+func mailedLinkTo(t *testing.T, d *running, email, path string) string {
+	t.Helper()
+	links := linksIn(t, d, "\r\nTo: <"+email+">\r\n", path)
+	if len(links) == 0 {
+		return ""
+	}
+	return links[len(links)-1]
+}
+
+// linksIn finds the links of the mails that hold a text.
+func linksIn(t *testing.T, d *running, holds, path string) (links []string) {
+	t.Helper()
 	files, err := filepath.Glob(filepath.Join(d.cfg.Mail.Directory, "*.eml"))
 	if err != nil {
 		t.Fatal(err)
@@ -245,7 +261,7 @@ func mailedLinks(t *testing.T, d *running, path string) (links []string) {
 			continue // not whole yet
 		}
 		text := strings.ReplaceAll(strings.ReplaceAll(string(b), "=\r\n", ""), "=3D", "=")
-		if _, rest, ok := strings.Cut(text, d.cfg.Origin()+path); ok {
+		if _, rest, ok := strings.Cut(text, d.cfg.Origin()+path); ok && strings.Contains(text, holds) {
 			query, _, _ := strings.Cut(rest, "\r\n")
 			links = append(links, d.cfg.Origin()+path+strings.TrimSpace(query))
 		}
