@@ -165,7 +165,7 @@ func (h *Handler) sendRoutes(t *rows) {
 	jobs, hooks := sendjobs{h.options.Store, h.options.DuplicateGuard}, webhooks{h.options.Store}
 	one := func(e Endpoint) Endpoint { return e.Find(jobs.find).Missing(core.ErrJobNotFound) }
 	t.add("POST", "/api/send-jobs", bearer(core.ScopeSend), send, JSON(jobs.create).MaxBody(maxSendJob).Fails(core.Forbidden, core.Conflict), "Create a send job")
-	t.add("GET", "/api/send-jobs", bearer(core.ScopeSend), send, List(jobs.list, func(j sendJob) string { return j.ID }), "List send jobs")
+	t.add("GET", "/api/send-jobs", bearer(core.ScopeSend), send, List(jobs.list, sendJob.key), "List send jobs, the newest first")
 	t.add("GET", "/api/send-jobs/:id", bearer(core.ScopeSend), send, one(Path(jobs.show)), "Show a send job")
 	t.add("POST", "/api/send-jobs/:id/cancel", bearer(core.ScopeSend), send, one(Path(jobs.cancel)), "Cancel a send job")
 	t.add("GET", "/api/send-jobs/:id/stats", bearer(core.ScopeSend), send, one(Path(jobs.stats)), "Counters of a send job")

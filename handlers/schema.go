@@ -109,13 +109,23 @@ func typeSchema(t reflect.Type, input bool, names schemas) obj {
 	panic(fmt.Sprintf("handlers: no schema for %v", t))
 }
 
+// ofNamed reports whether a field is one of an embedded struct to which JSON gives a name of its own.
+func ofNamed(t reflect.Type, index []int) bool {
+	for i := 1; i < len(index); i++ {
+		if name, _, _ := strings.Cut(t.FieldByIndex(index[:i]).Tag.Get("json"), ","); name != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // structSchema describes a struct of an answer; a named one becomes a component.
 func structSchema(t reflect.Type, names schemas) obj {
 	props, required := obj{}, []string{}
 	for _, sf := range reflect.VisibleFields(t) {
 		tag, ok := sf.Tag.Lookup("json")
 		name, options, _ := strings.Cut(tag, ",")
-		if !ok || name == "-" || name == "" || !sf.IsExported() {
+		if !ok || name == "-" || name == "" || !sf.IsExported() || ofNamed(t, sf.Index) {
 			continue
 		}
 		s := typeSchema(sf.Type, false, names)

@@ -203,45 +203,23 @@ func (a sendjobs) create(c *Call, in sendJobRequest) (out createdJob, err error)
 	return createdJob{j.ID, j.ID, j.Status, warnings}, nil
 }
 
-// sendJob is the specification's SendJob, with what we add.
+// sendJob is the specification's SendJob, with what we add: a view in both spellings.
 type sendJob struct {
-	ID            string         `json:"id"`
-	TenantID      string         `json:"tenant_id"`
-	TenantIDc     string         `json:"tenantId"`
-	ListID        string         `json:"list_id"`
-	ListIDc       string         `json:"listId"`
-	CampaignID    string         `json:"campaign_id"`
-	CampaignIDc   string         `json:"campaignId"`
-	Status        core.JobStatus `json:"status" enum:"pending|running|completed|failed|cancelled"`
-	ScheduledAt   core.Instant   `json:"scheduled_at,omitzero"`
-	ScheduledAtc  core.Instant   `json:"scheduledAt,omitzero"`
-	WindowStart   core.Instant   `json:"window_start,omitzero"`
-	WindowStartc  core.Instant   `json:"windowStart,omitzero"`
-	WindowEnd     core.Instant   `json:"window_end,omitzero"`
-	WindowEndc    core.Instant   `json:"windowEnd,omitzero"`
-	Name          string         `json:"name,omitempty"`
-	Subject       string         `json:"subject"`
-	CreatedAt     core.Instant   `json:"created_at"`
-	StartedAt     core.Instant   `json:"started_at,omitzero"`
-	FinishedAt    core.Instant   `json:"finished_at,omitzero"`
-	FailureReason string         `json:"failure_reason,omitempty"`
-	PausedAt      core.Instant   `json:"paused_at,omitzero"`
-	PauseReason   string         `json:"pause_reason,omitempty"`
-	RetryOf       string         `json:"retry_of,omitempty"`
-	Stats         core.Stats     `json:"stats"`
+	core.JobView
+	TenantIDc    string       `json:"tenantId"`
+	ListIDc      string       `json:"listId"`
+	CampaignIDc  string       `json:"campaignId"`
+	ScheduledAtc core.Instant `json:"scheduledAt,omitzero"`
+	WindowStartc core.Instant `json:"windowStart,omitzero"`
+	WindowEndc   core.Instant `json:"windowEnd,omitzero"`
 }
 
-func (a sendjobs) record(c *Call, j *core.SendJob) (sendJob, error) {
-	content, err := a.store.Campaign(c, j.CampaignID)
-	return sendJob{
-		ID: j.ID, TenantID: j.TenantID, TenantIDc: j.TenantID, ListID: j.ListID, ListIDc: j.ListID,
-		CampaignID: j.CampaignID, CampaignIDc: j.CampaignID, Status: j.Status,
-		ScheduledAt: j.ScheduledAt, ScheduledAtc: j.ScheduledAt, WindowStart: j.WindowStart, WindowStartc: j.WindowStart,
-		WindowEnd: j.WindowEnd, WindowEndc: j.WindowEnd, Name: content.Name, Subject: content.Subject, CreatedAt: j.CreatedAt,
-		StartedAt: j.StartedAt, FinishedAt: j.FinishedAt, FailureReason: j.FailureReason,
-		PausedAt: j.PausedAt, PauseReason: j.PauseReason, RetryOf: j.RetryOf, Stats: j.Stats,
-	}, err
+func sendJobOf(v *core.JobView) sendJob {
+	return sendJob{*v, v.TenantID, v.ListID, v.CampaignID, v.ScheduledAt, v.WindowStart, v.WindowEnd}
 }
+
+// key is by which the list of jobs goes on.
+func (j sendJob) key() string { return strconv.FormatInt(j.No, 10) }
 
 // find is the 404 of a job that isn't the caller's to see.
 func (a sendjobs) find(c *Call) error {
@@ -249,12 +227,9 @@ func (a sendjobs) find(c *Call) error {
 	return c.own(j.TenantID, err, core.ErrJobNotFound)
 }
 
-func (a sendjobs) show(c *Call, id string) (out sendJob, err error) {
-	j, err := a.store.SendJob(c, id)
-	if err != nil {
-		return out, err
-	}
-	return a.record(c, &j)
+func (a sendjobs) show(c *Call, id string) (sendJob, error) {
+	v, err := a.store.JobView(c, id)
+	return sendJobOf(&v), err
 }
 
 // jobStatus is SendJobStatusResponse.
@@ -279,19 +254,17 @@ func (a sendjobs) list(c *Call, in jobFilter, page core.Page) ([]sendJob, error)
 	if err != nil {
 		return nil, err
 	}
-	jobs, err := a.store.SendJobs(c, store.JobFilter{Tenants: tenants, All: all, Status: in.Status}, page)
+	jobs, err := a.store.JobViews(c, store.JobFilter{Tenants: tenants, All: all, Status: in.Status}, page)
 	out := make([]sendJob, len(jobs))
 	for i := range jobs {
-		if err == nil {
-			out[i], err = a.record(c, &jobs[i])
-		}
+		out[i] = sendJobOf(&jobs[i])
 	}
 	return out, err
 }
 
 func (a sendjobs) stats(c *Call, id string) (core.Stats, error) {
-	j, err := a.store.SendJob(c, id)
-	return j.Stats, err
+	v, err := a.store.JobView(c, id)
+	return v.Stats, err
 }
 
 // recipient tells what happened to one recipient of a job.

@@ -49,7 +49,7 @@ func (s *Store) History(ctx context.Context, email core.Email, tenants []string,
 			}
 			var jobs []Mailed
 			err = r.all(&jobs, `SELECT j.no, j.id, j.tenant_id, j.list_id, j.recipients, c.name, c.subject, p.value->>1 AS subscriber_id
-				FROM json_each(?1) AS p CROSS JOIN send_job AS j ON j.list_id = p.value->>0 JOIN campaign AS c ON c.id = j.campaign_id
+				FROM json_each(?1) AS p CROSS JOIN send_job AS j ON j.list_id = p.value->>0 JOIN campaign AS c INDEXED BY campaign_head ON c.id = j.campaign_id
 				WHERE j.no < ?2 AND j.recipients > 0 AND (?3 OR j.tenant_id IN (SELECT value FROM json_each(?4)))
 				AND j.tenant_id IN (SELECT id FROM tenant WHERE deleted_at = 0) ORDER BY j.no DESC LIMIT ?5`,
 				pairs, before, all, jsonOf(tenants), historyStep)

@@ -82,7 +82,7 @@ func (s *Store) Overview(ctx context.Context) (o Overview, err error) {
 	}
 	o.Jobs, o.JobCounts = []JobState{}, []StatusCount{}
 	err = s.all(ctx, &o.Jobs, `SELECT j.id, c.name, j.status, j.due_at, j.recipients, j.sent, j.failed, j.skipped
-		FROM send_job j JOIN campaign c ON c.id = j.campaign_id WHERE j.status IN ('running', 'pending') ORDER BY j.status DESC, j.due_at LIMIT ?`, overviewJobs)
+		FROM send_job j JOIN campaign c INDEXED BY campaign_head ON c.id = j.campaign_id WHERE j.status IN ('running', 'pending') ORDER BY j.status DESC, j.due_at LIMIT ?`, overviewJobs)
 	if err != nil {
 		return o, err
 	}

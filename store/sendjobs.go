@@ -12,8 +12,10 @@ import (
 const sendJobColumns = `no, id, tenant_id, list_id, campaign_id, status, scheduled_at, window_start, window_end, due_at, created_by,
 	created_at, started_at, finished_at, failure_reason, expanded_to, expanded, recipients, sent, failed, skipped, ambiguous,
 	delivered, bounced, complained, opened, clicked, unsubscribed, machine_opened, machine_clicked, hard_bounced, unstoppable, retry_of,
-	paused_at, CASE WHEN pause_reason <> '' OR status NOT IN ('pending', 'running') THEN pause_reason
-		ELSE ` + switchedOff + ` END AS pause_reason`
+	paused_at, ` + pauseReason
+
+const pauseReason = `CASE WHEN pause_reason <> '' OR send_job.status NOT IN ('pending', 'running') THEN pause_reason
+	ELSE ` + switchedOff + ` END AS pause_reason`
 
 // switchedOff is why a job waits that nobody has paused: its list, or its tenant, is not active. Empty: it doesn't.
 const switchedOff = `coalesce((SELECT CASE WHEN t.status <> 'active' THEN '` + core.PauseTenant + `' WHEN l.status <> 'active' THEN '` + core.PauseList + `' END
@@ -154,6 +156,8 @@ func (tx *Tx) insertSendJob(j *core.SendJob) (err error) {
 // deferredCount completes the stats of a job: how many recipients wait for another try.
 const deferredCount = "SELECT count(*) FROM recipient WHERE job_no = ? AND state = 1"
 
+const deferredOfJob = "(SELECT count(*) FROM recipient WHERE job_no = send_job.no AND state = 1)"
+
 // SendJob reads one job with its counters. core.ErrJobNotFound where there is none, or its tenant was deleted.
 func (s *Store) SendJob(ctx context.Context, id string) (j core.SendJob, err error) {
 	err = s.view(ctx, func(r *Reader) error {
@@ -217,26 +221,6 @@ func (s *Store) Content(ctx context.Context, j *core.SendJob) (c core.Content, e
 	}
 	c.Layout, err = s.Template(ctx, j.TenantID, c.Template.Layout)
 	return c, err
-}
-
-// JobFilter chooses send jobs.
-type JobFilter struct {
-	Tenants []string       // theirs alone
-	All     bool           // of all tenants
-	Status  core.JobStatus // in that state; empty: in any
-}
-
-// SendJobs reads a page of jobs, by id (which is by time of making). Their stats do not count the deferred.
-func (s *Store) SendJobs(ctx context.Context, f JobFilter, page core.Page) (js []core.SendJob, err error) {
-	const columns = "SELECT " + sendJobColumns + ` FROM send_job WHERE tenant_id IN (SELECT id FROM tenant WHERE deleted_at = 0) AND id > ?1
-		AND (?3 = '' OR status = ?3) `
-	if f.All {
-		err = s.all(ctx, &js, columns+"ORDER BY id LIMIT ?2", page.After, page.Limit, string(f.Status))
-		return js, err
-	}
-	err = s.all(ctx, &js, columns+"AND tenant_id IN (SELECT value FROM json_each(?4)) ORDER BY id LIMIT ?2",
-		page.After, page.Limit, string(f.Status), jsonOf(f.Tenants))
-	return js, err
 }
 
 // CancelSendJob ends a job that has not ended; else it changes nothing. What it returns is the job as it is then. When it

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,22 +27,18 @@ func (p *program) jobCommands() *cli.Command {
 		boolFlag("track-open", "count who opens it"), boolFlag("track-click", "count who follows its links"),
 	}, []string{"list", "subject"}, p.createJob)
 	create.Description = "   newsletterd admin job create --list ID --subject \"News for {{preferences.first_name | default: \\\"you\\\"}}\" --html issue.html"
-	all := p.command("list", "list the send jobs", []cli.Flag{
+	all := p.command("list", "list the send jobs, the newest first", []cli.Flag{
 		tenantFlag("only those of the tenant `ID` or name"), oneOfFlag("status", "only those that are `STATUS`: "+strings.Join(jobStates, ", "), optional(jobStates)...),
 	}, nil, p.listJobs)
 	show := p.command("show", "show a send job with its figures", []cli.Flag{idFlag(store.NounJob)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
-		j, err := s.SendJob(c.Context, c.String("id"))
-		if err != nil {
-			return missing(err, "job", c.String("id"))
-		}
-		return p.printJob(c, s, &j)
+		return p.printJob(c, s, c.String("id"))
 	})
 	cancel := p.command("cancel", "stop a send job; what is in flight is finished", []cli.Flag{idFlag(store.NounJob)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		j, err := s.CancelSendJob(c.Context, c.String("id"), now())
 		if err != nil {
 			return missing(err, "job", c.String("id"))
 		}
-		return p.printJob(c, s, &j)
+		return p.printJob(c, s, j.ID)
 	})
 	watch := p.command("watch", "follow a send job to its end", []cli.Flag{idFlag(store.NounJob)}, []string{"id"}, p.watchJob)
 	watch.Description = "On a terminal one line that tells how fast it goes and when it will be done, else a line whenever something has changed.\nExit code 1 if the job ends otherwise than completed."
@@ -55,7 +51,7 @@ func (p *program) resumeCommand() *cli.Command {
 		if err != nil {
 			return missing(err, "job", c.String("id"))
 		}
-		return p.printJob(c, s, &j)
+		return p.printJob(c, s, j.ID)
 	})
 	resume.Description = "A job is paused when it does harm ([send] stop_…); pause_reason tells. What was resumed is not paused for that again."
 	return resume
@@ -67,7 +63,7 @@ func (p *program) retryCommand() *cli.Command {
 		if err != nil {
 			return missing(err, "job", c.String("id"))
 		}
-		return p.printJob(c, s, &j)
+		return p.printJob(c, s, j.ID)
 	})
 	retry.Description = "Makes a new job with the same content for the recipients that failed, or that a cancelled job left, if they may still be mailed."
 	return retry
@@ -101,7 +97,7 @@ func (p *program) createJob(c *cli.Context, _ *Config, s *store.Store) error {
 	for _, w := range warnings {
 		fmt.Fprintln(p.err, "warning:", w)
 	}
-	return p.printJob(c, s, &j)
+	return p.printJob(c, s, j.ID)
 }
 
 // newJob reads the flags and the files that they name.
@@ -154,56 +150,13 @@ func readBody(name string, to *string) error {
 	return err
 }
 
-// jobHead is what a send job is; its figures stand apart in JSON, as in the API, and beside it in a table.
-type jobHead struct {
-	ID            string         `json:"id"`
-	TenantID      string         `json:"tenant_id"`
-	ListID        string         `json:"list_id"`
-	CampaignID    string         `json:"campaign_id"`
-	Status        core.JobStatus `json:"status"`
-	Name          string         `json:"name,omitempty"`
-	Subject       string         `json:"subject"`
-	ScheduledAt   core.Instant   `json:"scheduled_at,omitzero"`
-	WindowStart   core.Instant   `json:"window_start,omitzero"`
-	WindowEnd     core.Instant   `json:"window_end,omitzero"`
-	CreatedAt     core.Instant   `json:"created_at"`
-	StartedAt     core.Instant   `json:"started_at,omitzero"`
-	FinishedAt    core.Instant   `json:"finished_at,omitzero"`
-	FailureReason string         `json:"failure_reason,omitempty"`
-	PausedAt      core.Instant   `json:"paused_at,omitzero"`
-	PauseReason   string         `json:"pause_reason,omitempty"`
-	RetryOf       string         `json:"retry_of,omitempty"`
-}
-
-type jobJSON struct {
-	jobHead
-	Stats core.Stats `json:"stats"`
-}
-
-type jobText struct {
-	jobHead
-	core.Stats
-}
-
-func headOf(ctx context.Context, s *store.Store, j *core.SendJob) (jobHead, error) {
-	content, err := s.Campaign(ctx, j.CampaignID)
-	return jobHead{
-		ID: j.ID, TenantID: j.TenantID, ListID: j.ListID, CampaignID: j.CampaignID, Status: j.Status, Name: content.Name,
-		Subject: content.Subject, ScheduledAt: j.ScheduledAt, WindowStart: j.WindowStart, WindowEnd: j.WindowEnd,
-		CreatedAt: j.CreatedAt, StartedAt: j.StartedAt, FinishedAt: j.FinishedAt, FailureReason: j.FailureReason,
-		PausedAt: j.PausedAt, PauseReason: j.PauseReason, RetryOf: j.RetryOf,
-	}, err
-}
-
-func (p *program) printJob(c *cli.Context, s *store.Store, j *core.SendJob) error {
-	head, err := headOf(c.Context, s, j)
+// printJob shows a job as it is now.
+func (p *program) printJob(c *cli.Context, s *store.Store, id string) error {
+	v, err := s.JobView(c.Context, id)
 	if err != nil {
-		return err
+		return missing(err, "job", id)
 	}
-	if out := p.printer(c); out.json {
-		return out.value(jobJSON{head, j.Stats})
-	}
-	return p.printer(c).record(jobText{head, j.Stats})
+	return p.printer(c).record(v)
 }
 
 var jobStates = []string{string(core.JobPending), string(core.JobRunning), string(core.JobCompleted), string(core.JobFailed), string(core.JobCancelled)}
@@ -214,22 +167,11 @@ func (p *program) listJobs(c *cli.Context, _ *Config, s *store.Store) error {
 	if f.Tenants, f.All, err = tenantOf(c, s); err != nil {
 		return err
 	}
-	jobs, err := pages(func(j core.SendJob) string { return j.ID }, func(page core.Page) ([]core.SendJob, error) {
-		return s.SendJobs(c.Context, f, page)
+	jobs, err := pages(func(v core.JobView) string { return strconv.FormatInt(v.No, 10) }, func(page core.Page) ([]core.JobView, error) {
+		return s.JobViews(c.Context, f, page)
 	})
 	if err != nil {
 		return err
 	}
-	asJSON, asText := make([]jobJSON, len(jobs)), make([]jobText, len(jobs))
-	for i := range jobs {
-		head, err := headOf(c.Context, s, &jobs[i])
-		if err != nil {
-			return err
-		}
-		asJSON[i], asText[i] = jobJSON{head, jobs[i].Stats}, jobText{head, jobs[i].Stats}
-	}
-	if out := p.printer(c); out.json {
-		return list(out, asJSON)
-	}
-	return list(p.printer(c), asText, "id", "status", "subject", "recipients", "sent", "failed", "skipped", "created_at")
+	return list(p.printer(c), jobs, "id", "status", "subject", "recipients", "sent", "failed", "skipped", "created_at")
 }

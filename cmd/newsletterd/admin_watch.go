@@ -39,7 +39,7 @@ func (p *program) watchJob(c *cli.Context, _ *Config, s *store.Store) error {
 			if live {
 				fmt.Fprintln(p.out)
 			}
-			return errors.Join(p.printJob(c, s, &j), unlessCompleted(&j))
+			return errors.Join(p.printJob(c, s, j.ID), unlessCompleted(&j))
 		}
 		select {
 		case <-c.Context.Done():

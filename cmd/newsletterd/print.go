@@ -102,7 +102,7 @@ func columnsOfValue(rv reflect.Value) []column {
 		f := rv.Type().Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
-		case f.Anonymous && name == "":
+		case f.Anonymous: // in text also where JSON gives it a name
 			out = append(out, columnsOfValue(rv.Field(i))...)
 		case f.IsExported() && name != "" && name != "-":
 			out = append(out, column{name, cell(rv.Field(i))})

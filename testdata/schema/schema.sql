@@ -63,6 +63,8 @@ CREATE TABLE campaign (
   created_at      INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX campaign_head ON campaign (id, name, subject);
+
 CREATE TABLE client (
   id                           TEXT PRIMARY KEY,
   tenant_id                    TEXT NOT NULL DEFAULT '', -- empty: the daemon's own

@@ -1,0 +1,25 @@
+package core
+
+// JobView is a send job as the API and the commands show it: the job with the name and subject of its campaign and its figures.
+type JobView struct {
+	No            int64     `db:"no" json:"-"` // by time of making
+	ID            string    `db:"id" json:"id"`
+	TenantID      string    `db:"tenant_id" json:"tenant_id"`
+	ListID        string    `db:"list_id" json:"list_id"`
+	CampaignID    string    `db:"campaign_id" json:"campaign_id"`
+	Status        JobStatus `db:"status" json:"status" enum:"pending|running|completed|failed|cancelled"`
+	Name          string    `db:"name" json:"name,omitempty"`
+	Subject       string    `db:"subject" json:"subject"`
+	ScheduledAt   Instant   `db:"scheduled_at" json:"scheduled_at,omitzero"`
+	WindowStart   Instant   `db:"window_start" json:"window_start,omitzero"`
+	WindowEnd     Instant   `db:"window_end" json:"window_end,omitzero"`
+	CreatedAt     Instant   `db:"created_at" json:"created_at"`
+	StartedAt     Instant   `db:"started_at" json:"started_at,omitzero"`
+	FinishedAt    Instant   `db:"finished_at" json:"finished_at,omitzero"`
+	FailureReason string    `db:"failure_reason" json:"failure_reason,omitempty"`
+	PausedAt      Instant   `db:"paused_at" json:"paused_at,omitzero"`
+	PauseReason   string    `db:"pause_reason" json:"pause_reason,omitempty"`
+	RetryOf       string    `db:"retry_of" json:"retry_of,omitempty"`
+	Expanded      bool      `db:"expanded" json:"-"` // every recipient is found
+	Stats         `json:"stats"`
+}

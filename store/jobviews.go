@@ -1,0 +1,59 @@
+package store
+
+import (
+	"context"
+	"math"
+	"strconv"
+
+	"newsletterd/core"
+)
+
+// jobViews reads jobs with the heads of their campaigns, which an index holds, and no bodies.
+const jobViews = `SELECT send_job.no, send_job.id, send_job.tenant_id, send_job.list_id, send_job.campaign_id, send_job.status,
+	campaign.name, campaign.subject, scheduled_at, window_start, window_end, send_job.created_at, started_at, finished_at,
+	failure_reason, paused_at, ` + pauseReason + `, retry_of, expanded, recipients, sent, delivered, ` + deferredOfJob + ` AS deferred,
+	failed, skipped, bounced, complained, opened, clicked, unsubscribed, ambiguous, machine_opened, machine_clicked
+	FROM send_job CROSS JOIN campaign INDEXED BY campaign_head ON campaign.id = send_job.campaign_id
+	WHERE +send_job.tenant_id IN (SELECT id FROM tenant WHERE deleted_at = 0) `
+
+const (
+	jobViewByID   = jobViews + "AND send_job.id = ?"
+	newestJobs    = jobViews + "AND send_job.no < ?1 AND (?2 = '' OR status = ?2) "
+	jobsOfAll     = newestJobs + "ORDER BY send_job.no DESC LIMIT ?3"
+	jobsOfTenant  = newestJobs + "AND send_job.tenant_id = ?4 ORDER BY send_job.no DESC LIMIT ?3"
+	jobsOfTenants = newestJobs + "AND +send_job.tenant_id IN (SELECT value FROM json_each(?4)) ORDER BY send_job.no DESC LIMIT ?3"
+)
+
+// JobFilter chooses send jobs.
+type JobFilter struct {
+	Tenants []string       // theirs alone
+	All     bool           // of all tenants
+	Status  core.JobStatus // in that state; empty: in any
+}
+
+// JobView reads one job. core.ErrJobNotFound is returned where there is none, or its tenant was deleted.
+func (s *Store) JobView(ctx context.Context, id string) (v core.JobView, err error) {
+	err = s.get(ctx, &v, jobViewByID, id)
+	return v, noJob(err)
+}
+
+// JobViews reads a page of jobs, the newest first. page.After is the number of the last job, as text; one that is no number
+// is core.ErrInvalidCursor.
+func (s *Store) JobViews(ctx context.Context, f JobFilter, page core.Page) (vs []core.JobView, err error) {
+	before := int64(math.MaxInt64)
+	if page.After != "" {
+		if before, err = strconv.ParseInt(page.After, 10, 64); err != nil {
+			return nil, core.ErrInvalidCursor
+		}
+	}
+	args := []any{before, string(f.Status), page.Limit}
+	switch {
+	case f.All:
+		err = s.all(ctx, &vs, jobsOfAll, args...)
+	case len(f.Tenants) == 1:
+		err = s.all(ctx, &vs, jobsOfTenant, append(args, f.Tenants[0])...)
+	default:
+		err = s.all(ctx, &vs, jobsOfTenants, append(args, jsonOf(f.Tenants))...)
+	}
+	return vs, err
+}
