@@ -155,7 +155,7 @@ func (a *Authorization) parseScope(scope string) *AuthorizeError {
 		return &AuthorizeError{Code: codeInvalidScope, Parameter: "scope", Description: "The parameter scope must be given: words parted by single spaces."}
 	}
 	var err error
-	if a.Scopes, err = grantScopes(scope, a.Client.Scopes, allScopes); err != nil {
+	if a.Scopes, err = grantScopes(scope, a.Client.Scopes, core.AllScopes); err != nil {
 		return &AuthorizeError{Code: codeInvalidScope, Parameter: "scope", Description: "None of the scopes asked for is registered for the client."}
 	}
 	return nil

@@ -164,7 +164,7 @@ func TestRegisteredLoopbackPortIsForPublicClients(t *testing.T) {
 // OpenID Connect Core sections 3.1.2.3, 3.1.2.4 and 3.1.2.6.
 func TestNext(t *testing.T) {
 	const now = core.Instant(1_800_000_000_000)
-	user := Visit{UserID: "u", AuthAt: now.Add(-time.Hour), Allowed: userScopes, Consented: []string{"openid", "email"}}
+	user := Visit{UserID: "u", AuthAt: now.Add(-time.Hour), Allowed: core.UserScopes, Consented: []string{"openid", "email"}}
 	with := func(change func(*Visit)) Visit { v := user; change(&v); return v }
 	firstParty := func(a *Authorization) { a.Client.FirstParty = true }
 	for _, tt := range []struct {
@@ -215,11 +215,11 @@ func TestNext(t *testing.T) {
 
 func TestAdminIsNeverGivenUnasked(t *testing.T) {
 	a := &Authorization{Client: core.Client{FirstParty: true}, Scopes: []string{"openid", "admin"}}
-	v := Visit{UserID: "u", Allowed: allScopes}
+	v := Visit{UserID: "u", Allowed: core.AllScopes}
 	if step, _, _ := a.Next(v, 1); step != StepConsent {
 		t.Errorf("operator: step %d", step)
 	}
-	v.Allowed = userScopes
+	v.Allowed = core.UserScopes
 	if step, scopes, _ := a.Next(v, 1); step != StepCode || len(scopes) != 1 {
 		t.Errorf("plain user: step %d, scopes %v", step, scopes)
 	}

@@ -110,12 +110,13 @@ func callerOf(st store.TokenState, scopes []string) core.Caller {
 		ClientTenant: st.Client.TenantID,
 	}
 	if st.ClientID != core.BuiltInClientID {
-		scopes = keepScopes(scopes, st.Client.Scopes)
+		scopes = keepScopes(scopes, registeredScopes(st.Client, st.Kind))
 	}
 	if st.UserID != "" {
 		h := Holder{st.Operator(), st.AdminOf()}
 		scopes = keepScopes(scopes, h.allowed(st.Client.TenantID))
 		c.Operator, c.Tenants = h.Operator, h.Tenants
+		c.FirstParty = st.ClientID == core.BuiltInClientID || st.Client.FirstParty && st.Kind == store.FamilyPassword
 	}
 	c.Scopes = scopes
 	return c

@@ -29,7 +29,7 @@ func (c ClientCredentials) Basic() bool {
 // builtInClient is the public client that a grant without client_id belongs to. It has no row; what its
 // tokens may do is up to the user's roles alone.
 var builtInClient = store.TokenClient{
-	ID: core.BuiltInClientID, Scopes: allScopes, GrantTypes: []string{"password", "refresh_token"}, AuthMethod: "none", IDTokenAlg: algRS256,
+	ID: core.BuiltInClientID, Scopes: core.AllScopes, GrantTypes: []string{"password", "refresh_token"}, AuthMethod: "none", IDTokenAlg: algRS256,
 }
 
 // authenticate returns the client of a request that may have tokens: not one of a suspended tenant (ErrSuspended). Other errors

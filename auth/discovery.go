@@ -1,6 +1,10 @@
 package auth
 
-import "strings"
+import (
+	"strings"
+
+	"newsletterd/core"
+)
 
 // Discovery is the provider's metadata (OpenID Connect Discovery section 3, RFC 8414 section 2).
 type Discovery struct {
@@ -50,7 +54,7 @@ func (p *Provider) Discovery() Discovery {
 	return Discovery{
 		Issuer: p.Issuer, AuthorizationEndpoint: at + PathAuthorize, TokenEndpoint: at + PathToken, UserinfoEndpoint: at + PathUserinfo,
 		JWKSURI: at + PathKeys, RevocationEndpoint: at + PathRevoke, IntrospectionEndpoint: at + PathIntrospect, EndSessionEndpoint: at + PathLogout,
-		Scopes: allScopes, ResponseTypes: []string{"code"}, ResponseModes: []string{"query", "form_post"},
+		Scopes: core.AllScopes, ResponseTypes: []string{"code"}, ResponseModes: []string{"query", "form_post"},
 		GrantTypes:   []string{"authorization_code", "refresh_token", "client_credentials"},
 		SubjectTypes: []string{"public"}, IDTokenAlgs: []string{algRS256, algES256},
 		TokenAuthMethods: append(secret, "none"), RevocationAuthMethods: append(secret, "none"), IntrospectAuthMethods: secret,

@@ -63,7 +63,7 @@ func (p *Provider) PasswordGrant(ctx context.Context, r GrantRequest, now core.I
 		return TokenResponse{}, err
 	}
 	holder := Holder{try.User.Operator(), try.User.AdminOf()}
-	scopes, err := grantScopes(r.Scope, client.Scopes, holder.allowed(client.TenantID))
+	scopes, err := grantScopes(r.Scope, registeredScopes(client, store.FamilyPassword), holder.allowed(client.TenantID))
 	if err != nil {
 		return TokenResponse{}, errors.Join(err, p.store.ForgiveTry(ctx, try.Key))
 	}
@@ -125,7 +125,7 @@ func (p *Provider) CheckPassword(ctx context.Context, username, password string,
 }
 
 // ClientGrant gives a confidential client a token of its own (RFC 6749 section 4.4): its registered scopes for
-// its tenant, no refresh token.
+// its tenant, no refresh token. It owns nothing, so the scopes of users mean nothing to it and are left out.
 func (p *Provider) ClientGrant(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error) {
 	client, err := p.authenticate(ctx, r.Client)
 	if err != nil {
@@ -137,7 +137,7 @@ func (p *Provider) ClientGrant(ctx context.Context, r GrantRequest, now core.Ins
 	if !client.Confidential || !mayUse(client, "client_credentials") {
 		return TokenResponse{}, ErrUnauthorized
 	}
-	scopes, err := grantScopes(r.Scope, client.Scopes, clientOwn)
+	scopes, err := grantScopes(r.Scope, client.Scopes, core.ManagementScopes)
 	if err != nil {
 		return TokenResponse{}, err
 	}
@@ -150,9 +150,6 @@ func (p *Provider) ClientGrant(ctx context.Context, r GrantRequest, now core.Ins
 	}
 	return p.issue(ctx, grant{family: f, scopes: scopes, client: client}, now)
 }
-
-// clientOwn are the scopes that mean something without a user.
-var clientOwn = allScopes[4:]
 
 // checkScope refuses a scope that is no list of words, or longer than any list of ours.
 func checkScope(scope string) error {

@@ -63,11 +63,11 @@ func (p *Provider) RefreshGrant(ctx context.Context, r GrantRequest, now core.In
 
 // refreshScopes cuts what the family was given to what is asked for and still allowed.
 func refreshScopes(st store.TokenState, requested string) ([]string, error) {
-	allowed := clientOwn
+	allowed := core.ManagementScopes
 	if st.UserID != "" {
 		allowed = Holder{st.Operator(), st.AdminOf()}.allowed(st.Client.TenantID)
 	}
-	return grantScopes(requested, keepScopes(strings.Fields(st.Scope), st.Client.Scopes), allowed)
+	return grantScopes(requested, keepScopes(strings.Fields(st.Scope), registeredScopes(st.Client, st.Kind)), allowed)
 }
 
 // purposeSuccessor seals the successor of a refresh token into the row of the used one.

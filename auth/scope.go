@@ -5,15 +5,8 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/store"
 )
-
-// allScopes are the scopes there are, in the order in which answers name them.
-var allScopes = []string{
-	core.ScopeOpenID, core.ScopeProfile, core.ScopeEmail, core.ScopeOffline,
-	core.ScopeListRead, core.ScopeEventsWrite, core.ScopeSend, core.ScopeAdmin,
-}
-
-var userScopes = allScopes[:4]
 
 // Holder is whose rights a token may carry: of a user, or of a client for itself.
 type Holder struct {
@@ -27,11 +20,20 @@ type Holder struct {
 func (h Holder) allowed(clientTenant string) []string {
 	switch {
 	case h.Operator:
-		return allScopes
+		return core.AllScopes
 	case len(h.Tenants) > 0 && (clientTenant == "" || slices.Contains(h.Tenants, clientTenant)):
-		return allScopes
+		return core.AllScopes
 	}
-	return userScopes
+	return core.UserScopes
+}
+
+// registeredScopes returns what the tokens of a family of this kind may carry by the registration of its client. A
+// password typed into a first-party client gives what the user has; only the management scopes must be registered.
+func registeredScopes(c store.TokenClient, kind string) []string {
+	if !c.FirstParty || kind != store.FamilyPassword {
+		return c.Scopes
+	}
+	return append(slices.Clone(core.UserScopes), c.Scopes...)
 }
 
 // grantScopes is what is requested, cut to what the client is registered for and the user's roles allow.
@@ -40,7 +42,7 @@ func (h Holder) allowed(clientTenant string) []string {
 func grantScopes(requested string, client, allowed []string) ([]string, error) {
 	want := strings.Fields(requested)
 	var granted []string
-	for _, s := range allScopes {
+	for _, s := range core.AllScopes {
 		if (len(want) == 0 || slices.Contains(want, s)) && slices.Contains(client, s) && slices.Contains(allowed, s) {
 			granted = append(granted, s)
 		}

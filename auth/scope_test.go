@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"newsletterd/core"
 )
 
 // Requested, cut to what the client is registered for and the user's roles allow (RFC 6749 section 3.3).
@@ -11,7 +13,7 @@ func TestGrantScopes(t *testing.T) {
 	operator := Holder{Operator: true}
 	admin := Holder{Tenants: []string{"acme"}}
 	user := Holder{}
-	all := strings.Join(allScopes, " ")
+	all := strings.Join(core.AllScopes, " ")
 	for _, c := range []struct {
 		name, requested, client, tenant string
 		who                             Holder
@@ -19,7 +21,7 @@ func TestGrantScopes(t *testing.T) {
 	}{
 		{"operator, nothing asked", "", all, "", operator, all},
 		{"tenant admin, nothing asked", "", all, "", admin, all},
-		{"user, nothing asked", "", all, "", user, "openid profile email offline_access"},
+		{"user, nothing asked", "", all, "", user, "openid profile email offline_access devices models.read models.write"},
 		{"user asks too much", "openid admin", all, "", user, "openid"},
 		{"user asks only too much", "admin", all, "", user, ""},
 		{"operator at a small client", "openid admin", "openid", "", operator, "openid"},

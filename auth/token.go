@@ -148,7 +148,7 @@ func (p *Provider) AdminToken(ctx context.Context, u core.User, scope string, tt
 	if ttl < time.Second {
 		return TokenResponse{}, "", core.Invalidf("ttl", "ttl must be at least one second.")
 	}
-	scopes, err := grantScopes(scope, allScopes, Holder{u.Operator(), u.AdminOf()}.allowed(""))
+	scopes, err := grantScopes(scope, core.AllScopes, Holder{u.Operator(), u.AdminOf()}.allowed(""))
 	if err != nil {
 		return TokenResponse{}, "", err
 	}

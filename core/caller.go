@@ -8,6 +8,9 @@ const (
 	ScopeProfile     = "profile"
 	ScopeEmail       = "email"
 	ScopeOffline     = "offline_access"
+	ScopeDevices     = "devices"      // devices and agents
+	ScopeModelsRead  = "models.read"  // the library, models and their shares
+	ScopeModelsWrite = "models.write" // upload, share and delete models
 	ScopeListRead    = "newsletter:list.read"
 	ScopeEventsWrite = "newsletter:events.write"
 	ScopeSend        = "newsletter:send"
@@ -16,6 +19,18 @@ const (
 	RoleOperator     = "operator"
 	RoleTenantAdmin  = "tenant_admin"
 	TenantNone       = "" // of a Caller or client: bound to no tenant
+)
+
+// The scopes in two lists, each in the order in which answers name them.
+var (
+	// UserScopes are what every user may grant a client. A new client is registered for them.
+	UserScopes = []string{
+		ScopeOpenID, ScopeProfile, ScopeEmail, ScopeOffline, ScopeDevices, ScopeModelsRead, ScopeModelsWrite,
+	}
+	// ManagementScopes are what roles allow, and what a client may have for itself.
+	ManagementScopes = []string{ScopeListRead, ScopeEventsWrite, ScopeSend, ScopeAdmin}
+	// AllScopes are both.
+	AllScopes = slices.Concat(UserScopes, ManagementScopes)
 )
 
 // Caller is whoever authenticated a request: a user with a token, or a client by its own credentials.
@@ -30,6 +45,9 @@ type Caller struct {
 	Operator      bool     // the user holds the role operator
 	Tenants       []string // the user is tenant_admin of these
 	ClientTenant  string   // the client is bound to this tenant; empty: to none
+	// FirstParty reports that no third party holds the token: the user signed in by password without a client_id or at
+	// a first-party client, or the token was made on the command line. Other tokens are a client's.
+	FirstParty bool
 }
 
 // Known tells whether somebody authenticated at all.

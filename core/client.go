@@ -50,20 +50,15 @@ type ClientInput struct {
 	RequirePKCE            *bool     `json:"require_pkce"`
 }
 
-// Words of clients' fields.
-var (
-	clientScopes = []string{
-		ScopeOpenID, ScopeProfile, ScopeEmail, ScopeOffline, ScopeListRead, ScopeEventsWrite, ScopeSend, ScopeAdmin,
-	}
-	clientGrants = []string{"authorization_code", "refresh_token", "password", "client_credentials"}
-)
+// clientGrants are the values of grant_types.
+var clientGrants = []string{"authorization_code", "refresh_token", "password", "client_credentials"}
 
 // NewClient makes a client of a tenant, or the daemon's own. An id in the input is ignored. The secret
 // of a confidential client is returned once; only its hash is kept.
 func NewClient(in ClientInput, operator bool, now Instant) (c Client, secret string, err error) {
 	c = Client{
 		ID: NewID(), ClientType: ClientPublic, IDTokenAlg: "RS256", RequirePKCE: true, CreatedAt: now,
-		Scopes: Strings{ScopeOpenID, ScopeProfile, ScopeEmail, ScopeOffline},
+		Scopes: slices.Clone(UserScopes),
 	}
 	take(&c.TenantID, in.TenantID)
 	in.ID, in.TenantID = nil, nil
@@ -149,7 +144,7 @@ func (c *Client) Validate() error {
 	if err := checkURIs(c.PostLogoutRedirectURIs, "post_logout_redirect_uris"); err != nil {
 		return err
 	}
-	if err := checkWords(&c.Scopes, "scopes", clientScopes); err != nil {
+	if err := checkWords(&c.Scopes, "scopes", AllScopes); err != nil {
 		return err
 	}
 	if err := checkWords(&c.GrantTypes, "grant_types", clientGrants); err != nil {

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"newsletterd/core"
@@ -13,7 +14,10 @@ type Access struct {
 	bearer bool // takes an access token
 	option bool // … but does without
 	form   bool // … also in a form
+	people bool // refuses a client that acts for itself, whatever its scopes
 	scopes []string
+	oneOf  bool              // one of the scopes is enough
+	free   bool              // every valid token will do: the operation opens nothing of the user's
 	rule   func(*Call) error // after the scopes; nil: nothing more
 	signed bool              // by the four webhook headers
 
@@ -21,10 +25,27 @@ type Access struct {
 }
 
 func (a Access) String() string {
-	if len(a.scopes) > 0 {
+	switch {
+	case a.oneOf:
+		return a.name + " " + strings.Join(a.scopes, "|")
+	case len(a.scopes) > 0:
 		return a.name + " " + strings.Join(a.scopes, " ")
 	}
 	return a.name
+}
+
+// complete reports whether the rule says which tokens it takes. A rule for tokens that names no scope would give each
+// client of a user everything of that user.
+func (a Access) complete() bool {
+	return a.name != "" && (!a.bearer || a.option || a.free || len(a.scopes) > 0)
+}
+
+// meets reports whether the scopes of a caller are those that the rule asks for.
+func (a Access) meets(caller core.Caller) bool {
+	if a.oneOf {
+		return slices.ContainsFunc(a.scopes, caller.Has)
+	}
+	return !slices.ContainsFunc(a.scopes, func(scope string) bool { return !caller.Has(scope) })
 }
 
 // public lets everybody in. A token is not looked at.
@@ -35,17 +56,43 @@ func bearer(scopes ...string) Access {
 	return Access{name: "bearer", bearer: true, scopes: scopes}
 }
 
+// bearerOf lets in whoever carries a valid access token with at least one of the scopes. A refused caller is told of the
+// first in WWW-Authenticate.
+func bearerOf(scopes ...string) Access {
+	return Access{name: "bearer", bearer: true, oneOf: true, scopes: scopes}
+}
+
+// anyToken lets in whoever carries a valid access token, whatever its scopes. It is for operations that open nothing of
+// the user's.
+func anyToken() Access { return Access{name: "bearer", bearer: true, free: true} }
+
 // optional lets everybody in; a token that is sent must be valid, and then the caller is known.
 func optional() Access { return Access{name: "optional", bearer: true, option: true} }
 
-// user lets in people, with whatever scopes: a client that acts for itself owns nothing.
-func user() Access {
-	return Access{name: "user", bearer: true, rule: func(c *Call) error {
-		if c.Caller.UserID == "" {
-			return core.Forbiddenf("Only users may do this.")
+// user lets in tokens of users with all of the scopes. A client that acts for itself owns nothing.
+func user(scopes ...string) Access {
+	return Access{name: "user", bearer: true, people: true, scopes: scopes}
+}
+
+// subscription lets in tokens with the scope email, for the subscriptions of the user's own address, and those with a
+// scope of people who manage lists. A client's token reaches lists of the client's own tenant only, so a client without
+// one has nothing to look at.
+func subscription(manage string) Access {
+	a := bearerOf(core.ScopeEmail, manage)
+	a.rule = func(c *Call) error {
+		if !c.Caller.FirstParty && c.Caller.ClientTenant == core.TenantNone {
+			return core.Forbiddenf("The client belongs to no tenant.")
 		}
 		return nil
-	}}
+	}
+	return a
+}
+
+// profileToken lets in tokens of users with a scope that shows something of the user.
+func profileToken() Access {
+	a := bearerOf(core.ScopeOpenID, core.ScopeProfile, core.ScopeEmail)
+	a.people = true
+	return a
 }
 
 // admin lets in operators, and administrators of at least one tenant.
@@ -120,12 +167,30 @@ func (c *Call) admitBearer(who Access) error {
 	if c.Caller, err = c.api.options.Bearer(c, token, c.Now); err != nil {
 		return err
 	}
-	for _, scope := range who.scopes {
-		if !c.Caller.Has(scope) {
-			return core.ErrScope
-		}
+	if who.people && c.Caller.UserID == "" {
+		return core.Forbiddenf("Only users may do this.")
+	}
+	if !who.meets(c.Caller) {
+		return c.lacks(who.oneOf, who.scopes...)
 	}
 	return nil
+}
+
+// lacks makes the error about missing scopes. It names them, also in WWW-Authenticate (RFC 6750 section 3.1); of
+// alternatives, the header names the first.
+func (c *Call) lacks(oneOf bool, scopes ...string) error {
+	e := *core.ErrScope
+	c.wanted = scopes
+	switch {
+	case oneOf:
+		c.wanted = scopes[:1]
+		e.Message = "The token needs one of the scopes " + strings.Join(scopes, ", ") + "."
+	case len(scopes) == 1:
+		e.Message = "The token needs the scope " + scopes[0] + "."
+	default:
+		e.Message = "The token needs the scopes " + strings.Join(scopes, ", ") + "."
+	}
+	return &e
 }
 
 // bearerToken is the token of the Authorization header (RFC 6750 section 2.1); tokens in a form or a

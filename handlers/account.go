@@ -9,16 +9,16 @@ import (
 // and /api/user/profile.
 type account struct{ auth *auth.Provider }
 
-// userProfile is the specification's UserProfile.
+// userProfile is the specification's UserProfile. nil: the token has no scope for the field.
 type userProfile struct {
-	ID            string       `json:"id"`
-	Email         core.Email   `json:"email"`
-	EmailVerified bool         `json:"email_verified"`
-	CreatedAt     core.Instant `json:"created_at"`
+	ID            string        `json:"id"`
+	Email         *core.Email   `json:"email,omitempty"`
+	EmailVerified *bool         `json:"email_verified,omitempty"`
+	CreatedAt     *core.Instant `json:"created_at,omitempty"`
 }
 
 func profileOf(u core.User) userProfile {
-	return userProfile{ID: u.ID, Email: u.Email, EmailVerified: u.EmailVerified, CreatedAt: u.CreatedAt}
+	return userProfile{ID: u.ID, Email: &u.Email, EmailVerified: &u.EmailVerified, CreatedAt: &u.CreatedAt}
 }
 
 type registerRequest struct {
@@ -32,10 +32,18 @@ func (a account) register(c *Call, in registerRequest) (userProfile, error) {
 	return profileOf(u), err
 }
 
-// profile is of the user whose token it is; a client's own token has none.
+// profile returns the user whose token it is, as far as the scopes of the token go: the address by email, the time of
+// registration by profile.
 func (a account) profile(c *Call) (userProfile, error) {
 	u, err := a.auth.Profile(c, c.Caller)
-	return profileOf(u), err
+	out := profileOf(u)
+	if !c.Caller.Has(core.ScopeEmail) {
+		out.Email, out.EmailVerified = nil, nil
+	}
+	if !c.Caller.Has(core.ScopeProfile) {
+		out.CreatedAt = nil
+	}
+	return out, err
 }
 
 type verifyRequest struct {

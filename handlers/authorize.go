@@ -101,9 +101,12 @@ const maxShown = 300
 // scopeWords say what a scope lets a program do.
 var scopeWords = map[string]string{
 	core.ScopeOpenID:      "know who you are",
-	core.ScopeProfile:     "see your name",
+	core.ScopeProfile:     "see your name, and since when you have this account",
 	core.ScopeEmail:       "see your e-mail address",
 	core.ScopeOffline:     "keep this access when you have signed out",
+	core.ScopeDevices:     "see and change your devices and agents",
+	core.ScopeModelsRead:  "see and download your models and those that others share with you",
+	core.ScopeModelsWrite: "upload models in your name, delete yours, and decide who may see them",
 	core.ScopeListRead:    "read the subscriptions of the lists that you manage",
 	core.ScopeEventsWrite: "change the subscriptions of the lists that you manage",
 	core.ScopeSend:        "send newsletters in the name of the tenants that you manage",
@@ -125,7 +128,11 @@ func (a authorizeEdge) askConsent(c *Call, q url.Values, reply auth.AuthorizeRep
 		Other: "/login?" + url.Values{"continue": {authorizePath + "?" + q.Encode()}}.Encode(),
 	}
 	for _, s := range reply.Scopes {
-		data.Scopes = append(data.Scopes, scopeWords[s])
+		words := scopeWords[s]
+		if s == core.ScopeEmail && client.TenantID != "" {
+			words += ", and see and change what you have told the newsletters of " + b.Name
+		}
+		data.Scopes = append(data.Scopes, words)
 	}
 	return c.render(0, "consent", view{Title: "Allow access?", Brand: b, Data: data}, originOf(reply.Request.RedirectURI))
 }

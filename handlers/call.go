@@ -33,6 +33,7 @@ type Call struct {
 	sender *mailSender          // of a provider event
 	held   int64                // bytes of the large-body budget in use
 	heavy  func()               // ends what a large body asked of the garbage collector; nil: nothing
+	wanted []string             // scopes that the token lacks, for WWW-Authenticate
 	limit  int64                // of the body, where the endpoint's does not hold
 	checks []func([]byte) error // run over the raw body before it is decoded (signatures)
 }

@@ -18,7 +18,8 @@ func init() {
 		e.name(name, "token-of-"+name)
 		e.name(name+".id", u.ID)
 		e.callers["token-of-"+name] = core.Caller{
-			UserID: u.ID, Email: u.Email, EmailVerified: u.EmailVerified, ClientID: core.BuiltInClientID, Scopes: []string{core.ScopeOpenID},
+			UserID: u.ID, Email: u.Email, EmailVerified: u.EmailVerified, ClientID: core.BuiltInClientID, FirstParty: true,
+			Scopes: strings.Fields(argOr(args, "scopes", strings.Join(core.UserScopes, " "))),
 		}
 	}
 	steps["program"] = func(e *env, name string, _ map[string]string) {

@@ -198,7 +198,7 @@ func (c *Call) challenge(e *core.Error, code string) {
 	case e.Kind == core.Forbidden && code != "insufficient_scope":
 		return
 	case e.Kind == core.Forbidden:
-		v += `, error="insufficient_scope", scope="` + strings.Join(c.route.Who.scopes, " ") + `"`
+		v += `, error="insufficient_scope", scope="` + strings.Join(c.wanted, " ") + `"`
 	case c.Request.Header.Get("Authorization") != "":
 		v += `, error="invalid_token"`
 	}

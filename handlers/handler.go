@@ -126,8 +126,8 @@ func (h *Handler) Registry() *prometheus.Registry { return h.options.Registry }
 
 // prepare checks a route and readies what it needs.
 func (r *Route) prepare() error {
-	if r.Who.name == "" {
-		return fmt.Errorf("route %s %s has no access rule", r.Method, r.Path)
+	if !r.Who.complete() {
+		return fmt.Errorf("route %s %s has no access rule, or one that names no scope", r.Method, r.Path)
 	}
 	if r.Do.call == nil || strings.IndexByte("msodp", byte(r.Dialect)) < 0 || r.Summary == "" {
 		return fmt.Errorf("route %s %s is not complete", r.Method, r.Path)

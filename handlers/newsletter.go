@@ -224,17 +224,23 @@ func (a newsletter) unsubscribeToken(c *Call, in listAndEmail) (out unsubscribeT
 	return out, err
 }
 
-// maySee lets in the owner of an address, once it is verified, and callers with a scope for the list's tenant. For
-// those of other tenants the list is as good as unknown, for everybody else the address as good as not subscribed.
+// maySee lets in the owner of an address, once it is verified, whose token has the scope email, and callers with a scope
+// for the list's tenant. For those of other tenants the list is as good as unknown, for everybody else the address as
+// good as not subscribed. To a client's token the lists of other tenants than its own are unknown.
 func (c *Call) maySee(list *store.ListRecord, email core.Email, scope string) error {
+	if !c.Caller.FirstParty && c.Caller.ClientTenant != list.TenantID {
+		return core.ErrListNotFound
+	}
 	own := c.Caller.UserID != "" && c.Caller.Email.Key() == email.Key()
 	switch {
 	case c.Caller.Has(scope) && c.Caller.ActsFor(list.TenantID):
 		c.Tenant = list.TenantID
 		return nil
-	case own:
+	case own && c.Caller.Has(core.ScopeEmail):
 	case c.Caller.Has(scope):
 		return core.ErrListNotFound
+	case !c.Caller.Has(core.ScopeEmail):
+		return c.lacks(true, core.ScopeEmail, scope)
 	default:
 		return core.ErrSubscriptionNotFound
 	}

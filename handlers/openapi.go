@@ -161,6 +161,10 @@ func (a Access) security(names describer) []obj {
 		out = []obj{{"provider": none}}
 	case a.option:
 		out = []obj{{}, {"bearer": scopes}}
+	case a.oneOf:
+		for _, scope := range scopes {
+			out = append(out, obj{"bearer": []string{scope}})
+		}
 	case a.bearer:
 		out = []obj{{"bearer": scopes}}
 	default:

@@ -81,6 +81,12 @@ func accessWords(a Access) string {
 		return "mail providers, by what their kind proves itself with"
 	case a.option:
 		return "everybody; a token that is sent must be valid"
+	case a.people && a.oneOf:
+		return "users, by an access token with one of the scopes " + strings.Join(a.scopes, ", ")
+	case a.people:
+		return "users, by an access token with the scope " + strings.Join(a.scopes, " ")
+	case a.oneOf:
+		return "whoever has an access token with one of the scopes " + strings.Join(a.scopes, ", ")
 	case a.bearer && len(a.scopes) > 0:
 		return "whoever has an access token with the scope " + strings.Join(a.scopes, " ")
 	case a.bearer:

@@ -60,11 +60,11 @@ func (h *Handler) identityRoutes(t *rows) {
 	t.add("POST", "/api/auth/register", public(), member, JSON(account.register).NeedsRoom(maxWrite).PerAddress(20, time.Hour).Fails(core.Forbidden, core.Conflict), "Register a user; a mail to verify the address goes out")
 	t.add("POST", "/api/auth/login", public(), oauth, Form(o.login).Fails(core.Unauthenticated, core.TooMany), "Sign in with a password")
 	t.add("POST", "/api/auth/refresh", public(), oauth, Form(o.refresh).Fails(core.Unauthenticated), "Exchange a refresh token")
-	t.add("POST", "/api/auth/logout", bearer(), member, JSON(account.logout), "Revoke a refresh token and all that came of its sign-in")
+	t.add("POST", "/api/auth/logout", anyToken(), member, JSON(account.logout), "Revoke a refresh token and all that came of its sign-in")
 	t.add("POST", "/api/auth/password/forgot", public(), member, JSON(account.forgot), "Ask for a mail with a link for a new password")
 	t.add("POST", "/api/auth/password/reset", public(), member, JSON(account.reset), "Set a new password with the token of that mail")
 	t.add("GET", "/api/auth/email/verify", public(), member, Query(account.verify).Changes(), "Verify an address with the token of the mail")
-	t.add("GET", "/api/user/profile", bearer(), member, Get(account.profile).Fails(core.Forbidden), "The user whose token it is")
+	t.add("GET", "/api/user/profile", profileToken(), member, Get(account.profile), "The user whose token it is")
 	t.add("POST", "/api/oauth/token", public(), oauth, open(Form(o.token)).Fails(core.Unauthenticated), "Exchange a grant for tokens (RFC 6749)")
 	h.providerRoutes(t)
 	h.pageRoutes(t)
@@ -119,8 +119,8 @@ func (h *Handler) newsletterRoutes(t *rows) {
 	t.add("GET", "/api/newsletter/confirm", public(), member, open(Query(news.confirm)).Changes().Fails(core.NotFound), "Confirm a subscription")
 	t.add("POST", "/api/newsletter/unsubscribe", public(), member, open(oneClick(JSON(news.unsubscribe), news.leave)), "End a subscription, by a token in the body or, as RFC 8058 has it, in the query")
 	t.add("POST", "/api/newsletter/unsubscribe-token", optional(), member, JSON(news.unsubscribeToken).Fails(core.NotFound, core.TooMany), "Ask for a token that ends a subscription")
-	t.add("GET", "/api/newsletter/preferences", bearer(), member, Query(news.preferences).Fails(core.Forbidden, core.NotFound), "Show the subscription of an address to a list")
-	t.add("POST", "/api/newsletter/preferences", bearer(), member, JSON(news.setPreferences).Fails(core.Forbidden, core.NotFound), "Replace the preferences of a subscription")
+	t.add("GET", "/api/newsletter/preferences", subscription(core.ScopeListRead), member, Query(news.preferences).Fails(core.NotFound), "Show the subscription of an address to a list")
+	t.add("POST", "/api/newsletter/preferences", subscription(core.ScopeEventsWrite), member, JSON(news.setPreferences).Fails(core.NotFound), "Replace the preferences of a subscription")
 	t.add("GET", "/api/newsletter/subscriptions", bearer(core.ScopeListRead), member, List(news.subscriptions, func(s core.Subscription) string { return s.ID }).Fails(core.NotFound), "List the subscriptions of a list")
 	for _, path := range []string{"/api/subscriptions/disable", "/api/api/subscriptions/disable"} {
 		t.add("POST", path, bearer(core.ScopeEventsWrite), member, JSON(news.disable), "Switch an address off and end its subscriptions")
@@ -187,18 +187,18 @@ func (h *Handler) sendRoutes(t *rows) {
 // deviceRoutes are the devices, agents and models of users.
 func (h *Handler) deviceRoutes(t *rows) {
 	d, g := devices{h.options.Store}, agents{h.options.Store}
-	t.add("GET", "/api/devices", user(), device, List(d.list, func(d core.Device) string { return d.ID }), "List the caller's devices")
-	t.add("POST", "/api/devices", user(), device, JSON(d.create).Created().Fails(core.NotFound, core.Conflict), "Pair a device")
-	t.add("GET", "/api/devices/:id", user(), device, Path(d.show), "Show a device")
-	t.add("PATCH", "/api/devices/:id", user(), device, JSON(d.update).Find(d.find).Fails(core.Conflict), "Change a device; absent fields stay as they are")
-	t.add("DELETE", "/api/devices/:id", user(), device, Path(d.unpair), "Unpair a device")
-	t.add("POST", "/api/devices/:id/register", user(), device, Path(d.register).Fails(core.Conflict), "Register a device")
-	t.add("POST", "/api/devices/:id/unregister", user(), device, Path(d.unregister), "Unregister a device")
-	t.add("GET", "/api/agents", user(), device, List(g.list, func(g core.Agent) string { return g.ID }), "List the caller's agents")
-	t.add("POST", "/api/agents", user(), device, JSON(g.create).Created().Fails(core.Conflict), "Create an agent")
-	t.add("GET", "/api/agents/:id", user(), device, Path(g.show), "Show an agent")
-	t.add("PATCH", "/api/agents/:id", user(), device, JSON(g.update).Find(g.find), "Change an agent; absent fields stay as they are")
-	t.add("DELETE", "/api/agents/:id", user(), device, Path(g.remove), "Delete an agent")
+	t.add("GET", "/api/devices", user(core.ScopeDevices), device, List(d.list, func(d core.Device) string { return d.ID }), "List the caller's devices")
+	t.add("POST", "/api/devices", user(core.ScopeDevices), device, JSON(d.create).Created().Fails(core.NotFound, core.Conflict), "Pair a device")
+	t.add("GET", "/api/devices/:id", user(core.ScopeDevices), device, Path(d.show), "Show a device")
+	t.add("PATCH", "/api/devices/:id", user(core.ScopeDevices), device, JSON(d.update).Find(d.find).Fails(core.Conflict), "Change a device; absent fields stay as they are")
+	t.add("DELETE", "/api/devices/:id", user(core.ScopeDevices), device, Path(d.unpair), "Unpair a device")
+	t.add("POST", "/api/devices/:id/register", user(core.ScopeDevices), device, Path(d.register).Fails(core.Conflict), "Register a device")
+	t.add("POST", "/api/devices/:id/unregister", user(core.ScopeDevices), device, Path(d.unregister), "Unregister a device")
+	t.add("GET", "/api/agents", user(core.ScopeDevices), device, List(g.list, func(g core.Agent) string { return g.ID }), "List the caller's agents")
+	t.add("POST", "/api/agents", user(core.ScopeDevices), device, JSON(g.create).Created().Fails(core.Conflict), "Create an agent")
+	t.add("GET", "/api/agents/:id", user(core.ScopeDevices), device, Path(g.show), "Show an agent")
+	t.add("PATCH", "/api/agents/:id", user(core.ScopeDevices), device, JSON(g.update).Find(g.find), "Change an agent; absent fields stay as they are")
+	t.add("DELETE", "/api/agents/:id", user(core.ScopeDevices), device, Path(g.remove), "Delete an agent")
 }
 
 // modelRoutes are the models of users.
@@ -206,18 +206,18 @@ func (h *Handler) modelRoutes(t *rows) {
 	m := models{h.options.Store, h.cursors}
 	s := shares{m}
 	const item, sharing, share = "/api/models/:id", "/api/models/:id/shares", "/api/models/:id/shares/:share_id"
-	t.add("GET", "/api/models", user(), device, List(m.list, modelKey), "List the caller's own models")
-	t.add("POST", "/api/models", user(), device, Stream(h.upload).NeedsRoom(maxWrite).Created().Fails(core.TooLarge, core.TooMany), "Upload a model: the body is the file, or multipart/form-data with a part named file")
-	t.add("GET", "/api/models/library", user(), device, Query(m.library), "List the models that the caller may view, newest first")
-	t.add("DELETE", item, user(), device, Path(m.remove), "Delete a model")
-	t.add("GET", item+"/profile", user(), device, Path(m.profile), "Show a model")
-	t.add("GET", item+"/download", user(), device, Serve(m.download), "Download the file of a model")
-	t.add("PATCH", item+"/visibility", user(), device, JSON(m.setVisibility).Find(m.owned), "Change who may view a model")
-	t.add("GET", sharing, user(), device, List(s.list, func(s core.Share) string { return s.ID }).Find(m.owned), "List the shares of a model")
-	t.add("POST", sharing, user(), device, JSON(s.create).NeedsRoom(maxWrite).Created().Find(m.owned).Fails(core.Conflict), "Share a model")
-	t.add("GET", share, user(), device, Query(s.show).Find(s.find), "Show a share")
-	t.add("PUT", share, user(), device, JSON(s.update).Find(s.find), "Change a share")
-	t.add("DELETE", share, user(), device, Query(s.remove).Find(s.find), "End a share")
+	t.add("GET", "/api/models", user(core.ScopeModelsRead), device, List(m.list, modelKey), "List the caller's own models")
+	t.add("POST", "/api/models", user(core.ScopeModelsWrite), device, Stream(h.upload).NeedsRoom(maxWrite).Created().Fails(core.TooLarge, core.TooMany), "Upload a model: the body is the file, or multipart/form-data with a part named file")
+	t.add("GET", "/api/models/library", user(core.ScopeModelsRead), device, Query(m.library), "List the models that the caller may view, newest first")
+	t.add("DELETE", item, user(core.ScopeModelsWrite), device, Path(m.remove), "Delete a model")
+	t.add("GET", item+"/profile", user(core.ScopeModelsRead), device, Path(m.profile), "Show a model")
+	t.add("GET", item+"/download", user(core.ScopeModelsRead), device, Serve(m.download), "Download the file of a model")
+	t.add("PATCH", item+"/visibility", user(core.ScopeModelsWrite), device, JSON(m.setVisibility).Find(m.owned), "Change who may view a model")
+	t.add("GET", sharing, user(core.ScopeModelsRead), device, List(s.list, func(s core.Share) string { return s.ID }).Find(m.owned), "List the shares of a model")
+	t.add("POST", sharing, user(core.ScopeModelsWrite), device, JSON(s.create).NeedsRoom(maxWrite).Created().Find(m.owned).Fails(core.Conflict), "Share a model")
+	t.add("GET", share, user(core.ScopeModelsRead), device, Query(s.show).Find(s.find), "Show a share")
+	t.add("PUT", share, user(core.ScopeModelsWrite), device, JSON(s.update).Find(s.find), "Change a share")
+	t.add("DELETE", share, user(core.ScopeModelsWrite), device, Query(s.remove).Find(s.find), "End a share")
 }
 
 // operationRoutes are for those who run the daemon.

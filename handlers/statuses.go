@@ -17,7 +17,7 @@ func (r *Route) failures() []core.Kind {
 	if r.Who.bearer || r.Who.signed || r.Who.provider {
 		ks = append(ks, core.Unauthenticated)
 	}
-	if len(r.Who.scopes) > 0 || r.Who.rule != nil || r.Who.signed || r.Who.provider {
+	if len(r.Who.scopes) > 0 || r.Who.people || r.Who.rule != nil || r.Who.signed || r.Who.provider {
 		ks = append(ks, core.Forbidden)
 	}
 	if r.Do.find != nil || r.Who.provider || strings.Contains(r.Path, "/:id") {

@@ -23,9 +23,7 @@ func TestEveryRoute(t *testing.T) {
 		Store: storetest.Open(t),
 		Bearer: func(_ context.Context, token string, _ core.Instant) (core.Caller, error) {
 			if token == "all" {
-				return core.Caller{UserID: core.NewID(), Operator: true, Scopes: []string{
-					core.ScopeOpenID, core.ScopeListRead, core.ScopeEventsWrite, core.ScopeSend, core.ScopeAdmin,
-				}}, nil
+				return core.Caller{UserID: core.NewID(), Operator: true, FirstParty: true, Scopes: core.AllScopes}, nil
 			}
 			if token == "none" {
 				return core.Caller{UserID: core.NewID()}, nil
@@ -170,6 +168,8 @@ func TestRoutesWithoutARuleDoNotStart(t *testing.T) {
 	ok := Get(func(*Call) (None, error) { return None{}, nil })
 	for name, r := range map[string]*Route{
 		"no access rule": {"GET", "/x", Access{}, member, ok, "X"},
+		"no scope":       {"GET", "/x", bearer(), member, ok, "X"},
+		"no user scope":  {"GET", "/x", user(), member, ok, "X"},
 		"no dialect":     {"GET", "/x", public(), 0, ok, "X"},
 		"no function":    {"GET", "/x", public(), member, Endpoint{}, "X"},
 		"no summary":     {"GET", "/x", public(), member, ok, ""},

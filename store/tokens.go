@@ -71,6 +71,7 @@ type TokenClient struct {
 	AuthMethod   string // empty: basic or post
 	IDTokenAlg   string
 	SecretHash   []byte
+	FirstParty   bool
 	Suspended    bool // its tenant is
 }
 
@@ -83,13 +84,14 @@ type clientRow struct {
 	AuthMethod string `db:"auth_method"`
 	IDTokenAlg string `db:"id_token_alg"`
 	SecretHash []byte `db:"secret_hash"`
+	FirstParty bool   `db:"first_party"`
 	Suspended  bool   `db:"suspended"`
 }
 
 func (c clientRow) client() (TokenClient, error) {
 	t := TokenClient{
 		ID: c.ID, TenantID: c.TenantID, Confidential: c.Type == "confidential",
-		AuthMethod: c.AuthMethod, IDTokenAlg: c.IDTokenAlg, SecretHash: c.SecretHash, Suspended: c.Suspended,
+		AuthMethod: c.AuthMethod, IDTokenAlg: c.IDTokenAlg, SecretHash: c.SecretHash, FirstParty: c.FirstParty, Suspended: c.Suspended,
 	}
 	return t, errors.Join(json.Unmarshal([]byte(c.Scopes), &t.Scopes), json.Unmarshal([]byte(c.GrantTypes), &t.GrantTypes))
 }
@@ -98,6 +100,7 @@ const tokenClientColumns = `coalesce(c.tenant_id, '') AS client_tenant, coalesce
 	coalesce(c.scopes, '[]') AS client_scopes, coalesce(c.grant_types, '[]') AS grant_types,
 	coalesce(c.token_endpoint_auth_method, '') AS auth_method,
 	coalesce(c.id_token_signed_response_alg, 'RS256') AS id_token_alg, coalesce(c.secret_hash, x'') AS secret_hash,
+	coalesce(c.first_party, 0) AS first_party,
 	coalesce(t.status, '') = 'suspended' AS suspended`
 
 // roleCounts leaves out roles in tenants that are suspended: they give no rights until that ends.
@@ -131,7 +134,7 @@ func (r *stateRow) places() []any {
 	return []any{
 		&f.ID, &f.Kind, &f.UserID, &f.ClientID, &f.TenantID, &f.Scope, &f.Epoch, &f.AMR, &f.Remote, &f.UserAgent, &f.BrowserID,
 		&f.AuthAt, &f.CreatedAt, &f.UsedAt, &f.ExpiresAt, &f.RevokedAt,
-		&c.TenantID, &c.Type, &c.Scopes, &c.GrantTypes, &c.AuthMethod, &c.IDTokenAlg, &c.SecretHash, &c.Suspended,
+		&c.TenantID, &c.Type, &c.Scopes, &c.GrantTypes, &c.AuthMethod, &c.IDTokenAlg, &c.SecretHash, &c.FirstParty, &c.Suspended,
 		&r.ClientOK, &r.Email, &r.Verified, &r.UserEpoch, &r.Disabled, &r.Roles,
 	}
 }

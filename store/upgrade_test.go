@@ -17,6 +17,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"newsletterd/core"
 	"newsletterd/core/coretest"
 	"newsletterd/schema"
 )
@@ -84,6 +85,8 @@ func only(row map[string]string, like map[string]string) string {
 // changedByUpgrade are the tables whose old rows a migration rewrites, with what it does to them.
 var changedByUpgrade = map[string]string{
 	"schema_migration": "a row for each migration",
+	"client":           "TestScopesAfterAnUpgrade",
+	"family":           "TestScopesAfterAnUpgrade",
 }
 
 // TestUpgradeFromTheFirstVersion: no row and no value of the first version is lost, the copy from before is kept, and the
@@ -242,5 +245,55 @@ func copyFiles(t *testing.T, from, to string) {
 		}
 		must(t, err)
 		must(t, os.WriteFile(to+end, b, 0o600))
+	}
+}
+
+// TestScopesAfterAnUpgrade: clients that stood at the default of before have today's, others keep what they have. Sign-ins
+// keep their scopes, but for those by password that no third party holds.
+func TestScopesAfterAnUpgrade(t *testing.T) {
+	const was, is = "openid profile email offline_access", "openid profile email offline_access devices models.read models.write"
+	path := firstVersion(t)
+	db, err := sqlx.Open("sqlite", "file:"+path)
+	must(t, err)
+	add := func(id, kind, client, scope string) {
+		_, err := db.Exec("INSERT INTO family (id, kind, user_id, client_id, scope, auth_at, created_at, used_at, expires_at) VALUES (?, ?, 'u', ?, ?, 1, 1, 1, 1)", id, kind, client, scope)
+		must(t, err)
+	}
+	for id, first := range map[string]int{"ours": 1, "theirs": 0} {
+		_, err := db.Exec(`INSERT INTO client (id, name, client_type, scopes, grant_types, first_party, created_at, updated_at)
+			VALUES (?, 'x', 'public', '["openid","profile","email","offline_access"]', '[]', ?, 1, 1)`, id, first)
+		must(t, err)
+	}
+	_, err = db.Exec(`INSERT INTO client (id, name, client_type, scopes, grant_types, created_at, updated_at) VALUES ('few', 'x', 'public', '["openid","email"]', '[]', 1, 1)`)
+	must(t, err)
+	add("by password", "password", "newsletterd", was)
+	add("operator's", "password", "newsletterd", was+" admin")
+	add("narrow", "password", "newsletterd", "openid email")
+	add("at ours", "password", "ours", was)
+	add("at theirs", "password", "theirs", was)
+	add("by code", "code", "ours", was)
+	must(t, db.Close())
+	_, err = Migrate(t.Context(), path, MigrateOptions{Now: time.Now()})
+	must(t, err)
+	after := tables(t, path)
+	scopes := func(table string) map[string]string {
+		m := map[string]string{}
+		for _, row := range after[table] {
+			m[row["id"]] = row["scope"] + row["scopes"]
+		}
+		return m
+	}
+	for id, want := range map[string]string{
+		"by password": is, "operator's": is + " admin", "narrow": "openid email", "at ours": is, "at theirs": was, "by code": was,
+	} {
+		if got := scopes("family")[id]; got != want {
+			t.Errorf("the sign-in %s has %q, wants %q", id, got, want)
+		}
+	}
+	all := core.Strings(core.UserScopes).Column()
+	for id, want := range map[string]string{"ours": all, "theirs": all, "few": `["openid","email"]`} {
+		if got := scopes("client")[id]; got != want {
+			t.Errorf("the client %s has %s, wants %s", id, got, want)
+		}
 	}
 }
