@@ -46,24 +46,31 @@ func (tx *Tx) startJob(j *core.SendJob, now core.Instant) error {
 	if !j.Start(now) || j.Status.Final() {
 		return tx.moveJob(j)
 	}
-	var c core.Campaign
-	if err := tx.get(&c, "SELECT "+campaignColumns+" FROM campaign WHERE id = ?", j.CampaignID); err != nil {
-		return err
+	list, err := tx.list(j.ListID)
+	var tenant core.Tenant
+	if err == nil {
+		tenant, err = tx.tenant(j.TenantID)
 	}
-	known, err := tx.templateExists(j.TenantID, c.TemplateName())
+	if errors.Is(err, core.ErrNotFound) {
+		j.Fail(core.ReasonListGone, now)
+		return tx.moveJob(j)
+	}
 	if err != nil {
 		return err
 	}
-	if !known {
+	frozen, err := tx.thaw(j, &list, &tenant)
+	if err != nil {
+		return err
+	}
+	if !frozen.Resolved {
 		j.Fail(core.ReasonTemplate, now)
 		return tx.moveJob(j)
 	}
-	if _, err := tx.list(j.ListID); errors.Is(err, core.ErrNotFound) {
-		j.Fail(core.ReasonListGone, now)
-	} else if err != nil {
+	if err := tx.moveJob(j); err != nil || frozen.SenderAllowed(&tenant) {
 		return err
 	}
-	return tx.moveJob(j)
+	j.Pause(core.PauseSender, now)
+	return tx.savePause(j)
 }
 
 // StartedJobs reads the jobs that are under way, paused or not, the oldest first.
@@ -128,6 +135,9 @@ func (s *Store) ResumeSendJob(ctx context.Context, id, actor string, now core.In
 		if j, err = tx.sendJob(id); err != nil {
 			return err
 		}
+		if err := tx.mayResume(&j); err != nil {
+			return err
+		}
 		if err := j.Resume(); err != nil {
 			return err
 		}
@@ -137,6 +147,25 @@ func (s *Store) ResumeSendJob(ctx context.Context, id, actor string, now core.In
 		return tx.audit(now, actor, "job.resume", j.TenantID, id)
 	})
 	return j, err
+}
+
+// mayResume refuses to resume a job that waits because its sender is not the tenant's, while that is so.
+func (tx *Tx) mayResume(j *core.SendJob) error {
+	if j.PausedAt == 0 || j.PauseReason != core.PauseSender {
+		return nil
+	}
+	var f core.FrozenContent
+	if err := tx.get(&f, "SELECT "+frozenHead+" FROM frozen_content WHERE campaign_id = ?", j.CampaignID); err != nil {
+		return err
+	}
+	t, err := tx.tenant(j.TenantID)
+	if err != nil {
+		return err
+	}
+	if !f.SenderAllowed(&t) {
+		return core.Conflictf("conflict", "The job's sender %s lies in no domain of the tenant: add the domain, or cancel the job.", f.MailFrom)
+	}
+	return nil
 }
 
 // RetryFailed makes a job of those recipients of an ended one whom no mail went to, with the same content. A job can be
@@ -163,7 +192,7 @@ func (s *Store) RetryFailed(ctx context.Context, id, createdBy string, now core.
 		if err != nil {
 			return err
 		}
-		if err := tx.maySend(&list); err != nil {
+		if _, err := tx.maySend(&list); err != nil {
 			return err
 		}
 		if err := tx.insertSendJob(&j); err != nil {

@@ -68,13 +68,17 @@ func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) 
 				return err
 			}
 		}
-		if err := tx.maySend(&list); err != nil {
+		tenant, err := tx.maySend(&list)
+		if err != nil {
 			return err
 		}
 		if err := tx.guardDuplicate(&campaign, r, now); err != nil {
 			return err
 		}
 		if err := tx.addSendJob(&j, &campaign); err != nil {
+			return err
+		}
+		if _, err := tx.freeze(&campaign, &list, &tenant); err != nil {
 			return err
 		}
 		return tx.audit(now, r.CreatedBy, "job.create", j.TenantID, j.ID)
@@ -108,16 +112,16 @@ func (tx *Tx) repeated(j *core.SendJob, r JobRequest, now core.Instant) (done bo
 	return false, err
 }
 
-// maySend refuses jobs of lists and tenants that are switched off.
-func (tx *Tx) maySend(l *core.List) error {
+// maySend returns the tenant of a list. It refuses jobs of lists and tenants that are switched off.
+func (tx *Tx) maySend(l *core.List) (t core.Tenant, err error) {
 	if !l.Active() {
-		return core.Conflictf("list_inactive", "The list is not active.")
+		return t, core.Conflictf("list_inactive", "The list is not active.")
 	}
-	t, err := tx.tenant(l.TenantID)
+	t, err = tx.tenant(l.TenantID)
 	if err == nil && !t.Active() {
-		return core.Conflictf("tenant_suspended", "The tenant is suspended.")
+		return t, core.Conflictf("tenant_suspended", "The tenant is suspended.")
 	}
-	return err
+	return t, err
 }
 
 // guardDuplicate refuses an unscheduled job whose content equals that of another one made a short time ago.
@@ -200,8 +204,9 @@ func (s *Store) Campaign(ctx context.Context, id string) (c core.Campaign, err e
 	return c, err
 }
 
-// Content reads all that the mails of a job are made of. core.ErrNotFound: the list, the tenant, the template or its layout
-// is gone.
+// Content reads all that the mails of a job are made of: its campaign and what was frozen with it; the rest of list and
+// tenant as they are now. core.ErrNotFound: the list or the tenant is gone, or the template, or its layout, does not exist
+// yet.
 func (s *Store) Content(ctx context.Context, j *core.SendJob) (c core.Content, err error) {
 	if c.Campaign, err = s.Campaign(ctx, j.CampaignID); err != nil {
 		return c, err
@@ -212,11 +217,18 @@ func (s *Store) Content(ctx context.Context, j *core.SendJob) (c core.Content, e
 	if c.Tenant, err = s.Tenant(ctx, j.TenantID); err != nil {
 		return c, err
 	}
-	name := c.Campaign.TemplateName()
-	if name == "" {
+	f, err := s.frozen(ctx, j.CampaignID)
+	if errors.Is(err, core.ErrNotFound) {
+		f, err = core.Freeze(&c.Campaign, &c.List, &c.Tenant), nil
+	}
+	if err != nil {
+		return c, err
+	}
+	f.Restore(&c)
+	if f.Resolved {
 		return c, nil
 	}
-	if c.Template, err = s.Template(ctx, j.TenantID, name); err != nil || c.Template.Layout == "" {
+	if c.Template, err = s.Template(ctx, j.TenantID, f.TemplateName); err != nil || c.Template.Layout == "" {
 		return c, err
 	}
 	c.Layout, err = s.Template(ctx, j.TenantID, c.Template.Layout)

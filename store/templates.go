@@ -18,6 +18,15 @@ func (s *Store) Template(ctx context.Context, tenantID, name string) (t core.Tem
 	return t, err
 }
 
+// template is Template inside an operation.
+func (tx *Tx) template(tenantID, name string) (t core.Template, err error) {
+	err = tx.get(&t, "SELECT "+templateColumns+" FROM template WHERE tenant_id = ? AND name = ?", tenantID, name)
+	if errors.Is(err, core.ErrNotFound) && name == core.DefaultTemplate {
+		return core.BuiltInTemplate(tenantID), nil
+	}
+	return t, err
+}
+
 // TemplateByID reads a template by its id.
 func (s *Store) TemplateByID(ctx context.Context, id string) (t core.Template, err error) {
 	err = s.get(ctx, &t, "SELECT "+templateColumns+" FROM template WHERE id = ?", id)
@@ -57,7 +66,7 @@ func (s *Store) AddTemplate(ctx context.Context, t core.Template, actor string) 
 	})
 }
 
-// UpdateTemplate changes a template by a rule and returns it as it is then. Jobs that are under way keep what they began with.
+// UpdateTemplate changes a template by a rule and returns it as it is then. Jobs that were made before keep what they froze.
 func (s *Store) UpdateTemplate(ctx context.Context, id, actor string, rule func(*core.Template) error) (t core.Template, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		if err := tx.get(&t, "SELECT "+templateColumns+" FROM template WHERE id = ?", id); err != nil {
@@ -77,7 +86,7 @@ func (s *Store) UpdateTemplate(ctx context.Context, id, actor string, rule func(
 	return t, err
 }
 
-// DeleteTemplate removes a template; jobs that name it and have not begun will fail.
+// DeleteTemplate removes a template; jobs that were made before keep what they froze.
 func (s *Store) DeleteTemplate(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.removeRecord(ctx, "template", id, "template.delete", actor, now)
 }

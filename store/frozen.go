@@ -1,0 +1,93 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+
+	"newsletterd/core"
+)
+
+const frozenHead = "list_name, tenant_name, postal_address, language, mail_from, from_name, reply_to, template, resolved"
+
+// frozenBodies reads the bodies that frozen content refers to.
+const frozenBodies = `, coalesce((SELECT body FROM frozen_body WHERE no = f.template_html), '') AS template_html,
+	coalesce((SELECT body FROM frozen_body WHERE no = f.template_text), '') AS template_text,
+	coalesce((SELECT body FROM frozen_body WHERE no = f.layout_html), '') AS layout_html,
+	coalesce((SELECT body FROM frozen_body WHERE no = f.layout_text), '') AS layout_text`
+
+// frozen reads what was frozen for a campaign. core.ErrNotFound: it is a campaign of an older version, whose job has not
+// started since.
+func (s *Store) frozen(ctx context.Context, campaignID string) (f core.FrozenContent, err error) {
+	err = s.get(ctx, &f, "SELECT "+frozenHead+frozenBodies+" FROM frozen_content AS f WHERE campaign_id = ?", campaignID)
+	return f, err
+}
+
+// freeze keeps what a campaign's mails are made of, as it is now. A template, or its layout, that does not exist yet is
+// left to be resolved at the start.
+func (tx *Tx) freeze(c *core.Campaign, l *core.List, t *core.Tenant) (f core.FrozenContent, err error) {
+	f = core.Freeze(c, l, t)
+	_, err = tx.exec("INSERT INTO frozen_content (campaign_id, "+frozenHead+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", c.ID,
+		f.ListName, f.TenantName, f.PostalAddress, f.Language, f.MailFrom, f.FromName, f.ReplyTo, f.TemplateName, f.Resolved)
+	if err != nil || f.Resolved {
+		return f, err
+	}
+	return f, tx.resolve(&f, c.ID, t.ID)
+}
+
+// resolve freezes the template of a campaign, if it exists with its layout; else f stays unresolved.
+func (tx *Tx) resolve(f *core.FrozenContent, campaignID, tenantID string) error {
+	template, err := tx.template(tenantID, f.TemplateName)
+	var layout core.Template
+	if err == nil && template.Layout != "" {
+		layout, err = tx.template(tenantID, template.Layout)
+	}
+	if errors.Is(err, core.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f.Resolve(&template, &layout)
+	bodies := [...]string{f.TemplateHTML, f.TemplateText, f.LayoutHTML, f.LayoutText}
+	args := make([]any, 0, len(bodies)+1)
+	for _, body := range bodies {
+		no, err := tx.keepBody(body)
+		if err != nil {
+			return err
+		}
+		args = append(args, no)
+	}
+	return tx.one(`UPDATE frozen_content SET resolved = 1, template_html = ?, template_text = ?, layout_html = ?, layout_text = ?
+		WHERE campaign_id = ?`, append(args, campaignID)...)
+}
+
+// keepBody returns the number of a body, which is stored once however many jobs send it; 0 is the empty one.
+func (tx *Tx) keepBody(body string) (no int64, err error) {
+	if body == "" {
+		return 0, nil
+	}
+	sum := sha256.Sum256([]byte(body))
+	err = tx.get(&no, "SELECT no FROM frozen_body WHERE hash = ?", sum[:])
+	if errors.Is(err, core.ErrNotFound) {
+		no, err = tx.insert("INSERT INTO frozen_body (hash, body) VALUES (?, ?)", sum[:], body)
+	}
+	return no, err
+}
+
+// thaw returns the head of what is frozen for a job that starts. What an older version has not frozen, and a template
+// that did not exist, are frozen now.
+func (tx *Tx) thaw(j *core.SendJob, l *core.List, t *core.Tenant) (f core.FrozenContent, err error) {
+	err = tx.get(&f, "SELECT "+frozenHead+" FROM frozen_content WHERE campaign_id = ?", j.CampaignID)
+	if errors.Is(err, core.ErrNotFound) {
+		var c core.Campaign
+		if err := tx.get(&c, "SELECT "+campaignColumns+" FROM campaign WHERE id = ?", j.CampaignID); err != nil {
+			return f, err
+		}
+		return tx.freeze(&c, l, t)
+	}
+	if err == nil && !f.Resolved {
+		err = tx.resolve(&f, j.CampaignID, t.ID)
+	}
+	return f, err
+}
