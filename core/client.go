@@ -74,7 +74,8 @@ func NewClient(in ClientInput, operator bool, now Instant) (c Client, secret str
 }
 
 // Change takes over what the input holds. first_party, require_pkce and the scope admin are an
-// operator's to set. A client that becomes confidential gets a secret, which is returned once.
+// operator's to set. Of a first-party client, to which users are sent on without being asked, only an operator changes where
+// tokens go and what they may. A client that becomes confidential gets a secret, which is returned once.
 func (c *Client) Change(in ClientInput, operator bool, now Instant) (secret string, err error) {
 	if in.ID != nil && *in.ID != c.ID {
 		return "", Invalidf("id", "id can't be changed.")
@@ -107,6 +108,9 @@ func (c *Client) Change(in ClientInput, operator bool, now Instant) (secret stri
 	if !operator && (c.FirstParty != was.FirstParty || c.RequirePKCE != was.RequirePKCE || gained) {
 		return "", Forbiddenf("first_party, require_pkce and the scope admin are set by operators only.")
 	}
+	if !operator && was.FirstParty && !c.sameDoors(was) {
+		return "", Forbiddenf("A first-party client is changed by operators only, but for its name.")
+	}
 	c.UpdatedAt = now
 	switch {
 	case c.ClientType == ClientPublic:
@@ -115,6 +119,13 @@ func (c *Client) Change(in ClientInput, operator bool, now Instant) (secret stri
 		return c.NewSecret(), nil
 	}
 	return "", nil
+}
+
+// sameDoors reports whether tokens of both clients go to the same places, by the same proofs, for the same scopes.
+func (c *Client) sameDoors(o Client) bool {
+	return c.ClientType == o.ClientType && c.AuthMethod == o.AuthMethod && c.IDTokenAlg == o.IDTokenAlg &&
+		slices.Equal(c.RedirectURIs, o.RedirectURIs) && slices.Equal(c.PostLogoutRedirectURIs, o.PostLogoutRedirectURIs) &&
+		slices.Equal(c.Scopes, o.Scopes) && slices.Equal(c.GrantTypes, o.GrantTypes)
 }
 
 // NewSecret gives the client another secret and returns it; only its hash is kept.

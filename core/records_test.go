@@ -190,7 +190,7 @@ func TestClientInput(t *testing.T) {
 
 // TestClientsKeepTheirSecret shows when another secret is made, and what administrators may leave as it is.
 func TestClientsKeepTheirSecret(t *testing.T) {
-	c, first, err := NewClient(ClientInput{Name: new("C"), ClientType: new("confidential"), Scopes: &[]string{"admin"}, FirstParty: new(true)}, true, 1)
+	c, first, err := NewClient(ClientInput{Name: new("C"), ClientType: new("confidential"), Scopes: &[]string{"admin"}}, true, 1)
 	if err != nil || !slices.Equal(c.GrantTypes, []string{"authorization_code", "refresh_token", "client_credentials"}) {
 		t.Fatal(c, err)
 	}
@@ -292,5 +292,35 @@ func TestStringsColumn(t *testing.T) {
 	var got Strings
 	if err := got.Scan(7); err == nil {
 		t.Error("takes a number")
+	}
+}
+
+// TestFirstPartyClientsAreOperators: nobody else changes where their tokens go and what they may.
+func TestFirstPartyClientsAreOperators(t *testing.T) {
+	for name, in := range map[string]ClientInput{
+		"redirect URIs":      {RedirectURIs: &[]string{"https://evil.example/cb"}},
+		"post-logout URIs":   {PostLogoutRedirectURIs: &[]string{"https://evil.example/bye"}},
+		"type and secret":    {ClientType: new("public"), GrantTypes: &[]string{"authorization_code"}},
+		"grant types":        {GrantTypes: &[]string{"authorization_code"}},
+		"scopes":             {Scopes: &[]string{"openid", "newsletter:send"}},
+		"authentication":     {AuthMethod: new("client_secret_post")},
+		"signature":          {IDTokenAlg: new("ES256")},
+		"being first-party":  {FirstParty: new(false)},
+		"not even the order": {RedirectURIs: &[]string{"https://b.example/cb", "https://a.example/cb"}},
+	} {
+		for _, operator := range []bool{false, true} {
+			c, _, err := NewClient(ClientInput{
+				Name: new("C"), ClientType: new("confidential"), FirstParty: new(true), RedirectURIs: &[]string{"https://a.example/cb", "https://b.example/cb"},
+			}, true, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kind := Forbidden
+			if operator {
+				kind = ok
+			}
+			_, err = c.Change(in, operator, 2)
+			fault(t, name, err, kind, "")
+		}
 	}
 }
