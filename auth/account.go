@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"net/netip"
 
 	"newsletterd/core"
 	"newsletterd/store"
@@ -32,9 +33,10 @@ func (p *Provider) newUserToken(look core.Look, purposes ...string) store.UserTo
 }
 
 // Register makes a user and mails a link that verifies the address, in a language of core.Languages (empty: the first).
+// from is where the request came from: mails to the owner of an address that exists are counted by it.
 // For an address that exists the answer is of the same form, after the same work: a user that nobody is. The error is
 // weak_password, forbidden where registration is closed, and already_exists where the configuration says so.
-func (p *Provider) Register(ctx context.Context, email core.Email, password, language string, now core.Instant) (core.User, error) {
+func (p *Provider) Register(ctx context.Context, email core.Email, password, language string, from netip.Addr, now core.Instant) (core.User, error) {
 	if p.ClosedRegistration {
 		return core.User{}, core.Forbiddenf("Registration is closed.")
 	}
@@ -47,7 +49,7 @@ func (p *Provider) Register(ctx context.Context, email core.Email, password, lan
 	}
 	u := core.NewUser(email, now)
 	_, err = p.store.Register(ctx, store.Registration{
-		User: u, PasswordHash: hash, Conflict: p.RegisterConflict,
+		User: u, PasswordHash: hash, Conflict: p.RegisterConflict, Origin: remoteKey(from),
 		Token: p.newUserToken(core.Look{Language: language}, store.PurposeVerify, store.PurposeClaim),
 	}, now)
 	if err != nil {
@@ -68,6 +70,55 @@ func (p *Provider) Profile(ctx context.Context, caller core.Caller) (core.User, 
 // here: it wants a new password, on its page.
 func (p *Provider) VerifyEmail(ctx context.Context, email core.Email, token string, now core.Instant) (core.Email, error) {
 	return p.store.VerifyEmail(ctx, core.HashToken(token), email, now)
+}
+
+// AddressProof is what becomes of a verify token on its page.
+type AddressProof uint8
+
+// The results of ProveAddress.
+const (
+	AddressWasVerified AddressProof = iota + 1 // before: nothing was changed
+	AddressVerified                            // by the password that stood
+	AddressTaken                               // by a new password: whoever used the account before is signed out
+)
+
+// CheckAddressToken looks at a mailed verify token; verified reports that there is nothing left to do.
+// core.ErrInvalidToken, core.ErrTokenExpired.
+func (p *Provider) CheckAddressToken(ctx context.Context, email core.Email, token string, now core.Instant) (verified bool, err error) {
+	t, err := p.store.UnverifiedToken(ctx, core.HashToken(token), email, now)
+	return t.Verified, err
+}
+
+// ProveAddress redeems a mailed verify token with a password. The one that was set at the registration verifies the address.
+// Any other becomes the password, and ends every session: the account is then of the owner of the mailbox, whoever
+// registered it. Where a role is pending, the given password is always set anew. field names the input of the password in
+// the error of a weak one.
+func (p *Provider) ProveAddress(
+	ctx context.Context, email core.Email, token, password, field string, now core.Instant,
+) (AddressProof, error) {
+	hash := core.HashToken(token)
+	t, err := p.store.UnverifiedToken(ctx, hash, email, now)
+	if err != nil {
+		return 0, err
+	}
+	if t.Verified {
+		return AddressWasVerified, nil
+	}
+	if t.PasswordHash != "" && !t.RolesPending {
+		same, _, err := p.hasher.Verify(ctx, t.PasswordHash, password)
+		if err != nil {
+			return 0, err
+		}
+		if same {
+			_, err := p.store.VerifyEmail(ctx, hash, email, now)
+			return AddressVerified, err
+		}
+	}
+	phc, err := p.NewPassword(ctx, field, password)
+	if err != nil {
+		return 0, err
+	}
+	return AddressTaken, p.store.RedeemUserToken(ctx, store.PurposeVerify, hash, email, phc, now)
 }
 
 // Forgot mails a link for a new password, three an hour at most; it succeeds for every address.

@@ -153,7 +153,7 @@
 //
 // 2026-11-21 Registering for an address that exists writes, hashes and queries as much as for a new one. The mail that an
 // unverified owner gets leads to a page that asks for a new password (purpose claim), so that whoever registered the
-// address first keeps no password to it.
+// address first keeps no password to it; docs/decisions/0002 says what else strangers' registrations don't reach.
 //
 // 2026-11-21 The list of common passwords is of our own making: words, names, walks over the keyboard and years, the
 // way that people put them together. Rejected: a list of leaked passwords, whose origin nobody can vouch for.

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -108,10 +109,13 @@ var faulty = map[string]func(ctx context.Context, f *flow) func() error{
 		return func() error { _, err := f.p.TendKeys(ctx, 24*time.Hour, t0.Add(90*24*time.Hour)); return err }
 	},
 	"registration": func(ctx context.Context, f *flow) func() error {
-		return func() error { _, err := f.p.Register(ctx, "new@example.org", goodPassword, "", t0); return err }
+		return func() error {
+			_, err := f.p.Register(ctx, "new@example.org", goodPassword, "", netip.Addr{}, t0)
+			return err
+		}
 	},
 	"verification": func(ctx context.Context, f *flow) func() error {
-		if _, err := f.p.Register(ctx, "new@example.org", goodPassword, "", t0); err != nil {
+		if _, err := f.p.Register(ctx, "new@example.org", goodPassword, "", netip.Addr{}, t0); err != nil {
 			f.t.Fatal(err)
 		}
 		_, token := mails(f.t, f.p, "new@example.org")

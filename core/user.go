@@ -21,10 +21,12 @@ type User struct {
 	Roles         []Role  `db:"-" json:"roles"`
 }
 
-// Role is a right granted on the command line: operator, or tenant_admin of one tenant.
+// Role is a right granted on the command line: operator, or tenant_admin of one tenant. A pending one gives no rights: it
+// waits until the address of an account that registered itself is verified by mail.
 type Role struct {
 	Role     string `db:"role" json:"role"`
 	TenantID string `db:"tenant_id" json:"tenant_id,omitempty"`
+	Pending  bool   `db:"pending" json:"pending,omitempty"`
 }
 
 // MaxName is the longest name of a user, in characters.
@@ -76,7 +78,7 @@ func (u *User) Disabled() bool { return u.DisabledAt != 0 }
 // Operator tells whether one of the roles is operator.
 func (u *User) Operator() bool {
 	for _, r := range u.Roles {
-		if r.Role == RoleOperator {
+		if r.Role == RoleOperator && !r.Pending {
 			return true
 		}
 	}
@@ -87,7 +89,7 @@ func (u *User) Operator() bool {
 func (u *User) AdminOf() []string {
 	var ids []string
 	for _, r := range u.Roles {
-		if r.Role == RoleTenantAdmin {
+		if r.Role == RoleTenantAdmin && !r.Pending {
 			ids = append(ids, r.TenantID)
 		}
 	}

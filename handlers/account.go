@@ -28,7 +28,7 @@ type registerRequest struct {
 
 // register answers an address that exists like a new one, with an id that nobody has.
 func (a account) register(c *Call, in registerRequest) (userProfile, error) {
-	u, err := a.auth.Register(c, in.Email, in.Password, c.language(), c.Now)
+	u, err := a.auth.Register(c, in.Email, in.Password, c.language(), c.Remote, c.Now)
 	return profileOf(u), err
 }
 

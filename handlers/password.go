@@ -93,7 +93,13 @@ func addressed(c *Call, token string, email *string) error {
 	return nil
 }
 
-type passwordPage struct{ Text, Email, Token, Action string }
+type passwordPage struct{ Text, Email, Token, Action, Label, Hint, Button string }
+
+const (
+	labelNew  = "New password"
+	hintNew   = "At least 8 characters. You will be signed out everywhere else."
+	buttonNew = "Set the password"
+)
 
 func (m mailedEdge) resetPage(c *Call, in mailedQuery) (HTML, error) {
 	if err := addressed(c, in.Token, &in.Email); err != nil {
@@ -111,11 +117,15 @@ func (m mailedEdge) showPassword(c *Call, purpose string, in mailedForm, fault e
 	if err != nil {
 		return m.linkFault(c, err)
 	}
-	p := passwordPage{"Choose a new password for", string(email), in.Token, "/password/reset"}
+	p := passwordPage{"Choose a new password for", string(email), in.Token, "/password/reset", labelNew, hintNew, buttonNew}
 	title := "New password"
 	if purpose == store.PurposeClaim {
 		p.Text, p.Action, title = "Somebody registered this address before it was verified. Choose a password, and it is yours alone:", "/verify", "Verify your address"
 	}
+	return m.renderPassword(c, title, p, fault)
+}
+
+func (m mailedEdge) renderPassword(c *Call, title string, p passwordPage, fault error) (HTML, error) {
 	v := view{Title: title, Data: p}
 	status := 0
 	if fault != nil {
@@ -157,6 +167,11 @@ func (m mailedEdge) setPassword(c *Call, purpose string, in mailedForm, redeem a
 	case err != nil:
 		return m.showPassword(c, purpose, in, err)
 	}
+	return m.passwordSet(c)
+}
+
+// passwordSet signs the browser out and says so.
+func (m mailedEdge) passwordSet(c *Call) (HTML, error) {
 	if err := c.endSession(); err != nil {
 		return HTML{}, err
 	}
@@ -165,7 +180,8 @@ func (m mailedEdge) setPassword(c *Call, purpose string, in mailedForm, redeem a
 	}, brand{})
 }
 
-// verifyPage asks whether the address is the visitor's; a claim (auth.ClaimAddress) wants a password too.
+// verifyPage asks for the password of the registration or a new one (auth.ProveAddress); a claim (auth.ClaimAddress) wants a
+// new one.
 func (m mailedEdge) verifyPage(c *Call, in mailedQuery) (HTML, error) {
 	if err := addressed(c, in.Token, &in.Email); err != nil {
 		return HTML{}, err
@@ -187,7 +203,28 @@ func (m mailedEdge) verifyPage(c *Call, in mailedQuery) (HTML, error) {
 	} else if whose != "" {
 		return m.changePage(c, whose, email, in, 0)
 	}
-	return c.render(0, "verify", view{Title: "Verify your address", Data: in})
+	verified, err := m.auth.CheckAddressToken(c, email, in.Token, c.Now)
+	if err != nil {
+		return m.linkFault(c, err)
+	}
+	if verified {
+		return m.tellVerified(c, email)
+	}
+	return m.askPassword(c, email, in.Token, nil)
+}
+
+// askPassword asks for the password that stands or a new one: whoever registered the address may not have been its owner.
+func (m mailedEdge) askPassword(c *Call, email core.Email, token string, fault error) (HTML, error) {
+	return m.renderPassword(c, "Verify your address", passwordPage{
+		"To verify the address, enter the password that you chose when you registered, or a new one:", string(email), token, verifyPath,
+		"Password", "At least 8 characters. A new password signs out everyone who used this account before.", "Verify my address",
+	}, fault)
+}
+
+func (m mailedEdge) tellVerified(c *Call, email core.Email) (HTML, error) {
+	return c.tell(0, "Your address is verified", note{
+		Lines: []string{string(email) + " is verified. Thank you."}, Link: accountPath, LinkText: "Go to your account",
+	}, brand{})
 }
 
 func (m mailedEdge) isClaim(c *Call, in mailedForm) (bool, error) {
@@ -250,11 +287,16 @@ func (m mailedEdge) verify(c *Call, in mailedForm) (HTML, error) {
 	} else if whose != "" {
 		return m.changeEmail(c, whose, email, in)
 	}
-	email, err = m.auth.VerifyEmail(c, email, in.Token, c.Now)
-	if err != nil {
+	proof, err := m.auth.ProveAddress(c, email, in.Token, in.Password, "new_password", c.Now)
+	switch {
+	case errors.Is(err, core.ErrInvalidToken), errors.Is(err, core.ErrTokenExpired):
 		return m.linkFault(c, err)
+	case err != nil:
+		return m.askPassword(c, email, in.Token, err)
+	case proof != auth.AddressTaken:
+		return m.tellVerified(c, email)
 	}
-	return c.tell(0, "Your address is verified", note{Lines: []string{string(email) + " is verified. Thank you."}, Link: accountPath, LinkText: "Go to your account"}, brand{})
+	return m.passwordSet(c)
 }
 
 // changeEmail gives the account its new address, unless somebody else is signed in, or nobody.

@@ -17,7 +17,7 @@ func TestBy(t *testing.T) {
 	u := core.NewUser("ann@example.org", 1)
 	op := By(t.Context(), "command:root", 7)
 	must(t, s.AddUser(op, u, "", 1))
-	must(t, s.GrantRole(op, u.ID, core.Role{Role: core.RoleOperator}, 1))
+	must(t, s.GrantRole(op, u.ID, core.Role{Role: core.RoleOperator}, false, 1))
 	must(t, s.SetPassword(op, u.ID, "x", 1))
 	must(t, s.SetPassword(t.Context(), u.ID, "y", 1))
 	must(t, s.RevokeRole(op, u.ID, core.Role{Role: core.RoleOperator}))

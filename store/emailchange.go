@@ -138,6 +138,10 @@ func (s *Store) ChangeEmail(ctx context.Context, userID string, hash []byte, ema
 		if _, err := tx.exec("DELETE FROM email_change WHERE user_id = ?", r.UserID); err != nil {
 			return err
 		}
+		// A role that is pending was given to the owner of the old address, who has not shown up.
+		if _, err := tx.exec("DELETE FROM role WHERE user_id = ? AND pending = 1", r.UserID); err != nil {
+			return err
+		}
 		tx.kick(TopicIdentity)
 		return errors.Join(tx.addMail(look.MailTo(r.Email, core.MailChanged, ""), now),
 			tx.audit(now, "user:"+r.UserID, "user.email", "", r.UserID))

@@ -137,10 +137,10 @@ func (s *story) accounts() {
 		return onlyErr(s.UpdateUser(ctx, u.ID, UserInput{Name: new("Ann"), Disabled: new(true)}, now0))
 	})
 	s.op("UpdateUser", func() error { return onlyErr(s.UpdateUser(ctx, u.ID, UserInput{Disabled: new(false)}, now0)) })
-	s.op("GrantRole", func() error { return s.GrantRole(ctx, u.ID, core.Role{Role: core.RoleOperator}, now0) })
+	s.op("GrantRole", func() error { return s.GrantRole(ctx, u.ID, core.Role{Role: core.RoleOperator}, false, now0) })
 	s.op("RevokeRole", func() error { return s.RevokeRole(By(ctx, "command", now0), u.ID, core.Role{Role: core.RoleOperator}) })
 	s.op("GrantRole", func() error {
-		return s.GrantRole(ctx, u.ID, core.Role{Role: core.RoleTenantAdmin, TenantID: s.tenant}, now0)
+		return s.GrantRole(ctx, u.ID, core.Role{Role: core.RoleTenantAdmin, TenantID: s.tenant}, false, now0)
 	})
 	s.op("SetPassword", func() error { return s.SetPassword(ctx, u.ID, "h3", now0) })
 	s.op("LogoutEverywhere", func() error { return s.LogoutEverywhere(ctx, u.ID, now0) })

@@ -133,7 +133,7 @@ func (at *personReach) account(r *Reader) (*AccountData, error) {
 	a.User.Roles = []core.Role{}
 	const share = "SELECT " + shareColumns + " FROM share s JOIN model m ON m.no = s.model_no WHERE "
 	return a, r.each([]readInto{
-		{&a.User.Roles, "SELECT role, tenant_id FROM role WHERE user_id = ? ORDER BY role, tenant_id", id},
+		{&a.User.Roles, "SELECT role, tenant_id, pending FROM role WHERE user_id = ? ORDER BY role, tenant_id", id},
 		{&a.Browsers, "SELECT " + browserColumns + " FROM browser b WHERE b.user_id = ? ORDER BY b.auth_at", id},
 		{&a.SignIns, "SELECT " + familyColumns + `, coalesce(c.name, f.client_id) AS client_name FROM family f LEFT JOIN client c ON c.id = f.client_id
 			WHERE f.user_id = ? ORDER BY f.created_at`, id},

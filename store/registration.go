@@ -12,7 +12,9 @@ import (
 const (
 	VerifyTTL       = 48 * time.Hour
 	ResetTTL        = time.Hour
-	registerWindow  = 24 * time.Hour // one mail to an address that is registered again
+	registerWindow  = 24 * time.Hour
+	registerMails   = 3  // mails to an address that is registered again, for each origin of those requests …
+	registerMailsIn = 10 // … and for all together, the mail of the first registration included
 	forgotWindow    = time.Hour
 	forgotPerWindow = 3
 	verifyPerWindow = 3
@@ -20,7 +22,7 @@ const (
 
 // The purposes of a user's mailed tokens.
 const (
-	PurposeVerify = "verify" // verifies the address
+	PurposeVerify = "verify" // verifies the address; on its page with the password that stands or a new one
 	PurposeClaim  = "claim"  // verifies it and sets a password: somebody registered the unverified address again
 	PurposeReset  = "reset"  // sets a password
 )
@@ -41,15 +43,16 @@ type Registration struct {
 	PasswordHash string
 	Token        UserToken // of PurposeVerify and PurposeClaim
 	Conflict     bool      // an address that exists is told (ErrUserExists), by configuration
+	Origin       string    // where the request came from; those of unknown origin count as one
 }
 
 // Register adds a user and queues the mail that verifies the address. An address that exists is left as it
-// is, and its owner is told by mail, once a day at most: a verified one that there is an account already, an
-// unverified one how to claim it. Only added tells the cases apart. Each runs as many statements as the
-// others and writes, so that each waits for the disk.
+// is, and its owner is told by mail: a verified one that there is an account already, an unverified one how to claim
+// it. Such mails are counted by origin, so that a stranger's requests do not use up the owner's. Only added tells the
+// cases apart. Each runs as many statements as the others and writes, so that each waits for the disk.
 func (s *Store) Register(ctx context.Context, r Registration, now core.Instant) (added bool, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
-		n, _, err := tx.tally("register "+r.User.Email.Key(), registerWindow, now)
+		mails, err := tx.registerMails(r, now)
 		if err != nil {
 			return err
 		}
@@ -63,7 +66,7 @@ func (s *Store) Register(ctx context.Context, r Registration, now core.Instant) 
 			return err
 		case r.Conflict:
 			return ErrUserExists
-		case n > 1 || old.Disabled():
+		case !mails || old.Disabled():
 			return tx.idle(4)
 		case old.EmailVerified:
 			return errors.Join(tx.idle(3), tx.addMail(r.Token.Look.MailTo(old.Email, core.MailAlreadyRegistered, ""), now))
@@ -73,13 +76,28 @@ func (s *Store) Register(ctx context.Context, r Registration, now core.Instant) 
 	return added && err == nil, err
 }
 
+// registerMails reports whether the owner of an address that is registered again gets another mail about it. An origin
+// that has used its own share up does not use up that of all. 2 statements.
+func (tx *Tx) registerMails(r Registration, now core.Instant) (bool, error) {
+	key := "register " + r.User.Email.Key()
+	its, _, err := tx.tally(key+" "+r.Origin, registerWindow, now)
+	if err != nil {
+		return false, err
+	}
+	if its > registerMails {
+		return false, tx.idle(1)
+	}
+	all, _, err := tx.tally(key, registerWindow, now)
+	return all <= registerMailsIn, err
+}
+
 // register runs 4 statements.
 func (tx *Tx) register(r Registration, now core.Instant) error {
-	// What follows must not hold back the first "somebody registered again" of the same day.
-	if _, err := tx.exec("UPDATE throttle SET count = 0 WHERE key = ?", "register "+r.User.Email.Key()); err != nil {
+	// Its own mail is not one of those that follow where the same address is registered again.
+	if _, err := tx.exec("UPDATE throttle SET count = 0 WHERE key = ?", "register "+r.User.Email.Key()+" "+r.Origin); err != nil {
 		return err
 	}
-	if err := tx.insertUser(r.User, r.PasswordHash); err != nil {
+	if err := tx.insertUser(r.User, r.PasswordHash, true); err != nil {
 		return err
 	}
 	return tx.mailToken(r.User, PurposeVerify, r.Token, now)
@@ -171,7 +189,8 @@ func (s *Store) CheckUserToken(ctx context.Context, purpose string, hash []byte,
 }
 
 // VerifyEmail redeems a verify token and returns the address. Again it gives the same answer while the
-// address stays verified.
+// address stays verified. The password stays, unless a role is pending: then that takes effect, and the account is left
+// without the password and the sessions that whoever registered it had.
 func (s *Store) VerifyEmail(ctx context.Context, hash []byte, email core.Email, now core.Instant) (core.Email, error) {
 	var t userTokenRow
 	err := s.update(ctx, func(tx *Tx) error {
@@ -187,8 +206,16 @@ func (s *Store) VerifyEmail(ctx context.Context, hash []byte, email core.Email, 
 		if _, err := tx.exec("UPDATE user_token SET used_at = ? WHERE id = ?", int64(now), t.ID); err != nil {
 			return err
 		}
-		tx.kick(TopicIdentity)
-		return tx.one("UPDATE user SET email_verified = 1, updated_at = ? WHERE id = ?", int64(now), t.UserID)
+		pending, err := tx.rolesPending(t.UserID)
+		if err != nil {
+			return err
+		}
+		if pending {
+			if err := tx.disown(t.UserID, "", now); err != nil {
+				return err
+			}
+		}
+		return tx.verified(t.UserID, now)
 	})
 	return t.Email, err
 }
@@ -213,8 +240,40 @@ func (s *Store) ForgotPassword(ctx context.Context, email core.Email, token User
 	})
 }
 
-// RedeemUserToken redeems a reset or claim token: sets the password, ends every session, verifies the address
-// that the token was mailed to, and uses up the user's other tokens of this kind.
+// UnverifiedToken is a verify token that can be redeemed, and the account that waits for it.
+type UnverifiedToken struct {
+	Verified     bool   // nothing is left to do: the address is verified
+	PasswordHash string `db:"password_hash"`
+	RolesPending bool   `db:"roles_pending"`
+}
+
+// UnverifiedToken looks at a verify token, for the page that asks for a password. core.ErrInvalidToken,
+// core.ErrTokenExpired.
+func (s *Store) UnverifiedToken(
+	ctx context.Context, hash []byte, email core.Email, now core.Instant,
+) (u UnverifiedToken, err error) {
+	err = s.view(ctx, func(r *Reader) error {
+		u = UnverifiedToken{}
+		var t userTokenRow
+		if err := r.get(&t, userTokenQuery, hash, PurposeVerify, email.Key()); err != nil {
+			return notToken(err)
+		}
+		if u.Verified = t.Verified; u.Verified {
+			return nil
+		}
+		if err := t.check(now); err != nil {
+			return err
+		}
+		return r.get(&u, `SELECT password_hash,
+			EXISTS (SELECT 1 FROM role WHERE user_id = user.id AND pending = 1) AS roles_pending
+			FROM user WHERE id = ?`, t.UserID)
+	})
+	return u, err
+}
+
+// RedeemUserToken redeems a reset or claim token, or the verify token of an address that is not verified: sets the
+// password, ends every session, verifies the address that the token was mailed to, and uses up the user's other reset
+// and claim tokens. An account that was not verified before also loses its consents and known devices.
 func (s *Store) RedeemUserToken(ctx context.Context, purpose string, hash []byte, email core.Email, passwordHash string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		var t userTokenRow
@@ -224,10 +283,20 @@ func (s *Store) RedeemUserToken(ctx context.Context, purpose string, hash []byte
 		if err := t.check(now); err != nil {
 			return err
 		}
-		if _, err := tx.exec("UPDATE user SET email_verified = 1 WHERE id = ?", t.UserID); err != nil {
+		if purpose == PurposeVerify && t.Verified { // meanwhile, by another mail
+			return core.ErrInvalidToken
+		}
+		if _, err := tx.exec("UPDATE user_token SET used_at = ? WHERE id = ?", int64(now), t.ID); err != nil {
 			return err
 		}
-		return tx.setPassword(t.UserID, passwordHash, now)
+		set := tx.setPassword
+		if !t.Verified {
+			set = tx.disown
+		}
+		if err := set(t.UserID, passwordHash, now); err != nil {
+			return err
+		}
+		return tx.verified(t.UserID, now)
 	})
 }
 

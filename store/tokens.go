@@ -103,8 +103,8 @@ const tokenClientColumns = `coalesce(c.tenant_id, '') AS client_tenant, coalesce
 	coalesce(c.first_party, 0) AS first_party,
 	coalesce(t.status, '') = 'suspended' AS suspended`
 
-// roleCounts leaves out roles in tenants that are suspended: they give no rights until that ends.
-const roleCounts = "NOT EXISTS (SELECT 1 FROM tenant WHERE tenant.id = role.tenant_id AND tenant.status = 'suspended')"
+// roleCounts leaves out roles that are pending, and those in tenants that are suspended: they give no rights until that ends.
+const roleCounts = "pending = 0 AND NOT EXISTS (SELECT 1 FROM tenant WHERE tenant.id = role.tenant_id AND tenant.status = 'suspended')"
 
 // TokenClient reads a registered client; deleted ones, and those of a deleted tenant, are not found.
 func (s *Store) TokenClient(ctx context.Context, id string) (TokenClient, error) {

@@ -34,7 +34,7 @@ func (s *Store) oneUser(ctx context.Context, query, arg string) (u core.User, er
 		if err := r.get(&u, query, arg); err != nil {
 			return err
 		}
-		return r.all(&u.Roles, "SELECT role, tenant_id FROM role WHERE user_id = ? ORDER BY role, tenant_id", u.ID)
+		return r.all(&u.Roles, "SELECT role, tenant_id, pending FROM role WHERE user_id = ? ORDER BY role, tenant_id", u.ID)
 	})
 	return u, err
 }
@@ -47,7 +47,7 @@ func (s *Store) Users(ctx context.Context, page core.Page) ([]core.User, error) 
 		err := r.all(&users, "SELECT "+userColumns+" FROM user WHERE id > ? ORDER BY id LIMIT ?", page.After, page.Limit)
 		for i := range users {
 			if err == nil {
-				err = r.all(&users[i].Roles, "SELECT role, tenant_id FROM role WHERE user_id = ? ORDER BY role, tenant_id", users[i].ID)
+				err = r.all(&users[i].Roles, "SELECT role, tenant_id, pending FROM role WHERE user_id = ? ORDER BY role, tenant_id", users[i].ID)
 			}
 		}
 		return err
@@ -59,11 +59,11 @@ func (s *Store) Users(ctx context.Context, page core.Page) ([]core.User, error) 
 // passwordHash may be empty: no login by password. ErrUserExists when the address is taken.
 func (s *Store) AddUser(ctx context.Context, u core.User, passwordHash string, now core.Instant) error {
 	return s.update(ctx, s.by(ctx, "user.create", "", u.ID, func(tx *Tx) error {
-		if err := tx.insertUser(u, passwordHash); err != nil {
+		if err := tx.insertUser(u, passwordHash, false); err != nil {
 			return err
 		}
 		for _, role := range u.Roles {
-			if err := tx.grant(u.ID, role, now); err != nil {
+			if err := tx.grant(u.ID, role, false, now); err != nil {
 				return err
 			}
 		}
@@ -71,10 +71,10 @@ func (s *Store) AddUser(ctx context.Context, u core.User, passwordHash string, n
 	}))
 }
 
-func (tx *Tx) insertUser(u core.User, passwordHash string) error {
-	_, err := tx.exec(`INSERT INTO user (id, email, email_key, email_verified, name, password_hash, created_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		u.ID, string(u.Email), u.Email.Key(), u.EmailVerified, u.Name, passwordHash, int64(u.CreatedAt), int64(u.UpdatedAt))
+func (tx *Tx) insertUser(u core.User, passwordHash string, selfRegistered bool) error {
+	_, err := tx.exec(`INSERT INTO user (id, email, email_key, email_verified, name, password_hash, self_registered, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		u.ID, string(u.Email), u.Email.Key(), u.EmailVerified, u.Name, passwordHash, selfRegistered, int64(u.CreatedAt), int64(u.UpdatedAt))
 	if errors.Is(err, core.ErrConflict) {
 		return ErrUserExists.With(err)
 	}
@@ -85,7 +85,7 @@ func (tx *Tx) insertUser(u core.User, passwordHash string) error {
 type UserInput struct {
 	Email    *core.Email
 	Name     *string
-	Verified *bool
+	Verified *bool // true lets pending roles take effect, and ends the password and sessions of before
 	Disabled *bool // true ends every session
 }
 
@@ -96,11 +96,17 @@ func (s *Store) UpdateUser(ctx context.Context, id string, in UserInput, now cor
 		if err := tx.get(&u, "SELECT "+userColumns+" FROM user WHERE id = ?", id); err != nil {
 			return err
 		}
-		if err := tx.all(&u.Roles, "SELECT role, tenant_id FROM role WHERE user_id = ? ORDER BY role, tenant_id", id); err != nil {
+		if err := tx.all(&u.Roles, "SELECT role, tenant_id, pending FROM role WHERE user_id = ? ORDER BY role, tenant_id", id); err != nil {
 			return err
 		}
+		vouched := in.Verified != nil && *in.Verified && !u.EmailVerified
 		if in.apply(&u, now) {
 			if err := tx.endSessions(id, now); err != nil {
+				return err
+			}
+		}
+		if vouched {
+			if err := tx.vouch(&u, now); err != nil {
 				return err
 			}
 		}
@@ -116,6 +122,18 @@ func (s *Store) UpdateUser(ctx context.Context, id string, in UserInput, now cor
 		return err
 	}))
 	return u, err
+}
+
+// vouch lets the pending roles of a user take effect, whose address an operator says is the user's.
+func (tx *Tx) vouch(u *core.User, now core.Instant) error {
+	pending, err := tx.rolesPending(u.ID)
+	if err != nil || !pending {
+		return err
+	}
+	for i := range u.Roles {
+		u.Roles[i].Pending = false
+	}
+	return errors.Join(tx.disown(u.ID, "", now), tx.verified(u.ID, now))
 }
 
 // apply changes u and tells whether it was switched off just now.
@@ -154,13 +172,17 @@ func (s *Store) DeleteUser(ctx context.Context, id string) error {
 	}))
 }
 
-// GrantRole gives a user a role; again changes nothing. The address counts as verified from then on: the
-// operator at the command line has vouched for it.
-func (s *Store) GrantRole(ctx context.Context, userID string, role core.Role, now core.Instant) error {
-	return s.update(ctx, s.by(ctx, "role.grant."+role.Role, role.TenantID, userID, func(tx *Tx) error { return tx.grant(userID, role, now) }))
+// GrantRole gives a user a role; again changes nothing. The address of an account that an operator made counts as verified
+// from then on. For an account that registered itself and is not verified the role is pending until it is verified by mail;
+// vouch says that the operator knows the address to be the user's: then the account is verified now, without the password
+// and the sessions that whoever registered it had. core.ErrNotFound: there is no such user, or no such tenant.
+func (s *Store) GrantRole(ctx context.Context, userID string, role core.Role, vouch bool, now core.Instant) error {
+	return s.update(ctx, s.by(ctx, "role.grant."+role.Role, role.TenantID, userID, func(tx *Tx) error {
+		return tx.grant(userID, role, vouch, now)
+	}))
 }
 
-func (tx *Tx) grant(userID string, role core.Role, now core.Instant) error {
+func (tx *Tx) grant(userID string, role core.Role, vouch bool, now core.Instant) error {
 	if err := role.Validate(); err != nil {
 		return err
 	}
@@ -171,11 +193,49 @@ func (tx *Tx) grant(userID string, role core.Role, now core.Instant) error {
 		}
 	}
 	tx.kick(TopicIdentity)
+	var unproven bool
+	if err := tx.get(&unproven, "SELECT self_registered AND NOT email_verified FROM user WHERE id = ?", userID); err != nil {
+		return err
+	}
+	_, err := tx.exec("INSERT INTO role (user_id, role, tenant_id, created_at, pending) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		userID, role.Role, role.TenantID, int64(now), unproven)
+	if err != nil || unproven && !vouch {
+		return err
+	}
+	if unproven {
+		if err := tx.disown(userID, "", now); err != nil {
+			return err
+		}
+	}
+	return tx.verified(userID, now)
+}
+
+// verified marks a user's address as verified; roles that were pending take effect.
+func (tx *Tx) verified(userID string, now core.Instant) error {
+	tx.kick(TopicIdentity)
 	if err := tx.one("UPDATE user SET email_verified = 1, updated_at = ? WHERE id = ?", int64(now), userID); err != nil {
 		return err
 	}
-	_, err := tx.exec("INSERT INTO role (user_id, role, tenant_id, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-		userID, role.Role, role.TenantID, int64(now))
+	_, err := tx.exec("UPDATE role SET pending = 0 WHERE user_id = ? AND pending = 1", userID)
+	return err
+}
+
+// rolesPending reports whether a role of the user waits for the address to be verified.
+func (tx *Tx) rolesPending(userID string) (pending bool, err error) {
+	err = tx.get(&pending, "SELECT EXISTS (SELECT 1 FROM role WHERE user_id = ? AND pending = 1)", userID)
+	return pending, err
+}
+
+// disown takes an account from whoever has it: its password (a new one where passwordHash is not empty), its sessions, and
+// what it allowed clients and is known by.
+func (tx *Tx) disown(userID, passwordHash string, now core.Instant) error {
+	if err := tx.setPassword(userID, passwordHash, now); err != nil {
+		return err
+	}
+	if _, err := tx.exec("DELETE FROM client_consent WHERE user_id = ?", userID); err != nil {
+		return err
+	}
+	_, err := tx.exec("DELETE FROM known_device WHERE user_id = ?", userID)
 	return err
 }
 

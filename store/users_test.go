@@ -108,12 +108,12 @@ func TestRoles(t *testing.T) {
 		err  error
 		want error
 	}{
-		{"grant", s.GrantRole(ctx, u.ID, operator, now), nil},
-		{"grant again", s.GrantRole(ctx, u.ID, operator, now), nil},
-		{"unknown tenant", s.GrantRole(ctx, u.ID, core.Role{Role: core.RoleTenantAdmin, TenantID: core.NewID()}, now), core.ErrNotFound},
-		{"no tenant", s.GrantRole(ctx, u.ID, core.Role{Role: core.RoleTenantAdmin}, now), core.ErrInvalid},
-		{"unknown role", s.GrantRole(ctx, u.ID, core.Role{Role: "root"}, now), core.ErrInvalid},
-		{"unknown user", s.GrantRole(ctx, core.NewID(), operator, now), core.ErrNotFound},
+		{"grant", s.GrantRole(ctx, u.ID, operator, false, now), nil},
+		{"grant again", s.GrantRole(ctx, u.ID, operator, false, now), nil},
+		{"unknown tenant", s.GrantRole(ctx, u.ID, core.Role{Role: core.RoleTenantAdmin, TenantID: core.NewID()}, false, now), core.ErrNotFound},
+		{"no tenant", s.GrantRole(ctx, u.ID, core.Role{Role: core.RoleTenantAdmin}, false, now), core.ErrInvalid},
+		{"unknown role", s.GrantRole(ctx, u.ID, core.Role{Role: "root"}, false, now), core.ErrInvalid},
+		{"unknown user", s.GrantRole(ctx, core.NewID(), operator, false, now), core.ErrNotFound},
 		{"revoke", s.RevokeRole(ctx, u.ID, operator), nil},
 		{"revoke again", s.RevokeRole(ctx, u.ID, operator), core.ErrNotFound},
 	} {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -135,13 +136,14 @@ as verified.
 }
 
 func (p *program) roleCommands() []*cli.Command {
-	grant := p.userCommand("grant", "give a user a role; takes effect at once", roleFlags(), func(c *cli.Context, _ *Config, s *store.Store, u core.User) error {
-		if err := s.GrantRole(c.Context, u.ID, roleOf(c), now()); err != nil {
-			return missing(err, "tenant", c.String("tenant"))
-		}
-		return p.reprintUser(c, s, u.ID)
-	})
-	grant.Description = "   newsletterd admin user grant --user ann@acme.example --role tenant_admin --tenant ID"
+	vouch := boolFlag("verified", "the address is known to be the user's: an account that registered itself loses its password and sessions")
+	grant := p.userCommand("grant", "give a user a role; takes effect at once, for an account that registered itself when its address is verified",
+		append(roleFlags(), vouch), p.grantRole)
+	grant.Description = `An account that registered itself may not be of the owner of its address. The role is pending until the address is verified by
+mail (the mail of the registration, or "forgot password"), which ends the password and the sessions of before. With --verified
+you say that the address is the user's: the same happens at once, and the user sets a password by "forgot password".
+
+   newsletterd admin user grant --user ann@acme.example --role tenant_admin --tenant ID`
 	revoke := p.userCommand("revoke", "take a role away; takes effect at once", roleFlags(), func(c *cli.Context, _ *Config, s *store.Store, u core.User) error {
 		if err := s.RevokeRole(c.Context, u.ID, roleOf(c)); err != nil {
 			return missing(err, "such role of", string(u.Email))
@@ -155,6 +157,23 @@ func (p *program) roleCommands() []*cli.Command {
 		return p.done(c, "Every session and token of %s has ended.", u.Email)
 	})
 	return []*cli.Command{grant, revoke, logout}
+}
+
+func (p *program) grantRole(c *cli.Context, _ *Config, s *store.Store, u core.User) error {
+	role := roleOf(c)
+	if err := s.GrantRole(c.Context, u.ID, role, c.Bool("verified"), now()); err != nil {
+		return missing(err, "tenant", c.String("tenant"))
+	}
+	u, err := s.User(c.Context, u.ID)
+	if err != nil {
+		return err
+	}
+	for _, r := range u.Roles {
+		if r.Pending && r.Role == role.Role && r.TenantID == role.TenantID {
+			fmt.Fprintf(p.err, "The role is pending: %s registered itself, and its address is not verified. It takes effect when the user verifies it by mail.\n", u.Email)
+		}
+	}
+	return p.printUser(c, u)
 }
 
 func (p *program) createUser(c *cli.Context, cfg *Config, s *store.Store) error {
@@ -225,6 +244,9 @@ func roleWords(roles []core.Role) string {
 	words := make([]string, len(roles))
 	for i, r := range roles {
 		words[i] = strings.TrimSuffix(r.Role+" "+r.TenantID, " ")
+		if r.Pending {
+			words[i] += " (pending)"
+		}
 	}
 	return strings.Join(words, ",")
 }

@@ -147,7 +147,7 @@ func TestBrowser(t *testing.T) {
 	for name, page := range map[string][2]string{
 		"forgot":     {"/password/forgot", "Forgot your password?"},
 		"broken":     {"/password/reset?token=x&email=ann@example.org", "This link is not good any more"},
-		"verify":     {"/verify?token=x&email=ann@example.org", "Verify your address"},
+		"verify":     {"/verify?token=x&email=ann@example.org", "This link is not good any more"},
 		"authorize":  {"/api/oauth/authorize?client_id=" + rp.config.ClientID + "&redirect_uri=https://evil.example/", "This login can't go on"},
 		"signed-out": {"/logout", "You are signed out"},
 	} {

@@ -587,7 +587,7 @@ CREATE TABLE role (
   user_id    TEXT NOT NULL REFERENCES user (id) ON DELETE CASCADE,
   role       TEXT NOT NULL CHECK (role IN ('operator', 'tenant_admin')),
   tenant_id  TEXT NOT NULL DEFAULT '', -- of tenant_admin
-  created_at INTEGER NOT NULL,
+  created_at INTEGER NOT NULL, pending INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (user_id, role, tenant_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -846,7 +846,7 @@ CREATE TABLE user (
   last_login_at  INTEGER NOT NULL DEFAULT 0,
   created_at     INTEGER NOT NULL,
   updated_at     INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
+, self_registered INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
 
 CREATE TABLE user_token (
   id         TEXT PRIMARY KEY,
