@@ -9,7 +9,8 @@ OAUTH2_PROXY := github.com/oauth2-proxy/oauth2-proxy/v7@v7.6.0
 FUZZTIME    ?= 60s
 # The tests of all packages that report into the table of promises, and those that are long on purpose.
 TORTURE     := InTheMiddle|AmongFaults|Beside|UnderLoad|Torture|CopiesByCp|CrashInside|Survives|TwentyCopies|AcceptedOnce|FullDisk|DiskFull|Database|SessionStore|Parallel|ManyLogins|LockedOut|InOrder|Outage|NoTrouble|KeptFor|AfterARestart|StatementsThat|ClockJumps|TestScenarios$$
-PLATFORMS   ?= linux/amd64 linux/arm64 darwin/arm64 freebsd/amd64
+PLATFORMS   ?= $(or $(TARGET),linux/amd64 linux/arm64 darwin/arm64 freebsd/amd64)
+NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.0
 # urfave_cli_no_docs leaves out a manual page writer that nobody calls.
 export GOFLAGS := $(GOFLAGS) -tags=urfave_cli_no_docs
 
@@ -126,7 +127,7 @@ cover: ## coverage of the tests and of the programs they start, by package and i
 		END { for (i = 1; i <= n; i++) { p = name[i]; say(p, hit[p], all[p], p ~ "/(auth|core|worker)$$" ? 95 : 0) } say("all", reached, total, 85); exit low > 0 }' coverage.out || failed=1; \
 	exit $$failed
 
-release: ## static binaries and checksums in dist/, each built twice (the second time from nothing) and compared; takes some minutes
+release: ## static binaries, .deb, .rpm and checksums in dist/, each binary built twice (the second time from nothing) and compared; takes some minutes (TARGET=linux/amd64 makes one)
 	@rm -rf dist && mkdir -p dist/again
 	@version=$$(git describe --tags --always --dirty 2>/dev/null || echo devel); cache=$$(mktemp -d); trap 'chmod -R u+w $$cache; rm -rf $$cache' EXIT; \
 	build() { CGO_ENABLED=0 GOOS=$${1%/*} GOARCH=$${1#*/} $(GO) build -trimpath -ldflags "-s -w -X main.release=$$version" -o "$$2" ./cmd/newsletterd; }; \
@@ -136,9 +137,14 @@ release: ## static binaries and checksums in dist/, each built twice (the second
 		( export GOCACHE=$$cache; build $$platform dist/again/$$name ) || exit 1; \
 		cmp dist/$$name dist/again/$$name || { echo "two builds of $$name differ"; exit 1; }; \
 		echo "dist/$$name"; \
+		test $${platform%/*} = linux || continue; \
+		number=$$(git describe --tags --match 'v[0-9]*' 2>/dev/null || echo 0.0.0+$$version); \
+		for kind in deb rpm; do \
+			VERSION=$${number#v} ARCH=$${platform#*/} BINARY=dist/$$name $(GO) run $(NFPM) package -f cmd/newsletterd/package/nfpm.yaml -p $$kind -t dist/ || exit 1; \
+		done; \
 	done
 	@rm -rf dist/again
-	@cd dist && sha256sum newsletterd-* > SHA256SUMS && cat SHA256SUMS
+	@cd dist && sha256sum newsletterd[-_]* > SHA256SUMS && cat SHA256SUMS
 
 clean: ## remove what was built
 	rm -rf newsletterd dist coverage.out coverage.html

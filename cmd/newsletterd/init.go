@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +25,8 @@ type setup struct {
 	Email  core.Email // of the first operator
 	ACME   bool
 	Listen string
+	// Registration says who may make an account: "open" for anybody, "closed" for operators alone.
+	Registration string
 
 	// Paths, all absolute.
 	Config, Database, Key, Unit, Mail string
@@ -35,8 +38,9 @@ const smtpPasswordVariable = envPrefix + "MAIL_SMTP_PASSWORD"
 func (p *program) initCommand() *cli.Command {
 	return &cli.Command{
 		Name: "init", Usage: "set up a new installation: configuration, database, first operator, unit file, DNS records",
-		Description: `Asks three questions on a terminal, or takes the answers as flags: the domain of your newsletters, the relay that takes
-your mails, and your address, which becomes that of the first operator. Writes newsletterd.toml (with remarks), newsletterd.db,
+		Description: `Asks four questions on a terminal, or takes the answers as flags: the domain of your newsletters, the relay that takes
+your mails, your address, which becomes that of the first operator, and whether anybody may register an account ("closed" unless
+you say otherwise; subscribers of newsletters need none). Writes newsletterd.toml (with remarks), newsletterd.db,
 newsletterd.key (seals secrets in the database) and newsletterd.service into this folder, or where --config and --database say, and
 prints the DNS records to make. Nothing that is there is overwritten.
 
@@ -50,6 +54,7 @@ The relay is HOST, HOST:PORT or USER@HOST:PORT, encrypted by STARTTLS on port 58
 			stringFlag("domain", "the `DOMAIN` of your newsletters, as news.example.org"),
 			stringFlag("relay", "the mail `RELAY`: HOST, HOST:PORT, USER@HOST:PORT, smtps://…, or none"),
 			stringFlag("admin-email", "`ADDRESS` of the first operator"),
+			stringFlag("registration", "`open`: anybody may register an account; closed: operators make them (else closed)"),
 			boolFlag("password-stdin", "read the operator's password from the first line of standard input (else one is made)"),
 			boolFlag("acme", "serve https by itself on ports 443 and 80, with certificates of Let's Encrypt (else plain http, for a proxy in front)"),
 			stringFlag("listen", "listen on `HOST:PORT` (else 127.0.0.1:8080, with --acme :443)"),
@@ -76,7 +81,7 @@ func (p *program) init(c *cli.Context) error {
 
 // setup gathers the answers, by flags or by asking.
 func (p *program) setup(c *cli.Context) (*setup, error) {
-	s := &setup{ACME: c.Bool("acme"), Listen: c.String("listen")}
+	s := &setup{ACME: c.Bool("acme"), Listen: c.String("listen"), Registration: "closed"}
 	if s.Listen != "" {
 		if err := hostPort(s.Listen); err != nil {
 			return nil, usageError{c.Command.HelpName, "--listen: " + err.Error()}
@@ -90,14 +95,15 @@ func (p *program) setup(c *cli.Context) (*setup, error) {
 	}
 	ask := asker{p: p, c: c, lines: bufio.NewReader(p.in)}
 	for _, q := range []struct {
-		flag, question string
-		read           func(string) error
+		flag, question, otherwise string
+		read                      func(string) error
 	}{
-		{"domain", "The domain of your newsletters (as news.example.org)", s.readDomain},
-		{"relay", "The relay that takes your mails (as smtp.example.org, or user@smtp.example.org:587; none = write files)", s.readRelay},
-		{"admin-email", "Your e-mail address, to sign in with", s.readEmail},
+		{"domain", "The domain of your newsletters (as news.example.org)", "", s.readDomain},
+		{"relay", "The relay that takes your mails (as smtp.example.org, or user@smtp.example.org:587; none = write files)", "", s.readRelay},
+		{"admin-email", "Your e-mail address, to sign in with", "", s.readEmail},
+		{"registration", "May anybody register an account (open), or do operators make them (closed)? [closed]", s.Registration, s.readRegistration},
 	} {
-		if err := ask.answer(q.flag, q.question, q.read); err != nil {
+		if err := ask.answer(q.flag, q.question, q.otherwise, q.read); err != nil {
 			return nil, err
 		}
 	}
@@ -170,6 +176,14 @@ func (s *setup) readEmail(word string) (err error) {
 	return nil
 }
 
+func (s *setup) readRegistration(word string) error {
+	if word = strings.ToLower(word); word != "open" && word != "closed" {
+		return fmt.Errorf("%q is neither open nor closed", word)
+	}
+	s.Registration = word
+	return nil
+}
+
 // parseRelay reads [smtp://|smtps://][USER@]HOST[:PORT], or none, whose result has no host.
 func parseRelay(word string) (SMTPConfig, error) {
 	c := SMTPConfig{TLS: "starttls", Port: 587}
@@ -220,7 +234,9 @@ func (a *asker) person() bool {
 	return ok && term.IsTerminal(int(f.Fd())) && !a.c.Bool("password-stdin") && !jsonWanted(a.c)
 }
 
-func (a *asker) answer(flag, question string, read func(string) error) error {
+// answer gives read the value of the flag, or what a person answers. An empty answer means otherwise; where nobody can be asked and
+// that is empty, too, the flag is noted as missing.
+func (a *asker) answer(flag, question, otherwise string, read func(string) error) error {
 	if a.c.IsSet(flag) {
 		if err := read(strings.TrimSpace(a.c.String(flag))); err != nil {
 			return usageError{a.c.Command.HelpName, "--" + flag + ": " + err.Error()}
@@ -228,13 +244,15 @@ func (a *asker) answer(flag, question string, read func(string) error) error {
 		return nil
 	}
 	if !a.person() {
-		a.missing = append(a.missing, "--"+flag)
+		if otherwise == "" {
+			a.missing = append(a.missing, "--"+flag)
+		}
 		return nil
 	}
 	for {
 		fmt.Fprintf(a.p.err, "%s: ", question)
 		line, err := a.lines.ReadString('\n')
-		if word := strings.TrimSpace(line); word != "" {
+		if word := cmp.Or(strings.TrimSpace(line), otherwise); word != "" {
 			fault := read(word)
 			if fault == nil {
 				return nil

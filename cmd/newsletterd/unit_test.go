@@ -51,6 +51,23 @@ func TestUnit(t *testing.T) {
 	}
 }
 
+// TestPackagedUnit holds the unit of the .deb and .rpm against the one that the program prints for their paths. It may listen on
+// ports 443 and 80, so that one unit serves with and without a proxy in front.
+func TestPackagedUnit(t *testing.T) {
+	cfg := DefaultConfig()
+	cfg.File, cfg.Server.Listen = "/var/lib/newsletterd/newsletterd.toml", ":443"
+	cfg.Database.Path, cfg.Mail.Directory = "/var/lib/newsletterd/newsletterd.db", "/var/lib/newsletterd/mail"
+	cfg.Auth.KeyFile = "/var/lib/newsletterd/newsletterd.key"
+	want, err := unitOf(cfg, "newsletterd", "/usr/bin/newsletterd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile("package/newsletterd.service")
+	if err != nil || string(got) != string(want) {
+		t.Errorf("package/newsletterd.service: %v\n%s\nwant\n%s", err, got, want)
+	}
+}
+
 func verifyUnit(t *testing.T, text []byte) {
 	analyze, err := exec.LookPath("systemd-analyze")
 	if err != nil {
