@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"strings"
 
+	"golang.org/x/sync/semaphore"
+
 	"newsletterd/core"
 )
 
@@ -32,6 +34,7 @@ type Call struct {
 	pooled *[]byte              // where body came from
 	sender *mailSender          // of a provider event
 	held   int64                // bytes of the large-body budget in use
+	share  *semaphore.Weighted  // of that budget; nil: none of its own
 	heavy  func()               // ends what a large body asked of the garbage collector; nil: nothing
 	wanted []string             // scopes that the token lacks, for WWW-Authenticate
 	limit  int64                // of the body, where the endpoint's does not hold

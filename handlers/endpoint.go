@@ -60,6 +60,8 @@ const (
 	maxForm         = 16 * KiB
 	freeBody        = 64*KiB + 512 // a buffer up to here costs nothing of the budget
 	bodyBudget      = 32 * MiB
+	signedShare     = 12 * MiB // of it: a batch of a full sync, and a half
+	strangersShare  = 8 * MiB
 	heavyBody       = 1 * MiB // from here a body makes the garbage collector thrifty
 	bodyBudgetWait  = 2 * time.Second
 	headerTimeout   = 5 * time.Second

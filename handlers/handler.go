@@ -12,7 +12,6 @@ import (
 
 	"github.com/alexedwards/scs/v2"
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/semaphore"
 
 	"newsletterd/auth"
 	"newsletterd/core"
@@ -51,7 +50,7 @@ type Handler struct {
 	cursors     core.CursorKey
 	sealer      *auth.Sealer // unsubscribe tokens
 	ident       *mail.Ident  // names of mails
-	budget      *semaphore.Weighted
+	budget      *budget
 	metrics     *metrics
 	log         *slog.Logger
 	documents   map[string][]byte // OpenAPI, by name

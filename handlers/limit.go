@@ -120,10 +120,10 @@ func (c *Call) growBody(b []byte, limit int64) ([]byte, error) {
 	if size > freeBody {
 		ctx, cancel := context.WithTimeout(c, bodyBudgetWait)
 		defer cancel()
-		if err := c.api.budget.Acquire(ctx, size-c.held); err != nil {
+		if err := c.hold(ctx, size); err != nil {
 			return nil, errBusy.With(fmt.Errorf("body budget: %w", err))
 		}
-		if c.held = size; size >= heavyBody && c.heavy == nil {
+		if size >= heavyBody && c.heavy == nil {
 			c.heavy = auth.SmallHeap()
 		}
 	}
@@ -132,6 +132,31 @@ func (c *Call) growBody(b []byte, limit int64) ([]byte, error) {
 		largeBodies[bits.Len(uint(cap(b)))].Put(&b)
 	}
 	return grown, nil
+}
+
+// hold draws on the budget until the body has size bytes of it. A body whose sender is not proved before it is read draws on a share of
+// the budget first, so that strangers keep room for those who are known.
+func (c *Call) hold(ctx context.Context, size int64) error {
+	if c.held == 0 && !c.Caller.Known() {
+		c.share = c.api.budget.strangers
+		if c.route.Who.signed {
+			c.share = c.api.budget.signed
+		}
+	}
+	more := size - c.held
+	if c.share != nil {
+		if err := c.share.Acquire(ctx, more); err != nil {
+			return err
+		}
+	}
+	if err := c.api.budget.all.Acquire(ctx, more); err != nil {
+		if c.share != nil {
+			c.share.Release(more)
+		}
+		return err
+	}
+	c.held = size
+	return nil
 }
 
 // largeBodies are buffers that were grown out of, by the bits of their size: bodies that come at once leave less garbage.
@@ -149,7 +174,10 @@ func newBody(size int64) []byte {
 // release gives back what the body held.
 func (c *Call) release() {
 	if c.held > 0 {
-		c.api.budget.Release(c.held)
+		c.api.budget.all.Release(c.held)
+		if c.share != nil {
+			c.share.Release(c.held)
+		}
 	}
 	if c.pooled != nil && cap(*c.pooled) <= freeBody {
 		bodies.Put(c.pooled)
@@ -157,7 +185,7 @@ func (c *Call) release() {
 	if c.heavy != nil {
 		c.heavy()
 	}
-	c.held, c.pooled, c.body, c.heavy = 0, nil, nil, nil
+	c.held, c.share, c.pooled, c.body, c.heavy = 0, nil, nil, nil, nil
 }
 
 func tooLarge(limit int64) error {
@@ -171,7 +199,16 @@ func bodyError(err error) error {
 	return core.Invalidf("", "The body could not be read.").With(err)
 }
 
-func newBudget() *semaphore.Weighted { return semaphore.NewWeighted(bodyBudget) }
+// budget is the memory of bodies beyond freeBody, in bytes.
+type budget struct {
+	all       *semaphore.Weighted
+	signed    *semaphore.Weighted // the share of signed webhooks, whose client is known and whose signature is not checked yet
+	strangers *semaphore.Weighted // the share of all others without an access token
+}
+
+func newBudget() *budget {
+	return &budget{semaphore.NewWeighted(bodyBudget), semaphore.NewWeighted(signedShare), semaphore.NewWeighted(strangersShare)}
+}
 
 // limiter counts requests of remote addresses by GCRA, in a bounded memory: the addresses that asked
 // longest ago are forgotten first.

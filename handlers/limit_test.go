@@ -69,7 +69,7 @@ func TestLargeBodiesShareABudget(t *testing.T) {
 		if rec := post(h, io.MultiReader(strings.NewReader(bodyOf(5*MiB+1)))); rec.Code != 413 {
 			t.Errorf("one byte more, chunked: %d", rec.Code)
 		}
-		if !h.budget.TryAcquire(bodyBudget) {
+		if !h.budget.all.TryAcquire(bodyBudget) {
 			t.Fatal("the budget is not given back")
 		}
 		start := time.Now()
@@ -80,12 +80,80 @@ func TestLargeBodiesShareABudget(t *testing.T) {
 		if rec.Code != 503 || !strings.Contains(rec.Body.String(), `"busy"`) || rec.Header().Get("Retry-After") == "" || time.Since(start) != bodyBudgetWait {
 			t.Errorf("budget used up: %d %s after %v", rec.Code, rec.Body, time.Since(start))
 		}
-		h.budget.Release(bodyBudget)
+		h.budget.all.Release(bodyBudget)
 		if rec := post(h, strings.NewReader(bodyOf(freeBody+2))); rec.Code != 200 {
 			t.Errorf("afterwards: %d", rec.Code)
 		}
 	})
 }
+
+// Bodies of senders that are not proved yet leave room for those of callers who are.
+func TestStrangersBodiesLeaveRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		known := Access{name: "known", rule: func(c *Call) error { c.Caller.ClientID = "c"; return nil }}
+		h := bare(t,
+			&Route{"POST", "/api/large", known, member, JSON(large).MaxBody(5 * MiB), "Known"},
+			&Route{"POST", "/api/hook", public(), member, JSON(large).MaxBody(5 * MiB), "Anybody"},
+			&Route{"POST", "/api/signed", signed(), send, JSON(large).MaxBody(8 * MiB), "Signed"})
+		h.options.Signed = func(_ context.Context, head http.Header, _ string, _ core.Instant) (func([]byte) (core.Caller, error), error) {
+			return func([]byte) (core.Caller, error) { return core.Caller{ClientID: "c"}, nil }, nil
+		}
+		// Each sends 4 MB and then nothing more.
+		stalled, ended := make([]*io.PipeWriter, 0, 18), make(chan int, 18)
+		for i := range 18 {
+			r, w := io.Pipe()
+			stalled = append(stalled, w)
+			req := httptest.NewRequest("POST", []string{"/api/hook", "/api/signed"}[i%2], r)
+			req.Header.Set("Content-Type", "application/json")
+			go func() {
+				rec := httptest.NewRecorder()
+				h.ServeHTTP(rec, req)
+				_ = r.Close()
+				ended <- rec.Code
+			}()
+			go func() { _, _ = io.WriteString(w, bodyOf(4 * MiB)[:4*MiB-1]) }()
+		}
+		synctest.Wait()
+		for i := range 3 {
+			if rec := post(h, strings.NewReader(bodyOf(3*MiB))); rec.Code != 200 {
+				t.Errorf("job %d beside strangers: %d %s", i, rec.Code, rec.Body)
+			}
+		}
+		for _, w := range stalled {
+			_ = w.CloseWithError(io.ErrUnexpectedEOF)
+		}
+		for range stalled {
+			if code := <-ended; code != 400 && code != 422 && code != 503 {
+				t.Errorf("a stalled body: %d", code)
+			}
+		}
+		if !h.budget.all.TryAcquire(bodyBudget) || !h.budget.signed.TryAcquire(signedShare) || !h.budget.strangers.TryAcquire(strangersShare) {
+			t.Error("the budget is not given back")
+		}
+	})
+}
+
+// A body is not waited for where no webhook client has signed it: the answer is that of a wrong signature.
+func TestUnknownWebhookClientsBodyIsNotRead(t *testing.T) {
+	e := newEnv(t)
+	at := strconv.FormatInt(time.Now().Unix(), 10)
+	read := 0
+	body := readerFunc(func([]byte) (int, error) { read++; return 0, io.ErrUnexpectedEOF })
+	req := httptest.NewRequest("POST", "/webhooks/lists/full-sync", body)
+	req.Header = http.Header{
+		"X-Client-Id": {"nobody"}, "X-Timestamp": {at}, "X-Nonce": {"0123456789abcdef"}, "X-Signature": {"v1=" + strings.Repeat("0", 64)},
+		"Content-Type": {"application/json"},
+	}
+	rec := httptest.NewRecorder()
+	e.handler.ServeHTTP(rec, req)
+	if rec.Code != 401 || read != 0 || !strings.Contains(rec.Body.String(), `"invalid_signature"`) {
+		t.Errorf("%d after %d reads: %s", rec.Code, read, rec.Body)
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // pipes is a listener of in-memory connections, so that time limits run on a bubble's clock.
 type pipes struct {

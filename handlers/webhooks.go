@@ -15,23 +15,23 @@ type webhooks struct{ store *store.Store }
 // maxFullSync is the size of one batch of a full sync.
 const maxFullSync = 8 * MiB
 
-// signedBy checks signed webhooks against the webhook clients of the store. It runs in two parts: headers and time before
-// the body is read, then the signature over the raw body and, once the sender is proved, whether it is switched off. An
-// unknown client costs the same work as a known one.
+// signedBy checks signed webhooks against the webhook clients of the store. It runs in two parts: headers, time and that the client
+// exists before the body is read, then the signature over the raw body and, once the sender is proved, whether it is switched off.
+// An unknown client is answered as a wrong signature is, without its body being waited for.
 func signedBy(s *store.Store) func(context.Context, http.Header, string, core.Instant) (func([]byte) (core.Caller, error), error) {
 	return func(ctx context.Context, h http.Header, path string, now core.Instant) (func([]byte) (core.Caller, error), error) {
 		sig, err := auth.ParseSignature(h, now)
 		if err != nil {
 			return nil, err
 		}
+		sender, err := s.WebhookSender(ctx, sig.ClientID)
+		if core.KindOf(err) == core.NotFound {
+			return nil, core.ErrInvalidSignature
+		}
+		if err != nil {
+			return nil, err
+		}
 		return func(body []byte) (core.Caller, error) {
-			sender, err := s.WebhookSender(ctx, sig.ClientID)
-			if err != nil && core.KindOf(err) != core.NotFound {
-				return core.Caller{}, err
-			}
-			if err != nil {
-				sender = &store.WebhookSender{}
-			}
 			if err := auth.VerifySignature(sig, path, body, sender.Keys...); err != nil {
 				return core.Caller{}, err
 			}
