@@ -109,17 +109,31 @@ func (m *Model) CanEdit(who Caller, shared bool) error {
 	return ErrNotFound
 }
 
-// ModelLimits bounds what one upload, and one owner, may bring, in bytes.
+// ModelLimits bounds what one upload, one owner and all owners may bring.
 type ModelLimits struct {
 	Bytes         int64 // of one model
 	BytesPerOwner int64 // of all models of one owner, those on their way in included
+	BytesTotal    int64 // of all models; 0: half of the disk that the database is on
+	PerOwner      int   // number of models; 0: no limit
 }
 
 // Defaults of ModelLimits.
 const (
 	DefaultModelBytes         = 512 << 20
 	DefaultModelBytesPerOwner = 4 << 30
+	DefaultModelsPerOwner     = 1000
 )
+
+// ErrUnverifiedUpload is returned to a user who uploads before the address of the account is verified.
+var ErrUnverifiedUpload = Forbiddenf("Files may be uploaded once the e-mail address of the account is verified.")
+
+// OwnerHas returns a Conflict if an owner of n models may have no more.
+func (l ModelLimits) OwnerHas(n int) error {
+	if l.PerOwner > 0 && n >= l.PerOwner {
+		return Conflictf("conflict", "One owner may have %d models at most; delete one first.", l.PerOwner)
+	}
+	return nil
+}
 
 // TooLarge is the error for a file beyond the limit of one model.
 func (l ModelLimits) TooLarge() *Error {

@@ -69,7 +69,15 @@ func init() {
 			e.must(err)
 		}
 	}
-	setups = append(setups, func(_ *env, o *Options) { o.ModelLimits = core.ModelLimits{Bytes: 2000, BytesPerOwner: 3000} })
+	const modelsPerOwner = 40
+	steps["user-models"] = func(e *env, name string, _ map[string]string) {
+		for range modelsPerOwner {
+			e.model("Cube", name, "", "")
+		}
+	}
+	setups = append(setups, func(_ *env, o *Options) {
+		o.ModelLimits = core.ModelLimits{Bytes: 2000, BytesPerOwner: 3000, PerOwner: modelsPerOwner}
+	})
 }
 
 // model keeps a model with a file of a few bytes.

@@ -73,7 +73,9 @@ func New(o Options) (*Handler, error) {
 		o.Signed = signedBy(o.Store)
 	}
 	if o.ModelLimits == (core.ModelLimits{}) {
-		o.ModelLimits = core.ModelLimits{Bytes: core.DefaultModelBytes, BytesPerOwner: core.DefaultModelBytesPerOwner}
+		o.ModelLimits = core.ModelLimits{
+			Bytes: core.DefaultModelBytes, BytesPerOwner: core.DefaultModelBytesPerOwner, PerOwner: core.DefaultModelsPerOwner,
+		}
 	}
 	h := &Handler{
 		options: o, publicURL: strings.TrimSuffix(o.PublicURL, "/"), budget: newBudget(), log: o.Log, prober: prober{store: o.Store},

@@ -311,6 +311,52 @@ func TestStalledUploadsAreEnded(t *testing.T) {
 	}
 }
 
+// Uploads of accounts that nobody has verified hold no memory: they are refused before the body. One user's leave room for others'.
+func TestStalledUploadsLeaveRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := unservedEnv(t, storetest.Open(t))
+		e.handler.options.ModelLimits = core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 30}
+		e.step("person ann")
+		e.step("person bob")
+		pipes := servePipes(t, e.handler)
+		var stalled []net.Conn
+		begin := func(token string) {
+			c := pipes.dial()
+			stalled = append(stalled, c)
+			go func() {
+				fmt.Fprintf(c, "POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", token, 10<<20)
+				_, _ = c.Write(make([]byte, 900<<10))
+			}()
+		}
+		for i := range 8 {
+			name := fmt.Sprintf("stranger%d", i)
+			e.step("person " + name + " verified=false")
+			for range 4 {
+				begin(e.value(name))
+			}
+		}
+		for range uploadsPerUser {
+			begin(e.value("ann"))
+		}
+		synctest.Wait()
+		if !e.handler.uploads.memory.TryAcquire(uploadMemory - uploadsPerUser*store.ChunkSize) {
+			t.Error("the memory of uploads is held by more than one user")
+		}
+		e.handler.uploads.memory.Release(uploadMemory - uploadsPerUser*store.ChunkSize)
+		for who, want := range map[string]string{"bob": "HTTP/1.1 201 ", "stranger0": "HTTP/1.1 403 "} {
+			c := pipes.dial()
+			go fmt.Fprintf(c, "POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nConnection: close\r\nContent-Length: 5\r\n\r\nsolid", e.value(who))
+			if b, err := io.ReadAll(c); err != nil || !strings.HasPrefix(string(b), want) {
+				t.Errorf("%s: %s %v", who, b, err)
+			}
+		}
+		for _, c := range stalled {
+			c.Close()
+		}
+		time.Sleep(time.Minute) // on the bubble's clock: net/http lingers over connections that it closes
+	})
+}
+
 // A slow upload may take as long as it needs.
 func TestSlowUploadsArrive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -207,7 +207,7 @@ func (h *Handler) modelRoutes(t *rows) {
 	s := shares{m}
 	const item, sharing, share = "/api/models/:id", "/api/models/:id/shares", "/api/models/:id/shares/:share_id"
 	t.add("GET", "/api/models", user(core.ScopeModelsRead), device, List(m.list, modelKey), "List the caller's own models")
-	t.add("POST", "/api/models", user(core.ScopeModelsWrite), device, Stream(h.upload).NeedsRoom(maxWrite).Created().Fails(core.TooLarge, core.TooMany), "Upload a model: the body is the file, or multipart/form-data with a part named file")
+	t.add("POST", "/api/models", user(core.ScopeModelsWrite), device, Stream(h.upload).NeedsRoom(maxWrite).Created().Fails(core.Forbidden, core.Conflict, core.TooLarge, core.TooMany), "Upload a model: the body is the file, or multipart/form-data with a part named file")
 	t.add("GET", "/api/models/library", user(core.ScopeModelsRead), device, Query(m.library), "List the models that the caller may view, newest first")
 	t.add("DELETE", item, user(core.ScopeModelsWrite), device, Path(m.remove), "Delete a model")
 	t.add("GET", item+"/profile", user(core.ScopeModelsRead), device, Path(m.profile), "Show a model")

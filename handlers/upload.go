@@ -21,7 +21,7 @@ import (
 
 const (
 	uploadMemory   = 32 * MiB  // buffers of all uploads
-	uploadsPerUser = 4         // at once
+	uploadsPerUser = 4         // at once, each with a buffer of 1 MiB at most
 	progressStep   = 64 * KiB  // must arrive within progressTimeout
 	maxPartText    = 16 * KiB  // a field of a multipart body
 	maxPartHead    = 64 * KiB  // what stands between the contents of two parts
@@ -100,8 +100,19 @@ type uploadQuery struct {
 	ContentType string `header:"Content-Type"`
 }
 
+// mayUpload refuses, before the body is read, an account whose address is not verified and an owner of too many models.
+func (h *Handler) mayUpload(c *Call) error {
+	if !c.Caller.EmailVerified {
+		return core.ErrUnverifiedUpload
+	}
+	return h.options.Store.MayAddModel(c, c.Caller.UserID, h.options.ModelLimits)
+}
+
 // upload takes a file in: the body as it is, or the part "file" of a multipart/form-data body.
 func (h *Handler) upload(c *Call, in uploadQuery) (m core.Model, err error) {
+	if err := h.mayUpload(c); err != nil {
+		return m, err
+	}
 	done, err := h.uploads.begin(c.Caller.UserID)
 	if err != nil {
 		return m, err

@@ -71,6 +71,8 @@ var invariants = []struct{ what, count string }{
 	{"owners whose files have another size than is counted", `
 		SELECT count(*) FROM model_usage u LEFT JOIN (SELECT owner_id, sum(size) AS bytes FROM model_file WHERE state <> 2 GROUP BY owner_id) f
 		ON f.owner_id = u.owner_id WHERE u.bytes <> coalesce(f.bytes, 0)`},
+	{"totals of files that do not add up", `
+		SELECT count(*) FROM model_total WHERE bytes <> (SELECT coalesce(sum(size), 0) FROM model_file)`},
 	{"models whose file is not whole", `
 		SELECT count(*) FROM model m JOIN model_file f ON f.no = m.file_no WHERE f.state <> 1 OR f.size <> m.size`},
 	{"lists of a tenant that does not exist", `

@@ -113,9 +113,16 @@ func (u *Upload) add(ctx context.Context, chunk []byte, now core.Instant) error 
 	if err := u.store.Room(2 * int64(len(chunk))); err != nil { // in the -wal, and in the file
 		return err
 	}
+	total, err := u.store.modelBytes(u.limits)
+	if err != nil {
+		return err
+	}
 	u.sum.Write(chunk)
 	no := u.no
-	err := u.store.bulk(ctx, func(tx *Tx) (err error) {
+	err = u.store.bulk(ctx, func(tx *Tx) (err error) {
+		if err := tx.fits(int64(len(chunk)), total); err != nil {
+			return err
+		}
 		if err := tx.use(u.owner, int64(len(chunk)), u.limits); err != nil {
 			return err
 		}
@@ -143,6 +150,50 @@ func (u *Upload) add(ctx context.Context, chunk []byte, now core.Instant) error 
 	return nil
 }
 
+var errModelsFull = &core.Error{
+	Kind: core.Unavailable, Code: core.ErrStorage.Code, Message: "There is no room for more files at present.",
+	Err: errors.New("limits.model_bytes_total is reached"),
+}
+
+// modelBytes is what the files of all models may have together.
+func (s *Store) modelBytes(limits core.ModelLimits) (int64, error) {
+	if limits.BytesTotal > 0 {
+		return limits.BytesTotal, nil
+	}
+	_, disk, _, err := diskOf(s.path)
+	if err != nil {
+		return 0, core.ErrStorage.With(err)
+	}
+	return disk / 2, nil
+}
+
+// fits returns errModelsFull if so many bytes more are beyond the total of all files.
+func (tx *Tx) fits(bytes, total int64) error {
+	var n int64
+	if err := tx.get(&n, "SELECT bytes FROM model_total"); err != nil {
+		return err
+	}
+	if n+bytes > total {
+		return errModelsFull
+	}
+	return nil
+}
+
+// MayAddModel returns a Conflict if the owner has as many models as limits allow.
+func (s *Store) MayAddModel(ctx context.Context, ownerID string, limits core.ModelLimits) error {
+	if limits.PerOwner == 0 {
+		return nil
+	}
+	var n int
+	if err := s.get(ctx, &n, modelsOfOwner, ownerID, limits.PerOwner); err != nil {
+		return err
+	}
+	return limits.OwnerHas(n)
+}
+
+// modelsOfOwner counts up to a bound.
+const modelsOfOwner = "SELECT count(*) FROM (SELECT 1 FROM model WHERE owner_id = ? LIMIT ?)"
+
 // use counts bytes against what an owner may have.
 func (tx *Tx) use(ownerID string, bytes int64, limits core.ModelLimits) error {
 	n, err := tx.exec("UPDATE model_usage SET bytes = bytes + ?2 WHERE owner_id = ?1 AND bytes + ?2 <= ?3", ownerID, bytes, limits.BytesPerOwner)
@@ -168,12 +219,22 @@ func (s *Store) Usage(ctx context.Context, ownerID string) (bytes int64, err err
 	return bytes, err
 }
 
-// Commit makes the file a model and returns it as it is kept. An empty file is a model too.
+// Commit makes the file a model and returns it as it is kept. An empty file is a model too. An owner with as many models as the
+// limits allow gets a Conflict.
 func (u *Upload) Commit(ctx context.Context, m core.Model, actor string) (core.Model, error) {
 	m.Size, m.SHA256 = u.size, hex.EncodeToString(u.sum.Sum(nil))
 	err := u.store.update(ctx, func(tx *Tx) (err error) {
 		if err := tx.owner(m.OwnerID); err != nil {
 			return err
+		}
+		if u.limits.PerOwner > 0 {
+			var n int
+			if err := tx.get(&n, modelsOfOwner, m.OwnerID, u.limits.PerOwner); err != nil {
+				return err
+			}
+			if err := u.limits.OwnerHas(n); err != nil {
+				return err
+			}
 		}
 		if m.FileNo = u.no; u.no == 0 {
 			m.FileNo, err = tx.insert("INSERT INTO model_file (owner_id, state, by_daemon, touched_at) VALUES (?, 1, 0, ?)", m.OwnerID, m.CreatedAt)

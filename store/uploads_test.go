@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -123,6 +124,58 @@ func TestABrokenUploadLeavesNothing(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// An owner has so many models, empty ones too, and all files together have so many bytes.
+func TestModelsAreBounded(t *testing.T) {
+	s, ctx := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon), t.Context()
+	owner, other := testUser(t, s, "o@a.co"), testUser(t, s, "p@a.co")
+	limits := core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 40, BytesTotal: 3 * ChunkSize, PerOwner: 3}
+	var first core.Model
+	for i := range 3 {
+		if err := s.MayAddModel(ctx, owner.UserID, limits); err != nil {
+			t.Fatal(err)
+		}
+		m, err := upload(s, owner, bytes.NewReader(noise(i*1000)), limits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first = m
+	}
+	if err := s.MayAddModel(ctx, owner.UserID, limits); core.KindOf(err) != core.Conflict {
+		t.Errorf("before a fourth: %v", err)
+	}
+	if _, err := upload(s, owner, strings.NewReader(""), limits); core.KindOf(err) != core.Conflict {
+		t.Errorf("a fourth: %v", err)
+	}
+	if _, err := upload(s, other, bytes.NewReader(noise(3*ChunkSize-3000+1)), limits); !errors.Is(err, core.ErrStorage) {
+		t.Errorf("a byte more than the total: %v", err)
+	}
+	if _, err := upload(s, other, bytes.NewReader(noise(3*ChunkSize-3000)), limits); err != nil {
+		t.Errorf("up to the total: %v", err)
+	}
+	if err := s.DeleteModel(ctx, first.ID, owner.UserID, "command", 20); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := upload(s, owner, strings.NewReader("x"), limits); !errors.Is(err, core.ErrStorage) {
+		t.Errorf("before the file is removed: %v", err)
+	}
+	for more := true; more; {
+		var err error
+		if more, err = s.removeFiles(ctx, 20); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := upload(s, owner, strings.NewReader("x"), limits); err != nil {
+		t.Errorf("after the file is removed: %v", err)
+	}
+	if found, err := s.Check(ctx); err != nil || len(found) > 0 {
+		t.Error(found, err)
+	}
+	limits.BytesTotal = 0
+	if total, err := s.modelBytes(limits); err != nil || total < 1<<20 {
+		t.Errorf("half of the disk is %d, %v", total, err)
 	}
 }
 

@@ -267,7 +267,10 @@ func (p *program) shareCommands() []*cli.Command {
 
 // modelLimits is what [limits] says about models, for the daemon and for commands.
 func modelLimits(cfg *Config) core.ModelLimits {
-	return core.ModelLimits{Bytes: int64(cfg.Limits.ModelBytes), BytesPerOwner: int64(cfg.Limits.ModelBytesPerOwner)}
+	return core.ModelLimits{
+		Bytes: int64(cfg.Limits.ModelBytes), BytesPerOwner: int64(cfg.Limits.ModelBytesPerOwner),
+		BytesTotal: int64(cfg.Limits.ModelBytesTotal), PerOwner: cfg.Limits.ModelsPerOwner,
+	}
 }
 
 func (p *program) createModel(c *cli.Context, cfg *Config, s *store.Store, u core.User) error {

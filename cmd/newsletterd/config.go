@@ -156,6 +156,8 @@ type NewsletterConfig struct {
 type LimitsConfig struct {
 	ModelBytes         Size `toml:"model_bytes"`           // of one model's file
 	ModelBytesPerOwner Size `toml:"model_bytes_per_owner"` // of all models of one user
+	ModelBytesTotal    Size `toml:"model_bytes_total"`     // of all models; 0 = half of the disk
+	ModelsPerOwner     int  `toml:"models_per_owner"`      // 0 = none
 }
 
 // LogConfig is about the lines on standard error.
@@ -200,7 +202,7 @@ func DefaultConfig() *Config {
 			ConfirmToken: "live", UnsubscribeTokenAuth: "none", DisableScope: "global",
 			PendingTTL: Duration(30 * 24 * time.Hour),
 		},
-		Limits:  LimitsConfig{ModelBytes: core.DefaultModelBytes, ModelBytesPerOwner: core.DefaultModelBytesPerOwner},
+		Limits:  LimitsConfig{ModelBytes: core.DefaultModelBytes, ModelBytesPerOwner: core.DefaultModelBytesPerOwner, ModelsPerOwner: core.DefaultModelsPerOwner},
 		Log:     LogConfig{Level: "info", Format: "auto"},
 		Metrics: MetricsConfig{Listen: "127.0.0.1:8081"},
 		From:    map[string]string{},

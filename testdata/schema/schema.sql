@@ -422,8 +422,20 @@ CREATE TABLE model_chunk (
   PRIMARY KEY (file_no, chunk_no)
 ) STRICT;
 
+CREATE TRIGGER model_file_added AFTER INSERT ON model_file WHEN NEW.size <> 0 BEGIN
+  UPDATE model_total SET bytes = bytes + NEW.size;
+END;
+
 CREATE TRIGGER model_file_gone AFTER UPDATE OF state ON model_file WHEN NEW.state = 2 AND OLD.state <> 2 BEGIN
   UPDATE model_usage SET bytes = bytes - NEW.size WHERE owner_id = NEW.owner_id;
+END;
+
+CREATE TRIGGER model_file_grown AFTER UPDATE OF size ON model_file WHEN NEW.size <> OLD.size BEGIN
+  UPDATE model_total SET bytes = bytes + NEW.size - OLD.size;
+END;
+
+CREATE TRIGGER model_file_removed AFTER DELETE ON model_file WHEN OLD.size <> 0 BEGIN
+  UPDATE model_total SET bytes = bytes - OLD.size;
 END;
 
 CREATE TABLE model_file (
@@ -448,6 +460,11 @@ CREATE TABLE 'model_search_data'(id INTEGER PRIMARY KEY, block BLOB);
 CREATE TABLE 'model_search_docsize'(id INTEGER PRIMARY KEY, sz BLOB, origin INTEGER);
 
 CREATE TABLE 'model_search_idx'(segid, term, pgno, PRIMARY KEY(segid, term)) WITHOUT ROWID;
+
+CREATE TABLE model_total (
+  id    INTEGER PRIMARY KEY CHECK (id = 1),
+  bytes INTEGER NOT NULL
+) STRICT;
 
 CREATE TABLE model_usage (
   owner_id TEXT PRIMARY KEY REFERENCES user (id) ON DELETE CASCADE,
