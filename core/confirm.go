@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 
 	"github.com/google/uuid"
 )
@@ -17,42 +18,115 @@ const (
 // A confirm token is the id of its row and a MAC over id and means: 48 bytes, base64url. One row so serves
 // the token of subscribe's answer and the mailed one, neither of which can be made from the other, and the
 // database holds none of them: the mailer makes the mailed one again when it renders the mail.
-const confirmTokenBytes = 16 + sha256.Size
+//
+// An answered token also carries the request that it answers, between id and MAC, since a later request may have taken the row's
+// place: its instant in 6 bytes, and 8 bytes of a MAC over each of what was asked and where it came from.
+const (
+	mailedTokenBytes   = 16 + sha256.Size
+	answeredTokenBytes = 16 + requestMarkBytes + sha256.Size
+	requestMarkBytes   = 6 + 8 + 8
+)
 
-// ConfirmToken makes the token by which a row of confirm tokens is redeemed by the given means.
-func ConfirmToken(key []byte, rowID, means string) string {
+// ConfirmRequest is a request to subscribe, as far as it decides what the confirmation answers and records.
+type ConfirmRequest struct {
+	Email       Email // as it was spelled
+	Preferences Preferences
+	Origin      Origin
+	TextVersion string // of what the form said; empty: it was not ours
+	At          Instant
+}
+
+// RequestMark is what an answered token says about its request.
+type RequestMark struct {
+	At      Instant
+	content [8]byte
+	origin  [8]byte
+}
+
+// Mark returns the mark of a request under a key.
+func (r *ConfirmRequest) Mark(key []byte) RequestMark {
+	return RequestMark{
+		At:      r.At,
+		content: markOf(key, "content", string(r.Email), string(r.Preferences)),
+		origin:  markOf(key, "origin", r.Origin.Source, r.Origin.Remote, r.Origin.UserAgent, r.TextVersion),
+	}
+}
+
+// Reduce leaves of a row's request what the request with this mark has said too. The address is then spelled in lower case, the
+// preferences are empty, and nothing is known of the origin.
+func (m RequestMark) Reduce(r *ConfirmRequest, key []byte) {
+	row := r.Mark(key)
+	r.At = m.At
+	if row.content != m.content {
+		r.Email, r.Preferences = Email(r.Email.Key()), NoPreferences
+	}
+	if row.origin != m.origin {
+		r.Origin, r.TextVersion = Origin{}, ""
+	}
+}
+
+func markOf(key []byte, words ...string) (mark [8]byte) {
+	h := hmac.New(sha256.New, key)
+	for _, w := range words {
+		h.Write(binary.BigEndian.AppendUint32(nil, uint32(len(w)))) // so that no two lists of words are the same bytes
+		h.Write([]byte(w))
+	}
+	copy(mark[:], h.Sum(nil))
+	return mark
+}
+
+func (m RequestMark) bytes() []byte {
+	b := make([]byte, 0, requestMarkBytes)
+	b = append(b, binary.BigEndian.AppendUint64(nil, uint64(m.At))[2:]...)
+	return append(append(b, m.content[:]...), m.origin[:]...)
+}
+
+// ConfirmToken makes the token by which a row of confirm tokens is redeemed by the given means; mark is nil for the mailed one,
+// whose row no other request takes.
+func ConfirmToken(key []byte, rowID, means string, mark *RequestMark) string {
 	id, err := uuid.Parse(rowID)
 	if err != nil {
 		panic("core: a row of confirm tokens has the id " + rowID)
 	}
-	b := make([]byte, 0, confirmTokenBytes)
+	b := make([]byte, 0, answeredTokenBytes)
 	b = append(b, id[:]...)
-	b = append(b, confirmMAC(key, id, means)...)
-	return base64.RawURLEncoding.EncodeToString(b)
+	if mark != nil {
+		b = append(b, mark.bytes()...)
+	}
+	return base64.RawURLEncoding.EncodeToString(append(b, confirmMAC(key, b, means)...))
 }
 
-// ParseConfirmToken returns the row and the means that a token stands for; ErrInvalidToken for any text
-// that ConfirmToken did not make with this key.
-func ParseConfirmToken(key []byte, token string) (rowID, means string, err error) {
-	if len(token) != base64.RawURLEncoding.EncodedLen(confirmTokenBytes) { // the decoder skips line ends
-		return "", "", ErrInvalidToken
+// ParseConfirmToken returns the row, the means and the mark that a token stands for, nil where it has none; ErrInvalidToken for any
+// text that ConfirmToken did not make with this key.
+func ParseConfirmToken(key []byte, token string) (rowID, means string, mark *RequestMark, err error) {
+	size := mailedTokenBytes
+	if len(token) == base64.RawURLEncoding.EncodedLen(answeredTokenBytes) {
+		size = answeredTokenBytes
+	}
+	if len(token) != base64.RawURLEncoding.EncodedLen(size) { // the decoder skips line ends
+		return "", "", nil, ErrInvalidToken
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil || len(b) != confirmTokenBytes {
-		return "", "", ErrInvalidToken
+	if err != nil || len(b) != size {
+		return "", "", nil, ErrInvalidToken
 	}
-	id := uuid.UUID(b[:16])
+	body, mac := b[:size-sha256.Size], b[size-sha256.Size:]
+	if size == answeredTokenBytes {
+		mark = &RequestMark{At: Instant(binary.BigEndian.Uint64(append([]byte{0, 0}, body[16:22]...)))}
+		copy(mark.content[:], body[22:30])
+		copy(mark.origin[:], body[30:38])
+	}
 	for _, m := range [...]string{MeansMailed, MeansResponse} {
-		if hmac.Equal(b[16:], confirmMAC(key, id, m)) {
-			return id.String(), m, nil
+		if hmac.Equal(mac, confirmMAC(key, body, m)) {
+			return uuid.UUID(body[:16]).String(), m, mark, nil
 		}
 	}
-	return "", "", ErrInvalidToken
+	return "", "", nil, ErrInvalidToken
 }
 
-func confirmMAC(key []byte, id uuid.UUID, means string) []byte {
+func confirmMAC(key, body []byte, means string) []byte {
 	h := hmac.New(sha256.New, key)
-	h.Write(id[:])
+	h.Write(body)
 	h.Write([]byte(means))
 	return h.Sum(nil)
 }

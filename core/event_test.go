@@ -132,37 +132,82 @@ func TestPreferencesCheck(t *testing.T) {
 	}
 }
 
+var askedOnce = ConfirmRequest{Email: "Ann@example.org", Preferences: `{"a":1}`, Origin: Origin{Source: "form", Remote: "192.0.2.1"}, TextVersion: "v", At: 1_790_000_000_000}
+
 func TestConfirmToken(t *testing.T) {
 	key, other := []byte("key of the test, thirty-two byte"), []byte("another key, as long as that one")
 	seen := map[string]bool{}
-	for _, means := range []string{MeansMailed, MeansResponse} {
-		token := ConfirmToken(key, idA, means)
-		if seen[token] || len(token) != 64 {
-			t.Errorf("token %q", token)
-		}
-		seen[token] = true
-		id, m, err := ParseConfirmToken(key, token)
-		if id != idA || m != means || err != nil {
-			t.Errorf("got %s %s %v", id, m, err)
-		}
-		for _, bad := range []string{"", token[:63], token + "A", token + "\n", "\n" + token[1:], "B" + token[1:], token[:63] + "!", strings.ToUpper(token)} {
-			if _, _, err := ParseConfirmToken(key, bad); !errors.Is(err, ErrInvalidToken) {
-				t.Errorf("%q was taken", bad)
+	of := askedOnce.Mark(key)
+	for _, mark := range []*RequestMark{nil, &of} {
+		for _, means := range []string{MeansMailed, MeansResponse} {
+			token := ConfirmToken(key, idA, means, mark)
+			if seen[token] || len(token) != 64 && mark == nil || len(token) != 94 && mark != nil {
+				t.Errorf("token %q", token)
+			}
+			seen[token] = true
+			id, m, got, err := ParseConfirmToken(key, token)
+			if id != idA || m != means || err != nil || (got == nil) != (mark == nil) || got != nil && *got != *mark {
+				t.Errorf("got %s %s %v %v", id, m, got, err)
+			}
+			cut := token[:len(token)-1]
+			for _, bad := range []string{"", cut, token + "A", token + "\n", "\n" + token[1:], "B" + token[1:], cut + "!", strings.ToUpper(token), token[:30] + "x" + token[31:]} {
+				if _, _, _, err := ParseConfirmToken(key, bad); !errors.Is(err, ErrInvalidToken) {
+					t.Errorf("%q was taken", bad)
+				}
+			}
+			if _, _, _, err := ParseConfirmToken(other, token); !errors.Is(err, ErrInvalidToken) {
+				t.Error("a token of another key was taken")
 			}
 		}
-		if _, _, err := ParseConfirmToken(other, token); !errors.Is(err, ErrInvalidToken) {
-			t.Error("a token of another key was taken")
+	}
+}
+
+// Of a request that has taken a row's place, a token says nothing that its own request has not said.
+func TestRequestMark(t *testing.T) {
+	key := []byte("key of the test, thirty-two byte")
+	mark := askedOnce.Mark(key)
+	later := func(change func(*ConfirmRequest)) ConfirmRequest {
+		r := askedOnce
+		r.At += 5000
+		change(&r)
+		mark.Reduce(&r, key)
+		return r
+	}
+	same := later(func(*ConfirmRequest) {})
+	if same != askedOnce {
+		t.Errorf("the same request again: %+v", same)
+	}
+	noContent, noOrigin := askedOnce, askedOnce
+	noContent.Email, noContent.Preferences = "ann@example.org", NoPreferences
+	noOrigin.Origin, noOrigin.TextVersion = Origin{}, ""
+	for _, tt := range []struct {
+		name   string
+		change func(*ConfirmRequest)
+		want   ConfirmRequest
+	}{
+		{"another spelling", func(r *ConfirmRequest) { r.Email = "aNN@example.org" }, noContent},
+		{"other preferences", func(r *ConfirmRequest) { r.Preferences = NoPreferences }, noContent},
+		{"another source", func(r *ConfirmRequest) { r.Origin.Source = "footer" }, noOrigin},
+		{"another address", func(r *ConfirmRequest) { r.Origin.Remote = "192.0.2.2" }, noOrigin},
+		{"another program", func(r *ConfirmRequest) { r.Origin.UserAgent = "curl" }, noOrigin},
+		{"another text", func(r *ConfirmRequest) { r.TextVersion = "w" }, noOrigin},
+		{"words moved", func(r *ConfirmRequest) { r.Origin.Source, r.Origin.Remote = "form1", "92.0.2.1" }, noOrigin},
+	} {
+		if got := later(tt.change); got != tt.want {
+			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
 		}
 	}
 }
 
 func FuzzParseConfirmToken(f *testing.F) {
 	key := make([]byte, 32)
-	f.Add(ConfirmToken(key, idA, MeansMailed))
+	mark := askedOnce.Mark(key)
+	f.Add(ConfirmToken(key, idA, MeansMailed, nil))
+	f.Add(ConfirmToken(key, idA, MeansResponse, &mark))
 	f.Fuzz(func(t *testing.T, token string) {
-		id, means, err := ParseConfirmToken(key, token)
-		if err == nil && ConfirmToken(key, id, means) != token {
-			t.Errorf("%q was taken as %s %s", token, id, means)
+		id, means, mark, err := ParseConfirmToken(key, token)
+		if err == nil && ConfirmToken(key, id, means, mark) != token {
+			t.Errorf("%q was taken as %s %s %v", token, id, means, mark)
 		}
 	})
 }

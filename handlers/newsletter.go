@@ -58,14 +58,13 @@ func (a newsletter) subscribe(c *Call, in subscribeRequest) (out pendingSubscrip
 		return out, err
 	}
 	c.keepOrigin(list)
-	sub, rowID, err := a.store.Subscribe(c, store.SubscribeRequest{
-		ListID: list.ID, Email: in.Email, Preferences: in.Preferences, Origin: c.origin(in.Source),
-	}, c.Now)
+	request := store.SubscribeRequest{ListID: list.ID, Email: in.Email, Preferences: in.Preferences, Origin: c.origin(in.Source)}
+	sub, rowID, err := a.store.Subscribe(c, request, c.Now)
 	if err != nil {
 		return out, err
 	}
 	out.Subscription = sub
-	out.ConfirmToken, err = a.store.ConfirmToken(c, rowID, a.means(c, list))
+	out.ConfirmToken, err = a.store.AnsweredToken(c, rowID, a.means(c, list), request, c.Now)
 	return out, err
 }
 

@@ -21,6 +21,9 @@ func (s *story) subscriptions() {
 		})
 		var token string
 		s.steps("ConfirmToken", func() (err error) { token, err = s.ConfirmToken(ctx, row, core.MeansMailed); return err })
+		s.steps("AnsweredToken", func() error {
+			return onlyErr(s.AnsweredToken(ctx, row, core.MeansResponse, SubscribeRequest{Email: email}, at))
+		})
 		s.op("ConfirmAsked", func() error { _, _, err := s.ConfirmAsked(ctx, token, at); return err })
 		s.op("Confirm", func() error { return onlyErr(s.Confirm(ctx, token, core.Origin{Source: "form"}, at)) })
 		return row

@@ -278,7 +278,7 @@ func (im *importing) record(tx *Tx, sub *core.Subscription, c *core.Change, move
 	}
 	if sub.Status == core.SubscriptionPending {
 		rowID := core.NewID()
-		if err := tx.addConfirmToken(sub, rowID, &SubscribeRequest{Origin: core.Origin{Source: im.source}}, im.now); err != nil {
+		if err := tx.addConfirmToken(sub, rowID, false, &SubscribeRequest{Origin: core.Origin{Source: im.source}}, im.now); err != nil {
 			return err
 		}
 		return tx.addMail(core.Mail{Kind: core.MailConfirm, TenantID: im.list.TenantID, ListID: sub.ListID, Email: sub.Email, TokenID: rowID}, im.now)

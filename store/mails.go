@@ -13,7 +13,7 @@ const (
 	mailQueued  = 0
 	mailSent    = 1
 	mailFailed  = 2
-	mailLeftOut = 3 // over a limit, or there was nothing to say: kept so that every request does the same work
+	mailLeftOut = 3 // over a limit, or there was nothing to say: the first ones are kept, so that requests do the same work
 )
 
 // How many confirmation mails an address gets in 24 hours, how many "subscribed already" of a list, and how many undo links.
@@ -48,6 +48,18 @@ func (tx *Tx) writeMail(m core.Mail, state int, now core.Instant) error {
 	_, err := tx.exec(`INSERT INTO mail (kind, tenant_id, list_id, email, email_key, token_id, params, state, due_at, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		m.Kind, m.TenantID, m.ListID, string(m.Email), m.Email.Key(), m.TokenID, m.Params, state, int64(max(m.DueAt, now)), int64(now))
+	return err
+}
+
+// leaveOut does the work of writeMail for a mail to a subscriber that does not go out. It adds a row until mailWindow has as many of
+// the kind, list and address as get through at most, and one: repeated requests don't make the table grow.
+func (tx *Tx) leaveOut(m core.Mail, now core.Instant) error {
+	tx.kick(TopicMailSoon)
+	_, err := tx.exec(`INSERT INTO mail (kind, tenant_id, list_id, email, email_key, state, due_at, created_at)
+		SELECT ?1, ?2, ?3, ?4, ?5, 3, ?6, ?7
+		WHERE (SELECT count(*) FROM mail WHERE email_key = ?5 AND kind = ?1 AND created_at > ?8 AND list_id = ?3 AND state != 3) +
+			(SELECT count(*) FROM mail WHERE email_key = ?5 AND list_id = ?3 AND created_at > ?8 AND kind = ?1 AND state = 3) < ?9`,
+		m.Kind, m.TenantID, m.ListID, string(m.Email), m.Email.Key(), int64(max(m.DueAt, now)), int64(now), int64(now.Add(-mailWindow)), requestsApart)
 	return err
 }
 

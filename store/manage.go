@@ -52,7 +52,7 @@ func (s *Store) UnsubscribeAll(ctx context.Context, tenantID string, l Leaving, 
 const linksPerListEmail = 3
 
 // RequestPreferencesLink queues the mail with the link to what a tenant holds about an address, if it holds anything and the
-// address may be mailed. A row is written in any case: the time of the answer tells nothing.
+// address may be mailed. As many statements run in any case: the time of the answer tells nothing.
 func (s *Store) RequestPreferencesLink(ctx context.Context, listID string, email core.Email, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		list, err := tx.listRecord(listID)
@@ -74,12 +74,10 @@ func (s *Store) RequestPreferencesLink(ctx context.Context, listID string, email
 		if err != nil {
 			return err
 		}
-		state := mailLeftOut
-		if due {
-			state = mailQueued
+		m := core.Mail{Kind: core.MailPreferences, TenantID: list.TenantID, ListID: list.ID, Email: email, DueAt: now.Add(MailDelay)}
+		if !due {
+			return tx.leaveOut(m, now)
 		}
-		return tx.writeMail(core.Mail{
-			Kind: core.MailPreferences, TenantID: list.TenantID, ListID: list.ID, Email: email, DueAt: now.Add(MailDelay),
-		}, state, now)
+		return tx.addMail(m, now)
 	})
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -15,112 +16,6 @@ const ConfirmTTL = core.ConfirmTTLDays * 24 * time.Hour
 const mailTokenKey = "mail-token"
 
 const subscriptionColumns = `s.list_id, s.id, s.email, s.status, s.preferences, s.generation, s.means, s.created_at, s.changed_at, s.event_at`
-
-// SubscribeRequest is a request to subscribe, from anybody.
-type SubscribeRequest struct {
-	ListID      string
-	Email       core.Email
-	Preferences core.Preferences
-	Origin      core.Origin
-	TextVersion string // of what the form said; empty: it was not ours
-}
-
-// Subscribe records a request, as the rule decides, and queues the mail that follows. What it returns tells nothing
-// about the address: the subscription is pending, made now, with the preferences of the request, whatever is known of
-// it; rowID is that of the confirm tokens. core.ErrListNotFound, core.ErrListInactive.
-func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Instant) (sub core.Subscription, rowID string, err error) {
-	list, err := s.ListRecord(ctx, r.ListID)
-	if err != nil {
-		return sub, "", err
-	}
-	if !list.Active() || s.opts.MemberElsewhere { // what began here would contradict what is kept there
-		return sub, "", core.ErrListInactive
-	}
-	sub = core.Subscription{
-		ID: s.SubscriptionID(list.ID, r.Email.Key()), ListID: list.ID, Email: r.Email,
-		Status: core.SubscriptionPending, Preferences: r.Preferences.OrEmpty(), CreatedAt: now,
-	}
-	rowID = core.NewID()
-	erased := s.erasedHash(r.Email.Key())
-	err = s.updateAgain(ctx, func(tx *Tx) error { return tx.subscribe(list, sub, rowID, erased, &r, now) })
-	return sub, rowID, err
-}
-
-// subscribeState is all that the rule and the limits need to know, read at once.
-type subscribeState struct {
-	core.Subscription
-	disabled bool
-	mails    int // confirmations to the address in the window
-	listMail int // of these, for this list
-	already  int // "subscribed already" for this list
-}
-
-// Each EXISTS asks for one value: for a list of them SQLite would fill a table each time.
-const readSubscribeState = `SELECT coalesce(s.email, ''), coalesce(s.status, ''), coalesce(s.preferences, ''), coalesce(s.generation, 0),
-	coalesce(s.means, ''), coalesce(s.created_at, 0), coalesce(s.changed_at, 0), coalesce(s.event_at, 0),
-	EXISTS (SELECT 1 FROM disabled WHERE email_key = ?3 AND tenant_id = '') OR EXISTS (SELECT 1 FROM disabled WHERE email_key = ?3 AND tenant_id = ?4)
-	OR EXISTS (SELECT 1 FROM erased WHERE hash = ?6 AND tenant_id = '' AND kind = 'disabled')
-	OR EXISTS (SELECT 1 FROM erased WHERE hash = ?6 AND tenant_id = ?4 AND kind = 'disabled'),
-	m.mails, m.list_mails,
-	(SELECT count(*) FROM mail WHERE email_key = ?3 AND kind = 'already_subscribed' AND created_at > ?5 AND list_id = ?1 AND state != 3)
-	FROM (SELECT count(*) AS mails, count(*) FILTER (WHERE list_id = ?1) AS list_mails FROM mail
-		WHERE email_key = ?3 AND kind = 'confirm' AND created_at > ?5 AND state != 3) AS m
-	LEFT JOIN subscription AS s ON s.list_id = ?1 AND s.id = ?2`
-
-func (tx *Tx) subscribeState(list *ListRecord, ask *core.Subscription, erased string, now core.Instant) (st subscribeState, err error) {
-	st.ListID, st.ID = list.ID, ask.ID
-	err = tx.scan(readSubscribeState, []any{list.ID, ask.ID, ask.Email.Key(), list.TenantID, int64(now.Add(-mailWindow)), erased},
-		&st.Email, &st.Status, &st.Preferences, &st.Generation, &st.Means, &st.CreatedAt, &st.ChangedAt, &st.EventAt,
-		&st.disabled, &st.mails, &st.listMail, &st.already)
-	return st, err
-}
-
-func (tx *Tx) subscribe(list *ListRecord, ask core.Subscription, rowID, erased string, r *SubscribeRequest, now core.Instant) error {
-	st, err := tx.subscribeState(list, &ask, erased, now)
-	if err != nil {
-		return err
-	}
-	mail := core.Mail{Kind: core.MailConfirm, TenantID: list.TenantID, ListID: list.ID, Email: ask.Email, TokenID: rowID, DueAt: now.Add(MailDelay)}
-	state := mailQueued
-	if st.mails >= confirmsPerEmail || st.listMail >= confirmsPerListEmail {
-		state = mailLeftOut
-	}
-	generation := int64(0) // of a disabled address: its token confirms nothing
-	if st.disabled {
-		if err := tx.idle(1); err != nil {
-			return err
-		}
-		state = mailLeftOut
-	} else {
-		switch st.Subscribe(ask.Email, ask.Preferences, now) {
-		case core.SubscribeNotNeeded:
-			if err := tx.idle(1); err != nil {
-				return err
-			}
-			mail.Kind, state = core.MailAlreadySubscribed, mailQueued
-			if st.already >= alreadyPerListEmail {
-				state = mailLeftOut
-			}
-		default:
-			if err := tx.saveSubscription(&st.Subscription); err != nil {
-				return err
-			}
-		}
-		generation = st.Generation
-	}
-	ask.Generation = generation
-	if err := tx.addConfirmToken(&ask, rowID, r, now); err != nil {
-		return err
-	}
-	return tx.writeMail(mail, state, now)
-}
-
-func (tx *Tx) addConfirmToken(s *core.Subscription, rowID string, r *SubscribeRequest, now core.Instant) error {
-	_, err := tx.exec(`INSERT INTO confirm_token (id, list_id, subscription_id, generation, email, preferences, source, remote, user_agent, text_version, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		rowID, s.ListID, s.ID, s.Generation, string(s.Email), string(s.Preferences), r.Origin.Source, r.Origin.Remote, r.Origin.UserAgent, r.TextVersion, int64(now))
-	return err
-}
 
 // saveSubscription writes a record, new or not.
 func (tx *Tx) saveSubscription(s *core.Subscription) error {
@@ -166,29 +61,70 @@ type confirmRow struct {
 	CreatedAt      core.Instant     `db:"created_at"`
 }
 
-// ConfirmToken makes the token that redeems a row of confirm tokens by the given means.
+const selectConfirmRow = `SELECT list_id, subscription_id, generation, email, preferences, text_version, created_at,
+	source AS "origin.source", remote AS "origin.remote", user_agent AS "origin.user_agent" FROM confirm_token WHERE id = ?`
+
+// confirmToken is a token that was sent in, and the key that it was made with.
+type confirmToken struct {
+	rowID, means string
+	mark         *core.RequestMark
+	key          []byte
+}
+
+func (s *Store) openConfirmToken(ctx context.Context, token string) (t confirmToken, err error) {
+	if t.key, err = s.PurposeKey(ctx, mailTokenKey); err == nil {
+		t.rowID, t.means, t.mark, err = core.ParseConfirmToken(t.key, token)
+	}
+	return t, err
+}
+
+// row reads the row of a token, with what the token's own request has said. core.ErrInvalidToken, core.ErrTokenExpired beside
+// the row.
+func (t *confirmToken) row(from reads, now core.Instant) (row confirmRow, err error) {
+	if err := from.get(&row, selectConfirmRow, t.rowID); err != nil {
+		return row, sharpen(err, core.ErrInvalidToken)
+	}
+	if t.mark != nil {
+		r := core.ConfirmRequest{Email: row.Email, Preferences: row.Preferences, Origin: row.Origin, TextVersion: row.TextVersion}
+		t.mark.Reduce(&r, t.key)
+		row.Email, row.Preferences, row.Origin, row.TextVersion, row.CreatedAt = r.Email, r.Preferences, r.Origin, r.TextVersion, r.At
+	}
+	if now >= row.CreatedAt.Add(ConfirmTTL) {
+		err = core.ErrTokenExpired
+	}
+	return row, err
+}
+
+// ConfirmToken makes the token that redeems a row of confirm tokens by the given means, as it is mailed.
 func (s *Store) ConfirmToken(ctx context.Context, rowID, means string) (string, error) {
 	key, err := s.PurposeKey(ctx, mailTokenKey)
 	if err != nil {
 		return "", err
 	}
-	return core.ConfirmToken(key, rowID, means), nil
+	return core.ConfirmToken(key, rowID, means, nil), nil
+}
+
+// AnsweredToken is ConfirmToken for the answer of the request that Subscribe has taken at an instant.
+func (s *Store) AnsweredToken(ctx context.Context, rowID, means string, r SubscribeRequest, at core.Instant) (string, error) {
+	key, err := s.PurposeKey(ctx, mailTokenKey)
+	if err != nil {
+		return "", err
+	}
+	asked := core.ConfirmRequest{Email: r.Email, Preferences: r.Preferences.OrEmpty(), Origin: r.Origin, TextVersion: r.TextVersion, At: at}
+	mark := asked.Mark(key)
+	return core.ConfirmToken(key, rowID, means, &mark), nil
 }
 
 // Confirm redeems a confirm token. It takes effect once; repeated while the subscription is still active it gives the
 // same answer: the subscription as the token's own request asked for it, so that nobody learns more from it.
 // core.ErrInvalidToken, core.ErrTokenExpired, core.ErrSubscriptionNotFound.
 func (s *Store) Confirm(ctx context.Context, token string, o core.Origin, now core.Instant) (sub core.Subscription, err error) {
-	key, err := s.PurposeKey(ctx, mailTokenKey)
-	if err != nil {
-		return sub, err
-	}
-	rowID, means, err := core.ParseConfirmToken(key, token)
+	t, err := s.openConfirmToken(ctx, token)
 	if err != nil {
 		return sub, err
 	}
 	err = s.update(ctx, func(tx *Tx) error {
-		sub, err = tx.confirm(rowID, means, o, now)
+		sub, err = tx.confirm(&t, o, now)
 		return err
 	})
 	return sub, err
@@ -197,33 +133,26 @@ func (s *Store) Confirm(ctx context.Context, token string, o core.Origin, now co
 // ConfirmAsked is the request that a confirm token answers, whether or not it still confirms: its list, and the address as
 // it was given. The error is core.ErrTokenExpired beside both, or one of Confirm's.
 func (s *Store) ConfirmAsked(ctx context.Context, token string, now core.Instant) (list *ListRecord, email core.Email, err error) {
-	key, err := s.PurposeKey(ctx, mailTokenKey)
-	if err != nil {
-		return nil, "", err
-	}
-	rowID, _, err := core.ParseConfirmToken(key, token)
+	t, err := s.openConfirmToken(ctx, token)
 	if err != nil {
 		return nil, "", err
 	}
 	var row confirmRow
-	if err := s.get(ctx, &row, "SELECT list_id, email, created_at FROM confirm_token WHERE id = ?", rowID); err != nil {
-		return nil, "", sharpen(err, core.ErrInvalidToken)
+	err = s.view(ctx, func(r *Reader) (err error) {
+		row, err = t.row(r, now)
+		return err
+	})
+	if err != nil && !errors.Is(err, core.ErrTokenExpired) {
+		return nil, "", err
 	}
-	if list, err = s.ListRecord(ctx, row.ListID); err == nil && now >= row.CreatedAt.Add(ConfirmTTL) {
-		err = core.ErrTokenExpired
-	}
-	return list, row.Email, err
+	list, missing := s.ListRecord(ctx, row.ListID)
+	return list, row.Email, cmp.Or(missing, err)
 }
 
-func (tx *Tx) confirm(rowID, means string, o core.Origin, now core.Instant) (sub core.Subscription, err error) {
-	var row confirmRow
-	err = tx.get(&row, `SELECT list_id, subscription_id, generation, email, preferences, text_version, created_at,
-		source AS "origin.source", remote AS "origin.remote", user_agent AS "origin.user_agent" FROM confirm_token WHERE id = ?`, rowID)
+func (tx *Tx) confirm(t *confirmToken, o core.Origin, now core.Instant) (sub core.Subscription, err error) {
+	row, err := t.row(tx, now)
 	if err != nil {
-		return sub, sharpen(err, core.ErrInvalidToken)
-	}
-	if now >= row.CreatedAt.Add(ConfirmTTL) {
-		return sub, core.ErrTokenExpired
+		return sub, err
 	}
 	if row.Generation == 0 {
 		return sub, core.ErrInvalidToken
@@ -244,7 +173,7 @@ func (tx *Tx) confirm(rowID, means string, o core.Origin, now core.Instant) (sub
 	}
 	before := sub.Means
 	now = max(now, left+1)
-	change, err := sub.Confirm(row.Generation, means, now)
+	change, err := sub.Confirm(row.Generation, t.means, now)
 	if err != nil {
 		return sub, err
 	}
@@ -314,8 +243,8 @@ func (s *Store) Unsubscribe(ctx context.Context, l Leaving, now core.Instant) (s
 	return sub, err
 }
 
-// noticeUnsubscribed queues the notice. A row is written in any case, and the rest of the work is done in idleness, so that
-// the time of the answer tells nothing. The row carries the instant of the unsubscribing, which the undo token is made of.
+// noticeUnsubscribed queues the notice. As many statements run in any case, so that the time of the
+// answer tells nothing. The row carries the instant of the unsubscribing, which the undo token is made of.
 func (tx *Tx) noticeUnsubscribed(l Leaving, sub *core.Subscription, change *core.Change, now core.Instant) error {
 	m := core.Mail{Kind: core.MailUnsubscribed, ListID: l.ListID, Email: l.Email, DueAt: now.Add(MailDelay)}
 	state := mailLeftOut
@@ -347,8 +276,8 @@ func (tx *Tx) noticeUnsubscribed(l Leaving, sub *core.Subscription, change *core
 	if err != nil {
 		return err
 	}
-	if over {
-		state = mailLeftOut
+	if over || state == mailLeftOut {
+		return tx.leaveOut(m, now)
 	}
 	return tx.writeMail(m, state, now)
 }

@@ -127,7 +127,7 @@ CREATE TABLE confirm_token (
   remote          TEXT NOT NULL DEFAULT '',
   user_agent      TEXT NOT NULL DEFAULT '',
   created_at      INTEGER NOT NULL
-, text_version TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
+, text_version TEXT NOT NULL DEFAULT '', shared INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
 
 CREATE TABLE consent (
   list_id         TEXT NOT NULL,
@@ -371,6 +371,8 @@ CREATE TABLE mail (
 CREATE INDEX mail_due ON mail (due_at) WHERE state = 0;
 
 CREATE INDEX mail_email ON mail (email_key, kind, created_at, list_id) WHERE state != 3;
+
+CREATE INDEX mail_left_out ON mail (email_key, list_id, created_at) WHERE state = 3;
 
 CREATE TABLE mark (
   name  TEXT PRIMARY KEY,

@@ -1,0 +1,144 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"newsletterd/core"
+)
+
+// SubscribeRequest is a request to subscribe, from anybody.
+type SubscribeRequest struct {
+	ListID      string
+	Email       core.Email
+	Preferences core.Preferences
+	Origin      core.Origin
+	TextVersion string // of what the form said; empty: it was not ours
+}
+
+// Subscribe records a request, as the rule decides, and queues the mail that follows. What it returns tells nothing
+// about the address: the subscription is pending, made now, with the preferences of the request, whatever is known of
+// it; rowID is that of the confirm tokens, which requests without a mail share. core.ErrListNotFound, core.ErrListInactive.
+func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Instant) (sub core.Subscription, rowID string, err error) {
+	list, err := s.ListRecord(ctx, r.ListID)
+	if err != nil {
+		return sub, "", err
+	}
+	if !list.Active() || s.opts.MemberElsewhere { // what began here would contradict what is kept there
+		return sub, "", core.ErrListInactive
+	}
+	sub = core.Subscription{
+		ID: s.SubscriptionID(list.ID, r.Email.Key()), ListID: list.ID, Email: r.Email,
+		Status: core.SubscriptionPending, Preferences: r.Preferences.OrEmpty(), CreatedAt: now,
+	}
+	fresh, erased := core.NewID(), s.erasedHash(r.Email.Key())
+	err = s.updateAgain(ctx, func(tx *Tx) (err error) {
+		rowID, err = tx.subscribe(list, sub, fresh, erased, &r, now)
+		return err
+	})
+	return sub, rowID, err
+}
+
+// requestsApart is how many requests of mailWindow for one list and address get rows of their own, whatever is known of the
+// address: those that a mail may go out for, and one. What comes then takes the place of the last one without a mail.
+const requestsApart = confirmsPerListEmail + 1
+
+// subscribeState is all that the rule and the limits need to know, read at once.
+type subscribeState struct {
+	core.Subscription
+	disabled bool
+	mails    int // confirmations to the address in the window
+	listMail int // of these, for this list
+	already  int // "subscribed already" for this list
+
+	leftOut          int    // requests for this list whose mail was left out
+	shared           string // row of the newest of them, where another request may take its place
+	sharedGeneration int64
+}
+
+// repeats reports whether a request without a mail takes the place of an earlier one.
+func (st *subscribeState) repeats(generation int64) bool {
+	return st.listMail+st.already+st.leftOut >= requestsApart && st.shared != "" && st.sharedGeneration == generation
+}
+
+// Each EXISTS asks for one value: for a list of them SQLite would fill a table each time.
+const readSubscribeState = `SELECT coalesce(s.email, ''), coalesce(s.status, ''), coalesce(s.preferences, ''), coalesce(s.generation, 0),
+	coalesce(s.means, ''), coalesce(s.created_at, 0), coalesce(s.changed_at, 0), coalesce(s.event_at, 0),
+	EXISTS (SELECT 1 FROM disabled WHERE email_key = ?3 AND tenant_id = '') OR EXISTS (SELECT 1 FROM disabled WHERE email_key = ?3 AND tenant_id = ?4)
+	OR EXISTS (SELECT 1 FROM erased WHERE hash = ?6 AND tenant_id = '' AND kind = 'disabled')
+	OR EXISTS (SELECT 1 FROM erased WHERE hash = ?6 AND tenant_id = ?4 AND kind = 'disabled'),
+	m.mails, m.list_mails,
+	(SELECT count(*) FROM mail WHERE email_key = ?3 AND kind = 'already_subscribed' AND created_at > ?5 AND list_id = ?1 AND state != 3),
+	o.requests, coalesce(c.id, ''), coalesce(c.generation, 0)
+	FROM (SELECT count(*) AS mails, count(*) FILTER (WHERE list_id = ?1) AS list_mails FROM mail
+		WHERE email_key = ?3 AND kind = 'confirm' AND created_at > ?5 AND state != 3) AS m
+	CROSS JOIN (SELECT count(*) AS requests, max(id), token_id FROM mail
+		WHERE email_key = ?3 AND list_id = ?1 AND created_at > ?5 AND state = 3 AND kind IN ('confirm', 'already_subscribed')) AS o
+	LEFT JOIN confirm_token AS c ON c.id = o.token_id AND c.shared = 1
+	LEFT JOIN subscription AS s ON s.list_id = ?1 AND s.id = ?2`
+
+func (tx *Tx) subscribeState(list *ListRecord, ask *core.Subscription, erased string, now core.Instant) (st subscribeState, err error) {
+	st.ListID, st.ID = list.ID, ask.ID
+	err = tx.scan(readSubscribeState, []any{list.ID, ask.ID, ask.Email.Key(), list.TenantID, int64(now.Add(-mailWindow)), erased},
+		&st.Email, &st.Status, &st.Preferences, &st.Generation, &st.Means, &st.CreatedAt, &st.ChangedAt, &st.EventAt,
+		&st.disabled, &st.mails, &st.listMail, &st.already, &st.leftOut, &st.shared, &st.sharedGeneration)
+	return st, err
+}
+
+// subscribe returns the row of the request: one of the id fresh, or that of an earlier one whose place it has taken. It runs
+// as many statements in either case.
+func (tx *Tx) subscribe(list *ListRecord, ask core.Subscription, fresh, erased string, r *SubscribeRequest, now core.Instant) (rowID string, err error) {
+	st, err := tx.subscribeState(list, &ask, erased, now)
+	if err != nil {
+		return "", err
+	}
+	mail := core.Mail{Kind: core.MailConfirm, TenantID: list.TenantID, ListID: list.ID, Email: ask.Email, TokenID: fresh, DueAt: now.Add(MailDelay)}
+	state := mailQueued
+	if st.mails >= confirmsPerEmail || st.listMail >= confirmsPerListEmail {
+		state = mailLeftOut
+	}
+	if st.disabled { // in generation 0: its token confirms nothing
+		err, state = tx.idle(1), mailLeftOut
+	} else {
+		switch st.Subscribe(ask.Email, ask.Preferences, now) {
+		case core.SubscribeNotNeeded:
+			err = tx.idle(1)
+			mail.Kind, state = core.MailAlreadySubscribed, mailQueued
+			if st.already >= alreadyPerListEmail {
+				state = mailLeftOut
+			}
+		default:
+			err = tx.saveSubscription(&st.Subscription)
+		}
+		ask.Generation = st.Generation
+	}
+	if err != nil {
+		return "", err
+	}
+	if state == mailLeftOut && st.repeats(ask.Generation) {
+		tx.kick(TopicMailSoon)
+		return st.shared, errors.Join(tx.repeatRequest(&ask, st.shared, r, now), tx.idle(1))
+	}
+	if err := tx.addConfirmToken(&ask, fresh, state == mailLeftOut, r, now); err != nil {
+		return "", err
+	}
+	return fresh, tx.writeMail(mail, state, now)
+}
+
+// addConfirmToken adds the row of a request. Another request may take the place of a shared one.
+func (tx *Tx) addConfirmToken(s *core.Subscription, rowID string, shared bool, r *SubscribeRequest, now core.Instant) error {
+	_, err := tx.exec(`INSERT INTO confirm_token
+		(id, list_id, subscription_id, generation, email, preferences, source, remote, user_agent, text_version, created_at, shared)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		rowID, s.ListID, s.ID, s.Generation, string(s.Email), string(s.Preferences), r.Origin.Source, r.Origin.Remote, r.Origin.UserAgent,
+		r.TextVersion, int64(now), shared)
+	return err
+}
+
+// repeatRequest lets a request take the place of an earlier one. Tokens of both stay good: they carry their own request.
+func (tx *Tx) repeatRequest(s *core.Subscription, rowID string, r *SubscribeRequest, now core.Instant) error {
+	_, err := tx.exec(`UPDATE confirm_token SET email = ?2, preferences = ?3, source = ?4, remote = ?5, user_agent = ?6, text_version = ?7,
+		created_at = max(created_at, ?8) WHERE id = ?1`,
+		rowID, string(s.Email), string(s.Preferences), r.Origin.Source, r.Origin.Remote, r.Origin.UserAgent, r.TextVersion, int64(now))
+	return err
+}

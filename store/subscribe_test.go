@@ -1,0 +1,175 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"newsletterd/core"
+)
+
+// asks sends n requests for an address, each different, and returns their answered tokens.
+func (n newsletter) asks(email core.Email, times int, at core.Instant) (tokens []string) {
+	n.Helper()
+	for i := range times {
+		r := SubscribeRequest{
+			ListID: n.list, Email: email, Preferences: core.Preferences(fmt.Sprintf(`{"n":%d}`, i)),
+			Origin: core.Origin{Source: "form", Remote: fmt.Sprintf("192.0.2.%d", i), UserAgent: "test"}, TextVersion: fmt.Sprint("v", i),
+		}
+		_, row, err := n.Subscribe(n.Context(), r, at+core.Instant(i))
+		if err != nil {
+			n.Fatal(err)
+		}
+		token, err := n.AnsweredToken(n.Context(), row, core.MeansResponse, r, at+core.Instant(i))
+		if err != nil {
+			n.Fatal(err)
+		}
+		tokens = append(tokens, token)
+	}
+	return tokens
+}
+
+// Repeated requests for one address leave as many rows as a day has mails, and one more, whatever is known of the address.
+func TestRepeatedRequestsShareARow(t *testing.T) {
+	const address core.Email = "a@example.org"
+	for name, before := range map[string]func(newsletter){
+		"stranger": func(newsletter) {},
+		"pending":  func(n newsletter) { n.asks(address, 1, now0) },
+		"active":   func(n newsletter) { n.activate(address, now0) },
+		"unsubscribed": func(n newsletter) {
+			n.activate(address, now0)
+			_, _ = n.leave(address, now0+1)
+		},
+		"disabled": func(n newsletter) { _, _ = n.Disable(n.Context(), Disabling{Email: address}, now0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := testNewsletter(t)
+			before(n)
+			for day := range 3 {
+				at := now0.Add(time.Duration(day) * 25 * time.Hour)
+				n.asks(address, 50, at+100)
+				n.asks("other@example.org", 2, at+200)
+				want := requestsApart * (day + 1)
+				if got := n.count("SELECT count(*) FROM confirm_token WHERE email = ?", string(address)); got != want {
+					t.Errorf("day %d: %d rows of requests, want %d", day, got, want)
+				}
+				if got := n.count("SELECT count(*) FROM mail WHERE email_key = ? AND kind <> 'unsubscribed'", string(address)); got != want {
+					t.Errorf("day %d: %d rows of mails, want %d", day, got, want)
+				}
+			}
+		})
+	}
+}
+
+// Each answered token of a generation confirms, and tells nothing that its own request has not said; the ledger says where that
+// request came from, or nothing.
+func TestSharedRowsKeepRequestsApart(t *testing.T) {
+	for i := range 9 {
+		n := testNewsletter(t)
+		tokens := n.asks("Ann@Example.org", 8, now0)
+		last := n.asks("ann@example.org", 1, now0+8)
+		token := append(tokens, last...)[i]
+		own := i < requestsApart-1 // the others share a row
+		want := core.Subscription{Email: "ann@example.org", Preferences: "{}", CreatedAt: now0 + core.Instant(i)}
+		origin := core.Origin{}
+		version := ""
+		if own || i == 8 {
+			nth := i % 8
+			want.Preferences = core.Preferences(fmt.Sprintf(`{"n":%d}`, nth))
+			origin = core.Origin{Source: "form", Remote: fmt.Sprintf("192.0.2.%d", nth), UserAgent: "test"}
+			version = fmt.Sprint("v", nth)
+		}
+		if own {
+			want.Email = "Ann@Example.org"
+		}
+		if _, email, err := n.ConfirmAsked(t.Context(), token, now0+20); err != nil || email != want.Email {
+			t.Errorf("request %d asked for %s, %v; want %s", i, email, err, want.Email)
+		}
+		sub, err := n.Confirm(t.Context(), token, core.Origin{}, now0+20)
+		if err != nil || sub.Status != core.SubscriptionActive || sub.Email != want.Email || sub.Preferences != want.Preferences || sub.CreatedAt != want.CreatedAt {
+			t.Errorf("request %d: %+v, %v; want %+v", i, sub, err, want)
+		}
+		ledger, err := n.Consents(t.Context(), n.list, sub.ID)
+		if err != nil || len(ledger) != 2 || ledger[0].At != want.CreatedAt || ledger[0].Origin != origin || ledger[0].TextVersion != version {
+			t.Errorf("request %d: ledger %+v, %v; want %+v %s", i, ledger, err, origin, version)
+		}
+		for k, other := range tokens { // each confirms the same subscription, and speaks of its own request
+			sub, err := n.Confirm(t.Context(), other, core.Origin{}, now0+30)
+			if err != nil || sub.CreatedAt != now0+core.Instant(k) || sub.Preferences != "{}" && sub.Preferences != core.Preferences(fmt.Sprintf(`{"n":%d}`, k)) {
+				t.Errorf("request %d after it: %+v, %v", k, sub, err)
+			}
+		}
+	}
+}
+
+// The mail that was confirmed decides what the ledger says, however many requests came after the one that it answers.
+func TestTheLedgerNamesTheMailedRequest(t *testing.T) {
+	n := testNewsletter(t)
+	n.asks("a@example.org", 20, now0)
+	var rows []string
+	if err := n.all(t.Context(), &rows, "SELECT token_id FROM mail WHERE state = 0 ORDER BY id"); err != nil || len(rows) != confirmsPerListEmail {
+		t.Fatal(rows, err)
+	}
+	sub, err := n.Confirm(t.Context(), n.token(rows[1], core.MeansMailed), core.Origin{}, now0+100)
+	if err != nil || sub.Preferences != `{"n":1}` {
+		t.Fatal(sub, err)
+	}
+	ledger, err := n.Consents(t.Context(), n.list, sub.ID)
+	if err != nil || len(ledger) != 2 || ledger[0].Remote != "192.0.2.1" || ledger[0].TextVersion != "v1" || ledger[0].At != now0+1 {
+		t.Errorf("%+v, %v", ledger, err)
+	}
+}
+
+// A shared row belongs to one generation, and its tokens end each in its own time.
+func TestTokensOfSharedRowsEnd(t *testing.T) {
+	n := testNewsletter(t)
+	old := n.asks("a@example.org", 10, now0)
+	later := n.asks("a@example.org", 1, now0.Add(23*time.Hour))[0]
+	if _, err := n.Confirm(t.Context(), old[9], core.Origin{}, now0.Add(ConfirmTTL)+9); !errors.Is(err, core.ErrTokenExpired) {
+		t.Errorf("after seven days: %v", err)
+	}
+	if _, err := n.Housekeeping(t.Context(), Retention{Pending: 30 * 24 * time.Hour, Mail: 30 * 24 * time.Hour}, now0.Add(ConfirmTTL)+9); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.Confirm(t.Context(), later, core.Origin{}, now0.Add(ConfirmTTL)+9); err != nil {
+		t.Errorf("the last one is younger: %v", err)
+	}
+	if _, err := n.leave("a@example.org", now0.Add(ConfirmTTL)+10); err != nil {
+		t.Fatal(err)
+	}
+	again := n.asks("a@example.org", 10, now0.Add(ConfirmTTL)+11)
+	if _, err := n.Confirm(t.Context(), later, core.Origin{}, now0.Add(ConfirmTTL)+30); !errors.Is(err, core.ErrInvalidToken) {
+		t.Errorf("a token of the generation before: %v", err)
+	}
+	for _, token := range again {
+		if _, err := n.Confirm(t.Context(), token, core.Origin{}, now0.Add(ConfirmTTL)+30); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// What repeated requests for a link, or with a token that anybody may ask for, leave out is not one row each either.
+func TestMailsLeftOutAreFew(t *testing.T) {
+	n := testNewsletter(t)
+	n.activate("a@example.org", now0)
+	for i := range core.Instant(30) {
+		for _, email := range []core.Email{"a@example.org", "stranger@example.org"} {
+			if err := n.RequestPreferencesLink(t.Context(), n.list, email, now0+i); err != nil {
+				t.Fatal(err)
+			}
+			l := Leaving{ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, email.Key()), Email: email, Means: core.MeansResponse}
+			if _, err := n.Unsubscribe(t.Context(), l, now0+i); err != nil && !errors.Is(err, core.ErrNotFound) {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, email := range []string{"a@example.org", "stranger@example.org"} {
+		for _, kind := range []string{core.MailPreferences, core.MailUnsubscribed} {
+			if got := n.count("SELECT count(*) FROM mail WHERE email_key = ? AND kind = ?", email, kind); got != requestsApart {
+				t.Errorf("%s: %d rows of %s, want %d", email, got, kind, requestsApart)
+			}
+		}
+	}
+}
