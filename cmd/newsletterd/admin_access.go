@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -143,7 +144,11 @@ func (p *program) createToken(c *cli.Context, cfg *Config, s *store.Store) error
 	if err != nil {
 		return err
 	}
-	provider, err := auth.New(c.Context, s, authConfig(cfg), now())
+	conf := authConfig(cfg)
+	if conf.Issuer, err = p.daemonIssuer(c, s, conf.Issuer); err != nil {
+		return err
+	}
+	provider, err := auth.New(c.Context, s, conf, now())
 	if err != nil {
 		return err
 	}
@@ -161,6 +166,17 @@ func (p *program) createToken(c *cli.Context, cfg *Config, s *store.Store) error
 	}
 	_, err = p.err.Write([]byte("id " + id + ", scope " + t.Scope + "\n"))
 	return err
+}
+
+// daemonIssuer returns the issuer that the daemon runs with, or last ran with: it accepts tokens of no other. Before its first
+// start that is the command's own. A difference between the two is written to standard error.
+func (p *program) daemonIssuer(c *cli.Context, s *store.Store, own string) (string, error) {
+	issuer, err := s.Issuer(c.Context)
+	if err != nil || issuer == "" || issuer == own {
+		return own, err
+	}
+	_, err = fmt.Fprintf(p.err, "note: the token is for %s, the issuer that the daemon runs with; this configuration says %s\n", issuer, own)
+	return issuer, err
 }
 
 func ttlOf(c *cli.Context) (time.Duration, error) {

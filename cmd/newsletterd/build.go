@@ -116,6 +116,9 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := d.store.KeepIssuer(ctx, d.auth.Issuer); err != nil {
+		return err
+	}
 	return d.wireWorkers(ctx)
 }
 
