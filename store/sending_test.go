@@ -413,6 +413,9 @@ func TestCancelledAndFailedJobsAreSettled(t *testing.T) {
 			t.Errorf("unsettled: %v %v", nos, err)
 		}
 		for after, more := int64(0), true; more; {
+			if found, err := h.Check(ctx); err != nil || len(found) > 0 {
+				t.Errorf("checked after %d: %v %v", after, found, err)
+			}
 			after, more, err = h.SettleJob(ctx, j.No, after, sendNow)
 			h.must(err)
 		}
