@@ -40,16 +40,17 @@ type AuthorizeReply struct {
 
 // Authorize judges an authorization request and answers it if nothing more is needed (RFC 6749 section 4.1, OpenID
 // Connect Core section 3.1.2). A request whose redirect URI can't be trusted is an *AuthorizeError; other errors mean
-// that it could not be judged.
+// that it could not be judged. What is wrong with another request goes to its redirect URI after the user has signed in
+// (RFC 9700 section 4.11.2), unless it says prompt=none.
 func (p *Provider) Authorize(ctx context.Context, r AuthorizeRequest, now core.Instant) (AuthorizeReply, error) {
 	a, err := ParseAuthorization(r.Query, func(id string) (core.Client, error) { return p.store.Client(ctx, id) })
 	if err != nil {
-		return p.refuse(err)
+		return p.refuseVisitor(ctx, err, r, now)
 	}
 	reply := AuthorizeReply{Request: a}
 	var v Visit
 	if v, reply.Visitor, err = p.visit(ctx, a, r, now); err != nil {
-		return p.refuse(err)
+		return p.refuseVisitor(ctx, err, r, now)
 	}
 	if r.Denied && v.UserID != "" {
 		return p.refuse(a.Deny())
@@ -68,6 +69,22 @@ func (p *Provider) Authorize(ctx context.Context, r AuthorizeRequest, now core.I
 	}
 	reply.Fields, reply.Location = a.Answer([2]string{"code", code}, [2]string{"state", a.State}, [2]string{"iss", p.Issuer})
 	return reply, nil
+}
+
+// refuseVisitor is refuse for a user who may not be signed in yet, and is asked to then: an error that is redirected at once would
+// make an open redirector of the endpoint, for anyone who can write a faulty link to a client of theirs.
+func (p *Provider) refuseVisitor(ctx context.Context, err error, r AuthorizeRequest, now core.Instant) (AuthorizeReply, error) {
+	e, ok := errors.AsType[*AuthorizeError](err)
+	if ok && e.Request != nil && r.Query.Get("prompt") != "none" {
+		_, err := p.store.Visitor(ctx, r.BrowserID, e.Request.Client.ID, now)
+		if errors.Is(err, core.ErrNotFound) {
+			return AuthorizeReply{Step: StepLogin, Request: e.Request}, nil
+		}
+		if err != nil {
+			return AuthorizeReply{}, err
+		}
+	}
+	return p.refuse(err)
 }
 
 // refuse makes an error the client's answer, where its redirect URI is trusted (RFC 6749 section 4.1.2.1, RFC 9207).

@@ -58,12 +58,12 @@ func (a authorizeEdge) loginPage(c *Call, in loginQuery) (HTML, error) {
 	return a.showLogin(c, p, p.request.Get("login_hint"), "", 0)
 }
 
-// login signs a browser in. Unknown address and wrong password are told alike. For a request that gets no code whoever
-// asks, nobody is signed in.
+// login signs a browser in. Unknown address and wrong password are told alike. For a request whose redirect URI is not
+// trusted nobody is signed in.
 func (a authorizeEdge) login(c *Call, in loginForm) (HTML, error) {
 	p := purposeOf(in.Continue)
 	if _, err := c.requested(p); err != nil {
-		return a.distrustOrAsk(c, p, err)
+		return a.distrustLogin(c, p, err)
 	}
 	browser, device, err := a.auth.SignIn(c, auth.SignInRequest{
 		Email: in.Email, Password: in.Password, BrowserID: c.browserID(), Device: c.cookie(deviceCookie),
@@ -91,9 +91,9 @@ func (a authorizeEdge) showLogin(c *Call, p purpose, email, fault string, status
 	if p.request != nil {
 		request, err := c.requested(p)
 		if err != nil {
-			return a.distrustOrAsk(c, p, err)
+			return a.distrustLogin(c, p, err)
 		}
-		if v.Brand, err = c.api.brandOf(c, request.Client.TenantID); err != nil {
+		if v.Brand, err = c.api.clientBrand(c, &request.Client); err != nil {
 			return HTML{}, err
 		}
 		data.Client = request.Client.Name
@@ -103,24 +103,25 @@ func (a authorizeEdge) showLogin(c *Call, p purpose, email, fault string, status
 	return c.render(status, "login", v, targets...)
 }
 
-// requested is the authorization request that a login is for; nil where it is for the account page.
+// requested is the authorization request that a login is for; nil where it is for the account page. What is wrong with a request
+// whose redirect URI is trusted is for the client to hear, after the login.
 func (c *Call) requested(p purpose) (*auth.Authorization, error) {
 	if p.request == nil {
 		return nil, nil
 	}
-	return auth.ParseAuthorization(p.request, func(id string) (core.Client, error) { return c.api.options.Store.Client(c, id) })
+	request, err := auth.ParseAuthorization(p.request, func(id string) (core.Client, error) { return c.api.options.Store.Client(c, id) })
+	if e, ok := errors.AsType[*auth.AuthorizeError](err); ok && e.Request != nil {
+		return e.Request, nil
+	}
+	return request, err
 }
 
-// distrustOrAsk sends a login for a faulty request back to the endpoint that tells what is wrong with it.
-func (a authorizeEdge) distrustOrAsk(c *Call, p purpose, err error) (HTML, error) {
-	e, ok := errors.AsType[*auth.AuthorizeError](err)
-	if !ok {
-		return HTML{}, err
-	}
-	if e.Request == nil {
+// distrustLogin says what is wrong with the request that a login is for.
+func (a authorizeEdge) distrustLogin(c *Call, p purpose, err error) (HTML, error) {
+	if e, ok := errors.AsType[*auth.AuthorizeError](err); ok {
 		return a.distrust(c, p.request, e)
 	}
-	return HTML{To: c.api.publicURL + p.path}, nil
+	return HTML{}, err
 }
 
 // logoutEdge serves the logout page, and the one that relying parties send their users to.

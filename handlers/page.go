@@ -177,6 +177,14 @@ func (h *Handler) brandOf(ctx context.Context, tenantID string) (brand, error) {
 	return tenantBrand(b, &t), nil
 }
 
+// clientBrand is the brand of a client's tenant; the daemon's own where the tenant is suspended.
+func (h *Handler) clientBrand(ctx context.Context, client *core.Client) (brand, error) {
+	if client.Suspended {
+		return h.ownBrand(), nil
+	}
+	return h.brandOf(ctx, client.TenantID)
+}
+
 // tenantBrand is the brand of a tenant.
 func tenantBrand(b brand, t *core.Tenant) brand {
 	b.Name = t.Name

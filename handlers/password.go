@@ -36,8 +36,11 @@ func (m mailedEdge) forgotten(c *Call, continueTo string) (f forgotten, err erro
 	if err != nil {
 		return f, err
 	}
-	f.Continue, f.Back, f.tenantID = p.path, p.asQuery(), request.Client.TenantID
-	f.brand, err = c.api.brandOf(c, f.tenantID)
+	f.Continue, f.Back = p.path, p.asQuery()
+	if !request.Client.Suspended {
+		f.tenantID = request.Client.TenantID
+	}
+	f.brand, err = c.api.clientBrand(c, &request.Client)
 	return f, err
 }
 
