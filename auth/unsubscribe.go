@@ -35,6 +35,7 @@ const (
 	purposeUndo        byte = 2
 	purposeManage      byte = 3
 	purposeView        byte = 4 // view.go
+	purposePreview     byte = 5 // view.go
 )
 
 // UnsubscribeToken is all that an unsubscribe link knows; nothing of it is stored.

@@ -46,3 +46,37 @@ func (s *Sealer) OpenView(token string) (t ViewToken, err error) {
 	}
 	return t, nil
 }
+
+// PreviewToken names a job as one address would get it, for whoever tries the job to see it in a browser.
+type PreviewToken struct {
+	JobNo    int64
+	Email    core.Email // empty: a reader of whom nothing is known
+	IssuedAt core.Instant
+}
+
+// Expired reports whether the token has ended.
+func (t PreviewToken) Expired(now core.Instant) bool { return now >= t.IssuedAt.Add(ViewTTL) }
+
+// SealPreview returns the text of the token.
+func (s *Sealer) SealPreview(t PreviewToken) string {
+	plain := binary.AppendUvarint(nil, uint64(t.JobNo))
+	plain = binary.AppendUvarint(plain, uint64(t.IssuedAt))
+	return s.Seal(purposePreview, append(plain, t.Email...))
+}
+
+// OpenPreview reads a token of SealPreview. Its life is the caller's to judge. Anything else is core.ErrInvalidToken.
+func (s *Sealer) OpenPreview(token string) (t PreviewToken, err error) {
+	plain, err := s.Open(purposePreview, token)
+	if err != nil {
+		return t, err
+	}
+	for _, field := range [...]*int64{&t.JobNo, (*int64)(&t.IssuedAt)} {
+		v, n := binary.Uvarint(plain)
+		if n <= 0 || int64(v) < 0 {
+			return t, core.ErrInvalidToken
+		}
+		*field, plain = int64(v), plain[n:]
+	}
+	t.Email = core.Email(plain)
+	return t, nil
+}

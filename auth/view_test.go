@@ -40,3 +40,28 @@ func TestViewTokens(t *testing.T) {
 		t.Errorf("it opens as an unsubscribe token: %v", err)
 	}
 }
+
+func TestPreviewTokens(t *testing.T) {
+	s, err := NewSealer(make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, email := range []core.Email{"", "a@example.org"} {
+		want := PreviewToken{JobNo: 3, Email: email, IssuedAt: 1_800_000_000_000}
+		token := s.SealPreview(want)
+		if got, err := s.OpenPreview(token); err != nil || got != want {
+			t.Errorf("%+v %v", got, err)
+		}
+		if want.Expired(want.IssuedAt.Add(ViewTTL)-1) || !want.Expired(want.IssuedAt.Add(ViewTTL)) {
+			t.Error("it ends at another time")
+		}
+		if _, err := s.OpenView(token); !errors.Is(err, core.ErrInvalidToken) {
+			t.Errorf("it opens as a view: %v", err)
+		}
+		for _, bad := range []string{"", token[:len(token)-1], string(s.AppendView(nil, ViewToken{JobNo: 3, Seq: 1})), s.Seal(purposePreview, []byte{1})} {
+			if _, err := s.OpenPreview(bad); !errors.Is(err, core.ErrInvalidToken) {
+				t.Errorf("%q: %v", bad, err)
+			}
+		}
+	}
+}

@@ -3,6 +3,7 @@ package handlers
 import (
 	"cmp"
 
+	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/mail"
 )
@@ -37,7 +38,8 @@ func (a sendjobs) preview(c *Call, in previewFor) (out preview, err error) {
 	r := mail.Recipient{
 		Email: "reader@example.org", Date: c.Now.Time(),
 		UnsubscribeToken: "preview", UnsubscribeURL: c.api.publicURL + "/unsubscribe?token=preview",
-		PreferencesURL: c.api.publicURL + "/preferences?token=preview", ViewURL: c.api.publicURL + "/v/preview",
+		PreferencesURL: c.api.publicURL + "/preferences?token=preview",
+		ViewURL:        c.api.publicURL + "/v/" + c.api.sealer.SealPreview(auth.PreviewToken{JobNo: j.No, Email: in.Email, IssuedAt: c.Now}),
 	}
 	if in.Email != "" {
 		sub, err := a.store.Subscriber(c, j.ListID, in.Email)

@@ -79,17 +79,10 @@ func (a tracked) follow(c *Call, in mailedToken) (Redirect, error) {
 const viewPolicy = "sandbox allow-popups allow-popups-to-escape-sandbox allow-top-navigation-by-user-activation; default-src 'none'; " +
 	"img-src https: http: data:; style-src 'unsafe-inline' https:; font-src https: data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// show shows a reader the mail of a job in the browser. Nothing in it is tracked.
+// show shows a reader the mail of a job in the browser, and whoever tries a job what it would be. Nothing in it is tracked.
 func (a tracked) show(c *Call, in mailedToken) (HTML, error) {
-	t, err := a.sealer.OpenView(in.Token)
-	if err == nil && t.Expired(c.Now) {
-		err = core.ErrTokenExpired
-	}
-	if err != nil {
-		return HTML{}, c.linkError(err)
-	}
-	body, err := a.mailOf(c, t, in.Token)
-	if errors.Is(err, core.ErrNotFound) {
+	body, err := a.bodyOf(c, in.Token)
+	if kind := core.KindOf(err); errors.Is(err, core.ErrInvalidToken) || errors.Is(err, core.ErrTokenExpired) || kind == core.NotFound {
 		return HTML{}, c.linkError(err)
 	}
 	if err != nil {
@@ -101,13 +94,55 @@ func (a tracked) show(c *Call, in mailedToken) (HTML, error) {
 	return HTML{Body: body}, nil
 }
 
+// bodyOf renders the mail that a token names.
+func (a tracked) bodyOf(c *Call, token string) ([]byte, error) {
+	if p, err := a.sealer.OpenPreview(token); err == nil {
+		if p.Expired(c.Now) {
+			return nil, core.ErrTokenExpired
+		}
+		return a.previewOf(c, p, token)
+	}
+	t, err := a.sealer.OpenView(token)
+	if err == nil && t.Expired(c.Now) {
+		err = core.ErrTokenExpired
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a.mailOf(c, t, token)
+}
+
+// previewOf renders a job as the address of a preview would get it, with the data of a subscriber where it is one.
+func (a tracked) previewOf(c *Call, t auth.PreviewToken, token string) ([]byte, error) {
+	j, err := a.store.SendJobByNo(c, t.JobNo)
+	if err != nil {
+		return nil, err
+	}
+	to := core.Subscriber{Email: "reader@example.org"}
+	if t.Email != "" {
+		to.Email, to.ID = t.Email, a.store.SubscriptionID(j.ListID, t.Email.Key())
+		switch sub, err := a.store.Subscriber(c, j.ListID, t.Email); {
+		case err == nil:
+			to = sub
+		case !errors.Is(err, core.ErrNotFound):
+			return nil, err
+		}
+	}
+	return a.page(c, &j, &to, c.Now, token, auth.UnsubscribeToken{IssuedAt: t.IssuedAt})
+}
+
 // mailOf renders the HTML part for the recipient of a token, or the text where there is no HTML.
 func (a tracked) mailOf(c *Call, t auth.ViewToken, token string) ([]byte, error) {
 	j, to, err := a.store.MailedTo(c, t.JobNo, t.Seq)
 	if err != nil {
 		return nil, err
 	}
-	content, err := a.store.Content(c, &j)
+	return a.page(c, &j, &to, j.StartedAt, token, auth.UnsubscribeToken{JobNo: t.JobNo, Seq: t.Seq, IssuedAt: t.IssuedAt})
+}
+
+// page renders a job for a subscriber, with the links that the mail to it has; leave names the mail by which one leaves.
+func (a tracked) page(c *Call, j *core.SendJob, to *core.Subscriber, at core.Instant, token string, leave auth.UnsubscribeToken) ([]byte, error) {
+	content, err := a.store.Content(c, j)
 	if err != nil {
 		return nil, err
 	}
@@ -120,14 +155,14 @@ func (a tracked) mailOf(c *Call, t auth.ViewToken, token string) ([]byte, error)
 		origin = content.Tenant.PublicURL
 	}
 	r := mail.Recipient{
-		Email: string(to.Email), SubscriberID: to.ID, Preferences: string(to.Preferences), Date: j.StartedAt.Time(),
-		ViewURL: origin + "/v/" + token,
+		Email: string(to.Email), SubscriberID: to.ID, Preferences: string(to.Preferences), Date: at.Time(),
+		ViewURL: origin + "/v/" + token, UnsubscribeToken: "preview",
 	}
-	r.UnsubscribeToken, err = a.sealer.SealUnsubscribe(auth.UnsubscribeToken{
-		Kind: auth.UnsubscribeMailed, ListID: j.ListID, SubscriptionID: to.ID, Email: to.Email, JobNo: t.JobNo, Seq: t.Seq, IssuedAt: t.IssuedAt,
-	})
-	if err != nil {
-		return nil, err
+	if to.ID != "" {
+		leave.Kind, leave.ListID, leave.SubscriptionID, leave.Email = auth.UnsubscribeMailed, j.ListID, to.ID, to.Email
+		if r.UnsubscribeToken, err = a.sealer.SealUnsubscribe(leave); err != nil {
+			return nil, err
+		}
 	}
 	r.UnsubscribeURL = origin + "/unsubscribe?token=" + r.UnsubscribeToken
 	r.PreferencesURL = origin + "/preferences?token=" + r.UnsubscribeToken

@@ -1,6 +1,8 @@
 package mail
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"html"
 	"strings"
@@ -23,6 +25,8 @@ type BulkSpec struct {
 	// Subject, HTML, Text and Preheader are templates; Preheader is of text, as Subject is. One of HTML and Text may be empty: without Text it is made
 	// of HTML, without HTML the mail is text/plain alone.
 	Subject, HTML, Text, Preheader string
+	// SubjectPrefix stands before the subject in the header, and in no part of the body.
+	SubjectPrefix string
 	// HTMLLayout and TextLayout, where not empty, hold {{content}} once: the body is put in its place.
 	HTMLLayout, TextLayout string
 	// UnsubscribeURL is the job's own visible link with {{unsubscribe_token}} in it; empty: the recipient's.
@@ -196,9 +200,25 @@ func (b *Bulk) compileHeaders() {
 	b.tail = appendHeader(b.tail, "Feedback-ID", shortID(s.JobID)+":"+shortID(s.ListID)+":"+shortID(s.TenantID)+":newsletterd")
 	b.tail = append(b.tail, "Precedence: bulk\r\nMIME-Version: 1.0\r\n"...)
 	if !b.subject.dynamic() {
-		text, _ := b.subject.Append(nil, &Vars{})
-		b.staticSubject = appendTextHeader(nil, "Subject", string(text))
+		text, _ := b.appendSubject(nil, &Vars{})
+		b.staticSubject = appendTextHeader(nil, "Subject", s.SubjectPrefix+string(text))
 	}
+}
+
+// appendSubject appends the subject as a recipient reads it. One that is empty is replaced: a mail without a subject looks
+// broken, and spam filters hold it against the sender.
+func (b *Bulk) appendSubject(dst []byte, v *Vars) ([]byte, error) {
+	start := len(dst)
+	dst, err := b.subject.Append(dst, v)
+	if err == nil && len(bytes.TrimSpace(dst[start:])) == 0 {
+		dst = append(dst[:start], b.spareSubject()...)
+	}
+	return dst, err
+}
+
+// spareSubject is what stands in for a subject that is empty: the job's name, else the list's.
+func (b *Bulk) spareSubject() string {
+	return cmp.Or(strings.TrimSpace(b.spec.Shared.Job["name"]), strings.TrimSpace(b.spec.ListName), "Newsletter")
 }
 
 // dynamic tells whether any node depends on the recipient.
@@ -220,6 +240,9 @@ func (b *Bulk) try() error {
 	msg, err := b.Append(nil, r)
 	if err != nil {
 		return &core.Error{Kind: core.Invalid, Code: "validation_error", Field: "body_html", Message: "The message can't be rendered: " + err.Error() + ".", Err: err}
+	}
+	if subject, err := b.subject.Append(nil, &Vars{Shared: &b.spec.Shared, Email: r.Email}); err == nil && len(bytes.TrimSpace(subject)) == 0 {
+		b.subject.warn("the subject is empty for a reader of whom nothing is known; %q is sent in its place", b.spareSubject())
 	}
 	if strings.Contains(b.spec.HTML, "data:image") {
 		b.text.warn("images as data: URIs are dropped by Gmail and Outlook; link to them instead")
@@ -259,7 +282,7 @@ func (b *Bulk) fill(v *Vars, r *Recipient) {
 		v.UnsubscribeURL = string(url)
 	}
 	if b.text.subject || b.html != nil && b.html.subject {
-		subject, _ := b.subject.Append(nil, v)
+		subject, _ := b.appendSubject(nil, v)
 		v.Subject = string(subject)
 	}
 }
@@ -268,10 +291,15 @@ func (b *Bulk) fill(v *Vars, r *Recipient) {
 func (b *Bulk) Parts(r *Recipient) (subject, text, html string, err error) {
 	var v Vars
 	b.fill(&v, r)
+	if head, err := b.appendSubject(nil, &v); err == nil {
+		subject = string(head)
+	} else {
+		return "", "", "", fmt.Errorf("render: %w", err)
+	}
 	for _, p := range [...]struct {
 		t   *Template
 		out *string
-	}{{b.subject, &subject}, {b.text, &text}, {b.html, &html}} {
+	}{{b.text, &text}, {b.html, &html}} {
 		if p.t == nil {
 			continue
 		}
@@ -312,12 +340,12 @@ func (b *Bulk) appendHeaders(dst []byte, r *Recipient, v *Vars, scratch *[]byte)
 	if b.staticSubject != nil {
 		dst = append(dst, b.staticSubject...)
 	} else {
-		text, err := b.subject.Append((*scratch)[:0], v)
+		text, err := b.appendSubject((*scratch)[:0], v)
 		if err != nil {
 			return dst, err
 		}
 		*scratch = text
-		dst = appendTextHeader(dst, "Subject", string(text))
+		dst = appendTextHeader(dst, "Subject", b.spec.SubjectPrefix+string(text))
 	}
 	dst = b.appendDate(dst, r.Date)
 	dst = append(dst, "Message-ID:"...)

@@ -11,6 +11,9 @@ import (
 	"newsletterd/mail"
 )
 
+// testPrefix begins the subject of a test mail, so that nobody takes it for the mailing.
+const testPrefix = "[Test] "
+
 // composeTest renders the content of a send job for one address, as the job itself would: with the data of a subscriber
 // where the address is one, else with none. Nothing of it is tracked, and it counts in no figures.
 func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (*mail.Envelope, error) {
@@ -27,6 +30,7 @@ func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (
 		return nil, err
 	}
 	spec := mail.JobSpec(j.ID, &c, m.From)
+	spec.SubjectPrefix = testPrefix
 	bulk, err := mail.CompileBulk(spec)
 	if err != nil {
 		return nil, err
@@ -45,6 +49,7 @@ func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (
 	r.OneClickURL = origin + "/api/newsletter/unsubscribe?token=" + r.UnsubscribeToken
 	r.UnsubscribeURL = origin + "/unsubscribe?token=" + r.UnsubscribeToken
 	r.PreferencesURL = origin + "/preferences?token=" + r.UnsubscribeToken
+	r.ViewURL = origin + "/v/" + m.Sealer.SealPreview(auth.PreviewToken{JobNo: j.No, Email: q.Email, IssuedAt: q.CreatedAt})
 	sub, err := m.Store.Subscriber(ctx, j.ListID, q.Email)
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return nil, err
