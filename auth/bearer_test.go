@@ -134,7 +134,7 @@ func TestBearerSeesForeignCommits(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustLogin(t, q, "ann@example.org", "openid", t0)
-	if set, err := p.KeySet(t.Context(), t0.Add(2*keysEvery)); err != nil || len(set.Keys) != 2 {
+	if set, err := p.KeySet(t.Context(), t0.Add(2*KeysEvery)); err != nil || len(set.Keys) != 2 {
 		t.Errorf("%d keys, %v", len(set.Keys), err)
 	}
 }

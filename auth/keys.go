@@ -31,9 +31,10 @@ const (
 	typAccess = "at+jwt" // RFC 9068 section 2.1
 	typID     = "JWT"
 
-	// keysEvery is how long a loaded key set is used before the database is asked for changes of the plan.
-	keysEvery = time.Minute
 )
+
+// KeysEvery is how long a loaded key set is used before it is read again: by then a running daemon serves new keys.
+const KeysEvery = time.Minute
 
 // signingKey is a key of the database made ready for use.
 type signingKey struct {
@@ -173,7 +174,7 @@ func (r *keyring) current(ctx context.Context, now core.Instant) ([]*signingKey,
 	r.mu.RLock()
 	keys, age := r.keys, now.Sub(r.loaded)
 	r.mu.RUnlock()
-	if keys != nil && age < keysEvery && age > -keysEvery {
+	if keys != nil && age < KeysEvery && age > -KeysEvery {
 		return keys, nil
 	}
 	return r.load(ctx, now)

@@ -121,6 +121,16 @@ func (c *Client) Change(in ClientInput, operator bool, now Instant) (secret stri
 	return "", nil
 }
 
+// Warnings returns what the client is registered for and can't do.
+func (c *Client) Warnings() []string {
+	own := func(scope string) bool { return slices.Contains(ManagementScopes, scope) }
+	if slices.Contains(c.GrantTypes, "client_credentials") && !slices.ContainsFunc(c.Scopes, own) {
+		return []string{"The grant client_credentials answers invalid_scope: scopes has none of " + strings.Join(ManagementScopes, ", ") +
+			", which are what a client may have for itself."}
+	}
+	return nil
+}
+
 // sameDoors reports whether tokens of both clients go to the same places, by the same proofs, for the same scopes.
 func (c *Client) sameDoors(o Client) bool {
 	return c.ClientType == o.ClientType && c.AuthMethod == o.AuthMethod && c.IDTokenAlg == o.IDTokenAlg &&

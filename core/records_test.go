@@ -324,3 +324,23 @@ func TestFirstPartyClientsAreOperators(t *testing.T) {
 		}
 	}
 }
+
+// TestClientWarnings: a grant that no scope fits is named.
+func TestClientWarnings(t *testing.T) {
+	for name, tt := range map[string]struct {
+		in   ClientInput
+		want int
+	}{
+		"confidential, without scopes":   {ClientInput{ClientType: new("confidential")}, 1},
+		"a scope for itself":             {ClientInput{ClientType: new("confidential"), Scopes: &[]string{"openid", "newsletter:send"}}, 0},
+		"without the grant":              {ClientInput{ClientType: new("confidential"), GrantTypes: &[]string{"authorization_code"}}, 0},
+		"public":                         {ClientInput{}, 0},
+		"devices are nothing of its own": {ClientInput{ClientType: new("confidential"), Scopes: &[]string{"devices"}}, 1},
+	} {
+		tt.in.Name = new("C")
+		c, _, err := NewClient(tt.in, true, 1)
+		if err != nil || len(c.Warnings()) != tt.want {
+			t.Errorf("%s: %q %v", name, c.Warnings(), err)
+		}
+	}
+}

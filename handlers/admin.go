@@ -152,10 +152,11 @@ func (a lists) remove(c *Call, id string) (None, error) {
 // clients serves /api/admin/oauth-clients.
 type clients struct{ store *store.Store }
 
-// clientReply is a client, and its secret in the one answer after it was made.
+// clientReply is a client as it was changed, and its secret in the one answer after it was made.
 type clientReply struct {
 	core.Client
-	Secret string `json:"client_secret,omitempty"`
+	Secret   string   `json:"client_secret,omitempty"`
+	Warnings []string `json:"warnings,omitempty"` // what it is registered for and can't do
 }
 
 func (a clients) find(c *Call) error {
@@ -179,7 +180,7 @@ func (a clients) create(c *Call, in core.ClientInput) (clientReply, error) {
 	if err != nil {
 		return clientReply{}, err
 	}
-	return clientReply{client, secret}, unknownTenant(a.store.AddClient(c, client, c.actor()))
+	return clientReply{client, secret, client.Warnings()}, unknownTenant(a.store.AddClient(c, client, c.actor()))
 }
 
 func (a clients) show(c *Call, id string) (core.Client, error) { return a.store.Client(c, id) }
@@ -190,7 +191,7 @@ func (a clients) update(c *Call, in core.ClientInput) (clientReply, error) {
 		secret, err = client.Change(in, c.operator(), c.Now)
 		return err
 	})
-	return clientReply{client, secret}, err
+	return clientReply{client, secret, client.Warnings()}, err
 }
 
 func (a clients) remove(c *Call, id string) (None, error) {

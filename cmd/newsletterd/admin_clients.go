@@ -37,14 +37,15 @@ func clientInput(c *cli.Context) core.ClientInput {
 // newClient is a client together with the secret that is shown once.
 type newClient struct {
 	core.Client
-	ClientSecret string `json:"client_secret,omitempty"`
+	ClientSecret string   `json:"client_secret,omitempty"`
+	Warnings     []string `json:"warnings,omitempty"`
 }
 
 func (p *program) printClient(c *cli.Context, client core.Client, secret string) error {
 	if secret != "" {
 		p.once(c, "client_secret")
 	}
-	return p.printer(c).record(newClient{client, secret})
+	return p.printer(c).record(newClient{client, secret, client.Warnings()})
 }
 
 func (p *program) clientCommands() *cli.Command {

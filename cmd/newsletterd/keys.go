@@ -26,13 +26,17 @@ func (p *program) keysCommand() *cli.Command {
 		if err != nil {
 			return err
 		}
-		if out := p.printer(c); out.json || len(made) > 0 {
-			return list(out, keyRows(made, now()), "kid", "alg", "state", "active_at")
+		rows := keyRows(made, now())
+		for i := range rows {
+			rows[i].ServedBy = made[i].CreatedAt.Add(auth.KeysEvery)
 		}
-		return p.done(c, "The next keys wait already; nothing was made.")
+		if out := p.printer(c); out.json || len(made) > 0 {
+			return list(out, rows, "kid", "alg", "state", "served_by", "active_at")
+		}
+		return p.done(c, "The next keys wait already; nothing was made. `newsletterd keys list` shows when they sign.")
 	})
-	rotate.Description = `The new keys are published at once and sign a day later, so that every relying party has read them by then. The
-present ones stay published until the last token that they signed has expired. The daemon does this by itself, as often as
+	rotate.Description = `A running daemon serves the new keys by served_by, within a minute, and signs with them from active_at on, a day later, so
+that every relying party has read them by then. The present ones stay published until the last token that they signed has expired. The daemon does this by itself, as often as
 auth.rotate_keys says.`
 	return &cli.Command{Name: "keys", Usage: "the keys that sign tokens", Subcommands: []*cli.Command{show, rotate}}
 }
@@ -42,6 +46,7 @@ type keyRow struct {
 	KID       string       `json:"kid"`
 	Alg       string       `json:"alg"`
 	State     string       `json:"state"` // next, signs, retired
+	ServedBy  core.Instant `json:"served_by,omitzero"` // by then a running daemon has them in its key set; of new ones
 	ActiveAt  core.Instant `json:"active_at"`
 	RetiredAt core.Instant `json:"retired_at"`
 	ExpiresAt core.Instant `json:"expires_at"`
@@ -57,7 +62,7 @@ func keyRows(keys []store.SigningKey, now core.Instant) []keyRow {
 		case k.RetiredAt != 0 && k.RetiredAt <= now:
 			state = "retired"
 		}
-		rows[i] = keyRow{k.KID, k.Alg, state, k.ActiveAt, k.RetiredAt, k.ExpiresAt}
+		rows[i] = keyRow{KID: k.KID, Alg: k.Alg, State: state, ActiveAt: k.ActiveAt, RetiredAt: k.RetiredAt, ExpiresAt: k.ExpiresAt}
 	}
 	return rows
 }
