@@ -103,13 +103,16 @@ func (a lists) find(c *Call) error {
 	return c.own(l.TenantID, err, core.ErrListNotFound)
 }
 
-func (a lists) list(c *Call, in tenantFilter, page core.Page) ([]core.List, error) {
+func (a lists) list(c *Call, in tenantFilter, page core.Page) ([]store.CountedList, error) {
 	tenants, all, err := c.scope(in)
 	if err != nil {
 		return nil, err
 	}
-	return a.store.Lists(c, tenants, all, page)
+	return a.store.CountedLists(c, tenants, all, page)
 }
+
+// countedList is the key that lists are ordered by.
+func countedList(l store.CountedList) string { return l.ID }
 
 // mayGive refuses a tenant_id of a new record that isn't the caller's, existing or not.
 func (c *Call) mayGive(tenant string) error {
@@ -139,7 +142,7 @@ func (a lists) create(c *Call, in core.ListInput) (core.List, error) {
 	return l, unknownTenant(a.store.AddList(c, l, c.actor()))
 }
 
-func (a lists) show(c *Call, id string) (core.List, error) { return a.store.List(c, id) }
+func (a lists) show(c *Call, id string) (store.CountedList, error) { return a.store.CountedList(c, id) }
 
 func (a lists) update(c *Call, in core.ListInput) (core.List, error) {
 	return a.store.UpdateList(c, c.ID(), c.actor(), func(l *core.List) error { return l.Change(in, c.Now) })

@@ -151,7 +151,7 @@ func (h *Handler) adminRoutes(t *rows) {
 		JSON(tenants.create), Path(tenants.show), JSON(tenants.update), Path(tenants.remove),
 	})
 	t.crud("/api/admin/newsletter-lists", "a list", "lists", resource{
-		lists.find, core.ErrListNotFound, List(lists.list, func(l core.List) string { return l.ID }),
+		lists.find, core.ErrListNotFound, List(lists.list, countedList),
 		JSON(lists.create).Fails(core.NotFound), Path(lists.show), JSON(lists.update), Path(lists.remove),
 	})
 	t.crud("/api/admin/oauth-clients", "an OAuth client", "OAuth clients", resource{

@@ -77,6 +77,7 @@ var invariants = []struct{ what, count string }{
 		SELECT count(*) FROM model_total WHERE bytes <> (SELECT coalesce(sum(size), 0) FROM model_file)`},
 	{"models whose file is not whole", `
 		SELECT count(*) FROM model m JOIN model_file f ON f.no = m.file_no WHERE f.state <> 1 OR f.size <> m.size`},
+	{"lists whose counts differ from their subscriptions or subscribers", wrongCounts},
 	{"lists of a tenant that does not exist", `
 		SELECT count(*) FROM list l WHERE NOT EXISTS (SELECT 1 FROM tenant t WHERE t.id = l.tenant_id)`},
 }

@@ -52,8 +52,9 @@ func (tx *Tx) disable(d Disabling, now core.Instant) (int, error) {
 		if err != nil {
 			return 0, err
 		}
+		was := sub.Status
 		change := sub.Unsubscribe(now)
-		if err := tx.saveSubscription(sub); err != nil {
+		if err := tx.saveSubscription(was, sub); err != nil {
 			return 0, err
 		}
 		if change != nil {

@@ -24,6 +24,10 @@ type Retention struct {
 type sweep struct {
 	query string
 	keep  func(Retention) time.Duration
+	// to is what the pending subscriptions that the statement returns by their lists count as from now on; only where
+	// counted is set.
+	counted bool
+	to      core.CountedState
 }
 
 // attemptsKept is how long the log of deliveries to endpoints goes back.
@@ -64,14 +68,14 @@ var sweeps = []sweep{
 		keep:  func(r Retention) time.Duration { return r.Mail },
 	},
 	{
-		query: "DELETE FROM subscription WHERE (list_id, id) IN (SELECT list_id, id FROM subscription WHERE status = 'pending' AND generation = 1 AND changed_at < ? LIMIT ?)",
-		keep:  func(r Retention) time.Duration { return r.Pending },
+		query: "DELETE FROM subscription WHERE (list_id, id) IN (SELECT list_id, id FROM subscription WHERE status = 'pending' AND generation = 1 AND changed_at < ? LIMIT ?) RETURNING list_id",
+		keep:  func(r Retention) time.Duration { return r.Pending }, counted: true, to: core.NotCounted,
 	},
 	{
 		// Who had left before stays on record as having left: no import may bring them back.
 		query: `UPDATE subscription SET status = 'unsubscribed' WHERE (list_id, id) IN
-			(SELECT list_id, id FROM subscription WHERE status = 'pending' AND generation > 1 AND changed_at < ? LIMIT ?)`,
-		keep: func(r Retention) time.Duration { return r.Pending },
+			(SELECT list_id, id FROM subscription WHERE status = 'pending' AND generation > 1 AND changed_at < ? LIMIT ?) RETURNING list_id`,
+		keep: func(r Retention) time.Duration { return r.Pending }, counted: true, to: core.CountUnsubscribed,
 	},
 	{
 		query: "DELETE FROM device WHERE id IN (SELECT id FROM device WHERE unpaired_at > 0 AND unpaired_at < ? LIMIT ?)",
@@ -136,6 +140,7 @@ func init() {
 		remains("consent", "list_id, subscription_id, at, what", "list", "list_id"),
 		remains("consent_text", "list_id, version", "list", "list_id"),
 		remains("fed_list", "list_id", "list", "list_id"),
+		remains("list_count", "list_id, day", "list", "list_id"),
 		jobRemains("recipient", "job_no, seq"),
 		jobRemains("attempt", "job_no, seq, at"),
 		jobRemains("engagement", "job_no, seq, link_no"),
@@ -194,6 +199,10 @@ func (s *Store) Housekeeping(ctx context.Context, keep Retention, now core.Insta
 		}
 		var n int64
 		err := s.bulk(ctx, func(tx *Tx) (err error) {
+			if sw.counted {
+				n, err = tx.sweepPending(sw, before)
+				return err
+			}
 			n, err = tx.exec(sw.query, before, sweepBatch)
 			return err
 		})
@@ -207,6 +216,16 @@ func (s *Store) Housekeeping(ctx context.Context, keep Retention, now core.Insta
 		return more || files, err
 	}
 	return s.shrink(ctx)
+}
+
+// sweepPending runs a sweep of pending subscriptions and counts what it returns.
+func (tx *Tx) sweepPending(sw sweep, before core.Instant) (int64, error) {
+	var lists []string
+	err := tx.all(&lists, sw.query, before, sweepBatch)
+	for _, id := range lists {
+		tx.moved(id, core.CountPending, sw.to)
+	}
+	return int64(len(lists)), err
 }
 
 // Pages that nothing needs any more are used again. They are given back to the file system, in steps, where they are more than

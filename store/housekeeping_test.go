@@ -137,6 +137,7 @@ func TestHousekeepingRemovesWhatADeletedTenantLeft(t *testing.T) {
 			`INSERT INTO subscription (list_id, id, email, email_key, status, created_at, changed_at)
 				WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 700)
 				SELECT l.id, 'k' || n.i, 'e', 'e', 'active', 1, ?1 FROM list l, n`,
+			"INSERT INTO list_count (list_id, day, active) SELECT id, 1, 700 FROM list WHERE ?1",
 			`INSERT INTO suppression (tenant_id, email_key, kind, created_at) SELECT l.tenant_id, s.id, 'bounced', ?1
 				FROM list l JOIN subscription s ON s.list_id = l.id`,
 			"INSERT INTO disabled (email_key, tenant_id, reason, disabled_by, occurred_at, created_at) SELECT s.id, s.list_id, '', '', 1, ?1 FROM subscription s",
@@ -175,7 +176,7 @@ func TestHousekeepingRemovesWhatADeletedTenantLeft(t *testing.T) {
 		}
 	}
 	for table, want := range map[string]int{
-		"tenant": 1, "list": 1, "subscription": 700, "suppression": 700, "disabled": 700, "send_job": 2,
+		"tenant": 1, "list": 1, "list_count": 1, "subscription": 700, "suppression": 700, "disabled": 700, "send_job": 2,
 		"recipient": 700, "attempt": 700, "engagement": 700, "provider_event": 700,
 	} {
 		if n := count(table); n != want {

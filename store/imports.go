@@ -233,6 +233,7 @@ func (im *importing) row(tx *Tx, r *ImportRow) error {
 		return im.known(tx, r)
 	}
 	im.counts.Added++
+	tx.moved(sub.ListID, core.NotCounted, core.CountedSubscription(sub.Status))
 	return im.record(tx, &sub, change, true)
 }
 
@@ -253,7 +254,7 @@ func (im *importing) known(tx *Tx, r *ImportRow) error {
 		return nil
 	}
 	im.counts.Updated++
-	if err := tx.saveSubscription(&sub); err != nil {
+	if err := tx.saveSubscription(was, &sub); err != nil {
 		return err
 	}
 	return im.record(tx, &sub, change, sub.Status != was)

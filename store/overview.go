@@ -19,6 +19,7 @@ type Overview struct {
 	Jobs       []JobState    `json:"jobs"`      // not yet ended
 	JobCounts  []StatusCount `json:"job_counts"`
 	Records    RecordCounts  `json:"records"`
+	Lists      []ListState   `json:"lists"`
 }
 
 // DiskState is the database's place. Sizes are in bytes.
@@ -55,12 +56,22 @@ type StatusCount struct {
 	Count  int64  `db:"count" json:"count"`
 }
 
+// ListState is a list with its counts.
+type ListState struct {
+	ID     string          `db:"id" json:"id"`
+	Name   string          `db:"name" json:"name"`
+	Counts core.ListCounts `db:"counts" json:"counts"`
+}
+
 // RecordCounts are numbers of records that somebody made.
 type RecordCounts struct {
 	Tenants int64 `db:"tenants" json:"tenants"`
 	Lists   int64 `db:"lists" json:"lists"`
 	Users   int64 `db:"users" json:"users"`
 }
+
+// overviewLists is how many lists an overview shows at most, those with most mailable subscribers first.
+const overviewLists = 20
 
 // overviewJobs is how many jobs an overview shows at most.
 const overviewJobs = 50
@@ -91,6 +102,10 @@ func (s *Store) Overview(ctx context.Context) (o Overview, err error) {
 	}
 	err = s.get(ctx, &o.Records, `SELECT (SELECT count(*) FROM tenant WHERE deleted_at = 0) AS tenants,
 		(SELECT count(*) FROM list WHERE deleted_at = 0) AS lists, (SELECT count(*) FROM user) AS users`)
+	if err != nil {
+		return o, err
+	}
+	o.Lists, err = s.largestLists(ctx, overviewLists)
 	return o, err
 }
 

@@ -127,7 +127,13 @@ func (e *erasing) sendSide() error {
 			return err
 		}
 	}
-	return e.do([]any{e.pairs}, "DELETE FROM subscriber WHERE (list_id, id)"+pairsIn)
+	var gone []core.Subscriber
+	err := e.all(&gone, "DELETE FROM subscriber WHERE (list_id, id)"+pairsIn+" RETURNING list_id, email_key, word, block", e.pairs)
+	for i := range gone {
+		e.moved(gone[i].ListID, gone[i].Counted(), core.NotCounted)
+	}
+	e.rows += int64(len(gone))
+	return err
 }
 
 // recipient empties a row of a job's recipients: it counts on, and nobody can say any more who it was. Of the subscriber's id
@@ -167,8 +173,10 @@ func (e *erasing) memberSide() error {
 	if err != nil {
 		return err
 	}
+	if err := e.subscriptions(); err != nil {
+		return err
+	}
 	err = e.do([]any{e.pairs},
-		"DELETE FROM subscription WHERE (list_id, id)"+pairsIn,
 		"DELETE FROM consent WHERE (list_id, subscription_id)"+pairsIn)
 	if err == nil {
 		err = e.do([]any{jsonOf(e.tokens)}, "DELETE FROM confirm_token WHERE id IN (SELECT value FROM json_each(?))")
@@ -194,6 +202,17 @@ func (e *erasing) memberSide() error {
 	return e.do([]any{e.key, e.TenantID},
 		"DELETE FROM mail WHERE email_key = ?1 AND list_id <> '' AND (?2 = '' OR tenant_id = ?2)",
 		"DELETE FROM throttle WHERE key = 'unsubscribe-token:' || ?1")
+}
+
+// subscriptions removes those of the person.
+func (e *erasing) subscriptions() error {
+	var gone []core.Subscription
+	err := e.all(&gone, "DELETE FROM subscription WHERE (list_id, id)"+pairsIn+" RETURNING list_id, status", e.pairs)
+	for i := range gone {
+		e.moved(gone[i].ListID, core.CountedSubscription(gone[i].Status), core.NotCounted)
+	}
+	e.rows += int64(len(gone))
+	return err
 }
 
 // tellOthers lets a tenant's receivers, and a send service elsewhere, know that a subscription has ended, whatever they were told

@@ -92,6 +92,8 @@ func (tx *Tx) subscribe(list *ListRecord, ask core.Subscription, fresh, erased s
 	if err != nil {
 		return "", err
 	}
+	was := st.Status
+	tx.touchCounts(list.ID)
 	mail := core.Mail{Kind: core.MailConfirm, TenantID: list.TenantID, ListID: list.ID, Email: ask.Email, TokenID: fresh, DueAt: now.Add(MailDelay)}
 	state := mailQueued
 	if st.mails >= confirmsPerEmail || st.listMail >= confirmsPerListEmail {
@@ -108,7 +110,7 @@ func (tx *Tx) subscribe(list *ListRecord, ask core.Subscription, fresh, erased s
 				state = mailLeftOut
 			}
 		default:
-			err = tx.saveSubscription(&st.Subscription)
+			err = tx.saveSubscription(was, &st.Subscription)
 		}
 		ask.Generation = st.Generation
 	}

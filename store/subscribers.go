@@ -82,7 +82,7 @@ func (tx *Tx) applySubscriber(a applying, p core.EventSubscriber, now core.Insta
 	if err != nil && a.erased != nil {
 		sub.Block = erasedBlock(a.erased[p.Email.Key()])
 	}
-	mailable := sub.EmailKey != "" && sub.Mailable()
+	mailable, was := sub.EmailKey != "" && sub.Mailable(), sub.Counted()
 	changed := sub.Apply(p, a.eventType, a.occurredAt, now)
 	if a.syncNo > sub.SyncNo {
 		sub.SyncNo, changed = a.syncNo, true
@@ -93,10 +93,12 @@ func (tx *Tx) applySubscriber(a applying, p core.EventSubscriber, now core.Insta
 	if mailable && !sub.Mailable() {
 		tx.departs()
 	}
-	return tx.saveSubscriber(&sub)
+	return tx.saveSubscriber(was, &sub)
 }
 
-func (tx *Tx) saveSubscriber(s *core.Subscriber) error {
+// saveSubscriber writes a record, new or not. was is what it counted as so far.
+func (tx *Tx) saveSubscriber(was core.CountedState, s *core.Subscriber) error {
+	tx.moved(s.ListID, was, s.Counted())
 	_, err := tx.exec(`INSERT INTO subscriber (list_id, email_key, id, email, word, word_at, block, block_at, preferences, soft_bounces, soft_at,
 		sync_no, created_at, changed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (list_id, id) DO UPDATE SET email = excluded.email, word = excluded.word,
@@ -227,11 +229,12 @@ func (tx *Tx) removeAbsent(rs receivedSync, now core.Instant) error {
 		return err
 	}
 	for i := range subs {
+		was := subs[i].Counted()
 		if !subs[i].Absent(rs.No, rs.OccurredAt, now) {
 			continue
 		}
 		tx.departs()
-		if err := tx.saveSubscriber(&subs[i]); err != nil {
+		if err := tx.saveSubscriber(was, &subs[i]); err != nil {
 			return err
 		}
 	}
@@ -255,13 +258,14 @@ func (tx *Tx) report(tenantID, emailKey, effect string, at, now core.Instant) (k
 		return false, err
 	}
 	for i := range subs {
+		was := subs[i].Counted()
 		if !subs[i].Report(effect, at, now) {
 			continue
 		}
 		if !subs[i].Mailable() {
 			tx.departs()
 		}
-		if err := tx.saveSubscriber(&subs[i]); err != nil {
+		if err := tx.saveSubscriber(was, &subs[i]); err != nil {
 			return true, err
 		}
 	}

@@ -17,8 +17,9 @@ const mailTokenKey = "mail-token"
 
 const subscriptionColumns = `s.list_id, s.id, s.email, s.status, s.preferences, s.generation, s.means, s.created_at, s.changed_at, s.event_at`
 
-// saveSubscription writes a record, new or not.
-func (tx *Tx) saveSubscription(s *core.Subscription) error {
+// saveSubscription writes a record, new or not. was is its status so far, empty for a new one.
+func (tx *Tx) saveSubscription(was string, s *core.Subscription) error {
+	tx.moved(s.ListID, core.CountedSubscription(was), core.CountedSubscription(s.Status))
 	_, err := tx.exec(`INSERT INTO subscription (list_id, id, email, email_key, status, preferences, generation, means, created_at, changed_at, event_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (list_id, id) DO UPDATE SET email = excluded.email, status = excluded.status, preferences = excluded.preferences,
@@ -28,9 +29,9 @@ func (tx *Tx) saveSubscription(s *core.Subscription) error {
 	return err
 }
 
-// saveChange writes a record and, if there was one, the event of its change.
-func (tx *Tx) saveChange(list *ListRecord, s *core.Subscription, c *core.Change, now core.Instant) error {
-	if err := tx.saveSubscription(s); err != nil || c == nil {
+// saveChange writes a record, whose status was another so far, and the event of its change if there is one.
+func (tx *Tx) saveChange(list *ListRecord, was string, s *core.Subscription, c *core.Change, now core.Instant) error {
+	if err := tx.saveSubscription(was, s); err != nil || c == nil {
 		return err
 	}
 	return tx.addEvent(list.TenantID, s, c, now)
@@ -171,14 +172,14 @@ func (tx *Tx) confirm(t *confirmToken, o core.Origin, now core.Instant) (sub cor
 	if err != nil {
 		return sub, err
 	}
-	before := sub.Means
+	before, was := sub.Means, sub.Status
 	now = max(now, left+1)
 	change, err := sub.Confirm(row.Generation, t.means, now)
 	if err != nil {
 		return sub, err
 	}
 	if change != nil || sub.Means != before {
-		if err := tx.recordConfirm(list, &sub, &row, change, o, now); err != nil {
+		if err := tx.recordConfirm(list, was, &sub, &row, change, o, now); err != nil {
 			return sub, err
 		}
 	}
@@ -188,8 +189,8 @@ func (tx *Tx) confirm(t *confirmToken, o core.Origin, now core.Instant) (sub cor
 
 // recordConfirm writes what a confirmation changed. The request that it answers enters the ledger only now: one that
 // nobody confirms is no consent, and goes with its token.
-func (tx *Tx) recordConfirm(list *ListRecord, sub *core.Subscription, row *confirmRow, c *core.Change, o core.Origin, now core.Instant) error {
-	if err := tx.saveChange(list, sub, c, now); err != nil {
+func (tx *Tx) recordConfirm(list *ListRecord, was string, sub *core.Subscription, row *confirmRow, c *core.Change, o core.Origin, now core.Instant) error {
+	if err := tx.saveChange(list, was, sub, c, now); err != nil {
 		return err
 	}
 	if c != nil {
@@ -227,6 +228,7 @@ type Leaving struct {
 func (s *Store) Unsubscribe(ctx context.Context, l Leaving, now core.Instant) (sub core.Subscription, err error) {
 	var gone error
 	err = s.update(ctx, func(tx *Tx) error {
+		tx.touchCounts(l.ListID)
 		change, left, err := tx.unsubscribe(l, now)
 		sub = left
 		if errors.Is(err, core.ErrNotFound) {
@@ -326,8 +328,9 @@ func (tx *Tx) leaves(l Leaving, now core.Instant) error {
 	}
 	tx.departs()
 	left := core.EventSubscriber{ID: sub.ID, Email: sub.Email, Status: string(core.StatusUnsubscribed), Preferences: sub.Preferences}
+	was := sub.Counted()
 	sub.Apply(left, core.EventUnsubscribed, max(now, sub.WordAt), now)
-	if err := tx.saveSubscriber(&sub); err != nil {
+	if err := tx.saveSubscriber(was, &sub); err != nil {
 		return err
 	}
 	if l.JobNo > 0 {
@@ -361,11 +364,12 @@ func (tx *Tx) unsubscribe(l Leaving, now core.Instant) (*core.Change, core.Subsc
 	if now, err = tx.stamp(l.ListID, now); err != nil {
 		return nil, sub, err
 	}
+	was := sub.Status
 	change, due := sub.Unsubscribe(now), now
 	if l.Means == core.MeansResponse { // anybody may have asked: no work of the outbox beside the answer
 		due = now.Add(MailDelay)
 	}
-	if err := tx.saveChange(list, &sub, change, due); err != nil {
+	if err := tx.saveChange(list, was, &sub, change, due); err != nil {
 		return nil, sub, err
 	}
 	if l.JobNo > 0 && change != nil {
@@ -421,7 +425,7 @@ func (s *Store) changePreferences(ctx context.Context, listID string, email core
 		if now, err = tx.stamp(list.ID, now); err != nil {
 			return err
 		}
-		return tx.saveChange(list, &sub, sub.SetPreferences(p, now), now)
+		return tx.saveChange(list, sub.Status, &sub, sub.SetPreferences(p, now), now)
 	})
 	return sub, err
 }

@@ -169,12 +169,28 @@ func (tx *Tx) lift(emailKey, tenantID string, now core.Instant) (lifted []Suppre
 		{"DELETE FROM erased WHERE hash = ?1 AND (?2 = '' OR tenant_id = ?2)", []any{tx.store.erasedHash(emailKey), tenantID}},
 		// SQLite's lower folds ASCII alone, as the key does.
 		{"DELETE FROM disable_request WHERE lower(email) = ?1 AND list_id = '' AND (?2 = '' OR tenant_id = ?2)", []any{emailKey, tenantID}},
-		{`UPDATE subscriber SET block = '', block_at = 0, soft_bounces = 0, soft_at = 0, changed_at = ?2 WHERE (block <> '' OR soft_bounces > 0)
-			AND (list_id, id) IN (SELECT value->>0, value->>1 FROM json_each(?1))`, []any{pairs, int64(now)}},
 	} {
 		if _, err := tx.exec(step.query, step.args...); err != nil {
 			return nil, err
 		}
 	}
-	return lifted, nil
+	return lifted, tx.unblock(pairs, now)
+}
+
+// unblock takes the blocks of subscribers away, who are given as pairs of list and id.
+func (tx *Tx) unblock(pairs string, now core.Instant) error {
+	var blocked []core.Subscriber
+	err := tx.all(&blocked, `SELECT list_id, email_key, word, block FROM subscriber WHERE block <> ''
+		AND (list_id, id) IN (SELECT value->>0, value->>1 FROM json_each(?1))`, pairs)
+	if err != nil {
+		return err
+	}
+	for i := range blocked {
+		was := blocked[i].Counted()
+		blocked[i].Block = core.NotBlocked
+		tx.moved(blocked[i].ListID, was, blocked[i].Counted())
+	}
+	_, err = tx.exec(`UPDATE subscriber SET block = '', block_at = 0, soft_bounces = 0, soft_at = 0, changed_at = ?2 WHERE (block <> '' OR soft_bounces > 0)
+		AND (list_id, id) IN (SELECT value->>0, value->>1 FROM json_each(?1))`, pairs, int64(now))
+	return err
 }

@@ -24,6 +24,7 @@ type Tx struct {
 	audited []auditEntry // of the operation that runs
 	upkeep  bool         // the writer's own statements, which no operation asked for, aren't counted
 	inside  bool         // an operation runs
+	counts  counting     // of the operation that runs: how it changes the counts of lists
 	broken  error        // a statement of it found no working disk: SQLite may have ended the transaction, and the next would commit by itself
 	// open holds, for jobs, how many recipients were without an outcome at the last look, less the outcomes since: as
 	// long as it is above 0 the job cannot be complete.

@@ -54,11 +54,12 @@ func (tx *Tx) undo(u Undoing, now core.Instant) (sub core.Subscription, err erro
 	if now, err = tx.stamp(u.ListID, now); err != nil {
 		return sub, err
 	}
+	was := sub.Status
 	change, err := sub.Resume(u.LeftAt, now)
 	if err != nil {
 		return sub, err
 	}
-	if err := tx.saveChange(list, &sub, change, now); err != nil {
+	if err := tx.saveChange(list, was, &sub, change, now); err != nil {
 		return sub, err
 	}
 	return sub, tx.addConsent(core.Consent{

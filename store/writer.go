@@ -64,7 +64,8 @@ type writer struct {
 	changedAt  time.Time // of the last commit; zero: there was none
 	checkpoint checkpointState
 	tries      time.Duration
-	batch      []*op // reused
+	batch      []*op    // reused
+	counts     counting // of the operations of the transaction that have succeeded
 }
 
 // update runs one operation in the writer and returns after its commit: when it returns nil, what fn wrote is on the
@@ -323,6 +324,7 @@ func (w *writer) attempt(ops []*op, bare int) error {
 	if err := w.begin(); err != nil {
 		return err
 	}
+	clear(w.counts)
 	err := w.watch() // in the transaction, where it takes no lock of its own
 	if err == nil {
 		err = w.markBase()
@@ -343,8 +345,12 @@ func (w *writer) attempt(ops []*op, bare int) error {
 			err = w.callSaved(o)
 		}
 		if o.err == nil {
+			w.counts.add(w.tx.counts)
 			ok++
 		}
+	}
+	if err == nil && ok > 0 {
+		err = w.writeCounts(time.Now())
 	}
 	if err == nil && ok > 0 {
 		if err = w.store.checkFile(); err == nil {
@@ -448,6 +454,7 @@ func (w *writer) call(o *op) (err error) {
 		w.tx.inside, w.tx.broken = false, nil
 	}()
 	w.tx.topics, w.tx.left, w.tx.audited, w.tx.inside = 0, false, nil, true
+	clear(w.tx.counts)
 	err = o.fn(&w.tx)
 	o.topics, o.left, o.audited = w.tx.topics, w.tx.left, w.tx.audited
 	return err

@@ -126,6 +126,12 @@ func (p *program) tenantCommands() *cli.Command {
 	return &cli.Command{Name: "tenant", Usage: "customers of the service", Subcommands: []*cli.Command{create, all, show, update, del}}
 }
 
+// listText is a list with its counts as a table shows it; in JSON they are a record of their own, as in the API.
+type listText struct {
+	core.List
+	core.ListCounts
+}
+
 func listFlags() []cli.Flag {
 	return []cli.Flag{
 		stringFlag("name", "`NAME` of the list, as subscribers read it"),
@@ -184,20 +190,30 @@ func (p *program) listCommands() *cli.Command {
 		if err != nil {
 			return err
 		}
-		rows, err := pages(func(l core.List) string { return l.ID }, func(page core.Page) ([]core.List, error) {
-			return s.Lists(c.Context, ids, every, page)
+		rows, err := pages(func(l store.CountedList) string { return l.ID }, func(page core.Page) ([]store.CountedList, error) {
+			return s.CountedLists(c.Context, ids, every, page)
 		})
 		if err != nil {
 			return err
 		}
-		return list(p.printer(c), rows, "id", "tenant_id", "name", "status", "created_at")
+		if out := p.printer(c); out.json {
+			return list(out, rows)
+		}
+		flat := make([]listText, len(rows))
+		for i := range rows {
+			flat[i] = listText{rows[i].List, rows[i].Counts}
+		}
+		return list(p.printer(c), flat, "id", "tenant_id", "name", "status", "active", "pending", "unsubscribed", "bounced", "mailable")
 	})
 	show := p.command("show", "show one newsletter list", []cli.Flag{idFlag(store.NounList)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
-		l, err := s.List(c.Context, c.String("id"))
+		l, err := s.CountedList(c.Context, c.String("id"))
 		if err != nil {
 			return missing(err, "list", c.String("id"))
 		}
-		return p.printer(c).record(l)
+		if out := p.printer(c); out.json {
+			return out.value(l)
+		}
+		return p.printer(c).record(listText{l.List, l.Counts})
 	})
 	update := p.command("update", "change a newsletter list", append([]cli.Flag{idFlag(store.NounList)}, listFlags()...), []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
 		in, err := listInput(c)

@@ -73,6 +73,11 @@ func printStatus(w io.Writer, r statusReport, now time.Time) error {
 	line("disk", "%s", disk)
 	line("snapshot", "%s", snapshotText(r.Snapshot, now))
 	line("records", "%s, %s, %s", counted(r.Records.Tenants, "tenant"), counted(r.Records.Lists, "list"), counted(r.Records.Users, "user"))
+	for _, l := range r.Lists {
+		n := l.Counts
+		line("  "+printable(l.Name), "%d active, %d pending, %d left, %d bounced, %d complained, %d suppressed, %d mailable",
+			n.Active, n.Pending, n.Unsubscribed, n.Bounced, n.Complaint, n.Suppressed, n.Mailable)
+	}
 	line("outbox", "%d waiting%s, %d dead", r.Outbox.Waiting, oldest(r.Outbox.OldestAt, now), r.Outbox.Dead)
 	line("endpoints", "%d waiting%s, %d dead", r.Endpoints.Waiting, oldest(r.Endpoints.OldestAt, now), r.Endpoints.Dead)
 	line("mails", "%d waiting%s, %d failed", r.Mails.Waiting, oldest(r.Mails.OldestAt, now), r.Mails.Failed)

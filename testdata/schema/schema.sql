@@ -351,6 +351,19 @@ CREATE TABLE list (
 
 CREATE INDEX list_tenant ON list (tenant_id, id);
 
+CREATE TABLE list_count (
+  list_id      TEXT NOT NULL,
+  day          INTEGER NOT NULL, -- days since 1970, UTC
+  active       INTEGER NOT NULL DEFAULT 0,
+  pending      INTEGER NOT NULL DEFAULT 0,
+  unsubscribed INTEGER NOT NULL DEFAULT 0,
+  bounced      INTEGER NOT NULL DEFAULT 0,
+  complaint    INTEGER NOT NULL DEFAULT 0,
+  suppressed   INTEGER NOT NULL DEFAULT 0,
+  mailable     INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (list_id, day)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE mail (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,
   kind        TEXT NOT NULL,

@@ -1,0 +1,87 @@
+package core
+
+// ListCounts says how many records of a list are in which state. Each record is counted once on its side.
+type ListCounts struct {
+	// Of the subscriptions.
+	Active       int64 `json:"active" db:"active"`
+	Pending      int64 `json:"pending" db:"pending"`           // not confirmed yet
+	Unsubscribed int64 `json:"unsubscribed" db:"unsubscribed"` // have left, or were switched off
+	// Of the subscribers, as the send side knows them. Those that have left and have no block are in none of these.
+	Bounced    int64 `json:"bounced" db:"bounced"`
+	Complaint  int64 `json:"complaint" db:"complaint"`
+	Suppressed int64 `json:"suppressed" db:"suppressed"`
+	Mailable   int64 `json:"mailable" db:"mailable"` // active and not blocked
+}
+
+// Add adds n to the count of one state; a state that is not counted adds nothing.
+func (c *ListCounts) Add(s CountedState, n int64) {
+	switch s {
+	case CountActive:
+		c.Active += n
+	case CountPending:
+		c.Pending += n
+	case CountUnsubscribed:
+		c.Unsubscribed += n
+	case CountBounced:
+		c.Bounced += n
+	case CountComplaint:
+		c.Complaint += n
+	case CountSuppressed:
+		c.Suppressed += n
+	case CountMailable:
+		c.Mailable += n
+	}
+}
+
+// Plus returns the sums of two counts.
+func (c ListCounts) Plus(d ListCounts) ListCounts {
+	return ListCounts{
+		c.Active + d.Active, c.Pending + d.Pending, c.Unsubscribed + d.Unsubscribed,
+		c.Bounced + d.Bounced, c.Complaint + d.Complaint, c.Suppressed + d.Suppressed, c.Mailable + d.Mailable,
+	}
+}
+
+// CountedState is a state that ListCounts counts.
+type CountedState uint8
+
+// The counted states.
+const (
+	NotCounted CountedState = iota
+	CountActive
+	CountPending
+	CountUnsubscribed
+	CountBounced
+	CountComplaint
+	CountSuppressed
+	CountMailable
+)
+
+// CountedSubscription returns what a subscription of this status counts as; an empty status is no subscription.
+func CountedSubscription(status string) CountedState {
+	switch status {
+	case SubscriptionActive:
+		return CountActive
+	case SubscriptionPending:
+		return CountPending
+	case SubscriptionUnsubscribed:
+		return CountUnsubscribed
+	}
+	return NotCounted
+}
+
+// Counted returns what a subscriber counts as. One without an address does not exist yet.
+func (s *Subscriber) Counted() CountedState {
+	switch {
+	case s.EmailKey == "":
+		return NotCounted
+	case s.Block == StatusBounced:
+		return CountBounced
+	case s.Block == StatusComplaint:
+		return CountComplaint
+	case s.Block == StatusSuppressed:
+		return CountSuppressed
+	case s.Word == StatusActive:
+		return CountMailable
+	}
+	return NotCounted
+}
