@@ -39,7 +39,8 @@ func (a accountEdge) show(c *Call, notice, typed string, fault error) (HTML, err
 	if err != nil {
 		return HTML{}, err
 	}
-	v := view{Title: "Your account", Notice: notice, Brand: c.api.ownBrand()}
+	w := c.words()
+	v := view{Title: w.AccountTitle, Notice: notice, Brand: c.api.ownBrand()}
 	status := 0
 	if fault != nil {
 		var ok bool
@@ -47,7 +48,7 @@ func (a accountEdge) show(c *Call, notice, typed string, fault error) (HTML, err
 			return HTML{}, fault
 		}
 		if errors.Is(fault, auth.ErrBadCredentials) { // no address was typed in
-			v.Fault = "The present password is wrong."
+			v.Fault = w.FaultPassword
 		}
 	}
 	s := c.api.options.Store
@@ -66,16 +67,16 @@ func (a accountEdge) show(c *Call, notice, typed string, fault error) (HTML, err
 	}
 	for _, b := range browsers {
 		data.Browsers = append(data.Browsers, accountRow{
-			b.ID, browserName(b.UserAgent), joined(b.Remote, "signed in "+when(b.AuthAt), "used "+ago(c.Now, b.UsedAt)), b.ID == who.Browser.ID,
+			b.ID, w.browserName(b.UserAgent), joined(b.Remote, fillIn(w.SignedInAt, "when", when(b.AuthAt)), w.ago(c.Now, b.UsedAt)), b.ID == who.Browser.ID,
 		})
 	}
 	for _, f := range signIns {
 		data.SignIns = append(data.SignIns, accountRow{
-			ID: f.ID, Name: f.ClientName, Where: joined(browserName(f.UserAgent), f.Remote, "since "+when(f.CreatedAt), "used "+ago(c.Now, f.UsedAt)),
+			ID: f.ID, Name: f.ClientName, Where: joined(w.browserName(f.UserAgent), f.Remote, fillIn(w.Since, "when", when(f.CreatedAt)), w.ago(c.Now, f.UsedAt)),
 		})
 	}
 	for _, al := range allowed {
-		data.Allowed = append(data.Allowed, accountRow{ID: al.ClientID, Name: al.ClientName, Where: allowedWords(al.Scope)})
+		data.Allowed = append(data.Allowed, accountRow{ID: al.ClientID, Name: al.ClientName, Where: w.allowedTo(al.Scope)})
 	}
 	v.Data = data
 	return c.render(status, "account", v)
@@ -85,12 +86,12 @@ func joined(parts ...string) string {
 	return strings.Join(strings.FieldsFunc(strings.Join(parts, "\n"), func(r rune) bool { return r == '\n' }), " · ")
 }
 
-func allowedWords(scope string) string {
-	var words []string
+func (w *pageWords) allowedTo(scope string) string {
+	var all []string
 	for _, s := range strings.Fields(scope) {
-		words = append(words, scopeWords[s])
+		all = append(all, w.scope(s))
 	}
-	return "may " + strings.Join(words, ", ")
+	return fillIn(w.AllowedTo, "scopes", strings.Join(all, ", "))
 }
 
 // The browsers and systems that a user agent is looked through for, in this order: later ones name themselves by the
@@ -105,7 +106,7 @@ var (
 )
 
 // browserName makes a short name of a user agent.
-func browserName(agent string) string {
+func (w *pageWords) browserName(agent string) string {
 	find := func(words [][2]string) string {
 		for _, w := range words {
 			if strings.Contains(agent, w[0]) {
@@ -117,9 +118,9 @@ func browserName(agent string) string {
 	browser, system := find(browserWords), find(systemWords)
 	switch {
 	case agent == "":
-		return "Unknown program"
+		return w.UnknownProgram
 	case browser != "" && system != "":
-		return browser + " on " + system
+		return fillIn(w.BrowserOn, "browser", browser, "system", system)
 	case browser != "":
 		return browser
 	}
@@ -162,15 +163,15 @@ func (a accountEdge) change(c *Call, in accountForm) (HTML, error) {
 }
 
 func (a accountEdge) action(c *Call, in accountForm, who store.Visitor) (do func() error, notice string) {
-	s, user := c.api.options.Store, who.User.ID
+	s, user, w := c.api.options.Store, who.User.ID, c.words()
 	switch in.Action {
 	case "name":
 		return func() error {
 			_, err := s.UpdateUser(c, user, store.UserInput{Name: &in.Name}, c.Now)
 			return err
-		}, "Your name is saved."
+		}, w.DidName
 	case "verify":
-		return func() error { return a.auth.VerifyAgain(c, who.User, c.language(), c.Now) }, "The mail is on its way."
+		return func() error { return a.auth.VerifyAgain(c, who.User, c.language(), c.Now) }, w.DidVerify
 	case "email":
 		return func() error {
 			email, err := core.ParseEmail(in.Email)
@@ -180,19 +181,19 @@ func (a accountEdge) action(c *Call, in accountForm, who store.Visitor) (do func
 			return a.auth.AskEmailChange(c, who, auth.EmailChangeRequest{
 				Email: email, Password: in.Password, Remote: c.Remote, Device: c.cookie(deviceCookie), Language: c.language(),
 			}, c.Now)
-		}, "A mail with a link is on its way to the new address. Until it is used, you keep the one that you have."
+		}, w.DidEmail
 	case "keep":
-		return func() error { return s.DropEmailChange(c, user) }, "Your address stays as it is."
+		return func() error { return s.DropEmailChange(c, user) }, w.DidKeep
 	case "password":
 		return func() error {
 			return a.auth.ChangePassword(c, who, in.Password, in.New, c.Remote, c.cookie(deviceCookie), c.Now)
-		}, "Your password is changed. Every other browser and program is signed out."
+		}, w.DidPassword
 	case "browser":
-		return func() error { return s.SignOutBrowser(c, in.ID, user, c.Now) }, "That browser is signed out."
+		return func() error { return s.SignOutBrowser(c, in.ID, user, c.Now) }, w.DidBrowser
 	case "signin":
-		return func() error { return s.EndFamily(c, in.ID, user, c.Now) }, "That program is signed out."
+		return func() error { return s.EndFamily(c, in.ID, user, c.Now) }, w.DidProgram
 	case "disallow":
-		return func() error { return s.Disallow(c, user, in.ID, c.Now) }, "That program has no access any more."
+		return func() error { return s.Disallow(c, user, in.ID, c.Now) }, w.DidDisallow
 	}
 	return func() error { return s.LogoutEverywhere(c, user, c.Now) }, ""
 }

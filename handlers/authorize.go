@@ -73,7 +73,7 @@ func (a authorizeEdge) answer(c *Call, q url.Values, r auth.AuthorizeRequest) (H
 func (a authorizeEdge) distrust(c *Call, q url.Values, e *auth.AuthorizeError) (HTML, error) {
 	n := note{
 		Lines: []string{
-			"The program that sent you here asked for a login in a way that can't be answered. Go back to it, or tell its makers what stands below.",
+			c.words().LoginFaultText,
 			e.Description,
 		},
 		Details: [][2]string{{"Parameter", e.Parameter}},
@@ -92,30 +92,44 @@ func (a authorizeEdge) distrust(c *Call, q url.Values, e *auth.AuthorizeError) (
 		}
 	}
 	c.err = e
-	return c.render(http.StatusBadRequest, "message", view{Title: "This login can't go on", RequestID: c.RequestID, Data: n})
+	return c.render(http.StatusBadRequest, "message", view{Title: c.words().LoginFaultTitle, RequestID: c.RequestID, Data: n})
 }
 
 // maxShown is how much of a parameter a page repeats, in bytes.
 const maxShown = 300
 
-// scopeWords say what a scope lets a program do.
-var scopeWords = map[string]string{
-	core.ScopeOpenID:      "know who you are",
-	core.ScopeProfile:     "see your name, and since when you have this account",
-	core.ScopeEmail:       "see your e-mail address",
-	core.ScopeOffline:     "keep this access when you have signed out",
-	core.ScopeDevices:     "see and change your devices and agents",
-	core.ScopeModelsRead:  "see and download your models and those that others share with you",
-	core.ScopeModelsWrite: "upload models in your name, delete yours, and decide who may see them",
-	core.ScopeListRead:    "read the subscriptions of the lists that you manage",
-	core.ScopeEventsWrite: "change the subscriptions of the lists that you manage",
-	core.ScopeSend:        "send newsletters in the name of the tenants that you manage",
-	core.ScopeAdmin:       "administer this service with all the rights that you have",
+// scope says what a scope lets a program do.
+func (w *pageWords) scope(s string) string {
+	switch s {
+	case core.ScopeOpenID:
+		return w.ScopeOpenid
+	case core.ScopeProfile:
+		return w.ScopeProfile
+	case core.ScopeEmail:
+		return w.ScopeEmail
+	case core.ScopeOffline:
+		return w.ScopeOffline
+	case core.ScopeDevices:
+		return w.ScopeDevices
+	case core.ScopeModelsRead:
+		return w.ScopeModelsRead
+	case core.ScopeModelsWrite:
+		return w.ScopeModelsWrite
+	case core.ScopeListRead:
+		return w.ScopeListRead
+	case core.ScopeEventsWrite:
+		return w.ScopeEventsWrite
+	case core.ScopeSend:
+		return w.ScopeSend
+	case core.ScopeAdmin:
+		return w.ScopeAdmin
+	}
+	return s
 }
 
 func (a authorizeEdge) askConsent(c *Call, q url.Values, reply auth.AuthorizeReply) (HTML, error) {
 	client := &reply.Request.Client
-	b, err := c.api.brandOf(c, client.TenantID)
+	b, err := c.brandOf(client.TenantID)
 	if err != nil {
 		return HTML{}, err
 	}
@@ -128,13 +142,13 @@ func (a authorizeEdge) askConsent(c *Call, q url.Values, reply auth.AuthorizeRep
 		Other: "/login?" + url.Values{"continue": {authorizePath + "?" + q.Encode()}}.Encode(),
 	}
 	for _, s := range reply.Scopes {
-		words := scopeWords[s]
+		words := c.words().scope(s)
 		if s == core.ScopeEmail && client.TenantID != "" {
-			words += ", and see and change what you have told the newsletters of " + b.Name
+			words = fillIn(c.words().ScopeNewsletters, "tenant", b.Name)
 		}
 		data.Scopes = append(data.Scopes, words)
 	}
-	return c.render(0, "consent", view{Title: "Allow access?", Brand: b, Data: data}, originOf(reply.Request.RedirectURI))
+	return c.render(0, "consent", view{Title: c.words().ConsentTitle, Brand: b, Data: data}, originOf(reply.Request.RedirectURI))
 }
 
 type consentForm struct {
@@ -167,11 +181,11 @@ func (a authorizeEdge) handOver(c *Call, reply auth.AuthorizeReply) (HTML, error
 		c.Header().Set("Referrer-Policy", "no-referrer")
 		return HTML{To: reply.Location}, nil
 	}
-	b, err := c.api.brandOf(c, reply.Request.Client.TenantID)
+	b, err := c.brandOf(reply.Request.Client.TenantID)
 	if err != nil {
 		return HTML{}, err
 	}
-	v := view{Title: "One moment", Brand: b, Data: struct {
+	v := view{Title: c.words().PostTitle, Brand: b, Data: struct {
 		Client string
 		Action template.URL
 		Fields [][2]string
@@ -180,6 +194,7 @@ func (a authorizeEdge) handOver(c *Call, reply auth.AuthorizeReply) (HTML, error
 		reply.Request.Client.Name, template.URL(reply.Request.RedirectURI), reply.Fields, //nolint:gosec // registered, and checked when it was
 		template.HTML("<script>" + submitScript + "</script>"),
 	}}
+	v.d = &c.dress
 	c.pageHeaders(b, submitScriptHash, originOf(reply.Request.RedirectURI))
 	return fill(0, "post", v)
 }

@@ -35,7 +35,9 @@
 //	cors.go              which routes scripts of other origins may use
 //	newsletter.go        /api/newsletter; newsletter_pages.go: the pages that its mails lead to
 //	subscribe_page.go form.go preferences_page.go   the form of a list, here and for other sites; a subscriber's own page
-//	words.go pages/words/   what those pages say, one file a language; whose pages they are
+//	words.go words_user.go pages/words/   what pages say, one file a language; whose pages they are
+//	explain.go           messages of errors in the language of the page
+//	browser.go           pages in place of JSON for browsers; the root, and hosts of tenants; register_page.go: sign-up
 //
 // # The life of a request
 //

@@ -211,6 +211,9 @@ func (c *Call) dialect() Dialect {
 		return c.route.Dialect
 	}
 	p := c.Request.URL.Path
+	if c.readsPages(p) {
+		return page
+	}
 	for _, a := range areas {
 		if strings.HasPrefix(p, a.prefix) {
 			return a.dialect
@@ -234,14 +237,14 @@ var areas = []struct {
 
 // writePage tells an error on a page.
 func (c *Call) writePage(status int, body errorBody) {
-	n := note{Lines: []string{body.Message}}
+	n := note{Lines: []string{c.explain(body.Message)}}
 	if body.Field != "" {
 		n.Details = [][2]string{{"Field", body.Field}}
 	}
 	if status == http.StatusBadRequest || status == http.StatusNotFound {
 		n.Link, n.LinkText = c.dress.link, c.dress.linkText
 	}
-	p, err := c.render(status, "message", view{Title: c.dress.words().errorTitle(status), RequestID: c.RequestID, Data: n})
+	p, err := c.render(status, "message", view{Title: c.words().errorTitle(status), RequestID: c.RequestID, Data: n})
 	if err != nil {
 		panic(err)
 	}

@@ -85,21 +85,24 @@ func (a authorizeEdge) login(c *Call, in loginForm) (HTML, error) {
 
 // showLogin shows the form, in the brand of the client that the login is for.
 func (a authorizeEdge) showLogin(c *Call, p purpose, email, fault string, status int) (HTML, error) {
-	v := view{Title: "Sign in", Fault: fault, Brand: c.api.ownBrand()}
-	data := struct{ Client, Continue, Email, Forgot string }{Continue: p.path, Email: cut(email, maxShown), Forgot: p.asQuery()}
+	v := view{Fault: fault, Brand: c.api.ownBrand()}
+	data := struct {
+		Client, Continue, Email, Forgot string
+		SignUp                          bool
+	}{Continue: p.path, Email: cut(email, maxShown), Forgot: p.asQuery(), SignUp: !a.auth.ClosedRegistration}
 	var targets []string
 	if p.request != nil {
 		request, err := c.requested(p)
 		if err != nil {
 			return a.distrustLogin(c, p, err)
 		}
-		if v.Brand, err = c.api.clientBrand(c, &request.Client); err != nil {
+		if v.Brand, err = c.clientBrand(&request.Client); err != nil {
 			return HTML{}, err
 		}
 		data.Client = request.Client.Name
 		targets = append(targets, originOf(request.RedirectURI))
 	}
-	v.Data = data
+	v.Title, v.Data = c.words().SignIn, data
 	return c.render(status, "login", v, targets...)
 }
 
@@ -158,8 +161,8 @@ func (l logoutEdge) logout(c *Call, q url.Values, confirmed bool) (HTML, error) 
 	reply, err := l.auth.RPLogout(c, auth.LogoutRequest{Query: q, BrowserID: c.browserID(), Confirmed: confirmed}, c.Now)
 	if e, ok := errors.AsType[*auth.LogoutError](err); ok {
 		c.err = e
-		return c.render(400, "message", view{Title: "This logout can't go on", RequestID: c.RequestID, Data: note{
-			Lines: []string{e.Description}, Details: [][2]string{{"Parameter", e.Parameter}}, Link: "/logout", LinkText: "Sign out here",
+		return c.render(400, "message", view{Title: c.words().LogoutFaultTitle, RequestID: c.RequestID, Data: note{
+			Lines: []string{e.Description}, Details: [][2]string{{"Parameter", e.Parameter}}, Link: "/logout", LinkText: c.words().SignOutHere,
 		}})
 	}
 	if err != nil {
@@ -169,7 +172,7 @@ func (l logoutEdge) logout(c *Call, q url.Values, confirmed bool) (HTML, error) 
 	var targets []string
 	if reply.Client != nil {
 		name = reply.Client.Name
-		if b, err = c.api.brandOf(c, reply.Client.TenantID); err != nil {
+		if b, err = c.brandOf(reply.Client.TenantID); err != nil {
 			return HTML{}, err
 		}
 	}
@@ -177,7 +180,7 @@ func (l logoutEdge) logout(c *Call, q url.Values, confirmed bool) (HTML, error) 
 		if reply.Location != "" {
 			targets = append(targets, originOf(reply.Location))
 		}
-		return c.render(0, "logout", view{Title: "Sign out?", Brand: b, Data: struct {
+		return c.render(0, "logout", view{Title: c.words().LogoutTitle, Brand: b, Data: struct {
 			Client, Request string
 			Email           core.Email
 		}{name, q.Encode(), reply.User.Email}}, targets...)
@@ -188,19 +191,20 @@ func (l logoutEdge) logout(c *Call, q url.Values, confirmed bool) (HTML, error) 
 	if reply.Location != "" {
 		return HTML{To: reply.Location}, nil
 	}
-	return c.tell(0, "You are signed out", note{Lines: []string{"You are signed out in this browser."}, Link: "/login", LinkText: "Sign in again"}, b)
+	w := c.words()
+	return c.tell(0, w.SignedOutTitle, note{Lines: []string{w.SignedOutText}, Link: "/login", LinkText: w.SignInAgain}, b)
 }
 
-// when is how pages write a time.
-func when(i core.Instant) string { return i.Time().Format("2 January 2006, 15:04") + " UTC" }
+// when is how pages write a time: in the form that every language reads alike.
+func when(i core.Instant) string { return i.Time().Format("2006-01-02, 15:04") + " UTC" }
 
-// ago is how pages write how long ago something was.
-func ago(now, then core.Instant) string {
+// ago is how pages write how long ago something was used.
+func (w *pageWords) ago(now, then core.Instant) string {
 	switch d := now.Sub(then); {
 	case d < 2*time.Minute:
-		return "just now"
+		return w.UsedNow
 	case d < 24*time.Hour:
-		return "today"
+		return w.UsedToday
 	}
-	return when(then)
+	return fillIn(w.UsedAt, "when", when(then))
 }

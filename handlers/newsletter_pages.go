@@ -27,7 +27,7 @@ type linkForm struct {
 func (p newsletterPages) wearID(c *Call, listID string, email core.Email) *store.ListRecord {
 	list, err := p.store.ListRecord(c, listID)
 	if err != nil {
-		c.dress = dress{list: "this newsletter", tenant: ownName, email: email}
+		c.dress = dress{list: c.words().ThisNewsletter, lang: c.dress.lang, tenant: ownName, email: email}
 		return nil
 	}
 	c.wear(list, email)
@@ -39,7 +39,7 @@ func (p newsletterPages) asked(c *Call, token string) (*store.ListRecord, error)
 	list, email, err := p.store.ConfirmAsked(c, token, c.Now)
 	if list != nil {
 		c.wear(list, email)
-		c.dress.link, c.dress.linkText = subscribePath(list.ID), c.dress.say(c.dress.words().SubscribeTitle)
+		c.dress.link, c.dress.linkText = subscribePath(list.ID), c.dress.say(c.words().SubscribeTitle)
 	}
 	return list, err
 }
@@ -49,7 +49,14 @@ func (p newsletterPages) askConfirm(c *Call, in tokenQuery) (HTML, error) {
 	if err != nil {
 		return HTML{}, c.linkError(err)
 	}
-	w := c.dress.words()
+	used, err := p.store.Confirmed(c, in.Token)
+	if err != nil {
+		return HTML{}, err
+	}
+	w := c.words()
+	if used {
+		return c.tell(0, w.AlreadyTitle, note{Lines: []string{c.dress.say(w.AlreadyText)}}, brand{})
+	}
 	return c.render(0, "press", view{Title: w.ConfirmTitle, Data: press{
 		Text: c.dress.say(w.ConfirmText), Action: "/confirm", Token: in.Token, Button: w.ConfirmButton,
 	}}, redirectSource(list.ConfirmRedirectURL)...)
@@ -60,6 +67,10 @@ func (p newsletterPages) confirm(c *Call, in linkForm) (HTML, error) {
 		return HTML{}, err
 	}
 	list, err := p.asked(c, in.Token)
+	used := false
+	if err == nil {
+		used, err = p.store.Confirmed(c, in.Token)
+	}
 	if err == nil {
 		_, err = p.store.Confirm(c, in.Token, c.origin("page"), c.Now)
 	}
@@ -69,7 +80,10 @@ func (p newsletterPages) confirm(c *Call, in linkForm) (HTML, error) {
 	if list.ConfirmRedirectURL != "" {
 		return HTML{To: list.ConfirmRedirectURL}, nil
 	}
-	w := c.dress.words()
+	w := c.words()
+	if used {
+		return c.tell(0, w.AlreadyTitle, note{Lines: []string{c.dress.say(w.AlreadyText)}}, brand{})
+	}
 	return c.tell(0, w.ConfirmedTitle, note{Lines: []string{c.dress.say(w.ConfirmedText)}}, brand{})
 }
 
@@ -115,7 +129,7 @@ func (p newsletterPages) leaving(c *Call, token string) (auth.UnsubscribeToken, 
 	}
 	list := p.wearID(c, t.ListID, t.Email)
 	if list != nil {
-		c.dress.link, c.dress.linkText = preferencesPath(list.ID), c.dress.words().LinkNew
+		c.dress.link, c.dress.linkText = preferencesPath(list.ID), c.words().LinkNew
 	}
 	return t, list, err
 }
@@ -125,7 +139,7 @@ func (p newsletterPages) askUnsubscribe(c *Call, in tokenQuery) (HTML, error) {
 	if err != nil {
 		return HTML{}, c.linkError(err)
 	}
-	w, to := c.dress.words(), ""
+	w, to := c.words(), ""
 	if list != nil {
 		to = list.UnsubscribeRedirectURL
 	}
@@ -160,7 +174,7 @@ type left struct {
 }
 
 func (p newsletterPages) left(c *Call, t auth.UnsubscribeToken, leftAt core.Instant, back string) (HTML, error) {
-	w := c.dress.words()
+	w := c.words()
 	said := left{Lines: []string{c.dress.say(w.LeftText)}, Back: back}
 	if t.Kind == auth.UnsubscribeRequested {
 		said.Lines = append(said.Lines, c.dress.say(w.LeftAsked))
@@ -191,7 +205,7 @@ func (p newsletterPages) openUndo(c *Call, token string) (u store.Undoing, err e
 		return u, err
 	}
 	if list := p.wearID(c, t.ListID, t.Email); list != nil {
-		c.dress.link, c.dress.linkText = subscribePath(list.ID), c.dress.say(c.dress.words().SubscribeTitle)
+		c.dress.link, c.dress.linkText = subscribePath(list.ID), c.dress.say(c.words().SubscribeTitle)
 	}
 	if t.Expired(c.Now) {
 		err = core.ErrTokenExpired
@@ -217,7 +231,7 @@ func (p newsletterPages) askUndo(c *Call, in tokenQuery) (HTML, error) {
 	if err != nil {
 		return HTML{}, c.linkError(err)
 	}
-	w := c.dress.words()
+	w := c.words()
 	return c.render(0, "press", view{Title: w.UndoTitle, Data: press{
 		Text: c.dress.say(w.UndoText), Action: "/undo", Token: in.Token, Button: w.UndoButton,
 	}})
@@ -247,7 +261,7 @@ func (p newsletterPages) undo(c *Call, in linkForm) (HTML, error) {
 		return HTML{}, c.linkError(failed)
 	}
 	c.dress.list = strings.Join(lists, ", ")
-	w := c.dress.words()
+	w := c.words()
 	return c.tell(0, w.UndoneTitle, note{Lines: []string{c.dress.say(w.UndoneText)}}, brand{})
 }
 
@@ -258,7 +272,7 @@ func (c *Call) linkError(err error) error {
 	if !ok {
 		return err
 	}
-	said, w := *e, c.dress.words()
+	said, w := *e, c.words()
 	said.Field = ""
 	switch {
 	case errors.Is(err, core.ErrTokenExpired):

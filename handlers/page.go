@@ -3,7 +3,6 @@ package handlers
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -83,6 +82,7 @@ func (c *Call) render(status int, name string, v view, targets ...string) (HTML,
 	if v.Brand.Name == "" {
 		v.Brand = c.api.ownBrand()
 	}
+	c.words()
 	v.d = &c.dress
 	c.pageHeaders(v.Brand, "", targets...)
 	return fill(status, name, v)
@@ -161,28 +161,37 @@ const ownName = "newsletterd"
 
 func (h *Handler) ownBrand() brand { return brand{Name: ownName, Style: stylePath("")} }
 
-// brandOf is the brand of a tenant; the daemon's own where the id is empty or unknown.
-func (h *Handler) brandOf(ctx context.Context, tenantID string) (brand, error) {
-	b := h.ownBrand()
+// brandOf is the brand of a tenant, whose language the pages of the request have from now on.
+func (c *Call) brandOf(tenantID string) (brand, error) {
 	if tenantID == "" {
-		return b, nil
+		return c.api.ownBrand(), nil
 	}
-	t, err := h.options.Store.Tenant(ctx, tenantID)
+	t, err := c.api.options.Store.Tenant(c, tenantID)
 	if errors.Is(err, core.ErrNotFound) {
-		return b, nil
+		return c.api.ownBrand(), nil
 	}
 	if err != nil {
-		return b, err
+		return brand{}, err
 	}
-	return tenantBrand(b, &t), nil
+	return c.wearTenant(&t), nil
+}
+
+// wearTenant gives the pages of the request the brand and the language of a tenant.
+func (c *Call) wearTenant(t *core.Tenant) brand {
+	b := tenantBrand(c.api.ownBrand(), t)
+	c.dress.brand, c.dress.tenant = b, b.Name
+	if t.Language != "" {
+		c.dress.lang = t.Language
+	}
+	return b
 }
 
 // clientBrand is the brand of a client's tenant; the daemon's own where the tenant is suspended.
-func (h *Handler) clientBrand(ctx context.Context, client *core.Client) (brand, error) {
+func (c *Call) clientBrand(client *core.Client) (brand, error) {
 	if client.Suspended {
-		return h.ownBrand(), nil
+		return c.api.ownBrand(), nil
 	}
-	return h.brandOf(ctx, client.TenantID)
+	return c.brandOf(client.TenantID)
 }
 
 // tenantBrand is the brand of a tenant.

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"errors"
+	"html/template"
 	"net/http"
 	"net/url"
 
@@ -23,7 +24,7 @@ type emailForm struct {
 type forgotten struct {
 	Email, Continue, Back string
 	brand                 brand
-	tenantID              string
+	tenantID, client      string
 }
 
 func (m mailedEdge) forgotten(c *Call, continueTo string) (f forgotten, err error) {
@@ -36,11 +37,11 @@ func (m mailedEdge) forgotten(c *Call, continueTo string) (f forgotten, err erro
 	if err != nil {
 		return f, err
 	}
-	f.Continue, f.Back = p.path, p.asQuery()
+	f.Continue, f.Back, f.client = p.path, p.asQuery(), request.Client.Name
 	if !request.Client.Suspended {
 		f.tenantID = request.Client.TenantID
 	}
-	f.brand, err = c.api.clientBrand(c, &request.Client)
+	f.brand, err = c.clientBrand(&request.Client)
 	return f, err
 }
 
@@ -49,7 +50,7 @@ func (m mailedEdge) forgotPage(c *Call, in loginQuery) (HTML, error) {
 	if err != nil {
 		return HTML{}, err
 	}
-	return c.render(0, "forgot", view{Title: "Forgot your password?", Brand: f.brand, Data: f})
+	return c.render(0, "forgot", view{Title: c.words().ForgotLink, Brand: f.brand, Data: f})
 }
 
 // forgot gives every address the same answer.
@@ -61,15 +62,15 @@ func (m mailedEdge) forgot(c *Call, in emailForm) (HTML, error) {
 	email, err := core.ParseEmail(in.Email)
 	if err != nil {
 		f.Email = cut(in.Email, maxShown)
-		return c.render(400, "forgot", view{Title: "Forgot your password?", Fault: "This is not an e-mail address.", Brand: f.brand, Data: f})
+		return c.render(400, "forgot", view{Title: c.words().ForgotLink, Fault: c.words().FaultEmail, Brand: f.brand, Data: f})
 	}
 	if err := m.auth.Forgot(c, email, core.Look{TenantID: f.tenantID, Language: c.language()}, c.Now); err != nil {
 		return HTML{}, err
 	}
-	return c.tell(0, "Look into your mail", note{Lines: []string{
-		"If there is an account for " + string(email) + ", a mail with a link is on its way. The link is good for one hour.",
-		"Nothing comes? Look among the unwanted mail, and at the spelling of the address.",
-	}, Link: "/login" + f.Back, LinkText: "Back to sign in"}, f.brand)
+	w := c.words()
+	return c.tell(0, w.CheckTitle, note{
+		Lines: []string{fillIn(w.ForgotSent, "email", email), w.ForgotHint}, Link: "/login" + f.Back, LinkText: w.BackSignIn,
+	}, f.brand)
 }
 
 type mailedQuery struct {
@@ -96,13 +97,10 @@ func addressed(c *Call, token string, email *string) error {
 	return nil
 }
 
-type passwordPage struct{ Text, Email, Token, Action, Label, Hint, Button string }
-
-const (
-	labelNew  = "New password"
-	hintNew   = "At least 8 characters. You will be signed out everywhere else."
-	buttonNew = "Set the password"
-)
+type passwordPage struct {
+	Text                                      template.HTML
+	Email, Token, Action, Label, Hint, Button string
+}
 
 func (m mailedEdge) resetPage(c *Call, in mailedQuery) (HTML, error) {
 	if err := addressed(c, in.Token, &in.Email); err != nil {
@@ -120,10 +118,11 @@ func (m mailedEdge) showPassword(c *Call, purpose string, in mailedForm, fault e
 	if err != nil {
 		return m.linkFault(c, err)
 	}
-	p := passwordPage{"Choose a new password for", string(email), in.Token, "/password/reset", labelNew, hintNew, buttonNew}
-	title := "New password"
+	w := c.words()
+	p := passwordPage{strong(w.NewPasswordFor, "email", email), string(email), in.Token, "/password/reset", w.NewPassword, w.NewPasswordHint, w.NewPasswordButton}
+	title := w.NewPassword
 	if purpose == store.PurposeClaim {
-		p.Text, p.Action, title = "Somebody registered this address before it was verified. Choose a password, and it is yours alone:", "/verify", "Verify your address"
+		p.Text, p.Action, title = strong(w.ClaimText, "email", email), verifyPath, w.VerifyTitle
 	}
 	return m.renderPassword(c, title, p, fault)
 }
@@ -146,10 +145,8 @@ func (m mailedEdge) linkFault(c *Call, err error) (HTML, error) {
 		return HTML{}, err
 	}
 	c.err = err
-	return c.tell(400, "This link is not good any more", note{
-		Lines: []string{"It was used already, is too old, or is not whole. Check that the whole address of the mail was opened, or ask for a new mail."},
-		Link:  "/password/forgot", LinkText: "Ask for a new mail",
-	}, brand{})
+	w := c.words()
+	return c.tell(400, w.OverTitle, note{Lines: []string{w.OverText}, Link: "/password/forgot", LinkText: w.OverButton}, brand{})
 }
 
 func (m mailedEdge) reset(c *Call, in mailedForm) (HTML, error) {
@@ -178,9 +175,8 @@ func (m mailedEdge) passwordSet(c *Call) (HTML, error) {
 	if err := c.endSession(); err != nil {
 		return HTML{}, err
 	}
-	return c.tell(0, "Your password is set", note{
-		Lines: []string{"Wherever you were signed in, you are signed out now."}, Link: "/login", LinkText: "Sign in",
-	}, brand{})
+	w := c.words()
+	return c.tell(0, w.PasswordSetTitle, note{Lines: []string{w.PasswordSetText}, Link: "/login", LinkText: w.SignIn}, brand{})
 }
 
 // verifyPage asks for the password of the registration or a new one (auth.ProveAddress); a claim (auth.ClaimAddress) wants a
@@ -218,16 +214,15 @@ func (m mailedEdge) verifyPage(c *Call, in mailedQuery) (HTML, error) {
 
 // askPassword asks for the password that stands or a new one: whoever registered the address may not have been its owner.
 func (m mailedEdge) askPassword(c *Call, email core.Email, token string, fault error) (HTML, error) {
-	return m.renderPassword(c, "Verify your address", passwordPage{
-		"To verify the address, enter the password that you chose when you registered, or a new one:", string(email), token, verifyPath,
-		"Password", "At least 8 characters. A new password signs out everyone who used this account before.", "Verify my address",
+	w := c.words()
+	return m.renderPassword(c, w.VerifyTitle, passwordPage{
+		strong(w.VerifyText, "email", email), string(email), token, verifyPath, w.Password, w.VerifyHint, w.VerifyButton,
 	}, fault)
 }
 
 func (m mailedEdge) tellVerified(c *Call, email core.Email) (HTML, error) {
-	return c.tell(0, "Your address is verified", note{
-		Lines: []string{string(email) + " is verified. Thank you."}, Link: accountPath, LinkText: "Go to your account",
-	}, brand{})
+	w := c.words()
+	return c.tell(0, w.VerifiedTitle, note{Lines: []string{fillIn(w.VerifiedText, "email", email)}, Link: accountPath, LinkText: w.ToAccount}, brand{})
 }
 
 func (m mailedEdge) isClaim(c *Call, in mailedForm) (bool, error) {
@@ -258,15 +253,12 @@ func (m mailedEdge) changePage(c *Call, whose string, email core.Email, in maile
 		return HTML{}, err
 	}
 	if err == nil && who.User.ID == whose {
-		return c.render(status, "change", view{Title: "Your new address", Data: in})
+		return c.render(status, "change", view{Title: c.words().ChangeTitle, Data: in})
 	}
 	link := url.Values{"continue": {verifyPath + "?" + url.Values{"token": {in.Token}, "email": {in.Email}}.Encode()}}
-	return c.tell(status, "Your new address", note{
-		Lines: []string{
-			"To use " + string(email) + " for your account from now on, sign in with the address that you have had so far.",
-			"If you did not ask for this, just close this page.",
-		},
-		Link: "/login?" + link.Encode(), LinkText: "Sign in",
+	w := c.words()
+	return c.tell(status, w.ChangeTitle, note{
+		Lines: []string{fillIn(w.ChangeSignIn, "email", email), w.ChangeNot}, Link: "/login?" + link.Encode(), LinkText: w.SignIn,
 	}, brand{})
 }
 
@@ -314,7 +306,6 @@ func (m mailedEdge) changeEmail(c *Call, whose string, email core.Email, in mail
 	if err != nil {
 		return m.linkFault(c, err)
 	}
-	return c.tell(0, "Your address is changed", note{
-		Lines: []string{"From now on you sign in with " + string(email) + ". Where you are signed in, you stay so."}, Link: accountPath, LinkText: "Go to your account",
-	}, brand{})
+	w := c.words()
+	return c.tell(0, w.ChangedTitle, note{Lines: []string{fillIn(w.ChangedText, "email", email)}, Link: accountPath, LinkText: w.ToAccount}, brand{})
 }

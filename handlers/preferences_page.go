@@ -73,7 +73,7 @@ func (p newsletterPages) holder(c *Call, token, listID string) (h holder, err er
 		return h, err
 	}
 	if h.list = p.wearID(c, h.ListID, h.Email); h.list != nil {
-		c.dress.link, c.dress.linkText = preferencesPath(h.list.ID), c.dress.words().LinkNew
+		c.dress.link, c.dress.linkText = preferencesPath(h.list.ID), c.words().LinkNew
 	}
 	switch {
 	case h.Kind == auth.UnsubscribeRequested: // anybody may ask for one
@@ -101,7 +101,7 @@ func (p newsletterPages) showPreferences(c *Call, h holder, v view, status int, 
 	if err != nil {
 		return HTML{}, err
 	}
-	w := c.dress.words()
+	w := c.words()
 	data := manageData{Token: h.token, List: h.list.ID, Manages: h.manages, Sent: h.sent, Subscribe: subscribePath(h.list.ID)}
 	statuses := map[string]string{
 		core.SubscriptionActive: w.StatusActive, core.SubscriptionPending: w.StatusPending, core.SubscriptionUnsubscribed: w.StatusUnsubscribed,
@@ -199,7 +199,7 @@ func (p newsletterPages) changePreferences(c *Call, form map[string]string) (HTM
 			return HTML{}, err
 		}
 		h.sent = true
-		return p.showPreferences(c, h, view{Notice: c.dress.say(c.dress.words().LinkSent)}, 0, nil, "")
+		return p.showPreferences(c, h, view{Notice: c.dress.say(c.words().LinkSent)}, 0, nil, "")
 	}
 	return HTML{}, core.Invalidf("action", "action must be one of save, leave, leave_all, link.")
 }
@@ -209,7 +209,7 @@ const undoTokens = 12 * KiB
 
 // leftAll offers to take all of it back at once: the form carries a token for each list.
 func (p newsletterPages) leftAll(c *Call, h holder, gone []core.Subscription) (HTML, error) {
-	w := c.dress.words()
+	w := c.words()
 	said := left{Lines: []string{c.dress.say(w.LeftAll)}, Back: backTo(h)}
 	var tokens strings.Builder
 	for i := range gone {
@@ -239,7 +239,7 @@ func (p newsletterPages) savePreferences(c *Call, h holder, form map[string]stri
 	if _, err := p.store.SetFields(c, h.ListID, h.Email, values, c.Now); err != nil {
 		return HTML{}, c.linkError(err)
 	}
-	return p.showPreferences(c, h, view{Notice: c.dress.words().Saved}, 0, nil, "")
+	return p.showPreferences(c, h, view{Notice: c.words().Saved}, 0, nil, "")
 }
 
 // fieldPrefix keeps the fields of a list apart from the page's own, whatever they are called.
@@ -252,7 +252,7 @@ func (p newsletterPages) askLink(c *Call, listID, fault, notice string) (HTML, e
 		return HTML{}, c.linkError(err)
 	}
 	c.wear(list, c.dress.email)
-	w, status := c.dress.words(), 0
+	w, status := c.words(), 0
 	if fault != "" {
 		status = http.StatusBadRequest
 	}
@@ -269,13 +269,13 @@ func (p newsletterPages) sendLink(c *Call, listID, address string) (HTML, error)
 	email, err := core.ParseEmail(address)
 	if err != nil {
 		c.err = err
-		return p.askLink(c, listID, c.dress.words().FaultEmail, "")
+		return p.askLink(c, listID, c.words().FaultEmail, "")
 	}
 	c.dress.email = email
 	if err := p.store.RequestPreferencesLink(c, list.ID, email, c.Now); err != nil {
 		return HTML{}, err
 	}
-	return p.askLink(c, listID, "", c.dress.say(c.dress.words().LinkSent))
+	return p.askLink(c, listID, "", c.dress.say(c.words().LinkSent))
 }
 
 // manager opens a token that may take away and erase.
@@ -319,7 +319,7 @@ func (p newsletterPages) erase(c *Call, in eraseForm) (HTML, error) {
 	if err != nil {
 		return HTML{}, err
 	}
-	w := c.dress.words()
+	w := c.words()
 	if in.Sure != "yes" {
 		return p.showPreferences(c, h, view{Fault: w.EraseUnsure}, http.StatusBadRequest, nil, "")
 	}

@@ -176,7 +176,7 @@ func (c *Call) serve() error {
 func (h *Handler) noRoute(c *Call, path string) {
 	methods, r := h.router.allowed(path)
 	if r == nil {
-		c.fail(errNoRoute)
+		h.noPath(c, path)
 		return
 	}
 	c.route = r

@@ -101,6 +101,8 @@ func (h *Handler) pageRoutes(t *rows) {
 	t.add("POST", "/consent", public(), page, Form(visited(a.consent)).Fails(core.Forbidden), "Allow a client access, or not")
 	t.add("GET", "/logout", public(), page, Query(visited(l.page)), "Sign out: the page")
 	t.add("POST", "/logout", public(), page, Form(visited(l.confirmed)).Fails(core.Forbidden), "Sign out")
+	t.add("GET", "/register", public(), page, Query(visited(m.registerPage)).Fails(core.Forbidden), "Create an account: the page")
+	t.add("POST", "/register", public(), page, Form(visited(m.register)).PerAddress(20, time.Hour).Fails(core.Forbidden, core.Conflict), "Create an account; a mail to verify the address goes out")
 	t.add("GET", "/password/forgot", public(), page, Query(visited(m.forgotPage)), "Ask for a new password: the page")
 	t.add("POST", "/password/forgot", public(), page, Form(visited(m.forgot)).Fails(core.Forbidden), "Ask for a new password")
 	t.add("GET", "/password/reset", public(), page, Query(visited(m.resetPage)), "Set a new password: the page")

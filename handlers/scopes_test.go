@@ -82,8 +82,10 @@ func TestEveryRouteAsksForItsScope(t *testing.T) {
 // TestEveryScopeIsInWords: the consent page shows what each scope opens.
 func TestEveryScopeIsInWords(t *testing.T) {
 	for _, scope := range core.AllScopes {
-		if scopeWords[scope] == "" {
-			t.Errorf("%s has no words", scope)
+		for lang, w := range words {
+			if got := w.scope(scope); got == scope || got == "" {
+				t.Errorf("%s has no words in %s", scope, lang)
+			}
 		}
 	}
 }

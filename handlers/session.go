@@ -207,7 +207,7 @@ func (c *Call) faultOf(err error) (text string, status int, ok bool) {
 	case errors.Is(err, auth.ErrBadCredentials), e.Kind == core.Invalid, e.Kind == core.TooMany, e.Kind == core.Unavailable && e.Code == "busy":
 		c.retryAfter(e)
 		c.err = err
-		return e.Message, statusOf(page, e.Kind), true
+		return c.explain(e.Message), statusOf(page, e.Kind), true
 	}
 	return "", 0, false
 }

@@ -62,7 +62,7 @@ func (p newsletterPages) askSubscribe(c *Call, id string) (HTML, error) {
 
 // showSubscribe shows the form, with what was filled in and what is wrong with it.
 func (p newsletterPages) showSubscribe(c *Call, list *store.ListRecord, filled map[string]string, wrong string) (HTML, error) {
-	w := c.dress.words()
+	w := c.words()
 	data := subscribeData{
 		Action: subscribePath(list.ID), Email: filled["email"], Source: filled["source"], WrongEmail: wrong == "email",
 		Description: paragraphs(list.Description), Consent: paragraphs(list.ConsentText),
@@ -97,7 +97,7 @@ func (p newsletterPages) subscribe(c *Call, form map[string]string) (HTML, error
 	}
 	email, err := core.ParseEmail(form["email"])
 	if err != nil {
-		c.dress.fault, c.err = c.dress.words().FaultEmail, err
+		c.dress.fault, c.err = c.words().FaultEmail, err
 		return p.showSubscribe(c, list, form, "email")
 	}
 	c.dress.email = email
@@ -124,7 +124,7 @@ func (p newsletterPages) subscribe(c *Call, form map[string]string) (HTML, error
 	if list.SubscribeRedirectURL != "" {
 		return HTML{To: list.SubscribeRedirectURL}, nil
 	}
-	w := c.dress.words()
+	w := c.words()
 	return c.tell(0, w.CheckTitle, note{
 		Lines: []string{c.dress.say(w.CheckText)}, Hint: w.CheckHint, Link: subscribePath(list.ID), LinkText: w.Again, Quiet: true,
 	}, brand{})
@@ -136,7 +136,7 @@ func (c *Call) formFault(err error) (name string, ok bool) {
 	if !ok {
 		return "", false
 	}
-	w := c.dress.words()
+	w := c.words()
 	c.dress.field, c.err = fault.Label, err
 	c.dress.fault = c.dress.say(map[string]string{
 		core.FaultMissing: w.FaultMissing, core.FaultChoice: w.FaultChoice, core.FaultText: w.FaultText,

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -13,8 +14,10 @@ import (
 )
 
 // pageWords is what the pages of subscribers say in one language (pages/words). {{email}}, {{list}}, {{tenant}} and {{field}}
-// stand for themselves. Pages of users are in English; of these words they have the titles of errors.
+// stand for themselves.
 type pageWords struct {
+	userWords
+
 	Privacy            string `json:"privacy"`
 	Optional           string `json:"optional"`
 	Choose             string `json:"choose"`
@@ -143,6 +146,15 @@ func (c *Call) wear(list *store.ListRecord, email core.Email) {
 	c.Tenant = list.TenantID
 	c.dress = dress{brand: tenantBrand(c.api.ownBrand(), &list.Tenant), lang: list.PageLanguage(), list: list.Name, email: email}
 	c.dress.tenant = c.dress.brand.Name
+}
+
+// words are those of the request's pages: in the language of the list or tenant that they are for, else in the one that the
+// browser likes best.
+func (c *Call) words() *pageWords {
+	if c.dress.lang == "" {
+		c.dress.lang = cmp.Or(c.language(), core.Languages[0])
+	}
+	return c.dress.words()
 }
 
 func (d *dress) words() *pageWords {

@@ -1,0 +1,67 @@
+package handlers
+
+import (
+	"errors"
+	"net/http"
+
+	"newsletterd/core"
+)
+
+// registerForm is a form of the page where people create an account.
+type registerForm struct {
+	Continue string `form:"continue"`
+	Email    string `form:"email"`
+	Password string `form:"password"`
+}
+
+// registering is the Data of pages/register.html.
+type registering struct{ Client, Continue, Email, Back string }
+
+// registerPage shows the form, with the looks of the client's tenant that the account is wanted for.
+func (m mailedEdge) registerPage(c *Call, in loginQuery) (HTML, error) {
+	return m.showRegister(c, registerForm{Continue: in.Continue}, nil)
+}
+
+// showRegister shows the form again where fault says what is wrong with it.
+func (m mailedEdge) showRegister(c *Call, in registerForm, fault error) (HTML, error) {
+	f, err := m.forgotten(c, in.Continue)
+	if err != nil {
+		return HTML{}, err
+	}
+	if m.auth.ClosedRegistration {
+		return HTML{}, core.Forbiddenf("Registration is closed.")
+	}
+	v := view{
+		Title: c.words().SignUp, Brand: f.brand,
+		Data: registering{Client: f.client, Continue: f.Continue, Email: cut(in.Email, maxShown), Back: f.Back},
+	}
+	status := 0
+	if fault != nil {
+		ok := true
+		if errors.Is(fault, core.ErrConflict) {
+			v.Fault, status = c.words().FaultExists, http.StatusConflict
+		} else if v.Fault, status, ok = c.faultOf(fault); !ok {
+			return HTML{}, fault
+		}
+	}
+	return c.render(status, "register", v)
+}
+
+// register creates an account by the rules of POST /api/auth/register: every address gets the same answer.
+func (m mailedEdge) register(c *Call, in registerForm) (HTML, error) {
+	email, err := core.ParseEmail(in.Email)
+	if err == nil {
+		_, err = m.auth.Register(c, email, in.Password, c.language(), c.Remote, c.Now)
+	}
+	if err != nil {
+		return m.showRegister(c, in, err)
+	}
+	f, err := m.forgotten(c, in.Continue)
+	if err != nil {
+		return HTML{}, err
+	}
+	w := c.words()
+	return c.tell(0, w.CheckTitle, note{
+		Lines: []string{fillIn(w.SignUpSent, "email", email), w.ForgotHint}, Link: "/login" + f.Back, LinkText: w.BackSignIn,
+	}, f.brand)
+}
