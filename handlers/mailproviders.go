@@ -66,13 +66,24 @@ type providerEvent struct {
 
 var providerEventObject = newObject(reflect.TypeFor[providerEvent]())
 
-func (a mailProviders) take(c *Call, body []byte) (out accepted, err error) {
-	if err := c.sender.hook.Confirm(c, c.providerRequest(body)); err != nil {
+// acceptedReports is the answer to a mail provider. Ignored is the number of elements of its batch that are not of its form.
+type acceptedReports struct {
+	accepted
+	Ignored int `json:"ignored,omitempty"`
+}
+
+func (a mailProviders) take(c *Call, body []byte) (out acceptedReports, err error) {
+	request := c.providerRequest(body)
+	if err := c.sender.hook.Confirm(c, request); err != nil {
 		return out, err
 	}
-	reports, err := c.sender.reports(c, body)
+	reports, err := c.sender.reports(request)
 	if err != nil {
 		return out, err
+	}
+	if out.Ignored = request.Malformed; out.Ignored > 0 {
+		c.api.log.WarnContext(c, "part of a mail provider's batch is malformed and was left out", "provider", c.sender.record.Name,
+			"elements", out.Ignored, "request_id", c.RequestID)
 	}
 	batch := make([]store.ProviderReport, len(reports))
 	for i := range reports {
@@ -86,18 +97,19 @@ func (a mailProviders) take(c *Call, body []byte) (out accepted, err error) {
 		}
 		batch[i].JobNo, batch[i].Seq = a.ident.Recipient(r.Names...)
 	}
-	return accepted{"accepted"}, a.store.ApplyReports(c, batch, c.Now)
+	out.Status = "accepted"
+	return out, a.store.ApplyReports(c, batch, c.Now)
 }
 
 func (s *mailSender) native() bool { return s.kind.Name != mail.KindGeneric }
 
 // reports reads the events of a proved request.
-func (s *mailSender) reports(c *Call, body []byte) ([]mail.ProviderReport, error) {
+func (s *mailSender) reports(r *mail.ProviderRequest) ([]mail.ProviderReport, error) {
 	if s.native() {
-		return s.kind.Reports(c.providerRequest(body))
+		return s.kind.Reports(r)
 	}
 	var in providerEvent
-	if err := decodeJSON(body, providerEventObject, reflect.ValueOf(&in).Elem()); err != nil {
+	if err := decodeJSON(r.Body, providerEventObject, reflect.ValueOf(&in).Elem()); err != nil {
 		return nil, err
 	}
 	e := core.ProviderEvent{

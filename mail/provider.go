@@ -63,6 +63,8 @@ type ProviderRequest struct {
 	Header map[string][]string
 	Body   []byte
 	Now    core.Instant
+	// Malformed is set by Reports: the number of elements of a batch that are not of the provider's form and were left out.
+	Malformed int
 }
 
 // ProviderReport is one event as a provider tells it.
@@ -136,7 +138,8 @@ func (h *ProviderHook) Confirm(ctx context.Context, r *ProviderRequest) error {
 }
 
 // Reports reads the events of a request whose sender is proved. A body without any is no error: providers report more than
-// we ask for.
+// we ask for. Of a batch, elements that are not of the provider's form are left out and counted in r.Malformed; a batch of nothing
+// else is Invalid.
 func (k *ProviderKind) Reports(r *ProviderRequest) ([]ProviderReport, error) {
 	reports, err := k.parse(r)
 	if err != nil {

@@ -2,6 +2,7 @@ package mail
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -149,18 +150,39 @@ func readJSON(b []byte, v any) error {
 	return nil
 }
 
-// readBatch reads one object or an array of them.
-func readBatch[T any](b []byte) ([]T, error) {
-	if b = bytes.TrimSpace(b); len(b) > 0 && b[0] == '[' {
-		var many []T
-		err := readJSON(b, &many)
-		return many, err
+// readBatch reads one object or an array of them. Elements of an array that can't be read are left out and counted, unless none can.
+func readBatch[T any](r *ProviderRequest) ([]T, error) {
+	b := bytes.TrimSpace(r.Body)
+	if len(b) == 0 || b[0] != '[' {
+		var one T
+		if err := readJSON(b, &one); err != nil {
+			return nil, err
+		}
+		return []T{one}, nil
 	}
-	var one T
-	if err := readJSON(b, &one); err != nil {
+	var texts []json.RawMessage
+	if err := readJSON(b, &texts); err != nil {
 		return nil, err
 	}
-	return []T{one}, nil
+	var many []T
+	var first error
+	for _, text := range texts {
+		var one T
+		err := readJSON(text, &one)
+		if err == nil && text[0] != '{' { // null
+			err = core.Invalidf("", "The body is not the provider's JSON.")
+		}
+		if err != nil {
+			r.Malformed++
+			first = cmp.Or(first, err)
+			continue
+		}
+		many = append(many, one)
+	}
+	if len(many) == 0 {
+		return nil, first
+	}
+	return many, nil
 }
 
 // lastingTolerance is how old a signed event may be where the provider keeps its time when it tries again; that it counts

@@ -42,7 +42,7 @@ func (e *mailjetEvent) outcome() core.ProviderEvent {
 }
 
 func parseMailjet(r *ProviderRequest) ([]ProviderReport, error) {
-	events, err := readBatch[mailjetEvent](r.Body)
+	events, err := readBatch[mailjetEvent](r)
 	var out []ProviderReport
 	for i := range events {
 		e := &events[i]

@@ -72,7 +72,7 @@ func (e *postmarkEvent) outcome() (o core.ProviderEvent, email, at string) {
 }
 
 func parsePostmark(r *ProviderRequest) ([]ProviderReport, error) {
-	events, err := readBatch[postmarkEvent](r.Body)
+	events, err := readBatch[postmarkEvent](r)
 	var out []ProviderReport
 	for i := range events {
 		e := &events[i]

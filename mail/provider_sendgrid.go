@@ -97,7 +97,7 @@ func (e *sendgridEvent) outcome() core.ProviderEvent {
 }
 
 func parseSendGrid(r *ProviderRequest) ([]ProviderReport, error) {
-	events, err := readBatch[sendgridEvent](r.Body)
+	events, err := readBatch[sendgridEvent](r)
 	var out []ProviderReport
 	for i := range events {
 		e := &events[i]

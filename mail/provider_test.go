@@ -61,8 +61,12 @@ func TestProviderPayloads(t *testing.T) {
 			keys := map[string]string{}
 			golden := goldenHead(t, k.Name)
 			for i := range bodies {
-				reports, err := k.Reports(&ProviderRequest{Body: bodyOf(k.Name, bodies[i]), Now: hookNow, Header: map[string][]string{headerSvixID: {"msg_" + strconv.Itoa(i)}}})
+				request := &ProviderRequest{Body: bodyOf(k.Name, bodies[i]), Now: hookNow, Header: map[string][]string{headerSvixID: {"msg_" + strconv.Itoa(i)}}}
+				reports, err := k.Reports(request)
 				got := describeReports(reports, err)
+				if request.Malformed > 0 {
+					got += fmt.Sprintf(", %d malformed", request.Malformed)
+				}
 				golden += "\n== " + titles[i] + "\n" + bodies[i] + "\n-> " + got + "\n"
 				if !*update && got != wants[i] {
 					t.Errorf("%s: %s, want %s", titles[i], got, wants[i])
