@@ -59,6 +59,7 @@ type Handler struct {
 	crossOrigin *http.CrossOriginProtection
 	prober      prober
 	uploads     *uploads
+	subscribes  *subscribeLimits
 }
 
 // New builds the handler. It fails on a table that is not in order.
@@ -99,13 +100,16 @@ func New(o Options) (*Handler, error) {
 		}
 		h.ident = mail.NewIdent(key)
 	}
+	var err error
+	if h.subscribes, err = newSubscribeLimits(o.Newsletter.SubscribePerAddress, h.publicURL); err != nil {
+		return nil, err
+	}
 	h.routes = h.table()
 	for _, r := range h.routes {
 		if err := r.prepare(); err != nil {
 			return nil, err
 		}
 	}
-	var err error
 	if h.router, err = newRouter(h.routes); err != nil {
 		return nil, err
 	}

@@ -237,7 +237,12 @@ func (c *Call) limitRate() error {
 	if l == nil || !key.IsValid() {
 		return nil
 	}
-	limited, result, err := l.gcra.RateLimitCtx(c, key.String(), 1)
+	return c.countBy(l, key.String())
+}
+
+// countBy counts this request under a key of a limiter; too many are rate_limited.
+func (c *Call) countBy(l *limiter, key string) error {
+	limited, result, err := l.gcra.RateLimitCtx(c, key, 1)
 	if err != nil {
 		return err
 	}

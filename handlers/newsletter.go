@@ -17,6 +17,7 @@ type NewsletterOptions struct {
 	ConfirmToken         string // live, receipt, trusted: where a list says nothing
 	UnsubscribeTokenAuth string // none, bearer
 	DisableScope         string // global, tenant
+	SubscribePerAddress  int    // requests an hour of one address of origin; 0: any number
 	MemberURL            string // where the lists are kept, and with them forms and readers' pages; empty: here
 }
 
@@ -58,6 +59,9 @@ func (a newsletter) subscribe(c *Call, in subscribeRequest) (out pendingSubscrip
 		return out, err
 	}
 	c.keepOrigin(list)
+	if err := c.limitSubscribe(list); err != nil {
+		return out, err
+	}
 	request := store.SubscribeRequest{ListID: list.ID, Email: in.Email, Preferences: in.Preferences, Origin: c.origin(in.Source)}
 	sub, rowID, err := a.store.Subscribe(c, request, c.Now)
 	if err != nil {
@@ -74,7 +78,7 @@ func (a newsletter) means(c *Call, list *store.ListRecord) string {
 	if mode == "" {
 		mode = a.options.ConfirmToken
 	}
-	trusted := mode == core.ConfirmTrusted && c.Caller.Has(core.ScopeEventsWrite) && c.Caller.ActsFor(list.TenantID)
+	trusted := mode == core.ConfirmTrusted && c.maintains(list)
 	if mode == "" || mode == core.ConfirmLive || trusted {
 		return core.MeansResponse
 	}

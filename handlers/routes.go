@@ -117,7 +117,7 @@ func (h *Handler) pageRoutes(t *rows) {
 func (h *Handler) newsletterRoutes(t *rows) {
 	news := newsletter{h.options.Store, h.sealer, h.options.Newsletter}
 	open := func(e Endpoint) Endpoint { return e.CORS(news.tenantOrigin) }
-	t.add("POST", "/api/newsletter/subscribe", optional(), member, open(JSON(news.subscribe)).NeedsRoom(maxWrite).Fails(core.NotFound), "Ask for a subscription; a mail to confirm it goes out")
+	t.add("POST", "/api/newsletter/subscribe", optional(), member, open(JSON(news.subscribe)).NeedsRoom(maxWrite).Fails(core.NotFound, core.TooMany), "Ask for a subscription; a mail to confirm it goes out")
 	t.add("GET", "/api/newsletter/confirm", public(), member, open(Query(news.confirm)).Changes().Fails(core.NotFound), "Confirm a subscription")
 	t.add("POST", "/api/newsletter/unsubscribe", public(), member, open(oneClick(JSON(news.unsubscribe), news.leave)), "End a subscription, by a token in the body or, as RFC 8058 has it, in the query")
 	t.add("POST", "/api/newsletter/unsubscribe-token", optional(), member, JSON(news.unsubscribeToken).Fails(core.NotFound, core.TooMany), "Ask for a token that ends a subscription")
@@ -134,7 +134,7 @@ func (h *Handler) newsletterRoutes(t *rows) {
 	t.add("POST", "/confirm", public(), page, Form(mailed.confirm).Fails(core.Forbidden), "Confirm a subscription")
 	t.add("GET", "/unsubscribe", public(), page, Query(mailed.askUnsubscribe), "Page with the button that ends a subscription")
 	t.add("GET", "/l/:id", public(), page, Path(mailed.askSubscribe).Missing(core.ErrListNotFound).Fails(core.Invalid), "Page with the subscribe form of a list")
-	t.add("POST", "/l/:id", public(), page, Values(mailed.subscribe).NeedsRoom(maxWrite).Missing(core.ErrListNotFound).Fails(core.NotFound, core.TooMany).PerAddress(60, time.Hour), "Ask for a subscription by a form, that of the page or one on any site")
+	t.add("POST", "/l/:id", public(), page, Values(mailed.subscribe).NeedsRoom(maxWrite).Missing(core.ErrListNotFound).Fails(core.NotFound, core.TooMany), "Ask for a subscription by a form, that of the page or one on any site")
 	t.add("GET", "/preferences", public(), page, Query(mailed.askPreferences).Fails(core.NotFound), "A subscriber's own page; without a token, the form that asks for one")
 	t.add("POST", "/preferences", public(), page, Values(mailed.changePreferences).Fails(core.Forbidden, core.NotFound, core.TooMany).PerAddress(60, time.Hour), "Change something on it")
 	t.add("POST", "/preferences/export", public(), page, Form(mailed.export).Fails(core.Forbidden, core.NotFound), "Download what a tenant holds about a subscriber")

@@ -124,6 +124,7 @@ func unservedEnv(t *testing.T, s *store.Store) *env {
 	e := &env{t: t, store: s, callers: map[string]core.Caller{}, names: map[string]string{}, counts: map[string]int{}}
 	o := Options{
 		Store: e.store, PublicURL: "http://news.test", TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		Newsletter: NewsletterOptions{SubscribePerAddress: 60},
 		Bearer: func(_ context.Context, token string, _ core.Instant) (core.Caller, error) {
 			c, ok := e.callers[token]
 			if !ok {

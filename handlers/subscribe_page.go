@@ -110,6 +110,9 @@ func (p newsletterPages) subscribe(c *Call, form map[string]string) (HTML, error
 	if err := preferences.Check("fields"); err != nil {
 		return HTML{}, err
 	}
+	if err := c.limitSubscribe(list); err != nil {
+		return HTML{}, err
+	}
 	if form[honeypot] == "" {
 		source := form["source"]
 		if source == "" {

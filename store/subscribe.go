@@ -144,3 +144,16 @@ func (tx *Tx) repeatRequest(s *core.Subscription, rowID string, r *SubscribeRequ
 		rowID, string(s.Email), string(s.Preferences), r.Origin.Source, r.Origin.Remote, r.Origin.UserAgent, r.TextVersion, int64(now))
 	return err
 }
+
+// RequestOrigin is an address that requests to subscribe came from.
+type RequestOrigin struct {
+	Remote   string `db:"remote"`
+	Requests int    `db:"requests"`
+}
+
+// RequestOrigins counts the addresses of the newest 10,000 requests, those with most requests first.
+func (s *Store) RequestOrigins(ctx context.Context) (origins []RequestOrigin, err error) {
+	err = s.all(ctx, &origins, `SELECT remote, count(*) AS requests FROM (SELECT remote FROM confirm_token ORDER BY id DESC LIMIT 10000)
+		WHERE remote <> '' GROUP BY remote ORDER BY requests DESC, remote`)
+	return origins, err
+}

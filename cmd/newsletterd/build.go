@@ -111,6 +111,7 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 		Newsletter: handlers.NewsletterOptions{
 			ConfirmToken: d.cfg.Newsletter.ConfirmToken, UnsubscribeTokenAuth: d.cfg.Newsletter.UnsubscribeTokenAuth,
 			DisableScope: d.cfg.Newsletter.DisableScope, MemberURL: d.cfg.Send.MemberURL,
+			SubscribePerAddress: d.cfg.Limits.SubscribePerAddress,
 		},
 	})
 	if err != nil {

@@ -158,6 +158,8 @@ type LimitsConfig struct {
 	ModelBytesPerOwner Size `toml:"model_bytes_per_owner"` // of all models of one user
 	ModelBytesTotal    Size `toml:"model_bytes_total"`     // of all models; 0 = half of the disk
 	ModelsPerOwner     int  `toml:"models_per_owner"`      // 0 = none
+
+	SubscribePerAddress int `toml:"subscribe_per_address"` // requests an hour of one address of origin; 0: any number
 }
 
 // LogConfig is about the lines on standard error.
@@ -202,7 +204,7 @@ func DefaultConfig() *Config {
 			ConfirmToken: "live", UnsubscribeTokenAuth: "none", DisableScope: "global",
 			PendingTTL: Duration(30 * 24 * time.Hour),
 		},
-		Limits:  LimitsConfig{ModelBytes: core.DefaultModelBytes, ModelBytesPerOwner: core.DefaultModelBytesPerOwner, ModelsPerOwner: core.DefaultModelsPerOwner},
+		Limits:  LimitsConfig{ModelBytes: core.DefaultModelBytes, ModelBytesPerOwner: core.DefaultModelBytesPerOwner, ModelsPerOwner: core.DefaultModelsPerOwner, SubscribePerAddress: 60},
 		Log:     LogConfig{Level: "info", Format: "auto"},
 		Metrics: MetricsConfig{Listen: "127.0.0.1:8081"},
 		From:    map[string]string{},

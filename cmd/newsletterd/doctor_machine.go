@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/handlers"
 )
 
 // permissions looks at who may read the files that hold secrets or addresses.
@@ -84,6 +86,29 @@ func (d *doctor) database() {
 		d.warn("mails", "the log of the daemon says why", "%d confirmations or password mails of the last 30 days were refused", o.Mails.Failed)
 	}
 	d.lists()
+	d.origins()
+}
+
+// origins looks for a proxy that is not trusted: everybody behind it counts as one address.
+func (d *doctor) origins() {
+	if d.cfg.Limits.SubscribePerAddress == 0 {
+		return
+	}
+	seen, err := d.store.RequestOrigins(d.ctx)
+	if err != nil {
+		d.fault("subscribe limit", "", "%s", plainError(err))
+		return
+	}
+	for _, o := range seen {
+		a, err := netip.ParseAddr(o.Remote)
+		if err != nil || !handlers.Unproxied(a, proxies(d.cfg.Server.TrustedProxies)) || a.IsLoopback() && !public(d.cfg) {
+			continue
+		}
+		d.warn("subscribe limit", fmt.Sprintf(`if it is a proxy, set [server] trusted_proxies, as [%q]; if it is a site of yours, have it send a token with the scope newsletter:events.write`, o.Remote),
+			"%s came from the private address %s, which may send %d an hour in all", counted(o.Requests, "request")+" to subscribe", o.Remote,
+			max(d.cfg.Limits.SubscribePerAddress, handlers.SubscribePerPrivate))
+		return
+	}
 }
 
 func (d *doctor) disk(free, total, database int64, readOnly bool) {

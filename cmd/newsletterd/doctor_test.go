@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net"
@@ -19,6 +21,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail/mailtest"
+	"newsletterd/store"
 	"newsletterd/store/storetest"
 )
 
@@ -210,6 +213,55 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("%d, %+v", code, all)
 	}
 	found(t, all, "configuration", levelFault, "server.lisen")
+}
+
+// A private address that asks for subscriptions is a proxy that is not trusted, or a site that sends no token.
+func TestDoctorFindsProxies(t *testing.T) {
+	db := storetest.Open(t)
+	name := "Acme"
+	acme, err := core.NewTenant(core.TenantInput{Name: &name}, 1000)
+	if err == nil {
+		err = db.AddTenant(t.Context(), acme, "test")
+	}
+	list, e := core.NewList(core.ListInput{TenantID: &acme.ID, Name: &name}, 1000)
+	if err = errors.Join(err, e); err == nil {
+		err = db.AddList(t.Context(), list, "test")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, remote := range []string{"192.0.2.1", "10.1.2.3", "10.1.2.3", "127.0.0.1", "127.0.0.1", "127.0.0.1"} {
+		r := store.SubscribeRequest{ListID: list.ID, Email: core.Email(fmt.Sprintf("a%d@user.example", i)), Origin: core.Origin{Remote: remote}}
+		if _, _, err := db.Subscribe(t.Context(), r, now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		url     string
+		trusted []string
+		limit   int
+		want    string // the address that is found
+	}{
+		{"https://news.example.org", nil, 60, "127.0.0.1"},
+		{"https://news.example.org", []string{"127.0.0.1"}, 60, "10.1.2.3"},
+		{"http://localhost:8080", nil, 60, "10.1.2.3"},
+		{"http://localhost:8080", []string{"10.0.0.0/8"}, 60, ""},
+		{"https://news.example.org", nil, 0, ""},
+	} {
+		cfg := DefaultConfig()
+		cfg.Server.PublicURL, cfg.Server.TrustedProxies, cfg.Limits.SubscribePerAddress = tt.url, tt.trusted, tt.limit
+		d := doctor{ctx: t.Context(), cfg: cfg, store: db}
+		d.origins()
+		if tt.want == "" && len(d.all) > 0 || tt.want != "" && len(d.all) != 1 {
+			t.Errorf("%+v: %+v", tt, d.all)
+			continue
+		}
+		for _, f := range d.all {
+			if f.Level != levelWarning || !strings.Contains(f.Text, "from the private address "+tt.want) || !strings.Contains(f.Advice, "trusted_proxies") || !strings.Contains(f.Advice, core.ScopeEventsWrite) {
+				t.Errorf("%+v: %+v", tt, f)
+			}
+		}
+	}
 }
 
 func TestDoctorDNS(t *testing.T) {
