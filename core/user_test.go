@@ -29,7 +29,8 @@ func TestUserValidate(t *testing.T) {
 
 func TestRoleValidate(t *testing.T) {
 	for r, want := range map[Role]bool{
-		{RoleOperator, ""}: true, {RoleOperator, "t"}: false, {RoleTenantAdmin, "t"}: true, {RoleTenantAdmin, ""}: false, {"", ""}: false,
+		{Role: RoleOperator}: true, {Role: RoleOperator, TenantID: "t"}: false, {Role: RoleTenantAdmin, TenantID: "t"}: true,
+		{Role: RoleTenantAdmin}: false, {}: false,
 	} {
 		if err := r.Validate(); (err == nil) != want {
 			t.Errorf("%+v: %v", r, err)
@@ -38,7 +39,7 @@ func TestRoleValidate(t *testing.T) {
 }
 
 func TestUserRoles(t *testing.T) {
-	u := User{Roles: []Role{{RoleTenantAdmin, "a"}, {RoleTenantAdmin, "b"}}}
+	u := User{Roles: []Role{{Role: RoleTenantAdmin, TenantID: "a"}, {Role: RoleTenantAdmin, TenantID: "b"}}}
 	if u.Operator() || strings.Join(u.AdminOf(), " ") != "a b" {
 		t.Errorf("%v %v", u.Operator(), u.AdminOf())
 	}

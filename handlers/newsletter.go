@@ -305,6 +305,7 @@ type disableRequest struct {
 	Reason     string       `json:"reason" is:"required"`
 	DisabledBy string       `json:"disabled_by" is:"required"`
 	OccurredAt core.Instant `json:"occurred_at" is:"required"`
+	Scope      string       `json:"disable_scope" enum:"global|tenant"` // empty: as the daemon is set
 }
 
 func (r *disableRequest) validate() error {
@@ -322,19 +323,42 @@ type disabled struct {
 	Subscriptions int        `json:"subscriptions"`
 }
 
-// disable switches an address off, everywhere or for the caller's tenants, as the daemon is set.
+// The words of [newsletter] disable_scope, and of the field of that name in a request.
+const (
+	disableGlobal = "global"
+	disableTenant = "tenant"
+)
+
+// disableIn lists the tenants that a request switches an address off for; the empty one stands for all there are. A caller
+// who is bound to tenants chooses its own, and everywhere only where the operator's setting allows that.
+func (a newsletter) disableIn(scope string, tenants []string, all bool) ([]string, error) {
+	everywhere := []string{""}
+	switch {
+	case all && scope == disableTenant:
+		return nil, core.Invalidf("disable_scope", "disable_scope can be tenant for callers who are bound to a tenant only.")
+	case all:
+		return everywhere, nil
+	case scope == disableGlobal && a.options.DisableScope == disableTenant:
+		return nil, core.Forbiddenf("The operator lets tenants disable addresses within the tenant only.")
+	case scope == disableTenant, a.options.DisableScope == disableTenant:
+		return tenants, nil
+	}
+	return everywhere, nil
+}
+
+// disable switches an address off, everywhere or for the caller's tenants.
 func (a newsletter) disable(c *Call, in disableRequest) (out disabled, err error) {
 	tenants, all := c.Caller.TenantScope()
 	if !all && len(tenants) == 0 {
 		return out, core.Forbiddenf("The caller acts for no tenant.")
 	}
 	d := store.Disabling{Email: in.Email, Reason: in.Reason, DisabledBy: in.DisabledBy, OccurredAt: in.OccurredAt}
-	scopes := []string{""}
+	scopes, err := a.disableIn(in.Scope, tenants, all)
+	if err != nil {
+		return out, err
+	}
 	if !all {
 		d.Counted = tenants
-		if a.options.DisableScope == "tenant" {
-			scopes = tenants
-		}
 	}
 	out = disabled{Email: in.Email, Disabled: true}
 	for _, d.TenantID = range scopes {

@@ -298,7 +298,7 @@ var fieldWords = map[string]string{
 	"code": "The authorization code, good once, for 60 seconds", "code_verifier": "What the code_challenge was made of (RFC 7636)",
 	"code_challenge": "BASE64URL(SHA256(code_verifier))", "code_challenge_method": "S256 alone", "response_type": "code alone",
 	"state": "Comes back as it is", "nonce": "Comes back in the id token", "domains": "Domains that the tenant may mail from", "client_type": "public or confidential",
-	"redirect_uris": "At most 20, https or those of native apps", "reason": "Why, for the record", "disabled_by": "Who asked for it", "occurred_at": "When it happened",
+	"redirect_uris": "At most 20, https or those of native apps", "reason": "Why, for the record", "disabled_by": "Who asked for it", "disable_scope": "How far it reaches; absent: as the operator has set it", "occurred_at": "When it happened",
 	"subject": "The subject, with placeholders; at most 998 characters", "body_html": "The HTML part, with placeholders", "body_text": "The text part; without it it is made of the HTML",
 	"template": "Settings: unsubscribe_url (with {{unsubscribe_token}}), mailer_template_name", "scheduled_at": "Not before", "window_start": "Send from here on",
 	"window_end": "Send until here; what is left then is not sent", "tracking": "Both off unless they are asked for", "event_id": "The same event is accepted once",
