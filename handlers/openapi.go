@@ -179,9 +179,10 @@ func (a Access) security(names describer) []obj {
 }
 
 func (r *Route) operation(names describer) obj {
+	id := operationID(r)
 	op := obj{
 		"summary":     r.Summary,
-		"operationId": operationID(r),
+		"operationId": id,
 		"security":    r.Who.security(names),
 		"responses":   r.responses(names),
 		"description": r.words(),
@@ -191,25 +192,15 @@ func (r *Route) operation(names describer) obj {
 	}
 	switch e := &r.Do; e.body {
 	case jsonBody, formBody:
-		op["requestBody"] = obj{"required": !e.bodyless, "content": obj{mediaTypes[e.body]: names.example(e.in.bodySchema(names.schemas))}}
+		op["requestBody"] = obj{"required": !e.bodyless, "content": obj{mediaTypes[e.body]: names.request(id, e.in.bodySchema(names.schemas))}}
 	case rawBody:
 		content := obj{"*/*": obj{"schema": obj{}}}
 		if e.in != nil && e.in.object != nil {
-			content[mediaTypes[jsonBody]] = names.example(e.in.bodySchema(names.schemas))
+			content[mediaTypes[jsonBody]] = names.request(id, e.in.bodySchema(names.schemas))
 		}
 		op["requestBody"] = obj{"required": true, "content": content}
 	}
 	return op
-}
-
-// operationID is the method and the words of the path: getAdminTenantsId.
-func operationID(r *Route) string {
-	id := strings.ToLower(r.Method)
-	words := strings.FieldsFunc(strings.TrimPrefix(r.Path, "/api/"), func(c rune) bool { return strings.ContainsRune("/:-._", c) })
-	for _, w := range words {
-		id += strings.ToUpper(w[:1]) + w[1:]
-	}
-	return id
 }
 
 func (r *Route) parameters(names schemas) (out []obj) {
@@ -321,5 +312,5 @@ func (d Dialect) schema(names schemas) obj {
 		props["field"] = field
 	}
 	names[name] = obj{"type": "object", "properties": props, "required": required}
-	return obj{"$ref": "#/components/schemas/" + name}
+	return obj{"$ref": schemaRef + name}
 }

@@ -153,3 +153,29 @@ func plain(t *testing.T, v any) (out any) {
 	}
 	return out
 }
+
+// Every operation that programs are generated from has a name of its own, which does not collide with the names that generators make of
+// the schemas' (CreateTokenResponse).
+func TestOperationNames(t *testing.T) {
+	h, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, r := range h.routes {
+		id := operationID(r)
+		if seen[r.document()+id] {
+			t.Errorf("two operations of %s are named %s", r.document(), id)
+		}
+		seen[r.document()+id] = true
+		if r.document() == "pages" {
+			continue
+		}
+		if operationNames[r.Method+" "+r.Path] == "" {
+			t.Errorf("%s %s has no name in operationNames", r.Method, r.Path)
+		}
+		if name := strings.ToUpper(id[:1]) + id[1:] + "Response"; described()[r.document()].Components.Schemas[name] != nil {
+			t.Errorf("generators would name the answer of %s as the schema %s", id, name)
+		}
+	}
+}

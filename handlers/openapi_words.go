@@ -211,7 +211,7 @@ func (d describer) example(schema obj) obj {
 // sample makes a value of a schema: of the property's name, of its format, or of its type.
 func (d describer) sample(name string, schema obj) any {
 	if ref, ok := schema["$ref"].(string); ok {
-		schema = d.schemas[strings.TrimPrefix(ref, "#/components/schemas/")].(obj)
+		schema = d.schemas[strings.TrimPrefix(ref, schemaRef)].(obj)
 	}
 	if forms, ok := schema["anyOf"].([]obj); ok {
 		return d.sample(name, forms[0])
@@ -228,11 +228,6 @@ func (d describer) sample(name string, schema obj) any {
 		out := obj{}
 		props, _ := schema["properties"].(obj)
 		for _, key := range slices.Sorted(maps.Keys(props)) {
-			if strings.ToLower(key) != key { // the camelCase spelling of a field that is there
-				if required, _ := schema["required"].([]string); !slices.Contains(required, key) {
-					continue
-				}
-			}
 			out[key] = d.sample(key, props[key].(obj))
 		}
 		return out
@@ -291,7 +286,7 @@ var fieldWords = map[string]string{
 	"preferences": "Free fields of the subscriber, for placeholders", "source": "Where the subscription came from, for the record of the consent",
 	"confirm_token": "What the mailed link carries; whether it confirms is a setting of the list", "token": "The token of the mailed link",
 	"status": "State of the record", "created_at": "When it was made", "updated_at": "When it was changed last", "email_verified": "The address has proved to be the user's",
-	"password": "8 to 1024 characters", "new_password": "8 to 1024 characters", "grant_type": "The grant (RFC 6749)", "username": "The e-mail address",
+	"password": "8 to 256 characters", "new_password": "8 to 256 characters", "grant_type": "The grant (RFC 6749)", "username": "The e-mail address",
 	"scope": "Scopes, parted by spaces", "client_id": "Id of the client", "client_secret": "Secret of a confidential client, unless it comes by HTTP Basic",
 	"refresh_token": "Good once: each use answers its successor", "access_token": "A JWT (RFC 9068)", "id_token": "A JWT (OpenID Connect)",
 	"token_type": "Bearer", "expires_in": "Seconds", "redirect_uri": "One of those that the client is registered with, compared exactly",

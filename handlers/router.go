@@ -25,9 +25,8 @@ type Route struct {
 	Summary string
 }
 
-// router finds the route of a request. A path without parameters is looked up literally; only then is
-// the tree asked, since httprouter can't hold a literal beside a parameter. Paths are exact: nothing
-// is redirected for case or slashes.
+// router finds the route of a request. A path without parameters is looked up literally, with all its methods; the tree is asked for
+// the others, since httprouter can't hold a literal next to a parameter. Paths are exact: nothing is redirected for case or slashes.
 type router struct {
 	literal map[string]map[string]*Route // path → method
 	tree    *httprouter.Router
@@ -70,8 +69,8 @@ type catcher struct {
 
 // exact finds the route of a method and a path as it was sent, still escaped.
 func (t *router) exact(method, path string) (*Route, []param) {
-	if r := t.literal[path][method]; r != nil {
-		return r, nil
+	if methods, ok := t.literal[path]; ok {
+		return methods[method], nil
 	}
 	handle, params, _ := t.tree.Lookup(method, path)
 	if handle == nil {

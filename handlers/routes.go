@@ -75,14 +75,14 @@ func (h *Handler) identityRoutes(t *rows) {
 func (h *Handler) providerRoutes(t *rows) {
 	e, a, l := newProviderEdge(h.options.Auth), authorizeEdge{h.options.Auth}, logoutEdge{h.options.Auth}
 	open := func(do Endpoint) Endpoint { return do.CORS(e.clientOrigin, "Authorization") }
-	t.add("GET", "/api/oauth/authorize", public(), page, Query(visited(a.authorize)).Changes().Tells(reflect.TypeFor[authorizeQuery](), 302), "Ask for an authorization code (RFC 6749 section 4.1.1)")
-	t.add("POST", "/api/oauth/authorize", public(), page, Raw(a.authorizePost).MaxBody(maxForm), "The same by POST; sent on to GET")
+	t.add("GET", "/api/oauth/authorize", public(), page, Query(visited(a.authorize)).Changes().Tells(reflect.TypeFor[authorizeQuery](), 302).Fails(core.Invalid), "Ask for an authorization code (RFC 6749 section 4.1.1)")
+	t.add("POST", "/api/oauth/authorize", public(), page, Raw(a.authorizePost).MaxBody(maxForm).Fails(core.Invalid), "The same by POST; sent on to GET")
 	t.add("GET", "/api/oauth/userinfo", bearer(core.ScopeOpenID), member, open(Get(e.userinfo)), "Claims about the user (OpenID Connect Core section 5.3)")
 	t.add("POST", "/api/oauth/userinfo", tokenOrForm(core.ScopeOpenID), member, open(Get(e.userinfo)).MaxBody(maxForm).Fails(core.Invalid), "The same by POST; the token may stand in a form")
 	t.add("POST", "/api/oauth/revoke", public(), oauth, open(Form(e.revoke)).Fails(core.Unauthenticated), "Revoke a token and all of its sign-in (RFC 7009)")
 	t.add("POST", "/api/oauth/introspect", public(), oauth, Form(e.introspect).Fails(core.Unauthenticated), "Tell what a token is good for (RFC 7662)")
-	t.add("GET", "/api/oauth/logout", public(), page, Query(visited(l.relyingParty)).Changes(), "Sign a user out for a relying party (RP-Initiated Logout)")
-	t.add("POST", "/api/oauth/logout", public(), page, Raw(l.relyingPartyPost).MaxBody(maxForm), "The same by POST; sent on to GET")
+	t.add("GET", "/api/oauth/logout", public(), page, Query(visited(l.relyingParty)).Changes().Fails(core.Invalid), "Sign a user out for a relying party (RP-Initiated Logout)")
+	t.add("POST", "/api/oauth/logout", public(), page, Raw(l.relyingPartyPost).MaxBody(maxForm).Fails(core.Invalid), "The same by POST; sent on to GET")
 	for _, path := range []string{
 		"/api/.well-known/openid-configuration", "/.well-known/openid-configuration",
 		"/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server/api",

@@ -13,6 +13,9 @@ import (
 // schemas are the named types of one document: name → JSON Schema.
 type schemas map[string]any
 
+// schemaRef is how a document refers to one of its schemas, in front of the name.
+const schemaRef = "#/components/schemas/"
+
 // typeNames are the types whose name in the documents is another than in Go.
 var typeNames = map[reflect.Type]string{
 	reflect.TypeFor[core.List]():    "NewsletterList",
@@ -79,7 +82,7 @@ func typeSchema(t reflect.Type, input bool, names schemas) obj {
 	case instantType:
 		return obj{"type": "string", "format": "date-time"}
 	case rawType, preferencesType:
-		return obj{"type": "object"}
+		return obj{"type": "object", "additionalProperties": true}
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -95,7 +98,7 @@ func typeSchema(t reflect.Type, input bool, names schemas) obj {
 	case reflect.Slice:
 		return obj{"type": "array", "items": typeSchema(t.Elem(), input, names)}
 	case reflect.Map, reflect.Interface:
-		return obj{"type": "object"}
+		return obj{"type": "object", "additionalProperties": true}
 	case reflect.Struct:
 		if input {
 			s := inputSchema(fieldsOf(t, "json"), names)
@@ -156,11 +159,12 @@ func (names schemas) put(t reflect.Type, s obj) obj {
 		return s
 	}
 	name := typeName(t)
+	s = bounded(name, s)
 	if old, ok := names[name]; ok && !sameJSON(old, s) {
 		panic(fmt.Sprintf("handlers: two schemas are named %s", name))
 	}
 	names[name] = s
-	return obj{"$ref": "#/components/schemas/" + name}
+	return obj{"$ref": schemaRef + name}
 }
 
 // bodySchema describes the body of a request.

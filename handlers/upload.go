@@ -121,6 +121,9 @@ func (h *Handler) upload(c *Call, in uploadQuery) (m core.Model, err error) {
 	limits := h.options.ModelLimits
 	media, params, _ := mime.ParseMediaType(in.ContentType)
 	form := media == "multipart/form-data"
+	if c.Request.ContentLength == 0 {
+		return m, core.Invalidf("", "The body is missing: it is the file, or multipart/form-data with a part named file.")
+	}
 	if allowed := limits.Bytes; c.Request.ContentLength > allowed && (!form || c.Request.ContentLength > allowed+multipartSlack) {
 		return m, limits.TooLarge()
 	}

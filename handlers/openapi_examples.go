@@ -1,0 +1,82 @@
+package handlers
+
+// requestExamples are the bodies that the documents show, by operationId. A test posts each as it stands, against records with
+// the id exampleID.
+var requestExamples = map[string]obj{
+	"createTenant":         {"name": "Acme", "domains": []string{"acme.example"}},
+	"updateTenant":         {"brand_name": "Acme Gardens", "brand_color": "#2f7d4f"},
+	"createNewsletterList": {"tenant_id": exampleID, "name": "Monthly news"},
+	"updateNewsletterList": {
+		"language": "en", "consent_text": "I would like to get this newsletter.",
+		"fields": []obj{{"name": "first_name", "label": "First name", "type": "text", "required": false}},
+	},
+	"createOAuthClient": {
+		"tenant_id": exampleID, "name": "Shop", "client_type": "public", "redirect_uris": []string{"https://app.example.org/callback"},
+	},
+	"updateOAuthClient": {"redirect_uris": []string{"https://app.example.org/callback", "https://app.example.org/again"}},
+
+	"register":       {"email": "new@example.org", "password": "a long password"},
+	"login":          {"grant_type": "password", "username": "reader@example.org", "password": "a long password"},
+	"logout":         {"refresh_token": "Zc3o…"},
+	"forgotPassword": {"email": "reader@example.org"},
+	"resetPassword":  {"email": "reader@example.org", "token": "q7Xk…", "new_password": "a longer password"},
+	"refreshToken":   {"grant_type": "refresh_token", "refresh_token": "Zc3o…"},
+	"createToken": {
+		"grant_type": "authorization_code", "code": "SplxlOBeZQQYbYS6WxSbIA", "redirect_uri": "https://app.example.org/callback",
+		"code_verifier": "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk", "client_id": exampleID,
+	},
+	"revokeToken":     {"token": "Zc3o…", "client_id": exampleID},
+	"introspectToken": {"token": "Zc3o…", "client_id": exampleID, "client_secret": "q7Xk…"},
+
+	"subscribe": {
+		"list_id": exampleID, "email": "reader@example.org", "preferences": obj{"first_name": "Ada"}, "source": "website",
+	},
+	"setPreferences":         {"list_id": exampleID, "email": "reader@example.org", "preferences": obj{"first_name": "Ada", "city": "Bonn"}},
+	"unsubscribe":            {"token": "u.q7Xk…"},
+	"createUnsubscribeToken": {"list_id": exampleID, "email": "reader@example.org"},
+	"disableSubscriptions": {
+		"email": "gone@example.org", "reason": "asked by telephone", "disabled_by": "support", "occurred_at": "2026-11-21T08:00:00.000Z",
+	},
+	"disableSubscriptionsByItsDeclaredPath": {
+		"email": "gone@example.org", "reason": "asked by telephone", "disabled_by": "support", "occurred_at": "2026-11-21T08:00:00.000Z",
+	},
+
+	"createJob": {
+		"list_id": exampleID, "name": "May", "subject": "Our news in May",
+		"body_html": "<p>Hello {{preferences.first_name | default: \"you\"}}</p>", "tracking": obj{"open": false, "click": false},
+	},
+	"previewJob":   {"email": "reader@example.org"},
+	"sendTestMail": {"email": "reader@example.org"},
+	"receiveSubscriptionEvent": {
+		"event_id": exampleID, "event_type": "subscription.activated", "tenant_id": exampleID, "list_id": exampleID,
+		"subscriber":  obj{"id": exampleID, "email": "reader@example.org", "status": "active", "preferences": obj{"first_name": "Ada"}},
+		"occurred_at": "2026-11-21T08:00:00.000Z",
+	},
+	"receiveFullSyncBatch": {
+		"sync_id": exampleID, "batch_no": 1, "batch_total": 1, "tenant_id": exampleID, "list_id": exampleID,
+		"subscribers": []obj{{"id": exampleID, "email": "reader@example.org", "status": "active"}}, "occurred_at": "2026-11-21T08:00:00.000Z",
+	},
+	"receiveProviderEvents": {
+		"event_type": "delivery", "message_id": "<5f1c.1@example.org>", "tenant_id": exampleID, "email": "reader@example.org",
+		"occurred_at": "2026-11-21T08:00:00.000Z",
+	},
+
+	"pairDevice":         {"name": "Printer"},
+	"updateDevice":       {"name": "Printer upstairs"},
+	"createAgent":        {"name": "Gateway", "version": "1.0"},
+	"updateAgent":        {"version": "1.1"},
+	"createModelShare":   {"email": "friend@example.org", "permission": "read"},
+	"updateModelShare":   {"permission": "read"},
+	"setModelVisibility": {"visibility": "public"},
+}
+
+// request is the media type of a body, with the example of its operation.
+func (d describer) request(operation string, schema obj) obj {
+	out := obj{"schema": d.creating(operation, schema)}
+	if example := requestExamples[operation]; example != nil {
+		out["example"] = example
+	} else {
+		out["example"] = d.sample("", schema)
+	}
+	return out
+}

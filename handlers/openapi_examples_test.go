@@ -1,0 +1,188 @@
+package handlers
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"newsletterd/core"
+)
+
+// spent are the operations whose example would need a live token, code or secret, and what they answer to it.
+var spent = map[string]int{
+	"resetPassword": 400, "refreshToken": 400, "createToken": 400, "introspectToken": 401, "unsubscribe": 400,
+}
+
+// exampleEnv has the records that the examples of the documents name.
+func exampleEnv(t *testing.T) *env {
+	e := newEnv(t)
+	tenant, err := core.NewTenant(core.TenantInput{Name: new("Acme")}, 1)
+	e.must(err)
+	tenant.ID = exampleID
+	e.must(e.store.AddTenant(t.Context(), tenant, "command"))
+	list, err := core.NewList(core.ListInput{Name: new("Monthly news"), TenantID: new(exampleID)}, 1)
+	e.must(err)
+	list.ID = exampleID
+	e.must(e.store.AddList(t.Context(), list, "command"))
+	client, _, err := core.NewClient(core.ClientInput{Name: new("Shop"), TenantID: new(exampleID)}, true, 1)
+	e.must(err)
+	client.ID = exampleID
+	e.must(e.store.AddClient(t.Context(), client, "command"))
+	for _, step := range []string{
+		"user op operator", `account reader email=reader@example.org verified password="a long password"`, "person ann",
+		"device lamp owner=ann", "agent gateway owner=ann", "model vase owner=ann", "share given model=vase email=other@example.org",
+		"webhook-client hook tenant=" + exampleID, "provider anymail tenant=" + exampleID, "job issue list=" + exampleID,
+		"subscription sub list=" + exampleID + " email=reader@example.org", "subscriber copy list=" + exampleID + " email=reader@example.org",
+	} {
+		e.step(step)
+	}
+	return e
+}
+
+// send posts a body to an operation as a caller who may, and returns the status.
+func (e *env) send(r *Route, body obj) int {
+	e.t.Helper()
+	path, id := r.Path, exampleID
+	for prefix, name := range map[string]string{"/api/send-jobs": "issue", "/api/devices": "lamp", "/api/agents": "gateway", "/api/models": "vase"} {
+		if strings.HasPrefix(path, prefix) {
+			id = e.value(name)
+		}
+	}
+	path = strings.NewReplacer(":id", id, ":share_id", e.value("given"), ":provider", "anymail").Replace(path)
+	head := r.Method + " " + path
+	switch {
+	case r.Who.signed:
+		head += "\nSigned-By: hook"
+	case r.Who.provider:
+		head += "\nReported-By: anymail"
+	case r.Dialect == device:
+		head += " as ann"
+	case r.Who.bearer:
+		head += " as op"
+	}
+	var text string
+	if r.Do.body == formBody {
+		form := url.Values{}
+		for k, v := range body {
+			form.Set(k, fmt.Sprint(v))
+		}
+		text = form.Encode()
+	} else {
+		b, err := json.Marshal(body)
+		e.must(err)
+		text = string(b)
+	}
+	reply, _ := e.play(exchange{request: head + "\n\n" + text})
+	line, _, _ := strings.Cut(reply, "\n")
+	status, err := strconv.Atoi(line)
+	e.must(err)
+	return status
+}
+
+// exampled calls fn for each operation with an example: with its schema as the document has it.
+func exampled(t *testing.T, fn func(t *testing.T, r *Route, id string, schema *openapi3.Schema, example obj)) {
+	h, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, r := range h.routes {
+		id := operationID(r)
+		example, ok := requestExamples[id]
+		if !ok {
+			if r.Do.body == jsonBody || r.Do.body == formBody && r.document() != "pages" {
+				t.Errorf("%s has no example", id)
+			}
+			continue
+		}
+		seen++
+		path := openPath(r.Path)
+		if r.document() == "member" {
+			path = strings.TrimPrefix(path, "/api")
+		}
+		content := described()[r.document()].Paths.Value(path).GetOperation(r.Method).RequestBody.Value.Content
+		media := content.Get(mediaTypes[jsonBody])
+		if r.Do.body == formBody {
+			media = content.Get(mediaTypes[formBody])
+		}
+		schema := media.Schema.Value
+		t.Run(id, func(t *testing.T) { fn(t, r, id, schema, maps.Clone(example)) })
+	}
+	if seen != len(requestExamples) {
+		t.Errorf("%d examples, %d of them of operations", len(requestExamples), seen)
+	}
+}
+
+// Each example does what it says, as it stands; without any one of its required properties it is refused.
+func TestExamplesAsTheyStand(t *testing.T) {
+	e := exampleEnv(t)
+	exampled(t, func(t *testing.T, r *Route, id string, schema *openapi3.Schema, example obj) {
+		e.t = t
+		for _, name := range schema.Required {
+			without := maps.Clone(example)
+			delete(without, name)
+			if status := e.send(r, without); status != 400 && status != 422 {
+				t.Errorf("without %s it answers %d", name, status)
+			}
+		}
+		want := r.Do.status
+		if s := spent[id]; s != 0 {
+			want = s
+		}
+		if status := e.send(r, example); status != want {
+			t.Errorf("the example is answered by %d, not %d", status, want)
+		}
+	})
+}
+
+// What the documents say of lengths, bounds, words and forms holds: a value beyond is refused.
+func TestDocumentedLimits(t *testing.T) {
+	e := exampleEnv(t)
+	exampled(t, func(t *testing.T, r *Route, _ string, schema *openapi3.Schema, example obj) {
+		e.t = t
+		for name, p := range schema.Properties {
+			for what, bad := range beyond(p.Value, example[name]) {
+				with := maps.Clone(example)
+				with[name] = bad
+				if status := e.send(r, with); status < 400 || status >= 500 {
+					t.Errorf("%s beyond its %s is answered by %d", name, what, status)
+				}
+			}
+		}
+	})
+}
+
+// beyond are values that a schema does not allow, by the word of the schema.
+func beyond(p *openapi3.Schema, example any) map[string]any {
+	bad := map[string]any{}
+	if p.MaxLength != nil {
+		bad["maxLength"] = strings.Repeat("x", int(*p.MaxLength)+1)
+	}
+	if p.MinLength > 0 {
+		bad["minLength"] = ""
+	}
+	if p.Enum != nil {
+		bad["enum"] = "nonsense"
+	}
+	if p.Min != nil {
+		bad["minimum"] = *p.Min - 1
+	}
+	if p.Format == "uuid" || p.Format == "date-time" || p.Format == "email" {
+		bad["format"] = "nonsense"
+	}
+	if p.MaxItems != nil {
+		var item any = "https://app.example.org/many"
+		if items, ok := example.([]obj); ok {
+			item = items[0]
+		}
+		bad["maxItems"] = slices.Repeat([]any{item}, int(*p.MaxItems)+1)
+	}
+	return bad
+}
