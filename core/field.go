@@ -168,6 +168,22 @@ func (f Fields) Read(get func(name string) string) (map[string]any, error) {
 	return values, nil
 }
 
+// Holding returns the fields with what a subscriber has said as an option of each choice: a value that is no option any
+// more, or that came by an import, stays valid for its subscriber until it is changed.
+func (f Fields) Holding(p Preferences) Fields {
+	said, held := p.Values(), slices.Clone(f)
+	for i := range held {
+		var s string
+		if held[i].Type != FieldChoice || json.Unmarshal(said[held[i].Name], &s) != nil {
+			continue
+		}
+		if s != "" && s == strings.TrimSpace(s) && IsFieldText(s) && !slices.Contains(held[i].Options, s) {
+			held[i].Options = append(slices.Clone(held[i].Options), s)
+		}
+	}
+	return held
+}
+
 func (f *Field) read(s string) (v any, fault string) {
 	s = strings.TrimSpace(s)
 	switch {

@@ -57,3 +57,22 @@ func TestPreferencesWith(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+// A subscriber's own value stays valid for them though it is no option; nobody else may choose it.
+func TestChoiceHoldsWhatItsSubscriberHas(t *testing.T) {
+	fields := Fields{{Name: "city", Label: "City", Type: FieldChoice, Options: Strings{"Bath", "Brno"}}, {Name: "first_name", Label: "Name", Type: FieldText}}
+	form := map[string]string{"city": "Basle", "first_name": "Ann"}
+	get := func(name string) string { return form[name] }
+	held := fields.Holding(`{"city": "Basle"}`)
+	if v, err := held.Read(get); err != nil || v["city"] != "Basle" || v["first_name"] != "Ann" {
+		t.Error(v, err)
+	}
+	if len(fields[0].Options) != 2 {
+		t.Error("the list itself has changed")
+	}
+	for _, p := range []Preferences{"", `{"city": "Bath"}`, `{"city": 7}`, `{"city": ""}`, `{"city": " Basle"}`} {
+		if v, err := fields.Holding(p).Read(get); err == nil {
+			t.Error(p, v)
+		}
+	}
+}

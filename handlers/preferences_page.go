@@ -145,7 +145,7 @@ func (p newsletterPages) showPreferences(c *Call, h holder, v view, status int, 
 // fieldsOfList are the fields of a list, with what a subscriber has said.
 func fieldsOfList(list *store.ListRecord, preferences core.Preferences, filled map[string]string, wrong string) (fields []formField) {
 	said := preferences.Values()
-	for _, f := range list.Fields {
+	for _, f := range list.Fields.Holding(preferences) {
 		ff := formField{Field: f, Wrong: f.Name == wrong}
 		if raw, ok := said[f.Name]; ok {
 			_ = json.Unmarshal(raw, &ff.Value) // what is no text stands as nothing
@@ -228,7 +228,11 @@ func (p newsletterPages) leftAll(c *Call, h holder, gone []core.Subscription) (H
 func backTo(h holder) string { return "/preferences?token=" + url.QueryEscape(h.token) }
 
 func (p newsletterPages) savePreferences(c *Call, h holder, form map[string]string) (HTML, error) {
-	values, err := h.list.Fields.Read(func(name string) string { return strings.TrimSpace(form[fieldPrefix+name]) })
+	sub, err := p.store.Subscription(c, h.ListID, h.Email)
+	if err != nil {
+		return HTML{}, c.linkError(err)
+	}
+	values, err := h.list.Fields.Holding(sub.Preferences).Read(func(name string) string { return strings.TrimSpace(form[fieldPrefix+name]) })
 	if wrong, ok := c.formFault(err); ok {
 		filled := map[string]string{}
 		for _, f := range h.list.Fields {

@@ -32,13 +32,17 @@ type LeaveReason struct {
 	LastWords string       `db:"last_words" json:"last_words"` // the newest in a leaver's own words
 }
 
-// LeaveReasons counts them, the most frequent first. It reads the ledger of the whole list.
+// LeaveReasons counts them, the most frequent first, without those of subscribers who took the unsubscribing back. It
+// reads the ledger of the whole list.
 func (s *Store) LeaveReasons(ctx context.Context, listID string) ([]LeaveReason, error) {
 	var reasons []LeaveReason
-	err := s.all(ctx, &reasons, `WITH given AS (
+	err := s.all(ctx, &reasons, `WITH moves AS (
+			SELECT at, what, reason, lead(what) OVER (PARTITION BY subscription_id ORDER BY at) AS next
+			FROM consent WHERE list_id = ? AND what IN ('unsubscribed', 'resumed', 'confirmed', 'imported', 'disabled')),
+		given AS (
 			SELECT at, iif(instr(reason, ':'), substr(reason, 1, instr(reason, ':') - 1), reason) AS reason,
 				iif(instr(reason, ':'), substr(reason, instr(reason, ':') + 2), '') AS words
-			FROM consent WHERE list_id = ? AND what = 'unsubscribed')
+			FROM moves WHERE what = 'unsubscribed' AND next IS NOT 'resumed')
 		SELECT g.reason, count(*) AS leavers, max(g.at) AS last_at,
 			coalesce((SELECT w.words FROM given AS w WHERE w.reason = g.reason AND w.words <> '' ORDER BY w.at DESC LIMIT 1), '') AS last_words
 		FROM given AS g GROUP BY g.reason ORDER BY leavers DESC, g.reason`, listID)

@@ -124,6 +124,25 @@ func (s *Store) largestLists(ctx context.Context, limit int) ([]ListState, error
 	return lists, err
 }
 
+// BlockedAmong reads which subscriptions of a list, by ids after one up to another, belong to addresses that get nothing
+// whatever they have agreed to: the kind of the block of the list's subscriber, or of the tenant's suppression.
+func (s *Store) BlockedAmong(ctx context.Context, listID, afterID, toID string) (map[string]string, error) {
+	var rows []struct {
+		ID   string `db:"id"`
+		Kind string `db:"kind"`
+	}
+	err := s.all(ctx, &rows, `SELECT m.id, coalesce(nullif(s.block, ''), p.kind) AS kind FROM list AS l
+		CROSS JOIN subscription AS m ON m.list_id = l.id AND m.id > ?2 AND m.id <= ?3
+		LEFT JOIN subscriber AS s ON s.list_id = l.id AND s.id = m.id
+		LEFT JOIN suppression AS p ON p.tenant_id = l.tenant_id AND p.email_key = m.email_key
+		WHERE l.id = ?1 AND (s.block <> '' OR p.kind <> '')`, listID, afterID, toID)
+	kinds := make(map[string]string, len(rows))
+	for _, r := range rows {
+		kinds[r.ID] = r.Kind
+	}
+	return kinds, err
+}
+
 // scannedCounts counts the records of every list that is not deleted, with a scan.
 const scannedCounts = `SELECT l.id AS list_id, coalesce(m.active, 0) AS active, coalesce(m.pending, 0) AS pending, coalesce(m.unsubscribed, 0) AS unsubscribed,
 		coalesce(s.bounced, 0) AS bounced, coalesce(s.complaint, 0) AS complaint, coalesce(s.suppressed, 0) AS suppressed, coalesce(s.mailable, 0) AS mailable

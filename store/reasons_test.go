@@ -47,3 +47,21 @@ func TestUnsubscribeReasonAfterADisabling(t *testing.T) {
 		t.Errorf("%d reasons", got)
 	}
 }
+
+// An unsubscribing that was taken back counts for no reason; the next one does.
+func TestReasonsLeaveOutWhoTookItBack(t *testing.T) {
+	n := testNewsletter(t)
+	n.active("ann@example.org", now0)
+	l := Leaving{ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, "ann@example.org"), Email: "ann@example.org", Means: core.MeansMailed, Reason: "too_many"}
+	sub, err := n.Unsubscribe(t.Context(), l, now0+10)
+	must(t, err)
+	must(t, onlyErr(n.Undo(t.Context(), Undoing{ListID: n.list, SubscriptionID: l.SubscriptionID, LeftAt: sub.ChangedAt}, now0+20)))
+	if reasons, err := n.LeaveReasons(t.Context(), n.list); err != nil || len(reasons) != 0 {
+		t.Errorf("%+v, %v", reasons, err)
+	}
+	l.Reason = "content"
+	must(t, onlyErr(n.Unsubscribe(t.Context(), l, now0+30)))
+	if reasons, err := n.LeaveReasons(t.Context(), n.list); err != nil || len(reasons) != 1 || reasons[0].Reason != "content" || reasons[0].Leavers != 1 {
+		t.Errorf("%+v, %v", reasons, err)
+	}
+}

@@ -48,11 +48,11 @@ of the time when somebody left (unsubscribed_at). A word that says nothing of th
 	exp := p.command("export", "write the subscriptions of a list as CSV", []cli.Flag{
 		referenceFlag("list", store.NounList, "the `ID` or name of the list"),
 		&cli.StringFlag{Name: "file", Usage: "the `FILE`, which must not exist; - is standard output", Value: "-"},
-		oneOfFlag("status", "only those with this `STATUS`: pending, active or unsubscribed",
-			"", core.SubscriptionPending, core.SubscriptionActive, core.SubscriptionUnsubscribed),
+		oneOfFlag("status", "only those with this `STATUS`: pending, active, unsubscribed, bounced, complaint or suppressed",
+			"", core.SubscriptionPending, core.SubscriptionActive, core.SubscriptionUnsubscribed, string(core.StatusBounced), string(core.StatusComplaint), string(core.StatusSuppressed)),
 		stringFlag("email", "instead of a list: print everything that lists hold about this `ADDRESS`, as JSON"), tenantOrAll(),
 	}, nil, p.exportSubscribers)
-	exp.Description = `Cells that a spreadsheet would run as a formula get an apostrophe in front; import takes it off again.
+	exp.Description = `Who has agreed and gets nothing all the same is bounced, complaint or suppressed here; import leaves these out. Cells that a spreadsheet would run as a formula get an apostrophe in front; import takes it off again.
 
    newsletterd admin subscriber export --list ID --status active --file people.csv
    newsletterd admin subscriber export --email ann@acme.example --tenant ID`
@@ -303,7 +303,17 @@ func writeSubscriptions(c *cli.Context, s *store.Store, list, status string, asJ
 		if err != nil {
 			return n, err
 		}
+		if len(page) == 0 {
+			return n, w.close()
+		}
+		blocked, err := s.BlockedAmong(c.Context, list, after, page[len(page)-1].ID)
+		if err != nil {
+			return n, err
+		}
 		for i := range page {
+			if kind := blocked[page[i].ID]; kind != "" && page[i].Status == core.SubscriptionActive {
+				page[i].Status = kind
+			}
 			if status == "" || page[i].Status == status {
 				n++
 				if err := w.write(&page[i]); err != nil {

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+)
+
+// An export says of addresses that get nothing why, and no import makes them active.
+func TestExportSaysWhoGetsNothing(t *testing.T) {
+	s := storetest.Open(t)
+	at := now()
+	tenant, err := core.NewTenant(core.TenantInput{Name: new("Acme")}, at)
+	if err == nil {
+		err = s.AddTenant(t.Context(), tenant, "test")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := core.NewList(core.ListInput{TenantID: &tenant.ID, Name: new("News")}, at)
+	if err == nil {
+		err = s.AddList(t.Context(), list, "test")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	im, err := s.NewImport(t.Context(), list.ID, core.SubscriptionActive, "test")
+	if err == nil {
+		err = im.Add(t.Context(), []store.ImportRow{{Email: "ann@example.org"}, {Email: "bob@example.org"}, {Email: "cat@example.org"}}, at)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for email, status := range map[core.Email]string{"ann@example.org": "bounced", "bob@example.org": "complaint"} {
+		err := s.ApplyEvent(t.Context(), store.Nonce{ClientID: core.LoopClientID, Nonce: core.NewID()}, core.Event{
+			ID: core.NewID(), Type: core.EventActivated, TenantID: tenant.ID, ListID: list.ID, OccurredAt: at,
+			Subscriber: core.EventSubscriber{Email: email, Status: status},
+		}, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := &cli.Context{Context: context.Background()}
+	var all, active strings.Builder
+	if n, err := writeSubscriptions(c, s, list.ID, "", false, &all); err != nil || n != 3 {
+		t.Fatal(n, err)
+	}
+	for _, want := range []string{"ann@example.org,bounced,", "bob@example.org,complaint,", "cat@example.org,active,"} {
+		if !strings.Contains(all.String(), want) {
+			t.Errorf("no %q in\n%s", want, all.String())
+		}
+	}
+	if n, err := writeSubscriptions(c, s, list.ID, "active", false, &active); err != nil || n != 1 {
+		t.Error(n, err, active.String())
+	}
+	for word := range map[string]bool{"bounced": true, "complaint": true, "suppressed": true} {
+		if statusWords[word] != core.SubscriptionUnsubscribed {
+			t.Errorf("an import takes %q as %q", word, statusWords[word])
+		}
+	}
+}
