@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -60,6 +61,7 @@ type Handler struct {
 	prober      prober
 	uploads     *uploads
 	subscribes  *subscribeLimits
+	unlisted    sync.Once // says that a proxy is not in TrustedProxies
 }
 
 // New builds the handler. It fails on a table that is not in order.

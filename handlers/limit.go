@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/bits"
 	"mime"
 	"net"
@@ -280,7 +281,14 @@ func (h *Handler) remote(r *http.Request) netip.Addr {
 		return netip.Addr{}
 	}
 	peer = peer.Unmap()
-	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	forwarded := r.Header.Values("X-Forwarded-For")
+	if len(forwarded) > 0 && peer.IsLoopback() && !h.trusted(peer) {
+		h.unlisted.Do(func() {
+			h.log.Warn(`a proxy on this machine forwards requests and is not listed: all its clients count as this machine, and no limit by address `+
+				`holds; set [server] trusted_proxies = ["127.0.0.1", "::1"]`, slog.String("peer", peer.String()))
+		})
+	}
+	hops := strings.Split(strings.Join(forwarded, ","), ",")
 	for i := len(hops) - 1; i >= 0 && h.trusted(peer); i-- {
 		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
 		if err != nil {

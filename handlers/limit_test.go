@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -85,6 +86,39 @@ func TestLargeBodiesShareABudget(t *testing.T) {
 			t.Errorf("afterwards: %d", rec.Code)
 		}
 	})
+}
+
+// A proxy on loopback that nobody has listed is named in the log, once; nothing that a stranger sends brings the line.
+func TestUnlistedProxyIsNamedOnce(t *testing.T) {
+	var out strings.Builder
+	h := bare(t)
+	h.log = slog.New(slog.NewTextHandler(&out, nil))
+	ask := func(peer, forwarded string) {
+		req := httptest.NewRequest("GET", "/nothing", nil)
+		req.RemoteAddr = peer
+		if forwarded != "" {
+			req.Header.Set("X-Forwarded-For", forwarded)
+		}
+		h.remote(req)
+	}
+	ask("203.0.113.9:1", "192.0.2.1")
+	ask("127.0.0.1:1", "")
+	if out.Len() > 0 {
+		t.Errorf("a line without a proxy: %s", &out)
+	}
+	ask("127.0.0.1:1", "192.0.2.1")
+	ask("[::1]:1", "192.0.2.1")
+	if n := strings.Count(out.String(), "trusted_proxies"); n != 1 {
+		t.Errorf("%d lines: %s", n, &out)
+	}
+	listed := bare(t)
+	listed.log, listed.options.TrustedProxies = h.log, []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+	h = listed
+	out.Reset()
+	ask("127.0.0.1:1", "192.0.2.1")
+	if out.Len() > 0 {
+		t.Errorf("a proxy that is listed: %s", &out)
+	}
 }
 
 // Bodies of senders that are not proved yet leave room for those of callers who are.

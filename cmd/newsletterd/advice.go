@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"reflect"
 
@@ -18,6 +19,10 @@ func advise(ctx context.Context, cfg *Config, s *store.Store, log *slog.Logger) 
 	}
 	if !public(cfg) {
 		return nil
+	}
+	if unlistedProxy(cfg) {
+		log.Warn(`no proxy is trusted although public_url can only be reached by one: limits count all callers as one address; set [server] trusted_proxies, `+
+			`as ["127.0.0.1", "::1"]`, slog.String("listen", cfg.Server.Listen))
 	}
 	if cfg.Mail.Transport == "directory" {
 		log.Warn("mails are only written to files: set [mail] transport = \"smtp\" to send them", slog.String("directory", cfg.Mail.Directory))
@@ -56,6 +61,17 @@ func liveLists(ctx context.Context, cfg *Config, s *store.Store) (live int, name
 func public(cfg *Config) bool {
 	_, host := splitOrigin(cfg.Origin())
 	return !loopback(host)
+}
+
+// unlistedProxy reports whether a proxy must stand in front of the daemon, for it listens on loopback or speaks no https itself, and
+// none is trusted.
+func unlistedProxy(cfg *Config) bool {
+	if !public(cfg) || len(cfg.Server.TrustedProxies) > 0 {
+		return false
+	}
+	host, _, _ := net.SplitHostPort(cfg.Server.Listen)
+	scheme, _ := splitOrigin(cfg.Origin())
+	return loopback(host) || scheme == "https" && !cfg.HTTPS()
 }
 
 // readableByOthers tells whether the configuration file holds a secret and others may read it.

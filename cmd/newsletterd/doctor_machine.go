@@ -295,7 +295,7 @@ func (d *doctor) certificate() {
 		if scheme, _ := splitOrigin(d.cfg.Origin()); scheme == "http" && public(d.cfg) {
 			d.warn("https", "put a proxy in front, or set tls_cert and tls_key, and public_url to https://", "public_url is plain http: passwords and tokens go over the network in clear")
 		}
-		if scheme, _ := splitOrigin(d.cfg.Origin()); scheme == "https" && !d.cfg.HTTPS() && len(c.TrustedProxies) == 0 {
+		if unlistedProxy(d.cfg) {
 			d.warn("proxy", `set [server] trusted_proxies, as ["127.0.0.1", "::1"]`, "no proxy is trusted: limits count all callers as one address")
 		}
 		return

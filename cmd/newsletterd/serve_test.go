@@ -269,7 +269,7 @@ func TestAdvice(t *testing.T) {
 	if err := errors.Join(d.store.AddTenant(t.Context(), tenant, "test"), d.store.AddList(t.Context(), list, "test")); err != nil {
 		t.Fatal(err)
 	}
-	for origin, want := range map[string]int{"https://news.example.org": 3, "http://localhost:8080": 0} {
+	for origin, want := range map[string]int{"https://news.example.org": 4, "http://localhost:8080": 0} {
 		cfg, log := DefaultConfig(), &logLines{}
 		cfg.Server.PublicURL = origin
 		if err := advise(t.Context(), cfg, d.store, newLog(cfg.Log, log)); err != nil {
