@@ -88,7 +88,7 @@ type SendJob struct {
 	StartedAt     Instant   `db:"started_at"`
 	FinishedAt    Instant   `db:"finished_at"`
 	FailureReason string    `db:"failure_reason"`
-	PausedAt      Instant   `db:"paused_at"`    // of a running job; 0: not paused, or as long as its list and tenant are switched off
+	PausedAt      Instant   `db:"paused_at"`    // of a running job, or a held one; 0: not paused, or as long as its list and tenant are switched off
 	PauseReason   string    `db:"pause_reason"` // why nothing is sent just now; empty: it is
 	HardBounced   int64     `db:"hard_bounced"`
 	Unstoppable   bool      `db:"unstoppable"` // somebody has resumed it: the stop rule is not asked again

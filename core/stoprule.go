@@ -9,6 +9,10 @@ const (
 	HoldSender  = "sender refused by the relay"
 )
 
+// PauseRestored begins the reason of jobs that are held, pending ones too, because the database file is a copy of another
+// one or was restored: what they have sent since is not known.
+const PauseRestored = "restored"
+
 // HoldQuota says of a job that it waits for the next day's quota, of the tenant or of the relay.
 func HoldQuota(whose string, until Instant) string {
 	return "daily quota of the " + whose + " used up until " + until.String()
@@ -47,7 +51,7 @@ func (j *SendJob) Pause(reason string, now Instant) bool {
 	return true
 }
 
-// Resume lets a paused job go on, from now on without the stop rule.
+// Resume lets a paused job go on. One that the stop rule has paused goes on without it.
 func (j *SendJob) Resume() error {
 	switch {
 	case j.Status.Final():
@@ -57,7 +61,10 @@ func (j *SendJob) Resume() error {
 	case j.PausedAt == 0:
 		return Conflictf("conflict", "The job is not paused.")
 	}
-	j.PausedAt, j.PauseReason, j.Unstoppable = 0, "", true
+	if j.PauseReason != PauseRestored && j.PauseReason != PauseSender {
+		j.Unstoppable = true
+	}
+	j.PausedAt, j.PauseReason = 0, ""
 	return nil
 }
 

@@ -17,6 +17,7 @@ type healthReply struct {
 	Database     string `json:"database"`
 	SessionStore string `json:"session_store"`
 	QuickCheck   string `json:"quick_check,omitempty"` // running, damaged, failed: the look for damage after an unclean stop
+	RestoredJobs int64  `json:"restored_jobs,omitempty"` // held because the file is a copy or was restored
 	Error        string `json:"error,omitempty"`
 	RequestID    string `json:"request_id,omitempty"`
 }
@@ -30,6 +31,7 @@ const (
 func (h *Handler) health(c *Call) (healthReply, error) {
 	database, sessions := h.prober.look(c.Now.Time())
 	reply := healthReply{Status: "ok", Database: h.part(c, "database", database), SessionStore: h.part(c, "session_store", sessions)}
+	reply.RestoredJobs = h.prober.held()
 	check := h.prober.store.CheckState()
 	reply.QuickCheck = string(check)
 	if check == store.CheckDamaged && database == nil {
@@ -72,6 +74,13 @@ type prober struct {
 	running  chan struct{}
 	database error
 	sessions error
+	restored int64 // jobs that are held
+}
+
+func (p *prober) held() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.restored
 }
 
 func (p *prober) look(now time.Time) (database, sessions error) {
@@ -102,7 +111,11 @@ func (p *prober) ping(done chan struct{}) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*healthTimeout)
 	defer cancel()
 	database, sessions := p.store.Ping(ctx)
+	restored, err := p.store.RestoredJobs(ctx)
 	p.mu.Lock()
+	if err == nil {
+		p.restored = restored
+	}
 	p.database, p.sessions, p.running = database, sessions, nil
 	p.mu.Unlock()
 	close(done)

@@ -66,6 +66,9 @@ func (s *Store) copyTo(ctx context.Context, to string) error {
 	if err := backupPages(ctx, db, tmp); err != nil {
 		return err
 	}
+	if err := markCopy(ctx, tmp); err != nil {
+		return err
+	}
 	if err := verifyCopy(ctx, tmp); err != nil {
 		return err
 	}

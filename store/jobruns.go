@@ -13,12 +13,12 @@ import (
 const startAtOnce = 50
 
 // StartDueJobs starts the pending jobs that are due, or fails them where that is no use: the window is over, the template
-// is missing. Jobs whose list or tenant is switched off wait. next is when the next one is due; 0: none is waiting.
+// is missing. Jobs whose list or tenant is switched off wait, and so do held ones. next is when the next one is due; 0: none is waiting.
 func (s *Store) StartDueJobs(ctx context.Context, now core.Instant) (next core.Instant, err error) {
-	const first = "SELECT coalesce(min(due_at), 0) FROM send_job WHERE status = 'pending'"
+	const first = "SELECT coalesce(min(due_at), 0) FROM send_job WHERE status = 'pending' AND paused_at = 0"
 	// A job that waits for its list is due when its window closes.
 	const nextDue = `SELECT coalesce(min(CASE WHEN ` + switchedOff + ` = '' THEN due_at WHEN window_end > 0 THEN window_end END), 0)
-		FROM send_job WHERE status = 'pending'`
+		FROM send_job WHERE status = 'pending' AND paused_at = 0`
 	if err := s.get(ctx, &next, first); err != nil || next == 0 || next > now {
 		return next, err
 	}
@@ -27,7 +27,7 @@ func (s *Store) StartDueJobs(ctx context.Context, now core.Instant) (next core.I
 	}
 	err = s.update(ctx, func(tx *Tx) error {
 		var due []core.SendJob
-		err := tx.all(&due, "SELECT "+sendJobColumns+` FROM send_job WHERE status = 'pending' AND due_at <= ?1
+		err := tx.all(&due, "SELECT "+sendJobColumns+` FROM send_job WHERE status = 'pending' AND paused_at = 0 AND due_at <= ?1
 			AND (`+switchedOff+` = '' OR window_end > 0 AND window_end <= ?1) ORDER BY due_at LIMIT ?2`, int64(now), startAtOnce)
 		if err != nil {
 			return err
@@ -151,7 +151,7 @@ func (s *Store) ResumeSendJob(ctx context.Context, id, actor string, now core.In
 
 // mayResume refuses to resume a job that waits because its sender is not the tenant's, while that is so.
 func (tx *Tx) mayResume(j *core.SendJob) error {
-	if j.PausedAt == 0 || j.PauseReason != core.PauseSender {
+	if j.PausedAt == 0 || !strings.HasSuffix(j.PauseReason, core.PauseSender) {
 		return nil
 	}
 	var f core.FrozenContent

@@ -18,6 +18,7 @@ type Overview struct {
 	Mails      QueueState    `json:"mails"`     // confirmations, passwords: what is not part of a job
 	Jobs       []JobState    `json:"jobs"`      // not yet ended
 	JobCounts  []StatusCount `json:"job_counts"`
+	Restored   int64         `json:"restored_jobs"` // held because the file is a copy or was restored
 	Records    RecordCounts  `json:"records"`
 	Lists      []ListState   `json:"lists"`
 }
@@ -98,6 +99,9 @@ func (s *Store) Overview(ctx context.Context) (o Overview, err error) {
 		return o, err
 	}
 	if o.JobCounts, err = s.JobCounts(ctx); err != nil {
+		return o, err
+	}
+	if o.Restored, err = s.RestoredJobs(ctx); err != nil {
 		return o, err
 	}
 	err = s.get(ctx, &o.Records, `SELECT (SELECT count(*) FROM tenant WHERE deleted_at = 0) AS tenants,

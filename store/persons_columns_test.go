@@ -58,6 +58,7 @@ var personColumns = map[string]struct {
 	"queue_id":         {other: "id job_no seq sent_at"},
 	"quota":            {other: "scope day used"},
 	"received_sync":    {stays: "removed_to", other: "no tenant_id sync_id list_id client_id batch_total batches occurred_at removing finished_at"},
+	"home":             {other: "no mark marked_at"},
 	"frozen_body":      {other: "no hash body"},
 	"frozen_content":   {other: "campaign_id list_name tenant_name postal_address language mail_from from_name reply_to template resolved template_html template_text layout_html layout_text"},
 	"recipient":        {person: "subscriber_id email_key reason", other: "job_no seq state tries due_at finished_at ambiguous marks"},

@@ -46,14 +46,27 @@ func (p *program) jobCommands() *cli.Command {
 }
 
 func (p *program) resumeCommand() *cli.Command {
-	resume := p.command("resume", "let a paused send job go on", []cli.Flag{idFlag(store.NounJob)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	resume := p.command("resume", "let a paused send job go on", []cli.Flag{
+		idFlag(store.NounJob), boolFlag("all", "all jobs that are held since the file was restored or copied"),
+	}, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
+		if c.Bool("all") == c.IsSet("id") {
+			return usageError{c.Command.HelpName, "give --id or --all"}
+		}
+		if c.Bool("all") {
+			n, err := s.ResumeRestored(c.Context, actor(), now())
+			if err != nil {
+				return err
+			}
+			return p.done(c, "%s resumed.", counted(n, "job"))
+		}
 		j, err := s.ResumeSendJob(c.Context, c.String("id"), actor(), now())
 		if err != nil {
 			return missing(err, "job", c.String("id"))
 		}
 		return p.printJob(c, s, j.ID)
 	})
-	resume.Description = "A job is paused when it does harm ([send] stop_…); pause_reason tells. What was resumed is not paused for that again."
+	resume.Description = `A job is paused when it does harm ([send] stop_…); pause_reason tells. What was resumed is not paused for that again.
+In a file that was restored or copied all jobs are held (restored): what they have sent since is not known.`
 	return resume
 }
 

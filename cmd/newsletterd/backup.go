@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/core"
 	"newsletterd/store"
 )
 
@@ -54,6 +55,23 @@ func (p *program) restoreCommand() *cli.Command {
 			return p.done(c, "%s is restored from %s; %s.", cfg.Database.Path, c.String("from"), text)
 		},
 	}
+}
+
+// settleHome holds the jobs of a file that is not where it was at the last start, and says so as long as any is held.
+func settleHome(ctx context.Context, s *store.Store, takeOver bool, log *slog.Logger) error {
+	away, err := s.SettleHome(ctx, takeOver, now())
+	if err != nil {
+		return err
+	}
+	if away {
+		log.Warn("the database file is a copy, or was restored", slog.Bool("take_over", takeOver))
+	}
+	held, err := s.RestoredJobs(ctx)
+	if err == nil && held > 0 {
+		log.Warn("jobs are held, for what they have sent since the file was copied is not known: look at them, then "+
+			"`newsletterd admin job resume`", slog.Int64("jobs", held), slog.String("reason", core.PauseRestored))
+	}
+	return err
 }
 
 // quickCheckLimit is how long a start waits for the check of a file that was not closed.

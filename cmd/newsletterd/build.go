@@ -64,6 +64,9 @@ func build(ctx context.Context, cfg *Config, log *slog.Logger) (_ *daemon, err e
 	if err = checkAfterCrash(ctx, d.store, log); err != nil {
 		return nil, err
 	}
+	if err = settleHome(ctx, d.store, cfg.TakeOver, log); err != nil {
+		return nil, err
+	}
 	if err = d.listen(); err != nil {
 		return nil, err
 	}

@@ -33,6 +33,8 @@ type Config struct {
 	File string `toml:"-"`
 	// From tells for each key that was set who set it: "file", "environment" or "flag".
 	From map[string]string `toml:"-"`
+	// TakeOver is the flag of serve: jobs of a restored or copied file go on.
+	TakeOver bool `toml:"-"`
 }
 
 // ServerConfig is about the one listener and the origin as the world sees it.

@@ -85,6 +85,10 @@ func (d *doctor) database() {
 	if o.Mails.Failed > 0 {
 		d.warn("mails", "the log of the daemon says why", "%d confirmations or password mails of the last 30 days were refused", o.Mails.Failed)
 	}
+	if o.Restored > 0 {
+		d.warn("jobs", "newsletterd admin job list; cancel what went out already, then newsletterd admin job resume --id ID, or --all",
+			"%s held, for the file was restored or copied", counted(o.Restored, "job"))
+	}
 	d.lists()
 	d.origins()
 }

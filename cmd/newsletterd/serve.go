@@ -36,12 +36,14 @@ in flight finishes first, within 45 seconds; a second signal ends it at once.
 			&cli.StringFlag{Name: "public-url", Usage: "the `ORIGIN` as the world sees it, as https://news.example.org"},
 			&cli.StringFlag{Name: "log-level", Usage: "`LEVEL`: debug, info, warn or error"},
 			&cli.StringFlag{Name: "log-format", Usage: "`FORMAT`: auto, text or json"},
+			boolFlag("take-over", "let the jobs of a restored or copied file go on, which are held else"),
 		},
 		Action: func(c *cli.Context) error {
 			cfg, err := p.config(c)
 			if err != nil {
 				return err
 			}
+			cfg.TakeOver = c.Bool("take-over")
 			log := newLog(cfg.Log, p.err)
 			signals := make(chan os.Signal, 2)
 			signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

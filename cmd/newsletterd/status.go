@@ -89,6 +89,9 @@ func printStatus(w io.Writer, r statusReport, now time.Time) error {
 		counts = []string{"none"}
 	}
 	line("jobs", "%s", strings.Join(counts, ", "))
+	if r.Restored > 0 {
+		line("held", "%s since the file was restored or copied: look at them, then `newsletterd admin job resume`", counted(r.Restored, "job"))
+	}
 	for _, j := range r.Jobs {
 		name := printable(j.Name)
 		if name == "" {

@@ -307,6 +307,12 @@ CREATE TABLE frozen_content (
   layout_text    INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE home (
+  no        INTEGER PRIMARY KEY CHECK (no = 1),
+  mark      TEXT NOT NULL,
+  marked_at INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE idempotency (
   tenant_id  TEXT NOT NULL,
   key        TEXT NOT NULL,

@@ -1,0 +1,123 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jmoiron/sqlx"
+
+	"newsletterd/core"
+)
+
+// copyMark is the home of what Backup and Snapshot write: no file. So a copy is away from home wherever it is put, also
+// over the file that it was made of.
+const copyMark = "copy"
+
+// heldAsRestored are the conditions of jobs that wait because the file was restored, for each state that can wait.
+const heldAsRestored = "paused_at > 0 AND pause_reason LIKE '" + core.PauseRestored + "%'"
+
+// SettleHome finds out whether the file is where it was at the last start. One that is not is a copy, or was restored: what
+// its jobs have sent since it was made is not known, so its running and pending jobs are held with the reason
+// core.PauseRestored, and away is true. Then the file is at home here. With takeOver no job is held, and those that were
+// held go on. It is called before anything is sent.
+func (s *Store) SettleHome(ctx context.Context, takeOver bool, now core.Instant) (away bool, err error) {
+	mark, err := homeMark(s.path)
+	if err != nil {
+		return false, err
+	}
+	err = s.update(ctx, func(tx *Tx) error {
+		var home string
+		err := tx.get(&home, "SELECT mark FROM home")
+		if err != nil && !errors.Is(err, core.ErrNotFound) {
+			return err
+		}
+		away = err == nil && home != mark && (mark != "" || home == copyMark)
+		if away && !takeOver {
+			if err := tx.holdJobs(now); err != nil {
+				return err
+			}
+		}
+		if takeOver {
+			if _, err := tx.resumeRestored("serve --take-over", now); err != nil {
+				return err
+			}
+		}
+		if home == mark {
+			return nil
+		}
+		_, err = tx.exec("INSERT OR REPLACE INTO home (no, mark, marked_at) VALUES (1, ?, ?)", mark, int64(now))
+		return err
+	})
+	return away, err
+}
+
+// holdJobs holds every job that has not ended. The reason of one that was paused before stays readable.
+func (tx *Tx) holdJobs(now core.Instant) error {
+	tx.kick(TopicJobs)
+	_, err := tx.exec(`UPDATE send_job SET pause_reason = CASE
+			WHEN paused_at = 0 THEN ?1
+			WHEN pause_reason LIKE ?1 || '%' THEN pause_reason
+			ELSE ?1 || '; before: ' || pause_reason END,
+		paused_at = CASE WHEN paused_at = 0 THEN ?2 ELSE paused_at END WHERE status IN ('pending', 'running')`,
+		core.PauseRestored, int64(now))
+	return err
+}
+
+// RestoredJobs counts the jobs that wait because the file was restored.
+func (s *Store) RestoredJobs(ctx context.Context) (n int64, err error) {
+	err = s.get(ctx, &n, `SELECT (SELECT count(*) FROM send_job WHERE status = 'running' AND `+heldAsRestored+`)
+		+ (SELECT count(*) FROM send_job WHERE status = 'pending' AND `+heldAsRestored+`)`)
+	return n, err
+}
+
+// ResumeRestored lets every job go on that waits because the file was restored, and returns their number.
+func (s *Store) ResumeRestored(ctx context.Context, actor string, now core.Instant) (n int, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		n, err = tx.resumeRestored(actor, now)
+		return err
+	})
+	return n, err
+}
+
+func (tx *Tx) resumeRestored(actor string, now core.Instant) (n int, err error) {
+	var jobs []core.SendJob
+	err = tx.all(&jobs, "SELECT "+sendJobColumns+" FROM send_job WHERE status IN ('pending', 'running') AND "+heldAsRestored)
+	for i := range jobs {
+		if err != nil {
+			return n, err
+		}
+		if jobs[i].PauseReason != core.PauseRestored {
+			continue // it was paused for another reason before, which somebody must judge
+		}
+		if err = jobs[i].Resume(); err != nil {
+			return n, err
+		}
+		if err = tx.savePause(&jobs[i]); err == nil {
+			n++
+			err = tx.audit(now, actor, "job.resume", jobs[i].TenantID, jobs[i].ID)
+		}
+	}
+	return n, err
+}
+
+// markCopy writes into a copy that it is one. A copy of an older schema has no place for it.
+func markCopy(ctx context.Context, path string) error {
+	db, err := sqlx.Open("sqlite", dsn(path, nil, "_pragma=synchronous(OFF)"))
+	if err != nil {
+		return err
+	}
+	db.SetMaxOpenConns(1)
+	var has bool
+	err = db.GetContext(ctx, &has, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'home')")
+	if err == nil && has {
+		_, err = db.ExecContext(ctx, "INSERT OR REPLACE INTO home (no, mark, marked_at) VALUES (1, ?, 0)", copyMark)
+	}
+	if err = errors.Join(err, db.Close()); err == nil && walSize(path) > 0 {
+		err = errors.New("its -wal is left")
+	}
+	if err != nil {
+		return fmt.Errorf("the mark of the copy: %w", err)
+	}
+	return nil
+}
