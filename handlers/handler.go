@@ -44,24 +44,25 @@ type Options struct {
 
 // Handler serves the table.
 type Handler struct {
-	options     Options
-	publicURL   string
-	routes      []*Route
-	router      *router
-	cursors     core.CursorKey
-	sealer      *auth.Sealer // unsubscribe tokens
-	ident       *mail.Ident  // names of mails
-	budget      *budget
-	metrics     *metrics
-	log         *slog.Logger
-	documents   map[string][]byte // OpenAPI, by name
-	draining    atomic.Bool
-	sessions    *scs.SessionManager // of browsers
-	crossOrigin *http.CrossOriginProtection
-	prober      prober
-	uploads     *uploads
-	subscribes  *subscribeLimits
-	unlisted    sync.Once // says that a proxy is not in TrustedProxies
+	options        Options
+	publicURL      string
+	routes         []*Route
+	router         *router
+	cursors        core.CursorKey
+	sealer         *auth.Sealer // unsubscribe tokens
+	ident          *mail.Ident  // names of mails
+	budget         *budget
+	metrics        *metrics
+	log            *slog.Logger
+	documents      map[string][]byte // OpenAPI, by name
+	draining       atomic.Bool
+	sessions       *scs.SessionManager // of browsers
+	crossOrigin    *http.CrossOriginProtection
+	prober         prober
+	uploads        *uploads
+	subscribes     *subscribeLimits
+	unlisted       sync.Once // says that a proxy is not in TrustedProxies
+	operationCache sync.Map  // of the page /openapi: the operations of each document, []referenceOperation
 }
 
 // New builds the handler. It fails on a table that is not in order.

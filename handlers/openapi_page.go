@@ -1,68 +1,272 @@
 package handlers
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 )
 
 // referenceDocument is an OpenAPI document as the page shows it.
 type referenceDocument struct {
 	Title, Words, Path string
-	Routes             []referenceRoute
+	Operations         []referenceOperation
 }
 
-// referenceRoute is one operation.
-type referenceRoute struct {
-	Method, Path, Summary, Words string
-	Fields                       []referenceField
-	Statuses                     string
+// referenceOperation is one operation; ID is its anchor on the page.
+type referenceOperation struct {
+	ID, Method, Path, Summary, Words string
+	Fields                           []referenceField
+	Answers                          []referenceAnswer
+	Curl                             string
 }
 
+// referenceField is a parameter, a field of a body, or one of an answer.
 type referenceField struct {
-	Name, Words string
-	Required    bool
+	Name, In, Type, Words string
+	Required              bool
 }
 
-// reference is the page that tells of every operation, for people; programs read the documents.
-func (h *Handler) reference(c *Call) (HTML, error) {
-	var all []referenceDocument
+type referenceAnswer struct {
+	Status, Words, Type string
+	Fields              []referenceField
+}
+
+type referenceQuery struct {
+	Q string `query:"q"`
+}
+
+// maxSearch is how long a search of the page may be, in bytes.
+const maxSearch = 100
+
+// reference is the page that shows every operation, or those in which all words of a search stand, for people; programs read the
+// documents that it is made of.
+func (h *Handler) reference(c *Call, in referenceQuery) (HTML, error) {
+	words := strings.Fields(strings.ToLower(cut(in.Q, maxSearch)))
+	data := struct {
+		Q         string
+		Documents []referenceDocument
+		Found     int
+	}{Q: cut(in.Q, maxSearch)}
 	for _, d := range documents {
 		one := referenceDocument{Title: d.title, Words: d.words, Path: d.path}
-		for _, r := range h.routes {
-			if r.document() == d.name {
-				one.Routes = append(one.Routes, r.reference())
+		all, err := h.operations(d)
+		if err != nil {
+			return HTML{}, err
+		}
+		for _, o := range all {
+			if o.holds(words) {
+				one.Operations = append(one.Operations, o)
 			}
 		}
-		all = append(all, one)
+		data.Found += len(one.Operations)
+		data.Documents = append(data.Documents, one)
 	}
-	return c.render(http.StatusOK, "openapi", view{Title: "The APIs", Data: all})
+	return c.render(http.StatusOK, "openapi", view{Title: "The APIs", Data: data})
 }
 
-func (r *Route) reference() referenceRoute {
-	out := referenceRoute{Method: r.Method, Path: r.Path, Summary: r.Summary, Words: r.words()}
-	in := r.Do.in
-	if r.Do.told != nil {
-		in = r.Do.told
+// holds reports whether every word stands in what the operation is called, does or takes.
+func (o *referenceOperation) holds(words []string) bool {
+	text := strings.ToLower(o.Method + " " + o.Path + " " + o.ID + " " + o.Summary + " " + o.Words)
+	for _, f := range o.Fields {
+		text += " " + strings.ToLower(f.Name)
 	}
-	if in != nil {
-		fields := slices.Concat(in.path, in.query, in.header, in.form)
-		if in.object != nil {
-			fields = append(fields, in.object.fields...)
-		}
-		for _, f := range fields {
-			words := fieldWords[f.name]
-			if f.enum != nil {
-				words = strings.Join(f.enum, ", ")
+	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+}
+
+// openAPISchema, openAPIContent and openAPIOperation are what the page reads of a document (OpenAPI 3.1).
+type openAPISchema struct {
+	Ref         string                    `json:"$ref"`
+	Type        any                       `json:"type"`
+	Format      string                    `json:"format"`
+	Enum        []any                     `json:"enum"`
+	Items       *openAPISchema            `json:"items"`
+	Properties  map[string]*openAPISchema `json:"properties"`
+	Required    []string                  `json:"required"`
+	Description string                    `json:"description"`
+	AnyOf       []*openAPISchema          `json:"anyOf"`
+	OneOf       []*openAPISchema          `json:"oneOf"`
+}
+
+type openAPIContent map[string]struct {
+	Schema  *openAPISchema  `json:"schema"`
+	Example json.RawMessage `json:"example"`
+}
+
+type openAPIAnswer struct {
+	Ref         string         `json:"$ref"`
+	Description string         `json:"description"`
+	Content     openAPIContent `json:"content"`
+}
+
+type openAPIOperation struct {
+	OperationID string `json:"operationId"`
+	Summary     string `json:"summary"`
+	Description string `json:"description"`
+	Parameters  []struct {
+		Name, In, Description string
+		Required              bool
+		Schema                *openAPISchema
+	} `json:"parameters"`
+	RequestBody *struct {
+		Content openAPIContent `json:"content"`
+	} `json:"requestBody"`
+	Responses map[string]openAPIAnswer `json:"responses"`
+	Security  []map[string]any         `json:"security"`
+}
+
+type openAPIDocument struct {
+	Paths      map[string]map[string]openAPIOperation `json:"paths"`
+	Components struct {
+		Schemas   map[string]*openAPISchema `json:"schemas"`
+		Responses map[string]openAPIAnswer  `json:"responses"`
+	} `json:"components"`
+}
+
+// operations are those of a document, by path. They are read once.
+func (h *Handler) operations(d document) (all []referenceOperation, err error) {
+	if kept, ok := h.operationCache.Load(d.name); ok {
+		return kept.([]referenceOperation), nil
+	}
+	var doc openAPIDocument
+	if err := json.Unmarshal(h.documents[d.name], &doc); err != nil {
+		return nil, fmt.Errorf("read the document %s: %w", d.name, err)
+	}
+	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
+		for _, method := range []string{"get", "post", "put", "patch", "delete"} {
+			if o, ok := doc.Paths[path][method]; ok {
+				one := doc.operation(&o, h.publicURL, strings.ToUpper(method), d.base+path)
+				one.ID = d.name + "-" + one.ID
+				all = append(all, one)
 			}
-			out.Fields = append(out.Fields, referenceField{f.name, words, f.required})
 		}
 	}
-	statuses := []string{}
-	for _, s := range r.statuses() {
-		statuses = append(statuses, strconv.Itoa(s))
+	h.operationCache.Store(d.name, all)
+	return all, nil
+}
+
+func (d *openAPIDocument) operation(o *openAPIOperation, origin, method, path string) referenceOperation {
+	out := referenceOperation{ID: o.OperationID, Method: method, Path: path, Summary: o.Summary, Words: o.Description}
+	for _, p := range o.Parameters {
+		out.Fields = append(out.Fields, referenceField{p.Name, p.In, d.typeOf(p.Schema), p.Description, p.Required})
 	}
-	out.Statuses = strings.Join(statuses, ", ")
+	curl := "curl "
+	if method != http.MethodGet {
+		curl += "-X " + method + " "
+	}
+	curl += "'" + origin + path + "'"
+	if slices.ContainsFunc(o.Security, func(s map[string]any) bool { return s["bearer"] != nil }) {
+		curl += ` \` + "\n  " + `-H "Authorization: Bearer $TOKEN"`
+	}
+	if o.RequestBody != nil {
+		for _, kind := range slices.Sorted(maps.Keys(o.RequestBody.Content)) {
+			body := o.RequestBody.Content[kind]
+			out.Fields = append(out.Fields, d.fields(body.Schema, "body")...)
+			curl += curlBody(kind, body.Example)
+			break
+		}
+	}
+	out.Curl = curl
+	for _, status := range slices.Sorted(maps.Keys(o.Responses)) {
+		out.Answers = append(out.Answers, d.answer(status, o.Responses[status]))
+	}
 	return out
+}
+
+func curlBody(kind string, example json.RawMessage) string {
+	out := ` \` + "\n  -H 'Content-Type: " + kind + "'"
+	var flat bytes.Buffer
+	if len(example) == 0 || json.Compact(&flat, example) != nil {
+		return out
+	}
+	var form map[string]any
+	if kind == "application/x-www-form-urlencoded" && json.Unmarshal(example, &form) == nil {
+		for _, name := range slices.Sorted(maps.Keys(form)) {
+			out += ` \` + "\n  --data-urlencode " + shellQuote(fmt.Sprintf("%s=%v", name, form[name]))
+		}
+		return out
+	}
+	return out + ` \` + "\n  -d " + shellQuote(flat.String())
+}
+
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+func (d *openAPIDocument) answer(status string, a openAPIAnswer) referenceAnswer {
+	errorForm := a.Ref != ""
+	if errorForm {
+		a = d.Components.Responses[a.Ref[strings.LastIndexByte(a.Ref, '/')+1:]]
+	}
+	out := referenceAnswer{Status: status, Words: a.Description}
+	for _, kind := range slices.Sorted(maps.Keys(a.Content)) {
+		s := a.Content[kind].Schema
+		if out.Type = kind; s != nil {
+			out.Type = d.typeOf(s) + " (" + kind + ")"
+		}
+		if !errorForm {
+			out.Fields = d.fields(s, "")
+		}
+		break
+	}
+	return out
+}
+
+// typeOf is the type of a schema in words.
+func (d *openAPIDocument) typeOf(s *openAPISchema) string {
+	if s == nil {
+		return "any"
+	}
+	if s.Ref != "" {
+		return s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]
+	}
+	var of []string
+	for _, one := range slices.Concat(s.AnyOf, s.OneOf) {
+		of = append(of, d.typeOf(one))
+	}
+	switch v := s.Type.(type) {
+	case string:
+		of = append(of, v)
+	case []any:
+		for _, one := range v {
+			of = append(of, fmt.Sprint(one))
+		}
+	}
+	out := strings.Join(of, " or ")
+	switch {
+	case s.Items != nil:
+		return out + " of " + d.typeOf(s.Items)
+	case len(s.Enum) > 0:
+		for i, one := range s.Enum {
+			out += map[bool]string{true: ": ", false: ", "}[i == 0] + fmt.Sprint(one)
+		}
+	case s.Format != "":
+		out += " (" + s.Format + ")"
+	case out == "":
+		return "any"
+	}
+	return out
+}
+
+// fields are those of an object, or of the objects in an array.
+func (d *openAPIDocument) fields(s *openAPISchema, in string) (all []referenceField) {
+	for range 3 { // a reference to an array of references at most
+		switch {
+		case s == nil:
+			return nil
+		case s.Ref != "":
+			s = d.Components.Schemas[s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]]
+		case s.Items != nil:
+			s = s.Items
+		}
+	}
+	if s == nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		p := s.Properties[name]
+		all = append(all, referenceField{name, in, d.typeOf(p), p.Description, slices.Contains(s.Required, name)})
+	}
+	return all
 }

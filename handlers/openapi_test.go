@@ -179,3 +179,42 @@ func TestOperationNames(t *testing.T) {
 		}
 	}
 }
+
+// The page for people has an anchor, the answers with their types and a curl for every operation of the documents, and finds them
+// by words without a script.
+func TestReferencePage(t *testing.T) {
+	e := newPageEnv(t, "https://news.example.org")
+	get := func(path string) string {
+		w := browse(e.handler, "GET", "news.example.org", path, browserAccept, "")
+		if w.Code != 200 || strings.Contains(w.Header().Get("Content-Security-Policy"), "script") {
+			t.Fatalf("%s: %d %s", path, w.Code, w.Header())
+		}
+		return w.Body.String()
+	}
+	page, operations := get("/openapi"), 0
+	for _, d := range documents {
+		all, err := e.handler.operations(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		operations += len(all)
+		for _, o := range all {
+			if !strings.Contains(page, `<article id="`+o.ID+`">`) || !strings.Contains(page, `href="#`+o.ID+`"`) || strings.Count(page, `id="`+o.ID+`"`) != 1 {
+				t.Errorf("%s %s: no anchor %q of its own", o.Method, o.Path, o.ID)
+			}
+			if len(o.Answers) == 0 || !strings.Contains(o.Curl, "https://news.example.org"+o.Path) {
+				t.Errorf("%s %s: %d answers, %s", o.Method, o.Path, len(o.Answers), o.Curl)
+			}
+		}
+	}
+	if n := strings.Count(page, "<pre><code>curl "); n != operations || n < 100 {
+		t.Errorf("%d commands for %d operations", n, operations)
+	}
+	found := get("/openapi?q=SEND-jobs+cancel")
+	if strings.Count(found, "<article") != 1 || !strings.Contains(found, "/api/send-jobs/{id}/cancel") || !strings.Contains(found, `value="SEND-jobs cancel"`) {
+		t.Error(found)
+	}
+	if none := get("/openapi?q=%3Cscript%3E"); strings.Contains(none, "<article") || strings.Contains(none, "<script>") {
+		t.Error(none)
+	}
+}

@@ -225,7 +225,7 @@ func (h *Handler) modelRoutes(t *rows) {
 // operationRoutes are for those who run the daemon.
 func (h *Handler) operationRoutes(t *rows) {
 	t.add("GET", "/healthz", public(), send, Get(h.health), "Health of the daemon")
-	t.add("GET", "/openapi", public(), page, Get(h.reference), "Every operation, to read")
+	t.add("GET", "/openapi", public(), page, Query(h.reference), "Every operation, to read")
 	for _, d := range documents {
 		t.add("GET", d.path, public(), member, Get(h.openAPI(d.name)), "OpenAPI document: "+d.title)
 	}
