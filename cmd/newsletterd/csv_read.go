@@ -32,6 +32,7 @@ type csvForm struct {
 	drop     []string          // bookkeeping, no preferences
 	rename   map[string]string // of columns to preferences
 	plainKey bool              // other columns become names that a placeholder can have: "Phone Number" is phone_number
+	quoted   string            // a column of words in quotes, parted by commas; empty: none
 }
 
 // csvForms are looked through in order; a file of none of them has preferences in all columns but the address.
@@ -50,7 +51,7 @@ var csvForms = []csvForm{
 			"REGION", "LAST_CHANGED", "LEID", "EUID", "NOTES", "UNSUB_CAMPAIGN_TITLE", "UNSUB_CAMPAIGN_ID", "UNSUB_REASON", "UNSUB_REASON_OTHER",
 			"CLEAN_CAMPAIGN_TITLE", "CLEAN_CAMPAIGN_ID",
 		},
-		rename: map[string]string{"FNAME": "first_name", "LNAME": "last_name"}, plainKey: true,
+		rename: map[string]string{"FNAME": "first_name", "LNAME": "last_name"}, plainKey: true, quoted: "TAGS",
 	},
 }
 
@@ -263,6 +264,10 @@ func (c *csvReader) preferences(record []string) (core.Preferences, error) {
 			return "", core.Invalidf("preferences", "Column %s is not UTF-8, or holds NUL.", c.header[i])
 		}
 		b = append(b, key...)
+		if c.form.quoted != "" && strings.TrimSpace(c.header[i]) == c.form.quoted {
+			b = appendQuoted(b, record[i])
+			continue
+		}
 		b = appendJSONString(b, plainCell(record[i]))
 	}
 	c.scratch = append(b, '}')
@@ -277,6 +282,22 @@ func (c *csvReader) preferences(record []string) (core.Preferences, error) {
 		}
 	}
 	return p, p.Check("preferences")
+}
+
+// appendQuoted appends an array of the words of a cell that holds them in quotes, parted by commas; else the cell as a text.
+func appendQuoted(b []byte, cell string) []byte {
+	words, err := csv.NewReader(strings.NewReader(cell)).Read()
+	if err != nil || !strings.HasPrefix(cell, `"`) {
+		return appendJSONString(b, plainCell(cell))
+	}
+	b = append(b, '[')
+	for i, w := range words {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendJSONString(b, w)
+	}
+	return append(b, ']')
 }
 
 // overlay puts the members of one object over those of another.
