@@ -1,9 +1,11 @@
 package core
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/url"
+	"slices"
 )
 
 // List is a newsletter list.
@@ -13,6 +15,7 @@ type List struct {
 	Name               string `json:"name" db:"name"`
 	Status             string `json:"status" db:"status" enum:"active|inactive"`
 	ConfirmToken       string `json:"confirm_token,omitempty" db:"confirm_token" enum:"live|receipt|trusted"` // empty: the configured default
+	ConfirmFloor       string `json:"-" db:"confirm_floor"`                                                   // what an operator set last; nobody else sets a looser confirm_token
 	RequireMailedProof bool   `json:"require_mailed_proof" db:"require_mailed_proof"`
 	SyncRemovesAbsent  bool   `json:"sync_removes_absent" db:"sync_removes_absent"`
 
@@ -37,6 +40,32 @@ const (
 	ConfirmReceipt = "receipt" // only the mailed token confirms
 	ConfirmTrusted = "trusted" // live for callers with newsletter:events.write, else receipt
 )
+
+// ConfirmMode returns what the confirm_token in answers is good for, where configured is the daemon's default: what the list
+// says, but nothing looser than the operator's word for the list or, without one, the configured default.
+func (l *List) ConfirmMode(configured string) string {
+	mode, floor := cmp.Or(l.ConfirmToken, configured, ConfirmLive), cmp.Or(l.ConfirmFloor, configured, ConfirmLive)
+	if looser(mode, floor) {
+		return floor
+	}
+	return mode
+}
+
+// looser reports whether more callers can confirm by the answer under a than under b.
+func looser(a, b string) bool {
+	order := []string{ConfirmLive, ConfirmTrusted, ConfirmReceipt}
+	return slices.Index(order, a) < slices.Index(order, b)
+}
+
+// HoldConfirmToken takes a change of confirm_token for that of a tenant_admin: was is the list before it (zero: there was
+// none). One that is looser than the operator's word for the list, or than the configured default, is forbidden.
+func (l *List) HoldConfirmToken(was List, configured string) error {
+	l.ConfirmFloor = was.ConfirmFloor
+	if l.ConfirmToken != was.ConfirmToken && looser(cmp.Or(l.ConfirmToken, configured, ConfirmLive), l.ConfirmMode(configured)) {
+		return Forbiddenf("confirm_token can't be looser than the operator has set it: receipt is the strictest, then trusted, then live.")
+	}
+	return nil
+}
 
 // Active tells whether the list takes subscriptions and send jobs, as far as it is up to the list.
 func (l *List) Active() bool { return l.Status == ListActive }
@@ -74,7 +103,7 @@ func NewList(in ListInput, now Instant) (List, error) {
 	return l, err
 }
 
-// Change takes over what the input holds. A list stays with its tenant.
+// Change takes over what the input holds, as an operator's wish. A list stays with its tenant.
 func (l *List) Change(in ListInput, now Instant) error {
 	if in.ID != nil && *in.ID != l.ID {
 		return Invalidf("id", "id can't be changed.")
@@ -85,6 +114,7 @@ func (l *List) Change(in ListInput, now Instant) error {
 	take(&l.Name, in.Name)
 	take(&l.Status, in.Status)
 	take(&l.ConfirmToken, in.ConfirmToken)
+	take(&l.ConfirmFloor, in.ConfirmToken)
 	take(&l.Language, in.Language)
 	take(&l.Description, in.Description)
 	take(&l.ConsentText, in.ConsentText)

@@ -344,3 +344,40 @@ func TestClientWarnings(t *testing.T) {
 		}
 	}
 }
+
+// TestConfirmTokenIsHeldToTheOperators: others tighten confirm_token, and loosen it as far as an operator has set it.
+func TestConfirmTokenIsHeldToTheOperators(t *testing.T) {
+	for _, tt := range []struct {
+		configured, operator, had, wish string // operator: set for the list; had: by others since
+		kind                            Kind
+		mode                            string // afterwards
+	}{
+		{"live", "", "", "receipt", ok, "receipt"},
+		{"live", "", "receipt", "live", ok, "live"},
+		{"receipt", "", "", "live", Forbidden, ""},
+		{"receipt", "", "", "trusted", Forbidden, ""},
+		{"trusted", "", "", "live", Forbidden, ""},
+		{"trusted", "", "", "receipt", ok, "receipt"},
+		{"receipt", "live", "live", "trusted", ok, "trusted"},
+		{"receipt", "live", "receipt", "live", ok, "live"},
+		{"live", "receipt", "receipt", "live", Forbidden, ""},
+		{"live", "receipt", "receipt", "", Forbidden, ""},
+		{"live", "receipt", "receipt", "receipt", ok, "receipt"},
+		{"receipt", "", "live", "live", ok, "receipt"}, // set before the operator tightened the default: without effect
+	} {
+		l, err := NewList(ListInput{TenantID: new("t"), Name: new("L"), ConfirmToken: &tt.operator}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.ConfirmToken = tt.had
+		was := l
+		if err := l.Change(ListInput{ConfirmToken: &tt.wish}, 2); err != nil {
+			t.Fatal(err)
+		}
+		err = l.HoldConfirmToken(was, tt.configured)
+		fault(t, tt.wish, err, tt.kind, "")
+		if err == nil && (l.ConfirmMode(tt.configured) != tt.mode || l.ConfirmFloor != tt.operator) {
+			t.Errorf("%+v: %s, floor %s", tt, l.ConfirmMode(tt.configured), l.ConfirmFloor)
+		}
+	}
+}

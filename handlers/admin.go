@@ -96,7 +96,10 @@ func (a tenants) remove(c *Call, id string) (None, error) {
 }
 
 // lists serves /api/admin/newsletter-lists.
-type lists struct{ store *store.Store }
+type lists struct {
+	store        *store.Store
+	confirmToken string // the configured default of confirm_token
+}
 
 func (a lists) find(c *Call) error {
 	l, err := a.store.List(c, c.ID())
@@ -139,13 +142,30 @@ func (a lists) create(c *Call, in core.ListInput) (core.List, error) {
 	if err := c.mayGive(l.TenantID); err != nil {
 		return l, err
 	}
+	if err := a.held(c, &l, core.List{}); err != nil {
+		return l, err
+	}
 	return l, unknownTenant(a.store.AddList(c, l, c.actor()))
 }
 
 func (a lists) show(c *Call, id string) (store.CountedList, error) { return a.store.CountedList(c, id) }
 
 func (a lists) update(c *Call, in core.ListInput) (core.List, error) {
-	return a.store.UpdateList(c, c.ID(), c.actor(), func(l *core.List) error { return l.Change(in, c.Now) })
+	return a.store.UpdateList(c, c.ID(), c.actor(), func(l *core.List) error {
+		was := *l
+		if err := l.Change(in, c.Now); err != nil {
+			return err
+		}
+		return a.held(c, l, was)
+	})
+}
+
+// held holds what others than operators make of a list against the operator's setting.
+func (a lists) held(c *Call, l *core.List, was core.List) error {
+	if c.operator() {
+		return nil
+	}
+	return l.HoldConfirmToken(was, a.confirmToken)
 }
 
 func (a lists) remove(c *Call, id string) (None, error) {

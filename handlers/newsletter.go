@@ -74,12 +74,9 @@ func (a newsletter) subscribe(c *Call, in subscribeRequest) (out pendingSubscrip
 
 // means is what the token in the answer is good for.
 func (a newsletter) means(c *Call, list *store.ListRecord) string {
-	mode := list.ConfirmToken
-	if mode == "" {
-		mode = a.options.ConfirmToken
-	}
+	mode := list.ConfirmMode(a.options.ConfirmToken)
 	trusted := mode == core.ConfirmTrusted && c.maintains(list)
-	if mode == "" || mode == core.ConfirmLive || trusted {
+	if mode == core.ConfirmLive || trusted {
 		return core.MeansResponse
 	}
 	return meansReceipt

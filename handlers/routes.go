@@ -128,7 +128,7 @@ func (h *Handler) newsletterRoutes(t *rows) {
 		t.add("POST", path, bearer(core.ScopeEventsWrite), member, JSON(news.disable), "Switch an address off and end its subscriptions")
 	}
 	t.add("POST", "/api/admin/newsletter-lists/:id/full-sync", admin(), member,
-		Path(news.fullSync).Accepted().Find(lists{h.options.Store}.find).Missing(core.ErrListNotFound).Fails(core.Conflict), "Copy a list to the send service as a whole")
+		Path(news.fullSync).Accepted().Find(lists{store: h.options.Store}.find).Missing(core.ErrListNotFound).Fails(core.Conflict), "Copy a list to the send service as a whole")
 	mailed := newsletterPages{news}
 	t.add("GET", "/confirm", public(), page, Query(mailed.askConfirm), "Page with the button that confirms a subscription")
 	t.add("POST", "/confirm", public(), page, Form(mailed.confirm).Fails(core.Forbidden), "Confirm a subscription")
@@ -147,7 +147,7 @@ func (h *Handler) newsletterRoutes(t *rows) {
 
 // adminRoutes are the records that operators and administrators of a tenant keep.
 func (h *Handler) adminRoutes(t *rows) {
-	tenants, lists, clients := tenants{h.options.Store}, lists{h.options.Store}, clients{h.options.Store}
+	tenants, lists, clients := tenants{h.options.Store}, lists{h.options.Store, h.options.Newsletter.ConfirmToken}, clients{h.options.Store}
 	t.crud("/api/admin/tenants", "a tenant", "tenants", resource{
 		tenants.find, errNotFound, List(tenants.list, func(t core.Tenant) string { return t.ID }),
 		JSON(tenants.create), Path(tenants.show), JSON(tenants.update), Path(tenants.remove),

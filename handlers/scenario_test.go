@@ -74,7 +74,7 @@ var steps = map[string]func(e *env, name string, args map[string]string){
 	"list": func(e *env, name string, args map[string]string) {
 		list, err := core.NewList(core.ListInput{Name: new(argOr(args, "name", name)), TenantID: new(e.value(args["tenant"]))}, 1)
 		list.Status = argOr(args, "status", core.ListActive)
-		list.ConfirmToken = args["confirm_token"]
+		list.ConfirmToken, list.ConfirmFloor = args["confirm_token"], args["confirm_token"]
 		e.must(err)
 		e.must(e.store.AddList(e.t.Context(), list, "command"))
 		e.name(name, list.ID)

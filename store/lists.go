@@ -7,7 +7,7 @@ import (
 	"newsletterd/core"
 )
 
-const listColumns = `id, tenant_id, name, status, confirm_token, require_mailed_proof, sync_removes_absent, language, description,
+const listColumns = `id, tenant_id, name, status, confirm_token, confirm_floor, require_mailed_proof, sync_removes_absent, language, description,
 	consent_text, fields, mail_texts, subscribe_redirect_url, confirm_redirect_url, unsubscribe_redirect_url, created_at, updated_at`
 
 // List reads one list. One that was deleted, itself or with its tenant, is core.ErrListNotFound.
@@ -47,8 +47,8 @@ func (s *Store) AddList(ctx context.Context, l core.List, actor string) error {
 		if _, err := tx.tenant(l.TenantID); err != nil {
 			return err
 		}
-		_, err := tx.exec("INSERT INTO list ("+listColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			l.ID, l.TenantID, l.Name, l.Status, l.ConfirmToken, l.RequireMailedProof, l.SyncRemovesAbsent, l.Language, l.Description,
+		_, err := tx.exec("INSERT INTO list ("+listColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			l.ID, l.TenantID, l.Name, l.Status, l.ConfirmToken, l.ConfirmFloor, l.RequireMailedProof, l.SyncRemovesAbsent, l.Language, l.Description,
 			l.ConsentText, l.Fields.Column(), l.MailTexts.Column(), l.SubscribeRedirectURL, l.ConfirmRedirectURL, l.UnsubscribeRedirectURL,
 			l.CreatedAt, l.UpdatedAt)
 		if err == nil {
@@ -75,10 +75,10 @@ func (s *Store) UpdateList(ctx context.Context, id, actor string, rule func(*cor
 		if l.Status != was {
 			tx.kick(TopicJobs)
 		}
-		_, err := tx.exec(`UPDATE list SET name = ?, status = ?, confirm_token = ?, require_mailed_proof = ?, sync_removes_absent = ?,
+		_, err := tx.exec(`UPDATE list SET name = ?, status = ?, confirm_token = ?, confirm_floor = ?, require_mailed_proof = ?, sync_removes_absent = ?,
 			language = ?, description = ?, consent_text = ?, fields = ?, mail_texts = ?, subscribe_redirect_url = ?, confirm_redirect_url = ?,
 			unsubscribe_redirect_url = ?, updated_at = ? WHERE id = ?`,
-			l.Name, l.Status, l.ConfirmToken, l.RequireMailedProof, l.SyncRemovesAbsent,
+			l.Name, l.Status, l.ConfirmToken, l.ConfirmFloor, l.RequireMailedProof, l.SyncRemovesAbsent,
 			l.Language, l.Description, l.ConsentText, l.Fields.Column(), l.MailTexts.Column(), l.SubscribeRedirectURL, l.ConfirmRedirectURL,
 			l.UnsubscribeRedirectURL, l.UpdatedAt, id)
 		if err == nil {

@@ -42,7 +42,7 @@ var personColumns = map[string]struct {
 	"list_count":       {other: "list_id day active pending unsubscribed bounced complaint suppressed mailable"},
 	"link":             {other: "job_no no url clicked machine_clicked"},
 	"list": {
-		other: "id tenant_id name status confirm_token require_mailed_proof sync_removes_absent created_at updated_at deleted_at language description consent_text fields mail_texts subscribe_redirect_url confirm_redirect_url unsubscribe_redirect_url",
+		other: "id tenant_id name status confirm_token confirm_floor require_mailed_proof sync_removes_absent created_at updated_at deleted_at language description consent_text fields mail_texts subscribe_redirect_url confirm_redirect_url unsubscribe_redirect_url",
 	},
 	"mail":             {person: "email email_key params", other: "id kind tenant_id list_id token_id state tries due_at created_at finished_at reason"},
 	"mark":             {other: "name value"},

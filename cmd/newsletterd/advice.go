@@ -48,7 +48,7 @@ func liveLists(ctx context.Context, cfg *Config, s *store.Store) (live int, name
 	})
 	const shown = 5
 	for _, l := range lists {
-		if l.ConfirmToken == core.ConfirmLive || l.ConfirmToken == "" && cfg.Newsletter.ConfirmToken == core.ConfirmLive {
+		if l.ConfirmMode(cfg.Newsletter.ConfirmToken) == core.ConfirmLive {
 			if live++; live <= shown {
 				names = append(names, l.Name)
 			}

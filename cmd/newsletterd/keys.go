@@ -45,7 +45,7 @@ auth.rotate_keys says.`
 type keyRow struct {
 	KID       string       `json:"kid"`
 	Alg       string       `json:"alg"`
-	State     string       `json:"state"` // next, signs, retired
+	State     string       `json:"state"`              // next, signs, retired
 	ServedBy  core.Instant `json:"served_by,omitzero"` // by then a running daemon has them in its key set; of new ones
 	ActiveAt  core.Instant `json:"active_at"`
 	RetiredAt core.Instant `json:"retired_at"`
