@@ -59,7 +59,7 @@ pages: ## try the pages in a browser, also by way of oauth2-proxy, and look for 
 	else \
 		echo "SKIPPED: $(OAUTH2_PROXY) can't be built here, so nobody signs in through it"; \
 	fi; \
-	CGO_ENABLED=0 $(GO) test -count=1 -v -run Browser ./cmd/newsletterd
+	CGO_ENABLED=0 NEWSLETTERD_BROWSER=1 $(GO) test -count=1 -v -run Browser ./cmd/newsletterd
 
 # SQLite is C in Go's clothes and locks for itself: looking at each of its accesses would take several times as long. Timers of one
 # bubble of testing/synctest share a context of the race detector, which two threads in it at once bring down (go1.26): tests
@@ -68,7 +68,7 @@ race:
 	@bubbles=$$(grep -rl --include='*_test.go' '"testing/synctest"' . | xargs -n1 dirname | sort -u); \
 	others=$$($(GO) list -f '{{.Dir}}' ./... | sed 's,^'"$$PWD"',.,' | grep -vxF "$$bubbles"); \
 	race() { echo "race detector: $$*"; CGO_ENABLED=1 $(GO) test -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false -shuffle=on -short -timeout 20m "$$@"; }; \
-	race $$others && race -cpu 1 $$bubbles
+	race $$others && race -cpu 1 -parallel 4 $$bubbles
 
 # Golden files are written anew into the working copy; it fails if git sees a difference that was not there before.
 generated:
@@ -105,9 +105,12 @@ fuzz: ## every fuzz target for FUZZTIME (60s)
 		done; \
 	done
 
+# The tests that write golden files.
+GOLDEN      := Golden|Frozen|Compose$$|OpenAPIDocuments|Scenarios|ProviderPayloads
+
 golden: ## write the golden files anew (look at git diff afterwards)
 	@for dir in $$(grep -rlE --include='*_test.go' 'flag\.Bool\("update"' . | xargs -r -n1 dirname | sort -u); do \
-		CGO_ENABLED=0 $(GO) test -count=1 $$dir -update || exit 1; \
+		CGO_ENABLED=0 $(GO) test -count=1 -run '$(GOLDEN)' $$dir -update || exit 1; \
 	done
 
 openapi-lint: ## the OpenAPI documents, looked at by redocly (needs Node.js; without it that is said)
