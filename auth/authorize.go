@@ -24,6 +24,7 @@ type Authorization struct {
 	HasMaxAge    bool
 	LoginHint    string
 	IDTokenHint  string
+	Claims       ClaimsRequest // with id_token.acr where acr_values asks for it
 	prompt       []string
 }
 
@@ -46,6 +47,7 @@ const (
 	codeLoginRequired   = "login_required"
 	codeConsentRequired = "consent_required"
 	codeAccessDenied    = "access_denied"
+	codeUnmet           = "unmet_authentication_requirements" // of the specification of that name, section 2
 )
 
 // ParseAuthorization checks an authorization request. client reads a client by its id; its core.ErrNotFound
@@ -101,7 +103,7 @@ func (a *Authorization) trust(q url.Values, client func(id string) (core.Client,
 // The parameters that may stand once; others are ignored, however often they stand (RFC 6749 section 3.1).
 var onceOnly = []string{
 	"response_type", "response_mode", "scope", "state", "nonce", "code_challenge", "code_challenge_method", "prompt",
-	"max_age", "login_hint", "id_token_hint", "request", "request_uri", "registration", "claims",
+	"max_age", "login_hint", "id_token_hint", "request", "request_uri", "registration", "claims", "acr_values",
 }
 
 // Parameters that OpenID Connect Core section 6 and 7.2.1 let a provider refuse by a word of their own.
@@ -147,7 +149,28 @@ func (a *Authorization) parse(q url.Values) *AuthorizeError {
 	if err := a.parseChallenge(q.Get("code_challenge"), q.Get("code_challenge_method")); err != nil {
 		return err
 	}
+	if err := a.parseClaims(q.Get("claims"), q.Get("acr_values")); err != nil {
+		return err
+	}
 	return a.parsePrompt(q.Get("prompt"), q.Get("max_age"))
+}
+
+// parseClaims reads the claims asked for by name, which mean nothing without the scope openid.
+func (a *Authorization) parseClaims(claims, acrValues string) *AuthorizeError {
+	if !slices.Contains(a.Scopes, core.ScopeOpenID) {
+		return nil
+	}
+	if claims != "" {
+		var err error
+		if a.Claims, err = ParseClaims(claims); err != nil {
+			return invalid("claims", "The parameter claims must be a JSON object as OpenID Connect Core section 5.5 describes it.")
+		}
+		a.Claims.keep(a.Client.Scopes)
+	}
+	if acr := claimsIDToken + ".acr"; acrValues != "" && !slices.Contains(a.Claims.Claims, acr) {
+		a.Claims.Claims = append(a.Claims.Claims, acr)
+	}
+	return nil
 }
 
 func (a *Authorization) parseScope(scope string) *AuthorizeError {
@@ -274,15 +297,18 @@ func (a *Authorization) Next(v Visit, now core.Instant) (Step, []string, *Author
 		case silent:
 			return 0, nil, a.fail(codeLoginRequired, "The user must sign in.")
 		case v.Fresh:
-			return 0, nil, a.fail(codeLoginRequired, "Somebody else signed in than the id_token_hint names.")
+			return 0, nil, a.fail(codeLoginRequired, "Somebody else signed in than the request names.")
 		}
 		return StepLogin, nil, nil
+	}
+	if len(a.Claims.ACR) > 0 && !slices.Contains(a.Claims.ACR, acrPassword) {
+		return 0, nil, a.fail(codeUnmet, "None of the essential values of acr can be reached.")
 	}
 	scopes := keepScopes(a.Scopes, v.Allowed)
 	if len(scopes) == 0 {
 		return 0, nil, a.fail(codeInvalidScope, "None of the scopes asked for can be given to this user.")
 	}
-	if !v.Agreed && a.needsConsent(v, scopes) {
+	if !v.Agreed && a.needsConsent(v, a.Claims.scopes(scopes)) {
 		if silent {
 			return 0, nil, a.fail(codeConsentRequired, "The user must agree first.")
 		}
@@ -292,7 +318,7 @@ func (a *Authorization) Next(v Visit, now core.Instant) (Step, []string, *Author
 }
 
 func (a *Authorization) needsLogin(v Visit, now core.Instant) bool {
-	if v.UserID == "" || (v.HintUser != "" && v.HintUser != v.UserID) {
+	if v.UserID == "" || (v.HintUser != "" && v.HintUser != v.UserID) || (a.Claims.Subject != "" && a.Claims.Subject != v.UserID) {
 		return true
 	}
 	if v.Fresh {

@@ -32,8 +32,18 @@ type IDClaims struct {
 	AuthTime  int64    `json:"auth_time"`
 	Nonce     string   `json:"nonce,omitempty"`
 	AtHash    string   `json:"at_hash,omitempty"`
+	ACR       string   `json:"acr,omitempty"` // where it was asked for
 	AMR       []string `json:"amr,omitempty"`
 	SessionID string   `json:"sid"`
+	idTokenUser
+}
+
+// idTokenUser are the claims about the user that an id token has where the parameter claims asks for them.
+type idTokenUser struct {
+	Name          string      `json:"name,omitempty"`
+	Email         *core.Email `json:"email,omitempty"`
+	EmailVerified *bool       `json:"email_verified,omitempty"`
+	UpdatedAt     int64       `json:"updated_at,omitempty"`
 }
 
 // leeway forgives clocks that differ a little; ours verifies what ours signed, so a little is enough.

@@ -31,7 +31,8 @@ type AuthorizeRequest struct {
 type AuthorizeReply struct {
 	Step     Step // StepCode: it is answered, with a code or an error
 	Request  *Authorization
-	Scopes   []string      // that can be given, for the consent
+	Scopes   []string      // that can be given
+	Consent  []string      // what the user is asked for: the scopes, and those that stand for claims asked for by name
 	Visitor  store.Visitor // who is signed in; zero: nobody
 	Fields   [][2]string   // the answer: parameters …
 	Location string        // … and the address that carries them where the response mode is query
@@ -59,7 +60,7 @@ func (p *Provider) Authorize(ctx context.Context, r AuthorizeRequest, now core.I
 	if fault != nil {
 		return p.refuse(fault)
 	}
-	reply.Step, reply.Scopes = step, scopes
+	reply.Step, reply.Scopes, reply.Consent = step, scopes, a.Claims.scopes(scopes)
 	if step != StepCode {
 		return reply, nil
 	}
@@ -131,13 +132,13 @@ func (p *Provider) addCode(ctx context.Context, reply AuthorizeReply, r Authoriz
 	code := core.NewToken()
 	c := store.Code{
 		Hash: core.HashToken(code), FamilyID: core.NewID(), UserID: who.User.ID, ClientID: a.Client.ID, BrowserID: who.Browser.ID,
-		RedirectURI: a.RedirectURI, Challenge: a.Challenge, Nonce: a.Nonce, Scope: strings.Join(reply.Scopes, " "),
+		RedirectURI: a.RedirectURI, Challenge: a.Challenge, Nonce: a.Nonce, Scope: strings.Join(reply.Scopes, " "), Claims: strings.Join(a.Claims.Claims, " "),
 		Epoch: who.User.Epoch, AMR: who.Browser.AMR, Remote: remoteText(r.Remote), UserAgent: r.UserAgent,
 		AuthAt: who.Browser.AuthAt, CreatedAt: now, ExpiresAt: now.Add(codeTTL),
 	}
 	var consent []string
 	if agreed {
-		consent = reply.Scopes
+		consent = reply.Consent
 	}
 	return code, p.store.AddCode(ctx, c, consent)
 }
@@ -182,7 +183,7 @@ var (
 // user allowed offline_access.
 func (p *Provider) redemption(g *grant, c store.Code, now core.Instant) store.Redemption {
 	g.family = store.Family{
-		ID: c.FamilyID, Kind: store.FamilyCode, UserID: c.UserID, ClientID: c.ClientID, Scope: c.Scope, Epoch: c.Epoch, AMR: c.AMR,
+		ID: c.FamilyID, Kind: store.FamilyCode, UserID: c.UserID, ClientID: c.ClientID, Scope: c.Scope, Claims: c.Claims, Epoch: c.Epoch, AMR: c.AMR,
 		Remote: c.Remote, UserAgent: c.UserAgent, BrowserID: c.BrowserID, AuthAt: c.AuthAt, CreatedAt: now, ExpiresAt: now.Add(p.AccessTTL),
 	}
 	g.scopes = strings.Fields(c.Scope)

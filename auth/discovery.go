@@ -29,6 +29,7 @@ type Discovery struct {
 	Prompts               []string `json:"prompt_values_supported"`
 	Claims                []string `json:"claims_supported"`
 	ClaimTypes            []string `json:"claim_types_supported"`
+	ACRValues             []string `json:"acr_values_supported"`
 	UILocales             []string `json:"ui_locales_supported"`
 	ClaimsParameter       bool     `json:"claims_parameter_supported"`
 	RequestParameter      bool     `json:"request_parameter_supported"`
@@ -60,8 +61,8 @@ func (p *Provider) Discovery() Discovery {
 		TokenAuthMethods: append(secret, "none"), RevocationAuthMethods: append(secret, "none"), IntrospectAuthMethods: secret,
 		ChallengeMethods: []string{"S256"}, Prompts: []string{"none", "login", "consent", "select_account"},
 		Claims: []string{
-			"iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "amr", "sid", "name", "email", "email_verified", "updated_at",
+			"iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "acr", "amr", "sid", "name", "email", "email_verified", "updated_at",
 		},
-		ClaimTypes: []string{"normal"}, UILocales: []string{"en"}, IssParameter: true,
+		ClaimTypes: []string{"normal"}, ACRValues: []string{acrPassword}, ClaimsParameter: true, UILocales: []string{"en"}, IssParameter: true,
 	}
 }

@@ -93,8 +93,8 @@
 //     and temporarily_unavailable with Retry-After.
 //   - RFC 9700 section 4.14.2: a used refresh token is no replay within the grace (10 s) while its successor is
 //     unused. refresh_grace = 0 is strict.
-//   - OpenID Connect Core section 3.1.2.1: the parameter claims is ignored, request objects are refused by
-//     request_not_supported, as discovery says; acr_values is ignored, and there is no acr.
+//   - OpenID Connect Core section 3.1.2.1: request objects are refused by request_not_supported, as discovery says.
+//     Section 5.5.1: a value asked for of name or email is no condition: the claim has the value that there is.
 //   - OpenID Connect Core section 11: a refresh token is given without offline_access to clients registered for the refresh
 //     grant. It ends when the user signs out of the browser in which it was given; with offline_access it doesn't.
 //   - RFC 7009 section 2: revoking an access token ends the whole sign-in, its refresh token included. So an access

@@ -73,10 +73,23 @@ func (p *Provider) signID(ctx context.Context, g grant, access string, now, end 
 	if g.client.IDTokenAlg == algES256 {
 		alg = algES256
 	}
-	return p.sign(ctx, alg, typID, IDClaims{
+	claims := IDClaims{
 		Issuer: p.Issuer, Subject: g.family.UserID, Audience: g.family.ClientID, IssuedAt: seconds(now), ExpiresAt: seconds(end),
 		AuthTime: seconds(g.family.AuthAt), Nonce: g.nonce, AtHash: atHash(access), AMR: strings.Fields(g.family.AMR), SessionID: g.family.ID,
-	}, now)
+	}
+	if asksFor(g.family.Claims, claimsIDToken, "acr") {
+		claims.ACR = acrPassword
+	}
+	if asksForUser(g.family.Claims) {
+		u, err := p.store.UserRecord(ctx, g.family.UserID)
+		if err != nil {
+			return "", err
+		}
+		var info UserInfo
+		info.fill(&u, g.family.Claims, claimsIDToken)
+		claims.idTokenUser = idTokenUser{info.Name, info.Email, info.EmailVerified, info.UpdatedAt}
+	}
+	return p.sign(ctx, alg, typID, claims, now)
 }
 
 // atHash is the left half of the token's SHA-256 (OpenID Connect Core section 3.1.3.6; both algorithms use SHA-256).

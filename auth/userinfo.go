@@ -7,7 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-// UserInfo are the claims about a user (OpenID Connect Core section 5.1), as far as the scopes of the token ask for them.
+// UserInfo are the claims about a user (OpenID Connect Core section 5.1), as far as the scopes of the token or the
+// parameter claims of its authorization request ask for them.
 type UserInfo struct {
 	Subject       string      `json:"sub"`
 	Name          string      `json:"name,omitempty"`
@@ -24,7 +25,7 @@ func (p *Provider) UserInfo(ctx context.Context, caller core.Caller) (UserInfo, 
 	if caller.UserID == "" {
 		return UserInfo{}, ErrBadToken
 	}
-	u, err := p.store.UserRecord(ctx, caller.UserID)
+	u, claims, err := p.store.UserOfFamily(ctx, caller.UserID, caller.SessionID)
 	if errors.Is(err, core.ErrNotFound) {
 		return UserInfo{}, ErrBadToken
 	}
@@ -38,5 +39,6 @@ func (p *Provider) UserInfo(ctx context.Context, caller core.Caller) (UserInfo, 
 	if caller.Has(core.ScopeEmail) {
 		info.Email, info.EmailVerified = &u.Email, &u.EmailVerified
 	}
+	info.fill(&u, claims, claimsUserInfo)
 	return info, nil
 }

@@ -141,7 +141,7 @@ func (a authorizeEdge) askConsent(c *Call, q url.Values, reply auth.AuthorizeRep
 		Client: client.Name, Request: q.Encode(), User: reply.Visitor.User.ID, Email: reply.Visitor.User.Email, Target: originOf(reply.Request.RedirectURI),
 		Other: "/login?" + url.Values{"continue": {authorizePath + "?" + q.Encode()}}.Encode(),
 	}
-	for _, s := range reply.Scopes {
+	for _, s := range reply.Consent {
 		words := c.words().scope(s)
 		if s == core.ScopeEmail && client.TenantID != "" {
 			words = fillIn(c.words().ScopeNewsletters, "tenant", b.Name)

@@ -23,7 +23,8 @@ type Code struct {
 	Challenge   string       `db:"challenge"` // S256; empty: there was none
 	Nonce       string       `db:"nonce"`
 	Scope       string       `db:"scope"`
-	Epoch       int64        `db:"epoch"` // of the user
+	Claims      string       `db:"claims"` // asked for by name, as Family.Claims
+	Epoch       int64        `db:"epoch"`  // of the user
 	AMR         string       `db:"amr"`
 	Remote      string       `db:"remote"`
 	UserAgent   string       `db:"user_agent"`
@@ -34,7 +35,7 @@ type Code struct {
 }
 
 const codeColumns = `hash, family_id, user_id, client_id, browser_id, redirect_uri, challenge, nonce, scope, epoch, amr, remote,
-	user_agent, auth_at, created_at, expires_at, used_at`
+	user_agent, auth_at, created_at, expires_at, used_at, claims`
 
 // ErrCode is the answer to a code that is unknown, expired, used, or not good any more.
 var ErrCode = &core.Error{Kind: core.Invalid, Code: "invalid_grant", Message: "The code is not valid, or no longer."}
@@ -48,9 +49,9 @@ func (s *Store) AddCode(ctx context.Context, c Code, consent []string) error {
 				return err
 			}
 		}
-		_, err := tx.exec("INSERT INTO code ("+codeColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
+		_, err := tx.exec("INSERT INTO code ("+codeColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)",
 			c.Hash, c.FamilyID, c.UserID, c.ClientID, c.BrowserID, c.RedirectURI, c.Challenge, c.Nonce, c.Scope, c.Epoch, c.AMR, c.Remote,
-			c.UserAgent, c.AuthAt, c.CreatedAt, c.ExpiresAt)
+			c.UserAgent, c.AuthAt, c.CreatedAt, c.ExpiresAt, c.Claims)
 		return err
 	})
 }

@@ -37,6 +37,7 @@ type Family struct {
 	UsedAt    core.Instant `db:"used_at" json:"used_at"`
 	ExpiresAt core.Instant `db:"expires_at" json:"expires_at"`
 	RevokedAt core.Instant `db:"revoked_at" json:"revoked_at"`
+	Claims    string       `db:"claims" json:"claims,omitempty"` // asked for by name: words as "id_token.email"
 }
 
 // TokenState is what decides whether the tokens of a family are good at this moment, and what they may do.
@@ -133,13 +134,13 @@ func (r *stateRow) places() []any {
 	f, c := &r.Family, &r.clientRow
 	return []any{
 		&f.ID, &f.Kind, &f.UserID, &f.ClientID, &f.TenantID, &f.Scope, &f.Epoch, &f.AMR, &f.Remote, &f.UserAgent, &f.BrowserID,
-		&f.AuthAt, &f.CreatedAt, &f.UsedAt, &f.ExpiresAt, &f.RevokedAt,
+		&f.AuthAt, &f.CreatedAt, &f.UsedAt, &f.ExpiresAt, &f.RevokedAt, &f.Claims,
 		&c.TenantID, &c.Type, &c.Scopes, &c.GrantTypes, &c.AuthMethod, &c.IDTokenAlg, &c.SecretHash, &c.FirstParty, &c.Suspended,
 		&r.ClientOK, &r.Email, &r.Verified, &r.UserEpoch, &r.Disabled, &r.Roles,
 	}
 }
 
-const familyColumns = "f.id, f.kind, f.user_id, f.client_id, f.tenant_id, f.scope, f.epoch, f.amr, f.remote, f.user_agent, f.browser_id, f.auth_at, f.created_at, f.used_at, f.expires_at, f.revoked_at"
+const familyColumns = "f.id, f.kind, f.user_id, f.client_id, f.tenant_id, f.scope, f.epoch, f.amr, f.remote, f.user_agent, f.browser_id, f.auth_at, f.created_at, f.used_at, f.expires_at, f.revoked_at, f.claims"
 
 const stateColumns = familyColumns + ", " + tokenClientColumns + `,
 	f.client_id = 'newsletterd' OR (c.id IS NOT NULL AND c.deleted_at = 0 AND coalesce(t.deleted_at, 0) = 0) AS client_ok,
@@ -193,8 +194,8 @@ func (s *Store) AddFamily(ctx context.Context, f Family) error {
 
 func (tx *Tx) insertFamily(f Family) error {
 	_, err := tx.exec(`INSERT INTO family (id, kind, user_id, client_id, tenant_id, scope, epoch, amr, remote, user_agent, browser_id,
-		auth_at, created_at, used_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		f.ID, f.Kind, f.UserID, f.ClientID, f.TenantID, f.Scope, f.Epoch, f.AMR, f.Remote, f.UserAgent, f.BrowserID, int64(f.AuthAt), int64(f.CreatedAt), int64(f.CreatedAt), int64(f.ExpiresAt))
+		auth_at, created_at, used_at, expires_at, claims) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		f.ID, f.Kind, f.UserID, f.ClientID, f.TenantID, f.Scope, f.Epoch, f.AMR, f.Remote, f.UserAgent, f.BrowserID, int64(f.AuthAt), int64(f.CreatedAt), int64(f.CreatedAt), int64(f.ExpiresAt), f.Claims)
 	return err
 }
 

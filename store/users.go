@@ -29,6 +29,18 @@ func (s *Store) UserRecord(ctx context.Context, id string) (u core.User, err err
 	return u, err
 }
 
+// UserOfFamily reads one user without roles, and the claims that a family was asked for by name. core.ErrNotFound: there
+// is no such user.
+func (s *Store) UserOfFamily(ctx context.Context, id, familyID string) (core.User, string, error) {
+	var row struct {
+		core.User
+		Claims string `db:"claims"`
+	}
+	err := s.get(ctx, &row, "SELECT "+userColumns+`, coalesce((SELECT claims FROM family WHERE id = ?), '') AS claims
+		FROM user WHERE id = ?`, familyID, id)
+	return row.User, row.Claims, err
+}
+
 func (s *Store) oneUser(ctx context.Context, query, arg string) (u core.User, err error) {
 	err = s.view(ctx, func(r *Reader) error {
 		if err := r.get(&u, query, arg); err != nil {

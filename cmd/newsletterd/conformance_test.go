@@ -100,7 +100,15 @@ var conformance = []struct {
 	{"oidcc-unsigned-request-object-supported-correctly-or-rejected-as-unsupported", func(o *conformant) {
 		o.refused("request_not_supported", "request", "eyJhbGciOiJub25lIn0.e30.")
 	}},
-	{"oidcc-claims-essential", func(o *conformant) { o.happy("claims", `{"userinfo":{"name":{"essential":true}}}`) }}, // not offered: ignored
+	{"oidcc-claims-essential", func(o *conformant) {
+		first := o.happy("scope", "openid", "claims", `{"userinfo":{"name":{"essential":true}},"id_token":{"email":null}}`, "acr_values", "2 1")
+		if c := o.claims(first); c["email"] != string(o.user.Email) || c["acr"] != "1" {
+			o.Errorf("id token %v", c)
+		}
+		if c := o.userinfo("GET", true, first); c["name"] == nil || c["email"] != nil {
+			o.Errorf("userinfo %v", c)
+		}
+	}},
 	{"oidcc-ensure-request-object-with-redirect-uri", func(o *conformant) {
 		o.refused("request_not_supported", "request", "eyJhbGciOiJub25lIn0.eyJyZWRpcmVjdF91cmkiOiJodHRwczovL2V2aWwuZXhhbXBsZSJ9.")
 	}},
@@ -415,8 +423,10 @@ func (o *conformant) discovery() {
 			o.Errorf("%s is %v", name, doc[name])
 		}
 	}
-	for _, name := range []string{"claims_parameter_supported", "request_parameter_supported", "request_uri_parameter_supported"} {
-		if doc[name] != false {
+	for name, want := range map[string]bool{
+		"claims_parameter_supported": true, "request_parameter_supported": false, "request_uri_parameter_supported": false,
+	} {
+		if doc[name] != want {
 			o.Errorf("%s is %v", name, doc[name])
 		}
 	}

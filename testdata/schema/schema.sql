@@ -112,7 +112,7 @@ CREATE TABLE code (
   created_at   INTEGER NOT NULL,
   expires_at   INTEGER NOT NULL,
   used_at      INTEGER NOT NULL DEFAULT 0
-) STRICT, WITHOUT ROWID;
+, claims TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
 
 CREATE INDEX code_expires ON code (expires_at);
 
@@ -272,7 +272,7 @@ CREATE TABLE family (
   used_at    INTEGER NOT NULL,
   expires_at INTEGER NOT NULL,
   revoked_at INTEGER NOT NULL DEFAULT 0
-) STRICT, WITHOUT ROWID;
+, claims TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
 
 CREATE INDEX family_expires ON family (expires_at);
 

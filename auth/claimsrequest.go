@@ -1,0 +1,207 @@
+package auth
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"newsletterd/core"
+)
+
+// maxClaims is the longest parameter claims that is read, in bytes.
+const maxClaims = 4096
+
+// acrPassword is the authentication context that every sign-in reaches: a password.
+const acrPassword = "1"
+
+// claimScope is the scope that stands for a claim; its words on the consent page say what a claim asked for by name gives.
+// Claims that say nothing new of the user have none, and those that are unknown are left out.
+var claimScope = map[string]string{
+	"name": core.ScopeProfile, "updated_at": core.ScopeProfile, "email": core.ScopeEmail, "email_verified": core.ScopeEmail,
+	"acr": "", "auth_time": "", "sub": "",
+}
+
+// The two places where claims are asked for.
+const (
+	claimsUserInfo = "userinfo"
+	claimsIDToken  = "id_token"
+)
+
+// ClaimsRequest is what the parameter claims asks for (OpenID Connect Core section 5.5), as far as it is known here.
+type ClaimsRequest struct {
+	Claims  []string // as "userinfo.name" and "id_token.email", sorted
+	Subject string   // the user that it must be; empty: anyone
+	ACR     []string // the essential values of acr, one of which must be reached; empty: none
+}
+
+var errClaims = errors.New("the parameter claims is not well-formed")
+
+// ParseClaims reads the parameter claims: a JSON object without repeated names. Members, claims and properties that
+// are unknown are ignored, as section 5.5 says.
+func ParseClaims(text string) (r ClaimsRequest, err error) {
+	if len(text) > maxClaims || !utf8.ValidString(text) || !singleNames(text) {
+		return r, errClaims
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal([]byte(text), &members) != nil || members == nil {
+		return r, errClaims
+	}
+	for _, place := range []string{claimsUserInfo, claimsIDToken} {
+		var claims map[string]json.RawMessage
+		if raw := members[place]; raw != nil && json.Unmarshal(raw, &claims) != nil {
+			return r, errClaims
+		}
+		for name, raw := range claims {
+			if err := r.add(place, name, raw); err != nil {
+				return ClaimsRequest{}, err
+			}
+		}
+	}
+	slices.Sort(r.Claims)
+	return r, nil
+}
+
+// add takes one claim: null, or an object with essential, value and values (section 5.5.1).
+func (r *ClaimsRequest) add(place, name string, raw json.RawMessage) error {
+	var p map[string]json.RawMessage
+	if json.Unmarshal(raw, &p) != nil {
+		return errClaims
+	}
+	var essential bool
+	if e := p["essential"]; e != nil && (json.Unmarshal(e, &essential) != nil || string(e) == "null") {
+		return errClaims
+	}
+	if _, known := claimScope[name]; !known {
+		return nil
+	}
+	r.Claims = append(r.Claims, place+"."+name)
+	switch {
+	case name == "sub" && p["value"] != nil:
+		var sub string
+		if json.Unmarshal(p["value"], &sub) != nil || sub == "" || r.Subject != "" && r.Subject != sub {
+			return errClaims
+		}
+		r.Subject = sub
+	case name == "acr" && place == claimsIDToken && essential:
+		return r.demandACR(p["value"], p["values"])
+	}
+	return nil
+}
+
+// demandACR reads the values of an essential acr (section 5.5.1.1).
+func (r *ClaimsRequest) demandACR(value, values json.RawMessage) error {
+	if value != nil {
+		var acr string
+		if json.Unmarshal(value, &acr) != nil || acr == "" {
+			return errClaims
+		}
+		r.ACR = append(r.ACR, acr)
+	}
+	if values != nil {
+		var acrs []string
+		if json.Unmarshal(values, &acrs) != nil || len(acrs) == 0 {
+			return errClaims
+		}
+		r.ACR = append(r.ACR, acrs...)
+	}
+	return nil
+}
+
+// singleNames reports whether a text is one JSON value in which no object repeats a name: two readers would take
+// different ones.
+func singleNames(text string) bool {
+	d := json.NewDecoder(strings.NewReader(text))
+	if !singleValue(d, 0) {
+		return false
+	}
+	_, err := d.Token()
+	return err == io.EOF
+}
+
+// maxClaimsDepth is how deep a value may be nested in the parameter claims.
+const maxClaimsDepth = 16
+
+func singleValue(d *json.Decoder, depth int) bool {
+	t, err := d.Token()
+	if err != nil || depth > maxClaimsDepth {
+		return false
+	}
+	open, ok := t.(json.Delim)
+	if !ok {
+		return true
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		if open == '{' {
+			name, err := d.Token()
+			key, ok := name.(string)
+			if err != nil || !ok || seen[key] {
+				return false
+			}
+			seen[key] = true
+		}
+		if !singleValue(d, depth+1) {
+			return false
+		}
+	}
+	_, err = d.Token()
+	return err == nil
+}
+
+// keep cuts the claims asked for to those whose scope the client is registered for.
+func (r *ClaimsRequest) keep(registered []string) {
+	r.Claims = slices.DeleteFunc(r.Claims, func(word string) bool {
+		scope := scopeOfClaim(word)
+		return scope != "" && !slices.Contains(registered, scope)
+	})
+}
+
+// scopes adds to the scopes of a request those that stand for the claims asked for by name: the user is asked for all.
+func (r *ClaimsRequest) scopes(scopes []string) []string {
+	all := slices.Clone(scopes)
+	for _, word := range r.Claims {
+		if scope := scopeOfClaim(word); scope != "" && !slices.Contains(all, scope) {
+			all = append(all, scope)
+		}
+	}
+	return all
+}
+
+func scopeOfClaim(word string) string {
+	_, name, _ := strings.Cut(word, ".")
+	return claimScope[name]
+}
+
+// asksFor reports whether the claims of a family hold one.
+func asksFor(claims, place, name string) bool {
+	return claims != "" && slices.Contains(strings.Fields(claims), place+"."+name)
+}
+
+// asksForUser reports whether the id token has claims that only the user's record knows.
+func asksForUser(claims string) bool {
+	for _, word := range strings.Fields(claims) {
+		if strings.HasPrefix(word, claimsIDToken+".") && scopeOfClaim(word) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// fill adds the claims of one place that were asked for by name.
+func (i *UserInfo) fill(u *core.User, claims, place string) {
+	if asksFor(claims, place, "name") {
+		i.Name = u.Name
+	}
+	if asksFor(claims, place, "updated_at") {
+		i.UpdatedAt = seconds(u.UpdatedAt)
+	}
+	if asksFor(claims, place, "email") {
+		i.Email = &u.Email
+	}
+	if asksFor(claims, place, "email_verified") {
+		i.EmailVerified = &u.EmailVerified
+	}
+}

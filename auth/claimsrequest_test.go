@@ -1,0 +1,194 @@
+package auth
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"newsletterd/core"
+)
+
+func TestParseClaims(t *testing.T) {
+	for _, c := range []struct {
+		in, claims, sub, acr string
+		bad                  bool
+	}{
+		{in: `{}`},
+		{in: `{"userinfo":null,"id_token":null}`},
+		{in: `{"userinfo":{"name":null,"email":{"essential":true}},"id_token":{"email":{}}}`, claims: "id_token.email userinfo.email userinfo.name"},
+		{in: `{"userinfo":{"picture":null,"name#de":null,"https://x/y":{"a":[1]}},"more":[1]}`}, // unknown: ignored
+		{in: `{"ID_TOKEN":{"name":null}}`}, // names are compared exactly
+		{in: `{"id_token":{"sub":{"value":"u1"}},"userinfo":{"sub":{"value":"u1"}}}`, claims: "id_token.sub userinfo.sub", sub: "u1"},
+		{in: `{"id_token":{"acr":{"essential":true,"values":["2","1"]}}}`, claims: "id_token.acr", acr: "2 1"},
+		{in: `{"id_token":{"acr":{"values":["2"]}}}`, claims: "id_token.acr"}, // voluntary
+		{in: `{"id_token":{"email":{"value":"a@b.example"}}}`, claims: "id_token.email"},
+
+		{in: ``, bad: true},
+		{in: `null`, bad: true},
+		{in: `[]`, bad: true},
+		{in: `{} {}`, bad: true},
+		{in: `{"userinfo":[]}`, bad: true},
+		{in: `{"userinfo":{"name":true}}`, bad: true},
+		{in: `{"userinfo":{"name":{"essential":"yes"}}}`, bad: true},
+		{in: `{"userinfo":{"name":{"essential":null}}}`, bad: true},
+		{in: `{"userinfo":{"name":null,"name":null}}`, bad: true},
+		{in: `{"userinfo":{"name":{"essential":true,"essential":false}}}`, bad: true},
+		{in: `{"id_token":{"sub":{"value":1}}}`, bad: true},
+		{in: `{"id_token":{"sub":{"value":"u1"}},"userinfo":{"sub":{"value":"u2"}}}`, bad: true},
+		{in: `{"id_token":{"acr":{"essential":true,"values":"1"}}}`, bad: true},
+		{in: `{"id_token":{"acr":{"essential":true,"values":[]}}}`, bad: true},
+		{in: `{"a":` + strings.Repeat("[", 20) + strings.Repeat("]", 20) + `}`, bad: true},
+		{in: `{"a":"` + strings.Repeat("x", maxClaims) + `"}`, bad: true},
+		{in: "{\"a\":\"\xff\"}", bad: true},
+	} {
+		r, err := ParseClaims(c.in)
+		if (err != nil) != c.bad || strings.Join(r.Claims, " ") != c.claims || r.Subject != c.sub || strings.Join(r.ACR, " ") != c.acr {
+			t.Errorf("%.80s: %+v, %v", c.in, r, err)
+		}
+	}
+}
+
+// Whatever text comes, the answer has known claims alone, once each, and says the same of what it says.
+func FuzzParseClaims(f *testing.F) {
+	f.Add(`{"userinfo":{"name":{"essential":true}},"id_token":{"acr":{"essential":true,"values":["1"]},"sub":{"value":"u"}}}`)
+	f.Add(`{"id_token":{"email":null},"id_token":{}}`)
+	f.Add(`[[[`)
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := ParseClaims(text)
+		if err != nil {
+			if r.Claims != nil || r.Subject != "" {
+				t.Errorf("refused, and %+v", r)
+			}
+			return
+		}
+		if !json.Valid([]byte(text)) || len(text) > maxClaims || !slices.IsSorted(r.Claims) {
+			t.Errorf("%q: %+v", text, r)
+		}
+		for i, word := range r.Claims {
+			place, name, _ := strings.Cut(word, ".")
+			if _, known := claimScope[name]; !known || place != claimsIDToken && place != claimsUserInfo || i > 0 && r.Claims[i-1] == word {
+				t.Errorf("%q: %+v", text, r)
+			}
+		}
+	})
+}
+
+// idClaims reads the payload of an id token.
+func idClaims(t testing.TB, token string) map[string]any {
+	t.Helper()
+	payload, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := map[string]any{}
+	if err := json.Unmarshal(payload, &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// Claims asked for by name stand where they were asked for, without the scope, also after a refresh.
+func TestClaimsAskedForByName(t *testing.T) {
+	f := newFlow(t)
+	ask := func(claims, more string) string {
+		return url.Values{"claims": {claims}}.Encode() + "&" + more
+	}
+	const both = `{"id_token":{"name":null,"email":{"essential":true},"email_verified":null,"updated_at":null},"userinfo":{"email":null}}`
+	code := f.code(ask(both, "scope=openid+offline_access&acr_values=2+1"), t0)
+	r, err := f.redeem(code, t0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Scope != "openid offline_access" {
+		t.Errorf("scope %q", r.Scope)
+	}
+	check := func(when string, r TokenResponse) {
+		t.Helper()
+		id := idClaims(t, r.IDToken)
+		if id["name"] != f.user.Name || id["email"] != "ann@example.org" || id["email_verified"] != false || id["updated_at"] == nil || id["acr"] != "1" {
+			t.Errorf("%s: id token %v", when, id)
+		}
+		caller, err := f.p.Bearer(t.Context(), r.AccessToken, t0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := f.p.UserInfo(t.Context(), caller)
+		if err != nil || info.Email == nil || *info.Email != "ann@example.org" || info.EmailVerified != nil || info.Name != "" {
+			t.Errorf("%s: userinfo %+v, %v", when, info, err)
+		}
+	}
+	check("by the code", r)
+	again, err := f.p.RefreshGrant(t.Context(), GrantRequest{Client: f.creds, RefreshToken: r.RefreshToken}, t0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("by the refresh token", again)
+
+	plain, err := f.redeem(f.code("scope=openid+email+profile", t0), t0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range idClaims(t, plain.IDToken) {
+		if name == "email" || name == "name" || name == "acr" {
+			t.Errorf("%s stands in an id token for which nobody asked", name)
+		}
+	}
+}
+
+// Claims are given to clients that are registered for their scope, after the user was asked.
+func TestClaimsNeedTheirScopesConsent(t *testing.T) {
+	const email = "claims=%7B%22id_token%22%3A%7B%22email%22%3Anull%7D%7D"
+	f := newFlow(t)
+	authorize := func(changes, agreed string) AuthorizeReply {
+		t.Helper()
+		r, err := f.p.Authorize(t.Context(), AuthorizeRequest{Query: f.query(changes), BrowserID: f.browser.ID, AgreedBy: agreed}, t0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	authorize("scope=openid", f.user.ID)
+	if r := authorize("scope=openid", ""); r.Step != StepCode {
+		t.Errorf("consented: step %d", r.Step)
+	}
+	if r := authorize("scope=openid&"+email, ""); r.Step != StepConsent || !slices.Equal(r.Consent, []string{core.ScopeOpenID, core.ScopeEmail}) {
+		t.Errorf("step %d, asked for %v", r.Step, r.Consent)
+	}
+	authorize("scope=openid&"+email, f.user.ID)
+	if r := authorize("scope=openid&"+email, ""); r.Step != StepCode {
+		t.Errorf("consented to the claim: step %d", r.Step)
+	}
+
+	f = newFlow(t, func(in *core.ClientInput) { in.Scopes = &[]string{core.ScopeOpenID} })
+	r, err := f.redeem(f.code("scope=openid&"+email, t0), t0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := idClaims(t, r.IDToken); c["email"] != nil {
+		t.Errorf("a client without the scope email got %v", c)
+	}
+}
+
+// What a request demands of the user and of the sign-in is a condition of the answer.
+func TestClaimsThatAreDemanded(t *testing.T) {
+	f := newFlow(t)
+	for _, c := range []struct {
+		claims, more, want string
+		step               Step
+	}{
+		{`{"id_token":{"sub":{"value":"` + f.user.ID + `"}}}`, "", "", StepCode},
+		{`{"id_token":{"sub":{"value":"another"}}}`, "", "", StepLogin},
+		{`{"id_token":{"sub":{"value":"another"}}}`, "&prompt=none", "login_required", StepCode},
+		{`{"id_token":{"acr":{"essential":true,"values":["1","2"]}}}`, "", "", StepCode},
+		{`{"id_token":{"acr":{"essential":true,"value":"2"}}}`, "", "unmet_authentication_requirements", StepCode},
+		{`{"id_token":{"acr":{"values":["2"]}}}`, "", "", StepCode},
+		{`{"id_token":{"acr":`, "", "invalid_request", StepCode},
+	} {
+		if r := f.authorize("claims="+url.QueryEscape(c.claims)+c.more, t0); r.Step != c.step || r.Error != c.want {
+			t.Errorf("%s: step %d, error %q", c.claims, r.Step, r.Error)
+		}
+	}
+}
