@@ -30,7 +30,6 @@ const (
 
 	typAccess = "at+jwt" // RFC 9068 section 2.1
 	typID     = "JWT"
-
 )
 
 // KeysEvery is how long a loaded key set is used before it is read again: by then a running daemon serves new keys.
