@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -25,8 +27,10 @@ func (p *program) jobCommands() *cli.Command {
 		stringFlag("scheduled-at", "not before `TIME`, as 2026-12-24T08:00:00Z"),
 		stringFlag("window-start", "send from `TIME` on"), stringFlag("window-end", "send until `TIME`; what is left then is not sent"),
 		boolFlag("track-open", "count who opens it"), boolFlag("track-click", "count who follows its links"),
+		boolFlag("yes", "do not ask before a job to more than one reader"),
 	}, []string{"list", "subject"}, p.createJob)
-	create.Description = "   newsletterd admin job create --list ID --subject \"News for {{preferences.first_name | default: \\\"you\\\"}}\" --html issue.html"
+	create.Description = "   newsletterd admin job create --list ID --subject \"News for {{preferences.first_name | default: \\\"you\\\"}}\" --html issue.html\n\n" +
+		"On a terminal it asks once before a job to more than one reader, unless --yes or --json is given."
 	all := p.command("list", "list the send jobs, the newest first", []cli.Flag{
 		tenantFlag("only those of the tenant `ID` or name"), oneOfFlag("status", "only those that are `STATUS`: "+strings.Join(jobStates, ", "), optional(jobStates)...),
 	}, nil, p.listJobs)
@@ -98,19 +102,66 @@ func (p *program) createJob(c *cli.Context, _ *Config, s *store.Store) error {
 	if err != nil {
 		return err
 	}
+	for _, w := range warnings {
+		fmt.Fprintln(p.err, "warning:", w)
+	}
+	if err := p.confirmJob(c, s, &n); err != nil {
+		return err
+	}
 	j, known, err := s.AddSendJob(c.Context, store.JobRequest{
 		NewJob: n, CreatedBy: actor(), Caller: core.Caller{UserID: actor(), Operator: true},
-	}, at)
+	}, now())
 	if err != nil {
 		return err
 	}
 	if !known {
-		warnings = append(warnings, "The template does not exist yet; the job fails if it is still missing when it starts.")
-	}
-	for _, w := range warnings {
-		fmt.Fprintln(p.err, "warning:", w)
+		fmt.Fprintln(p.err, "warning: The template does not exist yet; the job fails if it is still missing when it starts.")
 	}
 	return p.printJob(c, s, j.ID)
+}
+
+// confirmJob asks a person at a terminal before a job to more than one reader, and fails where the answer is no.
+func (p *program) confirmJob(c *cli.Context, s *store.Store, n *core.NewJob) error {
+	ask := asker{p: p, c: c, lines: bufio.NewReader(p.in)}
+	if c.Bool("yes") || !ask.person() {
+		return nil
+	}
+	l, err := s.CountedList(c.Context, n.ListID)
+	if core.KindOf(err) == core.NotFound || err == nil && l.Counts.Readers() <= 1 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	question := fmt.Sprintf("Send %q to %s of the list %q (as many as it has now), %s? [y/N]",
+		n.Subject, counted(l.Counts.Readers(), "reader"), l.Name, whenSent(n))
+	sure := false
+	err = ask.ask(question, "no", func(word string) error {
+		switch strings.ToLower(word) {
+		case "y", "yes":
+			sure = true
+		case "n", "no":
+		default:
+			return fmt.Errorf("%q is neither yes nor no", word)
+		}
+		return nil
+	})
+	if err == nil && !sure {
+		err = errors.New("no job was made")
+	}
+	return err
+}
+
+// whenSent says in words when a new job sends.
+func whenSent(n *core.NewJob) string {
+	when := "at once"
+	if from := max(n.ScheduledAt, n.WindowStart); from != 0 {
+		when = "from " + from.Time().Format(time.RFC3339)
+	}
+	if n.WindowEnd != 0 {
+		when += " until " + n.WindowEnd.Time().Format(time.RFC3339)
+	}
+	return when
 }
 
 // newJob reads the flags and the files that they name.

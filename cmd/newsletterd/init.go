@@ -249,6 +249,11 @@ func (a *asker) answer(flag, question, otherwise string, read func(string) error
 		}
 		return nil
 	}
+	return a.ask(question, otherwise, read)
+}
+
+// ask gives read what a person answers, until it is of use. An empty answer means otherwise.
+func (a *asker) ask(question, otherwise string, read func(string) error) error {
 	for {
 		fmt.Fprintf(a.p.err, "%s: ", question)
 		line, err := a.lines.ReadString('\n')

@@ -1,0 +1,20 @@
+package core
+
+import "testing"
+
+func TestReaders(t *testing.T) {
+	for _, tt := range []struct {
+		counts ListCounts
+		want   int64
+	}{
+		{ListCounts{}, 0},
+		{ListCounts{Active: 5, Bounced: 1, Mailable: 4}, 4},
+		{ListCounts{Active: 5, Pending: 2, Unsubscribed: 9}, 5}, // the send side knows nothing yet
+		{ListCounts{Mailable: 3}, 3},                            // the subscriptions are another daemon's
+		{ListCounts{Active: 2, Bounced: 2, Complaint: 1}, 0},
+	} {
+		if n := tt.counts.Readers(); n != tt.want {
+			t.Errorf("%+v: %d, want %d", tt.counts, n, tt.want)
+		}
+	}
+}
