@@ -67,6 +67,9 @@ type Stats struct {
 	Unsubscribed int64 `db:"unsubscribed" json:"unsubscribed"`
 	Ambiguous    int64 `db:"ambiguous" json:"ambiguous"` // resent once, since the reply to the first was lost
 
+	NextAttemptAt Instant `db:"next_attempt_at" json:"next_attempt_at,omitzero"` // of the deferred
+	GivesUpAt     Instant `db:"gives_up_at" json:"gives_up_at,omitzero"`         // on the last of the deferred, at the latest
+
 	MachineOpened  int64 `db:"machine_opened" json:"machine_opened"`   // of Opened: by machines alone
 	MachineClicked int64 `db:"machine_clicked" json:"machine_clicked"` // of Clicked: by machines alone
 }
@@ -389,4 +392,15 @@ func (j *SendJob) NextTry(tries int, now Instant) (at Instant, ok bool) {
 	}
 	at = now.Add(wait)
 	return at, !j.WindowClosed(at)
+}
+
+// LastTry returns when a recipient that has failed tries times and is due at due is tried for the last time, if every try fails.
+func (j *SendJob) LastTry(tries int, due Instant) Instant {
+	for {
+		next, ok := j.NextTry(tries+1, due)
+		if !ok {
+			return due
+		}
+		tries, due = tries+1, next
+	}
 }

@@ -54,7 +54,7 @@ func init() {
 		j, err = e.store.SendJob(ctx, j.ID)
 		e.must(err)
 		var sent []store.Outcome
-		rows, err := e.store.Recipients(ctx, &j, core.Page{Limit: 100})
+		rows, err := e.store.Recipients(ctx, &j, store.RecipientFilter{}, core.Page{Limit: 100})
 		e.must(err)
 		for _, r := range rows {
 			sent = append(sent, store.Outcome{JobNo: j.No, TenantID: j.TenantID, Seq: r.Seq, State: store.RecipientSent, Tried: true})

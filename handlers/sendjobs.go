@@ -282,12 +282,19 @@ type recipient struct {
 
 func (r recipient) key() string { return strconv.FormatInt(r.Seq, 10) }
 
-func (a sendjobs) recipients(c *Call, _ struct{}, page core.Page) ([]recipient, error) {
+// recipientFilter narrows the list of a job's recipients.
+type recipientFilter struct {
+	Status string     `query:"status" enum:"queued|deferred|sent|failed|skipped"`
+	Code   string     `query:"code"`
+	Email  core.Email `query:"email"`
+}
+
+func (a sendjobs) recipients(c *Call, in recipientFilter, page core.Page) ([]recipient, error) {
 	j, err := a.store.SendJob(c, c.ID())
 	if err != nil {
 		return nil, err
 	}
-	rows, err := a.store.Recipients(c, &j, page)
+	rows, err := a.store.Recipients(c, &j, store.RecipientFilter(in), page)
 	out := make([]recipient, len(rows))
 	for i, r := range rows {
 		out[i] = recipient{r.Seq, r.Email, store.RecipientWords[r.State], r.Reason, r.Tries, r.Ambiguous, r.DueAt, r.FinishedAt, r.Marks.Words()}

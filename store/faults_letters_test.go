@@ -191,6 +191,9 @@ func (s *story) jobs() {
 	s.op("HoldSendJob", func() error { return s.HoldSendJob(ctx, j.No, "the quota of the day is used") })
 	s.op("PauseSendJob", func() error { return s.PauseSendJob(ctx, j.No, "by hand", now0+350) })
 	s.op("ResumeSendJob", func() error { return onlyErr(s.ResumeSendJob(ctx, j.ID, "test", now0+360)) })
+	s.op("SettleHome", func() error { return onlyErr(s.SettleHome(ctx, false, now0+361)) })
+	s.op("ResumeRestored", func() error { return onlyErr(s.ResumeRestored(ctx, "test", now0+362)) })
+	s.op("KeepIssuer", func() error { return s.KeepIssuer(ctx, "https://news.example.org/api") })
 	s.op("AddEngagements", func() error {
 		return onlyErr(s.AddEngagements(ctx, []Engagement{{JobNo: j.No, Seq: claims[0].Seq, At: now0.Add(day), Last: now0.Add(day), Times: 1}, {JobNo: j.No, Seq: claims[0].Seq, LinkNo: 1, At: now0.Add(day), Last: now0.Add(day), Times: 1}}))
 	})

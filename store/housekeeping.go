@@ -113,6 +113,11 @@ var sweeps = []sweep{
 		keep: func(r Retention) time.Duration { return r.Recipients },
 	},
 	{
+		query: `DELETE FROM recipient_word WHERE (job_no, word, seq) IN (SELECT w.job_no, w.word, w.seq FROM send_job j
+			JOIN recipient_word w ON w.job_no = j.no WHERE j.finished_at > 0 AND j.finished_at < ? LIMIT ?)`,
+		keep: func(r Retention) time.Duration { return r.Recipients },
+	},
+	{
 		query: `DELETE FROM attempt WHERE (job_no, seq, at) IN (SELECT a.job_no, a.seq, a.at FROM send_job j JOIN attempt a ON a.job_no = j.no
 			WHERE j.finished_at > 0 AND j.finished_at < ? LIMIT ?)`,
 		keep: func(r Retention) time.Duration { return r.Recipients },
@@ -142,6 +147,7 @@ func init() {
 		remains("fed_list", "list_id", "list", "list_id"),
 		remains("list_count", "list_id, day", "list", "list_id"),
 		jobRemains("recipient", "job_no, seq"),
+		jobRemains("recipient_word", "job_no, word, seq"),
 		jobRemains("attempt", "job_no, seq, at"),
 		jobRemains("engagement", "job_no, seq, link_no"),
 		jobRemains("provider_event", "id"),
@@ -159,6 +165,7 @@ func init() {
 			AND NOT EXISTS (SELECT 1 FROM consent WHERE list_id = l.id)
 			AND NOT EXISTS (SELECT 1 FROM send_job j CROSS JOIN recipient r ON r.job_no = j.no WHERE j.list_id = l.id)
 			AND NOT EXISTS (SELECT 1 FROM send_job j CROSS JOIN attempt a ON a.job_no = j.no WHERE j.list_id = l.id)
+			AND NOT EXISTS (SELECT 1 FROM send_job j CROSS JOIN recipient_word w ON w.job_no = j.no WHERE j.list_id = l.id)
 			AND NOT EXISTS (SELECT 1 FROM send_job j CROSS JOIN engagement e ON e.job_no = j.no WHERE j.list_id = l.id)
 			AND NOT EXISTS (SELECT 1 FROM send_job j CROSS JOIN provider_event v ON v.job_no = j.no AND v.job_no > 0 WHERE j.list_id = l.id) LIMIT ?)`,
 		"DELETE FROM client WHERE id IN (SELECT id FROM client WHERE deleted_at > 0 AND deleted_at < ? LIMIT ?)",

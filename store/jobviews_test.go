@@ -2,11 +2,13 @@ package store_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"runtime"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"newsletterd/core"
 	"newsletterd/store"
@@ -89,4 +91,76 @@ func readByThread(t *testing.T) int {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// TestDeferredAreCounted: the counter of a job is what a count of its deferred recipients says, whatever becomes of them.
+func TestDeferredAreCounted(t *testing.T) {
+	const recipients = 200
+	h := newSendHouse(t)
+	h.subscribe(recipients)
+	j, err := h.job(nil)
+	h.must(err)
+	h.start(&j)
+	random := rand.New(rand.NewPCG(1, 2))
+	due := sendNow
+	for step := range 60 {
+		var batch []store.Outcome
+		for seq := int64(1); seq <= recipients; seq++ {
+			if random.IntN(6) > 0 {
+				continue
+			}
+			o := store.Outcome{JobNo: j.No, TenantID: j.TenantID, Seq: seq, Tried: true, State: store.RecipientDeferred, Reason: "452 4.2.2 full"}
+			switch n := random.IntN(20); {
+			case n == 0:
+				o.State = store.RecipientSent
+			case n == 1:
+				o.State, o.Reason = store.RecipientFailed, "550 5.1.1 no such user"
+			case n == 2:
+				o.State, o.Ambiguous, o.Tried = store.RecipientQueued, true, false
+			case n == 3:
+				o.State, o.Tried, o.Reason = store.RecipientSkipped, false, core.ReasonUnsubscribed
+			default:
+				due = due.Add(time.Second)
+				o.DueAt, o.GivesUpAt = due, j.LastTry(1, due)
+			}
+			batch = append(batch, o)
+		}
+		h.must(h.FinishRecipients(t.Context(), batch, sendNow.Add(time.Duration(step)*time.Minute)))
+		rs, err := h.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 1000})
+		h.must(err)
+		var want int64
+		var next, last core.Instant
+		for _, r := range rs {
+			if r.State != store.RecipientDeferred {
+				continue
+			}
+			want++
+			if next == 0 || r.DueAt < next {
+				next = r.DueAt
+			}
+			last = max(last, j.LastTry(1, r.DueAt))
+		}
+		v, err := h.JobView(t.Context(), j.ID)
+		h.must(err)
+		if v.Deferred != want || v.NextAttemptAt != next || v.GivesUpAt < last || want > 0 && v.GivesUpAt > j.LastTry(1, due) {
+			t.Fatalf("step %d: deferred %d, next %v, gives up %v; want %d, %v, %v", step, v.Deferred, v.NextAttemptAt, v.GivesUpAt, want, next, last)
+		}
+	}
+	_, err = h.CancelSendJob(t.Context(), j.ID, sendNow)
+	h.must(err)
+	if v, err := h.JobView(t.Context(), j.ID); err != nil || v.Deferred != 0 || v.NextAttemptAt != 0 || v.GivesUpAt != 0 {
+		t.Errorf("cancelled: %+v, %v", v.Stats, err)
+	}
+}
+
+// start starts a job and finds its recipients.
+func (h *sendHouse) start(j *core.SendJob) {
+	h.Helper()
+	_, err := h.StartDueJobs(h.Context(), sendNow)
+	h.must(err)
+	for more := true; more; {
+		more, err = h.ExpandJob(h.Context(), j.No, sendNow)
+		h.must(err)
+	}
+	*j = h.reload(*j)
 }

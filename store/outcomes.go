@@ -16,6 +16,7 @@ type Outcome struct {
 	State      int          // RecipientQueued (with Ambiguous), RecipientDeferred, …
 	Tried      bool         // a try was made: it counts
 	DueAt      core.Instant // of RecipientDeferred
+	GivesUpAt  core.Instant // of RecipientDeferred: when it is tried for the last time
 	Reason     string       // why not sent, or the relay's words; kept with the recipient
 	Ambiguous  bool         // the reply to this message was lost: it is sent once more
 	HardBounce bool         // the address itself is at fault
@@ -28,6 +29,8 @@ type jobCount struct {
 	no                                       int64
 	sent, failed, skipped, ambiguous, bounce int64
 	hard                                     int64 // of bounce
+	deferred                                 int64 // more than before; less where negative
+	givesUpAt                                core.Instant
 	sentSeqs                                 []int64
 }
 
@@ -96,13 +99,22 @@ func (tx *Tx) finishUnsent(o *Outcome, c *jobCount, now core.Instant) error {
 	if o.State > RecipientDeferred {
 		finished = now
 	}
-	n, err := tx.exec(`UPDATE recipient SET state = ?, tries = tries + ?, due_at = ?, finished_at = ?, ambiguous = ambiguous + ?, reason = ?
-		WHERE job_no = ? AND seq = ? AND state < 2`,
-		o.State, o.Tried, int64(o.DueAt), int64(finished), o.Ambiguous, o.Reason, o.JobNo, o.Seq)
+	was := RecipientQueued
+	n, err := tx.finishOne(o, was, finished)
+	if err == nil && n == 0 {
+		was = RecipientDeferred
+		n, err = tx.finishOne(o, was, finished)
+	}
 	if err != nil || n == 0 {
 		return err
 	}
+	if was == RecipientDeferred {
+		c.deferred--
+	}
 	switch {
+	case o.State == RecipientDeferred:
+		c.deferred++
+		c.givesUpAt = max(c.givesUpAt, o.GivesUpAt)
 	case o.State == RecipientFailed:
 		c.failed++
 	case o.State == RecipientSkipped:
@@ -110,6 +122,11 @@ func (tx *Tx) finishUnsent(o *Outcome, c *jobCount, now core.Instant) error {
 	}
 	if o.Ambiguous {
 		c.ambiguous++
+	}
+	for _, word := range wordsOf(o.State, o.Reason) {
+		if _, err := tx.exec("INSERT INTO recipient_word (job_no, word, seq) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", o.JobNo, word, o.Seq); err != nil {
+			return err
+		}
 	}
 	if o.Tried || o.Ambiguous {
 		if err := tx.addAttempt(o, now); err != nil {
@@ -131,6 +148,13 @@ func (tx *Tx) finishUnsent(o *Outcome, c *jobCount, now core.Instant) error {
 	return err
 }
 
+// finishOne changes a recipient that is in the state was. It returns 0 where it is in another.
+func (tx *Tx) finishOne(o *Outcome, was int, finished core.Instant) (n int64, err error) {
+	return tx.exec(`UPDATE recipient SET state = ?, tries = tries + ?, due_at = ?, finished_at = ?, ambiguous = ambiguous + ?, reason = ?
+		WHERE job_no = ? AND seq = ? AND state = ?`,
+		o.State, o.Tried, int64(o.DueAt), int64(finished), o.Ambiguous, o.Reason, o.JobNo, o.Seq, was)
+}
+
 // addAttempt keeps the relay's words about a try that did not end in "sent at once".
 func (tx *Tx) addAttempt(o *Outcome, now core.Instant) error {
 	outcome := [...]string{"ambiguous", "deferred", "sent", "failed", "skipped"}[o.State]
@@ -144,9 +168,10 @@ func (tx *Tx) countOutcomes(c *jobCount, now core.Instant) error {
 	if err := tx.markSent(c, now); err != nil {
 		return err
 	}
-	_, err := tx.exec(`UPDATE send_job SET sent = sent + ?, failed = failed + ?, skipped = skipped + ?, ambiguous = ambiguous + ?,
-		bounced = bounced + ?, hard_bounced = hard_bounced + ? WHERE no = ?`,
-		c.sent, c.failed, c.skipped, c.ambiguous, c.bounce, c.hard, c.no)
+	_, err := tx.exec(`UPDATE send_job SET sent = sent + ?1, failed = failed + ?2, skipped = skipped + ?3, ambiguous = ambiguous + ?4,
+		bounced = bounced + ?5, hard_bounced = hard_bounced + ?6, deferred = max(0, deferred + ?7),
+		gives_up_at = CASE WHEN deferred + ?7 > 0 THEN max(gives_up_at, ?8) ELSE 0 END WHERE no = ?9`,
+		c.sent, c.failed, c.skipped, c.ambiguous, c.bounce, c.hard, c.deferred, int64(c.givesUpAt), c.no)
 	if err != nil {
 		return err
 	}
@@ -178,6 +203,11 @@ func (tx *Tx) markSent(c *jobCount, now core.Instant) error {
 			n++
 		}
 		done, err := tx.exec(markSent, int64(now), c.no, first, seqs[n-1], mask)
+		if err == nil && done < int64(n) {
+			var again int64
+			again, err = tx.exec(markSentAgain, int64(now), c.no, first, seqs[n-1], mask)
+			done, c.deferred = done+again, c.deferred-again
+		}
 		if err != nil {
 			return err
 		}
@@ -187,5 +217,9 @@ func (tx *Tx) markSent(c *jobCount, now core.Instant) error {
 	return nil
 }
 
-const markSent = `UPDATE recipient SET state = 2, tries = tries + 1, due_at = 0, finished_at = ?1, reason = ''
-	WHERE job_no = ?2 AND seq BETWEEN ?3 AND ?4 AND (?5 >> (seq - ?3)) & 1 AND state < 2`
+const (
+	markSentAny = `UPDATE recipient SET state = 2, tries = tries + 1, due_at = 0, finished_at = ?1, reason = ''
+		WHERE job_no = ?2 AND seq BETWEEN ?3 AND ?4 AND (?5 >> (seq - ?3)) & 1 AND +state = `
+	markSent      = markSentAny + "0"
+	markSentAgain = markSentAny + "1" // those that were deferred
+)

@@ -49,6 +49,10 @@ type JobState struct {
 	Sent       int64        `db:"sent" json:"sent"`
 	Failed     int64        `db:"failed" json:"failed"`
 	Skipped    int64        `db:"skipped" json:"skipped"`
+	Deferred   int64        `db:"deferred" json:"deferred"`
+
+	NextAttemptAt core.Instant `db:"next_attempt_at" json:"next_attempt_at,omitzero"` // of the deferred
+	GivesUpAt     core.Instant `db:"gives_up_at" json:"gives_up_at,omitzero"`         // on the last of them
 }
 
 // StatusCount is a number of jobs by their status.
@@ -93,8 +97,9 @@ func (s *Store) Overview(ctx context.Context) (o Overview, err error) {
 		return o, err
 	}
 	o.Jobs, o.JobCounts = []JobState{}, []StatusCount{}
-	err = s.all(ctx, &o.Jobs, `SELECT j.id, c.name, j.status, j.due_at, j.recipients, j.sent, j.failed, j.skipped
-		FROM send_job j JOIN campaign c INDEXED BY campaign_head ON c.id = j.campaign_id WHERE j.status IN ('running', 'pending') ORDER BY j.status DESC, j.due_at LIMIT ?`, overviewJobs)
+	err = s.all(ctx, &o.Jobs, `SELECT send_job.id, campaign.name, status, due_at, recipients, sent, failed, skipped, `+deferral+`
+		FROM send_job JOIN campaign INDEXED BY campaign_head ON campaign.id = send_job.campaign_id
+		WHERE status IN ('running', 'pending') ORDER BY status DESC, due_at LIMIT ?`, overviewJobs)
 	if err != nil {
 		return o, err
 	}

@@ -13,12 +13,13 @@ var personColumns = map[string]struct {
 	stays  string // ids that lead nowhere any more, keyed hashes, and the bytes of models, which go in steps
 	other  string
 }{
-	"acme_cache": {other: "name data updated_at"},
-	"agent":      {person: "owner_id name", other: "id version created_at"},
-	"attempt":    {person: "reply", other: "job_no seq at outcome"},
-	"audit":      {stays: "actor object", other: "id at action tenant_id detail"},
-	"browser":    {person: "user_id remote user_agent", other: "id epoch amr auth_at used_at expires_at"},
-	"campaign":   {other: "id tenant_id name subject body_html body_text template unsubscribe_url track_open track_click created_at"},
+	"acme_cache":     {other: "name data updated_at"},
+	"agent":          {person: "owner_id name", other: "id version created_at"},
+	"recipient_word": {other: "job_no word seq"},
+	"attempt":        {person: "reply", other: "job_no seq at outcome"},
+	"audit":          {stays: "actor object", other: "id at action tenant_id detail"},
+	"browser":        {person: "user_id remote user_agent", other: "id epoch amr auth_at used_at expires_at"},
+	"campaign":       {other: "id tenant_id name subject body_html body_text template unsubscribe_url track_open track_click created_at"},
 	"client": {
 		other: "id tenant_id name client_type redirect_uris post_logout_redirect_uris scopes grant_types token_endpoint_auth_method id_token_signed_response_alg first_party require_pkce secret_hash created_at updated_at deleted_at",
 	},
@@ -48,6 +49,7 @@ var personColumns = map[string]struct {
 	"mark":             {other: "name value"},
 	"model":            {person: "owner_id name description", other: "no id file_no size sha256 content_type created_at updated_at visibility"},
 	"model_chunk":      {stays: "data", other: "file_no chunk_no"},
+	"model_total":      {other: "id bytes"},
 	"model_file":       {stays: "owner_id", other: "no state by_daemon size chunks touched_at"},
 	"model_usage":      {person: "owner_id", other: "bytes"},
 	"outbox":           {person: "subscription_id body last_error", other: "id event_id event_type tenant_id list_id occurred_at due_at tries dead_at revived_at endpoint_id"},
@@ -70,7 +72,7 @@ var personColumns = map[string]struct {
 	"seen_nonce":       {other: "id client_id nonce expires_at"},
 	"send_job": {
 		stays: "created_by expanded_to",
-		other: "no id tenant_id list_id campaign_id status scheduled_at window_start window_end due_at retry_of created_at started_at finished_at failure_reason paused_at pause_reason expanded recipients sent failed skipped ambiguous delivered bounced complained opened clicked unsubscribed hard_bounced machine_opened machine_clicked unstoppable",
+		other: "no id tenant_id list_id campaign_id status scheduled_at window_start window_end due_at retry_of created_at started_at finished_at failure_reason paused_at pause_reason expanded recipients sent failed skipped ambiguous deferred delivered gives_up_at bounced complained opened clicked unsubscribed hard_bounced machine_opened machine_clicked unstoppable",
 	},
 	"sessions":     {other: "token data expiry"},
 	"share":        {person: "user_id email email_key holder", other: "id model_no permission created_at"},

@@ -18,7 +18,7 @@ func TestSendPathScansNothing(t *testing.T) {
 		"SELECT count(*) FROM (SELECT 1 FROM received_sync WHERE removing = 1 LIMIT 1)",
 		"SELECT no FROM received_sync WHERE removing = 1 ORDER BY no LIMIT 1",
 		"UPDATE recipient SET state = ? WHERE job_no = ? AND seq > ? AND seq <= ? AND state < 2",
-		claimQueued, claimDeferred, claimStretch, stretchSubscribers, stretchSubscriptions, recipientsOfList, selectSubscriber, markSent, deferredCount, nextDeferred,
+		claimQueued, claimDeferred, claimStretch, stretchSubscribers, stretchSubscriptions, recipientsOfList, selectSubscriber, markSent, markSentAgain, nextDeferred, jobViewByID, jobsOfAll, jobsOfTenant, recipientsInOrder, recipientsByWord,
 	}
 	for _, q := range queries {
 		rows, err := s.readers.Queryx("EXPLAIN QUERY PLAN "+q, make([]any, parameters(q))...)

@@ -60,7 +60,7 @@ func (w *providerWorld) subscribe(list int, emails ...core.Email) {
 
 // seq is the place of an address among the recipients, whose order is that of their derived ids: another in each file.
 func (w *providerWorld) seq(email string) int64 {
-	rows, err := w.Recipients(w.Context(), &w.job, core.Page{Limit: 10})
+	rows, err := w.Recipients(w.Context(), &w.job, store.RecipientFilter{}, core.Page{Limit: 10})
 	w.must(err)
 	for _, r := range rows {
 		if r.Email == email {
@@ -222,7 +222,7 @@ func TestProviderEventsCountByRecipient(t *testing.T) {
 	if got.Opened != 2 || got.Clicked != 2 || got.MachineClicked != 1 || got.MachineOpened != 0 || got.Delivered != 1 || got.Bounced != 1 || got.Complained != 1 {
 		t.Errorf("%+v", got)
 	}
-	rows, err := w.Recipients(t.Context(), &w.job, core.Page{Limit: 10})
+	rows, err := w.Recipients(t.Context(), &w.job, store.RecipientFilter{}, core.Page{Limit: 10})
 	w.must(err)
 	for i, want := range []core.Marks{
 		core.MarkOpened | core.MarkClicked | core.MarkMachineClicked, core.MarkOpened | core.MarkClicked | core.MarkDelivered | core.MarkComplained, core.MarkBounced,
@@ -279,7 +279,7 @@ func TestMailsByTheirProvidersNames(t *testing.T) {
 		t.Errorf("another tenant's event took effect: %+v", s)
 	}
 	named(w.tenant)
-	rows, err := w.Recipients(t.Context(), &w.job, core.Page{Limit: 10})
+	rows, err := w.Recipients(t.Context(), &w.job, store.RecipientFilter{}, core.Page{Limit: 10})
 	w.must(err)
 	if s := w.stats(); s.Delivered != 1 || rows[seq-1].Marks != core.MarkDelivered {
 		t.Errorf("%+v, %v", s, rows)

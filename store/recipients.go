@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"strconv"
 	"strings"
 
 	"newsletterd/core"
@@ -110,9 +109,14 @@ func (s *Store) SettleJob(ctx context.Context, no, after int64, now core.Instant
 		if err != nil || j.Status != core.JobCancelled && j.Status != core.JobFailed {
 			return err
 		}
-		state, reason, column := RecipientSkipped, core.ReasonCancelled, "UPDATE send_job SET skipped = skipped + ? WHERE no = ?"
+		state, reason, column := RecipientSkipped, core.ReasonCancelled, "UPDATE send_job SET skipped = skipped + ?, deferred = 0 WHERE no = ?"
 		if j.Status == core.JobFailed {
-			state, reason, column = RecipientFailed, j.FailureReason, "UPDATE send_job SET failed = failed + ? WHERE no = ?"
+			state, reason, column = RecipientFailed, j.FailureReason, "UPDATE send_job SET failed = failed + ?, deferred = 0 WHERE no = ?"
+		}
+		_, err = tx.exec(`INSERT INTO recipient_word (job_no, word, seq) SELECT job_no, ?, seq FROM recipient
+			WHERE job_no = ? AND seq > ? AND seq <= ? AND state < 2 ON CONFLICT DO NOTHING`, RecipientWords[state], no, after, next)
+		if err != nil {
+			return err
 		}
 		n, err := tx.exec(`UPDATE recipient SET state = ?, reason = ?, finished_at = ? WHERE job_no = ? AND seq > ? AND seq <= ? AND state < 2`,
 			state, reason, int64(now), no, after, next)
@@ -143,16 +147,4 @@ type Recipient struct {
 	FinishedAt core.Instant `db:"finished_at"`
 	Reason     string       `db:"reason"`
 	Marks      core.Marks   `db:"marks"`
-}
-
-// Recipients reads a page of a job's recipients, in the order of sending. page.After is the seq of the last one, as text.
-func (s *Store) Recipients(ctx context.Context, j *core.SendJob, page core.Page) (rs []Recipient, err error) {
-	after, err := strconv.ParseInt("0"+page.After, 10, 64)
-	if err != nil {
-		return nil, core.Invalidf("cursor", "The cursor is not valid.")
-	}
-	err = s.all(ctx, &rs, `SELECT r.seq, coalesce(s.email, r.email_key) AS email, r.state, r.tries, r.ambiguous, r.due_at, r.finished_at, r.reason, r.marks
-		FROM recipient AS r LEFT JOIN subscriber AS s ON s.list_id = ? AND s.id = r.subscriber_id
-		WHERE r.job_no = ? AND r.seq > ? ORDER BY r.seq LIMIT ?`, j.ListID, j.No, after, page.Limit)
-	return rs, err
 }

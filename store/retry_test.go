@@ -49,7 +49,7 @@ func TestRetryOfAJobThatEndedEarly(t *testing.T) {
 			h.must(err)
 		}
 		again = h.reload(again)
-		rows, err := h.Recipients(ctx, &again, core.Page{Limit: 2000})
+		rows, err := h.Recipients(ctx, &again, store.RecipientFilter{}, core.Page{Limit: 2000})
 		h.must(err)
 		seen := map[string]bool{}
 		for _, r := range rows {

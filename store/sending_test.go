@@ -375,7 +375,7 @@ func TestAJobsRecipientsAddUp(t *testing.T) {
 	if j = h.reload(j); j.Status != core.JobCompleted || j.Sent+j.Failed+j.Skipped != j.Recipients {
 		t.Fatalf("%+v", j)
 	}
-	rs, err := h.Recipients(ctx, &j, core.Page{Limit: 30})
+	rs, err := h.Recipients(ctx, &j, store.RecipientFilter{}, core.Page{Limit: 30})
 	if err != nil || len(rs) != 30 || rs[20].State != store.RecipientFailed || !strings.HasPrefix(rs[20].Reason, "550") {
 		t.Errorf("%d recipients, %v", len(rs), err)
 	}

@@ -10,12 +10,17 @@ import (
 )
 
 const sendJobColumns = `no, id, tenant_id, list_id, campaign_id, status, scheduled_at, window_start, window_end, due_at, created_by,
-	created_at, started_at, finished_at, failure_reason, expanded_to, expanded, recipients, sent, failed, skipped, ambiguous,
+	created_at, started_at, finished_at, failure_reason, expanded_to, expanded, recipients, deferred, sent, failed, skipped, ambiguous,
 	delivered, bounced, complained, opened, clicked, unsubscribed, machine_opened, machine_clicked, hard_bounced, unstoppable, retry_of,
 	paused_at, ` + pauseReason
 
 const pauseReason = `CASE WHEN pause_reason <> '' OR send_job.status NOT IN ('pending', 'running') THEN pause_reason
 	ELSE ` + switchedOff + ` END AS pause_reason`
+
+// deferral is how many recipients of a running job wait for another try, when the next of them is due and when the last is given up.
+const deferral = `iif(send_job.status = 'running', deferred, 0) AS deferred,
+	iif(send_job.status = 'running' AND deferred > 0, coalesce((SELECT min(due_at) FROM recipient WHERE job_no = send_job.no AND state = 1), 0), 0)
+	AS next_attempt_at, iif(send_job.status = 'running' AND deferred > 0, gives_up_at, 0) AS gives_up_at`
 
 // switchedOff is why a job waits that nobody has paused: its list, or its tenant, is not active. Empty: it doesn't.
 const switchedOff = `coalesce((SELECT CASE WHEN t.status <> 'active' THEN '` + core.PauseTenant + `' WHEN l.status <> 'active' THEN '` + core.PauseList + `' END
@@ -157,25 +162,14 @@ func (tx *Tx) insertSendJob(j *core.SendJob) (err error) {
 	return err
 }
 
-// deferredCount completes the stats of a job: how many recipients wait for another try.
-const deferredCount = "SELECT count(*) FROM recipient WHERE job_no = ? AND state = 1"
-
-const deferredOfJob = "(SELECT count(*) FROM recipient WHERE job_no = send_job.no AND state = 1)"
-
 // SendJob reads one job with its counters. core.ErrJobNotFound where there is none, or its tenant was deleted.
 func (s *Store) SendJob(ctx context.Context, id string) (j core.SendJob, err error) {
-	err = s.view(ctx, func(r *Reader) error {
-		err := r.get(&j, "SELECT "+sendJobColumns+` FROM send_job WHERE id = ?
-			AND tenant_id IN (SELECT id FROM tenant WHERE deleted_at = 0)`, id)
-		if err != nil {
-			return noJob(err)
-		}
-		return r.get(&j.Deferred, deferredCount, j.No)
-	})
-	return j, err
+	err = s.get(ctx, &j, "SELECT "+sendJobColumns+` FROM send_job WHERE id = ?
+		AND tenant_id IN (SELECT id FROM tenant WHERE deleted_at = 0)`, id)
+	return j, noJob(err)
 }
 
-// SendJobByNo reads one job by its number, without the count of the deferred. core.ErrJobNotFound where there is none.
+// SendJobByNo reads one job by its number. core.ErrJobNotFound where there is none.
 func (s *Store) SendJobByNo(ctx context.Context, no int64) (j core.SendJob, err error) {
 	err = s.get(ctx, &j, "SELECT "+sendJobColumns+" FROM send_job WHERE no = ?", no)
 	return j, noJob(err)

@@ -40,7 +40,7 @@ func TestTakeBounce(t *testing.T) {
 	must(err)
 	_, err = s.ExpandJob(ctx, j.No, now)
 	must(err)
-	rows, err := s.Recipients(ctx, &j, core.Page{Limit: 10})
+	rows, err := s.Recipients(ctx, &j, store.RecipientFilter{}, core.Page{Limit: 10})
 	must(err)
 	ident := mail.NewIdent(make([]byte, 32))
 	report := strings.ReplaceAll(`From: MAILER-DAEMON@mx.example

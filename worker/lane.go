@@ -355,9 +355,9 @@ func (s *Sender) ambiguous(it *item, o mail.Outcome) {
 func (s *Sender) later(it *item, o mail.Outcome) {
 	at, ok := it.job.job.NextTry(it.Tries+1, core.At(time.Now()))
 	rec := s.outcome(it, store.RecipientDeferred, replyText(o), true)
-	rec.DueAt = at
+	rec.DueAt, rec.GivesUpAt = at, it.job.job.LastTry(it.Tries+1, at)
 	if !ok {
-		rec.State, rec.DueAt, rec.SoftBounce = store.RecipientFailed, 0, o.MailboxFull()
+		rec.State, rec.DueAt, rec.GivesUpAt, rec.SoftBounce = store.RecipientFailed, 0, 0, o.MailboxFull()
 	}
 	s.rec.add(rec)
 }

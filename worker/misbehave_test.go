@@ -40,7 +40,7 @@ func misbehaved(t *testing.T, s mailtest.Script, relay mail.SMTP) (j core.SendJo
 		h.subscribe(3)
 		h.start()
 		j = h.waitLong(h.job(nil))
-		rs, err := h.Recipients(t.Context(), &j, core.Page{Limit: 10})
+		rs, err := h.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 10})
 		h.must(err)
 		mails := map[string]int{}
 		for _, m := range server.Messages() {

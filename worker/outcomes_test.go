@@ -204,11 +204,25 @@ func TestOutcomes(t *testing.T) {
 		s.answer = func(to string, nth int) mail.Outcome { return by[to](nth) }
 		h.start()
 		began := time.Now()
-		j := h.waitLong(h.job(nil))
+		j := h.job(nil)
+		time.Sleep(3 * time.Minute) // two are deferred for ever, two for once
+		v, err := h.JobView(t.Context(), j.ID)
+		h.must(err)
+		lastTry := v.GivesUpAt.Time()
+		if next := v.NextAttemptAt.Time().Sub(began); v.Deferred != 4 || next < 5*time.Minute || next > 6*time.Minute {
+			t.Errorf("%d deferred, the next try after %v", v.Deferred, next)
+		}
+		j = h.waitLong(j)
+		if v, err = h.JobView(t.Context(), j.ID); err != nil || v.Deferred != 0 || v.NextAttemptAt != 0 || v.GivesUpAt != 0 {
+			t.Errorf("at the end %+v, %v", v, err)
+		}
+		if late := j.FinishedAt.Time().Sub(lastTry); late < 0 || late > 10*time.Minute {
+			t.Errorf("given up %v after the last try was due", late)
+		}
 		if took := time.Since(began); took < 46*time.Hour || took > 48*time.Hour {
 			t.Errorf("tried for %v", took)
 		}
-		rs, err := h.Recipients(t.Context(), &j, core.Page{Limit: 100})
+		rs, err := h.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 100})
 		h.must(err)
 		counts := s.count()
 		found := map[string]store.Recipient{}

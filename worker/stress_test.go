@@ -121,7 +121,7 @@ func (w *turmoil) insist(fn func() error) {
 
 // check looks at the books of an ended job.
 func (w *turmoil) check(j core.SendJob) {
-	rs, err := w.Recipients(w.Context(), &j, core.Page{Limit: 5000})
+	rs, err := w.Recipients(w.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 5000})
 	w.must(err)
 	var states [5]int64
 	for _, r := range rs {

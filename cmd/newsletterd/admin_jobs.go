@@ -44,9 +44,9 @@ func (p *program) jobCommands() *cli.Command {
 		}
 		return p.printJob(c, s, j.ID)
 	})
-	watch := p.command("watch", "follow a send job to its end", []cli.Flag{idFlag(store.NounJob)}, []string{"id"}, p.watchJob)
-	watch.Description = "On a terminal one line that tells how fast it goes and when it will be done, else a line whenever something has changed.\nExit code 1 if the job ends otherwise than completed."
-	return &cli.Command{Name: "job", Usage: "send jobs", Subcommands: []*cli.Command{create, all, show, cancel, p.resumeCommand(), p.retryCommand(), watch}}
+	watch := p.command("watch", "follow a send job to its end", []cli.Flag{idFlag(store.NounJob), boolFlag("to-the-end", "wait for deferred recipients too, which are tried for two days")}, []string{"id"}, p.watchJob)
+	watch.Description = "On a terminal one line that tells how fast it goes and when it will be done, else a line whenever something has changed.\nExit code 1 if the job ends otherwise than completed.\nIt also ends, with exit code 0, when only recipients are left that wait for another try."
+	return &cli.Command{Name: "job", Usage: "send jobs", Subcommands: []*cli.Command{create, all, show, cancel, p.resumeCommand(), p.retryCommand(), p.recipientsCommand(), watch}}
 }
 
 func (p *program) resumeCommand() *cli.Command {
@@ -237,5 +237,5 @@ func (p *program) listJobs(c *cli.Context, _ *Config, s *store.Store) error {
 	if err != nil {
 		return err
 	}
-	return list(p.printer(c), jobs, "id", "status", "subject", "recipients", "sent", "failed", "skipped", "created_at")
+	return list(p.printer(c), jobs, "id", "status", "subject", "recipients", "sent", "failed", "skipped", "deferred", "next_attempt_at", "created_at")
 }

@@ -24,7 +24,7 @@ func (p *program) watchJob(c *cli.Context, _ *Config, s *store.Store) error {
 	var w watch
 	live, last := isTerminal(p.out) && !jsonWanted(c), ""
 	for {
-		j, err := s.SendJob(c.Context, c.String("id"))
+		j, err := s.JobView(c.Context, c.String("id"))
 		if err != nil {
 			return missing(err, "job", c.String("id"))
 		}
@@ -41,6 +41,13 @@ func (p *program) watchJob(c *cli.Context, _ *Config, s *store.Store) error {
 			}
 			return errors.Join(p.printJob(c, s, j.ID), unlessCompleted(&j))
 		}
+		if onlyDeferred(&j) && !c.Bool("to-the-end") {
+			if live {
+				fmt.Fprintln(p.out)
+			}
+			fmt.Fprintf(p.err, "All others have their outcome; %s. --to-the-end waits for them.\n", deferral(&j.Stats))
+			return p.printJob(c, s, j.ID)
+		}
 		select {
 		case <-c.Context.Done():
 			return c.Context.Err()
@@ -49,15 +56,32 @@ func (p *program) watchJob(c *cli.Context, _ *Config, s *store.Store) error {
 	}
 }
 
-func plainProgress(j *core.SendJob) string {
-	line := fmt.Sprintf("%s  %d of %d sent, %d deferred, %d failed, %d skipped", j.Status, j.Sent, j.Recipients, j.Deferred, j.Failed, j.Skipped)
+// onlyDeferred reports whether every recipient of a running job has its outcome or waits for another try.
+func onlyDeferred(j *core.JobView) bool {
+	return j.Status == core.JobRunning && j.Expanded && j.Deferred > 0 && done(j)+j.Deferred == j.Recipients
+}
+
+// deferral says how many recipients wait for another try, and until when.
+func deferral(s *core.Stats) string {
+	line := fmt.Sprintf("%d deferred", s.Deferred)
+	if s.NextAttemptAt > 0 {
+		line += ", next try " + s.NextAttemptAt.Time().UTC().Format(time.RFC3339)
+	}
+	if s.GivesUpAt > 0 {
+		line += ", gives up " + s.GivesUpAt.Time().UTC().Format(time.RFC3339)
+	}
+	return line
+}
+
+func plainProgress(j *core.JobView) string {
+	line := fmt.Sprintf("%s  %d of %d sent, %d failed, %d skipped, %s", j.Status, j.Sent, j.Recipients, j.Failed, j.Skipped, deferral(&j.Stats))
 	if j.PauseReason != "" {
 		line += ", paused: " + j.PauseReason
 	}
 	return line
 }
 
-func unlessCompleted(j *core.SendJob) error {
+func unlessCompleted(j *core.JobView) error {
 	if j.Status == core.JobCompleted {
 		return nil
 	}
@@ -77,7 +101,7 @@ type progress struct {
 	done int64
 }
 
-func (w *watch) look(j *core.SendJob, at time.Time) {
+func (w *watch) look(j *core.JobView, at time.Time) {
 	w.seen = append(w.seen, progress{at, done(j)})
 	for len(w.seen) > 2 && at.Sub(w.seen[1].at) >= rateOver {
 		w.seen = w.seen[1:]
@@ -85,7 +109,7 @@ func (w *watch) look(j *core.SendJob, at time.Time) {
 }
 
 // done counts the recipients with an outcome.
-func done(j *core.SendJob) int64 { return j.Sent + j.Failed + j.Skipped }
+func done(j *core.JobView) int64 { return j.Sent + j.Failed + j.Skipped }
 
 // rate is how many recipients a second came to an end.
 func (w *watch) rate() float64 {
@@ -97,7 +121,7 @@ func (w *watch) rate() float64 {
 }
 
 // line is the progress of a job in one line.
-func (w *watch) line(j *core.SendJob) string {
+func (w *watch) line(j *core.JobView) string {
 	n := done(j)
 	line := string(j.Status) + "  " + grouped(n) + " of " + grouped(j.Recipients)
 	if j.Recipients > 0 {
@@ -112,10 +136,13 @@ func (w *watch) line(j *core.SendJob) string {
 			line += "  " + time.Duration(float64(left)/rate*float64(time.Second)).Round(time.Second).String() + " left"
 		}
 	}
+	if j.Deferred > 0 {
+		line += "  " + deferral(&j.Stats)
+	}
 	for _, part := range [...]struct {
 		n    int64
 		word string
-	}{{j.Deferred, "deferred"}, {j.Failed, "failed"}, {j.Skipped, "skipped"}} {
+	}{{j.Failed, "failed"}, {j.Skipped, "skipped"}} {
 		if part.n > 0 {
 			line += "  " + grouped(part.n) + " " + part.word
 		}

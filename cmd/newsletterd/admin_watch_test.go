@@ -9,7 +9,7 @@ import (
 
 func TestProgressOfAJob(t *testing.T) {
 	var w watch
-	j := core.SendJob{Status: core.JobRunning}
+	j := core.JobView{Status: core.JobRunning}
 	j.Recipients = 1000
 	at := time.Unix(1_800_000_000, 0)
 	w.look(&j, at)

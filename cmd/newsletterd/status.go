@@ -101,7 +101,11 @@ func printStatus(w io.Writer, r statusReport, now time.Time) error {
 			line("  "+name, "pending, due %s", j.DueAt.Time().UTC().Format(time.RFC3339))
 			continue
 		}
-		line("  "+name, "%s, %d of %d sent, %d failed, %d skipped", j.Status, j.Sent, j.Recipients, j.Failed, j.Skipped)
+		text := fmt.Sprintf("%s, %d of %d sent, %d failed, %d skipped", j.Status, j.Sent, j.Recipients, j.Failed, j.Skipped)
+		if j.Deferred > 0 {
+			text += ", " + deferral(&core.Stats{Deferred: j.Deferred, NextAttemptAt: j.NextAttemptAt, GivesUpAt: j.GivesUpAt})
+		}
+		line("  "+name, "%s", text)
 	}
 	if err := t.Flush(); err != nil {
 		return err

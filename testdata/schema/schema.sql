@@ -608,6 +608,13 @@ CREATE TABLE recipient (
 
 CREATE INDEX recipient_deferred ON recipient (job_no, due_at) WHERE state = 1;
 
+CREATE TABLE recipient_word (
+  job_no INTEGER NOT NULL,
+  word   TEXT NOT NULL,
+  seq    INTEGER NOT NULL,
+  PRIMARY KEY (job_no, word, seq)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE refresh (
   hash       BLOB PRIMARY KEY,
   family_id  TEXT NOT NULL REFERENCES family (id) ON DELETE CASCADE,
@@ -693,7 +700,7 @@ CREATE TABLE send_job (
   opened         INTEGER NOT NULL DEFAULT 0,
   clicked        INTEGER NOT NULL DEFAULT 0,
   unsubscribed   INTEGER NOT NULL DEFAULT 0
-, hard_bounced INTEGER NOT NULL DEFAULT 0, machine_opened INTEGER NOT NULL DEFAULT 0, machine_clicked INTEGER NOT NULL DEFAULT 0, unstoppable INTEGER NOT NULL DEFAULT 0) STRICT;
+, hard_bounced INTEGER NOT NULL DEFAULT 0, machine_opened INTEGER NOT NULL DEFAULT 0, machine_clicked INTEGER NOT NULL DEFAULT 0, unstoppable INTEGER NOT NULL DEFAULT 0, deferred INTEGER NOT NULL DEFAULT 0, gives_up_at INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE INDEX send_job_due ON send_job (due_at) WHERE status = 'pending';
 

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// recipientRecord is what became of one recipient of a job.
+type recipientRecord struct {
+	Seq           int64        `json:"seq"`
+	Email         string       `json:"email"`
+	Status        string       `json:"status"`
+	Reason        string       `json:"reason,omitempty"`
+	Tries         int          `json:"tries"`
+	NextAttemptAt core.Instant `json:"next_try_at,omitzero"`
+	FinishedAt    core.Instant `json:"finished_at,omitzero"`
+	Events        string       `json:"events"` // what was reported of it since
+}
+
+func (p *program) recipientsCommand() *cli.Command {
+	c := p.command("recipients", "list what happened to each recipient of a send job", []cli.Flag{
+		idFlag(store.NounJob), oneOfFlag("status", "only those that are `STATUS`: "+strings.Join(store.RecipientWords[:], ", "), optional(store.RecipientWords[:])...),
+		stringFlag("code", "only those that were refused with `CODE`, as 550 or 5.1.1"), stringFlag("email", "only this `ADDRESS`"),
+	}, []string{"id"}, p.listRecipients)
+	c.Description = "   newsletterd admin job recipients --id ID --status failed --code 5.1.1"
+	return c
+}
+
+func (p *program) listRecipients(c *cli.Context, _ *Config, s *store.Store) error {
+	f := store.RecipientFilter{Status: c.String("status"), Code: c.String("code")}
+	if c.IsSet("email") {
+		email, err := core.ParseEmail(c.String("email"))
+		if err != nil {
+			return err
+		}
+		f.Email = email
+	}
+	j, err := s.SendJob(c.Context, c.String("id"))
+	if err != nil {
+		return missing(err, "job", c.String("id"))
+	}
+	rows, err := pages(func(r store.Recipient) string { return strconv.FormatInt(r.Seq, 10) }, func(page core.Page) ([]store.Recipient, error) {
+		return s.Recipients(c.Context, &j, f, page)
+	})
+	if err != nil {
+		return err
+	}
+	out := make([]recipientRecord, len(rows))
+	for i, r := range rows {
+		out[i] = recipientRecord{
+			r.Seq, r.Email, store.RecipientWords[r.State], r.Reason, r.Tries, r.DueAt, r.FinishedAt, strings.Join(r.Marks.Words(), " "),
+		}
+	}
+	return list(p.printer(c), out, "email", "status", "reason", "tries", "next_try_at", "finished_at", "events")
+}

@@ -1,0 +1,92 @@
+package store_test
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// TestRecipientFilter: recipients are chosen by status, code and address, alone and together, page by page, as they are now.
+func TestRecipientFilter(t *testing.T) {
+	h := newSendHouse(t)
+	h.subscribe(100)
+	j, err := h.job(nil)
+	h.must(err)
+	h.start(&j)
+	outcomes := [...]store.Outcome{
+		{State: store.RecipientSent},
+		{State: store.RecipientDeferred, Reason: "452 4.2.2 full", DueAt: sendNow.Add(1e9)},
+		{State: store.RecipientFailed, Reason: "550 5.1.1 no such user"},
+		{State: store.RecipientFailed, Reason: "550 no"},
+		{State: store.RecipientFailed, Reason: core.ReasonRender},
+		{State: store.RecipientSkipped, Reason: core.ReasonUnsubscribed},
+	}
+	var batch []store.Outcome
+	for seq := int64(1); seq <= 90; seq++ { // ten stay queued
+		o := outcomes[seq%6]
+		o.JobNo, o.TenantID, o.Seq, o.Tried = j.No, j.TenantID, seq, true
+		batch = append(batch, o)
+	}
+	h.must(h.FinishRecipients(t.Context(), batch, sendNow))
+	again := batch[:12] // those of them that were deferred, seq 1 and 7: one is sent, one refused
+	again = []store.Outcome{again[0], again[6]}
+	again[0].State, again[1].State, again[1].Reason = store.RecipientSent, store.RecipientFailed, "550 5.1.1 no such user"
+	h.must(h.FinishRecipients(t.Context(), again, sendNow))
+	j = h.reload(j)
+	all, err := h.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 1000})
+	h.must(err)
+	for _, tt := range []struct {
+		f    store.RecipientFilter
+		want int
+	}{
+		{store.RecipientFilter{}, 100},
+		{store.RecipientFilter{Status: "queued"}, 10},
+		{store.RecipientFilter{Status: "sent"}, 16},
+		{store.RecipientFilter{Status: "deferred"}, 13},
+		{store.RecipientFilter{Status: "failed"}, 46},
+		{store.RecipientFilter{Status: "skipped"}, 15},
+		{store.RecipientFilter{Code: "550"}, 31},
+		{store.RecipientFilter{Code: "5.1.1"}, 16},
+		{store.RecipientFilter{Code: "452"}, 13},
+		{store.RecipientFilter{Code: "4.2.2", Status: "deferred"}, 13},
+		{store.RecipientFilter{Code: "4.2.2", Status: "failed"}, 0},
+		{store.RecipientFilter{Code: "421"}, 0},
+		{store.RecipientFilter{Email: core.Email(all[2].Email)}, 1},
+		{store.RecipientFilter{Email: core.Email(all[2].Email), Status: "sent"}, 0},
+		{store.RecipientFilter{Email: core.Email(all[6].Email), Code: "5.1.1"}, 1},
+		{store.RecipientFilter{Email: "stranger@example.org"}, 0},
+	} {
+		t.Run(fmt.Sprint(tt.f), func(t *testing.T) {
+			page, n, last := core.Page{Limit: 7}, 0, int64(0)
+			for {
+				rs, err := h.Recipients(t.Context(), &j, tt.f, page)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, r := range rs {
+					if r.Seq <= last || tt.f.Status != "" && store.RecipientWords[r.State] != tt.f.Status {
+						t.Errorf("%+v after %d", r, last)
+					}
+					last = r.Seq
+				}
+				n += len(rs)
+				if len(rs) < page.Limit {
+					break
+				}
+				page.After = strconv.FormatInt(last, 10)
+			}
+			if n != tt.want {
+				t.Errorf("%d recipients, want %d", n, tt.want)
+			}
+		})
+	}
+	for field, f := range map[string]store.RecipientFilter{"status": {Status: "bounced"}, "code": {Code: "5.1"}} {
+		_, err := h.Recipients(t.Context(), &j, f, core.Page{Limit: 1})
+		if e, ok := err.(*core.Error); !ok || e.Field != field || e.Kind != core.Invalid {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}
