@@ -16,7 +16,7 @@
 //	limit.go             sizes, the body budget, time limits, requests per remote address
 //	errors.go            the only mapping from an error to an answer, in five dialects
 //	respond.go           how answers are written; streamed lists
-//	metrics.go           Prometheus registry, the log line of a request
+//	metrics.go           Prometheus registry, the log line of a request; refusals.go: how many of those refused are logged
 //	admin.go             tenants, newsletter lists, OAuth clients
 //	sendjobs.go          send jobs, their stats and recipients; sendjobs_try.go: preview and test mail
 //	sendjobs_history.go  tracked links, and what was ever sent to an address

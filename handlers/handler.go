@@ -54,6 +54,7 @@ type Handler struct {
 	budget         *budget
 	metrics        *metrics
 	log            *slog.Logger
+	refused        refusals
 	documents      map[string][]byte // OpenAPI, by name
 	draining       atomic.Bool
 	sessions       *scs.SessionManager // of browsers

@@ -56,7 +56,7 @@ func (h *Handler) Metrics() http.Handler {
 }
 
 // logRequest writes the one line of a request. The query is left out, since tokens stand in it, and so
-// is every header but the caller's own request id.
+// is every header but the caller's own request id. Of refused requests it writes a bounded number (refusals).
 func (h *Handler) logRequest(c *Call, took time.Duration) {
 	level := slog.LevelInfo
 	switch {
@@ -68,6 +68,10 @@ func (h *Handler) logRequest(c *Call, took time.Duration) {
 		level = slog.LevelDebug
 	}
 	if !h.log.Enabled(c, level) {
+		return
+	}
+	leftOut, ok := h.refused.admit(c.w.status, c.Now)
+	if !ok {
 		return
 	}
 	attrs := make([]slog.Attr, 0, 12)
@@ -93,6 +97,9 @@ func (h *Handler) logRequest(c *Call, took time.Duration) {
 	}
 	if c.err != nil {
 		attrs = append(attrs, slog.String("error", c.err.Error()))
+	}
+	if leftOut > 0 {
+		attrs = append(attrs, slog.Int64("left_out", leftOut))
 	}
 	h.log.LogAttrs(c, level, "request", attrs...)
 }
