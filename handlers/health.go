@@ -16,7 +16,7 @@ type healthReply struct {
 	Status       string `json:"status"`
 	Database     string `json:"database"`
 	SessionStore string `json:"session_store"`
-	QuickCheck   string `json:"quick_check,omitempty"` // running, damaged, failed: the look for damage after an unclean stop
+	QuickCheck   string `json:"quick_check,omitempty"`   // running, damaged, failed: the look for damage after an unclean stop
 	RestoredJobs int64  `json:"restored_jobs,omitempty"` // held because the file is a copy or was restored
 	Error        string `json:"error,omitempty"`
 	RequestID    string `json:"request_id,omitempty"`
