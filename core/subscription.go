@@ -125,10 +125,11 @@ func (s *Subscription) Left() bool {
 	return s.Status == SubscriptionUnsubscribed || s.Status == SubscriptionPending && s.Generation > 1
 }
 
-// Import applies a row of an operator's file with the wanted status, active or pending. Importing the
+// Import applies a row of an operator's file with the wanted status, active or pending; means is what stands for an active one
+// (MeansImport, or MeansAdmin for an address that an operator adds by hand). Importing the
 // same row twice changes nothing, and no file brings back who has left (Left). changed tells whether the record
 // is to be written; a change without event happens to those who are not active.
-func (s *Subscription) Import(email Email, status string, p Preferences, now Instant) (c *Change, changed bool) {
+func (s *Subscription) Import(email Email, status, means string, p Preferences, now Instant) (c *Change, changed bool) {
 	if s.Left() {
 		return nil, false
 	}
@@ -153,7 +154,7 @@ func (s *Subscription) Import(email Email, status string, p Preferences, now Ins
 			return nil, true
 		}
 	}
-	s.Means = MeansImport
+	s.Means = means
 	s.move(SubscriptionActive, now)
 	return s.change(EventActivated, now), true
 }

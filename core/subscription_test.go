@@ -54,15 +54,15 @@ var verbs = map[string]verb{
 	"resume earlier":      {"Resume", func(s *Subscription, now Instant) (*Change, error) { return s.Resume(t0+1, now) }},
 	"set preferences":     {"SetPreferences", func(s *Subscription, now Instant) (*Change, error) { return s.SetPreferences(`{"b":2}`, now), nil }},
 	"import active": {"Import", func(s *Subscription, now Instant) (*Change, error) {
-		c, _ := s.Import("b@example.org", SubscriptionActive, `{"b":2}`, now)
+		c, _ := s.Import("b@example.org", SubscriptionActive, MeansImport, `{"b":2}`, now)
 		return c, nil
 	}},
 	"import active bare": {"Import", func(s *Subscription, now Instant) (*Change, error) {
-		c, _ := s.Import("b@example.org", SubscriptionActive, "", now)
+		c, _ := s.Import("b@example.org", SubscriptionActive, MeansImport, "", now)
 		return c, nil
 	}},
 	"import pending": {"Import", func(s *Subscription, now Instant) (*Change, error) {
-		c, _ := s.Import("b@example.org", SubscriptionPending, `{"b":2}`, now)
+		c, _ := s.Import("b@example.org", SubscriptionPending, MeansImport, `{"b":2}`, now)
 		return c, nil
 	}},
 }
@@ -233,11 +233,11 @@ func TestImportTwiceChangesNothing(t *testing.T) {
 	for _, status := range []string{SubscriptionActive, SubscriptionPending} {
 		for _, p := range []Preferences{"", `{"a":1}`} {
 			s := in(t, "")
-			if _, changed := s.Import("a@example.org", status, p, t0); !changed {
+			if _, changed := s.Import("a@example.org", status, MeansImport, p, t0); !changed {
 				t.Fatal("the first import changed nothing")
 			}
 			before := s
-			if c, changed := s.Import("A@example.org", status, p, t0+9); c != nil || changed || s != before {
+			if c, changed := s.Import("A@example.org", status, MeansImport, p, t0+9); c != nil || changed || s != before {
 				t.Errorf("the second import of %s %q changed %+v", status, p, s)
 			}
 		}
@@ -261,7 +261,7 @@ func TestSubscriptionProperties(t *testing.T) {
 			case verb == 0:
 				s.Subscribe("a@example.org", `{}`, now)
 			case verb == 1:
-				c, _ = s.Import("a@example.org", rapid.SampledFrom([]string{SubscriptionActive, SubscriptionPending}).Draw(t, "status"), `{"i":1}`, now)
+				c, _ = s.Import("a@example.org", rapid.SampledFrom([]string{SubscriptionActive, SubscriptionPending}).Draw(t, "status"), MeansImport, `{"i":1}`, now)
 			case s.Status == "":
 				continue
 			case verb == 2:

@@ -36,6 +36,7 @@ type Import struct {
 	store  *Store
 	list   *ListRecord
 	status string
+	means  string // of those who become active
 	source string
 	spool  spool
 	single int // changes announced one by one
@@ -74,7 +75,7 @@ func (s *Store) NewImport(ctx context.Context, listID, status, source string) (*
 	if s.opts.MemberElsewhere {
 		return nil, core.Conflictf("conflict", "Another member service keeps this list: import there.")
 	}
-	return &Import{store: s, list: list, status: status, source: core.Origin{Source: source}.Trim().Source, spool: spool{dir: filepath.Dir(s.path)}}, nil
+	return &Import{store: s, list: list, status: status, means: core.MeansImport, source: core.Origin{Source: source}.Trim().Source, spool: spool{dir: filepath.Dir(s.path)}}, nil
 }
 
 // Put takes a row in. Memory stays bounded: rows beyond some megabytes go into files without a name beside the database.
@@ -221,7 +222,7 @@ func (im *importing) run(tx *Tx, rows []ImportRow) (err error) {
 // row tries a new record first: it mostly is one, and then nothing has to be read.
 func (im *importing) row(tx *Tx, r *ImportRow) error {
 	sub := core.Subscription{ID: r.id, ListID: im.list.ID}
-	change, _ := sub.Import(r.Email, im.status, r.Preferences, im.at)
+	change, _ := sub.Import(r.Email, im.status, im.means, r.Preferences, im.at)
 	n, err := tx.exec(`INSERT INTO subscription (list_id, id, email, email_key, status, preferences, generation, means, created_at, changed_at, event_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		sub.ListID, sub.ID, string(sub.Email), r.key, sub.Status, string(sub.Preferences), sub.Generation, sub.Means,
@@ -244,7 +245,7 @@ func (im *importing) known(tx *Tx, r *ImportRow) error {
 		return err
 	}
 	was, left := sub.Status, sub.Left()
-	change, changed := sub.Import(r.Email, im.status, r.Preferences, im.at)
+	change, changed := sub.Import(r.Email, im.status, im.means, r.Preferences, im.at)
 	switch {
 	case left:
 		im.counts.Kept++
@@ -290,7 +291,7 @@ func (im *importing) record(tx *Tx, sub *core.Subscription, c *core.Change, move
 	}
 	return tx.addConsent(core.Consent{
 		ListID: sub.ListID, SubscriptionID: sub.ID, At: im.at, What: core.ConsentImported,
-		Means: core.MeansImport, Origin: core.Origin{Source: im.source}, Generation: sub.Generation,
+		Means: im.means, Origin: core.Origin{Source: im.source}, Generation: sub.Generation,
 	})
 }
 
@@ -300,8 +301,8 @@ func (im *importing) addConsents(tx *Tx) error {
 		return nil
 	}
 	_, err := tx.exec(`INSERT INTO consent (list_id, subscription_id, at, what, means, source, generation)
-		SELECT ?, value, ?, 'imported', 'import', ?, 1 FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`,
-		im.list.ID, int64(im.at), im.source, im.agreed.Column())
+		SELECT ?, value, ?, 'imported', ?, ?, 1 FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`,
+		im.list.ID, int64(im.at), im.means, im.source, im.agreed.Column())
 	return err
 }
 

@@ -211,12 +211,13 @@ func (tx *Tx) recordConfirm(list *ListRecord, was string, sub *core.Subscription
 	})
 }
 
-// Leaving is what an unsubscribe token asks for.
+// Leaving is what an unsubscribe token or an operator asks for.
 type Leaving struct {
 	ListID         string
 	SubscriptionID string
 	Email          core.Email // as the token spells it
-	Means          string     // core.MeansMailed, or core.MeansResponse for a token that was asked for
+	Means          string     // core.MeansMailed, core.MeansResponse for a token that was asked for, or core.MeansAdmin
+	Actor          string     // the operator, for the audit trail; empty: the leaver
 	Reason         string     // in the leaver's own words; may be empty, or come later
 	JobNo          int64      // of the mail that the token stood in; 0: none
 	Origin         core.Origin
@@ -338,6 +339,9 @@ func (tx *Tx) leaves(l Leaving, now core.Instant) error {
 			return err
 		}
 	}
+	if err := tx.auditLeaving(l, list.TenantID, sub.Email, now); err != nil {
+		return err
+	}
 	if tx.store.opts.MemberElsewhere {
 		if err := tx.addLeaveRequest(list.TenantID, &sub, now); err != nil {
 			return err
@@ -376,6 +380,9 @@ func (tx *Tx) unsubscribe(l Leaving, now core.Instant) (*core.Change, core.Subsc
 		if _, err := tx.exec("UPDATE send_job SET unsubscribed = unsubscribed + 1 WHERE no = ?", l.JobNo); err != nil {
 			return nil, sub, err
 		}
+	}
+	if err := tx.auditLeaving(l, list.TenantID, sub.Email, now); err != nil {
+		return nil, sub, err
 	}
 	return change, sub, tx.addConsent(core.Consent{
 		ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentUnsubscribed,

@@ -48,15 +48,17 @@ of the time when somebody left (unsubscribed_at). A word that says nothing of th
 	exp := p.command("export", "write the subscriptions of a list as CSV", []cli.Flag{
 		referenceFlag("list", store.NounList, "the `ID` or name of the list"),
 		&cli.StringFlag{Name: "file", Usage: "the `FILE`, which must not exist; - is standard output", Value: "-"},
-		oneOfFlag("status", "only those with this `STATUS`: pending, active, unsubscribed, bounced, complaint or suppressed",
-			"", core.SubscriptionPending, core.SubscriptionActive, core.SubscriptionUnsubscribed, string(core.StatusBounced), string(core.StatusComplaint), string(core.StatusSuppressed)),
+		oneOfFlag("status", "only those with this `STATUS`: "+strings.Join(shownStatuses, ", "), optional(shownStatuses)...),
 		stringFlag("email", "instead of a list: print everything that lists hold about this `ADDRESS`, as JSON"), tenantOrAll(),
 	}, nil, p.exportSubscribers)
 	exp.Description = `Who has agreed and gets nothing all the same is bounced, complaint or suppressed here; import leaves these out. Cells that a spreadsheet would run as a formula get an apostrophe in front; import takes it off again.
 
    newsletterd admin subscriber export --list ID --status active --file people.csv
    newsletterd admin subscriber export --email ann@acme.example --tenant ID`
-	return &cli.Command{Name: "subscriber", Usage: "import, export and erase subscribers, and what was sent to them", Subcommands: []*cli.Command{imp, exp, p.subscriberHistory(), p.eraseSubscriber()}}
+	return &cli.Command{
+		Name: "subscriber", Usage: "subscriptions of lists, import and export, and what was sent to an address",
+		Subcommands: append(p.subscriptionCommands(), imp, exp, p.subscriberHistory(), p.eraseSubscriber()),
+	}
 }
 
 // importing is one run of the command.

@@ -1,0 +1,284 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// shownStatuses are the words for a subscription: its own states, and why somebody who has agreed gets nothing.
+var shownStatuses = []string{
+	core.SubscriptionPending, core.SubscriptionActive, core.SubscriptionUnsubscribed,
+	string(core.StatusBounced), string(core.StatusComplaint), string(core.StatusSuppressed),
+}
+
+// subscriptionCommands are those of admin subscriber that work on the subscriptions of one address or of a list.
+func (p *program) subscriptionCommands() []*cli.Command {
+	oneList := referenceFlag("list", store.NounList, "the `ID` or name of the list")
+	email := stringFlag("email", "the `ADDRESS`")
+	all := p.command("list", "list the subscriptions of a list", []cli.Flag{
+		oneList, oneOfFlag("status", "only those with this `STATUS`: "+strings.Join(shownStatuses, ", "), optional(shownStatuses)...),
+		stringFlag("email", "only addresses that begin with `TEXT`"),
+	}, []string{"list"}, p.listSubscribers)
+	all.Description = `Who has agreed and gets nothing all the same is bounced, complaint or suppressed here, as in export.
+
+   newsletterd admin subscriber list --list ID --email ann@`
+	show := p.command("show", "show the subscriptions of an address, with what they rest on and what was sent", []cli.Flag{
+		email, referenceFlag("list", store.NounList, "on this list alone, by `ID` or name (else on all)"), tenantOrAll(),
+	}, []string{"email"}, p.showSubscriber)
+	show.Description = `Prints the subscriptions, the record of consents, what the send side knows, what stands against mailing the address, and
+what jobs have sent to it. Everything that is known of a person is printed by export --email.`
+	add := p.command("add", "add an address to a list", []cli.Flag{
+		oneList, email, oneOfFlag("status", "pending (the address is mailed a link to confirm), or active (it has agreed: you vouch for it)",
+			core.SubscriptionPending, core.SubscriptionActive).byDefault(core.SubscriptionPending),
+		stringFlag("source", "`TEXT` for the record of consents (else who runs the command)"),
+	}, []string{"list", "email"}, p.addSubscriber)
+	add.Description = `Nobody is brought back by it: an address that has left the list, bounced, complained, or is suppressed or disabled is refused.
+
+   newsletterd admin subscriber add --list ID --email ann@acme.example --source "signed at the fair"`
+	end := p.command("unsubscribe", "end the subscription of an address to a list, or to all lists of a tenant", []cli.Flag{
+		email, referenceFlag("list", store.NounList, "the `ID` or name of the list (else all lists of the tenant)"),
+		func() cli.Flag {
+			f := tenantFlag("all lists of the tenant `ID` or name")
+			f.whole = func(c *cli.Context) bool { return !c.IsSet("list") }
+			return f
+		}(),
+	}, []string{"email"}, p.unsubscribeSubscriber)
+	end.Description = `The record of consents says that an operator did it, and the event goes out. The address may subscribe again; suppression
+create keeps it from that.`
+	return []*cli.Command{all, show, add, end}
+}
+
+// listSubscribers prints the rows as they are read: a list may have millions.
+func (p *program) listSubscribers(c *cli.Context, _ *Config, s *store.Store) error {
+	listID, status, prefix := c.String("list"), c.String("status"), core.Email(strings.TrimSpace(c.String("email"))).Key()
+	if _, err := s.List(c.Context, listID); err != nil {
+		return missing(err, "list", listID)
+	}
+	out := &rowWriter{w: bufio.NewWriter(p.out), json: jsonWanted(c)}
+	err := out.begin()
+	for after := ""; err == nil; {
+		var page []core.Subscription
+		if page, err = s.Subscriptions(c.Context, listID, after, pageSize); err != nil || len(page) == 0 {
+			break
+		}
+		last := page[len(page)-1].ID
+		var blocked map[string]string
+		if blocked, err = s.BlockedAmong(c.Context, listID, after, last); err != nil {
+			break
+		}
+		for i := range page {
+			sub := &page[i]
+			if kind := blocked[sub.ID]; kind != "" && sub.Status == core.SubscriptionActive {
+				sub.Status = kind
+			}
+			if (status == "" || sub.Status == status) && strings.HasPrefix(sub.Email.Key(), prefix) && err == nil {
+				err = out.row(sub)
+			}
+		}
+		after = last
+	}
+	return errors.Join(err, out.end())
+}
+
+// rowWriter writes subscriptions one by one, as a table or as a JSON array.
+type rowWriter struct {
+	w    *bufio.Writer
+	json bool
+	rows int
+}
+
+const subscriptionLine = "%-36s  %-12s  %-24s  %s\n"
+
+func (o *rowWriter) begin() error {
+	if o.json {
+		return o.w.WriteByte('[')
+	}
+	_, err := fmt.Fprintf(o.w, subscriptionLine, "ID", "STATUS", "CREATED_AT", "EMAIL")
+	return err
+}
+
+func (o *rowWriter) row(sub *core.Subscription) error {
+	o.rows++
+	if !o.json {
+		_, err := fmt.Fprintf(o.w, subscriptionLine, sub.ID, sub.Status, sub.CreatedAt, printable(string(sub.Email)))
+		return err
+	}
+	b, err := json.MarshalIndent(sub, "  ", "  ")
+	if err != nil {
+		return err
+	}
+	if o.rows > 1 {
+		b = append([]byte{','}, append([]byte("\n  "), b...)...)
+	} else {
+		b = append([]byte("\n  "), b...)
+	}
+	_, err = o.w.Write(b)
+	return err
+}
+
+func (o *rowWriter) end() error {
+	if o.json {
+		if o.rows > 0 {
+			_ = o.w.WriteByte('\n') // Flush reports the error
+		}
+		_, _ = o.w.WriteString("]\n")
+	}
+	return o.w.Flush()
+}
+
+// shownSubscriber is what admin subscriber show prints.
+type shownSubscriber struct {
+	Email         string                     `json:"email"`
+	Subscriptions []store.PersonSubscription `json:"subscriptions"`
+	Subscribers   []store.PersonSubscriber   `json:"subscribers"`
+	Blocks        []store.PersonBlock        `json:"blocks"`
+	Mailings      []store.PersonMailing      `json:"mailings"`
+}
+
+func (p *program) showSubscriber(c *cli.Context, _ *Config, s *store.Store) error {
+	who, err := subscriberOf(c)
+	if err != nil {
+		return err
+	}
+	if _, _, err := tenantOf(c, s); err != nil {
+		return err
+	}
+	listID := c.String("list")
+	if listID != "" {
+		l, err := s.List(c.Context, listID)
+		if err != nil {
+			return missing(err, "list", listID)
+		}
+		who.TenantID = l.TenantID
+	}
+	data, err := s.ExportPerson(c.Context, who)
+	if err != nil {
+		return err
+	}
+	shown := shownSubscriber{
+		data.Email, onList(data.Subscriptions, listID, func(r *store.PersonSubscription) string { return r.ListID }),
+		onList(data.Subscribers, listID, func(r *store.PersonSubscriber) string { return r.ListID }), data.Blocks,
+		onList(data.Mailings, listID, func(r *store.PersonMailing) string { return r.ListID }),
+	}
+	if len(shown.Subscriptions)+len(shown.Subscribers)+len(shown.Blocks)+len(shown.Mailings) == 0 {
+		return nothingKnown(who)
+	}
+	out := p.printer(c)
+	if out.json {
+		return out.value(shown)
+	}
+	return shown.print(out)
+}
+
+// onList are the rows of a list; listID empty: all rows.
+func onList[T any](rows []T, listID string, of func(*T) string) []T {
+	found := []T{}
+	for i := range rows {
+		if listID == "" || of(&rows[i]) == listID {
+			found = append(found, rows[i])
+		}
+	}
+	return found
+}
+
+// print writes a table for each kind of rows that there are.
+func (d *shownSubscriber) print(out printer) error {
+	var consents []core.Consent
+	for i := range d.Subscriptions {
+		consents = append(consents, d.Subscriptions[i].Consents...)
+	}
+	_, err := fmt.Fprintln(out.out, printable(d.Email))
+	return errors.Join(
+		err,
+		section(out, "subscriptions", d.Subscriptions, "status", "status_at", "means", "created_at", "list_name", "list_id"),
+		section(out, "record of consents", consents, "at", "what", "means", "source", "remote", "reason", "list_id"),
+		section(out, "send side", d.Subscribers, "word", "word_at", "block", "block_at", "soft_bounces", "list_id"),
+		section(out, "stands against mailing", d.Blocks, "kind", "created_at", "reason", "disabled_by", "tenant_id"),
+		section(out, "sent", d.Mailings, "finished_at", "state", "subject", "marks", "reason", "job_id"))
+}
+
+// section writes a table under a title, and nothing where there are no rows.
+func section[T any](out printer, title string, rows []T, columns ...string) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	if _, err := io.WriteString(out.out, "\n"+title+"\n"); err != nil {
+		return err
+	}
+	return list(out, rows, columns...)
+}
+
+func (p *program) addSubscriber(c *cli.Context, _ *Config, s *store.Store) error {
+	email, err := core.ParseEmail(c.String("email"))
+	if err != nil {
+		return err
+	}
+	source := c.String("source")
+	if source == "" {
+		source = actor()
+	}
+	if len(source) > core.MaxOrigin {
+		return usageError{c.Command.HelpName, fmt.Sprintf("--source may have %d bytes at most", core.MaxOrigin)}
+	}
+	sub, changed, err := s.AddSubscription(c.Context, store.Adding{
+		ListID: c.String("list"), Email: email, Status: c.String("status"), Source: source,
+	}, actor(), now())
+	if err != nil {
+		return missing(err, "list", c.String("list"))
+	}
+	if !changed {
+		fmt.Fprintf(p.err, "%s is %s already: nothing is changed, and no mail is sent.\n", email, sub.Status)
+	}
+	return p.printer(c).record(sub)
+}
+
+func (p *program) unsubscribeSubscriber(c *cli.Context, _ *Config, s *store.Store) error {
+	email, err := core.ParseEmail(c.String("email"))
+	if err != nil {
+		return err
+	}
+	listID, tenant := c.String("list"), c.String("tenant")
+	leaving := store.Leaving{Email: email, Means: core.MeansAdmin, Actor: actor(), Origin: core.Origin{Source: actor()}}
+	if listID == "" {
+		if _, _, err := tenantOf(c, s); err != nil {
+			return err
+		}
+		left, err := s.UnsubscribeAll(c.Context, tenant, leaving, now())
+		if err == nil && len(left) == 0 {
+			err = fmt.Errorf("%s has no subscription to end", email)
+		}
+		if err != nil {
+			return err
+		}
+		return list(p.printer(c), left, "email", "status", "list_id")
+	}
+	l, err := s.List(c.Context, listID)
+	if err != nil {
+		return missing(err, "list", listID)
+	}
+	if tenant != "" && l.TenantID != tenant {
+		return usageError{c.Command.HelpName, "--list is of another tenant than --tenant"}
+	}
+	leaving.ListID, leaving.SubscriptionID = listID, s.SubscriptionID(listID, email.Key())
+	sub, err := s.Unsubscribe(c.Context, leaving, now())
+	if core.KindOf(err) == core.NotFound && err != nil { // another member service may have the subscription
+		known, serr := s.Subscriber(c.Context, listID, email)
+		if core.KindOf(serr) == core.NotFound && serr != nil {
+			return fmt.Errorf("%s is not on the list", email)
+		}
+		sub, err = core.Subscription{ID: known.ID, ListID: listID, Email: known.Email, Status: string(known.Word), Preferences: known.Preferences, CreatedAt: known.CreatedAt}, serr
+	}
+	if err != nil {
+		return err
+	}
+	return list(p.printer(c), []core.Subscription{sub}, "email", "status", "list_id")
+}

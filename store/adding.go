@@ -1,0 +1,76 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"newsletterd/core"
+)
+
+// Adding is what an operator asks for who adds one address to a list.
+type Adding struct {
+	ListID string
+	Email  core.Email
+	Status string // core.SubscriptionPending, which asks the address by mail, or core.SubscriptionActive
+	Source string // for the ledger
+}
+
+// AddSubscription adds one address to a list as an import of one row does, but that the ledger names the means
+// core.MeansAdmin. It returns the record, and whether it is another one than before. core.ErrListNotFound, and a Conflict where
+// another member service keeps the list, something stands against mailing the address, or the address has left the list: only a
+// subscription of its own brings it back.
+func (s *Store) AddSubscription(ctx context.Context, a Adding, actor string, now core.Instant) (sub core.Subscription, changed bool, err error) {
+	im, err := s.NewImport(ctx, a.ListID, a.Status, a.Source)
+	if err != nil {
+		return sub, false, err
+	}
+	im.means = core.MeansAdmin
+	rows := []ImportRow{{Email: a.Email}}
+	im.prepare(rows)
+	err = s.update(ctx, func(tx *Tx) error {
+		if err := tx.mayAdd(im.list, &rows[0]); err != nil {
+			return err
+		}
+		add := importing{Import: im, now: now}
+		if err := add.run(tx, rows); err != nil {
+			return err
+		}
+		if sub, err = tx.subscription(im.list.ID, rows[0].id); err != nil {
+			return err
+		}
+		if changed = add.counts.Added+add.counts.Updated > 0; !changed {
+			return nil
+		}
+		return tx.audit(now, actor, "subscription.create", im.list.TenantID, a.Email.Mask())
+	})
+	return sub, changed, err
+}
+
+// mayAdd fails with a Conflict where the address must not be added to the list.
+func (tx *Tx) mayAdd(list *ListRecord, r *ImportRow) error {
+	stands, err := tx.suppressions(r.key, list.TenantID)
+	if err != nil {
+		return err
+	}
+	for _, s := range stands {
+		if s.ListID == "" || s.ListID == list.ID {
+			return core.Conflictf("suppressed", "The address is not mailed: it is %s.", s.Kind)
+		}
+	}
+	sub, err := tx.subscription(list.ID, r.id)
+	if errors.Is(err, core.ErrNotFound) {
+		return nil
+	}
+	if err == nil && sub.Left() {
+		return core.Conflictf("unsubscribed", "The address has left this list: only a subscription of its own brings it back.")
+	}
+	return err
+}
+
+// auditLeaving notes what an operator has ended.
+func (tx *Tx) auditLeaving(l Leaving, tenantID string, email core.Email, now core.Instant) error {
+	if l.Actor == "" {
+		return nil
+	}
+	return tx.audit(now, l.Actor, "subscription.delete", tenantID, email.Mask())
+}
