@@ -2,10 +2,12 @@ package handlers
 
 import (
 	"cmp"
+	"context"
 
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/mail"
+	"newsletterd/store"
 )
 
 // preview are the rendered parts of a job's mail.
@@ -31,36 +33,62 @@ func (in *previewFor) validate() error {
 }
 
 func (a sendjobs) preview(c *Call, in previewFor) (out preview, err error) {
-	j, bulk, err := a.compiled(c)
+	bulk, r, err := a.trial(c).Preview(c, c.ID(), in.Email, c.Now)
 	if err != nil {
 		return out, err
-	}
-	r := mail.Recipient{
-		Email: "reader@example.org", Date: c.Now.Time(),
-		UnsubscribeToken: "preview", UnsubscribeURL: c.api.publicURL + "/unsubscribe?token=preview",
-		PreferencesURL: c.api.publicURL + "/preferences?token=preview",
-		ViewURL:        c.api.publicURL + "/v/" + c.api.sealer.SealPreview(auth.PreviewToken{JobNo: j.No, Email: in.Email, IssuedAt: c.Now}),
-	}
-	if in.Email != "" {
-		sub, err := a.store.Subscriber(c, j.ListID, in.Email)
-		if core.KindOf(err) == core.NotFound {
-			return out, core.Invalidf("email", "email is no subscriber of the list.")
-		}
-		if err != nil {
-			return out, err
-		}
-		r.Email, r.SubscriberID, r.Preferences = string(sub.Email), sub.ID, string(sub.Preferences)
 	}
 	out.Subject, out.Text, out.HTML, err = bulk.Parts(&r)
 	return out, err
 }
 
-// compiled is the job of the path with its content made ready. What is missing or faulty is Invalid.
-func (a sendjobs) compiled(c *Call) (j core.SendJob, bulk *mail.Bulk, err error) {
-	if j, err = a.store.SendJob(c, c.ID()); err != nil {
+func (a sendjobs) trial(c *Call) Trial {
+	return Trial{Store: a.store, Sealer: c.api.sealer, Origin: c.api.publicURL}
+}
+
+// Trial tries a send job before it goes out. The API and the command line share it.
+type Trial struct {
+	Store  *store.Store
+	Sealer *auth.Sealer // of unsubscribe tokens
+	Origin string       // of the links
+}
+
+// Preview returns the content of a job and a recipient to render it for: a subscriber of its list, or, with an empty to,
+// somebody of whom nothing is known.
+func (t Trial) Preview(ctx context.Context, jobID string, to core.Email, now core.Instant) (*mail.Bulk, mail.Recipient, error) {
+	j, bulk, err := t.compiled(ctx, jobID)
+	if err != nil {
+		return nil, mail.Recipient{}, err
+	}
+	r := SampleRecipient(t.Origin, now)
+	r.ViewURL = t.Origin + "/v/" + t.Sealer.SealPreview(auth.PreviewToken{JobNo: j.No, Email: to, IssuedAt: now})
+	if to != "" {
+		sub, err := t.Store.Subscriber(ctx, j.ListID, to)
+		if core.KindOf(err) == core.NotFound {
+			return nil, r, core.Invalidf("email", "email is no subscriber of the list.")
+		}
+		if err != nil {
+			return nil, r, err
+		}
+		r.Email, r.SubscriberID, r.Preferences = string(sub.Email), sub.ID, string(sub.Preferences)
+	}
+	return bulk, r, nil
+}
+
+// SampleRecipient is a recipient of whom nothing is known, whose links lead nowhere.
+func SampleRecipient(origin string, now core.Instant) mail.Recipient {
+	return mail.Recipient{
+		Email: "reader@example.org", Date: now.Time(),
+		UnsubscribeToken: "preview", UnsubscribeURL: origin + "/unsubscribe?token=preview",
+		PreferencesURL: origin + "/preferences?token=preview", ViewURL: origin + "/v/preview",
+	}
+}
+
+// compiled returns a job with its content made ready. What is missing or faulty is Invalid.
+func (t Trial) compiled(ctx context.Context, id string) (j core.SendJob, bulk *mail.Bulk, err error) {
+	if j, err = t.Store.SendJob(ctx, id); err != nil {
 		return j, nil, err
 	}
-	content, err := a.store.Content(c, &j)
+	content, err := t.Store.Content(ctx, &j)
 	if core.KindOf(err) == core.NotFound {
 		return j, nil, core.Invalidf("template", "The list or the template of the job is missing.")
 	}
@@ -69,6 +97,15 @@ func (a sendjobs) compiled(c *Call) (j core.SendJob, bulk *mail.Bulk, err error)
 	}
 	bulk, err = mail.CompileBulk(mail.JobSpec(j.ID, &content, mail.Address{Email: "newsletterd@localhost"}))
 	return j, bulk, err
+}
+
+// Test queues the mail of a job to one address, and returns the tenant whose it is.
+func (t Trial) Test(ctx context.Context, jobID string, to core.Email, now core.Instant) (tenantID string, err error) {
+	j, _, err := t.compiled(ctx, jobID)
+	if err != nil {
+		return "", err
+	}
+	return j.TenantID, t.Store.AddTestMail(ctx, &j, to, now)
 }
 
 // testTo is where a test mail goes.
@@ -82,13 +119,10 @@ type queued struct {
 }
 
 func (a sendjobs) test(c *Call, in testTo) (out queued, err error) {
-	j, _, err := a.compiled(c)
+	tenantID, err := a.trial(c).Test(c, c.ID(), in.Email, c.Now)
 	if err != nil {
 		return out, err
 	}
-	if err := a.store.AddTestMail(c, &j, in.Email, c.Now); err != nil {
-		return out, err
-	}
-	c.Tenant = j.TenantID
+	c.Tenant = tenantID
 	return queued{"queued"}, nil
 }

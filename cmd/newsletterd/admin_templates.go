@@ -40,12 +40,18 @@ func templateInput(c *cli.Context) (in core.TemplateInput, err error) {
 
 // tryTemplate compiles a template as the job of nobody would.
 func tryTemplate(t *core.Template) error {
-	content := core.Content{Template: *t, Campaign: core.Campaign{ID: t.ID, Subject: t.Name}, List: core.List{ID: t.ID, Name: "list"}}
-	if strings.Contains(t.BodyHTML+t.BodyText, "{{content") || strings.Contains(t.BodyHTML+t.BodyText, "{{ content") {
-		content.Campaign.BodyHTML, content.Campaign.BodyText = "<p>body</p>", "body"
-	}
+	content := sampleContent(t)
 	_, err := mail.CompileBulk(mail.JobSpec(t.ID, &content, mail.Address{Email: "newsletterd@localhost"}))
 	return err
+}
+
+// sampleContent is the content of a job with a template, whose body is made up where the template stands around one.
+func sampleContent(t *core.Template) core.Content {
+	content := core.Content{Template: *t, Campaign: core.Campaign{ID: t.ID, Subject: t.Name}, List: core.List{ID: t.ID, Name: "list"}}
+	if strings.Contains(t.BodyHTML+t.BodyText, "{{content") || strings.Contains(t.BodyHTML+t.BodyText, "{{ content") {
+		content.Campaign.BodyHTML, content.Campaign.BodyText = "<p>The body of the job.</p>", "The body of the job."
+	}
+	return content
 }
 
 func (p *program) templateCommands() *cli.Command {
@@ -108,5 +114,5 @@ func (p *program) templateCommands() *cli.Command {
 		}
 		return p.done(c, "Template %s is deleted.", c.String("id"))
 	})
-	return &cli.Command{Name: "template", Usage: "contents and layouts of mails", Subcommands: []*cli.Command{create, all, show, update, del}}
+	return &cli.Command{Name: "template", Usage: "contents and layouts of mails", Subcommands: []*cli.Command{create, all, show, p.previewTemplateCommand(), update, del}}
 }
