@@ -129,6 +129,40 @@ func (s *Store) Suppress(ctx context.Context, d Disabling, actor string, now cor
 	return n, err
 }
 
+// SetSuppressionReason changes the reason of what stands against mailing an address: of the entries of one tenant, or (tenantID
+// empty) of all. Blocks that a list's subscriber has carry none. The record of consents keeps what it says. It returns the entries.
+// core.ErrNotFound: there is none.
+func (s *Store) SetSuppressionReason(ctx context.Context, email core.Email, tenantID, reason, actor string, now core.Instant) (changed []Suppressed, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		changed = nil
+		found := int64(0)
+		for _, query := range []string{
+			"UPDATE disabled SET reason = ?3 WHERE email_key = ?1 AND (?2 = '' OR tenant_id = ?2)",
+			"UPDATE suppression SET reason = ?3 WHERE tenant_id IN (SELECT id FROM tenant WHERE ?2 = '' OR id = ?2) AND email_key = ?1",
+		} {
+			n, err := tx.exec(query, email.Key(), tenantID, reason)
+			if err != nil {
+				return err
+			}
+			found += n
+		}
+		if found == 0 {
+			return core.ErrNotFound
+		}
+		rows, err := tx.suppressions(email.Key(), tenantID)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows { // what stands everywhere is not one tenant's to change
+			if r.Reason == reason && r.ListID == "" && (tenantID == "" || r.TenantID == tenantID) {
+				changed = append(changed, r)
+			}
+		}
+		return tx.audit(now, actor, "suppression.update", tenantID, email.Mask())
+	})
+	return changed, err
+}
+
 // Lift takes away all that stands against mailing an address, for one tenant or (empty) everywhere, on both sides, and what
 // a complaint has still on its way. It returns what it has lifted. Nobody becomes subscribed by it. core.ErrNotFound:
 // nothing stood there.

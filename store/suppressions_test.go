@@ -170,3 +170,48 @@ func TestRetryDead(t *testing.T) {
 		t.Error("the audit trail lacks it")
 	}
 }
+
+func TestSetSuppressionReason(t *testing.T) {
+	n := testNewsletter(t)
+	const email = "ann@example.org"
+	for _, tenant := range []string{"", n.tenant} {
+		if _, err := n.Suppress(t.Context(), Disabling{Email: email, TenantID: tenant, Reason: "first", OccurredAt: now0}, "test", now0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reasons := func() (got []string) {
+		rows, err := n.Suppressions(t.Context(), email, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range rows {
+			if r.ListID == "" {
+				got = append(got, r.Reason)
+			}
+		}
+		return got
+	}
+	for _, c := range []struct {
+		tenant string
+		want   []string
+		rows   int
+	}{
+		{n.tenant, []string{"first", "1", "1"}, 2}, // disabled everywhere, disabled and suppressed for the tenant
+		{"", []string{"2", "2", "2"}, 3},
+	} {
+		reason := c.want[2]
+		rows, err := n.SetSuppressionReason(t.Context(), "Ann@example.org", c.tenant, reason, "test", now0+5)
+		if got := reasons(); err != nil || len(rows) != c.rows || !slices.Equal(got, c.want) {
+			t.Errorf("%q: %+v, %v; stand %v, want %v", c.tenant, rows, err, got, c.want)
+		}
+	}
+	if _, err := n.SetSuppressionReason(t.Context(), email, core.NewID(), "3", "test", now0+6); !errors.Is(err, core.ErrNotFound) {
+		t.Errorf("another tenant: %v", err)
+	}
+	if _, err := n.SetSuppressionReason(t.Context(), "bob@example.org", "", "3", "test", now0+6); !errors.Is(err, core.ErrNotFound) {
+		t.Errorf("another address: %v", err)
+	}
+	if n.audited("suppression.update") != 2 {
+		t.Error("the audit trail lacks something")
+	}
+}

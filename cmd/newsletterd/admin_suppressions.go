@@ -49,7 +49,13 @@ A job that runs leaves it out from now on.
 prints what it has lifted. Nobody is subscribed again by it: the address has to subscribe and confirm anew.
 
    newsletterd admin suppression delete --email reader@example.org`
-	return &cli.Command{Name: "suppression", Usage: "addresses that are not mailed", Subcommands: []*cli.Command{create, all, show, del}}
+	update := p.command("update", "change the reason why an address is not mailed", []cli.Flag{
+		emailFlag, forTenant, stringFlag("reason", "the new `TEXT`"),
+	}, []string{"email", "reason"}, p.updateSuppression)
+	update.Description = `Of every entry of the address, or with --tenant of that tenant's alone. The record of consents keeps the reason of the time.
+
+   newsletterd admin suppression update --email reader@example.org --reason "asked by letter"`
+	return &cli.Command{Name: "suppression", Usage: "addresses that are not mailed", Subcommands: []*cli.Command{create, all, show, update, del}}
 }
 
 // emailOf reads --email, and looks whether there is the tenant that --tenant names.
@@ -60,14 +66,42 @@ func emailOf(c *cli.Context, s *store.Store) (core.Email, error) {
 	return core.ParseEmail(c.String("email"))
 }
 
+// reasonOf reads --reason.
+func reasonOf(c *cli.Context) (string, error) {
+	reason := c.String("reason")
+	if len(reason) > core.MaxOrigin {
+		return "", usageError{c.Command.HelpName, fmt.Sprintf("--reason may have %d bytes at most", core.MaxOrigin)}
+	}
+	return reason, nil
+}
+
+func (p *program) updateSuppression(c *cli.Context, _ *Config, s *store.Store) error {
+	email, err := emailOf(c, s)
+	if err != nil {
+		return err
+	}
+	reason, err := reasonOf(c)
+	if err != nil {
+		return err
+	}
+	rows, err := s.SetSuppressionReason(c.Context, email, c.String("tenant"), reason, actor(), now())
+	if core.KindOf(err) == core.NotFound && err != nil {
+		return fmt.Errorf("no entry of %s has a reason to change", email)
+	}
+	if err != nil {
+		return err
+	}
+	return list(p.printer(c), rows, suppressionColumns...)
+}
+
 func (p *program) addSuppression(c *cli.Context, _ *Config, s *store.Store) error {
 	email, err := emailOf(c, s)
 	if err != nil {
 		return err
 	}
-	reason := c.String("reason")
-	if len(reason) > core.MaxOrigin {
-		return usageError{c.Command.HelpName, fmt.Sprintf("--reason may have %d bytes at most", core.MaxOrigin)}
+	reason, err := reasonOf(c)
+	if err != nil {
+		return err
 	}
 	at := now()
 	n, err := s.Suppress(c.Context, store.Disabling{
