@@ -46,7 +46,7 @@ func (p *program) jobCommands() *cli.Command {
 	})
 	watch := p.command("watch", "follow a send job to its end", []cli.Flag{idFlag(store.NounJob), boolFlag("to-the-end", "wait for deferred recipients too, which are tried for two days")}, []string{"id"}, p.watchJob)
 	watch.Description = "On a terminal one line that tells how fast it goes and when it will be done, else a line whenever something has changed.\nExit code 1 if the job ends otherwise than completed.\nIt also ends, with exit code 0, when only recipients are left that wait for another try."
-	return &cli.Command{Name: "job", Usage: "send jobs", Subcommands: []*cli.Command{create, all, show, p.previewJobCommand(), cancel, p.resumeCommand(), p.retryCommand(), p.recipientsCommand(), watch}}
+	return &cli.Command{Name: "job", Usage: "send jobs", Subcommands: []*cli.Command{create, all, show, p.previewJobCommand(), p.testJobCommand(), cancel, p.resumeCommand(), p.retryCommand(), p.recipientsCommand(), watch}}
 }
 
 func (p *program) resumeCommand() *cli.Command {

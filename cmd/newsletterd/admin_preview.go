@@ -47,6 +47,25 @@ func (p *program) previewJobCommand() *cli.Command {
 	return preview
 }
 
+func (p *program) testJobCommand() *cli.Command {
+	return p.command("test", "send the mail of a send job to one address", []cli.Flag{
+		idFlag(store.NounJob), stringFlag("email", "the `ADDRESS`"),
+	}, []string{"id", "email"}, func(c *cli.Context, cfg *Config, s *store.Store) error {
+		to, err := core.ParseEmail(c.String("email"))
+		if err != nil {
+			return usageError{c.Command.HelpName, fmt.Sprintf("--email: %q is no e-mail address", c.String("email"))}
+		}
+		t, err := trial(c, cfg, s)
+		if err != nil {
+			return err
+		}
+		if _, err := t.Test(c.Context, c.String("id"), to, now()); err != nil {
+			return missing(err, "job", c.String("id"))
+		}
+		return p.done(c, "A test mail to %s is queued; the daemon sends it.", to)
+	})
+}
+
 // trial tries jobs as the API does.
 func trial(c *cli.Context, cfg *Config, s *store.Store) (t handlers.Trial, err error) {
 	key, err := s.PurposeKey(c.Context, "unsubscribe")
