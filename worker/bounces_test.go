@@ -40,6 +40,8 @@ func TestTakeBounce(t *testing.T) {
 	must(err)
 	_, err = s.ExpandJob(ctx, j.No, now)
 	must(err)
+	j, err = s.SendJob(ctx, j.ID)
+	must(err)
 	rows, err := s.Recipients(ctx, &j, store.RecipientFilter{}, core.Page{Limit: 10})
 	must(err)
 	ident := mail.NewIdent(make([]byte, 32))

@@ -45,7 +45,7 @@ func (f *figures) records() {
 	f.tenant = f.command("id", "admin", "tenant", "create", "--name", "Acme")
 	f.list = f.command("id", "admin", "list", "create", "--tenant", f.tenant, "--name", "Weekly")
 	f.command("", "admin", "user", "create", "--email", "op@acme.example", "--role", "operator")
-	f.token = f.command("access_token", "admin", "token", "create", "--user", "op@acme.example", "--scope", core.ScopeSend)
+	f.token = f.command("access_token", "admin", "token", "create", "--user", "op@acme.example", "--scope", core.ScopeSend+" "+core.ScopeDevices)
 }
 
 // importing imports n people into a list by the command line.

@@ -32,8 +32,8 @@ func TestFiguresOfModels(t *testing.T) {
 	env := []string{"NEWSLETTERD_LIMITS_MODEL_BYTES=2GiB", "NEWSLETTERD_LIMITS_MODEL_BYTES_PER_OWNER=8GiB"}
 	f.serve(env...)
 	f.command("", "admin", "user", "create", "--email", "op@acme.example", "--role", "operator")
-	owner := f.command("id", "admin", "user", "create", "--email", "owner@acme.example")
-	f.token = f.command("access_token", "admin", "token", "create", "--user", "op@acme.example", "--scope", "openid")
+	owner := f.command("id", "admin", "user", "create", "--email", "owner@acme.example", "--verified")
+	f.token = f.command("access_token", "admin", "token", "create", "--user", "op@acme.example", "--scope", "devices models.read models.write")
 	f.stop()
 	f.fillLibrary(owner, numberOf("NEWSLETTERD_FIGURES_MODELS", atMost(f, 1_000_000, 10_000)))
 	f.serve(env...)

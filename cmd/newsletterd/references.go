@@ -159,6 +159,9 @@ func (f refFlag) find(c *cli.Context, s *store.Store, word, tenant string) (stor
 	if f.noun == store.NounUser && strings.Contains(word, "@") {
 		return store.Reference{ID: word}, nil
 	}
+	if f.noun == store.NounEvent && onlyDigits(word) { // the number of a row of the outbox, as its list prints it
+		return store.Reference{ID: word}, nil
+	}
 	found, err := s.References(c.Context, f.noun, word, tenant, maxCandidates+1)
 	switch {
 	case err != nil:
@@ -214,4 +217,8 @@ func candidates(noun store.Noun, found []store.Reference) string {
 // withoutTenant are the flags of needed that resolve can't set.
 func withoutTenant(needed []string) []string {
 	return slices.DeleteFunc(slices.Clone(needed), func(name string) bool { return name == "tenant" })
+}
+
+func onlyDigits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
 }
