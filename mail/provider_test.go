@@ -93,7 +93,7 @@ func goldenHead(t *testing.T, kind string) string {
 		t.Fatal(err)
 	}
 	head, _, _ := strings.Cut(string(text), "\n== ")
-	return head + "\n"
+	return strings.TrimRight(head, "\n") + "\n"
 }
 
 func describeReports(reports []ProviderReport, err error) string {
