@@ -196,7 +196,7 @@ type Consent struct {
 	Origin
 	TextVersion string `db:"text_version" json:"text_version"`
 	Generation  int64  `db:"generation" json:"generation"`
-	Reason      string `db:"reason" json:"reason,omitempty"` // that a leaver gave
+	Reason      string `db:"reason" json:"reason,omitempty"` // that a leaver gave; of an import, the consent as the other system has it
 }
 
 // Origin is where a request came from, as the ledger keeps it.

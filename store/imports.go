@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"path/filepath"
 	"time"
@@ -22,6 +23,7 @@ type ImportRow struct {
 	Email       core.Email
 	Preferences core.Preferences // empty: not in the file
 	Left        bool             // the file says that they have left: no other row of theirs brings them back
+	Evidence    string           // when and from where they consented in another system, for the ledger; empty: nothing is known
 	id, key     string
 }
 
@@ -54,6 +56,7 @@ type ImportCounts struct {
 	Kept      int64  `json:"kept"`              // have left, are disabled or erased: no file brings them back
 	Pending   int64  `json:"pending"`           // never confirmed where the file comes from: left out
 	Failed    int64  `json:"failed"`            // lines with an error
+	Evidence  int64  `json:"evidence"`          // consents recorded with evidence of another system
 	SyncID    string `json:"sync_id,omitempty"` // of the full sync that announces the import
 }
 
@@ -187,6 +190,7 @@ type importing struct {
 	sync   bool
 	latest core.Instant // of the changes that a sync is to announce
 	agreed core.Strings // ids of those who are active in their first generation by this operation
+	proved [][2]string  // ids of further ones, with the evidence of their consent
 }
 
 func (im *importing) run(tx *Tx, rows []ImportRow) (err error) {
@@ -235,7 +239,7 @@ func (im *importing) row(tx *Tx, r *ImportRow) error {
 	}
 	im.counts.Added++
 	tx.moved(sub.ListID, core.NotCounted, core.CountedSubscription(sub.Status))
-	return im.record(tx, &sub, change, true)
+	return im.record(tx, r, &sub, change, true)
 }
 
 // known applies a row to a record that is there.
@@ -252,18 +256,23 @@ func (im *importing) known(tx *Tx, r *ImportRow) error {
 		return nil
 	case !changed:
 		im.counts.Unchanged++
-		return nil
+		return im.prove(tx, r, &sub)
 	}
 	im.counts.Updated++
 	if err := tx.saveSubscription(was, &sub); err != nil {
 		return err
 	}
-	return im.record(tx, &sub, change, sub.Status != was)
+	if sub.Status == was {
+		if err := im.prove(tx, r, &sub); err != nil {
+			return err
+		}
+	}
+	return im.record(tx, r, &sub, change, sub.Status != was)
 }
 
 // record writes what goes with a changed subscription: the ledger if it moved, the event or the wish for a sync, the
 // confirmation mail of a new pending one.
-func (im *importing) record(tx *Tx, sub *core.Subscription, c *core.Change, moved bool) error {
+func (im *importing) record(tx *Tx, r *ImportRow, sub *core.Subscription, c *core.Change, moved bool) error {
 	if c != nil {
 		im.single++
 		if im.single > maxSingle {
@@ -285,24 +294,58 @@ func (im *importing) record(tx *Tx, sub *core.Subscription, c *core.Change, move
 		}
 		return tx.addMail(core.Mail{Kind: core.MailConfirm, TenantID: im.list.TenantID, ListID: sub.ListID, Email: sub.Email, TokenID: rowID}, im.now)
 	}
-	if sub.Generation == 1 {
+	if r.Evidence != "" {
+		im.counts.Evidence++
+	}
+	switch {
+	case sub.Generation == 1 && r.Evidence != "":
+		im.proved = append(im.proved, [2]string{sub.ID, core.TrimText(r.Evidence)})
+		return nil
+	case sub.Generation == 1:
 		im.agreed = append(im.agreed, sub.ID)
 		return nil
 	}
 	return tx.addConsent(core.Consent{
 		ListID: sub.ListID, SubscriptionID: sub.ID, At: im.at, What: core.ConsentImported,
 		Means: im.means, Origin: core.Origin{Source: im.source}, Generation: sub.Generation,
+		Reason: core.TrimText(r.Evidence),
 	})
+}
+
+// prove adds the evidence of a row to the consent of a subscription that an earlier import made without any.
+func (im *importing) prove(tx *Tx, r *ImportRow, sub *core.Subscription) error {
+	if r.Evidence == "" || sub.Means != core.MeansImport {
+		return nil
+	}
+	n, err := tx.exec(`UPDATE consent SET reason = ?
+		WHERE list_id = ? AND subscription_id = ? AND what = ? AND generation = ? AND reason = ''`,
+		core.TrimText(r.Evidence), sub.ListID, sub.ID, core.ConsentImported, sub.Generation)
+	if n > 0 {
+		im.counts.Evidence++
+	}
+	return err
 }
 
 // addConsents writes the ledger for all of the operation's rows at once: one statement costs a third of five hundred.
 func (im *importing) addConsents(tx *Tx) error {
-	if len(im.agreed) == 0 {
+	if len(im.agreed) > 0 {
+		_, err := tx.exec(`INSERT INTO consent (list_id, subscription_id, at, what, means, source, generation)
+			SELECT ?, value, ?, 'imported', ?, ?, 1 FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`,
+			im.list.ID, int64(im.at), im.means, im.source, im.agreed.Column())
+		if err != nil {
+			return err
+		}
+	}
+	if len(im.proved) == 0 {
 		return nil
 	}
-	_, err := tx.exec(`INSERT INTO consent (list_id, subscription_id, at, what, means, source, generation)
-		SELECT ?, value, ?, 'imported', ?, ?, 1 FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`,
-		im.list.ID, int64(im.at), im.means, im.source, im.agreed.Column())
+	pairs, err := json.Marshal(im.proved)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(`INSERT INTO consent (list_id, subscription_id, at, what, means, source, generation, reason)
+		SELECT ?, value ->> 0, ?, 'imported', ?, ?, 1, value ->> 1 FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`,
+		im.list.ID, int64(im.at), im.means, im.source, string(pairs))
 	return err
 }
 

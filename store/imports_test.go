@@ -74,6 +74,60 @@ func TestImportIsIdempotent(t *testing.T) {
 	}
 }
 
+// The ledger keeps what another system knows of a consent; an import that is run again adds it where none is kept yet.
+func TestImportKeepsEvidenceOfConsents(t *testing.T) {
+	n := testNewsletter(t)
+	const evidence = "confirmed 2019-05-01 10:00:00 from 203.0.113.7"
+	reasons := func(email core.Email) (all []string) {
+		sub, err := n.Subscription(t.Context(), n.list, email)
+		must(t, err)
+		consents, err := n.Consents(t.Context(), n.list, sub.ID)
+		must(t, err)
+		for _, c := range consents {
+			if c.What != core.ConsentImported || c.At != now0 || c.Source != "file.csv" {
+				t.Errorf("%+v", c)
+			}
+			all = append(all, c.Reason)
+		}
+		return all
+	}
+	rows := []ImportRow{{Email: "ann@example.org", Evidence: evidence}, {Email: "bob@example.org"}}
+	if got, want := n.importFile("active", rows...), (ImportCounts{Added: 2, Evidence: 1}); got != want {
+		t.Errorf("first: %+v", got)
+	}
+	if got := reasons("ann@example.org"); len(got) != 1 || got[0] != evidence {
+		t.Errorf("ann: %q", got)
+	}
+	if got := reasons("bob@example.org"); len(got) != 1 || got[0] != "" {
+		t.Errorf("bob: %q", got)
+	}
+	rows[0].Evidence, rows[1].Evidence, rows[1].Preferences = "confirmed 2020-01-01", evidence, `{"n":1}`
+	if got, want := n.importFile("active", rows...), (ImportCounts{Unchanged: 1, Updated: 1, Evidence: 1}); got != want {
+		t.Errorf("again: %+v", got)
+	}
+	for _, email := range []core.Email{"ann@example.org", "bob@example.org"} {
+		if got := reasons(email); len(got) != 1 || got[0] != evidence {
+			t.Errorf("%s: %q", email, got)
+		}
+	}
+}
+
+// Evidence counts for nothing where the subscriber never consented here, is asked again, or has left.
+func TestImportKeepsNoEvidenceWithoutConsent(t *testing.T) {
+	n := testNewsletter(t)
+	row := ImportRow{Email: "ann@example.org", Evidence: "confirmed 2019-05-01"}
+	if got, want := n.importFile("pending", row), (ImportCounts{Added: 1}); got != want {
+		t.Errorf("pending: %+v", got)
+	}
+	left := ImportRow{Email: "bob@example.org", Evidence: "confirmed 2019-05-01", Left: true}
+	if got, want := n.importFile("active", left), (ImportCounts{Kept: 1}); got != want {
+		t.Errorf("left: %+v", got)
+	}
+	if got := n.count("SELECT count(*) FROM consent"); got != 0 {
+		t.Errorf("%d consents", got)
+	}
+}
+
 // Whoever has left in one line of a file is not brought in by another one, before it or behind.
 func TestImportLeavesOutWhoHasLeftInAnyLine(t *testing.T) {
 	n := testNewsletter(t)
@@ -291,7 +345,11 @@ func TestSpoolSorts(t *testing.T) {
 		p := spool{dir: t.TempDir()}
 		for i := range rows {
 			id := fmt.Sprintf("%036d", i*7919%(rows/2+1))
-			must(t, p.add(newImportRow(id, fmt.Sprintf("r%d@example.org", i), `{"n":1}`, i%3 == 0)))
+			r := newImportRow(id, fmt.Sprintf("r%d@example.org", i), `{"n":1}`, i%3 == 0)
+			if i%2 == 0 {
+				r.Evidence = "confirmed " + id
+			}
+			must(t, p.add(r))
 		}
 		if spilled := len(p.runs) > 0; spilled != (rows > 100_000) {
 			t.Errorf("%d rows: spilled %v", rows, spilled)
@@ -303,6 +361,9 @@ func TestSpoolSorts(t *testing.T) {
 			}
 			if r.Preferences != `{"n":1}` || r.key != string(r.Email) || r.Left != (place(t, r)%3 == 0) {
 				t.Fatalf("%+v", r)
+			}
+			if (place(t, r)%2 == 0) != (r.Evidence == "confirmed "+r.id) {
+				t.Fatalf("evidence of another row: %+v", r)
 			}
 			n, last = n+1, r
 			return nil

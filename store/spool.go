@@ -29,7 +29,7 @@ const (
 
 func (p *spool) add(r ImportRow) error {
 	p.rows = append(p.rows, r)
-	if p.bytes += rowBytes + len(r.Email) + len(r.Preferences); p.bytes < runBytes {
+	if p.bytes += rowBytes + len(r.Email) + len(r.Preferences) + len(r.Evidence); p.bytes < runBytes {
 		return nil
 	}
 	return p.spill()
@@ -101,9 +101,11 @@ func writeRun(f *os.File, rows []ImportRow) error {
 		}
 		head = binary.AppendUvarint(head, uint64(len(r.Email))<<1|left)
 		head = binary.AppendUvarint(head, uint64(len(r.Preferences)))
+		head = binary.AppendUvarint(head, uint64(len(r.Evidence)))
 		_, _ = w.Write(head) // the writer keeps its error for Flush
 		_, _ = w.WriteString(string(r.Email))
 		_, _ = w.WriteString(string(r.Preferences))
+		_, _ = w.WriteString(r.Evidence)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -187,12 +189,17 @@ func (r *run) next() error {
 	if err != nil {
 		return err
 	}
+	evidence, err := binary.ReadUvarint(r.r)
+	if err != nil {
+		return err
+	}
 	left := email&1 == 1
 	email >>= 1
-	b := make([]byte, email+prefs)
+	b := make([]byte, email+prefs+evidence)
 	if _, err := io.ReadFull(r.r, b); err != nil {
 		return err
 	}
-	r.row = newImportRow(string(id[:]), string(b[:email]), string(b[email:]), left)
+	r.row = newImportRow(string(id[:]), string(b[:email]), string(b[email:email+prefs]), left)
+	r.row.Evidence = string(b[email+prefs:])
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,6 +44,11 @@ subscription_status or the like tells in any file who has left and who never con
 --status pending asks them again; so does one of yes or no (unsubscribed, bounced, email_opt_out, subscribed, active, confirmed) or
 of the time when somebody left (unsubscribed_at). A word that says nothing of the kind is an error of its line.
 --map "status=NAME" makes such a column a preference, --map status= drops it.
+
+When and from which address a subscriber consented elsewhere (Mailchimp's OPTIN_TIME, OPTIN_IP, CONFIRM_TIME and CONFIRM_IP in
+any file, listmonk's created_at) goes into the record of consents, as the reason of the import; evidence says of how many. A
+cell that is neither a time nor an address is left out and counted by evidence_unreadable; its line is imported all the same.
+--map "name=first_name" makes a column of names the preference by which templates greet.
 
    newsletterd admin subscriber import --list ID --file people.csv --map "E-Mail=email" --map Notes= --errors faulty.csv`
 	exp := p.command("export", "write the subscriptions of a list as CSV", []cli.Flag{
@@ -113,9 +119,10 @@ func (p *program) importSubscribers(c *cli.Context, _ *Config, s *store.Store) e
 	if run.shown > maxShownErrors && run.faulty == nil {
 		fmt.Fprintf(p.err, "… and %d more; --errors FILE writes them all.\n", run.shown-maxShownErrors)
 	}
-	if err := p.printer(c).record(importRow{im.Counts.Rows(), im.Counts}); err != nil {
+	if err := p.printer(c).record(importRow{im.Counts.Rows(), im.Counts, run.reader.unreadable}); err != nil {
 		return err
 	}
+	p.hintAtFirstName(c, s, run.reader)
 	if n := im.Counts.Rows(); n > 0 && im.Counts.Failed == n {
 		return errors.New("no line could be imported")
 	}
@@ -162,6 +169,21 @@ const faultyBegin = "line,error,"
 type importRow struct {
 	Rows int64 `json:"rows"`
 	store.ImportCounts
+	EvidenceUnreadable int64 `json:"evidence_unreadable"` // rows with evidence that is neither a time nor an address
+}
+
+// hintAtFirstName says how a column of names becomes the preference by which templates greet, unless the list asks for a name
+// of its own.
+func (p *program) hintAtFirstName(c *cli.Context, s *store.Store, r *csvReader) {
+	column := r.nameColumn()
+	if column == "" {
+		return
+	}
+	list, err := s.List(c.Context, c.String("list"))
+	if err != nil || slices.ContainsFunc(list.Fields, func(f core.Field) bool { return f.Name == column }) {
+		return // a hint is not worth a failure
+	}
+	fmt.Fprintf(p.err, "Column %[1]s becomes the preference %[1]s; templates commonly greet by first_name: --map \"%[1]s=first_name\".\n", column)
 }
 
 func renames(c *cli.Context) (map[string]string, error) {

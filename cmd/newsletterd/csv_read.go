@@ -29,6 +29,7 @@ type csvForm struct {
 	known    []string          // columns that together tell the form
 	email    string            // of addresses
 	base     string            // a JSON object of preferences; empty: none
+	created  string            // when the subscriber was added there, which is evidence; empty: none
 	drop     []string          // bookkeeping, no preferences
 	rename   map[string]string // of columns to preferences
 	plainKey bool              // other columns become names that a placeholder can have: "Phone Number" is phone_number
@@ -41,15 +42,18 @@ var csvForms = []csvForm{
 		known: []string{"status", "preferences"}, email: "email", base: "preferences", drop: exportColumns,
 	},
 	{ // listmonk
-		known: []string{"uuid", "attributes", "status"}, email: "email", base: "attributes",
-		drop: []string{"uuid", "created_at", "updated_at"},
+		known: []string{"uuid", "attributes", "status"}, email: "email", base: "attributes", created: "created_at",
+		drop: []string{"uuid", "updated_at"},
+	},
+	{ // listmonk's table of subscribers
+		known: []string{"uuid", "attribs", "status"}, email: "email", base: "attribs", created: "created_at",
+		drop: []string{"id", "uuid", "updated_at"},
 	},
 	{ // Mailchimp: the three files of an audience (subscribed, unsubscribed, cleaned)
 		known: []string{"LEID", "EUID"}, email: "Email Address",
 		drop: []string{
-			"MEMBER_RATING", "OPTIN_TIME", "OPTIN_IP", "CONFIRM_TIME", "CONFIRM_IP", "LATITUDE", "LONGITUDE", "GMTOFF", "DSTOFF", "TIMEZONE", "CC",
-			"REGION", "LAST_CHANGED", "LEID", "EUID", "NOTES", "UNSUB_CAMPAIGN_TITLE", "UNSUB_CAMPAIGN_ID", "UNSUB_REASON", "UNSUB_REASON_OTHER",
-			"CLEAN_CAMPAIGN_TITLE", "CLEAN_CAMPAIGN_ID",
+			"MEMBER_RATING", "LATITUDE", "LONGITUDE", "GMTOFF", "DSTOFF", "TIMEZONE", "CC", "REGION", "LAST_CHANGED", "LEID", "EUID", "NOTES",
+			"UNSUB_CAMPAIGN_TITLE", "UNSUB_CAMPAIGN_ID", "UNSUB_REASON", "UNSUB_REASON_OTHER", "CLEAN_CAMPAIGN_TITLE", "CLEAN_CAMPAIGN_ID",
 		},
 		rename: map[string]string{"FNAME": "first_name", "LNAME": "last_name"}, plainKey: true, quoted: "TAGS",
 	},
@@ -87,10 +91,12 @@ type csvReader struct {
 	email   int            // column of addresses
 	status  []statusColumn // those that say whether somebody takes part
 	base    int            // of the form's preferences; -1: none
-	keys    []string       // by column: `"name":` of a preference; empty: not one
+	proof   []evidenceColumn
+	keys    []string // by column: `"name":` of a preference; empty: not one
 	scratch []byte
 
-	askAgain bool // take those who never confirmed: they are mailed a link
+	askAgain   bool  // take those who never confirmed: they are mailed a link
+	unreadable int64 // rows with evidence of a consent that is neither a time nor an address
 }
 
 // errLine is a fault of one line, which doesn't end the import.
@@ -195,9 +201,22 @@ func (c *csvReader) formColumn(i int, name string) bool {
 	case name == c.form.base:
 		c.base = i
 	default:
-		return false
+		return c.noteEvidence(i, name)
 	}
 	return true
+}
+
+// nameColumn returns the column that becomes the preference "name" in a file without first_name; empty: there is none.
+func (c *csvReader) nameColumn() string {
+	if slices.Contains(c.keys, `"first_name":`) {
+		return ""
+	}
+	for i, key := range c.keys {
+		if strings.EqualFold(key, `"name":`) {
+			return strings.TrimSpace(c.header[i])
+		}
+	}
+	return ""
 }
 
 // next reads a line. errLine: this line is at fault; errLeft: it is about somebody who is not to be imported, and row.Left tells whether
@@ -233,6 +252,12 @@ func (c *csvReader) next() (row store.ImportRow, record []string, err error) {
 	}
 	if row.Preferences, err = c.preferences(record); err != nil {
 		return row, record, errLine{line, plainError(err)}
+	}
+	if len(c.proof) > 0 {
+		var readable bool
+		if row.Evidence, readable = c.evidence(record); !readable {
+			c.unreadable++
+		}
 	}
 	return row, record, nil
 }

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"net/netip"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+)
+
+// evidenceColumns are the columns, by foldWord, in which Mailchimp keeps when and from which address a subscriber consented.
+// They are evidence in any file.
+var evidenceColumns = map[string]evidenceColumn{
+	"optintime":   {what: "opted in"},
+	"optinip":     {what: "opted in", address: true},
+	"confirmtime": {what: "confirmed"},
+	"confirmip":   {what: "confirmed", address: true},
+}
+
+// evidenceColumn is a column with a time or an address of a consent that was given to another system.
+type evidenceColumn struct {
+	what    string // what happened there
+	address bool   // the column holds an IP address; else a time
+	index   int
+}
+
+// noteEvidence takes a column for evidence of a consent, and reports whether it is.
+func (c *csvReader) noteEvidence(i int, name string) bool {
+	col, ok := evidenceColumns[foldWord(name)]
+	if !ok && name == c.form.created {
+		col, ok = evidenceColumn{what: "created"}, true
+	}
+	if !ok {
+		return false
+	}
+	for _, other := range c.proof {
+		if other.what == col.what && other.address == col.address {
+			return false
+		}
+	}
+	col.index = i
+	c.proof = append(c.proof, col)
+	return true
+}
+
+// evidence returns what a record says of the consent that was given to another system, for example "opted in 2019-05-01
+// 09:58:00 from 203.0.113.9; confirmed 2019-05-01T10:00:00Z". Cells that are empty say nothing. readable is false if a cell
+// holds something else than a time or an address; the other cells count all the same.
+func (c *csvReader) evidence(record []string) (text string, readable bool) {
+	readable = true
+	var parts []string
+	for _, what := range [...]string{"opted in", "confirmed", "created"} {
+		part := what
+		for _, address := range [...]bool{false, true} {
+			for _, col := range c.proof {
+				if col.what != what || col.address != address {
+					continue
+				}
+				cell, ok := evidenceCell(record[col.index], address)
+				readable = readable && ok
+				if cell != "" {
+					part += cell
+				}
+			}
+		}
+		if part != what {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, "; "), readable
+}
+
+// evidenceCell returns " TIME" or " from ADDRESS", or nothing for an empty cell. ok is false if the cell cannot be read.
+func evidenceCell(cell string, address bool) (text string, ok bool) {
+	cell = strings.TrimSpace(plainCell(cell))
+	if byTime(foldWord(cell)) == core.SubscriptionActive { // empty, NULL, 0000-00-00
+		return "", true
+	}
+	if address {
+		ip, err := netip.ParseAddr(cell)
+		if err != nil || ip.Zone() != "" {
+			return "", false
+		}
+		return " from " + ip.Unmap().String(), true
+	}
+	at := evidenceTime(cell)
+	if at == "" {
+		return "", false
+	}
+	return " " + at, true
+}
+
+// Forms of the times that programs export. Day and month of 1/2/2019 cannot be told apart, so it is none of them.
+var (
+	zonedTimes = [...]string{
+		time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 -0700 MST", "2006-01-02 15:04:05Z07",
+	}
+	plainTimes = [...]string{time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateOnly}
+)
+
+// evidenceTime returns a time with a zone in UTC, and one without a zone as it stands: it is no moment that is known. Empty:
+// the cell is no time, or one before 1990 or after 2100.
+func evidenceTime(cell string) string {
+	for _, layout := range zonedTimes {
+		if t, err := time.Parse(layout, cell); err == nil {
+			return inOurTime(t.UTC(), time.RFC3339)
+		}
+	}
+	for _, layout := range plainTimes {
+		t, err := time.Parse(layout, cell)
+		switch {
+		case err != nil:
+		case layout == "2006-01-02T15:04:05":
+			return inOurTime(t, time.DateTime)
+		default:
+			return inOurTime(t, layout)
+		}
+	}
+	return ""
+}
+
+func inOurTime(t time.Time, layout string) string {
+	if t.Year() < 1990 || t.Year() > 2100 {
+		return ""
+	}
+	return t.Format(layout)
+}
