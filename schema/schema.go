@@ -103,22 +103,34 @@ func Check(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// Migrate applies what is pending up to number to (0: all), each migration in a transaction of its own, and returns
-// what it applied. now is in milliseconds. A failure leaves the database as the last whole migration left it.
+// Migrate applies what is pending up to number to (0: all) and returns what it applied. On a database without tables all
+// migrations are one transaction: there is no version between to go back to, and each commit waits for the disk. Else each is a
+// transaction of its own. now is in milliseconds. A failure leaves the database as the last whole transaction left it.
 func Migrate(ctx context.Context, conn *sql.Conn, now int64, to int) ([]Migration, error) {
-	pending, err := Pending(ctx, conn, to)
+	applied, err := recorded(ctx, conn)
 	if err != nil {
 		return nil, err
 	}
-	for i, m := range pending {
-		if err := apply(ctx, conn, m, now); err != nil {
-			return pending[:i], fmt.Errorf("migration %04d_%s: %w", m.Number, m.Name, err)
+	pending, err := Pending(ctx, conn, to)
+	if err != nil || len(pending) == 0 {
+		return nil, err
+	}
+	if applied == nil {
+		if err := inTransaction(ctx, conn, now, pending); err != nil {
+			return nil, err
+		}
+		return pending, nil
+	}
+	for i := range pending {
+		if err := inTransaction(ctx, conn, now, pending[i:i+1]); err != nil {
+			return pending[:i], err
 		}
 	}
 	return pending, nil
 }
 
-func apply(ctx context.Context, conn *sql.Conn, m Migration, now int64) (err error) {
+// inTransaction applies migrations, all or none.
+func inTransaction(ctx context.Context, conn *sql.Conn, now int64, ms []Migration) (err error) {
 	if _, err = conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
@@ -127,21 +139,28 @@ func apply(ctx context.Context, conn *sql.Conn, m Migration, now int64) (err err
 			_, _ = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
 		}
 	}()
+	for _, m := range ms {
+		if err = apply(ctx, conn, m, now); err != nil {
+			return fmt.Errorf("migration %04d_%s: %w", m.Number, m.Name, err)
+		}
+	}
+	_, err = conn.ExecContext(ctx, "COMMIT")
+	return err
+}
+
+// apply runs a migration in the transaction under way, and records it.
+func apply(ctx context.Context, conn *sql.Conn, m Migration, now int64) error {
 	for _, stmt := range []string{
 		recordTable, m.SQL,
 		"PRAGMA application_id = " + strconv.Itoa(ApplicationID),
 		"PRAGMA user_version = " + strconv.Itoa(m.Number),
 	} {
-		if _, err = conn.ExecContext(ctx, stmt); err != nil {
+		if _, err := conn.ExecContext(ctx, stmt); err != nil {
 			return err
 		}
 	}
-	_, err = conn.ExecContext(ctx, "INSERT INTO schema_migration (number, name, checksum, applied_at) VALUES (?, ?, ?, ?)",
+	_, err := conn.ExecContext(ctx, "INSERT INTO schema_migration (number, name, checksum, applied_at) VALUES (?, ?, ?, ?)",
 		m.Number, m.Name, m.Checksum, now)
-	if err != nil {
-		return err
-	}
-	_, err = conn.ExecContext(ctx, "COMMIT")
 	return err
 }
 

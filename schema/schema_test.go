@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	_ "modernc.org/sqlite"
+	"modernc.org/sqlite"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden schema and freeze new migrations")
@@ -173,13 +173,37 @@ func TestAnOlderFileIsRefusedByCheckAndUpgradedByMigrate(t *testing.T) {
 	}
 }
 
+// A database without tables gets the whole schema or nothing of it: one transaction for all migrations.
+func TestAFreshFileGetsAllOrNothing(t *testing.T) {
+	c := testConn(t)
+	before := dump(t, c)
+	broken := append(Migrations(), Migration{Number: 9999, Name: "broken", SQL: "CREATE TABLE tenant (x INTEGER) STRICT"})
+	if err := inTransaction(t.Context(), c, 1, broken); err == nil {
+		t.Fatal("no error")
+	}
+	if dump(t, c) != before {
+		t.Error("a part of the schema is left")
+	}
+	commits := 0
+	if err := c.Raw(func(driver any) error {
+		driver.(interface{ RegisterCommitHook(sqlite.CommitHookFn) }).RegisterCommitHook(func() int32 { commits++; return 0 })
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	done, err := Migrate(t.Context(), c, 1, 0)
+	if err != nil || len(done) != len(Migrations()) || commits != 1 {
+		t.Errorf("%d of %d migrations in %d transactions, %v", len(done), len(Migrations()), commits, err)
+	}
+}
+
 func TestAFailingMigrationLeavesTheLastWholeOne(t *testing.T) {
 	c := testConn(t)
 	if _, err := Migrate(t.Context(), c, 1, 3); err != nil {
 		t.Fatal(err)
 	}
 	before := dump(t, c)
-	err := apply(t.Context(), c, Migration{Number: 4, Name: "broken", SQL: "CREATE TABLE half (x INTEGER) STRICT; CREATE TABLE half (x INTEGER) STRICT;"}, 1)
+	err := inTransaction(t.Context(), c, 1, []Migration{{Number: 4, Name: "broken", SQL: "CREATE TABLE half (x INTEGER) STRICT; CREATE TABLE half (x INTEGER) STRICT;"}})
 	if err == nil {
 		t.Fatal("no error")
 	}
