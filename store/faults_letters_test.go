@@ -66,6 +66,9 @@ func (s *story) subscriptions() {
 	s.op("Suppressions", func() error { return onlyErr(s.Suppressions(ctx, "dan@example.org", "")) })
 	s.op("Lift", func() error { return onlyErr(s.Lift(ctx, "dan@example.org", "", "test", now0+80)) })
 	s.op("Suppress", func() error { return onlyErr(s.Suppress(ctx, d, "test", now0+90)) })
+	s.op("SetSuppressionReason", func() error {
+		return onlyErr(s.SetSuppressionReason(ctx, d.Email, "", "asked for by letter", "test", now0+95))
+	})
 	s.mails()
 	s.imports()
 	s.outbox()
