@@ -349,7 +349,7 @@ func (a newsletter) disable(c *Call, in disableRequest) (out disabled, err error
 	if !all && len(tenants) == 0 {
 		return out, core.Forbiddenf("The caller acts for no tenant.")
 	}
-	d := store.Disabling{Email: in.Email, Reason: in.Reason, DisabledBy: in.DisabledBy, OccurredAt: in.OccurredAt}
+	d := store.Disabling{Email: in.Email, Reason: in.Reason, DisabledBy: in.DisabledBy, OccurredAt: in.OccurredAt, Actor: c.actor()}
 	scopes, err := a.disableIn(in.Scope, tenants, all)
 	if err != nil {
 		return out, err

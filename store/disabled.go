@@ -15,6 +15,7 @@ type Disabling struct {
 	Reason     string
 	DisabledBy string
 	OccurredAt core.Instant
+	Actor      string // for the audit trail; empty: the caller writes its own row, or none
 	// Counted names the tenants whose lists the caller may see; nil: all of them.
 	Counted []string
 }
@@ -23,8 +24,10 @@ type Disabling struct {
 // the counted tenants' subscriptions this call changed: 0 on repetition.
 func (s *Store) Disable(ctx context.Context, d Disabling, now core.Instant) (n int, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
-		n, err = tx.disable(d, now)
-		return err
+		if n, err = tx.disable(d, now); err != nil || d.Actor == "" {
+			return err
+		}
+		return tx.audit(now, d.Actor, "address.disable", d.TenantID, d.Email.Mask())
 	})
 	return n, err
 }

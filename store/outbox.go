@@ -117,6 +117,9 @@ func (tx *Tx) finishEvent(r EventResult, now core.Instant) error {
 		_, err := tx.exec("DELETE FROM outbox WHERE id = ?", r.Event.ID)
 		return err
 	case r.Dead:
+		if over, err := tx.dropMoot(&r); err != nil || over {
+			return err
+		}
 		_, err := tx.exec("UPDATE outbox SET tries = tries + 1, dead_at = ?, last_error = ? WHERE id = ?", int64(now), r.Reason, r.Event.ID)
 		return err
 	}
@@ -128,6 +131,16 @@ func (tx *Tx) finishEvent(r EventResult, now core.Instant) error {
 		AND endpoint_id = ? AND dead_at = 0 AND id > ?`,
 		int64(r.RetryAt), r.Event.ListID, r.Event.SubscriptionID, r.Event.EndpointID, r.Event.ID)
 	return err
+}
+
+// dropMoot removes an event that the send service has refused and whose list was deleted meanwhile: there is nothing left that it
+// could be wrong about, and nobody could ever deliver it. It reports whether it did.
+func (tx *Tx) dropMoot(r *EventResult) (bool, error) {
+	if r.Event.EndpointID != "" {
+		return false, nil
+	}
+	n, err := tx.exec("DELETE FROM outbox WHERE id = ? AND NOT EXISTS (SELECT 1 FROM list WHERE id = ? AND deleted_at = 0)", r.Event.ID, r.Event.ListID)
+	return n > 0, err
 }
 
 // WakeEvents makes every event of an endpoint (empty: of the send service) that waits for a later try due now, at most limit

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -326,7 +327,7 @@ func TestDisable(t *testing.T) {
 		l.activate("a@example.org", now0)
 		l.activate("z@example.org", now0)
 	}
-	d := Disabling{Email: "A@example.org", Reason: "asked", DisabledBy: "desk", OccurredAt: now0, Counted: []string{n.tenant}}
+	d := Disabling{Email: "A@example.org", Reason: "asked", DisabledBy: "desk", OccurredAt: now0, Actor: "client:c1", Counted: []string{n.tenant}}
 	for i, want := range []int{1, 0} {
 		if got, err := n.Disable(t.Context(), d, now0+5); err != nil || got != want {
 			t.Errorf("call %d: %d, %v; want %d", i, got, err, want)
@@ -339,6 +340,11 @@ func TestDisable(t *testing.T) {
 	}
 	if got := n.events(); len(got) != 6 {
 		t.Errorf("events %v", got)
+	}
+	if trail, err := n.Audit(t.Context(), "", 100); err != nil || !slices.ContainsFunc(trail, func(a AuditRow) bool {
+		return a.Action == "address.disable" && a.Actor == "client:c1" && a.Object == core.Email("A@example.org").Mask()
+	}) {
+		t.Errorf("the audit trail has %v, %v", trail, err)
 	}
 	if lifted, err := n.Lift(t.Context(), "a@example.org", "", "test", now0+6); err != nil || len(lifted) != 1 {
 		t.Error(lifted, err)
@@ -409,6 +415,33 @@ func TestSubscriptionsInPages(t *testing.T) {
 	}
 	if seen != 25 {
 		t.Errorf("%d subscriptions, want 25", seen)
+	}
+}
+
+// An event that is refused for good is a dead letter, unless its list has been deleted: then nobody could deliver it ever.
+func TestRefusedEventsOfADeletedList(t *testing.T) {
+	n := testNewsletter(t)
+	n.activate("a@example.org", now0)
+	gone := n
+	gone.list = n.addList(n.tenant)
+	gone.activate("b@example.org", now0)
+	due, err := n.DueEvents(t.Context(), "", now0.Add(day), 10)
+	if err != nil || len(due) != 2 {
+		t.Fatal(due, err)
+	}
+	if err := n.DeleteList(t.Context(), gone.list, "test", now0); err != nil {
+		t.Fatal(err)
+	}
+	var refused []EventResult
+	for i := range due {
+		refused = append(refused, EventResult{Event: &due[i], Dead: true, Reason: "HTTP 422"})
+	}
+	if err := n.FinishEvents(t.Context(), refused, now0+1); err != nil {
+		t.Fatal(err)
+	}
+	left, err := n.OutboxEvents(t.Context(), OutboxFilter{}, 0, 10)
+	if err != nil || len(left) != 1 || left[0].ListID != n.list || left[0].DeadAt == 0 {
+		t.Errorf("left in the outbox: %+v, %v", left, err)
 	}
 }
 
