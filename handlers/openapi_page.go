@@ -200,15 +200,14 @@ func (d *openAPIDocument) answer(status string, a openAPIAnswer) referenceAnswer
 		a = d.Components.Responses[a.Ref[strings.LastIndexByte(a.Ref, '/')+1:]]
 	}
 	out := referenceAnswer{Status: status, Words: a.Description}
-	for _, kind := range slices.Sorted(maps.Keys(a.Content)) {
-		s := a.Content[kind].Schema
-		if out.Type = kind; s != nil {
-			out.Type = d.typeOf(s) + " (" + kind + ")"
+	if kinds := slices.Sorted(maps.Keys(a.Content)); len(kinds) > 0 {
+		s := a.Content[kinds[0]].Schema
+		if out.Type = kinds[0]; s != nil {
+			out.Type = d.typeOf(s) + " (" + kinds[0] + ")"
 		}
 		if !errorForm {
 			out.Fields = d.fields(s, "")
 		}
-		break
 	}
 	return out
 }
