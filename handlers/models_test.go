@@ -318,6 +318,11 @@ func TestStalledUploadsLeaveRoom(t *testing.T) {
 		e.handler.options.ModelLimits = core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 30}
 		e.step("person ann")
 		e.step("person bob")
+		const strangers = 8
+		stranger := func(i int) string { return fmt.Sprintf("stranger%d", i) }
+		for i := range strangers { // before the first request: it reads the callers that a step adds
+			e.step("person " + stranger(i) + " verified=false")
+		}
 		pipes := servePipes(t, e.handler)
 		var stalled []net.Conn
 		begin := func(token string) {
@@ -328,11 +333,9 @@ func TestStalledUploadsLeaveRoom(t *testing.T) {
 				_, _ = c.Write(make([]byte, 900<<10))
 			}()
 		}
-		for i := range 8 {
-			name := fmt.Sprintf("stranger%d", i)
-			e.step("person " + name + " verified=false")
+		for i := range strangers {
 			for range 4 {
-				begin(e.value(name))
+				begin(e.value(stranger(i)))
 			}
 		}
 		for range uploadsPerUser {
