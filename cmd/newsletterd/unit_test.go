@@ -68,6 +68,25 @@ func TestPackagedUnit(t *testing.T) {
 	}
 }
 
+// The image is built from the source: .dockerignore leaves no folder of it out.
+func TestDockerignoreKeepsTheSource(t *testing.T) {
+	text, err := os.ReadFile("../../.dockerignore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pattern := range strings.FieldsSeq(string(text)) {
+		left, err := filepath.Glob("../../" + pattern)
+		if err != nil {
+			t.Errorf("%s: %v", pattern, err)
+		}
+		for _, path := range left {
+			if source, _ := filepath.Glob(path + "/*.go"); len(source) > 0 || strings.HasSuffix(path, ".go") {
+				t.Errorf("%s leaves out %s", pattern, path)
+			}
+		}
+	}
+}
+
 func verifyUnit(t *testing.T, text []byte) {
 	analyze, err := exec.LookPath("systemd-analyze")
 	if err != nil {
