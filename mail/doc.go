@@ -42,7 +42,6 @@
 //	provider_kinds.go  THE TABLE: one line a make of provider; provider_*.go: one file each
 //	sns.go         messages of Amazon SNS: signature, certificate, confirmation
 //	bounce.go      mails that come back: delivery status (RFC 3464), feedback (RFC 5965); lmtp.go: the listener for them
-//	guard.go       Guard: the way out for requests to addresses that others choose
 //
 // # The template language
 //

@@ -10,7 +10,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/netguard"
 	"newsletterd/store"
 	"newsletterd/worker"
 )
@@ -109,8 +109,8 @@ func mayPost(cfg *Config, text string) error {
 	if err != nil {
 		return nil // the record's own check says it better
 	}
-	guard := mail.Guard{Allow: cfg.Webhooks.Allow}
-	addr := mail.HostPort(u)
+	guard := netguard.Guard{Allow: cfg.Webhooks.Allow}
+	addr := netguard.HostPort(u)
 	if err := guard.Check(addr); err != nil {
 		return fmt.Errorf("%s is not public: only [webhooks] allow lets events go there", addr)
 	}

@@ -19,6 +19,7 @@ var mayImport = map[string][]string{
 	"core":                   {},
 	"core/coretest":          {},
 	"schema":                 {},
+	"netguard":               {},
 	"store":                  {"core", "schema"},
 	"store/storetest":        {"core", "schema", "store", "store/storetest/faults"},
 	"store/storetest/faults": {},

@@ -10,6 +10,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/mail"
 	"newsletterd/mail/mailtest"
+	"newsletterd/netguard"
 )
 
 // A tenant's relay is somebody else's word: it reaches the public internet, and of other addresses only those that the operator
@@ -51,7 +52,7 @@ func TestTenantsRelaysPassTheGuard(t *testing.T) {
 			Commit: func(*mail.Envelope) bool { return true },
 			Done:   func(_ *mail.Envelope, o mail.Outcome) { outcome = o },
 		})
-		if len(server.Messages()) != tt.taken || (tt.taken == 0) != errors.Is(err, mail.ErrNotPublic) || (tt.taken == 1) != (outcome.Result == mail.Sent) {
+		if len(server.Messages()) != tt.taken || (tt.taken == 0) != errors.Is(err, netguard.ErrNotPublic) || (tt.taken == 1) != (outcome.Result == mail.Sent) {
 			t.Errorf("%v %s: %d taken, %v, %v", tt.private, tt.host, len(server.Messages()), outcome.Result, err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/mail"
+	"newsletterd/netguard"
 	"newsletterd/store"
 	"newsletterd/worker"
 )
@@ -99,7 +100,7 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 
 // endpointClient is the way out to receivers that tenants have brought.
 func endpointClient(cfg *Config) *http.Client {
-	client := (&mail.Guard{Allow: cfg.Webhooks.Allow}).Client()
+	client := (&netguard.Guard{Allow: cfg.Webhooks.Allow}).Client()
 	client.Timeout = 0 // each attempt has its own
 	return client
 }
@@ -130,7 +131,7 @@ func tenantRelay(cfg *Config) func(*core.Relay) mail.Sender {
 	if cfg.Mail.Transport == "directory" {
 		return nil
 	}
-	guard, name := &mail.Guard{Allow: cfg.Mail.PrivateRelays}, localName(cfg)
+	guard, name := &netguard.Guard{Allow: cfg.Mail.PrivateRelays}, localName(cfg)
 	return func(r *core.Relay) mail.Sender {
 		return &mail.SMTP{
 			Addr: net.JoinHostPort(r.Host, strconv.Itoa(r.Port)), Username: r.Username, Password: r.Password,

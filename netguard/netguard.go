@@ -1,4 +1,4 @@
-package mail
+package netguard
 
 import (
 	"context"
@@ -15,25 +15,27 @@ import (
 	"time"
 )
 
-// Guard is the way out for requests to addresses that somebody else has chosen or could come to choose. It looks at the
-// address that is really connected to, after the name was looked up, so no name can lead inside.
+// Guard connects to addresses that tenants and third parties choose. It judges the IP address that a name resolved to,
+// just before the connection is made, so a name that resolves to an internal address is refused, too. The zero Guard
+// allows public addresses only. A Guard is safe for concurrent use as long as Allow does not change.
 type Guard struct {
-	// Allow lists what may be connected to although it is not public: host:port, as it is dialed.
+	// Allow lists addresses that may be connected to although they are not public, each as host:port, as it is dialed.
 	Allow []string
 }
 
-// ErrNotPublic says that an address is not one of the public internet.
+// ErrNotPublic is returned for an address that is not globally reachable.
 var ErrNotPublic = errors.New("the address is not public")
 
 const (
-	guardTimeout = 10 * time.Second
-	maxFetched   = 64 << 10 // bytes
-	maxHead      = 64 << 10 // bytes of an answer's head; net/http would hold 10 MiB
+	timeout    = 10 * time.Second
+	maxFetched = 64 << 10 // bytes
+	maxHead    = 64 << 10 // bytes of a response's header; net/http's default is 10 MiB
 )
 
-// DialContext connects as net.Dialer does, to public addresses alone.
+// DialContext connects as net.Dialer does, within 10 seconds. The error wraps ErrNotPublic if the address is neither
+// public nor allowed.
 func (g *Guard) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	d := net.Dialer{Timeout: guardTimeout}
+	d := net.Dialer{Timeout: timeout}
 	if !g.Allows(addr) {
 		d.Control = func(_, connected string, _ syscall.RawConn) error {
 			ap, err := netip.ParseAddrPort(connected)
@@ -46,11 +48,11 @@ func (g *Guard) DialContext(ctx context.Context, network, addr string) (net.Conn
 	return d.DialContext(ctx, network, addr)
 }
 
-// Allows tells whether an address, host:port, may be connected to although it is not public.
+// Allows reports whether addr, host:port, is listed in Allow.
 func (g *Guard) Allows(addr string) bool { return slices.Contains(g.Allow, addr) }
 
-// Check fails with ErrNotPublic where an address, host:port, is an IP address that will be refused, or a name that can mean this
-// machine alone. Another name is judged only by what it leads to, when it is dialed.
+// Check returns ErrNotPublic if addr, host:port, is an IP address that DialContext refuses, or a name of this machine
+// (localhost). It looks up no names: all others are judged when they are dialed. An addr without a port is an error.
 func (g *Guard) Check(addr string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil || g.Allows(addr) {
@@ -62,13 +64,13 @@ func (g *Guard) Check(addr string) error {
 	return nil
 }
 
-// isLocalhost tells whether a name is localhost, or below it (RFC 6761 section 6.3).
+// isLocalhost reports whether host is localhost or a name below it (RFC 6761 section 6.3).
 func isLocalhost(host string) bool {
 	name := "." + strings.ToLower(strings.TrimSuffix(host, "."))
 	return strings.HasSuffix(name, ".localhost")
 }
 
-// HostPort is the address that a request to a URL dials.
+// HostPort returns the address, host:port, that a request to u dials. The port defaults to that of http or https.
 func HostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -77,13 +79,13 @@ func HostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// unicast6 holds every global unicast address of IPv6 that IANA has given out (RFC 4291 section 2.4). Outside of it are, among
-// others, loopback, IPv4-compatible and IPv4-mapped addresses, NAT64 (RFC 6052, RFC 8215), discard-only and segment routing
-// prefixes, unique local, link-local and site-local addresses.
+// unicast6 holds the global unicast addresses of IPv6 that IANA has assigned (RFC 4291 section 2.4). Outside of it
+// are, among others, loopback, IPv4-compatible and IPv4-mapped addresses, NAT64 (RFC 6052, RFC 8215), discard-only
+// and segment routing prefixes, unique local, link-local and site-local addresses.
 var unicast6 = netip.MustParsePrefix("2000::/3")
 
-// notPublic are the blocks within unicast6 and IPv4's unicast space that the special-purpose registries of IANA do not list as
-// globally reachable, and those by which IPv6 reaches IPv4: Teredo and 6to4.
+// notPublic lists the blocks of unicast6 and of IPv4's unicast space that IANA's special-purpose registries do not
+// list as globally reachable, and those that embed IPv4 addresses in IPv6: Teredo and 6to4.
 var notPublic = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),        // this network
 	netip.MustParsePrefix("10.0.0.0/8"),       // private use
@@ -106,7 +108,7 @@ var notPublic = []netip.Prefix{
 	netip.MustParsePrefix("3fff::/20"),        // documentation
 }
 
-// public reports whether an address is one of the public internet, as a client of it may be asked to connect to.
+// public reports whether a is globally reachable.
 func public(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	if !a.IsGlobalUnicast() || a.Is6() && !unicast6.Contains(a) {
@@ -115,20 +117,21 @@ func public(a netip.Addr) bool {
 	return !slices.ContainsFunc(notPublic, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// Client is an HTTP client behind the guard. It follows no redirect and uses no proxy.
+// Client returns an HTTP client that connects through the guard. It follows no redirects, uses no proxy, and gives a
+// request 10 seconds and a response 64 KiB of header.
 func (g *Guard) Client() *http.Client {
 	return &http.Client{
-		Timeout: guardTimeout,
+		Timeout: timeout,
 		Transport: &http.Transport{
-			DialContext: g.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: guardTimeout, MaxIdleConns: 4, IdleConnTimeout: 30 * time.Second,
-			MaxResponseHeaderBytes: maxHead,
+			DialContext: g.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: timeout, MaxIdleConns: 4,
+			IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: maxHead,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
-// Fetcher gets small files through the guard: it suits SNS.Fetch. Anything but 200 is an error, and so is a file of more than
-// 64 KiB.
+// Fetcher returns a function that gets a file through the guard. A status other than 200 is an error, and so is a
+// body of more than 64 KiB.
 func (g *Guard) Fetcher() func(ctx context.Context, url string) ([]byte, error) {
 	client := g.Client()
 	return func(ctx context.Context, url string) ([]byte, error) {
