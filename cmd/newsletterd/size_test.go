@@ -23,6 +23,7 @@ const (
 // sourceFile is one parsed Go file of the repository.
 type sourceFile struct {
 	path  string // from the root
+	text  []byte
 	lines int
 	set   *token.FileSet
 	tree  *ast.File
@@ -57,7 +58,7 @@ func sourceFiles(t *testing.T) []sourceFile {
 			return nil
 		}
 		rel, err := filepath.Rel(root, path)
-		all = append(all, sourceFile{rel, bytes.Count(text, []byte{'\n'}), set, tree})
+		all = append(all, sourceFile{rel, text, bytes.Count(text, []byte{'\n'}), set, tree})
 		return err
 	})
 	if err != nil {
