@@ -13,7 +13,7 @@ import (
 // deferredEvery is how often a busy job looks for deferred recipients that have become due.
 const deferredEvery = 30 * time.Second
 
-// claimAll keeps the lanes fed until nothing is left to do now, or the group drains. It returns when the first deferred
+// claimAll keeps the connections fed until nothing is left to do now, or the group drains. It returns when the first deferred
 // recipient is due.
 func (s *Sender) claimAll(ctx context.Context) time.Time {
 	var claims []store.Claim
@@ -50,7 +50,7 @@ func (s *Sender) await(ctx context.Context, due time.Time) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
-	case <-s.feed.low:
+	case <-s.dispatcher.low:
 	case <-timer.C:
 	case <-s.loop.Stopping():
 	case <-ctx.Done():
@@ -75,11 +75,11 @@ func (s *Sender) claimRound(ctx context.Context, claims *[]store.Claim) (int, er
 	if err := s.leasePaces(ctx); err != nil {
 		return 0, err
 	}
-	if err := s.noteHolds(ctx); err != nil {
+	if err := s.noteWaitReasons(ctx); err != nil {
 		return 0, err
 	}
 	total := 0
-	for _, j := range slices.Clone(s.feed.jobs) { // only the claimer changes the slice
+	for _, j := range slices.Clone(s.dispatcher.jobs) { // only the claimer changes the slice
 		n, err := s.claim(ctx, j, claims)
 		if err != nil {
 			s.leaveAlone(j, err)
@@ -90,7 +90,7 @@ func (s *Sender) claimRound(ctx context.Context, claims *[]store.Claim) (int, er
 }
 
 // leaveAlone lets a job that can't be read wait, while the others' jobs go on.
-func (s *Sender) leaveAlone(j *jobFeed, err error) {
+func (s *Sender) leaveAlone(j *jobQueue, err error) {
 	s.opts.Log.Error("send: recipients of a job cannot be claimed", slog.String("job", j.job.ID), slog.Any("error", err))
 	j.readAt = time.Now().Add(time.Second)
 	s.again = earlier(s.again, j.readAt)
@@ -115,17 +115,17 @@ func (s *Sender) refresh(ctx context.Context) error {
 		return err
 	}
 	s.checked = checked
-	for _, j := range s.feed.jobs {
+	for _, j := range s.dispatcher.jobs {
 		i := slices.IndexFunc(jobs, func(r core.SendJob) bool { return r.No == j.job.No })
 		if i < 0 {
-			s.feed.stop(j)
+			s.dispatcher.stop(j)
 			continue
 		}
 		j.drained = j.drained && j.found == jobs[i].Recipients
 		j.found, j.expanded = jobs[i].Recipients, jobs[i].Expanded
 	}
 	for i := range jobs {
-		if s.feed.has(jobs[i].No) {
+		if s.dispatcher.has(jobs[i].No) {
 			continue
 		}
 		if err := s.begin(ctx, &jobs[i]); err != nil { // the others' jobs go on
@@ -153,7 +153,7 @@ func (s *Sender) begin(ctx context.Context, j *core.SendJob) error {
 	if err != nil {
 		return err
 	}
-	jf := &jobFeed{
+	jf := &jobQueue{
 		job: *j, content: c, found: j.Recipients, expanded: j.Expanded, held: j.PauseReason,
 		key: store.ClaimKey{JobNo: j.No, TenantID: j.TenantID, ListID: j.ListID, MailedProof: list.RequireMailedProof},
 	}
@@ -162,15 +162,15 @@ func (s *Sender) begin(ctx context.Context, j *core.SendJob) error {
 	if err != nil {
 		return err
 	}
-	s.feed.add(jf, g, p)
-	s.holds.Store(true)
-	s.startLanes(g)
+	s.dispatcher.add(jf, g, p)
+	s.reasonsChanged.Store(true)
+	s.openConnections(g)
 	return nil
 }
 
 // forgetStopped lets go of ended jobs of which nothing is in flight, so that the scheduler may settle them.
 func (s *Sender) forgetStopped() {
-	gone := s.feed.forget()
+	gone := s.dispatcher.forget()
 	if gone {
 		s.dirty.Store(true) // a job that was resumed meanwhile is taken up again
 		s.tellScheduler()
@@ -178,10 +178,10 @@ func (s *Sender) forgetStopped() {
 }
 
 // claim reads the next recipients of a job when its queue runs low.
-func (s *Sender) claim(ctx context.Context, j *jobFeed, claims *[]store.Claim) (int, error) {
-	s.feed.mu.Lock()
-	enough, share := j.enough(), max(claimSize/len(s.feed.jobs), 32)
-	s.feed.mu.Unlock()
+func (s *Sender) claim(ctx context.Context, j *jobQueue, claims *[]store.Claim) (int, error) {
+	s.dispatcher.mu.Lock()
+	enough, share := j.enough(), max(claimSize/len(s.dispatcher.jobs), 32)
+	s.dispatcher.mu.Unlock()
 	if enough {
 		return 0, nil
 	}
@@ -207,7 +207,7 @@ func (s *Sender) claim(ctx context.Context, j *jobFeed, claims *[]store.Claim) (
 	return len(cs), nil
 }
 
-func (s *Sender) claimDeferred(ctx context.Context, j *jobFeed, cs []store.Claim, now time.Time, limit int) ([]store.Claim, error) {
+func (s *Sender) claimDeferred(ctx context.Context, j *jobQueue, cs []store.Claim, now time.Time, limit int) ([]store.Claim, error) {
 	if j.lookAt.After(now) {
 		return cs, nil
 	}
@@ -224,13 +224,13 @@ func (s *Sender) claimDeferred(ctx context.Context, j *jobFeed, cs []store.Claim
 	return cs, nil
 }
 
-// queue hands claims to the lanes; those who are to be left out are recorded at once.
-func (s *Sender) queue(j *jobFeed, cs []store.Claim, departures uint64) {
+// queue hands claims to the connections; those who are to be left out are recorded at once.
+func (s *Sender) queue(j *jobQueue, cs []store.Claim, departures uint64) {
 	items := make([]item, len(cs)) // one allocation for all
 	ready := make([]*item, 0, len(cs))
-	s.feed.mu.Lock()
+	s.dispatcher.mu.Lock()
 	j.out += len(cs)
-	s.feed.mu.Unlock()
+	s.dispatcher.mu.Unlock()
 	for i := range cs {
 		it := &items[i]
 		it.Claim, it.job, it.departures = cs[i], j, departures
@@ -240,22 +240,22 @@ func (s *Sender) queue(j *jobFeed, cs []store.Claim, departures uint64) {
 		}
 		ready = append(ready, it)
 	}
-	s.feed.push(j, ready)
+	s.dispatcher.push(j, ready)
 }
 
 // idle tells whether nothing is queued or in flight, and when the first deferred recipient is due of a job that wants any.
 func (s *Sender) idle(ctx context.Context) (idle bool, due time.Time) {
 	s.forgetStopped()
 	idle = true
-	var hungry []*jobFeed
-	s.feed.mu.Lock()
-	for _, j := range s.feed.jobs {
+	var hungry []*jobQueue
+	s.dispatcher.mu.Lock()
+	for _, j := range s.dispatcher.jobs {
 		idle = idle && j.out == 0 && j.drained
-		if j.drained && !j.enough() && !j.readAt.After(time.Now()) { // the lanes tell when one of the others wants more
+		if j.drained && !j.enough() && !j.readAt.After(time.Now()) { // the connections tell when one of the others wants more
 			hungry = append(hungry, j)
 		}
 	}
-	s.feed.mu.Unlock()
+	s.dispatcher.mu.Unlock()
 	for _, j := range hungry {
 		at, err := s.store.NextDeferred(ctx, j.job.No, j.dueAt, j.dueSeq)
 		if err != nil {

@@ -14,20 +14,20 @@
 //	housekeeping.go  what has expired; snapshot.go: the file that may be copied at any moment
 //	scheduler.go due jobs → running, their recipients, closed windows, what ended jobs have left, absent subscribers
 //	sender.go    Sender: a Step of the send path from its first claim to its last outcome
-//	claimer.go   running jobs, and their recipients in batches; feed.go: what the lanes take from, in turn
-//	lane.go      one connection's share: render, check again, deliver, tell the outcome; content.go: a job, compiled
-//	signing.go   keys of senders; mails made and signed beside the lanes; spare.go: one more thread while mails go out
+//	claimer.go   running jobs, and their recipients in batches; dispatcher.go: what the connections take from, in turn
+//	connection.go    one connection's share: render, check again, deliver, tell the outcome; content.go: a job, compiled
+//	signing.go   keys of senders; mails made and signed beside the connections; extra_thread.go: one more thread while mails go out
 //	tracker.go   what readers open and follow, counted in batches
 //	stop.go      when a job is paused; testmail.go: the mail of a job to one address
 //	recorder.go  outcomes in batches; tally.go: figures of them
-//	routes.go    the ways out of the daemon and of tenants with relays of their own; route.go: one of them, when it is down
+//	relay_group.go  the relays of the daemon and of tenants with their own; relay.go: one of them, when it is down
 //	pace.go      how much may go out in a time; period.go: gliding periods and days, counted in the file
 //	destinations.go  the pace of destination domains; throttle.go: of those that ask for less
-//	hold.go      why a running job waits, where everybody can read it
+//	wait_reason.go  why a running job waits, where everybody can read it
 //
 // # The send path
 //
-//	scheduler → recipient rows → claimer → feed → lanes (mail.Sender) → recorder → the rows' outcomes
+//	scheduler → recipient rows → claimer → dispatcher → connections (mail.Sender) → recorder → the rows' outcomes
 //
 // One process owns the file, so a claim is a read and the memory of it: a restart begins again at the rows without
 // an outcome. A slot of the max_unrecorded window is taken before the content of a message is written and freed after

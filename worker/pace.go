@@ -9,12 +9,12 @@ import (
 	"newsletterd/core"
 )
 
-// pace bounds what goes out in a time: of a relay, or of a tenant. The feed guards it.
+// pace bounds what goes out in a time: of a relay, or of a tenant. The dispatcher guards it.
 type pace struct {
 	scope  string
 	limits core.SendLimits
 	bucket *rate.Limiter // nil: no limit a second
-	window *window       // nil: no limit a period
+	period *period       // nil: no limit a period
 	quota  *quota        // nil: no limit a day
 }
 
@@ -24,7 +24,7 @@ func newPace(scope string, l core.SendLimits) *pace {
 		p.bucket = rate.NewLimiter(rate.Limit(l.PerSecond), max(1, l.PerSecond/20))
 	}
 	if l.PerPeriod > 0 {
-		p.window = newWindow(l)
+		p.period = newPeriod(l)
 	}
 	if l.PerDay > 0 {
 		p.quota = &quota{perDay: int64(l.PerDay)}
@@ -43,8 +43,8 @@ func (p *pace) ready(now time.Time) time.Time {
 			at = now.Add(time.Duration((1-t)/float64(p.bucket.Limit())*float64(time.Second)) + 1)
 		}
 	}
-	if p.window != nil {
-		if t := p.window.ready(now); t.After(at) {
+	if p.period != nil {
+		if t := p.period.ready(now); t.After(at) {
 			at = t
 		}
 	}
@@ -58,7 +58,7 @@ func (p *pace) ready(now time.Time) time.Time {
 
 // wants tells whether the claimer is to ask the file.
 func (p *pace) wants() bool {
-	return p.quota != nil && p.quota.wants || p.window != nil && p.window.wants
+	return p.quota != nil && p.quota.wants || p.period != nil && p.period.wants
 }
 
 // spentUntil is when a day's quota that is used up begins anew; zero: there is some left.
@@ -74,8 +74,8 @@ func (p *pace) take(now time.Time) {
 	if p.bucket != nil {
 		p.bucket.ReserveN(now, 1)
 	}
-	if p.window != nil {
-		p.window.take(now)
+	if p.period != nil {
+		p.period.take(now)
 	}
 	if p.quota != nil {
 		p.quota.left--
@@ -112,7 +112,7 @@ func (p *paces) all() []*pace {
 	defer p.mu.Unlock()
 	out := make([]*pace, 0, len(p.kept))
 	for _, k := range p.kept {
-		if k.quota != nil || k.window != nil {
+		if k.quota != nil || k.period != nil {
 			out = append(out, k)
 		}
 	}

@@ -24,17 +24,17 @@ const (
 	recordRetryMax = 5 * time.Second
 )
 
-// gatherFor is how long outcomes wait for others while no lane waits for a slot.
+// gatherFor is how long outcomes wait for others while no connection waits for a slot.
 const gatherFor = 25 * time.Millisecond
 
 // fast is within what outcomes must have come to be recorded when they are enough. Where they come slower, as those of mails that are
-// signed, the lanes need no slot soon, and twice as many go into a commit.
+// signed, the connections need no slot soon, and twice as many go into a commit.
 const fast = 5 * time.Millisecond
 
 // recorder hands outcomes to the store's writer, which takes whatever has gathered when its transaction begins, and frees
-// the slots of the max_unrecorded window after the commit, never before. No goroutine stands between: each would be a
+// the max_unrecorded slots after the commit, never before. No goroutine stands between: each would be a
 // wait for every slot. A commit costs as much as the outcomes of some hundred mails, so the writer is asked when a good part of
-// the window has gathered, or as soon as a lane waits for a slot.
+// max_unrecorded has gathered, or as soon as a connection waits for a slot.
 type recorder struct {
 	s       *Sender
 	mu      sync.Mutex
@@ -43,7 +43,7 @@ type recorder struct {
 	flight  []record     // taken by the writer, not yet committed
 	began   time.Time    // when the first of them came
 	enough  int          // so many are a commit worth
-	waiting atomic.Int32 // lanes that wait for a slot
+	waiting atomic.Int32 // connections that wait for a slot
 	timer   *time.Timer  // of gatherFor
 	asked   bool         // the writer will take what is pending
 	taken   bool         // by the transaction under way
@@ -61,7 +61,7 @@ func newRecorder(s *Sender) *recorder {
 	return r
 }
 
-// add hands an outcome over. It does not wait for the commit: the window bounds how many can.
+// add hands an outcome over. It does not wait for the commit: max_unrecorded bounds how many can.
 func (r *recorder) add(rec record) {
 	r.mu.Lock()
 	r.pending = append(r.pending, rec)
@@ -77,7 +77,7 @@ func (r *recorder) add(rec record) {
 	}
 }
 
-// hurry has recorded what has gathered, however little it is. A lane that is to wait counts itself among the waiting before:
+// hurry has recorded what has gathered, however little it is. A connection that is to wait counts itself among the waiting before:
 // so either it finds the outcome here that frees its slot, or whoever adds that one sees it waiting.
 func (r *recorder) hurry() {
 	r.mu.Lock()
@@ -112,7 +112,7 @@ func (r *recorder) take() ([]store.Outcome, core.Instant) {
 }
 
 // written is told how the commit went. What was sent must not be forgotten: it is tried until it succeeds. While the file
-// can't be written the window fills up, and so the sending pauses by itself.
+// can't be written the slots run out, and so the sending pauses by itself.
 func (r *recorder) written(err error) {
 	if err == nil {
 		r.release(r.flight)
@@ -159,7 +159,7 @@ func (r *recorder) flush(ctx context.Context) {
 	r.timer.Stop()
 }
 
-// release frees slots, hands ambiguous ones back and tells the feed how many have an outcome, job by job.
+// release frees slots, hands ambiguous ones back and tells the dispatcher how many have an outcome, job by job.
 func (r *recorder) release(recs []record) {
 	run := 0 // neighbors are mostly of the same job
 	for i := range recs {
@@ -167,12 +167,12 @@ func (r *recorder) release(recs []record) {
 		r.s.freeSlot(it)
 		if recs[i].State == store.RecipientQueued { // ambiguous: once more
 			it.Ambiguous++
-			r.s.feed.giveBack(it)
+			r.s.dispatcher.giveBack(it)
 		} else {
 			run++
 		}
 		if i+1 == len(recs) || recs[i+1].it.job != it.job {
-			r.s.feed.settled(it.job, run)
+			r.s.dispatcher.settled(it.job, run)
 			run = 0
 		}
 	}

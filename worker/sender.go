@@ -17,11 +17,11 @@ import (
 
 // SendOptions of a Sender. What has no default is needed.
 type SendOptions struct {
-	Connections   int                           // lanes; 0: 16
+	Connections   int                           // to the daemon.s own relay; 0: 16
 	MaxUnrecorded int                           // messages with a final dot written and no durable outcome; 0: 64
 	Limits        core.SendLimits               // of the daemon's own relay
 	DomainRates   map[string]float64            // messages a second to a destination domain, "*" to every other; none: no limit
-	Relay         func(*core.Relay) mail.Sender // makes the way of a tenant's relay; nil: all tenants use route
+	Relay         func(*core.Relay) mail.Sender // makes the way to a tenant's relay; nil: all tenants use the daemon's
 	GiveUpAfter   time.Duration                 // of a route that stays down, before its jobs fail; 0: 48 h
 	From          mail.Address                  // for tenants without their own
 	Provider      string                        // kind of the mail provider whose relay route is; empty: none
@@ -31,35 +31,35 @@ type SendOptions struct {
 	Ident         *mail.Ident                   // of Message-IDs and bounce addresses
 	Signers       *Signers                      // of DKIM; nil: mails go out unsigned
 	DKIMSkip      []string                      // header fields that the relay changes
-	Spare         bool                          // one more thread than CPUs runs while mails go out
+	ExtraThread   bool                          // one more thread than CPUs runs while mails go out
 	Log           *slog.Logger
 }
 
-// Sender mails the recipients of running jobs: one claimer reads them in batches, the lanes render and deliver, the
+// Sender mails the recipients of running jobs: one claimer reads them in batches, the connections render and deliver, the
 // recorder writes what became of them.
 type Sender struct {
-	store  *store.Store
-	opts   SendOptions
-	loop   *Loop
-	feed   *feed
-	window chan struct{} // one element a slot in use
-	gate   gate          // before the window
-	rec    *recorder
-	paces  paces
+	store      *store.Store
+	opts       SendOptions
+	loop       *Loop
+	dispatcher *dispatcher
+	inflight   chan struct{} // one element a slot in use
+	gate       gate          // before inflight
+	rec        *recorder
+	paces      paces
 
-	shared   *routeGroup            // the daemon's own way
-	groupsMu sync.Mutex             // for those who read figures: only the claimer changes the map
-	groups   map[string]*routeGroup // of tenants with relays of their own
-	lanes    *laneSet               // of the step that runs
-	pool     *signPool              // likewise
-	cpus     int                    // how many sign at once
+	shared      *relayGroup            // the daemon's own relay
+	groupsMu    sync.Mutex             // for those who read figures: only the claimer changes the map
+	groups      map[string]*relayGroup // of tenants with relays of their own
+	connections *connectionSet         // of the step that runs
+	pool        *signPool              // likewise
+	cpus        int                    // how many sign at once
 
-	dirty     flag      // running jobs may have changed
-	rerouted  flag      // relays or limits may have changed
-	holds     flag      // jobs may have begun or ceased to wait
-	checked   uint64    // departures of the store when they were read last
-	again     time.Time // when a job that could not be taken up is tried again; zero: there is none
-	scheduler atomic.Pointer[Loop]
+	dirty          flag      // running jobs may have changed
+	rerouted       flag      // relays or limits may have changed
+	reasonsChanged flag      // jobs may have begun or ceased to wait
+	checked        uint64    // departures of the store when they were read last
+	again          time.Time // when a job that could not be taken up is tried again; zero: there is none
+	scheduler      atomic.Pointer[Loop]
 }
 
 // NewSender makes a sender over a route. It wakes itself when jobs change.
@@ -74,14 +74,14 @@ func NewSender(s *store.Store, route mail.Sender, o SendOptions) *Sender {
 		o.GiveUpAfter = 48 * time.Hour
 	}
 	w := &Sender{
-		store: s, opts: o, feed: newFeed(), groups: map[string]*routeGroup{},
-		window: make(chan struct{}, o.MaxUnrecorded), cpus: runtime.GOMAXPROCS(0),
+		store: s, opts: o, dispatcher: newDispatcher(), groups: map[string]*relayGroup{},
+		inflight: make(chan struct{}, o.MaxUnrecorded), cpus: runtime.GOMAXPROCS(0),
 	}
 	w.gate.room = sync.NewCond(&w.gate.mu)
-	w.feed.domains = newDomainPace(o.DomainRates)
-	w.shared = newGroup("", &w.feed.ended, &way{
+	w.dispatcher.domains = newDomainPace(o.DomainRates)
+	w.shared = newRelayGroup("", &w.dispatcher.ended, &relay{
 		name: "default", sender: route, connections: o.Connections, ahead: signAhead(o.Connections), skip: o.DKIMSkip, provider: o.Provider,
-		routeState: routeState{pace: w.paces.of("relay", o.Limits)},
+		relayState: relayState{pace: w.paces.of("relay", o.Limits)},
 	})
 	w.loop = &Loop{Name: "sender", Step: w.step}
 	s.OnKick(store.TopicJobs, w.Kick)
@@ -92,7 +92,7 @@ func NewSender(s *store.Store, route mail.Sender, o SendOptions) *Sender {
 	return w
 }
 
-// signAhead is how many mails a lane lets be signed before their turn, so that all cores sign.
+// signAhead is how many mails a connection lets be signed before their turn, so that all cores sign.
 func signAhead(connections int) int { return 2 + runtime.GOMAXPROCS(0)/connections }
 
 // inARow is how many it lets be signed where there are plenty, so that it sends as many in a row.
@@ -104,22 +104,22 @@ func (s *Sender) Loop() *Loop { return s.loop }
 // Kick makes the sender look for work, and for jobs that have ended.
 func (s *Sender) Kick() {
 	s.dirty.Store(true)
-	s.feed.signal()
+	s.dispatcher.signal()
 	s.loop.Kick()
 }
 
 // Holds tells whether recipients of a job are claimed: then an outcome may still come.
-func (s *Sender) Holds(jobNo int64) bool { return s.feed.has(jobNo) }
+func (s *Sender) Holds(jobNo int64) bool { return s.dispatcher.has(jobNo) }
 
 // step mails whatever is due and returns when the next deferred recipient is.
 func (s *Sender) step(ctx context.Context, _ time.Time) time.Time {
 	defer s.tellScheduler()
-	defer s.feed.reset()
+	defer s.dispatcher.reset()
 	if err := s.refresh(ctx); err != nil {
 		s.opts.Log.Error("send: jobs cannot be read", slog.Any("error", err))
 		return time.Now().Add(time.Second)
 	}
-	if len(s.feed.jobs) == 0 {
+	if len(s.dispatcher.jobs) == 0 {
 		return s.again
 	}
 	return s.deliver(ctx)
@@ -132,22 +132,22 @@ const gcBallast = 16 << 20
 func (s *Sender) deliver(ctx context.Context) time.Time {
 	ballast := make([]byte, gcBallast)
 	defer runtime.KeepAlive(ballast)
-	if s.opts.Spare {
-		defer spareProcessor()()
+	if s.opts.ExtraThread {
+		defer useExtraThread()()
 	}
-	lanes, cancel := context.WithCancel(ctx)
+	connections, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.rec = newRecorder(s)
 	s.pool = newSignPool(s.cpus)
-	set := &laneSet{ctx: lanes}
-	s.lanes = set
-	for _, t := range s.feed.tenants { // nobody else runs yet
-		s.startLanes(t.group)
+	set := &connectionSet{ctx: connections}
+	s.connections = set
+	for _, t := range s.dispatcher.tenants { // nobody else runs yet
+		s.openConnections(t.group)
 	}
 	next := s.claimAll(ctx)
-	s.endLanes()
-	s.feed.close()
-	s.wakeWays()
+	s.endConnections()
+	s.dispatcher.close()
+	s.wakeRelays()
 	if s.draining() {
 		cancel()
 	}
@@ -159,15 +159,15 @@ func (s *Sender) deliver(ctx context.Context) time.Time {
 	}
 	s.rec.flush(ctx)
 	s.returnPaces(ctx)
-	if err := s.noteHolds(context.WithoutCancel(ctx)); err != nil {
+	if err := s.noteWaitReasons(context.WithoutCancel(ctx)); err != nil {
 		s.opts.Log.Error("send: why jobs wait cannot be noted", slog.Any("error", err))
 	}
 	return next
 }
 
-// endLanes starts no more lanes in this step; those that run end with the feed.
-func (s *Sender) endLanes() {
-	s.lanes, s.shared.cancel = nil, nil
+// endConnections starts no more connections in this step; those that run end with the dispatcher.
+func (s *Sender) endConnections() {
+	s.connections, s.shared.cancel = nil, nil
 	for _, g := range s.groups {
 		g.cancel = nil
 	}
@@ -188,9 +188,9 @@ func (s *Sender) tellScheduler() {
 	}
 }
 
-// lane runs one connection of a way after the other until the feed is closed or ctx has ended.
-func (s *Sender) lane(ctx context.Context, w *way) {
-	l := &lane{sender: s, way: w}
+// connection runs the sessions of one connection to a relay, one after the other, until the dispatcher is closed or ctx has ended.
+func (s *Sender) connection(ctx context.Context, w *relay) {
+	l := &connection{sender: s, relay: w}
 	defer l.end()
 	src := &mail.Source{Next: l.next, Ahead: l.prepare, Commit: func(e *mail.Envelope) bool { return s.takeSlot(ctx, w.group, e) }, Done: l.done}
 	for {
@@ -203,10 +203,10 @@ func (s *Sender) lane(ctx context.Context, w *way) {
 		l.end()
 		if err == nil {
 			w.left()
-			if ctx.Err() != nil || s.feed.ended.Load() {
+			if ctx.Err() != nil || s.dispatcher.ended.Load() {
 				return
 			}
-			continue // a way before this one works again
+			continue // a relay before this one works again
 		}
 		var re *mail.RouteError
 		if !errors.As(err, &re) {
@@ -224,14 +224,14 @@ func (s *Sender) lane(ctx context.Context, w *way) {
 		if pause, fresh := w.failed(re, round, time.Now()); fresh {
 			s.opts.Log.Warn("send: the route fails", slog.String("route", w.name), slog.String("tenant", w.group.owner),
 				slog.Any("error", err), slog.Duration("pause", pause))
-			s.lookAtHolds()
+			s.lookAtWaitReasons()
 			s.maybeGiveUp(ctx, w.group)
 		}
 	}
 }
 
-// takeSlot takes a slot of the max_unrecorded window; it waits for one. False: ctx ended before.
-func (s *Sender) takeSlot(ctx context.Context, g *routeGroup, e *mail.Envelope) bool {
+// takeSlot takes one of the max_unrecorded slots; it waits for one. False: ctx ended before.
+func (s *Sender) takeSlot(ctx context.Context, g *relayGroup, e *mail.Envelope) bool {
 	it := e.Tag.(*item)
 	if s.gate.on.Load() {
 		if !s.gate.enter(ctx, g, s.opts.MaxUnrecorded) {
@@ -240,7 +240,7 @@ func (s *Sender) takeSlot(ctx context.Context, g *routeGroup, e *mail.Envelope) 
 		it.gated = true
 	}
 	select {
-	case s.window <- struct{}{}:
+	case s.inflight <- struct{}{}:
 	default:
 		if !s.waitSlot(ctx) {
 			return false
@@ -256,7 +256,7 @@ func (s *Sender) waitSlot(ctx context.Context) bool {
 	defer s.rec.waiting.Add(-1)
 	s.rec.hurry()
 	select {
-	case s.window <- struct{}{}:
+	case s.inflight <- struct{}{}:
 		return true
 	case <-ctx.Done():
 		return false
@@ -266,6 +266,6 @@ func (s *Sender) waitSlot(ctx context.Context) bool {
 func (s *Sender) freeSlot(it *item) {
 	if it.slot {
 		it.slot = false
-		<-s.window
+		<-s.inflight
 	}
 }

@@ -91,7 +91,7 @@ func (s *signature) signer(ctx context.Context) (*mail.Signer, error) {
 	return k.signer, err
 }
 
-// draft is a mail that is being made for a lane. done is nil where it was made at once.
+// draft is a mail that is being made for a connection. done is nil where it was made at once.
 type draft struct {
 	it     *item
 	e      *mail.Envelope
@@ -135,7 +135,7 @@ func (d *draft) make(scratch *[]byte) {
 	}
 }
 
-// signPool makes and signs mails beside the lanes: a signature costs more than all else, and a lane that waits for a relay
+// signPool makes and signs mails beside the connections: a signature costs more than all else, and a connection that waits for a relay
 // should not be what computes it.
 type signPool struct {
 	work  chan *draft

@@ -13,7 +13,7 @@ import (
 // flag is a switch that many read.
 type flag = atomic.Bool
 
-// tally counts what came of the messages of one way.
+// tally counts what came of the messages of one relay.
 type tally struct {
 	sent   atomic.Int64
 	mu     sync.Mutex
@@ -54,7 +54,7 @@ func (t *tally) fault(f mail.Fault) {
 	t.faults[f.String()]++
 }
 
-// RouteFigures are the figures of one way out since the start.
+// RouteFigures are the figures of one relay since the start.
 type RouteFigures struct {
 	Tenant, Name string    // Tenant is empty for the daemon's own
 	Fails        int       // running
@@ -76,26 +76,26 @@ type Figures struct {
 func (s *Sender) Figures() Figures {
 	var f Figures
 	s.groupsMu.Lock()
-	groups := []*routeGroup{s.shared}
+	groups := []*relayGroup{s.shared}
 	for _, g := range s.groups {
 		groups = append(groups, g)
 	}
 	s.groupsMu.Unlock()
 	for _, g := range groups {
-		for _, w := range g.ways {
+		for _, w := range g.relays {
 			f.Routes = append(f.Routes, w.figures())
 		}
 	}
 	slices.SortFunc(f.Routes, func(a, b RouteFigures) int {
 		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Name, b.Name))
 	})
-	s.feed.mu.Lock()
-	defer s.feed.mu.Unlock()
-	for _, j := range s.feed.jobs {
+	s.dispatcher.mu.Lock()
+	defer s.dispatcher.mu.Unlock()
+	for _, j := range s.dispatcher.jobs {
 		f.Queued += j.waiting() + j.aside
 		f.InHand += j.out - j.waiting() - j.aside
 	}
-	f.Unrecorded = len(s.window)
+	f.Unrecorded = len(s.inflight)
 	f.Slowed = map[string]int{}
 	for _, g := range groups {
 		for _, t := range g.throttled {
@@ -107,12 +107,12 @@ func (s *Sender) Figures() Figures {
 	return f
 }
 
-func (w *way) figures() RouteFigures {
-	f := RouteFigures{Tenant: w.group.owner, Name: w.name, Outcomes: map[OutcomeKind]int64{}, Faults: map[string]int64{mail.FaultConnect.String(): 0}}
-	w.mu.Lock()
-	f.Fails, f.Until = w.fails, w.until
-	w.mu.Unlock()
-	t := &w.tally
+func (r *relay) figures() RouteFigures {
+	f := RouteFigures{Tenant: r.group.owner, Name: r.name, Outcomes: map[OutcomeKind]int64{}, Faults: map[string]int64{mail.FaultConnect.String(): 0}}
+	r.mu.Lock()
+	f.Fails, f.Until = r.fails, r.until
+	r.mu.Unlock()
+	t := &r.tally
 	f.Outcomes[OutcomeKind{Result: mail.Sent.String()}] = t.sent.Load()
 	t.mu.Lock()
 	defer t.mu.Unlock()

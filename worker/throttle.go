@@ -48,21 +48,21 @@ func throttles(o mail.Outcome) bool {
 var greylisting = regexp.MustCompile(`(?i)gr[ae]y-?list|postgrey`)
 
 // replied counts a reply for a destination, if its group is watched or the reply gives cause to.
-func (s *Sender) replied(g *routeGroup, email string, refused bool) {
+func (s *Sender) replied(g *relayGroup, email string, refused bool) {
 	if !refused && !g.throttling.Load() {
 		return
 	}
 	domain := domainOf(email)
-	if slowed, to := s.feed.reply(g, domain, refused, time.Now()); slowed {
+	if slowed, to := s.dispatcher.reply(g, domain, refused, time.Now()); slowed {
 		s.opts.Log.Warn("send: a destination refuses mails for their number and gets half as many", slog.String("tenant", g.owner),
 			slog.String("domain", domain), slog.Float64("per_second", math.Round(100*to)/100))
 	}
 }
 
 // reply is replied under the lock; slowed tells that the destination's rate was halved.
-func (f *feed) reply(g *routeGroup, domain string, refused bool, now time.Time) (slowed bool, to float64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (d *dispatcher) reply(g *relayGroup, domain string, refused bool, now time.Time) (slowed bool, to float64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	t := g.throttled[domain]
 	switch {
 	case t == nil && (!refused || len(g.throttled) >= maxThrottles):
@@ -90,7 +90,7 @@ func (f *feed) reply(g *routeGroup, domain string, refused bool, now time.Time) 
 		return false, 0
 	}
 	t.halve(now)
-	f.retime(g, domain, now)
+	d.retime(g, domain, now)
 	return true, t.rate
 }
 
@@ -107,7 +107,7 @@ func (t *throttle) halve(now time.Time) {
 }
 
 // raise gives destinations that have refused nothing for a while more, and forgets those that have what they had.
-func (f *feed) raise(g *routeGroup, now time.Time) {
+func (d *dispatcher) raise(g *relayGroup, now time.Time) {
 	if now.Before(g.raiseAt) {
 		return
 	}
@@ -129,16 +129,16 @@ func (f *feed) raise(g *routeGroup, now time.Time) {
 		if t.rate >= t.was {
 			delete(g.throttled, domain)
 		}
-		f.retime(g, domain, now)
+		d.retime(g, domain, now)
 	}
 	g.throttling.Store(len(g.throttled) > 0)
 }
 
-// due is when a message to an address may go by the ways of a group.
-func (f *feed) due(g *routeGroup, email string, now time.Time) time.Time {
+// due is when a message to an address may go by the relays of a group.
+func (d *dispatcher) due(g *relayGroup, email string, now time.Time) time.Time {
 	at := now
-	if f.domains != nil {
-		at = f.domains.reserve(email, now)
+	if d.domains != nil {
+		at = d.domains.reserve(email, now)
 	}
 	if !g.throttling.Load() {
 		return at
@@ -152,7 +152,7 @@ func (f *feed) due(g *routeGroup, email string, now time.Time) time.Time {
 }
 
 // retime gives those who wait for a destination whose rate has changed their turns anew.
-func (f *feed) retime(g *routeGroup, domain string, now time.Time) {
+func (d *dispatcher) retime(g *relayGroup, domain string, now time.Time) {
 	var waiting []*parkedItem
 	for i := range g.parked {
 		if p := &g.parked[i]; domainOf(p.it.EmailKey) == domain {
@@ -161,10 +161,10 @@ func (f *feed) retime(g *routeGroup, domain string, now time.Time) {
 	}
 	slices.SortFunc(waiting, func(a, b *parkedItem) int { return a.at.Compare(b.at) })
 	for _, p := range waiting {
-		p.at = f.due(g, p.it.EmailKey, now)
+		p.at = d.due(g, p.it.EmailKey, now)
 	}
 	if len(waiting) > 0 {
 		heap.Init(&g.parked)
-		f.wakeIn(g.parked[0].at, now)
+		d.wakeIn(g.parked[0].at, now)
 	}
 }

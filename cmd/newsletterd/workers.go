@@ -60,7 +60,7 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 		Connections: cfg.Mail.SMTP.Connections, MaxUnrecorded: cfg.Send.MaxUnrecorded,
 		Limits: relayLimits(&cfg.Mail.SMTP), DomainRates: rates, Relay: relay, GiveUpAfter: cfg.Send.GiveUpAfter.Std(), From: from,
 		Provider: relayProvider(cfg), BounceDomain: cfg.Mail.BounceDomain, PublicURL: cfg.Origin(), Sealer: d.sealer, Ident: ident, Log: log,
-		Signers: signers, DKIMSkip: cfg.Mail.SMTP.DKIMSkip, Spare: true,
+		Signers: signers, DKIMSkip: cfg.Mail.SMTP.DKIMSkip, ExtraThread: true,
 	})
 	d.registry.MustRegister(sendCollector{sender})
 	mailer := worker.MailerOptions{

@@ -16,25 +16,25 @@ import (
 // claimSize is how many recipients one claim reads; a job is claimed again when half of them are handed out.
 const claimSize = 256
 
-// plenty is how many claimed recipients of a job must be queued so that a lane may take some before it can send them.
+// plenty is how many claimed recipients of a job must be queued so that a connection may take some before it can send them.
 const plenty = 64
 
-// item is one claimed recipient on its way through a lane.
+// item is one claimed recipient on its way through a connection.
 type item struct {
 	store.Claim
-	job        *jobFeed
+	job        *jobQueue
 	departures uint64 // of the store, read before the claim: while it stands, the claim's check holds
 	lost       int    // connections that broke in this recipient's own transaction, running
-	slot       bool   // holds a slot of the max_unrecorded window
+	slot       bool   // holds one of the max_unrecorded slots
 	gated      bool   // counts among its group's messages without a reply
 	timed      bool   // its destination's turn has come
 }
 
-// jobFeed is a running job as the sender sees it. Its fields are guarded by the feed's mutex, but for those that never
+// jobQueue is a running job as the sender sees it. Its fields are guarded by the dispatcher's mutex, but for those that never
 // change and those that the claimer alone uses.
-type jobFeed struct {
+type jobQueue struct {
 	job     core.SendJob
-	tenant  *tenantFeed
+	tenant  *tenantQueue
 	key     store.ClaimKey
 	content *content // nil until compiled
 
@@ -58,23 +58,23 @@ type jobFeed struct {
 	readAt   time.Time // not before, since it could not be read
 }
 
-func (j *jobFeed) windowClosed() bool {
+func (j *jobQueue) windowClosed() bool {
 	return j.job.WindowEnd != 0 && j.job.WindowClosed(core.At(time.Now()))
 }
 
-func (j *jobFeed) waiting() int { return len(j.queue) - j.head }
+func (j *jobQueue) waiting() int { return len(j.queue) - j.head }
 
 // enough tells whether the claimer may leave the job alone for now.
-func (j *jobFeed) enough() bool {
+func (j *jobQueue) enough() bool {
 	return j.stopped || j.waiting() > claimSize/2 || j.aside >= maxParked
 }
 
-// tenantFeed are the running jobs of one tenant. The feed's mutex guards it.
-type tenantFeed struct {
+// tenantQueue are the running jobs of one tenant. The dispatcher's mutex guards it.
+type tenantQueue struct {
 	id    string
-	group *routeGroup
+	group *relayGroup
 	pace  *pace // nil: no limit
-	jobs  []*jobFeed
+	jobs  []*jobQueue
 	turn  int
 
 	until    time.Time // nothing goes before
@@ -83,63 +83,63 @@ type tenantFeed struct {
 	refusing flag      // refusals > 0, for those who do not hold the lock
 }
 
-// feed is what the lanes take from: the claimed recipients of all running jobs. Tenants take turns, and so do the jobs of one,
+// dispatcher is what the connections take from: the claimed recipients of all running jobs. Tenants take turns, and so do the jobs of one,
 // so that nothing large holds something small up.
-type feed struct {
+type dispatcher struct {
 	mu      sync.Mutex
-	more    *sync.Cond    // something was queued, or the feed was closed
+	more    *sync.Cond    // something was queued, or the dispatcher was closed
 	low     chan struct{} // tells the claimer to look again
-	jobs    []*jobFeed
-	tenants []*tenantFeed
+	jobs    []*jobQueue
+	tenants []*tenantQueue
 	turn    int
 	closed  bool
 	ended   flag        // closed, for those who do not hold the lock
 	plenty  flag        // so is this: many are queued behind the item that was handed out last, and no limit counts them
 	domains *domainPace // nil: no limit
-	wakeAt  time.Time   // when a timer wakes the lanes; zero: none is set
+	wakeAt  time.Time   // when a timer wakes the connections; zero: none is set
 }
 
-func newFeed() *feed {
-	f := &feed{low: make(chan struct{}, 1)}
-	f.more = sync.NewCond(&f.mu)
-	return f
+func newDispatcher() *dispatcher {
+	d := &dispatcher{low: make(chan struct{}, 1)}
+	d.more = sync.NewCond(&d.mu)
+	return d
 }
 
 // add takes up a job.
-func (f *feed) add(j *jobFeed, g *routeGroup, p *pace) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	i := slices.IndexFunc(f.tenants, func(t *tenantFeed) bool { return t.id == j.job.TenantID })
+func (d *dispatcher) add(j *jobQueue, g *relayGroup, p *pace) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	i := slices.IndexFunc(d.tenants, func(t *tenantQueue) bool { return t.id == j.job.TenantID })
 	if i < 0 {
-		f.tenants = append(f.tenants, &tenantFeed{id: j.job.TenantID, group: g, pace: p})
-		i = len(f.tenants) - 1
+		d.tenants = append(d.tenants, &tenantQueue{id: j.job.TenantID, group: g, pace: p})
+		i = len(d.tenants) - 1
 	}
-	j.tenant = f.tenants[i]
+	j.tenant = d.tenants[i]
 	j.tenant.jobs = append(j.tenant.jobs, j)
-	f.jobs = append(f.jobs, j)
+	d.jobs = append(d.jobs, j)
 }
 
 // forget lets go of ended jobs of which nothing is in flight; gone tells whether there were any.
-func (f *feed) forget() (gone bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	over := func(j *jobFeed) bool { return j.stopped && j.out == 0 }
-	n := len(f.jobs)
-	f.jobs = slices.DeleteFunc(f.jobs, over)
-	if len(f.jobs) == n {
+func (d *dispatcher) forget() (gone bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	over := func(j *jobQueue) bool { return j.stopped && j.out == 0 }
+	n := len(d.jobs)
+	d.jobs = slices.DeleteFunc(d.jobs, over)
+	if len(d.jobs) == n {
 		return false
 	}
-	for _, t := range f.tenants {
+	for _, t := range d.tenants {
 		t.jobs = slices.DeleteFunc(t.jobs, over)
 	}
-	f.tenants = slices.DeleteFunc(f.tenants, func(t *tenantFeed) bool { return len(t.jobs) == 0 })
+	d.tenants = slices.DeleteFunc(d.tenants, func(t *tenantQueue) bool { return len(t.jobs) == 0 })
 	return true
 }
 
-// setRoute changes a tenant's way out and its pace.
-func (f *feed) setRoute(t *tenantFeed, g *routeGroup, p *pace) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+// setRoute changes a tenant's relay and its pace.
+func (d *dispatcher) setRoute(t *tenantQueue, g *relayGroup, p *pace) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if t.group == g && t.pace == p {
 		return
 	}
@@ -153,13 +153,13 @@ func (f *feed) setRoute(t *tenantFeed, g *routeGroup, p *pace) {
 		heap.Init(&old.parked)
 	}
 	t.group, t.pace, t.until, t.refusals = g, p, time.Time{}, 0
-	f.more.Broadcast()
+	d.more.Broadcast()
 }
 
-// refused notes that a tenant's sender was refused, as routeState.failed does for a way.
-func (f *feed) refused(t *tenantFeed, re *mail.RouteError, now time.Time) (pause time.Duration, since time.Time, fresh bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+// refused notes that a tenant's sender was refused, as relayState.failed does for a relay.
+func (d *dispatcher) refused(t *tenantQueue, re *mail.RouteError, now time.Time) (pause time.Duration, since time.Time, fresh bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if t.refusals > 0 && now.Before(t.until) {
 		return 0, t.downAt, false
 	}
@@ -170,22 +170,22 @@ func (f *feed) refused(t *tenantFeed, re *mail.RouteError, now time.Time) (pause
 	t.refusing.Store(true)
 	pause = re.Backoff(t.refusals)
 	t.until = now.Add(pause)
-	f.wakeIn(t.until, now)
+	d.wakeIn(t.until, now)
 	return pause, t.downAt, true
 }
 
 // welcomed notes that a mail of a tenant got beyond MAIL.
-func (f *feed) welcomed(t *tenantFeed) {
-	f.mu.Lock()
+func (d *dispatcher) welcomed(t *tenantQueue) {
+	d.mu.Lock()
 	t.refusals = 0
 	t.refusing.Store(false)
-	f.mu.Unlock()
+	d.mu.Unlock()
 }
 
-func (f *feed) tenantsOf(g *routeGroup) (out []*tenantFeed) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, t := range f.tenants {
+func (d *dispatcher) tenantsOf(g *relayGroup) (out []*tenantQueue) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, t := range d.tenants {
 		if t.group == g {
 			out = append(out, t)
 		}
@@ -193,9 +193,9 @@ func (f *feed) tenantsOf(g *routeGroup) (out []*tenantFeed) {
 	return out
 }
 
-func (f *feed) jobsOf(t *tenantFeed) (nos []int64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (d *dispatcher) jobsOf(t *tenantQueue) (nos []int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for _, j := range t.jobs {
 		nos = append(nos, j.job.No)
 	}
@@ -203,56 +203,56 @@ func (f *feed) jobsOf(t *tenantFeed) (nos []int64) {
 }
 
 // signal makes the claimer look again.
-func (f *feed) signal() {
+func (d *dispatcher) signal() {
 	select {
-	case f.low <- struct{}{}:
+	case d.low <- struct{}{}:
 	default:
 	}
 }
 
-// next hands out one item; nil means none is ready (wait false), the feed is closed, ctx has ended, or the way's turn is over.
-func (f *feed) next(ctx context.Context, w *way, wait bool) *item {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed || ctx.Err() != nil || !w.serves() {
+// next hands out one item; nil means none is ready (wait false), the dispatcher is closed, ctx has ended, or the relay's turn is over.
+func (d *dispatcher) next(ctx context.Context, w *relay, wait bool) *item {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed || ctx.Err() != nil || !w.serves() {
 		return nil
 	}
-	if it := f.pop(w); it != nil || !wait {
+	if it := d.pop(w); it != nil || !wait {
 		return it
 	}
-	stop := context.AfterFunc(ctx, f.wake)
+	stop := context.AfterFunc(ctx, d.wake)
 	defer stop()
 	for {
-		if f.closed || ctx.Err() != nil || !w.serves() {
+		if d.closed || ctx.Err() != nil || !w.serves() {
 			return nil
 		}
-		if it := f.pop(w); it != nil {
+		if it := d.pop(w); it != nil {
 			return it
 		}
-		f.more.Wait()
+		d.more.Wait()
 	}
 }
 
-// wake makes every waiting lane look again.
-func (f *feed) wake() {
-	f.mu.Lock()
-	f.more.Broadcast()
-	f.mu.Unlock()
+// wake makes every waiting connection look again.
+func (d *dispatcher) wake() {
+	d.mu.Lock()
+	d.more.Broadcast()
+	d.mu.Unlock()
 }
 
-// wakeIn sees to it that the lanes look again at an instant.
-func (f *feed) wakeIn(at, now time.Time) {
-	if !f.wakeAt.IsZero() && !at.Before(f.wakeAt) && f.wakeAt.After(now) {
+// wakeIn sees to it that the connections look again at an instant.
+func (d *dispatcher) wakeIn(at, now time.Time) {
+	if !d.wakeAt.IsZero() && !at.Before(d.wakeAt) && d.wakeAt.After(now) {
 		return
 	}
-	f.wakeAt = at
+	d.wakeAt = at
 	time.AfterFunc(at.Sub(now), func() {
-		f.mu.Lock()
-		if f.wakeAt.Equal(at) {
-			f.wakeAt = time.Time{}
+		d.mu.Lock()
+		if d.wakeAt.Equal(at) {
+			d.wakeAt = time.Time{}
 		}
-		f.more.Broadcast()
-		f.mu.Unlock()
+		d.more.Broadcast()
+		d.mu.Unlock()
 	})
 }
 
@@ -266,35 +266,35 @@ func (c *clock) now() time.Time {
 	return c.at
 }
 
-// pop takes the item whose turn it is on a way.
-func (f *feed) pop(w *way) *item {
+// pop takes the item whose turn it is on a relay.
+func (d *dispatcher) pop(w *relay) *item {
 	var c clock
-	if w.pace != nil && !f.open(w.pace, &c) {
+	if w.pace != nil && !d.open(w.pace, &c) {
 		return nil
 	}
 	if w.group.throttling.Load() {
-		f.raise(w.group, c.now())
+		d.raise(w.group, c.now())
 	}
-	it := f.popParked(w, &c)
-	for range f.tenants {
+	it := d.popParked(w, &c)
+	for range d.tenants {
 		if it != nil {
 			break
 		}
-		if f.turn >= len(f.tenants) {
-			f.turn = 0
+		if d.turn >= len(d.tenants) {
+			d.turn = 0
 		}
-		t := f.tenants[f.turn]
-		f.turn++
-		if t.group == w.group && f.openTenant(t, &c) {
-			it = f.popTenant(t, &c)
+		t := d.tenants[d.turn]
+		d.turn++
+		if t.group == w.group && d.openTenant(t, &c) {
+			it = d.popTenant(t, &c)
 		}
 	}
 	if it == nil {
 		return nil
 	}
 	p := it.job.tenant.pace
-	if many := it.job.waiting() >= plenty && p == nil && w.pace == nil; many != f.plenty.Load() {
-		f.plenty.Store(many)
+	if many := it.job.waiting() >= plenty && p == nil && w.pace == nil; many != d.plenty.Load() {
+		d.plenty.Store(many)
 	}
 	if p != nil {
 		p.take(c.now())
@@ -306,31 +306,31 @@ func (f *feed) pop(w *way) *item {
 }
 
 // open tells whether a pace lets a message go, and else sets the alarm.
-func (f *feed) open(p *pace, c *clock) bool {
+func (d *dispatcher) open(p *pace, c *clock) bool {
 	at := p.ready(c.now())
 	if !at.After(c.now()) {
 		return true
 	}
 	if p.wants() {
-		f.signal()
+		d.signal()
 	}
-	f.wakeIn(at, c.now())
+	d.wakeIn(at, c.now())
 	return false
 }
 
-func (f *feed) openTenant(t *tenantFeed, c *clock) bool {
+func (d *dispatcher) openTenant(t *tenantQueue, c *clock) bool {
 	if !t.until.IsZero() {
 		if t.until.After(c.now()) {
-			f.wakeIn(t.until, c.now())
+			d.wakeIn(t.until, c.now())
 			return false
 		}
 		t.until = time.Time{}
 	}
-	return t.pace == nil || f.open(t.pace, c)
+	return t.pace == nil || d.open(t.pace, c)
 }
 
 // popTenant takes the next item of a tenant: its jobs take turns.
-func (f *feed) popTenant(t *tenantFeed, c *clock) *item {
+func (d *dispatcher) popTenant(t *tenantQueue, c *clock) *item {
 	for range t.jobs {
 		if t.turn >= len(t.jobs) {
 			t.turn = 0
@@ -342,36 +342,36 @@ func (f *feed) popTenant(t *tenantFeed, c *clock) *item {
 			j.queue[j.head] = nil
 			j.head++
 			if j.waiting() == claimSize/2 || j.waiting() == 0 {
-				f.signal()
+				d.signal()
 			}
-			if it.timed || f.domains == nil && !t.group.throttling.Load() {
+			if it.timed || d.domains == nil && !t.group.throttling.Load() {
 				it.timed = false
 				return it
 			}
-			at := f.due(t.group, it.EmailKey, c.now())
+			at := d.due(t.group, it.EmailKey, c.now())
 			if !at.After(c.now()) {
 				return it
 			}
 			j.aside++
 			t.group.parked.add(at, it)
-			f.wakeIn(t.group.parked[0].at, c.now())
+			d.wakeIn(t.group.parked[0].at, c.now())
 		}
 	}
 	return nil
 }
 
 // popParked takes an item whose destination's turn has come.
-func (f *feed) popParked(w *way, c *clock) *item {
+func (d *dispatcher) popParked(w *relay, c *clock) *item {
 	for h := &w.group.parked; len(*h) > 0; {
 		if first := (*h)[0]; first.at.After(c.now()) {
-			f.wakeIn(first.at, c.now())
+			d.wakeIn(first.at, c.now())
 			return nil
 		}
 		it := h.first()
 		if it.job.aside--; it.job.aside == maxParked/2 {
-			f.signal()
+			d.signal()
 		}
-		if f.openTenant(it.job.tenant, c) {
+		if d.openTenant(it.job.tenant, c) {
 			return it
 		}
 		// It goes back to the others of its job, for a tenant that waits must not hold others up.
@@ -382,12 +382,12 @@ func (f *feed) popParked(w *way, c *clock) *item {
 }
 
 // push queues claimed items of a job behind the others.
-func (f *feed) push(j *jobFeed, items []*item) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (d *dispatcher) push(j *jobQueue, items []*item) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if j.stopped {
 		j.out -= len(items)
-		f.signal()
+		d.signal()
 		return
 	}
 	if j.head > 0 {
@@ -396,25 +396,25 @@ func (f *feed) push(j *jobFeed, items []*item) {
 		j.queue, j.head = j.queue[:n], 0
 	}
 	j.queue = append(j.queue, items...)
-	f.more.Broadcast()
+	d.more.Broadcast()
 }
 
 // giveBack queues an item again, before all others of its job: nobody has taken its message.
-func (f *feed) giveBack(it *item) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (d *dispatcher) giveBack(it *item) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	j := it.job
-	if j.stopped || f.closed {
+	if j.stopped || d.closed {
 		j.out--
-		f.signal()
+		d.signal()
 		return
 	}
 	j.unpop(it)
-	f.more.Broadcast()
+	d.more.Broadcast()
 }
 
 // unpop puts an item before the others of its job.
-func (j *jobFeed) unpop(it *item) {
+func (j *jobQueue) unpop(it *item) {
 	if j.head > 0 {
 		j.head--
 		j.queue[j.head] = it
@@ -424,19 +424,19 @@ func (j *jobFeed) unpop(it *item) {
 }
 
 // settled notes that n items of a job have a recorded outcome.
-func (f *feed) settled(j *jobFeed, n int) {
-	f.mu.Lock()
+func (d *dispatcher) settled(j *jobQueue, n int) {
+	d.mu.Lock()
 	j.out -= n
 	done := n > 0 && j.out == 0
-	f.mu.Unlock()
+	d.mu.Unlock()
 	if done {
-		f.signal()
+		d.signal()
 	}
 }
 
 // stop drops what is queued of a job that has ended.
-func (f *feed) stop(j *jobFeed) {
-	f.mu.Lock()
+func (d *dispatcher) stop(j *jobQueue) {
+	d.mu.Lock()
 	j.stopped = true
 	j.over.Store(true)
 	j.out -= j.waiting() + j.aside
@@ -447,15 +447,15 @@ func (f *feed) stop(j *jobFeed) {
 		heap.Init(h)
 		j.aside = 0
 	}
-	f.mu.Unlock()
-	f.signal()
+	d.mu.Unlock()
+	d.signal()
 }
 
 // has tells whether the sender still holds anything of a job.
-func (f *feed) has(jobNo int64) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, j := range f.jobs {
+func (d *dispatcher) has(jobNo int64) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, j := range d.jobs {
 		if j.job.No == jobNo {
 			return true
 		}
@@ -463,22 +463,22 @@ func (f *feed) has(jobNo int64) bool {
 	return false
 }
 
-// close wakes all lanes and hands out nothing more.
-func (f *feed) close() {
-	f.mu.Lock()
-	f.closed = true
-	f.ended.Store(true)
-	f.mu.Unlock()
-	f.more.Broadcast()
+// close wakes all connections and hands out nothing more.
+func (d *dispatcher) close() {
+	d.mu.Lock()
+	d.closed = true
+	d.ended.Store(true)
+	d.mu.Unlock()
+	d.more.Broadcast()
 }
 
-// reset forgets everything; no lane runs.
-func (f *feed) reset() {
-	f.mu.Lock()
-	for _, t := range f.tenants {
+// reset forgets everything; no connection runs.
+func (d *dispatcher) reset() {
+	d.mu.Lock()
+	for _, t := range d.tenants {
 		t.group.parked = nil
 	}
-	f.jobs, f.tenants, f.turn, f.closed = nil, nil, 0, false
-	f.ended.Store(false)
-	f.mu.Unlock()
+	d.jobs, d.tenants, d.turn, d.closed = nil, nil, 0, false
+	d.ended.Store(false)
+	d.mu.Unlock()
 }

@@ -21,17 +21,17 @@ const maxLost = 3
 // retryRead is the pause after a check that the database did not answer.
 const retryRead = 200 * time.Millisecond
 
-// lane is one connection's share of the work. Its envelopes are used again and again.
-type lane struct {
+// connection is one connection to a relay and its share of the work. Its envelopes are used again and again.
+type connection struct {
 	sender    *Sender
-	way       *way
-	refused   *tenantFeed // whose mail was refused at MAIL for good, by the reply before
-	throttled string      // whom the reply before was about, if it was 421 4.7.x
+	relay     *relay
+	refused   *tenantQueue // whose mail was refused at MAIL for good, by the reply before
+	throttled string       // whom the reply before was about, if it was 421 4.7.x
 	free      []*mail.Envelope
 	scratch   []byte
 	ahead     []*draft // made, or being made, before they can be sent
 
-	mu      sync.Mutex // of what follows, and of ahead: held while the lane itself is at work
+	mu      sync.Mutex // of what follows, and of ahead: held while the connection itself is at work
 	turns   int        // how often it was
 	watched int        // turns at the last look
 	ticking bool
@@ -40,13 +40,13 @@ type lane struct {
 }
 
 // next is mail.Source.Next: the recipient is checked once more when the message is ready, just before MAIL.
-func (l *lane) next(ctx context.Context, wait bool) (*mail.Envelope, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	defer l.watch()
-	s := l.sender
+func (c *connection) next(ctx context.Context, wait bool) (*mail.Envelope, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.watch()
+	s := c.sender
 	for {
-		d, ok := l.draft(ctx, wait)
+		d, ok := c.draft(ctx, wait)
 		if !ok {
 			return nil, false
 		}
@@ -54,28 +54,28 @@ func (l *lane) next(ctx context.Context, wait bool) (*mail.Envelope, bool) {
 		if d.err != nil {
 			s.opts.Log.Warn("send: a mail cannot be rendered", slog.Int64("job", it.job.job.No), slog.Any("error", d.err))
 			s.finish(it, store.RecipientFailed, core.ReasonRender, false)
-			l.free = append(l.free, e)
+			c.free = append(c.free, e)
 			continue
 		}
 		skip, err := s.recheck(ctx, it)
 		switch {
 		case it.job.over.Load(): // paused, say
-			l.free = append(l.free, e)
-			s.feed.giveBack(it)
+			c.free = append(c.free, e)
+			s.dispatcher.giveBack(it)
 			continue
 		case it.job.windowClosed(): // the scheduler ends the job
-			l.free = append(l.free, e)
-			s.feed.settled(it.job, 1)
+			c.free = append(c.free, e)
+			s.dispatcher.settled(it.job, 1)
 			continue
 		case err != nil:
-			l.free = append(l.free, e)
-			s.feed.giveBack(it)
+			c.free = append(c.free, e)
+			s.dispatcher.giveBack(it)
 			if !wait || !pause(ctx, retryRead) {
 				return nil, false
 			}
 			continue
 		case skip != "":
-			l.free = append(l.free, e)
+			c.free = append(c.free, e)
 			s.finish(it, store.RecipientSkipped, skip, false)
 			continue
 		}
@@ -85,147 +85,147 @@ func (l *lane) next(ctx context.Context, wait bool) (*mail.Envelope, bool) {
 }
 
 // take takes the next recipient whose turn it is.
-func (l *lane) take(ctx context.Context, wait bool) *item {
-	s := l.sender
+func (c *connection) take(ctx context.Context, wait bool) *item {
+	s := c.sender
 	for {
-		it := s.feed.next(ctx, l.way, wait)
+		it := s.dispatcher.next(ctx, c.relay, wait)
 		if it == nil {
 			return nil
 		}
 		if it.job.windowClosed() { // the scheduler ends the job
-			s.feed.settled(it.job, 1)
+			s.dispatcher.settled(it.job, 1)
 			continue
 		}
 		return it
 	}
 }
 
-// heldFor is how long a lane keeps what it has made ahead while it waits for a relay, at least; twice as long at most.
+// heldFor is how long a connection keeps what it has made ahead while it waits for a relay, at least; twice as long at most.
 const heldFor = 2 * time.Second
 
 // prepare is mail.Source.Ahead. The reply may be there when the next mail is made, and then nobody sleeps and is woken for it. The
 // last ones of a job are left to whoever is free first.
-func (l *lane) prepare(ctx context.Context) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if s := l.sender; len(l.ahead) == 0 && s.feed.plenty.Load() && !s.pool.full() {
-		l.makeOne(ctx, false)
-		l.watch()
+func (c *connection) prepare(ctx context.Context) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.sender; len(c.ahead) == 0 && s.dispatcher.plenty.Load() && !s.pool.full() {
+		c.makeOne(ctx, false)
+		c.watch()
 	}
 }
 
-// watch sees to it that others send what is ahead if the relay does not let this lane.
-func (l *lane) watch() {
-	l.turns++
-	if len(l.ahead) == 0 || l.ticking {
+// watch sees to it that others send what is ahead if the relay does not let this connection.
+func (c *connection) watch() {
+	c.turns++
+	if len(c.ahead) == 0 || c.ticking {
 		return
 	}
-	l.ticking, l.watched = true, l.turns
-	if l.timer == nil {
-		l.timer = time.AfterFunc(heldFor, l.look)
+	c.ticking, c.watched = true, c.turns
+	if c.timer == nil {
+		c.timer = time.AfterFunc(heldFor, c.look)
 	} else {
-		l.timer.Reset(heldFor)
+		c.timer.Reset(heldFor)
 	}
 }
 
-// look gives back what is ahead of a lane that has not moved.
-func (l *lane) look() {
-	if !l.mu.TryLock() { // it moves, or has nothing to send
+// look gives back what is ahead of a connection that has not moved.
+func (c *connection) look() {
+	if !c.mu.TryLock() { // it works, or has nothing to send
 		again := heldFor
-		if l.idle.Load() {
+		if c.idle.Load() {
 			again = time.Minute
 		}
-		l.timer.Reset(again)
+		c.timer.Reset(again)
 		return
 	}
-	defer l.mu.Unlock()
+	defer c.mu.Unlock()
 	switch {
-	case len(l.ahead) == 0:
-		l.ticking = false
-	case l.turns == l.watched:
-		l.ticking = false
-		l.release()
+	case len(c.ahead) == 0:
+		c.ticking = false
+	case c.turns == c.watched:
+		c.ticking = false
+		c.release()
 	default:
-		l.watched = l.turns
-		l.timer.Reset(heldFor)
+		c.watched = c.turns
+		c.timer.Reset(heldFor)
 	}
 }
 
 // draft returns the next mail. Of those to be signed some are made ahead, in the pool; others here, one at a time.
-func (l *lane) draft(ctx context.Context, wait bool) (draft, bool) {
-	for len(l.ahead) == 0 || l.ahead[0].done != nil && (len(l.ahead) < l.way.ahead || len(l.ahead) < inARow && l.sender.feed.plenty.Load()) {
-		if !l.makeOne(ctx, wait && len(l.ahead) == 0) {
+func (c *connection) draft(ctx context.Context, wait bool) (draft, bool) {
+	for len(c.ahead) == 0 || c.ahead[0].done != nil && (len(c.ahead) < c.relay.ahead || len(c.ahead) < inARow && c.sender.dispatcher.plenty.Load()) {
+		if !c.makeOne(ctx, wait && len(c.ahead) == 0) {
 			break
 		}
 	}
-	return l.signed(ctx, wait)
+	return c.signed(ctx, wait)
 }
 
 // makeOne has one more mail made, behind those that are; false: there is none.
-func (l *lane) makeOne(ctx context.Context, wait bool) bool {
-	s := l.sender
-	if len(l.ahead) > 0 && s.pool.full() {
+func (c *connection) makeOne(ctx context.Context, wait bool) bool {
+	s := c.sender
+	if len(c.ahead) > 0 && s.pool.full() {
 		return false
 	}
 	for {
-		l.idle.Store(wait)
-		it := l.take(ctx, wait)
-		l.idle.Store(false)
+		c.idle.Store(wait)
+		it := c.take(ctx, wait)
+		c.idle.Store(false)
 		if it == nil {
 			return false
 		}
 		signer, err := it.job.content.sign.signer(ctx)
 		if err != nil {
 			s.opts.Log.Error("send: the keys cannot be read", slog.Any("error", err))
-			s.feed.giveBack(it)
+			s.dispatcher.giveBack(it)
 			if wait && pause(ctx, retryRead) {
 				continue
 			}
 			return false
 		}
-		d := &draft{it: it, e: l.envelope(), signer: signer, skip: l.way.skip}
+		d := &draft{it: it, e: c.envelope(), signer: signer, skip: c.relay.skip}
 		if signer == nil {
-			d.make(&l.scratch)
+			d.make(&c.scratch)
 		} else if !s.pool.add(ctx, d) {
-			s.feed.giveBack(it)
+			s.dispatcher.giveBack(it)
 			return false
 		}
-		l.ahead = append(l.ahead, d)
+		c.ahead = append(c.ahead, d)
 		return true
 	}
 }
 
-// signed returns the first of the mails made ahead, if it is ready or may be waited for. Then all of them are: a lane that sends
+// signed returns the first of the mails made ahead, if it is ready or may be waited for. Then all of them are: a connection that sends
 // several in a row needs one write for each and wakes nobody between, and what signs has its CPU for longer.
-func (l *lane) signed(ctx context.Context, wait bool) (draft, bool) {
-	if len(l.ahead) == 0 || !wait && !l.ahead[0].ready() {
+func (c *connection) signed(ctx context.Context, wait bool) (draft, bool) {
+	if len(c.ahead) == 0 || !wait && !c.ahead[0].ready() {
 		return draft{}, false
 	}
-	if !l.ahead[0].ready() {
-		for _, d := range l.ahead {
+	if !c.ahead[0].ready() {
+		for _, d := range c.ahead {
 			if !d.await(ctx) {
 				return draft{}, false
 			}
 		}
 	}
-	d := l.ahead[0]
-	l.ahead = slices.Delete(l.ahead, 0, 1)
+	d := c.ahead[0]
+	c.ahead = slices.Delete(c.ahead, 0, 1)
 	return *d, true
 }
 
 // release gives back what was made ahead and is not sent. Its envelopes may still be written into.
-func (l *lane) release() {
-	for _, d := range l.ahead {
-		l.sender.feed.giveBack(d.it)
+func (c *connection) release() {
+	for _, d := range c.ahead {
+		c.sender.dispatcher.giveBack(d.it)
 	}
-	l.ahead = nil
+	c.ahead = nil
 }
 
-// end is release for a lane whose connection has ended.
-func (l *lane) end() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.release()
+// end is release at the end of an SMTP session.
+func (c *connection) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.release()
 }
 
 func pause(ctx context.Context, d time.Duration) bool {
@@ -237,10 +237,10 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (l *lane) envelope() *mail.Envelope {
-	if n := len(l.free); n > 0 {
-		e := l.free[n-1]
-		l.free = l.free[:n-1]
+func (c *connection) envelope() *mail.Envelope {
+	if n := len(c.free); n > 0 {
+		e := c.free[n-1]
+		c.free = c.free[:n-1]
 		return e
 	}
 	return &mail.Envelope{}
@@ -261,25 +261,25 @@ func (s *Sender) recheck(ctx context.Context, it *item) (skip string, err error)
 }
 
 // done is mail.Source.Done.
-func (l *lane) done(e *mail.Envelope, o mail.Outcome) {
-	s, it := l.sender, e.Tag.(*item)
+func (c *connection) done(e *mail.Envelope, o mail.Outcome) {
+	s, it := c.sender, e.Tag.(*item)
 	e.Tag = nil
-	l.free = append(l.free, e)
+	c.free = append(c.free, e)
 	if it.gated {
 		it.gated = false
-		s.gate.leave(l.way.group)
+		s.gate.leave(c.relay.group)
 	}
-	l.way.tally.count(o)
+	c.relay.tally.count(o)
 	if o.Result != mail.Untouched {
-		s.replied(l.way.group, it.EmailKey, throttles(o))
+		s.replied(c.relay.group, it.EmailKey, throttles(o))
 	}
 	switch o.Result {
 	case mail.Untouched:
 		if o.Code/100 == 5 {
-			l.refused = it.job.tenant
+			c.refused = it.job.tenant
 		}
 		if o.Code == 421 && strings.HasPrefix(o.Enhanced, "4.7.") {
-			l.throttled = it.EmailKey
+			c.throttled = it.EmailKey
 		}
 		s.untouched(it, o)
 		return
@@ -287,18 +287,18 @@ func (l *lane) done(e *mail.Envelope, o mail.Outcome) {
 		s.ambiguous(it, o)
 		return
 	case mail.Sent:
-		l.worked(it)
+		c.worked(it)
 		if it.job.policy.Load() != 0 {
 			it.job.policy.Store(0)
 		}
 		rec := s.outcome(it, store.RecipientSent, "", true)
-		rec.QueueID = mail.QueueID(l.way.provider, o)
+		rec.QueueID = mail.QueueID(c.relay.provider, o)
 		s.rec.add(rec)
 	case mail.Later:
-		l.worked(it)
+		c.worked(it)
 		s.later(it, o)
 	default:
-		l.worked(it)
+		c.worked(it)
 		rec := s.outcome(it, store.RecipientFailed, replyText(o), true)
 		rec.HardBounce = o.HardBounce
 		s.rec.add(rec)
@@ -307,13 +307,13 @@ func (l *lane) done(e *mail.Envelope, o mail.Outcome) {
 }
 
 // worked notes that the relay took or judged a mail.
-func (l *lane) worked(it *item) {
-	if l.way.worked() {
-		l.sender.lookAtHolds()
+func (c *connection) worked(it *item) {
+	if c.relay.worked() {
+		c.sender.lookAtWaitReasons()
 	}
 	if it.job.tenant.refusing.Load() {
-		l.sender.feed.welcomed(it.job.tenant)
-		l.sender.lookAtHolds()
+		c.sender.dispatcher.welcomed(it.job.tenant)
+		c.sender.lookAtWaitReasons()
 	}
 }
 
@@ -337,7 +337,7 @@ func (s *Sender) untouched(it *item, o mail.Outcome) {
 			return
 		}
 	}
-	s.feed.giveBack(it)
+	s.dispatcher.giveBack(it)
 }
 
 // ambiguous records that a reply was lost; after that the message goes out once more, with the same Message-ID.

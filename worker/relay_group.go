@@ -13,51 +13,51 @@ import (
 	"newsletterd/mail"
 )
 
-// way is one relay: how it is doing, what it may take, and what came of it.
-type way struct {
-	routeState
-	group       *routeGroup
+// relay is one relay: how it is doing, what it may take, and what came of it.
+type relay struct {
+	relayState
+	group       *relayGroup
 	name        string
 	sender      mail.Sender
 	connections int
-	ahead       int      // mails that a lane lets be signed before their turn
+	ahead       int      // mails that a connection lets be signed before their turn
 	skip        []string // header fields that its relay changes
 	provider    string   // kind of the mail provider behind its relay; empty: none
 	tally       tally
 }
 
-// routeGroup are the ways of one tenant, or the daemon's own, in the order of use.
-type routeGroup struct {
+// relayGroup are the relays of one tenant, or the daemon's own, in the order of use.
+type relayGroup struct {
 	owner  string // tenant; empty: the daemon's own, which all tenants without one share
 	made   string // of what, so that a change is seen
 	mu     sync.Mutex
-	ways   []*way
-	cancel context.CancelFunc // of its lanes; nil: none run
+	relays []*relay
+	cancel context.CancelFunc // of its connections; nil: none run
 
-	parked     parkedHeap           // guarded by the feed: items of destinations that have had their share
-	throttled  map[string]*throttle // guarded by the feed: destinations that refuse mails for their number
+	parked     parkedHeap           // guarded by the dispatcher: items of destinations that have had their share
+	throttled  map[string]*throttle // guarded by the dispatcher: destinations that refuse mails for their number
 	throttling flag                 // there are any, for those who do not hold the lock
-	raiseAt    time.Time            // guarded by the feed: no look at them before
+	raiseAt    time.Time            // guarded by the dispatcher: no look at them before
 	unanswered int                  // guarded by the gate
 }
 
-// newGroup makes a group of ways; what they wait for is wired here.
-func newGroup(owner string, over *flag, ways ...*way) *routeGroup {
-	g := &routeGroup{owner: owner, ways: ways}
+// newRelayGroup makes a group of relays; what they wait for is wired here.
+func newRelayGroup(owner string, over *flag, relays ...*relay) *relayGroup {
+	g := &relayGroup{owner: owner, relays: relays}
 	changed := sync.NewCond(&g.mu)
-	var before []*routeState
-	for _, w := range ways {
-		w.group, w.routeState = g, newRouteState(&g.mu, changed, before, over, w.pace)
-		before = append(before[:len(before):len(before)], &w.routeState)
+	var before []*relayState
+	for _, w := range relays {
+		w.group, w.relayState = g, newRelayState(&g.mu, changed, before, over, w.pace)
+		before = append(before[:len(before):len(before)], &w.relayState)
 	}
 	return g
 }
 
-// downSince is since when all ways are down; zero: one is not.
-func (g *routeGroup) downSince() (since time.Time) {
+// downSince is since when all relays are down; zero: one is not.
+func (g *relayGroup) downSince() (since time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, w := range g.ways {
+	for _, w := range g.relays {
 		if w.fails == 0 {
 			return time.Time{}
 		}
@@ -69,7 +69,7 @@ func (g *routeGroup) downSince() (since time.Time) {
 }
 
 // groupOf is the group that a tenant's mails go by, and the tenant's own pace. Only the claimer calls it.
-func (s *Sender) groupOf(ctx context.Context, tenantID string) (*routeGroup, *pace, error) {
+func (s *Sender) groupOf(ctx context.Context, tenantID string) (*relayGroup, *pace, error) {
 	route, err := s.store.Route(ctx, tenantID)
 	if err != nil {
 		return nil, nil, err
@@ -89,23 +89,23 @@ func (s *Sender) groupOf(ctx context.Context, tenantID string) (*routeGroup, *pa
 	if g != nil && g.made == string(made) {
 		return g, p, nil
 	}
-	ways := make([]*way, len(route.Relays))
+	relays := make([]*relay, len(route.Relays))
 	for i := range route.Relays {
 		r := &route.Relays[i]
-		ways[i] = &way{
+		relays[i] = &relay{
 			name: r.Label(), sender: s.opts.Relay(r), connections: r.Connections, skip: r.DKIMSkip,
-			provider: mail.ProviderOfHost(r.Host), ahead: signAhead(r.Connections), routeState: routeState{pace: s.paces.of("relay:"+r.ID, r.Limits)},
+			provider: mail.ProviderOfHost(r.Host), ahead: signAhead(r.Connections), relayState: relayState{pace: s.paces.of("relay:"+r.ID, r.Limits)},
 		}
 	}
-	g = newGroup(tenantID, &s.feed.ended, ways...)
+	g = newRelayGroup(tenantID, &s.dispatcher.ended, relays...)
 	g.made = string(made)
 	s.gate.on.Store(true)
 	s.keep(tenantID, g)
 	return g, p, nil
 }
 
-// keep puts a group in the place of a tenant's present one, whose lanes finish what is in flight; nil: it has none any more.
-func (s *Sender) keep(tenantID string, g *routeGroup) {
+// keep puts a group in the place of a tenant's present one, whose connections finish what is in flight; nil: it has none any more.
+func (s *Sender) keep(tenantID string, g *relayGroup) {
 	if old := s.groups[tenantID]; old != nil && old.cancel != nil {
 		old.cancel()
 	}
@@ -120,60 +120,60 @@ func (s *Sender) keep(tenantID string, g *routeGroup) {
 
 // reroute gives every tenant with running jobs the route that it has now.
 func (s *Sender) reroute(ctx context.Context) error {
-	s.feed.mu.Lock()
-	tenants := append([]*tenantFeed(nil), s.feed.tenants...)
-	s.feed.mu.Unlock()
+	s.dispatcher.mu.Lock()
+	tenants := append([]*tenantQueue(nil), s.dispatcher.tenants...)
+	s.dispatcher.mu.Unlock()
 	for _, t := range tenants {
 		g, p, err := s.groupOf(ctx, t.id)
 		if err != nil {
 			return err
 		}
-		s.feed.setRoute(t, g, p)
-		s.startLanes(g)
+		s.dispatcher.setRoute(t, g, p)
+		s.openConnections(g)
 	}
 	return nil
 }
 
-// startLanes starts the lanes of a group, if none run and a step does.
-func (s *Sender) startLanes(g *routeGroup) {
-	if s.lanes == nil || g.cancel != nil {
+// openConnections starts the connections of a group, if none run and a step does.
+func (s *Sender) openConnections(g *relayGroup) {
+	if s.connections == nil || g.cancel != nil {
 		return
 	}
-	ctx, cancel := context.WithCancel(s.lanes.ctx)
+	ctx, cancel := context.WithCancel(s.connections.ctx)
 	g.cancel = cancel
-	for _, w := range g.ways {
+	for _, w := range g.relays {
 		for range w.connections {
-			s.lanes.wg.Go(func() { s.lane(ctx, w) })
+			s.connections.wg.Go(func() { s.connection(ctx, w) })
 		}
 	}
 }
 
-// wakeWays wakes the lanes that wait for their way: nothing is left to do.
-func (s *Sender) wakeWays() {
-	for _, g := range append([]*routeGroup{s.shared}, slices.Collect(maps.Values(s.groups))...) {
-		g.ways[0].wake()
+// wakeRelays wakes the connections that wait for their relay: nothing is left to do.
+func (s *Sender) wakeRelays() {
+	for _, g := range append([]*relayGroup{s.shared}, slices.Collect(maps.Values(s.groups))...) {
+		g.relays[0].wake()
 	}
 }
 
-// laneSet are the lanes of one step.
-type laneSet struct {
+// connectionSet are the connections of one step.
+type connectionSet struct {
 	ctx context.Context
 	wg  sync.WaitGroup
 }
 
 // maybeGiveUp fails the running jobs of a group that has been down for too long.
-func (s *Sender) maybeGiveUp(ctx context.Context, g *routeGroup) {
+func (s *Sender) maybeGiveUp(ctx context.Context, g *relayGroup) {
 	now := time.Now()
 	if since := g.downSince(); since.IsZero() || now.Sub(since) < s.opts.GiveUpAfter {
 		return
 	}
-	for _, t := range s.feed.tenantsOf(g) {
+	for _, t := range s.dispatcher.tenantsOf(g) {
 		s.giveUp(ctx, t, now)
 	}
 }
 
-func (s *Sender) giveUp(ctx context.Context, t *tenantFeed, now time.Time) {
-	for _, no := range s.feed.jobsOf(t) {
+func (s *Sender) giveUp(ctx context.Context, t *tenantQueue, now time.Time) {
+	for _, no := range s.dispatcher.jobsOf(t) {
 		if err := s.store.FailSendJob(ctx, no, core.ReasonRelay, core.At(now)); err != nil {
 			s.opts.Log.Error("send: jobs cannot be given up", slog.Any("error", err))
 		}
@@ -181,20 +181,20 @@ func (s *Sender) giveUp(ctx context.Context, t *tenantFeed, now time.Time) {
 }
 
 // senderRefused holds one tenant back: a relay that refuses MAIL for good speaks of the sender, and others have another.
-func (s *Sender) senderRefused(ctx context.Context, t *tenantFeed, re *mail.RouteError) {
+func (s *Sender) senderRefused(ctx context.Context, t *tenantQueue, re *mail.RouteError) {
 	now := time.Now()
-	pause, since, fresh := s.feed.refused(t, re, now)
+	pause, since, fresh := s.dispatcher.refused(t, re, now)
 	if !fresh {
 		return
 	}
-	s.lookAtHolds()
+	s.lookAtWaitReasons()
 	s.opts.Log.Warn("send: the sender is refused", slog.String("tenant", t.id), slog.Any("error", re), slog.Duration("pause", pause))
 	if now.Sub(since) >= s.opts.GiveUpAfter {
 		s.giveUp(ctx, t, now)
 	}
 }
 
-// gate shares the max_unrecorded window between groups: one may have as many messages without a reply as are left for all
+// gate shares the max_unrecorded slots between groups: one may have as many messages without a reply as are left for all
 // others, so that a relay that never answers stops nobody else. While there is one group it is open.
 type gate struct {
 	on    flag
@@ -204,7 +204,7 @@ type gate struct {
 }
 
 // enter waits for room; false: ctx ended before.
-func (t *gate) enter(ctx context.Context, g *routeGroup, size int) bool {
+func (t *gate) enter(ctx context.Context, g *relayGroup, size int) bool {
 	stop := context.AfterFunc(ctx, func() {
 		t.mu.Lock()
 		t.room.Broadcast()
@@ -224,7 +224,7 @@ func (t *gate) enter(ctx context.Context, g *routeGroup, size int) bool {
 	return true
 }
 
-func (t *gate) leave(g *routeGroup) {
+func (t *gate) leave(g *relayGroup) {
 	t.mu.Lock()
 	g.unanswered--
 	t.total--

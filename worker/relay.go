@@ -8,14 +8,14 @@ import (
 	"newsletterd/mail"
 )
 
-// routeState remembers how one way out is doing. While it is down nobody uses it; after each pause one lane tries alone,
+// relayState remembers how one relay is doing. While it is down nobody uses it; after each pause one connection tries alone,
 // and the others follow once a message was answered. Ways of one group share the lock: each waits until those before it are
 // down, or have used up the day's quota.
-type routeState struct {
+type relayState struct {
 	pace    *pace // nil: no limit
 	mu      *sync.Mutex
 	changed *sync.Cond
-	before  []*routeState
+	before  []*relayState
 	over    *flag     // nothing is left to do: nobody waits any more
 	fails   int       // running
 	downAt  time.Time // of the first of them
@@ -24,12 +24,12 @@ type routeState struct {
 	round   uint64 // counts failures that were taken note of
 }
 
-func newRouteState(mu *sync.Mutex, changed *sync.Cond, before []*routeState, over *flag, p *pace) routeState {
-	return routeState{pace: p, mu: mu, changed: changed, before: before, over: over}
+func newRelayState(mu *sync.Mutex, changed *sync.Cond, before []*relayState, over *flag, p *pace) relayState {
+	return relayState{pace: p, mu: mu, changed: changed, before: before, over: over}
 }
 
-// enter waits until the way may be used; false when ctx has ended or nothing is left to do. round belongs to the later call of failed.
-func (r *routeState) enter(ctx context.Context) (round uint64, ok bool) {
+// enter waits until the relay may be used; false when ctx has ended or nothing is left to do. round belongs to the later call of failed.
+func (r *relayState) enter(ctx context.Context) (round uint64, ok bool) {
 	stop := context.AfterFunc(ctx, r.wake)
 	defer stop()
 	r.mu.Lock()
@@ -51,8 +51,8 @@ func (r *routeState) enter(ctx context.Context) (round uint64, ok bool) {
 	}
 }
 
-// turn tells whether all ways before this one are down or have no quota left.
-func (r *routeState) turn() bool {
+// turn tells whether all relays before this one are down or have no quota left.
+func (r *relayState) turn() bool {
 	for _, b := range r.before {
 		if b.fails == 0 && b.pace.spentUntil(time.Now()).IsZero() {
 			return false
@@ -61,8 +61,8 @@ func (r *routeState) turn() bool {
 	return true
 }
 
-// serves tells whether a lane may go on: the first of its group always, another until one before it works again.
-func (r *routeState) serves() bool {
+// serves tells whether a connection may go on: the first of its group always, another until one before it works again.
+func (r *relayState) serves() bool {
 	if len(r.before) == 0 {
 		return true
 	}
@@ -71,14 +71,14 @@ func (r *routeState) serves() bool {
 	return r.turn()
 }
 
-func (r *routeState) wake() {
+func (r *relayState) wake() {
 	r.mu.Lock()
 	r.changed.Broadcast()
 	r.mu.Unlock()
 }
 
-// worked notes that the server took or judged a message: the way is open. It tells whether it was down.
-func (r *routeState) worked() (again bool) {
+// worked notes that the server took or judged a message: the relay is open. It tells whether it was down.
+func (r *relayState) worked() (again bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.fails == 0 {
@@ -89,8 +89,8 @@ func (r *routeState) worked() (again bool) {
 	return true
 }
 
-// left notes that a lane has stopped using the way without a failure.
-func (r *routeState) left() {
+// left notes that a connection has stopped using the relay without a failure.
+func (r *relayState) left() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.probing {
@@ -99,9 +99,9 @@ func (r *routeState) left() {
 	}
 }
 
-// failed notes a failure and returns the pause that follows. Failures of lanes that began before the last one was noted are the
+// failed notes a failure and returns the pause that follows. Failures of connections that began before the last one was noted are the
 // same event: 16 connections that break at once count once.
-func (r *routeState) failed(e *mail.RouteError, round uint64, now time.Time) (pause time.Duration, fresh bool) {
+func (r *relayState) failed(e *mail.RouteError, round uint64, now time.Time) (pause time.Duration, fresh bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if round != r.round {
