@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -94,7 +95,7 @@ func (p *program) syncList(c *cli.Context, cfg *Config, s *store.Store) error {
 	}
 	sync, err := s.RequestSync(c.Context, id, now())
 	if errors.Is(err, store.ErrForeignFed) {
-		return fmt.Errorf("%s (--take-over makes it this service's)", plainError(err))
+		return fmt.Errorf("%s (--take-over makes it this service's)", terminal.Message(err))
 	}
 	if err != nil {
 		return missing(err, "list", id)

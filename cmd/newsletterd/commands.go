@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"newsletterd/cmd/newsletterd/terminal"
 )
 
 const appHelp = `One program: subscriptions with double opt-in, sign-in for users and programs (OAuth 2.0, OpenID Connect) and
@@ -115,7 +117,7 @@ func groupAction(full string, commands []*cli.Command) cli.ActionFunc {
 			names[i] = sub.Name
 		}
 		word := c.Args().First()
-		return usageError{full, fmt.Sprintf("unknown command %q%s", word, didYouMean(word, names))}
+		return usageError{full, fmt.Sprintf("unknown command %q%s", word, terminal.DidYouMean(word, names))}
 	}
 }
 
@@ -135,7 +137,7 @@ func usageFault(full string) cli.OnUsageErrorFunc {
 			for _, f := range c.Command.Flags {
 				known = append(known, f.Names()...)
 			}
-			text = "unknown flag --" + strings.TrimLeft(name, "-") + dashed(didYouMean(strings.TrimLeft(name, "-"), known))
+			text = "unknown flag --" + strings.TrimLeft(name, "-") + dashed(terminal.DidYouMean(strings.TrimLeft(name, "-"), known))
 		}
 		if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
 			text = "--" + strings.TrimLeft(name, "-") + " needs a value"

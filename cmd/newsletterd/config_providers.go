@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
 	"newsletterd/mail"
 	"newsletterd/store"
@@ -88,7 +89,7 @@ func (r *configReader) setProvider(name, key string, value any, kind, from strin
 			}
 		}
 	default:
-		r.fault(path, from, "unknown key%s", didYouMean(key, providerKeys))
+		r.fault(path, from, "unknown key%s", terminal.DidYouMean(key, providerKeys))
 		return
 	}
 	if err != nil {
@@ -132,7 +133,7 @@ func (r *configReader) checkProviders() {
 	for _, name := range slices.Sorted(maps.Keys(r.cfg.Providers)) {
 		p, path := r.cfg.Providers[name], providersSection+"."+name
 		if err := core.CheckProviderName(name); err != nil {
-			r.fault(path, r.cfg.File, "%s", plainError(err))
+			r.fault(path, r.cfg.File, "%s", terminal.Message(err))
 			continue
 		}
 		kind := mail.KindOfProvider(p.Kind)

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"newsletterd/cmd/newsletterd/terminal"
 )
 
 // defaultConfigFile is read if it is there and no other is named.
@@ -161,9 +163,9 @@ func (r *configReader) tree(prefix string, tree map[string]any, name string) {
 		case r.isSection(path):
 			r.fault(path, name, "is a section, write [%s]", path)
 		case isTable:
-			r.fault(path, name, "unknown section%s", didYouMean(path, r.sections()))
+			r.fault(path, name, "unknown section%s", terminal.DidYouMean(path, r.sections()))
 		default:
-			r.fault(path, name, "unknown key%s", didYouMean(path, r.order))
+			r.fault(path, name, "unknown key%s", terminal.DidYouMean(path, r.order))
 		}
 	}
 }
@@ -203,7 +205,7 @@ func (r *configReader) env(environ []string) {
 		}
 		section, _, _ := strings.Cut(strings.ToLower(name[len(envPrefix):]), "_")
 		if r.isSection(section) {
-			r.fault("", "environment "+name, "no key has this variable%s", didYouMean(name, slices.Sorted(maps.Keys(byName))))
+			r.fault("", "environment "+name, "no key has this variable%s", terminal.DidYouMean(name, slices.Sorted(maps.Keys(byName))))
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -251,7 +252,7 @@ func (c *csvReader) next() (row store.ImportRow, record []string, err error) {
 		return row, record, errLine{line, fmt.Sprintf("%q is no e-mail address", record[c.email])}
 	}
 	if row.Preferences, err = c.preferences(record); err != nil {
-		return row, record, errLine{line, plainError(err)}
+		return row, record, errLine{line, terminal.Message(err)}
 	}
 	if len(c.proof) > 0 {
 		var readable bool

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/store"
 )
 
@@ -117,7 +118,7 @@ func (d *doctor) examine(c *cli.Context) (err error) {
 		d.store, err = store.Open(d.ctx, o)
 	}
 	if err != nil {
-		d.fault("database", databaseAdvice(err), "%s", plainError(err))
+		d.fault("database", databaseAdvice(err), "%s", terminal.Message(err))
 	} else {
 		defer func() { err = errors.Join(err, d.store.Close()) }()
 		d.database()

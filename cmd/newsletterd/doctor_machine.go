@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
 	"newsletterd/handlers"
 )
@@ -59,7 +60,7 @@ func (d *doctor) clock() {
 func (d *doctor) database() {
 	o, err := d.store.Overview(d.ctx)
 	if err != nil {
-		d.fault("database", "", "%s", plainError(err))
+		d.fault("database", "", "%s", terminal.Message(err))
 		return
 	}
 	d.runs = o.DaemonRuns
@@ -100,7 +101,7 @@ func (d *doctor) origins() {
 	}
 	seen, err := d.store.RequestOrigins(d.ctx)
 	if err != nil {
-		d.fault("subscribe limit", "", "%s", plainError(err))
+		d.fault("subscribe limit", "", "%s", terminal.Message(err))
 		return
 	}
 	for _, o := range seen {
@@ -201,7 +202,7 @@ func (d *doctor) lists() {
 	}
 	live, names, err := liveLists(d.ctx, d.cfg, d.store)
 	if err != nil {
-		d.fault("lists", "", "%s", plainError(err))
+		d.fault("lists", "", "%s", terminal.Message(err))
 		return
 	}
 	if live > 0 {

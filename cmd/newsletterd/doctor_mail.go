@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
 	"newsletterd/mail"
 )
@@ -81,7 +82,7 @@ func (d *doctor) tenants(check string) []core.Tenant {
 		return d.store.Tenants(d.ctx, nil, true, page)
 	})
 	if err != nil {
-		d.fault(check, "", "%s", plainError(err))
+		d.fault(check, "", "%s", terminal.Message(err))
 	}
 	return tenants
 }
@@ -175,7 +176,7 @@ func (d *doctor) dkim(ctx context.Context, domain string) {
 	}
 	want, err := dkimRecords(ctx, d.store, domain)
 	if err != nil {
-		d.fault("DKIM", "", "%s", plainError(err))
+		d.fault("DKIM", "", "%s", terminal.Message(err))
 		return
 	}
 	if len(want) == 0 {

@@ -7,10 +7,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
-	"newsletterd/core"
+	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/store"
 )
 
@@ -56,7 +55,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 		}
 		return exitUsage
 	default:
-		fmt.Fprintln(p.err, "newsletterd:", plainError(err))
+		fmt.Fprintln(p.err, "newsletterd:", terminal.Message(err))
 		return exitFailed
 	}
 }
@@ -68,23 +67,3 @@ type usageError struct {
 }
 
 func (e usageError) Error() string { return e.text }
-
-// plainError is an error in the words for a person at a terminal: the message of a known error without its code, and
-// everything of an unknown one.
-func plainError(err error) string {
-	if errors.Is(err, context.Canceled) {
-		return "interrupted"
-	}
-	ce, ok := errors.AsType[*core.Error](err)
-	if !ok || ce.Kind == core.Internal || ce.Message == "" {
-		return err.Error()
-	}
-	if ce.Kind == core.Unavailable && ce.Err != nil { // at a terminal the cause helps more than the advice to try again
-		return strings.Replace(err.Error(), ce.Error(), ce.Err.Error(), 1)
-	}
-	s := ce.Message
-	if ce.Field != "" && !strings.Contains(s, ce.Field) {
-		s += " (" + ce.Field + ")"
-	}
-	return s
-}

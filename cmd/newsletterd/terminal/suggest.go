@@ -1,9 +1,10 @@
-package main
+package terminal
 
 import "newsletterd/core"
 
-// didYouMean is the tail of an error message: the known word nearest to a mistyped one, if any is near.
-func didYouMean(word string, known []string) string {
+// DidYouMean returns the tail of an error message that names the known word nearest to a mistyped one. Empty: none is
+// near.
+func DidYouMean(word string, known []string) string {
 	best, bestDistance := "", 1+len(word)/3
 	for _, k := range known {
 		if d := core.EditDistance(word, k); d < bestDistance {

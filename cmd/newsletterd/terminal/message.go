@@ -1,0 +1,29 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// Message returns an error in the words for a person at a terminal: the message of a known error without its code, and
+// the whole text of an unknown one.
+func Message(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "interrupted"
+	}
+	ce, ok := errors.AsType[*core.Error](err)
+	if !ok || ce.Kind == core.Internal || ce.Message == "" {
+		return err.Error()
+	}
+	if ce.Kind == core.Unavailable && ce.Err != nil { // at a terminal the cause helps more than the advice to try again
+		return strings.Replace(err.Error(), ce.Error(), ce.Err.Error(), 1)
+	}
+	s := ce.Message
+	if ce.Field != "" && !strings.Contains(s, ce.Field) {
+		s += " (" + ce.Field + ")"
+	}
+	return s
+}
