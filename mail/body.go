@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"unicode/utf8"
+
+	"newsletterd/mail/internal/octets"
 )
 
 // The footers, for authors who print no unsubscribe link of their own. They are templates as any other, made of wordList.Reason and
@@ -250,7 +252,7 @@ func headerURL(s string) bool {
 			return false
 		}
 	}
-	return plainText(s) && strings.HasPrefix(s, "http") && len(s) < hardLine-10
+	return octets.Plain(s) && strings.HasPrefix(s, "http") && len(s) < hardLine-10
 }
 
 func countHigh(s string) (high, size int) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/mail/internal/octets"
 )
 
 // BulkSpec is the content of a job, as it is the same for all recipients.
@@ -121,7 +122,7 @@ func CompileBulk(spec *BulkSpec) (*Bulk, error) {
 func (b *Bulk) checkSpec() error {
 	s := &b.spec
 	for field, a := range map[string]string{"mail_from": s.From.Email, "reply_to": s.ReplyTo.Email} {
-		if (a != "" || field == "mail_from") && !Mailable(a) {
+		if (a != "" || field == "mail_from") && !octets.Address(a) {
 			return core.Invalidf(field, "The address %q can not be mailed from.", a)
 		}
 	}
@@ -315,7 +316,7 @@ func (b *Bulk) Parts(r *Recipient) (subject, text, html string, err error) {
 // Append composes the mail for one recipient behind dst: the bytes of an Envelope. With dst reused, a mail
 // costs a handful of small allocations. ErrMessage: the recipient's address or token can't stand in a mail.
 func (b *Bulk) Append(dst []byte, r *Recipient) ([]byte, error) {
-	if !Mailable(r.Email) || !tokenOnly(r.MessageID) || !headerURL(r.OneClickURL) || r.UnsubscribeMailto != "" && !Mailable(r.UnsubscribeMailto) {
+	if !octets.Address(r.Email) || !tokenOnly(r.MessageID) || !headerURL(r.OneClickURL) || r.UnsubscribeMailto != "" && !octets.Address(r.UnsubscribeMailto) {
 		return dst, fmt.Errorf("%w: recipient %q", ErrMessage, core.Email(r.Email).Mask())
 	}
 	start := len(dst)

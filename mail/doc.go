@@ -19,7 +19,6 @@
 //	content.go     JobSpec: a stored job as a BulkSpec
 //	body.go        layout, footer and preheader
 //	header.go encode.go  header fields, quoted-printable, base64
-//	dkim.go        Signer: signatures in front (RFC 6376)
 //	ident.go       Ident: Message-ID, bounce and unsubscribe addresses that name a recipient row
 //	texts.go texts/  Notice: the mails to one person; words.go: in four languages; cast.go: rendered but for address and link
 //
@@ -69,7 +68,7 @@
 //	the post to the one-click address                                      handlers, testdata/api/newsletter
 //	visible link and postal address                                        TestFooter, TestJobsOwnUnsubscribeURL
 //	mails to one: Auto-Submitted, no List-*                                TestCompose
-//	DKIM (RFC 6376, 8301, 8463): what is signed, and by two verifiers      TestDKIMSignsWhatItMust, TestDKIMSignatures, TestDKIMByAnotherVerifier
+//	DKIM (RFC 6376, 8301, 8463): what is signed, and by two verifiers      mail/dkim TestSignedFields, TestSignatures, TestDkimpyVerifies
 //	not spam                                                               TestSpamAssassin
 //	SMTP (RFC 5321, 2920, 3207, 4954), each reply and each fault           TestSMTP…, worker TestMisbehavingRelays, TestRelaysThatLetNobodyIn
 //	hostile templates                                                      TestHostileTemplates, TestTemplateErrors, FuzzTemplate
@@ -131,7 +130,4 @@
 //
 // 2026-11-21: Every route fault up to and including MAIL leaves the recipient untouched, 5xx at MAIL too: it speaks of the
 // sender, whom all recipients of the job share.
-//
-// 2026-11-21: Own DKIM signer instead of go-msgauth's, which takes 55 µs beside the signature and writes h= on one line; this
-// takes 10. go-msgauth verifies it in the tests, and so does dkimpy.
 package mail

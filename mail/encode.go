@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/base64"
 	"unicode/utf8"
+
+	"newsletterd/mail/internal/octets"
 )
 
 // qpMax is the longest line of quoted-printable without its soft break (RFC 2045 section 6.7: 76 with it).
@@ -59,7 +61,7 @@ func plainRun(s []byte, room int) int {
 	s = s[:min(len(s), max(room, 0))]
 	n := 0
 	for ; n+8 <= len(s); n += 8 {
-		if w := eight(s[n:]); !graphic(w, '!') || !without(w, '=') {
+		if w := octets.Eight(s[n:]); !octets.Graphic(w, '!') || !octets.Without(w, '=') {
 			break
 		}
 	}
@@ -139,7 +141,7 @@ func manyHigh(high, size int) bool { return high*6 > size }
 // cleanBody drops the controls that no text part should hold (all but tab and line ends), makes lone CRs
 // line ends, and faulty UTF-8 U+FFFD.
 func cleanBody(s string) string {
-	if plainText(s) {
+	if octets.Plain(s) {
 		return s
 	}
 	dirty := !utf8.ValidString(s)

@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"strings"
 	"unicode/utf8"
+
+	"newsletterd/mail/internal/octets"
 )
 
 const (
@@ -11,55 +13,6 @@ const (
 	hardLine = 998 // and must not be longer than this
 	wordMax  = 75  // RFC 2047 section 2: one encoded word
 )
-
-// cleanText drops what no header may hold: CR, LF, NUL and the other controls, with a space in place of the
-// white ones; faulty UTF-8 becomes U+FFFD. Text that is clean comes back as it is.
-func cleanText(s string) string {
-	if plainText(s) {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case r == '\t' || r == '\n' || r == '\r' || r == 0x85 || r == 0x2028 || r == 0x2029:
-			b.WriteByte(' ')
-		case r < 0x20 || r >= 0x7f && r < 0xa0:
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-func plainText(s string) bool {
-	for ; len(s) >= 8; s = s[8:] {
-		if !graphic(eight(s), ' ') {
-			return false
-		}
-	}
-	for i := 0; i < len(s); i++ {
-		if s[i] < 0x20 || s[i] >= 0x7f {
-			return false
-		}
-	}
-	return true
-}
-
-// each is an octet in all eight places of a word.
-const each = 0x0101010101010101
-
-// eight are the first eight octets of s, looked at together: what is made for each mail is looked at several times.
-func eight[T string | []byte](s T) uint64 {
-	_ = s[7]
-	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-}
-
-// graphic tells whether all eight octets stand from first to the tilde. Each that does not leaves a top bit: by itself, by the borrow of
-// the difference, or by the carry of the sum. A borrow into the next octet comes only of one that is at fault.
-func graphic(w, first uint64) bool { return (w|(w-first*each)|(w+each))&(0x80*each) == 0 }
-
-// without tells whether none of the eight octets, all ASCII, is c.
-func without(w, c uint64) bool { return (w^c*each+0x7f*each)&(0x80*each) == 0x80*each }
 
 // appendHeader writes one field with a structured ASCII value that must not be cut, such as an address or a
 // URI. A value too long for the line goes to a line of its own.
@@ -77,7 +30,7 @@ func appendHeader(dst []byte, name, value string) []byte {
 // appendTextHeader writes an unstructured field, as Subject: plain and folded at spaces where it is ASCII,
 // else in encoded words (RFC 2047).
 func appendTextHeader(dst []byte, name, text string) []byte {
-	text = cleanText(text)
+	text = octets.CleanLine(text)
 	dst = append(dst, name...)
 	dst = append(dst, ':')
 	if text == "" {
@@ -96,7 +49,7 @@ func appendTextHeader(dst []byte, name, text string) []byte {
 // foldable tells whether text can stand as it is: ASCII, no white space that folding would eat, nothing
 // that looks like an encoded word, no run too long for a line.
 func foldable(text string) bool {
-	if !plainText(text) || text[0] == ' ' || text[len(text)-1] == ' ' ||
+	if !octets.Plain(text) || text[0] == ' ' || text[len(text)-1] == ' ' ||
 		strings.Contains(text, "=?") || strings.Contains(text, "  ") {
 		return false
 	}
@@ -226,7 +179,7 @@ func qSafe(c byte, phrase bool) bool {
 
 // appendAddressHeader writes a field with one mailbox: a phrase, if there is a name, and the addr-spec.
 func appendAddressHeader(dst []byte, name string, a Address) []byte {
-	text := strings.Trim(cleanText(a.Name), " ")
+	text := strings.Trim(octets.CleanLine(a.Name), " ")
 	if text == "" {
 		return appendHeader(dst, name, "<"+a.Email+">")
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"time"
+
+	"newsletterd/mail/internal/octets"
 )
 
 // lane is one run of Deliver: a connection, made when there is work, and the envelope it works on.
@@ -58,7 +60,7 @@ func (l *lane) next(ctx context.Context, wait bool) *Envelope {
 		if !ok {
 			return nil
 		}
-		if (e.From == "" || Mailable(e.From)) && Mailable(e.To) {
+		if (e.From == "" || octets.Address(e.From)) && octets.Address(e.To) {
 			return e
 		}
 		l.done(e, Outcome{Result: Never, Text: "the address can't be put into an SMTP command"})

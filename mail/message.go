@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"newsletterd/mail/internal/octets"
 )
 
 // Address is a mailbox: a display name, which may be empty, and an addr-spec in ASCII (core.Email).
@@ -62,11 +64,11 @@ func Compose(dst []byte, m *Message) ([]byte, error) {
 
 func (m *Message) check() error {
 	for _, a := range [...]string{m.From.Email, m.To.Email} {
-		if !Mailable(a) {
+		if !octets.Address(a) {
 			return fmt.Errorf("%w: address %q", ErrMessage, a)
 		}
 	}
-	if m.ReplyTo.Email != "" && !Mailable(m.ReplyTo.Email) {
+	if m.ReplyTo.Email != "" && !octets.Address(m.ReplyTo.Email) {
 		return fmt.Errorf("%w: reply address %q", ErrMessage, m.ReplyTo.Email)
 	}
 	if !tokenOnly(m.MessageID) {
@@ -74,28 +76,6 @@ func (m *Message) check() error {
 	}
 	return nil
 }
-
-// Mailable tells whether an address can stand in a header and an SMTP command as it is: printable ASCII with
-// an at sign, none of the characters that end an address. core.ParseEmail demands far more.
-func Mailable(addr string) bool {
-	if len(addr) < 3 || len(addr) > 254 || strings.IndexByte(addr, '@') < 1 || addr[len(addr)-1] == '@' {
-		return false
-	}
-	for i := 0; i < len(addr); i++ {
-		if !mailable[addr[i]] {
-			return false
-		}
-	}
-	return true
-}
-
-// mailable marks the octets that may stand in an address.
-var mailable = func() (t [256]bool) {
-	for c := '!'; c <= '~'; c++ {
-		t[c] = !strings.ContainsRune(`<>(),;:"[]\`, c)
-	}
-	return t
-}()
 
 // tokenOnly accepts what may be a Message-ID's left part and a boundary (RFC 2046 section 5.1.1: 70 at most, with
 // its two characters in front).

@@ -17,6 +17,7 @@ import (
 	_ "github.com/emersion/go-message/charset"
 
 	"newsletterd/core"
+	"newsletterd/mail/internal/octets"
 )
 
 var (
@@ -374,7 +375,7 @@ func TestIdent(t *testing.T) {
 			}
 			seen[s] = true
 		}
-		if id != n.Message(c[0], c[1]) || !tokenOnly(id) || !Mailable(b+"@x.example") {
+		if id != n.Message(c[0], c[1]) || !tokenOnly(id) || !octets.Address(b+"@x.example") {
 			t.Errorf("%q, %q", id, b)
 		}
 		if j, s, ok := n.ParseMessage("<" + id + "@x.example>"); !ok || j != c[0] || s != c[1] {
@@ -415,7 +416,7 @@ func FuzzCompose(f *testing.F) {
 			t.Fatal(err)
 		}
 		p := parseMail(t, raw[len("prefix"):])
-		if want := cleanText(subject); p.subject != want && utf8.ValidString(subject) && strings.TrimSpace(want) == want {
+		if want := octets.CleanLine(subject); p.subject != want && utf8.ValidString(subject) && strings.TrimSpace(want) == want {
 			t.Errorf("subject %q came out as %q", want, p.subject)
 		}
 		spec := testSpec()

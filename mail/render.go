@@ -3,6 +3,8 @@ package mail
 import (
 	"strings"
 	"unicode/utf8"
+
+	"newsletterd/mail/internal/octets"
 )
 
 // render is one run of a template.
@@ -112,13 +114,13 @@ func (r *render) term(t *term) bool {
 func appendEscaped(dst []byte, s string, how escape) []byte {
 	switch how {
 	case escapeHeader:
-		return append(dst, cleanText(s)...)
+		return append(dst, octets.CleanLine(s)...)
 	case escapeText:
 		return append(dst, cleanBody(s)...)
 	case escapeURLStart:
 		return appendURL(dst, s)
 	case escapeURLPart:
-		return appendPercent(dst, cleanText(s), "")
+		return appendPercent(dst, octets.CleanLine(s), "")
 	}
 	return appendHTML(dst, s)
 }
@@ -151,7 +153,7 @@ func appendHTML(dst []byte, s string) []byte {
 
 // appendURL prints a value that begins a URL: only http, https, mailto, tel or no scheme at all, else "#".
 func appendURL(dst []byte, s string) []byte {
-	s = strings.TrimSpace(cleanText(s))
+	s = strings.TrimSpace(octets.CleanLine(s))
 	if !schemeAllowed(s) {
 		return append(dst, '#')
 	}
@@ -181,7 +183,7 @@ func appendPercent(dst []byte, s, keep string) []byte {
 var urlPlain = func() (t [256]bool) {
 	for c := range t {
 		b := byte(c)
-		t[c] = isLetter(b) || digit(b) || strings.IndexByte("-._~", b) >= 0
+		t[c] = isLetter(b) || octets.Digit(b) || strings.IndexByte("-._~", b) >= 0
 	}
 	return t
 }()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/mail/internal/octets"
 )
 
 // Notice is the kind of a transactional mail. The words are stable: they are stored in the mail queue.
@@ -120,7 +121,7 @@ func (n Notice) Render(d NoticeData) (subject, text, page string, err error) {
 
 // execute runs the templates.
 func (n Notice) execute(d NoticeData) (subject, text, page string, err error) {
-	d.Brand.Name, d.List = cleanText(d.Brand.Name), cleanText(d.List)
+	d.Brand.Name, d.List = octets.CleanLine(d.Brand.Name), octets.CleanLine(d.List)
 	if d.Brand.Name == "" {
 		d.Brand.Name = "our newsletter service"
 	}

@@ -9,6 +9,8 @@ import (
 	"net"
 	"sync/atomic"
 	"time"
+
+	"newsletterd/mail/internal/octets"
 )
 
 // Bounds of what a server may say.
@@ -190,7 +192,7 @@ func (c *wire) line(timeout time.Duration) ([]byte, error) {
 // parseReplyLine cuts a line of a reply (RFC 5321 section 4.2): three digits, then a dash if more lines
 // follow, else a space or nothing.
 func parseReplyLine(line []byte) (code int, more bool, text []byte, ok bool) {
-	if len(line) < 3 || line[0] < '2' || line[0] > '5' || !digit(line[1]) || !digit(line[2]) {
+	if len(line) < 3 || line[0] < '2' || line[0] > '5' || !octets.Digit(line[1]) || !octets.Digit(line[2]) {
 		return 0, false, nil, false
 	}
 	code = int(line[0]-'0')*100 + int(line[1]-'0')*10 + int(line[2]-'0')
@@ -211,7 +213,7 @@ func cutEnhanced(text []byte) (enhanced, rest []byte) {
 	i := 2
 	for part := 0; part < 2; part++ {
 		from := i
-		for i < len(text) && i-from < 3 && digit(text[i]) {
+		for i < len(text) && i-from < 3 && octets.Digit(text[i]) {
 			i++
 		}
 		if i == from {
@@ -230,14 +232,12 @@ func cutEnhanced(text []byte) (enhanced, rest []byte) {
 	return text[:i], bytes.TrimLeft(text[i:], " ")
 }
 
-func digit(c byte) bool { return '0' <= c && c <= '9' }
-
 // string is the reply's text with controls made blanks: it goes into logs and the database.
 func (r *reply) string() string {
 	if len(r.text) == 0 {
 		return ""
 	}
-	return cleanText(string(r.text))
+	return octets.CleanLine(string(r.text))
 }
 
 // appendStuffed appends message lines with dots doubled at line starts (RFC 5321 section 4.5.2). start says

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/mail/internal/octets"
 )
 
 // wordList is what notices say in one language (texts/words). {{email}}, {{list.name}}, {{tenant.name}} and
@@ -102,7 +103,7 @@ func (n Notice) data(d NoticeData) (notice, error) {
 	return notice{
 		Hello:      hello,
 		NoticeData: d, Words: w, Line: l, Footer: fill.Replace(w.Footer), After: fill.Replace(l.After),
-		Subject:    cleanText(fill.Replace(cmp.Or(d.Own.Subject, l.Subject))),
+		Subject:    octets.CleanLine(fill.Replace(cmp.Or(d.Own.Subject, l.Subject))),
 		Paragraphs: paragraphs(fill.Replace(cmp.Or(d.Own.Text, l.Text))),
 	}, nil
 }

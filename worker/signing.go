@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"newsletterd/mail"
+	"newsletterd/mail/dkim"
 	"newsletterd/store"
 )
 
@@ -21,7 +22,7 @@ type Signers struct {
 type signerKey struct{ tenantID, domain string }
 
 type keptSigner struct {
-	signer *mail.Signer // nil: no key
+	signer *dkim.Signer // nil: no key
 	age    uint64
 }
 
@@ -53,11 +54,11 @@ func (g *Signers) of(ctx context.Context, tenantID, domain string) (keptSigner, 
 	}
 	k = keptSigner{age: age}
 	if len(keys) > 0 {
-		made := make([]mail.DKIMKey, len(keys))
+		made := make([]dkim.Key, len(keys))
 		for i := range keys {
-			made[i] = mail.DKIMKey{Domain: keys[i].Domain, Selector: keys[i].Selector, Private: keys[i].Private}
+			made[i] = dkim.Key{Domain: keys[i].Domain, Selector: keys[i].Selector, Private: keys[i].Private}
 		}
-		if k.signer, err = mail.NewSigner(made); err != nil {
+		if k.signer, err = dkim.NewSigner(made); err != nil {
 			return k, err
 		}
 	}
@@ -77,7 +78,7 @@ type signature struct {
 	kept             atomic.Pointer[keptSigner]
 }
 
-func (s *signature) signer(ctx context.Context) (*mail.Signer, error) {
+func (s *signature) signer(ctx context.Context) (*dkim.Signer, error) {
 	if s.signers == nil {
 		return nil, nil
 	}
@@ -95,7 +96,7 @@ func (s *signature) signer(ctx context.Context) (*mail.Signer, error) {
 type draft struct {
 	it     *item
 	e      *mail.Envelope
-	signer *mail.Signer
+	signer *dkim.Signer
 	skip   []string
 	err    error
 	done   chan struct{}

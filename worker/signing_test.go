@@ -8,10 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/emersion/go-msgauth/dkim"
+	verifier "github.com/emersion/go-msgauth/dkim"
 
 	"newsletterd/core"
 	"newsletterd/mail"
+	"newsletterd/mail/dkim"
 	"newsletterd/mail/mailtest"
 	"newsletterd/store"
 	"newsletterd/worker"
@@ -25,7 +26,7 @@ func (h *house) dkimKey(algorithm, selector string) core.DKIMKey {
 		return t.Change(core.TenantInput{Domains: &[]string{"acme.example"}, MailFrom: ptr("letters@acme.example")}, true, 2000)
 	})
 	h.must(err)
-	private, public, err := mail.NewDKIMKey(algorithm)
+	private, public, err := dkim.NewKey(algorithm)
 	h.must(err)
 	k := core.DKIMKey{
 		ID: core.NewID(), TenantID: h.tenant.ID, Domain: "acme.example", Selector: selector, Algorithm: algorithm,
@@ -38,7 +39,7 @@ func (h *house) dkimKey(algorithm, selector string) core.DKIMKey {
 // signatures counts the good signatures of a message.
 func signatures(t testing.TB, msg []byte, keys ...core.DKIMKey) (good int) {
 	t.Helper()
-	vs, err := dkim.VerifyWithOptions(bytes.NewReader(msg), &dkim.VerifyOptions{LookupTXT: func(name string) ([]string, error) {
+	vs, err := verifier.VerifyWithOptions(bytes.NewReader(msg), &verifier.VerifyOptions{LookupTXT: func(name string) ([]string, error) {
 		for _, k := range keys {
 			if k.RecordName() == name {
 				return []string{k.RecordValue()}, nil

@@ -4,7 +4,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/mail/dkim"
 	"newsletterd/store"
 )
 
@@ -58,7 +58,7 @@ func (p *program) dkimCreateCommand() *cli.Command {
 		if err := k.Validate(); err != nil {
 			return err
 		}
-		private, public, err := mail.NewDKIMKey(k.Algorithm)
+		private, public, err := dkim.NewKey(k.Algorithm)
 		if err != nil {
 			return err
 		}

@@ -24,9 +24,11 @@ var mayImport = map[string][]string{
 	"store/storetest":        {"core", "schema", "store", "store/storetest/faults"},
 	"store/storetest/faults": {},
 	"auth":                   {"core", "store"},
-	"mail":                   {"core"},
+	"mail/internal/octets":   {},
+	"mail":                   {"core", "mail/internal/octets"},
+	"mail/dkim":              {"core", "mail/internal/octets"},
 	"mail/mailtest":          {"core", "mail"},
-	"worker":                 {"core", "store", "mail", "auth"},
+	"worker":                 {"core", "store", "mail", "mail/dkim", "auth"},
 	"handlers":               {"core", "store", "auth", "mail"},
 
 	"cmd/newsletterd/terminal": {"core"},

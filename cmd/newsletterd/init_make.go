@@ -18,7 +18,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/mail/dkim"
 	"newsletterd/store"
 )
 
@@ -165,7 +165,7 @@ func makeDKIM(c *cli.Context, domain string, db *store.Store) error {
 	k := core.DKIMKey{
 		ID: core.NewID(), Domain: domain, Selector: dkimSelector, Algorithm: core.DKIMRSA, Status: core.DKIMActive, CreatedAt: now(), UpdatedAt: now(),
 	}
-	private, public, err := mail.NewDKIMKey(k.Algorithm)
+	private, public, err := dkim.NewKey(k.Algorithm)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package mail
+package dkim
 
 import (
 	"bytes"
@@ -12,23 +12,24 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/emersion/go-msgauth/dkim"
+	verifier "github.com/emersion/go-msgauth/dkim"
 
 	"newsletterd/core"
+	"newsletterd/mail"
 )
 
-// dkimZone signs for example.org and answers for the DNS.
-type dkimZone struct {
+// zone has a signer for example.org and the DNS records of its keys.
+type zone struct {
 	signer *Signer
 	txt    map[string]string
 }
 
-func newDKIMZone(t testing.TB, algorithms ...string) *dkimZone {
+func newZone(t testing.TB, algorithms ...string) *zone {
 	t.Helper()
-	z := &dkimZone{txt: map[string]string{}}
-	var keys []DKIMKey
+	z := &zone{txt: map[string]string{}}
+	var keys []Key
 	for _, algorithm := range algorithms {
-		private, public, err := NewDKIMKey(algorithm)
+		private, public, err := NewKey(algorithm)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +38,7 @@ func newDKIMZone(t testing.TB, algorithms ...string) *dkimZone {
 			t.Fatal(err)
 		}
 		z.txt[k.RecordName()] = k.RecordValue()
-		keys = append(keys, DKIMKey{Domain: k.Domain, Selector: k.Selector, Private: private})
+		keys = append(keys, Key{Domain: k.Domain, Selector: k.Selector, Private: private})
 	}
 	var err error
 	if z.signer, err = NewSigner(keys); err != nil {
@@ -46,7 +47,7 @@ func newDKIMZone(t testing.TB, algorithms ...string) *dkimZone {
 	return z
 }
 
-func (z *dkimZone) lookup(name string) ([]string, error) {
+func (z *zone) lookup(name string) ([]string, error) {
 	if v, ok := z.txt[name]; ok {
 		return []string{v}, nil
 	}
@@ -54,9 +55,9 @@ func (z *dkimZone) lookup(name string) ([]string, error) {
 }
 
 // verified counts the good and the bad signatures of a message.
-func (z *dkimZone) verified(t testing.TB, msg []byte) (good, bad int) {
+func (z *zone) verified(t testing.TB, msg []byte) (good, bad int) {
 	t.Helper()
-	vs, err := dkim.VerifyWithOptions(bytes.NewReader(msg), &dkim.VerifyOptions{LookupTXT: z.lookup})
+	vs, err := verifier.VerifyWithOptions(bytes.NewReader(msg), &verifier.VerifyOptions{LookupTXT: z.lookup})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,15 +76,15 @@ func (z *dkimZone) verified(t testing.TB, msg []byte) (good, bad int) {
 
 func bulkToSign(t testing.TB) []byte {
 	t.Helper()
-	b, err := CompileBulk(&BulkSpec{
-		From: Address{Name: "Björn's Weekly", Email: "news@example.org"}, ReplyTo: Address{Email: "desk@example.org"},
+	b, err := mail.CompileBulk(&mail.BulkSpec{
+		From: mail.Address{Name: "Björn's Weekly", Email: "news@example.org"}, ReplyTo: mail.Address{Email: "desk@example.org"},
 		ListID: "weekly", ListName: "Weekly", JobID: core.NewID(), TenantID: core.NewID(),
 		Subject: "Hello {{preferences.first_name}}, ünïcode", HTML: "<html><body><p>Dear {{preferences.first_name}},</p>\n\n<p>" + strings.Repeat("word ", 200) + "</p>\n\n</body></html>",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	msg, err := b.Append(nil, &Recipient{
+	msg, err := b.Append(nil, &mail.Recipient{
 		Email: "reader@example.net", MessageID: strings.Repeat("a", 26), Preferences: `{"first_name":"Zoë"}`,
 		OneClickURL: "https://news.example.org/api/newsletter/unsubscribe?token=abc", UnsubscribeToken: "abc",
 		UnsubscribeURL: "https://news.example.org/unsubscribe?token=abc", UnsubscribeMailto: "u+1.2@bounces.example.org",
@@ -94,13 +95,17 @@ func bulkToSign(t testing.TB) []byte {
 	return msg
 }
 
-func TestDKIMSignatures(t *testing.T) {
-	z := newDKIMZone(t, core.DKIMRSA, core.DKIMEd25519)
+func TestSignatures(t *testing.T) {
+	z := newZone(t, core.DKIMRSA, core.DKIMEd25519)
 	msg, err := z.signer.Sign(bulkToSign(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkWire(t, msg)
+	for line := range bytes.Lines(msg[:bytes.Index(msg, []byte("\r\nFrom:"))]) {
+		if len(bytes.TrimRight(line, "\r\n")) > softLine {
+			t.Errorf("%d octets in %q", len(line), line)
+		}
+	}
 	if good, bad := z.verified(t, msg); good != 2 || bad != 0 {
 		t.Errorf("%d good, %d bad signatures in\n%s", good, bad, msg)
 	}
@@ -128,9 +133,9 @@ func TestDKIMSignatures(t *testing.T) {
 	}
 }
 
-// What is signed, by name; twice: nobody can add one more. Amazon SES adds a Feedback-ID of its own.
-func TestDKIMSignsWhatItMust(t *testing.T) {
-	z := newDKIMZone(t, core.DKIMRSA)
+// Fields that recipients act on are oversigned. Amazon SES adds a Feedback-ID of its own.
+func TestSignedFields(t *testing.T) {
+	z := newZone(t, core.DKIMRSA)
 	msg, err := z.signer.Sign(bulkToSign(t), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -163,8 +168,8 @@ func TestDKIMSignsWhatItMust(t *testing.T) {
 	}
 }
 
-func TestDKIMOfWhatRelaysChange(t *testing.T) {
-	z := newDKIMZone(t, core.DKIMRSA)
+func TestSignSkipsFieldsThatRelaysChange(t *testing.T) {
+	z := newZone(t, core.DKIMRSA)
 	msg, err := z.signer.Sign(bulkToSign(t), []string{"message-id", "Date", "from"})
 	if err != nil {
 		t.Fatal(err)
@@ -179,11 +184,11 @@ func TestDKIMOfWhatRelaysChange(t *testing.T) {
 	}
 }
 
-func TestDKIMOfMailsToOne(t *testing.T) {
-	z := newDKIMZone(t, core.DKIMRSA)
-	msg, err := Compose(nil, &Message{
-		From: Address{Email: "news@example.org"}, To: Address{Email: "a@example.net"}, Subject: "Confirm", Text: "Click.\n\n\n",
-		HTML: "<p>Click.</p>", MessageID: strings.Repeat("b", 26),
+func TestSignTransactionalMail(t *testing.T) {
+	z := newZone(t, core.DKIMRSA)
+	msg, err := mail.Compose(nil, &mail.Message{
+		From: mail.Address{Email: "news@example.org"}, To: mail.Address{Email: "a@example.net"},
+		Subject: "Confirm", Text: "Click.\n\n\n", HTML: "<p>Click.</p>", MessageID: strings.Repeat("b", 26),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -209,10 +214,10 @@ while d.verify(idx=n, dnsfunc=dns):
 print(n)
 `
 
-// A program that shares nothing with the signer says the same. It is installed by .ci/run.
-func TestDKIMByAnotherVerifier(t *testing.T) {
+// dkimpy, which .ci/run installs, verifies what the signer makes.
+func TestDkimpyVerifies(t *testing.T) {
 	python := ""
-	for _, p := range []string{"python3", "/usr/bin/python3"} { // a python of one's own may stand before Debian's
+	for _, p := range []string{"python3", "/usr/bin/python3"} { // another python may come before Debian's in PATH
 		if exec.Command(p, "-c", "import dkim, nacl").Run() == nil {
 			python = p
 		}
@@ -220,30 +225,30 @@ func TestDKIMByAnotherVerifier(t *testing.T) {
 	if python == "" {
 		t.Skip("SKIPPED: no independent DKIM verifier here: python3-dkim and python3-nacl are not installed")
 	}
-	z := newDKIMZone(t, core.DKIMRSA, core.DKIMEd25519)
+	z := newZone(t, core.DKIMRSA, core.DKIMEd25519)
 	msg, err := z.signer.Sign(bulkToSign(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	zone, file := filepath.Join(dir, "zone"), filepath.Join(dir, "mail.eml")
+	records, file := filepath.Join(dir, "zone"), filepath.Join(dir, "mail.eml")
 	var b strings.Builder
 	for name, value := range z.txt {
 		b.WriteString(name + "\t" + value + "\n")
 	}
-	if err := errors.Join(os.WriteFile(zone, []byte(b.String()), 0o600), os.WriteFile(file, msg, 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(records, []byte(b.String()), 0o600), os.WriteFile(file, msg, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command(python, "-c", dkimpy, zone, file).CombinedOutput()
+	out, err := exec.Command(python, "-c", dkimpy, records, file).CombinedOutput()
 	if err != nil || strings.TrimSpace(string(out)) != "2" {
 		t.Errorf("dkimpy: %s%v", out, err)
 	}
 }
 
-func BenchmarkDKIM(b *testing.B) {
+func BenchmarkSign(b *testing.B) {
 	for _, algorithm := range []string{core.DKIMRSA, core.DKIMEd25519} {
 		b.Run(algorithm, func(b *testing.B) {
-			z := newDKIMZone(b, algorithm)
+			z := newZone(b, algorithm)
 			msg := bulkToSign(b)
 			buf := make([]byte, 0, 2*len(msg))
 			for b.Loop() {
@@ -255,8 +260,8 @@ func BenchmarkDKIM(b *testing.B) {
 	}
 }
 
-// A body that is signed as it stands is its own canonical form, and a newsletter mostly is.
-func TestDKIMOfBodiesThatAreCanonical(t *testing.T) {
+// relaxed has no false positives, and a newsletter is canonical.
+func TestRelaxed(t *testing.T) {
 	msg := bulkToSign(t)
 	if body := msg[bytes.Index(msg, []byte("\r\n\r\n"))+4:]; !relaxed(body) {
 		t.Errorf("not canonical:\n%s", body)
@@ -283,9 +288,9 @@ func TestDKIMOfBodiesThatAreCanonical(t *testing.T) {
 	}
 }
 
-// The canonical forms are ours and the verifier's are not: they agree on whatever white space there is.
-func TestDKIMCanonicalForms(t *testing.T) {
-	z := newDKIMZone(t, core.DKIMRSA, core.DKIMEd25519)
+// Signer and verifier agree on the canonical form of any white space.
+func TestCanonicalForms(t *testing.T) {
+	z := newZone(t, core.DKIMRSA, core.DKIMEd25519)
 	rnd := rand.New(rand.NewPCG(1, 2))
 	pieces := []string{"word", " ", "  ", "\t", "\r\n", "\r\n", "\r\n\r\n", " \r\n", "\t \r\n", ".", "a=b;", "=20"}
 	for range 300 {
@@ -313,9 +318,9 @@ func TestDKIMCanonicalForms(t *testing.T) {
 	}
 }
 
-// Bodies and fields at the edges of what a message may be. A bare CR is not among them: verifiers differ about it, and no mail has one.
-func TestDKIMOfOddMessages(t *testing.T) {
-	z := newDKIMZone(t, core.DKIMRSA, core.DKIMEd25519)
+// A bare CR is not among the messages: verifiers differ about it, and no mail has one.
+func TestSignOddMessages(t *testing.T) {
+	z := newZone(t, core.DKIMRSA, core.DKIMEd25519)
 	const head = "From: a@example.org\r\nTo: b@example.net\r\nSubject: x\r\n\r\n"
 	for name, msg := range map[string]string{
 		"no body":                       head,

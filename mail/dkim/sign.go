@@ -1,0 +1,181 @@
+package dkim
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// ErrMessage is returned by Signer.Sign for a message whose header has no end.
+var ErrMessage = errors.New("dkim: the message has no end of its header")
+
+// softLine is the longest line of the signature's own field, in octets (RFC 5322 section 2.1.1).
+const softLine = 78
+
+// signedFields lists the header fields that a signature covers if a message has them. Oversigned fields are named
+// once more than they occur, so that adding another breaks the signature (RFC 6376 section 8.15). Feedback-ID is not
+// oversigned: relays add their own.
+var signedFields = []struct {
+	name       string
+	oversigned bool
+}{
+	{"From", true},
+	{"To", true},
+	{"Cc", true},
+	{"Subject", true},
+	{"Date", true},
+	{"Message-ID", true},
+	{"Reply-To", true},
+	{"MIME-Version", true},
+	{"Content-Type", true},
+	{"Content-Transfer-Encoding", true},
+	{"List-Unsubscribe", true},
+	{"List-Unsubscribe-Post", true},
+	{"List-Id", true},
+	{"Feedback-ID", false},
+	{"Auto-Submitted", false},
+}
+
+// Signer signs messages (RFC 6376; relaxed/relaxed, SHA-256, the whole body), once with each of its keys. It is safe
+// for concurrent use.
+type Signer struct {
+	keys []signingKey
+	pool sync.Pool // of *workspace
+}
+
+// workspace holds the buffers that signing one message needs.
+type workspace struct {
+	canon, head, text []byte
+	fields            [][]byte
+	names             []string
+}
+
+type signingKey struct {
+	signer crypto.Signer
+	hash   crypto.Hash // 0 for Ed25519, which signs the hash as a message (RFC 8463 section 3)
+	begin  string      // of the field: the part that is the same for all messages
+}
+
+// NewSigner returns a signer with keys, RSA or Ed25519. A key of another kind, or that is not PKCS #8, is an error.
+func NewSigner(keys []Key) (*Signer, error) {
+	s := &Signer{}
+	s.pool.New = func() any { return new(workspace) }
+	for _, k := range keys {
+		key, err := x509.ParsePKCS8PrivateKey(k.Private)
+		if err != nil {
+			return nil, fmt.Errorf("dkim: key %s of %s: %w", k.Selector, k.Domain, err)
+		}
+		signing, algorithm := signingKey{}, ""
+		switch key := key.(type) {
+		case *rsa.PrivateKey:
+			signing.signer, signing.hash, algorithm = key, crypto.SHA256, "rsa-sha256"
+		case ed25519.PrivateKey:
+			signing.signer, algorithm = key, "ed25519-sha256"
+		default:
+			return nil, fmt.Errorf("dkim: key %s of %s can't sign", k.Selector, k.Domain)
+		}
+		signing.begin = "DKIM-Signature: v=1; a=" + algorithm + "; c=relaxed/relaxed;\r\n d=" + k.Domain +
+			";\r\n s=" + k.Selector + ";\r\n t="
+		s.keys = append(s.keys, signing)
+	}
+	return s, nil
+}
+
+// Sign returns the message data with its signatures in front, in data's own array if its capacity suffices. data must
+// consist of whole lines that end CRLF. skip names header fields, in any case, that are not signed because the relay
+// changes them; From is always signed. A message whose header has no end is ErrMessage.
+func (s *Signer) Sign(data []byte, skip []string) ([]byte, error) {
+	end := bytes.Index(data, []byte("\r\n\r\n"))
+	if end < 0 {
+		return data, ErrMessage
+	}
+	r := s.pool.Get().(*workspace)
+	defer s.pool.Put(r)
+	body := data[end+4:]
+	if !relaxed(body) {
+		r.canon = appendRelaxedBody(r.canon[:0], body)
+		body = r.canon
+	}
+	sum := sha256.Sum256(body)
+	r.fields = headerFields(r.fields[:0], data[:end+2])
+	r.appendSigned(skip)
+	now := time.Now().Unix()
+	r.head = r.head[:0]
+	for i := range s.keys {
+		k, from := &s.keys[i], len(r.head)
+		r.head = strconv.AppendInt(append(r.head, k.begin...), now, 10)
+		r.head = base64.StdEncoding.AppendEncode(append(r.head, "; bh="...), sum[:])
+		r.head = append(appendNames(append(r.head, ";\r\n h="...), r.names), ";\r\n b="...)
+		signed := len(r.canon)
+		r.canon = appendRelaxedField(r.canon, r.head[from:])
+		sum := sha256.Sum256(bytes.TrimSuffix(r.canon, []byte("\r\n")))
+		r.canon = r.canon[:signed]
+		signature, err := k.signer.Sign(rand.Reader, sum[:], k.hash)
+		if err != nil {
+			return data, fmt.Errorf("dkim: %w", err)
+		}
+		r.text = base64.StdEncoding.AppendEncode(r.text[:0], signature)
+		r.head = append(appendLines(r.head, r.text), "\r\n"...)
+	}
+	return slices.Insert(data, 0, r.head...), nil
+}
+
+// appendSigned sets r.canon to the canonical form of the fields that are signed, and r.names to their names as h=
+// lists them: each that occurs, from the last one up (RFC 6376 section 5.4.2), then once more if it is oversigned.
+func (r *workspace) appendSigned(skip []string) {
+	r.canon, r.names = r.canon[:0], r.names[:0]
+	for _, f := range signedFields {
+		skipped := func(name string) bool { return strings.EqualFold(name, f.name) }
+		if f.name != "From" && slices.ContainsFunc(skip, skipped) {
+			continue
+		}
+		for _, raw := range slices.Backward(r.fields) {
+			if len(raw) > len(f.name) && raw[len(f.name)] == ':' && bytes.EqualFold(raw[:len(f.name)], []byte(f.name)) {
+				r.names = append(r.names, f.name)
+				r.canon = appendRelaxedField(r.canon, raw)
+			}
+		}
+		if f.oversigned {
+			r.names = append(r.names, f.name)
+		}
+	}
+}
+
+// appendNames appends the names of h=, folded after the colons.
+func appendNames(dst []byte, names []string) []byte {
+	col := len(" h=")
+	for i, name := range names {
+		if i > 0 {
+			dst = append(dst, ':')
+			col++
+		}
+		if col+len(name)+1 > softLine {
+			dst = append(dst, "\r\n "...)
+			col = 1
+		}
+		dst = append(dst, name...)
+		col += len(name)
+	}
+	return dst
+}
+
+// appendLines appends the base64 of b=, folded.
+func appendLines(dst, text []byte) []byte {
+	for room := 70; len(text) > room; room = 72 {
+		dst = append(append(dst, text[:room]...), "\r\n "...)
+		text = text[room:]
+	}
+	return append(dst, text...)
+}
