@@ -196,6 +196,7 @@ type Consent struct {
 	Origin
 	TextVersion string `db:"text_version" json:"text_version"`
 	Generation  int64  `db:"generation" json:"generation"`
+	JobNo       int64  `db:"job_no" json:"-"`                // whose mail held the link that ended it; 0: none, or not known
 	Reason      string `db:"reason" json:"reason,omitempty"` // that a leaver gave; of an import, the consent as the other system has it
 }
 

@@ -66,7 +66,7 @@ func init() {
 			e.t.Fatalf("no confirmation mail to %s", args["email"])
 		}
 	}
-	// unsubscribe-link NAME list=L email=E kind=mailed|requested|undo|gone|manage age=1h: {NAME} is the token in a mail
+	// unsubscribe-link NAME list=L email=E kind=mailed|requested|undo|gone|manage age=1h job=JOB: {NAME} is the token in a mail
 	steps["unsubscribe-link"] = func(e *env, name string, args map[string]string) {
 		kinds := map[string]auth.UnsubscribeKind{"": auth.UnsubscribeMailed, "requested": auth.UnsubscribeRequested, "undo": auth.UnsubscribeUndo, "gone": auth.UnsubscribeUndo, "manage": auth.UnsubscribeManage}
 		age, err := time.ParseDuration(argOr(args, "age", "0"))
@@ -77,8 +77,13 @@ func init() {
 			e.must(err)
 			issued = sub.ChangedAt
 		}
+		var job core.SendJob
+		if args["job"] != "" {
+			job, err = e.store.SendJob(e.t.Context(), e.value(args["job"]))
+			e.must(err)
+		}
 		token, err := e.handler.sealer.SealUnsubscribe(auth.UnsubscribeToken{
-			Kind: kinds[args["kind"]], ListID: list, Email: email,
+			Kind: kinds[args["kind"]], ListID: list, Email: email, JobNo: job.No,
 			SubscriptionID: e.store.SubscriptionID(list, email.Key()), IssuedAt: issued.Add(-age),
 		})
 		e.must(err)

@@ -8,9 +8,9 @@ import (
 
 // addConsent appends to the ledger. Two of a kind in one millisecond are one.
 func (tx *Tx) addConsent(c core.Consent) error {
-	_, err := tx.exec(`INSERT INTO consent (list_id, subscription_id, at, what, means, source, remote, user_agent, text_version, generation, reason)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		c.ListID, c.SubscriptionID, int64(c.At), c.What, c.Means, c.Source, c.Remote, c.UserAgent, c.TextVersion, c.Generation, c.Reason)
+	_, err := tx.exec(`INSERT INTO consent (list_id, subscription_id, at, what, means, source, remote, user_agent, text_version, generation, job_no, reason)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		c.ListID, c.SubscriptionID, int64(c.At), c.What, c.Means, c.Source, c.Remote, c.UserAgent, c.TextVersion, c.Generation, c.JobNo, c.Reason)
 	return err
 }
 

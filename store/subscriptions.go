@@ -386,7 +386,7 @@ func (tx *Tx) unsubscribe(l Leaving, now core.Instant) (*core.Change, core.Subsc
 	}
 	return change, sub, tx.addConsent(core.Consent{
 		ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentUnsubscribed,
-		Means: l.Means, Origin: l.Origin, Reason: l.Reason, Generation: sub.Generation,
+		Means: l.Means, Origin: l.Origin, JobNo: l.JobNo, Reason: l.Reason, Generation: sub.Generation,
 	})
 }
 

@@ -15,8 +15,9 @@ type Undoing struct {
 }
 
 // Undo takes an unsubscribing back: the subscription is active again, with the proof of consent that it had, and a row of
-// its own in the ledger. It works once; repeated while the subscription is active it changes nothing. Whoever was switched
-// off, complained or is suppressed stays out. core.ErrInvalidToken, core.ErrListInactive, core.ErrSubscriptionNotFound.
+// its own in the ledger. The job whose mail caused the unsubscribing no longer counts it. It works once; repeated while the
+// subscription is active it changes nothing. Whoever was switched off, complained or is suppressed stays out.
+// core.ErrInvalidToken, core.ErrListInactive, core.ErrSubscriptionNotFound.
 func (s *Store) Undo(ctx context.Context, u Undoing, now core.Instant) (sub core.Subscription, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		sub, err = tx.undo(u, now)
@@ -62,10 +63,21 @@ func (tx *Tx) undo(u Undoing, now core.Instant) (sub core.Subscription, err erro
 	if err := tx.saveChange(list, was, &sub, change, now); err != nil {
 		return sub, err
 	}
+	if err := tx.uncountLeaving(u); err != nil {
+		return sub, err
+	}
 	return sub, tx.addConsent(core.Consent{
 		ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentResumed,
 		Means: core.MeansUndo, Origin: u.Origin, Generation: sub.Generation,
 	})
+}
+
+// uncountLeaving takes the unsubscribing that u takes back off the count of the job whose mail caused it, if one did.
+func (tx *Tx) uncountLeaving(u Undoing) error {
+	_, err := tx.exec(`UPDATE send_job SET unsubscribed = unsubscribed - 1 WHERE unsubscribed > 0 AND no =
+		(SELECT job_no FROM consent WHERE list_id = ? AND subscription_id = ? AND at = ? AND what = 'unsubscribed' AND job_no > 0)`,
+		u.ListID, u.SubscriptionID, int64(u.LeftAt))
+	return err
 }
 
 // undoable reads what an undo is about, unless something keeps the address out.

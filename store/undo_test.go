@@ -53,6 +53,50 @@ func TestUndoRestoresTheEarlierConsent(t *testing.T) {
 	}
 }
 
+// An unsubscribing that is taken back leaves the count of the job by whose mail it came, and of no other.
+func TestUndoLeavesTheCountOfTheJob(t *testing.T) {
+	n := testNewsletter(t)
+	n.sql("INSERT INTO campaign (id, tenant_id, subject, created_at) VALUES ('c', ?, 'News', 1)", n.tenant)
+	for no := range 2 {
+		n.sql(`INSERT INTO send_job (no, id, tenant_id, list_id, campaign_id, status, due_at, created_at, expanded)
+			VALUES (?, ?, ?, ?, 'c', 'completed', 1, 1, 1)`, no+1, core.NewID(), n.tenant, n.list)
+	}
+	leave := func(email core.Email, job int64, at core.Instant) core.Subscription {
+		t.Helper()
+		sub, err := n.Unsubscribe(t.Context(), Leaving{
+			ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, email.Key()), Email: email, Means: core.MeansMailed, JobNo: job,
+		}, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sub
+	}
+	counted := func(first, second int) {
+		t.Helper()
+		for no, want := range []int{first, second} {
+			if got := n.count("SELECT unsubscribed FROM send_job WHERE no = ?", no+1); got != want {
+				t.Errorf("job %d counts %d who left, want %d", no+1, got, want)
+			}
+		}
+	}
+	for _, email := range []core.Email{"ann@example.org", "bob@example.org"} {
+		n.active(email, now0)
+		leave(email, 1, now0+10)
+	}
+	ann := leave("ann@example.org", 2, now0+12) // by the link of a later mail: nothing changes
+	counted(2, 0)
+	for range 2 {
+		if _, err := n.Undo(t.Context(), Undoing{ListID: n.list, SubscriptionID: ann.ID, LeftAt: ann.ChangedAt}, now0+20); err != nil {
+			t.Fatal(err)
+		}
+		counted(1, 0)
+	}
+	leave("ann@example.org", 2, now0+30)
+	counted(1, 1)
+	n.active("bob@example.org", now0+40) // subscribing anew takes nothing back
+	counted(1, 1)
+}
+
 // Nothing brings back who was switched off, complained, is suppressed, left again or asked anew.
 func TestUndoResurrectsNobody(t *testing.T) {
 	suppress := func(kind string) func(newsletter, Undoing) {

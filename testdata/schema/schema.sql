@@ -139,7 +139,7 @@ CREATE TABLE consent (
   remote          TEXT NOT NULL DEFAULT '',
   user_agent      TEXT NOT NULL DEFAULT '',
   text_version    TEXT NOT NULL DEFAULT '',
-  generation      INTEGER NOT NULL, reason TEXT NOT NULL DEFAULT '',
+  generation      INTEGER NOT NULL, reason TEXT NOT NULL DEFAULT '', job_no INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (list_id, subscription_id, at, what)
 ) STRICT, WITHOUT ROWID;
 
