@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -138,7 +139,7 @@ func givenWords(c *cli.Context, flag string) *[]string {
 }
 
 // command makes a command that needs some flags and the store. What its flags refer to is resolved before it runs.
-func (p *program) command(name, usage string, flags []cli.Flag, needed []string, do func(*cli.Context, *Config, *store.Store) error) *cli.Command {
+func (p *program) command(name, usage string, flags []cli.Flag, needed []string, do func(*cli.Context, *config.Config, *store.Store) error) *cli.Command {
 	return &cli.Command{
 		Name: name, Usage: usage, Flags: flags,
 		Action: func(c *cli.Context) error {
@@ -148,7 +149,7 @@ func (p *program) command(name, usage string, flags []cli.Flag, needed []string,
 			if err := need(c, withoutTenant(needed)...); err != nil {
 				return err
 			}
-			return p.withStore(c, func(cfg *Config, s *store.Store) error {
+			return p.withStore(c, func(cfg *config.Config, s *store.Store) error {
 				if err := resolve(c, s, needed); err != nil {
 					return err
 				}

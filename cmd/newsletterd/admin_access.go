@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"newsletterd/auth"
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -20,7 +21,7 @@ type newWebhookClient struct {
 func (p *program) webhookClientCommands() *cli.Command {
 	create := p.command("create", "add a sender of signed webhooks", []cli.Flag{
 		tenantFlag("the `ID` or name of its tenant (else it speaks for every tenant)"), stringFlag("name", "`NAME` of the sender"),
-	}, []string{"name"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	}, []string{"name"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		secret := auth.NewSecret()
 		key, err := auth.ParseSecret(secret)
 		if err != nil {
@@ -34,7 +35,7 @@ func (p *program) webhookClientCommands() *cli.Command {
 		return p.printer(c).record(newWebhookClient{w, secret})
 	})
 	create.Description = "The id is what the sender puts into X-Client-Id; the secret signs.\n\n   newsletterd admin webhook-client create --tenant ID --name \"member service\""
-	all := p.command("list", "list the senders", nil, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
+	all := p.command("list", "list the senders", nil, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		rows, err := pages(func(w store.WebhookClient) string { return w.ID }, func(page core.Page) ([]store.WebhookClient, error) {
 			return s.WebhookClients(c.Context, page)
 		})
@@ -43,7 +44,7 @@ func (p *program) webhookClientCommands() *cli.Command {
 		}
 		return list(p.printer(c), rows, "id", "tenant_id", "name", "disabled_at", "created_at")
 	})
-	show := p.command("show", "show one sender", []cli.Flag{idFlag(store.NounWebhookClient)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	show := p.command("show", "show one sender", []cli.Flag{idFlag(store.NounWebhookClient)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		return p.printWebhookClient(c, s, "")
 	})
 	update := p.command("update", "switch a sender off or on, or replace its secret", []cli.Flag{
@@ -51,7 +52,7 @@ func (p *program) webhookClientCommands() *cli.Command {
 		boolFlag("new-secret", "give it another secret; the one before stays good beside it"),
 		boolFlag("end-old-secret", "end the secret before the newest"),
 	}, []string{"id"}, p.updateWebhookClient)
-	del := p.command("delete", "delete a sender", []cli.Flag{idFlag(store.NounWebhookClient)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	del := p.command("delete", "delete a sender", []cli.Flag{idFlag(store.NounWebhookClient)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		if err := s.DeleteWebhookClient(c.Context, c.String("id"), actor(), now()); err != nil {
 			return missing(err, "webhook client", c.String("id"))
 		}
@@ -60,7 +61,7 @@ func (p *program) webhookClientCommands() *cli.Command {
 	return &cli.Command{Name: "webhook-client", Usage: "senders of signed webhooks", Subcommands: []*cli.Command{create, all, show, update, del}}
 }
 
-func (p *program) updateWebhookClient(c *cli.Context, _ *Config, s *store.Store) (err error) {
+func (p *program) updateWebhookClient(c *cli.Context, _ *config.Config, s *store.Store) (err error) {
 	id, secret := c.String("id"), ""
 	if c.Bool("new-secret") {
 		secret = auth.NewSecret()
@@ -113,7 +114,7 @@ func (p *program) tokenCommands() *cli.Command {
 	create := p.command("create", "make an access token for scripts", []cli.Flag{
 		referenceFlag("user", store.NounUser, "whose it is: `USER` by e-mail address or id"),
 		stringFlag("scope", "`SCOPES`, parted by spaces (else all that the user's roles allow)"),
-		&cli.StringFlag{Name: "ttl", Usage: "how long it is good: `SPAN`, as 30m, 12h, 90d", Value: Duration(tokenTTL).String()},
+		&cli.StringFlag{Name: "ttl", Usage: "how long it is good: `SPAN`, as 30m, 12h, 90d", Value: config.Duration(tokenTTL).String()},
 	}, []string{"user"}, p.createToken)
 	write := create.Action
 	create.Action = func(c *cli.Context) error { // a mistake in a flag is one before the database is opened
@@ -126,7 +127,7 @@ func (p *program) tokenCommands() *cli.Command {
 
    TOKEN=$(newsletterd admin token create --user you@example.org --scope admin --ttl 12h)
    curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8080/api/admin/tenants`
-	revoke := p.command("revoke", "end a token before its time", []cli.Flag{idFlag(store.NounToken)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	revoke := p.command("revoke", "end a token before its time", []cli.Flag{idFlag(store.NounToken)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		if err := s.RevokeFamily(c.Context, c.String("id"), now()); err != nil {
 			return missing(err, "token", c.String("id"))
 		}
@@ -135,7 +136,7 @@ func (p *program) tokenCommands() *cli.Command {
 	return &cli.Command{Name: "token", Usage: "access tokens for scripts", Subcommands: []*cli.Command{create, revoke}}
 }
 
-func (p *program) createToken(c *cli.Context, cfg *Config, s *store.Store) error {
+func (p *program) createToken(c *cli.Context, cfg *config.Config, s *store.Store) error {
 	ttl, err := ttlOf(c)
 	if err != nil {
 		return err
@@ -180,12 +181,12 @@ func (p *program) daemonIssuer(c *cli.Context, s *store.Store, own string) (stri
 }
 
 func ttlOf(c *cli.Context) (time.Duration, error) {
-	var ttl Duration
+	var ttl config.Duration
 	if err := ttl.UnmarshalText([]byte(c.String("ttl"))); err != nil {
 		return 0, usageError{c.Command.HelpName, "--ttl: " + err.Error()}
 	}
 	if ttl.Std() > maxTokenTTL {
-		return 0, usageError{c.Command.HelpName, "--ttl is at most " + Duration(maxTokenTTL).String()}
+		return 0, usageError{c.Command.HelpName, "--ttl is at most " + config.Duration(maxTokenTTL).String()}
 	}
 	return ttl.Std(), nil
 }

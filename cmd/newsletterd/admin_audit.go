@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/store"
 )
 
@@ -11,7 +12,7 @@ func (p *program) auditCommands() *cli.Command {
 	all := p.command("list", "list who changed which record, by the API or a command", []cli.Flag{
 		tenantFlag("only records of the tenant `ID` or name"),
 		&cli.IntFlag{Name: "limit", Usage: "only the newest `N`", Value: 100},
-	}, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
+	}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		n := c.Int("limit")
 		if n < 1 || n > most {
 			return usageError{c.Command.HelpName, "--limit must be from 1 to 100000"}

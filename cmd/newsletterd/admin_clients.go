@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -49,7 +50,7 @@ func (p *program) printClient(c *cli.Context, client core.Client, secret string)
 }
 
 func (p *program) clientCommands() *cli.Command {
-	create := p.command("create", "add an OAuth client", append([]cli.Flag{tenantFlag("the `ID` or name of its tenant (else it is the daemon's own)")}, clientFlags()...), []string{"name"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	create := p.command("create", "add an OAuth client", append([]cli.Flag{tenantFlag("the `ID` or name of its tenant (else it is the daemon's own)")}, clientFlags()...), []string{"name"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		in := clientInput(c)
 		in.TenantID = given(c, "tenant")
 		client, secret, err := core.NewClient(in, true, now())
@@ -63,7 +64,7 @@ func (p *program) clientCommands() *cli.Command {
 	})
 	create.Description = `   newsletterd admin client create --name Shop --type confidential --redirect-uri https://shop.example/callback
    newsletterd admin client create --tenant ID --name "Shop server" --type confidential --scope "newsletter:send newsletter:list.read"`
-	all := p.command("list", "list the OAuth clients", []cli.Flag{tenantFlag("only those of the tenant `ID` or name")}, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
+	all := p.command("list", "list the OAuth clients", []cli.Flag{tenantFlag("only those of the tenant `ID` or name")}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		ids, every, err := tenantOf(c, s)
 		if err != nil {
 			return err
@@ -76,14 +77,14 @@ func (p *program) clientCommands() *cli.Command {
 		}
 		return list(p.printer(c), rows, "id", "tenant_id", "name", "client_type", "scopes")
 	})
-	show := p.command("show", "show one OAuth client", []cli.Flag{idFlag(store.NounClient)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	show := p.command("show", "show one OAuth client", []cli.Flag{idFlag(store.NounClient)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		client, err := s.Client(c.Context, c.String("id"))
 		if err != nil {
 			return missing(err, "client", c.String("id"))
 		}
 		return p.printer(c).record(client)
 	})
-	update := p.command("update", "change an OAuth client", append([]cli.Flag{idFlag(store.NounClient), boolFlag("new-secret", "give it another secret; the one before ends")}, clientFlags()...), []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	update := p.command("update", "change an OAuth client", append([]cli.Flag{idFlag(store.NounClient), boolFlag("new-secret", "give it another secret; the one before ends")}, clientFlags()...), []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		at, secret := now(), ""
 		client, err := s.UpdateClient(c.Context, c.String("id"), actor(), func(o *core.Client) (err error) {
 			if secret, err = o.Change(clientInput(c), true, at); err != nil || !c.Bool("new-secret") || secret != "" {
@@ -100,7 +101,7 @@ func (p *program) clientCommands() *cli.Command {
 		}
 		return p.printClient(c, client, secret)
 	})
-	del := p.command("delete", "delete an OAuth client; its tokens end", []cli.Flag{idFlag(store.NounClient)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	del := p.command("delete", "delete an OAuth client; its tokens end", []cli.Flag{idFlag(store.NounClient)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		if err := s.DeleteClient(c.Context, c.String("id"), actor(), now()); err != nil {
 			return missing(err, "client", c.String("id"))
 		}

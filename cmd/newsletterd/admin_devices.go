@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -20,8 +21,8 @@ func ownerFlag() cli.Flag {
 }
 
 // ofOwner makes a command about the records of one user.
-func (p *program) ofOwner(name, usage string, flags []cli.Flag, needed []string, do func(*cli.Context, *Config, *store.Store, core.User) error) *cli.Command {
-	return p.command(name, usage, append([]cli.Flag{ownerFlag()}, flags...), append([]string{"owner"}, needed...), func(c *cli.Context, cfg *Config, s *store.Store) error {
+func (p *program) ofOwner(name, usage string, flags []cli.Flag, needed []string, do func(*cli.Context, *config.Config, *store.Store, core.User) error) *cli.Command {
+	return p.command(name, usage, append([]cli.Flag{ownerFlag()}, flags...), append([]string{"owner"}, needed...), func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		u, err := userOf(c, s, "owner")
 		if err != nil {
 			return err
@@ -32,7 +33,7 @@ func (p *program) ofOwner(name, usage string, flags []cli.Flag, needed []string,
 
 // owned makes a command about one record of area C, whoever its owner is.
 func (p *program) owned(name, usage, noun string, ownerOf func(*store.Store, context.Context, string) (string, error), flags []cli.Flag, needed []string, do func(c *cli.Context, s *store.Store, id, owner string) error) *cli.Command {
-	return p.command(name, usage, append([]cli.Flag{idFlag(store.Noun(noun))}, flags...), append([]string{"id"}, needed...), func(c *cli.Context, _ *Config, s *store.Store) error {
+	return p.command(name, usage, append([]cli.Flag{idFlag(store.Noun(noun))}, flags...), append([]string{"id"}, needed...), func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		id, ok := core.ParseID(c.String("id"))
 		if !ok {
 			return missing(core.ErrNotFound, noun, c.String("id"))
@@ -64,7 +65,7 @@ func (p *program) deviceCommands() *cli.Command {
 		})
 	}
 	return &cli.Command{Name: "device", Usage: "devices of users", Subcommands: []*cli.Command{
-		p.ofOwner("create", "pair a device", flags, []string{"name"}, func(c *cli.Context, _ *Config, s *store.Store, u core.User) error {
+		p.ofOwner("create", "pair a device", flags, []string{"name"}, func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
 			d, err := core.NewDevice(u.ID, deviceInput(c), now())
 			if err == nil {
 				err = s.AddDevice(c.Context, d)
@@ -74,7 +75,7 @@ func (p *program) deviceCommands() *cli.Command {
 			}
 			return p.printer(c).record(d)
 		}),
-		p.ofOwner("list", "list the paired devices of a user", nil, nil, func(c *cli.Context, _ *Config, s *store.Store, u core.User) error {
+		p.ofOwner("list", "list the paired devices of a user", nil, nil, func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
 			rows, err := pages(func(d core.Device) string { return d.ID }, func(page core.Page) ([]core.Device, error) { return s.Devices(c.Context, u.ID, page) })
 			if err != nil {
 				return err
@@ -109,7 +110,7 @@ func agentInput(c *cli.Context) core.AgentInput {
 func (p *program) agentCommands() *cli.Command {
 	flags := []cli.Flag{stringFlag("name", "`NAME` of the agent"), stringFlag("agent-version", "`VERSION` of the agent")}
 	return &cli.Command{Name: "agent", Usage: "agents of users", Subcommands: []*cli.Command{
-		p.ofOwner("create", "add an agent", flags, []string{"name"}, func(c *cli.Context, _ *Config, s *store.Store, u core.User) error {
+		p.ofOwner("create", "add an agent", flags, []string{"name"}, func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
 			a, err := core.NewAgent(u.ID, agentInput(c), now())
 			if err == nil {
 				err = s.AddAgent(c.Context, a)
@@ -119,7 +120,7 @@ func (p *program) agentCommands() *cli.Command {
 			}
 			return p.printer(c).record(a)
 		}),
-		p.ofOwner("list", "list the agents of a user", nil, nil, func(c *cli.Context, _ *Config, s *store.Store, u core.User) error {
+		p.ofOwner("list", "list the agents of a user", nil, nil, func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
 			rows, err := pages(func(a core.Agent) string { return a.ID }, func(page core.Page) ([]core.Agent, error) { return s.Agents(c.Context, u.ID, page) })
 			if err != nil {
 				return err
@@ -178,7 +179,7 @@ func (p *program) modelCommands() *cli.Command {
 	create.Description = `   newsletterd admin model create --owner ann@example.org --file cube.stl --visibility public`
 	return &cli.Command{Name: "model", Usage: "models of users, and whom they are shared with", Subcommands: append([]*cli.Command{
 		create,
-		p.ofOwner("list", "list the models of a user", nil, nil, func(c *cli.Context, _ *Config, s *store.Store, u core.User) error {
+		p.ofOwner("list", "list the models of a user", nil, nil, func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
 			rows, err := pages(func(m core.Model) string { return strconv.FormatInt(m.No, 10) }, func(page core.Page) ([]core.Model, error) {
 				after, _ := strconv.ParseInt(page.After, 10, 64)
 				return s.Models(c.Context, u.ID, after, page.Limit)
@@ -266,14 +267,14 @@ func (p *program) shareCommands() []*cli.Command {
 }
 
 // modelLimits is what [limits] says about models, for the daemon and for commands.
-func modelLimits(cfg *Config) core.ModelLimits {
+func modelLimits(cfg *config.Config) core.ModelLimits {
 	return core.ModelLimits{
 		Bytes: int64(cfg.Limits.ModelBytes), BytesPerOwner: int64(cfg.Limits.ModelBytesPerOwner),
 		BytesTotal: int64(cfg.Limits.ModelBytesTotal), PerOwner: cfg.Limits.ModelsPerOwner,
 	}
 }
 
-func (p *program) createModel(c *cli.Context, cfg *Config, s *store.Store, u core.User) error {
+func (p *program) createModel(c *cli.Context, cfg *config.Config, s *store.Store, u core.User) error {
 	in := core.ModelInput{
 		Name: c.String("name"), Description: c.String("description"), Visibility: c.String("visibility"), ContentType: c.String("content-type"),
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/mail/dkim"
 	"newsletterd/store"
@@ -44,7 +45,7 @@ func (p *program) dkimCreateCommand() *cli.Command {
 		stringFlag("selector", "`NAME` of the key in the DNS (default: newsletterd, of ed25519 newsletterd-ed)"),
 		oneOfFlag("algorithm", "rsa (2048 bits) or ed25519", core.DKIMRSA, core.DKIMEd25519).byDefault(core.DKIMRSA),
 		oneOfFlag("status", "active or inactive", core.DKIMActive, core.DKIMInactive).byDefault(core.DKIMActive),
-	}, []string{"domain"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	}, []string{"domain"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		k := core.DKIMKey{
 			ID: core.NewID(), TenantID: c.String("tenant"), Domain: c.String("domain"), Selector: c.String("selector"),
 			Algorithm: c.String("algorithm"), Status: c.String("status"), CreatedAt: now(), UpdatedAt: now(),
@@ -73,7 +74,7 @@ func (p *program) dkimCreateCommand() *cli.Command {
 }
 
 func (p *program) dkimListCommand() *cli.Command {
-	return p.command("list", "list the keys", []cli.Flag{tenantFlag("those of the tenant `ID` or name alone")}, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
+	return p.command("list", "list the keys", []cli.Flag{tenantFlag("those of the tenant `ID` or name alone")}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		_, all, err := tenantOf(c, s)
 		if err != nil {
 			return err
@@ -93,7 +94,7 @@ func (p *program) dkimListCommand() *cli.Command {
 }
 
 func (p *program) dkimShowCommand() *cli.Command {
-	return p.command("show", "show one key and its DNS record", []cli.Flag{idFlag(store.NounDKIMKey)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	return p.command("show", "show one key and its DNS record", []cli.Flag{idFlag(store.NounDKIMKey)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		k, err := s.DKIMKey(c.Context, c.String("id"))
 		if err != nil {
 			return missing(err, "DKIM key", c.String("id"))
@@ -103,7 +104,7 @@ func (p *program) dkimShowCommand() *cli.Command {
 }
 
 func (p *program) dkimUpdateCommand() *cli.Command {
-	return p.command("update", "let a key sign, or rest", []cli.Flag{idFlag(store.NounDKIMKey), oneOfFlag("status", "active or inactive", core.DKIMActive, core.DKIMInactive)}, []string{"id", "status"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	return p.command("update", "let a key sign, or rest", []cli.Flag{idFlag(store.NounDKIMKey), oneOfFlag("status", "active or inactive", core.DKIMActive, core.DKIMInactive)}, []string{"id", "status"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		k, err := s.SetDKIMStatus(c.Context, c.String("id"), c.String("status"), actor(), now())
 		if err != nil {
 			return missing(err, "DKIM key", c.String("id"))
@@ -113,7 +114,7 @@ func (p *program) dkimUpdateCommand() *cli.Command {
 }
 
 func (p *program) dkimDeleteCommand() *cli.Command {
-	return p.command("delete", "delete a key", []cli.Flag{idFlag(store.NounDKIMKey)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	return p.command("delete", "delete a key", []cli.Flag{idFlag(store.NounDKIMKey)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		if err := s.DeleteDKIMKey(c.Context, c.String("id"), actor(), now()); err != nil {
 			return missing(err, "DKIM key", c.String("id"))
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"newsletterd/auth"
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/netguard"
 	"newsletterd/store"
@@ -41,7 +42,7 @@ func (p *program) endpointCommands() *cli.Command {
 signature. Addresses that are not public, and http, need the receiver's host:port in [webhooks] allow.
 
    newsletterd admin webhook-endpoint create --tenant ID --url https://crm.example.org/hooks/newsletter`
-	all := p.command("list", "list the other receivers", []cli.Flag{tenantFlag("only those of the tenant `ID` or name")}, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
+	all := p.command("list", "list the other receivers", []cli.Flag{tenantFlag("only those of the tenant `ID` or name")}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		if _, _, err := tenantOf(c, s); err != nil {
 			return err
 		}
@@ -56,7 +57,7 @@ signature. Addresses that are not public, and http, need the receiver's host:por
 		}
 		return list(p.printer(c), rows, "id", "tenant_id", "name", "url", "failing_since", "disabled_at")
 	})
-	show := p.command("show", "show one receiver", []cli.Flag{id}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	show := p.command("show", "show one receiver", []cli.Flag{id}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		e, err := s.Endpoint(c.Context, c.String("id"))
 		if err != nil {
 			return missing(err, "endpoint", c.String("id"))
@@ -66,10 +67,10 @@ signature. Addresses that are not public, and http, need the receiver's host:por
 	update := p.command("update", "change a receiver, switch it off or on, or replace its secret", append([]cli.Flag{
 		id, boolFlag("disabled", "post nothing to it (=false: go on, with what waits)"),
 		boolFlag("new-secret", "give it another secret; the one before signs beside it for a while"),
-		&cli.StringFlag{Name: "overlap", Usage: "with --new-secret: for how `LONG`, as 2h or 7d", Value: Duration(secretOverlap).String()},
+		&cli.StringFlag{Name: "overlap", Usage: "with --new-secret: for how `LONG`, as 2h or 7d", Value: config.Duration(secretOverlap).String()},
 		boolFlag("end-old-secret", "end the secret before the newest now"),
 	}, endpointFlags()...), []string{"id"}, p.updateEndpoint)
-	del := p.command("delete", "delete a receiver, with what waits for it", []cli.Flag{id}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	del := p.command("delete", "delete a receiver, with what waits for it", []cli.Flag{id}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		if err := s.DeleteEndpoint(c.Context, c.String("id"), actor(), now()); err != nil {
 			return missing(err, "endpoint", c.String("id"))
 		}
@@ -78,7 +79,7 @@ signature. Addresses that are not public, and http, need the receiver's host:por
 	test := p.command("test", "post an event of type webhook.test now, and show the answer", []cli.Flag{id}, []string{"id"}, p.testEndpoint)
 	log := p.command("log", "show the attempts of the last two weeks, the newest first", []cli.Flag{
 		id, boolFlag("failed", "only those that failed"), limitFlag("at most `N`", 50),
-	}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		if _, err := s.Endpoint(c.Context, c.String("id")); err != nil {
 			return missing(err, "endpoint", c.String("id"))
 		}
@@ -104,7 +105,7 @@ func endpointInput(c *cli.Context) core.EndpointInput {
 }
 
 // mayPost refuses, before the first attempt, what the guard would refuse at each.
-func mayPost(cfg *Config, text string) error {
+func mayPost(cfg *config.Config, text string) error {
 	u, err := url.Parse(text)
 	if err != nil {
 		return nil // the record's own check says it better
@@ -120,7 +121,7 @@ func mayPost(cfg *Config, text string) error {
 	return nil
 }
 
-func (p *program) addEndpoint(c *cli.Context, cfg *Config, s *store.Store) error {
+func (p *program) addEndpoint(c *cli.Context, cfg *config.Config, s *store.Store) error {
 	at := now()
 	e := core.Endpoint{ID: core.NewID(), TenantID: c.String("tenant"), CreatedAt: at}
 	if err := e.Change(endpointInput(c), at); err != nil {
@@ -146,7 +147,7 @@ func freshSecret() (secret string, key []byte, err error) {
 	return secret, key, err
 }
 
-func (p *program) updateEndpoint(c *cli.Context, cfg *Config, s *store.Store) (err error) {
+func (p *program) updateEndpoint(c *cli.Context, cfg *config.Config, s *store.Store) (err error) {
 	change, secret := store.EndpointChange{EndpointInput: endpointInput(c), Disabled: givenBool(c, "disabled"), EndOld: c.Bool("end-old-secret")}, ""
 	if change.URL != nil {
 		if err := mayPost(cfg, *change.URL); err != nil {
@@ -154,7 +155,7 @@ func (p *program) updateEndpoint(c *cli.Context, cfg *Config, s *store.Store) (e
 		}
 	}
 	if c.Bool("new-secret") {
-		var overlap Duration
+		var overlap config.Duration
 		if err := overlap.UnmarshalText([]byte(c.String("overlap"))); err != nil {
 			return usageError{c.Command.HelpName, "--overlap: " + err.Error()}
 		}
@@ -173,7 +174,7 @@ func (p *program) updateEndpoint(c *cli.Context, cfg *Config, s *store.Store) (e
 	return p.printer(c).record(endpointRow{e, secret})
 }
 
-func (p *program) testEndpoint(c *cli.Context, cfg *Config, s *store.Store) error {
+func (p *program) testEndpoint(c *cli.Context, cfg *config.Config, s *store.Store) error {
 	result, err := worker.NewEndpointPoster(s, endpointClient(cfg)).Test(c.Context, c.String("id"))
 	if err != nil {
 		return missing(err, "endpoint", c.String("id"))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -26,7 +27,7 @@ type mailedRecord struct {
 func (p *program) subscriberHistory() *cli.Command {
 	history := p.command("history", "list what was ever sent to an address", []cli.Flag{
 		stringFlag("email", "the `ADDRESS`"), tenantOrAll(),
-	}, []string{"email"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	}, []string{"email"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		email, err := core.ParseEmail(c.String("email"))
 		if err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/mail"
 	"newsletterd/store"
@@ -34,10 +35,10 @@ func (p *program) jobCommands() *cli.Command {
 	all := p.command("list", "list the send jobs, the newest first", []cli.Flag{
 		tenantFlag("only those of the tenant `ID` or name"), oneOfFlag("status", "only those that are `STATUS`: "+strings.Join(jobStates, ", "), optional(jobStates)...),
 	}, nil, p.listJobs)
-	show := p.command("show", "show a send job with its figures", []cli.Flag{idFlag(store.NounJob)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	show := p.command("show", "show a send job with its figures", []cli.Flag{idFlag(store.NounJob)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		return p.printJob(c, s, c.String("id"))
 	})
-	cancel := p.command("cancel", "stop a send job; what is in flight is finished", []cli.Flag{idFlag(store.NounJob)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	cancel := p.command("cancel", "stop a send job; what is in flight is finished", []cli.Flag{idFlag(store.NounJob)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		j, err := s.CancelSendJob(c.Context, c.String("id"), now())
 		if err != nil {
 			return missing(err, "job", c.String("id"))
@@ -52,7 +53,7 @@ func (p *program) jobCommands() *cli.Command {
 func (p *program) resumeCommand() *cli.Command {
 	resume := p.command("resume", "let a paused send job go on", []cli.Flag{
 		idFlag(store.NounJob), boolFlag("all", "all jobs that are held since the file was restored or copied"),
-	}, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
+	}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		if c.Bool("all") == c.IsSet("id") {
 			return usageError{c.Command.HelpName, "give --id or --all"}
 		}
@@ -75,7 +76,7 @@ In a file that was restored or copied all jobs are held (restored): what they ha
 }
 
 func (p *program) retryCommand() *cli.Command {
-	retry := p.command("retry-failed", "send what an ended send job has not", []cli.Flag{idFlag(store.NounJob)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	retry := p.command("retry-failed", "send what an ended send job has not", []cli.Flag{idFlag(store.NounJob)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		j, err := s.RetryFailed(c.Context, c.String("id"), actor(), now())
 		if err != nil {
 			return missing(err, "job", c.String("id"))
@@ -86,7 +87,7 @@ func (p *program) retryCommand() *cli.Command {
 	return retry
 }
 
-func (p *program) createJob(c *cli.Context, _ *Config, s *store.Store) error {
+func (p *program) createJob(c *cli.Context, _ *config.Config, s *store.Store) error {
 	n, err := newJob(c)
 	if err != nil {
 		return err
@@ -225,7 +226,7 @@ func (p *program) printJob(c *cli.Context, s *store.Store, id string) error {
 
 var jobStates = []string{string(core.JobPending), string(core.JobRunning), string(core.JobCompleted), string(core.JobFailed), string(core.JobCancelled)}
 
-func (p *program) listJobs(c *cli.Context, _ *Config, s *store.Store) error {
+func (p *program) listJobs(c *cli.Context, _ *config.Config, s *store.Store) error {
 	f := store.JobFilter{Status: core.JobStatus(c.String("status"))}
 	var err error
 	if f.Tenants, f.All, err = tenantOf(c, s); err != nil {

@@ -5,12 +5,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/handlers"
 	"newsletterd/store"
 )
 
 func (p *program) listFormCommand() *cli.Command {
-	c := p.command("form", "print a subscribe form for a website of your own", []cli.Flag{idFlag(store.NounList)}, []string{"id"}, func(c *cli.Context, cfg *Config, s *store.Store) error {
+	c := p.command("form", "print a subscribe form for a website of your own", []cli.Flag{idFlag(store.NounList)}, []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		l, err := s.ListRecord(c.Context, c.String("id"))
 		if err != nil {
 			return missing(err, "list", c.String("id"))
@@ -22,7 +23,7 @@ func (p *program) listFormCommand() *cli.Command {
 }
 
 func (p *program) listReasonsCommand() *cli.Command {
-	c := p.command("reasons", "count the reasons that leavers gave", []cli.Flag{idFlag(store.NounList)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	c := p.command("reasons", "count the reasons that leavers gave", []cli.Flag{idFlag(store.NounList)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		if _, err := s.List(c.Context, c.String("id")); err != nil {
 			return missing(err, "list", c.String("id"))
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -34,7 +35,7 @@ letter: it stays 30 days for "retry", and does not hold back later events.
 
    newsletterd admin outbox list --state dead`
 	endpoint := referenceFlag("endpoint", store.NounEndpoint, "as it goes to the endpoint `ID`")
-	show := p.command("show", "show one event with its body", []cli.Flag{idFlag(store.NounEvent), endpoint}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	show := p.command("show", "show one event with its body", []cli.Flag{idFlag(store.NounEvent), endpoint}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		found, err := s.OutboxEvent(c.Context, c.String("id"), c.String("endpoint"))
 		if err != nil {
 			return missing(err, "event in the outbox:", c.String("id"))
@@ -53,7 +54,7 @@ letter: it stays 30 days for "retry", and does not hold back later events.
 	return &cli.Command{Name: "outbox", Usage: "events on their way to the send service and to endpoints", Subcommands: []*cli.Command{all, show, retry}}
 }
 
-func (p *program) listOutbox(c *cli.Context, _ *Config, s *store.Store) error {
+func (p *program) listOutbox(c *cli.Context, _ *config.Config, s *store.Store) error {
 	f := store.OutboxFilter{TenantID: c.String("tenant"), ListID: c.String("list"), Type: c.String("type"), State: c.String("state"), EndpointID: c.String("endpoint")}
 	if email := c.String("email"); email != "" {
 		if f.ListID == "" {
@@ -91,7 +92,7 @@ func (p *program) listOutbox(c *cli.Context, _ *Config, s *store.Store) error {
 	return list(p.printer(c), rows, "event_id", "event_type", "state", "list_id", "endpoint_id", "occurred_at", "due_at", "tries", "last_error")
 }
 
-func (p *program) retryOutbox(c *cli.Context, _ *Config, s *store.Store) error {
+func (p *program) retryOutbox(c *cli.Context, _ *config.Config, s *store.Store) error {
 	tenant, id := c.String("tenant"), c.String("id")
 	switch {
 	case id != "" && (tenant != "" || c.Bool("dead")), id == "" && tenant == "" && !c.Bool("dead"):

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -63,7 +64,7 @@ func nothingKnown(who store.Person) error { return fmt.Errorf("nothing is known 
 // personCommands are those of admin user.
 func (p *program) personCommands() []*cli.Command {
 	export := p.command("export", "print everything that is known about a person, as JSON", []cli.Flag{personFlag()}, []string{"id"},
-		func(c *cli.Context, _ *Config, s *store.Store) error {
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			who, err := personOf(c, s)
 			if err != nil {
 				return err
@@ -75,7 +76,7 @@ subscriptions with the record of consents, every mail that was sent, what mail p
 
    newsletterd admin user export --email ann@acme.example > ann.json`
 	erase := p.command("erase", "remove everything that is known about a person", []cli.Flag{personFlag()}, []string{"id"},
-		func(c *cli.Context, _ *Config, s *store.Store) error {
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			who, err := personOf(c, s)
 			if err != nil {
 				return err
@@ -93,7 +94,7 @@ snapshots) still hold the data until they are replaced.
 // eraseSubscriber is admin subscriber erase.
 func (p *program) eraseSubscriber() *cli.Command {
 	cmd := p.command("erase", "remove everything that lists hold about an address; an account of it stays",
-		[]cli.Flag{stringFlag("email", "the `ADDRESS`"), tenantOrAll()}, []string{"email"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+		[]cli.Flag{stringFlag("email", "the `ADDRESS`"), tenantOrAll()}, []string{"email"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			who, err := subscriberOf(c)
 			if err != nil {
 				return err

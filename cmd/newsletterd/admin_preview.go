@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"newsletterd/auth"
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/handlers"
 	"newsletterd/mail"
@@ -25,7 +26,7 @@ func previewFlags(flags ...cli.Flag) []cli.Flag {
 func (p *program) previewJobCommand() *cli.Command {
 	preview := p.command("preview", "render a send job without sending it", previewFlags(
 		idFlag(store.NounJob), stringFlag("email", "as the subscriber with this `ADDRESS` gets it (else somebody of whom nothing is known)"),
-	), []string{"id"}, func(c *cli.Context, cfg *Config, s *store.Store) error {
+	), []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		var to core.Email
 		if c.IsSet("email") {
 			var err error
@@ -50,7 +51,7 @@ func (p *program) previewJobCommand() *cli.Command {
 func (p *program) testJobCommand() *cli.Command {
 	return p.command("test", "send the mail of a send job to one address", []cli.Flag{
 		idFlag(store.NounJob), stringFlag("email", "the `ADDRESS`"),
-	}, []string{"id", "email"}, func(c *cli.Context, cfg *Config, s *store.Store) error {
+	}, []string{"id", "email"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		to, err := core.ParseEmail(c.String("email"))
 		if err != nil {
 			return usageError{c.Command.HelpName, fmt.Sprintf("--email: %q is no e-mail address", c.String("email"))}
@@ -67,7 +68,7 @@ func (p *program) testJobCommand() *cli.Command {
 }
 
 // trial tries jobs as the API does.
-func trial(c *cli.Context, cfg *Config, s *store.Store) (t handlers.Trial, err error) {
+func trial(c *cli.Context, cfg *config.Config, s *store.Store) (t handlers.Trial, err error) {
 	key, err := s.PurposeKey(c.Context, "unsubscribe")
 	if err != nil {
 		return t, err
@@ -78,7 +79,7 @@ func trial(c *cli.Context, cfg *Config, s *store.Store) (t handlers.Trial, err e
 
 func (p *program) previewTemplateCommand() *cli.Command {
 	return p.command("preview", "render a template with its layout", previewFlags(idFlag(store.NounTemplate)), []string{"id"},
-		func(c *cli.Context, cfg *Config, s *store.Store) error {
+		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			t, err := s.TemplateByID(c.Context, c.String("id"))
 			if err != nil {
 				return missing(err, "template", c.String("id"))

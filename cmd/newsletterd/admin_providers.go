@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/mail"
 	"newsletterd/store"
@@ -39,9 +40,9 @@ func secretFlag() cli.Flag {
 func (p *program) providerCreateCommand() *cli.Command {
 	c := p.command("create", "add a mail provider", []cli.Flag{
 		stringFlag("name", "`NAME`: its webhook is /webhooks/NAME"),
-		oneOfFlag("kind", "`KIND`: "+strings.Join(providerKindNames(), ", "), providerKindNames()...).byDefault(mail.KindGeneric),
+		oneOfFlag("kind", "`KIND`: "+strings.Join(config.ProviderKinds(), ", "), config.ProviderKinds()...).byDefault(mail.KindGeneric),
 		tenantFlag("the `ID` or name of its tenant (else it may report for every tenant)"), topicFlag(), secretFlag(),
-	}, []string{"name"}, func(c *cli.Context, cfg *Config, s *store.Store) error {
+	}, []string{"name"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		kind := mail.KindOfProvider(c.String("kind"))
 		secret, err := p.providerSecret(c, kind, c.Bool("secret-stdin"))
 		if err != nil {
@@ -86,7 +87,7 @@ func (p *program) providerSecret(c *cli.Context, kind *mail.ProviderKind, given 
 }
 
 func (p *program) providerListCommand() *cli.Command {
-	return p.command("list", "list the mail providers", nil, nil, func(c *cli.Context, cfg *Config, s *store.Store) error {
+	return p.command("list", "list the mail providers", nil, nil, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		kept, err := pages(func(p store.Provider) string { return p.Name }, func(page core.Page) ([]store.Provider, error) {
 			return s.Providers(c.Context, page)
 		})
@@ -108,7 +109,7 @@ func (p *program) providerListCommand() *cli.Command {
 	})
 }
 
-func newProviderRow(cfg *Config, p store.Provider, source string) providerRow {
+func newProviderRow(cfg *config.Config, p store.Provider, source string) providerRow {
 	return providerRow{ID: p.Name, Provider: p, Source: source, URL: cfg.Origin() + "/webhooks/" + p.Name}
 }
 
@@ -119,13 +120,13 @@ func namedFlags(more ...cli.Flag) []cli.Flag {
 
 func (p *program) providerShowCommand() *cli.Command {
 	return p.command("show", "show one mail provider", namedFlags(boolFlag("show-secret", "print its secrets too")), []string{"name"},
-		func(c *cli.Context, cfg *Config, s *store.Store) error {
+		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			return p.printProvider(c, cfg, s, c.String("name"), "")
 		})
 }
 
 // printProvider prints the provider in force. secret: a new one, which is told this once.
-func (p *program) printProvider(c *cli.Context, cfg *Config, s *store.Store, name, secret string) error {
+func (p *program) printProvider(c *cli.Context, cfg *config.Config, s *store.Store, name, secret string) error {
 	record, source := providerRecords(cfg)[name], "configuration"
 	if record == nil {
 		var err error
@@ -148,7 +149,7 @@ func (p *program) providerUpdateCommand() *cli.Command {
 		tenantFlag("the `ID` or name of its tenant (empty: it may report for every tenant)"), topicFlag(),
 		boolFlag("new-secret", "give it another secret, made here; the one before stays good beside it"), secretFlag(),
 		boolFlag("end-old-secret", "end the secret before the newest"),
-	), []string{"name"}, func(c *cli.Context, cfg *Config, s *store.Store) error {
+	), []string{"name"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		name := c.String("name")
 		if cfg.Providers[name] != nil {
 			return errors.New("the provider " + name + " stands in the configuration: change it there")
@@ -194,7 +195,7 @@ func (p *program) providerUpdateCommand() *cli.Command {
 }
 
 func (p *program) providerDeleteCommand() *cli.Command {
-	return p.command("delete", "delete a mail provider", namedFlags(), []string{"name"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	return p.command("delete", "delete a mail provider", namedFlags(), []string{"name"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		name := c.String("name")
 		if err := s.DeleteProvider(c.Context, name, actor(), now()); err != nil {
 			return missing(err, "provider", name)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -31,7 +32,7 @@ func (p *program) recipientsCommand() *cli.Command {
 	return c
 }
 
-func (p *program) listRecipients(c *cli.Context, _ *Config, s *store.Store) error {
+func (p *program) listRecipients(c *cli.Context, _ *config.Config, s *store.Store) error {
 	f := store.RecipientFilter{Status: c.String("status"), Code: c.String("code")}
 	if c.IsSet("email") {
 		email, err := core.ParseEmail(c.String("email"))

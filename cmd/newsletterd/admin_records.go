@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -71,7 +72,7 @@ func tenantInput(c *cli.Context) (core.TenantInput, error) {
 }
 
 func (p *program) tenantCommands() *cli.Command {
-	create := p.command("create", "add a tenant", append([]cli.Flag{knownID()}, tenantFlags()...), []string{"name"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	create := p.command("create", "add a tenant", append([]cli.Flag{knownID()}, tenantFlags()...), []string{"name"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		in, err := tenantInput(c)
 		if err != nil {
 			return err
@@ -89,7 +90,7 @@ func (p *program) tenantCommands() *cli.Command {
 		return p.printer(c).record(t)
 	})
 	create.Description = "   newsletterd admin tenant create --name Acme --domain acme.example --mail-from news@acme.example"
-	all := p.command("list", "list the tenants", nil, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
+	all := p.command("list", "list the tenants", nil, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		rows, err := pages(func(t core.Tenant) string { return t.ID }, func(page core.Page) ([]core.Tenant, error) {
 			return s.Tenants(c.Context, nil, true, page)
 		})
@@ -98,14 +99,14 @@ func (p *program) tenantCommands() *cli.Command {
 		}
 		return list(p.printer(c), rows, "id", "name", "status", "domains", "created_at")
 	})
-	show := p.command("show", "show one tenant", []cli.Flag{idFlag(store.NounTenant)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	show := p.command("show", "show one tenant", []cli.Flag{idFlag(store.NounTenant)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		t, err := s.Tenant(c.Context, c.String("id"))
 		if err != nil {
 			return missing(err, "tenant", c.String("id"))
 		}
 		return p.printer(c).record(t)
 	})
-	update := p.command("update", "change a tenant", append([]cli.Flag{idFlag(store.NounTenant)}, tenantFlags()...), []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	update := p.command("update", "change a tenant", append([]cli.Flag{idFlag(store.NounTenant)}, tenantFlags()...), []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		in, err := tenantInput(c)
 		if err != nil {
 			return err
@@ -117,7 +118,7 @@ func (p *program) tenantCommands() *cli.Command {
 		}
 		return p.printer(c).record(t)
 	})
-	del := p.command("delete", "delete a tenant with everything that it has", []cli.Flag{idFlag(store.NounTenant)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	del := p.command("delete", "delete a tenant with everything that it has", []cli.Flag{idFlag(store.NounTenant)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		if err := s.DeleteTenant(c.Context, c.String("id"), actor(), now()); err != nil {
 			return missing(err, "tenant", c.String("id"))
 		}
@@ -166,7 +167,7 @@ func listInput(c *cli.Context) (core.ListInput, error) {
 
 func (p *program) listCommands() *cli.Command {
 	tenantOption := tenantFlag("the `ID` or name of its tenant")
-	create := p.command("create", "add a newsletter list", append([]cli.Flag{tenantOption, knownID()}, listFlags()...), []string{"tenant", "name"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	create := p.command("create", "add a newsletter list", append([]cli.Flag{tenantOption, knownID()}, listFlags()...), []string{"tenant", "name"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		in, err := listInput(c)
 		if err != nil {
 			return err
@@ -185,7 +186,7 @@ func (p *program) listCommands() *cli.Command {
 		return p.printer(c).record(l)
 	})
 	create.Description = "   newsletterd admin list create --tenant ID --name \"Monthly news\""
-	all := p.command("list", "list the newsletter lists", []cli.Flag{tenantFlag("only those of the tenant `ID` or name")}, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
+	all := p.command("list", "list the newsletter lists", []cli.Flag{tenantFlag("only those of the tenant `ID` or name")}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		ids, every, err := tenantOf(c, s)
 		if err != nil {
 			return err
@@ -205,7 +206,7 @@ func (p *program) listCommands() *cli.Command {
 		}
 		return list(p.printer(c), flat, "id", "tenant_id", "name", "status", "active", "pending", "unsubscribed", "bounced", "mailable")
 	})
-	show := p.command("show", "show one newsletter list", []cli.Flag{idFlag(store.NounList)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	show := p.command("show", "show one newsletter list", []cli.Flag{idFlag(store.NounList)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		l, err := s.CountedList(c.Context, c.String("id"))
 		if err != nil {
 			return missing(err, "list", c.String("id"))
@@ -215,7 +216,7 @@ func (p *program) listCommands() *cli.Command {
 		}
 		return p.printer(c).record(listText{l.List, l.Counts})
 	})
-	update := p.command("update", "change a newsletter list", append([]cli.Flag{idFlag(store.NounList)}, listFlags()...), []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	update := p.command("update", "change a newsletter list", append([]cli.Flag{idFlag(store.NounList)}, listFlags()...), []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		in, err := listInput(c)
 		if err != nil {
 			return err
@@ -227,7 +228,7 @@ func (p *program) listCommands() *cli.Command {
 		}
 		return p.printer(c).record(l)
 	})
-	del := p.command("delete", "delete a list with its subscriptions and jobs", []cli.Flag{idFlag(store.NounList)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	del := p.command("delete", "delete a list with its subscriptions and jobs", []cli.Flag{idFlag(store.NounList)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		if err := s.DeleteList(c.Context, c.String("id"), actor(), now()); err != nil {
 			return missing(err, "list", c.String("id"))
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -78,7 +79,7 @@ type importing struct {
 	terminal bool // err is one
 }
 
-func (p *program) importSubscribers(c *cli.Context, _ *Config, s *store.Store) error {
+func (p *program) importSubscribers(c *cli.Context, _ *config.Config, s *store.Store) error {
 	rename, err := renames(c)
 	if err != nil {
 		return err
@@ -287,7 +288,7 @@ func (run *importing) report(fault errLine, record []string) error {
 	return nil
 }
 
-func (p *program) exportSubscribers(c *cli.Context, _ *Config, s *store.Store) (err error) {
+func (p *program) exportSubscribers(c *cli.Context, _ *config.Config, s *store.Store) (err error) {
 	if c.IsSet("email") {
 		who, err := subscriberOf(c)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -58,7 +59,7 @@ create keeps it from that.`
 }
 
 // listSubscribers prints the rows as they are read: a list may have millions.
-func (p *program) listSubscribers(c *cli.Context, _ *Config, s *store.Store) error {
+func (p *program) listSubscribers(c *cli.Context, _ *config.Config, s *store.Store) error {
 	listID, status, prefix := c.String("list"), c.String("status"), core.Email(strings.TrimSpace(c.String("email"))).Key()
 	if _, err := s.List(c.Context, listID); err != nil {
 		return missing(err, "list", listID)
@@ -144,7 +145,7 @@ type shownSubscriber struct {
 	Mailings      []store.PersonMailing      `json:"mailings"`
 }
 
-func (p *program) showSubscriber(c *cli.Context, _ *Config, s *store.Store) error {
+func (p *program) showSubscriber(c *cli.Context, _ *config.Config, s *store.Store) error {
 	who, err := subscriberOf(c)
 	if err != nil {
 		return err
@@ -217,7 +218,7 @@ func section[T any](out printer, title string, rows []T, columns ...string) erro
 	return list(out, rows, columns...)
 }
 
-func (p *program) addSubscriber(c *cli.Context, _ *Config, s *store.Store) error {
+func (p *program) addSubscriber(c *cli.Context, _ *config.Config, s *store.Store) error {
 	email, err := core.ParseEmail(c.String("email"))
 	if err != nil {
 		return err
@@ -241,7 +242,7 @@ func (p *program) addSubscriber(c *cli.Context, _ *Config, s *store.Store) error
 	return p.printer(c).record(sub)
 }
 
-func (p *program) unsubscribeSubscriber(c *cli.Context, _ *Config, s *store.Store) error {
+func (p *program) unsubscribeSubscriber(c *cli.Context, _ *config.Config, s *store.Store) error {
 	email, err := core.ParseEmail(c.String("email"))
 	if err != nil {
 		return err

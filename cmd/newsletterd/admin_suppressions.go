@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -30,7 +31,7 @@ A job that runs leaves it out from now on.
 		referenceFlag("list", store.NounList, "only the subscribers of the list `ID` that bounced, complained or are suppressed"),
 		oneOfFlag("kind", "only those of the `KIND`: "+strings.Join(suppressionKinds, ", "), optional(suppressionKinds)...),
 	}, nil, p.listSuppressions)
-	show := p.command("show", "show all that stands against mailing one address", []cli.Flag{emailFlag, forTenant}, []string{"email"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	show := p.command("show", "show all that stands against mailing one address", []cli.Flag{emailFlag, forTenant}, []string{"email"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		email, err := emailOf(c, s)
 		if err != nil {
 			return err
@@ -75,7 +76,7 @@ func reasonOf(c *cli.Context) (string, error) {
 	return reason, nil
 }
 
-func (p *program) updateSuppression(c *cli.Context, _ *Config, s *store.Store) error {
+func (p *program) updateSuppression(c *cli.Context, _ *config.Config, s *store.Store) error {
 	email, err := emailOf(c, s)
 	if err != nil {
 		return err
@@ -94,7 +95,7 @@ func (p *program) updateSuppression(c *cli.Context, _ *Config, s *store.Store) e
 	return list(p.printer(c), rows, suppressionColumns...)
 }
 
-func (p *program) addSuppression(c *cli.Context, _ *Config, s *store.Store) error {
+func (p *program) addSuppression(c *cli.Context, _ *config.Config, s *store.Store) error {
 	email, err := emailOf(c, s)
 	if err != nil {
 		return err
@@ -120,7 +121,7 @@ type suppressionRow struct {
 	Subscriptions int        `json:"subscriptions"`
 }
 
-func (p *program) listSuppressions(c *cli.Context, _ *Config, s *store.Store) (err error) {
+func (p *program) listSuppressions(c *cli.Context, _ *config.Config, s *store.Store) (err error) {
 	kind, tenant, listID := c.String("kind"), c.String("tenant"), c.String("list")
 	if _, _, err := tenantOf(c, s); err != nil {
 		return err
@@ -179,7 +180,7 @@ func (p *program) listSuppressions(c *cli.Context, _ *Config, s *store.Store) (e
 	return list(p.printer(c), rows, suppressionColumns...)
 }
 
-func (p *program) liftSuppression(c *cli.Context, _ *Config, s *store.Store) error {
+func (p *program) liftSuppression(c *cli.Context, _ *config.Config, s *store.Store) error {
 	email, err := emailOf(c, s)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
 	"newsletterd/store"
@@ -46,7 +47,7 @@ func (p *program) listSyncsCommand() *cli.Command {
 	return p.command("syncs", "show the full syncs, the newest first", []cli.Flag{
 		referenceFlag("id", store.NounList, "only those of the list `ID`", "list"),
 		limitFlag("at most `N`", 50),
-	}, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
+	}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		limit, err := limitOf(c)
 		if err != nil {
 			return err
@@ -74,7 +75,7 @@ func (p *program) listSyncsCommand() *cli.Command {
 	})
 }
 
-func (p *program) syncList(c *cli.Context, cfg *Config, s *store.Store) error {
+func (p *program) syncList(c *cli.Context, cfg *config.Config, s *store.Store) error {
 	id := c.String("id")
 	if c.Bool("dry-run") {
 		if cfg.Webhooks.SendURL != "" {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/mail"
 	"newsletterd/store"
@@ -55,7 +56,7 @@ func sampleContent(t *core.Template) core.Content {
 }
 
 func (p *program) templateCommands() *cli.Command {
-	create := p.command("create", "add a template", append(templateFlags(), tenantFlag("its `TENANT`")), []string{"tenant", "name"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	create := p.command("create", "add a template", append(templateFlags(), tenantFlag("its `TENANT`")), []string{"tenant", "name"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		in, err := templateInput(c)
 		if err != nil {
 			return err
@@ -72,7 +73,7 @@ func (p *program) templateCommands() *cli.Command {
 		}
 		return p.printer(c).record(t)
 	})
-	all := p.command("list", "list the templates of a tenant", []cli.Flag{tenantFlag("the `TENANT`")}, []string{"tenant"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	all := p.command("list", "list the templates of a tenant", []cli.Flag{tenantFlag("the `TENANT`")}, []string{"tenant"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		if _, _, err := tenantOf(c, s); err != nil {
 			return err
 		}
@@ -84,14 +85,14 @@ func (p *program) templateCommands() *cli.Command {
 		}
 		return list(p.printer(c), rows, "id", "name", "layout", "updated_at")
 	})
-	show := p.command("show", "show one template", []cli.Flag{idFlag(store.NounTemplate)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	show := p.command("show", "show one template", []cli.Flag{idFlag(store.NounTemplate)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		t, err := s.TemplateByID(c.Context, c.String("id"))
 		if err != nil {
 			return missing(err, "template", c.String("id"))
 		}
 		return p.printer(c).record(t)
 	})
-	update := p.command("update", "change a template", append(templateFlags(), idFlag(store.NounTemplate)), []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	update := p.command("update", "change a template", append(templateFlags(), idFlag(store.NounTemplate)), []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		in, err := templateInput(c)
 		if err != nil {
 			return err
@@ -108,7 +109,7 @@ func (p *program) templateCommands() *cli.Command {
 		}
 		return p.printer(c).record(t)
 	})
-	del := p.command("delete", "delete a template", []cli.Flag{idFlag(store.NounTemplate)}, []string{"id"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	del := p.command("delete", "delete a template", []cli.Flag{idFlag(store.NounTemplate)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		if err := s.DeleteTemplate(c.Context, c.String("id"), actor(), now()); err != nil {
 			return missing(err, "template", c.String("id"))
 		}

@@ -5,12 +5,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"newsletterd/cmd/newsletterd/config"
 )
 
 // TestTokensAreForTheDaemonsIssuer: a command whose configuration names another address than the daemon's makes a token
 // that the daemon takes, and says that they differ.
 func TestTokensAreForTheDaemonsIssuer(t *testing.T) {
-	d := start(t, func(c *Config) { c.Server.PublicURL = "https://news.example.org" })
+	d := start(t, func(c *config.Config) { c.Server.PublicURL = "https://news.example.org" })
 	run := func(stdin string, args ...string) (string, string) {
 		var out, errs bytes.Buffer
 		p := &program{in: strings.NewReader(stdin), out: &out, err: &errs}

@@ -8,12 +8,13 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"newsletterd/auth"
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
 )
 
 // authConfig is what [auth] says, for the daemon and for commands.
-func authConfig(cfg *Config) auth.Config {
+func authConfig(cfg *config.Config) auth.Config {
 	return auth.Config{
 		Issuer: cfg.Origin() + "/api", AccessTTL: cfg.Auth.AccessTTL.Std(), RefreshIdle: cfg.Auth.RefreshIdle.Std(),
 		RefreshTotal: cfg.Auth.RefreshTotal.Std(), RefreshGrace: cfg.Auth.RefreshGrace.Std(),
@@ -43,7 +44,7 @@ func userOf(c *cli.Context, s *store.Store, flag string) (u core.User, err error
 }
 
 // passwordOf reads a password from standard input and hashes it; empty where --password-stdin was not given.
-func (p *program) passwordOf(c *cli.Context, cfg *Config, s *store.Store) (string, error) {
+func (p *program) passwordOf(c *cli.Context, cfg *config.Config, s *store.Store) (string, error) {
 	if !c.Bool("password-stdin") {
 		return "", nil
 	}
@@ -59,8 +60,8 @@ func (p *program) passwordOf(c *cli.Context, cfg *Config, s *store.Store) (strin
 }
 
 // userCommand makes a command about one user.
-func (p *program) userCommand(name, usage string, flags []cli.Flag, do func(*cli.Context, *Config, *store.Store, core.User) error) *cli.Command {
-	return p.command(name, usage, append([]cli.Flag{userFlag()}, flags...), []string{"id"}, func(c *cli.Context, cfg *Config, s *store.Store) error {
+func (p *program) userCommand(name, usage string, flags []cli.Flag, do func(*cli.Context, *config.Config, *store.Store, core.User) error) *cli.Command {
+	return p.command(name, usage, append([]cli.Flag{userFlag()}, flags...), []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		u, err := userOf(c, s, "id")
 		if err != nil {
 			return err
@@ -93,7 +94,7 @@ func (p *program) userCommands() *cli.Command {
 as verified.
 
    printf '%s\n' "$PASSWORD" | newsletterd admin user create --email you@example.org --role operator --password-stdin`
-	all := p.command("list", "list the users", nil, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
+	all := p.command("list", "list the users", nil, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		rows, err := pages(func(u core.User) string { return u.ID }, func(page core.Page) ([]core.User, error) {
 			return s.Users(c.Context, page)
 		})
@@ -102,7 +103,7 @@ as verified.
 		}
 		return list(p.printer(c), userRows(rows), "id", "email", "email_verified", "name", "role", "last_login_at")
 	})
-	show := p.userCommand("show", "show one user", nil, func(c *cli.Context, _ *Config, _ *store.Store, u core.User) error {
+	show := p.userCommand("show", "show one user", nil, func(c *cli.Context, _ *config.Config, _ *store.Store, u core.User) error {
 		return p.printUser(c, u)
 	})
 	update := p.userCommand("update", "change a user", []cli.Flag{
@@ -110,13 +111,13 @@ as verified.
 		boolFlag("verified", "whether the address is known to be the user's"),
 		boolFlag("disabled", "switch the user off (=false: on); ends every session"),
 	}, p.updateUser)
-	del := p.userCommand("delete", "delete a user", nil, func(c *cli.Context, _ *Config, s *store.Store, u core.User) error {
+	del := p.userCommand("delete", "delete a user", nil, func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
 		if err := s.DeleteUser(c.Context, u.ID); err != nil {
 			return err
 		}
 		return p.done(c, "User %s is deleted.", u.Email)
 	})
-	setPassword := p.userCommand("set-password", "set a password, read from standard input; ends every session", []cli.Flag{password}, func(c *cli.Context, cfg *Config, s *store.Store, u core.User) error {
+	setPassword := p.userCommand("set-password", "set a password, read from standard input; ends every session", []cli.Flag{password}, func(c *cli.Context, cfg *config.Config, s *store.Store, u core.User) error {
 		if !c.Bool("password-stdin") {
 			return usageError{c.Command.HelpName, "--password-stdin is needed"}
 		}
@@ -144,13 +145,13 @@ mail (the mail of the registration, or "forgot password"), which ends the passwo
 you say that the address is the user's: the same happens at once, and the user sets a password by "forgot password".
 
    newsletterd admin user grant --user ann@acme.example --role tenant_admin --tenant ID`
-	revoke := p.userCommand("revoke", "take a role away; takes effect at once", roleFlags(), func(c *cli.Context, _ *Config, s *store.Store, u core.User) error {
+	revoke := p.userCommand("revoke", "take a role away; takes effect at once", roleFlags(), func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
 		if err := s.RevokeRole(c.Context, u.ID, roleOf(c)); err != nil {
 			return missing(err, "such role of", string(u.Email))
 		}
 		return p.reprintUser(c, s, u.ID)
 	})
-	logout := p.userCommand("logout-everywhere", "end every session and token of a user", nil, func(c *cli.Context, _ *Config, s *store.Store, u core.User) error {
+	logout := p.userCommand("logout-everywhere", "end every session and token of a user", nil, func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
 		if err := s.LogoutEverywhere(c.Context, u.ID, now()); err != nil {
 			return err
 		}
@@ -159,7 +160,7 @@ you say that the address is the user's: the same happens at once, and the user s
 	return []*cli.Command{grant, revoke, logout}
 }
 
-func (p *program) grantRole(c *cli.Context, _ *Config, s *store.Store, u core.User) error {
+func (p *program) grantRole(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
 	role := roleOf(c)
 	if err := s.GrantRole(c.Context, u.ID, role, c.Bool("verified"), now()); err != nil {
 		return missing(err, "tenant", c.String("tenant"))
@@ -176,7 +177,7 @@ func (p *program) grantRole(c *cli.Context, _ *Config, s *store.Store, u core.Us
 	return p.printUser(c, u)
 }
 
-func (p *program) createUser(c *cli.Context, cfg *Config, s *store.Store) error {
+func (p *program) createUser(c *cli.Context, cfg *config.Config, s *store.Store) error {
 	u := core.NewUser(core.Email(c.String("email")), now())
 	if name := given(c, "name"); name != nil {
 		u.Name = *name
@@ -202,7 +203,7 @@ func (p *program) createUser(c *cli.Context, cfg *Config, s *store.Store) error 
 	return p.reprintUser(c, s, u.ID)
 }
 
-func (p *program) updateUser(c *cli.Context, _ *Config, s *store.Store, u core.User) error {
+func (p *program) updateUser(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
 	in := store.UserInput{Name: given(c, "name"), Verified: givenBool(c, "verified"), Disabled: givenBool(c, "disabled")}
 	if word := given(c, "email"); word != nil {
 		email, err := core.ParseEmail(*word)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -18,7 +19,7 @@ const (
 )
 
 // watchJob shows how a job gets on, until it has ended.
-func (p *program) watchJob(c *cli.Context, _ *Config, s *store.Store) error {
+func (p *program) watchJob(c *cli.Context, _ *config.Config, s *store.Store) error {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	var w watch

@@ -6,14 +6,14 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"reflect"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
 )
 
 // advise logs what is allowed and rarely meant, once at the start.
-func advise(ctx context.Context, cfg *Config, s *store.Store, log *slog.Logger) error {
+func advise(ctx context.Context, cfg *config.Config, s *store.Store, log *slog.Logger) error {
 	if readableByOthers(cfg) {
 		log.Warn("the configuration file holds secrets and others may read it: chmod 600", slog.String("file", cfg.File))
 	}
@@ -27,7 +27,7 @@ func advise(ctx context.Context, cfg *Config, s *store.Store, log *slog.Logger) 
 	if cfg.Mail.Transport == "directory" {
 		log.Warn("mails are only written to files: set [mail] transport = \"smtp\" to send them", slog.String("directory", cfg.Mail.Directory))
 	}
-	if cfg.Mail.From == DefaultConfig().Mail.From {
+	if cfg.Mail.From == config.Default().Mail.From {
 		log.Warn("[mail] from is still the default, which no receiver takes", slog.String("from", cfg.Mail.From))
 	}
 	live, names, err := liveLists(ctx, cfg, s)
@@ -42,7 +42,7 @@ func advise(ctx context.Context, cfg *Config, s *store.Store, log *slog.Logger) 
 }
 
 // liveLists counts the lists whose token in the answer confirms, and names the first.
-func liveLists(ctx context.Context, cfg *Config, s *store.Store) (live int, names []string, err error) {
+func liveLists(ctx context.Context, cfg *config.Config, s *store.Store) (live int, names []string, err error) {
 	lists, err := pages(func(l core.List) string { return l.ID }, func(page core.Page) ([]core.List, error) {
 		return s.Lists(ctx, nil, true, page)
 	})
@@ -58,34 +58,25 @@ func liveLists(ctx context.Context, cfg *Config, s *store.Store) (live int, name
 }
 
 // public tells whether others than this machine are meant to reach the daemon.
-func public(cfg *Config) bool {
-	_, host := splitOrigin(cfg.Origin())
-	return !loopback(host)
+func public(cfg *config.Config) bool {
+	_, host := config.SplitOrigin(cfg.Origin())
+	return !config.IsLoopback(host)
 }
 
 // unlistedProxy reports whether a proxy must stand in front of the daemon, for it listens on loopback or speaks no https itself, and
 // none is trusted.
-func unlistedProxy(cfg *Config) bool {
+func unlistedProxy(cfg *config.Config) bool {
 	if !public(cfg) || len(cfg.Server.TrustedProxies) > 0 {
 		return false
 	}
 	host, _, _ := net.SplitHostPort(cfg.Server.Listen)
-	scheme, _ := splitOrigin(cfg.Origin())
-	return loopback(host) || scheme == "https" && !cfg.HTTPS()
+	scheme, _ := config.SplitOrigin(cfg.Origin())
+	return config.IsLoopback(host) || scheme == "https" && !cfg.HTTPS()
 }
 
-// readableByOthers tells whether the configuration file holds a secret and others may read it.
-func readableByOthers(cfg *Config) bool {
-	secret := false
-	walkConfig(reflect.ValueOf(cfg).Elem(), "", func(path string, v reflect.Value) {
-		s, is := v.Interface().(Secret)
-		secret = secret || is && s != "" && cfg.From[path] == "file"
-	})
-	for name := range cfg.Providers {
-		path := providersSection + "." + name + ".secret"
-		secret = secret || cfg.From[path] == "file" || cfg.From[path+"s"] == "file"
-	}
-	if !secret {
+// readableByOthers reports whether the configuration file holds a secret and others may read it.
+func readableByOthers(cfg *config.Config) bool {
+	if !cfg.SecretInFile() {
 		return false
 	}
 	fi, err := os.Stat(cfg.File)

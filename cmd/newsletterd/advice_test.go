@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"newsletterd/cmd/newsletterd/config"
 )
 
 // Every secret of the configuration file counts, not the relay's password alone.
@@ -22,7 +24,7 @@ func TestSecretsInAFileThatOthersMayRead(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		cfg, err := ReadConfig(Sources{File: file})
+		cfg, err := config.Load(config.Sources{File: file})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 
 	"newsletterd/auth"
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/worker"
 )
@@ -48,7 +49,7 @@ func (d *daemon) disabler() worker.DisablerOptions {
 const memberTimeout = 15 * time.Second
 
 // memberTokens asks a member service elsewhere for access tokens, each for as long as it lives.
-func memberTokens(send *SendConfig) func(context.Context, string, core.Instant) (string, error) {
+func memberTokens(send *config.Send) func(context.Context, string, core.Instant) (string, error) {
 	client := &http.Client{
 		Timeout:       memberTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

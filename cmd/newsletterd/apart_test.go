@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"newsletterd/auth"
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -54,13 +55,13 @@ func newApart(t *testing.T) *apart {
 		}
 		a.must(s.Close())
 	}
-	a.send = start(t, func(c *Config) {
+	a.send = start(t, func(c *config.Config) {
 		c.Server.Listen, c.Database.Path = sendAddr, sendFile
-		c.Send.MemberURL, c.Send.MemberClient, c.Send.MemberSecret = "http://"+memberAddr, reports.ID, Secret(reportsSecret)
+		c.Send.MemberURL, c.Send.MemberClient, c.Send.MemberSecret = "http://"+memberAddr, reports.ID, config.Secret(reportsSecret)
 	})
-	a.member = start(t, func(c *Config) {
+	a.member = start(t, func(c *config.Config) {
 		c.Server.Listen, c.Database.Path = memberAddr, memberFile
-		c.Webhooks.SendURL, c.Webhooks.SendClient, c.Webhooks.SendSecret = "http://"+sendAddr, a.client, Secret(secret)
+		c.Webhooks.SendURL, c.Webhooks.SendClient, c.Webhooks.SendSecret = "http://"+sendAddr, a.client, config.Secret(secret)
 	})
 	return a
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -17,7 +18,7 @@ import (
 func (p *program) backupCommand() *cli.Command {
 	c := p.command("backup", "write a complete copy of the database, also while the daemon runs", []cli.Flag{
 		stringFlag("to", "the `FILE` to write, which must not exist"),
-	}, []string{"to"}, func(c *cli.Context, _ *Config, s *store.Store) error {
+	}, []string{"to"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		if err := s.Backup(c.Context, c.String("to")); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/mail"
 	"newsletterd/store"
@@ -23,7 +24,7 @@ type bounced struct {
 func (p *program) bounceCommand() *cli.Command {
 	c := p.command("bounce", "take in a mail that came back, from standard input", []cli.Flag{
 		stringFlag("to", "`ADDRESS` that it came back to (else those of its header)"),
-	}, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
+	}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		data, err := io.ReadAll(io.LimitReader(p.in, mail.MaxBounce))
 		if err != nil {
 			return err
@@ -65,7 +66,7 @@ type bounceListener struct {
 	log      *slog.Logger
 }
 
-func newBounceListener(ctx context.Context, cfg *Config, s *store.Store, log *slog.Logger) (*bounceListener, error) {
+func newBounceListener(ctx context.Context, cfg *config.Config, s *store.Store, log *slog.Logger) (*bounceListener, error) {
 	if cfg.Bounce.Listen == "" {
 		return nil, nil
 	}

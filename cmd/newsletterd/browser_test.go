@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"golang.org/x/oauth2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 )
 
@@ -165,7 +166,7 @@ func TestBrowser(t *testing.T) {
 // loopback) alone, and older ones never do.
 func TestBrowserOverPlainHTTP(t *testing.T) {
 	ctx := newBrowser(t, "news.example.org")
-	d := start(t, func(c *Config) {
+	d := start(t, func(c *config.Config) {
 		c.Server.Listen = freeAddr(t)
 		_, port, _ := strings.Cut(c.Server.Listen, ":")
 		c.Server.PublicURL = "http://news.example.org:" + port

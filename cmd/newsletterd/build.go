@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"newsletterd/auth"
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/handlers"
 	"newsletterd/mail"
@@ -25,7 +26,7 @@ import (
 
 // daemon is everything that serves, built and not yet running.
 type daemon struct {
-	cfg       *Config
+	cfg       *config.Config
 	log       *slog.Logger
 	store     *store.Store
 	listener  net.Listener
@@ -47,7 +48,7 @@ type daemon struct {
 
 // build opens and wires everything. Production and tests call it alike; a port 0 is possible everywhere. What was
 // opened is closed again if it fails.
-func build(ctx context.Context, cfg *Config, log *slog.Logger) (_ *daemon, err error) {
+func build(ctx context.Context, cfg *config.Config, log *slog.Logger) (_ *daemon, err error) {
 	d := &daemon{cfg: cfg, log: log}
 	defer func() {
 		if err != nil {
@@ -141,7 +142,7 @@ func (d *daemon) abandon() {
 	}
 }
 
-func storeOptions(cfg *Config, log *slog.Logger) (store.Options, error) {
+func storeOptions(cfg *config.Config, log *slog.Logger) (store.Options, error) {
 	key, err := masterKey(cfg.Auth.KeyFile)
 	return store.Options{
 		Path: cfg.Database.Path, ExternalCheckpoints: cfg.Database.Checkpoints == "external", MasterKey: key, Log: log,
@@ -205,4 +206,20 @@ func proxies(words []string) []netip.Prefix {
 		}
 	}
 	return out
+}
+
+// providerRecords returns the providers of the configuration as handlers use them.
+func providerRecords(cfg *config.Config) map[string]*store.ProviderRecord {
+	records := map[string]*store.ProviderRecord{}
+	for name, p := range cfg.Providers {
+		r := &store.ProviderRecord{
+			Provider: store.Provider{Name: name, Kind: p.Kind, TenantID: p.Tenant, Topics: p.Topics},
+			Secrets:  p.RevealedSecrets(),
+		}
+		if !p.Enabled {
+			r.DisabledAt = 1
+		}
+		records[name] = r
+	}
+	return records
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/terminal"
 )
 
@@ -171,15 +172,15 @@ func jsonWanted(c *cli.Context) bool {
 func (p *program) printer(c *cli.Context) printer { return printer{out: p.out, json: jsonWanted(c)} }
 
 // config reads the configuration with the flags of the command.
-func (p *program) config(c *cli.Context) (*Config, error) {
-	src := Sources{Env: p.env, Flags: map[string]string{}}
+func (p *program) config(c *cli.Context) (*config.Config, error) {
+	src := config.Sources{Env: p.env, Flags: map[string]string{}}
 	src.File, _ = nearest(c, "config")
 	for _, flag := range slices.Sorted(maps.Keys(configFlags)) {
 		if v, ok := nearest(c, flag); ok {
 			src.Flags[configFlags[flag]] = v
 		}
 	}
-	return ReadConfig(src)
+	return config.Load(src)
 }
 
 // need fails unless all the flags were given, and names each that was not.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/handlers"
 )
 
@@ -49,7 +50,7 @@ func newConnections(most int) *connections {
 }
 
 // configuredConnections bounds connections as the configuration says, in proportion where the limit of open files allows fewer.
-func configuredConnections(cfg ServerConfig, log *slog.Logger) *connections {
+func configuredConnections(cfg config.Server, log *slog.Logger) *connections {
 	c := newConnections(mostConnections(cfg.MaxConnections, log))
 	c.proxies = proxies(cfg.TrustedProxies)
 	if each := cfg.MaxConnectionsPerAddress; each > 0 {

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"newsletterd/cmd/newsletterd/config"
 )
 
 // wires is a listener to which a test dials from any address.
@@ -155,14 +157,14 @@ func TestConnectionsThatMakeRoom(t *testing.T) {
 func TestConfiguredConnections(t *testing.T) {
 	var said strings.Builder
 	log := slog.New(slog.NewTextHandler(&said, nil))
-	c := configuredConnections(ServerConfig{MaxConnections: 1 << 30, MaxConnectionsPerAddress: 1 << 26, TrustedProxies: []string{"10.0.0.0/8"}}, log)
+	c := configuredConnections(config.Server{MaxConnections: 1 << 30, MaxConnectionsPerAddress: 1 << 26, TrustedProxies: []string{"10.0.0.0/8"}}, log)
 	if c.each != c.most/16 || len(c.proxies) != 1 {
 		t.Errorf("%d of %d connections, proxies %v", c.each, c.most, c.proxies)
 	}
 	if c.told(netip.MustParseAddr("192.0.2.1")); !strings.Contains(said.String(), "address=192.0.2.1") {
 		t.Errorf("%s", &said)
 	}
-	if c := configuredConnections(ServerConfig{MaxConnections: 16}, log); c.each != 0 {
+	if c := configuredConnections(config.Server{MaxConnections: 16}, log); c.each != 0 {
 		t.Errorf("%d connections of an address", c.each)
 	}
 }

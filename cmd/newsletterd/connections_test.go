@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"newsletterd/cmd/newsletterd/config"
 )
 
 // TestConnectionsAreBounded fills the daemon with connections: beyond the bound the one that has waited longest for a next request
@@ -22,7 +24,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	for _, scheme := range []string{"http", "https"} {
 		t.Run(scheme, func(t *testing.T) {
 			const most = 16
-			r := start(t, func(c *Config) {
+			r := start(t, func(c *config.Config) {
 				c.Server.MaxConnections = most
 				if scheme == "https" {
 					c.Server.TLSCert, c.Server.TLSKey = filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"newsletterd/cmd/newsletterd/config"
 )
 
 // demoDaemon is `newsletterd serve` as a process of its own, and the ways to talk to it.
@@ -51,7 +53,7 @@ func startDemoDaemon(ctx context.Context, p *program, dir, relay string) (*demoD
 		ended: make(chan error, 1), client: &http.Client{Timeout: 30 * time.Second},
 	}
 	for _, kv := range p.env { // the caller's own settings are for the caller's own daemon
-		if !strings.HasPrefix(kv, envPrefix) {
+		if !strings.HasPrefix(kv, config.EnvPrefix) {
 			d.env = append(d.env, kv)
 		}
 	}

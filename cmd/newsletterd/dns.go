@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -19,7 +20,7 @@ type dnsRecord struct {
 }
 
 // records are those that a new installation needs.
-func (s *setup) records(ctx context.Context, cfg *Config, db *store.Store) ([]dnsRecord, error) {
+func (s *setup) records(ctx context.Context, cfg *config.Config, db *store.Store) ([]dnsRecord, error) {
 	keys, err := dkimRecords(ctx, db, s.Domain)
 	if err != nil {
 		return nil, err
@@ -37,9 +38,9 @@ func (s *setup) records(ctx context.Context, cfg *Config, db *store.Store) ([]dn
 }
 
 // spfRecord names the machines that may send for the domain (RFC 7208).
-func spfRecord(cfg *Config) string {
+func spfRecord(cfg *config.Config) string {
 	host := cfg.Mail.SMTP.Host
-	if cfg.Mail.Transport != "smtp" || loopback(host) {
+	if cfg.Mail.Transport != "smtp" || config.IsLoopback(host) {
 		return "v=spf1 a mx ~all"
 	}
 	if ip, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
@@ -51,8 +52,8 @@ func spfRecord(cfg *Config) string {
 	return "v=spf1 a:" + host + " ~all"
 }
 
-func spfWhy(cfg *Config) string {
-	if cfg.Mail.Transport == "smtp" && !loopback(cfg.Mail.SMTP.Host) && net.ParseIP(cfg.Mail.SMTP.Host) == nil {
+func spfWhy(cfg *config.Config) string {
+	if cfg.Mail.Transport == "smtp" && !config.IsLoopback(cfg.Mail.SMTP.Host) && net.ParseIP(cfg.Mail.SMTP.Host) == nil {
 		return "if the relay's manual names an include:, take that instead of a:" + cfg.Mail.SMTP.Host
 	}
 	return "the machines that may send for the domain"

@@ -5,7 +5,7 @@
 //
 //	main.go         from arguments to an exit code
 //	commands.go     the frame of the command line: groups, common flags, usage errors; terminal/: errors and suggestions for a person
-//	config*.go      TOML, environment and flags → Config; checks; printing
+//	config/         TOML, environment and flags → Config; checks; printing
 //	log.go          slog: form, level, what is masked
 //	build.go        open, migrate and wire: the same for production and tests; workers.go: what runs without a request
 //	advice.go       what is said at the start about settings that are allowed and rarely meant

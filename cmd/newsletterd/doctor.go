@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/store"
 )
@@ -36,7 +37,7 @@ const (
 type doctor struct {
 	p        *program
 	ctx      context.Context
-	cfg      *Config
+	cfg      *config.Config
 	store    *store.Store
 	resolver *net.Resolver // nil: no look at DNS
 	runs     bool          // a daemon serves the database
@@ -96,7 +97,7 @@ func (d *doctor) fault(check, advice, format string, args ...any) {
 // examine looks at everything that can be looked at: without a usable configuration that is the configuration alone.
 func (d *doctor) examine(c *cli.Context) (err error) {
 	if d.cfg, err = d.p.config(c); err != nil {
-		faults, ok := errors.AsType[Faults](err)
+		faults, ok := errors.AsType[config.Faults](err)
 		if !ok {
 			return err
 		}
@@ -112,7 +113,7 @@ func (d *doctor) examine(c *cli.Context) (err error) {
 	d.ok("configuration", "%s", file)
 	d.permissions()
 	d.clock()
-	o, err := storeOptions(d.cfg, newLog(LogConfig{Level: "error", Format: "text"}, d.p.err))
+	o, err := storeOptions(d.cfg, newLog(config.Log{Level: "error", Format: "text"}, d.p.err))
 	if err == nil {
 		o.Mode = store.Command
 		d.store, err = store.Open(d.ctx, o)

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
 	"newsletterd/handlers"
@@ -297,7 +298,7 @@ func (d *doctor) health() {
 func (d *doctor) certificate() {
 	c := d.cfg.Server
 	if c.TLSCert == "" {
-		if scheme, _ := splitOrigin(d.cfg.Origin()); scheme == "http" && public(d.cfg) {
+		if scheme, _ := config.SplitOrigin(d.cfg.Origin()); scheme == "http" && public(d.cfg) {
 			d.warn("https", "put a proxy in front, or set tls_cert and tls_key, and public_url to https://", "public_url is plain http: passwords and tokens go over the network in clear")
 		}
 		if unlistedProxy(d.cfg) {
@@ -319,7 +320,7 @@ func (d *doctor) certificate() {
 }
 
 func (d *doctor) leaf(leaf *x509.Certificate) {
-	_, host := splitOrigin(d.cfg.Origin())
+	_, host := config.SplitOrigin(d.cfg.Origin())
 	left := time.Until(leaf.NotAfter)
 	until := fmt.Sprintf("good until %s", leaf.NotAfter.UTC().Format(time.DateOnly))
 	switch {

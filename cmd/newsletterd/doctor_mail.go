@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
 	"newsletterd/mail"
@@ -105,7 +106,7 @@ func (d *doctor) postal() {
 func (d *doctor) dns() {
 	ctx, cancel := context.WithTimeout(d.ctx, 3*timeLimit)
 	defer cancel()
-	if _, host := splitOrigin(d.cfg.Origin()); public(d.cfg) {
+	if _, host := config.SplitOrigin(d.cfg.Origin()); public(d.cfg) {
 		if addrs, err := d.resolver.LookupHost(ctx, host); err != nil {
 			d.fault("address", "make an A record (AAAA for IPv6) that leads to this machine", "%s: %s", host, dnsError(err))
 		} else {
@@ -226,7 +227,7 @@ func (d *doctor) mx(ctx context.Context, domain, check, advice string) {
 // ptr looks whether the relay's addresses have names that lead back (RFC 1912 section 2.1).
 func (d *doctor) ptr(ctx context.Context) {
 	host := d.cfg.Mail.SMTP.Host
-	if d.cfg.Mail.Transport != "smtp" || loopback(host) {
+	if d.cfg.Mail.Transport != "smtp" || config.IsLoopback(host) {
 		return
 	}
 	addrs, err := d.resolver.LookupNetIP(ctx, "ip", host)

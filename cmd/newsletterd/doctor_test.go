@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/mail/mailtest"
 	"newsletterd/store"
@@ -158,7 +159,7 @@ func TestDoctor(t *testing.T) {
 	}
 	t.Cleanup(func() { relay.Close() })
 	host, port, _ := net.SplitHostPort(relay.Addr())
-	r := start(t, func(c *Config) { c.Server.PublicURL = "https://news.example.org" })
+	r := start(t, func(c *config.Config) { c.Server.PublicURL = "https://news.example.org" })
 	text := strings.NewReplacer("LISTEN", r.listener.Addr().String(), "DIR", filepath.Dir(r.store.Path()), "HOST", host, "PORT", port).Replace(doctorConfig)
 	name := "Acme"
 	acme, err := core.NewTenant(core.TenantInput{Name: &name}, 1000)
@@ -248,7 +249,7 @@ func TestDoctorFindsProxies(t *testing.T) {
 		{"http://localhost:8080", []string{"10.0.0.0/8"}, 60, ""},
 		{"https://news.example.org", nil, 0, ""},
 	} {
-		cfg := DefaultConfig()
+		cfg := config.Default()
 		cfg.Server.PublicURL, cfg.Server.TrustedProxies, cfg.Limits.SubscribePerAddress = tt.url, tt.trusted, tt.limit
 		d := doctor{ctx: t.Context(), cfg: cfg, store: db}
 		d.origins()
@@ -296,7 +297,7 @@ func TestDoctorDNS(t *testing.T) {
 	zone[other.RecordName()+" TXT"] = []string{"v=DKIM1; k=rsa; p=MIIBELSE"}
 	key("open.example.org")
 	look := func(from, relay string) []finding {
-		cfg := DefaultConfig()
+		cfg := config.Default()
 		cfg.Server.PublicURL = "https://" + from
 		cfg.Mail.From, cfg.Mail.Transport, cfg.Mail.SMTP.Host = "news@"+from, "smtp", relay
 		d := &doctor{p: &program{}, ctx: t.Context(), cfg: cfg, resolver: resolver, store: db}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -127,7 +128,7 @@ func (c *commander) join(listID string, email core.Email) {
 func TestDeadLettersByCommand(t *testing.T) {
 	l := newListener(t)
 	l.say(http.StatusUnprocessableEntity)
-	c := &commander{T: t, running: start(t, func(cfg *Config) { cfg.Webhooks.SendURL = l.URL })}
+	c := &commander{T: t, running: start(t, func(cfg *config.Config) { cfg.Webhooks.SendURL = l.URL })}
 	_, list := c.list()
 	c.join(list, "a@example.org")
 	c.join(list, "b@example.org")
@@ -157,7 +158,7 @@ func TestDeadLettersByCommand(t *testing.T) {
 
 // Who bounced on one list alone is listed without the list, too.
 func TestBouncesAreListed(t *testing.T) {
-	c := &commander{T: t, running: start(t, func(*Config) {})}
+	c := &commander{T: t, running: start(t, func(*config.Config) {})}
 	tenant, list := c.list()
 	bounced := core.Event{
 		ID: core.NewID(), Type: core.EventPreferences, TenantID: tenant, ListID: list, OccurredAt: now(),
@@ -186,7 +187,7 @@ func TestBouncesAreListed(t *testing.T) {
 func TestEndpointByCommand(t *testing.T) {
 	l := newListener(t)
 	allow := strings.TrimPrefix(l.URL, "http://")
-	c := &commander{T: t, running: start(t, func(cfg *Config) { cfg.Webhooks.Allow = []string{allow} })}
+	c := &commander{T: t, running: start(t, func(cfg *config.Config) { cfg.Webhooks.Allow = []string{allow} })}
 	c.env = []string{"NEWSLETTERD_WEBHOOKS_ALLOW=" + allow}
 	tenant, list := c.list()
 	var hook, moved, test struct {

@@ -31,6 +31,7 @@ var mayImport = map[string][]string{
 	"worker":                 {"core", "store", "mail", "mail/dkim", "auth"},
 	"handlers":               {"core", "store", "auth", "mail"},
 
+	"cmd/newsletterd/config":   {"auth", "core", "mail", "cmd/newsletterd/terminal"},
 	"cmd/newsletterd/terminal": {"core"},
 }
 

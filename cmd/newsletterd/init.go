@@ -15,13 +15,14 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 )
 
 // setup is what init was told, and where it puts what.
 type setup struct {
 	Domain string // "localhost": for a trial on one machine
-	Relay  SMTPConfig
+	Relay  config.SMTP
 	Email  core.Email // of the first operator
 	ACME   bool
 	Listen string
@@ -33,7 +34,7 @@ type setup struct {
 }
 
 // smtpPasswordVariable holds the relay's password, which a flag would show to every user of the machine.
-const smtpPasswordVariable = envPrefix + "MAIL_SMTP_PASSWORD"
+const smtpPasswordVariable = config.EnvPrefix + "MAIL_SMTP_PASSWORD"
 
 func (p *program) initCommand() *cli.Command {
 	return &cli.Command{
@@ -83,7 +84,7 @@ func (p *program) init(c *cli.Context) error {
 func (p *program) setup(c *cli.Context) (*setup, error) {
 	s := &setup{ACME: c.Bool("acme"), Listen: c.String("listen"), Registration: "closed"}
 	if s.Listen != "" {
-		if err := hostPort(s.Listen); err != nil {
+		if err := config.CheckAddress(s.Listen); err != nil {
 			return nil, usageError{c.Command.HelpName, "--listen: " + err.Error()}
 		}
 	}
@@ -115,11 +116,11 @@ func (p *program) setup(c *cli.Context) (*setup, error) {
 
 // place decides where the files go.
 func (s *setup) place(c *cli.Context) (err error) {
-	config, _ := nearest(c, "config")
-	if config == "" {
-		config = defaultConfigFile
+	file, _ := nearest(c, "config")
+	if file == "" {
+		file = config.DefaultFile
 	}
-	if s.Config, err = filepath.Abs(config); err != nil {
+	if s.Config, err = filepath.Abs(file); err != nil {
 		return err
 	}
 	folder := filepath.Dir(s.Config)
@@ -185,8 +186,8 @@ func (s *setup) readRegistration(word string) error {
 }
 
 // parseRelay reads [smtp://|smtps://][USER@]HOST[:PORT], or none, whose result has no host.
-func parseRelay(word string) (SMTPConfig, error) {
-	c := SMTPConfig{TLS: "starttls", Port: 587}
+func parseRelay(word string) (config.SMTP, error) {
+	c := config.SMTP{TLS: "starttls", Port: 587}
 	if word == "none" {
 		return c, nil
 	}
@@ -209,7 +210,7 @@ func parseRelay(word string) (SMTPConfig, error) {
 	switch {
 	case implicit || port == "465":
 		c.TLS, c.Port = "implicit", 465
-	case loopback(host):
+	case config.IsLoopback(host):
 		c.TLS, c.Port = "none", 25
 	}
 	if port != "" {
@@ -277,7 +278,7 @@ func (a *asker) relayPassword(s *setup) error {
 	}
 	for _, kv := range a.p.env {
 		if v, ok := strings.CutPrefix(kv, smtpPasswordVariable+"="); ok && v != "" {
-			s.Relay.Password = Secret(v)
+			s.Relay.Password = config.Secret(v)
 			return nil
 		}
 	}
@@ -290,6 +291,6 @@ func (a *asker) relayPassword(s *setup) error {
 	if err == nil && len(b) == 0 {
 		err = io.ErrUnexpectedEOF
 	}
-	s.Relay.Password = Secret(b)
+	s.Relay.Password = config.Secret(b)
 	return err
 }

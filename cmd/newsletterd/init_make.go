@@ -17,6 +17,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"newsletterd/auth"
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/mail/dkim"
 	"newsletterd/store"
@@ -25,7 +26,7 @@ import (
 //go:embed init.toml.tmpl
 var initText string
 
-var initTemplate = template.Must(template.New("config").Funcs(template.FuncMap{"q": tomlString}).Parse(initText))
+var initTemplate = template.Must(template.New("config").Funcs(template.FuncMap{"q": config.Quote}).Parse(initText))
 
 // setupResult is what init has made, as it prints it.
 type setupResult struct {
@@ -60,7 +61,7 @@ func (s *setup) Password() string { return s.Relay.Password.Reveal() }
 // put in the way since free looked is left alone.
 func (p *program) makeSetup(c *cli.Context, s *setup) (_ *setupResult, err error) {
 	if s.Listen == "" {
-		if s.Listen = DefaultConfig().Server.Listen; s.ACME {
+		if s.Listen = config.Default().Server.Listen; s.ACME {
 			s.Listen = ":443"
 		}
 	}
@@ -95,7 +96,7 @@ func (p *program) makeSetup(c *cli.Context, s *setup) (_ *setupResult, err error
 		return nil, err
 	}
 	written = append(written, s.Database+"-wal", s.Database+"-shm", s.Database+".lock")
-	cfg, err := ReadConfig(Sources{File: s.Config})
+	cfg, err := config.Load(config.Sources{File: s.Config})
 	if err != nil {
 		return nil, err
 	}
@@ -115,8 +116,8 @@ func (p *program) makeSetup(c *cli.Context, s *setup) (_ *setupResult, err error
 }
 
 // fillSetup makes the database with the first operator.
-func (p *program) fillSetup(c *cli.Context, s *setup, cfg *Config, made *setupResult) error {
-	o, err := storeOptions(cfg, newLog(LogConfig{Level: "warn", Format: "text"}, p.err))
+func (p *program) fillSetup(c *cli.Context, s *setup, cfg *config.Config, made *setupResult) error {
+	o, err := storeOptions(cfg, newLog(config.Log{Level: "warn", Format: "text"}, p.err))
 	if err != nil {
 		return err
 	}
@@ -134,7 +135,7 @@ func (p *program) fillSetup(c *cli.Context, s *setup, cfg *Config, made *setupRe
 	return errors.Join(err, db.Close())
 }
 
-func (p *program) firstOperator(c *cli.Context, s *setup, cfg *Config, db *store.Store, made *setupResult) error {
+func (p *program) firstOperator(c *cli.Context, s *setup, cfg *config.Config, db *store.Store, made *setupResult) error {
 	provider, err := auth.New(c.Context, db, authConfig(cfg), now())
 	if err != nil {
 		return err

@@ -8,20 +8,21 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"newsletterd/auth"
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
 	"newsletterd/worker"
 )
 
 func (p *program) keysCommand() *cli.Command {
-	show := p.command("list", "list the keys that sign tokens", nil, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
+	show := p.command("list", "list the keys that sign tokens", nil, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		keys, err := s.SigningKeys(c.Context, now())
 		if err != nil {
 			return err
 		}
 		return list(p.printer(c), keyRows(keys, now()), "kid", "alg", "state", "active_at", "retired_at", "expires_at")
 	})
-	rotate := p.command("rotate", "make the next keys; they sign from tomorrow on", nil, nil, func(c *cli.Context, _ *Config, s *store.Store) error {
+	rotate := p.command("rotate", "make the next keys; they sign from tomorrow on", nil, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		made, err := auth.RotateKeys(c.Context, s, now())
 		if err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/term"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 )
 
@@ -17,7 +18,7 @@ var logLevels = map[string]slog.Level{
 }
 
 // newLog makes the logger that [log] describes: text on a terminal, JSON else, unless a form is set.
-func newLog(c LogConfig, w io.Writer) *slog.Logger {
+func newLog(c config.Log, w io.Writer) *slog.Logger {
 	mask := masker{pii: c.PII}
 	o := &slog.HandlerOptions{Level: logLevels[c.Level], ReplaceAttr: mask.attr}
 	if c.Format == "text" || c.Format == "auto" && isTerminal(w) {
@@ -51,7 +52,7 @@ func (m masker) attr(groups []string, a slog.Attr) slog.Attr {
 		return a
 	}
 	if secretNames[strings.ToLower(a.Key)] {
-		return slog.String(a.Key, secretMask)
+		return slog.String(a.Key, config.Mask)
 	}
 	switch a.Value.Kind() {
 	case slog.KindString:
@@ -69,10 +70,10 @@ func (m masker) attr(groups []string, a slog.Attr) slog.Attr {
 
 func (m masker) text(s string) string {
 	if strings.IndexByte(s, '=') >= 0 {
-		s = secretParam.ReplaceAllString(s, "${1}"+secretMask)
+		s = secretParam.ReplaceAllString(s, "${1}"+config.Mask)
 	}
 	if len(s) > 12 {
-		s = secretWord.ReplaceAllString(s, secretMask)
+		s = secretWord.ReplaceAllString(s, config.Mask)
 	}
 	if !m.pii {
 		s = core.MaskAddresses(s)

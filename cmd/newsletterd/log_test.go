@@ -8,21 +8,22 @@ import (
 	"strings"
 	"testing"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 )
 
 func TestLogsHideSecretsAndAddresses(t *testing.T) {
 	markers := []slog.Attr{
-		slog.String("password", "marker-1"), slog.Any("secret", Secret("marker-2")), slog.String("Authorization", "marker-3"),
+		slog.String("password", "marker-1"), slog.Any("secret", config.Secret("marker-2")), slog.String("Authorization", "marker-3"),
 		slog.String("url", "http://a/confirm?token=marker-4&x=1"), slog.Any("error", errors.New("GET /x?code=marker-5: refused")),
 		slog.String("header", "Bearer marker-6-and-more"), slog.String("text", "whsec_marker7aaaaaaaaaaaaaaaaa="),
-		slog.Any("relay", SMTPConfig{Password: "marker-8"}), slog.Group("g", slog.String("token", "marker-9")),
+		slog.Any("relay", config.SMTP{Password: "marker-8"}), slog.Group("g", slog.String("token", "marker-9")),
 		slog.Any("to", core.Email("marker-ten@example.org")), slog.Any("error", errors.New("550 <marker-ten@example.org> unknown")),
 		slog.String("jwt", "eyJhbGciOiJFUzI1NiJ9.eyJtYXJrZXIiOjF9.marker-11"),
 	}
 	for _, format := range []string{"text", "json"} {
 		var b bytes.Buffer
-		log := newLog(LogConfig{Level: "debug", Format: format}, &b)
+		log := newLog(config.Log{Level: "debug", Format: format}, &b)
 		log.LogAttrs(t.Context(), slog.LevelInfo, "line", markers...)
 		if out := b.String(); strings.Contains(out, "marker") || strings.Contains(out, "eyJ") {
 			t.Errorf("%s: %s", format, out)
@@ -32,7 +33,7 @@ func TestLogsHideSecretsAndAddresses(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	newLog(LogConfig{Level: "info", Format: "text", PII: true}, &b).Info("line", slog.Any("to", core.Email("ann@example.org")), slog.String("password", "marker"))
+	newLog(config.Log{Level: "info", Format: "text", PII: true}, &b).Info("line", slog.Any("to", core.Email("ann@example.org")), slog.String("password", "marker"))
 	if out := b.String(); !strings.Contains(out, "ann@example.org") || strings.Contains(out, "marker") {
 		t.Errorf("with pii: %s", out)
 	}
@@ -40,11 +41,11 @@ func TestLogsHideSecretsAndAddresses(t *testing.T) {
 
 func TestLogForms(t *testing.T) {
 	var b bytes.Buffer
-	newLog(LogConfig{Level: "warn", Format: "auto"}, &b).Info("hidden")
+	newLog(config.Log{Level: "warn", Format: "auto"}, &b).Info("hidden")
 	if b.Len() > 0 {
 		t.Errorf("below the level: %s", &b)
 	}
-	newLog(LogConfig{Level: "warn", Format: "auto"}, &b).Warn("seen")
+	newLog(config.Log{Level: "warn", Format: "auto"}, &b).Warn("seen")
 	if !strings.HasPrefix(b.String(), "{") {
 		t.Errorf("not on a terminal it is JSON: %s", &b)
 	}

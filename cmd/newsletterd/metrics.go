@@ -13,12 +13,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/store"
 	"newsletterd/worker"
 )
 
 // newRegistry makes the registry that everything registers in, with the figures of the process and of the database.
-func newRegistry(s *store.Store, cfg *Config) *prometheus.Registry {
+func newRegistry(s *store.Store, cfg *config.Config) *prometheus.Registry {
 	reg := prometheus.NewRegistry()
 	v := versionOf()
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -65,7 +66,7 @@ type metricsServer struct {
 	server   *http.Server
 }
 
-func newMetricsServer(c MetricsConfig, metrics http.Handler, log *slog.Logger) (*metricsServer, error) {
+func newMetricsServer(c config.Metrics, metrics http.Handler, log *slog.Logger) (*metricsServer, error) {
 	if c.Listen == "" {
 		return nil, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"newsletterd/auth"
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -46,7 +47,7 @@ func histogramOf(desc *prometheus.Desc, bounds []float64, counts []int64, sum fl
 // figuresCollector reads the database once for each scrape. What does not answer is left out.
 type figuresCollector struct {
 	store *store.Store
-	cfg   *Config
+	cfg   *config.Config
 }
 
 // figureDescs are the figures by name. The counts of recipients are sums over the jobs that are kept.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/handlers"
 	"newsletterd/schema"
 	"newsletterd/store"
@@ -23,9 +24,9 @@ Fails with all faults if the configuration is not usable, so it is also the chec
 				return err
 			}
 			if out := p.printer(c); out.json {
-				return out.value(configJSON(cfg))
+				return out.value(cfg.Tree())
 			}
-			return printConfig(p.out, cfg)
+			return cfg.WriteTOML(p.out)
 		},
 	}
 }
@@ -93,7 +94,7 @@ func (p *program) checkCommand() *cli.Command {
 		Description: `Reads the whole file (about a second per GB) and changes nothing; the daemon may run. Exit code 1 if anything is
 found.`,
 		Action: func(c *cli.Context) error {
-			return p.withStore(c, func(cfg *Config, s *store.Store) error {
+			return p.withStore(c, func(cfg *config.Config, s *store.Store) error {
 				found, err := s.Check(c.Context)
 				if err != nil {
 					return err
@@ -186,12 +187,12 @@ func (p *program) printVersion(c *cli.Context) error {
 }
 
 // withStore opens the database as a command does, beside a daemon or without one, and hands it to fn.
-func (p *program) withStore(c *cli.Context, fn func(*Config, *store.Store) error) error {
+func (p *program) withStore(c *cli.Context, fn func(*config.Config, *store.Store) error) error {
 	cfg, err := p.config(c)
 	if err != nil {
 		return err
 	}
-	o, err := storeOptions(cfg, newLog(LogConfig{Level: "warn", Format: "text", PII: cfg.Log.PII}, p.err))
+	o, err := storeOptions(cfg, newLog(config.Log{Level: "warn", Format: "text", PII: cfg.Log.PII}, p.err))
 	if err != nil {
 		return err
 	}

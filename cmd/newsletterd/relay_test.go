@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/mail"
 	"newsletterd/mail/mailtest"
@@ -26,7 +27,7 @@ func TestTenantsRelaysPassTheGuard(t *testing.T) {
 		t.Fatal(err)
 	}
 	number, _ := strconv.Atoi(port)
-	cfg := DefaultConfig()
+	cfg := config.Default()
 	if tenantRelay(cfg) != nil {
 		t.Error("mails leave although they are to be files")
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 )
 
@@ -235,7 +236,7 @@ func (rp *relyingParty) checkIDToken(t *testing.T, tokens *oauth2.Token, u core.
 // Behind a reverse proxy that ends TLS and lies about the host, every address that leaves the daemon is the configured one.
 func TestReverseProxy(t *testing.T) {
 	const public = "https://news.example.org"
-	d := start(t, func(c *Config) { c.Server.PublicURL = public })
+	d := start(t, func(c *config.Config) { c.Server.PublicURL = public })
 	addTestUser(t, d, "ann@example.org")
 	c, _, err := core.NewClient(core.ClientInput{Name: new("Reading Room"), RedirectURIs: &[]string{"https://rp.example/cb"}}, true, now())
 	if err == nil {

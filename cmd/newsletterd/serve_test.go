@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 )
 
@@ -65,10 +66,10 @@ type running struct {
 	quit func() error // stops it and returns what run returned
 }
 
-func start(t *testing.T, change func(*Config)) *running {
+func start(t *testing.T, change func(*config.Config)) *running {
 	t.Helper()
 	dir := t.TempDir()
-	cfg := DefaultConfig()
+	cfg := config.Default()
 	cfg.Server.Listen, cfg.Metrics.Listen, cfg.Log.Format = "127.0.0.1:0", "127.0.0.1:0", "json"
 	cfg.Database.Path, cfg.Mail.Directory = filepath.Join(dir, "newsletterd.db"), filepath.Join(dir, "mail")
 	if change != nil {
@@ -105,7 +106,7 @@ func get(t *testing.T, client *http.Client, url string) (int, string) {
 }
 
 func TestServeAndStop(t *testing.T) {
-	d := start(t, func(c *Config) { c.Metrics.Pprof = true })
+	d := start(t, func(c *config.Config) { c.Metrics.Pprof = true })
 	base, client := "http://"+d.listener.Addr().String(), &http.Client{Transport: &http.Transport{}}
 	if d.cfg.Origin() != base {
 		t.Errorf("links would name %s, the daemon listens on %s", d.cfg.Origin(), base)
@@ -145,7 +146,7 @@ func TestServeAndStop(t *testing.T) {
 
 // While it stops, a connection that is open hears 503 from the health check, and new ones are refused.
 func TestHealthDuringTheStop(t *testing.T) {
-	cfg := DefaultConfig()
+	cfg := config.Default()
 	cfg.Database.Path, cfg.Mail.Directory = filepath.Join(t.TempDir(), "a.db"), t.TempDir()
 	cfg.Server.Listen, cfg.Metrics.Listen = "127.0.0.1:0", ""
 	d, err := build(t.Context(), cfg, newLog(cfg.Log, io.Discard))
@@ -188,7 +189,7 @@ func TestFailedStartsLeaveNothingOpen(t *testing.T) {
 	}
 	defer taken.Close()
 	dir := t.TempDir()
-	cfg := DefaultConfig()
+	cfg := config.Default()
 	cfg.Database.Path, cfg.Mail.Directory = filepath.Join(dir, "a.db"), filepath.Join(dir, "mail")
 	cfg.Server.Listen, cfg.Metrics.Listen = "127.0.0.1:0", taken.Addr().String()
 	log := newLog(cfg.Log, io.Discard)
@@ -212,7 +213,7 @@ func TestFailedStartsLeaveNothingOpen(t *testing.T) {
 // With a certificate the daemon speaks https, and reaches itself for its webhooks by that very certificate.
 func TestServeTLS(t *testing.T) {
 	cert, key := selfSigned(t)
-	d := start(t, func(c *Config) { c.Server.TLSCert, c.Server.TLSKey = cert, key })
+	d := start(t, func(c *config.Config) { c.Server.TLSCert, c.Server.TLSKey = cert, key })
 	if !strings.HasPrefix(d.cfg.Origin(), "https://") {
 		t.Errorf("links would begin with %s", d.cfg.Origin())
 	}
@@ -220,7 +221,7 @@ func TestServeTLS(t *testing.T) {
 		t.Errorf("healthz over https: %d", code)
 	}
 	otherCert, otherKey := selfSigned(t)
-	other := start(t, func(c *Config) { c.Server.TLSCert, c.Server.TLSKey = otherCert, otherKey })
+	other := start(t, func(c *config.Config) { c.Server.TLSCert, c.Server.TLSKey = otherCert, otherKey })
 	if res, err := (&http.Client{Transport: d.loopTransport(true)}).Get(other.sendURL() + "/healthz"); err == nil {
 		res.Body.Close()
 		t.Error("a foreign certificate on our address was taken for ours")
@@ -257,7 +258,7 @@ func selfSigned(t *testing.T) (cert, key string) {
 
 // On a public address the start names what is rarely meant.
 func TestAdvice(t *testing.T) {
-	d := start(t, func(c *Config) { c.Server.PublicURL = "https://news.example.org" })
+	d := start(t, func(c *config.Config) { c.Server.PublicURL = "https://news.example.org" })
 	tenant, err := core.NewTenant(core.TenantInput{Name: new("Acme")}, now())
 	if err != nil {
 		t.Fatal(err)
@@ -270,7 +271,7 @@ func TestAdvice(t *testing.T) {
 		t.Fatal(err)
 	}
 	for origin, want := range map[string]int{"https://news.example.org": 4, "http://localhost:8080": 0} {
-		cfg, log := DefaultConfig(), &logLines{}
+		cfg, log := config.Default(), &logLines{}
 		cfg.Server.PublicURL = origin
 		if err := advise(t.Context(), cfg, d.store, newLog(cfg.Log, log)); err != nil {
 			t.Fatal(err)
@@ -316,8 +317,8 @@ func TestMasterKeyFile(t *testing.T) {
 
 // [send] duplicate_guard refuses a request that is sent again; without it each request is a job of its own.
 func TestDuplicateGuard(t *testing.T) {
-	for guard, want := range map[Duration]int{0: http.StatusOK, Duration(time.Hour): http.StatusConflict} {
-		d := start(t, func(c *Config) { c.Send.DuplicateGuard = guard })
+	for guard, want := range map[config.Duration]int{0: http.StatusOK, config.Duration(time.Hour): http.StatusConflict} {
+		d := start(t, func(c *config.Config) { c.Send.DuplicateGuard = guard })
 		tenant, err := core.NewTenant(core.TenantInput{Name: new("Acme")}, now())
 		if err != nil {
 			t.Fatal(err)

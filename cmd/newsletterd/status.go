@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -29,7 +30,7 @@ type snapshotState struct {
 }
 
 func (p *program) statusCommand() *cli.Command {
-	c := p.command("status", "show jobs, queues, disk and snapshot at a glance", nil, nil, func(c *cli.Context, cfg *Config, s *store.Store) error {
+	c := p.command("status", "show jobs, queues, disk and snapshot at a glance", nil, nil, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		r := statusReport{Database: s.Path()}
 		var err error
 		if r.Overview, err = s.Overview(c.Context); err != nil {
@@ -45,7 +46,7 @@ func (p *program) statusCommand() *cli.Command {
 	return c
 }
 
-func snapshotOf(cfg *Config) (s snapshotState) {
+func snapshotOf(cfg *config.Config) (s snapshotState) {
 	if cfg.Backup.Every == 0 {
 		return s
 	}

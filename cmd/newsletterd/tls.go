@@ -20,6 +20,7 @@ import (
 	"golang.org/x/crypto/acme"
 	"golang.org/x/crypto/acme/autocert"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
 	"newsletterd/worker"
@@ -41,7 +42,7 @@ type certificates struct {
 }
 
 // newCertificates reads the files, or prepares ACME; nil where the listener speaks plain http.
-func newCertificates(cfg *Config, s *store.Store, log *slog.Logger) (*certificates, error) {
+func newCertificates(cfg *config.Config, s *store.Store, log *slog.Logger) (*certificates, error) {
 	if !cfg.HTTPS() {
 		return nil, nil
 	}
@@ -164,7 +165,7 @@ type redirector struct {
 	server   *http.Server
 }
 
-func newRedirector(cfg *Config, c *certificates, clients *connections, log *slog.Logger) (*redirector, error) {
+func newRedirector(cfg *config.Config, c *certificates, clients *connections, log *slog.Logger) (*redirector, error) {
 	if c == nil || c.manager == nil || cfg.Server.ACMEHTTP == "" {
 		return nil, nil
 	}

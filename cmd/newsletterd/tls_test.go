@@ -24,6 +24,8 @@ import (
 	pebbledb "github.com/letsencrypt/pebble/v2/db"
 	pebbleva "github.com/letsencrypt/pebble/v2/va"
 	pebblewfe "github.com/letsencrypt/pebble/v2/wfe"
+
+	"newsletterd/cmd/newsletterd/config"
 )
 
 // writeCertificate makes a self-signed certificate for localhost with a serial number of its own.
@@ -67,7 +69,7 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	writeCertificate(t, cert, key, 1)
-	r := start(t, func(c *Config) { c.Server.TLSCert, c.Server.TLSKey = cert, key })
+	r := start(t, func(c *config.Config) { c.Server.TLSCert, c.Server.TLSKey = cert, key })
 	addr := r.listener.Addr().String()
 	hangup := make(chan os.Signal)
 	ended := make(chan struct{})
@@ -145,7 +147,7 @@ func TestACME(t *testing.T) {
 	ca := authority(t, portOf(t, plain), portOf(t, listen), dns)
 	path := filepath.Join(t.TempDir(), "newsletterd.db")
 	run := func() *running {
-		return start(t, func(c *Config) {
+		return start(t, func(c *config.Config) {
 			c.Server.Listen, c.Server.ACMEHTTP, c.Database.Path = listen, plain, path
 			c.Server.ACMEDomains, c.Server.ACMEDirectory, c.Server.PublicURL = []string{"news.example.org"}, ca.URL+"/dir", "https://news.example.org"
 		})
@@ -188,7 +190,7 @@ func TestACMEByPlainHTTP(t *testing.T) {
 	listen, plain := freeAddr(t), freeAddr(t)
 	dns := fakeDNS(t, map[string][]string{"news.example.org A": {"127.0.0.1"}})
 	ca := authority(t, portOf(t, plain), portOf(t, freeAddr(t)), dns)
-	r := start(t, func(c *Config) {
+	r := start(t, func(c *config.Config) {
 		c.Server.Listen, c.Server.ACMEHTTP = listen, plain
 		c.Server.ACMEDomains, c.Server.ACMEDirectory, c.Server.PublicURL = []string{"news.example.org"}, ca.URL+"/dir", "https://news.example.org"
 	})

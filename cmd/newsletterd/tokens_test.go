@@ -21,6 +21,7 @@ import (
 
 	jose "github.com/go-jose/go-jose/v4"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core/coretest"
 )
 
@@ -160,7 +161,7 @@ func TestForgedTokens(t *testing.T) {
 func TestParallelRefreshes(t *testing.T) {
 	tried := 0
 	defer coretest.Held(t, 18, &tried, "uses of a refresh token at once")
-	d := start(t, func(c *Config) { c.Auth.RefreshGrace = Duration(time.Second) })
+	d := start(t, func(c *config.Config) { c.Auth.RefreshGrace = config.Duration(time.Second) })
 	addTestUser(t, d, "ann@example.org")
 	first := logIn(t, d, "ann@example.org")
 	refresh := func(token string) tokenAnswer {

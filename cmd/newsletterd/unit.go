@@ -13,6 +13,8 @@ import (
 	"text/template"
 
 	"github.com/urfave/cli/v2"
+
+	"newsletterd/cmd/newsletterd/config"
 )
 
 //go:embed unit.service.tmpl
@@ -66,7 +68,7 @@ func unitBinaryFlag() cli.Flag {
 }
 
 // unitOf is the unit file for a configuration.
-func unitOf(cfg *Config, name, binary string) ([]byte, error) {
+func unitOf(cfg *config.Config, name, binary string) ([]byte, error) {
 	u := unit{User: unitUser(name), Binary: binary}
 	var err error
 	if u.Binary == "" {
@@ -111,7 +113,7 @@ func unitOf(cfg *Config, name, binary string) ([]byte, error) {
 }
 
 // acmeHTTP is the plain listener of ACME; empty where there is none.
-func acmeHTTP(cfg *Config) string {
+func acmeHTTP(cfg *config.Config) string {
 	if len(cfg.Server.ACMEDomains) == 0 {
 		return ""
 	}
@@ -133,7 +135,7 @@ func (u *unit) place(folders []string) {
 }
 
 // writableFolders are the folders that the daemon writes to, without those below another one.
-func writableFolders(cfg *Config) ([]string, error) {
+func writableFolders(cfg *config.Config) ([]string, error) {
 	files := []string{filepath.Dir(cfg.Database.Path)}
 	if cfg.Backup.Every != 0 {
 		files = append(files, filepath.Dir(snapshotPath(cfg)))
@@ -159,7 +161,7 @@ func writableFolders(cfg *Config) ([]string, error) {
 }
 
 // allAbsolute tells whether no path of the configuration depends on the working directory.
-func allAbsolute(cfg *Config) bool {
+func allAbsolute(cfg *config.Config) bool {
 	for _, p := range []string{cfg.Database.Path, cfg.Backup.Path, cfg.Mail.Directory, cfg.Server.TLSCert, cfg.Server.TLSKey, cfg.Auth.KeyFile} {
 		if p != "" && !filepath.IsAbs(p) {
 			return false

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"newsletterd/cmd/newsletterd/config"
 )
 
 // TestUnit prints the unit for three places of the files, and gives each to systemd-analyze where there is one.
@@ -16,26 +18,26 @@ func TestUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tt := range map[string]struct {
-		set  func(*Config)
+		set  func(*config.Config)
 		want []string
 	}{
-		"state directory": {func(c *Config) {
+		"state directory": {func(c *config.Config) {
 			c.Database.Path, c.Server.Listen = "/var/lib/newsletterd/newsletterd.db", ":443"
 			c.Mail.Directory = "/var/lib/newsletterd/mail"
 		}, []string{"StateDirectory=newsletterd\n", "ProtectHome=yes\n", "AmbientCapabilities=CAP_NET_BIND_SERVICE\n", "User=jane\n"}},
-		"folders": {func(c *Config) {
+		"folders": {func(c *config.Config) {
 			c.Database.Path, c.Backup.Path, c.Mail.Directory = "/srv/n/n.db", "/backup/n.db", "/srv/n/mail"
 		}, []string{"ReadWritePaths=/backup /srv/n\n", "AmbientCapabilities=\n"}},
-		"home": {func(c *Config) {
+		"home": {func(c *config.Config) {
 			c.Database.Path, c.Mail.Directory = "/home/jane/n.db", "/home/jane/mail"
 		}, []string{"ProtectHome=no\n", "ReadWritePaths=/home/jane\n"}},
-		"key in a home": {func(c *Config) {
+		"key in a home": {func(c *config.Config) {
 			c.Database.Path, c.Mail.Directory = "/srv/n/n.db", "/srv/n/mail"
 			c.Server.TLSCert, c.Server.TLSKey = "/etc/ssl/n.pem", "/home/jane/n.key"
 		}, []string{"ProtectHome=no\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg := DefaultConfig()
+			cfg := config.Default()
 			tt.set(cfg)
 			text, err := unitOf(cfg, "jane", binary)
 			if err != nil {
@@ -54,7 +56,7 @@ func TestUnit(t *testing.T) {
 // TestPackagedUnit holds the unit of the .deb and .rpm against the one that the program prints for their paths. It may listen on
 // ports 443 and 80, so that one unit serves with and without a proxy in front.
 func TestPackagedUnit(t *testing.T) {
-	cfg := DefaultConfig()
+	cfg := config.Default()
 	cfg.File, cfg.Server.Listen = "/var/lib/newsletterd/newsletterd.toml", ":443"
 	cfg.Database.Path, cfg.Mail.Directory = "/var/lib/newsletterd/newsletterd.db", "/var/lib/newsletterd/mail"
 	cfg.Auth.KeyFile = "/var/lib/newsletterd/newsletterd.key"
@@ -103,7 +105,7 @@ func verifyUnit(t *testing.T, text []byte) {
 }
 
 func TestRelay(t *testing.T) {
-	for word, want := range map[string]SMTPConfig{
+	for word, want := range map[string]config.SMTP{
 		"none":                           {TLS: "starttls", Port: 587},
 		"smtp.example.org":               {Host: "smtp.example.org", TLS: "starttls", Port: 587},
 		"smtp.example.org:2525":          {Host: "smtp.example.org", TLS: "starttls", Port: 2525},

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"newsletterd/cmd/newsletterd/config"
 )
 
 // TestUpgradedDataIsUsed starts today's daemon on a database of the first version: its users sign in, its clients have
@@ -32,7 +34,7 @@ func TestUpgradedDataIsUsed(t *testing.T) {
 	if err := os.WriteFile(path, old, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := start(t, func(c *Config) { c.Database.Path = path })
+	r := start(t, func(c *config.Config) { c.Database.Path = path })
 	base := "http://" + r.listener.Addr().String()
 	token := ask(t, base+"/api/auth/login", url.Values{
 		"grant_type": {"password"}, "username": {"op@example.org"}, "password": {"an operators password"},

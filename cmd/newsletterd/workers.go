@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"newsletterd/auth"
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/mail"
 	"newsletterd/netguard"
@@ -48,7 +49,7 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 		return err
 	}
 	relay := tenantRelay(cfg)
-	rates, err := domainRates(cfg.Send.DomainRates)
+	rates, err := cfg.Send.RatesOfDomains()
 	if err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 	d.workers = worker.NewGroup(log, loops...)
 
 	keepers := []*worker.Loop{worker.Housekeeping(s, retention(cfg), log), d.tracker.Loop(), keysLoop(d.auth, cfg.Auth.RotateKeys.Std(), log)}
-	if at, err := timeOfDay(cfg.Webhooks.SelfCheck); err == nil {
+	if at, ok, _ := cfg.Webhooks.SelfCheckAt(); ok {
 		check := worker.NewSelfCheck(s, at, cfg.Webhooks.SendURL != "", log)
 		registerSelfCheck(d.registry, check)
 		keepers = append(keepers, check.Loop())
@@ -99,14 +100,14 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 }
 
 // endpointClient is the way out to receivers that tenants have brought.
-func endpointClient(cfg *Config) *http.Client {
+func endpointClient(cfg *config.Config) *http.Client {
 	client := (&netguard.Guard{Allow: cfg.Webhooks.Allow}).Client()
 	client.Timeout = 0 // each attempt has its own
 	return client
 }
 
 // transport is the way out for mails.
-func transport(cfg *Config) (mail.Sender, error) {
+func transport(cfg *config.Config) (mail.Sender, error) {
 	if cfg.Mail.Transport == "directory" {
 		return mail.NewDirectory(cfg.Mail.Directory)
 	}
@@ -117,7 +118,7 @@ func transport(cfg *Config) (mail.Sender, error) {
 	}, nil
 }
 
-func relayLimits(c *SMTPConfig) core.SendLimits {
+func relayLimits(c *config.SMTP) core.SendLimits {
 	l := core.SendLimits{PerSecond: c.RatePerSecond, PerPeriod: c.PerPeriod, PerDay: c.PerDay}
 	if l.PerPeriod > 0 {
 		l.PeriodSeconds = int(c.Period.Std() / time.Second)
@@ -127,7 +128,7 @@ func relayLimits(c *SMTPConfig) core.SendLimits {
 
 // tenantRelay makes the ways of tenants' relays: somebody else chose the address, so it passes the guard. Where mails are files
 // nobody's mails leave.
-func tenantRelay(cfg *Config) func(*core.Relay) mail.Sender {
+func tenantRelay(cfg *config.Config) func(*core.Relay) mail.Sender {
 	if cfg.Mail.Transport == "directory" {
 		return nil
 	}
@@ -141,7 +142,7 @@ func tenantRelay(cfg *Config) func(*core.Relay) mail.Sender {
 }
 
 // relayProvider is the kind of the mail provider whose relay mails take; empty: none.
-func relayProvider(cfg *Config) string {
+func relayProvider(cfg *config.Config) string {
 	switch c := cfg.Mail.SMTP; {
 	case cfg.Mail.Transport != "smtp" || c.Provider == "none":
 		return ""
@@ -153,8 +154,8 @@ func relayProvider(cfg *Config) string {
 }
 
 // localName is what EHLO says: the host of public_url where that is a name that others can look up.
-func localName(cfg *Config) string {
-	_, host := splitOrigin(cfg.Origin())
+func localName(cfg *config.Config) string {
+	_, host := config.SplitOrigin(cfg.Origin())
 	if _, err := netip.ParseAddr(host); err == nil || host == "" {
 		return "localhost"
 	}
@@ -206,14 +207,14 @@ func (d *daemon) loopTransport(own bool) http.RoundTripper {
 }
 
 // snapshotPath is backup/newsletterd.db beside the database, unless it is set.
-func snapshotPath(cfg *Config) string {
+func snapshotPath(cfg *config.Config) string {
 	if cfg.Backup.Path != "" {
 		return cfg.Backup.Path
 	}
 	return filepath.Join(filepath.Dir(cfg.Database.Path), "backup", filepath.Base(cfg.Database.Path))
 }
 
-func retention(cfg *Config) store.Retention {
+func retention(cfg *config.Config) store.Retention {
 	const day = 24 * time.Hour
 	return store.Retention{
 		Pending: cfg.Newsletter.PendingTTL.Std(), Recipients: cfg.Send.KeepRecipients.Std(), Deleted: 30 * day, Mail: 30 * day,

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"encoding"
@@ -17,12 +17,13 @@ import (
 	"newsletterd/cmd/newsletterd/terminal"
 )
 
-// defaultConfigFile is read if it is there and no other is named.
-const defaultConfigFile = "./newsletterd.toml"
+// DefaultFile is read if it exists and no other file is named.
+const DefaultFile = "./newsletterd.toml"
 
-const envPrefix = "NEWSLETTERD_"
+// EnvPrefix begins the names of all environment variables.
+const EnvPrefix = "NEWSLETTERD_"
 
-// Fault is one thing wrong with the configuration.
+// Fault is one error of the configuration.
 type Fault struct {
 	Key  string // path, as mail.smtp.port; empty where the whole file is at fault
 	From string // file name, variable or flag that set it
@@ -40,7 +41,7 @@ func (f Fault) String() string {
 	return s
 }
 
-// Faults are all that is wrong, so that one start shows everything.
+// Faults holds all errors of the configuration, so that one start shows each.
 type Faults []Fault
 
 func (f Faults) Error() string {
@@ -52,21 +53,21 @@ func (f Faults) Error() string {
 	return b.String()
 }
 
-// Sources is where a configuration comes from, the later beating the earlier: the file, the environment, flags.
+// Sources are where a configuration is read from. Flags override the environment, which overrides the file.
 type Sources struct {
 	File  string            // must exist; empty: newsletterd.toml of the working directory, if there is one
 	Env   []string          // as os.Environ gives it
 	Flags map[string]string // by the key's path
 }
 
-// ReadConfig lays all sources over the defaults and checks the result. The error is of type Faults unless the file
-// can't be read.
-func ReadConfig(src Sources) (*Config, error) {
-	name, text, err := readConfigFile(src.File)
+// Load reads all sources over the defaults and checks the result. The error is of type Faults unless the file can't be
+// read.
+func Load(src Sources) (*Config, error) {
+	name, text, err := readFile(src.File)
 	if err != nil {
 		return nil, err
 	}
-	r := newConfigReader()
+	r := newLoader()
 	r.cfg.File = name
 	r.file(name, text)
 	r.env(src.Env)
@@ -80,10 +81,10 @@ func ReadConfig(src Sources) (*Config, error) {
 	return r.cfg, nil
 }
 
-func readConfigFile(name string) (string, string, error) {
+func readFile(name string) (string, string, error) {
 	explicit := name != ""
 	if !explicit {
-		name = defaultConfigFile
+		name = DefaultFile
 	}
 	b, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) && !explicit {
@@ -95,8 +96,8 @@ func readConfigFile(name string) (string, string, error) {
 	return name, string(b), nil
 }
 
-// configReader writes values into a Config by their paths and gathers faults.
-type configReader struct {
+// loader sets the values of a Config by their paths and collects faults.
+type loader struct {
 	cfg    *Config
 	keys   map[string]reflect.Value
 	order  []string
@@ -104,35 +105,35 @@ type configReader struct {
 	faults Faults
 }
 
-func newConfigReader() *configReader {
-	r := &configReader{cfg: DefaultConfig(), keys: map[string]reflect.Value{}, source: map[string]string{}}
-	walkConfig(reflect.ValueOf(r.cfg).Elem(), "", func(path string, v reflect.Value) {
+func newLoader() *loader {
+	r := &loader{cfg: Default(), keys: map[string]reflect.Value{}, source: map[string]string{}}
+	walk(reflect.ValueOf(r.cfg).Elem(), "", func(path string, v reflect.Value) {
 		r.keys[path] = v
 		r.order = append(r.order, path)
 	})
 	return r
 }
 
-// walkConfig calls fn for every key of the struct, in the order of its fields.
-func walkConfig(v reflect.Value, prefix string, fn func(path string, v reflect.Value)) {
+// walk calls fn for every key of the struct, in the order of its fields.
+func walk(v reflect.Value, prefix string, fn func(path string, v reflect.Value)) {
 	for i := range v.NumField() {
 		tag := v.Type().Field(i).Tag.Get("toml")
 		if tag == "-" {
 			continue
 		}
 		if f := v.Field(i); f.Kind() == reflect.Struct {
-			walkConfig(f, prefix+tag+".", fn)
+			walk(f, prefix+tag+".", fn)
 		} else {
 			fn(prefix+tag, f)
 		}
 	}
 }
 
-func (r *configReader) fault(key, from, format string, args ...any) {
+func (r *loader) fault(key, from, format string, args ...any) {
 	r.faults = append(r.faults, Fault{Key: key, From: from, Text: fmt.Sprintf(format, args...)})
 }
 
-func (r *configReader) file(name, text string) {
+func (r *loader) file(name, text string) {
 	var tree map[string]any
 	if _, err := toml.Decode(text, &tree); err != nil {
 		if pe, ok := errors.AsType[toml.ParseError](err); ok {
@@ -145,7 +146,7 @@ func (r *configReader) file(name, text string) {
 	r.tree("", tree, name)
 }
 
-func (r *configReader) tree(prefix string, tree map[string]any, name string) {
+func (r *loader) tree(prefix string, tree map[string]any, name string) {
 	for _, k := range slices.Sorted(maps.Keys(tree)) {
 		path := prefix + k
 		if path == providersSection {
@@ -170,9 +171,9 @@ func (r *configReader) tree(prefix string, tree map[string]any, name string) {
 	}
 }
 
-func (r *configReader) isSection(path string) bool { return slices.Contains(r.sections(), path) }
+func (r *loader) isSection(path string) bool { return slices.Contains(r.sections(), path) }
 
-func (r *configReader) sections() []string {
+func (r *loader) sections() []string {
 	var out []string
 	for _, key := range r.order {
 		for i := range key {
@@ -184,16 +185,16 @@ func (r *configReader) sections() []string {
 	return out
 }
 
-// env reads the variables of our prefix. Those whose second word is no section are left alone: a container platform
-// sets variables such as NEWSLETTERD_SERVICE_HOST by itself.
-func (r *configReader) env(environ []string) {
+// env reads the variables with EnvPrefix. Those whose second word is no section are ignored, since container platforms
+// set variables such as NEWSLETTERD_SERVICE_HOST by themselves.
+func (r *loader) env(environ []string) {
 	byName := map[string]string{}
 	for _, key := range r.order {
 		byName[envName(key)] = key
 	}
 	for _, kv := range slices.Sorted(slices.Values(environ)) {
 		name, value, _ := strings.Cut(kv, "=")
-		if !strings.HasPrefix(name, envPrefix) {
+		if !strings.HasPrefix(name, EnvPrefix) {
 			continue
 		}
 		if key, ok := byName[name]; ok {
@@ -203,19 +204,20 @@ func (r *configReader) env(environ []string) {
 		if r.providerEnv(name, value) {
 			continue
 		}
-		section, _, _ := strings.Cut(strings.ToLower(name[len(envPrefix):]), "_")
+		section, _, _ := strings.Cut(strings.ToLower(name[len(EnvPrefix):]), "_")
 		if r.isSection(section) {
-			r.fault("", "environment "+name, "no key has this variable%s", terminal.DidYouMean(name, slices.Sorted(maps.Keys(byName))))
+			hint := terminal.DidYouMean(name, slices.Sorted(maps.Keys(byName)))
+			r.fault("", "environment "+name, "no key has this variable%s", hint)
 		}
 	}
 }
 
 func envName(key string) string {
-	return envPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
+	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 }
 
 // text sets a key from a word of the environment or of a flag. Lists are separated by commas.
-func (r *configReader) text(key, value, kind, from string) {
+func (r *loader) text(key, value, kind, from string) {
 	v, ok := r.keys[key]
 	if !ok {
 		r.fault(key, from, "unknown key")
@@ -237,7 +239,7 @@ func (r *configReader) text(key, value, kind, from string) {
 	r.set(key, parsed, kind, from)
 }
 
-// splitList reads a list of the environment: words parted by commas.
+// splitList returns the words of a list, which commas separate.
 func splitList(value string) any {
 	list := []any{}
 	for word := range strings.SplitSeq(value, ",") {
@@ -249,7 +251,7 @@ func splitList(value string) any {
 }
 
 // set stores a value as TOML gave it: string, int64, bool, or a list of strings.
-func (r *configReader) set(key string, value any, kind, from string) {
+func (r *loader) set(key string, value any, kind, from string) {
 	v := r.keys[key]
 	if err := assign(v, value); err != nil {
 		r.fault(key, from, "%s", err)

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -31,7 +31,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String is the shortest form that UnmarshalText reads.
+// String returns the shortest form that UnmarshalText reads.
 func (d Duration) String() string {
 	v := time.Duration(d)
 	const day = 24 * time.Hour
@@ -51,13 +51,13 @@ func (d Duration) String() string {
 	return s
 }
 
-// Std is the span in the form of the time package.
+// Std returns the span as a time.Duration.
 func (d Duration) Std() time.Duration { return time.Duration(d) }
 
 // Size is a number of bytes of the configuration: "512MiB", "4GiB", "100MB", or the bare number.
 type Size int64
 
-// sizeUnits from the largest on: String takes the first that divides.
+// sizeUnits begins with the largest unit. String takes the first that divides the size.
 var sizeUnits = []struct {
 	name string
 	n    int64
@@ -81,7 +81,7 @@ func (z *Size) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String is a short form that UnmarshalText reads.
+// String returns a short form that UnmarshalText reads.
 func (z Size) String() string {
 	for _, u := range sizeUnits {
 		if z != 0 && int64(z)%u.n == 0 && u.n > 1 {
@@ -105,7 +105,7 @@ func (p *Percent) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String is the form that UnmarshalText reads.
+// String returns the form that UnmarshalText reads.
 func (p Percent) String() string {
 	if p == 0 {
 		return "0"
@@ -113,20 +113,21 @@ func (p Percent) String() string {
 	return strconv.FormatFloat(float64(p), 'f', -1, 64) + "%"
 }
 
-// Share is the same between 0 and 1.
+// Share returns the share as a number between 0 and 1.
 func (p Percent) Share() float64 { return float64(p) / 100 }
 
-// Secret is a value that is used but never shown: every way of printing it gives the mask.
+// Secret is a value that is never shown: each way of printing it gives Mask.
 type Secret string
 
-const secretMask = "********"
+// Mask stands where a secret would be shown.
+const Mask = "********"
 
-// String is the mask, or nothing where there is no secret.
+// String returns Mask, or nothing where there is no secret.
 func (s Secret) String() string {
 	if s == "" {
 		return ""
 	}
-	return secretMask
+	return Mask
 }
 
 // GoString keeps %#v from showing the value.
@@ -144,5 +145,5 @@ func (s *Secret) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Reveal is the value itself, for the one place that uses it.
+// Reveal returns the value itself.
 func (s Secret) Reveal() string { return string(s) }

@@ -1,7 +1,8 @@
-package main
+package config
 
 import (
 	"net"
+	"reflect"
 	"strings"
 	"time"
 
@@ -10,35 +11,35 @@ import (
 	"newsletterd/core"
 )
 
-// Config is everything that an operator can set: one struct, one section a field. Each key stands in
-// newsletterd.example.toml with its unit and default; environment variables are NEWSLETTERD_<SECTION>_<KEY>.
+// Config holds everything that an operator can set: one field for each section of the file. newsletterd.example.toml
+// lists each key with its unit and default.
 type Config struct {
-	Server     ServerConfig     `toml:"server"`
-	Database   DatabaseConfig   `toml:"database"`
-	Backup     BackupConfig     `toml:"backup"`
-	Mail       MailConfig       `toml:"mail"`
-	Send       SendConfig       `toml:"send"`
-	Webhooks   WebhooksConfig   `toml:"webhooks"`
-	Bounce     BounceConfig     `toml:"bounce"`
-	Auth       AuthConfig       `toml:"auth"`
-	Newsletter NewsletterConfig `toml:"newsletter"`
-	Limits     LimitsConfig     `toml:"limits"`
-	Log        LogConfig        `toml:"log"`
-	Metrics    MetricsConfig    `toml:"metrics"`
+	Server     Server     `toml:"server"`
+	Database   Database   `toml:"database"`
+	Backup     Backup     `toml:"backup"`
+	Mail       Mail       `toml:"mail"`
+	Send       Send       `toml:"send"`
+	Webhooks   Webhooks   `toml:"webhooks"`
+	Bounce     Bounce     `toml:"bounce"`
+	Auth       Auth       `toml:"auth"`
+	Newsletter Newsletter `toml:"newsletter"`
+	Limits     Limits     `toml:"limits"`
+	Log        Log        `toml:"log"`
+	Metrics    Metrics    `toml:"metrics"`
 
 	// Providers are the mail providers [providers.NAME].
-	Providers map[string]*ProviderConfig `toml:"-"`
+	Providers map[string]*Provider `toml:"-"`
 
 	// File is where the configuration was read from; empty: defaults and environment alone.
 	File string `toml:"-"`
-	// From tells for each key that was set who set it: "file", "environment" or "flag".
+	// From holds where each key that was set comes from: "file", "environment" or "flag".
 	From map[string]string `toml:"-"`
-	// TakeOver is the flag of serve: jobs of a restored or copied file go on.
+	// TakeOver is the flag of serve by which jobs of a restored or copied file go on.
 	TakeOver bool `toml:"-"`
 }
 
-// ServerConfig is about the one listener and the origin as the world sees it.
-type ServerConfig struct {
+// Server is about the one listener and the origin as the world sees it.
+type Server struct {
 	Listen         string   `toml:"listen"`          // host:port
 	PublicURL      string   `toml:"public_url"`      // origin; empty: http:// + listen
 	TrustedProxies []string `toml:"trusted_proxies"` // addresses and CIDR ranges
@@ -53,36 +54,36 @@ type ServerConfig struct {
 	MaxConnectionsPerAddress int `toml:"max_connections_per_address"` // 0: no bound
 }
 
-// DatabaseConfig is about the one file.
-type DatabaseConfig struct {
+// Database is about the one file.
+type Database struct {
 	Path        string `toml:"path"`
 	Checkpoints string `toml:"checkpoints"` // own, external
 }
 
-// BackupConfig is about the snapshot that may be copied at any moment.
-type BackupConfig struct {
+// Backup is about the snapshot that may be copied at any moment.
+type Backup struct {
 	Every Duration `toml:"every"` // 0: off
-	Path  string   `toml:"path"`  // empty: backup/<name> beside the database
+	Path  string   `toml:"path"`  // empty: backup/<name> next to the database
 }
 
-// MailConfig is about mails on their way out.
-type MailConfig struct {
-	Transport     string     `toml:"transport"` // smtp, directory
-	Directory     string     `toml:"directory"`
-	From          string     `toml:"from"`
-	BounceDomain  string     `toml:"bounce_domain"`
-	PrivateRelays []string   `toml:"private_relays"` // host:port of tenants' relays that are not public
-	SMTP          SMTPConfig `toml:"smtp"`
-	DKIM          DKIMConfig `toml:"dkim"`
+// Mail is about mails on their way out.
+type Mail struct {
+	Transport     string   `toml:"transport"` // smtp, directory
+	Directory     string   `toml:"directory"`
+	From          string   `toml:"from"`
+	BounceDomain  string   `toml:"bounce_domain"`
+	PrivateRelays []string `toml:"private_relays"` // host:port of tenants' relays that are not public
+	SMTP          SMTP     `toml:"smtp"`
+	DKIM          DKIM     `toml:"dkim"`
 }
 
-// DKIMConfig is about the signatures of mails.
-type DKIMConfig struct {
+// DKIM is about the signatures of mails.
+type DKIM struct {
 	Enabled bool `toml:"enabled"` // where there is a key
 }
 
-// SMTPConfig is the relay.
-type SMTPConfig struct {
+// SMTP is the relay.
+type SMTP struct {
 	Host          string `toml:"host"`
 	Port          int    `toml:"port"`
 	Username      string `toml:"username"`
@@ -100,8 +101,8 @@ type SMTPConfig struct {
 	Provider  string   `toml:"provider"`  // behind the relay: auto, none, or its kind
 }
 
-// SendConfig is about send jobs.
-type SendConfig struct {
+// Send is about send jobs.
+type Send struct {
 	MaxUnrecorded  int      `toml:"max_unrecorded"`  // mails, over all connections
 	GiveUpAfter    Duration `toml:"give_up_after"`   // of a relay that stays down
 	KeepRecipients Duration `toml:"keep_recipients"` // of jobs that have ended
@@ -117,8 +118,8 @@ type SendConfig struct {
 	MemberSecret Secret `toml:"member_secret"`
 }
 
-// WebhooksConfig is about the events that go from the member side to the send side.
-type WebhooksConfig struct {
+// Webhooks is about the events that go from the member side to the send side.
+type Webhooks struct {
 	SendURL    string `toml:"send_url"` // empty: the listener's own address
 	SendClient string `toml:"send_client"`
 	SendSecret Secret `toml:"send_secret"`
@@ -127,13 +128,13 @@ type WebhooksConfig struct {
 	Allow     []string `toml:"allow"`      // host:port of endpoints that are not public
 }
 
-// BounceConfig is about mails that come back.
-type BounceConfig struct {
+// Bounce is about mails that come back.
+type Bounce struct {
 	Listen string `toml:"listen"` // host:port for LMTP; empty: off
 }
 
-// AuthConfig is about users and tokens.
-type AuthConfig struct {
+// Auth is about users and tokens.
+type Auth struct {
 	KeyFile          string `toml:"key_file"`
 	Registration     string `toml:"registration"`      // open, closed
 	RegisterExisting string `toml:"register_existing"` // same, conflict
@@ -146,16 +147,16 @@ type AuthConfig struct {
 	RotateKeys   Duration `toml:"rotate_keys"`   // 0: never
 }
 
-// NewsletterConfig is about subscriptions.
-type NewsletterConfig struct {
+// Newsletter is about subscriptions.
+type Newsletter struct {
 	ConfirmToken         string   `toml:"confirm_token"`          // live, receipt, trusted
 	UnsubscribeTokenAuth string   `toml:"unsubscribe_token_auth"` // none, bearer
 	DisableScope         string   `toml:"disable_scope"`          // global, tenant
 	PendingTTL           Duration `toml:"pending_ttl"`
 }
 
-// LimitsConfig is about what users may bring.
-type LimitsConfig struct {
+// Limits is about what users may bring.
+type Limits struct {
 	ModelBytes         Size `toml:"model_bytes"`           // of one model's file
 	ModelBytesPerOwner Size `toml:"model_bytes_per_owner"` // of all models of one user
 	ModelBytesTotal    Size `toml:"model_bytes_total"`     // of all models; 0 = half of the disk
@@ -164,56 +165,64 @@ type LimitsConfig struct {
 	SubscribePerAddress int `toml:"subscribe_per_address"` // requests an hour of one address of origin; 0: any number
 }
 
-// LogConfig is about the lines on standard error.
-type LogConfig struct {
+// Log is about the lines on standard error.
+type Log struct {
 	Level  string `toml:"level"`  // debug, info, warn, error
 	Format string `toml:"format"` // auto, text, json
 	PII    bool   `toml:"pii"`
 }
 
-// MetricsConfig is about the second, local listener.
-type MetricsConfig struct {
+// Metrics is about the second, local listener.
+type Metrics struct {
 	Listen string `toml:"listen"` // host:port; empty: off
 	Pprof  bool   `toml:"pprof"`
 }
 
-// DefaultConfig is what runs without a file, variable or flag.
-func DefaultConfig() *Config {
+// Default returns the configuration that runs without a file, variable or flag.
+func Default() *Config {
 	return &Config{
-		Server: ServerConfig{
-			Listen: "127.0.0.1:8080", TrustedProxies: []string{}, ACMEDomains: []string{}, ACMEDirectory: autocert.DefaultACMEDirectory, ACMEHTTP: ":80",
+		Server: Server{
+			Listen: "127.0.0.1:8080", TrustedProxies: []string{},
+			ACMEDomains: []string{}, ACMEDirectory: autocert.DefaultACMEDirectory, ACMEHTTP: ":80",
 			MaxConnections: 16384, MaxConnectionsPerAddress: 1024,
 		},
-		Database: DatabaseConfig{Path: "./newsletterd.db", Checkpoints: "own"},
-		Backup:   BackupConfig{Every: Duration(time.Hour)},
-		Mail: MailConfig{
+		Database: Database{Path: "./newsletterd.db", Checkpoints: "own"},
+		Backup:   Backup{Every: Duration(time.Hour)},
+		Mail: Mail{
 			Transport: "directory", Directory: "./mail", From: "newsletterd@localhost",
-			SMTP:          SMTPConfig{Host: "localhost", Port: 587, TLS: "starttls", Connections: 16, Pipelining: true, MailsEach: 1000, Provider: "auto", Period: Duration(time.Hour), DKIMSkip: []string{}},
+			SMTP: SMTP{
+				Host: "localhost", Port: 587, TLS: "starttls", Connections: 16, Pipelining: true, MailsEach: 1000,
+				Provider: "auto", Period: Duration(time.Hour), DKIMSkip: []string{},
+			},
 			PrivateRelays: []string{},
-			DKIM:          DKIMConfig{Enabled: true},
+			DKIM:          DKIM{Enabled: true},
 		},
-		Send: SendConfig{
-			MaxUnrecorded: 64, GiveUpAfter: Duration(48 * time.Hour), KeepRecipients: Duration(400 * 24 * time.Hour), DomainRates: []string{},
-			StopComplaints: 0.3, StopHardBounces: 5, StopSample: 1000,
+		Send: Send{
+			MaxUnrecorded: 64, GiveUpAfter: Duration(48 * time.Hour), KeepRecipients: Duration(400 * 24 * time.Hour),
+			DomainRates: []string{}, StopComplaints: 0.3, StopHardBounces: 5, StopSample: 1000,
 		},
-		Webhooks: WebhooksConfig{SelfCheck: "03:00", Allow: []string{}},
-		Auth: AuthConfig{
+		Webhooks: Webhooks{SelfCheck: "03:00", Allow: []string{}},
+		Auth: Auth{
 			Registration: "open", RegisterExisting: "same", CommonPasswords: "auto",
 			AccessTTL: Duration(15 * time.Minute), RefreshIdle: Duration(30 * 24 * time.Hour),
-			RefreshTotal: Duration(180 * 24 * time.Hour), RefreshGrace: Duration(10 * time.Second), RotateKeys: Duration(90 * 24 * time.Hour),
+			RefreshTotal: Duration(180 * 24 * time.Hour), RefreshGrace: Duration(10 * time.Second),
+			RotateKeys: Duration(90 * 24 * time.Hour),
 		},
-		Newsletter: NewsletterConfig{
+		Newsletter: Newsletter{
 			ConfirmToken: "live", UnsubscribeTokenAuth: "none", DisableScope: "global",
 			PendingTTL: Duration(30 * 24 * time.Hour),
 		},
-		Limits:  LimitsConfig{ModelBytes: core.DefaultModelBytes, ModelBytesPerOwner: core.DefaultModelBytesPerOwner, ModelsPerOwner: core.DefaultModelsPerOwner, SubscribePerAddress: 60},
-		Log:     LogConfig{Level: "info", Format: "auto"},
-		Metrics: MetricsConfig{Listen: "127.0.0.1:8081"},
+		Limits: Limits{
+			ModelBytes: core.DefaultModelBytes, ModelBytesPerOwner: core.DefaultModelBytesPerOwner,
+			ModelsPerOwner: core.DefaultModelsPerOwner, SubscribePerAddress: 60,
+		},
+		Log:     Log{Level: "info", Format: "auto"},
+		Metrics: Metrics{Listen: "127.0.0.1:8081"},
 		From:    map[string]string{},
 	}
 }
 
-// Origin is public_url, or its default: the scheme and address of the listener.
+// Origin returns public_url, or its default: the scheme and address of the listener.
 func (c *Config) Origin() string {
 	if c.Server.PublicURL != "" {
 		return c.Server.PublicURL
@@ -235,11 +244,25 @@ func (c *Config) Origin() string {
 	return scheme + c.Server.Listen
 }
 
-// HTTPS tells whether the listener itself speaks https.
+// HTTPS reports whether the listener itself speaks https.
 func (c *Config) HTTPS() bool { return c.Server.TLSCert != "" || len(c.Server.ACMEDomains) > 0 }
 
-// splitOrigin takes an origin apart into scheme and host, without the port.
-func splitOrigin(origin string) (scheme, host string) {
+// SecretInFile reports whether the configuration file sets a secret.
+func (c *Config) SecretInFile() bool {
+	found := false
+	walk(reflect.ValueOf(c).Elem(), "", func(path string, v reflect.Value) {
+		s, is := v.Interface().(Secret)
+		found = found || is && s != "" && c.From[path] == "file"
+	})
+	for name := range c.Providers {
+		path := providersSection + "." + name + ".secret"
+		found = found || c.From[path] == "file" || c.From[path+"s"] == "file"
+	}
+	return found
+}
+
+// SplitOrigin returns the scheme and the host of an origin, without the port.
+func SplitOrigin(origin string) (scheme, host string) {
 	scheme, rest, _ := strings.Cut(origin, "://")
 	if h, _, err := net.SplitHostPort(rest); err == nil {
 		rest = h

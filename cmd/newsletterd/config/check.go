@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"errors"
@@ -17,10 +17,10 @@ import (
 	"newsletterd/mail"
 )
 
-// check looks at every value, and at those that must fit each other.
-func (r *configReader) check() {
+// check checks every value, and those that must fit each other.
+func (r *loader) check() {
 	c := r.cfg
-	r.that("server.listen", hostPort(c.Server.Listen))
+	r.that("server.listen", CheckAddress(c.Server.Listen))
 	r.that("server.public_url", r.origin(&c.Server.PublicURL))
 	for _, p := range c.Server.TrustedProxies {
 		r.that("server.trusted_proxies", addressRange(p))
@@ -43,17 +43,16 @@ func (r *configReader) check() {
 	r.that("send.keep_recipients", spanBetween(c.Send.KeepRecipients, 24*time.Hour, 3660*24*time.Hour))
 	r.that("send.duplicate_guard", spanBetween(c.Send.DuplicateGuard, 0, 30*24*time.Hour))
 	r.that("send.stop_sample", between(c.Send.StopSample, 1, 1_000_000))
-	_, err := domainRates(c.Send.DomainRates)
+	_, err := c.Send.RatesOfDomains()
 	r.that("send.domain_rates", err)
-	r.checkApart()
+	r.checkRemoteServices()
 	for _, a := range c.Webhooks.Allow {
-		r.that("webhooks.allow", hostPort(a))
+		r.that("webhooks.allow", CheckAddress(a))
 	}
-	if _, err := timeOfDay(c.Webhooks.SelfCheck); c.Webhooks.SelfCheck != "" {
-		r.that("webhooks.self_check", err)
-	}
+	_, _, err = c.Webhooks.SelfCheckAt()
+	r.that("webhooks.self_check", err)
 	if c.Bounce.Listen != "" {
-		r.that("bounce.listen", hostPort(c.Bounce.Listen))
+		r.that("bounce.listen", CheckAddress(c.Bounce.Listen))
 		r.that("bounce.listen", differs(c.Bounce.Listen, c.Server.Listen))
 	}
 	r.that("auth.key_file", readable(c.Auth.KeyFile))
@@ -79,12 +78,12 @@ func (r *configReader) check() {
 	r.that("log.level", oneOf(c.Log.Level, "debug", "info", "warn", "error"))
 	r.that("log.format", oneOf(c.Log.Format, "auto", "text", "json"))
 	if c.Metrics.Listen != "" {
-		r.that("metrics.listen", hostPort(c.Metrics.Listen))
+		r.that("metrics.listen", CheckAddress(c.Metrics.Listen))
 		r.that("metrics.listen", differs(c.Metrics.Listen, c.Server.Listen))
 	}
 }
 
-func (r *configReader) checkACME() {
+func (r *loader) checkACME() {
 	c := &r.cfg.Server
 	if len(c.ACMEDomains) == 0 {
 		return
@@ -99,7 +98,7 @@ func (r *configReader) checkACME() {
 	if c.TLSCert != "" {
 		r.that("server.acme_domains", fmt.Errorf("can't be beside tls_cert: certificates come from files or from ACME"))
 	}
-	if _, host := splitOrigin(c.PublicURL); c.PublicURL != "" && !slices.Contains(c.ACMEDomains, host) {
+	if _, host := SplitOrigin(c.PublicURL); c.PublicURL != "" && !slices.Contains(c.ACMEDomains, host) {
 		r.that("server.acme_domains", fmt.Errorf("must have %s, the host of public_url", host))
 	}
 	if c.ACMEEmail != "" {
@@ -111,15 +110,15 @@ func (r *configReader) checkACME() {
 		r.that("server.acme_directory", fmt.Errorf("%q is no https address", c.ACMEDirectory))
 	}
 	if c.ACMEHTTP != "" {
-		r.that("server.acme_http", hostPort(c.ACMEHTTP))
+		r.that("server.acme_http", CheckAddress(c.ACMEHTTP))
 		r.that("server.acme_http", differs(c.ACMEHTTP, c.Listen))
 	}
 }
 
-// domainRates reads domain=mails a second.
-func domainRates(words []string) (map[string]float64, error) {
+// RatesOfDomains returns the mails a second of each domain, or of * for all others.
+func (s *Send) RatesOfDomains() (map[string]float64, error) {
 	rates := map[string]float64{}
-	for _, w := range words {
+	for _, w := range s.DomainRates {
 		domain, number, _ := strings.Cut(w, "=")
 		if domain = strings.TrimSpace(domain); domain != "*" {
 			var ok bool
@@ -136,7 +135,7 @@ func domainRates(words []string) (map[string]float64, error) {
 	return rates, nil
 }
 
-func (r *configReader) checkMail() {
+func (r *loader) checkMail() {
 	m := r.cfg.Mail
 	r.that("mail.transport", oneOf(m.Transport, "smtp", "directory"))
 	r.that("mail.directory", filled(m.Directory))
@@ -157,23 +156,23 @@ func (r *configReader) checkMail() {
 	r.that("mail.smtp.period", spanBetween(m.SMTP.Period, time.Second, 24*time.Hour))
 	r.that("mail.smtp.per_day", between(m.SMTP.PerDay, 0, 1_000_000_000))
 	for _, addr := range m.PrivateRelays {
-		r.that("mail.private_relays", hostPort(addr))
+		r.that("mail.private_relays", CheckAddress(addr))
 	}
 	r.pair("mail.smtp.username", m.SMTP.Username, "mail.smtp.password", m.SMTP.Password.Reveal())
-	if m.SMTP.Username != "" && m.SMTP.TLS == "none" && !loopback(m.SMTP.Host) {
+	if m.SMTP.Username != "" && m.SMTP.TLS == "none" && !IsLoopback(m.SMTP.Host) {
 		r.that("mail.smtp.tls", fmt.Errorf(`"none" would send the password in clear to %s`, m.SMTP.Host))
 	}
 }
 
-// that notes a fault of a key, with whoever set the key. A second fault of one key is left out.
-func (r *configReader) that(key string, err error) {
+// that notes a fault of a key, with the source that set it. Only the first fault of a key is noted.
+func (r *loader) that(key string, err error) {
 	if err == nil || slices.ContainsFunc(r.faults, func(f Fault) bool { return f.Key == key }) {
 		return
 	}
 	r.fault(key, r.source[key], "%s", err)
 }
 
-func (r *configReader) pair(keyA, a, keyB, b string) {
+func (r *loader) pair(keyA, a, keyB, b string) {
 	switch {
 	case a != "" && b == "":
 		r.that(keyB, fmt.Errorf("is missing, for %s is set", keyA))
@@ -182,8 +181,8 @@ func (r *configReader) pair(keyA, a, keyB, b string) {
 	}
 }
 
-// origin checks scheme://host[:port] and cuts a slash at its end, which people write out of habit.
-func (r *configReader) origin(p *string) error {
+// origin checks scheme://host[:port] and removes a slash at its end.
+func (r *loader) origin(p *string) error {
 	if *p == "" {
 		return nil
 	}
@@ -199,7 +198,8 @@ func (r *configReader) origin(p *string) error {
 	return nil
 }
 
-func hostPort(s string) error {
+// CheckAddress returns an error unless s is host:port, in which the host may be empty.
+func CheckAddress(s string) error {
 	host, port, err := net.SplitHostPort(s)
 	if err == nil {
 		_, err = strconv.ParseUint(port, 10, 16)
@@ -266,7 +266,7 @@ func filled(s string) error {
 	return nil
 }
 
-// sender allows newsletterd@localhost, the default, which no receiver outside this machine would take.
+// sender checks the address of a sender. It allows newsletterd@localhost, which is the default.
 func sender(s string) error {
 	if local, ok := strings.CutSuffix(s, "@localhost"); ok {
 		s = local + "@localhost.localdomain"
@@ -288,7 +288,8 @@ func readable(file string) error {
 	return f.Close()
 }
 
-func loopback(host string) bool {
+// IsLoopback reports whether a host is localhost or an address of loopback.
+func IsLoopback(host string) bool {
 	if host == "localhost" {
 		return true
 	}
@@ -296,17 +297,20 @@ func loopback(host string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// timeOfDay reads hours and minutes, as 03:00.
-func timeOfDay(s string) (time.Duration, error) {
-	t, err := time.Parse("15:04", s)
-	if err != nil {
-		return 0, fmt.Errorf("%q is no time of the day (as 03:00)", s)
+// SelfCheckAt returns the time of the day of the self-check, since midnight. ok is false where there is none.
+func (w *Webhooks) SelfCheckAt() (at time.Duration, ok bool, err error) {
+	if w.SelfCheck == "" {
+		return 0, false, nil
 	}
-	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, nil
+	t, err := time.Parse("15:04", w.SelfCheck)
+	if err != nil {
+		return 0, false, fmt.Errorf("%q is no time of the day (as 03:00)", w.SelfCheck)
+	}
+	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, true, nil
 }
 
-// checkApart looks at what names a send service, or a member service, elsewhere.
-func (r *configReader) checkApart() {
+// checkRemoteServices checks the keys of a send service or a member service that is another daemon.
+func (r *loader) checkRemoteServices() {
 	c := r.cfg
 	r.that("webhooks.send_url", r.origin(&c.Webhooks.SendURL))
 	r.pair("webhooks.send_client", c.Webhooks.SendClient, "webhooks.send_secret", c.Webhooks.SendSecret.Reveal())

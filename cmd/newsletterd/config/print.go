@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"bytes"
@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// printConfig writes the effective configuration as TOML that could be read again, secrets masked, with a remark
-// on each key that somebody set.
-func printConfig(w io.Writer, c *Config) error {
+// WriteTOML writes the effective configuration as TOML that can be read again, with masked secrets and a remark on
+// each key that was set.
+func (c *Config) WriteTOML(w io.Writer) error {
 	var b bytes.Buffer
 	if c.File != "" {
 		fmt.Fprintf(&b, "# file: %s\n", c.File)
 	}
 	section := ""
-	walkConfig(reflect.ValueOf(c).Elem(), "", func(path string, v reflect.Value) {
+	walk(reflect.ValueOf(c).Elem(), "", func(path string, v reflect.Value) {
 		dot := strings.LastIndexByte(path, '.')
 		if path[:dot] != section {
 			section = path[:dot]
@@ -28,7 +28,7 @@ func printConfig(w io.Writer, c *Config) error {
 		}
 		fmt.Fprintf(&b, "%s = %s%s\n", path[dot+1:], tomlValue(v), remark(c, path))
 	})
-	printProviders(&b, c)
+	c.writeProviders(&b)
 	_, err := w.Write(b.Bytes())
 	return err
 }
@@ -44,7 +44,7 @@ func remark(c *Config, path string) string {
 	}
 }
 
-// tomlValue is the literal of a key's value. Texts are masked by their own String methods.
+// tomlValue returns the literal of a key's value. Secrets are masked by their own String method.
 func tomlValue(v reflect.Value) string {
 	switch x := v.Interface().(type) {
 	case bool, int:
@@ -52,16 +52,16 @@ func tomlValue(v reflect.Value) string {
 	case []string:
 		quoted := make([]string, len(x))
 		for i, s := range x {
-			quoted[i] = tomlString(s)
+			quoted[i] = Quote(s)
 		}
 		return "[" + strings.Join(quoted, ", ") + "]"
 	default:
-		return tomlString(fmt.Sprint(x))
+		return Quote(fmt.Sprint(x))
 	}
 }
 
-// tomlString quotes as TOML does, whose escapes differ from Go's for control characters.
-func tomlString(s string) string {
+// Quote returns a string literal of TOML, whose escapes differ from Go's for control characters.
+func Quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for _, r := range s {
@@ -83,10 +83,10 @@ func tomlString(s string) string {
 	return b.String()
 }
 
-// configJSON is the same as nested objects, for scripts.
-func configJSON(c *Config) map[string]any {
+// Tree returns the effective configuration as nested objects, with masked secrets.
+func (c *Config) Tree() map[string]any {
 	root := map[string]any{}
-	walkConfig(reflect.ValueOf(c).Elem(), "", func(path string, v reflect.Value) {
+	walk(reflect.ValueOf(c).Elem(), "", func(path string, v reflect.Value) {
 		at := root
 		words := strings.Split(path, ".")
 		for _, w := range words[:len(words)-1] {
@@ -104,7 +104,7 @@ func configJSON(c *Config) map[string]any {
 		at[words[len(words)-1]] = value
 	})
 	if len(c.Providers) > 0 {
-		root[providersSection] = providersJSON(c)
+		root[providersSection] = c.providersTree()
 	}
 	return root
 }

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -12,11 +12,10 @@ import (
 	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
 	"newsletterd/mail"
-	"newsletterd/store"
 )
 
-// ProviderConfig is one mail provider: [providers.NAME]. It hides the one of the same name in the database.
-type ProviderConfig struct {
+// Provider is one mail provider: [providers.NAME]. It overrides the one of the same name in the database.
+type Provider struct {
 	Kind    string   // of mail.ProviderKinds
 	Secrets []Secret // the newest first, two at most
 	Tenant  string   // id; empty: it may report for every tenant
@@ -32,7 +31,7 @@ const maxProviderSecrets = 2
 var providerKeys = []string{"kind", "secret", "secrets", "tenant", "topics", "enabled"}
 
 // providers reads the tables [providers.NAME].
-func (r *configReader) providers(value any, from string) {
+func (r *loader) providers(value any, from string) {
 	tables, ok := value.(map[string]any)
 	if !ok {
 		r.fault(providersSection, from, "is a section of sections, write [providers.NAME]")
@@ -51,19 +50,19 @@ func (r *configReader) providers(value any, from string) {
 	}
 }
 
-func (r *configReader) provider(name string) *ProviderConfig {
+func (r *loader) provider(name string) *Provider {
 	if r.cfg.Providers == nil {
-		r.cfg.Providers = map[string]*ProviderConfig{}
+		r.cfg.Providers = map[string]*Provider{}
 	}
 	p := r.cfg.Providers[name]
 	if p == nil {
-		p = &ProviderConfig{Kind: mail.KindGeneric, Topics: []string{}, Enabled: true}
+		p = &Provider{Kind: mail.KindGeneric, Topics: []string{}, Enabled: true}
 		r.cfg.Providers[name] = p
 	}
 	return p
 }
 
-func (r *configReader) setProvider(name, key string, value any, kind, from string) {
+func (r *loader) setProvider(name, key string, value any, kind, from string) {
 	p, path := r.provider(name), providersSection+"."+name+"."+key
 	var err error
 	switch key {
@@ -96,15 +95,17 @@ func (r *configReader) setProvider(name, key string, value any, kind, from strin
 		r.fault(path, from, "%s", err)
 		return
 	}
-	if key == "secret" && r.cfg.From[providersSection+"."+name+".secrets"] == kind || key == "secrets" && r.cfg.From[providersSection+"."+name+".secret"] == kind {
+	other := map[string]string{"secret": "secrets", "secrets": "secret"}[key]
+	if other != "" && r.cfg.From[providersSection+"."+name+"."+other] == kind {
 		r.fault(path, from, "set either secret or secrets")
 	}
 	r.source[path], r.cfg.From[path] = from, kind
 }
 
-// providerEnv reads NEWSLETTERD_PROVIDERS_<NAME>_<KEY>. A dash of the name is written as _ there.
-func (r *configReader) providerEnv(name, value string) bool {
-	rest, ok := strings.CutPrefix(name, envPrefix+strings.ToUpper(providersSection)+"_")
+// providerEnv reads NEWSLETTERD_PROVIDERS_<NAME>_<KEY>, where _ stands for a dash of the name, and reports whether it is
+// such a variable.
+func (r *loader) providerEnv(name, value string) bool {
+	rest, ok := strings.CutPrefix(name, EnvPrefix+strings.ToUpper(providersSection)+"_")
 	cut := strings.LastIndexByte(rest, '_')
 	if !ok || cut < 1 {
 		return false
@@ -128,8 +129,8 @@ func (r *configReader) providerEnv(name, value string) bool {
 	return true
 }
 
-// checkProviders looks at each provider as a whole.
-func (r *configReader) checkProviders() {
+// checkProviders checks each provider as a whole.
+func (r *loader) checkProviders() {
 	for _, name := range slices.Sorted(maps.Keys(r.cfg.Providers)) {
 		p, path := r.cfg.Providers[name], providersSection+"."+name
 		if err := core.CheckProviderName(name); err != nil {
@@ -138,7 +139,7 @@ func (r *configReader) checkProviders() {
 		}
 		kind := mail.KindOfProvider(p.Kind)
 		if kind == nil {
-			r.that(path+".kind", oneOf(p.Kind, providerKindNames()...))
+			r.that(path+".kind", oneOf(p.Kind, ProviderKinds()...))
 			continue
 		}
 		if p.Tenant != "" {
@@ -152,7 +153,7 @@ func (r *configReader) checkProviders() {
 		if len(p.Secrets) > maxProviderSecrets {
 			r.that(path+".secrets", fmt.Errorf("may hold %d at most", maxProviderSecrets))
 		}
-		if err := kind.CheckSecrets(reveal(p.Secrets)); err != nil {
+		if err := kind.CheckSecrets(p.RevealedSecrets()); err != nil {
 			key := path + ".secret"
 			if r.source[path+".secrets"] != "" {
 				key = path + ".secrets"
@@ -162,36 +163,25 @@ func (r *configReader) checkProviders() {
 	}
 }
 
-func providerKindNames() (names []string) {
+// ProviderKinds returns the names of the kinds of mail providers.
+func ProviderKinds() (names []string) {
 	for _, k := range mail.ProviderKinds() {
 		names = append(names, k.Name)
 	}
 	return names
 }
 
-func reveal(secrets []Secret) []string {
-	out := make([]string, len(secrets))
-	for i, s := range secrets {
+// RevealedSecrets returns the secrets themselves.
+func (p *Provider) RevealedSecrets() []string {
+	out := make([]string, len(p.Secrets))
+	for i, s := range p.Secrets {
 		out[i] = s.Reveal()
 	}
 	return out
 }
 
-// providerRecords are the providers of the configuration as handlers use them.
-func providerRecords(cfg *Config) map[string]*store.ProviderRecord {
-	out := map[string]*store.ProviderRecord{}
-	for name, p := range cfg.Providers {
-		r := &store.ProviderRecord{Provider: store.Provider{Name: name, Kind: p.Kind, TenantID: p.Tenant, Topics: p.Topics}, Secrets: reveal(p.Secrets)}
-		if !p.Enabled {
-			r.DisabledAt = 1
-		}
-		out[name] = r
-	}
-	return out
-}
-
-// printProviders writes the tables as printConfig does the others.
-func printProviders(w io.Writer, c *Config) {
+// writeProviders writes the tables of WriteTOML for the providers.
+func (c *Config) writeProviders(w io.Writer) {
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
 		p, path := c.Providers[name], providersSection+"."+name
 		fmt.Fprintf(w, "\n[%s]\n", path)
@@ -208,8 +198,8 @@ func printProviders(w io.Writer, c *Config) {
 	}
 }
 
-// providersJSON is the same for scripts.
-func providersJSON(c *Config) map[string]any {
+// providersTree returns the part of Tree for the providers.
+func (c *Config) providersTree() map[string]any {
 	out := map[string]any{}
 	for name, p := range c.Providers {
 		out[name] = map[string]any{"kind": p.Kind, "secrets": p.Secrets, "tenant": p.Tenant, "topics": p.Topics, "enabled": p.Enabled}

@@ -1,7 +1,8 @@
-package main
+package config
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -12,7 +13,7 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-const exampleFile = "../../newsletterd.example.toml"
+const exampleFile = "../../../newsletterd.example.toml"
 
 // The example is the documentation of the keys: each stands in it, with its default, below a comment.
 func TestExampleIsTheDefaults(t *testing.T) {
@@ -26,10 +27,10 @@ func TestExampleIsTheDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defaults := reflect.ValueOf(DefaultConfig()).Elem()
+	defaults := reflect.ValueOf(Default()).Elem()
 	got := map[string]any{}
-	walkConfig(reflect.ValueOf(cfg).Elem(), "", func(path string, v reflect.Value) { got[path] = v.Interface() })
-	walkConfig(defaults, "", func(path string, v reflect.Value) {
+	walk(reflect.ValueOf(cfg).Elem(), "", func(path string, v reflect.Value) { got[path] = v.Interface() })
+	walk(defaults, "", func(path string, v reflect.Value) {
 		if !meta.IsDefined(strings.Split(path, ".")...) {
 			t.Errorf("%s is missing in the example", path)
 		}
@@ -41,7 +42,7 @@ func TestExampleIsTheDefaults(t *testing.T) {
 
 func TestConfigOrder(t *testing.T) {
 	file := writeFile(t, "[server]\nlisten = \"127.0.0.1:1\"\n[log]\nlevel = \"warn\"\n[send]\nmax_unrecorded = 16\n")
-	cfg, err := ReadConfig(Sources{
+	cfg, err := Load(Sources{
 		File:  file,
 		Env:   []string{"NEWSLETTERD_SERVER_LISTEN=127.0.0.1:2", "NEWSLETTERD_LOG_LEVEL=error", "PATH=/bin", "NEWSLETTERD_SERVICE_HOST=10.0.0.1"},
 		Flags: map[string]string{"server.listen": "127.0.0.1:3"},
@@ -62,11 +63,11 @@ func TestConfigOrder(t *testing.T) {
 // Every key can be set by its variable: the example's value is accepted for each.
 func TestEveryKeyHasAVariable(t *testing.T) {
 	var env []string
-	walkConfig(reflect.ValueOf(DefaultConfig()).Elem(), "", func(path string, v reflect.Value) {
+	walk(reflect.ValueOf(Default()).Elem(), "", func(path string, v reflect.Value) {
 		word := strings.Trim(tomlValue(v), `"[]`)
 		env = append(env, envName(path)+"="+word)
 	})
-	cfg, err := ReadConfig(Sources{File: os.DevNull, Env: env})
+	cfg, err := Load(Sources{File: os.DevNull, Env: env})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +113,7 @@ func TestConfigFaults(t *testing.T) {
 			if c.env != "" {
 				src.Env = []string{c.env}
 			}
-			_, err := ReadConfig(src)
+			_, err := Load(src)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v\nwant a fault with: %s", err, c.want)
 			}
@@ -121,7 +122,7 @@ func TestConfigFaults(t *testing.T) {
 }
 
 func TestAllFaultsAtOnce(t *testing.T) {
-	_, err := ReadConfig(Sources{File: writeFile(t, "[log]\nlevel = \"loud\"\ncolour = 1\n[send]\nmax_unrecorded = -1")})
+	_, err := Load(Sources{File: writeFile(t, "[log]\nlevel = \"loud\"\ncolour = 1\n[send]\nmax_unrecorded = -1")})
 	faults, ok := errors.AsType[Faults](err)
 	if !ok || len(faults) != 3 {
 		t.Fatalf("want three faults, got %v", err)
@@ -129,7 +130,7 @@ func TestAllFaultsAtOnce(t *testing.T) {
 }
 
 func TestMissingFileIsAFault(t *testing.T) {
-	if _, err := ReadConfig(Sources{File: filepath.Join(t.TempDir(), "none.toml")}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Load(Sources{File: filepath.Join(t.TempDir(), "none.toml")}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that was named must exist: %v", err)
 	}
 }
@@ -137,16 +138,15 @@ func TestMissingFileIsAFault(t *testing.T) {
 func TestSecretsAreMasked(t *testing.T) {
 	cfg := readText(t, "[mail.smtp]\nusername = \"u\"\npassword = \"marker-4711\"")
 	var b bytes.Buffer
-	if err := printConfig(&b, cfg); err != nil {
+	if err := cfg.WriteTOML(&b); err != nil {
 		t.Fatal(err)
 	}
-	var out bytes.Buffer
-	p := printer{out: &out, json: true}
-	if err := p.value(configJSON(cfg)); err != nil {
+	tree, err := json.Marshal(cfg.Tree())
+	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(b.String()+out.String(), "marker-4711") {
-		t.Errorf("the password is shown:\n%s%s", &b, &out)
+	if strings.Contains(b.String()+string(tree), "marker-4711") {
+		t.Errorf("the password is shown:\n%s%s", &b, tree)
 	}
 	if cfg.Mail.SMTP.Password.Reveal() != "marker-4711" {
 		t.Error("the password itself is gone")
@@ -158,7 +158,7 @@ func TestOrigin(t *testing.T) {
 		"127.0.0.1:8080": "http://127.0.0.1:8080", ":8080": "http://localhost:8080",
 		"0.0.0.0:80": "http://localhost:80", "[::]:80": "http://localhost:80", "[::1]:80": "http://[::1]:80",
 	} {
-		cfg := DefaultConfig()
+		cfg := Default()
 		cfg.Server.Listen = listen
 		if got := cfg.Origin(); got != want {
 			t.Errorf("listen %s: origin %s, want %s", listen, got, want)
@@ -202,7 +202,7 @@ func FuzzConfigFile(f *testing.F) {
 	f.Add("[mail]\nfrom = \"a\\u0007@example.org\"\ndirectory = \"\\u0001\\\"\\\\\"")
 	f.Add("server.listen = \"a:1\"\nmail = {smtp = {port = 25}}")
 	f.Fuzz(func(t *testing.T, text string) {
-		r := newConfigReader()
+		r := newLoader()
 		r.file("fuzz", text)
 		r.check()
 		if len(r.faults) > 0 {
@@ -210,10 +210,10 @@ func FuzzConfigFile(f *testing.F) {
 			return
 		}
 		var b bytes.Buffer
-		if err := printConfig(&b, r.cfg); err != nil {
+		if err := r.cfg.WriteTOML(&b); err != nil {
 			t.Fatal(err)
 		}
-		again := newConfigReader()
+		again := newLoader()
 		again.file("printed", b.String())
 		again.check()
 		if len(again.faults) > 0 {
@@ -228,7 +228,7 @@ func FuzzConfigFile(f *testing.F) {
 
 func readText(t *testing.T, text string) *Config {
 	t.Helper()
-	cfg, err := ReadConfig(Sources{File: writeFile(t, text)})
+	cfg, err := Load(Sources{File: writeFile(t, text)})
 	if err != nil {
 		t.Fatal(err)
 	}
