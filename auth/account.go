@@ -24,8 +24,8 @@ func (p *Provider) MailToken(purpose, rowID string) string {
 	return MailToken(p.mailKey, purpose, rowID)
 }
 
-func (p *Provider) newUserToken(look core.Look, purposes ...string) store.UserToken {
-	t := store.UserToken{ID: core.NewID(), Hashes: map[string][]byte{}, Look: look}
+func (p *Provider) newUserToken(look core.MailStyle, purposes ...string) store.UserToken {
+	t := store.UserToken{ID: core.NewID(), Hashes: map[string][]byte{}, Style: look}
 	for _, purpose := range purposes {
 		t.Hashes[purpose] = core.HashToken(p.MailToken(purpose, t.ID))
 	}
@@ -50,7 +50,7 @@ func (p *Provider) Register(ctx context.Context, email core.Email, password, lan
 	u := core.NewUser(email, now)
 	_, err = p.store.Register(ctx, store.Registration{
 		User: u, PasswordHash: hash, Conflict: p.RegisterConflict, Origin: remoteKey(from),
-		Token: p.newUserToken(core.Look{Language: language}, store.PurposeVerify, store.PurposeClaim),
+		Token: p.newUserToken(core.MailStyle{Language: language}, store.TokenVerify, store.TokenClaim),
 	}, now)
 	if err != nil {
 		return core.User{}, err
@@ -63,7 +63,7 @@ func (p *Provider) Profile(ctx context.Context, caller core.Caller) (core.User, 
 	if caller.UserID == "" {
 		return core.User{}, core.Forbiddenf("The token belongs to a client, not to a user.")
 	}
-	return p.store.UserRecord(ctx, caller.UserID)
+	return p.store.UserWithoutRoles(ctx, caller.UserID)
 }
 
 // VerifyEmail redeems a mailed verify token and returns the address as it is stored. A claim token is invalid
@@ -118,24 +118,24 @@ func (p *Provider) ProveAddress(
 	if err != nil {
 		return 0, err
 	}
-	return AddressTaken, p.store.RedeemUserToken(ctx, store.PurposeVerify, hash, email, phc, now)
+	return AddressTaken, p.store.RedeemUserToken(ctx, store.TokenVerify, hash, email, phc, now)
 }
 
 // Forgot mails a link for a new password, three an hour at most; it succeeds for every address.
-func (p *Provider) Forgot(ctx context.Context, email core.Email, look core.Look, now core.Instant) error {
-	return p.store.ForgotPassword(ctx, email, p.newUserToken(look, store.PurposeReset), now)
+func (p *Provider) Forgot(ctx context.Context, email core.Email, look core.MailStyle, now core.Instant) error {
+	return p.store.ForgotPassword(ctx, email, p.newUserToken(look, store.TokenReset), now)
 }
 
 // ResetPassword redeems a mailed reset token: the user is signed out everywhere, the address verified.
 // field names the input of the password in the error of a weak one.
 func (p *Provider) ResetPassword(ctx context.Context, email core.Email, token, password, field string, now core.Instant) error {
-	return p.redeem(ctx, store.PurposeReset, email, token, password, field, now)
+	return p.redeem(ctx, store.TokenReset, email, token, password, field, now)
 }
 
 // ClaimAddress redeems a mailed claim token: the address becomes verified, the password is the given one, and
 // whoever registered the address before is signed out.
 func (p *Provider) ClaimAddress(ctx context.Context, email core.Email, token, password, field string, now core.Instant) error {
-	return p.redeem(ctx, store.PurposeClaim, email, token, password, field, now)
+	return p.redeem(ctx, store.TokenClaim, email, token, password, field, now)
 }
 
 func (p *Provider) redeem(ctx context.Context, purpose string, email core.Email, token, password, field string, now core.Instant) error {
@@ -172,5 +172,5 @@ type RedeemFunc func(ctx context.Context, email core.Email, token, password, fie
 // VerifyAgain mails the link that verifies a user's address once more; without a word when it is verified, or was
 // asked for too often.
 func (p *Provider) VerifyAgain(ctx context.Context, u core.User, language string, now core.Instant) error {
-	return p.store.VerifyAgain(ctx, u.ID, p.newUserToken(core.Look{Language: language}, store.PurposeVerify), now)
+	return p.store.VerifyAgain(ctx, u.ID, p.newUserToken(core.MailStyle{Language: language}, store.TokenVerify), now)
 }

@@ -140,7 +140,7 @@ func TestResetPassword(t *testing.T) {
 	session := mustLogin(t, p, "ann@example.org", "", t0)
 	var tokens []string
 	for range 4 {
-		if err := p.Forgot(t.Context(), "Ann@example.org", core.Look{}, t0); err != nil {
+		if err := p.Forgot(t.Context(), "Ann@example.org", core.MailStyle{}, t0); err != nil {
 			t.Fatal(err)
 		}
 		_, token := mails(t, p, "ann@example.org")
@@ -149,7 +149,7 @@ func TestResetPassword(t *testing.T) {
 	if kinds, _ := mails(t, p, "ann@example.org"); kinds != "reset reset reset" {
 		t.Errorf("mails in one hour: %q", kinds)
 	}
-	if err := p.Forgot(t.Context(), "nobody@example.org", core.Look{}, t0); err != nil {
+	if err := p.Forgot(t.Context(), "nobody@example.org", core.MailStyle{}, t0); err != nil {
 		t.Errorf("unknown address: %v", err)
 	}
 	reset := func(email core.Email, token, password string, at time.Duration) error {
@@ -189,7 +189,7 @@ func TestResetsInParallel(t *testing.T) {
 	defer coretest.Held(t, 18, &tried, "uses of a reset token at once")
 	p, _ := testProvider(t)
 	addUser(t, p, "ann@example.org")
-	if err := p.Forgot(t.Context(), "ann@example.org", core.Look{}, t0); err != nil {
+	if err := p.Forgot(t.Context(), "ann@example.org", core.MailStyle{}, t0); err != nil {
 		t.Fatal(err)
 	}
 	_, token := mails(t, p, "ann@example.org")

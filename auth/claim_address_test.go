@@ -137,7 +137,7 @@ func TestARoleWaitsForTheOwnerOfTheAddress(t *testing.T) {
 			return err
 		}, true},
 		{"a new password by mail", func(w world) error {
-			if err := w.p.Forgot(w.Context(), "ann@example.org", core.Look{}, t0); err != nil {
+			if err := w.p.Forgot(w.Context(), "ann@example.org", core.MailStyle{}, t0); err != nil {
 				return err
 			}
 			_, token := mails(w.T, w.p, "ann@example.org")

@@ -22,7 +22,7 @@ func TestClockJumps(t *testing.T) {
 		if _, err := f.redeem(code, t0); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.p.Forgot(t.Context(), "ann@example.org", core.Look{}, t0); err != nil {
+		if err := f.p.Forgot(t.Context(), "ann@example.org", core.MailStyle{}, t0); err != nil {
 			t.Fatal(err)
 		}
 		_, reset := mails(t, f.p, "ann@example.org")

@@ -27,12 +27,12 @@ func (p *Provider) AskEmailChange(ctx context.Context, v store.Visitor, r EmailC
 	if err := p.store.ForgiveTry(ctx, try.Key); err != nil {
 		return err
 	}
-	token := p.newUserToken(core.Look{Language: r.Language}, store.PurposeChange)
+	token := p.newUserToken(core.MailStyle{Language: r.Language}, store.TokenChange)
 	return p.store.AskEmailChange(ctx, v.User.ID, v.User.Epoch, r.Email, token, now)
 }
 
 // ChangeEmail redeems the token of that link for the user who is signed in and had asked. Nobody else's button does it: who
 // presses one without having asked would verify an address for somebody who knows another password.
 func (p *Provider) ChangeEmail(ctx context.Context, userID string, email core.Email, token, language string, now core.Instant) error {
-	return p.store.ChangeEmail(ctx, userID, core.HashToken(token), email, core.Look{Language: language}, now)
+	return p.store.ChangeEmail(ctx, userID, core.HashToken(token), email, core.MailStyle{Language: language}, now)
 }

@@ -125,10 +125,10 @@ var faulty = map[string]func(ctx context.Context, f *flow) func() error{
 		return func() error { return f.p.VerifyAgain(ctx, f.user, "", t0) }
 	},
 	"forgotten password": func(ctx context.Context, f *flow) func() error {
-		return func() error { return f.p.Forgot(ctx, "ann@example.org", core.Look{}, t0) }
+		return func() error { return f.p.Forgot(ctx, "ann@example.org", core.MailStyle{}, t0) }
 	},
 	"reset": func(ctx context.Context, f *flow) func() error {
-		if err := f.p.Forgot(ctx, "ann@example.org", core.Look{}, t0); err != nil {
+		if err := f.p.Forgot(ctx, "ann@example.org", core.MailStyle{}, t0); err != nil {
 			f.t.Fatal(err)
 		}
 		_, token := mails(f.t, f.p, "ann@example.org")

@@ -86,10 +86,10 @@ func (p *Provider) PasswordGrant(ctx context.Context, r GrantRequest, now core.I
 // CheckPassword proves a user by address and password, with all throttling, and returns the counted try. It
 // signs nobody in: store.AddSignIn does, and ends the count. rehashed is the password's hash at the present
 // cost, where the stored one has another. device is the browser's cookie of earlier sign-ins, if it has one.
-func (p *Provider) CheckPassword(ctx context.Context, username, password string, remote netip.Addr, device string, now core.Instant) (_ store.LoginTry, rehashed string, err error) {
+func (p *Provider) CheckPassword(ctx context.Context, username, password string, remote netip.Addr, device string, now core.Instant) (_ store.LoginAttempt, rehashed string, err error) {
 	key := remoteKey(remote)
 	if until, ok := p.guests.enter(key, now); !ok {
-		return store.LoginTry{}, "", tooMany("Too many failed logins from this address; try again later.", now, until)
+		return store.LoginAttempt{}, "", tooMany("Too many failed logins from this address; try again later.", now, until)
 	}
 	failed := false
 	defer func() {

@@ -81,7 +81,7 @@ func (p *Provider) signID(ctx context.Context, g grant, access string, now, end 
 		claims.ACR = acrPassword
 	}
 	if asksForUser(g.family.Claims) {
-		u, err := p.store.UserRecord(ctx, g.family.UserID)
+		u, err := p.store.UserWithoutRoles(ctx, g.family.UserID)
 		if err != nil {
 			return "", err
 		}

@@ -116,7 +116,7 @@ func ParseConfirmToken(key []byte, token string) (rowID, means string, mark *Req
 		copy(mark.content[:], body[22:30])
 		copy(mark.origin[:], body[30:38])
 	}
-	for _, m := range [...]string{MeansMailed, MeansResponse} {
+	for _, m := range [...]string{ProofMailed, ProofResponse} {
 		if hmac.Equal(mac, confirmMAC(key, body, m)) {
 			return uuid.UUID(body[:16]).String(), m, mark, nil
 		}

@@ -86,7 +86,7 @@ func (s *Subscriber) Counted() CountedState {
 		return CountComplaint
 	case s.Block == StatusSuppressed:
 		return CountSuppressed
-	case s.Word == StatusActive:
+	case s.MemberStatus == StatusActive:
 		return CountMailable
 	}
 	return NotCounted

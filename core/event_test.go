@@ -139,7 +139,7 @@ func TestConfirmToken(t *testing.T) {
 	seen := map[string]bool{}
 	of := askedOnce.Mark(key)
 	for _, mark := range []*RequestMark{nil, &of} {
-		for _, means := range []string{MeansMailed, MeansResponse} {
+		for _, means := range []string{ProofMailed, ProofResponse} {
 			token := ConfirmToken(key, idA, means, mark)
 			if seen[token] || len(token) != 64 && mark == nil || len(token) != 94 && mark != nil {
 				t.Errorf("token %q", token)
@@ -202,8 +202,8 @@ func TestRequestMark(t *testing.T) {
 func FuzzParseConfirmToken(f *testing.F) {
 	key := make([]byte, 32)
 	mark := askedOnce.Mark(key)
-	f.Add(ConfirmToken(key, idA, MeansMailed, nil))
-	f.Add(ConfirmToken(key, idA, MeansResponse, &mark))
+	f.Add(ConfirmToken(key, idA, ProofMailed, nil))
+	f.Add(ConfirmToken(key, idA, ProofResponse, &mark))
 	f.Fuzz(func(t *testing.T, token string) {
 		id, means, mark, err := ParseConfirmToken(key, token)
 		if err == nil && ConfirmToken(key, id, means, mark) != token {

@@ -37,8 +37,8 @@ type Mail struct {
 // account.
 func (m *Mail) AboutAccount() bool { return m.ListID == "" && m.Kind != MailTest }
 
-// Look is how mails about an account present themselves.
-type Look struct {
+// MailStyle is how mails about an account present themselves.
+type MailStyle struct {
 	TenantID string // whose language, name and color they have; empty: the daemon's
 	Language string // of Languages, where the tenant has none; empty: the first
 }
@@ -49,7 +49,7 @@ type AccountMail struct {
 }
 
 // MailTo is a mail about an account in this look.
-func (l Look) MailTo(email Email, kind, tokenID string) Mail {
+func (l MailStyle) MailTo(email Email, kind, tokenID string) Mail {
 	return Mail{Kind: kind, TenantID: l.TenantID, Email: email, TokenID: tokenID, Params: jsonColumn(AccountMail{l.Language}, l.Language == "", "{}")}
 }
 

@@ -141,7 +141,7 @@ func MarkOf(effect string) Marks {
 }
 
 // Words lists the marks by name, in the order in which they come about.
-func (m Marks) Words() []string {
+func (m Marks) Names() []string {
 	words := []string{}
 	for i, w := range [...]string{"delivered", "bounced", "complained", "opened", "clicked", "machine_opened", "machine_clicked"} {
 		if m&(1<<i) != 0 {

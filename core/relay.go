@@ -42,7 +42,7 @@ type Relays []Relay
 func (r Relays) Column() string { return jsonColumn(r, len(r) == 0, "[]") }
 
 // told tells whether any brings a new password.
-func (r Relays) told() bool {
+func (r Relays) bringsPassword() bool {
 	return slices.ContainsFunc(r, func(r Relay) bool { return r.Password != "" })
 }
 

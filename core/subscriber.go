@@ -38,20 +38,20 @@ const (
 // Subscriber is one address of one list as the send side knows it: two facts, each with its instant.
 // Word is what the member said last; Block is what stands against mailing whatever the member says.
 type Subscriber struct {
-	ListID      string      `db:"list_id"`
-	EmailKey    string      `db:"email_key"`
-	ID          string      `db:"id"` // of the subscription
-	Email       Email       `db:"email"`
-	Word        Status      `db:"word"`
-	WordAt      Instant     `db:"word_at"` // 0: the member has said nothing yet
-	Block       Status      `db:"block"`
-	BlockAt     Instant     `db:"block_at"`
-	Preferences Preferences `db:"preferences"`
-	SoftBounces int         `db:"soft_bounces"`
-	SoftAt      Instant     `db:"soft_at"`
-	SyncNo      int64       `db:"sync_no"` // of the last full sync that named it
-	CreatedAt   Instant     `db:"created_at"`
-	ChangedAt   Instant     `db:"changed_at"`
+	ListID         string      `db:"list_id"`
+	EmailKey       string      `db:"email_key"`
+	ID             string      `db:"id"` // of the subscription
+	Email          Email       `db:"email"`
+	MemberStatus   Status      `db:"word"`
+	MemberStatusAt Instant     `db:"word_at"` // 0: the member has said nothing yet
+	Block          Status      `db:"block"`
+	BlockAt        Instant     `db:"block_at"`
+	Preferences    Preferences `db:"preferences"`
+	SoftBounces    int         `db:"soft_bounces"`
+	SoftAt         Instant     `db:"soft_at"`
+	SyncNo         int64       `db:"sync_no"` // of the last full sync that named it
+	CreatedAt      Instant     `db:"created_at"`
+	ChangedAt      Instant     `db:"changed_at"`
 }
 
 // Status is the block if there is one, else the word.
@@ -59,11 +59,11 @@ func (s *Subscriber) Status() Status {
 	if s.Block != NotBlocked {
 		return s.Block
 	}
-	return s.Word
+	return s.MemberStatus
 }
 
 // Mailable tells whether a job may mail the subscriber.
-func (s *Subscriber) Mailable() bool { return s.Word == StatusActive && s.Block == NotBlocked }
+func (s *Subscriber) Mailable() bool { return s.MemberStatus == StatusActive && s.Block == NotBlocked }
 
 // Apply takes over one subscriber of an event or, with an empty eventType, of a full-sync batch. It
 // tells whether anything changed. The order in which events arrive does not matter to the word: the
@@ -76,17 +76,17 @@ func (s *Subscriber) Apply(p EventSubscriber, eventType string, occurredAt, now 
 	status, fresh := Status(p.Status), s.EmailKey == ""
 	if fresh {
 		s.EmailKey, s.CreatedAt = p.Email.Key(), now
-		s.ID, s.Email, s.Word, s.Preferences = p.ID, p.Email, StatusUnsubscribed, NoPreferences
+		s.ID, s.Email, s.MemberStatus, s.Preferences = p.ID, p.Email, StatusUnsubscribed, NoPreferences
 	}
 	changed := fresh
 	if eventType == EventActivated && status == StatusActive && s.Block == StatusBounced &&
-		occurredAt > s.BlockAt && occurredAt >= s.WordAt {
+		occurredAt > s.BlockAt && occurredAt >= s.MemberStatusAt {
 		s.Block, s.BlockAt, s.SoftBounces, s.SoftAt, changed = NotBlocked, 0, 0, 0, true
 	}
 	if status.strength() > 0 {
 		changed = s.block(status, occurredAt) || changed
-	} else if occurredAt > s.WordAt || occurredAt == s.WordAt && status == StatusUnsubscribed && s.Word != status {
-		s.Word, s.WordAt, changed = status, occurredAt, true
+	} else if occurredAt > s.MemberStatusAt || occurredAt == s.MemberStatusAt && status == StatusUnsubscribed && s.MemberStatus != status {
+		s.MemberStatus, s.MemberStatusAt, changed = status, occurredAt, true
 		s.describe(p)
 	}
 	if fresh {
@@ -122,10 +122,10 @@ func (s *Subscriber) block(b Status, at Instant) bool {
 // Absent is what a full sync means that did not name the subscriber: one that has not changed since the
 // sync's start has left as of that start.
 func (s *Subscriber) Absent(syncNo int64, startedAt, now Instant) bool {
-	if s.SyncNo >= syncNo || s.WordAt > startedAt || s.Word == StatusUnsubscribed {
+	if s.SyncNo >= syncNo || s.MemberStatusAt > startedAt || s.MemberStatus == StatusUnsubscribed {
 		return false
 	}
-	s.Word, s.WordAt, s.ChangedAt = StatusUnsubscribed, startedAt, now
+	s.MemberStatus, s.MemberStatusAt, s.ChangedAt = StatusUnsubscribed, startedAt, now
 	return true
 }
 

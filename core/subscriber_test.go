@@ -11,7 +11,7 @@ const (
 func sub(word Status, wordAt Instant, block Status, blockAt Instant) Subscriber {
 	return Subscriber{
 		ListID: "l", EmailKey: "a@b.example", ID: "id", Email: "a@b.example", Preferences: `{"n":1}`,
-		Word: word, WordAt: subNow + wordAt*sec, Block: block, BlockAt: subNow + blockAt*sec,
+		MemberStatus: word, MemberStatusAt: subNow + wordAt*sec, Block: block, BlockAt: subNow + blockAt*sec,
 	}
 }
 
@@ -62,9 +62,9 @@ func TestApplyToEveryState(t *testing.T) {
 			s := tt.before
 			p := EventSubscriber{ID: "id", Email: "a@b.example", Status: string(tt.status)}
 			s.Apply(p, tt.event, subNow+tt.at*sec, subNow)
-			if s.Word != tt.word || s.WordAt != subNow+tt.wordAt*sec || s.Block != tt.block {
+			if s.MemberStatus != tt.word || s.MemberStatusAt != subNow+tt.wordAt*sec || s.Block != tt.block {
 				t.Errorf("word %s at %d, block %q; want %s at %d, %q",
-					s.Word, (s.WordAt-subNow)/sec, s.Block, tt.word, tt.wordAt, tt.block)
+					s.MemberStatus, (s.MemberStatusAt-subNow)/sec, s.Block, tt.word, tt.wordAt, tt.block)
 			}
 			if s.Preferences != `{"n":1}` {
 				t.Errorf("absent preferences must keep the stored ones, have %s", s.Preferences)
@@ -113,13 +113,13 @@ func applyOne(t *testing.T, before Subscriber, eventType string, status Status, 
 	t.Helper()
 	s := before
 	s.Apply(EventSubscriber{ID: "id", Email: "a@b.example", Status: string(status)}, eventType, at, subNow)
-	word, wordAt, block := before.Word, before.WordAt, before.Block
+	word, wordAt, block := before.MemberStatus, before.MemberStatusAt, before.Block
 	switch status {
 	case StatusActive, StatusUnsubscribed:
 		if at > wordAt || at == wordAt && status == StatusUnsubscribed {
 			word, wordAt = status, at
 		}
-		if eventType == EventActivated && status == StatusActive && block == StatusBounced && at > before.BlockAt && at >= before.WordAt {
+		if eventType == EventActivated && status == StatusActive && block == StatusBounced && at > before.BlockAt && at >= before.MemberStatusAt {
 			block = NotBlocked
 		}
 	case StatusBounced:
@@ -135,9 +135,9 @@ func applyOne(t *testing.T, before Subscriber, eventType string, status Status, 
 	default:
 		t.Errorf("no rule for the status %s", status)
 	}
-	if s.Word != word || s.WordAt != wordAt || s.Block != block || s.Mailable() != (word == StatusActive && block == NotBlocked) {
-		t.Errorf("%s/%s, then %q %s at %d: %s at %d/%s, want %s at %d/%s", before.Word, before.Block, eventType, status, (at-subNow)/sec,
-			s.Word, (s.WordAt-subNow)/sec, s.Block, word, (wordAt-subNow)/sec, block)
+	if s.MemberStatus != word || s.MemberStatusAt != wordAt || s.Block != block || s.Mailable() != (word == StatusActive && block == NotBlocked) {
+		t.Errorf("%s/%s, then %q %s at %d: %s at %d/%s, want %s at %d/%s", before.MemberStatus, before.Block, eventType, status, (at-subNow)/sec,
+			s.MemberStatus, (s.MemberStatusAt-subNow)/sec, s.Block, word, (wordAt-subNow)/sec, block)
 	}
 }
 
@@ -160,8 +160,8 @@ func reportOne(t *testing.T, before Subscriber, effect string) {
 	default:
 		t.Errorf("no rule for the report %s", effect)
 	}
-	if s.Word != before.Word || s.WordAt != before.WordAt || s.Block != block {
-		t.Errorf("%s/%s, then %s: %s/%s, want %s/%s", before.Word, before.Block, effect, s.Word, s.Block, before.Word, block)
+	if s.MemberStatus != before.MemberStatus || s.MemberStatusAt != before.MemberStatusAt || s.Block != block {
+		t.Errorf("%s/%s, then %s: %s/%s, want %s/%s", before.MemberStatus, before.Block, effect, s.MemberStatus, s.Block, before.MemberStatus, block)
 	}
 }
 
@@ -216,8 +216,8 @@ func TestApplyInAnyOrder(t *testing.T) {
 				}
 				return s
 			}
-			if x, y := run(a, b), run(b, a); x.Word != y.Word || x.WordAt != y.WordAt {
-				t.Errorf("%v then %v: %s; the other way round: %s", a, b, x.Word, y.Word)
+			if x, y := run(a, b), run(b, a); x.MemberStatus != y.MemberStatus || x.MemberStatusAt != y.MemberStatusAt {
+				t.Errorf("%v then %v: %s; the other way round: %s", a, b, x.MemberStatus, y.MemberStatus)
 			}
 		}
 	}
@@ -244,7 +244,7 @@ func TestAbsentFromASync(t *testing.T) {
 		before := tt.s
 		if got := tt.s.Absent(7, subNow-5*sec, subNow); got != tt.absent {
 			t.Errorf("%s: absent = %v", tt.name, got)
-		} else if got && (tt.s.Word != "unsubscribed" || tt.s.WordAt != subNow-5*sec || tt.s.Block != before.Block) {
+		} else if got && (tt.s.MemberStatus != "unsubscribed" || tt.s.MemberStatusAt != subNow-5*sec || tt.s.Block != before.Block) {
 			t.Errorf("%s: %+v", tt.name, tt.s)
 		} else if !got && tt.s != before {
 			t.Errorf("%s: changed", tt.name)
@@ -280,7 +280,7 @@ func TestReports(t *testing.T) {
 		if tt.before.Block != tt.block {
 			t.Errorf("%s: block %q, want %q", tt.name, tt.before.Block, tt.block)
 		}
-		if tt.before.Word != "active" {
+		if tt.before.MemberStatus != "active" {
 			t.Errorf("%s: the word changed", tt.name)
 		}
 	}

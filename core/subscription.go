@@ -9,11 +9,11 @@ const (
 
 // The means by which a subscription's present state was proved.
 const (
-	MeansResponse = "response" // the token of subscribe's own answer: proves nothing about the mailbox
-	MeansMailed   = "mailed"   // a token that only the mailbox has seen
-	MeansImport   = "import"   // the operator vouches for it
-	MeansAdmin    = "admin"
-	MeansUndo     = "undo" // the link in the mail that told of an unsubscribe
+	ProofResponse = "response" // the token of subscribe's own answer: proves nothing about the mailbox
+	ProofMailed   = "mailed"   // a token that only the mailbox has seen
+	ProofImport   = "import"   // the operator vouches for it
+	ProofAdmin    = "admin"
+	ProofUndo     = "undo" // the link in the mail that told of an unsubscribe
 )
 
 // Subscription is one address on one list, as the member service knows it. Its id is derived from both,
@@ -27,7 +27,7 @@ type Subscription struct {
 	CreatedAt   Instant     `db:"created_at" json:"created_at"`
 
 	Generation int64   `db:"generation" json:"-"` // counts up with each subscription after an unsubscribe
-	Means      string  `db:"means" json:"-"`
+	Proof      string  `db:"means" json:"-"`
 	ChangedAt  Instant `db:"changed_at" json:"-"` // of the status
 	EventAt    Instant `db:"event_at" json:"-"`   // occurred_at of the last event; 0: none yet
 }
@@ -58,7 +58,7 @@ func (s *Subscription) Subscribe(email Email, p Preferences, now Instant) Subscr
 	}
 	s.Email, s.Preferences = email, p.OrEmpty()
 	s.Generation++
-	s.Means = ""
+	s.Proof = ""
 	s.move(SubscriptionPending, now)
 	return SubscribeStarted
 }
@@ -70,12 +70,12 @@ func (s *Subscription) Confirm(generation int64, means string, now Instant) (*Ch
 		return nil, ErrInvalidToken
 	}
 	if s.Status == SubscriptionActive {
-		if means == MeansMailed { // proves the mailbox after all, whatever came first
-			s.Means = means
+		if means == ProofMailed { // proves the mailbox after all, whatever came first
+			s.Proof = means
 		}
 		return nil, nil
 	}
-	s.Means = means
+	s.Proof = means
 	s.move(SubscriptionActive, now)
 	return s.change(EventActivated, now), nil
 }
@@ -100,7 +100,7 @@ func (s *Subscription) Resume(left, now Instant) (*Change, error) {
 	switch {
 	case s.Status == SubscriptionActive:
 		return nil, nil
-	case s.Status != SubscriptionUnsubscribed || s.ChangedAt != left || s.Means == "":
+	case s.Status != SubscriptionUnsubscribed || s.ChangedAt != left || s.Proof == "":
 		return nil, ErrInvalidToken
 	}
 	s.move(SubscriptionActive, now)
@@ -126,7 +126,7 @@ func (s *Subscription) Left() bool {
 }
 
 // Import applies a row of an operator's file with the wanted status, active or pending; means is what stands for an active one
-// (MeansImport, or MeansAdmin for an address that an operator adds by hand). Importing the
+// (ProofImport, or ProofAdmin for an address that an operator adds by hand). Importing the
 // same row twice changes nothing, and no file brings back who has left (Left). changed tells whether the record
 // is to be written; a change without event happens to those who are not active.
 func (s *Subscription) Import(email Email, status, means string, p Preferences, now Instant) (c *Change, changed bool) {
@@ -154,7 +154,7 @@ func (s *Subscription) Import(email Email, status, means string, p Preferences, 
 			return nil, true
 		}
 	}
-	s.Means = means
+	s.Proof = means
 	s.move(SubscriptionActive, now)
 	return s.change(EventActivated, now), true
 }
@@ -192,7 +192,7 @@ type Consent struct {
 	SubscriptionID string  `db:"subscription_id" json:"subscription_id"`
 	At             Instant `db:"at" json:"at"`
 	What           string  `db:"what" json:"what"`
-	Means          string  `db:"means" json:"means"`
+	Proof          string  `db:"means" json:"means"`
 	Origin
 	TextVersion string `db:"text_version" json:"text_version"`
 	Generation  int64  `db:"generation" json:"generation"`

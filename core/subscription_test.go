@@ -21,7 +21,7 @@ func in(t testing.TB, status string) Subscription {
 	switch status {
 	case SubscriptionPending:
 	case SubscriptionActive, SubscriptionUnsubscribed, pendingAgain:
-		if _, err := s.Confirm(1, MeansMailed, t0+1); err != nil {
+		if _, err := s.Confirm(1, ProofMailed, t0+1); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -46,23 +46,23 @@ var verbs = map[string]verb{
 		s.Subscribe("b@example.org", `{"b":2}`, now)
 		return nil, nil
 	}},
-	"confirm by mailed":   {"Confirm", func(s *Subscription, now Instant) (*Change, error) { return s.Confirm(1, MeansMailed, now) }},
-	"confirm by response": {"Confirm", func(s *Subscription, now Instant) (*Change, error) { return s.Confirm(1, MeansResponse, now) }},
-	"confirm old":         {"Confirm", func(s *Subscription, now Instant) (*Change, error) { return s.Confirm(0, MeansMailed, now) }},
+	"confirm by mailed":   {"Confirm", func(s *Subscription, now Instant) (*Change, error) { return s.Confirm(1, ProofMailed, now) }},
+	"confirm by response": {"Confirm", func(s *Subscription, now Instant) (*Change, error) { return s.Confirm(1, ProofResponse, now) }},
+	"confirm old":         {"Confirm", func(s *Subscription, now Instant) (*Change, error) { return s.Confirm(0, ProofMailed, now) }},
 	"unsubscribe":         {"Unsubscribe", func(s *Subscription, now Instant) (*Change, error) { return s.Unsubscribe(now), nil }},
 	"resume":              {"Resume", func(s *Subscription, now Instant) (*Change, error) { return s.Resume(t0+2, now) }},
 	"resume earlier":      {"Resume", func(s *Subscription, now Instant) (*Change, error) { return s.Resume(t0+1, now) }},
 	"set preferences":     {"SetPreferences", func(s *Subscription, now Instant) (*Change, error) { return s.SetPreferences(`{"b":2}`, now), nil }},
 	"import active": {"Import", func(s *Subscription, now Instant) (*Change, error) {
-		c, _ := s.Import("b@example.org", SubscriptionActive, MeansImport, `{"b":2}`, now)
+		c, _ := s.Import("b@example.org", SubscriptionActive, ProofImport, `{"b":2}`, now)
 		return c, nil
 	}},
 	"import active bare": {"Import", func(s *Subscription, now Instant) (*Change, error) {
-		c, _ := s.Import("b@example.org", SubscriptionActive, MeansImport, "", now)
+		c, _ := s.Import("b@example.org", SubscriptionActive, ProofImport, "", now)
 		return c, nil
 	}},
 	"import pending": {"Import", func(s *Subscription, now Instant) (*Change, error) {
-		c, _ := s.Import("b@example.org", SubscriptionPending, MeansImport, `{"b":2}`, now)
+		c, _ := s.Import("b@example.org", SubscriptionPending, ProofImport, `{"b":2}`, now)
 		return c, nil
 	}},
 }
@@ -199,7 +199,7 @@ func TestSubscriptionTableIsWhole(t *testing.T) {
 			t.Errorf("no verb for Subscription.%s", method)
 		}
 	}
-	for _, means := range []string{MeansMailed, MeansResponse} { // each that a token can stand for
+	for _, means := range []string{ProofMailed, ProofResponse} { // each that a token can stand for
 		if _, ok := verbs["confirm by "+means]; !ok {
 			t.Errorf("no verb for a confirmation by %s", means)
 		}
@@ -216,15 +216,15 @@ func eventType(c *Change) string {
 func TestMailedProofReplacesWeakerMeans(t *testing.T) {
 	s := in(t, SubscriptionPending)
 	for _, c := range []struct{ by, want string }{
-		{MeansResponse, MeansResponse},
-		{MeansMailed, MeansMailed},
-		{MeansResponse, MeansMailed},
+		{ProofResponse, ProofResponse},
+		{ProofMailed, ProofMailed},
+		{ProofResponse, ProofMailed},
 	} {
 		if _, err := s.Confirm(1, c.by, t0+5); err != nil {
 			t.Fatal(err)
 		}
-		if s.Means != c.want {
-			t.Errorf("confirmed by %s: means %s, want %s", c.by, s.Means, c.want)
+		if s.Proof != c.want {
+			t.Errorf("confirmed by %s: means %s, want %s", c.by, s.Proof, c.want)
 		}
 	}
 }
@@ -233,11 +233,11 @@ func TestImportTwiceChangesNothing(t *testing.T) {
 	for _, status := range []string{SubscriptionActive, SubscriptionPending} {
 		for _, p := range []Preferences{"", `{"a":1}`} {
 			s := in(t, "")
-			if _, changed := s.Import("a@example.org", status, MeansImport, p, t0); !changed {
+			if _, changed := s.Import("a@example.org", status, ProofImport, p, t0); !changed {
 				t.Fatal("the first import changed nothing")
 			}
 			before := s
-			if c, changed := s.Import("A@example.org", status, MeansImport, p, t0+9); c != nil || changed || s != before {
+			if c, changed := s.Import("A@example.org", status, ProofImport, p, t0+9); c != nil || changed || s != before {
 				t.Errorf("the second import of %s %q changed %+v", status, p, s)
 			}
 		}
@@ -261,11 +261,11 @@ func TestSubscriptionProperties(t *testing.T) {
 			case verb == 0:
 				s.Subscribe("a@example.org", `{}`, now)
 			case verb == 1:
-				c, _ = s.Import("a@example.org", rapid.SampledFrom([]string{SubscriptionActive, SubscriptionPending}).Draw(t, "status"), MeansImport, `{"i":1}`, now)
+				c, _ = s.Import("a@example.org", rapid.SampledFrom([]string{SubscriptionActive, SubscriptionPending}).Draw(t, "status"), ProofImport, `{"i":1}`, now)
 			case s.Status == "":
 				continue
 			case verb == 2:
-				c, _ = s.Confirm(rapid.Int64Range(0, s.Generation).Draw(t, "generation"), MeansMailed, now)
+				c, _ = s.Confirm(rapid.Int64Range(0, s.Generation).Draw(t, "generation"), ProofMailed, now)
 			case verb == 3:
 				c = s.Unsubscribe(now)
 			default:

@@ -118,7 +118,7 @@ func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 	if !operator && (t.MailFrom != was.MailFrom || t.Status != was.Status || !slices.Equal(t.Domains, was.Domains)) {
 		return Forbiddenf("mail_from, status and domains are set by operators only.")
 	}
-	if !operator && (t.Relays.told() || t.Relays.Column() != was.Relays.Column() || t.SendLimits != was.SendLimits) {
+	if !operator && (t.Relays.bringsPassword() || t.Relays.Column() != was.Relays.Column() || t.SendLimits != was.SendLimits) {
 		return Forbiddenf("relays and send_limits are set by operators only.")
 	}
 	t.UpdatedAt = now

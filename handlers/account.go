@@ -66,7 +66,7 @@ type forgotRequest struct {
 }
 
 func (a account) forgot(c *Call, in forgotRequest) (None, error) {
-	return None{}, a.auth.Forgot(c, in.Email, core.Look{Language: c.language()}, c.Now)
+	return None{}, a.auth.Forgot(c, in.Email, core.MailStyle{Language: c.language()}, c.Now)
 }
 
 type resetRequest struct {

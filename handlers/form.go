@@ -36,10 +36,10 @@ var embeddedForm = template.Must(template.New("form").Parse(`<form action="{{.Ac
 
 // WriteForm writes the subscribe form of a list, in the list's language, for a page of the tenant's own. It posts to the
 // tenant's public_url, or to origin where the tenant has none.
-func WriteForm(w io.Writer, l *store.ListRecord, origin string) error {
+func WriteForm(w io.Writer, l *store.ListWithTenant, origin string) error {
 	d := dress{lang: l.PageLanguage()}
 	return embeddedForm.Execute(w, struct {
-		*store.ListRecord
+		*store.ListWithTenant
 		W      *pageWords
 		Action string
 	}{l, d.words(), cmp.Or(l.Tenant.PublicURL, origin) + subscribePath(l.ID)})

@@ -30,10 +30,10 @@ type Options struct {
 	Auth           *auth.Provider       // nil: only the table can be read
 	ModelLimits    core.ModelLimits     // of uploads; zero: the defaults
 	Newsletter     NewsletterOptions
-	Engage         func(store.Engagement)           // counts what readers open and follow; it must not wait. nil: nothing is
-	DuplicateGuard time.Duration                    // in which a send job with the same content is refused; 0: never
-	Providers      map[string]*store.ProviderRecord // mail providers of the configuration; they hide those of the store
-	SNS            *mail.SNS                        // how messages of Amazon SNS are checked; nil: none is accepted
+	Engage         func(store.Engagement)            // counts what readers open and follow; it must not wait. nil: nothing is
+	DuplicateGuard time.Duration                     // in which a send job with the same content is refused; 0: never
+	Providers      map[string]*store.ProviderSecrets // mail providers of the configuration; they hide those of the store
+	SNS            *mail.SNS                         // how messages of Amazon SNS are checked; nil: none is accepted
 
 	// Bearer verifies an access token. A token that is not valid is core.Unauthenticated.
 	Bearer func(ctx context.Context, token string, now core.Instant) (core.Caller, error)

@@ -88,7 +88,7 @@ func TestHealthTellsOfDamage(t *testing.T) {
 		}
 		defer s.Close()
 		done := make(chan []string)
-		s.QuickCheckBeside(func(found []string, _ error) { done <- found })
+		s.QuickCheckInBackground(func(found []string, _ error) { done <- found })
 		<-done
 		h, err := New(Options{Store: s})
 		if err != nil {

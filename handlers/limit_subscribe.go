@@ -70,12 +70,12 @@ func Unproxied(a netip.Addr, trusted []netip.Prefix) bool {
 }
 
 // maintains reports whether the caller may write the events of a list.
-func (c *Call) maintains(list *store.ListRecord) bool {
+func (c *Call) maintains(list *store.ListWithTenant) bool {
 	return c.Caller.Has(core.ScopeEventsWrite) && c.Caller.ActsFor(list.TenantID)
 }
 
 // limitSubscribe counts a request to subscribe to a list, and refuses those that are too many.
-func (c *Call) limitSubscribe(list *store.ListRecord) error {
+func (c *Call) limitSubscribe(list *store.ListWithTenant) error {
 	l, from := c.api.subscribes, c.Remote.Unmap()
 	if l == nil || !from.IsValid() || l.local && from.IsLoopback() {
 		return nil

@@ -16,7 +16,7 @@ import (
 // How many requests to subscribe get through at once, by where they come from and who sends them.
 func TestSubscribeLimits(t *testing.T) {
 	t.Parallel()
-	list := &store.ListRecord{}
+	list := &store.ListWithTenant{}
 	list.TenantID = core.NewID()
 	writer := core.Caller{ClientID: "site", ClientTenant: list.TenantID, Scopes: []string{core.ScopeEventsWrite}}
 	reader, foreign := writer, writer

@@ -16,7 +16,7 @@ type mailProviders struct {
 
 // mailSender is the provider that a call is made by.
 type mailSender struct {
-	record *store.ProviderRecord
+	record *store.ProviderSecrets
 	kind   *mail.ProviderKind
 	hook   *mail.ProviderHook
 }
@@ -28,7 +28,7 @@ func (c *Call) admitProvider() error {
 	record, ok := c.api.options.Providers[name]
 	if !ok {
 		var err error
-		if record, err = c.api.options.Store.ProviderRecord(c, name); err != nil {
+		if record, err = c.api.options.Store.ProviderSecrets(c, name); err != nil {
 			return err
 		}
 	}

@@ -54,7 +54,7 @@ type pendingSubscription struct {
 }
 
 func (a newsletter) subscribe(c *Call, in subscribeRequest) (out pendingSubscription, err error) {
-	list, err := a.store.ListRecord(c, in.ListID)
+	list, err := a.store.ListWithTenant(c, in.ListID)
 	if err != nil {
 		return out, err
 	}
@@ -73,11 +73,11 @@ func (a newsletter) subscribe(c *Call, in subscribeRequest) (out pendingSubscrip
 }
 
 // means is what the token in the answer is good for.
-func (a newsletter) means(c *Call, list *store.ListRecord) string {
+func (a newsletter) means(c *Call, list *store.ListWithTenant) string {
 	mode := list.ConfirmMode(a.options.ConfirmToken)
 	trusted := mode == core.ConfirmTrusted && c.maintains(list)
 	if mode == core.ConfirmLive || trusted {
-		return core.MeansResponse
+		return core.ProofResponse
 	}
 	return meansReceipt
 }
@@ -135,12 +135,12 @@ func (a newsletter) openUnsubscribe(c *Call, token string) (auth.UnsubscribeToke
 // else 0.
 func (a newsletter) leaveBy(c *Call, t auth.UnsubscribeToken, source, why string) (sub core.Subscription, leftAt core.Instant, err error) {
 	a.keepOriginOf(c, t.ListID)
-	means := core.MeansMailed
+	means := core.ProofMailed
 	if t.Kind == auth.UnsubscribeRequested {
-		means = core.MeansResponse
+		means = core.ProofResponse
 	}
-	sub, err = a.store.Unsubscribe(c, store.Leaving{
-		ListID: t.ListID, SubscriptionID: t.SubscriptionID, Email: t.Email, Means: means, JobNo: t.JobNo, Origin: c.origin(source), Reason: why,
+	sub, err = a.store.Unsubscribe(c, store.UnsubscribeRequest{
+		ListID: t.ListID, SubscriptionID: t.SubscriptionID, Email: t.Email, Proof: means, JobNo: t.JobNo, Origin: c.origin(source), Reason: why,
 	}, c.Now)
 	gone := errors.Is(err, core.ErrNotFound)
 	if err != nil && !gone {
@@ -201,7 +201,7 @@ func (a newsletter) unsubscribeToken(c *Call, in listAndEmail) (out unsubscribeT
 	if a.options.UnsubscribeTokenAuth == "bearer" && !c.Caller.Known() {
 		return out, core.ErrUnauthenticated
 	}
-	list, err := a.store.ListRecord(c, in.ListID)
+	list, err := a.store.ListWithTenant(c, in.ListID)
 	if err != nil {
 		return out, err
 	}
@@ -227,7 +227,7 @@ func (a newsletter) unsubscribeToken(c *Call, in listAndEmail) (out unsubscribeT
 // maySee lets in the owner of an address, once it is verified, whose token has the scope email, and callers with a scope
 // for the list's tenant. For those of other tenants the list is as good as unknown, for everybody else the address as
 // good as not subscribed. To a client's token the lists of other tenants than its own are unknown.
-func (c *Call) maySee(list *store.ListRecord, email core.Email, scope string) error {
+func (c *Call) maySee(list *store.ListWithTenant, email core.Email, scope string) error {
 	if !c.Caller.FirstParty && c.Caller.ClientTenant != list.TenantID {
 		return core.ErrListNotFound
 	}
@@ -251,7 +251,7 @@ func (c *Call) maySee(list *store.ListRecord, email core.Email, scope string) er
 }
 
 func (a newsletter) preferences(c *Call, in listAndEmailQuery) (sub core.Subscription, err error) {
-	list, err := a.store.ListRecord(c, in.ListID)
+	list, err := a.store.ListWithTenant(c, in.ListID)
 	if err != nil {
 		return sub, err
 	}
@@ -270,7 +270,7 @@ type preferencesRequest struct {
 func (r *preferencesRequest) validate() error { return checkListAnd(r.ListID, r.Preferences) }
 
 func (a newsletter) setPreferences(c *Call, in preferencesRequest) (sub core.Subscription, err error) {
-	list, err := a.store.ListRecord(c, in.ListID)
+	list, err := a.store.ListWithTenant(c, in.ListID)
 	if err != nil {
 		return sub, err
 	}
@@ -286,7 +286,7 @@ type listQueryOf struct {
 
 // subscriptions lists every subscription of a list, whatever its status.
 func (a newsletter) subscriptions(c *Call, in listQueryOf, page core.Page) ([]core.Subscription, error) {
-	list, err := a.store.ListRecord(c, in.ListID)
+	list, err := a.store.ListWithTenant(c, in.ListID)
 	if err != nil {
 		return nil, err
 	}
@@ -349,7 +349,7 @@ func (a newsletter) disable(c *Call, in disableRequest) (out disabled, err error
 	if !all && len(tenants) == 0 {
 		return out, core.Forbiddenf("The caller acts for no tenant.")
 	}
-	d := store.Disabling{Email: in.Email, Reason: in.Reason, DisabledBy: in.DisabledBy, OccurredAt: in.OccurredAt, Actor: c.actor()}
+	d := store.DisableRequest{Email: in.Email, Reason: in.Reason, DisabledBy: in.DisabledBy, OccurredAt: in.OccurredAt, Actor: c.actor()}
 	scopes, err := a.disableIn(in.Scope, tenants, all)
 	if err != nil {
 		return out, err
@@ -389,7 +389,7 @@ func siteOf(origin string) string {
 
 // keepOrigin takes the leave to read the answer back from a site that is not the list's tenant's: the preflight can only
 // ask whether it is any tenant's.
-func (c *Call) keepOrigin(list *store.ListRecord) {
+func (c *Call) keepOrigin(list *store.ListWithTenant) {
 	if origin := c.Request.Header.Get("Origin"); origin != "" && !slices.Contains(list.Tenant.Domains, siteOf(origin)) {
 		c.Header().Del("Access-Control-Allow-Origin")
 	}
@@ -399,7 +399,7 @@ func (a newsletter) keepOriginOf(c *Call, listID string) {
 	if c.Request.Header.Get("Origin") == "" {
 		return
 	}
-	if list, err := a.store.ListRecord(c, listID); err == nil {
+	if list, err := a.store.ListWithTenant(c, listID); err == nil {
 		c.keepOrigin(list)
 	} else {
 		c.Header().Del("Access-Control-Allow-Origin")

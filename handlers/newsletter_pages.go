@@ -24,8 +24,8 @@ type linkForm struct {
 }
 
 // wearID dresses the pages as the list of a token wants them. It may be gone: then its mails are spoken of without a name.
-func (p newsletterPages) wearID(c *Call, listID string, email core.Email) *store.ListRecord {
-	list, err := p.store.ListRecord(c, listID)
+func (p newsletterPages) wearID(c *Call, listID string, email core.Email) *store.ListWithTenant {
+	list, err := p.store.ListWithTenant(c, listID)
 	if err != nil {
 		c.dress = dress{list: c.words().ThisNewsletter, lang: c.dress.lang, tenant: ownName, email: email}
 		return nil
@@ -35,7 +35,7 @@ func (p newsletterPages) wearID(c *Call, listID string, email core.Email) *store
 }
 
 // asked opens a confirm token.
-func (p newsletterPages) asked(c *Call, token string) (*store.ListRecord, error) {
+func (p newsletterPages) asked(c *Call, token string) (*store.ListWithTenant, error) {
 	list, email, err := p.store.ConfirmAsked(c, token, c.Now)
 	if list != nil {
 		c.wear(list, email)
@@ -122,7 +122,7 @@ func (f *leaveForm) why() string {
 }
 
 // leaving opens an unsubscribe token and dresses the pages.
-func (p newsletterPages) leaving(c *Call, token string) (auth.UnsubscribeToken, *store.ListRecord, error) {
+func (p newsletterPages) leaving(c *Call, token string) (auth.UnsubscribeToken, *store.ListWithTenant, error) {
 	t, err := p.openUnsubscribe(c, token)
 	if t.ListID == "" {
 		return t, nil, err
@@ -199,7 +199,7 @@ func (p newsletterPages) undoToken(c *Call, t auth.UnsubscribeToken, leftAt core
 }
 
 // openUndo reads an undo token, and what it is to take back.
-func (p newsletterPages) openUndo(c *Call, token string) (u store.Undoing, err error) {
+func (p newsletterPages) openUndo(c *Call, token string) (u store.UndoRequest, err error) {
 	t, err := p.sealer.OpenUndo(token)
 	if err != nil {
 		return u, err
@@ -219,8 +219,8 @@ func isRefusal(err error) bool {
 	return kind != core.Unavailable && kind != core.Internal
 }
 
-func undoing(t auth.UnsubscribeToken, o core.Origin) store.Undoing {
-	return store.Undoing{ListID: t.ListID, SubscriptionID: t.SubscriptionID, LeftAt: t.IssuedAt, Origin: o}
+func undoing(t auth.UnsubscribeToken, o core.Origin) store.UndoRequest {
+	return store.UndoRequest{ListID: t.ListID, SubscriptionID: t.SubscriptionID, LeftAt: t.IssuedAt, Origin: o}
 }
 
 func (p newsletterPages) askUndo(c *Call, in tokenQuery) (HTML, error) {

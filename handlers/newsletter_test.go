@@ -42,12 +42,12 @@ func init() {
 		if args["status"] == "pending" {
 			return
 		}
-		token, err := e.store.ConfirmToken(ctx, row, core.MeansMailed)
+		token, err := e.store.ConfirmToken(ctx, row, core.ProofMailed)
 		e.must(err)
 		_, err = e.store.Confirm(ctx, token, core.Origin{}, now)
 		e.must(err)
 		if args["status"] == "unsubscribed" {
-			_, err = e.store.Unsubscribe(ctx, store.Leaving{ListID: sub.ListID, SubscriptionID: sub.ID}, now)
+			_, err = e.store.Unsubscribe(ctx, store.UnsubscribeRequest{ListID: sub.ListID, SubscriptionID: sub.ID}, now)
 			e.must(err)
 		}
 	}
@@ -57,7 +57,7 @@ func init() {
 		e.must(err)
 		for _, m := range mails {
 			if m.Kind == core.MailConfirm && string(m.Email) == args["email"] {
-				token, err := e.store.ConfirmToken(e.t.Context(), m.TokenID, core.MeansMailed)
+				token, err := e.store.ConfirmToken(e.t.Context(), m.TokenID, core.ProofMailed)
 				e.must(err)
 				e.name(name, token)
 			}
@@ -114,7 +114,7 @@ func init() {
 	}
 	// disabled address=E
 	steps["disabled"] = func(e *env, _ string, args map[string]string) {
-		_, err := e.store.Disable(e.t.Context(), store.Disabling{Email: core.Email(args["address"])}, core.At(time.Now()))
+		_, err := e.store.Disable(e.t.Context(), store.DisableRequest{Email: core.Email(args["address"])}, core.At(time.Now()))
 		e.must(err)
 	}
 	// unsubscribe-tokens-need-bearer: a daemon that is set so

@@ -64,7 +64,7 @@ func (m mailedEdge) forgot(c *Call, in emailForm) (HTML, error) {
 		f.Email = cut(in.Email, maxShown)
 		return c.render(400, "forgot", view{Title: c.words().ForgotLink, Fault: c.words().FaultEmail, Brand: f.brand, Data: f})
 	}
-	if err := m.auth.Forgot(c, email, core.Look{TenantID: f.tenantID, Language: c.language()}, c.Now); err != nil {
+	if err := m.auth.Forgot(c, email, core.MailStyle{TenantID: f.tenantID, Language: c.language()}, c.Now); err != nil {
 		return HTML{}, err
 	}
 	w := c.words()
@@ -106,7 +106,7 @@ func (m mailedEdge) resetPage(c *Call, in mailedQuery) (HTML, error) {
 	if err := addressed(c, in.Token, &in.Email); err != nil {
 		return HTML{}, err
 	}
-	return m.showPassword(c, store.PurposeReset, mailedForm{Token: in.Token, Email: in.Email}, nil)
+	return m.showPassword(c, store.TokenReset, mailedForm{Token: in.Token, Email: in.Email}, nil)
 }
 
 // showPassword shows the form for a new password, if its token is good.
@@ -121,7 +121,7 @@ func (m mailedEdge) showPassword(c *Call, purpose string, in mailedForm, fault e
 	w := c.words()
 	p := passwordPage{strong(w.NewPasswordFor, "email", email), string(email), in.Token, "/password/reset", w.NewPassword, w.NewPasswordHint, w.NewPasswordButton}
 	title := w.NewPassword
-	if purpose == store.PurposeClaim {
+	if purpose == store.TokenClaim {
 		p.Text, p.Action, title = strong(w.ClaimText, "email", email), verifyPath, w.VerifyTitle
 	}
 	return m.renderPassword(c, title, p, fault)
@@ -153,7 +153,7 @@ func (m mailedEdge) reset(c *Call, in mailedForm) (HTML, error) {
 	if err := addressed(c, in.Token, &in.Email); err != nil {
 		return HTML{}, err
 	}
-	return m.setPassword(c, store.PurposeReset, in, m.auth.ResetPassword)
+	return m.setPassword(c, store.TokenReset, in, m.auth.ResetPassword)
 }
 
 func (m mailedEdge) setPassword(c *Call, purpose string, in mailedForm, redeem auth.RedeemFunc) (HTML, error) {
@@ -191,7 +191,7 @@ func (m mailedEdge) verifyPage(c *Call, in mailedQuery) (HTML, error) {
 		return HTML{}, err
 	}
 	if claim {
-		return m.showPassword(c, store.PurposeClaim, form, nil)
+		return m.showPassword(c, store.TokenClaim, form, nil)
 	}
 	email, err := core.ParseEmail(in.Email)
 	if err != nil || in.Token == "" {
@@ -230,7 +230,7 @@ func (m mailedEdge) isClaim(c *Call, in mailedForm) (bool, error) {
 	if err != nil {
 		return false, nil
 	}
-	err = c.api.options.Store.CheckUserToken(c, store.PurposeClaim, core.HashToken(in.Token), email, c.Now)
+	err = c.api.options.Store.CheckUserToken(c, store.TokenClaim, core.HashToken(in.Token), email, c.Now)
 	if core.KindOf(err) == core.Invalid {
 		return errors.Is(err, core.ErrTokenExpired), nil
 	}
@@ -271,7 +271,7 @@ func (m mailedEdge) verify(c *Call, in mailedForm) (HTML, error) {
 		return HTML{}, err
 	}
 	if claim {
-		return m.setPassword(c, store.PurposeClaim, in, m.auth.ClaimAddress)
+		return m.setPassword(c, store.TokenClaim, in, m.auth.ClaimAddress)
 	}
 	email, err := core.ParseEmail(in.Email)
 	if err != nil {

@@ -19,9 +19,9 @@ func preferencesPath(listID string) string { return "/preferences?list=" + listI
 type holder struct {
 	auth.UnsubscribeToken
 	token   string
-	list    *store.ListRecord // that is shown
-	manages bool              // by such a link
-	sent    bool              // it has just been sent
+	list    *store.ListWithTenant // that is shown
+	manages bool                  // by such a link
+	sent    bool                  // it has just been sent
 }
 
 // manageData is the Data of pages/preferences.html.
@@ -85,7 +85,7 @@ func (p newsletterPages) holder(c *Call, token, listID string) (h holder, err er
 	case listID == "" || listID == h.ListID:
 		return h, nil
 	}
-	other, err := p.store.ListRecord(c, listID)
+	other, err := p.store.ListWithTenant(c, listID)
 	if err != nil || !h.manages || other.TenantID != h.list.TenantID {
 		return h, core.ErrListNotFound
 	}
@@ -118,7 +118,7 @@ func (p newsletterPages) showPreferences(c *Call, h holder, v view, status int, 
 			if row.Active {
 				data.Fields = fieldsOfList(h.list, s.Preferences, filled, wrong)
 			}
-		} else if other, err := p.store.ListRecord(c, s.ListID); err == nil {
+		} else if other, err := p.store.ListWithTenant(c, s.ListID); err == nil {
 			row.Fields = len(other.Fields) > 0
 		}
 		if h.manages {
@@ -143,7 +143,7 @@ func (p newsletterPages) showPreferences(c *Call, h holder, v view, status int, 
 }
 
 // fieldsOfList are the fields of a list, with what a subscriber has said.
-func fieldsOfList(list *store.ListRecord, preferences core.Preferences, filled map[string]string, wrong string) (fields []formField) {
+func fieldsOfList(list *store.ListWithTenant, preferences core.Preferences, filled map[string]string, wrong string) (fields []formField) {
 	said := preferences.Values()
 	for _, f := range list.Fields.Holding(preferences) {
 		ff := formField{Field: f, Wrong: f.Name == wrong}
@@ -189,7 +189,7 @@ func (p newsletterPages) changePreferences(c *Call, form map[string]string) (HTM
 		}
 		return p.left(c, h.UnsubscribeToken, leftAt, backTo(h))
 	case actLeaveAll:
-		gone, err := p.store.UnsubscribeAll(c, h.list.TenantID, store.Leaving{Email: h.Email, Means: core.MeansMailed, Origin: c.origin("preferences")}, c.Now)
+		gone, err := p.store.UnsubscribeAll(c, h.list.TenantID, store.UnsubscribeRequest{Email: h.Email, Proof: core.ProofMailed, Origin: c.origin("preferences")}, c.Now)
 		if err != nil {
 			return HTML{}, err
 		}
@@ -251,7 +251,7 @@ const fieldPrefix = "p."
 
 // askLink is the page for a reader without a link.
 func (p newsletterPages) askLink(c *Call, listID, fault, notice string) (HTML, error) {
-	list, err := p.store.ListRecord(c, listID)
+	list, err := p.store.ListWithTenant(c, listID)
 	if err != nil {
 		return HTML{}, c.linkError(err)
 	}
@@ -265,7 +265,7 @@ func (p newsletterPages) askLink(c *Call, listID, fault, notice string) (HTML, e
 
 // sendLink answers the same whether or not the address is known.
 func (p newsletterPages) sendLink(c *Call, listID, address string) (HTML, error) {
-	list, err := p.store.ListRecord(c, listID)
+	list, err := p.store.ListWithTenant(c, listID)
 	if err != nil {
 		return HTML{}, c.linkError(err)
 	}

@@ -297,7 +297,7 @@ func (a sendjobs) recipients(c *Call, in recipientFilter, page core.Page) ([]rec
 	rows, err := a.store.Recipients(c, &j, store.RecipientFilter(in), page)
 	out := make([]recipient, len(rows))
 	for i, r := range rows {
-		out[i] = recipient{r.Seq, r.Email, store.RecipientWords[r.State], r.Reason, r.Tries, r.Ambiguous, r.DueAt, r.FinishedAt, r.Marks.Words()}
+		out[i] = recipient{r.Seq, r.Email, store.RecipientStates[r.State], r.Reason, r.Tries, r.Ambiguous, r.DueAt, r.FinishedAt, r.Marks.Names()}
 	}
 	return out, err
 }

@@ -37,8 +37,8 @@ type subscribeData struct {
 }
 
 // subscribeList finds the list of the page, and dresses it.
-func (p newsletterPages) subscribeList(c *Call, id string) (*store.ListRecord, error) {
-	list, err := p.store.ListRecord(c, id)
+func (p newsletterPages) subscribeList(c *Call, id string) (*store.ListWithTenant, error) {
+	list, err := p.store.ListWithTenant(c, id)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (p newsletterPages) askSubscribe(c *Call, id string) (HTML, error) {
 }
 
 // showSubscribe shows the form, with what was filled in and what is wrong with it.
-func (p newsletterPages) showSubscribe(c *Call, list *store.ListRecord, filled map[string]string, wrong string) (HTML, error) {
+func (p newsletterPages) showSubscribe(c *Call, list *store.ListWithTenant, filled map[string]string, wrong string) (HTML, error) {
 	w := c.words()
 	data := subscribeData{
 		Action: subscribePath(list.ID), Email: filled["email"], Source: filled["source"], WrongEmail: wrong == "email",

@@ -142,7 +142,7 @@ type dress struct {
 }
 
 // wear dresses the pages of this request, those that tell errors too, as the list's tenant wants them.
-func (c *Call) wear(list *store.ListRecord, email core.Email) {
+func (c *Call) wear(list *store.ListWithTenant, email core.Email) {
 	c.Tenant = list.TenantID
 	c.dress = dress{brand: tenantBrand(c.api.ownBrand(), &list.Tenant), lang: list.PageLanguage(), list: list.Name, email: email}
 	c.dress.tenant = c.dress.brand.Name

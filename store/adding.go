@@ -7,8 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-// Adding is what an operator asks for who adds one address to a list.
-type Adding struct {
+// SubscriptionInput is what an operator asks for who adds one address to a list.
+type SubscriptionInput struct {
 	ListID string
 	Email  core.Email
 	Status string // core.SubscriptionPending, which asks the address by mail, or core.SubscriptionActive
@@ -16,15 +16,15 @@ type Adding struct {
 }
 
 // AddSubscription adds one address to a list as an import of one row does, but that the ledger names the means
-// core.MeansAdmin. It returns the record, and whether it is another one than before. core.ErrListNotFound, and a Conflict where
+// core.ProofAdmin. It returns the record, and whether it is another one than before. core.ErrListNotFound, and a Conflict where
 // another member service keeps the list, something stands against mailing the address, or the address has left the list: only a
 // subscription of its own brings it back.
-func (s *Store) AddSubscription(ctx context.Context, a Adding, actor string, now core.Instant) (sub core.Subscription, changed bool, err error) {
+func (s *Store) AddSubscription(ctx context.Context, a SubscriptionInput, actor string, now core.Instant) (sub core.Subscription, changed bool, err error) {
 	im, err := s.NewImport(ctx, a.ListID, a.Status, a.Source)
 	if err != nil {
 		return sub, false, err
 	}
-	im.means = core.MeansAdmin
+	im.proof = core.ProofAdmin
 	rows := []ImportRow{{Email: a.Email}}
 	im.prepare(rows)
 	err = s.update(ctx, func(tx *Tx) error {
@@ -47,7 +47,7 @@ func (s *Store) AddSubscription(ctx context.Context, a Adding, actor string, now
 }
 
 // mayAdd fails with a Conflict where the address must not be added to the list.
-func (tx *Tx) mayAdd(list *ListRecord, r *ImportRow) error {
+func (tx *Tx) mayAdd(list *ListWithTenant, r *ImportRow) error {
 	stands, err := tx.suppressions(r.key, list.TenantID)
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (tx *Tx) mayAdd(list *ListRecord, r *ImportRow) error {
 }
 
 // auditLeaving notes what an operator has ended.
-func (tx *Tx) auditLeaving(l Leaving, tenantID string, email core.Email, now core.Instant) error {
+func (tx *Tx) auditLeaving(l UnsubscribeRequest, tenantID string, email core.Email, now core.Instant) error {
 	if l.Actor == "" {
 		return nil
 	}

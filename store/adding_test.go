@@ -8,17 +8,17 @@ import (
 
 func (n newsletter) add(email core.Email, status string, at core.Instant) (core.Subscription, bool, error) {
 	n.Helper()
-	return n.AddSubscription(n.Context(), Adding{ListID: n.list, Email: email, Status: status, Source: "by telephone"}, "command:ops", at)
+	return n.AddSubscription(n.Context(), SubscriptionInput{ListID: n.list, Email: email, Status: status, Source: "by telephone"}, "command:ops", at)
 }
 
 func TestAddedByAnOperator(t *testing.T) {
 	n := testNewsletter(t)
 	sub, changed, err := n.add("Ann@example.org", "active", now0)
-	if err != nil || !changed || sub.Status != "active" || sub.Means != core.MeansAdmin {
+	if err != nil || !changed || sub.Status != "active" || sub.Proof != core.ProofAdmin {
 		t.Fatalf("%+v, %v, %v", sub, changed, err)
 	}
 	ledger, err := n.Consents(t.Context(), n.list, sub.ID)
-	if err != nil || len(ledger) != 1 || ledger[0].What != core.ConsentImported || ledger[0].Means != core.MeansAdmin || ledger[0].Source != "by telephone" {
+	if err != nil || len(ledger) != 1 || ledger[0].What != core.ConsentImported || ledger[0].Proof != core.ProofAdmin || ledger[0].Source != "by telephone" {
 		t.Errorf("ledger: %+v, %v", ledger, err)
 	}
 	if got := n.events(); len(got) != 1 || n.count("SELECT count(*) FROM mail") != 0 || n.audited("subscription.create") != 1 {
@@ -40,7 +40,7 @@ func TestAddedByAnOperator(t *testing.T) {
 	if n.count("SELECT count(*) FROM mail WHERE state = 0 AND kind = 'confirm' AND email_key = 'bob@example.org'") != 1 || len(n.events()) != 1 {
 		t.Error("no confirmation mail, or an event of a pending one")
 	}
-	if sub, changed, err = n.add("bob@example.org", "active", now0+6); err != nil || !changed || sub.Status != "active" || sub.Means != core.MeansAdmin {
+	if sub, changed, err = n.add("bob@example.org", "active", now0+6); err != nil || !changed || sub.Status != "active" || sub.Proof != core.ProofAdmin {
 		t.Errorf("%+v, %v, %v", sub, changed, err)
 	}
 }
@@ -51,10 +51,10 @@ func TestAddingBringsNobodyBack(t *testing.T) {
 	if _, err := n.leave("left@example.org", now0+10); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.Disable(t.Context(), Disabling{Email: "disabled@example.org"}, now0); err != nil {
+	if _, err := n.Disable(t.Context(), DisableRequest{Email: "disabled@example.org"}, now0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.Suppress(t.Context(), Disabling{Email: "suppressed@example.org", TenantID: n.tenant, OccurredAt: now0}, "ops", now0); err != nil {
+	if _, err := n.Suppress(t.Context(), DisableRequest{Email: "suppressed@example.org", TenantID: n.tenant, OccurredAt: now0}, "ops", now0); err != nil {
 		t.Fatal(err)
 	}
 	n.known("bounced@example.org", now0)
@@ -83,9 +83,9 @@ func TestUnsubscribedByAnOperator(t *testing.T) {
 	n := testNewsletter(t)
 	n.active("ann@example.org", now0)
 	before := len(n.events())
-	l := Leaving{
+	l := UnsubscribeRequest{
 		ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, "ann@example.org"), Email: "ann@example.org",
-		Means: core.MeansAdmin, Actor: "command:ops", Origin: core.Origin{Source: "command:ops"},
+		Proof: core.ProofAdmin, Actor: "command:ops", Origin: core.Origin{Source: "command:ops"},
 	}
 	for range 2 {
 		sub, err := n.Unsubscribe(t.Context(), l, now0+10)

@@ -53,7 +53,7 @@ func (s *Store) Snapshot(ctx context.Context, to string) error {
 
 // copyTo copies through a connection of its own, into a temporary name beside the target.
 func (s *Store) copyTo(ctx context.Context, to string) error {
-	tmp, err := tempBeside(to)
+	tmp, err := tempNextTo(to)
 	if err != nil {
 		return err
 	}
@@ -111,8 +111,8 @@ func copyPages(ctx context.Context, c *sqlx.Conn, tmp string) error {
 	}))
 }
 
-// tempBeside makes an empty file of mode 0600 in the target's folder, so that a rename cannot cross file systems.
-func tempBeside(to string) (string, error) {
+// tempNextTo makes an empty file of mode 0600 in the target's folder, so that a rename cannot cross file systems.
+func tempNextTo(to string) (string, error) {
 	f, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*")
 	if err != nil {
 		return "", err
@@ -197,7 +197,7 @@ func Restore(ctx context.Context, from, path string, now time.Time) (aside []str
 	if used, err := inUse(path); err != nil || used {
 		return nil, errors.Join(ErrInUse, err)
 	}
-	tmp, err := tempBeside(path)
+	tmp, err := tempNextTo(path)
 	if err != nil {
 		return nil, err
 	}

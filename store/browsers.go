@@ -33,7 +33,7 @@ type Visitor struct {
 // Visitor reads who is signed in in a browser, and what that user has allowed a client (empty: no client is asked
 // about). core.ErrNotFound where nobody is: the browser was signed out, or the user's sign-ins have all ended.
 func (s *Store) Visitor(ctx context.Context, browserID, clientID string, now core.Instant) (v Visitor, err error) {
-	err = s.view(ctx, func(r *Reader) error {
+	err = s.snapshotRead(ctx, func(r *Reader) error {
 		err := r.get(&v.Browser, "SELECT "+browserColumns+` FROM browser b JOIN user u ON u.id = b.user_id
 			WHERE b.id = ? AND b.expires_at > ? AND u.epoch = b.epoch AND u.disabled_at = 0`, browserID, now)
 		if err != nil {

@@ -81,9 +81,9 @@ func (c *checkpointState) resume(left leftover, beside bool, through map[string]
 	}
 }
 
-// lookBeside finds what an unclean stop left, and refuses an old copy beside a newer -wal before anything could change
+// checkLeftoverWAL finds what an unclean stop left, and refuses an old copy beside a newer -wal before anything could change
 // either: a connection that may write moves the -wal into the file when it closes.
-func (s *Store) lookBeside() (leftover, error) {
+func (s *Store) checkLeftoverWAL() (leftover, error) {
 	left := leftover{wal: walSize(s.path) > 0 && !s.daemonRuns()}
 	if !left.wal {
 		return left, nil

@@ -22,8 +22,8 @@ type Claim struct {
 	Skip         string
 }
 
-// whyNot is 0 for a recipient who may be mailed, else an index of skipReasons.
-const whyNot = `CASE WHEN s.id IS NULL THEN 1 WHEN s.word != 'active' THEN 2 WHEN s.block != '' THEN 3
+// skipReasonIndex is 0 for a recipient who may be mailed, else an index of skipReasons.
+const skipReasonIndex = `CASE WHEN s.id IS NULL THEN 1 WHEN s.word != 'active' THEN 2 WHEN s.block != '' THEN 3
 	WHEN EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?2 AND email_key = r.email_key) THEN 3
 	WHEN EXISTS (SELECT 1 FROM disabled WHERE email_key = r.email_key AND tenant_id IN ('', ?2)) THEN 4
 	WHEN m.status != 'active' THEN 2
@@ -40,7 +40,7 @@ const claimFrom = ` FROM recipient AS r
 
 // claimColumns is all of a claim in one column, since fetching a column or a row costs more than cutting it off: numbers first,
 // preferences last. No identifier, address or JSON text holds the separators, controls.
-const claimColumns = "SELECT concat_ws(char(31), r.seq, r.tries, r.ambiguous, r.due_at, " + whyNot +
+const claimColumns = "SELECT concat_ws(char(31), r.seq, r.tries, r.ambiguous, r.due_at, " + skipReasonIndex +
 	", r.email_key, coalesce(s.id, ''), coalesce(s.email, ''), coalesce(s.preferences, '')) AS claim"
 
 // The claims of one statement come as one row, in the order of the inner one. SQLite would look at the number behind a bare
@@ -58,7 +58,7 @@ type ClaimKey struct {
 	TenantID, ListID string
 	MailedProof      bool // the list's require_mailed_proof
 
-	scattered int // claims to come that do not look for a stretch
+	scattered int // claims to come that do not look for a range
 }
 
 // ClaimRecipients appends the next queued recipients of a job behind a position, at most limit. A claim leaves no trace in
@@ -66,10 +66,10 @@ type ClaimKey struct {
 // the rows without an outcome. k is the caller's for all claims of the job, one at a time: it remembers how they are best read.
 func (s *Store) ClaimRecipients(ctx context.Context, dst []Claim, k *ClaimKey, after int64, limit int) ([]Claim, error) {
 	if k.scattered == 0 && !k.MailedProof {
-		if out, ok, err := s.claimStretch(ctx, dst, k, after, limit); ok || err != nil {
+		if out, ok, err := s.claimRange(ctx, dst, k, after, limit); ok || err != nil {
 			return out, err
 		}
-		k.scattered = scatteredFor
+		k.scattered = scatteredClaims
 	}
 	k.scattered = max(k.scattered-1, 0)
 	return s.claim(ctx, dst, claimQueued, k.JobNo, k.TenantID, k.ListID, k.MailedProof, after, limit)
@@ -88,7 +88,7 @@ func (s *Store) claim(ctx context.Context, dst []Claim, query string, args ...an
 	for rows != "" {
 		var row string
 		row, rows, _ = strings.Cut(rows, "\x1e")
-		c, err := cutClaim(row)
+		c, err := parseClaim(row)
 		if err != nil {
 			return dst, err
 		}
@@ -97,7 +97,7 @@ func (s *Store) claim(ctx context.Context, dst []Claim, query string, args ...an
 	return dst, nil
 }
 
-func cutClaim(row string) (c Claim, err error) {
+func parseClaim(row string) (c Claim, err error) {
 	var n [5]int64
 	rest := row
 	for i := range n {

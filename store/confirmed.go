@@ -14,7 +14,7 @@ const confirmedQuery = `SELECT count(*) FROM confirm_token t JOIN subscription s
 // token that was not mailed: the caller that got it in an answer does not learn from it who is subscribed.
 func (s *Store) Confirmed(ctx context.Context, token string) (bool, error) {
 	t, err := s.openConfirmToken(ctx, token)
-	if errors.Is(err, core.ErrInvalidToken) || err == nil && (t.means != core.MeansMailed || t.mark != nil) {
+	if errors.Is(err, core.ErrInvalidToken) || err == nil && (t.proof != core.ProofMailed || t.mark != nil) {
 		return false, nil
 	}
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 func (tx *Tx) addConsent(c core.Consent) error {
 	_, err := tx.exec(`INSERT INTO consent (list_id, subscription_id, at, what, means, source, remote, user_agent, text_version, generation, job_no, reason)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		c.ListID, c.SubscriptionID, int64(c.At), c.What, c.Means, c.Source, c.Remote, c.UserAgent, c.TextVersion, c.Generation, c.JobNo, c.Reason)
+		c.ListID, c.SubscriptionID, int64(c.At), c.What, c.Proof, c.Source, c.Remote, c.UserAgent, c.TextVersion, c.Generation, c.JobNo, c.Reason)
 	return err
 }
 

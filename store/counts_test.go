@@ -39,12 +39,12 @@ func TestCountsAreThoseOfAScan(t *testing.T) {
 			t.Parallel()
 			n, random := testNewsletter(t), rand.New(rand.NewPCG(seed, 1))
 			lists := []string{n.list, n.addList(n.tenant)}
-			at, tokens, left := now0, []string{}, []Undoing{}
+			at, tokens, left := now0, []string{}, []UndoRequest{}
 			for range 400 {
 				at += core.Instant(random.IntN(1000 * 60 * 60))
 				n.list = lists[random.IntN(2)]
 				email := core.Email(fmt.Sprintf("r%d@example.org", random.IntN(12)))
-				means := []string{core.MeansMailed, core.MeansResponse}[random.IntN(2)]
+				means := []string{core.ProofMailed, core.ProofResponse}[random.IntN(2)]
 				what := []string{
 					"subscribe", "subscribe", "confirm", "confirm", "leave", "undo", "import", "deliver", "report", "suppress", "lift", "erase", "clean", "sync",
 				}[random.IntN(14)]
@@ -59,8 +59,8 @@ func TestCountsAreThoseOfAScan(t *testing.T) {
 					}
 				case "leave":
 					id := n.SubscriptionID(n.list, email.Key())
-					sub, _ := n.Unsubscribe(t.Context(), Leaving{ListID: n.list, SubscriptionID: id, Email: email, Means: means}, at)
-					left = append(left, Undoing{ListID: n.list, SubscriptionID: id, LeftAt: sub.ChangedAt})
+					sub, _ := n.Unsubscribe(t.Context(), UnsubscribeRequest{ListID: n.list, SubscriptionID: id, Email: email, Proof: means}, at)
+					left = append(left, UndoRequest{ListID: n.list, SubscriptionID: id, LeftAt: sub.ChangedAt})
 				case "undo":
 					if len(left) > 0 {
 						_, _ = n.Undo(t.Context(), left[random.IntN(len(left))], at)
@@ -83,7 +83,7 @@ func TestCountsAreThoseOfAScan(t *testing.T) {
 						return err
 					}))
 				case "suppress":
-					_, err := n.Suppress(t.Context(), Disabling{Email: email, TenantID: n.tenant, OccurredAt: at}, "test", at)
+					_, err := n.Suppress(t.Context(), DisableRequest{Email: email, TenantID: n.tenant, OccurredAt: at}, "test", at)
 					must(t, err)
 				case "lift":
 					_, _ = n.Lift(t.Context(), email, n.tenant, "test", at)

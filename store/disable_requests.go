@@ -8,7 +8,7 @@ import (
 
 // DisableRequest is an address that complained, on its way to the member service's disable operation; or, with a list, one that
 // left a list of a member service elsewhere by the link of a mail.
-type DisableRequest struct {
+type PendingDisable struct {
 	ID         int64        `db:"id"`
 	TenantID   string       `db:"tenant_id"` // whose mail it complained of
 	ListID     string       `db:"list_id"`   // that it left; empty: it complained
@@ -33,34 +33,34 @@ func (tx *Tx) addDisableRequest(e *core.ProviderEvent, now core.Instant) error {
 func (tx *Tx) addLeaveRequest(tenantID string, sub *core.Subscriber, now core.Instant) error {
 	tx.kick(TopicDisable)
 	_, err := tx.exec(`INSERT INTO disable_request (tenant_id, list_id, email, reason, occurred_at, created_at, due_at) VALUES (?, ?, ?, '', ?, ?, ?)`,
-		tenantID, sub.ListID, string(sub.Email), int64(sub.WordAt), int64(now), int64(now))
+		tenantID, sub.ListID, string(sub.Email), int64(sub.MemberStatusAt), int64(now), int64(now))
 	return err
 }
 
-// DueDisableRequests reads what is to be posted now, in order.
-func (s *Store) DueDisableRequests(ctx context.Context, now core.Instant, limit int) ([]DisableRequest, error) {
-	var d []DisableRequest
+// DuePendingDisables reads what is to be posted now, in order.
+func (s *Store) DuePendingDisables(ctx context.Context, now core.Instant, limit int) ([]PendingDisable, error) {
+	var d []PendingDisable
 	err := s.all(ctx, &d, `SELECT id, tenant_id, list_id, email, reason, occurred_at, created_at, tries FROM disable_request
 		WHERE due_at <= ? ORDER BY due_at, id LIMIT ?`, int64(now), limit)
 	return d, err
 }
 
-// NextDisableRequest is when the next one is due; 0: none waits.
-func (s *Store) NextDisableRequest(ctx context.Context) (at core.Instant, err error) {
+// NextPendingDisable is when the next one is due; 0: none waits.
+func (s *Store) NextPendingDisable(ctx context.Context) (at core.Instant, err error) {
 	err = s.get(ctx, &at, "SELECT coalesce(min(due_at), 0) FROM disable_request")
 	return at, err
 }
 
-// FinishDisableRequest records that the member service has answered. An operator may have taken the request away meanwhile.
-func (s *Store) FinishDisableRequest(ctx context.Context, id int64) error {
+// FinishPendingDisable records that the member service has answered. An operator may have taken the request away meanwhile.
+func (s *Store) FinishPendingDisable(ctx context.Context, id int64) error {
 	return s.update(ctx, func(tx *Tx) error {
 		_, err := tx.exec("DELETE FROM disable_request WHERE id = ?", id)
 		return err
 	})
 }
 
-// PostponeDisableRequest records a failure and when to try again.
-func (s *Store) PostponeDisableRequest(ctx context.Context, id int64, reason string, dueAt core.Instant) error {
+// PostponePendingDisable records a failure and when to try again.
+func (s *Store) PostponePendingDisable(ctx context.Context, id int64, reason string, dueAt core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		_, err := tx.exec("UPDATE disable_request SET tries = tries + 1, last_error = ?, due_at = ? WHERE id = ?", reason, int64(dueAt), id)
 		return err

@@ -8,8 +8,8 @@ import (
 	"newsletterd/core"
 )
 
-// Disabling asks for an address to be switched off.
-type Disabling struct {
+// DisableRequest asks for an address to be switched off.
+type DisableRequest struct {
 	Email      core.Email
 	TenantID   string // empty: everywhere
 	Reason     string
@@ -22,7 +22,7 @@ type Disabling struct {
 
 // Disable switches an address off and ends every subscription of it, each with its event. It returns how many of
 // the counted tenants' subscriptions this call changed: 0 on repetition.
-func (s *Store) Disable(ctx context.Context, d Disabling, now core.Instant) (n int, err error) {
+func (s *Store) Disable(ctx context.Context, d DisableRequest, now core.Instant) (n int, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		if n, err = tx.disable(d, now); err != nil || d.Actor == "" {
 			return err
@@ -32,7 +32,7 @@ func (s *Store) Disable(ctx context.Context, d Disabling, now core.Instant) (n i
 	return n, err
 }
 
-func (tx *Tx) disable(d Disabling, now core.Instant) (int, error) {
+func (tx *Tx) disable(d DisableRequest, now core.Instant) (int, error) {
 	key := d.Email.Key()
 	tx.departs()
 	_, err := tx.exec(`INSERT INTO disabled (email_key, tenant_id, reason, disabled_by, occurred_at, created_at) VALUES (?, ?, ?, ?, ?, ?)
@@ -67,7 +67,7 @@ func (tx *Tx) disable(d Disabling, now core.Instant) (int, error) {
 		}
 		err = tx.addConsent(core.Consent{
 			ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentDisabled,
-			Means: core.MeansAdmin, Origin: core.Origin{Source: d.Reason}.Trim(), Generation: sub.Generation,
+			Proof: core.ProofAdmin, Origin: core.Origin{Source: d.Reason}.Trim(), Generation: sub.Generation,
 		})
 		if err != nil {
 			return 0, err
@@ -90,7 +90,7 @@ func (tx *Tx) idsOf(emailKey, tenantID string) (string, error) {
 	return tx.store.idsOf(tx, emailKey, tenantID)
 }
 
-func (s *Store) idsOf(r reads, emailKey, tenantID string) (string, error) {
+func (s *Store) idsOf(r querier, emailKey, tenantID string) (string, error) {
 	var lists []string
 	if err := r.all(&lists, "SELECT id FROM list WHERE ?1 = '' OR tenant_id = ?1", tenantID); err != nil {
 		return "", err

@@ -7,7 +7,7 @@
 // # The way of a write
 //
 //	Store.Confirm(ctx, …)                an operation: one function of a *Tx
-//	  └ update / updateAgain / bulk      puts it into a queue and waits
+//	  └ update / updateRepeatable / bulk      puts it into a queue and waits
 //	       └ writer.run                  one goroutine takes what waits: up to 256 operations and one bulk operation
 //	            ├ begin                  BEGIN IMMEDIATE; tries again while another process holds the lock
 //	            ├ SAVEPOINT, fn(*Tx)     each operation for itself; a failed one is rolled back alone

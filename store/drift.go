@@ -63,7 +63,7 @@ const inFlight = "EXISTS (SELECT 1 FROM outbox AS o WHERE o.list_id = ?1 AND o.s
 // Drift compares both sides of a list, page by page, and picks at most sample subscriptions that differ.
 // core.ErrListNotFound.
 func (s *Store) Drift(ctx context.Context, listID string, sample int) (d Drift, err error) {
-	if _, err = s.ListRecord(ctx, listID); err != nil {
+	if _, err = s.ListWithTenant(ctx, listID); err != nil {
 		return d, err
 	}
 	d.ListID = listID
@@ -200,7 +200,7 @@ func (tx *Tx) mayRemove(clientID, listID string, startedAt core.Instant) (bool, 
 
 // TakeOver makes a list the daemon's own again that another webhook client has fed. core.ErrNotFound: none has.
 func (s *Store) TakeOver(ctx context.Context, listID, actor string, now core.Instant) error {
-	list, err := s.ListRecord(ctx, listID)
+	list, err := s.ListWithTenant(ctx, listID)
 	if err != nil {
 		return err
 	}

@@ -135,7 +135,7 @@ func TestForeignFedLists(t *testing.T) {
 		if err != nil {
 			return err.Error()
 		}
-		return string(s.Word)
+		return string(s.MemberStatus)
 	}
 	n.batch("other", now0, a, b)
 	if _, err := n.RequestSync(t.Context(), n.list, now0); !errors.Is(err, ErrForeignFed) {

@@ -11,12 +11,12 @@ import (
 // ChangeTTL is how long the link works that changes an account's address.
 const ChangeTTL = 24 * time.Hour
 
-// PurposeChange is of the token that changes an account's address. It has a row of its own table.
-const PurposeChange = "change"
+// TokenChange is of the token that changes an account's address. It has a row of its own table.
+const TokenChange = "change"
 
 // How many mails about a change of address a user causes in a day, and how many one address gets.
 const (
-	changeWindow    = 24 * time.Hour
+	changePeriod    = 24 * time.Hour
 	changesPerUser  = 5
 	changesPerEmail = 3
 )
@@ -39,11 +39,11 @@ func (s *Store) AskEmailChange(ctx context.Context, userID string, epoch int64, 
 		if u.Email.Key() == email.Key() {
 			return core.Invalidf("email", "This is your address already.")
 		}
-		mine, _, err := tx.tally("change "+u.Email.Key(), changeWindow, now)
+		mine, _, err := tx.tally("change "+u.Email.Key(), changePeriod, now)
 		if err != nil {
 			return err
 		}
-		its, _, err := tx.tally("change-to "+email.Key(), changeWindow, now)
+		its, _, err := tx.tally("change-to "+email.Key(), changePeriod, now)
 		if err != nil {
 			return err
 		}
@@ -54,20 +54,20 @@ func (s *Store) AskEmailChange(ctx context.Context, userID string, epoch int64, 
 		_, err = tx.exec(`INSERT INTO email_change (user_id, hash, old_key, email, email_key, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash, old_key = excluded.old_key, email = excluded.email,
 			email_key = excluded.email_key, created_at = excluded.created_at, expires_at = excluded.expires_at`,
-			userID, token.Hashes[PurposeChange], u.Email.Key(), string(email), email.Key(), int64(now), int64(now.Add(ChangeTTL)))
+			userID, token.Hashes[TokenChange], u.Email.Key(), string(email), email.Key(), int64(now), int64(now.Add(ChangeTTL)))
 		if err != nil {
 			return err
 		}
-		link := token.Look.MailTo(email, core.MailChange, token.ID)
+		link := token.Style.MailTo(email, core.MailChange, token.ID)
 		if taken {
-			link = token.Look.MailTo(email, core.MailChangeTaken, "") // nobody is told the token
+			link = token.Style.MailTo(email, core.MailChangeTaken, "") // nobody is told the token
 		}
 		state := mailQueued
 		if mine > changesPerUser || its > changesPerEmail {
 			state = mailLeftOut
 		}
 		return errors.Join(tx.writeMail(link, state, now),
-			tx.writeMail(token.Look.MailTo(u.Email, core.MailChangeAsked, ""), state, now),
+			tx.writeMail(token.Style.MailTo(u.Email, core.MailChangeAsked, ""), state, now),
 			tx.audit(now, "user:"+userID, "user.email.ask", "", userID))
 	})
 }
@@ -115,7 +115,7 @@ func (s *Store) CheckEmailChange(ctx context.Context, hash []byte, email core.Em
 // ChangeEmail redeems a token for the user who asked: the account has the address that it was mailed to, verified, and the old address is told.
 // Links that were mailed to the old one are worth nothing any more. core.ErrInvalidToken, also where another account has
 // taken the address meanwhile; core.ErrTokenExpired.
-func (s *Store) ChangeEmail(ctx context.Context, userID string, hash []byte, email core.Email, look core.Look, now core.Instant) error {
+func (s *Store) ChangeEmail(ctx context.Context, userID string, hash []byte, email core.Email, look core.MailStyle, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		var r emailChangeRow
 		if err := tx.get(&r, emailChangeQuery, hash, email.Key()); err != nil {

@@ -18,7 +18,7 @@ func TestErasedBytesAreGone(t *testing.T) {
 			e = email
 		}
 		row := n.subscribe(e, `{"city":"Bonn"}`, now0)
-		token, err := n.ConfirmToken(t.Context(), row, core.MeansMailed)
+		token, err := n.ConfirmToken(t.Context(), row, core.ProofMailed)
 		if err == nil {
 			_, err = n.Confirm(t.Context(), token, core.Origin{}, now0)
 		}

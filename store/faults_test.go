@@ -212,7 +212,7 @@ func (s *story) try(fn func() error) (err error) {
 	s.queued(1, over)
 	var errs [2]error
 	row := func(i int) string { return fmt.Sprint("crowd", s.tries, " ", i) }
-	for i, do := range []func(context.Context, func(*Tx) error) error{s.update, s.updateAgain} {
+	for i, do := range []func(context.Context, func(*Tx) error) error{s.update, s.updateRepeatable} {
 		wg.Go(func() {
 			errs[i] = do(context.Background(), func(tx *Tx) error { _, err := tx.exec(insertOfCrowd, row(i)); return err })
 		})

@@ -77,7 +77,7 @@ func (tx *Tx) keepBody(body string) (no int64, err error) {
 
 // thaw returns the head of what is frozen for a job that starts. What an older version has not frozen, and a template
 // that did not exist, are frozen now.
-func (tx *Tx) thaw(j *core.SendJob, l *core.List, t *core.Tenant) (f core.FrozenContent, err error) {
+func (tx *Tx) frozenContent(j *core.SendJob, l *core.List, t *core.Tenant) (f core.FrozenContent, err error) {
 	err = tx.get(&f, "SELECT "+frozenHead+" FROM frozen_content WHERE campaign_id = ?", j.CampaignID)
 	if errors.Is(err, core.ErrNotFound) {
 		var c core.Campaign

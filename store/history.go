@@ -9,8 +9,8 @@ import (
 	"newsletterd/core"
 )
 
-// Mailed is what became of the mail of one job to one address.
-type Mailed struct {
+// HistoryEntry is what became of the mail of one job to one address.
+type HistoryEntry struct {
 	JobNo        int64        `db:"no"`
 	JobID        string       `db:"id"`
 	TenantID     string       `db:"tenant_id"`
@@ -34,7 +34,7 @@ const historyStep = 50
 // History reads a page of what was ever sent to an address, the newest first: by all tenants, or by those among tenants.
 // page.After is the number of the last job, as text. No index is needed for it: recipients stand in the order of ids that
 // are made of the address, so each job of a list that the address may be on is searched by halving.
-func (s *Store) History(ctx context.Context, email core.Email, tenants []string, all bool, page core.Page) (found []Mailed, err error) {
+func (s *Store) History(ctx context.Context, email core.Email, tenants []string, all bool, page core.Page) (found []HistoryEntry, err error) {
 	before := int64(math.MaxInt64)
 	if page.After != "" {
 		if before, err = strconv.ParseInt(page.After, 10, 64); err != nil {
@@ -42,12 +42,12 @@ func (s *Store) History(ctx context.Context, email core.Email, tenants []string,
 		}
 	}
 	for more := true; more && err == nil && len(found) < page.Limit; {
-		err = s.view(ctx, func(r *Reader) error {
+		err = s.snapshotRead(ctx, func(r *Reader) error {
 			pairs, err := s.idsOf(r, email.Key(), "")
 			if err != nil {
 				return err
 			}
-			var jobs []Mailed
+			var jobs []HistoryEntry
 			err = r.all(&jobs, `SELECT j.no, j.id, j.tenant_id, j.list_id, j.recipients, c.name, c.subject, p.value->>1 AS subscriber_id
 				FROM json_each(?1) AS p CROSS JOIN send_job AS j ON j.list_id = p.value->>0 JOIN campaign AS c INDEXED BY campaign_head ON c.id = j.campaign_id
 				WHERE j.no < ?2 AND j.recipients > 0 AND (?3 OR j.tenant_id IN (SELECT value FROM json_each(?4)))
@@ -59,7 +59,7 @@ func (s *Store) History(ctx context.Context, email core.Email, tenants []string,
 			more = len(jobs) == historyStep
 			for i := 0; i < len(jobs) && len(found) < page.Limit; i++ {
 				before = jobs[i].JobNo
-				known, err := jobs[i].look(r)
+				known, err := jobs[i].find(r)
 				if err != nil {
 					return err
 				}
@@ -74,7 +74,7 @@ func (s *Store) History(ctx context.Context, email core.Email, tenants []string,
 }
 
 // look finds the address among the recipients of a job.
-func (m *Mailed) look(r reads) (known bool, err error) {
+func (m *HistoryEntry) find(r querier) (known bool, err error) {
 	seq, err := seqOf(r, m.JobNo, m.Recipients, m.SubscriberID)
 	if err != nil || seq == 0 {
 		return false, err

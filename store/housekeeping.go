@@ -238,7 +238,7 @@ func (tx *Tx) sweepPending(sw sweep, before core.Instant) (int64, error) {
 // Pages that nothing needs any more are used again. They are given back to the file system, in steps, where they are more than
 // sparePages and a quarter of the file: less would soon be needed again.
 const (
-	sparePages = 4096 // of 4 KiB
+	keptPages  = 4096 // of 4 KiB
 	shrinkStep = 256  // pages, a few milliseconds
 )
 
@@ -251,7 +251,7 @@ func (s *Store) shrink(ctx context.Context) (more bool, err error) {
 	if err := s.get(ctx, &unused, "PRAGMA freelist_count"); err != nil {
 		return false, err
 	}
-	if unused <= max(sparePages, all/4) {
+	if unused <= max(keptPages, all/4) {
 		return false, nil
 	}
 	err = s.bulk(ctx, func(tx *Tx) error {

@@ -36,9 +36,9 @@ func newImportRow(id, email, preferences string, left bool) ImportRow {
 // which costs a sort and writes each page of the database once; or Add them as they come.
 type Import struct {
 	store  *Store
-	list   *ListRecord
+	list   *ListWithTenant
 	status string
-	means  string // of those who become active
+	proof  string // of those who become active
 	source string
 	spool  spool
 	single int // changes announced one by one
@@ -71,14 +71,14 @@ func (s *Store) NewImport(ctx context.Context, listID, status, source string) (*
 	if status != core.SubscriptionActive && status != core.SubscriptionPending {
 		return nil, core.Invalidf("status", "status must be active or pending.")
 	}
-	list, err := s.ListRecord(ctx, listID)
+	list, err := s.ListWithTenant(ctx, listID)
 	if err != nil {
 		return nil, err
 	}
 	if s.opts.MemberElsewhere {
 		return nil, core.Conflictf("conflict", "Another member service keeps this list: import there.")
 	}
-	return &Import{store: s, list: list, status: status, means: core.MeansImport, source: core.Origin{Source: source}.Trim().Source, spool: spool{dir: filepath.Dir(s.path)}}, nil
+	return &Import{store: s, list: list, status: status, proof: core.ProofImport, source: core.Origin{Source: source}.Trim().Source, spool: spool{dir: filepath.Dir(s.path)}}, nil
 }
 
 // Put takes a row in. Memory stays bounded: rows beyond some megabytes go into files without a name beside the database.
@@ -226,10 +226,10 @@ func (im *importing) run(tx *Tx, rows []ImportRow) (err error) {
 // row tries a new record first: it mostly is one, and then nothing has to be read.
 func (im *importing) row(tx *Tx, r *ImportRow) error {
 	sub := core.Subscription{ID: r.id, ListID: im.list.ID}
-	change, _ := sub.Import(r.Email, im.status, im.means, r.Preferences, im.at)
+	change, _ := sub.Import(r.Email, im.status, im.proof, r.Preferences, im.at)
 	n, err := tx.exec(`INSERT INTO subscription (list_id, id, email, email_key, status, preferences, generation, means, created_at, changed_at, event_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		sub.ListID, sub.ID, string(sub.Email), r.key, sub.Status, string(sub.Preferences), sub.Generation, sub.Means,
+		sub.ListID, sub.ID, string(sub.Email), r.key, sub.Status, string(sub.Preferences), sub.Generation, sub.Proof,
 		int64(sub.CreatedAt), int64(sub.ChangedAt), int64(sub.EventAt))
 	if err != nil {
 		return err
@@ -249,7 +249,7 @@ func (im *importing) known(tx *Tx, r *ImportRow) error {
 		return err
 	}
 	was, left := sub.Status, sub.Left()
-	change, changed := sub.Import(r.Email, im.status, im.means, r.Preferences, im.at)
+	change, changed := sub.Import(r.Email, im.status, im.proof, r.Preferences, im.at)
 	switch {
 	case left:
 		im.counts.Kept++
@@ -307,14 +307,14 @@ func (im *importing) record(tx *Tx, r *ImportRow, sub *core.Subscription, c *cor
 	}
 	return tx.addConsent(core.Consent{
 		ListID: sub.ListID, SubscriptionID: sub.ID, At: im.at, What: core.ConsentImported,
-		Means: im.means, Origin: core.Origin{Source: im.source}, Generation: sub.Generation,
+		Proof: im.proof, Origin: core.Origin{Source: im.source}, Generation: sub.Generation,
 		Reason: core.TrimText(r.Evidence),
 	})
 }
 
 // prove adds the evidence of a row to the consent of a subscription that an earlier import made without any.
 func (im *importing) prove(tx *Tx, r *ImportRow, sub *core.Subscription) error {
-	if r.Evidence == "" || sub.Means != core.MeansImport {
+	if r.Evidence == "" || sub.Proof != core.ProofImport {
 		return nil
 	}
 	n, err := tx.exec(`UPDATE consent SET reason = ?
@@ -331,7 +331,7 @@ func (im *importing) addConsents(tx *Tx) error {
 	if len(im.agreed) > 0 {
 		_, err := tx.exec(`INSERT INTO consent (list_id, subscription_id, at, what, means, source, generation)
 			SELECT ?, value, ?, 'imported', ?, ?, 1 FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`,
-			im.list.ID, int64(im.at), im.means, im.source, im.agreed.Column())
+			im.list.ID, int64(im.at), im.proof, im.source, im.agreed.Column())
 		if err != nil {
 			return err
 		}
@@ -345,7 +345,7 @@ func (im *importing) addConsents(tx *Tx) error {
 	}
 	_, err = tx.exec(`INSERT INTO consent (list_id, subscription_id, at, what, means, source, generation, reason)
 		SELECT ?, value ->> 0, ?, 'imported', ?, ?, 1, value ->> 1 FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`,
-		im.list.ID, int64(im.at), im.means, im.source, string(pairs))
+		im.list.ID, int64(im.at), im.proof, im.source, string(pairs))
 	return err
 }
 

@@ -162,7 +162,7 @@ func TestImportBringsNobodyBack(t *testing.T) {
 	if _, err := n.leave("left@example.org", now0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.Disable(t.Context(), Disabling{Email: "off@example.org"}, now0); err != nil {
+	if _, err := n.Disable(t.Context(), DisableRequest{Email: "off@example.org"}, now0); err != nil {
 		t.Fatal(err)
 	}
 	n.subscribe("pending@example.org", "", now0)
@@ -199,7 +199,7 @@ func TestPendingImportAsksForConfirmation(t *testing.T) {
 	if err := n.get(t.Context(), &rowID, "SELECT token_id FROM mail WHERE email_key = 'r1@example.org'"); err != nil {
 		t.Fatal(err)
 	}
-	if sub, err := n.Confirm(t.Context(), n.token(rowID, core.MeansMailed), core.Origin{}, now0+1); err != nil || sub.Status != "active" {
+	if sub, err := n.Confirm(t.Context(), n.token(rowID, core.ProofMailed), core.Origin{}, now0+1); err != nil || sub.Status != "active" {
 		t.Errorf("%+v, %v", sub, err)
 	}
 }

@@ -58,7 +58,7 @@ func (tx *Tx) startJob(j *core.SendJob, now core.Instant) error {
 	if err != nil {
 		return err
 	}
-	frozen, err := tx.thaw(j, &list, &tenant)
+	frozen, err := tx.frozenContent(j, &list, &tenant)
 	if err != nil {
 		return err
 	}

@@ -11,13 +11,13 @@ import (
 // Guesses of passwords: how many one user gets in a window, and for how long an address that has signed in
 // as the user keeps a count of its own, so that nobody can lock the owner out.
 const (
-	loginWindow   = 15 * time.Minute
+	loginPeriod   = 15 * time.Minute
 	loginFailures = 10
 	knownFor      = 90 * 24 * time.Hour
 )
 
 // LoginTry is what a login by password needs to know, counted before the password is looked at.
-type LoginTry struct {
+type LoginAttempt struct {
 	User         core.User
 	Known        bool   // there is such a user, and not switched off
 	PasswordHash string // empty where Known is false, or the user has none
@@ -29,8 +29,8 @@ type LoginTry struct {
 // TryLogin counts an attempt for the address, known or not, and reads the user. devices are what the attempt may
 // be known by, the surest first (a cookie, the remote address); empty ones are left out. A known one has a counter of
 // its own.
-func (s *Store) TryLogin(ctx context.Context, email core.Email, devices []string, now core.Instant) (LoginTry, error) {
-	var t LoginTry
+func (s *Store) TryLogin(ctx context.Context, email core.Email, devices []string, now core.Instant) (LoginAttempt, error) {
+	var t LoginAttempt
 	err := s.update(ctx, func(tx *Tx) error {
 		var row struct {
 			core.User
@@ -43,7 +43,7 @@ func (s *Store) TryLogin(ctx context.Context, email core.Email, devices []string
 		if err != nil && !errors.Is(err, core.ErrNotFound) {
 			return err
 		}
-		t = LoginTry{Key: "login " + email.Key()}
+		t = LoginAttempt{Key: "login " + email.Key()}
 		if row.Device != "" {
 			t.Key += " " + row.Device
 		}
@@ -55,7 +55,7 @@ func (s *Store) TryLogin(ctx context.Context, email core.Email, devices []string
 		} else if err := tx.all(&[]core.Role{}, "SELECT role, tenant_id FROM role WHERE user_id = ? AND "+roleCounts, ""); err != nil {
 			return err // asked in vain, for the same work
 		}
-		n, until, err := tx.tally(t.Key, loginWindow, now)
+		n, until, err := tx.tally(t.Key, loginPeriod, now)
 		t.Blocked, t.Until = n > loginFailures, until
 		return err
 	})

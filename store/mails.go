@@ -18,7 +18,7 @@ const (
 
 // How many confirmation mails an address gets in 24 hours, how many "subscribed already" of a list, and how many undo links.
 const (
-	mailWindow           = 24 * time.Hour
+	mailPeriod           = 24 * time.Hour
 	confirmsPerListEmail = 3
 	confirmsPerEmail     = 10
 	alreadyPerListEmail  = 1
@@ -51,7 +51,7 @@ func (tx *Tx) writeMail(m core.Mail, state int, now core.Instant) error {
 	return err
 }
 
-// leaveOut does the work of writeMail for a mail to a subscriber that does not go out. It adds a row until mailWindow has as many of
+// leaveOut does the work of writeMail for a mail to a subscriber that does not go out. It adds a row until mailPeriod has as many of
 // the kind, list and address as get through at most, and one: repeated requests don't make the table grow.
 func (tx *Tx) leaveOut(m core.Mail, now core.Instant) error {
 	tx.kick(TopicMailSoon)
@@ -59,7 +59,7 @@ func (tx *Tx) leaveOut(m core.Mail, now core.Instant) error {
 		SELECT ?1, ?2, ?3, ?4, ?5, 3, ?6, ?7
 		WHERE (SELECT count(*) FROM mail WHERE email_key = ?5 AND kind = ?1 AND created_at > ?8 AND list_id = ?3 AND state != 3) +
 			(SELECT count(*) FROM mail WHERE email_key = ?5 AND list_id = ?3 AND created_at > ?8 AND kind = ?1 AND state = 3) < ?9`,
-		m.Kind, m.TenantID, m.ListID, string(m.Email), m.Email.Key(), int64(max(m.DueAt, now)), int64(now), int64(now.Add(-mailWindow)), requestsApart)
+		m.Kind, m.TenantID, m.ListID, string(m.Email), m.Email.Key(), int64(max(m.DueAt, now)), int64(now), int64(now.Add(-mailPeriod)), requestsApart)
 	return err
 }
 
@@ -129,7 +129,7 @@ type MailResult struct {
 
 // FinishMails records results.
 func (s *Store) FinishMails(ctx context.Context, results []MailResult, now core.Instant) error {
-	return s.updateAgain(ctx, func(tx *Tx) error {
+	return s.updateRepeatable(ctx, func(tx *Tx) error {
 		sent := make([]any, 0, sentMailsAtOnce)
 		for i, r := range results {
 			if r.Sent && r.Reason == "" {

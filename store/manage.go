@@ -6,15 +6,15 @@ import (
 	"newsletterd/core"
 )
 
-// Held is a subscription of an address, whatever its status, with what its list calls itself.
-type Held struct {
+// NamedSubscription is a subscription of an address, whatever its status, with what its list calls itself.
+type NamedSubscription struct {
 	core.Subscription
 	ListName string `db:"list_name"`
 }
 
 // SubscriptionsAt reads what an address has, or had, on the lists of a tenant, by name.
-func (s *Store) SubscriptionsAt(ctx context.Context, tenantID string, email core.Email) (held []Held, err error) {
-	err = s.view(ctx, func(r *Reader) error {
+func (s *Store) SubscriptionsAt(ctx context.Context, tenantID string, email core.Email) (held []NamedSubscription, err error) {
+	err = s.snapshotRead(ctx, func(r *Reader) error {
 		pairs, err := s.idsOf(r, email.Key(), tenantID)
 		if err != nil {
 			return err
@@ -28,7 +28,7 @@ func (s *Store) SubscriptionsAt(ctx context.Context, tenantID string, email core
 
 // UnsubscribeAll ends every subscription of an address on the lists of a tenant, and returns those, as they are now. ListID and
 // SubscriptionID of l are not looked at.
-func (s *Store) UnsubscribeAll(ctx context.Context, tenantID string, l Leaving, now core.Instant) (left []core.Subscription, err error) {
+func (s *Store) UnsubscribeAll(ctx context.Context, tenantID string, l UnsubscribeRequest, now core.Instant) (left []core.Subscription, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		left = nil
 		subs, err := tx.subscriptionsOf(l.Email.Key(), tenantID)
@@ -48,14 +48,14 @@ func (s *Store) UnsubscribeAll(ctx context.Context, tenantID string, l Leaving, 
 	return left, err
 }
 
-// linksPerListEmail is how many mails with the link to its data an address gets in mailWindow by a list's page.
+// linksPerListEmail is how many mails with the link to its data an address gets in mailPeriod by a list's page.
 const linksPerListEmail = 3
 
 // RequestPreferencesLink queues the mail with the link to what a tenant holds about an address, if it holds anything and the
 // address may be mailed. As many statements run in any case: the time of the answer tells nothing.
 func (s *Store) RequestPreferencesLink(ctx context.Context, listID string, email core.Email, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
-		list, err := tx.listRecord(listID)
+		list, err := tx.listWithTenant(listID)
 		if err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func (s *Store) RequestPreferencesLink(ctx context.Context, listID string, email
 			AND NOT EXISTS (SELECT 1 FROM disabled WHERE email_key = ?2 AND tenant_id IN ('', ?3))
 			AND NOT EXISTS (SELECT 1 FROM erased WHERE hash = ?7 AND tenant_id IN ('', ?3) AND kind = 'disabled')
 			AND (SELECT count(*) FROM mail WHERE email_key = ?2 AND kind = 'preferences' AND list_id = ?4 AND created_at > ?5 AND state != 3) < ?6`,
-			pairs, email.Key(), list.TenantID, list.ID, int64(now.Add(-mailWindow)), linksPerListEmail,
+			pairs, email.Key(), list.TenantID, list.ID, int64(now.Add(-mailPeriod)), linksPerListEmail,
 			s.erasedHash(email.Key()))
 		if err != nil {
 			return err

@@ -13,7 +13,7 @@ func TestPreferencesLink(t *testing.T) {
 	other := n.addList(n.tenant)
 	n.active("ann@example.org", now0)
 	n.subscribe("off@example.org", "", now0)
-	if _, err := n.Disable(t.Context(), Disabling{Email: "off@example.org"}, now0); err != nil {
+	if _, err := n.Disable(t.Context(), DisableRequest{Email: "off@example.org"}, now0); err != nil {
 		t.Fatal(err)
 	}
 	rows, queued := 0, 0
@@ -55,7 +55,7 @@ func TestUnsubscribeAllOfATenant(t *testing.T) {
 		n.list = list
 		n.active("ann@example.org", now0)
 	}
-	l := Leaving{Email: "Ann@example.org", Means: core.MeansMailed, Reason: "content"}
+	l := UnsubscribeRequest{Email: "Ann@example.org", Proof: core.ProofMailed, Reason: "content"}
 	for _, want := range []int{2, 0} {
 		if got, err := n.UnsubscribeAll(t.Context(), n.tenant, l, now0+50); err != nil || len(got) != want {
 			t.Errorf("%v, %v; want %d", got, err, want)
@@ -97,7 +97,7 @@ func TestLedgerNamesTheConsentText(t *testing.T) {
 	}
 	_, row, err := n.Subscribe(t.Context(), SubscribeRequest{ListID: n.list, Email: "ann@example.org", TextVersion: versions[1]}, now0)
 	if err == nil {
-		_, err = n.Confirm(t.Context(), n.token(row, core.MeansMailed), core.Origin{}, now0+1)
+		_, err = n.Confirm(t.Context(), n.token(row, core.ProofMailed), core.Origin{}, now0+1)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -43,7 +43,7 @@ func Migrate(ctx context.Context, path string, o MigrateOptions) (done Migrated,
 		return done, err
 	}
 	// The connections below would move such a -wal into the file when they close.
-	if _, err := (&Store{path: path, log: slog.New(slog.DiscardHandler)}).lookBeside(); err != nil {
+	if _, err := (&Store{path: path, log: slog.New(slog.DiscardHandler)}).checkLeftoverWAL(); err != nil {
 		return done, err
 	}
 	err = withConn(ctx, dsn(path, nil, "_pragma=busy_timeout(2000)"), func(c *sqlx.Conn) error {
@@ -82,7 +82,7 @@ func keepBefore(ctx context.Context, c *sqlx.Conn, path string, next int) (strin
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return "", err
 	}
-	tmp, err := tempBeside(to)
+	tmp, err := tempNextTo(to)
 	if err != nil {
 		return "", err
 	}

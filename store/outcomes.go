@@ -192,7 +192,7 @@ func (tx *Tx) countOutcomes(c *jobCount, now core.Instant) error {
 	return nil
 }
 
-// markSent marks the sent recipients of a job, those of a stretch of 63 in one statement: a statement costs more than a row,
+// markSent marks the sent recipients of a job, those of a range of 63 in one statement: a statement costs more than a row,
 // and a list of them (IN) more than a mask.
 func (tx *Tx) markSent(c *jobCount, now core.Instant) error {
 	slices.Sort(c.sentSeqs)
@@ -205,7 +205,7 @@ func (tx *Tx) markSent(c *jobCount, now core.Instant) error {
 		done, err := tx.exec(markSent, int64(now), c.no, first, seqs[n-1], mask)
 		if err == nil && done < int64(n) {
 			var again int64
-			again, err = tx.exec(markSentAgain, int64(now), c.no, first, seqs[n-1], mask)
+			again, err = tx.exec(markSentDeferred, int64(now), c.no, first, seqs[n-1], mask)
 			done, c.deferred = done+again, c.deferred-again
 		}
 		if err != nil {
@@ -220,6 +220,6 @@ func (tx *Tx) markSent(c *jobCount, now core.Instant) error {
 const (
 	markSentAny = `UPDATE recipient SET state = 2, tries = tries + 1, due_at = 0, finished_at = ?1, reason = ''
 		WHERE job_no = ?2 AND seq BETWEEN ?3 AND ?4 AND (?5 >> (seq - ?3)) & 1 AND +state = `
-	markSent      = markSentAny + "0"
-	markSentAgain = markSentAny + "1" // those that were deferred
+	markSent         = markSentAny + "0"
+	markSentDeferred = markSentAny + "1" // those that were deferred
 )

@@ -15,7 +15,7 @@ import (
 // side's row goes as well, without an event. The bytes of models go in steps, soon after.
 func (s *Store) ErasePerson(ctx context.Context, p Person, actor string, now core.Instant) (rows int64, err error) {
 	var seen personReach // found outside, for other writers wait while an operation runs
-	err = s.view(ctx, func(r *Reader) (err error) {
+	err = s.snapshotRead(ctx, func(r *Reader) (err error) {
 		seen, err = s.reach(r, p, &personReach{})
 		return err
 	})

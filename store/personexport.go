@@ -28,7 +28,7 @@ const personJobs = `SELECT j.no, j.recipients, j.expanded = 1 OR j.status IN ('c
 	FROM json_each(?1) AS p CROSS JOIN send_job AS j ON j.list_id = p.value->>0 ORDER BY j.no`
 
 // reach finds a person's rows, in tables without an index on them by a scan; what was seen before is taken over from there.
-func (s *Store) reach(r reads, p Person, seen *personReach) (at personReach, err error) {
+func (s *Store) reach(r querier, p Person, seen *personReach) (at personReach, err error) {
 	at = personReach{Person: p, key: p.Email.Key(), settled: map[int64]bool{}, tokens: seen.tokens, events: seen.events}
 	if at.pairs, err = s.idsOf(r, at.key, p.TenantID); err != nil {
 		return at, err
@@ -86,7 +86,7 @@ func (s *Store) ExportPerson(ctx context.Context, p Person) (d PersonData, err e
 		Mailings: []PersonMailing{}, Reports: []PersonReport{}, Blocks: []PersonBlock{}, Mails: []PersonMail{}, Events: []PersonEvent{},
 		Audit: []PersonAudit{},
 	}
-	err = s.view(ctx, func(r *Reader) error {
+	err = s.snapshotRead(ctx, func(r *Reader) error {
 		at, err := s.reach(r, p, &personReach{})
 		if err != nil {
 			return err
@@ -185,8 +185,8 @@ func (at *personReach) newsletter(r *Reader, d *PersonData) error {
 	return err
 }
 
-// RecipientWords are the states of a recipient in words.
-var RecipientWords = [...]string{"queued", "deferred", "sent", "failed", "skipped"}
+// RecipientStates are the states of a recipient in words.
+var RecipientStates = [...]string{"queued", "deferred", "sent", "failed", "skipped"}
 
 // sending reads what the send side holds.
 func (at *personReach) sending(r *Reader, d *PersonData) error {
@@ -212,7 +212,7 @@ func (at *personReach) sending(r *Reader, d *PersonData) error {
 			err = r.all(&reports, selectReports+"job_no = ? AND seq = ? AND job_no > 0 ORDER BY id", place.jobNo, place.seq)
 		}
 		d.Reports = append(d.Reports, reports...)
-		m.StateWord, m.MarkWords = RecipientWords[m.State], m.Marks.Words()
+		m.StateWord, m.MarkWords = RecipientStates[m.State], m.Marks.Names()
 		d.Mailings = append(d.Mailings, m)
 	}
 	if err != nil {

@@ -36,7 +36,7 @@ func (n newsletter) fillPerson(email core.Email) string {
 	if err != nil {
 		n.Fatal(err)
 	}
-	if _, err := n.Confirm(ctx, n.token(row, core.MeansMailed), origin, now0+1000); err != nil {
+	if _, err := n.Confirm(ctx, n.token(row, core.ProofMailed), origin, now0+1000); err != nil {
 		n.Fatal(err)
 	}
 	n.sql("INSERT INTO campaign (id, tenant_id, subject, created_at) VALUES (?, ?, 'News', 1) ON CONFLICT DO NOTHING", "camp", n.tenant)
@@ -201,7 +201,7 @@ func TestErasedAddressStaysBlocked(t *testing.T) {
 	if n.count("SELECT count(*) FROM erased") != 0 || imported().Unchanged != 1 {
 		t.Error("who has come back is still gone")
 	}
-	if _, err := n.Disable(ctx, Disabling{Email: email, Reason: "r", DisabledBy: "b"}, now0+2000); err != nil {
+	if _, err := n.Disable(ctx, DisableRequest{Email: email, Reason: "r", DisabledBy: "b"}, now0+2000); err != nil {
 		t.Fatal(err)
 	}
 	erase()
@@ -209,7 +209,7 @@ func TestErasedAddressStaysBlocked(t *testing.T) {
 		t.Errorf("the address is in %v", n.find(annKey))
 	}
 	row := n.subscribe(email, "", now0+3000)
-	if _, err := n.Confirm(ctx, n.token(row, core.MeansMailed), core.Origin{}, now0+3000); err == nil || n.count("SELECT count(*) FROM subscription") != 0 {
+	if _, err := n.Confirm(ctx, n.token(row, core.ProofMailed), core.Origin{}, now0+3000); err == nil || n.count("SELECT count(*) FROM subscription") != 0 {
 		t.Errorf("a disabled address subscribed again: %v", err)
 	}
 	event := core.Event{
@@ -279,7 +279,7 @@ func TestErasedRecipientsKeepTheirOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	err := n.view(t.Context(), func(r *Reader) error {
+	err := n.snapshotRead(t.Context(), func(r *Reader) error {
 		for i, id := range ids {
 			want := int64(i + 1)
 			if i%3 == 0 {
@@ -320,7 +320,7 @@ func TestRecipientsAreFoundBehindAGap(t *testing.T) {
 	for seq := 31; seq <= 40; seq++ {
 		n.sql("INSERT INTO recipient (job_no, seq, subscriber_id, email_key) VALUES (1, ?, ?, 'x')", seq, fmt.Sprintf("%04d", seq))
 	}
-	must(t, n.view(t.Context(), func(r *Reader) error {
+	must(t, n.snapshotRead(t.Context(), func(r *Reader) error {
 		for seq := int64(1); seq <= 40; seq++ {
 			want := seq
 			if seq <= 30 {

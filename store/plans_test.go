@@ -10,7 +10,7 @@ import (
 func TestSendPathScansNothing(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	queries := []string{
-		"SELECT " + whyNot + claimFrom + "AND r.seq = ?5",
+		"SELECT " + skipReasonIndex + claimFrom + "AND r.seq = ?5",
 		"SELECT coalesce(min(due_at), 0) FROM send_job WHERE status = 'pending'",
 		"SELECT no FROM send_job WHERE status = 'pending' AND due_at <= ? ORDER BY due_at LIMIT ?",
 		"SELECT no FROM send_job WHERE status = 'running' ORDER BY no",
@@ -18,7 +18,7 @@ func TestSendPathScansNothing(t *testing.T) {
 		"SELECT count(*) FROM (SELECT 1 FROM received_sync WHERE removing = 1 LIMIT 1)",
 		"SELECT no FROM received_sync WHERE removing = 1 ORDER BY no LIMIT 1",
 		"UPDATE recipient SET state = ? WHERE job_no = ? AND seq > ? AND seq <= ? AND state < 2",
-		claimQueued, claimDeferred, claimStretch, stretchSubscribers, stretchSubscriptions, recipientsOfList, selectSubscriber, markSent, markSentAgain, nextDeferred, jobViewByID, jobsOfAll, jobsOfTenant, recipientsInOrder, recipientsByWord,
+		claimQueued, claimDeferred, selectClaimRange, selectRangeSubscribers, selectRangeSubscriptions, recipientsOfList, selectSubscriber, markSent, markSentDeferred, nextDeferred, jobViewByID, jobsOfAll, jobsOfTenant, recipientsInOrder, recipientsByWord,
 	}
 	for _, q := range queries {
 		rows, err := s.readers.Queryx("EXPLAIN QUERY PLAN "+q, make([]any, parameters(q))...)

@@ -192,8 +192,8 @@ func (tx *Tx) leaveByProvider(r *ProviderReport, to sentTo, now core.Instant) er
 	if to.ListID == "" {
 		return nil
 	}
-	_, _, err := tx.unsubscribe(Leaving{
-		ListID: to.ListID, SubscriptionID: tx.store.SubscriptionID(to.ListID, to.EmailKey), Means: core.MeansMailed, JobNo: r.JobNo,
+	_, _, err := tx.unsubscribe(UnsubscribeRequest{
+		ListID: to.ListID, SubscriptionID: tx.store.SubscriptionID(to.ListID, to.EmailKey), Proof: core.ProofMailed, JobNo: r.JobNo,
 		Origin: core.Origin{Source: "provider " + r.Provider},
 	}, now)
 	if !errors.Is(err, core.ErrNotFound) {

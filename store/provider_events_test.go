@@ -228,7 +228,7 @@ func TestProviderEventsCountByRecipient(t *testing.T) {
 		core.MarkOpened | core.MarkClicked | core.MarkMachineClicked, core.MarkOpened | core.MarkClicked | core.MarkDelivered | core.MarkComplained, core.MarkBounced,
 	} {
 		if rows[i].Marks != want {
-			t.Errorf("%s: %v, want %v", rows[i].Email, rows[i].Marks.Words(), want.Words())
+			t.Errorf("%s: %v, want %v", rows[i].Email, rows[i].Marks.Names(), want.Names())
 		}
 	}
 }
@@ -303,17 +303,17 @@ func TestComplaintsAskToDisable(t *testing.T) {
 	complaint := store.ProviderReport{Event: w.event(core.ProviderComplaint, "Ann@example.org"), Key: core.ProviderKey("c")}
 	w.report(complaint)
 	w.report(complaint)
-	due, err := w.DueDisableRequests(t.Context(), w.now, 10)
+	due, err := w.DuePendingDisables(t.Context(), w.now, 10)
 	w.must(err)
 	if len(due) != 1 || due[0].Email != "Ann@example.org" || due[0].TenantID != w.tenant || due[0].OccurredAt != w.now {
 		t.Fatalf("%+v", due)
 	}
-	w.must(w.PostponeDisableRequest(t.Context(), due[0].ID, "down", w.now.Add(time.Second)))
-	if at, err := w.NextDisableRequest(t.Context()); err != nil || at != w.now.Add(time.Second) {
+	w.must(w.PostponePendingDisable(t.Context(), due[0].ID, "down", w.now.Add(time.Second)))
+	if at, err := w.NextPendingDisable(t.Context()); err != nil || at != w.now.Add(time.Second) {
 		t.Errorf("next %v, %v", at, err)
 	}
-	w.must(w.FinishDisableRequest(t.Context(), due[0].ID))
-	if at, err := w.NextDisableRequest(t.Context()); err != nil || at != 0 {
+	w.must(w.FinishPendingDisable(t.Context(), due[0].ID))
+	if at, err := w.NextPendingDisable(t.Context()); err != nil || at != 0 {
 		t.Errorf("next %v, %v", at, err)
 	}
 }
@@ -330,23 +330,23 @@ func TestProviderRecords(t *testing.T) {
 	if err := w.AddProvider(ctx, store.Provider{Name: "one", Kind: "generic"}, "s", "test", w.now); core.KindOf(err) != core.Conflict {
 		t.Errorf("a name that is taken: %v", err)
 	}
-	if _, err := w.ProviderRecord(ctx, "one"); err != nil { // it is cached now
+	if _, err := w.ProviderSecrets(ctx, "one"); err != nil { // it is cached now
 		t.Fatal(err)
 	}
 	_, err := w.UpdateProvider(ctx, "one", store.ProviderChange{NewSecret: new("second"), Disabled: new(true), TenantID: new("")}, "test", w.now)
 	w.must(err)
-	p, err := w.ProviderRecord(ctx, "one")
+	p, err := w.ProviderSecrets(ctx, "one")
 	w.must(err)
 	if len(p.Secrets) != 2 || p.Secrets[0] != "second" || p.Secrets[1] != "first" || p.DisabledAt != w.now || p.TenantID != "" {
 		t.Errorf("%+v", p)
 	}
 	_, err = w.UpdateProvider(ctx, "one", store.ProviderChange{EndOldSecret: true, Disabled: new(false)}, "test", w.now)
 	w.must(err)
-	if p, err = w.ProviderRecord(ctx, "one"); err != nil || len(p.Secrets) != 1 || p.DisabledAt != 0 {
+	if p, err = w.ProviderSecrets(ctx, "one"); err != nil || len(p.Secrets) != 1 || p.DisabledAt != 0 {
 		t.Errorf("%+v, %v", p, err)
 	}
 	w.must(w.DeleteProvider(ctx, "one", "test", w.now))
-	if _, err := w.ProviderRecord(ctx, "one"); core.KindOf(err) != core.NotFound {
+	if _, err := w.ProviderSecrets(ctx, "one"); core.KindOf(err) != core.NotFound {
 		t.Errorf("deleted: %v", err)
 	}
 	for range 2 {

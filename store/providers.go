@@ -19,15 +19,15 @@ type Provider struct {
 
 const providerColumns = "name, kind, tenant_id, topics, disabled_at, created_at, updated_at"
 
-// ProviderRecord is a provider with its secrets as the operator wrote them, the newest first: a second one while one is
+// ProviderSecrets is a provider with its secrets as the operator wrote them, the newest first: a second one while one is
 // replaced. Records are cached; never change one.
-type ProviderRecord struct {
+type ProviderSecrets struct {
 	Provider
 	Secrets []string
 }
 
-// ProviderRecord returns a provider with its secrets, also a disabled one. core.ErrNotFound.
-func (s *Store) ProviderRecord(ctx context.Context, name string) (*ProviderRecord, error) {
+// ProviderSecrets returns a provider with its secrets, also a disabled one. core.ErrNotFound.
+func (s *Store) ProviderSecrets(ctx context.Context, name string) (*ProviderSecrets, error) {
 	p, age := s.providers.get(name)
 	if p != nil {
 		return p, nil
@@ -41,7 +41,7 @@ func (s *Store) ProviderRecord(ctx context.Context, name string) (*ProviderRecor
 	if err != nil {
 		return nil, err
 	}
-	p = &ProviderRecord{Provider: row.Provider}
+	p = &ProviderSecrets{Provider: row.Provider}
 	for _, sealed := range [][]byte{row.Secret, row.OldSecret} {
 		if len(sealed) == 0 {
 			continue

@@ -12,7 +12,7 @@ import (
 
 // RecipientFilter chooses recipients of a job; the zero value chooses all of them.
 type RecipientFilter struct {
-	Status string     // of RecipientWords
+	Status string     // of RecipientStates
 	Code   string     // of the refusal: a reply code as 550, or an enhanced status code as 5.1.1
 	Email  core.Email // that address alone
 }
@@ -21,8 +21,8 @@ var replyCode = regexp.MustCompile(`^[45](\d\d|\.\d{1,3}\.\d{1,3})$`)
 
 // Validate names the field that is at fault.
 func (f *RecipientFilter) Validate() error {
-	if f.Status != "" && !slices.Contains(RecipientWords[:], f.Status) {
-		return core.Invalidf("status", "status must be one of %s.", strings.Join(RecipientWords[:], ", "))
+	if f.Status != "" && !slices.Contains(RecipientStates[:], f.Status) {
+		return core.Invalidf("status", "status must be one of %s.", strings.Join(RecipientStates[:], ", "))
 	}
 	if f.Code != "" && !replyCode.MatchString(f.Code) {
 		return core.Invalidf("code", "code must be the code of a refusal, as 550 or 5.1.1.")
@@ -35,7 +35,7 @@ func wordsOf(state int, reason string) []string {
 	if state == RecipientQueued || state == RecipientSent {
 		return nil
 	}
-	words := append(make([]string, 0, 3), RecipientWords[state])
+	words := append(make([]string, 0, 3), RecipientStates[state])
 	if state == RecipientSkipped {
 		return words
 	}
@@ -75,7 +75,7 @@ func (s *Store) Recipients(ctx context.Context, j *core.SendJob, f RecipientFilt
 	}
 	last, state := j.Recipients, -1
 	if f.Status != "" {
-		state = slices.Index(RecipientWords[:], f.Status)
+		state = slices.Index(RecipientStates[:], f.Status)
 	}
 	if f.Email != "" {
 		if last, err = s.seqOfEmail(ctx, j, f.Email); err != nil || last <= after {
@@ -113,7 +113,7 @@ func noneLeft(j *core.SendJob, state int) bool {
 
 // seqOfEmail finds an address among the recipients of a job; 0: it is none of them.
 func (s *Store) seqOfEmail(ctx context.Context, j *core.SendJob, email core.Email) (seq int64, err error) {
-	err = s.view(ctx, func(r *Reader) error {
+	err = s.snapshotRead(ctx, func(r *Reader) error {
 		seq, err = seqOf(r, j.No, j.Recipients, s.SubscriptionID(j.ListID, email.Key()))
 		return err
 	})

@@ -67,7 +67,7 @@ func TestRecipientFilter(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, r := range rs {
-					if r.Seq <= last || tt.f.Status != "" && store.RecipientWords[r.State] != tt.f.Status {
+					if r.Seq <= last || tt.f.Status != "" && store.RecipientStates[r.State] != tt.f.Status {
 						t.Errorf("%+v after %d", r, last)
 					}
 					last = r.Seq

@@ -89,7 +89,7 @@ func (s *Store) NextDeferred(ctx context.Context, jobNo int64, afterDue core.Ins
 // Mailable checks one claimed recipient again. skip is empty where the message may go, else the reason.
 func (s *Store) Mailable(ctx context.Context, k *ClaimKey, seq int64) (skip string, err error) {
 	var why int
-	err = s.get(ctx, &why, "SELECT CASE WHEN (SELECT status FROM send_job WHERE no = ?1) != 'running' THEN 6 ELSE "+whyNot+" END"+
+	err = s.get(ctx, &why, "SELECT CASE WHEN (SELECT status FROM send_job WHERE no = ?1) != 'running' THEN 6 ELSE "+skipReasonIndex+" END"+
 		claimFrom+"AND r.seq = ?5", k.JobNo, k.TenantID, k.ListID, k.MailedProof, seq)
 	if err != nil {
 		return "", err
@@ -114,7 +114,7 @@ func (s *Store) SettleJob(ctx context.Context, no, after int64, now core.Instant
 			state, reason, column = RecipientFailed, j.FailureReason, "UPDATE send_job SET failed = failed + ?, deferred = 0 WHERE no = ?"
 		}
 		_, err = tx.exec(`INSERT INTO recipient_word (job_no, word, seq) SELECT job_no, ?, seq FROM recipient
-			WHERE job_no = ? AND seq > ? AND seq <= ? AND state < 2 ON CONFLICT DO NOTHING`, RecipientWords[state], no, after, next)
+			WHERE job_no = ? AND seq > ? AND seq <= ? AND state < 2 ON CONFLICT DO NOTHING`, RecipientStates[state], no, after, next)
 		if err != nil {
 			return err
 		}

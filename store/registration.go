@@ -12,36 +12,36 @@ import (
 const (
 	VerifyTTL       = 48 * time.Hour
 	ResetTTL        = time.Hour
-	registerWindow  = 24 * time.Hour
+	registerPeriod  = 24 * time.Hour
 	registerMails   = 3  // mails to an address that is registered again, for each origin of those requests …
 	registerMailsIn = 10 // … and for all together, the mail of the first registration included
-	forgotWindow    = time.Hour
-	forgotPerWindow = 3
-	verifyPerWindow = 3
+	forgotPeriod    = time.Hour
+	forgotPerPeriod = 3
+	verifyPerPeriod = 3
 )
 
 // The purposes of a user's mailed tokens.
 const (
-	PurposeVerify = "verify" // verifies the address; on its page with the password that stands or a new one
-	PurposeClaim  = "claim"  // verifies it and sets a password: somebody registered the unverified address again
-	PurposeReset  = "reset"  // sets a password
+	TokenVerify = "verify" // verifies the address; on its page with the password that stands or a new one
+	TokenClaim  = "claim"  // verifies it and sets a password: somebody registered the unverified address again
+	TokenReset  = "reset"  // sets a password
 )
 
-var mailKinds = map[string]string{PurposeVerify: core.MailVerify, PurposeClaim: core.MailClaim, PurposeReset: core.MailReset}
+var mailKinds = map[string]string{TokenVerify: core.MailVerify, TokenClaim: core.MailClaim, TokenReset: core.MailReset}
 
 // UserToken is a new row of a mailed token: its id, and the hash of the text that the mailer makes of it.
 // The same id serves whichever purpose the operation finds fitting, with a hash for each.
 type UserToken struct {
 	ID     string
 	Hashes map[string][]byte // by purpose
-	Look   core.Look         // of the mail that carries it, or that goes out in its place
+	Style  core.MailStyle    // of the mail that carries it, or that goes out in its place
 }
 
 // Registration is one attempt to register.
 type Registration struct {
 	User         core.User
 	PasswordHash string
-	Token        UserToken // of PurposeVerify and PurposeClaim
+	Token        UserToken // of TokenVerify and TokenClaim
 	Conflict     bool      // an address that exists is told (ErrUserExists), by configuration
 	Origin       string    // where the request came from; those of unknown origin count as one
 }
@@ -69,9 +69,9 @@ func (s *Store) Register(ctx context.Context, r Registration, now core.Instant) 
 		case !mails || old.Disabled():
 			return tx.idle(4)
 		case old.EmailVerified:
-			return errors.Join(tx.idle(3), tx.addMail(r.Token.Look.MailTo(old.Email, core.MailAlreadyRegistered, ""), now))
+			return errors.Join(tx.idle(3), tx.addMail(r.Token.Style.MailTo(old.Email, core.MailAlreadyRegistered, ""), now))
 		}
-		return errors.Join(tx.idle(2), tx.mailToken(old, PurposeClaim, r.Token, now))
+		return errors.Join(tx.idle(2), tx.mailToken(old, TokenClaim, r.Token, now))
 	})
 	return added && err == nil, err
 }
@@ -80,14 +80,14 @@ func (s *Store) Register(ctx context.Context, r Registration, now core.Instant) 
 // that has used its own share up does not use up that of all. 2 statements.
 func (tx *Tx) registerMails(r Registration, now core.Instant) (bool, error) {
 	key := "register " + r.User.Email.Key()
-	its, _, err := tx.tally(key+" "+r.Origin, registerWindow, now)
+	its, _, err := tx.tally(key+" "+r.Origin, registerPeriod, now)
 	if err != nil {
 		return false, err
 	}
 	if its > registerMails {
 		return false, tx.idle(1)
 	}
-	all, _, err := tx.tally(key, registerWindow, now)
+	all, _, err := tx.tally(key, registerPeriod, now)
 	return all <= registerMailsIn, err
 }
 
@@ -100,7 +100,7 @@ func (tx *Tx) register(r Registration, now core.Instant) error {
 	if err := tx.insertUser(r.User, r.PasswordHash, true); err != nil {
 		return err
 	}
-	return tx.mailToken(r.User, PurposeVerify, r.Token, now)
+	return tx.mailToken(r.User, TokenVerify, r.Token, now)
 }
 
 // idle runs n statements that change nothing, in the place of those of another case.
@@ -126,7 +126,7 @@ func (tx *Tx) mailNobody(now core.Instant) error {
 // mailToken adds the row of a token and queues the mail that carries it: 2 statements.
 func (tx *Tx) mailToken(u core.User, purpose string, t UserToken, now core.Instant) error {
 	ttl := VerifyTTL
-	if purpose == PurposeReset {
+	if purpose == TokenReset {
 		ttl = ResetTTL
 	}
 	_, err := tx.exec("INSERT INTO user_token (id, purpose, hash, user_id, email_key, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -134,7 +134,7 @@ func (tx *Tx) mailToken(u core.User, purpose string, t UserToken, now core.Insta
 	if err != nil {
 		return err
 	}
-	return tx.addMail(t.Look.MailTo(u.Email, mailKinds[purpose], t.ID), now)
+	return tx.addMail(t.Style.MailTo(u.Email, mailKinds[purpose], t.ID), now)
 }
 
 // userTokenRow is a mailed token with the user that it is for.
@@ -194,7 +194,7 @@ func (s *Store) CheckUserToken(ctx context.Context, purpose string, hash []byte,
 func (s *Store) VerifyEmail(ctx context.Context, hash []byte, email core.Email, now core.Instant) (core.Email, error) {
 	var t userTokenRow
 	err := s.update(ctx, func(tx *Tx) error {
-		if err := tx.get(&t, userTokenQuery, hash, PurposeVerify, email.Key()); err != nil {
+		if err := tx.get(&t, userTokenQuery, hash, TokenVerify, email.Key()); err != nil {
 			return notToken(err)
 		}
 		if t.UsedAt != 0 && t.Verified {
@@ -224,19 +224,19 @@ func (s *Store) VerifyEmail(ctx context.Context, hash []byte, email core.Email, 
 // not had three in this hour.
 func (s *Store) ForgotPassword(ctx context.Context, email core.Email, token UserToken, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
-		n, _, err := tx.tally("forgot "+email.Key(), forgotWindow, now)
+		n, _, err := tx.tally("forgot "+email.Key(), forgotPeriod, now)
 		if err != nil {
 			return err
 		}
 		var u core.User
 		err = tx.get(&u, "SELECT "+userColumns+" FROM user WHERE email_key = ?", email.Key())
-		if errors.Is(err, core.ErrNotFound) || (err == nil && (u.Disabled() || n > forgotPerWindow)) {
+		if errors.Is(err, core.ErrNotFound) || (err == nil && (u.Disabled() || n > forgotPerPeriod)) {
 			return tx.mailNobody(now)
 		}
 		if err != nil {
 			return err
 		}
-		return tx.mailToken(u, PurposeReset, token, now)
+		return tx.mailToken(u, TokenReset, token, now)
 	})
 }
 
@@ -252,10 +252,10 @@ type UnverifiedToken struct {
 func (s *Store) UnverifiedToken(
 	ctx context.Context, hash []byte, email core.Email, now core.Instant,
 ) (u UnverifiedToken, err error) {
-	err = s.view(ctx, func(r *Reader) error {
+	err = s.snapshotRead(ctx, func(r *Reader) error {
 		u = UnverifiedToken{}
 		var t userTokenRow
-		if err := r.get(&t, userTokenQuery, hash, PurposeVerify, email.Key()); err != nil {
+		if err := r.get(&t, userTokenQuery, hash, TokenVerify, email.Key()); err != nil {
 			return notToken(err)
 		}
 		if u.Verified = t.Verified; u.Verified {
@@ -283,7 +283,7 @@ func (s *Store) RedeemUserToken(ctx context.Context, purpose string, hash []byte
 		if err := t.check(now); err != nil {
 			return err
 		}
-		if purpose == PurposeVerify && t.Verified { // meanwhile, by another mail
+		if purpose == TokenVerify && t.Verified { // meanwhile, by another mail
 			return core.ErrInvalidToken
 		}
 		if _, err := tx.exec("UPDATE user_token SET used_at = ? WHERE id = ?", int64(now), t.ID); err != nil {
@@ -307,10 +307,10 @@ func (s *Store) VerifyAgain(ctx context.Context, userID string, token UserToken,
 		if err := tx.get(&u, "SELECT "+userColumns+" FROM user WHERE id = ?", userID); err != nil {
 			return err
 		}
-		n, _, err := tx.tally("verify "+u.Email.Key(), registerWindow, now)
-		if err != nil || u.EmailVerified || u.Disabled() || n > verifyPerWindow {
+		n, _, err := tx.tally("verify "+u.Email.Key(), registerPeriod, now)
+		if err != nil || u.EmailVerified || u.Disabled() || n > verifyPerPeriod {
 			return err
 		}
-		return tx.mailToken(u, PurposeVerify, token, now)
+		return tx.mailToken(u, TokenVerify, token, now)
 	})
 }

@@ -7,9 +7,9 @@ import (
 	"newsletterd/core"
 )
 
-// saveRoute writes a tenant's relays and limits where they differ from what they were. Passwords go into a sealed column
+// saveRelays writes a tenant's relays and limits where they differ from what they were. Passwords go into a sealed column
 // of their own, and out of t.
-func (tx *Tx) saveRoute(t *core.Tenant, was core.Relays, limits core.SendLimits) error {
+func (tx *Tx) saveRelays(t *core.Tenant, was core.Relays, limits core.SendLimits) error {
 	if t.SendLimits != limits {
 		if err := tx.one("UPDATE tenant SET send_limits = ? WHERE id = ?", t.SendLimits.Column(), t.ID); err != nil {
 			return err
@@ -64,19 +64,19 @@ func (s *Store) relayPasswords(read func(dest any) error) (map[string]string, er
 }
 
 // Route is how a tenant's mails go out: by its own relays, with their passwords, or by the daemon's where there are none.
-type Route struct {
+type TenantRelays struct {
 	Relays core.Relays
 	Limits core.SendLimits
 }
 
 // Route reads a tenant's route. A tenant that is gone has none of its own.
-func (s *Store) Route(ctx context.Context, tenantID string) (Route, error) {
+func (s *Store) TenantRelays(ctx context.Context, tenantID string) (TenantRelays, error) {
 	t, err := s.Tenant(ctx, tenantID)
 	if core.KindOf(err) == core.NotFound && err != nil {
-		return Route{}, nil
+		return TenantRelays{}, nil
 	}
 	if err != nil || len(t.Relays) == 0 {
-		return Route{Limits: t.SendLimits}, err
+		return TenantRelays{Limits: t.SendLimits}, err
 	}
 	secrets, err := s.relayPasswords(func(dest any) error {
 		return s.get(ctx, dest, "SELECT relay_secrets FROM tenant WHERE id = ?", tenantID)
@@ -84,7 +84,7 @@ func (s *Store) Route(ctx context.Context, tenantID string) (Route, error) {
 	for i := range t.Relays {
 		t.Relays[i].Password = secrets[t.Relays[i].ID]
 	}
-	return Route{Relays: t.Relays, Limits: t.SendLimits}, err
+	return TenantRelays{Relays: t.Relays, Limits: t.SendLimits}, err
 }
 
 // LeaseQuota takes up to want mails out of a day's quota and returns how many it got: 0 where the day has no more. What is

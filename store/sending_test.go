@@ -438,7 +438,7 @@ func TestClaimsAreCheckedAgainstEverything(t *testing.T) {
 	h.must(err)
 	_, err = h.ExpandJob(ctx, j.No, sendNow)
 	h.must(err)
-	_, err = h.Disable(ctx, store.Disabling{Email: "r000002@example.org", Reason: "x", DisabledBy: "y", OccurredAt: sendNow}, sendNow)
+	_, err = h.Disable(ctx, store.DisableRequest{Email: "r000002@example.org", Reason: "x", DisabledBy: "y", OccurredAt: sendNow}, sendNow)
 	h.must(err)
 	for email, status := range map[string]core.Status{"r000003@example.org": "complaint", "r000004@example.org": "unsubscribed"} {
 		h.must(h.ApplyEvent(ctx, h.nonce(), h.event(email, status, sendNow+1), sendNow+1))

@@ -64,8 +64,8 @@ type Store struct {
 	writer  *writer
 	stmts   sync.Map // query → *sqlx.Stmt over the readers
 
-	unclean bool // a -wal was left by an unclean stop
-	beside  besideCheck
+	unclean    bool // a -wal was left by an unclean stop
+	background backgroundCheck
 
 	closed     atomic.Bool
 	replaced   atomic.Bool
@@ -84,9 +84,9 @@ type Store struct {
 
 	keys            keyring
 	subscriptionKey []byte
-	lists           recordCache[*ListRecord]
+	lists           recordCache[*ListWithTenant]
 	senders         recordCache[*WebhookSender]
-	providers       recordCache[*ProviderRecord]
+	providers       recordCache[*ProviderSecrets]
 	domains         recordCache[map[string]bool]            // of all active tenants, under one key
 	endpoints       recordCache[map[string][]core.Endpoint] // the active ones by tenant, under one key
 }
@@ -145,7 +145,7 @@ func (s *Store) open(ctx context.Context) error {
 			return err
 		}
 	}
-	state, err := s.lookBeside()
+	state, err := s.checkLeftoverWAL()
 	if err != nil {
 		return err
 	}
@@ -273,7 +273,7 @@ var (
 	}
 )
 
-type pragma struct{ set, name, want string }
+type pragma struct{ set, name, value string }
 
 func dsn(path string, pragmas []pragma, extra ...string) string {
 	var b strings.Builder
@@ -321,9 +321,9 @@ func openDB(ctx context.Context, driver, dsn string, n int, pragmas []pragma) (*
 			db.Close()
 			return nil, translate(err)
 		}
-		if got != p.want {
+		if got != p.value {
 			db.Close()
-			return nil, fmt.Errorf("pragma %s is %s, not %s", p.name, got, p.want)
+			return nil, fmt.Errorf("pragma %s is %s, not %s", p.name, got, p.value)
 		}
 	}
 	return db, nil
@@ -393,7 +393,7 @@ func (s *Store) Close() error {
 // shut lets go of all that open took, as far as it came.
 func (s *Store) shut() (err error) {
 	s.closed.Store(true)
-	s.beside.end()
+	s.background.end()
 	s.stmts.Range(func(_, st any) bool { _ = st.(io.Closer).Close(); return true })
 	if w := s.writer; w != nil {
 		close(w.quit)

@@ -261,7 +261,7 @@ func TestAFailureAmongOperationsThatMayRunAgain(t *testing.T) {
 	var wg sync.WaitGroup
 	err := s.update(t.Context(), func(*Tx) error { // holds the writer until all the others wait
 		for i := range runs {
-			do := s.updateAgain
+			do := s.updateRepeatable
 			if i%2 == 1 {
 				do = s.update
 			}

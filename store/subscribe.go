@@ -20,7 +20,7 @@ type SubscribeRequest struct {
 // about the address: the subscription is pending, made now, with the preferences of the request, whatever is known of
 // it; rowID is that of the confirm tokens, which requests without a mail share. core.ErrListNotFound, core.ErrListInactive.
 func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Instant) (sub core.Subscription, rowID string, err error) {
-	list, err := s.ListRecord(ctx, r.ListID)
+	list, err := s.ListWithTenant(ctx, r.ListID)
 	if err != nil {
 		return sub, "", err
 	}
@@ -32,14 +32,14 @@ func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Inst
 		Status: core.SubscriptionPending, Preferences: r.Preferences.OrEmpty(), CreatedAt: now,
 	}
 	fresh, erased := core.NewID(), s.erasedHash(r.Email.Key())
-	err = s.updateAgain(ctx, func(tx *Tx) (err error) {
+	err = s.updateRepeatable(ctx, func(tx *Tx) (err error) {
 		rowID, err = tx.subscribe(list, sub, fresh, erased, &r, now)
 		return err
 	})
 	return sub, rowID, err
 }
 
-// requestsApart is how many requests of mailWindow for one list and address get rows of their own, whatever is known of the
+// requestsApart is how many requests of mailPeriod for one list and address get rows of their own, whatever is known of the
 // address: those that a mail may go out for, and one. What comes then takes the place of the last one without a mail.
 const requestsApart = confirmsPerListEmail + 1
 
@@ -77,17 +77,17 @@ const readSubscribeState = `SELECT coalesce(s.email, ''), coalesce(s.status, '')
 	LEFT JOIN confirm_token AS c ON c.id = o.token_id AND c.shared = 1
 	LEFT JOIN subscription AS s ON s.list_id = ?1 AND s.id = ?2`
 
-func (tx *Tx) subscribeState(list *ListRecord, ask *core.Subscription, erased string, now core.Instant) (st subscribeState, err error) {
+func (tx *Tx) subscribeState(list *ListWithTenant, ask *core.Subscription, erased string, now core.Instant) (st subscribeState, err error) {
 	st.ListID, st.ID = list.ID, ask.ID
-	err = tx.scan(readSubscribeState, []any{list.ID, ask.ID, ask.Email.Key(), list.TenantID, int64(now.Add(-mailWindow)), erased},
-		&st.Email, &st.Status, &st.Preferences, &st.Generation, &st.Means, &st.CreatedAt, &st.ChangedAt, &st.EventAt,
+	err = tx.scan(readSubscribeState, []any{list.ID, ask.ID, ask.Email.Key(), list.TenantID, int64(now.Add(-mailPeriod)), erased},
+		&st.Email, &st.Status, &st.Preferences, &st.Generation, &st.Proof, &st.CreatedAt, &st.ChangedAt, &st.EventAt,
 		&st.disabled, &st.mails, &st.listMail, &st.already, &st.leftOut, &st.shared, &st.sharedGeneration)
 	return st, err
 }
 
 // subscribe returns the row of the request: one of the id fresh, or that of an earlier one whose place it has taken. It runs
 // as many statements in either case.
-func (tx *Tx) subscribe(list *ListRecord, ask core.Subscription, fresh, erased string, r *SubscribeRequest, now core.Instant) (rowID string, err error) {
+func (tx *Tx) subscribe(list *ListWithTenant, ask core.Subscription, fresh, erased string, r *SubscribeRequest, now core.Instant) (rowID string, err error) {
 	st, err := tx.subscribeState(list, &ask, erased, now)
 	if err != nil {
 		return "", err

@@ -21,7 +21,7 @@ func (n newsletter) asks(email core.Email, times int, at core.Instant) (tokens [
 		if err != nil {
 			n.Fatal(err)
 		}
-		token, err := n.AnsweredToken(n.Context(), row, core.MeansResponse, r, at+core.Instant(i))
+		token, err := n.AnsweredToken(n.Context(), row, core.ProofResponse, r, at+core.Instant(i))
 		if err != nil {
 			n.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func TestRepeatedRequestsShareARow(t *testing.T) {
 			n.activate(address, now0)
 			_, _ = n.leave(address, now0+1)
 		},
-		"disabled": func(n newsletter) { _, _ = n.Disable(n.Context(), Disabling{Email: address}, now0) },
+		"disabled": func(n newsletter) { _, _ = n.Disable(n.Context(), DisableRequest{Email: address}, now0) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -112,7 +112,7 @@ func TestTheLedgerNamesTheMailedRequest(t *testing.T) {
 	if err := n.all(t.Context(), &rows, "SELECT token_id FROM mail WHERE state = 0 ORDER BY id"); err != nil || len(rows) != confirmsPerListEmail {
 		t.Fatal(rows, err)
 	}
-	sub, err := n.Confirm(t.Context(), n.token(rows[1], core.MeansMailed), core.Origin{}, now0+100)
+	sub, err := n.Confirm(t.Context(), n.token(rows[1], core.ProofMailed), core.Origin{}, now0+100)
 	if err != nil || sub.Preferences != `{"n":1}` {
 		t.Fatal(sub, err)
 	}
@@ -159,7 +159,7 @@ func TestMailsLeftOutAreFew(t *testing.T) {
 			if err := n.RequestPreferencesLink(t.Context(), n.list, email, now0+i); err != nil {
 				t.Fatal(err)
 			}
-			l := Leaving{ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, email.Key()), Email: email, Means: core.MeansResponse}
+			l := UnsubscribeRequest{ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, email.Key()), Email: email, Proof: core.ProofResponse}
 			if _, err := n.Unsubscribe(t.Context(), l, now0+i); err != nil && !errors.Is(err, core.ErrNotFound) {
 				t.Fatal(err)
 			}

@@ -104,7 +104,7 @@ func (tx *Tx) saveSubscriber(was core.CountedState, s *core.Subscriber) error {
 		ON CONFLICT (list_id, id) DO UPDATE SET email = excluded.email, word = excluded.word,
 		word_at = excluded.word_at, block = excluded.block, block_at = excluded.block_at, preferences = excluded.preferences,
 		soft_bounces = excluded.soft_bounces, soft_at = excluded.soft_at, sync_no = excluded.sync_no, changed_at = excluded.changed_at`,
-		s.ListID, s.EmailKey, s.ID, string(s.Email), string(s.Word), int64(s.WordAt), string(s.Block), int64(s.BlockAt),
+		s.ListID, s.EmailKey, s.ID, string(s.Email), string(s.MemberStatus), int64(s.MemberStatusAt), string(s.Block), int64(s.BlockAt),
 		string(s.Preferences), s.SoftBounces, int64(s.SoftAt), s.SyncNo, int64(s.CreatedAt), int64(s.ChangedAt))
 	return err
 }

@@ -24,13 +24,13 @@ func (tx *Tx) saveSubscription(was string, s *core.Subscription) error {
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (list_id, id) DO UPDATE SET email = excluded.email, status = excluded.status, preferences = excluded.preferences,
 		generation = excluded.generation, means = excluded.means, changed_at = excluded.changed_at, event_at = excluded.event_at`,
-		s.ListID, s.ID, string(s.Email), s.Email.Key(), s.Status, string(s.Preferences), s.Generation, s.Means,
+		s.ListID, s.ID, string(s.Email), s.Email.Key(), s.Status, string(s.Preferences), s.Generation, s.Proof,
 		int64(s.CreatedAt), int64(s.ChangedAt), int64(s.EventAt))
 	return err
 }
 
 // saveChange writes a record, whose status was another so far, and the event of its change if there is one.
-func (tx *Tx) saveChange(list *ListRecord, was string, s *core.Subscription, c *core.Change, now core.Instant) error {
+func (tx *Tx) saveChange(list *ListWithTenant, was string, s *core.Subscription, c *core.Change, now core.Instant) error {
 	if err := tx.saveSubscription(was, s); err != nil || c == nil {
 		return err
 	}
@@ -39,11 +39,11 @@ func (tx *Tx) saveChange(list *ListRecord, was string, s *core.Subscription, c *
 
 func (tx *Tx) subscription(listID, id string) (sub core.Subscription, err error) {
 	err = tx.get(&sub, "SELECT "+subscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id = ?", listID, id)
-	return sub, sharpen(err, core.ErrSubscriptionNotFound)
+	return sub, orNotFound(err, core.ErrSubscriptionNotFound)
 }
 
 // sharpen gives "not found" its sharper word.
-func sharpen(err error, word *core.Error) error {
+func orNotFound(err error, word *core.Error) error {
 	if errors.Is(err, core.ErrNotFound) {
 		return word
 	}
@@ -67,23 +67,23 @@ const selectConfirmRow = `SELECT list_id, subscription_id, generation, email, pr
 
 // confirmToken is a token that was sent in, and the key that it was made with.
 type confirmToken struct {
-	rowID, means string
+	rowID, proof string
 	mark         *core.RequestMark
 	key          []byte
 }
 
 func (s *Store) openConfirmToken(ctx context.Context, token string) (t confirmToken, err error) {
 	if t.key, err = s.PurposeKey(ctx, mailTokenKey); err == nil {
-		t.rowID, t.means, t.mark, err = core.ParseConfirmToken(t.key, token)
+		t.rowID, t.proof, t.mark, err = core.ParseConfirmToken(t.key, token)
 	}
 	return t, err
 }
 
 // row reads the row of a token, with what the token's own request has said. core.ErrInvalidToken, core.ErrTokenExpired beside
 // the row.
-func (t *confirmToken) row(from reads, now core.Instant) (row confirmRow, err error) {
+func (t *confirmToken) row(from querier, now core.Instant) (row confirmRow, err error) {
 	if err := from.get(&row, selectConfirmRow, t.rowID); err != nil {
-		return row, sharpen(err, core.ErrInvalidToken)
+		return row, orNotFound(err, core.ErrInvalidToken)
 	}
 	if t.mark != nil {
 		r := core.ConfirmRequest{Email: row.Email, Preferences: row.Preferences, Origin: row.Origin, TextVersion: row.TextVersion}
@@ -133,20 +133,20 @@ func (s *Store) Confirm(ctx context.Context, token string, o core.Origin, now co
 
 // ConfirmAsked is the request that a confirm token answers, whether or not it still confirms: its list, and the address as
 // it was given. The error is core.ErrTokenExpired beside both, or one of Confirm's.
-func (s *Store) ConfirmAsked(ctx context.Context, token string, now core.Instant) (list *ListRecord, email core.Email, err error) {
+func (s *Store) ConfirmAsked(ctx context.Context, token string, now core.Instant) (list *ListWithTenant, email core.Email, err error) {
 	t, err := s.openConfirmToken(ctx, token)
 	if err != nil {
 		return nil, "", err
 	}
 	var row confirmRow
-	err = s.view(ctx, func(r *Reader) (err error) {
+	err = s.snapshotRead(ctx, func(r *Reader) (err error) {
 		row, err = t.row(r, now)
 		return err
 	})
 	if err != nil && !errors.Is(err, core.ErrTokenExpired) {
 		return nil, "", err
 	}
-	list, missing := s.ListRecord(ctx, row.ListID)
+	list, missing := s.ListWithTenant(ctx, row.ListID)
 	return list, row.Email, cmp.Or(missing, err)
 }
 
@@ -158,9 +158,9 @@ func (tx *Tx) confirm(t *confirmToken, o core.Origin, now core.Instant) (sub cor
 	if row.Generation == 0 {
 		return sub, core.ErrInvalidToken
 	}
-	list, err := tx.listRecord(row.ListID)
+	list, err := tx.listWithTenant(row.ListID)
 	if err != nil {
-		return sub, sharpen(err, core.ErrSubscriptionNotFound)
+		return sub, orNotFound(err, core.ErrSubscriptionNotFound)
 	}
 	if sub, err = tx.subscription(row.ListID, row.SubscriptionID); err != nil {
 		return sub, err
@@ -172,13 +172,13 @@ func (tx *Tx) confirm(t *confirmToken, o core.Origin, now core.Instant) (sub cor
 	if err != nil {
 		return sub, err
 	}
-	before, was := sub.Means, sub.Status
+	before, was := sub.Proof, sub.Status
 	now = max(now, left+1)
-	change, err := sub.Confirm(row.Generation, t.means, now)
+	change, err := sub.Confirm(row.Generation, t.proof, now)
 	if err != nil {
 		return sub, err
 	}
-	if change != nil || sub.Means != before {
+	if change != nil || sub.Proof != before {
 		if err := tx.recordConfirm(list, was, &sub, &row, change, o, now); err != nil {
 			return sub, err
 		}
@@ -189,7 +189,7 @@ func (tx *Tx) confirm(t *confirmToken, o core.Origin, now core.Instant) (sub cor
 
 // recordConfirm writes what a confirmation changed. The request that it answers enters the ledger only now: one that
 // nobody confirms is no consent, and goes with its token.
-func (tx *Tx) recordConfirm(list *ListRecord, was string, sub *core.Subscription, row *confirmRow, c *core.Change, o core.Origin, now core.Instant) error {
+func (tx *Tx) recordConfirm(list *ListWithTenant, was string, sub *core.Subscription, row *confirmRow, c *core.Change, o core.Origin, now core.Instant) error {
 	if err := tx.saveChange(list, was, sub, c, now); err != nil {
 		return err
 	}
@@ -207,16 +207,16 @@ func (tx *Tx) recordConfirm(list *ListRecord, was string, sub *core.Subscription
 	}
 	return tx.addConsent(core.Consent{
 		ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentConfirmed,
-		Means: sub.Means, Origin: o, Generation: sub.Generation,
+		Proof: sub.Proof, Origin: o, Generation: sub.Generation,
 	})
 }
 
-// Leaving is what an unsubscribe token or an operator asks for.
-type Leaving struct {
+// UnsubscribeRequest is what an unsubscribe token or an operator asks for.
+type UnsubscribeRequest struct {
 	ListID         string
 	SubscriptionID string
 	Email          core.Email // as the token spells it
-	Means          string     // core.MeansMailed, core.MeansResponse for a token that was asked for, or core.MeansAdmin
+	Proof          string     // core.ProofMailed, core.ProofResponse for a token that was asked for, or core.ProofAdmin
 	Actor          string     // the operator, for the audit trail; empty: the leaver
 	Reason         string     // in the leaver's own words; may be empty, or come later
 	JobNo          int64      // of the mail that the token stood in; 0: none
@@ -226,16 +226,16 @@ type Leaving struct {
 // Unsubscribe ends a subscription and returns it. The second time adds a reason at most. core.ErrSubscriptionNotFound where
 // it is gone, or was never there: the caller answers as if it had been. Who was active, and left by a token that anybody
 // could ask for, gets a mail with a way back, unless the address has had too many of them.
-func (s *Store) Unsubscribe(ctx context.Context, l Leaving, now core.Instant) (sub core.Subscription, err error) {
+func (s *Store) Unsubscribe(ctx context.Context, l UnsubscribeRequest, now core.Instant) (sub core.Subscription, err error) {
 	var gone error
 	err = s.update(ctx, func(tx *Tx) error {
 		tx.touchCounts(l.ListID)
 		change, left, err := tx.unsubscribe(l, now)
 		sub = left
 		if errors.Is(err, core.ErrNotFound) {
-			gone, err = err, tx.leaves(l, now)
+			gone, err = err, tx.endMirrored(l, now)
 		}
-		if err != nil || l.Means != core.MeansResponse {
+		if err != nil || l.Proof != core.ProofResponse {
 			return err
 		}
 		return tx.noticeUnsubscribed(l, &left, change, now)
@@ -248,7 +248,7 @@ func (s *Store) Unsubscribe(ctx context.Context, l Leaving, now core.Instant) (s
 
 // noticeUnsubscribed queues the notice. As many statements run in any case, so that the time of the
 // answer tells nothing. The row carries the instant of the unsubscribing, which the undo token is made of.
-func (tx *Tx) noticeUnsubscribed(l Leaving, sub *core.Subscription, change *core.Change, now core.Instant) error {
+func (tx *Tx) noticeUnsubscribed(l UnsubscribeRequest, sub *core.Subscription, change *core.Change, now core.Instant) error {
 	m := core.Mail{Kind: core.MailUnsubscribed, ListID: l.ListID, Email: l.Email, DueAt: now.Add(MailDelay)}
 	state := mailLeftOut
 	spared := 4 // statements of an unsubscribing
@@ -272,7 +272,7 @@ func (tx *Tx) noticeUnsubscribed(l Leaving, sub *core.Subscription, change *core
 		return err
 	}
 	tx.kick(TopicOutbox)
-	if list, err := tx.listRecord(l.ListID); err == nil {
+	if list, err := tx.listWithTenant(l.ListID); err == nil {
 		m.TenantID = list.TenantID
 	}
 	over, err := tx.undosOver(l.ListID, m.Email, now)
@@ -290,13 +290,13 @@ func (tx *Tx) noticeUnsubscribed(l Leaving, sub *core.Subscription, change *core
 func (tx *Tx) undosOver(listID string, email core.Email, now core.Instant) (over bool, err error) {
 	err = tx.get(&over, `SELECT count(*) >= ?4 OR count(*) FILTER (WHERE list_id = ?1) >= ?5 FROM mail
 		WHERE email_key = ?2 AND kind = 'unsubscribed' AND created_at > ?3 AND state != 3`,
-		listID, email.Key(), int64(now.Add(-mailWindow)), undosPerEmail, undosPerListEmail)
+		listID, email.Key(), int64(now.Add(-mailPeriod)), undosPerEmail, undosPerListEmail)
 	return over, err
 }
 
 // pretendEvent writes an event and takes it back, so that the commit has pages to write as that of an unsubscribing has. 2
 // statements.
-func (tx *Tx) pretendEvent(l Leaving, now core.Instant) error {
+func (tx *Tx) pretendEvent(l UnsubscribeRequest, now core.Instant) error {
 	err := tx.putEvent(&core.Event{
 		ID: core.NewID(), Type: core.EventUnsubscribed, ListID: l.ListID, OccurredAt: now,
 		Subscriber: core.EventSubscriber{ID: l.SubscriptionID, Email: l.Email, Status: core.SubscriptionUnsubscribed, Preferences: core.NoPreferences},
@@ -311,10 +311,10 @@ func (tx *Tx) pretendEvent(l Leaving, now core.Instant) error {
 // leaves ends a subscriber of whom only the send side knows, since another member service has the subscription: nobody is
 // mailed from now on. The tenant's endpoints hear it, and so does the member service, if this daemon knows where it is; what that
 // says later of the subscriber counts again.
-func (tx *Tx) leaves(l Leaving, now core.Instant) error {
+func (tx *Tx) endMirrored(l UnsubscribeRequest, now core.Instant) error {
 	var sub core.Subscriber
 	err := tx.get(&sub, selectSubscriber, l.ListID, l.SubscriptionID)
-	if errors.Is(err, core.ErrNotFound) || err == nil && sub.Word != core.StatusActive {
+	if errors.Is(err, core.ErrNotFound) || err == nil && sub.MemberStatus != core.StatusActive {
 		return nil
 	}
 	if err != nil {
@@ -330,7 +330,7 @@ func (tx *Tx) leaves(l Leaving, now core.Instant) error {
 	tx.departs()
 	left := core.EventSubscriber{ID: sub.ID, Email: sub.Email, Status: string(core.StatusUnsubscribed), Preferences: sub.Preferences}
 	was := sub.Counted()
-	sub.Apply(left, core.EventUnsubscribed, max(now, sub.WordAt), now)
+	sub.Apply(left, core.EventUnsubscribed, max(now, sub.MemberStatusAt), now)
 	if err := tx.saveSubscriber(was, &sub); err != nil {
 		return err
 	}
@@ -348,11 +348,11 @@ func (tx *Tx) leaves(l Leaving, now core.Instant) error {
 		}
 	}
 	return tx.addToEndpoints(&core.Event{
-		ID: core.NewID(), Type: core.EventUnsubscribed, TenantID: list.TenantID, ListID: sub.ListID, Subscriber: left, OccurredAt: sub.WordAt,
+		ID: core.NewID(), Type: core.EventUnsubscribed, TenantID: list.TenantID, ListID: sub.ListID, Subscriber: left, OccurredAt: sub.MemberStatusAt,
 	}, now)
 }
 
-func (tx *Tx) unsubscribe(l Leaving, now core.Instant) (*core.Change, core.Subscription, error) {
+func (tx *Tx) unsubscribe(l UnsubscribeRequest, now core.Instant) (*core.Change, core.Subscription, error) {
 	sub, err := tx.subscription(l.ListID, l.SubscriptionID)
 	if err != nil {
 		return nil, sub, err
@@ -360,9 +360,9 @@ func (tx *Tx) unsubscribe(l Leaving, now core.Instant) (*core.Change, core.Subsc
 	if sub.Status == core.SubscriptionUnsubscribed {
 		return nil, sub, tx.addReason(l, sub.ChangedAt)
 	}
-	list, err := tx.listRecord(l.ListID)
+	list, err := tx.listWithTenant(l.ListID)
 	if err != nil {
-		return nil, sub, sharpen(err, core.ErrSubscriptionNotFound)
+		return nil, sub, orNotFound(err, core.ErrSubscriptionNotFound)
 	}
 	tx.departs()
 	if now, err = tx.stamp(l.ListID, now); err != nil {
@@ -370,7 +370,7 @@ func (tx *Tx) unsubscribe(l Leaving, now core.Instant) (*core.Change, core.Subsc
 	}
 	was := sub.Status
 	change, due := sub.Unsubscribe(now), now
-	if l.Means == core.MeansResponse { // anybody may have asked: no work of the outbox beside the answer
+	if l.Proof == core.ProofResponse { // anybody may have asked: no work of the outbox beside the answer
 		due = now.Add(MailDelay)
 	}
 	if err := tx.saveChange(list, was, &sub, change, due); err != nil {
@@ -386,18 +386,18 @@ func (tx *Tx) unsubscribe(l Leaving, now core.Instant) (*core.Change, core.Subsc
 	}
 	return change, sub, tx.addConsent(core.Consent{
 		ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentUnsubscribed,
-		Means: l.Means, Origin: l.Origin, JobNo: l.JobNo, Reason: l.Reason, Generation: sub.Generation,
+		Proof: l.Proof, Origin: l.Origin, JobNo: l.JobNo, Reason: l.Reason, Generation: sub.Generation,
 	})
 }
 
 // addReason keeps the reason of somebody who had left by one click and tells why on the page. One that was given stays, and who may
 // have asked for the token puts no words into the mouth of who left by the link of a mail.
-func (tx *Tx) addReason(l Leaving, leftAt core.Instant) error {
+func (tx *Tx) addReason(l UnsubscribeRequest, leftAt core.Instant) error {
 	if l.Reason == "" {
 		return nil
 	}
 	_, err := tx.exec(`UPDATE consent SET reason = ? WHERE list_id = ? AND subscription_id = ? AND at = ? AND what = ? AND means = ? AND reason = ''`,
-		l.Reason, l.ListID, l.SubscriptionID, int64(leftAt), core.ConsentUnsubscribed, l.Means)
+		l.Reason, l.ListID, l.SubscriptionID, int64(leftAt), core.ConsentUnsubscribed, l.Proof)
 	return err
 }
 
@@ -416,7 +416,7 @@ func (s *Store) SetFields(ctx context.Context, listID string, email core.Email, 
 }
 
 func (s *Store) changePreferences(ctx context.Context, listID string, email core.Email, change func(core.Preferences) (core.Preferences, error), now core.Instant) (sub core.Subscription, err error) {
-	list, err := s.ListRecord(ctx, listID)
+	list, err := s.ListWithTenant(ctx, listID)
 	if err != nil {
 		return sub, err
 	}
@@ -441,7 +441,7 @@ func (s *Store) changePreferences(ctx context.Context, listID string, email core
 func (s *Store) Subscription(ctx context.Context, listID string, email core.Email) (sub core.Subscription, err error) {
 	err = s.get(ctx, &sub, "SELECT "+subscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id = ?",
 		listID, s.SubscriptionID(listID, email.Key()))
-	return sub, sharpen(err, core.ErrSubscriptionNotFound)
+	return sub, orNotFound(err, core.ErrSubscriptionNotFound)
 }
 
 // Subscriptions reads a page of a list by id, whatever the status.

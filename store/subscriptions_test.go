@@ -83,7 +83,7 @@ func (n newsletter) token(rowID, means string) string {
 
 func (n newsletter) activate(email core.Email, at core.Instant) {
 	n.Helper()
-	if _, err := n.Confirm(n.Context(), n.token(n.subscribe(email, "", at), core.MeansMailed), core.Origin{}, at); err != nil {
+	if _, err := n.Confirm(n.Context(), n.token(n.subscribe(email, "", at), core.ProofMailed), core.Origin{}, at); err != nil {
 		n.Fatal(err)
 	}
 }
@@ -98,7 +98,7 @@ func (n newsletter) status(email core.Email) string {
 }
 
 func (n newsletter) leave(email core.Email, at core.Instant) (core.Subscription, error) {
-	return n.Unsubscribe(n.Context(), Leaving{ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, email.Key()), Means: core.MeansMailed}, at)
+	return n.Unsubscribe(n.Context(), UnsubscribeRequest{ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, email.Key()), Proof: core.ProofMailed}, at)
 }
 
 func (n newsletter) events() []string {
@@ -120,11 +120,11 @@ func TestSubscribeAndConfirm(t *testing.T) {
 	if n.count("SELECT count(*) FROM mail WHERE kind = 'confirm' AND state = 0 AND token_id = ? AND email = 'Ann@Example.org'", row) != 1 {
 		t.Error("no confirmation mail was queued")
 	}
-	sub, err := n.Confirm(t.Context(), n.token(row, core.MeansMailed), core.Origin{Remote: "192.0.2.1"}, now0+5)
+	sub, err := n.Confirm(t.Context(), n.token(row, core.ProofMailed), core.Origin{Remote: "192.0.2.1"}, now0+5)
 	if err != nil || sub.Status != core.SubscriptionActive || sub.Preferences != `{"a":1}` || sub.CreatedAt != now0 {
 		t.Fatalf("confirmed %+v, %v", sub, err)
 	}
-	again, err := n.Confirm(t.Context(), n.token(row, core.MeansMailed), core.Origin{}, now0+9)
+	again, err := n.Confirm(t.Context(), n.token(row, core.ProofMailed), core.Origin{}, now0+9)
 	if err != nil || again.Status != sub.Status || again.CreatedAt != sub.CreatedAt {
 		t.Errorf("confirmed again %+v, %v", again, err)
 	}
@@ -132,7 +132,7 @@ func TestSubscribeAndConfirm(t *testing.T) {
 		t.Errorf("events %v", got)
 	}
 	ledger, err := n.Consents(t.Context(), n.list, sub.ID)
-	if err != nil || len(ledger) != 2 || ledger[0].What != core.ConsentRequested || ledger[1].Means != core.MeansMailed || ledger[1].Remote != "192.0.2.1" {
+	if err != nil || len(ledger) != 2 || ledger[0].What != core.ConsentRequested || ledger[1].Proof != core.ProofMailed || ledger[1].Remote != "192.0.2.1" {
 		t.Errorf("ledger %+v, %v", ledger, err)
 	}
 	var body string
@@ -166,13 +166,13 @@ func TestSubscribeTellsNothing(t *testing.T) {
 			_, _ = n.leave("a@example.org", now0+1)
 		}, 1, core.MailConfirm, nil, "active"},
 		{"disabled", func(n newsletter) {
-			_, _ = n.Disable(n.Context(), Disabling{Email: "A@example.org"}, now0)
+			_, _ = n.Disable(n.Context(), DisableRequest{Email: "A@example.org"}, now0)
 		}, 0, core.MailConfirm, core.ErrInvalidToken, "subscription_not_found: There is no such subscription."},
 		{"disabled by its tenant", func(n newsletter) {
-			_, _ = n.Disable(n.Context(), Disabling{Email: "a@example.org", TenantID: n.tenant}, now0)
+			_, _ = n.Disable(n.Context(), DisableRequest{Email: "a@example.org", TenantID: n.tenant}, now0)
 		}, 0, core.MailConfirm, core.ErrInvalidToken, "subscription_not_found: There is no such subscription."},
 		{"disabled by another tenant", func(n newsletter) {
-			_, _ = n.Disable(n.Context(), Disabling{Email: "a@example.org", TenantID: core.NewID()}, now0)
+			_, _ = n.Disable(n.Context(), DisableRequest{Email: "a@example.org", TenantID: core.NewID()}, now0)
 		}, 1, core.MailConfirm, nil, "active"},
 		{"confirmation mails used up", func(n newsletter) {
 			for i := range core.Instant(3) {
@@ -191,7 +191,7 @@ func TestSubscribeTellsNothing(t *testing.T) {
 			if n.count("SELECT count(*) FROM mail WHERE token_id = ? AND kind = ?", row, c.kind) != 1 {
 				t.Errorf("the row of the mail is not of the kind %s", c.kind)
 			}
-			sub, err := n.Confirm(t.Context(), n.token(row, core.MeansResponse), core.Origin{}, now0+2000)
+			sub, err := n.Confirm(t.Context(), n.token(row, core.ProofResponse), core.Origin{}, now0+2000)
 			if !errors.Is(err, c.confirm) || err == nil && (sub.Preferences != `{"b":2}` || sub.CreatedAt != now0+1000) {
 				t.Errorf("confirm: %+v, %v", sub, err)
 			}
@@ -219,7 +219,7 @@ func TestMailLimitOverLists(t *testing.T) {
 
 func TestConfirmRefusals(t *testing.T) {
 	n := testNewsletter(t)
-	live := func(row string) string { return n.token(row, core.MeansResponse) }
+	live := func(row string) string { return n.token(row, core.ProofResponse) }
 	late := n.subscribe("late@example.org", "", now0)
 	old := n.subscribe("old@example.org", "", now0)
 	n.activate("old@example.org", now0)
@@ -255,7 +255,7 @@ func TestConfirmRefusals(t *testing.T) {
 
 func TestParallelConfirmsMakeOneEvent(t *testing.T) {
 	n := testNewsletter(t)
-	token := n.token(n.subscribe("a@example.org", "", now0), core.MeansMailed)
+	token := n.token(n.subscribe("a@example.org", "", now0), core.ProofMailed)
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
@@ -327,7 +327,7 @@ func TestDisable(t *testing.T) {
 		l.activate("a@example.org", now0)
 		l.activate("z@example.org", now0)
 	}
-	d := Disabling{Email: "A@example.org", Reason: "asked", DisabledBy: "desk", OccurredAt: now0, Actor: "client:c1", Counted: []string{n.tenant}}
+	d := DisableRequest{Email: "A@example.org", Reason: "asked", DisabledBy: "desk", OccurredAt: now0, Actor: "client:c1", Counted: []string{n.tenant}}
 	for i, want := range []int{1, 0} {
 		if got, err := n.Disable(t.Context(), d, now0+5); err != nil || got != want {
 			t.Errorf("call %d: %d, %v; want %d", i, got, err, want)
@@ -358,7 +358,7 @@ func TestDisable(t *testing.T) {
 func TestDisableForOneTenant(t *testing.T) {
 	n := testNewsletter(t)
 	n.activate("a@example.org", now0)
-	if _, err := n.Disable(t.Context(), Disabling{Email: "a@example.org", TenantID: core.NewID()}, now0); err != nil {
+	if _, err := n.Disable(t.Context(), DisableRequest{Email: "a@example.org", TenantID: core.NewID()}, now0); err != nil {
 		t.Fatal(err)
 	}
 	if got := n.status("a@example.org"); got != "active" {

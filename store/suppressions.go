@@ -106,7 +106,7 @@ func (tx *Tx) suppressions(emailKey, tenantID string) (all []Suppressed, err err
 // Suppress is an operator's word that an address is not to be mailed, by lists of one tenant or (TenantID empty) by any: the
 // member's side is disabled with its events, and the send side blocks at once what it knows of the address. It returns how
 // many subscriptions ended. core.ErrNotFound: there is no such tenant.
-func (s *Store) Suppress(ctx context.Context, d Disabling, actor string, now core.Instant) (n int, err error) {
+func (s *Store) Suppress(ctx context.Context, d DisableRequest, actor string, now core.Instant) (n int, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		if d.TenantID != "" {
 			if _, err := tx.tenant(d.TenantID); err != nil {

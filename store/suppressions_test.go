@@ -45,7 +45,7 @@ func TestSuppressAndLift(t *testing.T) {
 		t.Run(fmt.Sprintf("everywhere %v", everywhere), func(t *testing.T) {
 			n := testNewsletter(t)
 			n.known("Ann@example.org", now0)
-			d := Disabling{Email: "ann@EXAMPLE.org", TenantID: n.tenant, Reason: "asked", DisabledBy: "desk", OccurredAt: now0 + 5}
+			d := DisableRequest{Email: "ann@EXAMPLE.org", TenantID: n.tenant, Reason: "asked", DisabledBy: "desk", OccurredAt: now0 + 5}
 			want := []string{"disabled", "suppressed", "suppressed"} // of the tenant, and of the list's subscriber
 			if everywhere {
 				d.TenantID, want = "", []string{"disabled", "suppressed"}
@@ -91,7 +91,7 @@ func TestLiftForOneTenant(t *testing.T) {
 	if err := n.ApplyReports(t.Context(), []ProviderReport{report}, now0+2); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.Disable(t.Context(), Disabling{Email: "ann@example.org"}, now0+3); err != nil {
+	if _, err := n.Disable(t.Context(), DisableRequest{Email: "ann@example.org"}, now0+3); err != nil {
 		t.Fatal(err)
 	}
 	if lifted, err := n.Lift(t.Context(), "ann@example.org", core.NewID(), "test", now0+4); !errors.Is(err, core.ErrNotFound) {
@@ -103,7 +103,7 @@ func TestLiftForOneTenant(t *testing.T) {
 	if got := n.kinds("ann@example.org", n.tenant); !slices.Equal(got, []string{"disabled"}) {
 		t.Errorf("%v stands", got)
 	}
-	if due, err := n.DueDisableRequests(t.Context(), now0+9, 10); err != nil || len(due) > 0 {
+	if due, err := n.DuePendingDisables(t.Context(), now0+9, 10); err != nil || len(due) > 0 {
 		t.Errorf("still on its way: %+v, %v", due, err)
 	}
 }
@@ -175,7 +175,7 @@ func TestSetSuppressionReason(t *testing.T) {
 	n := testNewsletter(t)
 	const email = "ann@example.org"
 	for _, tenant := range []string{"", n.tenant} {
-		if _, err := n.Suppress(t.Context(), Disabling{Email: email, TenantID: tenant, Reason: "first", OccurredAt: now0}, "test", now0); err != nil {
+		if _, err := n.Suppress(t.Context(), DisableRequest{Email: email, TenantID: tenant, Reason: "first", OccurredAt: now0}, "test", now0); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -27,7 +27,7 @@ const syncColumns = `y.id, y.tenant_id, y.list_id, y.batch_total, y.due_at, y.st
 // RequestSync asks for a full sync of a list and returns its id: that of one which waits to be planned, if there is one.
 // core.ErrListNotFound, ErrForeignFed.
 func (s *Store) RequestSync(ctx context.Context, listID string, now core.Instant) (id string, err error) {
-	list, err := s.ListRecord(ctx, listID)
+	list, err := s.ListWithTenant(ctx, listID)
 	if err != nil {
 		return "", err
 	}
@@ -41,7 +41,7 @@ func (s *Store) RequestSync(ctx context.Context, listID string, now core.Instant
 	return s.syncList(ctx, list, now)
 }
 
-func (s *Store) syncList(ctx context.Context, list *ListRecord, now core.Instant) (id string, err error) {
+func (s *Store) syncList(ctx context.Context, list *ListWithTenant, now core.Instant) (id string, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		id, err = tx.requestSync(list.TenantID, list.ID, now, now)
 		return err
@@ -101,7 +101,7 @@ func (s *Store) SyncFailed(ctx context.Context, listID string) (failed bool, err
 // PlanSync fixes the start and the batches of a sync. The start is committed first: what changes after that is stamped
 // later (see stamp), what changed before is in the batches. It may be repeated after a crash.
 func (s *Store) PlanSync(ctx context.Context, y *Sync, now core.Instant) error {
-	if _, err := s.ListRecord(ctx, y.ListID); errors.Is(err, core.ErrNotFound) {
+	if _, err := s.ListWithTenant(ctx, y.ListID); errors.Is(err, core.ErrNotFound) {
 		return s.FailSync(ctx, y.ID, "the list is gone", now)
 	} else if err != nil {
 		return err

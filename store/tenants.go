@@ -10,7 +10,7 @@ import (
 const tenantColumns = `id, name, domains, status, mail_from, mail_from_name, reply_to, postal_address, public_url,
 	brand_name, brand_color, brand_logo_url, privacy_url, language, mail_texts, no_tracking, created_at, updated_at`
 
-// tenantRead is all of a tenant: its relays are written apart (saveRoute).
+// tenantRead is all of a tenant: its relays are written apart (saveRelays).
 const tenantRead = tenantColumns + ", relays, send_limits"
 
 // Tenant reads one tenant. One that was deleted is core.ErrNotFound.
@@ -43,7 +43,7 @@ func (s *Store) AddTenant(ctx context.Context, t core.Tenant, actor string) erro
 			t.ID, t.Name, t.Domains.Column(), t.Status, t.MailFrom, t.MailFromName, t.ReplyTo, t.PostalAddress,
 			t.PublicURL, t.BrandName, t.BrandColor, t.BrandLogoURL, t.PrivacyURL, t.Language, t.MailTexts.Column(), t.NoTracking, t.CreatedAt, t.UpdatedAt)
 		if err == nil {
-			err = tx.saveRoute(&t, nil, core.SendLimits{})
+			err = tx.saveRelays(&t, nil, core.SendLimits{})
 		}
 		if err != nil {
 			return err
@@ -80,7 +80,7 @@ func (s *Store) UpdateTenant(ctx context.Context, id, actor string, rule func(*c
 			t.PostalAddress, t.PublicURL, t.BrandName, t.BrandColor, t.BrandLogoURL,
 			t.PrivacyURL, t.Language, t.MailTexts.Column(), t.NoTracking, t.UpdatedAt, id)
 		if err == nil {
-			err = tx.saveRoute(&t, relays, limits)
+			err = tx.saveRelays(&t, relays, limits)
 		}
 		if err != nil {
 			return err

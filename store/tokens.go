@@ -189,7 +189,7 @@ func (s *Store) RefreshState(ctx context.Context, refreshHash []byte, now core.I
 
 // AddFamily records a family that has no refresh token: a client's own, or one made on the command line.
 func (s *Store) AddFamily(ctx context.Context, f Family) error {
-	return s.updateAgain(ctx, func(tx *Tx) error { return tx.insertFamily(f) })
+	return s.updateRepeatable(ctx, func(tx *Tx) error { return tx.insertFamily(f) })
 }
 
 func (tx *Tx) insertFamily(f Family) error {
@@ -262,7 +262,7 @@ type Rotation struct {
 // rotates; the others, and any within the grace while the successor is unused, get that successor's sealed form.
 // A later use of a used token is a replay: the family ends.
 func (s *Store) RotateRefresh(ctx context.Context, r Rotation, now core.Instant) (out RefreshOutcome, sealed []byte, err error) {
-	err = s.updateAgain(ctx, func(tx *Tx) (err error) {
+	err = s.updateRepeatable(ctx, func(tx *Tx) (err error) {
 		out, sealed, err = tx.rotate(r, now)
 		return err
 	})

@@ -199,7 +199,7 @@ func (tx *Tx) markReported(jobNo, seq int64, mark core.Marks, person bool) error
 // MailedTo reads the job and the subscriber that a mail was sent for. core.ErrNotFound: the mail was not sent, or it is not
 // known any more to whom.
 func (s *Store) MailedTo(ctx context.Context, jobNo, seq int64) (j core.SendJob, sub core.Subscriber, err error) {
-	err = s.view(ctx, func(r *Reader) error {
+	err = s.snapshotRead(ctx, func(r *Reader) error {
 		err := r.get(&j, "SELECT "+sendJobColumns+" FROM send_job WHERE no = ? AND tenant_id IN (SELECT id FROM tenant WHERE deleted_at = 0)", jobNo)
 		if err != nil {
 			return err

@@ -182,13 +182,13 @@ func (r *Reader) all(dest any, query string, args ...any) error {
 }
 
 // reads is what a Tx and a Reader have in common.
-type reads interface {
+type querier interface {
 	get(dest any, query string, args ...any) error
 	all(dest any, query string, args ...any) error
 }
 
 // view runs several reads in one snapshot. Keep it short: a held snapshot stops the -wal from shrinking.
-func (s *Store) view(ctx context.Context, fn func(*Reader) error) error {
+func (s *Store) snapshotRead(ctx context.Context, fn func(*Reader) error) error {
 	if err := s.readable(ctx); err != nil {
 		return err
 	}

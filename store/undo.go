@@ -6,8 +6,8 @@ import (
 	"newsletterd/core"
 )
 
-// Undoing is what an undo token asks for.
-type Undoing struct {
+// UndoRequest is what an undo token asks for.
+type UndoRequest struct {
 	ListID         string
 	SubscriptionID string
 	LeftAt         core.Instant // of the unsubscribing that is to be taken back
@@ -18,7 +18,7 @@ type Undoing struct {
 // its own in the ledger. The job whose mail caused the unsubscribing no longer counts it. It works once; repeated while the
 // subscription is active it changes nothing. Whoever was switched off, complained or is suppressed stays out.
 // core.ErrInvalidToken, core.ErrListInactive, core.ErrSubscriptionNotFound.
-func (s *Store) Undo(ctx context.Context, u Undoing, now core.Instant) (sub core.Subscription, err error) {
+func (s *Store) Undo(ctx context.Context, u UndoRequest, now core.Instant) (sub core.Subscription, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		sub, err = tx.undo(u, now)
 		return err
@@ -27,12 +27,12 @@ func (s *Store) Undo(ctx context.Context, u Undoing, now core.Instant) (sub core
 }
 
 // CanUndo tells whether Undo would work, and what it would be about. Its errors are those of Undo.
-func (s *Store) CanUndo(ctx context.Context, u Undoing, now core.Instant) (sub core.Subscription, err error) {
-	list, err := s.ListRecord(ctx, u.ListID)
+func (s *Store) CanUndo(ctx context.Context, u UndoRequest, now core.Instant) (sub core.Subscription, err error) {
+	list, err := s.ListWithTenant(ctx, u.ListID)
 	if err != nil {
-		return sub, sharpen(err, core.ErrSubscriptionNotFound)
+		return sub, orNotFound(err, core.ErrSubscriptionNotFound)
 	}
-	err = s.view(ctx, func(r *Reader) error {
+	err = s.snapshotRead(ctx, func(r *Reader) error {
 		sub, err = s.undoable(r, list, u)
 		return err
 	})
@@ -44,10 +44,10 @@ func (s *Store) CanUndo(ctx context.Context, u Undoing, now core.Instant) (sub c
 	return sub, err
 }
 
-func (tx *Tx) undo(u Undoing, now core.Instant) (sub core.Subscription, err error) {
-	list, err := tx.listRecord(u.ListID)
+func (tx *Tx) undo(u UndoRequest, now core.Instant) (sub core.Subscription, err error) {
+	list, err := tx.listWithTenant(u.ListID)
 	if err != nil {
-		return sub, sharpen(err, core.ErrSubscriptionNotFound)
+		return sub, orNotFound(err, core.ErrSubscriptionNotFound)
 	}
 	if sub, err = tx.store.undoable(tx, list, u); err != nil || sub.Status == core.SubscriptionActive {
 		return sub, err
@@ -68,12 +68,12 @@ func (tx *Tx) undo(u Undoing, now core.Instant) (sub core.Subscription, err erro
 	}
 	return sub, tx.addConsent(core.Consent{
 		ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentResumed,
-		Means: core.MeansUndo, Origin: u.Origin, Generation: sub.Generation,
+		Proof: core.ProofUndo, Origin: u.Origin, Generation: sub.Generation,
 	})
 }
 
 // uncountLeaving takes the unsubscribing that u takes back off the count of the job whose mail caused it, if one did.
-func (tx *Tx) uncountLeaving(u Undoing) error {
+func (tx *Tx) uncountLeaving(u UndoRequest) error {
 	_, err := tx.exec(`UPDATE send_job SET unsubscribed = unsubscribed - 1 WHERE unsubscribed > 0 AND no =
 		(SELECT job_no FROM consent WHERE list_id = ? AND subscription_id = ? AND at = ? AND what = 'unsubscribed' AND job_no > 0)`,
 		u.ListID, u.SubscriptionID, int64(u.LeftAt))
@@ -81,10 +81,10 @@ func (tx *Tx) uncountLeaving(u Undoing) error {
 }
 
 // undoable reads what an undo is about, unless something keeps the address out.
-func (s *Store) undoable(from reads, list *ListRecord, u Undoing) (sub core.Subscription, err error) {
+func (s *Store) undoable(from querier, list *ListWithTenant, u UndoRequest) (sub core.Subscription, err error) {
 	err = from.get(&sub, "SELECT "+subscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id = ?", u.ListID, u.SubscriptionID)
 	if err != nil {
-		return sub, sharpen(err, core.ErrSubscriptionNotFound)
+		return sub, orNotFound(err, core.ErrSubscriptionNotFound)
 	}
 	if !list.Active() {
 		return sub, core.ErrListInactive

@@ -8,32 +8,32 @@ import (
 )
 
 // leaver is an address that was active on a list and has left it, with what its undo token says.
-func (n newsletter) leaver(email core.Email, means string, at core.Instant) Undoing {
+func (n newsletter) leaver(email core.Email, means string, at core.Instant) UndoRequest {
 	n.Helper()
 	n.active(email, at)
-	sub, err := n.Unsubscribe(n.Context(), Leaving{ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, email.Key()), Email: email, Means: means}, at+10)
+	sub, err := n.Unsubscribe(n.Context(), UnsubscribeRequest{ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, email.Key()), Email: email, Proof: means}, at+10)
 	if err != nil {
 		n.Fatal(err)
 	}
-	return Undoing{ListID: n.list, SubscriptionID: sub.ID, LeftAt: sub.ChangedAt}
+	return UndoRequest{ListID: n.list, SubscriptionID: sub.ID, LeftAt: sub.ChangedAt}
 }
 
 func (n newsletter) active(email core.Email, at core.Instant) {
 	n.Helper()
-	if _, err := n.Confirm(n.Context(), n.token(n.subscribe(email, "", at), core.MeansMailed), core.Origin{}, at+1); err != nil {
+	if _, err := n.Confirm(n.Context(), n.token(n.subscribe(email, "", at), core.ProofMailed), core.Origin{}, at+1); err != nil {
 		n.Fatal(err)
 	}
 }
 
 func TestUndoRestoresTheEarlierConsent(t *testing.T) {
 	n := testNewsletter(t)
-	u := n.leaver("ann@example.org", core.MeansResponse, now0)
+	u := n.leaver("ann@example.org", core.ProofResponse, now0)
 	if _, err := n.CanUndo(t.Context(), u, now0+20); err != nil {
 		t.Error(err)
 	}
 	for range 2 { // the second time changes nothing
 		sub, err := n.Undo(t.Context(), u, now0+20)
-		if err != nil || sub.Status != core.SubscriptionActive || sub.Means != core.MeansMailed || sub.Generation != 1 {
+		if err != nil || sub.Status != core.SubscriptionActive || sub.Proof != core.ProofMailed || sub.Generation != 1 {
 			t.Errorf("%+v, %v", sub, err)
 		}
 	}
@@ -43,7 +43,7 @@ func TestUndoRestoresTheEarlierConsent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range ledger {
-		words = append(words, c.What+" "+c.Means)
+		words = append(words, c.What+" "+c.Proof)
 	}
 	if got, want := len(words), 4; got != want || words[3] != "resumed undo" {
 		t.Errorf("ledger %q", words)
@@ -63,8 +63,8 @@ func TestUndoLeavesTheCountOfTheJob(t *testing.T) {
 	}
 	leave := func(email core.Email, job int64, at core.Instant) core.Subscription {
 		t.Helper()
-		sub, err := n.Unsubscribe(t.Context(), Leaving{
-			ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, email.Key()), Email: email, Means: core.MeansMailed, JobNo: job,
+		sub, err := n.Unsubscribe(t.Context(), UnsubscribeRequest{
+			ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, email.Key()), Email: email, Proof: core.ProofMailed, JobNo: job,
 		}, at)
 		if err != nil {
 			t.Fatal(err)
@@ -86,7 +86,7 @@ func TestUndoLeavesTheCountOfTheJob(t *testing.T) {
 	ann := leave("ann@example.org", 2, now0+12) // by the link of a later mail: nothing changes
 	counted(2, 0)
 	for range 2 {
-		if _, err := n.Undo(t.Context(), Undoing{ListID: n.list, SubscriptionID: ann.ID, LeftAt: ann.ChangedAt}, now0+20); err != nil {
+		if _, err := n.Undo(t.Context(), UndoRequest{ListID: n.list, SubscriptionID: ann.ID, LeftAt: ann.ChangedAt}, now0+20); err != nil {
 			t.Fatal(err)
 		}
 		counted(1, 0)
@@ -99,30 +99,30 @@ func TestUndoLeavesTheCountOfTheJob(t *testing.T) {
 
 // Nothing brings back who was switched off, complained, is suppressed, left again or asked anew.
 func TestUndoResurrectsNobody(t *testing.T) {
-	suppress := func(kind string) func(newsletter, Undoing) {
-		return func(n newsletter, _ Undoing) {
+	suppress := func(kind string) func(newsletter, UndoRequest) {
+		return func(n newsletter, _ UndoRequest) {
 			n.sql("INSERT INTO suppression (tenant_id, email_key, kind, created_at) VALUES (?, 'ann@example.org', ?, 1)", n.tenant, kind)
 		}
 	}
 	for name, c := range map[string]struct {
-		between func(newsletter, Undoing)
+		between func(newsletter, UndoRequest)
 		err     error
 	}{
-		"nothing":    {func(newsletter, Undoing) {}, nil},
+		"nothing":    {func(newsletter, UndoRequest) {}, nil},
 		"bounced":    {suppress("bounced"), nil},
 		"complaint":  {suppress("complaint"), core.ErrInvalidToken},
 		"suppressed": {suppress("suppressed"), core.ErrInvalidToken},
-		"blocked on the send side": {func(n newsletter, u Undoing) {
+		"blocked on the send side": {func(n newsletter, u UndoRequest) {
 			n.sql(`INSERT INTO subscriber (list_id, email_key, id, email, word, word_at, block, created_at, changed_at)
 				VALUES (?, 'ann@example.org', ?, 'ann@example.org', 'unsubscribed', 1, 'complaint', 1, 1)`, u.ListID, u.SubscriptionID)
 		}, core.ErrInvalidToken},
-		"disabled": {func(n newsletter, _ Undoing) {
-			if _, err := n.Disable(n.Context(), Disabling{Email: "Ann@example.org"}, now0+15); err != nil {
+		"disabled": {func(n newsletter, _ UndoRequest) {
+			if _, err := n.Disable(n.Context(), DisableRequest{Email: "Ann@example.org"}, now0+15); err != nil {
 				n.Fatal(err)
 			}
 		}, core.ErrInvalidToken},
-		"disabled everywhere, then erased at another tenant": {func(n newsletter, _ Undoing) {
-			if _, err := n.Disable(n.Context(), Disabling{Email: "ann@example.org"}, now0+15); err != nil {
+		"disabled everywhere, then erased at another tenant": {func(n newsletter, _ UndoRequest) {
+			if _, err := n.Disable(n.Context(), DisableRequest{Email: "ann@example.org"}, now0+15); err != nil {
 				n.Fatal(err)
 			}
 			other := core.NewID()
@@ -131,19 +131,19 @@ func TestUndoResurrectsNobody(t *testing.T) {
 				n.Fatal(err)
 			}
 		}, core.ErrInvalidToken},
-		"disabled, and kept as a hash": {func(n newsletter, _ Undoing) {
+		"disabled, and kept as a hash": {func(n newsletter, _ UndoRequest) {
 			n.sql("INSERT INTO erased (hash, tenant_id, kind, created_at) VALUES (?, '', 'disabled', 1)", n.erasedHash("ann@example.org"))
 		}, core.ErrInvalidToken},
-		"asked anew": {func(n newsletter, _ Undoing) { n.subscribe("ann@example.org", "", now0+15) }, core.ErrInvalidToken},
-		"left again": {func(n newsletter, _ Undoing) { n.leaver("ann@example.org", core.MeansMailed, now0+15) }, core.ErrInvalidToken},
-		"list inactive": {func(n newsletter, _ Undoing) {
+		"asked anew": {func(n newsletter, _ UndoRequest) { n.subscribe("ann@example.org", "", now0+15) }, core.ErrInvalidToken},
+		"left again": {func(n newsletter, _ UndoRequest) { n.leaver("ann@example.org", core.ProofMailed, now0+15) }, core.ErrInvalidToken},
+		"list inactive": {func(n newsletter, _ UndoRequest) {
 			n.sql("UPDATE list SET status = 'inactive'")
 		}, core.ErrListInactive},
-		"list deleted": {func(n newsletter, _ Undoing) { n.sql("UPDATE list SET deleted_at = 1") }, core.ErrSubscriptionNotFound},
+		"list deleted": {func(n newsletter, _ UndoRequest) { n.sql("UPDATE list SET deleted_at = 1") }, core.ErrSubscriptionNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := testNewsletter(t)
-			u := n.leaver("ann@example.org", core.MeansResponse, now0)
+			u := n.leaver("ann@example.org", core.ProofResponse, now0)
 			c.between(n, u)
 			_, can := n.CanUndo(t.Context(), u, now0+40)
 			_, err := n.Undo(t.Context(), u, now0+40)
@@ -158,13 +158,13 @@ func TestUndoResurrectsNobody(t *testing.T) {
 func TestUndoOfADisablingThatWasLifted(t *testing.T) {
 	n := testNewsletter(t)
 	n.active("ann@example.org", now0)
-	if _, err := n.Disable(t.Context(), Disabling{Email: "ann@example.org"}, now0+5); err != nil {
+	if _, err := n.Disable(t.Context(), DisableRequest{Email: "ann@example.org"}, now0+5); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := n.Lift(t.Context(), "ann@example.org", "", "test", now0+6); err != nil {
 		t.Fatal(err)
 	}
-	u := Undoing{ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, "ann@example.org"), LeftAt: now0 + 5}
+	u := UndoRequest{ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, "ann@example.org"), LeftAt: now0 + 5}
 	if _, err := n.Undo(t.Context(), u, now0+9); !errors.Is(err, core.ErrInvalidToken) {
 		t.Error(err)
 	}
@@ -177,17 +177,17 @@ func TestNoticeOfAnUnsubscribing(t *testing.T) {
 		before       func(newsletter)
 		rows, queued int
 	}{
-		{"requested, active", core.MeansResponse, func(n newsletter) { n.active("ann@example.org", now0) }, 1, 1},
-		{"requested, pending", core.MeansResponse, func(n newsletter) { n.subscribe("ann@example.org", "", now0) }, 1, 0},
-		{"requested, left", core.MeansResponse, func(n newsletter) { n.leaver("ann@example.org", core.MeansMailed, now0) }, 1, 0},
-		{"requested, stranger", core.MeansResponse, func(newsletter) {}, 1, 0},
-		{"mailed, active", core.MeansMailed, func(n newsletter) { n.active("ann@example.org", now0) }, 0, 0},
+		{"requested, active", core.ProofResponse, func(n newsletter) { n.active("ann@example.org", now0) }, 1, 1},
+		{"requested, pending", core.ProofResponse, func(n newsletter) { n.subscribe("ann@example.org", "", now0) }, 1, 0},
+		{"requested, left", core.ProofResponse, func(n newsletter) { n.leaver("ann@example.org", core.ProofMailed, now0) }, 1, 0},
+		{"requested, stranger", core.ProofResponse, func(newsletter) {}, 1, 0},
+		{"mailed, active", core.ProofMailed, func(n newsletter) { n.active("ann@example.org", now0) }, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := testNewsletter(t)
 			c.before(n)
-			_, err := n.Unsubscribe(t.Context(), Leaving{
-				ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, "ann@example.org"), Email: "ann@example.org", Means: c.means,
+			_, err := n.Unsubscribe(t.Context(), UnsubscribeRequest{
+				ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, "ann@example.org"), Email: "ann@example.org", Proof: c.means,
 			}, now0+20)
 			if err != nil && !errors.Is(err, core.ErrSubscriptionNotFound) {
 				t.Fatal(err)
@@ -210,7 +210,7 @@ func TestUndoLinksAreThrottled(t *testing.T) {
 	round := func(list string) {
 		t.Helper()
 		n.list = list
-		n.leaver("ann@example.org", core.MeansResponse, at)
+		n.leaver("ann@example.org", core.ProofResponse, at)
 		at += 100
 	}
 	count := func(state int) int {
@@ -229,7 +229,7 @@ func TestUndoLinksAreThrottled(t *testing.T) {
 	if count(mailQueued) != undosPerEmail || count(mailLeftOut) != 1+undosPerListEmail {
 		t.Errorf("all lists: %d queued, %d left out", count(mailQueued), count(mailLeftOut))
 	}
-	at = at.Add(mailWindow)
+	at = at.Add(mailPeriod)
 	round(first)
 	if count(mailQueued) != undosPerEmail+1 {
 		t.Errorf("a day later: %d queued", count(mailQueued))

@@ -23,8 +23,8 @@ func (s *Store) UserByEmail(ctx context.Context, email core.Email) (core.User, e
 	return s.oneUser(ctx, "SELECT "+userColumns+" FROM user WHERE email_key = ?", email.Key())
 }
 
-// UserRecord reads one user without roles: one statement.
-func (s *Store) UserRecord(ctx context.Context, id string) (u core.User, err error) {
+// UserWithoutRoles reads one user without roles: one statement.
+func (s *Store) UserWithoutRoles(ctx context.Context, id string) (u core.User, err error) {
 	err = s.get(ctx, &u, "SELECT "+userColumns+" FROM user WHERE id = ?", id)
 	return u, err
 }
@@ -42,7 +42,7 @@ func (s *Store) UserOfFamily(ctx context.Context, id, familyID string) (core.Use
 }
 
 func (s *Store) oneUser(ctx context.Context, query, arg string) (u core.User, err error) {
-	err = s.view(ctx, func(r *Reader) error {
+	err = s.snapshotRead(ctx, func(r *Reader) error {
 		if err := r.get(&u, query, arg); err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (s *Store) oneUser(ctx context.Context, query, arg string) (u core.User, er
 // Users reads a page of users with roles, by id.
 func (s *Store) Users(ctx context.Context, page core.Page) ([]core.User, error) {
 	var users []core.User
-	err := s.view(ctx, func(r *Reader) error {
+	err := s.snapshotRead(ctx, func(r *Reader) error {
 		users = users[:0]
 		err := r.all(&users, "SELECT "+userColumns+" FROM user WHERE id > ? ORDER BY id LIMIT ?", page.After, page.Limit)
 		for i := range users {

@@ -27,15 +27,15 @@ const (
 
 // op is one operation on its way through the writer.
 type op struct {
-	fn      func(*Tx) error
-	again   bool // fn may run a second time, see updateAgain
-	err     error
-	done    chan struct{} // nil: after is called instead
-	after   func(error)
-	state   atomic.Int32 // opWaiting until the writer or the caller's context takes it
-	topics  topicSet
-	left    bool
-	audited []auditEntry
+	fn         func(*Tx) error
+	repeatable bool // fn may run a second time, see updateRepeatable
+	err        error
+	done       chan struct{} // nil: after is called instead
+	after      func(error)
+	state      atomic.Int32 // opWaiting until the writer or the caller's context takes it
+	topics     topicSet
+	left       bool
+	audited    []auditEntry
 }
 
 const (
@@ -75,11 +75,11 @@ func (s *Store) update(ctx context.Context, fn func(*Tx) error) error {
 	return s.submit(ctx, s.writer.interactive, &op{fn: fn})
 }
 
-// updateAgain is update for an operation that may run twice: when another one of its batch fails, all are rolled back and
+// updateRepeatable is update for an operation that may run twice: when another one of its batch fails, all are rolled back and
 // run once more, each for itself. So it needs no savepoint of its own, which would copy each page that it changes. What
 // fn leaves outside the database, its second run must overwrite; and it fails seldom, or nothing is won.
-func (s *Store) updateAgain(ctx context.Context, fn func(*Tx) error) error {
-	return s.submit(ctx, s.writer.interactive, &op{fn: fn, again: true})
+func (s *Store) updateRepeatable(ctx context.Context, fn func(*Tx) error) error {
+	return s.submit(ctx, s.writer.interactive, &op{fn: fn, repeatable: true})
 }
 
 // bulk is update for work that nobody waits for: at most one such operation goes into a commit, so that it can hold the
@@ -298,7 +298,7 @@ func (w *writer) announce(ops []*op) {
 }
 
 // errAgain says that an operation without a savepoint has failed: the batch is to run once more, with savepoints.
-var errAgain = errors.New("once more")
+var errRerun = errors.New("once more")
 
 // transact runs the operations and commits. An error means that none of them took effect.
 func (w *writer) transact(ops []*op) error {
@@ -307,13 +307,13 @@ func (w *writer) transact(ops []*op) error {
 	}
 	bare := 0 // operations at the front that may run twice; nobody can tell in which order those of a batch ran
 	for i, o := range ops {
-		if o.again {
+		if o.repeatable {
 			ops[i], ops[bare] = ops[bare], o
 			bare++
 		}
 	}
 	err := w.attempt(ops, bare)
-	if errors.Is(err, errAgain) {
+	if errors.Is(err, errRerun) {
 		err = w.attempt(ops, 0)
 	}
 	return err
@@ -339,7 +339,7 @@ func (w *writer) attempt(ops []*op, bare int) error {
 			o.err = w.call(o)
 		case i < bare:
 			if o.err = w.call(o); o.err != nil {
-				err = errAgain
+				err = errRerun
 			}
 		default:
 			err = w.callSaved(o)
@@ -364,7 +364,7 @@ func (w *writer) attempt(ops []*op, bare int) error {
 		}
 	}
 	w.rollback()
-	if err != nil && !errors.Is(err, errAgain) {
+	if err != nil && !errors.Is(err, errRerun) {
 		err = ofStorage(err)
 	}
 	return err

@@ -101,7 +101,7 @@ func (l *link) accept(path string, body []byte) (status int) {
 			Email core.Email `json:"email"`
 		}
 		if err = json.Unmarshal(body, &d); err == nil {
-			_, err = w.a.Disable(w.ctx(), store.Disabling{Email: d.Email, Reason: "complaint", DisabledBy: "send", OccurredAt: now}, now)
+			_, err = w.a.Disable(w.ctx(), store.DisableRequest{Email: d.Email, Reason: "complaint", DisabledBy: "send", OccurredAt: now}, now)
 			w.disabledNow(slices.IndexFunc(w.emails, func(e core.Email) bool { return e.Key() == d.Email.Key() }), "")
 		}
 	case unsubscribeTokenPath:
@@ -140,8 +140,8 @@ func (w *world) leftThere(body []byte, now core.Instant) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.a.Unsubscribe(w.ctx(), store.Leaving{
-		ListID: asked.ListID, SubscriptionID: w.a.SubscriptionID(asked.ListID, asked.Email.Key()), Email: asked.Email, Means: core.MeansResponse,
+	_, err = w.a.Unsubscribe(w.ctx(), store.UnsubscribeRequest{
+		ListID: asked.ListID, SubscriptionID: w.a.SubscriptionID(asked.ListID, asked.Email.Key()), Email: asked.Email, Proof: core.ProofResponse,
 	}, now)
 	if errors.Is(err, core.ErrNotFound) {
 		return nil // the answer is the same

@@ -136,7 +136,7 @@ func (w *world) confirm(rt *rapid.T) {
 }
 
 func (w *world) confirmWith(token *confirmToken) {
-	text, err := w.a.ConfirmToken(w.ctx(), token.row, rapid.SampledFrom([]string{core.MeansMailed, core.MeansResponse}).Draw(w.rt, "means"))
+	text, err := w.a.ConfirmToken(w.ctx(), token.row, rapid.SampledFrom([]string{core.ProofMailed, core.ProofResponse}).Draw(w.rt, "means"))
 	w.must(err)
 	p := token.of
 	good := !token.dead && token.generation == p.generation && (p.status == pending || p.status == active) &&
@@ -157,8 +157,8 @@ func (w *world) confirmWith(token *confirmToken) {
 func (w *world) leave(*rapid.T) {
 	p := w.who()
 	id := w.a.SubscriptionID(w.lists[p.list].ID, w.emails[p.email].Key())
-	means := rapid.SampledFrom([]string{core.MeansMailed, core.MeansResponse}).Draw(w.rt, "means")
-	sub, err := w.a.Unsubscribe(w.ctx(), store.Leaving{ListID: w.lists[p.list].ID, SubscriptionID: id, Email: w.emails[p.email], Means: means}, w.now())
+	means := rapid.SampledFrom([]string{core.ProofMailed, core.ProofResponse}).Draw(w.rt, "means")
+	sub, err := w.a.Unsubscribe(w.ctx(), store.UnsubscribeRequest{ListID: w.lists[p.list].ID, SubscriptionID: id, Email: w.emails[p.email], Proof: means}, w.now())
 	if (p.status == none) != errors.Is(err, core.ErrNotFound) {
 		w.fail("leaving of %s: %v", p, err)
 	}
@@ -171,7 +171,7 @@ func (w *world) leave(*rapid.T) {
 // leaveAll ends all of a person's subscriptions at a tenant.
 func (w *world) leaveAll(*rapid.T) {
 	p := w.who()
-	_, err := w.a.UnsubscribeAll(w.ctx(), w.tenantOf(p), store.Leaving{Email: w.emails[p.email], Means: core.MeansMailed}, w.now())
+	_, err := w.a.UnsubscribeAll(w.ctx(), w.tenantOf(p), store.UnsubscribeRequest{Email: w.emails[p.email], Proof: core.ProofMailed}, w.now())
 	w.must(err)
 	for _, q := range w.sameTenant(p) {
 		w.left(q)
@@ -194,7 +194,7 @@ func (w *world) left(p *person) {
 func (w *world) leaveThere(*rapid.T) {
 	p := w.who()
 	list, email := w.lists[p.list].ID, w.emails[p.email]
-	_, err := w.b.Unsubscribe(w.ctx(), store.Leaving{ListID: list, SubscriptionID: w.b.SubscriptionID(list, email.Key()), Email: email, Means: core.MeansMailed}, core.At(time.Now()))
+	_, err := w.b.Unsubscribe(w.ctx(), store.UnsubscribeRequest{ListID: list, SubscriptionID: w.b.SubscriptionID(list, email.Key()), Email: email, Proof: core.ProofMailed}, core.At(time.Now()))
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		w.must(err)
 	}
@@ -228,7 +228,7 @@ func (w *world) expire(*rapid.T) {
 func (w *world) undo(*rapid.T) {
 	p := w.who()
 	id := w.a.SubscriptionID(w.lists[p.list].ID, w.emails[p.email].Key())
-	_, err := w.a.Undo(w.ctx(), store.Undoing{ListID: w.lists[p.list].ID, SubscriptionID: id, LeftAt: p.leftAt}, w.now())
+	_, err := w.a.Undo(w.ctx(), store.UndoRequest{ListID: w.lists[p.list].ID, SubscriptionID: id, LeftAt: p.leftAt}, w.now())
 	if err != nil {
 		return
 	}
@@ -253,7 +253,7 @@ func (w *world) preferences(rt *rapid.T) {
 func (w *world) disable(rt *rapid.T) {
 	email := w.anEmail()
 	tenant := rapid.SampledFrom([]string{"", w.tenants[0], w.tenants[1]}).Draw(rt, "tenant")
-	_, err := w.a.Disable(w.ctx(), store.Disabling{Email: w.emails[email], TenantID: tenant, Reason: "r", DisabledBy: "d", OccurredAt: w.now()}, w.now())
+	_, err := w.a.Disable(w.ctx(), store.DisableRequest{Email: w.emails[email], TenantID: tenant, Reason: "r", DisabledBy: "d", OccurredAt: w.now()}, w.now())
 	w.must(err)
 	w.disabledNow(email, tenant)
 }
@@ -262,7 +262,7 @@ func (w *world) disable(rt *rapid.T) {
 func (w *world) suppress(rt *rapid.T) {
 	email := w.anEmail()
 	tenant := rapid.SampledFrom([]string{"", w.tenants[0], w.tenants[1]}).Draw(rt, "tenant")
-	_, err := w.a.Suppress(w.ctx(), store.Disabling{Email: w.emails[email], TenantID: tenant, Reason: "r", DisabledBy: "d", OccurredAt: w.now()}, "test", w.now())
+	_, err := w.a.Suppress(w.ctx(), store.DisableRequest{Email: w.emails[email], TenantID: tenant, Reason: "r", DisabledBy: "d", OccurredAt: w.now()}, "test", w.now())
 	w.must(err)
 	w.disabledNow(email, tenant)
 	for _, p := range w.people {

@@ -285,7 +285,7 @@ func (w *world) activated(p *person) {
 func (w *world) heard(p *person) bool {
 	sub, err := w.b.Subscriber(w.ctx(), w.lists[p.list].ID, w.emails[p.email])
 	w.must(err)
-	return sub.WordAt >= p.activeSince
+	return sub.MemberStatusAt >= p.activeSince
 }
 
 // known tells whether the send service has a record of the person.
@@ -433,7 +433,7 @@ func (w *world) settle() {
 		w.must(err)
 		open, err := w.a.OpenSyncs(w.ctx(), 10)
 		w.must(err)
-		due, err := w.b.NextDisableRequest(w.ctx())
+		due, err := w.b.NextPendingDisable(w.ctx())
 		w.must(err)
 		if state.Waiting+state.Dead == 0 && len(open) == 0 && due == 0 && !w.repeatFailed() {
 			return
@@ -475,8 +475,8 @@ func (w *world) agree(when string) {
 		if err != nil && !errors.Is(err, core.ErrNotFound) {
 			w.must(err)
 		}
-		if !w.unsynced && (p.status == active) != (send.Word == core.StatusActive) {
-			w.fail("%s: %s: the send side's word is %q", when, p, send.Word)
+		if !w.unsynced && (p.status == active) != (send.MemberStatus == core.StatusActive) {
+			w.fail("%s: %s: the send side's word is %q", when, p, send.MemberStatus)
 		}
 		if !w.unsynced && p.status == active && send.Preferences != sub.Preferences {
 			w.fail("%s: %s: preferences %s here, %s there", when, p, sub.Preferences, send.Preferences)

@@ -82,8 +82,8 @@ Status: 5.1.1
 		if n, err := TakeBounce(ctx, s, ident, to, []byte("From: a@b.example\r\nMessage-ID: <same@b.example>\r\n\r\nunsubscribe\r\n"), now+1); err != nil || n != 1 {
 			t.Errorf("%s: %d reports, %v", to, n, err)
 		}
-		if sub, err := s.Subscriber(ctx, list.ID, core.Email(rows[seq].Email)); err != nil || sub.Word != core.StatusUnsubscribed {
-			t.Errorf("%s is %s (%v)", rows[seq].Email, sub.Word, err)
+		if sub, err := s.Subscriber(ctx, list.ID, core.Email(rows[seq].Email)); err != nil || sub.MemberStatus != core.StatusUnsubscribed {
+			t.Errorf("%s is %s (%v)", rows[seq].Email, sub.MemberStatus, err)
 		}
 	}
 }

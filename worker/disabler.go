@@ -56,7 +56,7 @@ func Disabler(o DisablerOptions) *Loop {
 }
 
 func (d *disabler) step(ctx context.Context, now time.Time) time.Time {
-	due, err := d.Store.DueDisableRequests(ctx, core.At(now), disableRead)
+	due, err := d.Store.DuePendingDisables(ctx, core.At(now), disableRead)
 	if err != nil {
 		d.Log.Warn("disabler: read", slog.Any("error", err))
 		return now.Add(time.Second)
@@ -76,23 +76,23 @@ func (d *disabler) step(ctx context.Context, now time.Time) time.Time {
 			return time.Now().Add(time.Second)
 		}
 	}
-	at, err := d.Store.NextDisableRequest(ctx)
+	at, err := d.Store.NextPendingDisable(ctx)
 	if err != nil {
 		return time.Now().Add(time.Second)
 	}
 	return at.Time()
 }
 
-func (d *disabler) record(ctx context.Context, r *store.DisableRequest, reason string) error {
+func (d *disabler) record(ctx context.Context, r *store.PendingDisable, reason string) error {
 	if reason == "" {
-		return d.Store.FinishDisableRequest(ctx, r.ID)
+		return d.Store.FinishPendingDisable(ctx, r.ID)
 	}
 	d.Log.Warn("disabler: the member service was not told of an address", slog.Int64("request", r.ID), slog.Int("tries", r.Tries+1), slog.String("reason", reason))
-	return d.Store.PostponeDisableRequest(ctx, r.ID, reason, core.At(time.Now().Add(jitter(backoff(eventDelays, r.Tries+1)))))
+	return d.Store.PostponePendingDisable(ctx, r.ID, reason, core.At(time.Now().Add(jitter(backoff(eventDelays, r.Tries+1)))))
 }
 
 // post makes one attempt; reason is empty when the member service has done it.
-func (d *disabler) post(ctx context.Context, r *store.DisableRequest) (reason string) {
+func (d *disabler) post(ctx context.Context, r *store.PendingDisable) (reason string) {
 	token, err := d.Token(ctx, r.TenantID, core.At(time.Now()))
 	if err != nil {
 		return err.Error()

@@ -74,7 +74,7 @@ func TestDisablerTriesUntilItIsAnswered(t *testing.T) {
 		if len(answers) != 4 || took < 30*time.Second || took > 47*time.Second { // 1, 2, 5 and 30 s
 			t.Errorf("%d tries, the last after %v", len(answers), took)
 		}
-		if at, err := m.NextDisableRequest(m.Context()); err != nil || at != 0 {
+		if at, err := m.NextPendingDisable(m.Context()); err != nil || at != 0 {
 			t.Errorf("still waiting: %v, %v", at, err)
 		}
 	})

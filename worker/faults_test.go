@@ -149,11 +149,11 @@ func (d *hardship) join(n int) {
 			sub, row, err = d.Subscribe(ctx, store.SubscribeRequest{ListID: d.members.ID, Email: core.Email(fmt.Sprintf("join%d@example.org", i))}, now())
 			return err
 		})
-		d.sure(func() (err error) { token, err = d.ConfirmToken(ctx, row, core.MeansMailed); return err })
+		d.sure(func() (err error) { token, err = d.ConfirmToken(ctx, row, core.ProofMailed); return err })
 		d.sure(func() error { _, err := d.Confirm(ctx, token, core.Origin{}, now()); return err })
 		if i%3 == 0 {
 			d.sure(func() error {
-				_, err := d.Unsubscribe(ctx, store.Leaving{ListID: d.members.ID, SubscriptionID: sub.ID}, now())
+				_, err := d.Unsubscribe(ctx, store.UnsubscribeRequest{ListID: d.members.ID, SubscriptionID: sub.ID}, now())
 				return err
 			})
 		}
@@ -272,8 +272,8 @@ func (d *hardship) check(jobs []core.SendJob) {
 		if i%3 == 0 {
 			want = core.StatusUnsubscribed
 		}
-		if sub, err := d.Subscriber(d.Context(), d.members.ID, email); err != nil || sub.Word != want {
-			d.Errorf("%s is %s, %v; want %s", email, sub.Word, err, want)
+		if sub, err := d.Subscriber(d.Context(), d.members.ID, email); err != nil || sub.MemberStatus != want {
+			d.Errorf("%s is %s, %v; want %s", email, sub.MemberStatus, err, want)
 		}
 	}
 	d.mu.Lock()

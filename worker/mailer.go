@@ -406,7 +406,7 @@ func (m *mailer) compose(ctx context.Context, q *core.Mail, now time.Time) (*mai
 			return nil, err
 		}
 	} else {
-		list, err := m.Store.ListRecord(ctx, q.ListID)
+		list, err := m.Store.ListWithTenant(ctx, q.ListID)
 		if err != nil {
 			return nil, err
 		}
@@ -489,7 +489,7 @@ func (m *mailer) linkQuery(ctx context.Context, q *core.Mail) (string, error) {
 	v := url.Values{}
 	switch q.Kind {
 	case core.MailConfirm:
-		token, err := m.Store.ConfirmToken(ctx, q.TokenID, core.MeansMailed)
+		token, err := m.Store.ConfirmToken(ctx, q.TokenID, core.ProofMailed)
 		if err != nil {
 			return "", err
 		}

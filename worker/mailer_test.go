@@ -77,7 +77,7 @@ func (m *member) ask(email core.Email) string {
 	m.Helper()
 	_, row, err := m.Subscribe(m.Context(), store.SubscribeRequest{ListID: m.list.ID, Email: email}, core.At(time.Now()))
 	m.must(err)
-	token, err := m.ConfirmToken(m.Context(), row, core.MeansMailed)
+	token, err := m.ConfirmToken(m.Context(), row, core.ProofMailed)
 	m.must(err)
 	return token
 }
@@ -120,7 +120,7 @@ func TestMailerBrandsAccountMails(t *testing.T) {
 		m.must(err)
 		m.must(m.AddUser(m.Context(), core.NewUser("ann@example.org", now), "", now))
 		for _, id := range []string{tenant.ID, "", core.NewID()} { // the last one is gone
-			m.forgot("ann@example.org", core.Look{TenantID: id}, now)
+			m.forgot("ann@example.org", core.MailStyle{TenantID: id}, now)
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -149,9 +149,9 @@ func TestMailerBrandsAccountMails(t *testing.T) {
 	})
 }
 
-func (m *member) forgot(email core.Email, look core.Look, now core.Instant) {
+func (m *member) forgot(email core.Email, look core.MailStyle, now core.Instant) {
 	m.Helper()
-	token := store.UserToken{ID: core.NewID(), Hashes: map[string][]byte{store.PurposeReset: core.HashToken(core.NewToken())}, Look: look}
+	token := store.UserToken{ID: core.NewID(), Hashes: map[string][]byte{store.TokenReset: core.HashToken(core.NewToken())}, Style: look}
 	m.must(m.ForgotPassword(m.Context(), email, token, now))
 }
 
@@ -172,7 +172,7 @@ func TestMailerSpeaksTheLanguageOfAccounts(t *testing.T) {
 			s.mu.Lock()
 			s.sent = nil
 			s.mu.Unlock()
-			m.forgot("ann@example.org", core.Look{TenantID: m.list.TenantID, Language: c.asked}, now)
+			m.forgot("ann@example.org", core.MailStyle{TenantID: m.list.TenantID, Language: c.asked}, now)
 			time.Sleep(time.Hour)
 			now = core.At(time.Now())
 			synctest.Wait()
@@ -281,7 +281,7 @@ func TestDisabledAddressGetsNoMail(t *testing.T) {
 	inBubble(t, func(m *member) {
 		s := &stub{}
 		m.ask("a@example.org")
-		_, err := m.Disable(m.Context(), store.Disabling{Email: "a@example.org"}, core.At(time.Now()))
+		_, err := m.Disable(m.Context(), store.DisableRequest{Email: "a@example.org"}, core.At(time.Now()))
 		m.must(err)
 		m.run(m.mailer(s))
 		time.Sleep(time.Minute)
@@ -315,8 +315,8 @@ func TestMailerTellsOfAnUnsubscribing(t *testing.T) {
 		_, err := m.Confirm(m.Context(), m.ask("a@example.org"), core.Origin{}, core.At(time.Now()))
 		m.must(err)
 		time.Sleep(time.Minute)
-		sub, err := m.Unsubscribe(m.Context(), store.Leaving{
-			ListID: m.list.ID, SubscriptionID: m.SubscriptionID(m.list.ID, "a@example.org"), Email: "a@example.org", Means: core.MeansResponse,
+		sub, err := m.Unsubscribe(m.Context(), store.UnsubscribeRequest{
+			ListID: m.list.ID, SubscriptionID: m.SubscriptionID(m.list.ID, "a@example.org"), Email: "a@example.org", Proof: core.ProofResponse,
 		}, core.At(time.Now()))
 		m.must(err)
 		time.Sleep(2 * time.Second)
@@ -334,7 +334,7 @@ func TestMailerTellsOfAnUnsubscribing(t *testing.T) {
 		if !ok || err != nil || u.SubscriptionID != sub.ID || u.IssuedAt != sub.ChangedAt || u.Email != "a@example.org" {
 			t.Fatalf("%v %+v in %s", err, u, s.sent[1])
 		}
-		_, err = m.Undo(m.Context(), store.Undoing{ListID: u.ListID, SubscriptionID: u.SubscriptionID, LeftAt: u.IssuedAt}, core.At(time.Now()))
+		_, err = m.Undo(m.Context(), store.UndoRequest{ListID: u.ListID, SubscriptionID: u.SubscriptionID, LeftAt: u.IssuedAt}, core.At(time.Now()))
 		m.must(err)
 	})
 }

@@ -87,7 +87,7 @@ func (m *member) activate(email core.Email) string {
 	m.Helper()
 	sub, row, err := m.Subscribe(m.Context(), store.SubscribeRequest{ListID: m.list.ID, Email: email}, core.At(time.Now()))
 	m.must(err)
-	token, err := m.ConfirmToken(m.Context(), row, core.MeansMailed)
+	token, err := m.ConfirmToken(m.Context(), row, core.ProofMailed)
 	m.must(err)
 	_, err = m.Confirm(m.Context(), token, core.Origin{}, core.At(time.Now()))
 	m.must(err)
@@ -96,7 +96,7 @@ func (m *member) activate(email core.Email) string {
 
 func (m *member) leave(id string) {
 	m.Helper()
-	_, err := m.Unsubscribe(m.Context(), store.Leaving{ListID: m.list.ID, SubscriptionID: id}, core.At(time.Now()))
+	_, err := m.Unsubscribe(m.Context(), store.UnsubscribeRequest{ListID: m.list.ID, SubscriptionID: id}, core.At(time.Now()))
 	m.must(err)
 }
 

@@ -67,7 +67,7 @@ func (o *outage) activate(email core.Email) (id string) {
 	now := core.At(time.Now())
 	sub, row, err := o.a.Subscribe(o.ctx(), store.SubscribeRequest{ListID: o.list, Email: email}, now)
 	o.must(err)
-	token, err := o.a.ConfirmToken(o.ctx(), row, core.MeansMailed)
+	token, err := o.a.ConfirmToken(o.ctx(), row, core.ProofMailed)
 	o.must(err)
 	_, err = o.a.Confirm(o.ctx(), token, core.Origin{}, now)
 	o.must(err)
@@ -98,7 +98,7 @@ func TestNoTroubleLosesAnEvent(t *testing.T) {
 			}
 			for i, id := range ids {
 				if i%5 == phase { // of those of all phases so far
-					_, err := o.a.Unsubscribe(o.ctx(), store.Leaving{ListID: o.list, SubscriptionID: id}, core.At(time.Now()))
+					_, err := o.a.Unsubscribe(o.ctx(), store.UnsubscribeRequest{ListID: o.list, SubscriptionID: id}, core.At(time.Now()))
 					o.must(err)
 				}
 			}
@@ -132,8 +132,8 @@ func TestNoTroubleLosesAnEvent(t *testing.T) {
 			if i%5 >= i/40 {
 				want, word = "active unsubscribed ", core.StatusUnsubscribed
 			}
-			if err != nil || words[id] != want || sub.Word != word {
-				t.Errorf("%d: heard %q, want %q; the send side says %s, %v", i, strings.TrimSpace(words[id]), want, sub.Word, err)
+			if err != nil || words[id] != want || sub.MemberStatus != word {
+				t.Errorf("%d: heard %q, want %q; the send side says %s, %v", i, strings.TrimSpace(words[id]), want, sub.MemberStatus, err)
 			}
 		}
 	})

@@ -70,7 +70,7 @@ func (g *relayGroup) downSince() (since time.Time) {
 
 // groupOf is the group that a tenant's mails go by, and the tenant's own pace. Only the claimer calls it.
 func (s *Sender) groupOf(ctx context.Context, tenantID string) (*relayGroup, *pace, error) {
-	route, err := s.store.Route(ctx, tenantID)
+	route, err := s.store.TenantRelays(ctx, tenantID)
 	if err != nil {
 		return nil, nil, err
 	}

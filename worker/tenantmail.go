@@ -129,7 +129,7 @@ func (t *tenantMailer) desk(ctx context.Context, tenantID string) (*desk, error)
 	if d != nil && d.running {
 		return d, nil
 	}
-	route, err := t.Store.Route(ctx, tenantID)
+	route, err := t.Store.TenantRelays(ctx, tenantID)
 	if err != nil || len(route.Relays) == 0 {
 		return nil, err
 	}

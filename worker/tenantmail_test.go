@@ -105,11 +105,11 @@ func TestAccountMailsNeverGoByATenantsRelay(t *testing.T) {
 		h := newHouse(t, own)
 		h.setRelays(h.tenant.ID, core.Relay{Host: "one.example.org"}, core.Relay{Host: "two.example.org"})
 		now := core.At(time.Now())
-		look := core.Look{TenantID: h.tenant.ID}
+		look := core.MailStyle{TenantID: h.tenant.ID}
 		token := func() store.UserToken {
-			return store.UserToken{ID: core.NewID(), Look: look, Hashes: map[string][]byte{
-				store.PurposeReset: core.HashToken(core.NewToken()), store.PurposeVerify: core.HashToken(core.NewToken()),
-				store.PurposeClaim: core.HashToken(core.NewToken()), store.PurposeChange: core.HashToken(core.NewToken()),
+			return store.UserToken{ID: core.NewID(), Style: look, Hashes: map[string][]byte{
+				store.TokenReset: core.HashToken(core.NewToken()), store.TokenVerify: core.HashToken(core.NewToken()),
+				store.TokenClaim: core.HashToken(core.NewToken()), store.TokenChange: core.HashToken(core.NewToken()),
 			}}
 		}
 		ann, bob := core.NewUser("ann@user.example", now), core.NewUser("bob@user.example", now)

@@ -12,7 +12,7 @@ import (
 
 func (p *program) listFormCommand() *cli.Command {
 	c := p.command("form", "print a subscribe form for a website of your own", []cli.Flag{idFlag(store.NounList)}, []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
-		l, err := s.ListRecord(c.Context, c.String("id"))
+		l, err := s.ListWithTenant(c.Context, c.String("id"))
 		if err != nil {
 			return missing(err, "list", c.String("id"))
 		}

@@ -130,7 +130,7 @@ func (p *program) printProvider(c *cli.Context, cfg *config.Config, s *store.Sto
 	record, source := providerRecords(cfg)[name], "configuration"
 	if record == nil {
 		var err error
-		if record, err = s.ProviderRecord(c.Context, name); err != nil {
+		if record, err = s.ProviderSecrets(c.Context, name); err != nil {
 			return missing(err, "provider", name)
 		}
 		source = "database"
@@ -154,7 +154,7 @@ func (p *program) providerUpdateCommand() *cli.Command {
 		if cfg.Providers[name] != nil {
 			return errors.New("the provider " + name + " stands in the configuration: change it there")
 		}
-		record, err := s.ProviderRecord(c.Context, name)
+		record, err := s.ProviderSecrets(c.Context, name)
 		if err != nil {
 			return missing(err, "provider", name)
 		}

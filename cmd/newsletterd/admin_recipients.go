@@ -25,7 +25,7 @@ type recipientRecord struct {
 
 func (p *program) recipientsCommand() *cli.Command {
 	c := p.command("recipients", "list what happened to each recipient of a send job", []cli.Flag{
-		idFlag(store.NounJob), oneOfFlag("status", "only those that are `STATUS`: "+strings.Join(store.RecipientWords[:], ", "), optional(store.RecipientWords[:])...),
+		idFlag(store.NounJob), oneOfFlag("status", "only those that are `STATUS`: "+strings.Join(store.RecipientStates[:], ", "), optional(store.RecipientStates[:])...),
 		stringFlag("code", "only those that were refused with `CODE`, as 550 or 5.1.1"), stringFlag("email", "only this `ADDRESS`"),
 	}, []string{"id"}, p.listRecipients)
 	c.Description = "   newsletterd admin job recipients --id ID --status failed --code 5.1.1"
@@ -54,7 +54,7 @@ func (p *program) listRecipients(c *cli.Context, _ *config.Config, s *store.Stor
 	out := make([]recipientRecord, len(rows))
 	for i, r := range rows {
 		out[i] = recipientRecord{
-			r.Seq, r.Email, store.RecipientWords[r.State], r.Reason, r.Tries, r.DueAt, r.FinishedAt, strings.Join(r.Marks.Words(), " "),
+			r.Seq, r.Email, store.RecipientStates[r.State], r.Reason, r.Tries, r.DueAt, r.FinishedAt, strings.Join(r.Marks.Names(), " "),
 		}
 	}
 	return list(p.printer(c), out, "email", "status", "reason", "tries", "next_try_at", "finished_at", "events")

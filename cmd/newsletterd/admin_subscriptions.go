@@ -230,7 +230,7 @@ func (p *program) addSubscriber(c *cli.Context, _ *config.Config, s *store.Store
 	if len(source) > core.MaxOrigin {
 		return usageError{c.Command.HelpName, fmt.Sprintf("--source may have %d bytes at most", core.MaxOrigin)}
 	}
-	sub, changed, err := s.AddSubscription(c.Context, store.Adding{
+	sub, changed, err := s.AddSubscription(c.Context, store.SubscriptionInput{
 		ListID: c.String("list"), Email: email, Status: c.String("status"), Source: source,
 	}, actor(), now())
 	if err != nil {
@@ -248,7 +248,7 @@ func (p *program) unsubscribeSubscriber(c *cli.Context, _ *config.Config, s *sto
 		return err
 	}
 	listID, tenant := c.String("list"), c.String("tenant")
-	leaving := store.Leaving{Email: email, Means: core.MeansAdmin, Actor: actor(), Origin: core.Origin{Source: actor()}}
+	leaving := store.UnsubscribeRequest{Email: email, Proof: core.ProofAdmin, Actor: actor(), Origin: core.Origin{Source: actor()}}
 	if listID == "" {
 		if _, _, err := tenantOf(c, s); err != nil {
 			return err
@@ -276,7 +276,7 @@ func (p *program) unsubscribeSubscriber(c *cli.Context, _ *config.Config, s *sto
 		if core.KindOf(serr) == core.NotFound && serr != nil {
 			return fmt.Errorf("%s is not on the list", email)
 		}
-		sub, err = core.Subscription{ID: known.ID, ListID: listID, Email: known.Email, Status: string(known.Word), Preferences: known.Preferences, CreatedAt: known.CreatedAt}, serr
+		sub, err = core.Subscription{ID: known.ID, ListID: listID, Email: known.Email, Status: string(known.MemberStatus), Preferences: known.Preferences, CreatedAt: known.CreatedAt}, serr
 	}
 	if err != nil {
 		return err

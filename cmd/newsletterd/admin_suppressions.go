@@ -105,7 +105,7 @@ func (p *program) addSuppression(c *cli.Context, _ *config.Config, s *store.Stor
 		return err
 	}
 	at := now()
-	n, err := s.Suppress(c.Context, store.Disabling{
+	n, err := s.Suppress(c.Context, store.DisableRequest{
 		Email: email, TenantID: c.String("tenant"), Reason: reason, DisabledBy: actor(), OccurredAt: at,
 	}, actor(), at)
 	if err != nil {

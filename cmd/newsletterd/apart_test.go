@@ -235,7 +235,7 @@ func TestSecretsChangeWithoutALoss(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		token, err := d.store.ConfirmToken(t.Context(), row, core.MeansMailed)
+		token, err := d.store.ConfirmToken(t.Context(), row, core.ProofMailed)
 		if err == nil {
 			_, err = d.store.Confirm(t.Context(), token, core.Origin{}, now())
 		}
@@ -258,7 +258,7 @@ func TestSecretsChangeWithoutALoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, email := range emails {
-		if sub, err := d.store.Subscriber(t.Context(), list.ID, email); err != nil || sub.Word != core.StatusActive {
+		if sub, err := d.store.Subscriber(t.Context(), list.ID, email); err != nil || sub.MemberStatus != core.StatusActive {
 			t.Errorf("%s: %+v, %v", email, sub, err)
 		}
 	}

@@ -90,7 +90,7 @@ func checkAfterCrash(ctx context.Context, s *store.Store, log *slog.Logger) erro
 	found, err := s.QuickCheck(limited)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		log.Warn("the last stop was unclean, and the file is too large to check first: checking beside")
-		s.QuickCheckBeside(func(found []string, err error) {
+		s.QuickCheckInBackground(func(found []string, err error) {
 			if err := errors.Join(err, damage(found)); err != nil {
 				log.Error("quick_check", slog.Any("error", err))
 				return

@@ -209,10 +209,10 @@ func proxies(words []string) []netip.Prefix {
 }
 
 // providerRecords returns the providers of the configuration as handlers use them.
-func providerRecords(cfg *config.Config) map[string]*store.ProviderRecord {
-	records := map[string]*store.ProviderRecord{}
+func providerRecords(cfg *config.Config) map[string]*store.ProviderSecrets {
+	records := map[string]*store.ProviderSecrets{}
 	for name, p := range cfg.Providers {
-		r := &store.ProviderRecord{
+		r := &store.ProviderSecrets{
 			Provider: store.Provider{Name: name, Kind: p.Kind, TenantID: p.Tenant, Topics: p.Topics},
 			Secrets:  p.RevealedSecrets(),
 		}

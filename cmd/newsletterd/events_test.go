@@ -115,7 +115,7 @@ func (c *commander) join(listID string, email core.Email) {
 	if err != nil {
 		c.Fatal(err)
 	}
-	token, err := c.store.ConfirmToken(c.Context(), row, core.MeansMailed)
+	token, err := c.store.ConfirmToken(c.Context(), row, core.ProofMailed)
 	if err == nil {
 		_, err = c.store.Confirm(c.Context(), token, core.Origin{}, now())
 	}

@@ -109,7 +109,7 @@ func (f *figures) readers(n int) string {
 	for i := range n {
 		_, row, err := s.Subscribe(f.Context(), store.SubscribeRequest{ListID: list.ID, Email: core.Email(person(i))}, now())
 		f.must(err)
-		token, err := s.ConfirmToken(f.Context(), row, core.MeansMailed)
+		token, err := s.ConfirmToken(f.Context(), row, core.ProofMailed)
 		f.must(err)
 		_, err = s.Confirm(f.Context(), token, core.Origin{}, now())
 		f.must(err)

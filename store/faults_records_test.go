@@ -80,7 +80,7 @@ func (s *story) senders() {
 	s.op("UpdateProvider", func() error {
 		return onlyErr(s.UpdateProvider(ctx, "p", ProviderChange{NewSecret: new("next")}, "test", now0))
 	})
-	s.op("ProviderRecord", func() error { return onlyErr(s.ProviderRecord(ctx, "p")) })
+	s.op("ProviderSecrets", func() error { return onlyErr(s.ProviderSecrets(ctx, "p")) })
 	s.op("DeleteProvider", func() error { return s.DeleteProvider(ctx, "p", "test", now0) })
 	e := core.Endpoint{ID: core.NewID(), TenantID: s.tenant, ListID: s.list, URL: "https://crm.example/hook", Events: core.Strings{}, CreatedAt: now0, UpdatedAt: now0}
 	s.op("AddEndpoint", func() error { return s.AddEndpoint(ctx, e, make([]byte, 32), "test") })
@@ -113,26 +113,26 @@ func (s *story) accounts() {
 	ctx := s.Context()
 	hash := func(text string) []byte { return core.HashToken(text) }
 	u := core.NewUser("ann@example.org", now0)
-	verify := UserToken{ID: core.NewID(), Hashes: map[string][]byte{PurposeVerify: hash("v"), PurposeClaim: hash("c")}}
+	verify := UserToken{ID: core.NewID(), Hashes: map[string][]byte{TokenVerify: hash("v"), TokenClaim: hash("c")}}
 	s.user = u.ID
 	s.op("Register", func() error {
 		return onlyErr(s.Register(ctx, Registration{User: u, PasswordHash: "h", Token: verify}, now0))
 	})
-	again := UserToken{ID: core.NewID(), Hashes: map[string][]byte{PurposeVerify: hash("v2"), PurposeClaim: hash("c2")}}
+	again := UserToken{ID: core.NewID(), Hashes: map[string][]byte{TokenVerify: hash("v2"), TokenClaim: hash("c2")}}
 	s.op("Register", func() error {
 		return onlyErr(s.Register(ctx, Registration{User: core.NewUser("ann@example.org", now0), PasswordHash: "h", Token: again}, now0))
 	})
-	third := UserToken{ID: core.NewID(), Hashes: map[string][]byte{PurposeVerify: hash("v3")}}
+	third := UserToken{ID: core.NewID(), Hashes: map[string][]byte{TokenVerify: hash("v3")}}
 	s.op("VerifyAgain", func() error { return s.VerifyAgain(ctx, u.ID, third, now0) })
-	s.op("CheckUserToken", func() error { return s.CheckUserToken(ctx, PurposeVerify, hash("v"), u.Email, now0) })
+	s.op("CheckUserToken", func() error { return s.CheckUserToken(ctx, TokenVerify, hash("v"), u.Email, now0) })
 	s.op("VerifyEmail", func() error { return onlyErr(s.VerifyEmail(ctx, hash("v"), u.Email, now0)) })
 	s.op("Register", func() error {
 		return onlyErr(s.Register(ctx, Registration{User: core.NewUser("ann@example.org", now0), PasswordHash: "h", Token: again}, now0.Add(2*day)))
 	})
-	reset := UserToken{ID: core.NewID(), Hashes: map[string][]byte{PurposeReset: hash("r")}}
+	reset := UserToken{ID: core.NewID(), Hashes: map[string][]byte{TokenReset: hash("r")}}
 	s.op("ForgotPassword", func() error { return s.ForgotPassword(ctx, u.Email, reset, now0) })
 	s.op("ForgotPassword", func() error { return s.ForgotPassword(ctx, "nobody@example.org", reset, now0) })
-	s.op("RedeemUserToken", func() error { return s.RedeemUserToken(ctx, PurposeReset, hash("r"), u.Email, "h2", now0) })
+	s.op("RedeemUserToken", func() error { return s.RedeemUserToken(ctx, TokenReset, hash("r"), u.Email, "h2", now0) })
 	s.op("UpdateUser", func() error {
 		return onlyErr(s.UpdateUser(ctx, u.ID, UserInput{Name: new("Ann"), Disabled: new(true)}, now0))
 	})
@@ -147,7 +147,7 @@ func (s *story) accounts() {
 	change := func() (core.User, UserToken) {
 		u, err := s.User(ctx, u.ID)
 		must(s.T, err)
-		return u, UserToken{ID: core.NewID(), Hashes: map[string][]byte{PurposeChange: hash("x")}}
+		return u, UserToken{ID: core.NewID(), Hashes: map[string][]byte{TokenChange: hash("x")}}
 	}
 	now, token := change()
 	s.op("AskEmailChange", func() error { return s.AskEmailChange(ctx, u.ID, now.Epoch, "ann2@example.org", token, now0) })
@@ -155,7 +155,7 @@ func (s *story) accounts() {
 	s.op("AskEmailChange", func() error { return s.AskEmailChange(ctx, u.ID, now.Epoch, "ann2@example.org", token, now0) })
 	s.op("CheckEmailChange", func() error { return onlyErr(s.CheckEmailChange(ctx, hash("x"), "ann2@example.org", now0)) })
 	s.op("ChangeEmail", func() error {
-		return s.ChangeEmail(ctx, u.ID, hash("x"), "ann2@example.org", core.Look{TenantID: s.tenant, Language: "de"}, now0)
+		return s.ChangeEmail(ctx, u.ID, hash("x"), "ann2@example.org", core.MailStyle{TenantID: s.tenant, Language: "de"}, now0)
 	})
 	s.op("TryLogin", func() error { return onlyErr(s.TryLogin(ctx, "ann2@example.org", []string{"198.51.100.7"}, now0)) })
 	s.op("TryLogin", func() error { return onlyErr(s.TryLogin(ctx, "nobody@example.org", nil, now0)) })

@@ -7,18 +7,18 @@ import (
 	"newsletterd/core"
 )
 
-// ListRecord is a list with its tenant. It is cached: the way of a request to subscribe must not read what changes
+// ListWithTenant is a list with its tenant. It is cached: the way of a request to subscribe must not read what changes
 // once a month. Never change one.
-type ListRecord struct {
+type ListWithTenant struct {
 	core.List
 	Tenant core.Tenant
 }
 
 // Active tells whether the list takes subscriptions.
-func (l *ListRecord) Active() bool { return l.List.Active() && l.Tenant.Active() }
+func (l *ListWithTenant) Active() bool { return l.List.Active() && l.Tenant.Active() }
 
-// ListRecord returns a list with its tenant, neither of them deleted. core.ErrListNotFound.
-func (s *Store) ListRecord(ctx context.Context, id string) (*ListRecord, error) {
+// ListWithTenant returns a list with its tenant, neither of them deleted. core.ErrListNotFound.
+func (s *Store) ListWithTenant(ctx context.Context, id string) (*ListWithTenant, error) {
 	r, age := s.lists.get(id)
 	if r != nil {
 		return r, nil
@@ -29,16 +29,16 @@ func (s *Store) ListRecord(ctx context.Context, id string) (*ListRecord, error) 
 	}
 	tenant, err := s.Tenant(ctx, list.TenantID)
 	if err != nil {
-		return nil, sharpen(err, core.ErrListNotFound)
+		return nil, orNotFound(err, core.ErrListNotFound)
 	}
-	r = &ListRecord{list, tenant}
+	r = &ListWithTenant{list, tenant}
 	s.lists.put(id, r, age)
 	return r, nil
 }
 
-// listRecord is ListRecord inside an operation. What the cache holds is at most a commit old, and every commit
+// listWithTenant is ListWithTenant inside an operation. What the cache holds is at most a commit old, and every commit
 // empties it before anyone is answered.
-func (tx *Tx) listRecord(id string) (*ListRecord, error) {
+func (tx *Tx) listWithTenant(id string) (*ListWithTenant, error) {
 	if r, _ := tx.store.lists.get(id); r != nil {
 		return r, nil
 	}
@@ -47,16 +47,16 @@ func (tx *Tx) listRecord(id string) (*ListRecord, error) {
 		return nil, err
 	}
 	tenant, err := tx.tenant(list.TenantID)
-	return &ListRecord{list, tenant}, sharpen(err, core.ErrListNotFound)
+	return &ListWithTenant{list, tenant}, orNotFound(err, core.ErrListNotFound)
 }
 
 // PageLanguage is that of the list's pages and mails.
-func (l *ListRecord) PageLanguage() string {
+func (l *ListWithTenant) PageLanguage() string {
 	return cmp.Or(l.Language, l.Tenant.Language, core.Languages[0])
 }
 
 // Wording is the tenant's own wording of a kind of mail, the list's before the tenant's, each part by itself.
-func (l *ListRecord) Wording(kind string) core.MailText {
+func (l *ListWithTenant) Wording(kind string) core.MailText {
 	own, general := l.MailTexts.Of(kind), l.Tenant.MailTexts.Of(kind)
 	return core.MailText{Subject: cmp.Or(own.Subject, general.Subject), Text: cmp.Or(own.Text, general.Text)}
 }

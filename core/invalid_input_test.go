@@ -158,7 +158,7 @@ func TestEndpointRefusals(t *testing.T) {
 // What a provider dates into the future counts as of now: it must not outlast what comes next.
 func TestReportsOfTheFuture(t *testing.T) {
 	now := Instant(1e12)
-	s := Subscriber{Word: StatusActive}
+	s := Subscriber{MemberStatus: StatusActive}
 	if s.Report(HardBounce, now+1e9, now); s.BlockAt != now {
 		t.Errorf("blocked since %v", s.BlockAt)
 	}

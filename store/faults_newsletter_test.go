@@ -20,9 +20,9 @@ func (s *story) subscriptions() {
 			return err
 		})
 		var token string
-		s.steps("ConfirmToken", func() (err error) { token, err = s.ConfirmToken(ctx, row, core.MeansMailed); return err })
+		s.steps("ConfirmToken", func() (err error) { token, err = s.ConfirmToken(ctx, row, core.ProofMailed); return err })
 		s.steps("AnsweredToken", func() error {
-			return onlyErr(s.AnsweredToken(ctx, row, core.MeansResponse, SubscribeRequest{Email: email}, at))
+			return onlyErr(s.AnsweredToken(ctx, row, core.ProofResponse, SubscribeRequest{Email: email}, at))
 		})
 		s.op("ConfirmAsked", func() error { _, _, err := s.ConfirmAsked(ctx, token, at); return err })
 		s.op("Confirm", func() error { return onlyErr(s.Confirm(ctx, token, core.Origin{Source: "form"}, at)) })
@@ -39,29 +39,29 @@ func (s *story) subscriptions() {
 	s.op("SetFields", func() error {
 		return onlyErr(s.SetFields(ctx, s.list, "ann@example.org", map[string]any{"b": "3"}, now0+21))
 	})
-	leaving := func(email core.Email, means string) Leaving {
-		return Leaving{ListID: s.list, SubscriptionID: s.SubscriptionID(s.list, email.Key()), Email: email, Means: means, Reason: "too_many"}
+	leaving := func(email core.Email, means string) UnsubscribeRequest {
+		return UnsubscribeRequest{ListID: s.list, SubscriptionID: s.SubscriptionID(s.list, email.Key()), Email: email, Proof: means, Reason: "too_many"}
 	}
 	var left core.Subscription
 	s.op("Unsubscribe", func() (err error) {
-		left, err = s.Unsubscribe(ctx, leaving("bob@example.org", core.MeansResponse), now0+30)
+		left, err = s.Unsubscribe(ctx, leaving("bob@example.org", core.ProofResponse), now0+30)
 		return err
 	})
-	undo := Undoing{ListID: s.list, SubscriptionID: left.ID, LeftAt: left.ChangedAt}
+	undo := UndoRequest{ListID: s.list, SubscriptionID: left.ID, LeftAt: left.ChangedAt}
 	s.op("CanUndo", func() error { return onlyErr(s.CanUndo(ctx, undo, now0+40)) })
 	s.op("Undo", func() error { return onlyErr(s.Undo(ctx, undo, now0+40)) })
 	s.op("Unsubscribe", func() error { // of nobody
-		_, err := s.Unsubscribe(ctx, leaving("nobody@example.org", core.MeansResponse), now0+30)
+		_, err := s.Unsubscribe(ctx, leaving("nobody@example.org", core.ProofResponse), now0+30)
 		if errors.Is(err, core.ErrSubscriptionNotFound) {
 			err = nil
 		}
 		return err
 	})
 	s.op("UnsubscribeAll", func() error {
-		return onlyErr(s.UnsubscribeAll(ctx, s.tenant, leaving("cleo@example.org", core.MeansMailed), now0+50))
+		return onlyErr(s.UnsubscribeAll(ctx, s.tenant, leaving("cleo@example.org", core.ProofMailed), now0+50))
 	})
 	s.op("RequestPreferencesLink", func() error { return s.RequestPreferencesLink(ctx, s.list, "ann@example.org", now0+60) })
-	d := Disabling{Email: "dan@example.org", TenantID: s.tenant, Reason: "r", DisabledBy: "b", OccurredAt: now0 + 70}
+	d := DisableRequest{Email: "dan@example.org", TenantID: s.tenant, Reason: "r", DisabledBy: "b", OccurredAt: now0 + 70}
 	s.op("Disable", func() error { return onlyErr(s.Disable(ctx, d, now0+70)) })
 	s.op("Suppressions", func() error { return onlyErr(s.Suppressions(ctx, "dan@example.org", "")) })
 	s.op("Lift", func() error { return onlyErr(s.Lift(ctx, "dan@example.org", "", "test", now0+80)) })
@@ -233,10 +233,10 @@ func (s *story) reports(j core.SendJob, claims []Claim) {
 	} {
 		s.op("ApplyReports", func() error { return s.ApplyReports(ctx, []ProviderReport{r}, now0+360) })
 	}
-	due, err := s.DueDisableRequests(ctx, now0.Add(day), 10)
+	due, err := s.DuePendingDisables(ctx, now0.Add(day), 10)
 	must(s.T, err)
-	s.op("PostponeDisableRequest", func() error { return s.PostponeDisableRequest(ctx, due[0].ID, "no", now0+370) })
-	s.op("FinishDisableRequest", func() error { return s.FinishDisableRequest(ctx, due[0].ID) })
+	s.op("PostponePendingDisable", func() error { return s.PostponePendingDisable(ctx, due[0].ID, "no", now0+370) })
+	s.op("FinishPendingDisable", func() error { return s.FinishPendingDisable(ctx, due[0].ID) })
 }
 
 func (s *story) ends() {
@@ -268,7 +268,7 @@ func (s *story) ends() {
 var elsewhere = []string{
 	"Close", "DiskState", // no statement
 	"Backup", "Snapshot", // connections of their own: backup_test.go
-	"QuickCheckBeside",
+	"QuickCheckInBackground",
 }
 
 // reads calls each method that the story has not told of with a fault at each of its calls. Those that write have to be told of.
@@ -328,8 +328,8 @@ func (s *story) arguments(m reflect.Type, word string) (in []reflect.Value) {
 			v = LibraryPage{Limit: 10, Query: "m"}
 		case reflect.TypeFor[core.Caller]():
 			v = core.Caller{UserID: s.user}
-		case reflect.TypeFor[Undoing]():
-			v = Undoing{ListID: s.list}
+		case reflect.TypeFor[UndoRequest]():
+			v = UndoRequest{ListID: s.list}
 		default:
 			switch m.In(i).Kind() {
 			case reflect.Int, reflect.Int64:

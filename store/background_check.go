@@ -16,17 +16,17 @@ const (
 )
 
 // besideCheck is a quick_check that requests do not wait for.
-type besideCheck struct {
+type backgroundCheck struct {
 	mu     sync.Mutex // guards what follows
 	state  CheckState
 	cancel context.CancelFunc
 	done   chan struct{}
 }
 
-// QuickCheckBeside starts a QuickCheck and returns. done is called with what it finds; CheckState tells of it meanwhile and
+// QuickCheckInBackground starts a QuickCheck and returns. done is called with what it finds; CheckState tells of it meanwhile and
 // afterwards. Close ends it.
-func (s *Store) QuickCheckBeside(done func([]string, error)) {
-	b := &s.beside
+func (s *Store) QuickCheckInBackground(done func([]string, error)) {
+	b := &s.background
 	ctx, cancel := context.WithCancel(context.Background())
 	b.mu.Lock()
 	b.state, b.cancel, b.done = CheckRunning, cancel, make(chan struct{})
@@ -50,15 +50,15 @@ func (s *Store) QuickCheckBeside(done func([]string, error)) {
 	}()
 }
 
-// CheckState tells how the last QuickCheckBeside stands.
+// CheckState tells how the last QuickCheckInBackground stands.
 func (s *Store) CheckState() CheckState {
-	s.beside.mu.Lock()
-	defer s.beside.mu.Unlock()
-	return s.beside.state
+	s.background.mu.Lock()
+	defer s.background.mu.Unlock()
+	return s.background.state
 }
 
 // end stops a check that runs and waits for it.
-func (b *besideCheck) end() {
+func (b *backgroundCheck) end() {
 	b.mu.Lock()
 	cancel, done := b.cancel, b.done
 	b.mu.Unlock()

@@ -10,41 +10,41 @@ import (
 // read stretch by stretch, each from its beginning to its end, which costs less than to look up each row of two of them. Who may
 // not be mailed, or is not as expected, is looked at again by himself.
 const (
-	claimStretch = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (SELECT concat_ws(char(31), seq, tries, ambiguous, subscriber_id, email_key) AS claim " +
+	selectClaimRange = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (SELECT concat_ws(char(31), seq, tries, ambiguous, subscriber_id, email_key) AS claim " +
 		"FROM recipient WHERE job_no = ?1 AND seq > ?2 AND state = 0 ORDER BY seq LIMIT +?3)"
 
 	// A line of somebody who is not to be mailed is the id alone. Of the numbers, those of barred, the fifth is not used.
-	stretchSubscribers = "SELECT coalesce(group_concat(line, char(30)), '') FROM (SELECT CASE WHEN s.word = 'active' AND s.block = '' " +
+	selectRangeSubscribers = "SELECT coalesce(group_concat(line, char(30)), '') FROM (SELECT CASE WHEN s.word = 'active' AND s.block = '' " +
 		"AND p.kind IS NULL AND d.reason IS NULL THEN concat_ws(char(31), s.id, s.email_key, s.email, s.preferences) ELSE s.id END AS line " +
 		"FROM subscriber AS s " + barred + " WHERE s.list_id = ?1 AND s.id BETWEEN ?2 AND ?3 ORDER BY s.id LIMIT +?4)"
 
 	// A line of somebody who subscribes is empty.
-	stretchSubscriptions = "SELECT count(*) || char(30) || coalesce(group_concat(line, char(30)), '') FROM (SELECT CASE WHEN status != 'active' THEN id END AS line " +
+	selectRangeSubscriptions = "SELECT count(*) || char(30) || coalesce(group_concat(line, char(30)), '') FROM (SELECT CASE WHEN status != 'active' THEN id END AS line " +
 		"FROM subscription WHERE list_id = ?1 AND id BETWEEN ?2 AND ?3 ORDER BY id LIMIT +?4)"
 )
 
 const (
-	leastStretch = 32 // fewer recipients are looked up one by one
-	sparsest     = 3  // subscribers for each recipient of a stretch, at most
-	scatteredFor = 16 // claims after one that found no stretch
+	minClaimRange   = 32 // fewer recipients are looked up one by one
+	maxSparseness   = 3  // subscribers for each recipient of a stretch, at most
+	scatteredClaims = 16 // claims after one that found no range
 )
 
-// claimStretch is ClaimRecipients for a stretch. ok is false where there is none.
-func (s *Store) claimStretch(ctx context.Context, dst []Claim, k *ClaimKey, after int64, limit int) (out []Claim, ok bool, err error) {
+// claimRange is ClaimRecipients for a range of subscribers. ok is false where there is none.
+func (s *Store) claimRange(ctx context.Context, dst []Claim, k *ClaimKey, after int64, limit int) (out []Claim, ok bool, err error) {
 	var rows, people, left string
-	if rows, err = s.readText(ctx, claimStretch, k.JobNo, after, limit); err != nil {
+	if rows, err = s.readText(ctx, selectClaimRange, k.JobNo, after, limit); err != nil {
 		return dst, false, err
 	}
-	out, ok = cutStretch(dst, rows)
+	out, ok = parseClaimRange(dst, rows)
 	claims := out[len(dst):]
-	if !ok || len(claims) < leastStretch {
+	if !ok || len(claims) < minClaimRange {
 		return dst, false, nil
 	}
-	first, last, most := claims[0].SubscriberID, claims[len(claims)-1].SubscriberID, sparsest*len(claims)
-	if people, err = s.readText(ctx, stretchSubscribers, k.ListID, first, last, most, nil, k.TenantID); err != nil {
+	first, last, most := claims[0].SubscriberID, claims[len(claims)-1].SubscriberID, maxSparseness*len(claims)
+	if people, err = s.readText(ctx, selectRangeSubscribers, k.ListID, first, last, most, nil, k.TenantID); err != nil {
 		return dst, false, err
 	}
-	if left, err = s.readText(ctx, stretchSubscriptions, k.ListID, first, last, most); err != nil {
+	if left, err = s.readText(ctx, selectRangeSubscriptions, k.ListID, first, last, most); err != nil {
 		return dst, false, err
 	}
 	count, left, _ := strings.Cut(left, "\x1e")
@@ -54,7 +54,7 @@ func (s *Store) claimStretch(ctx context.Context, dst []Claim, k *ClaimKey, afte
 	odd := 0
 	for i := range claims {
 		c := &claims[i]
-		if fill(c, &people) && !holds(&left, c.SubscriberID) {
+		if fillClaim(c, &people) && !containsID(&left, c.SubscriberID) {
 			continue
 		}
 		if odd++; odd > len(claims)/8 {
@@ -81,8 +81,8 @@ func (s *Store) readText(ctx context.Context, query string, args ...any) (text s
 	return text, err
 }
 
-// cutStretch appends the claims of a stretch; ok is false if their subscribers are not in order, or a row is no claim.
-func cutStretch(dst []Claim, rows string) (out []Claim, ok bool) {
+// parseClaimRange appends the claims of a range; ok is false if their subscribers are not in order, or a row is no claim.
+func parseClaimRange(dst []Claim, rows string) (out []Claim, ok bool) {
 	previous := ""
 	for rows != "" {
 		var row string
@@ -107,9 +107,9 @@ func cutStretch(dst []Claim, rows string) (out []Claim, ok bool) {
 	return dst, true
 }
 
-// fill completes a claim by the line of its subscriber, and moves people behind it. False: it may not be mailed, is gone, or its
+// fillClaim completes a claim by the line of its subscriber, and moves people behind it. False: it may not be mailed, is gone, or its
 // address is another one now.
-func fill(c *Claim, people *string) bool {
+func fillClaim(c *Claim, people *string) bool {
 	for *people != "" {
 		line, rest, _ := strings.Cut(*people, "\x1e")
 		id, fields, active := strings.Cut(line, "\x1f")
@@ -127,8 +127,8 @@ func fill(c *Claim, people *string) bool {
 	return false
 }
 
-// holds tells whether an id is in a list that is in order, and moves the list behind it.
-func holds(list *string, id string) bool {
+// containsID tells whether an id is in a list that is in order, and moves the list behind it.
+func containsID(list *string, id string) bool {
 	for *list != "" {
 		first, rest, _ := strings.Cut(*list, "\x1e")
 		if first > id {

@@ -86,7 +86,7 @@ func TestAStretchIsClaimedAsItsRecipientsAre(t *testing.T) {
 			for after := int64(0); ; {
 				want, err := s.claim(t.Context(), nil, claimQueued, k.JobNo, k.TenantID, k.ListID, false, after, 100)
 				must(t, err)
-				got, ok, err := s.claimStretch(t.Context(), nil, k, after, 100)
+				got, ok, err := s.claimRange(t.Context(), nil, k, after, 100)
 				must(t, err)
 				if ok {
 					stretches++
