@@ -16,6 +16,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/subscribercsv"
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -71,7 +72,7 @@ cell that is neither a time nor an address is left out and counted by evidence_u
 // importing is one run of the command.
 type importing struct {
 	*store.Import
-	reader *csvReader
+	reader *subscribercsv.Reader
 	faulty *csv.Writer // nil: none
 	shown  int
 	err    io.Writer
@@ -99,10 +100,10 @@ func (p *program) importSubscribers(c *cli.Context, _ *config.Config, s *store.S
 	}
 	defer in.Close()
 	run := &importing{Import: im, err: p.err, terminal: isTerminal(p.err)}
-	if run.reader, err = newCSVReader(in, rename); err != nil {
+	if run.reader, err = subscribercsv.NewReader(in, rename); err != nil {
 		return err
 	}
-	run.reader.askAgain = c.String("status") == core.SubscriptionPending
+	run.reader.AskAgain = c.String("status") == core.SubscriptionPending
 	if name := c.String("errors"); name != "" {
 		f, err := openFaulty(name, c.String("file"))
 		if err != nil {
@@ -110,7 +111,7 @@ func (p *program) importSubscribers(c *cli.Context, _ *config.Config, s *store.S
 		}
 		defer f.Close()
 		run.faulty = csv.NewWriter(f)
-		if err := run.faulty.Write(append([]string{"line", "error"}, run.reader.header...)); err != nil {
+		if err := run.faulty.Write(append([]string{"line", "error"}, run.reader.Header()...)); err != nil {
 			return err
 		}
 	}
@@ -120,7 +121,7 @@ func (p *program) importSubscribers(c *cli.Context, _ *config.Config, s *store.S
 	if run.shown > maxShownErrors && run.faulty == nil {
 		fmt.Fprintf(p.err, "… and %d more; --errors FILE writes them all.\n", run.shown-maxShownErrors)
 	}
-	if err := p.printer(c).record(importRow{im.Counts.Rows(), im.Counts, run.reader.unreadable}); err != nil {
+	if err := p.printer(c).record(importRow{im.Counts.Rows(), im.Counts, run.reader.Unreadable}); err != nil {
 		return err
 	}
 	p.hintAtFirstName(c, s, run.reader)
@@ -175,8 +176,8 @@ type importRow struct {
 
 // hintAtFirstName says how a column of names becomes the preference by which templates greet, unless the list asks for a name
 // of its own.
-func (p *program) hintAtFirstName(c *cli.Context, s *store.Store, r *csvReader) {
-	column := r.nameColumn()
+func (p *program) hintAtFirstName(c *cli.Context, s *store.Store, r *subscribercsv.Reader) {
+	column := r.NameColumn()
 	if column == "" {
 		return
 	}
@@ -250,17 +251,17 @@ func unfinished(err error) error {
 // read takes the lines in; a faulty one is reported and does not end it.
 func (run *importing) read(ctx context.Context) error {
 	for {
-		row, record, err := run.reader.next()
-		var fault errLine
+		row, record, err := run.reader.Next()
+		var fault subscribercsv.LineError
 		switch {
 		case err == nil:
 			err = run.Put(row)
 		case row.Left:
 			err = run.Put(row)
-		case errors.Is(err, errLeft):
+		case errors.Is(err, subscribercsv.ErrLeft):
 			run.Counts.Kept++
 			err = nil
-		case errors.Is(err, errPending):
+		case errors.Is(err, subscribercsv.ErrPending):
 			run.Counts.Pending++
 			err = nil
 		case errors.As(err, &fault):
@@ -278,9 +279,9 @@ func (run *importing) read(ctx context.Context) error {
 	}
 }
 
-func (run *importing) report(fault errLine, record []string) error {
+func (run *importing) report(fault subscribercsv.LineError, record []string) error {
 	if run.faulty != nil {
-		return run.faulty.Write(append([]string{strconv.Itoa(fault.line), fault.text}, record...))
+		return run.faulty.Write(append([]string{strconv.Itoa(fault.Line), fault.Text}, record...))
 	}
 	if run.shown++; run.shown <= maxShownErrors {
 		fmt.Fprintln(run.err, printable(fault.Error()))
@@ -322,14 +323,14 @@ func (p *program) exportSubscribers(c *cli.Context, _ *config.Config, s *store.S
 
 // writeSubscriptions streams a list in pages, as CSV or as lines of JSON.
 func writeSubscriptions(c *cli.Context, s *store.Store, list, status string, asJSON bool, out io.Writer) (n int, err error) {
-	w := newSubscriptionWriter(out, asJSON)
+	w := subscribercsv.NewWriter(out, asJSON)
 	for after := ""; ; {
 		page, err := s.Subscriptions(c.Context, list, after, pageSize)
 		if err != nil {
 			return n, err
 		}
 		if len(page) == 0 {
-			return n, w.close()
+			return n, w.Close()
 		}
 		blocked, err := s.BlockedAmong(c.Context, list, after, page[len(page)-1].ID)
 		if err != nil {
@@ -341,13 +342,13 @@ func writeSubscriptions(c *cli.Context, s *store.Store, list, status string, asJ
 			}
 			if status == "" || page[i].Status == status {
 				n++
-				if err := w.write(&page[i]); err != nil {
+				if err := w.Write(&page[i]); err != nil {
 					return n, err
 				}
 			}
 		}
 		if len(page) < pageSize {
-			return n, w.close()
+			return n, w.Close()
 		}
 		after = page[len(page)-1].ID
 	}

@@ -31,8 +31,9 @@ var mayImport = map[string][]string{
 	"worker":                 {"core", "store", "mail", "mail/dkim", "auth"},
 	"handlers":               {"core", "store", "auth", "mail"},
 
-	"cmd/newsletterd/config":   {"auth", "core", "mail", "cmd/newsletterd/terminal"},
-	"cmd/newsletterd/terminal": {"core"},
+	"cmd/newsletterd/config":        {"auth", "core", "mail", "cmd/newsletterd/terminal"},
+	"cmd/newsletterd/subscribercsv": {"core", "store", "cmd/newsletterd/terminal"},
+	"cmd/newsletterd/terminal":      {"core"},
 }
 
 // homes says in which packages alone a library may be used, with the packages below it.

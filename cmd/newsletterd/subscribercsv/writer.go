@@ -1,4 +1,4 @@
-package main
+package subscribercsv
 
 import (
 	"bufio"
@@ -9,26 +9,28 @@ import (
 	"newsletterd/core"
 )
 
-// subscriptionWriter writes subscriptions one by one: CSV, or one JSON object a line.
-type subscriptionWriter struct {
+// Writer writes subscriptions one by one, as CSV or as one JSON object a line.
+type Writer struct {
 	buffer *bufio.Writer
 	csv    *csv.Writer
 	json   *json.Encoder
 }
 
-func newSubscriptionWriter(out io.Writer, asJSON bool) *subscriptionWriter {
-	w := &subscriptionWriter{buffer: bufio.NewWriterSize(out, 64<<10)}
+// NewWriter returns a Writer that has written the names of the columns where the form is CSV.
+func NewWriter(out io.Writer, asJSON bool) *Writer {
+	w := &Writer{buffer: bufio.NewWriterSize(out, 64<<10)}
 	if asJSON {
 		w.json = json.NewEncoder(w.buffer)
 		w.json.SetEscapeHTML(false)
 		return w
 	}
 	w.csv = csv.NewWriter(w.buffer)
-	_ = w.csv.Write(exportColumns) // into the buffer; close tells whether it could be written
+	_ = w.csv.Write(exportColumns) // into the buffer; Close returns the error
 	return w
 }
 
-func (w *subscriptionWriter) write(s *core.Subscription) error {
+// Write writes one subscription.
+func (w *Writer) Write(s *core.Subscription) error {
 	if w.json != nil {
 		return w.json.Encode(s)
 	}
@@ -37,7 +39,8 @@ func (w *subscriptionWriter) write(s *core.Subscription) error {
 	})
 }
 
-func (w *subscriptionWriter) close() error {
+// Close writes what is buffered. It does not close the underlying writer.
+func (w *Writer) Close() error {
 	if w.csv != nil {
 		w.csv.Flush()
 		if err := w.csv.Error(); err != nil {

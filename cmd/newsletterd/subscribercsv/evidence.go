@@ -1,4 +1,4 @@
-package main
+package subscribercsv
 
 import (
 	"net/netip"
@@ -24,8 +24,8 @@ type evidenceColumn struct {
 	index   int
 }
 
-// noteEvidence takes a column for evidence of a consent, and reports whether it is.
-func (c *csvReader) noteEvidence(i int, name string) bool {
+// noteEvidence notes a column with evidence of a consent, and reports whether it is one.
+func (c *Reader) noteEvidence(i int, name string) bool {
 	col, ok := evidenceColumns[foldWord(name)]
 	if !ok && name == c.form.created {
 		col, ok = evidenceColumn{what: "created"}, true
@@ -46,7 +46,7 @@ func (c *csvReader) noteEvidence(i int, name string) bool {
 // evidence returns what a record says of the consent that was given to another system, for example "opted in 2019-05-01
 // 09:58:00 from 203.0.113.9; confirmed 2019-05-01T10:00:00Z". Cells that are empty say nothing. readable is false if a cell
 // holds something else than a time or an address; the other cells count all the same.
-func (c *csvReader) evidence(record []string) (text string, readable bool) {
+func (c *Reader) evidence(record []string) (text string, readable bool) {
 	readable = true
 	var parts []string
 	for _, what := range [...]string{"opted in", "confirmed", "created"} {

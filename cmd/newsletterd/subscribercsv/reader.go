@@ -1,4 +1,4 @@
-package main
+package subscribercsv
 
 import (
 	"bufio"
@@ -16,29 +16,29 @@ import (
 	"newsletterd/store"
 )
 
-// maxCSVRecord is the size in bytes from which on a record is taken for one whose quote was never closed.
-const maxCSVRecord = 1 << 20
+// maxRecord is the size in bytes from which a record counts as one whose quote was never closed.
+const maxRecord = 1 << 20
 
-// Names that the column of addresses may have, folded.
+// emailColumns are the names in lower case that the column of addresses may have.
 var emailColumns = []string{"email", "e-mail", "email address", "e-mail address", "mail"}
 
-// Columns of our own export that aren't preferences.
+// exportColumns are the columns that Writer writes.
 var exportColumns = []string{"email", "status", "created_at", "preferences"}
 
-// csvForm is the way in which a program exports its subscribers. It is known by its header.
-type csvForm struct {
-	known    []string          // columns that together tell the form
+// form describes the files that a program exports. It is recognised by the header.
+type form struct {
+	known    []string          // columns that only this form has together
 	email    string            // of addresses
 	base     string            // a JSON object of preferences; empty: none
 	created  string            // when the subscriber was added there, which is evidence; empty: none
 	drop     []string          // bookkeeping, no preferences
 	rename   map[string]string // of columns to preferences
 	plainKey bool              // other columns become names that a placeholder can have: "Phone Number" is phone_number
-	quoted   string            // a column of words in quotes, parted by commas; empty: none
+	quoted   string            // a column of words in quotes, separated by commas; empty: none
 }
 
-// csvForms are looked through in order; a file of none of them has preferences in all columns but the address.
-var csvForms = []csvForm{
+// forms are tried in order. In a file of none of them, each column but the address is a preference.
+var forms = []form{
 	{
 		known: []string{"status", "preferences"}, email: "email", base: "preferences", drop: exportColumns,
 	},
@@ -53,25 +53,25 @@ var csvForms = []csvForm{
 	{ // Mailchimp: the three files of an audience (subscribed, unsubscribed, cleaned)
 		known: []string{"LEID", "EUID"}, email: "Email Address",
 		drop: []string{
-			"MEMBER_RATING", "LATITUDE", "LONGITUDE", "GMTOFF", "DSTOFF", "TIMEZONE", "CC", "REGION", "LAST_CHANGED", "LEID", "EUID", "NOTES",
-			"UNSUB_CAMPAIGN_TITLE", "UNSUB_CAMPAIGN_ID", "UNSUB_REASON", "UNSUB_REASON_OTHER", "CLEAN_CAMPAIGN_TITLE", "CLEAN_CAMPAIGN_ID",
+			"MEMBER_RATING", "LATITUDE", "LONGITUDE", "GMTOFF", "DSTOFF", "TIMEZONE", "CC", "REGION", "LAST_CHANGED",
+			"LEID", "EUID", "NOTES", "UNSUB_CAMPAIGN_TITLE", "UNSUB_CAMPAIGN_ID", "UNSUB_REASON", "UNSUB_REASON_OTHER", "CLEAN_CAMPAIGN_TITLE", "CLEAN_CAMPAIGN_ID",
 		},
 		rename: map[string]string{"FNAME": "first_name", "LNAME": "last_name"}, plainKey: true, quoted: "TAGS",
 	},
 }
 
-// formOf finds the form of a file by its header; the zero one where it is none of them.
-func formOf(header []string) csvForm {
-	for _, f := range csvForms {
+// formOf returns the form of a file by its header, or the zero form where no form fits.
+func formOf(header []string) form {
+	for _, f := range forms {
 		if !slices.ContainsFunc(f.known, func(name string) bool { return !slices.Contains(header, name) }) {
 			return f
 		}
 	}
-	return csvForm{}
+	return form{}
 }
 
-// key is the name of the preference that a column becomes; empty: it is none.
-func (f *csvForm) key(name string) string {
+// key returns the name of the preference that a column becomes. Empty: the column is dropped.
+func (f *form) key(name string) string {
 	switch to := f.rename[name]; {
 	case name != f.email && slices.Contains(f.drop, name):
 		return ""
@@ -83,39 +83,40 @@ func (f *csvForm) key(name string) string {
 	return name
 }
 
-// csvReader reads subscribers line by line, in bounded memory.
-type csvReader struct {
+// Reader reads subscribers line by line, in bounded memory. It is not safe for concurrent use.
+type Reader struct {
+	AskAgain   bool  // take those who never confirmed: they are mailed a link
+	Unreadable int64 // rows with evidence of a consent that is neither a time nor an address
+
 	csv     *csv.Reader
 	source  *recordLimit
 	header  []string
-	form    csvForm
+	form    form
 	email   int            // column of addresses
-	status  []statusColumn // those that say whether somebody takes part
-	base    int            // of the form's preferences; -1: none
+	status  []statusColumn // those that say whether the subscriber takes part
+	base    int            // column of the form's preferences; -1: none
 	proof   []evidenceColumn
 	keys    []string // by column: `"name":` of a preference; empty: not one
 	scratch []byte
-
-	askAgain   bool  // take those who never confirmed: they are mailed a link
-	unreadable int64 // rows with evidence of a consent that is neither a time nor an address
 }
 
-// errLine is a fault of one line, which doesn't end the import.
-type errLine struct {
-	line int
-	text string
+// LineError is an error of one line, which does not end the import.
+type LineError struct {
+	Line int
+	Text string
 }
 
-func (e errLine) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.text) }
+func (e LineError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Text) }
 
-// newCSVReader reads the header. rename maps names of the file to ours; an empty one drops the column.
-func newCSVReader(r io.Reader, rename map[string]string) (*csvReader, error) {
+// NewReader reads the header. rename maps names of columns to those of preferences, or to email; an empty name drops the
+// column.
+func NewReader(r io.Reader, rename map[string]string) (*Reader, error) {
 	buffered := bufio.NewReaderSize(r, 64<<10)
 	if bom, err := buffered.Peek(3); err == nil && bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
 		_, _ = buffered.Discard(3)
 	}
 	limit := &recordLimit{r: buffered}
-	c := &csvReader{csv: csv.NewReader(limit), source: limit, email: -1, base: -1}
+	c := &Reader{csv: csv.NewReader(limit), source: limit, email: -1, base: -1}
 	c.csv.Comma = delimiter(buffered)
 	c.csv.ReuseRecord = true
 	limit.next()
@@ -133,7 +134,8 @@ func newCSVReader(r io.Reader, rename map[string]string) (*csvReader, error) {
 	return c, c.columns(rename)
 }
 
-// delimiter looks at the first line: spreadsheets write semicolons or tabs where commas stand in numbers.
+// delimiter returns the delimiter that is most frequent in the first line: spreadsheets write semicolons or tabs where
+// numbers have commas.
 func delimiter(r *bufio.Reader) rune {
 	head, _ := r.Peek(4096)
 	line, _, _ := bytes.Cut(head, []byte{'\n'})
@@ -146,7 +148,7 @@ func delimiter(r *bufio.Reader) rune {
 	return best
 }
 
-func (c *csvReader) columns(rename map[string]string) error {
+func (c *Reader) columns(rename map[string]string) error {
 	names := make([]string, len(c.header))
 	for i, name := range c.header {
 		names[i] = strings.TrimSpace(name)
@@ -168,7 +170,8 @@ func (c *csvReader) columns(rename map[string]string) error {
 		case !core.CleanText(to):
 			return fmt.Errorf("the name of column %d is not UTF-8, or holds NUL: save the file as UTF-8", i+1)
 		case slices.Contains(emailColumns, strings.ToLower(to)) && c.email >= 0:
-			return fmt.Errorf("two columns hold addresses, %q and %q: --map \"NAME=\" drops one, --map \"NAME=OTHER\" makes it a preference", names[c.email], name)
+			return fmt.Errorf("two columns hold addresses, %q and %q: --map \"NAME=\" drops one, --map \"NAME=OTHER\" "+
+				"makes it a preference", names[c.email], name)
 		case slices.Contains(emailColumns, strings.ToLower(to)):
 			c.email = i
 		default:
@@ -185,13 +188,14 @@ func (c *csvReader) columns(rename map[string]string) error {
 		}
 	}
 	if c.email < 0 {
-		return fmt.Errorf("no column is named email; there are %s (--map \"NAME=email\" names it)", strings.Join(c.header, ", "))
+		return fmt.Errorf("no column is named email; there are %s (--map \"NAME=email\" names it)",
+			strings.Join(c.header, ", "))
 	}
 	return nil
 }
 
-// formColumn notes a column that has a meaning of its own in the file's form, and tells whether it does.
-func (c *csvReader) formColumn(i int, name string) bool {
+// formColumn notes a column that has a meaning of its own in the file's form, and reports whether it has one.
+func (c *Reader) formColumn(i int, name string) bool {
 	switch {
 	case name == "":
 		return true
@@ -207,8 +211,11 @@ func (c *csvReader) formColumn(i int, name string) bool {
 	return true
 }
 
-// nameColumn returns the column that becomes the preference "name" in a file without first_name; empty: there is none.
-func (c *csvReader) nameColumn() string {
+// Header returns the names of the columns as they are in the file.
+func (c *Reader) Header() []string { return c.header }
+
+// NameColumn returns the column that becomes the preference "name" in a file without first_name, or nothing.
+func (c *Reader) NameColumn() string {
 	if slices.Contains(c.keys, `"first_name":`) {
 		return ""
 	}
@@ -220,15 +227,16 @@ func (c *csvReader) nameColumn() string {
 	return ""
 }
 
-// next reads a line. errLine: this line is at fault; errLeft: it is about somebody who is not to be imported, and row.Left tells whether
-// the address can be read; io.EOF: the end; any other error ends the import. record is valid until the next call.
-func (c *csvReader) next() (row store.ImportRow, record []string, err error) {
+// Next returns the row of the next line, and the cells of the line, which are valid until the next call. The error is a
+// LineError if this line is faulty, ErrLeft or ErrPending if its subscriber must not be imported, and io.EOF at the end.
+// With ErrLeft, row.Left is set if the address can be read. Any other error ends the import.
+func (c *Reader) Next() (row store.ImportRow, record []string, err error) {
 	c.source.next()
 	record, err = c.csv.Read()
 	if err != nil {
 		if pe, ok := errors.AsType[*csv.ParseError](err); ok && (c.source.err == nil || errors.Is(c.source.err, io.EOF)) {
 			if errors.Is(pe.Err, csv.ErrFieldCount) {
-				return row, record, errLine{pe.Line, fmt.Sprintf("has %d columns, not %d", len(record), len(c.header))}
+				return row, record, LineError{pe.Line, fmt.Sprintf("has %d columns, not %d", len(record), len(c.header))}
 			}
 			return row, record, c.quoteFault(pe)
 		}
@@ -240,7 +248,7 @@ func (c *csvReader) next() (row store.ImportRow, record []string, err error) {
 	}
 	line, _ := c.csv.FieldPos(0)
 	part := c.takesPart(line, record)
-	if part != nil && !errors.Is(part, errLeft) {
+	if part != nil && !errors.Is(part, ErrLeft) {
 		return row, record, part
 	}
 	row.Email, err = core.ParseEmail(plainCell(record[c.email]))
@@ -249,35 +257,36 @@ func (c *csvReader) next() (row store.ImportRow, record []string, err error) {
 		return row, record, part
 	}
 	if err != nil {
-		return row, record, errLine{line, fmt.Sprintf("%q is no e-mail address", record[c.email])}
+		return row, record, LineError{line, fmt.Sprintf("%q is no e-mail address", record[c.email])}
 	}
 	if row.Preferences, err = c.preferences(record); err != nil {
-		return row, record, errLine{line, terminal.Message(err)}
+		return row, record, LineError{line, terminal.Message(err)}
 	}
 	if len(c.proof) > 0 {
 		var readable bool
 		if row.Evidence, readable = c.evidence(record); !readable {
-			c.unreadable++
+			c.Unreadable++
 		}
 	}
 	return row, record, nil
 }
 
-// quoteFault says where a quote is wrong. One that is not closed takes all lines up to the next quote for one cell: at the end
-// of the file that ends the import, for nobody knows how many subscribers are in there.
-func (c *csvReader) quoteFault(pe *csv.ParseError) error {
+// quoteFault returns the error of a quote that is wrong. A quote that is not closed makes one cell of all lines up to the
+// next quote. At the end of the file that ends the import, for the number of subscribers in the cell is not known.
+func (c *Reader) quoteFault(pe *csv.ParseError) error {
 	switch {
 	case pe.StartLine == pe.Line:
-		return errLine{pe.Line, `a quote (") stands in the middle of a cell, or is not closed`}
+		return LineError{pe.Line, `a quote (") stands in the middle of a cell, or is not closed`}
 	case errors.Is(c.source.err, io.EOF) && c.csv.InputOffset() == c.source.total:
 		return fmt.Errorf(`line %d: a quote (") is opened and not closed before the end of the file`, pe.StartLine)
 	}
-	return errLine{pe.StartLine, fmt.Sprintf(`a quote (") is opened and not closed in the right place: lines %d to %d are taken for one`, pe.StartLine, pe.Line)}
+	return LineError{pe.StartLine, fmt.Sprintf(`a quote (") is opened and not closed in the right place: `+
+		`lines %d to %d are taken for one`, pe.StartLine, pe.Line)}
 }
 
-// preferences makes the JSON object of a line: its own columns over those of an export, whose text is kept as it is where
-// there is nothing to put over it. Empty cells are left out.
-func (c *csvReader) preferences(record []string) (core.Preferences, error) {
+// preferences returns the JSON object of a line: its own columns over those of an export. The text of the export is kept
+// as it is where no column overrides it. Empty cells are left out.
+func (c *Reader) preferences(record []string) (core.Preferences, error) {
 	b := append(c.scratch[:0], '{')
 	for i, key := range c.keys {
 		if key == "" || record[i] == "" {
@@ -310,7 +319,8 @@ func (c *csvReader) preferences(record []string) (core.Preferences, error) {
 	return p, p.Check("preferences")
 }
 
-// appendQuoted appends an array of the words of a cell that holds them in quotes, parted by commas; else the cell as a text.
+// appendQuoted appends an array of the words of a cell that holds them in quotes, separated by commas. Any other cell is
+// appended as a string.
 func appendQuoted(b []byte, cell string) []byte {
 	words, err := csv.NewReader(strings.NewReader(cell)).Read()
 	if err != nil || !strings.HasPrefix(cell, `"`) {
@@ -326,7 +336,7 @@ func appendQuoted(b []byte, cell string) []byte {
 	return append(b, ']')
 }
 
-// overlay puts the members of one object over those of another.
+// overlay returns an object with the members of both, in which those of over win.
 func overlay(base, over core.Preferences) (core.Preferences, error) {
 	if over == "" {
 		return base, nil
@@ -345,7 +355,7 @@ func overlay(base, over core.Preferences) (core.Preferences, error) {
 	return core.Preferences(text), err
 }
 
-// plainCell undoes what export does to cells that a spreadsheet would run as a formula.
+// plainCell removes the apostrophe that spreadsheetCell adds.
 func plainCell(s string) string {
 	if len(s) > 1 && s[0] == '\'' && strings.IndexByte(formulaStarts, s[1]) >= 0 {
 		return s[1:]
@@ -355,7 +365,7 @@ func plainCell(s string) string {
 
 const formulaStarts = "=+-@\t\r"
 
-// spreadsheetCell makes a text that a spreadsheet shows and never runs.
+// spreadsheetCell returns a cell that a spreadsheet shows and does not run as a formula.
 func spreadsheetCell(s string) string {
 	if s != "" && strings.IndexByte(formulaStarts, s[0]) >= 0 {
 		return "'" + s
@@ -379,7 +389,7 @@ func appendJSONString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// recordLimit fails when one record takes more than maxCSVRecord: the csv package would gather it in memory.
+// recordLimit fails when one record is longer than maxRecord, which the csv package would keep in memory.
 type recordLimit struct {
 	r     io.Reader
 	n     int
@@ -390,8 +400,8 @@ type recordLimit struct {
 func (l *recordLimit) next() { l.n = 0 }
 
 func (l *recordLimit) Read(p []byte) (int, error) {
-	if l.n > maxCSVRecord {
-		l.err = fmt.Errorf("a record is longer than %d bytes: is a quote not closed?", maxCSVRecord)
+	if l.n > maxRecord {
+		l.err = fmt.Errorf("a record is longer than %d bytes: is a quote not closed?", maxRecord)
 		return 0, l.err
 	}
 	n, err := l.r.Read(p)

@@ -1,4 +1,4 @@
-package main
+package subscribercsv
 
 import (
 	"errors"
@@ -8,27 +8,27 @@ import (
 	"newsletterd/core"
 )
 
-// errLeft says that a line is about somebody who isn't to be imported.
-var errLeft = errors.New("has left")
+// ErrLeft is returned for the line of a subscriber who has left.
+var ErrLeft = errors.New("has left")
 
-// errPending says that a line is about somebody who never confirmed.
-var errPending = errors.New("never confirmed")
+// ErrPending is returned for the line of a subscriber who never confirmed.
+var ErrPending = errors.New("never confirmed")
 
-// statusColumn is a column that says in any file whether somebody takes part.
+// statusColumn is a column that says in any file whether a subscriber takes part.
 type statusColumn struct {
 	index int
 	name  string
 	mean  meaning
 }
 
-// meaning tells what a cell, by foldWord, says: a core.Subscription… status; empty: nothing that is understood. What is not
-// understood is never taken for consent.
+// meaning returns the status of a cell by foldWord: one of core.SubscriptionActive and so on. Empty: the cell is not
+// understood, which is never taken for consent.
 type meaning func(cell string) string
 
-// statusColumns is the columns by foldWord, with how to read them.
+// statusColumns has the meaning of the cells of each column, by foldWord.
 var statusColumns = map[string]meaning{}
 
-// statusWords is what the words of a status mean, by foldWord.
+// statusWords has the status of each word, by foldWord.
 var statusWords = map[string]string{
 	"active": core.SubscriptionActive, "subscribed": core.SubscriptionActive, "confirmed": core.SubscriptionActive,
 	"enabled": core.SubscriptionActive, "pending": core.SubscriptionPending, "unconfirmed": core.SubscriptionPending,
@@ -49,19 +49,19 @@ func init() {
 		{byWord, []string{
 			"status", "subscriptionstatus", "subscriberstatus", "memberstatus", "emailstatus", "marketingstatus", "emailmarketingstatus",
 		}},
-		// of Substack and Salesforce, and what people name it in tables of their own
+		// Substack, Salesforce and common names
 		{byAnswer(core.SubscriptionUnsubscribed, core.SubscriptionActive), []string{
 			"unsubscribed", "isunsubscribed", "unsubscribe", "optout", "optedout", "emailoptout", "emailoptedout", "hasoptedoutofemail",
 			"donotemail", "donotmail", "donotcontact", "emaildisabled", "disabled", "blocklisted", "blacklisted", "emailblocklisted",
 			"emailblacklisted", "blocked", "suppressed", "bounced", "complained", "cleaned", "deleted",
 		}},
-		// of Ghost and Shopify
+		// Ghost and Shopify
 		{byAnswer(core.SubscriptionActive, core.SubscriptionUnsubscribed), []string{
 			"subscribed", "issubscribed", "subscribedtoemails", "optin", "optedin", "emailoptin", "acceptsmarketing", "acceptsemailmarketing",
 			"active", "isactive",
 		}},
 		{byAnswer(core.SubscriptionActive, core.SubscriptionPending), []string{"confirmed", "isconfirmed"}},
-		// of Mailchimp and Ghost
+		// Mailchimp and Ghost
 		{byTime, []string{
 			"unsubtime", "unsubscribedat", "unsubscribedon", "unsubscribetime", "unsubscribedate", "unsubscribeddate", "optedoutat",
 			"optouttime", "optoutdate", "cleantime", "cleanedat", "bouncedat", "complainedat", "deletedat",
@@ -76,7 +76,7 @@ func init() {
 // byWord reads a status.
 func byWord(cell string) string { return statusWords[cell] }
 
-// byAnswer reads yes or no. An empty cell is a no where yes is the end: so exports of check boxes have it.
+// byAnswer reads yes or no. Where yes means unsubscribed, an empty cell is a no: exports of check boxes have such.
 func byAnswer(yes, no string) meaning {
 	return func(cell string) string {
 		switch cell {
@@ -94,7 +94,7 @@ func byAnswer(yes, no string) meaning {
 	}
 }
 
-// byTime reads when somebody left; what databases write for never is never.
+// byTime reads the time at which a subscriber left. What databases write for never means active.
 func byTime(cell string) string {
 	switch cell {
 	case "", "0", "null", `\n`, "false", "no", "never":
@@ -106,26 +106,26 @@ func byTime(cell string) string {
 	return core.SubscriptionUnsubscribed
 }
 
-// foldWord makes "Subscription Status" and subscription_status one word.
+// foldWord returns a word in a form that is the same for "Subscription Status" and subscription_status.
 func foldWord(s string) string {
 	return strings.ToLower(strings.NewReplacer(" ", "", "_", "", "-", "", "?", "").Replace(s))
 }
 
-// takesPart looks at the columns of status. Who has left in one of them has left, whatever the others say; what is not understood
-// comes before errPending.
-func (c *csvReader) takesPart(line int, record []string) (err error) {
+// takesPart returns ErrLeft if a column of status says that the subscriber has left, whatever the others say, then a
+// LineError if one is not understood, then ErrPending.
+func (c *Reader) takesPart(line int, record []string) (err error) {
 	var fault error
 	for _, col := range c.status {
 		switch col.mean(foldWord(record[col.index])) {
 		case "":
 			if fault == nil {
-				fault = errLine{line, fmt.Sprintf("unknown %s %q", col.name, record[col.index])}
+				fault = LineError{line, fmt.Sprintf("unknown %s %q", col.name, record[col.index])}
 			}
 		case core.SubscriptionUnsubscribed:
-			return errLeft
+			return ErrLeft
 		case core.SubscriptionPending:
-			if !c.askAgain {
-				err = errPending
+			if !c.AskAgain {
+				err = ErrPending
 			}
 		}
 	}

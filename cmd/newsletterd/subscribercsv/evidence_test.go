@@ -1,4 +1,4 @@
-package main
+package subscribercsv
 
 import (
 	"net/netip"
@@ -28,13 +28,13 @@ func TestCSVEvidence(t *testing.T) {
 		{"created_at of no listmonk", "created_at", "2024-01-02", "", `{"created_at":"2024-01-02"}`, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, err := newCSVReader(strings.NewReader("email,"+c.header+"\na@b.example,"+c.cells+"\n"), nil)
+			r, err := NewReader(strings.NewReader("email,"+c.header+"\na@b.example,"+c.cells+"\n"), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			row, _, err := r.next()
-			if err != nil || row.Evidence != c.want || string(row.Preferences) != c.preferences || (r.unreadable > 0) != c.unreadable {
-				t.Errorf("%q, preferences %q, unreadable %d, %v; want %q", row.Evidence, row.Preferences, r.unreadable, err, c.want)
+			row, _, err := r.Next()
+			if err != nil || row.Evidence != c.want || string(row.Preferences) != c.preferences || (r.Unreadable > 0) != c.unreadable {
+				t.Errorf("%q, preferences %q, unreadable %d, %v; want %q", row.Evidence, row.Preferences, r.Unreadable, err, c.want)
 			}
 		})
 	}

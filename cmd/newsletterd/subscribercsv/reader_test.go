@@ -1,4 +1,4 @@
-package main
+package subscribercsv
 
 import (
 	"errors"
@@ -11,19 +11,19 @@ import (
 
 // readAll reads a file and gives each line in one word: "address preferences", "left" or the fault.
 func readAll(text string, rename map[string]string) (lines []string, err error) {
-	r, err := newCSVReader(strings.NewReader(text), rename)
+	r, err := NewReader(strings.NewReader(text), rename)
 	if err != nil {
 		return nil, err
 	}
 	for {
-		row, _, err := r.next()
-		var fault errLine
+		row, _, err := r.Next()
+		var fault LineError
 		switch {
 		case err == nil:
 			lines = append(lines, strings.TrimSpace(string(row.Email)+" "+string(row.Preferences)))
-		case errors.Is(err, errLeft):
+		case errors.Is(err, ErrLeft):
 			lines = append(lines, "left")
-		case errors.Is(err, errPending):
+		case errors.Is(err, ErrPending):
 			lines = append(lines, "pending")
 		case errors.As(err, &fault):
 			lines = append(lines, fault.Error())
@@ -109,7 +109,7 @@ func TestCSVHeaderFaults(t *testing.T) {
 		{"unknown name", "email\n", `there is no column "x"`, map[string]string{"x": "y"}},
 		{"a quote never closed", "email,n\na@b.example,1\nc@d.example,\"2\ne@f.example,3\n", `line 3: a quote (") is opened and not closed before the end of the file`, nil},
 		{"a quote never closed in the header", "email,\"n\na@b.example,1\n", `header: line 1: a quote (") is opened and not closed`, nil},
-		{"an endless record", "email,\"" + strings.Repeat("x", 2*maxCSVRecord), "is a quote not closed?", nil},
+		{"an endless record", "email,\"" + strings.Repeat("x", 2*maxRecord), "is a quote not closed?", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := readAll(c.text, c.rename); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -136,19 +136,19 @@ func FuzzCSV(f *testing.F) {
 	f.Add("email,first_name\na@b.example,Ann\n")
 	f.Add("\xef\xbb\xbfemail;status;created_at;preferences\n'=a@b.example;active;;{\"\":1}\n\"\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		r, err := newCSVReader(strings.NewReader(text), nil)
+		r, err := NewReader(strings.NewReader(text), nil)
 		if err != nil {
 			return
 		}
 		for {
-			row, _, err := r.next()
+			row, _, err := r.Next()
 			if err == nil {
 				if _, bad := core.ParseEmail(string(row.Email)); bad != nil || row.Preferences.Check("") != nil {
 					t.Fatalf("row %+v", row)
 				}
 				continue
 			}
-			if _, fault := errors.AsType[errLine](err); !fault && !errors.Is(err, errLeft) && !errors.Is(err, errPending) {
+			if _, fault := errors.AsType[LineError](err); !fault && !errors.Is(err, ErrLeft) && !errors.Is(err, ErrPending) {
 				return
 			}
 		}
