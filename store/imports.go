@@ -56,7 +56,7 @@ type ImportCounts struct {
 	Kept      int64  `json:"kept"`              // have left, are disabled or erased: no file brings them back
 	Pending   int64  `json:"pending"`           // never confirmed where the file comes from: left out
 	Failed    int64  `json:"failed"`            // lines with an error
-	Evidence  int64  `json:"evidence"`          // consents recorded with evidence of another system
+	Evidence  int64  `json:"evidence"`          // rows whose evidence of another system was kept
 	SyncID    string `json:"sync_id,omitempty"` // of the full sync that announces the import
 }
 
@@ -287,15 +287,16 @@ func (im *importing) record(tx *Tx, r *ImportRow, sub *core.Subscription, c *cor
 	if !moved {
 		return nil
 	}
+	if r.Evidence != "" {
+		im.counts.Evidence++
+	}
 	if sub.Status == core.SubscriptionPending {
 		rowID := core.NewID()
-		if err := tx.addConfirmToken(sub, rowID, false, &SubscribeRequest{Origin: core.Origin{Source: im.source}}, im.now); err != nil {
+		asked := &SubscribeRequest{Origin: core.Origin{Source: im.source}, evidence: core.TrimText(r.Evidence)}
+		if err := tx.addConfirmToken(sub, rowID, false, asked, im.now); err != nil {
 			return err
 		}
 		return tx.addMail(core.Mail{Kind: core.MailConfirm, TenantID: im.list.TenantID, ListID: sub.ListID, Email: sub.Email, TokenID: rowID}, im.now)
-	}
-	if r.Evidence != "" {
-		im.counts.Evidence++
 	}
 	switch {
 	case sub.Generation == 1 && r.Evidence != "":

@@ -112,13 +112,36 @@ func TestImportKeepsEvidenceOfConsents(t *testing.T) {
 	}
 }
 
-// Evidence counts for nothing where the subscriber never consented here, is asked again, or has left.
+// Evidence of a subscriber who is asked to confirm is evidence of the sign-up: it enters the ledger with the request, once
+// that is confirmed.
+func TestImportKeepsEvidenceOfRequests(t *testing.T) {
+	n := testNewsletter(t)
+	const evidence = "opted in 2019-05-01 09:58:00 from 203.0.113.9"
+	row := ImportRow{Email: "ann@example.org", Evidence: evidence}
+	if got, want := n.importFile("pending", row), (ImportCounts{Added: 1, Evidence: 1}); got != want {
+		t.Errorf("first: %+v", got)
+	}
+	if got, want := n.importFile("pending", row), (ImportCounts{Unchanged: 1}); got != want {
+		t.Errorf("again: %+v", got)
+	}
+	if got := n.count("SELECT count(*) FROM consent"); got != 0 {
+		t.Errorf("%d consents before the confirmation", got)
+	}
+	var token string
+	must(t, n.get(t.Context(), &token, "SELECT id FROM confirm_token"))
+	sub, err := n.Confirm(t.Context(), n.token(token, core.ProofMailed), core.Origin{}, now0+1)
+	must(t, err)
+	consents, err := n.Consents(t.Context(), n.list, sub.ID)
+	must(t, err)
+	if len(consents) != 2 || consents[0].What != core.ConsentRequested || consents[0].Source != "file.csv" || consents[0].Reason != evidence ||
+		consents[1].What != core.ConsentConfirmed || consents[1].Reason != "" {
+		t.Errorf("%+v", consents)
+	}
+}
+
+// Evidence counts for nothing where the subscriber has left.
 func TestImportKeepsNoEvidenceWithoutConsent(t *testing.T) {
 	n := testNewsletter(t)
-	row := ImportRow{Email: "ann@example.org", Evidence: "confirmed 2019-05-01"}
-	if got, want := n.importFile("pending", row), (ImportCounts{Added: 1}); got != want {
-		t.Errorf("pending: %+v", got)
-	}
 	left := ImportRow{Email: "bob@example.org", Evidence: "confirmed 2019-05-01", Left: true}
 	if got, want := n.importFile("active", left), (ImportCounts{Kept: 1}); got != want {
 		t.Errorf("left: %+v", got)

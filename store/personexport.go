@@ -157,7 +157,7 @@ func (at *personReach) newsletter(r *Reader, d *PersonData) error {
 	err := r.each([]readInto{
 		{&d.Subscriptions, "SELECT " + subscriptionColumns + ", s.means AS proved, s.changed_at AS status_at, s.generation AS gen, l.tenant_id, l.name AS list_name" +
 			personPairs + "subscription AS s ON s.list_id = p.value->>0 AND s.id = p.value->>1 CROSS JOIN list AS l ON l.id = s.list_id ORDER BY s.created_at", pairs},
-		{&d.Requests, "SELECT list_id, email, preferences, source, remote, user_agent, created_at FROM confirm_token" +
+		{&d.Requests, "SELECT list_id, email, preferences, source, remote, user_agent, evidence, created_at FROM confirm_token" +
 			" WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id", []any{jsonOf(at.tokens)}},
 		{&d.Events, "SELECT list_id, event_type, occurred_at FROM outbox" +
 			" WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?)) ORDER BY id", []any{jsonOf(at.events)}},

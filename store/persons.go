@@ -62,6 +62,7 @@ type PersonRequest struct {
 	Email       string           `db:"email" json:"email"`
 	Preferences core.Preferences `db:"preferences" json:"preferences"`
 	core.Origin
+	Evidence  string       `db:"evidence" json:"evidence,omitempty"` // of an import: the sign-up as the other system has it
 	CreatedAt core.Instant `db:"created_at" json:"created_at"`
 }
 

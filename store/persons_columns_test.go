@@ -25,7 +25,7 @@ var personColumns = map[string]struct {
 	},
 	"client_consent":   {person: "user_id", other: "client_id scope created_at"},
 	"code":             {person: "user_id remote user_agent", other: "hash family_id client_id browser_id redirect_uri challenge nonce scope claims epoch amr auth_at created_at expires_at used_at"},
-	"confirm_token":    {person: "subscription_id email preferences remote user_agent", other: "id list_id generation source created_at text_version shared"},
+	"confirm_token":    {person: "subscription_id email preferences remote user_agent evidence", other: "id list_id generation source created_at text_version shared"},
 	"consent":          {person: "subscription_id remote user_agent reason", other: "list_id at what means source text_version generation job_no"},
 	"consent_text":     {other: "list_id version text created_at"},
 	"device":           {person: "owner_id name", other: "id representative created_at unpaired_at agent_id registered registered_at"},

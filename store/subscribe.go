@@ -14,6 +14,7 @@ type SubscribeRequest struct {
 	Preferences core.Preferences
 	Origin      core.Origin
 	TextVersion string // of what the form said; empty: it was not ours
+	evidence    string // what another system knows of the sign-up, for the ledger; of imports only
 }
 
 // Subscribe records a request, as the rule decides, and queues the mail that follows. What it returns tells nothing
@@ -130,10 +131,10 @@ func (tx *Tx) subscribe(list *ListWithTenant, ask core.Subscription, fresh, eras
 // addConfirmToken adds the row of a request. Another request may take the place of a shared one.
 func (tx *Tx) addConfirmToken(s *core.Subscription, rowID string, shared bool, r *SubscribeRequest, now core.Instant) error {
 	_, err := tx.exec(`INSERT INTO confirm_token
-		(id, list_id, subscription_id, generation, email, preferences, source, remote, user_agent, text_version, created_at, shared)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		(id, list_id, subscription_id, generation, email, preferences, source, remote, user_agent, text_version, created_at, shared, evidence)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		rowID, s.ListID, s.ID, s.Generation, string(s.Email), string(s.Preferences), r.Origin.Source, r.Origin.Remote, r.Origin.UserAgent,
-		r.TextVersion, int64(now), shared)
+		r.TextVersion, int64(now), shared, r.evidence)
 	return err
 }
 

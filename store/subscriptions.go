@@ -60,9 +60,10 @@ type confirmRow struct {
 	Origin         core.Origin      `db:"origin"`
 	TextVersion    string           `db:"text_version"`
 	CreatedAt      core.Instant     `db:"created_at"`
+	Evidence       string           `db:"evidence"`
 }
 
-const selectConfirmRow = `SELECT list_id, subscription_id, generation, email, preferences, text_version, created_at,
+const selectConfirmRow = `SELECT list_id, subscription_id, generation, email, preferences, text_version, created_at, evidence,
 	source AS "origin.source", remote AS "origin.remote", user_agent AS "origin.user_agent" FROM confirm_token WHERE id = ?`
 
 // confirmToken is a token that was sent in, and the key that it was made with.
@@ -199,7 +200,7 @@ func (tx *Tx) recordConfirm(list *ListWithTenant, was string, sub *core.Subscrip
 		}
 		err := tx.addConsent(core.Consent{
 			ListID: sub.ListID, SubscriptionID: sub.ID, At: row.CreatedAt, What: core.ConsentRequested,
-			Origin: row.Origin, TextVersion: row.TextVersion, Generation: sub.Generation,
+			Origin: row.Origin, TextVersion: row.TextVersion, Generation: sub.Generation, Reason: row.Evidence,
 		})
 		if err != nil {
 			return err

@@ -48,8 +48,9 @@ of the time when somebody left (unsubscribed_at). A word that says nothing of th
 --map "status=NAME" makes such a column a preference, --map status= drops it.
 
 When and from which address a subscriber consented elsewhere (Mailchimp's OPTIN_TIME, OPTIN_IP, CONFIRM_TIME and CONFIRM_IP in
-any file, listmonk's created_at) goes into the record of consents, as the reason of the import; evidence says of how many. A
-cell that is neither a time nor an address is left out and counted by evidence_unreadable; its line is imported all the same.
+any file, listmonk's created_at) goes into the record of consents, as the reason of the import, or, with
+--status pending, of the request once it is confirmed; evidence says of how many lines. A cell that is neither a time nor an
+address is left out and counted by evidence_unreadable; its line is imported all the same.
 --map "name=first_name" makes a column of names the preference by which templates greet.
 
    newsletterd admin subscriber import --list ID --file people.csv --map "E-Mail=email" --map Notes= --errors faulty.csv`

@@ -127,7 +127,7 @@ CREATE TABLE confirm_token (
   remote          TEXT NOT NULL DEFAULT '',
   user_agent      TEXT NOT NULL DEFAULT '',
   created_at      INTEGER NOT NULL
-, text_version TEXT NOT NULL DEFAULT '', shared INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
+, text_version TEXT NOT NULL DEFAULT '', shared INTEGER NOT NULL DEFAULT 0, evidence TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
 
 CREATE TABLE consent (
   list_id         TEXT NOT NULL,
