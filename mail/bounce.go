@@ -16,6 +16,7 @@ import (
 	"github.com/emersion/go-message/textproto"
 
 	"newsletterd/core"
+	"newsletterd/mail/smtp"
 )
 
 // MaxBounce is how much of a mail that came back is looked at, in bytes: reports stand in front of what they return.
@@ -206,7 +207,7 @@ func (b *bounce) status(kind string, r io.Reader) {
 		}
 		switch strings.ToLower(strings.TrimSpace(g.Get("Action"))) {
 		case "failed":
-			if hardBounce(firstWordOf(g.Get("Status"))) {
+			if smtp.IsHardBounce(firstWordOf(g.Get("Status"))) {
 				b.add(hardBounced)
 			} else {
 				b.add(softBounced)

@@ -2,16 +2,6 @@
 //
 // # Rooms
 //
-// Delivery:
-//
-//	sender.go      Sender, Source, Envelope, Outcome, RouteError: the contract with the workers
-//	outcome.go     what a reply means for the recipient and for the route
-//	smtp.go        SMTP: the settings of a relay; Deliver
-//	lane.go        one connection at work: commands and replies, and who is settled how
-//	wire.go        its buffers: reading replies, dot-stuffing, deadlines
-//	dial.go sasl.go probe.go  greeting, STARTTLS, AUTH; Probe, which does that alone
-//	capture.go     Directory: a .eml file a message
-//
 // Messages:
 //
 //	message.go     Message, Compose: one mail to one person
@@ -70,7 +60,7 @@
 //	mails to one: Auto-Submitted, no List-*                                TestCompose
 //	DKIM (RFC 6376, 8301, 8463): what is signed, and by two verifiers      mail/dkim TestSignedFields, TestSignatures, TestDkimpyVerifies
 //	not spam                                                               TestSpamAssassin
-//	SMTP (RFC 5321, 2920, 3207, 4954), each reply and each fault           TestSMTP…, worker TestMisbehavingRelays, TestRelaysThatLetNobodyIn
+//	SMTP (RFC 5321, 2920, 3207, 4954), each reply and each fault           mail/smtp TestClient…, worker TestMisbehavingRelays, TestRelaysThatLetNobodyIn
 //	hostile templates                                                      TestHostileTemplates, TestTemplateErrors, FuzzTemplate
 //	events of providers, as their table says                               TestProviderPayloads, TestProviderSignatures, TestSNS…
 //	bounces and reports (RFC 3464, 6533, 5965)                             TestBounces, FuzzBounce

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	gomessage "github.com/emersion/go-message"
@@ -436,32 +435,6 @@ func FuzzCompose(f *testing.F) {
 		_, want, _, _ := b.Parts(r)
 		if got := strings.ReplaceAll(p.bodies[0], "\r\n", "\n"); strings.TrimSuffix(got, "\n") != strings.TrimSuffix(want, "\n") {
 			t.Errorf("text %q came out as %q", want, got)
-		}
-	})
-}
-
-func FuzzReply(f *testing.F) {
-	f.Add([]byte("250-a\r\n250 2.0.0 ok\r\n"))
-	f.Add([]byte("550 5.1.1 no\n"))
-	f.Add([]byte("354\r\n\x00\xff 2.1"))
-	f.Fuzz(func(t *testing.T, in []byte) {
-		nc := &textConn{in: bytes.NewReader(in)}
-		c := newWire(nc)
-		for range 20 {
-			if c.read(time.Second) != nil {
-				return
-			}
-			r := &c.reply
-			if r.code < 200 || r.code > 599 || len(r.text) > maxReplyText+maxReplyLines {
-				t.Fatalf("reply %+v", r)
-			}
-			if s := r.string(); strings.ContainsAny(s, "\r\n\x00") {
-				t.Fatalf("text %q", s)
-			}
-			o, blame := classify(stageRcpt, r.code, r.enhanced, "")
-			if o.HardBounce && (o.Result != Never || blame || r.code/100 != 5) {
-				t.Fatalf("outcome %+v of %+v", o, r)
-			}
 		}
 	})
 }

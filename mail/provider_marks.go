@@ -41,13 +41,13 @@ func MarkedProviders() (kinds []string) {
 	return kinds
 }
 
-// QueueID is the name that a provider gives a mail in its reply to it, where its events may tell of the mail by that name alone:
-// Amazon SES answers "Ok 0100018f-…" and names mails so wherever its events carry no headers. Else it is empty.
-func QueueID(kind string, o Outcome) string {
-	if kind != "ses" || o.Result != Sent {
+// QueueID returns the name that a provider gives a mail in reply, the text of its answer to the mail, if its events may name the
+// mail by that alone: Amazon SES answers "Ok 0100018f-…", and its events carry no headers unless told to. Otherwise it is empty.
+func QueueID(kind, reply string) string {
+	if kind != "ses" {
 		return ""
 	}
-	id, ok := strings.CutPrefix(o.Text, "Ok ")
+	id, ok := strings.CutPrefix(reply, "Ok ")
 	if id = strings.TrimSpace(id); !ok || len(id) < 20 || len(id) > 100 || strings.ContainsAny(id, " <>@") {
 		return ""
 	}

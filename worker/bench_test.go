@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/mail"
 	"newsletterd/mail/mailtest"
+	"newsletterd/mail/smtp"
 	"newsletterd/store"
 	"newsletterd/worker"
 )
@@ -43,7 +43,7 @@ func BenchmarkJob(b *testing.B) {
 	n = max(n, 1000)
 	for range b.N {
 		sink := newSink(b, mailtest.SinkOptions{})
-		h := newHouse(b, &mail.SMTP{Addr: sink.Addr()})
+		h := newHouse(b, &smtp.Client{Addr: sink.Addr()})
 		h.opts.MaxUnrecorded, _ = strconv.Atoi(os.Getenv("WINDOW"))
 		h.subscribe(n)
 		h.start()
@@ -89,7 +89,7 @@ func BenchmarkSignedJob(b *testing.B) {
 	alone := float64((cpu() - used).Microseconds()) / 500
 	for range b.N {
 		sink := newSink(b, mailtest.SinkOptions{})
-		h := newHouse(b, &mail.SMTP{Addr: sink.Addr()})
+		h := newHouse(b, &smtp.Client{Addr: sink.Addr()})
 		h.dkimKey(core.DKIMRSA, "one")
 		h.opts.Signers = worker.NewSigners(h.Store)
 		h.subscribe(n)
@@ -110,7 +110,7 @@ func BenchmarkSignedJob(b *testing.B) {
 // BenchmarkMailBesideAJob says how long a mail to one person takes, of eight the slowest, while a job goes out as fast as it can.
 func BenchmarkMailBesideAJob(b *testing.B) {
 	sink := newSink(b, mailtest.SinkOptions{Records: true})
-	h := newHouse(b, &mail.SMTP{Addr: sink.Addr()})
+	h := newHouse(b, &smtp.Client{Addr: sink.Addr()})
 	h.subscribe(100_000)
 	h.start()
 	g := worker.NewGroup(h.opts.Log, worker.Mailer(worker.MailerOptions{

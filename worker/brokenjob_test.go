@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
 )
@@ -31,11 +31,11 @@ func TestAJobThatCannotBeReadHoldsNobodyUp(t *testing.T) {
 				neighbor := h.neighbor(3000)
 				broken := h.job(nil)
 				var beside atomic.Bool
-				s.answer = func(string, int) mail.Outcome {
+				s.answer = func(string, int) smtp.Outcome {
 					if !beside.Load() { // where any of them goes out, it is put off
-						return mail.Outcome{Result: mail.Later, Code: 451}
+						return smtp.Outcome{Result: smtp.Later, Code: 451}
 					}
-					return mail.Outcome{Result: mail.Sent, Code: 250}
+					return smtp.Outcome{Result: smtp.Sent, Code: 250}
 				}
 				faults.FailWith(func(query string, first driver.Value) bool { return first == broken.No && fails(query) })
 				h.start()

@@ -11,6 +11,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 	"newsletterd/store"
 )
 
@@ -27,7 +28,7 @@ type connection struct {
 	relay     *relay
 	refused   *tenantQueue // whose mail was refused at MAIL for good, by the reply before
 	throttled string       // whom the reply before was about, if it was 421 4.7.x
-	free      []*mail.Envelope
+	free      []*smtp.Envelope
 	scratch   []byte
 	ahead     []*draft // made, or being made, before they can be sent
 
@@ -39,8 +40,8 @@ type connection struct {
 	idle    flag // waits for a recipient, and has nothing ahead
 }
 
-// next is mail.Source.Next: the recipient is checked once more when the message is ready, just before MAIL.
-func (c *connection) next(ctx context.Context, wait bool) (*mail.Envelope, bool) {
+// next is smtp.Source.Next: the recipient is checked once more when the message is ready, just before MAIL.
+func (c *connection) next(ctx context.Context, wait bool) (*smtp.Envelope, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.watch()
@@ -103,7 +104,7 @@ func (c *connection) take(ctx context.Context, wait bool) *item {
 // heldFor is how long a connection keeps what it has made ahead while it waits for a relay, at least; twice as long at most.
 const heldFor = 2 * time.Second
 
-// prepare is mail.Source.Ahead. The reply may be there when the next mail is made, and then nobody sleeps and is woken for it. The
+// prepare is smtp.Source.Ahead. The reply may be there when the next mail is made, and then nobody sleeps and is woken for it. The
 // last ones of a job are left to whoever is free first.
 func (c *connection) prepare(ctx context.Context) {
 	c.mu.Lock()
@@ -237,13 +238,13 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (c *connection) envelope() *mail.Envelope {
+func (c *connection) envelope() *smtp.Envelope {
 	if n := len(c.free); n > 0 {
 		e := c.free[n-1]
 		c.free = c.free[:n-1]
 		return e
 	}
-	return &mail.Envelope{}
+	return &smtp.Envelope{}
 }
 
 // recheck asks whether a claimed recipient may still be mailed. While nobody has left since the claim was read, the
@@ -260,8 +261,8 @@ func (s *Sender) recheck(ctx context.Context, it *item) (skip string, err error)
 	return skip, err
 }
 
-// done is mail.Source.Done.
-func (c *connection) done(e *mail.Envelope, o mail.Outcome) {
+// done is smtp.Source.Done.
+func (c *connection) done(e *smtp.Envelope, o smtp.Outcome) {
 	s, it := c.sender, e.Tag.(*item)
 	e.Tag = nil
 	c.free = append(c.free, e)
@@ -270,11 +271,11 @@ func (c *connection) done(e *mail.Envelope, o mail.Outcome) {
 		s.gate.leave(c.relay.group)
 	}
 	c.relay.tally.count(o)
-	if o.Result != mail.Untouched {
+	if o.Result != smtp.Untouched {
 		s.replied(c.relay.group, it.EmailKey, throttles(o))
 	}
 	switch o.Result {
-	case mail.Untouched:
+	case smtp.Untouched:
 		if o.Code/100 == 5 {
 			c.refused = it.job.tenant
 		}
@@ -283,18 +284,18 @@ func (c *connection) done(e *mail.Envelope, o mail.Outcome) {
 		}
 		s.untouched(it, o)
 		return
-	case mail.Ambiguous:
+	case smtp.Ambiguous:
 		s.ambiguous(it, o)
 		return
-	case mail.Sent:
+	case smtp.Sent:
 		c.worked(it)
 		if it.job.policy.Load() != 0 {
 			it.job.policy.Store(0)
 		}
 		rec := s.outcome(it, store.RecipientSent, "", true)
-		rec.QueueID = mail.QueueID(c.relay.provider, o)
+		rec.QueueID = mail.QueueID(c.relay.provider, o.Text)
 		s.rec.add(rec)
-	case mail.Later:
+	case smtp.Later:
 		c.worked(it)
 		s.later(it, o)
 	default:
@@ -329,7 +330,7 @@ func (s *Sender) finish(it *item, state int, reason string, tried bool) {
 }
 
 // untouched gives a recipient back; nobody has taken the message.
-func (s *Sender) untouched(it *item, o mail.Outcome) {
+func (s *Sender) untouched(it *item, o smtp.Outcome) {
 	s.freeSlot(it)
 	if o.Lost {
 		if it.lost++; it.lost >= maxLost {
@@ -341,7 +342,7 @@ func (s *Sender) untouched(it *item, o mail.Outcome) {
 }
 
 // ambiguous records that a reply was lost; after that the message goes out once more, with the same Message-ID.
-func (s *Sender) ambiguous(it *item, o mail.Outcome) {
+func (s *Sender) ambiguous(it *item, o smtp.Outcome) {
 	if it.Ambiguous > 0 {
 		s.finish(it, store.RecipientFailed, core.ReasonNoReply, true)
 		return
@@ -352,7 +353,7 @@ func (s *Sender) ambiguous(it *item, o mail.Outcome) {
 }
 
 // later defers a recipient, or ends it where its time is over.
-func (s *Sender) later(it *item, o mail.Outcome) {
+func (s *Sender) later(it *item, o smtp.Outcome) {
 	at, ok := it.job.job.NextTry(it.Tries+1, core.At(time.Now()))
 	rec := s.outcome(it, store.RecipientDeferred, replyText(o), true)
 	rec.DueAt, rec.GivesUpAt = at, it.job.job.LastTry(it.Tries+1, at)
@@ -363,7 +364,7 @@ func (s *Sender) later(it *item, o mail.Outcome) {
 }
 
 // replyText is the server's reply as it is kept.
-func replyText(o mail.Outcome) string {
+func replyText(o smtp.Outcome) string {
 	parts := make([]string, 0, 3)
 	if o.Code != 0 {
 		parts = append(parts, strconv.Itoa(o.Code))

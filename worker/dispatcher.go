@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 	"newsletterd/store"
 )
 
@@ -157,7 +157,7 @@ func (d *dispatcher) setRoute(t *tenantQueue, g *relayGroup, p *pace) {
 }
 
 // refused notes that a tenant's sender was refused, as relayState.failed does for a relay.
-func (d *dispatcher) refused(t *tenantQueue, re *mail.RouteError, now time.Time) (pause time.Duration, since time.Time, fresh bool) {
+func (d *dispatcher) refused(t *tenantQueue, re *smtp.RelayError, now time.Time) (pause time.Duration, since time.Time, fresh bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if t.refusals > 0 && now.Before(t.until) {

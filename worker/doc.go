@@ -27,7 +27,7 @@
 //
 // # The send path
 //
-//	scheduler → recipient rows → claimer → dispatcher → connections (mail.Sender) → recorder → the rows' outcomes
+//	scheduler → recipient rows → claimer → dispatcher → connections (smtp.Sender) → recorder → the rows' outcomes
 //
 // One process owns the file, so a claim is a read and the memory of it: a restart begins again at the rows without
 // an outcome. A slot of the max_unrecorded window is taken before the content of a message is written and freed after

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 	"newsletterd/store"
 )
 
@@ -53,7 +53,7 @@ func TestAMailThatBecomesDueAsTheLastLaneEnds(t *testing.T) {
 	inBubble(t, func(m *member) {
 		var mu sync.Mutex
 		tries, sent := 0, 0
-		s := senderFunc(func(ctx context.Context, src *mail.Source) error {
+		s := senderFunc(func(ctx context.Context, src *smtp.Source) error {
 			e, ok := src.Next(ctx, true)
 			if !ok {
 				return nil
@@ -63,7 +63,7 @@ func TestAMailThatBecomesDueAsTheLastLaneEnds(t *testing.T) {
 			first := tries == 1
 			mu.Unlock()
 			if first {
-				src.Done(e, mail.Outcome{Result: mail.Later, Code: 450})
+				src.Done(e, smtp.Outcome{Result: smtp.Later, Code: 450})
 				return nil
 			}
 			if at := retryAt(m); !at.IsZero() { // until just behind the instant at which the first mail is due again
@@ -72,7 +72,7 @@ func TestAMailThatBecomesDueAsTheLastLaneEnds(t *testing.T) {
 			mu.Lock()
 			sent++
 			mu.Unlock()
-			src.Done(e, mail.Outcome{Result: mail.Sent})
+			src.Done(e, smtp.Outcome{Result: smtp.Sent})
 			return nil
 		})
 		m.ask("a@example.org")
@@ -94,6 +94,6 @@ func retryAt(m *member) time.Time {
 	return at.Time()
 }
 
-type senderFunc func(ctx context.Context, src *mail.Source) error
+type senderFunc func(ctx context.Context, src *smtp.Source) error
 
-func (f senderFunc) Deliver(ctx context.Context, src *mail.Source) error { return f(ctx, src) }
+func (f senderFunc) Deliver(ctx context.Context, src *smtp.Source) error { return f(ctx, src) }

@@ -15,7 +15,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/core/coretest"
-	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
 	"newsletterd/worker"
@@ -102,7 +102,7 @@ func newHardship(t *testing.T) *hardship {
 	d.must(d.AddList(t.Context(), d.members, "test"))
 	d.setRelays(d.neighbor.tenant.ID, core.Relay{Host: "own.example.org"})
 	d.opts.Connections, d.opts.BounceDomain = 3, "bounces.example"
-	d.opts.Relay = func(*core.Relay) mail.Sender { return d.own }
+	d.opts.Relay = func(*core.Relay) smtp.Sender { return d.own }
 	for _, purpose := range []string{"message-id", "unsubscribe"} {
 		_, err := d.PurposeKey(t.Context(), purpose)
 		d.must(err)

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/mail"
 	"newsletterd/mail/mailtest"
+	"newsletterd/mail/smtp"
 )
 
 // template makes a template of the house's tenant.
@@ -43,7 +43,7 @@ func TestAJobSendsWhatItFroze(t *testing.T) {
 	}
 	defer server.Close()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, &mail.SMTP{Addr: server.Addr()})
+		h := newHouse(t, &smtp.Client{Addr: server.Addr()})
 		h.editTenant(core.TenantInput{
 			Domains: &[]string{"acme.example", "other.example"}, MailFrom: ptr("letters@acme.example"), MailFromName: ptr("Old name"),
 			ReplyTo: ptr("answers@acme.example"), PostalAddress: ptr("Old street 1"),

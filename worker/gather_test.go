@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 )
 
 // Outcomes gather until a commit is worth its fsync, but not for long: where mails are slow each is recorded by itself.
@@ -20,7 +20,7 @@ func TestOutcomesGatherForACommit(t *testing.T) {
 			h := newHouse(t, nil)
 			var j core.SendJob
 			taken, made := 0, make(chan struct{})
-			h.route = &script{answer: func(string, int) mail.Outcome {
+			h.route = &script{answer: func(string, int) smtp.Outcome {
 				<-made
 				time.Sleep(c.each)
 				now, err := h.SendJob(t.Context(), j.ID)
@@ -29,7 +29,7 @@ func TestOutcomesGatherForACommit(t *testing.T) {
 					t.Errorf("%d of %d outcomes are not recorded", unrecorded, taken)
 				}
 				taken++
-				return mail.Outcome{Result: mail.Sent}
+				return smtp.Outcome{Result: smtp.Sent}
 			}}
 			h.opts.Connections = 1
 			h.subscribe(n)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 	"newsletterd/store"
 	"newsletterd/worker"
 )
@@ -26,7 +26,7 @@ func TestACampaignDelaysNobodysMail(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				s := &script{message: func(*mail.Envelope) { time.Sleep(200 * time.Millisecond) }}
+				s := &script{message: func(*smtp.Envelope) { time.Sleep(200 * time.Millisecond) }}
 				h := newHouse(t, s)
 				prepare(h)
 				h.subscribe(2000)

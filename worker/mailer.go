@@ -13,6 +13,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 	"newsletterd/store"
 )
 
@@ -27,7 +28,7 @@ const (
 // MailerOptions is what the mailer is made of.
 type MailerOptions struct {
 	Store     *store.Store
-	Sender    mail.Sender
+	Sender    smtp.Sender
 	Sealer    *auth.Sealer // unsubscribe links
 	Ident     *mail.Ident  // Message-IDs; transactional mail is job 0
 	PublicURL string       // origin of links where the tenant has none
@@ -90,7 +91,7 @@ type mailRun struct {
 
 type mailResult struct {
 	mail    *core.Mail
-	outcome mail.Outcome
+	outcome smtp.Outcome
 	err     error // the mail cannot be made
 }
 
@@ -168,9 +169,9 @@ func (r *mailRun) routeEnded(err error) {
 	if err == nil || r.broken {
 		return
 	}
-	re, ok := errors.AsType[*mail.RouteError](err)
+	re, ok := errors.AsType[*smtp.RelayError](err)
 	if !ok {
-		re = &mail.RouteError{Err: err}
+		re = &smtp.RelayError{Err: err}
 	}
 	if re.Delivered > 0 {
 		r.failures = 0
@@ -225,8 +226,8 @@ func (r *mailRun) claim(ctx context.Context) error {
 func (r *mailRun) lane(ctx context.Context) error {
 	idle := time.NewTimer(mailerIdle)
 	defer idle.Stop()
-	return r.Sender.Deliver(ctx, &mail.Source{
-		Next: func(ctx context.Context, wait bool) (*mail.Envelope, bool) {
+	return r.Sender.Deliver(ctx, &smtp.Source{
+		Next: func(ctx context.Context, wait bool) (*smtp.Envelope, bool) {
 			idle.Reset(mailerIdle)
 			for {
 				m, ok := r.pop(ctx, wait, idle.C)
@@ -240,8 +241,8 @@ func (r *mailRun) lane(ctx context.Context) error {
 				r.results <- mailResult{mail: m, err: err}
 			}
 		},
-		Commit: func(*mail.Envelope) bool { return true },
-		Done: func(e *mail.Envelope, o mail.Outcome) {
+		Commit: func(*smtp.Envelope) bool { return true },
+		Done: func(e *smtp.Envelope, o smtp.Outcome) {
 			m := e.Tag.(*core.Mail)
 			envelopes.Put(e)
 			r.results <- mailResult{mail: m, outcome: o}
@@ -331,17 +332,17 @@ func (r *mailRun) judge(res mailResult, now core.Instant) (rec store.MailResult,
 		return rec, true
 	}
 	switch o := res.outcome; o.Result {
-	case mail.Sent:
+	case smtp.Sent:
 		r.failures = 0
 		rec.Sent, rec.Reason = true, ""
-	case mail.Never:
+	case smtp.Never:
 		r.failures = 0
-	case mail.Ambiguous: // once more, under the same Message-ID; the second time it is taken for sent
+	case smtp.Ambiguous: // once more, under the same Message-ID; the second time it is taken for sent
 		if rec.Sent = r.unsure[rec.ID]; !rec.Sent {
 			r.unsure[rec.ID] = true
 			rec.RetryAt = now.Add(backoff(mailDelays, 1))
 		}
-	case mail.Untouched:
+	case smtp.Untouched:
 		if !o.Lost {
 			return rec, false
 		}
@@ -387,10 +388,10 @@ var notices = map[string]struct {
 }
 
 // envelopes are used again: a mail is some kilobytes.
-var envelopes = sync.Pool{New: func() any { return new(mail.Envelope) }}
+var envelopes = sync.Pool{New: func() any { return new(smtp.Envelope) }}
 
 // compose renders a mail.
-func (m *mailer) compose(ctx context.Context, q *core.Mail, now time.Time) (*mail.Envelope, error) {
+func (m *mailer) compose(ctx context.Context, q *core.Mail, now time.Time) (*smtp.Envelope, error) {
 	if q.Kind == core.MailTest {
 		return m.composeTest(ctx, q, now)
 	}
@@ -424,7 +425,7 @@ func (m *mailer) compose(ctx context.Context, q *core.Mail, now time.Time) (*mai
 		return nil, err
 	}
 	msg.From = from
-	e := envelopes.Get().(*mail.Envelope)
+	e := envelopes.Get().(*smtp.Envelope)
 	e.From, e.To, e.Tag = from.Email, string(q.Email), q
 	if e.Data, err = mail.Compose(e.Data[:0], &msg); err != nil {
 		return nil, err
@@ -457,7 +458,7 @@ func (m *mailer) accountLook(ctx context.Context, q *core.Mail, d *mail.NoticeDa
 }
 
 // sign signs a mail where its sender has a key.
-func (m *mailer) sign(ctx context.Context, e *mail.Envelope, tenantID string) error {
+func (m *mailer) sign(ctx context.Context, e *smtp.Envelope, tenantID string) error {
 	k, err := m.Signers.of(ctx, tenantID, core.Email(e.From).Domain())
 	if err == nil && k.signer != nil {
 		e.Data, err = k.signer.Sign(e.Data, m.DKIMSkip)

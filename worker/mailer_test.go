@@ -16,14 +16,15 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 	"newsletterd/store"
 )
 
-// stub is a mail.Sender whose outcomes a test decides.
+// stub is a smtp.Sender whose outcomes a test decides.
 type stub struct {
 	mu      sync.Mutex
 	sent    []string
-	outcome func(n int) mail.Outcome
+	outcome func(n int) smtp.Outcome
 	err     func(n int) error
 	n       int
 }
@@ -35,7 +36,7 @@ func (s *stub) counts() (tries, sent int) {
 	return s.n, len(s.sent)
 }
 
-func (s *stub) Deliver(ctx context.Context, src *mail.Source) error {
+func (s *stub) Deliver(ctx context.Context, src *smtp.Source) error {
 	for {
 		e, ok := src.Next(ctx, true)
 		if !ok {
@@ -46,14 +47,14 @@ func (s *stub) Deliver(ctx context.Context, src *mail.Source) error {
 		s.n++
 		s.mu.Unlock()
 		if s.err != nil && s.err(n) != nil {
-			src.Done(e, mail.Outcome{})
+			src.Done(e, smtp.Outcome{})
 			return s.err(n)
 		}
-		o := mail.Outcome{Result: mail.Sent}
+		o := smtp.Outcome{Result: smtp.Sent}
 		if s.outcome != nil {
 			o = s.outcome(n)
 		}
-		if o.Result == mail.Sent {
+		if o.Result == smtp.Sent {
 			s.mu.Lock()
 			s.sent = append(s.sent, string(e.Data))
 			s.mu.Unlock()
@@ -62,9 +63,9 @@ func (s *stub) Deliver(ctx context.Context, src *mail.Source) error {
 	}
 }
 
-func (m *member) mailer(s mail.Sender) *Loop { return m.loggedMailer(s, quiet) }
+func (m *member) mailer(s smtp.Sender) *Loop { return m.loggedMailer(s, quiet) }
 
-func (m *member) loggedMailer(s mail.Sender, log *slog.Logger) *Loop {
+func (m *member) loggedMailer(s smtp.Sender, log *slog.Logger) *Loop {
 	sealer, err := auth.NewSealer(make([]byte, 32))
 	m.must(err)
 	return Mailer(MailerOptions{
@@ -189,25 +190,25 @@ func TestMailerSpeaksTheLanguageOfAccounts(t *testing.T) {
 func TestMailerRetries(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		outcome func(n int) mail.Outcome
+		outcome func(n int) smtp.Outcome
 		err     func(n int) error
 		tries   int // after ten minutes
 		sent    int
 	}{
-		{"refused for now", func(n int) mail.Outcome {
+		{"refused for now", func(n int) smtp.Outcome {
 			if n == 0 {
-				return mail.Outcome{Result: mail.Later, Code: 451}
+				return smtp.Outcome{Result: smtp.Later, Code: 451}
 			}
-			return mail.Outcome{Result: mail.Sent}
+			return smtp.Outcome{Result: smtp.Sent}
 		}, nil, 2, 1},
-		{"refused for good", func(int) mail.Outcome { return mail.Outcome{Result: mail.Never, Code: 550} }, nil, 1, 0},
+		{"refused for good", func(int) smtp.Outcome { return smtp.Outcome{Result: smtp.Never, Code: 550} }, nil, 1, 0},
 		{"the route is down for a while", nil, func(n int) error {
 			if n < 3 {
-				return &mail.RouteError{Fault: mail.FaultConnect}
+				return &smtp.RelayError{Fault: smtp.FaultConnect}
 			}
 			return nil
 		}, 4, 1},
-		{"lost three times", func(int) mail.Outcome { return mail.Outcome{Result: mail.Untouched, Lost: true} }, nil, 6, 0},
+		{"lost three times", func(int) smtp.Outcome { return smtp.Outcome{Result: smtp.Untouched, Lost: true} }, nil, 6, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(m *member) {
@@ -231,7 +232,7 @@ func TestMailerLeavesARelayThatIsDownAlone(t *testing.T) {
 		back := time.Now().Add(10 * time.Minute)
 		s := &stub{err: func(int) error {
 			if time.Now().Before(back) {
-				return &mail.RouteError{Fault: mail.FaultAuth, Stage: "AUTH", Code: 535}
+				return &smtp.RelayError{Fault: smtp.FaultAuth, Stage: "AUTH", Code: 535}
 			}
 			return nil
 		}}
@@ -259,16 +260,16 @@ func TestMailerGivesUp(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		mail  core.Mail
-		o     mail.Outcome
+		o     smtp.Outcome
 		err   error
 		again bool
 		sent  bool
 	}{
-		{"refused for now", core.Mail{CreatedAt: now}, mail.Outcome{Result: mail.Later}, nil, true, false},
-		{"for 48 hours", core.Mail{CreatedAt: now.Add(-mailLife), Tries: 8}, mail.Outcome{Result: mail.Later}, nil, false, false},
-		{"ambiguous behind a refusal for now", core.Mail{CreatedAt: now, Tries: 1}, mail.Outcome{Result: mail.Ambiguous}, nil, true, false},
-		{"ambiguous again", core.Mail{CreatedAt: now, Tries: 1}, mail.Outcome{Result: mail.Ambiguous}, nil, false, true},
-		{"cannot be made", core.Mail{CreatedAt: now}, mail.Outcome{}, errors.New("no"), false, false},
+		{"refused for now", core.Mail{CreatedAt: now}, smtp.Outcome{Result: smtp.Later}, nil, true, false},
+		{"for 48 hours", core.Mail{CreatedAt: now.Add(-mailLife), Tries: 8}, smtp.Outcome{Result: smtp.Later}, nil, false, false},
+		{"ambiguous behind a refusal for now", core.Mail{CreatedAt: now, Tries: 1}, smtp.Outcome{Result: smtp.Ambiguous}, nil, true, false},
+		{"ambiguous again", core.Mail{CreatedAt: now, Tries: 1}, smtp.Outcome{Result: smtp.Ambiguous}, nil, false, true},
+		{"cannot be made", core.Mail{CreatedAt: now}, smtp.Outcome{}, errors.New("no"), false, false},
 	} {
 		rec, counts := r.judge(mailResult{mail: &c.mail, outcome: c.o, err: c.err}, now)
 		if !counts || (rec.RetryAt != 0) != c.again || rec.Sent != c.sent {

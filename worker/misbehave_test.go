@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/mail"
 	"newsletterd/mail/mailtest"
+	"newsletterd/mail/smtp"
 	"newsletterd/store"
 )
 
@@ -26,7 +26,7 @@ type fate struct {
 var fine = fate{store.RecipientSent, 1, 1, ""}
 
 // misbehaved runs a job of three recipients past a server, two connections at once, and returns the fates of all three.
-func misbehaved(t *testing.T, s mailtest.Script, relay mail.SMTP) (j core.SendJob, fates [3]fate, connections int) {
+func misbehaved(t *testing.T, s mailtest.Script, relay smtp.Client) (j core.SendJob, fates [3]fate, connections int) {
 	t.Helper()
 	server, err := mailtest.NewServer(s) // outside the bubble: its waits do not hold the time
 	if err != nil {
@@ -80,34 +80,34 @@ func at(verb string, times int, a mailtest.Action) func(mailtest.Event) mailtest
 func TestMisbehavingRelays(t *testing.T) {
 	reply := func(s string) mailtest.Action { return mailtest.Action{Reply: s} }
 	failed := func(tries, mails int, reason string) fate { return fate{store.RecipientFailed, tries, mails, reason} }
-	quick := mail.Timeouts{Greeting: 60 * time.Millisecond, Mail: 60 * time.Millisecond, Rcpt: 60 * time.Millisecond, Data: 60 * time.Millisecond, Dot: 60 * time.Millisecond}
+	quick := smtp.Timeouts{Greeting: 60 * time.Millisecond, Mail: 60 * time.Millisecond, Rcpt: 60 * time.Millisecond, Data: 60 * time.Millisecond, Dot: 60 * time.Millisecond}
 	slow := func(e mailtest.Event) mailtest.Action { return mailtest.Action{Wait: 20 * time.Millisecond} }
 	for _, tt := range []struct {
 		name   string
 		script mailtest.Script
-		relay  mail.SMTP
+		relay  smtp.Client
 		second fate
 	}{
-		{"4xx at RCPT once", mailtest.Script{On: at("RCPT", 1, reply("450 4.2.1 later"))}, mail.SMTP{}, fate{store.RecipientSent, 2, 1, ""}},
-		{"4xx at RCPT always", mailtest.Script{On: at("RCPT", 0, reply("450 4.2.1 later"))}, mail.SMTP{}, failed(9, 0, "450 4.2.1 later")},
-		{"4xx at the dot once", mailtest.Script{On: at("DOT", 1, reply("451 4.7.1 greylisted"))}, mail.SMTP{}, fate{store.RecipientSent, 2, 1, ""}},
-		{"5xx at RCPT", mailtest.Script{On: at("RCPT", 0, reply("550 5.1.1 no such user"))}, mail.SMTP{}, failed(1, 0, "550 5.1.1 no such user")},
-		{"5xx at DATA", mailtest.Script{On: at("DATA", 0, reply("554 5.7.1 not from you"))}, mail.SMTP{}, failed(1, 0, "554 5.7.1 not from you")},
-		{"5xx at the dot", mailtest.Script{On: at("DOT", 0, reply("554 5.6.0 what a mail"))}, mail.SMTP{}, failed(1, 0, "554 5.6.0 what a mail")},
-		{"tarpit at RCPT", mailtest.Script{On: at("RCPT", 3, mailtest.Action{Wait: 200 * time.Millisecond})}, mail.SMTP{Timeouts: quick}, fate{store.RecipientSent, 2, 1, ""}},
-		{"tarpit at the dot", mailtest.Script{On: at("DOT", 1, mailtest.Action{Wait: 200 * time.Millisecond})}, mail.SMTP{Timeouts: quick}, fate{store.RecipientSent, 1, 2, ""}},
-		{"cut in the content, before the dot was written", mailtest.Script{On: at("DATA", 1, mailtest.Action{Reply: "354 go on", Close: true})}, mail.SMTP{}, fate{}},
-		{"cut after the dot, once", mailtest.Script{On: at("DOT", 1, mailtest.Action{Reply: "-", Close: true})}, mail.SMTP{}, fate{store.RecipientSent, 1, 2, ""}},
-		{"cut after the dot, always", mailtest.Script{On: at("DOT", 0, mailtest.Action{Reply: "-", Close: true})}, mail.SMTP{}, failed(1, 2, "no reply to the message, twice")},
-		{"cut at RCPT once", mailtest.Script{On: at("RCPT", 1, mailtest.Action{Close: true})}, mail.SMTP{}, fine},
-		{"cut at RCPT always", mailtest.Script{On: at("RCPT", 0, mailtest.Action{Close: true})}, mail.SMTP{}, failed(9, 0, "connection lost")},
-		{"421 at the second MAIL", mailtest.Script{On: nthOf("MAIL", 2, mailtest.Action{Reply: "421 4.3.2 enough", Close: true})}, mail.SMTP{}, fine},
-		{"421 at RCPT", mailtest.Script{On: at("RCPT", 1, mailtest.Action{Reply: "421 4.7.0 too many", Close: true})}, mail.SMTP{}, fine},
-		{"one mail a connection", mailtest.Script{On: oneEach()}, mail.SMTP{}, fine},
-		{"slow replies", mailtest.Script{On: slow}, mail.SMTP{}, fine},
-		{"replies in pieces", mailtest.Script{Pieces: true}, mail.SMTP{}, fine},
-		{"no PIPELINING", mailtest.Script{NoPipelining: true}, mail.SMTP{}, fine},
-		{"no EHLO", mailtest.Script{On: at("EHLO", 0, reply("502 5.5.1 what?"))}, mail.SMTP{}, fine},
+		{"4xx at RCPT once", mailtest.Script{On: at("RCPT", 1, reply("450 4.2.1 later"))}, smtp.Client{}, fate{store.RecipientSent, 2, 1, ""}},
+		{"4xx at RCPT always", mailtest.Script{On: at("RCPT", 0, reply("450 4.2.1 later"))}, smtp.Client{}, failed(9, 0, "450 4.2.1 later")},
+		{"4xx at the dot once", mailtest.Script{On: at("DOT", 1, reply("451 4.7.1 greylisted"))}, smtp.Client{}, fate{store.RecipientSent, 2, 1, ""}},
+		{"5xx at RCPT", mailtest.Script{On: at("RCPT", 0, reply("550 5.1.1 no such user"))}, smtp.Client{}, failed(1, 0, "550 5.1.1 no such user")},
+		{"5xx at DATA", mailtest.Script{On: at("DATA", 0, reply("554 5.7.1 not from you"))}, smtp.Client{}, failed(1, 0, "554 5.7.1 not from you")},
+		{"5xx at the dot", mailtest.Script{On: at("DOT", 0, reply("554 5.6.0 what a mail"))}, smtp.Client{}, failed(1, 0, "554 5.6.0 what a mail")},
+		{"tarpit at RCPT", mailtest.Script{On: at("RCPT", 3, mailtest.Action{Wait: 200 * time.Millisecond})}, smtp.Client{Timeouts: quick}, fate{store.RecipientSent, 2, 1, ""}},
+		{"tarpit at the dot", mailtest.Script{On: at("DOT", 1, mailtest.Action{Wait: 200 * time.Millisecond})}, smtp.Client{Timeouts: quick}, fate{store.RecipientSent, 1, 2, ""}},
+		{"cut in the content, before the dot was written", mailtest.Script{On: at("DATA", 1, mailtest.Action{Reply: "354 go on", Close: true})}, smtp.Client{}, fate{}},
+		{"cut after the dot, once", mailtest.Script{On: at("DOT", 1, mailtest.Action{Reply: "-", Close: true})}, smtp.Client{}, fate{store.RecipientSent, 1, 2, ""}},
+		{"cut after the dot, always", mailtest.Script{On: at("DOT", 0, mailtest.Action{Reply: "-", Close: true})}, smtp.Client{}, failed(1, 2, "no reply to the message, twice")},
+		{"cut at RCPT once", mailtest.Script{On: at("RCPT", 1, mailtest.Action{Close: true})}, smtp.Client{}, fine},
+		{"cut at RCPT always", mailtest.Script{On: at("RCPT", 0, mailtest.Action{Close: true})}, smtp.Client{}, failed(9, 0, "connection lost")},
+		{"421 at the second MAIL", mailtest.Script{On: nthOf("MAIL", 2, mailtest.Action{Reply: "421 4.3.2 enough", Close: true})}, smtp.Client{}, fine},
+		{"421 at RCPT", mailtest.Script{On: at("RCPT", 1, mailtest.Action{Reply: "421 4.7.0 too many", Close: true})}, smtp.Client{}, fine},
+		{"one mail a connection", mailtest.Script{On: oneEach()}, smtp.Client{}, fine},
+		{"slow replies", mailtest.Script{On: slow}, smtp.Client{}, fine},
+		{"replies in pieces", mailtest.Script{Pieces: true}, smtp.Client{}, fine},
+		{"no PIPELINING", mailtest.Script{NoPipelining: true}, smtp.Client{}, fine},
+		{"no EHLO", mailtest.Script{On: at("EHLO", 0, reply("502 5.5.1 what?"))}, smtp.Client{}, fine},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			j, fates, connections := misbehaved(t, tt.script, tt.relay)
@@ -163,17 +163,17 @@ func TestRelaysThatLetNobodyIn(t *testing.T) {
 	trusted := &tls.Config{RootCAs: pool, Time: func() time.Time { return now }}
 	for name, tt := range map[string]struct {
 		script mailtest.Script
-		relay  mail.SMTP
+		relay  smtp.Client
 	}{
-		"STARTTLS demanded":     {mailtest.Script{TLS: offered}, mail.SMTP{TLS: mail.TLSNone}},
-		"STARTTLS not offered":  {mailtest.Script{}, mail.SMTP{TLS: mail.TLSStart}},
-		"bad certificate":       {mailtest.Script{TLS: offered}, mail.SMTP{TLS: mail.TLSStart}},
-		"certificate of others": {mailtest.Script{TLS: offered}, mail.SMTP{TLS: mail.TLSStart, TLSConfig: trusted}},
-		"AUTH wrong":            {mailtest.Script{Users: map[string]string{"me": "right"}, Mechanisms: []string{"PLAIN", "SCRAM-SHA-256"}}, mail.SMTP{Username: "me", Password: "wrong"}},
-		"AUTH demanded":         {mailtest.Script{Users: map[string]string{"me": "right"}, Mechanisms: []string{"PLAIN"}}, mail.SMTP{}},
-		"5xx at the greeting":   {mailtest.Script{On: at("CONNECT", 0, mailtest.Action{Reply: "554 5.7.1 go away"})}, mail.SMTP{}},
-		"421 always":            {mailtest.Script{On: at("MAIL", 0, mailtest.Action{Reply: "421 4.3.2 never"})}, mail.SMTP{}},
-		"sender refused":        {mailtest.Script{On: at("MAIL", 0, mailtest.Action{Reply: "550 5.7.1 not you"})}, mail.SMTP{}},
+		"STARTTLS demanded":     {mailtest.Script{TLS: offered}, smtp.Client{TLS: smtp.TLSNone}},
+		"STARTTLS not offered":  {mailtest.Script{}, smtp.Client{TLS: smtp.TLSStart}},
+		"bad certificate":       {mailtest.Script{TLS: offered}, smtp.Client{TLS: smtp.TLSStart}},
+		"certificate of others": {mailtest.Script{TLS: offered}, smtp.Client{TLS: smtp.TLSStart, TLSConfig: trusted}},
+		"AUTH wrong":            {mailtest.Script{Users: map[string]string{"me": "right"}, Mechanisms: []string{"PLAIN", "SCRAM-SHA-256"}}, smtp.Client{Username: "me", Password: "wrong"}},
+		"AUTH demanded":         {mailtest.Script{Users: map[string]string{"me": "right"}, Mechanisms: []string{"PLAIN"}}, smtp.Client{}},
+		"5xx at the greeting":   {mailtest.Script{On: at("CONNECT", 0, mailtest.Action{Reply: "554 5.7.1 go away"})}, smtp.Client{}},
+		"421 always":            {mailtest.Script{On: at("MAIL", 0, mailtest.Action{Reply: "421 4.3.2 never"})}, smtp.Client{}},
+		"sender refused":        {mailtest.Script{On: at("MAIL", 0, mailtest.Action{Reply: "550 5.7.1 not you"})}, smtp.Client{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j, fates, connections := misbehaved(t, tt.script, tt.relay)
@@ -199,7 +199,7 @@ func TestRelaysThatAreStrict(t *testing.T) {
 		t.Run(mechanism, func(t *testing.T) {
 			j, fates, _ := misbehaved(t, mailtest.Script{
 				TLS: offered, Users: map[string]string{"me": "right"}, Mechanisms: []string{mechanism}, Pieces: true,
-			}, mail.SMTP{TLS: mail.TLSStart, TLSConfig: &tls.Config{RootCAs: pool, Time: func() time.Time { return now }}, Username: "me", Password: "right"})
+			}, smtp.Client{TLS: smtp.TLSStart, TLSConfig: &tls.Config{RootCAs: pool, Time: func() time.Time { return now }}, Username: "me", Password: "right"})
 			if want := [3]fate{fine, fine, fine}; fates != want || j.Status != core.JobCompleted {
 				t.Error(fmt.Sprint(fates), j.Status)
 			}

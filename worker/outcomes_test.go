@@ -9,25 +9,25 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 	"newsletterd/store"
 	"newsletterd/worker"
 )
 
-// script is a mail.Sender that answers as it is told, within fake time.
+// script is a smtp.Sender that answers as it is told, within fake time.
 type script struct {
 	mu      sync.Mutex
 	mails   []string // RCPT TO, in order of acceptance
 	ids     map[string]map[string]bool
-	answer  func(to string, nth int) mail.Outcome // nth: how often this address was tried, from 1
-	route   func() *mail.RouteError               // asked when a lane begins
+	answer  func(to string, nth int) smtp.Outcome // nth: how often this address was tried, from 1
+	route   func() *smtp.RelayError               // asked when a lane begins
 	tried   map[string]int
 	dials   int
-	message func(e *mail.Envelope)
-	refuse  func(e *mail.Envelope) *mail.RouteError // at MAIL
+	message func(e *smtp.Envelope)
+	refuse  func(e *smtp.Envelope) *smtp.RelayError // at MAIL
 }
 
-func (s *script) Deliver(ctx context.Context, src *mail.Source) error {
+func (s *script) Deliver(ctx context.Context, src *smtp.Source) error {
 	for {
 		e, ok := src.Next(ctx, true)
 		if !ok {
@@ -38,25 +38,25 @@ func (s *script) Deliver(ctx context.Context, src *mail.Source) error {
 		s.mu.Unlock()
 		if s.route != nil {
 			if err := s.route(); err != nil {
-				src.Done(e, mail.Outcome{})
+				src.Done(e, smtp.Outcome{})
 				return err
 			}
 		}
 		if s.refuse != nil {
 			if err := s.refuse(e); err != nil {
-				src.Done(e, mail.Outcome{Code: err.Code, Enhanced: err.Enhanced})
+				src.Done(e, smtp.Outcome{Code: err.Code, Enhanced: err.Enhanced})
 				return err
 			}
 		}
 		if !src.Commit(e) {
-			src.Done(e, mail.Outcome{})
+			src.Done(e, smtp.Outcome{})
 			continue
 		}
 		src.Done(e, s.take(e))
 	}
 }
 
-func (s *script) take(e *mail.Envelope) mail.Outcome {
+func (s *script) take(e *smtp.Envelope) smtp.Outcome {
 	s.mu.Lock()
 	if s.tried == nil {
 		s.tried = map[string]int{}
@@ -67,11 +67,11 @@ func (s *script) take(e *mail.Envelope) mail.Outcome {
 	if s.message != nil {
 		s.message(e)
 	}
-	o := mail.Outcome{Result: mail.Sent, Code: 250}
+	o := smtp.Outcome{Result: smtp.Sent, Code: 250}
 	if s.answer != nil {
 		o = s.answer(to, nth)
 	}
-	if o.Result == mail.Sent || o.Result == mail.Ambiguous {
+	if o.Result == smtp.Sent || o.Result == smtp.Ambiguous {
 		s.mu.Lock()
 		s.mails = append(s.mails, to)
 		s.mu.Unlock()
@@ -106,7 +106,7 @@ func TestWhoLeavesDuringAJobIsNotMailed(t *testing.T) {
 		h.opts.Connections = 1
 		h.subscribe(600)
 		gone := map[string]bool{}
-		s.answer = func(to string, _ int) mail.Outcome {
+		s.answer = func(to string, _ int) smtp.Outcome {
 			if len(s.mails) == 50 && len(gone) == 0 {
 				for k := 0; len(gone) < 7; k += 80 {
 					for who := string(address(k)); s.tried[who] > 0 || gone[who]; who = string(address(k)) {
@@ -116,7 +116,7 @@ func TestWhoLeavesDuringAJobIsNotMailed(t *testing.T) {
 					gone[string(address(k))] = true
 				}
 			}
-			return mail.Outcome{Result: mail.Sent}
+			return smtp.Outcome{Result: smtp.Sent}
 		}
 		h.start()
 		j := h.wait(h.job(nil))
@@ -137,7 +137,7 @@ func TestACancelledJobStops(t *testing.T) {
 		h.subscribe(1700)
 		var j core.SendJob
 		var once sync.Once
-		s.message = func(*mail.Envelope) {
+		s.message = func(*smtp.Envelope) {
 			if len(s.count()) >= 50 {
 				once.Do(func() {
 					_, err := h.CancelSendJob(t.Context(), j.ID, core.At(time.Now()))
@@ -160,13 +160,13 @@ func TestACancelledJobStops(t *testing.T) {
 }
 
 func TestOutcomes(t *testing.T) {
-	bounce := mail.Outcome{Result: mail.Never, Code: 550, Enhanced: "5.1.1", Text: "no such user", HardBounce: true}
-	policy := mail.Outcome{Result: mail.Never, Code: 554, Enhanced: "5.7.1", Text: "no"}
-	later := mail.Outcome{Result: mail.Later, Code: 451, Enhanced: "4.3.0", Text: "later"}
-	full := mail.Outcome{Result: mail.Later, Code: 452, Enhanced: "4.2.2", Text: "full"}
-	sent := mail.Outcome{Result: mail.Sent, Code: 250}
-	first := func(n int, o mail.Outcome) func(int) mail.Outcome {
-		return func(nth int) mail.Outcome {
+	bounce := smtp.Outcome{Result: smtp.Never, Code: 550, Enhanced: "5.1.1", Text: "no such user", HardBounce: true}
+	policy := smtp.Outcome{Result: smtp.Never, Code: 554, Enhanced: "5.7.1", Text: "no"}
+	later := smtp.Outcome{Result: smtp.Later, Code: 451, Enhanced: "4.3.0", Text: "later"}
+	full := smtp.Outcome{Result: smtp.Later, Code: 452, Enhanced: "4.2.2", Text: "full"}
+	sent := smtp.Outcome{Result: smtp.Sent, Code: 250}
+	first := func(n int, o smtp.Outcome) func(int) smtp.Outcome {
+		return func(nth int) smtp.Outcome {
 			if nth <= n {
 				return o
 			}
@@ -175,7 +175,7 @@ func TestOutcomes(t *testing.T) {
 	}
 	tests := []struct {
 		name   string
-		answer func(nth int) mail.Outcome
+		answer func(nth int) smtp.Outcome
 		state  int
 		reason string
 		tries  int
@@ -188,20 +188,20 @@ func TestOutcomes(t *testing.T) {
 		{"mailbox full for ever", first(99, full), store.RecipientFailed, "452 4.2.2 full", 9, 0, "active"},
 		{"no such user", first(99, bounce), store.RecipientFailed, "550 5.1.1 no such user", 1, 0, "bounced"},
 		{"refused by policy", first(99, policy), store.RecipientFailed, "554 5.7.1 no", 1, 0, "active"},
-		{"reply lost once", first(1, mail.Outcome{Result: mail.Ambiguous}), store.RecipientSent, "", 1, 2, "active"},
-		{"reply lost twice", first(2, mail.Outcome{Result: mail.Ambiguous}), store.RecipientFailed, "no reply to the message, twice", 1, 2, "active"},
-		{"connection lost twice", first(2, mail.Outcome{Lost: true}), store.RecipientSent, "", 1, 1, "active"},
-		{"connection lost three times", first(3, mail.Outcome{Lost: true}), store.RecipientSent, "", 2, 1, "active"},
+		{"reply lost once", first(1, smtp.Outcome{Result: smtp.Ambiguous}), store.RecipientSent, "", 1, 2, "active"},
+		{"reply lost twice", first(2, smtp.Outcome{Result: smtp.Ambiguous}), store.RecipientFailed, "no reply to the message, twice", 1, 2, "active"},
+		{"connection lost twice", first(2, smtp.Outcome{Lost: true}), store.RecipientSent, "", 1, 1, "active"},
+		{"connection lost three times", first(3, smtp.Outcome{Lost: true}), store.RecipientSent, "", 2, 1, "active"},
 	}
 	inBubble(t, func(t *testing.T) {
 		s := &script{ids: map[string]map[string]bool{}}
 		h := newHouse(t, s)
 		h.subscribe(len(tests))
-		by := map[string]func(int) mail.Outcome{}
+		by := map[string]func(int) smtp.Outcome{}
 		for i, tt := range tests {
 			by[string(address(i))] = tt.answer
 		}
-		s.answer = func(to string, nth int) mail.Outcome { return by[to](nth) }
+		s.answer = func(to string, nth int) smtp.Outcome { return by[to](nth) }
 		h.start()
 		began := time.Now()
 		j := h.job(nil)
@@ -269,12 +269,12 @@ func TestARelayThatIsDownForTwoHours(t *testing.T) {
 		h.subscribe(400)
 		back := time.Now().Add(2 * time.Hour)
 		tries := 0
-		s.route = func() *mail.RouteError {
+		s.route = func() *smtp.RelayError {
 			if time.Now().Before(back) {
 				s.mu.Lock()
 				tries++
 				s.mu.Unlock()
-				return &mail.RouteError{Fault: mail.FaultConnect, Stage: "dial"}
+				return &smtp.RelayError{Fault: smtp.FaultConnect, Stage: "dial"}
 			}
 			return nil
 		}
@@ -292,7 +292,7 @@ func TestARelayThatIsDownForTwoHours(t *testing.T) {
 
 func TestARelayThatRefusesUsForGood(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := &script{route: func() *mail.RouteError { return &mail.RouteError{Fault: mail.FaultAuth, Stage: "AUTH", Code: 535} }}
+		s := &script{route: func() *smtp.RelayError { return &smtp.RelayError{Fault: smtp.FaultAuth, Stage: "AUTH", Code: 535} }}
 		h := newHouse(t, s)
 		h.opts.GiveUpAfter = time.Hour
 		h.subscribe(20)
@@ -307,7 +307,7 @@ func TestARelayThatRefusesUsForGood(t *testing.T) {
 
 func TestAWindowThatCloses(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := &script{message: func(*mail.Envelope) { time.Sleep(time.Minute) }}
+		s := &script{message: func(*smtp.Envelope) { time.Sleep(time.Minute) }}
 		h := newHouse(t, s)
 		h.opts.Connections = 2
 		h.subscribe(30)
@@ -325,7 +325,7 @@ func TestAWindowThatCloses(t *testing.T) {
 
 func TestADrainLosesNobody(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := &script{message: func(*mail.Envelope) { time.Sleep(time.Millisecond) }}
+		s := &script{message: func(*smtp.Envelope) { time.Sleep(time.Millisecond) }}
 		h := newHouse(t, s)
 		h.opts.Connections = 4
 		h.subscribe(2000)
@@ -349,7 +349,7 @@ func TestADrainLosesNobody(t *testing.T) {
 
 func TestASmallJobDoesNotWaitForALargeOne(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := &script{message: func(*mail.Envelope) { time.Sleep(time.Millisecond) }}
+		s := &script{message: func(*smtp.Envelope) { time.Sleep(time.Millisecond) }}
 		h := newHouse(t, s)
 		h.opts.Connections = 2
 		h.subscribe(3000)
@@ -404,7 +404,7 @@ var _ = worker.Never
 func TestAJobPrintsTheLinkToPreferences(t *testing.T) {
 	var mu sync.Mutex
 	var sent []string
-	h := newHouse(t, &script{message: func(e *mail.Envelope) {
+	h := newHouse(t, &script{message: func(e *smtp.Envelope) {
 		mu.Lock()
 		defer mu.Unlock()
 		sent = append(sent, strings.ReplaceAll(string(e.Data), "=\r\n", ""))

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 	"newsletterd/store/storetest"
 )
 
@@ -84,15 +84,15 @@ func TestTheFirstRelayHasPrecedenceAgainNextDay(t *testing.T) {
 
 // A relay that is down, and a sender that is refused, are told of by the job that waits; then no more.
 func TestAJobTellsWhyItWaits(t *testing.T) {
-	for reason, e := range map[string]mail.RouteError{
-		core.ReasonRelay: {Fault: mail.FaultConnect, Stage: "dial"},
-		core.HoldSender:  {Fault: mail.FaultRefused, Stage: "MAIL", Code: 550, Enhanced: "5.7.1"},
+	for reason, e := range map[string]smtp.RelayError{
+		core.ReasonRelay: {Fault: smtp.FaultConnect, Stage: "dial"},
+		core.HoldSender:  {Fault: smtp.FaultRefused, Stage: "MAIL", Code: 550, Enhanced: "5.7.1"},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				var mu sync.Mutex
 				down := true
-				h := newHouse(t, &script{refuse: func(*mail.Envelope) *mail.RouteError {
+				h := newHouse(t, &script{refuse: func(*smtp.Envelope) *smtp.RelayError {
 					mu.Lock()
 					defer mu.Unlock()
 					if down {

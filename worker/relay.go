@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 )
 
 // relayState remembers how one relay is doing. While it is down nobody uses it; after each pause one connection tries alone,
@@ -101,7 +101,7 @@ func (r *relayState) left() {
 
 // failed notes a failure and returns the pause that follows. Failures of connections that began before the last one was noted are the
 // same event: 16 connections that break at once count once.
-func (r *relayState) failed(e *mail.RouteError, round uint64, now time.Time) (pause time.Duration, fresh bool) {
+func (r *relayState) failed(e *smtp.RelayError, round uint64, now time.Time) (pause time.Duration, fresh bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if round != r.round {
@@ -121,8 +121,8 @@ func (r *relayState) failed(e *mail.RouteError, round uint64, now time.Time) (pa
 
 // lostBehindMail tells of a connection that broke over a recipient: the relay was there, and a recipient whose connections always
 // break ends by its own tries. So the route is not given up for it.
-func lostBehindMail(e *mail.RouteError) bool {
-	if e.Fault != mail.FaultConnect {
+func lostBehindMail(e *smtp.RelayError) bool {
+	if e.Fault != smtp.FaultConnect {
 		return false
 	}
 	switch e.Stage {

@@ -11,6 +11,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 )
 
 // relay is one relay: how it is doing, what it may take, and what came of it.
@@ -18,7 +19,7 @@ type relay struct {
 	relayState
 	group       *relayGroup
 	name        string
-	sender      mail.Sender
+	sender      smtp.Sender
 	connections int
 	ahead       int      // mails that a connection lets be signed before their turn
 	skip        []string // header fields that its relay changes
@@ -181,7 +182,7 @@ func (s *Sender) giveUp(ctx context.Context, t *tenantQueue, now time.Time) {
 }
 
 // senderRefused holds one tenant back: a relay that refuses MAIL for good speaks of the sender, and others have another.
-func (s *Sender) senderRefused(ctx context.Context, t *tenantQueue, re *mail.RouteError) {
+func (s *Sender) senderRefused(ctx context.Context, t *tenantQueue, re *smtp.RelayError) {
 	now := time.Now()
 	pause, since, fresh := s.dispatcher.refused(t, re, now)
 	if !fresh {

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 
 	"newsletterd/core"
-	"newsletterd/mail"
 	"newsletterd/mail/mailtest"
+	"newsletterd/mail/smtp"
 )
 
 // moody is a relay that refuses, defers, cuts and comes back, each address by its number.
@@ -60,7 +60,7 @@ func TestARelayInAllItsMoods(t *testing.T) {
 	}
 	defer server.Close()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, &mail.SMTP{Addr: server.Addr(), TLS: mail.TLSNone})
+		h := newHouse(t, &smtp.Client{Addr: server.Addr(), TLS: smtp.TLSNone})
 		h.opts.Connections = 4
 		h.subscribe(600)
 		h.start()

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 	"newsletterd/store"
 	"newsletterd/worker"
 )
@@ -21,7 +21,7 @@ type relays struct {
 	seen []core.Relay
 }
 
-func (r *relays) sender(c *core.Relay) mail.Sender {
+func (r *relays) sender(c *core.Relay) smtp.Sender {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.seen = append(r.seen, *c)
@@ -64,11 +64,11 @@ func TestATenantsOwnRelaysFailOver(t *testing.T) {
 		shared, first, second := &script{}, &script{}, &script{}
 		var mu sync.Mutex
 		down := true
-		first.route = func() *mail.RouteError {
+		first.route = func() *smtp.RelayError {
 			mu.Lock()
 			defer mu.Unlock()
 			if down {
-				return &mail.RouteError{Fault: mail.FaultAuth, Stage: "AUTH", Code: 535}
+				return &smtp.RelayError{Fault: smtp.FaultAuth, Stage: "AUTH", Code: 535}
 			}
 			return nil
 		}
@@ -116,7 +116,7 @@ func TestATenantsOwnRelaysFailOver(t *testing.T) {
 // An operator mends a tenant's relay while its job waits: the job goes on by it, without a restart.
 func TestARelayIsMendedWhileAJobRuns(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		wrong := &script{route: func() *mail.RouteError { return &mail.RouteError{Fault: mail.FaultAuth, Stage: "AUTH", Code: 535} }}
+		wrong := &script{route: func() *smtp.RelayError { return &smtp.RelayError{Fault: smtp.FaultAuth, Stage: "AUTH", Code: 535} }}
 		right := &script{}
 		h := newHouse(t, &script{})
 		h.opts.Relay = (&relays{by: map[string]*script{"wrong.example.org": wrong, "right.example.org": right}}).sender
@@ -141,14 +141,14 @@ func TestATenantsTroubleIsItsOwn(t *testing.T) {
 	hang := make(chan bool)
 	for name, trouble := range map[string]struct {
 		own   *script
-		relay func(e *mail.Envelope) *mail.RouteError
+		relay func(e *smtp.Envelope) *smtp.RelayError
 	}{
-		"down":    {own: &script{route: func() *mail.RouteError { return &mail.RouteError{Fault: mail.FaultConnect, Stage: "dial"} }}},
-		"421":     {own: &script{route: func() *mail.RouteError { return &mail.RouteError{Fault: mail.FaultRefused, Stage: "MAIL", Code: 421} }}},
-		"hanging": {own: &script{message: func(*mail.Envelope) { <-hang }}},
-		"refused": {relay: func(e *mail.Envelope) *mail.RouteError {
+		"down":    {own: &script{route: func() *smtp.RelayError { return &smtp.RelayError{Fault: smtp.FaultConnect, Stage: "dial"} }}},
+		"421":     {own: &script{route: func() *smtp.RelayError { return &smtp.RelayError{Fault: smtp.FaultRefused, Stage: "MAIL", Code: 421} }}},
+		"hanging": {own: &script{message: func(*smtp.Envelope) { <-hang }}},
+		"refused": {relay: func(e *smtp.Envelope) *smtp.RelayError {
 			if e.From != "news@acme.example" {
-				return &mail.RouteError{Fault: mail.FaultRefused, Stage: "MAIL", Code: 550, Enhanced: "5.7.1"}
+				return &smtp.RelayError{Fault: smtp.FaultRefused, Stage: "MAIL", Code: 550, Enhanced: "5.7.1"}
 			}
 			return nil
 		}},
@@ -328,7 +328,7 @@ func TestWhoWaitsForADestinationMovesWithTheTenant(t *testing.T) {
 		shared, own := &script{}, &script{}
 		h := newHouse(t, shared)
 		h.opts.DomainRates = map[string]float64{"*": 2}
-		h.opts.Relay = func(*core.Relay) mail.Sender { return own }
+		h.opts.Relay = func(*core.Relay) smtp.Sender { return own }
 		h.subscribe(100)
 		h.start()
 		j := h.job(nil)

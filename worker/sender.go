@@ -12,6 +12,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 	"newsletterd/store"
 )
 
@@ -21,7 +22,7 @@ type SendOptions struct {
 	MaxUnrecorded int                           // messages with a final dot written and no durable outcome; 0: 64
 	Limits        core.SendLimits               // of the daemon's own relay
 	DomainRates   map[string]float64            // messages a second to a destination domain, "*" to every other; none: no limit
-	Relay         func(*core.Relay) mail.Sender // makes the way to a tenant's relay; nil: all tenants use the daemon's
+	Relay         func(*core.Relay) smtp.Sender // makes the way to a tenant's relay; nil: all tenants use the daemon's
 	GiveUpAfter   time.Duration                 // of a route that stays down, before its jobs fail; 0: 48 h
 	From          mail.Address                  // for tenants without their own
 	Provider      string                        // kind of the mail provider whose relay route is; empty: none
@@ -63,7 +64,7 @@ type Sender struct {
 }
 
 // NewSender makes a sender over a route. It wakes itself when jobs change.
-func NewSender(s *store.Store, route mail.Sender, o SendOptions) *Sender {
+func NewSender(s *store.Store, route smtp.Sender, o SendOptions) *Sender {
 	if o.Connections == 0 {
 		o.Connections = 16
 	}
@@ -192,7 +193,7 @@ func (s *Sender) tellScheduler() {
 func (s *Sender) connection(ctx context.Context, w *relay) {
 	l := &connection{sender: s, relay: w}
 	defer l.end()
-	src := &mail.Source{Next: l.next, Ahead: l.prepare, Commit: func(e *mail.Envelope) bool { return s.takeSlot(ctx, w.group, e) }, Done: l.done}
+	src := &smtp.Source{Next: l.next, Ahead: l.prepare, Commit: func(e *smtp.Envelope) bool { return s.takeSlot(ctx, w.group, e) }, Done: l.done}
 	for {
 		round, ok := w.enter(ctx)
 		if !ok {
@@ -208,15 +209,15 @@ func (s *Sender) connection(ctx context.Context, w *relay) {
 			}
 			continue // a relay before this one works again
 		}
-		var re *mail.RouteError
+		var re *smtp.RelayError
 		if !errors.As(err, &re) {
-			re = &mail.RouteError{Stage: "deliver", Err: err}
+			re = &smtp.RelayError{Stage: "deliver", Err: err}
 		}
 		w.tally.fault(re.Fault)
 		if l.throttled != "" && re.Code == 421 && re.Stage != "MAIL" {
 			s.replied(w.group, l.throttled, true)
 		}
-		if l.refused != nil && re.Stage == "MAIL" && re.Code/100 == 5 && re.Fault == mail.FaultRefused {
+		if l.refused != nil && re.Stage == "MAIL" && re.Code/100 == 5 && re.Fault == smtp.FaultRefused {
 			w.worked()
 			s.senderRefused(ctx, l.refused, re)
 			continue
@@ -231,7 +232,7 @@ func (s *Sender) connection(ctx context.Context, w *relay) {
 }
 
 // takeSlot takes one of the max_unrecorded slots; it waits for one. False: ctx ended before.
-func (s *Sender) takeSlot(ctx context.Context, g *relayGroup, e *mail.Envelope) bool {
+func (s *Sender) takeSlot(ctx context.Context, g *relayGroup, e *smtp.Envelope) bool {
 	it := e.Tag.(*item)
 	if s.gate.on.Load() {
 		if !s.gate.enter(ctx, g, s.opts.MaxUnrecorded) {

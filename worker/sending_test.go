@@ -11,6 +11,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/mail"
 	"newsletterd/mail/mailtest"
+	"newsletterd/mail/smtp"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
 	"newsletterd/worker"
@@ -26,12 +27,12 @@ type house struct {
 	group  *worker.Group
 	sender *worker.Sender
 	opts   worker.SendOptions
-	route  mail.Sender
+	route  smtp.Sender
 }
 
 func ptr[T any](v T) *T { return &v }
 
-func newHouse(t testing.TB, route mail.Sender) *house {
+func newHouse(t testing.TB, route smtp.Sender) *house {
 	h := &house{TB: t, path: t.TempDir() + "/newsletterd.db", route: route}
 	h.Store = storetest.OpenAt(t, h.path)
 	h.furnish()
@@ -151,7 +152,7 @@ func newSink(t testing.TB, o mailtest.SinkOptions) *mailtest.Sink {
 
 func TestAJobReachesEverybodyOnce(t *testing.T) {
 	sink := newSink(t, mailtest.SinkOptions{Records: true})
-	h := newHouse(t, &mail.SMTP{Addr: sink.Addr()})
+	h := newHouse(t, &smtp.Client{Addr: sink.Addr()})
 	h.subscribe(3000)
 	h.start()
 	began := time.Now()

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/mail"
 	"newsletterd/mail/mailtest"
+	"newsletterd/mail/smtp"
 	"newsletterd/store"
 )
 
@@ -83,7 +83,7 @@ func TestMailsAsARelayGetsThem(t *testing.T) {
 	}
 	defer server.Close()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, &mail.SMTP{Addr: server.Addr()})
+		h := newHouse(t, &smtp.Client{Addr: server.Addr()})
 		_, err := h.UpdateTenant(t.Context(), h.tenant.ID, "test", func(t *core.Tenant) error {
 			return t.Change(core.TenantInput{Domains: &[]string{"acme.example"}, MailFrom: ptr("letters@acme.example")}, true, 2000)
 		})
@@ -166,8 +166,8 @@ func (h *house) checkSent(t *testing.T, m *sentMail, j *core.SendJob) string {
 func TestAMailIsFoundByTheNameOfItsProvider(t *testing.T) {
 	const name = "0100018f12345678-0a1b2c3d-4e5f-6789-abcd-0123456789ab-000000"
 	for _, provider := range []string{"ses", ""} {
-		h := newHouse(t, &script{answer: func(string, int) mail.Outcome {
-			return mail.Outcome{Result: mail.Sent, Code: 250, Text: "Ok " + name}
+		h := newHouse(t, &script{answer: func(string, int) smtp.Outcome {
+			return smtp.Outcome{Result: smtp.Sent, Code: 250, Text: "Ok " + name}
 		}})
 		h.opts.Provider = provider
 		h.subscribe(1)

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"newsletterd/mail"
 	"newsletterd/mail/dkim"
+	"newsletterd/mail/smtp"
 	"newsletterd/store"
 )
 
@@ -95,7 +95,7 @@ func (s *signature) signer(ctx context.Context) (*dkim.Signer, error) {
 // draft is a mail that is being made for a connection. done is nil where it was made at once.
 type draft struct {
 	it     *item
-	e      *mail.Envelope
+	e      *smtp.Envelope
 	signer *dkim.Signer
 	skip   []string
 	err    error

@@ -11,9 +11,9 @@ import (
 	verifier "github.com/emersion/go-msgauth/dkim"
 
 	"newsletterd/core"
-	"newsletterd/mail"
 	"newsletterd/mail/dkim"
 	"newsletterd/mail/mailtest"
+	"newsletterd/mail/smtp"
 	"newsletterd/store"
 	"newsletterd/worker"
 )
@@ -68,7 +68,7 @@ func TestMailsAreSigned(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer server.Close()
-		h := newHouse(t, &mail.SMTP{Addr: server.Addr()})
+		h := newHouse(t, &smtp.Client{Addr: server.Addr()})
 		rsa := h.dkimKey(core.DKIMRSA, "one")
 		ed := h.dkimKey(core.DKIMEd25519, "two")
 		h.opts.Connections, h.opts.Signers, h.opts.DKIMSkip = connections, worker.NewSigners(h.Store), []string{"date"}
@@ -113,7 +113,7 @@ func aheadServer(t *testing.T, on func(mailtest.Event) mailtest.Action) *mailtes
 // aheadHouse is one with n subscribers that has started to send by a relay.
 func aheadHouse(t *testing.T, server *mailtest.Server, signed bool, connections, n int) *house {
 	t.Helper()
-	h := newHouse(t, &mail.SMTP{Addr: server.Addr()})
+	h := newHouse(t, &smtp.Client{Addr: server.Addr()})
 	if signed {
 		h.dkimKey(core.DKIMRSA, "one")
 	}
@@ -199,7 +199,7 @@ func TestConfirmationsAreSigned(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	h := newHouse(t, &mail.SMTP{Addr: server.Addr()})
+	h := newHouse(t, &smtp.Client{Addr: server.Addr()})
 	k := h.dkimKey(core.DKIMRSA, "one")
 	h.start()
 	g := worker.NewGroup(h.opts.Log, worker.Mailer(worker.MailerOptions{

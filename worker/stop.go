@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 )
 
 // policyLimit is how many refusals for reasons of policy (5.7.x: the sender is not trusted, RFC 3463 section 3.8), running,
@@ -15,7 +15,7 @@ import (
 const policyLimit = 100
 
 // refused counts refusals of a job for reasons of policy.
-func (s *Sender) refused(it *item, o mail.Outcome) {
+func (s *Sender) refused(it *item, o smtp.Outcome) {
 	j := it.job
 	if !strings.HasPrefix(o.Enhanced, "5.7.") || j.job.Unstoppable || j.policy.Add(1) != policyLimit {
 		return

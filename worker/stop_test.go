@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
 )
@@ -39,11 +39,11 @@ func (h *house) paused(j core.SendJob, reason string) core.SendJob {
 func TestTooManyHardBouncesPauseAJob(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var n atomic.Int64
-		s := &script{answer: func(string, int) mail.Outcome {
+		s := &script{answer: func(string, int) smtp.Outcome {
 			if n.Add(1)%8 == 0 {
-				return mail.Outcome{Result: mail.Never, Code: 550, Enhanced: "5.1.1", HardBounce: true}
+				return smtp.Outcome{Result: smtp.Never, Code: 550, Enhanced: "5.1.1", HardBounce: true}
 			}
-			return mail.Outcome{Result: mail.Sent}
+			return smtp.Outcome{Result: smtp.Sent}
 		}}
 		h := newHouseOn(t, s, store.Options{StopRule: core.StopRule{HardBounces: 0.05, Sample: 400}})
 		h.subscribe(2000)
@@ -83,11 +83,11 @@ func TestComplaintsPauseAJob(t *testing.T) {
 func TestRefusalsForPolicyPauseAJob(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var mended atomic.Bool
-		s := &script{answer: func(string, int) mail.Outcome {
+		s := &script{answer: func(string, int) smtp.Outcome {
 			if mended.Load() {
-				return mail.Outcome{Result: mail.Sent}
+				return smtp.Outcome{Result: smtp.Sent}
 			}
-			return mail.Outcome{Result: mail.Never, Code: 550, Enhanced: "5.7.26", Text: "unauthenticated"}
+			return smtp.Outcome{Result: smtp.Never, Code: 550, Enhanced: "5.7.26", Text: "unauthenticated"}
 		}}
 		h := newHouse(t, s)
 		h.subscribe(2000)
@@ -172,11 +172,11 @@ func TestAJobOfAnInactiveListStartsLater(t *testing.T) {
 // A cancelled job is retried for those whom it left, and not for those who may have had its mail.
 func TestRetryOfACancelledJob(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := &script{answer: func(to string, _ int) mail.Outcome {
+		s := &script{answer: func(to string, _ int) smtp.Outcome {
 			if to == string(address(0)) {
-				return mail.Outcome{Result: mail.Ambiguous}
+				return smtp.Outcome{Result: smtp.Ambiguous}
 			}
-			return mail.Outcome{Result: mail.Sent}
+			return smtp.Outcome{Result: smtp.Sent}
 		}}
 		h := newHouse(t, s)
 		h.subscribe(1200)
@@ -209,7 +209,7 @@ func TestRetryOfACancelledJob(t *testing.T) {
 	})
 }
 
-func newHouseOn(t testing.TB, route mail.Sender, o store.Options) *house {
+func newHouseOn(t testing.TB, route smtp.Sender, o store.Options) *house {
 	h := &house{TB: t, path: t.TempDir() + "/newsletterd.db", route: route}
 	o.Path = h.path
 	h.Store = storetest.OpenWith(t, o)

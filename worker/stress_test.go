@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
 )
@@ -40,21 +40,21 @@ func (w *turmoil) n(n int) int {
 }
 
 // outcome is what the relay makes of a mail. The last try at a recipient always succeeds: the story has an end.
-func (w *turmoil) outcome(string, int) mail.Outcome {
+func (w *turmoil) outcome(string, int) smtp.Outcome {
 	if w.n(4) == 0 {
 		time.Sleep(time.Duration(w.n(40)) * time.Millisecond)
 	}
 	switch w.n(25) {
 	case 0:
-		return mail.Outcome{Result: mail.Later, Code: 451}
+		return smtp.Outcome{Result: smtp.Later, Code: 451}
 	case 1:
-		return mail.Outcome{Result: mail.Never, Code: 550, Enhanced: "5.1.1", HardBounce: true}
+		return smtp.Outcome{Result: smtp.Never, Code: 550, Enhanced: "5.1.1", HardBounce: true}
 	case 2:
-		return mail.Outcome{Result: mail.Ambiguous}
+		return smtp.Outcome{Result: smtp.Ambiguous}
 	case 3:
-		return mail.Outcome{Lost: true}
+		return smtp.Outcome{Lost: true}
 	}
-	return mail.Outcome{Result: mail.Sent, Code: 250}
+	return smtp.Outcome{Result: smtp.Sent, Code: 250}
 }
 
 // act does one thing to the world; what fails is left.
@@ -137,9 +137,9 @@ func runTurmoil(t *testing.T, seed uint64, faults *storetest.Faults) {
 	rare := []int{0, 30, 100, 500, 2000}[w.n(5)]
 	faults.FailWhen(func(string) bool { return w.oneIn(rare) })
 	s := &script{answer: w.outcome}
-	s.route = func() *mail.RouteError {
+	s.route = func() *smtp.RelayError {
 		if w.oneIn(200) {
-			return &mail.RouteError{Fault: mail.FaultConnect, Stage: "dial"}
+			return &smtp.RelayError{Fault: smtp.FaultConnect, Stage: "dial"}
 		}
 		return nil
 	}
@@ -203,7 +203,7 @@ func TestFailedReadsLeaveNobodyBehind(t *testing.T) {
 		t.Run(query, func(t *testing.T) {
 			faults := storetest.NewFaults(t)
 			inBubble(t, func(t *testing.T) {
-				h := newHouseOn(t, &script{message: func(*mail.Envelope) { time.Sleep(10 * time.Millisecond) }}, store.Options{Driver: faults.Driver})
+				h := newHouseOn(t, &script{message: func(*smtp.Envelope) { time.Sleep(10 * time.Millisecond) }}, store.Options{Driver: faults.Driver})
 				h.opts.Connections = 4
 				h.subscribe(700)
 				other := h.neighbor(700)
@@ -239,7 +239,7 @@ func TestFailedReadsLeaveNobodyBehind(t *testing.T) {
 // A job that is resumed while the last of its mails are still on the way goes on when these have come to their end.
 func TestAJobThatIsResumedWhileMailsAreOnTheWay(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		h := newHouse(t, &script{message: func(*mail.Envelope) { time.Sleep(10 * time.Second) }})
+		h := newHouse(t, &script{message: func(*smtp.Envelope) { time.Sleep(10 * time.Second) }})
 		h.opts.Connections = 4
 		h.subscribe(20)
 		h.start()
@@ -261,15 +261,15 @@ func TestAJobThatIsResumedWhileMailsAreOnTheWay(t *testing.T) {
 func TestManyAreDueInOneInstant(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var hangs atomic.Bool
-		s := &script{answer: func(_ string, nth int) mail.Outcome {
+		s := &script{answer: func(_ string, nth int) smtp.Outcome {
 			switch {
 			case hangs.CompareAndSwap(false, true):
 				time.Sleep(20 * time.Minute)
 			case nth == 1:
-				return mail.Outcome{Result: mail.Later, Code: 451}
+				return smtp.Outcome{Result: smtp.Later, Code: 451}
 			}
 			time.Sleep(10 * time.Millisecond)
-			return mail.Outcome{Result: mail.Sent}
+			return smtp.Outcome{Result: smtp.Sent}
 		}}
 		h := newHouse(t, s)
 		h.opts.MaxUnrecorded = 1000

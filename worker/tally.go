@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 )
 
 // flag is a switch that many read.
@@ -25,8 +25,8 @@ type tally struct {
 // (RFC 3463), as "4.2"; of a reply without one the class of its basic code, as "4".
 type OutcomeKind struct{ Result, Class string }
 
-func (t *tally) count(o mail.Outcome) {
-	if o.Result == mail.Sent {
+func (t *tally) count(o smtp.Outcome) {
+	if o.Result == smtp.Sent {
 		t.sent.Add(1)
 		return
 	}
@@ -45,7 +45,7 @@ func (t *tally) count(o mail.Outcome) {
 	t.others[k]++
 }
 
-func (t *tally) fault(f mail.Fault) {
+func (t *tally) fault(f smtp.Fault) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.faults == nil {
@@ -108,12 +108,12 @@ func (s *Sender) Figures() Figures {
 }
 
 func (r *relay) figures() RouteFigures {
-	f := RouteFigures{Tenant: r.group.owner, Name: r.name, Outcomes: map[OutcomeKind]int64{}, Faults: map[string]int64{mail.FaultConnect.String(): 0}}
+	f := RouteFigures{Tenant: r.group.owner, Name: r.name, Outcomes: map[OutcomeKind]int64{}, Faults: map[string]int64{smtp.FaultConnect.String(): 0}}
 	r.mu.Lock()
 	f.Fails, f.Until = r.fails, r.until
 	r.mu.Unlock()
 	t := &r.tally
-	f.Outcomes[OutcomeKind{Result: mail.Sent.String()}] = t.sent.Load()
+	f.Outcomes[OutcomeKind{Result: smtp.Sent.String()}] = t.sent.Load()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for k, n := range t.others {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 	"newsletterd/store"
 )
 
@@ -18,7 +18,7 @@ import (
 // tenant's relay holds up nobody else's mail.
 type tenantMailer struct {
 	MailerOptions
-	relay func(*core.Relay) mail.Sender
+	relay func(*core.Relay) smtp.Sender
 	loop  *Loop
 	wake  chan struct{}
 	desks map[string]*desk
@@ -33,7 +33,7 @@ type desk struct {
 }
 
 // TenantMailer makes the loop for tenants with relays of their own; Mailer leaves their mail to it.
-func TenantMailer(o MailerOptions, relay func(*core.Relay) mail.Sender) *Loop {
+func TenantMailer(o MailerOptions, relay func(*core.Relay) smtp.Sender) *Loop {
 	t := &tenantMailer{MailerOptions: o, relay: relay, wake: make(chan struct{}, 1), desks: map[string]*desk{}}
 	t.loop = &Loop{Name: "tenant-mailer", Step: t.step}
 	o.Store.OnKick(store.TopicMail, func() {
@@ -158,15 +158,15 @@ func (t *tenantMailer) desk(ctx context.Context, tenantID string) (*desk, error)
 // failoverRest is how long a relay that failed is passed over.
 const failoverRest = time.Minute
 
-// failover is a mail.Sender of several, the first that works.
+// failover is a smtp.Sender of several, the first that works.
 type failover struct {
-	ways []mail.Sender
+	ways []smtp.Sender
 	mu   sync.Mutex
 	down []time.Time // when each failed
 }
 
-// Deliver implements mail.Sender. What a relay has not taken goes to the next when it is read again.
-func (f *failover) Deliver(ctx context.Context, src *mail.Source) (err error) {
+// Deliver implements smtp.Sender. What a relay has not taken goes to the next when it is read again.
+func (f *failover) Deliver(ctx context.Context, src *smtp.Source) (err error) {
 	f.mu.Lock()
 	order := make([]int, 0, len(f.ways))
 	for i := range f.ways {
@@ -182,7 +182,7 @@ func (f *failover) Deliver(ctx context.Context, src *mail.Source) (err error) {
 	f.mu.Unlock()
 	for _, i := range order {
 		err = f.ways[i].Deliver(ctx, src)
-		var re *mail.RouteError
+		var re *smtp.RelayError
 		if !errors.As(err, &re) {
 			return err
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 	"newsletterd/store"
 	"newsletterd/worker"
 )
@@ -25,13 +25,13 @@ func TestMailsToOneGoByTheirTenantsRelay(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var mu sync.Mutex
 		mended := false
-		broken := func() *mail.RouteError {
+		broken := func() *smtp.RelayError {
 			mu.Lock()
 			defer mu.Unlock()
 			if mended {
 				return nil
 			}
-			return &mail.RouteError{Fault: mail.FaultAuth, Stage: "AUTH", Code: 535}
+			return &smtp.RelayError{Fault: smtp.FaultAuth, Stage: "AUTH", Code: 535}
 		}
 		shared, first, second, dead := &script{}, &script{route: broken}, &script{}, &script{route: broken}
 		h := newHouse(t, shared)
@@ -86,19 +86,19 @@ func TestAccountMailsNeverGoByATenantsRelay(t *testing.T) {
 		var mu sync.Mutex
 		down := true
 		own := &script{
-			route: func() *mail.RouteError {
+			route: func() *smtp.RelayError {
 				mu.Lock()
 				defer mu.Unlock()
 				if down {
-					return &mail.RouteError{Fault: mail.FaultAuth, Stage: "AUTH", Code: 535}
+					return &smtp.RelayError{Fault: smtp.FaultAuth, Stage: "AUTH", Code: 535}
 				}
 				return nil
 			},
-			answer: func(_ string, nth int) mail.Outcome {
+			answer: func(_ string, nth int) smtp.Outcome {
 				if nth == 1 {
-					return mail.Outcome{Result: mail.Later, Code: 451}
+					return smtp.Outcome{Result: smtp.Later, Code: 451}
 				}
-				return mail.Outcome{Result: mail.Sent}
+				return smtp.Outcome{Result: smtp.Sent}
 			},
 		}
 		first, second := &script{}, &script{}

@@ -9,6 +9,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 )
 
 // testPrefix begins the subject of a test mail, so that nobody takes it for the mailing.
@@ -16,7 +17,7 @@ const testPrefix = "[Test] "
 
 // composeTest renders the content of a send job for one address, as the job itself would: with the data of a subscriber
 // where the address is one, else with none. Nothing of it is tracked, and it counts in no figures.
-func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (*mail.Envelope, error) {
+func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (*smtp.Envelope, error) {
 	var of core.TestMail
 	if err := json.Unmarshal([]byte(q.Params), &of); err != nil {
 		return nil, err
@@ -55,7 +56,7 @@ func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (
 		return nil, err
 	}
 	r.Preferences = string(sub.Preferences)
-	e := envelopes.Get().(*mail.Envelope)
+	e := envelopes.Get().(*smtp.Envelope)
 	e.From, e.To, e.Tag = spec.From.Email, string(q.Email), q
 	if e.Data, err = bulk.Append(e.Data[:0], &r); err != nil {
 		return nil, err

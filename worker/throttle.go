@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 )
 
 // A destination that refuses mails for their number (4.7.x, RFC 3463 section 3.8) gets half as many a second, and again
@@ -41,8 +41,8 @@ type throttle struct {
 
 // throttles tells whether a refusal speaks of too many mails. Greylisting (RFC 6647) says 4.7.1 too, and refuses each stranger once
 // at whatever rate.
-func throttles(o mail.Outcome) bool {
-	return o.Result == mail.Later && strings.HasPrefix(o.Enhanced, "4.7.") && !greylisting.MatchString(o.Text)
+func throttles(o smtp.Outcome) bool {
+	return o.Result == smtp.Later && strings.HasPrefix(o.Enhanced, "4.7.") && !greylisting.MatchString(o.Text)
 }
 
 var greylisting = regexp.MustCompile(`(?i)gr[ae]y-?list|postgrey`)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 	"newsletterd/store"
 )
 
@@ -18,36 +18,36 @@ import (
 type busy struct {
 	mu                     sync.Mutex
 	limit                  int
-	reply                  mail.Outcome
+	reply                  smtp.Outcome
 	second                 int64
 	now                    int
 	refused, taken, others int
 }
 
-func (b *busy) Deliver(ctx context.Context, src *mail.Source) error {
+func (b *busy) Deliver(ctx context.Context, src *smtp.Source) error {
 	for {
 		e, ok := src.Next(ctx, true)
 		if !ok {
 			return nil
 		}
 		if !src.Commit(e) {
-			src.Done(e, mail.Outcome{})
+			src.Done(e, smtp.Outcome{})
 			continue
 		}
 		o := b.judge(e.To)
 		src.Done(e, o)
-		if o.Result == mail.Untouched {
-			return &mail.RouteError{Fault: mail.FaultRefused, Stage: "RCPT", Code: o.Code, Enhanced: o.Enhanced}
+		if o.Result == smtp.Untouched {
+			return &smtp.RelayError{Fault: smtp.FaultRefused, Stage: "RCPT", Code: o.Code, Enhanced: o.Enhanced}
 		}
 	}
 }
 
-func (b *busy) judge(to string) mail.Outcome {
+func (b *busy) judge(to string) smtp.Outcome {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !strings.HasSuffix(to, "@busy.example") {
 		b.others++
-		return mail.Outcome{Result: mail.Sent, Code: 250}
+		return smtp.Outcome{Result: smtp.Sent, Code: 250}
 	}
 	if s := time.Now().Unix(); s != b.second {
 		b.second, b.now = s, 0
@@ -57,7 +57,7 @@ func (b *busy) judge(to string) mail.Outcome {
 		return b.reply
 	}
 	b.taken++
-	return mail.Outcome{Result: mail.Sent, Code: 250}
+	return smtp.Outcome{Result: smtp.Sent, Code: 250}
 }
 
 func (b *busy) figures() (refused, taken, others int) {
@@ -69,7 +69,7 @@ func (b *busy) figures() (refused, taken, others int) {
 // A destination that refuses mails for their number gets half as many until it takes them, alone, and by and by all again.
 func TestAThrottlingDestinationIsSlowedDown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		b := &busy{limit: 8, reply: mail.Outcome{Result: mail.Later, Code: 451, Enhanced: "4.7.500", Text: "server busy"}}
+		b := &busy{limit: 8, reply: smtp.Outcome{Result: smtp.Later, Code: 451, Enhanced: "4.7.500", Text: "server busy"}}
 		h := newHouse(t, b)
 		h.opts.Limits.PerSecond = 80
 		h.mixedList(2000)
@@ -110,11 +110,11 @@ func TestAThrottlingDestinationIsSlowedDown(t *testing.T) {
 // Greylisting refuses each stranger once, at whatever rate: nothing is slowed down, and all is there with the second try.
 func TestGreylistingIsNoThrottling(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		h := newHouse(t, &script{answer: func(_ string, nth int) mail.Outcome {
+		h := newHouse(t, &script{answer: func(_ string, nth int) smtp.Outcome {
 			if nth == 1 {
-				return mail.Outcome{Result: mail.Later, Code: 451, Enhanced: "4.7.1", Text: "Greylisted, please come back"}
+				return smtp.Outcome{Result: smtp.Later, Code: 451, Enhanced: "4.7.1", Text: "Greylisted, please come back"}
 			}
-			return mail.Outcome{Result: mail.Sent, Code: 250}
+			return smtp.Outcome{Result: smtp.Sent, Code: 250}
 		}})
 		h.opts.Limits.PerSecond = 100
 		h.subscribe(500)
@@ -130,7 +130,7 @@ func TestGreylistingIsNoThrottling(t *testing.T) {
 // 421 4.7.x at a recipient rests the route, as every 421 does, and slows down the destination that it was about.
 func TestAThrottlingDestinationThatHangsUp(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		b := &busy{limit: 4, reply: mail.Outcome{Result: mail.Untouched, Code: 421, Enhanced: "4.7.0", Text: "too many mails"}}
+		b := &busy{limit: 4, reply: smtp.Outcome{Result: smtp.Untouched, Code: 421, Enhanced: "4.7.0", Text: "too many mails"}}
 		h := newHouse(t, b)
 		h.opts.Limits.PerSecond, h.opts.Connections = 20, 1
 		h.mixedList(1000)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 	"newsletterd/store"
 	"newsletterd/worker"
 )
@@ -21,7 +21,7 @@ func TestTrackedJob(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var mails []string
-		s := &script{message: func(e *mail.Envelope) {
+		s := &script{message: func(e *smtp.Envelope) {
 			mu.Lock()
 			defer mu.Unlock()
 			mails = append(mails, strings.ReplaceAll(string(e.Data), "=\r\n", ""))

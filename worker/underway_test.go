@@ -9,6 +9,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 	"newsletterd/store"
 )
 
@@ -65,7 +66,7 @@ func (m *member) recipients(j core.SendJob, after time.Duration) (n int64, expan
 // changes that are made while it waits, nor for those that the send side refuses, nor for ever.
 func TestJobWaitsForChangesUnderway(t *testing.T) {
 	inBubble(t, func(m *member) {
-		sender := NewSender(m.Store, &mail.SMTP{Addr: "127.0.0.1:1"}, SendOptions{From: mail.Address{Email: "news@example.org"}, Log: quiet})
+		sender := NewSender(m.Store, &smtp.Client{Addr: "127.0.0.1:1"}, SendOptions{From: mail.Address{Email: "news@example.org"}, Log: quiet})
 		m.run(Scheduler(m.Store, sender, quiet))
 		m.imports(20)
 		j := m.sendJob()

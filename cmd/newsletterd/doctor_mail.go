@@ -12,7 +12,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 )
 
 // relay signs in where mails go.
@@ -26,27 +26,27 @@ func (d *doctor) relay() {
 		}
 		return
 	}
-	way, err := transport(d.cfg)
+	sender, err := transport(d.cfg)
 	if err != nil {
 		d.fault("relay", "", "%s", err)
 		return
 	}
-	smtp := way.(*mail.SMTP)
+	relay := sender.(*smtp.Client)
 	ctx, cancel := context.WithTimeout(d.ctx, timeLimit)
 	defer cancel()
-	if err := smtp.Probe(ctx); err != nil {
-		d.fault("relay", relayAdvice(err), "%s: %s", smtp.Addr, err)
+	if err := relay.Probe(ctx); err != nil {
+		d.fault("relay", relayAdvice(err), "%s: %s", relay.Addr, err)
 		return
 	}
 	words := "takes mails"
 	if c.SMTP.Username != "" {
 		words = "knows " + c.SMTP.Username
 	}
-	d.ok("relay", "%s %s", smtp.Addr, words)
+	d.ok("relay", "%s %s", relay.Addr, words)
 }
 
 func relayAdvice(err error) string {
-	route, ok := errors.AsType[*mail.RouteError](err)
+	route, ok := errors.AsType[*smtp.RelayError](err)
 	switch {
 	case !ok:
 		return ""

@@ -23,7 +23,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 )
 
 // TestFiguresOfSending prints the figures of the send path. NEWSLETTERD_FIGURES_WINDOW measures campaigns alone, with that
@@ -290,17 +290,17 @@ func (f *figures) bareClient(lanes int) float64 {
 	data := []byte("Subject: x\r\n\r\n" + strings.Repeat("A line of a letter with seventy-eight characters in it, as lines have.\r\n", 97))
 	var left atomic.Int64
 	left.Store(int64(f.n))
-	smtp := &mail.SMTP{Addr: f.sink.addr}
+	client := &smtp.Client{Addr: f.sink.addr}
 	began := time.Now()
 	var wg sync.WaitGroup
 	for range lanes {
 		wg.Go(func() {
-			err := smtp.Deliver(f.Context(), &mail.Source{
-				Next: func(context.Context, bool) (*mail.Envelope, bool) {
-					return &mail.Envelope{From: "a@example.org", To: "b@example.org", Data: data}, left.Add(-1) >= 0
+			err := client.Deliver(f.Context(), &smtp.Source{
+				Next: func(context.Context, bool) (*smtp.Envelope, bool) {
+					return &smtp.Envelope{From: "a@example.org", To: "b@example.org", Data: data}, left.Add(-1) >= 0
 				},
-				Commit: func(*mail.Envelope) bool { return true },
-				Done:   func(*mail.Envelope, mail.Outcome) {},
+				Commit: func(*smtp.Envelope) bool { return true },
+				Done:   func(*smtp.Envelope, smtp.Outcome) {},
 			})
 			if err != nil {
 				f.Error(err)

@@ -25,10 +25,11 @@ var mayImport = map[string][]string{
 	"store/storetest/faults": {},
 	"auth":                   {"core", "store"},
 	"mail/internal/octets":   {},
-	"mail":                   {"core", "mail/internal/octets"},
+	"mail":                   {"core", "mail/internal/octets", "mail/smtp"},
 	"mail/dkim":              {"core", "mail/internal/octets"},
+	"mail/smtp":              {"mail/internal/octets"},
 	"mail/mailtest":          {"core", "mail"},
-	"worker":                 {"core", "store", "mail", "mail/dkim", "auth"},
+	"worker":                 {"core", "store", "mail", "mail/dkim", "mail/smtp", "auth"},
 	"handlers":               {"core", "store", "auth", "mail"},
 
 	"cmd/newsletterd/config":        {"auth", "core", "mail", "cmd/newsletterd/terminal"},

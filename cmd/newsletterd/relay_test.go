@@ -9,8 +9,8 @@ import (
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
-	"newsletterd/mail"
 	"newsletterd/mail/mailtest"
+	"newsletterd/mail/smtp"
 	"newsletterd/netguard"
 )
 
@@ -44,16 +44,16 @@ func TestTenantsRelaysPassTheGuard(t *testing.T) {
 		{[]string{"127.0.0.1:" + port}, "127.0.0.1", 1},
 	} {
 		cfg.Mail.PrivateRelays = tt.private
-		todo, outcome := 1, mail.Outcome{}
-		err := tenantRelay(cfg)(&core.Relay{Host: tt.host, Port: number, TLS: "none"}).Deliver(t.Context(), &mail.Source{
-			Next: func(context.Context, bool) (*mail.Envelope, bool) {
+		todo, outcome := 1, smtp.Outcome{}
+		err := tenantRelay(cfg)(&core.Relay{Host: tt.host, Port: number, TLS: "none"}).Deliver(t.Context(), &smtp.Source{
+			Next: func(context.Context, bool) (*smtp.Envelope, bool) {
 				todo--
-				return &mail.Envelope{From: "a@example.org", To: "b@example.org", Data: []byte("Subject: x\r\n\r\n")}, todo == 0
+				return &smtp.Envelope{From: "a@example.org", To: "b@example.org", Data: []byte("Subject: x\r\n\r\n")}, todo == 0
 			},
-			Commit: func(*mail.Envelope) bool { return true },
-			Done:   func(_ *mail.Envelope, o mail.Outcome) { outcome = o },
+			Commit: func(*smtp.Envelope) bool { return true },
+			Done:   func(_ *smtp.Envelope, o smtp.Outcome) { outcome = o },
 		})
-		if len(server.Messages()) != tt.taken || (tt.taken == 0) != errors.Is(err, netguard.ErrNotPublic) || (tt.taken == 1) != (outcome.Result == mail.Sent) {
+		if len(server.Messages()) != tt.taken || (tt.taken == 0) != errors.Is(err, netguard.ErrNotPublic) || (tt.taken == 1) != (outcome.Result == smtp.Sent) {
 			t.Errorf("%v %s: %d taken, %v, %v", tt.private, tt.host, len(server.Messages()), outcome.Result, err)
 		}
 	}

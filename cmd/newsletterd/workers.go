@@ -17,6 +17,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/mail"
+	"newsletterd/mail/smtp"
 	"newsletterd/netguard"
 	"newsletterd/store"
 	"newsletterd/worker"
@@ -107,14 +108,14 @@ func endpointClient(cfg *config.Config) *http.Client {
 }
 
 // transport is the way out for mails.
-func transport(cfg *config.Config) (mail.Sender, error) {
+func transport(cfg *config.Config) (smtp.Sender, error) {
 	if cfg.Mail.Transport == "directory" {
-		return mail.NewDirectory(cfg.Mail.Directory)
+		return smtp.NewDirectory(cfg.Mail.Directory)
 	}
 	c := cfg.Mail.SMTP
-	return &mail.SMTP{
+	return &smtp.Client{
 		Addr: net.JoinHostPort(c.Host, strconv.Itoa(c.Port)), Username: c.Username, Password: c.Password.Reveal(),
-		TLS: mail.TLSMode(c.TLS), LocalName: localName(cfg), NoPipelining: !c.Pipelining, MaxMails: c.MailsEach,
+		TLS: smtp.TLSMode(c.TLS), LocalName: localName(cfg), NoPipelining: !c.Pipelining, MaxMails: c.MailsEach,
 	}, nil
 }
 
@@ -128,15 +129,15 @@ func relayLimits(c *config.SMTP) core.SendLimits {
 
 // tenantRelay makes the ways of tenants' relays: somebody else chose the address, so it passes the guard. Where mails are files
 // nobody's mails leave.
-func tenantRelay(cfg *config.Config) func(*core.Relay) mail.Sender {
+func tenantRelay(cfg *config.Config) func(*core.Relay) smtp.Sender {
 	if cfg.Mail.Transport == "directory" {
 		return nil
 	}
 	guard, name := &netguard.Guard{Allow: cfg.Mail.PrivateRelays}, localName(cfg)
-	return func(r *core.Relay) mail.Sender {
-		return &mail.SMTP{
+	return func(r *core.Relay) smtp.Sender {
+		return &smtp.Client{
 			Addr: net.JoinHostPort(r.Host, strconv.Itoa(r.Port)), Username: r.Username, Password: r.Password,
-			TLS: mail.TLSMode(r.TLS), LocalName: name, NoPipelining: r.OneByOne, MaxMails: r.MailsEach, Dial: guard.DialContext,
+			TLS: smtp.TLSMode(r.TLS), LocalName: name, NoPipelining: r.OneByOne, MaxMails: r.MailsEach, Dial: guard.DialContext,
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package mail
+package smtp
 
 import (
 	"bufio"
@@ -29,7 +29,7 @@ func TestSilenceBehindSTARTTLS(t *testing.T) {
 				go silentRelay(theirs, &tls.Config{Certificates: []tls.Certificate{cert}}, silent)
 				return ours, nil
 			}
-			p := &post{t: t, n: 1, sender: &SMTP{Addr: "relay.test:587", TLS: TLSStart, TLSConfig: &tls.Config{RootCAs: roots}, Dial: dial}}
+			p := &post{t: t, n: 1, sender: &Client{Addr: "relay.test:587", TLS: TLSStart, TLSConfig: &tls.Config{RootCAs: roots}, Dial: dial}}
 			begin := time.Now()
 			if err := p.run(t.Context()); !errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("%s: %v", silent, err)

@@ -1,13 +1,14 @@
-package mail
+package smtp
 
 import (
 	"bytes"
 	"net"
+	"strings"
 	"testing"
 	"time"
 )
 
-// textConn is a connection that says a given text.
+// textConn is a connection from which a given text is read.
 type textConn struct {
 	net.Conn
 	in *bytes.Reader
@@ -58,4 +59,30 @@ func TestReadReply(t *testing.T) {
 			t.Errorf("%.40q: %v, %d %q %q", c.in, err, w.reply.code, w.reply.enhanced, w.reply.string())
 		}
 	}
+}
+
+func FuzzReply(f *testing.F) {
+	f.Add([]byte("250-a\r\n250 2.0.0 ok\r\n"))
+	f.Add([]byte("550 5.1.1 no\n"))
+	f.Add([]byte("354\r\n\x00\xff 2.1"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		nc := &textConn{in: bytes.NewReader(in)}
+		c := newWire(nc)
+		for range 20 {
+			if c.read(time.Second) != nil {
+				return
+			}
+			r := &c.reply
+			if r.code < 200 || r.code > 599 || len(r.text) > maxReplyText+maxReplyLines {
+				t.Fatalf("reply %+v", r)
+			}
+			if s := r.string(); strings.ContainsAny(s, "\r\n\x00") {
+				t.Fatalf("text %q", s)
+			}
+			o, blame := classify(stageRcpt, r.code, r.enhanced, "")
+			if o.HardBounce && (o.Result != Never || blame || r.code/100 != 5) {
+				t.Fatalf("outcome %+v of %+v", o, r)
+			}
+		}
+	})
 }

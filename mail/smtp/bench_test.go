@@ -1,4 +1,4 @@
-package mail
+package smtp
 
 import (
 	"bufio"
@@ -80,7 +80,7 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-func benchmarkSMTP(b *testing.B, s *SMTP, lanes int, count func() int64) {
+func benchmarkDeliver(b *testing.B, s *Client, lanes int, count func() int64) {
 	data := bytes.Repeat([]byte("0123456789012345678901234567890123456789012345678901234567890123456789\r\n"), 90)
 	var left atomic.Int64
 	left.Store(int64(b.N))
@@ -125,23 +125,23 @@ func benchmarkSMTP(b *testing.B, s *SMTP, lanes int, count func() int64) {
 	}
 }
 
-// BenchmarkSMTPDeep: 16 connections, 6.5 KB mails; the sink in this process and in another one, and one
+// BenchmarkDeliver: 16 connections, 6.5 KB mails; the sink in this process and in another one, and one
 // command at a time for comparison.
-func BenchmarkSMTPDeep(b *testing.B) {
+func BenchmarkDeliver(b *testing.B) {
 	b.Run("same-process", func(b *testing.B) {
 		s, err := mailtest.NewSink("127.0.0.1:0", mailtest.SinkOptions{})
 		if err != nil {
 			b.Fatal(err)
 		}
 		defer s.Close()
-		benchmarkSMTP(b, &SMTP{Addr: s.Addr(), MaxMails: 1 << 30}, 16, nil)
+		benchmarkDeliver(b, &Client{Addr: s.Addr(), MaxMails: 1 << 30}, 16, nil)
 	})
 	b.Run("other-process", func(b *testing.B) {
 		addr, count := startSink(b)
-		benchmarkSMTP(b, &SMTP{Addr: addr, MaxMails: 1 << 30}, 16, count)
+		benchmarkDeliver(b, &Client{Addr: addr, MaxMails: 1 << 30}, 16, count)
 	})
 	b.Run("no-pipelining", func(b *testing.B) {
 		addr, count := startSink(b)
-		benchmarkSMTP(b, &SMTP{Addr: addr, MaxMails: 1 << 30, NoPipelining: true}, 16, count)
+		benchmarkDeliver(b, &Client{Addr: addr, MaxMails: 1 << 30, NoPipelining: true}, 16, count)
 	})
 }

@@ -1,4 +1,4 @@
-package mail
+package smtp
 
 import (
 	"testing"
@@ -6,10 +6,10 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// TestProbe signs in and mails nothing.
+// TestProbe: a probe signs in and sends nothing.
 func TestProbe(t *testing.T) {
 	s := serve(t, mailtest.Script{Users: map[string]string{"anna": "sesame"}, Mechanisms: []string{"PLAIN"}})
-	p := &SMTP{Addr: s.Addr(), Username: "anna", Password: "sesame"}
+	p := &Client{Addr: s.Addr(), Username: "anna", Password: "sesame"}
 	if err := p.Probe(t.Context()); err != nil || len(s.Messages()) != 0 {
 		t.Errorf("%v, %d messages", err, len(s.Messages()))
 	}

@@ -1,4 +1,4 @@
-package mail
+package smtp
 
 import (
 	"crypto/hmac"
@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// Mechanisms in the order of preference (mail.md section 1.5).
+// mechanisms lists what the client can do, in the order of preference.
 var mechanisms = []struct {
 	name string
 	make func(user, pass string) saslStep
@@ -26,29 +26,31 @@ var mechanisms = []struct {
 	{"CRAM-MD5", cramMD5},
 }
 
-// saslStep answers a challenge. It is first called with nil: the answer then is the initial response, nil for none.
-// After the server's 235 it is called once more with final true: it may still object.
+// saslStep answers a challenge of a mechanism (RFC 4422). It is first called with nil: the answer then is the initial
+// response, nil for none. After the server's 235 it is called once more with final true: an error then refuses the
+// server.
 type saslStep func(challenge []byte, final bool) (answer []byte, err error)
 
 var errCleartext = errors.New("credentials are not sent without TLS")
 
-// login authenticates (RFC 4954) with the best mechanism that the server offers. A refusal is final: trying
-// the others would only lock the account.
-func (h *hello) login() *RouteError {
+// login authenticates (RFC 4954) with the best mechanism that the server offers. It tries no other after a refusal,
+// which could lock the account.
+func (h *handshake) login() *RelayError {
 	if !h.secure && !h.local {
 		return h.fail(FaultAuth, "AUTH", errCleartext)
 	}
-	s := h.lane.smtp
+	c := h.session.client
 	for _, m := range mechanisms {
 		if slices.Contains(h.auth, m.name) {
-			return h.authenticate(m.name, m.make(s.Username, s.Password))
+			return h.authenticate(m.name, m.make(c.Username, c.Password))
 		}
 	}
 	return h.fail(FaultAuth, "AUTH", fmt.Errorf("the server offers no mechanism of ours: %q", h.auth))
 }
 
-func (h *hello) authenticate(name string, step saslStep) *RouteError {
-	c, timeout := h.c, h.lane.timeouts.Greeting
+// authenticate runs one mechanism.
+func (h *handshake) authenticate(name string, step saslStep) *RelayError {
+	c, timeout := h.wire, h.session.timeouts.Greeting
 	initial, err := step(nil, false)
 	if err != nil {
 		return h.fail(FaultAuth, "AUTH", err)
@@ -86,7 +88,7 @@ func (h *hello) authenticate(name string, step saslStep) *RouteError {
 	return nil
 }
 
-// plainAuth is RFC 4616.
+// plainAuth returns the mechanism PLAIN (RFC 4616).
 func plainAuth(user, pass string) saslStep {
 	return func(_ []byte, _ bool) ([]byte, error) {
 		if strings.ContainsRune(user+pass, 0) {
@@ -96,7 +98,7 @@ func plainAuth(user, pass string) saslStep {
 	}
 }
 
-// loginAuth is the undocumented LOGIN: two prompts, whatever they say.
+// loginAuth returns the mechanism LOGIN, which no RFC describes: two prompts, for name and password, whatever they say.
 func loginAuth(user, pass string) saslStep {
 	n := 0
 	return func(challenge []byte, final bool) ([]byte, error) {
@@ -110,7 +112,7 @@ func loginAuth(user, pass string) saslStep {
 	}
 }
 
-// cramMD5 is RFC 2195.
+// cramMD5 returns the mechanism CRAM-MD5 (RFC 2195).
 func cramMD5(user, pass string) saslStep {
 	return func(challenge []byte, final bool) ([]byte, error) {
 		if challenge == nil || final {
@@ -122,7 +124,7 @@ func cramMD5(user, pass string) saslStep {
 	}
 }
 
-// scramSHA256 is RFC 5802 with SHA-256 (RFC 7677), without channel binding.
+// scramSHA256 returns the mechanism SCRAM-SHA-256 (RFC 5802, RFC 7677), without channel binding.
 func scramSHA256(user, pass string) saslStep {
 	var (
 		nonce     = base64.RawStdEncoding.EncodeToString(random(18))
@@ -152,7 +154,8 @@ func scramSHA256(user, pass string) saslStep {
 	}
 }
 
-// scramAnswer makes the client-final message of a server-first message, and the signature to expect.
+// scramAnswer returns the client-final message for a server-first message, and the signature that the server must
+// answer.
 func scramAnswer(bare, nonce, pass, first string) (answer, signature []byte, err error) {
 	field := map[byte]string{}
 	for part := range strings.SplitSeq(first, ",") {
@@ -162,7 +165,8 @@ func scramAnswer(bare, nonce, pass, first string) (answer, signature []byte, err
 	}
 	salt, err := base64.StdEncoding.DecodeString(field['s'])
 	n, errN := strconv.Atoi(field['i'])
-	if err != nil || errN != nil || len(salt) == 0 || field['m'] != "" || !strings.HasPrefix(field['r'], nonce) || len(field['r']) == len(nonce) {
+	if err != nil || errN != nil || len(salt) == 0 || field['m'] != "" ||
+		!strings.HasPrefix(field['r'], nonce) || len(field['r']) == len(nonce) {
 		return nil, nil, errors.New("SCRAM: the server's first message is faulty")
 	}
 	if n < 4096 || n > 1_000_000 {
@@ -184,12 +188,14 @@ func scramAnswer(bare, nonce, pass, first string) (answer, signature []byte, err
 	return []byte(without + ",p=" + base64.StdEncoding.EncodeToString(proof)), signature, nil
 }
 
+// hmacSum returns the HMAC-SHA256 of message.
 func hmacSum(key []byte, message string) []byte {
 	m := hmac.New(sha256.New, key)
 	m.Write([]byte(message))
 	return m.Sum(nil)
 }
 
+// random returns n random octets.
 func random(n int) []byte {
 	b := make([]byte, n)
 	_, _ = rand.Read(b) // never fails (crypto/rand)

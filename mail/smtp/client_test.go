@@ -1,4 +1,4 @@
-package mail
+package smtp
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// post feeds numbered envelopes to one lane and keeps their outcomes.
+// post feeds numbered envelopes to one Deliver and keeps their outcomes.
 type post struct {
 	t        *testing.T
 	sender   Sender
@@ -86,9 +86,10 @@ func once(verb string, n int, a mailtest.Action) func(mailtest.Event) mailtest.A
 	}
 }
 
-// TestSMTPOutcomes sends three mails past a server that misbehaves at the second one, with and without
-// pipelining. want holds the three results; 'u' with lost, 'l' later, 'n' never, 'h' hard bounce, 's' sent, 'a' ambiguous, '-' not handed out.
-func TestSMTPOutcomes(t *testing.T) {
+// TestClientOutcomes sends three mails past a server that misbehaves at the second one, with and without pipelining.
+// deep and plain hold the three results: 'u' with lost, 'l' later, 'n' never, 'h' hard bounce, 's' sent, 'a'
+// ambiguous, '-' not handed out.
+func TestClientOutcomes(t *testing.T) {
 	reply := func(s string) mailtest.Action { return mailtest.Action{Reply: s} }
 	cut := mailtest.Action{Close: true}
 	cases := []struct {
@@ -140,7 +141,7 @@ func TestSMTPOutcomes(t *testing.T) {
 		for mode, want := range map[string]string{"deep": c.deep, "plain": c.plain, "no extension": c.plain} {
 			t.Run(c.name+"/"+mode, func(t *testing.T) {
 				s := serve(t, mailtest.Script{On: c.on, NoPipelining: mode == "no extension"})
-				p := &post{t: t, n: 3, sender: &SMTP{Addr: s.Addr(), NoPipelining: mode == "plain"}}
+				p := &post{t: t, n: 3, sender: &Client{Addr: s.Addr(), NoPipelining: mode == "plain"}}
 				checkFault(t, p.run(t.Context()), c.fault, c.stage)
 				if c.name == "EHLO unknown" {
 					want = c.plain
@@ -183,20 +184,20 @@ func letter(o []Outcome) string {
 
 func checkFault(t *testing.T, err error, fault Fault, stage string) {
 	t.Helper()
-	var r *RouteError
+	var r *RelayError
 	switch {
 	case stage == "" && err != nil:
 		t.Errorf("error %v", err)
 	case stage != "" && !errors.As(err, &r):
-		t.Errorf("error %v, want a RouteError at %s", err, stage)
+		t.Errorf("error %v, want a RelayError at %s", err, stage)
 	case stage != "" && (r.Fault != fault || r.Stage != stage):
 		t.Errorf("fault %v at %s (%v), want %v at %s", r.Fault, r.Stage, err, fault, stage)
 	}
 }
 
-// TestSMTPDeepForm: the end of one message and the commands of the next come in one group, and no more than
+// TestClientPipelining: the end of one message and the commands of the next come in one group, and no more than
 // one dot is unanswered.
-func TestSMTPDeepForm(t *testing.T) {
+func TestClientPipelining(t *testing.T) {
 	var mu sync.Mutex
 	var events []string
 	s := serve(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
@@ -205,7 +206,7 @@ func TestSMTPDeepForm(t *testing.T) {
 		events = append(events, e.Verb)
 		return mailtest.Action{}
 	}})
-	p := &post{t: t, n: 3, sender: &SMTP{Addr: s.Addr()}}
+	p := &post{t: t, n: 3, sender: &Client{Addr: s.Addr()}}
 	p.commit = func(string) bool {
 		mu.Lock()
 		defer mu.Unlock()
@@ -220,8 +221,8 @@ func TestSMTPDeepForm(t *testing.T) {
 	}
 }
 
-// TestSMTPAhead: there is time to make the next mail while the reply to a final dot is on its way.
-func TestSMTPAhead(t *testing.T) {
+// TestClientAhead: there is time to make the next mail while the reply to a final dot is on its way.
+func TestClientAhead(t *testing.T) {
 	made := make(chan bool)
 	s := serve(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
 		if e.Verb == "DOT" {
@@ -230,15 +231,16 @@ func TestSMTPAhead(t *testing.T) {
 		return mailtest.Action{}
 	}})
 	n := 0
-	p := &post{t: t, n: 3, sender: &SMTP{Addr: s.Addr(), Timeouts: Timeouts{Dot: 10 * time.Second}}, ahead: func(context.Context) { n++; made <- true }}
+	client := &Client{Addr: s.Addr(), Timeouts: Timeouts{Dot: 10 * time.Second}}
+	p := &post{t: t, n: 3, sender: client, ahead: func(context.Context) { n++; made <- true }}
 	checkFault(t, p.run(t.Context()), 0, "")
 	if n != 3 || len(s.Messages()) != 3 {
 		t.Errorf("%d times for %d mails", n, len(s.Messages()))
 	}
 }
 
-// TestSMTPLoneDot: RCPT refused and DATA answered 354 all the same needs a dot, and nothing is delivered.
-func TestSMTPLoneDot(t *testing.T) {
+// TestClientLoneDot: RCPT refused and DATA answered 354 all the same needs a dot, and nothing is delivered.
+func TestClientLoneDot(t *testing.T) {
 	s := serve(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
 		switch {
 		case e.Verb == "RCPT" && e.N == 2:
@@ -248,7 +250,7 @@ func TestSMTPLoneDot(t *testing.T) {
 		}
 		return mailtest.Action{}
 	}})
-	p := &post{t: t, n: 3, sender: &SMTP{Addr: s.Addr()}}
+	p := &post{t: t, n: 3, sender: &Client{Addr: s.Addr()}}
 	checkFault(t, p.run(t.Context()), 0, "")
 	if n := len(s.Messages()); n != 2 || s.Seen("CONTENT") != 2 || s.Seen("DOT") != 3 || s.Seen("RSET") != 0 {
 		t.Errorf("%d messages, %d contents, %d dots, %d RSETs", n, s.Seen("CONTENT"), s.Seen("DOT"), s.Seen("RSET"))
@@ -258,10 +260,10 @@ func TestSMTPLoneDot(t *testing.T) {
 	}
 }
 
-// TestSMTPCommitRefused: giving a message up before its content cuts the connection; the next one is sent.
-func TestSMTPCommitRefused(t *testing.T) {
+// TestClientCommitRefused: giving a message up before its content cuts the connection; the next one is sent.
+func TestClientCommitRefused(t *testing.T) {
 	s := serve(t, mailtest.Script{})
-	p := &post{t: t, n: 3, sender: &SMTP{Addr: s.Addr()}, commit: func(a string) bool { return a != to(2) }}
+	p := &post{t: t, n: 3, sender: &Client{Addr: s.Addr()}, commit: func(a string) bool { return a != to(2) }}
 	checkFault(t, p.run(t.Context()), 0, "")
 	if o := p.outcomes[to(2)][0]; o != (Outcome{}) {
 		t.Errorf("outcome %+v", o)
@@ -271,20 +273,20 @@ func TestSMTPCommitRefused(t *testing.T) {
 	}
 }
 
-func TestSMTPAgeing(t *testing.T) {
+func TestClientAgeing(t *testing.T) {
 	s := serve(t, mailtest.Script{})
-	p := &post{t: t, n: 7, sender: &SMTP{Addr: s.Addr(), MaxMails: 3}}
+	p := &post{t: t, n: 7, sender: &Client{Addr: s.Addr(), MaxMails: 3}}
 	checkFault(t, p.run(t.Context()), 0, "")
 	if s.Seen("CONNECT") != 3 || s.Seen("QUIT") != 3 || len(s.Messages()) != 7 {
 		t.Errorf("%d connections, %d QUITs, %d messages", s.Seen("CONNECT"), s.Seen("QUIT"), len(s.Messages()))
 	}
 }
 
-// TestSMTPStale: a server that hung up (or says 421) while the connection lay idle costs nobody anything.
-func TestSMTPStale(t *testing.T) {
+// TestClientStale: a server that hung up (or says 421) while the connection was idle is no fault.
+func TestClientStale(t *testing.T) {
 	for name, a := range map[string]mailtest.Action{"cut": {Close: true}, "421": {Reply: "421 4.4.2 idle too long", Close: true}} {
 		s := serve(t, mailtest.Script{On: once("MAIL", 2, a)})
-		p := &post{t: t, n: 3, sender: &SMTP{Addr: s.Addr()}, between: func(string) {}}
+		p := &post{t: t, n: 3, sender: &Client{Addr: s.Addr()}, between: func(string) {}}
 		checkFault(t, p.run(t.Context()), 0, "")
 		if len(s.Messages()) != 3 || s.Seen("CONNECT") != 2 {
 			t.Errorf("%s: %d messages, %d connections", name, len(s.Messages()), s.Seen("CONNECT"))
@@ -292,8 +294,8 @@ func TestSMTPStale(t *testing.T) {
 	}
 }
 
-// TestSMTPIdle: a connection without work is closed politely, and made again when there is some.
-func TestSMTPIdle(t *testing.T) {
+// TestClientIdle: a connection without work is closed politely, and made again when there is some.
+func TestClientIdle(t *testing.T) {
 	s := serve(t, mailtest.Script{})
 	n := 0
 	var sent []Outcome
@@ -312,14 +314,14 @@ func TestSMTPIdle(t *testing.T) {
 		Commit: func(*Envelope) bool { return true },
 		Done:   func(_ *Envelope, o Outcome) { sent = append(sent, o) },
 	}
-	err := (&SMTP{Addr: s.Addr(), IdleTimeout: 10 * time.Millisecond}).Deliver(t.Context(), src)
+	err := (&Client{Addr: s.Addr(), IdleTimeout: 10 * time.Millisecond}).Deliver(t.Context(), src)
 	if err != nil || len(sent) != 2 || s.Seen("CONNECT") != 2 || s.Seen("QUIT") != 2 {
 		t.Errorf("%v, %d sent, %d connections, %d QUITs", err, len(sent), s.Seen("CONNECT"), s.Seen("QUIT"))
 	}
 }
 
-// TestSMTPDrain: a cancelled context finishes what is in flight and takes nothing new.
-func TestSMTPDrain(t *testing.T) {
+// TestClientDrain: a cancelled context finishes what is in flight and takes nothing new.
+func TestClientDrain(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := serve(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
 		if e.Verb == "DOT" && e.N == 2 {
@@ -327,7 +329,7 @@ func TestSMTPDrain(t *testing.T) {
 		}
 		return mailtest.Action{}
 	}})
-	p := &post{t: t, n: 10, sender: &SMTP{Addr: s.Addr()}}
+	p := &post{t: t, n: 10, sender: &Client{Addr: s.Addr()}}
 	checkFault(t, p.run(ctx), 0, "")
 	// the dot of the second comes with the commands of the third, which is in flight too
 	if n := len(s.Messages()); n != 3 || len(p.order) != 3 {
@@ -335,8 +337,8 @@ func TestSMTPDrain(t *testing.T) {
 	}
 }
 
-// TestSMTPDrainTimeout: a server that never answers the dot is left after DrainTimeout: ambiguous, no fault.
-func TestSMTPDrainTimeout(t *testing.T) {
+// TestClientDrainTimeout: a server that never answers the dot is left after DrainTimeout: ambiguous, no fault.
+func TestClientDrainTimeout(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := serve(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
 		if e.Verb == "DOT" {
@@ -345,38 +347,39 @@ func TestSMTPDrainTimeout(t *testing.T) {
 		}
 		return mailtest.Action{}
 	}})
-	p := &post{t: t, n: 1, sender: &SMTP{Addr: s.Addr(), DrainTimeout: 20 * time.Millisecond}}
+	p := &post{t: t, n: 1, sender: &Client{Addr: s.Addr(), DrainTimeout: 20 * time.Millisecond}}
 	checkFault(t, p.run(ctx), 0, "")
 	if o := p.outcomes[to(1)][0]; o.Result != Ambiguous {
 		t.Errorf("outcome %+v", o)
 	}
 }
 
-func TestSMTPTimeouts(t *testing.T) {
+func TestClientTimeouts(t *testing.T) {
 	silent := mailtest.Action{Reply: "-"}
-	short := Timeouts{Greeting: 20 * time.Millisecond, Mail: 20 * time.Millisecond, Rcpt: 20 * time.Millisecond, Data: 20 * time.Millisecond, Dot: 20 * time.Millisecond, Quit: time.Millisecond}
+	const soon = 20 * time.Millisecond
+	short := Timeouts{Greeting: soon, Mail: soon, Rcpt: soon, Data: soon, Dot: soon, Quit: time.Millisecond}
 	for verb, want := range map[string]string{"CONNECT": "u", "EHLO": "u", "MAIL": "L", "RCPT": "L", "DATA": "L", "DOT": "a"} {
 		s := serve(t, mailtest.Script{On: once(verb, 0, silent), NoPipelining: true})
-		p := &post{t: t, n: 1, sender: &SMTP{Addr: s.Addr(), Timeouts: short}}
+		p := &post{t: t, n: 1, sender: &Client{Addr: s.Addr(), Timeouts: short}}
 		err := p.run(t.Context())
-		var r *RouteError
+		var r *RelayError
 		if !errors.As(err, &r) || !errors.Is(err, os.ErrDeadlineExceeded) || letter(p.outcomes[to(1)]) != want {
 			t.Errorf("%s: %v, %v", verb, err, p.outcomes)
 		}
 	}
 }
 
-func TestSMTPPieces(t *testing.T) {
+func TestClientPieces(t *testing.T) {
 	s := serve(t, mailtest.Script{Pieces: true})
-	p := &post{t: t, n: 5, sender: &SMTP{Addr: s.Addr()}}
+	p := &post{t: t, n: 5, sender: &Client{Addr: s.Addr()}}
 	checkFault(t, p.run(t.Context()), 0, "")
 	if len(s.Messages()) != 5 {
 		t.Errorf("%d messages", len(s.Messages()))
 	}
 }
 
-// TestSMTPLarge: content of many buffers arrives unchanged, dots and all; an unfinished last line is ended.
-func TestSMTPLarge(t *testing.T) {
+// TestClientLarge: content of many buffers arrives unchanged, dots and all; an unfinished last line is ended.
+func TestClientLarge(t *testing.T) {
 	s := serve(t, mailtest.Script{})
 	data := []byte("a: b\r\n\r\n" + strings.Repeat(".x\r\n..\r\n.\r\ntext\r\n", 30_000))
 	for cut := range 20 { // so that each octet of the pattern meets the end of a buffer
@@ -391,7 +394,7 @@ func TestSMTPLarge(t *testing.T) {
 			Commit: func(*Envelope) bool { return true },
 			Done:   func(*Envelope, Outcome) {},
 		}
-		if err := (&SMTP{Addr: s.Addr()}).Deliver(t.Context(), src); err != nil {
+		if err := (&Client{Addr: s.Addr()}).Deliver(t.Context(), src); err != nil {
 			t.Fatal(err)
 		}
 		got := s.Messages()
@@ -403,7 +406,7 @@ func TestSMTPLarge(t *testing.T) {
 	}
 }
 
-func TestSMTPBadAddress(t *testing.T) {
+func TestClientBadAddress(t *testing.T) {
 	s := serve(t, mailtest.Script{})
 	bad := []string{"a@b.example>\r\nRSET", "a b@c.example", "", "ü@x.example"}
 	i, results := 0, ""
@@ -417,12 +420,12 @@ func TestSMTPBadAddress(t *testing.T) {
 		Commit: func(*Envelope) bool { return true },
 		Done:   func(_ *Envelope, o Outcome) { results += letter([]Outcome{o}) },
 	}
-	if err := (&SMTP{Addr: s.Addr()}).Deliver(t.Context(), src); err != nil || results != "nnnn" || s.Seen("CONNECT") != 0 {
+	if err := (&Client{Addr: s.Addr()}).Deliver(t.Context(), src); err != nil || results != "nnnn" || s.Seen("CONNECT") != 0 {
 		t.Errorf("%v %q, %d connections", err, results, s.Seen("CONNECT"))
 	}
 }
 
-func TestSMTPTLS(t *testing.T) {
+func TestClientTLS(t *testing.T) {
 	cert, pool, err := mailtest.Certificate("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
@@ -434,22 +437,25 @@ func TestSMTPTLS(t *testing.T) {
 	good := &tls.Config{Certificates: []tls.Certificate{cert}}
 	old := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
 	roots := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS10} // our own bound is higher
+	wrong := &tls.Config{Certificates: []tls.Certificate{other}}
+	start := Client{TLS: TLSStart, TLSConfig: roots}
+	refused := once("STARTTLS", 0, mailtest.Action{Reply: "454 4.7.0 not now"})
 	cases := []struct {
 		name   string
 		script mailtest.Script
-		client SMTP
+		client Client
 		fault  Fault
 		stage  string
 	}{
-		{"STARTTLS", mailtest.Script{TLS: good}, SMTP{TLS: TLSStart, TLSConfig: roots}, 0, ""},
-		{"implicit", mailtest.Script{TLS: good, Implicit: true}, SMTP{TLS: TLSImplicit, TLSConfig: roots}, 0, ""},
-		{"not offered", mailtest.Script{}, SMTP{TLS: TLSStart, TLSConfig: roots}, FaultTLS, "STARTTLS"},
-		{"refused", mailtest.Script{TLS: good, On: once("STARTTLS", 0, mailtest.Action{Reply: "454 4.7.0 not now"})}, SMTP{TLS: TLSStart, TLSConfig: roots}, FaultTLS, "STARTTLS"},
-		{"unknown authority", mailtest.Script{TLS: good}, SMTP{TLS: TLSStart}, FaultTLS, "STARTTLS"},
-		{"wrong name", mailtest.Script{TLS: &tls.Config{Certificates: []tls.Certificate{other}}}, SMTP{TLS: TLSStart, TLSConfig: roots}, FaultTLS, "STARTTLS"},
-		{"old TLS", mailtest.Script{TLS: old}, SMTP{TLS: TLSStart, TLSConfig: roots}, FaultTLS, "STARTTLS"},
-		{"demanded by the server", mailtest.Script{TLS: good}, SMTP{TLS: TLSNone}, FaultAuth, "MAIL"},
-		{"injected replies", mailtest.Script{TLS: good, Inject: "250-evil\r\n250 PIPELINING\r\n250 ok\r\n"}, SMTP{TLS: TLSStart, TLSConfig: roots}, 0, ""},
+		{"STARTTLS", mailtest.Script{TLS: good}, start, 0, ""},
+		{"implicit", mailtest.Script{TLS: good, Implicit: true}, Client{TLS: TLSImplicit, TLSConfig: roots}, 0, ""},
+		{"not offered", mailtest.Script{}, start, FaultTLS, "STARTTLS"},
+		{"refused", mailtest.Script{TLS: good, On: refused}, start, FaultTLS, "STARTTLS"},
+		{"unknown authority", mailtest.Script{TLS: good}, Client{TLS: TLSStart}, FaultTLS, "STARTTLS"},
+		{"wrong name", mailtest.Script{TLS: wrong}, start, FaultTLS, "STARTTLS"},
+		{"old TLS", mailtest.Script{TLS: old}, start, FaultTLS, "STARTTLS"},
+		{"demanded by the server", mailtest.Script{TLS: good}, Client{TLS: TLSNone}, FaultAuth, "MAIL"},
+		{"injected replies", mailtest.Script{TLS: good, Inject: "250-evil\r\n250 PIPELINING\r\n250 ok\r\n"}, start, 0, ""},
 	}
 	for i := range cases {
 		c := &cases[i]
@@ -469,17 +475,17 @@ func TestSMTPTLS(t *testing.T) {
 	}
 }
 
-func TestSMTPAuth(t *testing.T) {
+func TestClientAuth(t *testing.T) {
 	users := map[string]string{"anna": "open,=sesame"}
 	all := []string{"CRAM-MD5", "LOGIN", "PLAIN", "SCRAM-SHA-256"}
 	for _, mech := range all {
 		for _, pass := range []string{"open,=sesame", "wrong"} {
 			s := serve(t, mailtest.Script{Users: users, Mechanisms: []string{"XOAUTH2", mech}})
-			p := &post{t: t, n: 1, sender: &SMTP{Addr: s.Addr(), Username: "anna", Password: pass}}
+			p := &post{t: t, n: 1, sender: &Client{Addr: s.Addr(), Username: "anna", Password: pass}}
 			err := p.run(t.Context())
 			if pass == "wrong" {
 				checkFault(t, err, FaultAuth, "AUTH")
-				var r *RouteError
+				var r *RelayError
 				if errors.As(err, &r) && r.Backoff(1) < time.Minute {
 					t.Error("credentials are tried again too soon")
 				}
@@ -492,7 +498,7 @@ func TestSMTPAuth(t *testing.T) {
 		}
 	}
 	s := serve(t, mailtest.Script{Users: users, Mechanisms: all})
-	p := &post{t: t, n: 1, sender: &SMTP{Addr: s.Addr(), Username: "anna", Password: "open,=sesame"}}
+	p := &post{t: t, n: 1, sender: &Client{Addr: s.Addr(), Username: "anna", Password: "open,=sesame"}}
 	checkFault(t, p.run(t.Context()), 0, "")
 	if !strings.HasPrefix(s.Lines()[1], "AUTH SCRAM-SHA-256 ") {
 		t.Errorf("the best mechanism was not taken: %q", s.Lines()[1])
@@ -502,7 +508,7 @@ func TestSMTPAuth(t *testing.T) {
 		"none":     {Users: users, Mechanisms: []string{"GSSAPI"}},
 	} {
 		s := serve(t, script)
-		p := &post{t: t, n: 1, sender: &SMTP{Addr: s.Addr(), Username: "anna", Password: "open,=sesame"}}
+		p := &post{t: t, n: 1, sender: &Client{Addr: s.Addr(), Username: "anna", Password: "open,=sesame"}}
 		err := p.run(t.Context())
 		if checkFault(t, err, FaultAuth, "AUTH"); letter(p.outcomes[to(1)]) != "u" {
 			t.Errorf("%s: %v", name, p.outcomes)
@@ -510,10 +516,10 @@ func TestSMTPAuth(t *testing.T) {
 	}
 }
 
-// TestOutcomeWords: the server's words reach the caller.
-func TestOutcomeWords(t *testing.T) {
+// TestOutcomeText: the server's words reach the caller.
+func TestOutcomeText(t *testing.T) {
 	s := serve(t, mailtest.Script{On: once("RCPT", 1, mailtest.Action{Reply: "552 5.2.2 mailbox\n552 5.2.2 is full"})})
-	p := &post{t: t, n: 2, sender: &SMTP{Addr: s.Addr()}}
+	p := &post{t: t, n: 2, sender: &Client{Addr: s.Addr()}}
 	checkFault(t, p.run(t.Context()), 0, "")
 	if o := p.outcomes[to(1)][0]; o != (Outcome{Result: Later, Code: 552, Enhanced: "5.2.2", Text: "mailbox is full"}) || !o.MailboxFull() {
 		t.Errorf("%+v", o)
@@ -523,27 +529,27 @@ func TestOutcomeWords(t *testing.T) {
 	}
 }
 
-func TestRouteErrorBackoff(t *testing.T) {
+func TestRelayErrorBackoff(t *testing.T) {
 	var got []string
 	for _, f := range []Fault{FaultConnect, FaultAuth} {
 		for n := range 7 {
-			got = append(got, (&RouteError{Fault: f}).Backoff(n).String())
+			got = append(got, (&RelayError{Fault: f}).Backoff(n).String())
 		}
 	}
 	want := "5s 5s 15s 1m0s 5m0s 15m0s 15m0s 1m0s 1m0s 1m0s 1m0s 5m0s 15m0s 15m0s"
 	if s := strings.Join(got, " "); s != want {
 		t.Errorf("got  %s\nwant %s", s, want)
 	}
-	err := &RouteError{Fault: FaultRefused, Stage: "MAIL", Code: 451, Enhanced: "4.3.0", Text: "wait", Err: os.ErrClosed}
+	err := &RelayError{Fault: FaultRefused, Stage: "MAIL", Code: 451, Enhanced: "4.3.0", Text: "wait", Err: os.ErrClosed}
 	if s := err.Error(); s != "mail route: refused at MAIL: 451 4.3.0 wait: file already closed" || !errors.Is(err, os.ErrClosed) {
 		t.Errorf("%s", s)
 	}
 }
 
-func TestSMTPNobodyThere(t *testing.T) {
+func TestClientConnectionRefused(t *testing.T) {
 	s := serve(t, mailtest.Script{})
 	addr := s.Addr()
 	_ = s.Close()
-	p := &post{t: t, n: 1, sender: &SMTP{Addr: addr}}
+	p := &post{t: t, n: 1, sender: &Client{Addr: addr}}
 	checkFault(t, p.run(t.Context()), FaultConnect, "dial")
 }

@@ -1,4 +1,4 @@
-package mail
+package smtp
 
 import (
 	"errors"
@@ -9,11 +9,11 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// TestSMTPConnectionLimit: a relay that allows exactly as many connections as there are lanes refuses none of them, however a
-// connection ends: a lane dials again when the relay has closed the one before.
-func TestSMTPConnectionLimit(t *testing.T) {
-	const lanes = 3
-	slow := mailtest.Script{Connections: lanes, Linger: 5 * time.Millisecond}
+// TestClientConnectionLimit: a relay that allows exactly as many connections as there are sessions refuses none of
+// them, however a connection ends: a session dials again when the relay has closed the one before.
+func TestClientConnectionLimit(t *testing.T) {
+	const sessions = 3
+	slow := mailtest.Script{Connections: sessions, Linger: 5 * time.Millisecond}
 	stale := slow
 	var used sync.Map // connections that have had a mail
 	stale.On = func(e mailtest.Event) mailtest.Action {
@@ -38,31 +38,31 @@ func TestSMTPConnectionLimit(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		script mailtest.Script
-		smtp   SMTP
+		client Client
 		set    func(*post)
 		fault  string // the stage of route errors that are no refused connection
 	}{
-		"full":       {slow, SMTP{MaxMails: 2}, nil, ""},
-		"full plain": {slow, SMTP{MaxMails: 2, NoPipelining: true}, nil, ""},
-		"given up":   {slow, SMTP{}, func(p *post) { p.commit = every(2) }, ""},
-		"stale":      {stale, SMTP{}, func(p *post) { p.between = func(string) {} }, ""},
-		"refused":    {refusing, SMTP{}, nil, "MAIL"},
+		"full":       {slow, Client{MaxMails: 2}, nil, ""},
+		"full plain": {slow, Client{MaxMails: 2, NoPipelining: true}, nil, ""},
+		"given up":   {slow, Client{}, func(p *post) { p.commit = every(2) }, ""},
+		"stale":      {stale, Client{}, func(p *post) { p.between = func(string) {} }, ""},
+		"refused":    {refusing, Client{}, nil, "MAIL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, c.script)
 			var wg sync.WaitGroup
-			for range lanes {
+			for range sessions {
 				wg.Go(func() {
-					smtp := c.smtp
-					smtp.Addr = s.Addr()
+					client := c.client
+					client.Addr = s.Addr()
 					for range 4 { // what Deliver leaves behind counts too
-						p := &post{t: t, n: 4, sender: &smtp}
+						p := &post{t: t, n: 4, sender: &client}
 						if c.set != nil {
 							c.set(p)
 						}
 						err := p.run(t.Context())
-						var r *RouteError
+						var r *RelayError
 						if errors.As(err, &r) && r.Stage == c.fault {
 							err = nil
 						}
@@ -81,10 +81,10 @@ func TestSMTPConnectionLimit(t *testing.T) {
 	}
 }
 
-// TestSMTPNeverClosed: a relay that answers QUIT and does not close is left after a while.
-func TestSMTPNeverClosed(t *testing.T) {
+// TestClientNeverClosed: a relay that answers QUIT and does not close is left after a while.
+func TestClientNeverClosed(t *testing.T) {
 	s := serve(t, mailtest.Script{Linger: 200 * time.Millisecond})
-	p := &post{t: t, n: 6, sender: &SMTP{Addr: s.Addr(), MaxMails: 2, Timeouts: Timeouts{Closed: time.Millisecond}}}
+	p := &post{t: t, n: 6, sender: &Client{Addr: s.Addr(), MaxMails: 2, Timeouts: Timeouts{Closed: time.Millisecond}}}
 	checkFault(t, p.run(t.Context()), 0, "")
 	if n := len(s.Messages()); n != 6 {
 		t.Errorf("%d messages", n)

@@ -1,4 +1,4 @@
-package mail
+package smtp
 
 import (
 	"bytes"
@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// Directory keeps each message as a file of its own instead of sending it: the transport of a fresh
-// installation. The bytes are those that a server would get. Names sort by the time of writing and end with
-// a hash of the Message-ID, so a resend stands beside the first copy and can be seen as one.
+// Directory writes each message to a file instead of sending it, as a fresh installation does. The file holds the
+// octets that a server would get. Names sort by the time of writing and end with a hash of the Message-ID, by which a
+// resend is known. A Directory is safe for concurrent use.
 type Directory struct {
 	dir string
 	seq atomic.Uint64
@@ -22,7 +22,7 @@ type Directory struct {
 
 var _ Sender = (*Directory)(nil)
 
-// NewDirectory makes the folder (0700) if it isn't there.
+// NewDirectory returns a Directory that writes to dir, and makes the folder (mode 0700) if it does not exist.
 func NewDirectory(dir string) (*Directory, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("mail directory: %w", err)
@@ -30,8 +30,7 @@ func NewDirectory(dir string) (*Directory, error) {
 	return &Directory{dir: dir}, nil
 }
 
-// Deliver writes envelopes until the source is done or ctx is cancelled. A fault of the disk is a
-// *RouteError: no recipient is to blame.
+// Deliver implements Sender. An error is a *RelayError with FaultDisk.
 func (d *Directory) Deliver(ctx context.Context, src *Source) error {
 	for n := 0; ; n++ {
 		e, ok := src.Next(ctx, true)
@@ -45,14 +44,14 @@ func (d *Directory) Deliver(ctx context.Context, src *Source) error {
 		name, err := d.Keep(e.Data, time.Now())
 		if err != nil {
 			src.Done(e, Outcome{})
-			return &RouteError{Fault: FaultDisk, Stage: "write", Delivered: n, Err: err}
+			return &RelayError{Fault: FaultDisk, Stage: "write", Delivered: n, Err: err}
 		}
 		src.Done(e, Outcome{Result: Sent, Code: 250, Enhanced: "2.0.0", Text: "kept as " + name})
 	}
 }
 
-// Keep writes one message and returns the name of its file. The file appears whole or not at all (written
-// beside, then renamed), with mode 0600; it is not fsynced: this is no mail store.
+// Keep writes one message and returns the name of its file (mode 0600). The file appears whole or not at all. It is not
+// fsynced.
 func (d *Directory) Keep(data []byte, at time.Time) (string, error) {
 	sum := sha256.Sum256(headerValue(data, "Message-Id"))
 	name := fmt.Sprintf("%s-%06d-%s.eml", at.UTC().Format("20060102T150405.000000"), d.seq.Add(1), hex.EncodeToString(sum[:6]))
@@ -74,8 +73,8 @@ func (d *Directory) Keep(data []byte, at time.Time) (string, error) {
 	return name, nil
 }
 
-// headerValue finds a header field by its name, in any case, and returns its first line trimmed. A value that
-// stands on a continuation line of its own is found too. nil where there is none.
+// headerValue returns the first line of a header field's value, also if it is a continuation line; nil if there is
+// none. The case of name does not matter.
 func headerValue(data []byte, name string) []byte {
 	for len(data) > 0 {
 		line, rest, _ := bytes.Cut(data, []byte("\n"))

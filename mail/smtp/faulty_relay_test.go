@@ -1,4 +1,4 @@
-package mail
+package smtp
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// TestSMTPFlaky sends 400 mails over 8 lanes past a server that fails in every way it can, and tries again
+// TestClientFlaky sends 400 mails over 8 lanes past a server that fails in every way it can, and tries again
 // what did not get through: nobody is lost, and a second copy only follows an ambiguous end.
-func TestSMTPFlaky(t *testing.T) {
+func TestClientFlaky(t *testing.T) {
 	var mu sync.Mutex
 	rnd := rand.New(rand.NewPCG(1, 2))
 	actions := []mailtest.Action{
@@ -70,7 +70,9 @@ func TestSMTPFlaky(t *testing.T) {
 	for round := 0; len(todo) > 0 && round < 1000; round++ {
 		var wg sync.WaitGroup
 		for lane := range 8 {
-			wg.Go(func() { _ = (&SMTP{Addr: s.Addr(), NoPipelining: lane == 0, MaxMails: 20}).Deliver(t.Context(), src()) })
+			wg.Go(func() {
+				_ = (&Client{Addr: s.Addr(), NoPipelining: lane == 0, MaxMails: 20}).Deliver(t.Context(), src())
+			})
 		}
 		wg.Wait()
 	}

@@ -1,4 +1,4 @@
-package mail
+package smtp
 
 import (
 	"bytes"
@@ -33,7 +33,7 @@ type reply struct {
 	text     []byte
 }
 
-// wire is a connection with its buffers: commands gather in out until flush, replies are cut from in.
+// wire is a connection with its buffers. Commands gather in out until flush writes them; replies are read into in.
 type wire struct {
 	nc    net.Conn
 	raw   net.Conn // the socket below TLS
@@ -42,19 +42,19 @@ type wire struct {
 	out   []byte
 	dot   int // where the final dot in out ends; 0 if there is none
 	reply reply
-	lines [][]byte // of the EHLO reply; nil at other times
-	keep  bool     // gather lines
-	known string   // the latest enhanced code, so that a repeated one costs no allocation
+	lines [][]byte // of the latest reply, if keep is set
+	keep  bool
+	known string // the latest enhanced code, so that a repeated one costs no allocation
 
 	readBy, writeBy time.Time // deadlines that the socket has
 
-	limit atomic.Int64 // unix nanoseconds by which all must be over; 0 for none
-	ready atomic.Bool  // logged in: from here on a cancelled context means drain, not stop
-	stop  func() bool
+	limit atomic.Int64 // Unix nanoseconds by which all must be over; 0: none
+	ready atomic.Bool  // the handshake is over: a cancelled context now means drain, not stop
+	stop  func() bool  // ends watch
 
-	deep       bool // PIPELINING was announced and is wanted
-	needsReset bool // a transaction stands open that will not be finished
-	idled      bool // the connection lay still since its last reply
+	pipelining bool // PIPELINING was announced and is wanted
+	needsReset bool // a transaction is open that will not be finished
+	idled      bool // the connection was idle since its last reply
 	mails      int
 	openedAt   time.Time
 }
@@ -63,9 +63,9 @@ func newWire(nc net.Conn) *wire {
 	return &wire{nc: nc, raw: nc, in: make([]byte, maxReplyLine*2), out: make([]byte, 0, 16<<10)}
 }
 
-// watch makes the connection heed ctx: before login it is cut at once, later it has drain to finish.
+// watch ends the connection with ctx: at once during the handshake, later after drain.
 func (c *wire) watch(ctx context.Context, drain time.Duration) {
-	raw := c.nc // TLS may come between later; the socket stays
+	raw := c.nc // the socket, which stays the same when TLS is put around it
 	c.stop = context.AfterFunc(ctx, func() {
 		at := time.Now()
 		if c.ready.Load() {
@@ -76,8 +76,8 @@ func (c *wire) watch(ctx context.Context, drain time.Duration) {
 	})
 }
 
-// deadline gives the socket d from now, and never more than the limit. A deadline that it has and that leaves it all but a
-// sixteenth of d stays: setting one costs a tenth of what a write costs.
+// deadline sets a deadline of the socket to d from now, at most to the limit. has is the deadline that was set last:
+// if it is less than a sixteenth of d too early, it stays, because setting one costs a tenth of what a write costs.
 func (c *wire) deadline(set func(time.Time) error, has *time.Time, d time.Duration) {
 	at := time.Now().Add(d)
 	limit := c.limit.Load()
@@ -87,7 +87,7 @@ func (c *wire) deadline(set func(time.Time) error, has *time.Time, d time.Durati
 	*has = at
 	_ = set(at)
 	if limit = c.limit.Load(); limit != 0 && limit < at.UnixNano() {
-		_ = set(time.Unix(0, limit)) // read after set: whoever comes last, the limit holds
+		_ = set(time.Unix(0, limit)) // read after set, so that the limit holds in either order
 	}
 }
 
@@ -99,7 +99,7 @@ func (c *wire) command(parts ...string) {
 	c.out = append(c.out, '\r', '\n')
 }
 
-// flush writes what has gathered. dotSent tells whether a final dot in it may have left, wholly.
+// flush writes what has gathered. dotSent reports whether a final dot in it was written.
 func (c *wire) flush(timeout time.Duration) (dotSent bool, err error) {
 	c.deadline(c.nc.SetWriteDeadline, &c.writeBy, timeout)
 	n, err := c.nc.Write(c.out)
@@ -139,6 +139,7 @@ func (c *wire) read(timeout time.Duration) error {
 	return errTooMuch
 }
 
+// addText adds the text of line n to the reply.
 func (c *wire) addText(n int, text []byte) {
 	if c.keep {
 		c.lines = append(c.lines, bytes.Clone(text))
@@ -159,7 +160,7 @@ func (c *wire) addText(n int, text []byte) {
 	}
 }
 
-// line returns the next line without its end; valid until the next call.
+// line returns the next line without its end. It is valid until the next call.
 func (c *wire) line(timeout time.Duration) ([]byte, error) {
 	for from := c.r; ; {
 		if i := bytes.IndexByte(c.in[from:c.w], '\n'); i >= 0 {
@@ -232,7 +233,7 @@ func cutEnhanced(text []byte) (enhanced, rest []byte) {
 	return text[:i], bytes.TrimLeft(text[i:], " ")
 }
 
-// string is the reply's text with controls made blanks: it goes into logs and the database.
+// string returns the reply's text without controls, for logs and the database.
 func (r *reply) string() string {
 	if len(r.text) == 0 {
 		return ""
@@ -240,8 +241,8 @@ func (r *reply) string() string {
 	return octets.CleanLine(string(r.text))
 }
 
-// appendStuffed appends message lines with dots doubled at line starts (RFC 5321 section 4.5.2). start says
-// that data begins a line.
+// appendStuffed appends message lines with dots at line starts doubled (RFC 5321 section 4.5.2). start means that
+// data begins a line.
 func appendStuffed(dst, data []byte, start bool) []byte {
 	if start && len(data) > 0 && data[0] == '.' {
 		dst = append(dst, '.')
@@ -257,8 +258,8 @@ func appendStuffed(dst, data []byte, start bool) []byte {
 	}
 }
 
-// content adds a message and its final dot, writing full buffers on the way; the piece that holds the dot
-// stays in out. dotless: no line of it begins with a dot. An error means that no dot was written.
+// content adds a message and its final dot to what will be written. It writes full buffers, and leaves the last one,
+// with the dot, to flush. dotless means that no line of data begins with a dot. After an error no dot was written.
 func (c *wire) content(data []byte, dotless bool, timeout time.Duration) error {
 	add := appendStuffed
 	if dotless {
@@ -290,20 +291,20 @@ func (c *wire) close() {
 	_ = c.nc.Close()
 }
 
-// quit ends the connection politely. The reply is waited for but not needed; closed bounds the wait for the server's close.
+// quit ends the connection with QUIT and waits for the reply and, up to closed, for the server's close.
 func (c *wire) quit(timeout, closed time.Duration) {
 	if c.ask(timeout, "QUIT") != nil {
 		c.close()
 		return
 	}
 	if t, ok := c.nc.(*tls.Conn); ok {
-		_ = t.CloseWrite() // close_notify: the server can tell the end from a cut
+		_ = t.CloseWrite() // close_notify: the server sees an end and no cut
 	}
 	c.end(closed)
 }
 
-// end sends no more and closes when the server has closed, or after closed. A relay counts a connection until it closes it
-// itself: one that is dialled before that exceeds a limit of connections.
+// end sends no more and closes when the server has closed, or after closed. A relay counts a connection until it
+// closes it itself, so a new one before that could exceed its limit.
 func (c *wire) end(closed time.Duration) {
 	defer c.close()
 	half, ok := c.raw.(interface{ CloseWrite() error })

@@ -1,4 +1,4 @@
-package mail
+package smtp
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ func TestKeeper(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &post{t: t, n: 50, sender: &SMTP{Addr: k.Addr()}}
+	p := &post{t: t, n: 50, sender: &Client{Addr: k.Addr()}}
 	checkFault(t, p.run(t.Context()), 0, "")
 	if err := k.Close(); err != nil {
 		t.Error(err)
@@ -39,7 +39,7 @@ func TestSinkRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &post{t: t, n: 100, sender: &SMTP{Addr: s.Addr()}}
+	p := &post{t: t, n: 100, sender: &Client{Addr: s.Addr()}}
 	checkFault(t, p.run(t.Context()), 0, "")
 	if err := s.Close(); err != nil {
 		t.Error(err)
@@ -57,7 +57,7 @@ func TestSinkWatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	p := &post{t: t, n: 50, sender: &SMTP{Addr: s.Addr()}}
+	p := &post{t: t, n: 50, sender: &Client{Addr: s.Addr()}}
 	checkFault(t, p.run(t.Context()), 0, "")
 	if err := s.Close(); err != nil {
 		t.Error(err)

@@ -1,0 +1,102 @@
+package smtp
+
+import "fmt"
+
+// Result is what became of an envelope.
+type Result uint8
+
+// The results. The zero value is Untouched.
+const (
+	Untouched Result = iota // the message was not taken, and no attempt counts
+	Sent                    // the final dot was answered 2xx
+	Later                   // refused for now: try this recipient again after a while
+	Never                   // refused for good, for this message; with Outcome.HardBounce, for this address
+	Ambiguous               // the connection broke between the final dot and its reply: resend once, same Message-ID
+)
+
+var resultNames = [...]string{"untouched", "sent", "later", "never", "ambiguous"}
+
+// String returns the name of r in lower case.
+func (r Result) String() string {
+	if int(r) < len(resultNames) {
+		return resultNames[r]
+	}
+	return fmt.Sprintf("result %d", uint8(r))
+}
+
+// Outcome is what became of one envelope, with the server's reply.
+type Outcome struct {
+	Result Result
+	// Code is the reply code (RFC 5321 section 4.2), 0 if no reply came.
+	Code int
+	// Enhanced is the enhanced status code (RFC 3463), empty if there was none or its class contradicts Code.
+	Enhanced string
+	// Text is the reply without its codes, its lines joined by spaces, at most 500 octets.
+	Text string
+	// HardBounce means that the address does not exist or is disabled for good.
+	HardBounce bool
+	// Lost, with Untouched, means that the connection broke in this envelope's own transaction. If that happens again
+	// and again, the message may be the cause.
+	Lost bool
+}
+
+// MailboxFull reports whether the reply says that the mailbox has no room.
+func (o Outcome) MailboxFull() bool { return o.Enhanced == "4.2.2" || o.Enhanced == "5.2.2" }
+
+// stage is the command of a transaction that a reply answers.
+type stage uint8
+
+const (
+	stageMail stage = iota
+	stageRcpt
+	stageData
+	stageDot
+)
+
+// classify returns the outcome that a reply at RCPT, DATA or the final dot means. blame reports whether the relay is
+// at fault and not the recipient: 421 anywhere, and demands for credentials. At MAIL every refusal is the relay's.
+func classify(at stage, code int, enhanced, text string) (o Outcome, blame bool) {
+	if enhanced != "" && enhanced[0] != byte('0'+code/100) {
+		enhanced = "" // the classes differ: the basic code decides
+	}
+	o = Outcome{Code: code, Enhanced: enhanced, Text: text}
+	switch {
+	case code == 421 || authDemand(code, enhanced):
+		return o, true
+	case code/100 == 2:
+		o.Result = Sent
+	case code/100 == 4:
+		o.Result = Later
+	case code/100 == 5:
+		o.Result = permanent(at, code, enhanced)
+		o.HardBounce = o.Result == Never && IsHardBounce(enhanced)
+	default:
+		return o, true
+	}
+	return o, false
+}
+
+// permanent returns the result of a 5xx: Never, or Later for a full mailbox and for a bare 552 at RCPT, which old
+// servers mean as 452 (RFC 5321 section 4.5.3.1.10).
+func permanent(at stage, code int, enhanced string) Result {
+	if enhanced == "5.2.2" || code == 552 && enhanced == "" && at == stageRcpt {
+		return Later
+	}
+	return Never
+}
+
+// IsHardBounce reports whether an enhanced status code (RFC 3463, RFC 7505), of a reply or of a delivery status, is
+// about the address itself: it does not exist, or is disabled. A policy refusal (5.7.x) or a 550 without a code is
+// not.
+func IsHardBounce(enhanced string) bool {
+	switch enhanced {
+	case "5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10", "5.2.1":
+		return true
+	}
+	return false
+}
+
+// authDemand reports whether a reply asks for credentials or refuses them (RFC 4954 section 6).
+func authDemand(code int, enhanced string) bool {
+	return code == 530 || code == 535 || code == 538 || code == 534 || enhanced == "5.7.8"
+}

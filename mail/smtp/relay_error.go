@@ -1,0 +1,76 @@
+package smtp
+
+import (
+	"fmt"
+	"time"
+)
+
+// Fault is the part of a relay that failed.
+type Fault uint8
+
+// The faults of a relay.
+const (
+	FaultConnect  Fault = iota // there is no connection, or it broke
+	FaultRefused               // a refusal at greeting, EHLO or MAIL, or a 421 anywhere
+	FaultTLS                   // TLS is missing, or the certificate is not trusted
+	FaultAuth                  // the server refuses the credentials, or asks for some
+	FaultProtocol              // a reply that fits no command
+	FaultDisk                  // Directory can't write
+)
+
+var faultNames = [...]string{"connect", "refused", "tls", "auth", "protocol", "disk"}
+
+// String returns the name of f in lower case.
+func (f Fault) String() string {
+	if int(f) < len(faultNames) {
+		return faultNames[f]
+	}
+	return fmt.Sprintf("fault %d", uint8(f))
+}
+
+// RelayError is returned by Deliver when the relay, and no recipient, is at fault.
+type RelayError struct {
+	Fault Fault
+	// Stage is where it happened: "dial", "greeting", "EHLO", "STARTTLS", "AUTH", "MAIL", "RCPT", "DATA", "content",
+	// "dot" or "write".
+	Stage string
+	// Code, Enhanced and Text are the server's reply, if one came.
+	Code     int
+	Enhanced string
+	Text     string
+	// Delivered counts the envelopes that this Deliver had finished before. Above 0, the relay works in principle.
+	Delivered int
+	// Err is the cause, if there is one.
+	Err error
+}
+
+// Error implements error.
+func (e *RelayError) Error() string {
+	s := "mail route: " + e.Fault.String() + " at " + e.Stage
+	if e.Code != 0 {
+		s += fmt.Sprintf(": %d", e.Code)
+		if e.Enhanced != "" {
+			s += " " + e.Enhanced
+		}
+		s += " " + e.Text
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap returns the cause.
+func (e *RelayError) Unwrap() error { return e.Err }
+
+var relayBackoff = [...]time.Duration{5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute}
+
+// Backoff returns how long to leave the relay alone after the n-th failure in a row (n from 1): 5 s, 15 s, 60 s, 5
+// min, then 15 min; at least 60 s after refused credentials and untrusted TLS.
+func (e *RelayError) Backoff(n int) time.Duration {
+	d := relayBackoff[min(max(n, 1), len(relayBackoff))-1]
+	if e.Fault == FaultAuth || e.Fault == FaultTLS {
+		d = max(d, time.Minute)
+	}
+	return d
+}

@@ -1,0 +1,350 @@
+package smtp
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"newsletterd/mail/internal/octets"
+)
+
+// session is one run of Deliver: a connection, made when there is work, and the envelope that it works on.
+type session struct {
+	client   *Client
+	ctx      context.Context
+	src      *Source
+	timeouts Timeouts
+	maxMails int
+	maxAge   time.Duration
+	wire     *wire // nil: not connected
+	finished int   // envelopes with an outcome
+}
+
+func (s *session) run() error {
+	var cur *Envelope // its commands are written, their replies unread
+	for {
+		if cur == nil {
+			if cur = s.wait(); cur == nil {
+				return nil
+			}
+			if err := s.begin(cur); err != nil {
+				return s.drained(err)
+			}
+		}
+		next, err := s.finish(cur)
+		if err != nil {
+			return s.drained(err)
+		}
+		cur = next
+	}
+}
+
+// drained returns nil instead of the fault that our own cut at the end of a drain has caused.
+func (s *session) drained(err error) error {
+	if s.ctx.Err() != nil && (errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.Canceled)) {
+		return nil
+	}
+	return err
+}
+
+// done gives e its outcome.
+func (s *session) done(e *Envelope, o Outcome) {
+	s.finished++
+	s.src.Done(e, o)
+}
+
+// next returns the source's next envelope, nil if there is none. An envelope whose addresses can't be put into a
+// command gets its outcome at once.
+func (s *session) next(ctx context.Context, wait bool) *Envelope {
+	for ctx.Err() == nil {
+		e, ok := s.src.Next(ctx, wait)
+		if !ok {
+			return nil
+		}
+		if (e.From == "" || octets.Address(e.From)) && octets.Address(e.To) {
+			return e
+		}
+		s.done(e, Outcome{Result: Never, Text: "the address can't be put into an SMTP command"})
+	}
+	return nil
+}
+
+// wait waits for the next envelope, and returns nil when the session is over. It closes a connection that is old
+// before it waits, and one that is idle too long while it waits.
+func (s *session) wait() *Envelope {
+	if s.wire != nil && s.aged() {
+		s.hangUp()
+	}
+	if s.wire == nil {
+		return s.next(s.ctx, true)
+	}
+	if e := s.next(s.ctx, false); e != nil {
+		return e
+	}
+	s.wire.idled = true
+	idle, cancel := context.WithTimeout(s.ctx, orDefault(s.client.IdleTimeout, 30*time.Second))
+	defer cancel()
+	e := s.next(idle, true)
+	if e != nil || idle.Err() == nil || s.ctx.Err() != nil {
+		return e
+	}
+	s.hangUp()
+	return s.next(s.ctx, true)
+}
+
+// aged reports whether the connection has had its mails or its time.
+func (s *session) aged() bool {
+	return s.wire.mails >= s.maxMails || time.Since(s.wire.openedAt) >= s.maxAge
+}
+
+// hangUp ends the connection politely, if there is one.
+func (s *session) hangUp() {
+	if s.wire != nil {
+		s.wire.quit(s.timeouts.Quit, s.timeouts.Closed)
+		s.wire = nil
+	}
+}
+
+// drop ends the connection without QUIT, which could be taken for content.
+func (s *session) drop() {
+	if s.wire != nil {
+		s.wire.end(s.timeouts.Closed)
+		s.wire = nil
+	}
+}
+
+// cut closes a connection that has failed. The relay is left alone after that, so nothing waits for the server's close.
+func (s *session) cut() {
+	if s.wire != nil {
+		s.wire.close()
+		s.wire = nil
+	}
+}
+
+// begin writes MAIL, RCPT and DATA of e, and connects first if necessary. On an error e has its outcome.
+func (s *session) begin(e *Envelope) error {
+	if s.wire == nil {
+		c, fault := s.connect()
+		if fault != nil {
+			fault.Delivered = s.finished
+			s.done(e, Outcome{})
+			return fault
+		}
+		s.wire = c
+	}
+	if !s.wire.pipelining {
+		return nil // finish asks one command at a time
+	}
+	if s.wire.needsReset {
+		s.wire.command("RSET")
+	}
+	s.envelope(e)
+	if _, err := s.wire.flush(s.timeouts.Block); err != nil {
+		if s.wire.idled {
+			return s.again(e)
+		}
+		return s.lost(e, "MAIL", err)
+	}
+	return nil
+}
+
+// again starts over on a new connection, after the server hung up while the old one was idle.
+func (s *session) again(e *Envelope) error {
+	s.drop()
+	return s.begin(e)
+}
+
+// envelope adds the commands of e to what will be written.
+func (s *session) envelope(e *Envelope) {
+	s.wire.command("MAIL FROM:<", e.From, ">")
+	s.wire.command("RCPT TO:<", e.To, ">")
+	s.wire.command("DATA")
+}
+
+// fault returns a RelayError made of the latest reply.
+func (s *session) fault(f Fault, stage string) *RelayError {
+	r := &s.wire.reply
+	if authDemand(r.code, r.enhanced) {
+		f = FaultAuth
+	}
+	return &RelayError{Fault: f, Stage: stage, Code: r.code, Enhanced: r.enhanced, Text: r.string(), Delivered: s.finished}
+}
+
+// lost gives e its outcome after the connection broke before the final dot, and returns the fault.
+func (s *session) lost(e *Envelope, stage string, err error) error {
+	delivered := s.finished
+	s.cut()
+	s.done(e, Outcome{Lost: true})
+	f := FaultConnect
+	if errors.Is(err, errReply) || errors.Is(err, errTooMuch) {
+		f = FaultProtocol
+	}
+	return &RelayError{Fault: f, Stage: stage, Delivered: delivered, Err: err}
+}
+
+// blame leaves e untouched after a reply that is about the relay, and returns the fault.
+func (s *session) blame(e *Envelope, f Fault, stage string) error {
+	err := s.fault(f, stage)
+	s.drop()
+	s.done(e, Outcome{Code: err.Code, Enhanced: err.Enhanced, Text: err.Text})
+	return err
+}
+
+// finish reads the replies to e's commands and, if they are good, sends the content, together with the commands of the
+// envelope that it returns (nil: none). On an error both have their outcomes.
+func (s *session) finish(e *Envelope) (*Envelope, error) {
+	accepted, err := s.accepted(e)
+	if err != nil || !accepted {
+		return nil, err
+	}
+	if !s.src.Commit(e) {
+		s.drop() // the server waits for content: there is no other way out
+		s.done(e, Outcome{})
+		return nil, nil
+	}
+	if err := s.wire.content(e.Data, e.Dotless, s.timeouts.Block); err != nil {
+		return nil, s.lost(e, "content", err)
+	}
+	s.wire.mails++
+	var next *Envelope
+	if s.wire.pipelining && !s.aged() {
+		if next = s.next(s.ctx, false); next != nil {
+			s.envelope(next)
+		}
+	}
+	return next, s.dot(e, next)
+}
+
+// dot writes the content and reads the reply to its final dot. next, if not nil, is the envelope whose commands
+// follow the dot.
+func (s *session) dot(e, next *Envelope) error {
+	sent, err := s.wire.flush(s.timeouts.Block)
+	if err != nil && !sent {
+		err = s.lost(e, "content", err)
+		s.release(next)
+		return err
+	}
+	if err == nil {
+		if s.src.Ahead != nil {
+			s.src.Ahead(s.ctx)
+		}
+		err = s.wire.read(s.timeouts.Dot)
+	}
+	if err != nil {
+		delivered := s.finished
+		s.cut()
+		s.done(e, Outcome{Result: Ambiguous})
+		s.release(next)
+		return &RelayError{Fault: FaultConnect, Stage: "dot", Delivered: delivered, Err: err}
+	}
+	s.wire.idled = false
+	r := &s.wire.reply
+	o, blame := classify(stageDot, r.code, r.enhanced, r.string())
+	if blame {
+		err := s.blame(e, FaultRefused, "dot")
+		s.release(next)
+		return err
+	}
+	s.done(e, o)
+	return nil
+}
+
+// release leaves e, if not nil, untouched.
+func (s *session) release(e *Envelope) {
+	if e != nil {
+		s.done(e, Outcome{})
+	}
+}
+
+// accepted reads the replies to RSET, MAIL, RCPT and DATA, and reports whether the server waits for the content. If
+// it is false without an error, the recipient was refused. Unless it is true, e has its outcome.
+func (s *session) accepted(e *Envelope) (bool, error) {
+	var err error
+	if s.wire.needsReset {
+		s.wire.needsReset = false
+		err = s.step(s.timeouts.Greeting, "RSET")
+	}
+	if err == nil {
+		err = s.step(s.timeouts.Mail, "MAIL FROM:<", e.From, ">")
+	}
+	if s.wire.idled && (err != nil || s.wire.reply.code == 421) {
+		if err := s.again(e); err != nil {
+			return false, err
+		}
+		return s.accepted(e)
+	}
+	if err != nil {
+		return false, s.lost(e, "MAIL", err)
+	}
+	s.wire.idled = false
+	if s.wire.reply.code/100 != 2 {
+		return false, s.blame(e, FaultRefused, "MAIL")
+	}
+	if err := s.step(s.timeouts.Rcpt, "RCPT TO:<", e.To, ">"); err != nil {
+		return false, s.lost(e, "RCPT", err)
+	}
+	r := &s.wire.reply
+	if r.code/100 != 2 {
+		return false, s.refusedRcpt(e)
+	}
+	if err := s.step(s.timeouts.Data, "DATA"); err != nil {
+		return false, s.lost(e, "DATA", err)
+	}
+	if r.code == 354 {
+		return true, nil
+	}
+	return false, s.refusedData(e)
+}
+
+// step reads the reply to a command. Without pipelining it sends the command first.
+func (s *session) step(timeout time.Duration, parts ...string) error {
+	if s.wire.pipelining {
+		return s.wire.read(timeout)
+	}
+	return s.wire.ask(timeout, parts...)
+}
+
+// refusedRcpt gives e its outcome after a refusal at RCPT and brings the connection back in order.
+func (s *session) refusedRcpt(e *Envelope) error {
+	r := &s.wire.reply
+	o, blame := classify(stageRcpt, r.code, r.enhanced, r.string())
+	if blame {
+		return s.blame(e, FaultRefused, "RCPT")
+	}
+	s.wire.needsReset = true
+	if s.wire.pipelining {
+		if err := s.afterRefusal(); err != nil {
+			s.cut()
+			s.done(e, o)
+			return &RelayError{Fault: FaultConnect, Stage: "DATA", Delivered: s.finished, Err: err}
+		}
+	}
+	s.done(e, o)
+	return nil
+}
+
+// afterRefusal reads the reply to the DATA that was sent with the refused RCPT. If it is 354, a lone dot must follow
+// (RFC 2920 section 3.1).
+func (s *session) afterRefusal() error {
+	if err := s.wire.read(s.timeouts.Data); err != nil || s.wire.reply.code != 354 {
+		return err
+	}
+	s.wire.needsReset = false // the dot ends the transaction, whatever its reply
+	return s.wire.ask(s.timeouts.Dot, ".")
+}
+
+// refusedData gives e its outcome after a reply to DATA that is not 354.
+func (s *session) refusedData(e *Envelope) error {
+	r := &s.wire.reply
+	o, blame := classify(stageData, r.code, r.enhanced, r.string())
+	if o.Result == Sent { // 2xx where 354 or a refusal must come
+		return s.blame(e, FaultProtocol, "DATA")
+	}
+	if blame {
+		return s.blame(e, FaultRefused, "DATA")
+	}
+	s.wire.needsReset = true
+	s.done(e, o)
+	return nil
+}
