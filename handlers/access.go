@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"cmp"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -21,7 +22,14 @@ type Access struct {
 	rule   func(*Call) error // after the scopes; nil: nothing more
 	signed bool              // by the four webhook headers
 
-	provider bool // a mail provider, in the way of its kind
+	proof *proof // of a caller that proves itself in a way of its own; nil: none
+}
+
+// proof is how a caller proves itself who has neither a token nor a signature of ours.
+type proof struct {
+	callers string // in the documents: who they are
+	header  string // in the documents: that carries the proof
+	admit   func(*Call) error
 }
 
 func (a Access) String() string {
@@ -74,50 +82,34 @@ func user(scopes ...string) Access {
 	return Access{name: "user", bearer: true, people: true, scopes: scopes}
 }
 
-// subscription lets in tokens with the scope email, for the subscriptions of the user's own address, and those with a
-// scope of people who manage lists. A client's token reaches lists of the client's own tenant only, so a client without
-// one has nothing to look at.
-func subscription(manage string) Access {
-	a := bearerOf(core.ScopeEmail, manage)
-	a.rule = func(c *Call) error {
-		if !c.Caller.FirstParty && c.Caller.ClientTenant == core.TenantNone {
-			return core.Forbiddenf("The client belongs to no tenant.")
-		}
-		return nil
-	}
-	return a
-}
+// People refuses a client that acts for itself, whatever its scopes.
+func (a Access) People() Access { a.people = true; return a }
 
-// profileToken lets in tokens of users with a scope that shows something of the user.
-func profileToken() Access {
-	a := bearerOf(core.ScopeOpenID, core.ScopeProfile, core.ScopeEmail)
-	a.people = true
-	return a
-}
+// InForm also takes the token as access_token in a form sent by POST (RFC 6750 section 2.2). Both at once is an error.
+func (a Access) InForm() Access { a.form = true; return a }
 
-// admin lets in operators, and administrators of at least one tenant.
-func admin() Access {
-	return Access{name: "admin", bearer: true, scopes: []string{core.ScopeAdmin}, rule: func(c *Call) error {
-		if tenants, all := c.Caller.TenantScope(); !all && len(tenants) == 0 {
-			return core.Forbiddenf("Only operators and administrators of a tenant may do this.")
-		}
-		return nil
-	}}
-}
+// And adds a rule about the caller, which runs after the scopes are checked.
+func (a Access) And(rule func(*Call) error) Access { a.rule = rule; return a }
 
-// signed lets in webhook clients that have signed the request (contract 6). Headers and timestamp are
+// Named returns the rule with another name, which `newsletterd routes` shows.
+func (a Access) Named(name string) Access { a.name = name; return a }
+
+// signed lets in webhook clients that have signed the request. Headers and timestamp are
 // checked before the body is read, the signature over the raw body before it is decoded. The caller is
 // then the webhook client: ClientID, and ClientTenant when it is bound to one.
 func signed() Access { return Access{name: "signed", signed: true} }
 
-// mailProvider lets in the mail provider that the path names, proved over the raw body in the way of its kind.
-func mailProvider() Access { return Access{name: "provider", provider: true} }
+// Proved lets in callers that prove themselves in a way of their own, which admit checks. It runs before the body is read
+// and may add checks of the body. The documents say who the callers are, and which header carries the proof.
+func Proved(name, callers, header string, admit func(*Call) error) Access {
+	return Access{name: name, proof: &proof{callers, header, admit}}
+}
 
 // admit runs the access rule of the route.
 func (c *Call) admit() error {
 	who := c.route.Who
 	if who.signed {
-		check, err := c.api.options.Signed(c, c.Request.Header, c.Request.URL.Path, c.Now)
+		check, err := c.frame.options.Signed(c, c.Request.Header, c.Request.URL.Path, c.Now)
 		if err != nil {
 			return err
 		}
@@ -127,8 +119,8 @@ func (c *Call) admit() error {
 			return err
 		})
 	}
-	if who.provider {
-		if err := c.admitProvider(); err != nil {
+	if who.proof != nil {
+		if err := who.proof.admit(c); err != nil {
 			return err
 		}
 	}
@@ -164,21 +156,21 @@ func (c *Call) admitBearer(who Access) error {
 		}
 		return core.ErrUnauthenticated
 	}
-	if c.Caller, err = c.api.options.Bearer(c, token, c.Now); err != nil {
+	if c.Caller, err = c.frame.options.Bearer(c, token, c.Now); err != nil {
 		return err
 	}
 	if who.people && c.Caller.UserID == "" {
 		return core.Forbiddenf("Only users may do this.")
 	}
 	if !who.meets(c.Caller) {
-		return c.lacks(who.oneOf, who.scopes...)
+		return c.Lacks(who.oneOf, who.scopes...)
 	}
 	return nil
 }
 
-// lacks makes the error about missing scopes. It names them, also in WWW-Authenticate (RFC 6750 section 3.1); of
+// Lacks makes the error about missing scopes. It names them, also in WWW-Authenticate (RFC 6750 section 3.1); of
 // alternatives, the header names the first.
-func (c *Call) lacks(oneOf bool, scopes ...string) error {
+func (c *Call) Lacks(oneOf bool, scopes ...string) error {
 	e := *core.ErrScope
 	c.wanted = scopes
 	switch {
@@ -191,6 +183,21 @@ func (c *Call) lacks(oneOf bool, scopes ...string) error {
 		e.Message = "The token needs the scopes " + strings.Join(scopes, ", ") + "."
 	}
 	return &e
+}
+
+// formToken reads access_token of a form; empty where there is none.
+func (c *Call) formToken() (string, error) {
+	if c.Request.Method != "POST" || !strings.HasPrefix(c.Request.Header.Get("Content-Type"), mediaTypes[formBody]) {
+		return "", nil
+	}
+	if err := c.readBody(); err != nil {
+		return "", err
+	}
+	q, err := url.ParseQuery(string(c.body))
+	if err != nil || len(q["access_token"]) > 1 {
+		return "", core.Invalidf("access_token", "The form is not well-formed.")
+	}
+	return q.Get("access_token"), nil
 }
 
 // bearerToken is the token of the Authorization header (RFC 6750 section 2.1); tokens in a form or a

@@ -28,7 +28,7 @@ type registerRequest struct {
 
 // register answers an address that exists like a new one, with an id that nobody has.
 func (a account) register(c *Call, in registerRequest) (userProfile, error) {
-	u, err := a.auth.Register(c, in.Email, in.Password, c.language(), c.Remote, c.Now)
+	u, err := a.auth.Register(c, in.Email, in.Password, c.Language(), c.Remote, c.Now)
 	return profileOf(u), err
 }
 
@@ -66,7 +66,7 @@ type forgotRequest struct {
 }
 
 func (a account) forgot(c *Call, in forgotRequest) (None, error) {
-	return None{}, a.auth.Forgot(c, in.Email, core.MailStyle{Language: c.language()}, c.Now)
+	return None{}, a.auth.Forgot(c, in.Email, core.MailStyle{Language: c.Language()}, c.Now)
 }
 
 type resetRequest struct {

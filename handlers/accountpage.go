@@ -32,26 +32,26 @@ func (a accountEdge) page(c *Call, _ struct{}) (HTML, error) { return a.show(c, 
 
 // show shows the page to whoever is signed in, and the login to others.
 func (a accountEdge) show(c *Call, notice, typed string, fault error) (HTML, error) {
-	who, err := c.signedIn()
+	who, err := c.SignedIn()
 	if errors.Is(err, core.ErrNotFound) {
-		return HTML{To: c.api.publicURL + "/login?continue=%2Faccount"}, nil
+		return HTML{To: c.PublicURL() + "/login?continue=%2Faccount"}, nil
 	}
 	if err != nil {
 		return HTML{}, err
 	}
-	w := c.words()
-	v := view{Title: w.AccountTitle, Notice: notice, Brand: c.api.ownBrand()}
+	w := wordsOf(c)
+	v := view{Title: w.AccountTitle, Notice: notice, Brand: ownBrand()}
 	status := 0
 	if fault != nil {
 		var ok bool
-		if v.Fault, status, ok = c.faultOf(fault); !ok {
+		if v.Fault, status, ok = faultOf(c, fault); !ok {
 			return HTML{}, fault
 		}
 		if errors.Is(fault, auth.ErrBadCredentials) { // no address was typed in
 			v.Fault = w.FaultPassword
 		}
 	}
-	s := c.api.options.Store
+	s := c.Store()
 	browsers, err1 := s.Browsers(c, who.User.ID, c.Now)
 	signIns, err2 := s.SignIns(c, who.User.ID, c.Now)
 	allowed, err3 := s.Allowances(c, who.User.ID)
@@ -79,7 +79,7 @@ func (a accountEdge) show(c *Call, notice, typed string, fault error) (HTML, err
 		data.Allowed = append(data.Allowed, accountRow{ID: al.ClientID, Name: al.ClientName, Where: w.allowedTo(al.Scope)})
 	}
 	v.Data = data
-	return c.render(status, "account", v)
+	return render(c, status, "account", v)
 }
 
 func joined(parts ...string) string {
@@ -139,9 +139,9 @@ type accountForm struct {
 
 // change does what a button of the page says, and shows the page again.
 func (a accountEdge) change(c *Call, in accountForm) (HTML, error) {
-	who, err := c.signedIn()
+	who, err := c.SignedIn()
 	if errors.Is(err, core.ErrNotFound) {
-		return HTML{To: c.api.publicURL + "/login?continue=%2Faccount"}, nil
+		return HTML{To: c.PublicURL() + "/login?continue=%2Faccount"}, nil
 	}
 	if err != nil {
 		return HTML{}, err
@@ -154,16 +154,16 @@ func (a accountEdge) change(c *Call, in accountForm) (HTML, error) {
 		return a.show(c, "", in.Email, err)
 	}
 	if in.Action == "everywhere" || (in.Action == "browser" && in.ID == who.Browser.ID) {
-		if err := c.endSession(); err != nil {
+		if err := c.EndSession(); err != nil {
 			return HTML{}, err
 		}
-		return HTML{To: c.api.publicURL + "/login"}, nil
+		return HTML{To: c.PublicURL() + "/login"}, nil
 	}
 	return a.show(c, notice, "", nil)
 }
 
 func (a accountEdge) action(c *Call, in accountForm, who store.Visitor) (do func() error, notice string) {
-	s, user, w := c.api.options.Store, who.User.ID, c.words()
+	s, user, w := c.Store(), who.User.ID, wordsOf(c)
 	switch in.Action {
 	case "name":
 		return func() error {
@@ -171,7 +171,7 @@ func (a accountEdge) action(c *Call, in accountForm, who store.Visitor) (do func
 			return err
 		}, w.DidName
 	case "verify":
-		return func() error { return a.auth.VerifyAgain(c, who.User, c.language(), c.Now) }, w.DidVerify
+		return func() error { return a.auth.VerifyAgain(c, who.User, c.Language(), c.Now) }, w.DidVerify
 	case "email":
 		return func() error {
 			email, err := core.ParseEmail(in.Email)
@@ -179,14 +179,14 @@ func (a accountEdge) action(c *Call, in accountForm, who store.Visitor) (do func
 				return err
 			}
 			return a.auth.AskEmailChange(c, who, auth.EmailChangeRequest{
-				Email: email, Password: in.Password, Remote: c.Remote, Device: c.cookie(deviceCookie), Language: c.language(),
+				Email: email, Password: in.Password, Remote: c.Remote, Device: c.Cookie(deviceCookie), Language: c.Language(),
 			}, c.Now)
 		}, w.DidEmail
 	case "keep":
 		return func() error { return s.DropEmailChange(c, user) }, w.DidKeep
 	case "password":
 		return func() error {
-			return a.auth.ChangePassword(c, who, in.Password, in.New, c.Remote, c.cookie(deviceCookie), c.Now)
+			return a.auth.ChangePassword(c, who, in.Password, in.New, c.Remote, c.Cookie(deviceCookie), c.Now)
 		}, w.DidPassword
 	case "browser":
 		return func() error { return s.SignOutBrowser(c, in.ID, user, c.Now) }, w.DidBrowser

@@ -8,28 +8,28 @@ import (
 )
 
 // actor names the caller in the audit trail.
-func (c *Call) actor() string {
+func actor(c *Call) string {
 	if c.Caller.UserID != "" {
 		return "user:" + c.Caller.UserID
 	}
 	return "client:" + c.Caller.ClientID
 }
 
-// operator tells whether the caller may do everything.
-func (c *Call) operator() bool {
+// isOperator tells whether the caller may do everything.
+func isOperator(c *Call) bool {
 	_, all := c.Caller.TenantScope()
 	return all
 }
 
 // own turns the record of a tenant that the caller doesn't act for into missing: it answers as one that
 // isn't there.
-func (c *Call) own(tenant string, err error, missing *core.Error) error {
+func ownRecord(c *Call, tenant string, err error, missing *core.Error) error {
 	switch {
 	case core.KindOf(err) == core.NotFound:
 		return missing
 	case err != nil:
 		return err
-	case tenant == "" && c.operator(), c.Caller.ActsFor(tenant):
+	case tenant == "" && isOperator(c), c.Caller.ActsFor(tenant):
 		c.Tenant = tenant
 		return nil
 	}
@@ -42,7 +42,7 @@ type tenantFilter struct {
 }
 
 // scope lists the tenants that a list is read for.
-func (c *Call) scope(f tenantFilter) (tenants []string, all bool, err error) {
+func tenantsFor(c *Call, f tenantFilter) (tenants []string, all bool, err error) {
 	tenants, all = c.Caller.TenantScope()
 	if f.TenantID == "" {
 		return tenants, all, nil
@@ -60,7 +60,7 @@ var errOperators = core.Forbiddenf("Only operators may do this.")
 
 func (a tenants) find(c *Call) error {
 	_, err := a.store.Tenant(c, c.ID())
-	return c.own(c.ID(), err, errNotFound)
+	return ownRecord(c, c.ID(), err, ErrNotFound)
 }
 
 func (a tenants) list(c *Call, _ struct{}, page core.Page) ([]core.Tenant, error) {
@@ -69,7 +69,7 @@ func (a tenants) list(c *Call, _ struct{}, page core.Page) ([]core.Tenant, error
 }
 
 func (a tenants) create(c *Call, in core.TenantInput) (core.Tenant, error) {
-	if !c.operator() {
+	if !isOperator(c) {
 		return core.Tenant{}, errOperators
 	}
 	t, err := core.NewTenant(in, c.Now)
@@ -77,22 +77,22 @@ func (a tenants) create(c *Call, in core.TenantInput) (core.Tenant, error) {
 		return t, err
 	}
 	c.Tenant = t.ID
-	return t, a.store.AddTenant(c, t, c.actor())
+	return t, a.store.AddTenant(c, t, actor(c))
 }
 
 func (a tenants) show(c *Call, id string) (core.Tenant, error) { return a.store.Tenant(c, id) }
 
 func (a tenants) update(c *Call, in core.TenantInput) (core.Tenant, error) {
-	return a.store.UpdateTenant(c, c.ID(), c.actor(), func(t *core.Tenant) error {
-		return t.Change(in, c.operator(), c.Now)
+	return a.store.UpdateTenant(c, c.ID(), actor(c), func(t *core.Tenant) error {
+		return t.Change(in, isOperator(c), c.Now)
 	})
 }
 
 func (a tenants) remove(c *Call, id string) (None, error) {
-	if !c.operator() {
+	if !isOperator(c) {
 		return None{}, errOperators
 	}
-	return None{}, a.store.DeleteTenant(c, id, c.actor(), c.Now)
+	return None{}, a.store.DeleteTenant(c, id, actor(c), c.Now)
 }
 
 // lists serves /api/admin/newsletter-lists.
@@ -103,11 +103,11 @@ type lists struct {
 
 func (a lists) find(c *Call) error {
 	l, err := a.store.List(c, c.ID())
-	return c.own(l.TenantID, err, core.ErrListNotFound)
+	return ownRecord(c, l.TenantID, err, core.ErrListNotFound)
 }
 
 func (a lists) list(c *Call, in tenantFilter, page core.Page) ([]store.CountedList, error) {
-	tenants, all, err := c.scope(in)
+	tenants, all, err := tenantsFor(c, in)
 	if err != nil {
 		return nil, err
 	}
@@ -118,9 +118,9 @@ func (a lists) list(c *Call, in tenantFilter, page core.Page) ([]store.CountedLi
 func countedList(l store.CountedList) string { return l.ID }
 
 // mayGive refuses a tenant_id of a new record that isn't the caller's, existing or not.
-func (c *Call) mayGive(tenant string) error {
+func mayGive(c *Call, tenant string) error {
 	c.Tenant = tenant
-	if !c.operator() && !c.Caller.ActsFor(tenant) {
+	if !isOperator(c) && !c.Caller.ActsFor(tenant) {
 		return core.Forbiddenf("The caller doesn't act for this tenant.")
 	}
 	return nil
@@ -139,19 +139,19 @@ func (a lists) create(c *Call, in core.ListInput) (core.List, error) {
 	if err != nil {
 		return l, err
 	}
-	if err := c.mayGive(l.TenantID); err != nil {
+	if err := mayGive(c, l.TenantID); err != nil {
 		return l, err
 	}
 	if err := a.held(c, &l, core.List{}); err != nil {
 		return l, err
 	}
-	return l, unknownTenant(a.store.AddList(c, l, c.actor()))
+	return l, unknownTenant(a.store.AddList(c, l, actor(c)))
 }
 
 func (a lists) show(c *Call, id string) (store.CountedList, error) { return a.store.CountedList(c, id) }
 
 func (a lists) update(c *Call, in core.ListInput) (core.List, error) {
-	return a.store.UpdateList(c, c.ID(), c.actor(), func(l *core.List) error {
+	return a.store.UpdateList(c, c.ID(), actor(c), func(l *core.List) error {
 		was := *l
 		if err := l.Change(in, c.Now); err != nil {
 			return err
@@ -162,14 +162,14 @@ func (a lists) update(c *Call, in core.ListInput) (core.List, error) {
 
 // held holds what others than operators make of a list against the operator's setting.
 func (a lists) held(c *Call, l *core.List, was core.List) error {
-	if c.operator() {
+	if isOperator(c) {
 		return nil
 	}
 	return l.HoldConfirmToken(was, a.confirmToken)
 }
 
 func (a lists) remove(c *Call, id string) (None, error) {
-	return None{}, a.store.DeleteList(c, id, c.actor(), c.Now)
+	return None{}, a.store.DeleteList(c, id, actor(c), c.Now)
 }
 
 // clients serves /api/admin/oauth-clients.
@@ -184,11 +184,11 @@ type clientReply struct {
 
 func (a clients) find(c *Call) error {
 	client, err := a.store.Client(c, c.ID())
-	return c.own(client.TenantID, err, errNotFound)
+	return ownRecord(c, client.TenantID, err, ErrNotFound)
 }
 
 func (a clients) list(c *Call, in tenantFilter, page core.Page) ([]core.Client, error) {
-	tenants, all, err := c.scope(in)
+	tenants, all, err := tenantsFor(c, in)
 	if err != nil {
 		return nil, err
 	}
@@ -196,27 +196,27 @@ func (a clients) list(c *Call, in tenantFilter, page core.Page) ([]core.Client, 
 }
 
 func (a clients) create(c *Call, in core.ClientInput) (clientReply, error) {
-	client, secret, err := core.NewClient(in, c.operator(), c.Now)
+	client, secret, err := core.NewClient(in, isOperator(c), c.Now)
 	if err == nil {
-		err = c.mayGive(client.TenantID)
+		err = mayGive(c, client.TenantID)
 	}
 	if err != nil {
 		return clientReply{}, err
 	}
-	return clientReply{client, secret, client.Warnings()}, unknownTenant(a.store.AddClient(c, client, c.actor()))
+	return clientReply{client, secret, client.Warnings()}, unknownTenant(a.store.AddClient(c, client, actor(c)))
 }
 
 func (a clients) show(c *Call, id string) (core.Client, error) { return a.store.Client(c, id) }
 
 func (a clients) update(c *Call, in core.ClientInput) (clientReply, error) {
 	var secret string
-	client, err := a.store.UpdateClient(c, c.ID(), c.actor(), func(client *core.Client) (err error) {
-		secret, err = client.Change(in, c.operator(), c.Now)
+	client, err := a.store.UpdateClient(c, c.ID(), actor(c), func(client *core.Client) (err error) {
+		secret, err = client.Change(in, isOperator(c), c.Now)
 		return err
 	})
 	return clientReply{client, secret, client.Warnings()}, err
 }
 
 func (a clients) remove(c *Call, id string) (None, error) {
-	return None{}, a.store.DeleteClient(c, id, c.actor(), c.Now)
+	return None{}, a.store.DeleteClient(c, id, actor(c), c.Now)
 }

@@ -44,11 +44,11 @@ func again(c *Call, path string, body []byte) (HTML, error) {
 	if err != nil {
 		return HTML{}, core.Invalidf("", "The parameters are not well-formed.").With(err)
 	}
-	return HTML{To: c.api.publicURL + path + "?" + q.Encode()}, nil
+	return HTML{To: c.PublicURL() + path + "?" + q.Encode()}, nil
 }
 
 func (a authorizeEdge) answer(c *Call, q url.Values, r auth.AuthorizeRequest) (HTML, error) {
-	r.Query, r.BrowserID, r.Fresh, r.Remote, r.UserAgent = q, c.browserID(), c.isFresh(q), c.Remote, c.UserAgent()
+	r.Query, r.BrowserID, r.Fresh, r.Remote, r.UserAgent = q, c.BrowserID(), c.IsFresh(q), c.Remote, c.UserAgent()
 	reply, err := a.auth.Authorize(c, r, c.Now)
 	if fault, ok := errors.AsType[*auth.AuthorizeError](err); ok {
 		return a.distrust(c, q, fault)
@@ -59,11 +59,11 @@ func (a authorizeEdge) answer(c *Call, q url.Values, r auth.AuthorizeRequest) (H
 	c.Tenant = reply.Request.Client.TenantID
 	switch reply.Step {
 	case auth.StepLogin:
-		return HTML{To: c.api.publicURL + "/login?" + url.Values{"continue": {authorizePath + "?" + q.Encode()}}.Encode()}, nil
+		return HTML{To: c.PublicURL() + "/login?" + url.Values{"continue": {authorizePath + "?" + q.Encode()}}.Encode()}, nil
 	case auth.StepConsent:
 		return a.askConsent(c, q, reply)
 	}
-	if err := c.answered(); err != nil {
+	if err := c.AnswerLogin(); err != nil {
 		return HTML{}, err
 	}
 	return a.handOver(c, reply)
@@ -73,7 +73,7 @@ func (a authorizeEdge) answer(c *Call, q url.Values, r auth.AuthorizeRequest) (H
 func (a authorizeEdge) distrust(c *Call, q url.Values, e *auth.AuthorizeError) (HTML, error) {
 	n := note{
 		Lines: []string{
-			c.words().LoginFaultText,
+			wordsOf(c).LoginFaultText,
 			e.Description,
 		},
 		Details: [][2]string{{"Parameter", e.Parameter}},
@@ -91,14 +91,14 @@ func (a authorizeEdge) distrust(c *Call, q url.Values, e *auth.AuthorizeError) (
 			n.Details = append(n.Details, [2]string{"Registered", uri})
 		}
 	}
-	c.err = e
-	return c.render(http.StatusBadRequest, "message", view{Title: c.words().LoginFaultTitle, RequestID: c.RequestID, Data: n})
+	c.LogError(e)
+	return render(c, http.StatusBadRequest, "message", view{Title: wordsOf(c).LoginFaultTitle, RequestID: c.RequestID, Data: n})
 }
 
 // maxShown is how much of a parameter a page repeats, in bytes.
 const maxShown = 300
 
-// scope says what a scope lets a program do.
+// tenantsFor says what a scope lets a program do.
 func (w *pageWords) scope(s string) string {
 	switch s {
 	case core.ScopeOpenID:
@@ -129,7 +129,7 @@ func (w *pageWords) scope(s string) string {
 
 func (a authorizeEdge) askConsent(c *Call, q url.Values, reply auth.AuthorizeReply) (HTML, error) {
 	client := &reply.Request.Client
-	b, err := c.brandOf(client.TenantID)
+	b, err := brandOf(c, client.TenantID)
 	if err != nil {
 		return HTML{}, err
 	}
@@ -138,17 +138,17 @@ func (a authorizeEdge) askConsent(c *Call, q url.Values, reply auth.AuthorizeRep
 		Email                                core.Email
 		Scopes                               []string
 	}{
-		Client: client.Name, Request: q.Encode(), User: reply.Visitor.User.ID, Email: reply.Visitor.User.Email, Target: originOf(reply.Request.RedirectURI),
+		Client: client.Name, Request: q.Encode(), User: reply.Visitor.User.ID, Email: reply.Visitor.User.Email, Target: SourceOf(reply.Request.RedirectURI),
 		Other: "/login?" + url.Values{"continue": {authorizePath + "?" + q.Encode()}}.Encode(),
 	}
 	for _, s := range reply.Consent {
-		words := c.words().scope(s)
+		words := wordsOf(c).scope(s)
 		if s == core.ScopeEmail && client.TenantID != "" {
-			words = fillIn(c.words().ScopeNewsletters, "tenant", b.Name)
+			words = fillIn(wordsOf(c).ScopeNewsletters, "tenant", b.Name)
 		}
 		data.Scopes = append(data.Scopes, words)
 	}
-	return c.render(0, "consent", view{Title: c.words().ConsentTitle, Brand: b, Data: data}, originOf(reply.Request.RedirectURI))
+	return render(c, 0, "consent", view{Title: wordsOf(c).ConsentTitle, Brand: b, Data: data}, SourceOf(reply.Request.RedirectURI))
 }
 
 type consentForm struct {
@@ -181,11 +181,11 @@ func (a authorizeEdge) handOver(c *Call, reply auth.AuthorizeReply) (HTML, error
 		c.Header().Set("Referrer-Policy", "no-referrer")
 		return HTML{To: reply.Location}, nil
 	}
-	b, err := c.brandOf(reply.Request.Client.TenantID)
+	b, err := brandOf(c, reply.Request.Client.TenantID)
 	if err != nil {
 		return HTML{}, err
 	}
-	v := view{Title: c.words().PostTitle, Brand: b, Data: struct {
+	v := view{Title: wordsOf(c).PostTitle, Brand: b, Data: struct {
 		Client string
 		Action template.URL
 		Fields [][2]string
@@ -194,7 +194,7 @@ func (a authorizeEdge) handOver(c *Call, reply auth.AuthorizeReply) (HTML, error
 		reply.Request.Client.Name, template.URL(reply.Request.RedirectURI), reply.Fields, //nolint:gosec // registered, and checked when it was
 		template.HTML("<script>" + submitScript + "</script>"),
 	}}
-	v.d = &c.dress
-	c.pageHeaders(b, submitScriptHash, originOf(reply.Request.RedirectURI))
+	v.style = styleOf(c)
+	c.PageHeaders(b.source(), submitScriptHash, SourceOf(reply.Request.RedirectURI))
 	return fill(0, "post", v)
 }

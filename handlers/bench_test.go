@@ -8,12 +8,8 @@ import (
 
 // BenchmarkEdge is what the edge adds to an operation: routing, checks, JSON in and out, counters; no log, no network.
 func BenchmarkEdge(b *testing.B) {
-	h, err := New(Options{})
+	h, err := newFrame(frameOptions{}, []*Route{{"POST", "/api/newsletter/bench", public(), member, JSON(func(_ *Call, in benchIn) (benchIn, error) { return in, nil }), "Bench"}})
 	if err != nil {
-		b.Fatal(err)
-	}
-	h.routes = []*Route{{"POST", "/api/newsletter/bench", public(), member, JSON(func(_ *Call, in benchIn) (benchIn, error) { return in, nil }), "Bench"}}
-	if h.router, err = newRouter(h.routes); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"reflect"
 	"strconv"
+	"time"
 
 	"newsletterd/core"
 )
@@ -16,12 +17,12 @@ func JSON[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
 
 // Form makes an endpoint whose body is application/x-www-form-urlencoded (tag form).
 func Form[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
-	return typed(formBody, maxForm, fn)
+	return typed(formBody, MaxForm, fn)
 }
 
 // Values makes an endpoint whose body is a form with fields of any name.
 func Values[Out any](fn func(*Call, map[string]string) (Out, error)) Endpoint {
-	return answering[Out](formBody, newPlan(reflect.TypeFor[struct{}](), formBody), maxForm, func(c *Call) (out Out, err error) {
+	return answering[Out](formBody, newPlan(reflect.TypeFor[struct{}](), formBody), MaxForm, func(c *Call) (out Out, err error) {
 		if err = c.readBody(); err != nil {
 			return out, err
 		}
@@ -103,7 +104,7 @@ func answering[Out any](kind bodyKind, p *plan, size int64, fn func(*Call) (Out,
 	return e
 }
 
-// bind fills in from the path, the query, headers and the body, in this order, and asks validate.
+// bind fills in from the path, the query, headers and the body, in this order, and asks CheckInput.
 func (c *Call) bind(p *plan, in reflect.Value) error {
 	if err := c.bindParams(p, in); err != nil {
 		return err
@@ -127,10 +128,39 @@ func (c *Call) bind(p *plan, in reflect.Value) error {
 			return err
 		}
 	}
-	if v, ok := in.Addr().Interface().(interface{ validate() error }); ok {
-		return v.validate()
+	if v, ok := in.Addr().Interface().(interface{ CheckInput() error }); ok {
+		return v.CheckInput()
 	}
 	return nil
+}
+
+// Stream makes an endpoint that reads its body itself, however long it is, as long as it goes on. In comes from the
+// query and the path.
+func Stream[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
+	p := newPlan(reflect.TypeFor[In](), noBody)
+	e := answering[Out](rawBody, p, 0, func(c *Call) (out Out, err error) {
+		var in In
+		if err = c.bind(p, reflect.ValueOf(&in).Elem()); err != nil {
+			return out, err
+		}
+		out, err = fn(c, in)
+		// The time for the answer begins now.
+		control := c.Control()
+		_ = control.SetReadDeadline(time.Time{})
+		_ = control.SetWriteDeadline(time.Now().Add(ProgressTimeout))
+		return out, err
+	})
+	e.streams = true
+	return e
+}
+
+// Serve makes an endpoint that writes its answer itself, as long as the receiver goes on taking it: a file.
+func Serve(fn func(*Call) error) Endpoint {
+	e := Endpoint{out: reflect.TypeFor[Text](), status: http.StatusOK, streams: true, also: []int{
+		http.StatusPartialContent, http.StatusNotModified, http.StatusPreconditionFailed, http.StatusRequestedRangeNotSatisfiable,
+	}}
+	e.call = fn
+	return e
 }
 
 // listQuery is the part of a list's query that the frame serves itself.
@@ -172,7 +202,7 @@ func List[In, Out any](fn func(*Call, In, core.Page) ([]Out, error), key func(Ou
 		}
 		if len(rows) > page.Limit {
 			rows = rows[:page.Limit]
-			c.nextLink(c.api.cursors.Seal(c.cursorBinding(), key(rows[page.Limit-1])))
+			c.nextLink(c.SealCursor(key(rows[page.Limit-1])))
 		}
 		if rows == nil {
 			rows = []Out{}
@@ -198,7 +228,7 @@ func (c *Call) page() (p core.Page, whole bool, err error) {
 		p.Limit = n
 	}
 	if q.Cursor != "" {
-		p.After, err = c.api.cursors.Open(c.cursorBinding(), q.Cursor)
+		p.After, err = c.OpenCursor(q.Cursor)
 	}
 	return p, whole, err
 }

@@ -1,12 +1,9 @@
 package handlers
 
 import (
-	"context"
-	"mime"
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"newsletterd/core"
@@ -16,69 +13,56 @@ import (
 var programPaths = []string{"/api", "/webhooks", "/.well-known", "/healthz", "/openapi"}
 
 // readsPages reports whether the request is a browser's for a path that people may end up at.
-func (c *Call) readsPages(path string) bool {
+func readsPages(c *Call, path string) bool {
 	for _, p := range programPaths {
 		if rest, ok := strings.CutPrefix(path, p); ok && (rest == "" || rest[0] == '/' || rest[0] == '.' || rest[0] == '-') {
 			return false
 		}
 	}
-	return prefersHTML(c.Request.Header.Get("Accept"))
+	return PrefersHTML(c.Request.Header.Get("Accept"))
 }
 
-// prefersHTML reports whether a header Accept (RFC 9110 section 12.5.1) names text/html, and no form of JSON that it likes better.
-func prefersHTML(accept string) bool {
-	html, json := 0.0, 0.0
-	for part := range strings.SplitSeq(accept, ",") {
-		kind, params, err := mime.ParseMediaType(part)
-		if err != nil {
-			continue
-		}
-		q := 1.0
-		if s := params["q"]; s != "" {
-			if q, err = strconv.ParseFloat(s, 64); err != nil || q < 0 || q > 1 {
-				continue
-			}
-		}
-		switch kind {
-		case "text/html", "application/xhtml+xml":
-			html = max(html, q)
-		case "application/json", "application/problem+json":
-			json = max(json, q)
+// dialectOf returns the form of errors at a path that the table does not have.
+func dialectOf(c *Call, path string) Dialect {
+	if readsPages(c, path) {
+		return page
+	}
+	for _, a := range areas {
+		if strings.HasPrefix(path, a.prefix) {
+			return a.dialect
 		}
 	}
-	return html > 0 && html >= json
+	return member
 }
 
-// noPath answers a path that is not in the table. A browser gets a page, with the looks of the tenant whose host it asked; at
-// the root that is the tenant's lists, and at the daemon's own host the way to sign in.
-func (h *Handler) noPath(c *Call, path string) {
-	if !c.readsPages(path) {
-		c.fail(errNoRoute)
-		return
+// areas are the paths whose errors have a form of their own.
+var areas = []struct {
+	prefix  string
+	dialect Dialect
+}{
+	{"/api/send-jobs", send},
+	{"/webhooks", send},
+	{"/healthz", send},
+	{"/api/devices", device},
+	{"/api/agents", device},
+	{"/api/models", device},
+	{"/api/oauth", oauth},
+}
+
+// fallback answers a browser at a path that is not in the table by a page in the style of the tenant whose host it asked.
+// At the root that is the tenant's lists, and at the daemon's own host the way to sign in.
+func (h *Handler) fallback(c *Call, path string) (HTML, error) {
+	if path == "/" && (c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead) {
+		return h.rootPage(c)
 	}
-	answer := h.rootPage
-	if path != "/" || c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead {
-		answer = h.lostPage
-	}
-	ctx, cancel := context.WithTimeout(c.Context, handlerTimeout)
-	defer cancel()
-	c.Context = ctx
-	v, err := answer(c)
-	switch {
-	case err != nil:
-		c.fail(err)
-	case v.To != "":
-		c.redirect(v.To)
-	default:
-		c.write(http.StatusOK, "text/html; charset=utf-8", v.Body)
-	}
+	return h.lostPage(c)
 }
 
 func (h *Handler) lostPage(c *Call) (HTML, error) {
 	if _, _, err := h.hostTenant(c); err != nil {
 		return HTML{}, err
 	}
-	return HTML{}, errNoRoute
+	return HTML{}, ErrNoRoute
 }
 
 // listLink is a list on the page of a tenant.
@@ -95,7 +79,7 @@ func (h *Handler) rootPage(c *Call) (HTML, error) {
 	}
 	if !found {
 		to := "/login"
-		if c.cookie(sessionCookie) != "" {
+		if c.Cookie(SessionCookie) != "" {
 			to = accountPath
 		}
 		return HTML{To: h.publicURL + to}, nil
@@ -108,10 +92,10 @@ func (h *Handler) rootPage(c *Call) (HTML, error) {
 		data.Lists = append(data.Lists, listLink{l.Name, subscribePath(l.ID), paragraphs(l.Description)})
 		data.Preferences = preferencesPath(l.ID)
 	}
-	return c.render(0, "home", view{Title: c.dress.say(c.words().HomeTitle), Data: data})
+	return render(c, 0, "home", view{Title: styleOf(c).expand(wordsOf(c).HomeTitle), Data: data})
 }
 
-// hostTenant dresses the pages as the tenant whose public_url names the host that was asked wants them, and returns its active lists.
+// hostTenant applies the style of the tenant whose public_url names the host that was asked, and returns its active lists.
 // The daemon's own host is nobody else's.
 func (h *Handler) hostTenant(c *Call) (lists []core.List, found bool, err error) {
 	host := hostOf(c.Request.Host)
@@ -124,7 +108,7 @@ func (h *Handler) hostTenant(c *Call) (lists []core.List, found bool, err error)
 	}
 	t := &tenants[0]
 	c.Tenant = t.ID
-	c.wearTenant(t)
+	applyTenant(c, t)
 	all, err := h.options.Store.Lists(c, []string{t.ID}, false, core.Page{Limit: maxHomeLists})
 	for _, l := range all {
 		if l.Active() {

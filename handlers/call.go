@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"newsletterd/core"
+	"newsletterd/store"
 )
 
 // Call is one request as an operation sees it. It is a context.Context (cancelled when the caller
@@ -26,13 +27,11 @@ type Call struct {
 	w      *responseWriter
 	route  *Route
 	params []param // of the path, unescaped
-	api    *Handler
+	frame  *frame
 	status int   // 0: the status of the endpoint
 	err    error // for the log line
-	dress  dress // of pages
 	body   []byte
 	pooled *[]byte              // where body came from
-	sender *mailSender          // of a provider event
 	held   int64                // bytes of the large-body budget in use
 	share  *semaphore.Weighted  // of that budget; nil: none of its own
 	heavy  func()               // ends what a large body asked of the garbage collector; nil: nothing
@@ -69,9 +68,46 @@ func (c *Call) UserAgent() string {
 	return ua[:min(len(ua), 255)]
 }
 
+// Keep makes Value return value for key from now on: what an area keeps of a request between its steps.
+func (c *Call) Keep(key, value any) { c.Context = context.WithValue(c.Context, key, value) }
+
+// Store returns the store of the program.
+func (c *Call) Store() *store.Store { return c.frame.options.Store }
+
+// PublicURL returns the origin as the world sees it, without a slash at the end.
+func (c *Call) PublicURL() string { return c.frame.publicURL }
+
+// Body returns the bytes of the body once they are read. They are valid until the operation returns.
+func (c *Call) Body() []byte { return c.body }
+
+// CheckBody adds a check of the raw body, which runs before the body is decoded.
+func (c *Call) CheckBody(check func(body []byte) error) { c.checks = append(c.checks, check) }
+
+// LimitBody sets the size of this body, in bytes, in place of the endpoint's.
+func (c *Call) LimitBody(n int64) { c.limit = n }
+
+// SetStatus sets the status of the answer, in place of the endpoint's.
+func (c *Call) SetStatus(status int) { c.status = status }
+
+// LogError names an error in the log line of the request whose answer is made by the operation itself.
+func (c *Call) LogError(err error) { c.err = err }
+
+// Control returns the controller of the connection's deadlines.
+func (c *Call) Control() *http.ResponseController { return http.NewResponseController(c.w) }
+
+// SealCursor returns the cursor for the page after a key, good for this caller, path and filter alone.
+func (c *Call) SealCursor(key string) string {
+	return c.frame.cursors.Seal(c.cursorBinding(), key)
+}
+
+// OpenCursor returns the key in a cursor. Cursors of others are core.ErrInvalidCursor.
+func (c *Call) OpenCursor(cursor string) (string, error) {
+	return c.frame.cursors.Open(c.cursorBinding(), cursor)
+}
+
 // nextLink sets a link to the next page (RFC 8288).
 func (c *Call) nextLink(cursor string) {
 	q := c.Request.URL.Query()
 	q.Set("cursor", cursor)
-	c.Header().Set("Link", "<"+c.api.publicURL+c.Request.URL.EscapedPath()+"?"+q.Encode()+`>; rel="next"`)
+	c.Header().Set("Link", "<"+c.frame.publicURL+c.Request.URL.EscapedPath()+"?"+q.Encode()+`>; rel="next"`)
 }

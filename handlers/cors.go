@@ -26,7 +26,7 @@ func (e Endpoint) CORS(allowed func(r *http.Request, origin string) bool, header
 
 // preflight answers the question of a browser whether it may send a request (Fetch standard, CORS-preflight). ok is
 // false where it is none, or the route is not for other origins.
-func (h *Handler) preflight(c *Call, path string) (ok bool) {
+func (h *frame) preflight(c *Call, path string) (ok bool) {
 	method := c.Request.Header.Get("Access-Control-Request-Method")
 	if c.Request.Method != http.MethodOptions || method == "" || c.Request.Header.Get("Origin") == "" {
 		return false
@@ -45,14 +45,4 @@ func (c *Call) allowOrigin() {
 	if c.route.Do.cors != nil && c.Request.Method != http.MethodOptions {
 		c.route.Do.cors.HandlerFunc(c.w, c.Request)
 	}
-}
-
-// tenantOrigin tells whether an origin is the https site of some tenant.
-func (a newsletter) tenantOrigin(r *http.Request, origin string) bool {
-	host := siteOf(origin)
-	if host == "" {
-		return false
-	}
-	ok, err := a.store.HasDomain(r.Context(), host)
-	return err == nil && ok
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"reflect"
 	"strings"
 	"time"
 )
@@ -12,15 +11,6 @@ import (
 // maxRanges is the number of ranges that one request may ask for; more are answered with the whole file (RFC 9110
 // section 14.2 lets a server ignore them), since each may cost a read of 1 MiB.
 const maxRanges = 8
-
-// Serve makes an endpoint that writes its answer itself, as long as the receiver goes on taking it: a file.
-func Serve(fn func(*Call) error) Endpoint {
-	e := Endpoint{out: reflect.TypeFor[Text](), status: http.StatusOK, streams: true, also: []int{
-		http.StatusPartialContent, http.StatusNotModified, http.StatusPreconditionFailed, http.StatusRequestedRangeNotSatisfiable,
-	}}
-	e.call = fn
-	return e
-}
 
 // download answers the file of a model: whole, in ranges or not at all where the caller has it (RFC 9110 sections 13
 // and 14). It is never shown in the origin of the API: it is saved, or opened without rights.
@@ -38,30 +28,25 @@ func (a models) download(c *Call) error {
 	if strings.Count(c.Request.Header.Get("Range"), ",") >= maxRanges {
 		c.Request.Header.Del("Range")
 	}
-	_ = http.NewResponseController(c.w).SetReadDeadline(time.Time{})
+	_ = c.Control().SetReadDeadline(time.Time{})
 	f := a.store.OpenFile(c, &m.Model)
-	http.ServeContent(leaving{c.w}, c.Request, "", m.CreatedAt.Time(), f)
+	http.ServeContent(rangeWriter{c.Stream()}, c.Request, "", m.CreatedAt.Time(), f)
 	if err := f.Err(); err != nil {
-		c.cut(fmt.Errorf("download: %w", err)) // the head is out: only cutting the connection tells
+		c.Cut(fmt.Errorf("download: %w", err)) // the head is out: only cutting the connection tells
 	}
 	return nil
 }
 
-// leaving gives each write of a long answer its own time.
-type leaving struct{ *responseWriter }
+// rangeWriter is the http.ResponseWriter of a file.
+type rangeWriter struct{ http.ResponseWriter }
 
-// WriteHeader says again what http.ServeContent takes out of an error.
-func (l leaving) WriteHeader(status int) {
+// WriteHeader restores the headers of an error, which http.ServeContent takes out.
+func (w rangeWriter) WriteHeader(status int) {
 	if status == http.StatusRequestedRangeNotSatisfiable {
-		l.Header().Set("Cache-Control", "no-store")
-		l.Header().Del("Content-Disposition")
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Del("Content-Disposition")
 	}
-	l.responseWriter.WriteHeader(status)
-}
-
-func (l leaving) Write(b []byte) (int, error) {
-	_ = http.NewResponseController(l.responseWriter).SetWriteDeadline(time.Now().Add(progressTimeout))
-	return l.responseWriter.Write(b)
+	w.ResponseWriter.WriteHeader(status)
 }
 
 // attachment is a Content-Disposition (RFC 6266) with the name of a model: in ASCII for old receivers, whole for others.

@@ -54,22 +54,25 @@ const (
 )
 
 var (
-	errNotFound    = &core.Error{Kind: core.NotFound, Code: "not_found", Message: "There is no such record."}
-	errNoRoute     = &core.Error{Kind: core.NotFound, Code: "not_found", Message: "There is nothing at this address."}
-	errBusy        = &core.Error{Kind: core.Unavailable, Code: "busy", Message: "The service is busy; try again soon.", RetryAfter: 2}
-	errRateLimited = &core.Error{Kind: core.TooMany, Code: "rate_limited", Message: "Too many requests from this address; try again later."}
+	ErrNotFound    = &core.Error{Kind: core.NotFound, Code: "not_found", Message: "There is no such record."}
+	ErrNoRoute     = &core.Error{Kind: core.NotFound, Code: "not_found", Message: "There is nothing at this address."}
+	ErrBusy        = &core.Error{Kind: core.Unavailable, Code: "busy", Message: "The service is busy; try again soon.", RetryAfter: 2}
+	ErrRateLimited = &core.Error{Kind: core.TooMany, Code: "rate_limited", Message: "Too many requests from this address; try again later."}
 )
+
+// MessageOf returns the message of a kind of error where the error itself says nothing sharper.
+func MessageOf(kind core.Kind) string { return kinds[kind].message }
 
 // notFound is the answer for a path parameter that can't be the id of anything.
 func (c *Call) notFound() error {
 	if c.route.Do.missing != nil {
 		return c.route.Do.missing
 	}
-	return errNotFound
+	return ErrNotFound
 }
 
-// errorBody is the answer to a failed request, in every dialect but pages.
-type errorBody struct {
+// ErrorBody is the answer to a failed request, in every dialect but pages.
+type ErrorBody struct {
 	Error       string `json:"error"`
 	Description string `json:"error_description,omitempty"`
 	Message     string `json:"message"`
@@ -86,13 +89,13 @@ func asError(err error) *core.Error {
 	case ok:
 		return e
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return errBusy.With(err)
+		return ErrBusy.With(err)
 	}
 	return core.ErrInternal.With(err)
 }
 
-// statusOf is the status that an error has in a dialect.
-func statusOf(d Dialect, kind core.Kind) int {
+// StatusOf returns the status that an error has in a dialect.
+func StatusOf(d Dialect, kind core.Kind) int {
 	if d == send && kind == core.Invalid {
 		return http.StatusUnprocessableEntity
 	}
@@ -108,8 +111,8 @@ func (c *Call) fail(err error) {
 	if !ok {
 		info = kinds[core.Internal]
 	}
-	status := statusOf(d, e.Kind)
-	body := errorBody{Error: e.Code, Message: e.Message, Field: e.Field, RequestID: c.RequestID}
+	status := StatusOf(d, e.Kind)
+	body := ErrorBody{Error: e.Code, Message: e.Message, Field: e.Field, RequestID: c.RequestID}
 	if body.Error == "" || e.Kind == core.Internal {
 		body.Error = info.code
 	}
@@ -130,7 +133,7 @@ func (c *Call) fail(err error) {
 	case core.Unauthenticated, core.Forbidden:
 		c.challenge(e, body.Error)
 	}
-	c.retryAfter(e)
+	c.RetryAfter(e)
 	h.Set("Cache-Control", "no-store")
 	if d == page {
 		c.writePage(status, body)
@@ -139,8 +142,8 @@ func (c *Call) fail(err error) {
 	c.writeJSON(status, body)
 }
 
-// retryAfter says when to come back, where that helps.
-func (c *Call) retryAfter(e *core.Error) {
+// RetryAfter says when to come back, where that helps.
+func (c *Call) RetryAfter(e *core.Error) {
 	switch e.Kind {
 	case core.TooMany:
 		c.Header().Set("Retry-After", strconv.Itoa(cmp.Or(e.RetryAfter, retryTooMany)))
@@ -151,7 +154,7 @@ func (c *Call) retryAfter(e *core.Error) {
 
 // sendWords brings an answer into the form of the send service, where everything that is wrong with
 // a request has one word and the field is the reason.
-func sendWords(b *errorBody) {
+func sendWords(b *ErrorBody) {
 	switch b.Error {
 	case "invalid_request", "invalid_email", "invalid_json":
 		b.Error = "validation_error"
@@ -161,7 +164,7 @@ func sendWords(b *errorBody) {
 
 // oauthWords brings an answer into the form of RFC 6749 section 5.2. Errors that auth makes carry the
 // RFC's own code and pass; the words of other layers are replaced by the RFC's.
-func oauthWords(b *errorBody, e *core.Error, info kindInfo) {
+func oauthWords(b *ErrorBody, e *core.Error, info kindInfo) {
 	switch {
 	case strings.HasPrefix(e.Code, "invalid_") && e.Code != "invalid_json" && e.Code != "invalid_email",
 		e.Code == "unsupported_grant_type", e.Code == "unsupported_response_type", e.Code == "unauthorized_client",
@@ -210,57 +213,20 @@ func (c *Call) dialect() Dialect {
 	if c.route != nil {
 		return c.route.Dialect
 	}
-	p := c.Request.URL.Path
-	if c.readsPages(p) {
-		return page
-	}
-	for _, a := range areas {
-		if strings.HasPrefix(p, a.prefix) {
-			return a.dialect
-		}
-	}
-	return member
+	return c.frame.dialectOf(c, c.Request.URL.Path)
 }
 
-var areas = []struct {
-	prefix  string
-	dialect Dialect
-}{
-	{"/api/send-jobs", send},
-	{"/webhooks", send},
-	{"/healthz", send},
-	{"/api/devices", device},
-	{"/api/agents", device},
-	{"/api/models", device},
-	{"/api/oauth", oauth},
-}
-
-// writePage tells an error on a page.
-func (c *Call) writePage(status int, body errorBody) {
-	n := note{Lines: []string{c.explain(body.Message)}}
-	if body.Field != "" {
-		n.Details = [][2]string{{"Field", body.Field}}
+// writePage answers an error by a page.
+func (c *Call) writePage(status int, body ErrorBody) {
+	if c.frame.options.ErrorPage == nil {
+		c.writeJSON(status, body)
+		return
 	}
-	if status == http.StatusBadRequest || status == http.StatusNotFound {
-		n.Link, n.LinkText = c.dress.link, c.dress.linkText
-	}
-	p, err := c.render(status, "message", view{Title: c.words().errorTitle(status), RequestID: c.RequestID, Data: n})
+	p, err := c.frame.options.ErrorPage(c, status, body)
 	if err != nil {
 		panic(err)
 	}
 	c.write(status, "text/html; charset=utf-8", p.Body)
-}
-
-func (w *pageWords) errorTitle(status int) string {
-	switch {
-	case status == http.StatusNotFound:
-		return w.MissingTitle
-	case status == http.StatusTooManyRequests:
-		return w.ManyTitle
-	case status >= 500:
-		return w.FailedTitle
-	}
-	return w.WrongTitle
 }
 
 func (c *Call) writeJSON(status int, v any) {

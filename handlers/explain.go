@@ -1,16 +1,19 @@
 package handlers
 
 import (
+	"errors"
 	"fmt"
 	"html/template"
+	"net/http"
 	"strings"
 
+	"newsletterd/auth"
 	"newsletterd/core"
 )
 
 // explain is a message of an error in the language of the page, where it is one that people meet; else it is answered as it stands.
-func (c *Call) explain(message string) string {
-	w := c.words()
+func explain(c *Call, message string) string {
+	w := wordsOf(c)
 	if text := w.explanations()[message]; text != "" {
 		return text
 	}
@@ -26,15 +29,15 @@ func (c *Call) explain(message string) string {
 // explanations are the messages of core, auth and this package in the words of a language.
 func (w *pageWords) explanations() map[string]string {
 	return map[string]string{
-		errNoRoute.Message:                                             w.MissingText,
-		errNotFound.Message:                                            w.RecordText,
+		ErrNoRoute.Message:                                             w.MissingText,
+		ErrNotFound.Message:                                            w.RecordText,
 		core.ErrListNotFound.Message:                                   w.ListText,
-		errBusy.Message:                                                w.BusyText,
-		errRateLimited.Message:                                         w.ManyText,
-		errSession.Message:                                             w.UnavailableText,
-		kinds[core.TooMany].message:                                    w.ManyText,
-		kinds[core.Unavailable].message:                                w.UnavailableText,
-		kinds[core.Internal].message:                                   w.InternalText,
+		ErrBusy.Message:                                                w.BusyText,
+		ErrRateLimited.Message:                                         w.ManyText,
+		ErrSession.Message:                                             w.UnavailableText,
+		MessageOf(core.TooMany):                                        w.ManyText,
+		MessageOf(core.Unavailable):                                    w.UnavailableText,
+		MessageOf(core.Internal):                                       w.InternalText,
 		core.ErrInvalidEmail.Message:                                   w.FaultEmail,
 		"This form was sent from another site.":                        w.SiteText,
 		"The parameters are not well-formed.":                          w.MalformedText,
@@ -69,4 +72,43 @@ func fillIn(text string, pairs ...any) string {
 		}
 	}
 	return strings.NewReplacer(names...).Replace(text)
+}
+
+// faultOf returns what a form's page says of an error that the visitor can mend, and its status; ok is false for others.
+func faultOf(c *Call, err error) (text string, status int, ok bool) {
+	e, is := errors.AsType[*core.Error](err)
+	if !is {
+		return "", 0, false
+	}
+	switch {
+	case errors.Is(err, auth.ErrBadCredentials), e.Kind == core.Invalid, e.Kind == core.TooMany, e.Kind == core.Unavailable && e.Code == "busy":
+		c.RetryAfter(e)
+		c.LogError(err)
+		return explain(c, e.Message), StatusOf(page, e.Kind), true
+	}
+	return "", 0, false
+}
+
+// errorPage makes the page of an error.
+func errorPage(c *Call, status int, e ErrorBody) (HTML, error) {
+	n := note{Lines: []string{explain(c, e.Message)}}
+	if e.Field != "" {
+		n.Details = [][2]string{{"Field", e.Field}}
+	}
+	if s := styleOf(c); status == http.StatusBadRequest || status == http.StatusNotFound {
+		n.Link, n.LinkText = s.link, s.linkText
+	}
+	return render(c, status, "message", view{Title: wordsOf(c).errorTitle(status), RequestID: c.RequestID, Data: n})
+}
+
+func (w *pageWords) errorTitle(status int) string {
+	switch {
+	case status == http.StatusNotFound:
+		return w.MissingTitle
+	case status == http.StatusTooManyRequests:
+		return w.ManyTitle
+	case status >= 500:
+		return w.FailedTitle
+	}
+	return w.WrongTitle
 }

@@ -37,7 +37,7 @@ var embeddedForm = template.Must(template.New("form").Parse(`<form action="{{.Ac
 // WriteForm writes the subscribe form of a list, in the list's language, for a page of the tenant's own. It posts to the
 // tenant's public_url, or to origin where the tenant has none.
 func WriteForm(w io.Writer, l *store.ListWithTenant, origin string) error {
-	d := dress{lang: l.PageLanguage()}
+	d := pageStyle{lang: l.PageLanguage()}
 	return embeddedForm.Execute(w, struct {
 		*store.ListWithTenant
 		W      *pageWords

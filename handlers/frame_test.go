@@ -25,25 +25,22 @@ type echoIn struct {
 // newTestHandler builds a handler over a table of its own.
 func newTestHandler(t *testing.T, rows ...*Route) *httptest.Server {
 	t.Helper()
-	h, err := New(Options{
+	h, err := newFrame(frameOptions{
 		PublicURL: "http://example.test",
+		DialectOf: func(_ *Call, path string) Dialect {
+			if strings.HasPrefix(path, "/api/models") {
+				return device
+			}
+			return member
+		},
 		Bearer: func(_ context.Context, token string, _ core.Instant) (core.Caller, error) {
 			if token != "good" {
 				return core.Caller{}, core.ErrUnauthenticated
 			}
 			return core.Caller{UserID: core.NewID(), Scopes: []string{core.ScopeSend}}, nil
 		},
-	})
+	}, rows)
 	if err != nil {
-		t.Fatal(err)
-	}
-	h.routes = rows
-	for _, r := range rows {
-		if err := r.prepare(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if h.router, err = newRouter(rows); err != nil {
 		t.Fatal(err)
 	}
 	srv := httptest.NewUnstartedServer(h)

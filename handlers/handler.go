@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/alexedwards/scs/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"newsletterd/auth"
@@ -42,37 +41,25 @@ type Options struct {
 	Signed func(ctx context.Context, h http.Header, path string, now core.Instant) (func(body []byte) (core.Caller, error), error)
 }
 
-// Handler serves the table.
+// Handler serves every endpoint and page of the daemon.
 type Handler struct {
+	*frame
 	options        Options
 	publicURL      string
-	routes         []*Route
-	router         *router
-	cursors        core.CursorKey
 	sealer         *auth.Sealer // unsubscribe tokens
 	ident          *mail.Ident  // names of mails
-	budget         *budget
-	metrics        *metrics
 	log            *slog.Logger
-	refused        refusals
-	documents      map[string][]byte // OpenAPI, by name
 	draining       atomic.Bool
-	sessions       *scs.SessionManager // of browsers
-	crossOrigin    *http.CrossOriginProtection
 	prober         prober
 	uploads        *uploads
 	subscribes     *subscribeLimits
-	unlisted       sync.Once // says that a proxy is not in TrustedProxies
-	operationCache sync.Map  // of the page /openapi: the operations of each document, []referenceOperation
+	operationCache sync.Map // of the page /openapi: the operations of each document, []referenceOperation
 }
 
-// New builds the handler. It fails on a table that is not in order.
+// New returns the handler of all routes. It fails on a table that is not in order.
 func New(o Options) (*Handler, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Registry == nil {
-		o.Registry = prometheus.NewRegistry()
 	}
 	if o.Signed == nil {
 		o.Signed = signedBy(o.Store)
@@ -83,17 +70,11 @@ func New(o Options) (*Handler, error) {
 		}
 	}
 	h := &Handler{
-		options: o, publicURL: strings.TrimSuffix(o.PublicURL, "/"), budget: newBudget(), log: o.Log, prober: prober{store: o.Store},
-		crossOrigin: newCrossOrigin(o.PublicURL), uploads: newUploads(),
+		options: o, publicURL: strings.TrimSuffix(o.PublicURL, "/"), log: o.Log, prober: prober{store: o.Store}, uploads: newUploads(),
 	}
 	if o.Store != nil {
-		key, err := o.Store.PurposeKey(context.Background(), "cursor")
+		key, err := o.Store.PurposeKey(context.Background(), "unsubscribe")
 		if err != nil {
-			return nil, fmt.Errorf("key of cursors: %w", err)
-		}
-		h.cursors = core.CursorKey(key)
-		h.sessions = newSessions(o.Store)
-		if key, err = o.Store.PurposeKey(context.Background(), "unsubscribe"); err != nil {
 			return nil, fmt.Errorf("key of unsubscribe tokens: %w", err)
 		}
 		if h.sealer, err = auth.NewSealer(key); err != nil {
@@ -105,55 +86,18 @@ func New(o Options) (*Handler, error) {
 		h.ident = mail.NewIdent(key)
 	}
 	var err error
-	if h.subscribes, err = newSubscribeLimits(o.Newsletter.SubscribePerAddress, h.publicURL); err != nil {
+	if h.subscribes, err = newSubscribeLimits(o.Newsletter.SubscribePerAddress, h.publicURL, o.TrustedProxies, h.log); err != nil {
 		return nil, err
 	}
-	h.routes = h.table()
-	for _, r := range h.routes {
-		if err := r.prepare(); err != nil {
-			return nil, err
-		}
-	}
-	if h.router, err = newRouter(h.routes); err != nil {
+	h.frame, err = newFrame(frameOptions{
+		Log: o.Log, Registry: o.Registry, PublicURL: o.PublicURL, TrustedProxies: o.TrustedProxies, Store: o.Store, API: api,
+		Bearer: o.Bearer, Signed: o.Signed, DialectOf: dialectOf, Fallback: h.fallback, ErrorPage: errorPage,
+	}, h.table())
+	if err != nil {
 		return nil, err
-	}
-	h.metrics = newMetrics(o.Registry, h.routes)
-	if err := h.describe(); err != nil {
-		return nil, fmt.Errorf("describe the API: %w", err)
 	}
 	return h, nil
 }
 
-// Routes is the table, in its order.
-func (h *Handler) Routes() []*Route { return h.routes }
-
 // Drain makes the health check answer 503 from now on: the daemon is about to stop.
 func (h *Handler) Drain() { h.draining.Store(true) }
-
-// Registry holds every metric of the program.
-func (h *Handler) Registry() *prometheus.Registry { return h.options.Registry }
-
-// prepare checks a route and readies what it needs.
-func (r *Route) prepare() error {
-	if !r.Who.complete() {
-		return fmt.Errorf("route %s %s has no access rule, or one that names no scope", r.Method, r.Path)
-	}
-	if r.Do.call == nil || strings.IndexByte("msodp", byte(r.Dialect)) < 0 || r.Summary == "" {
-		return fmt.Errorf("route %s %s is not complete", r.Method, r.Path)
-	}
-	if r.Do.in != nil {
-		for _, f := range r.Do.in.path {
-			if !strings.Contains(r.Path+"/", "/:"+f.name+"/") {
-				return fmt.Errorf("route %s %s has no parameter :%s", r.Method, r.Path, f.name)
-			}
-		}
-	}
-	if r.Do.rate != nil {
-		l, err := newLimiter(*r.Do.rate)
-		if err != nil {
-			return err
-		}
-		r.Do.limiter = l
-	}
-	return nil
-}

@@ -45,7 +45,7 @@ func (h *Handler) health(c *Call) (healthReply, error) {
 	default:
 		return reply, nil
 	}
-	c.status = http.StatusServiceUnavailable
+	c.SetStatus(http.StatusServiceUnavailable)
 	c.Header().Set("Retry-After", "2")
 	reply.RequestID = c.RequestID
 	return reply, nil

@@ -95,7 +95,7 @@ func (c *Call) readBody() error {
 			break
 		}
 		if err != nil {
-			return bodyError(err)
+			return BodyError(err)
 		}
 	}
 	*pooled = b
@@ -119,10 +119,10 @@ func (c *Call) growBody(b []byte, limit int64) ([]byte, error) {
 	}
 	size = min(size, limit+1)
 	if size > freeBody {
-		ctx, cancel := context.WithTimeout(c, bodyBudgetWait)
+		ctx, cancel := context.WithTimeout(c, BodyBudgetWait)
 		defer cancel()
 		if err := c.hold(ctx, size); err != nil {
-			return nil, errBusy.With(fmt.Errorf("body budget: %w", err))
+			return nil, ErrBusy.With(fmt.Errorf("body budget: %w", err))
 		}
 		if size >= heavyBody && c.heavy == nil {
 			c.heavy = auth.SmallHeap()
@@ -139,9 +139,9 @@ func (c *Call) growBody(b []byte, limit int64) ([]byte, error) {
 // the budget first, so that strangers keep room for those who are known.
 func (c *Call) hold(ctx context.Context, size int64) error {
 	if c.held == 0 && !c.Caller.Known() {
-		c.share = c.api.budget.strangers
+		c.share = c.frame.budget.strangers
 		if c.route.Who.signed {
-			c.share = c.api.budget.signed
+			c.share = c.frame.budget.signed
 		}
 	}
 	more := size - c.held
@@ -150,7 +150,7 @@ func (c *Call) hold(ctx context.Context, size int64) error {
 			return err
 		}
 	}
-	if err := c.api.budget.all.Acquire(ctx, more); err != nil {
+	if err := c.frame.budget.all.Acquire(ctx, more); err != nil {
 		if c.share != nil {
 			c.share.Release(more)
 		}
@@ -175,7 +175,7 @@ func newBody(size int64) []byte {
 // release gives back what the body held.
 func (c *Call) release() {
 	if c.held > 0 {
-		c.api.budget.all.Release(c.held)
+		c.frame.budget.all.Release(c.held)
 		if c.share != nil {
 			c.share.Release(c.held)
 		}
@@ -193,7 +193,7 @@ func tooLarge(limit int64) error {
 	return &core.Error{Kind: core.TooLarge, Code: "payload_too_large", Message: fmt.Sprintf("The body may have %d bytes at most.", limit)}
 }
 
-func bodyError(err error) error {
+func BodyError(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return core.Invalidf("", "The body did not arrive in time.").With(err)
 	}
@@ -211,24 +211,25 @@ func newBudget() *budget {
 	return &budget{semaphore.NewWeighted(bodyBudget), semaphore.NewWeighted(signedShare), semaphore.NewWeighted(strangersShare)}
 }
 
-// limiter counts requests of remote addresses by GCRA, in a bounded memory: the addresses that asked
+// Limiter counts requests of remote addresses by GCRA, in a bounded memory: the addresses that asked
 // longest ago are forgotten first.
-type limiter struct{ gcra *throttled.GCRARateLimiterCtx }
+type Limiter struct{ gcra *throttled.GCRARateLimiterCtx }
 
 // limiterKeys is the number of addresses that one limiter remembers.
 const limiterKeys = 65536
 
-func newLimiter(r rate) (*limiter, error) {
+// NewLimiter returns a limiter of n requests per time and key.
+func NewLimiter(n int, per time.Duration) (*Limiter, error) {
 	store, err := memstore.NewCtx(limiterKeys)
 	if err != nil {
 		return nil, err
 	}
-	quota := throttled.RateQuota{MaxRate: throttled.PerDuration(r.n, r.per), MaxBurst: r.n - 1}
+	quota := throttled.RateQuota{MaxRate: throttled.PerDuration(n, per), MaxBurst: n - 1}
 	gcra, err := throttled.NewGCRARateLimiterCtx(store, quota)
 	if err != nil {
-		return nil, fmt.Errorf("limiter of %d per %v: %w", r.n, r.per, err)
+		return nil, fmt.Errorf("limiter of %d per %v: %w", n, per, err)
 	}
-	return &limiter{gcra}, nil
+	return &Limiter{gcra}, nil
 }
 
 // limitRate counts this request where the route has a rate.
@@ -238,17 +239,17 @@ func (c *Call) limitRate() error {
 	if l == nil || !key.IsValid() {
 		return nil
 	}
-	return c.countBy(l, key.String())
+	return c.CountBy(l, key.String())
 }
 
-// countBy counts this request under a key of a limiter; too many are rate_limited.
-func (c *Call) countBy(l *limiter, key string) error {
+// CountBy counts this request under a key of a limiter. Too many are ErrRateLimited.
+func (c *Call) CountBy(l *Limiter, key string) error {
 	limited, result, err := l.gcra.RateLimitCtx(c, key, 1)
 	if err != nil {
 		return err
 	}
 	if limited {
-		e := *errRateLimited
+		e := *ErrRateLimited
 		e.RetryAfter = int(result.RetryAfter/time.Second) + 1
 		return &e
 	}
@@ -271,7 +272,7 @@ func AddressKey(a netip.Addr) netip.Addr {
 
 // remote is the address of the peer or, behind trusted proxies, of the last hop that is none of
 // them: X-Forwarded-For is read from the right, since everything left of a trusted entry is hearsay.
-func (h *Handler) remote(r *http.Request) netip.Addr {
+func (h *frame) remote(r *http.Request) netip.Addr {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		return netip.Addr{}
@@ -299,7 +300,7 @@ func (h *Handler) remote(r *http.Request) netip.Addr {
 	return peer
 }
 
-func (h *Handler) trusted(a netip.Addr) bool {
+func (h *frame) trusted(a netip.Addr) bool {
 	for _, p := range h.options.TrustedProxies {
 		if p.Contains(a) {
 			return true

@@ -20,26 +20,28 @@ const (
 
 // subscribeLimits counts requests to subscribe, of the API and of forms together. nil: there is no limit.
 type subscribeLimits struct {
-	address *limiter // by address of origin
-	private *limiter // by private address of origin
-	token   *limiter // by caller
-	local   bool     // the daemon is a machine's own: callers of that machine are not counted
+	address *Limiter       // by address of origin
+	private *Limiter       // by private address of origin
+	token   *Limiter       // by caller
+	local   bool           // the daemon is a machine's own: callers of that machine are not counted
+	trusted []netip.Prefix // proxies, which stand for nobody themselves
+	log     *slog.Logger
 	saidAt  atomic.Int64
 }
 
 // newSubscribeLimits returns the limits of n requests an hour and address; 0: none.
-func newSubscribeLimits(n int, publicURL string) (l *subscribeLimits, err error) {
+func newSubscribeLimits(n int, publicURL string, trusted []netip.Prefix, log *slog.Logger) (l *subscribeLimits, err error) {
 	if n == 0 {
 		return nil, nil
 	}
-	l = &subscribeLimits{local: loopbackOrigin(publicURL)}
-	if l.address, err = newLimiter(rate{n, time.Hour}); err != nil {
+	l = &subscribeLimits{local: loopbackOrigin(publicURL), trusted: trusted, log: log}
+	if l.address, err = NewLimiter(n, time.Hour); err != nil {
 		return nil, err
 	}
-	if l.private, err = newLimiter(rate{max(n, SubscribePerPrivate), time.Hour}); err != nil {
+	if l.private, err = NewLimiter(max(n, SubscribePerPrivate), time.Hour); err != nil {
 		return nil, err
 	}
-	l.token, err = newLimiter(rate{subscribePerToken, time.Minute})
+	l.token, err = NewLimiter(subscribePerToken, time.Minute)
 	return l, err
 }
 
@@ -70,25 +72,25 @@ func Unproxied(a netip.Addr, trusted []netip.Prefix) bool {
 }
 
 // maintains reports whether the caller may write the events of a list.
-func (c *Call) maintains(list *store.ListWithTenant) bool {
+func maintains(c *Call, list *store.ListWithTenant) bool {
 	return c.Caller.Has(core.ScopeEventsWrite) && c.Caller.ActsFor(list.TenantID)
 }
 
-// limitSubscribe counts a request to subscribe to a list, and refuses those that are too many.
-func (c *Call) limitSubscribe(list *store.ListWithTenant) error {
-	l, from := c.api.subscribes, c.Remote.Unmap()
+// check counts a request to subscribe to a list, and refuses those that are too many.
+func (l *subscribeLimits) check(c *Call, list *store.ListWithTenant) error {
+	from := c.Remote.Unmap()
 	if l == nil || !from.IsValid() || l.local && from.IsLoopback() {
 		return nil
 	}
 	switch {
-	case c.maintains(list):
-		return c.countBy(l.token, c.Caller.ClientID+" "+c.Caller.UserID)
-	case !Unproxied(from, c.api.options.TrustedProxies):
-		return c.countBy(l.address, originKey(from))
+	case maintains(c, list):
+		return c.CountBy(l.token, c.Caller.ClientID+" "+c.Caller.UserID)
+	case !Unproxied(from, l.trusted):
+		return c.CountBy(l.address, originKey(from))
 	}
-	err := c.countBy(l.private, originKey(from))
+	err := c.CountBy(l.private, originKey(from))
 	if last := l.saidAt.Load(); err != nil && c.Now > core.Instant(last).Add(time.Hour) && l.saidAt.CompareAndSwap(last, int64(c.Now)) {
-		c.api.log.Warn("a private address asks for more subscriptions than one may: list it in [server] trusted_proxies if it is a proxy; "+
+		l.log.Warn("a private address asks for more subscriptions than one may: list it in [server] trusted_proxies if it is a proxy; "+
 			"a site of your own sends a token with the scope newsletter:events.write", slog.String("remote", from.String()))
 	}
 	return err

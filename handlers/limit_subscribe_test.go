@@ -52,9 +52,9 @@ func TestSubscribeLimits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &Call{Context: t.Context(), Now: 1_790_000_000_000, Remote: netip.MustParseAddr(tt.from), Caller: tt.caller, api: h}
+		c := &Call{Context: t.Context(), Now: 1_790_000_000_000, Remote: netip.MustParseAddr(tt.from), Caller: tt.caller}
 		got := 0
-		for err = c.limitSubscribe(list); err == nil && got < 2000; err = c.limitSubscribe(list) {
+		for err = h.subscribes.check(c, list); err == nil && got < 2000; err = h.subscribes.check(c, list) {
 			got++
 		}
 		if tt.want < 0 && err != nil || tt.want >= 0 && (got != tt.want || !errors.Is(err, core.ErrTooMany)) {
@@ -68,9 +68,11 @@ func TestSubscribeLimitIsShared(t *testing.T) {
 	e := unservedEnv(t, newEnv(t).store)
 	e.step("tenant acme")
 	e.step("list weekly tenant=acme")
-	limits, err := newSubscribeLimits(4, "http://news.test")
+	o := e.handler.options
+	o.PublicURL, o.Newsletter.SubscribePerAddress = "http://news.test", 4
+	h, err := New(o)
 	e.must(err)
-	e.handler.subscribes = limits
+	e.handler = h
 	api, form := "/api/newsletter/subscribe", "/l/"+e.value("weekly")
 	for i, tt := range []struct {
 		from, path string

@@ -10,6 +10,12 @@ import (
 	"newsletterd/core"
 )
 
+// The cookie by which a browser is known to a user who has signed in with it before.
+const (
+	deviceCookie = "newsletterd-device"
+	deviceTTL    = 90 * 24 * time.Hour
+)
+
 type loginQuery struct {
 	Continue string `query:"continue"`
 }
@@ -62,57 +68,57 @@ func (a authorizeEdge) loginPage(c *Call, in loginQuery) (HTML, error) {
 // trusted nobody is signed in.
 func (a authorizeEdge) login(c *Call, in loginForm) (HTML, error) {
 	p := purposeOf(in.Continue)
-	if _, err := c.requested(p); err != nil {
+	if _, err := requested(c, p); err != nil {
 		return a.distrustLogin(c, p, err)
 	}
 	browser, device, err := a.auth.SignIn(c, auth.SignInRequest{
-		Email: in.Email, Password: in.Password, BrowserID: c.browserID(), Device: c.cookie(deviceCookie),
+		Email: in.Email, Password: in.Password, BrowserID: c.BrowserID(), Device: c.Cookie(deviceCookie),
 		Remote: c.Remote, UserAgent: c.UserAgent(),
 	}, c.Now)
 	if err != nil {
-		text, status, ok := c.faultOf(err)
+		text, status, ok := faultOf(c, err)
 		if !ok {
 			return HTML{}, err
 		}
 		return a.showLogin(c, p, in.Email, text, status)
 	}
-	if err := c.begin(browser, p.request); err != nil {
+	if err := c.SignIn(browser, p.request); err != nil {
 		return HTML{}, err
 	}
-	c.setCookie(deviceCookie, device, c.Now.Time().Add(deviceTTL))
-	return HTML{To: c.api.publicURL + p.path}, nil
+	c.SetCookie(deviceCookie, device, c.Now.Time().Add(deviceTTL))
+	return HTML{To: c.PublicURL() + p.path}, nil
 }
 
 // showLogin shows the form, in the brand of the client that the login is for.
 func (a authorizeEdge) showLogin(c *Call, p purpose, email, fault string, status int) (HTML, error) {
-	v := view{Fault: fault, Brand: c.api.ownBrand()}
+	v := view{Fault: fault, Brand: ownBrand()}
 	data := struct {
 		Client, Continue, Email, Forgot string
 		SignUp                          bool
 	}{Continue: p.path, Email: cut(email, maxShown), Forgot: p.asQuery(), SignUp: !a.auth.ClosedRegistration}
 	var targets []string
 	if p.request != nil {
-		request, err := c.requested(p)
+		request, err := requested(c, p)
 		if err != nil {
 			return a.distrustLogin(c, p, err)
 		}
-		if v.Brand, err = c.clientBrand(&request.Client); err != nil {
+		if v.Brand, err = clientBrand(c, &request.Client); err != nil {
 			return HTML{}, err
 		}
 		data.Client = request.Client.Name
-		targets = append(targets, originOf(request.RedirectURI))
+		targets = append(targets, SourceOf(request.RedirectURI))
 	}
-	v.Title, v.Data = c.words().SignIn, data
-	return c.render(status, "login", v, targets...)
+	v.Title, v.Data = wordsOf(c).SignIn, data
+	return render(c, status, "login", v, targets...)
 }
 
 // requested is the authorization request that a login is for; nil where it is for the account page. What is wrong with a request
 // whose redirect URI is trusted is for the client to hear, after the login.
-func (c *Call) requested(p purpose) (*auth.Authorization, error) {
+func requested(c *Call, p purpose) (*auth.Authorization, error) {
 	if p.request == nil {
 		return nil, nil
 	}
-	request, err := auth.ParseAuthorization(p.request, func(id string) (core.Client, error) { return c.api.options.Store.Client(c, id) })
+	request, err := auth.ParseAuthorization(p.request, func(id string) (core.Client, error) { return c.Store().Client(c, id) })
 	if e, ok := errors.AsType[*auth.AuthorizeError](err); ok && e.Request != nil {
 		return e.Request, nil
 	}
@@ -158,41 +164,41 @@ func (l logoutEdge) confirmed(c *Call, in logoutForm) (HTML, error) {
 }
 
 func (l logoutEdge) logout(c *Call, q url.Values, confirmed bool) (HTML, error) {
-	reply, err := l.auth.RPLogout(c, auth.LogoutRequest{Query: q, BrowserID: c.browserID(), Confirmed: confirmed}, c.Now)
+	reply, err := l.auth.RPLogout(c, auth.LogoutRequest{Query: q, BrowserID: c.BrowserID(), Confirmed: confirmed}, c.Now)
 	if e, ok := errors.AsType[*auth.LogoutError](err); ok {
-		c.err = e
-		return c.render(400, "message", view{Title: c.words().LogoutFaultTitle, RequestID: c.RequestID, Data: note{
-			Lines: []string{e.Description}, Details: [][2]string{{"Parameter", e.Parameter}}, Link: "/logout", LinkText: c.words().SignOutHere,
+		c.LogError(e)
+		return render(c, 400, "message", view{Title: wordsOf(c).LogoutFaultTitle, RequestID: c.RequestID, Data: note{
+			Lines: []string{e.Description}, Details: [][2]string{{"Parameter", e.Parameter}}, Link: "/logout", LinkText: wordsOf(c).SignOutHere,
 		}})
 	}
 	if err != nil {
 		return HTML{}, err
 	}
-	b, name := c.api.ownBrand(), ""
+	b, name := ownBrand(), ""
 	var targets []string
 	if reply.Client != nil {
 		name = reply.Client.Name
-		if b, err = c.brandOf(reply.Client.TenantID); err != nil {
+		if b, err = brandOf(c, reply.Client.TenantID); err != nil {
 			return HTML{}, err
 		}
 	}
 	if !reply.Done {
 		if reply.Location != "" {
-			targets = append(targets, originOf(reply.Location))
+			targets = append(targets, SourceOf(reply.Location))
 		}
-		return c.render(0, "logout", view{Title: c.words().LogoutTitle, Brand: b, Data: struct {
+		return render(c, 0, "logout", view{Title: wordsOf(c).LogoutTitle, Brand: b, Data: struct {
 			Client, Request string
 			Email           core.Email
 		}{name, q.Encode(), reply.User.Email}}, targets...)
 	}
-	if err := c.endSession(); err != nil {
+	if err := c.EndSession(); err != nil {
 		return HTML{}, err
 	}
 	if reply.Location != "" {
 		return HTML{To: reply.Location}, nil
 	}
-	w := c.words()
-	return c.tell(0, w.SignedOutTitle, note{Lines: []string{w.SignedOutText}, Link: "/login", LinkText: w.SignInAgain}, b)
+	w := wordsOf(c)
+	return renderMessage(c, 0, w.SignedOutTitle, note{Lines: []string{w.SignedOutText}, Link: "/login", LinkText: w.SignInAgain}, b)
 }
 
 // when is how pages write a time: in the form that every language reads alike.

@@ -1,7 +1,7 @@
 package handlers
 
 import (
-	"reflect"
+	"log/slog"
 
 	"newsletterd/core"
 	"newsletterd/mail"
@@ -12,7 +12,10 @@ import (
 type mailProviders struct {
 	store *store.Store
 	ident *mail.Ident
+	log   *slog.Logger
 }
+
+type mailSenderKey struct{}
 
 // mailSender is the provider that a call is made by.
 type mailSender struct {
@@ -23,23 +26,24 @@ type mailSender struct {
 
 // admitProvider finds the provider of the path. Its signature is checked over the raw body; only then is it told that it is
 // switched off.
-func (c *Call) admitProvider() error {
+func (h *Handler) admitProvider(c *Call) error {
 	name := c.Param("provider")
-	record, ok := c.api.options.Providers[name]
+	record, ok := h.options.Providers[name]
 	if !ok {
 		var err error
-		if record, err = c.api.options.Store.ProviderSecrets(c, name); err != nil {
+		if record, err = c.Store().ProviderSecrets(c, name); err != nil {
 			return err
 		}
 	}
 	kind := mail.KindOfProvider(record.Kind)
 	if kind == nil {
-		return errNoRoute
+		return ErrNoRoute
 	}
-	hook := &mail.ProviderHook{Name: name, Kind: record.Kind, Secrets: record.Secrets, Topics: record.Topics, SNS: c.api.options.SNS}
-	c.sender, c.limit = &mailSender{record, kind, hook}, kind.MaxBody
-	c.checks = append(c.checks, func(body []byte) error {
-		if err := hook.Verify(c, c.providerRequest(body)); err != nil {
+	hook := &mail.ProviderHook{Name: name, Kind: record.Kind, Secrets: record.Secrets, Topics: record.Topics, SNS: h.options.SNS}
+	c.Keep(mailSenderKey{}, &mailSender{record, kind, hook})
+	c.LimitBody(kind.MaxBody)
+	c.CheckBody(func(body []byte) error {
+		if err := hook.Verify(c, providerRequest(c, body)); err != nil {
 			return err
 		}
 		if record.DisabledAt != 0 {
@@ -50,7 +54,7 @@ func (c *Call) admitProvider() error {
 	return nil
 }
 
-func (c *Call) providerRequest(body []byte) *mail.ProviderRequest {
+func providerRequest(c *Call, body []byte) *mail.ProviderRequest {
 	return &mail.ProviderRequest{Header: c.Request.Header, Body: body, Now: c.Now}
 }
 
@@ -64,7 +68,7 @@ type providerEvent struct {
 	BounceType string       `json:"bounce_type" enum:"hard|soft"`
 }
 
-var providerEventObject = newObject(reflect.TypeFor[providerEvent]())
+var readProviderEvent = JSONReader[providerEvent]()
 
 // acceptedReports is the answer to a mail provider. Ignored is the number of elements of its batch that are not of its form.
 type acceptedReports struct {
@@ -73,16 +77,16 @@ type acceptedReports struct {
 }
 
 func (a mailProviders) take(c *Call, body []byte) (out acceptedReports, err error) {
-	request := c.providerRequest(body)
-	if err := c.sender.hook.Confirm(c, request); err != nil {
+	request, sender := providerRequest(c, body), c.Value(mailSenderKey{}).(*mailSender)
+	if err := sender.hook.Confirm(c, request); err != nil {
 		return out, err
 	}
-	reports, err := c.sender.reports(request)
+	reports, err := sender.reports(request)
 	if err != nil {
 		return out, err
 	}
 	if out.Ignored = request.Malformed; out.Ignored > 0 {
-		c.api.log.WarnContext(c, "part of a mail provider's batch is malformed and was left out", "provider", c.sender.record.Name,
+		a.log.WarnContext(c, "part of a mail provider's batch is malformed and was left out", "provider", sender.record.Name,
 			"elements", out.Ignored, "request_id", c.RequestID)
 	}
 	batch := make([]store.ProviderReport, len(reports))
@@ -92,7 +96,7 @@ func (a mailProviders) take(c *Call, body []byte) (out acceptedReports, err erro
 		}
 		r := &reports[i]
 		batch[i] = store.ProviderReport{
-			Provider: c.sender.record.Name, Event: r.Event, Key: r.Key, Guess: c.sender.native(),
+			Provider: sender.record.Name, Event: r.Event, Key: r.Key, Guess: sender.native(),
 			Unsubscribe: r.Unsubscribe, Aside: r.Aside,
 		}
 		batch[i].JobNo, batch[i].Seq = a.ident.Recipient(r.Names...)
@@ -108,8 +112,8 @@ func (s *mailSender) reports(r *mail.ProviderRequest) ([]mail.ProviderReport, er
 	if s.native() {
 		return s.kind.Reports(r)
 	}
-	var in providerEvent
-	if err := decodeJSON(r.Body, providerEventObject, reflect.ValueOf(&in).Elem()); err != nil {
+	in, err := readProviderEvent(r.Body)
+	if err != nil {
 		return nil, err
 	}
 	e := core.ProviderEvent{
@@ -123,7 +127,7 @@ func (s *mailSender) reports(r *mail.ProviderRequest) ([]mail.ProviderReport, er
 
 // attribute settles whose a report is: the provider's tenant, or the one that it names, which must exist.
 func (a mailProviders) attribute(c *Call, r *mail.ProviderReport) error {
-	own := c.sender.record.TenantID
+	own := c.Value(mailSenderKey{}).(*mailSender).record.TenantID
 	if r.Event.TenantID == "" {
 		r.Event.TenantID = own
 		return nil

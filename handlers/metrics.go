@@ -51,20 +51,20 @@ func (m *metrics) end(c *Call, took time.Duration) {
 }
 
 // Metrics serves the registry in Prometheus' text form, for a listener of its own.
-func (h *Handler) Metrics() http.Handler {
+func (h *frame) Metrics() http.Handler {
 	return promhttp.HandlerFor(h.options.Registry, promhttp.HandlerOpts{Registry: h.options.Registry})
 }
 
 // logRequest writes the one line of a request. The query is left out, since tokens stand in it, and so
 // is every header but the caller's own request id. Of refused requests it writes a bounded number (refusals).
-func (h *Handler) logRequest(c *Call, took time.Duration) {
+func (h *frame) logRequest(c *Call, took time.Duration) {
 	level := slog.LevelInfo
 	switch {
 	case c.w.status >= 500 && core.KindOf(c.err) == core.Internal:
 		level = slog.LevelError
 	case c.w.status >= 500:
 		level = slog.LevelWarn
-	case c.route != nil && c.route.Path == "/healthz":
+	case c.route != nil && c.route.Do.quiet:
 		level = slog.LevelDebug
 	}
 	if !h.log.Enabled(c, level) {

@@ -9,10 +9,7 @@ import (
 
 // models serves /api/models. A model that the caller may not view is missing: no answer tells it from one that does
 // not exist.
-type models struct {
-	store   *store.Store
-	cursors core.CursorKey
-}
+type models struct{ store *store.Store }
 
 // modelProfile is a model as everybody sees it who may: with its owner's name, never the address.
 type modelProfile struct {
@@ -58,7 +55,7 @@ const (
 	maxQuery        = 200 // bytes
 )
 
-func (q *libraryQuery) validate() error {
+func (q *libraryQuery) CheckInput() error {
 	if q.Limit != nil && (*q.Limit < 1 || *q.Limit > maxLibraryLimit) {
 		return core.Invalidf("limit", "limit must be a number from 1 to %d.", maxLibraryLimit)
 	}
@@ -81,7 +78,7 @@ func (a models) library(c *Call, in libraryQuery) (libraryReply, error) {
 	}
 	reply := libraryReply{Items: []modelProfile{}}
 	if in.Cursor != "" {
-		after, err := a.cursors.Open(c.cursorBinding(), in.Cursor)
+		after, err := c.OpenCursor(in.Cursor)
 		if err != nil {
 			return reply, err
 		}
@@ -96,7 +93,7 @@ func (a models) library(c *Call, in libraryQuery) (libraryReply, error) {
 	}
 	if len(ms) == p.Limit {
 		ms = ms[:p.Limit-1]
-		next := a.cursors.Seal(c.cursorBinding(), strconv.FormatInt(ms[len(ms)-1].No, 10))
+		next := c.SealCursor(strconv.FormatInt(ms[len(ms)-1].No, 10))
 		reply.NextCursor = &next
 	}
 	for i := range ms {
@@ -120,14 +117,14 @@ func (a models) setVisibility(c *Call, in visibilityRequest) (core.Model, error)
 	if err != nil {
 		return core.Model{}, err
 	}
-	return a.store.SetVisibility(c, c.ID(), c.Caller.UserID, v, c.actor(), c.Now)
+	return a.store.SetVisibility(c, c.ID(), c.Caller.UserID, v, actor(c), c.Now)
 }
 
 func (a models) remove(c *Call, id string) (None, error) {
 	if err := a.owned(c); err != nil {
 		return None{}, err
 	}
-	return None{}, a.store.DeleteModel(c, id, c.Caller.UserID, c.actor(), c.Now)
+	return None{}, a.store.DeleteModel(c, id, c.Caller.UserID, actor(c), c.Now)
 }
 
 // shares serves /api/models/:id/shares, for the owner of the model alone.
@@ -143,7 +140,7 @@ func (a shares) create(c *Call, in core.ShareInput) (core.Share, error) {
 	if err != nil {
 		return s, err
 	}
-	return s, a.store.AddShare(c, s, c.actor())
+	return s, a.store.AddShare(c, s, actor(c))
 }
 
 // sharePath names one share of a model.
@@ -163,7 +160,7 @@ func (a shares) find(c *Call) error {
 	}
 	id, ok := core.ParseID(c.Param("share_id"))
 	if !ok {
-		return errNotFound
+		return ErrNotFound
 	}
 	_, err := a.store.Share(c, c.ID(), id)
 	return err
@@ -178,5 +175,5 @@ func (a shares) update(c *Call, in shareChange) (core.Share, error) {
 }
 
 func (a shares) remove(c *Call, in sharePath) (None, error) {
-	return None{}, a.store.DeleteShare(c, c.ID(), in.ShareID, c.actor(), c.Now)
+	return None{}, a.store.DeleteShare(c, c.ID(), in.ShareID, actor(c), c.Now)
 }

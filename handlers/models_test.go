@@ -294,7 +294,7 @@ func TestStalledUploadsAreEnded(t *testing.T) {
 					tail(c)
 				}()
 				b, _ := io.ReadAll(c)
-				if took := time.Since(start); took < progressTimeout || took > progressTimeout+time.Second {
+				if took := time.Since(start); took < ProgressTimeout || took > ProgressTimeout+time.Second {
 					t.Errorf("%s after %d bytes: ended after %v", name, first, took)
 				}
 				if !strings.HasPrefix(string(b), "HTTP/1.1 400 ") || !strings.Contains(string(b), "in time") {
@@ -373,13 +373,13 @@ func TestSlowUploadsArrive(t *testing.T) {
 			fmt.Fprintf(c, "POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n", e.value("ann"), steps*progressStep)
 			for range steps {
 				_, _ = c.Write(make([]byte, progressStep))
-				time.Sleep(progressTimeout - time.Second)
+				time.Sleep(ProgressTimeout - time.Second)
 			}
 		}()
 		if b, err := io.ReadAll(c); !strings.HasPrefix(string(b), "HTTP/1.1 201 ") {
 			t.Errorf("%v %s", err, b)
 		}
-		time.Sleep(progressTimeout) // the last of the sender's pauses
+		time.Sleep(ProgressTimeout) // the last of the sender's pauses
 	})
 }
 

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"errors"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -26,6 +27,7 @@ type newsletter struct {
 	store   *store.Store
 	sealer  *auth.Sealer
 	options NewsletterOptions
+	limits  *subscribeLimits
 }
 
 // meansReceipt marks a token that has the form of one that confirms, and confirms nothing.
@@ -38,7 +40,7 @@ type subscribeRequest struct {
 	Source      string           `json:"source"`
 }
 
-func (r *subscribeRequest) validate() error { return checkListAnd(r.ListID, r.Preferences) }
+func (r *subscribeRequest) CheckInput() error { return checkListAnd(r.ListID, r.Preferences) }
 
 func checkListAnd(listID string, p core.Preferences) error {
 	if listID == "" {
@@ -58,11 +60,11 @@ func (a newsletter) subscribe(c *Call, in subscribeRequest) (out pendingSubscrip
 	if err != nil {
 		return out, err
 	}
-	c.keepOrigin(list)
-	if err := c.limitSubscribe(list); err != nil {
+	hideFromOrigin(c, list)
+	if err := a.limits.check(c, list); err != nil {
 		return out, err
 	}
-	request := store.SubscribeRequest{ListID: list.ID, Email: in.Email, Preferences: in.Preferences, Origin: c.origin(in.Source)}
+	request := store.SubscribeRequest{ListID: list.ID, Email: in.Email, Preferences: in.Preferences, Origin: requestOrigin(c, in.Source)}
 	sub, rowID, err := a.store.Subscribe(c, request, c.Now)
 	if err != nil {
 		return out, err
@@ -75,15 +77,15 @@ func (a newsletter) subscribe(c *Call, in subscribeRequest) (out pendingSubscrip
 // means is what the token in the answer is good for.
 func (a newsletter) means(c *Call, list *store.ListWithTenant) string {
 	mode := list.ConfirmMode(a.options.ConfirmToken)
-	trusted := mode == core.ConfirmTrusted && c.maintains(list)
+	trusted := mode == core.ConfirmTrusted && maintains(c, list)
 	if mode == core.ConfirmLive || trusted {
 		return core.ProofResponse
 	}
 	return meansReceipt
 }
 
-// origin is where the request came from, for the ledger.
-func (c *Call) origin(source string) core.Origin {
+// requestOrigin is where the request came from, for the ledger.
+func requestOrigin(c *Call, source string) core.Origin {
 	o := core.Origin{Source: source, UserAgent: c.Request.UserAgent()}
 	if c.Remote.IsValid() {
 		o.Remote = c.Remote.String()
@@ -96,9 +98,9 @@ type tokenQuery struct {
 }
 
 func (a newsletter) confirm(c *Call, in tokenQuery) (core.Subscription, error) {
-	sub, err := a.store.Confirm(c, in.Token, c.origin(""), c.Now)
+	sub, err := a.store.Confirm(c, in.Token, requestOrigin(c, ""), c.Now)
 	if err == nil {
-		a.keepOriginOf(c, sub.ListID)
+		a.hideFromOriginOf(c, sub.ListID)
 	}
 	return sub, err
 }
@@ -134,13 +136,13 @@ func (a newsletter) openUnsubscribe(c *Call, token string) (auth.UnsubscribeToke
 // leaveBy is leave with the token open. leftAt is when a subscription ended that its token proves to be the reader's own;
 // else 0.
 func (a newsletter) leaveBy(c *Call, t auth.UnsubscribeToken, source, why string) (sub core.Subscription, leftAt core.Instant, err error) {
-	a.keepOriginOf(c, t.ListID)
+	a.hideFromOriginOf(c, t.ListID)
 	means := core.ProofMailed
 	if t.Kind == auth.UnsubscribeRequested {
 		means = core.ProofResponse
 	}
 	sub, err = a.store.Unsubscribe(c, store.UnsubscribeRequest{
-		ListID: t.ListID, SubscriptionID: t.SubscriptionID, Email: t.Email, Proof: means, JobNo: t.JobNo, Origin: c.origin(source), Reason: why,
+		ListID: t.ListID, SubscriptionID: t.SubscriptionID, Email: t.Email, Proof: means, JobNo: t.JobNo, Origin: requestOrigin(c, source), Reason: why,
 	}, c.Now)
 	gone := errors.Is(err, core.ErrNotFound)
 	if err != nil && !gone {
@@ -158,22 +160,11 @@ func (a newsletter) leaveBy(c *Call, t auth.UnsubscribeToken, source, why string
 	return sub, leftAt, nil
 }
 
-// oneClick serves RFC 8058 beside an endpoint with a body: a token in the query is all that counts, neither body nor
+// oneClick serves RFC 8058 next to an endpoint with a body: a token in the query is all that counts, neither body nor
 // media type are looked at.
 func oneClick[Out any](e Endpoint, fn func(*Call, string) (Out, error)) Endpoint {
-	body := e.call
-	e.call = func(c *Call) error {
-		q := c.Request.URL.Query()
-		if !q.Has("token") {
-			return body(c)
-		}
-		out, err := fn(c, q.Get("token"))
-		if err != nil {
-			return err
-		}
-		return c.reply(out)
-	}
-	return e
+	inQuery := func(c *Call) bool { return c.Request.URL.Query().Has("token") }
+	return e.Or(inQuery, Get(func(c *Call) (Out, error) { return fn(c, c.Request.URL.Query().Get("token")) }))
 }
 
 type listAndEmail struct {
@@ -181,7 +172,7 @@ type listAndEmail struct {
 	Email  core.Email `json:"email" is:"required"`
 }
 
-func (r *listAndEmail) validate() error { return checkListAnd(r.ListID, "") }
+func (r *listAndEmail) CheckInput() error { return checkListAnd(r.ListID, "") }
 
 type listAndEmailQuery struct {
 	ListID string     `query:"list_id" is:"required"`
@@ -206,7 +197,7 @@ func (a newsletter) unsubscribeToken(c *Call, in listAndEmail) (out unsubscribeT
 		return out, err
 	}
 	if a.options.UnsubscribeTokenAuth == "bearer" {
-		if err := c.maySee(list, in.Email, core.ScopeEventsWrite); err != nil {
+		if err := maySee(c, list, in.Email, core.ScopeEventsWrite); err != nil {
 			return out, err
 		}
 	}
@@ -227,7 +218,7 @@ func (a newsletter) unsubscribeToken(c *Call, in listAndEmail) (out unsubscribeT
 // maySee lets in the owner of an address, once it is verified, whose token has the scope email, and callers with a scope
 // for the list's tenant. For those of other tenants the list is as good as unknown, for everybody else the address as
 // good as not subscribed. To a client's token the lists of other tenants than its own are unknown.
-func (c *Call) maySee(list *store.ListWithTenant, email core.Email, scope string) error {
+func maySee(c *Call, list *store.ListWithTenant, email core.Email, scope string) error {
 	if !c.Caller.FirstParty && c.Caller.ClientTenant != list.TenantID {
 		return core.ErrListNotFound
 	}
@@ -240,7 +231,7 @@ func (c *Call) maySee(list *store.ListWithTenant, email core.Email, scope string
 	case c.Caller.Has(scope):
 		return core.ErrListNotFound
 	case !c.Caller.Has(core.ScopeEmail):
-		return c.lacks(true, core.ScopeEmail, scope)
+		return c.Lacks(true, core.ScopeEmail, scope)
 	default:
 		return core.ErrSubscriptionNotFound
 	}
@@ -255,7 +246,7 @@ func (a newsletter) preferences(c *Call, in listAndEmailQuery) (sub core.Subscri
 	if err != nil {
 		return sub, err
 	}
-	if err := c.maySee(list, in.Email, core.ScopeListRead); err != nil {
+	if err := maySee(c, list, in.Email, core.ScopeListRead); err != nil {
 		return sub, err
 	}
 	return a.store.Subscription(c, list.ID, in.Email)
@@ -267,14 +258,14 @@ type preferencesRequest struct {
 	Preferences core.Preferences `json:"preferences" is:"required"`
 }
 
-func (r *preferencesRequest) validate() error { return checkListAnd(r.ListID, r.Preferences) }
+func (r *preferencesRequest) CheckInput() error { return checkListAnd(r.ListID, r.Preferences) }
 
 func (a newsletter) setPreferences(c *Call, in preferencesRequest) (sub core.Subscription, err error) {
 	list, err := a.store.ListWithTenant(c, in.ListID)
 	if err != nil {
 		return sub, err
 	}
-	if err := c.maySee(list, in.Email, core.ScopeEventsWrite); err != nil {
+	if err := maySee(c, list, in.Email, core.ScopeEventsWrite); err != nil {
 		return sub, err
 	}
 	return a.store.SetPreferences(c, list.ID, in.Email, in.Preferences, c.Now)
@@ -305,7 +296,7 @@ type disableRequest struct {
 	Scope      string       `json:"disable_scope" enum:"global|tenant"` // empty: as the daemon is set
 }
 
-func (r *disableRequest) validate() error {
+func (r *disableRequest) CheckInput() error {
 	for _, f := range []struct{ name, text string }{{"reason", r.Reason}, {"disabled_by", r.DisabledBy}} {
 		if len(f.text) > core.MaxOrigin {
 			return core.Invalidf(f.name, "%s may have %d bytes at most.", f.name, core.MaxOrigin)
@@ -349,7 +340,7 @@ func (a newsletter) disable(c *Call, in disableRequest) (out disabled, err error
 	if !all && len(tenants) == 0 {
 		return out, core.Forbiddenf("The caller acts for no tenant.")
 	}
-	d := store.DisableRequest{Email: in.Email, Reason: in.Reason, DisabledBy: in.DisabledBy, OccurredAt: in.OccurredAt, Actor: c.actor()}
+	d := store.DisableRequest{Email: in.Email, Reason: in.Reason, DisabledBy: in.DisabledBy, OccurredAt: in.OccurredAt, Actor: actor(c)}
 	scopes, err := a.disableIn(in.Scope, tenants, all)
 	if err != nil {
 		return out, err
@@ -387,21 +378,31 @@ func siteOf(origin string) string {
 	return strings.ToLower(u.Hostname())
 }
 
-// keepOrigin takes the leave to read the answer back from a site that is not the list's tenant's: the preflight can only
+// hideFromOrigin takes the leave to read the answer back from a site that is not the list's tenant's: the preflight can only
 // ask whether it is any tenant's.
-func (c *Call) keepOrigin(list *store.ListWithTenant) {
+func hideFromOrigin(c *Call, list *store.ListWithTenant) {
 	if origin := c.Request.Header.Get("Origin"); origin != "" && !slices.Contains(list.Tenant.Domains, siteOf(origin)) {
 		c.Header().Del("Access-Control-Allow-Origin")
 	}
 }
 
-func (a newsletter) keepOriginOf(c *Call, listID string) {
+func (a newsletter) hideFromOriginOf(c *Call, listID string) {
 	if c.Request.Header.Get("Origin") == "" {
 		return
 	}
 	if list, err := a.store.ListWithTenant(c, listID); err == nil {
-		c.keepOrigin(list)
+		hideFromOrigin(c, list)
 	} else {
 		c.Header().Del("Access-Control-Allow-Origin")
 	}
+}
+
+// tenantOrigin reports whether an origin is the https site of some tenant.
+func (a newsletter) tenantOrigin(r *http.Request, origin string) bool {
+	host := siteOf(origin)
+	if host == "" {
+		return false
+	}
+	ok, err := a.store.HasDomain(r.Context(), host)
+	return err == nil && ok
 }

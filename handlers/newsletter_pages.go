@@ -27,10 +27,10 @@ type linkForm struct {
 func (p newsletterPages) wearID(c *Call, listID string, email core.Email) *store.ListWithTenant {
 	list, err := p.store.ListWithTenant(c, listID)
 	if err != nil {
-		c.dress = dress{list: c.words().ThisNewsletter, lang: c.dress.lang, tenant: ownName, email: email}
+		*styleOf(c) = pageStyle{list: wordsOf(c).ThisNewsletter, lang: styleOf(c).lang, tenant: ownName, email: email}
 		return nil
 	}
-	c.wear(list, email)
+	applyList(c, list, email)
 	return list
 }
 
@@ -38,8 +38,8 @@ func (p newsletterPages) wearID(c *Call, listID string, email core.Email) *store
 func (p newsletterPages) asked(c *Call, token string) (*store.ListWithTenant, error) {
 	list, email, err := p.store.ConfirmAsked(c, token, c.Now)
 	if list != nil {
-		c.wear(list, email)
-		c.dress.link, c.dress.linkText = subscribePath(list.ID), c.dress.say(c.words().SubscribeTitle)
+		applyList(c, list, email)
+		styleOf(c).link, styleOf(c).linkText = subscribePath(list.ID), styleOf(c).expand(wordsOf(c).SubscribeTitle)
 	}
 	return list, err
 }
@@ -47,23 +47,23 @@ func (p newsletterPages) asked(c *Call, token string) (*store.ListWithTenant, er
 func (p newsletterPages) askConfirm(c *Call, in tokenQuery) (HTML, error) {
 	list, err := p.asked(c, in.Token)
 	if err != nil {
-		return HTML{}, c.linkError(err)
+		return HTML{}, linkError(c, err)
 	}
 	used, err := p.store.Confirmed(c, in.Token)
 	if err != nil {
 		return HTML{}, err
 	}
-	w := c.words()
+	w := wordsOf(c)
 	if used {
-		return c.tell(0, w.AlreadyTitle, note{Lines: []string{c.dress.say(w.AlreadyText)}}, brand{})
+		return renderMessage(c, 0, w.AlreadyTitle, note{Lines: []string{styleOf(c).expand(w.AlreadyText)}}, brand{})
 	}
-	return c.render(0, "press", view{Title: w.ConfirmTitle, Data: press{
-		Text: c.dress.say(w.ConfirmText), Action: "/confirm", Token: in.Token, Button: w.ConfirmButton,
+	return render(c, 0, "press", view{Title: w.ConfirmTitle, Data: press{
+		Text: styleOf(c).expand(w.ConfirmText), Action: "/confirm", Token: in.Token, Button: w.ConfirmButton,
 	}}, redirectSource(list.ConfirmRedirectURL)...)
 }
 
 func (p newsletterPages) confirm(c *Call, in linkForm) (HTML, error) {
-	if err := c.crossSite(); err != nil {
+	if err := c.CrossSite(); err != nil {
 		return HTML{}, err
 	}
 	list, err := p.asked(c, in.Token)
@@ -72,19 +72,19 @@ func (p newsletterPages) confirm(c *Call, in linkForm) (HTML, error) {
 		used, err = p.store.Confirmed(c, in.Token)
 	}
 	if err == nil {
-		_, err = p.store.Confirm(c, in.Token, c.origin("page"), c.Now)
+		_, err = p.store.Confirm(c, in.Token, requestOrigin(c, "page"), c.Now)
 	}
 	if err != nil {
-		return HTML{}, c.linkError(err)
+		return HTML{}, linkError(c, err)
 	}
 	if list.ConfirmRedirectURL != "" {
 		return HTML{To: list.ConfirmRedirectURL}, nil
 	}
-	w := c.words()
+	w := wordsOf(c)
 	if used {
-		return c.tell(0, w.AlreadyTitle, note{Lines: []string{c.dress.say(w.AlreadyText)}}, brand{})
+		return renderMessage(c, 0, w.AlreadyTitle, note{Lines: []string{styleOf(c).expand(w.AlreadyText)}}, brand{})
 	}
-	return c.tell(0, w.ConfirmedTitle, note{Lines: []string{c.dress.say(w.ConfirmedText)}}, brand{})
+	return renderMessage(c, 0, w.ConfirmedTitle, note{Lines: []string{styleOf(c).expand(w.ConfirmedText)}}, brand{})
 }
 
 // redirectSource is what a page's policy must allow for its form to lead to a tenant's page.
@@ -92,7 +92,7 @@ func redirectSource(to string) []string {
 	if to == "" {
 		return nil
 	}
-	return []string{originOf(to)}
+	return []string{SourceOf(to)}
 }
 
 // reason is one that a leaver may choose.
@@ -129,7 +129,7 @@ func (p newsletterPages) leaving(c *Call, token string) (auth.UnsubscribeToken, 
 	}
 	list := p.wearID(c, t.ListID, t.Email)
 	if list != nil {
-		c.dress.link, c.dress.linkText = preferencesPath(list.ID), c.words().LinkNew
+		styleOf(c).link, styleOf(c).linkText = preferencesPath(list.ID), wordsOf(c).LinkNew
 	}
 	return t, list, err
 }
@@ -137,28 +137,28 @@ func (p newsletterPages) leaving(c *Call, token string) (auth.UnsubscribeToken, 
 func (p newsletterPages) askUnsubscribe(c *Call, in tokenQuery) (HTML, error) {
 	_, list, err := p.leaving(c, in.Token)
 	if err != nil {
-		return HTML{}, c.linkError(err)
+		return HTML{}, linkError(c, err)
 	}
-	w, to := c.words(), ""
+	w, to := wordsOf(c), ""
 	if list != nil {
 		to = list.UnsubscribeRedirectURL
 	}
-	return c.render(0, "press", view{Title: w.LeaveTitle, Data: press{
-		Text: c.dress.say(w.LeaveText), Action: "/unsubscribe", Token: in.Token, Button: w.LeaveButton, Reasons: w.reasons(),
+	return render(c, 0, "press", view{Title: w.LeaveTitle, Data: press{
+		Text: styleOf(c).expand(w.LeaveText), Action: "/unsubscribe", Token: in.Token, Button: w.LeaveButton, Reasons: w.reasons(),
 	}}, redirectSource(to)...)
 }
 
 func (p newsletterPages) unsubscribe(c *Call, in leaveForm) (HTML, error) {
-	if err := c.crossSite(); err != nil {
+	if err := c.CrossSite(); err != nil {
 		return HTML{}, err
 	}
 	t, list, err := p.leaving(c, in.Token)
 	if err != nil {
-		return HTML{}, c.linkError(err)
+		return HTML{}, linkError(c, err)
 	}
 	_, leftAt, err := p.leaveBy(c, t, "page", in.why())
 	if err != nil {
-		return HTML{}, c.linkError(err)
+		return HTML{}, linkError(c, err)
 	}
 	if list != nil && list.UnsubscribeRedirectURL != "" {
 		return HTML{To: list.UnsubscribeRedirectURL}, nil
@@ -174,10 +174,10 @@ type left struct {
 }
 
 func (p newsletterPages) left(c *Call, t auth.UnsubscribeToken, leftAt core.Instant, back string) (HTML, error) {
-	w := c.words()
-	said := left{Lines: []string{c.dress.say(w.LeftText)}, Back: back}
+	w := wordsOf(c)
+	said := left{Lines: []string{styleOf(c).expand(w.LeftText)}, Back: back}
 	if t.Kind == auth.UnsubscribeRequested {
-		said.Lines = append(said.Lines, c.dress.say(w.LeftAsked))
+		said.Lines = append(said.Lines, styleOf(c).expand(w.LeftAsked))
 	}
 	if leftAt > 0 {
 		undo, err := p.undoToken(c, t, leftAt)
@@ -186,7 +186,7 @@ func (p newsletterPages) left(c *Call, t auth.UnsubscribeToken, leftAt core.Inst
 		}
 		said.Undo = undo
 	}
-	return c.render(0, "left", view{Title: w.LeftTitle, Data: said})
+	return render(c, 0, "left", view{Title: w.LeftTitle, Data: said})
 }
 
 // undoToken takes back what t has done at leftAt; empty where that can't be.
@@ -205,12 +205,12 @@ func (p newsletterPages) openUndo(c *Call, token string) (u store.UndoRequest, e
 		return u, err
 	}
 	if list := p.wearID(c, t.ListID, t.Email); list != nil {
-		c.dress.link, c.dress.linkText = subscribePath(list.ID), c.dress.say(c.words().SubscribeTitle)
+		styleOf(c).link, styleOf(c).linkText = subscribePath(list.ID), styleOf(c).expand(wordsOf(c).SubscribeTitle)
 	}
 	if t.Expired(c.Now) {
 		err = core.ErrTokenExpired
 	}
-	return undoing(t, c.origin("page")), err
+	return undoing(t, requestOrigin(c, "page")), err
 }
 
 // isRefusal tells an error that the link is to blame for from one of ours.
@@ -229,17 +229,17 @@ func (p newsletterPages) askUndo(c *Call, in tokenQuery) (HTML, error) {
 		_, err = p.store.CanUndo(c, u, c.Now)
 	}
 	if err != nil {
-		return HTML{}, c.linkError(err)
+		return HTML{}, linkError(c, err)
 	}
-	w := c.words()
-	return c.render(0, "press", view{Title: w.UndoTitle, Data: press{
-		Text: c.dress.say(w.UndoText), Action: "/undo", Token: in.Token, Button: w.UndoButton,
+	w := wordsOf(c)
+	return render(c, 0, "press", view{Title: w.UndoTitle, Data: press{
+		Text: styleOf(c).expand(w.UndoText), Action: "/undo", Token: in.Token, Button: w.UndoButton,
 	}})
 }
 
 // undo takes one unsubscribing back, or several, as leftAll offers them: those that can't be are left as they are.
 func (p newsletterPages) undo(c *Call, in linkForm) (HTML, error) {
-	if err := c.crossSite(); err != nil {
+	if err := c.CrossSite(); err != nil {
 		return HTML{}, err
 	}
 	var lists []string
@@ -250,7 +250,7 @@ func (p newsletterPages) undo(c *Call, in linkForm) (HTML, error) {
 			_, err = p.store.Undo(c, u, c.Now)
 		}
 		if err == nil {
-			lists = append(lists, c.dress.list)
+			lists = append(lists, styleOf(c).list)
 			continue
 		}
 		if failed = err; !isRefusal(err) { // the form sent again does the rest
@@ -258,21 +258,21 @@ func (p newsletterPages) undo(c *Call, in linkForm) (HTML, error) {
 		}
 	}
 	if len(lists) == 0 {
-		return HTML{}, c.linkError(failed)
+		return HTML{}, linkError(c, failed)
 	}
-	c.dress.list = strings.Join(lists, ", ")
-	w := c.words()
-	return c.tell(0, w.UndoneTitle, note{Lines: []string{c.dress.say(w.UndoneText)}}, brand{})
+	styleOf(c).list = strings.Join(lists, ", ")
+	w := wordsOf(c)
+	return renderMessage(c, 0, w.UndoneTitle, note{Lines: []string{styleOf(c).expand(w.UndoneText)}}, brand{})
 }
 
 // linkError says in a reader's words what is wrong with the link of a mail. Where nothing is wrong with it, the page that
 // tells the error offers no other way.
-func (c *Call) linkError(err error) error {
+func linkError(c *Call, err error) error {
 	e, ok := errors.AsType[*core.Error](err)
 	if !ok {
 		return err
 	}
-	said, w := *e, c.words()
+	said, w := *e, wordsOf(c)
 	said.Field = ""
 	switch {
 	case errors.Is(err, core.ErrTokenExpired):
@@ -280,11 +280,11 @@ func (c *Call) linkError(err error) error {
 	case errors.Is(err, core.ErrInvalidToken):
 		said.Message = w.LinkBroken
 	case errors.Is(err, core.ErrListInactive):
-		said.Message, c.dress.link = w.ListInactive, ""
+		said.Message, styleOf(c).link = w.ListInactive, ""
 	case e.Kind == core.NotFound:
 		said.Message = w.LinkGone
 	default:
-		c.dress.link = ""
+		styleOf(c).link = ""
 	}
 	return &said
 }

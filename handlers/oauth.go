@@ -94,7 +94,7 @@ func (o oauthEdge) jwks(c *Call) (auth.KeySet, error) {
 
 // grantRequest gathers what every grant needs. A bearer token sent along, as browsers' helpers do, is no
 // try to authenticate the client.
-func (c *Call) grantRequest(f clientForm) (auth.GrantRequest, error) {
+func grantRequest(c *Call, f clientForm) (auth.GrantRequest, error) {
 	r := auth.GrantRequest{
 		Client: auth.ClientCredentials{ID: f.ClientID, Secret: f.ClientSecret},
 		Remote: c.Remote, UserAgent: c.UserAgent(),
@@ -116,7 +116,7 @@ func (c *Call) grantRequest(f clientForm) (auth.GrantRequest, error) {
 // that tried Basic in vain is told the scheme (section 5.2).
 func answer[Out any](c *Call, f clientForm, run func(auth.GrantRequest) (Out, error)) (out Out, err error) {
 	c.Header().Set("Pragma", "no-cache")
-	r, err := c.grantRequest(f)
+	r, err := grantRequest(c, f)
 	if err != nil {
 		return out, err
 	}

@@ -9,84 +9,69 @@ import (
 	"strings"
 
 	"newsletterd/core"
-	"newsletterd/mail"
 )
 
-// apiVersion is the version of the three APIs.
-const apiVersion = "0.1.0"
+// API is what the OpenAPI documents say beyond the table.
+type API struct {
+	Version   string
+	Documents []Document
+	// DocumentOf returns the name of the one document that describes a route.
+	DocumentOf func(*Route) string
 
-// document is one OpenAPI description: the routes of an area, below one base.
-type document struct {
-	name, title, base, path string
-	words                   string
+	OperationNames map[string]string            // operationIds by method and path; pages have one made of their path
+	TypeNames      map[reflect.Type]string      // of types that have another name in the documents than in Go
+	Limits         map[string]map[string]Object // beyond the types, by schema and property: forms, lengths, bounds
+	Needed         map[string][]string          // required properties beyond what the types say, by schema
+	NeededToCreate map[string][]string          // required properties of a body that makes a record, by operationId
+	Twins          map[string]string            // other spellings of properties, in the schemas that Twinned lists
+	Twinned        []string
+	TextParameters []string // of paths that no input type declares and that are no UUIDs
+
+	FieldWords    map[string]string // what a field means, by its name
+	TagWords      map[string]string // what a group of operations is for
+	Examples      map[string]Object // bodies by operationId; others are made of samples
+	SampleTexts   map[string]string // values of properties by their names
+	SampleNumbers map[string]int
+	SampleID      string
 }
 
-// documents are the OpenAPI descriptions that the table makes, and where they are served.
-var documents = []document{
-	{
-		"member", "newsletterd member service", "/api", "/api/openapi.json",
-		"Identity (OAuth 2.0, OpenID Connect), users, newsletter subscriptions with double opt-in, and their administration.",
-	},
-	{
-		"send", "newsletterd send service", "", "/openapi/send.json",
-		"Send jobs, the signed webhooks of the member service, and the events of mail providers.",
-	},
-	{"devices", "newsletterd devices and models", "", "/openapi/devices.json", "Devices, agents, models (files) and their shares."},
-	{
-		"pages", "newsletterd pages", "", "/openapi/pages.json",
-		"What people see in a browser: pages, the links of mails, tracking; and documents at the root of the host.",
-	},
+// Document is one OpenAPI description: the routes of an area, below one base.
+type Document struct {
+	Name, Title, Base string
+	Path              string // where it is served
+	Description       string
+	Extra             []any // values of types that no operation refers to and the document has
 }
 
-// document is the name of the one document that describes the route.
-func (r *Route) document() string {
-	switch {
-	case r.Dialect == send:
-		return "send"
-	case r.Dialect == device:
-		return "devices"
-	case strings.HasPrefix(r.Path, "/api/"):
-		return "member"
-	default:
-		return "pages"
-	}
-}
+// Object is a JSON object. encoding/json sorts its keys, so a document has one form.
+type Object = map[string]any
 
-// obj is a JSON object; encoding/json sorts its keys, so a document has one form.
-type obj = map[string]any
+type obj = Object
 
-// Document is the OpenAPI 3.1 description of a name in documents, nil for another name.
-func (h *Handler) Document(name string) []byte { return h.documents[name] }
-
-// openAPI answers a document.
-func (h *Handler) openAPI(name string) func(*Call) (Text, error) {
-	return func(c *Call) (Text, error) {
-		c.Header().Set("Cache-Control", "max-age=300")
-		return Text{"application/json", h.Document(name)}, nil
-	}
-}
+// Document returns the OpenAPI 3.1 description of a name, nil for a name that is none.
+func (h *frame) Document(name string) []byte { return h.documents[name] }
 
 // describe makes the documents out of the table.
-func (h *Handler) describe() error {
+func (h *frame) describe() error {
 	h.documents = map[string][]byte{}
-	for _, d := range documents {
-		b, err := json.MarshalIndent(h.document(d), "", "  ")
+	for _, d := range h.options.API.Documents {
+		b, err := json.MarshalIndent(h.documentOf(d), "", "  ")
 		if err != nil {
 			return err
 		}
-		h.documents[d.name] = append(b, '\n')
+		h.documents[d.Name] = append(b, '\n')
 	}
 	return nil
 }
 
-func (h *Handler) document(d document) obj {
-	paths, names := obj{}, describer{schemas: schemas{}, responses: obj{}, security: obj{}}
+func (h *frame) documentOf(d Document) obj {
+	paths, names := obj{}, &describer{api: &h.options.API, schemas: obj{}, responses: obj{}, security: obj{}}
 	tags := []string{}
 	for _, r := range h.routes {
-		if r.document() != d.name {
+		if h.options.API.DocumentOf(r) != d.Name {
 			continue
 		}
-		path := openPath(strings.TrimPrefix(r.Path, d.base))
+		path := OpenPath(strings.TrimPrefix(r.Path, d.Base))
 		if paths[path] == nil {
 			paths[path] = obj{}
 		}
@@ -98,11 +83,11 @@ func (h *Handler) document(d document) obj {
 		op["tags"] = []string{tag}
 		paths[path].(obj)[strings.ToLower(r.Method)] = op
 	}
-	if d.name == "member" {
-		names.declare(refreshForm{}, "json")
+	for _, v := range d.Extra {
+		names.declare(v, "json")
 	}
 	slices.Sort(tags)
-	base := h.publicURL + d.base
+	base := h.publicURL + d.Base
 	if base == "" {
 		base = "/"
 	}
@@ -116,18 +101,18 @@ func (h *Handler) document(d document) obj {
 	return obj{
 		"openapi": "3.1.0",
 		"info": obj{
-			"title": d.title, "version": apiVersion, "description": d.words,
+			"title": d.Title, "version": h.options.API.Version, "description": d.Description,
 			"license": obj{"name": "Apache 2.0", "identifier": "Apache-2.0"},
 		},
 		"servers":    []obj{{"url": base}},
-		"tags":       tagObjects(tags),
+		"tags":       names.tagObjects(tags),
 		"paths":      paths,
 		"components": components,
 	}
 }
 
-// openPath writes :id as {id}.
-func openPath(path string) string {
+// OpenPath returns a path of the table as the documents write it: with {id} for :id.
+func OpenPath(path string) string {
 	parts := strings.Split(path, "/")
 	for i, p := range parts {
 		if name, ok := strings.CutPrefix(p, ":"); ok {
@@ -143,11 +128,10 @@ var securitySchemes = obj{
 	"timestamp":   obj{"type": "apiKey", "in": "header", "name": "X-Timestamp"},
 	"nonce":       obj{"type": "apiKey", "in": "header", "name": "X-Nonce"},
 	"client_name": obj{"type": "apiKey", "in": "header", "name": "X-Client-Id"},
-	"provider":    obj{"type": "apiKey", "in": "header", "name": mail.HeaderProviderSignature},
 }
 
 // security names what a caller must bring, and declares it in the document.
-func (a Access) security(names describer) []obj {
+func (a Access) security(names *describer) []obj {
 	scopes := a.scopes
 	if scopes == nil {
 		scopes = []string{}
@@ -157,8 +141,9 @@ func (a Access) security(names describer) []obj {
 	switch {
 	case a.signed:
 		out = []obj{{"signature": none, "timestamp": none, "nonce": none, "client_name": none}}
-	case a.provider:
-		out = []obj{{"provider": none}}
+	case a.proof != nil:
+		names.security[a.name] = obj{"type": "apiKey", "in": "header", "name": a.proof.header}
+		return []obj{{a.name: none}}
 	case a.option:
 		out = []obj{{}, {"bearer": scopes}}
 	case a.oneOf:
@@ -178,8 +163,8 @@ func (a Access) security(names describer) []obj {
 	return out
 }
 
-func (r *Route) operation(names describer) obj {
-	id := operationID(r)
+func (r *Route) operation(names *describer) obj {
+	id := names.api.OperationID(r)
 	op := obj{
 		"summary":     r.Summary,
 		"operationId": id,
@@ -187,24 +172,27 @@ func (r *Route) operation(names describer) obj {
 		"responses":   r.responses(names),
 		"description": r.words(),
 	}
-	if p := r.parameters(names.schemas); len(p) > 0 {
+	if p := r.parameters(names); len(p) > 0 {
 		op["parameters"] = p
 	}
 	switch e := &r.Do; e.body {
 	case jsonBody, formBody:
-		op["requestBody"] = obj{"required": !e.bodyless, "content": obj{mediaTypes[e.body]: names.request(id, e.in.bodySchema(names.schemas))}}
+		op["requestBody"] = obj{"required": !e.bodyless, "content": obj{mediaTypes[e.body]: names.request(id, e.bodySchema(names))}}
 	case rawBody:
 		content := obj{"*/*": obj{"schema": obj{}}}
 		if e.in != nil && e.in.object != nil {
-			content[mediaTypes[jsonBody]] = names.request(id, e.in.bodySchema(names.schemas))
+			content[mediaTypes[jsonBody]] = names.request(id, e.bodySchema(names))
 		}
 		op["requestBody"] = obj{"required": true, "content": content}
 	}
 	return op
 }
 
-func (r *Route) parameters(names schemas) (out []obj) {
-	text := map[string]bool{"provider": true}
+func (r *Route) parameters(names *describer) (out []obj) {
+	text := map[string]bool{}
+	for _, name := range names.api.TextParameters {
+		text[name] = true
+	}
 	if r.Do.in != nil {
 		for _, f := range r.Do.in.path {
 			text[f.name] = !f.uuid
@@ -220,8 +208,8 @@ func (r *Route) parameters(names schemas) (out []obj) {
 		}
 	}
 	in := r.Do.in
-	if r.Do.told != nil {
-		in = r.Do.told
+	if r.Do.described != nil {
+		in = r.Do.described
 	}
 	if in != nil {
 		for i := range in.query {
@@ -242,15 +230,15 @@ func (r *Route) parameters(names schemas) (out []obj) {
 	return out
 }
 
-func (f *field) parameter(in string, names schemas) obj {
+func (f *field) parameter(in string, names *describer) obj {
 	p := obj{"name": f.name, "in": in, "required": f.required, "schema": f.schema(names)}
-	if words := fieldWords[f.name]; words != "" {
+	if words := names.api.FieldWords[f.name]; words != "" {
 		p["description"] = words
 	}
 	return p
 }
 
-func (r *Route) responses(names describer) obj {
+func (r *Route) responses(names *describer) obj {
 	e := &r.Do
 	ok := obj{"description": http.StatusText(e.status)}
 	switch e.out {
@@ -262,7 +250,7 @@ func (r *Route) responses(names describer) obj {
 	case reflect.TypeFor[Text]():
 		ok["content"] = obj{"*/*": obj{"schema": obj{}}}
 	default:
-		ok["content"] = obj{"application/json": names.example(outputSchema(e.out, names.schemas))}
+		ok["content"] = obj{"application/json": names.example(outputSchema(e.out, names))}
 	}
 	out := obj{strconv.Itoa(e.status): ok}
 	kinds := append(r.failures(), core.Unavailable, core.Internal)
@@ -273,7 +261,7 @@ func (r *Route) responses(names describer) obj {
 		kinds = append(kinds, core.MediaType)
 	}
 	for _, k := range kinds {
-		status := statusOf(r.Dialect, k)
+		status := StatusOf(r.Dialect, k)
 		out[strconv.Itoa(status)] = r.Dialect.failure(status, names)
 	}
 	for _, status := range e.also {
@@ -282,14 +270,14 @@ func (r *Route) responses(names describer) obj {
 	if e.out == reflect.TypeFor[HTML]() {
 		out["3XX"] = obj{"description": "On to another page, or back to the client"}
 	}
-	if r.Path == "/healthz" { // a failing part is told in the form of success
-		out["503"] = obj{"description": "A part of the daemon does not work", "content": ok["content"]}
+	for status, description := range e.failing {
+		out[strconv.Itoa(status)] = obj{"description": description, "content": ok["content"]}
 	}
 	return out
 }
 
 // schema of the errors of a dialect.
-func (d Dialect) schema(names schemas) obj {
+func (d Dialect) schema(names *describer) obj {
 	text := obj{"type": "string"}
 	code := obj{"type": "string", "description": "A word for programs"}
 	message := obj{"type": "string", "description": "A sentence for people"}
@@ -311,6 +299,6 @@ func (d Dialect) schema(names schemas) obj {
 	default:
 		props["field"] = field
 	}
-	names[name] = obj{"type": "object", "properties": props, "required": required}
+	names.schemas[name] = obj{"type": "object", "properties": props, "required": required}
 	return obj{"$ref": schemaRef + name}
 }

@@ -2,13 +2,13 @@ package handlers
 
 // requestExamples are the bodies that the documents show, by operationId. A test posts each as it stands, against records with
 // the id exampleID.
-var requestExamples = map[string]obj{
+var requestExamples = map[string]Object{
 	"createTenant":         {"name": "Acme", "domains": []string{"acme.example"}},
 	"updateTenant":         {"brand_name": "Acme Gardens", "brand_color": "#2f7d4f"},
 	"createNewsletterList": {"tenant_id": exampleID, "name": "Monthly news"},
 	"updateNewsletterList": {
 		"language": "en", "consent_text": "I would like to get this newsletter.",
-		"fields": []obj{{"name": "first_name", "label": "First name", "type": "text", "required": false}},
+		"fields": []Object{{"name": "first_name", "label": "First name", "type": "text", "required": false}},
 	},
 	"createOAuthClient": {
 		"tenant_id": exampleID, "name": "Shop", "client_type": "public", "redirect_uris": []string{"https://app.example.org/callback"},
@@ -29,9 +29,9 @@ var requestExamples = map[string]obj{
 	"introspectToken": {"token": "Zc3o…", "client_id": exampleID, "client_secret": "q7Xk…"},
 
 	"subscribe": {
-		"list_id": exampleID, "email": "reader@example.org", "preferences": obj{"first_name": "Ada"}, "source": "website",
+		"list_id": exampleID, "email": "reader@example.org", "preferences": Object{"first_name": "Ada"}, "source": "website",
 	},
-	"setPreferences":         {"list_id": exampleID, "email": "reader@example.org", "preferences": obj{"first_name": "Ada", "city": "Bonn"}},
+	"setPreferences":         {"list_id": exampleID, "email": "reader@example.org", "preferences": Object{"first_name": "Ada", "city": "Bonn"}},
 	"unsubscribe":            {"token": "u.q7Xk…"},
 	"createUnsubscribeToken": {"list_id": exampleID, "email": "reader@example.org"},
 	"disableSubscriptions": {
@@ -43,18 +43,18 @@ var requestExamples = map[string]obj{
 
 	"createJob": {
 		"list_id": exampleID, "name": "May", "subject": "Our news in May",
-		"body_html": "<p>Hello {{preferences.first_name | default: \"you\"}}</p>", "tracking": obj{"open": false, "click": false},
+		"body_html": "<p>Hello {{preferences.first_name | default: \"you\"}}</p>", "tracking": Object{"open": false, "click": false},
 	},
 	"previewJob":   {"email": "reader@example.org"},
 	"sendTestMail": {"email": "reader@example.org"},
 	"receiveSubscriptionEvent": {
 		"event_id": exampleID, "event_type": "subscription.activated", "tenant_id": exampleID, "list_id": exampleID,
-		"subscriber":  obj{"id": exampleID, "email": "reader@example.org", "status": "active", "preferences": obj{"first_name": "Ada"}},
+		"subscriber":  Object{"id": exampleID, "email": "reader@example.org", "status": "active", "preferences": Object{"first_name": "Ada"}},
 		"occurred_at": "2026-11-21T08:00:00.000Z",
 	},
 	"receiveFullSyncBatch": {
 		"sync_id": exampleID, "batch_no": 1, "batch_total": 1, "tenant_id": exampleID, "list_id": exampleID,
-		"subscribers": []obj{{"id": exampleID, "email": "reader@example.org", "status": "active"}}, "occurred_at": "2026-11-21T08:00:00.000Z",
+		"subscribers": []Object{{"id": exampleID, "email": "reader@example.org", "status": "active"}}, "occurred_at": "2026-11-21T08:00:00.000Z",
 	},
 	"receiveProviderEvents": {
 		"event_type": "delivery", "message_id": "<5f1c.1@example.org>", "tenant_id": exampleID, "email": "reader@example.org",
@@ -68,15 +68,4 @@ var requestExamples = map[string]obj{
 	"createModelShare":   {"email": "friend@example.org", "permission": "read"},
 	"updateModelShare":   {"permission": "read"},
 	"setModelVisibility": {"visibility": "public"},
-}
-
-// request is the media type of a body, with the example of its operation.
-func (d describer) request(operation string, schema obj) obj {
-	out := obj{"schema": d.creating(operation, schema)}
-	if example := requestExamples[operation]; example != nil {
-		out["example"] = example
-	} else {
-		out["example"] = d.sample("", schema)
-	}
-	return out
 }

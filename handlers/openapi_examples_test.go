@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -47,7 +48,7 @@ func exampleEnv(t *testing.T) *env {
 }
 
 // send posts a body to an operation as a caller who may, and returns the status.
-func (e *env) send(r *Route, body obj) int {
+func (e *env) send(r *Route, body Object) int {
 	e.t.Helper()
 	path, id := r.Path, exampleID
 	for prefix, name := range map[string]string{"/api/send-jobs": "issue", "/api/devices": "lamp", "/api/agents": "gateway", "/api/models": "vase"} {
@@ -58,17 +59,17 @@ func (e *env) send(r *Route, body obj) int {
 	path = strings.NewReplacer(":id", id, ":share_id", e.value("given"), ":provider", "anymail").Replace(path)
 	head := r.Method + " " + path
 	switch {
-	case r.Who.signed:
+	case r.Info().Signed:
 		head += "\nSigned-By: hook"
-	case r.Who.provider:
+	case r.Info().Proved:
 		head += "\nReported-By: anymail"
 	case r.Dialect == device:
 		head += " as ann"
-	case r.Who.bearer:
+	case r.Info().TakesToken:
 		head += " as op"
 	}
 	var text string
-	if r.Do.body == formBody {
+	if r.Info().MediaType == formType {
 		form := url.Values{}
 		for k, v := range body {
 			form.Set(k, fmt.Sprint(v))
@@ -87,32 +88,28 @@ func (e *env) send(r *Route, body obj) int {
 }
 
 // exampled calls fn for each operation with an example: with its schema as the document has it.
-func exampled(t *testing.T, fn func(t *testing.T, r *Route, id string, schema *openapi3.Schema, example obj)) {
+func exampled(t *testing.T, fn func(t *testing.T, r *Route, id string, schema *openapi3.Schema, example Object)) {
 	h, err := New(Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := 0
-	for _, r := range h.routes {
-		id := operationID(r)
+	for _, r := range h.Routes() {
+		id := api.OperationID(r)
 		example, ok := requestExamples[id]
 		if !ok {
-			if r.Do.body == jsonBody || r.Do.body == formBody && r.document() != "pages" {
+			if r.Info().MediaType == "application/json" || r.Info().MediaType == formType && documentOf(r) != "pages" {
 				t.Errorf("%s has no example", id)
 			}
 			continue
 		}
 		seen++
-		path := openPath(r.Path)
-		if r.document() == "member" {
+		path := OpenPath(r.Path)
+		if documentOf(r) == "member" {
 			path = strings.TrimPrefix(path, "/api")
 		}
-		content := described()[r.document()].Paths.Value(path).GetOperation(r.Method).RequestBody.Value.Content
-		media := content.Get(mediaTypes[jsonBody])
-		if r.Do.body == formBody {
-			media = content.Get(mediaTypes[formBody])
-		}
-		schema := media.Schema.Value
+		content := described()[documentOf(r)].Paths.Value(path).GetOperation(r.Method).RequestBody.Value.Content
+		schema := content.Get(cmp.Or(r.Info().MediaType, "application/json")).Schema.Value
 		t.Run(id, func(t *testing.T) { fn(t, r, id, schema, maps.Clone(example)) })
 	}
 	if seen != len(requestExamples) {
@@ -123,7 +120,7 @@ func exampled(t *testing.T, fn func(t *testing.T, r *Route, id string, schema *o
 // Each example does what it says, as it stands; without any one of its required properties it is refused.
 func TestExamplesAsTheyStand(t *testing.T) {
 	e := exampleEnv(t)
-	exampled(t, func(t *testing.T, r *Route, id string, schema *openapi3.Schema, example obj) {
+	exampled(t, func(t *testing.T, r *Route, id string, schema *openapi3.Schema, example Object) {
 		e.t = t
 		for _, name := range schema.Required {
 			without := maps.Clone(example)
@@ -132,7 +129,7 @@ func TestExamplesAsTheyStand(t *testing.T) {
 				t.Errorf("without %s it answers %d", name, status)
 			}
 		}
-		want := r.Do.status
+		want := r.Info().Status
 		if s := spent[id]; s != 0 {
 			want = s
 		}
@@ -145,7 +142,7 @@ func TestExamplesAsTheyStand(t *testing.T) {
 // What the documents say of lengths, bounds, words and forms holds: a value beyond is refused.
 func TestDocumentedLimits(t *testing.T) {
 	e := exampleEnv(t)
-	exampled(t, func(t *testing.T, r *Route, _ string, schema *openapi3.Schema, example obj) {
+	exampled(t, func(t *testing.T, r *Route, _ string, schema *openapi3.Schema, example Object) {
 		e.t = t
 		for name, p := range schema.Properties {
 			for what, bad := range beyond(p.Value, example[name]) {
@@ -179,7 +176,7 @@ func beyond(p *openapi3.Schema, example any) map[string]any {
 	}
 	if p.MaxItems != nil {
 		var item any = "https://app.example.org/many"
-		if items, ok := example.([]obj); ok {
+		if items, ok := example.([]Object); ok {
 			item = items[0]
 		}
 		bad["maxItems"] = slices.Repeat([]any{item}, int(*p.MaxItems)+1)

@@ -1,22 +1,16 @@
 package handlers
 
-import (
-	"maps"
-	"slices"
-	"strings"
-
-	"newsletterd/core"
-)
+import "newsletterd/core"
 
 // specID is what the specification calls a uuid: the form of the ids that other services send.
-var specID = obj{"format": "uuid"}
+var specID = Object{"format": "uuid"}
 
 // nameLimits are those of the names of records.
-var nameLimits = obj{"minLength": 1, "maxLength": 200}
+var nameLimits = Object{"minLength": 1, "maxLength": 200}
 
 // limitsOf are what the documents say about properties beyond their types, by schema and property: forms, lengths, bounds. The
 // rules themselves are in core; TestDocumentedLimits holds these against them.
-var limitsOf = map[string]map[string]obj{
+var limitsOf = map[string]map[string]Object{
 	"TenantInput": {"name": nameLimits, "domains": {"maxItems": 100}, "postal_address": {"maxLength": 500}},
 	"ListInput": {
 		"name": nameLimits, "description": {"maxLength": 2000}, "consent_text": {"maxLength": 2000},
@@ -73,50 +67,3 @@ var twins = map[string]string{
 
 // twinned are the schemas with both spellings.
 var twinned = []string{"CreateSendJobRequest", "CreateSendJobResponse", "SendJob"}
-
-// bounded completes the schema of a component by what its Go type doesn't tell.
-func bounded(name string, s obj) obj {
-	props := s["properties"].(obj)
-	required, _ := s["required"].([]string)
-	for _, key := range neededIn[name] {
-		if !slices.Contains(required, key) {
-			required = append(required, key)
-		}
-	}
-	if slices.Contains(twinned, name) {
-		for snake, camel := range twins {
-			p, ok := props[snake].(obj)
-			if !ok {
-				continue
-			}
-			delete(props, camel)
-			required = slices.DeleteFunc(required, func(key string) bool { return key == camel })
-			p["x-camel-case"] = camel
-			words, _ := p["description"].(string)
-			p["description"] = words + " (also as " + camel + ")"
-		}
-	}
-	for key, limits := range limitsOf[name] {
-		maps.Copy(props[key].(obj), limits)
-	}
-	if len(required) > 0 {
-		slices.Sort(required)
-		s["required"] = required
-	}
-	return s
-}
-
-// creating is the schema of a body that makes a record, where more must be in it than in one that changes the record: a component of
-// its own, since generators do not merge the required properties of two.
-func (d describer) creating(operation string, schema obj) obj {
-	needed := neededToCreate[operation]
-	if needed == nil {
-		return schema
-	}
-	name := strings.TrimPrefix(schema["$ref"].(string), schemaRef)
-	s := maps.Clone(d.schemas[name].(obj))
-	s["required"] = needed
-	name = "Create" + strings.TrimSuffix(name, "Input") + "Request"
-	d.schemas[name] = s
-	return obj{"$ref": schemaRef + name}
-}

@@ -1,7 +1,5 @@
 package handlers
 
-import "strings"
-
 // operationNames are the operationIds of the documents that programs are generated from: what a developer would call the
 // function. Pages are named by their method and path.
 var operationNames = map[string]string{
@@ -89,17 +87,4 @@ var operationNames = map[string]string{
 	"PUT /api/models/:id/shares/:share_id":           "updateModelShare",
 	"DELETE /api/models/:id/shares/:share_id":        "deleteModelShare",
 	"PATCH /api/models/:id/visibility":               "setModelVisibility",
-}
-
-// operationID returns the operationId of a route: of a page its method and the words of its path (getLogin).
-func operationID(r *Route) string {
-	if name := operationNames[r.Method+" "+r.Path]; name != "" {
-		return name
-	}
-	id := strings.ToLower(r.Method)
-	words := strings.FieldsFunc(strings.TrimPrefix(r.Path, "/api/"), func(c rune) bool { return strings.ContainsRune("/:-._", c) })
-	for _, w := range words {
-		id += strings.ToUpper(w[:1]) + w[1:]
-	}
-	return id
 }

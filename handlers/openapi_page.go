@@ -52,7 +52,7 @@ func (h *Handler) reference(c *Call, in referenceQuery) (HTML, error) {
 		Found     int
 	}{Q: cut(in.Q, maxSearch)}
 	for _, d := range documents {
-		one := referenceDocument{Title: d.title, Words: d.words, Path: d.path}
+		one := referenceDocument{Title: d.Title, Words: d.Description, Path: d.Path}
 		all, err := h.operations(d)
 		if err != nil {
 			return HTML{}, err
@@ -65,7 +65,7 @@ func (h *Handler) reference(c *Call, in referenceQuery) (HTML, error) {
 		data.Found += len(one.Operations)
 		data.Documents = append(data.Documents, one)
 	}
-	return c.render(http.StatusOK, "openapi", view{Title: "The APIs", Data: data})
+	return render(c, http.StatusOK, "openapi", view{Title: "The APIs", Data: data})
 }
 
 // holds reports whether every word stands in what the operation is called, does or takes.
@@ -127,24 +127,24 @@ type openAPIDocument struct {
 }
 
 // operations are those of a document, by path. They are read once.
-func (h *Handler) operations(d document) (all []referenceOperation, err error) {
-	if kept, ok := h.operationCache.Load(d.name); ok {
+func (h *Handler) operations(d Document) (all []referenceOperation, err error) {
+	if kept, ok := h.operationCache.Load(d.Name); ok {
 		return kept.([]referenceOperation), nil
 	}
 	var doc openAPIDocument
-	if err := json.Unmarshal(h.documents[d.name], &doc); err != nil {
-		return nil, fmt.Errorf("read the document %s: %w", d.name, err)
+	if err := json.Unmarshal(h.Document(d.Name), &doc); err != nil {
+		return nil, fmt.Errorf("read the document %s: %w", d.Name, err)
 	}
 	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
 		for _, method := range []string{"get", "post", "put", "patch", "delete"} {
 			if o, ok := doc.Paths[path][method]; ok {
-				one := doc.operation(&o, h.publicURL, strings.ToUpper(method), d.base+path)
-				one.ID = d.name + "-" + one.ID
+				one := doc.operation(&o, h.publicURL, strings.ToUpper(method), d.Base+path)
+				one.ID = d.Name + "-" + one.ID
 				all = append(all, one)
 			}
 		}
 	}
-	h.operationCache.Store(d.name, all)
+	h.operationCache.Store(d.Name, all)
 	return all, nil
 }
 

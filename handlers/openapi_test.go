@@ -18,8 +18,8 @@ func TestOpenAPIDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range documents {
-		t.Run(d.name, func(t *testing.T) {
-			file, got := "../testdata/openapi/"+d.name+".json", h.Document(d.name)
+		t.Run(d.Name, func(t *testing.T) {
+			file, got := "../testdata/openapi/"+d.Name+".json", h.Document(d.Name)
 			if *update {
 				if err := os.WriteFile(file, got, 0o644); err != nil {
 					t.Fatal(err)
@@ -51,11 +51,11 @@ var described = sync.OnceValue(func() map[string]*openapi3.T {
 	}
 	docs := map[string]*openapi3.T{}
 	for _, d := range documents {
-		doc, err := openapi3.NewLoader().LoadFromData(h.Document(d.name))
+		doc, err := openapi3.NewLoader().LoadFromData(h.Document(d.Name))
 		if err != nil {
 			panic(err)
 		}
-		docs[d.name] = doc
+		docs[d.Name] = doc
 	}
 	return docs
 })
@@ -63,9 +63,9 @@ var described = sync.OnceValue(func() map[string]*openapi3.T {
 // checkDescribed holds a JSON answer against the document that describes the route.
 func checkDescribed(t *testing.T, r *Route, status int, body []byte) {
 	t.Helper()
-	doc := described()[r.document()]
-	path := openPath(r.Path)
-	if r.document() == "member" {
+	doc := described()[documentOf(r)]
+	path := OpenPath(r.Path)
+	if documentOf(r) == "member" {
 		path = strings.TrimPrefix(path, "/api")
 	}
 	item := doc.Paths.Value(path)
@@ -115,29 +115,29 @@ func TestDocumentsAreComplete(t *testing.T) {
 	}
 	operations := 0
 	for _, d := range documents {
-		doc := described()[d.name]
-		for _, name := range declared[d.name] {
+		doc := described()[d.Name]
+		for _, name := range declared[d.Name] {
 			if doc.Components.Schemas[name] == nil {
-				t.Errorf("%s: %s is no component", d.name, name)
+				t.Errorf("%s: %s is no component", d.Name, name)
 			}
 		}
 		for path, item := range doc.Paths.Map() {
 			for method, op := range item.Operations() {
 				operations++
 				if op.Summary == "" || op.Description == "" || len(op.Tags) != 1 {
-					t.Errorf("%s: %s %s says too little", d.name, method, path)
+					t.Errorf("%s: %s %s says too little", d.Name, method, path)
 				}
 				if op.RequestBody == nil {
 					continue
 				}
 				if m := op.RequestBody.Value.Content["application/json"]; m != nil && m.Schema.Value.VisitJSON(plain(t, m.Example)) != nil {
-					t.Errorf("%s: the example of %s %s does not fit: %v", d.name, method, path, m.Schema.Value.VisitJSON(plain(t, m.Example)))
+					t.Errorf("%s: the example of %s %s does not fit: %v", d.Name, method, path, m.Schema.Value.VisitJSON(plain(t, m.Example)))
 				}
 			}
 		}
 	}
-	if operations != len(h.routes) {
-		t.Errorf("%d operations in the documents, %d routes", operations, len(h.routes))
+	if operations != len(h.Routes()) {
+		t.Errorf("%d operations in the documents, %d routes", operations, len(h.Routes()))
 	}
 }
 
@@ -162,19 +162,19 @@ func TestOperationNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	for _, r := range h.routes {
-		id := operationID(r)
-		if seen[r.document()+id] {
-			t.Errorf("two operations of %s are named %s", r.document(), id)
+	for _, r := range h.Routes() {
+		id := api.OperationID(r)
+		if seen[documentOf(r)+id] {
+			t.Errorf("two operations of %s are named %s", documentOf(r), id)
 		}
-		seen[r.document()+id] = true
-		if r.document() == "pages" {
+		seen[documentOf(r)+id] = true
+		if documentOf(r) == "pages" {
 			continue
 		}
 		if operationNames[r.Method+" "+r.Path] == "" {
 			t.Errorf("%s %s has no name in operationNames", r.Method, r.Path)
 		}
-		if name := strings.ToUpper(id[:1]) + id[1:] + "Response"; described()[r.document()].Components.Schemas[name] != nil {
+		if name := strings.ToUpper(id[:1]) + id[1:] + "Response"; described()[documentOf(r)].Components.Schemas[name] != nil {
 			t.Errorf("generators would name the answer of %s as the schema %s", id, name)
 		}
 	}

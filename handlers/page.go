@@ -9,7 +9,6 @@ import (
 	"errors"
 	"html/template"
 	"io/fs"
-	"net/url"
 	"path"
 	"strings"
 
@@ -45,13 +44,13 @@ type view struct {
 	Brand                brand
 	Data                 any
 
-	Lang string
-	W    *pageWords
-	d    *dress
+	Lang  string
+	W     *pageWords
+	style *pageStyle
 }
 
-// Say puts names in the place of placeholders.
-func (v view) Say(text string) string { return v.d.say(text) }
+// Expand returns a text with names in the place of its placeholders.
+func (v view) Expand(text string) string { return v.style.expand(text) }
 
 // fieldSet is what the template of a list's fields gets.
 type fieldSet struct {
@@ -75,24 +74,24 @@ type note struct {
 
 // render makes a page of one of the templates, with the headers of contract 4. targets are the origins that its forms may
 // lead to besides our own.
-func (c *Call) render(status int, name string, v view, targets ...string) (HTML, error) {
+func render(c *Call, status int, name string, v view, targets ...string) (HTML, error) {
 	if v.Brand.Name == "" {
-		v.Brand = c.dress.brand
+		v.Brand = styleOf(c).brand
 	}
 	if v.Brand.Name == "" {
-		v.Brand = c.api.ownBrand()
+		v.Brand = ownBrand()
 	}
-	c.words()
-	v.d = &c.dress
-	c.pageHeaders(v.Brand, "", targets...)
+	wordsOf(c)
+	v.style = styleOf(c)
+	c.PageHeaders(v.Brand.source(), "", targets...)
 	return fill(status, name, v)
 }
 
 func fill(status int, name string, v view) (HTML, error) {
-	if v.d == nil {
-		v.d = &dress{}
+	if v.style == nil {
+		v.style = &pageStyle{}
 	}
-	v.W, v.Lang = v.d.words(), cmp.Or(v.d.lang, core.Languages[0])
+	v.W, v.Lang = v.style.words(), cmp.Or(v.style.lang, core.Languages[0])
 	var b bytes.Buffer
 	if err := pages[name].ExecuteTemplate(&b, "layout.html", v); err != nil {
 		return HTML{}, err
@@ -100,44 +99,9 @@ func fill(status int, name string, v view) (HTML, error) {
 	return HTML{Status: status, Body: b.Bytes()}, nil
 }
 
-// tell is a page that only tells something.
-func (c *Call) tell(status int, title string, n note, b brand) (HTML, error) {
-	return c.render(status, "message", view{Title: title, Brand: b, Data: n})
-}
-
-// pageHeaders are those of every page: nothing may be loaded, framed or posted elsewhere, and no address leaks. The layout
-// softens no-referrer to same-origin, which tells others as little: without it a form's Origin would be null, and browsers that
-// send no Sec-Fetch-Site (old ones, and all to a plain http host) could send no form at all.
-func (c *Call) pageHeaders(b brand, script string, targets ...string) {
-	csp := "default-src 'none'; style-src 'self'; img-src 'self' data:" + b.source() + "; form-action 'self'"
-	for _, t := range targets {
-		csp += " " + t
-	}
-	if script != "" {
-		csp += "; script-src " + script
-	}
-	h := c.Header()
-	h.Set("Content-Security-Policy", csp+"; base-uri 'none'; frame-ancestors 'none'")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	if c.api.secure() {
-		h.Set("Strict-Transport-Security", "max-age=31536000")
-	}
-}
-
-// secure tells whether the world reaches us by https.
-func (h *Handler) secure() bool { return strings.HasPrefix(h.publicURL, "https://") }
-
-// originOf is the CSP source of a URL: its origin, or the scheme alone where there is no host (RFC 8252 section 7.1).
-func originOf(raw string) string {
-	u, err := url.Parse(raw)
-	switch {
-	case err != nil || u.Scheme == "":
-		return "'self'"
-	case u.Host == "" || (u.Scheme != "https" && u.Scheme != "http"):
-		return u.Scheme + ":"
-	}
-	return u.Scheme + "://" + u.Host
+// renderMessage is a page that only tells something.
+func renderMessage(c *Call, status int, title string, n note, b brand) (HTML, error) {
+	return render(c, status, "message", view{Title: title, Brand: b, Data: n})
 }
 
 // brand is whose page it is: of the tenant of the client, or the daemon's own.
@@ -154,44 +118,44 @@ func (b brand) source() string {
 	if b.Logo == "" {
 		return ""
 	}
-	return " " + originOf(b.Logo)
+	return " " + SourceOf(b.Logo)
 }
 
 const ownName = "newsletterd"
 
-func (h *Handler) ownBrand() brand { return brand{Name: ownName, Style: stylePath("")} }
+func ownBrand() brand { return brand{Name: ownName, Style: stylePath("")} }
 
 // brandOf is the brand of a tenant, whose language the pages of the request have from now on.
-func (c *Call) brandOf(tenantID string) (brand, error) {
+func brandOf(c *Call, tenantID string) (brand, error) {
 	if tenantID == "" {
-		return c.api.ownBrand(), nil
+		return ownBrand(), nil
 	}
-	t, err := c.api.options.Store.Tenant(c, tenantID)
+	t, err := c.Store().Tenant(c, tenantID)
 	if errors.Is(err, core.ErrNotFound) {
-		return c.api.ownBrand(), nil
+		return ownBrand(), nil
 	}
 	if err != nil {
 		return brand{}, err
 	}
-	return c.wearTenant(&t), nil
+	return applyTenant(c, &t), nil
 }
 
-// wearTenant gives the pages of the request the brand and the language of a tenant.
-func (c *Call) wearTenant(t *core.Tenant) brand {
-	b := tenantBrand(c.api.ownBrand(), t)
-	c.dress.brand, c.dress.tenant = b, b.Name
+// applyTenant gives the pages of the request the brand and the language of a tenant.
+func applyTenant(c *Call, t *core.Tenant) brand {
+	b := tenantBrand(ownBrand(), t)
+	styleOf(c).brand, styleOf(c).tenant = b, b.Name
 	if t.Language != "" {
-		c.dress.lang = t.Language
+		styleOf(c).lang = t.Language
 	}
 	return b
 }
 
 // clientBrand is the brand of a client's tenant; the daemon's own where the tenant is suspended.
-func (c *Call) clientBrand(client *core.Client) (brand, error) {
+func clientBrand(c *Call, client *core.Client) (brand, error) {
 	if client.Suspended {
-		return c.api.ownBrand(), nil
+		return ownBrand(), nil
 	}
-	return c.brandOf(client.TenantID)
+	return brandOf(c, client.TenantID)
 }
 
 // tenantBrand is the brand of a tenant.

@@ -113,7 +113,7 @@ func TestPageHeaders(t *testing.T) {
 }
 
 // A login leads nowhere but to the account page and to authorization requests of ours, and a form may send to the client's
-// origin only.
+// requestOrigin only.
 func TestLoginLeadsNowhereElse(t *testing.T) {
 	for _, to := range []string{
 		"https://evil.example/", "//evil.example/", "/\\evil.example", "/account/../x", "javascript:alert(1)", "/api/oauth/authorize/../../x?a=b",
@@ -129,7 +129,7 @@ func TestLoginLeadsNowhereElse(t *testing.T) {
 	for uri, want := range map[string]string{
 		"https://rp.example:8443/cb?x": "https://rp.example:8443", "http://127.0.0.1:7/cb": "http://127.0.0.1:7", "com.example.app:/cb": "com.example.app:",
 	} {
-		if got := originOf(uri); got != want {
+		if got := SourceOf(uri); got != want {
 			t.Errorf("origin of %s is %s", uri, got)
 		}
 	}
@@ -141,9 +141,9 @@ func TestSession(t *testing.T) {
 		// scs's store compares with SQLite's own clock, which is today's.
 		time.Sleep(time.Until(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)))
 		e := newPageEnv(t, "http://news.test")
-		e.cookies[sessionCookie] = "a-token-that-somebody-else-has-set-before-x"
+		e.cookies[SessionCookie] = "a-token-that-somebody-else-has-set-before-x"
 		e.login()
-		first := e.cookies[sessionCookie]
+		first := e.cookies[SessionCookie]
 		if first == "" || strings.HasPrefix(first, "a-token") {
 			t.Fatalf("token %q", first)
 		}
@@ -151,15 +151,15 @@ func TestSession(t *testing.T) {
 			t.Errorf("the token itself is in the database: %v", err)
 		}
 		e.login()
-		if e.cookies[sessionCookie] == first {
+		if e.cookies[SessionCookie] == first {
 			t.Error("the same token after another login")
 		}
-		second := e.cookies[sessionCookie]
-		e.cookies[sessionCookie] = first
+		second := e.cookies[SessionCookie]
+		e.cookies[SessionCookie] = first
 		if e.in() {
 			t.Error("the token before is still good")
 		}
-		e.cookies[sessionCookie] = second
+		e.cookies[SessionCookie] = second
 		for range 3 {
 			time.Sleep(sessionIdle - time.Hour)
 			if !e.in() {

@@ -29,8 +29,8 @@ type forgotten struct {
 
 func (m mailedEdge) forgotten(c *Call, continueTo string) (f forgotten, err error) {
 	p := purposeOf(continueTo)
-	f.brand = c.api.ownBrand()
-	request, err := c.requested(p)
+	f.brand = ownBrand()
+	request, err := requested(c, p)
 	if _, faulty := errors.AsType[*auth.AuthorizeError](err); faulty || request == nil && err == nil {
 		return f, nil
 	}
@@ -41,7 +41,7 @@ func (m mailedEdge) forgotten(c *Call, continueTo string) (f forgotten, err erro
 	if !request.Client.Suspended {
 		f.tenantID = request.Client.TenantID
 	}
-	f.brand, err = c.clientBrand(&request.Client)
+	f.brand, err = clientBrand(c, &request.Client)
 	return f, err
 }
 
@@ -50,7 +50,7 @@ func (m mailedEdge) forgotPage(c *Call, in loginQuery) (HTML, error) {
 	if err != nil {
 		return HTML{}, err
 	}
-	return c.render(0, "forgot", view{Title: c.words().ForgotLink, Brand: f.brand, Data: f})
+	return render(c, 0, "forgot", view{Title: wordsOf(c).ForgotLink, Brand: f.brand, Data: f})
 }
 
 // forgot gives every address the same answer.
@@ -62,13 +62,13 @@ func (m mailedEdge) forgot(c *Call, in emailForm) (HTML, error) {
 	email, err := core.ParseEmail(in.Email)
 	if err != nil {
 		f.Email = cut(in.Email, maxShown)
-		return c.render(400, "forgot", view{Title: c.words().ForgotLink, Fault: c.words().FaultEmail, Brand: f.brand, Data: f})
+		return render(c, 400, "forgot", view{Title: wordsOf(c).ForgotLink, Fault: wordsOf(c).FaultEmail, Brand: f.brand, Data: f})
 	}
-	if err := m.auth.Forgot(c, email, core.MailStyle{TenantID: f.tenantID, Language: c.language()}, c.Now); err != nil {
+	if err := m.auth.Forgot(c, email, core.MailStyle{TenantID: f.tenantID, Language: c.Language()}, c.Now); err != nil {
 		return HTML{}, err
 	}
-	w := c.words()
-	return c.tell(0, w.CheckTitle, note{
+	w := wordsOf(c)
+	return renderMessage(c, 0, w.CheckTitle, note{
 		Lines: []string{fillIn(w.ForgotSent, "email", email), w.ForgotHint}, Link: "/login" + f.Back, LinkText: w.BackSignIn,
 	}, f.brand)
 }
@@ -89,7 +89,7 @@ func addressed(c *Call, token string, email *string) error {
 	if *email != "" || token == "" {
 		return nil
 	}
-	found, err := c.api.options.Store.MailedAddress(c, core.HashToken(token))
+	found, err := c.Store().MailedAddress(c, core.HashToken(token))
 	if err != nil && !errors.Is(err, core.ErrInvalidToken) {
 		return err
 	}
@@ -113,12 +113,12 @@ func (m mailedEdge) resetPage(c *Call, in mailedQuery) (HTML, error) {
 func (m mailedEdge) showPassword(c *Call, purpose string, in mailedForm, fault error) (HTML, error) {
 	email, err := core.ParseEmail(in.Email)
 	if err == nil {
-		err = c.api.options.Store.CheckUserToken(c, purpose, core.HashToken(in.Token), email, c.Now)
+		err = c.Store().CheckUserToken(c, purpose, core.HashToken(in.Token), email, c.Now)
 	}
 	if err != nil {
 		return m.linkFault(c, err)
 	}
-	w := c.words()
+	w := wordsOf(c)
 	p := passwordPage{strong(w.NewPasswordFor, "email", email), string(email), in.Token, "/password/reset", w.NewPassword, w.NewPasswordHint, w.NewPasswordButton}
 	title := w.NewPassword
 	if purpose == store.TokenClaim {
@@ -132,11 +132,11 @@ func (m mailedEdge) renderPassword(c *Call, title string, p passwordPage, fault 
 	status := 0
 	if fault != nil {
 		var ok bool
-		if v.Fault, status, ok = c.faultOf(fault); !ok {
+		if v.Fault, status, ok = faultOf(c, fault); !ok {
 			return HTML{}, fault
 		}
 	}
-	return c.render(status, "password", v)
+	return render(c, status, "password", v)
 }
 
 // linkFault tells that a link is good no more.
@@ -144,9 +144,9 @@ func (m mailedEdge) linkFault(c *Call, err error) (HTML, error) {
 	if core.KindOf(err) != core.Invalid {
 		return HTML{}, err
 	}
-	c.err = err
-	w := c.words()
-	return c.tell(400, w.OverTitle, note{Lines: []string{w.OverText}, Link: "/password/forgot", LinkText: w.OverButton}, brand{})
+	c.LogError(err)
+	w := wordsOf(c)
+	return renderMessage(c, 400, w.OverTitle, note{Lines: []string{w.OverText}, Link: "/password/forgot", LinkText: w.OverButton}, brand{})
 }
 
 func (m mailedEdge) reset(c *Call, in mailedForm) (HTML, error) {
@@ -172,11 +172,11 @@ func (m mailedEdge) setPassword(c *Call, purpose string, in mailedForm, redeem a
 
 // passwordSet signs the browser out and says so.
 func (m mailedEdge) passwordSet(c *Call) (HTML, error) {
-	if err := c.endSession(); err != nil {
+	if err := c.EndSession(); err != nil {
 		return HTML{}, err
 	}
-	w := c.words()
-	return c.tell(0, w.PasswordSetTitle, note{Lines: []string{w.PasswordSetText}, Link: "/login", LinkText: w.SignIn}, brand{})
+	w := wordsOf(c)
+	return renderMessage(c, 0, w.PasswordSetTitle, note{Lines: []string{w.PasswordSetText}, Link: "/login", LinkText: w.SignIn}, brand{})
 }
 
 // verifyPage asks for the password of the registration or a new one (auth.ProveAddress); a claim (auth.ClaimAddress) wants a
@@ -214,15 +214,15 @@ func (m mailedEdge) verifyPage(c *Call, in mailedQuery) (HTML, error) {
 
 // askPassword asks for the password that stands or a new one: whoever registered the address may not have been its owner.
 func (m mailedEdge) askPassword(c *Call, email core.Email, token string, fault error) (HTML, error) {
-	w := c.words()
+	w := wordsOf(c)
 	return m.renderPassword(c, w.VerifyTitle, passwordPage{
 		strong(w.VerifyText, "email", email), string(email), token, verifyPath, w.Password, w.VerifyHint, w.VerifyButton,
 	}, fault)
 }
 
 func (m mailedEdge) tellVerified(c *Call, email core.Email) (HTML, error) {
-	w := c.words()
-	return c.tell(0, w.VerifiedTitle, note{Lines: []string{fillIn(w.VerifiedText, "email", email)}, Link: accountPath, LinkText: w.ToAccount}, brand{})
+	w := wordsOf(c)
+	return renderMessage(c, 0, w.VerifiedTitle, note{Lines: []string{fillIn(w.VerifiedText, "email", email)}, Link: accountPath, LinkText: w.ToAccount}, brand{})
 }
 
 func (m mailedEdge) isClaim(c *Call, in mailedForm) (bool, error) {
@@ -230,7 +230,7 @@ func (m mailedEdge) isClaim(c *Call, in mailedForm) (bool, error) {
 	if err != nil {
 		return false, nil
 	}
-	err = c.api.options.Store.CheckUserToken(c, store.TokenClaim, core.HashToken(in.Token), email, c.Now)
+	err = c.Store().CheckUserToken(c, store.TokenClaim, core.HashToken(in.Token), email, c.Now)
 	if core.KindOf(err) == core.Invalid {
 		return errors.Is(err, core.ErrTokenExpired), nil
 	}
@@ -239,7 +239,7 @@ func (m mailedEdge) isClaim(c *Call, in mailedForm) (bool, error) {
 
 // changeOf is the user whose address a token changes; empty where it is another token. An error says that it would have.
 func (m mailedEdge) changeOf(c *Call, email core.Email, token string) (userID string, err error) {
-	userID, err = c.api.options.Store.CheckEmailChange(c, core.HashToken(token), email, c.Now)
+	userID, err = c.Store().CheckEmailChange(c, core.HashToken(token), email, c.Now)
 	if errors.Is(err, core.ErrInvalidToken) {
 		return "", nil
 	}
@@ -248,16 +248,16 @@ func (m mailedEdge) changeOf(c *Call, email core.Email, token string) (userID st
 
 // changePage asks whether the account shall have the address, if it is the visitor's own; else the visitor must sign in.
 func (m mailedEdge) changePage(c *Call, whose string, email core.Email, in mailedQuery, status int) (HTML, error) {
-	who, err := c.signedIn()
+	who, err := c.SignedIn()
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return HTML{}, err
 	}
 	if err == nil && who.User.ID == whose {
-		return c.render(status, "change", view{Title: c.words().ChangeTitle, Data: in})
+		return render(c, status, "change", view{Title: wordsOf(c).ChangeTitle, Data: in})
 	}
 	link := url.Values{"continue": {verifyPath + "?" + url.Values{"token": {in.Token}, "email": {in.Email}}.Encode()}}
-	w := c.words()
-	return c.tell(status, w.ChangeTitle, note{
+	w := wordsOf(c)
+	return renderMessage(c, status, w.ChangeTitle, note{
 		Lines: []string{fillIn(w.ChangeSignIn, "email", email), w.ChangeNot}, Link: "/login?" + link.Encode(), LinkText: w.SignIn,
 	}, brand{})
 }
@@ -296,16 +296,16 @@ func (m mailedEdge) verify(c *Call, in mailedForm) (HTML, error) {
 
 // changeEmail gives the account its new address, unless somebody else is signed in, or nobody.
 func (m mailedEdge) changeEmail(c *Call, whose string, email core.Email, in mailedForm) (HTML, error) {
-	who, err := c.signedIn()
+	who, err := c.SignedIn()
 	if errors.Is(err, core.ErrNotFound) || err == nil && who.User.ID != whose {
 		return m.changePage(c, whose, email, mailedQuery{in.Token, in.Email}, http.StatusForbidden)
 	}
 	if err == nil {
-		err = m.auth.ChangeEmail(c, who.User.ID, email, in.Token, c.language(), c.Now)
+		err = m.auth.ChangeEmail(c, who.User.ID, email, in.Token, c.Language(), c.Now)
 	}
 	if err != nil {
 		return m.linkFault(c, err)
 	}
-	w := c.words()
-	return c.tell(0, w.ChangedTitle, note{Lines: []string{fillIn(w.ChangedText, "email", email)}, Link: accountPath, LinkText: w.ToAccount}, brand{})
+	w := wordsOf(c)
+	return renderMessage(c, 0, w.ChangedTitle, note{Lines: []string{fillIn(w.ChangedText, "email", email)}, Link: accountPath, LinkText: w.ToAccount}, brand{})
 }

@@ -56,7 +56,7 @@ func (p newsletterPages) askPreferences(c *Call, in preferencesQuery) (HTML, err
 	}
 	h, err := p.holder(c, in.Token, in.List)
 	if err != nil {
-		return HTML{}, c.linkError(err)
+		return HTML{}, linkError(c, err)
 	}
 	if p.options.MemberURL != "" { // which can't read our token
 		return HTML{To: p.options.MemberURL + preferencesPath(h.list.ID)}, nil
@@ -73,7 +73,7 @@ func (p newsletterPages) holder(c *Call, token, listID string) (h holder, err er
 		return h, err
 	}
 	if h.list = p.wearID(c, h.ListID, h.Email); h.list != nil {
-		c.dress.link, c.dress.linkText = preferencesPath(h.list.ID), c.words().LinkNew
+		styleOf(c).link, styleOf(c).linkText = preferencesPath(h.list.ID), wordsOf(c).LinkNew
 	}
 	switch {
 	case h.Kind == auth.UnsubscribeRequested: // anybody may ask for one
@@ -91,7 +91,7 @@ func (p newsletterPages) holder(c *Call, token, listID string) (h holder, err er
 	}
 	h.list = other
 	h.ListID, h.SubscriptionID = other.ID, p.store.SubscriptionID(other.ID, h.Email.Key())
-	c.wear(other, h.Email)
+	applyList(c, other, h.Email)
 	return h, nil
 }
 
@@ -101,7 +101,7 @@ func (p newsletterPages) showPreferences(c *Call, h holder, v view, status int, 
 	if err != nil {
 		return HTML{}, err
 	}
-	w := c.words()
+	w := wordsOf(c)
 	data := manageData{Token: h.token, List: h.list.ID, Manages: h.manages, Sent: h.sent, Subscribe: subscribePath(h.list.ID)}
 	statuses := map[string]string{
 		core.SubscriptionActive: w.StatusActive, core.SubscriptionPending: w.StatusPending, core.SubscriptionUnsubscribed: w.StatusUnsubscribed,
@@ -139,7 +139,7 @@ func (p newsletterPages) showPreferences(c *Call, h holder, v view, status int, 
 		data.Others = here.Active && len(lists) > 1
 	}
 	v.Data = data
-	return c.render(status, "preferences", v)
+	return render(c, status, "preferences", v)
 }
 
 // fieldsOfList are the fields of a list, with what a subscriber has said.
@@ -168,7 +168,7 @@ const (
 )
 
 func (p newsletterPages) changePreferences(c *Call, form map[string]string) (HTML, error) {
-	if err := c.crossSite(); err != nil {
+	if err := c.CrossSite(); err != nil {
 		return HTML{}, err
 	}
 	if form["token"] == "" {
@@ -176,7 +176,7 @@ func (p newsletterPages) changePreferences(c *Call, form map[string]string) (HTM
 	}
 	h, err := p.holder(c, form["token"], form["list"])
 	if err != nil {
-		return HTML{}, c.linkError(err)
+		return HTML{}, linkError(c, err)
 	}
 	switch form["action"] {
 	case actSave:
@@ -185,11 +185,11 @@ func (p newsletterPages) changePreferences(c *Call, form map[string]string) (HTM
 		h.Kind = auth.UnsubscribeMailed // as good a proof
 		_, leftAt, err := p.leaveBy(c, h.UnsubscribeToken, "preferences", "")
 		if err != nil {
-			return HTML{}, c.linkError(err)
+			return HTML{}, linkError(c, err)
 		}
 		return p.left(c, h.UnsubscribeToken, leftAt, backTo(h))
 	case actLeaveAll:
-		gone, err := p.store.UnsubscribeAll(c, h.list.TenantID, store.UnsubscribeRequest{Email: h.Email, Proof: core.ProofMailed, Origin: c.origin("preferences")}, c.Now)
+		gone, err := p.store.UnsubscribeAll(c, h.list.TenantID, store.UnsubscribeRequest{Email: h.Email, Proof: core.ProofMailed, Origin: requestOrigin(c, "preferences")}, c.Now)
 		if err != nil {
 			return HTML{}, err
 		}
@@ -199,7 +199,7 @@ func (p newsletterPages) changePreferences(c *Call, form map[string]string) (HTM
 			return HTML{}, err
 		}
 		h.sent = true
-		return p.showPreferences(c, h, view{Notice: c.dress.say(c.words().LinkSent)}, 0, nil, "")
+		return p.showPreferences(c, h, view{Notice: styleOf(c).expand(wordsOf(c).LinkSent)}, 0, nil, "")
 	}
 	return HTML{}, core.Invalidf("action", "action must be one of save, leave, leave_all, link.")
 }
@@ -209,8 +209,8 @@ const undoTokens = 12 * KiB
 
 // leftAll offers to take all of it back at once: the form carries a token for each list.
 func (p newsletterPages) leftAll(c *Call, h holder, gone []core.Subscription) (HTML, error) {
-	w := c.words()
-	said := left{Lines: []string{c.dress.say(w.LeftAll)}, Back: backTo(h)}
+	w := wordsOf(c)
+	said := left{Lines: []string{styleOf(c).expand(w.LeftAll)}, Back: backTo(h)}
 	var tokens strings.Builder
 	for i := range gone {
 		token, err := p.undoToken(c, auth.UnsubscribeToken{ListID: gone[i].ListID, SubscriptionID: gone[i].ID, Email: gone[i].Email}, gone[i].ChangedAt)
@@ -222,7 +222,7 @@ func (p newsletterPages) leftAll(c *Call, h holder, gone []core.Subscription) (H
 		}
 	}
 	said.Undo = strings.TrimSpace(tokens.String())
-	return c.render(0, "left", view{Title: w.LeftTitle, Data: said})
+	return render(c, 0, "left", view{Title: w.LeftTitle, Data: said})
 }
 
 func backTo(h holder) string { return "/preferences?token=" + url.QueryEscape(h.token) }
@@ -230,20 +230,20 @@ func backTo(h holder) string { return "/preferences?token=" + url.QueryEscape(h.
 func (p newsletterPages) savePreferences(c *Call, h holder, form map[string]string) (HTML, error) {
 	sub, err := p.store.Subscription(c, h.ListID, h.Email)
 	if err != nil {
-		return HTML{}, c.linkError(err)
+		return HTML{}, linkError(c, err)
 	}
 	values, err := h.list.Fields.Holding(sub.Preferences).Read(func(name string) string { return strings.TrimSpace(form[fieldPrefix+name]) })
-	if wrong, ok := c.formFault(err); ok {
+	if wrong, ok := formFault(c, err); ok {
 		filled := map[string]string{}
 		for _, f := range h.list.Fields {
 			filled[f.Name] = form[fieldPrefix+f.Name]
 		}
-		return p.showPreferences(c, h, view{Fault: c.dress.fault}, http.StatusBadRequest, filled, wrong)
+		return p.showPreferences(c, h, view{Fault: styleOf(c).fault}, http.StatusBadRequest, filled, wrong)
 	}
 	if _, err := p.store.SetFields(c, h.ListID, h.Email, values, c.Now); err != nil {
-		return HTML{}, c.linkError(err)
+		return HTML{}, linkError(c, err)
 	}
-	return p.showPreferences(c, h, view{Notice: c.words().Saved}, 0, nil, "")
+	return p.showPreferences(c, h, view{Notice: wordsOf(c).Saved}, 0, nil, "")
 }
 
 // fieldPrefix keeps the fields of a list apart from the page's own, whatever they are called.
@@ -253,38 +253,38 @@ const fieldPrefix = "p."
 func (p newsletterPages) askLink(c *Call, listID, fault, notice string) (HTML, error) {
 	list, err := p.store.ListWithTenant(c, listID)
 	if err != nil {
-		return HTML{}, c.linkError(err)
+		return HTML{}, linkError(c, err)
 	}
-	c.wear(list, c.dress.email)
-	w, status := c.words(), 0
+	applyList(c, list, styleOf(c).email)
+	w, status := wordsOf(c), 0
 	if fault != "" {
 		status = http.StatusBadRequest
 	}
-	return c.render(status, "asklink", view{Title: w.AskTitle, Fault: fault, Notice: notice, Data: list.ID})
+	return render(c, status, "asklink", view{Title: w.AskTitle, Fault: fault, Notice: notice, Data: list.ID})
 }
 
 // sendLink answers the same whether or not the address is known.
 func (p newsletterPages) sendLink(c *Call, listID, address string) (HTML, error) {
 	list, err := p.store.ListWithTenant(c, listID)
 	if err != nil {
-		return HTML{}, c.linkError(err)
+		return HTML{}, linkError(c, err)
 	}
-	c.wear(list, "")
+	applyList(c, list, "")
 	email, err := core.ParseEmail(address)
 	if err != nil {
-		c.err = err
-		return p.askLink(c, listID, c.words().FaultEmail, "")
+		c.LogError(err)
+		return p.askLink(c, listID, wordsOf(c).FaultEmail, "")
 	}
-	c.dress.email = email
+	styleOf(c).email = email
 	if err := p.store.RequestPreferencesLink(c, list.ID, email, c.Now); err != nil {
 		return HTML{}, err
 	}
-	return p.askLink(c, listID, "", c.dress.say(c.words().LinkSent))
+	return p.askLink(c, listID, "", styleOf(c).expand(wordsOf(c).LinkSent))
 }
 
 // manager opens a token that may take away and erase.
 func (p newsletterPages) manager(c *Call, token string) (holder, store.Person, error) {
-	if err := c.crossSite(); err != nil {
+	if err := c.CrossSite(); err != nil {
 		return holder{}, store.Person{}, err
 	}
 	h, err := p.holder(c, token, "")
@@ -292,7 +292,7 @@ func (p newsletterPages) manager(c *Call, token string) (holder, store.Person, e
 		err = core.ErrInvalidToken
 	}
 	if err != nil {
-		return h, store.Person{}, c.linkError(err)
+		return h, store.Person{}, linkError(c, err)
 	}
 	return h, store.Person{Email: h.Email, TenantID: h.list.TenantID}, nil
 }
@@ -323,12 +323,12 @@ func (p newsletterPages) erase(c *Call, in eraseForm) (HTML, error) {
 	if err != nil {
 		return HTML{}, err
 	}
-	w := c.words()
+	w := wordsOf(c)
 	if in.Sure != "yes" {
 		return p.showPreferences(c, h, view{Fault: w.EraseUnsure}, http.StatusBadRequest, nil, "")
 	}
 	if _, err := p.store.ErasePerson(c, person, "subscriber", c.Now); err != nil {
 		return HTML{}, err
 	}
-	return c.tell(0, w.ErasedTitle, note{Lines: []string{c.dress.say(w.ErasedText)}}, brand{})
+	return renderMessage(c, 0, w.ErasedTitle, note{Lines: []string{styleOf(c).expand(w.ErasedText)}}, brand{})
 }

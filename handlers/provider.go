@@ -3,11 +3,8 @@ package handlers
 import (
 	"encoding/json"
 	"net/http"
-	"net/url"
-	"strings"
 
 	"newsletterd/auth"
-	"newsletterd/core"
 )
 
 // providerEdge serves what relying parties ask of the provider besides tokens.
@@ -57,27 +54,6 @@ func (e providerEdge) introspect(c *Call, in tokenForm) (auth.Introspection, err
 	return answer(c, in.clientForm, func(r auth.GrantRequest) (auth.Introspection, error) {
 		return e.auth.Introspect(c, r.Client, in.Token, c.Now)
 	})
-}
-
-// tokenOrForm lets in whoever carries an access token with a scope, in the header or, by POST, as access_token in a form
-// (RFC 6750 sections 2.1 and 2.2). Both at once is an error.
-func tokenOrForm(scopes ...string) Access {
-	return Access{name: "bearer", bearer: true, form: true, scopes: scopes}
-}
-
-// formToken reads access_token of a form; empty where there is none.
-func (c *Call) formToken() (string, error) {
-	if c.Request.Method != "POST" || !strings.HasPrefix(c.Request.Header.Get("Content-Type"), mediaTypes[formBody]) {
-		return "", nil
-	}
-	if err := c.readBody(); err != nil {
-		return "", err
-	}
-	q, err := url.ParseQuery(string(c.body))
-	if err != nil || len(q["access_token"]) > 1 {
-		return "", core.Invalidf("access_token", "The form is not well-formed.")
-	}
-	return q.Get("access_token"), nil
 }
 
 // clientOrigin tells whether an origin is that of a public client.

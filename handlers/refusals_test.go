@@ -13,12 +13,12 @@ import (
 // A flood of refused requests writes ten lines a second, then one that says how many were left out; other requests are all logged.
 func TestRefusalsInTheLog(t *testing.T) {
 	var log bytes.Buffer
-	h, err := New(Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	h, err := newFrame(frameOptions{Log: slog.New(slog.NewTextHandler(&log, nil))}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	answer := func(status int, now core.Instant) {
-		c := &Call{api: h, Now: now, w: &responseWriter{status: status}, Request: httptest.NewRequest("GET", "/", nil)}
+		c := &Call{frame: h, Now: now, w: &responseWriter{status: status}, Request: httptest.NewRequest("GET", "/", nil)}
 		h.logRequest(c, 0)
 	}
 	for i := range 500 {

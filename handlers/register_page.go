@@ -32,26 +32,26 @@ func (m mailedEdge) showRegister(c *Call, in registerForm, fault error) (HTML, e
 		return HTML{}, core.Forbiddenf("Registration is closed.")
 	}
 	v := view{
-		Title: c.words().SignUp, Brand: f.brand,
+		Title: wordsOf(c).SignUp, Brand: f.brand,
 		Data: registering{Client: f.client, Continue: f.Continue, Email: cut(in.Email, maxShown), Back: f.Back},
 	}
 	status := 0
 	if fault != nil {
 		ok := true
 		if errors.Is(fault, core.ErrConflict) {
-			v.Fault, status = c.words().FaultExists, http.StatusConflict
-		} else if v.Fault, status, ok = c.faultOf(fault); !ok {
+			v.Fault, status = wordsOf(c).FaultExists, http.StatusConflict
+		} else if v.Fault, status, ok = faultOf(c, fault); !ok {
 			return HTML{}, fault
 		}
 	}
-	return c.render(status, "register", v)
+	return render(c, status, "register", v)
 }
 
 // register creates an account by the rules of POST /api/auth/register: every address gets the same answer.
 func (m mailedEdge) register(c *Call, in registerForm) (HTML, error) {
 	email, err := core.ParseEmail(in.Email)
 	if err == nil {
-		_, err = m.auth.Register(c, email, in.Password, c.language(), c.Remote, c.Now)
+		_, err = m.auth.Register(c, email, in.Password, c.Language(), c.Remote, c.Now)
 	}
 	if err != nil {
 		return m.showRegister(c, in, err)
@@ -60,8 +60,8 @@ func (m mailedEdge) register(c *Call, in registerForm) (HTML, error) {
 	if err != nil {
 		return HTML{}, err
 	}
-	w := c.words()
-	return c.tell(0, w.CheckTitle, note{
+	w := wordsOf(c)
+	return renderMessage(c, 0, w.CheckTitle, note{
 		Lines: []string{fillIn(w.SignUpSent, "email", email), w.ForgotHint}, Link: "/login" + f.Back, LinkText: w.BackSignIn,
 	}, f.brand)
 }

@@ -130,7 +130,7 @@ func streamList[Out any](c *Call, page core.Page, key func(Out) string, read fun
 			b.WriteByte(separator)
 			separator = ','
 			if err := enc.Encode(rows[i]); err != nil {
-				c.cut(err)
+				c.Cut(err)
 			}
 		}
 		last := len(rows) < page.Limit
@@ -147,7 +147,7 @@ func streamList[Out any](c *Call, page core.Page, key func(Out) string, read fun
 		b.Reset()
 		page.After = key(rows[len(rows)-1])
 		if rows, err = read(page); err != nil {
-			c.cut(err)
+			c.Cut(err)
 		}
 	}
 }
@@ -158,16 +158,26 @@ func (c *Call) stream(control *http.ResponseController, b []byte) {
 	const step = 4 * KiB
 	for len(b) > 0 {
 		n := min(step, len(b))
-		_ = control.SetWriteDeadline(time.Now().Add(progressTimeout))
+		_ = control.SetWriteDeadline(time.Now().Add(ProgressTimeout))
 		if _, err := c.w.Write(b[:n]); err != nil {
-			c.cut(err)
+			c.Cut(err)
 		}
 		b = b[n:]
 	}
 }
 
-// cut ends the connection in the middle of an answer.
-func (c *Call) cut(err error) {
+// Stream returns the writer of a long answer. Each write has its own time to get through.
+func (c *Call) Stream() http.ResponseWriter { return streamWriter{c.w} }
+
+type streamWriter struct{ *responseWriter }
+
+func (w streamWriter) Write(b []byte) (int, error) {
+	_ = http.NewResponseController(w.responseWriter).SetWriteDeadline(time.Now().Add(ProgressTimeout))
+	return w.responseWriter.Write(b)
+}
+
+// Cut ends the connection in the middle of an answer.
+func (c *Call) Cut(err error) {
 	c.err = err
 	panic(http.ErrAbortHandler)
 }

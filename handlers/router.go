@@ -112,11 +112,11 @@ func (t *router) allowed(path string) (methods []string, any *Route) {
 }
 
 // ServeHTTP is the life of a request; doc.go tells it in words.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *frame) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	c := &Call{
 		Context: r.Context(), Now: core.At(start), RequestID: core.NewID(), Remote: h.remote(r), Request: r,
-		w: &responseWriter{ResponseWriter: w}, api: h,
+		w: &responseWriter{ResponseWriter: w}, frame: h,
 	}
 	head := w.Header()
 	head.Set("X-Request-Id", c.RequestID)
@@ -165,14 +165,15 @@ func (c *Call) serve() error {
 		}
 	}
 	if bytes := c.route.Do.room; bytes > 0 {
-		if err := c.api.options.Store.Room(bytes); err != nil {
+		if err := c.frame.options.Store.Room(bytes); err != nil {
 			return err
 		}
 	}
 	return c.route.Do.call(c)
 }
 
-func (h *Handler) noRoute(c *Call, path string) {
+// noRoute answers a request that no route is for: its path has other methods, or there is nothing at it.
+func (h *frame) noRoute(c *Call, path string) {
 	methods, r := h.router.allowed(path)
 	if r == nil {
 		h.noPath(c, path)
@@ -186,8 +187,36 @@ func (h *Handler) noRoute(c *Call, path string) {
 	})
 }
 
+// noPath answers a path that is not in the table: on pages by the fallback, else by an error.
+func (h *frame) noPath(c *Call, path string) {
+	if h.options.Fallback == nil || h.dialectOf(c, path) != page {
+		c.fail(ErrNoRoute)
+		return
+	}
+	ctx, cancel := context.WithTimeout(c.Context, handlerTimeout)
+	defer cancel()
+	c.Context = ctx
+	v, err := h.options.Fallback(c, path)
+	switch {
+	case err != nil:
+		c.fail(err)
+	case v.To != "":
+		c.redirect(v.To)
+	default:
+		c.write(http.StatusOK, "text/html; charset=utf-8", v.Body)
+	}
+}
+
+// dialectOf returns the form of errors at a path that the table does not have.
+func (h *frame) dialectOf(c *Call, path string) Dialect {
+	if h.options.DialectOf == nil {
+		return member
+	}
+	return h.options.DialectOf(c, path)
+}
+
 // finish runs behind every request: it catches a panic, frees what the body held, counts and logs.
-func (h *Handler) finish(c *Call, start time.Time) {
+func (h *frame) finish(c *Call, start time.Time) {
 	v := recover()
 	cut := v == http.ErrAbortHandler
 	if v != nil && !cut {

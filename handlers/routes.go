@@ -26,6 +26,10 @@ func (h *Handler) table() []*Route {
 	return t
 }
 
+// maxWrite is the most, in bytes, that one request of the endpoints marked by NeedsRoom writes, files of models aside: each
+// page that it changes stands in the -wal.
+const maxWrite = 64 * KiB
+
 // rows collects the lines of the table.
 type rows []*Route
 
@@ -65,7 +69,7 @@ func (h *Handler) identityRoutes(t *rows) {
 	t.add("POST", "/api/auth/password/reset", public(), member, JSON(account.reset), "Set a new password with the token of that mail")
 	t.add("GET", "/api/auth/email/verify", public(), member, Query(account.verify).Changes(), "Verify an address with the token of the mail")
 	t.add("GET", "/api/user/profile", profileToken(), member, Get(account.profile), "The user whose token it is")
-	t.add("POST", "/api/oauth/token", public(), oauth, open(Form(o.token)).Fails(core.Unauthenticated), "Exchange a grant for tokens (RFC 6749)")
+	t.add("POST", "/api/oauth/token", public(), oauth, open(Form(o.token)).DescribesBody(tokenForms...).Fails(core.Unauthenticated), "Exchange a grant for tokens (RFC 6749)")
 	h.providerRoutes(t)
 	h.pageRoutes(t)
 	t.add("GET", "/api/.well-known/jwks.json", public(), member, open(Get(o.jwks)), "The public keys that tokens are signed with")
@@ -75,14 +79,14 @@ func (h *Handler) identityRoutes(t *rows) {
 func (h *Handler) providerRoutes(t *rows) {
 	e, a, l := newProviderEdge(h.options.Auth), authorizeEdge{h.options.Auth}, logoutEdge{h.options.Auth}
 	open := func(do Endpoint) Endpoint { return do.CORS(e.clientOrigin, "Authorization") }
-	t.add("GET", "/api/oauth/authorize", public(), page, Query(visited(a.authorize)).Changes().Tells(reflect.TypeFor[authorizeQuery](), 302).Fails(core.Invalid), "Ask for an authorization code (RFC 6749 section 4.1.1)")
-	t.add("POST", "/api/oauth/authorize", public(), page, Raw(a.authorizePost).MaxBody(maxForm).Fails(core.Invalid), "The same by POST; sent on to GET")
+	t.add("GET", "/api/oauth/authorize", public(), page, Query(Visited(a.authorize)).Changes().DescribesQuery(reflect.TypeFor[authorizeQuery]()).DescribesStatus(302).Fails(core.Invalid), "Ask for an authorization code (RFC 6749 section 4.1.1)")
+	t.add("POST", "/api/oauth/authorize", public(), page, Raw(a.authorizePost).MaxBody(MaxForm).Fails(core.Invalid), "The same by POST; sent on to GET")
 	t.add("GET", "/api/oauth/userinfo", bearer(core.ScopeOpenID), member, open(Get(e.userinfo)), "Claims about the user (OpenID Connect Core section 5.3)")
-	t.add("POST", "/api/oauth/userinfo", tokenOrForm(core.ScopeOpenID), member, open(Get(e.userinfo)).MaxBody(maxForm).Fails(core.Invalid), "The same by POST; the token may stand in a form")
+	t.add("POST", "/api/oauth/userinfo", bearer(core.ScopeOpenID).InForm(), member, open(Get(e.userinfo)).MaxBody(MaxForm).Fails(core.Invalid), "The same by POST; the token may stand in a form")
 	t.add("POST", "/api/oauth/revoke", public(), oauth, open(Form(e.revoke)).Fails(core.Unauthenticated), "Revoke a token and all of its sign-in (RFC 7009)")
 	t.add("POST", "/api/oauth/introspect", public(), oauth, Form(e.introspect).Fails(core.Unauthenticated), "Tell what a token is good for (RFC 7662)")
-	t.add("GET", "/api/oauth/logout", public(), page, Query(visited(l.relyingParty)).Changes().Fails(core.Invalid), "Sign a user out for a relying party (RP-Initiated Logout)")
-	t.add("POST", "/api/oauth/logout", public(), page, Raw(l.relyingPartyPost).MaxBody(maxForm).Fails(core.Invalid), "The same by POST; sent on to GET")
+	t.add("GET", "/api/oauth/logout", public(), page, Query(Visited(l.relyingParty)).Changes().Fails(core.Invalid), "Sign a user out for a relying party (RP-Initiated Logout)")
+	t.add("POST", "/api/oauth/logout", public(), page, Raw(l.relyingPartyPost).MaxBody(MaxForm).Fails(core.Invalid), "The same by POST; sent on to GET")
 	for _, path := range []string{
 		"/api/.well-known/openid-configuration", "/.well-known/openid-configuration",
 		"/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server/api",
@@ -95,27 +99,27 @@ func (h *Handler) providerRoutes(t *rows) {
 func (h *Handler) pageRoutes(t *rows) {
 	p := h.options.Auth
 	a, l, m, own := authorizeEdge{p}, logoutEdge{p}, mailedEdge{p}, accountEdge{p}
-	t.add("GET", "/style.css", public(), page, Query(h.style), "The stylesheet of all pages")
-	t.add("GET", "/login", public(), page, Query(visited(a.loginPage)), "Sign in: the page")
-	t.add("POST", "/login", public(), page, Form(visited(a.login)).Fails(core.Forbidden, core.TooMany), "Sign in")
-	t.add("POST", "/consent", public(), page, Form(visited(a.consent)).Fails(core.Forbidden), "Allow a client access, or not")
-	t.add("GET", "/logout", public(), page, Query(visited(l.page)), "Sign out: the page")
-	t.add("POST", "/logout", public(), page, Form(visited(l.confirmed)).Fails(core.Forbidden), "Sign out")
-	t.add("GET", "/register", public(), page, Query(visited(m.registerPage)).Fails(core.Forbidden), "Create an account: the page")
-	t.add("POST", "/register", public(), page, Form(visited(m.register)).PerAddress(20, time.Hour).Fails(core.Forbidden, core.Conflict), "Create an account; a mail to verify the address goes out")
-	t.add("GET", "/password/forgot", public(), page, Query(visited(m.forgotPage)), "Ask for a new password: the page")
-	t.add("POST", "/password/forgot", public(), page, Form(visited(m.forgot)).Fails(core.Forbidden), "Ask for a new password")
-	t.add("GET", "/password/reset", public(), page, Query(visited(m.resetPage)), "Set a new password: the page")
-	t.add("POST", "/password/reset", public(), page, Form(visited(m.reset)).Fails(core.Forbidden), "Set a new password")
-	t.add("GET", "/verify", public(), page, Query(visited(m.verifyPage)), "Verify an address: the page")
-	t.add("POST", "/verify", public(), page, Form(visited(m.verify)).Fails(core.Forbidden), "Verify an address")
-	t.add("GET", "/account", public(), page, Query(visited(own.page)), "A user's own page")
-	t.add("POST", "/account", public(), page, Form(visited(own.change)).Fails(core.Forbidden), "Change something on it")
+	t.add("GET", "/style.css", public(), page, Query(style), "The stylesheet of all pages")
+	t.add("GET", "/login", public(), page, Query(Visited(a.loginPage)), "Sign in: the page")
+	t.add("POST", "/login", public(), page, Form(Visited(a.login)).Fails(core.Forbidden, core.TooMany), "Sign in")
+	t.add("POST", "/consent", public(), page, Form(Visited(a.consent)).Fails(core.Forbidden), "Allow a client access, or not")
+	t.add("GET", "/logout", public(), page, Query(Visited(l.page)), "Sign out: the page")
+	t.add("POST", "/logout", public(), page, Form(Visited(l.confirmed)).Fails(core.Forbidden), "Sign out")
+	t.add("GET", "/register", public(), page, Query(Visited(m.registerPage)).Fails(core.Forbidden), "Create an account: the page")
+	t.add("POST", "/register", public(), page, Form(Visited(m.register)).PerAddress(20, time.Hour).Fails(core.Forbidden, core.Conflict), "Create an account; a mail to verify the address goes out")
+	t.add("GET", "/password/forgot", public(), page, Query(Visited(m.forgotPage)), "Ask for a new password: the page")
+	t.add("POST", "/password/forgot", public(), page, Form(Visited(m.forgot)).Fails(core.Forbidden), "Ask for a new password")
+	t.add("GET", "/password/reset", public(), page, Query(Visited(m.resetPage)), "Set a new password: the page")
+	t.add("POST", "/password/reset", public(), page, Form(Visited(m.reset)).Fails(core.Forbidden), "Set a new password")
+	t.add("GET", "/verify", public(), page, Query(Visited(m.verifyPage)), "Verify an address: the page")
+	t.add("POST", "/verify", public(), page, Form(Visited(m.verify)).Fails(core.Forbidden), "Verify an address")
+	t.add("GET", "/account", public(), page, Query(Visited(own.page)), "A user's own page")
+	t.add("POST", "/account", public(), page, Form(Visited(own.change)).Fails(core.Forbidden), "Change something on it")
 }
 
 // newsletterRoutes are the member service's subscriptions, and the pages that its mails lead to.
 func (h *Handler) newsletterRoutes(t *rows) {
-	news := newsletter{h.options.Store, h.sealer, h.options.Newsletter}
+	news := newsletter{h.options.Store, h.sealer, h.options.Newsletter, h.subscribes}
 	open := func(e Endpoint) Endpoint { return e.CORS(news.tenantOrigin) }
 	t.add("POST", "/api/newsletter/subscribe", optional(), member, open(JSON(news.subscribe)).NeedsRoom(maxWrite).Fails(core.NotFound, core.TooMany), "Ask for a subscription; a mail to confirm it goes out")
 	t.add("GET", "/api/newsletter/confirm", public(), member, open(Query(news.confirm)).Changes().Fails(core.NotFound), "Confirm a subscription")
@@ -149,7 +153,7 @@ func (h *Handler) newsletterRoutes(t *rows) {
 func (h *Handler) adminRoutes(t *rows) {
 	tenants, lists, clients := tenants{h.options.Store}, lists{h.options.Store, h.options.Newsletter.ConfirmToken}, clients{h.options.Store}
 	t.crud("/api/admin/tenants", "a tenant", "tenants", resource{
-		tenants.find, errNotFound, List(tenants.list, func(t core.Tenant) string { return t.ID }),
+		tenants.find, ErrNotFound, List(tenants.list, func(t core.Tenant) string { return t.ID }),
 		JSON(tenants.create), Path(tenants.show), JSON(tenants.update), Path(tenants.remove),
 	})
 	t.crud("/api/admin/newsletter-lists", "a list", "lists", resource{
@@ -157,14 +161,14 @@ func (h *Handler) adminRoutes(t *rows) {
 		JSON(lists.create).Fails(core.NotFound), Path(lists.show), JSON(lists.update), Path(lists.remove),
 	})
 	t.crud("/api/admin/oauth-clients", "an OAuth client", "OAuth clients", resource{
-		clients.find, errNotFound, List(clients.list, func(c core.Client) string { return c.ID }),
+		clients.find, ErrNotFound, List(clients.list, func(c core.Client) string { return c.ID }),
 		JSON(clients.create).Fails(core.NotFound), Path(clients.show), JSON(clients.update), Path(clients.remove),
 	})
 }
 
 // sendRoutes are the send service: jobs, and the webhooks that tell it of subscribers.
 func (h *Handler) sendRoutes(t *rows) {
-	jobs, hooks := sendjobs{h.options.Store, h.options.DuplicateGuard}, webhooks{h.options.Store}
+	jobs, hooks := sendjobs{h.options.Store, h.sealer, h.options.DuplicateGuard}, webhooks{h.options.Store}
 	one := func(e Endpoint) Endpoint { return e.Find(jobs.find).Missing(core.ErrJobNotFound) }
 	t.add("POST", "/api/send-jobs", bearer(core.ScopeSend), send, JSON(jobs.create).MaxBody(maxSendJob).Fails(core.Forbidden, core.Conflict), "Create a send job")
 	t.add("GET", "/api/send-jobs", bearer(core.ScopeSend), send, List(jobs.list, sendJob.key), "List send jobs, the newest first")
@@ -181,8 +185,8 @@ func (h *Handler) sendRoutes(t *rows) {
 	t.add("GET", mail.PixelPath+":file", public(), page, Query(seen.pixel).NeedsRoom(maxEngagement), "The image that tells that a mail was opened")
 	t.add("GET", mail.ClickPath+":token", public(), page, Query(seen.follow).Fails(core.NotFound), "A link of a mail, on its way to where it leads")
 	t.add("GET", "/v/:token", public(), page, Query(seen.show).Fails(core.NotFound), "A mail of a send job in the browser")
-	events := mailProviders{h.options.Store, h.ident}
-	t.add("POST", "/webhooks/:provider", mailProvider(), send, Raw(events.take).Takes(newPlan(reflect.TypeFor[providerEvent](), jsonBody)), "Take the events of a mail provider; the body is that of the provider's kind, of kind generic a ProviderEvent")
+	events := mailProviders{h.options.Store, h.ident, h.log}
+	t.add("POST", "/webhooks/:provider", h.mailProvider(), send, Raw(events.take).DescribesJSON(reflect.TypeFor[providerEvent]()), "Take the events of a mail provider; the body is that of the provider's kind, of kind generic a ProviderEvent")
 	t.add("POST", "/webhooks/lists/full-sync", signed(), send, JSON(hooks.fullSync).MaxBody(maxFullSync).Fails(core.Conflict), "Take a batch of a full list sync")
 }
 
@@ -205,7 +209,7 @@ func (h *Handler) deviceRoutes(t *rows) {
 
 // modelRoutes are the models of users.
 func (h *Handler) modelRoutes(t *rows) {
-	m := models{h.options.Store, h.cursors}
+	m := models{h.options.Store}
 	s := shares{m}
 	const item, sharing, share = "/api/models/:id", "/api/models/:id/shares", "/api/models/:id/shares/:share_id"
 	t.add("GET", "/api/models", user(core.ScopeModelsRead), device, List(m.list, modelKey), "List the caller's own models")
@@ -224,9 +228,9 @@ func (h *Handler) modelRoutes(t *rows) {
 
 // operationRoutes are for those who run the daemon.
 func (h *Handler) operationRoutes(t *rows) {
-	t.add("GET", "/healthz", public(), send, Get(h.health), "Health of the daemon")
+	t.add("GET", "/healthz", public(), send, Get(h.health).Quiet().DescribesFailure(503, "A part of the daemon does not work"), "Health of the daemon")
 	t.add("GET", "/openapi", public(), page, Query(h.reference), "Every operation, to read")
 	for _, d := range documents {
-		t.add("GET", d.path, public(), member, Get(h.openAPI(d.name)), "OpenAPI document: "+d.title)
+		t.add("GET", d.Path, public(), member, Get(h.openAPI(d.Name)), "OpenAPI document: "+d.Title)
 	}
 }

@@ -461,7 +461,7 @@ func TestScenarios(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range h.Routes() {
-		for _, status := range r.statuses() {
+		for _, status := range r.Info().Statuses {
 			want := fmt.Sprintf("%s %s %d", r.Method, r.Path, status)
 			switch {
 			case hits[want]:

@@ -6,38 +6,14 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
-	"newsletterd/core"
 )
-
-// schemas are the named types of one document: name → JSON Schema.
-type schemas map[string]any
 
 // schemaRef is how a document refers to one of its schemas, in front of the name.
 const schemaRef = "#/components/schemas/"
 
-// typeNames are the types whose name in the documents is another than in Go.
-var typeNames = map[reflect.Type]string{
-	reflect.TypeFor[core.List]():    "NewsletterList",
-	reflect.TypeFor[core.Client]():  "OAuthClient",
-	reflect.TypeFor[clientReply]():  "OAuthClientWithSecret",
-	reflect.TypeFor[modelProfile](): "ModelProfile",
-	reflect.TypeFor[libraryReply](): "Library",
-
-	// The words of the specification.
-	reflect.TypeFor[pendingSubscription]():  "PendingSubscriptionResponse",
-	reflect.TypeFor[disableRequest]():       "DisableSubscriptionRequest",
-	reflect.TypeFor[refreshRequest]():       "RefreshTokenRequest",
-	reflect.TypeFor[refreshForm]():          "RefreshRequest",
-	reflect.TypeFor[sendJobRequest]():       "CreateSendJobRequest",
-	reflect.TypeFor[tracking]():             "TrackingOptions",
-	reflect.TypeFor[createdJob]():           "CreateSendJobResponse",
-	reflect.TypeFor[jobStatus]():            "SendJobStatusResponse",
-	reflect.TypeFor[core.EventSubscriber](): "SubscriberPayload",
-}
-
-func typeName(t reflect.Type) string {
-	if name := typeNames[t]; name != "" {
+// typeName returns the name of a type in the documents.
+func (names *describer) typeName(t reflect.Type) string {
+	if name := names.api.TypeNames[t]; name != "" {
 		return name
 	}
 	name := t.Name()
@@ -45,11 +21,11 @@ func typeName(t reflect.Type) string {
 }
 
 // inputSchema describes the fields of a request.
-func inputSchema(fields []field, names schemas) obj {
+func inputSchema(fields []field, names *describer) obj {
 	props, required := obj{}, []string{}
 	for i := range fields {
 		f := &fields[i]
-		props[f.name] = worded(f.name, f.schema(names))
+		props[f.name] = names.worded(f.name, f.schema(names))
 		if f.required {
 			required = append(required, f.name)
 		}
@@ -61,7 +37,7 @@ func inputSchema(fields []field, names schemas) obj {
 	return s
 }
 
-func (f *field) schema(names schemas) obj {
+func (f *field) schema(names *describer) obj {
 	s := typeSchema(f.typ, true, names)
 	if f.uuid {
 		s["format"] = "uuid"
@@ -73,9 +49,9 @@ func (f *field) schema(names schemas) obj {
 }
 
 // outputSchema describes the answer of an operation.
-func outputSchema(t reflect.Type, names schemas) obj { return typeSchema(t, false, names) }
+func outputSchema(t reflect.Type, names *describer) obj { return typeSchema(t, false, names) }
 
-func typeSchema(t reflect.Type, input bool, names schemas) obj {
+func typeSchema(t reflect.Type, input bool, names *describer) obj {
 	switch t {
 	case emailType:
 		return obj{"type": "string", "format": "email"}
@@ -102,7 +78,7 @@ func typeSchema(t reflect.Type, input bool, names schemas) obj {
 	case reflect.Struct:
 		if input {
 			s := inputSchema(fieldsOf(t, "json"), names)
-			if typeNames[t] == "" {
+			if names.api.TypeNames[t] == "" {
 				return s
 			}
 			return names.put(t, s)
@@ -123,7 +99,7 @@ func ofNamed(t reflect.Type, index []int) bool {
 }
 
 // structSchema describes a struct of an answer; a named one becomes a component.
-func structSchema(t reflect.Type, names schemas) obj {
+func structSchema(t reflect.Type, names *describer) obj {
 	props, required := obj{}, []string{}
 	for _, sf := range reflect.VisibleFields(t) {
 		tag, ok := sf.Tag.Lookup("json")
@@ -140,7 +116,7 @@ func structSchema(t reflect.Type, names schemas) obj {
 		if nullable && s["type"] != nil {
 			s["type"] = []any{s["type"], "null"}
 		}
-		props[name] = worded(name, s)
+		props[name] = names.worded(name, s)
 		if !optional {
 			required = append(required, name)
 		}
@@ -154,34 +130,33 @@ func structSchema(t reflect.Type, names schemas) obj {
 }
 
 // put makes a component of a struct that has a name, and refers to it.
-func (names schemas) put(t reflect.Type, s obj) obj {
+func (names *describer) put(t reflect.Type, s obj) obj {
 	if t.Name() == "" || strings.Contains(t.Name(), "[") {
 		return s
 	}
-	name := typeName(t)
-	s = bounded(name, s)
-	if old, ok := names[name]; ok && !sameJSON(old, s) {
+	name := names.typeName(t)
+	s = names.bounded(name, s)
+	if old, ok := names.schemas[name]; ok && !sameJSON(old, s) {
 		panic(fmt.Sprintf("handlers: two schemas are named %s", name))
 	}
-	names[name] = s
+	names.schemas[name] = s
 	return obj{"$ref": schemaRef + name}
 }
 
 // bodySchema describes the body of a request.
-func (p *plan) bodySchema(names schemas) obj {
-	if p.typ == reflect.TypeFor[tokenRequest]() { // one form for each grant
-		var grants []obj
-		for _, grant := range []any{authorizationCodeTokenRequest{}, refreshRequest{}, clientCredentialsTokenRequest{}} {
-			t := reflect.TypeOf(grant)
-			grants = append(grants, names.put(t, inputSchema(fieldsOf(t, "form"), names)))
+func (e *Endpoint) bodySchema(names *describer) obj {
+	if len(e.bodies) > 0 {
+		forms := make([]obj, len(e.bodies))
+		for i, t := range e.bodies {
+			forms[i] = names.put(t, inputSchema(fieldsOf(t, "form"), names))
 		}
-		return obj{"anyOf": grants}
+		return obj{"anyOf": forms}
 	}
-	fields := p.form
-	if p.object != nil {
-		fields = p.object.fields
+	fields := e.in.form
+	if e.in.object != nil {
+		fields = e.in.object.fields
 	}
-	return names.put(p.typ, inputSchema(fields, names))
+	return names.put(e.in.typ, inputSchema(fields, names))
 }
 
 func sameJSON(a, b any) bool {

@@ -51,7 +51,7 @@ func TestEveryRouteAsksForItsScope(t *testing.T) {
 	}
 	sets := append([]string{"nothing", strings.Join(core.AllScopes, "+")}, core.AllScopes...)
 	for _, r := range h.Routes() {
-		if !r.Who.bearer || r.Who.option {
+		if !r.Info().NeedsToken {
 			continue
 		}
 		row := slices.IndexFunc(opens, func(o opened) bool {

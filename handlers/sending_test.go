@@ -2,7 +2,9 @@ package handlers
 
 import (
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
@@ -126,3 +128,25 @@ func TestTwentyCopiesOfAWebhook(t *testing.T) {
 		}
 	}
 }
+
+// A body is not waited for where no webhook client has signed it: the answer is that of a wrong signature.
+func TestUnknownWebhookClientsBodyIsNotRead(t *testing.T) {
+	e := newEnv(t)
+	at := strconv.FormatInt(time.Now().Unix(), 10)
+	read := 0
+	body := readerFunc(func([]byte) (int, error) { read++; return 0, io.ErrUnexpectedEOF })
+	req := httptest.NewRequest("POST", "/webhooks/lists/full-sync", body)
+	req.Header = http.Header{
+		"X-Client-Id": {"nobody"}, "X-Timestamp": {at}, "X-Nonce": {"0123456789abcdef"}, "X-Signature": {"v1=" + strings.Repeat("0", 64)},
+		"Content-Type": {"application/json"},
+	}
+	rec := httptest.NewRecorder()
+	e.handler.ServeHTTP(rec, req)
+	if rec.Code != 401 || read != 0 || !strings.Contains(rec.Body.String(), `"invalid_signature"`) {
+		t.Errorf("%d after %d reads: %s", rec.Code, read, rec.Body)
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/mail"
 	"newsletterd/store"
@@ -13,8 +14,9 @@ import (
 
 // sendjobs serves /api/send-jobs.
 type sendjobs struct {
-	store *store.Store
-	guard time.Duration // in which the same content is not sent to a list again; 0: it is
+	store  *store.Store
+	sealer *auth.Sealer  // of the links in previews
+	guard  time.Duration // in which the same content is not sent to a list again; 0: it is
 }
 
 // maxSendJob is the size of a send job's body; each of its two bodies may have a fifth of it.
@@ -110,7 +112,7 @@ func given(s *string) string {
 	return *s
 }
 
-func (in *sendJobRequest) validate() error {
+func (in *sendJobRequest) CheckInput() error {
 	for _, err := range []error{
 		fold("tenant_id", &in.TenantID, in.TenantIDc), fold("list_id", &in.ListID, in.ListIDc),
 		foldText("body_html", &in.BodyHTML, in.BodyHTMLc), foldText("body_text", &in.BodyText, in.BodyTextc),
@@ -178,9 +180,9 @@ func (a sendjobs) create(c *Call, in sendJobRequest) (out createdJob, err error)
 	if n.TenantID != "" && !c.Caller.ActsFor(n.TenantID) {
 		return out, core.Forbiddenf("The caller doesn't act for this tenant.")
 	}
-	r := store.JobRequest{NewJob: n, Caller: c.Caller, CreatedBy: c.actor(), DuplicateGuard: a.guard}
+	r := store.JobRequest{NewJob: n, Caller: c.Caller, CreatedBy: actor(c), DuplicateGuard: a.guard}
 	if in.IdempotencyID != nil {
-		sum := sha256.Sum256(c.body)
+		sum := sha256.Sum256(c.Body())
 		r.IdempotencyKey, r.BodyHash = *in.IdempotencyID, sum[:]
 	}
 	j, known, err := a.store.AddSendJob(c, r, c.Now)
@@ -224,7 +226,7 @@ func (j sendJob) key() string { return strconv.FormatInt(j.No, 10) }
 // find is the 404 of a job that isn't the caller's to see.
 func (a sendjobs) find(c *Call) error {
 	j, err := a.store.SendJob(c, c.ID())
-	return c.own(j.TenantID, err, core.ErrJobNotFound)
+	return ownRecord(c, j.TenantID, err, core.ErrJobNotFound)
 }
 
 func (a sendjobs) show(c *Call, id string) (sendJob, error) {
@@ -239,7 +241,7 @@ type jobStatus struct {
 }
 
 func (a sendjobs) cancel(c *Call, id string) (jobStatus, error) {
-	j, err := a.store.CancelSendJob(store.By(c, c.actor(), c.Now), id, c.Now)
+	j, err := a.store.CancelSendJob(store.By(c, actor(c), c.Now), id, c.Now)
 	return jobStatus{j.ID, j.Status}, err
 }
 
@@ -250,7 +252,7 @@ type jobFilter struct {
 }
 
 func (a sendjobs) list(c *Call, in jobFilter, page core.Page) ([]sendJob, error) {
-	tenants, all, err := c.scope(tenantFilter{in.TenantID})
+	tenants, all, err := tenantsFor(c, tenantFilter{in.TenantID})
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func (m mailed) key() string { return strconv.FormatInt(m.no, 10) }
 
 // history lists what was ever sent to an address, the newest first.
 func (a sendjobs) history(c *Call, in historyOf, page core.Page) ([]mailed, error) {
-	tenants, all, err := c.scope(tenantFilter{in.TenantID})
+	tenants, all, err := tenantsFor(c, tenantFilter{in.TenantID})
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ type previewFor struct {
 	Query core.Email `query:"email"`
 }
 
-func (in *previewFor) validate() error {
+func (in *previewFor) CheckInput() error {
 	if in.Email != "" && in.Query != "" && in.Email.Key() != in.Query.Key() {
 		return core.Invalidf("email", "email is given in the body and in the address, with different values.")
 	}
@@ -42,7 +42,7 @@ func (a sendjobs) preview(c *Call, in previewFor) (out preview, err error) {
 }
 
 func (a sendjobs) trial(c *Call) Trial {
-	return Trial{Store: a.store, Sealer: c.api.sealer, Origin: c.api.publicURL}
+	return Trial{Store: a.store, Sealer: a.sealer, Origin: c.PublicURL()}
 }
 
 // Trial tries a send job before it goes out. The API and the command line share it.

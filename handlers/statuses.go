@@ -14,13 +14,13 @@ func (r *Route) failures() []core.Kind {
 	if r.Do.list || r.Do.in != nil && (r.Do.body != noBody || len(r.Do.in.query) > 0) {
 		ks = append(ks, core.Invalid)
 	}
-	if r.Who.bearer || r.Who.signed || r.Who.provider {
+	if r.Who.bearer || r.Who.signed || r.Who.proof != nil {
 		ks = append(ks, core.Unauthenticated)
 	}
-	if len(r.Who.scopes) > 0 || r.Who.people || r.Who.rule != nil || r.Who.signed || r.Who.provider {
+	if len(r.Who.scopes) > 0 || r.Who.people || r.Who.rule != nil || r.Who.signed || r.Who.proof != nil {
 		ks = append(ks, core.Forbidden)
 	}
-	if r.Do.find != nil || r.Who.provider || strings.Contains(r.Path, "/:id") {
+	if r.Do.find != nil || r.Who.proof != nil || strings.Contains(r.Path, "/:id") {
 		ks = append(ks, core.NotFound)
 	}
 	if r.Do.rate != nil {
@@ -39,9 +39,30 @@ func (r *Route) failures() []core.Kind {
 func (r *Route) statuses() []int {
 	out := []int{r.Do.status}
 	for _, k := range r.failures() {
-		if s := statusOf(r.Dialect, k); !slices.Contains(out, s) {
+		if s := StatusOf(r.Dialect, k); !slices.Contains(out, s) {
 			out = append(out, s)
 		}
 	}
 	return out
+}
+
+// RouteInfo is what a line of the table says, for tests that walk over it.
+type RouteInfo struct {
+	TakesToken, NeedsToken bool
+	Signed, Proved         bool // by a webhook's signature, or in a way of its own
+	Scopes                 []string
+	Finds                  bool   // the path's object, before the body is read
+	MediaType              string // of the body; empty where it is not checked
+	MaxBody                int64
+	Status                 int   // of success
+	Statuses               []int // all that the route must be shown to answer
+}
+
+// Info returns what the line of the route says.
+func (r *Route) Info() RouteInfo {
+	return RouteInfo{
+		TakesToken: r.Who.bearer, NeedsToken: r.Who.bearer && !r.Who.option, Signed: r.Who.signed, Proved: r.Who.proof != nil,
+		Scopes: r.Who.scopes, Finds: r.Do.find != nil, MediaType: mediaTypes[r.Do.body], MaxBody: r.Do.maxBody, Status: r.Do.status,
+		Statuses: r.statuses(),
+	}
 }

@@ -10,6 +10,15 @@ import (
 // scanner reads a body into structs; the JSON itself is core's.
 type scanner struct{ core.JSONScanner }
 
+// JSONReader returns a function that reads a JSON object as strictly as the endpoints of JSON do.
+func JSONReader[T any]() func(b []byte) (T, error) {
+	o := newObject(reflect.TypeFor[T]())
+	return func(b []byte) (v T, err error) {
+		err = decodeJSON(b, o, reflect.ValueOf(&v).Elem())
+		return v, err
+	}
+}
+
 // decodeJSON reads b, which must be exactly one object, into the struct v.
 func decodeJSON(b []byte, o *object, v reflect.Value) error {
 	s := scanner{core.JSONScanner{Text: b, What: "The body"}}

@@ -36,7 +36,7 @@ type styleRequest struct {
 
 // style answers the stylesheet of all pages, with the colours that follow from the brand's. They come as a
 // stylesheet and not as an attribute, since the pages allow no style of their own.
-func (h *Handler) style(c *Call, in styleRequest) (Text, error) {
+func style(c *Call, in styleRequest) (Text, error) {
 	accent, ok := parseColor("#" + in.Color)
 	if !ok {
 		accent, _ = parseColor(ownColor)

@@ -42,9 +42,9 @@ func (p newsletterPages) subscribeList(c *Call, id string) (*store.ListWithTenan
 	if err != nil {
 		return nil, err
 	}
-	c.wear(list, "")
+	applyList(c, list, "")
 	if !list.Active() {
-		return nil, c.linkError(core.ErrListInactive)
+		return nil, linkError(c, core.ErrListInactive)
 	}
 	return list, nil
 }
@@ -62,7 +62,7 @@ func (p newsletterPages) askSubscribe(c *Call, id string) (HTML, error) {
 
 // showSubscribe shows the form, with what was filled in and what is wrong with it.
 func (p newsletterPages) showSubscribe(c *Call, list *store.ListWithTenant, filled map[string]string, wrong string) (HTML, error) {
-	w := c.words()
+	w := wordsOf(c)
 	data := subscribeData{
 		Action: subscribePath(list.ID), Email: filled["email"], Source: filled["source"], WrongEmail: wrong == "email",
 		Description: paragraphs(list.Description), Consent: paragraphs(list.ConsentText),
@@ -71,12 +71,12 @@ func (p newsletterPages) showSubscribe(c *Call, list *store.ListWithTenant, fill
 		v := filled[f.Name]
 		data.Fields = append(data.Fields, formField{Field: f, Value: v, Checked: v != "", Wrong: wrong == f.Name})
 	}
-	v := view{Title: c.dress.say(w.SubscribeTitle), Data: data}
+	v := view{Title: styleOf(c).expand(w.SubscribeTitle), Data: data}
 	status := 0
 	if wrong != "" {
-		v.Fault, status = c.dress.fault, http.StatusBadRequest
+		v.Fault, status = styleOf(c).fault, http.StatusBadRequest
 	}
-	return c.render(status, "subscribe", v, redirectSource(list.SubscribeRedirectURL)...)
+	return render(c, status, "subscribe", v, redirectSource(list.SubscribeRedirectURL)...)
 }
 
 func paragraphs(s string) (all []string) {
@@ -97,12 +97,13 @@ func (p newsletterPages) subscribe(c *Call, form map[string]string) (HTML, error
 	}
 	email, err := core.ParseEmail(form["email"])
 	if err != nil {
-		c.dress.fault, c.err = c.words().FaultEmail, err
+		styleOf(c).fault = wordsOf(c).FaultEmail
+		c.LogError(err)
 		return p.showSubscribe(c, list, form, "email")
 	}
-	c.dress.email = email
+	styleOf(c).email = email
 	values, err := list.Fields.Read(func(name string) string { return form[name] })
-	if wrong, ok := c.formFault(err); ok {
+	if wrong, ok := formFault(c, err); ok {
 		return p.showSubscribe(c, list, form, wrong)
 	}
 	addFree(values, list.Fields, form)
@@ -110,7 +111,7 @@ func (p newsletterPages) subscribe(c *Call, form map[string]string) (HTML, error
 	if err := preferences.Check("fields"); err != nil {
 		return HTML{}, err
 	}
-	if err := c.limitSubscribe(list); err != nil {
+	if err := p.limits.check(c, list); err != nil {
 		return HTML{}, err
 	}
 	if form[honeypot] == "" {
@@ -119,7 +120,7 @@ func (p newsletterPages) subscribe(c *Call, form map[string]string) (HTML, error
 			source = "form"
 		}
 		if _, _, err := p.store.Subscribe(c, store.SubscribeRequest{
-			ListID: list.ID, Email: email, Preferences: preferences, Origin: c.origin(source), TextVersion: list.ConsentVersion(),
+			ListID: list.ID, Email: email, Preferences: preferences, Origin: requestOrigin(c, source), TextVersion: list.ConsentVersion(),
 		}, c.Now); err != nil {
 			return HTML{}, err
 		}
@@ -127,21 +128,22 @@ func (p newsletterPages) subscribe(c *Call, form map[string]string) (HTML, error
 	if list.SubscribeRedirectURL != "" {
 		return HTML{To: list.SubscribeRedirectURL}, nil
 	}
-	w := c.words()
-	return c.tell(0, w.CheckTitle, note{
-		Lines: []string{c.dress.say(w.CheckText)}, Hint: w.CheckHint, Link: subscribePath(list.ID), LinkText: w.Again, Quiet: true,
+	w := wordsOf(c)
+	return renderMessage(c, 0, w.CheckTitle, note{
+		Lines: []string{styleOf(c).expand(w.CheckText)}, Hint: w.CheckHint, Link: subscribePath(list.ID), LinkText: w.Again, Quiet: true,
 	}, brand{})
 }
 
 // formFault says what is wrong with a field of a form, in the reader's language, and which it is.
-func (c *Call) formFault(err error) (name string, ok bool) {
+func formFault(c *Call, err error) (name string, ok bool) {
 	fault, ok := errors.AsType[*core.FormFault](err)
 	if !ok {
 		return "", false
 	}
-	w := c.words()
-	c.dress.field, c.err = fault.Label, err
-	c.dress.fault = c.dress.say(map[string]string{
+	w := wordsOf(c)
+	styleOf(c).field = fault.Label
+	c.LogError(err)
+	styleOf(c).fault = styleOf(c).expand(map[string]string{
 		core.FaultMissing: w.FaultMissing, core.FaultChoice: w.FaultChoice, core.FaultText: w.FaultText,
 	}[fault.Fault])
 	return fault.Name, true

@@ -62,11 +62,11 @@ type mailedToken struct {
 func (a tracked) follow(c *Call, in mailedToken) (Redirect, error) {
 	job, seq, no, ok := a.ident.ParseTrack(in.Token)
 	if !ok || no == 0 {
-		return Redirect{}, c.linkError(core.ErrInvalidToken)
+		return Redirect{}, linkError(c, core.ErrInvalidToken)
 	}
 	target, err := a.store.LinkTarget(c, job, no)
 	if err != nil {
-		return Redirect{}, c.linkError(err)
+		return Redirect{}, linkError(c, err)
 	}
 	if a.store.Room(maxEngagement) == nil { // else it is not counted, and the reader gets there all the same
 		a.count(c, job, seq, no)
@@ -83,12 +83,12 @@ const viewPolicy = "sandbox allow-popups allow-popups-to-escape-sandbox allow-to
 func (a tracked) show(c *Call, in mailedToken) (HTML, error) {
 	body, err := a.bodyOf(c, in.Token)
 	if kind := core.KindOf(err); errors.Is(err, core.ErrInvalidToken) || errors.Is(err, core.ErrTokenExpired) || kind == core.NotFound {
-		return HTML{}, c.linkError(err)
+		return HTML{}, linkError(c, err)
 	}
 	if err != nil {
 		return HTML{}, err
 	}
-	c.pageHeaders(c.api.ownBrand(), "")
+	c.PageHeaders("", "")
 	c.Header().Set("Content-Security-Policy", viewPolicy)
 	c.Header().Set("X-Robots-Tag", "noindex, nofollow, noarchive")
 	return HTML{Body: body}, nil

@@ -7,8 +7,6 @@ import (
 	"io"
 	"mime"
 	"mime/multipart"
-	"net/http"
-	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -22,32 +20,12 @@ import (
 const (
 	uploadMemory   = 32 * MiB  // buffers of all uploads
 	uploadsPerUser = 4         // at once, each with a buffer of 1 MiB at most
-	progressStep   = 64 * KiB  // must arrive within progressTimeout
+	progressStep   = 64 * KiB  // must arrive within ProgressTimeout
 	maxPartText    = 16 * KiB  // a field of a multipart body
 	maxPartHead    = 64 * KiB  // what stands between the contents of two parts
 	maxParts       = 20        // of a multipart body
 	multipartSlack = 256 * KiB // that a multipart body may be longer than its file
 )
-
-// Stream makes an endpoint that reads its body itself, however long it is, as long as it goes on. In comes from the
-// query and the path.
-func Stream[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
-	p := newPlan(reflect.TypeFor[In](), noBody)
-	e := answering[Out](rawBody, p, 0, func(c *Call) (out Out, err error) {
-		var in In
-		if err = c.bind(p, reflect.ValueOf(&in).Elem()); err != nil {
-			return out, err
-		}
-		out, err = fn(c, in)
-		// The time for the answer begins now.
-		control := http.NewResponseController(c.w)
-		_ = control.SetReadDeadline(time.Time{})
-		_ = control.SetWriteDeadline(time.Now().Add(progressTimeout))
-		return out, err
-	})
-	e.streams = true
-	return e
-}
 
 // uploads bounds what uploads take from everybody else.
 type uploads struct {
@@ -83,10 +61,10 @@ func (u *uploads) grow(ctx context.Context) store.Grow {
 			u.memory.Release(int64(-n))
 			return nil
 		}
-		ctx, cancel := context.WithTimeout(ctx, bodyBudgetWait)
+		ctx, cancel := context.WithTimeout(ctx, BodyBudgetWait)
 		defer cancel()
 		if err := u.memory.Acquire(ctx, int64(n)); err != nil {
-			return errBusy.With(fmt.Errorf("memory of uploads: %w", err))
+			return ErrBusy.With(fmt.Errorf("memory of uploads: %w", err))
 		}
 		return nil
 	}
@@ -146,7 +124,7 @@ func (h *Handler) upload(c *Call, in uploadQuery) (m core.Model, err error) {
 	if m, err = core.NewModel(c.Caller.UserID, meta, core.At(time.Now())); err != nil {
 		return m, err
 	}
-	return up.Commit(c, m, c.actor())
+	return up.Commit(c, m, actor(c))
 }
 
 // arriving is a body on its way in. It ends where too little of it arrives for too long.
@@ -159,7 +137,7 @@ type arriving struct {
 
 func (a *arriving) Read(p []byte) (int, error) {
 	if a.left <= 0 {
-		_ = http.NewResponseController(a.c.w).SetReadDeadline(time.Now().Add(progressTimeout))
+		_ = a.c.Control().SetReadDeadline(time.Now().Add(ProgressTimeout))
 		a.left = progressStep
 	}
 	n, err := a.r.Read(p)
@@ -176,7 +154,7 @@ func (a *arriving) explain(err error) error {
 		return err
 	}
 	if a.err != nil {
-		return bodyError(a.err)
+		return BodyError(a.err)
 	}
 	return err
 }

@@ -56,32 +56,32 @@ func (w walker) route(t *testing.T, r *Route) {
 	if r.Who.String() == "" {
 		t.Error("no access rule")
 	}
-	path := realPath(r.Path)
-	if r.Who.provider {
+	path, info := realPath(r.Path), r.Info()
+	if info.Proved {
 		w.expect(t, r, r.Method, path, "", "", "{", 404)
 		path = "/webhooks/ours"
 		w.expect(t, r, r.Method, path, "", "", strings.Repeat(" ", 256<<10+1), 413)
 		w.expect(t, r, r.Method, path, "", "", "{", 401)
 	}
 	w.expect(t, r, "PROPFIND", path, "", "", "", 405)
-	if r.Who.bearer && !r.Who.option {
+	if info.NeedsToken {
 		w.expect(t, r, r.Method, path, "", "", "{", 401)
 		w.expect(t, r, r.Method, path, "wrong", "", "{", 401)
 	}
-	if r.Who.signed {
+	if info.Signed {
 		w.expect(t, r, r.Method, path, "", "application/json", "{", 401)
 	}
-	if len(r.Who.scopes) > 0 {
+	if len(info.Scopes) > 0 {
 		w.expect(t, r, r.Method, path, "none", "", "{", 403)
 	}
 	if strings.Contains(r.Path, "/:id") {
 		w.expect(t, r, r.Method, strings.Replace(r.Path, ":id", "7", 1), "all", "application/json", "{", 404)
 	}
-	if want := mediaTypes[r.Do.body]; want != "" && r.Do.find == nil && !r.Who.signed {
+	if want := info.MediaType; want != "" && !info.Finds && !info.Signed {
 		w.expect(t, r, r.Method, path, "all", "text/plain", "x", 415)
-		w.expect(t, r, r.Method, path, "all", want, strings.Repeat(" ", int(r.Do.maxBody)+1), 413)
-		if r.Do.body == jsonBody {
-			w.expect(t, r, r.Method, path, "all", want, "{", statusOf(r.Dialect, core.Invalid))
+		w.expect(t, r, r.Method, path, "all", want, strings.Repeat(" ", int(info.MaxBody)+1), 413)
+		if want == "application/json" {
+			w.expect(t, r, r.Method, path, "all", want, "{", StatusOf(r.Dialect, core.Invalid))
 		}
 	}
 }
@@ -132,7 +132,7 @@ func (w walker) expect(t *testing.T, r *Route, method, path, token, media, body 
 	if status == 401 && r.Dialect != oauth && h.Get("WWW-Authenticate") == "" {
 		t.Error("401 without WWW-Authenticate")
 	}
-	if status == 401 && r.Who.bearer && !strings.HasPrefix(h.Get("WWW-Authenticate"), "Bearer ") {
+	if status == 401 && r.Info().TakesToken && !strings.HasPrefix(h.Get("WWW-Authenticate"), "Bearer ") {
 		t.Errorf("401: WWW-Authenticate is %q", h.Get("WWW-Authenticate"))
 	}
 	checkForm(t, r.Dialect, status, b)
@@ -159,31 +159,6 @@ func checkForm(t *testing.T, d Dialect, status int, b []byte) {
 	for _, k := range need {
 		if s, _ := got[k].(string); s == "" {
 			t.Errorf("%d: no %s in %s", status, k, b)
-		}
-	}
-}
-
-// TestRoutesWithoutARuleDoNotStart shows that the zero access rule is none.
-func TestRoutesWithoutARuleDoNotStart(t *testing.T) {
-	ok := Get(func(*Call) (None, error) { return None{}, nil })
-	for name, r := range map[string]*Route{
-		"no access rule": {"GET", "/x", Access{}, member, ok, "X"},
-		"no scope":       {"GET", "/x", bearer(), member, ok, "X"},
-		"no user scope":  {"GET", "/x", user(), member, ok, "X"},
-		"no dialect":     {"GET", "/x", public(), 0, ok, "X"},
-		"no function":    {"GET", "/x", public(), member, Endpoint{}, "X"},
-		"no summary":     {"GET", "/x", public(), member, ok, ""},
-	} {
-		if err := r.prepare(); err == nil {
-			t.Errorf("%s: starts", name)
-		}
-	}
-	for name, rows := range map[string][]*Route{
-		"twice":     {{"GET", "/x", public(), member, ok, "X"}, {"GET", "/x", public(), member, ok, "X"}},
-		"two names": {{"GET", "/x/:id", public(), member, ok, "X"}, {"GET", "/x/:other/y", public(), member, ok, "X"}},
-	} {
-		if _, err := newRouter(rows); err == nil {
-			t.Errorf("%s: starts", name)
 		}
 	}
 }

@@ -50,28 +50,28 @@ type accepted struct {
 
 type subscriptionEvent struct{ core.Event }
 
-func (e *subscriptionEvent) validate() error { return e.Event.Validate() }
+func (e *subscriptionEvent) CheckInput() error { return e.Event.Validate() }
 
 func (a webhooks) subscription(c *Call, in subscriptionEvent) (out accepted, err error) {
-	if err := c.speaksFor(in.TenantID); err != nil {
+	if err := speaksFor(c, in.TenantID); err != nil {
 		return out, err
 	}
-	return accepted{"accepted"}, a.store.ApplyEvent(c, c.nonce(), in.Event, c.Now)
+	return accepted{"accepted"}, a.store.ApplyEvent(c, nonceOf(c), in.Event, c.Now)
 }
 
 type fullSyncBatch struct{ core.FullSync }
 
-func (f *fullSyncBatch) validate() error { return f.FullSync.Validate() }
+func (f *fullSyncBatch) CheckInput() error { return f.FullSync.Validate() }
 
 func (a webhooks) fullSync(c *Call, in fullSyncBatch) (out accepted, err error) {
-	if err := c.speaksFor(in.TenantID); err != nil {
+	if err := speaksFor(c, in.TenantID); err != nil {
 		return out, err
 	}
-	return accepted{"accepted"}, a.store.ApplyBatch(c, c.nonce(), in.FullSync, c.Now)
+	return accepted{"accepted"}, a.store.ApplyBatch(c, nonceOf(c), in.FullSync, c.Now)
 }
 
 // speaksFor refuses a webhook client that is bound to another tenant.
-func (c *Call) speaksFor(tenantID string) error {
+func speaksFor(c *Call, tenantID string) error {
 	c.Tenant = tenantID
 	if t := c.Caller.ClientTenant; t != "" && t != tenantID {
 		return core.Forbiddenf("The webhook client belongs to another tenant.")
@@ -79,7 +79,7 @@ func (c *Call) speaksFor(tenantID string) error {
 	return nil
 }
 
-// nonce is that of a signed request, whose headers were checked.
-func (c *Call) nonce() store.Nonce {
+// nonceOf is that of a signed request, whose headers were checked.
+func nonceOf(c *Call) store.Nonce {
 	return store.Nonce{ClientID: c.Caller.ClientID, Nonce: c.Request.Header.Get(auth.HeaderNonce)}
 }

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"golang.org/x/text/language"
-
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -110,29 +108,20 @@ var words = func() map[string]*pageWords {
 	return all
 }()
 
-var browserLanguages = func() language.Matcher {
-	var tags []language.Tag
-	for _, lang := range core.Languages {
-		tags = append(tags, language.MustParse(lang))
-	}
-	return language.NewMatcher(tags)
-}()
+type styleKey struct{}
 
-// language is the one of ours that the browser likes best (RFC 9110 section 12.5.4); empty where it asks for none of them.
-func (c *Call) language() string {
-	tags, _, err := language.ParseAcceptLanguage(c.Request.Header.Get("Accept-Language"))
-	if err != nil {
-		return ""
+// styleOf returns the style of the pages of a request, for reading and changing.
+func styleOf(c *Call) *pageStyle {
+	if s, ok := c.Value(styleKey{}).(*pageStyle); ok {
+		return s
 	}
-	_, i, sure := browserLanguages.Match(tags...)
-	if sure == language.No {
-		return ""
-	}
-	return core.Languages[i]
+	s := new(pageStyle)
+	c.Keep(styleKey{}, s)
+	return s
 }
 
-// dress is how the pages of a request look: zero is our own brand, in English.
-type dress struct {
+// pageStyle is how the pages of a request look. The zero value is our own brand, in English.
+type pageStyle struct {
 	brand          brand
 	lang           string
 	list, tenant   string
@@ -141,33 +130,33 @@ type dress struct {
 	link, linkText string // on an error page: a way on, and what it is called
 }
 
-// wear dresses the pages of this request, those that tell errors too, as the list's tenant wants them.
-func (c *Call) wear(list *store.ListWithTenant, email core.Email) {
+// applyList dresses the pages of this request, those that tell errors too, as the list's tenant wants them.
+func applyList(c *Call, list *store.ListWithTenant, email core.Email) {
 	c.Tenant = list.TenantID
-	c.dress = dress{brand: tenantBrand(c.api.ownBrand(), &list.Tenant), lang: list.PageLanguage(), list: list.Name, email: email}
-	c.dress.tenant = c.dress.brand.Name
+	*styleOf(c) = pageStyle{brand: tenantBrand(ownBrand(), &list.Tenant), lang: list.PageLanguage(), list: list.Name, email: email}
+	styleOf(c).tenant = styleOf(c).brand.Name
 }
 
-// words are those of the request's pages: in the language of the list or tenant that they are for, else in the one that the
+// wordsOf are those of the request's pages: in the language of the list or tenant that they are for, else in the one that the
 // browser likes best.
-func (c *Call) words() *pageWords {
-	if c.dress.lang == "" {
-		c.dress.lang = cmp.Or(c.language(), core.Languages[0])
+func wordsOf(c *Call) *pageWords {
+	if styleOf(c).lang == "" {
+		styleOf(c).lang = cmp.Or(c.Language(), core.Languages[0])
 	}
-	return c.dress.words()
+	return styleOf(c).words()
 }
 
-func (d *dress) words() *pageWords {
-	if w := words[d.lang]; w != nil {
+func (s *pageStyle) words() *pageWords {
+	if w := words[s.lang]; w != nil {
 		return w
 	}
 	return words[core.Languages[0]]
 }
 
-// say puts names in the place of placeholders.
-func (d *dress) say(text string) string {
+// expand returns a text with names in the place of its placeholders.
+func (s *pageStyle) expand(text string) string {
 	if !strings.Contains(text, "{{") {
 		return text
 	}
-	return strings.NewReplacer("{{email}}", string(d.email), "{{list}}", d.list, "{{tenant}}", d.tenant, "{{field}}", d.field).Replace(text)
+	return strings.NewReplacer("{{email}}", string(s.email), "{{list}}", s.list, "{{tenant}}", s.tenant, "{{field}}", s.field).Replace(text)
 }

@@ -1,0 +1,123 @@
+package handlers
+
+import (
+	"reflect"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// apiVersion is the version of the three APIs.
+const apiVersion = "0.1.0"
+
+// api is what the documents say beyond the table.
+var api = API{
+	Version: apiVersion, Documents: documents, DocumentOf: documentOf, OperationNames: operationNames, TypeNames: typeNames,
+	Limits: limitsOf, Needed: neededIn, NeededToCreate: neededToCreate, Twins: twins, Twinned: twinned,
+	TextParameters: []string{"provider"}, FieldWords: fieldWords, TagWords: tagWords, Examples: requestExamples,
+	SampleTexts: sampleTexts, SampleNumbers: sampleNumbers, SampleID: exampleID,
+}
+
+const exampleID = "0198f3a0-5c1e-7c3a-9d52-1f0e6a7b8c9d"
+
+// documents are the OpenAPI descriptions that the table makes, and where they are served.
+var documents = []Document{
+	{
+		Name: "member", Title: "newsletterd member service", Base: "/api", Path: "/api/openapi.json",
+		Description: "Identity (OAuth 2.0, OpenID Connect), users, newsletter subscriptions with double opt-in, and their administration.",
+		Extra:       []any{refreshForm{}},
+	},
+	{
+		Name: "send", Title: "newsletterd send service", Path: "/openapi/send.json",
+		Description: "Send jobs, the signed webhooks of the member service, and the events of mail providers.",
+	},
+	{
+		Name: "devices", Title: "newsletterd devices and models", Path: "/openapi/devices.json",
+		Description: "Devices, agents, models (files) and their shares.",
+	},
+	{
+		Name: "pages", Title: "newsletterd pages", Path: "/openapi/pages.json",
+		Description: "What people see in a browser: pages, the links of mails, tracking; and documents at the root of the host.",
+	},
+}
+
+// documentOf returns the name of the one document that describes the route.
+func documentOf(r *Route) string {
+	switch {
+	case r.Dialect == send:
+		return "send"
+	case r.Dialect == device:
+		return "devices"
+	case strings.HasPrefix(r.Path, "/api/"):
+		return "member"
+	default:
+		return "pages"
+	}
+}
+
+// openAPI answers a document.
+func (h *Handler) openAPI(name string) func(*Call) (Text, error) {
+	return func(c *Call) (Text, error) {
+		c.Header().Set("Cache-Control", "max-age=300")
+		return Text{"application/json", h.Document(name)}, nil
+	}
+}
+
+// typeNames are the types whose name in the documents is another than in Go.
+var typeNames = map[reflect.Type]string{
+	reflect.TypeFor[core.List]():    "NewsletterList",
+	reflect.TypeFor[core.Client]():  "OAuthClient",
+	reflect.TypeFor[clientReply]():  "OAuthClientWithSecret",
+	reflect.TypeFor[modelProfile](): "ModelProfile",
+	reflect.TypeFor[libraryReply](): "Library",
+
+	// The words of the specification.
+	reflect.TypeFor[pendingSubscription]():  "PendingSubscriptionResponse",
+	reflect.TypeFor[disableRequest]():       "DisableSubscriptionRequest",
+	reflect.TypeFor[refreshRequest]():       "RefreshTokenRequest",
+	reflect.TypeFor[refreshForm]():          "RefreshRequest",
+	reflect.TypeFor[sendJobRequest]():       "CreateSendJobRequest",
+	reflect.TypeFor[tracking]():             "TrackingOptions",
+	reflect.TypeFor[createdJob]():           "CreateSendJobResponse",
+	reflect.TypeFor[jobStatus]():            "SendJobStatusResponse",
+	reflect.TypeFor[core.EventSubscriber](): "SubscriberPayload",
+}
+
+// Forms that are described and not read: the specification declares them, and the token endpoint reads them as one.
+type (
+	authorizationCodeTokenRequest struct {
+		GrantType    string `form:"grant_type,required" enum:"authorization_code"`
+		Code         string `form:"code,required"`
+		RedirectURI  string `form:"redirect_uri,required"`
+		CodeVerifier string `form:"code_verifier,required"`
+		clientForm
+	}
+	clientCredentialsTokenRequest struct {
+		GrantType string `form:"grant_type,required" enum:"client_credentials"`
+		Scope     string `form:"scope"`
+		clientForm
+	}
+	refreshForm struct {
+		RefreshToken string `json:"refresh_token" is:"required"`
+		ClientID     string `json:"client_id" is:"required"`
+	}
+	authorizeQuery struct {
+		ClientID            string `query:"client_id,required"`
+		RedirectURI         string `query:"redirect_uri,required"`
+		ResponseType        string `query:"response_type,required" enum:"code"`
+		Scope               string `query:"scope,required"`
+		CodeChallenge       string `query:"code_challenge,required"`
+		CodeChallengeMethod string `query:"code_challenge_method,required" enum:"S256"`
+		State               string `query:"state"`
+		Nonce               string `query:"nonce"`
+		Prompt              string `query:"prompt"`
+		MaxAge              string `query:"max_age"`
+		LoginHint           string `query:"login_hint"`
+		ResponseMode        string `query:"response_mode" enum:"query|form_post"`
+	}
+)
+
+// tokenForms are the forms of the token endpoint, one for each grant.
+var tokenForms = []reflect.Type{
+	reflect.TypeFor[authorizationCodeTokenRequest](), reflect.TypeFor[refreshRequest](), reflect.TypeFor[clientCredentialsTokenRequest](),
+}

@@ -1,0 +1,38 @@
+package handlers
+
+import (
+	"newsletterd/core"
+	"newsletterd/mail"
+)
+
+// subscription lets in tokens with the scope email, for the subscriptions of the user's own address, and those with a
+// tenantsFor of people who manage lists. A client's token reaches lists of the client's own tenant only, so a client without
+// one has nothing to look at.
+func subscription(manage string) Access {
+	return bearerOf(core.ScopeEmail, manage).And(func(c *Call) error {
+		if !c.Caller.FirstParty && c.Caller.ClientTenant == core.TenantNone {
+			return core.Forbiddenf("The client belongs to no tenant.")
+		}
+		return nil
+	})
+}
+
+// profileToken lets in tokens of users with a scope that shows something of the user.
+func profileToken() Access {
+	return bearerOf(core.ScopeOpenID, core.ScopeProfile, core.ScopeEmail).People()
+}
+
+// admin lets in operators, and administrators of at least one tenant.
+func admin() Access {
+	return bearer(core.ScopeAdmin).Named("admin").And(func(c *Call) error {
+		if tenants, all := c.Caller.TenantScope(); !all && len(tenants) == 0 {
+			return core.Forbiddenf("Only operators and administrators of a tenant may do this.")
+		}
+		return nil
+	})
+}
+
+// mailProvider lets in the mail provider that the path names, proved over the raw body in the way of its kind.
+func (h *Handler) mailProvider() Access {
+	return Proved("provider", "mail providers, by what their kind proves itself with", mail.HeaderProviderSignature, h.admitProvider)
+}
