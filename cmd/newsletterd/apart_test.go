@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"newsletterd/auth"
 	"newsletterd/cmd/newsletterd/config"
@@ -260,6 +261,22 @@ func TestSecretsChangeWithoutALoss(t *testing.T) {
 	for _, email := range emails {
 		if sub, err := d.store.Subscriber(t.Context(), list.ID, email); err != nil || sub.MemberStatus != core.StatusActive {
 			t.Errorf("%s: %+v, %v", email, sub, err)
+		}
+	}
+}
+
+// until calls try, with short pauses, until it returns true or an error, or the context ends.
+func until(ctx context.Context, try func() (ok bool, err error)) error {
+	pause := time.NewTicker(20 * time.Millisecond)
+	defer pause.Stop()
+	for {
+		if ok, err := try(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-pause.C:
 		}
 	}
 }

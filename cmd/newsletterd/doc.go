@@ -25,7 +25,7 @@
 //	status.go       figures at a glance
 //	doctor*.go      what is wrong or rarely meant: on the machine, at the relay, in DNS; clock_*.go: what keeps its time
 //	completion.go   completion for shells, and man.go the manual page: both made of the tree of commands
-//	demo*.go        the whole job, through the public interfaces
+//	demo/           the whole job, through the public interfaces
 //
 // # Decisions
 //

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -301,13 +302,14 @@ func atMost[N ~int | ~int64](f *figures, all, part N) N {
 	return all
 }
 
-// freeAddr is an address that nobody listens on.
+// freeAddr returns a free address of loopback.
 func freeAddr(t *testing.T) string {
-	addrs, err := freePorts(1)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return addrs[0]
+	defer l.Close()
+	return l.Addr().String()
 }
 
 // TestFigures prints the figures of this machine.

@@ -33,6 +33,7 @@ var mayImport = map[string][]string{
 	"handlers":               {"core", "store", "auth", "mail"},
 
 	"cmd/newsletterd/config":        {"auth", "core", "mail", "cmd/newsletterd/terminal"},
+	"cmd/newsletterd/demo":          {"auth", "cmd/newsletterd/config", "mail/mailtest"},
 	"cmd/newsletterd/subscribercsv": {"core", "store", "cmd/newsletterd/terminal"},
 	"cmd/newsletterd/terminal":      {"core"},
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/demo"
 	"newsletterd/handlers"
 	"newsletterd/schema"
 	"newsletterd/store"
@@ -27,6 +28,21 @@ Fails with all faults if the configuration is not usable, so it is also the chec
 				return out.value(cfg.Tree())
 			}
 			return cfg.WriteTOML(p.out)
+		},
+	}
+}
+
+func (p *program) demoCommand() *cli.Command {
+	return &cli.Command{
+		Name: "demo", Usage: "do the whole job once in a temporary folder, and check it",
+		Description: `Starts a daemon and a mail server of its own in a temporary folder and uses them as an operator and a subscriber would:
+by commands, HTTP and the links in mails. Nothing leaves this machine. Exit code 1 if any figure is off.
+
+   newsletterd demo
+   newsletterd demo --stay     keep it running, with addresses and credentials`,
+		Flags: []cli.Flag{boolFlag("stay", "keep the daemon running until Ctrl-C")},
+		Action: func(c *cli.Context) error {
+			return demo.Run(c.Context, demo.Options{Out: p.out, Env: p.env, Stay: c.Bool("stay")})
 		},
 	}
 }

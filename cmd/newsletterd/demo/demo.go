@@ -1,74 +1,75 @@
-package main
+package demo
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"newsletterd/auth"
 	"newsletterd/mail/mailtest"
 )
 
-// What the demo does, in figures.
+// Figures of the demo.
 const (
-	demoImported   = 1000
-	demoSubscribed = 5
-	demoTimeout    = 2 * time.Minute // in all; it takes seconds
+	imported   = 1000
+	subscribed = 5
+	timeout    = 2 * time.Minute // in all; it takes seconds
 )
 
-func (p *program) demoCommand() *cli.Command {
-	return &cli.Command{
-		Name: "demo", Usage: "do the whole job once in a temporary folder, and check it",
-		Description: `Starts a daemon and a mail server of its own in a temporary folder and uses them as an operator and a subscriber would:
-by commands, HTTP and the links in mails. Nothing leaves this machine. Exit code 1 if any figure is off.
-
-   newsletterd demo
-   newsletterd demo --stay     keep it running, with addresses and credentials`,
-		Flags: []cli.Flag{boolFlag("stay", "keep the daemon running until Ctrl-C")},
-		Action: func(c *cli.Context) error {
-			ctx, cancel := context.WithTimeout(c.Context, demoTimeout)
-			defer cancel()
-			d, err := p.newDemo()
-			if err != nil {
-				return err
-			}
-			err = d.run(ctx)
-			if err == nil && c.Bool("stay") {
-				d.checks.print(p.out)
-				d.invite()
-				<-c.Context.Done()
-			}
-			return errors.Join(err, d.close(), d.verdict(err))
-		},
-	}
+// Options are the settings of a run.
+type Options struct {
+	Out  io.Writer
+	Env  []string // of the daemon that the demo starts; its settings of newsletterd are left out
+	Stay bool     // keep the daemon running until the context ends
 }
 
-// demo is one run: a folder, a mail server, a daemon process, and what was done with them.
-type demo struct {
-	*program
+// Run starts a daemon and a mail server in a temporary folder, uses them as an operator and a subscriber would, and writes
+// to o.Out what it does. It returns an error if a step fails or a figure is off.
+func Run(ctx context.Context, o Options) error {
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	d, err := newRun(o)
+	if err != nil {
+		return err
+	}
+	err = d.steps(limited)
+	if err == nil && o.Stay {
+		d.checks.print(d.out)
+		d.invite()
+		<-ctx.Done()
+	}
+	return errors.Join(err, d.close(), d.verdict(err))
+}
+
+// run is one run: a folder, a mail server, a daemon process, and the figures that were counted.
+type run struct {
+	out     io.Writer
+	env     []string
 	dir     string
 	started time.Time
 	keeper  *mailtest.Keeper
 	mailbox mailbox
-	daemon  *demoDaemon
+	daemon  *daemon
 	checks  checks
 	step    int
 
 	tenant, list, operator, password, token string
 }
 
-func (p *program) newDemo() (*demo, error) {
+func newRun(o Options) (*run, error) {
 	dir, err := os.MkdirTemp("", "newsletterd-demo-")
 	if err != nil {
 		return nil, err
 	}
-	d := &demo{program: p, dir: dir, started: time.Now(), operator: "operator@acme.example", password: auth.NewNonce()}
+	d := &run{
+		out: o.Out, env: o.Env, dir: dir, started: time.Now(),
+		operator: "operator@acme.example", password: auth.NewNonce(),
+	}
 	d.mailbox.dir = filepath.Join(dir, "mails")
 	if d.keeper, err = mailtest.NewKeeper("127.0.0.1:0", d.mailbox.dir); err != nil {
 		return nil, err
@@ -77,8 +78,8 @@ func (p *program) newDemo() (*demo, error) {
 	return d, nil
 }
 
-// run goes through the job. What it counts lands in checks.
-func (d *demo) run(ctx context.Context) error {
+// steps runs one step after the other. What they count goes to checks.
+func (d *run) steps(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
 		d.startDaemon, d.setUp, d.importReaders, d.subscribeReaders, d.firstJob, d.leave, d.secondJob, d.inspect,
 	} {
@@ -89,16 +90,16 @@ func (d *demo) run(ctx context.Context) error {
 	return nil
 }
 
-func (d *demo) head(text string) {
+func (d *run) head(text string) {
 	d.step++
 	fmt.Fprintf(d.out, "\n%d  %s\n", d.step, text)
 }
 
-func (d *demo) say(format string, args ...any) { fmt.Fprintf(d.out, "   "+format+"\n", args...) }
+func (d *run) say(format string, args ...any) { fmt.Fprintf(d.out, "   "+format+"\n", args...) }
 
-func (d *demo) startDaemon(ctx context.Context) (err error) {
+func (d *run) startDaemon(ctx context.Context) (err error) {
 	d.head("Start the daemon, with a mail server beside it that keeps every mail as a file")
-	if d.daemon, err = startDemoDaemon(ctx, d.program, d.dir, d.keeper.Addr()); err != nil {
+	if d.daemon, err = startDaemon(ctx, d.env, d.dir, d.keeper.Addr()); err != nil {
 		return err
 	}
 	d.say("daemon  %s  (log: %s)", d.daemon.base, d.daemon.log)
@@ -111,23 +112,30 @@ func (d *demo) startDaemon(ctx context.Context) (err error) {
 	return nil
 }
 
-func (d *demo) setUp(ctx context.Context) error {
+func (d *run) setUp(ctx context.Context) error {
 	d.head("An operator makes a tenant, a list, a user and a token, on the command line")
 	var tenant, list, user struct{ ID string }
-	if err := d.daemon.command(ctx, &tenant, "", "admin", "tenant", "create", "--name", "Acme", "--domain", "acme.example", "--mail-from", "news@acme.example", "--postal-address", "Acme, 1 Main Street"); err != nil {
+	err := d.daemon.command(ctx, &tenant, "", "admin", "tenant", "create", "--name", "Acme", "--domain", "acme.example",
+		"--mail-from", "news@acme.example", "--postal-address", "Acme, 1 Main Street")
+	if err != nil {
 		return err
 	}
-	if err := d.daemon.command(ctx, &list, "", "admin", "list", "create", "--tenant", tenant.ID, "--name", "Acme monthly"); err != nil {
+	err = d.daemon.command(ctx, &list, "", "admin", "list", "create", "--tenant", tenant.ID, "--name", "Acme monthly")
+	if err != nil {
 		return err
 	}
-	if err := d.daemon.command(ctx, &user, d.password+"\n", "admin", "user", "create", "--email", d.operator, "--role", "operator", "--password-stdin"); err != nil {
+	err = d.daemon.command(ctx, &user, d.password+"\n", "admin", "user", "create", "--email", d.operator,
+		"--role", "operator", "--password-stdin")
+	if err != nil {
 		return err
 	}
 	var token struct {
 		AccessToken string `json:"access_token"`
 		Scope       string
 	}
-	if err := d.daemon.command(ctx, &token, "", "admin", "token", "create", "--user", d.operator, "--scope", "admin newsletter:send newsletter:list.read", "--ttl", "1d"); err != nil {
+	err = d.daemon.command(ctx, &token, "", "admin", "token", "create", "--user", d.operator,
+		"--scope", "admin newsletter:send newsletter:list.read", "--ttl", "1d")
+	if err != nil {
 		return err
 	}
 	d.tenant, d.list, d.token = tenant.ID, list.ID, token.AccessToken
@@ -143,45 +151,47 @@ func (d *demo) setUp(ctx context.Context) error {
 	return nil
 }
 
-func (d *demo) importReaders(ctx context.Context) error {
-	d.head(fmt.Sprintf("The operator imports %d readers from a CSV file", demoImported))
+func (d *run) importReaders(ctx context.Context) error {
+	d.head(fmt.Sprintf("The operator imports %d readers from a CSV file", imported))
 	file := filepath.Join(d.dir, "readers.csv")
 	if err := writeReaders(file); err != nil {
 		return err
 	}
 	var counts struct{ Rows, Added, Failed int }
-	if err := d.daemon.command(ctx, &counts, "", "admin", "subscriber", "import", "--list", d.list, "--file", file); err != nil {
+	err := d.daemon.command(ctx, &counts, "", "admin", "subscriber", "import", "--list", d.list, "--file", file)
+	if err != nil {
 		return err
 	}
 	d.say("%d lines, %d added", counts.Rows, counts.Added)
-	d.checks.equal("readers imported", counts.Added, demoImported)
+	d.checks.equal("readers imported", counts.Added, imported)
 	d.checks.equal("lines with an error", counts.Failed, 0)
 	return d.settle(ctx)
 }
 
-// writeReaders makes a file as a shop would export it.
+// writeReaders writes a file as a shop would export it.
 func writeReaders(name string) error {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(f, "email,first_name,city")
-	for i := range demoImported {
-		fmt.Fprintf(f, "%s,%s,%s\n", importedReader(i), demoNames[i%len(demoNames)], demoCities[i%len(demoCities)])
+	for i := range imported {
+		name, city := firstNames[i%len(firstNames)], cities[i%len(cities)]
+		fmt.Fprintf(f, "%s,%s,%s\n", importedReader(i), name, city)
 	}
 	return f.Close()
 }
 
 var (
-	demoNames  = []string{"Ada", "Björn", "Chloé", "Dmitri", "Esi", "Fumiko", "Günter"}
-	demoCities = []string{"Aarhus", "Brno", "Cádiz", "Dakar", "Essen"}
+	firstNames = []string{"Ada", "Björn", "Chloé", "Dmitri", "Esi", "Fumiko", "Günter"}
+	cities     = []string{"Aarhus", "Brno", "Cádiz", "Dakar", "Essen"}
 )
 
 func importedReader(i int) string   { return fmt.Sprintf("reader%04d@readers.example", i) }
 func subscribedReader(i int) string { return fmt.Sprintf("visitor%d@visitors.example", i+1) }
 
 // settle waits until every event has reached the send service.
-func (d *demo) settle(ctx context.Context) error {
+func (d *run) settle(ctx context.Context) error {
 	var last outboxGauge
 	err := until(ctx, func() (bool, error) {
 		var err error
@@ -196,7 +206,7 @@ func (d *demo) settle(ctx context.Context) error {
 	return nil
 }
 
-func (d *demo) inspect(ctx context.Context) error {
+func (d *run) inspect(ctx context.Context) error {
 	d.head("The operator looks at the database, also while the daemon runs")
 	var report struct{ Findings []string }
 	if err := d.daemon.command(ctx, &report, "", "check"); err != nil {
@@ -214,13 +224,13 @@ func (d *demo) inspect(ctx context.Context) error {
 			active++
 		}
 	}
-	d.checks.equal("subscriptions", len(stored), demoImported+demoSubscribed)
-	d.checks.equal("of them active", active, demoImported+demoSubscribed-1)
+	d.checks.equal("subscriptions", len(stored), imported+subscribed)
+	d.checks.equal("of them active", active, imported+subscribed-1)
 	return nil
 }
 
-// invite tells somebody who stays how to go on.
-func (d *demo) invite() {
+// invite prints how to use the daemon that stays.
+func (d *run) invite() {
 	fmt.Fprintf(d.out, `
 The daemon goes on running; Ctrl-C ends it.
 
@@ -235,8 +245,8 @@ The daemon goes on running; Ctrl-C ends it.
 `, d.daemon.base, d.daemon.side, d.operator, d.password, d.tenant, d.list, d.daemon.base, d.list, d.mailbox.dir, d.daemon.config, d.token)
 }
 
-// close stops the daemon as systemd would.
-func (d *demo) close() error {
+// close stops the daemon as systemd does.
+func (d *run) close() error {
 	var err error
 	if d.daemon != nil {
 		d.head("The daemon is stopped by SIGTERM")
@@ -250,14 +260,14 @@ func (d *demo) close() error {
 }
 
 // verdict prints the table and turns a figure that is off into a failure.
-func (d *demo) verdict(failed error) error {
+func (d *run) verdict(failed error) error {
 	d.checks.print(d.out)
 	fmt.Fprintf(d.out, "\n   mails     %s\n", d.mailbox.dir)
 	if d.daemon != nil {
 		fmt.Fprintf(d.out, "   database  %s\n   log       %s\n", d.daemon.database, d.daemon.log)
 	}
 	if failed != nil {
-		return nil // it is told already
+		return nil // Run returns it
 	}
 	if off := d.checks.off(); off > 0 {
 		return fmt.Errorf("%d figures are off", off)
@@ -266,7 +276,7 @@ func (d *demo) verdict(failed error) error {
 	return nil
 }
 
-// until tries again, with short pauses, until ok, an error, or the end of the context.
+// until calls try, with short pauses, until it returns true or an error, or the context ends.
 func until(ctx context.Context, try func() (ok bool, err error)) error {
 	pause := time.NewTicker(20 * time.Millisecond)
 	defer pause.Stop()
@@ -282,7 +292,7 @@ func until(ctx context.Context, try func() (ok bool, err error)) error {
 	}
 }
 
-// without is a list of addresses less one.
+// without returns a list of addresses less one.
 func without(all []string, one string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == one })
 }

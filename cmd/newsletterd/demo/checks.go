@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// checks are the figures of the demo, each with what it must be.
+// checks are the figures of the demo, each with the value that it must have.
 type checks []check
 
 type check struct {
@@ -15,11 +15,12 @@ type check struct {
 	got, want int
 }
 
-// equal notes a figure; one that is noted again stands for the last time.
+// equal notes a figure. It replaces an earlier one of the same name and wanted value.
 func (c *checks) equal(what string, got, want int) {
 	*c = append(slices.DeleteFunc(*c, func(old check) bool { return old.what == what && old.got == old.want }), check{what, got, want})
 }
 
+// off returns the number of figures that differ from what they must be.
 func (c checks) off() (n int) {
 	for _, one := range c {
 		if one.got != one.want {

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"encoding/base64"
@@ -17,25 +17,25 @@ import (
 // mailbox is the folder of the mail server.
 type mailbox struct {
 	dir  string
-	read map[string]demoMail // by file name: files don't change
+	read map[string]message // by file name: files don't change
 }
 
-// demoMail is a mail as its reader sees it.
-type demoMail struct {
+// message is a mail as its reader sees it.
+type message struct {
 	to, subject, text string
 	header            mail.Header
 }
 
-// all reads every mail that has arrived.
-func (b *mailbox) all() ([]demoMail, error) {
+// all returns every mail that has arrived.
+func (b *mailbox) all() ([]message, error) {
 	files, err := filepath.Glob(filepath.Join(b.dir, "*.eml"))
 	if err != nil {
 		return nil, err
 	}
 	if b.read == nil {
-		b.read = map[string]demoMail{}
+		b.read = map[string]message{}
 	}
-	mails := make([]demoMail, 0, len(files))
+	mails := make([]message, 0, len(files))
 	for _, name := range files {
 		m, known := b.read[name]
 		if !known {
@@ -51,10 +51,10 @@ func (b *mailbox) all() ([]demoMail, error) {
 	return mails, nil
 }
 
-// of lists the mails to one address, in the order of their arrival.
-func (b *mailbox) of(to string) ([]demoMail, error) {
+// of returns the mails to one address, in the order of their arrival.
+func (b *mailbox) of(to string) ([]message, error) {
 	all, err := b.all()
-	var mine []demoMail
+	var mine []message
 	for _, m := range all {
 		if m.to == to {
 			mine = append(mine, m)
@@ -63,7 +63,7 @@ func (b *mailbox) of(to string) ([]demoMail, error) {
 	return mine, err
 }
 
-func readMail(name string) (m demoMail, err error) {
+func readMail(name string) (m message, err error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return m, err
@@ -82,7 +82,7 @@ func readMail(name string) (m demoMail, err error) {
 	return m, err
 }
 
-// plainPart is the text/plain part of a message.
+// plainPart returns the text/plain part of a message.
 func plainPart(contentType, encoding string, body io.Reader) (string, error) {
 	kind, params, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -117,8 +117,8 @@ func plainPart(contentType, encoding string, body io.Reader) (string, error) {
 	return strings.ReplaceAll(string(b), "\r\n", "\n"), err
 }
 
-// link is the first address in the text that begins so.
-func (m demoMail) link(prefix string) string {
+// link returns the first URL of the text that begins with prefix, or nothing.
+func (m message) link(prefix string) string {
 	_, rest, found := strings.Cut(m.text, prefix)
 	if !found {
 		return ""
@@ -129,8 +129,8 @@ func (m demoMail) link(prefix string) string {
 	return prefix + rest
 }
 
-// oneClick is the address of RFC 8058; empty where the mail lacks a part of it.
-func (m demoMail) oneClick() string {
+// oneClick returns the URL of one-click unsubscribing (RFC 8058). Empty: the mail lacks a part of it.
+func (m message) oneClick() string {
 	if m.header.Get("List-Unsubscribe-Post") != "List-Unsubscribe=One-Click" {
 		return ""
 	}

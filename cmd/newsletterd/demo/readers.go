@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// subscribeReaders is what visitors of a web page do: the form, the mail, its link, the button.
-func (d *demo) subscribeReaders(ctx context.Context) error {
-	d.head(fmt.Sprintf("%d visitors subscribe by HTTP and confirm by the link in their mail", demoSubscribed))
+// subscribeReaders does what visitors of a web page do: the form, the mail, its link, the button.
+func (d *run) subscribeReaders(ctx context.Context) error {
+	d.head(fmt.Sprintf("%d visitors subscribe by HTTP and confirm by the link in their mail", subscribed))
 	pending, active := 0, 0
-	for i := range demoSubscribed {
+	for i := range subscribed {
 		var sub struct{ Status string }
 		err := d.daemon.post(ctx, "/api/newsletter/subscribe", map[string]any{
 			"list_id": d.list, "email": subscribedReader(i), "source": "demo form",
@@ -26,7 +26,7 @@ func (d *demo) subscribeReaders(ctx context.Context) error {
 		}
 	}
 	d.say("%d are pending; each gets a mail", pending)
-	for i := range demoSubscribed {
+	for i := range subscribed {
 		link, err := d.confirmLink(ctx, subscribedReader(i))
 		if err != nil {
 			return err
@@ -43,12 +43,12 @@ func (d *demo) subscribeReaders(ctx context.Context) error {
 		}
 	}
 	d.say("%d have confirmed", active)
-	d.checks.equal("visitors who confirmed", active, demoSubscribed)
+	d.checks.equal("visitors who confirmed", active, subscribed)
 	return d.settle(ctx)
 }
 
 // confirmLink waits for the confirmation mail of an address and takes the link out of it.
-func (d *demo) confirmLink(ctx context.Context, to string) (link string, err error) {
+func (d *run) confirmLink(ctx context.Context, to string) (link string, err error) {
 	err = until(ctx, func() (bool, error) {
 		mails, err := d.mailbox.of(to)
 		for _, m := range mails {
@@ -64,8 +64,8 @@ func (d *demo) confirmLink(ctx context.Context, to string) (link string, err err
 	return link, nil
 }
 
-// press opens a link, sees that this alone changes nothing, and presses the button of the page.
-func (d *demo) press(ctx context.Context, link string) (ok bool, err error) {
+// press opens a link and submits the form of its page.
+func (d *run) press(ctx context.Context, link string) (ok bool, err error) {
 	u, err := url.Parse(link)
 	if err != nil {
 		return false, err
@@ -81,25 +81,25 @@ func (d *demo) press(ctx context.Context, link string) (ok bool, err error) {
 	return err == nil, err
 }
 
-// subscribers are all who should get the next job.
-func (d *demo) subscribers() []string {
+// subscribers returns all addresses that the next job must reach.
+func (d *run) subscribers() []string {
 	var all []string
-	for i := range demoImported {
+	for i := range imported {
 		all = append(all, importedReader(i))
 	}
-	for i := range demoSubscribed {
+	for i := range subscribed {
 		all = append(all, subscribedReader(i))
 	}
 	return all
 }
 
-func (d *demo) firstJob(ctx context.Context) error {
+func (d *run) firstJob(ctx context.Context) error {
 	d.head("The operator sends a newsletter to all, with a personal line in each")
 	return d.sendJob(ctx, "First issue", d.subscribers())
 }
 
-// leave is one reader's one click in a mail program (RFC 8058).
-func (d *demo) leave(ctx context.Context) error {
+// leave unsubscribes one reader by one click in a mail program (RFC 8058).
+func (d *run) leave(ctx context.Context) error {
 	reader := importedReader(7)
 	d.head("One reader unsubscribes by one click")
 	mails, err := d.mailbox.of(reader)
@@ -121,13 +121,13 @@ func (d *demo) leave(ctx context.Context) error {
 	return d.settle(ctx)
 }
 
-func (d *demo) secondJob(ctx context.Context) error {
+func (d *run) secondJob(ctx context.Context) error {
 	d.head("A second newsletter leaves that reader out")
 	return d.sendJob(ctx, "Second issue", without(d.subscribers(), importedReader(7)))
 }
 
-// sendJob makes a job, waits for its end, and holds the mails against those who should have got one.
-func (d *demo) sendJob(ctx context.Context, subject string, want []string) error {
+// sendJob creates a job, waits for its end, and compares its mails with the addresses that must get one.
+func (d *run) sendJob(ctx context.Context, subject string, want []string) error {
 	var job struct {
 		ID string `json:"send_job_id"`
 	}
@@ -152,9 +152,10 @@ func (d *demo) sendJob(ctx context.Context, subject string, want []string) error
 	if state.Status != "completed" {
 		return fmt.Errorf("job %s is %s: %s", job.ID, state.Status, state.FailureReason)
 	}
-	d.say("completed: %d recipients, %d sent, %d skipped, %d failed", state.Stats.Recipients, state.Stats.Sent, state.Stats.Skipped, state.Stats.Failed)
-	d.checks.equal(subject+": recipients", state.Stats.Recipients, len(want))
-	d.checks.equal(subject+": sent", state.Stats.Sent, len(want))
+	stats := state.Stats
+	d.say("completed: %d recipients, %d sent, %d skipped, %d failed", stats.Recipients, stats.Sent, stats.Skipped, stats.Failed)
+	d.checks.equal(subject+": recipients", stats.Recipients, len(want))
+	d.checks.equal(subject+": sent", stats.Sent, len(want))
 	return d.compare(subject, want)
 }
 
@@ -164,8 +165,8 @@ type jobState struct {
 	Stats         struct{ Recipients, Sent, Skipped, Failed int }
 }
 
-// compare reads every mail of a job as its reader would.
-func (d *demo) compare(subject string, want []string) error {
+// compare reads every mail of a job as its reader does, and notes how many are as they must be.
+func (d *run) compare(subject string, want []string) error {
 	mails, err := d.mailbox.all()
 	if err != nil {
 		return err

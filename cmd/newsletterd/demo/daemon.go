@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"bufio"
@@ -22,8 +22,8 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 )
 
-// demoDaemon is `newsletterd serve` as a process of its own, and the ways to talk to it.
-type demoDaemon struct {
+// daemon is `newsletterd serve` as a process of its own, with the ways to use it.
+type daemon struct {
 	binary, config, database, log string
 	base, side                    string // origins of the daemon and of its metrics
 	env                           []string
@@ -33,8 +33,8 @@ type demoDaemon struct {
 	token                         string
 }
 
-// startDemoDaemon writes a configuration, starts the daemon and returns when it says that it is ready.
-func startDemoDaemon(ctx context.Context, p *program, dir, relay string) (*demoDaemon, error) {
+// startDaemon writes a configuration, starts the daemon and returns when it is ready.
+func startDaemon(ctx context.Context, env []string, dir, relay string) (*daemon, error) {
 	binary, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -47,17 +47,18 @@ func startDemoDaemon(ctx context.Context, p *program, dir, relay string) (*demoD
 	if err != nil {
 		return nil, err
 	}
-	d := &demoDaemon{
+	d := &daemon{
 		binary: binary, config: filepath.Join(dir, "newsletterd.toml"), database: filepath.Join(dir, "newsletterd.db"),
 		log: filepath.Join(dir, "newsletterd.log"), base: "http://" + ports[0], side: "http://" + ports[1],
 		ended: make(chan error, 1), client: &http.Client{Timeout: 30 * time.Second},
 	}
-	for _, kv := range p.env { // the caller's own settings are for the caller's own daemon
+	for _, kv := range env { // the caller's settings are for another daemon
 		if !strings.HasPrefix(kv, config.EnvPrefix) {
 			d.env = append(d.env, kv)
 		}
 	}
-	text := fmt.Sprintf("[server]\nlisten = %q\n[database]\npath = %q\n[mail]\ntransport = \"smtp\"\n[mail.smtp]\nhost = %q\nport = %s\ntls = \"none\"\n[metrics]\nlisten = %q\n",
+	text := fmt.Sprintf("[server]\nlisten = %q\n[database]\npath = %q\n[mail]\ntransport = \"smtp\"\n"+
+		"[mail.smtp]\nhost = %q\nport = %s\ntls = \"none\"\n[metrics]\nlisten = %q\n",
 		ports[0], d.database, host, port, ports[1])
 	if err := os.WriteFile(d.config, []byte(text), 0o600); err != nil {
 		return nil, err
@@ -65,7 +66,7 @@ func startDemoDaemon(ctx context.Context, p *program, dir, relay string) (*demoD
 	return d, d.start(ctx)
 }
 
-// freePorts finds addresses that nobody listens on.
+// freePorts returns addresses of loopback that are free.
 func freePorts(n int) ([]string, error) {
 	var addrs []string
 	for range n {
@@ -79,14 +80,14 @@ func freePorts(n int) ([]string, error) {
 	return addrs, nil
 }
 
-func (d *demoDaemon) run(ctx context.Context, args ...string) *exec.Cmd {
+func (d *daemon) run(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, d.binary, args...)
 	cmd.Args[0] = "newsletterd"
 	cmd.Env = d.env
 	return cmd
 }
 
-func (d *demoDaemon) start(ctx context.Context) error {
+func (d *daemon) start(ctx context.Context) error {
 	log, err := os.OpenFile(d.log, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -115,7 +116,7 @@ func (d *demoDaemon) start(ctx context.Context) error {
 	return d.awaitReady(ctx, ready)
 }
 
-func (d *demoDaemon) awaitReady(ctx context.Context, ready <-chan struct{}) error {
+func (d *daemon) awaitReady(ctx context.Context, ready <-chan struct{}) error {
 	select {
 	case <-ready:
 		return nil
@@ -128,8 +129,8 @@ func (d *demoDaemon) awaitReady(ctx context.Context, ready <-chan struct{}) erro
 	}
 }
 
-// stop ends the daemon as systemd would, and demands exit code 0.
-func (d *demoDaemon) stop() error {
+// stop ends the daemon as systemd does. It returns an error unless the exit code is 0.
+func (d *daemon) stop() error {
 	_ = d.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case err := <-d.ended:
@@ -144,7 +145,7 @@ func (d *demoDaemon) stop() error {
 }
 
 // command runs the command line on the same database and decodes what it prints.
-func (d *demoDaemon) command(ctx context.Context, out any, stdin string, args ...string) error {
+func (d *daemon) command(ctx context.Context, out any, stdin string, args ...string) error {
 	cmd := d.run(ctx, append(args, "--config", d.config, "--json")...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &stdout, &stderr
@@ -154,7 +155,7 @@ func (d *demoDaemon) command(ctx context.Context, out any, stdin string, args ..
 	return json.Unmarshal(stdout.Bytes(), out)
 }
 
-func (d *demoDaemon) get(ctx context.Context, path string, out any) error {
+func (d *daemon) get(ctx context.Context, path string, out any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.base+path, nil)
 	if err != nil {
 		return err
@@ -162,7 +163,7 @@ func (d *demoDaemon) get(ctx context.Context, path string, out any) error {
 	return d.do(req, out)
 }
 
-func (d *demoDaemon) post(ctx context.Context, path string, in, out any) error {
+func (d *daemon) post(ctx context.Context, path string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return err
@@ -175,7 +176,7 @@ func (d *demoDaemon) post(ctx context.Context, path string, in, out any) error {
 	return d.do(req, out)
 }
 
-func (d *demoDaemon) do(req *http.Request, out any) error {
+func (d *daemon) do(req *http.Request, out any) error {
 	if d.token != "" {
 		req.Header.Set("Authorization", "Bearer "+d.token)
 	}
@@ -186,8 +187,8 @@ func (d *demoDaemon) do(req *http.Request, out any) error {
 	return json.Unmarshal(body, out)
 }
 
-// page fetches an address as a browser does, or posts a form to it; without token or cookie.
-func (d *demoDaemon) page(ctx context.Context, link string, form url.Values) (string, error) {
+// page fetches an address as a browser does, or posts a form to it, without token or cookie.
+func (d *daemon) page(ctx context.Context, link string, form url.Values) (string, error) {
 	method, body := http.MethodGet, ""
 	if form != nil {
 		method, body = http.MethodPost, form.Encode()
@@ -204,7 +205,7 @@ func (d *demoDaemon) page(ctx context.Context, link string, form url.Values) (st
 	return string(text), err
 }
 
-func (d *demoDaemon) answer(req *http.Request) ([]byte, error) {
+func (d *daemon) answer(req *http.Request) ([]byte, error) {
 	res, err := d.client.Do(req)
 	if err != nil {
 		return nil, err
@@ -217,10 +218,10 @@ func (d *demoDaemon) answer(req *http.Request) ([]byte, error) {
 	return body, err
 }
 
-// outboxGauge is what the metrics say of events on their way.
+// outboxGauge holds the numbers of events that wait and that could not be delivered.
 type outboxGauge struct{ waiting, dead float64 }
 
-func (d *demoDaemon) outbox(ctx context.Context) (g outboxGauge, err error) {
+func (d *daemon) outbox(ctx context.Context) (g outboxGauge, err error) {
 	text, err := d.page(ctx, d.side+"/metrics", nil)
 	if err != nil {
 		return g, err
