@@ -16,9 +16,9 @@ import (
 	"newsletterd/store"
 )
 
-// Whatever happens in whatever order, on a link that loses requests and answers and with daemons that die, in the end both
-// sides agree, and nobody who has left, was disabled or complained is mailable. AGREEMENT_CHECKS is how many stories are
-// told (default 30 of each kind, within ten seconds; 10 with -short).
+// Whatever happens in whatever order, on a link that loses requests and answers and with daemons that die, in the end
+// both sides agree, and nobody who has left, was disabled or complained is mailable. AGREEMENT_CHECKS is how many
+// stories are told (default 30 of each kind, within ten seconds; 10 with -short).
 func TestBothSidesAgree(t *testing.T) {
 	for _, split := range []bool{false, true} {
 		t.Run(map[bool]string{false: "one file", true: "two services"}[split], func(t *testing.T) {
@@ -40,8 +40,8 @@ func TestBothSidesAgree(t *testing.T) {
 	}
 }
 
-// bubble runs fn with fake time. rapid must not see that time, since it limits itself by the clock, and takes a panic for a
-// failure: one is carried out of the bubble.
+// bubble runs fn with fake time. rapid must not see that time, since it limits itself by the clock, and takes a panic
+// for a failure: one is carried out of the bubble.
 func bubble(t *testing.T, fn func(*testing.T)) {
 	var failure any
 	synctest.Test(t, func(t *testing.T) {
@@ -61,7 +61,8 @@ func bubble(t *testing.T, fn func(*testing.T)) {
 
 var worldBegins = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// setChecks lets a plain run tell the same stories each time; new ones are told where AGREEMENT_CHECKS or a flag of rapid's asks.
+// setChecks lets a plain run tell the same stories each time; new ones are told where AGREEMENT_CHECKS or a flag of
+// rapid's asks.
 func setChecks(t *testing.T) {
 	set := func(name, value string) {
 		f := flags.Lookup(name)
@@ -189,8 +190,8 @@ func (w *world) left(p *person) {
 	p.status, p.leftAt = gone, sub.ChangedAt
 }
 
-// leaveThere leaves by the link of a mail of the send service, which knows no subscription: it mails no more from then on, and
-// the member service hears of it.
+// leaveThere leaves by the link of a mail of the send service, which knows no subscription: it mails no more from then
+// on, and the member service hears of it.
 func (w *world) leaveThere(*rapid.T) {
 	p := w.who()
 	list, email := w.lists[p.list].ID, w.emails[p.email]
@@ -272,7 +273,8 @@ func (w *world) suppress(rt *rapid.T) {
 	}
 }
 
-// lift is the operator's word, some seconds later: nothing is left then by which a member's clock that went back could be found out.
+// lift is the operator's word, some seconds later: nothing is left then by which a member's clock that went back could
+// be found out.
 func (w *world) lift(*rapid.T) {
 	time.Sleep(5 * time.Second)
 	email := w.anEmail()

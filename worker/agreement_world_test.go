@@ -138,7 +138,8 @@ func newWorld(t *testing.T, tb failer, master string, split bool) *world {
 	return w
 }
 
-// memoryDir is a folder that is not on a disk, where there is one: stories die of crashes that are ours, not of power cuts.
+// memoryDir is a folder that is not on a disk, where there is one: stories die of crashes that are ours, not of power
+// cuts.
 func memoryDir(t *testing.T) string {
 	if dir, err := os.MkdirTemp("/dev/shm", "agreement"); err == nil {
 		return dir // close removes it
@@ -166,7 +167,8 @@ func (w *world) openAs(from string, o store.Options) *store.Store {
 	return s
 }
 
-// copyDatabase copies what a crash would leave: the file and its -wal, of one moment. A checkpoint may run between them.
+// copyDatabase copies what a crash would leave: the file and its -wal, of one moment. A checkpoint may run between
+// them.
 func copyDatabase(from, to string) error {
 	for {
 		main, err := os.ReadFile(from)
@@ -281,7 +283,8 @@ func (w *world) activated(p *person) {
 	}
 }
 
-// heard tells whether the send service knows already that the person is active: a bounce is lifted by the word on its way.
+// heard tells whether the send service knows already that the person is active: a bounce is lifted by the word on its
+// way.
 func (w *world) heard(p *person) bool {
 	sub, err := w.b.Subscriber(w.ctx(), w.lists[p.list].ID, w.emails[p.email])
 	w.must(err)
@@ -443,8 +446,8 @@ func (w *world) settle() {
 	w.fail("it does not come to rest")
 }
 
-// repeatFailed asks for the full syncs anew that have failed, as the self-check does at night; no more of it, for it would
-// heal what must not go wrong.
+// repeatFailed asks for the full syncs anew that have failed, as the self-check does at night; no more of it, for it
+// would heal what must not go wrong.
 func (w *world) repeatFailed() (any bool) {
 	for _, l := range w.lists {
 		failed, err := w.a.SyncFailed(w.ctx(), l.ID)

@@ -24,7 +24,8 @@ const (
 	mailLife  = 48 * time.Hour // then a mail has failed
 )
 
-// lookEvery bounds the pause of a receiver or relay that is down where something new comes for it, unless it asked for more.
+// lookEvery bounds the pause of a receiver or relay that is down where something new comes for it, unless it asked for
+// more.
 const lookEvery = time.Minute
 
 // backoff is the delay after a number of failed tries (1: the first).

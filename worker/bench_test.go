@@ -71,7 +71,8 @@ func BenchmarkJob(b *testing.B) {
 	}
 }
 
-// BenchmarkSignedJob says what share of all CPU the RSA signatures are: the rest is what signing by a job costs beside them.
+// BenchmarkSignedJob says what share of all CPU the RSA signatures are: the rest is what signing by a job costs beside
+// them.
 func BenchmarkSignedJob(b *testing.B) {
 	n, _ := strconv.Atoi(os.Getenv("RECIPIENTS"))
 	n = max(n, 1000)
@@ -107,7 +108,8 @@ func BenchmarkSignedJob(b *testing.B) {
 	}
 }
 
-// BenchmarkMailBesideAJob says how long a mail to one person takes, of eight the slowest, while a job goes out as fast as it can.
+// BenchmarkMailBesideAJob says how long a mail to one person takes, of eight the slowest, while a job goes out as fast
+// as it can.
 func BenchmarkMailBesideAJob(b *testing.B) {
 	sink := newSink(b, mailtest.SinkOptions{Records: true})
 	h := newHouse(b, &smtp.Client{Addr: sink.Addr()})

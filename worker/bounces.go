@@ -12,8 +12,8 @@ import (
 // bounceProvider is the provider that mails which came back are kept under; nobody can give a provider this name.
 const bounceProvider = "(mail)"
 
-// TakeBounce takes in one mail that came back to rcpt (empty where that is not known), and tells how many reports of it were
-// about a mail of ours. Others are left aside: only our own names, which nobody else can make, are believed.
+// TakeBounce takes in one mail that came back to rcpt (empty where that is not known), and tells how many reports of
+// it were about a mail of ours. Others are left aside: only our own names, which nobody else can make, are believed.
 func TakeBounce(ctx context.Context, s *store.Store, ident *mail.Ident, rcpt string, data []byte, now core.Instant) (n int, err error) {
 	var batch []store.ProviderReport
 	for _, r := range mail.ParseBounce(rcpt, data, now) {

@@ -14,7 +14,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// A job whose recipients can't be read, as where a page of the file is damaged, holds no other job up, and goes on when they can.
+// A job whose recipients can't be read, as where a page of the file is damaged, holds no other job up, and goes on
+// when they can.
 func TestAJobThatCannotBeReadHoldsNobodyUp(t *testing.T) {
 	for name, fails := range map[string]func(query string) bool{
 		"claims": func(query string) bool { return strings.Contains(query, "FROM recipient AS r") },

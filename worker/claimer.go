@@ -13,51 +13,65 @@ import (
 // deferredEvery is how often a busy job looks for deferred recipients that have become due.
 const deferredEvery = 30 * time.Second
 
-// claimAll keeps the connections fed until nothing is left to do now, or the group drains. It returns when the first deferred
-// recipient is due.
-func (s *Sender) claimAll(ctx context.Context) time.Time {
+// claimer takes up the running jobs, reads their recipients in batches and gives them to the dispatcher. One goroutine
+// runs it, the sender's.
+//
+// One process owns the file, so a claim is a read, and the position of the read is kept in memory: after a restart a
+// job begins again with the recipients that have no outcome.
+type claimer struct {
+	sender   *Sender
+	dirty    flag      // running jobs may have changed
+	rerouted flag      // relays or limits may have changed
+	checked  uint64    // departures of the store when the running jobs were read last
+	again    time.Time // when a job that could not be read is tried again; zero: there is none
+}
+
+// run gives recipients to the connections until nothing is left to do now, the daemon drains, or ctx has ended. It
+// returns when the first deferred recipient is due.
+func (c *claimer) run(ctx context.Context) time.Time {
 	var claims []store.Claim
 	for {
-		if s.draining() || ctx.Err() != nil {
+		if c.sender.draining() || ctx.Err() != nil {
 			return Never
 		}
-		n, err := s.claimRound(ctx, &claims)
+		n, err := c.round(ctx, &claims)
 		if err != nil {
-			s.opts.Log.Error("send: recipients cannot be claimed", slog.Any("error", err))
+			c.sender.opts.Log.Error("send: recipients cannot be claimed", slog.Any("error", err))
 			pause(ctx, time.Second)
 			continue
 		}
 		if n > 0 {
 			continue
 		}
-		idle, due := s.idle(ctx)
+		idle, due := c.idle(ctx)
 		switch {
-		case s.dirty.Load(): // a job was let go of, and may be running again: nobody tells
+		case c.dirty.Load(): // a job was let go of, and may be running again
 		case idle:
-			return earlier(due, s.again)
+			return earlier(due, c.again)
 		default:
-			s.await(ctx, due)
+			c.await(ctx, due)
 		}
 	}
 }
 
-// await sleeps until something may have changed. What is in flight may be put off meanwhile, so it never sleeps for long.
-func (s *Sender) await(ctx context.Context, due time.Time) {
+// await sleeps until something may have changed. What is in flight may be deferred meanwhile, so it never sleeps for
+// longer than deferredEvery.
+func (c *claimer) await(ctx context.Context, due time.Time) {
 	wait := deferredEvery
-	if due = earlier(due, s.again); !due.IsZero() {
+	if due = earlier(due, c.again); !due.IsZero() {
 		wait = min(max(time.Until(due), 0), wait)
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
-	case <-s.dispatcher.low:
+	case <-c.sender.dispatcher.low:
 	case <-timer.C:
-	case <-s.loop.Stopping():
+	case <-c.sender.loop.Stopping():
 	case <-ctx.Done():
 	}
 }
 
-// earlier is the earlier of two instants, either of which may be zero: never.
+// earlier returns the earlier of two instants. The zero instant is later than any other.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -65,56 +79,60 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// claimRound claims once for each running job that needs it, and returns how many recipients it found.
-func (s *Sender) claimRound(ctx context.Context, claims *[]store.Claim) (int, error) {
-	if s.dirty.Load() || s.store.Departures() != s.checked || !s.again.IsZero() && !s.again.After(time.Now()) {
-		if err := s.refresh(ctx); err != nil {
+// round claims once for each running job that needs it, and returns how many recipients it found.
+func (c *claimer) round(ctx context.Context, claims *[]store.Claim) (int, error) {
+	s := c.sender
+	retry := !c.again.IsZero() && !c.again.After(time.Now())
+	if c.dirty.Load() || s.store.Departures() != c.checked || retry {
+		if err := c.refresh(ctx); err != nil {
 			return 0, err
 		}
 	}
-	if err := s.leasePaces(ctx); err != nil {
+	if err := s.limits.lease(ctx); err != nil {
 		return 0, err
 	}
-	if err := s.noteWaitReasons(ctx); err != nil {
+	if err := s.reasons.note(ctx); err != nil {
 		return 0, err
 	}
 	total := 0
-	for _, j := range slices.Clone(s.dispatcher.jobs) { // only the claimer changes the slice
-		n, err := s.claim(ctx, j, claims)
+	for _, j := range slices.Clone(s.dispatcher.jobs) {
+		n, err := c.claim(ctx, j, claims)
 		if err != nil {
-			s.leaveAlone(j, err)
+			c.leaveAlone(j, err)
 		}
 		total += n
 	}
 	return total, ctx.Err()
 }
 
-// leaveAlone lets a job that can't be read wait, while the others' jobs go on.
-func (s *Sender) leaveAlone(j *jobQueue, err error) {
-	s.opts.Log.Error("send: recipients of a job cannot be claimed", slog.String("job", j.job.ID), slog.Any("error", err))
+// leaveAlone lets a job that can't be read wait for a second, while the other jobs go on.
+func (c *claimer) leaveAlone(j *jobQueue, err error) {
+	c.sender.opts.Log.Error("send: recipients of a job cannot be claimed", slog.String("job", j.job.ID), slog.Any("error", err))
 	j.readAt = time.Now().Add(time.Second)
-	s.again = earlier(s.again, j.readAt)
+	c.again = earlier(c.again, j.readAt)
 }
 
-// refresh reads which jobs are running. The departures are read before, so a claim that is made under this reading is
-// checked again as soon as a job was cancelled after it.
-func (s *Sender) refresh(ctx context.Context) error {
-	s.dirty.Store(false)
-	s.again = time.Time{}
-	if s.rerouted.Swap(false) {
-		if err := s.reroute(ctx); err != nil {
-			s.dirty.Store(true)
-			s.rerouted.Store(true)
+// refresh reads which jobs are running, takes up new ones and stops those that have ended. The departures are read
+// before the jobs, so a claim that is made after this reading is checked again as soon as a job was cancelled after
+// it.
+func (c *claimer) refresh(ctx context.Context) error {
+	s := c.sender
+	c.dirty.Store(false)
+	c.again = time.Time{}
+	if c.rerouted.Swap(false) {
+		if err := c.reroute(ctx); err != nil {
+			c.dirty.Store(true)
+			c.rerouted.Store(true)
 			return err
 		}
 	}
 	checked := s.store.Departures()
 	jobs, err := s.store.RunningJobs(ctx)
 	if err != nil {
-		s.dirty.Store(true)
+		c.dirty.Store(true)
 		return err
 	}
-	s.checked = checked
+	c.checked = checked
 	for _, j := range s.dispatcher.jobs {
 		i := slices.IndexFunc(jobs, func(r core.SendJob) bool { return r.No == j.job.No })
 		if i < 0 {
@@ -122,24 +140,42 @@ func (s *Sender) refresh(ctx context.Context) error {
 			continue
 		}
 		j.drained = j.drained && j.found == jobs[i].Recipients
-		j.found, j.expanded = jobs[i].Recipients, jobs[i].Expanded
+		j.found = jobs[i].Recipients
 	}
 	for i := range jobs {
 		if s.dispatcher.has(jobs[i].No) {
 			continue
 		}
-		if err := s.begin(ctx, &jobs[i]); err != nil { // the others' jobs go on
+		if err := c.begin(ctx, &jobs[i]); err != nil { // the other jobs go on
 			s.opts.Log.Error("send: a job cannot be taken up", slog.String("job", jobs[i].ID), slog.Any("error", err))
-			s.again = time.Now().Add(time.Second)
+			c.again = time.Now().Add(time.Second)
 		}
 	}
-	s.forgetStopped()
+	c.forgetEnded()
 	return nil
 }
 
-// begin takes up a running job. One whose content cannot be made fails before any mail.
-func (s *Sender) begin(ctx context.Context, j *core.SendJob) error {
-	c, err := s.compile(ctx, j)
+// reroute gives each tenant with running jobs the relays and the pace that it has now.
+func (c *claimer) reroute(ctx context.Context) error {
+	s := c.sender
+	s.dispatcher.mu.Lock()
+	tenants := slices.Clone(s.dispatcher.tenants)
+	s.dispatcher.mu.Unlock()
+	for _, t := range tenants {
+		g, p, err := s.relays.of(ctx, t.id)
+		if err != nil {
+			return err
+		}
+		s.dispatcher.setRoute(t, g, p)
+		s.connections.open(g)
+	}
+	return nil
+}
+
+// begin takes up a running job. A job whose content can't be compiled fails before any mail.
+func (c *claimer) begin(ctx context.Context, j *core.SendJob) error {
+	s := c.sender
+	content, err := compileContent(ctx, s.store, &s.opts, j)
 	switch core.KindOf(err) {
 	case core.Invalid:
 		return s.store.FailSendJob(ctx, j.No, err.Error(), core.At(time.Now()))
@@ -153,46 +189,50 @@ func (s *Sender) begin(ctx context.Context, j *core.SendJob) error {
 	if err != nil {
 		return err
 	}
-	jf := &jobQueue{
-		job: *j, content: c, found: j.Recipients, expanded: j.Expanded, held: j.PauseReason,
-		key: store.ClaimKey{JobNo: j.No, TenantID: j.TenantID, ListID: j.ListID, MailedProof: list.RequireMailedProof},
+	q := &jobQueue{
+		job: *j, content: content, found: j.Recipients, waitReason: j.PauseReason,
+		key: store.ClaimKey{
+			JobNo: j.No, TenantID: j.TenantID, ListID: j.ListID, MailedProof: list.RequireMailedProof,
+		},
 	}
-	s.opts.Log.Info("send: a job is taken up", slog.String("job", j.ID), slog.String("tenant", j.TenantID), slog.String("list", j.ListID))
-	g, p, err := s.groupOf(ctx, j.TenantID)
+	s.opts.Log.Info("send: a job is taken up", slog.String("job", j.ID), slog.String("tenant", j.TenantID),
+		slog.String("list", j.ListID))
+	g, p, err := s.relays.of(ctx, j.TenantID)
 	if err != nil {
 		return err
 	}
-	s.dispatcher.add(jf, g, p)
-	s.reasonsChanged.Store(true)
-	s.openConnections(g)
+	s.dispatcher.add(q, g, p)
+	s.reasons.changed.Store(true)
+	s.connections.open(g)
 	return nil
 }
 
-// forgetStopped lets go of ended jobs of which nothing is in flight, so that the scheduler may settle them.
-func (s *Sender) forgetStopped() {
-	gone := s.dispatcher.forget()
-	if gone {
-		s.dirty.Store(true) // a job that was resumed meanwhile is taken up again
-		s.tellScheduler()
+// forgetEnded lets go of ended jobs of which no recipient is in flight, so that the scheduler may settle them.
+func (c *claimer) forgetEnded() {
+	if c.sender.dispatcher.forget() {
+		c.dirty.Store(true) // a job that was resumed meanwhile is taken up again
+		c.sender.kickScheduler()
 	}
 }
 
-// claim reads the next recipients of a job when its queue runs low.
-func (s *Sender) claim(ctx context.Context, j *jobQueue, claims *[]store.Claim) (int, error) {
-	s.dispatcher.mu.Lock()
-	enough, share := j.enough(), max(claimSize/len(s.dispatcher.jobs), 32)
-	s.dispatcher.mu.Unlock()
+// claim reads the next recipients of a job when its queue runs low: deferred ones that are due, else queued ones.
+func (c *claimer) claim(ctx context.Context, j *jobQueue, claims *[]store.Claim) (int, error) {
+	d := c.sender.dispatcher
+	d.mu.Lock()
+	enough, share := j.enough(), max(claimSize/len(d.jobs), 32)
+	d.mu.Unlock()
 	if enough {
 		return 0, nil
 	}
-	now, departures := time.Now(), s.checked
+	now, departures := time.Now(), c.checked
 	if j.readAt.After(now) {
-		s.again = earlier(s.again, j.readAt)
+		c.again = earlier(c.again, j.readAt)
 		return 0, nil
 	}
-	cs, err := s.claimDeferred(ctx, j, (*claims)[:0], now, share)
+	cs, err := c.claimDeferred(ctx, j, (*claims)[:0], now, share)
 	if err == nil && len(cs) == 0 && !j.drained {
-		if cs, err = s.store.ClaimRecipients(ctx, cs, &j.key, j.after, share); err == nil { // half a claim is none
+		cs, err = c.sender.store.ClaimRecipients(ctx, cs, &j.key, j.after, share)
+		if err == nil { // a claim that broke off counts for nothing
 			j.drained = len(cs) < share
 		}
 		if err == nil && len(cs) > 0 {
@@ -203,15 +243,18 @@ func (s *Sender) claim(ctx context.Context, j *jobQueue, claims *[]store.Claim) 
 	if err != nil || len(cs) == 0 {
 		return 0, err
 	}
-	s.queue(j, cs, departures)
+	c.queue(j, cs, departures)
 	return len(cs), nil
 }
 
-func (s *Sender) claimDeferred(ctx context.Context, j *jobQueue, cs []store.Claim, now time.Time, limit int) ([]store.Claim, error) {
+// claimDeferred reads deferred recipients that are due.
+func (c *claimer) claimDeferred(
+	ctx context.Context, j *jobQueue, cs []store.Claim, now time.Time, limit int,
+) ([]store.Claim, error) {
 	if j.lookAt.After(now) {
 		return cs, nil
 	}
-	cs, err := s.store.ClaimDeferred(ctx, cs, &j.key, j.dueAt, j.dueSeq, core.At(now), limit)
+	cs, err := c.sender.store.ClaimDeferred(ctx, cs, &j.key, j.dueAt, j.dueSeq, core.At(now), limit)
 	if err != nil {
 		return cs, err
 	}
@@ -224,42 +267,45 @@ func (s *Sender) claimDeferred(ctx context.Context, j *jobQueue, cs []store.Clai
 	return cs, nil
 }
 
-// queue hands claims to the connections; those who are to be left out are recorded at once.
-func (s *Sender) queue(j *jobQueue, cs []store.Claim, departures uint64) {
+// queue gives claims to the dispatcher. Recipients who are to be left out are recorded at once.
+func (c *claimer) queue(j *jobQueue, cs []store.Claim, departures uint64) {
 	items := make([]item, len(cs)) // one allocation for all
 	ready := make([]*item, 0, len(cs))
-	s.dispatcher.mu.Lock()
+	d := c.sender.dispatcher
+	d.mu.Lock()
 	j.out += len(cs)
-	s.dispatcher.mu.Unlock()
+	d.mu.Unlock()
 	for i := range cs {
 		it := &items[i]
 		it.Claim, it.job, it.departures = cs[i], j, departures
 		if it.Skip != "" {
-			s.finish(it, store.RecipientSkipped, it.Skip, false)
+			c.sender.recorder.add(outcome(it, store.RecipientSkipped, it.Skip, false))
 			continue
 		}
 		ready = append(ready, it)
 	}
-	s.dispatcher.push(j, ready)
+	d.push(j, ready)
 }
 
-// idle tells whether nothing is queued or in flight, and when the first deferred recipient is due of a job that wants any.
-func (s *Sender) idle(ctx context.Context) (idle bool, due time.Time) {
-	s.forgetStopped()
+// idle reports whether nothing is queued or in flight. due is when the first deferred recipient is due of a job that
+// wants any; zero: none is.
+func (c *claimer) idle(ctx context.Context) (idle bool, due time.Time) {
+	c.forgetEnded()
 	idle = true
 	var hungry []*jobQueue
-	s.dispatcher.mu.Lock()
-	for _, j := range s.dispatcher.jobs {
+	d := c.sender.dispatcher
+	d.mu.Lock()
+	for _, j := range d.jobs {
 		idle = idle && j.out == 0 && j.drained
-		if j.drained && !j.enough() && !j.readAt.After(time.Now()) { // the connections tell when one of the others wants more
+		if j.drained && !j.enough() && !j.readAt.After(time.Now()) { // the dispatcher signals when another job wants more
 			hungry = append(hungry, j)
 		}
 	}
-	s.dispatcher.mu.Unlock()
+	d.mu.Unlock()
 	for _, j := range hungry {
-		at, err := s.store.NextDeferred(ctx, j.job.No, j.dueAt, j.dueSeq)
+		at, err := c.sender.store.NextDeferred(ctx, j.job.No, j.dueAt, j.dueSeq)
 		if err != nil {
-			s.leaveAlone(j, err)
+			c.leaveAlone(j, err)
 			continue
 		}
 		if at == 0 {

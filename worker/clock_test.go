@@ -10,8 +10,9 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// TestClockJumps stops the daemon and starts it with a clock that was put forward or back, again and again: each time the job
-// goes on, nobody gets two mails, and the job that is scheduled for later does not begin before the clock says so.
+// TestClockJumps stops the daemon and starts it with a clock that was put forward or back, again and again: each time
+// the job goes on, nobody gets two mails, and the job that is scheduled for later does not begin before the clock says
+// so.
 func TestClockJumps(t *testing.T) {
 	const recipients, tomorrow = 1500, 30 * time.Hour
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

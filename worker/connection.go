@@ -2,11 +2,10 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"log/slog"
-	"slices"
-	"strconv"
+	"math"
 	"strings"
-	"sync"
 	"time"
 
 	"newsletterd/core"
@@ -15,69 +14,145 @@ import (
 	"newsletterd/store"
 )
 
-// maxLost is how many connections may break in one recipient's own transaction, running, before that counts as a
-// temporary failure of the recipient.
-const maxLost = 3
-
 // retryRead is the pause after a check that the database did not answer.
 const retryRead = 200 * time.Millisecond
 
-// connection is one connection to a relay and its share of the work. Its envelopes are used again and again.
+// connection is one of a relay's connections. It gives mails to its sessions with the relay, one session after the
+// other, and hears what became of each mail.
 type connection struct {
 	sender    *Sender
 	relay     *relay
-	refused   *tenantQueue // whose mail was refused at MAIL for good, by the reply before
-	throttled string       // whom the reply before was about, if it was 421 4.7.x
-	free      []*smtp.Envelope
-	scratch   []byte
-	ahead     []*draft // made, or being made, before they can be sent
-
-	mu      sync.Mutex // of what follows, and of ahead: held while the connection itself is at work
-	turns   int        // how often it was
-	watched int        // turns at the last look
-	ticking bool
-	timer   *time.Timer
-	idle    flag // waits for a recipient, and has nothing ahead
+	drafts    draftQueue
+	refused   *tenantQueue // whose mail the last reply refused at MAIL for good; nil: none
+	throttled string       // the address that the last reply was about, if it was 421 4.7.x
 }
 
-// next is smtp.Source.Next: the recipient is checked once more when the message is ready, just before MAIL.
+func newConnection(s *Sender, r *relay) *connection {
+	c := &connection{sender: s, relay: r}
+	c.drafts.init(s, r)
+	return c
+}
+
+// run runs sessions until the dispatcher is closed or ctx has ended. While the relay is down it waits.
+func (c *connection) run(ctx context.Context) {
+	defer c.drafts.end()
+	s, r := c.sender, c.relay
+	src := &smtp.Source{
+		Next: c.next, Ahead: c.drafts.prepare, Done: c.done,
+		Commit: func(e *smtp.Envelope) bool { return s.inflight.take(ctx, r.group, e.Tag.(*item), s.recorder) },
+	}
+	for {
+		round, ok := r.enter(ctx)
+		if !ok {
+			return
+		}
+		c.refused, c.throttled = nil, ""
+		err := r.sender.Deliver(ctx, src)
+		c.drafts.end()
+		if err != nil {
+			c.failed(ctx, err, round)
+			continue
+		}
+		r.left()
+		if ctx.Err() != nil || s.dispatcher.ended.Load() {
+			return
+		}
+		// A relay before this one works again.
+	}
+}
+
+// failed notes why a session ended: the sender was refused, or the relay fails.
+func (c *connection) failed(ctx context.Context, err error, round uint64) {
+	s, r := c.sender, c.relay
+	var re *smtp.RelayError
+	if !errors.As(err, &re) {
+		re = &smtp.RelayError{Stage: "deliver", Err: err}
+	}
+	r.tally.fault(re.Fault)
+	if c.throttled != "" && re.Code == 421 && re.Stage != "MAIL" {
+		c.replied(c.throttled, true)
+	}
+	if c.refused != nil && re.Stage == "MAIL" && re.Code/100 == 5 && re.Fault == smtp.FaultRefused {
+		r.worked()
+		c.senderRefused(ctx, c.refused, re)
+		return
+	}
+	if pause, fresh := r.failed(re, round, time.Now()); fresh {
+		s.opts.Log.Warn("send: the route fails", slog.String("route", r.name), slog.String("tenant", r.group.owner),
+			slog.Any("error", err), slog.Duration("pause", pause))
+		s.reasons.look()
+		now := time.Now()
+		if since := r.group.downSince(); !since.IsZero() && now.Sub(since) >= s.opts.GiveUpAfter {
+			c.giveUp(ctx, s.dispatcher.jobsOf(r.group), now)
+		}
+	}
+}
+
+// senderRefused lets one tenant wait: a relay that refuses MAIL for good refuses the sender, and other tenants have
+// another.
+func (c *connection) senderRefused(ctx context.Context, t *tenantQueue, re *smtp.RelayError) {
+	s, now := c.sender, time.Now()
+	pause, since, fresh := s.dispatcher.refused(t, re, now)
+	if !fresh {
+		return
+	}
+	s.reasons.look()
+	s.opts.Log.Warn("send: the sender is refused", slog.String("tenant", t.id), slog.Any("error", re),
+		slog.Duration("pause", pause))
+	if now.Sub(since) >= s.opts.GiveUpAfter {
+		c.giveUp(ctx, s.dispatcher.jobsOfTenant(t), now)
+	}
+}
+
+// giveUp fails jobs that could not be mailed for too long.
+func (c *connection) giveUp(ctx context.Context, jobNos []int64, now time.Time) {
+	for _, no := range jobNos {
+		if err := c.sender.store.FailSendJob(ctx, no, core.ReasonRelay, core.At(now)); err != nil {
+			c.sender.opts.Log.Error("send: jobs cannot be given up", slog.Any("error", err))
+		}
+	}
+}
+
+// next is smtp.Source.Next: it returns the next mail. The recipient is checked once more when the mail is ready, just
+// before MAIL.
 func (c *connection) next(ctx context.Context, wait bool) (*smtp.Envelope, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	defer c.watch()
+	q := &c.drafts
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	defer q.watch()
 	s := c.sender
 	for {
-		d, ok := c.draft(ctx, wait)
+		d, ok := q.next(ctx, wait)
 		if !ok {
 			return nil, false
 		}
 		it, e := d.it, d.e
 		if d.err != nil {
 			s.opts.Log.Warn("send: a mail cannot be rendered", slog.Int64("job", it.job.job.No), slog.Any("error", d.err))
-			s.finish(it, store.RecipientFailed, core.ReasonRender, false)
-			c.free = append(c.free, e)
+			s.recorder.add(outcome(it, store.RecipientFailed, core.ReasonRender, false))
+			q.recycle(e)
 			continue
 		}
-		skip, err := s.recheck(ctx, it)
+		skip, err := c.recheck(ctx, it)
 		switch {
-		case it.job.over.Load(): // paused, say
-			c.free = append(c.free, e)
+		case it.job.over.Load(): // paused, for example
+			q.recycle(e)
 			s.dispatcher.giveBack(it)
 			continue
 		case it.job.windowClosed(): // the scheduler ends the job
-			c.free = append(c.free, e)
+			q.recycle(e)
 			s.dispatcher.settled(it.job, 1)
 			continue
 		case err != nil:
-			c.free = append(c.free, e)
+			q.recycle(e)
 			s.dispatcher.giveBack(it)
 			if !wait || !pause(ctx, retryRead) {
 				return nil, false
 			}
 			continue
 		case skip != "":
-			c.free = append(c.free, e)
-			s.finish(it, store.RecipientSkipped, skip, false)
+			q.recycle(e)
+			s.recorder.add(outcome(it, store.RecipientSkipped, skip, false))
 			continue
 		}
 		e.Tag = it
@@ -85,194 +160,29 @@ func (c *connection) next(ctx context.Context, wait bool) (*smtp.Envelope, bool)
 	}
 }
 
-// take takes the next recipient whose turn it is.
-func (c *connection) take(ctx context.Context, wait bool) *item {
-	s := c.sender
-	for {
-		it := s.dispatcher.next(ctx, c.relay, wait)
-		if it == nil {
-			return nil
-		}
-		if it.job.windowClosed() { // the scheduler ends the job
-			s.dispatcher.settled(it.job, 1)
-			continue
-		}
-		return it
-	}
-}
-
-// heldFor is how long a connection keeps what it has made ahead while it waits for a relay, at least; twice as long at most.
-const heldFor = 2 * time.Second
-
-// prepare is smtp.Source.Ahead. The reply may be there when the next mail is made, and then nobody sleeps and is woken for it. The
-// last ones of a job are left to whoever is free first.
-func (c *connection) prepare(ctx context.Context) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if s := c.sender; len(c.ahead) == 0 && s.dispatcher.plenty.Load() && !s.pool.full() {
-		c.makeOne(ctx, false)
-		c.watch()
-	}
-}
-
-// watch sees to it that others send what is ahead if the relay does not let this connection.
-func (c *connection) watch() {
-	c.turns++
-	if len(c.ahead) == 0 || c.ticking {
-		return
-	}
-	c.ticking, c.watched = true, c.turns
-	if c.timer == nil {
-		c.timer = time.AfterFunc(heldFor, c.look)
-	} else {
-		c.timer.Reset(heldFor)
-	}
-}
-
-// look gives back what is ahead of a connection that has not moved.
-func (c *connection) look() {
-	if !c.mu.TryLock() { // it works, or has nothing to send
-		again := heldFor
-		if c.idle.Load() {
-			again = time.Minute
-		}
-		c.timer.Reset(again)
-		return
-	}
-	defer c.mu.Unlock()
-	switch {
-	case len(c.ahead) == 0:
-		c.ticking = false
-	case c.turns == c.watched:
-		c.ticking = false
-		c.release()
-	default:
-		c.watched = c.turns
-		c.timer.Reset(heldFor)
-	}
-}
-
-// draft returns the next mail. Of those to be signed some are made ahead, in the pool; others here, one at a time.
-func (c *connection) draft(ctx context.Context, wait bool) (draft, bool) {
-	for len(c.ahead) == 0 || c.ahead[0].done != nil && (len(c.ahead) < c.relay.ahead || len(c.ahead) < inARow && c.sender.dispatcher.plenty.Load()) {
-		if !c.makeOne(ctx, wait && len(c.ahead) == 0) {
-			break
-		}
-	}
-	return c.signed(ctx, wait)
-}
-
-// makeOne has one more mail made, behind those that are; false: there is none.
-func (c *connection) makeOne(ctx context.Context, wait bool) bool {
-	s := c.sender
-	if len(c.ahead) > 0 && s.pool.full() {
-		return false
-	}
-	for {
-		c.idle.Store(wait)
-		it := c.take(ctx, wait)
-		c.idle.Store(false)
-		if it == nil {
-			return false
-		}
-		signer, err := it.job.content.sign.signer(ctx)
-		if err != nil {
-			s.opts.Log.Error("send: the keys cannot be read", slog.Any("error", err))
-			s.dispatcher.giveBack(it)
-			if wait && pause(ctx, retryRead) {
-				continue
-			}
-			return false
-		}
-		d := &draft{it: it, e: c.envelope(), signer: signer, skip: c.relay.skip}
-		if signer == nil {
-			d.make(&c.scratch)
-		} else if !s.pool.add(ctx, d) {
-			s.dispatcher.giveBack(it)
-			return false
-		}
-		c.ahead = append(c.ahead, d)
-		return true
-	}
-}
-
-// signed returns the first of the mails made ahead, if it is ready or may be waited for. Then all of them are: a connection that sends
-// several in a row needs one write for each and wakes nobody between, and what signs has its CPU for longer.
-func (c *connection) signed(ctx context.Context, wait bool) (draft, bool) {
-	if len(c.ahead) == 0 || !wait && !c.ahead[0].ready() {
-		return draft{}, false
-	}
-	if !c.ahead[0].ready() {
-		for _, d := range c.ahead {
-			if !d.await(ctx) {
-				return draft{}, false
-			}
-		}
-	}
-	d := c.ahead[0]
-	c.ahead = slices.Delete(c.ahead, 0, 1)
-	return *d, true
-}
-
-// release gives back what was made ahead and is not sent. Its envelopes may still be written into.
-func (c *connection) release() {
-	for _, d := range c.ahead {
-		c.sender.dispatcher.giveBack(d.it)
-	}
-	c.ahead = nil
-}
-
-// end is release at the end of an SMTP session.
-func (c *connection) end() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.release()
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-func (c *connection) envelope() *smtp.Envelope {
-	if n := len(c.free); n > 0 {
-		e := c.free[n-1]
-		c.free = c.free[:n-1]
-		return e
-	}
-	return &smtp.Envelope{}
-}
-
-// recheck asks whether a claimed recipient may still be mailed. While nobody has left since the claim was read, the
-// claim's own check holds and costs nothing.
-func (s *Sender) recheck(ctx context.Context, it *item) (skip string, err error) {
-	now := s.store.Departures()
+// recheck returns why a claimed recipient may not be mailed any more, or nothing. While no subscriber has left since
+// the claim was read, the claim's own check holds and costs nothing.
+func (c *connection) recheck(ctx context.Context, it *item) (skip string, err error) {
+	now := c.sender.store.Departures()
 	if now == it.departures {
 		return "", nil
 	}
-	skip, err = s.store.Mailable(ctx, &it.job.key, it.Seq)
+	skip, err = c.sender.store.Mailable(ctx, &it.job.key, it.Seq)
 	if err == nil {
 		it.departures = now
 	}
 	return skip, err
 }
 
-// done is smtp.Source.Done.
+// done is smtp.Source.Done: it has the outcome of a mail recorded, or gives the recipient back.
 func (c *connection) done(e *smtp.Envelope, o smtp.Outcome) {
 	s, it := c.sender, e.Tag.(*item)
 	e.Tag = nil
-	c.free = append(c.free, e)
-	if it.gated {
-		it.gated = false
-		s.gate.leave(c.relay.group)
-	}
+	c.drafts.recycle(e)
+	s.inflight.answered(c.relay.group, it)
 	c.relay.tally.count(o)
 	if o.Result != smtp.Untouched {
-		s.replied(c.relay.group, it.EmailKey, throttles(o))
+		c.replied(it.EmailKey, throttles(o))
 	}
 	switch o.Result {
 	case smtp.Untouched:
@@ -282,100 +192,71 @@ func (c *connection) done(e *smtp.Envelope, o smtp.Outcome) {
 		if o.Code == 421 && strings.HasPrefix(o.Enhanced, "4.7.") {
 			c.throttled = it.EmailKey
 		}
-		s.untouched(it, o)
-		return
+		c.untouched(it, o)
 	case smtp.Ambiguous:
-		s.ambiguous(it, o)
-		return
+		s.recorder.add(ambiguous(it, o))
 	case smtp.Sent:
 		c.worked(it)
 		if it.job.policy.Load() != 0 {
 			it.job.policy.Store(0)
 		}
-		rec := s.outcome(it, store.RecipientSent, "", true)
+		rec := outcome(it, store.RecipientSent, "", true)
 		rec.QueueID = mail.QueueID(c.relay.provider, o.Text)
-		s.rec.add(rec)
+		s.recorder.add(rec)
 	case smtp.Later:
 		c.worked(it)
-		s.later(it, o)
+		s.recorder.add(deferred(it, o))
 	default:
 		c.worked(it)
-		rec := s.outcome(it, store.RecipientFailed, replyText(o), true)
+		rec := outcome(it, store.RecipientFailed, replyText(o), true)
 		rec.HardBounce = o.HardBounce
-		s.rec.add(rec)
-		s.refused(it, o)
+		s.recorder.add(rec)
+		s.countPolicy(it, o)
 	}
+}
+
+// untouched gives a recipient back whose message no relay has accepted.
+func (c *connection) untouched(it *item, o smtp.Outcome) {
+	c.sender.inflight.free(it)
+	if o.Lost {
+		if it.lost++; it.lost >= maxLost {
+			c.sender.recorder.add(deferred(it, o))
+			return
+		}
+	}
+	c.sender.dispatcher.giveBack(it)
 }
 
 // worked notes that the relay took or judged a mail.
 func (c *connection) worked(it *item) {
 	if c.relay.worked() {
-		c.sender.lookAtWaitReasons()
+		c.sender.reasons.look()
 	}
 	if it.job.tenant.refusing.Load() {
 		c.sender.dispatcher.welcomed(it.job.tenant)
-		c.sender.lookAtWaitReasons()
+		c.sender.reasons.look()
 	}
 }
 
-func (s *Sender) outcome(it *item, state int, reason string, tried bool) record {
-	return record{it: it, Outcome: store.Outcome{
-		JobNo: it.job.job.No, TenantID: it.job.job.TenantID, Seq: it.Seq, EmailKey: it.EmailKey,
-		State: state, Reason: reason, Tried: tried,
-	}}
-}
-
-func (s *Sender) finish(it *item, state int, reason string, tried bool) {
-	s.rec.add(s.outcome(it, state, reason, tried))
-}
-
-// untouched gives a recipient back; nobody has taken the message.
-func (s *Sender) untouched(it *item, o smtp.Outcome) {
-	s.freeSlot(it)
-	if o.Lost {
-		if it.lost++; it.lost >= maxLost {
-			s.later(it, o)
-			return
-		}
-	}
-	s.dispatcher.giveBack(it)
-}
-
-// ambiguous records that a reply was lost; after that the message goes out once more, with the same Message-ID.
-func (s *Sender) ambiguous(it *item, o smtp.Outcome) {
-	if it.Ambiguous > 0 {
-		s.finish(it, store.RecipientFailed, core.ReasonNoReply, true)
+// replied counts a reply for a destination, if one of the relay group is watched or the reply gives cause to.
+func (c *connection) replied(email string, refused bool) {
+	s, g := c.sender, c.relay.group
+	if !refused && !g.throttling.Load() {
 		return
 	}
-	rec := s.outcome(it, store.RecipientQueued, replyText(o), false)
-	rec.Ambiguous = true
-	s.rec.add(rec)
+	domain := domainOf(email)
+	if slowed, to := s.dispatcher.replied(g, domain, refused, time.Now()); slowed {
+		s.opts.Log.Warn("send: a destination refuses mails for their number and gets half as many",
+			slog.String("tenant", g.owner), slog.String("domain", domain), slog.Float64("per_second", math.Round(100*to)/100))
+	}
 }
 
-// later defers a recipient, or ends it where its time is over.
-func (s *Sender) later(it *item, o smtp.Outcome) {
-	at, ok := it.job.job.NextTry(it.Tries+1, core.At(time.Now()))
-	rec := s.outcome(it, store.RecipientDeferred, replyText(o), true)
-	rec.DueAt, rec.GivesUpAt = at, it.job.job.LastTry(it.Tries+1, at)
-	if !ok {
-		rec.State, rec.DueAt, rec.GivesUpAt, rec.SoftBounce = store.RecipientFailed, 0, 0, o.MailboxFull()
+// pause waits, and reports whether ctx still runs.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
 	}
-	s.rec.add(rec)
-}
-
-// replyText is the server's reply as it is kept.
-func replyText(o smtp.Outcome) string {
-	parts := make([]string, 0, 3)
-	if o.Code != 0 {
-		parts = append(parts, strconv.Itoa(o.Code))
-	}
-	for _, p := range [...]string{o.Enhanced, o.Text} {
-		if p != "" {
-			parts = append(parts, p)
-		}
-	}
-	if len(parts) == 0 {
-		return "connection lost"
-	}
-	return strings.Join(parts, " ")
 }

@@ -12,7 +12,7 @@ import (
 	"newsletterd/store"
 )
 
-// content is a job's content, compiled once, with what every link and address of its mails begins with.
+// content is the compiled content of a job, with what the links and addresses of its mails begin with.
 type content struct {
 	bulk       *mail.Bulk
 	from       string
@@ -31,21 +31,21 @@ type content struct {
 	links      []int64 // numbers of those that are tracked
 }
 
-// compile reads and compiles the content of a job. An Invalid or NotFound error is the job's fault.
-func (s *Sender) compile(ctx context.Context, j *core.SendJob) (*content, error) {
-	c, err := s.store.Content(ctx, j)
+// compileContent reads and compiles the content of a job. An Invalid or NotFound error is the job's fault.
+func compileContent(ctx context.Context, st *store.Store, o *SendOptions, j *core.SendJob) (*content, error) {
+	c, err := st.Content(ctx, j)
 	if err != nil {
 		return nil, err
 	}
-	origin := s.opts.PublicURL
+	origin := o.PublicURL
 	if c.Tenant.PublicURL != "" {
 		origin = c.Tenant.PublicURL
 	}
-	spec := mail.JobSpec(j.ID, &c, s.opts.From)
+	spec := mail.JobSpec(j.ID, &c, o.From)
 	if !c.Tenant.NoTracking {
 		spec.Track = mail.Tracking{Open: c.Campaign.TrackOpen, Click: c.Campaign.TrackClick, Origin: origin}
 	}
-	spec.Providers = providersOf(&c.Tenant, s.opts.Provider)
+	spec.Providers = providersOf(&c.Tenant, o.Provider)
 	bulk, err := mail.CompileBulk(spec)
 	if err != nil {
 		return nil, err
@@ -53,9 +53,9 @@ func (s *Sender) compile(ctx context.Context, j *core.SendJob) (*content, error)
 	out := &content{
 		bulk: bulk, from: spec.From.Email, listID: j.ListID, jobNo: j.No, startedAt: j.StartedAt,
 		oneClick: origin + "/api/newsletter/unsubscribe?token=", visible: origin + "/unsubscribe?token=",
-		sealer: s.opts.Sealer, ident: s.opts.Ident,
+		sealer: o.Sealer, ident: o.Ident,
 	}
-	out.sign = signature{signers: s.opts.Signers, tenantID: j.TenantID, domain: core.Email(out.from).Domain()}
+	out.sign = signature{signers: o.Signers, tenantID: j.TenantID, domain: core.Email(out.from).Domain()}
 	if _, err := out.sign.signer(ctx); err != nil {
 		return nil, err
 	}
@@ -66,11 +66,11 @@ func (s *Sender) compile(ctx context.Context, j *core.SendJob) (*content, error)
 		out.view = origin + "/v/"
 	}
 	out.tracked = spec.Track.Open || spec.Track.Click
-	if out.links, err = s.store.KeepLinks(ctx, j.No, bulk.Links()); err != nil {
+	if out.links, err = st.KeepLinks(ctx, j.No, bulk.Links()); err != nil {
 		return nil, err
 	}
-	if s.opts.BounceDomain != "" {
-		out.bounceHost = "@" + s.opts.BounceDomain
+	if o.BounceDomain != "" {
+		out.bounceHost = "@" + o.BounceDomain
 	}
 	return out, nil
 }

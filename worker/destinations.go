@@ -2,20 +2,79 @@ package worker
 
 import (
 	"container/heap"
+	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/time/rate"
 )
 
-// domainPace bounds messages to one destination. A message that is too early gets its time and waits aside.
+// destinations is what a relay group knows of the domains that its mails go to. The dispatcher's lock guards it.
+type destinations struct {
+	parked     parkedHeap           // items of domains that have had their share
+	throttled  map[string]*throttle // domains that refuse mails for their number
+	throttling flag                 // there are any; read without the lock
+	raiseAt    time.Time            // throttled ones are not looked at before
+}
+
+// due returns when a message to an address may go, and counts it. common is the pace of all groups; nil: none.
+func (d *destinations) due(common *domainPace, email string, now time.Time) time.Time {
+	at := now
+	if common != nil {
+		at = common.reserve(email, now)
+	}
+	if !d.throttling.Load() {
+		return at
+	}
+	if t := d.throttled[domainOf(email)]; t != nil && t.bucket != nil {
+		if own := now.Add(t.bucket.ReserveN(now, 1).DelayFrom(now)); own.After(at) {
+			at = own
+		}
+	}
+	return at
+}
+
+// retime gives the parked items of a domain whose rate has changed new times, and reports whether there are any.
+func (d *destinations) retime(common *domainPace, domain string, now time.Time) bool {
+	var waiting []*parkedItem
+	for i := range d.parked {
+		if p := &d.parked[i]; domainOf(p.it.EmailKey) == domain {
+			waiting = append(waiting, p)
+		}
+	}
+	slices.SortFunc(waiting, func(a, b *parkedItem) int { return a.at.Compare(b.at) })
+	for _, p := range waiting {
+		p.at = d.due(common, p.it.EmailKey, now)
+	}
+	if len(waiting) > 0 {
+		heap.Init(&d.parked)
+	}
+	return len(waiting) > 0
+}
+
+// drop removes the parked items that gone reports, and returns them.
+func (d *destinations) drop(gone func(*item) bool) (dropped []parkedItem) {
+	d.parked = slices.DeleteFunc(d.parked, func(p parkedItem) bool {
+		if !gone(p.it) {
+			return false
+		}
+		dropped = append(dropped, p)
+		return true
+	})
+	heap.Init(&d.parked)
+	return dropped
+}
+
+// domainPace bounds the messages to each destination domain. A message that is too early gets its time and is parked.
 type domainPace struct {
 	rates   map[string]float64 // messages a second; "*": of every other domain
 	buckets map[string]*rate.Limiter
 }
 
+// maxDomains bounds how many domains are remembered.
 const maxDomains = 100_000
 
+// domainOf returns the domain of an address.
 func domainOf(email string) string { return email[strings.LastIndexByte(email, '@')+1:] }
 
 func newDomainPace(rates map[string]float64) *domainPace {
@@ -25,7 +84,7 @@ func newDomainPace(rates map[string]float64) *domainPace {
 	return &domainPace{rates: rates, buckets: map[string]*rate.Limiter{}}
 }
 
-// reserve is when a message to an address may go.
+// reserve returns when a message to an address may go, and counts it.
 func (d *domainPace) reserve(email string, now time.Time) time.Time {
 	domain := domainOf(email)
 	r, ok := d.rates[domain]
@@ -45,15 +104,16 @@ func (d *domainPace) reserve(email string, now time.Time) time.Time {
 	return now.Add(b.ReserveN(now, 1).DelayFrom(now))
 }
 
-// maxParked is how many recipients of one job wait aside; then the whole job waits for them.
+// maxParked is how many recipients of one job may be parked. With as many the whole job waits for them.
 const maxParked = 8192
 
+// parkedItem is an item that waits for the turn of its destination.
 type parkedItem struct {
 	at time.Time
 	it *item
 }
 
-// parkedHeap has the one whose time comes first in front.
+// parkedHeap is a heap.Interface. The item whose time comes first is its first.
 type parkedHeap []parkedItem
 
 func (h parkedHeap) Len() int           { return len(h) }

@@ -42,9 +42,9 @@ type disabler struct {
 	loop   *Loop
 }
 
-// Disabler makes the loop that tells the member service, by its own HTTP operations, of addresses that complained, and one
-// elsewhere of those that left by the link of a mail. It kicks itself when there is one. A request is tried until it is answered:
-// the operations may be repeated.
+// Disabler makes the loop that tells the member service, by its own HTTP operations, of addresses that complained, and
+// one elsewhere of those that left by the link of a mail. It kicks itself when there is one. A request is tried until
+// it is answered: the operations may be repeated.
 func Disabler(o DisablerOptions) *Loop {
 	d := &disabler{DisablerOptions: o, client: &http.Client{
 		Transport: o.Transport, Timeout: postTimeout,

@@ -12,8 +12,8 @@ import (
 	"newsletterd/store"
 )
 
-// An event that becomes due again while the answer to another is waited for, behind the last look at what is due, is delivered in its
-// time, though nothing kicks the loop any more.
+// An event that becomes due again while the answer to another is waited for, behind the last look at what is due, is
+// delivered in its time, though nothing kicks the loop any more.
 func TestAnEventThatBecomesDueBesideASlowAnswer(t *testing.T) {
 	inBubble(t, func(m *member) {
 		var mu sync.Mutex

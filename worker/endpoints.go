@@ -23,8 +23,8 @@ const (
 	headerStandardSignature = "Webhook-Signature"
 )
 
-// EndpointPoster posts events to the receivers that tenants have brought. Its client must not follow redirects, and must not
-// connect to where the operator does not want it: the addresses are not the operator's choice.
+// EndpointPoster posts events to the receivers that tenants have brought. Its client must not follow redirects, and
+// must not connect to where the operator does not want it: the addresses are not the operator's choice.
 type EndpointPoster struct {
 	store  *store.Store
 	client *http.Client
@@ -84,8 +84,8 @@ type EndpointTest struct {
 // TestEventType is the type of an event that only tries an endpoint.
 const TestEventType = "webhook.test"
 
-// Test posts a test event to an endpoint once, also to one that is switched off, and keeps what came of it in the endpoint's log.
-// core.ErrNotFound.
+// Test posts a test event to an endpoint once, also to one that is switched off, and keeps what came of it in the
+// endpoint's log. core.ErrNotFound.
 func (p *EndpointPoster) Test(ctx context.Context, endpointID string) (t EndpointTest, err error) {
 	endpoint, err := p.store.Endpoint(ctx, endpointID)
 	if err != nil {
@@ -123,8 +123,8 @@ type runningEndpoint struct {
 	stop   chan struct{}
 }
 
-// Endpoints makes the loop that delivers events to the receivers that tenants have brought, each by a loop of its own: one
-// that is slow or down holds up no other.
+// Endpoints makes the loop that delivers events to the receivers that tenants have brought, each by a loop of its own:
+// one that is slow or down holds up no other.
 func Endpoints(s *store.Store, p *EndpointPoster, log *slog.Logger) *Loop {
 	e := &endpoints{store: s, poster: p, log: log, running: map[string]*runningEndpoint{}}
 	e.loop = &Loop{Name: "endpoints", Step: e.step, End: e.end}

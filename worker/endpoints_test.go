@@ -184,8 +184,9 @@ func TestEndpointSignatures(t *testing.T) {
 	})
 }
 
-// One that never answers is tried ever more rarely; its events become dead letters after 72 hours, and after five days it is
-// switched off with the reason. Switched on again it goes on with what comes, and dead letters can be brought back.
+// One that never answers is tried ever more rarely; its events become dead letters after 72 hours, and after five days
+// it is switched off with the reason. Switched on again it goes on with what comes, and dead letters can be brought
+// back.
 func TestEndpointThatNeverAnswers(t *testing.T) {
 	withEndpoints(t, func(m *member, c *crm) {
 		e := m.endpoint("/gone", core.EndpointInput{})
@@ -244,8 +245,8 @@ func TestEndpointThatWantsNoMore(t *testing.T) {
 	})
 }
 
-// A receiver that is down is left alone between two looks, however many events are written meanwhile; a new event may bring
-// the next look forward, but not before the time that Retry-After asked for.
+// A receiver that is down is left alone between two looks, however many events are written meanwhile; a new event may
+// bring the next look forward, but not before the time that Retry-After asked for.
 func TestReceiverThatIsDownIsLeftAlone(t *testing.T) {
 	for _, c := range []struct {
 		retryAfter string
@@ -277,7 +278,8 @@ func TestReceiverThatIsDownIsLeftAlone(t *testing.T) {
 	}
 }
 
-// Who has asked for hours of rest is looked at sooner where an operator sends events again, or has changed the endpoint.
+// Who has asked for hours of rest is looked at sooner where an operator sends events again, or has changed the
+// endpoint.
 func TestOperatorEndsTheRest(t *testing.T) {
 	withEndpoints(t, func(m *member, c *crm) {
 		e := m.endpoint("/rest", core.EndpointInput{})

@@ -160,8 +160,9 @@ func (d *hardship) join(n int) {
 	}
 }
 
-// TestEverybodyIsServedAmongFaults lets one statement in some fail for hours while jobs, mails, events, full syncs, complaints and
-// clicks are on their way: nothing is sent twice for it, and when the disk is well again all of it gets done.
+// TestEverybodyIsServedAmongFaults lets one statement in some fail for hours while jobs, mails, events, full syncs,
+// complaints and clicks are on their way: nothing is sent twice for it, and when the disk is well again all of it gets
+// done.
 func TestEverybodyIsServedAmongFaults(t *testing.T) {
 	failed, seeds := 0, 4
 	if os.Getenv("NEWSLETTERD_TORTURE") != "" {
@@ -219,8 +220,8 @@ func (k *hook) count() int {
 	return k.came
 }
 
-// A full disk can be read, so what is due is found again and again, and what became of it cannot be written down: still each mail
-// and each event goes out once.
+// A full disk can be read, so what is due is found again and again, and what became of it cannot be written down:
+// still each mail and each event goes out once.
 func TestAFullDiskSendsNothingTwice(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		d := newHardship(t)

@@ -28,8 +28,8 @@ func (h *house) editTenant(in core.TenantInput) {
 	h.must(err)
 }
 
-// What is edited after a job was made changes nothing of its mails: template, layout, looks and sender are those of its making,
-// in the mails, in a retry of them and after a restart.
+// What is edited after a job was made changes nothing of its mails: template, layout, looks and sender are those of
+// its making, in the mails, in a retry of them and after a restart.
 func TestAJobSendsWhatItFroze(t *testing.T) {
 	var open atomic.Bool
 	server, err := mailtest.NewServer(mailtest.Script{On: func(e mailtest.Event) mailtest.Action {

@@ -52,7 +52,8 @@ func (l *Loop) KickIn(d time.Duration) {
 	}
 }
 
-// run calls Step until stop is closed. A panic in Step is logged and does not end the loop; it runs again a second later.
+// run calls Step until stop is closed. A panic in Step is logged and does not end the loop; it runs again a second
+// later.
 func (l *Loop) run(ctx context.Context, stop <-chan struct{}, log *slog.Logger) {
 	l.init()
 	l.stopping = stop

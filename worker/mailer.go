@@ -40,8 +40,8 @@ type MailerOptions struct {
 	Log       *slog.Logger
 }
 
-// mailer delivers transactional mail: it renders each mail when its turn comes, with the tokens made again, and sends it
-// in lanes of its own, so that a campaign holds none up. Lanes stay open a while for the next mail.
+// mailer delivers transactional mail: it renders each mail when its turn comes, with the tokens made again, and sends
+// it in lanes of its own, so that a campaign holds none up. Lanes stay open a while for the next mail.
 type mailer struct {
 	MailerOptions
 	owner     string // the tenant, where it has relays of its own
@@ -297,8 +297,8 @@ func (r *mailRun) record(ctx context.Context, first mailResult) {
 	}
 }
 
-// finish writes results down, with those of before. What cannot be written is kept, and nothing is sent until it is: a full disk
-// can be read, and a mail that has gone out would be found due again.
+// finish writes results down, with those of before. What cannot be written is kept, and nothing is sent until it is: a
+// full disk can be read, and a mail that has gone out would be found due again.
 func (m *mailer) finish(ctx context.Context, more []store.MailResult, now core.Instant) bool {
 	m.unwritten = append(m.unwritten, more...)
 	if len(m.unwritten) == 0 {
@@ -484,8 +484,8 @@ var linkKinds = map[string]auth.UnsubscribeKind{
 	core.MailAlreadySubscribed: auth.UnsubscribeMailed, core.MailUnsubscribed: auth.UnsubscribeUndo, core.MailPreferences: auth.UnsubscribeManage,
 }
 
-// linkQuery makes the token of a mail's link, which no queue holds. The token alone: the page knows whom it was mailed to, and a
-// link that names its reader costs a point in SpamAssassin (GB_CUSTOM_HTM_URI).
+// linkQuery makes the token of a mail's link, which no queue holds. The token alone: the page knows whom it was mailed
+// to, and a link that names its reader costs a point in SpamAssassin (GB_CUSTOM_HTM_URI).
 func (m *mailer) linkQuery(ctx context.Context, q *core.Mail) (string, error) {
 	v := url.Values{}
 	switch q.Kind {

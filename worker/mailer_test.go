@@ -106,8 +106,8 @@ func TestMailerSendsConfirmations(t *testing.T) {
 	})
 }
 
-// A mail about an account that was asked for on the way to a tenant's client has the tenant's name and color. Its sender,
-// Reply-To and link are the daemon's, and no image of the tenant's reports that it was opened.
+// A mail about an account that was asked for on the way to a tenant's client has the tenant's name and color. Its
+// sender, Reply-To and link are the daemon's, and no image of the tenant's reports that it was opened.
 func TestMailerBrandsAccountMails(t *testing.T) {
 	inBubble(t, func(m *member) {
 		s := &stub{}
@@ -225,8 +225,8 @@ func TestMailerRetries(t *testing.T) {
 	}
 }
 
-// A relay that is down is left alone between two tries, however many mails are asked for meanwhile: one that refuses the
-// credentials would lock the account.
+// A relay that is down is left alone between two tries, however many mails are asked for meanwhile: one that refuses
+// the credentials would lock the account.
 func TestMailerLeavesARelayThatIsDownAlone(t *testing.T) {
 	inBubble(t, func(m *member) {
 		back := time.Now().Add(10 * time.Minute)

@@ -75,8 +75,8 @@ func at(verb string, times int, a mailtest.Action) func(mailtest.Event) mailtest
 	}
 }
 
-// Each way in which a relay can misbehave, and what then becomes of each of three recipients: the second has the trouble, and
-// the others nothing of it.
+// Each way in which a relay can misbehave, and what then becomes of each of three recipients: the second has the
+// trouble, and the others nothing of it.
 func TestMisbehavingRelays(t *testing.T) {
 	reply := func(s string) mailtest.Action { return mailtest.Action{Reply: s} }
 	failed := func(tries, mails int, reason string) fate { return fate{store.RecipientFailed, tries, mails, reason} }
@@ -151,8 +151,8 @@ func oneEach() func(mailtest.Event) mailtest.Action {
 	}
 }
 
-// What hits everybody touches nobody: no try is counted, the relay is asked ever more rarely, and in the end the job fails with the
-// reason.
+// What hits everybody touches nobody: no try is counted, the relay is asked ever more rarely, and in the end the job
+// fails with the reason.
 func TestRelaysThatLetNobodyIn(t *testing.T) {
 	cert, pool, err := mailtest.Certificate("relay.example.org")
 	if err != nil {

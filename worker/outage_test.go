@@ -79,8 +79,8 @@ func (o *outage) let(d time.Duration) {
 	synctest.Wait()
 }
 
-// The receiver is down for ten minutes, answers are lost, the secret is wrong for an hour, and the daemon is killed in between:
-// no event is lost, none is applied twice, and each subscription's come in their order.
+// The receiver is down for ten minutes, answers are lost, the secret is wrong for an hour, and the daemon is killed in
+// between: no event is lost, none is applied twice, and each subscription's come in their order.
 func TestNoTroubleLosesAnEvent(t *testing.T) {
 	master := newMaster(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -139,8 +139,8 @@ func TestNoTroubleLosesAnEvent(t *testing.T) {
 	})
 }
 
-// When the receiver is back, or the secret is right again, everything is there within ten seconds: after ten minutes, and after
-// nearly all of the 72 hours that events are kept for, with kills in between.
+// When the receiver is back, or the secret is right again, everything is there within ten seconds: after ten minutes,
+// and after nearly all of the 72 hours that events are kept for, with kills in between.
 func TestAllIsThereSoonAfterAnOutage(t *testing.T) {
 	master := newMaster(t)
 	came, kills, latest := 0, 0, time.Duration(0)

@@ -136,8 +136,8 @@ func (o *outbox) rest(after time.Duration) {
 	o.lookAt, o.notBefore = now.Add(max(pause, after)), now.Add(max(min(pause, lookEvery), after))
 }
 
-// urged tells whether an operator has sent events again, or changed the endpoint, since it went down: then it is looked at now,
-// whatever it has asked for. The one who does that knows more than it did.
+// urged tells whether an operator has sent events again, or changed the endpoint, since it went down: then it is
+// looked at now, whatever it has asked for. The one who does that knows more than it did.
 func (o *outbox) urged(ctx context.Context) bool {
 	urge, err := o.store.OutboxUrge(ctx, o.endpoint)
 	if err != nil || urge == o.urge {
@@ -218,8 +218,8 @@ func (d *delivery) record(ctx context.Context, first result) {
 	}
 }
 
-// finish writes results down, with those of before. What cannot be written is kept, and nothing is posted until it is: a full disk
-// can be read, and an event that was taken would be found due again.
+// finish writes results down, with those of before. What cannot be written is kept, and nothing is posted until it is:
+// a full disk can be read, and an event that was taken would be found due again.
 func (o *outbox) finish(ctx context.Context, more []store.EventResult, now core.Instant) bool {
 	o.unwritten = append(o.unwritten, more...)
 	if len(o.unwritten) == 0 {
@@ -355,8 +355,8 @@ func (o *outbox) probe(ctx context.Context) (up bool) {
 	}
 }
 
-// stillDown keeps what came of a probe at an endpoint: its log shows it, and what has waited for too long is a dead letter. The
-// send service is part of the whole: what is meant for it waits until it is back.
+// stillDown keeps what came of a probe at an endpoint: its log shows it, and what has waited for too long is a dead
+// letter. The send service is part of the whole: what is meant for it waits until it is back.
 func (o *outbox) stillDown(ctx context.Context, r result) {
 	if o.endpoint == "" || ctx.Err() != nil {
 		return

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -9,9 +8,9 @@ import (
 	"newsletterd/core"
 )
 
-// pace bounds what goes out in a time: of a relay, or of a tenant. The dispatcher guards it.
+// pace bounds the messages of a relay or of a tenant. The dispatcher's lock guards it.
 type pace struct {
-	scope  string
+	scope  string // "relay", "relay:" and its id, "tenant:" and its id
 	limits core.SendLimits
 	bucket *rate.Limiter // nil: no limit a second
 	period *period       // nil: no limit a period
@@ -32,10 +31,10 @@ func newPace(scope string, l core.SendLimits) *pace {
 	return p
 }
 
-// far is later than anything: something else wakes who waits for it.
+// far is how long a pace waits that is waked by something else.
 const far = time.Hour
 
-// ready is when the next message may go: not after now, if it may go now.
+// ready returns when the next message may go. An instant that is not after now means now.
 func (p *pace) ready(now time.Time) time.Time {
 	at := now
 	if p.bucket != nil {
@@ -56,12 +55,12 @@ func (p *pace) ready(now time.Time) time.Time {
 	return at
 }
 
-// wants tells whether the claimer is to ask the file.
+// wants reports whether limits is to take more out of the file.
 func (p *pace) wants() bool {
 	return p.quota != nil && p.quota.wants || p.period != nil && p.period.wants
 }
 
-// spentUntil is when a day's quota that is used up begins anew; zero: there is some left.
+// spentUntil returns when a day's quota that is used up begins anew; zero: there is some left.
 func (p *pace) spentUntil(now time.Time) time.Time {
 	if p == nil || p.quota == nil || p.quota.overDay.Load() != dayOf(now) {
 		return time.Time{}
@@ -80,41 +79,4 @@ func (p *pace) take(now time.Time) {
 	if p.quota != nil {
 		p.quota.left--
 	}
-}
-
-// paces keeps the paces of relays and tenants beyond the end of a step: a pause does not make anybody faster.
-type paces struct {
-	mu   sync.Mutex
-	kept map[string]*pace
-}
-
-// of is the pace of a scope; nil: no limit.
-func (p *paces) of(scope string, l core.SendLimits) *pace {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if l == (core.SendLimits{}) {
-		return nil
-	}
-	if p.kept == nil {
-		p.kept = map[string]*pace{}
-	}
-	k := p.kept[scope]
-	if k == nil || k.limits != l {
-		k = newPace(scope, l)
-		p.kept[scope] = k
-	}
-	return k
-}
-
-// all are those that are counted in the file.
-func (p *paces) all() []*pace {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	out := make([]*pace, 0, len(p.kept))
-	for _, k := range p.kept {
-		if k.quota != nil || k.period != nil {
-			out = append(out, k)
-		}
-	}
-	return out
 }

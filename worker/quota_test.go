@@ -13,8 +13,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// A relay whose day's quota is used up is left out until the next day; the next one takes over. When none has any left, the job says
-// why it waits and goes on by itself.
+// A relay whose day's quota is used up is left out until the next day; the next one takes over. When none has any
+// left, the job says why it waits and goes on by itself.
 func TestQuotaOfADayFailsOver(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		time.Sleep(time.Hour) // not at midnight

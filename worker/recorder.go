@@ -12,12 +12,6 @@ import (
 	"newsletterd/store"
 )
 
-// record is an outcome on its way into the file.
-type record struct {
-	store.Outcome
-	it *item
-}
-
 // The pauses after outcomes could not be recorded.
 const (
 	recordRetry    = 50 * time.Millisecond
@@ -27,45 +21,52 @@ const (
 // gatherFor is how long outcomes wait for others while no connection waits for a slot.
 const gatherFor = 25 * time.Millisecond
 
-// fast is within what outcomes must have come to be recorded when they are enough. Where they come slower, as those of mails that are
-// signed, the connections need no slot soon, and twice as many go into a commit.
+// fast is how soon enough outcomes must have come to be recorded then. Where they come slower, as those of signed
+// mails do, the connections need no slot soon, and twice as many go into a commit.
 const fast = 5 * time.Millisecond
 
-// recorder hands outcomes to the store's writer, which takes whatever has gathered when its transaction begins, and frees
-// the max_unrecorded slots after the commit, never before. No goroutine stands between: each would be a
-// wait for every slot. A commit costs as much as the outcomes of some hundred mails, so the writer is asked when a good part of
+// recorder gives outcomes to the store's writer, which takes all that have gathered when its transaction begins, and
+// frees their slots of inflight after the commit, never before. No goroutine stands between: each would be a wait for
+// every slot. A commit costs as much as the outcomes of some hundred mails, so the writer is asked when a good part of
 // max_unrecorded has gathered, or as soon as a connection waits for a slot.
 type recorder struct {
-	s       *Sender
+	store      *store.Store
+	inflight   *inflight
+	dispatcher *dispatcher
+	log        *slog.Logger
+
 	mu      sync.Mutex
 	changed *sync.Cond
-	pending []record     // not yet taken
-	flight  []record     // taken by the writer, not yet committed
-	began   time.Time    // when the first of them came
-	enough  int          // so many are a commit worth
-	waiting atomic.Int32 // connections that wait for a slot
-	timer   *time.Timer  // of gatherFor
-	asked   bool         // the writer will take what is pending
-	taken   bool         // by the transaction under way
-	gone    bool         // nobody waits for it any more: what fails is not tried again
-	wait    time.Duration
+	pending []record      // not yet taken
+	flight  []record      // taken by the writer, not yet committed
+	began   time.Time     // when the first of them came
+	enough  int           // so many are a commit worth
+	waiting atomic.Int32  // connections that wait for a slot
+	timer   *time.Timer   // of gatherFor
+	asked   bool          // the writer will take what is pending
+	taken   bool          // by the transaction under way
+	gone    bool          // flush has returned: what fails is not tried again
+	wait    time.Duration // after the last failure, until the next try
 
 	batch []store.Outcome // the writer's
 }
 
 func newRecorder(s *Sender) *recorder {
-	r := &recorder{s: s, enough: max(s.opts.MaxUnrecorded/4, s.opts.MaxUnrecorded/2-s.opts.Connections)}
+	r := &recorder{
+		store: s.store, inflight: s.inflight, dispatcher: s.dispatcher, log: s.opts.Log,
+		enough: max(s.opts.MaxUnrecorded/4, s.opts.MaxUnrecorded/2-s.opts.Connections),
+	}
 	r.changed = sync.NewCond(&r.mu)
 	r.timer = time.AfterFunc(time.Hour, r.hurry)
 	r.timer.Stop()
 	return r
 }
 
-// add hands an outcome over. It does not wait for the commit: max_unrecorded bounds how many can.
+// add hands an outcome over. It does not wait for the commit: inflight bounds how many are without one.
 func (r *recorder) add(rec record) {
 	r.mu.Lock()
 	r.pending = append(r.pending, rec)
-	ask := !r.asked && (r.waiting.Load() > 0 || len(r.pending) >= r.enough && (len(r.pending) >= 2*r.enough || time.Since(r.began) < fast))
+	ask := !r.asked && (r.waiting.Load() > 0 || r.worthCommit())
 	r.asked = r.asked || ask
 	if !r.asked && len(r.pending) == 1 {
 		r.began = time.Now()
@@ -77,8 +78,15 @@ func (r *recorder) add(rec record) {
 	}
 }
 
-// hurry has recorded what has gathered, however little it is. A connection that is to wait counts itself among the waiting before:
-// so either it finds the outcome here that frees its slot, or whoever adds that one sees it waiting.
+// worthCommit reports whether enough outcomes are pending, or have come fast enough. The lock is held.
+func (r *recorder) worthCommit() bool {
+	n := len(r.pending)
+	return n >= r.enough && (n >= 2*r.enough || time.Since(r.began) < fast)
+}
+
+// hurry has what has gathered recorded, however little it is. A connection counts itself among the waiting before it
+// calls hurry: either hurry finds the outcome that frees its slot, or the add of that outcome sees the connection
+// waiting.
 func (r *recorder) hurry() {
 	r.mu.Lock()
 	ask := !r.asked && !r.gone && len(r.pending) > 0
@@ -89,8 +97,9 @@ func (r *recorder) hurry() {
 	}
 }
 
+// ask asks the writer to take what is pending.
 func (r *recorder) ask() {
-	if err := r.s.store.FinishLater(r.take, r.written); err != nil {
+	if err := r.store.FinishLater(r.take, r.written); err != nil {
 		r.mu.Lock()
 		r.asked = false
 		r.retry(err)
@@ -111,8 +120,8 @@ func (r *recorder) take() ([]store.Outcome, core.Instant) {
 	return r.batch, core.At(time.Now())
 }
 
-// written is told how the commit went. What was sent must not be forgotten: it is tried until it succeeds. While the file
-// can't be written the slots run out, and so the sending pauses by itself.
+// written notes how the commit went. What was sent must not be forgotten: it is tried until it succeeds. While the
+// file can't be written the slots run out, and so the sending pauses by itself.
 func (r *recorder) written(err error) {
 	if err == nil {
 		r.release(r.flight)
@@ -131,9 +140,10 @@ func (r *recorder) written(err error) {
 	r.changed.Broadcast()
 }
 
-// retry asks the writer again after a pause, unless it was asked meanwhile: two questions at once would be two for ever.
+// retry asks the writer again after a pause, unless it was asked meanwhile: two questions at once would stay two. The
+// lock is held.
 func (r *recorder) retry(err error) {
-	r.s.opts.Log.Error("send: outcomes cannot be recorded", slog.Int("outcomes", len(r.pending)), slog.Any("error", err))
+	r.log.Error("send: outcomes cannot be recorded", slog.Int("outcomes", len(r.pending)), slog.Any("error", err))
 	r.wait = min(max(2*r.wait, recordRetry), recordRetryMax)
 	if !r.asked && !r.gone {
 		r.asked = true
@@ -159,20 +169,21 @@ func (r *recorder) flush(ctx context.Context) {
 	r.timer.Stop()
 }
 
-// release frees slots, hands ambiguous ones back and tells the dispatcher how many have an outcome, job by job.
+// release frees the slots of recorded items. It gives ambiguous ones back, and notes how many of each job have an
+// outcome.
 func (r *recorder) release(recs []record) {
 	run := 0 // neighbors are mostly of the same job
 	for i := range recs {
 		it := recs[i].it
-		r.s.freeSlot(it)
+		r.inflight.free(it)
 		if recs[i].State == store.RecipientQueued { // ambiguous: once more
 			it.Ambiguous++
-			r.s.dispatcher.giveBack(it)
+			r.dispatcher.giveBack(it)
 		} else {
 			run++
 		}
 		if i+1 == len(recs) || recs[i+1].it.job != it.job {
-			r.s.dispatcher.settled(it.job, run)
+			r.dispatcher.settled(it.job, run)
 			run = 0
 		}
 	}

@@ -2,33 +2,51 @@ package worker
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"time"
 
 	"newsletterd/mail/smtp"
 )
 
-// relayState remembers how one relay is doing. While it is down nobody uses it; after each pause one connection tries alone,
-// and the others follow once a message was answered. Ways of one group share the lock: each waits until those before it are
-// down, or have used up the day's quota.
+// relay is a server that mails go to: its settings, its state and its figures.
+type relay struct {
+	relayState
+	group       *relayGroup
+	name        string
+	sender      smtp.Sender
+	connections int
+	ahead       int      // mails that a connection lets be signed before it sends them
+	skip        []string // header fields that the relay changes
+	provider    string   // kind of the mail provider that it belongs to; empty: none
+	tally       tally
+}
+
+// signAhead returns how many mails each connection lets be signed before it sends them, so that all cores sign.
+func signAhead(connections int) int { return 2 + runtime.GOMAXPROCS(0)/connections }
+
+// relayState is whether a relay may be used. While it is down no connection uses it; after each pause one tries alone,
+// and the others follow once a message was answered. The relays of a group share the lock: each waits until those
+// before it are down, or have used up the quota of the day.
 type relayState struct {
 	pace    *pace // nil: no limit
 	mu      *sync.Mutex
 	changed *sync.Cond
 	before  []*relayState
-	over    *flag     // nothing is left to do: nobody waits any more
+	over    *flag     // nothing is left to do: no connection waits any more
 	fails   int       // running
 	downAt  time.Time // of the first of them
-	until   time.Time // nobody tries before
-	probing bool
-	round   uint64 // counts failures that were taken note of
+	until   time.Time // no connection tries before
+	probing bool      // one tries
+	round   uint64    // the number of failures that were noted
 }
 
 func newRelayState(mu *sync.Mutex, changed *sync.Cond, before []*relayState, over *flag, p *pace) relayState {
 	return relayState{pace: p, mu: mu, changed: changed, before: before, over: over}
 }
 
-// enter waits until the relay may be used; false when ctx has ended or nothing is left to do. round belongs to the later call of failed.
+// enter waits until the relay may be used. It returns false when ctx has ended or nothing is left to do. The round is
+// to be given to failed.
 func (r *relayState) enter(ctx context.Context) (round uint64, ok bool) {
 	stop := context.AfterFunc(ctx, r.wake)
 	defer stop()
@@ -51,7 +69,7 @@ func (r *relayState) enter(ctx context.Context) (round uint64, ok bool) {
 	}
 }
 
-// turn tells whether all relays before this one are down or have no quota left.
+// turn reports whether all relays before this one are down or have no quota left. The lock is held.
 func (r *relayState) turn() bool {
 	for _, b := range r.before {
 		if b.fails == 0 && b.pace.spentUntil(time.Now()).IsZero() {
@@ -61,7 +79,8 @@ func (r *relayState) turn() bool {
 	return true
 }
 
-// serves tells whether a connection may go on: the first of its group always, another until one before it works again.
+// serves reports whether a connection may go on: to the first relay of a group always, to another one until one before
+// it works again.
 func (r *relayState) serves() bool {
 	if len(r.before) == 0 {
 		return true
@@ -71,14 +90,15 @@ func (r *relayState) serves() bool {
 	return r.turn()
 }
 
+// wake makes the connections that wait for a relay of the group look again.
 func (r *relayState) wake() {
 	r.mu.Lock()
 	r.changed.Broadcast()
 	r.mu.Unlock()
 }
 
-// worked notes that the server took or judged a message: the relay is open. It tells whether it was down.
-func (r *relayState) worked() (again bool) {
+// worked notes that the relay took or judged a message, and reports whether it was down before.
+func (r *relayState) worked() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.fails == 0 {
@@ -99,15 +119,15 @@ func (r *relayState) left() {
 	}
 }
 
-// failed notes a failure and returns the pause that follows. Failures of connections that began before the last one was noted are the
-// same event: 16 connections that break at once count once.
+// failed notes a failure and returns the pause that follows. Failures of connections that began before the last one was
+// noted are the same event (fresh is false): 16 connections that break at once count once.
 func (r *relayState) failed(e *smtp.RelayError, round uint64, now time.Time) (pause time.Duration, fresh bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if round != r.round {
 		return time.Until(r.until), false
 	}
-	if r.fails == 0 || lostBehindMail(e) {
+	if r.fails == 0 || lostAfterMAIL(e) {
 		r.downAt = now
 	}
 	r.fails++
@@ -119,9 +139,9 @@ func (r *relayState) failed(e *smtp.RelayError, round uint64, now time.Time) (pa
 	return pause, true
 }
 
-// lostBehindMail tells of a connection that broke over a recipient: the relay was there, and a recipient whose connections always
-// break ends by its own tries. So the route is not given up for it.
-func lostBehindMail(e *smtp.RelayError) bool {
+// lostAfterMAIL reports whether a connection broke over a recipient. The relay was there, and a recipient whose
+// connections always break fails by its own tries, so the jobs of the relay are not given up for it.
+func lostAfterMAIL(e *smtp.RelayError) bool {
 	if e.Fault != smtp.FaultConnect {
 		return false
 	}

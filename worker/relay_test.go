@@ -51,7 +51,8 @@ func (m *moody) answer(e mailtest.Event) mailtest.Action {
 	return mailtest.Action{}
 }
 
-// TestARelayInAllItsMoods runs a job against a real SMTP server that misbehaves: everybody ends as the relay's words say.
+// TestARelayInAllItsMoods runs a job against a real SMTP server that misbehaves: everybody ends as the relay's words
+// say.
 func TestARelayInAllItsMoods(t *testing.T) {
 	m := &moody{once: map[string]bool{}}
 	server, err := mailtest.NewServer(mailtest.Script{On: m.answer}) // outside the bubble: its waits do not hold the time

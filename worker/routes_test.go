@@ -96,7 +96,7 @@ func TestATenantsOwnRelaysFailOver(t *testing.T) {
 		if n := second.sum(); n > 1500 || first.sum()+n != 2000 || shared.sum() != 0 {
 			t.Errorf("first %d, second %d, shared %d", first.sum(), n, shared.sum())
 		}
-		for _, f := range h.sender.Figures().Routes {
+		for _, f := range h.sender.Figures().Relays {
 			sent := f.Outcomes[worker.OutcomeKind{Result: "sent"}]
 			if want := map[string]*script{"one.example.org": first, "two.example.org": second, "default": shared}[f.Name]; sent != int64(want.sum()) {
 				t.Errorf("figures of %s: %d sent", f.Name, sent)
@@ -135,8 +135,8 @@ func TestARelayIsMendedWhileAJobRuns(t *testing.T) {
 	})
 }
 
-// One tenant's troubles are its own: a relay of its own that is down, hangs or refuses it, and a sender that the shared relay
-// refuses for good.
+// One tenant's troubles are its own: a relay of its own that is down, hangs or refuses it, and a sender that the
+// shared relay refuses for good.
 func TestATenantsTroubleIsItsOwn(t *testing.T) {
 	hang := make(chan bool)
 	for name, trouble := range map[string]struct {

@@ -13,8 +13,8 @@ import (
 // schedulerRetry is the pause after a failure of the database.
 const schedulerRetry = time.Second
 
-// A job waits for the changes of its list that were made before it began and are on their way from the member service, so that
-// those imported or confirmed just before are in it; but not for ever.
+// A job waits for the changes of its list that were made before it began and are on their way from the member service,
+// so that those imported or confirmed just before are in it; but not for ever.
 const (
 	changesPoll = 50 * time.Millisecond
 	changesMost = 15 * time.Minute
@@ -23,8 +23,8 @@ const (
 // expandSteps is how often a job is expanded before the others have their turn: each round reads all jobs.
 const expandSteps = 4
 
-// scheduler starts due jobs, makes their recipients, ends them when their window closes, settles what ended jobs have left
-// undone, and removes the subscribers that a full sync did not name.
+// scheduler starts due jobs, makes their recipients, ends them when their window closes, settles what ended jobs have
+// left undone, and removes the subscribers that a full sync did not name.
 type scheduler struct {
 	store    *store.Store
 	sender   *Sender

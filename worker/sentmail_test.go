@@ -65,8 +65,8 @@ func readSent(t *testing.T, m mailtest.Message) sentMail {
 	}
 }
 
-// What a relay gets of two jobs, the first one made three days before it goes out: each mail is dated by its sending, named and
-// addressed for its recipient alone, and says whose list it is and how to leave it.
+// What a relay gets of two jobs, the first one made three days before it goes out: each mail is dated by its sending,
+// named and addressed for its recipient alone, and says whose list it is and how to leave it.
 func TestMailsAsARelayGetsThem(t *testing.T) {
 	var mu sync.Mutex
 	var args []string

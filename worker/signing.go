@@ -4,10 +4,8 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"newsletterd/mail/dkim"
-	"newsletterd/mail/smtp"
 	"newsletterd/store"
 )
 
@@ -91,89 +89,3 @@ func (s *signature) signer(ctx context.Context) (*dkim.Signer, error) {
 	}
 	return k.signer, err
 }
-
-// draft is a mail that is being made for a connection. done is nil where it was made at once.
-type draft struct {
-	it     *item
-	e      *smtp.Envelope
-	signer *dkim.Signer
-	skip   []string
-	err    error
-	done   chan struct{}
-}
-
-// ready tells whether the mail is made.
-func (d *draft) ready() bool {
-	if d.done == nil {
-		return true
-	}
-	select {
-	case <-d.done:
-		return true
-	default:
-		return false
-	}
-}
-
-// await waits until it is; false: ctx has ended before.
-func (d *draft) await(ctx context.Context) bool {
-	if d.done == nil {
-		return true
-	}
-	select {
-	case <-d.done:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// make renders the mail and signs it.
-func (d *draft) make(scratch *[]byte) {
-	d.err = d.it.job.content.compose(d.e, &d.it.Claim, time.Now(), scratch)
-	if d.err == nil && d.signer != nil {
-		d.e.Data, d.err = d.signer.Sign(d.e.Data, d.skip)
-	}
-}
-
-// signPool makes and signs mails beside the connections: a signature costs more than all else, and a connection that waits for a relay
-// should not be what computes it.
-type signPool struct {
-	work  chan *draft
-	start sync.Once
-	n     int
-}
-
-func newSignPool(n int) *signPool {
-	return &signPool{work: make(chan *draft, 256), n: n}
-}
-
-// full tells that whoever adds a draft would probably wait.
-func (p *signPool) full() bool { return len(p.work) == cap(p.work) }
-
-// add hands a draft over; false: ctx has ended.
-func (p *signPool) add(ctx context.Context, d *draft) bool {
-	p.start.Do(func() {
-		for range p.n {
-			go p.run()
-		}
-	})
-	d.done = make(chan struct{})
-	select {
-	case p.work <- d:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-func (p *signPool) run() {
-	var scratch []byte
-	for d := range p.work {
-		d.make(&scratch)
-		close(d.done)
-	}
-}
-
-// close ends the pool; nobody adds any more.
-func (p *signPool) close() { close(p.work) }

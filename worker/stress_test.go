@@ -19,8 +19,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// turmoil is a time in which everything happens at once to jobs: statements fail, jobs are cancelled, paused and resumed,
-// subscribers leave one by one and by full syncs, tenants are suspended, relays refuse, lose and put off.
+// turmoil is a time in which everything happens at once to jobs: statements fail, jobs are cancelled, paused and
+// resumed, subscribers leave one by one and by full syncs, tenants are suspended, relays refuse, lose and put off.
 type turmoil struct {
 	*house
 	houses []*house
@@ -179,7 +179,8 @@ func runTurmoil(t *testing.T, seed uint64, faults *storetest.Faults) {
 	}
 }
 
-// Whatever happens to jobs, and in whichever order: when it is over each of them ends by itself, nobody kicks it, and its sums add up.
+// Whatever happens to jobs, and in whichever order: when it is over each of them ends by itself, nobody kicks it, and
+// its sums add up.
 func TestJobsEndWhateverHappens(t *testing.T) {
 	from, to := uint64(1), uint64(8)
 	if v, err := strconv.ParseUint(os.Getenv("SEED"), 10, 64); err == nil {
@@ -193,8 +194,8 @@ func TestJobsEndWhateverHappens(t *testing.T) {
 	}
 }
 
-// Reads that fail for a while cost a job no recipient and no more time than that, whichever of those it is that find its recipients,
-// and nobody need kick it afterwards: the jobs have begun before the daemon does, so nothing does.
+// Reads that fail for a while cost a job no recipient and no more time than that, whichever of those it is that find
+// its recipients, and nobody need kick it afterwards: the jobs have begun before the daemon does, so nothing does.
 func TestFailedReadsLeaveNobodyBehind(t *testing.T) {
 	for _, query := range []string{
 		"AND state = 0 ORDER BY", "FROM subscriber AS s LEFT JOIN", "r.state = 1 AND", // claims
@@ -257,7 +258,8 @@ func TestAJobThatIsResumedWhileMailsAreOnTheWay(t *testing.T) {
 	})
 }
 
-// All whom a relay has put off in the same instant are tried again in theirs, also while another mail is still on the way.
+// All whom a relay has put off in the same instant are tried again in theirs, also while another mail is still on the
+// way.
 func TestManyAreDueInOneInstant(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var hangs atomic.Bool

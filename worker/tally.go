@@ -10,7 +10,7 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// flag is a switch that many read.
+// flag is a bool that is read without a lock.
 type flag = atomic.Bool
 
 // tally counts what came of the messages of one relay.
@@ -21,10 +21,11 @@ type tally struct {
 	faults map[string]int64
 }
 
-// OutcomeKind tells outcomes apart as far as figures do: the result, and the class and subject of the enhanced status code
-// (RFC 3463), as "4.2"; of a reply without one the class of its basic code, as "4".
+// OutcomeKind is what figures count outcomes by: the result, and the class and subject of the enhanced status code
+// (RFC 3463 section 2), as "4.2". Of a reply without one it is the class of the basic code, as "4".
 type OutcomeKind struct{ Result, Class string }
 
+// count counts an outcome.
 func (t *tally) count(o smtp.Outcome) {
 	if o.Result == smtp.Sent {
 		t.sent.Add(1)
@@ -45,6 +46,7 @@ func (t *tally) count(o smtp.Outcome) {
 	t.others[k]++
 }
 
+// fault counts an end of a session.
 func (t *tally) fault(f smtp.Fault) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -54,8 +56,8 @@ func (t *tally) fault(f smtp.Fault) {
 	t.faults[f.String()]++
 }
 
-// RouteFigures are the figures of one relay since the start.
-type RouteFigures struct {
+// RelayFigures is the figures of one relay since the start.
+type RelayFigures struct {
 	Tenant, Name string    // Tenant is empty for the daemon's own
 	Fails        int       // running
 	Until        time.Time // nobody tries before, while it is down
@@ -63,9 +65,9 @@ type RouteFigures struct {
 	Faults       map[string]int64
 }
 
-// Figures are the sender's figures at this moment.
+// Figures is the sender's figures at one moment.
 type Figures struct {
-	Routes     []RouteFigures
+	Relays     []RelayFigures
 	Queued     int            // recipients claimed and not handed out
 	InHand     int            // handed out, without a recorded outcome
 	Unrecorded int            // slots of max_unrecorded in use
@@ -75,27 +77,22 @@ type Figures struct {
 // Figures reads the sender's figures.
 func (s *Sender) Figures() Figures {
 	var f Figures
-	s.groupsMu.Lock()
-	groups := []*relayGroup{s.shared}
-	for _, g := range s.groups {
-		groups = append(groups, g)
-	}
-	s.groupsMu.Unlock()
+	groups := s.relays.all()
 	for _, g := range groups {
 		for _, w := range g.relays {
-			f.Routes = append(f.Routes, w.figures())
+			f.Relays = append(f.Relays, w.figures())
 		}
 	}
-	slices.SortFunc(f.Routes, func(a, b RouteFigures) int {
+	slices.SortFunc(f.Relays, func(a, b RelayFigures) int {
 		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Name, b.Name))
 	})
 	s.dispatcher.mu.Lock()
 	defer s.dispatcher.mu.Unlock()
 	for _, j := range s.dispatcher.jobs {
-		f.Queued += j.waiting() + j.aside
-		f.InHand += j.out - j.waiting() - j.aside
+		f.Queued += j.waiting() + j.parked
+		f.InHand += j.out - j.waiting() - j.parked
 	}
-	f.Unrecorded = len(s.inflight)
+	f.Unrecorded = s.inflight.used()
 	f.Slowed = map[string]int{}
 	for _, g := range groups {
 		for _, t := range g.throttled {
@@ -107,8 +104,12 @@ func (s *Sender) Figures() Figures {
 	return f
 }
 
-func (r *relay) figures() RouteFigures {
-	f := RouteFigures{Tenant: r.group.owner, Name: r.name, Outcomes: map[OutcomeKind]int64{}, Faults: map[string]int64{smtp.FaultConnect.String(): 0}}
+// figures reads the figures of the relay.
+func (r *relay) figures() RelayFigures {
+	f := RelayFigures{
+		Tenant: r.group.owner, Name: r.name, Outcomes: map[OutcomeKind]int64{},
+		Faults: map[string]int64{smtp.FaultConnect.String(): 0},
+	}
 	r.mu.Lock()
 	f.Fails, f.Until = r.fails, r.until
 	r.mu.Unlock()

@@ -66,7 +66,8 @@ func (b *busy) figures() (refused, taken, others int) {
 	return b.refused, b.taken, b.others
 }
 
-// A destination that refuses mails for their number gets half as many until it takes them, alone, and by and by all again.
+// A destination that refuses mails for their number gets half as many until it takes them, alone, and by and by all
+// again.
 func TestAThrottlingDestinationIsSlowedDown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := &busy{limit: 8, reply: smtp.Outcome{Result: smtp.Later, Code: 451, Enhanced: "4.7.500", Text: "server busy"}}
@@ -107,7 +108,8 @@ func TestAThrottlingDestinationIsSlowedDown(t *testing.T) {
 	})
 }
 
-// Greylisting refuses each stranger once, at whatever rate: nothing is slowed down, and all is there with the second try.
+// Greylisting refuses each stranger once, at whatever rate: nothing is slowed down, and all is there with the second
+// try.
 func TestGreylistingIsNoThrottling(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHouse(t, &script{answer: func(_ string, nth int) smtp.Outcome {

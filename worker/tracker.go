@@ -14,8 +14,9 @@ const (
 	trackMost  = 20_000                 // different ones are held; more are not counted
 )
 
-// Tracker takes in what readers open and follow, and counts it in batches: a storm of opens costs two operations a second,
-// behind everything else that wants to write. What has not been written when the daemon is killed is not counted.
+// Tracker takes in what readers open and follow, and counts it in batches: a storm of opens costs two operations a
+// second, behind everything else that wants to write. What has not been written when the daemon is killed is not
+// counted.
 type Tracker struct {
 	store   *store.Store
 	log     *slog.Logger

@@ -62,8 +62,8 @@ func (m *member) recipients(j core.SendJob, after time.Duration) (n int64, expan
 	return j.Recipients, j.Expanded
 }
 
-// Readers who were imported just before a job are in it, though the send side has yet to hear of them; it does not wait for
-// changes that are made while it waits, nor for those that the send side refuses, nor for ever.
+// Readers who were imported just before a job are in it, though the send side has yet to hear of them; it does not
+// wait for changes that are made while it waits, nor for those that the send side refuses, nor for ever.
 func TestJobWaitsForChangesUnderway(t *testing.T) {
 	inBubble(t, func(m *member) {
 		sender := NewSender(m.Store, &smtp.Client{Addr: "127.0.0.1:1"}, SendOptions{From: mail.Address{Email: "news@example.org"}, Log: quiet})

@@ -36,8 +36,8 @@ func (c sendCollector) Describe(ch chan<- *prometheus.Desc) {
 func (c sendCollector) Collect(ch chan<- prometheus.Metric) {
 	f := c.sender.Figures()
 	seen := map[[2]string]int{}
-	for i := range f.Routes {
-		r := &f.Routes[i]
+	for i := range f.Relays {
+		r := &f.Relays[i]
 		key := [2]string{r.Tenant, r.Name}
 		if seen[key]++; seen[key] > 1 { // two relays of a tenant under one name
 			r.Name += "#" + strconv.Itoa(seen[key])

@@ -10,12 +10,12 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// policyLimit is how many refusals for reasons of policy (5.7.x: the sender is not trusted, RFC 3463 section 3.8), running,
-// pause a job: what is wrong is not the recipients.
+// policyLimit is how many refusals for reasons of policy (5.7.x, RFC 3463 section 3.8), running, pause a job: the
+// relay does not trust the sender, and the recipients are not at fault.
 const policyLimit = 100
 
-// refused counts refusals of a job for reasons of policy.
-func (s *Sender) refused(it *item, o smtp.Outcome) {
+// countPolicy counts refusals of a job for reasons of policy, and pauses the job at policyLimit.
+func (s *Sender) countPolicy(it *item, o smtp.Outcome) {
 	j := it.job
 	if !strings.HasPrefix(o.Enhanced, "5.7.") || j.job.Unstoppable || j.policy.Add(1) != policyLimit {
 		return

@@ -109,8 +109,8 @@ func sign(req *http.Request, keys [][]byte, path, clientID string, now int64, bo
 	req.Header["Content-Type"] = []string{"application/json"}
 }
 
-// judge reads an answer: 2xx and 409 (we were heard before) end an event, 410 and 422 make it a dead letter, anything else
-// is tried again.
+// judge reads an answer: 2xx and 409 (we were heard before) end an event, 410 and 422 make it a dead letter, anything
+// else is tried again.
 func judge(res *http.Response, text []byte) verdict {
 	switch code := res.StatusCode; {
 	case code/100 == 2 || code == http.StatusConflict:
@@ -129,7 +129,8 @@ func answerReason(code int, text []byte) string {
 	return strings.TrimSpace("HTTP " + strconv.Itoa(code) + " " + strings.TrimSpace(s))
 }
 
-// retryAfter reads the header (RFC 9110 section 10.2.3), either form; what is absent or odd is 0, and a day is the most.
+// retryAfter reads the header (RFC 9110 section 10.2.3), either form; what is absent or odd is 0, and a day is the
+// most.
 func retryAfter(text string) time.Duration {
 	d := time.Duration(0)
 	if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil {

@@ -14,8 +14,8 @@ import (
 	"newsletterd/store"
 )
 
-// tenantMailer delivers the transactional mail of tenants with relays of their own: each by a mailer of its own, so that one
-// tenant's relay holds up nobody else's mail.
+// tenantMailer delivers the transactional mail of tenants with relays of their own: each by a mailer of its own, so
+// that one tenant's relay holds up nobody else's mail.
 type tenantMailer struct {
 	MailerOptions
 	relay func(*core.Relay) smtp.Sender

@@ -14,8 +14,9 @@ import (
 // selfCheckSpread is how much later than the wanted time a check may begin, so that daemons do not all begin together.
 const selfCheckSpread = 30 * time.Minute
 
-// SelfCheck looks after every list once a day: a full sync that has failed is asked for anew, both sides are compared where
-// they are in one file, and what differs is healed by a full sync. Lists that another webhook client feeds are left alone.
+// SelfCheck looks after every list once a day: a full sync that has failed is asked for anew, both sides are compared
+// where they are in one file, and what differs is healed by a full sync. Lists that another webhook client feeds are
+// left alone.
 type SelfCheck struct {
 	store *store.Store
 	at    time.Duration // of the day, in local time

@@ -19,8 +19,8 @@ func (h *house) ask(k int) {
 	h.must(err)
 }
 
-// Mails to one go by the relay of their tenant; what is wrong with one tenant's is nobody else's wait, and a second relay takes
-// over from the first.
+// Mails to one go by the relay of their tenant; what is wrong with one tenant's is nobody else's wait, and a second
+// relay takes over from the first.
 func TestMailsToOneGoByTheirTenantsRelay(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -79,8 +79,8 @@ func TestMailsToOneGoByTheirTenantsRelay(t *testing.T) {
 	})
 }
 
-// No mail about an account reaches a tenant's relay, whichever tenant's looks it has: not one that was queued before the mailers
-// started, not its second try, and not while the daemon's own relay is down.
+// No mail about an account reaches a tenant's relay, whichever tenant's looks it has: not one that was queued before
+// the mailers started, not its second try, and not while the daemon's own relay is down.
 func TestAccountMailsNeverGoByATenantsRelay(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var mu sync.Mutex

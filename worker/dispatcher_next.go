@@ -1,0 +1,157 @@
+package worker
+
+import (
+	"context"
+	"time"
+)
+
+// next hands out the item whose turn it is on a relay. It returns nil where none is ready and wait is false, and when
+// the dispatcher is closed, ctx has ended, or a relay before this one works again.
+func (d *dispatcher) next(ctx context.Context, r *relay, wait bool) *item {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed || ctx.Err() != nil || !r.serves() {
+		return nil
+	}
+	if it := d.pop(r); it != nil || !wait {
+		return it
+	}
+	stop := context.AfterFunc(ctx, d.wake)
+	defer stop()
+	for {
+		if d.closed || ctx.Err() != nil || !r.serves() {
+			return nil
+		}
+		if it := d.pop(r); it != nil {
+			return it
+		}
+		d.more.Wait()
+	}
+}
+
+// clock reads the time once, and only if it is asked for.
+type clock struct{ at time.Time }
+
+func (c *clock) now() time.Time {
+	if c.at.IsZero() {
+		c.at = time.Now()
+	}
+	return c.at
+}
+
+// pop takes the item whose turn it is on a relay: a parked one whose time has come, else one of the tenant whose turn
+// it is.
+func (d *dispatcher) pop(r *relay) *item {
+	var c clock
+	if r.pace != nil && !d.open(r.pace, &c) {
+		return nil
+	}
+	if r.group.throttling.Load() {
+		for _, domain := range r.group.raise(c.now()) {
+			d.retime(r.group, domain, c.now())
+		}
+	}
+	it := d.popParked(r, &c)
+	for range d.tenants {
+		if it != nil {
+			break
+		}
+		if d.turn >= len(d.tenants) {
+			d.turn = 0
+		}
+		t := d.tenants[d.turn]
+		d.turn++
+		if t.group == r.group && d.openTenant(t, &c) {
+			it = d.popTenant(t, &c)
+		}
+	}
+	if it == nil {
+		return nil
+	}
+	p := it.job.tenant.pace
+	if many := it.job.waiting() >= plenty && p == nil && r.pace == nil; many != d.plenty.Load() {
+		d.plenty.Store(many)
+	}
+	if p != nil {
+		p.take(c.now())
+	}
+	if r.pace != nil {
+		r.pace.take(c.now())
+	}
+	return it
+}
+
+// open reports whether a pace lets a message go now. If it doesn't, open sees to it that the connections look again.
+func (d *dispatcher) open(p *pace, c *clock) bool {
+	at := p.ready(c.now())
+	if !at.After(c.now()) {
+		return true
+	}
+	if p.wants() {
+		d.signal()
+	}
+	d.wakeIn(at, c.now())
+	return false
+}
+
+// openTenant reports whether a tenant's refusals and pace let a message go now, as open does.
+func (d *dispatcher) openTenant(t *tenantQueue, c *clock) bool {
+	if !t.until.IsZero() {
+		if t.until.After(c.now()) {
+			d.wakeIn(t.until, c.now())
+			return false
+		}
+		t.until = time.Time{}
+	}
+	return t.pace == nil || d.open(t.pace, c)
+}
+
+// popTenant takes the next item of a tenant: its jobs take turns. Items whose destination has had its share are parked.
+func (d *dispatcher) popTenant(t *tenantQueue, c *clock) *item {
+	for range t.jobs {
+		if t.turn >= len(t.jobs) {
+			t.turn = 0
+		}
+		j := t.jobs[t.turn]
+		t.turn++
+		for j.waiting() > 0 && j.parked < maxParked {
+			it := j.pop()
+			if j.waiting() == claimSize/2 || j.waiting() == 0 {
+				d.signal()
+			}
+			if it.timed || d.domains == nil && !t.group.throttling.Load() {
+				it.timed = false
+				return it
+			}
+			at := t.group.due(d.domains, it.EmailKey, c.now())
+			if !at.After(c.now()) {
+				return it
+			}
+			j.parked++
+			t.group.parked.add(at, it)
+			d.wakeIn(t.group.parked[0].at, c.now())
+		}
+	}
+	return nil
+}
+
+// popParked takes a parked item whose time has come.
+func (d *dispatcher) popParked(r *relay, c *clock) *item {
+	for h := &r.group.parked; len(*h) > 0; {
+		if first := (*h)[0]; first.at.After(c.now()) {
+			d.wakeIn(first.at, c.now())
+			return nil
+		}
+		it := h.first()
+		if it.job.parked--; it.job.parked == maxParked/2 {
+			d.signal()
+		}
+		if d.openTenant(it.job.tenant, c) {
+			return it
+		}
+		// It goes back to the others of its job, for a tenant that waits must not hold others up.
+		it.timed = true
+		it.job.unpop(it)
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package worker
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/mail/smtp"
+	"newsletterd/store"
+)
+
+// maxLost is how many connections may break in one recipient's own transaction, running, before that counts as a
+// temporary failure of the recipient.
+const maxLost = 3
+
+// record is an outcome on its way into the file.
+type record struct {
+	store.Outcome
+	it *item
+}
+
+// outcome returns the record of an item in a new state. tried counts it as a try.
+func outcome(it *item, state int, reason string, tried bool) record {
+	return record{it: it, Outcome: store.Outcome{
+		JobNo: it.job.job.No, TenantID: it.job.job.TenantID, Seq: it.Seq, EmailKey: it.EmailKey,
+		State: state, Reason: reason, Tried: tried,
+	}}
+}
+
+// ambiguous returns the record of an item whose reply was lost: its message goes out once more, with the same
+// Message-ID, and fails when that reply is lost too.
+func ambiguous(it *item, o smtp.Outcome) record {
+	if it.Ambiguous > 0 {
+		return outcome(it, store.RecipientFailed, core.ReasonNoReply, true)
+	}
+	rec := outcome(it, store.RecipientQueued, replyText(o), false)
+	rec.Ambiguous = true
+	return rec
+}
+
+// deferred returns the record of an item that is tried again later, or that fails because its time is over.
+func deferred(it *item, o smtp.Outcome) record {
+	at, ok := it.job.job.NextTry(it.Tries+1, core.At(time.Now()))
+	rec := outcome(it, store.RecipientDeferred, replyText(o), true)
+	rec.DueAt, rec.GivesUpAt = at, it.job.job.LastTry(it.Tries+1, at)
+	if !ok {
+		rec.State, rec.DueAt, rec.GivesUpAt, rec.SoftBounce = store.RecipientFailed, 0, 0, o.MailboxFull()
+	}
+	return rec
+}
+
+// replyText returns the server's reply as it is kept.
+func replyText(o smtp.Outcome) string {
+	parts := make([]string, 0, 3)
+	if o.Code != 0 {
+		parts = append(parts, strconv.Itoa(o.Code))
+	}
+	for _, p := range [...]string{o.Enhanced, o.Text} {
+		if p != "" {
+			parts = append(parts, p)
+		}
+	}
+	if len(parts) == 0 {
+		return "connection lost"
+	}
+	return strings.Join(parts, " ")
+}

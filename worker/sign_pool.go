@@ -1,0 +1,48 @@
+package worker
+
+import (
+	"context"
+	"sync"
+)
+
+// signPool makes and signs mails in goroutines of its own. A signature costs more than all else, and a connection that
+// waits for its relay should not be what computes it.
+type signPool struct {
+	work  chan *draft
+	start sync.Once
+	n     int // goroutines
+}
+
+func newSignPool(n int) *signPool {
+	return &signPool{work: make(chan *draft, 256), n: n}
+}
+
+// full reports whether add would probably wait.
+func (p *signPool) full() bool { return len(p.work) == cap(p.work) }
+
+// add hands a draft over, and reports whether it did so before ctx ended.
+func (p *signPool) add(ctx context.Context, d *draft) bool {
+	p.start.Do(func() {
+		for range p.n {
+			go p.run()
+		}
+	})
+	d.done = make(chan struct{})
+	select {
+	case p.work <- d:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (p *signPool) run() {
+	var scratch []byte
+	for d := range p.work {
+		d.make(&scratch)
+		close(d.done)
+	}
+}
+
+// close ends the pool. No connection runs any more.
+func (p *signPool) close() { close(p.work) }
