@@ -63,7 +63,7 @@ func (a accountEdge) show(c *Call, notice, typed string, fault error) (HTML, err
 		return HTML{}, err
 	}
 	data := accountView{
-		Name: who.User.Name, Email: who.User.Email, Verified: who.User.EmailVerified, Change: change.Email, ChangeUntil: when(change.ExpiresAt), Typed: cut(typed, maxShown),
+		Name: who.User.Name, Email: who.User.Email, Verified: who.User.EmailVerified, Change: change.Email, ChangeUntil: when(change.ExpiresAt), Typed: truncate(typed, maxShown),
 	}
 	for _, b := range browsers {
 		data.Browsers = append(data.Browsers, accountRow{
@@ -125,7 +125,7 @@ func (w *pageWords) browserName(agent string) string {
 		return browser
 	}
 	name, _, _ := strings.Cut(agent, " ")
-	return cut(name, 60)
+	return truncate(name, 60)
 }
 
 type accountForm struct {

@@ -81,11 +81,11 @@ func (a authorizeEdge) distrust(c *Call, q url.Values, e *auth.AuthorizeError) (
 	if e.Client != nil {
 		n.Details = append(n.Details, [2]string{"Client", e.Client.Name + " (" + e.Client.ID + ")"})
 	} else if id := q.Get("client_id"); id != "" {
-		n.Details = append(n.Details, [2]string{"client_id", cut(id, maxShown)})
+		n.Details = append(n.Details, [2]string{"client_id", truncate(id, maxShown)})
 	}
 	if e.Parameter == "redirect_uri" {
 		if uri := q.Get("redirect_uri"); uri != "" {
-			n.Details = append(n.Details, [2]string{"Sent", cut(uri, maxShown)})
+			n.Details = append(n.Details, [2]string{"Sent", truncate(uri, maxShown)})
 		}
 		for _, uri := range e.Client.RedirectURIs {
 			n.Details = append(n.Details, [2]string{"Registered", uri})

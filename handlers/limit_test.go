@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -20,6 +19,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/handlers/web/webtest"
 )
 
 // bare returns a handler of a table of its own, without a store.
@@ -163,45 +163,9 @@ func TestStrangersBodiesLeaveRoom(t *testing.T) {
 	})
 }
 
-// pipes is a listener of in-memory connections, so that time limits run on a bubble's clock.
-type pipes struct {
-	conns chan net.Conn
-	done  chan struct{}
-}
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error   { close(p.done); return nil }
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
-
-func (p *pipes) dial() net.Conn {
-	a, b := net.Pipe()
-	p.conns <- b
-	return a
-}
-
-func servePipes(t *testing.T, h http.Handler) *pipes {
-	p := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
-	srv := Server(h)
-	served := make(chan error)
-	go func() { served <- srv.Serve(p) }()
-	t.Cleanup(func() {
-		_ = srv.Close()
-		<-served
-	})
-	return p
-}
-
 func TestSlowCallersAreCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := servePipes(t, bare(t, &Route{"POST", "/api/large", public(), member, JSON(large), "Large"}))
+		p := webtest.Serve(t, Server(bare(t, &Route{"POST", "/api/large", public(), member, JSON(large), "Large"})))
 		for name, tt := range map[string]struct {
 			send string
 			cut  time.Duration
@@ -212,7 +176,7 @@ func TestSlowCallersAreCutOff(t *testing.T) {
 			"idle":        {"GET /healthzz HTTP/1.1\r\nHost: x\r\n\r\n", idleTimeout, "404 Not Found"},
 			"huge header": {"GET / HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 17*KiB) + "\r\n\r\n", 0, "431 Request Header"},
 		} {
-			c, start := p.dial(), time.Now()
+			c, start := p.Dial(), time.Now()
 			go func() { _, _ = io.WriteString(c, tt.send) }()
 			b, _ := io.ReadAll(c)
 			if took := time.Since(start); took < tt.cut || took > tt.cut+time.Second || !strings.Contains(string(b), tt.want) {
@@ -298,8 +262,8 @@ func TestABrokenListIsCut(t *testing.T) {
 // stops reading: only that ends it.
 func TestStreamsMayTakeTheirTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := servePipes(t, bare(t, &Route{"GET", "/api/rows", public(), member, rowsTo(20*listPage, 0), "Rows"}))
-		c := p.dial()
+		p := webtest.Serve(t, Server(bare(t, &Route{"GET", "/api/rows", public(), member, rowsTo(20*listPage, 0), "Rows"})))
+		c := p.Dial()
 		defer c.Close()
 		go func() { _, _ = io.WriteString(c, "GET /api/rows HTTP/1.1\r\nHost: x\r\n\r\n") }()
 		start, r, lines := time.Now(), bufio.NewReaderSize(c, 64), 0
@@ -319,7 +283,7 @@ func TestStreamsMayTakeTheirTime(t *testing.T) {
 			t.Errorf("took %v only", took)
 		}
 
-		c2 := p.dial()
+		c2 := p.Dial()
 		go func() { _, _ = io.WriteString(c2, "GET /api/rows HTTP/1.1\r\nHost: x\r\n\r\n") }()
 		_, _ = io.ReadFull(c2, make([]byte, 10))
 		time.Sleep(ProgressTimeout + time.Second)

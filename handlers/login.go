@@ -95,7 +95,7 @@ func (a authorizeEdge) showLogin(c *Call, p purpose, email, fault string, status
 	data := struct {
 		Client, Continue, Email, Forgot string
 		SignUp                          bool
-	}{Continue: p.path, Email: cut(email, maxShown), Forgot: p.asQuery(), SignUp: !a.auth.ClosedRegistration}
+	}{Continue: p.path, Email: truncate(email, maxShown), Forgot: p.asQuery(), SignUp: !a.auth.ClosedRegistration}
 	var targets []string
 	if p.request != nil {
 		request, err := requested(c, p)

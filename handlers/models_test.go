@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/handlers/web/webtest"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
 )
@@ -285,7 +286,7 @@ func TestStalledUploadsAreEnded(t *testing.T) {
 				e := unservedEnv(t, storetest.Open(t))
 				e.handler.options.ModelLimits = core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 30}
 				e.step("person ann")
-				c := servePipes(t, e.handler).dial()
+				c := webtest.Serve(t, Server(e.handler)).Dial()
 				start, sent := time.Now(), make(chan struct{})
 				go func() {
 					defer close(sent)
@@ -323,10 +324,10 @@ func TestStalledUploadsLeaveRoom(t *testing.T) {
 		for i := range strangers { // before the first request: it reads the callers that a step adds
 			e.step("person " + stranger(i) + " verified=false")
 		}
-		pipes := servePipes(t, e.handler)
+		pipes := webtest.Serve(t, Server(e.handler))
 		var stalled []net.Conn
 		begin := func(token string) {
-			c := pipes.dial()
+			c := pipes.Dial()
 			stalled = append(stalled, c)
 			go func() {
 				fmt.Fprintf(c, "POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", token, 10<<20)
@@ -347,7 +348,7 @@ func TestStalledUploadsLeaveRoom(t *testing.T) {
 		}
 		e.handler.uploads.memory.Release(uploadMemory - uploadsPerUser*store.ChunkSize)
 		for who, want := range map[string]string{"bob": "HTTP/1.1 201 ", "stranger0": "HTTP/1.1 403 "} {
-			c := pipes.dial()
+			c := pipes.Dial()
 			go fmt.Fprintf(c, "POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nConnection: close\r\nContent-Length: 5\r\n\r\nsolid", e.value(who))
 			if b, err := io.ReadAll(c); err != nil || !strings.HasPrefix(string(b), want) {
 				t.Errorf("%s: %s %v", who, b, err)
@@ -366,7 +367,7 @@ func TestSlowUploadsArrive(t *testing.T) {
 		e := unservedEnv(t, storetest.Open(t))
 		e.handler.options.ModelLimits = core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 30}
 		e.step("person ann")
-		c := servePipes(t, e.handler).dial()
+		c := webtest.Serve(t, Server(e.handler)).Dial()
 		defer c.Close()
 		const steps = 12
 		go func() {
@@ -424,10 +425,10 @@ func TestRepliesHaveNoAddressField(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range h.Routes() {
-		if r.Dialect != device || r.Do.out == nil {
+		if r.Dialect != device || r.Info().Output == nil {
 			continue
 		}
-		out := r.Do.out
+		out := r.Info().Output
 		if out.Kind() == reflect.Slice {
 			out = out.Elem()
 		}
@@ -443,10 +444,10 @@ func holdsEmail(t reflect.Type) bool {
 		return holdsEmail(t.Elem())
 	case reflect.Struct:
 		for _, f := range reflect.VisibleFields(t) {
-			if f.Type == emailType || (f.Type != t && holdsEmail(f.Type)) {
+			if f.Type == reflect.TypeFor[core.Email]() || (f.Type != t && holdsEmail(f.Type)) {
 				return true
 			}
 		}
 	}
-	return t == emailType
+	return t == reflect.TypeFor[core.Email]()
 }

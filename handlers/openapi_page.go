@@ -45,12 +45,12 @@ const maxSearch = 100
 // reference is the page that shows every operation, or those in which all words of a search stand, for people; programs read the
 // documents that it is made of.
 func (h *Handler) reference(c *Call, in referenceQuery) (HTML, error) {
-	words := strings.Fields(strings.ToLower(cut(in.Q, maxSearch)))
+	words := strings.Fields(strings.ToLower(truncate(in.Q, maxSearch)))
 	data := struct {
 		Q         string
 		Documents []referenceDocument
 		Found     int
-	}{Q: cut(in.Q, maxSearch)}
+	}{Q: truncate(in.Q, maxSearch)}
 	for _, d := range documents {
 		one := referenceDocument{Title: d.Title, Words: d.Description, Path: d.Path}
 		all, err := h.operations(d)

@@ -61,7 +61,7 @@ func (m mailedEdge) forgot(c *Call, in emailForm) (HTML, error) {
 	}
 	email, err := core.ParseEmail(in.Email)
 	if err != nil {
-		f.Email = cut(in.Email, maxShown)
+		f.Email = truncate(in.Email, maxShown)
 		return render(c, 400, "forgot", view{Title: wordsOf(c).ForgotLink, Fault: wordsOf(c).FaultEmail, Brand: f.brand, Data: f})
 	}
 	if err := m.auth.Forgot(c, email, core.MailStyle{TenantID: f.tenantID, Language: c.Language()}, c.Now); err != nil {

@@ -33,7 +33,7 @@ func (m mailedEdge) showRegister(c *Call, in registerForm, fault error) (HTML, e
 	}
 	v := view{
 		Title: wordsOf(c).SignUp, Brand: f.brand,
-		Data: registering{Client: f.client, Continue: f.Continue, Email: cut(in.Email, maxShown), Back: f.Back},
+		Data: registering{Client: f.client, Continue: f.Continue, Email: truncate(in.Email, maxShown), Back: f.Back},
 	}
 	status := 0
 	if fault != nil {

@@ -89,6 +89,12 @@ func (t *router) exact(method, path string) (*Route, []param) {
 	return c.route, values
 }
 
+// Find returns the route of a method and a path as it was sent, still escaped; nil where there is none.
+func (h *frame) Find(method, path string) *Route {
+	r, _ := h.router.find(method, path)
+	return r
+}
+
 // find is exact, with HEAD served by GET where that changes nothing.
 func (t *router) find(method, path string) (*Route, []param) {
 	r, params := t.exact(method, path)

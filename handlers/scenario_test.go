@@ -284,7 +284,7 @@ func (e *env) play(x exchange) (got string, hit string) {
 	defer res.Body.Close()
 	b, err := io.ReadAll(res.Body)
 	e.must(err)
-	route, _ := e.handler.router.find(words[0], req.URL.EscapedPath())
+	route := e.handler.Find(words[0], req.URL.EscapedPath())
 	if route != nil {
 		if words[0] != http.MethodHead && (res.Header.Get("Content-Type") == "application/json" || len(b) == 0) {
 			checkDescribed(e.t, route, res.StatusCode, b)

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -54,8 +55,9 @@ type RouteInfo struct {
 	Finds                  bool   // the path's object, before the body is read
 	MediaType              string // of the body; empty where it is not checked
 	MaxBody                int64
-	Status                 int   // of success
-	Statuses               []int // all that the route must be shown to answer
+	Status                 int          // of success
+	Statuses               []int        // all that the route must be shown to answer
+	Output                 reflect.Type // of the answer; nil: none is described
 }
 
 // Info returns what the line of the route says.
@@ -63,6 +65,6 @@ func (r *Route) Info() RouteInfo {
 	return RouteInfo{
 		TakesToken: r.Who.bearer, NeedsToken: r.Who.bearer && !r.Who.option, Signed: r.Who.signed, Proved: r.Who.proof != nil,
 		Scopes: r.Who.scopes, Finds: r.Do.find != nil, MediaType: mediaTypes[r.Do.body], MaxBody: r.Do.maxBody, Status: r.Do.status,
-		Statuses: r.statuses(),
+		Statuses: r.statuses(), Output: r.Do.out,
 	}
 }

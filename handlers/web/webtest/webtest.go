@@ -1,0 +1,49 @@
+// Package webtest helps tests of what is served over HTTP.
+package webtest
+
+import (
+	"net"
+	"net/http"
+	"testing"
+)
+
+// Pipes is a listener of in-memory connections, so that time limits run on a bubble's clock.
+type Pipes struct {
+	conns chan net.Conn
+	done  chan struct{}
+}
+
+// Serve serves in-memory connections until the test ends.
+func Serve(t *testing.T, srv *http.Server) *Pipes {
+	p := &Pipes{conns: make(chan net.Conn), done: make(chan struct{})}
+	served := make(chan error)
+	go func() { served <- srv.Serve(p) }()
+	t.Cleanup(func() {
+		_ = srv.Close()
+		<-served
+	})
+	return p
+}
+
+// Accept returns the server's end of the next connection. It is for net/http.
+func (p *Pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close ends Accept.
+func (p *Pipes) Close() error { close(p.done); return nil }
+
+// Addr returns an address that means nothing.
+func (p *Pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
+
+// Dial returns the client's end of a new connection.
+func (p *Pipes) Dial() net.Conn {
+	a, b := net.Pipe()
+	p.conns <- b
+	return a
+}
