@@ -2,12 +2,48 @@
 package storetest
 
 import (
+	"context"
+	"errors"
+	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
 	"newsletterd/store"
 )
+
+// migrated returns the bytes of a fresh, migrated database. It is made once per process: migrating costs a third of the time
+// of a test that does little else, and ten times as much under the race detector.
+var migrated = sync.OnceValues(func() (file []byte, err error) {
+	dir, err := os.MkdirTemp("", "storetest")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "migrated.db")
+	if _, err := store.Migrate(context.Background(), path, store.MigrateOptions{Now: time.Now()}); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// Create writes a fresh, migrated database to a path; a file that is there already stays as it is.
+func Create(path string) error {
+	file, err := migrated()
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(file)
+	return errors.Join(err, f.Close())
+}
 
 // Open opens a fresh, migrated database in a temporary folder, as a daemon would, and closes it when the test ends.
 func Open(t testing.TB) *store.Store {
@@ -25,6 +61,9 @@ func OpenAt(t testing.TB, path string) *store.Store {
 func OpenWith(t testing.TB, o store.Options) *store.Store {
 	t.Helper()
 	o.Migrate, o.WatchEvery = true, time.Minute
+	if err := Create(o.Path); err != nil {
+		t.Fatal(err)
+	}
 	s, err := store.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
