@@ -101,9 +101,11 @@ var (
 // evidenceTime returns a time with a zone in UTC, and one without a zone as it stands: it is no moment that is known. Empty:
 // the cell is no time, or one before 1990 or after 2100.
 func evidenceTime(cell string) string {
-	for _, layout := range zonedTimes {
-		if t, err := time.Parse(layout, cell); err == nil {
-			return inOurTime(t.UTC(), time.RFC3339)
+	if len(cell) > len(time.DateTime) { // no shorter cell has a zone, and each layout that is tried costs
+		for _, layout := range zonedTimes {
+			if t, err := time.Parse(layout, cell); err == nil {
+				return inOurTime(t.UTC(), time.RFC3339)
+			}
 		}
 	}
 	for _, layout := range plainTimes {
