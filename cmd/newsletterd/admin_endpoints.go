@@ -30,7 +30,10 @@ func endpointFlags() []cli.Flag {
 		stringFlag("url", "`URL` that events are posted to"),
 		stringFlag("name", "`NAME` of the receiver"),
 		referenceFlag("list", store.NounList, "only events of the list `ID` (empty: of every list)"),
-		listFlag("event", "only events of the `TYPE`, as subscription.unsubscribed (repeatable; empty: all)"),
+		choiceListFlag{
+			&cli.StringSliceFlag{Name: "event", Usage: "only events of the `TYPE`, as subscription.unsubscribed (repeatable; empty: all)"},
+			[]string{core.EventActivated, core.EventUnsubscribed, core.EventPreferences},
+		},
 	}
 }
 

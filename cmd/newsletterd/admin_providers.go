@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -113,15 +115,63 @@ func newProviderRow(cfg *config.Config, p store.Provider, source string) provide
 	return providerRow{ID: p.Name, Provider: p, Source: source, URL: cfg.Origin() + "/webhooks/" + p.Name}
 }
 
-// namedFlags are how a command names its provider: --name and --id are the same.
-func namedFlags(more ...cli.Flag) []cli.Flag {
-	return append([]cli.Flag{&cli.StringFlag{Name: "name", Aliases: []string{"id"}, Usage: "the `NAME` of the provider"}}, more...)
+// oneProvider makes a command that takes a provider: --name and --id are the same, since the name is the id.
+func (p *program) oneProvider(
+	name, usage string, flags []cli.Flag, run func(c *cli.Context, cfg *config.Config, s *store.Store, name string) error,
+) *cli.Command {
+	flags = append([]cli.Flag{&cli.StringFlag{Name: "name", Aliases: []string{"id"}, Usage: "the `NAME` of the provider, or the beginning of it"}}, flags...)
+	return p.command(name, usage, flags, []string{"name"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+		found, err := findProvider(c, cfg, s, c.String("name"))
+		if err != nil {
+			return err
+		}
+		return run(c, cfg, s, found)
+	})
+}
+
+// findProvider returns the name of the provider that word names: by its name, in any case, or by the beginning of it.
+// Providers of the configuration count like those of the database.
+func findProvider(c *cli.Context, cfg *config.Config, s *store.Store, word string) (string, error) {
+	kept, err := pages(func(p store.Provider) string { return p.Name }, func(page core.Page) ([]store.Provider, error) {
+		return s.Providers(c.Context, page)
+	})
+	if err != nil {
+		return "", err
+	}
+	names := slices.Collect(maps.Keys(cfg.Providers))
+	for _, record := range kept {
+		names = append(names, record.Name)
+	}
+	if slices.Contains(names, word) {
+		return word, nil
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	var found []store.Reference
+	for _, whole := range [...]bool{true, false} {
+		for _, name := range names {
+			begins := len(word) >= store.MinReference && strings.HasPrefix(strings.ToLower(name), strings.ToLower(word))
+			if strings.EqualFold(name, word) || !whole && begins {
+				found = append(found, store.Reference{ID: name})
+			}
+		}
+		if len(found) > 0 {
+			break
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", missing(core.ErrNotFound, "provider", word)
+	case 1:
+		return found[0].ID, nil
+	}
+	return "", fmt.Errorf("--name: %q names %s", word, candidates("provider", found))
 }
 
 func (p *program) providerShowCommand() *cli.Command {
-	return p.command("show", "show one mail provider", namedFlags(boolFlag("show-secret", "print its secrets too")), []string{"name"},
-		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
-			return p.printProvider(c, cfg, s, c.String("name"), "")
+	return p.oneProvider("show", "show one mail provider", []cli.Flag{boolFlag("show-secret", "print its secrets too")},
+		func(c *cli.Context, cfg *config.Config, s *store.Store, name string) error {
+			return p.printProvider(c, cfg, s, name, "")
 		})
 }
 
@@ -144,13 +194,12 @@ func (p *program) printProvider(c *cli.Context, cfg *config.Config, s *store.Sto
 }
 
 func (p *program) providerUpdateCommand() *cli.Command {
-	return p.command("update", "change a mail provider", namedFlags(
+	return p.oneProvider("update", "change a mail provider", []cli.Flag{
 		boolFlag("disabled", "answer its requests 403 (=false: take them again)"),
 		tenantFlag("the `ID` or name of its tenant (empty: it may report for every tenant)"), topicFlag(),
 		boolFlag("new-secret", "give it another secret, made here; the one before stays good beside it"), secretFlag(),
 		boolFlag("end-old-secret", "end the secret before the newest"),
-	), []string{"name"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
-		name := c.String("name")
+	}, func(c *cli.Context, cfg *config.Config, s *store.Store, name string) error {
 		if cfg.Providers[name] != nil {
 			return errors.New("the provider " + name + " stands in the configuration: change it there")
 		}
@@ -195,8 +244,7 @@ func (p *program) providerUpdateCommand() *cli.Command {
 }
 
 func (p *program) providerDeleteCommand() *cli.Command {
-	return p.command("delete", "delete a mail provider", namedFlags(), []string{"name"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		name := c.String("name")
+	return p.oneProvider("delete", "delete a mail provider", nil, func(c *cli.Context, _ *config.Config, s *store.Store, name string) error {
 		if err := s.DeleteProvider(c.Context, name, actor(), now()); err != nil {
 			return missing(err, "provider", name)
 		}
