@@ -16,6 +16,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/mail"
+	"newsletterd/mail/report"
 	"newsletterd/store"
 )
 
@@ -32,7 +33,7 @@ type Options struct {
 	Engage         func(store.Engagement)            // counts what readers open and follow; it must not wait. nil: nothing is
 	DuplicateGuard time.Duration                     // in which a send job with the same content is refused; 0: never
 	Providers      map[string]*store.ProviderSecrets // mail providers of the configuration; they hide those of the store
-	SNS            *mail.SNS                         // how messages of Amazon SNS are checked; nil: none is accepted
+	SNS            *report.SNS                       // how messages of Amazon SNS are checked; nil: none is accepted
 
 	// Bearer verifies an access token. A token that is not valid is core.Unauthenticated.
 	Bearer func(ctx context.Context, token string, now core.Instant) (core.Caller, error)

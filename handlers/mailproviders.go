@@ -5,6 +5,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail"
+	"newsletterd/mail/report"
 	"newsletterd/store"
 )
 
@@ -20,8 +21,8 @@ type mailSenderKey struct{}
 // mailSender is the provider that a call is made by.
 type mailSender struct {
 	record *store.ProviderSecrets
-	kind   *mail.ProviderKind
-	hook   *mail.ProviderHook
+	kind   *report.Kind
+	hook   *report.Hook
 }
 
 // admitProvider finds the provider of the path. Its signature is checked over the raw body; only then is it told that it is
@@ -35,11 +36,11 @@ func (h *Handler) admitProvider(c *Call) error {
 			return err
 		}
 	}
-	kind := mail.KindOfProvider(record.Kind)
+	kind := report.KindOf(record.Kind)
 	if kind == nil {
 		return ErrNoRoute
 	}
-	hook := &mail.ProviderHook{Name: name, Kind: record.Kind, Secrets: record.Secrets, Topics: record.Topics, SNS: h.options.SNS}
+	hook := &report.Hook{Name: name, Kind: record.Kind, Secrets: record.Secrets, Topics: record.Topics, SNS: h.options.SNS}
 	c.Keep(mailSenderKey{}, &mailSender{record, kind, hook})
 	c.LimitBody(kind.MaxBody)
 	c.CheckBody(func(body []byte) error {
@@ -54,8 +55,8 @@ func (h *Handler) admitProvider(c *Call) error {
 	return nil
 }
 
-func providerRequest(c *Call, body []byte) *mail.ProviderRequest {
-	return &mail.ProviderRequest{Header: c.Request.Header, Body: body, Now: c.Now}
+func providerRequest(c *Call, body []byte) *report.Request {
+	return &report.Request{Header: c.Request.Header, Body: body, Now: c.Now}
 }
 
 // providerEvent is the specification's ProviderEvent.
@@ -97,7 +98,7 @@ func (a mailProviders) take(c *Call, body []byte) (out acceptedReports, err erro
 		r := &reports[i]
 		batch[i] = store.ProviderReport{
 			Provider: sender.record.Name, Event: r.Event, Key: r.Key, Guess: sender.native(),
-			Unsubscribe: r.Unsubscribe, Aside: r.Aside,
+			Unsubscribe: r.Unsubscribe, Aside: r.ByMachine,
 		}
 		batch[i].JobNo, batch[i].Seq = a.ident.Recipient(r.Names...)
 	}
@@ -105,10 +106,10 @@ func (a mailProviders) take(c *Call, body []byte) (out acceptedReports, err erro
 	return out, a.store.ApplyReports(c, batch, c.Now)
 }
 
-func (s *mailSender) native() bool { return s.kind.Name != mail.KindGeneric }
+func (s *mailSender) native() bool { return s.kind.Name != report.KindGeneric }
 
 // reports reads the events of a proved request.
-func (s *mailSender) reports(r *mail.ProviderRequest) ([]mail.ProviderReport, error) {
+func (s *mailSender) reports(r *report.Request) ([]report.Report, error) {
 	if s.native() {
 		return s.kind.Reports(r)
 	}
@@ -122,11 +123,11 @@ func (s *mailSender) reports(r *mail.ProviderRequest) ([]mail.ProviderReport, er
 	if err := e.Validate(); err != nil {
 		return nil, err
 	}
-	return []mail.ProviderReport{{Event: e, Names: []string{e.MessageID}, Key: e.Key()}}, nil
+	return []report.Report{{Event: e, Names: []string{e.MessageID}, Key: e.Key()}}, nil
 }
 
 // attribute settles whose a report is: the provider's tenant, or the one that it names, which must exist.
-func (a mailProviders) attribute(c *Call, r *mail.ProviderReport) error {
+func (a mailProviders) attribute(c *Call, r *report.Report) error {
 	own := c.Value(mailSenderKey{}).(*mailSender).record.TenantID
 	if r.Event.TenantID == "" {
 		r.Event.TenantID = own

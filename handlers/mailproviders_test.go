@@ -11,14 +11,14 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/mail/report"
 	"newsletterd/store"
 )
 
 func init() {
 	// provider NAME kind=KIND tenant=TENANT disabled: a mail provider with the secret of its name.
 	steps["provider"] = func(e *env, name string, args map[string]string) {
-		p := store.Provider{Name: name, Kind: argOr(args, "kind", mail.KindGeneric), TenantID: e.value(args["tenant"])}
+		p := store.Provider{Name: name, Kind: argOr(args, "kind", report.KindGeneric), TenantID: e.value(args["tenant"])}
 		if _, off := args["disabled"]; off {
 			p.DisabledAt = 1
 		}
@@ -83,5 +83,5 @@ func (e *env) signProvider(req *http.Request, body string, words []string) {
 	t := strconv.FormatInt(at.Unix(), 10)
 	m := hmac.New(sha256.New, key)
 	m.Write([]byte(t + "." + body))
-	req.Header.Set(mail.HeaderProviderSignature, "t="+t+",v1="+hex.EncodeToString(m.Sum(nil)))
+	req.Header.Set(report.HeaderSignature, "t="+t+",v1="+hex.EncodeToString(m.Sum(nil)))
 }

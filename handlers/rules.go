@@ -2,7 +2,7 @@ package handlers
 
 import (
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/mail/report"
 )
 
 // subscription lets in tokens with the scope email, for the subscriptions of the user's own address, and those with a
@@ -34,5 +34,5 @@ func admin() Access {
 
 // mailProvider lets in the mail provider that the path names, proved over the raw body in the way of its kind.
 func (h *Handler) mailProvider() Access {
-	return Proved("provider", "mail providers, by what their kind proves itself with", mail.HeaderProviderSignature, h.admitProvider)
+	return Proved("provider", "mail providers, by what their kind proves itself with", report.HeaderSignature, h.admitProvider)
 }

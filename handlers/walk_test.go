@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/mail/report"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
 )
@@ -34,7 +34,7 @@ func TestEveryRoute(t *testing.T) {
 			return nil, core.ErrInvalidSignature
 		},
 	}
-	ours := store.Provider{Name: "ours", Kind: mail.KindGeneric}
+	ours := store.Provider{Name: "ours", Kind: report.KindGeneric}
 	if err := o.Store.AddProvider(t.Context(), ours, providerSecret("ours"), "command", 1); err != nil {
 		t.Fatal(err)
 	}

@@ -24,14 +24,6 @@
 //
 //	track.go       links and pixel, put into the tokens between lexing and compiling (bodyTokens)
 //
-// Events of mail providers:
-//
-//	provider.go    ProviderHook: proves a request; ProviderReport: what it says
-//	provider_marks.go  the header by which a mail is known in them
-//	provider_kinds.go  THE TABLE: one line a make of provider; provider_*.go: one file each
-//	sns.go         messages of Amazon SNS: signature, certificate, confirmation
-//	bounce.go      mails that come back: delivery status (RFC 3464), feedback (RFC 5965); lmtp.go: the listener for them
-//
 // # The template language
 //
 // A subset of Liquid. Output: {{ path | filter: argument }}. Blocks: {% if %} {% elsif %} {% else %} {% endif %},
@@ -62,8 +54,8 @@
 //	not spam                                                               TestSpamAssassin
 //	SMTP (RFC 5321, 2920, 3207, 4954), each reply and each fault           mail/smtp TestClient…, worker TestMisbehavingRelays, TestRelaysThatLetNobodyIn
 //	hostile templates                                                      TestHostileTemplates, TestTemplateErrors, FuzzTemplate
-//	events of providers, as their table says                               TestProviderPayloads, TestProviderSignatures, TestSNS…
-//	bounces and reports (RFC 3464, 6533, 5965)                             TestBounces, FuzzBounce
+//	events of providers, as their table says                               mail/report TestProviderPayloads, TestProviderSignatures, TestSNS…
+//	bounces and reports (RFC 3464, 6533, 5965)                             mail/report TestBounces, FuzzBounce
 //
 // # Decisions
 //

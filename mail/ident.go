@@ -98,6 +98,22 @@ func (n *Ident) ParseLocal(local string) (kind byte, job, seq int64, ok bool) {
 	return local[0], v[0], v[1], ok
 }
 
+// Recipient returns the recipient row of the first name that this key made: a token or a Message-ID made by Message,
+// or an address made by Bounce or Unsubscribe. It returns 0, 0 if there is none.
+func (n *Ident) Recipient(names ...string) (job, seq int64) {
+	for _, name := range names {
+		name = strings.Trim(strings.TrimSpace(name), "<>")
+		if job, seq, ok := n.ParseMessage(name); ok {
+			return job, seq
+		}
+		local, _, _ := strings.Cut(name, "@")
+		if _, job, seq, ok := n.ParseLocal(local); ok {
+			return job, seq
+		}
+	}
+	return 0, 0
+}
+
 func (n *Ident) local(kind byte, job, seq int64) string {
 	var b [64]byte
 	name := n.append(b[:0], kind, addressMAC, job, seq)

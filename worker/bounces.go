@@ -6,6 +6,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail"
+	"newsletterd/mail/report"
 	"newsletterd/store"
 )
 
@@ -16,7 +17,7 @@ const bounceProvider = "(mail)"
 // it were about a mail of ours. Others are left aside: only our own names, which nobody else can make, are believed.
 func TakeBounce(ctx context.Context, s *store.Store, ident *mail.Ident, rcpt string, data []byte, now core.Instant) (n int, err error) {
 	var batch []store.ProviderReport
-	for _, r := range mail.ParseBounce(rcpt, data, now) {
+	for _, r := range report.ParseBounce(rcpt, data, now) {
 		job, seq := ident.Recipient(r.Names...)
 		if job == 0 {
 			continue

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/mail/report"
 	"newsletterd/mail/smtp"
 	"newsletterd/store"
 )
@@ -201,7 +201,7 @@ func (c *connection) done(e *smtp.Envelope, o smtp.Outcome) {
 			it.job.policy.Store(0)
 		}
 		rec := outcome(it, store.RecipientSent, "", true)
-		rec.QueueID = mail.QueueID(c.relay.provider, o.Text)
+		rec.QueueID = report.QueueID(c.relay.provider, o.Text)
 		s.recorder.add(rec)
 	case smtp.Later:
 		c.worked(it)

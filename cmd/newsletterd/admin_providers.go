@@ -11,7 +11,7 @@ import (
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/mail/report"
 	"newsletterd/store"
 )
 
@@ -42,10 +42,10 @@ func secretFlag() cli.Flag {
 func (p *program) providerCreateCommand() *cli.Command {
 	c := p.command("create", "add a mail provider", []cli.Flag{
 		stringFlag("name", "`NAME`: its webhook is /webhooks/NAME"),
-		oneOfFlag("kind", "`KIND`: "+strings.Join(config.ProviderKinds(), ", "), config.ProviderKinds()...).byDefault(mail.KindGeneric),
+		oneOfFlag("kind", "`KIND`: "+strings.Join(config.ProviderKinds(), ", "), config.ProviderKinds()...).byDefault(report.KindGeneric),
 		tenantFlag("the `ID` or name of its tenant (else it may report for every tenant)"), topicFlag(), secretFlag(),
 	}, []string{"name"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
-		kind := mail.KindOfProvider(c.String("kind"))
+		kind := report.KindOf(c.String("kind"))
 		secret, err := p.providerSecret(c, kind, c.Bool("secret-stdin"))
 		if err != nil {
 			return err
@@ -72,7 +72,7 @@ func (p *program) providerCreateCommand() *cli.Command {
 }
 
 // providerSecret reads the secret from standard input, or makes one where the kind lets us.
-func (p *program) providerSecret(c *cli.Context, kind *mail.ProviderKind, given bool) (string, error) {
+func (p *program) providerSecret(c *cli.Context, kind *report.Kind, given bool) (string, error) {
 	switch {
 	case given:
 		secret, err := oneLine(p.in)
@@ -207,7 +207,7 @@ func (p *program) providerUpdateCommand() *cli.Command {
 		if err != nil {
 			return missing(err, "provider", name)
 		}
-		kind := mail.KindOfProvider(record.Kind)
+		kind := report.KindOf(record.Kind)
 		if kind == nil {
 			return errors.New("this program does not know the kind " + record.Kind)
 		}

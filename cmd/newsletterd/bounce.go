@@ -12,6 +12,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/mail"
+	"newsletterd/mail/report"
 	"newsletterd/store"
 	"newsletterd/worker"
 )
@@ -25,7 +26,7 @@ func (p *program) bounceCommand() *cli.Command {
 	c := p.command("bounce", "take in a mail that came back, from standard input", []cli.Flag{
 		stringFlag("to", "`ADDRESS` that it came back to (else those of its header)"),
 	}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		data, err := io.ReadAll(io.LimitReader(p.in, mail.MaxBounce))
+		data, err := io.ReadAll(io.LimitReader(p.in, report.MaxBounce))
 		if err != nil {
 			return err
 		}
@@ -62,7 +63,7 @@ func mailIdent(ctx context.Context, s *store.Store) (*mail.Ident, error) {
 // bounceListener takes mails that come back by LMTP; nil where [bounce] listen is empty.
 type bounceListener struct {
 	listener net.Listener
-	server   *mail.BounceServer
+	server   *report.BounceServer
 	log      *slog.Logger
 }
 
@@ -82,7 +83,7 @@ func newBounceListener(ctx context.Context, cfg *config.Config, s *store.Store, 
 		_, err := worker.TakeBounce(ctx, s, ident, rcpt, data, core.At(time.Now()))
 		return err
 	}
-	return &bounceListener{l, mail.NewBounceServer(localName(cfg), take, log), log}, nil
+	return &bounceListener{l, report.NewBounceServer(localName(cfg), take, log), log}, nil
 }
 
 func (b *bounceListener) start() {

@@ -18,7 +18,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/handlers"
-	"newsletterd/mail"
+	"newsletterd/mail/report"
 	"newsletterd/netguard"
 	"newsletterd/store"
 	"newsletterd/worker"
@@ -112,7 +112,7 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 		Store: d.store, Auth: d.auth, Bearer: d.auth.Bearer, ModelLimits: modelLimits(d.cfg),
 		DuplicateGuard: d.cfg.Send.DuplicateGuard.Std(),
 		Engage:         d.tracker.Add,
-		Providers:      providerRecords(d.cfg), SNS: &mail.SNS{Fetch: (&netguard.Guard{}).Fetcher()},
+		Providers:      providerRecords(d.cfg), SNS: &report.SNS{Fetch: (&netguard.Guard{}).Fetcher()},
 		Newsletter: handlers.NewsletterOptions{
 			ConfirmToken: d.cfg.Newsletter.ConfirmToken, UnsubscribeTokenAuth: d.cfg.Newsletter.UnsubscribeTokenAuth,
 			DisableScope: d.cfg.Newsletter.DisableScope, MemberURL: d.cfg.Send.MemberURL,

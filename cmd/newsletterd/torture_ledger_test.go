@@ -23,7 +23,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/core/coretest"
-	"newsletterd/mail"
+	"newsletterd/mail/report"
 	"newsletterd/store"
 )
 
@@ -135,12 +135,12 @@ func (l *ledger) events(name string) {
 		return sub.Status(), err
 	}
 	l.ack("webhook", name, func(s *store.Store) error { _, err := status(s); return err })
-	report, _ := json.Marshal(obj{"event_type": "suppression", "message_id": name, "tenant_id": l.tenant, "email": email, "occurred_at": now()})
+	bounce, _ := json.Marshal(obj{"event_type": "suppression", "message_id": name, "tenant_id": l.tenant, "email": email, "occurred_at": now()})
 	stamp := strconv.FormatInt(time.Now().Unix(), 10)
 	mac := hmac.New(sha256.New, l.provider)
-	fmt.Fprintf(mac, "%s.%s", stamp, report)
-	header := map[string]string{mail.HeaderProviderSignature: "t=" + stamp + ",v1=" + hex.EncodeToString(mac.Sum(nil))}
-	if _, ok := l.send("POST", "/webhooks/mailprovider", report, header); ok {
+	fmt.Fprintf(mac, "%s.%s", stamp, bounce)
+	header := map[string]string{report.HeaderSignature: "t=" + stamp + ",v1=" + hex.EncodeToString(mac.Sum(nil))}
+	if _, ok := l.send("POST", "/webhooks/mailprovider", bounce, header); ok {
 		l.ack("provider event", name, func(s *store.Store) error {
 			got, err := status(s)
 			if err == nil && got != "suppressed" {

@@ -17,6 +17,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/mail"
+	"newsletterd/mail/report"
 	"newsletterd/mail/smtp"
 	"newsletterd/netguard"
 	"newsletterd/store"
@@ -42,7 +43,7 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 	if err := s.EnsureLoopClient(ctx, loop, now()); err != nil {
 		return err
 	}
-	if err := s.EnsureDefaultProvider(ctx, mail.KindGeneric, auth.NewSecret(), now()); err != nil {
+	if err := s.EnsureDefaultProvider(ctx, report.KindGeneric, auth.NewSecret(), now()); err != nil {
 		return err
 	}
 	poster, err := d.poster()

@@ -11,12 +11,12 @@ import (
 
 	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/mail/report"
 )
 
 // Provider is one mail provider: [providers.NAME]. It overrides the one of the same name in the database.
 type Provider struct {
-	Kind    string   // of mail.ProviderKinds
+	Kind    string   // of report.Kinds
 	Secrets []Secret // the newest first, two at most
 	Tenant  string   // id; empty: it may report for every tenant
 	Topics  []string // of kind ses
@@ -56,7 +56,7 @@ func (r *loader) provider(name string) *Provider {
 	}
 	p := r.cfg.Providers[name]
 	if p == nil {
-		p = &Provider{Kind: mail.KindGeneric, Topics: []string{}, Enabled: true}
+		p = &Provider{Kind: report.KindGeneric, Topics: []string{}, Enabled: true}
 		r.cfg.Providers[name] = p
 	}
 	return p
@@ -137,7 +137,7 @@ func (r *loader) checkProviders() {
 			r.fault(path, r.cfg.File, "%s", terminal.Message(err))
 			continue
 		}
-		kind := mail.KindOfProvider(p.Kind)
+		kind := report.KindOf(p.Kind)
 		if kind == nil {
 			r.that(path+".kind", oneOf(p.Kind, ProviderKinds()...))
 			continue
@@ -165,7 +165,7 @@ func (r *loader) checkProviders() {
 
 // ProviderKinds returns the names of the kinds of mail providers.
 func ProviderKinds() (names []string) {
-	for _, k := range mail.ProviderKinds() {
+	for _, k := range report.Kinds() {
 		names = append(names, k.Name)
 	}
 	return names

@@ -1,4 +1,4 @@
-package mail
+package report
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// BounceServer takes mails that come back by LMTP (RFC 2033), from a mail server on this machine or beside it. It takes every
-// recipient: what is in a mail decides whether it says anything.
+// BounceServer takes mails that come back by LMTP (RFC 2033), from a mail server on this machine or near it. It takes
+// every recipient and every mail: what is in a mail decides whether it says anything.
 type BounceServer struct {
-	// Take gets one mail for one recipient; an error has the sender try again.
+	// Take is called with each mail, once for each recipient. After an error the sender is told to try again.
 	Take func(ctx context.Context, rcpt string, data []byte) error
 	Log  *slog.Logger
 
@@ -24,13 +24,15 @@ type BounceServer struct {
 
 const (
 	lmtpTimeout     = time.Minute
-	lmtpConnections = 32 // at once, each with a mail in memory; more wait in the queue of the kernel
+	lmtpConnections = 32 // at once, each with a mail in memory; more wait in the kernel's queue
 	lmtpRecipients  = 50
-	lmtpBytes       = 64 << 20 // taken, of which MaxBounce is looked at: a refusal would bounce the bounce
+	lmtpBytes       = 64 << 20 // of which MaxBounce are read: a refusal would bounce the bounce
 )
 
-// NewBounceServer makes a server; name is what it greets with.
-func NewBounceServer(name string, take func(ctx context.Context, rcpt string, data []byte) error, log *slog.Logger) *BounceServer {
+// NewBounceServer returns a server that greets with name.
+func NewBounceServer(
+	name string, take func(ctx context.Context, rcpt string, data []byte) error, log *slog.Logger,
+) *BounceServer {
 	b := &BounceServer{Take: take, Log: log}
 	s := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &bounceSession{server: b}, nil }))
 	s.LMTP, s.Domain = true, name
@@ -41,7 +43,7 @@ func NewBounceServer(name string, take func(ctx context.Context, rcpt string, da
 	return b
 }
 
-// Serve takes mails from a listener until Shutdown.
+// Serve takes mails from l until Shutdown, and then returns nil. It serves 32 connections at a time.
 func (b *BounceServer) Serve(l net.Listener) error {
 	if err := b.server.Serve(netutil.LimitListener(l, lmtpConnections)); err != nil && !errors.Is(err, smtp.ErrServerClosed) {
 		return err
@@ -49,7 +51,7 @@ func (b *BounceServer) Serve(l net.Listener) error {
 	return nil
 }
 
-// Shutdown lets the mails in flight finish until ctx ends, then cuts them: their senders try again.
+// Shutdown waits for the mails in flight until ctx ends, then closes their connections: the senders try again.
 func (b *BounceServer) Shutdown(ctx context.Context) error {
 	if err := b.server.Shutdown(ctx); err != nil && !errors.Is(err, smtp.ErrServerClosed) {
 		return b.server.Close()
@@ -57,24 +59,25 @@ func (b *BounceServer) Shutdown(ctx context.Context) error {
 	return nil
 }
 
+// bounceSession is one connection (smtp.LMTPSession).
 type bounceSession struct {
 	server *BounceServer
 	rcpts  []string
 }
 
-// Mail takes any sender: bounces have none (RFC 5321 section 4.5.5).
+// Mail implements smtp.Session. It takes any sender: bounces have none (RFC 5321 section 4.5.5).
 func (s *bounceSession) Mail(string, *smtp.MailOptions) error { return nil }
 
-// Rcpt takes any recipient.
+// Rcpt implements smtp.Session. It takes any recipient.
 func (s *bounceSession) Rcpt(to string, _ *smtp.RcptOptions) error {
 	s.rcpts = append(s.rcpts, to)
 	return nil
 }
 
-// Data is not used in LMTP.
+// Data implements smtp.Session; LMTP does not use it.
 func (s *bounceSession) Data(r io.Reader) error { return s.LMTPData(r, noStatus{}) }
 
-// LMTPData takes the mail, once for each recipient.
+// LMTPData implements smtp.LMTPSession. It takes the mail once for each recipient.
 func (s *bounceSession) LMTPData(r io.Reader, status smtp.StatusCollector) error {
 	data, err := io.ReadAll(io.LimitReader(r, MaxBounce))
 	if err == nil {
@@ -94,12 +97,13 @@ func (s *bounceSession) LMTPData(r io.Reader, status smtp.StatusCollector) error
 	return nil
 }
 
-// Reset forgets the mail.
+// Reset implements smtp.Session.
 func (s *bounceSession) Reset() { s.rcpts = nil }
 
-// Logout has nothing to free.
+// Logout implements smtp.Session.
 func (s *bounceSession) Logout() error { return nil }
 
+// noStatus ignores the statuses of recipients.
 type noStatus struct{}
 
 func (noStatus) SetStatus(string, error) {}

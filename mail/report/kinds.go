@@ -1,4 +1,4 @@
-package mail
+package report
 
 import (
 	"bytes"
@@ -16,18 +16,18 @@ import (
 	"newsletterd/core"
 )
 
-// providerKinds is THE TABLE of mail providers: one line each.
-var providerKinds = []*ProviderKind{
-	{Name: KindGeneric, MaxBody: maxProviderEvent, Secret: genericSecret, verify: verifyGeneric},
-	{Name: "ses", MaxBody: maxProviderEvent, Topics: true, verify: verifySNS, parse: parseSES, confirm: confirmSNS},
-	{Name: "postmark", MaxBody: maxProviderEvent, Secret: basicSecret, verify: verifyBasic, parse: parsePostmark},
-	{Name: "sendgrid", MaxBody: maxProviderBatch, Secret: sendgridSecret, verify: verifySendGrid, parse: parseSendGrid},
-	{Name: "mailgun", MaxBody: maxProviderEvent, Secret: mailgunSecret, verify: verifyMailgun, parse: parseMailgun},
-	{Name: "resend", MaxBody: maxProviderEvent, Secret: svixSecret, verify: verifySvix, parse: parseResend},
-	{Name: "mailjet", MaxBody: maxProviderBatch, Secret: basicSecret, verify: verifyBasic, parse: parseMailjet},
+// kinds is the table of mail providers: one line each.
+var kinds = []*Kind{
+	{Name: KindGeneric, MaxBody: maxEvent, Secret: genericSecret, verify: verifyGeneric},
+	{Name: "ses", MaxBody: maxEvent, Topics: true, verify: verifySNS, parse: parseSES, confirm: confirmSNS},
+	{Name: "postmark", MaxBody: maxEvent, Secret: basicSecret, verify: verifyBasic, parse: parsePostmark},
+	{Name: "sendgrid", MaxBody: maxBatch, Secret: sendgridSecret, verify: verifySendGrid, parse: parseSendGrid},
+	{Name: "mailgun", MaxBody: maxEvent, Secret: mailgunSecret, verify: verifyMailgun, parse: parseMailgun},
+	{Name: "resend", MaxBody: maxEvent, Secret: svixSecret, verify: verifySvix, parse: parseResend},
+	{Name: "mailjet", MaxBody: maxBatch, Secret: basicSecret, verify: verifyBasic, parse: parseMailjet},
 }
 
-// The secrets of the kinds, as people have to write them.
+// The forms of secrets.
 var (
 	genericSecret = SecretForm{
 		Help: "whsec_ and the base64 of 32 bytes", Check: checkGenericKey,
@@ -38,7 +38,8 @@ var (
 		},
 	}
 	basicSecret = SecretForm{
-		Help: "name:password, as it stands in the webhook's address at the provider (https://name:password@…)", Check: checkBasic,
+		Help:  "name:password, as it stands in the webhook's address at the provider (https://name:password@…)",
+		Check: checkBasic,
 		Fresh: func() string { return "newsletterd:" + core.NewToken() },
 	}
 	sendgridSecret = SecretForm{Help: "the verification key of the Event Webhook, in base64", Check: checkSendGridKey}
@@ -46,6 +47,7 @@ var (
 	svixSecret     = SecretForm{Help: "the signing secret: whsec_ and base64", Check: checkWebhookKey}
 )
 
+// filledSecret returns an error unless s has 8 characters and no space around them.
 func filledSecret(s string) error {
 	if len(s) < 8 || strings.TrimSpace(s) != s {
 		return core.Invalidf("secret", "secret is too short, or has spaces around it.")
@@ -53,6 +55,7 @@ func filledSecret(s string) error {
 	return nil
 }
 
+// checkBasic returns an error unless s is name:password.
 func checkBasic(s string) error {
 	name, password, _ := strings.Cut(s, ":")
 	if name == "" || len(password) < 8 {
@@ -61,21 +64,21 @@ func checkBasic(s string) error {
 	return nil
 }
 
-// headerOf is the value of a header (in net/http's spelling) that must stand once; empty where it does not.
-func headerOf(r *ProviderRequest, name string) string {
+// headerOf returns the value of a header, given in net/http's spelling; empty unless it occurs exactly once.
+func headerOf(r *Request, name string) string {
 	if v := r.Header[name]; len(v) == 1 {
 		return v[0]
 	}
 	return ""
 }
 
-// equalText compares without telling by its time where two texts differ.
+// equalText reports whether a and b are equal, in constant time.
 func equalText(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
-// outcomes of a mail that a provider tells in words of its own.
+// What a provider can report, each in words of its own.
 var (
 	hardBounced  = core.ProviderEvent{Type: core.ProviderHardBounced, BounceType: core.HardBounce}
 	softBounced  = core.ProviderEvent{Type: core.ProviderSoftBounced, BounceType: core.SoftBounce}
@@ -89,17 +92,19 @@ var (
 	unsubscribed = core.ProviderEvent{Type: unsubscribeMark}
 )
 
-// unsubscribeMark stands for an event_type where a provider says that the recipient has left: there is none for it.
+// unsubscribeMark is the type of an event that says that the recipient unsubscribed: core has none for it.
 const unsubscribeMark = "unsubscribe"
 
-// reportOf fills an outcome in; ok is false for nothing.
-func reportOf(outcome core.ProviderEvent, email, messageID string, at core.Instant, key []byte, names ...string) (p ProviderReport, ok bool) {
-	p = ProviderReport{Event: outcome, Key: key, Names: names, Unsubscribe: outcome.Type == unsubscribeMark}
+// reportOf returns a report of an outcome; ok is false for nothing.
+func reportOf(
+	outcome core.ProviderEvent, email, messageID string, at core.Instant, key []byte, names ...string,
+) (p Report, ok bool) {
+	p = Report{Event: outcome, Key: key, Names: names, Unsubscribe: outcome.Type == unsubscribeMark}
 	p.Event.Email, p.Event.MessageID, p.Event.OccurredAt = core.Email(bareAddress(email)), messageID, at
 	return p, outcome.Type != ""
 }
 
-// bareAddress is the address alone of one that may have a name beside it.
+// bareAddress returns the address of a mailbox that may have a display name.
 func bareAddress(s string) string {
 	if strings.ContainsAny(s, "<\"") {
 		if a, err := mail.ParseAddress(s); err == nil {
@@ -109,10 +114,10 @@ func bareAddress(s string) string {
 	return s
 }
 
-// looseText is a value that a provider writes as a number or as a text.
+// looseText is a JSON value that a provider writes as a number or as a string.
 type looseText string
 
-// UnmarshalJSON takes anything.
+// UnmarshalJSON implements json.Unmarshaler. It takes any value.
 func (t *looseText) UnmarshalJSON(b []byte) error {
 	if s := ""; json.Unmarshal(b, &s) == nil {
 		*t = looseText(s)
@@ -124,7 +129,7 @@ func (t *looseText) UnmarshalJSON(b []byte) error {
 
 func (t looseText) String() string { return string(t) }
 
-// instantOf reads RFC 3339; 0 where it is none.
+// instantOf parses RFC 3339; it returns 0 if s is something else.
 func instantOf(s string) core.Instant {
 	at, err := core.ParseInstant(s)
 	if err != nil {
@@ -133,7 +138,7 @@ func instantOf(s string) core.Instant {
 	return at
 }
 
-// unixOf reads unix seconds, with a fraction or without, written as a number or a text.
+// unixOf parses Unix seconds, which may have a fraction; it returns 0 if n is something else.
 func unixOf(n looseText) core.Instant {
 	f, err := strconv.ParseFloat(n.String(), 64)
 	if err != nil || f < 0 || f > 253402300799 {
@@ -142,7 +147,7 @@ func unixOf(n looseText) core.Instant {
 	return core.At(time.UnixMilli(int64(f * 1000)))
 }
 
-// readJSON reads a provider's JSON; the form of its fields is the provider's, so what we do not know is left aside.
+// readJSON decodes a provider's JSON and ignores unknown fields. An error is of kind Invalid.
 func readJSON(b []byte, v any) error {
 	if err := json.Unmarshal(b, v); err != nil {
 		return core.Invalidf("", "The body is not the provider's JSON.").With(err)
@@ -150,8 +155,9 @@ func readJSON(b []byte, v any) error {
 	return nil
 }
 
-// readBatch reads one object or an array of them. Elements of an array that can't be read are left out and counted, unless none can.
-func readBatch[T any](r *ProviderRequest) ([]T, error) {
+// readBatch decodes one object or an array of them. Malformed elements of an array are left out and counted; if there
+// are no others, it returns the error of the first.
+func readBatch[T any](r *Request) ([]T, error) {
 	b := bytes.TrimSpace(r.Body)
 	if len(b) == 0 || b[0] != '[' {
 		var one T
@@ -185,11 +191,11 @@ func readBatch[T any](r *ProviderRequest) ([]T, error) {
 	return many, nil
 }
 
-// lastingTolerance is how old a signed event may be where the provider keeps its time when it tries again; that it counts
-// once keeps a replay without effect.
+// lastingTolerance is how old a signed event may be if the provider's retries keep the first try's time. A replay has
+// no effect, because an event counts once.
 const lastingTolerance = time.Hour
 
-// within tells whether an instant is not older than oldest, nor ahead of our clock by more than a little.
+// within reports whether at is at most oldest before now, and at most Tolerance after it.
 func within(at, now core.Instant, oldest time.Duration) bool {
-	return now.Sub(at) <= oldest && at.Sub(now) <= ProviderTolerance
+	return now.Sub(at) <= oldest && at.Sub(now) <= Tolerance
 }

@@ -1,4 +1,4 @@
-package mail
+package report
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,9 +23,12 @@ import (
 	"newsletterd/core"
 )
 
+// update rewrites the golden files.
+var update = flag.Bool("update", false, "rewrite the golden files")
+
 var hookNow = core.At(time.Date(2026, 11, 20, 10, 30, 0, 0, time.UTC))
 
-// payloadsOf reads a file of testdata/providers: blocks of a title, a body and, behind "->", what it means.
+// payloadsOf reads a file of testdata/providers: blocks of a title, a body and, after "->", what it means.
 func payloadsOf(t testing.TB, kind string) (titles, bodies, wants []string) {
 	text, err := os.ReadFile(filepath.Join("testdata", "providers", kind+".txt"))
 	if err != nil {
@@ -41,7 +45,7 @@ func payloadsOf(t testing.TB, kind string) (titles, bodies, wants []string) {
 	return titles, bodies, wants
 }
 
-// bodyOf makes the body of a request of a payload: that of ses stands in an envelope.
+// bodyOf returns the body of a request with a payload: that of ses is in an envelope.
 func bodyOf(kind, payload string) []byte {
 	if kind != "ses" {
 		return []byte(payload)
@@ -52,7 +56,7 @@ func bodyOf(kind, payload string) []byte {
 
 // The payloads mean what the table of each provider says; -update writes it down: read the difference.
 func TestProviderPayloads(t *testing.T) {
-	for _, k := range ProviderKinds() {
+	for _, k := range Kinds() {
 		if k.parse == nil {
 			continue
 		}
@@ -61,7 +65,8 @@ func TestProviderPayloads(t *testing.T) {
 			keys := map[string]string{}
 			golden := goldenHead(t, k.Name)
 			for i := range bodies {
-				request := &ProviderRequest{Body: bodyOf(k.Name, bodies[i]), Now: hookNow, Header: map[string][]string{headerSvixID: {"msg_" + strconv.Itoa(i)}}}
+				header := map[string][]string{headerSvixID: {"msg_" + strconv.Itoa(i)}}
+				request := &Request{Body: bodyOf(k.Name, bodies[i]), Now: hookNow, Header: header}
 				reports, err := k.Reports(request)
 				got := describeReports(reports, err)
 				if request.Malformed > 0 {
@@ -96,7 +101,7 @@ func goldenHead(t *testing.T, kind string) string {
 	return strings.TrimRight(head, "\n") + "\n"
 }
 
-func describeReports(reports []ProviderReport, err error) string {
+func describeReports(reports []Report, err error) string {
 	if err != nil {
 		return "error: " + core.KindOf(err).String()
 	}
@@ -118,16 +123,16 @@ func describeReports(reports []ProviderReport, err error) string {
 		if r.Unsubscribe {
 			line += ", has left"
 		}
-		if r.Aside {
-			line += ", aside"
+		if r.ByMachine {
+			line += ", by a machine"
 		}
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
 }
 
-// tampered are the ways in which a good request is made a bad one.
-func tampered(r *ProviderRequest) map[string]*ProviderRequest {
+// tampered returns bad requests made of a good one.
+func tampered(r *Request) map[string]*Request {
 	late := *r
 	late.Now = r.Now.Add(24 * time.Hour)
 	early := *r
@@ -141,7 +146,9 @@ func tampered(r *ProviderRequest) map[string]*ProviderRequest {
 	}
 	other := *r
 	other.Body = append(bytes.Clone(r.Body), ' ')
-	return map[string]*ProviderRequest{"late": &late, "early": &early, "without headers": &bare, "headers twice": &twice, "another body": &other}
+	return map[string]*Request{
+		"late": &late, "early": &early, "without headers": &bare, "headers twice": &twice, "another body": &other,
+	}
 }
 
 func TestProviderSignatures(t *testing.T) {
@@ -171,9 +178,11 @@ func TestProviderSignatures(t *testing.T) {
 		kind, secret, other string
 		header              map[string]string
 		body                []byte
-		harmless            string // what this kind can't tell
+		harmless            string // what this kind can't detect
 	}{
-		{"generic", webhookSecret, "whsec_" + strings.Repeat("A", 43) + "=", map[string]string{HeaderProviderSignature: "t=" + stamp + ",v1=" + strings.Repeat("0", 64) + ",v1=" + generic}, body, ""},
+		{"generic", webhookSecret, "whsec_" + strings.Repeat("A", 43) + "=", map[string]string{
+			HeaderSignature: "t=" + stamp + ",v1=" + strings.Repeat("0", 64) + ",v1=" + generic,
+		}, body, ""},
 		{"postmark", "hook:correct horse", "hook:wrong horse", map[string]string{"Authorization": basic}, body, "late early another body"},
 		{"mailjet", "hook:correct horse", "hook:wrong horse", map[string]string{"Authorization": basic}, body, "late early another body"},
 		{"sendgrid", base64.StdEncoding.EncodeToString(spki), "AAAA", map[string]string{
@@ -185,20 +194,21 @@ func TestProviderSignatures(t *testing.T) {
 		}, body, ""},
 	} {
 		t.Run(tc.kind, func(t *testing.T) {
-			if err := KindOfProvider(tc.kind).CheckSecrets([]string{tc.secret}); err != nil {
+			if err := KindOf(tc.kind).CheckSecrets([]string{tc.secret}); err != nil {
 				t.Error(err)
 			}
-			r := &ProviderRequest{Header: map[string][]string{}, Body: tc.body, Now: hookNow}
+			r := &Request{Header: map[string][]string{}, Body: tc.body, Now: hookNow}
 			for k, v := range tc.header {
 				r.Header[k] = []string{v}
 			}
-			hook := &ProviderHook{Name: "x", Kind: tc.kind, Secrets: []string{tc.other, tc.secret}}
+			hook := &Hook{Name: "x", Kind: tc.kind, Secrets: []string{tc.other, tc.secret}}
 			if err := hook.Verify(t.Context(), r); err != nil {
 				t.Errorf("by the second secret: %v", err)
 			}
 			hook.Secrets = hook.Secrets[1:]
 			for what, bad := range tampered(r) {
-				if err := hook.Verify(t.Context(), bad); !errors.Is(err, core.ErrInvalidSignature) && !strings.Contains(tc.harmless, what) {
+				err := hook.Verify(t.Context(), bad)
+				if !errors.Is(err, core.ErrInvalidSignature) && !strings.Contains(tc.harmless, what) {
 					t.Errorf("%s: %v", what, err)
 				}
 			}
@@ -213,7 +223,7 @@ func TestProviderSignatures(t *testing.T) {
 }
 
 func TestProviderSecretsHaveForms(t *testing.T) {
-	for _, k := range ProviderKinds() {
+	for _, k := range Kinds() {
 		if k.Secret.Check == nil {
 			if k.CheckSecrets(nil) != nil || k.CheckSecrets([]string{"x"}) == nil {
 				t.Errorf("%s has no secret", k.Name)
@@ -232,22 +242,9 @@ func TestProviderSecretsHaveForms(t *testing.T) {
 	}
 }
 
-func TestRecipientByOurNames(t *testing.T) {
-	n := NewIdent(make([]byte, 32))
-	message, bounce := n.Message(7, 8), n.Bounce(7, 9)
-	for name, seq := range map[string]int64{
-		message: 8, "<" + message + "@mail.example>": 8, " <" + message + "@mail.example> ": 8,
-		bounce + "@bounce.example": 9, strings.ToUpper(bounce) + "@bounce.example": 9, "": 0, "<>": 0, "b+aaaa.bbbb@x": 0,
-	} {
-		if _, got := n.Recipient("no", name); got != seq {
-			t.Errorf("%q: recipient %d, want %d", name, got, seq)
-		}
-	}
-}
-
-// FuzzProviders gives every kind's reader what it will; whatever comes out must be fit to keep.
+// FuzzProviders: what the readers return can be stored, whatever the body.
 func FuzzProviders(f *testing.F) {
-	for _, k := range ProviderKinds() {
+	for _, k := range Kinds() {
 		if k.parse == nil {
 			continue
 		}
@@ -257,9 +254,10 @@ func FuzzProviders(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		r := &ProviderRequest{Header: map[string][]string{headerSNSType: {"Notification"}}, Body: body, Now: hookNow}
-		for _, k := range ProviderKinds() {
-			hook := &ProviderHook{Kind: k.Name, SNS: &SNS{}, Secrets: []string{"whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}}
+		r := &Request{Header: map[string][]string{headerSNSType: {"Notification"}}, Body: body, Now: hookNow}
+		for _, k := range Kinds() {
+			secrets := []string{"whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}
+			hook := &Hook{Kind: k.Name, SNS: &SNS{}, Secrets: secrets}
 			if k.Name != "ses" && hook.Verify(t.Context(), r) == nil {
 				t.Errorf("%s took it for proved", k.Name)
 			}
@@ -268,10 +266,26 @@ func FuzzProviders(f *testing.F) {
 			}
 			reports, _ := k.Reports(r)
 			for _, p := range reports {
-				if p.Event.OccurredAt <= 0 || len(p.Key) != 16 || len(p.Event.MessageID) > 998 || p.Event.Effect() == "" && !p.Unsubscribe {
+				if p.Event.OccurredAt <= 0 || len(p.Key) != 16 || len(p.Event.MessageID) > 998 ||
+					p.Event.Effect() == "" && !p.Unsubscribe {
 					t.Errorf("%s: %+v", k.Name, p)
 				}
 			}
 		}
 	})
+}
+
+func TestQueueID(t *testing.T) {
+	const id = "0100018f12345678-0a1b2c3d-4e5f-6789-abcd-0123456789ab-000000"
+	for text, want := range map[string]string{
+		"Ok " + id: id, id: "", "Ok": "", "Ok short": "", "Ok: queued as " + id: "", "Ok " + id + " and more": "",
+		"Ok <" + id + "@x>": "",
+	} {
+		if got := QueueID("ses", text); got != want {
+			t.Errorf("%q: %q", text, got)
+		}
+		if got := QueueID("", text); got != "" {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
 }

@@ -1,4 +1,4 @@
-package mail
+package report
 
 import (
 	"context"
@@ -12,12 +12,13 @@ import (
 	"newsletterd/core"
 )
 
-// The headers of SendGrid's Event Webhook, in the spelling of net/http.
+// The headers of SendGrid's Event Webhook, in net/http's spelling.
 const (
 	headerSendGridSignature = "X-Twilio-Email-Event-Webhook-Signature"
 	headerSendGridTimestamp = "X-Twilio-Email-Event-Webhook-Timestamp"
 )
 
+// sendgridKey parses a verification key: the base64 of a P-256 public key (SPKI).
 func sendgridKey(secret string) (*ecdsa.PublicKey, error) {
 	der, err := base64.StdEncoding.DecodeString(secret)
 	if err != nil {
@@ -34,13 +35,14 @@ func sendgridKey(secret string) (*ecdsa.PublicKey, error) {
 	return ec, nil
 }
 
+// checkSendGridKey returns an error unless secret is a verification key.
 func checkSendGridKey(secret string) error {
 	_, err := sendgridKey(secret)
 	return err
 }
 
 // verifySendGrid checks the ECDSA signature over the timestamp and the raw body.
-func verifySendGrid(_ context.Context, h *ProviderHook, r *ProviderRequest) error {
+func verifySendGrid(_ context.Context, h *Hook, r *Request) error {
 	stamp := headerOf(r, headerSendGridTimestamp)
 	sig, err := base64.StdEncoding.DecodeString(headerOf(r, headerSendGridSignature))
 	if err != nil || len(stamp) != 10 || !within(unixOf(looseText(stamp)), r.Now, lastingTolerance) {
@@ -56,6 +58,7 @@ func verifySendGrid(_ context.Context, h *ProviderHook, r *ProviderRequest) erro
 	return core.ErrInvalidSignature
 }
 
+// sendgridEvent is one event of SendGrid.
 type sendgridEvent struct {
 	Email       string    `json:"email"`
 	Timestamp   looseText `json:"timestamp"`
@@ -66,9 +69,10 @@ type sendgridEvent struct {
 	EventID     string    `json:"sg_event_id"`
 	MessageID   string    `json:"sg_message_id"`
 	MachineOpen bool      `json:"sg_machine_open"`
-	Mark        string    `json:"nd"` // of unique_args: our own
+	Mark        string    `json:"nd"` // of unique_args: the token of our Message-ID
 }
 
+// outcome returns what the event says.
 func (e *sendgridEvent) outcome() core.ProviderEvent {
 	switch e.Event {
 	case "bounce":
@@ -96,17 +100,18 @@ func (e *sendgridEvent) outcome() core.ProviderEvent {
 	return nothing
 }
 
-func parseSendGrid(r *ProviderRequest) ([]ProviderReport, error) {
+// parseSendGrid reads one event or a batch.
+func parseSendGrid(r *Request) ([]Report, error) {
 	events, err := readBatch[sendgridEvent](r)
-	var out []ProviderReport
+	var out []Report
 	for i := range events {
 		e := &events[i]
 		key := core.ProviderKey("sendgrid", e.EventID, e.Email)
 		if e.EventID == "" {
-			key = nil // by what it says
+			key = nil // settle makes one of what the event says
 		}
 		if p, ok := reportOf(e.outcome(), e.Email, e.MessageID, unixOf(e.Timestamp), key, e.Mark, e.SMTPID); ok {
-			p.Aside = e.MachineOpen
+			p.ByMachine = e.MachineOpen
 			out = append(out, p)
 		}
 	}

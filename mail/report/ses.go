@@ -1,4 +1,4 @@
-package mail
+package report
 
 import (
 	"encoding/json"
@@ -7,8 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-// sesMessage is what Amazon SES puts into a message of SNS: a notification of an identity (notificationType) or an event of
-// a configuration set (eventType).
+// sesMessage is what Amazon SES puts into a message of SNS: a notification of an identity (notificationType) or an
+// event of a configuration set (eventType).
 type sesMessage struct {
 	NotificationType string `json:"notificationType"`
 	EventType        string `json:"eventType"`
@@ -48,40 +48,43 @@ type sesMessage struct {
 	} `json:"subscription"`
 }
 
+// sesRecipient is an address that bounced or complained.
 type sesRecipient struct {
 	Email  string `json:"emailAddress"`
 	Status string `json:"status"`
 }
 
+// sesSeen is when a mail was opened or clicked.
 type sesSeen struct {
 	Timestamp string `json:"timestamp"`
 }
 
-// told is one outcome of a message, for one address.
-type told struct {
+// sesOutcome is one outcome of a message, for one address.
+type sesOutcome struct {
 	outcome core.ProviderEvent
 	email   string
 	at      string
 }
 
-func (m *sesMessage) outcomes() (out []told) {
+// outcomes returns what the message says, for each address.
+func (m *sesMessage) outcomes() (out []sesOutcome) {
 	kind := m.EventType
 	if kind == "" {
 		kind = m.NotificationType
 	}
 	each := func(o core.ProviderEvent, at string, to []string) {
 		for _, email := range to {
-			out = append(out, told{o, email, at})
+			out = append(out, sesOutcome{o, email, at})
 		}
 	}
 	switch kind {
 	case "Bounce":
 		for _, r := range m.Bounce.Recipients {
-			out = append(out, told{m.bounce(r.Status), r.Email, m.Bounce.Timestamp})
+			out = append(out, sesOutcome{m.bounce(r.Status), r.Email, m.Bounce.Timestamp})
 		}
 	case "Complaint":
 		for _, r := range m.Complaint.Recipients {
-			out = append(out, told{m.complaint(), r.Email, m.Complaint.Timestamp})
+			out = append(out, sesOutcome{m.complaint(), r.Email, m.Complaint.Timestamp})
 		}
 	case "Delivery":
 		each(delivered, m.Delivery.Timestamp, m.Delivery.Recipients)
@@ -97,7 +100,8 @@ func (m *sesMessage) outcomes() (out []told) {
 	return out
 }
 
-// bounce takes a domain without a mail host (5.4.4), which SES calls transient, for what it is.
+// bounce returns what a bounce with an enhanced status says. A domain without a mail host (5.4.4), which SES calls
+// transient, is a hard bounce.
 func (m *sesMessage) bounce(status string) core.ProviderEvent {
 	if m.Bounce.Type == "Transient" && status == "5.4.4" {
 		return hardBounced
@@ -105,6 +109,7 @@ func (m *sesMessage) bounce(status string) core.ProviderEvent {
 	return bounceOf(m.Bounce.Type, m.Bounce.SubType)
 }
 
+// complaint returns what a complaint says.
 func (m *sesMessage) complaint() core.ProviderEvent {
 	switch {
 	case m.Complaint.FeedbackType == "not-spam":
@@ -115,15 +120,16 @@ func (m *sesMessage) complaint() core.ProviderEvent {
 	return complained
 }
 
-// names are what may name the mail: our tag, our Message-ID, our return address.
+// names returns what may identify the mail: our tag, our Message-ID, our return address.
 func (m *sesMessage) names() []string {
 	names := append([]string{}, m.Mail.Tags["nd"]...)
 	names = append(names, messageIDs(m.Mail.Headers)...)
 	return append(names, m.Mail.CommonHeaders.MessageID, bareAddress(m.Mail.Source))
 }
 
-// parseSES reads the message of a notification. One that is not of SES, as the greeting of a new topic, has no events.
-func parseSES(r *ProviderRequest) ([]ProviderReport, error) {
+// parseSES reads the message of an SNS notification. One that is not of SES, as the greeting of a new topic, has no
+// events.
+func parseSES(r *Request) ([]Report, error) {
 	var e snsEnvelope
 	if err := readJSON(r.Body, &e); err != nil {
 		return nil, err
@@ -132,7 +138,7 @@ func parseSES(r *ProviderRequest) ([]ProviderReport, error) {
 	if e.Type != snsNotification || json.Unmarshal([]byte(e.Message), &m) != nil {
 		return nil, nil
 	}
-	var out []ProviderReport
+	var out []Report
 	for _, t := range m.outcomes() {
 		key := core.ProviderKey("sns", e.MessageID, strings.ToLower(t.email))
 		if p, ok := reportOf(t.outcome, t.email, m.Mail.MessageID, instantOf(t.at), key, m.names()...); ok {
@@ -140,4 +146,18 @@ func parseSES(r *ProviderRequest) ([]ProviderReport, error) {
 		}
 	}
 	return out, nil
+}
+
+// QueueID returns the name that a provider gives a mail in reply, the text of its answer to the mail, if its events
+// may name the mail by that alone: Amazon SES answers "Ok 0100018f-…", and its events carry no headers unless told
+// to. Otherwise it is empty.
+func QueueID(kind, reply string) string {
+	if kind != "ses" {
+		return ""
+	}
+	id, ok := strings.CutPrefix(reply, "Ok ")
+	if id = strings.TrimSpace(id); !ok || len(id) < 20 || len(id) > 100 || strings.ContainsAny(id, " <>@") {
+		return ""
+	}
+	return id
 }

@@ -1,4 +1,4 @@
-package mail
+package report
 
 import (
 	"context"
@@ -91,7 +91,7 @@ func (a *amazon) certificate(parent *x509.Certificate, parentKey *rsa.PrivateKey
 }
 
 // message makes a signed request; change may alter the envelope before it is signed, spoil after.
-func (a *amazon) message(version string, change, spoil func(e map[string]string)) *ProviderRequest {
+func (a *amazon) message(version string, change, spoil func(e map[string]string)) *Request {
 	a.Helper()
 	e := map[string]string{
 		"Type": "Notification", "MessageId": "22b80b92-fdea-4c2c-8f9d-bdfb0c7bf324", "TopicArn": testTopic, "Subject": "Amazon SES Email Event Notification",
@@ -131,11 +131,11 @@ func (a *amazon) message(version string, change, spoil func(e map[string]string)
 	if err != nil {
 		a.Fatal(err)
 	}
-	return &ProviderRequest{Header: map[string][]string{headerSNSType: {e["Type"]}}, Body: b, Now: hookNow}
+	return &Request{Header: map[string][]string{headerSNSType: {e["Type"]}}, Body: b, Now: hookNow}
 }
 
-func (a *amazon) hook() *ProviderHook {
-	return &ProviderHook{Name: "ses", Kind: "ses", Topics: []string{"arn:aws:sns:eu-west-1:123456789012:other", testTopic}, SNS: a.SNS}
+func (a *amazon) hook() *Hook {
+	return &Hook{Name: "ses", Kind: "ses", Topics: []string{"arn:aws:sns:eu-west-1:123456789012:other", testTopic}, SNS: a.SNS}
 }
 
 func set(key, value string) func(map[string]string) {
@@ -269,8 +269,8 @@ func TestSNSCertificates(t *testing.T) {
 	}
 }
 
-// A certificate that comes without its chain is believed only by way of its issuer, which leads to a root; never for the
-// connection that it was fetched by.
+// A certificate that comes without its chain is believed only by way of its issuer, which leads to a root; never for
+// the connection that it was fetched by.
 func TestSNSCertificateWithoutChain(t *testing.T) {
 	a := newAmazon(t)
 	ca, caKey := a.certificate(nil, nil, true, time.Hour)
@@ -337,7 +337,7 @@ func TestSNSHosts(t *testing.T) {
 func TestSNSReplayHasTheSameKeys(t *testing.T) {
 	a := newAmazon(t)
 	message := `{"eventType":"Bounce","bounce":{"bounceType":"Permanent","bouncedRecipients":[{"emailAddress":"a@x.org"},{"emailAddress":"b@x.org"}]},"mail":{"messageId":"m"}}`
-	k := KindOfProvider("ses")
+	k := KindOf("ses")
 	var keys [2][]string
 	for i := range keys {
 		reports, err := k.Reports(a.message("2", set("Message", message), nil))

@@ -17,20 +17,6 @@ func TestProvidersAreKnownByTheirRelays(t *testing.T) {
 	}
 }
 
-func TestNamesInReplies(t *testing.T) {
-	const id = "0100018f12345678-0a1b2c3d-4e5f-6789-abcd-0123456789ab-000000"
-	for text, want := range map[string]string{
-		"Ok " + id: id, id: "", "Ok": "", "Ok short": "", "Ok: queued as " + id: "", "Ok " + id + " and more": "", "Ok <" + id + "@x>": "",
-	} {
-		if got := QueueID("ses", text); got != want {
-			t.Errorf("%q: %q", text, got)
-		}
-		if got := QueueID("", text); got != "" {
-			t.Errorf("%q: %q", text, got)
-		}
-	}
-}
-
 func TestMarksForProviders(t *testing.T) {
 	for kind, want := range map[string]string{
 		"ses": "X-SES-MESSAGE-TAGS: nd=TOKEN\r\n", "postmark": "X-PM-Metadata-nd: TOKEN\r\nX-PM-KeepID: true\r\n",

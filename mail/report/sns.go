@@ -1,4 +1,4 @@
-package mail
+package report
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ import (
 	"newsletterd/core"
 )
 
-// The types of an SNS message.
+// The types of an SNS message, and bounds of what checking one may take.
 const (
 	snsNotification   = "Notification"
 	snsSubscribe      = "SubscriptionConfirmation"
@@ -36,12 +36,14 @@ const (
 	maxSNSIssuers     = 2 // fetched for one certificate
 )
 
-// SNS is what it takes to check messages of Amazon SNS. Safe for concurrent use.
+// SNS checks messages of Amazon SNS. It keeps their certificates. Its fields must not change after the first use. It
+// is safe for concurrent use.
 type SNS struct {
-	// Fetch gets a certificate, or confirms a subscription, at an https address whose host was checked, or the certificate of an
-	// issuer at an http address. It follows no redirect; an answer other than 200 is an error.
+	// Fetch gets the certificate of a signer, or confirms a subscription, at an https address of Amazon; or it gets
+	// the certificate of an issuer, at an address that the signer's certificate names. It must follow no redirect and
+	// return an error for any status but 200.
 	Fetch func(ctx context.Context, url string) ([]byte, error)
-	// Roots are where the chain of a certificate must end; nil: the system's.
+	// Roots are the certificates that a chain must end at; nil: the system's.
 	Roots *x509.CertPool
 
 	mu      sync.Mutex
@@ -49,8 +51,8 @@ type SNS struct {
 	fetches int // running
 }
 
-// snsCert is a certificate, or the failure to get it, and until when it is not fetched again. The fields but ready are for
-// those who have seen ready closed.
+// snsCert is a certificate, or the failure to get it, and until when it is not fetched again. The other fields are
+// valid once ready is closed.
 type snsCert struct {
 	ready chan struct{}
 	key   *rsa.PublicKey
@@ -58,15 +60,17 @@ type snsCert struct {
 	until core.Instant
 }
 
+// fresh reports whether c need not be fetched again.
 func (c *snsCert) fresh(now core.Instant) bool {
 	select {
 	case <-c.ready:
 		return c.until > now
 	default:
-		return true // on its way
+		return true // being fetched
 	}
 }
 
+// snsEnvelope is a message of SNS.
 type snsEnvelope struct {
 	Type             string  `json:"Type"`
 	MessageID        string  `json:"MessageId"`
@@ -81,7 +85,8 @@ type snsEnvelope struct {
 	SigningCertURL   string  `json:"SigningCertURL"`
 }
 
-// signed is the text that was signed: name and value of some fields, each on a line, in the order of their bytes.
+// signed returns the text that SNS signs: name and value of some fields, each on a line, in the order of their names;
+// false for a message of another type.
 func (e *snsEnvelope) signed() (string, bool) {
 	var fields [][2]string
 	switch e.Type {
@@ -109,9 +114,9 @@ func (e *snsEnvelope) signed() (string, bool) {
 	return b.String(), true
 }
 
-// verifySNS proves a message by the certificate of Amazon that it names. A topic that we do not listen to is Forbidden:
-// any customer of Amazon can sign messages of a topic of his own.
-func verifySNS(ctx context.Context, h *ProviderHook, r *ProviderRequest) error {
+// verifySNS checks a message by the certificate of Amazon that it names. A topic that the hook does not listen to is
+// Forbidden: any customer of Amazon can have messages of a topic of their own signed.
+func verifySNS(ctx context.Context, h *Hook, r *Request) error {
 	var e snsEnvelope
 	if h.SNS == nil || json.Unmarshal(r.Body, &e) != nil || headerOf(r, headerSNSType) != e.Type {
 		return core.ErrInvalidSignature
@@ -139,6 +144,7 @@ func verifySNS(ctx context.Context, h *ProviderHook, r *ProviderRequest) error {
 	return core.Forbiddenf("The provider does not listen to this topic.")
 }
 
+// verifyRSA reports whether sig is a signature of text, of SNS's signature version 1 or 2.
 func verifyRSA(key *rsa.PublicKey, version, text string, sig []byte) bool {
 	if version == "1" {
 		sum := sha1.Sum([]byte(text)) //nolint:gosec // as above
@@ -148,8 +154,8 @@ func verifyRSA(key *rsa.PublicKey, version, text string, sig []byte) bool {
 	return rsa.VerifyPKCS1v15(key, crypto.SHA256, sum[:], sig) == nil
 }
 
-// awsRegion is the form of a region's name: eu-west-1, us-gov-east-1. Other names below amazonaws.com are of customers: sns.s3 is a
-// bucket.
+// awsRegion is the form of a region's name: eu-west-1, us-gov-east-1. Other names below amazonaws.com belong to
+// customers: sns.s3 is a bucket.
 const awsRegion = `[a-z]{2,4}(?:-[a-z]+){1,2}-[0-9]{1,2}`
 
 var (
@@ -157,15 +163,17 @@ var (
 	snsARN  = regexp.MustCompile(`^arn:aws(-cn|-us-gov)?:sns:(` + awsRegion + `):[0-9]{12}:[A-Za-z0-9_-]{1,256}(\.fifo)?$`)
 )
 
-// snsCertURL tells whether a certificate stands at an address of Amazon SNS itself.
+// snsCertURL reports whether s is the address of a certificate at Amazon SNS itself.
 func snsCertURL(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && u.Scheme == "https" && u.User == nil && snsHost.MatchString(u.Host) && strings.HasSuffix(u.Path, ".pem") &&
-		u.RawQuery == "" && u.Fragment == "" && !strings.Contains(s, "?")
+	return err == nil && u.Scheme == "https" && u.User == nil &&
+		snsHost.MatchString(u.Host) && strings.HasSuffix(u.Path, ".pem") && u.RawQuery == "" && u.Fragment == "" && !strings.Contains(s, "?")
 }
 
-// certificate returns the key of a certificate. It is kept for a day, and a failure for a minute, and few are fetched at
-// once, so that nobody can make us fetch without end. A failure of the network is Unavailable: the sender shall try again.
+// certificate returns the key of the certificate at an address. A certificate is kept for a day, a failure for a
+// minute, and few are fetched at once, which bounds what a sender of forged messages can make us fetch. An error is
+// of kind Unavailable if the network failed, so that the sender tries again, and core.ErrInvalidSignature if the
+// certificate is not good.
 func (s *SNS) certificate(ctx context.Context, at string, now core.Instant) (*rsa.PublicKey, error) {
 	c, mine := s.slot(at, now)
 	switch {
@@ -182,7 +190,7 @@ func (s *SNS) certificate(ctx context.Context, at string, now core.Instant) (*rs
 	}
 }
 
-// slot finds the entry of an address; mine: the caller has to fill it. nil: too many are being filled.
+// slot returns the entry of an address; if mine, the caller must fill it. It returns nil if too many are being filled.
 func (s *SNS) slot(at string, now core.Instant) (c *snsCert, mine bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,7 +209,7 @@ func (s *SNS) slot(at string, now core.Instant) (c *snsCert, mine bool) {
 	return c, true
 }
 
-// fetch fills an entry. That the caller goes away is no failure of the certificate's.
+// fetch fills an entry. It goes on when ctx is cancelled: others may wait for the entry.
 func (s *SNS) fetch(ctx context.Context, c *snsCert, at string, now core.Instant) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), snsFetchTimeout)
 	defer cancel()
@@ -227,8 +235,9 @@ func (s *SNS) fetch(ctx context.Context, c *snsCert, at string, now core.Instant
 // errIssuer is returned when the certificate of an issuer can't be fetched.
 var errIssuer = errors.New("the certificate of its issuer can't be fetched")
 
-// check reads a certificate and those that it comes with. Its chain must end at a root, which is never the certificate itself.
-// Issuers that the file lacks are fetched from where the certificate says (RFC 5280 section 4.2.2.1).
+// check returns the key of the first certificate of a PEM file. Its chain must end at a root, which is never the
+// certificate itself. Issuers that the file lacks are fetched from where the certificate says (RFC 5280 section
+// 4.2.2.1).
 func (s *SNS) check(ctx context.Context, text []byte, now core.Instant) (*rsa.PublicKey, error) {
 	var certs []*x509.Certificate
 	for len(certs) < 8 {
@@ -271,7 +280,7 @@ func (s *SNS) check(ctx context.Context, text []byte, now core.Instant) (*rsa.Pu
 	return key, nil
 }
 
-// verify holds the first of certs against the roots, by way of the others.
+// verify returns an error unless a chain leads from the first of certs by way of the others to a root.
 func (s *SNS) verify(certs []*x509.Certificate, now core.Instant) error {
 	between := x509.NewCertPool()
 	for _, c := range certs[1:] {
@@ -283,7 +292,7 @@ func (s *SNS) verify(certs []*x509.Certificate, now core.Instant) error {
 	return err
 }
 
-// issuer fetches the certificate that has signed c.
+// issuer fetches the certificate that signed c.
 func (s *SNS) issuer(ctx context.Context, c *x509.Certificate) (*x509.Certificate, error) {
 	if len(c.IssuingCertificateURL) == 0 {
 		return nil, errors.New("its chain ends at no root")
@@ -306,9 +315,9 @@ func (s *SNS) issuer(ctx context.Context, c *x509.Certificate) (*x509.Certificat
 	return issuer, c.CheckSignatureFrom(issuer)
 }
 
-// confirmSNS answers the question whether we want the messages of a topic: we do, since it is on our list. The address is
-// built of the topic's own region, never taken from the message.
-func confirmSNS(ctx context.Context, h *ProviderHook, r *ProviderRequest) error {
+// confirmSNS confirms the subscription to a topic, which verifySNS found on the hook's list. The address is made of
+// the topic's region, never taken from the message.
+func confirmSNS(ctx context.Context, h *Hook, r *Request) error {
 	var e snsEnvelope
 	if json.Unmarshal(r.Body, &e) != nil || e.Type != snsSubscribe {
 		return nil

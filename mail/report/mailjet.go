@@ -1,9 +1,8 @@
-package mail
+package report
 
-import (
-	"newsletterd/core"
-)
+import "newsletterd/core"
 
+// mailjetEvent is one event of Mailjet.
 type mailjetEvent struct {
 	Event      string    `json:"event"`
 	Time       looseText `json:"time"`
@@ -15,6 +14,7 @@ type mailjetEvent struct {
 	Payload    string    `json:"Payload"`
 }
 
+// outcome returns what the event says.
 func (e *mailjetEvent) outcome() core.ProviderEvent {
 	switch e.Event {
 	case "bounce":
@@ -41,9 +41,10 @@ func (e *mailjetEvent) outcome() core.ProviderEvent {
 	return nothing
 }
 
-func parseMailjet(r *ProviderRequest) ([]ProviderReport, error) {
+// parseMailjet reads one event or a batch.
+func parseMailjet(r *Request) ([]Report, error) {
 	events, err := readBatch[mailjetEvent](r)
-	var out []ProviderReport
+	var out []Report
 	for i := range events {
 		e := &events[i]
 		id := e.MessageID.String()

@@ -1,4 +1,4 @@
-package mail
+package report
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"newsletterd/core"
 )
 
-// verifyBasic checks HTTP basic authentication (RFC 7617): all that Postmark and Mailjet offer.
-func verifyBasic(_ context.Context, h *ProviderHook, r *ProviderRequest) error {
+// verifyBasic checks HTTP basic authentication (RFC 7617), which is all that Postmark and Mailjet offer.
+func verifyBasic(_ context.Context, h *Hook, r *Request) error {
 	scheme, text, _ := strings.Cut(headerOf(r, "Authorization"), " ")
 	given, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
 	good := false
@@ -41,16 +41,18 @@ type postmarkEvent struct {
 	Metadata          map[string]string `json:"Metadata"`
 }
 
-// postmarkBounces are the values of Type; those that are missing say nothing of the address.
+// postmarkBounces maps the values of Type; those that are missing say nothing about the address.
 var postmarkBounces = map[string]core.ProviderEvent{
 	"HardBounce": hardBounced, "BadEmailAddress": hardBounced,
-	"SoftBounce": softBounced, "Transient": softBounced, "DnsError": softBounced, "VirusNotification": softBounced, "DMARCPolicy": softBounced,
+	"SoftBounce": softBounced, "Transient": softBounced, "DnsError": softBounced,
+	"VirusNotification": softBounced, "DMARCPolicy": softBounced,
 	"Unknown":       someBounce,
 	"SpamComplaint": complained, "SpamNotification": complained,
 	"ManuallyDeactivated": suppressed, "Blocked": suppressed,
 	"Unsubscribe": unsubscribed,
 }
 
+// outcome returns what the event says, of which address, and when.
 func (e *postmarkEvent) outcome() (o core.ProviderEvent, email, at string) {
 	switch e.RecordType {
 	case "Bounce":
@@ -71,9 +73,10 @@ func (e *postmarkEvent) outcome() (o core.ProviderEvent, email, at string) {
 	return nothing, "", ""
 }
 
-func parsePostmark(r *ProviderRequest) ([]ProviderReport, error) {
+// parsePostmark reads one event or a batch.
+func parsePostmark(r *Request) ([]Report, error) {
 	events, err := readBatch[postmarkEvent](r)
-	var out []ProviderReport
+	var out []Report
 	for i := range events {
 		e := &events[i]
 		o, email, at := e.outcome()

@@ -1,4 +1,4 @@
-package mail
+package report
 
 import (
 	"bufio"
@@ -14,15 +14,18 @@ import (
 	"testing/synctest"
 
 	"github.com/emersion/go-smtp"
+
+	"newsletterd/mail"
 )
 
-// bounceWants are what the mails of testdata/bounces mean, and whether our names are found in them.
+// bounceWants lists what the mails of testdata/bounces report, and whether our names are found in them.
 var bounceWants = []string{
-	"hard_bounced, ours", "soft_bounced, ours", "soft_bounced, ours", "nothing", "delivery, ours", "complaint, ours", "nothing", "unsubscribe, ours",
-	"bounce, ours", "bounce, ours", "nothing", "nothing", "nothing", "hard_bounced, ours", "nothing",
+	"hard_bounced, ours", "soft_bounced, ours", "soft_bounced, ours", "nothing", "delivery, ours", "complaint, ours",
+	"nothing", "unsubscribe, ours", "bounce, ours", "bounce, ours", "nothing", "nothing", "nothing", "hard_bounced, ours",
+	"nothing",
 }
 
-func bounceMails(t testing.TB, n *Ident) (titles, mails []string) {
+func bounceMails(t testing.TB, n *mail.Ident) (titles, mails []string) {
 	text, err := os.ReadFile("testdata/bounces/bounces.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -31,22 +34,23 @@ func bounceMails(t testing.TB, n *Ident) (titles, mails []string) {
 		"{mailto}", n.Unsubscribe(3, 4)+"@bounce.example.com").Replace(string(text))
 	for i, block := range strings.Split(filled, "\n== ") {
 		if i > 0 {
-			title, mail, _ := strings.Cut(block, "\n")
-			titles, mails = append(titles, title), append(mails, strings.ReplaceAll(strings.TrimSuffix(mail, "\n")+"\n", "\n", "\r\n"))
+			title, text, _ := strings.Cut(block, "\n")
+			titles = append(titles, title)
+			mails = append(mails, strings.ReplaceAll(strings.TrimSuffix(text, "\n")+"\n", "\n", "\r\n"))
 		}
 	}
 	return titles, mails
 }
 
 func TestBounces(t *testing.T) {
-	n := NewIdent(make([]byte, 32))
+	n := mail.NewIdent(make([]byte, 32))
 	titles, mails := bounceMails(t, n)
 	if len(titles) != len(bounceWants) {
 		t.Fatalf("%d mails, %d wants", len(titles), len(bounceWants))
 	}
 	keys := map[string]string{}
-	for i, mail := range mails {
-		for _, lines := range []string{mail, strings.ReplaceAll(mail, "\r\n", "\n")} {
+	for i, text := range mails {
+		for _, lines := range []string{text, strings.ReplaceAll(text, "\r\n", "\n")} {
 			got := "nothing"
 			reports := ParseBounce("", []byte(lines), hookNow)
 			for _, r := range reports {
@@ -66,9 +70,9 @@ func TestBounces(t *testing.T) {
 	}
 }
 
-// The envelope's recipient names the mail too, for servers that leave no trace of it in the header.
+// The envelope recipient identifies the mail, for servers that do not note it in the header.
 func TestBounceByItsEnvelope(t *testing.T) {
-	n := NewIdent(make([]byte, 32))
+	n := mail.NewIdent(make([]byte, 32))
 	for rcpt, want := range map[string]int{n.Bounce(3, 4) + "@bounce.example.com": 1, "news@example.com": 0, "": 0} {
 		reports := ParseBounce(rcpt, []byte("From: x@y.example\r\nTo: undisclosed-recipients:;\r\n\r\nfailed\r\n"), hookNow)
 		if len(reports) != want {
@@ -77,9 +81,9 @@ func TestBounceByItsEnvelope(t *testing.T) {
 	}
 }
 
-// A mail program that is told to unsubscribe writes to the mailto address of List-Unsubscribe; no matter what, or what its clock says.
+// Any mail to the mailto address of List-Unsubscribe unsubscribes, whatever it says and whatever its date is.
 func TestUnsubscribeByMail(t *testing.T) {
-	n := NewIdent(make([]byte, 32))
+	n := mail.NewIdent(make([]byte, 32))
 	to := n.Unsubscribe(3, 4) + "@bounce.example.com"
 	for _, tc := range []struct{ rcpt, header string }{
 		{"", "To: <" + to + ">\r\nSubject: unsubscribe\r\n"},
@@ -157,27 +161,28 @@ func TestBounceServer(t *testing.T) {
 	}
 }
 
-// FuzzBounce reads whatever comes back; nothing may name an address, and nothing without our names counts.
+// FuzzBounce: no report has an address, and none has a name that we did not make.
 func FuzzBounce(f *testing.F) {
-	n := NewIdent(make([]byte, 32))
+	n := mail.NewIdent(make([]byte, 32))
 	_, mails := bounceMails(f, n)
-	for _, mail := range mails {
-		f.Add("", []byte(mail))
+	for _, text := range mails {
+		f.Add("", []byte(text))
 	}
-	other := NewIdent([]byte(strings.Repeat("o", 32)))
+	other := mail.NewIdent([]byte(strings.Repeat("o", 32)))
 	f.Fuzz(func(t *testing.T, rcpt string, data []byte) {
 		for _, r := range ParseBounce(rcpt, data, hookNow) {
-			if r.Event.Email != "" || len(r.Key) != 16 || r.Event.OccurredAt <= 0 || r.Event.Effect() == "" && !r.Unsubscribe {
+			if r.Event.Email != "" || len(r.Key) != 16 || r.Event.OccurredAt <= 0 ||
+				r.Event.Effect() == "" && !r.Unsubscribe {
 				t.Errorf("%+v", r)
 			}
 			if job, _ := other.Recipient(r.Names...); job != 0 {
-				t.Errorf("somebody else's names: %q", r.Names)
+				t.Errorf("names of another key: %q", r.Names)
 			}
 		}
 	})
 }
 
-// Who has reached the LMTP listener holds no more connections than it takes; the next waits until one ends.
+// The LMTP listener serves a bounded number of connections; the next waits until one ends.
 func TestBounceServerIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := NewBounceServer("localhost", nil, slog.New(slog.DiscardHandler))

@@ -1,4 +1,4 @@
-package mail
+package report
 
 import (
 	"context"
@@ -9,15 +9,15 @@ import (
 	"newsletterd/core"
 )
 
-// The headers of Svix, by which Resend signs, in the spelling of net/http.
+// The headers of Svix, by which Resend signs, in net/http's spelling.
 const (
 	headerSvixID        = "Svix-Id"
 	headerSvixTimestamp = "Svix-Timestamp"
 	headerSvixSignature = "Svix-Signature"
 )
 
-// verifySvix checks the HMAC over id, timestamp and raw body; the header may hold several, for keys that change.
-func verifySvix(_ context.Context, h *ProviderHook, r *ProviderRequest) error {
+// verifySvix checks the HMAC over id, timestamp and raw body. The header may hold several, for keys that change.
+func verifySvix(_ context.Context, h *Hook, r *Request) error {
 	id, stamp := headerOf(r, headerSvixID), headerOf(r, headerSvixTimestamp)
 	if id == "" || !near(stamp, r.Now) {
 		return core.ErrInvalidSignature
@@ -42,11 +42,13 @@ func verifySvix(_ context.Context, h *ProviderHook, r *ProviderRequest) error {
 	return nil
 }
 
+// nameValue is a header field of a mail, as JSON.
 type nameValue struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
+// resendEvent is a webhook of Resend.
 type resendEvent struct {
 	Type      string `json:"type"`
 	CreatedAt string `json:"created_at"`
@@ -61,6 +63,7 @@ type resendEvent struct {
 	} `json:"data"`
 }
 
+// outcome returns what the event says.
 func (e *resendEvent) outcome() core.ProviderEvent {
 	switch e.Type {
 	case "email.bounced":
@@ -79,7 +82,7 @@ func (e *resendEvent) outcome() core.ProviderEvent {
 	return nothing
 }
 
-// bounceOf reads the words that Amazon SES has for bounces, and Resend after it.
+// bounceOf maps the words of Amazon SES for bounces, which Resend uses too.
 func bounceOf(kind, sub string) core.ProviderEvent {
 	switch {
 	case sub == "Suppressed" || sub == "OnAccountSuppressionList":
@@ -92,7 +95,7 @@ func bounceOf(kind, sub string) core.ProviderEvent {
 	return someBounce
 }
 
-// messageIDs are the names of a mail among its headers.
+// messageIDs returns the Message-IDs among the header fields of a mail.
 func messageIDs(headers []nameValue) (ids []string) {
 	for _, h := range headers {
 		if strings.EqualFold(h.Name, "Message-ID") {
@@ -102,15 +105,17 @@ func messageIDs(headers []nameValue) (ids []string) {
 	return ids
 }
 
-func parseResend(r *ProviderRequest) ([]ProviderReport, error) {
+// parseResend reads the event of a request, one report for each recipient.
+func parseResend(r *Request) ([]Report, error) {
 	var e resendEvent
 	if err := readJSON(r.Body, &e); err != nil {
 		return nil, err
 	}
-	var out []ProviderReport
+	var out []Report
 	for _, to := range e.Data.To {
 		key := core.ProviderKey("resend", headerOf(r, headerSvixID), to)
-		if p, ok := reportOf(e.outcome(), to, e.Data.EmailID, instantOf(e.CreatedAt), key, messageIDs(e.Data.Headers)...); ok {
+		names := messageIDs(e.Data.Headers)
+		if p, ok := reportOf(e.outcome(), to, e.Data.EmailID, instantOf(e.CreatedAt), key, names...); ok {
 			out = append(out, p)
 		}
 	}

@@ -1,4 +1,4 @@
-package mail
+package report
 
 import (
 	"bufio"
@@ -19,7 +19,7 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// MaxBounce is how much of a mail that came back is looked at, in bytes: reports stand in front of what they return.
+// MaxBounce is how much of a mail that came back is read, in bytes. Reports come before what they return.
 const MaxBounce = 1 << 20
 
 // maxBounceAge is how old the date of a mail that came back may be.
@@ -31,29 +31,31 @@ const (
 	maxBounceGroups = 16 // of one delivery status: we send to one recipient at a time
 )
 
-// ParseBounce reads a mail that came back to rcpt (its envelope recipient; empty where it is not known): a delivery status
-// notification (RFC 3464), a feedback report (RFC 5965), a bounce of no form, or a request to be unsubscribed, which is any mail
-// to the address of List-Unsubscribe. Its reports name no address: whom they are about stands in their Names, for only our own
-// names are believed. A mail that is none of these, as an answer of a person or of a machine, has no reports.
-func ParseBounce(rcpt string, data []byte, now core.Instant) []ProviderReport {
+// ParseBounce returns what a mail reports that came to rcpt, its envelope recipient (empty if unknown): a delivery
+// status notification (RFC 3464), a feedback report (RFC 5965), a bounce of no standard form, or a request to
+// unsubscribe, which is any mail to the address of List-Unsubscribe. The reports have no address but Names, because
+// only names that we made are believed. Any other mail, as the reply of a person or an automatic one, reports
+// nothing.
+func ParseBounce(rcpt string, data []byte, now core.Instant) []Report {
 	data = data[:min(len(data), MaxBounce)]
 	m, err := message.ReadWithOptions(bytes.NewReader(data), &message.ReadOptions{MaxHeaderBytes: maxBounceHeader})
 	if m == nil || err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
 		return nil
 	}
-	b := &bounce{names: append([]string{rcpt}, addressees(&m.Header)...), at: dateOf(&m.Header, now), id: bounceID(&m.Header, data)}
+	names := append([]string{rcpt}, addressees(&m.Header)...)
+	b := &bounce{names: names, at: dateOf(&m.Header, now), id: bounceID(&m.Header, data)}
 	switch kind, params, _ := m.Header.ContentType(); {
 	case kind == "multipart/report" && strings.EqualFold(params["report-type"], "delivery-status"):
 		b.report(m, b.status)
 	case kind == "multipart/report" && strings.EqualFold(params["report-type"], "feedback-report"):
 		b.report(m, b.feedback)
-	case b.to("u+") != "": // sent by a mail program for its user, who need not have seen it (RFC 2369 section 3.2)
-		b.at = now // what a clock elsewhere says must not put the wish before the subscription
+	case b.to("u+") != "": // sent by a mail program for its user, who may not have seen it (RFC 2369 section 3.2)
+		b.at = now // by another clock the request could come before the subscription
 		b.add(unsubscribed, b.to("u+"))
 	case b.to("b+") != "" && (m.Header.Has("X-Failed-Recipients") || !automatic(&m.Header)):
-		b.add(someBounce) // all it says is that something did not arrive; without our return address it may be any mail
+		b.add(someBounce) // without our return address it may be any mail
 	}
-	var out []ProviderReport
+	var out []Report
 	for i := range b.out {
 		if p := b.out[i]; p.settle(now) {
 			out = append(out, p)
@@ -62,15 +64,15 @@ func ParseBounce(rcpt string, data []byte, now core.Instant) []ProviderReport {
 	return out
 }
 
-// bounce is a mail that came back while it is read.
+// bounce is the state of reading a mail that came back.
 type bounce struct {
 	names []string // of the mail that it is about
 	at    core.Instant
 	id    string
-	out   []ProviderReport
+	out   []Report
 }
 
-// addressees are where a mail says that it was delivered to; one of them may be our return address.
+// addressees returns where the header says that a mail was delivered to. One of them may be our return address.
 func addressees(h *message.Header) (to []string) {
 	for _, field := range []string{"Delivered-To", "X-Original-To", "Envelope-To", "To"} {
 		list, err := netmail.ParseAddressList(h.Get(field))
@@ -84,7 +86,7 @@ func addressees(h *message.Header) (to []string) {
 	return to[:min(len(to), maxBounceGroups)]
 }
 
-// dateOf is the date of a mail as far as it can be true.
+// dateOf returns the date of a mail, or now if it can't be true.
 func dateOf(h *message.Header, now core.Instant) core.Instant {
 	t, err := netmail.ParseDate(h.Get("Date"))
 	if err != nil || !within(core.At(t), now, maxBounceAge) {
@@ -93,7 +95,7 @@ func dateOf(h *message.Header, now core.Instant) core.Instant {
 	return core.At(t)
 }
 
-// bounceID names the mail, so that the same one given twice counts once.
+// bounceID returns a name of the mail, by which it counts once.
 func bounceID(h *message.Header, data []byte) string {
 	if id := strings.TrimSpace(h.Get("Message-Id")); id != "" && len(id) <= 998 {
 		return id
@@ -102,7 +104,7 @@ func bounceID(h *message.Header, data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// automatic tells whether a machine answers for a person (RFC 3834): that says nothing of the delivery.
+// automatic reports whether a mail is an automatic reply (RFC 3834), which says nothing about the delivery.
 func automatic(h *message.Header) bool {
 	if s := strings.ToLower(strings.TrimSpace(h.Get("Auto-Submitted"))); s != "" && s != "no" {
 		return true
@@ -114,7 +116,7 @@ func automatic(h *message.Header) bool {
 	return h.Has("X-Autoreply") || h.Has("X-Autorespond") || h.Has("List-Id")
 }
 
-// add notes one thing that the mail says.
+// add adds a report of outcome.
 func (b *bounce) add(outcome core.ProviderEvent, names ...string) {
 	key := core.ProviderKey("mail", b.id, strconv.Itoa(len(b.out)))
 	if p, ok := reportOf(outcome, "", b.id, b.at, key, append(names, b.names...)...); ok {
@@ -122,7 +124,7 @@ func (b *bounce) add(outcome core.ProviderEvent, names ...string) {
 	}
 }
 
-// to is the first of the addresses that the mail came to whose local part begins so; empty without one.
+// to returns the first address with that prefix among those that the mail came to, empty if there is none.
 func (b *bounce) to(prefix string) string {
 	for _, name := range b.names {
 		if strings.HasPrefix(strings.ToLower(name), prefix) {
@@ -132,7 +134,8 @@ func (b *bounce) to(prefix string) string {
 	return ""
 }
 
-// report reads the parts of a multipart/report: the second one is for machines, the third is what came back.
+// report reads the parts of a multipart/report: machine reads the second, which is for programs; the third is what
+// came back.
 func (b *bounce) report(m *message.Entity, machine func(string, io.Reader)) {
 	parts := m.MultipartReader()
 	if parts == nil {
@@ -143,7 +146,7 @@ func (b *bounce) report(m *message.Entity, machine func(string, io.Reader)) {
 	for range maxBounceParts {
 		p, err := parts.NextPart()
 		if p == nil || err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
-			break // what is cut off is cut off
+			break // the mail is cut off here
 		}
 		switch t, _, _ := mime.ParseMediaType(p.Header.Get("Content-Type")); t {
 		case "message/delivery-status", "message/global-delivery-status", "message/feedback-report":
@@ -160,7 +163,7 @@ func (b *bounce) report(m *message.Entity, machine func(string, io.Reader)) {
 	machine(kind, bytes.NewReader(status))
 }
 
-// returned are our names in the header of a mail that came back.
+// returned returns what may be our names in the header of a mail that came back.
 func returned(h textproto.Header) []string {
 	names := []string{h.Get("Message-Id"), bareAddress(h.Get("Return-Path"))}
 	for uri := range strings.SplitSeq(h.Get("List-Unsubscribe"), ",") {
@@ -171,11 +174,11 @@ func returned(h textproto.Header) []string {
 	return names
 }
 
-// groups reads the groups of fields that RFC 3464 section 2.1 and RFC 5965 section 3 have.
+// groups reads groups of header fields (RFC 3464 section 2.1, RFC 5965 section 3).
 func groups(r io.Reader) (all []textproto.Header) {
 	br := bufio.NewReader(r)
 	for len(all) < maxBounceGroups {
-		for { // more than one empty line may part them
+		for { // more than one empty line may separate them
 			c, err := br.Peek(1)
 			if err != nil {
 				return all
@@ -218,7 +221,7 @@ func (b *bounce) status(kind string, r io.Reader) {
 	}
 }
 
-// firstWordOf cuts the comment off that may stand behind a status code.
+// firstWordOf returns a status code without the comment that may follow it.
 func firstWordOf(s string) string {
 	if f := strings.Fields(s); len(f) > 0 {
 		return f[0]
@@ -226,7 +229,7 @@ func firstWordOf(s string) string {
 	return ""
 }
 
-// feedback reads a feedback report. The address in it is often withheld; the names of the mail tell whose it is.
+// feedback reads a feedback report. The address in it is often withheld; the mail is identified by its names.
 func (b *bounce) feedback(kind string, r io.Reader) {
 	if kind != "message/feedback-report" {
 		return

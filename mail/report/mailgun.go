@@ -1,4 +1,4 @@
-package mail
+package report
 
 import (
 	"context"
@@ -11,9 +11,10 @@ import (
 	"newsletterd/core"
 )
 
-// mailgunTolerance is long: Mailgun tries for eight hours. The token of a request is taken once.
+// mailgunTolerance is how old a request may be: Mailgun retries for eight hours. A token counts once.
 const mailgunTolerance = 12 * time.Hour
 
+// mailgunRequest is a webhook of Mailgun.
 type mailgunRequest struct {
 	Signature struct {
 		Timestamp looseText `json:"timestamp"`
@@ -38,8 +39,8 @@ type mailgunRequest struct {
 	} `json:"event-data"`
 }
 
-// verifyMailgun checks the signature that stands in the body, over timestamp and token alone: hence a token counts once.
-func verifyMailgun(_ context.Context, h *ProviderHook, r *ProviderRequest) error {
+// verifyMailgun checks the signature in the body. It covers timestamp and token only.
+func verifyMailgun(_ context.Context, h *Hook, r *Request) error {
 	var in mailgunRequest
 	if json.Unmarshal(r.Body, &in) != nil || in.Signature.Token == "" {
 		return core.ErrInvalidSignature
@@ -57,6 +58,7 @@ func verifyMailgun(_ context.Context, h *ProviderHook, r *ProviderRequest) error
 	return core.ErrInvalidSignature
 }
 
+// outcome returns what the event says.
 func (r *mailgunRequest) outcome() core.ProviderEvent {
 	switch e := &r.Event; e.Event {
 	case "failed":
@@ -82,7 +84,8 @@ func (r *mailgunRequest) outcome() core.ProviderEvent {
 	return nothing
 }
 
-func parseMailgun(r *ProviderRequest) ([]ProviderReport, error) {
+// parseMailgun reads the event of a request.
+func parseMailgun(r *Request) ([]Report, error) {
 	var in mailgunRequest
 	if err := readJSON(r.Body, &in); err != nil {
 		return nil, err
@@ -90,10 +93,11 @@ func parseMailgun(r *ProviderRequest) ([]ProviderReport, error) {
 	e := &in.Event
 	mark, _ := e.Variables["nd"].(string)
 	id := e.Message.Headers.MessageID
-	p, ok := reportOf(in.outcome(), e.Recipient, id, unixOf(e.Timestamp), core.ProviderKey("mailgun", in.Signature.Token), mark, id)
+	key := core.ProviderKey("mailgun", in.Signature.Token)
+	p, ok := reportOf(in.outcome(), e.Recipient, id, unixOf(e.Timestamp), key, mark, id)
 	if !ok {
 		return nil, nil
 	}
-	p.Aside = e.ClientInfo.Bot != ""
-	return []ProviderReport{p}, nil
+	p.ByMachine = e.ClientInfo.Bot != ""
+	return []Report{p}, nil
 }

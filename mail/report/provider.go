@@ -1,0 +1,252 @@
+package report
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"strconv"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+)
+
+// HeaderSignature is the header of the generic kind's signature, in net/http's spelling.
+const HeaderSignature = "X-Mailprovider-Sns-Signature"
+
+// Tolerance is how far the time of a signed event may be from our clock, either way, if its kind allows no more.
+const Tolerance = 300 * time.Second
+
+// The largest bodies in bytes: of kinds that send one event, and of those that send many in one request.
+const (
+	maxEvent = 256 << 10
+	maxBatch = 1 << 20
+)
+
+// KindGeneric is the kind whose events have a form of our own (docs/webhooks.md): one JSON object, which its receiver
+// decodes.
+const KindGeneric = "generic"
+
+// Kind is one make of mail provider: how it proves its events, and what they mean.
+type Kind struct {
+	Name    string
+	MaxBody int64 // of a request, in bytes
+	Secret  SecretForm
+	Topics  bool // providers of the kind listen to named topics (ses)
+
+	verify func(context.Context, *Hook, *Request) error
+	parse  func(*Request) ([]Report, error) // nil: the receiver decodes the body
+
+	confirm func(context.Context, *Hook, *Request) error // nil: the kind asks for no confirmation
+}
+
+// SecretForm is the form of a provider's secret.
+type SecretForm struct {
+	Help  string             // describes it to people, as "whsec_ and base64"
+	Check func(string) error // nil: the kind has no secret
+	Fresh func() string      // makes a secret; nil: it comes from the provider
+}
+
+// Hook is a configured provider, against which its requests are checked.
+type Hook struct {
+	Name    string
+	Kind    string
+	Secrets []string // as the operator wrote them; a signature by any of them suffices
+	Topics  []string // of kind ses
+	SNS     *SNS     // of kind ses
+}
+
+// Request is one HTTP request of a provider. Header is an http.Header.
+type Request struct {
+	Header map[string][]string
+	Body   []byte
+	Now    core.Instant
+	// Malformed is set by Reports: the number of elements of a batch that were left out because they are malformed.
+	Malformed int
+}
+
+// Report is one event that a provider, or a mail that came back, reports.
+type Report struct {
+	Event       core.ProviderEvent
+	Names       []string // that may identify the mail (mail.Ident.Recipient): token, Message-ID, return address
+	Key         []byte   // equal for the same event reported twice
+	Unsubscribe bool     // the recipient unsubscribed at the provider; Event has no type then
+	ByMachine   bool     // a program opened or clicked, not a person
+}
+
+// Kinds returns all kinds, in the order of lists for people.
+func Kinds() []*Kind { return kinds }
+
+// KindOf returns the kind of that name, nil if there is none.
+func KindOf(name string) *Kind {
+	for _, k := range kinds {
+		if k.Name == name {
+			return k
+		}
+	}
+	return nil
+}
+
+// CheckSecrets returns an error of kind core.Invalid unless secrets have the form that the kind demands.
+func (k *Kind) CheckSecrets(secrets []string) error {
+	if k.Secret.Check == nil {
+		if len(secrets) > 0 {
+			return core.Invalidf("secret", "A provider of kind %s has no secret.", k.Name)
+		}
+		return nil
+	}
+	if len(secrets) == 0 {
+		return core.Invalidf("secret", "secret is missing: %s.", k.Secret.Help)
+	}
+	for _, s := range secrets {
+		if k.Secret.Check(s) != nil {
+			return core.Invalidf("secret", "secret must be %s.", k.Secret.Help)
+		}
+	}
+	return nil
+}
+
+// CheckTopics returns an error of kind core.Invalid if a provider of the kind can't have these topics: ses needs
+// some, the others have none.
+func (k *Kind) CheckTopics(topics []string) error {
+	switch {
+	case k.Topics && len(topics) == 0:
+		return core.Invalidf("topics", "topics are missing: a provider of kind %s listens to named topics alone.", k.Name)
+	case !k.Topics && len(topics) > 0:
+		return core.Invalidf("topics", "A provider of kind %s has no topics.", k.Name)
+	}
+	return nil
+}
+
+// Verify checks that a request comes from the provider. It returns core.ErrInvalidSignature if not, an error of kind
+// Forbidden for a topic that the provider does not listen to, and one of kind Unavailable if what it takes to check
+// can't be fetched.
+func (h *Hook) Verify(ctx context.Context, r *Request) error {
+	k := KindOf(h.Kind)
+	if k == nil {
+		return core.ErrInvalidSignature
+	}
+	return k.verify(ctx, h, r)
+}
+
+// Confirm answers a verified request that asks whether we want the provider's events at all. For all others, and for
+// kinds that never ask, it does nothing. It returns an error of kind Unavailable if the answer can't be given.
+func (h *Hook) Confirm(ctx context.Context, r *Request) error {
+	if k := KindOf(h.Kind); k != nil && k.confirm != nil {
+		return k.confirm(ctx, h, r)
+	}
+	return nil
+}
+
+// Reports returns the events of a verified request. A body without any is no error: providers report more than we
+// use. Malformed elements of a batch are left out and counted in r.Malformed. A malformed body, or a batch of
+// malformed elements only, is an error of kind Invalid.
+func (k *Kind) Reports(r *Request) ([]Report, error) {
+	reports, err := k.parse(r)
+	if err != nil {
+		return nil, err
+	}
+	good := reports[:0]
+	for _, p := range reports {
+		if p.settle(r.Now) {
+			good = append(good, p)
+		}
+	}
+	return good, nil
+}
+
+// settle brings p into the form that the store keeps. It reports whether p is of use: it must be about an address
+// that we could have mailed, or have names.
+func (p *Report) settle(now core.Instant) bool {
+	email, err := core.ParseEmail(string(p.Event.Email))
+	if err != nil && (p.Event.Email != "" || len(p.Names) == 0) {
+		return false
+	}
+	p.Event.Email = email
+	if p.Event.OccurredAt <= 0 {
+		p.Event.OccurredAt = now
+	}
+	p.Event.MessageID = strings.ToValidUTF8(p.Event.MessageID[:min(len(p.Event.MessageID), 998)], "")
+	if p.Key == nil {
+		p.Key = p.Event.Key()
+	}
+	return true
+}
+
+// verifyGeneric checks "t=<unix>,v1=<hex>", where v1 is the HMAC-SHA256 of t, a dot and the raw body. There may be up
+// to four v1, for senders that change their secret.
+func verifyGeneric(_ context.Context, h *Hook, r *Request) error {
+	values := r.Header[HeaderSignature]
+	if len(values) != 1 {
+		return core.ErrInvalidSignature
+	}
+	first, rest, _ := strings.Cut(values[0], ",")
+	t, ok := strings.CutPrefix(first, "t=")
+	if !ok || !near(t, r.Now) {
+		return core.ErrInvalidSignature
+	}
+	text := append(append([]byte(t), '.'), r.Body...)
+	good, n := false, 0
+	for part := range strings.SplitSeq(rest, ",") {
+		digits, ok := strings.CutPrefix(part, "v1=")
+		given, err := hex.DecodeString(digits)
+		if n++; !ok || err != nil || n > 4 {
+			return core.ErrInvalidSignature
+		}
+		for _, secret := range h.Secrets {
+			key, err := webhookKey(secret)
+			if err == nil && hmac.Equal(given, hmacSHA256(key, text)) {
+				good = true
+			}
+		}
+	}
+	if !good {
+		return core.ErrInvalidSignature
+	}
+	return nil
+}
+
+// near reports whether seconds, 10 digits of Unix time, are within Tolerance of now.
+func near(seconds string, now core.Instant) bool {
+	n, err := strconv.ParseUint(seconds, 10, 63)
+	if err != nil || len(seconds) != 10 {
+		return false
+	}
+	d := core.Instant(n * 1000).Sub(now)
+	return -Tolerance <= d && d <= Tolerance
+}
+
+// hmacSHA256 returns the HMAC of the parts.
+func hmacSHA256(key []byte, parts ...[]byte) []byte {
+	m := hmac.New(sha256.New, key)
+	for _, p := range parts {
+		m.Write(p)
+	}
+	return m.Sum(nil)
+}
+
+// webhookKey returns the key of a secret of the form "whsec_" and base64, 16 to 64 bytes.
+func webhookKey(secret string) ([]byte, error) {
+	text, ok := strings.CutPrefix(secret, "whsec_")
+	key, err := base64.StdEncoding.DecodeString(text)
+	if !ok || err != nil || len(key) < 16 || len(key) > 64 {
+		return nil, core.Invalidf("secret", "secret must be whsec_ and the base64 of its bytes.")
+	}
+	return key, nil
+}
+
+// checkWebhookKey returns an error unless secret has the form of webhookKey.
+func checkWebhookKey(secret string) error {
+	_, err := webhookKey(secret)
+	return err
+}
+
+// checkGenericKey is checkWebhookKey for keys of 32 bytes, which all secrets of our own have.
+func checkGenericKey(secret string) error {
+	if key, err := webhookKey(secret); err != nil || len(key) != 32 {
+		return core.Invalidf("secret", "secret must be whsec_ and the base64 of 32 bytes.")
+	}
+	return nil
+}
