@@ -53,7 +53,7 @@ func New(ctx context.Context, s *store.Store, c Config, now core.Instant) (*Prov
 	refuse := c.CommonPasswords == "refuse" || (c.CommonPasswords == "auto" && strings.HasPrefix(c.Issuer, "https://"))
 	p := &Provider{Config: c, store: s, hasher: hasher, rules: PasswordRules{RefuseCommon: refuse}}
 	p.keys.store = s
-	if p.mailKey, err = s.PurposeKey(ctx, "mail-token"); err != nil {
+	if p.mailKey, err = s.PurposeKey(ctx, store.PurposeMailToken); err != nil {
 		return nil, err
 	}
 	moved := func() { p.generation.Add(1) }

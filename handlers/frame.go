@@ -69,7 +69,7 @@ func newFrame(o frameOptions, routes []*Route) (*frame, error) {
 		crossOrigin: newCrossOrigin(o.PublicURL),
 	}
 	if o.Store != nil {
-		key, err := o.Store.PurposeKey(context.Background(), "cursor")
+		key, err := o.Store.PurposeKey(context.Background(), store.PurposeCursor)
 		if err != nil {
 			return nil, fmt.Errorf("key of cursors: %w", err)
 		}

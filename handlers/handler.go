@@ -34,6 +34,8 @@ type Options struct {
 	DuplicateGuard time.Duration                     // in which a send job with the same content is refused; 0: never
 	Providers      map[string]*store.ProviderSecrets // mail providers of the configuration; they hide those of the store
 	SNS            *report.SNS                       // how messages of Amazon SNS are checked; nil: none is accepted
+	Sealer         *auth.Sealer                      // of unsubscribe tokens; nil: made with the key of the store, as Ident
+	Ident          *mail.Ident                       // of Message-IDs
 
 	// Bearer verifies an access token. A token that is not valid is core.Unauthenticated.
 	Bearer func(ctx context.Context, token string, now core.Instant) (core.Caller, error)
@@ -72,16 +74,17 @@ func New(o Options) (*Handler, error) {
 	}
 	h := &Handler{
 		options: o, publicURL: strings.TrimSuffix(o.PublicURL, "/"), log: o.Log, prober: prober{store: o.Store}, uploads: newUploads(),
+		sealer: o.Sealer, ident: o.Ident,
 	}
-	if o.Store != nil {
-		key, err := o.Store.PurposeKey(context.Background(), "unsubscribe")
+	if o.Store != nil && o.Sealer == nil {
+		key, err := o.Store.PurposeKey(context.Background(), store.PurposeUnsubscribe)
 		if err != nil {
 			return nil, fmt.Errorf("key of unsubscribe tokens: %w", err)
 		}
 		if h.sealer, err = auth.NewSealer(key); err != nil {
 			return nil, err
 		}
-		if key, err = o.Store.PurposeKey(context.Background(), "message-id"); err != nil {
+		if key, err = o.Store.PurposeKey(context.Background(), store.PurposeMessageID); err != nil {
 			return nil, fmt.Errorf("key of Message-IDs: %w", err)
 		}
 		h.ident = mail.NewIdent(key)

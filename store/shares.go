@@ -20,7 +20,7 @@ var errNoUser = &core.Error{Kind: core.NotFound, Code: "not_found", Message: "Th
 func holderOfUser(id string) string { return "u" + strings.ReplaceAll(id, "-", "") }
 
 func (s *Store) holderOfEmail(ctx context.Context, email core.Email) (string, error) {
-	key, err := s.PurposeKey(ctx, "share-email")
+	key, err := s.PurposeKey(ctx, PurposeShareEmail)
 	if err != nil {
 		return "", err
 	}

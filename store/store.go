@@ -175,10 +175,10 @@ func (s *Store) open(ctx context.Context) error {
 			return err
 		}
 	}
-	if s.subscriptionKey, err = s.PurposeKey(ctx, "subscription-id"); err != nil {
+	if s.subscriptionKey, err = s.PurposeKey(ctx, PurposeSubscriptionID); err != nil {
 		return err
 	}
-	_, err = s.PurposeKey(ctx, "share-email") // reads need it: they must not be the first to make it
+	_, err = s.PurposeKey(ctx, PurposeShareEmail) // reads need it: they must not be the first to make it
 	return err
 }
 

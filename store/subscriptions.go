@@ -12,9 +12,6 @@ import (
 // ConfirmTTL is how long a confirm token works.
 const ConfirmTTL = core.ConfirmTTLDays * 24 * time.Hour
 
-// mailTokenKey is the purpose of the key that mailed and answered confirm tokens are made with.
-const mailTokenKey = "mail-token"
-
 const subscriptionColumns = `s.list_id, s.id, s.email, s.status, s.preferences, s.generation, s.means, s.created_at, s.changed_at, s.event_at`
 
 // saveSubscription writes a record, new or not. was is its status so far, empty for a new one.
@@ -74,7 +71,7 @@ type confirmToken struct {
 }
 
 func (s *Store) openConfirmToken(ctx context.Context, token string) (t confirmToken, err error) {
-	if t.key, err = s.PurposeKey(ctx, mailTokenKey); err == nil {
+	if t.key, err = s.PurposeKey(ctx, PurposeMailToken); err == nil {
 		t.rowID, t.proof, t.mark, err = core.ParseConfirmToken(t.key, token)
 	}
 	return t, err
@@ -99,7 +96,7 @@ func (t *confirmToken) row(from querier, now core.Instant) (row confirmRow, err 
 
 // ConfirmToken makes the token that redeems a row of confirm tokens by the given means, as it is mailed.
 func (s *Store) ConfirmToken(ctx context.Context, rowID, means string) (string, error) {
-	key, err := s.PurposeKey(ctx, mailTokenKey)
+	key, err := s.PurposeKey(ctx, PurposeMailToken)
 	if err != nil {
 		return "", err
 	}
@@ -108,7 +105,7 @@ func (s *Store) ConfirmToken(ctx context.Context, rowID, means string) (string, 
 
 // AnsweredToken is ConfirmToken for the answer of the request that Subscribe has taken at an instant.
 func (s *Store) AnsweredToken(ctx context.Context, rowID, means string, r SubscribeRequest, at core.Instant) (string, error) {
-	key, err := s.PurposeKey(ctx, mailTokenKey)
+	key, err := s.PurposeKey(ctx, PurposeMailToken)
 	if err != nil {
 		return "", err
 	}

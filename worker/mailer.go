@@ -505,7 +505,7 @@ func (m *mailer) linkQuery(ctx context.Context, q *core.Mail) (string, error) {
 		}
 		v.Set("token", token)
 	case core.MailVerify, core.MailClaim, core.MailReset, core.MailChange:
-		key, err := m.Store.PurposeKey(ctx, "mail-token")
+		key, err := m.Store.PurposeKey(ctx, store.PurposeMailToken)
 		if err != nil {
 			return "", err
 		}

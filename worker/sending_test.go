@@ -69,10 +69,10 @@ func (h *house) must(err error) {
 
 // start runs scheduler and sender until the test ends or stop is called.
 func (h *house) start() {
-	key, err := h.PurposeKey(h.Context(), "message-id")
+	key, err := h.PurposeKey(h.Context(), store.PurposeMessageID)
 	h.must(err)
 	h.opts.Ident = mail.NewIdent(key)
-	key, err = h.PurposeKey(h.Context(), "unsubscribe")
+	key, err = h.PurposeKey(h.Context(), store.PurposeUnsubscribe)
 	h.must(err)
 	h.opts.Sealer, err = auth.NewSealer(key)
 	h.must(err)

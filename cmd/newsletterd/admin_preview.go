@@ -10,7 +10,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"newsletterd/auth"
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/handlers"
@@ -69,12 +68,8 @@ func (p *program) testJobCommand() *cli.Command {
 
 // trial tries jobs as the API does.
 func trial(c *cli.Context, cfg *config.Config, s *store.Store) (t handlers.Trial, err error) {
-	key, err := s.PurposeKey(c.Context, "unsubscribe")
-	if err != nil {
-		return t, err
-	}
-	sealer, err := auth.NewSealer(key)
-	return handlers.Trial{Store: s, Sealer: sealer, Origin: cfg.Origin()}, err
+	keys, err := newMailKeys(c.Context, s)
+	return handlers.Trial{Store: s, Sealer: keys.sealer, Origin: cfg.Origin()}, err
 }
 
 func (p *program) previewTemplateCommand() *cli.Command {

@@ -123,7 +123,7 @@ func (a *apart) hears(email core.Email, status string) {
 func (a *apart) oneClick(email core.Email) {
 	a.Helper()
 	id := a.send.store.SubscriptionID(a.list.ID, email.Key())
-	token, err := a.send.sealer.SealUnsubscribe(auth.UnsubscribeToken{Kind: auth.UnsubscribeMailed, ListID: a.list.ID, SubscriptionID: id, Email: email, IssuedAt: now()})
+	token, err := a.send.keys.sealer.SealUnsubscribe(auth.UnsubscribeToken{Kind: auth.UnsubscribeMailed, ListID: a.list.ID, SubscriptionID: id, Email: email, IssuedAt: now()})
 	a.must(err)
 	out := a.post(a.send.cfg.Origin()+"/api/newsletter/unsubscribe?token="+token, nil)
 	if sub, err := a.send.store.Subscriber(a.Context(), a.list.ID, email); err != nil || sub.Mailable() || out["status"] != core.SubscriptionUnsubscribed {
@@ -135,7 +135,7 @@ func (a *apart) oneClick(email core.Email) {
 func (a *apart) sendOnly() {
 	a.Helper()
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	token, err := a.send.sealer.SealUnsubscribe(auth.UnsubscribeToken{
+	token, err := a.send.keys.sealer.SealUnsubscribe(auth.UnsubscribeToken{
 		Kind: auth.UnsubscribeMailed, ListID: a.list.ID, SubscriptionID: a.list.ID, Email: "dan@example.org", IssuedAt: now(),
 	})
 	a.must(err)

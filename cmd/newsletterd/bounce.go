@@ -31,11 +31,11 @@ func (p *program) bounceCommand() *cli.Command {
 			return err
 		}
 		_, _ = io.Copy(io.Discard, p.in) // or the mail server takes the closed pipe for a failure
-		ident, err := mailIdent(c.Context, s)
+		keys, err := newMailKeys(c.Context, s)
 		if err != nil {
 			return err
 		}
-		n, err := worker.TakeBounce(c.Context, s, ident, c.String("to"), data, now())
+		n, err := worker.TakeBounce(c.Context, s, keys.ident, c.String("to"), data, now())
 		if err != nil {
 			return err
 		}
@@ -51,15 +51,6 @@ In Postfix, for the domain of mail.bounce_domain:
 	return c
 }
 
-// mailIdent reads and writes the names of mails.
-func mailIdent(ctx context.Context, s *store.Store) (*mail.Ident, error) {
-	key, err := s.PurposeKey(ctx, "message-id")
-	if err != nil {
-		return nil, err
-	}
-	return mail.NewIdent(key), nil
-}
-
 // bounceListener takes mails that come back by LMTP; nil where [bounce] listen is empty.
 type bounceListener struct {
 	listener net.Listener
@@ -67,13 +58,9 @@ type bounceListener struct {
 	log      *slog.Logger
 }
 
-func newBounceListener(ctx context.Context, cfg *config.Config, s *store.Store, log *slog.Logger) (*bounceListener, error) {
+func newBounceListener(cfg *config.Config, s *store.Store, ident *mail.Ident, log *slog.Logger) (*bounceListener, error) {
 	if cfg.Bounce.Listen == "" {
 		return nil, nil
-	}
-	ident, err := mailIdent(ctx, s)
-	if err != nil {
-		return nil, err
 	}
 	l, err := net.Listen("tcp", cfg.Bounce.Listen)
 	if err != nil {

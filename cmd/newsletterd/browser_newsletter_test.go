@@ -230,7 +230,7 @@ func (r *reader) askForLink(list core.List) {
 // byNewsletter follows the link of a newsletter to the subscription that it came by.
 func (r *reader) byNewsletter(list core.List) {
 	r.Helper()
-	token, err := r.d.sealer.SealUnsubscribe(auth.UnsubscribeToken{
+	token, err := r.d.keys.sealer.SealUnsubscribe(auth.UnsubscribeToken{
 		Kind: auth.UnsubscribeMailed, ListID: list.ID, SubscriptionID: r.d.store.SubscriptionID(list.ID, r.email.Key()), Email: r.email, IssuedAt: now(),
 	})
 	if err != nil {

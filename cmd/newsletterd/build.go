@@ -35,7 +35,7 @@ type daemon struct {
 	certWatch *worker.Loop  // nil: as above
 	redirect  *redirector   // nil: off
 	auth      *auth.Provider
-	sealer    *auth.Sealer // unsubscribe tokens
+	keys      mailKeys
 	handler   *handlers.Handler
 	server    *http.Server
 	workers   *worker.Group // what claims and sends
@@ -87,7 +87,7 @@ func build(ctx context.Context, cfg *config.Config, log *slog.Logger) (_ *daemon
 	d.server = handlers.Server(d.handler)
 	d.server.ConnState = d.clients.state
 	d.server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
-	if d.bounces, err = newBounceListener(ctx, cfg, d.store, log); err != nil {
+	if d.bounces, err = newBounceListener(cfg, d.store, d.keys.ident, log); err != nil {
 		return nil, fmt.Errorf("bounce.listen: %w", err)
 	}
 	d.metrics, err = newMetricsServer(cfg.Metrics, d.handler.Metrics(), log)
@@ -99,17 +99,14 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 	if d.auth, err = auth.New(ctx, d.store, authConfig(d.cfg), now()); err != nil {
 		return err
 	}
-	unsubscribeKey, err := d.store.PurposeKey(ctx, "unsubscribe")
-	if err != nil {
-		return err
-	}
-	if d.sealer, err = auth.NewSealer(unsubscribeKey); err != nil {
+	if d.keys, err = newMailKeys(ctx, d.store); err != nil {
 		return err
 	}
 	d.tracker = worker.NewTracker(d.store, d.log)
 	d.handler, err = handlers.New(handlers.Options{
 		Log: d.log, Registry: d.registry, PublicURL: d.cfg.Origin(), TrustedProxies: proxies(d.cfg.Server.TrustedProxies),
-		Store: d.store, Auth: d.auth, Bearer: d.auth.Bearer, ModelLimits: modelLimits(d.cfg),
+		Store: d.store, Auth: d.auth, Bearer: d.auth.Bearer, Sealer: d.keys.sealer, Ident: d.keys.ident,
+		ModelLimits:    modelLimits(d.cfg),
 		DuplicateGuard: d.cfg.Send.DuplicateGuard.Std(),
 		Engage:         d.tracker.Add,
 		Providers:      providerRecords(d.cfg), SNS: &report.SNS{Fetch: (&netguard.Guard{}).Fetcher()},

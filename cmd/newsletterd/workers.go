@@ -31,10 +31,6 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ident, err := mailIdent(ctx, s)
-	if err != nil {
-		return err
-	}
 	from := mail.Address{Email: cfg.Mail.From}
 	loop, err := auth.ParseSecret(auth.NewSecret())
 	if err != nil {
@@ -62,12 +58,13 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 	sender := worker.NewSender(s, route, worker.SendOptions{
 		Connections: cfg.Mail.SMTP.Connections, MaxUnrecorded: cfg.Send.MaxUnrecorded,
 		Limits: relayLimits(&cfg.Mail.SMTP), DomainRates: rates, Relay: relay, GiveUpAfter: cfg.Send.GiveUpAfter.Std(), From: from,
-		Provider: relayProvider(cfg), BounceDomain: cfg.Mail.BounceDomain, PublicURL: cfg.Origin(), Sealer: d.sealer, Ident: ident, Log: log,
+		Provider: relayProvider(cfg), BounceDomain: cfg.Mail.BounceDomain, PublicURL: cfg.Origin(),
+		Sealer: d.keys.sealer, Ident: d.keys.ident, Log: log,
 		Signers: signers, DKIMSkip: cfg.Mail.SMTP.DKIMSkip, ExtraThread: true,
 	})
 	d.registry.MustRegister(sendCollector{sender})
 	mailer := worker.MailerOptions{
-		Store: s, Sender: route, Sealer: d.sealer, Ident: ident, PublicURL: cfg.Origin(), From: from, Log: log,
+		Store: s, Sender: route, Sealer: d.keys.sealer, Ident: d.keys.ident, PublicURL: cfg.Origin(), From: from, Log: log,
 		Signers: signers, DKIMSkip: cfg.Mail.SMTP.DKIMSkip,
 	}
 	mailer.Tenants = relay != nil

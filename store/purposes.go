@@ -1,0 +1,11 @@
+package store
+
+// Purposes of the keys that PurposeKey returns. A name stands in the database, so it never changes.
+const (
+	PurposeCursor         = "cursor"          // cursors of pages
+	PurposeMailToken      = "mail-token"      // confirm tokens, mailed and answered
+	PurposeMessageID      = "message-id"      // Message-IDs and return addresses
+	PurposeShareEmail     = "share-email"     // addresses that models are shared with
+	PurposeSubscriptionID = "subscription-id" // ids of subscriptions
+	PurposeUnsubscribe    = "unsubscribe"     // unsubscribe tokens
+)
