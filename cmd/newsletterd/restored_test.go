@@ -1,0 +1,101 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"newsletterd/cmd/newsletterd/config"
+)
+
+// copiedWithJobs makes a database with two pending jobs, at home in one folder, and returns a copy of the closed file in another.
+func copiedWithJobs(t *testing.T) string {
+	t.Helper()
+	c := &commander{T: t, running: start(t, nil)}
+	_, list := c.list()
+	for _, name := range []string{"First", "Second"} {
+		c.run(0, nil, "admin", "job", "create", "--list", list, "--name", name, "--subject", "Hi", "--text", bodyFile(t), "--scheduled-at", "2099-01-01T00:00:00Z")
+	}
+	if err := c.quit(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(c.cfg.Database.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "copy.db")
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// bodyFile is a file with a body.
+func bodyFile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "letter.txt")
+	if err := os.WriteFile(path, []byte("Hello.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// restoredView is what log, healthz, status and doctor say of jobs that are held since the file was copied.
+type restoredView struct{ logged, healthz, status, doctor bool }
+
+// startAt starts a daemon on a file and reads what it says.
+func startAt(t *testing.T, path string, takeOver bool) (*commander, restoredView) {
+	t.Helper()
+	c := &commander{T: t, running: start(t, func(cfg *config.Config) { cfg.Database.Path, cfg.TakeOver = path, takeOver })}
+	return c, c.restored()
+}
+
+func (c *commander) restored() restoredView {
+	c.Helper()
+	_, health := get(c.T, http.DefaultClient, "http://"+c.listener.Addr().String()+"/healthz")
+	var status struct {
+		Restored int64 `json:"restored_jobs"`
+	}
+	c.run(0, &status, "status")
+	all, _ := examined(c.T, "[database]\npath = \""+c.cfg.Database.Path+"\"\n[metrics]\nlisten = \"\"\n")
+	v := restoredView{
+		logged: c.log.has("jobs are held"), healthz: strings.Contains(health, `"restored_jobs":2`), status: status.Restored == 2,
+	}
+	for _, f := range all {
+		v.doctor = v.doctor || f.Check == "jobs" && strings.Contains(f.Text, "2 jobs held, for the file was restored or copied")
+	}
+	return v
+}
+
+// A copy of the file holds its jobs, and log, healthz, status and doctor say so until they are resumed.
+func TestACopiedFileHoldsItsJobs(t *testing.T) {
+	path := copiedWithJobs(t)
+	c, got := startAt(t, path, false)
+	if want := (restoredView{true, true, true, true}); got != want {
+		t.Errorf("started: %+v", got)
+	}
+	c.run(2, nil, "admin", "job", "resume")
+	c.run(0, nil, "admin", "job", "resume", "--all")
+	var jobs []struct {
+		PauseReason string `json:"pause_reason"`
+	}
+	c.run(0, &jobs, "admin", "job", "list")
+	if len(jobs) != 2 || jobs[0].PauseReason+jobs[1].PauseReason != "" {
+		t.Errorf("resumed: %+v", jobs)
+	}
+	if err := c.quit(); err != nil {
+		t.Fatal(err)
+	}
+	if _, got = startAt(t, path, false); got != (restoredView{}) {
+		t.Errorf("at home since: %+v", got)
+	}
+}
+
+// serve --take-over lets the jobs of a copy go on.
+func TestTakeOverHoldsNothing(t *testing.T) {
+	if _, got := startAt(t, copiedWithJobs(t), true); got != (restoredView{}) {
+		t.Errorf("%+v", got)
+	}
+}
