@@ -32,11 +32,13 @@ func (p *Provider) newUserToken(look core.MailStyle, purposes ...string) store.U
 	return t
 }
 
-// Register makes a user and mails a link that verifies the address, in a language of core.Languages (empty: the first).
-// from is where the request came from: mails to the owner of an address that exists are counted by it.
-// For an address that exists the answer is of the same form, after the same work: a user that nobody is. The error is
+// Register makes a user and mails a link that verifies the address, in a language of core.Languages (empty: the
+// first). from is where the request came from: mails to the owner of an address that exists are counted by it. For an
+// address that exists the answer is of the same form, after the same work: a user that does not exist. The error is
 // weak_password, forbidden where registration is closed, and already_exists where the configuration says so.
-func (p *Provider) Register(ctx context.Context, email core.Email, password, language string, from netip.Addr, now core.Instant) (core.User, error) {
+func (p *Provider) Register(
+	ctx context.Context, email core.Email, password, language string, from netip.Addr, now core.Instant,
+) (core.User, error) {
 	if p.ClosedRegistration {
 		return core.User{}, core.Forbiddenf("Registration is closed.")
 	}
@@ -68,7 +70,9 @@ func (p *Provider) Profile(ctx context.Context, caller core.Caller) (core.User, 
 
 // VerifyEmail redeems a mailed verify token and returns the address as it is stored. A claim token is invalid
 // here: it wants a new password, on its page.
-func (p *Provider) VerifyEmail(ctx context.Context, email core.Email, token string, now core.Instant) (core.Email, error) {
+func (p *Provider) VerifyEmail(
+	ctx context.Context, email core.Email, token string, now core.Instant,
+) (core.Email, error) {
 	return p.store.VerifyEmail(ctx, core.HashToken(token), email, now)
 }
 
@@ -79,20 +83,22 @@ type AddressProof uint8
 const (
 	AddressWasVerified AddressProof = iota + 1 // before: nothing was changed
 	AddressVerified                            // by the password that stood
-	AddressTaken                               // by a new password: whoever used the account before is signed out
+	AddressTaken                               // by a new password: all sessions of the account were ended
 )
 
 // CheckAddressToken looks at a mailed verify token; verified reports that there is nothing left to do.
 // core.ErrInvalidToken, core.ErrTokenExpired.
-func (p *Provider) CheckAddressToken(ctx context.Context, email core.Email, token string, now core.Instant) (verified bool, err error) {
+func (p *Provider) CheckAddressToken(
+	ctx context.Context, email core.Email, token string, now core.Instant,
+) (verified bool, err error) {
 	t, err := p.store.UnverifiedToken(ctx, core.HashToken(token), email, now)
 	return t.Verified, err
 }
 
-// ProveAddress redeems a mailed verify token with a password. The one that was set at the registration verifies the address.
-// Any other becomes the password, and ends every session: the account is then of the owner of the mailbox, whoever
-// registered it. Where a role is pending, the given password is always set anew. field names the input of the password in
-// the error of a weak one.
+// ProveAddress redeems a mailed verify token with a password. The one that was set at the registration verifies the
+// address. Any other becomes the password, and ends every session: the account then belongs to the owner of the
+// mailbox, also where another person registered it. Where a role is pending, the given password is always set anew.
+// field names the input of the password in the error of a weak one.
 func (p *Provider) ProveAddress(
 	ctx context.Context, email core.Email, token, password, field string, now core.Instant,
 ) (AddressProof, error) {
@@ -128,17 +134,23 @@ func (p *Provider) Forgot(ctx context.Context, email core.Email, look core.MailS
 
 // ResetPassword redeems a mailed reset token: the user is signed out everywhere, the address verified.
 // field names the input of the password in the error of a weak one.
-func (p *Provider) ResetPassword(ctx context.Context, email core.Email, token, password, field string, now core.Instant) error {
+func (p *Provider) ResetPassword(
+	ctx context.Context, email core.Email, token, password, field string, now core.Instant,
+) error {
 	return p.redeem(ctx, store.TokenReset, email, token, password, field, now)
 }
 
 // ClaimAddress redeems a mailed claim token: the address becomes verified, the password is the given one, and
-// whoever registered the address before is signed out.
-func (p *Provider) ClaimAddress(ctx context.Context, email core.Email, token, password, field string, now core.Instant) error {
+// all sessions of the person who registered the address before end.
+func (p *Provider) ClaimAddress(
+	ctx context.Context, email core.Email, token, password, field string, now core.Instant,
+) error {
 	return p.redeem(ctx, store.TokenClaim, email, token, password, field, now)
 }
 
-func (p *Provider) redeem(ctx context.Context, purpose string, email core.Email, token, password, field string, now core.Instant) error {
+func (p *Provider) redeem(
+	ctx context.Context, purpose string, email core.Email, token, password, field string, now core.Instant,
+) error {
 	hash := core.HashToken(token)
 	if err := p.store.CheckUserToken(ctx, purpose, hash, email, now); err != nil {
 		return err

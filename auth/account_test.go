@@ -71,7 +71,10 @@ func TestRegister(t *testing.T) {
 			t.Errorf("%s: %v, stored %v", c.email, err, stored.ID == u.ID)
 		}
 	}
-	for email, password := range map[string]string{"old@example.org": goodPassword, "new@example.org": "a password of mine"} {
+	for email, password := range map[string]string{
+		"old@example.org": goodPassword,
+		"new@example.org": "a password of mine",
+	} {
 		if _, err := p.PasswordGrant(t.Context(), login(email, password, ""), t0); err != nil {
 			t.Errorf("%s: the first password is no longer the one: %v", email, err)
 		}
@@ -80,14 +83,16 @@ func TestRegister(t *testing.T) {
 
 func TestRegisterSettings(t *testing.T) {
 	p, _ := testProvider(t, func(c *Config) { c.ClosedRegistration = true })
-	if _, err := p.Register(t.Context(), "a@example.org", goodPassword, "", netip.Addr{}, t0); core.KindOf(err) != core.Forbidden {
+	if _, err := p.Register(t.Context(), "a@example.org", goodPassword, "", netip.Addr{},
+		t0); core.KindOf(err) != core.Forbidden {
 		t.Errorf("closed: %v", err)
 	}
 	p, _ = testProvider(t, func(c *Config) { c.RegisterConflict = true })
 	if _, err := p.Register(t.Context(), "a@example.org", goodPassword, "", netip.Addr{}, t0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Register(t.Context(), "A@example.org", goodPassword, "", netip.Addr{}, t0); !errors.Is(err, store.ErrUserExists) {
+	if _, err := p.Register(t.Context(), "A@example.org", goodPassword, "", netip.Addr{},
+		t0); !errors.Is(err, store.ErrUserExists) {
 		t.Errorf("conflict: %v", err)
 	}
 	for setting, refused := range map[string]bool{"auto": true, "refuse": true, "allow": false} {
@@ -198,13 +203,15 @@ func TestResetsInParallel(t *testing.T) {
 	for i := range errs {
 		tried++
 		wg.Go(func() {
-			errs[i] = p.ResetPassword(t.Context(), "ann@example.org", token, fmt.Sprint("a new password ", i), "new_password", t0)
+			errs[i] = p.ResetPassword(t.Context(), "ann@example.org", token, fmt.Sprint("a new password ", i), "new_password",
+				t0)
 		})
 	}
 	wg.Wait()
 	won := 0
 	for i, err := range errs {
-		_, loginErr := p.PasswordGrant(t.Context(), login("ann@example.org", fmt.Sprint("a new password ", i), ""), t0.Add(time.Duration(i)*15*time.Minute))
+		_, loginErr := p.PasswordGrant(t.Context(), login("ann@example.org", fmt.Sprint("a new password ", i), ""),
+			t0.Add(time.Duration(i)*15*time.Minute))
 		if err == nil {
 			won++
 		}
@@ -250,12 +257,13 @@ func TestGuessesInParallel(t *testing.T) {
 	if !errors.As(err, &e) || e.Kind != core.TooMany || e.RetryAfter < 899 || e.RetryAfter > 901 {
 		t.Errorf("the right password of a blocked account: %#v", err)
 	}
-	if _, err := p.PasswordGrant(t.Context(), login("ann@example.org", goodPassword, ""), t0.Add(15*time.Minute)); err != nil {
+	if _, err := p.PasswordGrant(t.Context(), login("ann@example.org", goodPassword, ""),
+		t0.Add(15*time.Minute)); err != nil {
 		t.Errorf("15 minutes later: %v", err)
 	}
 }
 
-// Nobody can lock the owner out: an address that has signed in has a counter of its own.
+// No one can lock the owner out: an address that has signed in has a counter of its own.
 func TestKnownAddressIsNotLockedOut(t *testing.T) {
 	tried := 0
 	defer coretest.Held(t, 22, &tried, "guesses before the user signs in from where it is known")
@@ -269,7 +277,8 @@ func TestKnownAddressIsNotLockedOut(t *testing.T) {
 		_, _ = p.PasswordGrant(t.Context(), req, t0)
 	}
 	mustLogin(t, p, "ann@example.org", "", t0)
-	if _, err := p.PasswordGrant(t.Context(), login("ann@example.org", goodPassword, ""), t0.Add(91*24*time.Hour)); err != nil {
+	if _, err := p.PasswordGrant(t.Context(), login("ann@example.org", goodPassword, ""),
+		t0.Add(91*24*time.Hour)); err != nil {
 		t.Error(err)
 	}
 }
@@ -279,7 +288,8 @@ func TestOtherFailuresAreNotCounted(t *testing.T) {
 	p, _ := testProvider(t)
 	addUser(t, p, "ann@example.org")
 	for range 20 {
-		if _, err := p.PasswordGrant(t.Context(), login("ann@example.org", goodPassword, "admin"), t0); !errors.Is(err, ErrInvalidScope) {
+		if _, err := p.PasswordGrant(t.Context(), login("ann@example.org", goodPassword, "admin"),
+			t0); !errors.Is(err, ErrInvalidScope) {
 			t.Fatal(err)
 		}
 	}
@@ -288,28 +298,28 @@ func TestOtherFailuresAreNotCounted(t *testing.T) {
 	}
 }
 
-func TestGuestbook(t *testing.T) {
-	var g guestbook
+func TestLoginLimiter(t *testing.T) {
+	var l loginLimiter
 	key := remoteKey(remote)
-	for i := range guestFailures {
-		if _, ok := g.enter(key, t0); !ok {
+	for i := range failuresMost {
+		if _, ok := l.enter(key, t0); !ok {
 			t.Fatalf("blocked at %d", i)
 		}
 	}
-	if until, ok := g.enter(key, t0.Add(time.Minute)); ok || until != t0.Add(guestWindow) {
+	if until, ok := l.enter(key, t0.Add(time.Minute)); ok || until != t0.Add(failuresPeriod) {
 		t.Errorf("%v %v", until, ok)
 	}
-	if _, ok := g.enter("other", t0); !ok {
+	if _, ok := l.enter("other", t0); !ok {
 		t.Error("another address is blocked")
 	}
-	if _, ok := g.enter(key, t0.Add(guestWindow)); !ok {
-		t.Error("blocked behind the window")
+	if _, ok := l.enter(key, t0.Add(failuresPeriod)); !ok {
+		t.Error("blocked after the period")
 	}
-	for i := range 3 * maxGuests {
-		g.enter(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}).String(), t0)
+	for i := range 3 * maxLimited {
+		l.enter(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}).String(), t0)
 	}
-	if len(g.rows) > maxGuests {
-		t.Errorf("%d rows", len(g.rows))
+	if len(l.rows) > maxLimited {
+		t.Errorf("%d rows", len(l.rows))
 	}
 }
 
@@ -331,7 +341,8 @@ func TestRemoteKey(t *testing.T) {
 func TestRehash(t *testing.T) {
 	p, s := testProvider(t)
 	u := addUser(t, p, "ann@example.org")
-	dear, err := New(t.Context(), s, Config{Issuer: p.Issuer, PasswordCost: Argon2{Memory: 128, Passes: 1, Threads: 1}}, t0)
+	dear, err := New(t.Context(), s, Config{Issuer: p.Issuer, PasswordCost: Argon2{Memory: 128, Passes: 1, Threads: 1}},
+		t0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +360,8 @@ func TestRehash(t *testing.T) {
 func TestBasicAuth(t *testing.T) {
 	for header, want := range map[string][]string{
 		"Basic YTpi": {"a", "b"}, "basic YTpi": {"a", "b"}, "Basic YSUzQWI6YyUyMGQr": {"a:b", "c d "},
-		"Basic YTo=": {"a", ""}, "Basic OmI=": nil, "Basic YQ==": nil, "Basic !": nil, "Bearer YTpi": nil, "": nil, "Basic JToj": nil,
+		"Basic YTo=": {"a", ""}, "Basic OmI=": nil, "Basic YQ==": nil, "Basic !": nil, "Bearer YTpi": nil, "": nil,
+		"Basic JToj": nil,
 	} {
 		u, s, ok := basicAuth(header)
 		if ok != (want != nil) || (ok && !slices.Equal(want, []string{u, s})) {
@@ -403,7 +415,8 @@ func TestMailedTokenAfterAddressChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, token := mails(t, p, "ann@example.org")
-	if _, err := s.UpdateUser(t.Context(), u.ID, store.UserInput{Email: new(core.Email("eve@example.org"))}, t0); err != nil {
+	if _, err := s.UpdateUser(t.Context(), u.ID, store.UserInput{Email: new(core.Email("eve@example.org"))},
+		t0); err != nil {
 		t.Fatal(err)
 	}
 	for _, email := range []core.Email{"ann@example.org", "eve@example.org"} {

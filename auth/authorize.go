@@ -121,11 +121,17 @@ func (a *Authorization) parse(q url.Values) *AuthorizeError {
 	}
 	for _, u := range unsupported {
 		if q.Get(u.parameter) != "" {
-			return &AuthorizeError{Code: u.code, Parameter: u.parameter, Description: "The parameter " + u.parameter + " is not supported."}
+			return &AuthorizeError{
+				Code: u.code, Parameter: u.parameter,
+				Description: "The parameter " + u.parameter + " is not supported.",
+			}
 		}
 	}
 	if a.Client.Suspended {
-		return &AuthorizeError{Code: "unauthorized_client", Parameter: "client_id", Description: "The client's tenant is suspended."}
+		return &AuthorizeError{
+			Code: "unauthorized_client", Parameter: "client_id",
+			Description: "The client's tenant is suspended.",
+		}
 	}
 	switch mode := q.Get("response_mode"); mode {
 	case "", "query", "form_post":
@@ -137,10 +143,16 @@ func (a *Authorization) parse(q url.Values) *AuthorizeError {
 	case "":
 		return invalid("response_type", "The parameter response_type is missing.")
 	default:
-		return &AuthorizeError{Code: "unsupported_response_type", Parameter: "response_type", Description: "The response_type must be code."}
+		return &AuthorizeError{
+			Code: "unsupported_response_type", Parameter: "response_type",
+			Description: "The response_type must be code.",
+		}
 	}
 	if !slices.Contains(a.Client.GrantTypes, "authorization_code") {
-		return &AuthorizeError{Code: "unauthorized_client", Parameter: "client_id", Description: "The client is not registered for the authorization code grant."}
+		return &AuthorizeError{
+			Code: "unauthorized_client", Parameter: "client_id",
+			Description: "The client is not registered for the authorization code grant.",
+		}
 	}
 	a.Nonce, a.LoginHint, a.IDTokenHint = q.Get("nonce"), q.Get("login_hint"), q.Get("id_token_hint")
 	if err := a.parseScope(q.Get("scope")); err != nil {
@@ -175,11 +187,17 @@ func (a *Authorization) parseClaims(claims, acrValues string) *AuthorizeError {
 
 func (a *Authorization) parseScope(scope string) *AuthorizeError {
 	if !validScopeText(scope) {
-		return &AuthorizeError{Code: codeInvalidScope, Parameter: "scope", Description: "The parameter scope must be given: words parted by single spaces."}
+		return &AuthorizeError{
+			Code: codeInvalidScope, Parameter: "scope",
+			Description: "The parameter scope must be given: words parted by single spaces.",
+		}
 	}
 	var err error
 	if a.Scopes, err = grantScopes(scope, a.Client.Scopes, core.AllScopes); err != nil {
-		return &AuthorizeError{Code: codeInvalidScope, Parameter: "scope", Description: "None of the scopes asked for is registered for the client."}
+		return &AuthorizeError{
+			Code: codeInvalidScope, Parameter: "scope",
+			Description: "None of the scopes asked for is registered for the client.",
+		}
 	}
 	return nil
 }
@@ -232,7 +250,7 @@ func once(q url.Values, name string) (string, bool) {
 	return v[0], len(v) == 1
 }
 
-// Registered tells whether a URI is one of those registered. They are compared character by character (RFC 9700
+// Registered reports whether a URI is one of those registered. They are compared character by character (RFC 9700
 // section 2.1); those of a public client on a loopback address may differ in the port (RFC 8252 section 7.3).
 func Registered(registered []string, uri string, public bool) bool {
 	if slices.Contains(registered, uri) {
@@ -279,7 +297,7 @@ const (
 
 // Visit is what the browser brings along with an authorization request.
 type Visit struct {
-	UserID    string // empty: nobody is signed in
+	UserID    string // empty: no user is signed in
 	AuthAt    core.Instant
 	Fresh     bool     // the user signed in because this very request asked for it
 	Agreed    bool     // the user has just agreed to this very request
@@ -318,7 +336,8 @@ func (a *Authorization) Next(v Visit, now core.Instant) (Step, []string, *Author
 }
 
 func (a *Authorization) needsLogin(v Visit, now core.Instant) bool {
-	if v.UserID == "" || (v.HintUser != "" && v.HintUser != v.UserID) || (a.Claims.Subject != "" && a.Claims.Subject != v.UserID) {
+	if v.UserID == "" || (v.HintUser != "" && v.HintUser != v.UserID) ||
+		(a.Claims.Subject != "" && a.Claims.Subject != v.UserID) {
 		return true
 	}
 	if v.Fresh {
@@ -328,7 +347,7 @@ func (a *Authorization) needsLogin(v Visit, now core.Instant) bool {
 		a.HasMaxAge && now.Sub(v.AuthAt) > a.MaxAge
 }
 
-// needsConsent tells whether the user must be asked. The scope admin is never given unasked.
+// needsConsent reports whether the user must be asked. The scope admin is never given unasked.
 func (a *Authorization) needsConsent(v Visit, scopes []string) bool {
 	if slices.Contains(a.prompt, "consent") {
 		return true

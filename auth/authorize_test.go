@@ -13,7 +13,8 @@ import (
 // testClient finds one confidential client, "web", and one public one, "app".
 func testClient(id string) (core.Client, error) {
 	c := core.Client{
-		ID: id, Name: "Web", ClientType: core.ClientConfidential, RequirePKCE: true, GrantTypes: core.Strings{"authorization_code", "refresh_token"},
+		ID: id, Name: "Web", ClientType: core.ClientConfidential, RequirePKCE: true,
+		GrantTypes:   core.Strings{"authorization_code", "refresh_token"},
 		RedirectURIs: core.Strings{"https://rp.example/cb", "https://rp.example/cb?fixed=1"},
 		Scopes:       core.Strings{"openid", "profile", "email", "offline_access"},
 	}
@@ -108,7 +109,10 @@ func TestParseAuthorization(t *testing.T) {
 		{"short challenge", "code_challenge=abc", "invalid_request", true, "code_challenge"},
 		{"padded challenge", "code_challenge=" + rfcChallenge + "%3D", "invalid_request", true, "code_challenge"},
 		{"no PKCE where it may be left out", "client_id=plain&code_challenge=-&code_challenge_method=-", "", true, ""},
-		{"plain where PKCE may be left out", "client_id=plain&code_challenge_method=plain", "invalid_request", true, "code_challenge_method"},
+		{
+			"plain where PKCE may be left out", "client_id=plain&code_challenge_method=plain", "invalid_request", true,
+			"code_challenge_method",
+		},
 		{"method alone", "client_id=plain&code_challenge=-", "invalid_request", true, "code_challenge"},
 		{"none and login", "prompt=none login", "invalid_request", true, "prompt"},
 		{"max_age", "max_age=-1", "invalid_request", true, "max_age"},
@@ -121,15 +125,28 @@ func TestParseAuthorization(t *testing.T) {
 		{"loopback port IPv6", "client_id=app&redirect_uri=http://[::1]:1/cb", "", true, ""},
 		{"loopback without port", "client_id=app&redirect_uri=http://127.0.0.1/cb", "", true, ""},
 		{"loopback path", "client_id=app&redirect_uri=http://127.0.0.1:54321/cb2", "invalid_request", false, "redirect_uri"},
-		{"another loopback", "client_id=app&redirect_uri=http://localhost:54321/cb", "invalid_request", false, "redirect_uri"},
-		{"loopback prefix", "client_id=app&redirect_uri=http://127.0.0.1.evil.example/cb", "invalid_request", false, "redirect_uri"},
-		{"loopback user", "client_id=app&redirect_uri=http://127.0.0.1:80@evil.example/cb", "invalid_request", false, "redirect_uri"},
+		{
+			"another loopback", "client_id=app&redirect_uri=http://localhost:54321/cb", "invalid_request", false,
+			"redirect_uri",
+		},
+		{
+			"loopback prefix", "client_id=app&redirect_uri=http://127.0.0.1.evil.example/cb", "invalid_request", false,
+			"redirect_uri",
+		},
+		{
+			"loopback user", "client_id=app&redirect_uri=http://127.0.0.1:80@evil.example/cb", "invalid_request", false,
+			"redirect_uri",
+		},
 		{"loopback empty port", "client_id=app&redirect_uri=http://127.0.0.1:/cb", "invalid_request", false, "redirect_uri"},
-		{"loopback large port", "client_id=app&redirect_uri=http://127.0.0.1:65536/cb", "invalid_request", false, "redirect_uri"},
+		{
+			"loopback large port", "client_id=app&redirect_uri=http://127.0.0.1:65536/cb", "invalid_request", false,
+			"redirect_uri",
+		},
 		{"private scheme", "client_id=app&redirect_uri=com.example.app:/cb", "", true, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			a, err := ParseAuthorization(request(t, strings.ReplaceAll(tt.changes, "code id_token", "code+id_token")), testClient)
+			a, err := ParseAuthorization(request(t, strings.ReplaceAll(tt.changes, "code id_token", "code+id_token")),
+				testClient)
 			if tt.code == "" {
 				if err != nil {
 					t.Fatalf("refused: %v", err)
@@ -156,7 +173,8 @@ func TestParseAuthorization(t *testing.T) {
 // A public client's loopback rule is no confidential client's.
 func TestRegisteredLoopbackPortIsForPublicClients(t *testing.T) {
 	registered := []string{"http://127.0.0.1:8000/cb"}
-	if Registered(registered, "http://127.0.0.1:8001/cb", false) || !Registered(registered, "http://127.0.0.1:8001/cb", true) {
+	if Registered(registered, "http://127.0.0.1:8001/cb", false) ||
+		!Registered(registered, "http://127.0.0.1:8001/cb", true) {
 		t.Error("loopback rule")
 	}
 }
@@ -164,7 +182,10 @@ func TestRegisteredLoopbackPortIsForPublicClients(t *testing.T) {
 // OpenID Connect Core sections 3.1.2.3, 3.1.2.4 and 3.1.2.6.
 func TestNext(t *testing.T) {
 	const now = core.Instant(1_800_000_000_000)
-	user := Visit{UserID: "u", AuthAt: now.Add(-time.Hour), Allowed: core.UserScopes, Consented: []string{"openid", "email"}}
+	user := Visit{
+		UserID: "u", AuthAt: now.Add(-time.Hour), Allowed: core.UserScopes,
+		Consented: []string{"openid", "email"},
+	}
 	with := func(change func(*Visit)) Visit { v := user; change(&v); return v }
 	firstParty := func(a *Authorization) { a.Client.FirstParty = true }
 	for _, tt := range []struct {
@@ -195,7 +216,10 @@ func TestNext(t *testing.T) {
 		{"hint of this user", "", with(func(v *Visit) { v.HintUser = "u" }), nil, StepCode, ""},
 		{"hint of another", "", with(func(v *Visit) { v.HintUser = "w" }), nil, StepLogin, ""},
 		{"hint of another, none", "prompt=none", with(func(v *Visit) { v.HintUser = "w" }), nil, 0, "login_required"},
-		{"hint of another after login", "", with(func(v *Visit) { v.HintUser, v.Fresh = "w", true }), nil, 0, "login_required"},
+		{
+			"hint of another after login", "", with(func(v *Visit) { v.HintUser, v.Fresh = "w", true }), nil, 0,
+			"login_required",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a, err := ParseAuthorization(request(t, tt.changes), testClient)
@@ -280,7 +304,8 @@ func FuzzParseAuthorization(f *testing.F) {
 		if a == nil {
 			return
 		}
-		if u, err := url.Parse(a.RedirectURI); err != nil || u.Hostname() != "rp.example" && u.Hostname() != "127.0.0.1" && u.Hostname() != "::1" && u.Scheme != "com.example.app" {
+		if u, err := url.Parse(a.RedirectURI); err != nil || u.Hostname() != "rp.example" && u.Hostname() != "127.0.0.1" &&
+			u.Hostname() != "::1" && u.Scheme != "com.example.app" {
 			t.Fatalf("trusts %q", a.RedirectURI)
 		}
 		if _, location := a.Answer([2]string{"state", a.State}); strings.ContainsAny(location, "\r\n") {

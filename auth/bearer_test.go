@@ -38,10 +38,19 @@ func addTenant(t testing.TB, s *store.Store) string {
 func TestBearerEndsAtOnce(t *testing.T) {
 	tenantRole := func(id string) core.Role { return core.Role{Role: core.RoleTenantAdmin, TenantID: id} }
 	for name, end := range map[string]func(s *store.Store, u core.User, sid string) error{
-		"session revoked":   func(s *store.Store, _ core.User, sid string) error { return s.RevokeFamily(t.Context(), sid, t0) },
-		"logout everywhere": func(s *store.Store, u core.User, _ string) error { return s.LogoutEverywhere(t.Context(), u.ID, t0) },
-		"password set":      func(s *store.Store, u core.User, _ string) error { return s.SetPassword(t.Context(), u.ID, "x", t0) },
-		"user deleted":      func(s *store.Store, u core.User, _ string) error { return s.DeleteUser(t.Context(), u.ID) },
+		"session revoked": func(s *store.Store, _ core.User, sid string) error {
+			return s.RevokeFamily(t.Context(), sid,
+				t0)
+		},
+		"logout everywhere": func(s *store.Store, u core.User, _ string) error {
+			return s.LogoutEverywhere(t.Context(), u.ID,
+				t0)
+		},
+		"password set": func(s *store.Store, u core.User, _ string) error {
+			return s.SetPassword(t.Context(), u.ID, "x",
+				t0)
+		},
+		"user deleted": func(s *store.Store, u core.User, _ string) error { return s.DeleteUser(t.Context(), u.ID) },
 		"user disabled": func(s *store.Store, u core.User, _ string) error {
 			_, err := s.UpdateUser(t.Context(), u.ID, store.UserInput{Disabled: new(true)}, t0)
 			return err
@@ -61,7 +70,8 @@ func TestBearerEndsAtOnce(t *testing.T) {
 			if _, err := p.Bearer(t.Context(), r.AccessToken, t0); !errors.Is(err, ErrBadToken) {
 				t.Errorf("access token: %v", err)
 			}
-			if _, err := p.RefreshGrant(t.Context(), GrantRequest{RefreshToken: r.RefreshToken}, t0); !errors.Is(err, ErrInvalidGrant) {
+			if _, err := p.RefreshGrant(t.Context(), GrantRequest{RefreshToken: r.RefreshToken},
+				t0); !errors.Is(err, ErrInvalidGrant) {
 				t.Errorf("refresh token: %v", err)
 			}
 		})
@@ -71,13 +81,15 @@ func TestBearerEndsAtOnce(t *testing.T) {
 		tenant := addTenant(t, s)
 		u := addUser(t, p, "ann@example.org", tenantRole(tenant))
 		r := mustLogin(t, p, "ann@example.org", "email admin", t0)
-		if c, err := p.Bearer(t.Context(), r.AccessToken, t0); err != nil || !c.Has("admin") || !slices.Contains(c.Tenants, tenant) {
+		if c, err := p.Bearer(t.Context(), r.AccessToken, t0); err != nil || !c.Has("admin") ||
+			!slices.Contains(c.Tenants, tenant) {
 			t.Fatalf("%+v, %v", c, err)
 		}
 		if err := s.RevokeRole(t.Context(), u.ID, tenantRole(tenant)); err != nil {
 			t.Fatal(err)
 		}
-		if c, err := p.Bearer(t.Context(), r.AccessToken, t0); err != nil || c.Has("admin") || !c.Has("email") || len(c.Tenants) > 0 {
+		if c, err := p.Bearer(t.Context(), r.AccessToken, t0); err != nil || c.Has("admin") || !c.Has("email") ||
+			len(c.Tenants) > 0 {
 			t.Errorf("%+v, %v", c, err)
 		}
 	})
@@ -159,7 +171,10 @@ func TestTokenCacheIsBounded(t *testing.T) {
 func TestCallerOfClientIsHeldToItsTenant(t *testing.T) {
 	p, s := testProvider(t)
 	mine, other := addTenant(t, s), addTenant(t, s)
-	in := core.ClientInput{ClientType: new("confidential"), Scopes: &[]string{"openid", "newsletter:send"}, TenantID: &mine}
+	in := core.ClientInput{
+		ClientType: new("confidential"), Scopes: &[]string{"openid", "newsletter:send"},
+		TenantID: &mine,
+	}
 	c, secret := addClient(t, s, in)
 	r, err := p.ClientGrant(t.Context(), GrantRequest{Client: ClientCredentials{ID: c.ID, Secret: secret}}, t0)
 	if err != nil || r.Scope != "newsletter:send" || r.RefreshToken != "" || r.IDToken != "" {

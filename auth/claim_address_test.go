@@ -15,7 +15,8 @@ func TestRegistrationsAreCountedByOrigin(t *testing.T) {
 	p, _ := testProvider(t)
 	register := func(from string) int {
 		t.Helper()
-		if _, err := p.Register(t.Context(), "ann@example.org", "a password of mine", "", netip.MustParseAddr(from), t0); err != nil {
+		if _, err := p.Register(t.Context(), "ann@example.org", "a password of mine", "", netip.MustParseAddr(from),
+			t0); err != nil {
 			t.Fatal(err)
 		}
 		kinds, _ := mails(t, p, "ann@example.org")
@@ -112,8 +113,8 @@ func TestProveAddress(t *testing.T) {
 	}
 }
 
-// A role given to an account that registered itself gives nothing to whoever did so: it takes effect when the owner of the
-// mailbox shows up, or by an operator's word, without the password and the sessions of before.
+// A role given to an account that registered itself gives nothing to the person who did so: it takes effect when the
+// owner of the mailbox shows up, or by an operator's word, without the password and the sessions of before.
 func TestARoleWaitsForTheOwnerOfTheAddress(t *testing.T) {
 	operator := core.Role{Role: core.RoleOperator}
 	type world struct {
@@ -154,7 +155,10 @@ func TestARoleWaitsForTheOwnerOfTheAddress(t *testing.T) {
 			return err
 		}, true},
 		{"an address that the stranger owns", func(w world) error {
-			v, r := store.Visitor{User: w.user}, EmailChangeRequest{Password: "the stranger's own", Email: "stranger@example.net"}
+			v, r := store.Visitor{User: w.user}, EmailChangeRequest{
+				Password: "the stranger's own",
+				Email:    "stranger@example.net",
+			}
 			err := w.p.AskEmailChange(w.Context(), v, r, t0)
 			if err != nil {
 				return err
@@ -189,7 +193,7 @@ func TestARoleWaitsForTheOwnerOfTheAddress(t *testing.T) {
 	}
 }
 
-// Whoever registered somebody else's address first gains nothing by it.
+// A person who registers another's address first gains nothing by it.
 func TestClaimAddress(t *testing.T) {
 	p, s := testProvider(t)
 	if _, err := p.Register(t.Context(), "ann@example.org", "the hijacker's own", "", netip.Addr{}, t0); err != nil {
@@ -212,7 +216,8 @@ func TestClaimAddress(t *testing.T) {
 	if _, err := p.Bearer(t.Context(), evil.AccessToken, t0); !errors.Is(err, ErrBadToken) {
 		t.Errorf("the hijacker's session stands: %v", err)
 	}
-	if _, err := p.PasswordGrant(t.Context(), login("ann@example.org", "the hijacker's own", ""), t0); !errors.Is(err, ErrBadCredentials) {
+	if _, err := p.PasswordGrant(t.Context(), login("ann@example.org", "the hijacker's own", ""),
+		t0); !errors.Is(err, ErrBadCredentials) {
 		t.Errorf("the hijacker's password works: %v", err)
 	}
 	mustLogin(t, p, "ann@example.org", "", t0)

@@ -20,7 +20,7 @@ type ClientCredentials struct {
 	Authorization string // the header of that name, if any
 }
 
-// Basic tells whether the client tried HTTP Basic: then a refusal names that scheme (RFC 6749 section 5.2).
+// Basic reports whether the client tried HTTP Basic: then a refusal names that scheme (RFC 6749 section 5.2).
 func (c ClientCredentials) Basic() bool {
 	scheme, _, _ := strings.Cut(c.Authorization, " ")
 	return strings.EqualFold(scheme, "Basic")
@@ -29,11 +29,12 @@ func (c ClientCredentials) Basic() bool {
 // builtInClient is the public client that a grant without client_id belongs to. It has no row; what its
 // tokens may do is up to the user's roles alone.
 var builtInClient = store.TokenClient{
-	ID: core.BuiltInClientID, Scopes: core.AllScopes, GrantTypes: []string{"password", "refresh_token"}, AuthMethod: "none", IDTokenAlg: algRS256,
+	ID: core.BuiltInClientID, Scopes: core.AllScopes, GrantTypes: []string{"password", "refresh_token"},
+	AuthMethod: "none", IDTokenAlg: algRS256,
 }
 
-// authenticate returns the client of a request that may have tokens: not one of a suspended tenant (ErrSuspended). Other errors
-// are those of identify.
+// authenticate returns the client of a request that may have tokens: not one of a suspended tenant (ErrSuspended).
+// Other errors are those of identify.
 func (p *Provider) authenticate(ctx context.Context, c ClientCredentials) (store.TokenClient, error) {
 	client, err := p.identify(ctx, c)
 	if err == nil && client.Suspended {
@@ -79,7 +80,7 @@ func (p *Provider) identify(ctx context.Context, c ClientCredentials) (store.Tok
 	return client, nil
 }
 
-// proves tells whether a secret given by a method is right. A public client has none to give.
+// proves reports whether a secret given by a method is right. A public client has none to give.
 func proves(c store.TokenClient, method, secret string) bool {
 	if !c.Confidential {
 		return method == "none"
@@ -107,7 +108,7 @@ func basicAuth(header string) (user, pass string, ok bool) {
 	return user, pass, ok && err1 == nil && err2 == nil && user != ""
 }
 
-// mayUse tells whether the client is registered for a grant. Any public client may use the password grant.
+// mayUse reports whether the client is registered for a grant. Any public client may use the password grant.
 func mayUse(c store.TokenClient, grant string) bool {
 	if grant == "password" {
 		return true // a confidential client has authenticated by now

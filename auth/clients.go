@@ -38,7 +38,7 @@ func (p *Provider) tokenClient(ctx context.Context, id string) (store.TokenClien
 	defer c.mu.Unlock()
 	if c.generation != generation || len(c.clients) >= maxClients || c.clients == nil {
 		if c.generation > generation {
-			return client, nil // somebody has read under a younger one
+			return client, nil // another request has read under a younger one
 		}
 		c.generation, c.clients = generation, map[string]store.TokenClient{}
 	}

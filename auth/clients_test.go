@@ -10,7 +10,10 @@ import (
 // A client's change is seen by the next request: another secret, or its end.
 func TestChangedClientIsSeenAtOnce(t *testing.T) {
 	p, s := testProvider(t)
-	c, secret := addClient(t, s, core.ClientInput{ClientType: new(core.ClientConfidential), Scopes: &[]string{"newsletter:send"}})
+	c, secret := addClient(t, s, core.ClientInput{
+		ClientType: new(core.ClientConfidential),
+		Scopes:     &[]string{"newsletter:send"},
+	})
 	try := func(secret string) error {
 		_, err := p.ClientGrant(t.Context(), GrantRequest{Client: ClientCredentials{ID: c.ID, Secret: secret}}, t0)
 		return err
@@ -21,7 +24,8 @@ func TestChangedClientIsSeenAtOnce(t *testing.T) {
 		}
 	}
 	fresh := ""
-	if _, err := s.UpdateClient(t.Context(), c.ID, "test", func(c *core.Client) error { fresh = c.NewSecret(); return nil }); err != nil {
+	if _, err := s.UpdateClient(t.Context(), c.ID, "test",
+		func(c *core.Client) error { fresh = c.NewSecret(); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if err := try(secret); !errors.Is(err, ErrInvalidClient) {

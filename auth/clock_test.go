@@ -8,13 +8,16 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// TestClockJumps: what was used up stays used up, whatever the clock shows afterwards; and what is valid for a time is judged by
-// the clock as it is.
+// TestClockJumps: what was used up stays used up, whatever the clock shows afterwards; and what is valid for a time is
+// judged by the clock as it is.
 func TestClockJumps(t *testing.T) {
 	const loginWindow = 15 * time.Minute
 	tried := 0
 	defer coretest.Held(t, 16, &tried, "uses of spent codes, tokens and guesses after jumps of the clock")
-	for _, jump := range []time.Duration{time.Minute, -time.Minute, time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour} {
+	for _, jump := range []time.Duration{
+		time.Minute, -time.Minute, time.Hour, -time.Hour, 24 * time.Hour,
+		-24 * time.Hour,
+	} {
 		f := newFlow(t)
 		addUser(t, f.p, "ann.two@example.org")
 		at := t0.Add(jump)

@@ -7,22 +7,18 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"newsletterd/core"
 	"newsletterd/store"
 )
 
-// codeTTL is the life of an authorization code (RFC 6749 section 4.1.2 wants it short).
-const codeTTL = time.Minute
-
 // AuthorizeRequest is an authorization request as a browser brings it.
 type AuthorizeRequest struct {
 	Query     url.Values
-	BrowserID string // of the session; empty: nobody is signed in
+	BrowserID string // of the session; empty: no user is signed in
 	Fresh     bool   // the user has just signed in because this very request asked for it
 	AgreedBy  string // the user who has just agreed to this very request
-	Denied    bool   // somebody has not
+	Denied    bool   // the user has just refused
 	Remote    netip.Addr
 	UserAgent string
 }
@@ -33,7 +29,7 @@ type AuthorizeReply struct {
 	Request  *Authorization
 	Scopes   []string      // that can be given
 	Consent  []string      // what the user is asked for: the scopes, and those that stand for claims asked for by name
-	Visitor  store.Visitor // who is signed in; zero: nobody
+	Visitor  store.Visitor // who is signed in; zero: no user
 	Fields   [][2]string   // the answer: parameters …
 	Location string        // … and the address that carries them where the response mode is query
 	Error    string        // of an answer that is an error
@@ -68,13 +64,16 @@ func (p *Provider) Authorize(ctx context.Context, r AuthorizeRequest, now core.I
 	if err != nil {
 		return reply, err
 	}
-	reply.Fields, reply.Location = a.Answer([2]string{"code", code}, [2]string{"state", a.State}, [2]string{"iss", p.Issuer})
+	reply.Fields, reply.Location = a.Answer([2]string{"code", code}, [2]string{"state", a.State},
+		[2]string{"iss", p.Issuer})
 	return reply, nil
 }
 
-// refuseVisitor is refuse for a user who may not be signed in yet, and is asked to then: an error that is redirected at once would
-// make an open redirector of the endpoint, for anyone who can write a faulty link to a client of theirs.
-func (p *Provider) refuseVisitor(ctx context.Context, err error, r AuthorizeRequest, now core.Instant) (AuthorizeReply, error) {
+// refuseVisitor is refuse for a user who may not be signed in yet, and is asked to then: an error that is redirected
+// at once would make an open redirector of the endpoint, for anyone who can write a faulty link to a client of theirs.
+func (p *Provider) refuseVisitor(
+	ctx context.Context, err error, r AuthorizeRequest, now core.Instant,
+) (AuthorizeReply, error) {
 	e, ok := errors.AsType[*AuthorizeError](err)
 	if ok && e.Request != nil && r.Query.Get("prompt") != "none" {
 		_, err := p.store.Visitor(ctx, r.BrowserID, e.Request.Client.ID, now)
@@ -96,12 +95,15 @@ func (p *Provider) refuse(err error) (AuthorizeReply, error) {
 	}
 	reply := AuthorizeReply{Step: StepCode, Request: e.Request, Error: e.Code}
 	reply.Fields, reply.Location = e.Request.Answer(
-		[2]string{"error", e.Code}, [2]string{"error_description", e.Description}, [2]string{"state", e.Request.State}, [2]string{"iss", p.Issuer})
+		[2]string{"error", e.Code}, [2]string{"error_description", e.Description}, [2]string{"state", e.Request.State},
+		[2]string{"iss", p.Issuer})
 	return reply, nil
 }
 
 // visit reads who is signed in and what that user allowed the client.
-func (p *Provider) visit(ctx context.Context, a *Authorization, r AuthorizeRequest, now core.Instant) (v Visit, who store.Visitor, err error) {
+func (p *Provider) visit(
+	ctx context.Context, a *Authorization, r AuthorizeRequest, now core.Instant,
+) (v Visit, who store.Visitor, err error) {
 	if a.IDTokenHint != "" {
 		hint, err := p.readHint(ctx, a.IDTokenHint, now)
 		if err != nil {
@@ -127,13 +129,17 @@ func (p *Provider) visit(ctx context.Context, a *Authorization, r AuthorizeReque
 	return v, who, err
 }
 
-func (p *Provider) addCode(ctx context.Context, reply AuthorizeReply, r AuthorizeRequest, agreed bool, now core.Instant) (string, error) {
+func (p *Provider) addCode(
+	ctx context.Context, reply AuthorizeReply, r AuthorizeRequest, agreed bool, now core.Instant,
+) (string, error) {
 	a, who := reply.Request, reply.Visitor
 	code := core.NewToken()
 	c := store.Code{
-		Hash: core.HashToken(code), FamilyID: core.NewID(), UserID: who.User.ID, ClientID: a.Client.ID, BrowserID: who.Browser.ID,
-		RedirectURI: a.RedirectURI, Challenge: a.Challenge, Nonce: a.Nonce, Scope: strings.Join(reply.Scopes, " "), Claims: strings.Join(a.Claims.Claims, " "),
-		Epoch: who.User.Epoch, AMR: who.Browser.AMR, Remote: remoteText(r.Remote), UserAgent: r.UserAgent,
+		Hash: core.HashToken(code), FamilyID: core.NewID(), UserID: who.User.ID, ClientID: a.Client.ID,
+		BrowserID:   who.Browser.ID,
+		RedirectURI: a.RedirectURI, Challenge: a.Challenge, Nonce: a.Nonce, Scope: strings.Join(reply.Scopes, " "),
+		Claims: strings.Join(a.Claims.Claims, " "),
+		Epoch:  who.User.Epoch, AMR: who.Browser.AMR, Remote: remoteText(r.Remote), UserAgent: r.UserAgent,
 		AuthAt: who.Browser.AuthAt, CreatedAt: now, ExpiresAt: now.Add(codeTTL),
 	}
 	var consent []string
@@ -143,8 +149,8 @@ func (p *Provider) addCode(ctx context.Context, reply AuthorizeReply, r Authoriz
 	return code, p.store.AddCode(ctx, c, consent)
 }
 
-// CodeGrant exchanges an authorization code for tokens (RFC 6749 section 4.1.3, RFC 7636 section 4.6). A code is
-// good once; used again it ends what was issued for it. One whose redirect_uri or code_verifier is wrong is refused, and
+// CodeGrant exchanges an authorization code for tokens (RFC 6749 section 4.1.3, RFC 7636 section 4.6). A code is good
+// once; used again it ends what was issued for it. One whose redirect_uri or code_verifier is wrong is refused, and
 // stays good for the client that it belongs to.
 func (p *Provider) CodeGrant(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error) {
 	if r.Client.ID == "" && r.Client.Authorization == "" {
@@ -158,15 +164,16 @@ func (p *Provider) CodeGrant(ctx context.Context, r GrantRequest, now core.Insta
 		return TokenResponse{}, ErrUnauthorized
 	}
 	g := grant{client: client}
-	c, err := p.store.RedeemCode(ctx, core.HashToken(r.Code), client.ID, now, func(c store.Code) (store.Redemption, error) {
-		if c.RedirectURI != r.RedirectURI {
-			return store.Redemption{}, errRedirect
-		}
-		if !checkVerifier(c.Challenge, r.Verifier) {
-			return store.Redemption{}, errVerifier
-		}
-		return p.redemption(&g, c, now), nil
-	})
+	c, err := p.store.RedeemCode(ctx, core.HashToken(r.Code), client.ID, now,
+		func(c store.Code) (store.Redemption, error) {
+			if c.RedirectURI != r.RedirectURI {
+				return store.Redemption{}, errRedirect
+			}
+			if !checkVerifier(c.Challenge, r.Verifier) {
+				return store.Redemption{}, errVerifier
+			}
+			return p.redemption(&g, c, now), nil
+		})
 	if err != nil {
 		return TokenResponse{}, err
 	}
@@ -175,16 +182,24 @@ func (p *Provider) CodeGrant(ctx context.Context, r GrantRequest, now core.Insta
 }
 
 var (
-	errRedirect = &core.Error{Kind: core.Invalid, Code: "invalid_grant", Message: "The redirect_uri is not that of the authorization request.", Field: "redirect_uri"}
-	errVerifier = &core.Error{Kind: core.Invalid, Code: "invalid_grant", Message: "The code_verifier doesn't fit the code_challenge.", Field: "code_verifier"}
+	errRedirect = &core.Error{
+		Kind: core.Invalid, Code: "invalid_grant",
+		Message: "The redirect_uri is not that of the authorization request.", Field: "redirect_uri",
+	}
+	errVerifier = &core.Error{
+		Kind: core.Invalid, Code: "invalid_grant",
+		Message: "The code_verifier doesn't fit the code_challenge.", Field: "code_verifier",
+	}
 )
 
 // redemption makes the family of a code, with a refresh token where the client is registered for that grant or the
 // user allowed offline_access.
 func (p *Provider) redemption(g *grant, c store.Code, now core.Instant) store.Redemption {
 	g.family = store.Family{
-		ID: c.FamilyID, Kind: store.FamilyCode, UserID: c.UserID, ClientID: c.ClientID, Scope: c.Scope, Claims: c.Claims, Epoch: c.Epoch, AMR: c.AMR,
-		Remote: c.Remote, UserAgent: c.UserAgent, BrowserID: c.BrowserID, AuthAt: c.AuthAt, CreatedAt: now, ExpiresAt: now.Add(p.AccessTTL),
+		ID: c.FamilyID, Kind: store.FamilyCode, UserID: c.UserID, ClientID: c.ClientID, Scope: c.Scope, Claims: c.Claims,
+		Epoch: c.Epoch, AMR: c.AMR,
+		Remote: c.Remote, UserAgent: c.UserAgent, BrowserID: c.BrowserID, AuthAt: c.AuthAt, CreatedAt: now,
+		ExpiresAt: now.Add(p.AccessTTL),
 	}
 	g.scopes = strings.Fields(c.Scope)
 	if !slices.Contains(g.client.GrantTypes, "refresh_token") && !hasScope(c.Scope, core.ScopeOffline) {

@@ -55,7 +55,10 @@ func newFlowOn(t testing.TB, s *store.Store, change ...func(*core.ClientInput)) 
 
 func (f *flow) signIn(now core.Instant) {
 	f.t.Helper()
-	b, _, err := f.p.SignIn(f.t.Context(), SignInRequest{Email: "ann@example.org", Password: goodPassword, BrowserID: f.browser.ID, Remote: remote}, now)
+	b, _, err := f.p.SignIn(f.t.Context(), SignInRequest{
+		Email: "ann@example.org", Password: goodPassword,
+		BrowserID: f.browser.ID, Remote: remote,
+	}, now)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -65,7 +68,8 @@ func (f *flow) signIn(now core.Instant) {
 // query is an authorization request; changes as for request.
 func (f *flow) query(changes string) url.Values {
 	q := url.Values{
-		"client_id": {f.client.ID}, "redirect_uri": {callback}, "response_type": {"code"}, "scope": {"openid email offline_access"},
+		"client_id": {f.client.ID}, "redirect_uri": {callback}, "response_type": {"code"},
+		"scope":          {"openid email offline_access"},
 		"code_challenge": {rfcChallenge}, "code_challenge_method": {"S256"}, "state": {"s"}, "nonce": {"n"},
 	}
 	change, _ := url.ParseQuery(changes)
@@ -81,7 +85,10 @@ func (f *flow) query(changes string) url.Values {
 
 func (f *flow) authorize(changes string, now core.Instant) AuthorizeReply {
 	f.t.Helper()
-	r, err := f.p.Authorize(f.t.Context(), AuthorizeRequest{Query: f.query(changes), BrowserID: f.browser.ID, AgreedBy: f.user.ID}, now)
+	r, err := f.p.Authorize(f.t.Context(), AuthorizeRequest{
+		Query: f.query(changes), BrowserID: f.browser.ID,
+		AgreedBy: f.user.ID,
+	}, now)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -99,7 +106,10 @@ func (f *flow) code(changes string, now core.Instant) string {
 }
 
 func (f *flow) redeem(code string, now core.Instant) (TokenResponse, error) {
-	return f.p.CodeGrant(f.t.Context(), GrantRequest{Client: f.creds, Code: code, RedirectURI: callback, Verifier: verifier}, now)
+	return f.p.CodeGrant(f.t.Context(), GrantRequest{
+		Client: f.creds, Code: code, RedirectURI: callback,
+		Verifier: verifier,
+	}, now)
 }
 
 func (f *flow) tokens(now core.Instant) TokenResponse {
@@ -122,7 +132,8 @@ func TestCodeGrant(t *testing.T) {
 	now := t0.Add(time.Minute)
 	reply := f.authorize("state=a%26b", now)
 	u, err := url.Parse(reply.Location)
-	if err != nil || !strings.HasPrefix(reply.Location, callback+"?") || u.Query().Get("state") != "a&b" || u.Query().Get("iss") != f.p.Issuer {
+	if err != nil || !strings.HasPrefix(reply.Location, callback+"?") || u.Query().Get("state") != "a&b" ||
+		u.Query().Get("iss") != f.p.Issuer {
 		t.Fatalf("location %s", reply.Location)
 	}
 	r, err := f.redeem(u.Query().Get("code"), now.Add(59*time.Second))
@@ -133,7 +144,8 @@ func TestCodeGrant(t *testing.T) {
 		t.Errorf("answer %+v", r)
 	}
 	id, err := f.p.readHint(t.Context(), r.IDToken, now)
-	if err != nil || id.Nonce != "n" || id.AtHash != atHash(r.AccessToken) || id.AuthTime != seconds(t0) || id.Audience != f.client.ID ||
+	if err != nil || id.Nonce != "n" || id.AtHash != atHash(r.AccessToken) || id.AuthTime != seconds(t0) ||
+		id.Audience != f.client.ID ||
 		id.Subject != f.user.ID || len(id.AMR) != 1 || id.AMR[0] != "pwd" || id.SessionID == "" {
 		t.Errorf("id token %+v, %v", id, err)
 	}
@@ -149,7 +161,10 @@ func TestCodeGrant(t *testing.T) {
 
 func TestCodeIsBound(t *testing.T) {
 	f := newFlow(t)
-	other, secret := addClient(t, f.s, core.ClientInput{ClientType: new(core.ClientConfidential), RedirectURIs: &[]string{callback}})
+	other, secret := addClient(t, f.s, core.ClientInput{
+		ClientType:   new(core.ClientConfidential),
+		RedirectURIs: &[]string{callback},
+	})
 	good := GrantRequest{Client: f.creds, RedirectURI: callback, Verifier: verifier}
 	code := f.code("", t0)
 	for name, change := range map[string]func(*GrantRequest){
@@ -204,7 +219,8 @@ func TestCodeReuseRevokes(t *testing.T) {
 	if err := f.bearer(r.AccessToken, t0); !errors.Is(err, ErrBadToken) {
 		t.Errorf("access token: %v", err)
 	}
-	if _, err := f.p.RefreshGrant(t.Context(), GrantRequest{Client: f.creds, RefreshToken: r.RefreshToken}, t0); !errors.Is(err, ErrInvalidGrant) {
+	if _, err := f.p.RefreshGrant(t.Context(), GrantRequest{Client: f.creds, RefreshToken: r.RefreshToken},
+		t0); !errors.Is(err, ErrInvalidGrant) {
 		t.Errorf("refresh token: %v", err)
 	}
 }
@@ -285,7 +301,8 @@ func TestRefreshTokenIsGivenByRegistrationOrScope(t *testing.T) {
 			t.Errorf("%s: refresh token %q, %v", tt.name, r.RefreshToken, err)
 		}
 		if tt.want {
-			next, err := f.p.RefreshGrant(t.Context(), GrantRequest{Client: f.creds, RefreshToken: r.RefreshToken}, t0.Add(time.Hour))
+			next, err := f.p.RefreshGrant(t.Context(), GrantRequest{Client: f.creds, RefreshToken: r.RefreshToken},
+				t0.Add(time.Hour))
 			id, _ := f.p.readHint(t.Context(), next.IDToken, t0)
 			// OpenID Connect Core section 12.2
 			if err != nil || id.AuthTime != seconds(t0) || id.Nonce != "" || id.Subject != f.user.ID {
@@ -318,18 +335,21 @@ func TestAuthorizeAnswers(t *testing.T) {
 	if r := ask(AuthorizeRequest{Query: f.query("")}); r.Step != StepLogin {
 		t.Errorf("nobody: step %d", r.Step)
 	}
-	if r := ask(AuthorizeRequest{Query: f.query(""), BrowserID: f.browser.ID}); r.Step != StepConsent || len(r.Scopes) != 3 {
+	if r := ask(AuthorizeRequest{Query: f.query(""), BrowserID: f.browser.ID}); r.Step != StepConsent ||
+		len(r.Scopes) != 3 {
 		t.Errorf("signed in: step %d, scopes %v", r.Step, r.Scopes)
 	}
 	r := ask(AuthorizeRequest{Query: f.query(""), BrowserID: f.browser.ID, Denied: true})
-	if r.Error != "access_denied" || !strings.Contains(r.Location, "error=access_denied") || !strings.Contains(r.Location, "state=s") || !strings.Contains(r.Location, "iss=") {
+	if r.Error != "access_denied" || !strings.Contains(r.Location, "error=access_denied") ||
+		!strings.Contains(r.Location, "state=s") || !strings.Contains(r.Location, "iss=") {
 		t.Errorf("denied: %s", r.Location)
 	}
 	if r := ask(AuthorizeRequest{Query: f.query("prompt=none")}); r.Error != "login_required" {
 		t.Errorf("none: %s", r.Error)
 	}
 	f.code("", t0)
-	if r := ask(AuthorizeRequest{Query: f.query("prompt=none"), BrowserID: f.browser.ID}); r.Step != StepCode || r.Error != "" {
+	if r := ask(AuthorizeRequest{Query: f.query("prompt=none"), BrowserID: f.browser.ID}); r.Step != StepCode ||
+		r.Error != "" {
 		t.Errorf("the consent is not remembered: step %d, %s", r.Step, r.Error)
 	}
 	if r := ask(AuthorizeRequest{Query: f.query("scope=openid+profile"), BrowserID: f.browser.ID}); r.Step != StepConsent {
@@ -341,7 +361,8 @@ func TestAuthorizeAnswers(t *testing.T) {
 	if r := ask(AuthorizeRequest{Query: f.query(""), BrowserID: f.browser.ID}); r.Step != StepConsent {
 		t.Errorf("disallowed: step %d", r.Step)
 	}
-	if _, err := f.p.Authorize(t.Context(), AuthorizeRequest{Query: f.query("redirect_uri=https://evil.example/")}, t0); err == nil {
+	if _, err := f.p.Authorize(t.Context(), AuthorizeRequest{Query: f.query("redirect_uri=https://evil.example/")},
+		t0); err == nil {
 		t.Error("a foreign redirect_uri was answered")
 	}
 }
@@ -376,7 +397,8 @@ func TestSignInReplacesTheBrowser(t *testing.T) {
 	if _, err := f.s.Visitor(t.Context(), first.ID, "", t0); !errors.Is(err, core.ErrNotFound) {
 		t.Errorf("the browser before is still signed in: %v", err)
 	}
-	if _, err := f.s.Visitor(t.Context(), f.browser.ID, "", t0.Add(time.Hour+BrowserTTL)); !errors.Is(err, core.ErrNotFound) {
+	if _, err := f.s.Visitor(t.Context(), f.browser.ID, "",
+		t0.Add(time.Hour+BrowserTTL)); !errors.Is(err, core.ErrNotFound) {
 		t.Errorf("the browser is signed in for ever: %v", err)
 	}
 }
@@ -395,7 +417,8 @@ func TestChangePassword(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.p.ChangePassword(t.Context(), v, "wrong", "another good one", remote, "", t0); !errors.Is(err, ErrBadCredentials) {
+	if err := f.p.ChangePassword(t.Context(), v, "wrong", "another good one", remote, "",
+		t0); !errors.Is(err, ErrBadCredentials) {
 		t.Errorf("wrong password: %v", err)
 	}
 	if err := f.p.ChangePassword(t.Context(), v, goodPassword, "short", remote, "", t0); err == nil {
@@ -413,7 +436,8 @@ func TestChangePassword(t *testing.T) {
 	if _, err := f.s.Visitor(t.Context(), f.browser.ID, "", t0); err != nil {
 		t.Errorf("this browser: %v", err)
 	}
-	if _, _, err := f.p.SignIn(t.Context(), SignInRequest{Email: "ann@example.org", Password: "another good one"}, t0); err != nil {
+	if _, _, err := f.p.SignIn(t.Context(), SignInRequest{Email: "ann@example.org", Password: "another good one"},
+		t0); err != nil {
 		t.Errorf("new password: %v", err)
 	}
 }

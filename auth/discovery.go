@@ -53,16 +53,21 @@ func (p *Provider) Discovery() Discovery {
 	at := strings.TrimSuffix(p.Issuer, "/")
 	secret := []string{"client_secret_basic", "client_secret_post"}
 	return Discovery{
-		Issuer: p.Issuer, AuthorizationEndpoint: at + PathAuthorize, TokenEndpoint: at + PathToken, UserinfoEndpoint: at + PathUserinfo,
-		JWKSURI: at + PathKeys, RevocationEndpoint: at + PathRevoke, IntrospectionEndpoint: at + PathIntrospect, EndSessionEndpoint: at + PathLogout,
-		Scopes: core.AllScopes, ResponseTypes: []string{"code"}, ResponseModes: []string{"query", "form_post"},
+		Issuer: p.Issuer, AuthorizationEndpoint: at + PathAuthorize, TokenEndpoint: at + PathToken,
+		UserinfoEndpoint: at + PathUserinfo,
+		JWKSURI:          at + PathKeys, RevocationEndpoint: at + PathRevoke, IntrospectionEndpoint: at + PathIntrospect,
+		EndSessionEndpoint: at + PathLogout,
+		Scopes:             core.AllScopes, ResponseTypes: []string{"code"}, ResponseModes: []string{"query", "form_post"},
 		GrantTypes:   []string{"authorization_code", "refresh_token", "client_credentials"},
 		SubjectTypes: []string{"public"}, IDTokenAlgs: []string{algRS256, algES256},
-		TokenAuthMethods: append(secret, "none"), RevocationAuthMethods: append(secret, "none"), IntrospectAuthMethods: secret,
-		ChallengeMethods: []string{"S256"}, Prompts: []string{"none", "login", "consent", "select_account"},
+		TokenAuthMethods: append(secret, "none"), RevocationAuthMethods: append(secret, "none"),
+		IntrospectAuthMethods: secret,
+		ChallengeMethods:      []string{"S256"}, Prompts: []string{"none", "login", "consent", "select_account"},
 		Claims: []string{
-			"iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "acr", "amr", "sid", "name", "email", "email_verified", "updated_at",
+			"iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "acr", "amr", "sid", "name", "email",
+			"email_verified", "updated_at",
 		},
-		ClaimTypes: []string{"normal"}, ACRValues: []string{acrPassword}, ClaimsParameter: true, UILocales: []string{"en"}, IssParameter: true,
+		ClaimTypes: []string{"normal"}, ACRValues: []string{acrPassword}, ClaimsParameter: true, UILocales: []string{"en"},
+		IssParameter: true,
 	}
 }

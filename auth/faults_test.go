@@ -38,7 +38,10 @@ var faulty = map[string]func(ctx context.Context, f *flow) func() error{
 	"authorization with a hint": func(ctx context.Context, f *flow) func() error {
 		hint := f.tokens(t0).IDToken
 		return func() error {
-			_, err := f.p.Authorize(ctx, AuthorizeRequest{Query: f.query("prompt=none&id_token_hint=" + hint), BrowserID: f.browser.ID, AgreedBy: f.user.ID}, t0)
+			_, err := f.p.Authorize(ctx, AuthorizeRequest{
+				Query:     f.query("prompt=none&id_token_hint=" + hint),
+				BrowserID: f.browser.ID, AgreedBy: f.user.ID,
+			}, t0)
 			return err
 		}
 	},
@@ -143,7 +146,10 @@ var faulty = map[string]func(ctx context.Context, f *flow) func() error{
 	"change of the address": func(ctx context.Context, f *flow) func() error {
 		v := f.visitor()
 		return func() error {
-			return f.p.AskEmailChange(ctx, v, EmailChangeRequest{Email: "ann@example.net", Password: goodPassword, Remote: remote}, t0)
+			return f.p.AskEmailChange(ctx, v, EmailChangeRequest{
+				Email: "ann@example.net", Password: goodPassword,
+				Remote: remote,
+			}, t0)
 		}
 	},
 	"token for a script": func(ctx context.Context, f *flow) func() error {
@@ -189,13 +195,15 @@ func (f *flow) visitor() store.Visitor {
 	return v
 }
 
-// TestStatementsThatFail has each statement of each operation fail once, as on a full disk: the answer is that the storage is
-// not available, never that a token is bad or that something was done, and nothing is used up: the next try succeeds.
+// TestStatementsThatFail has each statement of each operation fail once, as on a full disk: the answer is that the
+// storage is not available, never that a token is bad or that something was done, and nothing is used up: the next try
+// succeeds.
 func TestStatementsThatFail(t *testing.T) {
 	tried := 0
 	defer coretest.Held(t, 12, &tried, "statements of sign-in, each failing once as on a full disk")
 	dir, faults := t.TempDir(), storetest.NewFaults(t)
-	master := newFlowOn(t, storetest.OpenAt(t, dir+"/master.db"), func(c *core.ClientInput) { c.Scopes = &[]string{"openid", "email", "newsletter:list.read"} })
+	master := newFlowOn(t, storetest.OpenAt(t, dir+"/master.db"),
+		func(c *core.ClientInput) { c.Scopes = &[]string{"openid", "email", "newsletter:list.read"} })
 	if err := master.s.Backup(t.Context(), dir+"/copy.db"); err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ type GrantRequest struct {
 // GrantFunc answers a request for tokens.
 type GrantFunc func(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error)
 
-// Grant returns the function behind a grant_type of the token endpoint; for one that is not offered there, a
+// Grant returns the function for a grant_type of the token endpoint; for one that is not offered there, a
 // function that says so (unsupported_grant_type). The password grant has an endpoint of its own.
 func (p *Provider) Grant(grantType string) GrantFunc {
 	switch grantType {
@@ -70,7 +70,8 @@ func (p *Provider) PasswordGrant(ctx context.Context, r GrantRequest, now core.I
 	refresh := core.NewToken()
 	in := store.SignIn{
 		Family: store.Family{
-			ID: core.NewID(), Kind: store.FamilyPassword, UserID: try.User.ID, ClientID: client.ID, Scope: strings.Join(scopes, " "),
+			ID: core.NewID(), Kind: store.FamilyPassword, UserID: try.User.ID, ClientID: client.ID,
+			Scope: strings.Join(scopes, " "),
 			Epoch: try.User.Epoch, AMR: "pwd", Remote: remoteText(r.Remote), UserAgent: r.UserAgent,
 			AuthAt: now, CreatedAt: now, ExpiresAt: now.Add(p.RefreshTotal),
 		},
@@ -84,22 +85,24 @@ func (p *Provider) PasswordGrant(ctx context.Context, r GrantRequest, now core.I
 }
 
 // CheckPassword proves a user by address and password, with all throttling, and returns the counted try. It
-// signs nobody in: store.AddSignIn does, and ends the count. rehashed is the password's hash at the present
+// doesn't sign the user in: store.AddSignIn does, and ends the count. rehashed is the password's hash at the present
 // cost, where the stored one has another. device is the browser's cookie of earlier sign-ins, if it has one.
-func (p *Provider) CheckPassword(ctx context.Context, username, password string, remote netip.Addr, device string, now core.Instant) (_ store.LoginAttempt, rehashed string, err error) {
+func (p *Provider) CheckPassword(
+	ctx context.Context, username, password string, remote netip.Addr, device string, now core.Instant,
+) (_ store.LoginAttempt, rehashed string, err error) {
 	key := remoteKey(remote)
-	if until, ok := p.guests.enter(key, now); !ok {
+	if until, ok := p.logins.enter(key, now); !ok {
 		return store.LoginAttempt{}, "", tooMany("Too many failed logins from this address; try again later.", now, until)
 	}
 	failed := false
 	defer func() {
 		if !failed {
-			p.guests.leave(key)
+			p.logins.leave(key)
 		}
 	}()
 	email, err := core.ParseEmail(username)
 	if err != nil {
-		email = "" // nobody's address: the same way as an unknown one
+		email = "" // no user's address: the same way as an unknown one
 	}
 	try, err := p.store.TryLogin(ctx, email, []string{deviceKey(device), key}, now)
 	if err != nil {
@@ -143,7 +146,8 @@ func (p *Provider) ClientGrant(ctx context.Context, r GrantRequest, now core.Ins
 	}
 	f := store.Family{
 		ID: core.NewID(), Kind: store.FamilyClient, ClientID: client.ID, Scope: strings.Join(scopes, " "),
-		Remote: remoteText(r.Remote), UserAgent: r.UserAgent, AuthAt: now, CreatedAt: now, ExpiresAt: now.Add(p.AccessTTL + time.Minute),
+		Remote: remoteText(r.Remote), UserAgent: r.UserAgent, AuthAt: now, CreatedAt: now,
+		ExpiresAt: now.Add(p.AccessTTL + time.Minute),
 	}
 	if err := p.store.AddFamily(ctx, f); err != nil {
 		return TokenResponse{}, err

@@ -31,7 +31,9 @@ func (p *Provider) Revoke(ctx context.Context, c ClientCredentials, token string
 
 // tokenState finds what a token belongs to; a zero state where it is none of ours. claims are those of an
 // access token, zero for a refresh token.
-func (p *Provider) tokenState(ctx context.Context, token string, now core.Instant) (st store.TokenState, claims AccessClaims, err error) {
+func (p *Provider) tokenState(
+	ctx context.Context, token string, now core.Instant,
+) (st store.TokenState, claims AccessClaims, err error) {
 	if strings.Count(token, ".") == 2 {
 		if claims, err = p.verifyAccess(ctx, token, now); errors.Is(err, ErrBadToken) {
 			return st, claims, nil
@@ -65,7 +67,9 @@ type Introspection struct {
 // Introspect tells a confidential client what a token is good for. It learns of access tokens of its tenant's clients
 // (of all, when it belongs to no tenant), and of its own refresh tokens; any other token is told as not active, as the
 // RFC wants it.
-func (p *Provider) Introspect(ctx context.Context, c ClientCredentials, token string, now core.Instant) (Introspection, error) {
+func (p *Provider) Introspect(
+	ctx context.Context, c ClientCredentials, token string, now core.Instant,
+) (Introspection, error) {
 	if c.ID == "" && c.Authorization == "" {
 		return Introspection{}, ErrInvalidClient
 	}
@@ -91,13 +95,17 @@ func (p *Provider) Introspect(ctx context.Context, c ClientCredentials, token st
 		return Introspection{}, nil
 	}
 	return Introspection{
-		Active: true, Scope: strings.Join(caller.Scopes, " "), ClientID: claims.ClientID, Username: string(caller.Email), TokenType: "Bearer",
-		ExpiresAt: claims.ExpiresAt, IssuedAt: claims.IssuedAt, AuthTime: claims.AuthTime, Subject: claims.Subject, Audience: claims.Audience,
-		Issuer: claims.Issuer, ID: claims.ID, SessionID: claims.SessionID,
+		Active: true, Scope: strings.Join(caller.Scopes, " "), ClientID: claims.ClientID, Username: string(caller.Email),
+		TokenType: "Bearer",
+		ExpiresAt: claims.ExpiresAt, IssuedAt: claims.IssuedAt, AuthTime: claims.AuthTime, Subject: claims.Subject,
+		Audience: claims.Audience,
+		Issuer:   claims.Issuer, ID: claims.ID, SessionID: claims.SessionID,
 	}, err
 }
 
-func (p *Provider) introspectRefresh(ctx context.Context, client store.TokenClient, st store.TokenState, token string, now core.Instant) (Introspection, error) {
+func (p *Provider) introspectRefresh(
+	ctx context.Context, client store.TokenClient, st store.TokenState, token string, now core.Instant,
+) (Introspection, error) {
 	if st.ClientID != client.ID {
 		return Introspection{}, nil
 	}

@@ -52,8 +52,8 @@ func (k *signingKey) sign(typ string, payload []byte) (string, error) {
 	return jws.CompactSerialize()
 }
 
-// deterministic signs for go-jose, whose own ECDSA signatures are randomized: RFC 8725 section 3.2 wants them without, and they
-// cost a third less so.
+// deterministic signs for go-jose, whose own ECDSA signatures are randomized: RFC 8725 section 3.2 wants them without,
+// and they cost a third less so.
 type deterministic struct{ *signingKey }
 
 func (k deterministic) Public() *jose.JSONWebKey {
@@ -66,7 +66,8 @@ func (k deterministic) Algs() []jose.SignatureAlgorithm {
 
 func (k deterministic) SignPayload(payload []byte, _ jose.SignatureAlgorithm) ([]byte, error) {
 	sum := sha256.Sum256(payload)
-	sig, err := k.private.Sign(nil, sum[:], crypto.SHA256) // nil: no randomness, which RSA PKCS #1 v1.5 doesn't take either
+	// nil: no randomness, which RSA PKCS #1 v1.5 doesn't take either
+	sig, err := k.private.Sign(nil, sum[:], crypto.SHA256)
 	if err == nil && k.Alg == algES256 {
 		return fixedWidth(sig)
 	}
@@ -78,7 +79,8 @@ func fixedWidth(der []byte) ([]byte, error) {
 	var in cryptobyte.String
 	var r, s []byte
 	outer := cryptobyte.String(der)
-	if !outer.ReadASN1(&in, asn1.SEQUENCE) || !in.ReadASN1Integer(&r) || !in.ReadASN1Integer(&s) || len(r) > 32 || len(s) > 32 {
+	if !outer.ReadASN1(&in, asn1.SEQUENCE) || !in.ReadASN1Integer(&r) || !in.ReadASN1Integer(&s) || len(r) > 32 ||
+		len(s) > 32 {
 		return nil, errors.New("malformed ECDSA signature")
 	}
 	sig := make([]byte, 64)
@@ -122,8 +124,8 @@ func (r *keyring) signer(ctx context.Context, alg string, now core.Instant) (*si
 	return nil, fmt.Errorf("no %s key signs at %v", alg, now)
 }
 
-// active is the key with the latest active_at that has come, among those not retired; the first of all where none has come: a
-// request that came in before the one that made it, or a clock that was put back.
+// active is the key with the latest active_at that has come, among those not retired; the first of all where none has
+// come: a request that came in before the one that made it, or a clock that was put back.
 func active(keys []*signingKey, alg string, now core.Instant) (best *signingKey) {
 	var first *signingKey
 	for _, k := range keys {
@@ -144,7 +146,7 @@ func active(keys []*signingKey, alg string, now core.Instant) (best *signingKey)
 }
 
 // byID returns the key that a token names. An unknown kid is looked for in the database at most once a
-// second, since anybody can send one.
+// second, since anyone can send one.
 func (r *keyring) byID(ctx context.Context, kid string, now core.Instant) (*signingKey, error) {
 	keys, err := r.current(ctx, now)
 	if err != nil {

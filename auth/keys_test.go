@@ -33,7 +33,8 @@ func unbase64(t testing.TB, s string) []byte {
 
 func ecKey(t testing.TB, x, y string) *ecdsa.PublicKey {
 	t.Helper()
-	key, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), append(append([]byte{4}, unbase64(t, x)...), unbase64(t, y)...))
+	key, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(),
+		append(append([]byte{4}, unbase64(t, x)...), unbase64(t, y)...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,8 +57,8 @@ func TestJWSVector(t *testing.T) {
 	}
 }
 
-// What signs is the key, its header says which and what for, and the same words are signed the same way (RFC 8725 section 3.2). Of
-// 600 signatures some have a number that is shorter than its 32 bytes.
+// What signs is the key, its header says which and what for, and the same words are signed the same way (RFC 8725
+// section 3.2). Of 600 signatures some have a number that is shorter than its 32 bytes.
 func TestSign(t *testing.T) {
 	for alg, n := range map[string]int{algES256: 600, algRS256: 2} {
 		row, err := generate(alg, 1)
@@ -96,12 +97,16 @@ func TestSign(t *testing.T) {
 func TestPublicKeyVectors(t *testing.T) {
 	v := vectorFile(t, "jose.txt")
 	ec, err := publicKey("1", ecKey(t, v["rfc7517-a1-x"], v["rfc7517-a1-y"]))
-	if want := (PublicKey{Kty: "EC", Use: "sig", Alg: "ES256", Kid: "1", Crv: "P-256", X: v["rfc7517-a1-x"], Y: v["rfc7517-a1-y"]}); err != nil || ec != want {
+	if want := (PublicKey{
+		Kty: "EC", Use: "sig", Alg: "ES256", Kid: "1", Crv: "P-256", X: v["rfc7517-a1-x"],
+		Y: v["rfc7517-a1-y"],
+	}); err != nil || ec != want {
 		t.Errorf("%+v, %v", ec, err)
 	}
 	pub := &rsa.PublicKey{N: new(big.Int).SetBytes(unbase64(t, v["rfc7517-a1-n"])), E: 65537}
 	rs, err := publicKey("2", pub)
-	if want := (PublicKey{Kty: "RSA", Use: "sig", Alg: "RS256", Kid: "2", N: v["rfc7517-a1-n"], E: "AQAB"}); err != nil || rs != want {
+	if want := (PublicKey{Kty: "RSA", Use: "sig", Alg: "RS256", Kid: "2", N: v["rfc7517-a1-n"], E: "AQAB"}); err != nil ||
+		rs != want {
 		t.Errorf("%+v, %v", rs, err)
 	}
 	if got, err := thumbprint(pub); err != nil || got != v["rfc7638-thumbprint"] {
@@ -147,7 +152,7 @@ func TestKeySetVerifiesTokens(t *testing.T) {
 	}
 }
 
-// Keys live on over a restart, and are made once, whoever asks first.
+// Keys live on over a restart, and are made once, also by requests at the same time.
 func TestKeysAreMadeOnce(t *testing.T) {
 	s := storetest.Open(t)
 	providers := make([]*Provider, 4)
@@ -181,13 +186,23 @@ func TestActiveKey(t *testing.T) {
 	at := func(kid, alg string, active, retired core.Instant) *signingKey {
 		return &signingKey{SigningKey: store.SigningKey{KID: kid, Alg: alg, ActiveAt: active, RetiredAt: retired}}
 	}
-	keys := []*signingKey{at("next", algES256, 50, 0), at("old", algES256, 10, 0), at("gone", algES256, 45, 48), at("rsa", algRS256, 10, 0)}
+	keys := []*signingKey{
+		at("next", algES256, 50, 0), at("old", algES256, 10, 0), at("gone", algES256, 45, 48),
+		at("rsa", algRS256, 10, 0),
+	}
 	for _, c := range []struct {
 		now  core.Instant
 		alg  string
 		want string
 	}{
-		{9, algES256, "old"}, {9, "none", ""}, {10, algES256, "old"}, {45, algES256, "gone"}, {48, algES256, "old"}, {49, algES256, "old"}, {50, algES256, "next"}, {50, algRS256, "rsa"},
+		{9, algES256, "old"},
+		{9, "none", ""},
+		{10, algES256, "old"},
+		{45, algES256, "gone"},
+		{48, algES256, "old"},
+		{49, algES256, "old"},
+		{50, algES256, "next"},
+		{50, algRS256, "rsa"},
 	} {
 		got := ""
 		if k := active(keys, c.alg, c.now); k != nil {
@@ -249,7 +264,8 @@ func TestUnknownKidIsNotAskedForAgain(t *testing.T) {
 		t.Errorf("%v, %v", k, err)
 	}
 	loaded := p.keys.loaded
-	if k, err := p.keys.byID(t.Context(), "nobody", t0.Add(time.Second/2)); k != nil || err != nil || p.keys.loaded != loaded {
+	if k, err := p.keys.byID(t.Context(), "nobody", t0.Add(time.Second/2)); k != nil || err != nil ||
+		p.keys.loaded != loaded {
 		t.Errorf("%v, %v: read again", k, err)
 	}
 	if _, err := p.keys.byID(t.Context(), "nobody", t0.Add(2*time.Second)); err != nil || p.keys.loaded == loaded {

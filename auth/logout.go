@@ -9,7 +9,8 @@ import (
 	"newsletterd/store"
 )
 
-// LogoutRequest is a request of a relying party to sign its user out (OpenID Connect RP-Initiated Logout 1.0 section 2).
+// LogoutRequest is a request of a relying party to sign its user out (OpenID Connect RP-Initiated Logout 1.0 section
+// 2).
 type LogoutRequest struct {
 	Query     url.Values
 	BrowserID string
@@ -24,14 +25,14 @@ type LogoutReply struct {
 	User     core.User    // who is signed in, when the user must be asked
 }
 
-// LogoutError is what is wrong with such a request. It is told on a page: nobody is sent to an address that can't
-// be trusted.
+// LogoutError is what is wrong with such a request. It is shown on a page: no user is sent to an address that
+// can't be trusted.
 type LogoutError struct{ Parameter, Description string }
 
 func (e *LogoutError) Error() string { return e.Parameter + ": " + e.Description }
 
 // RPLogout signs a browser out for a relying party. An id_token_hint of the user who is signed in needs no question;
-// without one, anybody could sign people out by a link, so the user is asked.
+// without one, anyone could sign people out by a link, so the user is asked.
 func (p *Provider) RPLogout(ctx context.Context, r LogoutRequest, now core.Instant) (LogoutReply, error) {
 	hint, reply, err := p.logoutRequest(ctx, r, now)
 	if err != nil {
@@ -78,7 +79,9 @@ func ignoreMissing(err error) error {
 }
 
 // logoutRequest checks the parameters (section 2; section 3 for the redirect URI).
-func (p *Provider) logoutRequest(ctx context.Context, r LogoutRequest, now core.Instant) (hint IDClaims, reply LogoutReply, err error) {
+func (p *Provider) logoutRequest(
+	ctx context.Context, r LogoutRequest, now core.Instant,
+) (hint IDClaims, reply LogoutReply, err error) {
 	for _, name := range []string{"id_token_hint", "client_id", "post_logout_redirect_uri", "state"} {
 		if _, ok := once(r.Query, name); !ok {
 			return hint, reply, &LogoutError{name, "The parameter " + name + " is given more than once."}
@@ -113,10 +116,16 @@ func (p *Provider) logoutRequest(ctx context.Context, r LogoutRequest, now core.
 		return hint, reply, nil
 	}
 	if reply.Client == nil {
-		return hint, reply, &LogoutError{"post_logout_redirect_uri", "A post_logout_redirect_uri needs an id_token_hint or a client_id."}
+		return hint, reply, &LogoutError{
+			"post_logout_redirect_uri",
+			"A post_logout_redirect_uri needs an id_token_hint or a client_id.",
+		}
 	}
 	if !Registered(reply.Client.PostLogoutRedirectURIs, uri, reply.Client.ClientType == core.ClientPublic) {
-		return hint, reply, &LogoutError{"post_logout_redirect_uri", "This post_logout_redirect_uri is not registered for the client. It is compared character by character."}
+		return hint, reply, &LogoutError{
+			"post_logout_redirect_uri",
+			"This post_logout_redirect_uri is not registered for the client. It is compared character by character.",
+		}
 	}
 	_, reply.Location = (&Authorization{RedirectURI: uri}).Answer([2]string{"state", r.Query.Get("state")})
 	return hint, reply, nil

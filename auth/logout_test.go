@@ -40,8 +40,14 @@ func TestRPLogout(t *testing.T) {
 		{"two clients", "client_id=" + core.NewID() + "&id_token_hint=" + hint, "client_id"},
 		{"unknown client", "client_id=" + core.NewID(), "client_id"},
 		{"redirect without client", "post_logout_redirect_uri=" + bye, "post_logout_redirect_uri"},
-		{"redirect not registered", "post_logout_redirect_uri=https://evil.example/&id_token_hint=" + hint, "post_logout_redirect_uri"},
-		{"redirect of the login", "post_logout_redirect_uri=" + callback + "&id_token_hint=" + hint, "post_logout_redirect_uri"},
+		{
+			"redirect not registered", "post_logout_redirect_uri=https://evil.example/&id_token_hint=" + hint,
+			"post_logout_redirect_uri",
+		},
+		{
+			"redirect of the login", "post_logout_redirect_uri=" + callback + "&id_token_hint=" + hint,
+			"post_logout_redirect_uri",
+		},
 		{"state twice", "state=a&state=b", "state"},
 	} {
 		_, err := ask(tt.query, false)
@@ -49,7 +55,10 @@ func TestRPLogout(t *testing.T) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
-	for _, q := range []string{"", "client_id=" + f.client.ID, "post_logout_redirect_uri=" + bye + "&client_id=" + f.client.ID} {
+	for _, q := range []string{
+		"", "client_id=" + f.client.ID,
+		"post_logout_redirect_uri=" + bye + "&client_id=" + f.client.ID,
+	} {
 		if r, err := ask(q, false); err != nil || r.Done || r.User.ID != f.user.ID {
 			t.Errorf("%q signs out unasked: %+v, %v", q, r, err)
 		}
@@ -85,7 +94,8 @@ func TestLogoutEndsWhatBeganInTheBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.browser = elsewhere
-	if r, err := f.p.RPLogout(t.Context(), LogoutRequest{BrowserID: f.browser.ID, Confirmed: true}, t0); err != nil || !r.Done {
+	if r, err := f.p.RPLogout(t.Context(), LogoutRequest{BrowserID: f.browser.ID, Confirmed: true}, t0); err != nil ||
+		!r.Done {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	for name, token := range map[string]TokenResponse{"online": online, "offline": offline, "elsewhere": other} {
@@ -115,7 +125,8 @@ func TestRevokeAndIntrospect(t *testing.T) {
 	} {
 		r := f.tokens(t0)
 		token := kind(r)
-		if i := see(f.creds, token); !i.Active || i.Subject != f.user.ID || i.ClientID != f.client.ID || i.ExpiresAt == 0 || i.Scope == "" {
+		if i := see(f.creds, token); !i.Active || i.Subject != f.user.ID || i.ClientID != f.client.ID || i.ExpiresAt == 0 ||
+			i.Scope == "" {
 			t.Errorf("%s: %+v", name, i)
 		}
 		if i := see(stranger, token); i.Active != (name == "access") {
@@ -158,7 +169,8 @@ func TestRevokeAndIntrospect(t *testing.T) {
 		}
 	}
 	r := f.tokens(t0)
-	if _, err := f.p.RefreshGrant(t.Context(), GrantRequest{Client: f.creds, RefreshToken: r.RefreshToken}, t0); err != nil {
+	if _, err := f.p.RefreshGrant(t.Context(), GrantRequest{Client: f.creds, RefreshToken: r.RefreshToken},
+		t0); err != nil {
 		t.Fatal(err)
 	}
 	if i := see(f.creds, r.RefreshToken); i.Active {
@@ -176,7 +188,8 @@ func TestIntrospectionStaysWithinTheTenant(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, secret := addClient(t, f.s, core.ClientInput{ClientType: new(core.ClientConfidential), TenantID: &tenant.ID})
-	if i, err := f.p.Introspect(t.Context(), ClientCredentials{ID: c.ID, Secret: secret}, f.tokens(t0).AccessToken, t0); err != nil || i.Active {
+	if i, err := f.p.Introspect(t.Context(), ClientCredentials{ID: c.ID, Secret: secret}, f.tokens(t0).AccessToken,
+		t0); err != nil || i.Active {
 		t.Errorf("%+v, %v", i, err)
 	}
 }
@@ -274,7 +287,10 @@ func TestKeyOutlivesTokensOfTheCommandLine(t *testing.T) {
 func TestDiscoveryNamesOnlyTheIssuer(t *testing.T) {
 	p, _ := testProvider(t)
 	d := p.Discovery()
-	for _, u := range []string{d.Issuer, d.AuthorizationEndpoint, d.TokenEndpoint, d.UserinfoEndpoint, d.JWKSURI, d.RevocationEndpoint, d.IntrospectionEndpoint, d.EndSessionEndpoint} {
+	for _, u := range []string{
+		d.Issuer, d.AuthorizationEndpoint, d.TokenEndpoint, d.UserinfoEndpoint, d.JWKSURI,
+		d.RevocationEndpoint, d.IntrospectionEndpoint, d.EndSessionEndpoint,
+	} {
 		if !strings.HasPrefix(u, "https://id.example/api") {
 			t.Errorf("address %s", u)
 		}

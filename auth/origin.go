@@ -11,8 +11,8 @@ type originSet struct {
 	origins    map[string]bool
 }
 
-// AllowsOrigin tells whether the scripts of an origin may call the endpoints of relying parties: it is that of a redirect
-// URI of a public client.
+// AllowsOrigin reports whether the scripts of an origin may call the endpoints of relying parties: it is that of a
+// redirect URI of a public client.
 func (p *Provider) AllowsOrigin(ctx context.Context, origin string) (bool, error) {
 	generation := p.generation.Load()
 	set := p.origins.Load()

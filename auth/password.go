@@ -43,7 +43,10 @@ const (
 )
 
 var (
-	errBusy = &core.Error{Kind: core.Unavailable, Code: "busy", Message: "Too many passwords are being checked; try again in a moment.", RetryAfter: 2}
+	errBusy = &core.Error{
+		Kind: core.Unavailable, Code: "busy",
+		Message: "Too many passwords are being checked; try again in a moment.", RetryAfter: 2,
+	}
 	errWeak = &core.Error{Kind: core.Invalid, Code: "weak_password", Field: "password"}
 )
 
@@ -53,7 +56,7 @@ type Hasher struct {
 	cost  Argon2
 	cores chan struct{}
 	queue chan struct{}
-	dummy string // of a password that nobody has: unknown users cost the same work
+	dummy string // of no password: unknown users cost the same work
 	count atomic.Int64
 }
 
@@ -83,7 +86,7 @@ func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 	return h.encode(salt, key), nil
 }
 
-// Verify tells whether the password has this PHC string, and whether the string should be made anew since
+// Verify reports whether the password has this PHC string, and whether the string should be made anew since
 // the cost has changed. An empty phc (unknown user, no password) costs the same and is never right.
 func (h *Hasher) Verify(ctx context.Context, phc, password string) (ok, rehash bool, err error) {
 	known := phc != ""
@@ -136,19 +139,21 @@ func (h *Hasher) derive(ctx context.Context, password, salt []byte, cost Argon2,
 	return argon2.IDKey(password, salt, cost.Passes, cost.Memory, cost.Threads, size), nil
 }
 
-// thrifty is how much work runs in this process that leaves large garbage, and what the garbage collector was told before.
+// thrifty is how much work runs in this process that leaves large garbage, and what the garbage collector was told
+// before.
 var thrifty struct {
 	sync.Mutex
 	n       int
 	percent int
 }
 
-// thriftyPercent is by how much the heap may grow beyond what is in use meanwhile. Each hash leaves its 19 MiB behind as
-// garbage: with Go's 100 % the heap of a daemon that does little else would be twice as large.
+// thriftyPercent is by how much the heap may grow beyond what is in use meanwhile. Each hash leaves its 19 MiB behind
+// as garbage: with Go's 100 % the heap of a daemon that does little else would be twice as large.
 const thriftyPercent = 25
 
-// SmallHeap makes the garbage collector thrifty until the returned function is called: for work that leaves MiB behind, as
-// hashes and large request bodies do. It stops the world for a moment when the first begins and the last ends.
+// SmallHeap makes the garbage collector thrifty until the returned function is called: for work that leaves MiB
+// behind, as hashes and large request bodies do. It stops the world for a moment when the first begins and the last
+// ends.
 func SmallHeap() func() {
 	thrifty.Lock()
 	defer thrifty.Unlock()

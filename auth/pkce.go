@@ -6,14 +6,14 @@ import (
 	"encoding/base64"
 )
 
-// validChallenge tells whether an S256 challenge is what RFC 7636 section 4.2 makes of a verifier: 32 bytes in
+// validChallenge reports whether an S256 challenge is what RFC 7636 section 4.2 makes of a verifier: 32 bytes in
 // base64url without padding.
 func validChallenge(s string) bool {
 	b, err := base64.RawURLEncoding.DecodeString(s)
 	return err == nil && len(b) == sha256.Size
 }
 
-// validVerifier tells whether a code_verifier has the form of RFC 7636 section 4.1.
+// validVerifier reports whether a code_verifier has the form of RFC 7636 section 4.1.
 func validVerifier(s string) bool {
 	if len(s) < 43 || len(s) > 128 {
 		return false
@@ -28,7 +28,7 @@ func validVerifier(s string) bool {
 	return true
 }
 
-// checkVerifier holds a code_verifier against the challenge of the authorization request (RFC 7636 section 4.6).
+// checkVerifier reports whether a code_verifier fits the challenge of the authorization request (RFC 7636 section 4.6).
 // Without a challenge there must be no verifier either: else a code could be injected into a client that
 // believes PKCE protects it (RFC 9700 section 4.8.2).
 func checkVerifier(challenge, verifier string) bool {

@@ -16,9 +16,10 @@ type Config struct {
 	AccessTTL    time.Duration // of access and id tokens; 15 min
 	RefreshIdle  time.Duration // of an unused refresh token; 30 days
 	RefreshTotal time.Duration // of a family; 180 days
-	RefreshGrace time.Duration // in which a used refresh token gives its successor again; 0 = strict (the daemon's default is 10 s)
+	// in which a used refresh token gives its successor again; 0 = strict (the daemon's default is 10 s)
+	RefreshGrace time.Duration
 
-	ClosedRegistration bool   // nobody may register
+	ClosedRegistration bool   // no one may register
 	RegisterConflict   bool   // registering an existing address answers 409 already_exists
 	CommonPasswords    string // "auto" (refused when Issuer is https), "refuse", "allow"
 	PasswordCost       Argon2 // zero: DefaultArgon2; a cheaper one only in tests
@@ -32,7 +33,7 @@ type Provider struct {
 	rules  PasswordRules
 	keys   keyring
 	tokens tokenCache
-	guests guestbook
+	logins loginLimiter
 
 	mailKey []byte
 	origins atomic.Pointer[originSet]
@@ -69,16 +70,16 @@ func (c *Config) defaults() {
 			*d = v
 		}
 	}
-	set(&c.AccessTTL, 15*time.Minute)
-	set(&c.RefreshIdle, 30*24*time.Hour)
-	set(&c.RefreshTotal, 180*24*time.Hour)
+	set(&c.AccessTTL, defaultAccessTTL)
+	set(&c.RefreshIdle, defaultRefreshIdle)
+	set(&c.RefreshTotal, defaultRefreshTotal)
 	if c.CommonPasswords == "" {
 		c.CommonPasswords = "auto"
 	}
 }
 
-// HashLoad tells how many passwords are hashed now, and how many wait for a core.
+// HashLoad returns how many passwords are hashed now, and how many wait for a core.
 func (p *Provider) HashLoad() (running, waiting int) { return p.hasher.Load() }
 
-// Hashes is the number of passwords hashed since the start.
+// Hashes returns the number of passwords hashed since the start.
 func (p *Provider) Hashes() int64 { return p.hasher.count.Load() }

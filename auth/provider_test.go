@@ -35,7 +35,10 @@ func testProvider(t testing.TB, change ...func(*Config)) (*Provider, *store.Stor
 
 func providerOn(t testing.TB, s *store.Store, change ...func(*Config)) (*Provider, *store.Store) {
 	t.Helper()
-	c := Config{Issuer: "https://id.example/api", RefreshGrace: 10 * time.Second, PasswordCost: cheapCost, CommonPasswords: "allow"}
+	c := Config{
+		Issuer: "https://id.example/api", RefreshGrace: 10 * time.Second, PasswordCost: cheapCost,
+		CommonPasswords: "allow",
+	}
 	for _, f := range change {
 		f(&c)
 	}
@@ -104,11 +107,13 @@ func TestPasswordGrant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.TokenType != "Bearer" || r.ExpiresIn != 900 || r.Scope != "openid email" || r.RefreshToken == "" || r.IDToken == "" {
+	if r.TokenType != "Bearer" || r.ExpiresIn != 900 || r.Scope != "openid email" || r.RefreshToken == "" ||
+		r.IDToken == "" {
 		t.Errorf("got %+v", r)
 	}
 	c, err := p.Bearer(t.Context(), r.AccessToken, t0)
-	if err != nil || c.UserID != u.ID || c.ClientID != "newsletterd" || c.Email != "Ann@example.org" || strings.Join(c.Scopes, " ") != "openid email" {
+	if err != nil || c.UserID != u.ID || c.ClientID != "newsletterd" || c.Email != "Ann@example.org" ||
+		strings.Join(c.Scopes, " ") != "openid email" {
 		t.Errorf("caller %+v, %v", c, err)
 	}
 }
@@ -144,7 +149,10 @@ func TestPasswordGrantRefusals(t *testing.T) {
 		{"confidential client without secret", with(good, ClientCredentials{ID: conf.ID}), ErrInvalidClient},
 		{"wrong secret", with(good, ClientCredentials{ID: conf.ID, Secret: "x"}), ErrInvalidClient},
 		{"public client with a secret", with(good, ClientCredentials{ID: pub.ID, Secret: "x"}), ErrInvalidClient},
-		{"beyond the client's scopes", with(login("ann@example.org", goodPassword, "openid"), ClientCredentials{ID: pub.ID}), ErrInvalidScope},
+		{
+			"beyond the client's scopes", with(login("ann@example.org", goodPassword, "openid"), ClientCredentials{ID: pub.ID}),
+			ErrInvalidScope,
+		},
 	} {
 		if _, err := p.PasswordGrant(t.Context(), c.req, t0); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)

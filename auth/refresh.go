@@ -11,7 +11,7 @@ import (
 
 // RefreshGrant exchanges a refresh token for new tokens (RFC 6749 section 6, RFC 9700 section 4.14.2). Each use
 // replaces the token. A used one gets the same successor again within the grace, while that is unused, so that a lost
-// answer logs nobody out; later it ends the family. Without client_id the client is the token's, if that is public.
+// answer ends no session; later it ends the family. Without client_id the client is the token's, if that is public.
 func (p *Provider) RefreshGrant(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error) {
 	if r.RefreshToken == "" {
 		return TokenResponse{}, core.Invalidf("refresh_token", "refresh_token is missing.")
@@ -70,9 +70,6 @@ func refreshScopes(st store.TokenState, requested string) ([]string, error) {
 	return grantScopes(requested, keepScopes(strings.Fields(st.Scope), registeredScopes(st.Client, st.Kind)), allowed)
 }
 
-// purposeSuccessor seals the successor of a refresh token into the row of the used one.
-const purposeSuccessor byte = 3
-
 // rotate replaces a refresh token and returns its successor.
 func (p *Provider) rotate(ctx context.Context, token string, hash []byte, now core.Instant) (string, error) {
 	fresh := core.NewToken()
@@ -96,7 +93,7 @@ func (p *Provider) rotate(ctx context.Context, token string, hash []byte, now co
 	}
 }
 
-// The successor is sealed under the used token: whoever reads the database alone cannot open it.
+// sealSuccessor seals the successor under the used token: a reader of the database alone can't open it.
 func (p *Provider) sealSuccessor(token, successor string) ([]byte, error) {
 	s, err := NewSealer([]byte(token))
 	if err != nil {

@@ -124,7 +124,8 @@ func TestRefreshLifetimes(t *testing.T) {
 			t.Fatalf("after %v: %v", at, err)
 		}
 	}
-	if r, err = p.RefreshGrant(t.Context(), refresh(r.RefreshToken), t0.Add(180*day-time.Minute)); err != nil || r.ExpiresIn != 60 {
+	if r, err = p.RefreshGrant(t.Context(), refresh(r.RefreshToken), t0.Add(180*day-time.Minute)); err != nil ||
+		r.ExpiresIn != 60 {
 		t.Errorf("a minute before the end: %+v, %v", r, err)
 	}
 	if _, err = p.RefreshGrant(t.Context(), refresh(r.RefreshToken), t0.Add(180*day)); !errors.Is(err, ErrInvalidGrant) {
@@ -156,8 +157,18 @@ func TestRefreshIsBoundToItsClient(t *testing.T) {
 		{"confidential, Basic", ClientCredentials{Authorization: basic}, ClientCredentials{Authorization: basic}, nil},
 		{"confidential, post", ClientCredentials{Authorization: basic}, ClientCredentials{ID: conf.ID, Secret: secret}, nil},
 		{"confidential, unnamed", ClientCredentials{Authorization: basic}, ClientCredentials{}, ErrInvalidClient},
-		{"confidential, without secret", ClientCredentials{Authorization: basic}, ClientCredentials{ID: conf.ID}, ErrInvalidClient},
-		{"confidential, two ways", ClientCredentials{Authorization: basic}, ClientCredentials{ID: conf.ID, Secret: secret, Authorization: basic}, core.ErrInvalid},
+		{
+			"confidential, without secret",
+			ClientCredentials{Authorization: basic},
+			ClientCredentials{ID: conf.ID},
+			ErrInvalidClient,
+		},
+		{
+			"confidential, two ways",
+			ClientCredentials{Authorization: basic},
+			ClientCredentials{ID: conf.ID, Secret: secret, Authorization: basic},
+			core.ErrInvalid,
+		},
 		{"a secret without a client", ClientCredentials{}, ClientCredentials{Secret: "x"}, ErrInvalidClient},
 	} {
 		t.Run(c.name, func(t *testing.T) {

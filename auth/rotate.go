@@ -8,15 +8,6 @@ import (
 	"newsletterd/store"
 )
 
-const (
-	// keyLead is how long a new key is published before it signs, so that every relying party has read it.
-	keyLead = 24 * time.Hour
-	// keyTail is how long a key stays published behind the last token that it signed.
-	keyTail = time.Hour
-	// tendEvery is the longest pause between two looks at the keys.
-	tendEvery = time.Hour
-)
-
 // RotateKeys makes the next key of each algorithm. It is published at once and signs in a day; the key before it
 // signs until then, and stays published until the last token that it signed has expired. An algorithm whose next key
 // waits already is left alone. What was made is returned.
@@ -38,8 +29,8 @@ func RotateKeys(ctx context.Context, s *store.Store, now core.Instant) (made []s
 	return made, nil
 }
 
-// TendKeys rotates keys that have signed for longer than every (0: never), and plans when those that sign no more leave the
-// key set. It returns when to look again.
+// TendKeys rotates keys that have signed for longer than every (0: never), and plans when those that sign no more
+// leave the key set. It returns when to look again.
 func (p *Provider) TendKeys(ctx context.Context, every time.Duration, now core.Instant) (next core.Instant, err error) {
 	if err := p.store.ExpireSigningKeys(ctx, p.AccessTTL+keyTail, now); err != nil {
 		return now.Add(time.Minute), err

@@ -63,7 +63,7 @@ func keepScopes(token, allowed []string) []string {
 	return token
 }
 
-// validScopeText tells whether a scope parameter has the form of RFC 6749 section 3.3: words of printable
+// validScopeText reports whether a scope parameter has the form of RFC 6749 section 3.3: words of printable
 // ASCII without quote and backslash, parted by single spaces.
 func validScopeText(s string) bool {
 	for word := range strings.SplitSeq(s, " ") {

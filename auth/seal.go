@@ -34,6 +34,18 @@ type sealState struct {
 	raw   []byte
 }
 
+// The purposes of tokens under the key "unsubscribe". A number is never used again for another purpose.
+const (
+	purposeUnsubscribe byte = 1
+	purposeUndo        byte = 2
+	purposeManage      byte = 3
+	purposeView        byte = 4
+	purposePreview     byte = 5
+)
+
+// purposeSuccessor is the purpose of the successor of a refresh token. Its key is the used token.
+const purposeSuccessor byte = 3
+
 const (
 	nonceSize = chacha20poly1305.NonceSizeX
 	// maxSealed bounds what Open looks at, in characters.
@@ -48,7 +60,7 @@ func NewSealer(key []byte) (*Sealer, error) {
 	if len(key) < 32 {
 		return nil, fmt.Errorf("sealer: key of %d bytes, want 32", len(key))
 	}
-	// The lengths are fixed: neither derivation nor construction can fail behind the check above.
+	// The lengths are fixed: neither derivation nor construction can fail after the check above.
 	enc, err1 := hkdf.Expand(sha256.New, key, "newsletterd sealed token encryption", chacha20poly1305.KeySize)
 	mac, err2 := hkdf.Expand(sha256.New, key, "newsletterd sealed token nonce", sha256.Size)
 	aead, err3 := chacha20poly1305.NewX(enc)

@@ -86,7 +86,10 @@ func TestUnsubscribeToken(t *testing.T) {
 			t.Errorf("token %q", text)
 		}
 		right := map[UnsubscribeKind]string{UnsubscribeUndo: "undo", UnsubscribeManage: "manage"}[kind]
-		for use, open := range map[string]func(string) (UnsubscribeToken, error){"": s.OpenUnsubscribe, "undo": s.OpenUndo, "manage": s.OpenManage} {
+		for use, open := range map[string]func(string) (UnsubscribeToken, error){
+			"": s.OpenUnsubscribe, "undo": s.OpenUndo,
+			"manage": s.OpenManage,
+		} {
 			got, err := open(text)
 			if use == right && (err != nil || got != want) {
 				t.Errorf("kind %d: got %+v, %v", kind, got, err)

@@ -93,8 +93,8 @@ func Sign(key []byte, path, clientID string, timestamp int64, nonce string, body
 	return macPrefix + hex.EncodeToString(mac(key, text))
 }
 
-// SignStandard makes the value of webhook-signature (Standard Webhooks 1.0, scheme v1): id as in webhook-id, timestamp in unix
-// seconds as in webhook-timestamp.
+// SignStandard makes the value of webhook-signature (Standard Webhooks 1.0, scheme v1): id as in webhook-id, timestamp
+// in unix seconds as in webhook-timestamp.
 func SignStandard(key []byte, id string, timestamp int64, body []byte) string {
 	text := append([]byte(id+"."+strconv.FormatInt(timestamp, 10)+"."), body...)
 	return "v1," + base64.StdEncoding.EncodeToString(mac(key, text))
@@ -155,7 +155,8 @@ func single(header map[string][]string, name string) (string, bool) {
 	return "", false
 }
 
-// readMACs reads up to 4 signatures, "v1=" and 64 lower-case hex digits each, parted by commas alone.
+// readMACs reads up to 4 signatures and reports whether all of the text is such: "v1=" and 64 lower-case hex digits
+// each, parted by commas alone.
 func (s *Signature) readMACs(text string) bool {
 	const size = len(macPrefix) + 2*sha256.Size
 	if len(text) > maxSignatures*(size+1) {
@@ -189,7 +190,7 @@ func readTimestamp(text string) (core.Instant, bool) {
 	return core.Instant(sec * 1000), true
 }
 
-// word tells whether text is shortest to longest characters of A-Za-z0-9_-.
+// word reports whether text is shortest to longest characters of A-Za-z0-9_-.
 func word(text string, shortest, longest int) bool {
 	if len(text) < shortest || len(text) > longest {
 		return false

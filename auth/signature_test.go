@@ -165,7 +165,10 @@ func FuzzParseSignature(f *testing.F) {
 	f.Add(goodSignature(), "1700000000", "0123456789abcdef", "c1")
 	f.Add("v1=,v1=", "0", "", "\x00")
 	f.Fuzz(func(t *testing.T, sig, ts, nonce, client string) {
-		h := map[string][]string{HeaderSignature: {sig}, HeaderTimestamp: {ts}, HeaderNonce: {nonce}, HeaderClientID: {client}}
+		h := map[string][]string{
+			HeaderSignature: {sig}, HeaderTimestamp: {ts}, HeaderNonce: {nonce},
+			HeaderClientID: {client},
+		}
 		s, err := ParseSignature(h, testSec*1000)
 		if err != nil {
 			return

@@ -4,14 +4,10 @@ import (
 	"context"
 	"encoding/base64"
 	"net/netip"
-	"time"
 
 	"newsletterd/core"
 	"newsletterd/store"
 )
-
-// BrowserTTL is the longest that a browser stays signed in, however much it is used.
-const BrowserTTL = 30 * 24 * time.Hour
 
 // SignInRequest is a login on the page.
 type SignInRequest struct {
@@ -25,7 +21,9 @@ type SignInRequest struct {
 
 // SignIn signs a user in in a browser, with the same checks, work and throttling as the password grant. The
 // returned device is the cookie by which the browser is known from now on.
-func (p *Provider) SignIn(ctx context.Context, r SignInRequest, now core.Instant) (b store.Browser, device string, err error) {
+func (p *Provider) SignIn(
+	ctx context.Context, r SignInRequest, now core.Instant,
+) (b store.Browser, device string, err error) {
 	try, rehashed, err := p.CheckPassword(ctx, r.Email, r.Password, r.Remote, r.Device, now)
 	if err != nil {
 		return b, "", err
@@ -34,8 +32,9 @@ func (p *Provider) SignIn(ctx context.Context, r SignInRequest, now core.Instant
 		device = core.NewToken()
 	}
 	b = store.Browser{
-		ID: core.NewID(), UserID: try.User.ID, Epoch: try.User.Epoch, AMR: "pwd", Remote: remoteText(r.Remote), UserAgent: r.UserAgent,
-		AuthAt: now, UsedAt: now, ExpiresAt: now.Add(BrowserTTL),
+		ID: core.NewID(), UserID: try.User.ID, Epoch: try.User.Epoch, AMR: "pwd", Remote: remoteText(r.Remote),
+		UserAgent: r.UserAgent,
+		AuthAt:    now, UsedAt: now, ExpiresAt: now.Add(BrowserTTL),
 	}
 	in := store.SignIn{
 		Key: try.Key, Devices: []string{deviceKey(device), remoteKey(r.Remote)}, OldHash: try.PasswordHash, NewHash: rehashed,
@@ -44,7 +43,9 @@ func (p *Provider) SignIn(ctx context.Context, r SignInRequest, now core.Instant
 }
 
 // ChangePassword sets another password for a signed-in user who knows the present one. Every other sign-in ends.
-func (p *Provider) ChangePassword(ctx context.Context, v store.Visitor, present, password string, remote netip.Addr, device string, now core.Instant) error {
+func (p *Provider) ChangePassword(
+	ctx context.Context, v store.Visitor, present, password string, remote netip.Addr, device string, now core.Instant,
+) error {
 	if err := p.rules.Check("new_password", password); err != nil {
 		return err
 	}

@@ -8,7 +8,8 @@ func TestSignStandard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := SignStandard(key, "msg_1", 1700000000, []byte(`{"a":1}`)); got != "v1,AMaOha7DUT/0J0JMycRuYOBSvbx3WtwLd2khXXbaVj4=" {
+	if got := SignStandard(key, "msg_1", 1700000000,
+		[]byte(`{"a":1}`)); got != "v1,AMaOha7DUT/0J0JMycRuYOBSvbx3WtwLd2khXXbaVj4=" {
 		t.Errorf("%s", got)
 	}
 }

@@ -56,7 +56,9 @@ func (p *Provider) issue(ctx context.Context, g grant, now core.Instant) (TokenR
 func seconds(i core.Instant) int64 { return i.Time().Unix() }
 
 // signAccess makes an access token of a family.
-func (p *Provider) signAccess(ctx context.Context, f store.Family, scopes []string, now, end core.Instant) (string, error) {
+func (p *Provider) signAccess(
+	ctx context.Context, f store.Family, scopes []string, now, end core.Instant,
+) (string, error) {
 	sub := f.UserID
 	if sub == "" {
 		sub = f.ClientID
@@ -67,15 +69,17 @@ func (p *Provider) signAccess(ctx context.Context, f store.Family, scopes []stri
 	}, now)
 }
 
-// signID makes the id token beside an access token.
+// signID makes the id token that goes with an access token.
 func (p *Provider) signID(ctx context.Context, g grant, access string, now, end core.Instant) (string, error) {
 	alg := algRS256
 	if g.client.IDTokenAlg == algES256 {
 		alg = algES256
 	}
 	claims := IDClaims{
-		Issuer: p.Issuer, Subject: g.family.UserID, Audience: g.family.ClientID, IssuedAt: seconds(now), ExpiresAt: seconds(end),
-		AuthTime: seconds(g.family.AuthAt), Nonce: g.nonce, AtHash: atHash(access), AMR: strings.Fields(g.family.AMR), SessionID: g.family.ID,
+		Issuer: p.Issuer, Subject: g.family.UserID, Audience: g.family.ClientID, IssuedAt: seconds(now),
+		ExpiresAt: seconds(end),
+		AuthTime:  seconds(g.family.AuthAt), Nonce: g.nonce, AtHash: atHash(access), AMR: strings.Fields(g.family.AMR),
+		SessionID: g.family.ID,
 	}
 	if asksFor(g.family.Claims, claimsIDToken, "acr") {
 		claims.ACR = acrPassword
@@ -154,7 +158,9 @@ func (p *Provider) verifyAccess(ctx context.Context, token string, now core.Inst
 // AdminToken makes an access token for scripts: of a user, for the built-in client, without refresh token,
 // with a life of its own. It ends with its family (store.RevokeFamily of the returned sid). The scopes are
 // cut to what the user's roles allow.
-func (p *Provider) AdminToken(ctx context.Context, u core.User, scope string, ttl time.Duration, now core.Instant) (TokenResponse, string, error) {
+func (p *Provider) AdminToken(
+	ctx context.Context, u core.User, scope string, ttl time.Duration, now core.Instant,
+) (TokenResponse, string, error) {
 	if u.Disabled() {
 		return TokenResponse{}, "", core.Invalidf("user", "The user is disabled.")
 	}
@@ -166,7 +172,8 @@ func (p *Provider) AdminToken(ctx context.Context, u core.User, scope string, tt
 		return TokenResponse{}, "", err
 	}
 	f := store.Family{
-		ID: core.NewID(), Kind: store.FamilyAdmin, UserID: u.ID, ClientID: core.BuiltInClientID, Scope: strings.Join(scopes, " "),
+		ID: core.NewID(), Kind: store.FamilyAdmin, UserID: u.ID, ClientID: core.BuiltInClientID,
+		Scope: strings.Join(scopes, " "),
 		Epoch: u.Epoch, AuthAt: now, CreatedAt: now, ExpiresAt: now.Add(ttl),
 	}
 	if err := p.store.AddFamily(ctx, f); err != nil {
@@ -176,11 +183,14 @@ func (p *Provider) AdminToken(ctx context.Context, u core.User, scope string, tt
 	if err != nil {
 		return TokenResponse{}, "", err
 	}
-	return TokenResponse{AccessToken: access, TokenType: "Bearer", ExpiresIn: seconds(f.ExpiresAt) - seconds(now), Scope: f.Scope}, f.ID, nil
+	return TokenResponse{
+		AccessToken: access, TokenType: "Bearer", ExpiresIn: seconds(f.ExpiresAt) - seconds(now),
+		Scope: f.Scope,
+	}, f.ID, nil
 }
 
-// OwnToken makes a short-lived access token by which the daemon calls its own member service on behalf of a tenant. It is the
-// built-in client's, with one scope.
+// OwnToken makes a short-lived access token by which the daemon calls its own member service on behalf of a tenant. It
+// is the built-in client's, with one scope.
 func (p *Provider) OwnToken(ctx context.Context, tenantID, scope string, now core.Instant) (string, error) {
 	f := store.Family{
 		ID: core.NewID(), Kind: store.FamilyClient, ClientID: core.BuiltInClientID, TenantID: tenantID, Scope: scope,
@@ -191,6 +201,3 @@ func (p *Provider) OwnToken(ctx context.Context, tenantID, scope string, now cor
 	}
 	return p.signAccess(ctx, f, []string{scope}, now, f.ExpiresAt)
 }
-
-// ownTokenTTL is long enough for one request.
-const ownTokenTTL = 2 * time.Minute

@@ -148,7 +148,8 @@ func TestCriticalHeader(t *testing.T) {
 	claims := claimsOf(t, mustLogin(t, p, "ann@example.org", "", t0).AccessToken)
 	kid, key := privateKey(t, p)
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key},
-		(&jose.SignerOptions{}).WithHeader("kid", kid).WithType(typAccess).WithHeader("crit", []string{"x"}).WithHeader("x", true))
+		(&jose.SignerOptions{}).WithHeader("kid", kid).WithType(typAccess).WithHeader("crit", []string{"x"}).WithHeader("x",
+			true))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +217,10 @@ func TestLeeway(t *testing.T) {
 		at core.Instant
 		ok bool
 	}{
-		{t0.Add(-5 * time.Second), true}, {t0.Add(-6 * time.Second), false}, {end.Add(4 * time.Second), true}, {end.Add(5 * time.Second), false},
+		{t0.Add(-5 * time.Second), true},
+		{t0.Add(-6 * time.Second), false},
+		{end.Add(4 * time.Second), true},
+		{end.Add(5 * time.Second), false},
 	} {
 		fresh, _ := testProviderOn(t, p) // without the cache of p
 		if _, err := fresh.Bearer(t.Context(), token, c.at); (err == nil) != c.ok {
@@ -258,7 +262,8 @@ func TestAdminToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c, err := p.Bearer(t.Context(), r.AccessToken, t0); err != nil || c.Operator || !c.ActsFor(tenant) || c.ActsFor(core.NewID()) {
+	if c, err := p.Bearer(t.Context(), r.AccessToken, t0); err != nil || c.Operator || !c.ActsFor(tenant) ||
+		c.ActsFor(core.NewID()) {
 		t.Errorf("tenant admin: %+v, %v", c, err)
 	}
 	bob := addUser(t, p, "bob@example.org")

@@ -3,7 +3,6 @@ package auth
 import (
 	"encoding/binary"
 	"encoding/hex"
-	"time"
 
 	"newsletterd/core"
 )
@@ -11,31 +10,15 @@ import (
 // UnsubscribeKind says where an unsubscribe token came from.
 type UnsubscribeKind byte
 
-// The kinds. Mailed tokens stand in mails and work for ever, requested ones were asked for without
-// proof and live 24 h, undo tokens take the unsubscribing that happened at IssuedAt back for UndoTTL. Manage tokens
-// are mailed to whoever asks for them and open, for ManageTTL, what a tenant holds about the address: what no mail that
-// is passed on may do.
+// The kinds. A mailed token stands in a mail and works for ever. A requested one was asked for without proof and lives
+// for RequestedTTL. An undo token takes back, for UndoTTL, the unsubscribing that happened at IssuedAt. A manage token
+// is mailed to the address that asks for it and opens, for ManageTTL, what a tenant holds about the address; a mail
+// that is passed on must not do that.
 const (
 	UnsubscribeMailed    UnsubscribeKind = 1
 	UnsubscribeRequested UnsubscribeKind = 2
 	UnsubscribeUndo      UnsubscribeKind = 3
 	UnsubscribeManage    UnsubscribeKind = 4
-)
-
-// UndoTTL is how long an unsubscribing can be taken back.
-const UndoTTL = core.UndoTTLDays * 24 * time.Hour
-
-// ManageTTL is how long the link to one's own data works.
-const ManageTTL = 24 * time.Hour
-
-// The purposes of tokens under the key "unsubscribe". A number is never used again for another; refresh.go has a key of its own
-// for each token.
-const (
-	purposeUnsubscribe byte = 1
-	purposeUndo        byte = 2
-	purposeManage      byte = 3
-	purposeView        byte = 4 // view.go
-	purposePreview     byte = 5 // view.go
 )
 
 // UnsubscribeToken is all that an unsubscribe link knows; nothing of it is stored.
@@ -53,7 +36,7 @@ type UnsubscribeToken struct {
 func (t UnsubscribeToken) ExpiresAt() core.Instant {
 	switch t.Kind {
 	case UnsubscribeRequested:
-		return t.IssuedAt.Add(24 * time.Hour)
+		return t.IssuedAt.Add(RequestedTTL)
 	case UnsubscribeUndo:
 		return t.IssuedAt.Add(UndoTTL)
 	case UnsubscribeManage:
@@ -63,7 +46,7 @@ func (t UnsubscribeToken) ExpiresAt() core.Instant {
 	}
 }
 
-// Expired tells whether the token has ended.
+// Expired reports whether the token has ended.
 func (t UnsubscribeToken) Expired(now core.Instant) bool {
 	end := t.ExpiresAt()
 	return end != 0 && now >= end

@@ -2,13 +2,9 @@ package auth
 
 import (
 	"encoding/binary"
-	"time"
 
 	"newsletterd/core"
 )
-
-// ViewTTL is how long a mail can be seen in a browser, from the start of its job on.
-const ViewTTL = 90 * 24 * time.Hour
 
 // ViewToken names a mail of a job, for its reader to see it in a browser.
 type ViewToken struct {
@@ -16,7 +12,7 @@ type ViewToken struct {
 	IssuedAt   core.Instant // the start of the job, so that a second copy of the mail is equal
 }
 
-// Expired tells whether the token has ended.
+// Expired reports whether the token has ended.
 func (t ViewToken) Expired(now core.Instant) bool { return now >= t.IssuedAt.Add(ViewTTL) }
 
 // AppendView appends the text of the token to dst.
@@ -47,7 +43,7 @@ func (s *Sealer) OpenView(token string) (t ViewToken, err error) {
 	return t, nil
 }
 
-// PreviewToken names a job as one address would get it, for whoever tries the job to see it in a browser.
+// PreviewToken names a job as one address would get it, for an operator who tries the job to see it in a browser.
 type PreviewToken struct {
 	JobNo    int64
 	Email    core.Email // empty: a reader of whom nothing is known

@@ -26,7 +26,10 @@ func TestViewTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, bad := range []string{"", "x", token[:len(token)-1], token + "A", unsubscribe, s.Seal(purposeView, []byte{1}), s.Seal(purposeView, []byte{1, 1, 1, 1})} {
+	for _, bad := range []string{
+		"", "x", token[:len(token)-1], token + "A", unsubscribe, s.Seal(purposeView, []byte{1}),
+		s.Seal(purposeView, []byte{1, 1, 1, 1}),
+	} {
 		if _, err := s.OpenView(bad); !errors.Is(err, core.ErrInvalidToken) {
 			t.Errorf("%q: %v", bad, err)
 		}
@@ -58,7 +61,10 @@ func TestPreviewTokens(t *testing.T) {
 		if _, err := s.OpenView(token); !errors.Is(err, core.ErrInvalidToken) {
 			t.Errorf("it opens as a view: %v", err)
 		}
-		for _, bad := range []string{"", token[:len(token)-1], string(s.AppendView(nil, ViewToken{JobNo: 3, Seq: 1})), s.Seal(purposePreview, []byte{1})} {
+		for _, bad := range []string{
+			"", token[:len(token)-1], string(s.AppendView(nil, ViewToken{JobNo: 3, Seq: 1})),
+			s.Seal(purposePreview, []byte{1}),
+		} {
 			if _, err := s.OpenPreview(bad); !errors.Is(err, core.ErrInvalidToken) {
 				t.Errorf("%q: %v", bad, err)
 			}

@@ -18,10 +18,16 @@ func TestParseClaims(t *testing.T) {
 	}{
 		{in: `{}`},
 		{in: `{"userinfo":null,"id_token":null}`},
-		{in: `{"userinfo":{"name":null,"email":{"essential":true}},"id_token":{"email":{}}}`, claims: "id_token.email userinfo.email userinfo.name"},
+		{
+			in:     `{"userinfo":{"name":null,"email":{"essential":true}},"id_token":{"email":{}}}`,
+			claims: "id_token.email userinfo.email userinfo.name",
+		},
 		{in: `{"userinfo":{"picture":null,"name#de":null,"https://x/y":{"a":[1]}},"more":[1]}`}, // unknown: ignored
 		{in: `{"ID_TOKEN":{"name":null}}`}, // names are compared exactly
-		{in: `{"id_token":{"sub":{"value":"u1"}},"userinfo":{"sub":{"value":"u1"}}}`, claims: "id_token.sub userinfo.sub", sub: "u1"},
+		{
+			in: `{"id_token":{"sub":{"value":"u1"}},"userinfo":{"sub":{"value":"u1"}}}`, claims: "id_token.sub userinfo.sub",
+			sub: "u1",
+		},
 		{in: `{"id_token":{"acr":{"essential":true,"values":["2","1"]}}}`, claims: "id_token.acr", acr: "2 1"},
 		{in: `{"id_token":{"acr":{"values":["2"]}}}`, claims: "id_token.acr"}, // voluntary
 		{in: `{"id_token":{"email":{"value":"a@b.example"}}}`, claims: "id_token.email"},
@@ -45,7 +51,8 @@ func TestParseClaims(t *testing.T) {
 		{in: "{\"a\":\"\xff\"}", bad: true},
 	} {
 		r, err := ParseClaims(c.in)
-		if (err != nil) != c.bad || strings.Join(r.Claims, " ") != c.claims || r.Subject != c.sub || strings.Join(r.ACR, " ") != c.acr {
+		if (err != nil) != c.bad || strings.Join(r.Claims, " ") != c.claims || r.Subject != c.sub ||
+			strings.Join(r.ACR, " ") != c.acr {
 			t.Errorf("%.80s: %+v, %v", c.in, r, err)
 		}
 	}
@@ -69,7 +76,8 @@ func FuzzParseClaims(f *testing.F) {
 		}
 		for i, word := range r.Claims {
 			place, name, _ := strings.Cut(word, ".")
-			if _, known := claimScope[name]; !known || place != claimsIDToken && place != claimsUserInfo || i > 0 && r.Claims[i-1] == word {
+			if _, known := claimScope[name]; !known || place != claimsIDToken && place != claimsUserInfo || i > 0 &&
+				r.Claims[i-1] == word {
 				t.Errorf("%q: %+v", text, r)
 			}
 		}
@@ -108,7 +116,8 @@ func TestClaimsAskedForByName(t *testing.T) {
 	check := func(when string, r TokenResponse) {
 		t.Helper()
 		id := idClaims(t, r.IDToken)
-		if id["name"] != f.user.Name || id["email"] != "ann@example.org" || id["email_verified"] != false || id["updated_at"] == nil || id["acr"] != "1" {
+		if id["name"] != f.user.Name || id["email"] != "ann@example.org" || id["email_verified"] != false ||
+			id["updated_at"] == nil || id["acr"] != "1" {
 			t.Errorf("%s: id token %v", when, id)
 		}
 		caller, err := f.p.Bearer(t.Context(), r.AccessToken, t0)
@@ -116,7 +125,8 @@ func TestClaimsAskedForByName(t *testing.T) {
 			t.Fatal(err)
 		}
 		info, err := f.p.UserInfo(t.Context(), caller)
-		if err != nil || info.Email == nil || *info.Email != "ann@example.org" || info.EmailVerified != nil || info.Name != "" {
+		if err != nil || info.Email == nil || *info.Email != "ann@example.org" || info.EmailVerified != nil ||
+			info.Name != "" {
 			t.Errorf("%s: userinfo %+v, %v", when, info, err)
 		}
 	}
@@ -144,7 +154,10 @@ func TestClaimsNeedTheirScopesConsent(t *testing.T) {
 	f := newFlow(t)
 	authorize := func(changes, agreed string) AuthorizeReply {
 		t.Helper()
-		r, err := f.p.Authorize(t.Context(), AuthorizeRequest{Query: f.query(changes), BrowserID: f.browser.ID, AgreedBy: agreed}, t0)
+		r, err := f.p.Authorize(t.Context(), AuthorizeRequest{
+			Query: f.query(changes), BrowserID: f.browser.ID,
+			AgreedBy: agreed,
+		}, t0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +167,8 @@ func TestClaimsNeedTheirScopesConsent(t *testing.T) {
 	if r := authorize("scope=openid", ""); r.Step != StepCode {
 		t.Errorf("consented: step %d", r.Step)
 	}
-	if r := authorize("scope=openid&"+email, ""); r.Step != StepConsent || !slices.Equal(r.Consent, []string{core.ScopeOpenID, core.ScopeEmail}) {
+	if r := authorize("scope=openid&"+email, ""); r.Step != StepConsent ||
+		!slices.Equal(r.Consent, []string{core.ScopeOpenID, core.ScopeEmail}) {
 		t.Errorf("step %d, asked for %v", r.Step, r.Consent)
 	}
 	authorize("scope=openid&"+email, f.user.ID)

@@ -17,11 +17,12 @@ const maxClaims = 4096
 // acrPassword is the authentication context that every sign-in reaches: a password.
 const acrPassword = "1"
 
-// claimScope is the scope that stands for a claim; its words on the consent page say what a claim asked for by name gives.
-// Claims that say nothing new of the user have none, and those that are unknown are left out.
+// claimScope is the scope that stands for a claim; its words on the consent page say what a claim asked for by name
+// gives. Claims that say nothing new of the user have none, and those that are unknown are left out.
 var claimScope = map[string]string{
-	"name": core.ScopeProfile, "updated_at": core.ScopeProfile, "email": core.ScopeEmail, "email_verified": core.ScopeEmail,
-	"acr": "", "auth_time": "", "sub": "",
+	"name": core.ScopeProfile, "updated_at": core.ScopeProfile, "email": core.ScopeEmail,
+	"email_verified": core.ScopeEmail,
+	"acr":            "", "auth_time": "", "sub": "",
 }
 
 // The two places where claims are asked for.

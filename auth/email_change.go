@@ -17,8 +17,8 @@ type EmailChangeRequest struct {
 	Language string // of the mails: of core.Languages; empty: the first
 }
 
-// AskEmailChange asks for another address of a signed-in user who knows the password: a link goes to the new address, and a
-// notice to the old one. Whether the new one has an account already is not told.
+// AskEmailChange asks for another address of a signed-in user who knows the password: a link goes to the new address,
+// and a notice to the old one. Whether the new one has an account already is not told.
 func (p *Provider) AskEmailChange(ctx context.Context, v store.Visitor, r EmailChangeRequest, now core.Instant) error {
 	try, _, err := p.CheckPassword(ctx, string(v.User.Email), r.Password, r.Remote, r.Device, now)
 	if err != nil {
@@ -31,8 +31,10 @@ func (p *Provider) AskEmailChange(ctx context.Context, v store.Visitor, r EmailC
 	return p.store.AskEmailChange(ctx, v.User.ID, v.User.Epoch, r.Email, token, now)
 }
 
-// ChangeEmail redeems the token of that link for the user who is signed in and had asked. Nobody else's button does it: who
-// presses one without having asked would verify an address for somebody who knows another password.
-func (p *Provider) ChangeEmail(ctx context.Context, userID string, email core.Email, token, language string, now core.Instant) error {
+// ChangeEmail redeems the token of that link for the user who is signed in and had asked. Another user can't redeem it:
+// one who has not asked would verify the address for the person who has, and who knows another password.
+func (p *Provider) ChangeEmail(
+	ctx context.Context, userID string, email core.Email, token, language string, now core.Instant,
+) error {
 	return p.store.ChangeEmail(ctx, userID, core.HashToken(token), email, core.MailStyle{Language: language}, now)
 }

@@ -19,7 +19,7 @@ var commonSet = sync.OnceValue(func() map[string]struct{} {
 	return set
 })
 
-// isCommon tells whether a password is on the list, in whatever case.
+// isCommon reports whether a password is on the list, in upper or lower case.
 func isCommon(password string) bool {
 	_, ok := commonSet()[strings.ToLower(password)]
 	return ok
