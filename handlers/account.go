@@ -3,6 +3,7 @@ package handlers
 import (
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 )
 
 // account serves what a person does with an own login: /api/auth/register, verify, forgot, reset, logout,
@@ -27,14 +28,14 @@ type registerRequest struct {
 }
 
 // register answers an address that exists like a new one, with an id that nobody has.
-func (a account) register(c *Call, in registerRequest) (userProfile, error) {
+func (a account) register(c *web.Call, in registerRequest) (userProfile, error) {
 	u, err := a.auth.Register(c, in.Email, in.Password, c.Language(), c.Remote, c.Now)
 	return profileOf(u), err
 }
 
 // profile returns the user whose token it is, as far as the scopes of the token go: the address by email, the time of
 // registration by profile.
-func (a account) profile(c *Call) (userProfile, error) {
+func (a account) profile(c *web.Call) (userProfile, error) {
 	u, err := a.auth.Profile(c, c.Caller)
 	out := profileOf(u)
 	if !c.Caller.Has(core.ScopeEmail) {
@@ -56,7 +57,7 @@ type verifyReply struct {
 	EmailVerified bool       `json:"email_verified"`
 }
 
-func (a account) verify(c *Call, in verifyRequest) (verifyReply, error) {
+func (a account) verify(c *web.Call, in verifyRequest) (verifyReply, error) {
 	email, err := a.auth.VerifyEmail(c, in.Email, in.Token, c.Now)
 	return verifyReply{Email: email, EmailVerified: true}, err
 }
@@ -65,8 +66,8 @@ type forgotRequest struct {
 	Email core.Email `json:"email" is:"required"`
 }
 
-func (a account) forgot(c *Call, in forgotRequest) (None, error) {
-	return None{}, a.auth.Forgot(c, in.Email, core.MailStyle{Language: c.Language()}, c.Now)
+func (a account) forgot(c *web.Call, in forgotRequest) (web.None, error) {
+	return web.None{}, a.auth.Forgot(c, in.Email, core.MailStyle{Language: c.Language()}, c.Now)
 }
 
 type resetRequest struct {
@@ -75,8 +76,8 @@ type resetRequest struct {
 	NewPassword string     `json:"new_password" is:"required"`
 }
 
-func (a account) reset(c *Call, in resetRequest) (None, error) {
-	return None{}, a.auth.ResetPassword(c, in.Email, in.Token, in.NewPassword, "new_password", c.Now)
+func (a account) reset(c *web.Call, in resetRequest) (web.None, error) {
+	return web.None{}, a.auth.ResetPassword(c, in.Email, in.Token, in.NewPassword, "new_password", c.Now)
 }
 
 type logoutRequest struct {
@@ -84,6 +85,6 @@ type logoutRequest struct {
 }
 
 // logout says nothing of whether there was something to end.
-func (a account) logout(c *Call, in logoutRequest) (None, error) {
-	return None{}, a.auth.Logout(c, c.Caller, in.RefreshToken, c.Now)
+func (a account) logout(c *web.Call, in logoutRequest) (web.None, error) {
+	return web.None{}, a.auth.Logout(c, c.Caller, in.RefreshToken, c.Now)
 }

@@ -6,6 +6,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 	"newsletterd/store"
 )
 
@@ -28,16 +29,16 @@ type accountView struct {
 	Browsers, SignIns, Allowed []accountRow
 }
 
-func (a accountEdge) page(c *Call, _ struct{}) (HTML, error) { return a.show(c, "", "", nil) }
+func (a accountEdge) page(c *web.Call, _ struct{}) (web.HTML, error) { return a.show(c, "", "", nil) }
 
 // show shows the page to whoever is signed in, and the login to others.
-func (a accountEdge) show(c *Call, notice, typed string, fault error) (HTML, error) {
+func (a accountEdge) show(c *web.Call, notice, typed string, fault error) (web.HTML, error) {
 	who, err := c.SignedIn()
 	if errors.Is(err, core.ErrNotFound) {
-		return HTML{To: c.PublicURL() + "/login?continue=%2Faccount"}, nil
+		return web.HTML{To: c.PublicURL() + "/login?continue=%2Faccount"}, nil
 	}
 	if err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	w := wordsOf(c)
 	v := view{Title: w.AccountTitle, Notice: notice, Brand: ownBrand()}
@@ -45,7 +46,7 @@ func (a accountEdge) show(c *Call, notice, typed string, fault error) (HTML, err
 	if fault != nil {
 		var ok bool
 		if v.Fault, status, ok = faultOf(c, fault); !ok {
-			return HTML{}, fault
+			return web.HTML{}, fault
 		}
 		if errors.Is(fault, auth.ErrBadCredentials) { // no address was typed in
 			v.Fault = w.FaultPassword
@@ -60,7 +61,7 @@ func (a accountEdge) show(c *Call, notice, typed string, fault error) (HTML, err
 		err4 = nil
 	}
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	data := accountView{
 		Name: who.User.Name, Email: who.User.Email, Verified: who.User.EmailVerified, Change: change.Email, ChangeUntil: when(change.ExpiresAt), Typed: truncate(typed, maxShown),
@@ -138,13 +139,13 @@ type accountForm struct {
 }
 
 // change does what a button of the page says, and shows the page again.
-func (a accountEdge) change(c *Call, in accountForm) (HTML, error) {
+func (a accountEdge) change(c *web.Call, in accountForm) (web.HTML, error) {
 	who, err := c.SignedIn()
 	if errors.Is(err, core.ErrNotFound) {
-		return HTML{To: c.PublicURL() + "/login?continue=%2Faccount"}, nil
+		return web.HTML{To: c.PublicURL() + "/login?continue=%2Faccount"}, nil
 	}
 	if err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	do, notice := a.action(c, in, who)
 	if err = do(); errors.Is(err, core.ErrNotFound) {
@@ -155,14 +156,14 @@ func (a accountEdge) change(c *Call, in accountForm) (HTML, error) {
 	}
 	if in.Action == "everywhere" || (in.Action == "browser" && in.ID == who.Browser.ID) {
 		if err := c.EndSession(); err != nil {
-			return HTML{}, err
+			return web.HTML{}, err
 		}
-		return HTML{To: c.PublicURL() + "/login"}, nil
+		return web.HTML{To: c.PublicURL() + "/login"}, nil
 	}
 	return a.show(c, notice, "", nil)
 }
 
-func (a accountEdge) action(c *Call, in accountForm, who store.Visitor) (do func() error, notice string) {
+func (a accountEdge) action(c *web.Call, in accountForm, who store.Visitor) (do func() error, notice string) {
 	s, user, w := c.Store(), who.User.ID, wordsOf(c)
 	switch in.Action {
 	case "name":

@@ -4,11 +4,12 @@ import (
 	"slices"
 
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 	"newsletterd/store"
 )
 
 // actor names the caller in the audit trail.
-func actor(c *Call) string {
+func actor(c *web.Call) string {
 	if c.Caller.UserID != "" {
 		return "user:" + c.Caller.UserID
 	}
@@ -16,14 +17,14 @@ func actor(c *Call) string {
 }
 
 // isOperator tells whether the caller may do everything.
-func isOperator(c *Call) bool {
+func isOperator(c *web.Call) bool {
 	_, all := c.Caller.TenantScope()
 	return all
 }
 
 // own turns the record of a tenant that the caller doesn't act for into missing: it answers as one that
 // isn't there.
-func ownRecord(c *Call, tenant string, err error, missing *core.Error) error {
+func ownRecord(c *web.Call, tenant string, err error, missing *core.Error) error {
 	switch {
 	case core.KindOf(err) == core.NotFound:
 		return missing
@@ -42,7 +43,7 @@ type tenantFilter struct {
 }
 
 // scope lists the tenants that a list is read for.
-func tenantsFor(c *Call, f tenantFilter) (tenants []string, all bool, err error) {
+func tenantsFor(c *web.Call, f tenantFilter) (tenants []string, all bool, err error) {
 	tenants, all = c.Caller.TenantScope()
 	if f.TenantID == "" {
 		return tenants, all, nil
@@ -58,17 +59,17 @@ type tenants struct{ store *store.Store }
 
 var errOperators = core.Forbiddenf("Only operators may do this.")
 
-func (a tenants) find(c *Call) error {
+func (a tenants) find(c *web.Call) error {
 	_, err := a.store.Tenant(c, c.ID())
-	return ownRecord(c, c.ID(), err, ErrNotFound)
+	return ownRecord(c, c.ID(), err, web.ErrNotFound)
 }
 
-func (a tenants) list(c *Call, _ struct{}, page core.Page) ([]core.Tenant, error) {
+func (a tenants) list(c *web.Call, _ struct{}, page core.Page) ([]core.Tenant, error) {
 	ids, all := c.Caller.TenantScope()
 	return a.store.Tenants(c, ids, all, page)
 }
 
-func (a tenants) create(c *Call, in core.TenantInput) (core.Tenant, error) {
+func (a tenants) create(c *web.Call, in core.TenantInput) (core.Tenant, error) {
 	if !isOperator(c) {
 		return core.Tenant{}, errOperators
 	}
@@ -80,19 +81,19 @@ func (a tenants) create(c *Call, in core.TenantInput) (core.Tenant, error) {
 	return t, a.store.AddTenant(c, t, actor(c))
 }
 
-func (a tenants) show(c *Call, id string) (core.Tenant, error) { return a.store.Tenant(c, id) }
+func (a tenants) show(c *web.Call, id string) (core.Tenant, error) { return a.store.Tenant(c, id) }
 
-func (a tenants) update(c *Call, in core.TenantInput) (core.Tenant, error) {
+func (a tenants) update(c *web.Call, in core.TenantInput) (core.Tenant, error) {
 	return a.store.UpdateTenant(c, c.ID(), actor(c), func(t *core.Tenant) error {
 		return t.Change(in, isOperator(c), c.Now)
 	})
 }
 
-func (a tenants) remove(c *Call, id string) (None, error) {
+func (a tenants) remove(c *web.Call, id string) (web.None, error) {
 	if !isOperator(c) {
-		return None{}, errOperators
+		return web.None{}, errOperators
 	}
-	return None{}, a.store.DeleteTenant(c, id, actor(c), c.Now)
+	return web.None{}, a.store.DeleteTenant(c, id, actor(c), c.Now)
 }
 
 // lists serves /api/admin/newsletter-lists.
@@ -101,12 +102,12 @@ type lists struct {
 	confirmToken string // the configured default of confirm_token
 }
 
-func (a lists) find(c *Call) error {
+func (a lists) find(c *web.Call) error {
 	l, err := a.store.List(c, c.ID())
 	return ownRecord(c, l.TenantID, err, core.ErrListNotFound)
 }
 
-func (a lists) list(c *Call, in tenantFilter, page core.Page) ([]store.CountedList, error) {
+func (a lists) list(c *web.Call, in tenantFilter, page core.Page) ([]store.CountedList, error) {
 	tenants, all, err := tenantsFor(c, in)
 	if err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func (a lists) list(c *Call, in tenantFilter, page core.Page) ([]store.CountedLi
 func countedList(l store.CountedList) string { return l.ID }
 
 // mayGive refuses a tenant_id of a new record that isn't the caller's, existing or not.
-func mayGive(c *Call, tenant string) error {
+func mayGive(c *web.Call, tenant string) error {
 	c.Tenant = tenant
 	if !isOperator(c) && !c.Caller.ActsFor(tenant) {
 		return core.Forbiddenf("The caller doesn't act for this tenant.")
@@ -134,7 +135,7 @@ func unknownTenant(err error) error {
 	return err
 }
 
-func (a lists) create(c *Call, in core.ListInput) (core.List, error) {
+func (a lists) create(c *web.Call, in core.ListInput) (core.List, error) {
 	l, err := core.NewList(in, c.Now)
 	if err != nil {
 		return l, err
@@ -148,9 +149,11 @@ func (a lists) create(c *Call, in core.ListInput) (core.List, error) {
 	return l, unknownTenant(a.store.AddList(c, l, actor(c)))
 }
 
-func (a lists) show(c *Call, id string) (store.CountedList, error) { return a.store.CountedList(c, id) }
+func (a lists) show(c *web.Call, id string) (store.CountedList, error) {
+	return a.store.CountedList(c, id)
+}
 
-func (a lists) update(c *Call, in core.ListInput) (core.List, error) {
+func (a lists) update(c *web.Call, in core.ListInput) (core.List, error) {
 	return a.store.UpdateList(c, c.ID(), actor(c), func(l *core.List) error {
 		was := *l
 		if err := l.Change(in, c.Now); err != nil {
@@ -161,15 +164,15 @@ func (a lists) update(c *Call, in core.ListInput) (core.List, error) {
 }
 
 // held holds what others than operators make of a list against the operator's setting.
-func (a lists) held(c *Call, l *core.List, was core.List) error {
+func (a lists) held(c *web.Call, l *core.List, was core.List) error {
 	if isOperator(c) {
 		return nil
 	}
 	return l.HoldConfirmToken(was, a.confirmToken)
 }
 
-func (a lists) remove(c *Call, id string) (None, error) {
-	return None{}, a.store.DeleteList(c, id, actor(c), c.Now)
+func (a lists) remove(c *web.Call, id string) (web.None, error) {
+	return web.None{}, a.store.DeleteList(c, id, actor(c), c.Now)
 }
 
 // clients serves /api/admin/oauth-clients.
@@ -182,12 +185,12 @@ type clientReply struct {
 	Warnings []string `json:"warnings,omitempty"` // what it is registered for and can't do
 }
 
-func (a clients) find(c *Call) error {
+func (a clients) find(c *web.Call) error {
 	client, err := a.store.Client(c, c.ID())
-	return ownRecord(c, client.TenantID, err, ErrNotFound)
+	return ownRecord(c, client.TenantID, err, web.ErrNotFound)
 }
 
-func (a clients) list(c *Call, in tenantFilter, page core.Page) ([]core.Client, error) {
+func (a clients) list(c *web.Call, in tenantFilter, page core.Page) ([]core.Client, error) {
 	tenants, all, err := tenantsFor(c, in)
 	if err != nil {
 		return nil, err
@@ -195,7 +198,7 @@ func (a clients) list(c *Call, in tenantFilter, page core.Page) ([]core.Client, 
 	return a.store.Clients(c, tenants, all, page)
 }
 
-func (a clients) create(c *Call, in core.ClientInput) (clientReply, error) {
+func (a clients) create(c *web.Call, in core.ClientInput) (clientReply, error) {
 	client, secret, err := core.NewClient(in, isOperator(c), c.Now)
 	if err == nil {
 		err = mayGive(c, client.TenantID)
@@ -206,9 +209,9 @@ func (a clients) create(c *Call, in core.ClientInput) (clientReply, error) {
 	return clientReply{client, secret, client.Warnings()}, unknownTenant(a.store.AddClient(c, client, actor(c)))
 }
 
-func (a clients) show(c *Call, id string) (core.Client, error) { return a.store.Client(c, id) }
+func (a clients) show(c *web.Call, id string) (core.Client, error) { return a.store.Client(c, id) }
 
-func (a clients) update(c *Call, in core.ClientInput) (clientReply, error) {
+func (a clients) update(c *web.Call, in core.ClientInput) (clientReply, error) {
 	var secret string
 	client, err := a.store.UpdateClient(c, c.ID(), actor(c), func(client *core.Client) (err error) {
 		secret, err = client.Change(in, isOperator(c), c.Now)
@@ -217,6 +220,6 @@ func (a clients) update(c *Call, in core.ClientInput) (clientReply, error) {
 	return clientReply{client, secret, client.Warnings()}, err
 }
 
-func (a clients) remove(c *Call, id string) (None, error) {
-	return None{}, a.store.DeleteClient(c, id, actor(c), c.Now)
+func (a clients) remove(c *web.Call, id string) (web.None, error) {
+	return web.None{}, a.store.DeleteClient(c, id, actor(c), c.Now)
 }

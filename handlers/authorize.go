@@ -8,6 +8,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 )
 
 // authorizeEdge serves the authorization endpoint and the pages that it needs: login and consent.
@@ -25,52 +26,52 @@ const (
 )
 
 // authorize judges a request by GET (RFC 6749 section 4.1.1).
-func (a authorizeEdge) authorize(c *Call, _ struct{}) (HTML, error) {
+func (a authorizeEdge) authorize(c *web.Call, _ struct{}) (web.HTML, error) {
 	q, err := url.ParseQuery(c.Request.URL.RawQuery)
 	if err != nil {
-		return HTML{}, core.Invalidf("", "The parameters are not well-formed.").With(err)
+		return web.HTML{}, core.Invalidf("", "The parameters are not well-formed.").With(err)
 	}
 	return a.answer(c, q, auth.AuthorizeRequest{})
 }
 
 // authorizePost sends a request by POST (OpenID Connect Core section 3.1.2.1) to itself as GET: behind another site's form
 // the browser brings no cookie, behind the redirect it does.
-func (a authorizeEdge) authorizePost(c *Call, body []byte) (HTML, error) {
+func (a authorizeEdge) authorizePost(c *web.Call, body []byte) (web.HTML, error) {
 	return again(c, authorizePath, body)
 }
 
-func again(c *Call, path string, body []byte) (HTML, error) {
+func again(c *web.Call, path string, body []byte) (web.HTML, error) {
 	q, err := url.ParseQuery(string(body))
 	if err != nil {
-		return HTML{}, core.Invalidf("", "The parameters are not well-formed.").With(err)
+		return web.HTML{}, core.Invalidf("", "The parameters are not well-formed.").With(err)
 	}
-	return HTML{To: c.PublicURL() + path + "?" + q.Encode()}, nil
+	return web.HTML{To: c.PublicURL() + path + "?" + q.Encode()}, nil
 }
 
-func (a authorizeEdge) answer(c *Call, q url.Values, r auth.AuthorizeRequest) (HTML, error) {
+func (a authorizeEdge) answer(c *web.Call, q url.Values, r auth.AuthorizeRequest) (web.HTML, error) {
 	r.Query, r.BrowserID, r.Fresh, r.Remote, r.UserAgent = q, c.BrowserID(), c.IsFresh(q), c.Remote, c.UserAgent()
 	reply, err := a.auth.Authorize(c, r, c.Now)
 	if fault, ok := errors.AsType[*auth.AuthorizeError](err); ok {
 		return a.distrust(c, q, fault)
 	}
 	if err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	c.Tenant = reply.Request.Client.TenantID
 	switch reply.Step {
 	case auth.StepLogin:
-		return HTML{To: c.PublicURL() + "/login?" + url.Values{"continue": {authorizePath + "?" + q.Encode()}}.Encode()}, nil
+		return web.HTML{To: c.PublicURL() + "/login?" + url.Values{"continue": {authorizePath + "?" + q.Encode()}}.Encode()}, nil
 	case auth.StepConsent:
 		return a.askConsent(c, q, reply)
 	}
 	if err := c.AnswerLogin(); err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	return a.handOver(c, reply)
 }
 
 // distrust tells what is wrong with a request that must not be answered at its redirect URI.
-func (a authorizeEdge) distrust(c *Call, q url.Values, e *auth.AuthorizeError) (HTML, error) {
+func (a authorizeEdge) distrust(c *web.Call, q url.Values, e *auth.AuthorizeError) (web.HTML, error) {
 	n := note{
 		Lines: []string{
 			wordsOf(c).LoginFaultText,
@@ -127,18 +128,18 @@ func (w *pageWords) scope(s string) string {
 	return s
 }
 
-func (a authorizeEdge) askConsent(c *Call, q url.Values, reply auth.AuthorizeReply) (HTML, error) {
+func (a authorizeEdge) askConsent(c *web.Call, q url.Values, reply auth.AuthorizeReply) (web.HTML, error) {
 	client := &reply.Request.Client
 	b, err := brandOf(c, client.TenantID)
 	if err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	data := struct {
 		Client, Request, User, Target, Other string
 		Email                                core.Email
 		Scopes                               []string
 	}{
-		Client: client.Name, Request: q.Encode(), User: reply.Visitor.User.ID, Email: reply.Visitor.User.Email, Target: SourceOf(reply.Request.RedirectURI),
+		Client: client.Name, Request: q.Encode(), User: reply.Visitor.User.ID, Email: reply.Visitor.User.Email, Target: web.SourceOf(reply.Request.RedirectURI),
 		Other: "/login?" + url.Values{"continue": {authorizePath + "?" + q.Encode()}}.Encode(),
 	}
 	for _, s := range reply.Consent {
@@ -148,7 +149,7 @@ func (a authorizeEdge) askConsent(c *Call, q url.Values, reply auth.AuthorizeRep
 		}
 		data.Scopes = append(data.Scopes, words)
 	}
-	return render(c, 0, "consent", view{Title: wordsOf(c).ConsentTitle, Brand: b, Data: data}, SourceOf(reply.Request.RedirectURI))
+	return render(c, 0, "consent", view{Title: wordsOf(c).ConsentTitle, Brand: b, Data: data}, web.SourceOf(reply.Request.RedirectURI))
 }
 
 type consentForm struct {
@@ -159,10 +160,10 @@ type consentForm struct {
 
 // consent takes the user's decision. The request is judged anew: what comes with the form is trusted no more than
 // what comes with the address.
-func (a authorizeEdge) consent(c *Call, in consentForm) (HTML, error) {
+func (a authorizeEdge) consent(c *web.Call, in consentForm) (web.HTML, error) {
 	q, err := url.ParseQuery(in.Request)
 	if err != nil {
-		return HTML{}, core.Invalidf("request", "The request is not well-formed.").With(err)
+		return web.HTML{}, core.Invalidf("request", "The request is not well-formed.").With(err)
 	}
 	if in.Decision == "deny" {
 		return a.answer(c, q, auth.AuthorizeRequest{Denied: true})
@@ -176,14 +177,14 @@ const submitScript = "document.forms[0].submit()"
 var submitScriptHash = sourceHash(submitScript)
 
 // handOver gives the answer to the client (RFC 6749 section 4.1.2, OAuth 2.0 Form Post Response Mode section 2).
-func (a authorizeEdge) handOver(c *Call, reply auth.AuthorizeReply) (HTML, error) {
+func (a authorizeEdge) handOver(c *web.Call, reply auth.AuthorizeReply) (web.HTML, error) {
 	if reply.Request.ResponseMode != "form_post" {
 		c.Header().Set("Referrer-Policy", "no-referrer")
-		return HTML{To: reply.Location}, nil
+		return web.HTML{To: reply.Location}, nil
 	}
 	b, err := brandOf(c, reply.Request.Client.TenantID)
 	if err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	v := view{Title: wordsOf(c).PostTitle, Brand: b, Data: struct {
 		Client string
@@ -195,6 +196,6 @@ func (a authorizeEdge) handOver(c *Call, reply auth.AuthorizeReply) (HTML, error
 		template.HTML("<script>" + submitScript + "</script>"),
 	}}
 	v.style = styleOf(c)
-	c.PageHeaders(b.source(), submitScriptHash, SourceOf(reply.Request.RedirectURI))
+	c.PageHeaders(b.source(), submitScriptHash, web.SourceOf(reply.Request.RedirectURI))
 	return fill(0, "post", v)
 }

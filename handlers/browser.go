@@ -7,62 +7,63 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 )
 
 // programPaths are where nothing is ever a page but what the table says: they are for programs, also when a browser asks.
 var programPaths = []string{"/api", "/webhooks", "/.well-known", "/healthz", "/openapi"}
 
 // readsPages reports whether the request is a browser's for a path that people may end up at.
-func readsPages(c *Call, path string) bool {
+func readsPages(c *web.Call, path string) bool {
 	for _, p := range programPaths {
 		if rest, ok := strings.CutPrefix(path, p); ok && (rest == "" || rest[0] == '/' || rest[0] == '.' || rest[0] == '-') {
 			return false
 		}
 	}
-	return PrefersHTML(c.Request.Header.Get("Accept"))
+	return web.PrefersHTML(c.Request.Header.Get("Accept"))
 }
 
 // dialectOf returns the form of errors at a path that the table does not have.
-func dialectOf(c *Call, path string) Dialect {
+func dialectOf(c *web.Call, path string) web.Dialect {
 	if readsPages(c, path) {
-		return page
+		return web.Page
 	}
 	for _, a := range areas {
 		if strings.HasPrefix(path, a.prefix) {
 			return a.dialect
 		}
 	}
-	return member
+	return web.Member
 }
 
 // areas are the paths whose errors have a form of their own.
 var areas = []struct {
 	prefix  string
-	dialect Dialect
+	dialect web.Dialect
 }{
-	{"/api/send-jobs", send},
-	{"/webhooks", send},
-	{"/healthz", send},
-	{"/api/devices", device},
-	{"/api/agents", device},
-	{"/api/models", device},
-	{"/api/oauth", oauth},
+	{"/api/send-jobs", web.Send},
+	{"/webhooks", web.Send},
+	{"/healthz", web.Send},
+	{"/api/devices", web.Device},
+	{"/api/agents", web.Device},
+	{"/api/models", web.Device},
+	{"/api/oauth", web.OAuth},
 }
 
 // fallback answers a browser at a path that is not in the table by a page in the style of the tenant whose host it asked.
 // At the root that is the tenant's lists, and at the daemon's own host the way to sign in.
-func (h *Handler) fallback(c *Call, path string) (HTML, error) {
+func (h *Handler) fallback(c *web.Call, path string) (web.HTML, error) {
 	if path == "/" && (c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead) {
 		return h.rootPage(c)
 	}
 	return h.lostPage(c)
 }
 
-func (h *Handler) lostPage(c *Call) (HTML, error) {
+func (h *Handler) lostPage(c *web.Call) (web.HTML, error) {
 	if _, _, err := h.hostTenant(c); err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
-	return HTML{}, ErrNoRoute
+	return web.HTML{}, web.ErrNoRoute
 }
 
 // listLink is a list on the page of a tenant.
@@ -72,17 +73,17 @@ type listLink struct {
 }
 
 // rootPage is the page of the tenant whose public_url names the host, with a link to the form of each active list.
-func (h *Handler) rootPage(c *Call) (HTML, error) {
+func (h *Handler) rootPage(c *web.Call) (web.HTML, error) {
 	lists, found, err := h.hostTenant(c)
 	if err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	if !found {
 		to := "/login"
-		if c.Cookie(SessionCookie) != "" {
+		if c.Cookie(web.SessionCookie) != "" {
 			to = accountPath
 		}
-		return HTML{To: h.publicURL + to}, nil
+		return web.HTML{To: h.publicURL + to}, nil
 	}
 	data := struct {
 		Lists       []listLink
@@ -97,7 +98,7 @@ func (h *Handler) rootPage(c *Call) (HTML, error) {
 
 // hostTenant applies the style of the tenant whose public_url names the host that was asked, and returns its active lists.
 // The daemon's own host is nobody else's.
-func (h *Handler) hostTenant(c *Call) (lists []core.List, found bool, err error) {
+func (h *Handler) hostTenant(c *web.Call) (lists []core.List, found bool, err error) {
 	host := hostOf(c.Request.Host)
 	if own, err := url.Parse(h.publicURL); err != nil || host == "" || host == hostOf(own.Host) {
 		return nil, false, nil

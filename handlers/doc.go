@@ -1,56 +1,47 @@
 // Package handlers is the HTTP edge: it decodes a request, asks one operation and writes the answer.
 // It has no rule (those are in core), no SQL (store) and no protocol (auth).
 //
-// # Rooms
+// # Parts
 //
-//	routes.go            THE TABLE: every endpoint, one line
-//	handler.go           Options, New: what the edge is made of
-//	router.go            which route a request means; the life of a request
-//	call.go              Call: one request as an operation sees it
-//	endpoint.go bind.go  the adapters that make a typed function an Endpoint
-//	plan.go params.go    struct tags → inputs; query, form, path, headers
-//	statuses.go          what a route can answer, by its line in the table
-//	strictjson.go decode.go   structs from strict JSON (core.JSONScanner)
-//	upload.go download.go   files: bodies and answers without a size limit in memory
-//	access.go            who may call: public, optional, bearer, user, admin, signed, provider
-//	limit.go             sizes, the body budget, time limits, requests per remote address
-//	errors.go            the only mapping from an error to an answer, in five dialects
-//	respond.go           how answers are written; streamed lists
-//	metrics.go           Prometheus registry, the log line of a request; refusals.go: how many of those refused are logged
+// The frame is handlers/web: how a request is read, checked and answered. This package is what is served in it.
+//
+//	routes.go            THE TABLE: every endpoint, in rows
+//	handler.go           Options, New: what the HTTP edge is made of
+//	access.go            rules of our own: admin, subscription, profile, mail providers
 //	admin.go             tenants, newsletter lists, OAuth clients
+//	account.go oauth.go provider.go   users; tokens and keys; discovery, userinfo, revocation, introspection
+//	newsletter.go limit_subscribe.go  /api/newsletter, and how often one may subscribe
 //	sendjobs.go          send jobs, their stats and recipients; sendjobs_try.go: preview and test mail
 //	sendjobs_history.go  tracked links, and what was ever sent to an address
 //	tracked.go           pixel, tracked links, and a mail in the browser
 //	webhooks.go          signed events and full-sync batches from member services
 //	mailproviders.go     events of mail providers
 //	devices.go agents.go models.go   devices, agents, models and their shares, each for its owner
+//	upload.go download.go   files of models
 //	health.go            the health check
-//	openapi*.go schema.go   the OpenAPI documents and the page to read, made from the table
-//	authorize.go login.go   the authorization endpoint, and the pages for login, consent and logout
-//	password.go          the pages that mails about an account lead to
-//	account.go accountpage.go   register, verify, forgot, reset, logout; a user's own page
-//	provider.go          discovery, userinfo, revocation, introspection; oauth.go: tokens and keys
-//	session.go           scs sessions of browsers, cookies, forms from other sites
-//	page.go style.go pages/   the layout, the headers of every page, the stylesheet with the tenant's colour
-//	cors.go              which routes scripts of other origins may use
-//	newsletter.go        /api/newsletter; newsletter_pages.go: the pages that its mails lead to
-//	subscribe_page.go form.go preferences_page.go   the form of a list, here and for other sites; a subscriber's own page
-//	words.go words_user.go pages/words/   what pages say, one file a language; whose pages they are
+//	openapi.go openapi_*.go   what the OpenAPI documents say beyond the table, and the page to read them
+//
+// and the pages:
+//
+//	page.go style.go pages/   the layout, the stylesheet with the tenant's colour
+//	words.go words_user.go pages/words/   what pages say, one file a language; in whose style they are
 //	explain.go           messages of errors in the language of the page
-//	browser.go           pages in place of JSON for browsers; the root, and hosts of tenants; register_page.go: sign-up
+//	authorize.go login.go register_page.go   the authorization endpoint; login, consent, logout, sign-up
+//	password.go accountpage.go   the pages that mails about an account lead to; a user's own page
+//	newsletter_pages.go preferences_page.go   the pages that a subscription's mails lead to; a subscriber's own page
+//	subscribe_page.go form.go   the form of a list, here and for other sites
+//	browser.go           pages in place of JSON for browsers; the root, and hosts of tenants
 //
-// # The life of a request
+// # Invariants
 //
-// ServeHTTP gives it an id and the headers that every answer has, finds the route (literal paths first,
-// then the tree), and runs the checks in this order: access rule (401, 403), path parameters and Find
-// (404 of the path's object), media type and size (415, 413), form of the input (400 or 422), requests
-// per address (429), then the function, which says 403, 404 and 409 of what the input names. An error
-// at any point ends in Call.fail, which writes it in the form of the route's area. A panic is a 500 of the
-// same form and never ends the process. At the end the request is counted and logged, once.
+//   - A handler has no rule (those are in core), no SQL (store) and no protocol (auth): it calls one operation.
+//   - A GET of a page changes nothing, since scanners follow the links of mails: a button does.
+//   - Pages need no script. A page leads to no address that a request names.
+//   - No answer tells who has an account or is subscribed.
 //
 // # Adding an endpoint
 //
-//  1. In the file of its area, a struct for the input and a function func(*Call, In) (Out, error):
+//  1. In the file of its area, a struct for the input and a function func(*web.Call, In) (Out, error):
 //
 //     type subscribeRequest struct {
 //     ListID string          `json:"list_id" is:"required"`
@@ -59,44 +50,13 @@
 //     Source *string         `json:"source"`
 //     }
 //
-//     func (a newsletter) subscribe(c *Call, in subscribeRequest) (subscription, error)
+//     func (a newsletter) subscribe(c *web.Call, in subscribeRequest) (subscription, error)
 //
 //  2. In routes.go, a line: method, path, access, dialect, adapter(function), summary.
 //
-//  3. A scenario for each status in testdata/api/<area>/<name>.txt (scenario_test.go tells the form); then
+//  3. A scenario for each status in testdata/api/<area>/<name>.txt (scenario_test.go has the form); then
 //     go test ./handlers -update, and read the difference. Steps of an area's own ("! word …") and its wiring
 //     are added to steps and setups by an init function in a test file of the area.
-//
-// Inputs. A field is read when it has one of the tags json, form, query, path, header (more than one in
-// a struct is fine: JSON body beside path or query). The tag is: says required (given, and not null; in
-// forms and queries also not empty) and uuid (a UUID, brought to lower case); in tags other than json these words may
-// also stand behind the name (the checks of json tags allow none). Path parameters are UUIDs
-// unless their tag says text; a bad one is 404. The tag enum:"a|b" lists the words allowed. Types: string,
-// bool, int, int64, float64, core.Email (parsed, folded host), core.Instant, json.RawMessage (JSON only, kept
-// as it stands), structs, slices, pointers (nil: absent), types with UnmarshalJSON. null is absent. Unknown
-// names are ignored. A method validate() error on the pointer of the struct runs last; return
-// core.Invalidf("field", "field must …").
-//
-// Adapters.
-//
-//	JSON(func(*Call, In) (Out, error))     a JSON object, 64 KiB at most unless MaxBody says else
-//	Form(func(*Call, In) (Out, error))     urlencoded, 16 KiB
-//	Query(func(*Call, In) (Out, error))    no body; query, path, headers
-//	Path(func(*Call, string) (Out, error)) no input but the UUID in :id
-//	Get(func(*Call) (Out, error))          no input; any method
-//	Raw(func(*Call, []byte) (Out, error))  the raw body, whatever it is
-//	List(func(*Call, In, core.Page) ([]Out, error), key func(Out) string)   an array: streamed whole, or limit and cursor
-//	Stream(func(*Call, In) (Out, error))   reads its body itself (an upload); In comes from query, path, headers
-//	Serve(func(*Call) error)               writes its answer itself (a download)
-//
-// and on each: Created (201), Accepted (202), MaxBody(n), Changes (a GET that changes something: HEAD is 405),
-// Find(func(*Call) error) (404 before the body is read), Missing(err) (for a path id that is no UUID),
-// PerAddress(n, per), Fails(kinds…) (for the OpenAPI document).
-//
-// Outputs. None answers 204, HTML a page, Redirect a Location, Text another media type; anything else is
-// JSON. Answers carry Cache-Control: no-store unless the operation sets another.
-//
-// Errors. Return a *core.Error, wrapped or not; anything else is a 500 whose text stays in the log.
 //
 // # Decisions
 //

@@ -1,5 +1,7 @@
 package handlers
 
+import "newsletterd/handlers/web"
+
 import (
 	"fmt"
 	"net/http"
@@ -14,7 +16,7 @@ const maxRanges = 8
 
 // download answers the file of a model: whole, in ranges or not at all where the caller has it (RFC 9110 sections 13
 // and 14). It is never shown in the origin of the API: it is saved, or opened without rights.
-func (a models) download(c *Call) error {
+func (a models) download(c *web.Call) error {
 	m, err := a.store.Model(c, c.Caller, c.ID())
 	if err != nil {
 		return err

@@ -9,10 +9,11 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 )
 
 // explain is a message of an error in the language of the page, where it is one that people meet; else it is answered as it stands.
-func explain(c *Call, message string) string {
+func explain(c *web.Call, message string) string {
 	w := wordsOf(c)
 	if text := w.explanations()[message]; text != "" {
 		return text
@@ -29,15 +30,15 @@ func explain(c *Call, message string) string {
 // explanations are the messages of core, auth and this package in the words of a language.
 func (w *pageWords) explanations() map[string]string {
 	return map[string]string{
-		ErrNoRoute.Message:                                             w.MissingText,
-		ErrNotFound.Message:                                            w.RecordText,
+		web.ErrNoRoute.Message:                                         w.MissingText,
+		web.ErrNotFound.Message:                                        w.RecordText,
 		core.ErrListNotFound.Message:                                   w.ListText,
-		ErrBusy.Message:                                                w.BusyText,
-		ErrRateLimited.Message:                                         w.ManyText,
-		ErrSession.Message:                                             w.UnavailableText,
-		MessageOf(core.TooMany):                                        w.ManyText,
-		MessageOf(core.Unavailable):                                    w.UnavailableText,
-		MessageOf(core.Internal):                                       w.InternalText,
+		web.ErrBusy.Message:                                            w.BusyText,
+		web.ErrRateLimited.Message:                                     w.ManyText,
+		web.ErrSession.Message:                                         w.UnavailableText,
+		web.MessageOf(core.TooMany):                                    w.ManyText,
+		web.MessageOf(core.Unavailable):                                w.UnavailableText,
+		web.MessageOf(core.Internal):                                   w.InternalText,
 		core.ErrInvalidEmail.Message:                                   w.FaultEmail,
 		"This form was sent from another site.":                        w.SiteText,
 		"The parameters are not well-formed.":                          w.MalformedText,
@@ -75,7 +76,7 @@ func fillIn(text string, pairs ...any) string {
 }
 
 // faultOf returns what a form's page says of an error that the visitor can mend, and its status; ok is false for others.
-func faultOf(c *Call, err error) (text string, status int, ok bool) {
+func faultOf(c *web.Call, err error) (text string, status int, ok bool) {
 	e, is := errors.AsType[*core.Error](err)
 	if !is {
 		return "", 0, false
@@ -84,13 +85,13 @@ func faultOf(c *Call, err error) (text string, status int, ok bool) {
 	case errors.Is(err, auth.ErrBadCredentials), e.Kind == core.Invalid, e.Kind == core.TooMany, e.Kind == core.Unavailable && e.Code == "busy":
 		c.RetryAfter(e)
 		c.LogError(err)
-		return explain(c, e.Message), StatusOf(page, e.Kind), true
+		return explain(c, e.Message), web.StatusOf(web.Page, e.Kind), true
 	}
 	return "", 0, false
 }
 
 // errorPage makes the page of an error.
-func errorPage(c *Call, status int, e ErrorBody) (HTML, error) {
+func errorPage(c *web.Call, status int, e web.ErrorBody) (web.HTML, error) {
 	n := note{Lines: []string{explain(c, e.Message)}}
 	if e.Field != "" {
 		n.Details = [][2]string{{"Field", e.Field}}

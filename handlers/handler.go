@@ -15,6 +15,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/mail/report"
 	"newsletterd/store"
@@ -46,7 +47,7 @@ type Options struct {
 
 // Handler serves every endpoint and page of the daemon.
 type Handler struct {
-	*frame
+	*web.Handler
 	options        Options
 	publicURL      string
 	sealer         *auth.Sealer // unsubscribe tokens
@@ -93,7 +94,7 @@ func New(o Options) (*Handler, error) {
 	if h.subscribes, err = newSubscribeLimits(o.Newsletter.SubscribePerAddress, h.publicURL, o.TrustedProxies, h.log); err != nil {
 		return nil, err
 	}
-	h.frame, err = newFrame(frameOptions{
+	h.Handler, err = web.New(web.Options{
 		Log: o.Log, Registry: o.Registry, PublicURL: o.PublicURL, TrustedProxies: o.TrustedProxies, Store: o.Store, API: api,
 		Bearer: o.Bearer, Signed: o.Signed, DialectOf: dialectOf, Fallback: h.fallback, ErrorPage: errorPage,
 	}, h.table())

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"newsletterd/handlers/web"
 	"newsletterd/store"
 )
 
@@ -28,7 +29,7 @@ const (
 )
 
 // health answers whether the daemon can do its work.
-func (h *Handler) health(c *Call) (healthReply, error) {
+func (h *Handler) health(c *web.Call) (healthReply, error) {
 	database, sessions := h.prober.look(c.Now.Time())
 	reply := healthReply{Status: "ok", Database: h.part(c, "database", database), SessionStore: h.part(c, "session_store", sessions)}
 	reply.RestoredJobs = h.prober.held()
@@ -53,7 +54,7 @@ func (h *Handler) health(c *Call) (healthReply, error) {
 
 var errDamaged = errors.New("the database is damaged")
 
-func (h *Handler) part(c *Call, name string, err error) string {
+func (h *Handler) part(c *web.Call, name string, err error) string {
 	if err == nil {
 		return "ok"
 	}

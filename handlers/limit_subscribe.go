@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 	"newsletterd/store"
 )
 
@@ -20,9 +21,9 @@ const (
 
 // subscribeLimits counts requests to subscribe, of the API and of forms together. nil: there is no limit.
 type subscribeLimits struct {
-	address *Limiter       // by address of origin
-	private *Limiter       // by private address of origin
-	token   *Limiter       // by caller
+	address *web.Limiter   // by address of origin
+	private *web.Limiter   // by private address of origin
+	token   *web.Limiter   // by caller
 	local   bool           // the daemon is a machine's own: callers of that machine are not counted
 	trusted []netip.Prefix // proxies, which stand for nobody themselves
 	log     *slog.Logger
@@ -35,13 +36,13 @@ func newSubscribeLimits(n int, publicURL string, trusted []netip.Prefix, log *sl
 		return nil, nil
 	}
 	l = &subscribeLimits{local: loopbackOrigin(publicURL), trusted: trusted, log: log}
-	if l.address, err = NewLimiter(n, time.Hour); err != nil {
+	if l.address, err = web.NewLimiter(n, time.Hour); err != nil {
 		return nil, err
 	}
-	if l.private, err = NewLimiter(max(n, SubscribePerPrivate), time.Hour); err != nil {
+	if l.private, err = web.NewLimiter(max(n, SubscribePerPrivate), time.Hour); err != nil {
 		return nil, err
 	}
-	l.token, err = NewLimiter(subscribePerToken, time.Minute)
+	l.token, err = web.NewLimiter(subscribePerToken, time.Minute)
 	return l, err
 }
 
@@ -72,12 +73,12 @@ func Unproxied(a netip.Addr, trusted []netip.Prefix) bool {
 }
 
 // maintains reports whether the caller may write the events of a list.
-func maintains(c *Call, list *store.ListWithTenant) bool {
+func maintains(c *web.Call, list *store.ListWithTenant) bool {
 	return c.Caller.Has(core.ScopeEventsWrite) && c.Caller.ActsFor(list.TenantID)
 }
 
 // check counts a request to subscribe to a list, and refuses those that are too many.
-func (l *subscribeLimits) check(c *Call, list *store.ListWithTenant) error {
+func (l *subscribeLimits) check(c *web.Call, list *store.ListWithTenant) error {
 	from := c.Remote.Unmap()
 	if l == nil || !from.IsValid() || l.local && from.IsLoopback() {
 		return nil
@@ -98,7 +99,7 @@ func (l *subscribeLimits) check(c *Call, list *store.ListWithTenant) error {
 
 // originKey is AddressKey, and loopback for callers of this machine.
 func originKey(a netip.Addr) string {
-	if key := AddressKey(a); key.IsValid() {
+	if key := web.AddressKey(a); key.IsValid() {
 		return key.String()
 	}
 	return "loopback"

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 	"newsletterd/store"
 )
 
@@ -52,7 +53,7 @@ func TestSubscribeLimits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &Call{Context: t.Context(), Now: 1_790_000_000_000, Remote: netip.MustParseAddr(tt.from), Caller: tt.caller}
+		c := &web.Call{Context: t.Context(), Now: 1_790_000_000_000, Remote: netip.MustParseAddr(tt.from), Caller: tt.caller}
 		got := 0
 		for err = h.subscribes.check(c, list); err == nil && got < 2000; err = h.subscribes.check(c, list) {
 			got++

@@ -8,6 +8,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 )
 
 // The cookie by which a browser is known to a user who has signed in with it before.
@@ -59,14 +60,14 @@ func (p purpose) asQuery() string {
 	return "?" + url.Values{"continue": {p.path}}.Encode()
 }
 
-func (a authorizeEdge) loginPage(c *Call, in loginQuery) (HTML, error) {
+func (a authorizeEdge) loginPage(c *web.Call, in loginQuery) (web.HTML, error) {
 	p := purposeOf(in.Continue)
 	return a.showLogin(c, p, p.request.Get("login_hint"), "", 0)
 }
 
 // login signs a browser in. Unknown address and wrong password are told alike. For a request whose redirect URI is not
 // trusted nobody is signed in.
-func (a authorizeEdge) login(c *Call, in loginForm) (HTML, error) {
+func (a authorizeEdge) login(c *web.Call, in loginForm) (web.HTML, error) {
 	p := purposeOf(in.Continue)
 	if _, err := requested(c, p); err != nil {
 		return a.distrustLogin(c, p, err)
@@ -78,19 +79,19 @@ func (a authorizeEdge) login(c *Call, in loginForm) (HTML, error) {
 	if err != nil {
 		text, status, ok := faultOf(c, err)
 		if !ok {
-			return HTML{}, err
+			return web.HTML{}, err
 		}
 		return a.showLogin(c, p, in.Email, text, status)
 	}
 	if err := c.SignIn(browser, p.request); err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	c.SetCookie(deviceCookie, device, c.Now.Time().Add(deviceTTL))
-	return HTML{To: c.PublicURL() + p.path}, nil
+	return web.HTML{To: c.PublicURL() + p.path}, nil
 }
 
 // showLogin shows the form, in the brand of the client that the login is for.
-func (a authorizeEdge) showLogin(c *Call, p purpose, email, fault string, status int) (HTML, error) {
+func (a authorizeEdge) showLogin(c *web.Call, p purpose, email, fault string, status int) (web.HTML, error) {
 	v := view{Fault: fault, Brand: ownBrand()}
 	data := struct {
 		Client, Continue, Email, Forgot string
@@ -103,10 +104,10 @@ func (a authorizeEdge) showLogin(c *Call, p purpose, email, fault string, status
 			return a.distrustLogin(c, p, err)
 		}
 		if v.Brand, err = clientBrand(c, &request.Client); err != nil {
-			return HTML{}, err
+			return web.HTML{}, err
 		}
 		data.Client = request.Client.Name
-		targets = append(targets, SourceOf(request.RedirectURI))
+		targets = append(targets, web.SourceOf(request.RedirectURI))
 	}
 	v.Title, v.Data = wordsOf(c).SignIn, data
 	return render(c, status, "login", v, targets...)
@@ -114,7 +115,7 @@ func (a authorizeEdge) showLogin(c *Call, p purpose, email, fault string, status
 
 // requested is the authorization request that a login is for; nil where it is for the account page. What is wrong with a request
 // whose redirect URI is trusted is for the client to hear, after the login.
-func requested(c *Call, p purpose) (*auth.Authorization, error) {
+func requested(c *web.Call, p purpose) (*auth.Authorization, error) {
 	if p.request == nil {
 		return nil, nil
 	}
@@ -126,28 +127,30 @@ func requested(c *Call, p purpose) (*auth.Authorization, error) {
 }
 
 // distrustLogin says what is wrong with the request that a login is for.
-func (a authorizeEdge) distrustLogin(c *Call, p purpose, err error) (HTML, error) {
+func (a authorizeEdge) distrustLogin(c *web.Call, p purpose, err error) (web.HTML, error) {
 	if e, ok := errors.AsType[*auth.AuthorizeError](err); ok {
 		return a.distrust(c, p.request, e)
 	}
-	return HTML{}, err
+	return web.HTML{}, err
 }
 
 // logoutEdge serves the logout page, and the one that relying parties send their users to.
 type logoutEdge struct{ auth *auth.Provider }
 
-func (l logoutEdge) page(c *Call, _ struct{}) (HTML, error) { return l.logout(c, url.Values{}, false) }
+func (l logoutEdge) page(c *web.Call, _ struct{}) (web.HTML, error) {
+	return l.logout(c, url.Values{}, false)
+}
 
 // relyingParty is OpenID Connect RP-Initiated Logout 1.0 section 2.
-func (l logoutEdge) relyingParty(c *Call, _ struct{}) (HTML, error) {
+func (l logoutEdge) relyingParty(c *web.Call, _ struct{}) (web.HTML, error) {
 	q, err := url.ParseQuery(c.Request.URL.RawQuery)
 	if err != nil {
-		return HTML{}, core.Invalidf("", "The parameters are not well-formed.").With(err)
+		return web.HTML{}, core.Invalidf("", "The parameters are not well-formed.").With(err)
 	}
 	return l.logout(c, q, false)
 }
 
-func (l logoutEdge) relyingPartyPost(c *Call, body []byte) (HTML, error) {
+func (l logoutEdge) relyingPartyPost(c *web.Call, body []byte) (web.HTML, error) {
 	return again(c, "/api"+auth.PathLogout, body)
 }
 
@@ -155,15 +158,15 @@ type logoutForm struct {
 	Request string `form:"request"`
 }
 
-func (l logoutEdge) confirmed(c *Call, in logoutForm) (HTML, error) {
+func (l logoutEdge) confirmed(c *web.Call, in logoutForm) (web.HTML, error) {
 	q, err := url.ParseQuery(in.Request)
 	if err != nil {
-		return HTML{}, core.Invalidf("request", "The request is not well-formed.").With(err)
+		return web.HTML{}, core.Invalidf("request", "The request is not well-formed.").With(err)
 	}
 	return l.logout(c, q, true)
 }
 
-func (l logoutEdge) logout(c *Call, q url.Values, confirmed bool) (HTML, error) {
+func (l logoutEdge) logout(c *web.Call, q url.Values, confirmed bool) (web.HTML, error) {
 	reply, err := l.auth.RPLogout(c, auth.LogoutRequest{Query: q, BrowserID: c.BrowserID(), Confirmed: confirmed}, c.Now)
 	if e, ok := errors.AsType[*auth.LogoutError](err); ok {
 		c.LogError(e)
@@ -172,19 +175,19 @@ func (l logoutEdge) logout(c *Call, q url.Values, confirmed bool) (HTML, error) 
 		}})
 	}
 	if err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	b, name := ownBrand(), ""
 	var targets []string
 	if reply.Client != nil {
 		name = reply.Client.Name
 		if b, err = brandOf(c, reply.Client.TenantID); err != nil {
-			return HTML{}, err
+			return web.HTML{}, err
 		}
 	}
 	if !reply.Done {
 		if reply.Location != "" {
-			targets = append(targets, SourceOf(reply.Location))
+			targets = append(targets, web.SourceOf(reply.Location))
 		}
 		return render(c, 0, "logout", view{Title: wordsOf(c).LogoutTitle, Brand: b, Data: struct {
 			Client, Request string
@@ -192,10 +195,10 @@ func (l logoutEdge) logout(c *Call, q url.Values, confirmed bool) (HTML, error) 
 		}{name, q.Encode(), reply.User.Email}}, targets...)
 	}
 	if err := c.EndSession(); err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	if reply.Location != "" {
-		return HTML{To: reply.Location}, nil
+		return web.HTML{To: reply.Location}, nil
 	}
 	w := wordsOf(c)
 	return renderMessage(c, 0, w.SignedOutTitle, note{Lines: []string{w.SignedOutText}, Link: "/login", LinkText: w.SignInAgain}, b)

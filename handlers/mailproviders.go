@@ -4,6 +4,7 @@ import (
 	"log/slog"
 
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/mail/report"
 	"newsletterd/store"
@@ -27,7 +28,7 @@ type mailSender struct {
 
 // admitProvider finds the provider of the path. Its signature is checked over the raw body; only then is it told that it is
 // switched off.
-func (h *Handler) admitProvider(c *Call) error {
+func (h *Handler) admitProvider(c *web.Call) error {
 	name := c.Param("provider")
 	record, ok := h.options.Providers[name]
 	if !ok {
@@ -38,7 +39,7 @@ func (h *Handler) admitProvider(c *Call) error {
 	}
 	kind := report.KindOf(record.Kind)
 	if kind == nil {
-		return ErrNoRoute
+		return web.ErrNoRoute
 	}
 	hook := &report.Hook{Name: name, Kind: record.Kind, Secrets: record.Secrets, Topics: record.Topics, SNS: h.options.SNS}
 	c.Keep(mailSenderKey{}, &mailSender{record, kind, hook})
@@ -55,7 +56,7 @@ func (h *Handler) admitProvider(c *Call) error {
 	return nil
 }
 
-func providerRequest(c *Call, body []byte) *report.Request {
+func providerRequest(c *web.Call, body []byte) *report.Request {
 	return &report.Request{Header: c.Request.Header, Body: body, Now: c.Now}
 }
 
@@ -69,7 +70,7 @@ type providerEvent struct {
 	BounceType string       `json:"bounce_type" enum:"hard|soft"`
 }
 
-var readProviderEvent = JSONReader[providerEvent]()
+var readProviderEvent = web.JSONReader[providerEvent]()
 
 // acceptedReports is the answer to a mail provider. Ignored is the number of elements of its batch that are not of its form.
 type acceptedReports struct {
@@ -77,7 +78,7 @@ type acceptedReports struct {
 	Ignored int `json:"ignored,omitempty"`
 }
 
-func (a mailProviders) take(c *Call, body []byte) (out acceptedReports, err error) {
+func (a mailProviders) take(c *web.Call, body []byte) (out acceptedReports, err error) {
 	request, sender := providerRequest(c, body), c.Value(mailSenderKey{}).(*mailSender)
 	if err := sender.hook.Confirm(c, request); err != nil {
 		return out, err
@@ -127,7 +128,7 @@ func (s *mailSender) reports(r *report.Request) ([]report.Report, error) {
 }
 
 // attribute settles whose a report is: the provider's tenant, or the one that it names, which must exist.
-func (a mailProviders) attribute(c *Call, r *report.Report) error {
+func (a mailProviders) attribute(c *web.Call, r *report.Report) error {
 	own := c.Value(mailSenderKey{}).(*mailSender).record.TenantID
 	if r.Event.TenantID == "" {
 		r.Event.TenantID = own

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 	"newsletterd/store"
 )
 
@@ -27,7 +28,7 @@ func modelProfileOf(m *store.ModelView) modelProfile {
 }
 
 // owned is the 404 or 403 of what only the owner may do.
-func (a models) owned(c *Call) error {
+func (a models) owned(c *web.Call) error {
 	m, err := a.store.Model(c, c.Caller, c.ID())
 	if err != nil {
 		return err
@@ -35,7 +36,7 @@ func (a models) owned(c *Call) error {
 	return m.CanEdit(c.Caller, m.Shared)
 }
 
-func (a models) list(c *Call, _ struct{}, page core.Page) ([]core.Model, error) {
+func (a models) list(c *web.Call, _ struct{}, page core.Page) ([]core.Model, error) {
 	after, _ := strconv.ParseInt(page.After, 10, 64) // empty: from the first
 	return a.store.Models(c, c.Caller.UserID, after, page.Limit)
 }
@@ -71,7 +72,7 @@ type libraryReply struct {
 	NextCursor *string        `json:"next_cursor"`
 }
 
-func (a models) library(c *Call, in libraryQuery) (libraryReply, error) {
+func (a models) library(c *web.Call, in libraryQuery) (libraryReply, error) {
 	p := store.LibraryPage{Limit: libraryLimit, Own: in.Owner != "", Query: in.Q}
 	if in.Limit != nil {
 		p.Limit = *in.Limit
@@ -102,7 +103,7 @@ func (a models) library(c *Call, in libraryQuery) (libraryReply, error) {
 	return reply, nil
 }
 
-func (a models) profile(c *Call, id string) (modelProfile, error) {
+func (a models) profile(c *web.Call, id string) (modelProfile, error) {
 	m, err := a.store.Model(c, c.Caller, id)
 	return modelProfileOf(&m), err
 }
@@ -112,7 +113,7 @@ type visibilityRequest struct {
 	Visibility string `json:"visibility" is:"required"`
 }
 
-func (a models) setVisibility(c *Call, in visibilityRequest) (core.Model, error) {
+func (a models) setVisibility(c *web.Call, in visibilityRequest) (core.Model, error) {
 	v, err := core.ParseVisibility(in.Visibility)
 	if err != nil {
 		return core.Model{}, err
@@ -120,21 +121,21 @@ func (a models) setVisibility(c *Call, in visibilityRequest) (core.Model, error)
 	return a.store.SetVisibility(c, c.ID(), c.Caller.UserID, v, actor(c), c.Now)
 }
 
-func (a models) remove(c *Call, id string) (None, error) {
+func (a models) remove(c *web.Call, id string) (web.None, error) {
 	if err := a.owned(c); err != nil {
-		return None{}, err
+		return web.None{}, err
 	}
-	return None{}, a.store.DeleteModel(c, id, c.Caller.UserID, actor(c), c.Now)
+	return web.None{}, a.store.DeleteModel(c, id, c.Caller.UserID, actor(c), c.Now)
 }
 
 // shares serves /api/models/:id/shares, for the owner of the model alone.
 type shares struct{ models }
 
-func (a shares) list(c *Call, _ struct{}, page core.Page) ([]core.Share, error) {
+func (a shares) list(c *web.Call, _ struct{}, page core.Page) ([]core.Share, error) {
 	return a.store.Shares(c, c.ID(), page)
 }
 
-func (a shares) create(c *Call, in core.ShareInput) (core.Share, error) {
+func (a shares) create(c *web.Call, in core.ShareInput) (core.Share, error) {
 	m := core.Model{ID: c.ID(), OwnerID: c.Caller.UserID} // find saw to both
 	s, err := core.NewShare(&m, in, c.Caller, c.Now)
 	if err != nil {
@@ -154,26 +155,26 @@ type shareChange struct {
 }
 
 // find is the 404 of the share, behind that of its model.
-func (a shares) find(c *Call) error {
+func (a shares) find(c *web.Call) error {
 	if err := a.owned(c); err != nil {
 		return err
 	}
 	id, ok := core.ParseID(c.Param("share_id"))
 	if !ok {
-		return ErrNotFound
+		return web.ErrNotFound
 	}
 	_, err := a.store.Share(c, c.ID(), id)
 	return err
 }
 
-func (a shares) show(c *Call, in sharePath) (core.Share, error) {
+func (a shares) show(c *web.Call, in sharePath) (core.Share, error) {
 	return a.store.Share(c, c.ID(), in.ShareID)
 }
 
-func (a shares) update(c *Call, in shareChange) (core.Share, error) {
+func (a shares) update(c *web.Call, in shareChange) (core.Share, error) {
 	return a.store.UpdateShare(c, c.ID(), in.ShareID, func(s *core.Share) error { return s.Change(in.ShareInput) })
 }
 
-func (a shares) remove(c *Call, in sharePath) (None, error) {
-	return None{}, a.store.DeleteShare(c, c.ID(), in.ShareID, actor(c), c.Now)
+func (a shares) remove(c *web.Call, in sharePath) (web.None, error) {
+	return web.None{}, a.store.DeleteShare(c, c.ID(), in.ShareID, actor(c), c.Now)
 }

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 	"newsletterd/handlers/web/webtest"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
@@ -59,7 +60,7 @@ func TestNoAccessIsMissing(t *testing.T) {
 	e.step("share share model=private email=x@friend.example")
 	missing := core.NewID()
 	for _, r := range e.handler.Routes() {
-		if r.Dialect != device || !strings.Contains(r.Path, ":id") {
+		if r.Dialect != web.Device || !strings.Contains(r.Path, ":id") {
 			continue
 		}
 		hidden := []string{e.value("private"), e.value("tenant")}
@@ -286,7 +287,7 @@ func TestStalledUploadsAreEnded(t *testing.T) {
 				e := unservedEnv(t, storetest.Open(t))
 				e.handler.options.ModelLimits = core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 30}
 				e.step("person ann")
-				c := webtest.Serve(t, Server(e.handler)).Dial()
+				c := webtest.Serve(t, web.Server(e.handler)).Dial()
 				start, sent := time.Now(), make(chan struct{})
 				go func() {
 					defer close(sent)
@@ -295,7 +296,7 @@ func TestStalledUploadsAreEnded(t *testing.T) {
 					tail(c)
 				}()
 				b, _ := io.ReadAll(c)
-				if took := time.Since(start); took < ProgressTimeout || took > ProgressTimeout+time.Second {
+				if took := time.Since(start); took < web.ProgressTimeout || took > web.ProgressTimeout+time.Second {
 					t.Errorf("%s after %d bytes: ended after %v", name, first, took)
 				}
 				if !strings.HasPrefix(string(b), "HTTP/1.1 400 ") || !strings.Contains(string(b), "in time") {
@@ -324,7 +325,7 @@ func TestStalledUploadsLeaveRoom(t *testing.T) {
 		for i := range strangers { // before the first request: it reads the callers that a step adds
 			e.step("person " + stranger(i) + " verified=false")
 		}
-		pipes := webtest.Serve(t, Server(e.handler))
+		pipes := webtest.Serve(t, web.Server(e.handler))
 		var stalled []net.Conn
 		begin := func(token string) {
 			c := pipes.Dial()
@@ -367,20 +368,20 @@ func TestSlowUploadsArrive(t *testing.T) {
 		e := unservedEnv(t, storetest.Open(t))
 		e.handler.options.ModelLimits = core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 30}
 		e.step("person ann")
-		c := webtest.Serve(t, Server(e.handler)).Dial()
+		c := webtest.Serve(t, web.Server(e.handler)).Dial()
 		defer c.Close()
 		const steps = 12
 		go func() {
 			fmt.Fprintf(c, "POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n", e.value("ann"), steps*progressStep)
 			for range steps {
 				_, _ = c.Write(make([]byte, progressStep))
-				time.Sleep(ProgressTimeout - time.Second)
+				time.Sleep(web.ProgressTimeout - time.Second)
 			}
 		}()
 		if b, err := io.ReadAll(c); !strings.HasPrefix(string(b), "HTTP/1.1 201 ") {
 			t.Errorf("%v %s", err, b)
 		}
-		time.Sleep(ProgressTimeout) // the last of the sender's pauses
+		time.Sleep(web.ProgressTimeout) // the last of the sender's pauses
 	})
 }
 
@@ -425,7 +426,7 @@ func TestRepliesHaveNoAddressField(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range h.Routes() {
-		if r.Dialect != device || r.Info().Output == nil {
+		if r.Dialect != web.Device || r.Info().Output == nil {
 			continue
 		}
 		out := r.Info().Output

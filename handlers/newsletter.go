@@ -10,6 +10,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 	"newsletterd/store"
 )
 
@@ -55,7 +56,7 @@ type pendingSubscription struct {
 	ConfirmToken string `json:"confirm_token"`
 }
 
-func (a newsletter) subscribe(c *Call, in subscribeRequest) (out pendingSubscription, err error) {
+func (a newsletter) subscribe(c *web.Call, in subscribeRequest) (out pendingSubscription, err error) {
 	list, err := a.store.ListWithTenant(c, in.ListID)
 	if err != nil {
 		return out, err
@@ -75,7 +76,7 @@ func (a newsletter) subscribe(c *Call, in subscribeRequest) (out pendingSubscrip
 }
 
 // means is what the token in the answer is good for.
-func (a newsletter) means(c *Call, list *store.ListWithTenant) string {
+func (a newsletter) means(c *web.Call, list *store.ListWithTenant) string {
 	mode := list.ConfirmMode(a.options.ConfirmToken)
 	trusted := mode == core.ConfirmTrusted && maintains(c, list)
 	if mode == core.ConfirmLive || trusted {
@@ -85,7 +86,7 @@ func (a newsletter) means(c *Call, list *store.ListWithTenant) string {
 }
 
 // requestOrigin is where the request came from, for the ledger.
-func requestOrigin(c *Call, source string) core.Origin {
+func requestOrigin(c *web.Call, source string) core.Origin {
 	o := core.Origin{Source: source, UserAgent: c.Request.UserAgent()}
 	if c.Remote.IsValid() {
 		o.Remote = c.Remote.String()
@@ -97,7 +98,7 @@ type tokenQuery struct {
 	Token string `query:"token" is:"required"`
 }
 
-func (a newsletter) confirm(c *Call, in tokenQuery) (core.Subscription, error) {
+func (a newsletter) confirm(c *web.Call, in tokenQuery) (core.Subscription, error) {
 	sub, err := a.store.Confirm(c, in.Token, requestOrigin(c, ""), c.Now)
 	if err == nil {
 		a.hideFromOriginOf(c, sub.ListID)
@@ -109,13 +110,13 @@ type tokenBody struct {
 	Token string `json:"token" is:"required"`
 }
 
-func (a newsletter) unsubscribe(c *Call, in tokenBody) (core.Subscription, error) {
+func (a newsletter) unsubscribe(c *web.Call, in tokenBody) (core.Subscription, error) {
 	return a.leave(c, in.Token)
 }
 
 // leave ends the subscription that a token names. What it names may be gone, or never have been there: the answer is
 // the same. A token that anybody may ask for tells no more than went into it.
-func (a newsletter) leave(c *Call, token string) (core.Subscription, error) {
+func (a newsletter) leave(c *web.Call, token string) (core.Subscription, error) {
 	t, err := a.openUnsubscribe(c, token)
 	if err != nil {
 		return core.Subscription{}, err
@@ -125,7 +126,7 @@ func (a newsletter) leave(c *Call, token string) (core.Subscription, error) {
 }
 
 // openUnsubscribe reads a token that still works.
-func (a newsletter) openUnsubscribe(c *Call, token string) (auth.UnsubscribeToken, error) {
+func (a newsletter) openUnsubscribe(c *web.Call, token string) (auth.UnsubscribeToken, error) {
 	t, err := a.sealer.OpenUnsubscribe(token)
 	if err == nil && t.Expired(c.Now) {
 		err = core.ErrTokenExpired
@@ -135,7 +136,7 @@ func (a newsletter) openUnsubscribe(c *Call, token string) (auth.UnsubscribeToke
 
 // leaveBy is leave with the token open. leftAt is when a subscription ended that its token proves to be the reader's own;
 // else 0.
-func (a newsletter) leaveBy(c *Call, t auth.UnsubscribeToken, source, why string) (sub core.Subscription, leftAt core.Instant, err error) {
+func (a newsletter) leaveBy(c *web.Call, t auth.UnsubscribeToken, source, why string) (sub core.Subscription, leftAt core.Instant, err error) {
 	a.hideFromOriginOf(c, t.ListID)
 	means := core.ProofMailed
 	if t.Kind == auth.UnsubscribeRequested {
@@ -162,9 +163,9 @@ func (a newsletter) leaveBy(c *Call, t auth.UnsubscribeToken, source, why string
 
 // oneClick serves RFC 8058 next to an endpoint with a body: a token in the query is all that counts, neither body nor
 // media type are looked at.
-func oneClick[Out any](e Endpoint, fn func(*Call, string) (Out, error)) Endpoint {
-	inQuery := func(c *Call) bool { return c.Request.URL.Query().Has("token") }
-	return e.Or(inQuery, Get(func(c *Call) (Out, error) { return fn(c, c.Request.URL.Query().Get("token")) }))
+func oneClick[Out any](e web.Endpoint, fn func(*web.Call, string) (Out, error)) web.Endpoint {
+	inQuery := func(c *web.Call) bool { return c.Request.URL.Query().Has("token") }
+	return e.Or(inQuery, web.Get(func(c *web.Call) (Out, error) { return fn(c, c.Request.URL.Query().Get("token")) }))
 }
 
 type listAndEmail struct {
@@ -188,7 +189,7 @@ const (
 	unsubscribeTokensWindow = time.Hour
 )
 
-func (a newsletter) unsubscribeToken(c *Call, in listAndEmail) (out unsubscribeToken, err error) {
+func (a newsletter) unsubscribeToken(c *web.Call, in listAndEmail) (out unsubscribeToken, err error) {
 	if a.options.UnsubscribeTokenAuth == "bearer" && !c.Caller.Known() {
 		return out, core.ErrUnauthenticated
 	}
@@ -218,7 +219,7 @@ func (a newsletter) unsubscribeToken(c *Call, in listAndEmail) (out unsubscribeT
 // maySee lets in the owner of an address, once it is verified, whose token has the scope email, and callers with a scope
 // for the list's tenant. For those of other tenants the list is as good as unknown, for everybody else the address as
 // good as not subscribed. To a client's token the lists of other tenants than its own are unknown.
-func maySee(c *Call, list *store.ListWithTenant, email core.Email, scope string) error {
+func maySee(c *web.Call, list *store.ListWithTenant, email core.Email, scope string) error {
 	if !c.Caller.FirstParty && c.Caller.ClientTenant != list.TenantID {
 		return core.ErrListNotFound
 	}
@@ -241,7 +242,7 @@ func maySee(c *Call, list *store.ListWithTenant, email core.Email, scope string)
 	return nil
 }
 
-func (a newsletter) preferences(c *Call, in listAndEmailQuery) (sub core.Subscription, err error) {
+func (a newsletter) preferences(c *web.Call, in listAndEmailQuery) (sub core.Subscription, err error) {
 	list, err := a.store.ListWithTenant(c, in.ListID)
 	if err != nil {
 		return sub, err
@@ -260,7 +261,7 @@ type preferencesRequest struct {
 
 func (r *preferencesRequest) CheckInput() error { return checkListAnd(r.ListID, r.Preferences) }
 
-func (a newsletter) setPreferences(c *Call, in preferencesRequest) (sub core.Subscription, err error) {
+func (a newsletter) setPreferences(c *web.Call, in preferencesRequest) (sub core.Subscription, err error) {
 	list, err := a.store.ListWithTenant(c, in.ListID)
 	if err != nil {
 		return sub, err
@@ -276,7 +277,7 @@ type listQueryOf struct {
 }
 
 // subscriptions lists every subscription of a list, whatever its status.
-func (a newsletter) subscriptions(c *Call, in listQueryOf, page core.Page) ([]core.Subscription, error) {
+func (a newsletter) subscriptions(c *web.Call, in listQueryOf, page core.Page) ([]core.Subscription, error) {
 	list, err := a.store.ListWithTenant(c, in.ListID)
 	if err != nil {
 		return nil, err
@@ -335,7 +336,7 @@ func (a newsletter) disableIn(scope string, tenants []string, all bool) ([]strin
 }
 
 // disable switches an address off, everywhere or for the caller's tenants.
-func (a newsletter) disable(c *Call, in disableRequest) (out disabled, err error) {
+func (a newsletter) disable(c *web.Call, in disableRequest) (out disabled, err error) {
 	tenants, all := c.Caller.TenantScope()
 	if !all && len(tenants) == 0 {
 		return out, core.Forbiddenf("The caller acts for no tenant.")
@@ -364,7 +365,7 @@ type syncStarted struct {
 }
 
 // fullSync asks for a list to be copied to the send service as a whole.
-func (a newsletter) fullSync(c *Call, id string) (out syncStarted, err error) {
+func (a newsletter) fullSync(c *web.Call, id string) (out syncStarted, err error) {
 	out.SyncID, err = a.store.RequestSync(c, id, c.Now)
 	return out, err
 }
@@ -380,13 +381,13 @@ func siteOf(origin string) string {
 
 // hideFromOrigin takes the leave to read the answer back from a site that is not the list's tenant's: the preflight can only
 // ask whether it is any tenant's.
-func hideFromOrigin(c *Call, list *store.ListWithTenant) {
+func hideFromOrigin(c *web.Call, list *store.ListWithTenant) {
 	if origin := c.Request.Header.Get("Origin"); origin != "" && !slices.Contains(list.Tenant.Domains, siteOf(origin)) {
 		c.Header().Del("Access-Control-Allow-Origin")
 	}
 }
 
-func (a newsletter) hideFromOriginOf(c *Call, listID string) {
+func (a newsletter) hideFromOriginOf(c *web.Call, listID string) {
 	if c.Request.Header.Get("Origin") == "" {
 		return
 	}

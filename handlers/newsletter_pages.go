@@ -6,6 +6,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 	"newsletterd/store"
 )
 
@@ -24,7 +25,7 @@ type linkForm struct {
 }
 
 // wearID dresses the pages as the list of a token wants them. It may be gone: then its mails are spoken of without a name.
-func (p newsletterPages) wearID(c *Call, listID string, email core.Email) *store.ListWithTenant {
+func (p newsletterPages) wearID(c *web.Call, listID string, email core.Email) *store.ListWithTenant {
 	list, err := p.store.ListWithTenant(c, listID)
 	if err != nil {
 		*styleOf(c) = pageStyle{list: wordsOf(c).ThisNewsletter, lang: styleOf(c).lang, tenant: ownName, email: email}
@@ -35,7 +36,7 @@ func (p newsletterPages) wearID(c *Call, listID string, email core.Email) *store
 }
 
 // asked opens a confirm token.
-func (p newsletterPages) asked(c *Call, token string) (*store.ListWithTenant, error) {
+func (p newsletterPages) asked(c *web.Call, token string) (*store.ListWithTenant, error) {
 	list, email, err := p.store.ConfirmAsked(c, token, c.Now)
 	if list != nil {
 		applyList(c, list, email)
@@ -44,14 +45,14 @@ func (p newsletterPages) asked(c *Call, token string) (*store.ListWithTenant, er
 	return list, err
 }
 
-func (p newsletterPages) askConfirm(c *Call, in tokenQuery) (HTML, error) {
+func (p newsletterPages) askConfirm(c *web.Call, in tokenQuery) (web.HTML, error) {
 	list, err := p.asked(c, in.Token)
 	if err != nil {
-		return HTML{}, linkError(c, err)
+		return web.HTML{}, linkError(c, err)
 	}
 	used, err := p.store.Confirmed(c, in.Token)
 	if err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	w := wordsOf(c)
 	if used {
@@ -62,9 +63,9 @@ func (p newsletterPages) askConfirm(c *Call, in tokenQuery) (HTML, error) {
 	}}, redirectSource(list.ConfirmRedirectURL)...)
 }
 
-func (p newsletterPages) confirm(c *Call, in linkForm) (HTML, error) {
+func (p newsletterPages) confirm(c *web.Call, in linkForm) (web.HTML, error) {
 	if err := c.CrossSite(); err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	list, err := p.asked(c, in.Token)
 	used := false
@@ -75,10 +76,10 @@ func (p newsletterPages) confirm(c *Call, in linkForm) (HTML, error) {
 		_, err = p.store.Confirm(c, in.Token, requestOrigin(c, "page"), c.Now)
 	}
 	if err != nil {
-		return HTML{}, linkError(c, err)
+		return web.HTML{}, linkError(c, err)
 	}
 	if list.ConfirmRedirectURL != "" {
-		return HTML{To: list.ConfirmRedirectURL}, nil
+		return web.HTML{To: list.ConfirmRedirectURL}, nil
 	}
 	w := wordsOf(c)
 	if used {
@@ -92,7 +93,7 @@ func redirectSource(to string) []string {
 	if to == "" {
 		return nil
 	}
-	return []string{SourceOf(to)}
+	return []string{web.SourceOf(to)}
 }
 
 // reason is one that a leaver may choose.
@@ -122,7 +123,7 @@ func (f *leaveForm) why() string {
 }
 
 // leaving opens an unsubscribe token and dresses the pages.
-func (p newsletterPages) leaving(c *Call, token string) (auth.UnsubscribeToken, *store.ListWithTenant, error) {
+func (p newsletterPages) leaving(c *web.Call, token string) (auth.UnsubscribeToken, *store.ListWithTenant, error) {
 	t, err := p.openUnsubscribe(c, token)
 	if t.ListID == "" {
 		return t, nil, err
@@ -134,10 +135,10 @@ func (p newsletterPages) leaving(c *Call, token string) (auth.UnsubscribeToken, 
 	return t, list, err
 }
 
-func (p newsletterPages) askUnsubscribe(c *Call, in tokenQuery) (HTML, error) {
+func (p newsletterPages) askUnsubscribe(c *web.Call, in tokenQuery) (web.HTML, error) {
 	_, list, err := p.leaving(c, in.Token)
 	if err != nil {
-		return HTML{}, linkError(c, err)
+		return web.HTML{}, linkError(c, err)
 	}
 	w, to := wordsOf(c), ""
 	if list != nil {
@@ -148,20 +149,20 @@ func (p newsletterPages) askUnsubscribe(c *Call, in tokenQuery) (HTML, error) {
 	}}, redirectSource(to)...)
 }
 
-func (p newsletterPages) unsubscribe(c *Call, in leaveForm) (HTML, error) {
+func (p newsletterPages) unsubscribe(c *web.Call, in leaveForm) (web.HTML, error) {
 	if err := c.CrossSite(); err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	t, list, err := p.leaving(c, in.Token)
 	if err != nil {
-		return HTML{}, linkError(c, err)
+		return web.HTML{}, linkError(c, err)
 	}
 	_, leftAt, err := p.leaveBy(c, t, "page", in.why())
 	if err != nil {
-		return HTML{}, linkError(c, err)
+		return web.HTML{}, linkError(c, err)
 	}
 	if list != nil && list.UnsubscribeRedirectURL != "" {
-		return HTML{To: list.UnsubscribeRedirectURL}, nil
+		return web.HTML{To: list.UnsubscribeRedirectURL}, nil
 	}
 	return p.left(c, t, leftAt, "")
 }
@@ -173,7 +174,7 @@ type left struct {
 	Undo, Back string
 }
 
-func (p newsletterPages) left(c *Call, t auth.UnsubscribeToken, leftAt core.Instant, back string) (HTML, error) {
+func (p newsletterPages) left(c *web.Call, t auth.UnsubscribeToken, leftAt core.Instant, back string) (web.HTML, error) {
 	w := wordsOf(c)
 	said := left{Lines: []string{styleOf(c).expand(w.LeftText)}, Back: back}
 	if t.Kind == auth.UnsubscribeRequested {
@@ -182,7 +183,7 @@ func (p newsletterPages) left(c *Call, t auth.UnsubscribeToken, leftAt core.Inst
 	if leftAt > 0 {
 		undo, err := p.undoToken(c, t, leftAt)
 		if err != nil {
-			return HTML{}, err
+			return web.HTML{}, err
 		}
 		said.Undo = undo
 	}
@@ -190,7 +191,7 @@ func (p newsletterPages) left(c *Call, t auth.UnsubscribeToken, leftAt core.Inst
 }
 
 // undoToken takes back what t has done at leftAt; empty where that can't be.
-func (p newsletterPages) undoToken(c *Call, t auth.UnsubscribeToken, leftAt core.Instant) (string, error) {
+func (p newsletterPages) undoToken(c *web.Call, t auth.UnsubscribeToken, leftAt core.Instant) (string, error) {
 	t.Kind, t.IssuedAt = auth.UnsubscribeUndo, leftAt
 	if _, err := p.store.CanUndo(c, undoing(t, core.Origin{}), c.Now); err != nil || t.Expired(c.Now) {
 		return "", nil
@@ -199,7 +200,7 @@ func (p newsletterPages) undoToken(c *Call, t auth.UnsubscribeToken, leftAt core
 }
 
 // openUndo reads an undo token, and what it is to take back.
-func (p newsletterPages) openUndo(c *Call, token string) (u store.UndoRequest, err error) {
+func (p newsletterPages) openUndo(c *web.Call, token string) (u store.UndoRequest, err error) {
 	t, err := p.sealer.OpenUndo(token)
 	if err != nil {
 		return u, err
@@ -223,13 +224,13 @@ func undoing(t auth.UnsubscribeToken, o core.Origin) store.UndoRequest {
 	return store.UndoRequest{ListID: t.ListID, SubscriptionID: t.SubscriptionID, LeftAt: t.IssuedAt, Origin: o}
 }
 
-func (p newsletterPages) askUndo(c *Call, in tokenQuery) (HTML, error) {
+func (p newsletterPages) askUndo(c *web.Call, in tokenQuery) (web.HTML, error) {
 	u, err := p.openUndo(c, in.Token)
 	if err == nil {
 		_, err = p.store.CanUndo(c, u, c.Now)
 	}
 	if err != nil {
-		return HTML{}, linkError(c, err)
+		return web.HTML{}, linkError(c, err)
 	}
 	w := wordsOf(c)
 	return render(c, 0, "press", view{Title: w.UndoTitle, Data: press{
@@ -238,9 +239,9 @@ func (p newsletterPages) askUndo(c *Call, in tokenQuery) (HTML, error) {
 }
 
 // undo takes one unsubscribing back, or several, as leftAll offers them: those that can't be are left as they are.
-func (p newsletterPages) undo(c *Call, in linkForm) (HTML, error) {
+func (p newsletterPages) undo(c *web.Call, in linkForm) (web.HTML, error) {
 	if err := c.CrossSite(); err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	var lists []string
 	var failed error = core.ErrInvalidToken
@@ -254,11 +255,11 @@ func (p newsletterPages) undo(c *Call, in linkForm) (HTML, error) {
 			continue
 		}
 		if failed = err; !isRefusal(err) { // the form sent again does the rest
-			return HTML{}, err
+			return web.HTML{}, err
 		}
 	}
 	if len(lists) == 0 {
-		return HTML{}, linkError(c, failed)
+		return web.HTML{}, linkError(c, failed)
 	}
 	styleOf(c).list = strings.Join(lists, ", ")
 	w := wordsOf(c)
@@ -267,7 +268,7 @@ func (p newsletterPages) undo(c *Call, in linkForm) (HTML, error) {
 
 // linkError says in a reader's words what is wrong with the link of a mail. Where nothing is wrong with it, the page that
 // tells the error offers no other way.
-func linkError(c *Call, err error) error {
+func linkError(c *web.Call, err error) error {
 	e, ok := errors.AsType[*core.Error](err)
 	if !ok {
 		return err

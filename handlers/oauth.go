@@ -5,6 +5,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 )
 
 // oauthEdge serves the endpoints of RFC 6749 that programs use.
@@ -56,7 +57,7 @@ var grantParameters = map[string][]struct {
 	"refresh_token": {{"refresh_token", func(t *tokenRequest) *string { return &t.RefreshToken }}},
 }
 
-func (o oauthEdge) login(c *Call, in loginRequest) (auth.TokenResponse, error) {
+func (o oauthEdge) login(c *web.Call, in loginRequest) (auth.TokenResponse, error) {
 	if in.GrantType != "password" {
 		return auth.TokenResponse{}, auth.ErrUnsupportedGrant
 	}
@@ -66,14 +67,14 @@ func (o oauthEdge) login(c *Call, in loginRequest) (auth.TokenResponse, error) {
 	})
 }
 
-func (o oauthEdge) refresh(c *Call, in refreshRequest) (auth.TokenResponse, error) {
+func (o oauthEdge) refresh(c *web.Call, in refreshRequest) (auth.TokenResponse, error) {
 	if in.GrantType != "refresh_token" {
 		return auth.TokenResponse{}, auth.ErrUnsupportedGrant
 	}
 	return o.token(c, tokenRequest{GrantType: in.GrantType, RefreshToken: in.RefreshToken, Scope: in.Scope, clientForm: in.clientForm})
 }
 
-func (o oauthEdge) token(c *Call, in tokenRequest) (auth.TokenResponse, error) {
+func (o oauthEdge) token(c *web.Call, in tokenRequest) (auth.TokenResponse, error) {
 	for _, p := range grantParameters[in.GrantType] {
 		if *p.value(&in) == "" {
 			return auth.TokenResponse{}, core.Invalidf(p.name, "%s is missing.", p.name)
@@ -86,7 +87,7 @@ func (o oauthEdge) token(c *Call, in tokenRequest) (auth.TokenResponse, error) {
 }
 
 // jwks is the key set. Keys are published long before they sign, so it may be kept for a while.
-func (o oauthEdge) jwks(c *Call) (auth.KeySet, error) {
+func (o oauthEdge) jwks(c *web.Call) (auth.KeySet, error) {
 	set, err := o.auth.KeySet(c, c.Now)
 	c.Header().Set("Cache-Control", "public, max-age=900")
 	return set, err
@@ -94,7 +95,7 @@ func (o oauthEdge) jwks(c *Call) (auth.KeySet, error) {
 
 // grantRequest gathers what every grant needs. A bearer token sent along, as browsers' helpers do, is no
 // try to authenticate the client.
-func grantRequest(c *Call, f clientForm) (auth.GrantRequest, error) {
+func grantRequest(c *web.Call, f clientForm) (auth.GrantRequest, error) {
 	r := auth.GrantRequest{
 		Client: auth.ClientCredentials{ID: f.ClientID, Secret: f.ClientSecret},
 		Remote: c.Remote, UserAgent: c.UserAgent(),
@@ -114,7 +115,7 @@ func grantRequest(c *Call, f clientForm) (auth.GrantRequest, error) {
 
 // answer runs a request of a client. Its answers, errors too, are never kept (RFC 6749 section 5.1), and a client
 // that tried Basic in vain is told the scheme (section 5.2).
-func answer[Out any](c *Call, f clientForm, run func(auth.GrantRequest) (Out, error)) (out Out, err error) {
+func answer[Out any](c *web.Call, f clientForm, run func(auth.GrantRequest) (Out, error)) (out Out, err error) {
 	c.Header().Set("Pragma", "no-cache")
 	r, err := grantRequest(c, f)
 	if err != nil {

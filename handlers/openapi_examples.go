@@ -1,14 +1,16 @@
 package handlers
 
+import "newsletterd/handlers/web"
+
 // requestExamples are the bodies that the documents show, by operationId. A test posts each as it stands, against records with
 // the id exampleID.
-var requestExamples = map[string]Object{
+var requestExamples = map[string]web.Object{
 	"createTenant":         {"name": "Acme", "domains": []string{"acme.example"}},
 	"updateTenant":         {"brand_name": "Acme Gardens", "brand_color": "#2f7d4f"},
 	"createNewsletterList": {"tenant_id": exampleID, "name": "Monthly news"},
 	"updateNewsletterList": {
 		"language": "en", "consent_text": "I would like to get this newsletter.",
-		"fields": []Object{{"name": "first_name", "label": "First name", "type": "text", "required": false}},
+		"fields": []web.Object{{"name": "first_name", "label": "First name", "type": "text", "required": false}},
 	},
 	"createOAuthClient": {
 		"tenant_id": exampleID, "name": "Shop", "client_type": "public", "redirect_uris": []string{"https://app.example.org/callback"},
@@ -29,9 +31,9 @@ var requestExamples = map[string]Object{
 	"introspectToken": {"token": "Zc3o…", "client_id": exampleID, "client_secret": "q7Xk…"},
 
 	"subscribe": {
-		"list_id": exampleID, "email": "reader@example.org", "preferences": Object{"first_name": "Ada"}, "source": "website",
+		"list_id": exampleID, "email": "reader@example.org", "preferences": web.Object{"first_name": "Ada"}, "source": "website",
 	},
-	"setPreferences":         {"list_id": exampleID, "email": "reader@example.org", "preferences": Object{"first_name": "Ada", "city": "Bonn"}},
+	"setPreferences":         {"list_id": exampleID, "email": "reader@example.org", "preferences": web.Object{"first_name": "Ada", "city": "Bonn"}},
 	"unsubscribe":            {"token": "u.q7Xk…"},
 	"createUnsubscribeToken": {"list_id": exampleID, "email": "reader@example.org"},
 	"disableSubscriptions": {
@@ -43,18 +45,18 @@ var requestExamples = map[string]Object{
 
 	"createJob": {
 		"list_id": exampleID, "name": "May", "subject": "Our news in May",
-		"body_html": "<p>Hello {{preferences.first_name | default: \"you\"}}</p>", "tracking": Object{"open": false, "click": false},
+		"body_html": "<p>Hello {{preferences.first_name | default: \"you\"}}</p>", "tracking": web.Object{"open": false, "click": false},
 	},
 	"previewJob":   {"email": "reader@example.org"},
 	"sendTestMail": {"email": "reader@example.org"},
 	"receiveSubscriptionEvent": {
 		"event_id": exampleID, "event_type": "subscription.activated", "tenant_id": exampleID, "list_id": exampleID,
-		"subscriber":  Object{"id": exampleID, "email": "reader@example.org", "status": "active", "preferences": Object{"first_name": "Ada"}},
+		"subscriber":  web.Object{"id": exampleID, "email": "reader@example.org", "status": "active", "preferences": web.Object{"first_name": "Ada"}},
 		"occurred_at": "2026-11-21T08:00:00.000Z",
 	},
 	"receiveFullSyncBatch": {
 		"sync_id": exampleID, "batch_no": 1, "batch_total": 1, "tenant_id": exampleID, "list_id": exampleID,
-		"subscribers": []Object{{"id": exampleID, "email": "reader@example.org", "status": "active"}}, "occurred_at": "2026-11-21T08:00:00.000Z",
+		"subscribers": []web.Object{{"id": exampleID, "email": "reader@example.org", "status": "active"}}, "occurred_at": "2026-11-21T08:00:00.000Z",
 	},
 	"receiveProviderEvents": {
 		"event_type": "delivery", "message_id": "<5f1c.1@example.org>", "tenant_id": exampleID, "email": "reader@example.org",

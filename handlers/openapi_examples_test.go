@@ -14,6 +14,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 )
 
 // spent are the operations whose example would need a live token, code or secret, and what they answer to it.
@@ -48,7 +49,7 @@ func exampleEnv(t *testing.T) *env {
 }
 
 // send posts a body to an operation as a caller who may, and returns the status.
-func (e *env) send(r *Route, body Object) int {
+func (e *env) send(r *web.Route, body web.Object) int {
 	e.t.Helper()
 	path, id := r.Path, exampleID
 	for prefix, name := range map[string]string{"/api/send-jobs": "issue", "/api/devices": "lamp", "/api/agents": "gateway", "/api/models": "vase"} {
@@ -63,7 +64,7 @@ func (e *env) send(r *Route, body Object) int {
 		head += "\nSigned-By: hook"
 	case r.Info().Proved:
 		head += "\nReported-By: anymail"
-	case r.Dialect == device:
+	case r.Dialect == web.Device:
 		head += " as ann"
 	case r.Info().TakesToken:
 		head += " as op"
@@ -88,7 +89,7 @@ func (e *env) send(r *Route, body Object) int {
 }
 
 // exampled calls fn for each operation with an example: with its schema as the document has it.
-func exampled(t *testing.T, fn func(t *testing.T, r *Route, id string, schema *openapi3.Schema, example Object)) {
+func exampled(t *testing.T, fn func(t *testing.T, r *web.Route, id string, schema *openapi3.Schema, example web.Object)) {
 	h, err := New(Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +105,7 @@ func exampled(t *testing.T, fn func(t *testing.T, r *Route, id string, schema *o
 			continue
 		}
 		seen++
-		path := OpenPath(r.Path)
+		path := web.OpenPath(r.Path)
 		if documentOf(r) == "member" {
 			path = strings.TrimPrefix(path, "/api")
 		}
@@ -120,7 +121,7 @@ func exampled(t *testing.T, fn func(t *testing.T, r *Route, id string, schema *o
 // Each example does what it says, as it stands; without any one of its required properties it is refused.
 func TestExamplesAsTheyStand(t *testing.T) {
 	e := exampleEnv(t)
-	exampled(t, func(t *testing.T, r *Route, id string, schema *openapi3.Schema, example Object) {
+	exampled(t, func(t *testing.T, r *web.Route, id string, schema *openapi3.Schema, example web.Object) {
 		e.t = t
 		for _, name := range schema.Required {
 			without := maps.Clone(example)
@@ -142,7 +143,7 @@ func TestExamplesAsTheyStand(t *testing.T) {
 // What the documents say of lengths, bounds, words and forms holds: a value beyond is refused.
 func TestDocumentedLimits(t *testing.T) {
 	e := exampleEnv(t)
-	exampled(t, func(t *testing.T, r *Route, _ string, schema *openapi3.Schema, example Object) {
+	exampled(t, func(t *testing.T, r *web.Route, _ string, schema *openapi3.Schema, example web.Object) {
 		e.t = t
 		for name, p := range schema.Properties {
 			for what, bad := range beyond(p.Value, example[name]) {
@@ -176,7 +177,7 @@ func beyond(p *openapi3.Schema, example any) map[string]any {
 	}
 	if p.MaxItems != nil {
 		var item any = "https://app.example.org/many"
-		if items, ok := example.([]Object); ok {
+		if items, ok := example.([]web.Object); ok {
 			item = items[0]
 		}
 		bad["maxItems"] = slices.Repeat([]any{item}, int(*p.MaxItems)+1)

@@ -1,16 +1,19 @@
 package handlers
 
-import "newsletterd/core"
+import (
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
 
 // specID is what the specification calls a uuid: the form of the ids that other services send.
-var specID = Object{"format": "uuid"}
+var specID = web.Object{"format": "uuid"}
 
 // nameLimits are those of the names of records.
-var nameLimits = Object{"minLength": 1, "maxLength": 200}
+var nameLimits = web.Object{"minLength": 1, "maxLength": 200}
 
 // limitsOf are what the documents say about properties beyond their types, by schema and property: forms, lengths, bounds. The
 // rules themselves are in core; TestDocumentedLimits holds these against them.
-var limitsOf = map[string]map[string]Object{
+var limitsOf = map[string]map[string]web.Object{
 	"TenantInput": {"name": nameLimits, "domains": {"maxItems": 100}, "postal_address": {"maxLength": 500}},
 	"ListInput": {
 		"name": nameLimits, "description": {"maxLength": 2000}, "consent_text": {"maxLength": 2000},

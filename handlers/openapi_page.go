@@ -1,5 +1,7 @@
 package handlers
 
+import "newsletterd/handlers/web"
+
 import (
 	"bytes"
 	"encoding/json"
@@ -44,7 +46,7 @@ const maxSearch = 100
 
 // reference is the page that shows every operation, or those in which all words of a search stand, for people; programs read the
 // documents that it is made of.
-func (h *Handler) reference(c *Call, in referenceQuery) (HTML, error) {
+func (h *Handler) reference(c *web.Call, in referenceQuery) (web.HTML, error) {
 	words := strings.Fields(strings.ToLower(truncate(in.Q, maxSearch)))
 	data := struct {
 		Q         string
@@ -55,7 +57,7 @@ func (h *Handler) reference(c *Call, in referenceQuery) (HTML, error) {
 		one := referenceDocument{Title: d.Title, Words: d.Description, Path: d.Path}
 		all, err := h.operations(d)
 		if err != nil {
-			return HTML{}, err
+			return web.HTML{}, err
 		}
 		for _, o := range all {
 			if o.holds(words) {
@@ -127,7 +129,7 @@ type openAPIDocument struct {
 }
 
 // operations are those of a document, by path. They are read once.
-func (h *Handler) operations(d Document) (all []referenceOperation, err error) {
+func (h *Handler) operations(d web.Document) (all []referenceOperation, err error) {
 	if kept, ok := h.operationCache.Load(d.Name); ok {
 		return kept.([]referenceOperation), nil
 	}

@@ -1,5 +1,7 @@
 package handlers
 
+import "newsletterd/handlers/web"
+
 import (
 	"bytes"
 	"encoding/json"
@@ -61,10 +63,10 @@ var described = sync.OnceValue(func() map[string]*openapi3.T {
 })
 
 // checkDescribed holds a JSON answer against the document that describes the route.
-func checkDescribed(t *testing.T, r *Route, status int, body []byte) {
+func checkDescribed(t *testing.T, r *web.Route, status int, body []byte) {
 	t.Helper()
 	doc := described()[documentOf(r)]
-	path := OpenPath(r.Path)
+	path := web.OpenPath(r.Path)
 	if documentOf(r) == "member" {
 		path = strings.TrimPrefix(path, "/api")
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 )
 
 // Pages are server-rendered: a layout and a template for each, which defines "content". They need no script.
@@ -74,7 +75,7 @@ type note struct {
 
 // render makes a page of one of the templates, with the headers of contract 4. targets are the origins that its forms may
 // lead to besides our own.
-func render(c *Call, status int, name string, v view, targets ...string) (HTML, error) {
+func render(c *web.Call, status int, name string, v view, targets ...string) (web.HTML, error) {
 	if v.Brand.Name == "" {
 		v.Brand = styleOf(c).brand
 	}
@@ -87,20 +88,20 @@ func render(c *Call, status int, name string, v view, targets ...string) (HTML, 
 	return fill(status, name, v)
 }
 
-func fill(status int, name string, v view) (HTML, error) {
+func fill(status int, name string, v view) (web.HTML, error) {
 	if v.style == nil {
 		v.style = &pageStyle{}
 	}
 	v.W, v.Lang = v.style.words(), cmp.Or(v.style.lang, core.Languages[0])
 	var b bytes.Buffer
 	if err := pages[name].ExecuteTemplate(&b, "layout.html", v); err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
-	return HTML{Status: status, Body: b.Bytes()}, nil
+	return web.HTML{Status: status, Body: b.Bytes()}, nil
 }
 
 // renderMessage is a page that only tells something.
-func renderMessage(c *Call, status int, title string, n note, b brand) (HTML, error) {
+func renderMessage(c *web.Call, status int, title string, n note, b brand) (web.HTML, error) {
 	return render(c, status, "message", view{Title: title, Brand: b, Data: n})
 }
 
@@ -118,7 +119,7 @@ func (b brand) source() string {
 	if b.Logo == "" {
 		return ""
 	}
-	return " " + SourceOf(b.Logo)
+	return " " + web.SourceOf(b.Logo)
 }
 
 const ownName = "newsletterd"
@@ -126,7 +127,7 @@ const ownName = "newsletterd"
 func ownBrand() brand { return brand{Name: ownName, Style: stylePath("")} }
 
 // brandOf is the brand of a tenant, whose language the pages of the request have from now on.
-func brandOf(c *Call, tenantID string) (brand, error) {
+func brandOf(c *web.Call, tenantID string) (brand, error) {
 	if tenantID == "" {
 		return ownBrand(), nil
 	}
@@ -141,7 +142,7 @@ func brandOf(c *Call, tenantID string) (brand, error) {
 }
 
 // applyTenant gives the pages of the request the brand and the language of a tenant.
-func applyTenant(c *Call, t *core.Tenant) brand {
+func applyTenant(c *web.Call, t *core.Tenant) brand {
 	b := tenantBrand(ownBrand(), t)
 	styleOf(c).brand, styleOf(c).tenant = b, b.Name
 	if t.Language != "" {
@@ -151,7 +152,7 @@ func applyTenant(c *Call, t *core.Tenant) brand {
 }
 
 // clientBrand is the brand of a client's tenant; the daemon's own where the tenant is suspended.
-func clientBrand(c *Call, client *core.Client) (brand, error) {
+func clientBrand(c *web.Call, client *core.Client) (brand, error) {
 	if client.Suspended {
 		return ownBrand(), nil
 	}

@@ -14,6 +14,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
 )
@@ -129,7 +130,7 @@ func TestLoginLeadsNowhereElse(t *testing.T) {
 	for uri, want := range map[string]string{
 		"https://rp.example:8443/cb?x": "https://rp.example:8443", "http://127.0.0.1:7/cb": "http://127.0.0.1:7", "com.example.app:/cb": "com.example.app:",
 	} {
-		if got := SourceOf(uri); got != want {
+		if got := web.SourceOf(uri); got != want {
 			t.Errorf("origin of %s is %s", uri, got)
 		}
 	}
@@ -141,9 +142,9 @@ func TestSession(t *testing.T) {
 		// scs's store compares with SQLite's own clock, which is today's.
 		time.Sleep(time.Until(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)))
 		e := newPageEnv(t, "http://news.test")
-		e.cookies[SessionCookie] = "a-token-that-somebody-else-has-set-before-x"
+		e.cookies[web.SessionCookie] = "a-token-that-somebody-else-has-set-before-x"
 		e.login()
-		first := e.cookies[SessionCookie]
+		first := e.cookies[web.SessionCookie]
 		if first == "" || strings.HasPrefix(first, "a-token") {
 			t.Fatalf("token %q", first)
 		}
@@ -151,22 +152,22 @@ func TestSession(t *testing.T) {
 			t.Errorf("the token itself is in the database: %v", err)
 		}
 		e.login()
-		if e.cookies[SessionCookie] == first {
+		if e.cookies[web.SessionCookie] == first {
 			t.Error("the same token after another login")
 		}
-		second := e.cookies[SessionCookie]
-		e.cookies[SessionCookie] = first
+		second := e.cookies[web.SessionCookie]
+		e.cookies[web.SessionCookie] = first
 		if e.in() {
 			t.Error("the token before is still good")
 		}
-		e.cookies[SessionCookie] = second
+		e.cookies[web.SessionCookie] = second
 		for range 3 {
-			time.Sleep(sessionIdle - time.Hour)
+			time.Sleep(web.SessionIdle - time.Hour)
 			if !e.in() {
 				t.Fatal("signed out though it is used")
 			}
 		}
-		time.Sleep(sessionIdle + time.Minute)
+		time.Sleep(web.SessionIdle + time.Minute)
 		if e.in() {
 			t.Error("signed in after 12 idle hours")
 		}
@@ -176,7 +177,7 @@ func TestSession(t *testing.T) {
 			if !e.in() {
 				t.Fatalf("signed out after %v", time.Since(begin))
 			}
-			time.Sleep(sessionIdle - time.Hour)
+			time.Sleep(web.SessionIdle - time.Hour)
 		}
 		time.Sleep(time.Until(begin.Add(auth.BrowserTTL)))
 		if e.in() {

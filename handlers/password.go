@@ -8,6 +8,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 	"newsletterd/store"
 )
 
@@ -27,7 +28,7 @@ type forgotten struct {
 	tenantID, client      string
 }
 
-func (m mailedEdge) forgotten(c *Call, continueTo string) (f forgotten, err error) {
+func (m mailedEdge) forgotten(c *web.Call, continueTo string) (f forgotten, err error) {
 	p := purposeOf(continueTo)
 	f.brand = ownBrand()
 	request, err := requested(c, p)
@@ -45,19 +46,19 @@ func (m mailedEdge) forgotten(c *Call, continueTo string) (f forgotten, err erro
 	return f, err
 }
 
-func (m mailedEdge) forgotPage(c *Call, in loginQuery) (HTML, error) {
+func (m mailedEdge) forgotPage(c *web.Call, in loginQuery) (web.HTML, error) {
 	f, err := m.forgotten(c, in.Continue)
 	if err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	return render(c, 0, "forgot", view{Title: wordsOf(c).ForgotLink, Brand: f.brand, Data: f})
 }
 
 // forgot gives every address the same answer.
-func (m mailedEdge) forgot(c *Call, in emailForm) (HTML, error) {
+func (m mailedEdge) forgot(c *web.Call, in emailForm) (web.HTML, error) {
 	f, err := m.forgotten(c, in.Continue)
 	if err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	email, err := core.ParseEmail(in.Email)
 	if err != nil {
@@ -65,7 +66,7 @@ func (m mailedEdge) forgot(c *Call, in emailForm) (HTML, error) {
 		return render(c, 400, "forgot", view{Title: wordsOf(c).ForgotLink, Fault: wordsOf(c).FaultEmail, Brand: f.brand, Data: f})
 	}
 	if err := m.auth.Forgot(c, email, core.MailStyle{TenantID: f.tenantID, Language: c.Language()}, c.Now); err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	w := wordsOf(c)
 	return renderMessage(c, 0, w.CheckTitle, note{
@@ -85,7 +86,7 @@ type mailedForm struct {
 }
 
 // addressed fills in the address that a token was mailed to, where the link does not name it: mails link by the token alone.
-func addressed(c *Call, token string, email *string) error {
+func addressed(c *web.Call, token string, email *string) error {
 	if *email != "" || token == "" {
 		return nil
 	}
@@ -102,15 +103,15 @@ type passwordPage struct {
 	Email, Token, Action, Label, Hint, Button string
 }
 
-func (m mailedEdge) resetPage(c *Call, in mailedQuery) (HTML, error) {
+func (m mailedEdge) resetPage(c *web.Call, in mailedQuery) (web.HTML, error) {
 	if err := addressed(c, in.Token, &in.Email); err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	return m.showPassword(c, store.TokenReset, mailedForm{Token: in.Token, Email: in.Email}, nil)
 }
 
 // showPassword shows the form for a new password, if its token is good.
-func (m mailedEdge) showPassword(c *Call, purpose string, in mailedForm, fault error) (HTML, error) {
+func (m mailedEdge) showPassword(c *web.Call, purpose string, in mailedForm, fault error) (web.HTML, error) {
 	email, err := core.ParseEmail(in.Email)
 	if err == nil {
 		err = c.Store().CheckUserToken(c, purpose, core.HashToken(in.Token), email, c.Now)
@@ -127,36 +128,36 @@ func (m mailedEdge) showPassword(c *Call, purpose string, in mailedForm, fault e
 	return m.renderPassword(c, title, p, fault)
 }
 
-func (m mailedEdge) renderPassword(c *Call, title string, p passwordPage, fault error) (HTML, error) {
+func (m mailedEdge) renderPassword(c *web.Call, title string, p passwordPage, fault error) (web.HTML, error) {
 	v := view{Title: title, Data: p}
 	status := 0
 	if fault != nil {
 		var ok bool
 		if v.Fault, status, ok = faultOf(c, fault); !ok {
-			return HTML{}, fault
+			return web.HTML{}, fault
 		}
 	}
 	return render(c, status, "password", v)
 }
 
 // linkFault tells that a link is good no more.
-func (m mailedEdge) linkFault(c *Call, err error) (HTML, error) {
+func (m mailedEdge) linkFault(c *web.Call, err error) (web.HTML, error) {
 	if core.KindOf(err) != core.Invalid {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	c.LogError(err)
 	w := wordsOf(c)
 	return renderMessage(c, 400, w.OverTitle, note{Lines: []string{w.OverText}, Link: "/password/forgot", LinkText: w.OverButton}, brand{})
 }
 
-func (m mailedEdge) reset(c *Call, in mailedForm) (HTML, error) {
+func (m mailedEdge) reset(c *web.Call, in mailedForm) (web.HTML, error) {
 	if err := addressed(c, in.Token, &in.Email); err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	return m.setPassword(c, store.TokenReset, in, m.auth.ResetPassword)
 }
 
-func (m mailedEdge) setPassword(c *Call, purpose string, in mailedForm, redeem auth.RedeemFunc) (HTML, error) {
+func (m mailedEdge) setPassword(c *web.Call, purpose string, in mailedForm, redeem auth.RedeemFunc) (web.HTML, error) {
 	email, err := core.ParseEmail(in.Email)
 	if err == nil {
 		err = redeem(c, email, in.Token, in.Password, "new_password", c.Now)
@@ -171,9 +172,9 @@ func (m mailedEdge) setPassword(c *Call, purpose string, in mailedForm, redeem a
 }
 
 // passwordSet signs the browser out and says so.
-func (m mailedEdge) passwordSet(c *Call) (HTML, error) {
+func (m mailedEdge) passwordSet(c *web.Call) (web.HTML, error) {
 	if err := c.EndSession(); err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	w := wordsOf(c)
 	return renderMessage(c, 0, w.PasswordSetTitle, note{Lines: []string{w.PasswordSetText}, Link: "/login", LinkText: w.SignIn}, brand{})
@@ -181,14 +182,14 @@ func (m mailedEdge) passwordSet(c *Call) (HTML, error) {
 
 // verifyPage asks for the password of the registration or a new one (auth.ProveAddress); a claim (auth.ClaimAddress) wants a
 // new one.
-func (m mailedEdge) verifyPage(c *Call, in mailedQuery) (HTML, error) {
+func (m mailedEdge) verifyPage(c *web.Call, in mailedQuery) (web.HTML, error) {
 	if err := addressed(c, in.Token, &in.Email); err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	form := mailedForm{Token: in.Token, Email: in.Email}
 	claim, err := m.isClaim(c, form)
 	if err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	if claim {
 		return m.showPassword(c, store.TokenClaim, form, nil)
@@ -213,19 +214,19 @@ func (m mailedEdge) verifyPage(c *Call, in mailedQuery) (HTML, error) {
 }
 
 // askPassword asks for the password that stands or a new one: whoever registered the address may not have been its owner.
-func (m mailedEdge) askPassword(c *Call, email core.Email, token string, fault error) (HTML, error) {
+func (m mailedEdge) askPassword(c *web.Call, email core.Email, token string, fault error) (web.HTML, error) {
 	w := wordsOf(c)
 	return m.renderPassword(c, w.VerifyTitle, passwordPage{
 		strong(w.VerifyText, "email", email), string(email), token, verifyPath, w.Password, w.VerifyHint, w.VerifyButton,
 	}, fault)
 }
 
-func (m mailedEdge) tellVerified(c *Call, email core.Email) (HTML, error) {
+func (m mailedEdge) tellVerified(c *web.Call, email core.Email) (web.HTML, error) {
 	w := wordsOf(c)
 	return renderMessage(c, 0, w.VerifiedTitle, note{Lines: []string{fillIn(w.VerifiedText, "email", email)}, Link: accountPath, LinkText: w.ToAccount}, brand{})
 }
 
-func (m mailedEdge) isClaim(c *Call, in mailedForm) (bool, error) {
+func (m mailedEdge) isClaim(c *web.Call, in mailedForm) (bool, error) {
 	email, err := core.ParseEmail(in.Email)
 	if err != nil {
 		return false, nil
@@ -238,7 +239,7 @@ func (m mailedEdge) isClaim(c *Call, in mailedForm) (bool, error) {
 }
 
 // changeOf is the user whose address a token changes; empty where it is another token. An error says that it would have.
-func (m mailedEdge) changeOf(c *Call, email core.Email, token string) (userID string, err error) {
+func (m mailedEdge) changeOf(c *web.Call, email core.Email, token string) (userID string, err error) {
 	userID, err = c.Store().CheckEmailChange(c, core.HashToken(token), email, c.Now)
 	if errors.Is(err, core.ErrInvalidToken) {
 		return "", nil
@@ -247,10 +248,10 @@ func (m mailedEdge) changeOf(c *Call, email core.Email, token string) (userID st
 }
 
 // changePage asks whether the account shall have the address, if it is the visitor's own; else the visitor must sign in.
-func (m mailedEdge) changePage(c *Call, whose string, email core.Email, in mailedQuery, status int) (HTML, error) {
+func (m mailedEdge) changePage(c *web.Call, whose string, email core.Email, in mailedQuery, status int) (web.HTML, error) {
 	who, err := c.SignedIn()
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	if err == nil && who.User.ID == whose {
 		return render(c, status, "change", view{Title: wordsOf(c).ChangeTitle, Data: in})
@@ -262,13 +263,13 @@ func (m mailedEdge) changePage(c *Call, whose string, email core.Email, in maile
 	}, brand{})
 }
 
-func (m mailedEdge) verify(c *Call, in mailedForm) (HTML, error) {
+func (m mailedEdge) verify(c *web.Call, in mailedForm) (web.HTML, error) {
 	if err := addressed(c, in.Token, &in.Email); err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	claim, err := m.isClaim(c, in)
 	if err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	if claim {
 		return m.setPassword(c, store.TokenClaim, in, m.auth.ClaimAddress)
@@ -295,7 +296,7 @@ func (m mailedEdge) verify(c *Call, in mailedForm) (HTML, error) {
 }
 
 // changeEmail gives the account its new address, unless somebody else is signed in, or nobody.
-func (m mailedEdge) changeEmail(c *Call, whose string, email core.Email, in mailedForm) (HTML, error) {
+func (m mailedEdge) changeEmail(c *web.Call, whose string, email core.Email, in mailedForm) (web.HTML, error) {
 	who, err := c.SignedIn()
 	if errors.Is(err, core.ErrNotFound) || err == nil && who.User.ID != whose {
 		return m.changePage(c, whose, email, mailedQuery{in.Token, in.Email}, http.StatusForbidden)

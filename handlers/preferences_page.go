@@ -8,6 +8,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 	"newsletterd/store"
 )
 
@@ -47,25 +48,25 @@ type preferencesQuery struct {
 	List  string `query:"list"`
 }
 
-func (p newsletterPages) askPreferences(c *Call, in preferencesQuery) (HTML, error) {
+func (p newsletterPages) askPreferences(c *web.Call, in preferencesQuery) (web.HTML, error) {
 	if list, ok := core.ParseID(in.List); ok && in.Token == "" && p.options.MemberURL != "" {
-		return HTML{To: p.options.MemberURL + preferencesPath(list)}, nil
+		return web.HTML{To: p.options.MemberURL + preferencesPath(list)}, nil
 	}
 	if in.Token == "" {
 		return p.askLink(c, in.List, "", "")
 	}
 	h, err := p.holder(c, in.Token, in.List)
 	if err != nil {
-		return HTML{}, linkError(c, err)
+		return web.HTML{}, linkError(c, err)
 	}
 	if p.options.MemberURL != "" { // which can't read our token
-		return HTML{To: p.options.MemberURL + preferencesPath(h.list.ID)}, nil
+		return web.HTML{To: p.options.MemberURL + preferencesPath(h.list.ID)}, nil
 	}
 	return p.showPreferences(c, h, view{}, 0, nil, "")
 }
 
 // holder opens a token of the page. listID, where it is given, is another list of the same tenant.
-func (p newsletterPages) holder(c *Call, token, listID string) (h holder, err error) {
+func (p newsletterPages) holder(c *web.Call, token, listID string) (h holder, err error) {
 	h.token = token
 	if h.UnsubscribeToken, err = p.sealer.OpenManage(token); err == nil {
 		h.manages = true
@@ -96,10 +97,10 @@ func (p newsletterPages) holder(c *Call, token, listID string) (h holder, err er
 }
 
 // showPreferences shows the page. filled is what a form that was refused had in it, wrong the field at fault.
-func (p newsletterPages) showPreferences(c *Call, h holder, v view, status int, filled map[string]string, wrong string) (HTML, error) {
+func (p newsletterPages) showPreferences(c *web.Call, h holder, v view, status int, filled map[string]string, wrong string) (web.HTML, error) {
 	held, err := p.store.SubscriptionsAt(c, h.list.TenantID, h.Email)
 	if err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	w := wordsOf(c)
 	data := manageData{Token: h.token, List: h.list.ID, Manages: h.manages, Sent: h.sent, Subscribe: subscribePath(h.list.ID)}
@@ -134,7 +135,7 @@ func (p newsletterPages) showPreferences(c *Call, h holder, v view, status int, 
 		// Whether this reader has more is not for whoever has the mail: what counts is whether the tenant has.
 		lists, err := p.store.Lists(c, []string{h.list.TenantID}, false, core.Page{Limit: 2})
 		if err != nil {
-			return HTML{}, err
+			return web.HTML{}, err
 		}
 		data.Others = here.Active && len(lists) > 1
 	}
@@ -167,16 +168,16 @@ const (
 	actLink     = "link"
 )
 
-func (p newsletterPages) changePreferences(c *Call, form map[string]string) (HTML, error) {
+func (p newsletterPages) changePreferences(c *web.Call, form map[string]string) (web.HTML, error) {
 	if err := c.CrossSite(); err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	if form["token"] == "" {
 		return p.sendLink(c, form["list"], form["email"])
 	}
 	h, err := p.holder(c, form["token"], form["list"])
 	if err != nil {
-		return HTML{}, linkError(c, err)
+		return web.HTML{}, linkError(c, err)
 	}
 	switch form["action"] {
 	case actSave:
@@ -185,37 +186,37 @@ func (p newsletterPages) changePreferences(c *Call, form map[string]string) (HTM
 		h.Kind = auth.UnsubscribeMailed // as good a proof
 		_, leftAt, err := p.leaveBy(c, h.UnsubscribeToken, "preferences", "")
 		if err != nil {
-			return HTML{}, linkError(c, err)
+			return web.HTML{}, linkError(c, err)
 		}
 		return p.left(c, h.UnsubscribeToken, leftAt, backTo(h))
 	case actLeaveAll:
 		gone, err := p.store.UnsubscribeAll(c, h.list.TenantID, store.UnsubscribeRequest{Email: h.Email, Proof: core.ProofMailed, Origin: requestOrigin(c, "preferences")}, c.Now)
 		if err != nil {
-			return HTML{}, err
+			return web.HTML{}, err
 		}
 		return p.leftAll(c, h, gone)
 	case actLink:
 		if err := p.store.RequestPreferencesLink(c, h.list.ID, h.Email, c.Now); err != nil {
-			return HTML{}, err
+			return web.HTML{}, err
 		}
 		h.sent = true
 		return p.showPreferences(c, h, view{Notice: styleOf(c).expand(wordsOf(c).LinkSent)}, 0, nil, "")
 	}
-	return HTML{}, core.Invalidf("action", "action must be one of save, leave, leave_all, link.")
+	return web.HTML{}, core.Invalidf("action", "action must be one of save, leave, leave_all, link.")
 }
 
 // undoTokens is how much of them a form carries, in bytes: those of 24 lists at least, and of some 75 as a rule.
-const undoTokens = 12 * KiB
+const undoTokens = 12 * web.KiB
 
 // leftAll offers to take all of it back at once: the form carries a token for each list.
-func (p newsletterPages) leftAll(c *Call, h holder, gone []core.Subscription) (HTML, error) {
+func (p newsletterPages) leftAll(c *web.Call, h holder, gone []core.Subscription) (web.HTML, error) {
 	w := wordsOf(c)
 	said := left{Lines: []string{styleOf(c).expand(w.LeftAll)}, Back: backTo(h)}
 	var tokens strings.Builder
 	for i := range gone {
 		token, err := p.undoToken(c, auth.UnsubscribeToken{ListID: gone[i].ListID, SubscriptionID: gone[i].ID, Email: gone[i].Email}, gone[i].ChangedAt)
 		if err != nil {
-			return HTML{}, err
+			return web.HTML{}, err
 		}
 		if token != "" && tokens.Len()+len(token) < undoTokens {
 			tokens.WriteString(token + " ")
@@ -227,10 +228,10 @@ func (p newsletterPages) leftAll(c *Call, h holder, gone []core.Subscription) (H
 
 func backTo(h holder) string { return "/preferences?token=" + url.QueryEscape(h.token) }
 
-func (p newsletterPages) savePreferences(c *Call, h holder, form map[string]string) (HTML, error) {
+func (p newsletterPages) savePreferences(c *web.Call, h holder, form map[string]string) (web.HTML, error) {
 	sub, err := p.store.Subscription(c, h.ListID, h.Email)
 	if err != nil {
-		return HTML{}, linkError(c, err)
+		return web.HTML{}, linkError(c, err)
 	}
 	values, err := h.list.Fields.Holding(sub.Preferences).Read(func(name string) string { return strings.TrimSpace(form[fieldPrefix+name]) })
 	if wrong, ok := formFault(c, err); ok {
@@ -241,7 +242,7 @@ func (p newsletterPages) savePreferences(c *Call, h holder, form map[string]stri
 		return p.showPreferences(c, h, view{Fault: styleOf(c).fault}, http.StatusBadRequest, filled, wrong)
 	}
 	if _, err := p.store.SetFields(c, h.ListID, h.Email, values, c.Now); err != nil {
-		return HTML{}, linkError(c, err)
+		return web.HTML{}, linkError(c, err)
 	}
 	return p.showPreferences(c, h, view{Notice: wordsOf(c).Saved}, 0, nil, "")
 }
@@ -250,10 +251,10 @@ func (p newsletterPages) savePreferences(c *Call, h holder, form map[string]stri
 const fieldPrefix = "p."
 
 // askLink is the page for a reader without a link.
-func (p newsletterPages) askLink(c *Call, listID, fault, notice string) (HTML, error) {
+func (p newsletterPages) askLink(c *web.Call, listID, fault, notice string) (web.HTML, error) {
 	list, err := p.store.ListWithTenant(c, listID)
 	if err != nil {
-		return HTML{}, linkError(c, err)
+		return web.HTML{}, linkError(c, err)
 	}
 	applyList(c, list, styleOf(c).email)
 	w, status := wordsOf(c), 0
@@ -264,10 +265,10 @@ func (p newsletterPages) askLink(c *Call, listID, fault, notice string) (HTML, e
 }
 
 // sendLink answers the same whether or not the address is known.
-func (p newsletterPages) sendLink(c *Call, listID, address string) (HTML, error) {
+func (p newsletterPages) sendLink(c *web.Call, listID, address string) (web.HTML, error) {
 	list, err := p.store.ListWithTenant(c, listID)
 	if err != nil {
-		return HTML{}, linkError(c, err)
+		return web.HTML{}, linkError(c, err)
 	}
 	applyList(c, list, "")
 	email, err := core.ParseEmail(address)
@@ -277,13 +278,13 @@ func (p newsletterPages) sendLink(c *Call, listID, address string) (HTML, error)
 	}
 	styleOf(c).email = email
 	if err := p.store.RequestPreferencesLink(c, list.ID, email, c.Now); err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	return p.askLink(c, listID, "", styleOf(c).expand(wordsOf(c).LinkSent))
 }
 
 // manager opens a token that may take away and erase.
-func (p newsletterPages) manager(c *Call, token string) (holder, store.Person, error) {
+func (p newsletterPages) manager(c *web.Call, token string) (holder, store.Person, error) {
 	if err := c.CrossSite(); err != nil {
 		return holder{}, store.Person{}, err
 	}
@@ -298,7 +299,7 @@ func (p newsletterPages) manager(c *Call, token string) (holder, store.Person, e
 }
 
 // export answers what the tenant holds about the reader, as a file.
-func (p newsletterPages) export(c *Call, in linkForm) (out Text, err error) {
+func (p newsletterPages) export(c *web.Call, in linkForm) (out web.Text, err error) {
 	_, person, err := p.manager(c, in.Token)
 	if err != nil {
 		return out, err
@@ -309,7 +310,7 @@ func (p newsletterPages) export(c *Call, in linkForm) (out Text, err error) {
 	}
 	b, err := json.MarshalIndent(data, "", "  ")
 	c.Header().Set("Content-Disposition", `attachment; filename="newsletter-data.json"`)
-	return Text{Type: "application/json", Body: append(b, '\n')}, err
+	return web.Text{Type: "application/json", Body: append(b, '\n')}, err
 }
 
 type eraseForm struct {
@@ -318,17 +319,17 @@ type eraseForm struct {
 }
 
 // erase removes what the tenant holds about the reader.
-func (p newsletterPages) erase(c *Call, in eraseForm) (HTML, error) {
+func (p newsletterPages) erase(c *web.Call, in eraseForm) (web.HTML, error) {
 	h, person, err := p.manager(c, in.Token)
 	if err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	w := wordsOf(c)
 	if in.Sure != "yes" {
 		return p.showPreferences(c, h, view{Fault: w.EraseUnsure}, http.StatusBadRequest, nil, "")
 	}
 	if _, err := p.store.ErasePerson(c, person, "subscriber", c.Now); err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	return renderMessage(c, 0, w.ErasedTitle, note{Lines: []string{styleOf(c).expand(w.ErasedText)}}, brand{})
 }

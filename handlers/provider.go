@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"newsletterd/auth"
+	"newsletterd/handlers/web"
 )
 
 // providerEdge serves what relying parties ask of the provider besides tokens.
@@ -26,13 +27,15 @@ func newProviderEdge(p *auth.Provider) providerEdge {
 }
 
 // describe is the metadata of OpenID Connect Discovery section 4 and RFC 8414 section 3.
-func (e providerEdge) describe(c *Call) (Text, error) {
+func (e providerEdge) describe(c *web.Call) (web.Text, error) {
 	c.Header().Set("Cache-Control", "public, max-age=900")
-	return Text{Type: "application/json", Body: e.discovery}, nil
+	return web.Text{Type: "application/json", Body: e.discovery}, nil
 }
 
 // userinfo is OpenID Connect Core section 5.3.
-func (e providerEdge) userinfo(c *Call) (auth.UserInfo, error) { return e.auth.UserInfo(c, c.Caller) }
+func (e providerEdge) userinfo(c *web.Call) (auth.UserInfo, error) {
+	return e.auth.UserInfo(c, c.Caller)
+}
 
 // tokenForm names a token to an endpoint of RFC 7009 or RFC 7662. The hint is not needed: a token tells by its
 // form what it is.
@@ -42,15 +45,15 @@ type tokenForm struct {
 }
 
 // revoke is RFC 7009.
-func (e providerEdge) revoke(c *Call, in tokenForm) (Text, error) {
+func (e providerEdge) revoke(c *web.Call, in tokenForm) (web.Text, error) {
 	_, err := answer(c, in.clientForm, func(r auth.GrantRequest) (struct{}, error) {
 		return struct{}{}, e.auth.Revoke(c, r.Client, in.Token, c.Now)
 	})
-	return Text{Type: "application/json", Body: []byte("{}\n")}, err
+	return web.Text{Type: "application/json", Body: []byte("{}\n")}, err
 }
 
 // introspect is RFC 7662.
-func (e providerEdge) introspect(c *Call, in tokenForm) (auth.Introspection, error) {
+func (e providerEdge) introspect(c *web.Call, in tokenForm) (auth.Introspection, error) {
 	return answer(c, in.clientForm, func(r auth.GrantRequest) (auth.Introspection, error) {
 		return e.auth.Introspect(c, r.Client, in.Token, c.Now)
 	})

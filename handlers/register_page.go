@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 )
 
 // registerForm is a form of the page where people create an account.
@@ -18,18 +19,18 @@ type registerForm struct {
 type registering struct{ Client, Continue, Email, Back string }
 
 // registerPage shows the form, with the looks of the client's tenant that the account is wanted for.
-func (m mailedEdge) registerPage(c *Call, in loginQuery) (HTML, error) {
+func (m mailedEdge) registerPage(c *web.Call, in loginQuery) (web.HTML, error) {
 	return m.showRegister(c, registerForm{Continue: in.Continue}, nil)
 }
 
 // showRegister shows the form again where fault says what is wrong with it.
-func (m mailedEdge) showRegister(c *Call, in registerForm, fault error) (HTML, error) {
+func (m mailedEdge) showRegister(c *web.Call, in registerForm, fault error) (web.HTML, error) {
 	f, err := m.forgotten(c, in.Continue)
 	if err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	if m.auth.ClosedRegistration {
-		return HTML{}, core.Forbiddenf("Registration is closed.")
+		return web.HTML{}, core.Forbiddenf("Registration is closed.")
 	}
 	v := view{
 		Title: wordsOf(c).SignUp, Brand: f.brand,
@@ -41,14 +42,14 @@ func (m mailedEdge) showRegister(c *Call, in registerForm, fault error) (HTML, e
 		if errors.Is(fault, core.ErrConflict) {
 			v.Fault, status = wordsOf(c).FaultExists, http.StatusConflict
 		} else if v.Fault, status, ok = faultOf(c, fault); !ok {
-			return HTML{}, fault
+			return web.HTML{}, fault
 		}
 	}
 	return render(c, status, "register", v)
 }
 
 // register creates an account by the rules of POST /api/auth/register: every address gets the same answer.
-func (m mailedEdge) register(c *Call, in registerForm) (HTML, error) {
+func (m mailedEdge) register(c *web.Call, in registerForm) (web.HTML, error) {
 	email, err := core.ParseEmail(in.Email)
 	if err == nil {
 		_, err = m.auth.Register(c, email, in.Password, c.Language(), c.Remote, c.Now)
@@ -58,7 +59,7 @@ func (m mailedEdge) register(c *Call, in registerForm) (HTML, error) {
 	}
 	f, err := m.forgotten(c, in.Continue)
 	if err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	w := wordsOf(c)
 	return renderMessage(c, 0, w.CheckTitle, note{

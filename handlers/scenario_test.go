@@ -20,6 +20,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/core/coretest"
+	"newsletterd/handlers/web"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
 )
@@ -112,7 +113,7 @@ func newEnv(t *testing.T) *env { return newEnvOn(t, storetest.Open(t)) }
 func newEnvOn(t *testing.T, s *store.Store) *env {
 	e := unservedEnv(t, s)
 	srv := httptest.NewUnstartedServer(e.handler)
-	srv.Config = Server(e.handler)
+	srv.Config = web.Server(e.handler)
 	srv.Start()
 	t.Cleanup(srv.Close)
 	e.url = srv.URL

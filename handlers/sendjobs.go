@@ -8,6 +8,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/store"
 )
@@ -20,7 +21,7 @@ type sendjobs struct {
 }
 
 // maxSendJob is the size of a send job's body; each of its two bodies may have a fifth of it.
-const maxSendJob = 5 * MiB
+const maxSendJob = 5 * web.MiB
 
 // tracking are the specification's TrackingOptions.
 type tracking struct {
@@ -165,7 +166,7 @@ type createdJob struct {
 	Warnings   []string       `json:"warnings,omitempty"`
 }
 
-func (a sendjobs) create(c *Call, in sendJobRequest) (out createdJob, err error) {
+func (a sendjobs) create(c *web.Call, in sendJobRequest) (out createdJob, err error) {
 	n, at := in.job(), c.Now
 	if in.IdempotencyID != nil {
 		at = 0 // whether a window is over is judged behind the key: the first answer holds for longer than the window
@@ -224,12 +225,12 @@ func sendJobOf(v *core.JobView) sendJob {
 func (j sendJob) key() string { return strconv.FormatInt(j.No, 10) }
 
 // find is the 404 of a job that isn't the caller's to see.
-func (a sendjobs) find(c *Call) error {
+func (a sendjobs) find(c *web.Call) error {
 	j, err := a.store.SendJob(c, c.ID())
 	return ownRecord(c, j.TenantID, err, core.ErrJobNotFound)
 }
 
-func (a sendjobs) show(c *Call, id string) (sendJob, error) {
+func (a sendjobs) show(c *web.Call, id string) (sendJob, error) {
 	v, err := a.store.JobView(c, id)
 	return sendJobOf(&v), err
 }
@@ -240,7 +241,7 @@ type jobStatus struct {
 	Status core.JobStatus `json:"status" enum:"pending|running|completed|failed|cancelled"`
 }
 
-func (a sendjobs) cancel(c *Call, id string) (jobStatus, error) {
+func (a sendjobs) cancel(c *web.Call, id string) (jobStatus, error) {
 	j, err := a.store.CancelSendJob(store.By(c, actor(c), c.Now), id, c.Now)
 	return jobStatus{j.ID, j.Status}, err
 }
@@ -251,7 +252,7 @@ type jobFilter struct {
 	Status   core.JobStatus `query:"status" enum:"pending|running|completed|failed|cancelled"`
 }
 
-func (a sendjobs) list(c *Call, in jobFilter, page core.Page) ([]sendJob, error) {
+func (a sendjobs) list(c *web.Call, in jobFilter, page core.Page) ([]sendJob, error) {
 	tenants, all, err := tenantsFor(c, tenantFilter{in.TenantID})
 	if err != nil {
 		return nil, err
@@ -264,7 +265,7 @@ func (a sendjobs) list(c *Call, in jobFilter, page core.Page) ([]sendJob, error)
 	return out, err
 }
 
-func (a sendjobs) stats(c *Call, id string) (core.Stats, error) {
+func (a sendjobs) stats(c *web.Call, id string) (core.Stats, error) {
 	v, err := a.store.JobView(c, id)
 	return v.Stats, err
 }
@@ -291,7 +292,7 @@ type recipientFilter struct {
 	Email  core.Email `query:"email"`
 }
 
-func (a sendjobs) recipients(c *Call, in recipientFilter, page core.Page) ([]recipient, error) {
+func (a sendjobs) recipients(c *web.Call, in recipientFilter, page core.Page) ([]recipient, error) {
 	j, err := a.store.SendJob(c, c.ID())
 	if err != nil {
 		return nil, err

@@ -4,11 +4,12 @@ import (
 	"strconv"
 
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 	"newsletterd/store"
 )
 
 // links are the tracked links of a job, the most followed first.
-func (a sendjobs) links(c *Call, id string) ([]store.Link, error) {
+func (a sendjobs) links(c *web.Call, id string) ([]store.Link, error) {
 	j, err := a.store.SendJob(c, id)
 	if err != nil {
 		return nil, err
@@ -47,7 +48,7 @@ type mailed struct {
 func (m mailed) key() string { return strconv.FormatInt(m.no, 10) }
 
 // history lists what was ever sent to an address, the newest first.
-func (a sendjobs) history(c *Call, in historyOf, page core.Page) ([]mailed, error) {
+func (a sendjobs) history(c *web.Call, in historyOf, page core.Page) ([]mailed, error) {
 	tenants, all, err := tenantsFor(c, tenantFilter{in.TenantID})
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/store"
 )
@@ -32,7 +33,7 @@ func (in *previewFor) CheckInput() error {
 	return nil
 }
 
-func (a sendjobs) preview(c *Call, in previewFor) (out preview, err error) {
+func (a sendjobs) preview(c *web.Call, in previewFor) (out preview, err error) {
 	bulk, r, err := a.trial(c).Preview(c, c.ID(), in.Email, c.Now)
 	if err != nil {
 		return out, err
@@ -41,7 +42,7 @@ func (a sendjobs) preview(c *Call, in previewFor) (out preview, err error) {
 	return out, err
 }
 
-func (a sendjobs) trial(c *Call) Trial {
+func (a sendjobs) trial(c *web.Call) Trial {
 	return Trial{Store: a.store, Sealer: a.sealer, Origin: c.PublicURL()}
 }
 
@@ -118,7 +119,7 @@ type queued struct {
 	Status string `json:"status" enum:"queued"`
 }
 
-func (a sendjobs) test(c *Call, in testTo) (out queued, err error) {
+func (a sendjobs) test(c *web.Call, in testTo) (out queued, err error) {
 	tenantID, err := a.trial(c).Test(c, c.ID(), in.Email, c.Now)
 	if err != nil {
 		return out, err

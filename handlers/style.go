@@ -1,5 +1,7 @@
 package handlers
 
+import "newsletterd/handlers/web"
+
 import (
 	"crypto/sha256"
 	_ "embed"
@@ -36,7 +38,7 @@ type styleRequest struct {
 
 // style answers the stylesheet of all pages, with the colours that follow from the brand's. They come as a
 // stylesheet and not as an attribute, since the pages allow no style of their own.
-func style(c *Call, in styleRequest) (Text, error) {
+func style(c *web.Call, in styleRequest) (web.Text, error) {
 	accent, ok := parseColor("#" + in.Color)
 	if !ok {
 		accent, _ = parseColor(ownColor)
@@ -50,7 +52,7 @@ func style(c *Call, in styleRequest) (Text, error) {
 	c.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	css := fmt.Sprintf(":root { --accent: %s; --on-accent: %s; --link: %s; }\n@media (prefers-color-scheme: dark) { :root { --link: %s; } }\n%s",
 		accent, on, light, dark, styleSheet)
-	return Text{Type: "text/css; charset=utf-8", Body: []byte(css)}, nil
+	return web.Text{Type: "text/css; charset=utf-8", Body: []byte(css)}, nil
 }
 
 type rgb [3]uint8

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 	"newsletterd/store"
 )
 
@@ -37,7 +38,7 @@ type subscribeData struct {
 }
 
 // subscribeList finds the list of the page, and dresses it.
-func (p newsletterPages) subscribeList(c *Call, id string) (*store.ListWithTenant, error) {
+func (p newsletterPages) subscribeList(c *web.Call, id string) (*store.ListWithTenant, error) {
 	list, err := p.store.ListWithTenant(c, id)
 	if err != nil {
 		return nil, err
@@ -49,19 +50,19 @@ func (p newsletterPages) subscribeList(c *Call, id string) (*store.ListWithTenan
 	return list, nil
 }
 
-func (p newsletterPages) askSubscribe(c *Call, id string) (HTML, error) {
+func (p newsletterPages) askSubscribe(c *web.Call, id string) (web.HTML, error) {
 	if p.options.MemberURL != "" {
-		return HTML{To: p.options.MemberURL + subscribePath(id)}, nil
+		return web.HTML{To: p.options.MemberURL + subscribePath(id)}, nil
 	}
 	list, err := p.subscribeList(c, id)
 	if err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	return p.showSubscribe(c, list, nil, "")
 }
 
 // showSubscribe shows the form, with what was filled in and what is wrong with it.
-func (p newsletterPages) showSubscribe(c *Call, list *store.ListWithTenant, filled map[string]string, wrong string) (HTML, error) {
+func (p newsletterPages) showSubscribe(c *web.Call, list *store.ListWithTenant, filled map[string]string, wrong string) (web.HTML, error) {
 	w := wordsOf(c)
 	data := subscribeData{
 		Action: subscribePath(list.ID), Email: filled["email"], Source: filled["source"], WrongEmail: wrong == "email",
@@ -90,10 +91,10 @@ func paragraphs(s string) (all []string) {
 
 // subscribe takes the form, also from a page of another site: it reads no cookie, and an address proves itself by its mail.
 // The answer is the same whoever is subscribed.
-func (p newsletterPages) subscribe(c *Call, form map[string]string) (HTML, error) {
+func (p newsletterPages) subscribe(c *web.Call, form map[string]string) (web.HTML, error) {
 	list, err := p.subscribeList(c, c.ID())
 	if err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	email, err := core.ParseEmail(form["email"])
 	if err != nil {
@@ -109,10 +110,10 @@ func (p newsletterPages) subscribe(c *Call, form map[string]string) (HTML, error
 	addFree(values, list.Fields, form)
 	preferences := core.NoPreferences.With(values)
 	if err := preferences.Check("fields"); err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	if err := p.limits.check(c, list); err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	if form[honeypot] == "" {
 		source := form["source"]
@@ -122,11 +123,11 @@ func (p newsletterPages) subscribe(c *Call, form map[string]string) (HTML, error
 		if _, _, err := p.store.Subscribe(c, store.SubscribeRequest{
 			ListID: list.ID, Email: email, Preferences: preferences, Origin: requestOrigin(c, source), TextVersion: list.ConsentVersion(),
 		}, c.Now); err != nil {
-			return HTML{}, err
+			return web.HTML{}, err
 		}
 	}
 	if list.SubscribeRedirectURL != "" {
-		return HTML{To: list.SubscribeRedirectURL}, nil
+		return web.HTML{To: list.SubscribeRedirectURL}, nil
 	}
 	w := wordsOf(c)
 	return renderMessage(c, 0, w.CheckTitle, note{
@@ -135,7 +136,7 @@ func (p newsletterPages) subscribe(c *Call, form map[string]string) (HTML, error
 }
 
 // formFault says what is wrong with a field of a form, in the reader's language, and which it is.
-func formFault(c *Call, err error) (name string, ok bool) {
+func formFault(c *web.Call, err error) (name string, ok bool) {
 	fault, ok := errors.AsType[*core.FormFault](err)
 	if !ok {
 		return "", false

@@ -7,6 +7,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/store"
 )
@@ -28,21 +29,21 @@ type pixelFile struct {
 }
 
 // pixel answers the same whatever the token is, so that nothing can be learned from it.
-func (a tracked) pixel(c *Call, in pixelFile) (Text, error) {
+func (a tracked) pixel(c *web.Call, in pixelFile) (web.Text, error) {
 	if token, ok := strings.CutSuffix(in.File, mail.PixelName); ok {
 		if job, seq, no, ok := a.ident.ParseTrack(token); ok && no == 0 {
 			a.count(c, job, seq, no)
 		}
 	}
 	c.Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
-	return Text{Type: "image/gif", Body: pixelGIF}, nil
+	return web.Text{Type: "image/gif", Body: pixelGIF}, nil
 }
 
 // maxEngagement is the most, in bytes, that counting one engagement writes: those of many readers are written together.
-const maxEngagement = 4 * KiB
+const maxEngagement = 4 * web.KiB
 
 // count notes an engagement. HEAD looks, and does not open or follow.
-func (a tracked) count(c *Call, job, seq, no int64) {
+func (a tracked) count(c *web.Call, job, seq, no int64) {
 	if c.Request.Method != http.MethodGet || a.engage == nil {
 		return
 	}
@@ -59,20 +60,20 @@ type mailedToken struct {
 
 // follow sends the browser where a link of a mail was meant to lead. The address comes out of the database, never out of
 // the request.
-func (a tracked) follow(c *Call, in mailedToken) (Redirect, error) {
+func (a tracked) follow(c *web.Call, in mailedToken) (web.Redirect, error) {
 	job, seq, no, ok := a.ident.ParseTrack(in.Token)
 	if !ok || no == 0 {
-		return Redirect{}, linkError(c, core.ErrInvalidToken)
+		return web.Redirect{}, linkError(c, core.ErrInvalidToken)
 	}
 	target, err := a.store.LinkTarget(c, job, no)
 	if err != nil {
-		return Redirect{}, linkError(c, err)
+		return web.Redirect{}, linkError(c, err)
 	}
 	if a.store.Room(maxEngagement) == nil { // else it is not counted, and the reader gets there all the same
 		a.count(c, job, seq, no)
 	}
 	c.Header().Set("Referrer-Policy", "no-referrer")
-	return Redirect{URL: target}, nil
+	return web.Redirect{URL: target}, nil
 }
 
 // viewPolicy lets a mail show its images and styles, and its links open: it runs nothing, and is of no origin.
@@ -80,22 +81,22 @@ const viewPolicy = "sandbox allow-popups allow-popups-to-escape-sandbox allow-to
 	"img-src https: http: data:; style-src 'unsafe-inline' https:; font-src https: data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // show shows a reader the mail of a job in the browser, and whoever tries a job what it would be. Nothing in it is tracked.
-func (a tracked) show(c *Call, in mailedToken) (HTML, error) {
+func (a tracked) show(c *web.Call, in mailedToken) (web.HTML, error) {
 	body, err := a.bodyOf(c, in.Token)
 	if kind := core.KindOf(err); errors.Is(err, core.ErrInvalidToken) || errors.Is(err, core.ErrTokenExpired) || kind == core.NotFound {
-		return HTML{}, linkError(c, err)
+		return web.HTML{}, linkError(c, err)
 	}
 	if err != nil {
-		return HTML{}, err
+		return web.HTML{}, err
 	}
 	c.PageHeaders("", "")
 	c.Header().Set("Content-Security-Policy", viewPolicy)
 	c.Header().Set("X-Robots-Tag", "noindex, nofollow, noarchive")
-	return HTML{Body: body}, nil
+	return web.HTML{Body: body}, nil
 }
 
 // bodyOf renders the mail that a token names.
-func (a tracked) bodyOf(c *Call, token string) ([]byte, error) {
+func (a tracked) bodyOf(c *web.Call, token string) ([]byte, error) {
 	if p, err := a.sealer.OpenPreview(token); err == nil {
 		if p.Expired(c.Now) {
 			return nil, core.ErrTokenExpired
@@ -113,7 +114,7 @@ func (a tracked) bodyOf(c *Call, token string) ([]byte, error) {
 }
 
 // previewOf renders a job as the address of a preview would get it, with the data of a subscriber where it is one.
-func (a tracked) previewOf(c *Call, t auth.PreviewToken, token string) ([]byte, error) {
+func (a tracked) previewOf(c *web.Call, t auth.PreviewToken, token string) ([]byte, error) {
 	j, err := a.store.SendJobByNo(c, t.JobNo)
 	if err != nil {
 		return nil, err
@@ -132,7 +133,7 @@ func (a tracked) previewOf(c *Call, t auth.PreviewToken, token string) ([]byte, 
 }
 
 // mailOf renders the HTML part for the recipient of a token, or the text where there is no HTML.
-func (a tracked) mailOf(c *Call, t auth.ViewToken, token string) ([]byte, error) {
+func (a tracked) mailOf(c *web.Call, t auth.ViewToken, token string) ([]byte, error) {
 	j, to, err := a.store.MailedTo(c, t.JobNo, t.Seq)
 	if err != nil {
 		return nil, err
@@ -141,7 +142,7 @@ func (a tracked) mailOf(c *Call, t auth.ViewToken, token string) ([]byte, error)
 }
 
 // page renders a job for a subscriber, with the links that the mail to it has; leave names the mail by which one leaves.
-func (a tracked) page(c *Call, j *core.SendJob, to *core.Subscriber, at core.Instant, token string, leave auth.UnsubscribeToken) ([]byte, error) {
+func (a tracked) page(c *web.Call, j *core.SendJob, to *core.Subscriber, at core.Instant, token string, leave auth.UnsubscribeToken) ([]byte, error) {
 	content, err := a.store.Content(c, j)
 	if err != nil {
 		return nil, err

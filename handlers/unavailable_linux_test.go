@@ -15,6 +15,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/core/coretest"
+	"newsletterd/handlers/web"
 	"newsletterd/store/storetest"
 )
 
@@ -103,7 +104,7 @@ func (o *outage) hold(what string, res *http.Response, b []byte, status int) {
 		return
 	}
 	if status == http.StatusServiceUnavailable {
-		checkForm(o.t, device, status, b)
+		checkForm(o.t, web.Device, status, b)
 		if res.Header.Get("Retry-After") == "" || !strings.Contains(string(b), `"code":"storage_unavailable"`) {
 			o.t.Errorf("%v %s", res.Header, b)
 		}

@@ -14,17 +14,18 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 	"newsletterd/store"
 )
 
 const (
-	uploadMemory   = 32 * MiB  // buffers of all uploads
-	uploadsPerUser = 4         // at once, each with a buffer of 1 MiB at most
-	progressStep   = 64 * KiB  // must arrive within ProgressTimeout
-	maxPartText    = 16 * KiB  // a field of a multipart body
-	maxPartHead    = 64 * KiB  // what stands between the contents of two parts
-	maxParts       = 20        // of a multipart body
-	multipartSlack = 256 * KiB // that a multipart body may be longer than its file
+	uploadMemory   = 32 * web.MiB  // buffers of all uploads
+	uploadsPerUser = 4             // at once, each with a buffer of 1 MiB at most
+	progressStep   = 64 * web.KiB  // must arrive within ProgressTimeout
+	maxPartText    = 16 * web.KiB  // a field of a multipart body
+	maxPartHead    = 64 * web.KiB  // what stands between the contents of two parts
+	maxParts       = 20            // of a multipart body
+	multipartSlack = 256 * web.KiB // that a multipart body may be longer than its file
 )
 
 // uploads bounds what uploads take from everybody else.
@@ -61,10 +62,10 @@ func (u *uploads) grow(ctx context.Context) store.Grow {
 			u.memory.Release(int64(-n))
 			return nil
 		}
-		ctx, cancel := context.WithTimeout(ctx, BodyBudgetWait)
+		ctx, cancel := context.WithTimeout(ctx, web.BodyBudgetWait)
 		defer cancel()
 		if err := u.memory.Acquire(ctx, int64(n)); err != nil {
-			return ErrBusy.With(fmt.Errorf("memory of uploads: %w", err))
+			return web.ErrBusy.With(fmt.Errorf("memory of uploads: %w", err))
 		}
 		return nil
 	}
@@ -79,7 +80,7 @@ type uploadQuery struct {
 }
 
 // mayUpload refuses, before the body is read, an account whose address is not verified and an owner of too many models.
-func (h *Handler) mayUpload(c *Call) error {
+func (h *Handler) mayUpload(c *web.Call) error {
 	if !c.Caller.EmailVerified {
 		return core.ErrUnverifiedUpload
 	}
@@ -87,7 +88,7 @@ func (h *Handler) mayUpload(c *Call) error {
 }
 
 // upload takes a file in: the body as it is, or the part "file" of a multipart/form-data body.
-func (h *Handler) upload(c *Call, in uploadQuery) (m core.Model, err error) {
+func (h *Handler) upload(c *web.Call, in uploadQuery) (m core.Model, err error) {
 	if err := h.mayUpload(c); err != nil {
 		return m, err
 	}
@@ -129,7 +130,7 @@ func (h *Handler) upload(c *Call, in uploadQuery) (m core.Model, err error) {
 
 // arriving is a body on its way in. It ends where too little of it arrives for too long.
 type arriving struct {
-	c    *Call
+	c    *web.Call
 	r    io.Reader
 	left int   // bytes until the deadline moves
 	err  error // of the connection
@@ -137,7 +138,7 @@ type arriving struct {
 
 func (a *arriving) Read(p []byte) (int, error) {
 	if a.left <= 0 {
-		_ = a.c.Control().SetReadDeadline(time.Now().Add(ProgressTimeout))
+		_ = a.c.Control().SetReadDeadline(time.Now().Add(web.ProgressTimeout))
 		a.left = progressStep
 	}
 	n, err := a.r.Read(p)
@@ -154,7 +155,7 @@ func (a *arriving) explain(err error) error {
 		return err
 	}
 	if a.err != nil {
-		return BodyError(a.err)
+		return web.BodyError(a.err)
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 	"newsletterd/mail/report"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
@@ -52,7 +53,7 @@ func TestEveryRoute(t *testing.T) {
 
 type walker struct{ url string }
 
-func (w walker) route(t *testing.T, r *Route) {
+func (w walker) route(t *testing.T, r *web.Route) {
 	if r.Who.String() == "" {
 		t.Error("no access rule")
 	}
@@ -81,7 +82,7 @@ func (w walker) route(t *testing.T, r *Route) {
 		w.expect(t, r, r.Method, path, "all", "text/plain", "x", 415)
 		w.expect(t, r, r.Method, path, "all", want, strings.Repeat(" ", int(info.MaxBody)+1), 413)
 		if want == "application/json" {
-			w.expect(t, r, r.Method, path, "all", want, "{", StatusOf(r.Dialect, core.Invalid))
+			w.expect(t, r, r.Method, path, "all", want, "{", web.StatusOf(r.Dialect, core.Invalid))
 		}
 	}
 }
@@ -97,7 +98,7 @@ func realPath(path string) string {
 	return strings.Join(parts, "/")
 }
 
-func (w walker) expect(t *testing.T, r *Route, method, path, token, media, body string, status int) {
+func (w walker) expect(t *testing.T, r *web.Route, method, path, token, media, body string, status int) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, w.url+path, strings.NewReader(body))
 	if err != nil {
@@ -129,7 +130,7 @@ func (w walker) expect(t *testing.T, r *Route, method, path, token, media, body 
 	if status == 405 && !strings.Contains(h.Get("Allow"), r.Method) {
 		t.Errorf("405: Allow is %q", h.Get("Allow"))
 	}
-	if status == 401 && r.Dialect != oauth && h.Get("WWW-Authenticate") == "" {
+	if status == 401 && r.Dialect != web.OAuth && h.Get("WWW-Authenticate") == "" {
 		t.Error("401 without WWW-Authenticate")
 	}
 	if status == 401 && r.Info().TakesToken && !strings.HasPrefix(h.Get("WWW-Authenticate"), "Bearer ") {
@@ -139,9 +140,9 @@ func (w walker) expect(t *testing.T, r *Route, method, path, token, media, body 
 }
 
 // checkForm holds the body of an error against the form of its area.
-func checkForm(t *testing.T, d Dialect, status int, b []byte) {
+func checkForm(t *testing.T, d web.Dialect, status int, b []byte) {
 	t.Helper()
-	if d == page {
+	if d == web.Page {
 		return
 	}
 	var got map[string]any
@@ -151,9 +152,9 @@ func checkForm(t *testing.T, d Dialect, status int, b []byte) {
 	}
 	need := []string{"error", "message", "request_id"}
 	switch d {
-	case device:
+	case web.Device:
 		need = append(need, "code")
-	case oauth:
+	case web.OAuth:
 		need = append(need, "error_description")
 	}
 	for _, k := range need {
@@ -169,10 +170,10 @@ func TestPathsAreExact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, d := range map[string]Dialect{
-		"/": member, "/healthz/": send, "/HEALTHZ": member, "//healthz": member, "/healthz/..": send, "/api/admin/tenants/": member,
-		"/api/send-jobs/x/y": send, "/webhooks": send, "/api/models/x/y": device, "/api/devices/": device, "/api/oauth/x": oauth,
-		"/%68ealthz": send,
+	for path, d := range map[string]web.Dialect{
+		"/": web.Member, "/healthz/": web.Send, "/HEALTHZ": web.Member, "//healthz": web.Member, "/healthz/..": web.Send, "/api/admin/tenants/": web.Member,
+		"/api/send-jobs/x/y": web.Send, "/webhooks": web.Send, "/api/models/x/y": web.Device, "/api/devices/": web.Device, "/api/oauth/x": web.OAuth,
+		"/%68ealthz": web.Send,
 	} {
 		rec := httptest.NewRecorder()
 		req := httptest.NewRequestWithContext(t.Context(), "GET", "http://x/", nil)

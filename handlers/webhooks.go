@@ -6,6 +6,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 	"newsletterd/store"
 )
 
@@ -13,7 +14,7 @@ import (
 type webhooks struct{ store *store.Store }
 
 // maxFullSync is the size of one batch of a full sync.
-const maxFullSync = 8 * MiB
+const maxFullSync = 8 * web.MiB
 
 // signedBy checks signed webhooks against the webhook clients of the store. It runs in two parts: headers, time and that the client
 // exists before the body is read, then the signature over the raw body and, once the sender is proved, whether it is switched off.
@@ -52,7 +53,7 @@ type subscriptionEvent struct{ core.Event }
 
 func (e *subscriptionEvent) CheckInput() error { return e.Event.Validate() }
 
-func (a webhooks) subscription(c *Call, in subscriptionEvent) (out accepted, err error) {
+func (a webhooks) subscription(c *web.Call, in subscriptionEvent) (out accepted, err error) {
 	if err := speaksFor(c, in.TenantID); err != nil {
 		return out, err
 	}
@@ -63,7 +64,7 @@ type fullSyncBatch struct{ core.FullSync }
 
 func (f *fullSyncBatch) CheckInput() error { return f.FullSync.Validate() }
 
-func (a webhooks) fullSync(c *Call, in fullSyncBatch) (out accepted, err error) {
+func (a webhooks) fullSync(c *web.Call, in fullSyncBatch) (out accepted, err error) {
 	if err := speaksFor(c, in.TenantID); err != nil {
 		return out, err
 	}
@@ -71,7 +72,7 @@ func (a webhooks) fullSync(c *Call, in fullSyncBatch) (out accepted, err error) 
 }
 
 // speaksFor refuses a webhook client that is bound to another tenant.
-func speaksFor(c *Call, tenantID string) error {
+func speaksFor(c *web.Call, tenantID string) error {
 	c.Tenant = tenantID
 	if t := c.Caller.ClientTenant; t != "" && t != tenantID {
 		return core.Forbiddenf("The webhook client belongs to another tenant.")
@@ -80,6 +81,6 @@ func speaksFor(c *Call, tenantID string) error {
 }
 
 // nonceOf is that of a signed request, whose headers were checked.
-func nonceOf(c *Call) store.Nonce {
+func nonceOf(c *web.Call) store.Nonce {
 	return store.Nonce{ClientID: c.Caller.ClientID, Nonce: c.Request.Header.Get(auth.HeaderNonce)}
 }

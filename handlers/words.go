@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 	"newsletterd/store"
 )
 
@@ -111,7 +112,7 @@ var words = func() map[string]*pageWords {
 type styleKey struct{}
 
 // styleOf returns the style of the pages of a request, for reading and changing.
-func styleOf(c *Call) *pageStyle {
+func styleOf(c *web.Call) *pageStyle {
 	if s, ok := c.Value(styleKey{}).(*pageStyle); ok {
 		return s
 	}
@@ -131,7 +132,7 @@ type pageStyle struct {
 }
 
 // applyList dresses the pages of this request, those that tell errors too, as the list's tenant wants them.
-func applyList(c *Call, list *store.ListWithTenant, email core.Email) {
+func applyList(c *web.Call, list *store.ListWithTenant, email core.Email) {
 	c.Tenant = list.TenantID
 	*styleOf(c) = pageStyle{brand: tenantBrand(ownBrand(), &list.Tenant), lang: list.PageLanguage(), list: list.Name, email: email}
 	styleOf(c).tenant = styleOf(c).brand.Name
@@ -139,7 +140,7 @@ func applyList(c *Call, list *store.ListWithTenant, email core.Email) {
 
 // wordsOf are those of the request's pages: in the language of the list or tenant that they are for, else in the one that the
 // browser likes best.
-func wordsOf(c *Call) *pageWords {
+func wordsOf(c *web.Call) *pageWords {
 	if styleOf(c).lang == "" {
 		styleOf(c).lang = cmp.Or(c.Language(), core.Languages[0])
 	}

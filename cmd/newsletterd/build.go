@@ -18,6 +18,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/handlers"
+	"newsletterd/handlers/web"
 	"newsletterd/mail/report"
 	"newsletterd/netguard"
 	"newsletterd/store"
@@ -84,7 +85,7 @@ func build(ctx context.Context, cfg *config.Config, log *slog.Logger) (_ *daemon
 	if err := advise(ctx, cfg, d.store, log); err != nil {
 		return nil, err
 	}
-	d.server = handlers.Server(d.handler)
+	d.server = web.Server(d.handler)
 	d.server.ConnState = d.clients.state
 	d.server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 	if d.bounces, err = newBounceListener(cfg, d.store, d.keys.ident, log); err != nil {

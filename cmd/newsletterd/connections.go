@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"newsletterd/cmd/newsletterd/config"
-	"newsletterd/handlers"
+	"newsletterd/handlers/web"
 )
 
 // ownFiles is how many files the daemon keeps for what is no connection of a client: the database, relays, receivers of webhooks.
@@ -132,7 +132,7 @@ func (c *connections) key(conn net.Conn) netip.Addr {
 			return netip.Addr{}
 		}
 	}
-	return handlers.AddressKey(a)
+	return web.AddressKey(a)
 }
 
 // toldEvery is how often the log tells of addresses that have too many connections.

@@ -1,0 +1,216 @@
+package web
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// Access says who may call a route. The zero Access is invalid: a route without a rule does not start.
+type Access struct {
+	name   string
+	bearer bool // takes an access token
+	option bool // … but does without
+	form   bool // … also in a form
+	people bool // refuses a client that acts for itself, whatever its scopes
+	scopes []string
+	oneOf  bool              // one of the scopes is enough
+	free   bool              // every valid token will do: the operation opens nothing of the user's
+	rule   func(*Call) error // after the scopes; nil: nothing more
+	signed bool              // by the four webhook headers
+
+	proof *proof // of a caller that proves itself in a way of its own; nil: none
+}
+
+// proof is how a caller proves itself who has neither a token nor a signature of ours.
+type proof struct {
+	callers string // in the documents: who they are
+	header  string // in the documents: that carries the proof
+	admit   func(*Call) error
+}
+
+func (a Access) String() string {
+	switch {
+	case a.oneOf:
+		return a.name + " " + strings.Join(a.scopes, "|")
+	case len(a.scopes) > 0:
+		return a.name + " " + strings.Join(a.scopes, " ")
+	}
+	return a.name
+}
+
+// complete reports whether the rule says which tokens it takes. A rule for tokens that names no scope would give each
+// client of a user everything of that user.
+func (a Access) complete() bool {
+	return a.name != "" && (!a.bearer || a.option || a.free || len(a.scopes) > 0)
+}
+
+// meets reports whether the scopes of a caller are those that the rule asks for.
+func (a Access) meets(caller core.Caller) bool {
+	if a.oneOf {
+		return slices.ContainsFunc(a.scopes, caller.Has)
+	}
+	return !slices.ContainsFunc(a.scopes, func(scope string) bool { return !caller.Has(scope) })
+}
+
+// public lets everybody in. A token is not looked at.
+func Public() Access { return Access{name: "public"} }
+
+// bearer lets in whoever carries a valid access token with all of the scopes.
+func Bearer(scopes ...string) Access {
+	return Access{name: "bearer", bearer: true, scopes: scopes}
+}
+
+// bearerOf lets in whoever carries a valid access token with at least one of the scopes. A refused caller is told of the
+// first in WWW-Authenticate.
+func BearerOf(scopes ...string) Access {
+	return Access{name: "bearer", bearer: true, oneOf: true, scopes: scopes}
+}
+
+// anyToken lets in whoever carries a valid access token, whatever its scopes. It is for operations that open nothing of
+// the user's.
+func AnyToken() Access { return Access{name: "bearer", bearer: true, free: true} }
+
+// optional lets everybody in; a token that is sent must be valid, and then the caller is known.
+func Optional() Access { return Access{name: "optional", bearer: true, option: true} }
+
+// user lets in tokens of users with all of the scopes. A client that acts for itself owns nothing.
+func User(scopes ...string) Access {
+	return Access{name: "user", bearer: true, people: true, scopes: scopes}
+}
+
+// People refuses a client that acts for itself, whatever its scopes.
+func (a Access) People() Access { a.people = true; return a }
+
+// InForm also takes the token as access_token in a form sent by POST (RFC 6750 section 2.2). Both at once is an error.
+func (a Access) InForm() Access { a.form = true; return a }
+
+// And adds a rule about the caller, which runs after the scopes are checked.
+func (a Access) And(rule func(*Call) error) Access { a.rule = rule; return a }
+
+// Named returns the rule with another name, which `newsletterd routes` shows.
+func (a Access) Named(name string) Access { a.name = name; return a }
+
+// signed lets in webhook clients that have signed the request. Headers and timestamp are
+// checked before the body is read, the signature over the raw body before it is decoded. The caller is
+// then the webhook client: ClientID, and ClientTenant when it is bound to one.
+func Signed() Access { return Access{name: "signed", signed: true} }
+
+// Proved lets in callers that prove themselves in a way of their own, which admit checks. It runs before the body is read
+// and may add checks of the body. The documents say who the callers are, and which header carries the proof.
+func Proved(name, callers, header string, admit func(*Call) error) Access {
+	return Access{name: name, proof: &proof{callers, header, admit}}
+}
+
+// admit runs the access rule of the route.
+func (c *Call) admit() error {
+	who := c.route.Who
+	if who.signed {
+		check, err := c.frame.options.Signed(c, c.Request.Header, c.Request.URL.Path, c.Now)
+		if err != nil {
+			return err
+		}
+		c.checks = append(c.checks, func(body []byte) error {
+			caller, err := check(body)
+			c.Caller = caller
+			return err
+		})
+	}
+	if who.proof != nil {
+		if err := who.proof.admit(c); err != nil {
+			return err
+		}
+	}
+	if who.bearer {
+		if err := c.admitBearer(who); err != nil {
+			return err
+		}
+	}
+	if who.rule != nil {
+		return who.rule(c)
+	}
+	return nil
+}
+
+func (c *Call) admitBearer(who Access) error {
+	token, err := c.bearerToken()
+	if err != nil {
+		return err
+	}
+	if who.form {
+		inForm, err := c.formToken()
+		if err != nil {
+			return err
+		}
+		if token != "" && inForm != "" {
+			return core.Invalidf("access_token", "The access token is given twice.")
+		}
+		token = cmp.Or(token, inForm)
+	}
+	if token == "" {
+		if who.option {
+			return nil
+		}
+		return core.ErrUnauthenticated
+	}
+	if c.Caller, err = c.frame.options.Bearer(c, token, c.Now); err != nil {
+		return err
+	}
+	if who.people && c.Caller.UserID == "" {
+		return core.Forbiddenf("Only users may do this.")
+	}
+	if !who.meets(c.Caller) {
+		return c.Lacks(who.oneOf, who.scopes...)
+	}
+	return nil
+}
+
+// Lacks makes the error about missing scopes. It names them, also in WWW-Authenticate (RFC 6750 section 3.1); of
+// alternatives, the header names the first.
+func (c *Call) Lacks(oneOf bool, scopes ...string) error {
+	e := *core.ErrScope
+	c.wanted = scopes
+	switch {
+	case oneOf:
+		c.wanted = scopes[:1]
+		e.Message = "The token needs one of the scopes " + strings.Join(scopes, ", ") + "."
+	case len(scopes) == 1:
+		e.Message = "The token needs the scope " + scopes[0] + "."
+	default:
+		e.Message = "The token needs the scopes " + strings.Join(scopes, ", ") + "."
+	}
+	return &e
+}
+
+// formToken reads access_token of a form; empty where there is none.
+func (c *Call) formToken() (string, error) {
+	if c.Request.Method != "POST" || !strings.HasPrefix(c.Request.Header.Get("Content-Type"), mediaTypes[formBody]) {
+		return "", nil
+	}
+	if err := c.readBody(); err != nil {
+		return "", err
+	}
+	q, err := url.ParseQuery(string(c.body))
+	if err != nil || len(q["access_token"]) > 1 {
+		return "", core.Invalidf("access_token", "The form is not well-formed.")
+	}
+	return q.Get("access_token"), nil
+}
+
+// bearerToken is the token of the Authorization header (RFC 6750 section 2.1); tokens in a form or a
+// query are not looked at. The header may stand once.
+func (c *Call) bearerToken() (string, error) {
+	values := c.Request.Header["Authorization"]
+	if len(values) == 0 {
+		return "", nil
+	}
+	scheme, token, _ := strings.Cut(values[0], " ")
+	token = strings.TrimSpace(token)
+	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return "", core.ErrUnauthenticated
+	}
+	return token, nil
+}

@@ -1,0 +1,242 @@
+package web
+
+import (
+	"net/http"
+	"reflect"
+	"strconv"
+	"time"
+
+	"newsletterd/core"
+)
+
+// JSON makes an endpoint whose body is one JSON object, read strictly into In. Fields of In may also
+// come from the path, the query or a header (tags path, query, header).
+func JSON[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
+	return typed(jsonBody, maxJSON, fn)
+}
+
+// Form makes an endpoint whose body is application/x-www-form-urlencoded (tag form).
+func Form[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
+	return typed(formBody, MaxForm, fn)
+}
+
+// Values makes an endpoint whose body is a form with fields of any name.
+func Values[Out any](fn func(*Call, map[string]string) (Out, error)) Endpoint {
+	return answering[Out](formBody, newPlan(reflect.TypeFor[struct{}](), formBody), MaxForm, func(c *Call) (out Out, err error) {
+		if err = c.readBody(); err != nil {
+			return out, err
+		}
+		form, err := formValues(string(c.body))
+		if err == nil {
+			err = c.limitRate()
+		}
+		if err != nil {
+			return out, err
+		}
+		return fn(c, form)
+	})
+}
+
+// Query makes an endpoint without body; In comes from the query, the path and headers.
+func Query[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
+	return typed(noBody, 0, fn)
+}
+
+// Path makes an endpoint that needs nothing but the UUID in the path parameter :id.
+func Path[Out any](fn func(*Call, string) (Out, error)) Endpoint {
+	return Get(func(c *Call) (Out, error) { return fn(c, c.ID()) })
+}
+
+// Get makes an endpoint that needs nothing but the call. It serves any method: a body is not read.
+func Get[Out any](fn func(*Call) (Out, error)) Endpoint {
+	return answering[Out](noBody, nil, 0, func(c *Call) (Out, error) {
+		if err := c.limitRate(); err != nil {
+			var none Out
+			return none, err
+		}
+		return fn(c)
+	})
+}
+
+// Raw makes an endpoint that gets its body as bytes, of whatever media type. They are valid until it
+// returns.
+func Raw[Out any](fn func(*Call, []byte) (Out, error)) Endpoint {
+	return answering[Out](rawBody, nil, maxJSON, func(c *Call) (out Out, err error) {
+		if err = c.readBody(); err != nil {
+			return out, err
+		}
+		if err = c.limitRate(); err != nil {
+			return out, err
+		}
+		return fn(c, c.body)
+	})
+}
+
+func typed[In, Out any](kind bodyKind, size int64, fn func(*Call, In) (Out, error)) Endpoint {
+	p := newPlan(reflect.TypeFor[In](), kind)
+	return answering[Out](kind, p, size, func(c *Call) (out Out, err error) {
+		var in In
+		if err = c.bind(p, reflect.ValueOf(&in).Elem()); err != nil {
+			return out, err
+		}
+		if err = c.limitRate(); err != nil {
+			return out, err
+		}
+		return fn(c, in)
+	})
+}
+
+func answering[Out any](kind bodyKind, p *plan, size int64, fn func(*Call) (Out, error)) Endpoint {
+	e := Endpoint{body: kind, in: p, out: reflect.TypeFor[Out](), maxBody: size, status: http.StatusOK}
+	switch e.out {
+	case reflect.TypeFor[None]():
+		e.status = http.StatusNoContent
+	case reflect.TypeFor[Redirect]():
+		e.status = http.StatusFound
+	}
+	e.call = func(c *Call) error {
+		out, err := fn(c)
+		if err != nil {
+			return err
+		}
+		return c.reply(out)
+	}
+	return e
+}
+
+// bind fills in from the path, the query, headers and the body, in this order, and asks CheckInput.
+func (c *Call) bind(p *plan, in reflect.Value) error {
+	if err := c.bindParams(p, in); err != nil {
+		return err
+	}
+	switch p.kind {
+	case jsonBody:
+		if c.route.Do.bodyless && c.Request.ContentLength == 0 {
+			break
+		}
+		if err := c.readBody(); err != nil {
+			return err
+		}
+		if err := decodeJSON(c.body, p.object, in); err != nil {
+			return err
+		}
+	case formBody:
+		if err := c.readBody(); err != nil {
+			return err
+		}
+		if err := bindValues(string(c.body), p.form, in, true); err != nil {
+			return err
+		}
+	}
+	if v, ok := in.Addr().Interface().(interface{ CheckInput() error }); ok {
+		return v.CheckInput()
+	}
+	return nil
+}
+
+// Stream makes an endpoint that reads its body itself, however long it is, as long as it goes on. In comes from the
+// query and the path.
+func Stream[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
+	p := newPlan(reflect.TypeFor[In](), noBody)
+	e := answering[Out](rawBody, p, 0, func(c *Call) (out Out, err error) {
+		var in In
+		if err = c.bind(p, reflect.ValueOf(&in).Elem()); err != nil {
+			return out, err
+		}
+		out, err = fn(c, in)
+		// The time for the answer begins now.
+		control := c.Control()
+		_ = control.SetReadDeadline(time.Time{})
+		_ = control.SetWriteDeadline(time.Now().Add(ProgressTimeout))
+		return out, err
+	})
+	e.streams = true
+	return e
+}
+
+// Serve makes an endpoint that writes its answer itself, as long as the receiver goes on taking it: a file.
+func Serve(fn func(*Call) error) Endpoint {
+	e := Endpoint{out: reflect.TypeFor[Text](), status: http.StatusOK, streams: true, also: []int{
+		http.StatusPartialContent, http.StatusNotModified, http.StatusPreconditionFailed, http.StatusRequestedRangeNotSatisfiable,
+	}}
+	e.call = fn
+	return e
+}
+
+// listQuery is the part of a list's query that the frame serves itself.
+type listQuery struct {
+	Limit  string `query:"limit"`
+	Cursor string `query:"cursor"`
+}
+
+var listPlan = newPlan(reflect.TypeFor[listQuery](), noBody)
+
+const (
+	listPage = 500  // rows of one read when the whole list is streamed
+	listMax  = 1000 // the largest limit
+)
+
+// List makes an endpoint whose answer is a JSON array. fn reads one page: the rows whose key comes
+// after page.After, at most page.Limit. key is what fn orders by. Without limit in the query the
+// whole list is streamed in pages of 500 rows, each its own read; with limit the answer is one page
+// and a Link to the next.
+func List[In, Out any](fn func(*Call, In, core.Page) ([]Out, error), key func(Out) string) Endpoint {
+	p := newPlan(reflect.TypeFor[In](), noBody)
+	e := Endpoint{in: p, out: reflect.TypeFor[[]Out](), status: http.StatusOK, list: true, streams: true}
+	e.call = func(c *Call) error {
+		var in In
+		if err := c.bind(p, reflect.ValueOf(&in).Elem()); err != nil {
+			return err
+		}
+		page, whole, err := c.page()
+		if err != nil {
+			return err
+		}
+		if whole {
+			return streamList(c, page, key, func(at core.Page) ([]Out, error) { return fn(c, in, at) })
+		}
+		// One row more than asked for tells whether there is a next page.
+		rows, err := fn(c, in, core.Page{After: page.After, Limit: page.Limit + 1})
+		if err != nil {
+			return err
+		}
+		if len(rows) > page.Limit {
+			rows = rows[:page.Limit]
+			c.nextLink(c.SealCursor(key(rows[page.Limit-1])))
+		}
+		if rows == nil {
+			rows = []Out{}
+		}
+		return c.reply(rows)
+	}
+	return e
+}
+
+// page reads limit and cursor; whole is true when there is no limit.
+func (c *Call) page() (p core.Page, whole bool, err error) {
+	var q listQuery
+	if err = c.bindParams(listPlan, reflect.ValueOf(&q).Elem()); err != nil {
+		return p, false, err
+	}
+	p.Limit = listPage
+	whole = q.Limit == ""
+	if !whole {
+		n, err := strconv.Atoi(q.Limit)
+		if err != nil || n < 1 || n > listMax {
+			return p, false, core.Invalidf("limit", "limit must be a number from 1 to %d.", listMax)
+		}
+		p.Limit = n
+	}
+	if q.Cursor != "" {
+		p.After, err = c.OpenCursor(q.Cursor)
+	}
+	return p, whole, err
+}
+
+// cursorBinding is what a cursor is good for: this caller, this path, this filter.
+func (c *Call) cursorBinding() string {
+	q := c.Request.URL.Query()
+	q.Del("cursor")
+	q.Del("limit")
+	return c.Caller.UserID + "\n" + c.Caller.ClientID + "\n" + c.Request.URL.EscapedPath() + "\n" + q.Encode()
+}

@@ -1,0 +1,48 @@
+package web
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/rs/cors"
+)
+
+// corsAge is how long a browser may remember a preflight.
+const corsAge = 10 * time.Minute
+
+// CORS lets scripts of other origins read the answers, those that allowed says; never with credentials. headers are
+// those that a request may carry besides Content-Type.
+func (e Endpoint) CORS(allowed func(r *http.Request, origin string) bool, headers ...string) Endpoint {
+	e.cors = cors.New(cors.Options{
+		AllowOriginVaryRequestFunc: func(r *http.Request, origin string) (bool, []string) { return allowed(r, origin), nil },
+		AllowedMethods:             []string{http.MethodGet, http.MethodPost},
+		AllowedHeaders:             append([]string{"Content-Type"}, headers...),
+		ExposedHeaders:             []string{"WWW-Authenticate", "Retry-After", "X-Request-Id"},
+		MaxAge:                     int(corsAge / time.Second),
+		OptionsSuccessStatus:       http.StatusNoContent,
+	})
+	return e
+}
+
+// preflight answers the question of a browser whether it may send a request (Fetch standard, CORS-preflight). ok is
+// false where it is none, or the route is not for other origins.
+func (h *Handler) preflight(c *Call, path string) (ok bool) {
+	method := c.Request.Header.Get("Access-Control-Request-Method")
+	if c.Request.Method != http.MethodOptions || method == "" || c.Request.Header.Get("Origin") == "" {
+		return false
+	}
+	r, _ := h.router.find(method, path)
+	if r == nil || r.Do.cors == nil {
+		return false
+	}
+	c.route = r
+	r.Do.cors.HandlerFunc(c.w, c.Request)
+	return true
+}
+
+// allowOrigin adds the CORS headers to an answer.
+func (c *Call) allowOrigin() {
+	if c.route.Do.cors != nil && c.Request.Method != http.MethodOptions {
+		c.route.Do.cors.HandlerFunc(c.w, c.Request)
+	}
+}

@@ -1,0 +1,148 @@
+package web
+
+import (
+	"reflect"
+	"time"
+
+	"github.com/rs/cors"
+
+	"newsletterd/core"
+)
+
+// Endpoint is a typed function made ready for the table by one of the adapters (JSON, Form, Query,
+// Path, Get, Raw, List). It remembers the Go types of request and answer, of which the OpenAPI
+// documents are made. Its methods return a changed copy.
+type Endpoint struct {
+	in        *plan          // how the request becomes a value; nil: there is nothing to read
+	described *plan          // instead of in, for the documents alone
+	bodies    []reflect.Type // of which the body is one, for the documents alone
+	out       reflect.Type   // of the answer; nil: none is described
+	body      bodyKind
+	maxBody   int64
+	status    int            // of success
+	also      []int          // other statuses without a body form that it may answer
+	failing   map[int]string // statuses in the form of success, with what they say
+	quiet     bool           // its requests are logged at level debug
+	changes   bool
+	bodyless  bool // its JSON body may be left out
+	streams   bool
+	list      bool // an array with limit, cursor and Link
+	find      func(*Call) error
+	missing   *core.Error
+	rate      *rate
+	limiter   *Limiter
+	room      int64       // bytes that it may cause to be written for a stranger; 0: it goes on into the reserve of the disk
+	cors      *cors.Cors  // nil: for no other origin
+	problems  []core.Kind // beyond those that the frame knows of
+	call      func(*Call) error
+}
+
+type bodyKind uint8
+
+const (
+	noBody bodyKind = iota
+	jsonBody
+	formBody
+	rawBody
+)
+
+// rate allows n requests per time from one remote address.
+type rate struct {
+	n   int
+	per time.Duration
+}
+
+// None is the answer of an operation that has none: 204.
+type None struct{}
+
+// Sizes of bodies, in bytes (contract: data types, errors, limits).
+const (
+	KiB             = 1 << 10
+	MiB             = 1 << 20
+	maxJSON         = 64 * KiB
+	MaxForm         = 16 * KiB
+	freeBody        = 64*KiB + 512 // a buffer up to here costs nothing of the budget
+	bodyBudget      = 32 * MiB
+	signedShare     = 12 * MiB // of it: a batch of a full sync, and a half
+	strangersShare  = 8 * MiB
+	heavyBody       = 1 * MiB // from here a body makes the garbage collector thrifty
+	BodyBudgetWait  = 2 * time.Second
+	headerTimeout   = 5 * time.Second
+	bodyTimeout     = 30 * time.Second
+	handlerTimeout  = 15 * time.Second
+	idleTimeout     = 60 * time.Second
+	ProgressTimeout = 30 * time.Second
+	maxHeader       = 16 * KiB
+)
+
+// DescribesJSON names the type of the JSON object that a Raw endpoint takes.
+func (e Endpoint) DescribesJSON(t reflect.Type) Endpoint { e.in = newPlan(t, jsonBody); return e }
+
+// DescribesQuery names the type of the query that the function reads by itself.
+func (e Endpoint) DescribesQuery(t reflect.Type) Endpoint { e.described = newPlan(t, noBody); return e }
+
+// DescribesBody names the types of the forms of which the body is one.
+func (e Endpoint) DescribesBody(forms ...reflect.Type) Endpoint { e.bodies = forms; return e }
+
+// DescribesStatus adds statuses without a body that the endpoint may answer.
+func (e Endpoint) DescribesStatus(statuses ...int) Endpoint {
+	e.also = append(e.also[:len(e.also):len(e.also)], statuses...)
+	return e
+}
+
+// DescribesFailure adds a status whose body has the form of success.
+func (e Endpoint) DescribesFailure(status int, description string) Endpoint {
+	e.failing = map[int]string{status: description}
+	return e
+}
+
+// Quiet logs the requests of the endpoint at level debug.
+func (e Endpoint) Quiet() Endpoint { e.quiet = true; return e }
+
+// Or makes other serve the requests for which when is true. Both have the same input in the documents: this endpoint's.
+func (e Endpoint) Or(when func(*Call) bool, other Endpoint) Endpoint {
+	call := e.call
+	e.call = func(c *Call) error {
+		if when(c) {
+			return other.call(c)
+		}
+		return call(c)
+	}
+	return e
+}
+
+// BodyOptional lets a JSON body be left out: then all its fields are absent.
+func (e Endpoint) BodyOptional() Endpoint { e.bodyless = true; return e }
+
+// Created answers 201 instead of 200.
+func (e Endpoint) Created() Endpoint { e.status = 201; return e }
+
+// Accepted answers 202 instead of 200.
+func (e Endpoint) Accepted() Endpoint { e.status = 202; return e }
+
+// MaxBody sets the size of the body from which on the answer is 413.
+func (e Endpoint) MaxBody(n int64) Endpoint { e.maxBody = n; return e }
+
+// Changes says that a GET changes something: then HEAD is answered 405.
+func (e Endpoint) Changes() Endpoint { e.changes = true; return e }
+
+// Find runs after the access rule and before the body is read: the 404 of the path's object.
+func (e Endpoint) Find(f func(*Call) error) Endpoint { e.find = f; return e }
+
+// Missing is the error for a path parameter that is no UUID: the same that an unknown one gets.
+func (e Endpoint) Missing(err *core.Error) Endpoint { e.missing = err; return e }
+
+// PerAddress allows n well-formed requests per time from one remote address, the rest get 429.
+// Loopback is never counted.
+func (e Endpoint) PerAddress(n int, per time.Duration) Endpoint { e.rate = &rate{n, per}; return e }
+
+// NeedsRoom marks what strangers cause to be written: it is refused (503 storage_unavailable) where the disk has no such
+// number of bytes beyond its reserve. Everything else goes on into the reserve.
+func (e Endpoint) NeedsRoom(bytes int64) Endpoint { e.room = bytes; return e }
+
+// Fails adds kinds of error to the description of the endpoint that the frame can't know of:
+// core.NotFound, core.Conflict.
+func (e Endpoint) Fails(kinds ...core.Kind) Endpoint {
+	e.problems = append(e.problems[:len(e.problems):len(e.problems)], kinds...)
+	return e
+}

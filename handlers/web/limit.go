@@ -1,0 +1,310 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/bits"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/throttled/throttled/v2"
+	"github.com/throttled/throttled/v2/store/memstore"
+	"golang.org/x/sync/semaphore"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+)
+
+// Server makes the HTTP server around h, with the limits on slow and idle connections.
+func Server(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       bodyTimeout,
+		WriteTimeout:      bodyTimeout + handlerTimeout + bodyTimeout/2,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader - 4*KiB, // net/http adds 4 KiB of slack
+
+		DisableGeneralOptionsHandler: true, // so that OPTIONS * has a request id and a line in the log, as all else
+	}
+}
+
+var mediaTypes = map[bodyKind]string{jsonBody: "application/json", formBody: "application/x-www-form-urlencoded"}
+
+// checkMedia refuses a body that doesn't say that it is of the route's media type.
+func (c *Call) checkMedia() error {
+	want := mediaTypes[c.route.Do.body]
+	given := c.Request.Header.Get("Content-Type")
+	if want == "" || given == want || (given == "" && c.Request.ContentLength == 0) { // no body at all is 400, not 415
+		return nil
+	}
+	wrong := &core.Error{Kind: core.MediaType, Code: "unsupported_media_type", Message: "The body must be " + want + "."}
+	media, params, err := mime.ParseMediaType(given)
+	if err != nil || media != want {
+		return wrong
+	}
+	if cs, ok := params["charset"]; ok && !strings.EqualFold(cs, "utf-8") {
+		return wrong
+	}
+	return nil
+}
+
+var bodies = sync.Pool{New: func() any { b := make([]byte, 0, 4*KiB); return &b }}
+
+// readBody reads the whole body into c.body, within the size of the route and, beyond 64 KiB, within
+// the budget that all requests share. The budget is drawn on as bytes arrive, so a slow caller holds no
+// more of it than it has sent. Signatures are checked over the raw bytes before the media type.
+func (c *Call) readBody() error {
+	limit := c.route.Do.maxBody
+	if c.limit > 0 {
+		limit = c.limit
+	}
+	if !c.route.Who.signed {
+		if err := c.checkMedia(); err != nil {
+			return err
+		}
+	}
+	if c.Request.ContentLength > limit {
+		return tooLarge(limit)
+	}
+	pooled := bodies.Get().(*[]byte)
+	b := (*pooled)[:0]
+	for {
+		if len(b) == cap(b) {
+			grown, err := c.growBody(b, limit)
+			if err != nil {
+				return err
+			}
+			b = grown
+		}
+		n, err := c.Request.Body.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if int64(len(b)) > limit {
+			return tooLarge(limit)
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return BodyError(err)
+		}
+	}
+	*pooled = b
+	c.body = b
+	c.pooled = pooled
+	for _, check := range c.checks {
+		if err := check(b); err != nil {
+			return err
+		}
+	}
+	if c.route.Who.signed {
+		return c.checkMedia()
+	}
+	return nil
+}
+
+func (c *Call) growBody(b []byte, limit int64) ([]byte, error) {
+	size := max(int64(cap(b))*2, 4*KiB)
+	if int64(cap(b)) < freeBody {
+		size = min(max(size, c.Request.ContentLength+1), freeBody)
+	}
+	size = min(size, limit+1)
+	if size > freeBody {
+		ctx, cancel := context.WithTimeout(c, BodyBudgetWait)
+		defer cancel()
+		if err := c.hold(ctx, size); err != nil {
+			return nil, ErrBusy.With(fmt.Errorf("body budget: %w", err))
+		}
+		if size >= heavyBody && c.heavy == nil {
+			c.heavy = auth.SmallHeap()
+		}
+	}
+	grown := append(newBody(size), b...)
+	if cap(b) > freeBody { // nobody else has seen it: what is read is in the new one
+		largeBodies[bits.Len(uint(cap(b)))].Put(&b)
+	}
+	return grown, nil
+}
+
+// hold draws on the budget until the body has size bytes of it. A body whose sender is not proved before it is read draws on a share of
+// the budget first, so that strangers keep room for those who are known.
+func (c *Call) hold(ctx context.Context, size int64) error {
+	if c.held == 0 && !c.Caller.Known() {
+		c.share = c.frame.budget.strangers
+		if c.route.Who.signed {
+			c.share = c.frame.budget.signed
+		}
+	}
+	more := size - c.held
+	if c.share != nil {
+		if err := c.share.Acquire(ctx, more); err != nil {
+			return err
+		}
+	}
+	if err := c.frame.budget.all.Acquire(ctx, more); err != nil {
+		if c.share != nil {
+			c.share.Release(more)
+		}
+		return err
+	}
+	c.held = size
+	return nil
+}
+
+// largeBodies are buffers that were grown out of, by the bits of their size: bodies that come at once leave less garbage.
+var largeBodies [32]sync.Pool
+
+func newBody(size int64) []byte {
+	if size > freeBody {
+		if b, ok := largeBodies[bits.Len(uint(size))].Get().(*[]byte); ok && int64(cap(*b)) >= size {
+			return (*b)[:0]
+		}
+	}
+	return make([]byte, 0, size)
+}
+
+// release gives back what the body held.
+func (c *Call) release() {
+	if c.held > 0 {
+		c.frame.budget.all.Release(c.held)
+		if c.share != nil {
+			c.share.Release(c.held)
+		}
+	}
+	if c.pooled != nil && cap(*c.pooled) <= freeBody {
+		bodies.Put(c.pooled)
+	}
+	if c.heavy != nil {
+		c.heavy()
+	}
+	c.held, c.share, c.pooled, c.body, c.heavy = 0, nil, nil, nil, nil
+}
+
+func tooLarge(limit int64) error {
+	return &core.Error{Kind: core.TooLarge, Code: "payload_too_large", Message: fmt.Sprintf("The body may have %d bytes at most.", limit)}
+}
+
+func BodyError(err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return core.Invalidf("", "The body did not arrive in time.").With(err)
+	}
+	return core.Invalidf("", "The body could not be read.").With(err)
+}
+
+// budget is the memory of bodies beyond freeBody, in bytes.
+type budget struct {
+	all       *semaphore.Weighted
+	signed    *semaphore.Weighted // the share of signed webhooks, whose client is known and whose signature is not checked yet
+	strangers *semaphore.Weighted // the share of all others without an access token
+}
+
+func newBudget() *budget {
+	return &budget{semaphore.NewWeighted(bodyBudget), semaphore.NewWeighted(signedShare), semaphore.NewWeighted(strangersShare)}
+}
+
+// Limiter counts requests of remote addresses by GCRA, in a bounded memory: the addresses that asked
+// longest ago are forgotten first.
+type Limiter struct{ gcra *throttled.GCRARateLimiterCtx }
+
+// limiterKeys is the number of addresses that one limiter remembers.
+const limiterKeys = 65536
+
+// NewLimiter returns a limiter of n requests per time and key.
+func NewLimiter(n int, per time.Duration) (*Limiter, error) {
+	store, err := memstore.NewCtx(limiterKeys)
+	if err != nil {
+		return nil, err
+	}
+	quota := throttled.RateQuota{MaxRate: throttled.PerDuration(n, per), MaxBurst: n - 1}
+	gcra, err := throttled.NewGCRARateLimiterCtx(store, quota)
+	if err != nil {
+		return nil, fmt.Errorf("limiter of %d per %v: %w", n, per, err)
+	}
+	return &Limiter{gcra}, nil
+}
+
+// limitRate counts this request where the route has a rate.
+func (c *Call) limitRate() error {
+	l := c.route.Do.limiter
+	key := AddressKey(c.Remote)
+	if l == nil || !key.IsValid() {
+		return nil
+	}
+	return c.CountBy(l, key.String())
+}
+
+// CountBy counts this request under a key of a limiter. Too many are ErrRateLimited.
+func (c *Call) CountBy(l *Limiter, key string) error {
+	limited, result, err := l.gcra.RateLimitCtx(c, key, 1)
+	if err != nil {
+		return err
+	}
+	if limited {
+		e := *ErrRateLimited
+		e.RetryAfter = int(result.RetryAfter/time.Second) + 1
+		return &e
+	}
+	return nil
+}
+
+// AddressKey is what requests and connections are counted by: an IPv4 address, the first of the /64 of an IPv6 one; invalid for
+// loopback, which stands for a proxy or a test and never for a person.
+func AddressKey(a netip.Addr) netip.Addr {
+	a = a.Unmap()
+	if !a.IsValid() || a.IsLoopback() {
+		return netip.Addr{}
+	}
+	if a.Is6() {
+		p, _ := a.WithZone("").Prefix(64)
+		return p.Addr()
+	}
+	return a
+}
+
+// remote is the address of the peer or, behind trusted proxies, of the last hop that is none of
+// them: X-Forwarded-For is read from the right, since everything left of a trusted entry is hearsay.
+func (h *Handler) remote(r *http.Request) netip.Addr {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	peer, err := netip.ParseAddr(host)
+	if err != nil {
+		return netip.Addr{}
+	}
+	peer = peer.Unmap()
+	forwarded := r.Header.Values("X-Forwarded-For")
+	if len(forwarded) > 0 && peer.IsLoopback() && !h.trusted(peer) {
+		h.unlisted.Do(func() {
+			h.log.Warn(`a proxy on this machine forwards requests and is not listed: all its clients count as this machine, and no limit by address `+
+				`holds; set [server] trusted_proxies = ["127.0.0.1", "::1"]`, slog.String("peer", peer.String()))
+		})
+	}
+	hops := strings.Split(strings.Join(forwarded, ","), ",")
+	for i := len(hops) - 1; i >= 0 && h.trusted(peer); i-- {
+		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		if err != nil {
+			break
+		}
+		peer = hop.Unmap()
+	}
+	return peer
+}
+
+func (h *Handler) trusted(a netip.Addr) bool {
+	for _, p := range h.options.TrustedProxies {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	return false
+}

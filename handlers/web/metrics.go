@@ -1,0 +1,107 @@
+package web
+
+import (
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"newsletterd/core"
+)
+
+type metrics struct {
+	requests *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
+	inFlight prometheus.Gauge
+}
+
+func newMetrics(reg *prometheus.Registry, routes []*Route) *metrics {
+	m := &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "newsletterd_http_requests_total", Help: "Requests answered, by route and status.",
+		}, []string{"method", "route", "status"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "newsletterd_http_request_seconds", Help: "Time from the header to the end of the answer.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 15},
+		}, []string{"method", "route"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "newsletterd_http_in_flight", Help: "Requests being served now.",
+		}),
+	}
+	reg.MustRegister(m.requests, m.seconds, m.inFlight)
+	for _, r := range routes {
+		m.seconds.WithLabelValues(r.Method, r.Path)
+	}
+	return m
+}
+
+func (m *metrics) begin() { m.inFlight.Inc() }
+
+func (m *metrics) end(c *Call, took time.Duration) {
+	m.inFlight.Dec()
+	method, path := "other", "none" // what strangers ask for must not become labels
+	if c.route != nil {
+		method, path = c.route.Method, c.route.Path
+	}
+	m.requests.WithLabelValues(method, path, strconv.Itoa(c.w.status)).Inc()
+	m.seconds.WithLabelValues(method, path).Observe(took.Seconds())
+}
+
+// Metrics serves the registry in Prometheus' text form, for a listener of its own.
+func (h *Handler) Metrics() http.Handler {
+	return promhttp.HandlerFor(h.options.Registry, promhttp.HandlerOpts{Registry: h.options.Registry})
+}
+
+// logRequest writes the one line of a request. The query is left out, since tokens stand in it, and so
+// is every header but the caller's own request id. Of refused requests it writes a bounded number (refusals).
+func (h *Handler) logRequest(c *Call, took time.Duration) {
+	level := slog.LevelInfo
+	switch {
+	case c.w.status >= 500 && core.KindOf(c.err) == core.Internal:
+		level = slog.LevelError
+	case c.w.status >= 500:
+		level = slog.LevelWarn
+	case c.route != nil && c.route.Do.quiet:
+		level = slog.LevelDebug
+	}
+	if !h.log.Enabled(c, level) {
+		return
+	}
+	leftOut, ok := h.refused.admit(c.w.status, c.Now)
+	if !ok {
+		return
+	}
+	attrs := make([]slog.Attr, 0, 12)
+	path := "none"
+	if c.route != nil {
+		path = c.route.Path
+	}
+	attrs = append(attrs,
+		slog.String("method", cut(c.Request.Method, 16)), slog.String("route", path), slog.Int("status", c.w.status),
+		slog.Float64("ms", float64(took.Microseconds())/1000), slog.Int64("bytes", c.w.bytes),
+		slog.String("request_id", c.RequestID))
+	if id := c.Caller.UserID; id != "" {
+		attrs = append(attrs, slog.String("user", id))
+	}
+	if id := c.Caller.ClientID; id != "" {
+		attrs = append(attrs, slog.String("client", id))
+	}
+	if t := c.Tenant; t != "" {
+		attrs = append(attrs, slog.String("tenant", t))
+	}
+	if id := c.Request.Header.Get("X-Request-Id"); id != "" {
+		attrs = append(attrs, slog.String("client_request_id", cut(id, 64)))
+	}
+	if c.err != nil {
+		attrs = append(attrs, slog.String("error", c.err.Error()))
+	}
+	if leftOut > 0 {
+		attrs = append(attrs, slog.Int64("left_out", leftOut))
+	}
+	h.log.LogAttrs(c, level, "request", attrs...)
+}
+
+func cut(s string, n int) string { return s[:min(len(s), n)] }

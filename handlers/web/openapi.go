@@ -1,0 +1,304 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// API is what the OpenAPI documents say beyond the table.
+type API struct {
+	Version   string
+	Documents []Document
+	// DocumentOf returns the name of the one document that describes a route.
+	DocumentOf func(*Route) string
+
+	OperationNames map[string]string            // operationIds by method and path; pages have one made of their path
+	TypeNames      map[reflect.Type]string      // of types that have another name in the documents than in Go
+	Limits         map[string]map[string]Object // beyond the types, by schema and property: forms, lengths, bounds
+	Needed         map[string][]string          // required properties beyond what the types say, by schema
+	NeededToCreate map[string][]string          // required properties of a body that makes a record, by operationId
+	Twins          map[string]string            // other spellings of properties, in the schemas that Twinned lists
+	Twinned        []string
+	TextParameters []string // of paths that no input type declares and that are no UUIDs
+
+	FieldWords    map[string]string // what a field means, by its name
+	TagWords      map[string]string // what a group of operations is for
+	Examples      map[string]Object // bodies by operationId; others are made of samples
+	SampleTexts   map[string]string // values of properties by their names
+	SampleNumbers map[string]int
+	SampleID      string
+}
+
+// Document is one OpenAPI description: the routes of an area, below one base.
+type Document struct {
+	Name, Title, Base string
+	Path              string // where it is served
+	Description       string
+	Extra             []any // values of types that no operation refers to and the document has
+}
+
+// Object is a JSON object. encoding/json sorts its keys, so a document has one form.
+type Object = map[string]any
+
+type obj = Object
+
+// Document returns the OpenAPI 3.1 description of a name, nil for a name that is none.
+func (h *Handler) Document(name string) []byte { return h.documents[name] }
+
+// describe makes the documents out of the table.
+func (h *Handler) describe() error {
+	h.documents = map[string][]byte{}
+	for _, d := range h.options.API.Documents {
+		b, err := json.MarshalIndent(h.documentOf(d), "", "  ")
+		if err != nil {
+			return err
+		}
+		h.documents[d.Name] = append(b, '\n')
+	}
+	return nil
+}
+
+func (h *Handler) documentOf(d Document) obj {
+	paths, names := obj{}, &describer{api: &h.options.API, schemas: obj{}, responses: obj{}, security: obj{}}
+	tags := []string{}
+	for _, r := range h.routes {
+		if h.options.API.DocumentOf(r) != d.Name {
+			continue
+		}
+		path := OpenPath(strings.TrimPrefix(r.Path, d.Base))
+		if paths[path] == nil {
+			paths[path] = obj{}
+		}
+		op := r.operation(names)
+		tag := tagOf(path)
+		if !slices.Contains(tags, tag) {
+			tags = append(tags, tag)
+		}
+		op["tags"] = []string{tag}
+		paths[path].(obj)[strings.ToLower(r.Method)] = op
+	}
+	for _, v := range d.Extra {
+		names.declare(v, "json")
+	}
+	slices.Sort(tags)
+	base := h.publicURL + d.Base
+	if base == "" {
+		base = "/"
+	}
+	components := obj{"responses": names.responses}
+	if len(names.schemas) > 0 {
+		components["schemas"] = names.schemas
+	}
+	if len(names.security) > 0 {
+		components["securitySchemes"] = names.security
+	}
+	return obj{
+		"openapi": "3.1.0",
+		"info": obj{
+			"title": d.Title, "version": h.options.API.Version, "description": d.Description,
+			"license": obj{"name": "Apache 2.0", "identifier": "Apache-2.0"},
+		},
+		"servers":    []obj{{"url": base}},
+		"tags":       names.tagObjects(tags),
+		"paths":      paths,
+		"components": components,
+	}
+}
+
+// OpenPath returns a path of the table as the documents write it: with {id} for :id.
+func OpenPath(path string) string {
+	parts := strings.Split(path, "/")
+	for i, p := range parts {
+		if name, ok := strings.CutPrefix(p, ":"); ok {
+			parts[i] = "{" + name + "}"
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+var securitySchemes = obj{
+	"bearer":      obj{"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
+	"signature":   obj{"type": "apiKey", "in": "header", "name": "X-Signature"},
+	"timestamp":   obj{"type": "apiKey", "in": "header", "name": "X-Timestamp"},
+	"nonce":       obj{"type": "apiKey", "in": "header", "name": "X-Nonce"},
+	"client_name": obj{"type": "apiKey", "in": "header", "name": "X-Client-Id"},
+}
+
+// security names what a caller must bring, and declares it in the document.
+func (a Access) security(names *describer) []obj {
+	scopes := a.scopes
+	if scopes == nil {
+		scopes = []string{}
+	}
+	none := []string{}
+	var out []obj
+	switch {
+	case a.signed:
+		out = []obj{{"signature": none, "timestamp": none, "nonce": none, "client_name": none}}
+	case a.proof != nil:
+		names.security[a.name] = obj{"type": "apiKey", "in": "header", "name": a.proof.header}
+		return []obj{{a.name: none}}
+	case a.option:
+		out = []obj{{}, {"bearer": scopes}}
+	case a.oneOf:
+		for _, scope := range scopes {
+			out = append(out, obj{"bearer": []string{scope}})
+		}
+	case a.bearer:
+		out = []obj{{"bearer": scopes}}
+	default:
+		return []obj{}
+	}
+	for _, one := range out {
+		for name := range one {
+			names.security[name] = securitySchemes[name]
+		}
+	}
+	return out
+}
+
+func (r *Route) operation(names *describer) obj {
+	id := names.api.OperationID(r)
+	op := obj{
+		"summary":     r.Summary,
+		"operationId": id,
+		"security":    r.Who.security(names),
+		"responses":   r.responses(names),
+		"description": r.words(),
+	}
+	if p := r.parameters(names); len(p) > 0 {
+		op["parameters"] = p
+	}
+	switch e := &r.Do; e.body {
+	case jsonBody, formBody:
+		op["requestBody"] = obj{"required": !e.bodyless, "content": obj{mediaTypes[e.body]: names.request(id, e.bodySchema(names))}}
+	case rawBody:
+		content := obj{"*/*": obj{"schema": obj{}}}
+		if e.in != nil && e.in.object != nil {
+			content[mediaTypes[jsonBody]] = names.request(id, e.bodySchema(names))
+		}
+		op["requestBody"] = obj{"required": true, "content": content}
+	}
+	return op
+}
+
+func (r *Route) parameters(names *describer) (out []obj) {
+	text := map[string]bool{}
+	for _, name := range names.api.TextParameters {
+		text[name] = true
+	}
+	if r.Do.in != nil {
+		for _, f := range r.Do.in.path {
+			text[f.name] = !f.uuid
+		}
+	}
+	for part := range strings.SplitSeq(r.Path, "/") {
+		if name, ok := strings.CutPrefix(part, ":"); ok {
+			schema := obj{"type": "string", "format": "uuid"}
+			if text[name] {
+				schema = obj{"type": "string"}
+			}
+			out = append(out, obj{"name": name, "in": "path", "required": true, "schema": schema, "description": pathWords(name)})
+		}
+	}
+	in := r.Do.in
+	if r.Do.described != nil {
+		in = r.Do.described
+	}
+	if in != nil {
+		for i := range in.query {
+			out = append(out, in.query[i].parameter("query", names))
+		}
+		for i := range in.header {
+			out = append(out, in.header[i].parameter("header", names))
+		}
+	}
+	if r.Do.list {
+		out = append(out,
+			obj{
+				"name": "limit", "in": "query", "schema": obj{"type": "integer", "minimum": 1, "maximum": listMax},
+				"description": "Rows of a page; without it the whole list is answered.",
+			},
+			obj{"name": "cursor", "in": "query", "schema": obj{"type": "string"}, "description": "From the Link header of the page before."})
+	}
+	return out
+}
+
+func (f *field) parameter(in string, names *describer) obj {
+	p := obj{"name": f.name, "in": in, "required": f.required, "schema": f.schema(names)}
+	if words := names.api.FieldWords[f.name]; words != "" {
+		p["description"] = words
+	}
+	return p
+}
+
+func (r *Route) responses(names *describer) obj {
+	e := &r.Do
+	ok := obj{"description": http.StatusText(e.status)}
+	switch e.out {
+	case reflect.TypeFor[None](), nil:
+	case reflect.TypeFor[Redirect]():
+		ok["headers"] = obj{"Location": obj{"schema": obj{"type": "string"}}}
+	case reflect.TypeFor[HTML]():
+		ok["content"] = obj{"text/html": obj{"schema": obj{"type": "string"}}}
+	case reflect.TypeFor[Text]():
+		ok["content"] = obj{"*/*": obj{"schema": obj{}}}
+	default:
+		ok["content"] = obj{"application/json": names.example(outputSchema(e.out, names))}
+	}
+	out := obj{strconv.Itoa(e.status): ok}
+	kinds := append(r.failures(), core.Unavailable, core.Internal)
+	if e.body != noBody {
+		kinds = append(kinds, core.TooLarge)
+	}
+	if e.body == jsonBody || e.body == formBody {
+		kinds = append(kinds, core.MediaType)
+	}
+	for _, k := range kinds {
+		status := StatusOf(r.Dialect, k)
+		out[strconv.Itoa(status)] = r.Dialect.failure(status, names)
+	}
+	for _, status := range e.also {
+		out[strconv.Itoa(status)] = obj{"description": http.StatusText(status)}
+	}
+	if e.out == reflect.TypeFor[HTML]() {
+		out["3XX"] = obj{"description": "On to another page, or back to the client"}
+	}
+	for status, description := range e.failing {
+		out[strconv.Itoa(status)] = obj{"description": description, "content": ok["content"]}
+	}
+	return out
+}
+
+// schema of the errors of a dialect.
+func (d Dialect) schema(names *describer) obj {
+	text := obj{"type": "string"}
+	code := obj{"type": "string", "description": "A word for programs"}
+	message := obj{"type": "string", "description": "A sentence for people"}
+	id := obj{"type": "string", "description": "Also in the header X-Request-Id and in the log"}
+	field := obj{"type": "string", "description": "The field at fault"}
+	props := obj{"error": code, "message": message, "request_id": id}
+	required := []string{"error", "message", "request_id"}
+	name := "ErrorResponse"
+	switch d {
+	case Send:
+		props["reason"] = field
+		required = []string{"error"}
+	case OAuth:
+		name = "OAuthErrorResponse"
+		props["error_description"], props["field"] = text, field
+	case Device:
+		props["code"], props["field"] = code, field
+		required = []string{"code", "error", "message", "request_id"}
+	default:
+		props["field"] = field
+	}
+	names.schemas[name] = obj{"type": "object", "properties": props, "required": required}
+	return obj{"$ref": schemaRef + name}
+}

@@ -1,0 +1,309 @@
+package web
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// describer gathers the components of one document.
+type describer struct {
+	api       *API
+	schemas   obj // name → JSON Schema
+	responses obj
+	security  obj
+}
+
+// declare adds a type that no operation refers to.
+func (names *describer) declare(v any, tag string) {
+	t := reflect.TypeOf(v)
+	names.put(t, inputSchema(fieldsOf(t, tag), names))
+}
+
+// words tell who may call, and what is limited.
+func (r *Route) words() string {
+	out := []string{"Who may call: " + accessWords(r.Who) + "."}
+	if n := r.Do.maxBody; n > 0 && r.Do.body != noBody {
+		out = append(out, "The body has at most "+sizeWords(n)+".")
+	}
+	if rate := r.Do.rate; rate != nil {
+		out = append(out, fmt.Sprintf("At most %d calls in %s from one address.", rate.n, spanWords(rate.per)))
+	}
+	if r.Do.list {
+		out = append(out, "Without limit the whole list is streamed.")
+	}
+	return strings.Join(out, " ")
+}
+
+func accessWords(a Access) string {
+	switch {
+	case a.signed:
+		return "webhook clients, by a signature"
+	case a.proof != nil:
+		return a.proof.callers
+	case a.option:
+		return "everybody; a token that is sent must be valid"
+	case a.people && a.oneOf:
+		return "users, by an access token with one of the scopes " + strings.Join(a.scopes, ", ")
+	case a.people:
+		return "users, by an access token with the scope " + strings.Join(a.scopes, " ")
+	case a.oneOf:
+		return "whoever has an access token with one of the scopes " + strings.Join(a.scopes, ", ")
+	case a.bearer && len(a.scopes) > 0:
+		return "whoever has an access token with the scope " + strings.Join(a.scopes, " ")
+	case a.bearer:
+		return "whoever has an access token"
+	default:
+		return "everybody"
+	}
+}
+
+func sizeWords(n int64) string {
+	if n >= MiB && n%MiB == 0 {
+		return strconv.FormatInt(n/MiB, 10) + " MiB"
+	}
+	return strconv.FormatInt(n/KiB, 10) + " KiB"
+}
+
+func spanWords(d time.Duration) string {
+	switch d {
+	case time.Hour:
+		return "an hour"
+	case time.Minute:
+		return "a minute"
+	default:
+		return d.String()
+	}
+}
+
+// tagOf groups operations by the first word of the path that tells.
+func tagOf(path string) string {
+	for part := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
+		switch {
+		case part == "api" || strings.HasPrefix(part, "{"):
+		case strings.HasPrefix(part, "."):
+			return "discovery"
+		default:
+			return strings.TrimSuffix(part, ".json")
+		}
+	}
+	return "root"
+}
+
+func (names *describer) tagObjects(tags []string) []obj {
+	out := make([]obj, len(tags))
+	for i, t := range tags {
+		words := names.api.TagWords[t]
+		if words == "" {
+			words = "Pages at /" + t + "."
+		}
+		out[i] = obj{"name": t, "description": words}
+	}
+	return out
+}
+
+// failureWords tell what a status means, with the word that the errors of most endpoints carry.
+var failureWords = map[int]struct{ code, message, words string }{
+	400: {"invalid_request", "email is missing.", "The request is malformed, a field is missing or wrong, or a token is unknown, used or expired"},
+	401: {"invalid_token", "The access token is missing or not valid.", "No credentials, or none that are valid"},
+	403: {"insufficient_scope", "The access token does not allow this.", "The caller is known and may not do this"},
+	404: {"not_found", "There is no such record.", "There is no such record, or it is not the caller's to see"},
+	409: {"conflict", "It exists already.", "It contradicts what is there already"},
+	413: {"payload_too_large", "The body is too large.", "The body is too large"},
+	415: {"unsupported_media_type", "The body must be application/json.", "The body is of another media type"},
+	422: {"validation_error", "list_id is missing.", "The request is not valid"},
+	429: {"rate_limited", "Too many requests; try again later.", "Too many requests; Retry-After tells when to try again"},
+	500: {"internal", "Something went wrong.", "A fault of the daemon"},
+	503: {"storage_unavailable", "The database does not answer; try again.", "The database, the session store, the memory for large bodies or, for what strangers may write, room on the disk is not available now"},
+}
+
+// oauthCodes are the words of RFC 6749 where they differ.
+var oauthCodes = map[int]string{400: "invalid_grant", 401: "invalid_client", 503: "temporarily_unavailable"}
+
+// failure refers to the answer of a dialect for a status, which all its operations share.
+func (d Dialect) failure(status int, names *describer) obj {
+	name := strings.ReplaceAll(http.StatusText(status), " ", "")
+	if d == Page {
+		return obj{"description": failureWords[status].words, "content": obj{"text/html": obj{"schema": obj{"type": "string"}}}}
+	}
+	if d == OAuth {
+		name = "OAuth" + name
+	}
+	w := failureWords[status]
+	example := obj{"error": w.code, "message": w.message, "request_id": names.api.SampleID}
+	switch d {
+	case OAuth:
+		if code := oauthCodes[status]; code != "" {
+			example["error"] = code
+		}
+		example["error_description"] = w.message
+	case Device:
+		example["code"] = w.code
+	case Send:
+		if status == http.StatusUnprocessableEntity {
+			example["reason"] = "list_id"
+		}
+	}
+	response := obj{
+		"description": w.words,
+		"content":     obj{"application/json": obj{"schema": d.schema(names), "example": example}},
+	}
+	if header := map[int]string{401: "WWW-Authenticate", 429: "Retry-After", 503: "Retry-After"}[status]; header != "" {
+		response["headers"] = obj{header: obj{"schema": obj{"type": "string"}}}
+	}
+	names.responses[name] = response
+	return obj{"$ref": "#/components/responses/" + name}
+}
+
+// example is a media type with its schema and a value that fits it.
+func (names *describer) example(schema obj) obj {
+	return obj{"schema": schema, "example": names.sample("", schema)}
+}
+
+// sample makes a value of a schema: of the property's name, of its format, or of its type.
+func (names *describer) sample(name string, schema obj) any {
+	if ref, ok := schema["$ref"].(string); ok {
+		schema = names.schemas[strings.TrimPrefix(ref, schemaRef)].(obj)
+	}
+	if forms, ok := schema["anyOf"].([]obj); ok {
+		return names.sample(name, forms[0])
+	}
+	if enum, ok := schema["enum"].([]string); ok {
+		return enum[0]
+	}
+	kind := schema["type"]
+	if both, ok := kind.([]any); ok {
+		kind = both[0]
+	}
+	switch kind {
+	case "object":
+		out := obj{}
+		props, _ := schema["properties"].(obj)
+		for _, key := range slices.Sorted(maps.Keys(props)) {
+			out[key] = names.sample(key, props[key].(obj))
+		}
+		return out
+	case "array":
+		return []any{names.sample(strings.TrimSuffix(name, "s"), schema["items"].(obj))}
+	case "integer", "number":
+		if n, ok := names.api.SampleNumbers[name]; ok {
+			return n
+		}
+		return 1
+	case "boolean":
+		return true
+	case "string":
+		return names.sampleText(name, schema["format"])
+	}
+	return obj{}
+}
+
+func (names *describer) sampleText(name string, format any) string {
+	switch {
+	case format == "email":
+		return "reader@example.org"
+	case format == "date-time":
+		return "2026-11-21T08:00:00.000Z"
+	case format == "uuid" || strings.HasSuffix(name, "_id") || strings.HasSuffix(name, "Id") || name == "id" || name == "sub":
+		return names.api.SampleID
+	}
+	if v := names.api.SampleTexts[name]; v != "" {
+		return v
+	}
+	if strings.HasSuffix(name, "_uri") || strings.HasSuffix(name, "_url") || strings.HasSuffix(name, "_endpoint") {
+		return "https://app.example.org/callback"
+	}
+	return "text"
+}
+
+// pathWords tell what a parameter of a path is.
+func pathWords(name string) string {
+	if name == "id" {
+		return "Id of the record"
+	}
+	return "The " + strings.ReplaceAll(name, "_", " ")
+}
+
+// worded adds what is known of a field to its schema, but not to a reference, which has a description of its own.
+func (names *describer) worded(name string, s obj) obj {
+	if words := names.api.FieldWords[name]; words != "" && s["$ref"] == nil {
+		s["description"] = words
+	}
+	return s
+}
+
+// bounded completes the schema of a component by what its Go type doesn't tell.
+func (names *describer) bounded(name string, s obj) obj {
+	props := s["properties"].(obj)
+	required, _ := s["required"].([]string)
+	for _, key := range names.api.Needed[name] {
+		if !slices.Contains(required, key) {
+			required = append(required, key)
+		}
+	}
+	if slices.Contains(names.api.Twinned, name) {
+		for snake, camel := range names.api.Twins {
+			p, ok := props[snake].(obj)
+			if !ok {
+				continue
+			}
+			delete(props, camel)
+			required = slices.DeleteFunc(required, func(key string) bool { return key == camel })
+			p["x-camel-case"] = camel
+			words, _ := p["description"].(string)
+			p["description"] = words + " (also as " + camel + ")"
+		}
+	}
+	for key, limits := range names.api.Limits[name] {
+		maps.Copy(props[key].(obj), limits)
+	}
+	if len(required) > 0 {
+		slices.Sort(required)
+		s["required"] = required
+	}
+	return s
+}
+
+// creating is the schema of a body that makes a record, where more must be in it than in one that changes the record: a component of
+// its own, since generators do not merge the required properties of two.
+func (names *describer) creating(operation string, schema obj) obj {
+	needed := names.api.NeededToCreate[operation]
+	if needed == nil {
+		return schema
+	}
+	name := strings.TrimPrefix(schema["$ref"].(string), schemaRef)
+	s := maps.Clone(names.schemas[name].(obj))
+	s["required"] = needed
+	name = "Create" + strings.TrimSuffix(name, "Input") + "Request"
+	names.schemas[name] = s
+	return obj{"$ref": schemaRef + name}
+}
+
+// request is the media type of a body, with the example of its operation.
+func (names *describer) request(operation string, schema obj) obj {
+	out := obj{"schema": names.creating(operation, schema)}
+	if example := names.api.Examples[operation]; example != nil {
+		out["example"] = example
+	} else {
+		out["example"] = names.sample("", schema)
+	}
+	return out
+}
+
+// OperationID returns the operationId of a route: of a page its method and the words of its path (getLogin).
+func (a *API) OperationID(r *Route) string {
+	if name := a.OperationNames[r.Method+" "+r.Path]; name != "" {
+		return name
+	}
+	id := strings.ToLower(r.Method)
+	words := strings.FieldsFunc(strings.TrimPrefix(r.Path, "/api/"), func(c rune) bool { return strings.ContainsRune("/:-._", c) })
+	for _, w := range words {
+		id += strings.ToUpper(w[:1]) + w[1:]
+	}
+	return id
+}

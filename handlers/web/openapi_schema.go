@@ -1,0 +1,166 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// schemaRef is how a document refers to one of its schemas, in front of the name.
+const schemaRef = "#/components/schemas/"
+
+// typeName returns the name of a type in the documents.
+func (names *describer) typeName(t reflect.Type) string {
+	if name := names.api.TypeNames[t]; name != "" {
+		return name
+	}
+	name := t.Name()
+	return strings.ToUpper(name[:1]) + name[1:]
+}
+
+// inputSchema describes the fields of a request.
+func inputSchema(fields []field, names *describer) obj {
+	props, required := obj{}, []string{}
+	for i := range fields {
+		f := &fields[i]
+		props[f.name] = names.worded(f.name, f.schema(names))
+		if f.required {
+			required = append(required, f.name)
+		}
+	}
+	s := obj{"type": "object", "properties": props}
+	if len(required) > 0 {
+		s["required"] = required
+	}
+	return s
+}
+
+func (f *field) schema(names *describer) obj {
+	s := typeSchema(f.typ, true, names)
+	if f.uuid {
+		s["format"] = "uuid"
+	}
+	if f.enum != nil {
+		s["enum"] = f.enum
+	}
+	return s
+}
+
+// outputSchema describes the answer of an operation.
+func outputSchema(t reflect.Type, names *describer) obj { return typeSchema(t, false, names) }
+
+func typeSchema(t reflect.Type, input bool, names *describer) obj {
+	switch t {
+	case emailType:
+		return obj{"type": "string", "format": "email"}
+	case instantType:
+		return obj{"type": "string", "format": "date-time"}
+	case rawType, preferencesType:
+		return obj{"type": "object", "additionalProperties": true}
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return typeSchema(t.Elem(), input, names)
+	case reflect.String:
+		return obj{"type": "string"}
+	case reflect.Bool:
+		return obj{"type": "boolean"}
+	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint64:
+		return obj{"type": "integer"}
+	case reflect.Float64:
+		return obj{"type": "number"}
+	case reflect.Slice:
+		return obj{"type": "array", "items": typeSchema(t.Elem(), input, names)}
+	case reflect.Map, reflect.Interface:
+		return obj{"type": "object", "additionalProperties": true}
+	case reflect.Struct:
+		if input {
+			s := inputSchema(fieldsOf(t, "json"), names)
+			if names.api.TypeNames[t] == "" {
+				return s
+			}
+			return names.put(t, s)
+		}
+		return structSchema(t, names)
+	}
+	panic(fmt.Sprintf("web: no schema for %v", t))
+}
+
+// ofNamed reports whether a field is one of an embedded struct to which JSON gives a name of its own.
+func ofNamed(t reflect.Type, index []int) bool {
+	for i := 1; i < len(index); i++ {
+		if name, _, _ := strings.Cut(t.FieldByIndex(index[:i]).Tag.Get("json"), ","); name != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// structSchema describes a struct of an answer; a named one becomes a component.
+func structSchema(t reflect.Type, names *describer) obj {
+	props, required := obj{}, []string{}
+	for _, sf := range reflect.VisibleFields(t) {
+		tag, ok := sf.Tag.Lookup("json")
+		name, options, _ := strings.Cut(tag, ",")
+		if !ok || name == "-" || name == "" || !sf.IsExported() || ofNamed(t, sf.Index) {
+			continue
+		}
+		s := typeSchema(sf.Type, false, names)
+		if e := sf.Tag.Get("enum"); e != "" {
+			s["enum"] = strings.Split(e, "|")
+		}
+		optional := strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
+		nullable := sf.Type.Kind() == reflect.Pointer && !optional || sf.Tag.Get("is") == "nullable"
+		if nullable && s["type"] != nil {
+			s["type"] = []any{s["type"], "null"}
+		}
+		props[name] = names.worded(name, s)
+		if !optional {
+			required = append(required, name)
+		}
+	}
+	s := obj{"type": "object", "properties": props}
+	if len(required) > 0 {
+		slices.Sort(required)
+		s["required"] = required
+	}
+	return names.put(t, s)
+}
+
+// put makes a component of a struct that has a name, and refers to it.
+func (names *describer) put(t reflect.Type, s obj) obj {
+	if t.Name() == "" || strings.Contains(t.Name(), "[") {
+		return s
+	}
+	name := names.typeName(t)
+	s = names.bounded(name, s)
+	if old, ok := names.schemas[name]; ok && !sameJSON(old, s) {
+		panic(fmt.Sprintf("web: two schemas are named %s", name))
+	}
+	names.schemas[name] = s
+	return obj{"$ref": schemaRef + name}
+}
+
+// bodySchema describes the body of a request.
+func (e *Endpoint) bodySchema(names *describer) obj {
+	if len(e.bodies) > 0 {
+		forms := make([]obj, len(e.bodies))
+		for i, t := range e.bodies {
+			forms[i] = names.put(t, inputSchema(fieldsOf(t, "form"), names))
+		}
+		return obj{"anyOf": forms}
+	}
+	fields := e.in.form
+	if e.in.object != nil {
+		fields = e.in.object.fields
+	}
+	return names.put(e.in.typ, inputSchema(fields, names))
+}
+
+func sameJSON(a, b any) bool {
+	x, _ := json.Marshal(a)
+	y, _ := json.Marshal(b)
+	return string(x) == string(y)
+}

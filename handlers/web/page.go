@@ -1,0 +1,95 @@
+package web
+
+import (
+	"mime"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"golang.org/x/text/language"
+
+	"newsletterd/core"
+)
+
+// PageHeaders sets the headers of every page: nothing may be loaded, framed or posted elsewhere, and no address leaks.
+// images is the CSP source of pictures besides our own, script that of scripts; targets are the origins that the forms of
+// the page may lead to besides our own. The layout softens no-referrer to same-origin, which tells others as little:
+// without it a form's Origin would be null, and browsers that send no Sec-Fetch-Site (old ones, and all to a plain http
+// host) could send no form at all.
+func (c *Call) PageHeaders(images, script string, targets ...string) {
+	csp := "default-src 'none'; style-src 'self'; img-src 'self' data:" + images + "; form-action 'self'"
+	for _, t := range targets {
+		csp += " " + t
+	}
+	if script != "" {
+		csp += "; script-src " + script
+	}
+	h := c.Header()
+	h.Set("Content-Security-Policy", csp+"; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	if c.frame.secure() {
+		h.Set("Strict-Transport-Security", "max-age=31536000")
+	}
+}
+
+// secure reports whether the world reaches us by https.
+func (h *Handler) secure() bool { return strings.HasPrefix(h.publicURL, "https://") }
+
+// SourceOf returns the CSP source of a URL: its origin, or the scheme alone where there is no host (RFC 8252 section 7.1).
+func SourceOf(raw string) string {
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil || u.Scheme == "":
+		return "'self'"
+	case u.Host == "" || (u.Scheme != "https" && u.Scheme != "http"):
+		return u.Scheme + ":"
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+var browserLanguages = func() language.Matcher {
+	var tags []language.Tag
+	for _, lang := range core.Languages {
+		tags = append(tags, language.MustParse(lang))
+	}
+	return language.NewMatcher(tags)
+}()
+
+// Language returns the language of ours that the browser likes best (RFC 9110 section 12.5.4); empty where it asks for none
+// of them.
+func (c *Call) Language() string {
+	tags, _, err := language.ParseAcceptLanguage(c.Request.Header.Get("Accept-Language"))
+	if err != nil {
+		return ""
+	}
+	_, i, sure := browserLanguages.Match(tags...)
+	if sure == language.No {
+		return ""
+	}
+	return core.Languages[i]
+}
+
+// PrefersHTML reports whether a header Accept (RFC 9110 section 12.5.1) names text/html, and no form of JSON that it likes better.
+func PrefersHTML(accept string) bool {
+	html, json := 0.0, 0.0
+	for part := range strings.SplitSeq(accept, ",") {
+		kind, params, err := mime.ParseMediaType(part)
+		if err != nil {
+			continue
+		}
+		q := 1.0
+		if s := params["q"]; s != "" {
+			if q, err = strconv.ParseFloat(s, 64); err != nil || q < 0 || q > 1 {
+				continue
+			}
+		}
+		switch kind {
+		case "text/html", "application/xhtml+xml":
+			html = max(html, q)
+		case "application/json", "application/problem+json":
+			json = max(json, q)
+		}
+	}
+	return html > 0 && html >= json
+}

@@ -1,0 +1,30 @@
+package web
+
+import (
+	"net/url"
+	"testing"
+
+	"newsletterd/core"
+)
+
+// What formValues takes of a form is what net/url reads in it, each name once.
+func FuzzFormValues(f *testing.F) {
+	for _, s := range []string{"email=a%40b.example&first_name=Ada", "a=1&a=2", "a;b=1", "a=%zz", "a=%00", "=x&&a", "a=b=c", "a=%C3%A4+b", "_website=&email="} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		form, err := formValues(s)
+		if err != nil {
+			return
+		}
+		want, err := url.ParseQuery(s)
+		if err != nil || len(want) != len(form) {
+			t.Fatalf("%q: %v, net/url %v %v", s, form, want, err)
+		}
+		for name, v := range form {
+			if len(want[name]) != 1 || want.Get(name) != v || !core.CleanText(name) || !core.CleanText(v) {
+				t.Errorf("%q: %q is %q, net/url says %q", s, name, v, want[name])
+			}
+		}
+	})
+}

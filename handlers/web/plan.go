@@ -1,0 +1,208 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// plan says how a request becomes a value of one Go type. It is made once, when the table is built;
+// a type that it can't serve panics there.
+type plan struct {
+	typ                 reflect.Type
+	kind                bodyKind
+	path, query, header []field
+	form                []field
+	object              *object // of a JSON body
+}
+
+// field is one input: a key of a JSON object, a form or query parameter, a header, a path parameter.
+type field struct {
+	name     string
+	index    []int
+	typ      reflect.Type
+	required bool // must be given; null and (outside JSON) the empty text don't count
+	uuid     bool // a UUID, brought to lower case
+	enum     []string
+	decode   decoder // JSON only
+}
+
+// object is a JSON object that becomes a struct.
+type object struct {
+	fields   []field
+	required uint64
+	judges   bool // its struct is a keyJudge
+}
+
+// keyJudge is a struct that is told the keys of its JSON object that it has no field for, those with null apart. An error
+// of JudgeKeys refuses the request, before what is missing does.
+type keyJudge interface{ JudgeKeys(unknown []string) error }
+
+var keyJudgeType = reflect.TypeFor[keyJudge]()
+
+func (o *object) find(key []byte) int {
+	for i := range o.fields {
+		if o.fields[i].name == string(key) {
+			return i
+		}
+	}
+	return -1
+}
+
+var (
+	emailType   = reflect.TypeFor[core.Email]()
+	instantType = reflect.TypeFor[core.Instant]()
+	rawType     = reflect.TypeFor[json.RawMessage]()
+
+	preferencesType = reflect.TypeFor[core.Preferences]()
+)
+
+func newPlan(t reflect.Type, kind bodyKind) *plan {
+	p := &plan{typ: t, kind: kind}
+	if t.Kind() != reflect.Struct {
+		panic(fmt.Sprintf("web: %v is not a struct", t))
+	}
+	p.path = fieldsOf(t, "path")
+	p.query = fieldsOf(t, "query")
+	p.header = fieldsOf(t, "header")
+	for i := range p.path {
+		// Everything in a path is a UUID unless its tag says text.
+		f, _ := t.FieldByName(t.FieldByIndex(p.path[i].index).Name)
+		p.path[i].uuid = !slices.Contains(strings.Split(f.Tag.Get("path"), ","), "text")
+	}
+	switch kind {
+	case jsonBody:
+		p.object = newObject(t)
+	case formBody:
+		p.form = fieldsOf(t, "form")
+	}
+	return p
+}
+
+// fieldsOf lists the fields of a struct that carry a tag. The tag is: (or, but for json, what stands
+// behind the name) says required and uuid; the tag enum lists the values allowed.
+func fieldsOf(t reflect.Type, tag string) []field {
+	var fields []field
+	for _, sf := range reflect.VisibleFields(t) {
+		text, ok := sf.Tag.Lookup(tag)
+		name, options, _ := strings.Cut(text, ",")
+		if !ok || name == "-" || name == "" || !sf.IsExported() {
+			continue
+		}
+		f := field{name: name, index: sf.Index, typ: sf.Type}
+		for option := range strings.SplitSeq(options+","+sf.Tag.Get("is"), ",") {
+			switch option {
+			case "required":
+				f.required = true
+			case "uuid":
+				f.uuid = true
+			}
+		}
+		if e := sf.Tag.Get("enum"); e != "" {
+			f.enum = strings.Split(e, "|")
+		}
+		if tag == "json" {
+			f.decode = decoderOf(f.typ, 0)
+		} else if !isText(f.typ) {
+			panic(fmt.Sprintf("web: %v.%s can't be read from text", t, sf.Name))
+		}
+		fields = append(fields, f)
+	}
+	if len(fields) > 64 {
+		panic(fmt.Sprintf("web: %v has more than 64 fields", t))
+	}
+	return fields
+}
+
+func newObject(t reflect.Type) *object {
+	o := &object{fields: fieldsOf(t, "json"), judges: reflect.PointerTo(t).Implements(keyJudgeType)}
+	for i := range o.fields {
+		if o.fields[i].required {
+			o.required |= 1 << i
+		}
+	}
+	return o
+}
+
+func isText(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return t.Elem().Kind() != reflect.Pointer && isText(t.Elem())
+	case reflect.String, reflect.Bool, reflect.Int, reflect.Int64:
+		return true
+	}
+	return false
+}
+
+// check holds a text against what the tags of the field ask for.
+func (f *field) check(s string) (string, error) {
+	if f.uuid {
+		id, ok := core.ParseID(s)
+		if !ok {
+			return "", mustBe("a UUID")
+		}
+		return id, nil
+	}
+	if f.enum != nil && !slices.Contains(f.enum, s) {
+		return "", mustBe("one of " + strings.Join(f.enum, ", "))
+	}
+	return s, nil
+}
+
+// setText sets the field of in from a text.
+func (f *field) setText(in reflect.Value, s string) error {
+	v := in.FieldByIndex(f.index)
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+		v = v.Elem()
+	}
+	s, err := f.check(s)
+	if err == nil {
+		err = setScalar(v, s)
+	}
+	if err != nil {
+		return onField(err, f.name)
+	}
+	return nil
+}
+
+// errEmail is core.ErrInvalidEmail without the name of a field, which onField gives.
+var errEmail = &core.Error{Kind: core.Invalid, Code: core.ErrInvalidEmail.Code, Message: "is not a valid e-mail address."}
+
+func setScalar(v reflect.Value, s string) error {
+	switch v.Type() {
+	case emailType:
+		e, err := core.ParseEmail(s)
+		if err != nil {
+			return errEmail
+		}
+		v.SetString(string(e))
+		return nil
+	case instantType:
+		i, err := core.ParseInstant(s)
+		v.SetInt(int64(i))
+		return err
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(s)
+	case reflect.Bool:
+		b, err := strconv.ParseBool(s)
+		if err != nil {
+			return mustBe("true or false")
+		}
+		v.SetBool(b)
+	default:
+		n, err := strconv.ParseInt(s, 10, v.Type().Bits())
+		if err != nil {
+			return mustBe("a whole number")
+		}
+		v.SetInt(n)
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+package web
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"newsletterd/core"
+)
+
+// HTML is the answer of an operation that shows a page, or sends the browser to one.
+type HTML struct {
+	Status int // 0: 200
+	Body   []byte
+	To     string // where the page is: then there is no body, and the status is 302, or 303 behind a form
+}
+
+// Redirect is the answer of an operation that sends the browser elsewhere, with 302 or 303.
+type Redirect struct {
+	Status int // 0: 302
+	URL    string
+}
+
+// Text is an answer in a media type of its own.
+type Text struct {
+	Type string
+	Body []byte
+}
+
+// responseWriter remembers what went out. Unwrap lets http.ResponseController reach the connection.
+type responseWriter struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+}
+
+func (w *responseWriter) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *responseWriter) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	n, err := w.ResponseWriter.Write(b)
+	w.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap is for http.ResponseController.
+func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// reply writes the answer of an operation that succeeded.
+func (c *Call) reply(out any) error {
+	status := c.route.Do.status
+	if c.status != 0 {
+		status = c.status
+	}
+	switch v := out.(type) {
+	case None:
+		c.w.WriteHeader(status)
+	case HTML:
+		if v.To != "" {
+			c.redirect(v.To)
+			return nil
+		}
+		c.write(cmp.Or(v.Status, status), "text/html; charset=utf-8", v.Body)
+	case Text:
+		c.write(status, v.Type, v.Body)
+	case Redirect:
+		c.Header().Set("Location", v.URL)
+		c.w.WriteHeader(cmp.Or(v.Status, http.StatusFound))
+	default:
+		b := buffers.Get().(*bytes.Buffer)
+		defer buffers.Put(b)
+		b.Reset()
+		enc := json.NewEncoder(b)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(out); err != nil {
+			return err
+		}
+		c.write(status, "application/json", b.Bytes())
+	}
+	return nil
+}
+
+// redirect sends the browser on; behind a form with 303, so that it doesn't post again.
+func (c *Call) redirect(to string) {
+	c.Header().Set("Location", to)
+	status := http.StatusFound
+	if c.Request.Method == http.MethodPost {
+		status = http.StatusSeeOther
+	}
+	c.w.WriteHeader(status)
+}
+
+func (c *Call) write(status int, contentType string, body []byte) {
+	h := c.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	c.w.WriteHeader(status)
+	_, _ = c.w.Write(body) // a caller that went away is nobody to tell
+}
+
+// streamList writes a whole list as one array, page by page. An error after the first page can no
+// longer become a status: the connection is cut, so that nobody takes a part for the whole.
+func streamList[Out any](c *Call, page core.Page, key func(Out) string, read func(core.Page) ([]Out, error)) error {
+	rows, err := read(page)
+	if err != nil {
+		return err
+	}
+	control := http.NewResponseController(c.w)
+	c.Header().Set("Content-Type", "application/json")
+	c.w.WriteHeader(http.StatusOK)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	separator := byte('[')
+	for {
+		for i := range rows {
+			b.WriteByte(separator)
+			separator = ','
+			if err := enc.Encode(rows[i]); err != nil {
+				c.Cut(err)
+			}
+		}
+		last := len(rows) < page.Limit
+		if last && separator == '[' {
+			b.WriteByte('[')
+		}
+		if last {
+			b.WriteString("]\n")
+		}
+		c.stream(control, b.Bytes())
+		if last {
+			return nil
+		}
+		b.Reset()
+		page.After = key(rows[len(rows)-1])
+		if rows, err = read(page); err != nil {
+			c.Cut(err)
+		}
+	}
+}
+
+// stream writes in small steps, each of which must get through in time: a slow reader keeps going, one
+// that stopped reading is cut off.
+func (c *Call) stream(control *http.ResponseController, b []byte) {
+	const step = 4 * KiB
+	for len(b) > 0 {
+		n := min(step, len(b))
+		_ = control.SetWriteDeadline(time.Now().Add(ProgressTimeout))
+		if _, err := c.w.Write(b[:n]); err != nil {
+			c.Cut(err)
+		}
+		b = b[n:]
+	}
+}
+
+// Stream returns the writer of a long answer. Each write has its own time to get through.
+func (c *Call) Stream() http.ResponseWriter { return streamWriter{c.w} }
+
+type streamWriter struct{ *responseWriter }
+
+func (w streamWriter) Write(b []byte) (int, error) {
+	_ = http.NewResponseController(w.responseWriter).SetWriteDeadline(time.Now().Add(ProgressTimeout))
+	return w.responseWriter.Write(b)
+}
+
+// Cut ends the connection in the middle of an answer.
+func (c *Call) Cut(err error) {
+	c.err = err
+	panic(http.ErrAbortHandler)
+}
