@@ -23,6 +23,8 @@ type Browser struct {
 
 const browserColumns = "b.id, b.user_id, b.epoch, b.amr, b.remote, b.user_agent, b.auth_at, b.used_at, b.expires_at"
 
+var browserTable = tableOf[Browser]("browser", nil, nil)
+
 // Visitor is who is signed in in a browser.
 type Visitor struct {
 	Browser Browser
@@ -70,8 +72,7 @@ func (s *Store) AddBrowser(ctx context.Context, in SignIn, b Browser, before str
 		if _, err := tx.exec("DELETE FROM browser WHERE id = ?", before); err != nil {
 			return err
 		}
-		_, err := tx.exec("INSERT INTO browser (id, user_id, epoch, amr, remote, user_agent, auth_at, used_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			b.ID, b.UserID, b.Epoch, b.AMR, b.Remote, b.UserAgent, b.AuthAt, b.UsedAt, b.ExpiresAt)
+		_, err := insertRow(tx, &browserTable, &b)
 		return err
 	})
 }

@@ -11,7 +11,7 @@ import (
 // not be mailed, or is not as expected, is looked at again by himself.
 const (
 	selectClaimRange = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (SELECT concat_ws(char(31), seq, tries, ambiguous, subscriber_id, email_key) AS claim " +
-		"FROM recipient WHERE job_no = ?1 AND seq > ?2 AND state = 0 ORDER BY seq LIMIT +?3)"
+		"FROM recipient WHERE job_no = ?1 AND seq > ?2 AND state = " + sqlRecipientQueued + " ORDER BY seq LIMIT +?3)"
 
 	// A line of somebody who is not to be mailed is the id alone. Of the numbers, those of barred, the fifth is not used.
 	selectRangeSubscribers = "SELECT coalesce(group_concat(line, char(30)), '') FROM (SELECT CASE WHEN s.word = 'active' AND s.block = '' " +

@@ -47,9 +47,9 @@ const claimColumns = "SELECT concat_ws(char(31), r.seq, r.tries, r.ambiguous, r.
 // LIMIT ? to plan by it, and so prepare the statement again each time that it runs; behind a sign it does not.
 const (
 	claimQueued = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (" + claimColumns + claimFrom +
-		"AND r.seq > ?5 AND r.state = 0 ORDER BY r.seq LIMIT +?6)"
+		"AND r.seq > ?5 AND r.state = " + sqlRecipientQueued + " ORDER BY r.seq LIMIT +?6)"
 	claimDeferred = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (" + claimColumns + claimFrom +
-		"AND r.state = 1 AND r.due_at <= ?7 AND (r.due_at, r.seq) > (?5, ?6) ORDER BY r.due_at, r.seq LIMIT +?8)"
+		"AND r.state = " + sqlRecipientDeferred + " AND r.due_at <= ?7 AND (r.due_at, r.seq) > (?5, ?6) ORDER BY r.due_at, r.seq LIMIT +?8)"
 )
 
 // ClaimKey is what the claims of a job are checked against.

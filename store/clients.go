@@ -6,31 +6,38 @@ import (
 	"newsletterd/core"
 )
 
-const clientColumns = `id, tenant_id, name, client_type, redirect_uris, post_logout_redirect_uris, scopes, grant_types,
-	token_endpoint_auth_method, id_token_signed_response_alg, first_party, require_pkce, secret_hash, created_at, updated_at`
+var clientTable = tableOf[core.Client]("client", []string{"suspended"}, []string{"tenant_id", "created_at"})
+
+var (
+	selectClients = "SELECT " + clientTable.columns + " FROM client WHERE "
+	selectClient  = selectClients + "id = ? AND deleted_at = 0"
+	allClients    = selectClients + "id > ? AND deleted_at = 0 ORDER BY id LIMIT ?"
+	clientsAmong  = selectClients + "tenant_id IN (SELECT value FROM json_each(?)) AND id > ? AND deleted_at = 0 ORDER BY id LIMIT ?"
+
+	clientAndTenant = "SELECT " + clientTable.columns + `,
+		EXISTS (SELECT 1 FROM tenant WHERE tenant.id = tenant_id AND tenant.status = '` + core.TenantSuspended + `') AS suspended
+		FROM client WHERE id = ? AND deleted_at = 0`
+)
 
 // Client reads one OAuth client. One that was deleted, itself or with its tenant, is core.ErrNotFound.
 func (s *Store) Client(ctx context.Context, id string) (c core.Client, err error) {
-	err = s.get(ctx, &c, "SELECT "+clientColumns+`, EXISTS (SELECT 1 FROM tenant WHERE tenant.id = tenant_id AND tenant.status = 'suspended') AS suspended
-		FROM client WHERE id = ? AND deleted_at = 0`, id)
+	err = s.get(ctx, &c, clientAndTenant, id)
 	return c, err
 }
 
 // client reads one OAuth client inside an operation.
 func (tx *Tx) client(id string) (c core.Client, err error) {
-	err = tx.get(&c, "SELECT "+clientColumns+" FROM client WHERE id = ? AND deleted_at = 0", id)
+	err = tx.get(&c, selectClient, id)
 	return c, err
 }
 
 // Clients reads a page of OAuth clients, by id: all, or those of tenants.
 func (s *Store) Clients(ctx context.Context, tenants []string, all bool, page core.Page) (cs []core.Client, err error) {
 	if all {
-		err = s.all(ctx, &cs, "SELECT "+clientColumns+" FROM client WHERE id > ? AND deleted_at = 0 ORDER BY id LIMIT ?",
-			page.After, page.Limit)
+		err = s.all(ctx, &cs, allClients, page.After, page.Limit)
 		return cs, err
 	}
-	err = s.all(ctx, &cs, "SELECT "+clientColumns+` FROM client WHERE tenant_id IN (SELECT value FROM json_each(?))
-		AND id > ? AND deleted_at = 0 ORDER BY id LIMIT ?`, jsonOf(tenants), page.After, page.Limit)
+	err = s.all(ctx, &cs, clientsAmong, jsonOf(tenants), page.After, page.Limit)
 	return cs, err
 }
 
@@ -42,23 +49,13 @@ func (s *Store) AddClient(ctx context.Context, c core.Client, actor string) erro
 				return err
 			}
 		}
-		_, err := tx.exec("INSERT INTO client ("+clientColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			c.ID, c.TenantID, c.Name, c.ClientType, c.RedirectURIs.Column(), c.PostLogoutRedirectURIs.Column(), c.Scopes.Column(),
-			c.GrantTypes.Column(), c.AuthMethod, c.IDTokenAlg, c.FirstParty, c.RequirePKCE, secretColumn(c), c.CreatedAt, c.UpdatedAt)
+		_, err := insertRow(tx, &clientTable, &c)
 		if err != nil {
 			return err
 		}
 		tx.kick(TopicIdentity)
 		return tx.audit(c.CreatedAt, actor, "client.create", c.TenantID, c.ID)
 	})
-}
-
-// secretColumn is never NULL.
-func secretColumn(c core.Client) []byte {
-	if c.SecretHash == nil {
-		return []byte{}
-	}
-	return c.SecretHash
 }
 
 // UpdateClient changes an OAuth client by a rule and returns it as it is then. The rule runs inside the transaction.
@@ -70,11 +67,7 @@ func (s *Store) UpdateClient(ctx context.Context, id, actor string, rule func(*c
 		if err := rule(&c); err != nil {
 			return err
 		}
-		_, err := tx.exec(`UPDATE client SET name = ?, client_type = ?, redirect_uris = ?, post_logout_redirect_uris = ?, scopes = ?,
-			grant_types = ?, token_endpoint_auth_method = ?, id_token_signed_response_alg = ?, first_party = ?, require_pkce = ?,
-			secret_hash = ?, updated_at = ? WHERE id = ?`,
-			c.Name, c.ClientType, c.RedirectURIs.Column(), c.PostLogoutRedirectURIs.Column(), c.Scopes.Column(),
-			c.GrantTypes.Column(), c.AuthMethod, c.IDTokenAlg, c.FirstParty, c.RequirePKCE, secretColumn(c), c.UpdatedAt, id)
+		err := updateRow(tx, &clientTable, &c, id)
 		if err != nil {
 			return err
 		}

@@ -34,8 +34,10 @@ type Code struct {
 	UsedAt      core.Instant `db:"used_at"`
 }
 
-const codeColumns = `hash, family_id, user_id, client_id, browser_id, redirect_uri, challenge, nonce, scope, epoch, amr, remote,
-	user_agent, auth_at, created_at, expires_at, used_at, claims`
+var (
+	codeTable  = tableOf[Code]("code", nil, nil)
+	selectCode = "SELECT " + codeTable.columns + " FROM code WHERE hash = ?"
+)
 
 // ErrCode is the answer to a code that is unknown, expired, used, or not good any more.
 var ErrCode = &core.Error{Kind: core.Invalid, Code: "invalid_grant", Message: "The code is not valid, or no longer."}
@@ -49,9 +51,8 @@ func (s *Store) AddCode(ctx context.Context, c Code, consent []string) error {
 				return err
 			}
 		}
-		_, err := tx.exec("INSERT INTO code ("+codeColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)",
-			c.Hash, c.FamilyID, c.UserID, c.ClientID, c.BrowserID, c.RedirectURI, c.Challenge, c.Nonce, c.Scope, c.Epoch, c.AMR, c.Remote,
-			c.UserAgent, c.AuthAt, c.CreatedAt, c.ExpiresAt, c.Claims)
+		c.UsedAt = 0
+		_, err := insertRow(tx, &codeTable, &c)
 		return err
 	})
 }
@@ -72,7 +73,7 @@ func (s *Store) RedeemCode(ctx context.Context, hash []byte, clientID string, no
 	var refused error
 	err := s.update(ctx, func(tx *Tx) error {
 		refused = nil
-		err := tx.get(&c, "SELECT "+codeColumns+" FROM code WHERE hash = ?", hash)
+		err := tx.get(&c, selectCode, hash)
 		if errors.Is(err, core.ErrNotFound) {
 			return ErrCode
 		}

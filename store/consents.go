@@ -6,10 +6,13 @@ import (
 	"newsletterd/core"
 )
 
+const consentColumns = "list_id, subscription_id, at, what, means, source, remote, user_agent, text_version, generation, job_no, reason"
+
+var insertConsent = insertInto("consent", consentColumns) + " ON CONFLICT DO NOTHING"
+
 // addConsent appends to the ledger. Two of a kind in one millisecond are one.
 func (tx *Tx) addConsent(c core.Consent) error {
-	_, err := tx.exec(`INSERT INTO consent (list_id, subscription_id, at, what, means, source, remote, user_agent, text_version, generation, job_no, reason)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+	_, err := tx.exec(insertConsent,
 		c.ListID, c.SubscriptionID, int64(c.At), c.What, c.Proof, c.Source, c.Remote, c.UserAgent, c.TextVersion, c.Generation, c.JobNo, c.Reason)
 	return err
 }

@@ -9,6 +9,8 @@ import (
 
 const deviceColumns = "id, owner_id, name, agent_id, representative, registered, registered_at, created_at, unpaired_at"
 
+var insertDevice = insertInto("device", deviceColumns)
+
 // Device reads one device of a user, unpaired or not; another's is core.ErrNotFound.
 func (s *Store) Device(ctx context.Context, id, ownerID string) (d core.Device, err error) {
 	err = s.get(ctx, &d, "SELECT "+deviceColumns+" FROM device WHERE id = ? AND owner_id = ?", id, ownerID)
@@ -65,7 +67,7 @@ func (s *Store) AddDevice(ctx context.Context, d core.Device) error {
 		if err := tx.agentOf(d); err != nil {
 			return err
 		}
-		_, err := tx.exec("INSERT INTO device ("+deviceColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		_, err := tx.exec(insertDevice,
 			d.ID, d.OwnerID, d.Name, d.AgentID, d.Representative, d.Registered, d.RegisteredAt, d.CreatedAt, d.UnpairedAt)
 		return secondLeader(err)
 	})

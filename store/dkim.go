@@ -9,6 +9,8 @@ import (
 
 const dkimColumns = "id, tenant_id, domain, selector, algorithm, status, public, created_at, updated_at"
 
+var insertDKIMKey = insertInto("dkim_key", dkimColumns+", private")
+
 // DKIMKeys reads a page of keys, by id: all, or those of one tenant (empty: the daemon's own).
 func (s *Store) DKIMKeys(ctx context.Context, tenantID string, all bool, page core.Page) (ks []core.DKIMKey, err error) {
 	err = s.all(ctx, &ks, "SELECT "+dkimColumns+" FROM dkim_key WHERE (? OR tenant_id = ?) AND id > ? ORDER BY id LIMIT ?",
@@ -75,7 +77,7 @@ func (s *Store) AddDKIMKey(ctx context.Context, k core.DKIMKey, private []byte, 
 			}
 		}
 		tx.kick(TopicRecords)
-		_, err := tx.exec("INSERT INTO dkim_key ("+dkimColumns+", private) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		_, err := tx.exec(insertDKIMKey,
 			k.ID, k.TenantID, k.Domain, k.Selector, k.Algorithm, k.Status, k.Public, int64(k.CreatedAt), int64(k.UpdatedAt), sealed)
 		if err != nil {
 			return err

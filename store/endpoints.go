@@ -12,6 +12,11 @@ const EndpointPatience = 5 * 24 * time.Hour
 
 const endpointColumns = "id, tenant_id, list_id, name, url, events, old_until, failing_since, disabled_at, disabled_reason, created_at, updated_at"
 
+var (
+	insertEndpoint        = insertInto("webhook_endpoint", "id, tenant_id, list_id, name, url, events, secret, created_at, updated_at")
+	insertEndpointAttempt = insertInto("endpoint_attempt", "endpoint_id, event_id, event_type, at, outcome, status, took_ms, reason")
+)
+
 // endpointsOf returns the active endpoints of a tenant. Never change one.
 func (tx *Tx) endpointsOf(tenantID string) ([]core.Endpoint, error) {
 	tenants, age := tx.store.endpoints.get("")
@@ -80,8 +85,7 @@ func (tx *Tx) logAttempt(r *EventResult, now core.Instant) error {
 }
 
 func (tx *Tx) addEndpointAttempt(a EndpointAttempt) error {
-	_, err := tx.exec(`INSERT INTO endpoint_attempt (endpoint_id, event_id, event_type, at, outcome, status, took_ms, reason)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, a.EndpointID, a.EventID, a.EventType, int64(a.At), a.Outcome, a.Status, a.TookMS, a.Reason)
+	_, err := tx.exec(insertEndpointAttempt, a.EndpointID, a.EventID, a.EventType, int64(a.At), a.Outcome, a.Status, a.TookMS, a.Reason)
 	return err
 }
 
@@ -170,8 +174,7 @@ func (s *Store) AddEndpoint(ctx context.Context, e core.Endpoint, key []byte, ac
 			return err
 		}
 		tx.kick(TopicRecords)
-		_, err := tx.exec(`INSERT INTO webhook_endpoint (id, tenant_id, list_id, name, url, events, secret, created_at, updated_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, e.ID, e.TenantID, e.ListID, e.Name, e.URL, e.Events.Column(), sealed, int64(e.CreatedAt), int64(e.UpdatedAt))
+		_, err := tx.exec(insertEndpoint, e.ID, e.TenantID, e.ListID, e.Name, e.URL, e.Events.Column(), sealed, int64(e.CreatedAt), int64(e.UpdatedAt))
 		if err != nil {
 			return err
 		}

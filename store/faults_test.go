@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -82,8 +83,14 @@ func (f *faults) disarm() (at string, wrote bool) {
 	return f.at, f.wrote
 }
 
-// Call counts the calls of the driver.
-func (f *faults) Call(c driver.Conn, kind, query string, _ []driver.NamedValue) error {
+var numberedPlace = regexp.MustCompile(`[?$][0-9]`)
+
+// Call counts the calls of the driver. It fails where a statement has more arguments than places, which SQLite's driver
+// ignores.
+func (f *faults) Call(c driver.Conn, kind, query string, args []driver.NamedValue) error {
+	if places := strings.Count(query, "?"); len(args) > places && !numberedPlace.MatchString(query) {
+		return fmt.Errorf("%d arguments for %d places: %s", len(args), places, query)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls++
@@ -113,8 +120,8 @@ func (f *faults) Ran(query string) {
 	}
 }
 
-// story is a run of operations, each tried with a fault at its first call of the driver, its second, and so on, until it gets
-// through without one. What was refused has left no trace in the file; what was acknowledged stands there.
+// story is a run of operations, each tried with a fault at its first call of the driver, its second, and so on, until
+// it gets through without one. What was refused has left no trace in the file; what was acknowledged stands there.
 type story struct {
 	newsletter
 	*faults
@@ -130,7 +137,7 @@ func newStory(t *testing.T, undo, crowd bool) *story {
 	f := order()
 	f.undo = undo
 	path := filepath.Join(t.TempDir(), "story.db")
-	// Without checkpoints: no fault is to hit what the writer does behind an operation.
+	// Without checkpoints: no fault is to hit what the writer does after an operation.
 	s, err := Open(t.Context(), Options{Path: path, Migrate: true, WatchEvery: 1 << 40, ExternalCheckpoints: true, Driver: "sqlite-faults"})
 	must(t, err)
 	t.Cleanup(func() { _ = s.Close() })
@@ -148,7 +155,8 @@ func (s *story) version() (v int64) {
 	return v
 }
 
-// op tells of an operation that is one transaction at most; steps of one that is several: what it did before the fault stays.
+// op tells of an operation that is one transaction at most; steps of one that is several: what it did before the fault
+// stays.
 func (s *story) op(name string, fn func() error)    { s.Helper(); s.tell(name, false, fn) }
 func (s *story) steps(name string, fn func() error) { s.Helper(); s.tell(name, true, fn) }
 
@@ -175,7 +183,8 @@ func (s *story) tell(name string, several bool, fn func() error) {
 		case at == "":
 			return
 		case strings.HasSuffix(at, " ROLLBACK") && (err == nil || s.crowd || several || s.version() == before):
-			// It was refused for a reason of its own, or meant to leave nothing; what follows has to find no transaction open.
+			// It was refused for a reason of its own, or meant to leave nothing; what follows has to find no
+			// transaction open.
 			if err == nil {
 				return
 			}
@@ -199,7 +208,8 @@ func (s *story) tell(name string, several bool, fn func() error) {
 	}
 }
 
-// try runs an operation, in a crowd together with two others in one transaction: theirs is kept if, and only if, they are told so.
+// try runs an operation, in a crowd together with two others in one transaction: theirs is kept if, and only if, they
+// are told so.
 func (s *story) try(fn func() error) (err error) {
 	s.Helper()
 	if !s.crowd {

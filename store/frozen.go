@@ -10,6 +10,8 @@ import (
 
 const frozenHead = "list_name, tenant_name, postal_address, language, mail_from, from_name, reply_to, template, resolved"
 
+var insertFrozen = insertInto("frozen_content", "campaign_id, "+frozenHead)
+
 // frozenBodies reads the bodies that frozen content refers to.
 const frozenBodies = `, coalesce((SELECT body FROM frozen_body WHERE no = f.template_html), '') AS template_html,
 	coalesce((SELECT body FROM frozen_body WHERE no = f.template_text), '') AS template_text,
@@ -27,7 +29,7 @@ func (s *Store) frozen(ctx context.Context, campaignID string) (f core.FrozenCon
 // left to be resolved at the start.
 func (tx *Tx) freeze(c *core.Campaign, l *core.List, t *core.Tenant) (f core.FrozenContent, err error) {
 	f = core.Freeze(c, l, t)
-	_, err = tx.exec("INSERT INTO frozen_content (campaign_id, "+frozenHead+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", c.ID,
+	_, err = tx.exec(insertFrozen, c.ID,
 		f.ListName, f.TenantName, f.PostalAddress, f.Language, f.MailFrom, f.FromName, f.ReplyTo, f.TemplateName, f.Resolved)
 	if err != nil || f.Resolved {
 		return f, err

@@ -64,7 +64,7 @@ var sweeps = []sweep{
 		keep:  func(Retention) time.Duration { return ConfirmTTL },
 	},
 	{
-		query: "DELETE FROM mail WHERE id IN (SELECT id FROM (SELECT id, created_at, state FROM mail ORDER BY id LIMIT ?2) WHERE created_at < ?1 AND state <> 0)",
+		query: "DELETE FROM mail WHERE id IN (SELECT id FROM (SELECT id, created_at, state FROM mail ORDER BY id LIMIT ?2) WHERE created_at < ?1 AND state <> " + sqlMailQueued + ")",
 		keep:  func(r Retention) time.Duration { return r.Mail },
 	},
 	{

@@ -227,10 +227,7 @@ func (im *importing) run(tx *Tx, rows []ImportRow) (err error) {
 func (im *importing) row(tx *Tx, r *ImportRow) error {
 	sub := core.Subscription{ID: r.id, ListID: im.list.ID}
 	change, _ := sub.Import(r.Email, im.status, im.proof, r.Preferences, im.at)
-	n, err := tx.exec(`INSERT INTO subscription (list_id, id, email, email_key, status, preferences, generation, means, created_at, changed_at, event_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		sub.ListID, sub.ID, string(sub.Email), r.key, sub.Status, string(sub.Preferences), sub.Generation, sub.Proof,
-		int64(sub.CreatedAt), int64(sub.ChangedAt), int64(sub.EventAt))
+	n, err := tx.exec(addSubscription, subscriptionValues(&sub, r.key)...)
 	if err != nil {
 		return err
 	}

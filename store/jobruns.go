@@ -222,7 +222,7 @@ func (tx *Tx) expandRetry(j *core.SendJob) (more bool, err error) {
 	n, err := tx.exec(`INSERT INTO recipient (job_no, seq, subscriber_id, email_key)
 		SELECT ?1, ?2 + row_number() OVER (ORDER BY r.seq), s.id, s.email_key FROM recipient AS r
 		JOIN subscriber AS s ON s.list_id = ?3 AND s.id = r.subscriber_id
-		WHERE r.job_no = ?7 AND r.seq > ?4 AND r.seq <= ?5 AND (r.state = 3 OR r.state = 4 AND r.reason = '`+core.ReasonCancelled+`')
+		WHERE r.job_no = ?7 AND r.seq > ?4 AND r.seq <= ?5 AND (r.state = `+sqlRecipientFailed+` OR r.state = `+sqlRecipientSkipped+` AND r.reason = '`+core.ReasonCancelled+`')
 		AND r.ambiguous = 0 AND s.word = 'active' AND s.block = ''
 		AND NOT EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?6 AND email_key = s.email_key)
 		AND NOT EXISTS (SELECT 1 FROM disabled WHERE email_key = s.email_key AND tenant_id IN ('', ?6))

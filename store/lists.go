@@ -7,18 +7,24 @@ import (
 	"newsletterd/core"
 )
 
-const listColumns = `id, tenant_id, name, status, confirm_token, confirm_floor, require_mailed_proof, sync_removes_absent, language, description,
-	consent_text, fields, mail_texts, subscribe_redirect_url, confirm_redirect_url, unsubscribe_redirect_url, created_at, updated_at`
+var listTable = tableOf[core.List]("list", nil, []string{"tenant_id", "created_at"})
+
+var (
+	selectLists = "SELECT " + listTable.columns + " FROM list WHERE "
+	selectList  = selectLists + "id = ? AND deleted_at = 0"
+	allLists    = selectLists + "id > ? AND deleted_at = 0 ORDER BY id LIMIT ?"
+	listsAmong  = selectLists + "tenant_id IN (SELECT value FROM json_each(?)) AND id > ? AND deleted_at = 0 ORDER BY id LIMIT ?"
+)
 
 // List reads one list. One that was deleted, itself or with its tenant, is core.ErrListNotFound.
 func (s *Store) List(ctx context.Context, id string) (l core.List, err error) {
-	err = s.get(ctx, &l, "SELECT "+listColumns+" FROM list WHERE id = ? AND deleted_at = 0", id)
+	err = s.get(ctx, &l, selectList, id)
 	return l, noList(err)
 }
 
 // list reads one list inside an operation.
 func (tx *Tx) list(id string) (l core.List, err error) {
-	err = tx.get(&l, "SELECT "+listColumns+" FROM list WHERE id = ? AND deleted_at = 0", id)
+	err = tx.get(&l, selectList, id)
 	return l, noList(err)
 }
 
@@ -32,12 +38,10 @@ func noList(err error) error {
 // Lists reads a page of lists, by id: of all tenants, or of those among tenants.
 func (s *Store) Lists(ctx context.Context, tenants []string, all bool, page core.Page) (ls []core.List, err error) {
 	if all {
-		err = s.all(ctx, &ls, "SELECT "+listColumns+" FROM list WHERE id > ? AND deleted_at = 0 ORDER BY id LIMIT ?",
-			page.After, page.Limit)
+		err = s.all(ctx, &ls, allLists, page.After, page.Limit)
 		return ls, err
 	}
-	err = s.all(ctx, &ls, "SELECT "+listColumns+` FROM list WHERE tenant_id IN (SELECT value FROM json_each(?))
-		AND id > ? AND deleted_at = 0 ORDER BY id LIMIT ?`, jsonOf(tenants), page.After, page.Limit)
+	err = s.all(ctx, &ls, listsAmong, jsonOf(tenants), page.After, page.Limit)
 	return ls, err
 }
 
@@ -47,10 +51,7 @@ func (s *Store) AddList(ctx context.Context, l core.List, actor string) error {
 		if _, err := tx.tenant(l.TenantID); err != nil {
 			return err
 		}
-		_, err := tx.exec("INSERT INTO list ("+listColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			l.ID, l.TenantID, l.Name, l.Status, l.ConfirmToken, l.ConfirmFloor, l.RequireMailedProof, l.SyncRemovesAbsent, l.Language, l.Description,
-			l.ConsentText, l.Fields.Column(), l.MailTexts.Column(), l.SubscribeRedirectURL, l.ConfirmRedirectURL, l.UnsubscribeRedirectURL,
-			l.CreatedAt, l.UpdatedAt)
+		_, err := insertRow(tx, &listTable, &l)
 		if err == nil {
 			err = tx.keepConsentText(&l, l.CreatedAt)
 		}
@@ -75,12 +76,7 @@ func (s *Store) UpdateList(ctx context.Context, id, actor string, rule func(*cor
 		if l.Status != was {
 			tx.kick(TopicJobs)
 		}
-		_, err := tx.exec(`UPDATE list SET name = ?, status = ?, confirm_token = ?, confirm_floor = ?, require_mailed_proof = ?, sync_removes_absent = ?,
-			language = ?, description = ?, consent_text = ?, fields = ?, mail_texts = ?, subscribe_redirect_url = ?, confirm_redirect_url = ?,
-			unsubscribe_redirect_url = ?, updated_at = ? WHERE id = ?`,
-			l.Name, l.Status, l.ConfirmToken, l.ConfirmFloor, l.RequireMailedProof, l.SyncRemovesAbsent,
-			l.Language, l.Description, l.ConsentText, l.Fields.Column(), l.MailTexts.Column(), l.SubscribeRedirectURL, l.ConfirmRedirectURL,
-			l.UnsubscribeRedirectURL, l.UpdatedAt, id)
+		err := updateRow(tx, &listTable, &l, id)
 		if err == nil {
 			err = tx.keepConsentText(&l, l.UpdatedAt)
 		}

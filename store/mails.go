@@ -16,6 +16,14 @@ const (
 	mailLeftOut = 3 // over a limit, or there was nothing to say: the first ones are kept, so that requests do the same work
 )
 
+// The same states in the text of statements, whose plans depend on them.
+const (
+	sqlMailQueued  = "0"
+	sqlMailSent    = "1"
+	sqlMailFailed  = "2"
+	sqlMailLeftOut = "3"
+)
+
 // How many confirmation mails an address gets in 24 hours, how many "subscribed already" of a list, and how many undo links.
 const (
 	mailPeriod           = 24 * time.Hour
@@ -29,6 +37,8 @@ const (
 // MailDelay is how much later than the answer to anybody's request the mail goes out that may follow from it: work beside
 // the answer would make it slower, and so tell whether there is a mail.
 const MailDelay = 500 * time.Millisecond
+
+var insertMail = insertInto("mail", "kind, tenant_id, list_id, email, email_key, token_id, params, state, due_at, created_at")
 
 // addMail queues a mail for its DueAt (0: at once) and wakes the mailer, after the commit or when it is due.
 func (tx *Tx) addMail(m core.Mail, now core.Instant) error {
@@ -45,8 +55,7 @@ func (tx *Tx) writeMail(m core.Mail, state int, now core.Instant) error {
 		topic = TopicMailSoon
 	}
 	tx.kick(topic) // for a row that is left out, too: who is answered must not hear a mailer at work
-	_, err := tx.exec(`INSERT INTO mail (kind, tenant_id, list_id, email, email_key, token_id, params, state, due_at, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	_, err := tx.exec(insertMail,
 		m.Kind, m.TenantID, m.ListID, string(m.Email), m.Email.Key(), m.TokenID, m.Params, state, int64(max(m.DueAt, now)), int64(now))
 	return err
 }
@@ -56,9 +65,9 @@ func (tx *Tx) writeMail(m core.Mail, state int, now core.Instant) error {
 func (tx *Tx) leaveOut(m core.Mail, now core.Instant) error {
 	tx.kick(TopicMailSoon)
 	_, err := tx.exec(`INSERT INTO mail (kind, tenant_id, list_id, email, email_key, state, due_at, created_at)
-		SELECT ?1, ?2, ?3, ?4, ?5, 3, ?6, ?7
-		WHERE (SELECT count(*) FROM mail WHERE email_key = ?5 AND kind = ?1 AND created_at > ?8 AND list_id = ?3 AND state != 3) +
-			(SELECT count(*) FROM mail WHERE email_key = ?5 AND list_id = ?3 AND created_at > ?8 AND kind = ?1 AND state = 3) < ?9`,
+		SELECT ?1, ?2, ?3, ?4, ?5, `+sqlMailLeftOut+`, ?6, ?7
+		WHERE (SELECT count(*) FROM mail WHERE email_key = ?5 AND kind = ?1 AND created_at > ?8 AND list_id = ?3 AND state != `+sqlMailLeftOut+`) +
+			(SELECT count(*) FROM mail WHERE email_key = ?5 AND list_id = ?3 AND created_at > ?8 AND kind = ?1 AND state = `+sqlMailLeftOut+`) < ?9`,
 		m.Kind, m.TenantID, m.ListID, string(m.Email), m.Email.Key(), int64(max(m.DueAt, now)), int64(now), int64(now.Add(-mailPeriod)), requestsApart)
 	return err
 }
@@ -68,7 +77,7 @@ func (tx *Tx) leaveOut(m core.Mail, now core.Instant) error {
 func (s *Store) DueMails(ctx context.Context, now core.Instant, limit int) ([]core.Mail, error) {
 	var m []core.Mail
 	err := s.all(ctx, &m, `SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
-		WHERE state = 0 AND due_at <= ? ORDER BY due_at, id LIMIT ?`, int64(now), limit)
+		WHERE state = `+sqlMailQueued+` AND due_at <= ? ORDER BY due_at, id LIMIT ?`, int64(now), limit)
 	return m, err
 }
 
@@ -77,7 +86,7 @@ func (s *Store) DueMails(ctx context.Context, now core.Instant, limit int) ([]co
 func (s *Store) NewMails(ctx context.Context, now core.Instant, after int64, limit int) ([]core.Mail, error) {
 	var m []core.Mail
 	err := s.all(ctx, &m, `SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
-		WHERE id > ? AND +state = 0 AND +due_at <= ? ORDER BY id LIMIT ?`, after, int64(now), limit)
+		WHERE id > ? AND +state = `+sqlMailQueued+` AND +due_at <= ? ORDER BY id LIMIT ?`, after, int64(now), limit)
 	return m, err
 }
 
@@ -91,7 +100,7 @@ const mailSender = "iif(list_id = '' AND kind != 'test', '', tenant_id)"
 // DueMailsOf is DueMails of one tenant with relays of its own; empty: of all others.
 func (s *Store) DueMailsOf(ctx context.Context, owner string, now core.Instant, limit int) (m []core.Mail, err error) {
 	err = s.all(ctx, &m, `SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
-		WHERE state = 0 AND due_at <= ?1 AND iif(?2 = '', `+mailSender+` NOT IN (`+withRelays+`), `+mailSender+` = ?2) ORDER BY due_at, id LIMIT ?3`,
+		WHERE state = `+sqlMailQueued+` AND due_at <= ?1 AND iif(?2 = '', `+mailSender+` NOT IN (`+withRelays+`), `+mailSender+` = ?2) ORDER BY due_at, id LIMIT ?3`,
 		int64(now), owner, limit)
 	return m, err
 }
@@ -99,7 +108,7 @@ func (s *Store) DueMailsOf(ctx context.Context, owner string, now core.Instant, 
 // NewMailsOf is NewMails of one tenant with relays of its own; empty: of all others.
 func (s *Store) NewMailsOf(ctx context.Context, owner string, now core.Instant, after int64, limit int) (m []core.Mail, err error) {
 	err = s.all(ctx, &m, `SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
-		WHERE id > ?1 AND +state = 0 AND +due_at <= ?2 AND iif(?3 = '', `+mailSender+` NOT IN (`+withRelays+`), `+mailSender+` = ?3) ORDER BY id LIMIT ?4`,
+		WHERE id > ?1 AND +state = `+sqlMailQueued+` AND +due_at <= ?2 AND iif(?3 = '', `+mailSender+` NOT IN (`+withRelays+`), `+mailSender+` = ?3) ORDER BY id LIMIT ?4`,
 		after, int64(now), owner, limit)
 	return m, err
 }
@@ -107,14 +116,14 @@ func (s *Store) NewMailsOf(ctx context.Context, owner string, now core.Instant, 
 // MailOwners are the tenants with relays of their own that have mail due.
 func (s *Store) MailOwners(ctx context.Context, now core.Instant) (ids []string, err error) {
 	err = s.all(ctx, &ids, "SELECT id FROM ("+withRelays+`) AS t
-		WHERE EXISTS (SELECT 1 FROM mail WHERE state = 0 AND due_at <= ? AND `+mailSender+` = t.id)`, int64(now))
+		WHERE EXISTS (SELECT 1 FROM mail WHERE state = `+sqlMailQueued+` AND due_at <= ? AND `+mailSender+` = t.id)`, int64(now))
 	return ids, err
 }
 
 // NextMail is when the next queued mail behind now is due; 0: there is none.
 func (s *Store) NextMail(ctx context.Context, now core.Instant) (core.Instant, error) {
 	var at core.Instant
-	err := s.get(ctx, &at, "SELECT coalesce(min(due_at), 0) FROM mail WHERE state = 0 AND due_at > ?", int64(now))
+	err := s.get(ctx, &at, "SELECT coalesce(min(due_at), 0) FROM mail WHERE state = "+sqlMailQueued+" AND due_at > ?", int64(now))
 	return at, err
 }
 
@@ -150,7 +159,7 @@ func (s *Store) FinishMails(ctx context.Context, results []MailResult, now core.
 
 const sentMailsAtOnce = 32
 
-var sentMails = "UPDATE mail SET tries = tries + 1, state = 1, finished_at = ?, reason = '' WHERE id IN (?" + strings.Repeat(", ?", sentMailsAtOnce-1) + ")"
+var sentMails = "UPDATE mail SET tries = tries + 1, state = " + sqlMailSent + ", finished_at = ?, reason = '' WHERE id IN (?" + strings.Repeat(", ?", sentMailsAtOnce-1) + ")"
 
 // mailsSent marks mails in one statement, which costs more than a row. The places that are left over repeat the last one.
 func (tx *Tx) mailsSent(ids []any, now core.Instant) error {

@@ -68,7 +68,7 @@ func (s *Store) RequestPreferencesLink(ctx context.Context, listID string, email
 				CROSS JOIN subscription AS s ON s.list_id = j.value->>0 AND s.id = j.value->>1)
 			AND NOT EXISTS (SELECT 1 FROM disabled WHERE email_key = ?2 AND tenant_id IN ('', ?3))
 			AND NOT EXISTS (SELECT 1 FROM erased WHERE hash = ?7 AND tenant_id IN ('', ?3) AND kind = 'disabled')
-			AND (SELECT count(*) FROM mail WHERE email_key = ?2 AND kind = 'preferences' AND list_id = ?4 AND created_at > ?5 AND state != 3) < ?6`,
+			AND (SELECT count(*) FROM mail WHERE email_key = ?2 AND kind = 'preferences' AND list_id = ?4 AND created_at > ?5 AND state != `+sqlMailLeftOut+`) < ?6`,
 			pairs, email.Key(), list.TenantID, list.ID, int64(now.Add(-mailPeriod)), linksPerListEmail,
 			s.erasedHash(email.Key()))
 		if err != nil {

@@ -15,6 +15,9 @@ type ModelView struct {
 	Shared    bool   `db:"shared"` // with the one who asks
 }
 
+// modelTable does not write the number of a model: SQLite gives it.
+var modelTable = tableOf[core.Model]("model", []string{"no"}, nil)
+
 const (
 	modelColumns = `m.no, m.id, m.owner_id, m.file_no, m.name, m.description, m.visibility, m.size, m.sha256, m.content_type, m.created_at, m.updated_at`
 

@@ -218,8 +218,8 @@ func (tx *Tx) markSent(c *jobCount, now core.Instant) error {
 }
 
 const (
-	markSentAny = `UPDATE recipient SET state = 2, tries = tries + 1, due_at = 0, finished_at = ?1, reason = ''
+	markSentAny = `UPDATE recipient SET state = ` + sqlRecipientSent + `, tries = tries + 1, due_at = 0, finished_at = ?1, reason = ''
 		WHERE job_no = ?2 AND seq BETWEEN ?3 AND ?4 AND (?5 >> (seq - ?3)) & 1 AND +state = `
-	markSent         = markSentAny + "0"
-	markSentDeferred = markSentAny + "1" // those that were deferred
+	markSent         = markSentAny + sqlRecipientQueued
+	markSentDeferred = markSentAny + sqlRecipientDeferred // those that were deferred
 )

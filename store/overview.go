@@ -149,8 +149,8 @@ func (s *Store) RecipientCounts(ctx context.Context) (n RecipientCounts, err err
 
 // MailQueue reads the counts of transactional mails.
 func (s *Store) MailQueue(ctx context.Context) (q QueueState, err error) {
-	err = s.get(ctx, &q, `SELECT count(*) FILTER (WHERE state = 0) AS waiting, count(*) FILTER (WHERE state = 2) AS failed,
-		coalesce(min(created_at) FILTER (WHERE state = 0), 0) AS oldest_at FROM mail`)
+	err = s.get(ctx, &q, `SELECT count(*) FILTER (WHERE state = `+sqlMailQueued+`) AS waiting, count(*) FILTER (WHERE state = `+sqlMailFailed+`) AS failed,
+		coalesce(min(created_at) FILTER (WHERE state = `+sqlMailQueued+`), 0) AS oldest_at FROM mail`)
 	return q, err
 }
 

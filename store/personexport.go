@@ -168,7 +168,7 @@ func (at *personReach) newsletter(r *Reader, d *PersonData) error {
 			ORDER BY created_at`, tenant},
 		{
 			&d.Mails, `SELECT kind, tenant_id, list_id, email, created_at, finished_at FROM mail
-			WHERE email_key = ?1 AND state IN (0, 1, 2) AND (list_id = '' AND ?3 OR list_id <> '' AND (?2 = '' OR tenant_id = ?2)) ORDER BY id`,
+			WHERE email_key = ?1 AND state IN (` + sqlMailQueued + `, ` + sqlMailSent + `, ` + sqlMailFailed + `) AND (list_id = '' AND ?3 OR list_id <> '' AND (?2 = '' OR tenant_id = ?2)) ORDER BY id`,
 			append(tenant, at.userID != ""),
 		},
 	})

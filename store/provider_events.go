@@ -43,14 +43,16 @@ func (s *Store) ApplyReports(ctx context.Context, reports []ProviderReport, now 
 	return nil
 }
 
+var insertReport = insertInto("provider_event", `provider, event_key, tenant_id, message_id, event_type, bounce_type, email_key,
+	occurred_at, received_at, job_no, seq`) + " ON CONFLICT (provider, event_key) DO NOTHING"
+
 func (tx *Tx) applyReport(r ProviderReport, now core.Instant) error {
 	to, err := tx.recipientOf(&r, now)
 	if err != nil {
 		return err
 	}
 	e := &r.Event
-	n, err := tx.exec(`INSERT INTO provider_event (provider, event_key, tenant_id, message_id, event_type, bounce_type, email_key, occurred_at,
-		received_at, job_no, seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (provider, event_key) DO NOTHING`,
+	n, err := tx.exec(insertReport,
 		r.Provider, r.Key, e.TenantID, e.MessageID, e.Type, e.BounceType, e.Email.Key(), int64(e.OccurredAt), int64(now), r.JobNo, r.Seq)
 	if err != nil || n == 0 || e.TenantID == "" {
 		return err

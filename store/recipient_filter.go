@@ -53,7 +53,7 @@ func wordsOf(state int, reason string) []string {
 const (
 	recipientColumns = `SELECT r.seq, coalesce(s.email, r.email_key) AS email, r.state, r.tries, r.ambiguous, r.due_at, r.finished_at, r.reason, r.marks FROM `
 	recipientRest    = ` LEFT JOIN subscriber AS s ON s.list_id = ?1 AND s.id = r.subscriber_id WHERE r.job_no = ?2 AND r.seq > ?3 AND r.seq <= ?4
-		AND (?5 < 0 OR r.state = ?5) AND (?6 = '' OR r.state IN (1, 3) AND ?6 IN (substr(r.reason, 1, 3), substr(r.reason, 5, instr(substr(r.reason, 5) || ' ', ' ') - 1))) `
+		AND (?5 < 0 OR r.state = ?5) AND (?6 = '' OR r.state IN (` + sqlRecipientDeferred + `, ` + sqlRecipientFailed + `) AND ?6 IN (substr(r.reason, 1, 3), substr(r.reason, 5, instr(substr(r.reason, 5) || ' ', ' ') - 1))) `
 
 	recipientsInOrder = recipientColumns + "recipient AS r" + recipientRest + "ORDER BY r.seq LIMIT ?7"
 	recipientsByWord  = recipientColumns + "recipient_word AS w CROSS JOIN recipient AS r ON r.job_no = w.job_no AND r.seq = w.seq" + recipientRest +

@@ -17,6 +17,15 @@ const (
 	RecipientSkipped  = 4
 )
 
+// The same states in the text of statements, whose plans depend on them.
+const (
+	sqlRecipientQueued   = "0"
+	sqlRecipientDeferred = "1"
+	sqlRecipientSent     = "2"
+	sqlRecipientFailed   = "3"
+	sqlRecipientSkipped  = "4"
+)
+
 // expandStep is how many subscribers one operation of ExpandJob looks at: a millisecond's work, which lanes with a window of 64
 // do not wait for.
 const expandStep = 250
@@ -77,7 +86,7 @@ const recipientsOfList = `SELECT ?1, next_number(?2), s.id, s.email_key FROM sub
 const barred = `LEFT JOIN suppression AS p ON p.tenant_id = ?6 AND p.email_key = s.email_key
 	LEFT JOIN disabled AS d ON d.email_key = s.email_key AND (+d.tenant_id = '' OR +d.tenant_id = ?6)`
 
-const nextDeferred = `SELECT coalesce((SELECT due_at FROM recipient WHERE job_no = ? AND state = 1 AND (due_at, seq) > (?, ?)
+const nextDeferred = `SELECT coalesce((SELECT due_at FROM recipient WHERE job_no = ? AND state = ` + sqlRecipientDeferred + ` AND (due_at, seq) > (?, ?)
 	ORDER BY due_at, seq LIMIT 1), 0)`
 
 // NextDeferred is when the first deferred recipient of a job is due behind (afterDue, afterSeq), as ClaimDeferred goes on; 0: none is.
@@ -114,11 +123,11 @@ func (s *Store) SettleJob(ctx context.Context, no, after int64, now core.Instant
 			state, reason, column = RecipientFailed, j.FailureReason, "UPDATE send_job SET failed = failed + ?, deferred = 0 WHERE no = ?"
 		}
 		_, err = tx.exec(`INSERT INTO recipient_word (job_no, word, seq) SELECT job_no, ?, seq FROM recipient
-			WHERE job_no = ? AND seq > ? AND seq <= ? AND state < 2 ON CONFLICT DO NOTHING`, RecipientStates[state], no, after, next)
+			WHERE job_no = ? AND seq > ? AND seq <= ? AND state < `+sqlRecipientSent+` ON CONFLICT DO NOTHING`, RecipientStates[state], no, after, next)
 		if err != nil {
 			return err
 		}
-		n, err := tx.exec(`UPDATE recipient SET state = ?, reason = ?, finished_at = ? WHERE job_no = ? AND seq > ? AND seq <= ? AND state < 2`,
+		n, err := tx.exec(`UPDATE recipient SET state = ?, reason = ?, finished_at = ? WHERE job_no = ? AND seq > ? AND seq <= ? AND state < `+sqlRecipientSent,
 			state, reason, int64(now), no, after, next)
 		if err == nil && n > 0 {
 			_, err = tx.exec(column, n, no)

@@ -19,14 +19,20 @@ const pauseReason = `CASE WHEN pause_reason <> '' OR send_job.status NOT IN ('pe
 
 // deferral is how many recipients of a running job wait for another try, when the next of them is due and when the last is given up.
 const deferral = `iif(send_job.status = 'running', deferred, 0) AS deferred,
-	iif(send_job.status = 'running' AND deferred > 0, coalesce((SELECT min(due_at) FROM recipient WHERE job_no = send_job.no AND state = 1), 0), 0)
+	iif(send_job.status = 'running' AND deferred > 0, coalesce((SELECT min(due_at) FROM recipient WHERE job_no = send_job.no AND state = ` + sqlRecipientDeferred + `), 0), 0)
 	AS next_attempt_at, iif(send_job.status = 'running' AND deferred > 0, gives_up_at, 0) AS gives_up_at`
 
 // switchedOff is why a job waits that nobody has paused: its list, or its tenant, is not active. Empty: it doesn't.
 const switchedOff = `coalesce((SELECT CASE WHEN t.status <> 'active' THEN '` + core.PauseTenant + `' WHEN l.status <> 'active' THEN '` + core.PauseList + `' END
 	FROM list AS l JOIN tenant AS t ON t.id = l.tenant_id WHERE l.id = send_job.list_id), '')`
 
-const campaignColumns = `id, tenant_id, name, subject, body_html, body_text, template, unsubscribe_url, track_open, track_click, created_at`
+const campaignColumns = "id, tenant_id, name, subject, body_html, body_text, template, unsubscribe_url, track_open, track_click, created_at"
+
+var (
+	campaignTable = tableOf[core.Campaign]("campaign", nil, nil)
+	insertJob     = insertInto("send_job", `id, tenant_id, list_id, campaign_id, status, scheduled_at, window_start, window_end,
+		due_at, retry_of, created_by, created_at`)
+)
 
 // IdempotencyTTL is how long an Idempotency-Key is remembered.
 const IdempotencyTTL = 7 * 24 * time.Hour
@@ -145,8 +151,7 @@ func (tx *Tx) guardDuplicate(c *core.Campaign, r JobRequest, now core.Instant) e
 }
 
 func (tx *Tx) addSendJob(j *core.SendJob, c *core.Campaign) error {
-	_, err := tx.exec("INSERT INTO campaign ("+campaignColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		c.ID, c.TenantID, c.Name, c.Subject, c.BodyHTML, c.BodyText, c.Template, c.UnsubscribeURL, c.TrackOpen, c.TrackClick, int64(c.CreatedAt))
+	_, err := insertRow(tx, &campaignTable, c)
 	if err != nil {
 		return err
 	}
@@ -154,8 +159,7 @@ func (tx *Tx) addSendJob(j *core.SendJob, c *core.Campaign) error {
 }
 
 func (tx *Tx) insertSendJob(j *core.SendJob) (err error) {
-	j.No, err = tx.insert(`INSERT INTO send_job (id, tenant_id, list_id, campaign_id, status, scheduled_at, window_start, window_end, due_at,
-		retry_of, created_by, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	j.No, err = tx.insert(insertJob,
 		j.ID, j.TenantID, j.ListID, j.CampaignID, string(j.Status), int64(j.ScheduledAt), int64(j.WindowStart), int64(j.WindowEnd),
 		int64(j.DueAt), j.RetryOf, j.CreatedBy, int64(j.CreatedAt))
 	tx.kick(TopicJobs)

@@ -69,12 +69,12 @@ const readSubscribeState = `SELECT coalesce(s.email, ''), coalesce(s.status, '')
 	OR EXISTS (SELECT 1 FROM erased WHERE hash = ?6 AND tenant_id = '' AND kind = 'disabled')
 	OR EXISTS (SELECT 1 FROM erased WHERE hash = ?6 AND tenant_id = ?4 AND kind = 'disabled'),
 	m.mails, m.list_mails,
-	(SELECT count(*) FROM mail WHERE email_key = ?3 AND kind = 'already_subscribed' AND created_at > ?5 AND list_id = ?1 AND state != 3),
+	(SELECT count(*) FROM mail WHERE email_key = ?3 AND kind = 'already_subscribed' AND created_at > ?5 AND list_id = ?1 AND state != ` + sqlMailLeftOut + `),
 	o.requests, coalesce(c.id, ''), coalesce(c.generation, 0)
 	FROM (SELECT count(*) AS mails, count(*) FILTER (WHERE list_id = ?1) AS list_mails FROM mail
-		WHERE email_key = ?3 AND kind = 'confirm' AND created_at > ?5 AND state != 3) AS m
+		WHERE email_key = ?3 AND kind = 'confirm' AND created_at > ?5 AND state != ` + sqlMailLeftOut + `) AS m
 	CROSS JOIN (SELECT count(*) AS requests, max(id), token_id FROM mail
-		WHERE email_key = ?3 AND list_id = ?1 AND created_at > ?5 AND state = 3 AND kind IN ('confirm', 'already_subscribed')) AS o
+		WHERE email_key = ?3 AND list_id = ?1 AND created_at > ?5 AND state = ` + sqlMailLeftOut + ` AND kind IN ('confirm', 'already_subscribed')) AS o
 	LEFT JOIN confirm_token AS c ON c.id = o.token_id AND c.shared = 1
 	LEFT JOIN subscription AS s ON s.list_id = ?1 AND s.id = ?2`
 
@@ -128,11 +128,12 @@ func (tx *Tx) subscribe(list *ListWithTenant, ask core.Subscription, fresh, eras
 	return fresh, tx.writeMail(mail, state, now)
 }
 
+var insertConfirmToken = insertInto("confirm_token", `id, list_id, subscription_id, generation, email, preferences,
+	source, remote, user_agent, text_version, created_at, shared, evidence`)
+
 // addConfirmToken adds the row of a request. Another request may take the place of a shared one.
 func (tx *Tx) addConfirmToken(s *core.Subscription, rowID string, shared bool, r *SubscribeRequest, now core.Instant) error {
-	_, err := tx.exec(`INSERT INTO confirm_token
-		(id, list_id, subscription_id, generation, email, preferences, source, remote, user_agent, text_version, created_at, shared, evidence)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	_, err := tx.exec(insertConfirmToken,
 		rowID, s.ListID, s.ID, s.Generation, string(s.Email), string(s.Preferences), r.Origin.Source, r.Origin.Remote, r.Origin.UserAgent,
 		r.TextVersion, int64(now), shared, r.evidence)
 	return err

@@ -14,15 +14,27 @@ const ConfirmTTL = core.ConfirmTTLDays * 24 * time.Hour
 
 const subscriptionColumns = `s.list_id, s.id, s.email, s.status, s.preferences, s.generation, s.means, s.created_at, s.changed_at, s.event_at`
 
+var (
+	insertSubscription = insertInto("subscription",
+		"list_id, id, email, email_key, status, preferences, generation, means, created_at, changed_at, event_at")
+	addSubscription    = insertSubscription + " ON CONFLICT DO NOTHING"
+	upsertSubscription = insertSubscription + `
+		ON CONFLICT (list_id, id) DO UPDATE SET email = excluded.email, status = excluded.status, preferences = excluded.preferences,
+		generation = excluded.generation, means = excluded.means, changed_at = excluded.changed_at, event_at = excluded.event_at`
+)
+
+// subscriptionValues are the values of insertSubscription. key is the address's.
+func subscriptionValues(s *core.Subscription, key string) []any {
+	return []any{
+		s.ListID, s.ID, string(s.Email), key, s.Status, string(s.Preferences), s.Generation, s.Proof,
+		int64(s.CreatedAt), int64(s.ChangedAt), int64(s.EventAt),
+	}
+}
+
 // saveSubscription writes a record, new or not. was is its status so far, empty for a new one.
 func (tx *Tx) saveSubscription(was string, s *core.Subscription) error {
 	tx.moved(s.ListID, core.CountedSubscription(was), core.CountedSubscription(s.Status))
-	_, err := tx.exec(`INSERT INTO subscription (list_id, id, email, email_key, status, preferences, generation, means, created_at, changed_at, event_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (list_id, id) DO UPDATE SET email = excluded.email, status = excluded.status, preferences = excluded.preferences,
-		generation = excluded.generation, means = excluded.means, changed_at = excluded.changed_at, event_at = excluded.event_at`,
-		s.ListID, s.ID, string(s.Email), s.Email.Key(), s.Status, string(s.Preferences), s.Generation, s.Proof,
-		int64(s.CreatedAt), int64(s.ChangedAt), int64(s.EventAt))
+	_, err := tx.exec(upsertSubscription, subscriptionValues(s, s.Email.Key())...)
 	return err
 }
 
@@ -287,7 +299,7 @@ func (tx *Tx) noticeUnsubscribed(l UnsubscribeRequest, sub *core.Subscription, c
 // second. It is asked whether or not there is one to send, since the time of the answer tells nothing.
 func (tx *Tx) undosOver(listID string, email core.Email, now core.Instant) (over bool, err error) {
 	err = tx.get(&over, `SELECT count(*) >= ?4 OR count(*) FILTER (WHERE list_id = ?1) >= ?5 FROM mail
-		WHERE email_key = ?2 AND kind = 'unsubscribed' AND created_at > ?3 AND state != 3`,
+		WHERE email_key = ?2 AND kind = 'unsubscribed' AND created_at > ?3 AND state != `+sqlMailLeftOut,
 		listID, email.Key(), int64(now.Add(-mailPeriod)), undosPerEmail, undosPerListEmail)
 	return over, err
 }

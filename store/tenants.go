@@ -7,27 +7,30 @@ import (
 	"newsletterd/core"
 )
 
-const tenantColumns = `id, name, domains, status, mail_from, mail_from_name, reply_to, postal_address, public_url,
-	brand_name, brand_color, brand_logo_url, privacy_url, language, mail_texts, no_tracking, created_at, updated_at`
+// tenantTable does not write the relays and limits of a tenant: saveRelays does.
+var tenantTable = tableOf[core.Tenant]("tenant", []string{"relays", "send_limits"}, []string{"created_at"})
 
-// tenantRead is all of a tenant: its relays are written apart (saveRelays).
-const tenantRead = tenantColumns + ", relays, send_limits"
+var (
+	selectTenants = "SELECT " + tenantTable.columns + ", relays, send_limits FROM tenant WHERE "
+	selectTenant  = selectTenants + "id = ? AND deleted_at = 0"
+	allTenants    = selectTenants + "id > ? AND deleted_at = 0 ORDER BY id LIMIT ?"
+	tenantsAmong  = selectTenants + "id IN (SELECT value FROM json_each(?)) AND id > ? AND deleted_at = 0 ORDER BY id LIMIT ?"
+	tenantsAt     = selectTenants + "public_url IN (?, ?) AND deleted_at = 0 AND status = ? ORDER BY id"
+)
 
 // Tenant reads one tenant. One that was deleted is core.ErrNotFound.
 func (s *Store) Tenant(ctx context.Context, id string) (t core.Tenant, err error) {
-	err = s.get(ctx, &t, "SELECT "+tenantRead+" FROM tenant WHERE id = ? AND deleted_at = 0", id)
+	err = s.get(ctx, &t, selectTenant, id)
 	return t, err
 }
 
 // Tenants reads a page of tenants, by id: all, or those among ids.
 func (s *Store) Tenants(ctx context.Context, ids []string, all bool, page core.Page) (ts []core.Tenant, err error) {
 	if all {
-		err = s.all(ctx, &ts, "SELECT "+tenantRead+" FROM tenant WHERE id > ? AND deleted_at = 0 ORDER BY id LIMIT ?",
-			page.After, page.Limit)
+		err = s.all(ctx, &ts, allTenants, page.After, page.Limit)
 		return ts, err
 	}
-	err = s.all(ctx, &ts, "SELECT "+tenantRead+` FROM tenant WHERE id IN (SELECT value FROM json_each(?))
-		AND id > ? AND deleted_at = 0 ORDER BY id LIMIT ?`, jsonOf(ids), page.After, page.Limit)
+	err = s.all(ctx, &ts, tenantsAmong, jsonOf(ids), page.After, page.Limit)
 	return ts, err
 }
 
@@ -39,9 +42,7 @@ func (s *Store) AddTenant(ctx context.Context, t core.Tenant, actor string) erro
 	told := t.Relays
 	err := s.update(ctx, func(tx *Tx) error {
 		t.Relays = slices.Clone(told) // the passwords are taken out
-		_, err := tx.exec("INSERT INTO tenant ("+tenantColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			t.ID, t.Name, t.Domains.Column(), t.Status, t.MailFrom, t.MailFromName, t.ReplyTo, t.PostalAddress,
-			t.PublicURL, t.BrandName, t.BrandColor, t.BrandLogoURL, t.PrivacyURL, t.Language, t.MailTexts.Column(), t.NoTracking, t.CreatedAt, t.UpdatedAt)
+		_, err := insertRow(tx, &tenantTable, &t)
 		if err == nil {
 			err = tx.saveRelays(&t, nil, core.SendLimits{})
 		}
@@ -59,7 +60,7 @@ func (s *Store) AddTenant(ctx context.Context, t core.Tenant, actor string) erro
 
 // tenant reads one tenant inside an operation.
 func (tx *Tx) tenant(id string) (t core.Tenant, err error) {
-	err = tx.get(&t, "SELECT "+tenantRead+" FROM tenant WHERE id = ? AND deleted_at = 0", id)
+	err = tx.get(&t, selectTenant, id)
 	return t, err
 }
 
@@ -73,12 +74,7 @@ func (s *Store) UpdateTenant(ctx context.Context, id, actor string, rule func(*c
 		if err := rule(&t); err != nil {
 			return err
 		}
-		_, err := tx.exec(`UPDATE tenant SET name = ?, domains = ?, status = ?, mail_from = ?, mail_from_name = ?, reply_to = ?,
-			postal_address = ?, public_url = ?, brand_name = ?, brand_color = ?, brand_logo_url = ?,
-			privacy_url = ?, language = ?, mail_texts = ?, no_tracking = ?, updated_at = ? WHERE id = ?`,
-			t.Name, t.Domains.Column(), t.Status, t.MailFrom, t.MailFromName, t.ReplyTo,
-			t.PostalAddress, t.PublicURL, t.BrandName, t.BrandColor, t.BrandLogoURL,
-			t.PrivacyURL, t.Language, t.MailTexts.Column(), t.NoTracking, t.UpdatedAt, id)
+		err := updateRow(tx, &tenantTable, &t, id)
 		if err == nil {
 			err = tx.saveRelays(&t, relays, limits)
 		}

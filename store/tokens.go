@@ -192,10 +192,13 @@ func (s *Store) AddFamily(ctx context.Context, f Family) error {
 	return s.updateRepeatable(ctx, func(tx *Tx) error { return tx.insertFamily(f) })
 }
 
+var insertFamily = insertInto("family", `id, kind, user_id, client_id, tenant_id, scope, epoch, amr, remote, user_agent, browser_id,
+	auth_at, created_at, used_at, expires_at, claims`)
+
 func (tx *Tx) insertFamily(f Family) error {
-	_, err := tx.exec(`INSERT INTO family (id, kind, user_id, client_id, tenant_id, scope, epoch, amr, remote, user_agent, browser_id,
-		auth_at, created_at, used_at, expires_at, claims) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		f.ID, f.Kind, f.UserID, f.ClientID, f.TenantID, f.Scope, f.Epoch, f.AMR, f.Remote, f.UserAgent, f.BrowserID, int64(f.AuthAt), int64(f.CreatedAt), int64(f.CreatedAt), int64(f.ExpiresAt), f.Claims)
+	_, err := tx.exec(insertFamily,
+		f.ID, f.Kind, f.UserID, f.ClientID, f.TenantID, f.Scope, f.Epoch, f.AMR, f.Remote, f.UserAgent, f.BrowserID,
+		int64(f.AuthAt), int64(f.CreatedAt), int64(f.CreatedAt), int64(f.ExpiresAt), f.Claims)
 	return err
 }
 

@@ -15,7 +15,13 @@ import (
 // ChunkSize is the size of a file's parts, in bytes.
 const ChunkSize = 1 << 20
 
-// The column state of a file is 0 while it arrives, 1 when it is kept, 2 when it is to go.
+// The states of a row of model_file, in the text of statements, whose plans depend on them.
+const (
+	sqlFileGrowing = "0" // its chunks arrive
+	sqlFileWhole   = "1" // a model names it
+	sqlFileDropped = "2" // housekeeping removes it
+)
+
 const (
 	uploadDead  = 10 * time.Minute // without a chunk: the process that brought it is gone
 	uploadPatch = 64 << 10         // bytes that an upload's buffer begins with
@@ -130,7 +136,7 @@ func (u *Upload) add(ctx context.Context, chunk []byte, now core.Instant) error 
 			no, err = tx.insert("INSERT INTO model_file (owner_id, by_daemon, size, chunks, touched_at) VALUES (?, ?, ?, 1, ?)",
 				u.owner, u.store.opts.Mode == Daemon, len(chunk), now)
 		} else {
-			err = tx.one("UPDATE model_file SET size = size + ?, chunks = chunks + 1, touched_at = ? WHERE no = ? AND state = 0",
+			err = tx.one("UPDATE model_file SET size = size + ?, chunks = chunks + 1, touched_at = ? WHERE no = ? AND state = "+sqlFileGrowing,
 				len(chunk), now, no)
 			if errors.Is(err, core.ErrNotFound) {
 				err = errSlowUpload
@@ -237,16 +243,14 @@ func (u *Upload) Commit(ctx context.Context, m core.Model, actor string) (core.M
 			}
 		}
 		if m.FileNo = u.no; u.no == 0 {
-			m.FileNo, err = tx.insert("INSERT INTO model_file (owner_id, state, by_daemon, touched_at) VALUES (?, 1, 0, ?)", m.OwnerID, m.CreatedAt)
+			m.FileNo, err = tx.insert("INSERT INTO model_file (owner_id, state, by_daemon, touched_at) VALUES (?, "+sqlFileWhole+", 0, ?)", m.OwnerID, m.CreatedAt)
 		} else {
-			err = tx.one("UPDATE model_file SET state = 1 WHERE no = ? AND state = 0", u.no)
+			err = tx.one("UPDATE model_file SET state = "+sqlFileWhole+" WHERE no = ? AND state = "+sqlFileGrowing, u.no)
 		}
 		if err != nil {
 			return err
 		}
-		if m.No, err = tx.insert(`INSERT INTO model (id, owner_id, file_no, name, description, visibility, size, sha256, content_type, created_at, updated_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, m.ID, m.OwnerID, m.FileNo, m.Name, m.Description, m.Visibility, m.Size, m.SHA256,
-			m.ContentType, m.CreatedAt, m.UpdatedAt); err != nil {
+		if m.No, err = insertRow(tx, &modelTable, &m); err != nil {
 			return err
 		}
 		return tx.audit(m.CreatedAt, actor, "model.create", "", m.ID)
@@ -261,7 +265,7 @@ func (u *Upload) Close(ctx context.Context) {
 		return
 	}
 	err := u.store.update(ctx, func(tx *Tx) error {
-		_, err := tx.exec("UPDATE model_file SET state = 2 WHERE no = ? AND state = 0", u.no)
+		_, err := tx.exec("UPDATE model_file SET state = "+sqlFileDropped+" WHERE no = ? AND state = "+sqlFileGrowing, u.no)
 		return err
 	})
 	for more := err == nil; more; {
@@ -271,7 +275,7 @@ func (u *Upload) Close(ctx context.Context) {
 }
 
 // deadUploads says state <> 1 too: only so does SQLite know that the index on the other states will do.
-const deadUploads = "SELECT count(*) FROM model_file WHERE state <> 1 AND state = 0 AND by_daemon = 1"
+const deadUploads = "SELECT count(*) FROM model_file WHERE state <> " + sqlFileWhole + " AND state = " + sqlFileGrowing + " AND by_daemon = 1"
 
 // dropUploads lets go of the uploads that the daemon before this one was busy with.
 func (s *Store) dropUploads(ctx context.Context) error {
@@ -280,7 +284,7 @@ func (s *Store) dropUploads(ctx context.Context) error {
 		return err
 	}
 	return s.update(ctx, func(tx *Tx) error {
-		_, err := tx.exec("UPDATE model_file SET state = 2 WHERE state <> 1 AND state = 0 AND by_daemon = 1")
+		_, err := tx.exec("UPDATE model_file SET state = " + sqlFileDropped + " WHERE state <> " + sqlFileWhole + " AND state = " + sqlFileGrowing + " AND by_daemon = 1")
 		return err
 	})
 }
@@ -291,7 +295,7 @@ const removeBatch = 8 // chunks in one operation: a few milliseconds
 // there is more to remove.
 func (s *Store) removeFiles(ctx context.Context, now core.Instant) (more bool, err error) {
 	var no int64
-	err = s.get(ctx, &no, "SELECT no FROM model_file WHERE state <> 1 AND (state = 2 OR touched_at < ?) ORDER BY state DESC LIMIT 1", now.Add(-uploadDead))
+	err = s.get(ctx, &no, "SELECT no FROM model_file WHERE state <> "+sqlFileWhole+" AND (state = "+sqlFileDropped+" OR touched_at < ?) ORDER BY state DESC LIMIT 1", now.Add(-uploadDead))
 	if err != nil {
 		if errors.Is(err, core.ErrNotFound) {
 			err = nil
@@ -306,19 +310,19 @@ func (s *Store) removeFiles(ctx context.Context, now core.Instant) (more bool, e
 func (s *Store) removeChunks(ctx context.Context, no int64) (more bool, err error) {
 	err = s.bulk(ctx, func(tx *Tx) error {
 		// A stale upload loses its state first: its own process, should it still run, finds nothing to add to.
-		if _, err := tx.exec("UPDATE model_file SET state = 2 WHERE no = ? AND state = 0", no); err != nil {
+		if _, err := tx.exec("UPDATE model_file SET state = "+sqlFileDropped+" WHERE no = ? AND state = "+sqlFileGrowing, no); err != nil {
 			return err
 		}
 		n, err := tx.exec(`DELETE FROM model_chunk WHERE file_no = ?1 AND chunk_no IN
 			(SELECT chunk_no FROM model_chunk WHERE file_no = ?1 ORDER BY chunk_no DESC LIMIT ?2)
-			AND EXISTS (SELECT 1 FROM model_file WHERE no = ?1 AND state = 2)`, no, removeBatch)
+			AND EXISTS (SELECT 1 FROM model_file WHERE no = ?1 AND state = `+sqlFileDropped+`)`, no, removeBatch)
 		if err != nil {
 			return err
 		}
 		if more = n == removeBatch; more {
 			return nil
 		}
-		_, err = tx.exec("DELETE FROM model_file WHERE no = ? AND state = 2", no)
+		_, err = tx.exec("DELETE FROM model_file WHERE no = ? AND state = "+sqlFileDropped, no)
 		return err
 	})
 	return more, err

@@ -83,9 +83,10 @@ func (s *Store) AddUser(ctx context.Context, u core.User, passwordHash string, n
 	}))
 }
 
+var insertUser = insertInto("user", "id, email, email_key, email_verified, name, password_hash, self_registered, created_at, updated_at")
+
 func (tx *Tx) insertUser(u core.User, passwordHash string, selfRegistered bool) error {
-	_, err := tx.exec(`INSERT INTO user (id, email, email_key, email_verified, name, password_hash, self_registered, created_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	_, err := tx.exec(insertUser,
 		u.ID, string(u.Email), u.Email.Key(), u.EmailVerified, u.Name, passwordHash, selfRegistered, int64(u.CreatedAt), int64(u.UpdatedAt))
 	if errors.Is(err, core.ErrConflict) {
 		return ErrUserExists.With(err)

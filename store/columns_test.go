@@ -1,0 +1,57 @@
+package store
+
+import (
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"newsletterd/core"
+)
+
+func TestStatesInStatementsAreThoseOfTheCode(t *testing.T) {
+	for state, text := range map[int]string{
+		RecipientQueued: sqlRecipientQueued, RecipientDeferred: sqlRecipientDeferred, RecipientSent: sqlRecipientSent,
+		RecipientFailed: sqlRecipientFailed, RecipientSkipped: sqlRecipientSkipped,
+	} {
+		if text != strconv.Itoa(state) {
+			t.Errorf("the state %s of a recipient is %q in statements", RecipientStates[state], text)
+		}
+	}
+	for state, text := range map[int]string{
+		mailQueued: sqlMailQueued, mailSent: sqlMailSent, mailFailed: sqlMailFailed, mailLeftOut: sqlMailLeftOut,
+	} {
+		if text != strconv.Itoa(state) {
+			t.Errorf("the state %d of a mail is %q in statements", state, text)
+		}
+	}
+}
+
+// A record that is written and read back is the same, whichever of its fields are set.
+func TestRecordsAreWrittenByTheirFields(t *testing.T) {
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	table := tableOf[core.Tenant]("tenant", []string{"relays", "send_limits"}, []string{"created_at"})
+	for _, tenant := range []core.Tenant{
+		{ID: "a", Status: core.TenantActive},
+		{ID: "b", Name: "B", Status: core.TenantSuspended, Domains: core.Strings{"b.example"}, NoTracking: true, CreatedAt: 1, UpdatedAt: 2},
+	} {
+		err := s.update(t.Context(), func(tx *Tx) error {
+			if _, err := insertRow(tx, &table, &core.Tenant{ID: tenant.ID, Status: core.TenantActive, CreatedAt: tenant.CreatedAt}); err != nil {
+				return err
+			}
+			return updateRow(tx, &table, &tenant, tenant.ID)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Tenant(t.Context(), tenant.ID)
+		if err != nil || got.Name != tenant.Name || got.Status != tenant.Status || !slices.Equal(got.Domains, tenant.Domains) ||
+			got.NoTracking != tenant.NoTracking || got.CreatedAt != tenant.CreatedAt || got.UpdatedAt != tenant.UpdatedAt {
+			t.Errorf("%+v was written, and %+v read: %v", tenant, got, err)
+		}
+	}
+	err := s.update(t.Context(), func(tx *Tx) error { return updateRow(tx, &table, &core.Tenant{}, "none") })
+	if core.KindOf(err) != core.NotFound {
+		t.Errorf("an update of no row: %v", err)
+	}
+}
