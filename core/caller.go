@@ -33,8 +33,7 @@ var (
 	AllScopes = slices.Concat(UserScopes, ManagementScopes)
 )
 
-// Caller is whoever authenticated a request: a user with a token, or a client by its own credentials.
-// The zero Caller is nobody and may do nothing.
+// Caller is who authenticated a request: a user with a token, or a client by its own credentials. The zero Caller may do nothing.
 type Caller struct {
 	UserID        string
 	Email         Email // of the user; empty for a client
@@ -50,14 +49,14 @@ type Caller struct {
 	FirstParty bool
 }
 
-// Known tells whether somebody authenticated at all.
+// Known reports whether the request was authenticated.
 func (c Caller) Known() bool { return c.UserID != "" || c.ClientID != "" }
 
-// Has tells whether the token carries the scope.
+// Has reports whether the token carries the scope.
 func (c Caller) Has(scope string) bool { return slices.Contains(c.Scopes, scope) }
 
-// ActsFor tells whether the caller may act for a tenant: by role, or as the tenant's own client. A
-// user's token that was given to a tenant's client is held to that tenant, whatever the user's roles.
+// ActsFor reports whether the caller may act for a tenant: by role, or as the tenant's own client. A user's token that
+// was given to a tenant's client is held to that tenant, whatever the user's roles.
 func (c Caller) ActsFor(tenant string) bool {
 	if tenant == "" || (c.ClientTenant != "" && c.ClientTenant != tenant) {
 		return c.Operator && c.ClientTenant == ""

@@ -73,9 +73,9 @@ func NewClient(in ClientInput, operator bool, now Instant) (c Client, secret str
 	return c, secret, err
 }
 
-// Change takes over what the input holds. first_party, require_pkce and the scope admin are an
-// operator's to set. Of a first-party client, to which users are sent on without being asked, only an operator changes where
-// tokens go and what they may. A client that becomes confidential gets a secret, which is returned once.
+// Change takes over what the input holds. first_party, require_pkce and the scope admin are an operator's to set. Of a
+// first-party client, to which users are sent on without being asked, only an operator changes where tokens go and what
+// they may. A client that becomes confidential gets a secret, which is returned once.
 func (c *Client) Change(in ClientInput, operator bool, now Instant) (secret string, err error) {
 	if in.ID != nil && *in.ID != c.ID {
 		return "", Invalidf("id", "id can't be changed.")
@@ -230,9 +230,8 @@ func checkURIs(uris Strings, field string) error {
 	return nil
 }
 
-// ValidRedirectURI tells whether a URI may be registered: https, http on loopback, or a private-use
-// scheme with a dot (RFC 8252 sections 7.1 and 7.3); absolute, without fragment (RFC 6749 section
-// 3.1.2), user, wildcard or dot segments.
+// ValidRedirectURI reports whether a URI may be registered: https, http on loopback, or a private-use scheme with a dot
+// (RFC 8252 sections 7.1 and 7.3); absolute, without fragment (RFC 6749 section 3.1.2), user, wildcard or dot segments.
 func ValidRedirectURI(s string) bool {
 	if s == "" || len(s) > maxURL || strings.ContainsAny(s, "#*\\\"<>^`{|}") || strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f }) >= 0 {
 		return false

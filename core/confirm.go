@@ -15,12 +15,12 @@ const (
 	UndoTTLDays    = 7
 )
 
-// A confirm token is the id of its row and a MAC over id and means: 48 bytes, base64url. One row so serves
+// A confirm token is the id of its row and a MAC over id and proof: 48 bytes, base64url. One row so serves
 // the token of subscribe's answer and the mailed one, neither of which can be made from the other, and the
 // database holds none of them: the mailer makes the mailed one again when it renders the mail.
 //
-// An answered token also carries the request that it answers, between id and MAC, since a later request may have taken the row's
-// place: its instant in 6 bytes, and 8 bytes of a MAC over each of what was asked and where it came from.
+// An answered token also carries the request that it answers, between id and MAC, since a later request may have taken
+// the row's place: its instant in 6 bytes, and 8 bytes of a MAC over each of what was asked and where it came from.
 const (
 	mailedTokenBytes   = 16 + sha256.Size
 	answeredTokenBytes = 16 + requestMarkBytes + sha256.Size
@@ -52,8 +52,8 @@ func (r *ConfirmRequest) Mark(key []byte) RequestMark {
 	}
 }
 
-// Reduce leaves of a row's request what the request with this mark has said too. The address is then spelled in lower case, the
-// preferences are empty, and nothing is known of the origin.
+// Reduce leaves of a row's request what the request with this mark has said too. The address is then spelled in lower
+// case, the preferences are empty, and nothing is known of the origin.
 func (m RequestMark) Reduce(r *ConfirmRequest, key []byte) {
 	row := r.Mark(key)
 	r.At = m.At
@@ -81,9 +81,9 @@ func (m RequestMark) bytes() []byte {
 	return append(append(b, m.content[:]...), m.origin[:]...)
 }
 
-// ConfirmToken makes the token by which a row of confirm tokens is redeemed by the given means; mark is nil for the mailed one,
-// whose row no other request takes.
-func ConfirmToken(key []byte, rowID, means string, mark *RequestMark) string {
+// ConfirmToken makes the token by which a row of confirm tokens is redeemed by the given proof; mark is nil for the
+// mailed one, whose row no other request takes.
+func ConfirmToken(key []byte, rowID, proof string, mark *RequestMark) string {
 	id, err := uuid.Parse(rowID)
 	if err != nil {
 		panic("core: a row of confirm tokens has the id " + rowID)
@@ -93,12 +93,12 @@ func ConfirmToken(key []byte, rowID, means string, mark *RequestMark) string {
 	if mark != nil {
 		b = append(b, mark.bytes()...)
 	}
-	return base64.RawURLEncoding.EncodeToString(append(b, confirmMAC(key, b, means)...))
+	return base64.RawURLEncoding.EncodeToString(append(b, confirmMAC(key, b, proof)...))
 }
 
-// ParseConfirmToken returns the row, the means and the mark that a token stands for, nil where it has none; ErrInvalidToken for any
-// text that ConfirmToken did not make with this key.
-func ParseConfirmToken(key []byte, token string) (rowID, means string, mark *RequestMark, err error) {
+// ParseConfirmToken returns the row, the proof and the mark that a token stands for, nil where it has none;
+// ErrInvalidToken for any text that ConfirmToken did not make with this key.
+func ParseConfirmToken(key []byte, token string) (rowID, proof string, mark *RequestMark, err error) {
 	size := mailedTokenBytes
 	if len(token) == base64.RawURLEncoding.EncodedLen(answeredTokenBytes) {
 		size = answeredTokenBytes
@@ -124,9 +124,9 @@ func ParseConfirmToken(key []byte, token string) (rowID, means string, mark *Req
 	return "", "", nil, ErrInvalidToken
 }
 
-func confirmMAC(key, body []byte, means string) []byte {
+func confirmMAC(key, body []byte, proof string) []byte {
 	h := hmac.New(sha256.New, key)
 	h.Write(body)
-	h.Write([]byte(means))
+	h.Write([]byte(proof))
 	return h.Sum(nil)
 }

@@ -41,8 +41,8 @@ func (c ListCounts) Plus(d ListCounts) ListCounts {
 	}
 }
 
-// Readers returns how many people a job to the list reaches at most: those that the send side knows, or, where the news of
-// subscriptions has not reached it yet, the active ones without those that are blocked.
+// Readers returns how many people a job to the list reaches at most: those that the send side knows, or, where the news
+// of subscriptions has not reached it yet, the active ones without those that are blocked.
 func (c ListCounts) Readers() int64 {
 	return max(c.Mailable, c.Active-c.Bounced-c.Complaint-c.Suppressed)
 }

@@ -74,7 +74,7 @@ func (d *Device) Register(now Instant) error {
 	return nil
 }
 
-// Unregister clears the registered state and tells whether there was anything to clear.
+// Unregister clears the registered state and reports whether there was anything to clear.
 func (d *Device) Unregister() bool {
 	was := d.Registered
 	d.Registered, d.RegisteredAt = false, 0

@@ -78,13 +78,14 @@ func (k *DKIMKey) ZoneLine() string {
 	return b.String()
 }
 
-// Aligned tells whether the key's domain is that of a sender, or one above it (RFC 7489 section 3.1.1, relaxed).
+// Aligned reports whether the key's domain is that of a sender, or one above it (RFC 7489 section 3.1.1, relaxed).
 func (k *DKIMKey) Aligned(fromDomain string) bool {
 	return fromDomain == k.Domain || strings.HasSuffix(fromDomain, "."+k.Domain)
 }
 
-// ChooseDKIM picks the keys that sign mails from a domain: of the nearest domain that has an active RSA key, the newest of
-// each algorithm. Ed25519 never signs alone: large receivers do not verify it. A tenant's own keys come before the daemon's.
+// ChooseDKIM picks the keys that sign mails from a domain: of the nearest domain that has an active RSA key, the newest
+// of each algorithm. Ed25519 never signs alone: large receivers do not verify it. A tenant's own keys come before the
+// daemon's.
 func ChooseDKIM(keys []DKIMKey, fromDomain string) []DKIMKey {
 	fit := slices.DeleteFunc(slices.Clone(keys), func(k DKIMKey) bool { return k.Status != DKIMActive || !k.Aligned(fromDomain) })
 	slices.SortStableFunc(fit, func(a, b DKIMKey) int {

@@ -28,7 +28,7 @@ func (e Email) Key() string {
 	return string(e)
 }
 
-// Domain is the part behind the at sign, folded.
+// Domain is the part after the at sign, folded.
 func (e Email) Domain() string {
 	k := e.Key()
 	return k[strings.LastIndexByte(k, '@')+1:]
@@ -78,7 +78,7 @@ func ParseEmail(s string) (Email, error) {
 }
 
 func dotAtom(s string) bool {
-	dot := true // at the start, or right behind a dot
+	dot := true // at the start, or right after a dot
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
 		case c == '.':

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Endpoint is another receiver of a tenant's events, beside the send service.
+// Endpoint is another receiver of a tenant's events, in addition to the send service.
 type Endpoint struct {
 	ID             string  `db:"id" json:"id"` // X-Client-Id of its requests
 	TenantID       string  `db:"tenant_id" json:"tenant_id"`
@@ -14,7 +14,7 @@ type Endpoint struct {
 	Name           string  `db:"name" json:"name"`
 	URL            string  `db:"url" json:"url"`
 	Events         Strings `db:"events" json:"events"`       // event types; none: all
-	OldUntil       Instant `db:"old_until" json:"old_until"` // until when the secret before the newest signs beside it
+	OldUntil       Instant `db:"old_until" json:"old_until"` // until when the secret before the newest also signs
 	FailingSince   Instant `db:"failing_since" json:"failing_since"`
 	DisabledAt     Instant `db:"disabled_at" json:"disabled_at"`
 	DisabledReason string  `db:"disabled_reason" json:"disabled_reason"`
@@ -28,7 +28,7 @@ const (
 	maxEndpointName = 100
 )
 
-// Wants tells whether an event of a list goes to the endpoint.
+// Wants reports whether an event of a list goes to the endpoint.
 func (e *Endpoint) Wants(listID, eventType string) bool {
 	return (e.ListID == "" || e.ListID == listID) && (len(e.Events) == 0 || slices.Contains(e.Events, eventType))
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Kind says what went wrong in the terms that decide an answer's status.
-// The zero Kind is Internal: an error that nobody thought of is a 500 whose text stays in the log.
+// Kind says what went wrong in the terms that decide an answer's status. The zero Kind is Internal: an error that no
+// one thought of is a 500 whose text stays in the log.
 type Kind uint8
 
 // The kinds of error. handlers/errors.go holds the only mapping from a Kind to a status.

@@ -139,14 +139,14 @@ func TestConfirmToken(t *testing.T) {
 	seen := map[string]bool{}
 	of := askedOnce.Mark(key)
 	for _, mark := range []*RequestMark{nil, &of} {
-		for _, means := range []string{ProofMailed, ProofResponse} {
-			token := ConfirmToken(key, idA, means, mark)
+		for _, proof := range []string{ProofMailed, ProofResponse} {
+			token := ConfirmToken(key, idA, proof, mark)
 			if seen[token] || len(token) != 64 && mark == nil || len(token) != 94 && mark != nil {
 				t.Errorf("token %q", token)
 			}
 			seen[token] = true
 			id, m, got, err := ParseConfirmToken(key, token)
-			if id != idA || m != means || err != nil || (got == nil) != (mark == nil) || got != nil && *got != *mark {
+			if id != idA || m != proof || err != nil || (got == nil) != (mark == nil) || got != nil && *got != *mark {
 				t.Errorf("got %s %s %v %v", id, m, got, err)
 			}
 			cut := token[:len(token)-1]
@@ -205,9 +205,9 @@ func FuzzParseConfirmToken(f *testing.F) {
 	f.Add(ConfirmToken(key, idA, ProofMailed, nil))
 	f.Add(ConfirmToken(key, idA, ProofResponse, &mark))
 	f.Fuzz(func(t *testing.T, token string) {
-		id, means, mark, err := ParseConfirmToken(key, token)
-		if err == nil && ConfirmToken(key, id, means, mark) != token {
-			t.Errorf("%q was taken as %s %s %v", token, id, means, mark)
+		id, proof, mark, err := ParseConfirmToken(key, token)
+		if err == nil && ConfirmToken(key, id, proof, mark) != token {
+			t.Errorf("%q was taken as %s %s %v", token, id, proof, mark)
 		}
 	})
 }

@@ -26,8 +26,8 @@ const (
 	MaxFieldText  = 500 // characters of a value
 )
 
-// Field is something that a list asks its subscribers for, beside the address: on its subscribe form and on the page of
-// preferences. The value is a key of the preferences: a string, or true or false of a boolean.
+// Field is something that a list asks its subscribers for, in addition to the address: on its subscribe form and on the page
+// of preferences. The value is a key of the preferences: a string, or true or false of a boolean.
 type Field struct {
 	Name     string  `json:"name" is:"required"` // key of the preferences, and name in forms
 	Label    string  `json:"label" is:"required"`
@@ -131,7 +131,7 @@ func (f *Field) checkOptions(at string) error {
 	return nil
 }
 
-// IsFieldName tells whether a form's field of that name may become a key of the preferences. Names that begin with an
+// IsFieldName reports whether a form's field of that name may become a key of the preferences. Names that begin with an
 // underscore are the program's own.
 func IsFieldName(s string) bool {
 	if s == "" || len(s) > maxFieldName || s[0] == '_' || '0' <= s[0] && s[0] <= '9' {
@@ -205,7 +205,7 @@ func (f *Field) read(s string) (v any, fault string) {
 	return s, ""
 }
 
-// IsFieldText tells whether a text may be the value of a field.
+// IsFieldText reports whether a text may be the value of a field.
 func IsFieldText(s string) bool {
 	return utf8.RuneCountInString(s) <= MaxFieldText && strings.IndexFunc(s, unicode.IsControl) < 0
 }

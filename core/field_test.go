@@ -58,7 +58,7 @@ func TestPreferencesWith(t *testing.T) {
 	}
 }
 
-// A subscriber's own value stays valid for them though it is no option; nobody else may choose it.
+// A subscriber's own value stays valid for them though it is no option; no one else may choose it.
 func TestChoiceHoldsWhatItsSubscriberHas(t *testing.T) {
 	fields := Fields{{Name: "city", Label: "City", Type: FieldChoice, Options: Strings{"Bath", "Brno"}}, {Name: "first_name", Label: "Name", Type: FieldText}}
 	form := map[string]string{"city": "Basle", "first_name": "Ann"}

@@ -60,9 +60,9 @@ const (
 )
 
 // JudgeJobKeys judges the unknown keys of a send job's request, given in their order. One that is near a known key, or
-// that names what would narrow or change the mailing, is Invalid on that key, with the key that was probably meant: left
-// out, it would mail more people, or something else, than the caller wants. Any other is harmless: the result is a warning
-// for each. More than 100 are Invalid.
+// that names what would narrow or change the mailing, is Invalid on that key, with the key that was probably meant:
+// left out, it would mail more people, or something else, than the caller wants. Any other is harmless: the result is a
+// warning for each. More than 100 are Invalid.
 func JudgeJobKeys(in JobObject, keys []string) (warnings []string, err error) {
 	if len(keys) > maxUnknownKeys {
 		return nil, Invalidf("", "The request has %d unknown keys; %d are allowed.", len(keys), maxUnknownKeys)

@@ -1,6 +1,7 @@
 package core
 
-// JobView is a send job as the API and the commands show it: the job with the name and subject of its campaign and its figures.
+// JobView is a send job as the API and the commands show it: the job with the name and subject of its campaign and its
+// figures.
 type JobView struct {
 	No            int64     `db:"no" json:"-"` // by time of making
 	ID            string    `db:"id" json:"id"`

@@ -30,10 +30,11 @@ type JSONMark struct{ at, depth, keys int }
 // Mark notes where the scanner stands.
 func (s *JSONScanner) Mark() JSONMark { return JSONMark{s.At, s.depth, len(s.keys)} }
 
-// Back goes back to a mark that no object has been closed behind.
+// Back goes back to a mark that no object has been closed after.
 func (s *JSONScanner) Back(m JSONMark) { s.At, s.depth, s.keys = m.at, m.depth, s.keys[:m.keys] }
 
-// Fail is the error, of Kind Invalid and Code invalid_json, that the text is no acceptable JSON where the scanner stands.
+// Fail is the error, of Kind Invalid and Code invalid_json, that the text is no acceptable JSON where the scanner
+// stands.
 func (s *JSONScanner) Fail(format string, args ...any) error {
 	return &Error{
 		Kind: Invalid, Code: "invalid_json",
@@ -41,7 +42,7 @@ func (s *JSONScanner) Fail(format string, args ...any) error {
 	}
 }
 
-// CleanText tells whether a text is UTF-8 without NUL.
+// CleanText reports whether a text is UTF-8 without NUL.
 func CleanText(s string) bool { return strings.IndexByte(s, 0) < 0 && utf8.ValidString(s) }
 
 // Space passes white space.
@@ -56,7 +57,7 @@ func (s *JSONScanner) Space() {
 	}
 }
 
-// Next is the first byte behind white space, 0 at the end.
+// Next is the first byte after white space, 0 at the end.
 func (s *JSONScanner) Next() byte {
 	s.Space()
 	if s.At == len(s.Text) {
@@ -190,7 +191,7 @@ func (s *JSONScanner) Skip() error {
 	return s.Fail("a value is expected")
 }
 
-// Word passes w, and tells whether it stands there.
+// Word passes w, and reports whether it stands there.
 func (s *JSONScanner) Word(w string) bool {
 	if bytes.HasPrefix(s.Text[s.At:], []byte(w)) {
 		s.At += len(w)

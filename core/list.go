@@ -15,7 +15,7 @@ type List struct {
 	Name               string `json:"name" db:"name"`
 	Status             string `json:"status" db:"status" enum:"active|inactive"`
 	ConfirmToken       string `json:"confirm_token,omitempty" db:"confirm_token" enum:"live|receipt|trusted"` // empty: the configured default
-	ConfirmFloor       string `json:"-" db:"confirm_floor"`                                                   // what an operator set last; nobody else sets a looser confirm_token
+	ConfirmFloor       string `json:"-" db:"confirm_floor"`                                                   // what an operator set last; no one else sets a looser confirm_token
 	RequireMailedProof bool   `json:"require_mailed_proof" db:"require_mailed_proof"`
 	SyncRemovesAbsent  bool   `json:"sync_removes_absent" db:"sync_removes_absent"`
 
@@ -41,8 +41,8 @@ const (
 	ConfirmTrusted = "trusted" // live for callers with newsletter:events.write, else receipt
 )
 
-// ConfirmMode returns what the confirm_token in answers is good for, where configured is the daemon's default: what the list
-// says, but nothing looser than the operator's word for the list or, without one, the configured default.
+// ConfirmMode returns what the confirm_token in answers is good for, where configured is the daemon's default: what the
+// list says, but nothing looser than the operator's word for the list or, without one, the configured default.
 func (l *List) ConfirmMode(configured string) string {
 	mode, floor := cmp.Or(l.ConfirmToken, configured, ConfirmLive), cmp.Or(l.ConfirmFloor, configured, ConfirmLive)
 	if looser(mode, floor) {
@@ -57,8 +57,8 @@ func looser(a, b string) bool {
 	return slices.Index(order, a) < slices.Index(order, b)
 }
 
-// HoldConfirmToken takes a change of confirm_token for that of a tenant_admin: was is the list before it (zero: there was
-// none). One that is looser than the operator's word for the list, or than the configured default, is forbidden.
+// HoldConfirmToken takes a change of confirm_token for that of a tenant_admin: was is the list before it (zero: there
+// was none). One that is looser than the operator's word for the list, or than the configured default, is forbidden.
 func (l *List) HoldConfirmToken(was List, configured string) error {
 	l.ConfirmFloor = was.ConfirmFloor
 	if l.ConfirmToken != was.ConfirmToken && looser(cmp.Or(l.ConfirmToken, configured, ConfirmLive), l.ConfirmMode(configured)) {
@@ -67,7 +67,7 @@ func (l *List) HoldConfirmToken(was List, configured string) error {
 	return nil
 }
 
-// Active tells whether the list takes subscriptions and send jobs, as far as it is up to the list.
+// Active reports whether the list takes subscriptions and send jobs, as far as it is up to the list.
 func (l *List) Active() bool { return l.Status == ListActive }
 
 // ListInput is what a caller wants a list to be; nil leaves a field as it is.
@@ -179,7 +179,7 @@ func (l *List) validatePages() error {
 	return l.MailTexts.check()
 }
 
-// isRedirect tells whether a page may send browsers there: only what a list has registered ever is.
+// isRedirect reports whether a page may send browsers there: only what a list has registered ever is.
 func isRedirect(s string) bool {
 	u, err := url.Parse(s)
 	if err != nil || !isWebURL(s) {

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// MachineDelay is how long after a mail went out whoever opens it, or follows a link, is taken for a machine: filters that
-// look into mails on their way do so within seconds, readers hardly.
+// MachineDelay is how long after a mail went out an open or a click is taken for a machine's:
+// filters that look into mails on their way do so within seconds, readers hardly.
 const MachineDelay = 5 * time.Second
 
-// machineWords stand in the user agents of programs that fetch images and links of mails before anybody reads them: proxies
-// of mailboxes, filters, and programs that name themselves.
+// machineWords stand in the user agents of programs that fetch images and links of mails before anyone reads them:
+// proxies of mailboxes, filters, and programs that name themselves.
 var machineWords = [...]string{
 	"googleimageproxy", "ggpht.com", "yahoomailproxy", "yahoocachesystem", "barracuda", "proofpoint", "mimecast", "symantec",
 	"messagelabs", "trendmicro", "forcepoint", "fireeye", "sophos", "cloudmark", "bitdefender", "slurp", "crawler", "spider", "scanner",
@@ -18,8 +18,8 @@ var machineWords = [...]string{
 	"java/", "okhttp", "libwww", "aiohttp", "axios", "node-fetch", "apache-httpclient", "facebookexternalhit",
 }
 
-// MachineAgent tells whether a User-Agent is that of a program which acts by itself. Apple's Mail Privacy Protection says
-// "Mozilla/5.0" and nothing else.
+// MachineAgent reports whether a User-Agent is that of a program which acts by itself. Apple's Mail Privacy Protection
+// says "Mozilla/5.0" and nothing else.
 func MachineAgent(agent string) bool {
 	s := strings.ToLower(strings.TrimSpace(agent))
 	if s == "" || s == "mozilla/5.0" {

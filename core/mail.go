@@ -7,11 +7,11 @@ const (
 	MailUnsubscribed      = "unsubscribed"       // you have left; follow the link to take it back
 	MailPreferences       = "preferences"        // you asked for the link to your data
 	MailVerify            = "verify"             // follow the link to verify your address
-	MailClaim             = "claim"              // somebody registered your unverified address again
+	MailClaim             = "claim"              // a person registered your unverified address again
 	MailAlreadyRegistered = "already_registered" // you asked for an account that you have
 	MailReset             = "reset"              // follow the link for a new password
 	MailChange            = "change"             // follow the link: your account has this address from then on
-	MailChangeTaken       = "change_taken"       // somebody wanted your address for another account
+	MailChangeTaken       = "change_taken"       // a person wanted your address for another account
 	MailChangeAsked       = "change_asked"       // to the old address: another one was asked for
 	MailChanged           = "changed"            // to the old address: your account has another one
 	MailTest              = "test"               // the content of a send job; Params name it

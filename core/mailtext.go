@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Languages are those that pages and mails to subscribers are written in. The first is the one where nothing else is said.
+// Languages are those that pages and mails to subscribers are written in. The first is the one where nothing else is
+// said.
 var Languages = []string{"en", "de", "fr", "es"}
 
 func checkLanguage(s string) error {

@@ -21,7 +21,7 @@ type Model struct {
 	UpdatedAt   Instant    `json:"updated_at" db:"updated_at"`
 }
 
-// Visibility says who may see a model beside its owner and those whom it is shared with.
+// Visibility says who may see a model, in addition to its owner and those whom it is shared with.
 type Visibility string
 
 // The visibilities. A model is private unless its owner says otherwise.
@@ -85,17 +85,17 @@ func contentType(s string) string {
 	return unknown
 }
 
-// CanView is the access rule for profile and download: the owner, the holder of a share, everybody where the model is
-// public, and whom the tenant rule lets in. shared tells whether who holds a share of this model. Who may not view a
+// CanView is the access rule for profile and download: the owner, the holder of a share, everyone where the model is
+// public, and whom the tenant rule lets in. shared reports whether who holds a share of this model. Who may not view a
 // model is answered as if it did not exist.
 func (m *Model) CanView(who Caller, shared bool) bool {
 	return m.OwnedBy(who) || shared || m.Visibility == PublicVisible || m.tenantMayView(who)
 }
 
-// OwnedBy tells whether the caller is the owner.
+// OwnedBy reports whether the caller is the owner.
 func (m *Model) OwnedBy(who Caller) bool { return who.UserID != "" && who.UserID == m.OwnerID }
 
-// tenantMayView is the tenant rule. It lets nobody in: users belong to no tenant.
+// tenantMayView is the tenant rule. It lets no one in: users belong to no tenant.
 func (m *Model) tenantMayView(Caller) bool { return false }
 
 // CanEdit is nil for the owner, ErrNotOwner for others who may view the model, and ErrNotFound for the rest.

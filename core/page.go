@@ -8,14 +8,14 @@ import (
 	"encoding/base64"
 )
 
-// Page asks for a part of a list: at most Limit rows, those whose key comes after After. Lists are
-// ordered by a unique key, so no row is told twice or left out while others come and go.
+// Page asks for a part of a list: at most Limit rows, those whose key comes after After. Lists are ordered by a unique
+// key, so no row is returned twice or left out while others come and go.
 type Page struct {
 	After string // the key of the last row seen; empty: from the start
 	Limit int
 }
 
-// CursorKey is the secret behind cursors: the key of the last row told, encrypted and with a MAC, so that nobody asks
+// CursorKey is the secret of cursors. A cursor is the key of the last row that was returned, encrypted and with a MAC, so that no one asks
 // for a place that no answer named or learns from a row's number how many rows there are.
 type CursorKey []byte
 
@@ -24,8 +24,8 @@ var ErrInvalidCursor = &Error{Kind: Invalid, Code: "invalid_cursor", Message: "T
 
 const cursorMAC = 16 // bytes
 
-// Seal makes the cursor that goes on behind after. It is good for the same binding only: the caller,
-// the path and the filter.
+// Seal returns the cursor that goes on after a key. It is good for the same binding only: the caller, the path and the
+// filter.
 func (k CursorKey) Seal(binding, after string) string {
 	tag := k.mac(binding, after)
 	return base64.RawURLEncoding.EncodeToString(append(tag, k.veil(tag, []byte(after))...))

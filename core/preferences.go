@@ -37,8 +37,8 @@ func (p *Preferences) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Check refuses what is no JSON object by the rules of JSONScanner, is larger than MaxPreferences (TooLarge) or nests deeper
-// than MaxPreferencesDepth. Absent is fine.
+// Check refuses what is no JSON object by the rules of JSONScanner, is larger than MaxPreferences (TooLarge) or nests
+// deeper than MaxPreferencesDepth. Absent is fine.
 func (p Preferences) Check(field string) error {
 	switch {
 	case p == "" || p == NoPreferences:
@@ -62,8 +62,8 @@ func (p Preferences) Check(field string) error {
 	return nil
 }
 
-// Sendable is the text as a receiver takes it: absent where Check refuses it, as it did not always. The receiver then keeps
-// what it has, and neither the rest of the event nor that of the batch is lost.
+// Sendable is the text as a receiver takes it: absent where Check refuses it, as it did not always. The receiver then
+// keeps what it has, and neither the rest of the event nor that of the batch is lost.
 func (p Preferences) Sendable() Preferences {
 	if p.Check("") != nil {
 		return ""

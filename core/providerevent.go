@@ -18,7 +18,7 @@ const (
 	ProviderClick       = "click"
 )
 
-// The effects of a provider event beside those that Subscriber.Report knows: they only count.
+// The effects of a provider event in addition to those that Subscriber.Report knows: they only count.
 const (
 	Open  = "open"
 	Click = "click"
@@ -154,7 +154,7 @@ func (m Marks) Names() []string {
 // providerNames that can't be given: they are addresses of other webhooks.
 var takenProviderNames = map[string]bool{"subscriptions": true, "lists": true}
 
-// CheckProviderName tells whether a provider may be called so: its name is the last part of its webhook's address.
+// CheckProviderName reports whether a provider may be called so: its name is the last part of its webhook's address.
 func CheckProviderName(name string) error {
 	if len(name) == 0 || len(name) > 64 {
 		return Invalidf("name", "name must have 1 to 64 characters.")

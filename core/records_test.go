@@ -295,7 +295,7 @@ func TestStringsColumn(t *testing.T) {
 	}
 }
 
-// TestFirstPartyClientsAreOperators: nobody else changes where their tokens go and what they may.
+// TestFirstPartyClientsAreOperators: no one else changes where their tokens go and what they may.
 func TestFirstPartyClientsAreOperators(t *testing.T) {
 	for name, in := range map[string]ClientInput{
 		"redirect URIs":      {RedirectURIs: &[]string{"https://evil.example/cb"}},

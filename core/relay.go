@@ -41,7 +41,7 @@ type Relays []Relay
 // Column is the form of the column.
 func (r Relays) Column() string { return jsonColumn(r, len(r) == 0, "[]") }
 
-// told tells whether any brings a new password.
+// told reports whether any brings a new password.
 func (r Relays) bringsPassword() bool {
 	return slices.ContainsFunc(r, func(r Relay) bool { return r.Password != "" })
 }
@@ -78,7 +78,8 @@ func (l SendLimits) Check(field string) error {
 	return nil
 }
 
-// change takes over the relays of an input: those that carry the id of a present one keep it, and its password if they bring none.
+// change takes over the relays of an input: those that carry the id of a present one keep it, and its password if they
+// bring none.
 func (r *Relays) change(in []Relay) error {
 	if len(in) > MaxRelays {
 		return Invalidf("relays", "relays may be %d at most.", MaxRelays)

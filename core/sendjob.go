@@ -22,7 +22,7 @@ const (
 	JobCancelled JobStatus = "cancelled"
 )
 
-// Final tells whether the state is never left.
+// Final reports whether the state is never left.
 func (s JobStatus) Final() bool { return s != JobPending && s != JobRunning }
 
 // Figures of the rules about send jobs.
@@ -96,7 +96,7 @@ type SendJob struct {
 	PausedAt      Instant   `db:"paused_at"`    // of a running job, or a held one; 0: not paused, or as long as its list and tenant are switched off
 	PauseReason   string    `db:"pause_reason"` // why nothing is sent just now; empty: it is
 	HardBounced   int64     `db:"hard_bounced"`
-	Unstoppable   bool      `db:"unstoppable"` // somebody has resumed it: the stop rule is not asked again
+	Unstoppable   bool      `db:"unstoppable"` // a person has resumed it: the stop rule is not asked again
 	RetryOf       string    `db:"retry_of"`    // the job whose unsent recipients this one takes; empty: the list's
 	ExpandedTo    string    `db:"expanded_to"` // email_key of the last subscriber that became a recipient
 	Expanded      bool      `db:"expanded"`
@@ -130,7 +130,7 @@ func (c *Campaign) TemplateName() string {
 	return ""
 }
 
-// Preheader is the text that mailbox lists show behind the subject.
+// Preheader is the text that mailbox lists show after the subject.
 func (c *Campaign) Preheader() string {
 	return templateText(c.Template, "preheader")
 }
@@ -327,11 +327,10 @@ func (n *NewJob) Job(now Instant) (SendJob, Campaign) {
 	return j, c
 }
 
-// WindowClosed tells whether the job may not send any more.
+// WindowClosed reports whether the job may not send any more.
 func (j *SendJob) WindowClosed(now Instant) bool { return j.WindowEnd != 0 && now >= j.WindowEnd }
 
-// Start makes a due job run, or fail where its window is over before it began. It tells whether the
-// state changed.
+// Start makes a due job run, or fail where its window is over before it began. It reports whether the state changed.
 func (j *SendJob) Start(now Instant) bool {
 	switch {
 	case j.Status != JobPending:
@@ -396,7 +395,8 @@ func (j *SendJob) NextTry(tries int, now Instant) (at Instant, ok bool) {
 	return at, !j.WindowClosed(at)
 }
 
-// LastTry returns when a recipient that has failed tries times and is due at due is tried for the last time, if every try fails.
+// LastTry returns when a recipient that has failed tries times and is due at due is tried for the last time, if every
+// try fails.
 func (j *SendJob) LastTry(tries int, due Instant) Instant {
 	for {
 		next, ok := j.NextTry(tries+1, due)

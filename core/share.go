@@ -2,8 +2,8 @@ package core
 
 import "fmt"
 
-// Share lets one user see a model: the one with an id, or whoever has verified an address. A share by address never
-// tells whether there is such a user.
+// Share lets one user see a model: the one with an id, or anyone who has verified an address. A share by address never
+// reports whether there is such a user.
 type Share struct {
 	ID         string  `json:"id" db:"id"`
 	ModelID    string  `json:"model_id" db:"model_id"`
@@ -58,7 +58,7 @@ func (s *Share) Change(in ShareInput) error {
 	return nil
 }
 
-// HeldBy tells whether the share is the caller's: made for their id, or for an address that they have verified.
+// HeldBy reports whether the share is the caller's: made for their id, or for an address that they have verified.
 func (s *Share) HeldBy(who Caller) bool {
 	if who.UserID == "" {
 		return false

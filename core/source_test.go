@@ -18,8 +18,8 @@ func parseSource(t *testing.T, file string) *ast.File {
 	return f
 }
 
-// sourceConstants are the values of a file's string constants whose names begin with prefix, and which have the type (empty:
-// none is written).
+// sourceConstants are the values of a file's string constants whose names begin with prefix, and which have the type
+// (empty: none is written).
 func sourceConstants(t *testing.T, file, prefix, typeName string) (values []string) {
 	t.Helper()
 	ast.Inspect(parseSource(t, file), func(n ast.Node) bool {

@@ -9,8 +9,8 @@ const (
 	HoldSender  = "sender refused by the relay"
 )
 
-// PauseRestored begins the reason of jobs that are held, pending ones too, because the database file is a copy of another
-// one or was restored: what they have sent since is not known.
+// PauseRestored begins the reason of jobs that are held, pending ones too, because the database file is a copy of
+// another one or was restored: what they have sent since is not known.
 const PauseRestored = "restored"
 
 // HoldQuota says of a job that it waits for the next day's quota, of the tenant or of the relay.
@@ -42,7 +42,7 @@ func (r StopRule) Judge(j *SendJob) string {
 	return ""
 }
 
-// Pause holds a running job up; it tells whether the state changed.
+// Pause holds a running job up; it reports whether the state changed.
 func (j *SendJob) Pause(reason string, now Instant) bool {
 	if j.Status != JobRunning || j.PausedAt != 0 {
 		return false
@@ -68,8 +68,8 @@ func (j *SendJob) Resume() error {
 	return nil
 }
 
-// Retry makes the job that sends what j has not: the same content to those of its recipients whom no mail went to, and to those of
-// the list whom it ended too early to find. ErrConflict: there can be none.
+// Retry makes the job that sends what j has not: the same content to those of its recipients whom no mail went to, and
+// to those of the list whom it ended too early to find. ErrConflict: there can be none.
 func (j *SendJob) Retry(now Instant) (SendJob, error) {
 	switch {
 	case !j.Status.Final() || j.Sent+j.Failed+j.Skipped < j.Recipients:

@@ -62,13 +62,13 @@ func (s *Subscriber) Status() Status {
 	return s.MemberStatus
 }
 
-// Mailable tells whether a job may mail the subscriber.
+// Mailable reports whether a job may mail the subscriber.
 func (s *Subscriber) Mailable() bool { return s.MemberStatus == StatusActive && s.Block == NotBlocked }
 
-// Apply takes over one subscriber of an event or, with an empty eventType, of a full-sync batch. It
-// tells whether anything changed. The order in which events arrive does not matter to the word: the
-// newest instant holds, and unsubscribed wins between equal ones. Blocks only strengthen, but that the member's
-// new activation clears an older bounce; a batch never lifts one.
+// Apply takes over one subscriber of an event or, with an empty eventType, of a full-sync batch. It reports whether
+// anything changed. The order in which events arrive does not matter to the word: the newest instant holds, and
+// unsubscribed wins between equal ones. Blocks only strengthen, but that the member's new activation clears an older
+// bounce; a batch never lifts one.
 func (s *Subscriber) Apply(p EventSubscriber, eventType string, occurredAt, now Instant) bool {
 	if occurredAt > now.Add(MaxClockAhead) {
 		occurredAt = now
@@ -98,7 +98,7 @@ func (s *Subscriber) Apply(p EventSubscriber, eventType string, occurredAt, now 
 	return changed
 }
 
-// describe takes over what the payload says beside the status.
+// describe takes over what the payload says in addition to the status.
 func (s *Subscriber) describe(p EventSubscriber) {
 	s.ID, s.Email = p.ID, p.Email
 	if p.Preferences != "" {
@@ -138,9 +138,8 @@ const (
 	Delivery    = "delivery"
 )
 
-// Report applies what a mail provider said of the address; it tells whether anything changed. Soft
-// bounces count: MaxSoftBounces in a row over at least SoftBouncePeriod make it bounced, a delivery between clears
-// the count.
+// Report applies what a mail provider said of the address; it reports whether anything changed. Soft bounces count:
+// MaxSoftBounces in a row over at least SoftBouncePeriod make it bounced, a delivery between clears the count.
 func (s *Subscriber) Report(effect string, occurredAt, now Instant) bool {
 	if occurredAt > now.Add(MaxClockAhead) {
 		occurredAt = now

@@ -73,9 +73,9 @@ func TestApplyToEveryState(t *testing.T) {
 	}
 }
 
-// Every state × everything that may happen to a subscriber: each word and block, and nobody, × each event type and batch with
-// each status × older, equal, newer; each report; being named by a sync or not. The rules are contract 6's sentences; the
-// words come from the source, so that a new one without a rule fails here.
+// Every state × everything that may happen to a subscriber: each word and block, and no one, × each event type and
+// batch with each status × older, equal, newer; each report; being named by a sync or not. The rules are contract 6's
+// sentences; the words come from the source, so that a new one without a rule fails here.
 func TestEverySubscriberStateAndVerb(t *testing.T) {
 	statuses := sourceConstants(t, "subscriber.go", "Status", "Status")
 	types := append(sourceConstants(t, "event.go", "Event", ""), "") // a batch has none
@@ -156,7 +156,7 @@ func reportOne(t *testing.T, before Subscriber, effect string) {
 		}
 	case Suppression:
 		block = StatusSuppressed
-	case SoftBounce, Delivery: // one alone blocks nobody
+	case SoftBounce, Delivery: // one alone blocks no one
 	default:
 		t.Errorf("no rule for the report %s", effect)
 	}

@@ -7,7 +7,7 @@ const (
 	SubscriptionUnsubscribed = "unsubscribed"
 )
 
-// The means by which a subscription's present state was proved.
+// The proofs by which a subscription's present state was proved.
 const (
 	ProofResponse = "response" // the token of subscribe's own answer: proves nothing about the mailbox
 	ProofMailed   = "mailed"   // a token that only the mailbox has seen
@@ -65,17 +65,17 @@ func (s *Subscription) Subscribe(email Email, p Preferences, now Instant) Subscr
 
 // Confirm makes a pending subscription active. It takes effect once: repeated while active it returns no
 // event and no error. A token of another generation, or one used after an unsubscribe, is ErrInvalidToken.
-func (s *Subscription) Confirm(generation int64, means string, now Instant) (*Change, error) {
+func (s *Subscription) Confirm(generation int64, proof string, now Instant) (*Change, error) {
 	if generation != s.Generation || s.Status != SubscriptionPending && s.Status != SubscriptionActive {
 		return nil, ErrInvalidToken
 	}
 	if s.Status == SubscriptionActive {
-		if means == ProofMailed { // proves the mailbox after all, whatever came first
-			s.Proof = means
+		if proof == ProofMailed { // proves the mailbox after all, whatever came first
+			s.Proof = proof
 		}
 		return nil, nil
 	}
-	s.Proof = means
+	s.Proof = proof
 	s.move(SubscriptionActive, now)
 	return s.change(EventActivated, now), nil
 }
@@ -93,9 +93,9 @@ func (s *Subscription) Unsubscribe(now Instant) *Change {
 	return nil
 }
 
-// Resume takes back the unsubscribing that happened at left: the subscription is active again as it was, in the same
+// Resume takes back the unsubscribe that happened at left: the subscription is active again as it was, in the same
 // generation and with the proof that it had. Repeated while active it returns no event and no error. ErrInvalidToken
-// where that unsubscribing is not the last thing that happened, or ended what was never confirmed.
+// where that unsubscribe is not the last thing that happened, or ended what was never confirmed.
 func (s *Subscription) Resume(left, now Instant) (*Change, error) {
 	switch {
 	case s.Status == SubscriptionActive:
@@ -119,17 +119,17 @@ func (s *Subscription) SetPreferences(p Preferences, now Instant) *Change {
 	return s.change(EventPreferences, now)
 }
 
-// Left tells whether the address has left and not come back: anybody may ask for a subscription in the name of who has left,
-// and until it is confirmed that is no word of theirs.
+// Left reports whether the address has left and not come back: anyone may ask for a subscription in the name of who has
+// left, and until it is confirmed that is no word of theirs.
 func (s *Subscription) Left() bool {
 	return s.Status == SubscriptionUnsubscribed || s.Status == SubscriptionPending && s.Generation > 1
 }
 
-// Import applies a row of an operator's file with the wanted status, active or pending; means is what stands for an active one
-// (ProofImport, or ProofAdmin for an address that an operator adds by hand). Importing the
-// same row twice changes nothing, and no file brings back who has left (Left). changed tells whether the record
-// is to be written; a change without event happens to those who are not active.
-func (s *Subscription) Import(email Email, status, means string, p Preferences, now Instant) (c *Change, changed bool) {
+// Import applies a row of an operator's file with the wanted status, active or pending; proof is what stands for an
+// active one (ProofImport, or ProofAdmin for an address that an operator adds by hand). Importing the same row twice
+// changes nothing, and no file brings back who has left (Left). changed reports whether the record is to be written; a
+// change without event happens to those who are not active.
+func (s *Subscription) Import(email Email, status, proof string, p Preferences, now Instant) (c *Change, changed bool) {
 	if s.Left() {
 		return nil, false
 	}
@@ -154,7 +154,7 @@ func (s *Subscription) Import(email Email, status, means string, p Preferences, 
 			return nil, true
 		}
 	}
-	s.Proof = means
+	s.Proof = proof
 	s.move(SubscriptionActive, now)
 	return s.change(EventActivated, now), true
 }
@@ -207,7 +207,7 @@ type Origin struct {
 	UserAgent string `db:"user_agent" json:"user_agent"`
 }
 
-// MaxOrigin bounds, in bytes, each text of an Origin: it comes from anybody.
+// MaxOrigin bounds, in bytes, each text of an Origin: it comes from anyone.
 const MaxOrigin = 255
 
 // Trim is TrimText of each text.

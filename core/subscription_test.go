@@ -67,7 +67,7 @@ var verbs = map[string]verb{
 	}},
 }
 
-// pendingAgain is the state of who has left, and in whose name somebody has asked for a subscription since.
+// pendingAgain is the state of who has left, and in whose name a person has asked for a subscription since.
 const pendingAgain = "pending after unsubscribed"
 
 // outcome is what a verb makes of a state.
@@ -79,8 +79,8 @@ type outcome struct {
 	err         error
 }
 
-// Every state × every verb: the specification's table of states, and what contract 5 adds to it. Disabling and complaints are
-// "unsubscribe"; erasing and the expiry of what is pending end the record, which is the state "".
+// Every state × every verb: the specification's table of states, and what contract 5 adds to it. Disabling and
+// complaints are "unsubscribe"; erasing and the expiry of what is pending end the record, which is the state "".
 var subscriptionTable = map[string]map[string]outcome{
 	"": {
 		"subscribe":           {"pending", `{"b":2}`, 1, "", nil},

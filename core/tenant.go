@@ -46,7 +46,7 @@ type Tenant struct {
 	UpdatedAt Instant `json:"updated_at" db:"updated_at"`
 }
 
-// Active tells whether the tenant may send and take subscriptions.
+// Active reports whether the tenant may send and take subscriptions.
 func (t *Tenant) Active() bool { return t.Status == TenantActive }
 
 // TenantInput is what a caller wants a tenant to be; nil leaves a field as it is.
@@ -270,8 +270,8 @@ func isColor(s string) bool {
 	return err == nil
 }
 
-// isWebURL tells whether s is an absolute http or https URL without a user in it. Its host is plain, since the policy of a
-// page may have to name it.
+// isWebURL reports whether s is an absolute http or https URL without a user in it. Its host is plain, since the policy
+// of a page may have to name it.
 func isWebURL(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && len(s) <= maxURL && (u.Scheme == "https" || u.Scheme == "http") && validHost(u) && u.User == nil &&

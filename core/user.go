@@ -21,8 +21,8 @@ type User struct {
 	Roles         []Role  `db:"-" json:"roles"`
 }
 
-// Role is a right granted on the command line: operator, or tenant_admin of one tenant. A pending one gives no rights: it
-// waits until the address of an account that registered itself is verified by mail.
+// Role is a right granted on the command line: operator, or tenant_admin of one tenant. A pending one gives no rights:
+// it waits until the address of an account that registered itself is verified by mail.
 type Role struct {
 	Role     string `db:"role" json:"role"`
 	TenantID string `db:"tenant_id" json:"tenant_id,omitempty"`
@@ -72,10 +72,10 @@ func (r Role) Validate() error {
 	return nil
 }
 
-// Disabled tells whether an operator has switched the login off.
+// Disabled reports whether an operator has switched the login off.
 func (u *User) Disabled() bool { return u.DisabledAt != 0 }
 
-// Operator tells whether one of the roles is operator.
+// Operator reports whether one of the roles is operator.
 func (u *User) Operator() bool {
 	for _, r := range u.Roles {
 		if r.Role == RoleOperator && !r.Pending {

@@ -103,9 +103,10 @@ func Check(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// Migrate applies what is pending up to number to (0: all) and returns what it applied. On a database without tables all
-// migrations are one transaction: there is no version between to go back to, and each commit waits for the disk. Else each is a
-// transaction of its own. now is in milliseconds. A failure leaves the database as the last whole transaction left it.
+// Migrate applies what is pending up to number to (0: all) and returns what it applied. On a database without tables
+// all migrations are one transaction: there is no version between to go back to, and each commit waits for the disk.
+// Else each is a transaction of its own. now is in milliseconds. A failure leaves the database as the last whole
+// transaction left it.
 func Migrate(ctx context.Context, conn *sql.Conn, now int64, to int) ([]Migration, error) {
 	applied, err := recorded(ctx, conn)
 	if err != nil {

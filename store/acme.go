@@ -16,7 +16,7 @@ func (s *Store) ACMEData(ctx context.Context, name string) ([]byte, error) {
 	return s.openSecret(sealed)
 }
 
-// PutACMEData stores it, in the place of what was there.
+// PutACMEData stores it, in the place of what was there. Its only error is core.ErrStorage.
 func (s *Store) PutACMEData(ctx context.Context, name string, data []byte, now core.Instant) error {
 	sealed := s.seal(data)
 	return s.update(ctx, func(tx *Tx) error {
@@ -26,7 +26,7 @@ func (s *Store) PutACMEData(ctx context.Context, name string, data []byte, now c
 	})
 }
 
-// DeleteACMEData removes it, if it is there.
+// DeleteACMEData removes it, if it is there. Its only error is core.ErrStorage.
 func (s *Store) DeleteACMEData(ctx context.Context, name string) error {
 	return s.update(ctx, func(tx *Tx) error {
 		_, err := tx.exec("DELETE FROM acme_cache WHERE name = ?", name)

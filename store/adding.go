@@ -15,10 +15,10 @@ type SubscriptionInput struct {
 	Source string // for the ledger
 }
 
-// AddSubscription adds one address to a list as an import of one row does, but that the ledger names the means
-// core.ProofAdmin. It returns the record, and whether it is another one than before. core.ErrListNotFound, and a Conflict where
-// another member service keeps the list, something stands against mailing the address, or the address has left the list: only a
-// subscription of its own brings it back.
+// AddSubscription adds one address to a list as an import of one row does, but that the ledger names the proof
+// core.ProofAdmin. It returns the record, and whether it is another one than before. core.ErrListNotFound, and a
+// Conflict where another member service keeps the list, something stands against mailing the address, or the address
+// has left the list: only a subscription of its own brings it back.
 func (s *Store) AddSubscription(ctx context.Context, a SubscriptionInput, actor string, now core.Instant) (sub core.Subscription, changed bool, err error) {
 	im, err := s.NewImport(ctx, a.ListID, a.Status, a.Source)
 	if err != nil {

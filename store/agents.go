@@ -19,20 +19,22 @@ func (tx *Tx) agent(id, ownerID string) (a core.Agent, err error) {
 	return a, err
 }
 
-// OwnerOfAgent tells whose an agent is: for the command line, which acts for everybody.
+// OwnerOfAgent tells whose an agent is: for the command line, which acts for everyone. It returns core.ErrNotFound
+// where there is no such agent.
 func (s *Store) OwnerOfAgent(ctx context.Context, id string) (ownerID string, err error) {
 	err = s.get(ctx, &ownerID, "SELECT owner_id FROM agent WHERE id = ?", id)
 	return ownerID, err
 }
 
-// Agents reads a page of a user's agents, by id.
+// Agents reads a page of a user's agents, by id. Its only error is core.ErrStorage.
 func (s *Store) Agents(ctx context.Context, ownerID string, page core.Page) (as []core.Agent, err error) {
 	err = s.all(ctx, &as, "SELECT "+agentColumns+" FROM agent WHERE owner_id = ? AND id > ? ORDER BY id LIMIT ?",
 		ownerID, page.After, page.Limit)
 	return as, err
 }
 
-// AddAgent keeps a new agent; one too many is a conflict.
+// AddAgent keeps a new agent; one too many is a conflict. It returns core.ErrNotFound where the owner is gone, and a
+// conflict where the owner has core.MaxAgents agents (core.ErrConflict).
 func (s *Store) AddAgent(ctx context.Context, a core.Agent) error {
 	return s.update(ctx, func(tx *Tx) error {
 		if err := tx.owner(a.OwnerID); err != nil {
@@ -46,7 +48,8 @@ func (s *Store) AddAgent(ctx context.Context, a core.Agent) error {
 	})
 }
 
-// UpdateAgent changes an agent by a rule, which runs inside the transaction, and returns it as it is then.
+// UpdateAgent changes an agent by a rule, which runs inside the transaction, and returns it as it is then. It returns
+// core.ErrNotFound where the owner has no such agent, or an error of the rule.
 func (s *Store) UpdateAgent(ctx context.Context, id, ownerID string, rule func(*core.Agent) error) (a core.Agent, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		if a, err = tx.agent(id, ownerID); err != nil {
@@ -60,7 +63,8 @@ func (s *Store) UpdateAgent(ctx context.Context, id, ownerID string, rule func(*
 	return a, err
 }
 
-// DeleteAgent deletes an agent; its devices stay, without one.
+// DeleteAgent deletes an agent; its devices stay, without one. It returns core.ErrNotFound where the owner has no such
+// agent.
 func (s *Store) DeleteAgent(ctx context.Context, id, ownerID string) error {
 	return s.update(ctx, func(tx *Tx) error {
 		if err := tx.one("DELETE FROM agent WHERE id = ? AND owner_id = ?", id, ownerID); err != nil {

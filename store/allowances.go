@@ -17,14 +17,15 @@ type Allowance struct {
 	CreatedAt  core.Instant `db:"created_at" json:"created_at"`
 }
 
-// Allowances lists what a user has allowed clients, by name.
+// Allowances lists what a user has allowed clients, by name. Its only error is core.ErrStorage.
 func (s *Store) Allowances(ctx context.Context, userID string) (as []Allowance, err error) {
 	err = s.all(ctx, &as, `SELECT a.client_id, c.name AS client_name, a.scope, a.created_at FROM client_consent a JOIN client c ON c.id = a.client_id
 		WHERE a.user_id = ? AND c.deleted_at = 0 ORDER BY c.name, c.id LIMIT 200`, userID)
 	return as, err
 }
 
-// Disallow forgets what a user has allowed a client, and ends what the client was given.
+// Disallow forgets what a user has allowed a client, and ends what the client was given. It returns core.ErrNotFound
+// where the user has not allowed the client anything.
 func (s *Store) Disallow(ctx context.Context, userID, clientID string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		if err := tx.one("DELETE FROM client_consent WHERE user_id = ? AND client_id = ?", userID, clientID); err != nil {

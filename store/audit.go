@@ -7,8 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-// auditEntry says who changed what. It is a row of the database, and a line in the daemon's log after the commit, be it its own
-// or a command's.
+// auditEntry says who changed what. It is a row of the database, and a line in the daemon's log after the commit, be it
+// its own or a command's.
 type auditEntry struct {
 	actor, action, tenantID, object string
 }
@@ -50,8 +50,8 @@ type actorValue struct {
 	at    core.Instant
 }
 
-// By says on whose behalf the operations with this context are done, for those that users also do for themselves and that
-// are worth an entry only when somebody else did them.
+// By says on whose behalf the operations with this context are done, for those that users also do for themselves and
+// that are worth an entry only when another user did them.
 func By(ctx context.Context, actor string, now core.Instant) context.Context {
 	return context.WithValue(ctx, actorKey{}, actorValue{actor, now})
 }
@@ -70,7 +70,8 @@ func (s *Store) by(ctx context.Context, action, tenantID, object string, fn func
 	}
 }
 
-// AuditRow is an entry of the audit trail. Actor is "user:<id>", "client:<id>", "command:<name of the account>" or "daemon".
+// AuditRow is an entry of the audit trail. Actor is "user:<id>", "client:<id>", "command:<name of the account>" or
+// "daemon".
 type AuditRow struct {
 	At       core.Instant `db:"at" json:"at"`
 	Actor    string       `db:"actor" json:"actor"`
@@ -79,7 +80,8 @@ type AuditRow struct {
 	Object   string       `db:"object" json:"object"`
 }
 
-// Audit is who changed what, the newest limit entries in their order; with a tenant only those of its records.
+// Audit is who changed what, the newest limit entries in their order; with a tenant only those of its records. Its only
+// error is core.ErrStorage.
 func (s *Store) Audit(ctx context.Context, tenantID string, limit int) (rows []AuditRow, err error) {
 	err = s.all(ctx, &rows, `SELECT at, actor, action, tenant_id, object FROM (
 		SELECT * FROM audit WHERE ? = '' OR tenant_id = ? ORDER BY id DESC LIMIT ?) ORDER BY id`, tenantID, tenantID, limit)

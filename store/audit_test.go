@@ -11,7 +11,7 @@ import (
 	"newsletterd/core"
 )
 
-// TestBy: what somebody does to another's account is written down with who did it; what users do for themselves is not.
+// TestBy: what a person does to another's account is written down with who did it; what users do for themselves is not.
 func TestBy(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	u := core.NewUser("ann@example.org", 1)

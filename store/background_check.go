@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// CheckState is how a look for damage beside the running daemon stands.
+// CheckState is how a look for damage next to the running daemon stands.
 type CheckState string
 
-// The states. Where nobody looks, or nothing was found, it is empty.
+// The states. Where no one looks, or nothing was found, it is empty.
 const (
 	CheckRunning CheckState = "running"
 	CheckDamaged CheckState = "damaged"
-	CheckFailed  CheckState = "failed" // the look itself: nobody knows
+	CheckFailed  CheckState = "failed" // the look itself: no one knows
 )
 
 // besideCheck is a quick_check that requests do not wait for.
@@ -23,8 +23,8 @@ type backgroundCheck struct {
 	done   chan struct{}
 }
 
-// QuickCheckInBackground starts a QuickCheck and returns. done is called with what it finds; CheckState tells of it meanwhile and
-// afterwards. Close ends it.
+// QuickCheckInBackground starts a QuickCheck and returns. done is called with what it finds; CheckState tells of it
+// meanwhile and afterwards. Close ends it.
 func (s *Store) QuickCheckInBackground(done func([]string, error)) {
 	b := &s.background
 	ctx, cancel := context.WithCancel(context.Background())

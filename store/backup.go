@@ -19,8 +19,9 @@ import (
 // ErrExists says that a backup would overwrite a file that is already there.
 var ErrExists = errors.New("the file exists already")
 
-// Backup writes a complete copy of the database, as it is at this moment, to a file that must not exist yet (ErrExists).
-// Writers go on meanwhile. The copy is checked and synced before it appears under its name; its mode is 0600.
+// Backup writes a complete copy of the database, as it is at this moment, to a file that must not exist yet
+// (ErrExists). Writers go on meanwhile. The copy is checked and synced before it appears under its name; its mode is
+// 0600.
 func (s *Store) Backup(ctx context.Context, to string) error {
 	if err := s.readable(ctx); err != nil {
 		return err
@@ -37,7 +38,8 @@ func (s *Store) Backup(ctx context.Context, to string) error {
 	return nil
 }
 
-// Snapshot is Backup to a file that is replaced in one step: whoever copies it while it is renewed has the whole old one.
+// Snapshot is Backup to a file that is replaced in one step: anyone who copies it while it is renewed has the whole old
+// one. It returns core.ErrStorage, or an error of the file system.
 func (s *Store) Snapshot(ctx context.Context, to string) error {
 	if err := s.readable(ctx); err != nil {
 		return err
@@ -51,7 +53,7 @@ func (s *Store) Snapshot(ctx context.Context, to string) error {
 	return nil
 }
 
-// copyTo copies through a connection of its own, into a temporary name beside the target.
+// copyTo copies through a connection of its own, into a temporary name next to the target.
 func (s *Store) copyTo(ctx context.Context, to string) error {
 	tmp, err := tempNextTo(to)
 	if err != nil {
@@ -171,10 +173,10 @@ func syncPath(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Restore puts a backup in the place of the database at path. The backup is checked first; what was there (-wal and -shm
-// too) is moved aside, to names that end in .before-restore and the time, and returned. Restored by root, the file belongs to
-// whom the database, or else the folder, belongs. It fails with ErrRunning or ErrInUse while another process has the database
-// open. from stays as it is.
+// Restore puts a backup in the place of the database at path. The backup is checked first; what was there (-wal and
+// -shm too) is moved aside, to names that end in .before-restore and the time, and returned. Restored by root, the file
+// belongs to whom the database, or else the folder, belongs. It fails with ErrRunning or ErrInUse while another process
+// has the database open. from stays as it is.
 func Restore(ctx context.Context, from, path string, now time.Time) (aside []string, err error) {
 	if err := PrepareProcess(); err != nil {
 		return nil, err
@@ -229,7 +231,7 @@ func Restore(ctx context.Context, from, path string, now time.Time) (aside []str
 	return aside, putInPlace(tmp, path)
 }
 
-// unusedName is name, or name with a number behind it where another restore of the same second has put something there.
+// unusedName is name, or name with a number after it where another restore of the same second has put something there.
 func unusedName(name string) (string, error) {
 	for n := 1; ; n++ {
 		try := name

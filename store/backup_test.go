@@ -126,7 +126,8 @@ func TestRestoreVerifiesAndMovesAside(t *testing.T) {
 	}
 }
 
-// TestWhatRootRestoresBelongsToTheDaemon: the unit runs the daemon as a user of its own, and restore and migrate are run by root.
+// TestWhatRootRestoresBelongsToTheDaemon: the unit runs the daemon as a user of its own, and restore and migrate are
+// run by root.
 func TestWhatRootRestoresBelongsToTheDaemon(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root gives files away")

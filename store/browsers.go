@@ -33,7 +33,7 @@ type Visitor struct {
 }
 
 // Visitor reads who is signed in in a browser, and what that user has allowed a client (empty: no client is asked
-// about). core.ErrNotFound where nobody is: the browser was signed out, or the user's sign-ins have all ended.
+// about). core.ErrNotFound where no one is: the browser was signed out, or the user's sign-ins have all ended.
 func (s *Store) Visitor(ctx context.Context, browserID, clientID string, now core.Instant) (v Visitor, err error) {
 	err = s.snapshotRead(ctx, func(r *Reader) error {
 		err := r.get(&v.Browser, "SELECT "+browserColumns+` FROM browser b JOIN user u ON u.id = b.user_id
@@ -61,8 +61,8 @@ func (s *Store) Visitor(ctx context.Context, browserID, clientID string, now cor
 	return v, err
 }
 
-// AddBrowser records that a user has signed in in a browser; in.Family is not looked at. ErrSignInStale as for AddSignIn.
-// The browser that was signed in with the same session before, if any, is signed out.
+// AddBrowser records that a user has signed in in a browser; in.Family is not looked at. ErrSignInStale as for
+// AddSignIn. The browser that was signed in with the same session before, if any, is signed out.
 func (s *Store) AddBrowser(ctx context.Context, in SignIn, b Browser, before string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		in.Family = Family{UserID: b.UserID, Epoch: b.Epoch}
@@ -77,7 +77,7 @@ func (s *Store) AddBrowser(ctx context.Context, in SignIn, b Browser, before str
 	})
 }
 
-// TouchBrowser notes that a browser was used.
+// TouchBrowser notes that a browser was used. Its only error is core.ErrStorage.
 func (s *Store) TouchBrowser(ctx context.Context, id string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		_, err := tx.exec("UPDATE browser SET used_at = ? WHERE id = ? AND used_at < ?", now, id, now)
@@ -85,15 +85,16 @@ func (s *Store) TouchBrowser(ctx context.Context, id string, now core.Instant) e
 	})
 }
 
-// Browsers lists the browsers in which a user is signed in, the latest used first.
+// Browsers lists the browsers in which a user is signed in, the latest used first. Its only error is core.ErrStorage.
 func (s *Store) Browsers(ctx context.Context, userID string, now core.Instant) (bs []Browser, err error) {
 	err = s.all(ctx, &bs, "SELECT "+browserColumns+` FROM browser b JOIN user u ON u.id = b.user_id
 		WHERE b.user_id = ? AND b.expires_at > ? AND b.epoch = u.epoch ORDER BY b.used_at DESC, b.id LIMIT 200`, userID, now)
 	return bs, err
 }
 
-// SignOutBrowser signs a user out in one browser, and ends the families that began there, but not those with the
-// scope offline_access: they are meant to outlive the session (OpenID Connect Back-Channel Logout section 2.7). core.ErrNotFound where the browser isn't the user's.
+// SignOutBrowser signs a user out in one browser, and ends the families that began there, but not those with the scope
+// offline_access: they are meant to outlive the session (OpenID Connect Back-Channel Logout section 2.7).
+// core.ErrNotFound where the browser isn't the user's.
 func (s *Store) SignOutBrowser(ctx context.Context, id, userID string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		if err := tx.one("DELETE FROM browser WHERE id = ? AND user_id = ?", id, userID); err != nil {
@@ -114,7 +115,8 @@ func (s *Store) EndFamily(ctx context.Context, id, userID string, now core.Insta
 	})
 }
 
-// ChangePassword sets a user's password and ends every sign-in but the browser in which the change was made.
+// ChangePassword sets a user's password and ends every sign-in but the browser in which the change was made. It returns
+// core.ErrNotFound where the user is gone, and ErrSignInStale where epoch is no longer the user's.
 func (s *Store) ChangePassword(ctx context.Context, userID string, epoch int64, passwordHash, browserID string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		var at int64
@@ -169,7 +171,8 @@ type ClientSignIn struct {
 	ClientName string `db:"client_name" json:"client_name"`
 }
 
-// SignIns lists the live families of a user with the names of their clients, the latest used first.
+// SignIns lists the live families of a user with the names of their clients, the latest used first. Its only error is
+// core.ErrStorage.
 func (s *Store) SignIns(ctx context.Context, userID string, now core.Instant) (fs []ClientSignIn, err error) {
 	err = s.all(ctx, &fs, "SELECT "+familyColumns+`, coalesce(c.name, f.client_id) AS client_name FROM family f
 		JOIN user u ON u.id = f.user_id LEFT JOIN client c ON c.id = f.client_id

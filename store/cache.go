@@ -2,8 +2,9 @@ package store
 
 import "sync"
 
-// recordCache holds records by key, which are read again and again and change once a month. Its age moves with every commit
-// that may change one, so that a row read before such a commit is not kept after it. Never change a record that it holds.
+// recordCache holds records by key, which are read again and again and change once a month. Its age moves with every
+// commit that may change one, so that a row read before such a commit is not kept after it. Never change a record that
+// it holds.
 type recordCache[R any] struct {
 	mu      sync.RWMutex
 	age     uint64

@@ -5,14 +5,15 @@ import (
 	"fmt"
 )
 
-// QuickCheck runs SQLite's quick_check on a reader and returns what it finds. It takes about a second per GB with a warm
-// cache and stops when the context ends.
+// QuickCheck runs SQLite's quick_check on a reader and returns what it finds. It takes about a second per GB with a
+// warm cache and stops when the context ends. Its only error is core.ErrStorage.
 func (s *Store) QuickCheck(ctx context.Context) ([]string, error) {
 	return s.findings(ctx, "PRAGMA quick_check(100)")
 }
 
 // Check looks for damage (integrity_check), broken references (foreign_key_check) and rows that contradict each other,
-// and returns a line for each finding; none: the database is whole. It changes nothing.
+// and returns a line for each finding; none: the database is whole. It changes nothing. Its only error is
+// core.ErrStorage.
 func (s *Store) Check(ctx context.Context) ([]string, error) {
 	found, err := s.findings(ctx, "PRAGMA integrity_check(100)")
 	if err != nil {
@@ -58,8 +59,8 @@ func (s *Store) findings(ctx context.Context, pragma string) ([]string, error) {
 
 // invariants are counts that must be 0: what the operations keep and no constraint of SQLite's can say.
 var invariants = []struct{ what, count string }{
-	// A job that was cancelled or has failed is settled in steps, each of which counts what it records: what has no outcome yet is
-	// what the counters leave.
+	// A job that was cancelled or has failed is settled in steps, each of which counts what it records: what has no
+	// outcome yet is what the counters leave.
 	{"jobs ended with recipients that have no outcome", `
 		SELECT count(*) FROM send_job j WHERE j.status IN ('completed', 'cancelled', 'failed')
 		AND (SELECT count(*) FROM recipient r WHERE r.job_no = j.no AND r.state < ` + sqlRecipientSent + `) <> j.recipients - j.sent - j.failed - j.skipped`},

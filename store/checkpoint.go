@@ -17,7 +17,7 @@ import (
 
 const (
 	checkpointAt    = 16 << 20         // bytes of -wal
-	checkpointFile  = 4 << 20          // the same while files come in: they fill it at once, and everybody waits for each checkpoint
+	checkpointFile  = 4 << 20          // the same while files come in: they fill it at once, and everyone waits for each checkpoint
 	checkpointEvery = 60 * time.Second // while there is a -wal
 	truncateAt      = 256 << 20        // bytes of -wal: then shrink the file too, when no reader holds it
 	walFrame        = 4096 + 24        // bytes of one frame
@@ -30,13 +30,13 @@ const (
 
 // checkpointState is what the writer knows of its checkpoints.
 //
-// Each owned checkpoint is preceded by a transaction that stores a fresh checkpoint_id, and followed by one that stores that id
-// as wal_base: at once, or a command would begin the -wal without it. So the main file alone shows the id that the -wal
-// beside it grew from, or, in the middle of a checkpoint, the id that the -wal itself brings: any other id is that of an older
-// copy. A checkpoint that a reader kept from its end is still open, as is one that a kill may have cut: the next one goes on
-// under a fresh id too, for the file may have been copied meanwhile, and checkpoint_id names those before it as well, for
-// the main file may show any of them. A command beside a daemon leaves the marks alone, and only brings their page into
-// the -wal.
+// Each owned checkpoint is preceded by a transaction that stores a fresh checkpoint_id, and followed by one that stores
+// that id as wal_base: at once, or a command would begin the -wal without it. So the main file alone shows the id that
+// the -wal next to it grew from, or, in the middle of a checkpoint, the id that the -wal itself brings: any other id is
+// that of an older copy. A checkpoint that a reader kept from its end is still open, as is one that a kill may have
+// cut: the next one goes on under a fresh id too, for the file may have been copied meanwhile, and checkpoint_id names
+// those before it as well, for the main file may show any of them. A command next to a daemon leaves the marks alone,
+// and only brings their page into the -wal.
 type checkpointState struct {
 	last  time.Time
 	ids   []string // checkpoint_id: of the last one, and of those that it went on with, the newest first
@@ -58,22 +58,21 @@ func (c *checkpointState) at() int64 {
 	return checkpointAt
 }
 
-// leftover is what an unclean stop left beside the main file.
+// leftover is what an unclean stop left next to the main file.
 type leftover struct {
 	wal  bool              // a -wal with something in it, and no daemon that works with it
 	main map[string]string // marks of the main file alone
 }
 
-// resume takes up the state that a file was left in; through are its marks as read through the -wal, beside tells that a
-// daemon runs.
-func (c *checkpointState) resume(left leftover, beside bool, through map[string]string) {
+// resume takes up the state that a file was left in; through are its marks as read through the -wal, daemon reports whether one runs.
+func (c *checkpointState) resume(left leftover, daemon bool, through map[string]string) {
 	c.last = time.Now()
 	c.ids = strings.Fields(through["checkpoint_id"])
 	switch {
 	case left.wal:
 		// The main file may show wal_base or checkpoint_id: both stay until a checkpoint is complete.
 		c.based, c.open, c.touch = true, true, true
-	case beside:
+	case daemon:
 		// A daemon may be in the middle of a checkpoint, or begin one: the marks are its own.
 		c.based, c.touch = true, true
 	default:
@@ -81,8 +80,8 @@ func (c *checkpointState) resume(left leftover, beside bool, through map[string]
 	}
 }
 
-// checkLeftoverWAL finds what an unclean stop left, and refuses an old copy beside a newer -wal before anything could change
-// either: a connection that may write moves the -wal into the file when it closes.
+// checkLeftoverWAL finds what an unclean stop left, and refuses an old copy next to a newer -wal before anything could
+// change either: a connection that may write moves the -wal into the file when it closes.
 func (s *Store) checkLeftoverWAL() (leftover, error) {
 	left := leftover{wal: walSize(s.path) > 0 && !s.daemonRuns()}
 	if !left.wal {
@@ -157,9 +156,9 @@ func (w *writer) maybeCheckpoint() {
 	}
 }
 
-// walFull tells whether the -wal holds so much that a checkpoint is due. Its size alone does not say: a -wal that was moved
-// into the file is written anew from its beginning and keeps its size. SQLite is asked for the part in use, which costs as much as
-// the outcomes of ten mails: when the -wal has grown by much, else not after each commit.
+// walFull reports whether the -wal holds so much that a checkpoint is due. Its size alone does not say: a -wal that was
+// moved into the file is written anew from its beginning and keeps its size. SQLite is asked for the part in use, which
+// costs as much as the outcomes of ten mails: when the -wal has grown by much, else not after each commit.
 func (w *writer) walFull(size int64) bool {
 	c := &w.checkpoint
 	if size < c.at() {
@@ -176,9 +175,9 @@ func (w *writer) walFull(size int64) bool {
 	return (res.Log-res.Checkpointed)*walFrame >= c.at()
 }
 
-// giveRoom doubles a -wal that has grown, in zeros, until it holds all that comes between two checkpoints. A commit that
-// overwrites is on the disk in half the time and CPU of one that appends: the file system has no new size to keep. Readers
-// and recovery end at the last frame that its checksum proves, whatever stands behind.
+// giveRoom doubles a -wal that has grown, in zeros, until it holds all that comes between two checkpoints. A commit
+// that overwrites is on the disk in half the time and CPU of one that appends: the file system has no new size to keep.
+// Readers and recovery end at the last frame that its checksum proves, whatever stands after.
 func (w *writer) giveRoom(size int64) {
 	c := &w.checkpoint
 	if size < c.room { // it was cut off
@@ -202,7 +201,7 @@ func (w *writer) giveRoom(size int64) {
 	w.rollback()
 }
 
-// appendZeros writes n zeros behind the end of a file, or leaves it as it was.
+// appendZeros writes n zeros after the end of a file, or leaves it as it was.
 func appendZeros(path string, size, n int64) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -236,7 +235,7 @@ func (w *writer) runCheckpoint(mode string) (busy bool, err error) {
 	return busy, err
 }
 
-// moveWAL is runCheckpoint without the mark behind it: the -wal may be gone then.
+// moveWAL is runCheckpoint without the mark after it: the -wal may be gone then.
 func (w *writer) moveWAL(mode string) (busy bool, err error) {
 	w.checkpoint.last = time.Now()
 	if err := w.announceCheckpoint(); err != nil {
@@ -298,7 +297,7 @@ func walSize(path string) int64 {
 	return fi.Size()
 }
 
-// ErrOldCopy says that the main file is older than the -wal beside it: an old copy was put there. Together they would
+// ErrOldCopy says that the main file is older than the -wal next to it: an old copy was put there. Together they would
 // mix two states, and no integrity check is sure to notice.
 var ErrOldCopy = errors.New("the database file is an older copy than the -wal beside it")
 

@@ -48,7 +48,8 @@ func (s *Store) checkpointNow(t *testing.T) (busy bool) {
 	return busy
 }
 
-// announceNow ends where a kill in the middle of a checkpoint may have left it: the mark is in the -wal, and not yet in the file.
+// announceNow ends where a kill in the middle of a checkpoint may have left it: the mark is in the -wal, and not yet in
+// the file.
 func (s *Store) announceNow(t *testing.T) {
 	t.Helper()
 	done := make(chan error)
@@ -58,8 +59,8 @@ func (s *Store) announceNow(t *testing.T) {
 	}
 }
 
-// TestKilledInTheMiddleOfACheckpoint kills, starts and kills again, with the mark of a checkpoint in the -wal alone and a
-// command that writes beside the daemon.
+// TestKilledInTheMiddleOfACheckpoint kills, starts and kills again, with the mark of a checkpoint in the -wal alone and
+// a command that writes next to the daemon.
 func TestKilledInTheMiddleOfACheckpoint(t *testing.T) {
 	for _, beside := range []bool{false, true} {
 		t.Run(fmt.Sprint("beside a command: ", beside), func(t *testing.T) {
@@ -214,8 +215,8 @@ func refused(t *testing.T, dir string, main []byte) {
 	}
 }
 
-// TestACopyFromWithinACheckpointIsRefused copies the file while a reader keeps a checkpoint from its end: beside the -wal that
-// came after that end the copy is old.
+// TestACopyFromWithinACheckpointIsRefused copies the file while a reader keeps a checkpoint from its end: next to the
+// -wal that came after that end the copy is old.
 func TestACopyFromWithinACheckpointIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := testOpen(t, path, Daemon)

@@ -55,7 +55,7 @@ const pieceSize = ChunkSize / 2
 // others wait for.
 const chunkReads = 2
 
-// piece takes a column's bytes as the driver made them. They are its own copy and stay as they are behind the row, which
+// piece takes a column's bytes as the driver made them. They are its own copy and stay as they are after the row, which
 // database/sql does not promise and a test watches; another copy would double the memory of a download.
 type piece []byte
 

@@ -6,26 +6,27 @@ import (
 	"strings"
 )
 
-// Most recipients of a job come in the order of their subscribers, and most of these are still to be mailed. So the three tables are
-// read stretch by stretch, each from its beginning to its end, which costs less than to look up each row of two of them. Who may
-// not be mailed, or is not as expected, is looked at again by himself.
+// Most recipients of a job come in the order of their subscribers, and most of these are still to be mailed. So the
+// three tables are read range by range, each from its beginning to its end, which costs less than to look up each row
+// of two of them. Who may not be mailed, or is not as expected, is looked at again by himself.
 const (
 	selectClaimRange = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (SELECT concat_ws(char(31), seq, tries, ambiguous, subscriber_id, email_key) AS claim " +
 		"FROM recipient WHERE job_no = ?1 AND seq > ?2 AND state = " + sqlRecipientQueued + " ORDER BY seq LIMIT +?3)"
 
-	// A line of somebody who is not to be mailed is the id alone. Of the numbers, those of barred, the fifth is not used.
+	// A line of a person who is not to be mailed is the id alone. Of the numbers, those of barred, the fifth is not
+	// used.
 	selectRangeSubscribers = "SELECT coalesce(group_concat(line, char(30)), '') FROM (SELECT CASE WHEN s.word = 'active' AND s.block = '' " +
 		"AND p.kind IS NULL AND d.reason IS NULL THEN concat_ws(char(31), s.id, s.email_key, s.email, s.preferences) ELSE s.id END AS line " +
 		"FROM subscriber AS s " + barred + " WHERE s.list_id = ?1 AND s.id BETWEEN ?2 AND ?3 ORDER BY s.id LIMIT +?4)"
 
-	// A line of somebody who subscribes is empty.
+	// A line of a person who subscribes is empty.
 	selectRangeSubscriptions = "SELECT count(*) || char(30) || coalesce(group_concat(line, char(30)), '') FROM (SELECT CASE WHEN status != 'active' THEN id END AS line " +
 		"FROM subscription WHERE list_id = ?1 AND id BETWEEN ?2 AND ?3 ORDER BY id LIMIT +?4)"
 )
 
 const (
 	minClaimRange   = 32 // fewer recipients are looked up one by one
-	maxSparseness   = 3  // subscribers for each recipient of a stretch, at most
+	maxSparseness   = 3  // subscribers for each recipient of a range, at most
 	scatteredClaims = 16 // claims after one that found no range
 )
 
@@ -81,7 +82,8 @@ func (s *Store) readText(ctx context.Context, query string, args ...any) (text s
 	return text, err
 }
 
-// parseClaimRange appends the claims of a range; ok is false if their subscribers are not in order, or a row is no claim.
+// parseClaimRange appends the claims of a range; ok is false if their subscribers are not in order, or a row is no
+// claim.
 func parseClaimRange(dst []Claim, rows string) (out []Claim, ok bool) {
 	previous := ""
 	for rows != "" {
@@ -107,8 +109,8 @@ func parseClaimRange(dst []Claim, rows string) (out []Claim, ok bool) {
 	return dst, true
 }
 
-// fillClaim completes a claim by the line of its subscriber, and moves people behind it. False: it may not be mailed, is gone, or its
-// address is another one now.
+// fillClaim completes a claim by the line of its subscriber, and moves people past it. It reports whether the subscriber may
+// be mailed, is still there, and has the address of the claim.
 func fillClaim(c *Claim, people *string) bool {
 	for *people != "" {
 		line, rest, _ := strings.Cut(*people, "\x1e")
@@ -127,7 +129,7 @@ func fillClaim(c *Claim, people *string) bool {
 	return false
 }
 
-// containsID tells whether an id is in a list that is in order, and moves the list behind it.
+// containsID reports whether an id is in a list that is in order, and moves the list past it.
 func containsID(list *string, id string) bool {
 	for *list != "" {
 		first, rest, _ := strings.Cut(*list, "\x1e")

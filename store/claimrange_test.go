@@ -77,7 +77,7 @@ func stretchHouse(t *testing.T, seed uint64, odd int) (*Store, *ClaimKey) {
 	return s, k
 }
 
-// A stretch is claimed as its recipients one by one are, whatever has happened to some of them.
+// A range is claimed as its recipients one by one are, whatever has happened to some of them.
 func TestAStretchIsClaimedAsItsRecipientsAre(t *testing.T) {
 	for seed := range uint64(6) {
 		for _, odd := range []int{0, 60, 600} {
@@ -124,7 +124,7 @@ func TestNoStretch(t *testing.T) {
 	}
 }
 
-// Whoever is barred when a job begins does not become a recipient.
+// Anyone who is barred when a job begins does not become a recipient.
 func TestTheBarredBecomeNoRecipients(t *testing.T) {
 	s, k := stretchHouse(t, 3, 700)
 	must(t, s.update(t.Context(), func(tx *Tx) error {

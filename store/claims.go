@@ -38,13 +38,13 @@ const claimFrom = ` FROM recipient AS r
 	LEFT JOIN subscription AS m ON m.list_id = ?3 AND m.id = r.subscriber_id
 	WHERE r.job_no = ?1 `
 
-// claimColumns is all of a claim in one column, since fetching a column or a row costs more than cutting it off: numbers first,
-// preferences last. No identifier, address or JSON text holds the separators, controls.
+// claimColumns is all of a claim in one column, since fetching a column or a row costs more than cutting it off:
+// numbers first, preferences last. No identifier, address or JSON text holds the separators, controls.
 const claimColumns = "SELECT concat_ws(char(31), r.seq, r.tries, r.ambiguous, r.due_at, " + skipReasonIndex +
 	", r.email_key, coalesce(s.id, ''), coalesce(s.email, ''), coalesce(s.preferences, '')) AS claim"
 
-// The claims of one statement come as one row, in the order of the inner one. SQLite would look at the number behind a bare
-// LIMIT ? to plan by it, and so prepare the statement again each time that it runs; behind a sign it does not.
+// The claims of one statement come as one row, in the order of the inner one. SQLite would look at the number after a
+// bare LIMIT ? to plan by it, and so prepare the statement again each time that it runs; after a sign it does not.
 const (
 	claimQueued = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (" + claimColumns + claimFrom +
 		"AND r.seq > ?5 AND r.state = " + sqlRecipientQueued + " ORDER BY r.seq LIMIT +?6)"
@@ -61,9 +61,10 @@ type ClaimKey struct {
 	scattered int // claims to come that do not look for a range
 }
 
-// ClaimRecipients appends the next queued recipients of a job behind a position, at most limit. A claim leaves no trace in
-// the file: one process owns it, so the caller's memory of what it has claimed is enough, and a restart begins again at
-// the rows without an outcome. k is the caller's for all claims of the job, one at a time: it remembers how they are best read.
+// ClaimRecipients appends the next queued recipients of a job after a position, at most limit. A claim leaves no trace
+// in the file: one process owns it, so the caller's memory of what it has claimed is enough, and a restart begins again
+// at the rows without an outcome. k is the caller's for all claims of the job, one at a time: it remembers how they are
+// best read. Its only error is core.ErrStorage.
 func (s *Store) ClaimRecipients(ctx context.Context, dst []Claim, k *ClaimKey, after int64, limit int) ([]Claim, error) {
 	if k.scattered == 0 && !k.MailedProof {
 		if out, ok, err := s.claimRange(ctx, dst, k, after, limit); ok || err != nil {
@@ -75,7 +76,8 @@ func (s *Store) ClaimRecipients(ctx context.Context, dst []Claim, k *ClaimKey, a
 	return s.claim(ctx, dst, claimQueued, k.JobNo, k.TenantID, k.ListID, k.MailedProof, after, limit)
 }
 
-// ClaimDeferred appends the deferred recipients of a job that are due, behind (afterDue, afterSeq), at most limit.
+// ClaimDeferred appends the deferred recipients of a job that are due, after (afterDue, afterSeq), at most limit. Its
+// only error is core.ErrStorage.
 func (s *Store) ClaimDeferred(ctx context.Context, dst []Claim, k *ClaimKey, afterDue core.Instant, afterSeq int64, now core.Instant, limit int) ([]Claim, error) {
 	return s.claim(ctx, dst, claimDeferred, k.JobNo, k.TenantID, k.ListID, k.MailedProof, int64(afterDue), afterSeq, int64(now), limit)
 }

@@ -31,7 +31,7 @@ func (tx *Tx) client(id string) (c core.Client, err error) {
 	return c, err
 }
 
-// Clients reads a page of OAuth clients, by id: all, or those of tenants.
+// Clients reads a page of OAuth clients, by id: all, or those of tenants. Its only error is core.ErrStorage.
 func (s *Store) Clients(ctx context.Context, tenants []string, all bool, page core.Page) (cs []core.Client, err error) {
 	if all {
 		err = s.all(ctx, &cs, allClients, page.After, page.Limit)
@@ -58,7 +58,8 @@ func (s *Store) AddClient(ctx context.Context, c core.Client, actor string) erro
 	})
 }
 
-// UpdateClient changes an OAuth client by a rule and returns it as it is then. The rule runs inside the transaction.
+// UpdateClient changes an OAuth client by a rule and returns it as it is then. The rule runs inside the transaction. It
+// returns core.ErrNotFound where there is no such client, or an error of the rule.
 func (s *Store) UpdateClient(ctx context.Context, id, actor string, rule func(*core.Client) error) (c core.Client, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		if c, err = tx.client(id); err != nil {
@@ -77,7 +78,8 @@ func (s *Store) UpdateClient(ctx context.Context, id, actor string, rule func(*c
 	return c, err
 }
 
-// DeleteClient takes an OAuth client out of sight; its tokens end with it.
+// DeleteClient takes an OAuth client out of sight; its tokens end with it. It returns core.ErrNotFound where there is
+// no such client.
 func (s *Store) DeleteClient(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		c, err := tx.client(id)
@@ -93,6 +95,7 @@ func (s *Store) DeleteClient(ctx context.Context, id, actor string, now core.Ins
 }
 
 // PublicRedirectURIs lists the redirect URIs of all public clients: the scripts of those sites may call the provider.
+// Its only error is core.ErrStorage.
 func (s *Store) PublicRedirectURIs(ctx context.Context) (uris []string, err error) {
 	err = s.all(ctx, &uris, "SELECT DISTINCT j.value FROM client c, json_each(c.redirect_uris) j WHERE c.client_type = 'public' AND c.deleted_at = 0")
 	return uris, err

@@ -42,8 +42,8 @@ var (
 // ErrCode is the answer to a code that is unknown, expired, used, or not good any more.
 var ErrCode = &core.Error{Kind: core.Invalid, Code: "invalid_grant", Message: "The code is not valid, or no longer."}
 
-// AddCode keeps a new authorization code. consent, where it is not empty, is what the user has allowed the client
-// just now; it is remembered together with what was allowed before.
+// AddCode keeps a new authorization code. consent, where it is not empty, is what the user has allowed the client just
+// now; it is remembered together with what was allowed before. Its only error is core.ErrStorage.
 func (s *Store) AddCode(ctx context.Context, c Code, consent []string) error {
 	return s.update(ctx, func(tx *Tx) error {
 		if len(consent) > 0 {
@@ -64,10 +64,10 @@ type Redemption struct {
 	RefreshExpires core.Instant
 }
 
-// RedeemCode uses a code up and makes its family, in one operation. The rule sees the code, if it is good by
-// itself, and decides what becomes of it; its error leaves the code as it is. A code that was used before ends what
-// became of it (RFC 6749 section 4.1.2): that, too, is committed, beside the error ErrCode. clientID is the client
-// that asks: another's replay ends nothing.
+// RedeemCode uses a code up and makes its family, in one operation. The rule sees the code, if it is good by itself,
+// and decides what becomes of it; its error leaves the code as it is. A code that was used before ends what became of
+// it (RFC 6749 section 4.1.2): that, too, is committed, together with the error ErrCode. clientID is the client that asks:
+// another's replay ends nothing.
 func (s *Store) RedeemCode(ctx context.Context, hash []byte, clientID string, now core.Instant, rule func(Code) (Redemption, error)) (Code, error) {
 	var c Code
 	var refused error

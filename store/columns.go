@@ -13,8 +13,8 @@ func insertInto(table, columns string) string {
 	return "INSERT INTO " + table + " (" + columns + ") VALUES (" + places[2:] + ")"
 }
 
-// table is how the records of a type are kept: one column for each field, named by its db tag. The texts are built once,
-// when the program starts. It is for records that change seldom: it reads fields by reflection.
+// table is how the records of a type are kept: one column for each field, named by its db tag. The texts are built
+// once, when the program starts. It is for records that change seldom: it reads fields by reflection.
 type table[T any] struct {
 	columns string // of all fields, separated by commas, as SELECT and INSERT name them
 	insert  string // INSERT of all fields, then of the extra columns

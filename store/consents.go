@@ -17,7 +17,7 @@ func (tx *Tx) addConsent(c core.Consent) error {
 	return err
 }
 
-// Consents reads the ledger of one subscription, oldest first.
+// Consents reads the ledger of one subscription, oldest first. Its only error is core.ErrStorage.
 func (s *Store) Consents(ctx context.Context, listID, subscriptionID string) ([]core.Consent, error) {
 	var c []core.Consent
 	err := s.all(ctx, &c, selectConsents, listID, subscriptionID)
@@ -35,8 +35,8 @@ type LeaveReason struct {
 	LastWords string       `db:"last_words" json:"last_words"` // the newest in a leaver's own words
 }
 
-// LeaveReasons counts them, the most frequent first, without those of subscribers who took the unsubscribing back. It
-// reads the ledger of the whole list.
+// LeaveReasons counts them, the most frequent first, without those of subscribers who took the unsubscribe back. It
+// reads the ledger of the whole list. Its only error is core.ErrStorage.
 func (s *Store) LeaveReasons(ctx context.Context, listID string) ([]LeaveReason, error) {
 	var reasons []LeaveReason
 	err := s.all(ctx, &reasons, `WITH moves AS (

@@ -37,9 +37,9 @@ func (c counting) add(op counting) {
 	}
 }
 
-// countsOfDay adds to the counts of a list as they were at the latest change, in the row of a day (?2, days since 1970).
-// The rows of earlier days stay as they were at the end of theirs; a clock that was set back makes none. A list that is
-// deleted is not counted any more.
+// countsOfDay adds to the counts of a list as they were at the latest change, in the row of a day (?2, days since
+// 1970). The rows of earlier days stay as they were at the end of theirs; a clock that was set back makes none. A list
+// that is deleted is not counted any more.
 const countsOfDay = `INSERT INTO list_count (list_id, day, ` + countColumns + `)
 	SELECT l.id, max(?2, coalesce(c.day, 0)), coalesce(c.active, 0) + ?3, coalesce(c.pending, 0) + ?4, coalesce(c.unsubscribed, 0) + ?5,
 		coalesce(c.bounced, 0) + ?6, coalesce(c.complaint, 0) + ?7, coalesce(c.suppressed, 0) + ?8, coalesce(c.mailable, 0) + ?9
@@ -65,7 +65,8 @@ func (w *writer) writeCounts(now time.Time) error {
 	return nil
 }
 
-// ListCounts reads the counts of lists. A list without records, or that does not exist, has zeros.
+// ListCounts reads the counts of lists. A list without records, or that does not exist, has zeros. Its only error is
+// core.ErrStorage.
 func (s *Store) ListCounts(ctx context.Context, lists []string) (map[string]core.ListCounts, error) {
 	var rows []struct {
 		ListID string `db:"list_id"`
@@ -86,7 +87,7 @@ type CountedList struct {
 	Counts core.ListCounts `json:"counts"`
 }
 
-// CountedList reads one list with its counts. core.ErrListNotFound.
+// CountedList reads one list with its counts. It returns core.ErrListNotFound where there is none.
 func (s *Store) CountedList(ctx context.Context, id string) (l CountedList, err error) {
 	if l.List, err = s.List(ctx, id); err != nil {
 		return l, err
@@ -96,7 +97,7 @@ func (s *Store) CountedList(ctx context.Context, id string) (l CountedList, err 
 	return l, err
 }
 
-// CountedLists is Lists with the counts of each.
+// CountedLists is Lists with the counts of each. Its only error is core.ErrStorage.
 func (s *Store) CountedLists(ctx context.Context, tenants []string, all bool, page core.Page) ([]CountedList, error) {
 	lists, err := s.Lists(ctx, tenants, all, page)
 	if err != nil {
@@ -124,8 +125,9 @@ func (s *Store) largestLists(ctx context.Context, limit int) ([]ListState, error
 	return lists, err
 }
 
-// BlockedAmong reads which subscriptions of a list, by ids after one up to another, belong to addresses that get nothing
-// whatever they have agreed to: the kind of the block of the list's subscriber, or of the tenant's suppression.
+// BlockedAmong reads which subscriptions of a list, by ids after one up to another, belong to addresses that get
+// nothing whatever they have agreed to: the kind of the block of the list's subscriber, or of the tenant's suppression.
+// Its only error is core.ErrStorage.
 func (s *Store) BlockedAmong(ctx context.Context, listID, afterID, toID string) (map[string]string, error) {
 	var rows []struct {
 		ID   string `db:"id"`

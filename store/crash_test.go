@@ -63,7 +63,7 @@ func TestWhatWasAcknowledgedSurvivesKill(t *testing.T) {
 	var acked []string
 	for round := range 5 {
 		cmd, lines := child(t, "STORE_CRASH_CHILD="+path)
-		for n := 0; lines.Scan(); n++ { // what it said before it died counts, also behind the kill
+		for n := 0; lines.Scan(); n++ { // what it said before it died counts, also after the kill
 			acked = append(acked, lines.Text())
 			if n == 300+100*round {
 				_ = cmd.Process.Signal(syscall.SIGKILL)

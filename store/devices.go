@@ -22,13 +22,14 @@ func (tx *Tx) device(id, ownerID string) (d core.Device, err error) {
 	return d, err
 }
 
-// OwnerOfDevice tells whose a device is: for the command line, which acts for everybody.
+// OwnerOfDevice tells whose a device is: for the command line, which acts for everyone. It returns core.ErrNotFound
+// where there is no such device.
 func (s *Store) OwnerOfDevice(ctx context.Context, id string) (ownerID string, err error) {
 	err = s.get(ctx, &ownerID, "SELECT owner_id FROM device WHERE id = ?", id)
 	return ownerID, err
 }
 
-// Devices reads a page of a user's paired devices, by id.
+// Devices reads a page of a user's paired devices, by id. Its only error is core.ErrStorage.
 func (s *Store) Devices(ctx context.Context, ownerID string, page core.Page) (ds []core.Device, err error) {
 	err = s.all(ctx, &ds, "SELECT "+deviceColumns+" FROM device WHERE owner_id = ? AND unpaired_at = 0 AND id > ? ORDER BY id LIMIT ?",
 		ownerID, page.After, page.Limit)
@@ -95,7 +96,8 @@ func (tx *Tx) agentOf(d core.Device) error {
 var errNoAgent = &core.Error{Kind: core.NotFound, Code: "not_found", Message: "There is no such agent.", Field: "agent_id"}
 
 // UpdateDevice changes name, agent and the representative mark of a device by a rule, which runs inside the
-// transaction, and returns it as it is then. Its errors are those of AddDevice.
+// transaction, and returns it as it is then. It returns core.ErrNotFound where the
+// owner has no such device or agent, core.ErrSecondLeader, or an error of the rule.
 func (s *Store) UpdateDevice(ctx context.Context, id, ownerID string, rule func(*core.Device) error) (d core.Device, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		if d, err = tx.device(id, ownerID); err != nil {
@@ -113,7 +115,8 @@ func (s *Store) UpdateDevice(ctx context.Context, id, ownerID string, rule func(
 	return d, err
 }
 
-// UnpairDevice takes a device out of its owner's list. The row stays until housekeeping takes it.
+// UnpairDevice takes a device out of its owner's list. The row stays until housekeeping takes it. It returns
+// core.ErrNotFound where the owner has no such device, or it is unpaired.
 func (s *Store) UnpairDevice(ctx context.Context, id, ownerID string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		d, err := tx.device(id, ownerID)
@@ -144,7 +147,8 @@ func (s *Store) RegisterDevice(ctx context.Context, id, ownerID string, now core
 	return d, err
 }
 
-// UnregisterDevice clears the registered state of a device of a user; there may be none to clear.
+// UnregisterDevice clears the registered state of a device of a user; there may be none to clear. It returns
+// core.ErrNotFound where the owner has no such device.
 func (s *Store) UnregisterDevice(ctx context.Context, id, ownerID string) (d core.Device, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		_, err := tx.exec("UPDATE device SET registered = 0, registered_at = 0 WHERE id = ? AND owner_id = ? AND registered = 1", id, ownerID)

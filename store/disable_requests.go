@@ -6,8 +6,8 @@ import (
 	"newsletterd/core"
 )
 
-// DisableRequest is an address that complained, on its way to the member service's disable operation; or, with a list, one that
-// left a list of a member service elsewhere by the link of a mail.
+// DisableRequest is an address that complained, on its way to the member service's disable operation; or, with a list,
+// one that left a list of a member service elsewhere by the link of a mail.
 type PendingDisable struct {
 	ID         int64        `db:"id"`
 	TenantID   string       `db:"tenant_id"` // whose mail it complained of
@@ -37,7 +37,7 @@ func (tx *Tx) addLeaveRequest(tenantID string, sub *core.Subscriber, now core.In
 	return err
 }
 
-// DuePendingDisables reads what is to be posted now, in order.
+// DuePendingDisables reads what is to be posted now, in order. Its only error is core.ErrStorage.
 func (s *Store) DuePendingDisables(ctx context.Context, now core.Instant, limit int) ([]PendingDisable, error) {
 	var d []PendingDisable
 	err := s.all(ctx, &d, `SELECT id, tenant_id, list_id, email, reason, occurred_at, created_at, tries FROM disable_request
@@ -45,13 +45,14 @@ func (s *Store) DuePendingDisables(ctx context.Context, now core.Instant, limit 
 	return d, err
 }
 
-// NextPendingDisable is when the next one is due; 0: none waits.
+// NextPendingDisable is when the next one is due; 0: none waits. Its only error is core.ErrStorage.
 func (s *Store) NextPendingDisable(ctx context.Context) (at core.Instant, err error) {
 	err = s.get(ctx, &at, "SELECT coalesce(min(due_at), 0) FROM disable_request")
 	return at, err
 }
 
-// FinishPendingDisable records that the member service has answered. An operator may have taken the request away meanwhile.
+// FinishPendingDisable records that the member service has answered. An operator may have taken the request away
+// meanwhile. Its only error is core.ErrStorage.
 func (s *Store) FinishPendingDisable(ctx context.Context, id int64) error {
 	return s.update(ctx, func(tx *Tx) error {
 		_, err := tx.exec("DELETE FROM disable_request WHERE id = ?", id)
@@ -59,7 +60,7 @@ func (s *Store) FinishPendingDisable(ctx context.Context, id int64) error {
 	})
 }
 
-// PostponePendingDisable records a failure and when to try again.
+// PostponePendingDisable records a failure and when to try again. Its only error is core.ErrStorage.
 func (s *Store) PostponePendingDisable(ctx context.Context, id int64, reason string, dueAt core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		_, err := tx.exec("UPDATE disable_request SET tries = tries + 1, last_error = ?, due_at = ? WHERE id = ?", reason, int64(dueAt), id)

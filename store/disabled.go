@@ -20,8 +20,8 @@ type DisableRequest struct {
 	Counted []string
 }
 
-// Disable switches an address off and ends every subscription of it, each with its event. It returns how many of
-// the counted tenants' subscriptions this call changed: 0 on repetition.
+// Disable switches an address off and ends every subscription of it, each with its event. It returns how many of the
+// counted tenants' subscriptions this call changed: 0 on repetition. Its only error is core.ErrStorage.
 func (s *Store) Disable(ctx context.Context, d DisableRequest, now core.Instant) (n int, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		if n, err = tx.disable(d, now); err != nil || d.Actor == "" {

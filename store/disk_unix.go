@@ -24,7 +24,7 @@ func diskOf(path string) (free, total int64, readOnly bool, err error) {
 	return int64(st.Bavail) * block, int64(st.Blocks) * block, st.Flags&readOnlyFlag != 0, nil
 }
 
-// mayRead fails where the file is somebody else's, in words of which SQLite has none.
+// mayRead fails where the file is another user's, in words of which SQLite has none.
 func mayRead(path string) error {
 	if err := unix.Access(path, unix.R_OK); !errors.Is(err, os.ErrPermission) {
 		return nil
@@ -40,8 +40,8 @@ func mayRead(path string) error {
 	return fmt.Errorf("%w: it belongs to the user %s; run the command as that user", os.ErrPermission, id)
 }
 
-// giveTo gives a file that root has made to the owner of another one, as SQLite does with a -wal: a daemon that runs without
-// rights could not open it. Nobody but root can give files away.
+// giveTo gives a file that root has made to the owner of another one, as SQLite does with a -wal: a daemon that runs
+// without rights could not open it. No one but root can give files away.
 func giveTo(name, like string) error {
 	if os.Geteuid() != 0 {
 		return nil

@@ -11,14 +11,15 @@ const dkimColumns = "id, tenant_id, domain, selector, algorithm, status, public,
 
 var insertDKIMKey = insertInto("dkim_key", dkimColumns+", private")
 
-// DKIMKeys reads a page of keys, by id: all, or those of one tenant (empty: the daemon's own).
+// DKIMKeys reads a page of keys, by id: all, or those of one tenant (empty: the daemon's own). Its only error is
+// core.ErrStorage.
 func (s *Store) DKIMKeys(ctx context.Context, tenantID string, all bool, page core.Page) (ks []core.DKIMKey, err error) {
 	err = s.all(ctx, &ks, "SELECT "+dkimColumns+" FROM dkim_key WHERE (? OR tenant_id = ?) AND id > ? ORDER BY id LIMIT ?",
 		all, tenantID, page.After, page.Limit)
 	return ks, err
 }
 
-// DKIMKey reads one key without its private half. core.ErrNotFound.
+// DKIMKey reads one key without its private half. It returns core.ErrNotFound where there is none.
 func (s *Store) DKIMKey(ctx context.Context, id string) (k core.DKIMKey, err error) {
 	err = s.get(ctx, &k, "SELECT "+dkimColumns+" FROM dkim_key WHERE id = ?", id)
 	return k, err
@@ -30,7 +31,8 @@ type DKIMSigningKey struct {
 	Private []byte
 }
 
-// DKIMSigningKeys reads the keys that sign what a tenant mails from a domain; none: its mails go out unsigned.
+// DKIMSigningKeys reads the keys that sign what a tenant mails from a domain; none: its mails go out unsigned. It
+// returns ErrMasterKey where a private key can't be opened.
 func (s *Store) DKIMSigningKeys(ctx context.Context, tenantID, fromDomain string) ([]DKIMSigningKey, error) {
 	var keys []core.DKIMKey
 	err := s.all(ctx, &keys, "SELECT "+dkimColumns+" FROM dkim_key WHERE tenant_id IN (?, '') AND status = 'active'", tenantID)
@@ -52,8 +54,8 @@ func (s *Store) DKIMSigningKeys(ctx context.Context, tenantID, fromDomain string
 	return out, nil
 }
 
-// AddDKIMKey keeps a new key. core.ErrNotFound: there is no such tenant; Conflict: the domain has a key of that selector;
-// Invalid: the domain is none of the tenant's, or an Ed25519 key would stand alone.
+// AddDKIMKey keeps a new key. core.ErrNotFound: there is no such tenant; Conflict: the domain has a key of that
+// selector; Invalid: the domain is none of the tenant's, or an Ed25519 key would stand alone.
 func (s *Store) AddDKIMKey(ctx context.Context, k core.DKIMKey, private []byte, actor string) error {
 	sealed := s.seal(private)
 	return s.update(ctx, func(tx *Tx) error {
@@ -86,7 +88,8 @@ func (s *Store) AddDKIMKey(ctx context.Context, k core.DKIMKey, private []byte, 
 	})
 }
 
-// SetDKIMStatus makes a key sign or rest, and returns it as it is then. core.ErrNotFound.
+// SetDKIMStatus makes a key sign or rest, and returns it as it is then. It returns core.ErrNotFound where there is
+// none.
 func (s *Store) SetDKIMStatus(ctx context.Context, id, status, actor string, now core.Instant) (k core.DKIMKey, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		if err := tx.get(&k, "SELECT "+dkimColumns+" FROM dkim_key WHERE id = ?", id); err != nil {
@@ -105,7 +108,7 @@ func (s *Store) SetDKIMStatus(ctx context.Context, id, status, actor string, now
 	return k, err
 }
 
-// DeleteDKIMKey removes a key. core.ErrNotFound.
+// DeleteDKIMKey removes a key. It returns core.ErrNotFound where there is none.
 func (s *Store) DeleteDKIMKey(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.removeRecord(ctx, "dkim_key", id, "dkim.delete", actor, now)
 }

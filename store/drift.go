@@ -8,8 +8,8 @@ import (
 	"newsletterd/core"
 )
 
-// Drift is how the member's side of a list and the send side differ. A subscription whose event is still on its way is not
-// counted as different.
+// Drift is how the member's side of a list and the send side differ. A subscription whose event is still on its way is
+// not counted as different.
 type Drift struct {
 	ListID             string `json:"list_id"`
 	MemberActive       int64  `json:"member_active"`
@@ -53,15 +53,15 @@ func (d *Drift) Healable(removes bool) int64 {
 // driftStep is how many rows of either side one read looks at.
 const driftStep = 2000
 
-// driftPause is the rest between two reads: the comparison is nobody's hurry.
+// driftPause is the rest between two reads: the comparison is no one's hurry.
 const driftPause = 2 * time.Millisecond
 
-// inFlight tells in SQL whether an event of a subscription waits. Within one statement the row of a change and its event are
-// seen together or not at all.
+// inFlight tells in SQL whether an event of a subscription waits. Within one statement the row of a change and its
+// event are seen together or not at all.
 const inFlight = "EXISTS (SELECT 1 FROM outbox AS o WHERE o.list_id = ?1 AND o.subscription_id = m.id AND o.endpoint_id = '' AND o.dead_at = 0)"
 
-// Drift compares both sides of a list, page by page, and picks at most sample subscriptions that differ.
-// core.ErrListNotFound.
+// Drift compares both sides of a list, page by page, and picks at most sample subscriptions that differ. It returns
+// core.ErrListNotFound where there is none.
 func (s *Store) Drift(ctx context.Context, listID string, sample int) (d Drift, err error) {
 	if _, err = s.ListWithTenant(ctx, listID); err != nil {
 		return d, err
@@ -168,7 +168,8 @@ func (d *Drift) count(rows []driftRow, sample int) {
 	}
 }
 
-// FedBy names the webhook client, other than the daemon's own, that feeds a list; empty: none does.
+// FedBy names the webhook client, other than the daemon's own, that feeds a list; empty: none does. Its only error is
+// core.ErrStorage.
 func (s *Store) FedBy(ctx context.Context, listID string) (clientID string, err error) {
 	err = s.get(ctx, &clientID, "SELECT coalesce(max(client_id), '') FROM fed_list WHERE list_id = ?", listID)
 	return clientID, err
@@ -184,8 +185,8 @@ func (tx *Tx) feeds(clientID, listID string, now core.Instant) error {
 	return err
 }
 
-// mayRemove tells whether a client's full sync, begun at startedAt, may end those whom it does not name: not where another
-// client feeds the list, or did when the sync began.
+// mayRemove reports whether a client's full sync, begun at startedAt, may end those whom it does not name: not where
+// another client feeds the list, or did when the sync began.
 func (tx *Tx) mayRemove(clientID, listID string, startedAt core.Instant) (bool, error) {
 	var fed struct {
 		ClientID string       `db:"client_id"`

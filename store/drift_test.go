@@ -124,7 +124,7 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// A full sync of the daemon's own ends nobody whom another member service has announced, and is not sent at all; that
+// A full sync of the daemon's own ends no one whom another member service has announced, and is not sent at all; that
 // service's own still does.
 func TestForeignFedLists(t *testing.T) {
 	n := testNewsletter(t)
@@ -149,7 +149,7 @@ func TestForeignFedLists(t *testing.T) {
 	if word(a.Email) != "active" || word(b.Email) != "unsubscribed" {
 		t.Errorf("their own: a %s, b %s", word(a.Email), word(b.Email))
 	}
-	n.batch("third", now0+25, b) // who speaks last feeds the list, but ends nobody of another's by that
+	n.batch("third", now0+25, b) // who speaks last feeds the list, but ends no one of another's by that
 	if word(a.Email) != "active" {
 		t.Error("a stranger's first sync has ended another service's subscriber")
 	}
@@ -169,8 +169,8 @@ func TestForeignFedLists(t *testing.T) {
 	}
 }
 
-// A change that asks for a sync while one is being planned must not rely on it: the walk over the list may have passed it. And
-// a sync takes in what was stamped by a clock that has gone back since.
+// A change that asks for a sync while one is being planned must not rely on it: the walk over the list may have passed
+// it. And a sync takes in what was stamped by a clock that has gone back since.
 func TestSyncTakesInWhatItWasAskedFor(t *testing.T) {
 	n := testNewsletter(t)
 	ask := func(now, changed core.Instant) (id string) {

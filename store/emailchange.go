@@ -27,9 +27,10 @@ type EmailChange struct {
 	ExpiresAt core.Instant `db:"expires_at"`
 }
 
-// AskEmailChange keeps the wish of a user in the place of one before, mails the link to the new address and a notice to the old
-// one. An address that has an account gets another mail instead, after the same work: the caller learns nothing. Over the
-// limits only the mails are left out. epoch is the user's when the password was checked; core.ErrNotFound: it has moved.
+// AskEmailChange keeps the wish of a user in the place of one before, mails the link to the new address and a notice to
+// the old one. An address that has an account gets another mail instead, after the same work: the caller learns
+// nothing. Over the limits only the mails are left out. epoch is the user's when the password was checked;
+// core.ErrNotFound: it has moved.
 func (s *Store) AskEmailChange(ctx context.Context, userID string, epoch int64, email core.Email, token UserToken, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		var u core.User
@@ -60,7 +61,7 @@ func (s *Store) AskEmailChange(ctx context.Context, userID string, epoch int64, 
 		}
 		link := token.Style.MailTo(email, core.MailChange, token.ID)
 		if taken {
-			link = token.Style.MailTo(email, core.MailChangeTaken, "") // nobody is told the token
+			link = token.Style.MailTo(email, core.MailChangeTaken, "") // no one is told the token
 		}
 		state := mailQueued
 		if mine > changesPerUser || its > changesPerEmail {
@@ -78,7 +79,7 @@ func (s *Store) EmailChange(ctx context.Context, userID string, now core.Instant
 	return e, err
 }
 
-// DropEmailChange takes a wish back.
+// DropEmailChange takes a wish back. Its only error is core.ErrStorage.
 func (s *Store) DropEmailChange(ctx context.Context, userID string) error {
 	return s.update(ctx, func(tx *Tx) error {
 		_, err := tx.exec("DELETE FROM email_change WHERE user_id = ?", userID)
@@ -103,7 +104,7 @@ func (r emailChangeRow) check(now core.Instant) error {
 	return nil
 }
 
-// CheckEmailChange tells whose address a token would change. core.ErrInvalidToken, core.ErrTokenExpired.
+// CheckEmailChange tells whose address a token would change. It returns core.ErrInvalidToken or core.ErrTokenExpired.
 func (s *Store) CheckEmailChange(ctx context.Context, hash []byte, email core.Email, now core.Instant) (userID string, err error) {
 	var r emailChangeRow
 	if err := s.get(ctx, &r, emailChangeQuery, hash, email.Key()); err != nil {
@@ -112,9 +113,9 @@ func (s *Store) CheckEmailChange(ctx context.Context, hash []byte, email core.Em
 	return r.UserID, r.check(now)
 }
 
-// ChangeEmail redeems a token for the user who asked: the account has the address that it was mailed to, verified, and the old address is told.
-// Links that were mailed to the old one are worth nothing any more. core.ErrInvalidToken, also where another account has
-// taken the address meanwhile; core.ErrTokenExpired.
+// ChangeEmail redeems a token for the user who asked: the account has the address that it was mailed to, verified, and
+// the old address is told. Links that were mailed to the old one are worth nothing any more. core.ErrInvalidToken, also
+// where another account has taken the address meanwhile; core.ErrTokenExpired.
 func (s *Store) ChangeEmail(ctx context.Context, userID string, hash []byte, email core.Email, look core.MailStyle, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		var r emailChangeRow

@@ -47,7 +47,8 @@ func (tx *Tx) addToEndpoints(e *core.Event, now core.Instant) error {
 	return err
 }
 
-// logAttempt keeps what came of an attempt at an endpoint, and switches off one that fails for too long or wants no more.
+// logAttempt keeps what came of an attempt at an endpoint, and switches off one that fails for too long or wants no
+// more.
 func (tx *Tx) logAttempt(r *EventResult, now core.Instant) error {
 	e, outcome := r.Event, AttemptRetry
 	switch {
@@ -89,13 +90,15 @@ func (tx *Tx) addEndpointAttempt(a EndpointAttempt) error {
 	return err
 }
 
-// AddEndpointAttempt keeps an attempt that no event of the outbox made: a test. It says nothing about how long the endpoint has failed.
+// AddEndpointAttempt keeps an attempt that no event of the outbox made: a test. It says nothing about how long the
+// endpoint has failed. Its only error is core.ErrStorage.
 func (s *Store) AddEndpointAttempt(ctx context.Context, a EndpointAttempt) error {
 	return s.update(ctx, func(tx *Tx) error { return tx.addEndpointAttempt(a) })
 }
 
-// ExpireEvents makes dead letters of at most limit events of an endpoint that have waited since before: one that does not
-// answer is tried with one event alone, so the others do not come to their end by themselves.
+// ExpireEvents makes dead letters of at most limit events of an endpoint that have waited since before: one that does
+// not answer is tried with one event alone, so the others do not come to their end by themselves. Its only error is
+// core.ErrStorage.
 func (s *Store) ExpireEvents(ctx context.Context, endpointID, reason string, before, now core.Instant, limit int) (n int64, err error) {
 	err = s.bulk(ctx, func(tx *Tx) error {
 		n, err = tx.exec(`UPDATE outbox SET dead_at = ?1, last_error = ?2 WHERE id IN (SELECT id FROM outbox WHERE dead_at = 0 AND endpoint_id = ?3
@@ -105,19 +108,19 @@ func (s *Store) ExpireEvents(ctx context.Context, endpointID, reason string, bef
 	return n, err
 }
 
-// ActiveEndpoints reads the ids of all endpoints that are not switched off.
+// ActiveEndpoints reads the ids of all endpoints that are not switched off. Its only error is core.ErrStorage.
 func (s *Store) ActiveEndpoints(ctx context.Context) (ids []string, err error) {
 	err = s.all(ctx, &ids, "SELECT id FROM webhook_endpoint WHERE disabled_at = 0 ORDER BY id")
 	return ids, err
 }
 
-// DisabledEndpoints counts those that are switched off.
+// DisabledEndpoints counts those that are switched off. Its only error is core.ErrStorage.
 func (s *Store) DisabledEndpoints(ctx context.Context) (n int64, err error) {
 	err = s.get(ctx, &n, "SELECT count(*) FROM webhook_endpoint WHERE disabled_at > 0")
 	return n, err
 }
 
-// Endpoint reads one. core.ErrNotFound.
+// Endpoint reads one. It returns core.ErrNotFound where there is none.
 func (s *Store) Endpoint(ctx context.Context, id string) (e core.Endpoint, err error) {
 	err = s.get(ctx, &e, "SELECT "+endpointColumns+" FROM webhook_endpoint WHERE id = ?", id)
 	return e, err
@@ -129,7 +132,7 @@ type EndpointKeys struct {
 	Keys [][]byte
 }
 
-// EndpointKeys reads an endpoint with its keys. core.ErrNotFound.
+// EndpointKeys reads an endpoint with its keys. It returns core.ErrNotFound where there is none.
 func (s *Store) EndpointKeys(ctx context.Context, id string, now core.Instant) (*EndpointKeys, error) {
 	var row struct {
 		core.Endpoint
@@ -154,7 +157,7 @@ func (s *Store) EndpointKeys(ctx context.Context, id string, now core.Instant) (
 	return e, nil
 }
 
-// Endpoints reads a page by id; tenantID empty: of every tenant.
+// Endpoints reads a page by id; tenantID empty: of every tenant. Its only error is core.ErrStorage.
 func (s *Store) Endpoints(ctx context.Context, tenantID string, page core.Page) ([]core.Endpoint, error) {
 	var e []core.Endpoint
 	err := s.all(ctx, &e, "SELECT "+endpointColumns+" FROM webhook_endpoint WHERE id > ?1 AND (?2 = '' OR tenant_id = ?2) ORDER BY id LIMIT ?3",
@@ -162,8 +165,8 @@ func (s *Store) Endpoints(ctx context.Context, tenantID string, page core.Page) 
 	return e, err
 }
 
-// AddEndpoint keeps a new endpoint with its key of 32 bytes. core.ErrNotFound: there is no such tenant; an Invalid error on
-// list_id: the list is not the tenant's.
+// AddEndpoint keeps a new endpoint with its key of 32 bytes. core.ErrNotFound: there is no such tenant; an Invalid
+// error on list_id: the list is not the tenant's.
 func (s *Store) AddEndpoint(ctx context.Context, e core.Endpoint, key []byte, actor string) error {
 	sealed := s.seal(key)
 	return s.update(ctx, func(tx *Tx) error {
@@ -190,17 +193,17 @@ func (tx *Tx) endpointList(e *core.Endpoint) error {
 	return err
 }
 
-// EndpointChange is what an operator changes of an endpoint beside its fields.
+// EndpointChange is what an operator changes of an endpoint in addition to its fields.
 type EndpointChange struct {
 	core.EndpointInput
 	Disabled *bool
 	NewKey   []byte        // nil: the key stays
-	Overlap  time.Duration // how long the key before signs beside the new one
+	Overlap  time.Duration // how long the key before also signs
 	EndOld   bool          // end the key before the newest now
 }
 
 // UpdateEndpoint changes an endpoint and returns it. One that is switched on again goes on with the events that wait.
-// core.ErrNotFound.
+// It returns core.ErrNotFound where there is none.
 func (s *Store) UpdateEndpoint(ctx context.Context, id string, c EndpointChange, actor string, now core.Instant) (e core.Endpoint, err error) {
 	var sealed []byte
 	if c.NewKey != nil {
@@ -245,7 +248,8 @@ func (s *Store) UpdateEndpoint(ctx context.Context, id string, c EndpointChange,
 	return e, err
 }
 
-// DeleteEndpoint removes an endpoint. Housekeeping removes what still waits for it. core.ErrNotFound.
+// DeleteEndpoint removes an endpoint. Housekeeping removes what still waits for it. It returns core.ErrNotFound where
+// there is none.
 func (s *Store) DeleteEndpoint(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.removeRecord(ctx, "webhook_endpoint", id, "webhook-endpoint.delete", actor, now)
 }
@@ -270,7 +274,8 @@ type EndpointAttempt struct {
 	Reason     string       `db:"reason" json:"reason"`
 }
 
-// EndpointAttempts reads the newest lines of an endpoint's log; failed: only those that were not delivered.
+// EndpointAttempts reads the newest lines of an endpoint's log; failed: only those that were not delivered. Its only
+// error is core.ErrStorage.
 func (s *Store) EndpointAttempts(ctx context.Context, endpointID string, failed bool, limit int) ([]EndpointAttempt, error) {
 	var a []EndpointAttempt
 	err := s.all(ctx, &a, `SELECT id, endpoint_id, event_id, event_type, at, outcome, status, took_ms, reason FROM endpoint_attempt

@@ -8,8 +8,8 @@ const (
 	erasedDisabled = "disabled" // as Disable says
 )
 
-// erasedHash is the keyed hash of a folded address, by the key that derives ids of subscriptions: without the database it
-// says nothing, and with it one must know the address to ask.
+// erasedHash is the keyed hash of a folded address, by the key that derives ids of subscriptions: without the database
+// it says nothing, and with it one must know the address to ask.
 func (s *Store) erasedHash(emailKey string) string { return s.SubscriptionID("erased", emailKey) }
 
 // keepErased notes a hash; again changes nothing.
@@ -19,8 +19,8 @@ func (tx *Tx) keepErased(emailKey, tenantID, kind string, now core.Instant) erro
 	return err
 }
 
-// leftBefore is the instant that what comes after an erasing has to be behind: a receiver takes no event that seems older than
-// the leaving that it was told, and clocks go back. 0: the address was not erased at the tenant.
+// leftBefore is the instant that what comes after an erasing has to be after: a receiver takes no event that seems
+// older than the leaving that it was told, and clocks go back. 0: the address was not erased at the tenant.
 func (tx *Tx) leftBefore(emailKey, tenantID string) (at core.Instant, err error) {
 	err = tx.get(&at, "SELECT coalesce(max(created_at), 0) FROM erased WHERE hash = ? AND tenant_id = ? AND kind = 'left'",
 		tx.store.erasedHash(emailKey), tenantID)
@@ -41,7 +41,7 @@ func (tx *Tx) returned(emailKey, tenantID string) error {
 }
 
 // erasedAmong returns for those folded addresses that were erased at a tenant what is known of them: the strongest
-// kind. One statement where nobody ever was.
+// kind. One statement where no one ever was.
 func (tx *Tx) erasedAmong(tenantID string, n int, key func(i int) string) (map[string]string, error) {
 	var any bool
 	if err := tx.get(&any, "SELECT EXISTS (SELECT 1 FROM erased)"); err != nil || !any {

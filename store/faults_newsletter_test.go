@@ -50,7 +50,7 @@ func (s *story) subscriptions() {
 	undo := UndoRequest{ListID: s.list, SubscriptionID: left.ID, LeftAt: left.ChangedAt}
 	s.op("CanUndo", func() error { return onlyErr(s.CanUndo(ctx, undo, now0+40)) })
 	s.op("Undo", func() error { return onlyErr(s.Undo(ctx, undo, now0+40)) })
-	s.op("Unsubscribe", func() error { // of nobody
+	s.op("Unsubscribe", func() error { // of no one
 		_, err := s.Unsubscribe(ctx, leaving("nobody@example.org", core.ProofResponse), now0+30)
 		if errors.Is(err, core.ErrSubscriptionNotFound) {
 			err = nil
@@ -271,7 +271,8 @@ var elsewhere = []string{
 	"QuickCheckInBackground",
 }
 
-// reads calls each method that the story has not told of with a fault at each of its calls. Those that write have to be told of.
+// reads calls each method that the story has not told of with a fault at each of its calls. Those that write have to be
+// told of.
 func (s *story) reads() {
 	v := reflect.ValueOf(s.Store)
 	words := []string{s.list, s.tenant, s.user, s.job.ID, s.job.CampaignID, s.endpoint, "ann@example.org", "f1", "p"}

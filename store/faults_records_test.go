@@ -293,7 +293,8 @@ func TestAmongFaults(t *testing.T) {
 	}
 }
 
-// TestCheckpointAmongFaults lets each call of a checkpoint fail: what comes then is committed, and what a kill leaves opens.
+// TestCheckpointAmongFaults lets each call of a checkpoint fail: what comes then is committed, and what a kill leaves
+// opens.
 func TestCheckpointAmongFaults(t *testing.T) {
 	for _, undo := range []bool{false, true} {
 		f := order()

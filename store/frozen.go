@@ -18,8 +18,8 @@ const frozenBodies = `, coalesce((SELECT body FROM frozen_body WHERE no = f.temp
 	coalesce((SELECT body FROM frozen_body WHERE no = f.layout_html), '') AS layout_html,
 	coalesce((SELECT body FROM frozen_body WHERE no = f.layout_text), '') AS layout_text`
 
-// frozen reads what was frozen for a campaign. core.ErrNotFound: it is a campaign of an older version, whose job has not
-// started since.
+// frozen reads what was frozen for a campaign. core.ErrNotFound: it is a campaign of an older version, whose job has
+// not started since.
 func (s *Store) frozen(ctx context.Context, campaignID string) (f core.FrozenContent, err error) {
 	err = s.get(ctx, &f, "SELECT "+frozenHead+frozenBodies+" FROM frozen_content AS f WHERE campaign_id = ?", campaignID)
 	return f, err

@@ -31,9 +31,10 @@ type HistoryEntry struct {
 // historyStep is how many jobs are looked at in one read.
 const historyStep = 50
 
-// History reads a page of what was ever sent to an address, the newest first: by all tenants, or by those among tenants.
-// page.After is the number of the last job, as text. No index is needed for it: recipients stand in the order of ids that
-// are made of the address, so each job of a list that the address may be on is searched by halving.
+// History reads a page of what was ever sent to an address, the newest first: by all tenants, or by those among
+// tenants. page.After is the number of the last job, as text. No index is needed for it: recipients stand in the order
+// of ids that are made of the address, so each job of a list that the address may be on is searched by halving. It
+// returns core.ErrInvalidCursor where page.After is no number.
 func (s *Store) History(ctx context.Context, email core.Email, tenants []string, all bool, page core.Page) (found []HistoryEntry, err error) {
 	before := int64(math.MaxInt64)
 	if page.After != "" {

@@ -17,10 +17,10 @@ const copyMark = "copy"
 // heldAsRestored are the conditions of jobs that wait because the file was restored, for each state that can wait.
 const heldAsRestored = "paused_at > 0 AND pause_reason LIKE '" + core.PauseRestored + "%'"
 
-// SettleHome finds out whether the file is where it was at the last start. One that is not is a copy, or was restored: what
-// its jobs have sent since it was made is not known, so its running and pending jobs are held with the reason
-// core.PauseRestored, and away is true. Then the file is at home here. With takeOver no job is held, and those that were
-// held go on. It is called before anything is sent.
+// SettleHome finds out whether the file is where it was at the last start. One that is not is a copy, or was restored:
+// what its jobs have sent since it was made is not known, so its running and pending jobs are held with the reason
+// core.PauseRestored, and away is true. Then the file is at home here. With takeOver no job is held, and those that
+// were held go on. It is called before anything is sent. It returns core.ErrStorage, or an error of the file system.
 func (s *Store) SettleHome(ctx context.Context, takeOver bool, now core.Instant) (away bool, err error) {
 	mark, err := homeMark(s.path)
 	if err != nil {
@@ -64,14 +64,15 @@ func (tx *Tx) holdJobs(now core.Instant) error {
 	return err
 }
 
-// RestoredJobs counts the jobs that wait because the file was restored.
+// RestoredJobs counts the jobs that wait because the file was restored. Its only error is core.ErrStorage.
 func (s *Store) RestoredJobs(ctx context.Context) (n int64, err error) {
 	err = s.get(ctx, &n, `SELECT (SELECT count(*) FROM send_job WHERE status = 'running' AND `+heldAsRestored+`)
 		+ (SELECT count(*) FROM send_job WHERE status = 'pending' AND `+heldAsRestored+`)`)
 	return n, err
 }
 
-// ResumeRestored lets every job go on that waits because the file was restored, and returns their number.
+// ResumeRestored lets every job go on that waits because the file was restored, and returns their number. Its only
+// error is core.ErrStorage.
 func (s *Store) ResumeRestored(ctx context.Context, actor string, now core.Instant) (n int, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		n, err = tx.resumeRestored(actor, now)
@@ -88,7 +89,7 @@ func (tx *Tx) resumeRestored(actor string, now core.Instant) (n int, err error) 
 			return n, err
 		}
 		if jobs[i].PauseReason != core.PauseRestored {
-			continue // it was paused for another reason before, which somebody must judge
+			continue // it was paused for another reason before, which a person must judge
 		}
 		if err = jobs[i].Resume(); err != nil {
 			return n, err

@@ -34,8 +34,8 @@ func (n newsletter) held(want ...string) {
 	}
 }
 
-// fourJobs makes a closed file with four jobs: one runs, one is pending, one was paused, one has ended. Beside it are a
-// backup and a snapshot.
+// fourJobs makes a closed file with four jobs: one runs, one is pending, one was paused, one has ended. Next to it are
+// a backup and a snapshot.
 func fourJobs(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "n.db")
 	n, _ := homed(t, path, false)

@@ -19,8 +19,8 @@ type Retention struct {
 	Events     time.Duration // dead letters, finished syncs
 }
 
-// sweep deletes what has expired from one table, at most a batch at a time. Its statement takes (now, limit), or (before,
-// limit) where keep tells how long the rows stay.
+// sweep deletes what has expired from one table, at most a batch at a time. Its statement takes (now, limit), or
+// (before, limit) where keep tells how long the rows stay.
 type sweep struct {
 	query string
 	keep  func(Retention) time.Duration
@@ -185,15 +185,15 @@ func remains(table, key, of, column string) string {
 		" x ON x." + column + " = p.id WHERE p.deleted_at > 0 AND p.deleted_at < ? LIMIT ?)"
 }
 
-// jobRemains deletes rows about recipients of a deleted list's jobs. The jobs themselves stay: they name nobody.
+// jobRemains deletes rows about recipients of a deleted list's jobs. The jobs themselves stay: they name no one.
 func jobRemains(table, key string) string {
 	qualified := "x." + strings.ReplaceAll(key, ", ", ", x.")
 	return "DELETE FROM " + table + " WHERE (" + key + ") IN (SELECT " + qualified + " FROM list p CROSS JOIN send_job j ON j.list_id = p.id CROSS JOIN " + table +
 		" x ON x.job_no = j.no AND x.job_no > 0 WHERE p.deleted_at > 0 AND p.deleted_at < ? LIMIT ?)"
 }
 
-// Housekeeping deletes a batch of what has expired from each table, in operations of their own, and tells whether there is
-// more to delete.
+// Housekeeping deletes a batch of what has expired from each table, in operations of their own, and reports whether
+// there is more to delete. Its only error is core.ErrStorage.
 func (s *Store) Housekeeping(ctx context.Context, keep Retention, now core.Instant) (more bool, err error) {
 	for _, sw := range sweeps {
 		before := now
@@ -235,14 +235,14 @@ func (tx *Tx) sweepPending(sw sweep, before core.Instant) (int64, error) {
 	return int64(len(lists)), err
 }
 
-// Pages that nothing needs any more are used again. They are given back to the file system, in steps, where they are more than
-// sparePages and a quarter of the file: less would soon be needed again.
+// Pages that nothing needs any more are used again. They are given back to the file system, in steps, where they are
+// more than sparePages and a quarter of the file: less would soon be needed again.
 const (
 	keptPages  = 4096 // of 4 KiB
 	shrinkStep = 256  // pages, a few milliseconds
 )
 
-// shrink gives a step of unused pages back, and tells whether there is more to give.
+// shrink gives a step of unused pages back, and reports whether there is more to give.
 func (s *Store) shrink(ctx context.Context) (more bool, err error) {
 	var all, unused int64
 	if err := s.get(ctx, &all, "PRAGMA page_count"); err != nil {

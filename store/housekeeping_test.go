@@ -51,8 +51,8 @@ func TestHousekeepingDeletesWhatHasExpiredAndNothingElse(t *testing.T) {
 	}
 }
 
-// TestHousekeepingGivesPagesBack: a file that has lost most of what was in it becomes smaller, in steps, and one with little unused
-// room stays as it is.
+// TestHousekeepingGivesPagesBack: a file that has lost most of what was in it becomes smaller, in steps, and one with
+// little unused room stays as it is.
 func TestHousekeepingGivesPagesBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := testOpen(t, path, Daemon)

@@ -32,8 +32,8 @@ func newImportRow(id, email, preferences string, left bool) ImportRow {
 	return ImportRow{Email: e, Preferences: core.Preferences(preferences), Left: left, id: id, key: e.Key()}
 }
 
-// Import is a running import. Make it with NewImport; it is for one goroutine. Either Put every row, then Write and Close,
-// which costs a sort and writes each page of the database once; or Add them as they come.
+// Import is a running import. Make it with NewImport; it is for one goroutine. Either Put every row, then Write and
+// Close, which costs a sort and writes each page of the database once; or Add them as they come.
 type Import struct {
 	store  *Store
 	list   *ListWithTenant
@@ -66,7 +66,8 @@ func (c ImportCounts) Rows() int64 {
 }
 
 // NewImport begins an import into a list; status is that of new rows: active, or pending, which sends each of them a
-// confirmation mail. source goes into the ledger. core.ErrListNotFound, and a Conflict where another member service keeps the list.
+// confirmation mail. source goes into the ledger. core.ErrListNotFound, and a Conflict where another member service
+// keeps the list.
 func (s *Store) NewImport(ctx context.Context, listID, status, source string) (*Import, error) {
 	if status != core.SubscriptionActive && status != core.SubscriptionPending {
 		return nil, core.Invalidf("status", "status must be active or pending.")
@@ -81,7 +82,8 @@ func (s *Store) NewImport(ctx context.Context, listID, status, source string) (*
 	return &Import{store: s, list: list, status: status, proof: core.ProofImport, source: core.Origin{Source: source}.Trim().Source, spool: spool{dir: filepath.Dir(s.path)}}, nil
 }
 
-// Put takes a row in. Memory stays bounded: rows beyond some megabytes go into files without a name beside the database.
+// Put takes a row in. Memory stays bounded: rows beyond some megabytes go into files without a name next to the
+// database. It returns an error of the file system. It returns an error of the file system.
 func (im *Import) Put(r ImportRow) error {
 	rows := [1]ImportRow{r}
 	im.prepare(rows[:])
@@ -93,7 +95,7 @@ func (im *Import) Put(r ImportRow) error {
 func (im *Import) Held() int64 { return im.held }
 
 // Write imports what was put in, by ids, in operations of 500 rows, and announces it. written, if not nil, is told the
-// number of rows so far. now is asked for each operation.
+// number of rows so far. now is asked for each operation. It returns core.ErrStorage, or an error of the file system.
 func (im *Import) Write(ctx context.Context, now func() core.Instant, written func(rows int64)) error {
 	batch, n := make([]ImportRow, 0, importBatch), int64(0)
 	flush := func() error {
@@ -138,7 +140,7 @@ var errDryRun = errors.New("a dry run")
 // Close lets go of the files. It may be called at any time, and again.
 func (im *Import) Close() { im.spool.close() }
 
-// Add imports rows, at most 500, in one operation. Repeating it changes nothing.
+// Add imports rows, at most 500, in one operation. Repeating it changes nothing. Its only error is core.ErrStorage.
 func (im *Import) Add(ctx context.Context, rows []ImportRow, now core.Instant) error {
 	im.prepare(rows)
 	var add importing
@@ -170,8 +172,8 @@ func (im *Import) prepare(rows []ImportRow) {
 	}
 }
 
-// End announces what Add did not announce one by one. Where another member service feeds the list too, the full sync ends
-// nobody of theirs.
+// End announces what Add did not announce one by one. Where another member service feeds the list too, the full sync
+// ends no one of theirs. Its only error is core.ErrStorage.
 func (im *Import) End(ctx context.Context, now core.Instant) (err error) {
 	if !im.synced {
 		return nil

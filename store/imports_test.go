@@ -151,7 +151,7 @@ func TestImportKeepsNoEvidenceWithoutConsent(t *testing.T) {
 	}
 }
 
-// Whoever has left in one line of a file is not brought in by another one, before it or behind.
+// Anyone who has left in one line of a file is not brought in by another one, before it or after.
 func TestImportLeavesOutWhoHasLeftInAnyLine(t *testing.T) {
 	n := testNewsletter(t)
 	im, err := n.NewImport(t.Context(), n.list, core.SubscriptionActive, "file.csv")
@@ -190,7 +190,7 @@ func TestImportBringsNobodyBack(t *testing.T) {
 	}
 	n.subscribe("pending@example.org", "", now0)
 	n.activate("active@example.org", now0)
-	n.activate("again@example.org", now0) // has left, and then somebody typed the address into a form
+	n.activate("again@example.org", now0) // has left, and then a person typed the address into a form
 	if _, err := n.leave("again@example.org", now0); err != nil {
 		t.Fatal(err)
 	}
@@ -362,7 +362,8 @@ func BenchmarkImport(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 }
 
-// Rows come back in the order of ids, equal ones in the order of the file behind those who have left, whether they were spilled or not.
+// Rows come back in the order of ids, equal ones in the order of the file after those who have left, whether they were
+// spilled or not.
 func TestSpoolSorts(t *testing.T) {
 	for _, rows := range []int{0, 1, 3000, 120_000} {
 		p := spool{dir: t.TempDir()}

@@ -7,14 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where SQLite's file locks lie (its file format, "lockingv3"): each connection in WAL mode holds a shared lock in the range.
+// Where SQLite's file locks lie (its file format, "lockingv3"): each connection in WAL mode holds a shared lock in the
+// range.
 const (
 	sharedFirst = 0x40000000 + 2
 	sharedSize  = 510
 )
 
-// inUse tells whether any process has the database open. It only asks for the locks: opening the file through SQLite would
-// move a -wal into it when it is closed again, and what is about to be moved aside must stay as it is.
+// inUse reports whether any process has the database open. It only asks for the locks: opening the file through SQLite
+// would move a -wal into it when it is closed again, and what is about to be moved aside must stay as it is.
 func inUse(path string) (bool, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

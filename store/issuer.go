@@ -9,8 +9,8 @@ import (
 
 const issuerMark = "issuer"
 
-// KeepIssuer records the issuer that the daemon runs with, for commands whose configuration may be another. It writes only
-// when that has changed.
+// KeepIssuer records the issuer that the daemon runs with, for commands whose configuration may be another. It writes
+// only when that has changed. Its only error is core.ErrStorage.
 func (s *Store) KeepIssuer(ctx context.Context, issuer string) error {
 	if kept, err := s.Issuer(ctx); err != nil || kept == issuer {
 		return err
@@ -21,7 +21,8 @@ func (s *Store) KeepIssuer(ctx context.Context, issuer string) error {
 	})
 }
 
-// Issuer returns the issuer that a daemon last ran with on this database; empty before the first start.
+// Issuer returns the issuer that a daemon last ran with on this database; empty before the first start. Its only error
+// is core.ErrStorage.
 func (s *Store) Issuer(ctx context.Context) (issuer string, err error) {
 	err = s.get(ctx, &issuer, "SELECT value FROM mark WHERE name = ?", issuerMark)
 	if errors.Is(err, core.ErrNotFound) {

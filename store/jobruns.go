@@ -12,8 +12,9 @@ import (
 // startAtOnce is how many jobs one operation of StartDueJobs starts at most.
 const startAtOnce = 50
 
-// StartDueJobs starts the pending jobs that are due, or fails them where that is no use: the window is over, the template
-// is missing. Jobs whose list or tenant is switched off wait, and so do held ones. next is when the next one is due; 0: none is waiting.
+// StartDueJobs starts the pending jobs that are due, or fails them where that is no use: the window is over, the
+// template is missing. Jobs whose list or tenant is switched off wait, and so do held ones. next is when the next one
+// is due; 0: none is waiting. Its only error is core.ErrStorage.
 func (s *Store) StartDueJobs(ctx context.Context, now core.Instant) (next core.Instant, err error) {
 	const first = "SELECT coalesce(min(due_at), 0) FROM send_job WHERE status = 'pending' AND paused_at = 0"
 	// A job that waits for its list is due when its window closes.
@@ -73,13 +74,13 @@ func (tx *Tx) startJob(j *core.SendJob, now core.Instant) error {
 	return tx.savePause(j)
 }
 
-// StartedJobs reads the jobs that are under way, paused or not, the oldest first.
+// StartedJobs reads the jobs that are under way, paused or not, the oldest first. Its only error is core.ErrStorage.
 func (s *Store) StartedJobs(ctx context.Context) (js []core.SendJob, err error) {
 	err = s.all(ctx, &js, "SELECT "+sendJobColumns+" FROM send_job WHERE status = 'running' ORDER BY no")
 	return js, err
 }
 
-// RunningJobs reads the jobs that are under way and not held up, the oldest first.
+// RunningJobs reads the jobs that are under way and not held up, the oldest first. Its only error is core.ErrStorage.
 func (s *Store) RunningJobs(ctx context.Context) (js []core.SendJob, err error) {
 	err = s.all(ctx, &js, "SELECT "+sendJobColumns+" FROM send_job WHERE status = 'running' AND paused_at = 0 AND "+switchedOff+" = '' ORDER BY no")
 	return js, err
@@ -107,7 +108,8 @@ func (tx *Tx) savePause(j *core.SendJob) error {
 		int64(j.PausedAt), j.PauseReason, j.Unstoppable, j.No)
 }
 
-// PauseSendJob holds a running job up until somebody resumes it; one that is paused, or not running, stays as it is.
+// PauseSendJob holds a running job up until a person resumes it; one that is paused, or not running, stays as it is. It
+// returns core.ErrJobNotFound where there is no such job.
 func (s *Store) PauseSendJob(ctx context.Context, no int64, reason string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		j, err := tx.sendJobNo(no)
@@ -118,7 +120,8 @@ func (s *Store) PauseSendJob(ctx context.Context, no int64, reason string, now c
 	})
 }
 
-// HoldSendJob notes why a running job waits for what ends by itself; empty: it does not. One that is paused stays as it is.
+// HoldSendJob notes why a running job waits for what ends by itself; empty: it does not. One that is paused stays as it
+// is. Its only error is core.ErrStorage.
 func (s *Store) HoldSendJob(ctx context.Context, no int64, reason string) error {
 	return s.update(ctx, func(tx *Tx) error {
 		n, err := tx.exec("UPDATE send_job SET pause_reason = ?1 WHERE no = ?2 AND status = 'running' AND paused_at = 0 AND pause_reason <> ?1", reason, no)
@@ -129,7 +132,8 @@ func (s *Store) HoldSendJob(ctx context.Context, no int64, reason string) error 
 	})
 }
 
-// ResumeSendJob lets a paused job go on. core.ErrConflict: it is not paused, or not by anything that can be lifted here.
+// ResumeSendJob lets a paused job go on. core.ErrConflict: it is not paused, or not by anything that can be lifted
+// here.
 func (s *Store) ResumeSendJob(ctx context.Context, id, actor string, now core.Instant) (j core.SendJob, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		if j, err = tx.sendJob(id); err != nil {
@@ -169,8 +173,8 @@ func (tx *Tx) mayResume(j *core.SendJob) error {
 }
 
 // RetryFailed makes a job of those recipients of an ended one whom no mail went to, with the same content. A job can be
-// retried once, for two such jobs would mail the same people. core.ErrConflict: it was, or it has not ended, or the list
-// or the tenant is not active.
+// retried once, for two such jobs would mail the same people. core.ErrConflict: it was, or it has not ended, or the
+// list or the tenant is not active.
 func (s *Store) RetryFailed(ctx context.Context, id, createdBy string, now core.Instant) (j core.SendJob, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		old, err := tx.sendJob(id)
@@ -203,8 +207,8 @@ func (s *Store) RetryFailed(ctx context.Context, id, createdBy string, now core.
 	return j, err
 }
 
-// expandRetry is expand for a job that retries another: it goes through that one's recipients, and then through the rest of the list
-// where that one ended before. Who may have had the mail, for a reply was lost, does not get it again.
+// expandRetry is expand for a job that retries another: it goes through that one's recipients, and then through the
+// rest of the list where that one ended before. Who may have had the mail, for a reply was lost, does not get it again.
 func (tx *Tx) expandRetry(j *core.SendJob) (more bool, err error) {
 	if strings.HasPrefix(j.ExpandedTo, restOfList) {
 		return tx.expand(j)

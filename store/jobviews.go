@@ -37,8 +37,8 @@ func (s *Store) JobView(ctx context.Context, id string) (v core.JobView, err err
 	return v, noJob(err)
 }
 
-// JobViews reads a page of jobs, the newest first. page.After is the number of the last job, as text; one that is no number
-// is core.ErrInvalidCursor.
+// JobViews reads a page of jobs, the newest first. page.After is the number of the last job, as text; one that is no
+// number is core.ErrInvalidCursor.
 func (s *Store) JobViews(ctx context.Context, f JobFilter, page core.Page) (vs []core.JobView, err error) {
 	before := int64(math.MaxInt64)
 	if page.After != "" {

@@ -93,7 +93,8 @@ func readByThread(t *testing.T) int {
 	return n
 }
 
-// TestDeferredAreCounted: the counter of a job is what a count of its deferred recipients says, whatever becomes of them.
+// TestDeferredAreCounted: the counter of a job is what a count of its deferred recipients says, whatever becomes of
+// them.
 func TestDeferredAreCounted(t *testing.T) {
 	const recipients = 200
 	h := newSendHouse(t)

@@ -18,7 +18,8 @@ type SigningKey struct {
 	ExpiresAt core.Instant `db:"expires_at"` // leaves the key set; 0: not planned
 }
 
-// SigningKeys lists the keys whose tokens may still be good, the oldest first.
+// SigningKeys lists the keys whose tokens may still be good, the oldest first. It returns ErrMasterKey where a key
+// can't be opened.
 func (s *Store) SigningKeys(ctx context.Context, now core.Instant) ([]SigningKey, error) {
 	var keys []SigningKey
 	err := s.all(ctx, &keys, `SELECT kid, alg, private, created_at, active_at, retired_at, expires_at FROM signing_key
@@ -34,8 +35,8 @@ func (s *Store) SigningKeys(ctx context.Context, now core.Instant) ([]SigningKey
 	return keys, nil
 }
 
-// AddFirstSigningKey adds a key unless there is one of its algorithm that signs: of two processes that begin
-// on a fresh file, one wins, and both then read the same key.
+// AddFirstSigningKey adds a key unless there is one of its algorithm that signs: of two processes that begin on a fresh
+// file, one wins, and both then read the same key. Its only error is core.ErrStorage.
 func (s *Store) AddFirstSigningKey(ctx context.Context, k SigningKey) error {
 	sealed := s.seal(k.Private)
 	return s.update(ctx, func(tx *Tx) error {
@@ -49,8 +50,9 @@ func (s *Store) AddFirstSigningKey(ctx context.Context, k SigningKey) error {
 	})
 }
 
-// AddNextSigningKey adds the key that follows the present one of its algorithm: from k.ActiveAt on the new one signs and
-// the present one no longer. It adds nothing, and says so, where a next key waits already.
+// AddNextSigningKey adds the key that follows the present one of its algorithm: from k.ActiveAt on the new one signs
+// and the present one no longer. It adds nothing, and says so, where a next key waits already. Its only error is
+// core.ErrStorage.
 func (s *Store) AddNextSigningKey(ctx context.Context, k SigningKey, now core.Instant) (added bool, err error) {
 	sealed := s.seal(k.Private)
 	err = s.update(ctx, func(tx *Tx) error {
@@ -71,8 +73,9 @@ func (s *Store) AddNextSigningKey(ctx context.Context, k SigningKey, now core.In
 	return added, err
 }
 
-// ExpireSigningKeys plans when keys that sign no more leave the key set: behind the last token that they can have
+// ExpireSigningKeys plans when keys that sign no more leave the key set: after the last token that they can have
 // signed. Tokens live for ttl, but for those of the command line, whose families tell. Keys that have left are deleted.
+// Its only error is core.ErrStorage.
 func (s *Store) ExpireSigningKeys(ctx context.Context, ttl time.Duration, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		_, err := tx.exec(`UPDATE signing_key SET expires_at = max(retired_at + ?2,

@@ -35,7 +35,7 @@ func noList(err error) error {
 	return err
 }
 
-// Lists reads a page of lists, by id: of all tenants, or of those among tenants.
+// Lists reads a page of lists, by id: of all tenants, or of those among tenants. Its only error is core.ErrStorage.
 func (s *Store) Lists(ctx context.Context, tenants []string, all bool, page core.Page) (ls []core.List, err error) {
 	if all {
 		err = s.all(ctx, &ls, allLists, page.After, page.Limit)
@@ -63,7 +63,8 @@ func (s *Store) AddList(ctx context.Context, l core.List, actor string) error {
 	})
 }
 
-// UpdateList changes a list by a rule and returns it as it is then. The rule runs inside the transaction.
+// UpdateList changes a list by a rule and returns it as it is then. The rule runs inside the transaction. It returns
+// core.ErrListNotFound where there is no such list, or an error of the rule.
 func (s *Store) UpdateList(ctx context.Context, id, actor string, rule func(*core.List) error) (l core.List, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		if l, err = tx.list(id); err != nil {
@@ -89,7 +90,8 @@ func (s *Store) UpdateList(ctx context.Context, id, actor string, rule func(*cor
 	return l, err
 }
 
-// keepConsentText keeps the text that subscribers of the form agree to from now on, under the name that the ledger calls it by.
+// keepConsentText keeps the text that subscribers of the form agree to from now on, under the name that the ledger
+// calls it by.
 func (tx *Tx) keepConsentText(l *core.List, now core.Instant) error {
 	if l.ConsentText == "" {
 		return nil
@@ -99,13 +101,14 @@ func (tx *Tx) keepConsentText(l *core.List, now core.Instant) error {
 	return err
 }
 
-// ConsentText is what a version of the ledger's text_version said. core.ErrNotFound.
+// ConsentText is what a version of the ledger's text_version said. It returns core.ErrNotFound where there is none.
 func (s *Store) ConsentText(ctx context.Context, listID, version string) (text string, err error) {
 	err = s.get(ctx, &text, "SELECT text FROM consent_text WHERE list_id = ? AND version = ?", listID, version)
 	return text, err
 }
 
-// DeleteList takes a list out of sight. Its rows go later, by housekeeping.
+// DeleteList takes a list out of sight. Its rows go later, by housekeeping. It returns core.ErrListNotFound where there
+// is no such list.
 func (s *Store) DeleteList(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		l, err := tx.list(id)

@@ -14,10 +14,11 @@ type ListWithTenant struct {
 	Tenant core.Tenant
 }
 
-// Active tells whether the list takes subscriptions.
+// Active reports whether the list takes subscriptions.
 func (l *ListWithTenant) Active() bool { return l.List.Active() && l.Tenant.Active() }
 
-// ListWithTenant returns a list with its tenant, neither of them deleted. core.ErrListNotFound.
+// ListWithTenant returns a list with its tenant, neither of them deleted. It returns core.ErrListNotFound where there
+// is none.
 func (s *Store) ListWithTenant(ctx context.Context, id string) (*ListWithTenant, error) {
 	r, age := s.lists.get(id)
 	if r != nil {

@@ -11,7 +11,8 @@ import (
 )
 
 // A foreign program is locked out of a served database, also after this process has opened and closed the file by
-// itself: closing any descriptor would have cost POSIX locks, and the foreign write would have been lost without a word.
+// itself: closing any descriptor would have cost POSIX locks, and the foreign write would have been lost without a
+// word.
 func TestLocksSurviveAForeignLookAtTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := testOpen(t, path, Daemon)

@@ -8,8 +8,8 @@ import (
 	"newsletterd/core"
 )
 
-// Guesses of passwords: how many one user gets in a window, and for how long an address that has signed in
-// as the user keeps a count of its own, so that nobody can lock the owner out.
+// Guesses of passwords: how many one user gets in a window, and for how long an address that has signed in as the user
+// keeps a count of its own, so that no one can lock the owner out.
 const (
 	loginPeriod   = 15 * time.Minute
 	loginFailures = 10
@@ -26,9 +26,9 @@ type LoginAttempt struct {
 	Until        core.Instant
 }
 
-// TryLogin counts an attempt for the address, known or not, and reads the user. devices are what the attempt may
-// be known by, the surest first (a cookie, the remote address); empty ones are left out. A known one has a counter of
-// its own.
+// TryLogin counts an attempt for the address, known or not, and reads the user. devices are what the attempt may be
+// known by, the surest first (a cookie, the remote address); empty ones are left out. A known one has a counter of its
+// own. Its only error is core.ErrStorage: an unknown address is none.
 func (s *Store) TryLogin(ctx context.Context, email core.Email, devices []string, now core.Instant) (LoginAttempt, error) {
 	var t LoginAttempt
 	err := s.update(ctx, func(tx *Tx) error {
@@ -62,7 +62,8 @@ func (s *Store) TryLogin(ctx context.Context, email core.Email, devices []string
 	return t, err
 }
 
-// ForgiveTry takes a counted attempt back: it failed for another reason than the password.
+// ForgiveTry takes a counted attempt back: it failed for another reason than the password. Its only error is
+// core.ErrStorage.
 func (s *Store) ForgiveTry(ctx context.Context, key string) error {
 	return s.update(ctx, func(tx *Tx) error {
 		_, err := tx.exec("UPDATE throttle SET count = max(count - 1, 0) WHERE key = ?", key)
@@ -84,7 +85,8 @@ type SignIn struct {
 // ErrSignInStale is returned when the user changed while the password was checked.
 var ErrSignInStale = &core.Error{Kind: core.Invalid, Code: "invalid_grant", Message: "The account changed just now; try again."}
 
-// AddSignIn records a login: its family, the refresh token, and that the device is known.
+// AddSignIn records a login: its family, the refresh token, and that the device is known. It returns ErrSignInStale
+// where the user has changed since the password was checked.
 func (s *Store) AddSignIn(ctx context.Context, in SignIn, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		if err := tx.proved(in, now); err != nil {

@@ -24,18 +24,18 @@ const (
 	sqlMailLeftOut = "3"
 )
 
-// How many confirmation mails an address gets in 24 hours, how many "subscribed already" of a list, and how many undo links.
+// How many confirmation mails an address gets in 24 hours, how many "subscribed already" of a list, and how many undo
+// links.
 const (
 	mailPeriod           = 24 * time.Hour
 	confirmsPerListEmail = 3
 	confirmsPerEmail     = 10
 	alreadyPerListEmail  = 1
-	undosPerListEmail    = 3 // the way back after an unsubscribing, as confirmations
+	undosPerListEmail    = 3 // the way back after an unsubscribe, as confirmations
 	undosPerEmail        = 10
 )
 
-// MailDelay is how much later than the answer to anybody's request the mail goes out that may follow from it: work beside
-// the answer would make it slower, and so tell whether there is a mail.
+// MailDelay is how much later than the answer to anyone's request the mail goes out that may follow from it: work during the answer would make it slower, and so say whether there is a mail.
 const MailDelay = 500 * time.Millisecond
 
 var insertMail = insertInto("mail", "kind, tenant_id, list_id, email, email_key, token_id, params, state, due_at, created_at")
@@ -60,8 +60,9 @@ func (tx *Tx) writeMail(m core.Mail, state int, now core.Instant) error {
 	return err
 }
 
-// leaveOut does the work of writeMail for a mail to a subscriber that does not go out. It adds a row until mailPeriod has as many of
-// the kind, list and address as get through at most, and one: repeated requests don't make the table grow.
+// leaveOut does the work of writeMail for a mail to a subscriber that does not go out. It adds a row until mailPeriod
+// has as many of the kind, list and address as get through at most, and one: repeated requests don't make the table
+// grow.
 func (tx *Tx) leaveOut(m core.Mail, now core.Instant) error {
 	tx.kick(TopicMailSoon)
 	_, err := tx.exec(`INSERT INTO mail (kind, tenant_id, list_id, email, email_key, state, due_at, created_at)
@@ -72,8 +73,8 @@ func (tx *Tx) leaveOut(m core.Mail, now core.Instant) error {
 	return err
 }
 
-// DueMails reads what the mailer may send now, oldest first. The one process that sends remembers what it holds,
-// so a claim needs no write; what it holds is read again until its result is recorded.
+// DueMails reads what the mailer may send now, oldest first. The one process that sends remembers what it holds, so a
+// claim needs no write; what it holds is read again until its result is recorded. Its only error is core.ErrStorage.
 func (s *Store) DueMails(ctx context.Context, now core.Instant, limit int) ([]core.Mail, error) {
 	var m []core.Mail
 	err := s.all(ctx, &m, `SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
@@ -81,8 +82,8 @@ func (s *Store) DueMails(ctx context.Context, now core.Instant, limit int) ([]co
 	return m, err
 }
 
-// NewMails reads those behind an id, in the order in which they were queued. Beside DueMails, which finds everything: so
-// what is held is not read again each time that something comes.
+// NewMails reads those after an id, in the order in which they were queued. DueMails finds everything; so what is held
+// is not read again each time that something comes. Its only error is core.ErrStorage.
 func (s *Store) NewMails(ctx context.Context, now core.Instant, after int64, limit int) ([]core.Mail, error) {
 	var m []core.Mail
 	err := s.all(ctx, &m, `SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
@@ -93,11 +94,11 @@ func (s *Store) NewMails(ctx context.Context, now core.Instant, after int64, lim
 // withRelays are the tenants whose mails go by relays of their own.
 const withRelays = "SELECT id FROM tenant WHERE relays != '[]' AND deleted_at = 0"
 
-// mailSender is the tenant whose relays a queued mail may use: none for a mail about an account (core.Mail.AboutAccount),
-// whose token opens the account to anyone who reads the mail on its way.
+// mailSender is the tenant whose relays a queued mail may use: none for a mail about an account
+// (core.Mail.AboutAccount), whose token opens the account to anyone who reads the mail on its way.
 const mailSender = "iif(list_id = '' AND kind != 'test', '', tenant_id)"
 
-// DueMailsOf is DueMails of one tenant with relays of its own; empty: of all others.
+// DueMailsOf is DueMails of one tenant with relays of its own; empty: of all others. Its only error is core.ErrStorage.
 func (s *Store) DueMailsOf(ctx context.Context, owner string, now core.Instant, limit int) (m []core.Mail, err error) {
 	err = s.all(ctx, &m, `SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
 		WHERE state = `+sqlMailQueued+` AND due_at <= ?1 AND iif(?2 = '', `+mailSender+` NOT IN (`+withRelays+`), `+mailSender+` = ?2) ORDER BY due_at, id LIMIT ?3`,
@@ -105,7 +106,7 @@ func (s *Store) DueMailsOf(ctx context.Context, owner string, now core.Instant, 
 	return m, err
 }
 
-// NewMailsOf is NewMails of one tenant with relays of its own; empty: of all others.
+// NewMailsOf is NewMails of one tenant with relays of its own; empty: of all others. Its only error is core.ErrStorage.
 func (s *Store) NewMailsOf(ctx context.Context, owner string, now core.Instant, after int64, limit int) (m []core.Mail, err error) {
 	err = s.all(ctx, &m, `SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
 		WHERE id > ?1 AND +state = `+sqlMailQueued+` AND +due_at <= ?2 AND iif(?3 = '', `+mailSender+` NOT IN (`+withRelays+`), `+mailSender+` = ?3) ORDER BY id LIMIT ?4`,
@@ -113,14 +114,14 @@ func (s *Store) NewMailsOf(ctx context.Context, owner string, now core.Instant, 
 	return m, err
 }
 
-// MailOwners are the tenants with relays of their own that have mail due.
+// MailOwners are the tenants with relays of their own that have mail due. Its only error is core.ErrStorage.
 func (s *Store) MailOwners(ctx context.Context, now core.Instant) (ids []string, err error) {
 	err = s.all(ctx, &ids, "SELECT id FROM ("+withRelays+`) AS t
 		WHERE EXISTS (SELECT 1 FROM mail WHERE state = `+sqlMailQueued+` AND due_at <= ? AND `+mailSender+` = t.id)`, int64(now))
 	return ids, err
 }
 
-// NextMail is when the next queued mail behind now is due; 0: there is none.
+// NextMail is when the next queued mail after now is due; 0: there is none. Its only error is core.ErrStorage.
 func (s *Store) NextMail(ctx context.Context, now core.Instant) (core.Instant, error) {
 	var at core.Instant
 	err := s.get(ctx, &at, "SELECT coalesce(min(due_at), 0) FROM mail WHERE state = "+sqlMailQueued+" AND due_at > ?", int64(now))
@@ -136,7 +137,7 @@ type MailResult struct {
 	Reason  string       // of a failure, without addresses or tokens
 }
 
-// FinishMails records results.
+// FinishMails records results. Its only error is core.ErrStorage.
 func (s *Store) FinishMails(ctx context.Context, results []MailResult, now core.Instant) error {
 	return s.updateRepeatable(ctx, func(tx *Tx) error {
 		sent := make([]any, 0, sentMailsAtOnce)
@@ -161,7 +162,8 @@ const sentMailsAtOnce = 32
 
 var sentMails = "UPDATE mail SET tries = tries + 1, state = " + sqlMailSent + ", finished_at = ?, reason = '' WHERE id IN (?" + strings.Repeat(", ?", sentMailsAtOnce-1) + ")"
 
-// mailsSent marks mails in one statement, which costs more than a row. The places that are left over repeat the last one.
+// mailsSent marks mails in one statement, which costs more than a row. The places that are left over repeat the last
+// one.
 func (tx *Tx) mailsSent(ids []any, now core.Instant) error {
 	args := make([]any, 1, 1+sentMailsAtOnce)
 	args[0] = int64(now)

@@ -12,7 +12,8 @@ type NamedSubscription struct {
 	ListName string `db:"list_name"`
 }
 
-// SubscriptionsAt reads what an address has, or had, on the lists of a tenant, by name.
+// SubscriptionsAt reads what an address has, or had, on the lists of a tenant, by name. Its only error is
+// core.ErrStorage.
 func (s *Store) SubscriptionsAt(ctx context.Context, tenantID string, email core.Email) (held []NamedSubscription, err error) {
 	err = s.snapshotRead(ctx, func(r *Reader) error {
 		pairs, err := s.idsOf(r, email.Key(), tenantID)
@@ -26,8 +27,9 @@ func (s *Store) SubscriptionsAt(ctx context.Context, tenantID string, email core
 	return held, err
 }
 
-// UnsubscribeAll ends every subscription of an address on the lists of a tenant, and returns those, as they are now. ListID and
-// SubscriptionID of l are not looked at.
+// UnsubscribeAll ends every subscription of an address on the lists of a tenant, and returns those, as they are now.
+// ListID and SubscriptionID of l are not looked at. It returns core.ErrSubscriptionNotFound where a subscription is
+// deleted meanwhile.
 func (s *Store) UnsubscribeAll(ctx context.Context, tenantID string, l UnsubscribeRequest, now core.Instant) (left []core.Subscription, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		left = nil
@@ -51,8 +53,9 @@ func (s *Store) UnsubscribeAll(ctx context.Context, tenantID string, l Unsubscri
 // linksPerListEmail is how many mails with the link to its data an address gets in mailPeriod by a list's page.
 const linksPerListEmail = 3
 
-// RequestPreferencesLink queues the mail with the link to what a tenant holds about an address, if it holds anything and the
-// address may be mailed. As many statements run in any case: the time of the answer tells nothing.
+// RequestPreferencesLink queues the mail with the link to what a tenant holds about an address, if it holds anything
+// and the address may be mailed. As many statements run in any case: the time of the answer tells nothing. It returns
+// core.ErrListNotFound where there is no such list.
 func (s *Store) RequestPreferencesLink(ctx context.Context, listID string, email core.Email, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		list, err := tx.listWithTenant(listID)

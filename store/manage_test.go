@@ -6,8 +6,8 @@ import (
 	"newsletterd/core"
 )
 
-// The link to one's own data goes to addresses that the tenant knows, three times a day by a list's page at the most, and a
-// row is written in any case.
+// The link to one's own data goes to addresses that the tenant knows, three times a day by a list's page at the most,
+// and a row is written in any case.
 func TestPreferencesLink(t *testing.T) {
 	n := testNewsletter(t)
 	other := n.addList(n.tenant)

@@ -29,9 +29,9 @@ type Migrated struct {
 	Copy       string // the database as it was before; empty where it was empty, or there was nothing to do
 }
 
-// Migrate applies pending migrations. It fails with ErrInUse while any other process has the file open, and with ErrOldCopy
-// beside a -wal that isn't the file's own, also where it only lists. Before the first one it copies the database into the
-// folder backup beside it, under a name that says which migration came next.
+// Migrate applies pending migrations. It fails with ErrInUse while any other process has the file open, and with
+// ErrOldCopy next to a -wal that isn't the file's own, also where it only lists. Before the first one it copies the
+// database into the folder backup next to it, under a name that says which migration came next.
 func Migrate(ctx context.Context, path string, o MigrateOptions) (done Migrated, err error) {
 	if err := createFile(path, !o.DryRun); o.DryRun && errors.Is(err, os.ErrNotExist) {
 		done.Migrations = slices.DeleteFunc(schema.Migrations(), func(m schema.Migration) bool { return o.To != 0 && m.Number > o.To })
@@ -70,8 +70,8 @@ func Migrate(ctx context.Context, path string, o MigrateOptions) (done Migrated,
 	return done, err
 }
 
-// keepBefore copies the database through the connection that is about to migrate it: an empty transaction takes the file
-// for itself first, so that nothing can come between the copy and the migration.
+// keepBefore copies the database through the connection that is about to migrate it: an empty transaction takes the
+// file for itself first, so that nothing can come between the copy and the migration.
 func keepBefore(ctx context.Context, c *sqlx.Conn, path string, next int) (string, error) {
 	for _, q := range []string{"BEGIN IMMEDIATE", "COMMIT"} {
 		if _, err := c.ExecContext(ctx, q); err != nil {

@@ -21,11 +21,11 @@ var modelTable = tableOf[core.Model]("model", []string{"no"}, nil)
 const (
 	modelColumns = `m.no, m.id, m.owner_id, m.file_no, m.name, m.description, m.visibility, m.size, m.sha256, m.content_type, m.created_at, m.updated_at`
 
-	// heldShare tells whether the one who asks (?2 and ?3: the holders' words, empty for none) holds a share of m.
+	// heldShare reports whether the one who asks (?2 and ?3: the holders' words, empty for none) holds a share of m.
 	heldShare = `EXISTS (SELECT 1 FROM share s WHERE s.model_no = m.no AND s.holder IN (?2, ?3) AND s.holder <> '')`
 
 	// visible is core.Model.CanView in SQL, for reading many: the owner (?1), a share, or public. The tenant rule lets
-	// nobody in. A test holds the two against each other.
+	// no one in. A test holds the two against each other.
 	visible = `((m.owner_id = ?1 AND ?1 <> '') OR m.visibility = 'public' OR ` + heldShare + `)`
 
 	viewColumns = modelColumns + `, u.name AS owner_name, ` + heldShare + ` AS shared`
@@ -44,19 +44,22 @@ func (s *Store) Model(ctx context.Context, who core.Caller, id string) (m ModelV
 	return m, err
 }
 
-// OwnerOfModel tells whose a model is: for the command line, which acts for everybody.
+// OwnerOfModel tells whose a model is: for the command line, which acts for everyone. It returns core.ErrNotFound where
+// there is no such model.
 func (s *Store) OwnerOfModel(ctx context.Context, id string) (ownerID string, err error) {
 	err = s.get(ctx, &ownerID, "SELECT owner_id FROM model WHERE id = ?", id)
 	return ownerID, err
 }
 
-// Models reads an owner's own models in the order in which they came: those behind the number after.
+// Models reads an owner's own models in the order in which they came: those with greater numbers than after. Its only
+// error is core.ErrStorage.
 func (s *Store) Models(ctx context.Context, ownerID string, after int64, limit int) (ms []core.Model, err error) {
 	err = s.all(ctx, &ms, "SELECT "+modelColumns+" FROM model m WHERE m.owner_id = ? AND m.no > ? ORDER BY m.no LIMIT ?", ownerID, after, limit)
 	return ms, err
 }
 
-// SetVisibility changes who may see a model of an owner and returns it as it is then.
+// SetVisibility changes who may see a model of an owner and returns it as it is then. It returns core.ErrNotFound where
+// the owner has no such model.
 func (s *Store) SetVisibility(ctx context.Context, id, ownerID string, v core.Visibility, actor string, now core.Instant) (m core.Model, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		if err := tx.get(&m, "SELECT "+modelColumns+" FROM model m WHERE m.id = ? AND m.owner_id = ?", id, ownerID); err != nil {
@@ -74,7 +77,8 @@ func (s *Store) SetVisibility(ctx context.Context, id, ownerID string, v core.Vi
 	return m, err
 }
 
-// DeleteModel deletes a model of an owner. Its file goes in steps, by housekeeping; what is being downloaded breaks off.
+// DeleteModel deletes a model of an owner. Its file goes in steps, by housekeeping; what is being downloaded breaks
+// off. It returns core.ErrNotFound where the owner has no such model.
 func (s *Store) DeleteModel(ctx context.Context, id, ownerID, actor string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		if err := tx.one("DELETE FROM model WHERE id = ? AND owner_id = ?", id, ownerID); err != nil {
@@ -94,8 +98,8 @@ type LibraryPage struct {
 
 const newest = int64(1) << 62
 
-// Library reads the models that a caller may view, newest first. What comes while somebody reads has greater
-// numbers, so no model is told twice and none left out.
+// Library reads the models that a caller may view, newest first. What comes while a person reads has greater numbers,
+// so no model is returned twice and none left out. It returns ErrMasterKey where the key of shares can't be opened.
 func (s *Store) Library(ctx context.Context, who core.Caller, p LibraryPage) (ms []ModelView, err error) {
 	user, email, err := s.holders(ctx, who)
 	if err != nil || who.UserID == "" {
@@ -146,7 +150,7 @@ const (
 		` + libraryFrom + ` ORDER BY c.no DESC LIMIT ?5`
 )
 
-// searchWords writes what somebody typed as an FTS5 expression: all words, the last one as a beginning. Quoted, no
+// searchWords writes what a person typed as an FTS5 expression: all words, the last one as a beginning. Quoted, no
 // character of theirs has a meaning. Words without a letter or digit are left out: FTS5 would find nothing.
 func searchWords(q string) string {
 	var words []string

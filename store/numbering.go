@@ -9,9 +9,9 @@ import (
 	"modernc.org/sqlite"
 )
 
-// SQL can number the rows of a query only by a window function, which first keeps each row in a table of its own: 0.9 µs a
-// row. next_number(HANDLE) is one more than it was for the row before, and costs 0.1. It is called when a row has passed all
-// conditions, in the order of the scan: so the query must need no sorting (a test watches).
+// SQL can number the rows of a query only by a window function, which first keeps each row in a table of its own: 0.9
+// µs a row. next_number(HANDLE) is one more than it was for the row before, and costs 0.1. It is called when a row has
+// passed all conditions, in the order of the scan: so the query must need no sorting (a test watches).
 func init() { sqlite.MustRegisterScalarFunction("next_number", 1, nextNumber) }
 
 // numbers are the counters of statements that run, by handle.
@@ -20,7 +20,7 @@ var (
 	lastHandle atomic.Int64
 )
 
-// numbered gives fn the handle of a counter that begins behind n.
+// numbered gives fn the handle of a counter that begins after n.
 func numbered(n int64, fn func(handle int64) error) error {
 	handle := lastHandle.Add(1)
 	numbers.Store(handle, &n)

@@ -54,8 +54,9 @@ func (tx *Tx) putEvent(e *core.Event, endpointID string, now core.Instant) error
 	return err
 }
 
-// DueEvents reads what may be delivered now to an endpoint (empty: to the send service), in order. The one process that delivers remembers what it holds, so
-// a claim needs no write; what it holds is read again until its result is recorded.
+// DueEvents reads what may be delivered now to an endpoint (empty: to the send service), in order. The one process that
+// delivers remembers what it holds, so a claim needs no write; what it holds is read again until its result is
+// recorded. Its only error is core.ErrStorage.
 func (s *Store) DueEvents(ctx context.Context, endpointID string, now core.Instant, limit int) ([]OutboxEvent, error) {
 	var e []OutboxEvent
 	err := s.all(ctx, &e, "SELECT "+outboxColumns+` FROM outbox
@@ -63,8 +64,9 @@ func (s *Store) DueEvents(ctx context.Context, endpointID string, now core.Insta
 	return e, err
 }
 
-// ChangesUnderway tells whether changes of a list that were made at until or before are on their first way to the send service,
-// one by one or by a full sync. Those that failed already are not waited for: the send service may not be there.
+// ChangesUnderway reports whether changes of a list that were made at until or before are on their first way to the
+// send service, one by one or by a full sync. Those that failed already are not waited for: the send service may not be
+// there. Its only error is core.ErrStorage.
 func (s *Store) ChangesUnderway(ctx context.Context, listID string, until, now core.Instant) (yes bool, err error) {
 	err = s.get(ctx, &yes, `SELECT EXISTS (SELECT 1 FROM outbox
 			WHERE list_id = ?1 AND endpoint_id = '' AND dead_at = 0 AND tries = 0 AND occurred_at <= ?2 AND due_at <= ?3)
@@ -74,7 +76,7 @@ func (s *Store) ChangesUnderway(ctx context.Context, listID string, until, now c
 	return yes, err
 }
 
-// NextEvent is when the next waiting event behind now is due; 0: there is none.
+// NextEvent is when the next waiting event after now is due; 0: there is none. Its only error is core.ErrStorage.
 func (s *Store) NextEvent(ctx context.Context, endpointID string, now core.Instant) (core.Instant, error) {
 	var at core.Instant
 	err := s.get(ctx, &at, "SELECT coalesce(min(due_at), 0) FROM outbox WHERE dead_at = 0 AND endpoint_id = ? AND due_at > ?", endpointID, int64(now))
@@ -93,8 +95,8 @@ type EventResult struct {
 	Gone    bool          // the receiver wants to hear nothing more
 }
 
-// FinishEvents records results. An event that waits holds back the later ones of its subscription; a dead one
-// does not.
+// FinishEvents records results. An event that waits holds back the later ones of its subscription; a dead one does not.
+// Its only error is core.ErrStorage.
 func (s *Store) FinishEvents(ctx context.Context, results []EventResult, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		for _, r := range results {
@@ -133,8 +135,8 @@ func (tx *Tx) finishEvent(r EventResult, now core.Instant) error {
 	return err
 }
 
-// dropMoot removes an event that the send service has refused and whose list was deleted meanwhile: there is nothing left that it
-// could be wrong about, and nobody could ever deliver it. It reports whether it did.
+// dropMoot removes an event that the send service has refused and whose list was deleted meanwhile: there is nothing
+// left that it could be wrong about, and no one could ever deliver it. It reports whether it did.
 func (tx *Tx) dropMoot(r *EventResult) (bool, error) {
 	if r.Event.EndpointID != "" {
 		return false, nil
@@ -143,8 +145,8 @@ func (tx *Tx) dropMoot(r *EventResult) (bool, error) {
 	return n > 0, err
 }
 
-// WakeEvents makes every event of an endpoint (empty: of the send service) that waits for a later try due now, at most limit
-// of them at once: the receiver is back. It returns how many moved.
+// WakeEvents makes every event of an endpoint (empty: of the send service) that waits for a later try due now, at most
+// limit of them at once: the receiver is back. It returns how many moved. Its only error is core.ErrStorage.
 func (s *Store) WakeEvents(ctx context.Context, endpointID string, now core.Instant, limit int) (n int64, err error) {
 	err = s.bulk(ctx, func(tx *Tx) error {
 		tx.kick(TopicOutbox)
@@ -169,12 +171,12 @@ type OutboxState struct {
 	OldestAt core.Instant `db:"oldest_at" json:"oldest_at"` // occurred_at of the event that waits longest; 0: none
 }
 
-// OutboxState reads the counts of what goes to the send service.
+// OutboxState reads the counts of what goes to the send service. Its only error is core.ErrStorage.
 func (s *Store) OutboxState(ctx context.Context) (OutboxState, error) {
 	return s.outboxState(ctx, false)
 }
 
-// EndpointState reads the counts of what goes to endpoints of tenants.
+// EndpointState reads the counts of what goes to endpoints of tenants. Its only error is core.ErrStorage.
 func (s *Store) EndpointState(ctx context.Context) (OutboxState, error) {
 	return s.outboxState(ctx, true)
 }
@@ -204,7 +206,7 @@ const (
 // Since is when the time began that an event may wait: its change, or its return from the dead letters.
 func (e *OutboxEvent) Since() core.Instant { return max(e.OccurredAt, e.RevivedAt) }
 
-// State tells whether an event waits or is a dead letter.
+// State reports whether an event waits or is a dead letter.
 func (e *OutboxEvent) State() string {
 	if e.DeadAt > 0 {
 		return EventDead
@@ -212,7 +214,7 @@ func (e *OutboxEvent) State() string {
 	return EventWaiting
 }
 
-// OutboxEvents reads a page of the outbox by id.
+// OutboxEvents reads a page of the outbox by id. Its only error is core.ErrStorage.
 func (s *Store) OutboxEvents(ctx context.Context, f OutboxFilter, afterID int64, limit int) ([]OutboxEvent, error) {
 	var e []OutboxEvent
 	err := s.all(ctx, &e, "SELECT "+outboxColumns+` FROM outbox WHERE id > ?1 AND (?2 = '' OR tenant_id = ?2) AND (?3 = '' OR list_id = ?3)
@@ -222,8 +224,8 @@ func (s *Store) OutboxEvents(ctx context.Context, f OutboxFilter, afterID int64,
 	return e, err
 }
 
-// OutboxEvent reads what is still to be delivered of an event: a row for each receiver, or (endpointID not empty) for one.
-// A row may be named by its number, too. core.ErrNotFound: nothing is.
+// OutboxEvent reads what is still to be delivered of an event: a row for each receiver, or (endpointID not empty) for
+// one. A row may be named by its number, too. core.ErrNotFound: nothing is.
 func (s *Store) OutboxEvent(ctx context.Context, eventID, endpointID string) ([]OutboxEvent, error) {
 	var e []OutboxEvent
 	row, err := strconv.ParseInt(eventID, 10, 64)
@@ -247,14 +249,16 @@ func (tx *Tx) urge() error {
 	return err
 }
 
-// OutboxUrge is another text each time an operator sends events again, or changes the endpoint (empty: the send service).
+// OutboxUrge is another text each time an operator sends events again, or changes the endpoint (empty: the send
+// service). Its only error is core.ErrStorage.
 func (s *Store) OutboxUrge(ctx context.Context, endpointID string) (urge string, err error) {
 	err = s.get(ctx, &urge, `SELECT coalesce((SELECT value FROM mark WHERE name = ?), '') || ' ' ||
 		coalesce((SELECT updated_at FROM webhook_endpoint WHERE id = ?), '')`, urgeMark, endpointID)
 	return urge, err
 }
 
-// RetryDead brings at most limit dead letters of a tenant (empty: of all) back to life, oldest first, and returns how many.
+// RetryDead brings at most limit dead letters of a tenant (empty: of all) back to life, oldest first, and returns how
+// many. Its only error is core.ErrStorage.
 func (s *Store) RetryDead(ctx context.Context, tenantID string, limit int, actor string, now core.Instant) (n int64, err error) {
 	err = s.bulk(ctx, func(tx *Tx) error {
 		tx.kick(TopicOutbox)
@@ -272,7 +276,8 @@ func (s *Store) RetryDead(ctx context.Context, tenantID string, limit int, actor
 }
 
 // RetryEvent makes an event due now, with those of the same subscription that come before it. A dead letter lives
-// again: the receiver's rule about stale events makes one that comes late harmless.
+// again: the receiver's rule about stale events makes one that comes late harmless. It returns core.ErrNotFound where
+// the event was delivered, or never was.
 func (s *Store) RetryEvent(ctx context.Context, id int64, actor string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		var e struct {

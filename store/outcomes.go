@@ -21,7 +21,7 @@ type Outcome struct {
 	Ambiguous  bool         // the reply to this message was lost: it is sent once more
 	HardBounce bool         // the address itself is at fault
 	SoftBounce bool         // its mailbox was full to the last
-	QueueID    string       // of RecipientSent: what the provider behind the relay calls the mail; empty: not told, or not needed
+	QueueID    string       // of RecipientSent: what the relay's provider calls the mail; empty: not told, or not needed
 }
 
 // jobCount sums up what a batch of outcomes adds to one job.
@@ -35,14 +35,16 @@ type jobCount struct {
 }
 
 // FinishRecipients records a batch of outcomes in one operation: one row change a recipient, one a job. A job of which
-// every recipient now has an outcome is completed. An outcome that was recorded before changes nothing.
+// every recipient now has an outcome is completed. An outcome that was recorded before changes nothing. It returns
+// core.ErrNotFound where the job is gone.
 func (s *Store) FinishRecipients(ctx context.Context, batch []Outcome, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error { return tx.finishRecipients(batch, now) })
 }
 
 // FinishLater is FinishRecipients for a caller that does not wait. take is called in the writer when the transaction is
-// under way, so that whatever came in until then goes along; after is called in the writer after the commit. Neither may
-// block, or wait for the store. An error means that neither will be called.
+// under way, so that whatever came in until then goes along; after is called in the writer after the commit. Neither
+// may block, or wait for the store. An error means that neither will be called. after gets core.ErrNotFound where the
+// job is gone.
 func (s *Store) FinishLater(take func() ([]Outcome, core.Instant), after func(error)) error {
 	return s.updateLate(func(tx *Tx) error {
 		batch, now := take()
@@ -192,8 +194,8 @@ func (tx *Tx) countOutcomes(c *jobCount, now core.Instant) error {
 	return nil
 }
 
-// markSent marks the sent recipients of a job, those of a range of 63 in one statement: a statement costs more than a row,
-// and a list of them (IN) more than a mask.
+// markSent marks the sent recipients of a job, those of a range of 63 in one statement: a statement costs more than a
+// row, and a list of them (IN) more than a mask.
 func (tx *Tx) markSent(c *jobCount, now core.Instant) error {
 	slices.Sort(c.sentSeqs)
 	for seqs := c.sentSeqs; len(seqs) > 0; {

@@ -68,7 +68,7 @@ type ListState struct {
 	Counts core.ListCounts `db:"counts" json:"counts"`
 }
 
-// RecordCounts are numbers of records that somebody made.
+// RecordCounts are numbers of records that a person made.
 type RecordCounts struct {
 	Tenants int64 `db:"tenants" json:"tenants"`
 	Lists   int64 `db:"lists" json:"lists"`
@@ -81,7 +81,7 @@ const overviewLists = 20
 // overviewJobs is how many jobs an overview shows at most.
 const overviewJobs = 50
 
-// Overview reads the figures, each by itself.
+// Overview reads the figures, each by itself. It returns core.ErrStorage, or an error of the file system.
 func (s *Store) Overview(ctx context.Context) (o Overview, err error) {
 	o.DaemonRuns, o.Schema = s.daemonRuns(), schema.Latest()
 	if o.Disk, err = s.DiskState(); err != nil {
@@ -118,7 +118,7 @@ func (s *Store) Overview(ctx context.Context) (o Overview, err error) {
 	return o, err
 }
 
-// JobCounts counts the jobs by status.
+// JobCounts counts the jobs by status. Its only error is core.ErrStorage.
 func (s *Store) JobCounts(ctx context.Context) (n []StatusCount, err error) {
 	err = s.all(ctx, &n, "SELECT status, count(*) AS count FROM send_job GROUP BY status ORDER BY status")
 	return n, err
@@ -138,7 +138,7 @@ type RecipientCounts struct {
 	Left       int64 `db:"unsubscribed"`
 }
 
-// RecipientCounts adds up the counts of the jobs.
+// RecipientCounts adds up the counts of the jobs. Its only error is core.ErrStorage.
 func (s *Store) RecipientCounts(ctx context.Context) (n RecipientCounts, err error) {
 	err = s.get(ctx, &n, `SELECT coalesce(sum(sent), 0) AS sent, coalesce(sum(failed), 0) AS failed, coalesce(sum(skipped), 0) AS skipped,
 		coalesce(sum(ambiguous), 0) AS ambiguous, coalesce(sum(delivered), 0) AS delivered, coalesce(sum(bounced), 0) AS bounced,
@@ -147,14 +147,15 @@ func (s *Store) RecipientCounts(ctx context.Context) (n RecipientCounts, err err
 	return n, err
 }
 
-// MailQueue reads the counts of transactional mails.
+// MailQueue reads the counts of transactional mails. Its only error is core.ErrStorage.
 func (s *Store) MailQueue(ctx context.Context) (q QueueState, err error) {
 	err = s.get(ctx, &q, `SELECT count(*) FILTER (WHERE state = `+sqlMailQueued+`) AS waiting, count(*) FILTER (WHERE state = `+sqlMailFailed+`) AS failed,
 		coalesce(min(created_at) FILTER (WHERE state = `+sqlMailQueued+`), 0) AS oldest_at FROM mail`)
 	return q, err
 }
 
-// DiskState asks for the sizes of the files and of their disk.
+// DiskState asks for the sizes of the files and of their disk. It returns an error of the file system. It returns an
+// error of the file system.
 func (s *Store) DiskState() (d DiskState, err error) {
 	fi, err := os.Stat(s.path)
 	if err != nil {
@@ -165,8 +166,8 @@ func (s *Store) DiskState() (d DiskState, err error) {
 	return d, err
 }
 
-// NewestChange is the instant of the newest entry of the audit trail; 0: there is none. A clock that shows an earlier time is
-// wrong, or was.
+// NewestChange is the instant of the newest entry of the audit trail; 0: there is none. A clock that shows an earlier
+// time is wrong, or was. Its only error is core.ErrStorage.
 func (s *Store) NewestChange(ctx context.Context) (at core.Instant, err error) {
 	err = s.get(ctx, &at, "SELECT coalesce(max(at), 0) FROM audit WHERE id > (SELECT coalesce(max(id), 0) - 100 FROM audit)")
 	return at, err

@@ -15,7 +15,8 @@ type PacePeriod struct {
 	Parts map[int64]int // messages by the part, counted from 1970
 }
 
-// PacePeriod reads what went out in the period of a scope (as of LeaseQuota). Its zero value: nothing is known.
+// PacePeriod reads what went out in the period of a scope (as of LeaseQuota). Its zero value: nothing is known. Its
+// only error is core.ErrStorage.
 func (s *Store) PacePeriod(ctx context.Context, scope string) (p PacePeriod, err error) {
 	var row struct {
 		Width int64  `db:"width"`
@@ -32,7 +33,8 @@ func (s *Store) PacePeriod(ctx context.Context, scope string) (p PacePeriod, err
 	return p, json.Unmarshal([]byte(row.Parts), &p.Parts)
 }
 
-// KeepPacePeriod writes what went out in the period of a scope, or may go out: a caller counts before it sends.
+// KeepPacePeriod writes what went out in the period of a scope, or may go out: a caller counts before it sends. Its
+// only error is core.ErrStorage.
 func (s *Store) KeepPacePeriod(ctx context.Context, scope string, p PacePeriod) error {
 	parts, err := json.Marshal(p.Parts)
 	if err != nil {

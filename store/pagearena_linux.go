@@ -13,18 +13,19 @@ import (
 )
 
 const (
-	arenaSlot  = 4368     // bytes: a page of 4096 and what SQLite keeps beside it (a test watches)
+	arenaSlot  = 4368     // bytes: a page of 4096 and what SQLite keeps with it (a test watches)
 	arenaBytes = 48 << 20 // address space: the page caches of a daemon and room to spare
 )
 
-// pageArena holds the pages of SQLite's caches. Its allocator rounds up to powers of two, so that a page of 4096 bytes with its
-// head would take 9 KiB: the caches of a daemon, full, 73 MB for the 32 MiB that their cache_size says. Here they lie side by
-// side, in memory that is used from its beginning. What does not fit goes to the allocator, as everything of another size.
+// pageArena holds the pages of SQLite's caches. Its allocator rounds up to powers of two, so that a page of 4096 bytes
+// with its head would take 9 KiB: the caches of a daemon, full, 73 MB for the 32 MiB that their cache_size says. Here
+// they lie side by side, in memory that is used from its beginning. What does not fit goes to the allocator, as
+// everything of another size.
 type pageArena struct {
 	sync.Mutex
 	begin uintptr // of the memory, mapped for good
 	end   uintptr
-	next  uintptr   // behind the slots that were ever in use
+	next  uintptr   // after the slots that were ever in use
 	free  []uintptr // of those, the ones that are free
 
 	malloc  func(*libc.TLS, int32) uintptr
@@ -75,7 +76,7 @@ var useArena = sync.OnceValue(func() error {
 const madvNoHugePage = 15
 
 // goFunc and cFunc turn a function's address, as translated C keeps it, into a function of Go and back. Only functions
-// that no closure stands behind have such an address.
+// that no closure stands after have such an address.
 func goFunc[F any](at uintptr) F { return *(*F)(unsafe.Pointer(&at)) }
 
 func cFunc[F any](f F) uintptr { return *(*uintptr)(unsafe.Pointer(&f)) }

@@ -8,11 +8,12 @@ import (
 )
 
 // ErasePerson removes what ExportPerson reads, in one transaction, and returns the number of rows that it touched; 0:
-// nothing was known. Rows of finished mailings stay, so that sums hold, without what names the person. What stood against
-// mailing the address stays as a keyed hash, and an address that was on a list is kept from being imported again; the
-// person may subscribe anew. Events about the person that were not delivered go too. A tenant's own endpoints are told that the
-// address has left, and so is a send service elsewhere: that event alone holds it until it is delivered. In this house the send
-// side's row goes as well, without an event. The bytes of models go in steps, soon after.
+// nothing was known. Rows of finished mailings stay, so that sums hold, without what names the person. What stood
+// against mailing the address stays as a keyed hash, and an address that was on a list is kept from being imported
+// again; the person may subscribe anew. Events about the person that were not delivered go too. A tenant's own
+// endpoints are told that the address has left, and so is a send service elsewhere: that event alone holds it until it
+// is delivered. In this house the send side's row goes as well, without an event. The bytes of models go in steps, soon
+// after. Its only error is core.ErrStorage.
 func (s *Store) ErasePerson(ctx context.Context, p Person, actor string, now core.Instant) (rows int64, err error) {
 	var seen personReach // found outside, for other writers wait while an operation runs
 	err = s.snapshotRead(ctx, func(r *Reader) (err error) {
@@ -67,8 +68,8 @@ func (e *erasing) do(args []any, queries ...string) error {
 	return nil
 }
 
-// keepBlocks keeps the hashes of what stands against the address, while the rows that say so are still here. What bars it at all
-// tenants stays as it is where another one knows the address: that one's mails are held against it.
+// keepBlocks keeps the hashes of what stands against the address, while the rows that say so are still here. What bars
+// it at all tenants stays as it is where another one knows the address: that one's mails are held against it.
 func (e *erasing) keepBlocks() error {
 	elsewhere, err := e.knownElsewhere()
 	if err != nil {
@@ -107,7 +108,7 @@ func (e *erasing) keepBlocks() error {
 		"DELETE FROM provider_event WHERE job_no = 0 AND email_key = ?1 AND (?2 = '' OR tenant_id = ?2)")
 }
 
-// knownElsewhere tells whether the address is on a list of a tenant that it is not erased at.
+// knownElsewhere reports whether the address is on a list of a tenant that it is not erased at.
 func (e *erasing) knownElsewhere() (known bool, err error) {
 	if e.TenantID == "" {
 		return false, nil
@@ -136,8 +137,8 @@ func (e *erasing) sendSide() error {
 	return err
 }
 
-// recipient empties a row of a job's recipients: it counts on, and nobody can say any more who it was. Of the subscriber's id
-// so much is left as keeps the rows in the order that they are searched by.
+// recipient empties a row of a job's recipients: it counts on, and no one can say any more who it was. Of the
+// subscriber's id so much is left as keeps the rows in the order that they are searched by.
 func (e *erasing) recipient(place personPlace) error {
 	var id, before string
 	err := e.get(&id, "SELECT subscriber_id FROM recipient WHERE job_no = ? AND seq = ?", place.jobNo, place.seq)
@@ -215,8 +216,8 @@ func (e *erasing) subscriptions() error {
 	return err
 }
 
-// tellOthers lets a tenant's receivers, and a send service elsewhere, know that a subscription has ended, whatever they were told
-// before.
+// tellOthers lets a tenant's receivers, and a send service elsewhere, know that a subscription has ended, whatever they
+// were told before.
 func (e *erasing) tellOthers(sub *tenantSubscription) error {
 	at, err := e.stamp(sub.ListID, e.now)
 	if err != nil {

@@ -27,7 +27,8 @@ type personPlace struct{ jobNo, seq int64 }
 const personJobs = `SELECT j.no, j.recipients, j.expanded = 1 OR j.status IN ('completed', 'failed', 'cancelled') AS settled, p.value->>1 AS subscriber_id
 	FROM json_each(?1) AS p CROSS JOIN send_job AS j ON j.list_id = p.value->>0 ORDER BY j.no`
 
-// reach finds a person's rows, in tables without an index on them by a scan; what was seen before is taken over from there.
+// reach finds a person's rows, in tables without an index on them by a scan; what was seen before is taken over from
+// there.
 func (s *Store) reach(r querier, p Person, seen *personReach) (at personReach, err error) {
 	at = personReach{Person: p, key: p.Email.Key(), settled: map[int64]bool{}, tokens: seen.tokens, events: seen.events}
 	if at.pairs, err = s.idsOf(r, at.key, p.TenantID); err != nil {
@@ -79,7 +80,8 @@ func (s *Store) reach(r querier, p Person, seen *personReach) (at personReach, e
 // pairsIn compares with the pairs of list and id in the first parameter.
 const pairsIn = " IN (SELECT value->>0, value->>1 FROM json_each(?1))"
 
-// ExportPerson reads everything about a person in one snapshot. Who nothing is known of has empty lists.
+// ExportPerson reads everything about a person in one snapshot. Who nothing is known of has empty lists. Its only error
+// is core.ErrStorage: of an unknown person it returns empty data.
 func (s *Store) ExportPerson(ctx context.Context, p Person) (d PersonData, err error) {
 	d = PersonData{
 		Email: string(p.Email), Subscriptions: []PersonSubscription{}, Requests: []PersonRequest{}, Subscribers: []PersonSubscriber{},

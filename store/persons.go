@@ -24,7 +24,7 @@ type PersonData struct {
 	Audit         []PersonAudit        `json:"audit"`  // what the person has changed here, and what was changed about the account
 }
 
-// Empty tells whether nothing is known of the person.
+// Empty reports whether nothing is known of the person.
 func (d *PersonData) Empty() bool {
 	return d.Account == nil && len(d.Subscriptions)+len(d.Requests)+len(d.Subscribers)+len(d.Mailings)+len(d.Reports)+len(d.Blocks)+
 		len(d.Mails)+len(d.Events) == 0
@@ -123,8 +123,8 @@ type PersonReport struct {
 	OccurredAt core.Instant `db:"occurred_at" json:"occurred_at"`
 }
 
-// PersonBlock is something that stands against mailing: kind is disabled, complaint, suppressed, bounced, or (on its way to the member
-// service) left.
+// PersonBlock is something that stands against mailing: kind is disabled, complaint, suppressed, bounced, or (on its
+// way to the member service) left.
 type PersonBlock struct {
 	Kind      string       `db:"kind" json:"kind"`
 	TenantID  string       `db:"tenant_id" json:"tenant_id,omitempty"` // empty: everywhere

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// personColumns says of each column whether it holds anything of a person. A new one belongs here, and where it does, into
-// ExportPerson and ErasePerson, and into fillPerson, which shows that it does.
+// personColumns says of each column whether it holds anything of a person. A new one belongs here, and where it does,
+// into ExportPerson and ErasePerson, and into fillPerson, which shows that it does.
 var personColumns = map[string]struct {
-	person string // an address, words, an account's id, or the place that somebody came from: gone with the person
+	person string // an address, words, an account's id, or the place that a person came from: gone with the person
 	stays  string // ids that lead nowhere any more, keyed hashes, and the bytes of models, which go in steps
 	other  string
 }{

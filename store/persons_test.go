@@ -297,7 +297,8 @@ func TestErasedRecipientsKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// What an endpoint answers may repeat the address; the log of attempts, which no erasing looks through, holds it masked.
+// What an endpoint answers may repeat the address; the log of attempts, which no erasing looks through, holds it
+// masked.
 func TestEndpointLogHoldsNoAddress(t *testing.T) {
 	n := testNewsletter(t)
 	e := core.Endpoint{ID: core.NewID(), TenantID: n.tenant, URL: "https://crm.example/hook", CreatedAt: now0}
@@ -315,7 +316,7 @@ func TestEndpointLogHoldsNoAddress(t *testing.T) {
 	}
 }
 
-// While housekeeping removes the rows of an old job from the front, those behind are found.
+// While housekeeping removes the rows of an old job from the front, those after are found.
 func TestRecipientsAreFoundBehindAGap(t *testing.T) {
 	n := testNewsletter(t)
 	for seq := 31; seq <= 40; seq++ {
@@ -335,7 +336,8 @@ func TestRecipientsAreFoundBehindAGap(t *testing.T) {
 	}))
 }
 
-// A tenant's receivers hear that an erased address has left, also where they had not heard of it before; others hear nothing.
+// A tenant's receivers hear that an erased address has left, also where they had not heard of it before; others hear
+// nothing.
 func TestErasedIsToldToEndpoints(t *testing.T) {
 	n := testNewsletter(t)
 	endpoint := func(tenant string) string {
@@ -365,7 +367,7 @@ func TestErasedIsToldToEndpoints(t *testing.T) {
 	}
 }
 
-// Who comes back is told behind the leaving that an erasing told, also where the clock went back between them.
+// Who comes back is told after the leaving that an erasing told, also where the clock went back between them.
 func TestErasedComesBackBehindItsLeaving(t *testing.T) {
 	n := testNewsletter(t)
 	must(t, n.AddEndpoint(t.Context(), core.Endpoint{ID: core.NewID(), TenantID: n.tenant, URL: "https://crm.example/hook", CreatedAt: now0}, make([]byte, 32), "test"))

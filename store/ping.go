@@ -17,8 +17,9 @@ var (
 const pingRoom = 1 << 20
 
 // Ping really reads and writes: it takes the write lock, writes a session row and takes it back; after a write that
-// failed it leaves the row, so that the disk has to take it, and after one that found no room the row is large for a moment:
-// else it would be well as long as the smallest writes still fit. database and sessions are nil where each answers.
+// failed it leaves the row, so that the disk has to take it, and after one that found no room the row is large for a
+// moment: else it would be well as long as the smallest writes still fit. database and sessions are nil where each
+// answers. Their errors are core.ErrStorage.
 func (s *Store) Ping(ctx context.Context) (database, sessions error) {
 	var one int
 	if database = s.get(ctx, &one, "SELECT 1"); database != nil {
@@ -60,7 +61,7 @@ func (s *Store) Ping(ctx context.Context) (database, sessions error) {
 	return err, err
 }
 
-// findRoom tells whether there is room again. Ping makes the row small again.
+// findRoom reports whether there is room again. Ping makes the row small again.
 func (s *Store) findRoom(ctx context.Context) error {
 	err := s.update(ctx, func(tx *Tx) error {
 		_, err := tx.exec("INSERT OR REPLACE INTO sessions (token, data, expiry) VALUES ('ping', zeroblob(?), 0)", pingRoom)

@@ -49,8 +49,8 @@ func recorded(t *testing.T, operations int) (r synced) {
 	return r
 }
 
-// TestPowerLossSurvives has the -wal end at each sector, cut off there, zero from there on, or with a sector of
-// rubbish there: what was acknowledged up to there is whole, what came later is absent as a whole, and the file is sound.
+// TestPowerLossSurvives has the -wal end at each sector, cut off there, zero from there on, or with a sector of rubbish
+// there: what was acknowledged up to there is whole, what came later is absent as a whole, and the file is sound.
 func TestPowerLossSurvives(t *testing.T) {
 	step := 24 // sectors
 	if os.Getenv("NEWSLETTERD_TORTURE") != "" {

@@ -7,8 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-// A form that is saved while another change of the preferences is on its way changes its own fields of them, and nothing else: what
-// was read when the form was shown, or shortly before the write, is no longer what stands there.
+// A form that is saved while another change of the preferences is on its way changes its own fields of them, and
+// nothing else: what was read when the form was shown, or shortly before the write, is no longer what stands there.
 func TestSetFieldsBesideAnotherChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := testNewsletter(t)
@@ -18,7 +18,7 @@ func TestSetFieldsBesideAnotherChange(t *testing.T) {
 		}
 		hold, failed := make(chan struct{}), make(chan error, 3)
 		for _, change := range []func() error{
-			func() error { return n.update(t.Context(), func(*Tx) error { <-hold; return nil }) }, // the others queue up behind it
+			func() error { return n.update(t.Context(), func(*Tx) error { <-hold; return nil }) }, // the others queue up after it
 			func() error {
 				return onlyErr(n.SetPreferences(t.Context(), n.list, "ann@example.org", `{"city":"Paris","vip":true}`, now0+10))
 			},

@@ -22,8 +22,9 @@ type ProviderReport struct {
 // reportStep is how many reports one operation takes in.
 const reportStep = 200
 
-// ApplyReports takes reports in, in their order. A report that came before changes nothing; one about an address that no
-// list of the tenant has is kept without effect. After an error the caller may give the same reports again.
+// ApplyReports takes reports in, in their order. A report that came before changes nothing; one about an address that
+// no list of the tenant has is kept without effect. After an error the caller may give the same reports again. Its only
+// error is core.ErrStorage: a report of an unknown mail is kept.
 func (s *Store) ApplyReports(ctx context.Context, reports []ProviderReport, now core.Instant) error {
 	for len(reports) > 0 {
 		n := min(len(reports), reportStep)
@@ -110,7 +111,7 @@ func (tx *Tx) recipientOf(r *ProviderReport, now core.Instant) (to sentTo, err e
 		return sentTo{}, nil
 	}
 	r.Event.TenantID = to.TenantID
-	if to.EmailKey == "" { // erased: it counts for the job, and says nothing about anybody
+	if to.EmailKey == "" { // erased: it counts for the job, and says nothing about anyone
 		r.Event.Email, to.ListID = "", ""
 		return to, nil
 	}
@@ -188,8 +189,8 @@ var countMark = map[core.Marks]string{
 	core.MarkComplained: "UPDATE send_job SET complained = complained + 1 WHERE no = ?",
 }
 
-// leaveByProvider ends the subscription that a mail was sent for: the recipient has used the provider's own link. Where the
-// member service is another one, the send side alone can heed it.
+// leaveByProvider ends the subscription that a mail was sent for: the recipient has used the provider's own link. Where
+// the member service is another one, the send side alone can heed it.
 func (tx *Tx) leaveByProvider(r *ProviderReport, to sentTo, now core.Instant) error {
 	if to.ListID == "" {
 		return nil

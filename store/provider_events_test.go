@@ -156,7 +156,8 @@ func TestProviderEventsOnTheAddress(t *testing.T) {
 	}
 }
 
-// A list that the address joins later is not mailed either after a complaint or a suppression; a bounce may be over by then.
+// A list that the address joins later is not mailed either after a complaint or a suppression; a bounce may be over by
+// then.
 func TestProviderEventsOnLaterLists(t *testing.T) {
 	for event, want := range map[string]int64{core.ProviderComplaint: 1, core.ProviderSuppression: 1, core.ProviderHardBounced: 2} {
 		w := newProviderWorld(t)
@@ -263,7 +264,8 @@ func TestWhoseAProviderEventIs(t *testing.T) {
 	}
 }
 
-// A provider that names its mails itself is understood by the name that it gave in its reply, within the tenant and for a while.
+// A provider that names its mails itself is understood by the name that it gave in its reply, within the tenant and for
+// a while.
 func TestMailsByTheirProvidersNames(t *testing.T) {
 	w := newProviderWorld(t)
 	seq := w.seq("bob@example.org")
@@ -295,7 +297,7 @@ func TestMailsByTheirProvidersNames(t *testing.T) {
 	}
 }
 
-// Only a complaint of somebody that the tenant knows goes to the member service.
+// Only a complaint of a person that the tenant knows goes to the member service.
 func TestComplaintsAskToDisable(t *testing.T) {
 	w := newProviderWorld(t)
 	w.report(store.ProviderReport{Event: w.event(core.ProviderComplaint, "stranger@example.org")})

@@ -19,14 +19,15 @@ type Provider struct {
 
 const providerColumns = "name, kind, tenant_id, topics, disabled_at, created_at, updated_at"
 
-// ProviderSecrets is a provider with its secrets as the operator wrote them, the newest first: a second one while one is
-// replaced. Records are cached; never change one.
+// ProviderSecrets is a provider with its secrets as the operator wrote them, the newest first: a second one while one
+// is replaced. Records are cached; never change one.
 type ProviderSecrets struct {
 	Provider
 	Secrets []string
 }
 
-// ProviderSecrets returns a provider with its secrets, also a disabled one. core.ErrNotFound.
+// ProviderSecrets returns a provider with its secrets, also a disabled one. It returns core.ErrNotFound where there is
+// none.
 func (s *Store) ProviderSecrets(ctx context.Context, name string) (*ProviderSecrets, error) {
 	p, age := s.providers.get(name)
 	if p != nil {
@@ -56,7 +57,7 @@ func (s *Store) ProviderSecrets(ctx context.Context, name string) (*ProviderSecr
 	return p, nil
 }
 
-// Providers reads a page by name.
+// Providers reads a page by name. Its only error is core.ErrStorage.
 func (s *Store) Providers(ctx context.Context, page core.Page) ([]Provider, error) {
 	var p []Provider
 	err := s.all(ctx, &p, "SELECT "+providerColumns+" FROM provider WHERE name > ? ORDER BY name LIMIT ?", page.After, page.Limit)
@@ -101,6 +102,7 @@ func (tx *Tx) addProvider(p Provider, sealed []byte) error {
 }
 
 // EnsureDefaultProvider makes the provider of the first start, with a secret that the caller drew, unless there is one.
+// Its only error is core.ErrStorage.
 func (s *Store) EnsureDefaultProvider(ctx context.Context, kind, secret string, now core.Instant) error {
 	sealed := s.sealText(secret)
 	return s.update(ctx, func(tx *Tx) error {
@@ -117,11 +119,11 @@ type ProviderChange struct {
 	TenantID     *string
 	Topics       *[]string
 	Disabled     *bool
-	NewSecret    *string // the one before stays good beside it
+	NewSecret    *string // the one before also stays good
 	EndOldSecret bool
 }
 
-// UpdateProvider changes a provider and returns it as it is then. core.ErrNotFound.
+// UpdateProvider changes a provider and returns it as it is then. It returns core.ErrNotFound where there is none.
 func (s *Store) UpdateProvider(ctx context.Context, name string, c ProviderChange, actor string, now core.Instant) (p Provider, err error) {
 	var sealed []byte
 	if c.NewSecret != nil {
@@ -168,7 +170,8 @@ func (tx *Tx) saveProvider(p Provider, c ProviderChange, sealed []byte, actor st
 	return tx.audit(p.UpdatedAt, actor, "provider.update", p.TenantID, p.Name)
 }
 
-// DeleteProvider removes a provider; what it has reported stays. The default one stays too. core.ErrNotFound.
+// DeleteProvider removes a provider; what it has reported stays. The default one stays too. It returns core.ErrNotFound
+// where there is none.
 func (s *Store) DeleteProvider(ctx context.Context, name, actor string, now core.Instant) error {
 	if name == core.DefaultProvider {
 		return core.Conflictf("conflict", "The daemon makes %s at its start; disable it instead.", name)

@@ -63,8 +63,8 @@ const (
 // recipientRange is how many recipients one read of those that no word finds looks at.
 const recipientRange = 20_000
 
-// Recipients reads a page of a job's recipients, in the order of sending. page.After is the seq of the last one, as text.
-// core.ErrInvalidCursor is returned where it is none, Invalid where f is not valid.
+// Recipients reads a page of a job's recipients, in the order of sending. page.After is the seq of the last one, as
+// text. core.ErrInvalidCursor is returned where it is none, Invalid where f is not valid.
 func (s *Store) Recipients(ctx context.Context, j *core.SendJob, f RecipientFilter, page core.Page) (rs []Recipient, err error) {
 	if err := f.Validate(); err != nil {
 		return nil, err

@@ -9,7 +9,8 @@ import (
 	"newsletterd/store"
 )
 
-// TestRecipientFilter: recipients are chosen by status, code and address, alone and together, page by page, as they are now.
+// TestRecipientFilter: recipients are chosen by status, code and address, alone and together, page by page, as they are
+// now.
 func TestRecipientFilter(t *testing.T) {
 	h := newSendHouse(t)
 	h.subscribe(100)

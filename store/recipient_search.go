@@ -60,8 +60,8 @@ func (tx *Tx) guessRecipient(r *ProviderReport, to *sentTo, now core.Instant) er
 	return err
 }
 
-// seqOf finds a subscriber among the recipients of a job without an index on it: they stand in the order of subscribers' ids,
-// so halving finds one in some twenty reads. 0: it is none of them.
+// seqOf finds a subscriber among the recipients of a job without an index on it: they stand in the order of
+// subscribers' ids, so halving finds one in some twenty reads. 0: it is none of them.
 func seqOf(r querier, jobNo, recipients int64, subscriberID string) (int64, error) {
 	low, high := int64(1), recipients
 	for low <= high {

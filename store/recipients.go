@@ -26,12 +26,13 @@ const (
 	sqlRecipientSkipped  = "4"
 )
 
-// expandStep is how many subscribers one operation of ExpandJob looks at: a millisecond's work, which lanes with a window of 64
-// do not wait for.
+// expandStep is how many subscribers one operation of ExpandJob looks at: a millisecond's work, which lanes with a
+// window of 64 do not wait for.
 const expandStep = 250
 
 // ExpandJob goes one step through the subscribers of a running job's list and makes recipients of those who may be
-// mailed. The position is kept with the rows, so a restart goes on where it was. more tells whether there is more to do.
+// mailed. The position is kept with the rows, so a restart goes on where it was. more reports whether there is more to
+// do. It returns core.ErrJobNotFound where there is no such job.
 func (s *Store) ExpandJob(ctx context.Context, no int64, now core.Instant) (more bool, err error) {
 	err = s.bulk(ctx, func(tx *Tx) error {
 		j, err := tx.sendJobNo(no)
@@ -81,21 +82,23 @@ const recipientsOfList = `SELECT ?1, next_number(?2), s.id, s.email_key FROM sub
 	WHERE s.list_id = ?3 AND s.id > ?4 AND s.id <= ?5 AND s.word = 'active' AND s.block = '' AND p.kind IS NULL AND d.reason IS NULL
 	ORDER BY s.id`
 
-// barred joins what bars an address. A subquery in its place would open its table anew for each row, and without the signs the second
-// table would be searched twice.
+// barred joins what bars an address. A subquery in its place would open its table anew for each row, and without the
+// signs the second table would be searched twice.
 const barred = `LEFT JOIN suppression AS p ON p.tenant_id = ?6 AND p.email_key = s.email_key
 	LEFT JOIN disabled AS d ON d.email_key = s.email_key AND (+d.tenant_id = '' OR +d.tenant_id = ?6)`
 
 const nextDeferred = `SELECT coalesce((SELECT due_at FROM recipient WHERE job_no = ? AND state = ` + sqlRecipientDeferred + ` AND (due_at, seq) > (?, ?)
 	ORDER BY due_at, seq LIMIT 1), 0)`
 
-// NextDeferred is when the first deferred recipient of a job is due behind (afterDue, afterSeq), as ClaimDeferred goes on; 0: none is.
+// NextDeferred is when the first deferred recipient of a job is due after (afterDue, afterSeq), as ClaimDeferred goes
+// on; 0: none is. Its only error is core.ErrStorage.
 func (s *Store) NextDeferred(ctx context.Context, jobNo int64, afterDue core.Instant, afterSeq int64) (at core.Instant, err error) {
 	err = s.get(ctx, &at, nextDeferred, jobNo, int64(afterDue), afterSeq)
 	return at, err
 }
 
-// Mailable checks one claimed recipient again. skip is empty where the message may go, else the reason.
+// Mailable checks one claimed recipient again. skip is empty where the message may go, else the reason. It returns
+// core.ErrNotFound where the job has no such recipient.
 func (s *Store) Mailable(ctx context.Context, k *ClaimKey, seq int64) (skip string, err error) {
 	var why int
 	err = s.get(ctx, &why, "SELECT CASE WHEN (SELECT status FROM send_job WHERE no = ?1) != 'running' THEN 6 ELSE "+skipReasonIndex+" END"+
@@ -109,8 +112,9 @@ func (s *Store) Mailable(ctx context.Context, k *ClaimKey, seq int64) (skip stri
 // settleStep is how many recipients one operation of SettleJob looks at.
 const settleStep = 500
 
-// SettleJob goes one step, behind a position, through the recipients of a job that was cancelled or has failed, and records
-// those without an outcome as skipped or failed for that reason. No claim of the job may be open. next is where to go on.
+// SettleJob goes one step, after a position, through the recipients of a job that was cancelled or has failed, and
+// records those without an outcome as skipped or failed for that reason. No claim of the job may be open. next is where
+// to go on. It returns core.ErrJobNotFound where there is no such job.
 func (s *Store) SettleJob(ctx context.Context, no, after int64, now core.Instant) (next int64, more bool, err error) {
 	next = after + settleStep
 	err = s.bulk(ctx, func(tx *Tx) error {
@@ -138,8 +142,8 @@ func (s *Store) SettleJob(ctx context.Context, no, after int64, now core.Instant
 	return next, more && err == nil, err
 }
 
-// UnsettledJobs reads the numbers of jobs that have ended with recipients left without an outcome: at start, for a daemon
-// that was killed while it settled them.
+// UnsettledJobs reads the numbers of jobs that have ended with recipients left without an outcome: at start, for a
+// daemon that was killed while it settled them. Its only error is core.ErrStorage.
 func (s *Store) UnsettledJobs(ctx context.Context) (nos []int64, err error) {
 	err = s.all(ctx, &nos, `SELECT no FROM send_job WHERE status IN ('cancelled', 'failed') AND recipients > sent + failed + skipped`)
 	return nos, err

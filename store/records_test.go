@@ -67,7 +67,7 @@ func TestRecordsComeBackAsTheyWereKept(t *testing.T) {
 	}
 }
 
-// TestPagesOfRecords walks over tenants page by page, seen by everybody and by some.
+// TestPagesOfRecords walks over tenants page by page, seen by everyone and by some.
 func TestPagesOfRecords(t *testing.T) {
 	s, ctx := storetest.Open(t), t.Context()
 	var ids []string

@@ -57,10 +57,10 @@ var references = map[Noun]string{
 	NounEvent:         "SELECT DISTINCT event_id AS id, '' AS name, tenant_id FROM outbox",
 }
 
-// References returns at most limit records that word names: those whose id begins with it, where it has at
-// least MinReference characters, and those that have it as their name. Names are compared without regard to the case
-// of ASCII letters, unless some record has exactly this name. tenantID leaves out the records of other
-// tenants; empty: of none. An empty word names every record.
+// References returns at most limit records that word names: those whose id begins with it, where it has at least
+// MinReference characters, and those that have it as their name. Names are compared without regard to the case of ASCII
+// letters, unless some record has exactly this name. tenantID leaves out the records of other tenants; empty: of none.
+// An empty word names every record. Its only error is core.ErrStorage.
 func (s *Store) References(ctx context.Context, noun Noun, word, tenantID string, limit int) (refs []Reference, err error) {
 	begin, end := "", ""
 	if len(word) >= MinReference && strings.Trim(strings.ToLower(word), "0123456789abcdef-") == "" {

@@ -23,7 +23,7 @@ const (
 // The purposes of a user's mailed tokens.
 const (
 	TokenVerify = "verify" // verifies the address; on its page with the password that stands or a new one
-	TokenClaim  = "claim"  // verifies it and sets a password: somebody registered the unverified address again
+	TokenClaim  = "claim"  // verifies it and sets a password: a person registered the unverified address again
 	TokenReset  = "reset"  // sets a password
 )
 
@@ -46,10 +46,11 @@ type Registration struct {
 	Origin       string    // where the request came from; those of unknown origin count as one
 }
 
-// Register adds a user and queues the mail that verifies the address. An address that exists is left as it
-// is, and its owner is told by mail: a verified one that there is an account already, an unverified one how to claim
-// it. Such mails are counted by origin, so that a stranger's requests do not use up the owner's. Only added tells the
-// cases apart. Each runs as many statements as the others and writes, so that each waits for the disk.
+// Register adds a user and queues the mail that verifies the address. An address that exists is left as it is, and its
+// owner is told by mail: a verified one that there is an account already, an unverified one how to claim it. Such mails
+// are counted by origin, so that a stranger's requests do not use up the owner's. Only added tells the cases apart.
+// Each runs as many statements as the others and writes, so that each waits for the disk. It returns ErrUserExists
+// where r.Conflict is set and the address has an account.
 func (s *Store) Register(ctx context.Context, r Registration, now core.Instant) (added bool, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		mails, err := tx.registerMails(r, now)
@@ -172,14 +173,15 @@ func notToken(err error) error {
 const mailedAddressQuery = `SELECT u.email FROM user_token t JOIN user u ON u.id = t.user_id AND u.email_key = t.email_key WHERE t.hash = ?
 	UNION ALL SELECT email FROM email_change WHERE hash = ?`
 
-// MailedAddress returns the address that the mail with a verify, claim, reset or change token went to; core.ErrInvalidToken
-// for any other token.
+// MailedAddress returns the address that the mail with a verify, claim, reset or change token went to;
+// core.ErrInvalidToken for any other token.
 func (s *Store) MailedAddress(ctx context.Context, hash []byte) (email core.Email, err error) {
 	err = s.get(ctx, &email, mailedAddressQuery, hash, hash)
 	return email, notToken(err)
 }
 
-// CheckUserToken tells whether a token could be redeemed, so that no password is hashed for one that can't.
+// CheckUserToken reports whether a token could be redeemed, so that no password is hashed for one that can't. It
+// returns core.ErrInvalidToken or core.ErrTokenExpired.
 func (s *Store) CheckUserToken(ctx context.Context, purpose string, hash []byte, email core.Email, now core.Instant) error {
 	var t userTokenRow
 	if err := s.get(ctx, &t, userTokenQuery, hash, purpose, email.Key()); err != nil {
@@ -188,9 +190,9 @@ func (s *Store) CheckUserToken(ctx context.Context, purpose string, hash []byte,
 	return t.check(now)
 }
 
-// VerifyEmail redeems a verify token and returns the address. Again it gives the same answer while the
-// address stays verified. The password stays, unless a role is pending: then that takes effect, and the account is left
-// without the password and the sessions that whoever registered it had.
+// VerifyEmail redeems a verify token and returns the address. Again it gives the same answer while the address stays
+// verified. The password stays, unless a role is pending: then that takes effect, and the account is left without the
+// password and the sessions that anyone who registered it had. It returns core.ErrInvalidToken or core.ErrTokenExpired.
 func (s *Store) VerifyEmail(ctx context.Context, hash []byte, email core.Email, now core.Instant) (core.Email, error) {
 	var t userTokenRow
 	err := s.update(ctx, func(tx *Tx) error {
@@ -220,8 +222,8 @@ func (s *Store) VerifyEmail(ctx context.Context, hash []byte, email core.Email, 
 	return t.Email, err
 }
 
-// ForgotPassword counts one request for the address, known or not, and queues the mail with a reset link for a user that has
-// not had three in this hour.
+// ForgotPassword counts one request for the address, known or not, and queues the mail with a reset link for a user
+// that has not had three in this hour. Its only error is core.ErrStorage.
 func (s *Store) ForgotPassword(ctx context.Context, email core.Email, token UserToken, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		n, _, err := tx.tally("forgot "+email.Key(), forgotPeriod, now)
@@ -247,7 +249,7 @@ type UnverifiedToken struct {
 	RolesPending bool   `db:"roles_pending"`
 }
 
-// UnverifiedToken looks at a verify token, for the page that asks for a password. core.ErrInvalidToken,
+// UnverifiedToken looks at a verify token, for the page that asks for a password. It returns core.ErrInvalidToken or
 // core.ErrTokenExpired.
 func (s *Store) UnverifiedToken(
 	ctx context.Context, hash []byte, email core.Email, now core.Instant,
@@ -273,7 +275,8 @@ func (s *Store) UnverifiedToken(
 
 // RedeemUserToken redeems a reset or claim token, or the verify token of an address that is not verified: sets the
 // password, ends every session, verifies the address that the token was mailed to, and uses up the user's other reset
-// and claim tokens. An account that was not verified before also loses its consents and known devices.
+// and claim tokens. An account that was not verified before also loses its consents and known devices. It returns
+// core.ErrInvalidToken or core.ErrTokenExpired.
 func (s *Store) RedeemUserToken(ctx context.Context, purpose string, hash []byte, email core.Email, passwordHash string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		var t userTokenRow
@@ -300,7 +303,8 @@ func (s *Store) RedeemUserToken(ctx context.Context, purpose string, hash []byte
 	})
 }
 
-// VerifyAgain queues another mail that verifies a user's address, three a day at most.
+// VerifyAgain queues another mail that verifies a user's address, three a day at most. It returns core.ErrNotFound
+// where there is no such user.
 func (s *Store) VerifyAgain(ctx context.Context, userID string, token UserToken, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		var u core.User

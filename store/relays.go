@@ -7,8 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-// saveRelays writes a tenant's relays and limits where they differ from what they were. Passwords go into a sealed column
-// of their own, and out of t.
+// saveRelays writes a tenant's relays and limits where they differ from what they were. Passwords go into a sealed
+// column of their own, and out of t.
 func (tx *Tx) saveRelays(t *core.Tenant, was core.Relays, limits core.SendLimits) error {
 	if t.SendLimits != limits {
 		if err := tx.one("UPDATE tenant SET send_limits = ? WHERE id = ?", t.SendLimits.Column(), t.ID); err != nil {
@@ -63,13 +63,15 @@ func (s *Store) relayPasswords(read func(dest any) error) (map[string]string, er
 	return secrets, json.Unmarshal(plain, &secrets)
 }
 
-// Route is how a tenant's mails go out: by its own relays, with their passwords, or by the daemon's where there are none.
+// TenantRelays is how a tenant's mails go out: by its own relays, with their passwords, or by the daemon's where there are
+// none.
 type TenantRelays struct {
 	Relays core.Relays
 	Limits core.SendLimits
 }
 
-// Route reads a tenant's route. A tenant that is gone has none of its own.
+// TenantRelays reads how a tenant's mails go out. A tenant that is gone has none of its own. It returns ErrMasterKey
+// where the passwords can't be opened.
 func (s *Store) TenantRelays(ctx context.Context, tenantID string) (TenantRelays, error) {
 	t, err := s.Tenant(ctx, tenantID)
 	if core.KindOf(err) == core.NotFound && err != nil {
@@ -87,8 +89,9 @@ func (s *Store) TenantRelays(ctx context.Context, tenantID string) (TenantRelays
 	return TenantRelays{Relays: t.Relays, Limits: t.SendLimits}, err
 }
 
-// LeaseQuota takes up to want mails out of a day's quota and returns how many it got: 0 where the day has no more. What is
-// leased counts as used at once, so no crash can send more than the quota; what was not used is given back.
+// LeaseQuota takes up to want mails out of a day's quota and returns how many it got: 0 where the day has no more. What
+// is leased counts as used at once, so no crash can send more than the quota; what was not used is given back. Its only
+// error is core.ErrStorage.
 func (s *Store) LeaseQuota(ctx context.Context, scope string, day, perDay, want int64) (got int64, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		var used int64
@@ -107,7 +110,7 @@ func (s *Store) LeaseQuota(ctx context.Context, scope string, day, perDay, want 
 	return got, err
 }
 
-// ReturnQuota gives back what was leased of a day and not used.
+// ReturnQuota gives back what was leased of a day and not used. Its only error is core.ErrStorage.
 func (s *Store) ReturnQuota(ctx context.Context, scope string, day, n int64) error {
 	return s.update(ctx, func(tx *Tx) error {
 		_, err := tx.exec("UPDATE quota SET used = max(0, used - ?) WHERE scope = ? AND day = ?", n, scope, day)

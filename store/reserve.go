@@ -9,8 +9,8 @@ import (
 	"newsletterd/core"
 )
 
-// What strangers cause to be written leaves this much of the disk free, so that everybody else's work goes on: 256 MiB, or a
-// twentieth of a small disk.
+// What strangers cause to be written leaves this much of the disk free, so that everyone else's work goes on: 256 MiB,
+// or a twentieth of a small disk.
 const (
 	reserveBytes = 256 << 20
 	reservePart  = 20
@@ -24,8 +24,9 @@ var errNoRoom = &core.Error{
 	Message: "There is too little room on the disk for this at present; try again later.",
 }
 
-// reserve admits writes while the disk has room beyond its reserve. A measurement grants its room to the writes that follow,
-// each of which takes what it may need, so that most calls ask the system nothing and a small disk is measured more often.
+// reserve admits writes while the disk has room beyond its reserve. A measurement grants its room to the writes that
+// follow, each of which takes what it may need, so that most calls ask the system nothing and a small disk is measured
+// more often.
 type reserve struct {
 	measure func() (room int64, err error) // bytes that are free beyond the reserve
 
@@ -85,8 +86,8 @@ func (s *Store) sayRoom(low bool) {
 	s.log.Info("the disk has room again: nothing is refused any more", slog.String("path", s.path))
 }
 
-// roomBeyondReserve is what is free on the disk of the file beyond the reserve. What stands in the -wal needs its room a
-// second time, when it moves into the file.
+// roomBeyondReserve is what is free on the disk of the file beyond the reserve. What stands in the -wal needs its room
+// a second time, when it moves into the file.
 func (s *Store) roomBeyondReserve() (int64, error) {
 	free, total, _, err := diskOf(s.path)
 	if err != nil {
@@ -95,7 +96,8 @@ func (s *Store) roomBeyondReserve() (int64, error) {
 	return free - min(reserveBytes, total/reservePart) - walSize(s.path), nil
 }
 
-// Room returns an error of code storage_unavailable where a write of so many bytes would touch the reserve of the disk. It is for
-// what strangers cause; sign-in, confirming, unsubscribing, the operators' commands and the records of the sender go on into the
-// reserve. bytes is the most that the write may cost.
+// Room returns an error of code storage_unavailable where a write of so many bytes would touch the reserve of the disk.
+// It is for what strangers cause; sign-in, confirming, unsubscribe, the operators' commands and the records of the
+// sender go on into the reserve. bytes is the most that the write may cost. It returns core.ErrStorage where there is
+// no room.
 func (s *Store) Room(bytes int64) error { return s.reserve.take(bytes) }

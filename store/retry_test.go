@@ -9,8 +9,8 @@ import (
 	"newsletterd/store"
 )
 
-// A job that was ended while its recipients were still sought is retried for those whom it had found and not mailed, and for the
-// rest of the list.
+// A job that was ended while its recipients were still sought is retried for those whom it had found and not mailed,
+// and for the rest of the list.
 func TestRetryOfAJobThatEndedEarly(t *testing.T) {
 	for _, steps := range []int{0, 1, 2} {
 		h := newSendHouse(t)
@@ -61,7 +61,7 @@ func TestRetryOfAJobThatEndedEarly(t *testing.T) {
 	}
 }
 
-// A retry that can reach nobody is refused, with the reason.
+// A retry that can reach no one is refused, with the reason.
 func TestRetriesOfNobodyAreRefused(t *testing.T) {
 	h := newSendHouse(t)
 	ctx := t.Context()

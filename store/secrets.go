@@ -76,7 +76,8 @@ func (s *Store) aead() cipher.AEAD {
 	return gcm
 }
 
-// PurposeKey returns the 32-byte key of a purpose, made at its first use and never retired.
+// PurposeKey returns the 32-byte key of a purpose, made at its first use and never retired. It returns ErrMasterKey
+// where the key can't be opened.
 func (s *Store) PurposeKey(ctx context.Context, name string) ([]byte, error) {
 	s.keys.mu.RLock()
 	key := s.keys.keys[name]
@@ -113,8 +114,8 @@ func (s *Store) PurposeKey(ctx context.Context, name string) ([]byte, error) {
 	return key, nil
 }
 
-// SubscriptionID derives the id of a subscription from its list and folded address, so that an answer made for a stranger
-// looks like a real one. It needs the key that Open has made sure of.
+// SubscriptionID derives the id of a subscription from its list and folded address, so that an answer made for a
+// stranger looks like a real one. It needs the key that Open has made sure of.
 func (s *Store) SubscriptionID(listID, emailKey string) string {
 	mac := hmac.New(sha256.New, s.subscriptionKey)
 	mac.Write([]byte(listID))

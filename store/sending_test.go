@@ -513,8 +513,8 @@ func TestDeletedListsCancelTheirJobs(t *testing.T) {
 	}
 }
 
-// TestClockJumps: whatever the clock shows, and whatever housekeeping has deleted by it, an event that was accepted is not
-// accepted again, and no nonce is good twice while its signature could be.
+// TestClockJumps: whatever the clock shows, and whatever housekeeping has deleted by it, an event that was accepted is
+// not accepted again, and no nonce is good twice while its signature could be.
 func TestClockJumps(t *testing.T) {
 	h := newSendHouse(t)
 	e, ctx := h.event("a@example.org", "active", sendNow), t.Context()

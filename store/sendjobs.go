@@ -17,12 +17,13 @@ const sendJobColumns = `no, id, tenant_id, list_id, campaign_id, status, schedul
 const pauseReason = `CASE WHEN pause_reason <> '' OR send_job.status NOT IN ('pending', 'running') THEN pause_reason
 	ELSE ` + switchedOff + ` END AS pause_reason`
 
-// deferral is how many recipients of a running job wait for another try, when the next of them is due and when the last is given up.
+// deferral is how many recipients of a running job wait for another try, when the next of them is due and when the last
+// is given up.
 const deferral = `iif(send_job.status = 'running', deferred, 0) AS deferred,
 	iif(send_job.status = 'running' AND deferred > 0, coalesce((SELECT min(due_at) FROM recipient WHERE job_no = send_job.no AND state = ` + sqlRecipientDeferred + `), 0), 0)
 	AS next_attempt_at, iif(send_job.status = 'running' AND deferred > 0, gives_up_at, 0) AS gives_up_at`
 
-// switchedOff is why a job waits that nobody has paused: its list, or its tenant, is not active. Empty: it doesn't.
+// switchedOff is why a job waits that no one has paused: its list, or its tenant, is not active. Empty: it doesn't.
 const switchedOff = `coalesce((SELECT CASE WHEN t.status <> 'active' THEN '` + core.PauseTenant + `' WHEN l.status <> 'active' THEN '` + core.PauseList + `' END
 	FROM list AS l JOIN tenant AS t ON t.id = l.tenant_id WHERE l.id = send_job.list_id), '')`
 
@@ -47,10 +48,10 @@ type JobRequest struct {
 	DuplicateGuard time.Duration // refuse a job with the same content within that time; 0: never
 }
 
-// AddSendJob makes a job and its campaign. Its checks come in this order: the list is one that the caller acts for (else
-// Invalid on list_id), tenant_id does not contradict it (Invalid), an Idempotency-Key that was used before (the first job
-// again, or Conflict with another body; with a new key the times are judged here), list and tenant are active, the duplicate guard (Conflict). known tells whether
-// the template that it names exists now.
+// AddSendJob makes a job and its campaign. Its checks come in this order: the list is one that the caller acts for
+// (else Invalid on list_id), tenant_id does not contradict it (Invalid), an Idempotency-Key that was used before (the
+// first job again, or Conflict with another body; with a new key the times are judged here), list and tenant are
+// active, the duplicate guard (Conflict). known reports whether the template that it names exists now.
 func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) (j core.SendJob, known bool, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		list, err := tx.list(r.ListID)
@@ -196,15 +197,15 @@ func noJob(err error) error {
 	return err
 }
 
-// Campaign reads the content of a job.
+// Campaign reads the content of a job. Its only error is core.ErrStorage.
 func (s *Store) Campaign(ctx context.Context, id string) (c core.Campaign, err error) {
 	err = s.get(ctx, &c, "SELECT "+campaignColumns+" FROM campaign WHERE id = ?", id)
 	return c, err
 }
 
 // Content reads all that the mails of a job are made of: its campaign and what was frozen with it; the rest of list and
-// tenant as they are now. core.ErrNotFound: the list or the tenant is gone, or the template, or its layout, does not exist
-// yet.
+// tenant as they are now. core.ErrNotFound: the list or the tenant is gone, or the template, or its layout, does not
+// exist yet.
 func (s *Store) Content(ctx context.Context, j *core.SendJob) (c core.Content, err error) {
 	if c.Campaign, err = s.Campaign(ctx, j.CampaignID); err != nil {
 		return c, err
@@ -233,8 +234,9 @@ func (s *Store) Content(ctx context.Context, j *core.SendJob) (c core.Content, e
 	return c, err
 }
 
-// CancelSendJob ends a job that has not ended; else it changes nothing. What it returns is the job as it is then. When it
-// returns, no message that was not in flight already is sent.
+// CancelSendJob ends a job that has not ended; else it changes nothing. What it returns is the job as it is then. When
+// it returns, no message that was not in flight already is sent. It returns core.ErrJobNotFound where there is no such
+// job.
 func (s *Store) CancelSendJob(ctx context.Context, id string, now core.Instant) (j core.SendJob, err error) {
 	err = s.update(ctx, s.by(ctx, "job.cancel", "", id, func(tx *Tx) error {
 		if j, err = tx.sendJob(id); err != nil {
@@ -261,7 +263,8 @@ func (tx *Tx) moveJob(j *core.SendJob) error {
 		string(j.Status), int64(j.StartedAt), int64(j.FinishedAt), j.FailureReason, j.No)
 }
 
-// FailSendJob ends a job for a cause that hits all its recipients, unless it has ended already.
+// FailSendJob ends a job for a cause that hits all its recipients, unless it has ended already. It returns
+// core.ErrJobNotFound where there is no such job.
 func (s *Store) FailSendJob(ctx context.Context, no int64, reason string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		j, err := tx.sendJobNo(no)
@@ -272,7 +275,8 @@ func (s *Store) FailSendJob(ctx context.Context, no int64, reason string, now co
 	})
 }
 
-// FinishSendJob completes a job of which every recipient has an outcome; else it changes nothing.
+// FinishSendJob completes a job of which every recipient has an outcome; else it changes nothing. It returns
+// core.ErrJobNotFound where there is no such job.
 func (s *Store) FinishSendJob(ctx context.Context, no int64, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error { return tx.finishJob(no, now) })
 }

@@ -74,7 +74,7 @@ func (s *Store) AddShare(ctx context.Context, sh core.Share, actor string) error
 	})
 }
 
-// Shares reads a page of a model's shares, by id.
+// Shares reads a page of a model's shares, by id. Its only error is core.ErrStorage.
 func (s *Store) Shares(ctx context.Context, modelID string, page core.Page) (shs []core.Share, err error) {
 	err = s.all(ctx, &shs, "SELECT "+shareColumns+" FROM model m JOIN share s ON s.model_no = m.no WHERE m.id = ? AND s.id > ? ORDER BY s.id LIMIT ?",
 		modelID, page.After, page.Limit)
@@ -83,13 +83,14 @@ func (s *Store) Shares(ctx context.Context, modelID string, page core.Page) (shs
 
 const oneShare = "SELECT " + shareColumns + " FROM share s JOIN model m ON m.no = s.model_no WHERE s.id = ? AND m.id = ?"
 
-// Share reads one share of a model.
+// Share reads one share of a model. It returns core.ErrNotFound where the model has no such share.
 func (s *Store) Share(ctx context.Context, modelID, id string) (sh core.Share, err error) {
 	err = s.get(ctx, &sh, oneShare, id, modelID)
 	return sh, err
 }
 
-// UpdateShare changes a share by a rule, which runs inside the transaction, and returns it as it is then.
+// UpdateShare changes a share by a rule, which runs inside the transaction, and returns it as it is then. It returns
+// core.ErrNotFound where the model has no such share, or an error of the rule.
 func (s *Store) UpdateShare(ctx context.Context, modelID, id string, rule func(*core.Share) error) (sh core.Share, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		if err := tx.get(&sh, oneShare, id, modelID); err != nil {
@@ -103,7 +104,7 @@ func (s *Store) UpdateShare(ctx context.Context, modelID, id string, rule func(*
 	return sh, err
 }
 
-// DeleteShare ends a share.
+// DeleteShare ends a share. It returns core.ErrNotFound where the model has no such share.
 func (s *Store) DeleteShare(ctx context.Context, modelID, id, actor string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		err := tx.one("DELETE FROM share WHERE id = ? AND model_no = (SELECT no FROM model WHERE id = ?)", id, modelID)

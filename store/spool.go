@@ -10,9 +10,9 @@ import (
 	"slices"
 )
 
-// spool sorts rows by id in bounded memory: runs of up to runBytes are sorted and written to a file that has no name, then
-// merged. Subscriptions are keyed by ids that are as good as random; in file order each row would dirty pages of its own, and
-// writing them is what an import of any size would spend its time on.
+// spool sorts rows by id in bounded memory: runs of up to runBytes are sorted and written to a file that has no name,
+// then merged. Subscriptions are keyed by ids that are as good as random; in file order each row would dirty pages of
+// its own, and writing them is what an import of any size would spend its time on.
 type spool struct {
 	dir    string
 	rows   []ImportRow
@@ -23,7 +23,7 @@ type spool struct {
 
 const (
 	runBytes   = 8 << 20
-	rowBytes   = 160 // of an ImportRow beside its texts
+	rowBytes   = 160 // of an ImportRow without its texts
 	mergeBytes = 32 << 10
 )
 
@@ -114,7 +114,8 @@ func writeRun(f *os.File, rows []ImportRow) error {
 	return err
 }
 
-// each calls fn for every row, in the order of ids; among equal ones, those who have left come first, and others in the order of the file.
+// each calls fn for every row, in the order of ids; among equal ones, those who have left come first, and others in the
+// order of the file.
 func (p *spool) each(fn func(ImportRow) error) error {
 	if len(p.runs) == 0 {
 		sortRows(p.rows)

@@ -29,7 +29,7 @@ type Mode uint8
 const (
 	// Daemon is the one process that serves: it owns checkpoints and keeps a second daemon out.
 	Daemon Mode = iota
-	// Command is a short-lived process, perhaps beside a daemon: it waits longer for the lock and leaves pauses.
+	// Command is a short-lived process, perhaps next to a daemon: it waits longer for the lock and leaves pauses.
 	Command
 )
 
@@ -44,8 +44,8 @@ type Options struct {
 	// fake time pass look less often.
 	WatchEvery time.Duration
 	StopRule   core.StopRule // of send jobs; zero: none
-	// SendElsewhere: events go to a send service of its own. MemberElsewhere: another member service feeds this send service, and is
-	// told of those who leave by the link of a mail.
+	// SendElsewhere: events go to a send service of its own. MemberElsewhere: another member service feeds this send
+	// service, and is told of those who leave by the link of a mail.
 	SendElsewhere, MemberElsewhere bool
 	MasterKey                      []byte // 32 bytes that seal secrets at rest; nil: they are stored as they are
 	Log                            *slog.Logger
@@ -108,7 +108,7 @@ func PrepareProcess() error {
 }
 
 // Open opens the file, makes it with mode 0600 if it is missing, and refuses it where it is not ours, newer, older
-// (without Migrate), served by another daemon (Daemon mode), or an old copy beside a newer -wal.
+// (without Migrate), served by another daemon (Daemon mode), or an old copy next to a newer -wal.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := PrepareProcess(); err != nil {
 		return nil, fmt.Errorf("database locks: %w", err)
@@ -375,10 +375,11 @@ func (s *Store) checkFile() error {
 	return core.ErrStorage.With(ErrReplaced)
 }
 
-// Close ends the writer after what is queued, moves the -wal into the file and closes it. After a daemon's clean stop the
-// one file is complete; where another process keeps the -wal alive, that is logged and no error. A command that changed
-// something beside a daemon returns when the daemon's caches have dropped what they knew: a user who was switched off, or a
-// token that was revoked, is then refused.
+// Close ends the writer after what is queued, moves the -wal into the file and closes it. After a daemon's clean stop
+// the one file is complete; where another process keeps the -wal alive, that is logged and no error. A command that
+// changed something next to a daemon returns when the daemon's caches have dropped what they knew: a user who was
+// switched off, or a token that was revoked, is then refused. It returns an error of the checkpoint or of the file
+// system.
 func (s *Store) Close() error {
 	if s.closed.Swap(true) {
 		return nil
@@ -435,14 +436,15 @@ func (s *Store) finalCheckpoint() error {
 	return err
 }
 
-// Unclean tells whether the process before this one ended without closing the file: then a quick_check is due.
+// Unclean reports whether the process before this one ended without closing the file: then a quick_check is due.
 func (s *Store) Unclean() bool { return s.unclean }
 
 // Path is the absolute path of the file.
 func (s *Store) Path() string { return s.path }
 
-// Departures moves with every commit after which somebody may no longer be mailed, and with every commit of another
-// process, before the one who asked for it is answered. Equal values read around a check mean that the check still holds.
+// Departures moves with every commit after which a person may no longer be mailed, and with every commit of another
+// process, before the one who asked for it is answered. Equal values read around a check mean that the check still
+// holds.
 func (s *Store) Departures() uint64 { return s.departures.Load() }
 
 // Changes moves with every commit, of other processes too: equal values mean that the database has not changed.
@@ -456,8 +458,8 @@ func (s *Store) OnKick(t Topic, fn func()) {
 	s.kicks[t] = append(s.kicks[t], fn)
 }
 
-// OnForeign calls fn after commits of other processes, when every cached row may be stale. fn must not block and must not
-// call the store.
+// OnForeign calls fn after commits of other processes, when every cached row may be stale. fn must not block and must
+// not call the store.
 func (s *Store) OnForeign(fn func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -132,7 +132,7 @@ func TestASecondDaemonIsRefusedAndACommandIsNot(t *testing.T) {
 	}
 }
 
-// Whoever is told that a command is done may rely on it at once: the daemon holds nothing of before.
+// Anyone who is told that a command is done may rely on it at once: the daemon holds nothing of before.
 func TestACommandEndsWhenTheDaemonHasSeenItsChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := testOpen(t, path, Daemon)
@@ -244,7 +244,7 @@ func TestSecretsAtRest(t *testing.T) {
 	}
 }
 
-// An operation without a savepoint that fails takes nobody along: its batch is run once more, each for itself.
+// An operation without a savepoint that fails takes no one along: its batch is run once more, each for itself.
 func TestAFailureAmongOperationsThatMayRunAgain(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	var runs [6]atomic.Int32
@@ -293,7 +293,7 @@ func TestAFailureAmongOperationsThatMayRunAgain(t *testing.T) {
 	}
 }
 
-// Of what nobody waits for, one operation goes into a commit.
+// Of what no one waits for, one operation goes into a commit.
 func TestACommitTakesOneBulkOperation(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	before := s.Stats().Batches

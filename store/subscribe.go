@@ -7,7 +7,7 @@ import (
 	"newsletterd/core"
 )
 
-// SubscribeRequest is a request to subscribe, from anybody.
+// SubscribeRequest is a request to subscribe, from anyone.
 type SubscribeRequest struct {
 	ListID      string
 	Email       core.Email
@@ -19,7 +19,8 @@ type SubscribeRequest struct {
 
 // Subscribe records a request, as the rule decides, and queues the mail that follows. What it returns tells nothing
 // about the address: the subscription is pending, made now, with the preferences of the request, whatever is known of
-// it; rowID is that of the confirm tokens, which requests without a mail share. core.ErrListNotFound, core.ErrListInactive.
+// it; rowID is that of the confirm tokens, which requests without a mail share. It returns core.ErrListNotFound or
+// core.ErrListInactive.
 func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Instant) (sub core.Subscription, rowID string, err error) {
 	list, err := s.ListWithTenant(ctx, r.ListID)
 	if err != nil {
@@ -40,8 +41,9 @@ func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Inst
 	return sub, rowID, err
 }
 
-// requestsApart is how many requests of mailPeriod for one list and address get rows of their own, whatever is known of the
-// address: those that a mail may go out for, and one. What comes then takes the place of the last one without a mail.
+// requestsApart is how many requests of mailPeriod for one list and address get rows of their own, whatever is known of
+// the address: those that a mail may go out for, and one. What comes then takes the place of the last one without a
+// mail.
 const requestsApart = confirmsPerListEmail + 1
 
 // subscribeState is all that the rule and the limits need to know, read at once.
@@ -86,8 +88,8 @@ func (tx *Tx) subscribeState(list *ListWithTenant, ask *core.Subscription, erase
 	return st, err
 }
 
-// subscribe returns the row of the request: one of the id fresh, or that of an earlier one whose place it has taken. It runs
-// as many statements in either case.
+// subscribe returns the row of the request: one of the id fresh, or that of an earlier one whose place it has taken. It
+// runs as many statements in either case.
 func (tx *Tx) subscribe(list *ListWithTenant, ask core.Subscription, fresh, erased string, r *SubscribeRequest, now core.Instant) (rowID string, err error) {
 	st, err := tx.subscribeState(list, &ask, erased, now)
 	if err != nil {
@@ -139,7 +141,8 @@ func (tx *Tx) addConfirmToken(s *core.Subscription, rowID string, shared bool, r
 	return err
 }
 
-// repeatRequest lets a request take the place of an earlier one. Tokens of both stay good: they carry their own request.
+// repeatRequest lets a request take the place of an earlier one. Tokens of both stay good: they carry their own
+// request.
 func (tx *Tx) repeatRequest(s *core.Subscription, rowID string, r *SubscribeRequest, now core.Instant) error {
 	_, err := tx.exec(`UPDATE confirm_token SET email = ?2, preferences = ?3, source = ?4, remote = ?5, user_agent = ?6, text_version = ?7,
 		created_at = max(created_at, ?8) WHERE id = ?1`,
@@ -153,7 +156,8 @@ type RequestOrigin struct {
 	Requests int    `db:"requests"`
 }
 
-// RequestOrigins counts the addresses of the newest 10,000 requests, those with most requests first.
+// RequestOrigins counts the addresses of the newest 10,000 requests, those with most requests first. Its only error is
+// core.ErrStorage.
 func (s *Store) RequestOrigins(ctx context.Context) (origins []RequestOrigin, err error) {
 	err = s.all(ctx, &origins, `SELECT remote, count(*) AS requests FROM (SELECT remote FROM confirm_token ORDER BY id DESC LIMIT 10000)
 		WHERE remote <> '' GROUP BY remote ORDER BY requests DESC, remote`)

@@ -30,7 +30,8 @@ func (n newsletter) asks(email core.Email, times int, at core.Instant) (tokens [
 	return tokens
 }
 
-// Repeated requests for one address leave as many rows as a day has mails, and one more, whatever is known of the address.
+// Repeated requests for one address leave as many rows as a day has mails, and one more, whatever is known of the
+// address.
 func TestRepeatedRequestsShareARow(t *testing.T) {
 	const address core.Email = "a@example.org"
 	for name, before := range map[string]func(newsletter){
@@ -63,8 +64,8 @@ func TestRepeatedRequestsShareARow(t *testing.T) {
 	}
 }
 
-// Each answered token of a generation confirms, and tells nothing that its own request has not said; the ledger says where that
-// request came from, or nothing.
+// Each answered token of a generation confirms, and tells nothing that its own request has not said; the ledger says
+// where that request came from, or nothing.
 func TestSharedRowsKeepRequestsApart(t *testing.T) {
 	for i := range 9 {
 		n := testNewsletter(t)
@@ -150,7 +151,7 @@ func TestTokensOfSharedRowsEnd(t *testing.T) {
 	}
 }
 
-// What repeated requests for a link, or with a token that anybody may ask for, leave out is not one row each either.
+// What repeated requests for a link, or with a token that anyone may ask for, leave out is not one row each either.
 func TestMailsLeftOutAreFew(t *testing.T) {
 	n := testNewsletter(t)
 	n.activate("a@example.org", now0)

@@ -12,13 +12,14 @@ const subscriberColumns = `list_id, email_key, subscriber.id, email, word, word_
 
 const selectSubscriber = "SELECT " + subscriberColumns + " FROM subscriber WHERE list_id = ? AND id = ?"
 
-// Subscriber reads one address of a list as the send side knows it.
+// Subscriber reads one address of a list as the send side knows it. It returns core.ErrNotFound where the list has no
+// such subscriber.
 func (s *Store) Subscriber(ctx context.Context, listID string, email core.Email) (sub core.Subscriber, err error) {
 	err = s.get(ctx, &sub, selectSubscriber, listID, s.SubscriptionID(listID, email.Key()))
 	return sub, err
 }
 
-// Subscribers reads a page of a list's subscribers, by id.
+// Subscribers reads a page of a list's subscribers, by id. Its only error is core.ErrStorage.
 func (s *Store) Subscribers(ctx context.Context, listID string, page core.Page) (subs []core.Subscriber, err error) {
 	err = s.all(ctx, &subs, "SELECT "+subscriberColumns+` FROM subscriber WHERE list_id = ? AND id > ?
 		ORDER BY id LIMIT ?`, listID, page.After, page.Limit)
@@ -202,7 +203,8 @@ func (tx *Tx) countBatch(rs receivedSync, removes bool, now core.Instant) error 
 const removeStep = 500
 
 // RemoveAbsent goes one step through the oldest open removal: those of its list that were in none of the sync's batches
-// and have not changed since its start have left as of that start. more tells whether there is more to do.
+// and have not changed since its start have left as of that start. more reports whether there is more to do. Its only
+// error is core.ErrStorage.
 func (s *Store) RemoveAbsent(ctx context.Context, now core.Instant) (more bool, err error) {
 	var open int
 	err = s.get(ctx, &open, "SELECT count(*) FROM (SELECT 1 FROM received_sync WHERE removing = 1 LIMIT 1)")
@@ -246,8 +248,8 @@ func (tx *Tx) removeAbsent(rs receivedSync, now core.Instant) error {
 	return tx.one("UPDATE received_sync SET removed_to = ? WHERE no = ?", subs[len(subs)-1].ID, rs.No)
 }
 
-// report applies what a relay or a provider said of an address to its subscribers in every list of the tenant. known tells
-// whether there are any.
+// report applies what a relay or a provider said of an address to its subscribers in every list of the tenant. known
+// reports whether there are any.
 func (tx *Tx) report(tenantID, emailKey, effect string, at, now core.Instant) (known bool, err error) {
 	pairs, err := tx.idsOf(emailKey, tenantID)
 	if err != nil {

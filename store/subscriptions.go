@@ -89,8 +89,8 @@ func (s *Store) openConfirmToken(ctx context.Context, token string) (t confirmTo
 	return t, err
 }
 
-// row reads the row of a token, with what the token's own request has said. core.ErrInvalidToken, core.ErrTokenExpired beside
-// the row.
+// row reads the row of a token, with what the token's own request has said. core.ErrInvalidToken, core.ErrTokenExpired
+// next to the row.
 func (t *confirmToken) row(from querier, now core.Instant) (row confirmRow, err error) {
 	if err := from.get(&row, selectConfirmRow, t.rowID); err != nil {
 		return row, orNotFound(err, core.ErrInvalidToken)
@@ -106,29 +106,31 @@ func (t *confirmToken) row(from querier, now core.Instant) (row confirmRow, err 
 	return row, err
 }
 
-// ConfirmToken makes the token that redeems a row of confirm tokens by the given means, as it is mailed.
-func (s *Store) ConfirmToken(ctx context.Context, rowID, means string) (string, error) {
+// ConfirmToken makes the token that redeems a row of confirm tokens by the given proof, as it is mailed. It returns
+// ErrMasterKey where the key of the tokens can't be opened.
+func (s *Store) ConfirmToken(ctx context.Context, rowID, proof string) (string, error) {
 	key, err := s.PurposeKey(ctx, PurposeMailToken)
 	if err != nil {
 		return "", err
 	}
-	return core.ConfirmToken(key, rowID, means, nil), nil
+	return core.ConfirmToken(key, rowID, proof, nil), nil
 }
 
-// AnsweredToken is ConfirmToken for the answer of the request that Subscribe has taken at an instant.
-func (s *Store) AnsweredToken(ctx context.Context, rowID, means string, r SubscribeRequest, at core.Instant) (string, error) {
+// AnsweredToken is ConfirmToken for the answer of the request that Subscribe has taken at an instant. It returns
+// ErrMasterKey where the key of the tokens can't be opened.
+func (s *Store) AnsweredToken(ctx context.Context, rowID, proof string, r SubscribeRequest, at core.Instant) (string, error) {
 	key, err := s.PurposeKey(ctx, PurposeMailToken)
 	if err != nil {
 		return "", err
 	}
 	asked := core.ConfirmRequest{Email: r.Email, Preferences: r.Preferences.OrEmpty(), Origin: r.Origin, TextVersion: r.TextVersion, At: at}
 	mark := asked.Mark(key)
-	return core.ConfirmToken(key, rowID, means, &mark), nil
+	return core.ConfirmToken(key, rowID, proof, &mark), nil
 }
 
 // Confirm redeems a confirm token. It takes effect once; repeated while the subscription is still active it gives the
-// same answer: the subscription as the token's own request asked for it, so that nobody learns more from it.
-// core.ErrInvalidToken, core.ErrTokenExpired, core.ErrSubscriptionNotFound.
+// same answer: the subscription as the token's own request asked for it, so that no one learns more from it. It returns
+// core.ErrInvalidToken, core.ErrTokenExpired or core.ErrSubscriptionNotFound.
 func (s *Store) Confirm(ctx context.Context, token string, o core.Origin, now core.Instant) (sub core.Subscription, err error) {
 	t, err := s.openConfirmToken(ctx, token)
 	if err != nil {
@@ -141,8 +143,8 @@ func (s *Store) Confirm(ctx context.Context, token string, o core.Origin, now co
 	return sub, err
 }
 
-// ConfirmAsked is the request that a confirm token answers, whether or not it still confirms: its list, and the address as
-// it was given. The error is core.ErrTokenExpired beside both, or one of Confirm's.
+// ConfirmAsked is the request that a confirm token answers, whether or not it still confirms: its list, and the address
+// as it was given. The error is core.ErrTokenExpired together with both, or one of Confirm's.
 func (s *Store) ConfirmAsked(ctx context.Context, token string, now core.Instant) (list *ListWithTenant, email core.Email, err error) {
 	t, err := s.openConfirmToken(ctx, token)
 	if err != nil {
@@ -197,8 +199,8 @@ func (tx *Tx) confirm(t *confirmToken, o core.Origin, now core.Instant) (sub cor
 	return sub, nil
 }
 
-// recordConfirm writes what a confirmation changed. The request that it answers enters the ledger only now: one that
-// nobody confirms is no consent, and goes with its token.
+// recordConfirm writes what a confirmation changed. The request that it answers enters the ledger only now: one that no
+// one confirms is no consent, and goes with its token.
 func (tx *Tx) recordConfirm(list *ListWithTenant, was string, sub *core.Subscription, row *confirmRow, c *core.Change, o core.Origin, now core.Instant) error {
 	if err := tx.saveChange(list, was, sub, c, now); err != nil {
 		return err
@@ -233,9 +235,9 @@ type UnsubscribeRequest struct {
 	Origin         core.Origin
 }
 
-// Unsubscribe ends a subscription and returns it. The second time adds a reason at most. core.ErrSubscriptionNotFound where
-// it is gone, or was never there: the caller answers as if it had been. Who was active, and left by a token that anybody
-// could ask for, gets a mail with a way back, unless the address has had too many of them.
+// Unsubscribe ends a subscription and returns it. The second time adds a reason at most. core.ErrSubscriptionNotFound
+// where it is gone, or was never there: the caller answers as if it had been. Who was active, and left by a token that
+// anyone could ask for, gets a mail with a way back, unless the address has had too many of them.
 func (s *Store) Unsubscribe(ctx context.Context, l UnsubscribeRequest, now core.Instant) (sub core.Subscription, err error) {
 	var gone error
 	err = s.update(ctx, func(tx *Tx) error {
@@ -256,12 +258,12 @@ func (s *Store) Unsubscribe(ctx context.Context, l UnsubscribeRequest, now core.
 	return sub, err
 }
 
-// noticeUnsubscribed queues the notice. As many statements run in any case, so that the time of the
-// answer tells nothing. The row carries the instant of the unsubscribing, which the undo token is made of.
+// noticeUnsubscribed queues the notice. As many statements run in any case, so that the time of the answer tells
+// nothing. The row carries the instant of the unsubscribe, which the undo token is made of.
 func (tx *Tx) noticeUnsubscribed(l UnsubscribeRequest, sub *core.Subscription, change *core.Change, now core.Instant) error {
 	m := core.Mail{Kind: core.MailUnsubscribed, ListID: l.ListID, Email: l.Email, DueAt: now.Add(MailDelay)}
 	state := mailLeftOut
-	spared := 4 // statements of an unsubscribing
+	spared := 4 // statements of an unsubscribe
 	if sub.ID == "" || l.Reason != "" {
 		spared-- // leaves or addReason has looked
 	}
@@ -295,8 +297,8 @@ func (tx *Tx) noticeUnsubscribed(l UnsubscribeRequest, sub *core.Subscription, c
 	return tx.writeMail(m, state, now)
 }
 
-// undosOver tells whether an address has had as many undo links as it gets: who may confirm by the answer could have one sent each
-// second. It is asked whether or not there is one to send, since the time of the answer tells nothing.
+// undosOver reports whether an address has had as many undo links as it gets: who may confirm by the answer could have
+// one sent each second. It is asked whether or not there is one to send, since the time of the answer tells nothing.
 func (tx *Tx) undosOver(listID string, email core.Email, now core.Instant) (over bool, err error) {
 	err = tx.get(&over, `SELECT count(*) >= ?4 OR count(*) FILTER (WHERE list_id = ?1) >= ?5 FROM mail
 		WHERE email_key = ?2 AND kind = 'unsubscribed' AND created_at > ?3 AND state != `+sqlMailLeftOut,
@@ -304,8 +306,8 @@ func (tx *Tx) undosOver(listID string, email core.Email, now core.Instant) (over
 	return over, err
 }
 
-// pretendEvent writes an event and takes it back, so that the commit has pages to write as that of an unsubscribing has. 2
-// statements.
+// pretendEvent writes an event and takes it back, so that the commit has pages to write as that of an unsubscribe has.
+// 2 statements.
 func (tx *Tx) pretendEvent(l UnsubscribeRequest, now core.Instant) error {
 	err := tx.putEvent(&core.Event{
 		ID: core.NewID(), Type: core.EventUnsubscribed, ListID: l.ListID, OccurredAt: now,
@@ -318,9 +320,9 @@ func (tx *Tx) pretendEvent(l UnsubscribeRequest, now core.Instant) error {
 	return err
 }
 
-// leaves ends a subscriber of whom only the send side knows, since another member service has the subscription: nobody is
-// mailed from now on. The tenant's endpoints hear it, and so does the member service, if this daemon knows where it is; what that
-// says later of the subscriber counts again.
+// endMirrored ends a subscriber of whom only the send side knows, since another member service has the subscription: no one
+// is mailed from now on. The tenant's endpoints hear it, and so does the member service, if this daemon knows where it
+// is; what that says later of the subscriber counts again.
 func (tx *Tx) endMirrored(l UnsubscribeRequest, now core.Instant) error {
 	var sub core.Subscriber
 	err := tx.get(&sub, selectSubscriber, l.ListID, l.SubscriptionID)
@@ -380,7 +382,7 @@ func (tx *Tx) unsubscribe(l UnsubscribeRequest, now core.Instant) (*core.Change,
 	}
 	was := sub.Status
 	change, due := sub.Unsubscribe(now), now
-	if l.Proof == core.ProofResponse { // anybody may have asked: no work of the outbox beside the answer
+	if l.Proof == core.ProofResponse { // anyone may have asked: no work of the outbox during the answer
 		due = now.Add(MailDelay)
 	}
 	if err := tx.saveChange(list, was, &sub, change, due); err != nil {
@@ -400,8 +402,8 @@ func (tx *Tx) unsubscribe(l UnsubscribeRequest, now core.Instant) (*core.Change,
 	})
 }
 
-// addReason keeps the reason of somebody who had left by one click and tells why on the page. One that was given stays, and who may
-// have asked for the token puts no words into the mouth of who left by the link of a mail.
+// addReason keeps the reason of a person who had left by one click and tells why on the page. One that was given stays,
+// and who may have asked for the token puts no words into the mouth of who left by the link of a mail.
 func (tx *Tx) addReason(l UnsubscribeRequest, leftAt core.Instant) error {
 	if l.Reason == "" {
 		return nil
@@ -411,13 +413,15 @@ func (tx *Tx) addReason(l UnsubscribeRequest, leftAt core.Instant) error {
 	return err
 }
 
-// SetPreferences replaces the preferences of an address on a list. core.ErrSubscriptionNotFound.
+// SetPreferences replaces the preferences of an address on a list. It returns core.ErrSubscriptionNotFound where there
+// is none.
 func (s *Store) SetPreferences(ctx context.Context, listID string, email core.Email, p core.Preferences, now core.Instant) (core.Subscription, error) {
 	return s.changePreferences(ctx, listID, email, func(core.Preferences) (core.Preferences, error) { return p.OrEmpty(), nil }, now)
 }
 
-// SetFields sets members of the preferences of an address on a list, or takes them out where the value is nil. The others stay as
-// they are at that moment. core.ErrSubscriptionNotFound, and what core.Preferences.Check says of the result.
+// SetFields sets members of the preferences of an address on a list, or takes them out where the value is nil. The
+// others stay as they are at that moment. core.ErrSubscriptionNotFound, and what core.Preferences.Check says of the
+// result.
 func (s *Store) SetFields(ctx context.Context, listID string, email core.Email, values map[string]any, now core.Instant) (core.Subscription, error) {
 	return s.changePreferences(ctx, listID, email, func(p core.Preferences) (core.Preferences, error) {
 		p = p.With(values)
@@ -447,14 +451,14 @@ func (s *Store) changePreferences(ctx context.Context, listID string, email core
 	return sub, err
 }
 
-// Subscription reads the record of an address on a list. core.ErrSubscriptionNotFound.
+// Subscription reads the record of an address on a list. It returns core.ErrSubscriptionNotFound where there is none.
 func (s *Store) Subscription(ctx context.Context, listID string, email core.Email) (sub core.Subscription, err error) {
 	err = s.get(ctx, &sub, "SELECT "+subscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id = ?",
 		listID, s.SubscriptionID(listID, email.Key()))
 	return sub, orNotFound(err, core.ErrSubscriptionNotFound)
 }
 
-// Subscriptions reads a page of a list by id, whatever the status.
+// Subscriptions reads a page of a list by id, whatever the status. Its only error is core.ErrStorage.
 func (s *Store) Subscriptions(ctx context.Context, listID, afterID string, limit int) ([]core.Subscription, error) {
 	var subs []core.Subscription
 	err := s.all(ctx, &subs, "SELECT "+subscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id > ? ORDER BY s.id LIMIT ?",

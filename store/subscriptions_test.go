@@ -418,7 +418,8 @@ func TestSubscriptionsInPages(t *testing.T) {
 	}
 }
 
-// An event that is refused for good is a dead letter, unless its list has been deleted: then nobody could deliver it ever.
+// An event that is refused for good is a dead letter, unless its list has been deleted: then no one could deliver it
+// ever.
 func TestRefusedEventsOfADeletedList(t *testing.T) {
 	n := testNewsletter(t)
 	n.activate("a@example.org", now0)

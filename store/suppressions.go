@@ -7,8 +7,8 @@ import (
 )
 
 // KindDisabled is the kind of an address that the member service has switched off. The other kinds are the send side's
-// blocks: core.StatusBounced, core.StatusComplaint and core.StatusSuppressed. What is left of an erased address has these
-// kinds too, or is "left": then only an import is refused.
+// blocks: core.StatusBounced, core.StatusComplaint and core.StatusSuppressed. What is left of an erased address has
+// these kinds too, or is "left": then only an import is refused.
 const KindDisabled = "disabled"
 
 // Suppressed is one thing that stands against mailing an address, on the member's side or on the send side.
@@ -30,7 +30,8 @@ const (
 		FROM subscriber AS s JOIN list AS l ON l.id = s.list_id `
 )
 
-// DisabledAddresses reads a page of what the member service has switched off, behind a row; tenantID empty: all of it.
+// DisabledAddresses reads a page of what the member service has switched off, after a row; tenantID empty: all of it.
+// Its only error is core.ErrStorage.
 func (s *Store) DisabledAddresses(ctx context.Context, tenantID string, after Suppressed, limit int) ([]Suppressed, error) {
 	var d []Suppressed
 	err := s.all(ctx, &d, disabledColumns+`WHERE (email_key, tenant_id) > (?1, ?2) AND (?3 = '' OR tenant_id = ?3)
@@ -38,7 +39,8 @@ func (s *Store) DisabledAddresses(ctx context.Context, tenantID string, after Su
 	return d, err
 }
 
-// SuppressedAddresses reads a page of what the send side keeps from being mailed by any list of a tenant, behind a row.
+// SuppressedAddresses reads a page of what the send side keeps from being mailed by any list of a tenant, after a row.
+// Its only error is core.ErrStorage.
 func (s *Store) SuppressedAddresses(ctx context.Context, tenantID string, after Suppressed, limit int) ([]Suppressed, error) {
 	var d []Suppressed
 	err := s.all(ctx, &d, suppressionColumns+`WHERE (tenant_id, email_key) > (?1, ?2) AND (?3 = '' OR tenant_id = ?3)
@@ -46,7 +48,8 @@ func (s *Store) SuppressedAddresses(ctx context.Context, tenantID string, after 
 	return d, err
 }
 
-// BlockedSubscribers reads a page of a list's subscribers with a block, by id; last is where the next page begins.
+// BlockedSubscribers reads a page of a list's subscribers with a block, by id; last is where the next page begins. Its
+// only error is core.ErrStorage.
 func (s *Store) BlockedSubscribers(ctx context.Context, listID, afterID string, limit int) (d []Suppressed, last string, err error) {
 	var rows []struct {
 		ID string `db:"id"`
@@ -61,8 +64,8 @@ func (s *Store) BlockedSubscribers(ctx context.Context, listID, afterID string, 
 	return d, last, err
 }
 
-// Suppressions reads all that stands against mailing an address; tenantID not empty: what concerns that tenant, which is
-// also what stands everywhere.
+// Suppressions reads all that stands against mailing an address; tenantID not empty: what concerns that tenant, which
+// is also what stands everywhere. Its only error is core.ErrStorage.
 func (s *Store) Suppressions(ctx context.Context, email core.Email, tenantID string) (d []Suppressed, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		d, err = tx.suppressions(email.Key(), tenantID)
@@ -103,9 +106,9 @@ func (tx *Tx) suppressions(emailKey, tenantID string) (all []Suppressed, err err
 	return append(all, part...), err
 }
 
-// Suppress is an operator's word that an address is not to be mailed, by lists of one tenant or (TenantID empty) by any: the
-// member's side is disabled with its events, and the send side blocks at once what it knows of the address. It returns how
-// many subscriptions ended. core.ErrNotFound: there is no such tenant.
+// Suppress is an operator's word that an address is not to be mailed, by lists of one tenant or (TenantID empty) by
+// any: the member's side is disabled with its events, and the send side blocks at once what it knows of the address. It
+// returns how many subscriptions ended. core.ErrNotFound: there is no such tenant.
 func (s *Store) Suppress(ctx context.Context, d DisableRequest, actor string, now core.Instant) (n int, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		if d.TenantID != "" {
@@ -129,9 +132,9 @@ func (s *Store) Suppress(ctx context.Context, d DisableRequest, actor string, no
 	return n, err
 }
 
-// SetSuppressionReason changes the reason of what stands against mailing an address: of the entries of one tenant, or (tenantID
-// empty) of all. Blocks that a list's subscriber has carry none. The record of consents keeps what it says. It returns the entries.
-// core.ErrNotFound: there is none.
+// SetSuppressionReason changes the reason of what stands against mailing an address: of the entries of one tenant, or
+// (tenantID empty) of all. Blocks that a list's subscriber has carry none. The record of consents keeps what it says.
+// It returns the entries. core.ErrNotFound: there is none.
 func (s *Store) SetSuppressionReason(ctx context.Context, email core.Email, tenantID, reason, actor string, now core.Instant) (changed []Suppressed, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		changed = nil
@@ -163,9 +166,9 @@ func (s *Store) SetSuppressionReason(ctx context.Context, email core.Email, tena
 	return changed, err
 }
 
-// Lift takes away all that stands against mailing an address, for one tenant or (empty) everywhere, on both sides, and what
-// a complaint has still on its way. It returns what it has lifted. Nobody becomes subscribed by it. core.ErrNotFound:
-// nothing stood there.
+// Lift takes away all that stands against mailing an address, for one tenant or (empty) everywhere, on both sides, and
+// what a complaint has still on its way. It returns what it has lifted. No one becomes subscribed by it.
+// core.ErrNotFound: nothing stood there.
 func (s *Store) Lift(ctx context.Context, email core.Email, tenantID, actor string, now core.Instant) (lifted []Suppressed, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		lifted, err = tx.lift(email.Key(), tenantID, now)

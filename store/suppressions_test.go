@@ -108,7 +108,7 @@ func TestLiftForOneTenant(t *testing.T) {
 	}
 }
 
-// Pages lose nobody, also where one address has rows of several tenants at the edge of a page.
+// Pages lose no one, also where one address has rows of several tenants at the edge of a page.
 func TestSuppressedPages(t *testing.T) {
 	n := testNewsletter(t)
 	for i := range 5 {

@@ -24,8 +24,8 @@ type Sync struct {
 const syncColumns = `y.id, y.tenant_id, y.list_id, y.batch_total, y.due_at, y.started_at, y.finished_at, y.failed_at, y.reason,
 	(SELECT count(*) FROM sync_batch AS b WHERE b.sync_id = y.id AND b.done_at > 0) AS done`
 
-// RequestSync asks for a full sync of a list and returns its id: that of one which waits to be planned, if there is one.
-// core.ErrListNotFound, ErrForeignFed.
+// RequestSync asks for a full sync of a list and returns its id: that of one which waits to be planned, if there is
+// one. It returns core.ErrListNotFound or ErrForeignFed.
 func (s *Store) RequestSync(ctx context.Context, listID string, now core.Instant) (id string, err error) {
 	list, err := s.ListWithTenant(ctx, listID)
 	if err != nil {
@@ -49,9 +49,10 @@ func (s *Store) syncList(ctx context.Context, list *ListWithTenant, now core.Ins
 	return id, err
 }
 
-// requestSync makes sure that a sync of the list will be planned at due or later, with every change in it that is stamped with
-// changed or before, also where the clock goes back meanwhile. One that waits already is put off to due, so that a long import
-// asks for one sync and not for hundreds; one that is being planned may have passed the change's place, so it does not count.
+// requestSync makes sure that a sync of the list will be planned at due or later, with every change in it that is
+// stamped with changed or before, also where the clock goes back meanwhile. One that waits already is put off to due,
+// so that a long import asks for one sync and not for hundreds; one that is being planned may have passed the change's
+// place, so it does not count.
 func (tx *Tx) requestSync(tenantID, listID string, due, changed core.Instant) (id string, err error) {
 	tx.kick(TopicSync)
 	err = tx.get(&id, "SELECT id FROM sync WHERE list_id = ? AND batch_total = 0 AND due_at > 0 AND finished_at = 0 AND failed_at = 0", listID)
@@ -68,13 +69,13 @@ func (tx *Tx) requestSync(tenantID, listID string, due, changed core.Instant) (i
 	return id, err
 }
 
-// Sync reads one. core.ErrNotFound.
+// Sync reads one. It returns core.ErrNotFound where there is none.
 func (s *Store) Sync(ctx context.Context, id string) (y Sync, err error) {
 	err = s.get(ctx, &y, "SELECT "+syncColumns+" FROM sync AS y WHERE y.id = ?", id)
 	return y, err
 }
 
-// OpenSyncs reads the syncs that are neither finished nor failed, oldest first.
+// OpenSyncs reads the syncs that are neither finished nor failed, oldest first. Its only error is core.ErrStorage.
 func (s *Store) OpenSyncs(ctx context.Context, limit int) ([]Sync, error) {
 	var y []Sync
 	err := s.all(ctx, &y, "SELECT "+syncColumns+` FROM sync AS y WHERE y.finished_at = 0 AND y.failed_at = 0
@@ -82,7 +83,7 @@ func (s *Store) OpenSyncs(ctx context.Context, limit int) ([]Sync, error) {
 	return y, err
 }
 
-// Syncs reads a list's syncs, or (empty) those of every list, the newest first.
+// Syncs reads a list's syncs, or (empty) those of every list, the newest first. Its only error is core.ErrStorage.
 func (s *Store) Syncs(ctx context.Context, listID string, limit int) ([]Sync, error) {
 	var y []Sync
 	err := s.all(ctx, &y, "SELECT "+syncColumns+` FROM sync AS y WHERE ?1 = '' OR y.list_id = ?1
@@ -90,8 +91,8 @@ func (s *Store) Syncs(ctx context.Context, listID string, limit int) ([]Sync, er
 	return y, err
 }
 
-// SyncFailed tells whether the newest sync of a list has failed: what it was to announce, such as a large import, is not
-// at the receiver.
+// SyncFailed reports whether the newest sync of a list has failed: what it was to announce, such as a large import, is
+// not at the receiver. Its only error is core.ErrStorage.
 func (s *Store) SyncFailed(ctx context.Context, listID string) (failed bool, err error) {
 	err = s.get(ctx, &failed, `SELECT coalesce((SELECT failed_at > 0 FROM sync WHERE list_id = ?
 		ORDER BY started_at DESC, id DESC LIMIT 1), 0)`, listID)
@@ -99,7 +100,8 @@ func (s *Store) SyncFailed(ctx context.Context, listID string) (failed bool, err
 }
 
 // PlanSync fixes the start and the batches of a sync. The start is committed first: what changes after that is stamped
-// later (see stamp), what changed before is in the batches. It may be repeated after a crash.
+// later (see stamp), what changed before is in the batches. It may be repeated after a crash. It returns
+// core.ErrListNotFound where the list is gone.
 func (s *Store) PlanSync(ctx context.Context, y *Sync, now core.Instant) error {
 	if _, err := s.ListWithTenant(ctx, y.ListID); errors.Is(err, core.ErrNotFound) {
 		return s.FailSync(ctx, y.ID, "the list is gone", now)
@@ -130,16 +132,16 @@ func (s *Store) PlanSync(ctx context.Context, y *Sync, now core.Instant) error {
 }
 
 // stamp is the instant of a change of a list's subscriptions: now, or just after the start of the list's last full sync
-// where that is later (the clock was set back, or the request waited while the sync was planned). Otherwise a receiver would take
-// the sync for the newer word.
+// where that is later (the clock was set back, or the request waited while the sync was planned). Otherwise a receiver
+// would take the sync for the newer word.
 func (tx *Tx) stamp(listID string, now core.Instant) (core.Instant, error) {
 	var last core.Instant
 	err := tx.get(&last, "SELECT coalesce(max(started_at), 0) FROM sync WHERE list_id = ?", listID)
 	return max(now, last+1), err
 }
 
-// batchEnds walks the list in pages, each a read of its own, and returns the last id of each batch. An empty list has one
-// empty batch: it tells the receiver that nobody is left.
+// batchEnds walks the list in pages, each a read of its own, and returns the last id of each batch. An empty list has
+// one empty batch: it tells the receiver that no one is left.
 func (s *Store) batchEnds(ctx context.Context, listID string, now core.Instant) ([]string, error) {
 	ends, after := []string{}, ""
 	for {
@@ -202,7 +204,8 @@ type SyncBatch struct {
 	Tries   int          `db:"tries"`
 }
 
-// OpenBatches reads the batches of a sync that are not delivered, in order, behind one of them.
+// OpenBatches reads the batches of a sync that are not delivered, in order, after one of them. Its only error is
+// core.ErrStorage.
 func (s *Store) OpenBatches(ctx context.Context, syncID string, after, limit int) ([]SyncBatch, error) {
 	var b []SyncBatch
 	err := s.all(ctx, &b, `SELECT sync_id, batch_no, from_id, to_id, due_at, tries FROM sync_batch
@@ -210,7 +213,8 @@ func (s *Store) OpenBatches(ctx context.Context, syncID string, after, limit int
 	return b, err
 }
 
-// SyncSubscribers reads the subscribers of a batch, as many as were there when the sync was planned or fewer.
+// SyncSubscribers reads the subscribers of a batch, as many as were there when the sync was planned or fewer. Its only
+// error is core.ErrStorage.
 func (s *Store) SyncSubscribers(ctx context.Context, y *Sync, b *SyncBatch) ([]core.EventSubscriber, error) {
 	var rows []struct {
 		ID          string           `db:"id"`
@@ -235,7 +239,7 @@ type BatchResult struct {
 	RetryAt core.Instant // not done: when to try again
 }
 
-// FinishBatches records results.
+// FinishBatches records results. Its only error is core.ErrStorage.
 func (s *Store) FinishBatches(ctx context.Context, results []BatchResult, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		for _, r := range results {
@@ -255,7 +259,8 @@ func (s *Store) FinishBatches(ctx context.Context, results []BatchResult, now co
 	})
 }
 
-// FinishSync ends a sync if every batch of it is delivered, and tells whether it did.
+// FinishSync ends a sync if every batch of it is delivered, and reports whether it did. Its only error is
+// core.ErrStorage.
 func (s *Store) FinishSync(ctx context.Context, id string, now core.Instant) (finished bool, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		n, err := tx.exec(`UPDATE sync SET finished_at = ? WHERE id = ? AND batch_total > 0 AND finished_at = 0
@@ -266,7 +271,7 @@ func (s *Store) FinishSync(ctx context.Context, id string, now core.Instant) (fi
 	return finished, err
 }
 
-// FailSync ends a sync for good; a later one starts anew.
+// FailSync ends a sync for good; a later one starts anew. Its only error is core.ErrStorage.
 func (s *Store) FailSync(ctx context.Context, id, reason string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		_, err := tx.exec("UPDATE sync SET failed_at = ?, reason = ? WHERE id = ? AND finished_at = 0", int64(now), reason, id)

@@ -9,7 +9,8 @@ import (
 
 const templateColumns = "tenant_id, name, id, layout, body_html, body_text, created_at, updated_at"
 
-// Template reads a named template of a tenant. The built-in default stands in until the tenant has its own.
+// Template reads a named template of a tenant. The built-in default stands in until the tenant has its own. It returns
+// core.ErrNotFound where the tenant has no template of another name.
 func (s *Store) Template(ctx context.Context, tenantID, name string) (t core.Template, err error) {
 	err = s.get(ctx, &t, "SELECT "+templateColumns+" FROM template WHERE tenant_id = ? AND name = ?", tenantID, name)
 	if errors.Is(err, core.ErrNotFound) && name == core.DefaultTemplate {
@@ -27,13 +28,13 @@ func (tx *Tx) template(tenantID, name string) (t core.Template, err error) {
 	return t, err
 }
 
-// TemplateByID reads a template by its id.
+// TemplateByID reads a template by its id. It returns core.ErrNotFound where there is no such template.
 func (s *Store) TemplateByID(ctx context.Context, id string) (t core.Template, err error) {
 	err = s.get(ctx, &t, "SELECT "+templateColumns+" FROM template WHERE id = ?", id)
 	return t, err
 }
 
-// templateExists tells whether a tenant has a template of the name; none is asked for by the empty name.
+// templateExists reports whether a tenant has a template of the name; none is asked for by the empty name.
 func (tx *Tx) templateExists(tenantID, name string) (bool, error) {
 	if name == "" || name == core.DefaultTemplate {
 		return true, nil
@@ -43,14 +44,15 @@ func (tx *Tx) templateExists(tenantID, name string) (bool, error) {
 	return n > 0, err
 }
 
-// Templates reads a page of a tenant's templates, by name.
+// Templates reads a page of a tenant's templates, by name. Its only error is core.ErrStorage.
 func (s *Store) Templates(ctx context.Context, tenantID string, page core.Page) (ts []core.Template, err error) {
 	err = s.all(ctx, &ts, "SELECT "+templateColumns+" FROM template WHERE tenant_id = ? AND name > ? ORDER BY name LIMIT ?",
 		tenantID, page.After, page.Limit)
 	return ts, err
 }
 
-// AddTemplate keeps a new template. core.ErrConflict: the tenant has one of that name; core.ErrNotFound: no such tenant.
+// AddTemplate keeps a new template. core.ErrConflict: the tenant has one of that name; core.ErrNotFound: no such
+// tenant.
 func (s *Store) AddTemplate(ctx context.Context, t core.Template, actor string) error {
 	return s.update(ctx, func(tx *Tx) error {
 		if _, err := tx.tenant(t.TenantID); err != nil {
@@ -66,7 +68,9 @@ func (s *Store) AddTemplate(ctx context.Context, t core.Template, actor string) 
 	})
 }
 
-// UpdateTemplate changes a template by a rule and returns it as it is then. Jobs that were made before keep what they froze.
+// UpdateTemplate changes a template by a rule and returns it as it is then. Jobs that were made before keep what they
+// froze. It returns core.ErrNotFound where there is no such template, a conflict where the name is taken
+// (core.ErrConflict), or an error of the rule.
 func (s *Store) UpdateTemplate(ctx context.Context, id, actor string, rule func(*core.Template) error) (t core.Template, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		if err := tx.get(&t, "SELECT "+templateColumns+" FROM template WHERE id = ?", id); err != nil {
@@ -86,7 +90,8 @@ func (s *Store) UpdateTemplate(ctx context.Context, id, actor string, rule func(
 	return t, err
 }
 
-// DeleteTemplate removes a template; jobs that were made before keep what they froze.
+// DeleteTemplate removes a template; jobs that were made before keep what they froze. It returns core.ErrNotFound where
+// there is no such template.
 func (s *Store) DeleteTemplate(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.removeRecord(ctx, "template", id, "template.delete", actor, now)
 }

@@ -24,7 +24,7 @@ func (s *Store) Tenant(ctx context.Context, id string) (t core.Tenant, err error
 	return t, err
 }
 
-// Tenants reads a page of tenants, by id: all, or those among ids.
+// Tenants reads a page of tenants, by id: all, or those among ids. Its only error is core.ErrStorage.
 func (s *Store) Tenants(ctx context.Context, ids []string, all bool, page core.Page) (ts []core.Tenant, err error) {
 	if all {
 		err = s.all(ctx, &ts, allTenants, page.After, page.Limit)
@@ -37,7 +37,8 @@ func (s *Store) Tenants(ctx context.Context, ids []string, all bool, page core.P
 // jsonOf is a list of texts as an argument of json_each.
 func jsonOf(list []string) string { return core.Strings(list).Column() }
 
-// AddTenant keeps a new tenant. Passwords of relays are blanked in t, too.
+// AddTenant keeps a new tenant. Passwords of relays are blanked in t, too. It returns a conflict where the id is taken
+// (core.ErrConflict).
 func (s *Store) AddTenant(ctx context.Context, t core.Tenant, actor string) error {
 	told := t.Relays
 	err := s.update(ctx, func(tx *Tx) error {
@@ -64,7 +65,9 @@ func (tx *Tx) tenant(id string) (t core.Tenant, err error) {
 	return t, err
 }
 
-// UpdateTenant changes a tenant by a rule and returns it as it is then. The rule runs inside the transaction.
+// UpdateTenant changes a tenant by a rule and returns it as it is then. The rule runs inside the transaction. It
+// returns core.ErrNotFound where there is no such tenant, ErrMasterKey where the relays' passwords can't be opened, or
+// an error of the rule.
 func (s *Store) UpdateTenant(ctx context.Context, id, actor string, rule func(*core.Tenant) error) (t core.Tenant, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		if t, err = tx.tenant(id); err != nil {
@@ -92,7 +95,8 @@ func (s *Store) UpdateTenant(ctx context.Context, id, actor string, rule func(*c
 	return t, err
 }
 
-// DeleteTenant takes a tenant and its lists and clients out of sight. Its rows go later, by housekeeping.
+// DeleteTenant takes a tenant and its lists and clients out of sight. Its rows go later, by housekeeping. It returns
+// core.ErrNotFound where there is no such tenant.
 func (s *Store) DeleteTenant(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		err := tx.one("UPDATE tenant SET deleted_at = ?, updated_at = ? WHERE id = ? AND deleted_at = 0", now, now, id)

@@ -7,14 +7,14 @@ import (
 	"newsletterd/core"
 )
 
-// How many test mails a tenant gets in an hour: enough for whoever writes a letter, too few for sending one.
+// How many test mails a tenant gets in an hour: enough for anyone who writes a letter, too few for sending one.
 const (
 	testMails       = 100
 	testMailsWindow = time.Hour
 )
 
-// AddTestMail queues a mail with the content of a job to one address, among the transactional ones. An address that mails
-// must not go to is Invalid; over the limit of the tenant it is core.ErrTooMany.
+// AddTestMail queues a mail with the content of a job to one address, among the transactional ones. An address that
+// mails must not go to is Invalid; over the limit of the tenant it is core.ErrTooMany.
 func (s *Store) AddTestMail(ctx context.Context, j *core.SendJob, email core.Email, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		var barred bool

@@ -50,7 +50,7 @@ type TokenState struct {
 	Live          bool // not revoked or expired; the user is there, enabled and of the same epoch; so is the client, its tenant active
 }
 
-// Operator tells whether the user of the family holds that role.
+// Operator reports whether the user of the family holds that role.
 func (t TokenState) Operator() bool {
 	u := core.User{Roles: t.Roles}
 	return u.Operator()
@@ -104,10 +104,12 @@ const tokenClientColumns = `coalesce(c.tenant_id, '') AS client_tenant, coalesce
 	coalesce(c.first_party, 0) AS first_party,
 	coalesce(t.status, '') = 'suspended' AS suspended`
 
-// roleCounts leaves out roles that are pending, and those in tenants that are suspended: they give no rights until that ends.
+// roleCounts leaves out roles that are pending, and those in tenants that are suspended: they give no rights until that
+// ends.
 const roleCounts = "pending = 0 AND NOT EXISTS (SELECT 1 FROM tenant WHERE tenant.id = role.tenant_id AND tenant.status = 'suspended')"
 
-// TokenClient reads a registered client; deleted ones, and those of a deleted tenant, are not found.
+// TokenClient reads a registered client; deleted ones, and those of a deleted tenant, are not found. It returns
+// core.ErrNotFound where there is no such family.
 func (s *Store) TokenClient(ctx context.Context, id string) (TokenClient, error) {
 	var row clientRow
 	err := s.get(ctx, &row, "SELECT c.id AS cid, "+tokenClientColumns+` FROM client c LEFT JOIN tenant t ON t.id = c.tenant_id
@@ -168,7 +170,7 @@ func (r stateRow) state(now core.Instant) (TokenState, error) {
 	return t, err
 }
 
-// TokenState reads the state of a family by its id (sid).
+// TokenState reads the state of a family by its id (sid). It returns core.ErrNotFound where there is no such family.
 func (s *Store) TokenState(ctx context.Context, sid string, now core.Instant) (TokenState, error) {
 	var row stateRow
 	if err := s.scan(ctx, "SELECT "+stateColumns+" FROM family f"+stateJoins+"WHERE f.id = ?", sid, row.places()...); err != nil {
@@ -177,7 +179,8 @@ func (s *Store) TokenState(ctx context.Context, sid string, now core.Instant) (T
 	return row.state(now)
 }
 
-// RefreshState reads the state of the family that a refresh token belongs to, used or not.
+// RefreshState reads the state of the family that a refresh token belongs to, used or not. It returns core.ErrNotFound
+// where there is no such token.
 func (s *Store) RefreshState(ctx context.Context, refreshHash []byte, now core.Instant) (TokenState, error) {
 	var row stateRow
 	err := s.scan(ctx, "SELECT "+stateColumns+" FROM refresh x JOIN family f ON f.id = x.family_id"+stateJoins+"WHERE x.hash = ?", refreshHash, row.places()...)
@@ -187,7 +190,8 @@ func (s *Store) RefreshState(ctx context.Context, refreshHash []byte, now core.I
 	return row.state(now)
 }
 
-// AddFamily records a family that has no refresh token: a client's own, or one made on the command line.
+// AddFamily records a family that has no refresh token: a client's own, or one made on the command line. Its only error
+// is core.ErrStorage.
 func (s *Store) AddFamily(ctx context.Context, f Family) error {
 	return s.updateRepeatable(ctx, func(tx *Tx) error { return tx.insertFamily(f) })
 }
@@ -207,7 +211,7 @@ func (tx *Tx) insertRefresh(hash []byte, familyID string, now, expires core.Inst
 	return err
 }
 
-// Families lists a user's live families, the newest first.
+// Families lists a user's live families, the newest first. Its only error is core.ErrStorage.
 func (s *Store) Families(ctx context.Context, userID string, now core.Instant) ([]Family, error) {
 	var f []Family
 	err := s.all(ctx, &f, "SELECT "+familyColumns+` FROM family f JOIN user u ON u.id = f.user_id
@@ -215,7 +219,8 @@ func (s *Store) Families(ctx context.Context, userID string, now core.Instant) (
 	return f, err
 }
 
-// RevokeFamily ends a family, and with it every token of it.
+// RevokeFamily ends a family, and with it every token of it. It returns core.ErrNotFound where there is no such live
+// family.
 func (s *Store) RevokeFamily(ctx context.Context, id string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error { return tx.revokeFamily(id, now) })
 }
@@ -225,8 +230,8 @@ func (tx *Tx) revokeFamily(id string, now core.Instant) error {
 	return tx.one("UPDATE family SET revoked_at = CASE WHEN revoked_at = 0 THEN ? ELSE revoked_at END WHERE id = ?", int64(now), id)
 }
 
-// RevokeRefresh ends the family of a refresh token, used or not, if it is the user's. A token that is not
-// is left alone, without a word.
+// RevokeRefresh ends the family of a refresh token, used or not, if it is the user's. A token that is not is left
+// alone, without a word. Its only error is core.ErrStorage: an unknown token is none.
 func (s *Store) RevokeRefresh(ctx context.Context, refreshHash []byte, userID string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		var id string
@@ -261,9 +266,10 @@ type Rotation struct {
 	Idle          time.Duration // life of the successor, cut by that of the family
 }
 
-// RotateRefresh uses a refresh token up and puts its successor in its place. The first of parallel calls
-// rotates; the others, and any within the grace while the successor is unused, get that successor's sealed form.
-// A later use of a used token is a replay: the family ends.
+// RotateRefresh uses a refresh token up and puts its successor in its place. The first of parallel calls rotates; the
+// others, and any within the grace while the successor is unused, get that successor's sealed form. A later use of a
+// used token is a replay: the family ends. Its only error is core.ErrStorage: what became of the token is in the
+// outcome.
 func (s *Store) RotateRefresh(ctx context.Context, r Rotation, now core.Instant) (out RefreshOutcome, sealed []byte, err error) {
 	err = s.updateRepeatable(ctx, func(tx *Tx) (err error) {
 		out, sealed, err = tx.rotate(r, now)
@@ -295,7 +301,8 @@ func (tx *Tx) rotate(r Rotation, now core.Instant) (RefreshOutcome, []byte, erro
 	return RefreshRotated, r.Sealed, err
 }
 
-// reuse answers a token that could not be rotated: a used one with its successor within the grace, else by ending the family.
+// reuse answers a token that could not be rotated: a used one with its successor within the grace, else by ending the
+// family.
 func (tx *Tx) reuse(r Rotation, now core.Instant) (RefreshOutcome, []byte, error) {
 	const hashSize = 32
 	var row struct {
@@ -324,7 +331,8 @@ func (tx *Tx) reuse(r Rotation, now core.Instant) (RefreshOutcome, []byte, error
 	return RefreshReplayed, nil, tx.revokeFamily(row.Family, now)
 }
 
-// RefreshLife tells until when a refresh token is good; 0 where it was used or has expired. Its family is not looked at.
+// RefreshLife tells until when a refresh token is good; 0 where it was used or has expired. Its family is not looked
+// at. It returns core.ErrNotFound where there is no such token.
 func (s *Store) RefreshLife(ctx context.Context, hash []byte, now core.Instant) (until core.Instant, err error) {
 	err = s.get(ctx, &until, "SELECT CASE WHEN used_at = 0 AND expires_at > ? THEN expires_at ELSE 0 END FROM refresh WHERE hash = ?", now, hash)
 	return until, err

@@ -15,8 +15,9 @@ type Link struct {
 	MachineClicked int64  `db:"machine_clicked" json:"machine_clicked"` // of them: machines alone
 }
 
-// KeepLinks gives each address its number among the links of a job. An address keeps its number: a job that goes on after a
-// restart, perhaps with a template that was changed, must not lead the mails that are out to other addresses.
+// KeepLinks gives each address its number among the links of a job. An address keeps its number: a job that goes on
+// after a restart, perhaps with a template that was changed, must not lead the mails that are out to other addresses.
+// Its only error is core.ErrStorage.
 func (s *Store) KeepLinks(ctx context.Context, jobNo int64, urls []string) (nos []int64, err error) {
 	if len(urls) == 0 {
 		return nil, nil
@@ -46,19 +47,20 @@ func (s *Store) KeepLinks(ctx context.Context, jobNo int64, urls []string) (nos 
 	return nos, err
 }
 
-// LinkTarget is the address that a link of a job leads to. core.ErrNotFound where there is none, or the job's record is gone.
+// LinkTarget is the address that a link of a job leads to. core.ErrNotFound where there is none, or the job's record is
+// gone.
 func (s *Store) LinkTarget(ctx context.Context, jobNo, no int64) (url string, err error) {
 	err = s.get(ctx, &url, "SELECT url FROM link WHERE job_no = ? AND no = ?", jobNo, no)
 	return url, err
 }
 
-// Links reads the links of a job, the most followed first.
+// Links reads the links of a job, the most followed first. Its only error is core.ErrStorage.
 func (s *Store) Links(ctx context.Context, jobNo int64) (links []Link, err error) {
 	err = s.all(ctx, &links, "SELECT no, url, clicked, machine_clicked FROM link WHERE job_no = ? ORDER BY clicked DESC, no LIMIT 10000", jobNo)
 	return links, err
 }
 
-// Engagement is that somebody, or some program, has opened a mail or followed a link of it, perhaps several times.
+// Engagement is that a person, or some program, has opened a mail or followed a link of it, perhaps several times.
 type Engagement struct {
 	JobNo, Seq, LinkNo int64        // LinkNo 0: opened
 	At                 core.Instant // for the first time, of these
@@ -69,8 +71,8 @@ type Engagement struct {
 // engageStep is how many engagements one operation takes in.
 const engageStep = 200
 
-// AddEngagements counts what was opened and followed. It waits behind whatever else wants to write. n is how many it has
-// counted before an error.
+// AddEngagements counts what was opened and followed. It waits after whatever else wants to write. n is how many it has
+// counted before an error. Its only error is core.ErrStorage: a mail that is not known any more is left out.
 func (s *Store) AddEngagements(ctx context.Context, es []Engagement) (n int, err error) {
 	for n < len(es) {
 		step := es[n:min(n+engageStep, len(es))]
@@ -94,7 +96,7 @@ func (s *Store) AddEngagements(ctx context.Context, es []Engagement) (n int, err
 const selectEngagements = `SELECT coalesce(l.url, '') AS url, e.first_at, e.last_at, e.times, e.machine FROM engagement AS e
 	LEFT JOIN link AS l ON l.job_no = e.job_no AND l.no = e.link_no WHERE e.job_no = ? AND e.seq = ? ORDER BY e.link_no`
 
-// engage counts one engagement. Whatever comes within seconds behind the mail is a machine's.
+// engage counts one engagement. Whatever comes within seconds after the mail is a machine's.
 func (tx *Tx) engage(e Engagement) error {
 	var r struct {
 		Marks      core.Marks   `db:"marks"`
@@ -133,7 +135,7 @@ func (tx *Tx) engage(e Engagement) error {
 	return tx.markEngaged(e.JobNo, e.Seq, r.Marks, mark, person)
 }
 
-// countLink counts a recipient once for a link: when it is first followed, and when a person does so behind machines.
+// countLink counts a recipient once for a link: when it is first followed, and when a person does so after machines did.
 func (tx *Tx) countLink(e Engagement, first, firstPerson bool) error {
 	clicked, machine := 0, 0
 	switch {
@@ -151,8 +153,8 @@ func (tx *Tx) countLink(e Engagement, first, firstPerson bool) error {
 	return err
 }
 
-// markEngaged marks a recipient as having opened or followed, by a person or by machines alone, and counts the recipient in the
-// job's statistics when that is new.
+// markEngaged marks a recipient as having opened or followed, by a person or by machines alone, and counts the
+// recipient in the job's statistics when that is new.
 func (tx *Tx) markEngaged(jobNo, seq int64, had, mark core.Marks, person bool) error {
 	machine := core.MarkMachineOpened
 	count, uncount := "UPDATE send_job SET opened = opened + 1, machine_opened = machine_opened + ? WHERE no = ?",
@@ -196,8 +198,8 @@ func (tx *Tx) markReported(jobNo, seq int64, mark core.Marks, person bool) error
 	return tx.markEngaged(jobNo, seq, had, mark, person)
 }
 
-// MailedTo reads the job and the subscriber that a mail was sent for. core.ErrNotFound: the mail was not sent, or it is not
-// known any more to whom.
+// MailedTo reads the job and the subscriber that a mail was sent for. core.ErrNotFound: the mail was not sent, or it is
+// not known any more to whom.
 func (s *Store) MailedTo(ctx context.Context, jobNo, seq int64) (j core.SendJob, sub core.Subscriber, err error) {
 	err = s.snapshotRead(ctx, func(r *Reader) error {
 		err := r.get(&j, "SELECT "+sendJobColumns+" FROM send_job WHERE no = ? AND tenant_id IN (SELECT id FROM tenant WHERE deleted_at = 0)", jobNo)

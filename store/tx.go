@@ -52,7 +52,7 @@ type topicSet uint16
 // kick marks that work of this topic is due; the loops are woken after the commit.
 func (tx *Tx) kick(t Topic) { tx.topics |= 1 << t }
 
-// departs marks that somebody may have become unmailable; see Store.Departures.
+// departs marks that a person may have become unmailable; see Store.Departures.
 func (tx *Tx) departs() { tx.left = true }
 
 // translate is translate, and remembers that the disk has failed the operation.
@@ -268,7 +268,7 @@ func (s *Store) readable(ctx context.Context) error {
 var errClosed = errors.New("the store is closed")
 
 // ErrReplaced says that the file at the path is no longer the one that was opened: nothing more is written, since it
-// would go into a file that nobody can find.
+// would go into a file that no one can find.
 var ErrReplaced = errors.New("database_replaced: the database file was deleted or replaced while it was open")
 
 // translate turns a driver's error into one of core, by result code alone.

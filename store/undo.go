@@ -10,14 +10,14 @@ import (
 type UndoRequest struct {
 	ListID         string
 	SubscriptionID string
-	LeftAt         core.Instant // of the unsubscribing that is to be taken back
+	LeftAt         core.Instant // of the unsubscribe that is to be taken back
 	Origin         core.Origin
 }
 
-// Undo takes an unsubscribing back: the subscription is active again, with the proof of consent that it had, and a row of
-// its own in the ledger. The job whose mail caused the unsubscribing no longer counts it. It works once; repeated while the
-// subscription is active it changes nothing. Whoever was switched off, complained or is suppressed stays out.
-// core.ErrInvalidToken, core.ErrListInactive, core.ErrSubscriptionNotFound.
+// Undo takes an unsubscribe back: the subscription is active again, with the proof of consent that it had, and a row of
+// its own in the ledger. The job whose mail caused the unsubscribe no longer counts it. It works once; repeated while
+// the subscription is active it changes nothing. Anyone who was switched off, complained or is suppressed stays out. It
+// returns core.ErrInvalidToken, core.ErrListInactive or core.ErrSubscriptionNotFound.
 func (s *Store) Undo(ctx context.Context, u UndoRequest, now core.Instant) (sub core.Subscription, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		sub, err = tx.undo(u, now)
@@ -26,7 +26,8 @@ func (s *Store) Undo(ctx context.Context, u UndoRequest, now core.Instant) (sub 
 	return sub, err
 }
 
-// CanUndo tells whether Undo would work, and what it would be about. Its errors are those of Undo.
+// CanUndo reports whether Undo would work, and what it would be about. Its errors are those of Undo. It returns
+// core.ErrInvalidToken, core.ErrListInactive or core.ErrSubscriptionNotFound, as Undo does.
 func (s *Store) CanUndo(ctx context.Context, u UndoRequest, now core.Instant) (sub core.Subscription, err error) {
 	list, err := s.ListWithTenant(ctx, u.ListID)
 	if err != nil {
@@ -72,7 +73,7 @@ func (tx *Tx) undo(u UndoRequest, now core.Instant) (sub core.Subscription, err 
 	})
 }
 
-// uncountLeaving takes the unsubscribing that u takes back off the count of the job whose mail caused it, if one did.
+// uncountLeaving takes the unsubscribe that u takes back off the count of the job whose mail caused it, if one did.
 func (tx *Tx) uncountLeaving(u UndoRequest) error {
 	_, err := tx.exec(`UPDATE send_job SET unsubscribed = unsubscribed - 1 WHERE unsubscribed > 0 AND no =
 		(SELECT job_no FROM consent WHERE list_id = ? AND subscription_id = ? AND at = ? AND what = 'unsubscribed' AND job_no > 0)`,

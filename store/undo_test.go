@@ -53,7 +53,7 @@ func TestUndoRestoresTheEarlierConsent(t *testing.T) {
 	}
 }
 
-// An unsubscribing that is taken back leaves the count of the job by whose mail it came, and of no other.
+// An unsubscribe that is taken back leaves the count of the job by whose mail it came, and of no other.
 func TestUndoLeavesTheCountOfTheJob(t *testing.T) {
 	n := testNewsletter(t)
 	n.sql("INSERT INTO campaign (id, tenant_id, subject, created_at) VALUES ('c', ?, 'News', 1)", n.tenant)
@@ -170,7 +170,7 @@ func TestUndoOfADisablingThatWasLifted(t *testing.T) {
 	}
 }
 
-// A token that anybody may ask for leads to a notice with a way back, where it ended something; a row is written always.
+// A token that anyone may ask for leads to a notice with a way back, where it ended something; a row is written always.
 func TestNoticeOfAnUnsubscribing(t *testing.T) {
 	for _, c := range []struct {
 		name, means  string
@@ -202,8 +202,8 @@ func TestNoticeOfAnUnsubscribing(t *testing.T) {
 	}
 }
 
-// Rounds of subscribing, confirming by the answer and leaving send no more undo links than there are confirmations; the rounds
-// go on, and add no more rows than one a list.
+// Rounds of subscribing, confirming by the answer and leaving send no more undo links than there are confirmations; the
+// rounds go on, and add no more rows than one a list.
 func TestUndoLinksAreThrottled(t *testing.T) {
 	n := testNewsletter(t)
 	at := now0

@@ -35,7 +35,7 @@ func TestUnsubscribeReasonComesLater(t *testing.T) {
 	}
 }
 
-// A reason that comes after somebody was switched off belongs to no earlier unsubscribing.
+// A reason that comes after a person was switched off belongs to no earlier unsubscribe.
 func TestUnsubscribeReasonAfterADisabling(t *testing.T) {
 	n := testNewsletter(t)
 	u := n.leaver("ann@example.org", core.ProofMailed, now0)
@@ -48,7 +48,7 @@ func TestUnsubscribeReasonAfterADisabling(t *testing.T) {
 	}
 }
 
-// An unsubscribing that was taken back counts for no reason; the next one does.
+// An unsubscribe that was taken back counts for no reason; the next one does.
 func TestReasonsLeaveOutWhoTookItBack(t *testing.T) {
 	n := testNewsletter(t)
 	n.active("ann@example.org", now0)

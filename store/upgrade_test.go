@@ -26,7 +26,7 @@ import (
 // Passwords: "the password of ann", "the password of bob", "an operators password".
 func firstVersion(t *testing.T) string {
 	t.Helper()
-	must(t, PrepareProcess()) // before anybody opens it
+	must(t, PrepareProcess()) // before anyone opens it
 	in, err := os.Open(filepath.Join("..", "testdata", "upgrade", "v1.db.gz"))
 	must(t, err)
 	defer in.Close()
@@ -89,8 +89,8 @@ var changedByUpgrade = map[string]string{
 	"family":           "TestScopesAfterAnUpgrade",
 }
 
-// TestUpgradeFromTheFirstVersion: no row and no value of the first version is lost, the copy from before is kept, and the
-// schema is that of a fresh database.
+// TestUpgradeFromTheFirstVersion: no row and no value of the first version is lost, the copy from before is kept, and
+// the schema is that of a fresh database.
 func TestUpgradeFromTheFirstVersion(t *testing.T) {
 	path := firstVersion(t)
 	before := tables(t, path)
@@ -165,8 +165,8 @@ func statements(text string) (all []string) {
 	return all
 }
 
-// TestCrashInsideAMigration leaves the files as a kill after each statement of each migration would leave them. The next
-// start finds the old schema, never something between, and brings it to the new one.
+// TestCrashInsideAMigration leaves the files as a kill after each statement of each migration would leave them. The
+// next start finds the old schema, never something between, and brings it to the new one.
 func TestCrashInsideAMigration(t *testing.T) {
 	must(t, PrepareProcess())
 	images, path := 0, filepath.Join(t.TempDir(), "fresh.db")
@@ -248,8 +248,8 @@ func copyFiles(t *testing.T, from, to string) {
 	}
 }
 
-// TestScopesAfterAnUpgrade: clients that stood at the default of before have today's, others keep what they have. Sign-ins
-// keep their scopes, but for those by password that no third party holds.
+// TestScopesAfterAnUpgrade: clients that stood at the default of before have today's, others keep what they have.
+// Sign-ins keep their scopes, but for those by password that no third party holds.
 func TestScopesAfterAnUpgrade(t *testing.T) {
 	const was, is = "openid profile email offline_access", "openid profile email offline_access devices models.read models.write"
 	path := firstVersion(t)

@@ -48,8 +48,8 @@ func (s *Store) NewUpload(ownerID string, limits core.ModelLimits) *Upload {
 // Grow asks for n bytes of memory for a buffer, and gives them back when n is negative.
 type Grow func(n int) error
 
-// ReadFrom reads a file to its end, in chunks. now is asked once a chunk. Memory is asked for before it is used, where grow is not
-// nil, and given back at the end. Errors of the reader are returned as they are, files too large with
+// ReadFrom reads a file to its end, in chunks. now is asked once a chunk. Memory is asked for before it is used, where
+// grow is not nil, and given back at the end. Errors of the reader are returned as they are, files too large with
 // ModelLimits' own.
 func (u *Upload) ReadFrom(ctx context.Context, r io.Reader, grow Grow, now func() core.Instant) (err error) {
 	b := buffer{grow: grow}
@@ -78,7 +78,7 @@ type buffer struct {
 	grow  Grow
 }
 
-// fill reads until a chunk is full or the file ends, which is io.EOF beside what was read last.
+// fill reads until a chunk is full or the file ends, which is io.EOF together with what was read last.
 func (b *buffer) fill(r io.Reader) (n int, err error) {
 	for n < ChunkSize && err == nil {
 		if n == len(b.bytes) {
@@ -216,7 +216,8 @@ func (tx *Tx) use(ownerID string, bytes int64, limits core.ModelLimits) error {
 	return err
 }
 
-// Usage is the number of bytes that an owner's files have, those on their way in included.
+// Usage is the number of bytes that an owner's files have, those on their way in included. Its only error is
+// core.ErrStorage.
 func (s *Store) Usage(ctx context.Context, ownerID string) (bytes int64, err error) {
 	err = s.get(ctx, &bytes, "SELECT bytes FROM model_usage WHERE owner_id = ?", ownerID)
 	if errors.Is(err, core.ErrNotFound) {
@@ -225,8 +226,8 @@ func (s *Store) Usage(ctx context.Context, ownerID string) (bytes int64, err err
 	return bytes, err
 }
 
-// Commit makes the file a model and returns it as it is kept. An empty file is a model too. An owner with as many models as the
-// limits allow gets a Conflict.
+// Commit makes the file a model and returns it as it is kept. An empty file is a model too. An owner with as many
+// models as the limits allow gets a Conflict.
 func (u *Upload) Commit(ctx context.Context, m core.Model, actor string) (core.Model, error) {
 	m.Size, m.SHA256 = u.size, hex.EncodeToString(u.sum.Sum(nil))
 	err := u.store.update(ctx, func(tx *Tx) (err error) {
@@ -291,7 +292,7 @@ func (s *Store) dropUploads(ctx context.Context) error {
 
 const removeBatch = 8 // chunks in one operation: a few milliseconds
 
-// removeFiles removes a few chunks of a file that no model holds any more, or whose upload died, and tells whether
+// removeFiles removes a few chunks of a file that no model holds any more, or whose upload died, and reports whether
 // there is more to remove.
 func (s *Store) removeFiles(ctx context.Context, now core.Instant) (more bool, err error) {
 	var no int64

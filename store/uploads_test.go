@@ -67,7 +67,7 @@ func TestFilesComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
-// TestPiecesOutliveTheirRow keeps what the driver gave and reads on over the same connections: nobody writes into it.
+// TestPiecesOutliveTheirRow keeps what the driver gave and reads on over the same connections: no one writes into it.
 func TestPiecesOutliveTheirRow(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	want := noise(5 * ChunkSize)
@@ -249,8 +249,8 @@ func TestADownloadEndsWhenItsModelGoes(t *testing.T) {
 	}
 }
 
-// TestAnUploadThatItsProcessForgotGoes shows the two ways out for a process that is gone: a daemon's uploads end with the
-// next start, a command's after a while.
+// TestAnUploadThatItsProcessForgotGoes shows the two ways out for a process that is gone: a daemon's uploads end with
+// the next start, a command's after a while.
 func TestAnUploadThatItsProcessForgotGoes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := testOpen(t, path, Daemon)
@@ -335,7 +335,7 @@ func TestKillDuringAnUploadLeavesNothing(t *testing.T) {
 	}
 }
 
-// Files fill the -wal at once: it is moved into the file in smaller steps then, since everybody waits for each.
+// Files fill the -wal at once: it is moved into the file in smaller steps then, since everyone waits for each.
 func TestUploadsMakeSmallCheckpoints(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	if _, err := upload(s, testUser(t, s, "o@a.co"), bytes.NewReader(noise(2*checkpointAt)), roomy); err != nil {

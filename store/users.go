@@ -13,24 +13,26 @@ const userColumns = "id, email, email_verified, name, epoch, disabled_at, last_l
 // ErrUserExists is returned when the address belongs to another user.
 var ErrUserExists = &core.Error{Kind: core.Conflict, Code: "already_exists", Message: "There is already a user with this address.", Field: "email"}
 
-// User reads one user with roles.
+// User reads one user with roles. It returns core.ErrNotFound where there is no such user.
 func (s *Store) User(ctx context.Context, id string) (core.User, error) {
 	return s.oneUser(ctx, "SELECT "+userColumns+" FROM user WHERE id = ?", id)
 }
 
-// UserByEmail reads one user with roles, the address compared by its key.
+// UserByEmail reads one user with roles, the address compared by its key. It returns core.ErrNotFound where there is no
+// such user.
 func (s *Store) UserByEmail(ctx context.Context, email core.Email) (core.User, error) {
 	return s.oneUser(ctx, "SELECT "+userColumns+" FROM user WHERE email_key = ?", email.Key())
 }
 
-// UserWithoutRoles reads one user without roles: one statement.
+// UserWithoutRoles reads one user without roles: one statement. It returns core.ErrNotFound where there is no such
+// user.
 func (s *Store) UserWithoutRoles(ctx context.Context, id string) (u core.User, err error) {
 	err = s.get(ctx, &u, "SELECT "+userColumns+" FROM user WHERE id = ?", id)
 	return u, err
 }
 
-// UserOfFamily reads one user without roles, and the claims that a family was asked for by name. core.ErrNotFound: there
-// is no such user.
+// UserOfFamily reads one user without roles, and the claims that a family was asked for by name. core.ErrNotFound:
+// there is no such user.
 func (s *Store) UserOfFamily(ctx context.Context, id, familyID string) (core.User, string, error) {
 	var row struct {
 		core.User
@@ -51,7 +53,7 @@ func (s *Store) oneUser(ctx context.Context, query, arg string) (u core.User, er
 	return u, err
 }
 
-// Users reads a page of users with roles, by id.
+// Users reads a page of users with roles, by id. Its only error is core.ErrStorage.
 func (s *Store) Users(ctx context.Context, page core.Page) ([]core.User, error) {
 	var users []core.User
 	err := s.snapshotRead(ctx, func(r *Reader) error {
@@ -102,7 +104,8 @@ type UserInput struct {
 	Disabled *bool // true ends every session
 }
 
-// UpdateUser changes a user and returns it.
+// UpdateUser changes a user and returns it. It returns core.ErrNotFound where there is no such user, ErrUserExists
+// where the address is taken, and core.ErrInvalid for a name or an address that is not valid.
 func (s *Store) UpdateUser(ctx context.Context, id string, in UserInput, now core.Instant) (core.User, error) {
 	var u core.User
 	err := s.update(ctx, s.by(ctx, "user.update", "", id, func(tx *Tx) error {
@@ -149,7 +152,7 @@ func (tx *Tx) vouch(u *core.User, now core.Instant) error {
 	return errors.Join(tx.disown(u.ID, "", now), tx.verified(u.ID, now))
 }
 
-// apply changes u and tells whether it was switched off just now.
+// apply changes u and reports whether it was switched off just now.
 func (in UserInput) apply(u *core.User, now core.Instant) (off bool) {
 	u.UpdatedAt = now
 	if in.Email != nil {
@@ -174,7 +177,7 @@ func (in UserInput) apply(u *core.User, now core.Instant) (off bool) {
 	return off
 }
 
-// DeleteUser removes a user with roles, tokens and sessions.
+// DeleteUser removes a user with roles, tokens and sessions. It returns core.ErrNotFound where there is no such user.
 func (s *Store) DeleteUser(ctx context.Context, id string) error {
 	return s.update(ctx, s.by(ctx, "user.delete", "", id, func(tx *Tx) error {
 		tx.kick(TopicIdentity)
@@ -185,10 +188,11 @@ func (s *Store) DeleteUser(ctx context.Context, id string) error {
 	}))
 }
 
-// GrantRole gives a user a role; again changes nothing. The address of an account that an operator made counts as verified
-// from then on. For an account that registered itself and is not verified the role is pending until it is verified by mail;
-// vouch says that the operator knows the address to be the user's: then the account is verified now, without the password
-// and the sessions that whoever registered it had. core.ErrNotFound: there is no such user, or no such tenant.
+// GrantRole gives a user a role; again changes nothing. The address of an account that an operator made counts as
+// verified from then on. For an account that registered itself and is not verified the role is pending until it is
+// verified by mail; vouch says that the operator knows the address to be the user's: then the account is verified now,
+// without the password and the sessions that anyone who registered it had. core.ErrNotFound: there is no such user, or
+// no such tenant.
 func (s *Store) GrantRole(ctx context.Context, userID string, role core.Role, vouch bool, now core.Instant) error {
 	return s.update(ctx, s.by(ctx, "role.grant."+role.Role, role.TenantID, userID, func(tx *Tx) error {
 		return tx.grant(userID, role, vouch, now)
@@ -239,8 +243,8 @@ func (tx *Tx) rolesPending(userID string) (pending bool, err error) {
 	return pending, err
 }
 
-// disown takes an account from whoever has it: its password (a new one where passwordHash is not empty), its sessions, and
-// what it allowed clients and is known by.
+// disown takes an account from anyone who has it: its password (a new one where passwordHash is not empty), its
+// sessions, and what it allowed clients and is known by.
 func (tx *Tx) disown(userID, passwordHash string, now core.Instant) error {
 	if err := tx.setPassword(userID, passwordHash, now); err != nil {
 		return err
@@ -260,7 +264,8 @@ func (s *Store) RevokeRole(ctx context.Context, userID string, role core.Role) e
 	}))
 }
 
-// SetPassword sets a password's hash and ends everything issued to the user so far.
+// SetPassword sets a password's hash and ends everything issued to the user so far. It returns core.ErrNotFound where
+// there is no such user.
 func (s *Store) SetPassword(ctx context.Context, userID, passwordHash string, now core.Instant) error {
 	return s.update(ctx, s.by(ctx, "user.password", "", userID, func(tx *Tx) error { return tx.setPassword(userID, passwordHash, now) }))
 }
@@ -279,7 +284,7 @@ func (tx *Tx) setPassword(userID, passwordHash string, now core.Instant) error {
 	return tx.endSessions(userID, now)
 }
 
-// LogoutEverywhere ends every session and token of a user.
+// LogoutEverywhere ends every session and token of a user. It returns core.ErrNotFound where there is no such user.
 func (s *Store) LogoutEverywhere(ctx context.Context, userID string, now core.Instant) error {
 	return s.update(ctx, s.by(ctx, "user.logout", "", userID, func(tx *Tx) error { return tx.endSessions(userID, now) }))
 }

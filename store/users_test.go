@@ -126,7 +126,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// Deleting a user leaves nothing behind, and nothing of others goes.
+// Deleting a user leaves nothing, and nothing of others goes.
 func TestDeleteUser(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "n.db"), Daemon)
 	ctx := t.Context()

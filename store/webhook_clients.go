@@ -25,7 +25,7 @@ type WebhookSender struct {
 	Keys [][]byte
 }
 
-// WebhookSender returns a client with its keys, also a disabled one. core.ErrNotFound.
+// WebhookSender returns a client with its keys, also a disabled one. It returns core.ErrNotFound where there is none.
 func (s *Store) WebhookSender(ctx context.Context, id string) (*WebhookSender, error) {
 	w, age := s.senders.get(id)
 	if w != nil {
@@ -55,14 +55,14 @@ func (s *Store) WebhookSender(ctx context.Context, id string) (*WebhookSender, e
 	return w, nil
 }
 
-// WebhookClients reads a page by id.
+// WebhookClients reads a page by id. Its only error is core.ErrStorage.
 func (s *Store) WebhookClients(ctx context.Context, page core.Page) ([]WebhookClient, error) {
 	var w []WebhookClient
 	err := s.all(ctx, &w, "SELECT "+webhookClientColumns+" FROM webhook_client WHERE id > ? ORDER BY id LIMIT ?", page.After, page.Limit)
 	return w, err
 }
 
-// WebhookClient reads one. core.ErrNotFound.
+// WebhookClient reads one. It returns core.ErrNotFound where there is none.
 func (s *Store) WebhookClient(ctx context.Context, id string) (w WebhookClient, err error) {
 	err = s.get(ctx, &w, "SELECT "+webhookClientColumns+" FROM webhook_client WHERE id = ?", id)
 	return w, err
@@ -94,8 +94,8 @@ func (tx *Tx) addWebhookClient(w WebhookClient, sealed []byte) error {
 	return err
 }
 
-// EnsureLoopClient makes the client by which the daemon posts to itself, with a key that the caller drew, unless
-// there is one.
+// EnsureLoopClient makes the client by which the daemon posts to itself, with a key that the caller drew, unless there
+// is one. Its only error is core.ErrStorage.
 func (s *Store) EnsureLoopClient(ctx context.Context, key []byte, now core.Instant) error {
 	sealed := s.seal(key)
 	return s.update(ctx, func(tx *Tx) error {
@@ -107,8 +107,8 @@ func (s *Store) EnsureLoopClient(ctx context.Context, key []byte, now core.Insta
 	})
 }
 
-// RotateWebhookSecret gives a client a new key. The one before stays good beside it until EndWebhookRotation, so no
-// event is lost while the sender changes over.
+// RotateWebhookSecret gives a client a new key. The one before also stays good until EndWebhookRotation, so no event is
+// lost while the sender changes over. It returns core.ErrNotFound where there is no such client.
 func (s *Store) RotateWebhookSecret(ctx context.Context, id string, key []byte, actor string, now core.Instant) error {
 	sealed := s.seal(key)
 	return s.changeRecord(ctx, "webhook_client", id, "webhook-client.rotate", actor, now, func(tx *Tx) error {
@@ -116,14 +116,15 @@ func (s *Store) RotateWebhookSecret(ctx context.Context, id string, key []byte, 
 	})
 }
 
-// EndWebhookRotation ends the older key of a client.
+// EndWebhookRotation ends the older key of a client. It returns core.ErrNotFound where there is no such client.
 func (s *Store) EndWebhookRotation(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.changeRecord(ctx, "webhook_client", id, "webhook-client.end-rotation", actor, now, func(tx *Tx) error {
 		return tx.one("UPDATE webhook_client SET old_secret = x'', updated_at = ? WHERE id = ?", int64(now), id)
 	})
 }
 
-// SetWebhookClientDisabled switches a client off (its requests are answered 403) or on.
+// SetWebhookClientDisabled switches a client off (its requests are answered 403) or on. It returns core.ErrNotFound
+// where there is no such client.
 func (s *Store) SetWebhookClientDisabled(ctx context.Context, id string, disabled bool, actor string, now core.Instant) error {
 	at := core.Instant(0)
 	if disabled {
@@ -134,7 +135,8 @@ func (s *Store) SetWebhookClientDisabled(ctx context.Context, id string, disable
 	})
 }
 
-// DeleteWebhookClient removes a client. The daemon's own stays.
+// DeleteWebhookClient removes a client. The daemon's own stays. It returns core.ErrNotFound where there is no such
+// client, and core.ErrConflict for the daemon's own.
 func (s *Store) DeleteWebhookClient(ctx context.Context, id, actor string, now core.Instant) error {
 	if id == core.LoopClientID {
 		return core.Conflictf("conflict", "The daemon posts to itself by this client; disable it instead.")

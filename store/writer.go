@@ -52,7 +52,7 @@ type writer struct {
 
 	interactive chan *op
 	bulk        chan *op
-	late        chan *op // run behind all others of a batch
+	late        chan *op // run after all others of a batch
 	quit        chan struct{}
 	stopped     chan struct{}
 
@@ -69,20 +69,20 @@ type writer struct {
 }
 
 // update runs one operation in the writer and returns after its commit: when it returns nil, what fn wrote is on the
-// disk. fn may run beside other operations in one transaction, but sees its own writes rolled back when it fails. A context
-// that ends while the operation waits gives it up; once begun it is never cut.
+// disk. fn may run with other operations in one transaction, but sees its own writes rolled back when it fails. A
+// context that ends while the operation waits gives it up; once begun it is never cut.
 func (s *Store) update(ctx context.Context, fn func(*Tx) error) error {
 	return s.submit(ctx, s.writer.interactive, &op{fn: fn})
 }
 
-// updateRepeatable is update for an operation that may run twice: when another one of its batch fails, all are rolled back and
-// run once more, each for itself. So it needs no savepoint of its own, which would copy each page that it changes. What
-// fn leaves outside the database, its second run must overwrite; and it fails seldom, or nothing is won.
+// updateRepeatable is update for an operation that may run twice: when another one of its batch fails, all are rolled
+// back and run once more, each for itself. So it needs no savepoint of its own, which would copy each page that it
+// changes. What fn leaves outside the database, its second run must overwrite; and it fails seldom, or nothing is won.
 func (s *Store) updateRepeatable(ctx context.Context, fn func(*Tx) error) error {
 	return s.submit(ctx, s.writer.interactive, &op{fn: fn, repeatable: true})
 }
 
-// bulk is update for work that nobody waits for: at most one such operation goes into a commit, so that it can hold the
+// bulk is update for work that no one waits for: at most one such operation goes into a commit, so that it can hold the
 // others up only by its own length. Keep it below 500 rows.
 func (s *Store) bulk(ctx context.Context, fn func(*Tx) error) error {
 	return s.submit(ctx, s.writer.bulk, &op{fn: fn})
@@ -119,9 +119,9 @@ func (s *Store) submit(ctx context.Context, queue chan *op, o *op) error {
 	}
 }
 
-// updateLate is update for a caller that does not wait: fn runs behind the other operations of its commit, and after is
-// called in the writer when that is over, before the next one begins. after must not block and must not wait for the store.
-// An error means that neither will be called.
+// updateLate is update for a caller that does not wait: fn runs after the other operations of its commit, and after is
+// called in the writer when that is over, before the next one begins. after must not block and must not wait for the
+// store. An error means that neither will be called.
 func (s *Store) updateLate(fn func(*Tx) error, after func(error)) error {
 	if err := s.readable(context.Background()); err != nil {
 		return err
@@ -188,8 +188,9 @@ func (w *writer) run() {
 	}
 }
 
-// fill takes what is waiting, without waiting itself: under load batches grow by themselves. bulk and late are nil where the
-// batch has its operation from there: it takes one of each, and the after of a late one is called before the next begins.
+// fill takes what is waiting, without waiting itself: under load batches grow by themselves. bulk and late are nil
+// where the batch has its operation from there: it takes one of each, and the after of a late one is called before the
+// next begins.
 func (w *writer) fill(bulk, late <-chan *op) {
 	for len(w.batch) < maxBatch {
 		select {
@@ -257,8 +258,8 @@ func (w *writer) commit() {
 	}
 }
 
-// noteFailure remembers whether the disk took what was written: the health check then really writes, until that works again. Where
-// there was no room for one, others that are smaller say nothing.
+// noteFailure remembers whether the disk took what was written: the health check then really writes, until that works
+// again. Where there was no room for one, others that are smaller say nothing.
 func (w *writer) noteFailure(ops []*op) {
 	for _, o := range ops {
 		if isFull(o.err) {
@@ -279,8 +280,7 @@ func (w *writer) noteFailure(ops []*op) {
 	}
 }
 
-// announce tells loops, caches and the send path what the commit changed, before the callers are answered: whoever was
-// told "unsubscribed" is not mailed after that.
+// announce tells loops, caches and the send path what the commit changed, before the callers are answered: a person who was told "unsubscribed" is not mailed after that.
 func (w *writer) announce(ops []*op) {
 	var all topicSet
 	left := false
@@ -305,7 +305,7 @@ func (w *writer) transact(ops []*op) error {
 	if err := w.store.checkFile(); err != nil {
 		return err
 	}
-	bare := 0 // operations at the front that may run twice; nobody can tell in which order those of a batch ran
+	bare := 0 // operations at the front that may run twice; no one can tell in which order those of a batch ran
 	for i, o := range ops {
 		if o.repeatable {
 			ops[i], ops[bare] = ops[bare], o
@@ -378,7 +378,7 @@ func ofStorage(err error) error {
 	return core.ErrStorage.With(err)
 }
 
-// begin takes the write lock. SQLite's own back-off starves beside a busy writer, hence short tries of our own.
+// begin takes the write lock. SQLite's own back-off starves against a busy writer, hence short tries of our own.
 func (w *writer) begin() error {
 	if err := retryBusy(w.tries, w.lock); err != nil {
 		return ofStorage(err)
@@ -399,8 +399,8 @@ func (w *writer) lock() error {
 	return translate(err)
 }
 
-// rollback ends a transaction that is not to be kept. A failing disk may have ended it already; then this fails, and that is
-// fine.
+// rollback ends a transaction that is not to be kept. A failing disk may have ended it already; then this fails, and
+// that is fine.
 func (w *writer) rollback() {
 	_, err := w.tx.exec("ROLLBACK")
 	w.stuck = err != nil

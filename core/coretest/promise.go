@@ -10,8 +10,8 @@ import (
 // LedgerEnv names the file that Promise writes to; empty: it only logs.
 const LedgerEnv = "NEWSLETTERD_PROMISES"
 
-// Promise reports that a promise (a number of Promises) was put to the test: how often, and how often it did not hold. A
-// failure fails the test. `make torture` makes a table of all reports.
+// Promise reports that a promise (a number of Promises) was put to the test: how often, and how often it did not hold.
+// A failure fails the test. `make torture` makes a table of all reports.
 func Promise(t testing.TB, number, tried, failed int, what string) {
 	t.Helper()
 	if Promises[number] == "" {
@@ -57,8 +57,8 @@ var Promises = map[int]string{
 	28: "a backup under load is whole and holds what was acknowledged",
 }
 
-// Held is for the beginning of a test, deferred: it reports how often the promise was put to the test, and that it failed once
-// if the test has failed. The test counts in tried as it goes.
+// Held is for the beginning of a test, deferred: it reports how often the promise was put to the test, and that it
+// failed once if the test has failed. The test counts in tried as it goes.
 func Held(t testing.TB, number int, tried *int, what string) {
 	t.Helper()
 	failed := 0

@@ -30,7 +30,8 @@ func Foreign(t testing.TB, path, query string) (end func()) {
 	}
 }
 
-// SmallDisk mounts a file system of a size in MiB and returns its folder; the test is skipped where that is not allowed.
+// SmallDisk mounts a file system of a size in MiB and returns its folder; the test is skipped where that is not
+// allowed.
 func SmallDisk(t testing.TB, mib string) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "disk")
@@ -48,8 +49,8 @@ func SmallDisk(t testing.TB, mib string) (dir string) {
 	return dir
 }
 
-// ReadOnly makes the files of a database immutable, so that every write to them fails, and returns what makes them writable
-// again; the test is skipped where that is not allowed.
+// ReadOnly makes the files of a database immutable, so that every write to them fails, and returns what makes them
+// writable again; the test is skipped where that is not allowed.
 func ReadOnly(t testing.TB, path string) (end func()) {
 	t.Helper()
 	set := func(flag string) error {

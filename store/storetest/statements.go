@@ -49,8 +49,8 @@ func NewFaults(t testing.TB) *Faults {
 	return f
 }
 
-// FailAt has the n-th statement from now fail, counted from 1, and no other; 0: none. It returns how many ran since it was
-// called before.
+// FailAt has the n-th statement from now fail, counted from 1, and no other; 0: none. It returns how many ran since it
+// was called before.
 func (f *Faults) FailAt(n int) (calls int) {
 	return f.set(func(call int, _ string, _ []driver.NamedValue) bool { return call == n })
 }
@@ -87,8 +87,8 @@ func (f *Faults) set(fails func(int, string, []driver.NamedValue) bool) (calls i
 	return calls
 }
 
-// Call counts one statement of an operation: not what ends a transaction without effect, which cannot fail in SQLite either,
-// and not the look for commits of other processes, which is only repeated later.
+// Call counts one statement of an operation: not what ends a transaction without effect, which cannot fail in SQLite
+// either, and not the look for commits of other processes, which is only repeated later.
 func (f *Faults) Call(_ driver.Conn, kind, query string, args []driver.NamedValue) error {
 	if kind != "exec" && kind != "query" || strings.HasPrefix(query, "ROLLBACK") || query == "PRAGMA data_version" {
 		return nil

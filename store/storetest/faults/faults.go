@@ -6,13 +6,13 @@ import (
 	"database/sql"
 	"database/sql/driver"
 
-	_ "modernc.org/sqlite" // the driver behind it
+	_ "modernc.org/sqlite" // the driver after it
 )
 
 // Watcher is told of each call of the driver before it is made, and may refuse it.
 type Watcher interface {
-	// Call has an error where the call is to fail instead. kind is prepare, begin, exec, query or step (to the next row); args are
-	// those of exec and query.
+	// Call has an error where the call is to fail instead. kind is prepare, begin, exec, query or step (to the next
+	// row); args are those of exec and query.
 	Call(c driver.Conn, kind, query string, args []driver.NamedValue) error
 	// Ran is told that a statement has changed rows.
 	Ran(query string)
