@@ -37,7 +37,7 @@ func (p *program) adminCommand() *cli.Command {
 	}
 }
 
-// actor names whoever runs a command in the audit trail.
+// actor returns the name in the audit trail of the operator who runs a command.
 func actor() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return "command:" + u.Username

@@ -161,7 +161,7 @@ func (p *program) createToken(c *cli.Context, cfg *config.Config, s *store.Store
 	if out := p.printer(c); out.json {
 		return out.value(newToken{id, t.AccessToken, t.TokenType, t.Scope, at.Add(time.Duration(t.ExpiresIn) * time.Second)})
 	}
-	// The token alone on standard output, so that a shell can take it; the rest beside.
+	// The token alone on standard output, so that a shell can take it; the rest on standard error.
 	if _, err := p.out.Write([]byte(t.AccessToken + "\n")); err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func (p *program) ofOwner(name, usage string, flags []cli.Flag, needed []string,
 	})
 }
 
-// owned makes a command about one record of area C, whoever its owner is.
+// owned makes a command about a device or a model of any owner.
 func (p *program) owned(name, usage, noun string, ownerOf func(*store.Store, context.Context, string) (string, error), flags []cli.Flag, needed []string, do func(c *cli.Context, s *store.Store, id, owner string) error) *cli.Command {
 	return p.command(name, usage, append([]cli.Flag{idFlag(store.Noun(noun))}, flags...), append([]string{"id"}, needed...), func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		id, ok := core.ParseID(c.String("id"))

@@ -22,7 +22,7 @@ type endpointRow struct {
 	Secret string `json:"secret,omitempty"`
 }
 
-// secretOverlap is how long the secret before signs beside a new one, unless said otherwise.
+// secretOverlap is the default time for which the previous secret signs together with the new one.
 const secretOverlap = 24 * time.Hour
 
 func endpointFlags() []cli.Flag {

@@ -15,7 +15,7 @@ import (
 	"newsletterd/store"
 )
 
-// shownStatuses are the words for a subscription: its own states, and why somebody who has agreed gets nothing.
+// shownStatuses are the words for a subscription: its own states, and the reasons why an active subscriber gets nothing.
 var shownStatuses = []string{
 	core.SubscriptionPending, core.SubscriptionActive, core.SubscriptionUnsubscribed,
 	string(core.StatusBounced), string(core.StatusComplaint), string(core.StatusSuppressed),

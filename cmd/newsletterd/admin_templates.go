@@ -39,7 +39,7 @@ func templateInput(c *cli.Context) (in core.TemplateInput, err error) {
 	return in, nil
 }
 
-// tryTemplate compiles a template as the job of nobody would.
+// tryTemplate compiles a template as a job without recipients would.
 func tryTemplate(t *core.Template) error {
 	content := sampleContent(t)
 	_, err := mail.CompileBulk(mail.JobSpec(t.ID, &content, mail.Address{Email: "newsletterd@localhost"}))

@@ -57,7 +57,7 @@ func liveLists(ctx context.Context, cfg *config.Config, s *store.Store) (live in
 	return live, names, err
 }
 
-// public tells whether others than this machine are meant to reach the daemon.
+// public reports whether other machines are meant to reach the daemon.
 func public(cfg *config.Config) bool {
 	_, host := config.SplitOrigin(cfg.Origin())
 	return !config.IsLoopback(host)

@@ -79,7 +79,7 @@ func settleHome(ctx context.Context, s *store.Store, takeOver bool, log *slog.Lo
 const quickCheckLimit = 30 * time.Second
 
 // checkAfterCrash looks for damage where the process before this one did not close the file. A file too large to be read in
-// time is checked on beside the running daemon.
+// time is checked while the daemon runs.
 func checkAfterCrash(ctx context.Context, s *store.Store, log *slog.Logger) error {
 	if !s.Unclean() {
 		return nil

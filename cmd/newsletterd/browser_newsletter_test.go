@@ -63,7 +63,7 @@ func scripts(on bool) chromedp.Action[chromedp.Void] {
 	})
 }
 
-// reader is somebody with a browser without scripts, and a mailbox.
+// reader is a person with a browser without scripts, and a mailbox.
 type reader struct {
 	*testing.T
 	ctx   context.Context
@@ -240,7 +240,7 @@ func (r *reader) byNewsletter(list core.List) {
 	r.at("preferences-by-newsletter", "manage_title")
 }
 
-// byRequestedToken is unsubscribed by somebody who asked for a token, and takes it back by the mail that tells so.
+// byRequestedToken is unsubscribed by a stranger who asked for a token, and undoes it by the link in the mail about it.
 func (r *reader) byRequestedToken(list core.List) {
 	r.Helper()
 	body, err := json.Marshal(map[string]string{"list_id": list.ID, "email": string(r.email)})
@@ -317,7 +317,7 @@ func (r *reader) wrongLinks(list core.List) {
 	do(r.T, r.ctx, chromedp.Navigate(r.d.cfg.Origin()+"/l/"+list.ID))
 	r.at("inactive", "wrong_title")
 	for name, path := range map[string]string{"link-broken": "/preferences?token=x", "confirm-broken": "/confirm?token=x"} {
-		do(r.T, r.ctx, chromedp.Navigate(r.d.cfg.Origin()+path), heading("This does not work")) // nobody knows whose it is
+		do(r.T, r.ctx, chromedp.Navigate(r.d.cfg.Origin()+path), heading("This does not work")) // its owner is not known
 		shots(r.T, r.ctx, r.lang+"-"+name)
 	}
 }

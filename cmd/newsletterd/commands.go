@@ -159,7 +159,7 @@ func nearest(c *cli.Context, name string) (string, bool) {
 	return "", false
 }
 
-// jsonWanted tells whether --json was given at any level.
+// jsonWanted reports whether --json was given at any level.
 func jsonWanted(c *cli.Context) bool {
 	for _, at := range c.Lineage() {
 		if at.Bool("json") {

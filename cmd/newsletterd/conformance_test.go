@@ -183,7 +183,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// conformant is one run of a module: a client without PKCE, and a browser in which nobody is signed in.
+// conformant is one run of a module: a client without PKCE, and a browser in which no user is signed in.
 type conformant struct {
 	*testing.T
 	d     *running
@@ -363,7 +363,7 @@ func (o *conformant) unsigned() {
 	}
 }
 
-// document reads what anybody may read.
+// document reads a public document.
 func (o *conformant) document(path string) string {
 	o.Helper()
 	status, body := get(o.T, http.DefaultClient, o.d.cfg.Origin()+path)

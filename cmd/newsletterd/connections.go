@@ -22,7 +22,7 @@ const ownFiles = 512
 // connections bounds how many clients are connected at once, so that a crowd costs neither memory without end nor the files that
 // the database and the relay need. Beyond the bound the one that has waited longest for a next request is closed (as RFC 9112
 // section 9.3 allows at any time); where all are at work, new ones wait in the queue of the kernel. Of one address there may be
-// fewer, so that nobody alone can have all the others wait: beyond, a new one is refused before anything is read.
+// fewer, so that no client alone makes all others wait: beyond, a new one is refused before anything is read.
 type connections struct {
 	most    int
 	each    int              // of one address; 0: no bound
@@ -138,7 +138,7 @@ func (c *connections) key(conn net.Conn) netip.Addr {
 // toldEvery is how often the log tells of addresses that have too many connections.
 const toldEvery = time.Minute
 
-// admits tells whether the address of a new connection may have one more.
+// admits reports whether the address of a new connection may have one more.
 func (c *connections) admits(conn net.Conn) bool {
 	key := c.key(conn)
 	if !key.IsValid() {

@@ -39,7 +39,7 @@ func (w wire) RemoteAddr() net.Addr {
 	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(w.from, 40000))
 }
 
-// serveWires serves with a bound on connections, and returns what dials from an address and tells whether it was served.
+// serveWires serves with a bound on connections, and returns a function that dials from an address and reports whether it was served.
 func serveWires(t *testing.T, c *connections) (dial func(from string) (net.Conn, bool)) {
 	l := make(wires)
 	server := &http.Server{ConnState: c.state, Handler: http.NotFoundHandler()}

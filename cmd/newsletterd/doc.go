@@ -9,7 +9,7 @@
 //	log.go          slog: form, level, what is masked
 //	build.go        open, migrate and wire: the same for production and tests; workers.go: what runs without a request
 //	advice.go       what is said at the start about settings that are allowed and rarely meant
-//	apart.go        member service and send service as two daemons
+//	remote_services.go  member service and send service as two daemons
 //	tls.go          certificates of the listener: files that are read again, or ACME
 //	connections.go  how many clients are connected at once
 //	serve.go        run the daemon, and stop it in the written order

@@ -13,7 +13,7 @@ import (
 )
 
 // TestGuides runs the commands that the guides show, as a reader would copy them: all blocks marked sh, in one shell, from
-// top to bottom, beside a daemon on the defaults. An HTTP status of 400 and above ends the shell with an error.
+// top to bottom, next to a daemon on the defaults. An HTTP status of 400 and above ends the shell with an error.
 func TestGuides(t *testing.T) {
 	for _, tool := range []string{"bash", "curl", "jq", "openssl"} {
 		if _, err := exec.LookPath(tool); err != nil {

@@ -176,5 +176,5 @@ func printFindings(w io.Writer, all []finding) error {
 	return err
 }
 
-// timeLimit bounds what asks somebody else.
+// timeLimit bounds each question to another machine.
 const timeLimit = 10 * time.Second

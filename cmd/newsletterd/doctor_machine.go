@@ -95,7 +95,7 @@ func (d *doctor) database() {
 	d.origins()
 }
 
-// origins looks for a proxy that is not trusted: everybody behind it counts as one address.
+// origins looks for a proxy that is not trusted, whose clients all count as one address.
 func (d *doctor) origins() {
 	if d.cfg.Limits.SubscribePerAddress == 0 {
 		return
@@ -187,7 +187,7 @@ func (d *doctor) snapshot() {
 	}
 }
 
-// changedSince tells whether the file was written to: an idle database needs no new snapshot.
+// changedSince reports whether the file was written to: an idle database needs no new snapshot.
 func (d *doctor) changedSince(at core.Instant) bool {
 	for _, end := range []string{"", "-wal"} {
 		if fi, err := os.Stat(d.store.Path() + end); err == nil && fi.ModTime().Sub(at.Time()) > time.Minute {

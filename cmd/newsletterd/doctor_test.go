@@ -46,7 +46,7 @@ func fakeDNS(t *testing.T, zone map[string][]string) string {
 	return l.Addr().String()
 }
 
-// talkDNS reads and answers messages, each behind its length (RFC 1035 section 4.2.2).
+// talkDNS reads and answers messages, each after its length (RFC 1035 section 4.2.2).
 func talkDNS(c net.Conn, zone map[string][]string) {
 	defer c.Close()
 	for {

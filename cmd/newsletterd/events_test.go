@@ -17,7 +17,7 @@ import (
 	"newsletterd/store"
 )
 
-// listener is a receiver of events that is nobody of ours.
+// listener is a receiver of events that is not part of the daemon.
 type listener struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -79,7 +79,7 @@ func (l *listener) count(what string) (n int) {
 	return n
 }
 
-// commander runs commands on a daemon's database, as an operator does beside it.
+// commander runs commands on a daemon's database, as an operator does while it runs.
 type commander struct {
 	*testing.T
 	*running

@@ -75,7 +75,7 @@ var slowDisk struct {
 }
 
 // runOnSlowDisk is the daemon with another xSync in SQLite's tables of file methods. There is one table for databases and one
-// for all other files; a file that is opened beside shows where. Before the first connection there is nothing to look at.
+// for all other files; another file that is opened shows where. Before the first connection there is nothing to look at.
 func runOnSlowDisk() {
 	var err error
 	if slowDisk.delay, err = time.ParseDuration(os.Getenv(syncEnv)); err != nil || slowDisk.delay == 0 {

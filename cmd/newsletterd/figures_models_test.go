@@ -50,7 +50,7 @@ func numberOf(env string, otherwise int) int {
 	return otherwise
 }
 
-// fillLibrary makes models without files, behind the daemon's back: nine of ten public, every name has a rare word.
+// fillLibrary makes models without files, directly in the database: nine of ten public, every name has a rare word.
 func (f *figures) fillLibrary(owner string, n int) {
 	began := time.Now()
 	storetest.Foreign(f.T, filepath.Join(f.dir, "newsletterd.db"), fmt.Sprintf(`
@@ -94,7 +94,7 @@ func (f *figures) raw(method, path string, body io.Reader) (*http.Response, []by
 	return res, b
 }
 
-// library compares pages of 50: the first with the one behind 500,000 models, in turns.
+// library compares pages of 50: the first with the one after 500,000 models, in turns.
 func (f *figures) library() {
 	deep := 0
 	cursor, _ := f.page("limit=100")
@@ -148,7 +148,7 @@ func (f *figures) profiles() {
 	f.line("profile", "%.0f requests/s at 16 connections", float64(n.Load())/took.Seconds())
 }
 
-// files sends a file up while others write, and down eight times at once, beside what a plain file takes.
+// files sends a file up while others write, and down eight times at once, and compares it with a plain file.
 func (f *figures) files(size int64) {
 	plain := filepath.Join(f.dir, "plain")
 	perSecond := func(n int64, d time.Duration) string { return fmt.Sprintf("%.0f MB/s", float64(n)/1e6/d.Seconds()) }

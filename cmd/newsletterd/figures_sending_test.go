@@ -36,7 +36,7 @@ func TestFiguresOfSending(t *testing.T) {
 	f.serve()
 	f.stop()
 	f.records()
-	f.forgetful(askedBeside / 2)
+	f.forgetful(askedDuringCampaign / 2)
 	f.importing(f.list, "reader", f.n)
 	f.syncing(f.n)
 	only := os.Getenv("NEWSLETTERD_FIGURES_WINDOW")
@@ -51,7 +51,7 @@ func TestFiguresOfSending(t *testing.T) {
 		return
 	}
 	f.campaigns(rounds, 64, 16, 256)
-	f.besideACampaign()
+	f.duringACampaign()
 	f.tracked()
 	f.signed(max(rounds, atMost(f, 3, 1)))
 	other := f.otherTenant()
@@ -285,7 +285,7 @@ func (f *figures) farAway(list string) {
 	f.stop()
 }
 
-// bareClient is the same SMTP client with nothing behind it: mails of the same size, no database, no rendering.
+// bareClient measures the same SMTP client alone: mails of the same size, no database, no rendering.
 func (f *figures) bareClient(lanes int) float64 {
 	data := []byte("Subject: x\r\n\r\n" + strings.Repeat("A line of a letter with seventy-eight characters in it, as lines have.\r\n", 97))
 	var left atomic.Int64

@@ -325,7 +325,7 @@ func TestFigures(t *testing.T) {
 	f.arriving()
 }
 
-// TestFiguresOfSubscribing prints what double opt-in costs, beside bare inserts in the same run.
+// TestFiguresOfSubscribing prints what double opt-in costs, and what bare inserts cost in the same run.
 func TestFiguresOfSubscribing(t *testing.T) {
 	if os.Getenv(figuresEnv) == "" {
 		t.Skip("make bench")

@@ -26,7 +26,7 @@ type setup struct {
 	Email  core.Email // of the first operator
 	ACME   bool
 	Listen string
-	// Registration says who may make an account: "open" for anybody, "closed" for operators alone.
+	// Registration says who may make an account: "open" for anyone, "closed" for operators alone.
 	Registration string
 
 	// Paths, all absolute.
@@ -226,17 +226,17 @@ type asker struct {
 	p       *program
 	c       *cli.Context
 	lines   *bufio.Reader
-	missing []string // flags that were not given where nobody can be asked
+	missing []string // flags that were not given where no person can be asked
 }
 
-// person tells whether somebody can be asked: on a terminal, unless its first line is the password or JSON is wanted.
+// person reports whether a person can be asked: on a terminal, unless its first line is the password or JSON is wanted.
 func (a *asker) person() bool {
 	f, ok := a.p.in.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd())) && !a.c.Bool("password-stdin") && !jsonWanted(a.c)
 }
 
-// answer gives read the value of the flag, or what a person answers. An empty answer means otherwise; where nobody can be asked and
-// that is empty, too, the flag is noted as missing.
+// answer gives read the value of the flag, or what a person answers. An empty answer means otherwise. Where no person
+// can be asked and otherwise is empty, the flag is noted as missing.
 func (a *asker) answer(flag, question, otherwise string, read func(string) error) error {
 	if a.c.IsSet(flag) {
 		if err := read(strings.TrimSpace(a.c.String(flag))); err != nil {

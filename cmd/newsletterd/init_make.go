@@ -57,8 +57,8 @@ func (s *setup) Bounces() string { return "bounces." + s.Domain }
 // Password is the relay's, for the configuration file alone.
 func (s *setup) Password() string { return s.Relay.Password.Reveal() }
 
-// makeSetup writes everything, or nothing: what was written here is removed again when a later part fails. What somebody else has
-// put in the way since free looked is left alone.
+// makeSetup writes everything, or nothing: what was written here is removed again when a later part fails. A file that
+// another process has created since free looked is left alone.
 func (p *program) makeSetup(c *cli.Context, s *setup) (_ *setupResult, err error) {
 	if s.Listen == "" {
 		if s.Listen = config.Default().Server.Listen; s.ACME {

@@ -23,7 +23,7 @@ func (r *lateReader) Read(b []byte) (int, error) {
 	return r.Reader.Read(b)
 }
 
-// An init that fails takes away what it has made, and nothing that somebody else has put there meanwhile.
+// An init that fails takes away what it has made, and nothing that another process has put there meanwhile.
 func TestInitRemovesOnlyItsOwnFiles(t *testing.T) {
 	for _, theirs := range []string{"newsletterd.service", ""} {
 		dir := t.TempDir()

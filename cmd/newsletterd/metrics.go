@@ -104,12 +104,12 @@ func onlyLoopback(next http.Handler) http.Handler {
 
 func (m *metricsServer) start(log *slog.Logger) {
 	if m != nil {
-		go serveBeside("metrics.listen", m.server, m.listener, log)
+		go serveSecond("metrics.listen", m.server, m.listener, log)
 	}
 }
 
-// serveBeside serves a listener beside the daemon's own, which goes on without it.
-func serveBeside(key string, s *http.Server, l net.Listener, log *slog.Logger) {
+// serveSecond serves a listener other than the daemon's own, which goes on without it.
+func serveSecond(key string, s *http.Server, l net.Listener, log *slog.Logger) {
 	if err := s.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		log.Error("listener", slog.String("of", key), slog.Any("error", err))
 	}

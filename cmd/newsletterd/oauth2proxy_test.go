@@ -22,7 +22,7 @@ const oauth2ProxyEnv = "OAUTH2_PROXY"
 type guard struct {
 	*running
 	url, client string
-	came        chan http.Header // what the page behind it was told
+	came        chan http.Header // of requests to the page that it protects
 }
 
 func newGuard(t *testing.T, change func(command string) string) *guard {
@@ -144,7 +144,7 @@ func (g *guard) run(t *testing.T, exe, file string) {
 	}
 }
 
-// told is what the page behind was told about who came.
+// told returns the header of the request that the page got.
 func (g *guard) told(t *testing.T) http.Header {
 	t.Helper()
 	select {
@@ -156,7 +156,7 @@ func (g *guard) told(t *testing.T) http.Header {
 	}
 }
 
-// TestBrowserOAuth2Proxy signs in through oauth2-proxy as docs/oidc.md sets it up, reaches the page behind it, and signs out.
+// TestBrowserOAuth2Proxy signs in through oauth2-proxy as docs/oidc.md sets it up, reaches the page that it protects, and signs out.
 func TestBrowserOAuth2Proxy(t *testing.T) {
 	for name, asked := range map[string]bool{"first party": false, "with consent": true} {
 		t.Run(name, func(t *testing.T) {

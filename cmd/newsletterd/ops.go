@@ -202,7 +202,7 @@ func (p *program) printVersion(c *cli.Context) error {
 	return nil
 }
 
-// withStore opens the database as a command does, beside a daemon or without one, and hands it to fn.
+// withStore opens the database as a command does, with or without a running daemon, and hands it to fn.
 func (p *program) withStore(c *cli.Context, fn func(*config.Config, *store.Store) error) error {
 	cfg, err := p.config(c)
 	if err != nil {

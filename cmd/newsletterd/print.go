@@ -90,7 +90,7 @@ func list[T any](p printer, rows []T, columns ...string) error {
 
 type column struct{ name, text string }
 
-// columnsOf takes a record apart by its JSON names, in the order of its fields. Embedded records are part of it.
+// columnsOf returns the fields of a record by their JSON names, in their order. Embedded records are part of it.
 func columnsOf(v any) []column { return columnsOfValue(reflect.Indirect(reflect.ValueOf(v))) }
 
 func columnsOfValue(rv reflect.Value) []column {

@@ -14,8 +14,8 @@ import (
 	"newsletterd/netguard"
 )
 
-// A tenant's relay is somebody else's word: it reaches the public internet, and of other addresses only those that the operator
-// of the daemon names.
+// The address of a tenant's relay is not the operator's: it may be on the public internet, and of other addresses only
+// those that the operator of the daemon names.
 func TestTenantsRelaysPassTheGuard(t *testing.T) {
 	server, err := mailtest.NewServer(mailtest.Script{})
 	if err != nil {

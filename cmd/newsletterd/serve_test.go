@@ -52,7 +52,7 @@ func (l *logLines) messages(t *testing.T) (all []string) {
 	return all
 }
 
-// has tells whether a text was logged.
+// has reports whether a text was logged.
 func (l *logLines) has(text string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

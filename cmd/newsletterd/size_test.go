@@ -176,8 +176,8 @@ func TestOnlyEdgesAskTheTime(t *testing.T) {
 	}
 }
 
-// TestFieldErrorsAreSentences holds the messages of errors about a field to be sentences: whoever sees the message alone, as in
-// a form or a list of faulty lines, must know what it speaks of.
+// TestFieldErrorsAreSentences checks that the messages of errors about a field are sentences, which are understood alone,
+// as in a form or a list of faulty lines.
 func TestFieldErrorsAreSentences(t *testing.T) {
 	fragment := regexp.MustCompile(`^"(must|is|are|has|have|may|needs) `)
 	for _, f := range sourceFiles(t) {

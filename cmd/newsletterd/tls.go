@@ -158,8 +158,8 @@ func (a acmeCache) Delete(ctx context.Context, name string) error {
 	return a.store.DeleteACMEData(ctx, name)
 }
 
-// redirector is the plain http listener beside an ACME one: it answers http-01 challenges (RFC 8555 section 8.3) and
-// sends everybody else to https. nil where it is off.
+// redirector is the plain http listener that ACME needs: it answers http-01 challenges (RFC 8555 section 8.3) and
+// redirects all other requests to https. nil where it is off.
 type redirector struct {
 	listener net.Listener
 	server   *http.Server
@@ -196,7 +196,7 @@ func newRedirector(cfg *config.Config, c *certificates, clients *connections, lo
 
 func (r *redirector) start(log *slog.Logger) {
 	if r != nil {
-		go serveBeside("server.acme_http", r.server, r.listener, log)
+		go serveSecond("server.acme_http", r.server, r.listener, log)
 	}
 }
 

@@ -78,9 +78,9 @@ func (f *fault) answer(e mailtest.Event) mailtest.Action {
 	return mailtest.Action{}
 }
 
-// TestKilledAmongFaults kills and stops the daemon again and again while the relay misbehaves: nobody is lost, everybody who
-// gets two gets the same message, and they are no more than the window allows for each kill, beside those whose reply the relay
-// kept to itself.
+// TestKilledAmongFaults kills and stops the daemon again and again while the relay misbehaves: no recipient is lost, each
+// second mail is the same message, and there are no more of them than the window allows for each kill, except those whose
+// reply the relay did not send.
 func TestKilledAmongFaults(t *testing.T) {
 	kills, terms, n := tortureCount("KILLS", 2, 50), tortureCount("TERMS", 1, 20), tortureCount("RECIPIENTS", 1500, 20_000)
 	f := &fault{seen: map[string]bool{}, defers: os.Getenv(tortureEnv) != ""}

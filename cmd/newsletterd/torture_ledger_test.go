@@ -71,7 +71,7 @@ func (l *ledger) ack(kind, what string, there func(*store.Store) error) {
 	l.kinds[kind]++
 }
 
-// send posts and tells whether it was acknowledged; a daemon that dies meanwhile has not.
+// send posts and reports whether it was acknowledged, which a daemon that dies meanwhile has not done.
 func (l *ledger) send(method, path string, body []byte, header map[string]string) (answer map[string]any, ok bool) {
 	req, err := http.NewRequest(method, l.url+path, bytes.NewReader(body))
 	l.must(err)

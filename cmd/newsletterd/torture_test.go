@@ -155,7 +155,7 @@ func (w *torture) finished() core.SendJob {
 	}
 }
 
-// count holds what arrived against what should have: nobody is lost, and every copy is the same message.
+// count holds what arrived against what should have: no recipient is lost, and every copy is the same message.
 func (w *torture) count() (duplicates int) {
 	w.Helper()
 	ids := map[string]string{}
@@ -182,7 +182,7 @@ func (w *torture) addsUp(j core.SendJob) {
 	}
 }
 
-// TestKilledInTheMiddle kills the daemon with SIGKILL again and again: nobody is lost, and at most max_unrecorded get a
+// TestKilledInTheMiddle kills the daemon with SIGKILL again and again: no recipient is lost, and at most max_unrecorded get a
 // second copy per kill, with the same Message-ID.
 func TestKilledInTheMiddle(t *testing.T) {
 	kills, recipients := 3, 4000
@@ -212,8 +212,8 @@ func TestKilledInTheMiddle(t *testing.T) {
 	}
 }
 
-// TestStoppedInTheMiddle ends the daemon with SIGTERM in the middle of a job, twice in the same moment as timeout(1) does: nobody is
-// lost, nobody gets two, one file is left.
+// TestStoppedInTheMiddle ends the daemon with SIGTERM in the middle of a job, twice in the same moment as timeout(1) does: no recipient
+// is lost or gets two mails, and one file is left.
 func TestStoppedInTheMiddle(t *testing.T) {
 	tried := 0
 	defer coretest.Held(t, 15, &tried, "SIGTERMs in the middle of a job")

@@ -69,7 +69,7 @@ func TestTortureTimesTellNothing(t *testing.T) {
 			var known, unknown []time.Duration
 			for i := range pairs {
 				member := person(i)
-				if strings.Contains(tt.path, "newsletter") { // nobody can leave twice
+				if strings.Contains(tt.path, "newsletter") { // no subscriber can leave twice
 					member = person(round*pairs + i)
 				}
 				stranger := fmt.Sprintf("nobody%s%d-%d@example.org", strings.ReplaceAll(tt.path, "/", "-"), round, i)

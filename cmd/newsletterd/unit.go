@@ -160,7 +160,7 @@ func writableFolders(cfg *config.Config) ([]string, error) {
 	return out, nil
 }
 
-// allAbsolute tells whether no path of the configuration depends on the working directory.
+// allAbsolute reports whether no path of the configuration depends on the working directory.
 func allAbsolute(cfg *config.Config) bool {
 	for _, p := range []string{cfg.Database.Path, cfg.Backup.Path, cfg.Mail.Directory, cfg.Server.TLSCert, cfg.Server.TLSKey, cfg.Auth.KeyFile} {
 		if p != "" && !filepath.IsAbs(p) {
@@ -170,7 +170,7 @@ func allAbsolute(cfg *config.Config) bool {
 	return true
 }
 
-// unitUser is the user of the unit: the one named, whoever asks, or newsletterd where root asks.
+// unitUser returns the user of the unit: the one named, or else the caller, or newsletterd where that is root.
 func unitUser(name string) string {
 	if name != "" {
 		return name
@@ -221,7 +221,7 @@ func installSteps(unitFile, userName, folder string) []string {
 			steps = append(steps,
 				fmt.Sprintf("useradd --system --home-dir %s --shell /usr/sbin/nologin %s", folder, userName),
 				fmt.Sprintf("chown -R %s: %s", userName, folder))
-		} else if userName != "root" { // the files are the user's already (handOver); SQLite makes others beside them
+		} else if userName != "root" { // the files are the user's already (handOver); SQLite makes others next to them
 			steps = append(steps, fmt.Sprintf("chown %s: %s", userName, folder))
 		}
 	}

@@ -125,8 +125,8 @@ func relayLimits(c *config.SMTP) core.SendLimits {
 	return l
 }
 
-// tenantRelay makes the ways of tenants' relays: somebody else chose the address, so it passes the guard. Where mails are files
-// nobody's mails leave.
+// tenantRelay makes senders for the relays of tenants. Their addresses pass the guard, since the operator has not chosen
+// them. nil: mails are files, so no mail leaves.
 func tenantRelay(cfg *config.Config) func(*core.Relay) smtp.Sender {
 	if cfg.Mail.Transport == "directory" {
 		return nil
@@ -205,7 +205,7 @@ func (d *daemon) loopTransport(own bool) http.RoundTripper {
 	}
 }
 
-// snapshotPath is backup/newsletterd.db beside the database, unless it is set.
+// snapshotPath returns the configured path, or backup/newsletterd.db next to the database.
 func snapshotPath(cfg *config.Config) string {
 	if cfg.Backup.Path != "" {
 		return cfg.Backup.Path

@@ -12,23 +12,23 @@ import (
 	"newsletterd/store"
 )
 
-// askedBeside is how often besideACampaign asks for a mail at most.
-const askedBeside = 400
+// askedDuringCampaign is how often duringACampaign asks for a mail at most.
+const askedDuringCampaign = 400
 
-// besideACampaign measures how long mails to one person take, alone and while a campaign goes out as fast as it can. It needs
+// duringACampaign measures how long mails to one person take, alone and while a campaign goes out as fast as it can. It needs
 // forgetful users.
-func (f *figures) besideACampaign() {
+func (f *figures) duringACampaign() {
 	f.serve()
-	alone, n := f.mailsToOne("alone", func(asked int) bool { return asked == askedBeside/10 })
+	alone, n := f.mailsToOne("alone", func(asked int) bool { return asked == askedDuringCampaign/10 })
 	f.line("mail to one person, alone", "median %v, slowest %v (%d of them)", alone[0], alone[1], n)
 
 	before := f.sink.stats().Count
 	job := f.mailing(f.list)
 	f.every(time.Millisecond, func() bool { return f.sink.stats().Count > before })
-	beside, n := f.mailsToOne("beside", func(asked int) bool {
-		return asked == askedBeside || f.sink.stats().Count-before >= int64(f.n) || f.get("/api/send-jobs/"+job, "status") != string(core.JobRunning)
+	during, n := f.mailsToOne("beside", func(asked int) bool {
+		return asked == askedDuringCampaign || f.sink.stats().Count-before >= int64(f.n) || f.get("/api/send-jobs/"+job, "status") != string(core.JobRunning)
 	})
-	f.line("mail to one person, beside the campaign", "median %v, slowest %v (%d of them)", beside[0], beside[1], n)
+	f.line("mail to one person, beside the campaign", "median %v, slowest %v (%d of them)", during[0], during[1], n)
 	f.every(5*time.Millisecond, func() bool { return f.get("/api/send-jobs/"+job, "status") == string(core.JobCompleted) })
 	f.stop()
 }

@@ -17,18 +17,18 @@ import (
 	"newsletterd/store"
 )
 
-// apart is a member service and a send service, each a daemon of its own.
-type apart struct {
+// remoteServices is a member service and a send service, each a daemon of its own.
+type remoteServices struct {
 	*testing.T
 	member, send *running
 	list         core.List
 	client       string // of the member service at the send service
 }
 
-// newApart pairs two daemons as docs/webhooks.md says.
-func newApart(t *testing.T) *apart {
+// newRemoteServices pairs two daemons as docs/webhooks.md says.
+func newRemoteServices(t *testing.T) *remoteServices {
 	t.Helper()
-	a := &apart{T: t}
+	a := &remoteServices{T: t}
 	memberAddr, sendAddr := freeAddr(t), freeAddr(t)
 	memberFile, sendFile := filepath.Join(t.TempDir(), "member.db"), filepath.Join(t.TempDir(), "send.db")
 	tenant, err := core.NewTenant(core.TenantInput{Name: new("Acme")}, now())
@@ -67,7 +67,7 @@ func newApart(t *testing.T) *apart {
 	return a
 }
 
-func (a *apart) must(err error) {
+func (a *remoteServices) must(err error) {
 	a.Helper()
 	if err != nil {
 		a.Fatal(err)
@@ -75,7 +75,7 @@ func (a *apart) must(err error) {
 }
 
 // post sends JSON and reads the answer's texts.
-func (a *apart) post(url string, in map[string]any) (out map[string]any) {
+func (a *remoteServices) post(url string, in map[string]any) (out map[string]any) {
 	a.Helper()
 	b, err := json.Marshal(in)
 	a.must(err)
@@ -89,7 +89,7 @@ func (a *apart) post(url string, in map[string]any) (out map[string]any) {
 	return out
 }
 
-func (a *apart) join(email core.Email) {
+func (a *remoteServices) join(email core.Email) {
 	a.Helper()
 	api := a.member.cfg.Origin() + "/api/newsletter/"
 	out := a.post(api+"subscribe", map[string]any{"list_id": a.list.ID, "email": email, "preferences": map[string]any{"n": 1}})
@@ -99,7 +99,7 @@ func (a *apart) join(email core.Email) {
 }
 
 // knows waits until the send service has a word for an address.
-func (a *apart) knows(email core.Email, word core.Status) core.Subscriber {
+func (a *remoteServices) knows(email core.Email, word core.Status) core.Subscriber {
 	a.Helper()
 	var sub core.Subscriber
 	a.must(until(a.Context(), func() (bool, error) {
@@ -111,7 +111,7 @@ func (a *apart) knows(email core.Email, word core.Status) core.Subscriber {
 }
 
 // hears waits until the member service has a status for an address.
-func (a *apart) hears(email core.Email, status string) {
+func (a *remoteServices) hears(email core.Email, status string) {
 	a.Helper()
 	a.must(until(a.Context(), func() (bool, error) {
 		sub, err := a.member.store.Subscription(a.Context(), a.list.ID, email)
@@ -120,7 +120,7 @@ func (a *apart) hears(email core.Email, status string) {
 }
 
 // oneClick leaves by the link of a mail of the send service.
-func (a *apart) oneClick(email core.Email) {
+func (a *remoteServices) oneClick(email core.Email) {
 	a.Helper()
 	id := a.send.store.SubscriptionID(a.list.ID, email.Key())
 	token, err := a.send.keys.sealer.SealUnsubscribe(auth.UnsubscribeToken{Kind: auth.UnsubscribeMailed, ListID: a.list.ID, SubscriptionID: id, Email: email, IssuedAt: now()})
@@ -132,7 +132,7 @@ func (a *apart) oneClick(email core.Email) {
 }
 
 // sendOnly sees that nothing of a list begins at the send service, and that its pages lead to those of the member service.
-func (a *apart) sendOnly() {
+func (a *remoteServices) sendOnly() {
 	a.Helper()
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	token, err := a.send.keys.sealer.SealUnsubscribe(auth.UnsubscribeToken{
@@ -160,7 +160,7 @@ func (a *apart) sendOnly() {
 
 // Two daemons, one the member service and one the send service: what happens on either side is known on the other.
 func TestTwoDaemonsAgree(t *testing.T) {
-	a := newApart(t)
+	a := newRemoteServices(t)
 	for _, email := range []core.Email{"ann@example.org", "bob@example.org", "cee@example.org", "dan@example.org"} {
 		a.join(email)
 		a.knows(email, core.StatusActive)
@@ -190,7 +190,7 @@ func TestTwoDaemonsAgree(t *testing.T) {
 	a.join("eve@example.org")
 	a.knows("eve@example.org", core.StatusActive)
 
-	// A full sync names those who are here, and ends nobody who is.
+	// A full sync names the active subscribers, and ends no subscription of theirs.
 	_, err = a.member.store.RequestSync(t.Context(), a.list.ID, now())
 	a.must(err)
 	a.must(until(t.Context(), func() (bool, error) {
