@@ -1,6 +1,6 @@
 package core
 
-// The kinds of transactional mail. Each is a template of mail/texts.
+// The kinds of transactional mail. Each is a notice.Kind.
 const (
 	MailConfirm           = "confirm"            // follow the link to subscribe
 	MailAlreadySubscribed = "already_subscribed" // you asked for what you have

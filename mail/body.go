@@ -8,10 +8,11 @@ import (
 	"unicode/utf8"
 
 	"newsletterd/mail/internal/octets"
+	"newsletterd/mail/internal/words"
 )
 
-// The footers, for authors who print no unsubscribe link of their own. They are templates as any other, made of wordList.Reason and
-// Leave. The lines of the postal address stand between the two halves of that of HTML.
+// The footers, for authors who print no unsubscribe link of their own. They are templates as any other, made of Reason and Leave
+// of words.List. The lines of the postal address stand between the two halves of that of HTML.
 const (
 	htmlFooter = `<table role="presentation" width="100%%" cellpadding="0" cellspacing="0" border="0"><tr>` +
 		`<td align="center" style="padding:24px 12px;font-family:Helvetica,Arial,sans-serif;font-size:14px;line-height:20px;color:#5f5f67">` +
@@ -26,7 +27,7 @@ const (
 
 // bodyTokens brings source, layout, preheader and footer of both parts together. html is nil for a mail of text alone.
 func (b *Bulk) bodyTokens() (html, text []token, err error) {
-	s, w := &b.spec, wordsOf(b.spec.Language)
+	s, w := &b.spec, words.Of(b.spec.Language)
 	if s.HTML != "" {
 		if html, err = withLayout(PartHTML, "body_html", s.HTML, s.HTMLLayout); err != nil {
 			return nil, nil, err
@@ -74,10 +75,10 @@ func (b *Bulk) bodyTokens() (html, text []token, err error) {
 }
 
 // footerTokens are the footer of HTML. What the address holds is text, whatever it looks like.
-func footerTokens(w *wordList, postalAddress string) []token {
+func footerTokens(w *words.List, postalAddress string) []token {
 	tokens := mustLex(fmt.Sprintf(htmlFooter, w.Reason, w.Leave))
 	var address strings.Builder
-	for _, line := range addressLines(postalAddress) {
+	for _, line := range words.Lines(postalAddress) {
 		address.WriteString("<br>" + html.EscapeString(line))
 	}
 	end := token{kind: tokenText, body: address.String() + htmlFooterEnd, src: tokens[0].src}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/mail/internal/words"
 )
 
 // JobSpec brings a job's content together: the campaign's bodies, or a named template around or in place of
@@ -40,7 +41,7 @@ func JobSpec(jobID string, c *core.Content, sender Address) *BulkSpec {
 		}
 	}
 	if builtIn := core.BuiltInTemplate(""); c.Template.Name == core.DefaultTemplate && c.Template.BodyHTML == builtIn.BodyHTML && indexFold(s.HTML, "<html") < 0 {
-		c.Template.BodyHTML = fmt.Sprintf(defaultDocument, languageOf(s.Language))
+		c.Template.BodyHTML = fmt.Sprintf(defaultDocument, words.Language(s.Language))
 	}
 	s.HTML, s.HTMLLayout = dress(s.HTML, c.Template.BodyHTML, c.Layout.BodyHTML)
 	s.Text, s.TextLayout = dress(s.Text, c.Template.BodyText, c.Layout.BodyText)

@@ -10,7 +10,6 @@
 //	body.go        layout, footer and preheader
 //	header.go encode.go  header fields, quoted-printable, base64
 //	ident.go       Ident: Message-ID, bounce and unsubscribe addresses that name a recipient row
-//	texts.go texts/  Notice: the mails to one person; words.go: in four languages; cast.go: rendered but for address and link
 //
 // Templates:
 //
@@ -51,7 +50,7 @@
 //	visible link and postal address                                        TestFooter, TestJobsOwnUnsubscribeURL
 //	mails to one: Auto-Submitted, no List-*                                TestCompose
 //	DKIM (RFC 6376, 8301, 8463): what is signed, and by two verifiers      mail/dkim TestSignedFields, TestSignatures, TestDkimpyVerifies
-//	not spam                                                               TestSpamAssassin
+//	not spam                                                               mail/notice TestSpamAssassin
 //	SMTP (RFC 5321, 2920, 3207, 4954), each reply and each fault           mail/smtp TestClient…, worker TestMisbehavingRelays, TestRelaysThatLetNobodyIn
 //	hostile templates                                                      TestHostileTemplates, TestTemplateErrors, FuzzTemplate
 //	events of providers, as their table says                               mail/report TestProviderPayloads, TestProviderSignatures, TestSNS…

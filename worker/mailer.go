@@ -13,6 +13,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/mail"
+	"newsletterd/mail/notice"
 	"newsletterd/mail/smtp"
 	"newsletterd/store"
 )
@@ -369,22 +370,22 @@ func (r *mailRun) judge(res mailResult, now core.Instant) (rec store.MailResult,
 
 // notices says what a mail of a kind looks like: its text, the page that its link leads to, and how long that works.
 var notices = map[string]struct {
-	notice mail.Notice
+	notice notice.Kind
 	page   string
 	valid  time.Duration
 }{
-	core.MailConfirm:           {mail.NoticeConfirm, "/confirm", store.ConfirmTTL},
-	core.MailAlreadySubscribed: {mail.NoticeSubscribed, "/preferences", 0},
-	core.MailUnsubscribed:      {mail.NoticeUnsubscribed, "/undo", auth.UndoTTL},
-	core.MailPreferences:       {mail.NoticePreferences, "/preferences", auth.ManageTTL},
-	core.MailVerify:            {mail.NoticeVerify, "/verify", 48 * time.Hour},
-	core.MailClaim:             {mail.NoticeReverify, "/verify", 48 * time.Hour},
-	core.MailAlreadyRegistered: {mail.NoticeRegistered, "/login", 0},
-	core.MailReset:             {mail.NoticeReset, "/password/reset", time.Hour},
-	core.MailChange:            {mail.NoticeChange, "/verify", store.ChangeTTL},
-	core.MailChangeTaken:       {mail.NoticeTaken, "/login", 0},
-	core.MailChangeAsked:       {mail.NoticeChangeAsked, "/account", 0},
-	core.MailChanged:           {mail.NoticeChanged, "/login", 0},
+	core.MailConfirm:           {notice.Confirm, "/confirm", store.ConfirmTTL},
+	core.MailAlreadySubscribed: {notice.Subscribed, "/preferences", 0},
+	core.MailUnsubscribed:      {notice.Unsubscribed, "/undo", auth.UndoTTL},
+	core.MailPreferences:       {notice.Preferences, "/preferences", auth.ManageTTL},
+	core.MailVerify:            {notice.Verify, "/verify", 48 * time.Hour},
+	core.MailClaim:             {notice.Reverify, "/verify", 48 * time.Hour},
+	core.MailAlreadyRegistered: {notice.Registered, "/login", 0},
+	core.MailReset:             {notice.Reset, "/password/reset", time.Hour},
+	core.MailChange:            {notice.Change, "/verify", store.ChangeTTL},
+	core.MailChangeTaken:       {notice.Taken, "/login", 0},
+	core.MailChangeAsked:       {notice.ChangeAsked, "/account", 0},
+	core.MailChanged:           {notice.Changed, "/login", 0},
 }
 
 // envelopes are used again: a mail is some kilobytes.
@@ -400,7 +401,7 @@ func (m *mailer) compose(ctx context.Context, q *core.Mail, now time.Time) (*smt
 		return nil, errors.New("unknown kind of mail")
 	}
 	tenantID := ""
-	from, origin, d := m.From, m.PublicURL, mail.NoticeData{To: string(q.Email), Valid: n.valid, Brand: mail.Brand{Name: m.From.Name}}
+	from, origin, d := m.From, m.PublicURL, notice.Data{To: string(q.Email), Valid: n.valid, Brand: notice.Brand{Name: m.From.Name}}
 	msg := mail.Message{To: mail.Address{Email: string(q.Email)}, Date: now, MessageID: m.Ident.Message(0, q.ID)}
 	if q.AboutAccount() {
 		if err := m.accountLook(ctx, q, &d); err != nil {
@@ -436,7 +437,7 @@ func (m *mailer) compose(ctx context.Context, q *core.Mail, now time.Time) (*smt
 // accountLook sets the looks of a mail about an account. One that was asked for on the way to a tenant's client has the
 // tenant's language, name and color. Its sender, Reply-To, origin of links, relay and DKIM key are the daemon's, and it
 // loads no image.
-func (m *mailer) accountLook(ctx context.Context, q *core.Mail, d *mail.NoticeData) error {
+func (m *mailer) accountLook(ctx context.Context, q *core.Mail, d *notice.Data) error {
 	var of core.AccountMail
 	if err := json.Unmarshal([]byte(q.Params), &of); err != nil {
 		return err
@@ -467,8 +468,8 @@ func (m *mailer) sign(ctx context.Context, e *smtp.Envelope, tenantID string) er
 }
 
 // brandOf is the sender, the origin of links and the looks of a tenant's mail; what it lacks is the daemon's.
-func brandOf(t *core.Tenant, from mail.Address, origin string) (mail.Address, string, mail.Brand) {
-	b := mail.Brand{Name: cmp.Or(t.BrandName, t.Name), Color: t.BrandColor, LogoURL: t.BrandLogoURL, PostalAddress: t.PostalAddress}
+func brandOf(t *core.Tenant, from mail.Address, origin string) (mail.Address, string, notice.Brand) {
+	b := notice.Brand{Name: cmp.Or(t.BrandName, t.Name), Color: t.BrandColor, LogoURL: t.BrandLogoURL, PostalAddress: t.PostalAddress}
 	from.Name = t.SenderName()
 	if t.MailFrom != "" {
 		from.Email = t.MailFrom

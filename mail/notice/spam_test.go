@@ -1,4 +1,4 @@
-package mail
+package notice
 
 import (
 	"bytes"
@@ -15,10 +15,13 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/mail/internal/words"
 )
 
-// The newsletter of `newsletterd demo`, and every notice in every language with and without a logo, is no spam to SpamAssassin
-// with its local rules. One process judges them all: its start is what takes the time. It is installed by .ci/run.
+// The newsletter of `newsletterd demo`, and every notice in every language with and without a logo, is no spam to
+// SpamAssassin with its local rules. One process judges them all, because its start is what takes the time. .ci/run
+// installs it.
 func TestSpamAssassin(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SpamAssassin takes seconds")
@@ -30,9 +33,9 @@ func TestSpamAssassin(t *testing.T) {
 	}
 	mails := map[string][]byte{"newsletter": demoNewsletter(t)}
 	for _, lang := range core.Languages {
-		for n := range words[lang].Notices {
+		for n := range words.Of(lang).Notices {
 			for logo, url := range map[string]string{"without logo": "", "with logo": "https://news.example.org/images/logo.png"} {
-				mails[string(n)+" "+lang+" "+logo] = spamNotice(t, n, lang, url)
+				mails[n+" "+lang+" "+logo] = spamNotice(t, Kind(n), lang, url)
 			}
 		}
 	}
@@ -51,7 +54,8 @@ func TestSpamAssassin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := regexp.MustCompile(`(?s)\nX-Spam-Status: \w+, score=(-?[0-9.]+).*?tests=(.*?)\sautolearn.*?\nX-Mail: (.*?)\n`).FindAllSubmatch(out, -1)
+	status := regexp.MustCompile(`(?s)\nX-Spam-Status: \w+, score=(-?[0-9.]+).*?tests=(.*?)\sautolearn.*?\nX-Mail: (.*?)\n`)
+	found := status.FindAllSubmatch(out, -1)
 	if len(found) != len(names) {
 		t.Fatalf("%d mails were judged, not %d", len(found), len(names))
 	}
@@ -75,18 +79,19 @@ func demoNewsletter(t *testing.T) []byte {
 	t.Helper()
 	job, campaign := (&core.NewJob{
 		Subject:  `First issue for {{preferences.first_name | default: "you"}}`,
-		BodyText: "Hello {{preferences.first_name}},\n\nthis is our first issue.\n", BodyHTML: "<p>Hello <b>{{preferences.first_name}}</b>,</p><p>this is our first issue.</p>",
+		BodyText: "Hello {{preferences.first_name}},\n\nthis is our first issue.\n",
+		BodyHTML: "<p>Hello <b>{{preferences.first_name}}</b>,</p><p>this is our first issue.</p>",
 	}).Job(1)
 	content := core.Content{
 		Campaign: campaign, List: core.List{ID: core.NewID(), Name: "Demo Weekly"},
 		Tenant: core.Tenant{ID: core.NewID(), Name: "Demo", PostalAddress: "Demo, Street 1, Town"},
 	}
-	bulk, err := CompileBulk(JobSpec(job.ID, &content, Address{Name: "Demo", Email: "news@example.org"}))
+	bulk, err := mail.CompileBulk(mail.JobSpec(job.ID, &content, mail.Address{Name: "Demo", Email: "news@example.org"}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	newsletter, err := bulk.Append(nil, &Recipient{
-		Email: "reader@example.net", MessageID: NewIdent(make([]byte, 32)).Message(1, 1), Preferences: `{"first_name":"Ada"}`, Date: time.Now(),
+	newsletter, err := bulk.Append(nil, &mail.Recipient{
+		Email: "reader@example.net", MessageID: mail.NewIdent(make([]byte, 32)).Message(1, 1), Preferences: `{"first_name":"Ada"}`, Date: time.Now(),
 		OneClickURL: "https://news.example.org/api/newsletter/unsubscribe?token=abc", UnsubscribeToken: "abc",
 		UnsubscribeURL: "https://news.example.org/unsubscribe?token=abc",
 	})
@@ -96,23 +101,24 @@ func demoNewsletter(t *testing.T) []byte {
 	return newsletter
 }
 
-// spamNotice is a notice with a link as long as those that are sent.
-func spamNotice(t *testing.T, n Notice, lang, logo string) []byte {
+// spamNotice returns a notice with a link as long as those that are sent.
+func spamNotice(t *testing.T, k Kind, lang, logo string) []byte {
 	t.Helper()
-	m := Message{
-		From: Address{Name: "Demo", Email: "news@example.org"}, To: Address{Email: "reader@example.net"}, Date: time.Now(),
-		MessageID: NewIdent(make([]byte, 32)).Message(0, 1),
+	m := mail.Message{
+		From: mail.Address{Name: "Demo", Email: "news@example.org"}, To: mail.Address{Email: "reader@example.net"}, Date: time.Now(),
+		MessageID: mail.NewIdent(make([]byte, 32)).Message(0, 1),
 	}
 	token := base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat("sealed token ", 12)))
 	var err error
-	m.Subject, m.Text, m.HTML, err = n.Render(NoticeData{
+	m.Subject, m.Text, m.HTML, err = k.Render(Data{
 		To: "reader@example.net", List: "Demo Weekly", URL: "https://news.example.org/confirm?token=" + token,
-		Valid: 48 * time.Hour, Language: lang, Brand: Brand{Name: "Demo", Color: "#0a7d4f", LogoURL: logo, PostalAddress: "Demo\nStreet 1\nTown"},
+		Valid: 48 * time.Hour, Language: lang,
+		Brand: Brand{Name: "Demo", Color: "#0a7d4f", LogoURL: logo, PostalAddress: "Demo\nStreet 1\nTown"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := Compose(nil, &m)
+	raw, err := mail.Compose(nil, &m)
 	if err != nil {
 		t.Fatal(err)
 	}

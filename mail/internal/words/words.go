@@ -1,0 +1,73 @@
+// Package words holds what notices and the footers of newsletters say, in each language of core.Languages: one file a
+// language, in texts. {{email}}, {{list.name}}, {{tenant.name}} and {{valid}} are placeholders.
+package words
+
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// List is what is said in one language.
+type List struct {
+	Hello   string            `json:"hello"`
+	Footer  string            `json:"footer"`
+	Reason  string            `json:"reason"` // why a newsletter is sent, in its footer
+	Leave   string            `json:"leave"`  // the label of the unsubscribe link in that footer
+	Minutes string            `json:"minutes"`
+	Hour    string            `json:"hour"`
+	Hours   string            `json:"hours"`
+	Days    string            `json:"days"`
+	Notices map[string]Notice `json:"notices"` // by notice.Kind
+}
+
+// Notice is what one notice says.
+type Notice struct {
+	Subject string `json:"subject"`
+	Text    string `json:"text"`   // before the link; a tenant may have its own
+	Open    string `json:"open"`   // introduces the link in the text part
+	Button  string `json:"button"` // the link's label
+	After   string `json:"after"`  // after the link
+}
+
+//go:embed texts
+var texts embed.FS
+
+var lists = func() map[string]*List {
+	all := map[string]*List{}
+	for _, lang := range core.Languages {
+		name := "texts/" + lang + ".json"
+		b, err := texts.ReadFile(name)
+		if err != nil {
+			panic(err)
+		}
+		l, d := new(List), json.NewDecoder(bytes.NewReader(b))
+		d.DisallowUnknownFields()
+		if err := d.Decode(l); err != nil {
+			panic(fmt.Sprintf("%s: %v", name, err))
+		}
+		all[lang] = l
+	}
+	return all
+}()
+
+// Of returns the words of a language, or those of the first if there are none of that name.
+func Of(language string) *List { return cmp.Or(lists[language], lists[core.Languages[0]]) }
+
+// Language returns language, or the first if there are no words of it.
+func Language(language string) string {
+	if lists[language] == nil {
+		return core.Languages[0]
+	}
+	return language
+}
+
+// Lines returns the lines of a text that are not empty, as of a postal address.
+func Lines(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
+}

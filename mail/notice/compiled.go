@@ -1,0 +1,130 @@
+package notice
+
+import (
+	"crypto/rand"
+	"maps"
+	"strings"
+	"sync/atomic"
+)
+
+// compiledNotice is a notice rendered except for what differs from mail to mail: the address and the link.
+type compiledNotice struct{ subject, text, html compiledText }
+
+// compiledText is a text with placeholders: segments[i] is followed by placeholders[i].
+type compiledText struct {
+	segments     []string
+	placeholders []placeholder
+	size         int // of the segments, in octets
+}
+
+// placeholder is what is put between two segments.
+type placeholder uint8
+
+const (
+	address placeholder = iota
+	link
+)
+
+// Stand-ins for address and link. No tenant can guess them, and the templates leave their characters as they are.
+var (
+	standInTo  = strings.ToLower(rand.Text()) + "@example.invalid"
+	standInURL = "https://example.invalid/" + strings.ToLower(rand.Text())
+)
+
+// cacheKey is all that a compiled notice depends on.
+type cacheKey struct {
+	kind Kind
+	data Data // without To and URL
+}
+
+// maxCompiled bounds the memory of the cache; a tenant's list needs a few.
+const maxCompiled = 512
+
+var cache atomic.Pointer[map[cacheKey]*compiledNotice]
+
+// fills reports whether address and link can be put into a compiled notice: the templates change none of their
+// characters except those in entities. All others, as an address with an apostrophe, are rendered by the templates.
+func (d *Data) fills() bool {
+	return d.To != "" && (strings.HasPrefix(d.URL, "https://") || strings.HasPrefix(d.URL, "http://")) && plainLink(d.To) && plainLink(d.URL)
+}
+
+// plainLink reports whether s has only characters that the templates leave alone or entities replaces.
+func plainLink(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case strings.IndexByte("-._~@/:?=+&", c) >= 0:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// entities writes what html/template writes, in text and in quoted attributes.
+var entities = strings.NewReplacer("&", "&amp;", "+", "&#43;")
+
+// compile returns a compiled notice, from the cache or rendered with stand-ins.
+func (k Kind) compile(d Data) (*compiledNotice, error) {
+	d.To, d.URL = "", ""
+	key := cacheKey{k, d}
+	old := cache.Load()
+	if old != nil {
+		if c := (*old)[key]; c != nil {
+			return c, nil
+		}
+	}
+	d.To, d.URL = standInTo, standInURL
+	subject, text, html, err := k.execute(d)
+	if err != nil {
+		return nil, err
+	}
+	c := &compiledNotice{compileText(subject), compileText(text), compileText(html)}
+	all := map[cacheKey]*compiledNotice{}
+	if old != nil && len(*old) < maxCompiled {
+		maps.Copy(all, *old)
+	}
+	all[key] = c
+	cache.Store(&all) // a notice that was compiled concurrently may be lost, and is compiled again
+	return c, nil
+}
+
+// compileText cuts a rendered text at its stand-ins.
+func compileText(s string) (c compiledText) {
+	for {
+		to, url := strings.Index(s, standInTo), strings.Index(s, standInURL)
+		switch {
+		case to >= 0 && (url < 0 || to < url):
+			c.segments, c.placeholders = append(c.segments, s[:to]), append(c.placeholders, address)
+			s = s[to+len(standInTo):]
+		case url >= 0:
+			c.segments, c.placeholders = append(c.segments, s[:url]), append(c.placeholders, link)
+			s = s[url+len(standInURL):]
+		default:
+			c.segments = append(c.segments, s)
+			for _, p := range c.segments {
+				c.size += len(p)
+			}
+			return c
+		}
+	}
+}
+
+// fill returns the text with an address and a link.
+func (c *compiledText) fill(to, url string) string {
+	if len(c.placeholders) == 0 {
+		return c.segments[0]
+	}
+	var b strings.Builder
+	b.Grow(c.size + len(c.placeholders)*max(len(to), len(url)))
+	for i, p := range c.placeholders {
+		b.WriteString(c.segments[i])
+		if p == address {
+			b.WriteString(to)
+		} else {
+			b.WriteString(url)
+		}
+	}
+	b.WriteString(c.segments[len(c.placeholders)])
+	return b.String()
+}

@@ -1,0 +1,156 @@
+package notice
+
+import (
+	"bytes"
+	"flag"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/mail/internal/words"
+)
+
+// update rewrites the golden files.
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares got with testdata/name; -update writes it.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if want, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%s differs (%v); got:\n%s", name, err, got)
+	}
+}
+
+func TestGolden(t *testing.T) {
+	d := Data{
+		To: "anna@reader.example", List: `Garden & "Friends"`, URL: "https://news.example/confirm?token=" + url.QueryEscape("a+b/c="),
+		Valid: 7 * 24 * time.Hour, Brand: Brand{
+			Name: "Garden <Ltd>", Color: "#336699", LogoURL: "https://garden.example/logo.png",
+			PostalAddress: "1 Garden Lane, Bath",
+		},
+	}
+	for n := range words.Of("en").Notices {
+		subject, text, html, err := Kind(n).Render(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for part, s := range map[string]string{"text": text, "html": strings.ReplaceAll(html, "&amp;", "&")} {
+			if !strings.Contains(s, d.URL) {
+				t.Errorf("%s: the %s part lacks the link", n, part)
+			}
+			if strings.Contains(s, "ZgotmplZ") || strings.Contains(s, "<no value>") {
+				t.Errorf("%s: the %s part has a hole:\n%s", n, part, s)
+			}
+		}
+		if strings.Contains(html, "Garden <Ltd>") || strings.Contains(html, `"Friends"`) {
+			t.Errorf("%s: a name is not escaped", n)
+		}
+		golden(t, "notice_"+n+".txt", []byte("Subject: "+subject+"\n\n"+text))
+		golden(t, "notice_"+n+".html", []byte(html))
+	}
+}
+
+func TestLifetime(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		time.Hour: "1 hour", 48 * time.Hour: "2 days", 24 * time.Hour: "24 hours", 7 * 24 * time.Hour: "7 days",
+		30 * time.Minute: "30 minutes", 90 * time.Minute: "90 minutes", 2 * time.Hour: "2 hours",
+	} {
+		if got := lifetime(words.Of("en"), d); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestUnknownKind(t *testing.T) {
+	if _, _, _, err := Kind("nonsense").Render(Data{}); err == nil {
+		t.Error("an unknown notice was rendered")
+	}
+}
+
+// Every language has every notice, with the same placeholders, and none is left in a mail.
+func TestLanguages(t *testing.T) {
+	names := regexp.MustCompile(`\{\{[a-z.]+\}\}|%[a-z]`)
+	of := func(s string) string {
+		found := names.FindAllString(s, -1)
+		slices.Sort(found)
+		return strings.Join(slices.Compact(found), " ")
+	}
+	en := words.Of("en")
+	for _, lang := range core.Languages {
+		w := words.Of(lang)
+		for _, pair := range [][2]string{
+			{w.Hello, en.Hello},
+			{w.Footer, en.Footer},
+			{w.Minutes, en.Minutes},
+			{w.Hour, en.Hour},
+			{w.Hours, en.Hours},
+			{w.Days, en.Days},
+			{w.Reason, en.Reason},
+			{w.Leave, en.Leave},
+		} {
+			if pair[0] == "" || of(pair[0]) != of(pair[1]) {
+				t.Errorf("%s: %q for %q", lang, pair[0], pair[1])
+			}
+		}
+		if len(w.Notices) != len(en.Notices) {
+			t.Errorf("%s has %d notices", lang, len(w.Notices))
+		}
+		for n, l := range w.Notices {
+			want := en.Notices[n]
+			for _, pair := range [][2]string{
+				{l.Subject, want.Subject}, {l.Text, want.Text}, {l.Open, want.Open}, {l.Button, want.Button}, {l.After, want.After},
+			} {
+				if (pair[0] == "") != (pair[1] == "") || of(pair[0]) != of(pair[1]) {
+					t.Errorf("%s %s: %q for %q", lang, n, pair[0], pair[1])
+				}
+			}
+			d := Data{
+				To: "a@b.example", List: "L", URL: "https://x.example/y", Valid: time.Hour,
+				Brand: Brand{Name: "B"}, Language: lang,
+			}
+			subject, text, html, err := Kind(n).Render(d)
+			if err != nil || strings.Contains(subject+text+html, "{{") || !strings.Contains(html, `lang="`+lang+`"`) {
+				t.Errorf("%s %s: %v\n%s\n%s", lang, n, err, text, html)
+			}
+		}
+	}
+}
+
+// A tenant's own wording replaces subject and text; the link, its lifetime and the footer stay. A name is not read as a
+// placeholder.
+func TestOwnWording(t *testing.T) {
+	d := Data{
+		To: "a@b.example", List: "{{email}} & <b>", URL: "https://x.example/confirm?token=1", Valid: 7 * 24 * time.Hour,
+		Brand: Brand{Name: "Acme", Color: "#ffee00"}, Language: "de",
+		Own: core.MailText{Subject: "One click, {{email}}", Text: "Dear reader,\n\nyou want {{list.name}} of {{tenant.name}}.\nGood."},
+	}
+	subject, text, html, err := Confirm.Render(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := "Dear reader,\n\nyou want {{email}} & <b> of Acme.\nGood.\n\nUm die Anmeldung"
+	if subject != "One click, a@b.example" || !strings.HasPrefix(text, begin) {
+		t.Errorf("%s\n%s", subject, text)
+	}
+	for _, want := range []string{"you want {{email}} &amp; &lt;b&gt; of Acme.<br>Good.", d.URL, "7 Tage", `color:#030303`} {
+		if !strings.Contains(html, want) {
+			t.Errorf("no %q in\n%s", want, html)
+		}
+	}
+	if strings.Contains(html, "Guten Tag") {
+		t.Error("greets twice")
+	}
+}

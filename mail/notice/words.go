@@ -1,0 +1,69 @@
+package notice
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"newsletterd/mail/internal/octets"
+	"newsletterd/mail/internal/words"
+)
+
+// paragraph is a part of a text between empty lines.
+type paragraph string
+
+// Lines returns the lines of the paragraph.
+func (p paragraph) Lines() []string { return strings.Split(string(p), "\n") }
+
+// paragraphs returns those of s.
+func paragraphs(s string) (all []paragraph) {
+	for p := range strings.SplitSeq(s, "\n\n") {
+		if p = strings.TrimSpace(p); p != "" {
+			all = append(all, paragraph(p))
+		}
+	}
+	return all
+}
+
+// filler returns what puts the values of d in the place of placeholders.
+func filler(w *words.List, d Data) *strings.Replacer {
+	return strings.NewReplacer("{{email}}", d.To, "{{list.name}}", d.List, "{{tenant.name}}", d.Brand.Name,
+		"{{valid}}", lifetime(w, d.Valid))
+}
+
+// view returns what the templates of a notice see.
+func (k Kind) view(d Data) (view, error) {
+	d.Language = words.Language(d.Language)
+	w := words.Of(d.Language)
+	if d.List == "" {
+		d.List = "our newsletter"
+	}
+	l, known := w.Notices[string(k)]
+	if !known {
+		return view{}, fmt.Errorf("notice %q: unknown", string(k))
+	}
+	fill, hello := filler(w, d), w.Hello
+	if d.Own.Text != "" {
+		hello = ""
+	}
+	return view{
+		Hello: hello,
+		Data:  d, Line: l, Footer: fill.Replace(w.Footer), After: fill.Replace(l.After),
+		Subject:    octets.CleanLine(fill.Replace(cmp.Or(d.Own.Subject, l.Subject))),
+		Paragraphs: paragraphs(fill.Replace(cmp.Or(d.Own.Text, l.Text))),
+	}, nil
+}
+
+// lifetime returns a duration in words.
+func lifetime(w *words.List, d time.Duration) string {
+	switch {
+	case d >= 48*time.Hour:
+		return fmt.Sprintf(w.Days, int(d/(24*time.Hour)))
+	case d >= 2*time.Hour:
+		return fmt.Sprintf(w.Hours, int(d/time.Hour))
+	case d == time.Hour:
+		return w.Hour
+	}
+	return fmt.Sprintf(w.Minutes, int(d/time.Minute))
+}
