@@ -193,6 +193,88 @@ func TestARoleWaitsForTheOwnerOfTheAddress(t *testing.T) {
 	}
 }
 
+// However an address came to be verified: a role ends the password of a registration, unless the owner of the address has
+// entered it with the token of a mail, or set another.
+func TestARoleEndsAnUnprovedPassword(t *testing.T) {
+	operator := core.Role{Role: core.RoleOperator}
+	const first, email = "the first password", "ann@example.org"
+	for _, c := range []struct {
+		name  string
+		do    func(t *testing.T, p *Provider, s *store.Store, u core.User, token string) error
+		vouch bool
+		want  string // the password that works afterwards
+	}{
+		{"the operator vouches", func(t *testing.T, _ *Provider, s *store.Store, u core.User, _ string) error {
+			_, err := s.UpdateUser(t.Context(), u.ID, store.UserInput{Verified: new(true)}, t0)
+			return err
+		}, false, ""},
+		{"the operator vouches twice", func(t *testing.T, _ *Provider, s *store.Store, u core.User, _ string) error {
+			_, err := s.UpdateUser(t.Context(), u.ID, store.UserInput{Verified: new(true)}, t0)
+			return err
+		}, true, ""},
+		{"the API verifies", func(t *testing.T, p *Provider, _ *store.Store, _ core.User, token string) error {
+			_, err := p.VerifyEmail(t.Context(), email, token, t0)
+			return err
+		}, false, ""},
+		{"the API verifies, the operator vouches", func(t *testing.T, p *Provider, _ *store.Store, _ core.User, token string) error {
+			_, err := p.VerifyEmail(t.Context(), email, token, t0)
+			return err
+		}, true, ""},
+		{"the page, with the password of the registration", func(t *testing.T, p *Provider, _ *store.Store, _ core.User, token string) error {
+			_, err := p.ProveAddress(t.Context(), email, token, first, "password", t0)
+			return err
+		}, false, first},
+		{"the page, with a new one", func(t *testing.T, p *Provider, _ *store.Store, _ core.User, token string) error {
+			_, err := p.ProveAddress(t.Context(), email, token, goodPassword, "password", t0)
+			return err
+		}, false, goodPassword},
+		{"a new password by mail", func(t *testing.T, p *Provider, _ *store.Store, _ core.User, token string) error {
+			if _, err := p.VerifyEmail(t.Context(), email, token, t0); err != nil {
+				return err
+			}
+			if err := p.Forgot(t.Context(), email, core.MailStyle{}, t0); err != nil {
+				return err
+			}
+			_, token = mails(t, p, email)
+			return p.ResetPassword(t.Context(), email, token, goodPassword, "password", t0)
+		}, true, goodPassword},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, s := testProvider(t)
+			u, err := p.Register(t.Context(), email, first, "", netip.Addr{}, t0)
+			must(t, err)
+			old, err := p.PasswordGrant(t.Context(), login(email, first, ""), t0)
+			must(t, err)
+			_, token := mails(t, p, email)
+			must(t, c.do(t, p, s, u, token))
+			must(t, s.GrantRole(t.Context(), u.ID, operator, c.vouch, t0))
+			if got, err := s.User(t.Context(), u.ID); err != nil || !got.Operator() || !got.EmailVerified {
+				t.Errorf("%+v, %v", got, err)
+			}
+			for _, password := range []string{first, goodPassword} {
+				if _, err := p.PasswordGrant(t.Context(), login(email, password, "admin"), t0); (err == nil) != (password == c.want) {
+					t.Errorf("password %q: %v", password, err)
+				}
+			}
+			_, err = p.RefreshGrant(t.Context(), GrantRequest{RefreshToken: old.RefreshToken, Remote: remote}, t0)
+			if (err == nil) != (c.want == first) {
+				t.Errorf("the refresh token of before: %v", err)
+			}
+			// The owner's password outlives another role.
+			if err := p.Forgot(t.Context(), email, core.MailStyle{}, t0); err != nil {
+				t.Fatal(err)
+			}
+			_, token = mails(t, p, email)
+			must(t, p.ResetPassword(t.Context(), email, token, "the owner's own", "password", t0))
+			must(t, s.RevokeRole(t.Context(), u.ID, operator))
+			must(t, s.GrantRole(t.Context(), u.ID, operator, true, t0))
+			if _, err := p.PasswordGrant(t.Context(), login(email, "the owner's own", "admin"), t0); err != nil {
+				t.Errorf("the owner's password, after another grant: %v", err)
+			}
+		})
+	}
+}
+
 // A person who registers another's address first gains nothing by it.
 func TestClaimAddress(t *testing.T) {
 	p, s := testProvider(t)

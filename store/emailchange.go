@@ -128,8 +128,9 @@ func (s *Store) ChangeEmail(ctx context.Context, userID string, hash []byte, ema
 		if r.UserID != userID {
 			return core.ErrInvalidToken
 		}
-		err := tx.one("UPDATE user SET email = e.email, email_key = e.email_key, email_verified = 1, updated_at = ? FROM email_change e WHERE e.user_id = user.id AND id = ?",
-			int64(now), r.UserID)
+		// Who presses the button has the mailbox, and the password that the wish asked for.
+		err := tx.one(`UPDATE user SET email = e.email, email_key = e.email_key, email_verified = 1, self_registered = 0, updated_at = ?
+			FROM email_change e WHERE e.user_id = user.id AND id = ?`, int64(now), r.UserID)
 		if errors.Is(err, core.ErrConflict) {
 			return core.ErrInvalidToken.With(err)
 		}

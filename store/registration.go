@@ -191,9 +191,10 @@ func (s *Store) CheckUserToken(ctx context.Context, purpose string, hash []byte,
 }
 
 // VerifyEmail redeems a verify token and returns the address. Again it gives the same answer while the address stays
-// verified. The password stays, unless a role is pending: then that takes effect, and the account is left without the
-// password and the sessions that anyone who registered it had. It returns core.ErrInvalidToken or core.ErrTokenExpired.
-func (s *Store) VerifyEmail(ctx context.Context, hash []byte, email core.Email, now core.Instant) (core.Email, error) {
+// verified. The password stays, unless a role is pending: then that takes effect, and the account is left without
+// the password and the sessions that anyone who registered it had. entered is the hash of the password that was
+// entered with the token, which proves it to be the owner's; empty: none was.
+func (s *Store) VerifyEmail(ctx context.Context, hash []byte, email core.Email, entered string, now core.Instant) (core.Email, error) {
 	var t userTokenRow
 	err := s.update(ctx, func(tx *Tx) error {
 		if err := tx.get(&t, userTokenQuery, hash, TokenVerify, email.Key()); err != nil {
@@ -214,6 +215,11 @@ func (s *Store) VerifyEmail(ctx context.Context, hash []byte, email core.Email, 
 		}
 		if pending {
 			if err := tx.disown(t.UserID, "", now); err != nil {
+				return err
+			}
+		} else if entered != "" {
+			_, err := tx.exec("UPDATE user SET self_registered = 0 WHERE id = ? AND password_hash = ?", t.UserID, entered)
+			if err != nil {
 				return err
 			}
 		}
@@ -297,6 +303,9 @@ func (s *Store) RedeemUserToken(ctx context.Context, purpose string, hash []byte
 			set = tx.disown
 		}
 		if err := set(t.UserID, passwordHash, now); err != nil {
+			return err
+		}
+		if err := tx.passwordProved(t.UserID); err != nil {
 			return err
 		}
 		return tx.verified(t.UserID, now)

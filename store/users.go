@@ -100,7 +100,7 @@ func (tx *Tx) insertUser(u core.User, passwordHash string, selfRegistered bool) 
 type UserInput struct {
 	Email    *core.Email
 	Name     *string
-	Verified *bool // true lets pending roles take effect, and ends the password and sessions of before
+	Verified *bool // true vouches for the address: pending roles take effect, an unproved password and its sessions end
 	Disabled *bool // true ends every session
 }
 
@@ -115,7 +115,8 @@ func (s *Store) UpdateUser(ctx context.Context, id string, in UserInput, now cor
 		if err := tx.all(&u.Roles, "SELECT role, tenant_id, pending FROM role WHERE user_id = ? ORDER BY role, tenant_id", id); err != nil {
 			return err
 		}
-		vouched := in.Verified != nil && *in.Verified && !u.EmailVerified
+		moved := in.Email != nil && in.Email.Key() != u.Email.Key()
+		vouched := in.Verified != nil && *in.Verified && (!u.EmailVerified || moved)
 		if in.apply(&u, now) {
 			if err := tx.endSessions(id, now); err != nil {
 				return err
@@ -140,10 +141,10 @@ func (s *Store) UpdateUser(ctx context.Context, id string, in UserInput, now cor
 	return u, err
 }
 
-// vouch lets the pending roles of a user take effect, whose address an operator says is the user's.
+// vouch ends an unproved password of a user whose address an operator says is the user's, and lets pending roles take effect.
 func (tx *Tx) vouch(u *core.User, now core.Instant) error {
-	pending, err := tx.rolesPending(u.ID)
-	if err != nil || !pending {
+	unproved, err := tx.passwordUnproved(u.ID)
+	if err != nil || !unproved {
 		return err
 	}
 	for i := range u.Roles {
@@ -188,11 +189,11 @@ func (s *Store) DeleteUser(ctx context.Context, id string) error {
 	}))
 }
 
-// GrantRole gives a user a role; again changes nothing. The address of an account that an operator made counts as
-// verified from then on. For an account that registered itself and is not verified the role is pending until it is
-// verified by mail; vouch says that the operator knows the address to be the user's: then the account is verified now,
-// without the password and the sessions that anyone who registered it had. core.ErrNotFound: there is no such user, or
-// no such tenant.
+// GrantRole gives a user a role; again changes nothing. The address of an account that an operator made counts as verified
+// from then on. For an account that registered itself and is not verified the role is pending until it is verified by mail;
+// vouch says that the operator knows the address to be the user's: then the account is verified now. An account that
+// registered itself loses its password and its sessions when the role takes effect, unless the owner of the address has
+// proved the password (passwordUnproved). core.ErrNotFound: there is no such user, or no such tenant.
 func (s *Store) GrantRole(ctx context.Context, userID string, role core.Role, vouch bool, now core.Instant) error {
 	return s.update(ctx, s.by(ctx, "role.grant."+role.Role, role.TenantID, userID, func(tx *Tx) error {
 		return tx.grant(userID, role, vouch, now)
@@ -210,16 +211,20 @@ func (tx *Tx) grant(userID string, role core.Role, vouch bool, now core.Instant)
 		}
 	}
 	tx.kick(TopicIdentity)
-	var unproven bool
-	if err := tx.get(&unproven, "SELECT self_registered AND NOT email_verified FROM user WHERE id = ?", userID); err != nil {
+	var u struct {
+		Unproved bool `db:"self_registered"`
+		Verified bool `db:"email_verified"`
+	}
+	if err := tx.get(&u, "SELECT self_registered, email_verified FROM user WHERE id = ?", userID); err != nil {
 		return err
 	}
-	_, err := tx.exec("INSERT INTO role (user_id, role, tenant_id, created_at, pending) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-		userID, role.Role, role.TenantID, int64(now), unproven)
-	if err != nil || unproven && !vouch {
+	pending := u.Unproved && !u.Verified
+	added, err := tx.exec("INSERT INTO role (user_id, role, tenant_id, created_at, pending) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		userID, role.Role, role.TenantID, int64(now), pending)
+	if err != nil || pending && !vouch {
 		return err
 	}
-	if unproven {
+	if u.Unproved && (pending || added > 0) {
 		if err := tx.disown(userID, "", now); err != nil {
 			return err
 		}
@@ -243,8 +248,20 @@ func (tx *Tx) rolesPending(userID string) (pending bool, err error) {
 	return pending, err
 }
 
-// disown takes an account from anyone who has it: its password (a new one where passwordHash is not empty), its
-// sessions, and what it allowed clients and is known by.
+// passwordUnproved reports whether the password was set by the person who registered the address: no holder of the
+// mailbox has entered it on the page of a mailed link or set another. The column self_registered says so.
+func (tx *Tx) passwordUnproved(userID string) (unproved bool, err error) {
+	err = tx.get(&unproved, "SELECT self_registered FROM user WHERE id = ?", userID)
+	return unproved, err
+}
+
+// passwordProved records that the owner of the address has entered or set the password, or that there is none.
+func (tx *Tx) passwordProved(userID string) error {
+	return tx.one("UPDATE user SET self_registered = 0 WHERE id = ?", userID)
+}
+
+// disown takes an account from anyone who has it: its password, its sessions, and what it allowed clients and is
+// known by. A passwordHash that is not empty is of the password that the owner of the address has set.
 func (tx *Tx) disown(userID, passwordHash string, now core.Instant) error {
 	if err := tx.setPassword(userID, passwordHash, now); err != nil {
 		return err
@@ -252,8 +269,10 @@ func (tx *Tx) disown(userID, passwordHash string, now core.Instant) error {
 	if _, err := tx.exec("DELETE FROM client_consent WHERE user_id = ?", userID); err != nil {
 		return err
 	}
-	_, err := tx.exec("DELETE FROM known_device WHERE user_id = ?", userID)
-	return err
+	if _, err := tx.exec("DELETE FROM known_device WHERE user_id = ?", userID); err != nil {
+		return err
+	}
+	return tx.passwordProved(userID)
 }
 
 // RevokeRole takes a role away; core.ErrNotFound where the user has none such.

@@ -108,7 +108,7 @@ as verified.
 	})
 	update := p.userCommand("update", "change a user", []cli.Flag{
 		stringFlag("email", "another `ADDRESS`"), stringFlag("name", "another `NAME`"),
-		boolFlag("verified", "whether the address is known to be the user's"),
+		boolFlag("verified", "whether the address is known to be the user's: an account that registered itself loses its password and sessions"),
 		boolFlag("disabled", "switch the user off (=false: on); ends every session"),
 	}, p.updateUser)
 	del := p.userCommand("delete", "delete a user", nil, func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
@@ -142,7 +142,8 @@ func (p *program) roleCommands() []*cli.Command {
 		append(roleFlags(), vouch), p.grantRole)
 	grant.Description = `An account that registered itself may not be of the owner of its address. The role is pending until the address is verified by
 mail (the mail of the registration, or "forgot password"), which ends the password and the sessions of before. With --verified
-you say that the address is the user's: the same happens at once, and the user sets a password by "forgot password".
+you say that the address is the user's: the same happens at once, and the user sets a password by "forgot password". Where the address is
+verified already, but not by its owner with the password (by an API call of a mailed link, say), the role ends them too.
 
    newsletterd admin user grant --user ann@acme.example --role tenant_admin --tenant ID`
 	revoke := p.userCommand("revoke", "take a role away; takes effect at once", roleFlags(), func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
@@ -165,10 +166,12 @@ func (p *program) grantRole(c *cli.Context, _ *config.Config, s *store.Store, u 
 	if err := s.GrantRole(c.Context, u.ID, role, c.Bool("verified"), now()); err != nil {
 		return missing(err, "tenant", c.String("tenant"))
 	}
+	before := u.Epoch
 	u, err := s.User(c.Context, u.ID)
 	if err != nil {
 		return err
 	}
+	p.tellUnproved(before, u)
 	for _, r := range u.Roles {
 		if r.Pending && r.Role == role.Role && r.TenantID == role.TenantID {
 			fmt.Fprintf(p.err, "The role is pending: %s registered itself, and its address is not verified. It takes effect when the user verifies it by mail.\n", u.Email)
@@ -212,11 +215,26 @@ func (p *program) updateUser(c *cli.Context, _ *config.Config, s *store.Store, u
 		}
 		in.Email = &email
 	}
-	u, err := s.UpdateUser(c.Context, u.ID, in, now())
+	before := u.Epoch
+	if _, err := s.UpdateUser(c.Context, u.ID, in, now()); err != nil {
+		return err
+	}
+	u, err := s.User(c.Context, u.ID)
 	if err != nil {
 		return err
 	}
+	if !u.Disabled() {
+		p.tellUnproved(before, u)
+	}
 	return p.printUser(c, u)
+}
+
+// tellUnproved says that a change has ended the password of a user, whose epoch was another before.
+func (p *program) tellUnproved(epoch int64, u core.User) {
+	if u.Epoch != epoch {
+		fmt.Fprintf(p.err, "%s registered itself, and its password was not proved to be of the owner of the address: password and sessions are ended. "+
+			"The user sets a password by \"forgot password\".\n", u.Email)
+	}
 }
 
 func (p *program) reprintUser(c *cli.Context, s *store.Store, id string) error {
