@@ -32,7 +32,8 @@ func tracked(n *core.NewJob) {
 	if os.Getenv("TRACK") != "" {
 		n.TrackOpen, n.TrackClick = true, true
 		for i := range 10 {
-			n.BodyHTML = strings.Replace(n.BodyHTML, "that has some length", `<a href="https://shop.example/articles/`+strconv.Itoa(i)+`">that has some</a>&#32;length`, 1)
+			n.BodyHTML = strings.Replace(n.BodyHTML, "that has some length",
+				`<a href="https://shop.example/articles/`+strconv.Itoa(i)+`">that has some</a>&#32;length`, 1)
 		}
 	}
 }
@@ -71,8 +72,8 @@ func BenchmarkJob(b *testing.B) {
 	}
 }
 
-// BenchmarkSignedJob says what share of all CPU the RSA signatures are: the rest is what signing by a job costs beside
-// them.
+// BenchmarkSignedJob says what share of all CPU the RSA signatures are: the rest is what signing by a job costs in
+// addition.
 func BenchmarkSignedJob(b *testing.B) {
 	n, _ := strconv.Atoi(os.Getenv("RECIPIENTS"))
 	n = max(n, 1000)
@@ -108,15 +109,16 @@ func BenchmarkSignedJob(b *testing.B) {
 	}
 }
 
-// BenchmarkMailBesideAJob says how long a mail to one person takes, of eight the slowest, while a job goes out as fast
+// BenchmarkMailDuringAJob says how long a mail to one person takes, of eight the slowest, while a job goes out as fast
 // as it can.
-func BenchmarkMailBesideAJob(b *testing.B) {
+func BenchmarkMailDuringAJob(b *testing.B) {
 	sink := newSink(b, mailtest.SinkOptions{Records: true})
 	h := newHouse(b, &smtp.Client{Addr: sink.Addr()})
 	h.subscribe(100_000)
 	h.start()
 	g := worker.NewGroup(h.opts.Log, worker.Mailer(worker.MailerOptions{
-		Store: h.Store, Sender: h.route, Sealer: h.opts.Sealer, Ident: h.opts.Ident, PublicURL: "http://news.test", From: h.opts.From, Log: h.opts.Log,
+		Store: h.Store, Sender: h.route, Sealer: h.opts.Sealer, Ident: h.opts.Ident, PublicURL: "http://news.test",
+		From: h.opts.From, Log: h.opts.Log,
 	}))
 	g.Start()
 	defer g.Drain(time.Minute)

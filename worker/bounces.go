@@ -10,12 +10,15 @@ import (
 	"newsletterd/store"
 )
 
-// bounceProvider is the provider that mails which came back are kept under; nobody can give a provider this name.
+// bounceProvider is the provider that mails which came back are kept under; no tenant can give a provider this name.
 const bounceProvider = "(mail)"
 
-// TakeBounce takes in one mail that came back to rcpt (empty where that is not known), and tells how many reports of
-// it were about a mail of ours. Others are left aside: only our own names, which nobody else can make, are believed.
-func TakeBounce(ctx context.Context, s *store.Store, ident *mail.Ident, rcpt string, data []byte, now core.Instant) (n int, err error) {
+// TakeBounce takes in one mail that came back to rcpt (empty where that is not known), and returns how many reports
+// of it were about a mail of ours. The others are ignored: only names that this daemon has made, which no one else can
+// make, are believed.
+func TakeBounce(
+	ctx context.Context, s *store.Store, ident *mail.Ident, rcpt string, data []byte, now core.Instant,
+) (n int, err error) {
 	var batch []store.ProviderReport
 	for _, r := range report.ParseBounce(rcpt, data, now) {
 		job, seq := ident.Recipient(r.Names...)
@@ -24,7 +27,8 @@ func TakeBounce(ctx context.Context, s *store.Store, ident *mail.Ident, rcpt str
 		}
 		batch = append(batch, store.ProviderReport{
 			// one mail may have come back to several recipients: it counts once for each
-			Provider: bounceProvider, Event: r.Event, Key: core.ProviderKey(string(r.Key), strconv.FormatInt(job, 10), strconv.FormatInt(seq, 10)),
+			Provider: bounceProvider, Event: r.Event, Key: core.ProviderKey(string(r.Key), strconv.FormatInt(job, 10),
+				strconv.FormatInt(seq, 10)),
 			JobNo: job, Seq: seq, Unsubscribe: r.Unsubscribe,
 		})
 	}

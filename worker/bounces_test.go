@@ -33,7 +33,8 @@ func TestTakeBounce(t *testing.T) {
 		}, now))
 	}
 	j, _, err := s.AddSendJob(ctx, store.JobRequest{
-		NewJob: core.NewJob{ListID: list.ID, Subject: "s", BodyText: "b"}, Caller: core.Caller{UserID: "u", Operator: true}, CreatedBy: "u",
+		NewJob: core.NewJob{ListID: list.ID, Subject: "s", BodyText: "b"}, Caller: core.Caller{UserID: "u", Operator: true},
+		CreatedBy: "u",
 	}, now)
 	must(err)
 	_, err = s.StartDueJobs(ctx, now)
@@ -62,7 +63,13 @@ Status: 5.1.1
 	for _, tc := range []struct {
 		rcpt string
 		want int
-	}{{"postmaster@bounce.example", 0}, {mail.NewIdent([]byte(strings.Repeat("x", 32))).Bounce(j.No, 1) + "@bounce.example", 0}, {ident.Bounce(j.No, 1) + "@bounce.example", 1}, {ident.Bounce(j.No, 1) + "@bounce.example", 1}} {
+	}{
+		{"postmaster@bounce.example", 0},
+		{mail.NewIdent([]byte(strings.Repeat("x", 32))).Bounce(j.No,
+			1) + "@bounce.example", 0},
+		{ident.Bounce(j.No, 1) + "@bounce.example", 1},
+		{ident.Bounce(j.No, 1) + "@bounce.example", 1},
+	} {
 		if n, err := TakeBounce(ctx, s, ident, tc.rcpt, []byte(report), now); err != nil || n != tc.want {
 			t.Errorf("%s: %d reports, %v", tc.rcpt, n, err)
 		}
@@ -82,7 +89,8 @@ Status: 5.1.1
 		if n, err := TakeBounce(ctx, s, ident, to, []byte("From: a@b.example\r\nMessage-ID: <same@b.example>\r\n\r\nunsubscribe\r\n"), now+1); err != nil || n != 1 {
 			t.Errorf("%s: %d reports, %v", to, n, err)
 		}
-		if sub, err := s.Subscriber(ctx, list.ID, core.Email(rows[seq].Email)); err != nil || sub.MemberStatus != core.StatusUnsubscribed {
+		if sub, err := s.Subscriber(ctx, list.ID, core.Email(rows[seq].Email)); err != nil ||
+			sub.MemberStatus != core.StatusUnsubscribed {
 			t.Errorf("%s is %s (%v)", rows[seq].Email, sub.MemberStatus, err)
 		}
 	}

@@ -107,7 +107,8 @@ func (c *claimer) round(ctx context.Context, claims *[]store.Claim) (int, error)
 
 // leaveAlone lets a job that can't be read wait for a second, while the other jobs go on.
 func (c *claimer) leaveAlone(j *jobQueue, err error) {
-	c.sender.opts.Log.Error("send: recipients of a job cannot be claimed", slog.String("job", j.job.ID), slog.Any("error", err))
+	c.sender.opts.Log.Error("send: recipients of a job cannot be claimed", slog.String("job", j.job.ID),
+		slog.Any("error", err))
 	j.readAt = time.Now().Add(time.Second)
 	c.again = earlier(c.again, j.readAt)
 }

@@ -75,7 +75,7 @@ func compileContent(ctx context.Context, st *store.Store, o *SendOptions, j *cor
 	return out, nil
 }
 
-// providersOf are the mail providers behind the relays that a tenant's mails may take.
+// providersOf returns the kinds of the mail providers that the relays of a tenant's mails belong to.
 func providersOf(t *core.Tenant, own string) []string {
 	if len(t.Relays) == 0 {
 		return []string{own}
@@ -112,7 +112,8 @@ func (c *content) compose(e *smtp.Envelope, cl *store.Claim, now time.Time, scra
 		r.PreferencesURL = c.manage + token
 	}
 	if c.view != "" {
-		r.ViewURL = string(c.sealer.AppendView([]byte(c.view), auth.ViewToken{JobNo: c.jobNo, Seq: cl.Seq, IssuedAt: c.startedAt}))
+		r.ViewURL = string(c.sealer.AppendView([]byte(c.view),
+			auth.ViewToken{JobNo: c.jobNo, Seq: cl.Seq, IssuedAt: c.startedAt}))
 	}
 	if c.tracked {
 		r.Track = &mail.Tracker{Ident: c.ident, Job: c.jobNo, Seq: cl.Seq, Links: c.links}

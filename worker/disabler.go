@@ -26,7 +26,7 @@ const disabledBy = "newsletterd send service"
 
 const disableRead = 50 // requests read at once
 
-// DisablerOptions is what the loop that disables addresses is made of.
+// DisablerOptions configures a Disabler.
 type DisablerOptions struct {
 	Store     *store.Store
 	Base      string            // of the member service: http://127.0.0.1:8080
@@ -42,9 +42,9 @@ type disabler struct {
 	loop   *Loop
 }
 
-// Disabler makes the loop that tells the member service, by its own HTTP operations, of addresses that complained, and
-// one elsewhere of those that left by the link of a mail. It kicks itself when there is one. A request is tried until
-// it is answered: the operations may be repeated.
+// Disabler returns the loop that reports to the member service, by its own HTTP operations, addresses that complained,
+// and one elsewhere of those that left by the link of a mail. It kicks itself when there is one. A request is tried
+// until it is answered: the operations may be repeated.
 func Disabler(o DisablerOptions) *Loop {
 	d := &disabler{DisablerOptions: o, client: &http.Client{
 		Transport: o.Transport, Timeout: postTimeout,
@@ -87,8 +87,10 @@ func (d *disabler) record(ctx context.Context, r *store.PendingDisable, reason s
 	if reason == "" {
 		return d.Store.FinishPendingDisable(ctx, r.ID)
 	}
-	d.Log.Warn("disabler: the member service was not told of an address", slog.Int64("request", r.ID), slog.Int("tries", r.Tries+1), slog.String("reason", reason))
-	return d.Store.PostponePendingDisable(ctx, r.ID, reason, core.At(time.Now().Add(jitter(backoff(eventDelays, r.Tries+1)))))
+	d.Log.Warn("disabler: the member service was not told of an address", slog.Int64("request", r.ID),
+		slog.Int("tries", r.Tries+1), slog.String("reason", reason))
+	return d.Store.PostponePendingDisable(ctx, r.ID, reason,
+		core.At(time.Now().Add(jitter(backoff(eventDelays, r.Tries+1)))))
 }
 
 // post makes one attempt; reason is empty when the member service has done it.
@@ -123,7 +125,8 @@ func (d *disabler) ask(ctx context.Context, path, token string, in map[string]an
 	if err != nil {
 		return nil, err.Error()
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(d.Base, "/")+path, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(d.Base, "/")+path,
+		bytes.NewReader(body))
 	if err != nil {
 		return nil, err.Error()
 	}

@@ -38,10 +38,12 @@ func TestDisablerTriesUntilItIsAnswered(t *testing.T) {
 			if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 				t.Error(err)
 			}
-			if r.URL.String() != "http://own.test/api/subscriptions/disable" || r.Header.Get("Authorization") != "Bearer for-"+m.list.TenantID {
+			if r.URL.String() != "http://own.test/api/subscriptions/disable" ||
+				r.Header.Get("Authorization") != "Bearer for-"+m.list.TenantID {
 				t.Errorf("%s with %s", r.URL, r.Header.Get("Authorization"))
 			}
-			if body["email"] != "Ann@example.org" || body["reason"] == "" || body["disabled_by"] == "" || body["occurred_at"] != now.String() {
+			if body["email"] != "Ann@example.org" || body["reason"] == "" || body["disabled_by"] == "" ||
+				body["occurred_at"] != now.String() {
 				t.Errorf("%v", body)
 			}
 			answers = append(answers, body["email"])
@@ -49,7 +51,10 @@ func TestDisablerTriesUntilItIsAnswered(t *testing.T) {
 			case 1:
 				return nil, errors.New("connection refused")
 			case 2:
-				return &http.Response{StatusCode: 307, Header: http.Header{"Location": {"http://elsewhere.test/"}}, Body: io.NopCloser(strings.NewReader(""))}, nil
+				return &http.Response{
+					StatusCode: 307, Header: http.Header{"Location": {"http://elsewhere.test/"}},
+					Body: io.NopCloser(strings.NewReader("")),
+				}, nil
 			case 3:
 				return &http.Response{StatusCode: 503, Body: io.NopCloser(strings.NewReader("busy"))}, nil
 			}
@@ -67,7 +72,10 @@ func TestDisablerTriesUntilItIsAnswered(t *testing.T) {
 		}))
 		m.group.Start()
 		synctest.Wait()
-		e := core.ProviderEvent{Type: core.ProviderComplaint, MessageID: "m", TenantID: m.list.TenantID, Email: "Ann@example.org", OccurredAt: now}
+		e := core.ProviderEvent{
+			Type: core.ProviderComplaint, MessageID: "m", TenantID: m.list.TenantID,
+			Email: "Ann@example.org", OccurredAt: now,
+		}
 		m.must(m.ApplyReports(m.Context(), []store.ProviderReport{{Provider: "p", Event: e, Key: e.Key()}}, now))
 		time.Sleep(time.Minute)
 		synctest.Wait()

@@ -19,8 +19,9 @@ type dispatcher struct {
 	tenants []*tenantQueue
 	turn    int // the next of tenants
 	closed  bool
-	ended   flag        // closed, read without the lock
-	plenty  flag        // many are queued after the item that was handed out last, and no limit counts them; read without the lock
+	ended   flag // closed, read without the lock
+	// many are queued after the item that was handed out last, and no limit counts them; read without the lock
+	plenty  flag
 	domains *domainPace // nil: no limit
 	wakeAt  time.Time   // when a timer wakes the connections; zero: none is set
 }
@@ -107,7 +108,9 @@ func (d *dispatcher) setRoute(t *tenantQueue, g *relayGroup, p *pace) {
 
 // refused notes that a tenant's sender was refused at MAIL. Nothing of the tenant goes out during the pause; fresh is
 // false where one has begun before.
-func (d *dispatcher) refused(t *tenantQueue, re *smtp.RelayError, now time.Time) (pause time.Duration, since time.Time, fresh bool) {
+func (d *dispatcher) refused(
+	t *tenantQueue, re *smtp.RelayError, now time.Time,
+) (pause time.Duration, since time.Time, fresh bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if pause, since, fresh = t.refused(re, now); fresh {

@@ -5,10 +5,11 @@
 // # Parts
 //
 //	group.go         Loop and Group: start, kick, drain
-//	scheduler.go     jobs from one state to the next: due, running, ended, settled; subscribers that a full sync did not name
+//	scheduler.go     jobs from one state to the next: due, running, ended, settled; and removes
+//	                 subscribers that a full sync did not name
 //	sender.go …      the send path, below
-//	mailer.go        mails to one person, rendered when their turn comes; tenant_mailer.go: of tenants with relays of their
-//	                 own; test_mail.go: a job's mail to one address
+//	mailer.go        mails to one person, rendered when their turn comes; tenant_mailer.go: of tenants with relays of
+//	                 their own; test_mail.go: a job's mail to one address
 //	outbox.go        events to the send service, in order per subscription; full_sync.go: whole lists; poster.go: signed
 //	                 requests of both; endpoints.go: the same events to the receivers of tenants, a loop for each
 //	disabler.go      addresses that complained, to the member service's disable operation

@@ -16,7 +16,7 @@ import (
 	"newsletterd/store"
 )
 
-// The headers of Standard Webhooks 1.0, which stand beside those of our own.
+// The headers of Standard Webhooks 1.0, in addition to those of our own.
 const (
 	headerStandardID        = "Webhook-Id"
 	headerStandardTimestamp = "Webhook-Timestamp"
@@ -30,7 +30,7 @@ type EndpointPoster struct {
 	client *http.Client
 }
 
-// NewEndpointPoster makes one. Its time-out is the client's, and 15 s at most.
+// NewEndpointPoster returns a poster. Its time-out is the client's, and 15 s at most.
 func NewEndpointPoster(s *store.Store, client *http.Client) *EndpointPoster {
 	return &EndpointPoster{store: s, client: client}
 }
@@ -102,7 +102,8 @@ func (p *EndpointPoster) Test(ctx context.Context, endpointID string) (t Endpoin
 		outcome = store.AttemptDead
 	}
 	return t, p.store.AddEndpointAttempt(context.WithoutCancel(ctx), store.EndpointAttempt{
-		EndpointID: endpointID, EventID: t.EventID, EventType: TestEventType, At: now, Outcome: outcome, Status: t.Status, TookMS: t.TookMS, Reason: t.Reason,
+		EndpointID: endpointID, EventID: t.EventID, EventType: TestEventType, At: now, Outcome: outcome, Status: t.Status,
+		TookMS: t.TookMS, Reason: t.Reason,
 	})
 }
 
@@ -123,8 +124,8 @@ type runningEndpoint struct {
 	stop   chan struct{}
 }
 
-// Endpoints makes the loop that delivers events to the receivers that tenants have brought, each by a loop of its own:
-// one that is slow or down holds up no other.
+// Endpoints returns the loop that delivers events to the receivers that tenants have brought, each by a loop of its
+// own: one that is slow or down holds up no other.
 func Endpoints(s *store.Store, p *EndpointPoster, log *slog.Logger) *Loop {
 	e := &endpoints{store: s, poster: p, log: log, running: map[string]*runningEndpoint{}}
 	e.loop = &Loop{Name: "endpoints", Step: e.step, End: e.end}
@@ -159,7 +160,10 @@ func (e *endpoints) step(ctx context.Context, now time.Time) time.Time {
 }
 
 func (e *endpoints) start(ctx context.Context, id string) {
-	o := &outbox{store: e.store, endpoint: id, post: e.poster.post, probes: eventDelays, log: e.log, wake: make(chan struct{}, 1)}
+	o := &outbox{
+		store: e.store, endpoint: id, post: e.poster.post, probes: eventDelays, log: e.log,
+		wake: make(chan struct{}, 1),
+	}
 	o.loop = &Loop{Name: "endpoint " + id, Step: o.step}
 	r := &runningEndpoint{outbox: o, stop: make(chan struct{})}
 	e.running[id] = r

@@ -176,7 +176,8 @@ func TestEndpointSignatures(t *testing.T) {
 		}
 		first := make([]byte, 32)
 		check(1, first)
-		_, err := m.UpdateEndpoint(m.Context(), e.ID, store.EndpointChange{NewKey: second, Overlap: time.Hour}, "test", core.At(time.Now()))
+		_, err := m.UpdateEndpoint(m.Context(), e.ID, store.EndpointChange{NewKey: second, Overlap: time.Hour}, "test",
+			core.At(time.Now()))
 		m.must(err)
 		check(2, second, first)
 		settleFor(2 * time.Hour)
@@ -207,7 +208,8 @@ func TestEndpointThatNeverAnswers(t *testing.T) {
 		}
 		m.activate("late@example.org")
 		settleFor(60 * time.Hour)
-		if e, err := m.Endpoint(m.Context(), e.ID); err != nil || e.DisabledAt == 0 || !strings.Contains(e.DisabledReason, "five days") {
+		if e, err := m.Endpoint(m.Context(), e.ID); err != nil || e.DisabledAt == 0 ||
+			!strings.Contains(e.DisabledReason, "five days") {
 			m.Errorf("%+v, %v", e, err)
 		}
 		m.activate("unheard@example.org")
@@ -234,7 +236,8 @@ func TestEndpointThatWantsNoMore(t *testing.T) {
 		c.say("/bye", 410)
 		m.activate("a@example.org")
 		settleFor(time.Minute)
-		if e, err := m.Endpoint(m.Context(), e.ID); err != nil || e.DisabledAt == 0 || !strings.Contains(e.DisabledReason, "410") {
+		if e, err := m.Endpoint(m.Context(), e.ID); err != nil || e.DisabledAt == 0 ||
+			!strings.Contains(e.DisabledReason, "410") {
 			m.Errorf("%+v, %v", e, err)
 		}
 		m.activate("b@example.org")
@@ -301,7 +304,9 @@ func TestOperatorEndsTheRest(t *testing.T) {
 			m.Errorf("%d attempts after an operator's", n)
 		}
 		c.say("/moved", 200)
-		_, err = m.UpdateEndpoint(m.Context(), e.ID, store.EndpointChange{EndpointInput: core.EndpointInput{URL: new("https://crm.test/moved")}}, "test", core.At(time.Now()))
+		_, err = m.UpdateEndpoint(m.Context(), e.ID,
+			store.EndpointChange{EndpointInput: core.EndpointInput{URL: new("https://crm.test/moved")}}, "test",
+			core.At(time.Now()))
 		m.must(err)
 		settleFor(time.Minute)
 		if got := len(c.types("/moved")); got != 3 {

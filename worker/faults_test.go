@@ -87,7 +87,8 @@ func (d *hardship) RoundTrip(r *http.Request) (*http.Response, error) {
 			d.Errorf("%s: %v", r.URL.Path, err)
 		}
 	}
-	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader([]byte("{}")))}, nil
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader([]byte("{}")))},
+		nil
 }
 
 func newHardship(t *testing.T) *hardship {
@@ -121,15 +122,19 @@ func (d *hardship) start() {
 	relay := d.opts.Relay
 	d.house.start()
 	mailer := worker.MailerOptions{
-		Store: d.Store, Sender: d.shared, Sealer: d.opts.Sealer, Ident: d.opts.Ident, PublicURL: "http://news.test", From: d.opts.From,
+		Store: d.Store, Sender: d.shared, Sealer: d.opts.Sealer, Ident: d.opts.Ident, PublicURL: "http://news.test",
+		From:    d.opts.From,
 		Signers: d.opts.Signers, Tenants: true, Log: d.opts.Log,
 	}
 	poster := worker.NewPoster(d.Store, "http://send.test", d)
 	d.tracker = worker.NewTracker(d.Store, d.opts.Log)
-	d.loops = worker.NewGroup(d.opts.Log, worker.Outbox(d.Store, poster, d.opts.Log), worker.FullSync(d.Store, poster, d.opts.Log),
+	d.loops = worker.NewGroup(d.opts.Log, worker.Outbox(d.Store, poster, d.opts.Log),
+		worker.FullSync(d.Store, poster, d.opts.Log),
 		worker.Endpoints(d.Store, worker.NewEndpointPoster(d.Store, &http.Client{Transport: &d.hook}), d.opts.Log),
-		worker.Mailer(mailer), worker.TenantMailer(mailer, relay), d.tracker.Loop(), worker.NewSelfCheck(d.Store, time.Hour, false, d.opts.Log).Loop(),
-		worker.Housekeeping(d.Store, store.Retention{}, d.opts.Log), worker.Snapshot(d.Store, d.TempDir()+"/snapshot.db", time.Hour, d.opts.Log),
+		worker.Mailer(mailer), worker.TenantMailer(mailer, relay), d.tracker.Loop(),
+		worker.NewSelfCheck(d.Store, time.Hour, false, d.opts.Log).Loop(),
+		worker.Housekeeping(d.Store, store.Retention{}, d.opts.Log),
+		worker.Snapshot(d.Store, d.TempDir()+"/snapshot.db", time.Hour, d.opts.Log),
 		worker.Disabler(worker.DisablerOptions{
 			Store: d.Store, Base: "http://member.test", Transport: d, Log: d.opts.Log,
 			Token: func(context.Context, string, core.Instant) (string, error) { return "t", nil },
@@ -146,7 +151,10 @@ func (d *hardship) join(n int) {
 		var sub core.Subscription
 		var row, token string
 		d.sure(func() (err error) {
-			sub, row, err = d.Subscribe(ctx, store.SubscribeRequest{ListID: d.members.ID, Email: core.Email(fmt.Sprintf("join%d@example.org", i))}, now())
+			sub, row, err = d.Subscribe(ctx, store.SubscribeRequest{
+				ListID: d.members.ID,
+				Email:  core.Email(fmt.Sprintf("join%d@example.org", i)),
+			}, now())
 			return err
 		})
 		d.sure(func() (err error) { token, err = d.ConfirmToken(ctx, row, core.ProofMailed); return err })
@@ -174,7 +182,8 @@ func TestEverybodyIsServedAmongFaults(t *testing.T) {
 			d := newHardship(t)
 			d.start()
 			jobs := []core.SendJob{
-				d.job(func(n *core.NewJob) { n.TrackClick, n.BodyHTML = true, `<a href="https://a.example/">a</a>` }), d.neighbor.job(nil),
+				d.job(func(n *core.NewJob) { n.TrackClick, n.BodyHTML = true, `<a href="https://a.example/">a</a>` }),
+				d.neighbor.job(nil),
 			}
 			if seed%2 == 0 {
 				d.faults.FailOften(15+10*(seed%4), uint64(seed))
@@ -190,7 +199,10 @@ func TestEverybodyIsServedAmongFaults(t *testing.T) {
 					Type: "complaint", MessageID: "m", Email: address(5), TenantID: d.tenant.ID, OccurredAt: core.At(time.Now()),
 				}, Provider: "p", Key: []byte("k")}}, core.At(time.Now()))
 			})
-			d.tracker.Add(store.Engagement{JobNo: jobs[0].No, Seq: 1, LinkNo: 1, At: core.At(time.Now()), Last: core.At(time.Now()), Times: 1})
+			d.tracker.Add(store.Engagement{
+				JobNo: jobs[0].No, Seq: 1, LinkNo: 1, At: core.At(time.Now()),
+				Last: core.At(time.Now()), Times: 1,
+			})
 			time.Sleep(26 * time.Hour)
 			d.faults.FailAt(0)
 			time.Sleep(26 * time.Hour) // what was put off for a while, and the check at night

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	syncLanes = 4  // batches posted at once
+	syncPosts = 4  // batches posted at once
 	syncRead  = 64 // batches read at once
 )
 
@@ -24,7 +24,7 @@ type fullSync struct {
 	loop   *Loop
 }
 
-// FullSync makes the loop that plans and delivers full syncs.
+// FullSync returns the loop that plans and delivers full syncs.
 func FullSync(s *store.Store, p *Poster, log *slog.Logger) *Loop {
 	f := &fullSync{store: s, poster: p, log: log}
 	f.loop = &Loop{Name: "full-sync", Step: f.step}
@@ -54,7 +54,7 @@ func (f *fullSync) step(ctx context.Context, now time.Time) (next time.Time) {
 	return next
 }
 
-// advance takes a sync as far as it goes and says when it goes on; zero: it has ended.
+// advance takes a sync as far as it goes, and returns when it goes on; zero: it has ended.
 func (f *fullSync) advance(ctx context.Context, y *store.Sync) (next time.Time, err error) {
 	if y.BatchTotal == 0 {
 		if due := y.DueAt.Time(); due.After(time.Now()) {
@@ -63,7 +63,8 @@ func (f *fullSync) advance(ctx context.Context, y *store.Sync) (next time.Time, 
 		if err := f.store.PlanSync(ctx, y, core.At(time.Now())); err != nil || y.BatchTotal == 0 {
 			return next, err
 		}
-		f.log.Info("full sync begins", slog.String("sync", y.ID), slog.String("list", y.ListID), slog.Int("batches", y.BatchTotal))
+		f.log.Info("full sync begins", slog.String("sync", y.ID), slog.String("list", y.ListID),
+			slog.Int("batches", y.BatchTotal))
 	}
 	for after := 0; !f.loop.stoppingOr(ctx); {
 		batches, err := f.store.OpenBatches(ctx, y.ID, after, syncRead)
@@ -96,11 +97,13 @@ func (f *fullSync) advance(ctx context.Context, y *store.Sync) (next time.Time, 
 
 // deliver posts batches and records what became of them. next is when the earliest of the others is due; ended: the
 // receiver refused one for good, and with it the sync.
-func (f *fullSync) deliver(ctx context.Context, y *store.Sync, batches []store.SyncBatch) (next time.Time, ended bool, err error) {
+func (f *fullSync) deliver(
+	ctx context.Context, y *store.Sync, batches []store.SyncBatch,
+) (next time.Time, ended bool, err error) {
 	verdicts := make([]verdict, len(batches))
 	var wg sync.WaitGroup
 	work := make(chan int)
-	for range min(syncLanes, len(batches)) {
+	for range min(syncPosts, len(batches)) {
 		wg.Go(func() {
 			for i := range work {
 				verdicts[i] = f.post(ctx, y, &batches[i])
@@ -131,7 +134,8 @@ func (f *fullSync) deliver(ctx context.Context, y *store.Sync, batches []store.S
 			if over, r.RetryAt = retry(y.StartedAt, b.Tries, v.after, now); over {
 				return next, true, f.fail(ctx, y, v.reason)
 			}
-			f.log.Warn("full sync: a batch was not delivered", slog.String("sync", y.ID), slog.Int("batch", b.BatchNo), slog.String("reason", v.reason))
+			f.log.Warn("full sync: a batch was not delivered", slog.String("sync", y.ID), slog.Int("batch", b.BatchNo),
+				slog.String("reason", v.reason))
 		}
 		if !r.Done && (next.IsZero() || r.RetryAt.Time().Before(next)) {
 			next = r.RetryAt.Time()
@@ -155,7 +159,8 @@ func (f *fullSync) post(ctx context.Context, y *store.Sync, b *store.SyncBatch) 
 		}
 	}
 	if unfit > 0 {
-		f.log.Warn("full sync: preferences that are no strict JSON are left out", slog.String("sync", y.ID), slog.Int("batch", b.BatchNo), slog.Int("subscribers", unfit))
+		f.log.Warn("full sync: preferences that are no strict JSON are left out", slog.String("sync", y.ID),
+			slog.Int("batch", b.BatchNo), slog.Int("subscribers", unfit))
 	}
 	batch := core.FullSync{
 		SyncID: y.ID, BatchNo: b.BatchNo, BatchTotal: y.BatchTotal, TenantID: y.TenantID, ListID: y.ListID,
@@ -165,6 +170,7 @@ func (f *fullSync) post(ctx context.Context, y *store.Sync, b *store.SyncBatch) 
 }
 
 func (f *fullSync) fail(ctx context.Context, y *store.Sync, reason string) error {
-	f.log.Error("full sync failed", slog.String("sync", y.ID), slog.String("list", y.ListID), slog.String("reason", reason))
+	f.log.Error("full sync failed", slog.String("sync", y.ID), slog.String("list", y.ListID),
+		slog.String("reason", reason))
 	return f.store.FailSync(ctx, y.ID, reason, core.At(time.Now()))
 }

@@ -30,8 +30,8 @@ type Loop struct {
 	stopping <-chan struct{}
 }
 
-// Stopping is closed when the daemon begins to drain: a Step that works through a queue looks at it and claims nothing
-// more. For Step alone; nil (never) where a test calls Step by itself.
+// Stopping returns a channel that is closed when the daemon begins to drain: a Step that works through a queue looks
+// at it and claims nothing more. For Step alone; nil (never) where a test calls Step by itself.
 func (l *Loop) Stopping() <-chan struct{} { return l.stopping }
 
 func (l *Loop) init() { l.once.Do(func() { l.kicked = make(chan struct{}, 1) }) }
@@ -45,7 +45,7 @@ func (l *Loop) Kick() {
 	}
 }
 
-// KickIn is a Kick d later, or sooner where one was asked for before.
+// KickIn kicks d later, or sooner where one was asked for before.
 func (l *Loop) KickIn(d time.Duration) {
 	if l.armed.CompareAndSwap(false, true) {
 		time.AfterFunc(d, func() { l.armed.Store(false); l.Kick() })
@@ -85,7 +85,8 @@ func (l *Loop) run(ctx context.Context, stop <-chan struct{}, log *slog.Logger) 
 func (l *Loop) step(ctx context.Context, log *slog.Logger) (next time.Time) {
 	defer func() {
 		if r := recover(); r != nil {
-			log.Error("worker: panic", slog.String("loop", l.Name), slog.Any("panic", r), slog.String("stack", string(debug.Stack())))
+			log.Error("worker: panic", slog.String("loop", l.Name), slog.Any("panic", r),
+				slog.String("stack", string(debug.Stack())))
 			next = time.Now().Add(time.Second)
 		}
 	}()
@@ -103,7 +104,7 @@ type Group struct {
 	once   sync.Once
 }
 
-// NewGroup makes a group of loops; log may not be nil.
+// NewGroup returns a group of loops; log may not be nil.
 func NewGroup(log *slog.Logger, loops ...*Loop) *Group {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	return &Group{log: log, loops: loops, stop: make(chan struct{}), ctx: ctx, cancel: cancel}
@@ -116,7 +117,7 @@ func (g *Group) Start() {
 	}
 }
 
-// Drain tells the loops to begin nothing new, waits up to limit for the steps in flight, then cuts their contexts with
+// Drain makes the loops begin nothing new, waits up to limit for the steps in flight, then cuts their contexts with
 // the cause ErrDrain and waits for them to return. It may be called twice, or without Start.
 func (g *Group) Drain(limit time.Duration) {
 	g.once.Do(func() { close(g.stop) })

@@ -14,7 +14,7 @@ const (
 	housekeepingPause = 50 * time.Millisecond // between batches, so that requests go first
 )
 
-// Housekeeping deletes what has expired, in small batches.
+// Housekeeping returns the loop that deletes what has expired, in small batches.
 func Housekeeping(s *store.Store, keep store.Retention, log *slog.Logger) *Loop {
 	return &Loop{Name: "housekeeping", Step: func(ctx context.Context, now time.Time) time.Time {
 		more, err := s.Housekeeping(ctx, keep, core.At(now))

@@ -26,23 +26,23 @@ const (
 	mailerAgain  = 250 * time.Millisecond // while at work, look for mails that have become due
 )
 
-// MailerOptions is what the mailer is made of.
+// MailerOptions configures a Mailer and a TenantMailer.
 type MailerOptions struct {
-	Store     *store.Store
-	Sender    smtp.Sender
-	Sealer    *auth.Sealer // unsubscribe links
-	Ident     *mail.Ident  // Message-IDs; transactional mail is job 0
-	PublicURL string       // origin of links where the tenant has none
-	From      mail.Address // where the tenant has none
-	Lanes     int          // connections; 0: 2
-	Signers   *Signers     // of DKIM; nil: mails go out unsigned
-	DKIMSkip  []string     // header fields that the relay changes
-	Tenants   bool         // a TenantMailer runs beside: mails of tenants with relays are left to it
-	Log       *slog.Logger
+	Store       *store.Store
+	Sender      smtp.Sender
+	Sealer      *auth.Sealer // unsubscribe links
+	Ident       *mail.Ident  // Message-IDs; transactional mail is job 0
+	PublicURL   string       // origin of links where the tenant has none
+	From        mail.Address // where the tenant has none
+	Connections int          // 0: 2
+	Signers     *Signers     // of DKIM; nil: mails go out unsigned
+	DKIMSkip    []string     // header fields that the relay changes
+	Tenants     bool         // a TenantMailer runs too: mails of tenants with relays are left to it
+	Log         *slog.Logger
 }
 
 // mailer delivers transactional mail: it renders each mail when its turn comes, with the tokens made again, and sends
-// it in lanes of its own, so that a campaign holds none up. Lanes stay open a while for the next mail.
+// it by connections of its own, so that a campaign holds none up. They stay open a while for the next mail.
 type mailer struct {
 	MailerOptions
 	owner     string // the tenant, where it has relays of its own
@@ -56,10 +56,10 @@ type mailer struct {
 	unwritten []store.MailResult // that could not be written down
 }
 
-// Mailer makes the loop that delivers transactional mail.
+// Mailer returns the loop that delivers transactional mail.
 func Mailer(o MailerOptions) *Loop {
-	if o.Lanes == 0 {
-		o.Lanes = 2
+	if o.Connections == 0 {
+		o.Connections = 2
 	}
 	m := &mailer{MailerOptions: o, wake: make(chan struct{}, 1), lost: map[int64]int{}, unsure: map[int64]bool{}}
 	m.loop = &Loop{Name: "mailer", Step: m.step}
@@ -77,17 +77,17 @@ func Mailer(o MailerOptions) *Loop {
 // mailRun is one Step's work in hand.
 type mailRun struct {
 	*mailer
-	queue   chan *core.Mail
-	results chan mailResult
-	ended   chan error // of a lane
-	quit    chan struct{}
-	held    map[int64]bool
-	lanes   int
-	read    bool         // there may be something to claim
-	all     bool         // read everything that is due, not only what is new
-	last    int64        // the greatest id that was read
-	allAt   core.Instant // when all that was due had been read: what became due since then is still to be found
-	broken  bool
+	queue       chan *core.Mail
+	results     chan mailResult
+	ended       chan error // of a connection
+	quit        chan struct{}
+	held        map[int64]bool
+	connections int
+	read        bool         // there may be something to claim
+	all         bool         // read everything that is due, not only what is new
+	last        int64        // the greatest id that was read
+	allAt       core.Instant // when all that was due had been read: what became due since then is still to be found
+	broken      bool
 }
 
 type mailResult struct {
@@ -105,7 +105,7 @@ func (m *mailer) step(ctx context.Context, _ time.Time) time.Time {
 	}
 	r := &mailRun{
 		mailer: m, queue: make(chan *core.Mail, mailerRead+mailerLow), results: make(chan mailResult, mailerRead+mailerLow),
-		ended: make(chan error, m.Lanes), quit: make(chan struct{}), held: map[int64]bool{}, read: true, all: true,
+		ended: make(chan error, m.Connections), quit: make(chan struct{}), held: map[int64]bool{}, read: true, all: true,
 	}
 	again := time.NewTicker(mailerAgain)
 	defer again.Stop()
@@ -114,17 +114,17 @@ func (m *mailer) step(ctx context.Context, _ time.Time) time.Time {
 			m.Log.Warn("mailer: read", slog.Any("error", err))
 			r.stop()
 		}
-		for ; r.lanes < min(m.Lanes, len(r.queue)) && !r.broken; r.lanes++ {
-			go func() { r.ended <- r.lane(ctx) }()
+		for ; r.connections < min(m.Connections, len(r.queue)) && !r.broken; r.connections++ {
+			go func() { r.ended <- r.connection(ctx) }()
 		}
-		if r.lanes == 0 && len(r.results) == 0 {
+		if r.connections == 0 && len(r.results) == 0 {
 			break
 		}
 		select {
 		case res := <-r.results:
 			r.record(ctx, res)
 		case err := <-r.ended:
-			r.lanes--
+			r.connections--
 			r.routeEnded(err)
 		case <-m.wake:
 			r.read = true
@@ -135,8 +135,8 @@ func (m *mailer) step(ctx context.Context, _ time.Time) time.Time {
 			for len(r.queue) > 0 {
 				<-r.queue
 			}
-			// the lanes finish what they have in flight
-			for ; r.lanes > 0; r.lanes-- {
+			// the connections finish what they have in flight
+			for ; r.connections > 0; r.connections-- {
 				<-r.ended
 			}
 		}
@@ -165,7 +165,7 @@ func (m *mailer) next(ctx context.Context, r *mailRun) time.Time {
 	return at.Time()
 }
 
-// routeEnded looks at how a lane ended. What breaks several lanes at once counts once.
+// routeEnded looks at how a connection ended. What breaks several at once counts once.
 func (r *mailRun) routeEnded(err error) {
 	if err == nil || r.broken {
 		return
@@ -184,7 +184,7 @@ func (r *mailRun) routeEnded(err error) {
 	r.stop()
 }
 
-// readMails reads what is due, all of it or what is new, of those whose mails go this way.
+// readMails reads what is due, all of it or what is new, of the mails that go by this mailer.
 func (r *mailRun) readMails(ctx context.Context, now core.Instant) ([]core.Mail, error) {
 	switch {
 	case r.all && r.Tenants:
@@ -223,8 +223,8 @@ func (r *mailRun) claim(ctx context.Context) error {
 	return nil
 }
 
-// lane runs one connection until nothing has come for a while.
-func (r *mailRun) lane(ctx context.Context) error {
+// connection runs one connection until nothing has come for a while.
+func (r *mailRun) connection(ctx context.Context) error {
 	idle := time.NewTimer(mailerIdle)
 	defer idle.Stop()
 	return r.Sender.Deliver(ctx, &smtp.Source{
@@ -277,7 +277,7 @@ func (r *mailRun) pop(ctx context.Context, wait bool, idle <-chan time.Time) (*c
 	return nil, false
 }
 
-// record takes a result and those that lie ready beside it and writes them down in one operation.
+// record takes a result and those that are ready too and writes them down in one operation.
 func (r *mailRun) record(ctx context.Context, first mailResult) {
 	now := core.At(time.Now())
 	var records []store.MailResult
@@ -298,8 +298,8 @@ func (r *mailRun) record(ctx context.Context, first mailResult) {
 	}
 }
 
-// finish writes results down, with those of before. What cannot be written is kept, and nothing is sent until it is: a
-// full disk can be read, and a mail that has gone out would be found due again.
+// finish writes results down, with those of before, and reports whether it could. What cannot be written is kept, and
+// nothing is sent until it is: a full disk can be read, and a mail that has gone out would be found due again.
 func (m *mailer) finish(ctx context.Context, more []store.MailResult, now core.Instant) bool {
 	m.unwritten = append(m.unwritten, more...)
 	if len(m.unwritten) == 0 {
@@ -316,7 +316,7 @@ func (m *mailer) finish(ctx context.Context, more []store.MailResult, now core.I
 // lostLimit is how many connections lost on one mail, running, count as a refusal of it.
 const lostLimit = 3
 
-// judge is what the store keeps of a result; counts is false where nobody took or refused the mail.
+// judge returns what the store keeps of a result. counts is false where no relay took or refused the mail.
 func (r *mailRun) judge(res mailResult, now core.Instant) (rec store.MailResult, counts bool) {
 	rec = store.MailResult{ID: res.mail.ID, Reason: res.outcome.Text}
 	if core.KindOf(res.err) == core.Unavailable && res.err != nil { // of the database: the mail is not at fault
@@ -329,7 +329,8 @@ func (r *mailRun) judge(res mailResult, now core.Instant) (rec store.MailResult,
 			r.Log.Debug("mailer: the list of a mail is gone", slog.Int64("mail", rec.ID), slog.String("kind", res.mail.Kind))
 			return rec, true
 		}
-		r.Log.Error("mailer: a mail cannot be made", slog.Int64("mail", rec.ID), slog.String("kind", res.mail.Kind), slog.Any("error", res.err))
+		r.Log.Error("mailer: a mail cannot be made", slog.Int64("mail", rec.ID), slog.String("kind", res.mail.Kind),
+			slog.Any("error", res.err))
 		return rec, true
 	}
 	switch o := res.outcome; o.Result {
@@ -363,7 +364,8 @@ func (r *mailRun) judge(res mailResult, now core.Instant) (rec store.MailResult,
 	}
 	if !rec.Sent {
 		r.Log.Warn("mailer: a mail was not delivered", slog.Int64("mail", rec.ID), slog.String("kind", res.mail.Kind),
-			slog.String("result", res.outcome.Result.String()), slog.Int("reply", res.outcome.Code), slog.Bool("again", rec.RetryAt != 0))
+			slog.String("result", res.outcome.Result.String()), slog.Int("reply", res.outcome.Code),
+			slog.Bool("again", rec.RetryAt != 0))
 	}
 	return rec, true
 }
@@ -401,7 +403,10 @@ func (m *mailer) compose(ctx context.Context, q *core.Mail, now time.Time) (*smt
 		return nil, errors.New("unknown kind of mail")
 	}
 	tenantID := ""
-	from, origin, d := m.From, m.PublicURL, notice.Data{To: string(q.Email), Valid: n.valid, Brand: notice.Brand{Name: m.From.Name}}
+	from, origin, d := m.From, m.PublicURL, notice.Data{
+		To: string(q.Email), Valid: n.valid,
+		Brand: notice.Brand{Name: m.From.Name},
+	}
 	msg := mail.Message{To: mail.Address{Email: string(q.Email)}, Date: now, MessageID: m.Ident.Message(0, q.ID)}
 	if q.AboutAccount() {
 		if err := m.accountLook(ctx, q, &d); err != nil {
@@ -467,9 +472,13 @@ func (m *mailer) sign(ctx context.Context, e *smtp.Envelope, tenantID string) er
 	return err
 }
 
-// brandOf is the sender, the origin of links and the looks of a tenant's mail; what it lacks is the daemon's.
+// brandOf returns the sender, the origin of links and the brand of a tenant's mail. What the tenant lacks is the
+// daemon's.
 func brandOf(t *core.Tenant, from mail.Address, origin string) (mail.Address, string, notice.Brand) {
-	b := notice.Brand{Name: cmp.Or(t.BrandName, t.Name), Color: t.BrandColor, LogoURL: t.BrandLogoURL, PostalAddress: t.PostalAddress}
+	b := notice.Brand{
+		Name: cmp.Or(t.BrandName, t.Name), Color: t.BrandColor, LogoURL: t.BrandLogoURL,
+		PostalAddress: t.PostalAddress,
+	}
 	from.Name = t.SenderName()
 	if t.MailFrom != "" {
 		from.Email = t.MailFrom
@@ -482,7 +491,8 @@ func brandOf(t *core.Tenant, from mail.Address, origin string) (mail.Address, st
 
 // linkKinds are the kinds of the tokens in notices to subscribers.
 var linkKinds = map[string]auth.UnsubscribeKind{
-	core.MailAlreadySubscribed: auth.UnsubscribeMailed, core.MailUnsubscribed: auth.UnsubscribeUndo, core.MailPreferences: auth.UnsubscribeManage,
+	core.MailAlreadySubscribed: auth.UnsubscribeMailed, core.MailUnsubscribed: auth.UnsubscribeUndo,
+	core.MailPreferences: auth.UnsubscribeManage,
 }
 
 // linkQuery makes the token of a mail's link, which no queue holds. The token alone: the page knows whom it was mailed

@@ -90,7 +90,8 @@ func TestMailerSendsConfirmations(t *testing.T) {
 		token := m.ask("a@example.org")
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if len(s.sent) != 1 || !strings.Contains(strings.ReplaceAll(s.sent[0], "=\r\n", ""), "https://news.test/confirm?token=3D"+token) &&
+		if len(s.sent) != 1 || !strings.Contains(strings.ReplaceAll(s.sent[0], "=\r\n", ""),
+			"https://news.test/confirm?token=3D"+token) &&
 			!strings.Contains(s.sent[0], "https://news.test/confirm?token="+token) {
 			m.Errorf("%d mails: %s", len(s.sent), s.sent)
 			return
@@ -114,8 +115,10 @@ func TestMailerBrandsAccountMails(t *testing.T) {
 		m.run(m.mailer(s))
 		now := core.At(time.Now())
 		tenant, err := m.UpdateTenant(m.Context(), m.list.TenantID, "test", func(t *core.Tenant) error {
-			t.MailFrom, t.BrandName, t.PublicURL, t.ReplyTo = "letters@acme.example", "Brand", "https://acme.example", "help@acme.example"
-			t.MailFromName, t.BrandLogoURL, t.PostalAddress, t.BrandColor = "Acme", "https://acme.example/logo.png", "Acme Street 1", "#123456"
+			t.MailFrom, t.BrandName, t.PublicURL, t.ReplyTo = "letters@acme.example", "Brand", "https://acme.example",
+				"help@acme.example"
+			t.MailFromName, t.BrandLogoURL, t.PostalAddress, t.BrandColor = "Acme", "https://acme.example/logo.png",
+				"Acme Street 1", "#123456"
 			return nil
 		})
 		m.must(err)
@@ -163,7 +166,10 @@ func TestMailerSpeaksTheLanguageOfAccounts(t *testing.T) {
 		m.run(m.mailer(s))
 		m.must(m.AddUser(m.Context(), core.NewUser("ann@example.org", now), "", now))
 		for _, c := range []struct{ tenant, asked, want string }{
-			{"", "", "Subject: Choose a new password"}, {"", "de", "Subject: Ein neues Passwort"}, {"fr", "de", "Subject: Un nouveau mot de passe"}, {"es", "", "Subject: Una "},
+			{"", "", "Subject: Choose a new password"},
+			{"", "de", "Subject: Ein neues Passwort"},
+			{"fr", "de", "Subject: Un nouveau mot de passe"},
+			{"es", "", "Subject: Una "},
 		} {
 			_, err := m.UpdateTenant(m.Context(), m.list.TenantID, "test", func(t *core.Tenant) error {
 				t.Language = c.tenant
@@ -256,7 +262,10 @@ func TestMailerLeavesARelayThatIsDownAlone(t *testing.T) {
 
 func TestMailerGivesUp(t *testing.T) {
 	now := core.At(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
-	r := &mailRun{mailer: &mailer{MailerOptions: MailerOptions{Log: quiet}, lost: map[int64]int{}, unsure: map[int64]bool{}}}
+	r := &mailRun{mailer: &mailer{
+		MailerOptions: MailerOptions{Log: quiet}, lost: map[int64]int{},
+		unsure: map[int64]bool{},
+	}}
 	for _, c := range []struct {
 		name  string
 		mail  core.Mail
@@ -266,8 +275,20 @@ func TestMailerGivesUp(t *testing.T) {
 		sent  bool
 	}{
 		{"refused for now", core.Mail{CreatedAt: now}, smtp.Outcome{Result: smtp.Later}, nil, true, false},
-		{"for 48 hours", core.Mail{CreatedAt: now.Add(-mailLife), Tries: 8}, smtp.Outcome{Result: smtp.Later}, nil, false, false},
-		{"ambiguous behind a refusal for now", core.Mail{CreatedAt: now, Tries: 1}, smtp.Outcome{Result: smtp.Ambiguous}, nil, true, false},
+		{
+			"for 48 hours",
+			core.Mail{CreatedAt: now.Add(-mailLife), Tries: 8},
+			smtp.Outcome{Result: smtp.Later},
+			nil, false,
+			false,
+		},
+		{
+			"ambiguous behind a refusal for now",
+			core.Mail{CreatedAt: now, Tries: 1},
+			smtp.Outcome{Result: smtp.Ambiguous},
+			nil,
+			true, false,
+		},
 		{"ambiguous again", core.Mail{CreatedAt: now, Tries: 1}, smtp.Outcome{Result: smtp.Ambiguous}, nil, false, true},
 		{"cannot be made", core.Mail{CreatedAt: now}, smtp.Outcome{}, errors.New("no"), false, false},
 	} {
@@ -302,13 +323,14 @@ func TestMailerLeavesOutMailsOfDeletedLists(t *testing.T) {
 		m.run(m.loggedMailer(s, slog.New(slog.NewTextHandler(log, nil))))
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if q, err := m.MailQueue(m.Context()); err != nil || q.Waiting != 0 || q.Failed != 0 || len(s.sent) != 0 || log.Len() > 0 {
+		if q, err := m.MailQueue(m.Context()); err != nil || q.Waiting != 0 || q.Failed != 0 || len(s.sent) != 0 ||
+			log.Len() > 0 {
 			m.Errorf("%+v, %v, %d mails, log: %s", q, err, len(s.sent), log)
 		}
 	})
 }
 
-// Who was unsubscribed by a token that anybody may ask for gets a notice whose link takes it back.
+// Who was unsubscribed by a token that anyone may ask for gets a notice whose link takes it back.
 func TestMailerTellsOfAnUnsubscribing(t *testing.T) {
 	inBubble(t, func(m *member) {
 		s := &stub{}
@@ -317,7 +339,8 @@ func TestMailerTellsOfAnUnsubscribing(t *testing.T) {
 		m.must(err)
 		time.Sleep(time.Minute)
 		sub, err := m.Unsubscribe(m.Context(), store.UnsubscribeRequest{
-			ListID: m.list.ID, SubscriptionID: m.SubscriptionID(m.list.ID, "a@example.org"), Email: "a@example.org", Proof: core.ProofResponse,
+			ListID: m.list.ID, SubscriptionID: m.SubscriptionID(m.list.ID, "a@example.org"), Email: "a@example.org",
+			Proof: core.ProofResponse,
 		}, core.At(time.Now()))
 		m.must(err)
 		time.Sleep(2 * time.Second)
@@ -335,12 +358,15 @@ func TestMailerTellsOfAnUnsubscribing(t *testing.T) {
 		if !ok || err != nil || u.SubscriptionID != sub.ID || u.IssuedAt != sub.ChangedAt || u.Email != "a@example.org" {
 			t.Fatalf("%v %+v in %s", err, u, s.sent[1])
 		}
-		_, err = m.Undo(m.Context(), store.UndoRequest{ListID: u.ListID, SubscriptionID: u.SubscriptionID, LeftAt: u.IssuedAt}, core.At(time.Now()))
+		_, err = m.Undo(m.Context(), store.UndoRequest{
+			ListID: u.ListID, SubscriptionID: u.SubscriptionID,
+			LeftAt: u.IssuedAt,
+		}, core.At(time.Now()))
 		m.must(err)
 	})
 }
 
-// A request whose mail is due later makes the mailer do nothing beside the answer, whether or not it is at work.
+// A request whose mail is due later makes the mailer do nothing during the answer, whether or not it is at work.
 func TestMailerSleepsUntilAMailIsDue(t *testing.T) {
 	inBubble(t, func(m *member) {
 		cost := func(email core.Email) int64 {

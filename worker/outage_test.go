@@ -98,7 +98,8 @@ func TestNoTroubleLosesAnEvent(t *testing.T) {
 			}
 			for i, id := range ids {
 				if i%5 == phase { // of those of all phases so far
-					_, err := o.a.Unsubscribe(o.ctx(), store.UnsubscribeRequest{ListID: o.list, SubscriptionID: id}, core.At(time.Now()))
+					_, err := o.a.Unsubscribe(o.ctx(), store.UnsubscribeRequest{ListID: o.list, SubscriptionID: id},
+						core.At(time.Now()))
 					o.must(err)
 				}
 			}
@@ -133,7 +134,8 @@ func TestNoTroubleLosesAnEvent(t *testing.T) {
 				want, word = "active unsubscribed ", core.StatusUnsubscribed
 			}
 			if err != nil || words[id] != want || sub.MemberStatus != word {
-				t.Errorf("%d: heard %q, want %q; the send side says %s, %v", i, strings.TrimSpace(words[id]), want, sub.MemberStatus, err)
+				t.Errorf("%d: heard %q, want %q; the send side says %s, %v", i, strings.TrimSpace(words[id]), want,
+					sub.MemberStatus, err)
 			}
 		}
 	})

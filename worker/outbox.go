@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	outboxLanes  = 16  // events posted at once
+	outboxPosts  = 16  // events posted at once
 	outboxRead   = 512 // events read at once
 	outboxLow    = 128 // fewer than these held: read more
 	outboxRecord = 256 // results in one operation
@@ -36,7 +36,7 @@ type outbox struct {
 	unwritten []store.EventResult // that could not be written down
 }
 
-// Outbox makes the loop that delivers events to the send service. It kicks itself when one is written.
+// Outbox returns the loop that delivers events to the send service. It kicks itself when one is written.
 func Outbox(s *store.Store, p *Poster, log *slog.Logger) *Loop {
 	o := &outbox{store: s, probes: probeDelays, log: log, wake: make(chan struct{}, 1)}
 	o.post = func(ctx context.Context, e *store.OutboxEvent) verdict { return p.post(ctx, eventPath, []byte(e.Body)) }
@@ -59,10 +59,11 @@ type delivery struct {
 	work    chan *store.OutboxEvent
 	results chan result
 	held    map[int64]bool                  // claimed, until the result is recorded
-	chains  map[string][]*store.OutboxEvent // by subscription: what waits behind the event in flight
+	chains  map[string][]*store.OutboxEvent // by subscription: what waits for the event in flight
 	read    bool                            // there may be more to read
-	readAt  core.Instant                    // when all that was due had been read: what became due since then is still to be found
-	broken  bool                            // the store or the receiver fails: claim nothing more
+	// when all that was due had been read: what became due since then is still to be found
+	readAt core.Instant
+	broken bool // the store or the receiver fails: claim nothing more
 }
 
 type result struct {
@@ -84,10 +85,11 @@ func (o *outbox) step(ctx context.Context, now time.Time) time.Time {
 		}
 	}
 	d := &delivery{
-		outbox: o, work: make(chan *store.OutboxEvent, outboxRead+outboxLow), results: make(chan result, outboxRead+outboxLow),
-		held: map[int64]bool{}, chains: map[string][]*store.OutboxEvent{}, read: true,
+		outbox: o, work: make(chan *store.OutboxEvent, outboxRead+outboxLow),
+		results: make(chan result, outboxRead+outboxLow),
+		held:    map[int64]bool{}, chains: map[string][]*store.OutboxEvent{}, read: true,
 	}
-	lanes := 0
+	posters := 0
 	defer close(d.work)
 	again := time.NewTicker(outboxAgain)
 	defer again.Stop()
@@ -96,8 +98,8 @@ func (o *outbox) step(ctx context.Context, now time.Time) time.Time {
 			o.log.Warn("outbox: read", slog.Any("error", err))
 			d.broken = true
 		}
-		for ; lanes < min(outboxLanes, len(d.held)); lanes++ {
-			go d.lane(ctx)
+		for ; posters < min(outboxPosts, len(d.held)); posters++ {
+			go d.deliverAll(ctx)
 		}
 		if len(d.held) == 0 {
 			break
@@ -114,7 +116,7 @@ func (o *outbox) step(ctx context.Context, now time.Time) time.Time {
 	return o.next(ctx, d)
 }
 
-// next is when the loop has to run again.
+// next returns when the loop has to run again.
 func (o *outbox) next(ctx context.Context, d *delivery) time.Time {
 	switch {
 	case o.down > 0:
@@ -136,8 +138,8 @@ func (o *outbox) rest(after time.Duration) {
 	o.lookAt, o.notBefore = now.Add(max(pause, after)), now.Add(max(min(pause, lookEvery), after))
 }
 
-// urged tells whether an operator has sent events again, or changed the endpoint, since it went down: then it is
-// looked at now, whatever it has asked for. The one who does that knows more than it did.
+// urged reports whether an operator has sent events again, or changed the endpoint, since it went down: then it is
+// tried now, whatever it has asked for.
 func (o *outbox) urged(ctx context.Context) bool {
 	urge, err := o.store.OutboxUrge(ctx, o.endpoint)
 	if err != nil || urge == o.urge {
@@ -147,7 +149,7 @@ func (o *outbox) urged(ctx context.Context) bool {
 	return true
 }
 
-// nextLook is when the loop looks at the receiver again; it has passed where the store failed at it.
+// nextLook returns when the loop looks at the receiver again. It is in the past where the store failed then.
 func (o *outbox) nextLook() time.Time {
 	if now := time.Now(); !o.lookAt.After(now) {
 		return now.Add(time.Second)
@@ -190,7 +192,8 @@ func (d *delivery) claim(ctx context.Context) error {
 	return nil
 }
 
-func (d *delivery) lane(ctx context.Context) {
+// deliverAll posts events until none is left to post.
+func (d *delivery) deliverAll(ctx context.Context) {
 	for e := range d.work {
 		began := time.Now()
 		v := d.post(ctx, e)
@@ -198,7 +201,7 @@ func (d *delivery) lane(ctx context.Context) {
 	}
 }
 
-// record takes a result and those that lie ready beside it, hands out what waited behind them, and writes all of them
+// record takes a result and those that are ready too, hands out what waited for them, and writes all of them
 // down in one operation.
 func (d *delivery) record(ctx context.Context, first result) {
 	now := core.At(time.Now())
@@ -218,8 +221,8 @@ func (d *delivery) record(ctx context.Context, first result) {
 	}
 }
 
-// finish writes results down, with those of before. What cannot be written is kept, and nothing is posted until it is:
-// a full disk can be read, and an event that was taken would be found due again.
+// finish writes results down, with those of before, and reports whether it could. What cannot be written is kept, and
+// nothing is posted until it is: a full disk can be read, and an event that was taken would be found due again.
 func (o *outbox) finish(ctx context.Context, more []store.EventResult, now core.Instant) bool {
 	o.unwritten = append(o.unwritten, more...)
 	if len(o.unwritten) == 0 {
@@ -233,7 +236,7 @@ func (o *outbox) finish(ctx context.Context, more []store.EventResult, now core.
 	return true
 }
 
-// gather takes what lies ready in a channel behind a first value, at most limit in all.
+// gather returns a first value and those that are ready in a channel, at most limit in all.
 func gather[T any](first T, more <-chan T, limit int) []T {
 	all := []T{first}
 	for len(all) < limit {
@@ -247,7 +250,7 @@ func gather[T any](first T, more <-chan T, limit int) []T {
 	return all
 }
 
-// cut tells whether an attempt ended because the daemon stops: it does not count.
+// cut reports whether an attempt ended because the daemon stops: it does not count.
 func cut(ctx context.Context, r result) bool { return !r.done && !r.dead && ctx.Err() != nil }
 
 // settle goes on with the subscription of a result and returns the events that are no longer in hand.
@@ -270,13 +273,13 @@ func (d *delivery) settle(ctx context.Context, r result) (gone []int64) {
 		gone = append(gone, e.ID)
 	}
 	delete(d.chains, key)
-	if d.broken { // what no lane has taken yet goes back, untried
+	if d.broken { // what no poster has taken yet goes back, untried
 		gone = append(gone, d.release()...)
 	}
 	return gone
 }
 
-// release takes back what waits for a lane.
+// release takes back what waits for a poster.
 func (d *delivery) release() (gone []int64) {
 	for {
 		select {
@@ -293,21 +296,25 @@ func (d *delivery) release() (gone []int64) {
 	}
 }
 
-// outcome is what the store keeps of a result.
+// outcome returns what the store keeps of a result.
 func (o *outbox) outcome(r result, now core.Instant) store.EventResult {
-	e := store.EventResult{Event: r.event, Done: r.done, Dead: r.dead, Gone: r.gone, Reason: r.reason, Status: r.status, Took: r.took}
+	e := store.EventResult{
+		Event: r.event, Done: r.done, Dead: r.dead, Gone: r.gone, Reason: r.reason, Status: r.status,
+		Took: r.took,
+	}
 	if r.done {
 		return e
 	}
 	if !e.Dead {
 		e.Dead, e.RetryAt = retry(r.event.Since(), r.event.Tries, r.after, now)
 	}
-	o.log.Warn("outbox: an event was not delivered", slog.String("event", r.event.EventID), slog.String("endpoint", o.endpoint),
+	o.log.Warn("outbox: an event was not delivered", slog.String("event", r.event.EventID),
+		slog.String("endpoint", o.endpoint),
 		slog.Int("tries", r.event.Tries+1), slog.Bool("dead", e.Dead), slog.String("reason", r.reason))
 	return e
 }
 
-// retry is the schedule: when to try again, or that it has been long enough.
+// retry returns when to try again, or that it has been long enough (dead).
 func retry(since core.Instant, tries int, after time.Duration, now core.Instant) (dead bool, at core.Instant) {
 	if now.Sub(since) >= eventLife {
 		return true, 0
@@ -315,8 +322,9 @@ func retry(since core.Instant, tries int, after time.Duration, now core.Instant)
 	return false, now.Add(max(jitter(backoff(eventDelays, tries+1)), after))
 }
 
-// probe tries one event at a receiver that was down. When it answers, whatever it says, all that waits becomes due.
-func (o *outbox) probe(ctx context.Context) (up bool) {
+// probe tries one event at a receiver that was down, and reports whether it answers. Whatever the answer, all that
+// waits becomes due then.
+func (o *outbox) probe(ctx context.Context) bool {
 	now := core.At(time.Now())
 	events, err := o.store.DueEvents(ctx, o.endpoint, now, 1)
 	if err == nil && len(events) == 0 {
@@ -356,7 +364,7 @@ func (o *outbox) probe(ctx context.Context) (up bool) {
 }
 
 // stillDown keeps what came of a probe at an endpoint: its log shows it, and what has waited for too long is a dead
-// letter. The send service is part of the whole: what is meant for it waits until it is back.
+// letter. What is meant for the send service waits until it is back.
 func (o *outbox) stillDown(ctx context.Context, r result) {
 	if o.endpoint == "" || ctx.Err() != nil {
 		return

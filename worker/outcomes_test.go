@@ -20,7 +20,7 @@ type script struct {
 	mails   []string // RCPT TO, in order of acceptance
 	ids     map[string]map[string]bool
 	answer  func(to string, nth int) smtp.Outcome // nth: how often this address was tried, from 1
-	route   func() *smtp.RelayError               // asked when a lane begins
+	route   func() *smtp.RelayError               // asked when a session begins
 	tried   map[string]int
 	dials   int
 	message func(e *smtp.Envelope)
@@ -95,7 +95,8 @@ func inBubble(t *testing.T, f func(t *testing.T)) { synctest.Test(t, f) }
 func (h *house) addsUp(j core.SendJob, sent, failed, skipped int64) {
 	h.Helper()
 	if j.Sent != sent || j.Failed != failed || j.Skipped != skipped || j.Recipients != sent+failed+skipped {
-		h.Errorf("sent %d, failed %d, skipped %d of %d; want %d, %d, %d", j.Sent, j.Failed, j.Skipped, j.Recipients, sent, failed, skipped)
+		h.Errorf("sent %d, failed %d, skipped %d of %d; want %d, %d, %d", j.Sent, j.Failed, j.Skipped, j.Recipients, sent,
+			failed, skipped)
 	}
 }
 
@@ -189,7 +190,10 @@ func TestOutcomes(t *testing.T) {
 		{"no such user", first(99, bounce), store.RecipientFailed, "550 5.1.1 no such user", 1, 0, "bounced"},
 		{"refused by policy", first(99, policy), store.RecipientFailed, "554 5.7.1 no", 1, 0, "active"},
 		{"reply lost once", first(1, smtp.Outcome{Result: smtp.Ambiguous}), store.RecipientSent, "", 1, 2, "active"},
-		{"reply lost twice", first(2, smtp.Outcome{Result: smtp.Ambiguous}), store.RecipientFailed, "no reply to the message, twice", 1, 2, "active"},
+		{
+			"reply lost twice", first(2, smtp.Outcome{Result: smtp.Ambiguous}), store.RecipientFailed,
+			"no reply to the message, twice", 1, 2, "active",
+		},
 		{"connection lost twice", first(2, smtp.Outcome{Lost: true}), store.RecipientSent, "", 1, 1, "active"},
 		{"connection lost three times", first(3, smtp.Outcome{Lost: true}), store.RecipientSent, "", 2, 1, "active"},
 	}
@@ -284,7 +288,7 @@ func TestARelayThatIsDownForTwoHours(t *testing.T) {
 		if len(s.mails) != 400 || time.Now().Before(back) || time.Since(back) > 16*time.Minute {
 			t.Errorf("%d mails, %v after the relay was back", len(s.mails), time.Since(back))
 		}
-		if tries > 16+16 { // 16 lanes at the first try, then one at a time
+		if tries > 16+16 { // 16 connections at the first try, then one at a time
 			t.Errorf("%d tries at a dead relay", tries)
 		}
 	})
@@ -292,7 +296,12 @@ func TestARelayThatIsDownForTwoHours(t *testing.T) {
 
 func TestARelayThatRefusesUsForGood(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := &script{route: func() *smtp.RelayError { return &smtp.RelayError{Fault: smtp.FaultAuth, Stage: "AUTH", Code: 535} }}
+		s := &script{route: func() *smtp.RelayError {
+			return &smtp.RelayError{
+				Fault: smtp.FaultAuth, Stage: "AUTH",
+				Code: 535,
+			}
+		}}
 		h := newHouse(t, s)
 		h.opts.GiveUpAfter = time.Hour
 		h.subscribe(20)

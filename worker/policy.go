@@ -20,7 +20,8 @@ func (s *Sender) countPolicy(it *item, o smtp.Outcome) {
 	if !strings.HasPrefix(o.Enhanced, "5.7.") || j.job.Unstoppable || j.policy.Add(1) != policyLimit {
 		return
 	}
-	err := s.store.PauseSendJob(context.Background(), j.job.No, "refused for reasons of policy: "+replyText(o), core.At(time.Now()))
+	err := s.store.PauseSendJob(context.Background(), j.job.No, "refused for reasons of policy: "+replyText(o),
+		core.At(time.Now()))
 	if err != nil {
 		s.opts.Log.Error("send: a job cannot be paused", slog.String("job", j.job.ID), slog.Any("error", err))
 	}

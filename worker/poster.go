@@ -41,10 +41,13 @@ func (p *Poster) SignAs(clientID string, key []byte) {
 	p.signs = &store.WebhookSender{WebhookClient: store.WebhookClient{ID: clientID}, Keys: [][]byte{key}}
 }
 
-// NewPoster makes a poster to a base URL, such as http://127.0.0.1:8080. transport nil: one of its own.
+// NewPoster returns a poster to a base URL, such as http://127.0.0.1:8080. transport nil: one of its own.
 func NewPoster(s *store.Store, base string, transport http.RoundTripper) *Poster {
 	if transport == nil {
-		transport = &http.Transport{MaxIdleConns: 64, MaxIdleConnsPerHost: 64, IdleConnTimeout: 30 * time.Second, DisableCompression: true}
+		transport = &http.Transport{
+			MaxIdleConns: 64, MaxIdleConnsPerHost: 64, IdleConnTimeout: 30 * time.Second,
+			DisableCompression: true,
+		}
 	}
 	return &Poster{store: s, base: strings.TrimSuffix(base, "/"), client: &http.Client{
 		Transport:     transport,
@@ -119,8 +122,12 @@ func judge(res *http.Response, text []byte) verdict {
 		return verdict{dead: true, gone: code == http.StatusGone, status: code, reason: answerReason(code, text)}
 	default:
 		// 401 is about our signature, whatever the event: a wrong secret or clock, which holds for all of them.
-		down := code == http.StatusUnauthorized || code == http.StatusTooManyRequests || code == http.StatusBadGateway || code == http.StatusServiceUnavailable || code == http.StatusGatewayTimeout
-		return verdict{down: down, status: code, after: retryAfter(res.Header.Get("Retry-After")), reason: answerReason(code, text)}
+		down := code == http.StatusUnauthorized || code == http.StatusTooManyRequests || code == http.StatusBadGateway ||
+			code == http.StatusServiceUnavailable || code == http.StatusGatewayTimeout
+		return verdict{
+			down: down, status: code, after: retryAfter(res.Header.Get("Retry-After")),
+			reason: answerReason(code, text),
+		}
 	}
 }
 
@@ -129,8 +136,8 @@ func answerReason(code int, text []byte) string {
 	return strings.TrimSpace("HTTP " + strconv.Itoa(code) + " " + strings.TrimSpace(s))
 }
 
-// retryAfter reads the header (RFC 9110 section 10.2.3), either form; what is absent or odd is 0, and a day is the
-// most.
+// retryAfter reads the header (RFC 9110 section 10.2.3), either form; what is absent or malformed is 0,
+// and a day is the most.
 func retryAfter(text string) time.Duration {
 	d := time.Duration(0)
 	if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil {
@@ -141,7 +148,7 @@ func retryAfter(text string) time.Duration {
 	return min(max(d, 0), 24*time.Hour)
 }
 
-// postError says what broke, without the URL that net/http puts in front.
+// postError returns what broke, without the URL that net/http puts in front.
 func postError(err error) string {
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		err = e

@@ -33,7 +33,8 @@ func TestQuotaOfADayFailsOver(t *testing.T) {
 		}
 		j, err := h.SendJob(t.Context(), j.ID)
 		h.must(err)
-		if j.Status != core.JobRunning || !strings.HasPrefix(j.PauseReason, "daily quota of the relay used up until 2000-01-02T00:00") || j.PausedAt != 0 {
+		if j.Status != core.JobRunning || !strings.HasPrefix(j.PauseReason,
+			"daily quota of the relay used up until 2000-01-02T00:00") || j.PausedAt != 0 {
 			t.Errorf("%s %q %d", j.Status, j.PauseReason, j.PausedAt)
 		}
 		if _, err := h.ResumeSendJob(t.Context(), j.ID, "test", 1); core.KindOf(err) != core.Conflict {

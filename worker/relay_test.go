@@ -18,7 +18,7 @@ type moody struct {
 	once map[string]bool
 }
 
-// first tells whether something happens for the first time.
+// first reports whether something happens for the first time.
 func (m *moody) first(what string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 const schedulerRetry = time.Second
 
 // A job waits for the changes of its list that were made before it began and are on their way from the member service,
-// so that those imported or confirmed just before are in it; but not for ever.
+// so that subscribers who were imported or confirmed just before are in it; but not for ever.
 const (
 	changesPoll = 50 * time.Millisecond
 	changesMost = 15 * time.Minute
@@ -31,11 +31,11 @@ type scheduler struct {
 	log      *slog.Logger
 	running  []int64
 	settling map[int64]int64 // job number → position
-	paused   map[int64]bool  // of which the log tells
+	paused   map[int64]bool  // whose pause was logged
 	primed   bool
 }
 
-// Scheduler makes the loop that moves jobs from one state to the next.
+// Scheduler returns the loop that moves jobs from one state to the next.
 func Scheduler(s *store.Store, sender *Sender, log *slog.Logger) *Loop {
 	w := &scheduler{store: s, sender: sender, log: log, settling: map[int64]int64{}, paused: map[int64]bool{}}
 	loop := &Loop{Name: "scheduler"}
@@ -91,7 +91,7 @@ func (w *scheduler) step(ctx context.Context, now core.Instant) (next core.Insta
 	return next, more || settling || removing, err
 }
 
-// advance closes a window, or makes recipients. next is when there is more to do; 0: not by itself.
+// advance closes a window, or makes recipients. It returns when there is more to do; 0: not by itself.
 func (w *scheduler) advance(ctx context.Context, j *core.SendJob, now core.Instant) (next core.Instant, err error) {
 	switch {
 	case j.WindowClosed(now):
@@ -118,7 +118,7 @@ func (w *scheduler) advance(ctx context.Context, j *core.SendJob, now core.Insta
 	return 0, nil
 }
 
-// notePause tells of jobs that are held up, and of those that go on.
+// notePause logs that a job is paused, and that it goes on.
 func (w *scheduler) notePause(j *core.SendJob) {
 	held := j.PauseReason != ""
 	if held == w.paused[j.No] {
@@ -126,7 +126,8 @@ func (w *scheduler) notePause(j *core.SendJob) {
 	}
 	if held {
 		w.paused[j.No] = true
-		w.log.Warn("send: a job is paused", slog.String("job", j.ID), slog.String("tenant", j.TenantID), slog.String("reason", j.PauseReason),
+		w.log.Warn("send: a job is paused", slog.String("job", j.ID), slog.String("tenant", j.TenantID),
+			slog.String("reason", j.PauseReason),
 			slog.Int64("sent", j.Sent), slog.Int64("recipients", j.Recipients))
 		return
 	}

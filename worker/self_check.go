@@ -15,38 +15,38 @@ import (
 const selfCheckSpread = 30 * time.Minute
 
 // SelfCheck looks after every list once a day: a full sync that has failed is asked for anew, both sides are compared
-// where they are in one file, and what differs is healed by a full sync. Lists that another webhook client feeds are
-// left alone.
+// where they are in one file, and a full sync repairs the differences. Lists that another webhook client feeds are left
+// alone.
 type SelfCheck struct {
-	store *store.Store
-	at    time.Duration // of the day, in local time
-	apart bool          // the send side is another service
-	log   *slog.Logger
-	loop  *Loop
-	due   time.Time
+	store  *store.Store
+	at     time.Duration // of the day, in local time
+	remote bool          // the send side is another service
+	log    *slog.Logger
+	loop   *Loop
+	due    time.Time
 
 	differing, healed, ended atomic.Int64
 }
 
-// SelfCheckFigures are those of the last check, and how many full syncs all of them have asked for.
+// SelfCheckFigures is the figures of the last check, and how many full syncs all checks have asked for.
 type SelfCheckFigures struct {
 	Differing int64        // subscriptions that differed in the last check
 	Healed    int64        // full syncs asked for since the start
 	EndedAt   core.Instant // of the last check; 0: there was none since the start
 }
 
-// NewSelfCheck makes the check that runs at a time of the day, as 3 h for three in the morning. apart: the send side is
-// another service, and only failed syncs can be seen from here.
-func NewSelfCheck(s *store.Store, at time.Duration, apart bool, log *slog.Logger) *SelfCheck {
-	c := &SelfCheck{store: s, at: at, apart: apart, log: log}
+// NewSelfCheck returns the check that runs at a time of the day, as 3 h for three in the morning. With remote the send
+// side is another service, and only failed syncs can be seen from here.
+func NewSelfCheck(s *store.Store, at time.Duration, remote bool, log *slog.Logger) *SelfCheck {
+	c := &SelfCheck{store: s, at: at, remote: remote, log: log}
 	c.loop = &Loop{Name: "self-check", Step: c.step}
 	return c
 }
 
-// Loop is what runs it.
+// Loop returns the loop to start.
 func (c *SelfCheck) Loop() *Loop { return c.loop }
 
-// Figures are for the metrics.
+// Figures returns the figures for the metrics.
 func (c *SelfCheck) Figures() SelfCheckFigures {
 	return SelfCheckFigures{c.differing.Load(), c.healed.Load(), core.Instant(c.ended.Load())}
 }
@@ -63,7 +63,7 @@ func (c *SelfCheck) step(ctx context.Context, now time.Time) time.Time {
 	return c.due
 }
 
-// next is the wanted time of this day or the next, a little later.
+// next returns the wanted time of this day or the next, a little later.
 func (c *SelfCheck) next(now time.Time) time.Time {
 	y, m, d := now.Date()
 	at := time.Date(y, m, d, int(c.at/time.Hour), int(c.at%time.Hour/time.Minute), 0, 0, now.Location())
@@ -101,7 +101,8 @@ func (c *SelfCheck) check(ctx context.Context) {
 	}
 	c.differing.Store(differing)
 	c.ended.Store(int64(core.At(time.Now())))
-	c.log.Info("self-check: both sides of the lists are compared", slog.Int("lists", lists), slog.Int64("differing", differing),
+	c.log.Info("self-check: both sides of the lists are compared", slog.Int("lists", lists),
+		slog.Int64("differing", differing),
 		slog.Duration("took", time.Since(begin)))
 }
 
@@ -118,14 +119,15 @@ func (c *SelfCheck) list(ctx context.Context, l *core.List) (differing int64, er
 	if heal {
 		c.log.Warn("self-check: the last full sync of a list failed; it begins anew", slog.String("list", l.ID))
 	}
-	if !c.apart {
+	if !c.remote {
 		d, err := c.store.Drift(ctx, l.ID, 0)
 		if err != nil || d.SyncOpen {
 			return 0, err
 		}
 		if differing = d.Total(); differing > 0 {
 			heal = heal || d.Healable(l.SyncRemovesAbsent) > 0
-			c.log.Warn("self-check: member and send side of a list differ", slog.String("list", l.ID), slog.Int64("missing", d.Missing),
+			c.log.Warn("self-check: member and send side of a list differ", slog.String("list", l.ID),
+				slog.Int64("missing", d.Missing),
 				slog.Int64("stopped", d.Stopped), slog.Int64("running", d.Running), slog.Int64("unknown", d.Unknown),
 				slog.Int64("different", d.Different), slog.Bool("full_sync", heal))
 		}
@@ -140,7 +142,7 @@ func (c *SelfCheck) list(ctx context.Context, l *core.List) (differing int64, er
 	return differing, nil
 }
 
-// stoppingOr tells whether a Step should claim nothing more.
+// stoppingOr reports whether a Step should claim nothing more.
 func (l *Loop) stoppingOr(ctx context.Context) bool {
 	select {
 	case <-l.Stopping():

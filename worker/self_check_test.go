@@ -13,10 +13,11 @@ import (
 func TestSelfCheckHeals(t *testing.T) {
 	inBubble(t, func(m *member) {
 		wanted := time.Now().Add(6 * time.Hour)
-		check := NewSelfCheck(m.Store, time.Duration(wanted.Hour())*time.Hour+time.Duration(wanted.Minute())*time.Minute, false, quiet)
+		check := NewSelfCheck(m.Store, time.Duration(wanted.Hour())*time.Hour+time.Duration(wanted.Minute())*time.Minute,
+			false, quiet)
 		m.activate("a@example.org")
 		m.run(Outbox(m.Store, m.poster, quiet), FullSync(m.Store, m.poster, quiet), check.Loop())
-		time.Sleep(5 * time.Hour) // the receiver has taken the event, and the send side here knows nobody
+		time.Sleep(5 * time.Hour) // the receiver has taken the event, and the send side here knows no subscriber
 		synctest.Wait()
 		if f := check.Figures(); f.EndedAt != 0 {
 			m.Errorf("before its time: %+v", f)
@@ -32,7 +33,8 @@ func TestSelfCheckHeals(t *testing.T) {
 		if len(b.Subscribers) != 1 {
 			m.Errorf("batch %+v", b)
 		}
-		m.must(m.ApplyBatch(m.Context(), store.Nonce{ClientID: core.LoopClientID, Nonce: core.NewID()}, b, core.At(time.Now())))
+		m.must(m.ApplyBatch(m.Context(), store.Nonce{ClientID: core.LoopClientID, Nonce: core.NewID()}, b,
+			core.At(time.Now())))
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
 		if f := check.Figures(); f.Differing != 0 || f.Healed != 1 {

@@ -17,8 +17,9 @@ import (
 
 // SendOptions configures a Sender. A field for which no default is named must be set.
 type SendOptions struct {
-	Connections   int                           // to the daemon's own relay; 0: 16
-	MaxUnrecorded int                           // messages whose final dot is written and whose outcome is not durable; 0: 64
+	Connections int // to the daemon's own relay; 0: 16
+	// messages whose final dot is written and whose outcome is not durable; 0: 64
+	MaxUnrecorded int
 	Limits        core.SendLimits               // of the daemon's own relay; zero: none
 	DomainRates   map[string]float64            // messages a second to a domain, "*" to each other one; nil: no limit
 	Relay         func(*core.Relay) smtp.Sender // makes the sender of a tenant's relay; nil: all use the daemon's relay

@@ -51,7 +51,10 @@ func (h *house) furnish() {
 }
 
 func (h *house) settings() {
-	h.opts = worker.SendOptions{From: mail.Address{Email: "news@acme.example"}, PublicURL: "http://news.test", Log: slog.New(slog.NewTextHandler(testWriter{h}, nil))}
+	h.opts = worker.SendOptions{
+		From: mail.Address{Email: "news@acme.example"}, PublicURL: "http://news.test",
+		Log: slog.New(slog.NewTextHandler(testWriter{h}, nil)),
+	}
 }
 
 type testWriter struct{ testing.TB }
@@ -85,10 +88,14 @@ func (h *house) start() {
 func (h *house) subscribe(n int) {
 	now := core.At(time.Now())
 	for i := 0; i < n; i += 1000 {
-		f := core.FullSync{SyncID: core.NewID(), BatchNo: 1, BatchTotal: 2, TenantID: h.tenant.ID, ListID: h.list.ID, OccurredAt: now}
+		f := core.FullSync{
+			SyncID: core.NewID(), BatchNo: 1, BatchTotal: 2, TenantID: h.tenant.ID, ListID: h.list.ID,
+			OccurredAt: now,
+		}
 		for k := i; k < min(n, i+1000); k++ {
 			f.Subscribers = append(f.Subscribers, core.EventSubscriber{
-				ID: core.NewID(), Email: address(k), Status: "active", Preferences: core.Preferences(fmt.Sprintf(`{"first_name":"R%d"}`, k)),
+				ID: core.NewID(), Email: address(k), Status: "active",
+				Preferences: core.Preferences(fmt.Sprintf(`{"first_name":"R%d"}`, k)),
 			})
 		}
 		h.must(h.ApplyBatch(h.Context(), store.Nonce{ClientID: "c", Nonce: core.NewID()}, f, now))
@@ -111,7 +118,8 @@ func (h *house) job(change func(*core.NewJob)) core.SendJob {
 	if change != nil {
 		change(&n)
 	}
-	j, _, err := h.AddSendJob(h.Context(), store.JobRequest{NewJob: n, Caller: core.Caller{UserID: "u", Operator: true}}, core.At(time.Now()))
+	j, _, err := h.AddSendJob(h.Context(), store.JobRequest{NewJob: n, Caller: core.Caller{UserID: "u", Operator: true}},
+		core.At(time.Now()))
 	h.must(err)
 	return j
 }

@@ -24,7 +24,7 @@ type keptSigner struct {
 	age    uint64
 }
 
-// NewSigners reads the keys of a store as they are needed.
+// NewSigners returns signers that read the keys of a store as they are needed.
 func NewSigners(s *store.Store) *Signers {
 	g := &Signers{store: s, kept: map[signerKey]keptSigner{}}
 	s.OnKick(store.TopicRecords, func() { g.age.Add(1) })
@@ -34,7 +34,7 @@ func NewSigners(s *store.Store) *Signers {
 // maxSigners bounds how many are kept.
 const maxSigners = 10_000
 
-// of is the signer of a tenant's mails from a domain; nil where there is no key.
+// of returns the signer of a tenant's mails from a domain; nil where there is no key.
 func (g *Signers) of(ctx context.Context, tenantID, domain string) (keptSigner, error) {
 	if g == nil {
 		return keptSigner{}, nil
@@ -69,7 +69,7 @@ func (g *Signers) of(ctx context.Context, tenantID, domain string) (keptSigner, 
 	return k, nil
 }
 
-// signature is the signer of one job's mails, kept at hand: while no key changes it costs two loads.
+// signature keeps the signer of one job's mails: while no key changes, reading it costs two atomic loads.
 type signature struct {
 	signers          *Signers
 	tenantID, domain string

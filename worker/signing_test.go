@@ -23,7 +23,8 @@ func (h *house) dkimKey(algorithm, selector string) core.DKIMKey {
 	h.Helper()
 	var err error
 	h.tenant, err = h.UpdateTenant(h.Context(), h.tenant.ID, "test", func(t *core.Tenant) error {
-		return t.Change(core.TenantInput{Domains: &[]string{"acme.example"}, MailFrom: ptr("letters@acme.example")}, true, 2000)
+		return t.Change(core.TenantInput{Domains: &[]string{"acme.example"}, MailFrom: ptr("letters@acme.example")}, true,
+			2000)
 	})
 	h.must(err)
 	private, public, err := dkim.NewKey(algorithm)
@@ -39,14 +40,15 @@ func (h *house) dkimKey(algorithm, selector string) core.DKIMKey {
 // signatures counts the good signatures of a message.
 func signatures(t testing.TB, msg []byte, keys ...core.DKIMKey) (good int) {
 	t.Helper()
-	vs, err := verifier.VerifyWithOptions(bytes.NewReader(msg), &verifier.VerifyOptions{LookupTXT: func(name string) ([]string, error) {
-		for _, k := range keys {
-			if k.RecordName() == name {
-				return []string{k.RecordValue()}, nil
+	vs, err := verifier.VerifyWithOptions(bytes.NewReader(msg),
+		&verifier.VerifyOptions{LookupTXT: func(name string) ([]string, error) {
+			for _, k := range keys {
+				if k.RecordName() == name {
+					return []string{k.RecordValue()}, nil
+				}
 			}
-		}
-		return nil, errors.New("no such name")
-	}})
+			return nil, errors.New("no such name")
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +173,7 @@ func TestMailsMadeAheadOnABrokenConnection(t *testing.T) {
 	}
 }
 
-// What a lane has made ahead does not wait with it for a relay that hangs: others send it.
+// What a connection has made ahead does not wait with it for a relay that hangs: others send it.
 func TestMailsMadeAheadOfAHangingRelay(t *testing.T) {
 	for _, signed := range []bool{false, true} {
 		others := make(chan bool)
@@ -180,7 +182,7 @@ func TestMailsMadeAheadOfAHangingRelay(t *testing.T) {
 			if e.Verb == "DOT" {
 				if e.N == 20 {
 					<-others
-				} else if taken.Add(1) == 398 { // of 400, but for the one that hangs, and the one whose MAIL is behind it
+				} else if taken.Add(1) == 398 { // of 400, but for the one that hangs, and the one whose MAIL comes after it
 					close(others)
 				}
 			}
@@ -203,12 +205,14 @@ func TestConfirmationsAreSigned(t *testing.T) {
 	k := h.dkimKey(core.DKIMRSA, "one")
 	h.start()
 	g := worker.NewGroup(h.opts.Log, worker.Mailer(worker.MailerOptions{
-		Store: h.Store, Sender: h.route, Sealer: h.opts.Sealer, Ident: h.opts.Ident, PublicURL: "http://news.test", From: h.opts.From,
+		Store: h.Store, Sender: h.route, Sealer: h.opts.Sealer, Ident: h.opts.Ident, PublicURL: "http://news.test",
+		From:    h.opts.From,
 		Signers: worker.NewSigners(h.Store), Log: h.opts.Log,
 	}))
 	g.Start()
 	defer g.Drain(time.Minute)
-	_, _, err = h.Subscribe(t.Context(), store.SubscribeRequest{ListID: h.list.ID, Email: "a@example.org"}, core.At(time.Now()))
+	_, _, err = h.Subscribe(t.Context(), store.SubscribeRequest{ListID: h.list.ID, Email: "a@example.org"},
+		core.At(time.Now()))
 	h.must(err)
 	for server.Seen("DOT") < 1 || len(server.Messages()) < 1 {
 		time.Sleep(time.Millisecond)

@@ -13,9 +13,9 @@ import (
 // snapshotSettle is how long after the start a snapshot waits that is missing or overdue: the start has enough to read.
 const snapshotSettle = time.Minute
 
-// Snapshot renews the snapshot file every so often and when the daemon stops, where something changed since the last
-// one. After a start it goes on from the age of the file, so that a first hour is not without one, nor a daemon that
-// crashes every hour.
+// Snapshot returns the loop that renews the snapshot file every so often and when the daemon stops, where something
+// changed since the last one. After a start it goes on from the age of the file, so that a first hour is not without
+// one, nor a daemon that crashes every hour.
 func Snapshot(s *store.Store, to string, every time.Duration, log *slog.Logger) *Loop {
 	first, owed, last := true, true, uint64(0) // owed: what changed before the start may not be in the file
 	renew := func(ctx context.Context) error {

@@ -57,8 +57,8 @@ func TestSnapshotIsRenewedOnlyAfterAChange(t *testing.T) {
 	})
 }
 
-// TestSnapshotAfterTheStartAndAtTheEnd: nobody has to wait an hour for the first snapshot, one that is young is left
-// alone at the next start, and a clean stop leaves one with everything in it.
+// TestSnapshotAfterTheStartAndAtTheEnd: no operator has to wait an hour for the first snapshot, one that is young is
+// left alone at the next start, and a clean stop leaves one with everything in it.
 func TestSnapshotAfterTheStartAndAtTheEnd(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

@@ -82,7 +82,10 @@ func (w *turmoil) act() {
 		}
 		_ = h.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: core.NewID()}, e, now)
 	case 8:
-		f := core.FullSync{SyncID: core.NewID(), BatchNo: 1, BatchTotal: 1, TenantID: h.tenant.ID, ListID: h.list.ID, OccurredAt: now}
+		f := core.FullSync{
+			SyncID: core.NewID(), BatchNo: 1, BatchTotal: 1, TenantID: h.tenant.ID, ListID: h.list.ID,
+			OccurredAt: now,
+		}
 		for k := range 700 {
 			if k%50 != w.n(50) {
 				f.Subscribers = append(f.Subscribers, core.EventSubscriber{ID: core.NewID(), Email: address(k), Status: "active"})
@@ -92,11 +95,12 @@ func (w *turmoil) act() {
 	}
 }
 
-// calm takes back what keeps jobs from ending; a little later nothing fails any more, and nobody is told.
+// calm takes back what keeps jobs from ending; a little later nothing fails any more, and no loop is kicked for it.
 func (w *turmoil) calm() {
 	for _, h := range w.houses {
 		w.insist(func() error {
-			_, err := w.UpdateTenant(w.Context(), h.tenant.ID, "test", func(t *core.Tenant) error { t.Status = core.TenantActive; return nil })
+			_, err := w.UpdateTenant(w.Context(), h.tenant.ID, "test",
+				func(t *core.Tenant) error { t.Status = core.TenantActive; return nil })
 			return err
 		})
 	}
@@ -159,7 +163,8 @@ func runTurmoil(t *testing.T, seed uint64, faults *storetest.Faults) {
 	defer w.armed.Store(false)
 	for range 1 + w.n(5) {
 		n := core.NewJob{ListID: w.houses[w.n(len(w.houses))].list.ID, Subject: "Hello", BodyText: "Hello"}
-		j, _, err := h.AddSendJob(t.Context(), store.JobRequest{NewJob: n, Caller: core.Caller{UserID: "u", Operator: true}}, core.At(time.Now()))
+		j, _, err := h.AddSendJob(t.Context(), store.JobRequest{NewJob: n, Caller: core.Caller{UserID: "u", Operator: true}},
+			core.At(time.Now()))
 		if err == nil {
 			w.jobs = append(w.jobs, j)
 		}
@@ -179,7 +184,7 @@ func runTurmoil(t *testing.T, seed uint64, faults *storetest.Faults) {
 	}
 }
 
-// Whatever happens to jobs, and in whichever order: when it is over each of them ends by itself, nobody kicks it, and
+// Whatever happens to jobs, and in whichever order: when it is over each of them ends by itself, without a kick, and
 // its sums add up.
 func TestJobsEndWhateverHappens(t *testing.T) {
 	from, to := uint64(1), uint64(8)
@@ -195,7 +200,7 @@ func TestJobsEndWhateverHappens(t *testing.T) {
 }
 
 // Reads that fail for a while cost a job no recipient and no more time than that, whichever of those it is that find
-// its recipients, and nobody need kick it afterwards: the jobs have begun before the daemon does, so nothing does.
+// its recipients, and no kick is needed afterwards: the jobs have begun before the daemon does, so nothing does.
 func TestFailedReadsLeaveNobodyBehind(t *testing.T) {
 	for _, query := range []string{
 		"AND state = 0 ORDER BY", "FROM subscriber AS s LEFT JOIN", "r.state = 1 AND", // claims
@@ -204,7 +209,8 @@ func TestFailedReadsLeaveNobodyBehind(t *testing.T) {
 		t.Run(query, func(t *testing.T) {
 			faults := storetest.NewFaults(t)
 			inBubble(t, func(t *testing.T) {
-				h := newHouseOn(t, &script{message: func(*smtp.Envelope) { time.Sleep(10 * time.Millisecond) }}, store.Options{Driver: faults.Driver})
+				h := newHouseOn(t, &script{message: func(*smtp.Envelope) { time.Sleep(10 * time.Millisecond) }},
+					store.Options{Driver: faults.Driver})
 				h.opts.Connections = 4
 				h.subscribe(700)
 				other := h.neighbor(700)

@@ -60,7 +60,7 @@ func (t *tally) fault(f smtp.Fault) {
 type RelayFigures struct {
 	Tenant, Name string    // Tenant is empty for the daemon's own
 	Fails        int       // running
-	Until        time.Time // nobody tries before, while it is down
+	Until        time.Time // no connection tries before, while it is down
 	Outcomes     map[OutcomeKind]int64
 	Faults       map[string]int64
 }

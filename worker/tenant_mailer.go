@@ -15,7 +15,7 @@ import (
 )
 
 // tenantMailer delivers the transactional mail of tenants with relays of their own: each by a mailer of its own, so
-// that one tenant's relay holds up nobody else's mail.
+// that one tenant's relay holds up no other tenant's mail.
 type tenantMailer struct {
 	MailerOptions
 	relay func(*core.Relay) smtp.Sender
@@ -24,7 +24,7 @@ type tenantMailer struct {
 	desks map[string]*desk
 }
 
-// desk is the mailer of one tenant. What is not the mailer's is the supervisor's alone.
+// desk is the mailer of one tenant. Only the tenantMailer's goroutine uses its other fields.
 type desk struct {
 	*mailer
 	made    string // of which relays
@@ -32,7 +32,7 @@ type desk struct {
 	running bool
 }
 
-// TenantMailer makes the loop for tenants with relays of their own; Mailer leaves their mail to it.
+// TenantMailer returns the loop for tenants with relays of their own; Mailer leaves their mail to it.
 func TenantMailer(o MailerOptions, relay func(*core.Relay) smtp.Sender) *Loop {
 	t := &tenantMailer{MailerOptions: o, relay: relay, wake: make(chan struct{}, 1), desks: map[string]*desk{}}
 	t.loop = &Loop{Name: "tenant-mailer", Step: t.step}
@@ -94,7 +94,8 @@ func (t *tenantMailer) begin(ctx context.Context, ended chan *desk, running *int
 	if err != nil {
 		return next, err
 	}
-	if next = at.Time(); !next.IsZero() && next.Before(now.Add(mailerAgain)) { // it may well be somebody else's: under load one is always due soon
+	// it may well be another tenant's: under load one is always due soon
+	if next = at.Time(); !next.IsZero() && next.Before(now.Add(mailerAgain)) {
 		next = now.Add(mailerAgain)
 	}
 	for _, tenantID := range owners {
@@ -123,7 +124,7 @@ func (t *tenantMailer) begin(ctx context.Context, ended chan *desk, running *int
 	return next, nil
 }
 
-// desk is the mailer of a tenant, with the relays that it has now; nil: it has none any more.
+// desk returns the mailer of a tenant, with the relays that it has now; nil: it has none any more.
 func (t *tenantMailer) desk(ctx context.Context, tenantID string) (*desk, error) {
 	d := t.desks[tenantID]
 	if d != nil && d.running {
@@ -137,17 +138,20 @@ func (t *tenantMailer) desk(ctx context.Context, tenantID string) (*desk, error)
 	if err != nil || d != nil && d.made == string(made) {
 		return d, err
 	}
-	o, ways := t.MailerOptions, &failover{}
+	o, f := t.MailerOptions, &failover{}
 	o.DKIMSkip = nil
 	for i := range route.Relays {
-		ways.ways = append(ways.ways, t.relay(&route.Relays[i]))
+		f.relays = append(f.relays, t.relay(&route.Relays[i]))
 		o.DKIMSkip = append(o.DKIMSkip, route.Relays[i].DKIMSkip...)
 	}
-	ways.down = make([]time.Time, len(ways.ways))
-	if o.Sender = ways; o.Lanes == 0 {
-		o.Lanes = 2
+	f.down = make([]time.Time, len(f.relays))
+	if o.Sender = f; o.Connections == 0 {
+		o.Connections = 2
 	}
-	m := &mailer{MailerOptions: o, owner: tenantID, loop: t.loop, wake: make(chan struct{}, 1), lost: map[int64]int{}, unsure: map[int64]bool{}}
+	m := &mailer{
+		MailerOptions: o, owner: tenantID, loop: t.loop, wake: make(chan struct{}, 1), lost: map[int64]int{},
+		unsure: map[int64]bool{},
+	}
 	if d != nil {
 		m.unwritten = d.unwritten
 	}
@@ -158,30 +162,30 @@ func (t *tenantMailer) desk(ctx context.Context, tenantID string) (*desk, error)
 // failoverRest is how long a relay that failed is passed over.
 const failoverRest = time.Minute
 
-// failover is a smtp.Sender of several, the first that works.
+// failover is a smtp.Sender that mails by the first of several relays that works.
 type failover struct {
-	ways []smtp.Sender
-	mu   sync.Mutex
-	down []time.Time // when each failed
+	relays []smtp.Sender
+	mu     sync.Mutex
+	down   []time.Time // when each failed
 }
 
 // Deliver implements smtp.Sender. What a relay has not taken goes to the next when it is read again.
 func (f *failover) Deliver(ctx context.Context, src *smtp.Source) (err error) {
 	f.mu.Lock()
-	order := make([]int, 0, len(f.ways))
-	for i := range f.ways {
+	order := make([]int, 0, len(f.relays))
+	for i := range f.relays {
 		if time.Since(f.down[i]) >= failoverRest {
 			order = append(order, i)
 		}
 	}
-	for i := range f.ways {
+	for i := range f.relays {
 		if !slices.Contains(order, i) {
 			order = append(order, i)
 		}
 	}
 	f.mu.Unlock()
 	for _, i := range order {
-		err = f.ways[i].Deliver(ctx, src)
+		err = f.relays[i].Deliver(ctx, src)
 		var re *smtp.RelayError
 		if !errors.As(err, &re) {
 			return err

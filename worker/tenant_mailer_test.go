@@ -15,11 +15,14 @@ import (
 
 func (h *house) ask(k int) {
 	h.Helper()
-	_, _, err := h.Subscribe(h.Context(), store.SubscribeRequest{ListID: h.list.ID, Email: core.Email(fmt.Sprintf("ask%d@example.org", k))}, core.At(time.Now()))
+	_, _, err := h.Subscribe(h.Context(), store.SubscribeRequest{
+		ListID: h.list.ID,
+		Email:  core.Email(fmt.Sprintf("ask%d@example.org", k)),
+	}, core.At(time.Now()))
 	h.must(err)
 }
 
-// Mails to one go by the relay of their tenant; what is wrong with one tenant's is nobody else's wait, and a second
+// Mails to one go by the relay of their tenant; what is wrong with one tenant's delays no other's, and a second
 // relay takes over from the first.
 func TestMailsToOneGoByTheirTenantsRelay(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
@@ -40,7 +43,8 @@ func TestMailsToOneGoByTheirTenantsRelay(t *testing.T) {
 		p.setRelays(p.tenant.ID, core.Relay{Host: "dead.example.org"})
 		h.start()
 		opts := worker.MailerOptions{
-			Store: h.Store, Sender: shared, Sealer: h.opts.Sealer, Ident: h.opts.Ident, PublicURL: "http://news.test", From: h.opts.From,
+			Store: h.Store, Sender: shared, Sealer: h.opts.Sealer, Ident: h.opts.Ident, PublicURL: "http://news.test",
+			From:    h.opts.From,
 			Tenants: true, Log: h.opts.Log,
 		}
 		r := &relays{by: map[string]*script{"one.example.org": first, "two.example.org": second, "dead.example.org": dead}}
@@ -128,7 +132,8 @@ func TestAccountMailsNeverGoByATenantsRelay(t *testing.T) {
 
 		h.start()
 		opts := worker.MailerOptions{
-			Store: h.Store, Sender: own, Sealer: h.opts.Sealer, Ident: h.opts.Ident, PublicURL: "http://news.test", From: h.opts.From,
+			Store: h.Store, Sender: own, Sealer: h.opts.Sealer, Ident: h.opts.Ident, PublicURL: "http://news.test",
+			From:    h.opts.From,
 			Tenants: true, Log: h.opts.Log,
 		}
 		r := &relays{by: map[string]*script{"one.example.org": first, "two.example.org": second}}
@@ -143,7 +148,8 @@ func TestAccountMailsNeverGoByATenantsRelay(t *testing.T) {
 		time.Sleep(6 * time.Hour)
 		synctest.Wait()
 		if own.sum() != 8 || first.sum() != 1 || first.dials != 1 || second.dials != 0 {
-			t.Errorf("by the daemon's relay %v, by the tenant's %v (%d and %d dials)", own.count(), first.count(), first.dials, second.dials)
+			t.Errorf("by the daemon's relay %v, by the tenant's %v (%d and %d dials)", own.count(), first.count(), first.dials,
+				second.dials)
 		}
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// testPrefix begins the subject of a test mail, so that nobody takes it for the mailing.
+// testPrefix begins the subject of a test mail, so that no reader takes it for the mailing.
 const testPrefix = "[Test] "
 
 // composeTest renders the content of a send job for one address, as the job itself would: with the data of a subscriber
@@ -50,7 +50,10 @@ func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (
 	r.OneClickURL = origin + "/api/newsletter/unsubscribe?token=" + r.UnsubscribeToken
 	r.UnsubscribeURL = origin + "/unsubscribe?token=" + r.UnsubscribeToken
 	r.PreferencesURL = origin + "/preferences?token=" + r.UnsubscribeToken
-	r.ViewURL = origin + "/v/" + m.Sealer.SealPreview(auth.PreviewToken{JobNo: j.No, Email: q.Email, IssuedAt: q.CreatedAt})
+	r.ViewURL = origin + "/v/" + m.Sealer.SealPreview(auth.PreviewToken{
+		JobNo: j.No, Email: q.Email,
+		IssuedAt: q.CreatedAt,
+	})
 	sub, err := m.Store.Subscriber(ctx, j.ListID, q.Email)
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return nil, err

@@ -19,7 +19,8 @@ func TestATestMailIsSentByTheMailer(t *testing.T) {
 		m.run(m.mailer(s))
 		j, _, err := m.AddSendJob(m.Context(), store.JobRequest{
 			NewJob: core.NewJob{
-				ListID: m.list.ID, Subject: "Issue {{preferences.no | default: \"one\"}}", BodyText: "To {{email}}. {{preferences_url}} {{job.subject}} {{view_url}}",
+				ListID: m.list.ID, Subject: "Issue {{preferences.no | default: \"one\"}}",
+				BodyText:    "To {{email}}. {{preferences_url}} {{job.subject}} {{view_url}}",
 				ScheduledAt: core.At(time.Now()).Add(24 * time.Hour),
 			}, Caller: core.Caller{UserID: "u", Operator: true},
 		}, core.At(time.Now()))
@@ -37,7 +38,8 @@ func TestATestMailIsSentByTheMailer(t *testing.T) {
 		m.must(err)
 		sent := s.sent[0] + string(text)
 		for _, want := range []string{
-			"Subject: [Test] Issue one\r\n", "To me@example.org.", "To: <me@example.org>\r\n", "List-Unsubscribe: <https://news.test/api/newsletter/unsubscribe?token=",
+			"Subject: [Test] Issue one\r\n", "To me@example.org.", "To: <me@example.org>\r\n",
+			"List-Unsubscribe: <https://news.test/api/newsletter/unsubscribe?token=",
 			"Unsubscribe: https://news.test/unsubscribe?token=", "To me@example.org. https://news.test/preferences?token=",
 			" Issue one https://news.test/v/",
 		} {

@@ -132,7 +132,10 @@ func TestGreylistingIsNoThrottling(t *testing.T) {
 // 421 4.7.x at a recipient rests the route, as every 421 does, and slows down the destination that it was about.
 func TestAThrottlingDestinationThatHangsUp(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		b := &busy{limit: 4, reply: smtp.Outcome{Result: smtp.Untouched, Code: 421, Enhanced: "4.7.0", Text: "too many mails"}}
+		b := &busy{limit: 4, reply: smtp.Outcome{
+			Result: smtp.Untouched, Code: 421, Enhanced: "4.7.0",
+			Text: "too many mails",
+		}}
 		h := newHouse(t, b)
 		h.opts.Limits.PerSecond, h.opts.Connections = 20, 1
 		h.mixedList(1000)
@@ -158,10 +161,16 @@ func (h *house) mixedList(n int) {
 	h.Helper()
 	now := core.At(time.Now())
 	for i := 0; i < n; i += 1000 {
-		f := core.FullSync{SyncID: core.NewID(), BatchNo: 1, BatchTotal: 2, TenantID: h.tenant.ID, ListID: h.list.ID, OccurredAt: now}
+		f := core.FullSync{
+			SyncID: core.NewID(), BatchNo: 1, BatchTotal: 2, TenantID: h.tenant.ID, ListID: h.list.ID,
+			OccurredAt: now,
+		}
 		for k := range 1000 {
 			domain := [...]string{"busy.example", "idle.example"}[k%2]
-			f.Subscribers = append(f.Subscribers, core.EventSubscriber{ID: core.NewID(), Email: core.Email(fmt.Sprintf("r%d@%s", i+k, domain)), Status: "active"})
+			f.Subscribers = append(f.Subscribers, core.EventSubscriber{
+				ID:    core.NewID(),
+				Email: core.Email(fmt.Sprintf("r%d@%s", i+k, domain)), Status: "active",
+			})
 		}
 		h.must(h.ApplyBatch(h.Context(), store.Nonce{ClientID: "c", Nonce: core.NewID()}, f, now))
 	}

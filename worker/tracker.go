@@ -15,7 +15,7 @@ const (
 )
 
 // Tracker takes in what readers open and follow, and counts it in batches: a storm of opens costs two operations a
-// second, behind everything else that wants to write. What has not been written when the daemon is killed is not
+// second, after everything else that wants to write. What has not been written when the daemon is killed is not
 // counted.
 type Tracker struct {
 	store   *store.Store
@@ -29,14 +29,14 @@ type Tracker struct {
 
 type trackKey struct{ job, seq, link int64 }
 
-// NewTracker makes a tracker; its loop is to be started, and Flush to be called when no more requests come.
+// NewTracker returns a tracker; its loop is to be started, and Flush to be called when no more requests come.
 func NewTracker(s *store.Store, log *slog.Logger) *Tracker {
 	t := &Tracker{store: s, log: log, held: map[trackKey]*store.Engagement{}}
 	t.loop = &Loop{Name: "tracker", Step: t.step}
 	return t
 }
 
-// Loop is the loop to start.
+// Loop returns the loop to start.
 func (t *Tracker) Loop() *Loop { return t.loop }
 
 // Add counts an engagement. It never waits.
@@ -70,7 +70,7 @@ func (t *Tracker) step(ctx context.Context, now time.Time) time.Time {
 	return Never
 }
 
-// Flush writes what is held. After an error it is held still.
+// Flush writes what is held. After an error it is still held.
 func (t *Tracker) Flush(ctx context.Context) error {
 	t.mu.Lock()
 	held, dropped := t.held, t.dropped

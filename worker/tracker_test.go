@@ -96,7 +96,7 @@ func TestTrackedJob(t *testing.T) {
 	})
 }
 
-// What comes within seconds behind a mail is a filter's, whatever it calls itself.
+// What comes within seconds after a mail is a filter's, whatever it calls itself.
 func TestWhoIsTooFastIsAMachine(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHouse(t, &script{})
@@ -121,7 +121,7 @@ func TestWhoIsTooFastIsAMachine(t *testing.T) {
 		if s := engage(1); s.Opened != 2 || s.MachineOpened != 0 {
 			t.Errorf("%+v", s)
 		}
-		if s := engage(3); s.Opened != 2 { // nobody
+		if s := engage(3); s.Opened != 2 { // no more
 			t.Errorf("%+v", s)
 		}
 	})

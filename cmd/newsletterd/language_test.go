@@ -23,7 +23,6 @@ var notYetClean = []string{
 	"mail",
 	"schema",
 	"store",
-	"worker",
 }
 
 const (

@@ -31,9 +31,9 @@ func TestAJobThatCannotBeReadHoldsNobodyUp(t *testing.T) {
 				h.subscribe(300)
 				neighbor := h.neighbor(3000)
 				broken := h.job(nil)
-				var beside atomic.Bool
+				var healthy atomic.Bool
 				s.answer = func(string, int) smtp.Outcome {
-					if !beside.Load() { // where any of them goes out, it is put off
+					if !healthy.Load() { // where any of them goes out, it is put off
 						return smtp.Outcome{Result: smtp.Later, Code: 451}
 					}
 					return smtp.Outcome{Result: smtp.Sent, Code: 250}
@@ -41,7 +41,7 @@ func TestAJobThatCannotBeReadHoldsNobodyUp(t *testing.T) {
 				faults.FailWith(func(query string, first driver.Value) bool { return first == broken.No && fails(query) })
 				h.start()
 				time.Sleep(time.Minute)
-				beside.Store(true)
+				healthy.Store(true)
 				j := neighbor.job(nil)
 				time.Sleep(500 * time.Millisecond)
 				synctest.Wait()

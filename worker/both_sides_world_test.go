@@ -43,7 +43,8 @@ type person struct {
 }
 
 func (p *person) String() string {
-	return fmt.Sprintf("list %d email %d (%s, generation %d, blocked %v, bounced %v, erased %v)", p.list, p.email, p.status, p.generation, p.blocked, p.bounced, p.erased)
+	return fmt.Sprintf("list %d email %d (%s, generation %d, blocked %v, bounced %v, erased %v)", p.list, p.email,
+		p.status, p.generation, p.blocked, p.bounced, p.erased)
 }
 
 type confirmToken struct {
@@ -116,7 +117,8 @@ func newMaster(t *testing.T) string {
 func newWorld(t *testing.T, tb failer, master string, split bool) *world {
 	w := &world{
 		tb: tb, dir: memoryDir(t), split: split,
-		emails: []core.Email{"Ann@example.org", "bob@example.org"}, disabled: []map[string]bool{{}, {}}, complained: []map[string]bool{{}, {}},
+		emails: []core.Email{"Ann@example.org", "bob@example.org"}, disabled: []map[string]bool{{}, {}},
+		complained: []map[string]bool{{}, {}},
 	}
 	w.link = &link{w: w}
 	w.a = w.open(master)
@@ -255,7 +257,7 @@ func (w *world) person(list, email int) *person { return w.people[list*len(w.ema
 
 func (w *world) tenantOf(p *person) string { return w.lists[p.list].TenantID }
 
-// spelling is the address as somebody types it this time.
+// spelling is the address as a person types it this time.
 func (w *world) spelling(p *person) core.Email {
 	if rapid.Bool().Draw(w.rt, "capitals") {
 		return core.Email(strings.ToUpper(string(w.emails[p.email])))
@@ -278,12 +280,13 @@ func (w *world) disabledNow(email int, tenant string) {
 
 func (w *world) activated(p *person) {
 	p.bounced, p.activeSince = false, core.At(time.Now().Add(2*time.Second)) // an import is about to be
-	if sub, err := w.a.Subscription(w.ctx(), w.lists[p.list].ID, w.emails[p.email]); err == nil && sub.Status == core.SubscriptionActive {
+	if sub, err := w.a.Subscription(w.ctx(), w.lists[p.list].ID, w.emails[p.email]); err == nil &&
+		sub.Status == core.SubscriptionActive {
 		p.activeSince = max(sub.ChangedAt, sub.EventAt)
 	}
 }
 
-// heard tells whether the send service knows already that the person is active: a bounce is lifted by the word on its
+// heard reports whether the send service knows already that the person is active: a bounce is lifted by the word on its
 // way.
 func (w *world) heard(p *person) bool {
 	sub, err := w.b.Subscriber(w.ctx(), w.lists[p.list].ID, w.emails[p.email])
@@ -291,7 +294,7 @@ func (w *world) heard(p *person) bool {
 	return sub.MemberStatusAt >= p.activeSince
 }
 
-// known tells whether the send service has a record of the person.
+// known reports whether the send service has a record of the person.
 func (w *world) known(p *person) bool {
 	_, err := w.b.Subscriber(w.ctx(), w.lists[p.list].ID, w.emails[p.email])
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
@@ -371,7 +374,10 @@ func (w *world) redeliver(rt *rapid.T) {
 }
 
 func (w *world) wait(rt *rapid.T) {
-	time.Sleep(rapid.SampledFrom([]time.Duration{time.Millisecond, time.Second, time.Minute, 40 * time.Minute, 3 * time.Hour}).Draw(rt, "time"))
+	time.Sleep(rapid.SampledFrom([]time.Duration{
+		time.Millisecond, time.Second, time.Minute, 40 * time.Minute,
+		3 * time.Hour,
+	}).Draw(rt, "time"))
 }
 
 // crash ends a daemon without a clean stop and starts it again.

@@ -28,7 +28,8 @@ func (w *world) mailable() map[string]bool {
 	out, now := map[string]bool{}, core.At(time.Now())
 	for _, l := range w.lists {
 		j, _, err := w.b.AddSendJob(w.ctx(), store.JobRequest{
-			NewJob: core.NewJob{ListID: l.ID, Subject: "s", BodyText: "b"}, Caller: core.Caller{UserID: "u", Operator: true}, CreatedBy: "u",
+			NewJob: core.NewJob{ListID: l.ID, Subject: "s", BodyText: "b"}, Caller: core.Caller{UserID: "u", Operator: true},
+			CreatedBy: "u",
 		}, now)
 		w.must(err)
 		_, err = w.b.StartDueJobs(w.ctx(), now)
@@ -37,7 +38,8 @@ func (w *world) mailable() map[string]bool {
 			more, err = w.b.ExpandJob(w.ctx(), j.No, now)
 			w.must(err)
 		}
-		claims, err := w.b.ClaimRecipients(w.ctx(), nil, &store.ClaimKey{JobNo: j.No, TenantID: l.TenantID, ListID: l.ID}, 0, 2000)
+		claims, err := w.b.ClaimRecipients(w.ctx(), nil, &store.ClaimKey{JobNo: j.No, TenantID: l.TenantID, ListID: l.ID}, 0,
+			2000)
 		w.must(err)
 		for _, c := range claims {
 			if c.Skip == "" {

@@ -21,7 +21,10 @@ import (
 )
 
 // The weather of the link.
-var weathers = []string{"fair", "fair", "cut", "answer lost", "every other answer lost", "400", "401", "422", "500", "503", "killed"}
+var weathers = []string{
+	"fair", "fair", "cut", "answer lost", "every other answer lost", "400", "401", "422", "500",
+	"503", "killed",
+}
 
 // link carries posts from one side to the other, or does not.
 type link struct {
@@ -101,7 +104,10 @@ func (l *link) accept(path string, body []byte) (status int) {
 			Email core.Email `json:"email"`
 		}
 		if err = json.Unmarshal(body, &d); err == nil {
-			_, err = w.a.Disable(w.ctx(), store.DisableRequest{Email: d.Email, Reason: "complaint", DisabledBy: "send", OccurredAt: now}, now)
+			_, err = w.a.Disable(w.ctx(), store.DisableRequest{
+				Email: d.Email, Reason: "complaint", DisabledBy: "send",
+				OccurredAt: now,
+			}, now)
 			w.disabledNow(slices.IndexFunc(w.emails, func(e core.Email) bool { return e.Key() == d.Email.Key() }), "")
 		}
 	case unsubscribeTokenPath:
@@ -141,7 +147,8 @@ func (w *world) leftThere(body []byte, now core.Instant) error {
 		return err
 	}
 	_, err = w.a.Unsubscribe(w.ctx(), store.UnsubscribeRequest{
-		ListID: asked.ListID, SubscriptionID: w.a.SubscriptionID(asked.ListID, asked.Email.Key()), Email: asked.Email, Proof: core.ProofResponse,
+		ListID: asked.ListID, SubscriptionID: w.a.SubscriptionID(asked.ListID, asked.Email.Key()), Email: asked.Email,
+		Proof: core.ProofResponse,
 	}, now)
 	if errors.Is(err, core.ErrNotFound) {
 		return nil // the answer is the same

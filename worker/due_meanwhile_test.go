@@ -12,9 +12,9 @@ import (
 	"newsletterd/store"
 )
 
-// An event that becomes due again while the answer to another is waited for, behind the last look at what is due, is
+// An event that becomes due again while the answer to another is waited for, after the last look at what is due, is
 // delivered in its time, though nothing kicks the loop any more.
-func TestAnEventThatBecomesDueBesideASlowAnswer(t *testing.T) {
+func TestAnEventThatBecomesDueDuringASlowAnswer(t *testing.T) {
 	inBubble(t, func(m *member) {
 		var mu sync.Mutex
 		tried, done := map[int64]int{}, 0
@@ -48,8 +48,8 @@ func TestAnEventThatBecomesDueBesideASlowAnswer(t *testing.T) {
 	})
 }
 
-// A mail that becomes due behind the last look, while the last lane ends, goes out in its time.
-func TestAMailThatBecomesDueAsTheLastLaneEnds(t *testing.T) {
+// A mail that becomes due after the last look, while the last connection ends, goes out in its time.
+func TestAMailThatBecomesDueAsTheLastConnectionEnds(t *testing.T) {
 	inBubble(t, func(m *member) {
 		var mu sync.Mutex
 		tries, sent := 0, 0
@@ -66,7 +66,7 @@ func TestAMailThatBecomesDueAsTheLastLaneEnds(t *testing.T) {
 				src.Done(e, smtp.Outcome{Result: smtp.Later, Code: 450})
 				return nil
 			}
-			if at := retryAt(m); !at.IsZero() { // until just behind the instant at which the first mail is due again
+			if at := retryAt(m); !at.IsZero() { // until just after the instant at which the first mail is due again
 				time.Sleep(time.Until(at.Add(time.Millisecond)))
 			}
 			mu.Lock()

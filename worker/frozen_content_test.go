@@ -24,7 +24,8 @@ func (h *house) template(in core.TemplateInput) core.Template {
 // editTenant changes the house's tenant.
 func (h *house) editTenant(in core.TenantInput) {
 	h.Helper()
-	_, err := h.UpdateTenant(h.Context(), h.tenant.ID, "test", func(t *core.Tenant) error { return t.Change(in, true, core.At(time.Now())) })
+	_, err := h.UpdateTenant(h.Context(), h.tenant.ID, "test",
+		func(t *core.Tenant) error { return t.Change(in, true, core.At(time.Now())) })
 	h.must(err)
 }
 
@@ -45,12 +46,17 @@ func TestAJobSendsWhatItFroze(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, &smtp.Client{Addr: server.Addr()})
 		h.editTenant(core.TenantInput{
-			Domains: &[]string{"acme.example", "other.example"}, MailFrom: ptr("letters@acme.example"), MailFromName: ptr("Old name"),
-			ReplyTo: ptr("answers@acme.example"), PostalAddress: ptr("Old street 1"),
+			Domains: &[]string{"acme.example", "other.example"}, MailFrom: ptr("letters@acme.example"),
+			MailFromName: ptr("Old name"),
+			ReplyTo:      ptr("answers@acme.example"), PostalAddress: ptr("Old street 1"),
 		})
-		layout := h.template(core.TemplateInput{Name: ptr("frame"), BodyHTML: ptr("<p>old layout</p>{{content}}"), BodyText: ptr("old layout\n{{content}}")})
+		layout := h.template(core.TemplateInput{
+			Name: ptr("frame"), BodyHTML: ptr("<p>old layout</p>{{content}}"),
+			BodyText: ptr("old layout\n{{content}}"),
+		})
 		body := h.template(core.TemplateInput{
-			Name: ptr("spring"), Layout: ptr("frame"), BodyHTML: ptr("<p>old template {{tenant.postal_address}} {{list.name}}</p>{{content}}"),
+			Name: ptr("spring"), Layout: ptr("frame"),
+			BodyHTML: ptr("<p>old template {{tenant.postal_address}} {{list.name}}</p>{{content}}"),
 			BodyText: ptr("old template {{tenant.postal_address}} {{list.name}}\n{{content}}"),
 		})
 		h.subscribe(2)
@@ -60,11 +66,13 @@ func TestAJobSendsWhatItFroze(t *testing.T) {
 			n.Template = []byte(`{"mailer_template_name": "spring"}`)
 		})
 		h.editTenant(core.TenantInput{
-			MailFrom: ptr("fresh@other.example"), MailFromName: ptr("Fresh name"), ReplyTo: ptr("fresh@acme.example"), PostalAddress: ptr("Fresh street 2"),
+			MailFrom: ptr("fresh@other.example"), MailFromName: ptr("Fresh name"), ReplyTo: ptr("fresh@acme.example"),
+			PostalAddress: ptr("Fresh street 2"),
 		})
 		for _, id := range []string{layout.ID, body.ID} {
 			_, err := h.UpdateTemplate(t.Context(), id, "test", func(t *core.Template) error {
-				return t.Change(core.TemplateInput{BodyHTML: ptr("<p>fresh</p>{{content}}"), BodyText: ptr("fresh\n{{content}}")}, core.At(time.Now()))
+				return t.Change(core.TemplateInput{BodyHTML: ptr("<p>fresh</p>{{content}}"), BodyText: ptr("fresh\n{{content}}")},
+					core.At(time.Now()))
 			})
 			h.must(err)
 		}
@@ -84,7 +92,10 @@ func TestAJobSendsWhatItFroze(t *testing.T) {
 		for _, raw := range server.Messages() {
 			m := readSent(t, raw)
 			all := m.header.Get("From") + m.header.Get("Reply-To") + m.header.Get("List-Id") + m.parts["text/plain"] + m.parts["text/html"]
-			for _, want := range []string{"Old name", "letters@acme.example", "answers@acme.example", "old layout", "old template", "Old street 1", "Weekly"} {
+			for _, want := range []string{
+				"Old name", "letters@acme.example", "answers@acme.example", "old layout",
+				"old template", "Old street 1", "Weekly",
+			} {
 				if !strings.Contains(all, want) {
 					t.Errorf("%q is missing in\n%s", want, all)
 				}
@@ -103,7 +114,10 @@ func TestAJobSendsWhatItFroze(t *testing.T) {
 func TestAJobWaitsForItsSender(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHouse(t, &script{})
-		h.editTenant(core.TenantInput{Domains: &[]string{"acme.example", "other.example"}, MailFrom: ptr("letters@acme.example")})
+		h.editTenant(core.TenantInput{
+			Domains:  &[]string{"acme.example", "other.example"},
+			MailFrom: ptr("letters@acme.example"),
+		})
 		h.subscribe(2)
 		j := h.job(func(n *core.NewJob) { n.ScheduledAt = core.At(time.Now().Add(time.Hour)) })
 		h.editTenant(core.TenantInput{Domains: &[]string{"other.example"}, MailFrom: ptr("letters@other.example")})

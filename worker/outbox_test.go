@@ -23,7 +23,7 @@ import (
 	"newsletterd/store"
 )
 
-// member is a database with one list and a receiver behind an in-memory listener, all inside a synctest bubble.
+// member is a database with one list and a receiver at an in-memory listener, all inside a synctest bubble.
 type member struct {
 	*testing.T
 	*store.Store
@@ -40,7 +40,10 @@ func inBubble(t *testing.T, fn func(m *member)) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))) // before the store's ticker runs
 		synctest.Wait()
-		s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(dir, "m.db"), Migrate: true, WatchEvery: time.Minute})
+		s, err := store.Open(t.Context(), store.Options{
+			Path: filepath.Join(dir, "m.db"), Migrate: true,
+			WatchEvery: time.Minute,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +99,8 @@ func (m *member) activate(email core.Email) string {
 
 func (m *member) leave(id string) {
 	m.Helper()
-	_, err := m.Unsubscribe(m.Context(), store.UnsubscribeRequest{ListID: m.list.ID, SubscriptionID: id}, core.At(time.Now()))
+	_, err := m.Unsubscribe(m.Context(), store.UnsubscribeRequest{ListID: m.list.ID, SubscriptionID: id},
+		core.At(time.Now()))
 	m.must(err)
 }
 
@@ -265,7 +269,7 @@ func TestGatherLosesNothing(t *testing.T) {
 	}
 }
 
-// What each answer does to an event, and to the one behind it.
+// What each answer does to an event, and to the one after it.
 func TestOutboxAnswers(t *testing.T) {
 	for _, c := range []struct {
 		status         int
@@ -280,9 +284,18 @@ func TestOutboxAnswers(t *testing.T) {
 		{status: 422, dead: 2},
 		{status: 400, waiting: 2, nextMin: 800 * time.Millisecond, limit: 1200 * time.Millisecond},
 		{status: 500, waiting: 2, nextMin: 800 * time.Millisecond, limit: 1200 * time.Millisecond},
-		{status: 302, header: map[string]string{"Location": "http://receiver.test/elsewhere"}, waiting: 2, nextMin: 800 * time.Millisecond, limit: 1200 * time.Millisecond},
-		{status: 500, header: map[string]string{"Retry-After": "100"}, waiting: 2, nextMin: 100 * time.Second, limit: 101 * time.Second},
-		{status: 503, header: map[string]string{"Retry-After": "100"}, waiting: 2, nextMin: 100 * time.Second, limit: 102 * time.Second},
+		{
+			status: 302, header: map[string]string{"Location": "http://receiver.test/elsewhere"}, waiting: 2,
+			nextMin: 800 * time.Millisecond, limit: 1200 * time.Millisecond,
+		},
+		{
+			status: 500, header: map[string]string{"Retry-After": "100"}, waiting: 2, nextMin: 100 * time.Second,
+			limit: 101 * time.Second,
+		},
+		{
+			status: 503, header: map[string]string{"Retry-After": "100"}, waiting: 2, nextMin: 100 * time.Second,
+			limit: 102 * time.Second,
+		},
 	} {
 		t.Run(fmt.Sprint(c.status, c.header), func(t *testing.T) {
 			inBubble(t, func(m *member) {
@@ -324,7 +337,10 @@ func TestOutboxFollowsTheSchedule(t *testing.T) {
 		time.Sleep(50 * time.Minute)
 		synctest.Wait()
 		at := time.Duration(0)
-		for i, d := range []time.Duration{0, time.Second, 2 * time.Second, 5 * time.Second, 30 * time.Second, 5 * time.Minute, 30 * time.Minute} {
+		for i, d := range []time.Duration{
+			0, time.Second, 2 * time.Second, 5 * time.Second, 30 * time.Second, 5 * time.Minute,
+			30 * time.Minute,
+		} {
 			if i >= len(m.receiver.when()) {
 				m.Errorf("%d attempts in 50 minutes", i)
 				return
@@ -361,7 +377,8 @@ func TestRetrySchedule(t *testing.T) {
 
 func TestRetryAfter(t *testing.T) {
 	for text, want := range map[string]time.Duration{
-		"": 0, "17": 17 * time.Second, " 5 ": 5 * time.Second, "-3": 0, "x": 0, "99999999": 24 * time.Hour, "Mon, 02 Jan 2006 15:04:05 GMT": 0,
+		"": 0, "17": 17 * time.Second, " 5 ": 5 * time.Second, "-3": 0, "x": 0, "99999999": 24 * time.Hour,
+		"Mon, 02 Jan 2006 15:04:05 GMT": 0,
 	} {
 		if got := retryAfter(text); got != want {
 			t.Errorf("%q: %v, want %v", text, got, want)
@@ -369,8 +386,8 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// Ten minutes down, with more events than lanes: nothing is lost, nothing comes twice, order holds, and all is there
-// within ten seconds of the return.
+// Ten minutes down, with more events than posts at once: nothing is lost, nothing comes twice, order holds, and all is
+// there within ten seconds of the return.
 func TestOutboxAfterAnOutage(t *testing.T) {
 	inBubble(t, func(m *member) {
 		m.receiver.say(func(core.Event) (int, map[string]string) { return 503, nil })

@@ -80,7 +80,10 @@ func at(verb string, times int, a mailtest.Action) func(mailtest.Event) mailtest
 func TestMisbehavingRelays(t *testing.T) {
 	reply := func(s string) mailtest.Action { return mailtest.Action{Reply: s} }
 	failed := func(tries, mails int, reason string) fate { return fate{store.RecipientFailed, tries, mails, reason} }
-	quick := smtp.Timeouts{Greeting: 60 * time.Millisecond, Mail: 60 * time.Millisecond, Rcpt: 60 * time.Millisecond, Data: 60 * time.Millisecond, Dot: 60 * time.Millisecond}
+	quick := smtp.Timeouts{
+		Greeting: 60 * time.Millisecond, Mail: 60 * time.Millisecond, Rcpt: 60 * time.Millisecond,
+		Data: 60 * time.Millisecond, Dot: 60 * time.Millisecond,
+	}
 	slow := func(e mailtest.Event) mailtest.Action { return mailtest.Action{Wait: 20 * time.Millisecond} }
 	for _, tt := range []struct {
 		name   string
@@ -88,21 +91,87 @@ func TestMisbehavingRelays(t *testing.T) {
 		relay  smtp.Client
 		second fate
 	}{
-		{"4xx at RCPT once", mailtest.Script{On: at("RCPT", 1, reply("450 4.2.1 later"))}, smtp.Client{}, fate{store.RecipientSent, 2, 1, ""}},
-		{"4xx at RCPT always", mailtest.Script{On: at("RCPT", 0, reply("450 4.2.1 later"))}, smtp.Client{}, failed(9, 0, "450 4.2.1 later")},
-		{"4xx at the dot once", mailtest.Script{On: at("DOT", 1, reply("451 4.7.1 greylisted"))}, smtp.Client{}, fate{store.RecipientSent, 2, 1, ""}},
-		{"5xx at RCPT", mailtest.Script{On: at("RCPT", 0, reply("550 5.1.1 no such user"))}, smtp.Client{}, failed(1, 0, "550 5.1.1 no such user")},
-		{"5xx at DATA", mailtest.Script{On: at("DATA", 0, reply("554 5.7.1 not from you"))}, smtp.Client{}, failed(1, 0, "554 5.7.1 not from you")},
-		{"5xx at the dot", mailtest.Script{On: at("DOT", 0, reply("554 5.6.0 what a mail"))}, smtp.Client{}, failed(1, 0, "554 5.6.0 what a mail")},
-		{"tarpit at RCPT", mailtest.Script{On: at("RCPT", 3, mailtest.Action{Wait: 200 * time.Millisecond})}, smtp.Client{Timeouts: quick}, fate{store.RecipientSent, 2, 1, ""}},
-		{"tarpit at the dot", mailtest.Script{On: at("DOT", 1, mailtest.Action{Wait: 200 * time.Millisecond})}, smtp.Client{Timeouts: quick}, fate{store.RecipientSent, 1, 2, ""}},
-		{"cut in the content, before the dot was written", mailtest.Script{On: at("DATA", 1, mailtest.Action{Reply: "354 go on", Close: true})}, smtp.Client{}, fate{}},
-		{"cut after the dot, once", mailtest.Script{On: at("DOT", 1, mailtest.Action{Reply: "-", Close: true})}, smtp.Client{}, fate{store.RecipientSent, 1, 2, ""}},
-		{"cut after the dot, always", mailtest.Script{On: at("DOT", 0, mailtest.Action{Reply: "-", Close: true})}, smtp.Client{}, failed(1, 2, "no reply to the message, twice")},
+		{
+			"4xx at RCPT once",
+			mailtest.Script{On: at("RCPT", 1, reply("450 4.2.1 later"))},
+			smtp.Client{},
+			fate{store.RecipientSent, 2, 1, ""},
+		},
+		{
+			"4xx at RCPT always",
+			mailtest.Script{On: at("RCPT", 0, reply("450 4.2.1 later"))},
+			smtp.Client{},
+			failed(9, 0, "450 4.2.1 later"),
+		},
+		{
+			"4xx at the dot once",
+			mailtest.Script{On: at("DOT", 1, reply("451 4.7.1 greylisted"))},
+			smtp.Client{},
+			fate{store.RecipientSent, 2, 1, ""},
+		},
+		{
+			"5xx at RCPT",
+			mailtest.Script{On: at("RCPT", 0, reply("550 5.1.1 no such user"))},
+			smtp.Client{},
+			failed(1, 0, "550 5.1.1 no such user"),
+		},
+		{
+			"5xx at DATA",
+			mailtest.Script{On: at("DATA", 0, reply("554 5.7.1 not from you"))},
+			smtp.Client{},
+			failed(1, 0, "554 5.7.1 not from you"),
+		},
+		{
+			"5xx at the dot",
+			mailtest.Script{On: at("DOT", 0, reply("554 5.6.0 what a mail"))},
+			smtp.Client{},
+			failed(1, 0, "554 5.6.0 what a mail"),
+		},
+		{
+			"tarpit at RCPT",
+			mailtest.Script{On: at("RCPT", 3, mailtest.Action{Wait: 200 * time.Millisecond})},
+			smtp.Client{Timeouts: quick},
+			fate{store.RecipientSent, 2, 1, ""},
+		},
+		{
+			"tarpit at the dot",
+			mailtest.Script{On: at("DOT", 1, mailtest.Action{Wait: 200 * time.Millisecond})},
+			smtp.Client{Timeouts: quick},
+			fate{store.RecipientSent, 1, 2, ""},
+		},
+		{
+			"cut in the content, before the dot was written",
+			mailtest.Script{On: at("DATA", 1, mailtest.Action{Reply: "354 go on", Close: true})},
+			smtp.Client{},
+			fate{},
+		},
+		{
+			"cut after the dot, once",
+			mailtest.Script{On: at("DOT", 1, mailtest.Action{Reply: "-", Close: true})},
+			smtp.Client{},
+			fate{store.RecipientSent, 1, 2, ""},
+		},
+		{
+			"cut after the dot, always",
+			mailtest.Script{On: at("DOT", 0, mailtest.Action{Reply: "-", Close: true})},
+			smtp.Client{},
+			failed(1, 2, "no reply to the message, twice"),
+		},
 		{"cut at RCPT once", mailtest.Script{On: at("RCPT", 1, mailtest.Action{Close: true})}, smtp.Client{}, fine},
-		{"cut at RCPT always", mailtest.Script{On: at("RCPT", 0, mailtest.Action{Close: true})}, smtp.Client{}, failed(9, 0, "connection lost")},
-		{"421 at the second MAIL", mailtest.Script{On: nthOf("MAIL", 2, mailtest.Action{Reply: "421 4.3.2 enough", Close: true})}, smtp.Client{}, fine},
-		{"421 at RCPT", mailtest.Script{On: at("RCPT", 1, mailtest.Action{Reply: "421 4.7.0 too many", Close: true})}, smtp.Client{}, fine},
+		{
+			"cut at RCPT always",
+			mailtest.Script{On: at("RCPT", 0, mailtest.Action{Close: true})},
+			smtp.Client{},
+			failed(9, 0, "connection lost"),
+		},
+		{"421 at the second MAIL", mailtest.Script{On: nthOf("MAIL", 2,
+			mailtest.Action{Reply: "421 4.3.2 enough", Close: true})}, smtp.Client{}, fine},
+		{
+			"421 at RCPT",
+			mailtest.Script{On: at("RCPT", 1, mailtest.Action{Reply: "421 4.7.0 too many", Close: true})},
+			smtp.Client{},
+			fine,
+		},
 		{"one mail a connection", mailtest.Script{On: oneEach()}, smtp.Client{}, fine},
 		{"slow replies", mailtest.Script{On: slow}, smtp.Client{}, fine},
 		{"replies in pieces", mailtest.Script{Pieces: true}, smtp.Client{}, fine},
@@ -151,8 +220,8 @@ func oneEach() func(mailtest.Event) mailtest.Action {
 	}
 }
 
-// What hits everybody touches nobody: no try is counted, the relay is asked ever more rarely, and in the end the job
-// fails with the reason.
+// What hits all recipients counts for none of them: no try is counted, the relay is asked ever more rarely, and in the
+// end the job fails with the reason.
 func TestRelaysThatLetNobodyIn(t *testing.T) {
 	cert, pool, err := mailtest.Certificate("relay.example.org")
 	if err != nil {
@@ -169,11 +238,26 @@ func TestRelaysThatLetNobodyIn(t *testing.T) {
 		"STARTTLS not offered":  {mailtest.Script{}, smtp.Client{TLS: smtp.TLSStart}},
 		"bad certificate":       {mailtest.Script{TLS: offered}, smtp.Client{TLS: smtp.TLSStart}},
 		"certificate of others": {mailtest.Script{TLS: offered}, smtp.Client{TLS: smtp.TLSStart, TLSConfig: trusted}},
-		"AUTH wrong":            {mailtest.Script{Users: map[string]string{"me": "right"}, Mechanisms: []string{"PLAIN", "SCRAM-SHA-256"}}, smtp.Client{Username: "me", Password: "wrong"}},
-		"AUTH demanded":         {mailtest.Script{Users: map[string]string{"me": "right"}, Mechanisms: []string{"PLAIN"}}, smtp.Client{}},
-		"5xx at the greeting":   {mailtest.Script{On: at("CONNECT", 0, mailtest.Action{Reply: "554 5.7.1 go away"})}, smtp.Client{}},
-		"421 always":            {mailtest.Script{On: at("MAIL", 0, mailtest.Action{Reply: "421 4.3.2 never"})}, smtp.Client{}},
-		"sender refused":        {mailtest.Script{On: at("MAIL", 0, mailtest.Action{Reply: "550 5.7.1 not you"})}, smtp.Client{}},
+		"AUTH wrong": {mailtest.Script{
+			Users:      map[string]string{"me": "right"},
+			Mechanisms: []string{"PLAIN", "SCRAM-SHA-256"},
+		}, smtp.Client{Username: "me", Password: "wrong"}},
+		"AUTH demanded": {
+			mailtest.Script{Users: map[string]string{"me": "right"}, Mechanisms: []string{"PLAIN"}},
+			smtp.Client{},
+		},
+		"5xx at the greeting": {
+			mailtest.Script{On: at("CONNECT", 0, mailtest.Action{Reply: "554 5.7.1 go away"})},
+			smtp.Client{},
+		},
+		"421 always": {
+			mailtest.Script{On: at("MAIL", 0, mailtest.Action{Reply: "421 4.3.2 never"})},
+			smtp.Client{},
+		},
+		"sender refused": {
+			mailtest.Script{On: at("MAIL", 0, mailtest.Action{Reply: "550 5.7.1 not you"})},
+			smtp.Client{},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j, fates, connections := misbehaved(t, tt.script, tt.relay)
@@ -199,7 +283,10 @@ func TestRelaysThatAreStrict(t *testing.T) {
 		t.Run(mechanism, func(t *testing.T) {
 			j, fates, _ := misbehaved(t, mailtest.Script{
 				TLS: offered, Users: map[string]string{"me": "right"}, Mechanisms: []string{mechanism}, Pieces: true,
-			}, smtp.Client{TLS: smtp.TLSStart, TLSConfig: &tls.Config{RootCAs: pool, Time: func() time.Time { return now }}, Username: "me", Password: "right"})
+			}, smtp.Client{
+				TLS: smtp.TLSStart, TLSConfig: &tls.Config{RootCAs: pool, Time: func() time.Time { return now }},
+				Username: "me", Password: "right",
+			})
 			if want := [3]fate{fine, fine, fine}; fates != want || j.Status != core.JobCompleted {
 				t.Error(fmt.Sprint(fates), j.Status)
 			}

@@ -85,7 +85,8 @@ func TestMailsAsARelayGetsThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, &smtp.Client{Addr: server.Addr()})
 		_, err := h.UpdateTenant(t.Context(), h.tenant.ID, "test", func(t *core.Tenant) error {
-			return t.Change(core.TenantInput{Domains: &[]string{"acme.example"}, MailFrom: ptr("letters@acme.example")}, true, 2000)
+			return t.Change(core.TenantInput{Domains: &[]string{"acme.example"}, MailFrom: ptr("letters@acme.example")}, true,
+				2000)
 		})
 		h.must(err)
 		h.opts.BounceDomain = "bounces.acme.example"
@@ -105,11 +106,13 @@ func TestMailsAsARelayGetsThem(t *testing.T) {
 			tokens[h.checkSent(t, &m, &j)] = true
 		}
 		if len(froms) != 40 || len(ids) != 40 || len(tokens) != 40 || len(lists) != 1 {
-			t.Errorf("%d return addresses, %d Message-IDs, %d tokens, %d lists of 40 mails", len(froms), len(ids), len(tokens), len(lists))
+			t.Errorf("%d return addresses, %d Message-IDs, %d tokens, %d lists of 40 mails", len(froms), len(ids), len(tokens),
+				len(lists))
 		}
 	})
 	for _, arg := range args {
-		if strings.Contains(strings.ToUpper(arg), "SMTPUTF8") || strings.ContainsFunc(arg, func(r rune) bool { return r >= 0x80 }) {
+		if strings.Contains(strings.ToUpper(arg), "SMTPUTF8") ||
+			strings.ContainsFunc(arg, func(r rune) bool { return r >= 0x80 }) {
 			t.Errorf("more than ASCII was asked for: %s", arg)
 		}
 	}
@@ -148,7 +151,8 @@ func (h *house) checkSent(t *testing.T, m *sentMail, j *core.SendJob) string {
 	_, token, _ := strings.Cut(unsubscribe, "<http://news.test/api/newsletter/unsubscribe?token=")
 	token, rest, _ := strings.Cut(token, ">")
 	opened, err := h.opts.Sealer.OpenUnsubscribe(token)
-	if err != nil || string(opened.Email) != m.To || opened.ListID != h.list.ID || !strings.HasPrefix(rest, ", <mailto:u+") {
+	if err != nil || string(opened.Email) != m.To || opened.ListID != h.list.ID ||
+		!strings.HasPrefix(rest, ", <mailto:u+") {
 		t.Errorf("%q: %v, %+v", unsubscribe, err, opened)
 	}
 	for kind, body := range m.parts {
@@ -175,7 +179,10 @@ func TestAMailIsFoundByTheNameOfItsProvider(t *testing.T) {
 		j := h.wait(h.job(nil))
 		h.must(h.ApplyReports(t.Context(), []store.ProviderReport{{
 			Provider: "p", Key: core.ProviderKey("one"),
-			Event: core.ProviderEvent{Type: core.ProviderDelivery, MessageID: name, TenantID: h.tenant.ID, OccurredAt: core.At(time.Now())},
+			Event: core.ProviderEvent{
+				Type: core.ProviderDelivery, MessageID: name, TenantID: h.tenant.ID,
+				OccurredAt: core.At(time.Now()),
+			},
 		}}, core.At(time.Now())))
 		j, err := h.SendJob(t.Context(), j.ID)
 		h.must(err)

@@ -11,8 +11,8 @@ import (
 )
 
 // TestClockJumps stops the daemon and starts it with a clock that was put forward or back, again and again: each time
-// the job goes on, nobody gets two mails, and the job that is scheduled for later does not begin before the clock says
-// so.
+// the job goes on, no subscriber gets two mails, and the job that is scheduled for later does not begin before the
+// clock says so.
 func TestClockJumps(t *testing.T) {
 	const recipients, tomorrow = 1500, 30 * time.Hour
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -22,7 +22,10 @@ func TestClockJumps(t *testing.T) {
 	got := map[string]int{}
 	var now, later core.SendJob
 	var first house
-	for _, jump := range []time.Duration{0, time.Hour, -time.Hour, -24 * time.Hour, 0, 24 * time.Hour, -24 * time.Hour, 0, 48 * time.Hour} {
+	for _, jump := range []time.Duration{
+		0, time.Hour, -time.Hour, -24 * time.Hour, 0, 24 * time.Hour, -24 * time.Hour, 0,
+		48 * time.Hour,
+	} {
 		inBubble(t, func(t *testing.T) {
 			time.Sleep(time.Until(noon.Add(jump)))
 			s := &script{}

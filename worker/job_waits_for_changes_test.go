@@ -37,7 +37,8 @@ func (m *member) deliver() (n int) {
 		}
 		m.must(json.Unmarshal([]byte(due[i].Body), &e))
 		m.must(m.ApplyEvent(m.Context(), store.Nonce{ClientID: "loop", Nonce: core.NewID()}, core.Event{
-			ID: due[i].EventID, Type: core.EventActivated, TenantID: m.list.TenantID, ListID: m.list.ID, OccurredAt: due[i].OccurredAt, Subscriber: e.Subscriber,
+			ID: due[i].EventID, Type: core.EventActivated, TenantID: m.list.TenantID, ListID: m.list.ID,
+			OccurredAt: due[i].OccurredAt, Subscriber: e.Subscriber,
 		}, now))
 		m.must(m.FinishEvents(m.Context(), []store.EventResult{{Event: &due[i], Done: true}}, now))
 	}
@@ -47,7 +48,8 @@ func (m *member) deliver() (n int) {
 func (m *member) sendJob() core.SendJob {
 	m.Helper()
 	j, _, err := m.AddSendJob(m.Context(), store.JobRequest{
-		NewJob: core.NewJob{ListID: m.list.ID, Subject: "s", BodyText: "b"}, Caller: core.Caller{UserID: "u", Operator: true}, CreatedBy: "u",
+		NewJob: core.NewJob{ListID: m.list.ID, Subject: "s", BodyText: "b"}, Caller: core.Caller{UserID: "u", Operator: true},
+		CreatedBy: "u",
 	}, core.At(time.Now()))
 	m.must(err)
 	return j
@@ -66,7 +68,8 @@ func (m *member) recipients(j core.SendJob, after time.Duration) (n int64, expan
 // wait for changes that are made while it waits, nor for those that the send side refuses, nor for ever.
 func TestJobWaitsForChangesUnderway(t *testing.T) {
 	inBubble(t, func(m *member) {
-		sender := NewSender(m.Store, &smtp.Client{Addr: "127.0.0.1:1"}, SendOptions{From: mail.Address{Email: "news@example.org"}, Log: quiet})
+		sender := NewSender(m.Store, &smtp.Client{Addr: "127.0.0.1:1"},
+			SendOptions{From: mail.Address{Email: "news@example.org"}, Log: quiet})
 		m.run(Scheduler(m.Store, sender, quiet))
 		m.imports(20)
 		j := m.sendJob()
@@ -87,7 +90,10 @@ func TestJobWaitsForChangesUnderway(t *testing.T) {
 		}
 		due, err := m.DueEvents(m.Context(), "", core.At(time.Now()), 1)
 		m.must(err)
-		m.must(m.FinishEvents(m.Context(), []store.EventResult{{Event: &due[0], RetryAt: core.At(time.Now().Add(time.Hour)), Reason: "503"}}, core.At(time.Now())))
+		m.must(m.FinishEvents(m.Context(), []store.EventResult{{
+			Event: &due[0], RetryAt: core.At(time.Now().Add(time.Hour)),
+			Reason: "503",
+		}}, core.At(time.Now())))
 		if n, expanded := m.recipients(j, time.Second); n != 20 || !expanded {
 			t.Errorf("%d recipients, expanded %t, after the event has failed", n, expanded)
 		}

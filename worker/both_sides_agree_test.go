@@ -17,8 +17,8 @@ import (
 )
 
 // Whatever happens in whatever order, on a link that loses requests and answers and with daemons that die, in the end
-// both sides agree, and nobody who has left, was disabled or complained is mailable. AGREEMENT_CHECKS is how many
-// stories are told (default 30 of each kind, within ten seconds; 10 with -short).
+// both sides agree, and no subscriber who has left, was disabled or complained is mailable. AGREEMENT_CHECKS is how
+// many stories are told (default 30 of each kind, within ten seconds; 10 with -short).
 func TestBothSidesAgree(t *testing.T) {
 	for _, split := range []bool{false, true} {
 		t.Run(map[bool]string{false: "one file", true: "two services"}[split], func(t *testing.T) {
@@ -52,7 +52,8 @@ func bubble(t *testing.T, fn func(*testing.T)) {
 	})
 	switch {
 	case failure == nil:
-	case fmt.Sprintf("%T", failure) == "rapid.invalidData": // a line of its own: rapid tells failures apart by where they come from
+	// a line of its own: rapid tells failures apart by where they come from
+	case fmt.Sprintf("%T", failure) == "rapid.invalidData":
 		panic(failure)
 	default:
 		panic(failure)
@@ -84,7 +85,8 @@ func setChecks(t *testing.T) {
 // actions are all that can happen; rapid picks one after the other.
 func (w *world) actions() map[string]func(*rapid.T) {
 	all := map[string]func(*rapid.T){
-		"join": w.join, "join too": w.join, "refuse": w.refuse, "leave too": w.leave, "subscribe": w.subscribe, "confirm": w.confirm, "leave": w.leave, "undo": w.undo, "preferences": w.preferences,
+		"join": w.join, "join too": w.join, "refuse": w.refuse, "leave too": w.leave, "subscribe": w.subscribe,
+		"confirm": w.confirm, "leave": w.leave, "undo": w.undo, "preferences": w.preferences,
 		"leave all": w.leaveAll, "expire": w.expire, "erase": w.erase,
 		"disable": w.disable, "lift": w.lift, "report": w.report, "import": w.importRows, "sync": w.askSync,
 		"weather": w.changeWeather, "deliver": w.deliver, "deliver again": w.redeliver, "wait": w.wait, "crash": w.crash,
@@ -109,7 +111,10 @@ func (w *world) actions() map[string]func(*rapid.T) {
 func (w *world) subscribe(rt *rapid.T) {
 	p := w.who()
 	prefs := core.Preferences(fmt.Sprintf(`{"n":%d}`, rapid.IntRange(0, 2).Draw(rt, "preferences")))
-	_, row, err := w.a.Subscribe(w.ctx(), store.SubscribeRequest{ListID: w.lists[p.list].ID, Email: w.spelling(p), Preferences: prefs}, w.now())
+	_, row, err := w.a.Subscribe(w.ctx(), store.SubscribeRequest{
+		ListID: w.lists[p.list].ID, Email: w.spelling(p),
+		Preferences: prefs,
+	}, w.now())
 	w.must(err)
 	token := &confirmToken{row: row, of: p, madeAt: time.Now()}
 	switch {
@@ -137,7 +142,8 @@ func (w *world) confirm(rt *rapid.T) {
 }
 
 func (w *world) confirmWith(token *confirmToken) {
-	text, err := w.a.ConfirmToken(w.ctx(), token.row, rapid.SampledFrom([]string{core.ProofMailed, core.ProofResponse}).Draw(w.rt, "means"))
+	text, err := w.a.ConfirmToken(w.ctx(), token.row,
+		rapid.SampledFrom([]string{core.ProofMailed, core.ProofResponse}).Draw(w.rt, "means"))
 	w.must(err)
 	p := token.of
 	good := !token.dead && token.generation == p.generation && (p.status == pending || p.status == active) &&
@@ -159,7 +165,10 @@ func (w *world) leave(*rapid.T) {
 	p := w.who()
 	id := w.a.SubscriptionID(w.lists[p.list].ID, w.emails[p.email].Key())
 	means := rapid.SampledFrom([]string{core.ProofMailed, core.ProofResponse}).Draw(w.rt, "means")
-	sub, err := w.a.Unsubscribe(w.ctx(), store.UnsubscribeRequest{ListID: w.lists[p.list].ID, SubscriptionID: id, Email: w.emails[p.email], Proof: means}, w.now())
+	sub, err := w.a.Unsubscribe(w.ctx(), store.UnsubscribeRequest{
+		ListID: w.lists[p.list].ID, SubscriptionID: id,
+		Email: w.emails[p.email], Proof: means,
+	}, w.now())
 	if (p.status == none) != errors.Is(err, core.ErrNotFound) {
 		w.fail("leaving of %s: %v", p, err)
 	}
@@ -172,7 +181,8 @@ func (w *world) leave(*rapid.T) {
 // leaveAll ends all of a person's subscriptions at a tenant.
 func (w *world) leaveAll(*rapid.T) {
 	p := w.who()
-	_, err := w.a.UnsubscribeAll(w.ctx(), w.tenantOf(p), store.UnsubscribeRequest{Email: w.emails[p.email], Proof: core.ProofMailed}, w.now())
+	_, err := w.a.UnsubscribeAll(w.ctx(), w.tenantOf(p),
+		store.UnsubscribeRequest{Email: w.emails[p.email], Proof: core.ProofMailed}, w.now())
 	w.must(err)
 	for _, q := range w.sameTenant(p) {
 		w.left(q)
@@ -195,7 +205,10 @@ func (w *world) left(p *person) {
 func (w *world) leaveThere(*rapid.T) {
 	p := w.who()
 	list, email := w.lists[p.list].ID, w.emails[p.email]
-	_, err := w.b.Unsubscribe(w.ctx(), store.UnsubscribeRequest{ListID: list, SubscriptionID: w.b.SubscriptionID(list, email.Key()), Email: email, Proof: core.ProofMailed}, core.At(time.Now()))
+	_, err := w.b.Unsubscribe(w.ctx(), store.UnsubscribeRequest{
+		ListID:         list,
+		SubscriptionID: w.b.SubscriptionID(list, email.Key()), Email: email, Proof: core.ProofMailed,
+	}, core.At(time.Now()))
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		w.must(err)
 	}
@@ -229,7 +242,8 @@ func (w *world) expire(*rapid.T) {
 func (w *world) undo(*rapid.T) {
 	p := w.who()
 	id := w.a.SubscriptionID(w.lists[p.list].ID, w.emails[p.email].Key())
-	_, err := w.a.Undo(w.ctx(), store.UndoRequest{ListID: w.lists[p.list].ID, SubscriptionID: id, LeftAt: p.leftAt}, w.now())
+	_, err := w.a.Undo(w.ctx(), store.UndoRequest{ListID: w.lists[p.list].ID, SubscriptionID: id, LeftAt: p.leftAt},
+		w.now())
 	if err != nil {
 		return
 	}
@@ -254,7 +268,10 @@ func (w *world) preferences(rt *rapid.T) {
 func (w *world) disable(rt *rapid.T) {
 	email := w.anEmail()
 	tenant := rapid.SampledFrom([]string{"", w.tenants[0], w.tenants[1]}).Draw(rt, "tenant")
-	_, err := w.a.Disable(w.ctx(), store.DisableRequest{Email: w.emails[email], TenantID: tenant, Reason: "r", DisabledBy: "d", OccurredAt: w.now()}, w.now())
+	_, err := w.a.Disable(w.ctx(), store.DisableRequest{
+		Email: w.emails[email], TenantID: tenant, Reason: "r",
+		DisabledBy: "d", OccurredAt: w.now(),
+	}, w.now())
 	w.must(err)
 	w.disabledNow(email, tenant)
 }
@@ -263,7 +280,10 @@ func (w *world) disable(rt *rapid.T) {
 func (w *world) suppress(rt *rapid.T) {
 	email := w.anEmail()
 	tenant := rapid.SampledFrom([]string{"", w.tenants[0], w.tenants[1]}).Draw(rt, "tenant")
-	_, err := w.a.Suppress(w.ctx(), store.DisableRequest{Email: w.emails[email], TenantID: tenant, Reason: "r", DisabledBy: "d", OccurredAt: w.now()}, "test", w.now())
+	_, err := w.a.Suppress(w.ctx(), store.DisableRequest{
+		Email: w.emails[email], TenantID: tenant, Reason: "r",
+		DisabledBy: "d", OccurredAt: w.now(),
+	}, "test", w.now())
 	w.must(err)
 	w.disabledNow(email, tenant)
 	for _, p := range w.people {
@@ -295,7 +315,8 @@ func (w *world) lift(*rapid.T) {
 // report is what a mail provider says of an address to the send service.
 func (w *world) report(rt *rapid.T) {
 	p := w.who()
-	kind := rapid.SampledFrom([]string{"hard_bounced", "soft_bounced", "complaint", "suppression", "delivery"}).Draw(rt, "kind")
+	kind := rapid.SampledFrom([]string{"hard_bounced", "soft_bounced", "complaint", "suppression", "delivery"}).Draw(rt,
+		"kind")
 	at := core.At(time.Now().Add(time.Duration(rapid.IntRange(-3600, 240).Draw(rt, "seconds")) * time.Second))
 	w.reports++
 	r := store.ProviderReport{Provider: "p", Key: []byte(strconv.Itoa(w.reports)), Event: core.ProviderEvent{

@@ -14,7 +14,7 @@ import (
 
 // A mail to one person does not wait for a campaign: it is queued in the file, read and sent within a second while a
 // job of many goes out, signed, as fast as it can, and also while that job's relay makes it wait.
-// BenchmarkMailBesideAJob says how long it takes on a machine that a job keeps busy.
+// BenchmarkMailDuringAJob says how long it takes on a machine that a job keeps busy.
 func TestACampaignDelaysNobodysMail(t *testing.T) {
 	for name, prepare := range map[string]func(h *house){
 		"at full speed": func(*house) {},

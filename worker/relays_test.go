@@ -76,7 +76,10 @@ func TestATenantsOwnRelaysFailOver(t *testing.T) {
 		h := newHouse(t, shared)
 		h.opts.Relay = r.sender
 		h.opts.Limits.PerSecond = 1 // the daemon's own has another pace
-		got := h.setRelays(h.tenant.ID, core.Relay{Host: "one.example.org", Username: "u", Password: "secret-one", Limits: core.SendLimits{PerSecond: 10}},
+		got := h.setRelays(h.tenant.ID, core.Relay{
+			Host: "one.example.org", Username: "u", Password: "secret-one",
+			Limits: core.SendLimits{PerSecond: 10},
+		},
 			core.Relay{Host: "two.example.org", TLS: "implicit", Limits: core.SendLimits{PerSecond: 10}})
 		if got.Relays[0].Password != "" || !got.Relays[0].HasPassword || got.Relays[1].Port != 465 {
 			t.Errorf("%+v", got.Relays)
@@ -98,7 +101,10 @@ func TestATenantsOwnRelaysFailOver(t *testing.T) {
 		}
 		for _, f := range h.sender.Figures().Relays {
 			sent := f.Outcomes[worker.OutcomeKind{Result: "sent"}]
-			if want := map[string]*script{"one.example.org": first, "two.example.org": second, "default": shared}[f.Name]; sent != int64(want.sum()) {
+			if want := map[string]*script{
+				"one.example.org": first, "two.example.org": second,
+				"default": shared,
+			}[f.Name]; sent != int64(want.sum()) {
 				t.Errorf("figures of %s: %d sent", f.Name, sent)
 			}
 			if f.Name == "one.example.org" && (f.Faults["auth"] < 2 || f.Fails != 0 || f.Tenant != h.tenant.ID) {
@@ -116,7 +122,12 @@ func TestATenantsOwnRelaysFailOver(t *testing.T) {
 // An operator mends a tenant's relay while its job waits: the job goes on by it, without a restart.
 func TestARelayIsMendedWhileAJobRuns(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		wrong := &script{route: func() *smtp.RelayError { return &smtp.RelayError{Fault: smtp.FaultAuth, Stage: "AUTH", Code: 535} }}
+		wrong := &script{route: func() *smtp.RelayError {
+			return &smtp.RelayError{
+				Fault: smtp.FaultAuth, Stage: "AUTH",
+				Code: 535,
+			}
+		}}
 		right := &script{}
 		h := newHouse(t, &script{})
 		h.opts.Relay = (&relays{by: map[string]*script{"wrong.example.org": wrong, "right.example.org": right}}).sender
@@ -143,8 +154,18 @@ func TestATenantsTroubleIsItsOwn(t *testing.T) {
 		own   *script
 		relay func(e *smtp.Envelope) *smtp.RelayError
 	}{
-		"down":    {own: &script{route: func() *smtp.RelayError { return &smtp.RelayError{Fault: smtp.FaultConnect, Stage: "dial"} }}},
-		"421":     {own: &script{route: func() *smtp.RelayError { return &smtp.RelayError{Fault: smtp.FaultRefused, Stage: "MAIL", Code: 421} }}},
+		"down": {own: &script{route: func() *smtp.RelayError {
+			return &smtp.RelayError{
+				Fault: smtp.FaultConnect,
+				Stage: "dial",
+			}
+		}}},
+		"421": {own: &script{route: func() *smtp.RelayError {
+			return &smtp.RelayError{
+				Fault: smtp.FaultRefused,
+				Stage: "MAIL", Code: 421,
+			}
+		}}},
 		"hanging": {own: &script{message: func(*smtp.Envelope) { <-hang }}},
 		"refused": {relay: func(e *smtp.Envelope) *smtp.RelayError {
 			if e.From != "news@acme.example" {
@@ -167,7 +188,8 @@ func TestATenantsTroubleIsItsOwn(t *testing.T) {
 					o.setRelays(o.tenant.ID, core.Relay{Host: "own.example.org", Connections: 16})
 				} else {
 					_, err := h.UpdateTenant(t.Context(), o.tenant.ID, "test", func(t *core.Tenant) error {
-						return t.Change(core.TenantInput{Domains: &[]string{"bad.example"}, MailFrom: ptr("news@bad.example")}, true, 2000)
+						return t.Change(core.TenantInput{Domains: &[]string{"bad.example"}, MailFrom: ptr("news@bad.example")}, true,
+							2000)
 					})
 					h.must(err)
 				}
@@ -296,10 +318,16 @@ func TestPaceOfDestinations(t *testing.T) {
 		h := newHouse(t, s)
 		h.opts.DomainRates = map[string]float64{"slow.example": 1}
 		now := core.At(time.Now())
-		f := core.FullSync{SyncID: core.NewID(), BatchNo: 1, BatchTotal: 2, TenantID: h.tenant.ID, ListID: h.list.ID, OccurredAt: now}
+		f := core.FullSync{
+			SyncID: core.NewID(), BatchNo: 1, BatchTotal: 2, TenantID: h.tenant.ID, ListID: h.list.ID,
+			OccurredAt: now,
+		}
 		for k := range 400 {
 			domain := [...]string{"slow.example", "fast.example"}[k%2]
-			f.Subscribers = append(f.Subscribers, core.EventSubscriber{ID: core.NewID(), Email: core.Email(fmt.Sprintf("r%d@%s", k, domain)), Status: "active"})
+			f.Subscribers = append(f.Subscribers, core.EventSubscriber{
+				ID:    core.NewID(),
+				Email: core.Email(fmt.Sprintf("r%d@%s", k, domain)), Status: "active",
+			})
 		}
 		h.must(h.ApplyBatch(t.Context(), store.Nonce{ClientID: "c", Nonce: core.NewID()}, f, now))
 		h.start()
@@ -335,7 +363,8 @@ func TestWhoWaitsForADestinationMovesWithTheTenant(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		h.setRelays(h.tenant.ID, core.Relay{Host: "own.example.org"})
 		h.addsUp(h.wait(j), 100, 0, 0)
-		if shared.sum() < 15 || own.sum() < 60 || shared.sum()+own.sum() != 100 || len(shared.count())+len(own.count()) != 100 {
+		if shared.sum() < 15 || own.sum() < 60 || shared.sum()+own.sum() != 100 ||
+			len(shared.count())+len(own.count()) != 100 {
 			t.Errorf("%d by the daemon's relay, %d by the tenant's", shared.sum(), own.sum())
 		}
 		other := h.job(nil)

@@ -117,7 +117,8 @@ func TestASuspendedTenantsJobWaits(t *testing.T) {
 		h.opts.Limits.PerSecond = 10
 		h.start()
 		tenant := func(status string) {
-			_, err := h.UpdateTenant(t.Context(), h.tenant.ID, "test", func(x *core.Tenant) error { x.Status = status; return nil })
+			_, err := h.UpdateTenant(t.Context(), h.tenant.ID, "test",
+				func(x *core.Tenant) error { x.Status = status; return nil })
 			h.must(err)
 		}
 		j := h.job(nil)
@@ -156,12 +157,14 @@ func TestAJobOfAnInactiveListStartsLater(t *testing.T) {
 		list(core.ListInactive)
 		time.Sleep(30 * time.Minute)
 		synctest.Wait()
-		if j, err := h.SendJob(t.Context(), late.ID); err != nil || j.Status != core.JobPending || j.PauseReason != core.PauseList {
+		if j, err := h.SendJob(t.Context(), late.ID); err != nil || j.Status != core.JobPending ||
+			j.PauseReason != core.PauseList {
 			t.Errorf("%s %q %v", j.Status, j.PauseReason, err)
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if j, err := h.SendJob(t.Context(), lost.ID); err != nil || j.Status != core.JobFailed || j.FailureReason != core.ReasonWindow {
+		if j, err := h.SendJob(t.Context(), lost.ID); err != nil || j.Status != core.JobFailed ||
+			j.FailureReason != core.ReasonWindow {
 			t.Errorf("%s %q %v", j.Status, j.FailureReason, err)
 		}
 		list(core.ListActive)
