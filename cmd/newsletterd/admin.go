@@ -31,7 +31,8 @@ func (p *program) adminCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			p.tenantCommands(), p.listCommands(), p.clientCommands(), p.userCommands(), p.webhookClientCommands(),
 			p.tokenCommands(), p.subscriberCommands(), p.templateCommands(), p.jobCommands(), p.providerCommands(),
-			p.deviceCommands(), p.agentCommands(), p.modelCommands(), p.outboxCommands(), p.endpointCommands(), p.suppressionCommands(), p.dkimCommands(),
+			p.deviceCommands(), p.agentCommands(), p.modelCommands(), p.outboxCommands(), p.endpointCommands(),
+			p.suppressionCommands(), p.dkimCommands(),
 			p.auditCommands(),
 		},
 	}
@@ -139,7 +140,9 @@ func givenWords(c *cli.Context, flag string) *[]string {
 }
 
 // command makes a command that needs some flags and the store. What its flags refer to is resolved before it runs.
-func (p *program) command(name, usage string, flags []cli.Flag, needed []string, do func(*cli.Context, *config.Config, *store.Store) error) *cli.Command {
+func (p *program) command(name, usage string, flags []cli.Flag, needed []string,
+	do func(*cli.Context, *config.Config, *store.Store) error,
+) *cli.Command {
 	return &cli.Command{
 		Name: name, Usage: usage, Flags: flags,
 		Action: func(c *cli.Context) error {

@@ -20,7 +20,8 @@ type newWebhookClient struct {
 
 func (p *program) webhookClientCommands() *cli.Command {
 	create := p.command("create", "add a sender of signed webhooks", []cli.Flag{
-		tenantFlag("the `ID` or name of its tenant (else it speaks for every tenant)"), stringFlag("name", "`NAME` of the sender"),
+		tenantFlag("the `ID` or name of its tenant (else it speaks for every tenant)"),
+		stringFlag("name", "`NAME` of the sender"),
 	}, []string{"name"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		secret := auth.NewSecret()
 		key, err := auth.ParseSecret(secret)
@@ -34,31 +35,38 @@ func (p *program) webhookClientCommands() *cli.Command {
 		p.once(c, "secret")
 		return p.printer(c).record(newWebhookClient{w, secret})
 	})
-	create.Description = "The id is what the sender puts into X-Client-Id; the secret signs.\n\n   newsletterd admin webhook-client create --tenant ID --name \"member service\""
+	create.Description = "The id is what the sender puts into X-Client-Id; the secret signs.\n\n   newsletterd admin " +
+		"webhook-client create --tenant ID --name \"member service\""
 	all := p.command("list", "list the senders", nil, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		rows, err := pages(func(w store.WebhookClient) string { return w.ID }, func(page core.Page) ([]store.WebhookClient, error) {
-			return s.WebhookClients(c.Context, page)
-		})
+		rows, err := pages(func(w store.WebhookClient) string { return w.ID },
+			func(page core.Page) ([]store.WebhookClient, error) {
+				return s.WebhookClients(c.Context, page)
+			})
 		if err != nil {
 			return err
 		}
 		return list(p.printer(c), rows, "id", "tenant_id", "name", "disabled_at", "created_at")
 	})
-	show := p.command("show", "show one sender", []cli.Flag{idFlag(store.NounWebhookClient)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		return p.printWebhookClient(c, s, "")
-	})
+	show := p.command("show", "show one sender", []cli.Flag{idFlag(store.NounWebhookClient)}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			return p.printWebhookClient(c, s, "")
+		})
 	update := p.command("update", "switch a sender off or on, or replace its secret", []cli.Flag{
 		idFlag(store.NounWebhookClient), boolFlag("disabled", "answer its requests 403 (=false: take them again)"),
 		boolFlag("new-secret", "give it another secret; the one before stays good beside it"),
 		boolFlag("end-old-secret", "end the secret before the newest"),
 	}, []string{"id"}, p.updateWebhookClient)
-	del := p.command("delete", "delete a sender", []cli.Flag{idFlag(store.NounWebhookClient)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		if err := s.DeleteWebhookClient(c.Context, c.String("id"), actor(), now()); err != nil {
-			return missing(err, "webhook client", c.String("id"))
-		}
-		return p.done(c, "Webhook client %s is deleted.", c.String("id"))
-	})
-	return &cli.Command{Name: "webhook-client", Usage: "senders of signed webhooks", Subcommands: []*cli.Command{create, all, show, update, del}}
+	del := p.command("delete", "delete a sender", []cli.Flag{idFlag(store.NounWebhookClient)}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			if err := s.DeleteWebhookClient(c.Context, c.String("id"), actor(), now()); err != nil {
+				return missing(err, "webhook client", c.String("id"))
+			}
+			return p.done(c, "Webhook client %s is deleted.", c.String("id"))
+		})
+	return &cli.Command{
+		Name: "webhook-client", Usage: "senders of signed webhooks",
+		Subcommands: []*cli.Command{create, all, show, update, del},
+	}
 }
 
 func (p *program) updateWebhookClient(c *cli.Context, _ *config.Config, s *store.Store) (err error) {
@@ -114,7 +122,10 @@ func (p *program) tokenCommands() *cli.Command {
 	create := p.command("create", "make an access token for scripts", []cli.Flag{
 		referenceFlag("user", store.NounUser, "whose it is: `USER` by e-mail address or id"),
 		stringFlag("scope", "`SCOPES`, parted by spaces (else all that the user's roles allow)"),
-		&cli.StringFlag{Name: "ttl", Usage: "how long it is good: `SPAN`, as 30m, 12h, 90d", Value: config.Duration(tokenTTL).String()},
+		&cli.StringFlag{
+			Name: "ttl", Usage: "how long it is good: `SPAN`, as 30m, 12h, 90d",
+			Value: config.Duration(tokenTTL).String(),
+		},
 	}, []string{"user"}, p.createToken)
 	write := create.Action
 	create.Action = func(c *cli.Context) error { // a mistake in a flag is one before the database is opened
@@ -127,12 +138,13 @@ func (p *program) tokenCommands() *cli.Command {
 
    TOKEN=$(newsletterd admin token create --user you@example.org --scope admin --ttl 12h)
    curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8080/api/admin/tenants`
-	revoke := p.command("revoke", "end a token before its time", []cli.Flag{idFlag(store.NounToken)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		if err := s.RevokeFamily(c.Context, c.String("id"), now()); err != nil {
-			return missing(err, "token", c.String("id"))
-		}
-		return p.done(c, "Token %s has ended.", c.String("id"))
-	})
+	revoke := p.command("revoke", "end a token before its time", []cli.Flag{idFlag(store.NounToken)}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			if err := s.RevokeFamily(c.Context, c.String("id"), now()); err != nil {
+				return missing(err, "token", c.String("id"))
+			}
+			return p.done(c, "Token %s has ended.", c.String("id"))
+		})
 	return &cli.Command{Name: "token", Usage: "access tokens for scripts", Subcommands: []*cli.Command{create, revoke}}
 }
 
@@ -169,14 +181,15 @@ func (p *program) createToken(c *cli.Context, cfg *config.Config, s *store.Store
 	return err
 }
 
-// daemonIssuer returns the issuer that the daemon runs with, or last ran with: it accepts tokens of no other. Before its first
-// start that is the command's own. A difference between the two is written to standard error.
+// daemonIssuer returns the issuer that the daemon runs with, or last ran with: it accepts tokens of no other. Before
+// its first start that is the command's own. A difference between the two is written to standard error.
 func (p *program) daemonIssuer(c *cli.Context, s *store.Store, own string) (string, error) {
 	issuer, err := s.Issuer(c.Context)
 	if err != nil || issuer == "" || issuer == own {
 		return own, err
 	}
-	_, err = fmt.Fprintf(p.err, "note: the token is for %s, the issuer that the daemon runs with; this configuration says %s\n", issuer, own)
+	_, err = fmt.Fprintf(p.err,
+		"note: the token is for %s, the issuer that the daemon runs with; this configuration says %s\n", issuer, own)
 	return issuer, err
 }
 

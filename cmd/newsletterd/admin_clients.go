@@ -11,15 +11,20 @@ import (
 func clientFlags() []cli.Flag {
 	return []cli.Flag{
 		stringFlag("name", "`NAME` of the client, as users read it when they consent"),
-		oneOfFlag("type", "`TYPE`: public (apps, browsers) or confidential (servers, which get a secret)", core.ClientPublic, core.ClientConfidential),
+		oneOfFlag("type", "`TYPE`: public (apps, browsers) or confidential (servers, which get a secret)", core.ClientPublic,
+			core.ClientConfidential),
 		listFlag("redirect-uri", "a `URI` that codes may be sent to, compared exactly (repeatable)"),
 		listFlag("post-logout-redirect-uri", "a `URI` to return to after a logout (repeatable)"),
 		stringFlag("scope", "`SCOPES` that it may ask for, parted by spaces"),
 		choiceListFlag{
-			&cli.StringSliceFlag{Name: "grant-type", Usage: "a `GRANT`: authorization_code, refresh_token, password or client_credentials (repeatable)"},
+			&cli.StringSliceFlag{
+				Name:  "grant-type",
+				Usage: "a `GRANT`: authorization_code, refresh_token, password or client_credentials (repeatable)",
+			},
 			[]string{"authorization_code", "refresh_token", "password", "client_credentials"},
 		},
-		oneOfFlag("auth-method", "`METHOD` at the token endpoint: none, client_secret_basic or client_secret_post", "", "none", "client_secret_basic", "client_secret_post"),
+		oneOfFlag("auth-method", "`METHOD` at the token endpoint: none, client_secret_basic or client_secret_post", "",
+			"none", "client_secret_basic", "client_secret_post"),
 		oneOfFlag("id-token-alg", "`ALG` that id tokens are signed with: RS256 or ES256", "RS256", "ES256"),
 		boolFlag("first-party", "ours: users aren't asked for consent"),
 		boolFlag("require-pkce", "demand PKCE (default; =false only for a confidential client that can't)"),
@@ -50,62 +55,72 @@ func (p *program) printClient(c *cli.Context, client core.Client, secret string)
 }
 
 func (p *program) clientCommands() *cli.Command {
-	create := p.command("create", "add an OAuth client", append([]cli.Flag{tenantFlag("the `ID` or name of its tenant (else it is the daemon's own)")}, clientFlags()...), []string{"name"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		in := clientInput(c)
-		in.TenantID = given(c, "tenant")
-		client, secret, err := core.NewClient(in, true, now())
-		if err != nil {
-			return err
-		}
-		if err := s.AddClient(c.Context, client, actor()); err != nil {
-			return missing(err, "tenant", client.TenantID)
-		}
-		return p.printClient(c, client, secret)
-	})
-	create.Description = `   newsletterd admin client create --name Shop --type confidential --redirect-uri https://shop.example/callback
-   newsletterd admin client create --tenant ID --name "Shop server" --type confidential --scope "newsletter:send newsletter:list.read"`
-	all := p.command("list", "list the OAuth clients", []cli.Flag{tenantFlag("only those of the tenant `ID` or name")}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		ids, every, err := tenantOf(c, s)
-		if err != nil {
-			return err
-		}
-		rows, err := pages(func(o core.Client) string { return o.ID }, func(page core.Page) ([]core.Client, error) {
-			return s.Clients(c.Context, ids, every, page)
-		})
-		if err != nil {
-			return err
-		}
-		return list(p.printer(c), rows, "id", "tenant_id", "name", "client_type", "scopes")
-	})
-	show := p.command("show", "show one OAuth client", []cli.Flag{idFlag(store.NounClient)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		client, err := s.Client(c.Context, c.String("id"))
-		if err != nil {
-			return missing(err, "client", c.String("id"))
-		}
-		return p.printer(c).record(client)
-	})
-	update := p.command("update", "change an OAuth client", append([]cli.Flag{idFlag(store.NounClient), boolFlag("new-secret", "give it another secret; the one before ends")}, clientFlags()...), []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		at, secret := now(), ""
-		client, err := s.UpdateClient(c.Context, c.String("id"), actor(), func(o *core.Client) (err error) {
-			if secret, err = o.Change(clientInput(c), true, at); err != nil || !c.Bool("new-secret") || secret != "" {
+	create := p.command("create", "add an OAuth client",
+		append([]cli.Flag{tenantFlag("the `ID` or name of its tenant (else it is the daemon's own)")},
+			clientFlags()...), []string{"name"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			in := clientInput(c)
+			in.TenantID = given(c, "tenant")
+			client, secret, err := core.NewClient(in, true, now())
+			if err != nil {
 				return err
 			}
-			if o.ClientType != core.ClientConfidential {
-				return core.Invalidf("new-secret", "A public client has no secret.")
+			if err := s.AddClient(c.Context, client, actor()); err != nil {
+				return missing(err, "tenant", client.TenantID)
 			}
-			secret = o.NewSecret()
-			return nil
+			return p.printClient(c, client, secret)
 		})
-		if err != nil {
-			return missing(err, "client", c.String("id"))
-		}
-		return p.printClient(c, client, secret)
-	})
-	del := p.command("delete", "delete an OAuth client; its tokens end", []cli.Flag{idFlag(store.NounClient)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		if err := s.DeleteClient(c.Context, c.String("id"), actor(), now()); err != nil {
-			return missing(err, "client", c.String("id"))
-		}
-		return p.done(c, "Client %s is deleted.", c.String("id"))
-	})
-	return &cli.Command{Name: "client", Usage: "OAuth clients", Subcommands: []*cli.Command{create, all, show, update, del}}
+	create.Description = `   newsletterd admin client create --name Shop --type confidential --redirect-uri https://shop.example/callback
+   newsletterd admin client create --tenant ID --name "Shop server" --type confidential --scope "newsletter:send newsletter:list.read"`
+	all := p.command("list", "list the OAuth clients", []cli.Flag{tenantFlag("only those of the tenant `ID` or name")},
+		nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			ids, every, err := tenantOf(c, s)
+			if err != nil {
+				return err
+			}
+			rows, err := pages(func(o core.Client) string { return o.ID }, func(page core.Page) ([]core.Client, error) {
+				return s.Clients(c.Context, ids, every, page)
+			})
+			if err != nil {
+				return err
+			}
+			return list(p.printer(c), rows, "id", "tenant_id", "name", "client_type", "scopes")
+		})
+	show := p.command("show", "show one OAuth client", []cli.Flag{idFlag(store.NounClient)}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			client, err := s.Client(c.Context, c.String("id"))
+			if err != nil {
+				return missing(err, "client", c.String("id"))
+			}
+			return p.printer(c).record(client)
+		})
+	update := p.command("update", "change an OAuth client",
+		append([]cli.Flag{idFlag(store.NounClient), boolFlag("new-secret", "give it another secret; the one before ends")},
+			clientFlags()...), []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			at, secret := now(), ""
+			client, err := s.UpdateClient(c.Context, c.String("id"), actor(), func(o *core.Client) (err error) {
+				if secret, err = o.Change(clientInput(c), true, at); err != nil || !c.Bool("new-secret") || secret != "" {
+					return err
+				}
+				if o.ClientType != core.ClientConfidential {
+					return core.Invalidf("new-secret", "A public client has no secret.")
+				}
+				secret = o.NewSecret()
+				return nil
+			})
+			if err != nil {
+				return missing(err, "client", c.String("id"))
+			}
+			return p.printClient(c, client, secret)
+		})
+	del := p.command("delete", "delete an OAuth client; its tokens end", []cli.Flag{idFlag(store.NounClient)},
+		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			if err := s.DeleteClient(c.Context, c.String("id"), actor(), now()); err != nil {
+				return missing(err, "client", c.String("id"))
+			}
+			return p.done(c, "Client %s is deleted.", c.String("id"))
+		})
+	return &cli.Command{
+		Name: "client", Usage: "OAuth clients",
+		Subcommands: []*cli.Command{create, all, show, update, del},
+	}
 }

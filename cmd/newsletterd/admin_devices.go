@@ -21,85 +21,105 @@ func ownerFlag() cli.Flag {
 }
 
 // ofOwner makes a command about the records of one user.
-func (p *program) ofOwner(name, usage string, flags []cli.Flag, needed []string, do func(*cli.Context, *config.Config, *store.Store, core.User) error) *cli.Command {
-	return p.command(name, usage, append([]cli.Flag{ownerFlag()}, flags...), append([]string{"owner"}, needed...), func(c *cli.Context, cfg *config.Config, s *store.Store) error {
-		u, err := userOf(c, s, "owner")
-		if err != nil {
-			return err
-		}
-		return do(c, cfg, s, u)
-	})
+func (p *program) ofOwner(name, usage string, flags []cli.Flag, needed []string,
+	do func(*cli.Context, *config.Config, *store.Store, core.User) error,
+) *cli.Command {
+	return p.command(name, usage, append([]cli.Flag{ownerFlag()}, flags...), append([]string{"owner"}, needed...),
+		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+			u, err := userOf(c, s, "owner")
+			if err != nil {
+				return err
+			}
+			return do(c, cfg, s, u)
+		})
 }
 
 // owned makes a command about a device or a model of any owner.
-func (p *program) owned(name, usage, noun string, ownerOf func(*store.Store, context.Context, string) (string, error), flags []cli.Flag, needed []string, do func(c *cli.Context, s *store.Store, id, owner string) error) *cli.Command {
-	return p.command(name, usage, append([]cli.Flag{idFlag(store.Noun(noun))}, flags...), append([]string{"id"}, needed...), func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		id, ok := core.ParseID(c.String("id"))
-		if !ok {
-			return missing(core.ErrNotFound, noun, c.String("id"))
-		}
-		owner, err := ownerOf(s, c.Context, id)
-		if err != nil {
-			return missing(err, noun, id)
-		}
-		return do(c, s, id, owner)
-	})
+func (p *program) owned(name, usage, noun string, ownerOf func(*store.Store, context.Context, string) (string, error),
+	flags []cli.Flag, needed []string, do func(c *cli.Context, s *store.Store, id, owner string) error,
+) *cli.Command {
+	return p.command(name, usage, append([]cli.Flag{idFlag(store.Noun(noun))}, flags...),
+		append([]string{"id"}, needed...), func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			id, ok := core.ParseID(c.String("id"))
+			if !ok {
+				return missing(core.ErrNotFound, noun, c.String("id"))
+			}
+			owner, err := ownerOf(s, c.Context, id)
+			if err != nil {
+				return missing(err, noun, id)
+			}
+			return do(c, s, id, owner)
+		})
 }
 
 func deviceInput(c *cli.Context) core.DeviceInput {
-	return core.DeviceInput{Name: given(c, "name"), AgentID: given(c, "agent"), Representative: givenBool(c, "representative")}
+	return core.DeviceInput{
+		Name: given(c, "name"), AgentID: given(c, "agent"),
+		Representative: givenBool(c, "representative"),
+	}
 }
 
 func (p *program) deviceCommands() *cli.Command {
 	flags := []cli.Flag{
-		stringFlag("name", "`NAME` of the device"), referenceFlag("agent", store.NounAgent, "the `ID` of the owner's agent that runs it; empty: none"),
+		stringFlag("name", "`NAME` of the device"),
+		referenceFlag("agent", store.NounAgent, "the `ID` of the owner's agent that runs it; empty: none"),
 		boolFlag("representative", "it stands for its owner and can't be registered; one per owner"),
 	}
-	one := func(name, usage string, flags []cli.Flag, do func(*cli.Context, *store.Store, string, string) (core.Device, error)) *cli.Command {
-		return p.owned(name, usage, "device", (*store.Store).OwnerOfDevice, flags, nil, func(c *cli.Context, s *store.Store, id, owner string) error {
-			d, err := do(c, s, id, owner)
-			if err != nil {
-				return err
-			}
-			return p.printer(c).record(d)
-		})
+	one := func(name, usage string, flags []cli.Flag,
+		do func(*cli.Context, *store.Store, string, string) (core.Device, error),
+	) *cli.Command {
+		return p.owned(name, usage, "device", (*store.Store).OwnerOfDevice, flags, nil,
+			func(c *cli.Context, s *store.Store, id, owner string) error {
+				d, err := do(c, s, id, owner)
+				if err != nil {
+					return err
+				}
+				return p.printer(c).record(d)
+			})
 	}
 	return &cli.Command{Name: "device", Usage: "devices of users", Subcommands: []*cli.Command{
-		p.ofOwner("create", "pair a device", flags, []string{"name"}, func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
-			d, err := core.NewDevice(u.ID, deviceInput(c), now())
-			if err == nil {
-				err = s.AddDevice(c.Context, d)
-			}
-			if err != nil {
-				return err
-			}
-			return p.printer(c).record(d)
-		}),
-		p.ofOwner("list", "list the paired devices of a user", nil, nil, func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
-			rows, err := pages(func(d core.Device) string { return d.ID }, func(page core.Page) ([]core.Device, error) { return s.Devices(c.Context, u.ID, page) })
-			if err != nil {
-				return err
-			}
-			return list(p.printer(c), rows, "id", "name", "representative", "registered", "registered_at", "agent_id")
-		}),
+		p.ofOwner("create", "pair a device", flags, []string{"name"},
+			func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
+				d, err := core.NewDevice(u.ID, deviceInput(c), now())
+				if err == nil {
+					err = s.AddDevice(c.Context, d)
+				}
+				if err != nil {
+					return err
+				}
+				return p.printer(c).record(d)
+			}),
+		p.ofOwner("list", "list the paired devices of a user", nil, nil,
+			func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
+				rows, err := pages(func(d core.Device) string { return d.ID },
+					func(page core.Page) ([]core.Device, error) { return s.Devices(c.Context, u.ID, page) })
+				if err != nil {
+					return err
+				}
+				return list(p.printer(c), rows, "id", "name", "representative", "registered", "registered_at", "agent_id")
+			}),
 		one("show", "show one device", nil, func(c *cli.Context, s *store.Store, id, owner string) (core.Device, error) {
 			return s.Device(c.Context, id, owner)
 		}),
-		one("update", "change a device; what is not given stays", flags, func(c *cli.Context, s *store.Store, id, owner string) (core.Device, error) {
-			return s.UpdateDevice(c.Context, id, owner, func(d *core.Device) error { return d.Change(deviceInput(c)) })
-		}),
-		one("register", "register a device", nil, func(c *cli.Context, s *store.Store, id, owner string) (core.Device, error) {
-			return s.RegisterDevice(c.Context, id, owner, now())
-		}),
-		one("unregister", "unregister a device", nil, func(c *cli.Context, s *store.Store, id, owner string) (core.Device, error) {
-			return s.UnregisterDevice(c.Context, id, owner)
-		}),
-		p.owned("delete", "unpair a device", "device", (*store.Store).OwnerOfDevice, nil, nil, func(c *cli.Context, s *store.Store, id, owner string) error {
-			if err := s.UnpairDevice(c.Context, id, owner, now()); err != nil {
-				return missing(err, "paired device", id)
-			}
-			return p.done(c, "Device %s is unpaired.", id)
-		}),
+		one("update", "change a device; what is not given stays", flags,
+			func(c *cli.Context, s *store.Store, id, owner string) (core.Device, error) {
+				return s.UpdateDevice(c.Context, id, owner, func(d *core.Device) error { return d.Change(deviceInput(c)) })
+			}),
+		one("register", "register a device", nil,
+			func(c *cli.Context, s *store.Store, id, owner string) (core.Device, error) {
+				return s.RegisterDevice(c.Context, id, owner, now())
+			}),
+		one("unregister", "unregister a device", nil,
+			func(c *cli.Context, s *store.Store, id, owner string) (core.Device, error) {
+				return s.UnregisterDevice(c.Context, id, owner)
+			}),
+		p.owned("delete", "unpair a device", "device", (*store.Store).OwnerOfDevice, nil, nil,
+			func(c *cli.Context, s *store.Store, id, owner string) error {
+				if err := s.UnpairDevice(c.Context, id, owner, now()); err != nil {
+					return missing(err, "paired device", id)
+				}
+				return p.done(c, "Device %s is unpaired.", id)
+			}),
 	}}
 }
 
@@ -110,43 +130,49 @@ func agentInput(c *cli.Context) core.AgentInput {
 func (p *program) agentCommands() *cli.Command {
 	flags := []cli.Flag{stringFlag("name", "`NAME` of the agent"), stringFlag("agent-version", "`VERSION` of the agent")}
 	return &cli.Command{Name: "agent", Usage: "agents of users", Subcommands: []*cli.Command{
-		p.ofOwner("create", "add an agent", flags, []string{"name"}, func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
-			a, err := core.NewAgent(u.ID, agentInput(c), now())
-			if err == nil {
-				err = s.AddAgent(c.Context, a)
-			}
-			if err != nil {
-				return err
-			}
-			return p.printer(c).record(a)
-		}),
-		p.ofOwner("list", "list the agents of a user", nil, nil, func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
-			rows, err := pages(func(a core.Agent) string { return a.ID }, func(page core.Page) ([]core.Agent, error) { return s.Agents(c.Context, u.ID, page) })
-			if err != nil {
-				return err
-			}
-			return list(p.printer(c), rows, "id", "name", "version", "created_at")
-		}),
-		p.owned("show", "show one agent", "agent", (*store.Store).OwnerOfAgent, nil, nil, func(c *cli.Context, s *store.Store, id, owner string) error {
-			a, err := s.Agent(c.Context, id, owner)
-			if err != nil {
-				return err
-			}
-			return p.printer(c).record(a)
-		}),
-		p.owned("update", "change an agent; what is not given stays", "agent", (*store.Store).OwnerOfAgent, flags, nil, func(c *cli.Context, s *store.Store, id, owner string) error {
-			a, err := s.UpdateAgent(c.Context, id, owner, func(a *core.Agent) error { return a.Change(agentInput(c)) })
-			if err != nil {
-				return err
-			}
-			return p.printer(c).record(a)
-		}),
-		p.owned("delete", "delete an agent; its devices stay", "agent", (*store.Store).OwnerOfAgent, nil, nil, func(c *cli.Context, s *store.Store, id, owner string) error {
-			if err := s.DeleteAgent(c.Context, id, owner); err != nil {
-				return err
-			}
-			return p.done(c, "Agent %s is deleted.", id)
-		}),
+		p.ofOwner("create", "add an agent", flags, []string{"name"},
+			func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
+				a, err := core.NewAgent(u.ID, agentInput(c), now())
+				if err == nil {
+					err = s.AddAgent(c.Context, a)
+				}
+				if err != nil {
+					return err
+				}
+				return p.printer(c).record(a)
+			}),
+		p.ofOwner("list", "list the agents of a user", nil, nil,
+			func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
+				rows, err := pages(func(a core.Agent) string { return a.ID },
+					func(page core.Page) ([]core.Agent, error) { return s.Agents(c.Context, u.ID, page) })
+				if err != nil {
+					return err
+				}
+				return list(p.printer(c), rows, "id", "name", "version", "created_at")
+			}),
+		p.owned("show", "show one agent", "agent", (*store.Store).OwnerOfAgent, nil, nil,
+			func(c *cli.Context, s *store.Store, id, owner string) error {
+				a, err := s.Agent(c.Context, id, owner)
+				if err != nil {
+					return err
+				}
+				return p.printer(c).record(a)
+			}),
+		p.owned("update", "change an agent; what is not given stays", "agent", (*store.Store).OwnerOfAgent, flags, nil,
+			func(c *cli.Context, s *store.Store, id, owner string) error {
+				a, err := s.UpdateAgent(c.Context, id, owner, func(a *core.Agent) error { return a.Change(agentInput(c)) })
+				if err != nil {
+					return err
+				}
+				return p.printer(c).record(a)
+			}),
+		p.owned("delete", "delete an agent; its devices stay", "agent", (*store.Store).OwnerOfAgent, nil, nil,
+			func(c *cli.Context, s *store.Store, id, owner string) error {
+				if err := s.DeleteAgent(c.Context, id, owner); err != nil {
+					return err
+				}
+				return p.done(c, "Agent %s is deleted.", id)
+			}),
 	}}
 }
 
@@ -166,61 +192,78 @@ func asOwner(c *cli.Context, s *store.Store, id, owner string) (modelRow, error)
 var visibilities = []string{string(core.Private), string(core.TenantVisible), string(core.PublicVisible)}
 
 // oneModel makes a command about one model.
-func (p *program) oneModel(name, usage string, flags []cli.Flag, needed []string, do func(c *cli.Context, s *store.Store, id, owner string) error) *cli.Command {
+func (p *program) oneModel(name, usage string, flags []cli.Flag, needed []string,
+	do func(c *cli.Context, s *store.Store, id, owner string) error,
+) *cli.Command {
 	return p.owned(name, usage, "model", (*store.Store).OwnerOfModel, flags, needed, do)
 }
 
 func (p *program) modelCommands() *cli.Command {
 	create := p.ofOwner("create", "keep a file as a model", []cli.Flag{
-		stringFlag("file", "the `FILE`; - is standard input"), stringFlag("name", "`NAME` of the model (else that of the file)"),
-		stringFlag("description", "`TEXT` about it"), oneOfFlag("visibility", "`VISIBILITY`: private (default), tenant or public", visibilities...),
+		stringFlag("file", "the `FILE`; - is standard input"),
+		stringFlag("name", "`NAME` of the model (else that of the file)"),
+		stringFlag("description", "`TEXT` about it"),
+		oneOfFlag("visibility", "`VISIBILITY`: private (default), tenant or public", visibilities...),
 		stringFlag("content-type", "`TYPE` of the file, as model/stl"),
 	}, []string{"file"}, p.createModel)
 	create.Description = `   newsletterd admin model create --owner ann@example.org --file cube.stl --visibility public`
-	return &cli.Command{Name: "model", Usage: "models of users, and whom they are shared with", Subcommands: append([]*cli.Command{
-		create,
-		p.ofOwner("list", "list the models of a user", nil, nil, func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
-			rows, err := pages(func(m core.Model) string { return strconv.FormatInt(m.No, 10) }, func(page core.Page) ([]core.Model, error) {
-				after, _ := strconv.ParseInt(page.After, 10, 64)
-				return s.Models(c.Context, u.ID, after, page.Limit)
-			})
-			if err != nil {
-				return err
-			}
-			return list(p.printer(c), rows, "id", "name", "visibility", "size", "content_type", "created_at")
-		}),
-		p.oneModel("show", "show one model", nil, nil, func(c *cli.Context, s *store.Store, id, owner string) error {
-			m, err := asOwner(c, s, id, owner)
-			if err != nil {
-				return err
-			}
-			return p.printer(c).record(m)
-		}),
-		p.oneModel("update", "change who may view a model", []cli.Flag{oneOfFlag("visibility", "`VISIBILITY`: private, tenant or public", visibilities...)}, []string{"visibility"}, func(c *cli.Context, s *store.Store, id, owner string) error {
-			v, err := core.ParseVisibility(c.String("visibility"))
-			if err != nil {
-				return err
-			}
-			m, err := s.SetVisibility(c.Context, id, owner, v, actor(), now())
-			if err != nil {
-				return err
-			}
-			return p.printer(c).record(m)
-		}),
-		p.oneModel("download", "write the file of a model", []cli.Flag{&cli.StringFlag{Name: "file", Usage: "the `FILE`, which must not exist; - is standard output", Value: "-"}}, nil, p.downloadModel),
-		p.oneModel("delete", "delete a model; its file goes with the next housekeeping", nil, nil, func(c *cli.Context, s *store.Store, id, owner string) error {
-			if err := s.DeleteModel(c.Context, id, owner, actor(), now()); err != nil {
-				return err
-			}
-			return p.done(c, "Model %s is deleted.", id)
-		}),
-	}, p.shareCommands()...)}
+	return &cli.Command{
+		Name: "model", Usage: "models of users, and whom they are shared with",
+		Subcommands: append([]*cli.Command{
+			create,
+			p.ofOwner("list", "list the models of a user", nil, nil,
+				func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
+					rows, err := pages(func(m core.Model) string { return strconv.FormatInt(m.No, 10) },
+						func(page core.Page) ([]core.Model, error) {
+							after, _ := strconv.ParseInt(page.After, 10, 64)
+							return s.Models(c.Context, u.ID, after, page.Limit)
+						})
+					if err != nil {
+						return err
+					}
+					return list(p.printer(c), rows, "id", "name", "visibility", "size", "content_type", "created_at")
+				}),
+			p.oneModel("show", "show one model", nil, nil, func(c *cli.Context, s *store.Store, id, owner string) error {
+				m, err := asOwner(c, s, id, owner)
+				if err != nil {
+					return err
+				}
+				return p.printer(c).record(m)
+			}),
+			p.oneModel("update", "change who may view a model",
+				[]cli.Flag{oneOfFlag("visibility", "`VISIBILITY`: private, tenant or public",
+					visibilities...)}, []string{"visibility"}, func(c *cli.Context, s *store.Store, id, owner string) error {
+					v, err := core.ParseVisibility(c.String("visibility"))
+					if err != nil {
+						return err
+					}
+					m, err := s.SetVisibility(c.Context, id, owner, v, actor(), now())
+					if err != nil {
+						return err
+					}
+					return p.printer(c).record(m)
+				}),
+			p.oneModel("download", "write the file of a model",
+				[]cli.Flag{&cli.StringFlag{
+					Name: "file", Usage: "the `FILE`, which must not exist; - is standard output",
+					Value: "-",
+				}}, nil, p.downloadModel),
+			p.oneModel("delete", "delete a model; its file goes with the next housekeeping", nil, nil,
+				func(c *cli.Context, s *store.Store, id, owner string) error {
+					if err := s.DeleteModel(c.Context, id, owner, actor(), now()); err != nil {
+						return err
+					}
+					return p.done(c, "Model %s is deleted.", id)
+				}),
+		}, p.shareCommands()...),
+	}
 }
 
 func (p *program) shareCommands() []*cli.Command {
 	return []*cli.Command{
 		p.oneModel("share", "let somebody view a model", []cli.Flag{
-			referenceFlag("user", store.NounUser, "the `USER`: an e-mail address, an id, or a name"), stringFlag("email", "`ADDRESS`: whoever has verified it, now or later"),
+			referenceFlag("user", store.NounUser, "the `USER`: an e-mail address, an id, or a name"),
+			stringFlag("email", "`ADDRESS`: whoever has verified it, now or later"),
 		}, nil, func(c *cli.Context, s *store.Store, id, owner string) error {
 			in := core.ShareInput{}
 			if c.IsSet("user") {
@@ -250,19 +293,24 @@ func (p *program) shareCommands() []*cli.Command {
 			}
 			return p.printer(c).record(sh)
 		}),
-		p.oneModel("shares", "list whom a model is shared with", nil, nil, func(c *cli.Context, s *store.Store, id, _ string) error {
-			rows, err := pages(func(sh core.Share) string { return sh.ID }, func(page core.Page) ([]core.Share, error) { return s.Shares(c.Context, id, page) })
-			if err != nil {
-				return err
-			}
-			return list(p.printer(c), rows, "id", "user_id", "email", "permission", "created_at")
-		}),
-		p.oneModel("unshare", "end a share of a model", []cli.Flag{referenceFlag("share", store.NounShare, "the `ID` of the share")}, []string{"share"}, func(c *cli.Context, s *store.Store, id, _ string) error {
-			if err := s.DeleteShare(c.Context, id, c.String("share"), actor(), now()); err != nil {
-				return missing(err, "share", c.String("share"))
-			}
-			return p.done(c, "The share is ended.")
-		}),
+		p.oneModel("shares", "list whom a model is shared with", nil, nil,
+			func(c *cli.Context, s *store.Store, id, _ string) error {
+				rows, err := pages(func(sh core.Share) string { return sh.ID },
+					func(page core.Page) ([]core.Share, error) { return s.Shares(c.Context, id, page) })
+				if err != nil {
+					return err
+				}
+				return list(p.printer(c), rows, "id", "user_id", "email", "permission", "created_at")
+			}),
+		p.oneModel("unshare", "end a share of a model",
+			[]cli.Flag{referenceFlag("share", store.NounShare, "the `ID` of the share")}, []string{"share"}, func(c *cli.Context,
+				s *store.Store, id, _ string,
+			) error {
+				if err := s.DeleteShare(c.Context, id, c.String("share"), actor(), now()); err != nil {
+					return missing(err, "share", c.String("share"))
+				}
+				return p.done(c, "The share is ended.")
+			}),
 	}
 }
 
@@ -276,7 +324,8 @@ func modelLimits(cfg *config.Config) core.ModelLimits {
 
 func (p *program) createModel(c *cli.Context, cfg *config.Config, s *store.Store, u core.User) error {
 	in := core.ModelInput{
-		Name: c.String("name"), Description: c.String("description"), Visibility: c.String("visibility"), ContentType: c.String("content-type"),
+		Name: c.String("name"), Description: c.String("description"), Visibility: c.String("visibility"),
+		ContentType: c.String("content-type"),
 	}
 	if in.Name == "" && c.String("file") != "-" {
 		in.Name = filepath.Base(c.String("file"))

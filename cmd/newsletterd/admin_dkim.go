@@ -74,50 +74,55 @@ func (p *program) dkimCreateCommand() *cli.Command {
 }
 
 func (p *program) dkimListCommand() *cli.Command {
-	return p.command("list", "list the keys", []cli.Flag{tenantFlag("those of the tenant `ID` or name alone")}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		_, all, err := tenantOf(c, s)
-		if err != nil {
-			return err
-		}
-		keys, err := pages(func(k core.DKIMKey) string { return k.ID }, func(page core.Page) ([]core.DKIMKey, error) {
-			return s.DKIMKeys(c.Context, c.String("tenant"), all, page)
+	return p.command("list", "list the keys", []cli.Flag{tenantFlag("those of the tenant `ID` or name alone")}, nil,
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			_, all, err := tenantOf(c, s)
+			if err != nil {
+				return err
+			}
+			keys, err := pages(func(k core.DKIMKey) string { return k.ID }, func(page core.Page) ([]core.DKIMKey, error) {
+				return s.DKIMKeys(c.Context, c.String("tenant"), all, page)
+			})
+			if err != nil {
+				return err
+			}
+			rows := make([]dkimRow, len(keys))
+			for i := range keys {
+				rows[i] = newDKIMRow(keys[i])
+			}
+			return list(p.printer(c), rows, "id", "tenant_id", "domain", "selector", "algorithm", "status")
 		})
-		if err != nil {
-			return err
-		}
-		rows := make([]dkimRow, len(keys))
-		for i := range keys {
-			rows[i] = newDKIMRow(keys[i])
-		}
-		return list(p.printer(c), rows, "id", "tenant_id", "domain", "selector", "algorithm", "status")
-	})
 }
 
 func (p *program) dkimShowCommand() *cli.Command {
-	return p.command("show", "show one key and its DNS record", []cli.Flag{idFlag(store.NounDKIMKey)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		k, err := s.DKIMKey(c.Context, c.String("id"))
-		if err != nil {
-			return missing(err, "DKIM key", c.String("id"))
-		}
-		return p.printer(c).record(newDKIMRow(k))
-	})
+	return p.command("show", "show one key and its DNS record", []cli.Flag{idFlag(store.NounDKIMKey)}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			k, err := s.DKIMKey(c.Context, c.String("id"))
+			if err != nil {
+				return missing(err, "DKIM key", c.String("id"))
+			}
+			return p.printer(c).record(newDKIMRow(k))
+		})
 }
 
 func (p *program) dkimUpdateCommand() *cli.Command {
-	return p.command("update", "let a key sign, or rest", []cli.Flag{idFlag(store.NounDKIMKey), oneOfFlag("status", "active or inactive", core.DKIMActive, core.DKIMInactive)}, []string{"id", "status"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		k, err := s.SetDKIMStatus(c.Context, c.String("id"), c.String("status"), actor(), now())
-		if err != nil {
-			return missing(err, "DKIM key", c.String("id"))
-		}
-		return p.printer(c).record(newDKIMRow(k))
-	})
+	return p.command("update", "let a key sign, or rest",
+		[]cli.Flag{idFlag(store.NounDKIMKey), oneOfFlag("status", "active or inactive", core.DKIMActive,
+			core.DKIMInactive)}, []string{"id", "status"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			k, err := s.SetDKIMStatus(c.Context, c.String("id"), c.String("status"), actor(), now())
+			if err != nil {
+				return missing(err, "DKIM key", c.String("id"))
+			}
+			return p.printer(c).record(newDKIMRow(k))
+		})
 }
 
 func (p *program) dkimDeleteCommand() *cli.Command {
-	return p.command("delete", "delete a key", []cli.Flag{idFlag(store.NounDKIMKey)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		if err := s.DeleteDKIMKey(c.Context, c.String("id"), actor(), now()); err != nil {
-			return missing(err, "DKIM key", c.String("id"))
-		}
-		return p.done(c, "DKIM key %s is deleted.", c.String("id"))
-	})
+	return p.command("delete", "delete a key", []cli.Flag{idFlag(store.NounDKIMKey)}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			if err := s.DeleteDKIMKey(c.Context, c.String("id"), actor(), now()); err != nil {
+				return missing(err, "DKIM key", c.String("id"))
+			}
+			return p.done(c, "DKIM key %s is deleted.", c.String("id"))
+		})
 }

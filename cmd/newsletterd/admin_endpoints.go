@@ -31,7 +31,10 @@ func endpointFlags() []cli.Flag {
 		stringFlag("name", "`NAME` of the receiver"),
 		referenceFlag("list", store.NounList, "only events of the list `ID` (empty: of every list)"),
 		choiceListFlag{
-			&cli.StringSliceFlag{Name: "event", Usage: "only events of the `TYPE`, as subscription.unsubscribed (repeatable; empty: all)"},
+			&cli.StringSliceFlag{
+				Name:  "event",
+				Usage: "only events of the `TYPE`, as subscription.unsubscribed (repeatable; empty: all)",
+			},
 			[]string{core.EventActivated, core.EventUnsubscribed, core.EventPreferences},
 		},
 	}
@@ -40,46 +43,56 @@ func endpointFlags() []cli.Flag {
 func (p *program) endpointCommands() *cli.Command {
 	id := idFlag(store.NounEndpoint)
 	create := p.command("create", "post a tenant's events to another receiver, too",
-		append([]cli.Flag{tenantFlag("the `ID` or name of its tenant")}, endpointFlags()...), []string{"tenant", "url"}, p.addEndpoint)
+		append([]cli.Flag{tenantFlag("the `ID` or name of its tenant")}, endpointFlags()...), []string{
+			"tenant",
+			"url",
+		}, p.addEndpoint)
 	create.Description = `The id is in X-Client-Id of its requests; the secret signs them. docs/webhooks.md tells how a receiver checks both kinds of
 signature. Addresses that are not public, and http, need the receiver's host:port in [webhooks] allow.
 
    newsletterd admin webhook-endpoint create --tenant ID --url https://crm.example.org/hooks/newsletter`
-	all := p.command("list", "list the other receivers", []cli.Flag{tenantFlag("only those of the tenant `ID` or name")}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		if _, _, err := tenantOf(c, s); err != nil {
-			return err
-		}
-		rows, err := pages(func(e core.Endpoint) string { return e.ID }, func(page core.Page) ([]core.Endpoint, error) {
-			return s.Endpoints(c.Context, c.String("tenant"), page)
+	all := p.command("list", "list the other receivers", []cli.Flag{tenantFlag("only those of the tenant `ID` or name")},
+		nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			if _, _, err := tenantOf(c, s); err != nil {
+				return err
+			}
+			rows, err := pages(func(e core.Endpoint) string { return e.ID }, func(page core.Page) ([]core.Endpoint, error) {
+				return s.Endpoints(c.Context, c.String("tenant"), page)
+			})
+			if err != nil {
+				return err
+			}
+			for i := range rows {
+				rows[i].URL = core.MaskURL(rows[i].URL)
+			}
+			return list(p.printer(c), rows, "id", "tenant_id", "name", "url", "failing_since", "disabled_at")
 		})
-		if err != nil {
-			return err
-		}
-		for i := range rows {
-			rows[i].URL = core.MaskURL(rows[i].URL)
-		}
-		return list(p.printer(c), rows, "id", "tenant_id", "name", "url", "failing_since", "disabled_at")
-	})
-	show := p.command("show", "show one receiver", []cli.Flag{id}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		e, err := s.Endpoint(c.Context, c.String("id"))
-		if err != nil {
-			return missing(err, "endpoint", c.String("id"))
-		}
-		return p.printer(c).record(endpointRow{e, ""})
-	})
+	show := p.command("show", "show one receiver", []cli.Flag{id}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			e, err := s.Endpoint(c.Context, c.String("id"))
+			if err != nil {
+				return missing(err, "endpoint", c.String("id"))
+			}
+			return p.printer(c).record(endpointRow{e, ""})
+		})
 	update := p.command("update", "change a receiver, switch it off or on, or replace its secret", append([]cli.Flag{
 		id, boolFlag("disabled", "post nothing to it (=false: go on, with what waits)"),
 		boolFlag("new-secret", "give it another secret; the one before signs beside it for a while"),
-		&cli.StringFlag{Name: "overlap", Usage: "with --new-secret: for how `LONG`, as 2h or 7d", Value: config.Duration(secretOverlap).String()},
+		&cli.StringFlag{
+			Name: "overlap", Usage: "with --new-secret: for how `LONG`, as 2h or 7d",
+			Value: config.Duration(secretOverlap).String(),
+		},
 		boolFlag("end-old-secret", "end the secret before the newest now"),
 	}, endpointFlags()...), []string{"id"}, p.updateEndpoint)
-	del := p.command("delete", "delete a receiver, with what waits for it", []cli.Flag{id}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		if err := s.DeleteEndpoint(c.Context, c.String("id"), actor(), now()); err != nil {
-			return missing(err, "endpoint", c.String("id"))
-		}
-		return p.done(c, "Endpoint %s is deleted.", c.String("id"))
-	})
-	test := p.command("test", "post an event of type webhook.test now, and show the answer", []cli.Flag{id}, []string{"id"}, p.testEndpoint)
+	del := p.command("delete", "delete a receiver, with what waits for it", []cli.Flag{id}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			if err := s.DeleteEndpoint(c.Context, c.String("id"), actor(), now()); err != nil {
+				return missing(err, "endpoint", c.String("id"))
+			}
+			return p.done(c, "Endpoint %s is deleted.", c.String("id"))
+		})
+	test := p.command("test", "post an event of type webhook.test now, and show the answer", []cli.Flag{id},
+		[]string{"id"}, p.testEndpoint)
 	log := p.command("log", "show the attempts of the last two weeks, the newest first", []cli.Flag{
 		id, boolFlag("failed", "only those that failed"), limitFlag("at most `N`", 50),
 	}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
@@ -104,7 +117,10 @@ signature. Addresses that are not public, and http, need the receiver's host:por
 }
 
 func endpointInput(c *cli.Context) core.EndpointInput {
-	return core.EndpointInput{Name: given(c, "name"), URL: given(c, "url"), ListID: given(c, "list"), Events: givenList(c, "event")}
+	return core.EndpointInput{
+		Name: given(c, "name"), URL: given(c, "url"), ListID: given(c, "list"),
+		Events: givenList(c, "event"),
+	}
 }
 
 // mayPost refuses, before the first attempt, what the guard would refuse at each.
@@ -151,7 +167,10 @@ func freshSecret() (secret string, key []byte, err error) {
 }
 
 func (p *program) updateEndpoint(c *cli.Context, cfg *config.Config, s *store.Store) (err error) {
-	change, secret := store.EndpointChange{EndpointInput: endpointInput(c), Disabled: givenBool(c, "disabled"), EndOld: c.Bool("end-old-secret")}, ""
+	change, secret := store.EndpointChange{
+		EndpointInput: endpointInput(c), Disabled: givenBool(c, "disabled"),
+		EndOld: c.Bool("end-old-secret"),
+	}, ""
 	if change.URL != nil {
 		if err := mayPost(cfg, *change.URL); err != nil {
 			return err

@@ -36,16 +36,18 @@ func (p *program) subscriberHistory() *cli.Command {
 		if err != nil {
 			return err
 		}
-		rows, err := pages(func(m store.HistoryEntry) string { return strconv.FormatInt(m.JobNo, 10) }, func(page core.Page) ([]store.HistoryEntry, error) {
-			return s.History(c.Context, email, tenants, all, page)
-		})
+		rows, err := pages(func(m store.HistoryEntry) string { return strconv.FormatInt(m.JobNo, 10) },
+			func(page core.Page) ([]store.HistoryEntry, error) {
+				return s.History(c.Context, email, tenants, all, page)
+			})
 		if err != nil {
 			return err
 		}
 		out := make([]mailedRecord, len(rows))
 		for i, m := range rows {
 			out[i] = mailedRecord{
-				m.JobID, m.TenantID, m.ListID, m.Subject, store.RecipientStates[m.State], m.Reason, m.Tries, m.FinishedAt, strings.Join(m.Marks.Names(), " "),
+				m.JobID, m.TenantID, m.ListID, m.Subject, store.RecipientStates[m.State], m.Reason, m.Tries, m.FinishedAt,
+				strings.Join(m.Marks.Names(), " "),
 			}
 		}
 		return list(p.printer(c), out, "finished_at", "status", "subject", "events", "reason", "job_id")

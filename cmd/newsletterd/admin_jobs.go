@@ -20,34 +20,53 @@ import (
 
 func (p *program) jobCommands() *cli.Command {
 	create := p.command("create", "make a send job", []cli.Flag{
-		referenceFlag("list", store.NounList, "the `ID` or name of the list"), stringFlag("subject", "`TEXT` of the subject, with placeholders"),
+		referenceFlag("list", store.NounList, "the `ID` or name of the list"),
+		stringFlag("subject", "`TEXT` of the subject, with placeholders"),
 		stringFlag("name", "`NAME` of the job, for yourself"), stringFlag("html", "the HTML part: `FILE`"),
 		stringFlag("text", "the text part: `FILE` (else it is made of the HTML)"),
-		refFlag{StringFlag: &cli.StringFlag{Name: "template", Usage: "`NAME` or id of a template of the tenant"}, noun: store.NounTemplate, byName: true},
+		refFlag{
+			StringFlag: &cli.StringFlag{Name: "template", Usage: "`NAME` or id of a template of the tenant"},
+			noun:       store.NounTemplate, byName: true,
+		},
 		stringFlag("unsubscribe-url", "visible unsubscribe `URL` with {{unsubscribe_token}} (else ours)"),
 		stringFlag("scheduled-at", "not before `TIME`, as 2026-12-24T08:00:00Z"),
-		stringFlag("window-start", "send from `TIME` on"), stringFlag("window-end", "send until `TIME`; what is left then is not sent"),
+		stringFlag("window-start", "send from `TIME` on"),
+		stringFlag("window-end", "send until `TIME`; what is left then is not sent"),
 		boolFlag("track-open", "count who opens it"), boolFlag("track-click", "count who follows its links"),
 		boolFlag("yes", "do not ask before a job to more than one reader"),
 	}, []string{"list", "subject"}, p.createJob)
-	create.Description = "   newsletterd admin job create --list ID --subject \"News for {{preferences.first_name | default: \\\"you\\\"}}\" --html issue.html\n\n" +
+	create.Description = "   newsletterd admin job create --list ID --subject \"News for {{preferences.first_name | " +
+		"default: \\\"you\\\"}}\" --html issue.html\n\n" +
 		"On a terminal it asks once before a job to more than one reader, unless --yes or --json is given."
 	all := p.command("list", "list the send jobs, the newest first", []cli.Flag{
-		tenantFlag("only those of the tenant `ID` or name"), oneOfFlag("status", "only those that are `STATUS`: "+strings.Join(jobStates, ", "), optional(jobStates)...),
+		tenantFlag("only those of the tenant `ID` or name"),
+		oneOfFlag("status", "only those that are `STATUS`: "+strings.Join(jobStates, ", "), optional(jobStates)...),
 	}, nil, p.listJobs)
-	show := p.command("show", "show a send job with its figures", []cli.Flag{idFlag(store.NounJob)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		return p.printJob(c, s, c.String("id"))
-	})
-	cancel := p.command("cancel", "stop a send job; what is in flight is finished", []cli.Flag{idFlag(store.NounJob)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		j, err := s.CancelSendJob(c.Context, c.String("id"), now())
-		if err != nil {
-			return missing(err, "job", c.String("id"))
-		}
-		return p.printJob(c, s, j.ID)
-	})
-	watch := p.command("watch", "follow a send job to its end", []cli.Flag{idFlag(store.NounJob), boolFlag("to-the-end", "wait for deferred recipients too, which are tried for two days")}, []string{"id"}, p.watchJob)
-	watch.Description = "On a terminal one line that tells how fast it goes and when it will be done, else a line whenever something has changed.\nExit code 1 if the job ends otherwise than completed.\nIt also ends, with exit code 0, when only recipients are left that wait for another try."
-	return &cli.Command{Name: "job", Usage: "send jobs", Subcommands: []*cli.Command{create, all, show, p.previewJobCommand(), p.testJobCommand(), cancel, p.resumeCommand(), p.retryCommand(), p.recipientsCommand(), watch}}
+	show := p.command("show", "show a send job with its figures", []cli.Flag{idFlag(store.NounJob)}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			return p.printJob(c, s, c.String("id"))
+		})
+	cancel := p.command("cancel", "stop a send job; what is in flight is finished", []cli.Flag{idFlag(store.NounJob)},
+		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			j, err := s.CancelSendJob(c.Context, c.String("id"), now())
+			if err != nil {
+				return missing(err, "job", c.String("id"))
+			}
+			return p.printJob(c, s, j.ID)
+		})
+	watch := p.command("watch", "follow a send job to its end",
+		[]cli.Flag{idFlag(store.NounJob), boolFlag("to-the-end",
+			"wait for deferred recipients too, which are tried for two days")}, []string{"id"}, p.watchJob)
+	watch.Description = "On a terminal one line that tells how fast it goes and when it will be done, else a line " +
+		"whenever something has changed.\nExit code 1 if the job ends otherwise than completed.\nIt also ends, with exit " +
+		"code 0, when only recipients are left that wait for another try."
+	return &cli.Command{
+		Name: "job", Usage: "send jobs",
+		Subcommands: []*cli.Command{
+			create, all, show, p.previewJobCommand(), p.testJobCommand(), cancel, p.resumeCommand(),
+			p.retryCommand(), p.recipientsCommand(), watch,
+		},
+	}
 }
 
 func (p *program) resumeCommand() *cli.Command {
@@ -76,14 +95,16 @@ In a file that was restored or copied all jobs are held (restored): what they ha
 }
 
 func (p *program) retryCommand() *cli.Command {
-	retry := p.command("retry-failed", "send what an ended send job has not", []cli.Flag{idFlag(store.NounJob)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		j, err := s.RetryFailed(c.Context, c.String("id"), actor(), now())
-		if err != nil {
-			return missing(err, "job", c.String("id"))
-		}
-		return p.printJob(c, s, j.ID)
-	})
-	retry.Description = "Makes a new job with the same content for the recipients that failed, or that a cancelled job left, if they may still be mailed."
+	retry := p.command("retry-failed", "send what an ended send job has not", []cli.Flag{idFlag(store.NounJob)},
+		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			j, err := s.RetryFailed(c.Context, c.String("id"), actor(), now())
+			if err != nil {
+				return missing(err, "job", c.String("id"))
+			}
+			return p.printJob(c, s, j.ID)
+		})
+	retry.Description = "Makes a new job with the same content for the recipients that failed, or that a cancelled job " +
+		"left, if they may still be mailed."
 	return retry
 }
 
@@ -176,13 +197,19 @@ func newJob(c *cli.Context) (n core.NewJob, err error) {
 			return n, err
 		}
 	}
-	for flag, to := range map[string]*core.Instant{"scheduled-at": &n.ScheduledAt, "window-start": &n.WindowStart, "window-end": &n.WindowEnd} {
+	for flag, to := range map[string]*core.Instant{
+		"scheduled-at": &n.ScheduledAt, "window-start": &n.WindowStart,
+		"window-end": &n.WindowEnd,
+	} {
 		if c.String(flag) == "" {
 			continue
 		}
 		at, err := time.Parse(time.RFC3339, c.String(flag))
 		if err != nil {
-			return n, usageError{c.Command.HelpName, fmt.Sprintf("--%s: %q is no time (as 2026-12-24T08:00:00Z)", flag, c.String(flag))}
+			return n, usageError{
+				c.Command.HelpName,
+				fmt.Sprintf("--%s: %q is no time (as 2026-12-24T08:00:00Z)", flag, c.String(flag)),
+			}
 		}
 		*to = core.At(at)
 	}
@@ -224,7 +251,10 @@ func (p *program) printJob(c *cli.Context, s *store.Store, id string) error {
 	return p.printer(c).record(v)
 }
 
-var jobStates = []string{string(core.JobPending), string(core.JobRunning), string(core.JobCompleted), string(core.JobFailed), string(core.JobCancelled)}
+var jobStates = []string{
+	string(core.JobPending), string(core.JobRunning), string(core.JobCompleted),
+	string(core.JobFailed), string(core.JobCancelled),
+}
 
 func (p *program) listJobs(c *cli.Context, _ *config.Config, s *store.Store) error {
 	f := store.JobFilter{Status: core.JobStatus(c.String("status"))}
@@ -232,11 +262,13 @@ func (p *program) listJobs(c *cli.Context, _ *config.Config, s *store.Store) err
 	if f.Tenants, f.All, err = tenantOf(c, s); err != nil {
 		return err
 	}
-	jobs, err := pages(func(v core.JobView) string { return strconv.FormatInt(v.No, 10) }, func(page core.Page) ([]core.JobView, error) {
-		return s.JobViews(c.Context, f, page)
-	})
+	jobs, err := pages(func(v core.JobView) string { return strconv.FormatInt(v.No, 10) },
+		func(page core.Page) ([]core.JobView, error) {
+			return s.JobViews(c.Context, f, page)
+		})
 	if err != nil {
 		return err
 	}
-	return list(p.printer(c), jobs, "id", "status", "subject", "recipients", "sent", "failed", "skipped", "deferred", "next_attempt_at", "created_at")
+	return list(p.printer(c), jobs, "id", "status", "subject", "recipients", "sent", "failed", "skipped", "deferred",
+		"next_attempt_at", "created_at")
 }

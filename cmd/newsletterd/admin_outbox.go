@@ -23,7 +23,8 @@ var eventTypes = []string{core.EventActivated, core.EventUnsubscribed, core.Even
 
 func (p *program) outboxCommands() *cli.Command {
 	all := p.command("list", "list the events that wait, and the dead letters", []cli.Flag{
-		tenantFlag("only those of the tenant `ID` or name"), referenceFlag("list", store.NounList, "only those of the list `ID`"),
+		tenantFlag("only those of the tenant `ID` or name"),
+		referenceFlag("list", store.NounList, "only those of the list `ID`"),
 		stringFlag("email", "only those about the `ADDRESS`, with --list"),
 		oneOfFlag("type", "only those of the `TYPE`, as subscription.unsubscribed", optional(eventTypes)...),
 		referenceFlag("endpoint", store.NounEndpoint, "only those for the endpoint `ID` (admin webhook-endpoint)"),
@@ -35,27 +36,35 @@ letter: it stays 30 days for "retry", and does not hold back later events.
 
    newsletterd admin outbox list --state dead`
 	endpoint := referenceFlag("endpoint", store.NounEndpoint, "as it goes to the endpoint `ID`")
-	show := p.command("show", "show one event with its body", []cli.Flag{idFlag(store.NounEvent), endpoint}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		found, err := s.OutboxEvent(c.Context, c.String("id"), c.String("endpoint"))
-		if err != nil {
-			return missing(err, "event in the outbox:", c.String("id"))
-		}
-		e := found[0]
-		return p.printer(c).record(outboxRow{e, e.State(), json.RawMessage(e.Body)})
-	})
+	show := p.command("show", "show one event with its body", []cli.Flag{idFlag(store.NounEvent), endpoint},
+		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			found, err := s.OutboxEvent(c.Context, c.String("id"), c.String("endpoint"))
+			if err != nil {
+				return missing(err, "event in the outbox:", c.String("id"))
+			}
+			e := found[0]
+			return p.printer(c).record(outboxRow{e, e.State(), json.RawMessage(e.Body)})
+		})
 	retry := p.command("retry", "deliver an event, or all dead letters, again now", []cli.Flag{
-		idFlag(store.NounEvent), endpoint, boolFlag("dead", "all dead letters"), tenantFlag("all dead letters of the tenant `ID` or name"),
+		idFlag(store.NounEvent), endpoint, boolFlag("dead", "all dead letters"),
+		tenantFlag("all dead letters of the tenant `ID` or name"),
 	}, nil, p.retryOutbox)
 	retry.Description = `A receiver that was told something newer meanwhile leaves a late event without effect, so nothing can go wrong by it.
 
    newsletterd admin outbox retry --id EVENT
    newsletterd admin outbox retry --tenant ID
    newsletterd admin outbox retry --dead`
-	return &cli.Command{Name: "outbox", Usage: "events on their way to the send service and to endpoints", Subcommands: []*cli.Command{all, show, retry}}
+	return &cli.Command{
+		Name: "outbox", Usage: "events on their way to the send service and to endpoints",
+		Subcommands: []*cli.Command{all, show, retry},
+	}
 }
 
 func (p *program) listOutbox(c *cli.Context, _ *config.Config, s *store.Store) error {
-	f := store.OutboxFilter{TenantID: c.String("tenant"), ListID: c.String("list"), Type: c.String("type"), State: c.String("state"), EndpointID: c.String("endpoint")}
+	f := store.OutboxFilter{
+		TenantID: c.String("tenant"), ListID: c.String("list"), Type: c.String("type"),
+		State: c.String("state"), EndpointID: c.String("endpoint"),
+	}
 	if email := c.String("email"); email != "" {
 		if f.ListID == "" {
 			return usageError{c.Command.HelpName, "--email needs --list"}
@@ -89,7 +98,8 @@ func (p *program) listOutbox(c *cli.Context, _ *config.Config, s *store.Store) e
 			break
 		}
 	}
-	return list(p.printer(c), rows, "event_id", "event_type", "state", "list_id", "endpoint_id", "occurred_at", "due_at", "tries", "last_error")
+	return list(p.printer(c), rows, "event_id", "event_type", "state", "list_id", "endpoint_id", "occurred_at", "due_at",
+		"tries", "last_error")
 }
 
 func (p *program) retryOutbox(c *cli.Context, _ *config.Config, s *store.Store) error {

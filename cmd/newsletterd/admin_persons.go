@@ -13,7 +13,8 @@ import (
 
 // personFlag names a person by address, or by the id of a user.
 func personFlag() cli.Flag {
-	return referenceFlag("id", store.NounUser, "the `PERSON`: an e-mail address, of a user or not, or a user's id or name", "user", "email")
+	return referenceFlag("id", store.NounUser, "the `PERSON`: an e-mail address, of a user or not, or a user's id or name",
+		"user", "email")
 }
 
 // personOf is whom the flag means, with the account.
@@ -63,7 +64,8 @@ func nothingKnown(who store.Person) error { return fmt.Errorf("nothing is known 
 
 // personCommands are those of admin user.
 func (p *program) personCommands() []*cli.Command {
-	export := p.command("export", "print everything that is known about a person, as JSON", []cli.Flag{personFlag()}, []string{"id"},
+	export := p.command("export", "print everything that is known about a person, as JSON", []cli.Flag{personFlag()},
+		[]string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			who, err := personOf(c, s)
 			if err != nil {
@@ -94,7 +96,9 @@ snapshots) still hold the data until they are replaced.
 // eraseSubscriber is admin subscriber erase.
 func (p *program) eraseSubscriber() *cli.Command {
 	cmd := p.command("erase", "remove everything that lists hold about an address; an account of it stays",
-		[]cli.Flag{stringFlag("email", "the `ADDRESS`"), tenantOrAll()}, []string{"email"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+		[]cli.Flag{stringFlag("email", "the `ADDRESS`"), tenantOrAll()}, []string{"email"}, func(c *cli.Context,
+			_ *config.Config, s *store.Store,
+		) error {
 			who, err := subscriberOf(c)
 			if err != nil {
 				return err

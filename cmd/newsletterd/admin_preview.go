@@ -24,7 +24,8 @@ func previewFlags(flags ...cli.Flag) []cli.Flag {
 
 func (p *program) previewJobCommand() *cli.Command {
 	preview := p.command("preview", "render a send job without sending it", previewFlags(
-		idFlag(store.NounJob), stringFlag("email", "as the subscriber with this `ADDRESS` gets it (else somebody of whom nothing is known)"),
+		idFlag(store.NounJob), stringFlag("email",
+			"as the subscriber with this `ADDRESS` gets it (else somebody of whom nothing is known)"),
 	), []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		var to core.Email
 		if c.IsSet("email") {
@@ -73,7 +74,8 @@ func trial(c *cli.Context, cfg *config.Config, s *store.Store) (t handlers.Trial
 }
 
 func (p *program) previewTemplateCommand() *cli.Command {
-	return p.command("preview", "render a template with its layout", previewFlags(idFlag(store.NounTemplate)), []string{"id"},
+	return p.command("preview", "render a template with its layout", previewFlags(idFlag(store.NounTemplate)),
+		[]string{"id"},
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			t, err := s.TemplateByID(c.Context, c.String("id"))
 			if err != nil {

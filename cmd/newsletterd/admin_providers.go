@@ -26,9 +26,13 @@ type providerRow struct {
 }
 
 func (p *program) providerCommands() *cli.Command {
-	return &cli.Command{Name: "provider", Usage: "mail providers that report what became of mails", Subcommands: []*cli.Command{
-		p.providerCreateCommand(), p.providerListCommand(), p.providerShowCommand(), p.providerUpdateCommand(), p.providerDeleteCommand(),
-	}}
+	return &cli.Command{
+		Name: "provider", Usage: "mail providers that report what became of mails",
+		Subcommands: []*cli.Command{
+			p.providerCreateCommand(), p.providerListCommand(), p.providerShowCommand(), p.providerUpdateCommand(),
+			p.providerDeleteCommand(),
+		},
+	}
 }
 
 func topicFlag() cli.Flag {
@@ -42,7 +46,8 @@ func secretFlag() cli.Flag {
 func (p *program) providerCreateCommand() *cli.Command {
 	c := p.command("create", "add a mail provider", []cli.Flag{
 		stringFlag("name", "`NAME`: its webhook is /webhooks/NAME"),
-		oneOfFlag("kind", "`KIND`: "+strings.Join(config.ProviderKinds(), ", "), config.ProviderKinds()...).byDefault(report.KindGeneric),
+		oneOfFlag("kind", "`KIND`: "+strings.Join(config.ProviderKinds(), ", "),
+			config.ProviderKinds()...).byDefault(report.KindGeneric),
 		tenantFlag("the `ID` or name of its tenant (else it may report for every tenant)"), topicFlag(), secretFlag(),
 	}, []string{"name"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		kind := report.KindOf(c.String("kind"))
@@ -50,7 +55,10 @@ func (p *program) providerCreateCommand() *cli.Command {
 		if err != nil {
 			return err
 		}
-		record := store.Provider{Name: c.String("name"), Kind: kind.Name, TenantID: c.String("tenant"), Topics: c.StringSlice("topic")}
+		record := store.Provider{
+			Name: c.String("name"), Kind: kind.Name, TenantID: c.String("tenant"),
+			Topics: c.StringSlice("topic"),
+		}
 		if err := kind.CheckTopics(record.Topics); err != nil {
 			return err
 		}
@@ -89,26 +97,27 @@ func (p *program) providerSecret(c *cli.Context, kind *report.Kind, given bool) 
 }
 
 func (p *program) providerListCommand() *cli.Command {
-	return p.command("list", "list the mail providers", nil, nil, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
-		kept, err := pages(func(p store.Provider) string { return p.Name }, func(page core.Page) ([]store.Provider, error) {
-			return s.Providers(c.Context, page)
-		})
-		if err != nil {
-			return err
-		}
-		rows := []providerRow{}
-		configured := providerRecords(cfg)
-		for _, record := range kept {
-			if configured[record.Name] == nil {
-				rows = append(rows, newProviderRow(cfg, record, "database"))
+	return p.command("list", "list the mail providers", nil, nil,
+		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+			kept, err := pages(func(p store.Provider) string { return p.Name }, func(page core.Page) ([]store.Provider, error) {
+				return s.Providers(c.Context, page)
+			})
+			if err != nil {
+				return err
 			}
-		}
-		for _, record := range configured {
-			rows = append(rows, newProviderRow(cfg, record.Provider, "configuration"))
-		}
-		slices.SortFunc(rows, func(a, b providerRow) int { return strings.Compare(a.Name, b.Name) })
-		return list(p.printer(c), rows, "name", "kind", "tenant_id", "source", "disabled_at", "url")
-	})
+			rows := []providerRow{}
+			configured := providerRecords(cfg)
+			for _, record := range kept {
+				if configured[record.Name] == nil {
+					rows = append(rows, newProviderRow(cfg, record, "database"))
+				}
+			}
+			for _, record := range configured {
+				rows = append(rows, newProviderRow(cfg, record.Provider, "configuration"))
+			}
+			slices.SortFunc(rows, func(a, b providerRow) int { return strings.Compare(a.Name, b.Name) })
+			return list(p.printer(c), rows, "name", "kind", "tenant_id", "source", "disabled_at", "url")
+		})
 }
 
 func newProviderRow(cfg *config.Config, p store.Provider, source string) providerRow {
@@ -119,7 +128,10 @@ func newProviderRow(cfg *config.Config, p store.Provider, source string) provide
 func (p *program) oneProvider(
 	name, usage string, flags []cli.Flag, run func(c *cli.Context, cfg *config.Config, s *store.Store, name string) error,
 ) *cli.Command {
-	flags = append([]cli.Flag{&cli.StringFlag{Name: "name", Aliases: []string{"id"}, Usage: "the `NAME` of the provider, or the beginning of it"}}, flags...)
+	flags = append([]cli.Flag{&cli.StringFlag{
+		Name: "name", Aliases: []string{"id"},
+		Usage: "the `NAME` of the provider, or the beginning of it",
+	}}, flags...)
 	return p.command(name, usage, flags, []string{"name"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		found, err := findProvider(c, cfg, s, c.String("name"))
 		if err != nil {
@@ -212,7 +224,8 @@ func (p *program) providerUpdateCommand() *cli.Command {
 			return errors.New("this program does not know the kind " + record.Kind)
 		}
 		change := store.ProviderChange{
-			TenantID: given(c, "tenant"), Topics: givenList(c, "topic"), Disabled: givenBool(c, "disabled"), EndOldSecret: c.Bool("end-old-secret"),
+			TenantID: given(c, "tenant"), Topics: givenList(c, "topic"), Disabled: givenBool(c, "disabled"),
+			EndOldSecret: c.Bool("end-old-secret"),
 		}
 		if change.Topics != nil {
 			if err := kind.CheckTopics(*change.Topics); err != nil {
@@ -244,10 +257,11 @@ func (p *program) providerUpdateCommand() *cli.Command {
 }
 
 func (p *program) providerDeleteCommand() *cli.Command {
-	return p.oneProvider("delete", "delete a mail provider", nil, func(c *cli.Context, _ *config.Config, s *store.Store, name string) error {
-		if err := s.DeleteProvider(c.Context, name, actor(), now()); err != nil {
-			return missing(err, "provider", name)
-		}
-		return p.done(c, "Provider %s is deleted.", name)
-	})
+	return p.oneProvider("delete", "delete a mail provider", nil,
+		func(c *cli.Context, _ *config.Config, s *store.Store, name string) error {
+			if err := s.DeleteProvider(c.Context, name, actor(), now()); err != nil {
+				return missing(err, "provider", name)
+			}
+			return p.done(c, "Provider %s is deleted.", name)
+		})
 }

@@ -25,8 +25,10 @@ type recipientRecord struct {
 
 func (p *program) recipientsCommand() *cli.Command {
 	c := p.command("recipients", "list what happened to each recipient of a send job", []cli.Flag{
-		idFlag(store.NounJob), oneOfFlag("status", "only those that are `STATUS`: "+strings.Join(store.RecipientStates[:], ", "), optional(store.RecipientStates[:])...),
-		stringFlag("code", "only those that were refused with `CODE`, as 550 or 5.1.1"), stringFlag("email", "only this `ADDRESS`"),
+		idFlag(store.NounJob), oneOfFlag("status", "only those that are `STATUS`: "+
+			strings.Join(store.RecipientStates[:], ", "), optional(store.RecipientStates[:])...),
+		stringFlag("code", "only those that were refused with `CODE`, as 550 or 5.1.1"),
+		stringFlag("email", "only this `ADDRESS`"),
 	}, []string{"id"}, p.listRecipients)
 	c.Description = "   newsletterd admin job recipients --id ID --status failed --code 5.1.1"
 	return c
@@ -45,16 +47,18 @@ func (p *program) listRecipients(c *cli.Context, _ *config.Config, s *store.Stor
 	if err != nil {
 		return missing(err, "job", c.String("id"))
 	}
-	rows, err := pages(func(r store.Recipient) string { return strconv.FormatInt(r.Seq, 10) }, func(page core.Page) ([]store.Recipient, error) {
-		return s.Recipients(c.Context, &j, f, page)
-	})
+	rows, err := pages(func(r store.Recipient) string { return strconv.FormatInt(r.Seq, 10) },
+		func(page core.Page) ([]store.Recipient, error) {
+			return s.Recipients(c.Context, &j, f, page)
+		})
 	if err != nil {
 		return err
 	}
 	out := make([]recipientRecord, len(rows))
 	for i, r := range rows {
 		out[i] = recipientRecord{
-			r.Seq, r.Email, store.RecipientStates[r.State], r.Reason, r.Tries, r.DueAt, r.FinishedAt, strings.Join(r.Marks.Names(), " "),
+			r.Seq, r.Email, store.RecipientStates[r.State], r.Reason, r.Tries, r.DueAt, r.FinishedAt,
+			strings.Join(r.Marks.Names(), " "),
 		}
 	}
 	return list(p.printer(c), out, "email", "status", "reason", "tries", "next_try_at", "finished_at", "events")

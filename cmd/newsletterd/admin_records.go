@@ -41,7 +41,8 @@ func tenantFlags() []cli.Flag {
 		stringFlag("brand-color", "`COLOR` of its pages and mails, as #336699"),
 		stringFlag("brand-logo-url", "https `URL` of the logo on its pages and mails"),
 		stringFlag("privacy-url", "`URL` of its privacy notice, linked on its pages"),
-		oneOfFlag("language", "`LANGUAGE` of the pages and mails of its lists: en, de, fr or es", optional(core.Languages)...),
+		oneOfFlag("language", "`LANGUAGE` of the pages and mails of its lists: en, de, fr or es",
+			optional(core.Languages)...),
 		boolFlag("no-tracking", "never track opens and clicks, whatever a job asks; --no-tracking=false allows it again"),
 		jsonFlag("mail-texts", "wordings of the mails to its subscribers"),
 		jsonFlag("relays", "SMTP relays of its own in the order of use, [] for the daemon's"),
@@ -72,24 +73,26 @@ func tenantInput(c *cli.Context) (core.TenantInput, error) {
 }
 
 func (p *program) tenantCommands() *cli.Command {
-	create := p.command("create", "add a tenant", append([]cli.Flag{knownID()}, tenantFlags()...), []string{"name"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		in, err := tenantInput(c)
-		if err != nil {
-			return err
-		}
-		t, err := core.NewTenant(in, now())
-		if err == nil {
-			t.ID, err = newID(c, t.ID)
-		}
-		if err == nil {
-			err = s.AddTenant(c.Context, t, actor())
-		}
-		if err != nil {
-			return err
-		}
-		return p.printer(c).record(t)
-	})
-	create.Description = "   newsletterd admin tenant create --name Acme --domain acme.example --mail-from news@acme.example"
+	create := p.command("create", "add a tenant", append([]cli.Flag{knownID()}, tenantFlags()...), []string{"name"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			in, err := tenantInput(c)
+			if err != nil {
+				return err
+			}
+			t, err := core.NewTenant(in, now())
+			if err == nil {
+				t.ID, err = newID(c, t.ID)
+			}
+			if err == nil {
+				err = s.AddTenant(c.Context, t, actor())
+			}
+			if err != nil {
+				return err
+			}
+			return p.printer(c).record(t)
+		})
+	create.Description = "   newsletterd admin tenant create --name Acme --domain acme.example --mail-from " +
+		"news@acme.example"
 	all := p.command("list", "list the tenants", nil, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		rows, err := pages(func(t core.Tenant) string { return t.ID }, func(page core.Page) ([]core.Tenant, error) {
 			return s.Tenants(c.Context, nil, true, page)
@@ -99,32 +102,39 @@ func (p *program) tenantCommands() *cli.Command {
 		}
 		return list(p.printer(c), rows, "id", "name", "status", "domains", "created_at")
 	})
-	show := p.command("show", "show one tenant", []cli.Flag{idFlag(store.NounTenant)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		t, err := s.Tenant(c.Context, c.String("id"))
-		if err != nil {
-			return missing(err, "tenant", c.String("id"))
-		}
-		return p.printer(c).record(t)
-	})
-	update := p.command("update", "change a tenant", append([]cli.Flag{idFlag(store.NounTenant)}, tenantFlags()...), []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		in, err := tenantInput(c)
-		if err != nil {
-			return err
-		}
-		at := now()
-		t, err := s.UpdateTenant(c.Context, c.String("id"), actor(), func(t *core.Tenant) error { return t.Change(in, true, at) })
-		if err != nil {
-			return missing(err, "tenant", c.String("id"))
-		}
-		return p.printer(c).record(t)
-	})
-	del := p.command("delete", "delete a tenant with everything that it has", []cli.Flag{idFlag(store.NounTenant)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		if err := s.DeleteTenant(c.Context, c.String("id"), actor(), now()); err != nil {
-			return missing(err, "tenant", c.String("id"))
-		}
-		return p.done(c, "Tenant %s is deleted; its rows go after 30 days.", c.String("id"))
-	})
-	return &cli.Command{Name: "tenant", Usage: "customers of the service", Subcommands: []*cli.Command{create, all, show, update, del}}
+	show := p.command("show", "show one tenant", []cli.Flag{idFlag(store.NounTenant)}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			t, err := s.Tenant(c.Context, c.String("id"))
+			if err != nil {
+				return missing(err, "tenant", c.String("id"))
+			}
+			return p.printer(c).record(t)
+		})
+	update := p.command("update", "change a tenant", append([]cli.Flag{idFlag(store.NounTenant)}, tenantFlags()...),
+		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			in, err := tenantInput(c)
+			if err != nil {
+				return err
+			}
+			at := now()
+			t, err := s.UpdateTenant(c.Context, c.String("id"), actor(),
+				func(t *core.Tenant) error { return t.Change(in, true, at) })
+			if err != nil {
+				return missing(err, "tenant", c.String("id"))
+			}
+			return p.printer(c).record(t)
+		})
+	del := p.command("delete", "delete a tenant with everything that it has", []cli.Flag{idFlag(store.NounTenant)},
+		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			if err := s.DeleteTenant(c.Context, c.String("id"), actor(), now()); err != nil {
+				return missing(err, "tenant", c.String("id"))
+			}
+			return p.done(c, "Tenant %s is deleted; its rows go after 30 days.", c.String("id"))
+		})
+	return &cli.Command{
+		Name: "tenant", Usage: "customers of the service",
+		Subcommands: []*cli.Command{create, all, show, update, del},
+	}
 }
 
 // listText is a list with its counts as a table shows it; in JSON they are a record of their own, as in the API.
@@ -137,10 +147,13 @@ func listFlags() []cli.Flag {
 	return []cli.Flag{
 		stringFlag("name", "`NAME` of the list, as subscribers read it"),
 		oneOfFlag("status", "`STATUS`: active or inactive", core.ListActive, core.ListInactive),
-		oneOfFlag("confirm-token", "what the token in subscribe's answer is good for: live, receipt or trusted (empty: as configured)", "", "live", "receipt", "trusted"),
+		oneOfFlag("confirm-token",
+			"what the token in subscribe's answer is good for: live, receipt or trusted (empty: as configured)", "", "live",
+			"receipt", "trusted"),
 		boolFlag("require-mailed-proof", "send jobs leave out those who didn't confirm by a mailed link"),
 		boolFlag("sync-removes-absent", "a full sync unsubscribes whom it doesn't name (default; =false: it doesn't)"),
-		oneOfFlag("language", "`LANGUAGE` of its pages and mails: en, de, fr or es (empty: the tenant's)", optional(core.Languages)...),
+		oneOfFlag("language", "`LANGUAGE` of its pages and mails: en, de, fr or es (empty: the tenant's)",
+			optional(core.Languages)...),
 		stringFlag("description", "`TEXT` above its subscribe form"),
 		stringFlag("consent-text", "`TEXT` that one agrees to there; every version is kept"),
 		jsonFlag("fields", "what it asks for beside the address"),
@@ -165,74 +178,89 @@ func listInput(c *cli.Context) (core.ListInput, error) {
 	return in, errors.Join(err1, err2)
 }
 
-func (p *program) listCommands() *cli.Command {
-	tenantOption := tenantFlag("the `ID` or name of its tenant")
-	create := p.command("create", "add a newsletter list", append([]cli.Flag{tenantOption, knownID()}, listFlags()...), []string{"tenant", "name"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		in, err := listInput(c)
-		if err != nil {
-			return err
-		}
-		in.TenantID = given(c, "tenant")
-		l, err := core.NewList(in, now())
-		if err == nil {
-			l.ID, err = newID(c, l.ID)
-		}
-		if err != nil {
-			return err
-		}
-		if err := s.AddList(c.Context, l, actor()); err != nil {
-			return missing(err, "tenant", l.TenantID)
-		}
-		return p.printer(c).record(l)
-	})
-	create.Description = "   newsletterd admin list create --tenant ID --name \"Monthly news\""
-	all := p.command("list", "list the newsletter lists", []cli.Flag{tenantFlag("only those of the tenant `ID` or name")}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		ids, every, err := tenantOf(c, s)
-		if err != nil {
-			return err
-		}
-		rows, err := pages(func(l store.CountedList) string { return l.ID }, func(page core.Page) ([]store.CountedList, error) {
+func (p *program) printLists(c *cli.Context, _ *config.Config, s *store.Store) error {
+	ids, every, err := tenantOf(c, s)
+	if err != nil {
+		return err
+	}
+	rows, err := pages(func(l store.CountedList) string { return l.ID },
+		func(page core.Page) ([]store.CountedList, error) {
 			return s.CountedLists(c.Context, ids, every, page)
 		})
-		if err != nil {
-			return err
-		}
-		if out := p.printer(c); out.json {
-			return list(out, rows)
-		}
-		flat := make([]listText, len(rows))
-		for i := range rows {
-			flat[i] = listText{rows[i].List, rows[i].Counts}
-		}
-		return list(p.printer(c), flat, "id", "tenant_id", "name", "status", "active", "pending", "unsubscribed", "bounced", "mailable")
-	})
-	show := p.command("show", "show one newsletter list", []cli.Flag{idFlag(store.NounList)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		l, err := s.CountedList(c.Context, c.String("id"))
-		if err != nil {
-			return missing(err, "list", c.String("id"))
-		}
-		if out := p.printer(c); out.json {
-			return out.value(l)
-		}
-		return p.printer(c).record(listText{l.List, l.Counts})
-	})
-	update := p.command("update", "change a newsletter list", append([]cli.Flag{idFlag(store.NounList)}, listFlags()...), []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		in, err := listInput(c)
-		if err != nil {
-			return err
-		}
-		at := now()
-		l, err := s.UpdateList(c.Context, c.String("id"), actor(), func(l *core.List) error { return l.Change(in, at) })
-		if err != nil {
-			return missing(err, "list", c.String("id"))
-		}
-		return p.printer(c).record(l)
-	})
-	del := p.command("delete", "delete a list with its subscriptions and jobs", []cli.Flag{idFlag(store.NounList)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		if err := s.DeleteList(c.Context, c.String("id"), actor(), now()); err != nil {
-			return missing(err, "list", c.String("id"))
-		}
-		return p.done(c, "List %s is deleted; its rows go after 30 days.", c.String("id"))
-	})
-	return &cli.Command{Name: "list", Usage: "newsletter lists", Subcommands: []*cli.Command{create, all, show, update, del, p.listSyncCommand(), p.listSyncsCommand(), p.listFormCommand(), p.listReasonsCommand()}}
+	if err != nil {
+		return err
+	}
+	if out := p.printer(c); out.json {
+		return list(out, rows)
+	}
+	flat := make([]listText, len(rows))
+	for i := range rows {
+		flat[i] = listText{rows[i].List, rows[i].Counts}
+	}
+	return list(p.printer(c), flat, "id", "tenant_id", "name", "status", "active", "pending", "unsubscribed", "bounced",
+		"mailable")
+}
+
+func (p *program) listCommands() *cli.Command {
+	tenantOption := tenantFlag("the `ID` or name of its tenant")
+	create := p.command("create", "add a newsletter list", append([]cli.Flag{tenantOption, knownID()}, listFlags()...),
+		[]string{"tenant", "name"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			in, err := listInput(c)
+			if err != nil {
+				return err
+			}
+			in.TenantID = given(c, "tenant")
+			l, err := core.NewList(in, now())
+			if err == nil {
+				l.ID, err = newID(c, l.ID)
+			}
+			if err != nil {
+				return err
+			}
+			if err := s.AddList(c.Context, l, actor()); err != nil {
+				return missing(err, "tenant", l.TenantID)
+			}
+			return p.printer(c).record(l)
+		})
+	create.Description = "   newsletterd admin list create --tenant ID --name \"Monthly news\""
+	all := p.command("list", "list the newsletter lists", []cli.Flag{tenantFlag("only those of the tenant `ID` or name")},
+		nil, p.printLists)
+	show := p.command("show", "show one newsletter list", []cli.Flag{idFlag(store.NounList)}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			l, err := s.CountedList(c.Context, c.String("id"))
+			if err != nil {
+				return missing(err, "list", c.String("id"))
+			}
+			if out := p.printer(c); out.json {
+				return out.value(l)
+			}
+			return p.printer(c).record(listText{l.List, l.Counts})
+		})
+	update := p.command("update", "change a newsletter list", append([]cli.Flag{idFlag(store.NounList)}, listFlags()...),
+		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			in, err := listInput(c)
+			if err != nil {
+				return err
+			}
+			at := now()
+			l, err := s.UpdateList(c.Context, c.String("id"), actor(), func(l *core.List) error { return l.Change(in, at) })
+			if err != nil {
+				return missing(err, "list", c.String("id"))
+			}
+			return p.printer(c).record(l)
+		})
+	del := p.command("delete", "delete a list with its subscriptions and jobs", []cli.Flag{idFlag(store.NounList)},
+		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			if err := s.DeleteList(c.Context, c.String("id"), actor(), now()); err != nil {
+				return missing(err, "list", c.String("id"))
+			}
+			return p.done(c, "List %s is deleted; its rows go after 30 days.", c.String("id"))
+		})
+	return &cli.Command{
+		Name: "list", Usage: "newsletter lists",
+		Subcommands: []*cli.Command{
+			create, all, show, update, del, p.listSyncCommand(), p.listSyncsCommand(),
+			p.listFormCommand(), p.listReasonsCommand(),
+		},
+	}
 }

@@ -58,7 +58,8 @@ address is left out and counted by evidence_unreadable; its line is imported all
 		referenceFlag("list", store.NounList, "the `ID` or name of the list"),
 		&cli.StringFlag{Name: "file", Usage: "the `FILE`, which must not exist; - is standard output", Value: "-"},
 		oneOfFlag("status", "only those with this `STATUS`: "+strings.Join(shownStatuses, ", "), optional(shownStatuses)...),
-		stringFlag("email", "instead of a list: print everything that lists hold about this `ADDRESS`, as JSON"), tenantOrAll(),
+		stringFlag("email", "instead of a list: print everything that lists hold about this `ADDRESS`, as JSON"),
+		tenantOrAll(),
 	}, nil, p.exportSubscribers)
 	exp.Description = `Who has agreed and gets nothing all the same is bounced, complaint or suppressed here; import leaves these out. Cells that a spreadsheet would run as a formula get an apostrophe in front; import takes it off again.
 
@@ -132,8 +133,8 @@ func (p *program) importSubscribers(c *cli.Context, _ *config.Config, s *store.S
 	return nil
 }
 
-// openFaulty opens the file for lines with errors. One that an earlier run has written, a dry one say, is written anew; no
-// other file is.
+// openFaulty opens the file for lines with errors. One that an earlier run has written, a dry one say, is written anew;
+// no other file is.
 func openFaulty(name, source string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -175,8 +176,8 @@ type importRow struct {
 	EvidenceUnreadable int64 `json:"evidence_unreadable"` // rows with evidence that is neither a time nor an address
 }
 
-// hintAtFirstName says how a column of names becomes the preference by which templates greet, unless the list asks for a name
-// of its own.
+// hintAtFirstName says how a column of names becomes the preference by which templates greet, unless the list asks for
+// a name of its own.
 func (p *program) hintAtFirstName(c *cli.Context, s *store.Store, r *subscribercsv.Reader) {
 	column := r.NameColumn()
 	if column == "" {
@@ -186,7 +187,9 @@ func (p *program) hintAtFirstName(c *cli.Context, s *store.Store, r *subscriberc
 	if err != nil || slices.ContainsFunc(list.Fields, func(f core.Field) bool { return f.Name == column }) {
 		return // a hint is not worth a failure
 	}
-	fmt.Fprintf(p.err, "Column %[1]s becomes the preference %[1]s; templates commonly greet by first_name: --map \"%[1]s=first_name\".\n", column)
+	fmt.Fprintf(p.err,
+		"Column %[1]s becomes the preference %[1]s; templates commonly greet by first_name: --map \"%[1]s=first_name\".\n",
+		column)
 }
 
 func renames(c *cli.Context) (map[string]string, error) {
@@ -236,7 +239,8 @@ func (run *importing) all(c *cli.Context) error {
 	if !run.terminal {
 		return unfinished(run.Write(c.Context, now, nil))
 	}
-	bar := progressbar.NewOptions64(run.Held(), progressbar.OptionSetWriter(run.err), progressbar.OptionSetDescription("write"),
+	bar := progressbar.NewOptions64(run.Held(), progressbar.OptionSetWriter(run.err),
+		progressbar.OptionSetDescription("write"),
 		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
 	return unfinished(run.Write(c.Context, now, func(rows int64) { _ = bar.Set64(rows) }))
 }
@@ -323,7 +327,9 @@ func (p *program) exportSubscribers(c *cli.Context, _ *config.Config, s *store.S
 }
 
 // writeSubscriptions streams a list in pages, as CSV or as lines of JSON.
-func writeSubscriptions(c *cli.Context, s *store.Store, list, status string, asJSON bool, out io.Writer) (n int, err error) {
+func writeSubscriptions(c *cli.Context, s *store.Store, list, status string, asJSON bool, out io.Writer) (n int,
+	err error,
+) {
 	w := subscribercsv.NewWriter(out, asJSON)
 	for after := ""; ; {
 		page, err := s.Subscriptions(c.Context, list, after, pageSize)

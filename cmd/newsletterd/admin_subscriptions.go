@@ -15,7 +15,8 @@ import (
 	"newsletterd/store"
 )
 
-// shownStatuses are the words for a subscription: its own states, and the reasons why an active subscriber gets nothing.
+// shownStatuses are the words for a subscription: its own states, and the reasons why an active subscriber gets
+// nothing.
 var shownStatuses = []string{
 	core.SubscriptionPending, core.SubscriptionActive, core.SubscriptionUnsubscribed,
 	string(core.StatusBounced), string(core.StatusComplaint), string(core.StatusSuppressed),
@@ -26,7 +27,8 @@ func (p *program) subscriptionCommands() []*cli.Command {
 	oneList := referenceFlag("list", store.NounList, "the `ID` or name of the list")
 	email := stringFlag("email", "the `ADDRESS`")
 	all := p.command("list", "list the subscriptions of a list", []cli.Flag{
-		oneList, oneOfFlag("status", "only those with this `STATUS`: "+strings.Join(shownStatuses, ", "), optional(shownStatuses)...),
+		oneList, oneOfFlag("status", "only those with this `STATUS`: "+strings.Join(shownStatuses, ", "),
+			optional(shownStatuses)...),
 		stringFlag("email", "only addresses that begin with `TEXT`"),
 	}, []string{"list"}, p.listSubscribers)
 	all.Description = `Who has agreed and gets nothing all the same is bounced, complaint or suppressed here, as in export.
@@ -38,21 +40,23 @@ func (p *program) subscriptionCommands() []*cli.Command {
 	show.Description = `Prints the subscriptions, the record of consents, what the send side knows, what stands against mailing the address, and
 what jobs have sent to it. Everything that is known of a person is printed by export --email.`
 	add := p.command("add", "add an address to a list", []cli.Flag{
-		oneList, email, oneOfFlag("status", "pending (the address is mailed a link to confirm), or active (it has agreed: you vouch for it)",
+		oneList, email,
+		oneOfFlag("status", "pending (the address is mailed a link to confirm), or active (it has agreed: you vouch for it)",
 			core.SubscriptionPending, core.SubscriptionActive).byDefault(core.SubscriptionPending),
 		stringFlag("source", "`TEXT` for the record of consents (else who runs the command)"),
 	}, []string{"list", "email"}, p.addSubscriber)
 	add.Description = `Nobody is brought back by it: an address that has left the list, bounced, complained, or is suppressed or disabled is refused.
 
    newsletterd admin subscriber add --list ID --email ann@acme.example --source "signed at the fair"`
-	end := p.command("unsubscribe", "end the subscription of an address to a list, or to all lists of a tenant", []cli.Flag{
-		email, referenceFlag("list", store.NounList, "the `ID` or name of the list (else all lists of the tenant)"),
-		func() cli.Flag {
-			f := tenantFlag("all lists of the tenant `ID` or name")
-			f.whole = func(c *cli.Context) bool { return !c.IsSet("list") }
-			return f
-		}(),
-	}, []string{"email"}, p.unsubscribeSubscriber)
+	end := p.command("unsubscribe", "end the subscription of an address to a list, or to all lists of a tenant",
+		[]cli.Flag{
+			email, referenceFlag("list", store.NounList, "the `ID` or name of the list (else all lists of the tenant)"),
+			func() cli.Flag {
+				f := tenantFlag("all lists of the tenant `ID` or name")
+				f.whole = func(c *cli.Context) bool { return !c.IsSet("list") }
+				return f
+			}(),
+		}, []string{"email"}, p.unsubscribeSubscriber)
 	end.Description = `The record of consents says that an operator did it, and the event goes out. The address may subscribe again; suppression
 create keeps it from that.`
 	return []*cli.Command{all, show, add, end}
@@ -248,7 +252,10 @@ func (p *program) unsubscribeSubscriber(c *cli.Context, _ *config.Config, s *sto
 		return err
 	}
 	listID, tenant := c.String("list"), c.String("tenant")
-	leaving := store.UnsubscribeRequest{Email: email, Proof: core.ProofAdmin, Actor: actor(), Origin: core.Origin{Source: actor()}}
+	leaving := store.UnsubscribeRequest{
+		Email: email, Proof: core.ProofAdmin, Actor: actor(),
+		Origin: core.Origin{Source: actor()},
+	}
 	if listID == "" {
 		if _, _, err := tenantOf(c, s); err != nil {
 			return err
@@ -276,7 +283,10 @@ func (p *program) unsubscribeSubscriber(c *cli.Context, _ *config.Config, s *sto
 		if core.KindOf(serr) == core.NotFound && serr != nil {
 			return fmt.Errorf("%s is not on the list", email)
 		}
-		sub, err = core.Subscription{ID: known.ID, ListID: listID, Email: known.Email, Status: string(known.MemberStatus), Preferences: known.Preferences, CreatedAt: known.CreatedAt}, serr
+		sub, err = core.Subscription{
+			ID: known.ID, ListID: listID, Email: known.Email, Status: string(known.MemberStatus),
+			Preferences: known.Preferences, CreatedAt: known.CreatedAt,
+		}, serr
 	}
 	if err != nil {
 		return err

@@ -14,7 +14,10 @@ import (
 var suppressionColumns = []string{"email", "kind", "tenant_id", "list_id", "reason", "disabled_by", "occurred_at"}
 
 // suppressionKinds are the words of the field kind.
-var suppressionKinds = []string{store.KindDisabled, string(core.StatusBounced), string(core.StatusComplaint), string(core.StatusSuppressed)}
+var suppressionKinds = []string{
+	store.KindDisabled, string(core.StatusBounced), string(core.StatusComplaint),
+	string(core.StatusSuppressed),
+}
 
 func (p *program) suppressionCommands() *cli.Command {
 	emailFlag := stringFlag("email", "the `ADDRESS`")
@@ -28,24 +31,27 @@ A job that runs leaves it out from now on.
    newsletterd admin suppression create --email reader@example.org --reason "asked by telephone"`
 	all := p.command("list", "list the addresses that are not mailed, and why", []cli.Flag{
 		tenantFlag("only what the tenant `ID` alone heeds"),
-		referenceFlag("list", store.NounList, "only the subscribers of the list `ID` that bounced, complained or are suppressed"),
+		referenceFlag("list", store.NounList,
+			"only the subscribers of the list `ID` that bounced, complained or are suppressed"),
 		oneOfFlag("kind", "only those of the `KIND`: "+strings.Join(suppressionKinds, ", "), optional(suppressionKinds)...),
 	}, nil, p.listSuppressions)
-	show := p.command("show", "show all that stands against mailing one address", []cli.Flag{emailFlag, forTenant}, []string{"email"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		email, err := emailOf(c, s)
-		if err != nil {
-			return err
-		}
-		rows, err := s.Suppressions(c.Context, email, c.String("tenant"))
-		if err != nil {
-			return err
-		}
-		if len(rows) == 0 {
-			return fmt.Errorf("nothing stands against mailing %s", email)
-		}
-		return list(p.printer(c), rows, suppressionColumns...)
-	})
-	del := p.command("delete", "let an address be mailed again", []cli.Flag{emailFlag, forTenant}, []string{"email"}, p.liftSuppression)
+	show := p.command("show", "show all that stands against mailing one address", []cli.Flag{emailFlag, forTenant},
+		[]string{"email"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			email, err := emailOf(c, s)
+			if err != nil {
+				return err
+			}
+			rows, err := s.Suppressions(c.Context, email, c.String("tenant"))
+			if err != nil {
+				return err
+			}
+			if len(rows) == 0 {
+				return fmt.Errorf("nothing stands against mailing %s", email)
+			}
+			return list(p.printer(c), rows, suppressionColumns...)
+		})
+	del := p.command("delete", "let an address be mailed again", []cli.Flag{emailFlag, forTenant}, []string{"email"},
+		p.liftSuppression)
 	del.Description = `Lifts the word of the member service (disabled) and the blocks of the send side (bounced, complaint, suppressed), and
 prints what it has lifted. Nobody is subscribed again by it: the address has to subscribe and confirm anew.
 
@@ -56,7 +62,10 @@ prints what it has lifted. Nobody is subscribed again by it: the address has to 
 	update.Description = `Of every entry of the address, or with --tenant of that tenant's alone. The record of consents keeps the reason of the time.
 
    newsletterd admin suppression update --email reader@example.org --reason "asked by letter"`
-	return &cli.Command{Name: "suppression", Usage: "addresses that are not mailed", Subcommands: []*cli.Command{create, all, show, update, del}}
+	return &cli.Command{
+		Name: "suppression", Usage: "addresses that are not mailed",
+		Subcommands: []*cli.Command{create, all, show, update, del},
+	}
 }
 
 // emailOf reads --email, and looks whether there is the tenant that --tenant names.

@@ -48,7 +48,10 @@ func tryTemplate(t *core.Template) error {
 
 // sampleContent is the content of a job with a template, whose body is made up where the template stands around one.
 func sampleContent(t *core.Template) core.Content {
-	content := core.Content{Template: *t, Campaign: core.Campaign{ID: t.ID, Subject: t.Name}, List: core.List{ID: t.ID, Name: "list"}}
+	content := core.Content{
+		Template: *t, Campaign: core.Campaign{ID: t.ID, Subject: t.Name},
+		List: core.List{ID: t.ID, Name: "list"},
+	}
 	if strings.Contains(t.BodyHTML+t.BodyText, "{{content") || strings.Contains(t.BodyHTML+t.BodyText, "{{ content") {
 		content.Campaign.BodyHTML, content.Campaign.BodyText = "<p>The body of the job.</p>", "The body of the job."
 	}
@@ -56,64 +59,72 @@ func sampleContent(t *core.Template) core.Content {
 }
 
 func (p *program) templateCommands() *cli.Command {
-	create := p.command("create", "add a template", append(templateFlags(), tenantFlag("its `TENANT`")), []string{"tenant", "name"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		in, err := templateInput(c)
-		if err != nil {
-			return err
-		}
-		t, err := core.NewTemplate(c.String("tenant"), in, now())
-		if err == nil {
-			err = tryTemplate(&t)
-		}
-		if err == nil {
-			err = missing(s.AddTemplate(c.Context, t, actor()), "tenant", c.String("tenant"))
-		}
-		if err != nil {
-			return err
-		}
-		return p.printer(c).record(t)
-	})
-	all := p.command("list", "list the templates of a tenant", []cli.Flag{tenantFlag("the `TENANT`")}, []string{"tenant"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		if _, _, err := tenantOf(c, s); err != nil {
-			return err
-		}
-		rows, err := pages(func(t core.Template) string { return t.Name }, func(page core.Page) ([]core.Template, error) {
-			return s.Templates(c.Context, c.String("tenant"), page)
-		})
-		if err != nil {
-			return err
-		}
-		return list(p.printer(c), rows, "id", "name", "layout", "updated_at")
-	})
-	show := p.command("show", "show one template", []cli.Flag{idFlag(store.NounTemplate)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		t, err := s.TemplateByID(c.Context, c.String("id"))
-		if err != nil {
-			return missing(err, "template", c.String("id"))
-		}
-		return p.printer(c).record(t)
-	})
-	update := p.command("update", "change a template", append(templateFlags(), idFlag(store.NounTemplate)), []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		in, err := templateInput(c)
-		if err != nil {
-			return err
-		}
-		at := now()
-		t, err := s.UpdateTemplate(c.Context, c.String("id"), actor(), func(t *core.Template) error {
-			if err := t.Change(in, at); err != nil {
+	create := p.command("create", "add a template", append(templateFlags(), tenantFlag("its `TENANT`")),
+		[]string{"tenant", "name"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			in, err := templateInput(c)
+			if err != nil {
 				return err
 			}
-			return tryTemplate(t)
+			t, err := core.NewTemplate(c.String("tenant"), in, now())
+			if err == nil {
+				err = tryTemplate(&t)
+			}
+			if err == nil {
+				err = missing(s.AddTemplate(c.Context, t, actor()), "tenant", c.String("tenant"))
+			}
+			if err != nil {
+				return err
+			}
+			return p.printer(c).record(t)
 		})
-		if err != nil {
-			return missing(err, "template", c.String("id"))
-		}
-		return p.printer(c).record(t)
-	})
-	del := p.command("delete", "delete a template", []cli.Flag{idFlag(store.NounTemplate)}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		if err := s.DeleteTemplate(c.Context, c.String("id"), actor(), now()); err != nil {
-			return missing(err, "template", c.String("id"))
-		}
-		return p.done(c, "Template %s is deleted.", c.String("id"))
-	})
-	return &cli.Command{Name: "template", Usage: "contents and layouts of mails", Subcommands: []*cli.Command{create, all, show, p.previewTemplateCommand(), update, del}}
+	all := p.command("list", "list the templates of a tenant", []cli.Flag{tenantFlag("the `TENANT`")}, []string{"tenant"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			if _, _, err := tenantOf(c, s); err != nil {
+				return err
+			}
+			rows, err := pages(func(t core.Template) string { return t.Name }, func(page core.Page) ([]core.Template, error) {
+				return s.Templates(c.Context, c.String("tenant"), page)
+			})
+			if err != nil {
+				return err
+			}
+			return list(p.printer(c), rows, "id", "name", "layout", "updated_at")
+		})
+	show := p.command("show", "show one template", []cli.Flag{idFlag(store.NounTemplate)}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			t, err := s.TemplateByID(c.Context, c.String("id"))
+			if err != nil {
+				return missing(err, "template", c.String("id"))
+			}
+			return p.printer(c).record(t)
+		})
+	update := p.command("update", "change a template", append(templateFlags(), idFlag(store.NounTemplate)), []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			in, err := templateInput(c)
+			if err != nil {
+				return err
+			}
+			at := now()
+			t, err := s.UpdateTemplate(c.Context, c.String("id"), actor(), func(t *core.Template) error {
+				if err := t.Change(in, at); err != nil {
+					return err
+				}
+				return tryTemplate(t)
+			})
+			if err != nil {
+				return missing(err, "template", c.String("id"))
+			}
+			return p.printer(c).record(t)
+		})
+	del := p.command("delete", "delete a template", []cli.Flag{idFlag(store.NounTemplate)}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			if err := s.DeleteTemplate(c.Context, c.String("id"), actor(), now()); err != nil {
+				return missing(err, "template", c.String("id"))
+			}
+			return p.done(c, "Template %s is deleted.", c.String("id"))
+		})
+	return &cli.Command{
+		Name: "template", Usage: "contents and layouts of mails",
+		Subcommands: []*cli.Command{create, all, show, p.previewTemplateCommand(), update, del},
+	}
 }

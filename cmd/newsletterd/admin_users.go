@@ -25,7 +25,8 @@ func authConfig(cfg *config.Config) auth.Config {
 
 // userFlag names a user by address or id.
 func userFlag() cli.Flag {
-	return referenceFlag("id", store.NounUser, "the `USER`: an e-mail address, an id, the beginning of one, or a name", "user")
+	return referenceFlag("id", store.NounUser, "the `USER`: an e-mail address, an id, the beginning of one, or a name",
+		"user")
 }
 
 // userOf reads the user that a flag names.
@@ -60,14 +61,17 @@ func (p *program) passwordOf(c *cli.Context, cfg *config.Config, s *store.Store)
 }
 
 // userCommand makes a command about one user.
-func (p *program) userCommand(name, usage string, flags []cli.Flag, do func(*cli.Context, *config.Config, *store.Store, core.User) error) *cli.Command {
-	return p.command(name, usage, append([]cli.Flag{userFlag()}, flags...), []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
-		u, err := userOf(c, s, "id")
-		if err != nil {
-			return err
-		}
-		return do(c, cfg, s, u)
-	})
+func (p *program) userCommand(name, usage string, flags []cli.Flag,
+	do func(*cli.Context, *config.Config, *store.Store, core.User) error,
+) *cli.Command {
+	return p.command(name, usage, append([]cli.Flag{userFlag()}, flags...), []string{"id"},
+		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+			u, err := userOf(c, s, "id")
+			if err != nil {
+				return err
+			}
+			return do(c, cfg, s, u)
+		})
 }
 
 // roleOf is the role that --role and --tenant describe.
@@ -79,7 +83,8 @@ func roleFlags() []cli.Flag {
 	tenant := tenantFlag("the `ID` or name of the tenant of a tenant_admin (else the only one)")
 	tenant.whole = func(c *cli.Context) bool { return c.String("role") == core.RoleTenantAdmin }
 	return []cli.Flag{
-		oneOfFlag("role", "`ROLE`: operator (everything) or tenant_admin (of the tenant given)", core.RoleOperator, core.RoleTenantAdmin),
+		oneOfFlag("role", "`ROLE`: operator (everything) or tenant_admin (of the tenant given)", core.RoleOperator,
+			core.RoleTenantAdmin),
 		tenant,
 	}
 }
@@ -103,42 +108,48 @@ as verified.
 		}
 		return list(p.printer(c), userRows(rows), "id", "email", "email_verified", "name", "role", "last_login_at")
 	})
-	show := p.userCommand("show", "show one user", nil, func(c *cli.Context, _ *config.Config, _ *store.Store, u core.User) error {
-		return p.printUser(c, u)
-	})
+	show := p.userCommand("show", "show one user", nil,
+		func(c *cli.Context, _ *config.Config, _ *store.Store, u core.User) error {
+			return p.printUser(c, u)
+		})
 	update := p.userCommand("update", "change a user", []cli.Flag{
 		stringFlag("email", "another `ADDRESS`"), stringFlag("name", "another `NAME`"),
 		boolFlag("verified", "whether the address is known to be the user's: an account that registered itself loses its password and sessions"),
 		boolFlag("disabled", "switch the user off (=false: on); ends every session"),
 	}, p.updateUser)
-	del := p.userCommand("delete", "delete a user", nil, func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
-		if err := s.DeleteUser(c.Context, u.ID); err != nil {
-			return err
-		}
-		return p.done(c, "User %s is deleted.", u.Email)
-	})
-	setPassword := p.userCommand("set-password", "set a password, read from standard input; ends every session", []cli.Flag{password}, func(c *cli.Context, cfg *config.Config, s *store.Store, u core.User) error {
-		if !c.Bool("password-stdin") {
-			return usageError{c.Command.HelpName, "--password-stdin is needed"}
-		}
-		hash, err := p.passwordOf(c, cfg, s)
-		if err == nil {
-			err = s.SetPassword(c.Context, u.ID, hash, now())
-		}
-		if err != nil {
-			return err
-		}
-		return p.done(c, "The password of %s is set, and every session ended.", u.Email)
-	})
+	del := p.userCommand("delete", "delete a user", nil,
+		func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
+			if err := s.DeleteUser(c.Context, u.ID); err != nil {
+				return err
+			}
+			return p.done(c, "User %s is deleted.", u.Email)
+		})
+	setPassword := p.userCommand("set-password", "set a password, read from standard input; ends every session",
+		[]cli.Flag{password}, func(c *cli.Context, cfg *config.Config, s *store.Store, u core.User) error {
+			if !c.Bool("password-stdin") {
+				return usageError{c.Command.HelpName, "--password-stdin is needed"}
+			}
+			hash, err := p.passwordOf(c, cfg, s)
+			if err == nil {
+				err = s.SetPassword(c.Context, u.ID, hash, now())
+			}
+			if err != nil {
+				return err
+			}
+			return p.done(c, "The password of %s is set, and every session ended.", u.Email)
+		})
 	return &cli.Command{
 		Name: "user", Usage: "people with a login, and their roles",
-		Subcommands: slices.Concat([]*cli.Command{create, all, show, update, del, setPassword}, p.personCommands(), p.roleCommands()),
+		Subcommands: slices.Concat([]*cli.Command{create, all, show, update, del, setPassword}, p.personCommands(),
+			p.roleCommands()),
 	}
 }
 
 func (p *program) roleCommands() []*cli.Command {
-	vouch := boolFlag("verified", "the address is known to be the user's: an account that registered itself loses its password and sessions")
-	grant := p.userCommand("grant", "give a user a role; takes effect at once, for an account that registered itself when its address is verified",
+	vouch := boolFlag("verified",
+		"the address is known to be the user's: an account that registered itself loses its password and sessions")
+	grant := p.userCommand("grant",
+		"give a user a role; takes effect at once, for an account that registered itself when its address is verified",
 		append(roleFlags(), vouch), p.grantRole)
 	grant.Description = `An account that registered itself may not be of the owner of its address. The role is pending until the address is verified by
 mail (the mail of the registration, or "forgot password"), which ends the password and the sessions of before. With --verified
@@ -146,18 +157,20 @@ you say that the address is the user's: the same happens at once, and the user s
 verified already, but not by its owner with the password (by an API call of a mailed link, say), the role ends them too.
 
    newsletterd admin user grant --user ann@acme.example --role tenant_admin --tenant ID`
-	revoke := p.userCommand("revoke", "take a role away; takes effect at once", roleFlags(), func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
-		if err := s.RevokeRole(c.Context, u.ID, roleOf(c)); err != nil {
-			return missing(err, "such role of", string(u.Email))
-		}
-		return p.reprintUser(c, s, u.ID)
-	})
-	logout := p.userCommand("logout-everywhere", "end every session and token of a user", nil, func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
-		if err := s.LogoutEverywhere(c.Context, u.ID, now()); err != nil {
-			return err
-		}
-		return p.done(c, "Every session and token of %s has ended.", u.Email)
-	})
+	revoke := p.userCommand("revoke", "take a role away; takes effect at once", roleFlags(),
+		func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
+			if err := s.RevokeRole(c.Context, u.ID, roleOf(c)); err != nil {
+				return missing(err, "such role of", string(u.Email))
+			}
+			return p.reprintUser(c, s, u.ID)
+		})
+	logout := p.userCommand("logout-everywhere", "end every session and token of a user", nil,
+		func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
+			if err := s.LogoutEverywhere(c.Context, u.ID, now()); err != nil {
+				return err
+			}
+			return p.done(c, "Every session and token of %s has ended.", u.Email)
+		})
 	return []*cli.Command{grant, revoke, logout}
 }
 
@@ -174,7 +187,9 @@ func (p *program) grantRole(c *cli.Context, _ *config.Config, s *store.Store, u 
 	p.tellUnproved(before, u)
 	for _, r := range u.Roles {
 		if r.Pending && r.Role == role.Role && r.TenantID == role.TenantID {
-			fmt.Fprintf(p.err, "The role is pending: %s registered itself, and its address is not verified. It takes effect when the user verifies it by mail.\n", u.Email)
+			fmt.Fprintf(p.err,
+				"The role is pending: %s registered itself, and its address is not verified. It takes effect when the user "+
+					"verifies it by mail.\n", u.Email)
 		}
 	}
 	return p.printUser(c, u)

@@ -75,7 +75,8 @@ func deferral(s *core.Stats) string {
 }
 
 func plainProgress(j *core.JobView) string {
-	line := fmt.Sprintf("%s  %d of %d sent, %d failed, %d skipped, %s", j.Status, j.Sent, j.Recipients, j.Failed, j.Skipped, deferral(&j.Stats))
+	line := fmt.Sprintf("%s  %d of %d sent, %d failed, %d skipped, %s", j.Status, j.Sent, j.Recipients, j.Failed,
+		j.Skipped, deferral(&j.Stats))
 	if j.PauseReason != "" {
 		line += ", paused: " + j.PauseReason
 	}

@@ -28,7 +28,8 @@ func TestProgressOfAJob(t *testing.T) {
 	}
 	j.PausedAt, j.PauseReason = 1, "too many complaints: 4 of 1000"
 	w.look(&j, at.Add(time.Hour))
-	if got := w.line(&j); got != "running  195,002 of 1,000,000 (19 %)  1 deferred  2 failed  paused: too many complaints: 4 of 1000" {
+	if got := w.line(&j); got != "running  195,002 of 1,000,000 (19 %)  1 deferred  2 failed  paused: too many "+
+		"complaints: 4 of 1000" {
 		t.Error(got)
 	}
 }

@@ -25,7 +25,8 @@ func advise(ctx context.Context, cfg *config.Config, s *store.Store, log *slog.L
 			`as ["127.0.0.1", "::1"]`, slog.String("listen", cfg.Server.Listen))
 	}
 	if cfg.Mail.Transport == "directory" {
-		log.Warn("mails are only written to files: set [mail] transport = \"smtp\" to send them", slog.String("directory", cfg.Mail.Directory))
+		log.Warn("mails are only written to files: set [mail] transport = \"smtp\" to send them",
+			slog.String("directory", cfg.Mail.Directory))
 	}
 	if cfg.Mail.From == config.Default().Mail.From {
 		log.Warn("[mail] from is still the default, which no receiver takes", slog.String("from", cfg.Mail.From))
@@ -35,7 +36,8 @@ func advise(ctx context.Context, cfg *config.Config, s *store.Store, log *slog.L
 		return err
 	}
 	if live > 0 {
-		log.Warn("anyone who subscribes an address to these lists can confirm it too, by the token in the answer: confirm_token = \"receipt\" demands the mailed one",
+		log.Warn("anyone who subscribes an address to these lists can confirm it too, by the token in the answer: "+
+			"confirm_token = \"receipt\" demands the mailed one",
 			slog.Int("lists", live), slog.String("first", fmt.Sprintf("%q", names)))
 	}
 	return nil
@@ -63,8 +65,8 @@ func public(cfg *config.Config) bool {
 	return !config.IsLoopback(host)
 }
 
-// unlistedProxy reports whether a proxy must stand in front of the daemon, for it listens on loopback or speaks no https itself, and
-// none is trusted.
+// unlistedProxy reports whether a proxy must stand in front of the daemon, for it listens on loopback or speaks no
+// https itself, and none is trusted.
 func unlistedProxy(cfg *config.Config) bool {
 	if !public(cfg) || len(cfg.Server.TrustedProxies) > 0 {
 		return false

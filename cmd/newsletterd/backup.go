@@ -78,8 +78,8 @@ func settleHome(ctx context.Context, s *store.Store, takeOver bool, log *slog.Lo
 // quickCheckLimit is how long a start waits for the check of a file that was not closed.
 const quickCheckLimit = 30 * time.Second
 
-// checkAfterCrash looks for damage where the process before this one did not close the file. A file too large to be read in
-// time is checked while the daemon runs.
+// checkAfterCrash looks for damage where the process before this one did not close the file. A file too large to be
+// read in time is checked while the daemon runs.
 func checkAfterCrash(ctx context.Context, s *store.Store, log *slog.Logger) error {
 	if !s.Unclean() {
 		return nil
@@ -105,7 +105,8 @@ func checkAfterCrash(ctx context.Context, s *store.Store, log *slog.Logger) erro
 	if err != nil {
 		return err
 	}
-	log.Info("the last stop was unclean; the file is whole", slog.Float64("ms", float64(time.Since(begin).Microseconds())/1000))
+	log.Info("the last stop was unclean; the file is whole",
+		slog.Float64("ms", float64(time.Since(begin).Microseconds())/1000))
 	return nil
 }
 

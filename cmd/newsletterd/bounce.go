@@ -58,7 +58,9 @@ type bounceListener struct {
 	log      *slog.Logger
 }
 
-func newBounceListener(cfg *config.Config, s *store.Store, ident *mail.Ident, log *slog.Logger) (*bounceListener, error) {
+func newBounceListener(cfg *config.Config, s *store.Store, ident *mail.Ident, log *slog.Logger) (*bounceListener,
+	error,
+) {
 	if cfg.Bounce.Listen == "" {
 		return nil, nil
 	}

@@ -24,7 +24,10 @@ func wav(seconds int) []byte {
 	var b bytes.Buffer
 	size := uint32(seconds * 44100 * 4)
 	b.WriteString("RIFF")
-	for _, v := range []any{size + 36, []byte("WAVEfmt "), uint32(16), uint16(1), uint16(2), uint32(44100), uint32(44100 * 4), uint16(4), uint16(16), []byte("data"), size} {
+	for _, v := range []any{
+		size + 36, []byte("WAVEfmt "), uint32(16), uint16(1), uint16(2), uint32(44100),
+		uint32(44100 * 4), uint16(4), uint16(16), []byte("data"), size,
+	} {
 		_ = binary.Write(&b, binary.LittleEndian, v)
 	}
 	b.Write(make([]byte, size))
@@ -38,8 +41,8 @@ v.addEventListener("seeked", () => { h.textContent = "seeked " + Math.round(v.cu
 v.addEventListener("error", () => { h.textContent = "failed: " + v.error.message; });
 </script>`
 
-// A video tag jumps to the end of a long file: the browser asks for ranges, through a page that adds the token, as an app
-// in front of the daemon would.
+// A video tag jumps to the end of a long file: the browser asks for ranges, through a page that adds the token, as an
+// app in front of the daemon would.
 func TestVideoTagReadsRanges(t *testing.T) {
 	browser := newBrowser(t)
 	d := start(t, nil)
@@ -70,7 +73,8 @@ func TestVideoTagReadsRanges(t *testing.T) {
 		ModifyResponse: func(res *http.Response) error {
 			mu.Lock()
 			defer mu.Unlock()
-			seen = append(seen, fmt.Sprintf("%s → %d %s", res.Request.Header.Get("Range"), res.StatusCode, res.Header.Get("Content-Range")))
+			seen = append(seen, fmt.Sprintf("%s → %d %s", res.Request.Header.Get("Range"), res.StatusCode,
+				res.Header.Get("Content-Range")))
 			return nil
 		},
 	}
@@ -98,7 +102,8 @@ func TestVideoTagReadsRanges(t *testing.T) {
 
 func passwordToken(t *testing.T, d *running, email string) string {
 	t.Helper()
-	res, err := http.PostForm(d.cfg.Origin()+"/api/auth/login", url.Values{"grant_type": {"password"}, "username": {email}, "password": {testPassword}})
+	res, err := http.PostForm(d.cfg.Origin()+"/api/auth/login",
+		url.Values{"grant_type": {"password"}, "username": {email}, "password": {testPassword}})
 	if err != nil {
 		t.Fatal(err)
 	}

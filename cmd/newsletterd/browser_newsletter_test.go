@@ -21,8 +21,8 @@ import (
 	"newsletterd/core"
 )
 
-// axe is the accessibility checker axe-core (axe.min.js), where AXE names its file: `make pages` fetches it where there is
-// npm. Without it the pages are tried all the same.
+// axe is the accessibility checker axe-core (axe.min.js), where AXE names its file: `make pages` fetches it where there
+// is npm. Without it the pages are tried all the same.
 var axe = sync.OnceValues(func() (string, error) {
 	name := os.Getenv("AXE")
 	if name == "" {
@@ -58,7 +58,8 @@ func accessible(t *testing.T, ctx context.Context, name string) {
 // scripts lets pages run scripts, or not.
 func scripts(on bool) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		_, err := cdp.Call(ctx, target, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !on})
+		_, err := cdp.Call(ctx, target, emulation.SetScriptExecutionDisabled,
+			emulation.SetScriptExecutionDisabledParams{Value: !on})
 		return err
 	})
 }
@@ -78,8 +79,8 @@ type reader struct {
 const beyond = `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(Math.max(document.documentElement.scrollWidth - innerWidth,
 	...[...document.querySelectorAll("main *")].map(e => Math.floor(e.getBoundingClientRect().right - document.querySelector("main").getBoundingClientRect().right)))))))`
 
-// at takes pictures of a page, which is known by the word of its title, and lets the checker look at it, in light and dark.
-// Nothing stands out of it, on a small telephone or on a desk.
+// at takes pictures of a page, which is known by the word of its title, and lets the checker look at it, in light and
+// dark. Nothing stands out of it, on a small telephone or on a desk.
 func (r *reader) at(name, title string) {
 	r.Helper()
 	do(r.T, r.ctx, r.heading(title))
@@ -133,15 +134,27 @@ type story struct {
 }
 
 var stories = []story{
-	{"en", "Monthly news", "Acme Gardens", "ann@example.org", [3]string{"First name", "Where do you garden?", "Tell me of workshops too"}, core.Strings{"In a flat", "On a balcony", "In a garden"}},
+	{
+		"en", "Monthly news", "Acme Gardens", "ann@example.org",
+		[3]string{"First name", "Where do you garden?", "Tell me of workshops too"},
+		core.Strings{"In a flat", "On a balcony", "In a garden"},
+	},
 	{
 		"de", "Rundbrief der Kleingärtnervereinsvorsitzendenversammlung", "Kleingärtnervereinsvorsitzendenversammlung",
 		"anneliese.von-und-zu-hohenstein-langenburg@newsletter-abonnements.kleingarten.example.org",
 		[3]string{"Vorname", "Wo gärtnern Sie?", "Auch Termine der Arbeitsgemeinschaft"},
 		core.Strings{"In der Wohnung", "Auf dem Balkon", "Im Garten"},
 	},
-	{"fr", "Nouvelles du jardin", "Jardins Acme", "anne@example.org", [3]string{"Prénom", "Où jardinez-vous ?", "Les ateliers aussi"}, core.Strings{"En appartement", "Sur un balcon", "Au jardin"}},
-	{"es", "Noticias del jardín", "Jardines Acme", "ana@example.org", [3]string{"Nombre", "¿Dónde tiene su jardín?", "También los talleres"}, core.Strings{"En un piso", "En un balcón", "En un jardín"}},
+	{
+		"fr", "Nouvelles du jardin", "Jardins Acme", "anne@example.org",
+		[3]string{"Prénom", "Où jardinez-vous ?", "Les ateliers aussi"},
+		core.Strings{"En appartement", "Sur un balcon", "Au jardin"},
+	},
+	{
+		"es", "Noticias del jardín", "Jardines Acme", "ana@example.org",
+		[3]string{"Nombre", "¿Dónde tiene su jardín?", "También los talleres"},
+		core.Strings{"En un piso", "En un balcón", "En un jardín"},
+	},
 }
 
 // A reader subscribes, confirms, changes details, leaves, comes back, and takes the data away and has it erased: with a
@@ -166,7 +179,8 @@ func (r *reader) tell(s story) {
 	r.Helper()
 	list := readersList(r.T, r.d, s.brand, core.ListInput{
 		Name: &s.list, Language: &s.lang, Description: new("What happens in our garden, once a month.\n\nNo advertisements."),
-		ConsentText: new("I agree to get this newsletter by mail. I can withdraw my consent at any time by the link in each mail."),
+		ConsentText: new("I agree to get this newsletter by mail. I can withdraw my consent at any time by the link in " +
+			"each mail."),
 		Fields: &[]core.Field{
 			{Name: "first_name", Label: s.fields[0], Type: core.FieldText},
 			{Name: "place", Label: s.fields[1], Type: core.FieldChoice, Options: s.options, Required: true},
@@ -175,7 +189,8 @@ func (r *reader) tell(s story) {
 	})
 	do(r.T, r.ctx, scripts(false), chromedp.Navigate(r.d.cfg.Origin()+"/l/"+list.ID))
 	r.at("subscribe", "subscribe_title")
-	do(r.T, r.ctx, chromedp.SetValue("#email", string(r.email)), chromedp.SetValue("#f-first_name", "Ann"), chromedp.SetValue("#f-place", s.options[1]))
+	do(r.T, r.ctx, chromedp.SetValue("#email", string(r.email)), chromedp.SetValue("#f-first_name", "Ann"),
+		chromedp.SetValue("#f-place", s.options[1]))
 	r.press("main button")
 	r.at("check-mail", "check_title")
 	r.open("/confirm?")
@@ -207,7 +222,8 @@ func (r *reader) tell(s story) {
 // wrongForm sends what is not right, and sees what is said.
 func (r *reader) wrongForm(list core.List) {
 	r.Helper()
-	do(r.T, r.ctx, chromedp.Navigate(r.d.cfg.Origin()+"/l/"+list.ID), r.heading("subscribe_title"), chromedp.RemoveAttribute("#f-place", "required"),
+	do(r.T, r.ctx, chromedp.Navigate(r.d.cfg.Origin()+"/l/"+list.ID), r.heading("subscribe_title"),
+		chromedp.RemoveAttribute("#f-place", "required"),
 		chromedp.SetValue("#email", "bob@example.org"))
 	r.press("main button")
 	do(r.T, r.ctx, chromedp.WaitVisible("#fault"))
@@ -231,7 +247,8 @@ func (r *reader) askForLink(list core.List) {
 func (r *reader) byNewsletter(list core.List) {
 	r.Helper()
 	token, err := r.d.keys.sealer.SealUnsubscribe(auth.UnsubscribeToken{
-		Kind: auth.UnsubscribeMailed, ListID: list.ID, SubscriptionID: r.d.store.SubscriptionID(list.ID, r.email.Key()), Email: r.email, IssuedAt: now(),
+		Kind: auth.UnsubscribeMailed, ListID: list.ID, SubscriptionID: r.d.store.SubscriptionID(list.ID, r.email.Key()),
+		Email: r.email, IssuedAt: now(),
 	})
 	if err != nil {
 		r.Fatal(err)
@@ -258,7 +275,8 @@ func (r *reader) byRequestedToken(list core.List) {
 	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
 		r.Fatal(err)
 	}
-	do(r.T, r.ctx, chromedp.Navigate(r.d.cfg.Origin()+"/unsubscribe?token="+answer.Token), r.heading("leave_title"), chromedp.Click("summary"))
+	do(r.T, r.ctx, chromedp.Navigate(r.d.cfg.Origin()+"/unsubscribe?token="+answer.Token), r.heading("leave_title"),
+		chromedp.Click("summary"))
 	r.at("unsubscribe", "leave_title")
 	do(r.T, r.ctx, chromedp.Click(`input[value="too_many"]`))
 	r.press("main button")
@@ -271,7 +289,8 @@ func (r *reader) byRequestedToken(list core.List) {
 
 func (r *reader) takeDataAway(list core.List) {
 	r.Helper()
-	do(r.T, r.ctx, chromedp.Navigate(r.d.cfg.Origin()+"/preferences?list="+list.ID), r.heading("ask_title"), chromedp.SetValue("#email", string(r.email)))
+	do(r.T, r.ctx, chromedp.Navigate(r.d.cfg.Origin()+"/preferences?list="+list.ID), r.heading("ask_title"),
+		chromedp.SetValue("#email", string(r.email)))
 	r.press("main button")
 	r.open("/preferences?")
 	do(r.T, r.ctx, r.heading("ask_title"))
@@ -289,7 +308,8 @@ func (r *reader) takeDataAway(list core.List) {
 	}
 	defer res.Body.Close()
 	b, err := io.ReadAll(res.Body)
-	if err != nil || !strings.Contains(string(b), `"reason": "too_many"`) || !strings.Contains(res.Header.Get("Content-Disposition"), "attachment") {
+	if err != nil || !strings.Contains(string(b), `"reason": "too_many"`) ||
+		!strings.Contains(res.Header.Get("Content-Disposition"), "attachment") {
 		r.Errorf("%v %v %s", err, res.Header, b)
 	}
 	do(r.T, r.ctx, chromedp.RemoveAttribute(`input[name="sure"]`, "required"))
@@ -316,7 +336,10 @@ func (r *reader) wrongLinks(list core.List) {
 	}
 	do(r.T, r.ctx, chromedp.Navigate(r.d.cfg.Origin()+"/l/"+list.ID))
 	r.at("inactive", "wrong_title")
-	for name, path := range map[string]string{"link-broken": "/preferences?token=x", "confirm-broken": "/confirm?token=x"} {
+	for name, path := range map[string]string{
+		"link-broken":    "/preferences?token=x",
+		"confirm-broken": "/confirm?token=x",
+	} {
 		do(r.T, r.ctx, chromedp.Navigate(r.d.cfg.Origin()+path), heading("This does not work")) // its owner is not known
 		shots(r.T, r.ctx, r.lang+"-"+name)
 	}

@@ -19,8 +19,8 @@ import (
 	"newsletterd/core"
 )
 
-// newBrowser starts a real browser, or skips the test where there is none, or where it isn't `make pages` that asks: a browser takes
-// as long as many other tests. hosts are names that lead to this machine.
+// newBrowser starts a real browser, or skips the test where there is none, or where it isn't `make pages` that asks: a
+// browser takes as long as many other tests. hosts are names that lead to this machine.
 func newBrowser(t *testing.T, hosts ...string) context.Context {
 	t.Helper()
 	if os.Getenv("NEWSLETTERD_BROWSER") == "" {
@@ -41,7 +41,8 @@ func newBrowser(t *testing.T, hosts ...string) context.Context {
 		rules = append(rules, "MAP "+host+" 127.0.0.1")
 	}
 	ctx, cancel := chromedp.NewContext(t.Context(), chromedp.WithAllocatorOptions(
-		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Flag("headless", "new"), chromedp.Flag("disable-dev-shm-usage", true),
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Flag("headless", "new"),
+		chromedp.Flag("disable-dev-shm-usage", true),
 		chromedp.Flag("host-resolver-rules", strings.Join(rules, ","))))
 	t.Cleanup(cancel)
 	ctx, stop := context.WithTimeout(ctx, 5*time.Minute)
@@ -49,8 +50,8 @@ func newBrowser(t *testing.T, hosts ...string) context.Context {
 	return ctx
 }
 
-// shots takes pictures of a page, light and dark, on a telephone and on a desk, where SCREENSHOTS names a folder, and lets the
-// checker of accessibility look at it.
+// shots takes pictures of a page, light and dark, on a telephone and on a desk, where SCREENSHOTS names a folder, and
+// lets the checker of accessibility look at it.
 func shots(t *testing.T, ctx context.Context, name string) {
 	t.Helper()
 	defer accessible(t, ctx, name)
@@ -101,7 +102,10 @@ func TestBrowser(t *testing.T) {
 	ctx := newBrowser(t)
 	d := start(t, nil)
 	addTestUser(t, d, "ann@example.org")
-	tenant, err := core.NewTenant(core.TenantInput{Name: new("Acme"), BrandName: new("Acme Letters"), BrandColor: new("#b4236a")}, now())
+	tenant, err := core.NewTenant(core.TenantInput{
+		Name: new("Acme"), BrandName: new("Acme Letters"),
+		BrandColor: new("#b4236a"),
+	}, now())
 	if err == nil {
 		err = d.store.AddTenant(t.Context(), tenant, "test")
 	}
@@ -113,7 +117,8 @@ func TestBrowser(t *testing.T) {
 
 	do(t, ctx, chromedp.Navigate(rp.config.AuthCodeURL("s1", oauth2.S256ChallengeOption(verifier))), heading("Sign in"))
 	shots(t, ctx, "login")
-	do(t, ctx, chromedp.SendKeys("#email", "ann@example.org"), chromedp.SendKeys("#password", "wrong\r"), chromedp.WaitVisible("#fault"))
+	do(t, ctx, chromedp.SendKeys("#email", "ann@example.org"), chromedp.SendKeys("#password", "wrong\r"),
+		chromedp.WaitVisible("#fault"))
 	shots(t, ctx, "login-fault")
 	do(t, ctx, chromedp.SendKeys("#password", testPassword+"\r"), heading("Allow access?"))
 	shots(t, ctx, "consent")
@@ -128,7 +133,8 @@ func TestBrowser(t *testing.T) {
 	}
 
 	// The answer as a form: the browser sends it by itself.
-	do(t, ctx, chromedp.Navigate(rp.config.AuthCodeURL("s2", oauth2.S256ChallengeOption(verifier), oauth2.SetAuthURLParam("response_mode", "form_post"))),
+	do(t, ctx, chromedp.Navigate(rp.config.AuthCodeURL("s2", oauth2.S256ChallengeOption(verifier),
+		oauth2.SetAuthURLParam("response_mode", "form_post"))),
 		heading("Relying party /cb"))
 	if q := back(t, rp); q.Get("state") != "s2" || q.Get("code") == "" {
 		t.Errorf("form_post: %v", q)
@@ -142,7 +148,8 @@ func TestBrowser(t *testing.T) {
 	shootEmailChange(t, ctx, d)
 
 	id, _ := tokens.Extra("id_token").(string)
-	logout := d.cfg.Origin() + "/api/oauth/logout?" + url.Values{"client_id": {rp.config.ClientID}, "post_logout_redirect_uri": {rp.URL + "/bye"}}.Encode()
+	logout := d.cfg.Origin() + "/api/oauth/logout?" +
+		url.Values{"client_id": {rp.config.ClientID}, "post_logout_redirect_uri": {rp.URL + "/bye"}}.Encode()
 	do(t, ctx, chromedp.Navigate(logout), heading("Sign out?"))
 	shots(t, ctx, "logout")
 	do(t, ctx, chromedp.Click("form[action='/logout'] button"), heading("Relying party /bye"))
@@ -150,10 +157,13 @@ func TestBrowser(t *testing.T) {
 	do(t, ctx, chromedp.Navigate(d.cfg.Origin()+"/account"), heading("Sign in"))
 
 	for name, page := range map[string][2]string{
-		"forgot":     {"/password/forgot", "Forgot your password?"},
-		"broken":     {"/password/reset?token=x&email=ann@example.org", "This link is not good any more"},
-		"verify":     {"/verify?token=x&email=ann@example.org", "This link is not good any more"},
-		"authorize":  {"/api/oauth/authorize?client_id=" + rp.config.ClientID + "&redirect_uri=https://evil.example/", "This login can't go on"},
+		"forgot": {"/password/forgot", "Forgot your password?"},
+		"broken": {"/password/reset?token=x&email=ann@example.org", "This link is not good any more"},
+		"verify": {"/verify?token=x&email=ann@example.org", "This link is not good any more"},
+		"authorize": {
+			"/api/oauth/authorize?client_id=" + rp.config.ClientID + "&redirect_uri=https://evil.example/",
+			"This login can't go on",
+		},
 		"signed-out": {"/logout", "You are signed out"},
 	} {
 		do(t, ctx, chromedp.Navigate(d.cfg.Origin()+page[0]), heading(page[1]))
@@ -162,8 +172,8 @@ func TestBrowser(t *testing.T) {
 	shootReset(t, ctx, d)
 }
 
-// Forms work, too, where the browser doesn't say by Sec-Fetch-Site whose they are: it does so to hosts that it trusts (https and
-// loopback) alone, and older ones never do.
+// Forms work, too, where the browser doesn't say by Sec-Fetch-Site whose they are: it does so to hosts that it trusts
+// (https and loopback) alone, and older ones never do.
 func TestBrowserOverPlainHTTP(t *testing.T) {
 	ctx := newBrowser(t, "news.example.org")
 	d := start(t, func(c *config.Config) {
@@ -173,7 +183,8 @@ func TestBrowserOverPlainHTTP(t *testing.T) {
 	})
 	addTestUser(t, d, "ann@example.org")
 	do(t, ctx, chromedp.Navigate(d.cfg.Origin()+"/login"), heading("Sign in"),
-		chromedp.SendKeys("#email", "ann@example.org"), chromedp.SendKeys("#password", testPassword+"\r"), heading("Your account"))
+		chromedp.SendKeys("#email", "ann@example.org"), chromedp.SendKeys("#password", testPassword+
+			"\r"), heading("Your account"))
 }
 
 // shootEmailChange gives the account another address and, by the mail to that, the first one again.
@@ -202,7 +213,8 @@ func shootEmailChange(t *testing.T, ctx context.Context, d *running) {
 // shootReset opens the link of a mail for a new password and uses it.
 func shootReset(t *testing.T, ctx context.Context, d *running) {
 	t.Helper()
-	do(t, ctx, chromedp.Navigate(d.cfg.Origin()+"/password/forgot"), chromedp.SendKeys("#email", "ann@example.org\r"), heading("Look into your mail"))
+	do(t, ctx, chromedp.Navigate(d.cfg.Origin()+"/password/forgot"), chromedp.SendKeys("#email", "ann@example.org\r"),
+		heading("Look into your mail"))
 	shots(t, ctx, "look-into-mail")
 	link := ""
 	for begin := time.Now(); link == "" && time.Since(begin) < 20*time.Second; {

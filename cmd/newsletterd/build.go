@@ -146,7 +146,8 @@ func storeOptions(cfg *config.Config, log *slog.Logger) (store.Options, error) {
 		Path: cfg.Database.Path, ExternalCheckpoints: cfg.Database.Checkpoints == "external", MasterKey: key, Log: log,
 		SendElsewhere: cfg.Webhooks.SendURL != "", MemberElsewhere: cfg.Send.MemberURL != "",
 		StopRule: core.StopRule{
-			Complaints: cfg.Send.StopComplaints.Share(), HardBounces: cfg.Send.StopHardBounces.Share(), Sample: int64(cfg.Send.StopSample),
+			Complaints: cfg.Send.StopComplaints.Share(), HardBounces: cfg.Send.StopHardBounces.Share(),
+			Sample: int64(cfg.Send.StopSample),
 		},
 	}, err
 }
@@ -171,7 +172,8 @@ func masterKey(file string) ([]byte, error) {
 	}
 	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(b)))
 	if err != nil || len(key) != masterKeyBytes {
-		return nil, fmt.Errorf("auth.key_file: %s must hold %d bytes in base64 (head -c 32 /dev/urandom | base64)", file, masterKeyBytes)
+		return nil, fmt.Errorf("auth.key_file: %s must hold %d bytes in base64 (head -c 32 /dev/urandom | base64)", file,
+			masterKeyBytes)
 	}
 	return key, nil
 }

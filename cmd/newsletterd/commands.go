@@ -48,7 +48,8 @@ func (p *program) app() *cli.App {
 		ExitErrHandler:  func(*cli.Context, error) {}, // run decides
 		Flags:           append(commonFlags(), boolFlag("version", "print the version of this program")),
 		Commands: []*cli.Command{
-			p.serveCommand(), p.demoCommand(), p.initCommand(), p.configCommand(), p.migrateCommand(), p.checkCommand(), p.backupCommand(),
+			p.serveCommand(), p.demoCommand(), p.initCommand(), p.configCommand(), p.migrateCommand(), p.checkCommand(),
+			p.backupCommand(),
 			p.restoreCommand(), p.statusCommand(), p.doctorCommand(), p.routesCommand(),
 			p.openapiCommand(), p.versionCommand(), p.bounceCommand(), p.keysCommand(), p.adminCommand(), p.systemdUnitCommand(),
 			p.completionCommand(), p.manCommand(),
@@ -69,7 +70,10 @@ func (p *program) app() *cli.App {
 
 func commonFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "config", Usage: "read the configuration from `FILE` (else ./newsletterd.toml if there is one)"},
+		&cli.StringFlag{
+			Name:  "config",
+			Usage: "read the configuration from `FILE` (else ./newsletterd.toml if there is one)",
+		},
 		&cli.StringFlag{Name: "database", Usage: "the database `FILE`, instead of the configured one"},
 		&cli.BoolFlag{Name: "json", Usage: "print JSON", DisableDefaultText: true},
 	}
@@ -138,7 +142,8 @@ func usageFault(full string) cli.OnUsageErrorFunc {
 			for _, f := range c.Command.Flags {
 				known = append(known, f.Names()...)
 			}
-			text = "unknown flag --" + strings.TrimLeft(name, "-") + dashed(terminal.DidYouMean(strings.TrimLeft(name, "-"), known))
+			text = "unknown flag --" + strings.TrimLeft(name,
+				"-") + dashed(terminal.DidYouMean(strings.TrimLeft(name, "-"), known))
 		}
 		if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
 			text = "--" + strings.TrimLeft(name, "-") + " needs a value"

@@ -28,7 +28,10 @@ func (p *program) completionCommand() *cli.Command {
    zsh:  newsletterd completion zsh > "${fpath[1]}/_newsletterd"
    fish: newsletterd completion fish > ~/.config/fish/completions/newsletterd.fish`,
 	}
-	for name, script := range map[string]func([]commandPath) string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion} {
+	for name, script := range map[string]func([]commandPath) string{
+		"bash": bashCompletion, "zsh": zshCompletion,
+		"fish": fishCompletion,
+	} {
 		c.Subcommands = append(c.Subcommands, &cli.Command{
 			Name: name, Usage: "for " + name,
 			Action: func(c *cli.Context) error {
@@ -154,7 +157,8 @@ func zshCompletion(paths []commandPath) string {
 	b.WriteString("#compdef newsletterd\n# zsh completion of newsletterd, made by `newsletterd completion zsh`\n")
 	b.WriteString("_newsletterd_words() {\n\tcase \"$1\" in\n")
 	for _, p := range paths {
-		fmt.Fprintf(&b, "\t(%s)\n\t\tcommands=(%s)\n\t\tflags=(%s) ;;\n", shellQuote(p.Path), described(p.Words, ""), described(p.Flags, "--"))
+		fmt.Fprintf(&b, "\t(%s)\n\t\tcommands=(%s)\n\t\tflags=(%s) ;;\n", shellQuote(p.Path), described(p.Words, ""),
+			described(p.Flags, "--"))
 	}
 	fmt.Fprintf(&b, `	(*) return 1 ;;
 	esac

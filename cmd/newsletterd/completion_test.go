@@ -32,7 +32,8 @@ func TestBashCompletion(t *testing.T) {
 		"newsletterd admin list create --tenant ":                "",
 	} {
 		got := shell(t, "bash", script+"\nCOMP_WORDS=("+strings.TrimSpace(line)+")\n"+
-			"[[ '"+line+"' == *' ' ]] && COMP_WORDS+=('')\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_newsletterd\necho ${COMPREPLY[@]}\n")
+			"[[ '"+line+
+			"' == *' ' ]] && COMP_WORDS+=('')\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_newsletterd\necho ${COMPREPLY[@]}\n")
 		if !strings.HasPrefix(got, want) || want == "" && got != "" {
 			t.Errorf("%q completes to %q, want %q", line, got, want)
 		}
@@ -55,7 +56,8 @@ words=(newsletterd admin tenant create --na); CURRENT=5; _newsletterd
 
 func TestFishCompletion(t *testing.T) {
 	script := fishCompletion((&program{}).commandPaths())
-	got := shell(t, "fish", script+"\ncomplete -C 'newsletterd admin tenant c'\ncomplete -C 'newsletterd admin list create --ten'\n")
+	got := shell(t, "fish", script+
+		"\ncomplete -C 'newsletterd admin tenant c'\ncomplete -C 'newsletterd admin list create --ten'\n")
 	for _, w := range []string{"create", "--tenant"} {
 		if !strings.Contains("\n"+got, "\n"+w) {
 			t.Errorf("%s is missing in\n%s", w, got)

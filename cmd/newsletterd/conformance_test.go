@@ -17,9 +17,10 @@ import (
 	"newsletterd/core"
 )
 
-// conformance are the modules of the OpenID Foundation's test plans for providers (Basic, Config and RP-Initiated Logout;
-// static client, discovery, code), by their names, each with a test that makes the same assertions. Where a module takes time
-// (30 seconds between two uses of a code, a second of max_age), the waiting is in auth's tests, which have the clock in hand.
+// conformance are the modules of the OpenID Foundation's test plans for providers (Basic, Config and RP-Initiated
+// Logout; static client, discovery, code), by their names, each with a test that makes the same assertions. Where a
+// module takes time (30 seconds between two uses of a code, a second of max_age), the waiting is in auth's tests, which
+// have the clock in hand.
 var conformance = []struct {
 	name string
 	test func(o *conformant)
@@ -40,7 +41,8 @@ var conformance = []struct {
 	{"oidcc-scope-address", func(o *conformant) { o.scope("openid address") }}, // not offered: left out, no error
 	{"oidcc-scope-phone", func(o *conformant) { o.scope("openid phone") }},     // not offered
 	{"oidcc-scope-all", func(o *conformant) { o.scope("openid profile email address phone", "name", "email") }},
-	{"oidcc-ensure-other-scope-order-succeeds", func(o *conformant) { o.scope("email openid", "email") }}, // until release 5.1
+	// until release 5.1
+	{"oidcc-ensure-other-scope-order-succeeds", func(o *conformant) { o.scope("email openid", "email") }},
 	{"oidcc-alternate-happy-flow", func(o *conformant) {
 		o.rp.config.RedirectURL += "?foo=bar"
 		if q := o.authorize("scope", "email openid"); q.Get("foo") != "bar" || q.Get("code") == "" {
@@ -75,7 +77,8 @@ var conformance = []struct {
 		}
 	}},
 	{"oidcc-login-hint", func(o *conformant) {
-		if _, page := o.v.read(o.v.Get(o.address("login_hint", "bob@example.org"))); !strings.Contains(page, `value="bob@example.org"`) {
+		if _, page := o.v.read(o.v.Get(o.address("login_hint", "bob@example.org"))); !strings.Contains(page,
+			`value="bob@example.org"`) {
 			o.Error("the hint is not in the form")
 		}
 		o.happy("login_hint", "bob@example.org")
@@ -101,7 +104,8 @@ var conformance = []struct {
 		o.refused("request_not_supported", "request", "eyJhbGciOiJub25lIn0.e30.")
 	}},
 	{"oidcc-claims-essential", func(o *conformant) {
-		first := o.happy("scope", "openid", "claims", `{"userinfo":{"name":{"essential":true}},"id_token":{"email":null}}`, "acr_values", "2 1")
+		first := o.happy("scope", "openid", "claims", `{"userinfo":{"name":{"essential":true}},"id_token":{"email":null}}`,
+			"acr_values", "2 1")
 		if c := o.claims(first); c["email"] != string(o.user.Email) || c["acr"] != "1" {
 			o.Errorf("id token %v", c)
 		}
@@ -110,7 +114,8 @@ var conformance = []struct {
 		}
 	}},
 	{"oidcc-ensure-request-object-with-redirect-uri", func(o *conformant) {
-		o.refused("request_not_supported", "request", "eyJhbGciOiJub25lIn0.eyJyZWRpcmVjdF91cmkiOiJodHRwczovL2V2aWwuZXhhbXBsZSJ9.")
+		o.refused("request_not_supported", "request",
+			"eyJhbGciOiJub25lIn0.eyJyZWRpcmVjdF91cmkiOiJodHRwczovL2V2aWwuZXhhbXBsZSJ9.")
 	}},
 	{"oidcc-refresh-token", func(o *conformant) {
 		first := o.happy("scope", "openid offline_access", "prompt", "consent")
@@ -162,7 +167,8 @@ var conformance = []struct {
 	}},
 	{"oidcc-rp-initiated-logout-only-state", func(o *conformant) { o.hint(); o.asks(o.logout("state", "s1")) }},
 	{"oidcc-rp-initiated-logout-query-added-to-post-logout-redirect-uri", func(o *conformant) {
-		o.errorPage(o.logout("id_token_hint", o.hint(), "post_logout_redirect_uri", o.rp.URL+"/bye?foo=bar"), "not registered")
+		o.errorPage(o.logout("id_token_hint", o.hint(), "post_logout_redirect_uri", o.rp.URL+"/bye?foo=bar"),
+			"not registered")
 	}},
 	{"oidcc-rp-initiated-logout-bad-id-token-hint", func(o *conformant) {
 		o.errorPage(o.logout("id_token_hint", o.hint()[:100], "post_logout_redirect_uri", o.rp.URL+"/bye"), "not an id token")
@@ -303,7 +309,8 @@ func (o *conformant) userinfo(method string, header bool, tokens *oauth2.Token) 
 	}
 	defer res.Body.Close()
 	claims := map[string]any{}
-	if err := json.NewDecoder(res.Body).Decode(&claims); err != nil || res.StatusCode != 200 || claims["sub"] != o.user.ID {
+	if err := json.NewDecoder(res.Body).Decode(&claims); err != nil || res.StatusCode != 200 ||
+		claims["sub"] != o.user.ID {
 		o.Errorf("%d %v, %v", res.StatusCode, claims, err)
 	}
 	return claims
@@ -348,16 +355,20 @@ func (o *conformant) signature() {
 	}
 }
 
-// unsigned wants to know whether clients may have id tokens without a signature: the plan leaves the module out where discovery
-// offers no "none".
+// unsigned wants to know whether clients may have id tokens without a signature: the plan leaves the module out where
+// discovery offers no "none".
 func (o *conformant) unsigned() {
 	var metadata struct {
 		Algs []string `json:"id_token_signing_alg_values_supported"`
 	}
-	if err := json.Unmarshal([]byte(o.document("/api/.well-known/openid-configuration")), &metadata); err != nil || slices.Contains(metadata.Algs, "none") {
+	if err := json.Unmarshal([]byte(o.document("/api/.well-known/openid-configuration")), &metadata); err != nil ||
+		slices.Contains(metadata.Algs, "none") {
 		o.Errorf("offered: %v, %v", metadata.Algs, err)
 	}
-	in := core.ClientInput{Name: new("unsigned"), RedirectURIs: &[]string{"https://rp.example/cb"}, IDTokenAlg: new("none")}
+	in := core.ClientInput{
+		Name: new("unsigned"), RedirectURIs: &[]string{"https://rp.example/cb"},
+		IDTokenAlg: new("none"),
+	}
 	if _, _, err := core.NewClient(in, true, now()); err == nil {
 		o.Error("a client may be registered for it")
 	}
@@ -405,14 +416,19 @@ func (o *conformant) discovery() {
 	if doc["issuer"] != o.d.cfg.Origin()+"/api" {
 		o.Errorf("issuer %v", doc["issuer"])
 	}
-	for _, name := range []string{"authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri", "end_session_endpoint"} {
+	for _, name := range []string{
+		"authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri",
+		"end_session_endpoint",
+	} {
 		if s, _ := doc[name].(string); !strings.HasPrefix(s, o.d.cfg.Origin()+"/api/") {
 			o.Errorf("%s is %v", name, doc[name])
 		}
 	}
 	for name, want := range map[string]string{
-		"response_types_supported": "code", "subject_types_supported": "public", "id_token_signing_alg_values_supported": "RS256",
-		"scopes_supported": "openid", "claims_supported": "sub", "token_endpoint_auth_methods_supported": "client_secret_basic",
+		"response_types_supported": "code", "subject_types_supported": "public",
+		"id_token_signing_alg_values_supported": "RS256",
+		"scopes_supported":                      "openid", "claims_supported": "sub",
+		"token_endpoint_auth_methods_supported": "client_secret_basic",
 	} {
 		found := false
 		values, _ := doc[name].([]any)

@@ -16,13 +16,15 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// ownFiles is how many files the daemon keeps for what is no connection of a client: the database, relays, receivers of webhooks.
+// ownFiles is how many files the daemon keeps for what is no connection of a client: the database, relays, receivers of
+// webhooks.
 const ownFiles = 512
 
-// connections bounds how many clients are connected at once, so that a crowd costs neither memory without end nor the files that
-// the database and the relay need. Beyond the bound the one that has waited longest for a next request is closed (as RFC 9112
-// section 9.3 allows at any time); where all are at work, new ones wait in the queue of the kernel. Of one address there may be
-// fewer, so that no client alone makes all others wait: beyond, a new one is refused before anything is read.
+// connections bounds how many clients are connected at once, so that a crowd costs neither memory without end nor the
+// files that the database and the relay need. Beyond the bound the one that has waited longest for a next request is
+// closed (as RFC 9112 section 9.3 allows at any time); where all are at work, new ones wait in the queue of the kernel.
+// Of one address there may be fewer, so that no client alone makes all others wait: beyond, a new one is refused before
+// anything is read.
 type connections struct {
 	most    int
 	each    int              // of one address; 0: no bound
@@ -49,7 +51,8 @@ func newConnections(most int) *connections {
 	return c
 }
 
-// configuredConnections bounds connections as the configuration says, in proportion where the limit of open files allows fewer.
+// configuredConnections bounds connections as the configuration says, in proportion where the limit of open files
+// allows fewer.
 func configuredConnections(cfg config.Server, log *slog.Logger) *connections {
 	c := newConnections(mostConnections(cfg.MaxConnections, log))
 	c.proxies = proxies(cfg.TrustedProxies)

@@ -39,7 +39,8 @@ func (w wire) RemoteAddr() net.Addr {
 	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(w.from, 40000))
 }
 
-// serveWires serves with a bound on connections, and returns a function that dials from an address and reports whether it was served.
+// serveWires serves with a bound on connections, and returns a function that dials from an address and reports whether
+// it was served.
 func serveWires(t *testing.T, c *connections) (dial func(from string) (net.Conn, bool)) {
 	l := make(wires)
 	server := &http.Server{ConnState: c.state, Handler: http.NotFoundHandler()}
@@ -70,7 +71,8 @@ func serveWires(t *testing.T, c *connections) (dial func(from string) (net.Conn,
 	}
 }
 
-// TestConnectionsOfOneAddress: one address has so many connections and no more, whatever it does with them, and others have theirs.
+// TestConnectionsOfOneAddress: one address has so many connections and no more, whatever it does with them, and others
+// have theirs.
 func TestConnectionsOfOneAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newConnections(1000)
@@ -157,7 +159,10 @@ func TestConnectionsThatMakeRoom(t *testing.T) {
 func TestConfiguredConnections(t *testing.T) {
 	var said strings.Builder
 	log := slog.New(slog.NewTextHandler(&said, nil))
-	c := configuredConnections(config.Server{MaxConnections: 1 << 30, MaxConnectionsPerAddress: 1 << 26, TrustedProxies: []string{"10.0.0.0/8"}}, log)
+	c := configuredConnections(config.Server{
+		MaxConnections: 1 << 30, MaxConnectionsPerAddress: 1 << 26,
+		TrustedProxies: []string{"10.0.0.0/8"},
+	}, log)
 	if c.each != c.most/16 || len(c.proxies) != 1 {
 		t.Errorf("%d of %d connections, proxies %v", c.each, c.most, c.proxies)
 	}

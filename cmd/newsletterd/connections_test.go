@@ -18,8 +18,8 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 )
 
-// TestConnectionsAreBounded fills the daemon with connections: beyond the bound the one that has waited longest for a next request
-// goes, and while all are at work a new one waits until one is done.
+// TestConnectionsAreBounded fills the daemon with connections: beyond the bound the one that has waited longest for a
+// next request goes, and while all are at work a new one waits until one is done.
 func TestConnectionsAreBounded(t *testing.T) {
 	for _, scheme := range []string{"http", "https"} {
 		t.Run(scheme, func(t *testing.T) {
@@ -62,7 +62,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 			}
 
 			// All are at work: one more waits, and has its turn when one of them is done.
-			const begin = "POST /api/newsletter/subscribe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{"
+			const begin = "POST /api/newsletter/subscribe HTTP/1.1\r\nHost: localhost\r\nContent-Type: " +
+				"application/json\r\nContent-Length: 2\r\n\r\n{"
 			busy := idle[2:]
 			for _, c := range busy {
 				ask(c, begin)
@@ -137,7 +138,8 @@ func TestFilesBoundConnections(t *testing.T) {
 	if got := mostConnections(16, log); got != 16 || said.Len() > 0 {
 		t.Errorf("%d connections of %d files: %s", got, files, &said)
 	}
-	if got := mostConnections(1<<40, log); got >= files || !strings.Contains(said.String(), fmt.Sprint("connections=", got)) {
+	if got := mostConnections(1<<40, log); got >= files ||
+		!strings.Contains(said.String(), fmt.Sprint("connections=", got)) {
 		t.Errorf("%d connections of %d files: %s", got, files, &said)
 	}
 }

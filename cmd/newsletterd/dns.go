@@ -31,9 +31,18 @@ func (s *setup) records(ctx context.Context, cfg *config.Config, db *store.Store
 	}
 	all = append(all, keys...)
 	return append(all,
-		dnsRecord{"_dmarc." + s.Domain, "TXT", dmarcRecord(s.Domain, s.Email), "p=none only watches; when reports are clean: p=quarantine"},
-		dnsRecord{s.Domain, "MX", "10 " + s.Domain + ".", "or your mail server: receivers refuse senders whose domain takes no mail"},
-		dnsRecord{"the sending machine's address", "PTR", "its own name", "set by whoever gives out the address of the relay; a name that leads back to the address"},
+		dnsRecord{
+			"_dmarc." + s.Domain, "TXT", dmarcRecord(s.Domain, s.Email),
+			"p=none only watches; when reports are clean: p=quarantine",
+		},
+		dnsRecord{
+			s.Domain, "MX", "10 " + s.Domain + ".",
+			"or your mail server: receivers refuse senders whose domain takes no mail",
+		},
+		dnsRecord{
+			"the sending machine's address", "PTR", "its own name",
+			"set by whoever gives out the address of the relay; a name that leads back to the address",
+		},
 	), nil
 }
 

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestGuides runs the commands that the guides show, as a reader would copy them: all blocks marked sh, in one shell, from
-// top to bottom, next to a daemon on the defaults. An HTTP status of 400 and above ends the shell with an error.
+// TestGuides runs the commands that the guides show, as a reader would copy them: all blocks marked sh, in one shell,
+// from top to bottom, next to a daemon on the defaults. An HTTP status of 400 and above ends the shell with an error.
 func TestGuides(t *testing.T) {
 	for _, tool := range []string{"bash", "curl", "jq", "openssl"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -63,7 +63,8 @@ func runGuide(t *testing.T, script string) {
 	if err := os.Symlink(exe, filepath.Join(dir, "newsletterd")); err != nil {
 		t.Fatal(err)
 	}
-	environment := append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "NEWSLETTERD_SERVER_LISTEN="+addr, "NEWSLETTERD_METRICS_LISTEN=")
+	environment := append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "NEWSLETTERD_SERVER_LISTEN="+addr,
+		"NEWSLETTERD_METRICS_LISTEN=")
 	daemon := exec.Command(filepath.Join(dir, "newsletterd"), "serve")
 	daemon.Dir, daemon.Env = dir, environment
 	said, err := daemon.StderrPipe()

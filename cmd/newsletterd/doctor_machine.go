@@ -24,7 +24,10 @@ import (
 // permissions looks at who may read the files that hold secrets or addresses.
 func (d *doctor) permissions() {
 	open := []string{}
-	for _, f := range []string{d.cfg.Database.Path, d.cfg.Database.Path + "-wal", snapshotPath(d.cfg), d.cfg.Auth.KeyFile, d.cfg.Server.TLSKey} {
+	for _, f := range []string{
+		d.cfg.Database.Path, d.cfg.Database.Path + "-wal", snapshotPath(d.cfg), d.cfg.Auth.KeyFile,
+		d.cfg.Server.TLSKey,
+	} {
 		if fi, err := os.Stat(f); f != "" && err == nil && fi.Mode().Perm()&0o077 != 0 {
 			open = append(open, f)
 		}
@@ -53,7 +56,9 @@ func (d *doctor) clock() {
 	case synced:
 		d.ok("clock", "%s, kept by a time service", time.Now().UTC().Format(time.RFC3339))
 	default:
-		d.warn("clock", "run a time service (systemd-timesyncd, chrony): webhooks are refused at 300 s of difference, and tokens expire by it", "%s, which no time service keeps", time.Now().UTC().Format(time.RFC3339))
+		d.warn("clock",
+			"run a time service (systemd-timesyncd, chrony): webhooks are refused at 300 s of difference, and tokens expire "+
+				"by it", "%s, which no time service keeps", time.Now().UTC().Format(time.RFC3339))
 	}
 }
 
@@ -71,7 +76,8 @@ func (d *doctor) database() {
 	}
 	d.ok("database", "%s, %s, schema %d; %s", d.store.Path(), bytesText(o.Disk.Database), o.Schema, state)
 	if at, err := d.store.NewestChange(d.ctx); err == nil && at > now()+core.Instant(time.Minute/time.Millisecond) {
-		d.fault("clock", "set it; a change that is recorded was made later than it shows", "the clock is behind the database by %s", time.Until(at.Time()).Round(time.Second))
+		d.fault("clock", "set it; a change that is recorded was made later than it shows",
+			"the clock is behind the database by %s", time.Until(at.Time()).Round(time.Second))
 	}
 	d.disk(o.Disk.Free, o.Disk.Total, o.Disk.Database, o.Disk.ReadOnly)
 	d.snapshot()
@@ -79,16 +85,20 @@ func (d *doctor) database() {
 		d.warn("outbox", "newsletterd admin outbox list", "%d events could not be delivered and wait for you", o.Outbox.Dead)
 	}
 	if n, err := d.store.DisabledEndpoints(d.ctx); err == nil && n > 0 {
-		d.warn("endpoints", "newsletterd admin webhook-endpoint list, and show --id for the reason", "%d receivers of tenants are switched off", n)
+		d.warn("endpoints", "newsletterd admin webhook-endpoint list, and show --id for the reason",
+			"%d receivers of tenants are switched off", n)
 	}
 	if e, err := d.store.EndpointState(d.ctx); err == nil && e.Dead > 0 {
-		d.warn("endpoints", "newsletterd admin outbox list --state dead, then retry", "%d events could not be delivered to receivers of tenants", e.Dead)
+		d.warn("endpoints", "newsletterd admin outbox list --state dead, then retry",
+			"%d events could not be delivered to receivers of tenants", e.Dead)
 	}
 	if o.Mails.Failed > 0 {
-		d.warn("mails", "the log of the daemon says why", "%d confirmations or password mails of the last 30 days were refused", o.Mails.Failed)
+		d.warn("mails", "the log of the daemon says why",
+			"%d confirmations or password mails of the last 30 days were refused", o.Mails.Failed)
 	}
 	if o.Restored > 0 {
-		d.warn("jobs", "newsletterd admin job list; cancel what went out already, then newsletterd admin job resume --id ID, or --all",
+		d.warn("jobs",
+			"newsletterd admin job list; cancel what went out already, then newsletterd admin job resume --id ID, or --all",
 			"%s held, for the file was restored or copied", counted(o.Restored, "job"))
 	}
 	d.lists()
@@ -110,8 +120,10 @@ func (d *doctor) origins() {
 		if err != nil || !handlers.Unproxied(a, proxies(d.cfg.Server.TrustedProxies)) || a.IsLoopback() && !public(d.cfg) {
 			continue
 		}
-		d.warn("subscribe limit", fmt.Sprintf(`if it is a proxy, set [server] trusted_proxies, as [%q]; if it is a site of yours, have it send a token with the scope newsletter:events.write`, o.Remote),
-			"%s came from the private address %s, which may send %d an hour in all", counted(o.Requests, "request")+" to subscribe", o.Remote,
+		d.warn("subscribe limit",
+			fmt.Sprintf(`if it is a proxy, set [server] trusted_proxies, as [%q]; if it is a site of yours, have it send a token with the scope newsletter:events.write`, o.Remote),
+			"%s came from the private address %s, which may send %d an hour in all", counted(o.Requests, "request")+
+				" to subscribe", o.Remote,
 			max(d.cfg.Limits.SubscribePerAddress, handlers.SubscribePerPrivate))
 		return
 	}
@@ -125,7 +137,8 @@ func (d *doctor) disk(free, total, database int64, readOnly bool) {
 	case free < 64<<20:
 		d.fault("disk", advice, "%s free of %s", bytesText(free), bytesText(total))
 	case free < 2*database+(256<<20):
-		d.warn("disk", advice, "%s free of %s, and the database has %s", bytesText(free), bytesText(total), bytesText(database))
+		d.warn("disk", advice, "%s free of %s, and the database has %s", bytesText(free), bytesText(total),
+			bytesText(database))
 	default:
 		d.ok("disk", "%s free of %s", bytesText(free), bytesText(total))
 	}
@@ -134,7 +147,8 @@ func (d *doctor) disk(free, total, database int64, readOnly bool) {
 		d.fault("disk", "", "nothing can be written beside the database: %s", err)
 		return
 	}
-	d.ok("disk speed", "an fsync takes %s; with max_unrecorded = %d about %d mails/s at most", fsync.Round(10*time.Microsecond),
+	d.ok("disk speed", "an fsync takes %s; with max_unrecorded = %d about %d mails/s at most",
+		fsync.Round(10*time.Microsecond),
 		d.cfg.Send.MaxUnrecorded, sendCeiling(d.cfg.Send.MaxUnrecorded, fsync))
 }
 
@@ -161,8 +175,8 @@ func fsyncTime(folder string) (time.Duration, error) {
 	return took[len(took)/2], nil
 }
 
-// sendCeiling is how many mails a second a window allows: it empties once in about 2.2 commits and the work on its mails.
-// The two figures fit what was measured with windows of 16, 64 and 256 at an fsync of 0.15, 1.15 and 4.15 ms.
+// sendCeiling is how many mails a second a window allows: it empties once in about 2.2 commits and the work on its
+// mails. The two figures fit what was measured with windows of 16, 64 and 256 at an fsync of 0.15, 1.15 and 4.15 ms.
 func sendCeiling(window int, fsync time.Duration) int {
 	const perMail = 17 * time.Microsecond
 	turn := time.Duration(2.2*float64(fsync)) + time.Duration(window)*perMail
@@ -215,7 +229,10 @@ func (d *doctor) lists() {
 // ports looks whether the daemon answers, or could listen.
 func (d *doctor) ports() {
 	for _, l := range []struct{ key, addr string }{
-		{"server.listen", d.cfg.Server.Listen}, {"metrics.listen", d.cfg.Metrics.Listen}, {"bounce.listen", d.cfg.Bounce.Listen}, {"server.acme_http", acmeHTTP(d.cfg)},
+		{"server.listen", d.cfg.Server.Listen},
+		{"metrics.listen", d.cfg.Metrics.Listen},
+		{"bounce.listen", d.cfg.Bounce.Listen},
+		{"server.acme_http", acmeHTTP(d.cfg)},
 	} {
 		switch {
 		case l.addr == "":
@@ -246,7 +263,8 @@ func (d *doctor) listens(key, addr string) {
 		const which = "`ss -ltnp` shows which"
 		switch {
 		case errors.Is(err, os.ErrPermission):
-			d.fault("ports", "ports below 1024 need CAP_NET_BIND_SERVICE, which `newsletterd systemd-unit` gives", "%s: %s", key, err)
+			d.fault("ports", "ports below 1024 need CAP_NET_BIND_SERVICE, which `newsletterd systemd-unit` gives", "%s: %s",
+				key, err)
 		case d.store == nil && errors.Is(err, syscall.EADDRINUSE):
 			d.warn("ports", which, "%s: a program has %s; without the database nobody knows whether it is the daemon", key, addr)
 		default:
@@ -277,7 +295,8 @@ func (d *doctor) health() {
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // only the status is asked; certificate looks at the names
 	}}
 	defer client.CloseIdleConnections()
-	req, err := http.NewRequestWithContext(d.ctx, http.MethodGet, scheme+reachable(d.cfg.Server.Listen)+"/healthz", http.NoBody)
+	req, err := http.NewRequestWithContext(d.ctx, http.MethodGet, scheme+reachable(d.cfg.Server.Listen)+"/healthz",
+		http.NoBody)
 	if err != nil {
 		d.fault("health", "", "%s", err)
 		return
@@ -299,10 +318,12 @@ func (d *doctor) certificate() {
 	c := d.cfg.Server
 	if c.TLSCert == "" {
 		if scheme, _ := config.SplitOrigin(d.cfg.Origin()); scheme == "http" && public(d.cfg) {
-			d.warn("https", "put a proxy in front, or set tls_cert and tls_key, and public_url to https://", "public_url is plain http: passwords and tokens go over the network in clear")
+			d.warn("https", "put a proxy in front, or set tls_cert and tls_key, and public_url to https://",
+				"public_url is plain http: passwords and tokens go over the network in clear")
 		}
 		if unlistedProxy(d.cfg) {
-			d.warn("proxy", `set [server] trusted_proxies, as ["127.0.0.1", "::1"]`, "no proxy is trusted: limits count all callers as one address")
+			d.warn("proxy", `set [server] trusted_proxies, as ["127.0.0.1", "::1"]`,
+				"no proxy is trusted: limits count all callers as one address")
 		}
 		return
 	}
@@ -325,7 +346,8 @@ func (d *doctor) leaf(leaf *x509.Certificate) {
 	until := fmt.Sprintf("good until %s", leaf.NotAfter.UTC().Format(time.DateOnly))
 	switch {
 	case leaf.VerifyHostname(host) != nil:
-		d.fault("certificate", "get one for the host of public_url", "it is not for %s but for %s", host, strings.Join(leaf.DNSNames, ", "))
+		d.fault("certificate", "get one for the host of public_url", "it is not for %s but for %s", host,
+			strings.Join(leaf.DNSNames, ", "))
 	case left < 0:
 		d.fault("certificate", "renew it; SIGHUP, or its changed files, make the daemon read it", "%s", until)
 	case left < 14*24*time.Hour:

@@ -20,7 +20,8 @@ func (d *doctor) relay() {
 	c := d.cfg.Mail
 	if c.Transport == "directory" {
 		if public(d.cfg) {
-			d.warn("relay", `set [mail] transport = "smtp" and [mail.smtp]`, "mails are only written to files in %s", c.Directory)
+			d.warn("relay", `set [mail] transport = "smtp" and [mail.smtp]`, "mails are only written to files in %s",
+				c.Directory)
 		} else {
 			d.ok("relay", "mails are written to files in %s", c.Directory)
 		}
@@ -167,7 +168,8 @@ func (d *doctor) dmarc(ctx context.Context, domain string) {
 			return
 		}
 	}
-	d.fault("DMARC", "make a TXT record of _dmarc."+domain+": v=DMARC1; p=none", "%s has no DMARC record, which large receivers demand of senders of newsletters", domain)
+	d.fault("DMARC", "make a TXT record of _dmarc."+domain+": v=DMARC1; p=none",
+		"%s has no DMARC record, which large receivers demand of senders of newsletters", domain)
 }
 
 // dkim compares the keys that the database has with what DNS tells of them.
@@ -242,7 +244,8 @@ func (d *doctor) ptr(ctx context.Context) {
 		case err != nil && !notFound(err):
 			d.warn("PTR", "try again", "%s: %s", a, dnsError(err))
 		case !d.leadsBack(ctx, names, a):
-			d.warn("PTR", "whoever gives out the address sets its name; a relay that sends from other addresses need not care", "%s (%s) has no name that leads back to it", a, host)
+			d.warn("PTR", "whoever gives out the address sets its name; a relay that sends from other addresses need not care",
+				"%s (%s) has no name that leads back to it", a, host)
 		default:
 			d.ok("PTR", "%s is %s", a, strings.TrimSuffix(names[0], "."))
 		}

@@ -153,14 +153,18 @@ password = "sesame"
 `
 
 func TestDoctor(t *testing.T) {
-	relay, err := mailtest.NewServer(mailtest.Script{Users: map[string]string{"anna": "sesame"}, Mechanisms: []string{"PLAIN"}})
+	relay, err := mailtest.NewServer(mailtest.Script{
+		Users:      map[string]string{"anna": "sesame"},
+		Mechanisms: []string{"PLAIN"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { relay.Close() })
 	host, port, _ := net.SplitHostPort(relay.Addr())
 	r := start(t, func(c *config.Config) { c.Server.PublicURL = "https://news.example.org" })
-	text := strings.NewReplacer("LISTEN", r.listener.Addr().String(), "DIR", filepath.Dir(r.store.Path()), "HOST", host, "PORT", port).Replace(doctorConfig)
+	text := strings.NewReplacer("LISTEN", r.listener.Addr().String(), "DIR", filepath.Dir(r.store.Path()), "HOST", host,
+		"PORT", port).Replace(doctorConfig)
 	name := "Acme"
 	acme, err := core.NewTenant(core.TenantInput{Name: &name}, 1000)
 	if err == nil {
@@ -232,7 +236,10 @@ func TestDoctorFindsProxies(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, remote := range []string{"192.0.2.1", "10.1.2.3", "10.1.2.3", "127.0.0.1", "127.0.0.1", "127.0.0.1"} {
-		r := store.SubscribeRequest{ListID: list.ID, Email: core.Email(fmt.Sprintf("a%d@user.example", i)), Origin: core.Origin{Remote: remote}}
+		r := store.SubscribeRequest{
+			ListID: list.ID, Email: core.Email(fmt.Sprintf("a%d@user.example", i)),
+			Origin: core.Origin{Remote: remote},
+		}
 		if _, _, err := db.Subscribe(t.Context(), r, now()); err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +265,8 @@ func TestDoctorFindsProxies(t *testing.T) {
 			continue
 		}
 		for _, f := range d.all {
-			if f.Level != levelWarning || !strings.Contains(f.Text, "from the private address "+tt.want) || !strings.Contains(f.Advice, "trusted_proxies") || !strings.Contains(f.Advice, core.ScopeEventsWrite) {
+			if f.Level != levelWarning || !strings.Contains(f.Text, "from the private address "+tt.want) ||
+				!strings.Contains(f.Advice, "trusted_proxies") || !strings.Contains(f.Advice, core.ScopeEventsWrite) {
 				t.Errorf("%+v: %+v", tt, f)
 			}
 		}
@@ -286,7 +294,10 @@ func TestDoctorDNS(t *testing.T) {
 	}}
 	db := storetest.Open(t)
 	key := func(domain string) core.DKIMKey {
-		k := core.DKIMKey{ID: core.NewID(), Domain: domain, Selector: "n", Algorithm: core.DKIMRSA, Status: core.DKIMActive, Public: "MIIB" + strings.ToUpper(domain[:3])}
+		k := core.DKIMKey{
+			ID: core.NewID(), Domain: domain, Selector: "n", Algorithm: core.DKIMRSA, Status: core.DKIMActive,
+			Public: "MIIB" + strings.ToUpper(domain[:3]),
+		}
 		if err := db.AddDKIMKey(t.Context(), k, []byte{1}, "test"); err != nil {
 			t.Fatal(err)
 		}

@@ -144,7 +144,8 @@ func TestDeadLettersByCommand(t *testing.T) {
 	if dead[0].State != "dead" || dead[0].LastError != "HTTP 422" {
 		t.Errorf("%+v", dead)
 	}
-	c.run(0, &dead[1], "admin", "outbox", "show", "--id", strconv.FormatInt(dead[1].ID, 10)) // as a script takes it from the list
+	// as a script takes it from the list
+	c.run(0, &dead[1], "admin", "outbox", "show", "--id", strconv.FormatInt(dead[1].ID, 10))
 	l.say(http.StatusOK)
 	var n struct{ Retried int }
 	if c.run(0, &n, "admin", "outbox", "retry", "--dead"); n.Retried != 2 {
@@ -164,12 +165,14 @@ func TestBouncesAreListed(t *testing.T) {
 		ID: core.NewID(), Type: core.EventPreferences, TenantID: tenant, ListID: list, OccurredAt: now(),
 		Subscriber: core.EventSubscriber{ID: core.NewID(), Email: "bob@example.org", Status: string(core.StatusBounced)},
 	}
-	if err := c.store.ApplyEvent(t.Context(), store.Nonce{ClientID: "c", Nonce: core.NewID()}, bounced, now()); err != nil {
+	if err := c.store.ApplyEvent(t.Context(), store.Nonce{ClientID: "c", Nonce: core.NewID()}, bounced,
+		now()); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{}, {"--kind", "bounced"}, {"--tenant", tenant}, {"--list", list}} {
 		var rows []store.Suppressed
-		if c.run(0, &rows, append([]string{"admin", "suppression", "list"}, args...)...); len(rows) != 1 || rows[0].Email != "bob@example.org" {
+		if c.run(0, &rows, append([]string{"admin", "suppression", "list"}, args...)...); len(rows) != 1 ||
+			rows[0].Email != "bob@example.org" {
 			t.Errorf("%v: %+v", args, rows)
 		}
 	}
@@ -182,8 +185,8 @@ func TestBouncesAreListed(t *testing.T) {
 	}
 }
 
-// A tenant's own receiver hears events, through the guard: an address that is not public only by its exact host and port, and
-// never by a redirect.
+// A tenant's own receiver hears events, through the guard: an address that is not public only by its exact host and
+// port, and never by a redirect.
 func TestEndpointByCommand(t *testing.T) {
 	l := newListener(t)
 	allow := strings.TrimPrefix(l.URL, "http://")
@@ -200,16 +203,20 @@ func TestEndpointByCommand(t *testing.T) {
 	if l.wait(t, 1); test.Status != 200 || l.count("/hook webhook.test") != 1 {
 		t.Errorf("%+v", test)
 	}
-	c.run(0, &moved, "admin", "webhook-endpoint", "create", "--tenant", tenant, "--url", l.URL+"/moved", "--event", core.EventPreferences)
-	if c.run(1, &test, "admin", "webhook-endpoint", "test", "--id", moved.ID); test.Status != http.StatusTemporaryRedirect {
+	c.run(0, &moved, "admin", "webhook-endpoint", "create", "--tenant", tenant, "--url", l.URL+"/moved", "--event",
+		core.EventPreferences)
+	if c.run(1, &test, "admin", "webhook-endpoint", "test", "--id",
+		moved.ID); test.Status != http.StatusTemporaryRedirect {
 		t.Errorf("%+v", test)
 	}
 	localhost := strings.Replace(l.URL, "127.0.0.1", "localhost", 1)
-	if said := c.run(1, nil, "admin", "webhook-endpoint", "create", "--tenant", tenant, "--url", localhost); !strings.Contains(said, "not public") {
+	if said := c.run(1, nil, "admin", "webhook-endpoint", "create", "--tenant", tenant, "--url",
+		localhost); !strings.Contains(said, "not public") {
 		t.Error(said)
 	}
 	for _, args := range [][]string{{"create", "--tenant", tenant}, {"update", "--id", moved.ID}} {
-		said := c.run(1, nil, append(append([]string{"admin", "webhook-endpoint"}, args...), "--url", "https://crm.example.org:99999/")...)
+		said := c.run(1, nil, append(append([]string{"admin", "webhook-endpoint"}, args...), "--url",
+			"https://crm.example.org:99999/")...)
 		if !strings.Contains(said, "1 to 65535") {
 			t.Error(said)
 		}

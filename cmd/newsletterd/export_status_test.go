@@ -34,7 +34,11 @@ func TestExportSaysWhoGetsNothing(t *testing.T) {
 	}
 	im, err := s.NewImport(t.Context(), list.ID, core.SubscriptionActive, "test")
 	if err == nil {
-		err = im.Add(t.Context(), []store.ImportRow{{Email: "ann@example.org"}, {Email: "bob@example.org"}, {Email: "cat@example.org"}}, at)
+		err = im.Add(t.Context(), []store.ImportRow{
+			{Email: "ann@example.org"},
+			{Email: "bob@example.org"},
+			{Email: "cat@example.org"},
+		}, at)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -17,8 +17,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// TestFiguresOfDisks prints what window and disk allow together: the database lies in memory, where a sync costs nothing, and a
-// process of the test binary alone makes each take longer.
+// TestFiguresOfDisks prints what window and disk allow together: the database lies in memory, where a sync costs
+// nothing, and a process of the test binary alone makes each take longer.
 func TestFiguresOfDisks(t *testing.T) {
 	if os.Getenv(figuresEnv) == "" {
 		t.Skip("make bench")
@@ -45,7 +45,8 @@ func TestFiguresOfDisks(t *testing.T) {
 	}
 }
 
-// onDisk is the rate of a campaign over a disk whose syncs take that long: from its first mail, for two seconds at most.
+// onDisk is the rate of a campaign over a disk whose syncs take that long: from its first mail, for two seconds at
+// most.
 func (f *figures) onDisk(window int, delay time.Duration) float64 {
 	f.serve(fmt.Sprintf("NEWSLETTERD_SEND_MAX_UNRECORDED=%d", window), syncEnv+"="+delay.String())
 	start := f.sink.stats().Count
@@ -60,7 +61,8 @@ func (f *figures) onDisk(window int, delay time.Duration) float64 {
 	})
 	f.cancel(job)
 	f.every(5*time.Millisecond, func() bool {
-		return f.count("SELECT count(*) FROM send_job WHERE recipients > sent + failed + skipped OR status IN ('pending', 'running')") == 0
+		return f.count("SELECT count(*) FROM send_job WHERE recipients > sent + failed + skipped OR status IN ('pending', "+
+			"'running')") == 0
 	})
 	f.stop()
 	return float64(sent) / took.Seconds()
@@ -74,8 +76,9 @@ var slowDisk struct {
 	sync  func(*libc.TLS, uintptr, int32) int32 // SQLite's own
 }
 
-// runOnSlowDisk is the daemon with another xSync in SQLite's tables of file methods. There is one table for databases and one
-// for all other files; another file that is opened shows where. Before the first connection there is nothing to look at.
+// runOnSlowDisk is the daemon with another xSync in SQLite's tables of file methods. There is one table for databases
+// and one for all other files; another file that is opened shows where. Before the first connection there is nothing to
+// look at.
 func runOnSlowDisk() {
 	var err error
 	if slowDisk.delay, err = time.ParseDuration(os.Getenv(syncEnv)); err != nil || slowDisk.delay == 0 {

@@ -33,7 +33,9 @@ func newProcess(t *testing.T) *figures {
 	addr := freeAddr(t)
 	f := &figures{T: t, dir: t.TempDir(), exe: exe, url: "http://" + addr}
 	f.httpClient = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}, Timeout: time.Minute}
-	f.must(os.WriteFile(filepath.Join(f.dir, "newsletterd.toml"), fmt.Appendf(nil, "[server]\nlisten = %q\n[log]\nlevel = \"warn\"\n[metrics]\nlisten = \"\"\n[backup]\nevery = \"0\"\n", addr), 0o600))
+	f.must(os.WriteFile(filepath.Join(f.dir, "newsletterd.toml"),
+		fmt.Appendf(nil,
+			"[server]\nlisten = %q\n[log]\nlevel = \"warn\"\n[metrics]\nlisten = \"\"\n[backup]\nevery = \"0\"\n", addr), 0o600))
 	return f
 }
 
@@ -61,8 +63,8 @@ func (f *figures) people(n int, clients ...core.ClientInput) (secrets [][2]strin
 
 func person(i int) string { return fmt.Sprintf("person%d@example.org", i) }
 
-// plainClient is a client that costs little: it writes ready requests to a connection and reads as much of the answers as
-// their length asks for.
+// plainClient is a client that costs little: it writes ready requests to a connection and reads as much of the answers
+// as their length asks for.
 type plainClient struct {
 	conn net.Conn
 	in   *bufio.Reader
@@ -156,7 +158,8 @@ func (f *figures) load(name string, goal float64, worker func(i int) func(answer
 	over.Store(true)
 	wg.Wait()
 	n := float64(done.Load())
-	f.line(name, "%.0f/s (goal %.0f), %d failed; µs of CPU a request: %.0f, load generator %.0f", n/took.Seconds(), goal, failed.Load(),
+	f.line(name, "%.0f/s (goal %.0f), %d failed; µs of CPU a request: %.0f, load generator %.0f", n/took.Seconds(), goal,
+		failed.Load(),
 		float64(daemon.Microseconds())/n, float64(generator.Microseconds())/n)
 	if failed.Load() > 0 {
 		f.Errorf("%s: %d requests failed", name, failed.Load())
@@ -213,11 +216,14 @@ func TestFiguresOfIdentity(t *testing.T) {
 				if a.Refresh != "" {
 					token = a.Refresh
 				}
-				return request("POST", "/api/oauth/token", "", "grant_type=refresh_token&client_id="+c[0]+"&client_secret="+c[1]+"&refresh_token="+token)
+				return request("POST", "/api/oauth/token", "", "grant_type=refresh_token&client_id="+c[0]+"&client_secret="+c[1]+
+					"&refresh_token="+token)
 			}
 		})
 	}
-	f.load("client_credentials", 5000, constant(request("POST", "/api/oauth/token", "", "grant_type=client_credentials&client_id="+clients[1][0]+"&client_secret="+clients[1][1])))
+	f.load("client_credentials", 5000,
+		constant(request("POST", "/api/oauth/token", "", "grant_type=client_credentials&client_id="+clients[1][0]+
+			"&client_secret="+clients[1][1])))
 	f.load("password login", 60, func(i int) func(tokenAnswer) []byte {
 		form := url.Values{"grant_type": {"password"}, "username": {person(i)}, "password": {testPassword}}.Encode()
 		return func(tokenAnswer) []byte { return request("POST", "/api/auth/login", "", form) }

@@ -21,8 +21,8 @@ import (
 // maxListMemory is what a command or the daemon may hold for a list of any length, in MB.
 const maxListMemory = 150
 
-// TestFiguresOfALongList takes a list of NEWSLETTERD_FIGURES subscribers in by the command line, copies it to the send side,
-// lists it over HTTP and writes it out again, and watches the memory of each.
+// TestFiguresOfALongList takes a list of NEWSLETTERD_FIGURES subscribers in by the command line, copies it to the send
+// side, lists it over HTTP and writes it out again, and watches the memory of each.
 func TestFiguresOfALongList(t *testing.T) {
 	if os.Getenv(figuresEnv) == "" {
 		t.Skip("make bench, make bench-full")
@@ -32,7 +32,8 @@ func TestFiguresOfALongList(t *testing.T) {
 	f.serve()
 	f.stop()
 	f.records()
-	f.token = f.command("access_token", "admin", "token", "create", "--user", "op@acme.example", "--scope", core.ScopeListRead)
+	f.token = f.command("access_token", "admin", "token", "create", "--user", "op@acme.example", "--scope",
+		core.ScopeListRead)
 	f.csvOf("people.csv", f.n)
 	bounded := func(what string, took time.Duration, peak int64) {
 		f.Helper()
@@ -41,7 +42,8 @@ func TestFiguresOfALongList(t *testing.T) {
 			t.Errorf("%s takes %d MB, more than %d", what, peak>>20, maxListMemory)
 		}
 	}
-	took, peak := f.measured("admin", "subscriber", "import", "--list", f.list, "--file", filepath.Join(f.dir, "people.csv"))
+	took, peak := f.measured("admin", "subscriber", "import", "--list", f.list, "--file",
+		filepath.Join(f.dir, "people.csv"))
 	bounded("import by command", took, peak)
 
 	began := time.Now()
@@ -154,5 +156,6 @@ func (f *figures) pages() {
 	slices.Sort(took[0])
 	slices.Sort(took[1])
 	first, last := took[0][50], took[1][50]
-	f.line("page of 100 of the list", "page 1 %v, page %d %v, ratio %.2f (medians)", first, skipped/100, last, float64(last)/float64(first))
+	f.line("page of 100 of the list", "page 1 %v, page %d %v, ratio %.2f (medians)", first, skipped/100, last,
+		float64(last)/float64(first))
 }

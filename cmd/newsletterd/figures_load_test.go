@@ -45,7 +45,8 @@ func (f *figures) records() {
 	f.tenant = f.command("id", "admin", "tenant", "create", "--name", "Acme")
 	f.list = f.command("id", "admin", "list", "create", "--tenant", f.tenant, "--name", "Weekly")
 	f.command("", "admin", "user", "create", "--email", "op@acme.example", "--role", "operator")
-	f.token = f.command("access_token", "admin", "token", "create", "--user", "op@acme.example", "--scope", core.ScopeSend+" "+core.ScopeDevices)
+	f.token = f.command("access_token", "admin", "token", "create", "--user", "op@acme.example", "--scope", core.ScopeSend+
+		" "+core.ScopeDevices)
 }
 
 // importing imports n people into a list by the command line.
@@ -66,7 +67,8 @@ func (f *figures) arriving() {
 	began := time.Now()
 	f.importing(f.list, "reader", f.n)
 	f.line("import by command", "%d rows, %.0f rows/s", f.n, float64(f.n)/time.Since(began).Seconds())
-	f.line("full sync over signed HTTP", "%.0f subscribers/s (start of the daemon included)", float64(f.n)/f.syncing(f.n).Seconds())
+	f.line("full sync over signed HTTP", "%.0f subscribers/s (start of the daemon included)",
+		float64(f.n)/f.syncing(f.n).Seconds())
 }
 
 // syncing starts a daemon and waits until n people stand on the send side.
@@ -75,7 +77,8 @@ func (f *figures) syncing(n int) time.Duration {
 	f.serve()
 	f.every(200*time.Millisecond, func() bool { return f.count("SELECT count(*) FROM subscriber") == n })
 	took := time.Since(began)
-	f.every(100*time.Millisecond, func() bool { return f.count("SELECT count(*) FROM received_sync WHERE removing = 1") == 0 })
+	f.every(100*time.Millisecond,
+		func() bool { return f.count("SELECT count(*) FROM received_sync WHERE removing = 1") == 0 })
 	f.stop()
 	return took
 }
@@ -132,8 +135,11 @@ func (f *figures) subscribing() {
 			wg.Go(func() {
 				defer client.conn.Close()
 				for i := 0; ctx.Err() == nil; i++ {
-					body := fmt.Sprintf(`{"list_id":%q,"email":"new%d-%d-%d@example.net","preferences":{"first_name":"N"}}`, list, conns, c, i)
-					status, _, err := client.do(fmt.Appendf(nil, "POST /api/newsletter/subscribe HTTP/1.1\r\nHost: localhost\r\nUser-Agent: figures\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
+					body := fmt.Sprintf(`{"list_id":%q,"email":"new%d-%d-%d@example.net","preferences":{"first_name":"N"}}`, list,
+						conns, c, i)
+					status, _, err := client.do(fmt.Appendf(nil,
+						"POST /api/newsletter/subscribe HTTP/1.1\r\nHost: localhost\r\nUser-Agent: figures\r\nContent-Type: "+
+							"application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
 					if err != nil {
 						failed.Add(1)
 						return
@@ -150,7 +156,8 @@ func (f *figures) subscribing() {
 		cancel()
 		rate := float64(done.Load()) / time.Since(began).Seconds()
 		cpu, peak := usage(f.daemon.Process.Pid)
-		f.line(fmt.Sprintf("subscribe, %d connections", conns), "%.0f requests/s, %d failed, %.2f of bare inserts; µs of CPU a request, its mail included: %d, peak RSS %d MB",
+		f.line(fmt.Sprintf("subscribe, %d connections", conns),
+			"%.0f requests/s, %d failed, %.2f of bare inserts; µs of CPU a request, its mail included: %d, peak RSS %d MB",
 			rate, failed.Load(), rate/bare, (cpu-cpu0).Microseconds()/max(done.Load(), 1), peak>>20)
 		if failed.Load() > 0 {
 			f.Errorf("%d requests failed", failed.Load())
@@ -161,7 +168,8 @@ func (f *figures) subscribing() {
 
 // bareInserts is group commit with nothing around it: one row a request, synchronous=FULL.
 func (f *figures) bareInserts(producers int) float64 {
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(f.dir, "bare.db")+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(f.dir, "bare.db")+
+		"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
 	f.must(err)
 	defer db.Close()
 	conn, err := db.Conn(f.Context())

@@ -33,7 +33,8 @@ func TestFiguresOfModels(t *testing.T) {
 	f.serve(env...)
 	f.command("", "admin", "user", "create", "--email", "op@acme.example", "--role", "operator")
 	owner := f.command("id", "admin", "user", "create", "--email", "owner@acme.example", "--verified")
-	f.token = f.command("access_token", "admin", "token", "create", "--user", "op@acme.example", "--scope", "devices models.read models.write")
+	f.token = f.command("access_token", "admin", "token", "create", "--user", "op@acme.example", "--scope",
+		"devices models.read models.write")
 	f.stop()
 	f.fillLibrary(owner, numberOf("NEWSLETTERD_FIGURES_MODELS", atMost(f, 1_000_000, 10_000)))
 	f.serve(env...)
@@ -120,7 +121,8 @@ func (f *figures) library() {
 		slices.Sort(took[i])
 	}
 	first, last := took[0][len(took[0])/2], took[1][len(took[1])/2]
-	f.line("library page of 50", "page 1 %v, page %d %v, ratio %.2f (medians)", first, deep/50, last, float64(last)/float64(first))
+	f.line("library page of 50", "page 1 %v, page %d %v, ratio %.2f (medians)", first, deep/50, last,
+		float64(last)/float64(first))
 	for i, query := range searches {
 		f.line("search "+query, "median %v, slowest %v", took[i+2][len(took[i+2])/2], took[i+2][len(took[i+2])-1])
 	}
@@ -136,7 +138,8 @@ func (f *figures) profiles() {
 		wg.Go(func() {
 			for time.Now().Before(end) {
 				no := rand.IntN(999)*10 + 1 // public ones
-				if res, b := f.raw(http.MethodGet, fmt.Sprintf("/api/models/%08x-0000-7000-8000-%012x/profile", no, no), nil); res.StatusCode != http.StatusOK {
+				if res, b := f.raw(http.MethodGet, fmt.Sprintf("/api/models/%08x-0000-7000-8000-%012x/profile", no, no),
+					nil); res.StatusCode != http.StatusOK {
 					f.Errorf("%d %s", res.StatusCode, b)
 					return
 				}
@@ -172,8 +175,10 @@ func (f *figures) files(size int64) {
 	}
 	others := <-writes
 	_, peak := usage(f.daemon.Process.Pid)
-	f.line("upload", "%s, a plain file with one fsync %s; peak RSS %d MB", perSecond(size, up), perSecond(size, write), peak>>20)
-	f.line("other writes meanwhile", "%d, p50 %v, p99 %v, slowest %v", len(others), others[len(others)/2], others[len(others)*99/100], others[len(others)-1])
+	f.line("upload", "%s, a plain file with one fsync %s; peak RSS %d MB", perSecond(size, up), perSecond(size, write),
+		peak>>20)
+	f.line("other writes meanwhile", "%d, p50 %v, p99 %v, slowest %v", len(others), others[len(others)/2],
+		others[len(others)*99/100], others[len(others)-1])
 	began = time.Now()
 	f.download(m.ID, want)
 	one := time.Since(began)
@@ -185,7 +190,8 @@ func (f *figures) files(size int64) {
 	wg.Wait()
 	eight := time.Since(began)
 	_, peak = usage(f.daemon.Process.Pid)
-	f.line("download", "one %s, eight at once %s in all, each hashed by its receiver; reading and hashing a plain file %s; peak RSS %d MB",
+	f.line("download",
+		"one %s, eight at once %s in all, each hashed by its receiver; reading and hashing a plain file %s; peak RSS %d MB",
 		perSecond(size, one), perSecond(8*size, eight), perSecond(size, read), peak>>20)
 }
 
@@ -194,7 +200,8 @@ func (f *figures) plainFile(name string, size int64) time.Duration {
 	out, err := os.Create(name)
 	f.must(err)
 	defer out.Close()
-	_, err = io.CopyBuffer(struct{ io.Writer }{out}, io.LimitReader(struct{ io.Reader }{rand.NewChaCha8([32]byte{7})}, size), make([]byte, 1<<20))
+	_, err = io.CopyBuffer(struct{ io.Writer }{out},
+		io.LimitReader(struct{ io.Reader }{rand.NewChaCha8([32]byte{7})}, size), make([]byte, 1<<20))
 	f.must(err)
 	f.must(out.Sync())
 	return time.Since(began)

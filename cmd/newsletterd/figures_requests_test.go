@@ -15,8 +15,8 @@ import (
 // askedDuringCampaign is how often duringACampaign asks for a mail at most.
 const askedDuringCampaign = 400
 
-// duringACampaign measures how long mails to one person take, alone and while a campaign goes out as fast as it can. It needs
-// forgetful users.
+// duringACampaign measures how long mails to one person take, alone and while a campaign goes out as fast as it can. It
+// needs forgetful users.
 func (f *figures) duringACampaign() {
 	f.serve()
 	alone, n := f.mailsToOne("alone", func(asked int) bool { return asked == askedDuringCampaign/10 })
@@ -26,7 +26,8 @@ func (f *figures) duringACampaign() {
 	job := f.mailing(f.list)
 	f.every(time.Millisecond, func() bool { return f.sink.stats().Count > before })
 	during, n := f.mailsToOne("beside", func(asked int) bool {
-		return asked == askedDuringCampaign || f.sink.stats().Count-before >= int64(f.n) || f.get("/api/send-jobs/"+job, "status") != string(core.JobRunning)
+		return asked == askedDuringCampaign || f.sink.stats().Count-before >= int64(f.n) ||
+			f.get("/api/send-jobs/"+job, "status") != string(core.JobRunning)
 	})
 	f.line("mail to one person, beside the campaign", "median %v, slowest %v (%d of them)", during[0], during[1], n)
 	f.every(5*time.Millisecond, func() bool { return f.get("/api/send-jobs/"+job, "status") == string(core.JobCompleted) })

@@ -26,8 +26,8 @@ import (
 	"newsletterd/mail/smtp"
 )
 
-// TestFiguresOfSending prints the figures of the send path. NEWSLETTERD_FIGURES_WINDOW measures campaigns alone, with that
-// window, and as "dkim" signed ones; NEWSLETTERD_FIGURES_ROUNDS says how many.
+// TestFiguresOfSending prints the figures of the send path. NEWSLETTERD_FIGURES_WINDOW measures campaigns alone, with
+// that window, and as "dkim" signed ones; NEWSLETTERD_FIGURES_ROUNDS says how many.
 func TestFiguresOfSending(t *testing.T) {
 	if os.Getenv(figuresEnv) == "" {
 		t.Skip("make bench")
@@ -70,8 +70,8 @@ var letter = func() string {
 	return b.String()
 }()
 
-// campaigns measures jobs over HTTP to the last message at the sink, each between two runs of the bare client: the machine's speed
-// may change meanwhile.
+// campaigns measures jobs over HTTP to the last message at the sink, each between two runs of the bare client: the
+// machine's speed may change meanwhile.
 func (f *figures) campaigns(rounds int, windows ...int) {
 	before := f.bareClient(16)
 	for _, window := range windows {
@@ -82,7 +82,8 @@ func (f *figures) campaigns(rounds int, windows ...int) {
 			f.stop()
 			after := f.bareClient(16)
 			ratio := 2 * r.rate / (before + after)
-			f.line(fmt.Sprintf("campaign, window %d, 16 connections", window), "%.0f mails/s (%s), %.2f of the bare client, %s", r.rate, r.mails, ratio, r.cost)
+			f.line(fmt.Sprintf("campaign, window %d, 16 connections", window), "%.0f mails/s (%s), %.2f of the bare client, %s",
+				r.rate, r.mails, ratio, r.cost)
 			ratios, before = append(ratios, ratio), after
 		}
 		f.median(ratios, fmt.Sprintf("campaign, window %d, 16 connections", window), "of the bare client")
@@ -102,7 +103,8 @@ func (f *figures) tracked() {
 	f.serve()
 	body := letter
 	for i := range 10 {
-		body = strings.Replace(body, "that has some length", fmt.Sprintf(`<a href="https://shop.example/articles/%d">that has some</a> length`, i), 1)
+		body = strings.Replace(body, "that has some length",
+			fmt.Sprintf(`<a href="https://shop.example/articles/%d">that has some</a> length`, i), 1)
 	}
 	r := f.job(f.n, func() string {
 		return f.mailing(f.list, map[string]any{"body_html": body, "tracking": map[string]bool{"open": true, "click": true}})
@@ -111,8 +113,9 @@ func (f *figures) tracked() {
 	f.stop()
 }
 
-// signed measures jobs that are signed with an RSA key, each between two looks at what this machine signs with nothing else to do,
-// and what part of all CPU time the signatures took: the machine's speed may change meanwhile, and that part does not.
+// signed measures jobs that are signed with an RSA key, each between two looks at what this machine signs with nothing
+// else to do, and what part of all CPU time the signatures took: the machine's speed may change meanwhile, and that
+// part does not.
 func (f *figures) signed(rounds int) {
 	tenant := f.command("id", "admin", "tenant", "create", "--name", "Signet", "--domain", "acme.example")
 	list := f.command("id", "admin", "list", "create", "--tenant", tenant, "--name", "Monthly")
@@ -133,7 +136,8 @@ func (f *figures) signed(rounds int) {
 		f.stop()
 		after := f.rsaLimit()
 		limit := (before + after) / 2
-		f.line("campaign, DKIM RSA-2048", "%.0f mails/s (%s), %.2f of the %.0f that RSA allows; RSA takes %.3f of all CPU time; %s", r.rate, r.mails,
+		f.line("campaign, DKIM RSA-2048",
+			"%.0f mails/s (%s), %.2f of the %.0f that RSA allows; RSA takes %.3f of all CPU time; %s", r.rate, r.mails,
 			r.rate/limit, limit, shares[len(shares)-1], r.cost)
 		ratios, before = append(ratios, r.rate/limit), after
 	}
@@ -141,7 +145,8 @@ func (f *figures) signed(rounds int) {
 	f.median(shares, "campaign, DKIM RSA-2048", "of all CPU time for RSA")
 }
 
-// shareOfCPU is what part of the time of all CPUs the daemon spends in a package, over a while that begins in half a second.
+// shareOfCPU is what part of the time of all CPUs the daemon spends in a package, over a while that begins in half a
+// second.
 func (f *figures) shareOfCPU(pkg string, while time.Duration) float64 {
 	<-time.After(500 * time.Millisecond)
 	res, err := f.httpClient.Get(fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%.0f", f.metrics, while.Seconds()))
@@ -208,7 +213,8 @@ func (f *figures) job(n int, start func() (job string)) run {
 	cpu0, _ := usage(pid)
 	began := time.Now()
 	job := start()
-	f.every(100*time.Millisecond, func() bool { return f.sink.stats().Count-before.Count >= int64(n) }) // seldom: it costs mails
+	// seldom: it costs mails
+	f.every(100*time.Millisecond, func() bool { return f.sink.stats().Count-before.Count >= int64(n) })
 	took := time.Unix(0, f.sink.stats().Last).Sub(began)
 	f.every(5*time.Millisecond, func() bool { return f.get("/api/send-jobs/"+job, "status") == string(core.JobCompleted) })
 	cpu, peak := usage(pid)
@@ -287,7 +293,8 @@ func (f *figures) farAway(list string) {
 
 // bareClient measures the same SMTP client alone: mails of the same size, no database, no rendering.
 func (f *figures) bareClient(lanes int) float64 {
-	data := []byte("Subject: x\r\n\r\n" + strings.Repeat("A line of a letter with seventy-eight characters in it, as lines have.\r\n", 97))
+	data := []byte("Subject: x\r\n\r\n" +
+		strings.Repeat("A line of a letter with seventy-eight characters in it, as lines have.\r\n", 97))
 	var left atomic.Int64
 	left.Store(int64(f.n))
 	client := &smtp.Client{Addr: f.sink.addr}

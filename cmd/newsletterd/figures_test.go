@@ -23,11 +23,12 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// figuresEnv turns TestFigures on: `make bench` sets it. Its value is the number of recipients, at least 1,000; 100,000 if it is no number.
+// figuresEnv turns TestFigures on: `make bench` sets it. Its value is the number of recipients, at least 1,000; 100,000
+// if it is no number.
 const figuresEnv = "NEWSLETTERD_FIGURES"
 
-// briefly is the number of recipients below which a run only shows that every figure can be taken: it is short, and what it prints
-// says little about speed.
+// briefly is the number of recipients below which a run only shows that every figure can be taken: it is short, and
+// what it prints says little about speed.
 const briefly = 10_000
 
 // figures measures the program itself, as processes of their own, through its command line and HTTP. Mails go to a sink
@@ -272,7 +273,10 @@ func newFiguresIn(t *testing.T, dir string) *figures {
 		n = 100_000
 	}
 	n = max(n, 1000)
-	f := &figures{T: t, dir: dir, exe: exe, n: n, url: "http://" + freeAddr(t), metrics: cmp.Or(os.Getenv("NEWSLETTERD_FIGURES_PPROF"), freeAddr(t))}
+	f := &figures{
+		T: t, dir: dir, exe: exe, n: n, url: "http://" + freeAddr(t),
+		metrics: cmp.Or(os.Getenv("NEWSLETTERD_FIGURES_PPROF"), freeAddr(t)),
+	}
 	f.httpClient = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}, Timeout: time.Minute}
 	f.sink = f.startSink(0)
 	host, port, _ := strings.Cut(f.sink.addr, ":")

@@ -85,8 +85,8 @@ func (f *figures) open() *store.Store {
 	return s
 }
 
-// An import by the command line while a daemon is under load: no request fails, and the daemon's caches see what the command
-// line changed. `make torture` imports 100,000 rows and prints how long requests took.
+// An import by the command line while a daemon is under load: no request fails, and the daemon's caches see what the
+// command line changed. `make torture` imports 100,000 rows and prints how long requests took.
 func TestImportUnderLoad(t *testing.T) {
 	f := newFigures(t)
 	if f.n = 3000; os.Getenv(tortureEnv) != "" {

@@ -68,7 +68,10 @@ var homes = map[string][]string{
 }
 
 // sharedHomes are small libraries that several packages may use.
-var sharedHomes = []string{"github.com/google/uuid", "golang.org/x/sync", "golang.org/x/sys", "golang.org/x/text", "golang.org/x/time", "golang.org/x/term", "github.com/k3a/html2text", "github.com/schollz/progressbar/v3"}
+var sharedHomes = []string{
+	"github.com/google/uuid", "golang.org/x/sync", "golang.org/x/sys", "golang.org/x/text",
+	"golang.org/x/time", "golang.org/x/term", "github.com/k3a/html2text", "github.com/schollz/progressbar/v3",
+}
 
 type listedPackage struct {
 	ImportPath string

@@ -47,7 +47,8 @@ prints the DNS records to make. Nothing that is there is overwritten.
 
    newsletterd init
    newsletterd init --domain news.example.org --relay smtp.example.org --admin-email you@example.org
-   ` + smtpPasswordVariable + `=… newsletterd init --domain news.example.org --relay smtps://user@smtp.example.org --admin-email you@example.org
+   ` + smtpPasswordVariable +
+			`=… newsletterd init --domain news.example.org --relay smtps://user@smtp.example.org --admin-email you@example.org
 
 The relay is HOST, HOST:PORT or USER@HOST:PORT, encrypted by STARTTLS on port 587 unless smtps:// says from the first byte on;
 "none" only writes mails as files, for a first look. The relay's password is asked for, or read from ` + smtpPasswordVariable + `.`,
@@ -57,7 +58,9 @@ The relay is HOST, HOST:PORT or USER@HOST:PORT, encrypted by STARTTLS on port 58
 			stringFlag("admin-email", "`ADDRESS` of the first operator"),
 			stringFlag("registration", "`open`: anybody may register an account; closed: operators make them (else closed)"),
 			boolFlag("password-stdin", "read the operator's password from the first line of standard input (else one is made)"),
-			boolFlag("acme", "serve https by itself on ports 443 and 80, with certificates of Let's Encrypt (else plain http, for a proxy in front)"),
+			boolFlag("acme",
+				"serve https by itself on ports 443 and 80, with certificates of Let's Encrypt (else plain http, for a proxy in "+
+					"front)"),
 			stringFlag("listen", "listen on `HOST:PORT` (else 127.0.0.1:8080, with --acme :443)"),
 			unitUserFlag(), unitBinaryFlag(),
 		},
@@ -100,9 +103,15 @@ func (p *program) setup(c *cli.Context) (*setup, error) {
 		read                      func(string) error
 	}{
 		{"domain", "The domain of your newsletters (as news.example.org)", "", s.readDomain},
-		{"relay", "The relay that takes your mails (as smtp.example.org, or user@smtp.example.org:587; none = write files)", "", s.readRelay},
+		{
+			"relay", "The relay that takes your mails (as smtp.example.org, or user@smtp.example.org:587; none = write files)",
+			"", s.readRelay,
+		},
 		{"admin-email", "Your e-mail address, to sign in with", "", s.readEmail},
-		{"registration", "May anybody register an account (open), or do operators make them (closed)? [closed]", s.Registration, s.readRegistration},
+		{
+			"registration", "May anybody register an account (open), or do operators make them (closed)? [closed]",
+			s.Registration, s.readRegistration,
+		},
 	} {
 		if err := ask.answer(q.flag, q.question, q.otherwise, q.read); err != nil {
 			return nil, err
@@ -196,7 +205,8 @@ func parseRelay(word string) (config.SMTP, error) {
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
 		c.Username, rest = rest[:at], rest[at+1:]
 		if c.Username == "" || strings.ContainsAny(c.Username, ":/ ") {
-			return c, fmt.Errorf("%q: before the @ stands the user alone; the password is asked for, or read from %s", word, smtpPasswordVariable)
+			return c, fmt.Errorf("%q: before the @ stands the user alone; the password is asked for, or read from %s", word,
+				smtpPasswordVariable)
 		}
 	}
 	host, port, err := net.SplitHostPort(rest)

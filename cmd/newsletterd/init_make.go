@@ -135,7 +135,9 @@ func (p *program) fillSetup(c *cli.Context, s *setup, cfg *config.Config, made *
 	return errors.Join(err, db.Close())
 }
 
-func (p *program) firstOperator(c *cli.Context, s *setup, cfg *config.Config, db *store.Store, made *setupResult) error {
+func (p *program) firstOperator(c *cli.Context, s *setup, cfg *config.Config, db *store.Store,
+	made *setupResult,
+) error {
 	provider, err := auth.New(c.Context, db, authConfig(cfg), now())
 	if err != nil {
 		return err
@@ -164,7 +166,8 @@ func (p *program) firstOperator(c *cli.Context, s *setup, cfg *config.Config, db
 // makeDKIM makes the key that signs the mails of the domain.
 func makeDKIM(c *cli.Context, domain string, db *store.Store) error {
 	k := core.DKIMKey{
-		ID: core.NewID(), Domain: domain, Selector: dkimSelector, Algorithm: core.DKIMRSA, Status: core.DKIMActive, CreatedAt: now(), UpdatedAt: now(),
+		ID: core.NewID(), Domain: domain, Selector: dkimSelector, Algorithm: core.DKIMRSA, Status: core.DKIMActive,
+		CreatedAt: now(), UpdatedAt: now(),
 	}
 	private, public, err := dkim.NewKey(k.Algorithm)
 	if err != nil {
@@ -209,7 +212,8 @@ func writeNew(name string, text []byte, mode os.FileMode) error {
 // printSetup tells a person what was made and what comes next.
 func printSetup(w io.Writer, s *setup, made *setupResult) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Made:\n  %s\n  %s\n  %s   keep a copy apart from the backups\n  %s\n", made.Config, made.Database, made.KeyFile, made.Unit)
+	fmt.Fprintf(&b, "Made:\n  %s\n  %s\n  %s   keep a copy apart from the backups\n  %s\n", made.Config, made.Database,
+		made.KeyFile, made.Unit)
 	fmt.Fprintf(&b, "\nFirst operator: %s\n", made.Operator.Email)
 	if made.Password != "" {
 		fmt.Fprintf(&b, "Password:       %s   (not shown again)\n", made.Password)

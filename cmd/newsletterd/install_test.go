@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestTortureInstallationOfREADME runs the lines of README that set up a machine, mail and bring a backup back, with a program built
-// as `make release` builds it (in `make torture`; else the test binary stands in for it).
+// TestTortureInstallationOfREADME runs the lines of README that set up a machine, mail and bring a backup back, with a
+// program built as `make release` builds it (in `make torture`; else the test binary stands in for it).
 func TestTortureInstallationOfREADME(t *testing.T) {
 	for _, tool := range []string{"bash", "curl", "jq", "sed", "cmp"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -49,7 +49,10 @@ func TestTortureInstallationOfREADME(t *testing.T) {
 	if err != nil || !strings.Contains(string(log), `"stopped"`) {
 		t.Fatalf("%v\n%s\n%s", err, out.String(), log)
 	}
-	for _, want := range []string{"First operator: you@example.org", "completed", "is a complete copy", "is whole", `"status":"active"`} {
+	for _, want := range []string{
+		"First operator: you@example.org", "completed", "is a complete copy", "is whole",
+		`"status":"active"`,
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, out.String())
 		}

@@ -15,27 +15,29 @@ import (
 )
 
 func (p *program) keysCommand() *cli.Command {
-	show := p.command("list", "list the keys that sign tokens", nil, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		keys, err := s.SigningKeys(c.Context, now())
-		if err != nil {
-			return err
-		}
-		return list(p.printer(c), keyRows(keys, now()), "kid", "alg", "state", "active_at", "retired_at", "expires_at")
-	})
-	rotate := p.command("rotate", "make the next keys; they sign from tomorrow on", nil, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		made, err := auth.RotateKeys(c.Context, s, now())
-		if err != nil {
-			return err
-		}
-		rows := keyRows(made, now())
-		for i := range rows {
-			rows[i].ServedBy = made[i].CreatedAt.Add(auth.KeysEvery)
-		}
-		if out := p.printer(c); out.json || len(made) > 0 {
-			return list(out, rows, "kid", "alg", "state", "served_by", "active_at")
-		}
-		return p.done(c, "The next keys wait already; nothing was made. `newsletterd keys list` shows when they sign.")
-	})
+	show := p.command("list", "list the keys that sign tokens", nil, nil,
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			keys, err := s.SigningKeys(c.Context, now())
+			if err != nil {
+				return err
+			}
+			return list(p.printer(c), keyRows(keys, now()), "kid", "alg", "state", "active_at", "retired_at", "expires_at")
+		})
+	rotate := p.command("rotate", "make the next keys; they sign from tomorrow on", nil, nil,
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			made, err := auth.RotateKeys(c.Context, s, now())
+			if err != nil {
+				return err
+			}
+			rows := keyRows(made, now())
+			for i := range rows {
+				rows[i].ServedBy = made[i].CreatedAt.Add(auth.KeysEvery)
+			}
+			if out := p.printer(c); out.json || len(made) > 0 {
+				return list(out, rows, "kid", "alg", "state", "served_by", "active_at")
+			}
+			return p.done(c, "The next keys wait already; nothing was made. `newsletterd keys list` shows when they sign.")
+		})
 	rotate.Description = `A running daemon serves the new keys by served_by, within a minute, and signs with them from active_at on, a day later, so
 that every relying party has read them by then. The present ones stay published until the last token that they signed has expired. The daemon does this by itself, as often as
 auth.rotate_keys says.`
@@ -63,7 +65,10 @@ func keyRows(keys []store.SigningKey, now core.Instant) []keyRow {
 		case k.RetiredAt != 0 && k.RetiredAt <= now:
 			state = "retired"
 		}
-		rows[i] = keyRow{KID: k.KID, Alg: k.Alg, State: state, ActiveAt: k.ActiveAt, RetiredAt: k.RetiredAt, ExpiresAt: k.ExpiresAt}
+		rows[i] = keyRow{
+			KID: k.KID, Alg: k.Alg, State: state, ActiveAt: k.ActiveAt, RetiredAt: k.RetiredAt,
+			ExpiresAt: k.ExpiresAt,
+		}
 	}
 	return rows
 }

@@ -11,7 +11,8 @@ import (
 
 // The SQLite driver is translated against one exact version of its C library; another one corrupts memory.
 func TestLibcIsTheOneThatSQLiteWasBuiltWith(t *testing.T) {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Path}} {{.Version}} {{.Dir}}", "modernc.org/sqlite", "modernc.org/libc").Output()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Path}} {{.Version}} {{.Dir}}", "modernc.org/sqlite",
+		"modernc.org/libc").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,6 +30,7 @@ func TestLibcIsTheOneThatSQLiteWasBuiltWith(t *testing.T) {
 	}
 	want := regexp.MustCompile(`modernc\.org/libc (v\S+)`).FindStringSubmatch(string(mod))
 	if want == nil || have["modernc.org/libc"] != want[1] {
-		t.Errorf("modernc.org/libc is %s, modernc.org/sqlite %s needs %v", have["modernc.org/libc"], have["modernc.org/sqlite"], want)
+		t.Errorf("modernc.org/libc is %s, modernc.org/sqlite %s needs %v", have["modernc.org/libc"],
+			have["modernc.org/sqlite"], want)
 	}
 }

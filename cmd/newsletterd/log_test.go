@@ -14,11 +14,14 @@ import (
 
 func TestLogsHideSecretsAndAddresses(t *testing.T) {
 	markers := []slog.Attr{
-		slog.String("password", "marker-1"), slog.Any("secret", config.Secret("marker-2")), slog.String("Authorization", "marker-3"),
-		slog.String("url", "http://a/confirm?token=marker-4&x=1"), slog.Any("error", errors.New("GET /x?code=marker-5: refused")),
+		slog.String("password", "marker-1"), slog.Any("secret", config.Secret("marker-2")),
+		slog.String("Authorization", "marker-3"),
+		slog.String("url", "http://a/confirm?token=marker-4&x=1"),
+		slog.Any("error", errors.New("GET /x?code=marker-5: refused")),
 		slog.String("header", "Bearer marker-6-and-more"), slog.String("text", "whsec_marker7aaaaaaaaaaaaaaaaa="),
 		slog.Any("relay", config.SMTP{Password: "marker-8"}), slog.Group("g", slog.String("token", "marker-9")),
-		slog.Any("to", core.Email("marker-ten@example.org")), slog.Any("error", errors.New("550 <marker-ten@example.org> unknown")),
+		slog.Any("to", core.Email("marker-ten@example.org")),
+		slog.Any("error", errors.New("550 <marker-ten@example.org> unknown")),
 		slog.String("jwt", "eyJhbGciOiJFUzI1NiJ9.eyJtYXJrZXIiOjF9.marker-11"),
 	}
 	for _, format := range []string{"text", "json"} {
@@ -33,7 +36,8 @@ func TestLogsHideSecretsAndAddresses(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	newLog(config.Log{Level: "info", Format: "text", PII: true}, &b).Info("line", slog.Any("to", core.Email("ann@example.org")), slog.String("password", "marker"))
+	newLog(config.Log{Level: "info", Format: "text", PII: true}, &b).Info("line",
+		slog.Any("to", core.Email("ann@example.org")), slog.String("password", "marker"))
 	if out := b.String(); !strings.Contains(out, "ann@example.org") || strings.Contains(out, "marker") {
 		t.Errorf("with pii: %s", out)
 	}

@@ -23,7 +23,8 @@ func (p *program) manCommand() *cli.Command {
 func (p *program) manual() string {
 	a := p.app()
 	var b strings.Builder
-	b.WriteString(".TH NEWSLETTERD 1\n.SH NAME\nnewsletterd \\- " + roff(a.Usage) + "\n.SH SYNOPSIS\n.B newsletterd\n.I COMMAND\n[flags]\n.SH DESCRIPTION\n")
+	b.WriteString(".TH NEWSLETTERD 1\n.SH NAME\nnewsletterd \\- " + roff(a.Usage) +
+		"\n.SH SYNOPSIS\n.B newsletterd\n.I COMMAND\n[flags]\n.SH DESCRIPTION\n")
 	paragraphs(&b, a.Description)
 	b.WriteString(".SH FLAGS OF EVERY COMMAND\n")
 	manFlags(&b, a.Flags, nil)

@@ -36,11 +36,16 @@ func newRegistry(s *store.Store, cfg *config.Config) *prometheus.Registry {
 		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
 			func() float64 { return value(s.Stats()) }))
 	}
-	counter("newsletterd_db_transactions_total", "Transactions committed by the writer.", func(s store.Stats) float64 { return float64(s.Batches) })
-	counter("newsletterd_db_operations_total", "Operations in these transactions.", func(s store.Stats) float64 { return float64(s.Ops) })
-	counter("newsletterd_db_busy_seconds_total", "Time that the writer spent in transactions.", func(s store.Stats) float64 { return s.Busy.Seconds() })
-	gauge("newsletterd_db_wal_bytes", "Size of the -wal at the last look.", func(s store.Stats) float64 { return float64(s.WAL) })
-	gauge("newsletterd_db_waiting_operations", "Operations that wait for the writer.", func(s store.Stats) float64 { return float64(s.Waiting) })
+	counter("newsletterd_db_transactions_total", "Transactions committed by the writer.",
+		func(s store.Stats) float64 { return float64(s.Batches) })
+	counter("newsletterd_db_operations_total", "Operations in these transactions.",
+		func(s store.Stats) float64 { return float64(s.Ops) })
+	counter("newsletterd_db_busy_seconds_total", "Time that the writer spent in transactions.",
+		func(s store.Stats) float64 { return s.Busy.Seconds() })
+	gauge("newsletterd_db_wal_bytes", "Size of the -wal at the last look.",
+		func(s store.Stats) float64 { return float64(s.WAL) })
+	gauge("newsletterd_db_waiting_operations", "Operations that wait for the writer.",
+		func(s store.Stats) float64 { return float64(s.Waiting) })
 	reg.MustRegister(batchCollector{s}, figuresCollector{s, cfg})
 	return reg
 }
@@ -49,13 +54,15 @@ func newRegistry(s *store.Store, cfg *config.Config) *prometheus.Registry {
 func registerSelfCheck(reg *prometheus.Registry, c *worker.SelfCheck) {
 	reg.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "newsletterd_self_check_differing", Help: "Subscriptions that differed between member and send side in the last self-check.",
+			Name: "newsletterd_self_check_differing",
+			Help: "Subscriptions that differed between member and send side in the last self-check.",
 		}, func() float64 { return float64(c.Figures().Differing) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "newsletterd_self_check_syncs_total", Help: "Full syncs that self-checks have asked for.",
 		}, func() float64 { return float64(c.Figures().Healed) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "newsletterd_self_check_timestamp_seconds", Help: "When the last self-check ended, in Unix time; 0: none since the start.",
+			Name: "newsletterd_self_check_timestamp_seconds",
+			Help: "When the last self-check ended, in Unix time; 0: none since the start.",
 		}, func() float64 { return float64(c.Figures().EndedAt) / 1000 }),
 	)
 }

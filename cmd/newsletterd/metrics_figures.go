@@ -16,8 +16,10 @@ import (
 type batchCollector struct{ store *store.Store }
 
 var (
-	batchSize = prometheus.NewDesc("newsletterd_db_batch_operations", "Operations of a transaction of the writer.", nil, nil)
-	batchTime = prometheus.NewDesc("newsletterd_db_batch_seconds", "Time of a transaction of the writer, commit included.", nil, nil)
+	batchSize = prometheus.NewDesc("newsletterd_db_batch_operations", "Operations of a transaction of the writer.",
+		nil, nil)
+	batchTime = prometheus.NewDesc("newsletterd_db_batch_seconds", "Time of a transaction of the writer, commit included.",
+		nil, nil)
 )
 
 // Describe names the figures.
@@ -62,9 +64,11 @@ var (
 	outboxWaiting = figure("newsletterd_outbox_waiting", "Events that wait to be delivered to the send service.")
 	outboxDead    = figure("newsletterd_outbox_dead", "Events that could not be delivered and wait for an operator.")
 	outboxAge     = figure("newsletterd_outbox_oldest_seconds", "Age of the event that waits longest.")
-	hooksWaiting  = figure("newsletterd_webhook_endpoints_waiting", "Events that wait to be delivered to endpoints of tenants.")
-	hooksDead     = figure("newsletterd_webhook_endpoints_dead", "Events that could not be delivered to an endpoint.")
-	hooksAge      = figure("newsletterd_webhook_endpoints_oldest_seconds", "Age of the event that waits longest for an endpoint.")
+	hooksWaiting  = figure("newsletterd_webhook_endpoints_waiting",
+		"Events that wait to be delivered to endpoints of tenants.")
+	hooksDead = figure("newsletterd_webhook_endpoints_dead", "Events that could not be delivered to an endpoint.")
+	hooksAge  = figure("newsletterd_webhook_endpoints_oldest_seconds",
+		"Age of the event that waits longest for an endpoint.")
 	hooksDisabled = figure("newsletterd_webhook_endpoints_disabled", "Endpoints that are switched off.")
 	mailWaiting   = figure("newsletterd_mail_waiting", "Confirmations, password mails and the like that wait.")
 	mailAge       = figure("newsletterd_mail_oldest_seconds", "Age of the one that waits longest.")
@@ -111,13 +115,17 @@ func (f figuresCollector) Collect(ch chan<- prometheus.Metric) {
 		for _, c := range counts {
 			byStatus[c.Status] = c.Count
 		}
-		for _, s := range []core.JobStatus{core.JobPending, core.JobRunning, core.JobCompleted, core.JobFailed, core.JobCancelled} {
+		for _, s := range []core.JobStatus{
+			core.JobPending, core.JobRunning, core.JobCompleted, core.JobFailed,
+			core.JobCancelled,
+		} {
 			gauge(jobsByStatus, float64(byStatus[string(s)]), string(s))
 		}
 	}
 	if n, err := f.store.RecipientCounts(ctx); err == nil {
 		for outcome, v := range map[string]int64{
-			"sent": n.Sent, "failed": n.Failed, "skipped": n.Skipped, "ambiguous": n.Ambiguous, "delivered": n.Delivered, "bounced": n.Bounced,
+			"sent": n.Sent, "failed": n.Failed, "skipped": n.Skipped, "ambiguous": n.Ambiguous, "delivered": n.Delivered,
+			"bounced":    n.Bounced,
 			"complained": n.Complained, "opened": n.Opened, "clicked": n.Clicked, "unsubscribed": n.Left,
 		} {
 			ch <- prometheus.MustNewConstMetric(figureDescs[recipients], prometheus.CounterValue, float64(v), outcome)

@@ -9,25 +9,39 @@ import (
 	"newsletterd/worker"
 )
 
-// sendCollector tells how the sending of jobs is doing: by way out (route; tenant is empty for the daemon's own relay), by
-// what came of messages, and what waits.
+// sendCollector tells how the sending of jobs is doing: by way out (route; tenant is empty for the daemon's own relay),
+// by what came of messages, and what waits.
 type sendCollector struct{ sender *worker.Sender }
 
 var (
-	routeLabels   = []string{"tenant", "route"}
-	sendOutcomes  = prometheus.NewDesc("newsletterd_send_outcomes_total", "Messages of jobs by route, result, and class and subject of the enhanced status code.", append(routeLabels, "result", "class"), nil)
-	sendFaults    = prometheus.NewDesc("newsletterd_send_route_faults_total", "Connections that ended by a fault of the route.", append(routeLabels, "fault"), nil)
-	sendDown      = prometheus.NewDesc("newsletterd_send_route_failures", "Failures running; 0: the route is in use, or has not been tried.", routeLabels, nil)
-	sendRetry     = prometheus.NewDesc("newsletterd_send_route_retry_seconds", "Time until a route that is down is tried again.", routeLabels, nil)
-	sendSlowed    = prometheus.NewDesc("newsletterd_send_slowed_domains", "Destination domains that refused mails for their number and get fewer, by the tenant whose relays they are; empty: the daemon's own relay.", []string{"tenant"}, nil)
-	sendQueued    = prometheus.NewDesc("newsletterd_send_queued", "Recipients read from the database that wait for a connection, or for their turn.", nil, nil)
-	sendInHand    = prometheus.NewDesc("newsletterd_send_in_hand", "Recipients handed to a connection, without a recorded outcome.", nil, nil)
-	sendUnwritten = prometheus.NewDesc("newsletterd_send_unrecorded", "Messages that the relay may have taken and whose outcome is not yet in the database; at most max_unrecorded.", nil, nil)
+	routeLabels  = []string{"tenant", "route"}
+	sendOutcomes = prometheus.NewDesc("newsletterd_send_outcomes_total",
+		"Messages of jobs by route, result, and class and subject of the enhanced status code.",
+		append(routeLabels, "result", "class"), nil)
+	sendFaults = prometheus.NewDesc("newsletterd_send_route_faults_total",
+		"Connections that ended by a fault of the route.", append(routeLabels, "fault"), nil)
+	sendDown = prometheus.NewDesc("newsletterd_send_route_failures",
+		"Failures running; 0: the route is in use, or has not been tried.", routeLabels, nil)
+	sendRetry = prometheus.NewDesc("newsletterd_send_route_retry_seconds",
+		"Time until a route that is down is tried again.", routeLabels, nil)
+	sendSlowed = prometheus.NewDesc("newsletterd_send_slowed_domains",
+		"Destination domains that refused mails for their number and get fewer, by the tenant whose relays they are; "+
+			"empty: the daemon's own relay.", []string{"tenant"}, nil)
+	sendQueued = prometheus.NewDesc("newsletterd_send_queued",
+		"Recipients read from the database that wait for a connection, or for their turn.", nil, nil)
+	sendInHand = prometheus.NewDesc("newsletterd_send_in_hand",
+		"Recipients handed to a connection, without a recorded outcome.", nil, nil)
+	sendUnwritten = prometheus.NewDesc("newsletterd_send_unrecorded",
+		"Messages that the relay may have taken and whose outcome is not yet in the database; at most max_unrecorded.",
+		nil, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (c sendCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{sendOutcomes, sendFaults, sendDown, sendRetry, sendSlowed, sendQueued, sendInHand, sendUnwritten} {
+	for _, d := range []*prometheus.Desc{
+		sendOutcomes, sendFaults, sendDown, sendRetry, sendSlowed, sendQueued, sendInHand,
+		sendUnwritten,
+	} {
 		ch <- d
 	}
 }
@@ -43,7 +57,8 @@ func (c sendCollector) Collect(ch chan<- prometheus.Metric) {
 			r.Name += "#" + strconv.Itoa(seen[key])
 		}
 		for k, n := range r.Outcomes {
-			ch <- prometheus.MustNewConstMetric(sendOutcomes, prometheus.CounterValue, float64(n), r.Tenant, r.Name, k.Result, k.Class)
+			ch <- prometheus.MustNewConstMetric(sendOutcomes, prometheus.CounterValue, float64(n), r.Tenant, r.Name, k.Result,
+				k.Class)
 		}
 		for fault, n := range r.Faults {
 			ch <- prometheus.MustNewConstMetric(sendFaults, prometheus.CounterValue, float64(n), r.Tenant, r.Name, fault)

@@ -88,7 +88,10 @@ func TestDashboard(t *testing.T) {
 			t.Logf("%s is not in the dashboard", name)
 		}
 	}
-	for _, line := range []string{`newsletterd_jobs{status="running"} 0`, `newsletterd_recipients_total{outcome="sent"} 0`, `newsletterd_db_batch_operations_bucket{le="1"} `} {
+	for _, line := range []string{
+		`newsletterd_jobs{status="running"} 0`, `newsletterd_recipients_total{outcome="sent"} 0`,
+		`newsletterd_db_batch_operations_bucket{le="1"} `,
+	} {
 		if !strings.Contains(text, "\n"+line) {
 			t.Errorf("%q is missing", line)
 		}
@@ -99,7 +102,8 @@ func TestDashboard(t *testing.T) {
 func TestAudit(t *testing.T) {
 	r := start(t, nil)
 	token := operatorToken(t, r)
-	req, _ := http.NewRequestWithContext(t.Context(), "POST", "http://"+r.listener.Addr().String()+"/api/admin/tenants", strings.NewReader(`{"name":"Acme"}`))
+	req, _ := http.NewRequestWithContext(t.Context(), "POST", "http://"+r.listener.Addr().String()+"/api/admin/tenants",
+		strings.NewReader(`{"name":"Acme"}`))
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Content-Type", "application/json")
 	res, err := http.DefaultClient.Do(req)

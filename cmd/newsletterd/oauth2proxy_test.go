@@ -54,7 +54,8 @@ func newGuard(t *testing.T, change func(command string) string) *guard {
 	_, section, _ := strings.Cut(string(text), "### A program behind a proxy: oauth2-proxy\n")
 	section, _, _ = strings.Cut(section, "\n###")
 	here := strings.NewReplacer("https://news.example.org", g.cfg.Origin(), "https://intranet.example.org", g.url,
-		`["news.example.org"]`, `["`+g.listener.Addr().String()+`"]`, "http://127.0.0.1:3000", behind.URL, "127.0.0.1:4180", addr)
+		`["news.example.org"]`, `["`+g.listener.Addr().String()+`"]`, "http://127.0.0.1:3000", behind.URL,
+		"127.0.0.1:4180", addr)
 	command, rest, _ := strings.Cut(commandsOf(section), "--json\n")
 	if command == "" || rest != "" {
 		t.Fatalf("the guide has other commands than one: %q", commandsOf(section))
@@ -73,10 +74,15 @@ func newGuard(t *testing.T, change func(command string) string) *guard {
 	if err != nil {
 		t.Fatalf("%q: %v", recipe, err)
 	}
-	for _, blank := range [][2]string{{"client_id", g.client}, {"client_secret", secret}, {"cookie_secret", strings.TrimSpace(string(cookie))}} {
+	for _, blank := range [][2]string{
+		{"client_id", g.client},
+		{"client_secret", secret},
+		{"cookie_secret", strings.TrimSpace(string(cookie))},
+	} {
 		config = strings.Replace(config, "\n"+blank[0]+` = "…"`, "\n"+blank[0]+` = "`+blank[1]+`"`, 1)
 	}
-	config = strings.Replace(here.Replace(config), "reverse_proxy = true", "reverse_proxy = false\ncookie_secure = false", 1)
+	config = strings.Replace(here.Replace(config), "reverse_proxy = true",
+		"reverse_proxy = false\ncookie_secure = false", 1)
 	file := filepath.Join(t.TempDir(), "oauth2-proxy.cfg")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
@@ -97,7 +103,8 @@ func (g *guard) register(t *testing.T, command string) (id, secret string) {
 		t.Fatal(err)
 	}
 	c := exec.Command("bash", "-c", command)
-	c.Dir, c.Env = dir, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "NEWSLETTERD_DATABASE_PATH="+g.cfg.Database.Path)
+	c.Dir, c.Env = dir, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "NEWSLETTERD_DATABASE_PATH="+
+		g.cfg.Database.Path)
 	out, err := c.Output()
 	var made struct {
 		ID     string
@@ -156,7 +163,8 @@ func (g *guard) told(t *testing.T) http.Header {
 	}
 }
 
-// TestBrowserOAuth2Proxy signs in through oauth2-proxy as docs/oidc.md sets it up, reaches the page that it protects, and signs out.
+// TestBrowserOAuth2Proxy signs in through oauth2-proxy as docs/oidc.md sets it up, reaches the page that it protects,
+// and signs out.
 func TestBrowserOAuth2Proxy(t *testing.T) {
 	for name, asked := range map[string]bool{"first party": false, "with consent": true} {
 		t.Run(name, func(t *testing.T) {
@@ -190,7 +198,8 @@ func TestBrowserOAuth2Proxy(t *testing.T) {
 				t.Error("the proxy did not end the sign-in whose session it ended")
 			}
 
-			logout := g.cfg.Origin() + "/api/oauth/logout?" + url.Values{"client_id": {g.client}, "post_logout_redirect_uri": {g.url + "/"}}.Encode()
+			logout := g.cfg.Origin() + "/api/oauth/logout?" +
+				url.Values{"client_id": {g.client}, "post_logout_redirect_uri": {g.url + "/"}}.Encode()
 			do(t, ctx, chromedp.Navigate(g.url+"/oauth2/sign_out?rd="+url.QueryEscape(logout)), heading("Sign out?"),
 				chromedp.Click("form[action='/logout'] button"), heading("Sign in"))
 			do(t, ctx, chromedp.Navigate(g.url+"/protected"), heading("Sign in"))

@@ -175,7 +175,10 @@ func (p *program) openapiCommand() *cli.Command {
 			}
 			doc := h.Document(c.String("area"))
 			if doc == nil {
-				return usageError{c.Command.HelpName, fmt.Sprintf("--area must be member, send, devices or pages, not %q", c.String("area"))}
+				return usageError{
+					c.Command.HelpName,
+					fmt.Sprintf("--area must be member, send, devices or pages, not %q", c.String("area")),
+				}
 			}
 			_, err = p.out.Write(doc)
 			return err

@@ -36,7 +36,8 @@ func installed(t *testing.T) (metrics string, run func(script string) string) {
 		if err != nil && len(out) == 0 {
 			t.Fatalf("%v: %s", err, script)
 		}
-		return strings.NewReplacer(dir, "/var/lib/newsletterd", addr, "127.0.0.1:8080", side, "127.0.0.1:8081").Replace(string(out))
+		return strings.NewReplacer(dir, "/var/lib/newsletterd", addr, "127.0.0.1:8080", side,
+			"127.0.0.1:8081").Replace(string(out))
 	}
 	run("newsletterd init --domain localhost --relay none --admin-email you@example.org --listen " + addr)
 	daemon := exec.Command(filepath.Join(bin, "newsletterd"), "serve")
@@ -75,8 +76,8 @@ func installed(t *testing.T) (metrics string, run func(script string) string) {
 // console are the blocks of a guide that show a command and what it prints.
 var console = regexp.MustCompile("(?s)```console\n\\$ ([^\n]*)\n(.*?)```\n")
 
-// TestOutputsOfTheGuide runs the commands whose output docs/operation.md shows, and compares: all but figures, and what depends on the
-// machine (clock, disk), must be as it is there. UPDATE_GUIDES=1 writes them anew.
+// TestOutputsOfTheGuide runs the commands whose output docs/operation.md shows, and compares: all but figures, and what
+// depends on the machine (clock, disk), must be as it is there. UPDATE_GUIDES=1 writes them anew.
 func TestOutputsOfTheGuide(t *testing.T) {
 	metricsURL, run := installed(t)
 	update := os.Getenv("UPDATE_GUIDES") != ""

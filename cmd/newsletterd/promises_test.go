@@ -50,7 +50,8 @@ func TestPromiseTable(t *testing.T) {
 		for i, w := range what[number] {
 			what[number][i] = fmt.Sprint(tried[fmt.Sprint(number)+w], " ", w)
 		}
-		fmt.Printf("| %d | %s | %s | %d |\n", number, coretest.Promises[number], strings.Join(what[number], "; "), failed[number])
+		fmt.Printf("| %d | %s | %s | %d |\n", number, coretest.Promises[number], strings.Join(what[number], "; "),
+			failed[number])
 		if failed[number] > 0 {
 			t.Errorf("promise %d: failed %d", number, failed[number])
 		}
@@ -79,7 +80,8 @@ func TestTortureRunsWhatReports(t *testing.T) {
 		}
 		for _, f := range strings.Split(string(text), "\nfunc ")[1:] {
 			test, _, _ := strings.Cut(f, "(")
-			if !strings.HasPrefix(test, "Test") || !strings.Contains(f, "coretest.Held(") && !strings.Contains(f, "coretest.Promise(") {
+			if !strings.HasPrefix(test, "Test") || !strings.Contains(f, "coretest.Held(") &&
+				!strings.Contains(f, "coretest.Promise(") {
 				continue
 			}
 			found++

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// TestReferenceNamesEveryError holds docs/reference.md to the code: each word that the API answers in "error" stands there.
+// TestReferenceNamesEveryError holds docs/reference.md to the code: each word that the API answers in "error" stands
+// there.
 func TestReferenceNamesEveryError(t *testing.T) {
 	text, err := os.ReadFile("../../docs/reference.md")
 	if err != nil {

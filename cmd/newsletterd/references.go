@@ -185,9 +185,13 @@ func onlyTenant(c *cli.Context, s *store.Store) (store.Reference, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) == 0:
-		return store.Reference{}, usageError{c.Command.HelpName, "--tenant is needed, and there is no tenant yet (admin tenant create)"}
+		return store.Reference{}, usageError{
+			c.Command.HelpName,
+			"--tenant is needed, and there is no tenant yet (admin tenant create)",
+		}
 	}
-	return store.Reference{}, usageError{c.Command.HelpName, "--tenant is needed: there are " + candidates(store.NounTenant, found)}
+	return store.Reference{}, usageError{c.Command.HelpName, "--tenant is needed: there are " +
+		candidates(store.NounTenant, found)}
 }
 
 // candidates lists records for a person to choose from, each in a line of its own.

@@ -53,7 +53,8 @@ func TestTenantsRelaysPassTheGuard(t *testing.T) {
 			Commit: func(*smtp.Envelope) bool { return true },
 			Done:   func(_ *smtp.Envelope, o smtp.Outcome) { outcome = o },
 		})
-		if len(server.Messages()) != tt.taken || (tt.taken == 0) != errors.Is(err, netguard.ErrNotPublic) || (tt.taken == 1) != (outcome.Result == smtp.Sent) {
+		if len(server.Messages()) != tt.taken || (tt.taken == 0) != errors.Is(err, netguard.ErrNotPublic) ||
+			(tt.taken == 1) != (outcome.Result == smtp.Sent) {
 			t.Errorf("%v %s: %d taken, %v, %v", tt.private, tt.host, len(server.Messages()), outcome.Result, err)
 		}
 	}

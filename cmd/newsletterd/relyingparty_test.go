@@ -207,7 +207,8 @@ func TestRelyingParty(t *testing.T) {
 			rp.checkIDToken(t, fresh, u, "")
 			// Signed in and agreed already: the second way has no page at all.
 			verifier = oauth2.GenerateVerifier()
-			q = v.signIn(rp, rp.config.AuthCodeURL(state, oauth2.S256ChallengeOption(verifier), oauth2.SetAuthURLParam("prompt", "none")))
+			q = v.signIn(rp, rp.config.AuthCodeURL(state, oauth2.S256ChallengeOption(verifier),
+				oauth2.SetAuthURLParam("prompt", "none")))
 			if q.Get("code") == "" {
 				t.Errorf("single sign-on: %v", q)
 			}
@@ -233,12 +234,16 @@ func (rp *relyingParty) checkIDToken(t *testing.T, tokens *oauth2.Token, u core.
 	}
 }
 
-// Behind a reverse proxy that ends TLS and lies about the host, every address that leaves the daemon is the configured one.
+// Behind a reverse proxy that ends TLS and lies about the host, every address that leaves the daemon is the configured
+// one.
 func TestReverseProxy(t *testing.T) {
 	const public = "https://news.example.org"
 	d := start(t, func(c *config.Config) { c.Server.PublicURL = public })
 	addTestUser(t, d, "ann@example.org")
-	c, _, err := core.NewClient(core.ClientInput{Name: new("Reading Room"), RedirectURIs: &[]string{"https://rp.example/cb"}}, true, now())
+	c, _, err := core.NewClient(core.ClientInput{
+		Name:         new("Reading Room"),
+		RedirectURIs: &[]string{"https://rp.example/cb"},
+	}, true, now())
 	if err == nil {
 		err = d.store.AddClient(t.Context(), c, "test")
 	}
@@ -248,7 +253,8 @@ func TestReverseProxy(t *testing.T) {
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	ask := func(method, path, form string) (*http.Response, string) {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), method, "http://"+d.listener.Addr().String()+path, strings.NewReader(form))
+		req, err := http.NewRequestWithContext(t.Context(), method, "http://"+d.listener.Addr().String()+path,
+			strings.NewReader(form))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -297,11 +303,18 @@ func TestReverseProxy(t *testing.T) {
 	if to := res.Header.Get("Location"); !strings.HasPrefix(to, public+"/login?") {
 		t.Errorf("to the login: %s", to)
 	}
-	for _, path := range []string{"/account", "/login", "/password/forgot", "/api/oauth/logout?post_logout_redirect_uri=x", "/api/oauth/authorize", "/healthz", "/nowhere"} {
+	for _, path := range []string{
+		"/account", "/login", "/password/forgot", "/api/oauth/logout?post_logout_redirect_uri=x",
+		"/api/oauth/authorize", "/healthz", "/nowhere",
+	} {
 		ask("GET", path, "")
 	}
-	res, _ = ask("POST", "/login", url.Values{"email": {"ann@example.org"}, "password": {testPassword}, "continue": {authorize}}.Encode())
-	if to := res.Header.Get("Location"); res.StatusCode != http.StatusSeeOther || !strings.HasPrefix(to, public+"/api/oauth/authorize?") {
+	res, _ = ask("POST", "/login", url.Values{
+		"email": {"ann@example.org"}, "password": {testPassword},
+		"continue": {authorize},
+	}.Encode())
+	if to := res.Header.Get("Location"); res.StatusCode != http.StatusSeeOther ||
+		!strings.HasPrefix(to, public+"/api/oauth/authorize?") {
 		t.Errorf("behind the login: %d %s", res.StatusCode, to)
 	}
 	cookies := res.Cookies()
@@ -309,7 +322,8 @@ func TestReverseProxy(t *testing.T) {
 		t.Errorf("%d cookies", len(cookies))
 	}
 	for _, k := range cookies {
-		if !strings.HasPrefix(k.Name, "__Host-") || !k.Secure || !k.HttpOnly || k.Path != "/" || k.Domain != "" || k.SameSite != http.SameSiteLaxMode {
+		if !strings.HasPrefix(k.Name, "__Host-") || !k.Secure || !k.HttpOnly || k.Path != "/" || k.Domain != "" ||
+			k.SameSite != http.SameSiteLaxMode {
 			t.Errorf("cookie %s", k.Raw)
 		}
 	}

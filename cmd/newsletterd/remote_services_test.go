@@ -36,7 +36,8 @@ func newRemoteServices(t *testing.T) *remoteServices {
 	a.list, err = core.NewList(core.ListInput{TenantID: &tenant.ID, Name: new("News")}, now())
 	a.must(err)
 	reports, reportsSecret, err := core.NewClient(core.ClientInput{
-		TenantID: &tenant.ID, Name: new("Send service"), ClientType: new(core.ClientConfidential), Scopes: &[]string{core.ScopeEventsWrite},
+		TenantID: &tenant.ID, Name: new("Send service"), ClientType: new(core.ClientConfidential),
+		Scopes: &[]string{core.ScopeEventsWrite},
 	}, true, now())
 	a.must(err)
 	secret := auth.NewSecret()
@@ -58,7 +59,8 @@ func newRemoteServices(t *testing.T) *remoteServices {
 	}
 	a.send = start(t, func(c *config.Config) {
 		c.Server.Listen, c.Database.Path = sendAddr, sendFile
-		c.Send.MemberURL, c.Send.MemberClient, c.Send.MemberSecret = "http://"+memberAddr, reports.ID, config.Secret(reportsSecret)
+		c.Send.MemberURL, c.Send.MemberClient, c.Send.MemberSecret = "http://"+memberAddr, reports.ID,
+			config.Secret(reportsSecret)
 	})
 	a.member = start(t, func(c *config.Config) {
 		c.Server.Listen, c.Database.Path = memberAddr, memberFile
@@ -92,7 +94,10 @@ func (a *remoteServices) post(url string, in map[string]any) (out map[string]any
 func (a *remoteServices) join(email core.Email) {
 	a.Helper()
 	api := a.member.cfg.Origin() + "/api/newsletter/"
-	out := a.post(api+"subscribe", map[string]any{"list_id": a.list.ID, "email": email, "preferences": map[string]any{"n": 1}})
+	out := a.post(api+"subscribe", map[string]any{
+		"list_id": a.list.ID, "email": email,
+		"preferences": map[string]any{"n": 1},
+	})
 	res, err := http.Get(api + "confirm?token=" + out["confirm_token"].(string))
 	a.must(err)
 	res.Body.Close()
@@ -123,15 +128,20 @@ func (a *remoteServices) hears(email core.Email, status string) {
 func (a *remoteServices) oneClick(email core.Email) {
 	a.Helper()
 	id := a.send.store.SubscriptionID(a.list.ID, email.Key())
-	token, err := a.send.keys.sealer.SealUnsubscribe(auth.UnsubscribeToken{Kind: auth.UnsubscribeMailed, ListID: a.list.ID, SubscriptionID: id, Email: email, IssuedAt: now()})
+	token, err := a.send.keys.sealer.SealUnsubscribe(auth.UnsubscribeToken{
+		Kind: auth.UnsubscribeMailed, ListID: a.list.ID,
+		SubscriptionID: id, Email: email, IssuedAt: now(),
+	})
 	a.must(err)
 	out := a.post(a.send.cfg.Origin()+"/api/newsletter/unsubscribe?token="+token, nil)
-	if sub, err := a.send.store.Subscriber(a.Context(), a.list.ID, email); err != nil || sub.Mailable() || out["status"] != core.SubscriptionUnsubscribed {
+	if sub, err := a.send.store.Subscriber(a.Context(), a.list.ID, email); err != nil || sub.Mailable() ||
+		out["status"] != core.SubscriptionUnsubscribed {
 		a.Errorf("after the answer %v: %+v, %v", out, sub, err)
 	}
 }
 
-// sendOnly sees that nothing of a list begins at the send service, and that its pages lead to those of the member service.
+// sendOnly sees that nothing of a list begins at the send service, and that its pages lead to those of the member
+// service.
 func (a *remoteServices) sendOnly() {
 	a.Helper()
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -151,7 +161,8 @@ func (a *remoteServices) sendOnly() {
 			a.Errorf("%s leads to %q (%d)", path, got, res.StatusCode)
 		}
 	}
-	_, _, err = a.send.store.Subscribe(a.Context(), store.SubscribeRequest{ListID: a.list.ID, Email: "fay@example.org"}, now())
+	_, _, err = a.send.store.Subscribe(a.Context(),
+		store.SubscribeRequest{ListID: a.list.ID, Email: "fay@example.org"}, now())
 	_, importErr := a.send.store.NewImport(a.Context(), a.list.ID, core.SubscriptionActive, "test")
 	if !errors.Is(err, core.ErrListInactive) || core.KindOf(importErr) != core.Conflict {
 		a.Errorf("%v, %v", err, importErr)
@@ -169,9 +180,10 @@ func TestTwoDaemonsAgree(t *testing.T) {
 	a.oneClick("ann@example.org")
 	a.hears("ann@example.org", core.SubscriptionUnsubscribed)
 
-	a.must(a.send.store.ApplyReports(t.Context(), []store.ProviderReport{{Provider: "p", Key: []byte("1"), Event: core.ProviderEvent{
-		Type: "complaint", MessageID: "m", TenantID: a.list.TenantID, Email: "bob@example.org", OccurredAt: now(),
-	}}}, now()))
+	a.must(a.send.store.ApplyReports(t.Context(),
+		[]store.ProviderReport{{Provider: "p", Key: []byte("1"), Event: core.ProviderEvent{
+			Type: "complaint", MessageID: "m", TenantID: a.list.TenantID, Email: "bob@example.org", OccurredAt: now(),
+		}}}, now()))
 	a.hears("bob@example.org", core.SubscriptionUnsubscribed)
 	a.knows("bob@example.org", core.StatusComplaint)
 

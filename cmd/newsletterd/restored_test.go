@@ -10,13 +10,15 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 )
 
-// copiedWithJobs makes a database with two pending jobs, at home in one folder, and returns a copy of the closed file in another.
+// copiedWithJobs makes a database with two pending jobs, at home in one folder, and returns a copy of the closed file
+// in another.
 func copiedWithJobs(t *testing.T) string {
 	t.Helper()
 	c := &commander{T: t, running: start(t, nil)}
 	_, list := c.list()
 	for _, name := range []string{"First", "Second"} {
-		c.run(0, nil, "admin", "job", "create", "--list", list, "--name", name, "--subject", "Hi", "--text", bodyFile(t), "--scheduled-at", "2099-01-01T00:00:00Z")
+		c.run(0, nil, "admin", "job", "create", "--list", list, "--name", name, "--subject", "Hi", "--text", bodyFile(t),
+			"--scheduled-at", "2099-01-01T00:00:00Z")
 	}
 	if err := c.quit(); err != nil {
 		t.Fatal(err)
@@ -61,10 +63,12 @@ func (c *commander) restored() restoredView {
 	c.run(0, &status, "status")
 	all, _ := examined(c.T, "[database]\npath = \""+c.cfg.Database.Path+"\"\n[metrics]\nlisten = \"\"\n")
 	v := restoredView{
-		logged: c.log.has("jobs are held"), healthz: strings.Contains(health, `"restored_jobs":2`), status: status.Restored == 2,
+		logged: c.log.has("jobs are held"), healthz: strings.Contains(health, `"restored_jobs":2`),
+		status: status.Restored == 2,
 	}
 	for _, f := range all {
-		v.doctor = v.doctor || f.Check == "jobs" && strings.Contains(f.Text, "2 jobs held, for the file was restored or copied")
+		v.doctor = v.doctor || f.Check == "jobs" &&
+			strings.Contains(f.Text, "2 jobs held, for the file was restored or copied")
 	}
 	return v
 }

@@ -20,7 +20,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(prepared{m}, map[string]func(){"newsletterd": main, "slowdisk": runOnSlowDisk, "sink": runSink})
 }
 
-// prepared sets the locks of the process before any test opens a file: a plain sql.Open in one test would be too early for the next.
+// prepared sets the locks of the process before any test opens a file: a plain sql.Open in one test would be too early
+// for the next.
 type prepared struct{ *testing.M }
 
 func (m prepared) Run() int {

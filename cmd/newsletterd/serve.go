@@ -73,8 +73,8 @@ in flight finishes first, within 45 seconds; a second signal ends it at once.
 	}
 }
 
-// sameSignal is within what a second signal is the first one again: timeout(1) and some supervisors send it to the process and to its
-// group.
+// sameSignal is within what a second signal is the first one again: timeout(1) and some supervisors send it to the
+// process and to its group.
 const sameSignal = 500 * time.Millisecond
 
 // run starts what build made, serves until stop is closed and then stops in the written order.

@@ -115,19 +115,24 @@ func TestServeAndStop(t *testing.T) {
 		t.Errorf("healthz: %d %s", code, body)
 	}
 	side := "http://" + d.metrics.listener.Addr().String()
-	if code, body := get(t, client, side+"/metrics"); code != 200 || !strings.Contains(body, "newsletterd_build_info") || !strings.Contains(body, "newsletterd_http_requests_total") {
+	if code, body := get(t, client, side+"/metrics"); code != 200 || !strings.Contains(body, "newsletterd_build_info") ||
+		!strings.Contains(body, "newsletterd_http_requests_total") {
 		t.Errorf("metrics: %d", code)
 	}
 	if code, _ := get(t, client, side+"/debug/pprof/goroutine?debug=1"); code != 200 {
 		t.Errorf("profiles: %d", code)
 	}
-	if _, err := build(t.Context(), d.cfg, d.daemon.log); err == nil || !strings.Contains(err.Error(), "another newsletterd") {
+	if _, err := build(t.Context(), d.cfg, d.daemon.log); err == nil ||
+		!strings.Contains(err.Error(), "another newsletterd") {
 		t.Errorf("a second daemon on one file: %v", err)
 	}
 	if err := d.quit(); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"ready", "stop: listener", "stop: workers", "stop: http", "stop: housekeeping", "stop: tracking", "stop: database", "stopped"}
+	want := []string{
+		"ready", "stop: listener", "stop: workers", "stop: http", "stop: housekeeping", "stop: tracking",
+		"stop: database", "stopped",
+	}
 	var got []string
 	for _, m := range d.log.messages(t) {
 		if m == "ready" || strings.HasPrefix(m, "stop") {
@@ -165,7 +170,11 @@ func TestHealthDuringTheStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	client := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }}}
+	client := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn,
+		error,
+	) {
+		return conn, nil
+	}}}
 	if code, _ := get(t, client, "http://"+addr+"/healthz"); code != 200 {
 		t.Fatalf("healthz: %d", code)
 	}
@@ -248,7 +257,10 @@ func selfSigned(t *testing.T) (cert, key string) {
 	}
 	dir := t.TempDir()
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for name, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: keyDER}} {
+	for name, block := range map[string]*pem.Block{
+		cert: {Type: "CERTIFICATE", Bytes: der},
+		key:  {Type: "PRIVATE KEY", Bytes: keyDER},
+	} {
 		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -267,7 +279,8 @@ func TestAdvice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(d.store.AddTenant(t.Context(), tenant, "test"), d.store.AddList(t.Context(), list, "test")); err != nil {
+	if err := errors.Join(d.store.AddTenant(t.Context(), tenant, "test"),
+		d.store.AddList(t.Context(), list, "test")); err != nil {
 		t.Fatal(err)
 	}
 	for origin, want := range map[string]int{"https://news.example.org": 4, "http://localhost:8080": 0} {
@@ -329,7 +342,8 @@ func TestDuplicateGuard(t *testing.T) {
 		}
 		user := core.NewUser("ann@acme.example", now())
 		user.Roles = []core.Role{{Role: core.RoleOperator}}
-		err = errors.Join(d.store.AddTenant(t.Context(), tenant, "test"), d.store.AddList(t.Context(), list, "test"), d.store.AddUser(t.Context(), user, "", now()))
+		err = errors.Join(d.store.AddTenant(t.Context(), tenant, "test"), d.store.AddList(t.Context(), list, "test"),
+			d.store.AddUser(t.Context(), user, "", now()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -339,7 +353,8 @@ func TestDuplicateGuard(t *testing.T) {
 		}
 		for i, code := range []int{http.StatusOK, want} {
 			body := `{"list_id": "` + list.ID + `", "subject": "Hello", "body_text": "Again"}`
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.cfg.Origin()+"/api/send-jobs", strings.NewReader(body))
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.cfg.Origin()+"/api/send-jobs",
+				strings.NewReader(body))
 			if err != nil {
 				t.Fatal(err)
 			}

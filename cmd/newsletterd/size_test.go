@@ -138,7 +138,8 @@ func undocumented(d ast.Decl) (names []string) {
 }
 
 var wellKnown = map[string]bool{
-	"Error": true, "Unwrap": true, "Is": true, "String": true, "ServeHTTP": true, "Read": true, "Write": true, "Close": true,
+	"Error": true, "Unwrap": true, "Is": true, "String": true, "ServeHTTP": true, "Read": true, "Write": true,
+	"Close":       true,
 	"WriteHeader": true, "MarshalJSON": true, "UnmarshalJSON": true, "MarshalText": true, "UnmarshalText": true,
 	"Scan": true, "Value": true, "Enabled": true, "Handle": true, "WithAttrs": true, "WithGroup": true,
 }
@@ -162,7 +163,8 @@ func exportedReceiver(d *ast.FuncDecl) bool {
 func TestOnlyEdgesAskTheTime(t *testing.T) {
 	edges := []string{"handlers", "worker", "auth", "mail", "cmd/newsletterd"} // with the packages below them
 	for _, f := range sourceFiles(t) {
-		if dir := filepath.ToSlash(filepath.Dir(f.path)); within(dir, edges) || f.test() || dir == "store" || strings.HasSuffix(dir, "test") {
+		if dir := filepath.ToSlash(filepath.Dir(f.path)); within(dir, edges) || f.test() || dir == "store" ||
+			strings.HasSuffix(dir, "test") {
 			continue // store asks for its own waiting, never for what it writes: the SQL test there says so
 		}
 		ast.Inspect(f.tree, func(n ast.Node) bool {
@@ -176,8 +178,8 @@ func TestOnlyEdgesAskTheTime(t *testing.T) {
 	}
 }
 
-// TestFieldErrorsAreSentences checks that the messages of errors about a field are sentences, which are understood alone,
-// as in a form or a list of faulty lines.
+// TestFieldErrorsAreSentences checks that the messages of errors about a field are sentences, which are understood
+// alone, as in a form or a list of faulty lines.
 func TestFieldErrorsAreSentences(t *testing.T) {
 	fragment := regexp.MustCompile(`^"(must|is|are|has|have|may|needs) `)
 	for _, f := range sourceFiles(t) {

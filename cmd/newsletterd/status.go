@@ -30,18 +30,19 @@ type snapshotState struct {
 }
 
 func (p *program) statusCommand() *cli.Command {
-	c := p.command("status", "show jobs, queues, disk and snapshot at a glance", nil, nil, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
-		r := statusReport{Database: s.Path()}
-		var err error
-		if r.Overview, err = s.Overview(c.Context); err != nil {
-			return err
-		}
-		r.Snapshot = snapshotOf(cfg)
-		if out := p.printer(c); out.json {
-			return out.value(r)
-		}
-		return printStatus(p.out, r, time.Now())
-	})
+	c := p.command("status", "show jobs, queues, disk and snapshot at a glance", nil, nil,
+		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+			r := statusReport{Database: s.Path()}
+			var err error
+			if r.Overview, err = s.Overview(c.Context); err != nil {
+				return err
+			}
+			r.Snapshot = snapshotOf(cfg)
+			if out := p.printer(c); out.json {
+				return out.value(r)
+			}
+			return printStatus(p.out, r, time.Now())
+		})
 	c.Description = "What is amiss, and what to do about it, is what `newsletterd doctor` tells."
 	return c
 }
@@ -73,7 +74,8 @@ func printStatus(w io.Writer, r statusReport, now time.Time) error {
 	}
 	line("disk", "%s", disk)
 	line("snapshot", "%s", snapshotText(r.Snapshot, now))
-	line("records", "%s, %s, %s", counted(r.Records.Tenants, "tenant"), counted(r.Records.Lists, "list"), counted(r.Records.Users, "user"))
+	line("records", "%s, %s, %s", counted(r.Records.Tenants, "tenant"), counted(r.Records.Lists, "list"),
+		counted(r.Records.Users, "user"))
 	for _, l := range r.Lists {
 		n := l.Counts
 		line("  "+printable(l.Name), "%d active, %d pending, %d left, %d bounced, %d complained, %d suppressed, %d mailable",
@@ -91,7 +93,8 @@ func printStatus(w io.Writer, r statusReport, now time.Time) error {
 	}
 	line("jobs", "%s", strings.Join(counts, ", "))
 	if r.Restored > 0 {
-		line("held", "%s since the file was restored or copied: look at them, then `newsletterd admin job resume`", counted(r.Restored, "job"))
+		line("held", "%s since the file was restored or copied: look at them, then `newsletterd admin job resume`",
+			counted(r.Restored, "job"))
 	}
 	for _, j := range r.Jobs {
 		name := printable(j.Name)

@@ -26,8 +26,8 @@ import (
 	"newsletterd/worker"
 )
 
-// loopName is asked for by the daemon itself when it posts to its own https listener. No certificate authority would give
-// one for it, so it has one of its own, which it compares as a whole.
+// loopName is asked for by the daemon itself when it posts to its own https listener. No certificate authority would
+// give one for it, so it has one of its own, which it compares as a whole.
 const loopName = "loop.newsletterd.invalid"
 
 // certificates is where the listener's certificates come from: files that are read again when they change, or ACME.
@@ -189,7 +189,8 @@ func newRedirector(cfg *config.Config, c *certificates, clients *connections, lo
 			}
 			challenges.ServeHTTP(w, r)
 		}),
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: 30 * time.Second,
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,
+		IdleTimeout:    30 * time.Second,
 		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}}, nil
 }

@@ -36,7 +36,8 @@ func writeCertificate(t *testing.T, cert, key string, serial int64) {
 		t.Fatal(err)
 	}
 	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(serial), DNSNames: []string{"localhost"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(serial), DNSNames: []string{"localhost"}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour),
 	}
 	der, err := x509.CreateCertificate(rand.Reader, leaf, leaf, private.Public(), private)
 	if err != nil {
@@ -46,7 +47,10 @@ func writeCertificate(t *testing.T, cert, key string, serial int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: pkcs8}} {
+	for name, block := range map[string]*pem.Block{
+		cert: {Type: "CERTIFICATE", Bytes: der},
+		key:  {Type: "PRIVATE KEY", Bytes: pkcs8},
+	} {
 		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +96,8 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	if n := presented(t, addr, "localhost").SerialNumber.Int64(); n != 2 {
 		t.Errorf("serial %d after the change", n)
 	}
-	if n := presented(t, addr, loopName).SerialNumber.Int64(); n != 1 || presented(t, addr, loopName).DNSNames[0] != loopName {
+	if n := presented(t, addr, loopName).SerialNumber.Int64(); n != 1 ||
+		presented(t, addr, loopName).DNSNames[0] != loopName {
 		t.Error("the daemon's own posts see another certificate than their own")
 	}
 }
@@ -112,7 +117,8 @@ func awaitLog(t *testing.T, log *logLines, message string) {
 	t.Fatalf("%q was never logged: %q", message, log.messages(t))
 }
 
-// authority is Let's Encrypt's test server, in this process. It looks for the host names at the given ports of this machine.
+// authority is Let's Encrypt's test server, in this process. It looks for the host names at the given ports of this
+// machine.
 func authority(t *testing.T, httpPort, tlsPort int, dns string) *httptest.Server {
 	t.Helper()
 	t.Setenv("PEBBLE_VA_NOSLEEP", "1")
@@ -140,7 +146,8 @@ func portOf(t *testing.T, addr string) int {
 	return n
 }
 
-// TestACME gets a certificate of an ACME authority, keeps it in the database over a restart, and sends plain http to https.
+// TestACME gets a certificate of an ACME authority, keeps it in the database over a restart, and sends plain http to
+// https.
 func TestACME(t *testing.T) {
 	listen, plain := freeAddr(t), freeAddr(t)
 	dns := fakeDNS(t, map[string][]string{"news.example.org A": {"127.0.0.1"}})
@@ -149,7 +156,8 @@ func TestACME(t *testing.T) {
 	run := func() *running {
 		return start(t, func(c *config.Config) {
 			c.Server.Listen, c.Server.ACMEHTTP, c.Database.Path = listen, plain, path
-			c.Server.ACMEDomains, c.Server.ACMEDirectory, c.Server.PublicURL = []string{"news.example.org"}, ca.URL+"/dir", "https://news.example.org"
+			c.Server.ACMEDomains, c.Server.ACMEDirectory, c.Server.PublicURL = []string{"news.example.org"}, ca.URL+"/dir",
+				"https://news.example.org"
 		})
 	}
 	r := run()
@@ -158,7 +166,10 @@ func TestACME(t *testing.T) {
 	if !strings.HasPrefix(leaf.Issuer.CommonName, "Pebble") || leaf.VerifyHostname("news.example.org") != nil {
 		t.Errorf("issued by %q for %q", leaf.Issuer.CommonName, leaf.DNSNames)
 	}
-	if c, err := tls.Dial("tcp", listen, &tls.Config{ServerName: "other.example.org", InsecureSkipVerify: true}); err == nil {
+	if c, err := tls.Dial("tcp", listen, &tls.Config{
+		ServerName:         "other.example.org",
+		InsecureSkipVerify: true,
+	}); err == nil {
 		c.Close()
 		t.Error("a certificate for a foreign host")
 	}
@@ -168,7 +179,8 @@ func TestACME(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
-	if got := res.Header.Get("Location"); res.StatusCode != http.StatusFound || got != "https://news.example.org/l/abc?x=1" {
+	if got := res.Header.Get("Location"); res.StatusCode != http.StatusFound ||
+		got != "https://news.example.org/l/abc?x=1" {
 		t.Errorf("%d %s", res.StatusCode, got)
 	}
 	if err := r.quit(); err != nil {
@@ -184,22 +196,25 @@ func TestACME(t *testing.T) {
 	}
 }
 
-// TestACMEByPlainHTTP gets a certificate where the authority does not reach the https listener (a proxy stands there, say): it asks
-// the plain one then (http-01, RFC 8555 section 8.3).
+// TestACMEByPlainHTTP gets a certificate where the authority does not reach the https listener (a proxy stands there,
+// say): it asks the plain one then (http-01, RFC 8555 section 8.3).
 func TestACMEByPlainHTTP(t *testing.T) {
 	listen, plain := freeAddr(t), freeAddr(t)
 	dns := fakeDNS(t, map[string][]string{"news.example.org A": {"127.0.0.1"}})
 	ca := authority(t, portOf(t, plain), portOf(t, freeAddr(t)), dns)
 	r := start(t, func(c *config.Config) {
 		c.Server.Listen, c.Server.ACMEHTTP = listen, plain
-		c.Server.ACMEDomains, c.Server.ACMEDirectory, c.Server.PublicURL = []string{"news.example.org"}, ca.URL+"/dir", "https://news.example.org"
+		c.Server.ACMEDomains, c.Server.ACMEDirectory, c.Server.PublicURL = []string{"news.example.org"}, ca.URL+"/dir",
+			"https://news.example.org"
 	})
 	r.certs.manager.Client.HTTPClient = ca.Client()
 	leaf := presented(t, listen, "news.example.org")
 	if !strings.HasPrefix(leaf.Issuer.CommonName, "Pebble") || leaf.VerifyHostname("news.example.org") != nil {
 		t.Errorf("issued by %q for %q", leaf.Issuer.CommonName, leaf.DNSNames)
 	}
-	if code, body := get(t, &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+	if code,
+		body := get(t,
+		&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 		"http://"+plain+"/.well-known/acme-challenge/unknown"); code != http.StatusNotFound && code != http.StatusForbidden {
 		t.Errorf("an unknown challenge: %d %s", code, body)
 	}

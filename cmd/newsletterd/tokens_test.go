@@ -51,13 +51,15 @@ func postForm(t testing.TB, d *running, path string, form url.Values) (a tokenAn
 	if err != nil {
 		t.Errorf("%s: %v, %s", path, err, b)
 	}
-	a.status, a.retry, a.cache, a.pragma = res.StatusCode, res.Header.Get("Retry-After"), res.Header.Get("Cache-Control"), res.Header.Get("Pragma")
+	a.status, a.retry, a.cache, a.pragma = res.StatusCode, res.Header.Get("Retry-After"), res.Header.Get("Cache-Control"),
+		res.Header.Get("Pragma")
 	return a
 }
 
 func logIn(t testing.TB, d *running, email string) tokenAnswer {
 	t.Helper()
-	return postForm(t, d, "/api/auth/login", url.Values{"grant_type": {"password"}, "username": {email}, "password": {testPassword}, "scope": {"openid email"}})
+	return postForm(t, d, "/api/auth/login",
+		url.Values{"grant_type": {"password"}, "username": {email}, "password": {testPassword}, "scope": {"openid email"}})
 }
 
 // profileWith asks for the profile with a token.
@@ -78,8 +80,8 @@ func profileWith(t testing.TB, d *running, token string) (status int, challenge 
 	return res.StatusCode, res.Header.Get("WWW-Authenticate")
 }
 
-// RFC 6750 section 3, RFC 8725 section 3, RFC 9068 section 4: whatever is wrong with a token, the answer is 401 and the same
-// challenge.
+// RFC 6750 section 3, RFC 8725 section 3, RFC 9068 section 4: whatever is wrong with a token, the answer is 401 and the
+// same challenge.
 func TestForgedTokens(t *testing.T) {
 	d := start(t, nil)
 	addTestUser(t, d, "ann@example.org")
@@ -117,7 +119,8 @@ func TestForgedTokens(t *testing.T) {
 		return c
 	}
 	forge := func(alg jose.SignatureAlgorithm, key any, kid, typ string, claims map[string]any) string {
-		signer, err := jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: key}, (&jose.SignerOptions{}).WithType(jose.ContentType(typ)).WithHeader("kid", kid))
+		signer, err := jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: key},
+			(&jose.SignerOptions{}).WithType(jose.ContentType(typ)).WithHeader("kid", kid))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,11 +151,13 @@ func TestForgedTokens(t *testing.T) {
 		"missing exp":           forge(jose.ES256, key, kid, typ, with("exp", nil)),
 		"no token at all":       "x",
 	} {
-		if status, challenge := profileWith(t, d, token); status != http.StatusUnauthorized || challenge != `Bearer realm="newsletterd", error="invalid_token"` {
+		if status, challenge := profileWith(t, d, token); status != http.StatusUnauthorized ||
+			challenge != `Bearer realm="newsletterd", error="invalid_token"` {
 			t.Errorf("%s: %d, WWW-Authenticate %q", name, status, challenge)
 		}
 	}
-	if status, challenge := profileWith(t, d, ""); status != http.StatusUnauthorized || challenge != `Bearer realm="newsletterd"` {
+	if status, challenge := profileWith(t, d, ""); status != http.StatusUnauthorized ||
+		challenge != `Bearer realm="newsletterd"` {
 		t.Errorf("no token: %d, WWW-Authenticate %q", status, challenge)
 	}
 }
@@ -241,7 +246,8 @@ func TestManyLoginsAtOnce(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			counts[status]++
-			if status != http.StatusOK && status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable || status != http.StatusOK && retry == "" {
+			if status != http.StatusOK && status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable ||
+				status != http.StatusOK && retry == "" {
 				t.Errorf("status %d, Retry-After %q", status, retry)
 			}
 		})

@@ -41,7 +41,8 @@ func (c *crowd) trickle(text string, every time.Duration) (cut time.Duration) {
 	}
 }
 
-// TestTortureTricklingConnections holds connections that send a byte now and then, in the head and, at full length, in the body.
+// TestTortureTricklingConnections holds connections that send a byte now and then, in the head and, at full length, in
+// the body.
 func TestTortureTricklingConnections(t *testing.T) {
 	c := newCrowd(t)
 	defer c.stop()
@@ -55,7 +56,8 @@ func TestTortureTricklingConnections(t *testing.T) {
 		for i := range n {
 			wg.Go(func() {
 				if i%2 == 0 || !tortured() {
-					cut := c.trickle("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: "+strings.Repeat("x", 200), 100*time.Millisecond)
+					cut := c.trickle("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: "+strings.Repeat("x", 200),
+						100*time.Millisecond)
 					atomicMax(&heads, cut.Milliseconds())
 					return
 				}
@@ -69,7 +71,8 @@ func TestTortureTricklingConnections(t *testing.T) {
 	if heads.Load() > 8_000 || bodies.Load() > 35_000 {
 		t.Error("they are cut too late: 5 s for a head, 30 s for a body")
 	}
-	coretest.Promise(t, 11, n, c.broken(), fmt.Sprintf("trickling connections; p99 of others %v", p99.Round(time.Millisecond)))
+	coretest.Promise(t, 11, n, c.broken(), fmt.Sprintf("trickling connections; p99 of others %v",
+		p99.Round(time.Millisecond)))
 }
 
 func atomicMax(a *atomic.Int64, n int64) {
@@ -85,7 +88,9 @@ func (c *crowd) slowBody() time.Duration {
 		return 0
 	}
 	defer conn.Close()
-	fmt.Fprint(conn, "POST /api/newsletter/subscribe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n")
+	fmt.Fprint(conn,
+		"POST /api/newsletter/subscribe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "+
+			"60000\r\n\r\n")
 	began, ended := time.Now(), make(chan struct{})
 	go func() {
 		_, _ = io.Copy(io.Discard, conn)
@@ -148,5 +153,6 @@ func TestTortureOpenConnections(t *testing.T) {
 	if c.most > 250 {
 		t.Errorf("memory grew by %d MiB, more than 250", c.most)
 	}
-	coretest.Promise(t, 11, n, c.broken(), fmt.Sprintf("open connections; p99 of others %v, memory grew by %d MiB", p99.Round(time.Millisecond), c.most))
+	coretest.Promise(t, 11, n, c.broken(), fmt.Sprintf("open connections; p99 of others %v, memory grew by %d MiB",
+		p99.Round(time.Millisecond), c.most))
 }

@@ -28,7 +28,8 @@ func tortureCount(name string, short, long int) int {
 	return short
 }
 
-// fault is a relay that misbehaves towards some recipients, by their numbers, once each but for those it refuses for good.
+// fault is a relay that misbehaves towards some recipients, by their numbers, once each but for those it refuses for
+// good.
 type fault struct {
 	mu     sync.Mutex
 	seen   map[string]bool
@@ -78,9 +79,9 @@ func (f *fault) answer(e mailtest.Event) mailtest.Action {
 	return mailtest.Action{}
 }
 
-// TestKilledAmongFaults kills and stops the daemon again and again while the relay misbehaves: no recipient is lost, each
-// second mail is the same message, and there are no more of them than the window allows for each kill, except those whose
-// reply the relay did not send.
+// TestKilledAmongFaults kills and stops the daemon again and again while the relay misbehaves: no recipient is lost,
+// each second mail is the same message, and there are no more of them than the window allows for each kill, except
+// those whose reply the relay did not send.
 func TestKilledAmongFaults(t *testing.T) {
 	kills, terms, n := tortureCount("KILLS", 2, 50), tortureCount("TERMS", 1, 20), tortureCount("RECIPIENTS", 1500, 20_000)
 	f := &fault{seen: map[string]bool{}, defers: os.Getenv(tortureEnv) != ""}
@@ -117,7 +118,8 @@ func TestKilledAmongFaults(t *testing.T) {
 		t.Errorf("%v\n%s", err, w.out.String())
 	}
 	w.countFaults(f, server, j, kills, terms, began)
-	coretest.Held(t, 3, &n, fmt.Sprintf("recipients over %d kills and %d SIGTERMs with a relay that misbehaves", kills, terms))
+	coretest.Held(t, 3, &n, fmt.Sprintf("recipients over %d kills and %d SIGTERMs with a relay that misbehaves", kills,
+		terms))
 }
 
 // countFaults holds what arrived, and what the books say, against what should be.
@@ -145,12 +147,16 @@ func (w *torture) countFaults(f *fault, server *mailtest.Server, j core.SendJob,
 			w.Errorf("recipient %d: got it %v, is refused %v", k, got, f.refused(k))
 		}
 	}
-	if j.Status != core.JobCompleted || j.Recipients != int64(w.n) || j.Sent != int64(w.n-refused) || j.Failed != int64(refused) || j.Skipped != 0 {
-		w.Errorf("%s: %d recipients, sent %d, failed %d (%d refused), skipped %d", j.Status, j.Recipients, j.Sent, j.Failed, refused, j.Skipped)
+	if j.Status != core.JobCompleted || j.Recipients != int64(w.n) || j.Sent != int64(w.n-refused) ||
+		j.Failed != int64(refused) || j.Skipped != 0 {
+		w.Errorf("%s: %d recipients, sent %d, failed %d (%d refused), skipped %d", j.Status, j.Recipients, j.Sent, j.Failed,
+			refused, j.Skipped)
 	}
-	w.Logf("%d recipients, %d kills, %d stops in %v: %d messages, %d duplicates, %d replies withheld, %d refused, ambiguous %d, connections %d",
+	w.Logf("%d recipients, %d kills, %d stops in %v: %d messages, %d duplicates, %d replies withheld, %d refused, "+
+		"ambiguous %d, connections %d",
 		w.n, kills, terms, time.Since(began).Round(time.Second), len(server.Messages()), duplicates, f.cuts, refused, j.Ambiguous, server.Seen("CONNECT"))
 	if duplicates > kills*maxUnrecorded+f.cuts {
-		w.Errorf("%d duplicates of %d kills, at most %d each, and %d replies withheld", duplicates, kills, maxUnrecorded, f.cuts)
+		w.Errorf("%d duplicates of %d kills, at most %d each, and %d replies withheld", duplicates, kills, maxUnrecorded,
+			f.cuts)
 	}
 }

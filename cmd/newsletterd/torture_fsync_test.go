@@ -15,8 +15,8 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// TestTortureSyncedBeforeAcknowledged reads off strace that each write is synced to the -wal before its answer goes out: a
-// power loss takes nothing that was acknowledged.
+// TestTortureSyncedBeforeAcknowledged reads off strace that each write is synced to the -wal before its answer goes
+// out: a power loss takes nothing that was acknowledged.
 func TestTortureSyncedBeforeAcknowledged(t *testing.T) {
 	writes := 50
 	if os.Getenv(tortureEnv) != "" {
@@ -30,7 +30,8 @@ func TestTortureSyncedBeforeAcknowledged(t *testing.T) {
 	f.serve()
 	f.records()
 	trace := filepath.Join(f.dir, "trace")
-	tracer := exec.Command(strace, "-f", "-y", "-s", "4096", "-e", "trace=pwrite64,fdatasync,fsync,read,write", "-o", trace, "-p", fmt.Sprint(f.daemon.Process.Pid))
+	tracer := exec.Command(strace, "-f", "-y", "-s", "4096", "-e", "trace=pwrite64,fdatasync,fsync,read,write", "-o",
+		trace, "-p", fmt.Sprint(f.daemon.Process.Pid))
 	said, err := tracer.StderrPipe()
 	f.must(err)
 	f.must(tracer.Start())
@@ -71,8 +72,8 @@ var (
 // marker is the name in the n-th write, which is found again in the page that goes to the -wal.
 func marker(n int) string { return fmt.Sprintf("agent %06d.", n) }
 
-// early counts the answers, and returns what the trace has of those that went out before what they acknowledge was written to
-// the -wal and synced. Questions come one after the other; other writes of the daemon may come between.
+// early counts the answers, and returns what the trace has of those that went out before what they acknowledge was
+// written to the -wal and synced. Questions come one after the other; other writes of the daemon may come between.
 func early(trace string) (answers int, early []string) {
 	written, synced := false, false
 	var since strings.Builder
@@ -116,7 +117,8 @@ func TestEarlyAnswersAreFound(t *testing.T) {
 		halves = `2 fdatasync(7</d/n.db-wal> <unfinished ...>` + "\n" + `2 <... fdatasync resumed>) = 0` + "\n"
 	)
 	for trace, want := range map[string]int{
-		ask + write + sync + answer: 0, ask + write + other + halves + answer: 0, ask + other + sync + write + sync + other + answer: 0,
+		ask + write + sync + answer: 0, ask + write + other + halves + answer: 0,
+		ask + other + sync + write + sync + other + answer: 0,
 		ask + write + answer: 1, ask + answer: 1, ask + sync + write + answer: 1, ask + other + sync + answer: 1,
 		ask + write + sync + write + answer: 1, write + sync + ask + answer: 1,
 		ask + write + strings.SplitAfter(halves, "\n")[0] + answer: 1,

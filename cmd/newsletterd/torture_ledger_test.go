@@ -110,7 +110,8 @@ func (l *ledger) life(name string) {
 			})
 		}
 	}
-	if _, ok := l.send("POST", "/api/auth/register", body(obj{"email": email, "password": "a password of mine"}), nil); ok {
+	if _, ok := l.send("POST", "/api/auth/register", body(obj{"email": email, "password": "a password of mine"}),
+		nil); ok {
 		l.ack("register", name, func(s *store.Store) error { _, err := s.UserByEmail(ctx, email); return err })
 	}
 	job := obj{"list_id": l.list, "subject": name, "body_text": "x", "scheduled_at": "2099-01-01T00:00:00Z"}
@@ -135,7 +136,10 @@ func (l *ledger) events(name string) {
 		return sub.Status(), err
 	}
 	l.ack("webhook", name, func(s *store.Store) error { _, err := status(s); return err })
-	bounce, _ := json.Marshal(obj{"event_type": "suppression", "message_id": name, "tenant_id": l.tenant, "email": email, "occurred_at": now()})
+	bounce, _ := json.Marshal(obj{
+		"event_type": "suppression", "message_id": name, "tenant_id": l.tenant, "email": email,
+		"occurred_at": now(),
+	})
 	stamp := strconv.FormatInt(time.Now().Unix(), 10)
 	mac := hmac.New(sha256.New, l.provider)
 	fmt.Fprintf(mac, "%s.%s", stamp, bounce)

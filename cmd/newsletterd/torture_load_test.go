@@ -33,7 +33,8 @@ func newCrowd(t *testing.T) *crowd {
 	}
 	f.serve()
 	f.command("", "admin", "user", "create", "--email", "op@acme.example", "--role", "operator")
-	f.token = f.command("access_token", "admin", "token", "create", "--user", "op@acme.example", "--scope", core.ScopeDevices+" "+core.ScopeSend)
+	f.token = f.command("access_token", "admin", "token", "create", "--user", "op@acme.example", "--scope",
+		core.ScopeDevices+" "+core.ScopeSend)
 	c := &crowd{figures: f, idle: resident(f.daemon.Process.Pid)}
 	usage(f.daemon.Process.Pid) // the peak begins anew
 	return c
@@ -74,8 +75,8 @@ func (c *crowd) health(stop <-chan struct{}) (took []time.Duration) {
 	return took
 }
 
-// leastChecks is how many health checks a percentile is made of: where what the crowd does is soon done, some follow while its
-// connections are open.
+// leastChecks is how many health checks a percentile is made of: where what the crowd does is soon done, some follow
+// while its connections are open.
 const leastChecks = 200
 
 // served runs what the crowd does, holds the health check's 99th percentile against a limit, and returns it.
@@ -141,18 +142,21 @@ func (c *crowd) endless(path, headers string, length int64) (status string, sent
 	return status, sent
 }
 
-// TestTortureLargeBodies sends bodies of a gigabyte, and bodies without an end, 50 at once, to what takes small and large ones.
+// TestTortureLargeBodies sends bodies of a gigabyte, and bodies without an end, 50 at once, to what takes small and
+// large ones.
 func TestTortureLargeBodies(t *testing.T) {
 	c := newCrowd(t)
 	defer c.stop()
 	const json = "Content-Type: application/json\r\n"
 	bearer := "Authorization: Bearer " + c.token + "\r\n"
-	signed := fmt.Sprintf("X-Client-Id: c1\r\nX-Timestamp: %d\r\nX-Nonce: 0123456789abcdef\r\nX-Signature: v1=%064x\r\n", time.Now().Unix(), 1)
+	signed := fmt.Sprintf("X-Client-Id: c1\r\nX-Timestamp: %d\r\nX-Nonce: 0123456789abcdef\r\nX-Signature: v1=%064x\r\n",
+		time.Now().Unix(), 1)
 	targets := []struct{ path, headers string }{
 		{"/api/newsletter/subscribe", json},
 		{"/api/send-jobs", json + bearer},
 		{"/webhooks/lists/full-sync", json + signed},
-		{"/webhooks/mailprovider", json + fmt.Sprintf("X-Mailprovider-Sns-Signature: t=%d,v1=%064x\r\n", time.Now().Unix(), 1)},
+		{"/webhooks/mailprovider", json + fmt.Sprintf("X-Mailprovider-Sns-Signature: t=%d,v1=%064x\r\n",
+			time.Now().Unix(), 1)},
 		{"/api/auth/login", "Content-Type: application/x-www-form-urlencoded\r\n"},
 	}
 	rounds := 1
@@ -181,7 +185,9 @@ func TestTortureLargeBodies(t *testing.T) {
 		})
 		c.line("", "answers %v; at most %d MiB of one were taken", answers, most>>20)
 		for status := range answers {
-			if !strings.HasPrefix(status, "413 ") && !strings.HasPrefix(status, "503 ") && !strings.HasPrefix(status, "401 ") && status != "" { // 401: of a sender that is not known, before its body
+			// 401: of a sender that is not known, before its body
+			if !strings.HasPrefix(status, "413 ") && !strings.HasPrefix(status, "503 ") && !strings.HasPrefix(status, "401 ") &&
+				status != "" {
 				t.Errorf("an answer %q", status)
 			}
 		}
@@ -189,5 +195,6 @@ func TestTortureLargeBodies(t *testing.T) {
 	if c.most > 96 {
 		t.Errorf("memory grew by %d MiB, more than 96", c.most)
 	}
-	coretest.Promise(t, 10, 2*50*rounds, c.broken(), fmt.Sprintf("endless and 1 GB bodies, 50 at once; memory grew by %d MiB of 96", c.most))
+	coretest.Promise(t, 10, 2*50*rounds, c.broken(),
+		fmt.Sprintf("endless and 1 GB bodies, 50 at once; memory grew by %d MiB of 96", c.most))
 }

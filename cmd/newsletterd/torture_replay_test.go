@@ -12,8 +12,8 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// TestReplayAfterARestart sends signed events, kills or stops the daemon, and sends the same bytes again to the next one: each
-// event was accepted once.
+// TestReplayAfterARestart sends signed events, kills or stops the daemon, and sends the same bytes again to the next
+// one: each event was accepted once.
 func TestReplayAfterARestart(t *testing.T) {
 	l := newLedger(t)
 	type request struct {
@@ -43,7 +43,10 @@ func TestReplayAfterARestart(t *testing.T) {
 		for i := range tortureCount("REPLAYS", 5, 50) {
 			body, _ := json.Marshal(core.Event{
 				ID: core.NewID(), Type: core.EventActivated, TenantID: l.tenant, ListID: l.list, OccurredAt: now(),
-				Subscriber: core.EventSubscriber{ID: core.NewID(), Email: core.Email(fmt.Sprintf("s%d-%d@example.net", round, i)), Status: "active"},
+				Subscriber: core.EventSubscriber{
+					ID: core.NewID(), Email: core.Email(fmt.Sprintf("s%d-%d@example.net", round, i)),
+					Status: "active",
+				},
 			})
 			r := request{body, l.signed(body)}
 			if status, text := post(r); status != http.StatusOK {

@@ -21,8 +21,8 @@ import (
 	"newsletterd/store"
 )
 
-// The torture test kills the real program in the middle of a job and counts at an SMTP server of its own. `make torture`
-// sets tortureEnv for the long run; `make test` does a short one.
+// The torture test kills the real program in the middle of a job and counts at an SMTP server of its own. `make
+// torture` sets tortureEnv for the long run; `make test` does a short one.
 const (
 	tortureEnv    = "NEWSLETTERD_TORTURE"
 	maxUnrecorded = 64
@@ -88,7 +88,10 @@ func (w *torture) must(err error) {
 }
 
 func (w *torture) open(migrate bool) *store.Store {
-	s, err := store.Open(w.Context(), store.Options{Path: filepath.Join(w.dir, "newsletterd.db"), Mode: store.Command, Migrate: migrate})
+	s, err := store.Open(w.Context(), store.Options{
+		Path: filepath.Join(w.dir, "newsletterd.db"), Mode: store.Command,
+		Migrate: migrate,
+	})
 	w.must(err)
 	return s
 }
@@ -102,9 +105,13 @@ func (w *torture) seed() {
 	w.must(err)
 	w.must(errors.Join(s.AddTenant(ctx, tenant, "test"), s.AddList(ctx, list, "test")))
 	for i := 0; i < w.n; i += 1000 {
-		f := core.FullSync{SyncID: core.NewID(), BatchNo: 1, BatchTotal: 2, TenantID: tenant.ID, ListID: list.ID, OccurredAt: now}
+		f := core.FullSync{
+			SyncID: core.NewID(), BatchNo: 1, BatchTotal: 2, TenantID: tenant.ID, ListID: list.ID,
+			OccurredAt: now,
+		}
 		for k := i; k < min(i+1000, w.n); k++ {
-			f.Subscribers = append(f.Subscribers, core.EventSubscriber{ID: core.NewID(), Email: core.Email(fmt.Sprintf("r%06d@example.org", k)), Status: "active"})
+			f.Subscribers = append(f.Subscribers,
+				core.EventSubscriber{ID: core.NewID(), Email: core.Email(fmt.Sprintf("r%06d@example.org", k)), Status: "active"})
 		}
 		w.must(s.ApplyBatch(ctx, store.Nonce{ClientID: "c", Nonce: core.NewID()}, f, now))
 	}
@@ -182,8 +189,8 @@ func (w *torture) addsUp(j core.SendJob) {
 	}
 }
 
-// TestKilledInTheMiddle kills the daemon with SIGKILL again and again: no recipient is lost, and at most max_unrecorded get a
-// second copy per kill, with the same Message-ID.
+// TestKilledInTheMiddle kills the daemon with SIGKILL again and again: no recipient is lost, and at most max_unrecorded
+// get a second copy per kill, with the same Message-ID.
 func TestKilledInTheMiddle(t *testing.T) {
 	kills, recipients := 3, 4000
 	if os.Getenv(tortureEnv) != "" {
@@ -205,15 +212,16 @@ func TestKilledInTheMiddle(t *testing.T) {
 	w.addsUp(j)
 	duplicates := w.count()
 	t.Logf("%d recipients, %d kills: %d messages, %d duplicates", recipients, kills, w.sink.Count(), duplicates)
-	coretest.Promise(t, 3, recipients, max(0, duplicates-kills*maxUnrecorded), fmt.Sprintf("recipients over %d kills; %d got a second copy", kills, duplicates))
+	coretest.Promise(t, 3, recipients, max(0, duplicates-kills*maxUnrecorded),
+		fmt.Sprintf("recipients over %d kills; %d got a second copy", kills, duplicates))
 	coretest.Promise(t, 4, recipients, recipients-int(j.Sent), "recipients of a job that was killed")
 	if duplicates > kills*maxUnrecorded {
 		t.Errorf("%d duplicates of %d kills, at most %d each", duplicates, kills, maxUnrecorded)
 	}
 }
 
-// TestStoppedInTheMiddle ends the daemon with SIGTERM in the middle of a job, twice in the same moment as timeout(1) does: no recipient
-// is lost or gets two mails, and one file is left.
+// TestStoppedInTheMiddle ends the daemon with SIGTERM in the middle of a job, twice in the same moment as timeout(1)
+// does: no recipient is lost or gets two mails, and one file is left.
 func TestStoppedInTheMiddle(t *testing.T) {
 	tried := 0
 	defer coretest.Held(t, 15, &tried, "SIGTERMs in the middle of a job")

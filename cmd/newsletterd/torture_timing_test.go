@@ -16,9 +16,9 @@ import (
 	"newsletterd/store"
 )
 
-// TestTortureTimesTellNothing compares how long answers take for addresses with and without an account or a subscription, in
-// interleaved pairs.
-// On a busy machine single answers tell nothing; medians of many do, and what tells something does so in every round.
+// TestTortureTimesTellNothing compares how long answers take for addresses with and without an account or a
+// subscription, in interleaved pairs. On a busy machine single answers tell nothing; medians of many do, and what tells
+// something does so in every round.
 func TestTortureTimesTellNothing(t *testing.T) {
 	if os.Getenv("NEWSLETTERD_TORTURE") == "" {
 		t.Skip("make torture")
@@ -41,7 +41,8 @@ func TestTortureTimesTellNothing(t *testing.T) {
 		return time.Since(began)
 	}
 	token := func(email string) string { // asked for before the time counts
-		res, err := f.httpClient.Post(f.url+"/api/newsletter/unsubscribe-token", "application/json", strings.NewReader(fmt.Sprintf(`{"list_id":%q,"email":%q}`, list, email)))
+		res, err := f.httpClient.Post(f.url+"/api/newsletter/unsubscribe-token", "application/json",
+			strings.NewReader(fmt.Sprintf(`{"list_id":%q,"email":%q}`, list, email)))
 		f.must(err)
 		defer res.Body.Close()
 		b, err := io.ReadAll(res.Body)
@@ -56,13 +57,28 @@ func TestTortureTimesTellNothing(t *testing.T) {
 		{"/api/auth/login", formType, func(email string) string {
 			return url.Values{"grant_type": {"password"}, "username": {email}, "password": {"a wrong one"}}.Encode()
 		}},
-		{"/api/auth/register", jsonType, func(email string) string { return fmt.Sprintf(`{"email":%q,"password":"one of my own"}`, email) }},
+		{
+			"/api/auth/register", jsonType,
+			func(email string) string { return fmt.Sprintf(`{"email":%q,"password":"one of my own"}`, email) },
+		},
 		{"/api/auth/password/forgot", jsonType, func(email string) string { return fmt.Sprintf(`{"email":%q}`, email) }},
-		{"/api/newsletter/subscribe", jsonType, func(email string) string { return fmt.Sprintf(`{"list_id":%q,"email":%q}`, list, email) }},
+		{
+			"/api/newsletter/subscribe", jsonType,
+			func(email string) string { return fmt.Sprintf(`{"list_id":%q,"email":%q}`, list, email) },
+		},
 		{"/l/" + list, formType, func(email string) string { return url.Values{"email": {email}}.Encode() }},
-		{"/preferences", formType, func(email string) string { return url.Values{"list": {list}, "email": {email}}.Encode() }},
-		{"/api/newsletter/unsubscribe-token", jsonType, func(email string) string { return fmt.Sprintf(`{"list_id":%q,"email":%q}`, list, email) }},
-		{"/api/newsletter/unsubscribe", jsonType, func(email string) string { return fmt.Sprintf(`{"token":%q}`, token(email)) }},
+		{
+			"/preferences", formType,
+			func(email string) string { return url.Values{"list": {list}, "email": {email}}.Encode() },
+		},
+		{
+			"/api/newsletter/unsubscribe-token", jsonType,
+			func(email string) string { return fmt.Sprintf(`{"list_id":%q,"email":%q}`, list, email) },
+		},
+		{
+			"/api/newsletter/unsubscribe", jsonType,
+			func(email string) string { return fmt.Sprintf(`{"token":%q}`, token(email)) },
+		},
 	} {
 		var ratio float64
 		for round := range timingRounds {
@@ -80,7 +96,8 @@ func TestTortureTimesTellNothing(t *testing.T) {
 			slices.Sort(unknown)
 			a, b := known[pairs/2], unknown[pairs/2]
 			ratio = float64(a) / float64(b)
-			t.Logf("%-28s known %v, unknown %v, ratio %.2f", tt.path, a.Round(10*time.Microsecond), b.Round(10*time.Microsecond), ratio)
+			t.Logf("%-28s known %v, unknown %v, ratio %.2f", tt.path, a.Round(10*time.Microsecond),
+				b.Round(10*time.Microsecond), ratio)
 			if ratio >= 0.8 && ratio <= 1.2 {
 				break
 			}
@@ -91,7 +108,8 @@ func TestTortureTimesTellNothing(t *testing.T) {
 	}
 }
 
-// timingRounds is how often a pair of medians that differ is looked at again: other work of the machine makes some differ.
+// timingRounds is how often a pair of medians that differ is looked at again: other work of the machine makes some
+// differ.
 const timingRounds = 3
 
 // readers makes a list and the first n people its subscribers, while no daemon runs.

@@ -96,7 +96,8 @@ func unitOf(cfg *config.Config, name, binary string) ([]byte, error) {
 		return nil, err
 	}
 	u.place(folders)
-	for _, p := range append(folders, u.Binary, u.Config, u.WorkingDirectory, cfg.Server.TLSCert, cfg.Server.TLSKey, cfg.Auth.KeyFile) {
+	for _, p := range append(folders, u.Binary, u.Config, u.WorkingDirectory, cfg.Server.TLSCert, cfg.Server.TLSKey,
+		cfg.Auth.KeyFile) {
 		u.Home = u.Home || strings.HasPrefix(p, "/home/") || strings.HasPrefix(p, "/root")
 	}
 	for _, listen := range []string{cfg.Server.Listen, cfg.Metrics.Listen, cfg.Bounce.Listen, acmeHTTP(cfg)} {
@@ -124,7 +125,8 @@ func acmeHTTP(cfg *config.Config) string {
 func (u *unit) place(folders []string) {
 	for _, f := range folders {
 		under, ok := strings.CutPrefix(f, stateRoot)
-		if first, _, _ := strings.Cut(under, "/"); ok && first != "" && (u.StateDirectory == "" || u.StateDirectory == first) {
+		if first, _, _ := strings.Cut(under, "/"); ok && first != "" &&
+			(u.StateDirectory == "" || u.StateDirectory == first) {
 			u.StateDirectory = first
 			continue
 		}
@@ -162,7 +164,10 @@ func writableFolders(cfg *config.Config) ([]string, error) {
 
 // allAbsolute reports whether no path of the configuration depends on the working directory.
 func allAbsolute(cfg *config.Config) bool {
-	for _, p := range []string{cfg.Database.Path, cfg.Backup.Path, cfg.Mail.Directory, cfg.Server.TLSCert, cfg.Server.TLSKey, cfg.Auth.KeyFile} {
+	for _, p := range []string{
+		cfg.Database.Path, cfg.Backup.Path, cfg.Mail.Directory, cfg.Server.TLSCert,
+		cfg.Server.TLSKey, cfg.Auth.KeyFile,
+	} {
 		if p != "" && !filepath.IsAbs(p) {
 			return false
 		}

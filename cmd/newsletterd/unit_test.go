@@ -24,7 +24,10 @@ func TestUnit(t *testing.T) {
 		"state directory": {func(c *config.Config) {
 			c.Database.Path, c.Server.Listen = "/var/lib/newsletterd/newsletterd.db", ":443"
 			c.Mail.Directory = "/var/lib/newsletterd/mail"
-		}, []string{"StateDirectory=newsletterd\n", "ProtectHome=yes\n", "AmbientCapabilities=CAP_NET_BIND_SERVICE\n", "User=jane\n"}},
+		}, []string{
+			"StateDirectory=newsletterd\n", "ProtectHome=yes\n", "AmbientCapabilities=CAP_NET_BIND_SERVICE\n",
+			"User=jane\n",
+		}},
 		"folders": {func(c *config.Config) {
 			c.Database.Path, c.Backup.Path, c.Mail.Directory = "/srv/n/n.db", "/backup/n.db", "/srv/n/mail"
 		}, []string{"ReadWritePaths=/backup /srv/n\n", "AmbientCapabilities=\n"}},
@@ -53,8 +56,8 @@ func TestUnit(t *testing.T) {
 	}
 }
 
-// TestPackagedUnit holds the unit of the .deb and .rpm against the one that the program prints for their paths. It may listen on
-// ports 443 and 80, so that one unit serves with and without a proxy in front.
+// TestPackagedUnit holds the unit of the .deb and .rpm against the one that the program prints for their paths. It may
+// listen on ports 443 and 80, so that one unit serves with and without a proxy in front.
 func TestPackagedUnit(t *testing.T) {
 	cfg := config.Default()
 	cfg.File, cfg.Server.Listen = "/var/lib/newsletterd/newsletterd.toml", ":443"
@@ -99,7 +102,8 @@ func verifyUnit(t *testing.T, text []byte) {
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(analyze, "verify", file).CombinedOutput(); err != nil || strings.Contains(string(out), "newsletterd.service:") {
+	if out, err := exec.Command(analyze, "verify", file).CombinedOutput(); err != nil ||
+		strings.Contains(string(out), "newsletterd.service:") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
@@ -119,7 +123,10 @@ func TestRelay(t *testing.T) {
 			t.Errorf("%s: %+v %v, want %+v", word, got, err, want)
 		}
 	}
-	for _, word := range []string{"", "http://smtp.example.org", "smtp.example.org:smtp", "smtp.example.org:0", "@host", "a:b@host", "two words"} {
+	for _, word := range []string{
+		"", "http://smtp.example.org", "smtp.example.org:smtp", "smtp.example.org:0", "@host",
+		"a:b@host", "two words",
+	} {
 		if got, err := parseRelay(word); err == nil {
 			t.Errorf("%q is taken as %+v", word, got)
 		}

@@ -65,7 +65,10 @@ func TestUpgradedDataIsUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, l := range lists {
-		want := map[string][]string{"Weekly": {"r1@example.org"}, "Monthly": {"ada@example.org", "pending@example.org"}}[l.Name]
+		want := map[string][]string{
+			"Weekly":  {"r1@example.org"},
+			"Monthly": {"ada@example.org", "pending@example.org"},
+		}[l.Name]
 		get("/api/newsletter/subscriptions?list_id="+l.ID, want...)
 	}
 	get("/api/send-jobs", "Hello {{preferences.first_name}}", `"status":"completed"`, `"status":"pending"`)

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// The daemon is killed in the middle of an upload: after the next start nothing of it is left, neither rows nor bytes that
-// count against its owner.
+// The daemon is killed in the middle of an upload: after the next start nothing of it is left, neither rows nor bytes
+// that count against its owner.
 func TestKillDuringAnUpload(t *testing.T) {
 	f := newProcess(t)
 	f.serve()
@@ -33,7 +33,9 @@ func TestKillDuringAnUpload(t *testing.T) {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(f.url, "http://"))
 	f.must(err)
 	defer conn.Close()
-	fmt.Fprintf(conn, "POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", f.token, 100<<20)
+	fmt.Fprintf(conn,
+		"POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", f.token,
+		100<<20)
 	_, err = conn.Write(make([]byte, 20<<20))
 	f.must(err)
 	f.every(5*time.Millisecond, func() bool { return number(chunks) >= 10 })
@@ -44,15 +46,20 @@ func TestKillDuringAnUpload(t *testing.T) {
 	}
 
 	f.serve()
-	f.every(20*time.Millisecond, func() bool { return number(chunks) == 0 && number("SELECT count(*) FROM model_file") == 0 })
+	f.every(20*time.Millisecond, func() bool {
+		return number(chunks) == 0 &&
+			number("SELECT count(*) FROM model_file") == 0
+	})
 	if n := number("SELECT coalesce(sum(bytes), 0) FROM model_usage"); n != 0 {
 		t.Errorf("%d bytes still count against the owner", n)
 	}
-	if res, body := f.raw(http.MethodGet, "/api/models", nil); res.StatusCode != http.StatusOK || strings.TrimSpace(string(body)) != "[]" {
+	if res, body := f.raw(http.MethodGet, "/api/models", nil); res.StatusCode != http.StatusOK ||
+		strings.TrimSpace(string(body)) != "[]" {
 		t.Errorf("models: %d %s", res.StatusCode, body)
 	}
 	f.command("", "check")
-	if res, body := f.raw(http.MethodPost, "/api/models?name=y", strings.NewReader("whole")); res.StatusCode != http.StatusCreated {
+	if res, body := f.raw(http.MethodPost, "/api/models?name=y",
+		strings.NewReader("whole")); res.StatusCode != http.StatusCreated {
 		t.Errorf("the next upload: %d %s", res.StatusCode, body)
 	}
 }

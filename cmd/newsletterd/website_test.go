@@ -51,8 +51,8 @@ newsletterd admin list reasons --id $LIST
 
 var formInput = regexp.MustCompile(`<input ([^>]*)name="([^"]+)"([^>]*)>`)
 
-// TestReadmeFormSubscribes fills README's form in and sends it as a browser would from another site; the link of the mail
-// makes a subscriber of it.
+// TestReadmeFormSubscribes fills README's form in and sends it as a browser would from another site; the link of the
+// mail makes a subscriber of it.
 func TestReadmeFormSubscribes(t *testing.T) {
 	_, form, ok := strings.Cut(websiteSection(t), "```html\n")
 	form, _, _ = strings.Cut(form, "```")

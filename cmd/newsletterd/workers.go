@@ -57,7 +57,8 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 	}
 	sender := worker.NewSender(s, route, worker.SendOptions{
 		Connections: cfg.Mail.SMTP.Connections, MaxUnrecorded: cfg.Send.MaxUnrecorded,
-		Limits: relayLimits(&cfg.Mail.SMTP), DomainRates: rates, Relay: relay, GiveUpAfter: cfg.Send.GiveUpAfter.Std(), From: from,
+		Limits: relayLimits(&cfg.Mail.SMTP), DomainRates: rates, Relay: relay, GiveUpAfter: cfg.Send.GiveUpAfter.Std(),
+		From:     from,
 		Provider: relayProvider(cfg), BounceDomain: cfg.Mail.BounceDomain, PublicURL: cfg.Origin(),
 		Sealer: d.keys.sealer, Ident: d.keys.ident, Log: log,
 		Signers: signers, DKIMSkip: cfg.Mail.SMTP.DKIMSkip, ExtraThread: true,
@@ -82,7 +83,10 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 	}
 	d.workers = worker.NewGroup(log, loops...)
 
-	keepers := []*worker.Loop{worker.Housekeeping(s, retention(cfg), log), d.tracker.Loop(), keysLoop(d.auth, cfg.Auth.RotateKeys.Std(), log)}
+	keepers := []*worker.Loop{
+		worker.Housekeeping(s, retention(cfg), log), d.tracker.Loop(),
+		keysLoop(d.auth, cfg.Auth.RotateKeys.Std(), log),
+	}
 	if at, ok, _ := cfg.Webhooks.SelfCheckAt(); ok {
 		check := worker.NewSelfCheck(s, at, cfg.Webhooks.SendURL != "", log)
 		registerSelfCheck(d.registry, check)
@@ -125,8 +129,8 @@ func relayLimits(c *config.SMTP) core.SendLimits {
 	return l
 }
 
-// tenantRelay makes senders for the relays of tenants. Their addresses pass the guard, since the operator has not chosen
-// them. nil: mails are files, so no mail leaves.
+// tenantRelay makes senders for the relays of tenants. Their addresses pass the guard, since the operator has not
+// chosen them. nil: mails are files, so no mail leaves.
 func tenantRelay(cfg *config.Config) func(*core.Relay) smtp.Sender {
 	if cfg.Mail.Transport == "directory" {
 		return nil
@@ -183,8 +187,8 @@ func (d *daemon) ownURL() string {
 	return "http://" + addr
 }
 
-// loopTransport lets the daemon post to its own https listener: the address is not in the certificate's names, so it asks
-// for a certificate of its own and compares it as a whole.
+// loopTransport lets the daemon post to its own https listener: the address is not in the certificate's names, so it
+// asks for a certificate of its own and compares it as a whole.
 func (d *daemon) loopTransport(own bool) http.RoundTripper {
 	if d.certs == nil || !own {
 		return nil
@@ -216,7 +220,8 @@ func snapshotPath(cfg *config.Config) string {
 func retention(cfg *config.Config) store.Retention {
 	const day = 24 * time.Hour
 	return store.Retention{
-		Pending: cfg.Newsletter.PendingTTL.Std(), Recipients: cfg.Send.KeepRecipients.Std(), Deleted: 30 * day, Mail: 30 * day,
+		Pending: cfg.Newsletter.PendingTTL.Std(), Recipients: cfg.Send.KeepRecipients.Std(), Deleted: 30 * day,
+		Mail:   30 * day,
 		Events: 30 * day,
 	}
 }

@@ -69,7 +69,8 @@ func (r *loader) check() {
 	r.that("newsletter.confirm_token", oneOf(c.Newsletter.ConfirmToken, "live", "receipt", "trusted"))
 	r.that("newsletter.unsubscribe_token_auth", oneOf(c.Newsletter.UnsubscribeTokenAuth, "none", "bearer"))
 	r.that("newsletter.disable_scope", oneOf(c.Newsletter.DisableScope, "global", "tenant"))
-	r.that("newsletter.pending_ttl", spanBetween(c.Newsletter.PendingTTL, core.ConfirmTTLDays*24*time.Hour, 3660*24*time.Hour))
+	r.that("newsletter.pending_ttl", spanBetween(c.Newsletter.PendingTTL, core.ConfirmTTLDays*24*time.Hour,
+		3660*24*time.Hour))
 	r.that("limits.model_bytes", sizeBetween(c.Limits.ModelBytes, 1, 1<<40))
 	r.that("limits.model_bytes_per_owner", sizeBetween(c.Limits.ModelBytesPerOwner, c.Limits.ModelBytes, 1<<50))
 	r.that("limits.model_bytes_total", sizeBetween(c.Limits.ModelBytesTotal, 0, 1<<50))
@@ -326,6 +327,7 @@ func (r *loader) checkRemoteServices() {
 		r.that("send.member_url", errors.New("member_url, member_client and member_secret go together"))
 	}
 	if c.Send.MemberURL != "" && c.Webhooks.SendURL != "" {
-		r.that("send.member_url", errors.New("a daemon is either member service for a send service elsewhere, or the other way round"))
+		r.that("send.member_url",
+			errors.New("a daemon is either member service for a send service elsewhere, or the other way round"))
 	}
 }

@@ -43,8 +43,11 @@ func TestExampleIsTheDefaults(t *testing.T) {
 func TestConfigOrder(t *testing.T) {
 	file := writeFile(t, "[server]\nlisten = \"127.0.0.1:1\"\n[log]\nlevel = \"warn\"\n[send]\nmax_unrecorded = 16\n")
 	cfg, err := Load(Sources{
-		File:  file,
-		Env:   []string{"NEWSLETTERD_SERVER_LISTEN=127.0.0.1:2", "NEWSLETTERD_LOG_LEVEL=error", "PATH=/bin", "NEWSLETTERD_SERVICE_HOST=10.0.0.1"},
+		File: file,
+		Env: []string{
+			"NEWSLETTERD_SERVER_LISTEN=127.0.0.1:2", "NEWSLETTERD_LOG_LEVEL=error", "PATH=/bin",
+			"NEWSLETTERD_SERVICE_HOST=10.0.0.1",
+		},
 		Flags: map[string]string{"server.listen": "127.0.0.1:3"},
 	})
 	if err != nil {
@@ -53,7 +56,10 @@ func TestConfigOrder(t *testing.T) {
 	if cfg.Server.Listen != "127.0.0.1:3" || cfg.Log.Level != "error" || cfg.Send.MaxUnrecorded != 16 {
 		t.Errorf("flag, environment, file: got %s, %s, %d", cfg.Server.Listen, cfg.Log.Level, cfg.Send.MaxUnrecorded)
 	}
-	for key, from := range map[string]string{"server.listen": "flag", "log.level": "environment", "send.max_unrecorded": "file", "log.format": ""} {
+	for key, from := range map[string]string{
+		"server.listen": "flag", "log.level": "environment",
+		"send.max_unrecorded": "file", "log.format": "",
+	} {
 		if cfg.From[key] != from {
 			t.Errorf("%s is said to come from %q, not %q", key, cfg.From[key], from)
 		}
@@ -96,16 +102,31 @@ func TestConfigFaults(t *testing.T) {
 		{"port", "[server]\nlisten = \"localhost:99999\"", "", `server.listen: "localhost:99999" is no address`},
 		{"origin with a path", "[server]\npublic_url = \"https://a.example/api\"", "", "must be an origin alone"},
 		{"origin without scheme", "[server]\npublic_url = \"a.example\"", "", "is no origin"},
-		{"certificate alone", "[server]\ntls_cert = \"" + exampleFile + "\"", "", "server.tls_key: is missing, for server.tls_cert is set"},
+		{
+			"certificate alone", "[server]\ntls_cert = \"" + exampleFile + "\"", "",
+			"server.tls_key: is missing, for server.tls_cert is set",
+		},
 		{"missing file", "[auth]\nkey_file = \"/nonexistent\"", "", "auth.key_file: open /nonexistent: no such file"},
 		{"word", "[mail]\ntransport = \"pigeon\"", "", `mail.transport: must be "smtp" or "directory", not "pigeon"`},
 		{"number", "[send]\nmax_unrecorded = 0", "", "send.max_unrecorded: must be from 1 to 65536, not 0"},
 		{"sender", "[mail]\nfrom = \"News <a@example.org>\"", "", "mail.from: \"News <a@example.org>\" is no e-mail address"},
 		{"user without password", "[mail.smtp]\nusername = \"a\"", "", "mail.smtp.password: is missing"},
-		{"password in clear", "[mail.smtp]\nhost = \"relay.example\"\nusername = \"a\"\npassword = \"b\"\ntls = \"none\"", "", "would send the password in clear"},
-		{"same listener", "[metrics]\nlisten = \"127.0.0.1:8080\"", "", "metrics.listen: 127.0.0.1:8080 is server.listen too"},
-		{"variable's value", "", "NEWSLETTERD_SEND_MAX_UNRECORDED=many", "send.max_unrecorded: must be a whole number (environment NEWSLETTERD_SEND_MAX_UNRECORDED)"},
-		{"unknown variable", "", "NEWSLETTERD_SERVER_LISEN=x", "no key has this variable; did you mean NEWSLETTERD_SERVER_LISTEN? (environment NEWSLETTERD_SERVER_LISEN)"},
+		{
+			"password in clear", "[mail.smtp]\nhost = \"relay.example\"\nusername = \"a\"\npassword = \"b\"\ntls = \"none\"", "",
+			"would send the password in clear",
+		},
+		{
+			"same listener", "[metrics]\nlisten = \"127.0.0.1:8080\"", "",
+			"metrics.listen: 127.0.0.1:8080 is server.listen too",
+		},
+		{
+			"variable's value", "", "NEWSLETTERD_SEND_MAX_UNRECORDED=many",
+			"send.max_unrecorded: must be a whole number (environment NEWSLETTERD_SEND_MAX_UNRECORDED)",
+		},
+		{
+			"unknown variable", "", "NEWSLETTERD_SERVER_LISEN=x",
+			"no key has this variable; did you mean NEWSLETTERD_SERVER_LISTEN? (environment NEWSLETTERD_SERVER_LISEN)",
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -167,7 +188,10 @@ func TestOrigin(t *testing.T) {
 }
 
 func TestDurationForms(t *testing.T) {
-	for in, want := range map[string]string{"0": "0", "90s": "1m30s", "1h": "1h", "24h": "1d", "36h": "36h", "400d": "400d", "15m": "15m", "1h30m": "1h30m", "10ms": "10ms"} {
+	for in, want := range map[string]string{
+		"0": "0", "90s": "1m30s", "1h": "1h", "24h": "1d", "36h": "36h",
+		"400d": "400d", "15m": "15m", "1h30m": "1h30m", "10ms": "10ms",
+	} {
 		var d Duration
 		if err := d.UnmarshalText([]byte(in)); err != nil || d.String() != want {
 			t.Errorf("%q became %q (%v), want %q", in, d.String(), err, want)
@@ -182,7 +206,10 @@ func TestDurationForms(t *testing.T) {
 }
 
 func TestSizeForms(t *testing.T) {
-	for in, want := range map[string]string{"0": "0", "512MiB": "512MiB", "1024MiB": "1GiB", "4 GiB": "4GiB", "1000000": "1MB", "1500B": "1500", "3kB": "3kB", "2048": "2KiB"} {
+	for in, want := range map[string]string{
+		"0": "0", "512MiB": "512MiB", "1024MiB": "1GiB", "4 GiB": "4GiB",
+		"1000000": "1MB", "1500B": "1500", "3kB": "3kB", "2048": "2KiB",
+	} {
 		var z Size
 		if err := z.UnmarshalText([]byte(in)); err != nil || z.String() != want {
 			t.Errorf("%q became %q (%v), want %q", in, z.String(), err, want)

@@ -102,8 +102,8 @@ func (r *loader) setProvider(name, key string, value any, kind, from string) {
 	r.source[path], r.cfg.From[path] = from, kind
 }
 
-// providerEnv reads NEWSLETTERD_PROVIDERS_<NAME>_<KEY>, where _ stands for a dash of the name, and reports whether it is
-// such a variable.
+// providerEnv reads NEWSLETTERD_PROVIDERS_<NAME>_<KEY>, where _ stands for a dash of the name, and reports whether it
+// is such a variable.
 func (r *loader) providerEnv(name, value string) bool {
 	rest, ok := strings.CutPrefix(name, EnvPrefix+strings.ToUpper(providersSection)+"_")
 	cut := strings.LastIndexByte(rest, '_')
@@ -202,7 +202,10 @@ func (c *Config) writeProviders(w io.Writer) {
 func (c *Config) providersTree() map[string]any {
 	out := map[string]any{}
 	for name, p := range c.Providers {
-		out[name] = map[string]any{"kind": p.Kind, "secrets": p.Secrets, "tenant": p.Tenant, "topics": p.Topics, "enabled": p.Enabled}
+		out[name] = map[string]any{
+			"kind": p.Kind, "secrets": p.Secrets, "tenant": p.Tenant, "topics": p.Topics,
+			"enabled": p.Enabled,
+		}
 	}
 	return out
 }

@@ -61,7 +61,16 @@ type Size int64
 var sizeUnits = []struct {
 	name string
 	n    int64
-}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1}}
+}{
+	{"TiB", 1 << 40},
+	{"GiB", 1 << 30},
+	{"MiB", 1 << 20},
+	{"KiB", 1 << 10},
+	{"GB", 1e9},
+	{"MB", 1e6},
+	{"kB", 1e3},
+	{"B", 1},
+}
 
 // UnmarshalText reads a size. Negative ones are refused.
 func (z *Size) UnmarshalText(text []byte) error {

@@ -17,7 +17,8 @@ type check struct {
 
 // equal notes a figure. It replaces an earlier one of the same name and wanted value.
 func (c *checks) equal(what string, got, want int) {
-	*c = append(slices.DeleteFunc(*c, func(old check) bool { return old.what == what && old.got == old.want }), check{what, got, want})
+	*c = append(slices.DeleteFunc(*c, func(old check) bool { return old.what == what && old.got == old.want }),
+		check{what, got, want})
 }
 
 // off returns the number of figures that differ from what they must be.

@@ -229,7 +229,10 @@ func (d *daemon) outbox(ctx context.Context) (g outboxGauge, err error) {
 	found := 0
 	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-		for want, to := range map[string]*float64{"newsletterd_outbox_waiting": &g.waiting, "newsletterd_outbox_dead": &g.dead} {
+		for want, to := range map[string]*float64{
+			"newsletterd_outbox_waiting": &g.waiting,
+			"newsletterd_outbox_dead":    &g.dead,
+		} {
 			if name == want {
 				if *to, err = strconv.ParseFloat(value, 64); err != nil {
 					return g, err

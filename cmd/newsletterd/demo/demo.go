@@ -28,8 +28,8 @@ type Options struct {
 	Stay bool     // keep the daemon running until the context ends
 }
 
-// Run starts a daemon and a mail server in a temporary folder, uses them as an operator and a subscriber would, and writes
-// to o.Out what it does. It returns an error if a step fails or a figure is off.
+// Run starts a daemon and a mail server in a temporary folder, uses them as an operator and a subscriber would, and
+// writes to o.Out what it does. It returns an error if a step fails or a figure is off.
 func Run(ctx context.Context, o Options) error {
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -1,5 +1,5 @@
 // Package demo does the whole job once through the public interfaces: commands, HTTP, and the links in mails.
 //
-// It runs the program that it is part of as a daemon in a temporary folder, with a mail server that keeps every mail as a
-// file, and compares what it counts with what must come out.
+// It runs the program that it is part of as a daemon in a temporary folder, with a mail server that keeps every mail as
+// a file, and compares what it counts with what must come out.
 package demo

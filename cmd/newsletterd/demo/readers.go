@@ -153,7 +153,8 @@ func (d *run) sendJob(ctx context.Context, subject string, want []string) error 
 		return fmt.Errorf("job %s is %s: %s", job.ID, state.Status, state.FailureReason)
 	}
 	stats := state.Stats
-	d.say("completed: %d recipients, %d sent, %d skipped, %d failed", stats.Recipients, stats.Sent, stats.Skipped, stats.Failed)
+	d.say("completed: %d recipients, %d sent, %d skipped, %d failed", stats.Recipients, stats.Sent, stats.Skipped,
+		stats.Failed)
 	d.checks.equal(subject+": recipients", stats.Recipients, len(want))
 	d.checks.equal(subject+": sent", stats.Sent, len(want))
 	return d.compare(subject, want)

@@ -8,8 +8,8 @@ import (
 	"newsletterd/core"
 )
 
-// evidenceColumns are the columns, by foldWord, in which Mailchimp keeps when and from which address a subscriber consented.
-// They are evidence in any file.
+// evidenceColumns are the columns, by foldWord, in which Mailchimp keeps when and from which address a subscriber
+// consented. They are evidence in any file.
 var evidenceColumns = map[string]evidenceColumn{
 	"optintime":   {what: "opted in"},
 	"optinip":     {what: "opted in", address: true},
@@ -44,8 +44,8 @@ func (c *Reader) noteEvidence(i int, name string) bool {
 }
 
 // evidence returns what a record says of the consent that was given to another system, for example "opted in 2019-05-01
-// 09:58:00 from 203.0.113.9; confirmed 2019-05-01T10:00:00Z". Cells that are empty say nothing. readable is false if a cell
-// holds something else than a time or an address; the other cells count all the same.
+// 09:58:00 from 203.0.113.9; confirmed 2019-05-01T10:00:00Z". Cells that are empty say nothing. readable is false if a
+// cell holds something else than a time or an address; the other cells count all the same.
 func (c *Reader) evidence(record []string) (text string, readable bool) {
 	readable = true
 	var parts []string
@@ -70,7 +70,8 @@ func (c *Reader) evidence(record []string) (text string, readable bool) {
 	return strings.Join(parts, "; "), readable
 }
 
-// evidenceCell returns " TIME" or " from ADDRESS", or nothing for an empty cell. ok is false if the cell cannot be read.
+// evidenceCell returns " TIME" or " from ADDRESS", or nothing for an empty cell. ok is false if the cell cannot be
+// read.
 func evidenceCell(cell string, address bool) (text string, ok bool) {
 	cell = strings.TrimSpace(plainCell(cell))
 	if byTime(foldWord(cell)) == core.SubscriptionActive { // empty, NULL, 0000-00-00
@@ -93,13 +94,14 @@ func evidenceCell(cell string, address bool) (text string, ok bool) {
 // Forms of the times that programs export. Day and month of 1/2/2019 cannot be told apart, so it is none of them.
 var (
 	zonedTimes = [...]string{
-		time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 -0700 MST", "2006-01-02 15:04:05Z07",
+		time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 -0700 MST",
+		"2006-01-02 15:04:05Z07",
 	}
 	plainTimes = [...]string{time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateOnly}
 )
 
-// evidenceTime returns a time with a zone in UTC, and one without a zone as it stands: it is no moment that is known. Empty:
-// the cell is no time, or one before 1990 or after 2100.
+// evidenceTime returns a time with a zone in UTC, and one without a zone as it stands: it is no moment that is known.
+// Empty: the cell is no time, or one before 1990 or after 2100.
 func evidenceTime(cell string) string {
 	if len(cell) > len(time.DateTime) { // no shorter cell has a zone, and each layout that is tried costs
 		for _, layout := range zonedTimes {

@@ -14,8 +14,15 @@ func TestCSVEvidence(t *testing.T) {
 		preferences               string
 		unreadable                bool
 	}{
-		{"both of Mailchimp", "OPTIN_TIME,OPTIN_IP,CONFIRM_TIME,CONFIRM_IP", "2019-05-01 09:58:00,203.0.113.9,2019-05-01 10:00:00,203.0.113.7", "opted in 2019-05-01 09:58:00 from 203.0.113.9; confirmed 2019-05-01 10:00:00 from 203.0.113.7", "", false},
-		{"the address first, other spelling", "Confirm IP,Confirm Time", "::ffff:203.0.113.7,2019-05-01T10:00:00+02:00", "confirmed 2019-05-01T08:00:00Z from 203.0.113.7", "", false},
+		{
+			"both of Mailchimp", "OPTIN_TIME,OPTIN_IP,CONFIRM_TIME,CONFIRM_IP",
+			"2019-05-01 09:58:00,203.0.113.9,2019-05-01 10:00:00,203.0.113.7",
+			"opted in 2019-05-01 09:58:00 from 203.0.113.9; confirmed 2019-05-01 10:00:00 from 203.0.113.7", "", false,
+		},
+		{
+			"the address first, other spelling", "Confirm IP,Confirm Time", "::ffff:203.0.113.7,2019-05-01T10:00:00+02:00",
+			"confirmed 2019-05-01T08:00:00Z from 203.0.113.7", "", false,
+		},
 		{"with a preference", "CONFIRM_TIME,city", "2019-05-01,Ulm", "confirmed 2019-05-01", `{"city":"Ulm"}`, false},
 		{"empty", "CONFIRM_TIME,CONFIRM_IP", ",", "", "", false},
 		{"never", "CONFIRM_TIME,CONFIRM_IP", "0000-00-00 00:00:00,NULL", "", "", false},
@@ -24,7 +31,10 @@ func TestCSVEvidence(t *testing.T) {
 		{"no year of a mailing", "CONFIRM_TIME", "0019-05-01 10:00:00", "", "", true},
 		{"no address", "OPTIN_IP", "203.0.113.700", "", "", true},
 		{"an address with a zone", "OPTIN_IP", "fe80::1%eth0", "", "", true},
-		{"time of a table of listmonk", "uuid,attribs,status,created_at,updated_at", `u,"{""a"":1}",enabled,2024-01-02 15:04:05.123456 +0000 UTC,x`, "created 2024-01-02T15:04:05Z", `{"a":1}`, false},
+		{
+			"time of a table of listmonk", "uuid,attribs,status,created_at,updated_at",
+			`u,"{""a"":1}",enabled,2024-01-02 15:04:05.123456 +0000 UTC,x`, "created 2024-01-02T15:04:05Z", `{"a":1}`, false,
+		},
 		{"created_at of no listmonk", "created_at", "2024-01-02", "", `{"created_at":"2024-01-02"}`, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -33,7 +43,8 @@ func TestCSVEvidence(t *testing.T) {
 				t.Fatal(err)
 			}
 			row, _, err := r.Next()
-			if err != nil || row.Evidence != c.want || string(row.Preferences) != c.preferences || (r.Unreadable > 0) != c.unreadable {
+			if err != nil || row.Evidence != c.want || string(row.Preferences) != c.preferences ||
+				(r.Unreadable > 0) != c.unreadable {
 				t.Errorf("%q, preferences %q, unreadable %d, %v; want %q", row.Evidence, row.Preferences, r.Unreadable, err, c.want)
 			}
 		})
@@ -50,7 +61,10 @@ func TestMappedEvidenceIsAPreference(t *testing.T) {
 
 // Whatever a cell holds, the ledger gets a time or an address that reads as one, or nothing.
 func FuzzEvidence(f *testing.F) {
-	for _, s := range []string{"", "0000-00-00", "2019-05-01 10:00:00", "2019-05-01T10:00:00.5+02:00", "2024-01-02 15:04:05.1 +0000 UTC", "203.0.113.7", "fe80::1%e", "'2019-05-01"} {
+	for _, s := range []string{
+		"", "0000-00-00", "2019-05-01 10:00:00", "2019-05-01T10:00:00.5+02:00",
+		"2024-01-02 15:04:05.1 +0000 UTC", "203.0.113.7", "fe80::1%e", "'2019-05-01",
+	} {
 		f.Add(s, false)
 		f.Add(s, true)
 	}

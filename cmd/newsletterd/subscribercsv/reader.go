@@ -54,7 +54,8 @@ var forms = []form{
 		known: []string{"LEID", "EUID"}, email: "Email Address",
 		drop: []string{
 			"MEMBER_RATING", "LATITUDE", "LONGITUDE", "GMTOFF", "DSTOFF", "TIMEZONE", "CC", "REGION", "LAST_CHANGED",
-			"LEID", "EUID", "NOTES", "UNSUB_CAMPAIGN_TITLE", "UNSUB_CAMPAIGN_ID", "UNSUB_REASON", "UNSUB_REASON_OTHER", "CLEAN_CAMPAIGN_TITLE", "CLEAN_CAMPAIGN_ID",
+			"LEID", "EUID", "NOTES", "UNSUB_CAMPAIGN_TITLE", "UNSUB_CAMPAIGN_ID", "UNSUB_REASON", "UNSUB_REASON_OTHER",
+			"CLEAN_CAMPAIGN_TITLE", "CLEAN_CAMPAIGN_ID",
 		},
 		rename: map[string]string{"FNAME": "first_name", "LNAME": "last_name"}, plainKey: true, quoted: "TAGS",
 	},
@@ -108,8 +109,8 @@ type LineError struct {
 
 func (e LineError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Text) }
 
-// NewReader reads the header. rename maps names of columns to those of preferences, or to email; an empty name drops the
-// column.
+// NewReader reads the header. rename maps names of columns to those of preferences, or to email; an empty name drops
+// the column.
 func NewReader(r io.Reader, rename map[string]string) (*Reader, error) {
 	buffered := bufio.NewReaderSize(r, 64<<10)
 	if bom, err := buffered.Peek(3); err == nil && bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
@@ -228,8 +229,8 @@ func (c *Reader) NameColumn() string {
 }
 
 // Next returns the row of the next line, and the cells of the line, which are valid until the next call. The error is a
-// LineError if this line is faulty, ErrLeft or ErrPending if its subscriber must not be imported, and io.EOF at the end.
-// With ErrLeft, row.Left is set if the address can be read. Any other error ends the import.
+// LineError if this line is faulty, ErrLeft or ErrPending if its subscriber must not be imported, and io.EOF at the
+// end. With ErrLeft, row.Left is set if the address can be read. Any other error ends the import.
 func (c *Reader) Next() (row store.ImportRow, record []string, err error) {
 	c.source.next()
 	record, err = c.csv.Read()
@@ -271,8 +272,8 @@ func (c *Reader) Next() (row store.ImportRow, record []string, err error) {
 	return row, record, nil
 }
 
-// quoteFault returns the error of a quote that is wrong. A quote that is not closed makes one cell of all lines up to the
-// next quote. At the end of the file that ends the import, for the number of subscribers in the cell is not known.
+// quoteFault returns the error of a quote that is wrong. A quote that is not closed makes one cell of all lines up to
+// the next quote. At the end of the file that ends the import, for the number of subscribers in the cell is not known.
 func (c *Reader) quoteFault(pe *csv.ParseError) error {
 	switch {
 	case pe.StartLine == pe.Line:
@@ -284,8 +285,8 @@ func (c *Reader) quoteFault(pe *csv.ParseError) error {
 		`lines %d to %d are taken for one`, pe.StartLine, pe.Line)}
 }
 
-// preferences returns the JSON object of a line: its own columns over those of an export. The text of the export is kept
-// as it is where no column overrides it. Empty cells are left out.
+// preferences returns the JSON object of a line: its own columns over those of an export. The text of the export is
+// kept as it is where no column overrides it. Empty cells are left out.
 func (c *Reader) preferences(record []string) (core.Preferences, error) {
 	b := append(c.scratch[:0], '{')
 	for i, key := range c.keys {
@@ -319,8 +320,8 @@ func (c *Reader) preferences(record []string) (core.Preferences, error) {
 	return p, p.Check("preferences")
 }
 
-// appendQuoted appends an array of the words of a cell that holds them in quotes, separated by commas. Any other cell is
-// appended as a string.
+// appendQuoted appends an array of the words of a cell that holds them in quotes, separated by commas. Any other cell
+// is appended as a string.
 func appendQuoted(b []byte, cell string) []byte {
 	words, err := csv.NewReader(strings.NewReader(cell)).Read()
 	if err != nil || !strings.HasPrefix(cell, `"`) {

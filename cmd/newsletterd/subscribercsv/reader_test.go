@@ -35,57 +35,161 @@ func readAll(text string, rename map[string]string) (lines []string, err error) 
 	}
 }
 
-func TestCSVForms(t *testing.T) {
-	cases := []struct {
-		name, text string
-		rename     map[string]string
-		want       []string
-	}{
-		{"plain", "email,first_name\na@b.example,Ann\n", nil, []string{`a@b.example {"first_name":"Ann"}`}},
-		{"semicolons, mark and returns", "\xef\xbb\xbfE-Mail;City\r\na@b.example;Köln\r\n", nil, []string{`a@b.example {"City":"Köln"}`}},
-		{"tabs", "email\tcity\na@b.example\tBonn\n", nil, []string{`a@b.example {"city":"Bonn"}`}},
-		{"empty cells and columns without name", "email,,city\na@b.example,x,\n", nil, []string{"a@b.example"}},
-		{"renamed and dropped", "Adresse,Vorname,Notes\na@b.example,Ann,x\n", map[string]string{"Adresse": "email", "Vorname": "first_name", "Notes": ""}, []string{`a@b.example {"first_name":"Ann"}`}},
-		{"quotes and line ends in cells", "email,note\na@b.example,\"a \"\"b\"\"\nc\"\n", nil, []string{`a@b.example {"note":"a \"b\"\nc"}`}},
-		{"faulty lines don't end it", "email,n\nbad,1\na@b.example\nc@d.example,2\n", nil, []string{`line 2: "bad" is no e-mail address`, "line 3: has 1 columns, not 2", `c@d.example {"n":"2"}`}},
-		{"our export", "email,status,created_at,preferences\na@b.example,active,x,\"{\"\"n\"\":1}\"\nc@d.example,unsubscribed,x,{}\ne@f.example,odd,x,{}\n", nil, []string{`a@b.example {"n":1}`, "left", `line 4: unknown status "odd"`}},
-		{"our export with a column more", "email,status,created_at,preferences,n\na@b.example,active,x,\"{\"\"n\"\":1,\"\"m\"\":2}\",3\n", nil, []string{`a@b.example {"m":2,"n":"3"}`}},
-		{"a status that is a preference", "email,status\na@b.example,gold\n", map[string]string{"status": "status"}, []string{`a@b.example {"status":"gold"}`}},
-		{"a status that says nothing", "email,status\na@b.example,gold\nc@d.example,\n", nil, []string{`line 2: unknown status "gold"`, `line 3: unknown status ""`}},
-		{"a status of no known form", "email,Member Status\na@b.example,Subscribed\nc@d.example,cleaned\ne@f.example,unconfirmed\ng@h.example,Opted-Out\n", nil, []string{"a@b.example", "left", "pending", "left"}},
-		{"two of them", "email,status,subscription_status\na@b.example,enabled,confirmed\nc@d.example,enabled,unconfirmed\ne@f.example,enabled,unsubscribed\ng@h.example,unconfirmed,unsubscribed\n", nil, []string{"a@b.example", "pending", "left", "left"}},
-		{"who has left, yes or no", "email,Unsubscribed\na@b.example,false\nb@b.example,TRUE\nc@b.example,0\nd@b.example,1\ne@b.example,\nf@b.example,yes\ng@b.example,maybe\nh@b.example,2021-03-04\n", nil, []string{
-			"a@b.example", "left", "c@b.example", "left", "e@b.example", "left", `line 8: unknown Unsubscribed "maybe"`, `line 9: unknown Unsubscribed "2021-03-04"`,
-		}},
-		{"who takes part, yes or no", "email,subscribed_to_emails,confirmed\na@b.example,true,true\nb@b.example,false,true\nc@b.example,,true\nd@b.example,true,no\ne@b.example,false,no\n", nil, []string{
+var formCases = []struct {
+	name, text string
+	rename     map[string]string
+	want       []string
+}{
+	{"plain", "email,first_name\na@b.example,Ann\n", nil, []string{`a@b.example {"first_name":"Ann"}`}},
+	{
+		"semicolons, mark and returns", "\xef\xbb\xbfE-Mail;City\r\na@b.example;Köln\r\n", nil,
+		[]string{`a@b.example {"City":"Köln"}`},
+	},
+	{"tabs", "email\tcity\na@b.example\tBonn\n", nil, []string{`a@b.example {"city":"Bonn"}`}},
+	{"empty cells and columns without name", "email,,city\na@b.example,x,\n", nil, []string{"a@b.example"}},
+	{
+		"renamed and dropped", "Adresse,Vorname,Notes\na@b.example,Ann,x\n",
+		map[string]string{"Adresse": "email", "Vorname": "first_name", "Notes": ""},
+		[]string{`a@b.example {"first_name":"Ann"}`},
+	},
+	{
+		"quotes and line ends in cells", "email,note\na@b.example,\"a \"\"b\"\"\nc\"\n", nil,
+		[]string{`a@b.example {"note":"a \"b\"\nc"}`},
+	},
+	{
+		"faulty lines don't end it", "email,n\nbad,1\na@b.example\nc@d.example,2\n", nil,
+		[]string{`line 2: "bad" is no e-mail address`, "line 3: has 1 columns, not 2", `c@d.example {"n":"2"}`},
+	},
+	{
+		"our export",
+		"email,status,created_at,preferences\na@b.example,active,x,\"{\"\"n\"\":1}\"\nc@d.example,unsubscribed,x,{}\ne@f.example,odd,x,{}\n", nil,
+		[]string{`a@b.example {"n":1}`, "left", `line 4: unknown status "odd"`},
+	},
+	{
+		"our export with a column more",
+		"email,status,created_at,preferences,n\na@b.example,active,x,\"{\"\"n\"\":1,\"\"m\"\":2}\",3\n", nil,
+		[]string{`a@b.example {"m":2,"n":"3"}`},
+	},
+	{
+		"a status that is a preference", "email,status\na@b.example,gold\n",
+		map[string]string{"status": "status"},
+		[]string{`a@b.example {"status":"gold"}`},
+	},
+	{
+		"a status that says nothing", "email,status\na@b.example,gold\nc@d.example,\n", nil,
+		[]string{`line 2: unknown status "gold"`, `line 3: unknown status ""`},
+	},
+	{
+		"a status of no known form",
+		"email,Member Status\na@b.example,Subscribed\nc@d.example,cleaned\ne@f.example,unconfirmed\ng@h.example,Opted-Out\n",
+		nil,
+		[]string{"a@b.example", "left", "pending", "left"},
+	},
+	{
+		"two of them",
+		"email,status,subscription_status\na@b.example,enabled,confirmed\nc@d.example,enabled,unconfirmed\ne@f.example,enabled,unsubscribed\ng@h.example,unconfirmed,unsubscribed\n", nil,
+		[]string{"a@b.example", "pending", "left", "left"},
+	},
+	{
+		"who has left, yes or no",
+		"email,Unsubscribed\na@b.example,false\nb@b.example,TRUE\nc@b.example,0\nd@b.example,1\ne@b.example,\nf@b.example,yes\ng@b.example,maybe\nh@b.example,2021-03-04\n", nil,
+		[]string{
+			"a@b.example", "left", "c@b.example", "left", "e@b.example", "left", `line 8: unknown Unsubscribed "maybe"`,
+			`line 9: unknown Unsubscribed "2021-03-04"`,
+		},
+	},
+	{
+		"who takes part, yes or no",
+		"email,subscribed_to_emails,confirmed\na@b.example,true,true\nb@b.example,false,true\nc@b.example,,true\nd@b.example,true,no\ne@b.example,false,no\n", nil,
+		[]string{
 			"a@b.example", "left", `line 4: unknown subscribed_to_emails ""`, "pending", "left",
-		}},
-		{"left, and something unknown", "email,confirmed,status\na@b.example,,unsubscribed\nc@d.example,,active\n", nil, []string{"left", `line 3: unknown confirmed ""`}},
-		{"when somebody left", "email,unsubscribed_at\na@b.example,\nb@b.example,2020-05-05 10:00:00\nc@b.example,0000-00-00 00:00:00\nd@b.example,NULL\n", nil, []string{"a@b.example", "left", "c@b.example", "d@b.example"}},
-		{"columns of Mailchimp's without its bookkeeping", "Email Address,UNSUB_TIME\na@b.example,\nb@b.example,2020-05-05 10:00:00\n", nil, []string{"a@b.example", "left"}},
-		{"such a column that is a preference", "email,active\na@b.example,no\n", map[string]string{"active": "active"}, []string{`a@b.example {"active":"no"}`}},
-		{"such a column in our export", "email,status,created_at,preferences,unsubscribed\na@b.example,active,x,{},true\n", nil, []string{"left"}},
-		{"never confirmed", "email,status,created_at,preferences\na@b.example,pending,x,{}\n", nil, []string{"pending"}},
-		{"NUL in a cell", "email,b\nnul1@x.example,b\x00c\n", nil, []string{"line 2: Column b is not UTF-8, or holds NUL. (preferences)"}},
-		{"JSON that no receiver takes", "email,status,created_at,preferences\na@b.example,active,x,\"{\"\"a\"\":\"\"\\u0000\"\"}\"\na@b.example,active,x,\"{\"\"a\"\":\"\"\\ud800\"\"}\"\na@b.example,active,x,\"{\"\"a\"\":1,\"\"a\"\":2}\"\n", nil, []string{
-			"line 2: preferences is not acceptable JSON: an escape is malformed, or NUL (byte 12).", "line 3: preferences is not acceptable JSON: a surrogate stands alone (byte 12).",
+		},
+	},
+	{
+		"left, and something unknown", "email,confirmed,status\na@b.example,,unsubscribed\nc@d.example,,active\n", nil,
+		[]string{"left", `line 3: unknown confirmed ""`},
+	},
+	{
+		"when somebody left",
+		"email,unsubscribed_at\na@b.example,\nb@b.example,2020-05-05 10:00:00\nc@b.example,0000-00-00 " +
+			"00:00:00\nd@b.example,NULL\n", nil,
+		[]string{"a@b.example", "left", "c@b.example", "d@b.example"},
+	},
+	{
+		"columns of Mailchimp's without its bookkeeping",
+		"Email Address,UNSUB_TIME\na@b.example,\nb@b.example,2020-05-05 10:00:00\n", nil,
+		[]string{"a@b.example", "left"},
+	},
+	{
+		"such a column that is a preference", "email,active\na@b.example,no\n",
+		map[string]string{"active": "active"},
+		[]string{`a@b.example {"active":"no"}`},
+	},
+	{
+		"such a column in our export", "email,status,created_at,preferences,unsubscribed\na@b.example,active,x,{},true\n",
+		nil,
+		[]string{"left"},
+	},
+	{"never confirmed", "email,status,created_at,preferences\na@b.example,pending,x,{}\n", nil, []string{"pending"}},
+	{
+		"NUL in a cell", "email,b\nnul1@x.example,b\x00c\n", nil,
+		[]string{"line 2: Column b is not UTF-8, or holds NUL. (preferences)"},
+	},
+	{
+		"JSON that no receiver takes",
+		"email,status,created_at,preferences\na@b.example,active,x,\"{\"\"a\"\":\"\"\\u0000\"\"}\"\na@b.example,active,x,\"{\"\"a\"\":\"\"\\ud800\"\"}\"\na@b.example,active,x,\"{\"\"a\"\":1,\"\"a\"\":2}\"\n", nil,
+		[]string{
+			"line 2: preferences is not acceptable JSON: an escape is malformed, or NUL (byte 12).",
+			"line 3: preferences is not acceptable JSON: a surrogate stands alone (byte 12).",
 			`line 4: preferences is not acceptable JSON: the key "a" stands twice (byte 10).`,
-		}},
-		{"the same under a column more", "email,status,created_at,preferences,n\na@b.example,active,x,\"{\"\"a\"\":1,\"\"a\"\":2}\",3\n", nil, []string{`line 2: preferences is not acceptable JSON: the key "a" stands twice (byte 10).`}},
-		{"apostrophes of an export", "email,n\n'+a@b.example,'=1\n", nil, []string{`+a@b.example {"n":"=1"}`}},
-		{"listmonk", "uuid,email,name,attributes,status,created_at,updated_at\nu,a@b.example,Ann,\"{\"\"city\"\":\"\"Ulm\"\"}\",enabled,x,y\nu,c@d.example,Cy,{},blocklisted,x,y\nu,e@f.example,Ed,{},disabled,x,y\nu,g@h.example,Gil,{},odd,x,y\n", nil, []string{`a@b.example {"city":"Ulm","name":"Ann"}`, "left", "left", `line 5: unknown status "odd"`}},
-		{"Mailchimp, subscribed", "\"Email Address\",\"First Name\",\"Last Name\",\"Phone Number\",MEMBER_RATING,OPTIN_TIME,OPTIN_IP,CONFIRM_TIME,CONFIRM_IP,LATITUDE,LONGITUDE,GMTOFF,DSTOFF,TIMEZONE,CC,REGION,LAST_CHANGED,LEID,EUID,NOTES,TAGS\na@b.example,Ann,Lee,,2,t,1.2.3.4,t,1.2.3.4,1,2,3,4,tz,de,by,t,9,e,secret,\"\"\"VIP\"\"\"\n", nil, []string{`a@b.example {"first_name":"Ann","last_name":"Lee","tags":["VIP"]}`}},
-		{"Mailchimp, unsubscribed and cleaned", "Email Address,FNAME,LEID,EUID,UNSUB_TIME,CLEAN_TIME,UNSUB_CAMPAIGN_ID,UNSUB_CAMPAIGN_ID\na@b.example,A,1,e,2020-01-01,,1,1\nc@d.example,C,1,e,,2020-01-01,,\ne@f.example,E,1,e,,,,\n", nil, []string{"left", "left", `e@f.example {"first_name":"E"}`}},
-		{"a form's column that is renamed", "uuid,email,name,attributes,status\nu,a@b.example,Ann,{},enabled\n", map[string]string{"uuid": "old_id", "name": "first_name"}, []string{`a@b.example {"first_name":"Ann","old_id":"u"}`}},
-		{"a quote in the middle of a cell", "email,n\na@b.example,x\"y\"\nc@d.example,\"2\"3\ne@f.example,4\n", nil, []string{
-			`line 2: a quote (") stands in the middle of a cell, or is not closed`, `line 3: a quote (") stands in the middle of a cell, or is not closed`, `e@f.example {"n":"4"}`,
-		}},
-		{"a quote closed lines later", "email,n\na@b.example,\"1\nc@d.example,2\ne@f.example,\"3\"\ng@h.example,4\n", nil, []string{
-			`line 2: a quote (") is opened and not closed in the right place: lines 2 to 4 are taken for one`, `g@h.example {"n":"4"}`,
-		}},
-		{"preferences that are none", "email,status,created_at,preferences\na@b.example,active,x,[1]\n", nil, []string{"line 2: preferences must be a JSON object."}},
-	}
-	for _, c := range cases {
+		},
+	},
+	{
+		"the same under a column more",
+		"email,status,created_at,preferences,n\na@b.example,active,x,\"{\"\"a\"\":1,\"\"a\"\":2}\",3\n", nil,
+		[]string{`line 2: preferences is not acceptable JSON: the key "a" stands twice (byte 10).`},
+	},
+	{"apostrophes of an export", "email,n\n'+a@b.example,'=1\n", nil, []string{`+a@b.example {"n":"=1"}`}},
+	{
+		"listmonk",
+		"uuid,email,name,attributes,status,created_at,updated_at\nu,a@b.example,Ann,\"{\"\"city\"\":\"\"Ulm\"\"}\",enabled,x,y\nu,c@d.example,Cy,{},blocklisted,x,y\nu,e@f.example,Ed,{},disabled,x,y\nu,g@h.example,Gil,{},odd,x,y\n", nil,
+		[]string{`a@b.example {"city":"Ulm","name":"Ann"}`, "left", "left", `line 5: unknown status "odd"`},
+	},
+	{
+		"Mailchimp, subscribed",
+		"\"Email Address\",\"First Name\",\"Last Name\",\"Phone " +
+			"Number\",MEMBER_RATING,OPTIN_TIME,OPTIN_IP,CONFIRM_TIME,CONFIRM_IP,LATITUDE,LONGITUDE,GMTOFF,DSTOFF,TIMEZONE,CC,REGION,LAST_CHANGED,LEID,EUID,NOTES,TAGS\na@b.example,Ann,Lee,,2,t,1.2.3.4,t,1.2.3.4,1,2,3,4,tz,de,by,t,9,e,secret,\"\"\"VIP\"\"\"\n", nil,
+		[]string{`a@b.example {"first_name":"Ann","last_name":"Lee","tags":["VIP"]}`},
+	},
+	{
+		"Mailchimp, unsubscribed and cleaned",
+		"Email Address,FNAME,LEID,EUID,UNSUB_TIME,CLEAN_TIME,UNSUB_CAMPAIGN_ID,UNSUB_CAMPAIGN_ID\na@b.example,A,1,e,2020-01-01,,1,1\nc@d.example,C,1,e,,2020-01-01,,\ne@f.example,E,1,e,,,,\n", nil,
+		[]string{"left", "left", `e@f.example {"first_name":"E"}`},
+	},
+	{
+		"a form's column that is renamed", "uuid,email,name,attributes,status\nu,a@b.example,Ann,{},enabled\n",
+		map[string]string{"uuid": "old_id", "name": "first_name"},
+		[]string{`a@b.example {"first_name":"Ann","old_id":"u"}`},
+	},
+	{"a quote in the middle of a cell", "email,n\na@b.example,x\"y\"\nc@d.example,\"2\"3\ne@f.example,4\n", nil, []string{
+		`line 2: a quote (") stands in the middle of a cell, or is not closed`,
+		`line 3: a quote (") stands in the middle of a cell, or is not closed`, `e@f.example {"n":"4"}`,
+	}},
+	{
+		"a quote closed lines later", "email,n\na@b.example,\"1\nc@d.example,2\ne@f.example,\"3\"\ng@h.example,4\n", nil,
+		[]string{
+			`line 2: a quote (") is opened and not closed in the right place: lines 2 to 4 are taken for one`,
+			`g@h.example {"n":"4"}`,
+		},
+	},
+	{
+		"preferences that are none", "email,status,created_at,preferences\na@b.example,active,x,[1]\n", nil,
+		[]string{"line 2: preferences must be a JSON object."},
+	},
+}
+
+func TestCSVForms(t *testing.T) {
+	for _, c := range formCases {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := readAll(c.text, c.rename)
 			if err != nil || strings.Join(got, "|") != strings.Join(c.want, "|") {
@@ -107,8 +211,14 @@ func TestCSVHeaderFaults(t *testing.T) {
 		{"NUL in a name", "email,b\x00c\n", "the name of column 2 is not UTF-8, or holds NUL", nil},
 		{"twice", "email,n,n\n", `two columns are named "n"`, nil},
 		{"unknown name", "email\n", `there is no column "x"`, map[string]string{"x": "y"}},
-		{"a quote never closed", "email,n\na@b.example,1\nc@d.example,\"2\ne@f.example,3\n", `line 3: a quote (") is opened and not closed before the end of the file`, nil},
-		{"a quote never closed in the header", "email,\"n\na@b.example,1\n", `header: line 1: a quote (") is opened and not closed`, nil},
+		{
+			"a quote never closed", "email,n\na@b.example,1\nc@d.example,\"2\ne@f.example,3\n",
+			`line 3: a quote (") is opened and not closed before the end of the file`, nil,
+		},
+		{
+			"a quote never closed in the header", "email,\"n\na@b.example,1\n",
+			`header: line 1: a quote (") is opened and not closed`, nil,
+		},
 		{"an endless record", "email,\"" + strings.Repeat("x", 2*maxRecord), "is a quote not closed?", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -36,8 +36,10 @@ var statusWords = map[string]string{
 
 func init() {
 	for _, w := range []string{
-		"unsubscribed", "cleaned", "bounced", "complained", "complaint", "spam", "blocklisted", "blacklisted", "blocked", "disabled",
-		"inactive", "suppressed", "archived", "removed", "deleted", "optedout", "nonsubscribed", "neversubscribed", "notsubscribed",
+		"unsubscribed", "cleaned", "bounced", "complained", "complaint", "spam", "blocklisted", "blacklisted", "blocked",
+		"disabled",
+		"inactive", "suppressed", "archived", "removed", "deleted", "optedout", "nonsubscribed", "neversubscribed",
+		"notsubscribed",
 		"transactional",
 	} {
 		statusWords[w] = core.SubscriptionUnsubscribed
@@ -47,23 +49,28 @@ func init() {
 		names []string
 	}{
 		{byWord, []string{
-			"status", "subscriptionstatus", "subscriberstatus", "memberstatus", "emailstatus", "marketingstatus", "emailmarketingstatus",
+			"status", "subscriptionstatus", "subscriberstatus", "memberstatus", "emailstatus", "marketingstatus",
+			"emailmarketingstatus",
 		}},
 		// Substack, Salesforce and common names
 		{byAnswer(core.SubscriptionUnsubscribed, core.SubscriptionActive), []string{
-			"unsubscribed", "isunsubscribed", "unsubscribe", "optout", "optedout", "emailoptout", "emailoptedout", "hasoptedoutofemail",
-			"donotemail", "donotmail", "donotcontact", "emaildisabled", "disabled", "blocklisted", "blacklisted", "emailblocklisted",
+			"unsubscribed", "isunsubscribed", "unsubscribe", "optout", "optedout", "emailoptout", "emailoptedout",
+			"hasoptedoutofemail",
+			"donotemail", "donotmail", "donotcontact", "emaildisabled", "disabled", "blocklisted", "blacklisted",
+			"emailblocklisted",
 			"emailblacklisted", "blocked", "suppressed", "bounced", "complained", "cleaned", "deleted",
 		}},
 		// Ghost and Shopify
 		{byAnswer(core.SubscriptionActive, core.SubscriptionUnsubscribed), []string{
-			"subscribed", "issubscribed", "subscribedtoemails", "optin", "optedin", "emailoptin", "acceptsmarketing", "acceptsemailmarketing",
+			"subscribed", "issubscribed", "subscribedtoemails", "optin", "optedin", "emailoptin", "acceptsmarketing",
+			"acceptsemailmarketing",
 			"active", "isactive",
 		}},
 		{byAnswer(core.SubscriptionActive, core.SubscriptionPending), []string{"confirmed", "isconfirmed"}},
 		// Mailchimp and Ghost
 		{byTime, []string{
-			"unsubtime", "unsubscribedat", "unsubscribedon", "unsubscribetime", "unsubscribedate", "unsubscribeddate", "optedoutat",
+			"unsubtime", "unsubscribedat", "unsubscribedon", "unsubscribetime", "unsubscribedate", "unsubscribeddate",
+			"optedoutat",
 			"optouttime", "optoutdate", "cleantime", "cleanedat", "bouncedat", "complainedat", "deletedat",
 		}},
 	} {
