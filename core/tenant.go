@@ -112,6 +112,11 @@ func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 	if err := t.Validate(); err != nil {
 		return err
 	}
+	if t.BrandName != was.BrandName {
+		if err := checkBrandName(t.BrandName); err != nil {
+			return err
+		}
+	}
 	if err := t.changeRoute(in); err != nil {
 		return err
 	}

@@ -459,7 +459,7 @@ func (m *mailer) accountLook(ctx context.Context, q *core.Mail, d *notice.Data) 
 		return err
 	}
 	d.Language = cmp.Or(tenant.Language, d.Language)
-	d.Brand.Name, d.Brand.Color = cmp.Or(tenant.BrandName, tenant.Name), tenant.BrandColor
+	d.Brand.Name, d.Brand.Color = cmp.Or(tenant.AccountBrand(), d.Brand.Name), tenant.BrandColor
 	return nil
 }
 

@@ -159,6 +159,27 @@ func (m *member) forgot(email core.Email, look core.MailStyle, now core.Instant)
 	m.must(m.ForgotPassword(m.Context(), email, token, now))
 }
 
+// A brand name from before the rule that it holds no address stands in no mail of the daemon's.
+func TestMailerLeavesAddressesOutOfAccountMails(t *testing.T) {
+	inBubble(t, func(m *member) {
+		s, now := &stub{}, core.At(time.Now())
+		m.run(m.mailer(s))
+		_, err := m.UpdateTenant(m.Context(), m.list.TenantID, "test", func(t *core.Tenant) error {
+			t.Name, t.BrandName = "acme.example", "Open http://evil.example/x"
+			return nil
+		})
+		m.must(err)
+		m.must(m.AddUser(m.Context(), core.NewUser("ann@example.org", now), "", now))
+		m.forgot("ann@example.org", core.MailStyle{TenantID: m.list.TenantID}, now)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if len(s.sent) != 1 || strings.Contains(s.sent[0], "evil") || strings.Contains(s.sent[0], "acme") ||
+			!strings.Contains(s.sent[0], "Subject: Choose a new password for News\r\n") {
+			m.Errorf("%q", s.sent)
+		}
+	})
+}
+
 // A mail about an account has the tenant's language, else that of who asked for it, else English.
 func TestMailerSpeaksTheLanguageOfAccounts(t *testing.T) {
 	inBubble(t, func(m *member) {

@@ -1,0 +1,52 @@
+package core
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxBrandName is the number of characters that a brand_name may have when it is set.
+const maxBrandName = 60
+
+// checkBrandName refuses a brand name that could stand for an address: it is part of mails that the daemon sends in its own
+// name, and mail programs make a link of what looks like one.
+func checkBrandName(s string) error {
+	switch {
+	case utf8.RuneCountInString(s) > maxBrandName:
+		return Invalidf("brand_name", "brand_name may have %d characters at most.", maxBrandName)
+	case !plainName(s):
+		return Invalidf("brand_name", "brand_name must not contain a URL, a host name or an e-mail address.")
+	}
+	return nil
+}
+
+// AccountBrand returns the name of the tenant as mails about accounts show it: the brand, else the name; empty where
+// neither is free of addresses.
+func (t *Tenant) AccountBrand() string {
+	for _, name := range []string{t.BrandName, t.Name} {
+		if name != "" && utf8.RuneCountInString(name) <= maxBrandName && plainName(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// plainName reports whether a name holds nothing that a mail program or a reader takes for an address: no "//", "www." or
+// "@", no dot between a letter or digit and two letters, no control or invisible character.
+func plainName(s string) bool {
+	if strings.Contains(s, "//") || strings.Contains(s, "@") || strings.Contains(strings.ToLower(s), "www.") {
+		return false
+	}
+	runes := []rune(s)
+	for i, r := range runes {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\uff20' || r == '\uff0f' {
+			return false
+		}
+		if strings.ContainsRune(".\u3002\uff0e\uff61\u2024", r) && i > 0 && (unicode.IsLetter(runes[i-1]) || unicode.IsDigit(runes[i-1])) &&
+			i+2 < len(runes) && unicode.IsLetter(runes[i+1]) && (unicode.IsLetter(runes[i+2]) || runes[i+2] == '-' || unicode.IsDigit(runes[i+2])) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,37 @@
+package core
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestBrandName: a name that stands in the daemon's own mails holds no address.
+func TestBrandName(t *testing.T) {
+	for name, fine := range map[string]bool{
+		"": true, "Acme Gardens": true, "Dr. Oetker": true, "U.S. News": true, "Müller & Söhne": true, "Version 2.0": true,
+		"1. FC Köln": true, "A/B": true, "株式会社": true,
+		"Sicherheit! Öffnen Sie http://evil.example/x": false, "evil.example": false, "Open WWW.evil now": false,
+		"see evil.example/x": false, "a@b": false, "//evil": false, "3m.com": false, "123.de": false, "evil。example": false,
+		"evil.e-x": false, "ev\u200bil": false, "a\u202eb": false, "bücher.example": false, "t.me/x": false,
+		strings.Repeat("ä", 60): true, strings.Repeat("ä", 61): false,
+	} {
+		tenant, err := NewTenant(TenantInput{Name: new("Acme"), BrandName: &name}, 1)
+		if (err == nil) != fine {
+			t.Errorf("%q: %v", name, err)
+		}
+		if e, ok := err.(*Error); err != nil && (!ok || e.Field != "brand_name") {
+			t.Errorf("%q: %+v", name, err)
+		}
+		tenant = Tenant{Name: "Acme", Status: TenantActive, BrandName: name}
+		if got := tenant.AccountBrand(); (got == name) != (fine && name != "") || got != name && got != "Acme" {
+			t.Errorf("%q is shown as %q", name, got)
+		}
+		if err := tenant.Change(TenantInput{Language: new("de"), BrandName: &name}, true, 1); err != nil && strings.TrimSpace(name) == name &&
+			!strings.ContainsAny(name, "\n") {
+			t.Errorf("%q from before keeps a tenant from being changed: %v", name, err)
+		}
+	}
+	if got := (&Tenant{Name: "acme.example"}).AccountBrand(); got != "" {
+		t.Errorf("a name like a host is shown as %q", got)
+	}
+}
