@@ -7,8 +7,8 @@ import (
 )
 
 // subscription lets in tokens with the scope email, for the subscriptions of the user's own address, and those with a
-// tenantsFor of people who manage lists. A client's token reaches lists of the client's own tenant only, so a client without
-// one has nothing to look at.
+// scope of people who manage lists. A client's token reaches lists of the client's own tenant only, so a client
+// without one has nothing to look at.
 func subscription(manage string) web.Access {
 	return web.BearerOf(core.ScopeEmail, manage).And(func(c *web.Call) error {
 		if !c.Caller.FirstParty && c.Caller.ClientTenant == core.TenantNone {

@@ -27,7 +27,7 @@ type registerRequest struct {
 	Password string     `json:"password" is:"required"`
 }
 
-// register answers an address that exists like a new one, with an id that nobody has.
+// register answers an address that exists like a new one, with an id that no user has.
 func (a account) register(c *web.Call, in registerRequest) (userProfile, error) {
 	u, err := a.auth.Register(c, in.Email, in.Password, c.Language(), c.Remote, c.Now)
 	return profileOf(u), err

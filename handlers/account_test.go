@@ -51,7 +51,8 @@ func init() {
 		}
 		e.name(name, u.ID)
 	}
-	// oauth-client NAME confidential scopes="a b" redirect=URI bye=URI tenant=T first-party no-pkce: {NAME} is the id, {NAME-secret} the secret
+	// oauth-client NAME confidential scopes="a b" redirect=URI bye=URI tenant=T first-party no-pkce: {NAME} is the
+	// id, {NAME-secret} the secret
 	steps["oauth-client"] = func(e *env, name string, args map[string]string) {
 		in := core.ClientInput{Name: &name}
 		if _, ok := args["confidential"]; ok {

@@ -10,8 +10,8 @@ import (
 	"newsletterd/store"
 )
 
-// accountEdge is a signed-in user's own page.
-type accountEdge struct{ auth *auth.Provider }
+// accountPages is a signed-in user's own page.
+type accountPages struct{ auth *auth.Provider }
 
 // accountRow is a browser, a sign-in or an allowance on the page.
 type accountRow struct {
@@ -29,10 +29,10 @@ type accountView struct {
 	Browsers, SignIns, Allowed []accountRow
 }
 
-func (a accountEdge) page(c *web.Call, _ struct{}) (web.HTML, error) { return a.show(c, "", "", nil) }
+func (a accountPages) page(c *web.Call, _ struct{}) (web.HTML, error) { return a.show(c, "", "", nil) }
 
-// show shows the page to whoever is signed in, and the login to others.
-func (a accountEdge) show(c *web.Call, notice, typed string, fault error) (web.HTML, error) {
+// show shows the page to a user who is signed in, and the login to others.
+func (a accountPages) show(c *web.Call, notice, typed string, fault error) (web.HTML, error) {
 	who, err := c.SignedIn()
 	if errors.Is(err, core.ErrNotFound) {
 		return web.HTML{To: c.PublicURL() + "/login?continue=%2Faccount"}, nil
@@ -139,7 +139,7 @@ type accountForm struct {
 }
 
 // change does what a button of the page says, and shows the page again.
-func (a accountEdge) change(c *web.Call, in accountForm) (web.HTML, error) {
+func (a accountPages) change(c *web.Call, in accountForm) (web.HTML, error) {
 	who, err := c.SignedIn()
 	if errors.Is(err, core.ErrNotFound) {
 		return web.HTML{To: c.PublicURL() + "/login?continue=%2Faccount"}, nil
@@ -163,7 +163,7 @@ func (a accountEdge) change(c *web.Call, in accountForm) (web.HTML, error) {
 	return a.show(c, notice, "", nil)
 }
 
-func (a accountEdge) action(c *web.Call, in accountForm, who store.Visitor) (do func() error, notice string) {
+func (a accountPages) action(c *web.Call, in accountForm, who store.Visitor) (do func() error, notice string) {
 	s, user, w := c.Store(), who.User.ID, wordsOf(c)
 	switch in.Action {
 	case "name":

@@ -16,13 +16,13 @@ func actor(c *web.Call) string {
 	return "client:" + c.Caller.ClientID
 }
 
-// isOperator tells whether the caller may do everything.
+// isOperator reports whether the caller may do everything.
 func isOperator(c *web.Call) bool {
 	_, all := c.Caller.TenantScope()
 	return all
 }
 
-// own turns the record of a tenant that the caller doesn't act for into missing: it answers as one that
+// ownRecord turns the record of a tenant that the caller doesn't act for into missing: it answers as one that
 // isn't there.
 func ownRecord(c *web.Call, tenant string, err error, missing *core.Error) error {
 	switch {
@@ -42,7 +42,7 @@ type tenantFilter struct {
 	TenantID string `query:"tenant_id"`
 }
 
-// scope lists the tenants that a list is read for.
+// tenantsFor lists the tenants that a list is read for.
 func tenantsFor(c *web.Call, f tenantFilter) (tenants []string, all bool, err error) {
 	tenants, all = c.Caller.TenantScope()
 	if f.TenantID == "" {

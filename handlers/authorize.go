@@ -11,11 +11,11 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// authorizeEdge serves the authorization endpoint and the pages that it needs: login and consent.
+// authorizations serves the authorization endpoint and the pages that it needs: login and consent.
 //
 // An authorization request is kept nowhere but in the address: login and consent carry it along and come back to it, so
 // that any number of them may be under way in one browser, and strangers write no rows.
-type authorizeEdge struct {
+type authorizations struct {
 	auth *auth.Provider
 }
 
@@ -26,7 +26,7 @@ const (
 )
 
 // authorize judges a request by GET (RFC 6749 section 4.1.1).
-func (a authorizeEdge) authorize(c *web.Call, _ struct{}) (web.HTML, error) {
+func (a authorizations) authorize(c *web.Call, _ struct{}) (web.HTML, error) {
 	q, err := url.ParseQuery(c.Request.URL.RawQuery)
 	if err != nil {
 		return web.HTML{}, core.Invalidf("", "The parameters are not well-formed.").With(err)
@@ -34,9 +34,9 @@ func (a authorizeEdge) authorize(c *web.Call, _ struct{}) (web.HTML, error) {
 	return a.answer(c, q, auth.AuthorizeRequest{})
 }
 
-// authorizePost sends a request by POST (OpenID Connect Core section 3.1.2.1) to itself as GET: behind another site's form
-// the browser brings no cookie, behind the redirect it does.
-func (a authorizeEdge) authorizePost(c *web.Call, body []byte) (web.HTML, error) {
+// authorizePost sends a request by POST (OpenID Connect Core section 3.1.2.1) to itself as GET: with the form of
+// another site the browser sends no cookie, after the redirect it does.
+func (a authorizations) authorizePost(c *web.Call, body []byte) (web.HTML, error) {
 	return again(c, authorizePath, body)
 }
 
@@ -48,7 +48,7 @@ func again(c *web.Call, path string, body []byte) (web.HTML, error) {
 	return web.HTML{To: c.PublicURL() + path + "?" + q.Encode()}, nil
 }
 
-func (a authorizeEdge) answer(c *web.Call, q url.Values, r auth.AuthorizeRequest) (web.HTML, error) {
+func (a authorizations) answer(c *web.Call, q url.Values, r auth.AuthorizeRequest) (web.HTML, error) {
 	r.Query, r.BrowserID, r.Fresh, r.Remote, r.UserAgent = q, c.BrowserID(), c.IsFresh(q), c.Remote, c.UserAgent()
 	reply, err := a.auth.Authorize(c, r, c.Now)
 	if fault, ok := errors.AsType[*auth.AuthorizeError](err); ok {
@@ -70,8 +70,8 @@ func (a authorizeEdge) answer(c *web.Call, q url.Values, r auth.AuthorizeRequest
 	return a.handOver(c, reply)
 }
 
-// distrust tells what is wrong with a request that must not be answered at its redirect URI.
-func (a authorizeEdge) distrust(c *web.Call, q url.Values, e *auth.AuthorizeError) (web.HTML, error) {
+// distrust shows what is wrong with a request that must not be answered at its redirect URI.
+func (a authorizations) distrust(c *web.Call, q url.Values, e *auth.AuthorizeError) (web.HTML, error) {
 	n := note{
 		Lines: []string{
 			wordsOf(c).LoginFaultText,
@@ -99,7 +99,7 @@ func (a authorizeEdge) distrust(c *web.Call, q url.Values, e *auth.AuthorizeErro
 // maxShown is how much of a parameter a page repeats, in bytes.
 const maxShown = 300
 
-// tenantsFor says what a scope lets a program do.
+// scope says what a scope lets a program do.
 func (w *pageWords) scope(s string) string {
 	switch s {
 	case core.ScopeOpenID:
@@ -128,7 +128,7 @@ func (w *pageWords) scope(s string) string {
 	return s
 }
 
-func (a authorizeEdge) askConsent(c *web.Call, q url.Values, reply auth.AuthorizeReply) (web.HTML, error) {
+func (a authorizations) askConsent(c *web.Call, q url.Values, reply auth.AuthorizeReply) (web.HTML, error) {
 	client := &reply.Request.Client
 	b, err := brandOf(c, client.TenantID)
 	if err != nil {
@@ -160,7 +160,7 @@ type consentForm struct {
 
 // consent takes the user's decision. The request is judged anew: what comes with the form is trusted no more than
 // what comes with the address.
-func (a authorizeEdge) consent(c *web.Call, in consentForm) (web.HTML, error) {
+func (a authorizations) consent(c *web.Call, in consentForm) (web.HTML, error) {
 	q, err := url.ParseQuery(in.Request)
 	if err != nil {
 		return web.HTML{}, core.Invalidf("request", "The request is not well-formed.").With(err)
@@ -177,7 +177,7 @@ const submitScript = "document.forms[0].submit()"
 var submitScriptHash = sourceHash(submitScript)
 
 // handOver gives the answer to the client (RFC 6749 section 4.1.2, OAuth 2.0 Form Post Response Mode section 2).
-func (a authorizeEdge) handOver(c *web.Call, reply auth.AuthorizeReply) (web.HTML, error) {
+func (a authorizations) handOver(c *web.Call, reply auth.AuthorizeReply) (web.HTML, error) {
 	if reply.Request.ResponseMode != "form_post" {
 		c.Header().Set("Referrer-Policy", "no-referrer")
 		return web.HTML{To: reply.Location}, nil

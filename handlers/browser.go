@@ -10,7 +10,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// programPaths are where nothing is ever a page but what the table says: they are for programs, also when a browser asks.
+// programPaths are where nothing is ever a page but what the table says: they are for programs, also when a browser
+// asks.
 var programPaths = []string{"/api", "/webhooks", "/.well-known", "/healthz", "/openapi"}
 
 // readsPages reports whether the request is a browser's for a path that people may end up at.
@@ -50,8 +51,8 @@ var areas = []struct {
 	{"/api/oauth", web.OAuth},
 }
 
-// fallback answers a browser at a path that is not in the table by a page in the style of the tenant whose host it asked.
-// At the root that is the tenant's lists, and at the daemon's own host the way to sign in.
+// fallback answers a browser at a path that is not in the table by a page in the style of the tenant whose host it
+// asked. At the root that is the tenant's lists, and at the daemon's own host the way to sign in.
 func (h *Handler) fallback(c *web.Call, path string) (web.HTML, error) {
 	if path == "/" && (c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead) {
 		return h.rootPage(c)
@@ -96,8 +97,8 @@ func (h *Handler) rootPage(c *web.Call) (web.HTML, error) {
 	return render(c, 0, "home", view{Title: styleOf(c).expand(wordsOf(c).HomeTitle), Data: data})
 }
 
-// hostTenant applies the style of the tenant whose public_url names the host that was asked, and returns its active lists.
-// The daemon's own host is nobody else's.
+// hostTenant applies the style of the tenant whose public_url names the host that was asked, and returns its active
+// lists. The daemon's own host is no tenant's.
 func (h *Handler) hostTenant(c *web.Call) (lists []core.List, found bool, err error) {
 	host := hostOf(c.Request.Host)
 	if own, err := url.Parse(h.publicURL); err != nil || host == "" || host == hostOf(own.Host) {

@@ -23,7 +23,8 @@ func browse(h http.Handler, method, host, path, accept, language string) *httpte
 	return w
 }
 
-// A browser gets pages where nothing is, in its language; programs, and the paths of programs, keep their JSON, and every status stays.
+// A browser gets pages where nothing is, in its language; programs, and the paths of programs, keep their JSON, and
+// every status stays.
 func TestBrowsersGetPages(t *testing.T) {
 	e := newPageEnv(t, "https://news.example.org")
 	for _, path := range []string{"/nothing", "/login/", "/apix", "/v", "/webhook", "/healthzz"} {
@@ -62,7 +63,8 @@ func TestBrowsersGetPages(t *testing.T) {
 	}
 }
 
-// At the host of a tenant's public_url the root shows its active lists, in its language and looks; so does what is not there.
+// At the host of a tenant's public_url the root shows its active lists, in its language and looks; so does what is
+// not there.
 func TestTenantsOwnHost(t *testing.T) {
 	e := newEnv(t)
 	e.step("tenant acme")
@@ -128,8 +130,8 @@ func TestUserPagesInEveryLanguage(t *testing.T) {
 	}
 }
 
-// The page to sign up keeps the rules of the API: the same answer whoever has an account, weak passwords refused, nothing where
-// registration is closed.
+// The page to sign up keeps the rules of the API: the same answer whoever has an account, weak passwords refused,
+// nothing where registration is closed.
 func TestSignUpPage(t *testing.T) {
 	e := newPageEnv(t, "https://news.example.org")
 	post := func(email, password string) (int, string) {
@@ -170,8 +172,8 @@ func TestSignUpPage(t *testing.T) {
 	}
 }
 
-// A confirm link used again says that it was used; a token that the caller got in an answer says it to nobody, for it would tell who
-// is subscribed. While another way of confirming stands, the mailed link still asks.
+// A confirm link used again says that it was used; a token that the caller got in an answer says it to nobody, for it
+// would tell who is subscribed. While another way of confirming stands, the mailed link still asks.
 func TestConfirmLinkUsedAgain(t *testing.T) {
 	e := newEnv(t)
 	e.step("tenant acme")

@@ -34,7 +34,7 @@ func (a models) download(c *web.Call) error {
 	f := a.store.OpenFile(c, &m.Model)
 	http.ServeContent(rangeWriter{c.Stream()}, c.Request, "", m.CreatedAt.Time(), f)
 	if err := f.Err(); err != nil {
-		c.Cut(fmt.Errorf("download: %w", err)) // the head is out: only cutting the connection tells
+		c.Cut(fmt.Errorf("download: %w", err)) // the head is out: only a cut connection shows it
 	}
 	return nil
 }
@@ -51,7 +51,8 @@ func (w rangeWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// attachment is a Content-Disposition (RFC 6266) with the name of a model: in ASCII for old receivers, whole for others.
+// attachment is a Content-Disposition (RFC 6266) with the name of a model: in ASCII for old receivers, whole for
+// others.
 func attachment(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r == '/' || r == '\\' {

@@ -121,8 +121,8 @@ func TestEmailChange(t *testing.T) {
 	}
 }
 
-// Whether the wanted address has an account is not told: not by the page, not by the work, and not by what the page shows
-// afterwards. The owner of that account gets a mail without a link that would change anything.
+// Whether the wanted address has an account is not told: not by the page, not by the work, and not by what the page
+// shows afterwards. The owner of that account gets a mail without a link that would change anything.
 func TestEmailChangeTellsNothing(t *testing.T) {
 	e := newPageEnv(t, "http://news.test")
 	e.addUser("bob-known@user.example")

@@ -101,8 +101,8 @@ func TestNothingTellsWhoHasAnAccount(t *testing.T) {
 	}
 }
 
-// Nothing that anybody may ask of the newsletter tells who is on a list: the same status, headers and form, after the same
-// operations and statements.
+// Nothing that anybody may ask of the newsletter tells who is on a list: the same status, headers and form, after the
+// same operations and statements.
 func TestNothingTellsWhoIsSubscribed(t *testing.T) {
 	for _, tt := range []struct {
 		name, path, media, body string
@@ -147,8 +147,8 @@ func TestNothingTellsWhoIsSubscribed(t *testing.T) {
 	}
 }
 
-// Requests that are repeated tell no more than the first one: each costs the same whatever is known of its address, also when it
-// shares a row with those before it.
+// Requests that are repeated tell no more than the first one: each costs the same whatever is known of its address,
+// also when it shares a row with those before it.
 func TestRepeatedRequestsTellNothing(t *testing.T) {
 	e := newEnv(t)
 	e.step("tenant acme")
@@ -171,8 +171,8 @@ func TestRepeatedRequestsTellNothing(t *testing.T) {
 	}
 }
 
-// Tokens that were never made, are somebody else's, or have come of age say nothing either: whatever the address, the answer
-// and its cost are those of a stranger's. A token that confirms, or has confirmed, is the proof itself.
+// Tokens that were never made, are somebody else's, or have come of age say nothing either: whatever the address, the
+// answer and its cost are those of a stranger's. A token that confirms, or has confirmed, is the proof itself.
 func TestWrongTokensTellNothing(t *testing.T) {
 	for _, tt := range []struct{ name, path, media, body string }{
 		{"confirm", "/api/newsletter/confirm?token={token}", "", ""},

@@ -12,7 +12,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// explain is a message of an error in the language of the page, where it is one that people meet; else it is answered as it stands.
+// explain is a message of an error in the language of the page, where it is one that people meet; else it is answered
+// as it stands.
 func explain(c *web.Call, message string) string {
 	w := wordsOf(c)
 	if text := w.explanations()[message]; text != "" {
@@ -52,7 +53,7 @@ func (w *pageWords) explanations() map[string]string {
 	}
 }
 
-// Fill puts values in the place of the names in a text: name, value, name, value …
+// Fill returns a text with values in the place of its names: name, value, name, value …
 func (v view) Fill(text string, pairs ...any) string { return fillIn(text, pairs...) }
 
 // Strong is Fill as HTML, with the values emphasised.
@@ -75,7 +76,8 @@ func fillIn(text string, pairs ...any) string {
 	return strings.NewReplacer(names...).Replace(text)
 }
 
-// faultOf returns what a form's page says of an error that the visitor can mend, and its status; ok is false for others.
+// faultOf returns what a form's page says of an error that the visitor can mend, and its status; ok is false for
+// others.
 func faultOf(c *web.Call, err error) (text string, status int, ok bool) {
 	e, is := errors.AsType[*core.Error](err)
 	if !is {

@@ -8,8 +8,8 @@ import (
 	"newsletterd/store"
 )
 
-// embeddedForm is a form for a tenant's own site: it needs no script, no cookie and nothing of ours but the address that it
-// posts to.
+// embeddedForm is a form for a tenant's own site: it needs no script, no cookie and nothing of ours but the address
+// that it posts to.
 var embeddedForm = template.Must(template.New("form").Parse(`<form action="{{.Action}}" method="post" accept-charset="utf-8">
   <label>{{.W.Email}} <input type="email" name="email" autocomplete="email" maxlength="254" required></label>
 {{- range .Fields}}
@@ -34,8 +34,8 @@ var embeddedForm = template.Must(template.New("form").Parse(`<form action="{{.Ac
 </form>
 `))
 
-// WriteForm writes the subscribe form of a list, in the list's language, for a page of the tenant's own. It posts to the
-// tenant's public_url, or to origin where the tenant has none.
+// WriteForm writes the subscribe form of a list, in the list's language, for a page of the tenant's own. It posts to
+// the tenant's public_url, or to origin where the tenant has none.
 func WriteForm(w io.Writer, l *store.ListWithTenant, origin string) error {
 	d := pageStyle{lang: l.PageLanguage()}
 	return embeddedForm.Execute(w, struct {

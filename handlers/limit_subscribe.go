@@ -12,8 +12,8 @@ import (
 	"newsletterd/store"
 )
 
-// Limits of subscribing beside the one of [limits] subscribe_per_address. A private address that is no trusted proxy may be a proxy
-// nevertheless, with everybody behind it.
+// Limits of subscribing next to the one of [limits] subscribe_per_address. A private address that is no trusted proxy
+// may be a proxy nevertheless, which stands for all its clients.
 const (
 	SubscribePerPrivate = 600 // requests an hour of such an address
 	subscribePerToken   = 600 // requests a minute of a caller who may write the list's events
@@ -25,7 +25,7 @@ type subscribeLimits struct {
 	private *web.Limiter   // by private address of origin
 	token   *web.Limiter   // by caller
 	local   bool           // the daemon is a machine's own: callers of that machine are not counted
-	trusted []netip.Prefix // proxies, which stand for nobody themselves
+	trusted []netip.Prefix // proxies, which are no callers themselves
 	log     *slog.Logger
 	saidAt  atomic.Int64
 }
@@ -57,8 +57,8 @@ func loopbackOrigin(origin string) bool {
 
 var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10") // RFC 6598
 
-// Unproxied reports whether an address of origin may be that of a proxy that is not among the trusted ones: a private one, or that of the
-// daemon's own machine.
+// Unproxied reports whether an address of origin may be that of a proxy that is not among the trusted ones: a private
+// one, or that of the daemon's own machine.
 func Unproxied(a netip.Addr, trusted []netip.Prefix) bool {
 	a = a.Unmap()
 	if !a.IsPrivate() && !a.IsLoopback() && !a.IsLinkLocalUnicast() && !sharedAddresses.Contains(a) {

@@ -27,8 +27,8 @@ type loginForm struct {
 	Password string `form:"password"`
 }
 
-// purpose is what a login is for: the account page, an authorization request, or a mailed link. Anything else that stands in
-// the parameter continue counts as the account page: a login leads to no other place.
+// purpose is what a login is for: the account page, an authorization request, or a mailed link. Anything else that
+// stands in the parameter continue counts as the account page: a login leads to no other place.
 type purpose struct {
 	path    string     // with query
 	request url.Values // of an authorization; nil: none
@@ -60,14 +60,14 @@ func (p purpose) asQuery() string {
 	return "?" + url.Values{"continue": {p.path}}.Encode()
 }
 
-func (a authorizeEdge) loginPage(c *web.Call, in loginQuery) (web.HTML, error) {
+func (a authorizations) loginPage(c *web.Call, in loginQuery) (web.HTML, error) {
 	p := purposeOf(in.Continue)
 	return a.showLogin(c, p, p.request.Get("login_hint"), "", 0)
 }
 
-// login signs a browser in. Unknown address and wrong password are told alike. For a request whose redirect URI is not
-// trusted nobody is signed in.
-func (a authorizeEdge) login(c *web.Call, in loginForm) (web.HTML, error) {
+// login signs a browser in. An unknown address and a wrong password have one answer. For a request whose redirect URI
+// is not trusted no one is signed in.
+func (a authorizations) login(c *web.Call, in loginForm) (web.HTML, error) {
 	p := purposeOf(in.Continue)
 	if _, err := requested(c, p); err != nil {
 		return a.distrustLogin(c, p, err)
@@ -91,7 +91,7 @@ func (a authorizeEdge) login(c *web.Call, in loginForm) (web.HTML, error) {
 }
 
 // showLogin shows the form, in the brand of the client that the login is for.
-func (a authorizeEdge) showLogin(c *web.Call, p purpose, email, fault string, status int) (web.HTML, error) {
+func (a authorizations) showLogin(c *web.Call, p purpose, email, fault string, status int) (web.HTML, error) {
 	v := view{Fault: fault, Brand: ownBrand()}
 	data := struct {
 		Client, Continue, Email, Forgot string
@@ -113,8 +113,8 @@ func (a authorizeEdge) showLogin(c *web.Call, p purpose, email, fault string, st
 	return render(c, status, "login", v, targets...)
 }
 
-// requested is the authorization request that a login is for; nil where it is for the account page. What is wrong with a request
-// whose redirect URI is trusted is for the client to hear, after the login.
+// requested is the authorization request that a login is for; nil where it is for the account page. What is wrong
+// with a request whose redirect URI is trusted is for the client to hear, after the login.
 func requested(c *web.Call, p purpose) (*auth.Authorization, error) {
 	if p.request == nil {
 		return nil, nil
@@ -127,22 +127,22 @@ func requested(c *web.Call, p purpose) (*auth.Authorization, error) {
 }
 
 // distrustLogin says what is wrong with the request that a login is for.
-func (a authorizeEdge) distrustLogin(c *web.Call, p purpose, err error) (web.HTML, error) {
+func (a authorizations) distrustLogin(c *web.Call, p purpose, err error) (web.HTML, error) {
 	if e, ok := errors.AsType[*auth.AuthorizeError](err); ok {
 		return a.distrust(c, p.request, e)
 	}
 	return web.HTML{}, err
 }
 
-// logoutEdge serves the logout page, and the one that relying parties send their users to.
-type logoutEdge struct{ auth *auth.Provider }
+// logouts serves the logout page, and the one that relying parties send their users to.
+type logouts struct{ auth *auth.Provider }
 
-func (l logoutEdge) page(c *web.Call, _ struct{}) (web.HTML, error) {
+func (l logouts) page(c *web.Call, _ struct{}) (web.HTML, error) {
 	return l.logout(c, url.Values{}, false)
 }
 
 // relyingParty is OpenID Connect RP-Initiated Logout 1.0 section 2.
-func (l logoutEdge) relyingParty(c *web.Call, _ struct{}) (web.HTML, error) {
+func (l logouts) relyingParty(c *web.Call, _ struct{}) (web.HTML, error) {
 	q, err := url.ParseQuery(c.Request.URL.RawQuery)
 	if err != nil {
 		return web.HTML{}, core.Invalidf("", "The parameters are not well-formed.").With(err)
@@ -150,7 +150,7 @@ func (l logoutEdge) relyingParty(c *web.Call, _ struct{}) (web.HTML, error) {
 	return l.logout(c, q, false)
 }
 
-func (l logoutEdge) relyingPartyPost(c *web.Call, body []byte) (web.HTML, error) {
+func (l logouts) relyingPartyPost(c *web.Call, body []byte) (web.HTML, error) {
 	return again(c, "/api"+auth.PathLogout, body)
 }
 
@@ -158,7 +158,7 @@ type logoutForm struct {
 	Request string `form:"request"`
 }
 
-func (l logoutEdge) confirmed(c *web.Call, in logoutForm) (web.HTML, error) {
+func (l logouts) confirmed(c *web.Call, in logoutForm) (web.HTML, error) {
 	q, err := url.ParseQuery(in.Request)
 	if err != nil {
 		return web.HTML{}, core.Invalidf("request", "The request is not well-formed.").With(err)
@@ -166,7 +166,7 @@ func (l logoutEdge) confirmed(c *web.Call, in logoutForm) (web.HTML, error) {
 	return l.logout(c, q, true)
 }
 
-func (l logoutEdge) logout(c *web.Call, q url.Values, confirmed bool) (web.HTML, error) {
+func (l logouts) logout(c *web.Call, q url.Values, confirmed bool) (web.HTML, error) {
 	reply, err := l.auth.RPLogout(c, auth.LogoutRequest{Query: q, BrowserID: c.BrowserID(), Confirmed: confirmed}, c.Now)
 	if e, ok := errors.AsType[*auth.LogoutError](err); ok {
 		c.LogError(e)

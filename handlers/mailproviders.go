@@ -26,8 +26,8 @@ type mailSender struct {
 	hook   *report.Hook
 }
 
-// admitProvider finds the provider of the path. Its signature is checked over the raw body; only then is it told that it is
-// switched off.
+// admitProvider finds the provider of the path. Its signature is checked over the raw body; only then is it told that
+// it is switched off.
 func (h *Handler) admitProvider(c *web.Call) error {
 	name := c.Param("provider")
 	record, ok := h.options.Providers[name]
@@ -72,7 +72,8 @@ type providerEvent struct {
 
 var readProviderEvent = web.JSONReader[providerEvent]()
 
-// acceptedReports is the answer to a mail provider. Ignored is the number of elements of its batch that are not of its form.
+// acceptedReports is the answer to a mail provider. Ignored is the number of elements of its batch that are not of
+// its form.
 type acceptedReports struct {
 	accepted
 	Ignored int `json:"ignored,omitempty"`

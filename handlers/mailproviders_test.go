@@ -33,8 +33,8 @@ func init() {
 			Subscriber: core.EventSubscriber{ID: core.NewID(), Email: core.Email(args["email"]), Status: "active"},
 		}, core.At(time.Now())))
 	}
-	// job NAME list=LIST: a running job to everybody on the list, all of them sent to; {NAME} is its id, {NAME.anna} the
-	// Message-ID of the mail to anna@….
+	// job NAME list=LIST: a running job to everybody on the list, all of them sent to; {NAME} is its id, {NAME.anna}
+	// the Message-ID of the mail to anna@….
 	steps["job"] = func(e *env, name string, args map[string]string) {
 		ctx, now := e.t.Context(), core.At(time.Now())
 		list, err := e.store.List(ctx, e.value(args["list"]))
@@ -69,7 +69,8 @@ func providerSecret(name string) string {
 	return "whsec_" + base64.StdEncoding.EncodeToString(senderKey(name))
 }
 
-// signProvider sets the header of the generic kind: "Reported-By: NAME", and behind it what shall be wrong: old, forged.
+// signProvider sets the header of the generic kind: "Reported-By: NAME", and behind it what shall be wrong: old,
+// forged.
 func (e *env) signProvider(req *http.Request, body string, words []string) {
 	key, at := senderKey(words[0]), time.Now()
 	for _, w := range words[1:] {

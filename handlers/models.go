@@ -8,8 +8,8 @@ import (
 	"newsletterd/store"
 )
 
-// models serves /api/models. A model that the caller may not view is missing: no answer tells it from one that does
-// not exist.
+// models serves /api/models. A model that the caller may not view is missing: no answer differs from that for one
+// that does not exist.
 type models struct{ store *store.Store }
 
 // modelProfile is a model as everybody sees it who may: with its owner's name, never the address.
@@ -87,7 +87,7 @@ func (a models) library(c *web.Call, in libraryQuery) (libraryReply, error) {
 			return reply, core.ErrInvalidCursor
 		}
 	}
-	p.Limit++ // one more tells whether there is a next page
+	p.Limit++ // one more, to see whether there is a next page
 	ms, err := a.store.Library(c, c.Caller, p)
 	if err != nil {
 		return reply, err
@@ -154,7 +154,7 @@ type shareChange struct {
 	core.ShareInput
 }
 
-// find is the 404 of the share, behind that of its model.
+// find is the 404 of the share, after that of its model.
 func (a shares) find(c *web.Call) error {
 	if err := a.owned(c); err != nil {
 		return err

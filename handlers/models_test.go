@@ -268,8 +268,8 @@ func TestUploadsThatBreakOffLeaveNothing(t *testing.T) {
 	e.noUploadLeft("ann.id")
 }
 
-// TestStalledUploadsAreEnded sends a part of a file and then nothing, or next to nothing: after 30 s that is answered and
-// leaves nothing behind.
+// TestStalledUploadsAreEnded sends a part of a file and then nothing, or next to nothing: after 30 s that is answered
+// and leaves nothing behind.
 func TestStalledUploadsAreEnded(t *testing.T) {
 	for name, tail := range map[string]func(net.Conn){
 		"nothing more": func(net.Conn) {},
@@ -313,7 +313,8 @@ func TestStalledUploadsAreEnded(t *testing.T) {
 	}
 }
 
-// Uploads of accounts that nobody has verified hold no memory: they are refused before the body. One user's leave room for others'.
+// Uploads of accounts that nobody has verified hold no memory: they are refused before the body. One user's leave
+// room for others'.
 func TestStalledUploadsLeaveRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := unservedEnv(t, storetest.Open(t))

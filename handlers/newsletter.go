@@ -115,7 +115,7 @@ func (a newsletter) unsubscribe(c *web.Call, in tokenBody) (core.Subscription, e
 }
 
 // leave ends the subscription that a token names. What it names may be gone, or never have been there: the answer is
-// the same. A token that anybody may ask for tells no more than went into it.
+// the same. The answer to a token that anyone may ask for says no more than went into it.
 func (a newsletter) leave(c *web.Call, token string) (core.Subscription, error) {
 	t, err := a.openUnsubscribe(c, token)
 	if err != nil {
@@ -134,8 +134,8 @@ func (a newsletter) openUnsubscribe(c *web.Call, token string) (auth.Unsubscribe
 	return t, err
 }
 
-// leaveBy is leave with the token open. leftAt is when a subscription ended that its token proves to be the reader's own;
-// else 0.
+// leaveBy is leave with the token open. leftAt is when a subscription ended that its token proves to be the reader's
+// own; else 0.
 func (a newsletter) leaveBy(c *web.Call, t auth.UnsubscribeToken, source, why string) (sub core.Subscription, leftAt core.Instant, err error) {
 	a.hideFromOriginOf(c, t.ListID)
 	means := core.ProofMailed
@@ -216,9 +216,9 @@ func (a newsletter) unsubscribeToken(c *web.Call, in listAndEmail) (out unsubscr
 	return out, err
 }
 
-// maySee lets in the owner of an address, once it is verified, whose token has the scope email, and callers with a scope
-// for the list's tenant. For those of other tenants the list is as good as unknown, for everybody else the address as
-// good as not subscribed. To a client's token the lists of other tenants than its own are unknown.
+// maySee lets in the owner of an address, once it is verified, whose token has the scope email, and callers with a
+// scope for the list's tenant. For those of other tenants the list is as good as unknown, for everybody else the
+// address as good as not subscribed. To a client's token the lists of other tenants than its own are unknown.
 func maySee(c *web.Call, list *store.ListWithTenant, email core.Email, scope string) error {
 	if !c.Caller.FirstParty && c.Caller.ClientTenant != list.TenantID {
 		return core.ErrListNotFound
@@ -318,8 +318,8 @@ const (
 	disableTenant = "tenant"
 )
 
-// disableIn lists the tenants that a request switches an address off for; the empty one stands for all there are. A caller
-// who is bound to tenants chooses its own, and everywhere only where the operator's setting allows that.
+// disableIn lists the tenants that a request switches an address off for; the empty one stands for all there are. A
+// caller who is bound to tenants chooses its own, and everywhere only where the operator's setting allows that.
 func (a newsletter) disableIn(scope string, tenants []string, all bool) ([]string, error) {
 	everywhere := []string{""}
 	switch {
@@ -379,8 +379,8 @@ func siteOf(origin string) string {
 	return strings.ToLower(u.Hostname())
 }
 
-// hideFromOrigin takes the leave to read the answer back from a site that is not the list's tenant's: the preflight can only
-// ask whether it is any tenant's.
+// hideFromOrigin withdraws the permission to read the answer from a site that is not the list's tenant's: the
+// preflight can only ask whether it is any tenant's.
 func hideFromOrigin(c *web.Call, list *store.ListWithTenant) {
 	if origin := c.Request.Header.Get("Origin"); origin != "" && !slices.Contains(list.Tenant.Domains, siteOf(origin)) {
 		c.Header().Del("Access-Control-Allow-Origin")

@@ -11,7 +11,7 @@ import (
 )
 
 // newsletterPages are what mails to subscribers lead to. A GET never changes anything there, for scanners follow links:
-// it shows one button, and the form behind it acts. They need no script and no cookie; the token is all the proof there is.
+// it shows one button, and its form acts. They need no script and no cookie; the token is all the proof there is.
 type newsletterPages struct{ newsletter }
 
 // press is the Data of a page with one button (pages/press.html).
@@ -24,8 +24,8 @@ type linkForm struct {
 	Token string `form:"token" is:"required"`
 }
 
-// wearID dresses the pages as the list of a token wants them. It may be gone: then its mails are spoken of without a name.
-func (p newsletterPages) wearID(c *web.Call, listID string, email core.Email) *store.ListWithTenant {
+// applyListID applies the style of the list of a token. The list may be gone: then the pages name none.
+func (p newsletterPages) applyListID(c *web.Call, listID string, email core.Email) *store.ListWithTenant {
 	list, err := p.store.ListWithTenant(c, listID)
 	if err != nil {
 		*styleOf(c) = pageStyle{list: wordsOf(c).ThisNewsletter, lang: styleOf(c).lang, tenant: ownName, email: email}
@@ -122,13 +122,13 @@ func (f *leaveForm) why() string {
 	return core.TrimText(f.Reason + ": " + f.Words)
 }
 
-// leaving opens an unsubscribe token and dresses the pages.
+// leaving opens an unsubscribe token and applies the style of its list.
 func (p newsletterPages) leaving(c *web.Call, token string) (auth.UnsubscribeToken, *store.ListWithTenant, error) {
 	t, err := p.openUnsubscribe(c, token)
 	if t.ListID == "" {
 		return t, nil, err
 	}
-	list := p.wearID(c, t.ListID, t.Email)
+	list := p.applyListID(c, t.ListID, t.Email)
 	if list != nil {
 		styleOf(c).link, styleOf(c).linkText = preferencesPath(list.ID), wordsOf(c).LinkNew
 	}
@@ -167,8 +167,8 @@ func (p newsletterPages) unsubscribe(c *web.Call, in leaveForm) (web.HTML, error
 	return p.left(c, t, leftAt, "")
 }
 
-// left is the Data of the page behind an unsubscribing (pages/left.html). Undo is the token that takes it back, or several
-// with blanks between; empty where the reader's mail holds it.
+// left is the Data of the page after an unsubscribing (pages/left.html). Undo is the token that takes it back, or
+// several separated by blanks; empty where the reader's mail holds it.
 type left struct {
 	Lines      []string
 	Undo, Back string
@@ -205,7 +205,7 @@ func (p newsletterPages) openUndo(c *web.Call, token string) (u store.UndoReques
 	if err != nil {
 		return u, err
 	}
-	if list := p.wearID(c, t.ListID, t.Email); list != nil {
+	if list := p.applyListID(c, t.ListID, t.Email); list != nil {
 		styleOf(c).link, styleOf(c).linkText = subscribePath(list.ID), styleOf(c).expand(wordsOf(c).SubscribeTitle)
 	}
 	if t.Expired(c.Now) {
@@ -214,7 +214,7 @@ func (p newsletterPages) openUndo(c *web.Call, token string) (u store.UndoReques
 	return undoing(t, requestOrigin(c, "page")), err
 }
 
-// isRefusal tells an error that the link is to blame for from one of ours.
+// isRefusal reports whether the link is to blame for an error, and not the daemon.
 func isRefusal(err error) bool {
 	kind := core.KindOf(err)
 	return kind != core.Unavailable && kind != core.Internal
@@ -266,8 +266,8 @@ func (p newsletterPages) undo(c *web.Call, in linkForm) (web.HTML, error) {
 	return renderMessage(c, 0, w.UndoneTitle, note{Lines: []string{styleOf(c).expand(w.UndoneText)}}, brand{})
 }
 
-// linkError says in a reader's words what is wrong with the link of a mail. Where nothing is wrong with it, the page that
-// tells the error offers no other way.
+// linkError says in a reader's words what is wrong with the link of a mail. Where nothing is wrong with it, the page
+// that shows the error offers no other way.
 func linkError(c *web.Call, err error) error {
 	e, ok := errors.AsType[*core.Error](err)
 	if !ok {

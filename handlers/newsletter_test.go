@@ -66,7 +66,8 @@ func init() {
 			e.t.Fatalf("no confirmation mail to %s", args["email"])
 		}
 	}
-	// unsubscribe-link NAME list=L email=E kind=mailed|requested|undo|gone|manage age=1h job=JOB: {NAME} is the token in a mail
+	// unsubscribe-link NAME list=L email=E kind=mailed|requested|undo|gone|manage age=1h job=JOB: {NAME} is the token
+	// in a mail
 	steps["unsubscribe-link"] = func(e *env, name string, args map[string]string) {
 		kinds := map[string]auth.UnsubscribeKind{"": auth.UnsubscribeMailed, "requested": auth.UnsubscribeRequested, "undo": auth.UnsubscribeUndo, "gone": auth.UnsubscribeUndo, "manage": auth.UnsubscribeManage}
 		age, err := time.ParseDuration(argOr(args, "age", "0"))

@@ -8,8 +8,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// oauthEdge serves the endpoints of RFC 6749 that programs use.
-type oauthEdge struct{ auth *auth.Provider }
+// grants serves the endpoints of RFC 6749 that programs use.
+type grants struct{ auth *auth.Provider }
 
 // clientForm is how a form names its client.
 type clientForm struct {
@@ -57,7 +57,7 @@ var grantParameters = map[string][]struct {
 	"refresh_token": {{"refresh_token", func(t *tokenRequest) *string { return &t.RefreshToken }}},
 }
 
-func (o oauthEdge) login(c *web.Call, in loginRequest) (auth.TokenResponse, error) {
+func (o grants) login(c *web.Call, in loginRequest) (auth.TokenResponse, error) {
 	if in.GrantType != "password" {
 		return auth.TokenResponse{}, auth.ErrUnsupportedGrant
 	}
@@ -67,14 +67,14 @@ func (o oauthEdge) login(c *web.Call, in loginRequest) (auth.TokenResponse, erro
 	})
 }
 
-func (o oauthEdge) refresh(c *web.Call, in refreshRequest) (auth.TokenResponse, error) {
+func (o grants) refresh(c *web.Call, in refreshRequest) (auth.TokenResponse, error) {
 	if in.GrantType != "refresh_token" {
 		return auth.TokenResponse{}, auth.ErrUnsupportedGrant
 	}
 	return o.token(c, tokenRequest{GrantType: in.GrantType, RefreshToken: in.RefreshToken, Scope: in.Scope, clientForm: in.clientForm})
 }
 
-func (o oauthEdge) token(c *web.Call, in tokenRequest) (auth.TokenResponse, error) {
+func (o grants) token(c *web.Call, in tokenRequest) (auth.TokenResponse, error) {
 	for _, p := range grantParameters[in.GrantType] {
 		if *p.value(&in) == "" {
 			return auth.TokenResponse{}, core.Invalidf(p.name, "%s is missing.", p.name)
@@ -87,7 +87,7 @@ func (o oauthEdge) token(c *web.Call, in tokenRequest) (auth.TokenResponse, erro
 }
 
 // jwks is the key set. Keys are published long before they sign, so it may be kept for a while.
-func (o oauthEdge) jwks(c *web.Call) (auth.KeySet, error) {
+func (o grants) jwks(c *web.Call) (auth.KeySet, error) {
 	set, err := o.auth.KeySet(c, c.Now)
 	c.Header().Set("Cache-Control", "public, max-age=900")
 	return set, err

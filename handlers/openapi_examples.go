@@ -2,8 +2,8 @@ package handlers
 
 import "newsletterd/handlers/web"
 
-// requestExamples are the bodies that the documents show, by operationId. A test posts each as it stands, against records with
-// the id exampleID.
+// requestExamples are the bodies that the documents show, by operationId. A test posts each as it stands, against
+// records with the id exampleID.
 var requestExamples = map[string]web.Object{
 	"createTenant":         {"name": "Acme", "domains": []string{"acme.example"}},
 	"updateTenant":         {"brand_name": "Acme Gardens", "brand_color": "#2f7d4f"},

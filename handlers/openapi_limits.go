@@ -11,8 +11,8 @@ var specID = web.Object{"format": "uuid"}
 // nameLimits are those of the names of records.
 var nameLimits = web.Object{"minLength": 1, "maxLength": 200}
 
-// limitsOf are what the documents say about properties beyond their types, by schema and property: forms, lengths, bounds. The
-// rules themselves are in core; TestDocumentedLimits holds these against them.
+// limitsOf are what the documents say about properties beyond their types, by schema and property: forms, lengths,
+// bounds. The rules themselves are in core; TestDocumentedLimits holds these against them.
 var limitsOf = map[string]map[string]web.Object{
 	"TenantInput": {"name": nameLimits, "domains": {"maxItems": 100}, "postal_address": {"maxLength": 500}},
 	"ListInput": {
@@ -47,7 +47,8 @@ var limitsOf = map[string]map[string]web.Object{
 	"VisibilityRequest": {"visibility": {"enum": []string{"private", "tenant", "public"}}},
 }
 
-// neededIn are the properties of requests that must be there, beyond what their types say: a check of the whole value asks for them.
+// neededIn are the properties of requests that must be there, beyond what their types say: a check of the whole value
+// asks for them.
 var neededIn = map[string][]string{
 	"CreateSendJobRequest": {"list_id"},
 	"SubscriptionEvent":    {"event_id", "event_type", "list_id", "occurred_at", "subscriber", "tenant_id"},
@@ -61,8 +62,8 @@ var neededToCreate = map[string][]string{
 	"pairDevice": {"name"}, "createAgent": {"name"},
 }
 
-// twins are the camelCase spellings of the send service's fields. A document names one spelling, since two would be one field in
-// most languages, and says the other beside it.
+// twins are the camelCase spellings of the send service's fields. A document names one spelling, since two would be
+// one field in most languages, and names the other in its description.
 var twins = map[string]string{
 	"tenant_id": "tenantId", "list_id": "listId", "campaign_id": "campaignId", "send_job_id": "sendJobId", "body_html": "bodyHtml",
 	"body_text": "bodyText", "scheduled_at": "scheduledAt", "window_start": "windowStart", "window_end": "windowEnd",

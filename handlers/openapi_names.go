@@ -1,7 +1,7 @@
 package handlers
 
-// operationNames are the operationIds of the documents that programs are generated from: what a developer would call the
-// function. Pages are named by their method and path.
+// operationNames are the operationIds of the documents that programs are generated from: what a developer would call
+// the function. Pages are named by their method and path.
 var operationNames = map[string]string{
 	"GET /api/.well-known/jwks.json":                 "getKeySet",
 	"GET /api/.well-known/openid-configuration":      "getDiscovery",

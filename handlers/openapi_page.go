@@ -44,8 +44,8 @@ type referenceQuery struct {
 // maxSearch is how long a search of the page may be, in bytes.
 const maxSearch = 100
 
-// reference is the page that shows every operation, or those in which all words of a search stand, for people; programs read the
-// documents that it is made of.
+// reference is the page that shows every operation, or those in which all words of a search stand, for people;
+// programs read the documents that it is made of.
 func (h *Handler) reference(c *web.Call, in referenceQuery) (web.HTML, error) {
 	words := strings.Fields(strings.ToLower(truncate(in.Q, maxSearch)))
 	data := struct {

@@ -108,8 +108,8 @@ var declared = map[string][]string{
 	},
 }
 
-// Every route is in exactly one document, every schema of the specification is a component, and every operation and example
-// says something.
+// Every route is in exactly one document, every schema of the specification is a component, and every operation and
+// example says something.
 func TestDocumentsAreComplete(t *testing.T) {
 	h, err := New(Options{})
 	if err != nil {
@@ -156,8 +156,8 @@ func plain(t *testing.T, v any) (out any) {
 	return out
 }
 
-// Every operation that programs are generated from has a name of its own, which does not collide with the names that generators make of
-// the schemas' (CreateTokenResponse).
+// Every operation that programs are generated from has a name of its own, which does not collide with the names that
+// generators make of the schemas' (CreateTokenResponse).
 func TestOperationNames(t *testing.T) {
 	h, err := New(Options{})
 	if err != nil {
@@ -182,8 +182,8 @@ func TestOperationNames(t *testing.T) {
 	}
 }
 
-// The page for people has an anchor, the answers with their types and a curl for every operation of the documents, and finds them
-// by words without a script.
+// The page for people has an anchor, the answers with their types and a curl for every operation of the documents,
+// and finds them by words without a script.
 func TestReferencePage(t *testing.T) {
 	e := newPageEnv(t, "https://news.example.org")
 	get := func(path string) string {

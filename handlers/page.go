@@ -38,7 +38,7 @@ func parsePages() map[string]*template.Template {
 	return all
 }
 
-// view is what a page shows. Fault tells what was wrong with the form that was sent, Notice what has been done.
+// view is what a page shows. Fault says what was wrong with the form that was sent, Notice what was done.
 type view struct {
 	Title, Fault, Notice string
 	RequestID            string
@@ -64,7 +64,7 @@ func shownFields(v view, fields []formField, prefix string) fieldSet {
 	return fieldSet{v.W, fields, prefix}
 }
 
-// note is the Data of a page that only tells something (pages/message.html).
+// note is the Data of a page that only has a message (pages/message.html).
 type note struct {
 	Lines          []string
 	Hint           string
@@ -73,8 +73,8 @@ type note struct {
 	Quiet          bool // the link is no button
 }
 
-// render makes a page of one of the templates, with the headers of contract 4. targets are the origins that its forms may
-// lead to besides our own.
+// render makes a page of one of the templates, with the headers of all pages. targets are the origins that its forms
+// may lead to besides our own.
 func render(c *web.Call, status int, name string, v view, targets ...string) (web.HTML, error) {
 	if v.Brand.Name == "" {
 		v.Brand = styleOf(c).brand
@@ -100,7 +100,7 @@ func fill(status int, name string, v view) (web.HTML, error) {
 	return web.HTML{Status: status, Body: b.Bytes()}, nil
 }
 
-// renderMessage is a page that only tells something.
+// renderMessage makes a page that only has a message.
 func renderMessage(c *web.Call, status int, title string, n note, b brand) (web.HTML, error) {
 	return render(c, status, "message", view{Title: title, Brand: b, Data: n})
 }

@@ -113,8 +113,8 @@ func TestPageHeaders(t *testing.T) {
 	check("GET", "/account", e.ask("GET", "/account", nil))
 }
 
-// A login leads nowhere but to the account page and to authorization requests of ours, and a form may send to the client's
-// requestOrigin only.
+// A login leads nowhere but to the account page and to authorization requests of ours, and a form may send to the
+// client's origin only.
 func TestLoginLeadsNowhereElse(t *testing.T) {
 	for _, to := range []string{
 		"https://evil.example/", "//evil.example/", "/\\evil.example", "/account/../x", "javascript:alert(1)", "/api/oauth/authorize/../../x?a=b",
@@ -224,7 +224,8 @@ func TestBrandColorsCanBeRead(t *testing.T) {
 	}
 }
 
-// From the login for a tenant's client the way to a new password and back keeps the request, and the mail has the tenant's looks.
+// From the login for a tenant's client the way to a new password and back keeps the request, and the mail has the
+// tenant's looks.
 func TestForgottenKeepsTheRequest(t *testing.T) {
 	e := newPageEnv(t, "http://news.test")
 	now := core.At(time.Now())

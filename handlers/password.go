@@ -12,23 +12,24 @@ import (
 	"newsletterd/store"
 )
 
-// mailedEdge serves the pages that mails lead to: a new password, a verified address. Opening them changes nothing, for
+// mailedLinks serves the pages that mails lead to: a new password, a verified address. Opening them changes nothing, for
 // scanners open every link; a button does.
-type mailedEdge struct{ auth *auth.Provider }
+type mailedLinks struct{ auth *auth.Provider }
 
 type emailForm struct {
 	Email    string `form:"email"`
 	Continue string `form:"continue"`
 }
 
-// forgotten is what the page is shown for: who has come from the login for a client sees its tenant's looks, and goes back there.
+// forgotten is what the page is shown for: who has come from the login for a client sees its tenant's looks, and goes
+// back there.
 type forgotten struct {
 	Email, Continue, Back string
 	brand                 brand
 	tenantID, client      string
 }
 
-func (m mailedEdge) forgotten(c *web.Call, continueTo string) (f forgotten, err error) {
+func (m mailedLinks) forgotten(c *web.Call, continueTo string) (f forgotten, err error) {
 	p := purposeOf(continueTo)
 	f.brand = ownBrand()
 	request, err := requested(c, p)
@@ -46,7 +47,7 @@ func (m mailedEdge) forgotten(c *web.Call, continueTo string) (f forgotten, err 
 	return f, err
 }
 
-func (m mailedEdge) forgotPage(c *web.Call, in loginQuery) (web.HTML, error) {
+func (m mailedLinks) forgotPage(c *web.Call, in loginQuery) (web.HTML, error) {
 	f, err := m.forgotten(c, in.Continue)
 	if err != nil {
 		return web.HTML{}, err
@@ -55,7 +56,7 @@ func (m mailedEdge) forgotPage(c *web.Call, in loginQuery) (web.HTML, error) {
 }
 
 // forgot gives every address the same answer.
-func (m mailedEdge) forgot(c *web.Call, in emailForm) (web.HTML, error) {
+func (m mailedLinks) forgot(c *web.Call, in emailForm) (web.HTML, error) {
 	f, err := m.forgotten(c, in.Continue)
 	if err != nil {
 		return web.HTML{}, err
@@ -85,7 +86,8 @@ type mailedForm struct {
 	Password string `form:"new_password"`
 }
 
-// addressed fills in the address that a token was mailed to, where the link does not name it: mails link by the token alone.
+// addressed fills in the address that a token was mailed to, where the link does not name it: mails link by the token
+// alone.
 func addressed(c *web.Call, token string, email *string) error {
 	if *email != "" || token == "" {
 		return nil
@@ -103,7 +105,7 @@ type passwordPage struct {
 	Email, Token, Action, Label, Hint, Button string
 }
 
-func (m mailedEdge) resetPage(c *web.Call, in mailedQuery) (web.HTML, error) {
+func (m mailedLinks) resetPage(c *web.Call, in mailedQuery) (web.HTML, error) {
 	if err := addressed(c, in.Token, &in.Email); err != nil {
 		return web.HTML{}, err
 	}
@@ -111,7 +113,7 @@ func (m mailedEdge) resetPage(c *web.Call, in mailedQuery) (web.HTML, error) {
 }
 
 // showPassword shows the form for a new password, if its token is good.
-func (m mailedEdge) showPassword(c *web.Call, purpose string, in mailedForm, fault error) (web.HTML, error) {
+func (m mailedLinks) showPassword(c *web.Call, purpose string, in mailedForm, fault error) (web.HTML, error) {
 	email, err := core.ParseEmail(in.Email)
 	if err == nil {
 		err = c.Store().CheckUserToken(c, purpose, core.HashToken(in.Token), email, c.Now)
@@ -128,7 +130,7 @@ func (m mailedEdge) showPassword(c *web.Call, purpose string, in mailedForm, fau
 	return m.renderPassword(c, title, p, fault)
 }
 
-func (m mailedEdge) renderPassword(c *web.Call, title string, p passwordPage, fault error) (web.HTML, error) {
+func (m mailedLinks) renderPassword(c *web.Call, title string, p passwordPage, fault error) (web.HTML, error) {
 	v := view{Title: title, Data: p}
 	status := 0
 	if fault != nil {
@@ -140,8 +142,8 @@ func (m mailedEdge) renderPassword(c *web.Call, title string, p passwordPage, fa
 	return render(c, status, "password", v)
 }
 
-// linkFault tells that a link is good no more.
-func (m mailedEdge) linkFault(c *web.Call, err error) (web.HTML, error) {
+// linkFault makes the page for a link that works no more.
+func (m mailedLinks) linkFault(c *web.Call, err error) (web.HTML, error) {
 	if core.KindOf(err) != core.Invalid {
 		return web.HTML{}, err
 	}
@@ -150,14 +152,14 @@ func (m mailedEdge) linkFault(c *web.Call, err error) (web.HTML, error) {
 	return renderMessage(c, 400, w.OverTitle, note{Lines: []string{w.OverText}, Link: "/password/forgot", LinkText: w.OverButton}, brand{})
 }
 
-func (m mailedEdge) reset(c *web.Call, in mailedForm) (web.HTML, error) {
+func (m mailedLinks) reset(c *web.Call, in mailedForm) (web.HTML, error) {
 	if err := addressed(c, in.Token, &in.Email); err != nil {
 		return web.HTML{}, err
 	}
 	return m.setPassword(c, store.TokenReset, in, m.auth.ResetPassword)
 }
 
-func (m mailedEdge) setPassword(c *web.Call, purpose string, in mailedForm, redeem auth.RedeemFunc) (web.HTML, error) {
+func (m mailedLinks) setPassword(c *web.Call, purpose string, in mailedForm, redeem auth.RedeemFunc) (web.HTML, error) {
 	email, err := core.ParseEmail(in.Email)
 	if err == nil {
 		err = redeem(c, email, in.Token, in.Password, "new_password", c.Now)
@@ -172,7 +174,7 @@ func (m mailedEdge) setPassword(c *web.Call, purpose string, in mailedForm, rede
 }
 
 // passwordSet signs the browser out and says so.
-func (m mailedEdge) passwordSet(c *web.Call) (web.HTML, error) {
+func (m mailedLinks) passwordSet(c *web.Call) (web.HTML, error) {
 	if err := c.EndSession(); err != nil {
 		return web.HTML{}, err
 	}
@@ -180,9 +182,9 @@ func (m mailedEdge) passwordSet(c *web.Call) (web.HTML, error) {
 	return renderMessage(c, 0, w.PasswordSetTitle, note{Lines: []string{w.PasswordSetText}, Link: "/login", LinkText: w.SignIn}, brand{})
 }
 
-// verifyPage asks for the password of the registration or a new one (auth.ProveAddress); a claim (auth.ClaimAddress) wants a
-// new one.
-func (m mailedEdge) verifyPage(c *web.Call, in mailedQuery) (web.HTML, error) {
+// verifyPage asks for the password of the registration or a new one (auth.ProveAddress); a claim (auth.ClaimAddress)
+// wants a new one.
+func (m mailedLinks) verifyPage(c *web.Call, in mailedQuery) (web.HTML, error) {
 	if err := addressed(c, in.Token, &in.Email); err != nil {
 		return web.HTML{}, err
 	}
@@ -213,20 +215,21 @@ func (m mailedEdge) verifyPage(c *web.Call, in mailedQuery) (web.HTML, error) {
 	return m.askPassword(c, email, in.Token, nil)
 }
 
-// askPassword asks for the password that stands or a new one: whoever registered the address may not have been its owner.
-func (m mailedEdge) askPassword(c *web.Call, email core.Email, token string, fault error) (web.HTML, error) {
+// askPassword asks for the password that stands or a new one: the address may have been registered by someone else
+// than its owner.
+func (m mailedLinks) askPassword(c *web.Call, email core.Email, token string, fault error) (web.HTML, error) {
 	w := wordsOf(c)
 	return m.renderPassword(c, w.VerifyTitle, passwordPage{
 		strong(w.VerifyText, "email", email), string(email), token, verifyPath, w.Password, w.VerifyHint, w.VerifyButton,
 	}, fault)
 }
 
-func (m mailedEdge) tellVerified(c *web.Call, email core.Email) (web.HTML, error) {
+func (m mailedLinks) tellVerified(c *web.Call, email core.Email) (web.HTML, error) {
 	w := wordsOf(c)
 	return renderMessage(c, 0, w.VerifiedTitle, note{Lines: []string{fillIn(w.VerifiedText, "email", email)}, Link: accountPath, LinkText: w.ToAccount}, brand{})
 }
 
-func (m mailedEdge) isClaim(c *web.Call, in mailedForm) (bool, error) {
+func (m mailedLinks) isClaim(c *web.Call, in mailedForm) (bool, error) {
 	email, err := core.ParseEmail(in.Email)
 	if err != nil {
 		return false, nil
@@ -238,8 +241,9 @@ func (m mailedEdge) isClaim(c *web.Call, in mailedForm) (bool, error) {
 	return err == nil, err
 }
 
-// changeOf is the user whose address a token changes; empty where it is another token. An error says that it would have.
-func (m mailedEdge) changeOf(c *web.Call, email core.Email, token string) (userID string, err error) {
+// changeOf is the user whose address a token changes; empty where it is another token. An error says that it would
+// have.
+func (m mailedLinks) changeOf(c *web.Call, email core.Email, token string) (userID string, err error) {
 	userID, err = c.Store().CheckEmailChange(c, core.HashToken(token), email, c.Now)
 	if errors.Is(err, core.ErrInvalidToken) {
 		return "", nil
@@ -247,8 +251,9 @@ func (m mailedEdge) changeOf(c *web.Call, email core.Email, token string) (userI
 	return userID, err
 }
 
-// changePage asks whether the account shall have the address, if it is the visitor's own; else the visitor must sign in.
-func (m mailedEdge) changePage(c *web.Call, whose string, email core.Email, in mailedQuery, status int) (web.HTML, error) {
+// changePage asks whether the account shall have the address, if it is the visitor's own; else the visitor must sign
+// in.
+func (m mailedLinks) changePage(c *web.Call, whose string, email core.Email, in mailedQuery, status int) (web.HTML, error) {
 	who, err := c.SignedIn()
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return web.HTML{}, err
@@ -263,7 +268,7 @@ func (m mailedEdge) changePage(c *web.Call, whose string, email core.Email, in m
 	}, brand{})
 }
 
-func (m mailedEdge) verify(c *web.Call, in mailedForm) (web.HTML, error) {
+func (m mailedLinks) verify(c *web.Call, in mailedForm) (web.HTML, error) {
 	if err := addressed(c, in.Token, &in.Email); err != nil {
 		return web.HTML{}, err
 	}
@@ -295,8 +300,8 @@ func (m mailedEdge) verify(c *web.Call, in mailedForm) (web.HTML, error) {
 	return m.passwordSet(c)
 }
 
-// changeEmail gives the account its new address, unless somebody else is signed in, or nobody.
-func (m mailedEdge) changeEmail(c *web.Call, whose string, email core.Email, in mailedForm) (web.HTML, error) {
+// changeEmail gives the account its new address, unless another user is signed in, or none.
+func (m mailedLinks) changeEmail(c *web.Call, whose string, email core.Email, in mailedForm) (web.HTML, error) {
 	who, err := c.SignedIn()
 	if errors.Is(err, core.ErrNotFound) || err == nil && who.User.ID != whose {
 		return m.changePage(c, whose, email, mailedQuery{in.Token, in.Email}, http.StatusForbidden)

@@ -15,8 +15,9 @@ import (
 // preferencesPath is the page where a reader without a link asks for one.
 func preferencesPath(listID string) string { return "/preferences?list=" + listID }
 
-// holder is a reader at the page of preferences. The token of any newsletter opens the subscription that it belongs to. What
-// else a tenant holds, and to take it away or erase it, needs the link that the mailbox alone gets: mails are passed on.
+// holder is a reader at the page of preferences. The token of any newsletter opens the subscription that it belongs
+// to. What else a tenant holds, and to take it away or erase it, needs the link that the mailbox alone gets: mails
+// are passed on.
 type holder struct {
 	auth.UnsubscribeToken
 	token   string
@@ -73,11 +74,11 @@ func (p newsletterPages) holder(c *web.Call, token, listID string) (h holder, er
 	} else if h.UnsubscribeToken, err = p.sealer.OpenUnsubscribe(token); err != nil {
 		return h, err
 	}
-	if h.list = p.wearID(c, h.ListID, h.Email); h.list != nil {
+	if h.list = p.applyListID(c, h.ListID, h.Email); h.list != nil {
 		styleOf(c).link, styleOf(c).linkText = preferencesPath(h.list.ID), wordsOf(c).LinkNew
 	}
 	switch {
-	case h.Kind == auth.UnsubscribeRequested: // anybody may ask for one
+	case h.Kind == auth.UnsubscribeRequested: // anyone may ask for one
 		return h, core.ErrInvalidToken
 	case h.Expired(c.Now):
 		return h, core.ErrTokenExpired
@@ -132,7 +133,7 @@ func (p newsletterPages) showPreferences(c *web.Call, h holder, v view, status i
 	data.Leave, data.Others = here.Active, stays > 1
 	if v.Title = w.AskTitle; !h.manages {
 		v.Title = w.ManageTitle
-		// Whether this reader has more is not for whoever has the mail: what counts is whether the tenant has.
+		// Whether this reader has more is not for all who have the mail: what counts is whether the tenant has.
 		lists, err := p.store.Lists(c, []string{h.list.TenantID}, false, core.Page{Limit: 2})
 		if err != nil {
 			return web.HTML{}, err

@@ -8,14 +8,14 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// providerEdge serves what relying parties ask of the provider besides tokens.
-type providerEdge struct {
+// openID serves what relying parties ask of the provider besides tokens.
+type openID struct {
 	auth      *auth.Provider
 	discovery []byte // made once: nothing in it depends on the request
 }
 
-func newProviderEdge(p *auth.Provider) providerEdge {
-	e := providerEdge{auth: p}
+func newOpenID(p *auth.Provider) openID {
+	e := openID{auth: p}
 	if p != nil {
 		b, err := json.Marshal(p.Discovery())
 		if err != nil {
@@ -27,25 +27,25 @@ func newProviderEdge(p *auth.Provider) providerEdge {
 }
 
 // describe is the metadata of OpenID Connect Discovery section 4 and RFC 8414 section 3.
-func (e providerEdge) describe(c *web.Call) (web.Text, error) {
+func (e openID) describe(c *web.Call) (web.Text, error) {
 	c.Header().Set("Cache-Control", "public, max-age=900")
 	return web.Text{Type: "application/json", Body: e.discovery}, nil
 }
 
 // userinfo is OpenID Connect Core section 5.3.
-func (e providerEdge) userinfo(c *web.Call) (auth.UserInfo, error) {
+func (e openID) userinfo(c *web.Call) (auth.UserInfo, error) {
 	return e.auth.UserInfo(c, c.Caller)
 }
 
-// tokenForm names a token to an endpoint of RFC 7009 or RFC 7662. The hint is not needed: a token tells by its
-// form what it is.
+// tokenForm names a token to an endpoint of RFC 7009 or RFC 7662. The hint is not needed: the form of a
+// token says what it is.
 type tokenForm struct {
 	Token string `form:"token,required"`
 	clientForm
 }
 
 // revoke is RFC 7009.
-func (e providerEdge) revoke(c *web.Call, in tokenForm) (web.Text, error) {
+func (e openID) revoke(c *web.Call, in tokenForm) (web.Text, error) {
 	_, err := answer(c, in.clientForm, func(r auth.GrantRequest) (struct{}, error) {
 		return struct{}{}, e.auth.Revoke(c, r.Client, in.Token, c.Now)
 	})
@@ -53,14 +53,14 @@ func (e providerEdge) revoke(c *web.Call, in tokenForm) (web.Text, error) {
 }
 
 // introspect is RFC 7662.
-func (e providerEdge) introspect(c *web.Call, in tokenForm) (auth.Introspection, error) {
+func (e openID) introspect(c *web.Call, in tokenForm) (auth.Introspection, error) {
 	return answer(c, in.clientForm, func(r auth.GrantRequest) (auth.Introspection, error) {
 		return e.auth.Introspect(c, r.Client, in.Token, c.Now)
 	})
 }
 
-// clientOrigin tells whether an origin is that of a public client.
-func (e providerEdge) clientOrigin(r *http.Request, origin string) bool {
+// clientOrigin reports whether an origin is that of a public client.
+func (e openID) clientOrigin(r *http.Request, origin string) bool {
 	if origin == "" || e.auth == nil {
 		return false
 	}

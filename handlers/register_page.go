@@ -19,12 +19,12 @@ type registerForm struct {
 type registering struct{ Client, Continue, Email, Back string }
 
 // registerPage shows the form, with the looks of the client's tenant that the account is wanted for.
-func (m mailedEdge) registerPage(c *web.Call, in loginQuery) (web.HTML, error) {
+func (m mailedLinks) registerPage(c *web.Call, in loginQuery) (web.HTML, error) {
 	return m.showRegister(c, registerForm{Continue: in.Continue}, nil)
 }
 
 // showRegister shows the form again where fault says what is wrong with it.
-func (m mailedEdge) showRegister(c *web.Call, in registerForm, fault error) (web.HTML, error) {
+func (m mailedLinks) showRegister(c *web.Call, in registerForm, fault error) (web.HTML, error) {
 	f, err := m.forgotten(c, in.Continue)
 	if err != nil {
 		return web.HTML{}, err
@@ -49,7 +49,7 @@ func (m mailedEdge) showRegister(c *web.Call, in registerForm, fault error) (web
 }
 
 // register creates an account by the rules of POST /api/auth/register: every address gets the same answer.
-func (m mailedEdge) register(c *web.Call, in registerForm) (web.HTML, error) {
+func (m mailedLinks) register(c *web.Call, in registerForm) (web.HTML, error) {
 	email, err := core.ParseEmail(in.Email)
 	if err == nil {
 		_, err = m.auth.Register(c, email, in.Password, c.Language(), c.Remote, c.Now)

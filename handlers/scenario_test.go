@@ -41,10 +41,10 @@ import (
 //
 //	{ … "id": "{id1}" … }
 //
-// In answers the values that differ from run to run are replaced: what a step has named by {name}; other
-// ids, tokens, cursors and JWTs by {id1}, {token1}, {cursor1}, {jwt1} in the order they appear; times by {time}, request ids by
-// {request}. Every name but the last two can be used in the requests that follow. -update rewrites the
-// answers; read the difference before keeping it.
+// In answers the values that differ from run to run are replaced: what a step has named by {name}; other ids, tokens,
+// cursors and JWTs by {id1}, {token1}, {cursor1}, {jwt1} in the order they appear; times by {time}, request ids by
+// {request}. Every name but the last two can be used in the requests that follow. -update rewrites the answers; read
+// the difference before keeping it.
 var update = flag.Bool("update", false, "rewrite golden files")
 
 // env is what one scenario file runs against.
@@ -80,7 +80,8 @@ var steps = map[string]func(e *env, name string, args map[string]string){
 		e.must(e.store.AddList(e.t.Context(), list, "command"))
 		e.name(name, list.ID)
 	},
-	// user NAME operator | tenant_admin=TENANT[,TENANT] scopes="a b" email=… client client_tenant=TENANT : a caller with a token {NAME}
+	// user NAME operator | tenant_admin=TENANT[,TENANT] scopes="a b" email=… client client_tenant=TENANT : a caller
+	// with a token {NAME}
 	"user": func(e *env, name string, args map[string]string) {
 		c := core.Caller{UserID: core.NewID(), Email: core.Email(argOr(args, "email", name+"@user.example")), EmailVerified: args["verified"] != "false"}
 		_, c.Operator = args["operator"]

@@ -16,8 +16,8 @@ type opened struct {
 	scopes         []string
 }
 
-// opens lists, for every route that takes access tokens, the scopes that open it, each alone; the first row whose method
-// and path fit counts. A route that no row names is a mistake: no token may reach it.
+// opens lists, for every route that takes access tokens, the scopes that open it, each alone; the first row whose
+// method and path fit counts. A route that no row names is a mistake: no token may reach it.
 var opens = []opened{
 	{"POST", "/api/auth/logout", nil}, // ends the caller's own sign-in, and opens nothing
 	{"GET", "/api/user/profile", []string{core.ScopeOpenID, core.ScopeProfile, core.ScopeEmail}},

@@ -169,7 +169,7 @@ type createdJob struct {
 func (a sendjobs) create(c *web.Call, in sendJobRequest) (out createdJob, err error) {
 	n, at := in.job(), c.Now
 	if in.IdempotencyID != nil {
-		at = 0 // whether a window is over is judged behind the key: the first answer holds for longer than the window
+		at = 0 // whether a window is over is judged after the key: the first answer holds for longer than the window
 	}
 	if err := n.Validate(at); err != nil {
 		return out, err
@@ -270,7 +270,7 @@ func (a sendjobs) stats(c *web.Call, id string) (core.Stats, error) {
 	return v.Stats, err
 }
 
-// recipient tells what happened to one recipient of a job.
+// recipient is what happened to one recipient of a job.
 type recipient struct {
 	Seq        int64        `json:"seq"`
 	Email      string       `json:"email"`

@@ -18,8 +18,8 @@ type preview struct {
 	HTML    string `json:"html"`
 }
 
-// previewFor names a subscriber of the list, in the body as for a test mail or in the query; without one the mail is rendered for
-// somebody of whom nothing is known.
+// previewFor names a subscriber of the list, in the body as for a test mail or in the query; without one the mail is
+// rendered for a reader of whom nothing is known.
 type previewFor struct {
 	Email core.Email `json:"email"`
 	Query core.Email `query:"email"`
@@ -53,8 +53,8 @@ type Trial struct {
 	Origin string       // of the links
 }
 
-// Preview returns the content of a job and a recipient to render it for: a subscriber of its list, or, with an empty to,
-// somebody of whom nothing is known.
+// Preview returns the content of a job and a recipient to render it for: a subscriber of its list, or, with an empty
+// to, a reader of whom nothing is known.
 func (t Trial) Preview(ctx context.Context, jobID string, to core.Email, now core.Instant) (*mail.Bulk, mail.Recipient, error) {
 	j, bulk, err := t.compiled(ctx, jobID)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 // subscribePath is the page with the subscribe form of a list.
 func subscribePath(listID string) string { return "/l/" + listID }
 
-// honeypot is a field that people don't see. Whatever fills it in gets the answer that people get, and is not listened to.
+// honeypot is a field that people don't see. A program that fills it in gets the answer that people get, and nothing
+// is stored.
 const honeypot = "_website"
 
 // Undeclared fields of a form become preferences too, so many at the most.
@@ -37,7 +38,7 @@ type subscribeData struct {
 	WrongEmail            bool
 }
 
-// subscribeList finds the list of the page, and dresses it.
+// subscribeList finds the list of the page, and applies its style.
 func (p newsletterPages) subscribeList(c *web.Call, id string) (*store.ListWithTenant, error) {
 	list, err := p.store.ListWithTenant(c, id)
 	if err != nil {
@@ -89,8 +90,8 @@ func paragraphs(s string) (all []string) {
 	return all
 }
 
-// subscribe takes the form, also from a page of another site: it reads no cookie, and an address proves itself by its mail.
-// The answer is the same whoever is subscribed.
+// subscribe takes the form, also from a page of another site: it reads no cookie, and an address proves itself by its
+// mail. The answer is the same whether or not the address is subscribed.
 func (p newsletterPages) subscribe(c *web.Call, form map[string]string) (web.HTML, error) {
 	list, err := p.subscribeList(c, c.ID())
 	if err != nil {
@@ -150,8 +151,8 @@ func formFault(c *web.Call, err error) (name string, ok bool) {
 	return fault.Name, true
 }
 
-// addFree adds the fields of a form that its list doesn't know: a tenant's own form may have more than it has declared. What
-// can't be a preference is left out; of too many the first by name are taken.
+// addFree adds the fields of a form that its list doesn't know: a tenant's own form may have more than it has
+// declared. What can't be a preference is left out; of too many the first by name are taken.
 func addFree(values map[string]any, known core.Fields, form map[string]string) {
 	n := 0
 	for _, name := range slices.Sorted(maps.Keys(form)) {

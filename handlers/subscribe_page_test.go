@@ -63,8 +63,8 @@ func TestSavedPreferencesAreBounded(t *testing.T) {
 	}
 }
 
-// Who leaves all lists at once gets all of them back at once, but for one that was left before, one that was never confirmed, and
-// one that takes nobody any more.
+// Who leaves all lists at once gets all of them back at once, but for one that was left before, one that was never
+// confirmed, and one that takes nobody any more.
 func TestLeavingAllIsTakenBack(t *testing.T) {
 	e := newEnv(t)
 	e.step("tenant acme")

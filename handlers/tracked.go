@@ -58,8 +58,8 @@ type mailedToken struct {
 	Token string `path:"token,text"`
 }
 
-// follow sends the browser where a link of a mail was meant to lead. The address comes out of the database, never out of
-// the request.
+// follow sends the browser where a link of a mail was meant to lead. The address comes out of the database, never out
+// of the request.
 func (a tracked) follow(c *web.Call, in mailedToken) (web.Redirect, error) {
 	job, seq, no, ok := a.ident.ParseTrack(in.Token)
 	if !ok || no == 0 {
@@ -80,7 +80,8 @@ func (a tracked) follow(c *web.Call, in mailedToken) (web.Redirect, error) {
 const viewPolicy = "sandbox allow-popups allow-popups-to-escape-sandbox allow-top-navigation-by-user-activation; default-src 'none'; " +
 	"img-src https: http: data:; style-src 'unsafe-inline' https:; font-src https: data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// show shows a reader the mail of a job in the browser, and whoever tries a job what it would be. Nothing in it is tracked.
+// show shows a reader the mail of a job in the browser, and an author who tries a job what it would be. Nothing in it
+// is tracked.
 func (a tracked) show(c *web.Call, in mailedToken) (web.HTML, error) {
 	body, err := a.bodyOf(c, in.Token)
 	if kind := core.KindOf(err); errors.Is(err, core.ErrInvalidToken) || errors.Is(err, core.ErrTokenExpired) || kind == core.NotFound {
@@ -141,7 +142,8 @@ func (a tracked) mailOf(c *web.Call, t auth.ViewToken, token string) ([]byte, er
 	return a.page(c, &j, &to, j.StartedAt, token, auth.UnsubscribeToken{JobNo: t.JobNo, Seq: t.Seq, IssuedAt: t.IssuedAt})
 }
 
-// page renders a job for a subscriber, with the links that the mail to it has; leave names the mail by which one leaves.
+// page renders a job for a subscriber, with the links that the mail to it has; leave names the mail by which one
+// leaves.
 func (a tracked) page(c *web.Call, j *core.SendJob, to *core.Subscriber, at core.Instant, token string, leave auth.UnsubscribeToken) ([]byte, error) {
 	content, err := a.store.Content(c, j)
 	if err != nil {

@@ -244,7 +244,8 @@ func fillDisk(t *testing.T, name string) {
 	}
 }
 
-// TestDiskReserve fills a disk of 20 MiB up to its reserve: what strangers cause to be written is refused, everything else goes on.
+// TestDiskReserve fills a disk of 20 MiB up to its reserve: what strangers cause to be written is refused, everything
+// else goes on.
 func TestDiskReserve(t *testing.T) {
 	dir := storetest.SmallDisk(t, "20")
 	o := newOutage(t, dir)

@@ -28,7 +28,7 @@ const (
 	multipartSlack = 256 * web.KiB // that a multipart body may be longer than its file
 )
 
-// uploads bounds what uploads take from everybody else.
+// uploads bounds what uploads take from other callers.
 type uploads struct {
 	memory *semaphore.Weighted
 	mu     sync.Mutex
@@ -71,7 +71,7 @@ func (u *uploads) grow(ctx context.Context) store.Grow {
 	}
 }
 
-// uploadQuery is what may be told about a file beside it; parts of a multipart body beat it.
+// uploadQuery is what may be said about a file next to it; parts of a multipart body take precedence.
 type uploadQuery struct {
 	Name        string `query:"name"`
 	Description string `query:"description"`
@@ -149,7 +149,7 @@ func (a *arriving) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// explain tells a caller's error from ours: what broke while the body was read is the caller's.
+// explain separates a caller's error from ours: what broke while the body was read is the caller's.
 func (a *arriving) explain(err error) error {
 	if _, ours := errors.AsType[*core.Error](err); ours {
 		return err

@@ -10,15 +10,16 @@ import (
 	"newsletterd/store"
 )
 
-// webhooks receives what member services tell the send service.
+// webhooks receives what member services report to the send service.
 type webhooks struct{ store *store.Store }
 
 // maxFullSync is the size of one batch of a full sync.
 const maxFullSync = 8 * web.MiB
 
-// signedBy checks signed webhooks against the webhook clients of the store. It runs in two parts: headers, time and that the client
-// exists before the body is read, then the signature over the raw body and, once the sender is proved, whether it is switched off.
-// An unknown client is answered as a wrong signature is, without its body being waited for.
+// signedBy checks signed webhooks against the webhook clients of the store. It runs in two parts: headers, time and
+// that the client exists before the body is read, then the signature over the raw body and, once the sender is
+// proved, whether it is switched off. An unknown client is answered as a wrong signature is, without its body being
+// waited for.
 func signedBy(s *store.Store) func(context.Context, http.Header, string, core.Instant) (func([]byte) (core.Caller, error), error) {
 	return func(ctx context.Context, h http.Header, path string, now core.Instant) (func([]byte) (core.Caller, error), error) {
 		sig, err := auth.ParseSignature(h, now)

@@ -12,8 +12,8 @@ import (
 	"newsletterd/store"
 )
 
-// pageWords is what the pages of subscribers say in one language (pages/words). {{email}}, {{list}}, {{tenant}} and {{field}}
-// stand for themselves.
+// pageWords is what the pages of subscribers say in one language (pages/words). {{email}}, {{list}}, {{tenant}} and
+// {{field}} stand for themselves.
 type pageWords struct {
 	userWords
 
@@ -131,15 +131,15 @@ type pageStyle struct {
 	link, linkText string // on an error page: a way on, and what it is called
 }
 
-// applyList dresses the pages of this request, those that tell errors too, as the list's tenant wants them.
+// applyList applies the style of a list's tenant to the pages of this request, those of errors too.
 func applyList(c *web.Call, list *store.ListWithTenant, email core.Email) {
 	c.Tenant = list.TenantID
 	*styleOf(c) = pageStyle{brand: tenantBrand(ownBrand(), &list.Tenant), lang: list.PageLanguage(), list: list.Name, email: email}
 	styleOf(c).tenant = styleOf(c).brand.Name
 }
 
-// wordsOf are those of the request's pages: in the language of the list or tenant that they are for, else in the one that the
-// browser likes best.
+// wordsOf are those of the request's pages: in the language of the list or tenant that they are for, else in the one
+// that the browser likes best.
 func wordsOf(c *web.Call) *pageWords {
 	if styleOf(c).lang == "" {
 		styleOf(c).lang = cmp.Or(c.Language(), core.Languages[0])

@@ -1,7 +1,7 @@
 package handlers
 
-// userWords are what the pages of users and the errors of all pages say in one language; {{client}}, {{target}}, {{when}}, {{scopes}},
-// {{browser}} and {{system}} stand for themselves there too.
+// userWords are what the pages of users and the errors of all pages say in one language; {{client}}, {{target}},
+// {{when}}, {{scopes}}, {{browser}} and {{system}} stand for themselves there too.
 type userWords struct {
 	ThisNewsletter     string `json:"this_newsletter"`
 	AlreadyTitle       string `json:"already_title"`

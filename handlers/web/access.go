@@ -56,28 +56,28 @@ func (a Access) meets(caller core.Caller) bool {
 	return !slices.ContainsFunc(a.scopes, func(scope string) bool { return !caller.Has(scope) })
 }
 
-// public lets everybody in. A token is not looked at.
+// Public lets every caller in. A token is not looked at.
 func Public() Access { return Access{name: "public"} }
 
-// bearer lets in whoever carries a valid access token with all of the scopes.
+// Bearer lets in callers with a valid access token with all of the scopes.
 func Bearer(scopes ...string) Access {
 	return Access{name: "bearer", bearer: true, scopes: scopes}
 }
 
-// bearerOf lets in whoever carries a valid access token with at least one of the scopes. A refused caller is told of the
+// BearerOf lets in callers with a valid access token with at least one of the scopes. A refused caller gets the
 // first in WWW-Authenticate.
 func BearerOf(scopes ...string) Access {
 	return Access{name: "bearer", bearer: true, oneOf: true, scopes: scopes}
 }
 
-// anyToken lets in whoever carries a valid access token, whatever its scopes. It is for operations that open nothing of
+// AnyToken lets in callers with a valid access token, whatever its scopes. It is for operations that open nothing of
 // the user's.
 func AnyToken() Access { return Access{name: "bearer", bearer: true, free: true} }
 
-// optional lets everybody in; a token that is sent must be valid, and then the caller is known.
+// Optional lets every caller in; a token that is sent must be valid, and then the caller is known.
 func Optional() Access { return Access{name: "optional", bearer: true, option: true} }
 
-// user lets in tokens of users with all of the scopes. A client that acts for itself owns nothing.
+// User lets in tokens of users with all of the scopes. A client that acts for itself owns nothing.
 func User(scopes ...string) Access {
 	return Access{name: "user", bearer: true, people: true, scopes: scopes}
 }
@@ -94,13 +94,13 @@ func (a Access) And(rule func(*Call) error) Access { a.rule = rule; return a }
 // Named returns the rule with another name, which `newsletterd routes` shows.
 func (a Access) Named(name string) Access { a.name = name; return a }
 
-// signed lets in webhook clients that have signed the request. Headers and timestamp are
+// Signed lets in webhook clients that have signed the request. Headers and timestamp are
 // checked before the body is read, the signature over the raw body before it is decoded. The caller is
 // then the webhook client: ClientID, and ClientTenant when it is bound to one.
 func Signed() Access { return Access{name: "signed", signed: true} }
 
-// Proved lets in callers that prove themselves in a way of their own, which admit checks. It runs before the body is read
-// and may add checks of the body. The documents say who the callers are, and which header carries the proof.
+// Proved lets in callers that prove themselves in a way of their own, which admit checks. It runs before the body is
+// read and may add checks of the body. The documents say who the callers are, and which header carries the proof.
 func Proved(name, callers, header string, admit func(*Call) error) Access {
 	return Access{name: name, proof: &proof{callers, header, admit}}
 }

@@ -195,7 +195,7 @@ func List[In, Out any](fn func(*Call, In, core.Page) ([]Out, error), key func(Ou
 		if whole {
 			return streamList(c, page, key, func(at core.Page) ([]Out, error) { return fn(c, in, at) })
 		}
-		// One row more than asked for tells whether there is a next page.
+		// One row more than asked for shows whether there is a next page.
 		rows, err := fn(c, in, core.Page{After: page.After, Limit: page.Limit + 1})
 		if err != nil {
 			return err

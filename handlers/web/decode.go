@@ -183,7 +183,7 @@ func decodeStruct(o *object) func(*scanner, reflect.Value, *field) error {
 	}
 }
 
-// decodeSlice reads an array. A null among its elements is refused: nobody means it.
+// decodeSlice reads an array. A null among its elements is refused: it is a mistake.
 func decodeSlice(elem decoder) func(*scanner, reflect.Value, *field) error {
 	return func(s *scanner, v reflect.Value, f *field) error {
 		if s.Next() != '[' {

@@ -55,7 +55,7 @@ type rate struct {
 // None is the answer of an operation that has none: 204.
 type None struct{}
 
-// Sizes of bodies, in bytes (contract: data types, errors, limits).
+// Sizes of bodies, in bytes, and time limits (docs/api.md).
 const (
 	KiB             = 1 << 10
 	MiB             = 1 << 20
@@ -136,8 +136,8 @@ func (e Endpoint) Missing(err *core.Error) Endpoint { e.missing = err; return e 
 // Loopback is never counted.
 func (e Endpoint) PerAddress(n int, per time.Duration) Endpoint { e.rate = &rate{n, per}; return e }
 
-// NeedsRoom marks what strangers cause to be written: it is refused (503 storage_unavailable) where the disk has no such
-// number of bytes beyond its reserve. Everything else goes on into the reserve.
+// NeedsRoom marks what strangers cause to be written: it is refused (503 storage_unavailable) where the disk has no
+// such number of bytes beyond its reserve. Everything else goes on into the reserve.
 func (e Endpoint) NeedsRoom(bytes int64) Endpoint { e.room = bytes; return e }
 
 // Fails adds kinds of error to the description of the endpoint that the frame can't know of:

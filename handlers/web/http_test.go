@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Whatever reaches the table is answered in its form. What net/http can't read, it answers itself, in plain text and before there
-// is a request: docs/api.md says so. A newer Go that answers otherwise is seen here.
+// Whatever reaches the table is answered in its form. What net/http can't read, it answers itself, in plain text and
+// before there is a request: docs/api.md says so. A newer Go that answers otherwise is seen here.
 func TestRequestsAtTheEdgeOfHTTP(t *testing.T) {
 	srv := newTestHandler(t, &Route{"POST", "/api/echo", Public(), Member, JSON(echo), "Echo"})
 	const post = "POST /api/echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

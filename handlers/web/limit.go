@@ -129,14 +129,14 @@ func (c *Call) growBody(b []byte, limit int64) ([]byte, error) {
 		}
 	}
 	grown := append(newBody(size), b...)
-	if cap(b) > freeBody { // nobody else has seen it: what is read is in the new one
+	if cap(b) > freeBody { // no other code has it: what is read is in the new one
 		largeBodies[bits.Len(uint(cap(b)))].Put(&b)
 	}
 	return grown, nil
 }
 
-// hold draws on the budget until the body has size bytes of it. A body whose sender is not proved before it is read draws on a share of
-// the budget first, so that strangers keep room for those who are known.
+// hold draws on the budget until the body has size bytes of it. A body whose sender is not proved before it is read
+// draws on a share of the budget first, so that strangers keep room for those who are known.
 func (c *Call) hold(ctx context.Context, size int64) error {
 	if c.held == 0 && !c.Caller.Known() {
 		c.share = c.frame.budget.strangers
@@ -160,7 +160,8 @@ func (c *Call) hold(ctx context.Context, size int64) error {
 	return nil
 }
 
-// largeBodies are buffers that were grown out of, by the bits of their size: bodies that come at once leave less garbage.
+// largeBodies are buffers that were grown out of, by the bits of their size: bodies that come at once leave less
+// garbage.
 var largeBodies [32]sync.Pool
 
 func newBody(size int64) []byte {
@@ -256,8 +257,8 @@ func (c *Call) CountBy(l *Limiter, key string) error {
 	return nil
 }
 
-// AddressKey is what requests and connections are counted by: an IPv4 address, the first of the /64 of an IPv6 one; invalid for
-// loopback, which stands for a proxy or a test and never for a person.
+// AddressKey is what requests and connections are counted by: an IPv4 address, the first of the /64 of an IPv6 one;
+// invalid for loopback, which stands for a proxy or a test and never for a person.
 func AddressKey(a netip.Addr) netip.Addr {
 	a = a.Unmap()
 	if !a.IsValid() || a.IsLoopback() {
@@ -270,7 +271,7 @@ func AddressKey(a netip.Addr) netip.Addr {
 	return a
 }
 
-// remote is the address of the peer or, behind trusted proxies, of the last hop that is none of
+// remote returns the address of the peer or, through trusted proxies, of the last hop that is none of
 // them: X-Forwarded-For is read from the right, since everything left of a trusted entry is hearsay.
 func (h *Handler) remote(r *http.Request) netip.Addr {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)

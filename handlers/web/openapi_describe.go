@@ -25,7 +25,7 @@ func (names *describer) declare(v any, tag string) {
 	names.put(t, inputSchema(fieldsOf(t, tag), names))
 }
 
-// words tell who may call, and what is limited.
+// words say who may call, and what is limited.
 func (r *Route) words() string {
 	out := []string{"Who may call: " + accessWords(r.Who) + "."}
 	if n := r.Do.maxBody; n > 0 && r.Do.body != noBody {
@@ -81,7 +81,7 @@ func spanWords(d time.Duration) string {
 	}
 }
 
-// tagOf groups operations by the first word of the path that tells.
+// tagOf groups operations by the first word of the path that names a thing.
 func tagOf(path string) string {
 	for part := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
 		switch {
@@ -107,7 +107,7 @@ func (names *describer) tagObjects(tags []string) []obj {
 	return out
 }
 
-// failureWords tell what a status means, with the word that the errors of most endpoints carry.
+// failureWords say what a status means, with the word that the errors of most endpoints carry.
 var failureWords = map[int]struct{ code, message, words string }{
 	400: {"invalid_request", "email is missing.", "The request is malformed, a field is missing or wrong, or a token is unknown, used or expired"},
 	401: {"invalid_token", "The access token is missing or not valid.", "No credentials, or none that are valid"},
@@ -221,7 +221,7 @@ func (names *describer) sampleText(name string, format any) string {
 	return "text"
 }
 
-// pathWords tell what a parameter of a path is.
+// pathWords says what a parameter of a path is.
 func pathWords(name string) string {
 	if name == "id" {
 		return "Id of the record"
@@ -237,7 +237,7 @@ func (names *describer) worded(name string, s obj) obj {
 	return s
 }
 
-// bounded completes the schema of a component by what its Go type doesn't tell.
+// bounded completes the schema of a component by what its Go type doesn't say.
 func (names *describer) bounded(name string, s obj) obj {
 	props := s["properties"].(obj)
 	required, _ := s["required"].([]string)
@@ -269,8 +269,8 @@ func (names *describer) bounded(name string, s obj) obj {
 	return s
 }
 
-// creating is the schema of a body that makes a record, where more must be in it than in one that changes the record: a component of
-// its own, since generators do not merge the required properties of two.
+// creating is the schema of a body that makes a record, where more must be in it than in one that changes the record:
+// a component of its own, since generators do not merge the required properties of two.
 func (names *describer) creating(operation string, schema obj) obj {
 	needed := names.api.NeededToCreate[operation]
 	if needed == nil {

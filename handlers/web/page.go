@@ -11,11 +11,11 @@ import (
 	"newsletterd/core"
 )
 
-// PageHeaders sets the headers of every page: nothing may be loaded, framed or posted elsewhere, and no address leaks.
-// images is the CSP source of pictures besides our own, script that of scripts; targets are the origins that the forms of
-// the page may lead to besides our own. The layout softens no-referrer to same-origin, which tells others as little:
-// without it a form's Origin would be null, and browsers that send no Sec-Fetch-Site (old ones, and all to a plain http
-// host) could send no form at all.
+// PageHeaders sets the headers of every page: nothing may be loaded, framed or posted elsewhere, and no address
+// leaks. images is the CSP source of pictures besides our own, script that of scripts; targets are the origins that
+// the forms of the page may lead to besides our own. The layout softens no-referrer to same-origin, which shows
+// others as little: without it a form's Origin would be null, and browsers that send no Sec-Fetch-Site (old ones, and
+// all to a plain http host) could send no form at all.
 func (c *Call) PageHeaders(images, script string, targets ...string) {
 	csp := "default-src 'none'; style-src 'self'; img-src 'self' data:" + images + "; form-action 'self'"
 	for _, t := range targets {
@@ -36,7 +36,8 @@ func (c *Call) PageHeaders(images, script string, targets ...string) {
 // secure reports whether the world reaches us by https.
 func (h *Handler) secure() bool { return strings.HasPrefix(h.publicURL, "https://") }
 
-// SourceOf returns the CSP source of a URL: its origin, or the scheme alone where there is no host (RFC 8252 section 7.1).
+// SourceOf returns the CSP source of a URL: its origin, or the scheme alone where there is no host (RFC 8252 section
+// 7.1).
 func SourceOf(raw string) string {
 	u, err := url.Parse(raw)
 	switch {
@@ -56,8 +57,8 @@ var browserLanguages = func() language.Matcher {
 	return language.NewMatcher(tags)
 }()
 
-// Language returns the language of ours that the browser likes best (RFC 9110 section 12.5.4); empty where it asks for none
-// of them.
+// Language returns the language of ours that the browser likes best (RFC 9110 section 12.5.4); empty where it asks
+// for none of them.
 func (c *Call) Language() string {
 	tags, _, err := language.ParseAcceptLanguage(c.Request.Header.Get("Accept-Language"))
 	if err != nil {
@@ -70,7 +71,8 @@ func (c *Call) Language() string {
 	return core.Languages[i]
 }
 
-// PrefersHTML reports whether a header Accept (RFC 9110 section 12.5.1) names text/html, and no form of JSON that it likes better.
+// PrefersHTML reports whether a header Accept (RFC 9110 section 12.5.1) names text/html, and no form of JSON that it
+// likes better.
 func PrefersHTML(accept string) bool {
 	html, json := 0.0, 0.0
 	for part := range strings.SplitSeq(accept, ",") {

@@ -35,7 +35,7 @@ func (c *Call) bindParams(p *plan, in reflect.Value) error {
 	return bindValues(c.Request.URL.RawQuery, p.query, in, false)
 }
 
-// bindValues reads name=value pairs (of a query or a form). Names that nobody asked for are ignored in
+// bindValues reads name=value pairs (of a query or a form). Names that no field has are ignored in
 // a query; one that stands twice is refused where it is known, and in a form always (RFC 6749 section
 // 3.2: parameters must not be included more than once). A parameter without a value counts as left out
 // (RFC 6749 section 3.1).
@@ -88,7 +88,7 @@ func bindValues(s string, fields []field, in reflect.Value, form bool) error {
 	return nil
 }
 
-// formValues reads a form whose names nobody knows beforehand, as strictly as bindValues.
+// formValues reads a form whose names are not known beforehand, as strictly as bindValues.
 func formValues(s string) (map[string]string, error) {
 	form := map[string]string{}
 	for pair := range strings.SplitSeq(s, "&") {

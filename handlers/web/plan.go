@@ -39,8 +39,8 @@ type object struct {
 	judges   bool // its struct is a keyJudge
 }
 
-// keyJudge is a struct that is told the keys of its JSON object that it has no field for, those with null apart. An error
-// of JudgeKeys refuses the request, before what is missing does.
+// keyJudge is a struct that is told the keys of its JSON object that it has no field for, those with null apart. An
+// error of JudgeKeys refuses the request, before what is missing does.
 type keyJudge interface{ JudgeKeys(unknown []string) error }
 
 var keyJudgeType = reflect.TypeFor[keyJudge]()
@@ -84,8 +84,8 @@ func newPlan(t reflect.Type, kind bodyKind) *plan {
 	return p
 }
 
-// fieldsOf lists the fields of a struct that carry a tag. The tag is: (or, but for json, what stands
-// behind the name) says required and uuid; the tag enum lists the values allowed.
+// fieldsOf lists the fields of a struct that carry a tag. The tag is: (or, but for json, what follows
+// the name) says required and uuid; the tag enum lists the values allowed.
 func fieldsOf(t reflect.Type, tag string) []field {
 	var fields []field
 	for _, sf := range reflect.VisibleFields(t) {

@@ -10,7 +10,8 @@ import (
 	"newsletterd/core"
 )
 
-// A flood of refused requests writes ten lines a second, then one that says how many were left out; other requests are all logged.
+// A flood of refused requests writes ten lines a second, then one that says how many were left out; other requests
+// are all logged.
 func TestRefusalsInTheLog(t *testing.T) {
 	var log bytes.Buffer
 	h, err := New(Options{Log: slog.New(slog.NewTextHandler(&log, nil))}, nil)

@@ -16,7 +16,7 @@ import (
 type HTML struct {
 	Status int // 0: 200
 	Body   []byte
-	To     string // where the page is: then there is no body, and the status is 302, or 303 behind a form
+	To     string // where the page is: then there is no body, and the status is 302, or 303 after a form
 }
 
 // Redirect is the answer of an operation that sends the browser elsewhere, with 302 or 303.
@@ -93,7 +93,7 @@ func (c *Call) reply(out any) error {
 	return nil
 }
 
-// redirect sends the browser on; behind a form with 303, so that it doesn't post again.
+// redirect sends the browser on; after a form with 303, so that it doesn't post again.
 func (c *Call) redirect(to string) {
 	c.Header().Set("Location", to)
 	status := http.StatusFound
@@ -108,11 +108,11 @@ func (c *Call) write(status int, contentType string, body []byte) {
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	c.w.WriteHeader(status)
-	_, _ = c.w.Write(body) // a caller that went away is nobody to tell
+	_, _ = c.w.Write(body) // fails for callers that went away
 }
 
 // streamList writes a whole list as one array, page by page. An error after the first page can no
-// longer become a status: the connection is cut, so that nobody takes a part for the whole.
+// longer become a status: the connection is cut, so that no caller takes a part for the whole.
 func streamList[Out any](c *Call, page core.Page, key func(Out) string, read func(core.Page) ([]Out, error)) error {
 	rows, err := read(page)
 	if err != nil {

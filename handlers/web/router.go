@@ -33,8 +33,9 @@ func (t *Table) Add(method, path string, who Access, d Dialect, do Endpoint, sum
 	*t = append(*t, &Route{method, path, who, d, do, summary})
 }
 
-// router finds the route of a request. A path without parameters is looked up literally, with all its methods; the tree is asked for
-// the others, since httprouter can't hold a literal next to a parameter. Paths are exact: nothing is redirected for case or slashes.
+// router finds the route of a request. A path without parameters is looked up literally, with all its methods; the
+// tree is asked for the others, since httprouter can't hold a literal next to a parameter. Paths are exact: nothing
+// is redirected for case or slashes.
 type router struct {
 	literal map[string]map[string]*Route // path → method
 	tree    *httprouter.Router
@@ -125,7 +126,7 @@ func (t *router) allowed(path string) (methods []string, any *Route) {
 	return methods, any
 }
 
-// ServeHTTP is the life of a request; doc.go tells it in words.
+// ServeHTTP is the life of a request, as doc.go draws it.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	c := &Call{
@@ -157,7 +158,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve runs the checks in the order that the contract gives, then the endpoint.
+// serve runs the checks in their order, then the endpoint.
 func (c *Call) serve() error {
 	if err := c.admit(); err != nil {
 		return err
@@ -229,7 +230,7 @@ func (h *Handler) dialectOf(c *Call, path string) Dialect {
 	return h.options.DialectOf(c, path)
 }
 
-// finish runs behind every request: it catches a panic, frees what the body held, counts and logs.
+// finish runs after every request: it catches a panic, frees what the body held, counts and logs.
 func (h *Handler) finish(c *Call, start time.Time) {
 	v := recover()
 	cut := v == http.ErrAbortHandler
@@ -243,7 +244,7 @@ func (h *Handler) finish(c *Call, start time.Time) {
 			}
 			c.fail(err)
 		} else {
-			c.err, cut = err, true // half an answer is out: only cutting it tells
+			c.err, cut = err, true // half an answer is out: only a cut shows it
 		}
 	}
 	c.release()

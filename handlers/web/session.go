@@ -13,7 +13,7 @@ import (
 	"newsletterd/store"
 )
 
-// Lifetimes of what a browser keeps. How long somebody stays signed in at the most is auth.BrowserTTL; that end stands
+// Lifetimes of what a browser keeps. How long a user stays signed in at the most is auth.BrowserTTL; that end stands
 // in the session's data and in the row of the browser.
 const (
 	SessionIdle  = 12 * time.Hour
@@ -83,8 +83,8 @@ func newCrossOrigin(publicURL string) *http.CrossOriginProtection {
 	return p
 }
 
-// loadSession reads the session of the cookie. A store that doesn't answer is a 503: nobody becomes a
-// stranger by it.
+// loadSession reads the session of the cookie. A store that doesn't answer is a 503, and
+// not a user who is signed out.
 func (c *Call) loadSession() error {
 	ctx, err := c.frame.sessions.Load(c.Context, c.Cookie(SessionCookie))
 	if err != nil {
@@ -133,10 +133,10 @@ func (c *Call) EndSession() error {
 	return nil
 }
 
-// BrowserID is that of the browser if somebody may be signed in in it.
+// BrowserID returns the id of the browser if a user may be signed in in it, else the empty string.
 func (c *Call) BrowserID() string { return c.frame.sessions.GetString(c, keyBrowser) }
 
-// SignedIn reads who is signed in; core.ErrNotFound where nobody is.
+// SignedIn returns who is signed in; core.ErrNotFound where no user is.
 func (c *Call) SignedIn() (store.Visitor, error) {
 	id := c.BrowserID()
 	if id == "" {
@@ -145,7 +145,7 @@ func (c *Call) SignedIn() (store.Visitor, error) {
 	return c.frame.options.Store.Visitor(c, id, "", c.Now)
 }
 
-// SignIn signs a browser in: a new session token, so that one set before by somebody else is worth nothing.
+// SignIn signs a browser in: a new session token, so that one that another person has set before is worth nothing.
 // request is the authorization request that asked for the login.
 func (c *Call) SignIn(b store.Browser, request url.Values) error {
 	s := c.frame.sessions
@@ -161,12 +161,12 @@ func (c *Call) SignIn(b store.Browser, request url.Values) error {
 	return c.saveSession()
 }
 
-// IsFresh tells whether the last login was for this very authorization request.
+// IsFresh reports whether the last login was for this very authorization request.
 func (c *Call) IsFresh(request url.Values) bool {
 	return subtle.ConstantTimeCompare(c.frame.sessions.GetBytes(c, keyFresh), requestHash(request)) == 1
 }
 
-// AnswerLogin says that the request the login was for has its answer: asked again, it needs another login.
+// AnswerLogin notes that the request the login was for has its answer: asked again, it needs another login.
 func (c *Call) AnswerLogin() error {
 	if !c.frame.sessions.Exists(c, keyFresh) {
 		return nil
