@@ -11,8 +11,8 @@ import (
 	"newsletterd/mail/internal/words"
 )
 
-// The footers, for authors who print no unsubscribe link of their own. They are templates as any other, made of Reason and Leave
-// of words.List. The lines of the postal address stand between the two halves of that of HTML.
+// The footers, for authors who print no unsubscribe link of their own. They are templates as any other, made of
+// Reason and Leave of words.List. The lines of the postal address stand between the two halves of that of HTML.
 const (
 	htmlFooter = `<table role="presentation" width="100%%" cellpadding="0" cellspacing="0" border="0"><tr>` +
 		`<td align="center" style="padding:24px 12px;font-family:Helvetica,Arial,sans-serif;font-size:14px;line-height:20px;color:#5f5f67">` +
@@ -25,7 +25,7 @@ const (
 	preheaderPad   = "&#8204;&#160;"
 )
 
-// bodyTokens brings source, layout, preheader and footer of both parts together. html is nil for a mail of text alone.
+// bodyTokens returns both parts with layout, preheader, footer and tracking. html is nil for a mail of text alone.
 func (b *Bulk) bodyTokens() (html, text []token, err error) {
 	s, w := &b.spec, words.Of(b.spec.Language)
 	if s.HTML != "" {
@@ -74,7 +74,7 @@ func (b *Bulk) bodyTokens() (html, text []token, err error) {
 	return html, text, nil
 }
 
-// footerTokens are the footer of HTML. What the address holds is text, whatever it looks like.
+// footerTokens returns the footer of the HTML part. The postal address is escaped.
 func footerTokens(w *words.List, postalAddress string) []token {
 	tokens := mustLex(fmt.Sprintf(htmlFooter, w.Reason, w.Leave))
 	var address strings.Builder
@@ -85,7 +85,7 @@ func footerTokens(w *words.List, postalAddress string) []token {
 	return append(tokens, end)
 }
 
-// withLayout puts the body in the place of {{content}}, which in HTML is between tags.
+// withLayout returns the tokens of a body in the place of its layout's {{content}}, which in HTML must be between tags.
 func withLayout(part Part, field, src, layout string) ([]token, error) {
 	body, err := lex(&source{field, cleanBody(src)})
 	if err != nil || layout == "" {
@@ -116,7 +116,7 @@ func withLayout(part Part, field, src, layout string) ([]token, error) {
 	return splice(frame, at, at+1, body), nil
 }
 
-// betweenTags fails where {{content}} stands in a tag, an attribute, a comment, or an element without elements.
+// betweenTags returns an error if {{content}} is in a tag, an attribute, a comment, or an element that holds text only.
 func betweenTags(before []token, content token) error {
 	c := &compiler{t: &Template{part: PartHTML}}
 	for _, t := range before {
@@ -130,6 +130,7 @@ func betweenTags(before []token, content token) error {
 	return nil
 }
 
+// splice returns tokens with those of [from, to) replaced.
 func splice(tokens []token, from, to int, with []token) []token {
 	out := make([]token, 0, len(tokens)+len(with))
 	out = append(out, tokens[:from]...)
@@ -137,6 +138,7 @@ func splice(tokens []token, from, to int, with []token) []token {
 	return append(out, tokens[to:]...)
 }
 
+// mustLex lexes a constant template.
 func mustLex(src string) []token {
 	tokens, err := lex(&source{"built-in", src})
 	if err != nil {
@@ -145,8 +147,8 @@ func mustLex(src string) []token {
 	return tokens
 }
 
-// printsUnsubscribe tells whether every reader is shown the way out: a link that stands in a block, in place of a missing value
-// or cut short may be no link.
+// printsUnsubscribe reports whether every reader is shown an unsubscribe link: a link in a block, in place of a
+// missing value or cut short may be no link.
 func printsUnsubscribe(tokens []token) bool {
 	depth := 0
 	for _, t := range tokens {
@@ -165,7 +167,7 @@ func printsUnsubscribe(tokens []token) bool {
 	return false
 }
 
-// insertBefore puts tokens before the last occurrence of a tag, or at the end where there is none.
+// insertBefore puts tokens before the last occurrence of a tag, or at the end if there is none.
 func insertBefore(tokens []token, tag string, with []token) []token {
 	for i := len(tokens) - 1; i >= 0; i-- {
 		t := tokens[i]
@@ -179,7 +181,7 @@ func insertBefore(tokens []token, tag string, with []token) []token {
 	return append(tokens[:len(tokens):len(tokens)], with...)
 }
 
-// insertAfterBody puts tokens behind the opening body tag, or at the start where there is none.
+// insertAfterBody puts tokens after the opening body tag, or at the start if there is none.
 func insertAfterBody(tokens []token, with []token) []token {
 	inBody := false
 	for i, t := range tokens {
@@ -200,6 +202,7 @@ func insertAfterBody(tokens []token, with []token) []token {
 	return splice(tokens, 0, 0, with)
 }
 
+// cutAt returns a text token cut in two, with tokens between.
 func cutAt(t token, at int, with []token) []token {
 	var out []token
 	if at > 0 {
@@ -212,6 +215,7 @@ func cutAt(t token, at int, with []token) []token {
 	return out
 }
 
+// trimEnd returns tokens that end with exactly one line end.
 func trimEnd(tokens []token) []token {
 	n := len(tokens)
 	if n == 0 || tokens[n-1].kind != tokenText {
@@ -222,7 +226,7 @@ func trimEnd(tokens []token) []token {
 	return out
 }
 
-// indexFold and lastFold find an ASCII tag in any case.
+// indexFold returns the first index of an ASCII tag, in any case; -1 if there is none.
 func indexFold(s, tag string) int {
 	for i := 0; i+len(tag) <= len(s); i++ {
 		if s[i] == tag[0] && strings.EqualFold(s[i:i+len(tag)], tag) {
@@ -232,6 +236,7 @@ func indexFold(s, tag string) int {
 	return -1
 }
 
+// lastFold returns the last index of an ASCII tag, in any case; -1 if there is none.
 func lastFold(s, tag string) int {
 	for i := len(s) - len(tag); i >= 0; i-- {
 		if s[i] == tag[0] && strings.EqualFold(s[i:i+len(tag)], tag) {
@@ -241,12 +246,13 @@ func lastFold(s, tag string) int {
 	return -1
 }
 
+// httpURL reports whether s is an absolute http or https URL.
 func httpURL(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-// headerURL accepts a URL that can stand between angle brackets in a header.
+// headerURL reports whether a URL can stand between angle brackets in a header.
 func headerURL(s string) bool {
 	for _, c := range []byte{' ', '<', '>', ','} {
 		if strings.IndexByte(s, c) >= 0 {
@@ -256,6 +262,7 @@ func headerURL(s string) bool {
 	return octets.Plain(s) && strings.HasPrefix(s, "http") && len(s) < hardLine-10
 }
 
+// countHigh counts the octets of s outside ASCII, and all.
 func countHigh(s string) (high, size int) {
 	for i := 0; i < len(s); i++ {
 		if s[i] >= utf8.RuneSelf {

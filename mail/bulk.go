@@ -18,31 +18,31 @@ import (
 // BulkSpec is the content of a job, as it is the same for all recipients.
 type BulkSpec struct {
 	From    Address
-	ReplyTo Address // left out where Email is empty
-	// ListID is the left label of the List-Id, stable for the list's life; ListDomain the rest behind
-	// "lists." (the domain of From where empty). ListName is the phrase before it.
+	ReplyTo Address // left out if Email is empty
+	// ListID is the left label of the List-Id, the same for the list's life; ListDomain is what follows "lists." in it
+	// (the domain of From if empty). ListName is the phrase before it.
 	ListID, ListName, ListDomain string
-	// JobID and TenantID stand in the Feedback-ID beside ListID.
+	// JobID and TenantID are in the Feedback-ID, with ListID.
 	JobID, TenantID string
-	// Subject, HTML, Text and Preheader are templates; Preheader is of text, as Subject is. One of HTML and Text may be empty: without Text it is made
-	// of HTML, without HTML the mail is text/plain alone.
+	// Subject, HTML, Text and Preheader are templates; Preheader is of text, as Subject is. One of HTML and Text may
+	// be empty: without Text it is made of HTML, without HTML the mail is text/plain alone.
 	Subject, HTML, Text, Preheader string
-	// SubjectPrefix stands before the subject in the header, and in no part of the body.
+	// SubjectPrefix comes before the subject in the header, and nowhere in the body.
 	SubjectPrefix string
-	// HTMLLayout and TextLayout, where not empty, hold {{content}} once: the body is put in its place.
+	// HTMLLayout and TextLayout, if not empty, hold {{content}} once: the body replaces it.
 	HTMLLayout, TextLayout string
 	// UnsubscribeURL is the job's own visible link with {{unsubscribe_token}} in it; empty: the recipient's.
 	UnsubscribeURL string
-	// Language is that of the footer, one of core.Languages; else the first of these.
+	// Language is that of the footer, one of core.Languages; any other means the first.
 	Language string
 	Shared   Shared
-	// Providers are the kinds of mail providers that the mail may go through: each finds it named in its own way.
+	// Providers are the kinds of mail providers that the mail may go through. It gets the mark of each (marks.go).
 	Providers []string
-	// Track is what of the HTML part is tracked; its zero value is nothing.
+	// Track is what is tracked in the HTML part; the zero value tracks nothing.
 	Track Tracking
 }
 
-// Recipient is one person of a job: what differs from mail to mail.
+// Recipient is what differs between the mails of a job.
 type Recipient struct {
 	Email        string
 	SubscriberID string
@@ -53,7 +53,7 @@ type Recipient struct {
 	Date time.Time
 	// OneClickURL is the https address of List-Unsubscribe (RFC 8058): token and all, always our own.
 	OneClickURL string
-	// UnsubscribeMailto is the mailto address beside it; empty where no bounce domain is set.
+	// UnsubscribeMailto is the mailto address next to it; empty if no bounce domain is set.
 	UnsubscribeMailto string
 	UnsubscribeToken  string
 	// Track makes the tokens of the links that Bulk.Links lists; nil in a mail of which nothing is tracked.
@@ -62,7 +62,7 @@ type Recipient struct {
 	UnsubscribeURL, ViewURL, PreferencesURL string
 }
 
-// Bulk is the compiled content of a job. Safe for concurrent use.
+// Bulk is the compiled content of a job. It is safe for concurrent use.
 type Bulk struct {
 	spec          BulkSpec
 	subject       *Template
@@ -79,20 +79,20 @@ type Bulk struct {
 	staticSubject []byte
 }
 
-// workspace is what composing one mail needs, used again for the next.
+// workspace holds what composing one mail needs.
 type workspace struct {
 	vars Vars
 	buf  []byte
 }
 
-// dateLine is the Date header of a second: thousands of mails have the same.
+// dateLine is the Date header of a second, which thousands of mails share.
 type dateLine struct {
 	second int64
 	zone   *time.Location
 	text   []byte
 }
 
-// gmailClip is the size at which Gmail cuts a mail off.
+// gmailClip is the size in octets at which Gmail cuts a mail off.
 const gmailClip = 102_400
 
 // CompileBulk reads and checks the content of a job and renders it once for an empty subscriber. Errors are
@@ -170,7 +170,8 @@ func (b *Bulk) compileBodies() error {
 	return nil
 }
 
-// encode chooses the transfer encoding by the static text and writes it in quoted-printable beforehand.
+// encode reports whether a part is better in base64, by its static text. If not, it writes that in quoted-printable
+// beforehand.
 func (t *Template) encode() (base64 bool) {
 	high, size := 0, 0
 	for i := range t.nodes {
@@ -207,8 +208,8 @@ func (b *Bulk) compileHeaders() {
 	}
 }
 
-// appendSubject appends the subject as a recipient reads it. One that is empty is replaced: a mail without a subject looks
-// broken, and spam filters hold it against the sender.
+// appendSubject appends the subject as a recipient reads it. One that is empty is replaced: a mail without a subject
+// looks broken, and spam filters hold it against the sender.
 func (b *Bulk) appendSubject(dst []byte, v *Vars) ([]byte, error) {
 	start := len(dst)
 	dst, err := b.subject.Append(dst, v)
@@ -223,7 +224,7 @@ func (b *Bulk) spareSubject() string {
 	return cmp.Or(strings.TrimSpace(b.spec.Shared.Job["name"]), strings.TrimSpace(b.spec.ListName), "Newsletter")
 }
 
-// dynamic tells whether any node depends on the recipient.
+// dynamic reports whether any node depends on the recipient.
 func (t *Template) dynamic() bool {
 	for i := range t.nodes {
 		if t.nodes[i].op != opText {
@@ -267,7 +268,7 @@ func (b *Bulk) Warnings() []string {
 	return append(out, b.text.warnings...)
 }
 
-// PrintsView tells whether any part names view_url: then a Recipient should have one.
+// PrintsView reports whether any part names view_url: then a Recipient should have one.
 func (b *Bulk) PrintsView() bool {
 	return b.subject.view || b.text.view || b.html != nil && b.html.view
 }
@@ -314,7 +315,7 @@ func (b *Bulk) Parts(r *Recipient) (subject, text, html string, err error) {
 	return subject, text, html, nil
 }
 
-// Append composes the mail for one recipient behind dst: the bytes of an Envelope. With dst reused, a mail
+// Append appends the mail for one recipient to dst: the bytes of an Envelope. With dst reused, a mail
 // costs a handful of small allocations. ErrMessage: the recipient's address or token can't stand in a mail.
 func (b *Bulk) Append(dst []byte, r *Recipient) ([]byte, error) {
 	if !octets.Address(r.Email) || !tokenOnly(r.MessageID) || !headerURL(r.OneClickURL) || r.UnsubscribeMailto != "" && !octets.Address(r.UnsubscribeMailto) {

@@ -9,7 +9,7 @@ import (
 	"newsletterd/mail/internal/words"
 )
 
-// JobSpec brings a job's content together: the campaign's bodies, or a named template around or in place of
+// JobSpec returns the content of a job as a BulkSpec: the campaign's bodies, or a named template around or instead of
 // them, and the layout around that. sender is the daemon's own, for tenants without one.
 //
 // A template that holds {{content}} stands around the campaign's bodies; one that does not replaces them. A
@@ -43,12 +43,12 @@ func JobSpec(jobID string, c *core.Content, sender Address) *BulkSpec {
 	if builtIn := core.BuiltInTemplate(""); c.Template.Name == core.DefaultTemplate && c.Template.BodyHTML == builtIn.BodyHTML && indexFold(s.HTML, "<html") < 0 {
 		c.Template.BodyHTML = fmt.Sprintf(defaultDocument, words.Language(s.Language))
 	}
-	s.HTML, s.HTMLLayout = dress(s.HTML, c.Template.BodyHTML, c.Layout.BodyHTML)
-	s.Text, s.TextLayout = dress(s.Text, c.Template.BodyText, c.Layout.BodyText)
+	s.HTML, s.HTMLLayout = withTemplate(s.HTML, c.Template.BodyHTML, c.Layout.BodyHTML)
+	s.Text, s.TextLayout = withTemplate(s.Text, c.Template.BodyText, c.Layout.BodyText)
 	return s
 }
 
-// defaultDocument stands around a body that is sent with the built-in template and is no document itself.
+// defaultDocument surrounds a body that is sent with the built-in template and is no document itself.
 const defaultDocument = `<!DOCTYPE html>
 <html lang="%[1]s" dir="ltr">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>{{ job.subject }}</title></head>
@@ -61,8 +61,8 @@ const defaultDocument = `<!DOCTYPE html>
 </html>
 `
 
-// dress puts a template and a layout around a body; each may be empty.
-func dress(body, template, layout string) (content, around string) {
+// withTemplate puts a template and a layout around a body; each may be empty.
+func withTemplate(body, template, layout string) (content, around string) {
 	switch before, after, holds := cutContent(template); {
 	case template == "":
 		return body, layout
@@ -78,7 +78,7 @@ func dress(body, template, layout string) (content, around string) {
 	}
 }
 
-// cutContent finds the first {{content}} of a layout.
+// cutContent cuts a layout at its first {{content}}.
 func cutContent(src string) (before, after string, ok bool) {
 	for from := 0; ; {
 		i := strings.Index(src[from:], "{{")

@@ -111,7 +111,7 @@ func (c *htmlContext) tagOpen(b byte) {
 	}
 }
 
-// tagEnd handles the octets that end a name inside a tag.
+// tagEnd handles the octets that end a name inside a tag, and reports whether b was one.
 func (c *htmlContext) tagEnd(b byte) bool {
 	switch {
 	case b == '>':
@@ -250,7 +250,7 @@ func (c *htmlContext) fault() string {
 	return ""
 }
 
-// join brings the ends of two branches together; false if they are in different places.
+// join merges the ends of two branches into c. It reports whether they are in the same place.
 func (c *htmlContext) join(o htmlContext) bool {
 	a, b := *c, o
 	if a.endBegun() != b.endBegun() {
@@ -280,7 +280,7 @@ func urlAttribute(attr string) bool {
 	return false
 }
 
-// schemeAllowed looks at the beginning of a URL. What has no scheme is relative and does no harm.
+// schemeAllowed reports whether a URL's scheme does no harm: http, https, mailto, tel, or none.
 func schemeAllowed(url string) bool {
 	for _, scheme := range [...]string{"https:", "http:", "mailto:", "tel:"} {
 		if len(url) >= len(scheme) && strings.EqualFold(url[:len(scheme)], scheme) {

@@ -19,7 +19,8 @@
 //	render.go value.go   values of a recipient, conditions, escaping
 //	plain.go             HTML to text, keeping placeholders
 //
-// The packages below do the rest: smtp sends, dkim signs, notice renders transactional mails, report reads what comes back.
+// The packages below do the rest: smtp sends, dkim signs, notice renders transactional mails, report reads what comes
+// back.
 //
 //	campaign ─► JobSpec ─► CompileBulk ─► Bulk ─┐
 //	                                            ├─► Bulk.Append ─► dkim.Signer ─► smtp.Sender ─► relay ─► report
@@ -36,15 +37,16 @@
 //
 // # The template language
 //
-// A subset of Liquid. Output: {{ path | filter: argument }}. Blocks: {% if %} {% elsif %} {% else %} {% endif %},
-// {% unless %} {% else %} {% endunless %}, {% comment %}, {% raw %}. Conditions: a path alone, ==, !=, contains; and, or,
-// read from right to left as Liquid does. Missing, null, false, the empty text and the empty list count as false. A dash
-// inside the braces trims the white space outside of them.
+// A subset of Liquid. Output: {{ path | filter: argument }}. Blocks: {% if %} {% elsif %} {% else %} {% endif %}, {%
+// unless %} {% else %} {% endunless %}, {% comment %}, {% raw %}. Conditions: a path alone, ==, !=, contains; and,
+// or, read from right to left as Liquid does. Missing, null, false, the empty text and the empty list count as false.
+// A dash inside the braces trims the white space outside of them.
 //
 // Names: email, subscriber.id, subscriber.email, preferences.* (also preferences["any name"], preferences.list[0]),
-// list.id, list.name, tenant.id, tenant.name, tenant.postal_address, job.id, job.name, job.subject, unsubscribe_token,
-// unsubscribe_url, view_url, preferences_url, and confirm_url, which prints as nothing and is a warning: recipients of a
-// job are confirmed. Any other first name is an error; any other field of a record a warning.
+// list.id, list.name, tenant.id, tenant.name, tenant.postal_address, job.id, job.name, job.subject,
+// unsubscribe_token, unsubscribe_url, view_url, preferences_url, and confirm_url, which prints as nothing and is a
+// warning: recipients of a job are confirmed. Any other first name is an error; any other field of a record a
+// warning.
 //
 // Filters: default, escape (changes nothing: all output is escaped), upcase, downcase, capitalize, truncate, date,
 // url_encode.

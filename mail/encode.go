@@ -56,7 +56,7 @@ func appendQP(dst []byte, s []byte, col int) ([]byte, int) {
 	return dst, col
 }
 
-// plainRun counts the octets at the start of s, at most room, that need no thought.
+// plainRun returns the number of octets at the start of s, at most room, that stand for themselves.
 func plainRun(s []byte, room int) int {
 	s = s[:min(len(s), max(room, 0))]
 	n := 0
@@ -71,7 +71,7 @@ func plainRun(s []byte, room int) int {
 	return n
 }
 
-// lineEnd is the length of the line end that s begins with: 2 for CRLF, 1 for LF, else 0.
+// lineEnd returns the length of the line end that s begins with: 2 for CRLF, 1 for LF, else 0.
 func lineEnd(s []byte) int {
 	switch {
 	case s[0] == '\n':
@@ -107,6 +107,7 @@ func appendBase64(dst, s []byte) []byte {
 	return dst
 }
 
+// bareLF reports whether s has an LF without a CR.
 func bareLF(s []byte) bool {
 	for i := 0; ; {
 		n := bytes.IndexByte(s[i:], '\n')
@@ -132,10 +133,10 @@ func crlf(s []byte) []byte {
 	return out
 }
 
-// wantsBase64 chooses the encoding of a part by the share of octets outside ASCII.
+// wantsBase64 reports whether a part is shorter in base64 than in quoted-printable.
 func wantsBase64(text string) bool { return manyHigh(countHigh(text)) }
 
-// manyHigh: above about a sixth, quoted-printable grows beyond base64.
+// manyHigh reports whether more than a sixth of the octets are outside ASCII: quoted-printable then exceeds base64.
 func manyHigh(high, size int) bool { return high*6 > size }
 
 // cleanBody drops the controls that no text part should hold (all but tab and line ends), makes lone CRs

@@ -43,7 +43,7 @@ func (o *operand) link() bool {
 	return o.root == rootUnsubscribeURL || o.root == rootViewURL || o.root == rootPreferencesURL
 }
 
-// comparison is how two operands of a condition are held together.
+// comparison is how two operands of a condition are compared.
 type comparison uint8
 
 const (
@@ -53,10 +53,11 @@ const (
 	isContained
 )
 
+// term is one comparison of a condition.
 type term struct {
 	left, right operand
 	how         comparison
-	or          bool // how the term is tied to the ones behind it
+	or          bool // how the term is joined with those after it
 }
 
 // condition is a list of terms, read from right to left as Liquid does: a and b or c is a and (b or c).
@@ -72,13 +73,15 @@ type expression struct {
 	t    *Template
 }
 
+// fail returns an error at the expression.
 func (e *expression) fail(format string, args ...any) error {
 	return e.tok.src.fail(e.tok.pos, format, args...)
 }
 
+// space skips white space.
 func (e *expression) space() { e.rest = strings.TrimLeft(e.rest, " \t\r\n") }
 
-// eat consumes s if it comes next.
+// eat consumes s if it comes next, and reports whether it did.
 func (e *expression) eat(s string) bool {
 	e.space()
 	if !strings.HasPrefix(e.rest, s) {
@@ -104,7 +107,7 @@ func (e *expression) name() string {
 	return s
 }
 
-// word consumes a keyword.
+// word consumes a keyword if it comes next, and reports whether it did.
 func (e *expression) word(s string) bool {
 	before := e.rest
 	if e.name() == s {
@@ -114,6 +117,7 @@ func (e *expression) word(s string) bool {
 	return false
 }
 
+// operand reads a literal or a path.
 func (e *expression) operand() (operand, error) {
 	e.space()
 	if e.rest == "" {
@@ -144,6 +148,7 @@ func (e *expression) operand() (operand, error) {
 	return e.resolve(name, path)
 }
 
+// quoted reads a quoted text.
 func (e *expression) quoted() (string, error) {
 	quote := e.rest[0]
 	s, rest, ok := strings.Cut(e.rest[1:], string(quote))
@@ -154,6 +159,7 @@ func (e *expression) quoted() (string, error) {
 	return s, nil
 }
 
+// number reads a number.
 func (e *expression) number() (operand, error) {
 	n := 1
 	for n < len(e.rest) && (e.rest[n] == '.' || '0' <= e.rest[n] && e.rest[n] <= '9') {
@@ -167,7 +173,7 @@ func (e *expression) number() (operand, error) {
 	return operand{literal: value{kindNumber, s}}, nil
 }
 
-// path reads .name, .0, ["any name"] and [0] behind a name.
+// path reads .name, .0, ["any name"] and [0] after a name.
 func (e *expression) path() ([]string, error) {
 	var path []string
 	for len(path) < 16 {
@@ -193,6 +199,7 @@ func (e *expression) path() ([]string, error) {
 	return nil, e.fail("the path is too long")
 }
 
+// key reads what follows a dot.
 func (e *expression) key() string {
 	if e.rest == "" || e.rest[0] == ' ' {
 		return ""
@@ -209,6 +216,7 @@ func (e *expression) key() string {
 	return s
 }
 
+// index reads what is between [ and ].
 func (e *expression) index() (string, error) {
 	e.space()
 	var key string
@@ -218,7 +226,7 @@ func (e *expression) index() (string, error) {
 			return "", err
 		}
 	} else {
-		o, err := e.number0()
+		o, err := e.digits()
 		if err != nil {
 			return "", err
 		}
@@ -230,7 +238,8 @@ func (e *expression) index() (string, error) {
 	return key, nil
 }
 
-func (e *expression) number0() (string, error) {
+// digits reads the index of a list.
+func (e *expression) digits() (string, error) {
 	n := 0
 	for n < len(e.rest) && '0' <= e.rest[n] && e.rest[n] <= '9' {
 		n++
@@ -250,7 +259,8 @@ func (e *expression) resolve(name string, path []string) (operand, error) {
 	}
 	r, ok := rootNames[name]
 	if !ok {
-		return operand{}, e.fail("unknown name %q: there are email, subscriber, preferences, list, tenant, job, unsubscribe_token, unsubscribe_url, view_url, preferences_url and confirm_url", clip(name))
+		return operand{}, e.fail("unknown name %q: there are email, subscriber, preferences, list, tenant, job, "+
+			"unsubscribe_token, unsubscribe_url, view_url, preferences_url and confirm_url", clip(name))
 	}
 	switch r {
 	case rootPreferences:
@@ -276,6 +286,7 @@ func (e *expression) resolve(name string, path []string) (operand, error) {
 	return operand{root: r, path: path}, nil
 }
 
+// subscriber binds a path below subscriber.
 func (e *expression) subscriber(path []string) (operand, error) {
 	if len(path) == 0 {
 		return operand{}, e.fail("subscriber needs a field, as in subscriber.email")
@@ -292,7 +303,7 @@ func (e *expression) subscriber(path []string) (operand, error) {
 	return operand{root: rootNothing}, nil
 }
 
-// knownField names what a job fills in (Shared).
+// knownField reports whether a job fills in a field of a record (Shared).
 func knownField(r root, field string) bool {
 	switch field {
 	case "id", "name":
@@ -305,6 +316,7 @@ func knownField(r root, field string) bool {
 	return false
 }
 
+// filters reads the filters to the end of the expression.
 func (e *expression) filters() ([]filterCall, error) {
 	var out []filterCall
 	for e.eat("|") {
@@ -337,6 +349,7 @@ func (e *expression) filters() ([]filterCall, error) {
 	return out, nil
 }
 
+// condition reads a condition to the end of the expression.
 func (e *expression) condition() (condition, error) {
 	var c condition
 	for {
@@ -366,6 +379,7 @@ func (e *expression) condition() (condition, error) {
 	return c, nil
 }
 
+// term reads one comparison.
 func (e *expression) term() (t term, err error) {
 	if t.left, err = e.operand(); err != nil {
 		return t, err
@@ -384,6 +398,7 @@ func (e *expression) term() (t term, err error) {
 	return t, err
 }
 
+// clip shortens s for an error message.
 func clip(s string) string {
 	if len(s) > 40 {
 		return strings.ToValidUTF8(s[:40], "") + "…"

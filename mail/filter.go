@@ -31,9 +31,10 @@ type filterCall struct {
 	layout string // of date, with % marks
 }
 
-// maxTruncate bounds truncate (mail.md section 3).
+// maxTruncate is the greatest length of truncate, in characters.
 const maxTruncate = 10_000
 
+// newFilter returns a filter with its arguments checked, or what is wrong with them.
 func newFilter(name string, args []operand) (f filterCall, problem string) {
 	want := 0
 	switch name {
@@ -87,7 +88,7 @@ func newTruncate(args []operand) (f filterCall, problem string) {
 	return f, ""
 }
 
-// dateVerbs is the set that date knows, in Go's layouts.
+// dateVerbs maps the marks of date to Go's layouts.
 var dateVerbs = map[byte]string{
 	'Y': "2006", 'y': "06", 'm': "01", 'd': "02", 'e': "_2", 'B': "January", 'b': "Jan", 'A': "Monday", 'a': "Mon",
 	'H': "15", 'I': "03", 'M': "04", 'S': "05", 'p': "PM", 'F': "2006-01-02", 'T': "15:04:05", '%': "%",
@@ -118,7 +119,7 @@ func newDate(args []operand) (f filterCall, problem string) {
 	return f, ""
 }
 
-// apply runs one filter. Values stay bounded: none grows a text by more than its own argument or three times.
+// apply runs one filter. None grows a text by more than its argument or to more than three times its length.
 func (f *filterCall) apply(v value, r *render) value {
 	switch f.id {
 	case filterDefault:

@@ -46,7 +46,7 @@ func appendTextHeader(dst []byte, name, text string) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// foldable tells whether text can stand as it is: ASCII, no white space that folding would eat, nothing
+// foldable reports whether text can stand as it is: ASCII, no white space that folding would eat, nothing
 // that looks like an encoded word, no run too long for a line.
 func foldable(text string) bool {
 	if !octets.Plain(text) || text[0] == ' ' || text[len(text)-1] == ' ' ||
@@ -98,7 +98,7 @@ func appendWords(dst []byte, text string, col int, phrase bool) ([]byte, int) {
 			dst = append(dst, "\r\n "...)
 			col = 1
 		} else if col+over+12 > softLine {
-			dst = append(dst[:len(dst)-1], "\r\n "...) // the caller left a space behind the colon
+			dst = append(dst[:len(dst)-1], "\r\n "...) // the caller left a space after the colon
 			col = 1
 		}
 		room := min(wordMax, softLine-col) - over
@@ -119,7 +119,7 @@ func appendWords(dst []byte, text string, col int, phrase bool) ([]byte, int) {
 	return dst, col
 }
 
-// wordFit is the number of octets, in whole characters, that fit into room once encoded; at least one character.
+// wordFit returns the number of octets, in whole characters, that fit into room once encoded; at least one character.
 func wordFit(text string, room int, q, phrase bool) int {
 	n, used := 0, 0
 	for n < len(text) {
@@ -137,7 +137,7 @@ func wordFit(text string, room int, q, phrase bool) int {
 	return n
 }
 
-// wordsQ chooses the shorter of the two encodings.
+// wordsQ reports whether Q is at most as long as B.
 func wordsQ(text string, phrase bool) bool {
 	return qLen(text, phrase) <= base64.StdEncoding.EncodedLen(len(text))
 }

@@ -13,7 +13,7 @@ import (
 
 // Ident writes and reads the names that bind a mail to its recipient row: the Message-ID, the bounce address
 // (VERP) and the mailto unsubscribe address. Each is a pair of numbers and a MAC, in lower-case base32, so
-// the same pair gives the same name for ever and nobody else can make one. Safe for concurrent use.
+// the same pair always gives the same name, and only the key can make one. It is safe for concurrent use.
 type Ident struct {
 	macs sync.Pool // of *identMAC
 }
@@ -25,7 +25,7 @@ type identMAC struct {
 	sum [sha256.Size]byte
 }
 
-// Track is the token of a link of a mail (no from 1 on), or of its pixel (0).
+// Track returns the token of a link of a mail (no from 1 on), or of its pixel (0).
 func (n *Ident) Track(job, seq, no int64) string { return string(n.appendTrack(nil, job, seq, no)) }
 
 func (n *Ident) appendTrack(dst []byte, job, seq, no int64) []byte {
@@ -47,7 +47,7 @@ const (
 	kindTrack       = 't'
 )
 
-// MAC lengths in octets: 128 bits make the Message-ID (mail.md: at least 128), 80 the local parts, which
+// MAC lengths in octets: 128 bits make the Message-ID (at least 128 are needed), 80 the local parts, which
 // have 64 octets in all (RFC 5321 section 4.5.3.1.1).
 const (
 	messageMAC = 16
@@ -56,13 +56,13 @@ const (
 
 var nameEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// NewIdent takes a key of 32 octets that is used for nothing else and never changes.
+// NewIdent returns an Ident of a key of 32 octets, which must be used for nothing else and never change.
 func NewIdent(key []byte) *Ident {
 	key = append([]byte(nil), key...)
 	return &Ident{macs: sync.Pool{New: func() any { return &identMAC{Hash: hmac.New(sha256.New, key)} }}}
 }
 
-// Message is the token of the Message-ID for recipient seq of job number job.
+// Message returns the token of the Message-ID for recipient seq of job number job.
 func (n *Ident) Message(job, seq int64) string { return string(n.AppendMessage(nil, job, seq)) }
 
 // AppendMessage appends what Message returns to dst.
@@ -81,10 +81,10 @@ func (n *Ident) ParseMessage(id string) (job, seq int64, ok bool) {
 	return v[0], v[1], ok
 }
 
-// Bounce is the local part of MAIL FROM: b+<id>.<mac>.
+// Bounce returns the local part of MAIL FROM: b+<id>.<mac>.
 func (n *Ident) Bounce(job, seq int64) string { return n.local(kindBounce, job, seq) }
 
-// Unsubscribe is the local part of the mailto address in List-Unsubscribe: u+<id>.<mac>.
+// Unsubscribe returns the local part of the mailto address in List-Unsubscribe: u+<id>.<mac>.
 func (n *Ident) Unsubscribe(job, seq int64) string { return n.local(kindUnsubscribe, job, seq) }
 
 // ParseLocal reads the local part of a bounce (kind 'b') or unsubscribe (kind 'u') address, in any case.
@@ -146,7 +146,7 @@ func (h *identMAC) mac(kind byte, id []byte) []byte {
 	return h.Sum(h.sum[:0])
 }
 
-// parse reads as many numbers as there is room for, no more and no fewer.
+// parse reads a name into numbers. It reports whether the key made the name, with exactly that many numbers.
 func (n *Ident) parse(name string, kind byte, mac int, numbers []int64) (ok bool) {
 	cut := len(name) - nameEncoding.EncodedLen(mac)
 	if cut < 1 || len(name) > 80 {

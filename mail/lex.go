@@ -44,7 +44,7 @@ func (s *source) fail(pos int, format string, args ...any) error {
 }
 
 // lex cuts a template into tokens. raw blocks become text, comments nothing; a dash at the inner side of a
-// brace trims the white space beside it.
+// brace trims the white space next to it.
 func lex(src *source) ([]token, error) {
 	if len(src.text) > maxTemplate {
 		return nil, src.fail(0, "the template is longer than %d octets", maxTemplate)
@@ -121,7 +121,7 @@ func nextOpen(s string, from int) int {
 	}
 }
 
-// braces returns what stands between the braces that open at pos, and the octet behind them. Quoted texts
+// braces returns what stands between the braces that open at pos, and the index after them. Quoted texts
 // may hold closing braces.
 func (s *source) braces(pos int) (body string, end int, err error) {
 	closing := "}}"

@@ -19,7 +19,7 @@ type Address struct {
 // same bytes.
 type Message struct {
 	From, To Address
-	// ReplyTo is left out where its Email is empty.
+	// ReplyTo is left out if its Email is empty.
 	ReplyTo Address
 	Subject string
 	// Text and HTML are the parts, in UTF-8 with any line ends; HTML may be empty.
@@ -27,11 +27,11 @@ type Message struct {
 	// Date is the time of sending; its zone is kept.
 	Date time.Time
 	// MessageID is the token left of the at sign, at least 128 bits of it unforgeable (Ident.Message); the
-	// domain of From is put behind it. The boundary is made of it too.
+	// domain of From is put after it. The boundary is made of it, too.
 	MessageID string
 }
 
-// ErrMessage is what Compose returns for a message that cannot be written safely.
+// ErrMessage is returned by Compose for a message that can't be written safely.
 var ErrMessage = errors.New("message not fit to send")
 
 // Compose appends the message to dst (RFC 5322, MIME): CRLF lines of 7-bit text, none above 76 octets in the
@@ -77,7 +77,7 @@ func (m *Message) check() error {
 	return nil
 }
 
-// tokenOnly accepts what may be a Message-ID's left part and a boundary (RFC 2046 section 5.1.1: 70 at most, with
+// tokenOnly reports whether s may be a Message-ID's left part and a boundary (RFC 2046 section 5.1.1: 70 at most, with
 // its two characters in front).
 func tokenOnly(s string) bool {
 	for i := 0; i < len(s); i++ {
@@ -89,6 +89,7 @@ func tokenOnly(s string) bool {
 	return len(s) >= 16 && len(s) <= 64
 }
 
+// domainOf returns the domain of an address.
 func domainOf(email string) string { return email[strings.LastIndexByte(email, '@')+1:] }
 
 func appendDate(dst []byte, at time.Time) []byte {

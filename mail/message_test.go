@@ -26,7 +26,7 @@ var (
 	lowerHex    = regexp.MustCompile(`=[0-9A-Fa-f]{0,1}[a-f]|=[a-f][0-9A-Fa-f]`)
 )
 
-// checkWire holds a message against mail.md section 1.1: octets and lines.
+// checkWire checks the octets and lines of a message.
 func checkWire(t *testing.T, raw []byte) {
 	t.Helper()
 	if !bytes.HasSuffix(raw, []byte("\r\n")) {

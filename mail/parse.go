@@ -36,7 +36,7 @@ type block struct {
 	token   token
 	begin   htmlContext // where its branches begin
 	end     *htmlContext
-	test    int   // the opUnless to be given its target, -1 behind else
+	test    int   // the opUnless to be given its target, -1 after else
 	exits   []int // jumps to the end
 	hasElse bool
 }

@@ -14,7 +14,7 @@ import (
 // valid text exchanges.
 const (
 	markOpen, markClose = '\uFDD0', '\uFDD1'
-	markTag             = 't' // behind markOpen: the mark of a block tag
+	markTag             = 't' // after markOpen: the mark of a block tag
 	markURL             = 'u' // a placeholder inside a URL
 )
 
@@ -100,7 +100,8 @@ func HTMLToText(src string) string {
 	}
 }
 
-// imagesWithoutAlt counts the images that say nothing to whoever does not see them. An empty alt says that there is nothing to say.
+// imagesWithoutAlt counts the images that say nothing to readers who do not see them. An empty alt says that there is
+// nothing to say.
 func imagesWithoutAlt(src string) (n int) {
 	z := html.NewTokenizer(strings.NewReader(src))
 	for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
@@ -186,7 +187,7 @@ func blankRune(r rune) bool {
 	return r == ' ' || r == '\t' || r == '\n' || r == '\r' || r == '\f' || r == '\u00a0'
 }
 
-// dropZeroWidth cuts the padding that authors put behind a preheader.
+// dropZeroWidth cuts the padding that authors put after a preheader.
 func dropZeroWidth(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch r {
@@ -295,7 +296,7 @@ func (w *plainWriter) open(t *html.Token) {
 	}
 }
 
-// impliedEnd: a body ends the head, and a block ends a paragraph, without an end tag.
+// impliedEnd reports whether next ends open without an end tag: a body ends the head, a block ends a paragraph.
 func impliedEnd(open, next atom.Atom) bool {
 	return open == atom.Head && next == atom.Body || open == atom.P && breaksAround(next) > 0
 }
@@ -342,7 +343,7 @@ func (w *plainWriter) close(a atom.Atom) {
 	}
 }
 
-// endLink writes the URL behind its text, or in its place.
+// endLink writes the URL after its text, or in its place.
 func (w *plainWriter) endLink() {
 	if !w.inLink {
 		return
@@ -381,7 +382,7 @@ func (w *plainWriter) finish() string {
 	return w.b.String() + "\n"
 }
 
-// breaksAround is the number of line ends before and behind an element.
+// breaksAround returns the number of line ends before and after an element.
 func breaksAround(a atom.Atom) int {
 	switch a {
 	case atom.P, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Blockquote, atom.Table, atom.Dl, atom.Figure:
@@ -393,7 +394,7 @@ func breaksAround(a atom.Atom) int {
 	return 0
 }
 
-// hidden finds what a reader doesn't see.
+// hidden reports whether a reader doesn't see an element.
 func hidden(t *html.Token) bool {
 	switch t.DataAtom {
 	case atom.Script, atom.Style, atom.Head, atom.Title, atom.Template, atom.Noframes, atom.Iframe, atom.Object, atom.Svg:

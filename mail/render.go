@@ -26,7 +26,7 @@ func (t *Template) begin(v *Vars) render {
 	return r
 }
 
-// next is the step behind node n at pc.
+// next returns the step after node n at pc.
 func (r *render) next(n *node, pc int) int {
 	if n.op == opJump || n.op == opUnless && !r.holds(&n.cond) {
 		return n.target

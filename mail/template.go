@@ -98,7 +98,7 @@ func Compile(part Part, field, src string) (*Template, error) {
 // Warnings tell of things that are allowed and probably not meant.
 func (t *Template) Warnings() []string { return t.warnings }
 
-// Append renders the template for one recipient behind dst.
+// Append appends the template, rendered for one recipient, to dst.
 func (t *Template) Append(dst []byte, v *Vars) ([]byte, error) {
 	start := len(dst)
 	run := t.begin(v)

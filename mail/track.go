@@ -35,11 +35,11 @@ func (t *Tracker) append(dst []byte, n int) []byte {
 	return t.Ident.appendTrack(dst, t.Job, t.Seq, t.Links[n-1])
 }
 
-// Where pixel and links lead to, behind the origin; the token follows.
+// Where pixel and links lead to, after the origin; the token follows.
 const (
 	PixelPath = "/t/o/"
 	ClickPath = "/t/c/"
-	PixelName = ".gif" // behind the pixel's token
+	PixelName = ".gif" // after the pixel's token
 )
 
 // maxTarget is the longest address that is tracked, in octets.
@@ -48,7 +48,7 @@ const maxTarget = 4096
 // Links are the addresses that links of the mail lead to by way of ours, each once.
 func (b *Bulk) Links() []string { return b.links }
 
-// pixelTokens is an image that nobody sees.
+// pixelTokens returns an invisible image.
 func pixelTokens(origin string) []token {
 	src := &source{"built-in", ""}
 	return []token{
@@ -72,11 +72,11 @@ type linkFinder struct {
 	found    []place
 }
 
-// place is a piece of a text token.
+// place is a piece of a text token, from inclusive to exclusive.
 type place struct{ token, from, to int }
 
-// trackLinks puts tokens into the links of an HTML template, and lists the addresses that they had. Left alone are links
-// with placeholders (those of unsubscribing, among others), of other schemes, and those that say so.
+// trackLinks puts tokens into the links of an HTML template, and lists the addresses that they had. Left alone are
+// links with placeholders (those of unsubscribing, among others), of other schemes, and those that say so.
 func trackLinks(tokens []token, origin string) (out []token, links []string) {
 	f := linkFinder{}
 	for i := range tokens {
@@ -110,7 +110,7 @@ func trackLinks(tokens []token, origin string) (out []token, links []string) {
 	return out, links
 }
 
-// trackable is the address that an href means; empty where it is none that is tracked.
+// trackable returns the address that an href means, empty if it is none that is tracked.
 func trackable(value string) string {
 	target := strings.TrimSpace(html.UnescapeString(value))
 	u, err := url.Parse(target)

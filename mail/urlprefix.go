@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// urlPrefix is what is known of the beginning of a URL in an attribute, as far as it decides the URL's scheme: one text or, after
-// branches that differ, several in order, separated by NUL. A placeholder stands in a text as urlValue. The empty text is a URL
-// that has not begun.
+// urlPrefix is what is known of the beginning of a URL in an attribute, as far as it decides the URL's scheme: one
+// text or, after branches that differ, several in order, separated by NUL. A placeholder stands in a text as
+// urlValue. The empty text is a URL that has not begun.
 type urlPrefix string
 
 // What a text becomes as soon as its scheme is known.
@@ -117,8 +117,8 @@ func (u urlPrefix) forged() bool {
 	return false
 }
 
-// urlSchemeOf returns the text itself where its scheme is not known yet. A character reference at its end that more text may
-// go on with is not read unless the text has ended.
+// urlSchemeOf returns the text itself where its scheme is not known yet. A character reference at its end that more
+// text may go on with is not read unless the text has ended.
 func urlSchemeOf(text string, ended bool) string {
 	static := text
 	if !ended {

@@ -26,8 +26,8 @@ type value struct {
 
 func textValue(s string) value { return value{kindString, s} }
 
-// truthy: missing, null, false, the empty text and the empty list are false. (Liquid takes "" as true; a
-// reader without a name should still get the else branch.)
+// truthy reports whether v counts as true: all but missing, null, false, the empty text and the empty list. (Liquid
+// takes "" as true, but a reader without a name should get the else branch.)
 func (v value) truthy() bool {
 	switch v.kind {
 	case kindString:
@@ -43,7 +43,7 @@ func (v value) truthy() bool {
 	return false
 }
 
-// text is the value as it is printed: lists as their items joined by a comma, objects not at all.
+// text returns the value as it is printed: lists as their items joined by a comma, objects not at all.
 func (v value) text() string {
 	switch v.kind {
 	case kindString, kindNumber, kindBool:
@@ -61,8 +61,8 @@ func (v value) text() string {
 	return ""
 }
 
-// equal compares texts as texts and numbers as numbers; a text that reads as a number equals it (an imported
-// column is text). A missing value equals nil, and the empty text.
+// equal reports whether v equals o: texts as texts, numbers as numbers; a text that reads as a number equals it,
+// because an imported column is text. A missing value equals nil, and the empty text.
 func (v value) equal(o value) bool {
 	switch {
 	case v.kind == kindNone || o.kind == kindNone:
@@ -75,7 +75,7 @@ func (v value) equal(o value) bool {
 	return v.kind == o.kind && v.s == o.s
 }
 
-// contains looks for o as an item of a list or as a piece of a text.
+// contains reports whether o is an item of a list or a piece of a text.
 func (v value) contains(o value) bool {
 	switch v.kind {
 	case kindString:
@@ -91,8 +91,8 @@ func (v value) contains(o value) bool {
 	return false
 }
 
-// jsonLookup walks path through JSON text. It never fails: whatever is not there, or is no JSON, is missing.
-// Nothing is parsed but the way to the value.
+// jsonLookup returns the value at a path in JSON text, the missing value if there is none or the text is no JSON. It
+// parses only what leads to the value.
 func jsonLookup(raw string, path []string) value {
 	raw = trimJSON(raw)
 	for _, key := range path {
@@ -207,7 +207,7 @@ func walkItems(raw string, f func(string) bool) {
 	}
 }
 
-// jsonEnd is the end of the value that begins at i, found without recursion; i itself where none begins.
+// jsonEnd returns the end of the value that begins at i, found without recursion; i itself where none begins.
 func jsonEnd(s string, i int) int {
 	depth := 0
 	for j := i; j < len(s); {

@@ -48,7 +48,7 @@ func Certificate(host string) (tls.Certificate, *x509.CertPool, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: cert}, pool, nil
 }
 
-// auth is the server's side of AUTH (RFC 4954).
+// auth is the server's side of AUTH (RFC 4954). It reports whether the connection goes on.
 func (c *session) auth(arg string) bool {
 	name, initial, _ := strings.Cut(arg, " ")
 	var ok bool
@@ -77,7 +77,7 @@ func (c *session) auth(arg string) bool {
 	return c.write("235 2.7.0 welcome")
 }
 
-// password of a user; one that nobody can send for unknown users.
+// password returns that of a user; for unknown users one that can't be sent.
 func (c *session) password(user string) string {
 	if p, ok := c.server.script.Users[user]; ok {
 		return p
@@ -98,7 +98,7 @@ func decode(s string) []byte {
 	return b
 }
 
-// scram is RFC 5802 from the server's side.
+// scram is the server's side of SCRAM (RFC 5802). It reports whether the client proved the password.
 func (c *session) scram(first string) bool {
 	bare, ok := strings.CutPrefix(first, "n,,")
 	user, nonce, ok2 := strings.Cut(strings.TrimPrefix(bare, "n="), ",r=")

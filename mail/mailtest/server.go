@@ -215,7 +215,7 @@ func (c *session) event(verb, arg string) Action {
 	return s.script.On(e)
 }
 
-// answer replies to an event as the script wants; false when the connection is over.
+// answer replies to an event as the script wants, and reports whether the connection is still open.
 func (c *session) answer(verb, arg, usual string) bool {
 	_, open := c.reply(c.event(verb, arg), usual)
 	return open

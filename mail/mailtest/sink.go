@@ -23,7 +23,7 @@ type Record struct {
 	Data []byte `json:"data,omitempty"`
 }
 
-// SinkOptions choose what a Sink does beside counting.
+// SinkOptions choose what a Sink does in addition to counting.
 type SinkOptions struct {
 	Records bool          // keep a Record of each message
 	Watch   string        // keep a Record of those to addresses with this ending; empty: of none
@@ -92,7 +92,8 @@ func (s *Sink) Close() error {
 }
 
 // Control serves a parent process: it writes the address as the first line, and answers each line "stats" with
-// {"count", "bytes", "last"} (when the last message came, in Unix nanoseconds) and each line "records" with an array of Record, until in ends.
+// {"count", "bytes", "last"} (when the last message came, in Unix nanoseconds) and each line "records" with an array
+// of Record, until in ends.
 func (s *Sink) Control(in io.Reader, out io.Writer) error {
 	if _, err := fmt.Fprintln(out, s.Addr()); err != nil {
 		return err
@@ -159,7 +160,7 @@ func (c *sinkConn) serve() {
 	}
 }
 
-// fill reads more, after all answers that are due went out.
+// fill reads more, after sending all answers that are due. It reports whether the connection is still open.
 func (c *sinkConn) fill() bool {
 	if len(c.out) > 0 {
 		if c.sink.opts.Delay > 0 {
@@ -224,7 +225,7 @@ func (c *sinkConn) command(line []byte) bool {
 
 var finalDot = []byte("\r\n.\r\n")
 
-// data reads up to the final dot; the whole message stands in the buffer then.
+// data reads up to the final dot, the whole message into the buffer. It reports whether the connection is still open.
 func (c *sinkConn) data() bool {
 	for seen := 0; ; {
 		from := max(0, seen-len(finalDot))

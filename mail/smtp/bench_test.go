@@ -80,7 +80,7 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-func benchmarkDeliver(b *testing.B, s *Client, lanes int, count func() int64) {
+func benchmarkDeliver(b *testing.B, s *Client, connections int, count func() int64) {
 	data := bytes.Repeat([]byte("0123456789012345678901234567890123456789012345678901234567890123456789\r\n"), 90)
 	var left atomic.Int64
 	left.Store(int64(b.N))
@@ -89,7 +89,7 @@ func benchmarkDeliver(b *testing.B, s *Client, lanes int, count func() int64) {
 	b.ReportAllocs()
 	before := cpuTime()
 	b.ResetTimer()
-	for range lanes {
+	for range connections {
 		wg.Go(func() {
 			e := [2]Envelope{}
 			n := 0

@@ -16,8 +16,9 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// TestSilenceBehindSTARTTLS: a relay that says nothing more once TLS stands costs a lane no more time than any other.
-func TestSilenceBehindSTARTTLS(t *testing.T) {
+// TestSilenceAfterSTARTTLS: a relay that stops answering after STARTTLS is given up after the same timeouts as any
+// other.
+func TestSilenceAfterSTARTTLS(t *testing.T) {
 	for _, silent := range []string{"EHLO", "MAIL"} {
 		synctest.Test(t, func(t *testing.T) {
 			cert, roots, err := mailtest.Certificate("relay.test")
@@ -41,7 +42,7 @@ func TestSilenceBehindSTARTTLS(t *testing.T) {
 	}
 }
 
-// silentRelay answers until a verb that comes behind STARTTLS, and then never again.
+// silentRelay answers until a verb that comes after STARTTLS, and then never again.
 func silentRelay(nc net.Conn, config *tls.Config, verb string) {
 	defer nc.Close()
 	_, _ = io.WriteString(nc, "220 relay.test\r\n")

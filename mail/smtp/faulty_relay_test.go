@@ -10,9 +10,9 @@ import (
 	"newsletterd/mail/mailtest"
 )
 
-// TestClientFlaky sends 400 mails over 8 lanes past a server that fails in every way it can, and tries again
-// what did not get through: nobody is lost, and a second copy only follows an ambiguous end.
-func TestClientFlaky(t *testing.T) {
+// TestClientFaultyRelay sends 1,200 mails in 8 sessions to a server that fails in every way it can, and tries again
+// what did not get through: each arrives, and a second copy only follows an ambiguous outcome.
+func TestClientFaultyRelay(t *testing.T) {
 	var mu sync.Mutex
 	rnd := rand.New(rand.NewPCG(1, 2))
 	actions := []mailtest.Action{
@@ -30,7 +30,7 @@ func TestClientFlaky(t *testing.T) {
 		}
 		return a
 	}})
-	const all = 1200 // so many that some are ambiguous, however the lanes take turns
+	const all = 1200 // so many that some are ambiguous, however the sessions take turns
 	todo := make([]string, 0, all)
 	for i := range cap(todo) {
 		todo = append(todo, to(i))
@@ -69,9 +69,9 @@ func TestClientFlaky(t *testing.T) {
 	}
 	for round := 0; len(todo) > 0 && round < 1000; round++ {
 		var wg sync.WaitGroup
-		for lane := range 8 {
+		for i := range 8 {
 			wg.Go(func() {
-				_ = (&Client{Addr: s.Addr(), NoPipelining: lane == 0, MaxMails: 20}).Deliver(t.Context(), src())
+				_ = (&Client{Addr: s.Addr(), NoPipelining: i == 0, MaxMails: 20}).Deliver(t.Context(), src())
 			})
 		}
 		wg.Wait()

@@ -10,7 +10,8 @@ import (
 	"newsletterd/core"
 )
 
-// hostile are templates that hang, exhaust or break into other engines. Those with a word are refused where the word says.
+// hostile are templates that hang, exhaust or break into other engines. Those with a word are refused where the word
+// says.
 var hostile = []struct {
 	name, html, word string
 }{
@@ -69,7 +70,8 @@ func tried(html string) (time.Duration, error) {
 	return time.Since(began), err
 }
 
-// None takes much longer than a letter of the same length does on this machine; what is quadratic takes a thousand times as long.
+// None takes much longer than a letter of the same length does on this machine; what is quadratic takes a thousand
+// times as long.
 func TestHostileTemplates(t *testing.T) {
 	letter, err := tried(strings.Repeat("<p>Some <b>words</b> of a letter, as long as it may be.</p>\n", 17_000))
 	if err != nil {
