@@ -85,7 +85,7 @@ type EndpointTest struct {
 const TestEventType = "webhook.test"
 
 // Test posts a test event to an endpoint once, also to one that is switched off, and keeps what came of it in the
-// endpoint's log. core.ErrNotFound.
+// endpoint's log. It returns core.ErrNotFound where there is no such endpoint.
 func (p *EndpointPoster) Test(ctx context.Context, endpointID string) (t EndpointTest, err error) {
 	endpoint, err := p.store.Endpoint(ctx, endpointID)
 	if err != nil {

@@ -1,7 +1,6 @@
 package worker_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -24,25 +23,7 @@ type busy struct {
 	refused, taken, others int
 }
 
-func (b *busy) Deliver(ctx context.Context, src *smtp.Source) error {
-	for {
-		e, ok := src.Next(ctx, true)
-		if !ok {
-			return nil
-		}
-		if !src.Commit(e) {
-			src.Done(e, smtp.Outcome{})
-			continue
-		}
-		o := b.judge(e.To)
-		src.Done(e, o)
-		if o.Result == smtp.Untouched {
-			return &smtp.RelayError{Fault: smtp.FaultRefused, Stage: "RCPT", Code: o.Code, Enhanced: o.Enhanced}
-		}
-	}
-}
-
-func (b *busy) judge(to string) smtp.Outcome {
+func (b *busy) answer(to string, _ int) smtp.Outcome {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !strings.HasSuffix(to, "@busy.example") {
@@ -71,7 +52,7 @@ func (b *busy) figures() (refused, taken, others int) {
 func TestAThrottlingDestinationIsSlowedDown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := &busy{limit: 8, reply: smtp.Outcome{Result: smtp.Later, Code: 451, Enhanced: "4.7.500", Text: "server busy"}}
-		h := newHouse(t, b)
+		h := newHouse(t, &script{answer: b.answer})
 		h.opts.Limits.PerSecond = 80
 		h.mixedList(2000)
 		h.start()
@@ -136,7 +117,7 @@ func TestAThrottlingDestinationThatHangsUp(t *testing.T) {
 			Result: smtp.Untouched, Code: 421, Enhanced: "4.7.0",
 			Text: "too many mails",
 		}}
-		h := newHouse(t, b)
+		h := newHouse(t, &script{answer: b.answer})
 		h.opts.Limits.PerSecond, h.opts.Connections = 20, 1
 		h.mixedList(1000)
 		h.start()
