@@ -176,6 +176,7 @@ var conformance = []struct {
 }
 
 func TestConformance(t *testing.T) {
+	sideBySide(t)
 	d := start(t, nil)
 	u := addTestUser(t, d, "ann@example.org")
 	for _, c := range conformance {

@@ -15,6 +15,7 @@ import (
 // TestGuides runs the commands that the guides show, as a reader would copy them: all blocks marked sh, in one shell,
 // from top to bottom, next to a daemon on the defaults. An HTTP status of 400 and above ends the shell with an error.
 func TestGuides(t *testing.T) {
+	sideBySide(t)
 	for _, tool := range []string{"bash", "curl", "jq", "openssl"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("the guides need %s, which isn't installed here", tool)
@@ -22,6 +23,7 @@ func TestGuides(t *testing.T) {
 	}
 	for _, guide := range []string{"quick-start.md", "api.md", "backup.md", "configuration.md", "mail.md"} {
 		t.Run(guide, func(t *testing.T) {
+			sideBySide(t)
 			text, err := os.ReadFile(filepath.Join("../../docs", guide))
 			if err != nil {
 				t.Fatal(err)

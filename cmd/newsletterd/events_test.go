@@ -126,6 +126,7 @@ func (c *commander) join(listID string, email core.Email) {
 
 // What a receiver refuses for good is a dead letter: the command shows it with the reason, and sends it again.
 func TestDeadLettersByCommand(t *testing.T) {
+	sideBySide(t)
 	l := newListener(t)
 	l.say(http.StatusUnprocessableEntity)
 	c := &commander{T: t, running: start(t, func(cfg *config.Config) { cfg.Webhooks.SendURL = l.URL })}
@@ -159,6 +160,7 @@ func TestDeadLettersByCommand(t *testing.T) {
 
 // Who bounced on one list alone is listed without the list, too.
 func TestBouncesAreListed(t *testing.T) {
+	sideBySide(t)
 	c := &commander{T: t, running: start(t, func(*config.Config) {})}
 	tenant, list := c.list()
 	bounced := core.Event{
@@ -188,6 +190,7 @@ func TestBouncesAreListed(t *testing.T) {
 // A tenant's own receiver hears events, through the guard: an address that is not public only by its exact host and
 // port, and never by a redirect.
 func TestEndpointByCommand(t *testing.T) {
+	sideBySide(t)
 	l := newListener(t)
 	allow := strings.TrimPrefix(l.URL, "http://")
 	c := &commander{T: t, running: start(t, func(cfg *config.Config) { cfg.Webhooks.Allow = []string{allow} })}

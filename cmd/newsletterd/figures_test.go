@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -304,16 +303,6 @@ func atMost[N ~int | ~int64](f *figures, all, part N) N {
 		return part
 	}
 	return all
-}
-
-// freeAddr returns a free address of loopback.
-func freeAddr(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // TestFigures prints the figures of this machine.

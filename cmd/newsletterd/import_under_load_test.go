@@ -88,6 +88,7 @@ func (f *figures) open() *store.Store {
 // An import by the command line while a daemon is under load: no request fails, and the daemon's caches see what the
 // command line changed. `make torture` imports 100,000 rows and prints how long requests took.
 func TestImportUnderLoad(t *testing.T) {
+	sideBySide(t)
 	f := newFigures(t)
 	if f.n = 3000; os.Getenv(tortureEnv) != "" {
 		f.n = 100_000
@@ -127,6 +128,7 @@ func (f *figures) subscribeStatus() int {
 
 // SIGTERM under load: what was acknowledged is there afterwards, what was accepted was answered, one file is left.
 func TestTerminatedUnderLoad(t *testing.T) {
+	sideBySide(t)
 	rounds := 2
 	if os.Getenv(tortureEnv) != "" {
 		rounds = 100

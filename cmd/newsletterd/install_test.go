@@ -12,6 +12,7 @@ import (
 // TestTortureInstallationOfREADME runs the lines of README that set up a machine, mail and bring a backup back, with a
 // program built as `make release` builds it (in `make torture`; else the test binary stands in for it).
 func TestTortureInstallationOfREADME(t *testing.T) {
+	sideBySide(t)
 	for _, tool := range []string{"bash", "curl", "jq", "sed", "cmp"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("SKIPPED: README needs %s here", tool)

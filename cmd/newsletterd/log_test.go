@@ -57,6 +57,7 @@ func TestLogForms(t *testing.T) {
 
 // What the log masks by its name must be a secret: a figure under such a name would be lost.
 func TestLogNamesNoFigureAsASecret(t *testing.T) {
+	sideBySide(t)
 	for _, f := range sourceFiles(t) {
 		if f.test() {
 			continue

@@ -59,6 +59,7 @@ func panelsStandApart(t *testing.T, dashboard []byte) {
 
 // Each metric that the dashboard asks for exists; those of ours that it leaves out are told.
 func TestDashboard(t *testing.T) {
+	sideBySide(t)
 	r := start(t, nil)
 	if res, err := http.Get("http://" + r.listener.Addr().String() + "/healthz"); err != nil {
 		t.Fatal(err)
@@ -100,6 +101,7 @@ func TestDashboard(t *testing.T) {
 
 // TestAudit: who changed what is in the log of the daemon, also by whom a user was changed.
 func TestAudit(t *testing.T) {
+	sideBySide(t)
 	r := start(t, nil)
 	token := operatorToken(t, r)
 	req, _ := http.NewRequestWithContext(t.Context(), "POST", "http://"+r.listener.Addr().String()+"/api/admin/tenants",

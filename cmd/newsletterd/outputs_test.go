@@ -79,6 +79,7 @@ var console = regexp.MustCompile("(?s)```console\n\\$ ([^\n]*)\n(.*?)```\n")
 // TestOutputsOfTheGuide runs the commands whose output docs/operation.md shows, and compares: all but figures, and what
 // depends on the machine (clock, disk), must be as it is there. UPDATE_GUIDES=1 writes them anew.
 func TestOutputsOfTheGuide(t *testing.T) {
+	sideBySide(t)
 	metricsURL, run := installed(t)
 	update := os.Getenv("UPDATE_GUIDES") != ""
 	text, err := os.ReadFile(operationGuide)

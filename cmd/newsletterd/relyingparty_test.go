@@ -170,6 +170,7 @@ func (v *visitor) goOn(rp *relyingParty, at *url.URL, page string) url.Values {
 
 // Code flow with PKCE, id token, userinfo, refresh and single sign-on, by coreos/go-oidc and x/oauth2.
 func TestRelyingParty(t *testing.T) {
+	sideBySide(t)
 	d := start(t, nil)
 	u := addTestUser(t, d, "ann@example.org")
 	for name, change := range map[string]func(*core.ClientInput){
@@ -237,6 +238,7 @@ func (rp *relyingParty) checkIDToken(t *testing.T, tokens *oauth2.Token, u core.
 // Behind a reverse proxy that ends TLS and lies about the host, every address that leaves the daemon is the configured
 // one.
 func TestReverseProxy(t *testing.T) {
+	sideBySide(t)
 	const public = "https://news.example.org"
 	d := start(t, func(c *config.Config) { c.Server.PublicURL = public })
 	addTestUser(t, d, "ann@example.org")

@@ -171,6 +171,7 @@ func (a *remoteServices) sendOnly() {
 
 // Two daemons, one the member service and one the send service: what happens on either side is known on the other.
 func TestTwoDaemonsAgree(t *testing.T) {
+	sideBySide(t)
 	a := newRemoteServices(t)
 	for _, email := range []core.Email{"ann@example.org", "bob@example.org", "cee@example.org", "dan@example.org"} {
 		a.join(email)
@@ -219,6 +220,7 @@ func TestTwoDaemonsAgree(t *testing.T) {
 
 // The secret by which the daemon posts to itself is replaced, again and again, while events go: none is lost.
 func TestSecretsChangeWithoutALoss(t *testing.T) {
+	sideBySide(t)
 	d := start(t, nil)
 	list := readersList(t, d, "Acme", core.ListInput{Name: new("News")})
 	ctx, stop := context.WithCancel(t.Context())

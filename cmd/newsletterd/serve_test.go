@@ -106,6 +106,7 @@ func get(t *testing.T, client *http.Client, url string) (int, string) {
 }
 
 func TestServeAndStop(t *testing.T) {
+	sideBySide(t)
 	d := start(t, func(c *config.Config) { c.Metrics.Pprof = true })
 	base, client := "http://"+d.listener.Addr().String(), &http.Client{Transport: &http.Transport{}}
 	if d.cfg.Origin() != base {
@@ -221,6 +222,7 @@ func TestFailedStartsLeaveNothingOpen(t *testing.T) {
 
 // With a certificate the daemon speaks https, and reaches itself for its webhooks by that very certificate.
 func TestServeTLS(t *testing.T) {
+	sideBySide(t)
 	cert, key := selfSigned(t)
 	d := start(t, func(c *config.Config) { c.Server.TLSCert, c.Server.TLSKey = cert, key })
 	if !strings.HasPrefix(d.cfg.Origin(), "https://") {
@@ -270,6 +272,7 @@ func selfSigned(t *testing.T) (cert, key string) {
 
 // On a public address the start names what is rarely meant.
 func TestAdvice(t *testing.T) {
+	sideBySide(t)
 	d := start(t, func(c *config.Config) { c.Server.PublicURL = "https://news.example.org" })
 	tenant, err := core.NewTenant(core.TenantInput{Name: new("Acme")}, now())
 	if err != nil {
@@ -330,6 +333,7 @@ func TestMasterKeyFile(t *testing.T) {
 
 // [send] duplicate_guard refuses a request that is sent again; without it each request is a job of its own.
 func TestDuplicateGuard(t *testing.T) {
+	sideBySide(t)
 	for guard, want := range map[config.Duration]int{0: http.StatusOK, config.Duration(time.Hour): http.StatusConflict} {
 		d := start(t, func(c *config.Config) { c.Send.DuplicateGuard = guard })
 		tenant, err := core.NewTenant(core.TenantInput{Name: new("Acme")}, now())

@@ -70,6 +70,7 @@ func presented(t *testing.T, addr, name string) *x509.Certificate {
 
 // TestCertificateIsReadAgain: changed files take effect at SIGHUP, and files that can't be read leave the one before.
 func TestCertificateIsReadAgain(t *testing.T) {
+	sideBySide(t)
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	writeCertificate(t, cert, key, 1)

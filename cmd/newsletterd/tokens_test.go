@@ -83,6 +83,7 @@ func profileWith(t testing.TB, d *running, token string) (status int, challenge 
 // RFC 6750 section 3, RFC 8725 section 3, RFC 9068 section 4: whatever is wrong with a token, the answer is 401 and the
 // same challenge.
 func TestForgedTokens(t *testing.T) {
+	sideBySide(t)
 	d := start(t, nil)
 	addTestUser(t, d, "ann@example.org")
 	good := logIn(t, d, "ann@example.org")
@@ -164,6 +165,7 @@ func TestForgedTokens(t *testing.T) {
 
 // One refresh token used twelve times at once has one successor; used again after the grace it ends the family.
 func TestParallelRefreshes(t *testing.T) {
+	sideBySide(t)
 	tried := 0
 	defer coretest.Held(t, 18, &tried, "uses of a refresh token at once")
 	d := start(t, func(c *config.Config) { c.Auth.RefreshGrace = config.Duration(time.Second) })

@@ -83,6 +83,7 @@ func (f *fault) answer(e mailtest.Event) mailtest.Action {
 // each second mail is the same message, and there are no more of them than the window allows for each kill, except
 // those whose reply the relay did not send.
 func TestKilledAmongFaults(t *testing.T) {
+	sideBySide(t)
 	kills, terms, n := tortureCount("KILLS", 2, 50), tortureCount("TERMS", 1, 20), tortureCount("RECIPIENTS", 1500, 20_000)
 	f := &fault{seen: map[string]bool{}, defers: os.Getenv(tortureEnv) != ""}
 	server, err := mailtest.NewServer(mailtest.Script{On: f.answer})

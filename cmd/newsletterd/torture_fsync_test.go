@@ -18,6 +18,7 @@ import (
 // TestTortureSyncedBeforeAcknowledged reads off strace that each write is synced to the -wal before its answer goes
 // out: a power loss takes nothing that was acknowledged.
 func TestTortureSyncedBeforeAcknowledged(t *testing.T) {
+	sideBySide(t)
 	writes := 50
 	if os.Getenv(tortureEnv) != "" {
 		writes = 1000

@@ -188,6 +188,7 @@ func (l *ledger) missing(round int) (lost int) {
 // TestTortureLedger kills the daemon at random moments while visitors register, subscribe, confirm, make jobs and send
 // webhooks and reports: whatever was acknowledged is there afterwards.
 func TestTortureLedger(t *testing.T) {
+	sideBySide(t)
 	kills := 3
 	if os.Getenv(tortureEnv) != "" {
 		kills = 200

@@ -15,6 +15,7 @@ import (
 // TestReplayAfterARestart sends signed events, kills or stops the daemon, and sends the same bytes again to the next
 // one: each event was accepted once.
 func TestReplayAfterARestart(t *testing.T) {
+	sideBySide(t)
 	l := newLedger(t)
 	type request struct {
 		body   []byte

@@ -192,6 +192,7 @@ func (w *torture) addsUp(j core.SendJob) {
 // TestKilledInTheMiddle kills the daemon with SIGKILL again and again: no recipient is lost, and at most max_unrecorded
 // get a second copy per kill, with the same Message-ID.
 func TestKilledInTheMiddle(t *testing.T) {
+	sideBySide(t)
 	kills, recipients := 3, 4000
 	if os.Getenv(tortureEnv) != "" {
 		kills, recipients = 10, 20_000
@@ -223,6 +224,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 // TestStoppedInTheMiddle ends the daemon with SIGTERM in the middle of a job, twice in the same moment as timeout(1)
 // does: no recipient is lost or gets two mails, and one file is left.
 func TestStoppedInTheMiddle(t *testing.T) {
+	sideBySide(t)
 	tried := 0
 	defer coretest.Held(t, 15, &tried, "SIGTERMs in the middle of a job")
 	w := newTorture(t, 4000)

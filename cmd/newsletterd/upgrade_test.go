@@ -17,6 +17,7 @@ import (
 // TestUpgradedDataIsUsed starts today's daemon on a database of the first version: its users sign in, its clients have
 // their secrets, its subscribers and jobs are there, and a copy from before is kept.
 func TestUpgradedDataIsUsed(t *testing.T) {
+	sideBySide(t)
 	path := filepath.Join(t.TempDir(), "newsletterd.db")
 	in, err := os.Open("../../testdata/upgrade/v1.db.gz")
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 // The daemon is killed in the middle of an upload: after the next start nothing of it is left, neither rows nor bytes
 // that count against its owner.
 func TestKillDuringAnUpload(t *testing.T) {
+	sideBySide(t)
 	f := newProcess(t)
 	f.serve()
 	defer f.stop()

@@ -30,6 +30,7 @@ func websiteSection(t *testing.T) string {
 
 // TestReadmeForYourWebsite runs the commands of README's section, with the list of its quick start.
 func TestReadmeForYourWebsite(t *testing.T) {
+	sideBySide(t)
 	for _, tool := range []string{"bash", "curl", "jq"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("README needs %s, which isn't installed here", tool)
@@ -54,6 +55,7 @@ var formInput = regexp.MustCompile(`<input ([^>]*)name="([^"]+)"([^>]*)>`)
 // TestReadmeFormSubscribes fills README's form in and sends it as a browser would from another site; the link of the
 // mail makes a subscriber of it.
 func TestReadmeFormSubscribes(t *testing.T) {
+	sideBySide(t)
 	_, form, ok := strings.Cut(websiteSection(t), "```html\n")
 	form, _, _ = strings.Cut(form, "```")
 	d := start(t, nil)
