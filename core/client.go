@@ -16,14 +16,15 @@ const (
 
 // Client is an OAuth client.
 type Client struct {
-	ID                     string  `json:"id" db:"id"`
-	TenantID               string  `json:"tenant_id,omitempty" db:"tenant_id"` // empty: the daemon's own
-	Name                   string  `json:"name" db:"name"`
-	RedirectURIs           Strings `json:"redirect_uris" db:"redirect_uris"`
-	ClientType             string  `json:"client_type" db:"client_type" enum:"public|confidential"`
-	Scopes                 Strings `json:"scopes" db:"scopes"`
-	GrantTypes             Strings `json:"grant_types" db:"grant_types"`
-	AuthMethod             string  `json:"token_endpoint_auth_method,omitempty" db:"token_endpoint_auth_method"` // empty: Basic or post
+	ID           string  `json:"id" db:"id"`
+	TenantID     string  `json:"tenant_id,omitempty" db:"tenant_id"` // empty: the daemon's own
+	Name         string  `json:"name" db:"name"`
+	RedirectURIs Strings `json:"redirect_uris" db:"redirect_uris"`
+	ClientType   string  `json:"client_type" db:"client_type" enum:"public|confidential"`
+	Scopes       Strings `json:"scopes" db:"scopes"`
+	GrantTypes   Strings `json:"grant_types" db:"grant_types"`
+	// empty: Basic or post
+	AuthMethod             string  `json:"token_endpoint_auth_method,omitempty" db:"token_endpoint_auth_method"`
 	PostLogoutRedirectURIs Strings `json:"post_logout_redirect_uris" db:"post_logout_redirect_uris"`
 	FirstParty             bool    `json:"first_party" db:"first_party"`
 	IDTokenAlg             string  `json:"id_token_signed_response_alg" db:"id_token_signed_response_alg" enum:"RS256|ES256"`
@@ -125,7 +126,8 @@ func (c *Client) Change(in ClientInput, operator bool, now Instant) (secret stri
 func (c *Client) Warnings() []string {
 	own := func(scope string) bool { return slices.Contains(ManagementScopes, scope) }
 	if slices.Contains(c.GrantTypes, "client_credentials") && !slices.ContainsFunc(c.Scopes, own) {
-		return []string{"The grant client_credentials answers invalid_scope: scopes has none of " + strings.Join(ManagementScopes, ", ") +
+		return []string{"The grant client_credentials answers invalid_scope: scopes has none of " +
+			"" + strings.Join(ManagementScopes, ", ") +
 			", which are what a client may have for itself."}
 	}
 	return nil
@@ -134,7 +136,8 @@ func (c *Client) Warnings() []string {
 // sameDoors reports whether tokens of both clients go to the same places, by the same proofs, for the same scopes.
 func (c *Client) sameDoors(o Client) bool {
 	return c.ClientType == o.ClientType && c.AuthMethod == o.AuthMethod && c.IDTokenAlg == o.IDTokenAlg &&
-		slices.Equal(c.RedirectURIs, o.RedirectURIs) && slices.Equal(c.PostLogoutRedirectURIs, o.PostLogoutRedirectURIs) &&
+		slices.Equal(c.RedirectURIs, o.RedirectURIs) && slices.Equal(c.PostLogoutRedirectURIs,
+		o.PostLogoutRedirectURIs) &&
 		slices.Equal(c.Scopes, o.Scopes) && slices.Equal(c.GrantTypes, o.GrantTypes)
 }
 
@@ -190,7 +193,8 @@ func (c *Client) validateType() error {
 		}
 	}
 	if !slices.Contains(methods, c.AuthMethod) {
-		return Invalidf("token_endpoint_auth_method", "token_endpoint_auth_method doesn't fit the client_type %s.", c.ClientType)
+		return Invalidf("token_endpoint_auth_method", "token_endpoint_auth_method doesn't fit the client_type %s.",
+			c.ClientType)
 	}
 	if c.ClientType == ClientPublic {
 		c.AuthMethod = "none"
@@ -224,7 +228,8 @@ func checkURIs(uris Strings, field string) error {
 	for i, u := range uris {
 		if !ValidRedirectURI(u) {
 			f := field + "[" + strconv.Itoa(i) + "]"
-			return Invalidf(f, "%s must be an https URL, an http URL of a loopback address, or have a private-use scheme with a dot; no fragment, user, * or dot segments.", f)
+			return Invalidf(f, "%s must be an https URL, an http URL of a loopback address, or have a private-use "+
+				"scheme with a dot; no fragment, user, * or dot segments.", f)
 		}
 	}
 	return nil

@@ -99,7 +99,8 @@ func fieldOf(err error) string {
 
 func TestAgentInput(t *testing.T) {
 	p := func(s string) *string { return &s }
-	if a, err := NewAgent("o", AgentInput{Name: p("A"), Version: p("1.2")}, 3); err != nil || a.Version != "1.2" || a.CreatedAt != 3 {
+	if a, err := NewAgent("o", AgentInput{Name: p("A"), Version: p("1.2")},
+		3); err != nil || a.Version != "1.2" || a.CreatedAt != 3 {
 		t.Errorf("%+v %v", a, err)
 	}
 	if _, err := NewAgent("o", AgentInput{}, 3); fieldOf(err) != "name" {

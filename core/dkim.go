@@ -87,7 +87,10 @@ func (k *DKIMKey) Aligned(fromDomain string) bool {
 // of each algorithm. Ed25519 never signs alone: large receivers do not verify it. A tenant's own keys come before the
 // daemon's.
 func ChooseDKIM(keys []DKIMKey, fromDomain string) []DKIMKey {
-	fit := slices.DeleteFunc(slices.Clone(keys), func(k DKIMKey) bool { return k.Status != DKIMActive || !k.Aligned(fromDomain) })
+	fit := slices.DeleteFunc(slices.Clone(keys), func(k DKIMKey) bool {
+		return k.Status != DKIMActive ||
+			!k.Aligned(fromDomain)
+	})
 	slices.SortStableFunc(fit, func(a, b DKIMKey) int {
 		switch {
 		case len(a.Domain) != len(b.Domain):

@@ -7,7 +7,10 @@ import (
 
 func TestChooseDKIM(t *testing.T) {
 	key := func(id, tenant, domain, algorithm, status string, at Instant) DKIMKey {
-		return DKIMKey{ID: id, TenantID: tenant, Domain: domain, Selector: id, Algorithm: algorithm, Status: status, CreatedAt: at}
+		return DKIMKey{
+			ID: id, TenantID: tenant, Domain: domain, Selector: id, Algorithm: algorithm, Status: status,
+			CreatedAt: at,
+		}
 	}
 	keys := []DKIMKey{
 		key("old", "t", "example.org", DKIMRSA, DKIMActive, 1),
@@ -20,8 +23,9 @@ func TestChooseDKIM(t *testing.T) {
 		key("daemon", "", "daemon.example", DKIMRSA, DKIMActive, 1),
 	}
 	for domain, want := range map[string]string{
-		"example.org": "new ed", "letters.example.org": "new ed", "news.example.org": "sub", "a.news.example.org": "sub",
-		"notexample.org": "", "org": "", "ed.example": "", "daemon.example": "daemon",
+		"example.org": "new ed", "letters.example.org": "new ed", "news.example.org": "sub",
+		"a.news.example.org": "sub",
+		"notexample.org":     "", "org": "", "ed.example": "", "daemon.example": "daemon",
 	} {
 		var got []string
 		for _, k := range ChooseDKIM(keys, domain) {
@@ -34,11 +38,15 @@ func TestChooseDKIM(t *testing.T) {
 }
 
 func TestDKIMKeyForms(t *testing.T) {
-	good := DKIMKey{Domain: "Example.ORG", Selector: "S1.x-y", Algorithm: DKIMRSA, Status: DKIMActive, Public: strings.Repeat("A", 392)}
+	good := DKIMKey{
+		Domain: "Example.ORG", Selector: "S1.x-y", Algorithm: DKIMRSA, Status: DKIMActive,
+		Public: strings.Repeat("A", 392),
+	}
 	if err := good.Validate(); err != nil || good.RecordName() != "s1.x-y._domainkey.example.org" {
 		t.Errorf("%v, %s", err, good.RecordName())
 	}
-	if line := good.ZoneLine(); strings.Count(line, `"`) != 4 || !strings.HasPrefix(line, "s1.x-y._domainkey.example.org. IN TXT ( \"v=DKIM1; k=rsa; p=A") {
+	if line := good.ZoneLine(); strings.Count(line, `"`) != 4 || !strings.HasPrefix(line,
+		"s1.x-y._domainkey.example.org. IN TXT ( \"v=DKIM1; k=rsa; p=A") {
 		t.Error(line)
 	}
 	for _, bad := range []DKIMKey{

@@ -75,7 +75,10 @@ func TestEmailsAreComparedByASCIIFoldingOnly(t *testing.T) {
 // What is accepted is one addr-spec in ASCII that parses to itself, is found again under its key, and that net/mail
 // reads as the same address.
 func FuzzParseEmail(f *testing.F) {
-	for _, s := range []string{"a@b.example", "a@münchen.example", `"a b"@c.example`, "a@xn--a.example", "A.b+c@D.example", "a@b.1"} {
+	for _, s := range []string{
+		"a@b.example", "a@münchen.example", `"a b"@c.example`, "a@xn--a.example",
+		"A.b+c@D.example", "a@b.1",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

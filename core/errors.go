@@ -108,18 +108,45 @@ var (
 
 // Errors with a sharper word, shared by several packages.
 var (
-	ErrListNotFound         = &Error{Kind: NotFound, Code: "list_not_found", Message: "There is no such list."}
-	ErrListInactive         = &Error{Kind: Invalid, Code: "list_inactive", Message: "The list takes no subscriptions at present."}
-	ErrSubscriptionNotFound = &Error{Kind: NotFound, Code: "subscription_not_found", Message: "There is no such subscription."}
-	ErrJobNotFound          = &Error{Kind: NotFound, Code: "job_not_found", Message: "There is no such send job."}
-	ErrInvalidToken         = &Error{Kind: Invalid, Code: "invalid_token", Message: "The token is not valid.", Field: "token"}
-	ErrTokenExpired         = &Error{Kind: Invalid, Code: "token_expired", Message: "The token has expired.", Field: "token"}
-	ErrDuplicateEvent       = &Error{Kind: Conflict, Code: "duplicate_event", Message: "This event was accepted before."}
-	ErrDuplicateBatch       = &Error{Kind: Conflict, Code: "duplicate_batch", Message: "This batch was accepted before."}
-	ErrReplayedNonce        = &Error{Kind: Conflict, Code: "replayed_nonce", Message: "This nonce was used before."}
-	ErrInvalidSignature     = &Error{Kind: Unauthenticated, Code: "invalid_signature", Message: "The signature headers are missing or wrong."}
-	ErrScope                = &Error{Kind: Forbidden, Code: "insufficient_scope", Message: "The token lacks the scope that this operation needs."}
-	ErrStorage              = &Error{Kind: Unavailable, Code: "storage_unavailable", Message: "The database is unavailable; try again soon."}
+	ErrListNotFound = &Error{Kind: NotFound, Code: "list_not_found", Message: "There is no such list."}
+	ErrListInactive = &Error{
+		Kind: Invalid, Code: "list_inactive",
+		Message: "The list takes no subscriptions at present.",
+	}
+	ErrSubscriptionNotFound = &Error{
+		Kind: NotFound, Code: "subscription_not_found",
+		Message: "There is no such subscription.",
+	}
+	ErrJobNotFound  = &Error{Kind: NotFound, Code: "job_not_found", Message: "There is no such send job."}
+	ErrInvalidToken = &Error{
+		Kind: Invalid, Code: "invalid_token", Message: "The token is not valid.",
+		Field: "token",
+	}
+	ErrTokenExpired = &Error{
+		Kind: Invalid, Code: "token_expired", Message: "The token has expired.",
+		Field: "token",
+	}
+	ErrDuplicateEvent = &Error{
+		Kind: Conflict, Code: "duplicate_event",
+		Message: "This event was accepted before.",
+	}
+	ErrDuplicateBatch = &Error{
+		Kind: Conflict, Code: "duplicate_batch",
+		Message: "This batch was accepted before.",
+	}
+	ErrReplayedNonce    = &Error{Kind: Conflict, Code: "replayed_nonce", Message: "This nonce was used before."}
+	ErrInvalidSignature = &Error{
+		Kind: Unauthenticated, Code: "invalid_signature",
+		Message: "The signature headers are missing or wrong.",
+	}
+	ErrScope = &Error{
+		Kind: Forbidden, Code: "insufficient_scope",
+		Message: "The token lacks the scope that this operation needs.",
+	}
+	ErrStorage = &Error{
+		Kind: Unavailable, Code: "storage_unavailable",
+		Message: "The database is unavailable; try again soon.",
+	}
 )
 
 // Invalidf is an Invalid error on one field (code invalid_request).

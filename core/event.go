@@ -56,7 +56,8 @@ func (e *Event) Validate() error {
 	switch e.Type {
 	case EventActivated, EventUnsubscribed, EventPreferences:
 	default:
-		return Invalidf("event_type", "event_type must be subscription.activated, subscription.unsubscribed or preferences.updated.")
+		return Invalidf("event_type",
+			"event_type must be subscription.activated, subscription.unsubscribed or preferences.updated.")
 	}
 	if err := checkIDs([]wireID{{"tenant_id", &e.TenantID}, {"list_id", &e.ListID}}); err != nil {
 		return err
@@ -141,7 +142,8 @@ func (s *EventSubscriber) validate(parent string) error {
 	switch s.Status {
 	case "active", "unsubscribed", "bounced", "complaint", "suppressed":
 	default:
-		return Invalidf(parent+"status", "%sstatus must be active, unsubscribed, bounced, complaint or suppressed.", parent)
+		return Invalidf(parent+"status", "%sstatus must be active, unsubscribed, bounced, complaint or suppressed.",
+			parent)
 	}
 	return s.Preferences.Check(parent + "preferences")
 }

@@ -132,7 +132,10 @@ func TestPreferencesCheck(t *testing.T) {
 	}
 }
 
-var askedOnce = ConfirmRequest{Email: "Ann@example.org", Preferences: `{"a":1}`, Origin: Origin{Source: "form", Remote: "192.0.2.1"}, TextVersion: "v", At: 1_790_000_000_000}
+var askedOnce = ConfirmRequest{
+	Email: "Ann@example.org", Preferences: `{"a":1}`,
+	Origin: Origin{Source: "form", Remote: "192.0.2.1"}, TextVersion: "v", At: 1_790_000_000_000,
+}
 
 func TestConfirmToken(t *testing.T) {
 	key, other := []byte("key of the test, thirty-two byte"), []byte("another key, as long as that one")
@@ -150,7 +153,10 @@ func TestConfirmToken(t *testing.T) {
 				t.Errorf("got %s %s %v %v", id, m, got, err)
 			}
 			cut := token[:len(token)-1]
-			for _, bad := range []string{"", cut, token + "A", token + "\n", "\n" + token[1:], "B" + token[1:], cut + "!", strings.ToUpper(token), token[:30] + "x" + token[31:]} {
+			for _, bad := range []string{
+				"", cut, token + "A", token + "\n", "\n" + token[1:], "B" + token[1:],
+				cut + "!", strings.ToUpper(token), token[:30] + "x" + token[31:],
+			} {
 				if _, _, _, err := ParseConfirmToken(key, bad); !errors.Is(err, ErrInvalidToken) {
 					t.Errorf("%q was taken", bad)
 				}

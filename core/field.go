@@ -95,7 +95,8 @@ func (f Fields) Check() error {
 
 func (f *Field) check(at string) error {
 	if !IsFieldName(f.Name) || f.Name == "email" || f.Name == "source" {
-		return Invalidf(at+".name", "%s.name must be letters, digits and _, begin with a letter, and be neither email nor source.", at)
+		return Invalidf(at+".name",
+			"%s.name must be letters, digits and _, begin with a letter, and be neither email nor source.", at)
 	}
 	if err := checkText(&f.Label, at+".label", maxFieldLabel, false); err != nil {
 		return err

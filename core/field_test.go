@@ -19,19 +19,36 @@ func TestFieldsReadAForm(t *testing.T) {
 		want  map[string]any
 		fault string
 	}{
-		{map[string]string{"first_name": " Ada ", "city": "Brno", "weekly": "on", "terms": "true"}, map[string]any{"first_name": "Ada", "city": "Brno", "weekly": true, "terms": true}, ""},
-		{map[string]string{"city": "Bath", "terms": "1"}, map[string]any{"first_name": nil, "city": "Bath", "weekly": false, "terms": true}, ""},
+		{
+			map[string]string{"first_name": " Ada ", "city": "Brno", "weekly": "on", "terms": "true"},
+			map[string]any{"first_name": "Ada", "city": "Brno", "weekly": true, "terms": true},
+			"",
+		},
+		{
+			map[string]string{"city": "Bath", "terms": "1"},
+			map[string]any{"first_name": nil, "city": "Bath", "weekly": false, "terms": true},
+			"",
+		},
 		{map[string]string{"terms": "1"}, nil, "city: missing"},
 		{map[string]string{"city": "Rome", "terms": "1"}, nil, "city: choice"},
 		{map[string]string{"city": "Bath"}, nil, "terms: missing"},
 		{map[string]string{"city": "Bath", "terms": "no"}, nil, "terms: missing"},
 		{map[string]string{"first_name": "a\nb", "city": "Bath", "terms": "1"}, nil, "first_name: text"},
-		{map[string]string{"first_name": strings.Repeat("ä", 501), "city": "Bath", "terms": "1"}, nil, "first_name: text"},
-		{map[string]string{"first_name": strings.Repeat("ä", 500), "city": "Bath", "terms": "1"}, map[string]any{"first_name": strings.Repeat("ä", 500), "city": "Bath", "weekly": false, "terms": true}, ""},
+		{
+			map[string]string{"first_name": strings.Repeat("ä", 501), "city": "Bath", "terms": "1"},
+			nil,
+			"first_name: text",
+		},
+		{
+			map[string]string{"first_name": strings.Repeat("ä", 500), "city": "Bath", "terms": "1"},
+			map[string]any{"first_name": strings.Repeat("ä", 500), "city": "Bath", "weekly": false, "terms": true},
+			"",
+		},
 	} {
 		got, err := fields.Read(func(name string) string { return c.form[name] })
 		var fault *FormFault
-		if errors.As(err, &fault) != (c.fault != "") || fault != nil && fault.Error() != c.fault || !reflect.DeepEqual(got, c.want) {
+		if errors.As(err,
+			&fault) != (c.fault != "") || fault != nil && fault.Error() != c.fault || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%v: %v, %v; want %v, %s", c.form, got, err, c.want, c.fault)
 		}
 	}
@@ -39,7 +56,8 @@ func TestFieldsReadAForm(t *testing.T) {
 
 func TestFieldNames(t *testing.T) {
 	for name, ok := range map[string]bool{
-		"a": true, "first_name": true, "A1": true, "": false, "_a": false, "1a": false, "a-b": false, "a b": false, "é": false, strings.Repeat("a", 41): false,
+		"a": true, "first_name": true, "A1": true, "": false, "_a": false, "1a": false, "a-b": false, "a b": false,
+		"é": false, strings.Repeat("a", 41): false,
 	} {
 		if IsFieldName(name) != ok {
 			t.Errorf("%q", name)
@@ -60,7 +78,10 @@ func TestPreferencesWith(t *testing.T) {
 
 // A subscriber's own value stays valid for them though it is no option; no one else may choose it.
 func TestChoiceHoldsWhatItsSubscriberHas(t *testing.T) {
-	fields := Fields{{Name: "city", Label: "City", Type: FieldChoice, Options: Strings{"Bath", "Brno"}}, {Name: "first_name", Label: "Name", Type: FieldText}}
+	fields := Fields{
+		{Name: "city", Label: "City", Type: FieldChoice, Options: Strings{"Bath", "Brno"}},
+		{Name: "first_name", Label: "Name", Type: FieldText},
+	}
 	form := map[string]string{"city": "Basle", "first_name": "Ann"}
 	get := func(name string) string { return form[name] }
 	held := fields.Holding(`{"city": "Basle"}`)

@@ -50,7 +50,10 @@ func (f *FrozenContent) Restore(c *Content) {
 	c.Tenant.Name, c.Tenant.PostalAddress, c.Tenant.Language = f.TenantName, f.PostalAddress, f.Language
 	c.Tenant.MailFrom, c.Tenant.MailFromName, c.Tenant.ReplyTo = f.MailFrom, f.FromName, f.ReplyTo
 	if f.Resolved {
-		c.Template = Template{TenantID: c.Tenant.ID, Name: f.TemplateName, BodyHTML: f.TemplateHTML, BodyText: f.TemplateText}
+		c.Template = Template{
+			TenantID: c.Tenant.ID, Name: f.TemplateName, BodyHTML: f.TemplateHTML,
+			BodyText: f.TemplateText,
+		}
 		c.Layout = Template{TenantID: c.Tenant.ID, BodyHTML: f.LayoutHTML, BodyText: f.LayoutText}
 	}
 }

@@ -23,8 +23,11 @@ func TestRelayRefusals(t *testing.T) {
 		change func(*Relay)
 		field  string
 	}{
-		"the least":              {func(*Relay) {}, ""},
-		"all":                    {func(r *Relay) { r.Name, r.Username, r.Password, r.DKIMSkip = "Ours", "u", "p", Strings{"List-Id"} }, ""},
+		"the least": {func(*Relay) {}, ""},
+		"all": {func(r *Relay) {
+			r.Name, r.Username, r.Password, r.DKIMSkip = "Ours", "u", "p",
+				Strings{"List-Id"}
+		}, ""},
 		"on this machine":        {func(r *Relay) { r.Host, r.TLS = "127.0.0.1", "none" }, ""},
 		"long name":              {func(r *Relay) { r.Name = strings.Repeat("n", 61) }, "name"},
 		"no host":                {func(r *Relay) { r.Host = "a b" }, "host"},
@@ -57,7 +60,8 @@ func TestRelayRefusals(t *testing.T) {
 // A relay that is changed without its password keeps it as long as the user is the same.
 func TestRelayKeepsItsPassword(t *testing.T) {
 	var relays Relays
-	refused(t, "new", relays.change([]Relay{{Name: "Ours", Host: "smtp.example.org", Username: "u", Password: "p"}}), "")
+	refused(t, "new", relays.change([]Relay{{Name: "Ours", Host: "smtp.example.org", Username: "u", Password: "p"}}),
+		"")
 	same := relays[0]
 	same.Password, same.HasPassword = "", false
 	refused(t, "the same user", relays.change([]Relay{same}), "")
@@ -82,7 +86,10 @@ func TestProviderEventRefusals(t *testing.T) {
 		change(&e)
 		refused(t, "event", e.Validate(), field)
 	}
-	long := ProviderEvent{Type: "bounce", MessageID: strings.Repeat("m", maxMessageID+1), Email: "a@example.org", OccurredAt: 1}
+	long := ProviderEvent{
+		Type: "bounce", MessageID: strings.Repeat("m", maxMessageID+1), Email: "a@example.org",
+		OccurredAt: 1,
+	}
 	refused(t, "long name of a mail", long.Validate(), "message_id")
 }
 
@@ -135,8 +142,11 @@ func TestEndpointRefusals(t *testing.T) {
 		in    EndpointInput
 		field string
 	}{
-		"good":     {EndpointInput{URL: new("https://a.example/hook?k=v"), Events: &[]string{EventActivated}}, ""},
-		"name":     {EndpointInput{URL: new("https://a.example/"), Name: new(strings.Repeat("n", maxEndpointName+1))}, "name"},
+		"good": {EndpointInput{URL: new("https://a.example/hook?k=v"), Events: &[]string{EventActivated}}, ""},
+		"name": {
+			EndpointInput{URL: new("https://a.example/"), Name: new(strings.Repeat("n", maxEndpointName+1))},
+			"name",
+		},
 		"event":    {EndpointInput{URL: new("https://a.example/"), Events: &[]string{"subscription.lost"}}, "events"},
 		"relative": {EndpointInput{URL: new("/hook")}, "url"},
 		"scheme":   {EndpointInput{URL: new("ftp://a.example/")}, "url"},
@@ -150,7 +160,8 @@ func TestEndpointRefusals(t *testing.T) {
 		var e Endpoint
 		refused(t, what, e.Change(c.in, 1), c.field)
 	}
-	if got := MaskURL("https://a.example/hook?k=secret") + MaskURL("https://a.example/hook"); strings.Contains(got, "secret") {
+	if got := MaskURL("https://a.example/hook?k=secret") + MaskURL("https://a.example/hook"); strings.Contains(got,
+		"secret") {
 		t.Error(got)
 	}
 }

@@ -10,18 +10,22 @@ import (
 
 // List is a newsletter list.
 type List struct {
-	ID                 string `json:"id" db:"id"`
-	TenantID           string `json:"tenant_id" db:"tenant_id"`
-	Name               string `json:"name" db:"name"`
-	Status             string `json:"status" db:"status" enum:"active|inactive"`
-	ConfirmToken       string `json:"confirm_token,omitempty" db:"confirm_token" enum:"live|receipt|trusted"` // empty: the configured default
-	ConfirmFloor       string `json:"-" db:"confirm_floor"`                                                   // what an operator set last; no one else sets a looser confirm_token
+	ID       string `json:"id" db:"id"`
+	TenantID string `json:"tenant_id" db:"tenant_id"`
+	Name     string `json:"name" db:"name"`
+	Status   string `json:"status" db:"status" enum:"active|inactive"`
+	// empty: the configured default
+	ConfirmToken string `json:"confirm_token,omitempty" db:"confirm_token" enum:"live|receipt|trusted"`
+	// what an operator set last; no one else sets a looser confirm_token
+	ConfirmFloor       string `json:"-" db:"confirm_floor"`
 	RequireMailedProof bool   `json:"require_mailed_proof" db:"require_mailed_proof"`
 	SyncRemovesAbsent  bool   `json:"sync_removes_absent" db:"sync_removes_absent"`
 
-	Language    string    `json:"language,omitempty" db:"language"`         // of its pages and mails; empty: the tenant's
-	Description string    `json:"description,omitempty" db:"description"`   // above its subscribe form
-	ConsentText string    `json:"consent_text,omitempty" db:"consent_text"` // what one agrees to there; each version is kept
+	// of its pages and mails; empty: the tenant's
+	Language    string `json:"language,omitempty" db:"language"`
+	Description string `json:"description,omitempty" db:"description"` // above its subscribe form
+	// what one agrees to there; each version is kept
+	ConsentText string    `json:"consent_text,omitempty" db:"consent_text"`
 	Fields      Fields    `json:"fields" db:"fields"`
 	MailTexts   MailTexts `json:"mail_texts" db:"mail_texts"`
 
@@ -61,7 +65,8 @@ func looser(a, b string) bool {
 // was none). One that is looser than the operator's word for the list, or than the configured default, is forbidden.
 func (l *List) HoldConfirmToken(was List, configured string) error {
 	l.ConfirmFloor = was.ConfirmFloor
-	if l.ConfirmToken != was.ConfirmToken && looser(cmp.Or(l.ConfirmToken, configured, ConfirmLive), l.ConfirmMode(configured)) {
+	if l.ConfirmToken != was.ConfirmToken && looser(cmp.Or(l.ConfirmToken, configured, ConfirmLive),
+		l.ConfirmMode(configured)) {
 		return Forbiddenf("confirm_token can't be looser than the operator has set it: receipt is the strictest, then trusted, then live.")
 	}
 	return nil

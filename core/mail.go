@@ -50,7 +50,10 @@ type AccountMail struct {
 
 // MailTo is a mail about an account in this look.
 func (l MailStyle) MailTo(email Email, kind, tokenID string) Mail {
-	return Mail{Kind: kind, TenantID: l.TenantID, Email: email, TokenID: tokenID, Params: jsonColumn(AccountMail{l.Language}, l.Language == "", "{}")}
+	return Mail{
+		Kind: kind, TenantID: l.TenantID, Email: email, TokenID: tokenID,
+		Params: jsonColumn(AccountMail{l.Language}, l.Language == "", "{}"),
+	}
 }
 
 // TestMail are the Params of a mail of kind test.

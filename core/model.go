@@ -33,7 +33,10 @@ const (
 )
 
 // ErrInvalidVisibility is returned for a word that is no visibility.
-var ErrInvalidVisibility = &Error{Kind: Invalid, Code: "invalid_visibility", Message: "visibility must be private, tenant or public.", Field: "visibility"}
+var ErrInvalidVisibility = &Error{
+	Kind: Invalid, Code: "invalid_visibility",
+	Message: "visibility must be private, tenant or public.", Field: "visibility",
+}
 
 // ErrNotOwner is returned to a caller who may see a model, for what only its owner may do.
 var ErrNotOwner = Forbiddenf("Only the owner may do this.")

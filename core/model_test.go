@@ -54,9 +54,24 @@ func TestModelInput(t *testing.T) {
 		contentType string
 	}{
 		{"defaults", ModelInput{Name: "m"}, "", Private, "application/octet-stream"},
-		{"all", ModelInput{Name: "m", Description: "two\nlines", Visibility: "public", ContentType: "Video/MP4"}, "", PublicVisible, "video/mp4"},
-		{"parameters", ModelInput{Name: "m", ContentType: `text/plain; charset="utf-8"`}, "", Private, "text/plain; charset=utf-8"},
-		{"header injection", ModelInput{Name: "m", ContentType: "text/plain\r\nX: y"}, "", Private, "application/octet-stream"},
+		{
+			"all",
+			ModelInput{Name: "m", Description: "two\nlines", Visibility: "public", ContentType: "Video/MP4"},
+			"",
+			PublicVisible, "video/mp4",
+		},
+		{
+			"parameters",
+			ModelInput{Name: "m", ContentType: `text/plain; charset="utf-8"`},
+			"", Private,
+			"text/plain; charset=utf-8",
+		},
+		{
+			"header injection",
+			ModelInput{Name: "m", ContentType: "text/plain\r\nX: y"},
+			"", Private,
+			"application/octet-stream",
+		},
 		{"no type", ModelInput{Name: "m", ContentType: "plain"}, "", Private, "application/octet-stream"},
 		{"name", ModelInput{}, "name", "", ""},
 		{"long name", ModelInput{Name: strings.Repeat("x", 1001)}, "name", "", ""},

@@ -20,7 +20,10 @@ type Page struct {
 type CursorKey []byte
 
 // ErrInvalidCursor is returned for a cursor that is malformed, or made for another caller or filter.
-var ErrInvalidCursor = &Error{Kind: Invalid, Code: "invalid_cursor", Message: "The cursor is not valid here.", Field: "cursor"}
+var ErrInvalidCursor = &Error{
+	Kind: Invalid, Code: "invalid_cursor", Message: "The cursor is not valid here.",
+	Field: "cursor",
+}
 
 const cursorMAC = 16 // bytes
 

@@ -41,7 +41,8 @@ type ProviderEvent struct {
 // normal spelling. Errors name the field.
 func (e *ProviderEvent) Validate() error {
 	if e.Effect() == "" {
-		return Invalidf("event_type", "event_type must be bounce, hard_bounced, soft_bounced, complaint, suppression, delivery, open or click.")
+		return Invalidf("event_type",
+			"event_type must be bounce, hard_bounced, soft_bounced, complaint, suppression, delivery, open or click.")
 	}
 	switch {
 	case e.MessageID == "":
@@ -143,7 +144,10 @@ func MarkOf(effect string) Marks {
 // Words lists the marks by name, in the order in which they come about.
 func (m Marks) Names() []string {
 	words := []string{}
-	for i, w := range [...]string{"delivered", "bounced", "complained", "opened", "clicked", "machine_opened", "machine_clicked"} {
+	for i, w := range [...]string{
+		"delivered", "bounced", "complained", "opened", "clicked", "machine_opened",
+		"machine_clicked",
+	} {
 		if m&(1<<i) != 0 {
 			words = append(words, w)
 		}
@@ -162,7 +166,8 @@ func CheckProviderName(name string) error {
 	for i := range len(name) {
 		c := name[i]
 		if !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || i > 0 && (c == '_' || c == '-')) {
-			return Invalidf("name", "name must be lower-case letters, digits, _ and -, and begin with a letter or digit.")
+			return Invalidf("name",
+				"name must be lower-case letters, digits, _ and -, and begin with a letter or digit.")
 		}
 	}
 	if takenProviderNames[name] {

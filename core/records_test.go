@@ -156,9 +156,15 @@ func TestClientInput(t *testing.T) {
 		{`{}`, false, Invalid, "name"},
 		{`{"name":"C","client_type":"native"}`, false, Invalid, "client_type"},
 		{`{"name":"C","client_type":"confidential","token_endpoint_auth_method":"client_secret_post"}`, false, ok, ""},
-		{`{"name":"C","client_type":"confidential","token_endpoint_auth_method":"none"}`, false, Invalid, "token_endpoint_auth_method"},
+		{
+			`{"name":"C","client_type":"confidential","token_endpoint_auth_method":"none"}`, false, Invalid,
+			"token_endpoint_auth_method",
+		},
 		{`{"name":"C","token_endpoint_auth_method":"none"}`, false, ok, ""},
-		{`{"name":"C","token_endpoint_auth_method":"client_secret_basic"}`, false, Invalid, "token_endpoint_auth_method"},
+		{
+			`{"name":"C","token_endpoint_auth_method":"client_secret_basic"}`, false, Invalid,
+			"token_endpoint_auth_method",
+		},
 		{`{"name":"C","grant_types":["authorization_code"]}`, false, ok, ""},
 		{`{"name":"C","grant_types":["client_credentials"]}`, false, Invalid, "grant_types"},
 		{`{"name":"C","grant_types":["implicit"]}`, false, Invalid, "grant_types[0]"},
@@ -174,7 +180,10 @@ func TestClientInput(t *testing.T) {
 		{`{"name":"C","id_token_signed_response_alg":"none"}`, true, Invalid, "id_token_signed_response_alg"},
 		{`{"name":"C","redirect_uris":["https://a.co/cb","http://a.co/cb"]}`, false, Invalid, "redirect_uris[1]"},
 		{`{"name":"C","post_logout_redirect_uris":["ftp://a.co"]}`, false, Invalid, "post_logout_redirect_uris[0]"},
-		{`{"name":"C","redirect_uris":[` + strings.TrimSuffix(strings.Repeat(`"https://a.co/cb",`, 21), ",") + `]}`, false, Invalid, "redirect_uris"},
+		{
+			`{"name":"C","redirect_uris":[` + strings.TrimSuffix(strings.Repeat(`"https://a.co/cb",`, 21), ",") + `]}`,
+			false, Invalid, "redirect_uris",
+		},
 	} {
 		var in ClientInput
 		if err := json.Unmarshal([]byte(tt.in), &in); err != nil {
@@ -182,7 +191,8 @@ func TestClientInput(t *testing.T) {
 		}
 		c, secret, err := NewClient(in, tt.operator, 1)
 		fault(t, tt.in, err, tt.kind, tt.field)
-		if err == nil && ((secret != "") != (c.ClientType == ClientConfidential) || secret != "" && !slices.Equal(c.SecretHash, HashToken(secret))) {
+		if err == nil && ((secret != "") != (c.ClientType == ClientConfidential) || secret != "" &&
+			!slices.Equal(c.SecretHash, HashToken(secret))) {
 			t.Errorf("%s: secret %q", tt.in, secret)
 		}
 	}
@@ -190,8 +200,10 @@ func TestClientInput(t *testing.T) {
 
 // TestClientsKeepTheirSecret shows when another secret is made, and what administrators may leave as it is.
 func TestClientsKeepTheirSecret(t *testing.T) {
-	c, first, err := NewClient(ClientInput{Name: new("C"), ClientType: new("confidential"), Scopes: &[]string{"admin"}}, true, 1)
-	if err != nil || !slices.Equal(c.GrantTypes, []string{"authorization_code", "refresh_token", "client_credentials"}) {
+	c, first, err := NewClient(ClientInput{Name: new("C"), ClientType: new("confidential"), Scopes: &[]string{"admin"}},
+		true, 1)
+	if err != nil || !slices.Equal(c.GrantTypes,
+		[]string{"authorization_code", "refresh_token", "client_credentials"}) {
 		t.Fatal(c, err)
 	}
 	secret, err := c.Change(ClientInput{Name: new("D"), Scopes: &[]string{"admin", "openid"}}, false, 2)
@@ -202,10 +214,12 @@ func TestClientsKeepTheirSecret(t *testing.T) {
 		t.Error("becomes public with client_credentials")
 	}
 	c.ClientType = ClientConfidential
-	if _, err = c.Change(ClientInput{ClientType: new("public"), GrantTypes: &[]string{"authorization_code"}}, false, 3); err != nil || c.SecretHash != nil || c.AuthMethod != "none" {
+	if _, err = c.Change(ClientInput{ClientType: new("public"), GrantTypes: &[]string{"authorization_code"}}, false,
+		3); err != nil || c.SecretHash != nil || c.AuthMethod != "none" {
 		t.Errorf("%+v %v", c, err)
 	}
-	if secret, err = c.Change(ClientInput{ClientType: new("confidential")}, false, 4); err != nil || secret == "" || secret == first || c.AuthMethod != "" {
+	if secret, err = c.Change(ClientInput{ClientType: new("confidential")}, false,
+		4); err != nil || secret == "" || secret == first || c.AuthMethod != "" {
 		t.Errorf("%+v %v", c, err)
 	}
 	b, _ := json.Marshal(c)
@@ -273,7 +287,8 @@ func FuzzRedirectURI(f *testing.F) {
 	f.Add("https://a.co/cb?x=1")
 	f.Add("com.example.app:/cb")
 	f.Fuzz(func(t *testing.T, s string) {
-		if ValidRedirectURI(s) && (strings.ContainsAny(s, "#* \t\r\n\\") || !strings.Contains(s, ":") || len(s) > maxURL) {
+		if ValidRedirectURI(s) && (strings.ContainsAny(s, "#* \t\r\n\\") || !strings.Contains(s,
+			":") || len(s) > maxURL) {
 			t.Fatalf("%q is allowed", s)
 		}
 	})
@@ -310,7 +325,8 @@ func TestFirstPartyClientsAreOperators(t *testing.T) {
 	} {
 		for _, operator := range []bool{false, true} {
 			c, _, err := NewClient(ClientInput{
-				Name: new("C"), ClientType: new("confidential"), FirstParty: new(true), RedirectURIs: &[]string{"https://a.example/cb", "https://b.example/cb"},
+				Name: new("C"), ClientType: new("confidential"), FirstParty: new(true),
+				RedirectURIs: &[]string{"https://a.example/cb", "https://b.example/cb"},
 			}, true, 1)
 			if err != nil {
 				t.Fatal(err)
@@ -331,11 +347,20 @@ func TestClientWarnings(t *testing.T) {
 		in   ClientInput
 		want int
 	}{
-		"confidential, without scopes":   {ClientInput{ClientType: new("confidential")}, 1},
-		"a scope for itself":             {ClientInput{ClientType: new("confidential"), Scopes: &[]string{"openid", "newsletter:send"}}, 0},
-		"without the grant":              {ClientInput{ClientType: new("confidential"), GrantTypes: &[]string{"authorization_code"}}, 0},
-		"public":                         {ClientInput{}, 0},
-		"devices are nothing of its own": {ClientInput{ClientType: new("confidential"), Scopes: &[]string{"devices"}}, 1},
+		"confidential, without scopes": {ClientInput{ClientType: new("confidential")}, 1},
+		"a scope for itself": {ClientInput{
+			ClientType: new("confidential"),
+			Scopes:     &[]string{"openid", "newsletter:send"},
+		}, 0},
+		"without the grant": {ClientInput{
+			ClientType: new("confidential"),
+			GrantTypes: &[]string{"authorization_code"},
+		}, 0},
+		"public": {ClientInput{}, 0},
+		"devices are nothing of its own": {
+			ClientInput{ClientType: new("confidential"), Scopes: &[]string{"devices"}},
+			1,
+		},
 	} {
 		tt.in.Name = new("C")
 		c, _, err := NewClient(tt.in, true, 1)

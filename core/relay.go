@@ -146,7 +146,8 @@ func (r *Relay) check(field string) error {
 		return Invalidf(field+".mails_per_connection", "%s.mails_per_connection must be 1 to 1000000.", field)
 	case (r.Username != "") != r.HasPassword:
 		return Invalidf(field+".password", "%s: username and password go together.", field)
-	case strings.ContainsFunc(r.Username+r.Password, func(c rune) bool { return c < ' ' || c == 0x7f }) || len(r.Username) > 320 || len(r.Password) > 1024:
+	case strings.ContainsFunc(r.Username+r.Password, func(c rune) bool { return c < ' ' || c == 0x7f }) ||
+		len(r.Username) > 320 || len(r.Password) > 1024:
 		return Invalidf(field+".password", "%s: username or password has control characters, or is too long.", field)
 	}
 	for _, name := range r.DKIMSkip {
@@ -159,5 +160,8 @@ func (r *Relay) check(field string) error {
 
 // isFieldName is the name of a header field (RFC 5322 section 2.2).
 func isFieldName(s string) bool {
-	return s != "" && len(s) <= 60 && !strings.ContainsFunc(s, func(c rune) bool { return c <= ' ' || c >= 0x7f || c == ':' })
+	return s != "" && len(s) <= 60 && !strings.ContainsFunc(s, func(c rune) bool {
+		return c <= ' ' || c >= 0x7f ||
+			c == ':'
+	})
 }

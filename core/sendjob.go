@@ -93,13 +93,14 @@ type SendJob struct {
 	StartedAt     Instant   `db:"started_at"`
 	FinishedAt    Instant   `db:"finished_at"`
 	FailureReason string    `db:"failure_reason"`
-	PausedAt      Instant   `db:"paused_at"`    // of a running job, or a held one; 0: not paused, or as long as its list and tenant are switched off
-	PauseReason   string    `db:"pause_reason"` // why nothing is sent just now; empty: it is
-	HardBounced   int64     `db:"hard_bounced"`
-	Unstoppable   bool      `db:"unstoppable"` // a person has resumed it: the stop rule is not asked again
-	RetryOf       string    `db:"retry_of"`    // the job whose unsent recipients this one takes; empty: the list's
-	ExpandedTo    string    `db:"expanded_to"` // email_key of the last subscriber that became a recipient
-	Expanded      bool      `db:"expanded"`
+	// of a running job, or a held one; 0: not paused, or as long as its list and tenant are switched off
+	PausedAt    Instant `db:"paused_at"`
+	PauseReason string  `db:"pause_reason"` // why nothing is sent just now; empty: it is
+	HardBounced int64   `db:"hard_bounced"`
+	Unstoppable bool    `db:"unstoppable"` // a person has resumed it: the stop rule is not asked again
+	RetryOf     string  `db:"retry_of"`    // the job whose unsent recipients this one takes; empty: the list's
+	ExpandedTo  string  `db:"expanded_to"` // email_key of the last subscriber that became a recipient
+	Expanded    bool    `db:"expanded"`
 	Stats
 }
 
@@ -249,7 +250,8 @@ func (n *NewJob) validateTemplate() error {
 // ValidateTemplateName checks the name of a template.
 func ValidateTemplateName(name string) *Error {
 	if name == "" || utf8.RuneCountInString(name) > MaxTemplateName || hasControl(name) || strings.Contains(name, "/") {
-		return Invalidf("name", "The name must have 1 to %d characters, no control characters and no slash.", MaxTemplateName)
+		return Invalidf("name", "The name must have 1 to %d characters, no control characters and no slash.",
+			MaxTemplateName)
 	}
 	return nil
 }

@@ -49,27 +49,60 @@ func TestNewJobValidate(t *testing.T) {
 		{"template name that is empty", template(`{"mailer_template_name":""}`), "template.mailer_template_name"},
 		{"template name of a number", template(`{"mailer_template_name":1}`), "template.mailer_template_name"},
 		{"template name with a slash", template(`{"mailer_template_name":"a/b"}`), "template.mailer_template_name"},
-		{"template name too long", template(`{"mailer_template_name":"` + strings.Repeat("a", 101) + `"}`), "template.mailer_template_name"},
+		{
+			"template name too long", template(`{"mailer_template_name":"` + strings.Repeat("a", 101) + `"}`),
+			"template.mailer_template_name",
+		},
 		{"unsubscribe_url", template(`{"unsubscribe_url":"https://x.example/u?t={{unsubscribe_token}}"}`), ""},
-		{"unsubscribe_url with blanks", template(`{"unsubscribe_url":"https://x.example/{{ unsubscribe_token }}"}`), ""},
+		{
+			"unsubscribe_url with blanks", template(`{"unsubscribe_url":"https://x.example/{{ unsubscribe_token }}"}`),
+			"",
+		},
 		{"unsubscribe_url that is empty", template(`{"unsubscribe_url":""}`), "template.unsubscribe_url"},
-		{"unsubscribe_url without token", template(`{"unsubscribe_url":"https://x.example/u"}`), "template.unsubscribe_url"},
-		{"unsubscribe_url relative", template(`{"unsubscribe_url":"/u/{{unsubscribe_token}}"}`), "template.unsubscribe_url"},
-		{"unsubscribe_url of a script", template(`{"unsubscribe_url":"javascript://x/{{unsubscribe_token}}"}`), "template.unsubscribe_url"},
+		{
+			"unsubscribe_url without token", template(`{"unsubscribe_url":"https://x.example/u"}`),
+			"template.unsubscribe_url",
+		},
+		{
+			"unsubscribe_url relative", template(`{"unsubscribe_url":"/u/{{unsubscribe_token}}"}`),
+			"template.unsubscribe_url",
+		},
+		{
+			"unsubscribe_url of a script", template(`{"unsubscribe_url":"javascript://x/{{unsubscribe_token}}"}`),
+			"template.unsubscribe_url",
+		},
 		{"unsubscribe_url of an object", template(`{"unsubscribe_url":{}}`), "template.unsubscribe_url"},
 
 		{"window", func(n *NewJob) { n.WindowStart, n.WindowEnd = jobNow, jobNow+hour }, ""},
 		{"window begun", func(n *NewJob) { n.WindowStart, n.WindowEnd = jobNow-hour, jobNow+hour }, ""},
-		{"window without length", func(n *NewJob) { n.WindowStart, n.WindowEnd = jobNow+hour, jobNow+hour }, "window_end"},
-		{"window the wrong way round", func(n *NewJob) { n.WindowStart, n.WindowEnd = jobNow+2*hour, jobNow+hour }, "window_end"},
+		{
+			"window without length", func(n *NewJob) { n.WindowStart, n.WindowEnd = jobNow+hour, jobNow+hour },
+			"window_end",
+		},
+		{
+			"window the wrong way round", func(n *NewJob) { n.WindowStart, n.WindowEnd = jobNow+2*hour, jobNow+hour },
+			"window_end",
+		},
 		{"window over", func(n *NewJob) { n.WindowEnd = jobNow }, "window_end"},
 		{"only a start", func(n *NewJob) { n.WindowStart = jobNow - hour }, ""},
 		{"scheduled in the past", func(n *NewJob) { n.ScheduledAt = jobNow - hour }, ""},
-		{"scheduled inside", func(n *NewJob) { n.WindowStart, n.ScheduledAt, n.WindowEnd = jobNow, jobNow+1, jobNow+hour }, ""},
+		{"scheduled inside", func(n *NewJob) {
+			n.WindowStart, n.ScheduledAt, n.WindowEnd = jobNow, jobNow+1,
+				jobNow+hour
+		}, ""},
 		{"scheduled at the start", func(n *NewJob) { n.WindowStart, n.ScheduledAt = jobNow+hour, jobNow+hour }, ""},
-		{"scheduled before the start", func(n *NewJob) { n.WindowStart, n.ScheduledAt = jobNow+hour, jobNow }, "scheduled_at"},
-		{"scheduled in the past before the start", func(n *NewJob) { n.WindowStart, n.ScheduledAt = jobNow-hour, jobNow-2*hour }, "scheduled_at"},
-		{"scheduled at the end", func(n *NewJob) { n.WindowEnd, n.ScheduledAt = jobNow+hour, jobNow+hour }, "scheduled_at"},
+		{
+			"scheduled before the start", func(n *NewJob) { n.WindowStart, n.ScheduledAt = jobNow+hour, jobNow },
+			"scheduled_at",
+		},
+		{"scheduled in the past before the start", func(n *NewJob) {
+			n.WindowStart, n.ScheduledAt = jobNow-hour,
+				jobNow-2*hour
+		}, "scheduled_at"},
+		{
+			"scheduled at the end", func(n *NewJob) { n.WindowEnd, n.ScheduledAt = jobNow+hour, jobNow+hour },
+			"scheduled_at",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -81,7 +114,8 @@ func TestNewJobValidate(t *testing.T) {
 				t.Errorf("refused: %v", err)
 			case tt.field != "" && !errors.As(err, &e):
 				t.Errorf("accepted")
-			case tt.field != "" && (e.Field != tt.field || e.Kind != Invalid && !(e.Kind == TooLarge && strings.HasSuffix(tt.name, "too long"))):
+			case tt.field != "" && (e.Field != tt.field || e.Kind != Invalid && !(e.Kind == TooLarge &&
+				strings.HasSuffix(tt.name, "too long"))):
 				t.Errorf("on %s: %v", e.Field, err)
 			}
 		})
@@ -94,7 +128,10 @@ func TestBodiesTooLarge(t *testing.T) {
 	in := TemplateInput{Name: new("a"), BodyText: &big}
 	_, ofTemplate := NewTemplate("t", in, 1)
 	for field, err := range map[string]error{
-		"body_html": (&NewJob{BodyHTML: big}).Validate(jobNow), "body_text": (&NewJob{ListID: NewID(), BodyText: big}).Validate(jobNow),
+		"body_html": (&NewJob{BodyHTML: big}).Validate(jobNow), "body_text": (&NewJob{
+			ListID:   NewID(),
+			BodyText: big,
+		}).Validate(jobNow),
 		"body_text of a template": ofTemplate,
 	} {
 		if e, ok := errors.AsType[*Error](err); !ok || e.Kind != TooLarge || !strings.HasPrefix(field, e.Field) {
@@ -105,7 +142,10 @@ func TestBodiesTooLarge(t *testing.T) {
 
 func TestNewJobDue(t *testing.T) {
 	for _, tt := range []struct{ scheduled, start, due Instant }{
-		{0, 0, jobNow}, {jobNow - 5, 0, jobNow}, {jobNow + 5, 0, jobNow + 5}, {0, jobNow + 7, jobNow + 7}, {jobNow + 9, jobNow + 7, jobNow + 9},
+		{0, 0, jobNow}, {jobNow - 5, 0, jobNow}, {jobNow + 5, 0, jobNow + 5}, {0, jobNow + 7, jobNow + 7}, {
+			jobNow + 9,
+			jobNow + 7, jobNow + 9,
+		},
 	} {
 		n := newJob(func(n *NewJob) { n.ScheduledAt, n.WindowStart = tt.scheduled, tt.start })
 		if j, c := n.Job(jobNow); j.DueAt != tt.due || j.Status != JobPending || j.CampaignID != c.ID {
@@ -147,7 +187,10 @@ func TestJobStates(t *testing.T) {
 	}
 	for _, tt := range tests {
 		for _, from := range []JobStatus{JobPending, JobRunning, JobCompleted, JobFailed, JobCancelled} {
-			j := SendJob{Status: from, DueAt: jobNow, Expanded: true, Stats: Stats{Recipients: 3, Sent: 1, Failed: 1, Skipped: 1}}
+			j := SendJob{
+				Status: from, DueAt: jobNow, Expanded: true,
+				Stats: Stats{Recipients: 3, Sent: 1, Failed: 1, Skipped: 1},
+			}
 			before := j
 			changed := tt.verb(&j)
 			want, moves := tt.want[from]

@@ -27,7 +27,8 @@ func sourceConstants(t *testing.T, file, prefix, typeName string) (values []stri
 		if !ok || !strings.HasPrefix(spec.Names[0].Name, prefix) || len(spec.Values) != 1 {
 			return true
 		}
-		if id, _ := spec.Type.(*ast.Ident); typeName != "" && (id == nil || id.Name != typeName) || typeName == "" && id != nil {
+		if id, _ := spec.Type.(*ast.Ident); typeName != "" && (id == nil || id.Name != typeName) || typeName == "" &&
+			id != nil {
 			return true
 		}
 		if lit, ok := spec.Values[0].(*ast.BasicLit); ok && lit.Kind == token.STRING {

@@ -36,7 +36,8 @@ func (r StopRule) Judge(j *SendJob) string {
 	if r.HardBounces > 0 && float64(j.HardBounced) > r.HardBounces*float64(max(tried, r.Sample)) {
 		return fmt.Sprintf("too many hard bounces: %d of %d", j.HardBounced, tried)
 	}
-	if r.Complaints > 0 && j.Complained > 0 && j.Sent >= r.Sample && float64(j.Complained) >= r.Complaints*float64(j.Sent) {
+	if r.Complaints > 0 && j.Complained > 0 && j.Sent >= r.Sample &&
+		float64(j.Complained) >= r.Complaints*float64(j.Sent) {
 		return fmt.Sprintf("too many complaints: %d of %d", j.Complained, j.Sent)
 	}
 	return ""
@@ -75,13 +76,15 @@ func (j *SendJob) Retry(now Instant) (SendJob, error) {
 	case !j.Status.Final() || j.Sent+j.Failed+j.Skipped < j.Recipients:
 		return SendJob{}, Conflictf("conflict", "The job has not ended.")
 	case j.StartedAt == 0:
-		return SendJob{}, Conflictf("conflict", "The job ended before it began, so nobody was its recipient; make a new one.")
+		return SendJob{}, Conflictf("conflict",
+			"The job ended before it began, so nobody was its recipient; make a new one.")
 	case !j.Expanded && j.RetryOf != "":
 		return SendJob{}, Conflictf("conflict", "The job ended before all its recipients were found; make a new one.")
 	case j.Expanded && j.Failed == 0 && (j.Status != JobCancelled || j.Skipped == 0):
 		return SendJob{}, Conflictf("conflict", "The job has left nobody out.")
 	}
 	return SendJob{
-		ID: NewID(), TenantID: j.TenantID, ListID: j.ListID, CampaignID: j.CampaignID, Status: JobPending, DueAt: now, CreatedAt: now, RetryOf: j.ID,
+		ID: NewID(), TenantID: j.TenantID, ListID: j.ListID, CampaignID: j.CampaignID, Status: JobPending, DueAt: now,
+		CreatedAt: now, RetryOf: j.ID,
 	}, nil
 }

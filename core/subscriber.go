@@ -85,7 +85,8 @@ func (s *Subscriber) Apply(p EventSubscriber, eventType string, occurredAt, now 
 	}
 	if status.strength() > 0 {
 		changed = s.block(status, occurredAt) || changed
-	} else if occurredAt > s.MemberStatusAt || occurredAt == s.MemberStatusAt && status == StatusUnsubscribed && s.MemberStatus != status {
+	} else if occurredAt > s.MemberStatusAt || occurredAt == s.MemberStatusAt && status == StatusUnsubscribed &&
+		s.MemberStatus != status {
 		s.MemberStatus, s.MemberStatusAt, changed = status, occurredAt, true
 		s.describe(p)
 	}

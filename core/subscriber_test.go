@@ -29,33 +29,93 @@ func TestApplyToEveryState(t *testing.T) {
 	}{
 		{"newer active", sub("unsubscribed", -9, "", 0), EventActivated, "active", -5, "active", -5, ""},
 		{"newer unsubscribed", sub("active", -9, "", 0), EventUnsubscribed, "unsubscribed", -5, "unsubscribed", -5, ""},
-		{"older active is without effect", sub("unsubscribed", -5, "", 0), EventActivated, "active", -9, "unsubscribed", -5, ""},
-		{"older unsubscribed is without effect", sub("active", -5, "", 0), EventUnsubscribed, "unsubscribed", -9, "active", -5, ""},
-		{"equal instants: unsubscribed wins", sub("active", -5, "", 0), EventUnsubscribed, "unsubscribed", -5, "unsubscribed", -5, ""},
-		{"equal instants: active loses", sub("unsubscribed", -5, "", 0), EventActivated, "active", -5, "unsubscribed", -5, ""},
-		{"status decides, not the type", sub("active", -9, "", 0), EventActivated, "unsubscribed", -5, "unsubscribed", -5, ""},
+		{
+			"older active is without effect", sub("unsubscribed", -5, "", 0), EventActivated, "active", -9, "unsubscribed",
+			-5, "",
+		},
+		{
+			"older unsubscribed is without effect", sub("active", -5, "", 0), EventUnsubscribed, "unsubscribed", -9,
+			"active", -5, "",
+		},
+		{
+			"equal instants: unsubscribed wins", sub("active", -5, "", 0), EventUnsubscribed, "unsubscribed", -5,
+			"unsubscribed", -5, "",
+		},
+		{
+			"equal instants: active loses", sub("unsubscribed", -5, "", 0), EventActivated, "active", -5, "unsubscribed",
+			-5, "",
+		},
+		{
+			"status decides, not the type", sub("active", -9, "", 0), EventActivated, "unsubscribed", -5, "unsubscribed",
+			-5, "",
+		},
 		{"batch, newer active", sub("unsubscribed", -9, "", 0), batch, "active", -5, "active", -5, ""},
 		{"batch, older", sub("unsubscribed", -5, "", 0), batch, "active", -9, "unsubscribed", -5, ""},
 
-		{"word is set under a block", sub("active", -9, "complaint", -8), EventUnsubscribed, "unsubscribed", -5, "unsubscribed", -5, "complaint"},
-		{"activation clears an older bounce", sub("active", -9, "bounced", -8), EventActivated, "active", -5, "active", -5, ""},
-		{"activation of the word's own instant clears too", sub("active", -5, "bounced", -8), EventActivated, "active", -5, "active", -5, ""},
-		{"activation older than the bounce", sub("active", -9, "bounced", -4), EventActivated, "active", -5, "active", -5, "bounced"},
-		{"activation older than the word", sub("unsubscribed", -4, "bounced", -8), EventActivated, "active", -5, "unsubscribed", -4, "bounced"},
-		{"preferences clear nothing", sub("active", -9, "bounced", -8), EventPreferences, "active", -5, "active", -5, "bounced"},
+		{
+			"word is set under a block", sub("active", -9, "complaint", -8), EventUnsubscribed, "unsubscribed", -5,
+			"unsubscribed", -5, "complaint",
+		},
+		{
+			"activation clears an older bounce", sub("active", -9, "bounced", -8), EventActivated, "active", -5, "active",
+			-5, "",
+		},
+		{
+			"activation of the word's own instant clears too", sub("active", -5, "bounced", -8), EventActivated, "active",
+			-5, "active", -5, "",
+		},
+		{
+			"activation older than the bounce", sub("active", -9, "bounced", -4), EventActivated, "active", -5, "active",
+			-5, "bounced",
+		},
+		{
+			"activation older than the word", sub("unsubscribed", -4, "bounced", -8), EventActivated, "active", -5,
+			"unsubscribed", -4, "bounced",
+		},
+		{
+			"preferences clear nothing", sub("active", -9, "bounced", -8), EventPreferences, "active", -5, "active", -5,
+			"bounced",
+		},
 		{"a sync clears nothing", sub("active", -9, "bounced", -8), batch, "active", -5, "active", -5, "bounced"},
-		{"activation lifts no complaint", sub("active", -9, "complaint", -8), EventActivated, "active", -5, "active", -5, "complaint"},
-		{"activation lifts no suppression", sub("active", -9, "suppressed", -8), EventActivated, "active", -5, "active", -5, "suppressed"},
+		{
+			"activation lifts no complaint", sub("active", -9, "complaint", -8), EventActivated, "active", -5, "active",
+			-5, "complaint",
+		},
+		{
+			"activation lifts no suppression", sub("active", -9, "suppressed", -8), EventActivated, "active", -5, "active",
+			-5, "suppressed",
+		},
 
-		{"bounced blocks, word stays", sub("active", -9, "", 0), EventPreferences, "bounced", -5, "active", -9, "bounced"},
-		{"complaint beats bounced", sub("active", -9, "bounced", -8), batch, "complaint", -5, "active", -9, "complaint"},
-		{"suppressed beats complaint", sub("active", -9, "complaint", -8), batch, "suppressed", -5, "active", -9, "suppressed"},
-		{"bounced does not weaken complaint", sub("active", -9, "complaint", -8), batch, "bounced", -5, "active", -9, "complaint"},
-		{"complaint does not weaken suppressed", sub("active", -9, "suppressed", -8), batch, "complaint", -5, "active", -9, "suppressed"},
+		{
+			"bounced blocks, word stays", sub("active", -9, "", 0), EventPreferences, "bounced", -5, "active", -9,
+			"bounced",
+		},
+		{
+			"complaint beats bounced", sub("active", -9, "bounced", -8), batch, "complaint", -5, "active", -9,
+			"complaint",
+		},
+		{
+			"suppressed beats complaint", sub("active", -9, "complaint", -8), batch, "suppressed", -5, "active", -9,
+			"suppressed",
+		},
+		{
+			"bounced does not weaken complaint", sub("active", -9, "complaint", -8), batch, "bounced", -5, "active", -9,
+			"complaint",
+		},
+		{
+			"complaint does not weaken suppressed", sub("active", -9, "suppressed", -8), batch, "complaint", -5, "active",
+			-9, "suppressed",
+		},
 		{"a late block holds", sub("active", -5, "", 0), batch, "complaint", -9, "active", -5, "complaint"},
 
-		{"far ahead counts as now", sub("active", -9, "", 0), EventUnsubscribed, "unsubscribed", 301, "unsubscribed", 0, ""},
-		{"a little ahead counts as it is", sub("active", -9, "", 0), EventUnsubscribed, "unsubscribed", 300, "unsubscribed", 300, ""},
+		{
+			"far ahead counts as now", sub("active", -9, "", 0), EventUnsubscribed, "unsubscribed", 301, "unsubscribed", 0,
+			"",
+		},
+		{
+			"a little ahead counts as it is", sub("active", -9, "", 0), EventUnsubscribed, "unsubscribed", 300,
+			"unsubscribed", 300, "",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -119,7 +179,8 @@ func applyOne(t *testing.T, before Subscriber, eventType string, status Status, 
 		if at > wordAt || at == wordAt && status == StatusUnsubscribed {
 			word, wordAt = status, at
 		}
-		if eventType == EventActivated && status == StatusActive && block == StatusBounced && at > before.BlockAt && at >= before.MemberStatusAt {
+		if eventType == EventActivated && status == StatusActive && block == StatusBounced && at > before.BlockAt &&
+			at >= before.MemberStatusAt {
 			block = NotBlocked
 		}
 	case StatusBounced:
@@ -135,8 +196,10 @@ func applyOne(t *testing.T, before Subscriber, eventType string, status Status, 
 	default:
 		t.Errorf("no rule for the status %s", status)
 	}
-	if s.MemberStatus != word || s.MemberStatusAt != wordAt || s.Block != block || s.Mailable() != (word == StatusActive && block == NotBlocked) {
-		t.Errorf("%s/%s, then %q %s at %d: %s at %d/%s, want %s at %d/%s", before.MemberStatus, before.Block, eventType, status, (at-subNow)/sec,
+	if s.MemberStatus != word || s.MemberStatusAt != wordAt || s.Block != block ||
+		s.Mailable() != (word == StatusActive && block == NotBlocked) {
+		t.Errorf("%s/%s, then %q %s at %d: %s at %d/%s, want %s at %d/%s", before.MemberStatus, before.Block, eventType,
+			status, (at-subNow)/sec,
 			s.MemberStatus, (s.MemberStatusAt-subNow)/sec, s.Block, word, (wordAt-subNow)/sec, block)
 	}
 }
@@ -161,7 +224,8 @@ func reportOne(t *testing.T, before Subscriber, effect string) {
 		t.Errorf("no rule for the report %s", effect)
 	}
 	if s.MemberStatus != before.MemberStatus || s.MemberStatusAt != before.MemberStatusAt || s.Block != block {
-		t.Errorf("%s/%s, then %s: %s/%s, want %s/%s", before.MemberStatus, before.Block, effect, s.MemberStatus, s.Block, before.MemberStatus, block)
+		t.Errorf("%s/%s, then %s: %s/%s, want %s/%s", before.MemberStatus, before.Block, effect, s.MemberStatus,
+			s.Block, before.MemberStatus, block)
 	}
 }
 
@@ -244,7 +308,8 @@ func TestAbsentFromASync(t *testing.T) {
 		before := tt.s
 		if got := tt.s.Absent(7, subNow-5*sec, subNow); got != tt.absent {
 			t.Errorf("%s: absent = %v", tt.name, got)
-		} else if got && (tt.s.MemberStatus != "unsubscribed" || tt.s.MemberStatusAt != subNow-5*sec || tt.s.Block != before.Block) {
+		} else if got && (tt.s.MemberStatus != "unsubscribed" || tt.s.MemberStatusAt != subNow-5*sec ||
+			tt.s.Block != before.Block) {
 			t.Errorf("%s: %+v", tt.name, tt.s)
 		} else if !got && tt.s != before {
 			t.Errorf("%s: changed", tt.name)

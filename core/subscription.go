@@ -196,8 +196,10 @@ type Consent struct {
 	Origin
 	TextVersion string `db:"text_version" json:"text_version"`
 	Generation  int64  `db:"generation" json:"generation"`
-	JobNo       int64  `db:"job_no" json:"-"`                // whose mail held the link that ended it; 0: none, or not known
-	Reason      string `db:"reason" json:"reason,omitempty"` // that a leaver gave; of what was imported, the consent as the other system has it
+	// whose mail held the link that ended it; 0: none, or not known
+	JobNo int64 `db:"job_no" json:"-"`
+	// that a leaver gave; of what was imported, the consent as the other system has it
+	Reason string `db:"reason" json:"reason,omitempty"`
 }
 
 // Origin is where a request came from, as the ledger keeps it.

@@ -46,13 +46,36 @@ var verbs = map[string]verb{
 		s.Subscribe("b@example.org", `{"b":2}`, now)
 		return nil, nil
 	}},
-	"confirm by mailed":   {"Confirm", func(s *Subscription, now Instant) (*Change, error) { return s.Confirm(1, ProofMailed, now) }},
-	"confirm by response": {"Confirm", func(s *Subscription, now Instant) (*Change, error) { return s.Confirm(1, ProofResponse, now) }},
-	"confirm old":         {"Confirm", func(s *Subscription, now Instant) (*Change, error) { return s.Confirm(0, ProofMailed, now) }},
-	"unsubscribe":         {"Unsubscribe", func(s *Subscription, now Instant) (*Change, error) { return s.Unsubscribe(now), nil }},
-	"resume":              {"Resume", func(s *Subscription, now Instant) (*Change, error) { return s.Resume(t0+2, now) }},
-	"resume earlier":      {"Resume", func(s *Subscription, now Instant) (*Change, error) { return s.Resume(t0+1, now) }},
-	"set preferences":     {"SetPreferences", func(s *Subscription, now Instant) (*Change, error) { return s.SetPreferences(`{"b":2}`, now), nil }},
+	"confirm by mailed": {"Confirm", func(s *Subscription, now Instant) (*Change, error) {
+		return s.Confirm(1,
+			ProofMailed, now)
+	}},
+	"confirm by response": {"Confirm", func(s *Subscription, now Instant) (*Change, error) {
+		return s.Confirm(1,
+			ProofResponse, now)
+	}},
+	"confirm old": {"Confirm", func(s *Subscription, now Instant) (*Change, error) {
+		return s.Confirm(0,
+			ProofMailed, now)
+	}},
+	"unsubscribe": {"Unsubscribe", func(s *Subscription, now Instant) (*Change,
+		error,
+	) {
+		return s.Unsubscribe(now), nil
+	}},
+	"resume": {"Resume", func(s *Subscription, now Instant) (*Change, error) {
+		return s.Resume(t0+2,
+			now)
+	}},
+	"resume earlier": {"Resume", func(s *Subscription, now Instant) (*Change, error) {
+		return s.Resume(t0+1,
+			now)
+	}},
+	"set preferences": {"SetPreferences", func(s *Subscription, now Instant) (*Change,
+		error,
+	) {
+		return s.SetPreferences(`{"b":2}`, now), nil
+	}},
 	"import active": {"Import", func(s *Subscription, now Instant) (*Change, error) {
 		c, _ := s.Import("b@example.org", SubscriptionActive, ProofImport, `{"b":2}`, now)
 		return c, nil
@@ -237,7 +260,8 @@ func TestImportTwiceChangesNothing(t *testing.T) {
 				t.Fatal("the first import changed nothing")
 			}
 			before := s
-			if c, changed := s.Import("A@example.org", status, ProofImport, p, t0+9); c != nil || changed || s != before {
+			if c, changed := s.Import("A@example.org", status, ProofImport, p,
+				t0+9); c != nil || changed || s != before {
 				t.Errorf("the second import of %s %q changed %+v", status, p, s)
 			}
 		}
@@ -261,7 +285,10 @@ func TestSubscriptionProperties(t *testing.T) {
 			case verb == 0:
 				s.Subscribe("a@example.org", `{}`, now)
 			case verb == 1:
-				c, _ = s.Import("a@example.org", rapid.SampledFrom([]string{SubscriptionActive, SubscriptionPending}).Draw(t, "status"), ProofImport, `{"i":1}`, now)
+				c, _ = s.Import("a@example.org", rapid.SampledFrom([]string{
+					SubscriptionActive,
+					SubscriptionPending,
+				}).Draw(t, "status"), ProofImport, `{"i":1}`, now)
 			case s.Status == "":
 				continue
 			case verb == 2:

@@ -33,11 +33,13 @@ type Tenant struct {
 	BrandColor    string  `json:"brand_color,omitempty" db:"brand_color"` // #rrggbb
 	BrandLogoURL  string  `json:"brand_logo_url,omitempty" db:"brand_logo_url"`
 	PrivacyURL    string  `json:"privacy_url,omitempty" db:"privacy_url"` // linked on its pages
-	Language      string  `json:"language,omitempty" db:"language"`       // of pages and mails of its lists; empty: English
+	// of pages and mails of its lists; empty: English
+	Language string `json:"language,omitempty" db:"language"`
 
 	MailTexts MailTexts `json:"mail_texts" db:"mail_texts"`
 
-	NoTracking bool `json:"no_tracking,omitempty" db:"no_tracking"` // opens and clicks are not tracked, whatever a job asks
+	// opens and clicks are not tracked, whatever a job asks
+	NoTracking bool `json:"no_tracking,omitempty" db:"no_tracking"`
 
 	Relays     Relays     `json:"relays,omitempty" db:"relays"` // none: the daemon's own
 	SendLimits SendLimits `json:"send_limits,omitzero" db:"send_limits"`
@@ -123,7 +125,8 @@ func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 	if !operator && (t.MailFrom != was.MailFrom || t.Status != was.Status || !slices.Equal(t.Domains, was.Domains)) {
 		return Forbiddenf("mail_from, status and domains are set by operators only.")
 	}
-	if !operator && (t.Relays.bringsPassword() || t.Relays.Column() != was.Relays.Column() || t.SendLimits != was.SendLimits) {
+	if !operator && (t.Relays.bringsPassword() || t.Relays.Column() != was.Relays.Column() ||
+		t.SendLimits != was.SendLimits) {
 		return Forbiddenf("relays and send_limits are set by operators only.")
 	}
 	t.UpdatedAt = now
@@ -205,7 +208,8 @@ func (t *Tenant) validateMail() error {
 	if t.PublicURL = strings.TrimSuffix(t.PublicURL, "/"); t.PublicURL != "" && !isOrigin(t.PublicURL) {
 		return Invalidf("public_url", "public_url must be an origin such as https://news.example.com.")
 	}
-	if t.BrandLogoURL != "" && (!isWebURL(t.BrandLogoURL) || !strings.HasPrefix(strings.ToLower(t.BrandLogoURL), "https:")) {
+	if t.BrandLogoURL != "" && (!isWebURL(t.BrandLogoURL) || !strings.HasPrefix(strings.ToLower(t.BrandLogoURL),
+		"https:")) {
 		return Invalidf("brand_logo_url", "brand_logo_url must be an absolute https URL.")
 	}
 	if !isColor(t.BrandColor) {
@@ -258,7 +262,10 @@ func checkAddress(s *string, field string) error {
 	}
 	e, err := ParseEmail(*s)
 	if err != nil {
-		return &Error{Kind: Invalid, Code: ErrInvalidEmail.Code, Message: field + " is not a valid e-mail address.", Field: field}
+		return &Error{
+			Kind: Invalid, Code: ErrInvalidEmail.Code, Message: field + " is not a valid e-mail address.",
+			Field: field,
+		}
 	}
 	*s = string(e)
 	return nil
@@ -279,13 +286,15 @@ func isColor(s string) bool {
 // of a page may have to name it.
 func isWebURL(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && len(s) <= maxURL && (u.Scheme == "https" || u.Scheme == "http") && validHost(u) && u.User == nil &&
+	return err == nil && len(s) <= maxURL && (u.Scheme == "https" || u.Scheme == "http") && validHost(u) &&
+		u.User == nil &&
 		strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || unicode.IsControl(r) }) < 0
 }
 
 func isOrigin(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && isWebURL(s) && u.Path == "" && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" && !strings.HasSuffix(s, "#")
+	return err == nil && isWebURL(s) && u.Path == "" && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" &&
+		!strings.HasSuffix(s, "#")
 }
 
 // maxURL is the number of bytes that a URL of a record may have.

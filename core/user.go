@@ -48,7 +48,8 @@ func (u *User) Validate() error {
 	if u.Name == "" {
 		u.Name = DefaultName(u.ID)
 	}
-	if !utf8.ValidString(u.Name) || utf8.RuneCountInString(u.Name) > MaxName || strings.ContainsFunc(u.Name, unicode.IsControl) {
+	if !utf8.ValidString(u.Name) || utf8.RuneCountInString(u.Name) > MaxName || strings.ContainsFunc(u.Name,
+		unicode.IsControl) {
 		return Invalidf("name", "The name may have %d characters at most, and no control characters.", MaxName)
 	}
 	email, err := ParseEmail(string(u.Email))

@@ -29,7 +29,10 @@ func TestUserValidate(t *testing.T) {
 
 func TestRoleValidate(t *testing.T) {
 	for r, want := range map[Role]bool{
-		{Role: RoleOperator}: true, {Role: RoleOperator, TenantID: "t"}: false, {Role: RoleTenantAdmin, TenantID: "t"}: true,
+		{Role: RoleOperator}: true, {Role: RoleOperator, TenantID: "t"}: false, {
+			Role:     RoleTenantAdmin,
+			TenantID: "t",
+		}: true,
 		{Role: RoleTenantAdmin}: false, {}: false,
 	} {
 		if err := r.Validate(); (err == nil) != want {
@@ -47,7 +50,8 @@ func TestUserRoles(t *testing.T) {
 	if !u.Operator() {
 		t.Error("no operator")
 	}
-	if n := NewUser("secret@example.org", 5); strings.Contains(n.Name, "secret") || n.CreatedAt != 5 || n.EmailVerified {
+	if n := NewUser("secret@example.org", 5); strings.Contains(n.Name,
+		"secret") || n.CreatedAt != 5 || n.EmailVerified {
 		t.Errorf("%+v", n)
 	}
 }

@@ -160,7 +160,8 @@ func apply(ctx context.Context, conn *sql.Conn, m Migration, now int64) error {
 			return err
 		}
 	}
-	_, err := conn.ExecContext(ctx, "INSERT INTO schema_migration (number, name, checksum, applied_at) VALUES (?, ?, ?, ?)",
+	_, err := conn.ExecContext(ctx,
+		"INSERT INTO schema_migration (number, name, checksum, applied_at) VALUES (?, ?, ?, ?)",
 		m.Number, m.Name, m.Checksum, now)
 	return err
 }
@@ -169,7 +170,8 @@ func apply(ctx context.Context, conn *sql.Conn, m Migration, now int64) error {
 // another program is nothing to migrate.
 func recorded(ctx context.Context, conn *sql.Conn) (map[int]string, error) {
 	var tables, ours, version, app int
-	row := conn.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(name = 'schema_migration'), 0) FROM sqlite_schema WHERE type = 'table'`)
+	row := conn.QueryRowContext(ctx,
+		`SELECT count(*), coalesce(sum(name = 'schema_migration'), 0) FROM sqlite_schema WHERE type = 'table'`)
 	if err := row.Scan(&tables, &ours); err != nil {
 		return nil, err
 	}

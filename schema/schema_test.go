@@ -34,7 +34,8 @@ func testConn(t *testing.T) *sql.Conn {
 
 func dump(t *testing.T, c *sql.Conn) string {
 	t.Helper()
-	rows, err := c.QueryContext(t.Context(), "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY tbl_name, type DESC, name")
+	rows, err := c.QueryContext(t.Context(), "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE "+
+		"'sqlite_%' ORDER BY tbl_name, type DESC, name")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +131,10 @@ func TestFilesThatMustBeLeftAlone(t *testing.T) {
 	}{
 		{name: "a newer user_version", sql: "PRAGMA user_version = 9999", want: ErrNewer},
 		{name: "a newer migration", sql: "INSERT INTO schema_migration VALUES (9999, 'later', 'x', 1)", want: ErrNewer},
-		{name: "a changed migration", sql: "UPDATE schema_migration SET checksum = 'x' WHERE number = 2", want: ErrChanged},
+		{
+			name: "a changed migration", sql: "UPDATE schema_migration SET checksum = 'x' WHERE number = 2",
+			want: ErrChanged,
+		},
 		{name: "another program's file", sql: "CREATE TABLE other (x)", fresh: true, want: ErrForeign},
 		{name: "another application_id", sql: "PRAGMA application_id = 7", want: ErrForeign},
 	} {
@@ -177,7 +181,8 @@ func TestAnOlderFileIsRefusedByCheckAndUpgradedByMigrate(t *testing.T) {
 func TestAFreshFileGetsAllOrNothing(t *testing.T) {
 	c := testConn(t)
 	before := dump(t, c)
-	broken := append(Migrations(), Migration{Number: 9999, Name: "broken", SQL: "CREATE TABLE tenant (x INTEGER) STRICT"})
+	broken := append(Migrations(),
+		Migration{Number: 9999, Name: "broken", SQL: "CREATE TABLE tenant (x INTEGER) STRICT"})
 	if err := inTransaction(t.Context(), c, 1, broken); err == nil {
 		t.Fatal("no error")
 	}
@@ -203,7 +208,8 @@ func TestAFailingMigrationLeavesTheLastWholeOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := dump(t, c)
-	err := inTransaction(t.Context(), c, 1, []Migration{{Number: 4, Name: "broken", SQL: "CREATE TABLE half (x INTEGER) STRICT; CREATE TABLE half (x INTEGER) STRICT;"}})
+	err := inTransaction(t.Context(), c, 1, []Migration{{Number: 4, Name: "broken", SQL: "CREATE TABLE half (x " +
+		"INTEGER) STRICT; CREATE TABLE half (x INTEGER) STRICT;"}})
 	if err == nil {
 		t.Fatal("no error")
 	}

@@ -19,7 +19,9 @@ type SubscriptionInput struct {
 // core.ProofAdmin. It returns the record, and whether it is another one than before. core.ErrListNotFound, and a
 // Conflict where another member service keeps the list, something stands against mailing the address, or the address
 // has left the list: only a subscription of its own brings it back.
-func (s *Store) AddSubscription(ctx context.Context, a SubscriptionInput, actor string, now core.Instant) (sub core.Subscription, changed bool, err error) {
+func (s *Store) AddSubscription(ctx context.Context, a SubscriptionInput, actor string,
+	now core.Instant,
+) (sub core.Subscription, changed bool, err error) {
 	im, err := s.NewImport(ctx, a.ListID, a.Status, a.Source)
 	if err != nil {
 		return sub, false, err
@@ -62,7 +64,8 @@ func (tx *Tx) mayAdd(list *ListWithTenant, r *ImportRow) error {
 		return nil
 	}
 	if err == nil && sub.Left() {
-		return core.Conflictf("unsubscribed", "The address has left this list: only a subscription of its own brings it back.")
+		return core.Conflictf("unsubscribed",
+			"The address has left this list: only a subscription of its own brings it back.")
 	}
 	return err
 }

@@ -40,17 +40,21 @@ func (s *Store) AddAgent(ctx context.Context, a core.Agent) error {
 		if err := tx.owner(a.OwnerID); err != nil {
 			return err
 		}
-		if err := tx.room("SELECT count(*) FROM agent WHERE owner_id = ?", a.OwnerID, core.MaxAgents, "agents of one owner"); err != nil {
+		if err := tx.room("SELECT count(*) FROM agent WHERE owner_id = ?", a.OwnerID, core.MaxAgents,
+			"agents of one owner"); err != nil {
 			return err
 		}
-		_, err := tx.exec("INSERT INTO agent ("+agentColumns+") VALUES (?, ?, ?, ?, ?)", a.ID, a.OwnerID, a.Name, a.Version, a.CreatedAt)
+		_, err := tx.exec("INSERT INTO agent ("+agentColumns+") VALUES (?, ?, ?, ?, ?)", a.ID, a.OwnerID, a.Name,
+			a.Version, a.CreatedAt)
 		return err
 	})
 }
 
 // UpdateAgent changes an agent by a rule, which runs inside the transaction, and returns it as it is then. It returns
 // core.ErrNotFound where the owner has no such agent, or an error of the rule.
-func (s *Store) UpdateAgent(ctx context.Context, id, ownerID string, rule func(*core.Agent) error) (a core.Agent, err error) {
+func (s *Store) UpdateAgent(ctx context.Context, id, ownerID string, rule func(*core.Agent) error) (a core.Agent,
+	err error,
+) {
 	err = s.update(ctx, func(tx *Tx) error {
 		if a, err = tx.agent(id, ownerID); err != nil {
 			return err

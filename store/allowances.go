@@ -19,7 +19,8 @@ type Allowance struct {
 
 // Allowances lists what a user has allowed clients, by name. Its only error is core.ErrStorage.
 func (s *Store) Allowances(ctx context.Context, userID string) (as []Allowance, err error) {
-	err = s.all(ctx, &as, `SELECT a.client_id, c.name AS client_name, a.scope, a.created_at FROM client_consent a JOIN client c ON c.id = a.client_id
+	err = s.all(ctx, &as, `SELECT a.client_id, c.name AS client_name, a.scope, a.created_at FROM client_consent a JOIN
+		client c ON c.id = a.client_id
 		WHERE a.user_id = ? AND c.deleted_at = 0 ORDER BY c.name, c.id LIMIT 200`, userID)
 	return as, err
 }
@@ -28,11 +29,13 @@ func (s *Store) Allowances(ctx context.Context, userID string) (as []Allowance, 
 // where the user has not allowed the client anything.
 func (s *Store) Disallow(ctx context.Context, userID, clientID string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
-		if err := tx.one("DELETE FROM client_consent WHERE user_id = ? AND client_id = ?", userID, clientID); err != nil {
+		if err := tx.one("DELETE FROM client_consent WHERE user_id = ? AND client_id = ?", userID,
+			clientID); err != nil {
 			return err
 		}
 		tx.kick(TopicIdentity)
-		_, err := tx.exec("UPDATE family SET revoked_at = ? WHERE user_id = ? AND client_id = ? AND revoked_at = 0", now, userID, clientID)
+		_, err := tx.exec("UPDATE family SET revoked_at = ? WHERE user_id = ? AND client_id = ? AND revoked_at = 0",
+			now, userID, clientID)
 		return err
 	})
 }

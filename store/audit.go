@@ -22,7 +22,9 @@ func (tx *Tx) audit(now core.Instant, actor, action, tenantID, object string) er
 }
 
 // changeRecord changes a record of a table whose records are tenants', and notes who did. core.ErrNotFound.
-func (s *Store) changeRecord(ctx context.Context, table, id, action, actor string, now core.Instant, change func(*Tx) error) error {
+func (s *Store) changeRecord(ctx context.Context, table, id, action, actor string, now core.Instant,
+	change func(*Tx) error,
+) error {
 	return s.update(ctx, func(tx *Tx) error {
 		var tenantID string
 		if err := tx.get(&tenantID, "SELECT tenant_id FROM "+table+" WHERE id = ?", id); err != nil {
@@ -84,7 +86,8 @@ type AuditRow struct {
 // error is core.ErrStorage.
 func (s *Store) Audit(ctx context.Context, tenantID string, limit int) (rows []AuditRow, err error) {
 	err = s.all(ctx, &rows, `SELECT at, actor, action, tenant_id, object FROM (
-		SELECT * FROM audit WHERE ? = '' OR tenant_id = ? ORDER BY id DESC LIMIT ?) ORDER BY id`, tenantID, tenantID, limit)
+		SELECT * FROM audit WHERE ? = '' OR tenant_id = ? ORDER BY id DESC LIMIT ?) ORDER BY id`, tenantID, tenantID,
+		limit)
 	return rows, err
 }
 
@@ -95,7 +98,8 @@ func (w *writer) logCommands() error {
 		return err
 	}
 	var rows []AuditRow
-	if err := w.tx.all(&rows, "SELECT at, actor, action, tenant_id, object FROM audit WHERE id > ? AND actor LIKE 'command%' ORDER BY id", w.auditSeen); err != nil {
+	if err := w.tx.all(&rows, "SELECT at, actor, action, tenant_id, object FROM audit WHERE id > ? AND actor LIKE "+
+		"'command%' ORDER BY id", w.auditSeen); err != nil {
 		return err
 	}
 	made := make([]auditEntry, len(rows))

@@ -27,8 +27,12 @@ func TestBy(t *testing.T) {
 	must(t, s.LogoutEverywhere(op, u.ID, 1))
 	must(t, s.DeleteUser(op, u.ID))
 	var got []string
-	must(t, s.all(t.Context(), &got, "SELECT action FROM audit WHERE actor = 'command:root' AND at = 7 AND object = ? ORDER BY id", u.ID))
-	want := []string{"user.create", "role.grant.operator", "user.password", "role.revoke.operator", "user.logout", "user.delete"}
+	must(t, s.all(t.Context(), &got,
+		"SELECT action FROM audit WHERE actor = 'command:root' AND at = 7 AND object = ? ORDER BY id", u.ID))
+	want := []string{
+		"user.create", "role.grant.operator", "user.password", "role.revoke.operator", "user.logout",
+		"user.delete",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -38,19 +42,25 @@ func TestBy(t *testing.T) {
 func TestTheDaemonLogsWhatCommandsChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	before := testOpen(t, path, Daemon)
-	must(t, before.AddTenant(t.Context(), core.Tenant{ID: core.NewID(), Name: "old", Status: core.TenantActive}, "command:root"))
+	must(t, before.AddTenant(t.Context(), core.Tenant{ID: core.NewID(), Name: "old", Status: core.TenantActive},
+		"command:root"))
 	must(t, before.Close())
 	var said bytes.Buffer
 	s, err := Open(t.Context(), Options{Path: path, Log: slog.New(slog.NewTextHandler(&said, nil))})
 	must(t, err)
 	c := testOpen(t, path, Command)
-	must(t, c.AddTenant(t.Context(), core.Tenant{ID: core.NewID(), Name: "one", Status: core.TenantActive}, "command:ann"))
+	must(t,
+		c.AddTenant(t.Context(), core.Tenant{ID: core.NewID(), Name: "one", Status: core.TenantActive}, "command:ann"))
 	must(t, s.AddTenant(t.Context(), core.Tenant{ID: core.NewID(), Name: "two", Status: core.TenantActive}, "user:bob"))
-	must(t, c.AddTenant(t.Context(), core.Tenant{ID: core.NewID(), Name: "three", Status: core.TenantActive}, "command:ann"))
+	must(t, c.AddTenant(t.Context(), core.Tenant{ID: core.NewID(), Name: "three", Status: core.TenantActive},
+		"command:ann"))
 	must(t, put(s, "a", "1")) // the daemon looks for others' commits before its own
 	must(t, s.Close())
 	log := said.String()
-	for text, n := range map[string]int{"msg=audit": 3, "actor=command:ann action=tenant.create": 2, "actor=user:bob": 1} {
+	for text, n := range map[string]int{
+		"msg=audit": 3, "actor=command:ann action=tenant.create": 2,
+		"actor=user:bob": 1,
+	} {
 		if got := strings.Count(log, text); got != n {
 			t.Errorf("%q stands %d times in the log, want %d:\n%s", text, got, n, log)
 		}

@@ -20,7 +20,8 @@ func BenchmarkGroupCommit(b *testing.B) {
 				for pb.Next() {
 					i := n.Add(1)
 					err := s.update(b.Context(), func(tx *Tx) error {
-						_, err := tx.exec("INSERT INTO seen_nonce (client_id, nonce, expires_at) VALUES ('c', ?, 1)", fmt.Sprint(i))
+						_, err := tx.exec("INSERT INTO seen_nonce (client_id, nonce, expires_at) VALUES ('c', ?, 1)",
+							fmt.Sprint(i))
 						return err
 					})
 					if err != nil {
@@ -42,7 +43,8 @@ func BenchmarkSubscribe(b *testing.B) {
 	err := s.update(b.Context(), func(tx *Tx) error {
 		_, err := tx.exec("INSERT INTO tenant (id, name, created_at, updated_at) VALUES (?, 'T', 1, 1)", tenantID)
 		if err == nil {
-			_, err = tx.exec("INSERT INTO list (id, tenant_id, name, created_at, updated_at) VALUES (?, ?, 'L', 1, 1)", listID, tenantID)
+			_, err = tx.exec("INSERT INTO list (id, tenant_id, name, created_at, updated_at) VALUES (?, ?, 'L', 1, 1)",
+				listID, tenantID)
 		}
 		return err
 	})
@@ -55,7 +57,8 @@ func BenchmarkSubscribe(b *testing.B) {
 		for pb.Next() {
 			i := n.Add(1)
 			_, _, err := s.Subscribe(b.Context(), SubscribeRequest{
-				ListID: listID, Email: core.Email(fmt.Sprintf("new%d@example.net", i)), Preferences: `{"first_name":"N"}`,
+				ListID: listID, Email: core.Email(fmt.Sprintf("new%d@example.net",
+					i)), Preferences: `{"first_name":"N"}`,
 				Origin: core.Origin{Remote: "192.0.2.1", UserAgent: "Go-http-client/1.1"},
 			}, core.Instant(i))
 			if err == nil && i%64 == 0 {

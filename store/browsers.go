@@ -44,7 +44,8 @@ func (s *Store) Visitor(ctx context.Context, browserID, clientID string, now cor
 		if err := r.get(&v.User, "SELECT "+userColumns+" FROM user WHERE id = ?", v.Browser.UserID); err != nil {
 			return err
 		}
-		if err := r.all(&v.User.Roles, "SELECT role, tenant_id FROM role WHERE user_id = ? AND "+roleCounts+" ORDER BY role, tenant_id", v.User.ID); err != nil {
+		if err := r.all(&v.User.Roles, "SELECT role, tenant_id FROM role WHERE user_id = ? AND "+
+			""+roleCounts+" ORDER BY role, tenant_id", v.User.ID); err != nil {
 			return err
 		}
 		if clientID == "" {
@@ -88,7 +89,8 @@ func (s *Store) TouchBrowser(ctx context.Context, id string, now core.Instant) e
 // Browsers lists the browsers in which a user is signed in, the latest used first. Its only error is core.ErrStorage.
 func (s *Store) Browsers(ctx context.Context, userID string, now core.Instant) (bs []Browser, err error) {
 	err = s.all(ctx, &bs, "SELECT "+browserColumns+` FROM browser b JOIN user u ON u.id = b.user_id
-		WHERE b.user_id = ? AND b.expires_at > ? AND b.epoch = u.epoch ORDER BY b.used_at DESC, b.id LIMIT 200`, userID, now)
+		WHERE b.user_id = ? AND b.expires_at > ? AND b.epoch = u.epoch ORDER BY b.used_at DESC, b.id LIMIT 200`, userID,
+		now)
 	return bs, err
 }
 
@@ -111,13 +113,16 @@ func (s *Store) SignOutBrowser(ctx context.Context, id, userID string, now core.
 func (s *Store) EndFamily(ctx context.Context, id, userID string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		tx.kick(TopicIdentity)
-		return tx.one("UPDATE family SET revoked_at = ? WHERE id = ? AND user_id = ? AND revoked_at = 0", now, id, userID)
+		return tx.one("UPDATE family SET revoked_at = ? WHERE id = ? AND user_id = ? AND revoked_at = 0", now, id,
+			userID)
 	})
 }
 
 // ChangePassword sets a user's password and ends every sign-in but the browser in which the change was made. It returns
 // core.ErrNotFound where the user is gone, and ErrSignInStale where epoch is no longer the user's.
-func (s *Store) ChangePassword(ctx context.Context, userID string, epoch int64, passwordHash, browserID string, now core.Instant) error {
+func (s *Store) ChangePassword(ctx context.Context, userID string, epoch int64, passwordHash, browserID string,
+	now core.Instant,
+) error {
 	return s.update(ctx, func(tx *Tx) error {
 		var at int64
 		if err := tx.get(&at, "SELECT epoch FROM user WHERE id = ?", userID); err != nil {
@@ -137,7 +142,8 @@ func (s *Store) ChangePassword(ctx context.Context, userID string, epoch int64, 
 // proved records a login whose password was right: the counter ends, the device is known, the hash is renewed.
 func (tx *Tx) proved(in SignIn, now core.Instant) error {
 	// The epoch guards against a password change between the check and here.
-	err := tx.one("UPDATE user SET last_login_at = ? WHERE id = ? AND epoch = ? AND disabled_at = 0", int64(now), in.Family.UserID, in.Family.Epoch)
+	err := tx.one("UPDATE user SET last_login_at = ? WHERE id = ? AND epoch = ? AND disabled_at = 0", int64(now),
+		in.Family.UserID, in.Family.Epoch)
 	if errors.Is(err, core.ErrNotFound) {
 		return ErrSignInStale
 	}
@@ -145,7 +151,8 @@ func (tx *Tx) proved(in SignIn, now core.Instant) error {
 		return err
 	}
 	if in.NewHash != "" {
-		if _, err := tx.exec("UPDATE user SET password_hash = ? WHERE id = ? AND password_hash = ?", in.NewHash, in.Family.UserID, in.OldHash); err != nil {
+		if _, err := tx.exec("UPDATE user SET password_hash = ? WHERE id = ? AND password_hash = ?", in.NewHash,
+			in.Family.UserID, in.OldHash); err != nil {
 			return err
 		}
 	}
@@ -176,6 +183,7 @@ type ClientSignIn struct {
 func (s *Store) SignIns(ctx context.Context, userID string, now core.Instant) (fs []ClientSignIn, err error) {
 	err = s.all(ctx, &fs, "SELECT "+familyColumns+`, coalesce(c.name, f.client_id) AS client_name FROM family f
 		JOIN user u ON u.id = f.user_id LEFT JOIN client c ON c.id = f.client_id
-		WHERE f.user_id = ? AND f.revoked_at = 0 AND f.expires_at > ? AND f.epoch = u.epoch ORDER BY f.used_at DESC, f.id LIMIT 200`, userID, now)
+		WHERE f.user_id = ? AND f.revoked_at = 0 AND f.expires_at > ? AND f.epoch = u.epoch ORDER BY f.used_at DESC,
+		f.id LIMIT 200`, userID, now)
 	return fs, err
 }

@@ -63,7 +63,8 @@ var invariants = []struct{ what, count string }{
 	// outcome yet is what the counters leave.
 	{"jobs ended with recipients that have no outcome", `
 		SELECT count(*) FROM send_job j WHERE j.status IN ('completed', 'cancelled', 'failed')
-		AND (SELECT count(*) FROM recipient r WHERE r.job_no = j.no AND r.state < ` + sqlRecipientSent + `) <> j.recipients - j.sent - j.failed - j.skipped`},
+		AND (SELECT count(*) FROM recipient r WHERE r.job_no = j.no AND r.state < ` + sqlRecipientSent + `) <>
+		j.recipients - j.sent - j.failed - j.skipped`},
 	{"jobs whose counters do not add up to their recipients", `
 		SELECT count(*) FROM send_job WHERE status = 'completed' AND sent + failed + skipped <> recipients`},
 	{"subscriptions on a list that does not exist", `
@@ -72,12 +73,14 @@ var invariants = []struct{ what, count string }{
 		SELECT count(*) FROM subscription s JOIN disabled d ON d.email_key = s.email_key AND d.tenant_id = ''
 		WHERE s.status = 'active'`},
 	{"owners whose files have another size than is counted", `
-		SELECT count(*) FROM model_usage u LEFT JOIN (SELECT owner_id, sum(size) AS bytes FROM model_file WHERE state <> ` + sqlFileDropped + ` GROUP BY owner_id) f
+		SELECT count(*) FROM model_usage u LEFT JOIN (SELECT owner_id, sum(size) AS bytes FROM model_file WHERE state <>
+		` + sqlFileDropped + ` GROUP BY owner_id) f
 		ON f.owner_id = u.owner_id WHERE u.bytes <> coalesce(f.bytes, 0)`},
 	{"totals of files that do not add up", `
 		SELECT count(*) FROM model_total WHERE bytes <> (SELECT coalesce(sum(size), 0) FROM model_file)`},
 	{"models whose file is not whole", `
-		SELECT count(*) FROM model m JOIN model_file f ON f.no = m.file_no WHERE f.state <> ` + sqlFileWhole + ` OR f.size <> m.size`},
+		SELECT count(*) FROM model m JOIN model_file f ON f.no = m.file_no WHERE f.state <> ` + sqlFileWhole + ` OR
+		f.size <> m.size`},
 	{"lists whose counts differ from their subscriptions or subscribers", wrongCounts},
 	{"lists of a tenant that does not exist", `
 		SELECT count(*) FROM list l WHERE NOT EXISTS (SELECT 1 FROM tenant t WHERE t.id = l.tenant_id)`},

@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	checkpointAt    = 16 << 20         // bytes of -wal
-	checkpointFile  = 4 << 20          // the same while files come in: they fill it at once, and everyone waits for each checkpoint
+	checkpointAt = 16 << 20 // bytes of -wal
+	// the same while files come in: they fill it at once, and everyone waits for each checkpoint
+	checkpointFile  = 4 << 20
 	checkpointEvery = 60 * time.Second // while there is a -wal
 	truncateAt      = 256 << 20        // bytes of -wal: then shrink the file too, when no reader holds it
 	walFrame        = 4096 + 24        // bytes of one frame
@@ -64,7 +65,8 @@ type leftover struct {
 	main map[string]string // marks of the main file alone
 }
 
-// resume takes up the state that a file was left in; through are its marks as read through the -wal, daemon reports whether one runs.
+// resume takes up the state that a file was left in; through are its marks as read through the -wal, daemon reports
+// whether one runs.
 func (c *checkpointState) resume(left leftover, daemon bool, through map[string]string) {
 	c.last = time.Now()
 	c.ids = strings.Fields(through["checkpoint_id"])
@@ -129,7 +131,8 @@ func (w *writer) markBase() error {
 }
 
 func (w *writer) setMark(name, value string) error {
-	_, err := w.tx.exec("INSERT INTO mark (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value)
+	_, err := w.tx.exec("INSERT INTO mark (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = "+
+		"excluded.value", name, value)
 	return err
 }
 
@@ -144,7 +147,8 @@ func (w *writer) maybeCheckpoint() {
 	w.store.stats.wal.Store(size)
 	w.giveRoom(size)
 	c := &w.checkpoint
-	if size == 0 || !c.open && c.seen == w.store.Changes() && len(c.ids) > 0 || (time.Since(c.last) < checkpointEvery && !w.walFull(size)) {
+	if size == 0 || !c.open && c.seen == w.store.Changes() && len(c.ids) > 0 || (time.Since(c.last) < checkpointEvery &&
+		!w.walFull(size)) {
 		return
 	}
 	mode := "PRAGMA wal_checkpoint(PASSIVE)"

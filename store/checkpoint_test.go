@@ -192,7 +192,8 @@ func TestAnOldCopyBesideANewerWALIsRefused(t *testing.T) {
 		}
 	}
 	for _, dry := range []bool{true, false} {
-		if _, err := Migrate(t.Context(), victim, MigrateOptions{DryRun: dry, Now: time.Now()}); !errors.Is(err, ErrOldCopy) {
+		if _, err := Migrate(t.Context(), victim, MigrateOptions{DryRun: dry, Now: time.Now()}); !errors.Is(err,
+			ErrOldCopy) {
 			t.Errorf("migrate, dry run %v: %v; want the old copy refused", dry, err)
 		}
 	}
@@ -324,7 +325,8 @@ func TestAGrowingWALIsGivenRoom(t *testing.T) {
 		}
 		c := testOpen(t, filepath.Join(crash(t, path), "a.db"), Daemon)
 		var n int
-		if err := c.get(t.Context(), &n, "SELECT count(*) FROM mark WHERE length(value) = 102400"); err != nil || n != i+1 {
+		if err := c.get(t.Context(), &n,
+			"SELECT count(*) FROM mark WHERE length(value) = 102400"); err != nil || n != i+1 {
 			t.Errorf("%d rows after a crash behind %d commits: %v", n, i+1, err)
 		}
 	}
@@ -366,7 +368,8 @@ func TestALargeWALIsNotMovedAgainAndAgain(t *testing.T) {
 	write := func(name string, size int) {
 		t.Helper()
 		err := s.update(t.Context(), func(tx *Tx) error {
-			_, err := tx.exec("INSERT INTO mark (name, value) VALUES (?, ?)", name, string(bytes.Repeat([]byte("x"), size)))
+			_, err := tx.exec("INSERT INTO mark (name, value) VALUES (?, ?)", name,
+				string(bytes.Repeat([]byte("x"), size)))
 			return err
 		})
 		if err != nil && size > 0 {
@@ -374,7 +377,8 @@ func TestALargeWALIsNotMovedAgainAndAgain(t *testing.T) {
 		}
 	}
 	mark := func() (id string) {
-		if err := s.get(t.Context(), &id, "SELECT coalesce(max(value), '') FROM mark WHERE name = 'checkpoint_id'"); err != nil {
+		if err := s.get(t.Context(), &id,
+			"SELECT coalesce(max(value), '') FROM mark WHERE name = 'checkpoint_id'"); err != nil {
 			t.Fatal(err)
 		}
 		return id

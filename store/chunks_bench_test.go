@@ -44,7 +44,8 @@ func BenchmarkDownload(b *testing.B) {
 	}
 	b.SetBytes(int64(len(file)))
 	for b.Loop() {
-		if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{s.OpenFile(b.Context(), &m)}, make([]byte, 32<<10)); err != nil {
+		if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{s.OpenFile(b.Context(), &m)},
+			make([]byte, 32<<10)); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -67,7 +68,8 @@ func BenchmarkDownloadEight(b *testing.B) {
 		var wg sync.WaitGroup
 		for i := range ms {
 			wg.Go(func() {
-				if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{s.OpenFile(b.Context(), &ms[i])}, make([]byte, 32<<10)); err != nil {
+				if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard},
+					struct{ io.Reader }{s.OpenFile(b.Context(), &ms[i])}, make([]byte, 32<<10)); err != nil {
 					b.Error(err)
 				}
 			})

@@ -10,17 +10,21 @@ import (
 // three tables are read range by range, each from its beginning to its end, which costs less than to look up each row
 // of two of them. Who may not be mailed, or is not as expected, is looked at again by himself.
 const (
-	selectClaimRange = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (SELECT concat_ws(char(31), seq, tries, ambiguous, subscriber_id, email_key) AS claim " +
+	selectClaimRange = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (SELECT concat_ws(char(31), seq, " +
+		"tries, ambiguous, subscriber_id, email_key) AS claim " +
 		"FROM recipient WHERE job_no = ?1 AND seq > ?2 AND state = " + sqlRecipientQueued + " ORDER BY seq LIMIT +?3)"
 
 	// A line of a person who is not to be mailed is the id alone. Of the numbers, those of barred, the fifth is not
 	// used.
-	selectRangeSubscribers = "SELECT coalesce(group_concat(line, char(30)), '') FROM (SELECT CASE WHEN s.word = 'active' AND s.block = '' " +
-		"AND p.kind IS NULL AND d.reason IS NULL THEN concat_ws(char(31), s.id, s.email_key, s.email, s.preferences) ELSE s.id END AS line " +
+	selectRangeSubscribers = "SELECT coalesce(group_concat(line, char(30)), '') FROM (SELECT CASE WHEN s.word = " +
+		"'active' AND s.block = '' " +
+		"AND p.kind IS NULL AND d.reason IS NULL THEN concat_ws(char(31), s.id, s.email_key, s.email, " +
+		"s.preferences) ELSE s.id END AS line " +
 		"FROM subscriber AS s " + barred + " WHERE s.list_id = ?1 AND s.id BETWEEN ?2 AND ?3 ORDER BY s.id LIMIT +?4)"
 
 	// A line of a person who subscribes is empty.
-	selectRangeSubscriptions = "SELECT count(*) || char(30) || coalesce(group_concat(line, char(30)), '') FROM (SELECT CASE WHEN status != 'active' THEN id END AS line " +
+	selectRangeSubscriptions = "SELECT count(*) || char(30) || coalesce(group_concat(line, char(30)), '') FROM " +
+		"(SELECT CASE WHEN status != 'active' THEN id END AS line " +
 		"FROM subscription WHERE list_id = ?1 AND id BETWEEN ?2 AND ?3 ORDER BY id LIMIT +?4)"
 )
 
@@ -31,7 +35,9 @@ const (
 )
 
 // claimRange is ClaimRecipients for a range of subscribers. ok is false where there is none.
-func (s *Store) claimRange(ctx context.Context, dst []Claim, k *ClaimKey, after int64, limit int) (out []Claim, ok bool, err error) {
+func (s *Store) claimRange(ctx context.Context, dst []Claim, k *ClaimKey, after int64, limit int) (out []Claim, ok bool,
+	err error,
+) {
 	var rows, people, left string
 	if rows, err = s.readText(ctx, selectClaimRange, k.JobNo, after, limit); err != nil {
 		return dst, false, err
@@ -109,8 +115,8 @@ func parseClaimRange(dst []Claim, rows string) (out []Claim, ok bool) {
 	return dst, true
 }
 
-// fillClaim completes a claim by the line of its subscriber, and moves people past it. It reports whether the subscriber may
-// be mailed, is still there, and has the address of the claim.
+// fillClaim completes a claim by the line of its subscriber, and moves people past it. It reports whether the
+// subscriber may be mailed, is still there, and has the address of the claim.
 func fillClaim(c *Claim, people *string) bool {
 	for *people != "" {
 		line, rest, _ := strings.Cut(*people, "\x1e")

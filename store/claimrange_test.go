@@ -20,11 +20,16 @@ func stretchHouse(t *testing.T, seed uint64, odd int) (*Store, *ClaimKey) {
 			must(t, err)
 		}
 		const (
-			subscriber   = "INSERT INTO subscriber (list_id, id, email_key, email, word, word_at, block, preferences, created_at, changed_at) VALUES ('letter', ?, ?, ?, ?, 0, ?, ?, 0, 0)"
-			subscription = "INSERT INTO subscription (list_id, id, email, email_key, status, means, created_at, changed_at) VALUES ('letter', ?, ?, ?, ?, ?, 0, 0)"
-			recipient    = "INSERT INTO recipient (job_no, seq, subscriber_id, email_key, state, tries, ambiguous) VALUES (7, ?, ?, ?, ?, ?, ?)"
-			suppression  = "INSERT OR IGNORE INTO suppression (tenant_id, email_key, kind, created_at) VALUES (?, ?, 'complaint', 0)"
-			disabled     = "INSERT OR IGNORE INTO disabled (email_key, tenant_id, reason, disabled_by, occurred_at, created_at) VALUES (?, ?, 'r', 'b', 0, 0)"
+			subscriber = "INSERT INTO subscriber (list_id, id, email_key, email, word, word_at, block, " +
+				"preferences, created_at, changed_at) VALUES ('letter', ?, ?, ?, ?, 0, ?, ?, 0, 0)"
+			subscription = "INSERT INTO subscription (list_id, id, email, email_key, status, means, created_at, " +
+				"changed_at) VALUES ('letter', ?, ?, ?, ?, ?, 0, 0)"
+			recipient = "INSERT INTO recipient (job_no, seq, subscriber_id, email_key, state, tries, ambiguous) " +
+				"VALUES (7, ?, ?, ?, ?, ?, ?)"
+			suppression = "INSERT OR IGNORE INTO suppression (tenant_id, email_key, kind, created_at) VALUES (?, " +
+				"?, 'complaint', 0)"
+			disabled = "INSERT OR IGNORE INTO disabled (email_key, tenant_id, reason, disabled_by, occurred_at, " +
+				"created_at) VALUES (?, ?, 'r', 'b', 0, 0)"
 		)
 		for i := range 900 {
 			id, key := fmt.Sprintf("s%05d", i), fmt.Sprintf("r%d@example.org", i)
@@ -129,13 +134,15 @@ func TestTheBarredBecomeNoRecipients(t *testing.T) {
 	s, k := stretchHouse(t, 3, 700)
 	must(t, s.update(t.Context(), func(tx *Tx) error {
 		return numbered(0, func(counter int64) error {
-			_, err := tx.exec("INSERT INTO recipient (job_no, seq, subscriber_id, email_key) "+recipientsOfList, 8, counter, k.ListID, "", "t", k.TenantID)
+			_, err := tx.exec("INSERT INTO recipient (job_no, seq, subscriber_id, email_key) "+recipientsOfList, 8,
+				counter, k.ListID, "", "t", k.TenantID)
 			return err
 		})
 	}))
 	var got, want []string
 	must(t, s.all(t.Context(), &got, "SELECT subscriber_id FROM recipient WHERE job_no = 8 ORDER BY seq"))
-	must(t, s.all(t.Context(), &want, `SELECT id FROM subscriber WHERE list_id = 'letter' AND word = 'active' AND block = ''
+	must(t,
+		s.all(t.Context(), &want, `SELECT id FROM subscriber WHERE list_id = 'letter' AND word = 'active' AND block = ''
 		AND email_key NOT IN (SELECT email_key FROM suppression WHERE tenant_id = 'acme')
 		AND email_key NOT IN (SELECT email_key FROM disabled WHERE tenant_id IN ('', 'acme')) ORDER BY id`))
 	if !slices.Equal(got, want) || len(want) < 300 || len(want) > 800 {

@@ -30,7 +30,8 @@ const skipReasonIndex = `CASE WHEN s.id IS NULL THEN 1 WHEN s.word != 'active' T
 	WHEN ?4 AND coalesce(m.means, '') NOT IN ('mailed', 'undo') THEN 5 ELSE 0 END`
 
 var skipReasons = [...]string{
-	"", core.ReasonGone, core.ReasonUnsubscribed, core.ReasonSuppressed, core.ReasonDisabled, core.ReasonNoProof, core.ReasonCancelled,
+	"", core.ReasonGone, core.ReasonUnsubscribed, core.ReasonSuppressed, core.ReasonDisabled, core.ReasonNoProof,
+	core.ReasonCancelled,
 }
 
 const claimFrom = ` FROM recipient AS r
@@ -49,7 +50,8 @@ const (
 	claimQueued = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (" + claimColumns + claimFrom +
 		"AND r.seq > ?5 AND r.state = " + sqlRecipientQueued + " ORDER BY r.seq LIMIT +?6)"
 	claimDeferred = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (" + claimColumns + claimFrom +
-		"AND r.state = " + sqlRecipientDeferred + " AND r.due_at <= ?7 AND (r.due_at, r.seq) > (?5, ?6) ORDER BY r.due_at, r.seq LIMIT +?8)"
+		"AND r.state = " + sqlRecipientDeferred + " AND r.due_at <= ?7 AND (r.due_at, r.seq) > (?5, ?6) ORDER BY " +
+		"r.due_at, r.seq LIMIT +?8)"
 )
 
 // ClaimKey is what the claims of a job are checked against.
@@ -65,7 +67,9 @@ type ClaimKey struct {
 // in the file: one process owns it, so the caller's memory of what it has claimed is enough, and a restart begins again
 // at the rows without an outcome. k is the caller's for all claims of the job, one at a time: it remembers how they are
 // best read. Its only error is core.ErrStorage.
-func (s *Store) ClaimRecipients(ctx context.Context, dst []Claim, k *ClaimKey, after int64, limit int) ([]Claim, error) {
+func (s *Store) ClaimRecipients(ctx context.Context, dst []Claim, k *ClaimKey, after int64, limit int) ([]Claim,
+	error,
+) {
 	if k.scattered == 0 && !k.MailedProof {
 		if out, ok, err := s.claimRange(ctx, dst, k, after, limit); ok || err != nil {
 			return out, err
@@ -78,8 +82,11 @@ func (s *Store) ClaimRecipients(ctx context.Context, dst []Claim, k *ClaimKey, a
 
 // ClaimDeferred appends the deferred recipients of a job that are due, after (afterDue, afterSeq), at most limit. Its
 // only error is core.ErrStorage.
-func (s *Store) ClaimDeferred(ctx context.Context, dst []Claim, k *ClaimKey, afterDue core.Instant, afterSeq int64, now core.Instant, limit int) ([]Claim, error) {
-	return s.claim(ctx, dst, claimDeferred, k.JobNo, k.TenantID, k.ListID, k.MailedProof, int64(afterDue), afterSeq, int64(now), limit)
+func (s *Store) ClaimDeferred(ctx context.Context, dst []Claim, k *ClaimKey, afterDue core.Instant, afterSeq int64,
+	now core.Instant, limit int,
+) ([]Claim, error) {
+	return s.claim(ctx, dst, claimDeferred, k.JobNo, k.TenantID, k.ListID, k.MailedProof, int64(afterDue), afterSeq,
+		int64(now), limit)
 }
 
 func (s *Store) claim(ctx context.Context, dst []Claim, query string, args ...any) ([]Claim, error) {

@@ -12,10 +12,12 @@ var (
 	selectClients = "SELECT " + clientTable.columns + " FROM client WHERE "
 	selectClient  = selectClients + "id = ? AND deleted_at = 0"
 	allClients    = selectClients + "id > ? AND deleted_at = 0 ORDER BY id LIMIT ?"
-	clientsAmong  = selectClients + "tenant_id IN (SELECT value FROM json_each(?)) AND id > ? AND deleted_at = 0 ORDER BY id LIMIT ?"
+	clientsAmong  = selectClients + "tenant_id IN (SELECT value FROM json_each(?)) AND id > ? AND deleted_at = 0 " +
+		"ORDER BY id LIMIT ?"
 
 	clientAndTenant = "SELECT " + clientTable.columns + `,
-		EXISTS (SELECT 1 FROM tenant WHERE tenant.id = tenant_id AND tenant.status = '` + core.TenantSuspended + `') AS suspended
+		EXISTS (SELECT 1 FROM tenant WHERE tenant.id = tenant_id AND tenant.status =
+		'` + core.TenantSuspended + `') AS suspended
 		FROM client WHERE id = ? AND deleted_at = 0`
 )
 
@@ -60,7 +62,9 @@ func (s *Store) AddClient(ctx context.Context, c core.Client, actor string) erro
 
 // UpdateClient changes an OAuth client by a rule and returns it as it is then. The rule runs inside the transaction. It
 // returns core.ErrNotFound where there is no such client, or an error of the rule.
-func (s *Store) UpdateClient(ctx context.Context, id, actor string, rule func(*core.Client) error) (c core.Client, err error) {
+func (s *Store) UpdateClient(ctx context.Context, id, actor string, rule func(*core.Client) error) (c core.Client,
+	err error,
+) {
 	err = s.update(ctx, func(tx *Tx) error {
 		if c, err = tx.client(id); err != nil {
 			return err
@@ -97,6 +101,7 @@ func (s *Store) DeleteClient(ctx context.Context, id, actor string, now core.Ins
 // PublicRedirectURIs lists the redirect URIs of all public clients: the scripts of those sites may call the provider.
 // Its only error is core.ErrStorage.
 func (s *Store) PublicRedirectURIs(ctx context.Context) (uris []string, err error) {
-	err = s.all(ctx, &uris, "SELECT DISTINCT j.value FROM client c, json_each(c.redirect_uris) j WHERE c.client_type = 'public' AND c.deleted_at = 0")
+	err = s.all(ctx, &uris, "SELECT DISTINCT j.value FROM client c, json_each(c.redirect_uris) j WHERE "+
+		"c.client_type = 'public' AND c.deleted_at = 0")
 	return uris, err
 }

@@ -66,9 +66,11 @@ type Redemption struct {
 
 // RedeemCode uses a code up and makes its family, in one operation. The rule sees the code, if it is good by itself,
 // and decides what becomes of it; its error leaves the code as it is. A code that was used before ends what became of
-// it (RFC 6749 section 4.1.2): that, too, is committed, together with the error ErrCode. clientID is the client that asks:
-// another's replay ends nothing.
-func (s *Store) RedeemCode(ctx context.Context, hash []byte, clientID string, now core.Instant, rule func(Code) (Redemption, error)) (Code, error) {
+// it (RFC 6749 section 4.1.2): that, too, is committed, together with the error ErrCode. clientID is the client that
+// asks: another's replay ends nothing.
+func (s *Store) RedeemCode(ctx context.Context, hash []byte, clientID string, now core.Instant,
+	rule func(Code) (Redemption, error),
+) (Code, error) {
 	var c Code
 	var refused error
 	err := s.update(ctx, func(tx *Tx) error {

@@ -33,10 +33,14 @@ func TestRecordsAreWrittenByTheirFields(t *testing.T) {
 	table := tableOf[core.Tenant]("tenant", []string{"relays", "send_limits"}, []string{"created_at"})
 	for _, tenant := range []core.Tenant{
 		{ID: "a", Status: core.TenantActive},
-		{ID: "b", Name: "B", Status: core.TenantSuspended, Domains: core.Strings{"b.example"}, NoTracking: true, CreatedAt: 1, UpdatedAt: 2},
+		{
+			ID: "b", Name: "B", Status: core.TenantSuspended, Domains: core.Strings{"b.example"}, NoTracking: true,
+			CreatedAt: 1, UpdatedAt: 2,
+		},
 	} {
 		err := s.update(t.Context(), func(tx *Tx) error {
-			if _, err := insertRow(tx, &table, &core.Tenant{ID: tenant.ID, Status: core.TenantActive, CreatedAt: tenant.CreatedAt}); err != nil {
+			if _, err := insertRow(tx, &table,
+				&core.Tenant{ID: tenant.ID, Status: core.TenantActive, CreatedAt: tenant.CreatedAt}); err != nil {
 				return err
 			}
 			return updateRow(tx, &table, &tenant, tenant.ID)
@@ -45,8 +49,10 @@ func TestRecordsAreWrittenByTheirFields(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := s.Tenant(t.Context(), tenant.ID)
-		if err != nil || got.Name != tenant.Name || got.Status != tenant.Status || !slices.Equal(got.Domains, tenant.Domains) ||
-			got.NoTracking != tenant.NoTracking || got.CreatedAt != tenant.CreatedAt || got.UpdatedAt != tenant.UpdatedAt {
+		if err != nil || got.Name != tenant.Name || got.Status != tenant.Status || !slices.Equal(got.Domains,
+			tenant.Domains) ||
+			got.NoTracking != tenant.NoTracking || got.CreatedAt != tenant.CreatedAt ||
+			got.UpdatedAt != tenant.UpdatedAt {
 			t.Errorf("%+v was written, and %+v read: %v", tenant, got, err)
 		}
 	}

@@ -7,7 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-const confirmedQuery = `SELECT count(*) FROM confirm_token t JOIN subscription s ON s.list_id = t.list_id AND s.id = t.subscription_id
+const confirmedQuery = `SELECT count(*) FROM confirm_token t JOIN subscription s ON s.list_id = t.list_id AND s.id =
+	t.subscription_id
 	WHERE t.id = ? AND s.generation = t.generation AND s.status = 'active' AND s.means = 'mailed'`
 
 // Confirmed reports whether what a mailed confirm token asks for has been done already, by a mailed token, and still

@@ -6,14 +6,16 @@ import (
 	"newsletterd/core"
 )
 
-const consentColumns = "list_id, subscription_id, at, what, means, source, remote, user_agent, text_version, generation, job_no, reason"
+const consentColumns = "list_id, subscription_id, at, what, means, source, remote, user_agent, text_version, " +
+	"generation, job_no, reason"
 
 var insertConsent = insertInto("consent", consentColumns) + " ON CONFLICT DO NOTHING"
 
 // addConsent appends to the ledger. Two of a kind in one millisecond are one.
 func (tx *Tx) addConsent(c core.Consent) error {
 	_, err := tx.exec(insertConsent,
-		c.ListID, c.SubscriptionID, int64(c.At), c.What, c.Proof, c.Source, c.Remote, c.UserAgent, c.TextVersion, c.Generation, c.JobNo, c.Reason)
+		c.ListID, c.SubscriptionID, int64(c.At), c.What, c.Proof, c.Source, c.Remote, c.UserAgent, c.TextVersion,
+		c.Generation, c.JobNo, c.Reason)
 	return err
 }
 
@@ -24,7 +26,8 @@ func (s *Store) Consents(ctx context.Context, listID, subscriptionID string) ([]
 	return c, err
 }
 
-const selectConsents = `SELECT list_id, subscription_id, at, what, means, source, remote, user_agent, text_version, generation, reason
+const selectConsents = `SELECT list_id, subscription_id, at, what, means, source, remote, user_agent, text_version,
+	generation, reason
 	FROM consent WHERE list_id = ? AND subscription_id = ? ORDER BY at, what`
 
 // LeaveReason is how often a reason was given by those who left a list.
@@ -41,13 +44,15 @@ func (s *Store) LeaveReasons(ctx context.Context, listID string) ([]LeaveReason,
 	var reasons []LeaveReason
 	err := s.all(ctx, &reasons, `WITH moves AS (
 			SELECT at, what, reason, lead(what) OVER (PARTITION BY subscription_id ORDER BY at) AS next
-			FROM consent WHERE list_id = ? AND what IN ('unsubscribed', 'resumed', 'confirmed', 'imported', 'disabled')),
+			FROM consent WHERE list_id = ? AND what IN ('unsubscribed', 'resumed', 'confirmed', 'imported',
+			'disabled')),
 		given AS (
 			SELECT at, iif(instr(reason, ':'), substr(reason, 1, instr(reason, ':') - 1), reason) AS reason,
 				iif(instr(reason, ':'), substr(reason, instr(reason, ':') + 2), '') AS words
 			FROM moves WHERE what = 'unsubscribed' AND next IS NOT 'resumed')
 		SELECT g.reason, count(*) AS leavers, max(g.at) AS last_at,
-			coalesce((SELECT w.words FROM given AS w WHERE w.reason = g.reason AND w.words <> '' ORDER BY w.at DESC LIMIT 1), '') AS last_words
+			coalesce((SELECT w.words FROM given AS w WHERE w.reason = g.reason AND w.words <> '' ORDER BY w.at DESC
+			LIMIT 1), '') AS last_words
 		FROM given AS g GROUP BY g.reason ORDER BY leavers DESC, g.reason`, listID)
 	return reasons, err
 }

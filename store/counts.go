@@ -41,12 +41,16 @@ func (c counting) add(op counting) {
 // 1970). The rows of earlier days stay as they were at the end of theirs; a clock that was set back makes none. A list
 // that is deleted is not counted any more.
 const countsOfDay = `INSERT INTO list_count (list_id, day, ` + countColumns + `)
-	SELECT l.id, max(?2, coalesce(c.day, 0)), coalesce(c.active, 0) + ?3, coalesce(c.pending, 0) + ?4, coalesce(c.unsubscribed, 0) + ?5,
+	SELECT l.id, max(?2, coalesce(c.day, 0)), coalesce(c.active, 0) + ?3, coalesce(c.pending, 0) + ?4,
+	coalesce(c.unsubscribed, 0) + ?5,
 		coalesce(c.bounced, 0) + ?6, coalesce(c.complaint, 0) + ?7, coalesce(c.suppressed, 0) + ?8, coalesce(c.mailable, 0) + ?9
-	FROM list AS l LEFT JOIN list_count AS c ON c.list_id = l.id AND c.day = (SELECT max(day) FROM list_count WHERE list_id = ?1)
+	FROM list AS l LEFT JOIN list_count AS c ON c.list_id = l.id AND c.day = (SELECT max(day) FROM list_count WHERE
+	list_id = ?1)
 	WHERE l.id = ?1 AND l.deleted_at = 0
-	ON CONFLICT (list_id, day) DO UPDATE SET active = excluded.active, pending = excluded.pending, unsubscribed = excluded.unsubscribed,
-		bounced = excluded.bounced, complaint = excluded.complaint, suppressed = excluded.suppressed, mailable = excluded.mailable`
+	ON CONFLICT (list_id, day) DO UPDATE SET active = excluded.active, pending = excluded.pending, unsubscribed =
+	excluded.unsubscribed,
+		bounced = excluded.bounced, complaint = excluded.complaint, suppressed = excluded.suppressed, mailable =
+		excluded.mailable`
 
 // writeCounts writes what the transaction has changed.
 func (w *writer) writeCounts(now time.Time) error {
@@ -57,7 +61,8 @@ func (w *writer) writeCounts(now time.Time) error {
 	defer func() { w.tx.upkeep = false }()
 	day := now.Unix() / (24 * 60 * 60)
 	for id, d := range w.counts {
-		_, err := w.tx.exec(countsOfDay, id, day, d.Active, d.Pending, d.Unsubscribed, d.Bounced, d.Complaint, d.Suppressed, d.Mailable)
+		_, err := w.tx.exec(countsOfDay, id, day, d.Active, d.Pending, d.Unsubscribed, d.Bounced, d.Complaint,
+			d.Suppressed, d.Mailable)
 		if err != nil {
 			return err
 		}
@@ -72,7 +77,8 @@ func (s *Store) ListCounts(ctx context.Context, lists []string) (map[string]core
 		ListID string `db:"list_id"`
 		core.ListCounts
 	}
-	err := s.all(ctx, &rows, "SELECT c.list_id, "+countColumns+` FROM json_each(?) AS j CROSS JOIN list_count AS c ON c.list_id = j.value
+	err := s.all(ctx, &rows,
+		"SELECT c.list_id, "+countColumns+` FROM json_each(?) AS j CROSS JOIN list_count AS c ON c.list_id = j.value
 		AND c.day = (SELECT max(day) FROM list_count WHERE list_id = j.value)`, jsonOf(lists))
 	found := make(map[string]core.ListCounts, len(rows))
 	for _, r := range rows {
@@ -118,9 +124,11 @@ func (s *Store) CountedLists(ctx context.Context, tenants []string, all bool, pa
 // largestLists reads the lists with most mailable subscribers.
 func (s *Store) largestLists(ctx context.Context, limit int) ([]ListState, error) {
 	lists := []ListState{}
-	err := s.all(ctx, &lists, `SELECT l.id, l.name, c.active AS "counts.active", c.pending AS "counts.pending", c.unsubscribed AS "counts.unsubscribed",
+	err := s.all(ctx, &lists, `SELECT l.id, l.name, c.active AS "counts.active", c.pending AS "counts.pending",
+		c.unsubscribed AS "counts.unsubscribed",
 		c.bounced AS "counts.bounced", c.complaint AS "counts.complaint", c.suppressed AS "counts.suppressed", c.mailable AS "counts.mailable"
-		FROM list AS l JOIN list_count AS c ON c.list_id = l.id AND c.day = (SELECT max(day) FROM list_count WHERE list_id = l.id)
+		FROM list AS l JOIN list_count AS c ON c.list_id = l.id AND c.day = (SELECT max(day) FROM list_count WHERE
+		list_id = l.id)
 		WHERE l.deleted_at = 0 ORDER BY c.mailable DESC, c.active DESC, l.id LIMIT ?`, limit)
 	return lists, err
 }
@@ -146,19 +154,25 @@ func (s *Store) BlockedAmong(ctx context.Context, listID, afterID, toID string) 
 }
 
 // scannedCounts counts the records of every list that is not deleted, with a scan.
-const scannedCounts = `SELECT l.id AS list_id, coalesce(m.active, 0) AS active, coalesce(m.pending, 0) AS pending, coalesce(m.unsubscribed, 0) AS unsubscribed,
+const scannedCounts = `SELECT l.id AS list_id, coalesce(m.active, 0) AS active, coalesce(m.pending, 0) AS pending,
+	coalesce(m.unsubscribed, 0) AS unsubscribed,
 		coalesce(s.bounced, 0) AS bounced, coalesce(s.complaint, 0) AS complaint, coalesce(s.suppressed, 0) AS suppressed, coalesce(s.mailable, 0) AS mailable
 	FROM list AS l
-	LEFT JOIN (SELECT list_id, count(*) FILTER (WHERE status = 'active') AS active, count(*) FILTER (WHERE status = 'pending') AS pending,
-		count(*) FILTER (WHERE status = 'unsubscribed') AS unsubscribed FROM subscription GROUP BY list_id) AS m ON m.list_id = l.id
-	LEFT JOIN (SELECT list_id, count(*) FILTER (WHERE block = 'bounced') AS bounced, count(*) FILTER (WHERE block = 'complaint') AS complaint,
-		count(*) FILTER (WHERE block = 'suppressed') AS suppressed, count(*) FILTER (WHERE block = '' AND word = 'active') AS mailable
+	LEFT JOIN (SELECT list_id, count(*) FILTER (WHERE status = 'active') AS active, count(*) FILTER (WHERE status =
+	'pending') AS pending,
+		count(*) FILTER (WHERE status = 'unsubscribed') AS unsubscribed FROM subscription GROUP BY list_id) AS m ON
+		m.list_id = l.id
+	LEFT JOIN (SELECT list_id, count(*) FILTER (WHERE block = 'bounced') AS bounced, count(*) FILTER (WHERE block =
+	'complaint') AS complaint,
+		count(*) FILTER (WHERE block = 'suppressed') AS suppressed, count(*) FILTER (WHERE block = '' AND word =
+		'active') AS mailable
 		FROM subscriber GROUP BY list_id) AS s ON s.list_id = l.id
 	WHERE l.deleted_at = 0`
 
 // wrongCounts counts the lists whose counts differ from their records.
 const wrongCounts = `SELECT count(*) FROM (` + scannedCounts + `) AS r
-	LEFT JOIN list_count AS c ON c.list_id = r.list_id AND c.day = (SELECT max(day) FROM list_count WHERE list_id = r.list_id)
+	LEFT JOIN list_count AS c ON c.list_id = r.list_id AND c.day = (SELECT max(day) FROM list_count WHERE list_id =
+	r.list_id)
 	WHERE (r.active, r.pending, r.unsubscribed, r.bounced, r.complaint, r.suppressed, r.mailable) IS NOT
 		(coalesce(c.active, 0), coalesce(c.pending, 0), coalesce(c.unsubscribed, 0), coalesce(c.bounced, 0), coalesce(c.complaint, 0),
 			coalesce(c.suppressed, 0), coalesce(c.mailable, 0))`

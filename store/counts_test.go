@@ -46,7 +46,8 @@ func TestCountsAreThoseOfAScan(t *testing.T) {
 				email := core.Email(fmt.Sprintf("r%d@example.org", random.IntN(12)))
 				means := []string{core.ProofMailed, core.ProofResponse}[random.IntN(2)]
 				what := []string{
-					"subscribe", "subscribe", "confirm", "confirm", "leave", "undo", "import", "deliver", "report", "suppress", "lift", "erase", "clean", "sync",
+					"subscribe", "subscribe", "confirm", "confirm", "leave", "undo", "import", "deliver", "report",
+					"suppress", "lift", "erase", "clean", "sync",
 				}[random.IntN(14)]
 				switch what {
 				case "subscribe":
@@ -59,7 +60,8 @@ func TestCountsAreThoseOfAScan(t *testing.T) {
 					}
 				case "leave":
 					id := n.SubscriptionID(n.list, email.Key())
-					sub, _ := n.Unsubscribe(t.Context(), UnsubscribeRequest{ListID: n.list, SubscriptionID: id, Email: email, Proof: means}, at)
+					sub, _ := n.Unsubscribe(t.Context(),
+						UnsubscribeRequest{ListID: n.list, SubscriptionID: id, Email: email, Proof: means}, at)
 					left = append(left, UndoRequest{ListID: n.list, SubscriptionID: id, LeftAt: sub.ChangedAt})
 				case "undo":
 					if len(left) > 0 {
@@ -77,13 +79,17 @@ func TestCountsAreThoseOfAScan(t *testing.T) {
 				case "deliver":
 					n.deliver(at + core.Instant(time.Minute/time.Millisecond))
 				case "report":
-					effect := []string{core.HardBounce, core.SoftBounce, core.Complaint, core.Suppression, core.Delivery}[random.IntN(5)]
+					effect := []string{
+						core.HardBounce, core.SoftBounce, core.Complaint, core.Suppression,
+						core.Delivery,
+					}[random.IntN(5)]
 					must(t, n.update(t.Context(), func(tx *Tx) error {
 						_, err := tx.report(n.tenant, email.Key(), effect, at, at)
 						return err
 					}))
 				case "suppress":
-					_, err := n.Suppress(t.Context(), DisableRequest{Email: email, TenantID: n.tenant, OccurredAt: at}, "test", at)
+					_, err := n.Suppress(t.Context(), DisableRequest{Email: email, TenantID: n.tenant, OccurredAt: at},
+						"test", at)
 					must(t, err)
 				case "lift":
 					_, _ = n.Lift(t.Context(), email, n.tenant, "test", at)
@@ -113,8 +119,10 @@ func TestCountsCostOneRowACommit(t *testing.T) {
 		rows[i].Email = core.Email(fmt.Sprintf("r%d@example.org", i))
 	}
 	n.sql(`CREATE TABLE written (list_id TEXT)`)
-	n.sql(`CREATE TRIGGER counted_insert AFTER INSERT ON list_count BEGIN INSERT INTO written VALUES (NEW.list_id); END`)
-	n.sql(`CREATE TRIGGER counted_update AFTER UPDATE ON list_count BEGIN INSERT INTO written VALUES (NEW.list_id); END`)
+	n.sql(`CREATE TRIGGER counted_insert AFTER INSERT ON list_count BEGIN INSERT INTO written VALUES (NEW.list_id);
+		END`)
+	n.sql(`CREATE TRIGGER counted_update AFTER UPDATE ON list_count BEGIN INSERT INTO written VALUES (NEW.list_id);
+		END`)
 	im, err := n.NewImport(t.Context(), n.list, core.SubscriptionActive, "file.csv")
 	must(t, err)
 	must(t, im.Add(t.Context(), rows, now0))
@@ -142,11 +150,13 @@ func TestMigrationCounts(t *testing.T) {
 	n.sql("INSERT INTO tenant (id, name, created_at, updated_at) VALUES (?, 'T', 1, 1)", n.tenant)
 	n.list = n.addList(n.tenant)
 	for i, status := range []string{"active", "active", "pending", "unsubscribed"} {
-		n.sql(`INSERT INTO subscription (list_id, id, email, email_key, status, created_at, changed_at) VALUES (?, ?, 'a', 'a', ?, 1, 1)`, n.list, fmt.Sprint(i), status)
+		n.sql(`INSERT INTO subscription (list_id, id, email, email_key, status, created_at, changed_at) VALUES (?, ?,
+			'a', 'a', ?, 1, 1)`, n.list, fmt.Sprint(i), status)
 	}
 	for i, block := range []string{"", "bounced", "bounced", "complaint", "suppressed", ""} {
 		word := []string{"active", "unsubscribed"}[i/5]
-		n.sql(`INSERT INTO subscriber (list_id, id, email, email_key, word, word_at, block, created_at, changed_at) VALUES (?, ?, 'a', 'a', ?, 1, ?, 1, 1)`, n.list, fmt.Sprint(i), word, block)
+		n.sql(`INSERT INTO subscriber (list_id, id, email, email_key, word, word_at, block, created_at, changed_at)
+			VALUES (?, ?, 'a', 'a', ?, 1, ?, 1, 1)`, n.list, fmt.Sprint(i), word, block)
 	}
 	if n.count(wrongCounts) != 1 {
 		t.Error("check finds nothing where rows came by no operation")
@@ -164,7 +174,10 @@ func TestMigrationCounts(t *testing.T) {
 	}
 	n.scanned("the migration")
 	counts, err := n.ListCounts(t.Context(), []string{n.list})
-	if want := (core.ListCounts{Active: 2, Pending: 1, Unsubscribed: 1, Bounced: 2, Complaint: 1, Suppressed: 1, Mailable: 1}); err != nil || counts[n.list] != want {
+	if want := (core.ListCounts{
+		Active: 2, Pending: 1, Unsubscribed: 1, Bounced: 2, Complaint: 1, Suppressed: 1,
+		Mailable: 1,
+	}); err != nil || counts[n.list] != want {
 		t.Errorf("%+v, %v", counts, err)
 	}
 }

@@ -31,7 +31,8 @@ func (s *Store) OwnerOfDevice(ctx context.Context, id string) (ownerID string, e
 
 // Devices reads a page of a user's paired devices, by id. Its only error is core.ErrStorage.
 func (s *Store) Devices(ctx context.Context, ownerID string, page core.Page) (ds []core.Device, err error) {
-	err = s.all(ctx, &ds, "SELECT "+deviceColumns+" FROM device WHERE owner_id = ? AND unpaired_at = 0 AND id > ? ORDER BY id LIMIT ?",
+	err = s.all(ctx, &ds,
+		"SELECT "+deviceColumns+" FROM device WHERE owner_id = ? AND unpaired_at = 0 AND id > ? ORDER BY id LIMIT ?",
 		ownerID, page.After, page.Limit)
 	return ds, err
 }
@@ -62,14 +63,16 @@ func (s *Store) AddDevice(ctx context.Context, d core.Device) error {
 		if err := tx.owner(d.OwnerID); err != nil {
 			return err
 		}
-		if err := tx.room("SELECT count(*) FROM device WHERE owner_id = ? AND unpaired_at = 0", d.OwnerID, core.MaxDevices, "devices of one owner"); err != nil {
+		if err := tx.room("SELECT count(*) FROM device WHERE owner_id = ? AND unpaired_at = 0", d.OwnerID,
+			core.MaxDevices, "devices of one owner"); err != nil {
 			return err
 		}
 		if err := tx.agentOf(d); err != nil {
 			return err
 		}
 		_, err := tx.exec(insertDevice,
-			d.ID, d.OwnerID, d.Name, d.AgentID, d.Representative, d.Registered, d.RegisteredAt, d.CreatedAt, d.UnpairedAt)
+			d.ID, d.OwnerID, d.Name, d.AgentID, d.Representative, d.Registered, d.RegisteredAt, d.CreatedAt,
+			d.UnpairedAt)
 		return secondLeader(err)
 	})
 }
@@ -93,12 +96,17 @@ func (tx *Tx) agentOf(d core.Device) error {
 	return err
 }
 
-var errNoAgent = &core.Error{Kind: core.NotFound, Code: "not_found", Message: "There is no such agent.", Field: "agent_id"}
+var errNoAgent = &core.Error{
+	Kind: core.NotFound, Code: "not_found", Message: "There is no such agent.",
+	Field: "agent_id",
+}
 
 // UpdateDevice changes name, agent and the representative mark of a device by a rule, which runs inside the
 // transaction, and returns it as it is then. It returns core.ErrNotFound where the
 // owner has no such device or agent, core.ErrSecondLeader, or an error of the rule.
-func (s *Store) UpdateDevice(ctx context.Context, id, ownerID string, rule func(*core.Device) error) (d core.Device, err error) {
+func (s *Store) UpdateDevice(ctx context.Context, id, ownerID string, rule func(*core.Device) error) (d core.Device,
+	err error,
+) {
 	err = s.update(ctx, func(tx *Tx) error {
 		if d, err = tx.device(id, ownerID); err != nil {
 			return err
@@ -134,7 +142,8 @@ func (s *Store) UnpairDevice(ctx context.Context, id, ownerID string, now core.I
 // order. One conditional UPDATE decides, so of many at once one succeeds; the rule then says why the others did not.
 func (s *Store) RegisterDevice(ctx context.Context, id, ownerID string, now core.Instant) (d core.Device, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
-		n, err := tx.exec("UPDATE device SET registered = 1, registered_at = ? WHERE id = ? AND owner_id = ? AND representative = 0 AND registered = 0",
+		n, err := tx.exec("UPDATE device SET registered = 1, registered_at = ? WHERE id = ? AND owner_id = ? AND "+
+			"representative = 0 AND registered = 0",
 			now, id, ownerID)
 		if err != nil {
 			return err
@@ -151,7 +160,8 @@ func (s *Store) RegisterDevice(ctx context.Context, id, ownerID string, now core
 // core.ErrNotFound where the owner has no such device.
 func (s *Store) UnregisterDevice(ctx context.Context, id, ownerID string) (d core.Device, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
-		_, err := tx.exec("UPDATE device SET registered = 0, registered_at = 0 WHERE id = ? AND owner_id = ? AND registered = 1", id, ownerID)
+		_, err := tx.exec("UPDATE device SET registered = 0, registered_at = 0 WHERE id = ? AND owner_id = ? AND "+
+			"registered = 1", id, ownerID)
 		if err != nil {
 			return err
 		}

@@ -76,7 +76,8 @@ func TestRegistrationInTheFileIsTheRule(t *testing.T) {
 					}
 				}
 				if representative {
-					if _, err := s.UpdateDevice(ctx, d.ID, owner.UserID, func(d *core.Device) error { return d.Change(core.DeviceInput{Representative: &yes}) }); err != nil {
+					if _, err := s.UpdateDevice(ctx, d.ID, owner.UserID,
+						func(d *core.Device) error { return d.Change(core.DeviceInput{Representative: &yes}) }); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -92,7 +93,8 @@ func TestRegistrationInTheFileIsTheRule(t *testing.T) {
 				want := before
 				wantErr := want.Register(40)
 				_, err := s.RegisterDevice(ctx, d.ID, owner.UserID, 40)
-				if got, _ := s.Device(ctx, d.ID, owner.UserID); got != want || (err != nil || wantErr != nil) && !errors.Is(err, wantErr) {
+				if got, _ := s.Device(ctx, d.ID,
+					owner.UserID); got != want || (err != nil || wantErr != nil) && !errors.Is(err, wantErr) {
 					t.Errorf("register %+v: %+v %v, the rule says %+v %v", before, got, err, want, wantErr)
 				}
 				want.Unregister()

@@ -24,7 +24,8 @@ const reasonComplaint = "complaint reported by the mail provider"
 
 func (tx *Tx) addDisableRequest(e *core.ProviderEvent, now core.Instant) error {
 	tx.kick(TopicDisable)
-	_, err := tx.exec(`INSERT INTO disable_request (tenant_id, email, reason, occurred_at, created_at, due_at) VALUES (?, ?, ?, ?, ?, ?)`,
+	_, err := tx.exec(`INSERT INTO disable_request (tenant_id, email, reason, occurred_at, created_at, due_at) VALUES
+		(?, ?, ?, ?, ?, ?)`,
 		e.TenantID, string(e.Email), reasonComplaint, int64(e.OccurredAt), int64(now), int64(now))
 	return err
 }
@@ -32,7 +33,8 @@ func (tx *Tx) addDisableRequest(e *core.ProviderEvent, now core.Instant) error {
 // addLeaveRequest queues the word for the member service elsewhere that an address has left a list.
 func (tx *Tx) addLeaveRequest(tenantID string, sub *core.Subscriber, now core.Instant) error {
 	tx.kick(TopicDisable)
-	_, err := tx.exec(`INSERT INTO disable_request (tenant_id, list_id, email, reason, occurred_at, created_at, due_at) VALUES (?, ?, ?, '', ?, ?, ?)`,
+	_, err := tx.exec(`INSERT INTO disable_request (tenant_id, list_id, email, reason, occurred_at, created_at, due_at)
+		VALUES (?, ?, ?, '', ?, ?, ?)`,
 		tenantID, sub.ListID, string(sub.Email), int64(sub.MemberStatusAt), int64(now), int64(now))
 	return err
 }
@@ -40,7 +42,8 @@ func (tx *Tx) addLeaveRequest(tenantID string, sub *core.Subscriber, now core.In
 // DuePendingDisables reads what is to be posted now, in order. Its only error is core.ErrStorage.
 func (s *Store) DuePendingDisables(ctx context.Context, now core.Instant, limit int) ([]PendingDisable, error) {
 	var d []PendingDisable
-	err := s.all(ctx, &d, `SELECT id, tenant_id, list_id, email, reason, occurred_at, created_at, tries FROM disable_request
+	err := s.all(ctx, &d,
+		`SELECT id, tenant_id, list_id, email, reason, occurred_at, created_at, tries FROM disable_request
 		WHERE due_at <= ? ORDER BY due_at, id LIMIT ?`, int64(now), limit)
 	return d, err
 }
@@ -63,7 +66,8 @@ func (s *Store) FinishPendingDisable(ctx context.Context, id int64) error {
 // PostponePendingDisable records a failure and when to try again. Its only error is core.ErrStorage.
 func (s *Store) PostponePendingDisable(ctx context.Context, id int64, reason string, dueAt core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
-		_, err := tx.exec("UPDATE disable_request SET tries = tries + 1, last_error = ?, due_at = ? WHERE id = ?", reason, int64(dueAt), id)
+		_, err := tx.exec("UPDATE disable_request SET tries = tries + 1, last_error = ?, due_at = ? WHERE id = ?",
+			reason, int64(dueAt), id)
 		return err
 	})
 }

@@ -35,7 +35,8 @@ func (s *Store) Disable(ctx context.Context, d DisableRequest, now core.Instant)
 func (tx *Tx) disable(d DisableRequest, now core.Instant) (int, error) {
 	key := d.Email.Key()
 	tx.departs()
-	_, err := tx.exec(`INSERT INTO disabled (email_key, tenant_id, reason, disabled_by, occurred_at, created_at) VALUES (?, ?, ?, ?, ?, ?)
+	_, err := tx.exec(`INSERT INTO disabled (email_key, tenant_id, reason, disabled_by, occurred_at, created_at) VALUES
+		(?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO NOTHING`, key, d.TenantID, d.Reason, d.DisabledBy, int64(d.OccurredAt), int64(now))
 	if err != nil {
 		return 0, err

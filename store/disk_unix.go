@@ -35,7 +35,8 @@ func mayRead(path string) error {
 	}
 	id := strconv.Itoa(int(st.Uid))
 	if owner, err := user.LookupId(id); err == nil {
-		return fmt.Errorf("%w: it belongs to %s; run the command as that user (sudo -u %[2]s newsletterd …)", os.ErrPermission, owner.Username)
+		return fmt.Errorf("%w: it belongs to %s; run the command as that user (sudo -u %[2]s newsletterd …)",
+			os.ErrPermission, owner.Username)
 	}
 	return fmt.Errorf("%w: it belongs to the user %s; run the command as that user", os.ErrPermission, id)
 }

@@ -13,8 +13,11 @@ var insertDKIMKey = insertInto("dkim_key", dkimColumns+", private")
 
 // DKIMKeys reads a page of keys, by id: all, or those of one tenant (empty: the daemon's own). Its only error is
 // core.ErrStorage.
-func (s *Store) DKIMKeys(ctx context.Context, tenantID string, all bool, page core.Page) (ks []core.DKIMKey, err error) {
-	err = s.all(ctx, &ks, "SELECT "+dkimColumns+" FROM dkim_key WHERE (? OR tenant_id = ?) AND id > ? ORDER BY id LIMIT ?",
+func (s *Store) DKIMKeys(ctx context.Context, tenantID string, all bool, page core.Page) (ks []core.DKIMKey,
+	err error,
+) {
+	err = s.all(ctx, &ks,
+		"SELECT "+dkimColumns+" FROM dkim_key WHERE (? OR tenant_id = ?) AND id > ? ORDER BY id LIMIT ?",
 		all, tenantID, page.After, page.Limit)
 	return ks, err
 }
@@ -35,7 +38,8 @@ type DKIMSigningKey struct {
 // returns ErrMasterKey where a private key can't be opened.
 func (s *Store) DKIMSigningKeys(ctx context.Context, tenantID, fromDomain string) ([]DKIMSigningKey, error) {
 	var keys []core.DKIMKey
-	err := s.all(ctx, &keys, "SELECT "+dkimColumns+" FROM dkim_key WHERE tenant_id IN (?, '') AND status = 'active'", tenantID)
+	err := s.all(ctx, &keys, "SELECT "+dkimColumns+" FROM dkim_key WHERE tenant_id IN (?, '') AND status = 'active'",
+		tenantID)
 	if err != nil {
 		return nil, err
 	}
@@ -70,17 +74,20 @@ func (s *Store) AddDKIMKey(ctx context.Context, k core.DKIMKey, private []byte, 
 		}
 		if k.Algorithm == core.DKIMEd25519 {
 			var n int
-			err := tx.get(&n, "SELECT count(*) FROM dkim_key WHERE tenant_id = ? AND domain = ? AND algorithm = 'rsa'", k.TenantID, k.Domain)
+			err := tx.get(&n, "SELECT count(*) FROM dkim_key WHERE tenant_id = ? AND domain = ? AND algorithm = 'rsa'",
+				k.TenantID, k.Domain)
 			if err != nil {
 				return err
 			}
 			if n == 0 {
-				return core.Invalidf("algorithm", "Make an RSA key for %s first: large receivers do not verify Ed25519, so it never signs alone.", k.Domain)
+				return core.Invalidf("algorithm", "Make an RSA key for %s first: large receivers do not verify "+
+					"Ed25519, so it never signs alone.", k.Domain)
 			}
 		}
 		tx.kick(TopicRecords)
 		_, err := tx.exec(insertDKIMKey,
-			k.ID, k.TenantID, k.Domain, k.Selector, k.Algorithm, k.Status, k.Public, int64(k.CreatedAt), int64(k.UpdatedAt), sealed)
+			k.ID, k.TenantID, k.Domain, k.Selector, k.Algorithm, k.Status, k.Public, int64(k.CreatedAt),
+			int64(k.UpdatedAt), sealed)
 		if err != nil {
 			return err
 		}
@@ -90,7 +97,9 @@ func (s *Store) AddDKIMKey(ctx context.Context, k core.DKIMKey, private []byte, 
 
 // SetDKIMStatus makes a key sign or rest, and returns it as it is then. It returns core.ErrNotFound where there is
 // none.
-func (s *Store) SetDKIMStatus(ctx context.Context, id, status, actor string, now core.Instant) (k core.DKIMKey, err error) {
+func (s *Store) SetDKIMStatus(ctx context.Context, id, status, actor string, now core.Instant) (k core.DKIMKey,
+	err error,
+) {
 	err = s.update(ctx, func(tx *Tx) error {
 		if err := tx.get(&k, "SELECT "+dkimColumns+" FROM dkim_key WHERE id = ?", id); err != nil {
 			return err
@@ -100,7 +109,8 @@ func (s *Store) SetDKIMStatus(ctx context.Context, id, status, actor string, now
 			return err
 		}
 		tx.kick(TopicRecords)
-		if err := tx.one("UPDATE dkim_key SET status = ?, updated_at = ? WHERE id = ?", k.Status, int64(now), id); err != nil {
+		if err := tx.one("UPDATE dkim_key SET status = ?, updated_at = ? WHERE id = ?", k.Status, int64(now),
+			id); err != nil {
 			return err
 		}
 		return tx.audit(now, actor, "dkim.update", k.TenantID, id)

@@ -11,7 +11,8 @@ func (s *Store) HasDomain(ctx context.Context, host string) (bool, error) {
 	domains, age := s.domains.get("")
 	if domains == nil {
 		var all []core.Strings
-		if err := s.all(ctx, &all, "SELECT domains FROM tenant WHERE status = 'active' AND deleted_at = 0"); err != nil {
+		if err := s.all(ctx, &all,
+			"SELECT domains FROM tenant WHERE status = 'active' AND deleted_at = 0"); err != nil {
 			return false, err
 		}
 		domains = map[string]bool{}

@@ -58,7 +58,8 @@ const driftPause = 2 * time.Millisecond
 
 // inFlight tells in SQL whether an event of a subscription waits. Within one statement the row of a change and its
 // event are seen together or not at all.
-const inFlight = "EXISTS (SELECT 1 FROM outbox AS o WHERE o.list_id = ?1 AND o.subscription_id = m.id AND o.endpoint_id = '' AND o.dead_at = 0)"
+const inFlight = "EXISTS (SELECT 1 FROM outbox AS o WHERE o.list_id = ?1 AND o.subscription_id = m.id AND " +
+	"o.endpoint_id = '' AND o.dead_at = 0)"
 
 // Drift compares both sides of a list, page by page, and picks at most sample subscriptions that differ. It returns
 // core.ErrListNotFound where there is none.
@@ -70,22 +71,30 @@ func (s *Store) Drift(ctx context.Context, listID string, sample int) (d Drift, 
 	if d.FedBy, err = s.FedBy(ctx, listID); err != nil {
 		return d, err
 	}
-	err = s.get(ctx, &d.SyncOpen, `SELECT EXISTS (SELECT 1 FROM sync WHERE list_id = ?1 AND finished_at = 0 AND failed_at = 0)
+	err = s.get(ctx, &d.SyncOpen,
+		`SELECT EXISTS (SELECT 1 FROM sync WHERE list_id = ?1 AND finished_at = 0 AND failed_at = 0)
 		OR EXISTS (SELECT 1 FROM received_sync WHERE list_id = ?1 AND removing = 1)`, listID)
 	if err != nil {
 		return d, err
 	}
-	if err := s.ranges(ctx, "subscription", listID, func(after, to string) error { return s.driftOfMember(ctx, &d, after, to, sample) }); err != nil {
+	if err := s.ranges(ctx, "subscription", listID, func(after, to string) error {
+		return s.driftOfMember(ctx, &d,
+			after, to, sample)
+	}); err != nil {
 		return d, err
 	}
-	return d, s.ranges(ctx, "subscriber", listID, func(after, to string) error { return s.driftOfSend(ctx, &d, after, to, sample) })
+	return d, s.ranges(ctx, "subscriber", listID, func(after, to string) error {
+		return s.driftOfSend(ctx, &d, after,
+			to, sample)
+	})
 }
 
 // ranges walks the ids of a list's rows in a table, in steps.
 func (s *Store) ranges(ctx context.Context, table, listID string, visit func(after, to string) error) error {
 	for after := ""; after != lastID; {
 		to := lastID
-		err := s.get(ctx, &to, "SELECT id FROM "+table+" WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?", listID, after, driftStep-1)
+		err := s.get(ctx, &to, "SELECT id FROM "+table+" WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?",
+			listID, after, driftStep-1)
 		if err != nil && !errors.Is(err, core.ErrNotFound) {
 			return err
 		}
@@ -114,8 +123,10 @@ func (s *Store) driftOfMember(ctx context.Context, d *Drift, after, to string, s
 		Unsubscribed int64 `db:"unsubscribed"`
 		Pending      int64 `db:"pending"`
 	}
-	err := s.get(ctx, &n, `SELECT count(*) FILTER (WHERE status = 'active') AS active, count(*) FILTER (WHERE status = 'unsubscribed') AS unsubscribed,
-		count(*) FILTER (WHERE status = 'pending') AS pending FROM subscription WHERE list_id = ? AND id > ? AND id <= ?`, d.ListID, after, to)
+	err := s.get(ctx, &n, `SELECT count(*) FILTER (WHERE status = 'active') AS active, count(*) FILTER (WHERE status =
+		'unsubscribed') AS unsubscribed,
+		count(*) FILTER (WHERE status = 'pending') AS pending FROM subscription WHERE list_id = ? AND id > ? AND id <=
+		?`, d.ListID, after, to)
 	if err != nil {
 		return err
 	}
@@ -123,9 +134,12 @@ func (s *Store) driftOfMember(ctx context.Context, d *Drift, after, to string, s
 	var rows []driftRow
 	err = s.all(ctx, &rows, `SELECT email, what, member, send, waits FROM (SELECT m.email, m.status AS member,
 		coalesce(nullif(s.block, ''), s.word, '') AS send, `+inFlight+` AS waits,
-		CASE WHEN m.status = 'active' AND s.id IS NULL THEN 'missing' WHEN m.status = 'active' AND s.word <> 'active' THEN 'stopped'
-		WHEN m.status = 'unsubscribed' AND s.word = 'active' THEN 'running' WHEN m.status = 'pending' AND s.word = 'active' THEN 'unknown'
-		WHEN m.status = 'active' AND (s.preferences <> m.preferences OR s.email <> m.email) THEN 'different' ELSE '' END AS what
+		CASE WHEN m.status = 'active' AND s.id IS NULL THEN 'missing' WHEN m.status = 'active' AND s.word <> 'active'
+		THEN 'stopped'
+		WHEN m.status = 'unsubscribed' AND s.word = 'active' THEN 'running' WHEN m.status = 'pending' AND s.word =
+		'active' THEN 'unknown'
+		WHEN m.status = 'active' AND (s.preferences <> m.preferences OR s.email <> m.email) THEN 'different' ELSE ''
+		END AS what
 		FROM subscription AS m LEFT JOIN subscriber AS s ON s.list_id = ?1 AND s.id = m.id
 		WHERE m.list_id = ?1 AND m.id > ?2 AND m.id <= ?3) WHERE what <> ''`, d.ListID, after, to)
 	d.count(rows, sample)
@@ -138,14 +152,17 @@ func (s *Store) driftOfSend(ctx context.Context, d *Drift, after, to string, sam
 		Unsubscribed int64 `db:"unsubscribed"`
 		Blocked      int64 `db:"blocked"`
 	}
-	err := s.get(ctx, &n, `SELECT count(*) FILTER (WHERE word = 'active') AS active, count(*) FILTER (WHERE word = 'unsubscribed') AS unsubscribed,
-		count(*) FILTER (WHERE block <> '') AS blocked FROM subscriber WHERE list_id = ? AND id > ? AND id <= ?`, d.ListID, after, to)
+	err := s.get(ctx, &n, `SELECT count(*) FILTER (WHERE word = 'active') AS active, count(*) FILTER (WHERE word =
+		'unsubscribed') AS unsubscribed,
+		count(*) FILTER (WHERE block <> '') AS blocked FROM subscriber WHERE list_id = ? AND id > ? AND id <= ?`,
+		d.ListID, after, to)
 	if err != nil {
 		return err
 	}
 	d.SendActive, d.SendUnsubscribed, d.SendBlocked = d.SendActive+n.Active, d.SendUnsubscribed+n.Unsubscribed, d.SendBlocked+n.Blocked
 	var rows []driftRow
-	err = s.all(ctx, &rows, `SELECT s.email, 'unknown' AS what, '' AS member, coalesce(nullif(s.block, ''), s.word) AS send, 0 AS waits
+	err = s.all(ctx, &rows,
+		`SELECT s.email, 'unknown' AS what, '' AS member, coalesce(nullif(s.block, ''), s.word) AS send, 0 AS waits
 		FROM subscriber AS s LEFT JOIN subscription AS m ON m.list_id = ?1 AND m.id = s.id
 		WHERE s.list_id = ?1 AND s.id > ?2 AND s.id <= ?3 AND s.word = 'active' AND m.id IS NULL`, d.ListID, after, to)
 	d.count(rows, sample)
@@ -154,7 +171,8 @@ func (s *Store) driftOfSend(ctx context.Context, d *Drift, after, to string, sam
 
 func (d *Drift) count(rows []driftRow, sample int) {
 	kinds := map[string]*int64{
-		"missing": &d.Missing, "stopped": &d.Stopped, "running": &d.Running, "unknown": &d.Unknown, "different": &d.Different,
+		"missing": &d.Missing, "stopped": &d.Stopped, "running": &d.Running, "unknown": &d.Unknown,
+		"different": &d.Different,
 	}
 	for _, r := range rows {
 		if r.Waits {
@@ -214,4 +232,5 @@ func (s *Store) TakeOver(ctx context.Context, listID, actor string, now core.Ins
 }
 
 // ErrForeignFed refuses to copy the member's side of a list over what another member service keeps there.
-var ErrForeignFed = core.Conflictf("conflict", "Another webhook client feeds this list; its subscribers are not this service's to copy.")
+var ErrForeignFed = core.Conflictf("conflict",
+	"Another webhook client feeds this list; its subscribers are not this service's to copy.")

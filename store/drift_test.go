@@ -13,7 +13,10 @@ import (
 // batch posts a full sync of one batch as a client.
 func (n newsletter) batch(client string, at core.Instant, subs ...core.EventSubscriber) {
 	n.Helper()
-	f := core.FullSync{SyncID: core.NewID(), BatchNo: 1, BatchTotal: 1, TenantID: n.tenant, ListID: n.list, Subscribers: subs, OccurredAt: at}
+	f := core.FullSync{
+		SyncID: core.NewID(), BatchNo: 1, BatchTotal: 1, TenantID: n.tenant, ListID: n.list,
+		Subscribers: subs, OccurredAt: at,
+	}
 	if err := n.ApplyBatch(n.Context(), Nonce{ClientID: client, Nonce: core.NewID()}, f, at); err != nil {
 		n.Fatal(err)
 	}
@@ -37,7 +40,8 @@ func (n newsletter) deliver(at core.Instant) {
 		if err := json.Unmarshal([]byte(due[i].Body), &e); err != nil {
 			n.Fatal(err)
 		}
-		if err := n.ApplyEvent(n.Context(), Nonce{ClientID: core.LoopClientID, Nonce: core.NewID()}, e, at); err != nil {
+		if err := n.ApplyEvent(n.Context(), Nonce{ClientID: core.LoopClientID, Nonce: core.NewID()}, e,
+			at); err != nil {
 			n.Fatal(err)
 		}
 		if err := n.FinishEvents(n.Context(), []EventResult{{Event: &due[i], Done: true}}, at); err != nil {
@@ -79,7 +83,10 @@ func (n newsletter) syncAll(now core.Instant) {
 
 func TestDrift(t *testing.T) {
 	n := testNewsletter(t)
-	for _, email := range []core.Email{"same", "missing", "stopped", "running", "unknown", "different", "pending", "flying"} {
+	for _, email := range []core.Email{
+		"same", "missing", "stopped", "running", "unknown", "different", "pending",
+		"flying",
+	} {
 		n.activate(email+"@example.org", now0)
 	}
 	n.deliver(now0)

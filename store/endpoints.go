@@ -10,11 +10,14 @@ import (
 // EndpointPatience is how long every delivery to an endpoint may fail before it is switched off.
 const EndpointPatience = 5 * 24 * time.Hour
 
-const endpointColumns = "id, tenant_id, list_id, name, url, events, old_until, failing_since, disabled_at, disabled_reason, created_at, updated_at"
+const endpointColumns = "id, tenant_id, list_id, name, url, events, old_until, failing_since, disabled_at, " +
+	"disabled_reason, created_at, updated_at"
 
 var (
-	insertEndpoint        = insertInto("webhook_endpoint", "id, tenant_id, list_id, name, url, events, secret, created_at, updated_at")
-	insertEndpointAttempt = insertInto("endpoint_attempt", "endpoint_id, event_id, event_type, at, outcome, status, took_ms, reason")
+	insertEndpoint = insertInto("webhook_endpoint",
+		"id, tenant_id, list_id, name, url, events, secret, created_at, updated_at")
+	insertEndpointAttempt = insertInto("endpoint_attempt",
+		"endpoint_id, event_id, event_type, at, outcome, status, took_ms, reason")
 )
 
 // endpointsOf returns the active endpoints of a tenant. Never change one.
@@ -22,7 +25,8 @@ func (tx *Tx) endpointsOf(tenantID string) ([]core.Endpoint, error) {
 	tenants, age := tx.store.endpoints.get("")
 	if tenants == nil {
 		var all []core.Endpoint
-		if err := tx.all(&all, "SELECT "+endpointColumns+" FROM webhook_endpoint WHERE disabled_at = 0 ORDER BY id"); err != nil {
+		if err := tx.all(&all,
+			"SELECT "+endpointColumns+" FROM webhook_endpoint WHERE disabled_at = 0 ORDER BY id"); err != nil {
 			return nil, err
 		}
 		tenants = map[string][]core.Endpoint{}
@@ -57,18 +61,22 @@ func (tx *Tx) logAttempt(r *EventResult, now core.Instant) error {
 	case r.Dead:
 		outcome = AttemptDead
 	}
-	told := core.MaskAddresses(r.Reason) // the answer may repeat the address; the person may be erased before the log ends
+	// the answer may repeat the address; the person may be erased before the log ends
+	told := core.MaskAddresses(r.Reason)
 	err := tx.addEndpointAttempt(EndpointAttempt{
-		EndpointID: e.EndpointID, EventID: e.EventID, EventType: e.EventType, At: now, Outcome: outcome, Status: r.Status, TookMS: r.Took.Milliseconds(), Reason: told,
+		EndpointID: e.EndpointID, EventID: e.EventID, EventType: e.EventType, At: now, Outcome: outcome,
+		Status: r.Status, TookMS: r.Took.Milliseconds(), Reason: told,
 	})
 	if err != nil {
 		return err
 	}
 	if r.Done {
-		_, err = tx.exec("UPDATE webhook_endpoint SET failing_since = 0 WHERE id = ? AND failing_since > 0", e.EndpointID)
+		_, err = tx.exec("UPDATE webhook_endpoint SET failing_since = 0 WHERE id = ? AND failing_since > 0",
+			e.EndpointID)
 		return err
 	}
-	_, err = tx.exec("UPDATE webhook_endpoint SET failing_since = ? WHERE id = ? AND failing_since = 0", int64(now), e.EndpointID)
+	_, err = tx.exec("UPDATE webhook_endpoint SET failing_since = ? WHERE id = ? AND failing_since = 0", int64(now),
+		e.EndpointID)
 	if err != nil {
 		return err
 	}
@@ -86,7 +94,8 @@ func (tx *Tx) logAttempt(r *EventResult, now core.Instant) error {
 }
 
 func (tx *Tx) addEndpointAttempt(a EndpointAttempt) error {
-	_, err := tx.exec(insertEndpointAttempt, a.EndpointID, a.EventID, a.EventType, int64(a.At), a.Outcome, a.Status, a.TookMS, a.Reason)
+	_, err := tx.exec(insertEndpointAttempt, a.EndpointID, a.EventID, a.EventType, int64(a.At), a.Outcome, a.Status,
+		a.TookMS, a.Reason)
 	return err
 }
 
@@ -99,9 +108,12 @@ func (s *Store) AddEndpointAttempt(ctx context.Context, a EndpointAttempt) error
 // ExpireEvents makes dead letters of at most limit events of an endpoint that have waited since before: one that does
 // not answer is tried with one event alone, so the others do not come to their end by themselves. Its only error is
 // core.ErrStorage.
-func (s *Store) ExpireEvents(ctx context.Context, endpointID, reason string, before, now core.Instant, limit int) (n int64, err error) {
+func (s *Store) ExpireEvents(ctx context.Context, endpointID, reason string, before, now core.Instant,
+	limit int,
+) (n int64, err error) {
 	err = s.bulk(ctx, func(tx *Tx) error {
-		n, err = tx.exec(`UPDATE outbox SET dead_at = ?1, last_error = ?2 WHERE id IN (SELECT id FROM outbox WHERE dead_at = 0 AND endpoint_id = ?3
+		n, err = tx.exec(`UPDATE outbox SET dead_at = ?1, last_error = ?2 WHERE id IN (SELECT id FROM outbox WHERE
+			dead_at = 0 AND endpoint_id = ?3
 			AND max(occurred_at, revived_at) < ?4 LIMIT ?5)`, int64(now), reason, endpointID, int64(before), limit)
 		return err
 	})
@@ -139,7 +151,8 @@ func (s *Store) EndpointKeys(ctx context.Context, id string, now core.Instant) (
 		Secret    []byte `db:"secret"`
 		OldSecret []byte `db:"old_secret"`
 	}
-	if err := s.get(ctx, &row, "SELECT "+endpointColumns+", secret, old_secret FROM webhook_endpoint WHERE id = ?", id); err != nil {
+	if err := s.get(ctx, &row, "SELECT "+endpointColumns+", secret, old_secret FROM webhook_endpoint WHERE id = ?",
+		id); err != nil {
 		return nil, err
 	}
 	e := &EndpointKeys{Endpoint: row.Endpoint}
@@ -160,7 +173,8 @@ func (s *Store) EndpointKeys(ctx context.Context, id string, now core.Instant) (
 // Endpoints reads a page by id; tenantID empty: of every tenant. Its only error is core.ErrStorage.
 func (s *Store) Endpoints(ctx context.Context, tenantID string, page core.Page) ([]core.Endpoint, error) {
 	var e []core.Endpoint
-	err := s.all(ctx, &e, "SELECT "+endpointColumns+" FROM webhook_endpoint WHERE id > ?1 AND (?2 = '' OR tenant_id = ?2) ORDER BY id LIMIT ?3",
+	err := s.all(ctx, &e, "SELECT "+endpointColumns+" FROM webhook_endpoint WHERE id > ?1 AND (?2 = '' OR tenant_id "+
+		"= ?2) ORDER BY id LIMIT ?3",
 		page.After, tenantID, page.Limit)
 	return e, err
 }
@@ -177,7 +191,8 @@ func (s *Store) AddEndpoint(ctx context.Context, e core.Endpoint, key []byte, ac
 			return err
 		}
 		tx.kick(TopicRecords)
-		_, err := tx.exec(insertEndpoint, e.ID, e.TenantID, e.ListID, e.Name, e.URL, e.Events.Column(), sealed, int64(e.CreatedAt), int64(e.UpdatedAt))
+		_, err := tx.exec(insertEndpoint, e.ID, e.TenantID, e.ListID, e.Name, e.URL, e.Events.Column(), sealed,
+			int64(e.CreatedAt), int64(e.UpdatedAt))
 		if err != nil {
 			return err
 		}
@@ -204,7 +219,9 @@ type EndpointChange struct {
 
 // UpdateEndpoint changes an endpoint and returns it. One that is switched on again goes on with the events that wait.
 // It returns core.ErrNotFound where there is none.
-func (s *Store) UpdateEndpoint(ctx context.Context, id string, c EndpointChange, actor string, now core.Instant) (e core.Endpoint, err error) {
+func (s *Store) UpdateEndpoint(ctx context.Context, id string, c EndpointChange, actor string,
+	now core.Instant,
+) (e core.Endpoint, err error) {
 	var sealed []byte
 	if c.NewKey != nil {
 		sealed = s.seal(c.NewKey)
@@ -228,7 +245,8 @@ func (s *Store) UpdateEndpoint(ctx context.Context, id string, c EndpointChange,
 		}
 		if sealed != nil {
 			e.OldUntil = now.Add(c.Overlap)
-			if _, err := tx.exec("UPDATE webhook_endpoint SET old_secret = secret, secret = ? WHERE id = ?", sealed, id); err != nil {
+			if _, err := tx.exec("UPDATE webhook_endpoint SET old_secret = secret, secret = ? WHERE id = ?", sealed,
+				id); err != nil {
 				return err
 			}
 		}
@@ -237,8 +255,10 @@ func (s *Store) UpdateEndpoint(ctx context.Context, id string, c EndpointChange,
 		}
 		tx.kick(TopicRecords)
 		tx.kick(TopicOutbox) // one that is down is looked at now
-		_, err = tx.exec(`UPDATE webhook_endpoint SET list_id = ?, name = ?, url = ?, events = ?, old_until = ?, failing_since = ?, disabled_at = ?,
-			disabled_reason = ?, updated_at = ? WHERE id = ?`, e.ListID, e.Name, e.URL, e.Events.Column(), int64(e.OldUntil), int64(e.FailingSince),
+		_, err = tx.exec(`UPDATE webhook_endpoint SET list_id = ?, name = ?, url = ?, events = ?, old_until = ?,
+			failing_since = ?, disabled_at = ?,
+			disabled_reason = ?, updated_at = ? WHERE id = ?`, e.ListID, e.Name, e.URL, e.Events.Column(),
+			int64(e.OldUntil), int64(e.FailingSince),
 			int64(e.DisabledAt), e.DisabledReason, int64(now), id)
 		if err != nil {
 			return err
@@ -276,9 +296,13 @@ type EndpointAttempt struct {
 
 // EndpointAttempts reads the newest lines of an endpoint's log; failed: only those that were not delivered. Its only
 // error is core.ErrStorage.
-func (s *Store) EndpointAttempts(ctx context.Context, endpointID string, failed bool, limit int) ([]EndpointAttempt, error) {
+func (s *Store) EndpointAttempts(ctx context.Context, endpointID string, failed bool, limit int) ([]EndpointAttempt,
+	error,
+) {
 	var a []EndpointAttempt
-	err := s.all(ctx, &a, `SELECT id, endpoint_id, event_id, event_type, at, outcome, status, took_ms, reason FROM endpoint_attempt
-		WHERE endpoint_id = ? AND (NOT ? OR outcome <> 'delivered') ORDER BY id DESC LIMIT ?`, endpointID, failed, limit)
+	err := s.all(ctx, &a,
+		`SELECT id, endpoint_id, event_id, event_type, at, outcome, status, took_ms, reason FROM endpoint_attempt
+		WHERE endpoint_id = ? AND (NOT ? OR outcome <> 'delivered') ORDER BY id DESC LIMIT ?`, endpointID, failed,
+		limit)
 	return a, err
 }

@@ -14,7 +14,8 @@ func (s *Store) erasedHash(emailKey string) string { return s.SubscriptionID("er
 
 // keepErased notes a hash; again changes nothing.
 func (tx *Tx) keepErased(emailKey, tenantID, kind string, now core.Instant) error {
-	_, err := tx.exec("INSERT INTO erased (hash, tenant_id, kind, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+	_, err := tx.exec("INSERT INTO erased (hash, tenant_id, kind, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO "+
+		"NOTHING",
 		tx.store.erasedHash(emailKey), tenantID, kind, int64(now))
 	return err
 }
@@ -22,21 +23,24 @@ func (tx *Tx) keepErased(emailKey, tenantID, kind string, now core.Instant) erro
 // leftBefore is the instant that what comes after an erasing has to be after: a receiver takes no event that seems
 // older than the leaving that it was told, and clocks go back. 0: the address was not erased at the tenant.
 func (tx *Tx) leftBefore(emailKey, tenantID string) (at core.Instant, err error) {
-	err = tx.get(&at, "SELECT coalesce(max(created_at), 0) FROM erased WHERE hash = ? AND tenant_id = ? AND kind = 'left'",
+	err = tx.get(&at,
+		"SELECT coalesce(max(created_at), 0) FROM erased WHERE hash = ? AND tenant_id = ? AND kind = 'left'",
 		tx.store.erasedHash(emailKey), tenantID)
 	return at, err
 }
 
 // leftAt notes the instant of a leaving that others are told for an erased address.
 func (tx *Tx) leftAt(emailKey, tenantID string, at core.Instant) error {
-	_, err := tx.exec("UPDATE erased SET created_at = ?3 WHERE hash = ?1 AND tenant_id = ?2 AND kind = 'left' AND created_at < ?3",
+	_, err := tx.exec("UPDATE erased SET created_at = ?3 WHERE hash = ?1 AND tenant_id = ?2 AND kind = 'left' AND "+
+		"created_at < ?3",
 		tx.store.erasedHash(emailKey), tenantID, int64(at))
 	return err
 }
 
 // returned forgets that a person has gone, who has come back to a tenant's list by the mailbox.
 func (tx *Tx) returned(emailKey, tenantID string) error {
-	_, err := tx.exec("DELETE FROM erased WHERE hash = ? AND tenant_id = ? AND kind = 'left'", tx.store.erasedHash(emailKey), tenantID)
+	_, err := tx.exec("DELETE FROM erased WHERE hash = ? AND tenant_id = ? AND kind = 'left'",
+		tx.store.erasedHash(emailKey), tenantID)
 	return err
 }
 
@@ -57,7 +61,8 @@ func (tx *Tx) erasedAmong(tenantID string, n int, key func(i int) string) (map[s
 		Kind string `db:"kind"`
 	}
 	// In the order of words, but for the weakest: bounced, complaint, disabled, suppressed.
-	err := tx.all(&found, `SELECT hash, kind FROM erased WHERE hash IN (SELECT value FROM json_each(?)) AND tenant_id IN ('', ?)
+	err := tx.all(&found,
+		`SELECT hash, kind FROM erased WHERE hash IN (SELECT value FROM json_each(?)) AND tenant_id IN ('', ?)
 		ORDER BY kind <> 'left', kind`, hashes.Column(), tenantID)
 	kinds := make(map[string]string, len(found))
 	for _, f := range found {

@@ -20,7 +20,11 @@ func (s *story) subscriptions() {
 			return err
 		})
 		var token string
-		s.steps("ConfirmToken", func() (err error) { token, err = s.ConfirmToken(ctx, row, core.ProofMailed); return err })
+		s.steps("ConfirmToken", func() (err error) {
+			token, err = s.ConfirmToken(ctx, row,
+				core.ProofMailed)
+			return err
+		})
 		s.steps("AnsweredToken", func() error {
 			return onlyErr(s.AnsweredToken(ctx, row, core.ProofResponse, SubscribeRequest{Email: email}, at))
 		})
@@ -35,12 +39,18 @@ func (s *story) subscriptions() {
 		_, _, err := s.Subscribe(ctx, SubscribeRequest{ListID: s.list, Email: "ann@example.org"}, now0+10)
 		return err
 	})
-	s.op("SetPreferences", func() error { return onlyErr(s.SetPreferences(ctx, s.list, "ann@example.org", `{"b":2}`, now0+20)) })
+	s.op("SetPreferences", func() error {
+		return onlyErr(s.SetPreferences(ctx, s.list, "ann@example.org", `{"b":2}`,
+			now0+20))
+	})
 	s.op("SetFields", func() error {
 		return onlyErr(s.SetFields(ctx, s.list, "ann@example.org", map[string]any{"b": "3"}, now0+21))
 	})
 	leaving := func(email core.Email, means string) UnsubscribeRequest {
-		return UnsubscribeRequest{ListID: s.list, SubscriptionID: s.SubscriptionID(s.list, email.Key()), Email: email, Proof: means, Reason: "too_many"}
+		return UnsubscribeRequest{
+			ListID: s.list, SubscriptionID: s.SubscriptionID(s.list, email.Key()), Email: email,
+			Proof: means, Reason: "too_many",
+		}
 	}
 	var left core.Subscription
 	s.op("Unsubscribe", func() (err error) {
@@ -60,8 +70,14 @@ func (s *story) subscriptions() {
 	s.op("UnsubscribeAll", func() error {
 		return onlyErr(s.UnsubscribeAll(ctx, s.tenant, leaving("cleo@example.org", core.ProofMailed), now0+50))
 	})
-	s.op("RequestPreferencesLink", func() error { return s.RequestPreferencesLink(ctx, s.list, "ann@example.org", now0+60) })
-	d := DisableRequest{Email: "dan@example.org", TenantID: s.tenant, Reason: "r", DisabledBy: "b", OccurredAt: now0 + 70}
+	s.op("RequestPreferencesLink", func() error {
+		return s.RequestPreferencesLink(ctx, s.list, "ann@example.org",
+			now0+60)
+	})
+	d := DisableRequest{
+		Email: "dan@example.org", TenantID: s.tenant, Reason: "r", DisabledBy: "b",
+		OccurredAt: now0 + 70,
+	}
 	s.op("Disable", func() error { return onlyErr(s.Disable(ctx, d, now0+70)) })
 	s.op("Suppressions", func() error { return onlyErr(s.Suppressions(ctx, "dan@example.org", "")) })
 	s.op("Lift", func() error { return onlyErr(s.Lift(ctx, "dan@example.org", "", "test", now0+80)) })
@@ -78,7 +94,11 @@ func (s *story) mails() {
 	ctx := s.Context()
 	mails, err := s.DueMails(ctx, now0.Add(day), 100)
 	must(s.T, err)
-	results := []MailResult{{ID: mails[0].ID, Sent: true}, {ID: mails[1].ID, Reason: "no"}, {ID: mails[2].ID, RetryAt: now0 + 5, Reason: "later"}}
+	results := []MailResult{
+		{ID: mails[0].ID, Sent: true},
+		{ID: mails[1].ID, Reason: "no"},
+		{ID: mails[2].ID, RetryAt: now0 + 5, Reason: "later"},
+	}
 	s.op("FinishMails", func() error { return s.FinishMails(ctx, results, now0+100) })
 }
 
@@ -87,7 +107,10 @@ func (s *story) imports() {
 	for _, status := range []string{core.SubscriptionActive, core.SubscriptionPending} {
 		var im *Import
 		s.op("NewImport", func() (err error) { im, err = s.NewImport(ctx, s.list, status, "file"); return err })
-		rows := []ImportRow{{Email: core.Email("imported-" + status + "@example.org"), Preferences: `{"c":3}`}, {Email: "ann@example.org"}}
+		rows := []ImportRow{
+			{Email: core.Email("imported-" + status + "@example.org"), Preferences: `{"c":3}`},
+			{Email: "ann@example.org"},
+		}
 		s.op("NewImport", func() error { return im.Add(ctx, slices.Clone(rows), now0+110) })
 		im.DryRun = true
 		s.op("NewImport", func() error { return im.Add(ctx, slices.Clone(rows), now0+110) })
@@ -102,25 +125,36 @@ func (s *story) outbox() {
 	for _, endpoint := range []string{"", s.endpoint} {
 		events, err := s.DueEvents(ctx, endpoint, now0.Add(day), 100)
 		must(s.T, err)
-		results := []EventResult{{Event: &events[0], Done: true, Status: 200}, {Event: &events[1], RetryAt: now0 + 500, Reason: "no"}, {Event: &events[2], Dead: true, Reason: "never"}}
+		results := []EventResult{
+			{Event: &events[0], Done: true, Status: 200},
+			{Event: &events[1], RetryAt: now0 + 500, Reason: "no"},
+			{Event: &events[2], Dead: true, Reason: "never"},
+		}
 		s.op("FinishEvents", func() error { return s.FinishEvents(ctx, results, now0+110) })
 		s.op("WakeEvents", func() error { return onlyErr(s.WakeEvents(ctx, endpoint, now0+120, 100)) })
 	}
 	s.op("AddEndpointAttempt", func() error {
-		return s.AddEndpointAttempt(ctx, EndpointAttempt{EndpointID: s.endpoint, EventID: core.NewID(), At: now0, Outcome: "delivered"})
+		return s.AddEndpointAttempt(ctx,
+			EndpointAttempt{EndpointID: s.endpoint, EventID: core.NewID(), At: now0, Outcome: "delivered"})
 	})
 	s.op("RetryDead", func() error { return onlyErr(s.RetryDead(ctx, s.tenant, 1, "test", now0+130)) })
 	dead, err := s.OutboxEvents(ctx, OutboxFilter{State: EventDead}, 0, 10)
 	must(s.T, err)
 	s.op("RetryEvent", func() error { return s.RetryEvent(ctx, dead[0].ID, "test", now0+130) })
-	s.op("ExpireEvents", func() error { return onlyErr(s.ExpireEvents(ctx, s.endpoint, "old", now0.Add(day), now0+140, 100)) })
+	s.op("ExpireEvents", func() error {
+		return onlyErr(s.ExpireEvents(ctx, s.endpoint, "old", now0.Add(day), now0+140,
+			100))
+	})
 	var id string
 	s.op("RequestSync", func() (err error) { id, err = s.RequestSync(ctx, s.list, now0+150); return err })
 	y, err := s.Sync(ctx, id)
 	must(s.T, err)
 	s.steps("PlanSync", func() error { y := y; return s.PlanSync(ctx, &y, now0+160) })
 	s.op("FinishBatches", func() error {
-		return s.FinishBatches(ctx, []BatchResult{{SyncID: id, BatchNo: 1, RetryAt: now0 + 170}, {SyncID: id, BatchNo: 1, Done: true}}, now0+170)
+		return s.FinishBatches(ctx, []BatchResult{
+			{SyncID: id, BatchNo: 1, RetryAt: now0 + 170},
+			{SyncID: id, BatchNo: 1, Done: true},
+		}, now0+170)
 	})
 	s.op("FinishSync", func() error { return onlyErr(s.FinishSync(ctx, id, now0+170)) })
 	s.op("RequestSync", func() (err error) { id, err = s.RequestSync(ctx, s.list, now0+180); return err })
@@ -138,8 +172,14 @@ func (s *story) subscribers() {
 	}
 	s.op("ApplyEvent", func() error { return s.ApplyEvent(ctx, n, e, now0+200) })
 	s.op("TakeOver", func() error { return s.TakeOver(ctx, s.list, "test", now0+200) })
-	f := core.FullSync{SyncID: core.NewID(), BatchNo: 1, BatchTotal: 1, TenantID: s.tenant, ListID: s.list, OccurredAt: now0 + 210}
-	for _, email := range []core.Email{"bob@example.org", "r1@example.org", "r2@example.org", "r3@example.org", "r4@example.org", "r5@example.org", "r6@example.org"} {
+	f := core.FullSync{
+		SyncID: core.NewID(), BatchNo: 1, BatchTotal: 1, TenantID: s.tenant, ListID: s.list,
+		OccurredAt: now0 + 210,
+	}
+	for _, email := range []core.Email{
+		"bob@example.org", "r1@example.org", "r2@example.org", "r3@example.org",
+		"r4@example.org", "r5@example.org", "r6@example.org",
+	} {
 		f.Subscribers = append(f.Subscribers, core.EventSubscriber{ID: core.NewID(), Email: email, Status: "active"})
 	}
 	loop := Nonce{ClientID: core.LoopClientID, Nonce: core.NewID()}
@@ -149,7 +189,10 @@ func (s *story) subscribers() {
 
 func (s *story) addJob(key string) (j core.SendJob) {
 	s.Helper()
-	r := JobRequest{NewJob: core.NewJob{ListID: s.list, Subject: "Hi", BodyText: "x"}, Caller: core.Caller{UserID: "u", Operator: true}, IdempotencyKey: key, BodyHash: []byte(key), DuplicateGuard: time.Nanosecond}
+	r := JobRequest{NewJob: core.NewJob{ListID: s.list, Subject: "Hi", BodyText: "x"}, Caller: core.Caller{
+		UserID:   "u",
+		Operator: true,
+	}, IdempotencyKey: key, BodyHash: []byte(key), DuplicateGuard: time.Nanosecond}
 	s.op("AddSendJob", func() (err error) { j, _, err = s.AddSendJob(s.Context(), r, now0+300); return err })
 	s.op("StartDueJobs", func() error { return onlyErr(s.StartDueJobs(s.Context(), now0+310)) })
 	s.op("ExpandJob", func() error { return onlyErr(s.ExpandJob(s.Context(), j.No, now0+320)) })
@@ -160,7 +203,10 @@ func (s *story) jobs() {
 	ctx := s.Context()
 	j := s.addJob("one")
 	s.op("AddSendJob", func() error { // the same again
-		r := JobRequest{NewJob: core.NewJob{ListID: s.list, Subject: "Hi", BodyText: "x"}, Caller: core.Caller{UserID: "u", Operator: true}, IdempotencyKey: "one", BodyHash: []byte("one")}
+		r := JobRequest{
+			NewJob: core.NewJob{ListID: s.list, Subject: "Hi", BodyText: "x"},
+			Caller: core.Caller{UserID: "u", Operator: true}, IdempotencyKey: "one", BodyHash: []byte("one"),
+		}
 		_, _, err := s.AddSendJob(ctx, r, now0+300)
 		return err
 	})
@@ -173,19 +219,32 @@ func (s *story) jobs() {
 		s.Fatal(claims)
 	}
 	out := func(i int, change func(*Outcome)) Outcome {
-		o := Outcome{JobNo: j.No, TenantID: s.tenant, Seq: claims[i].Seq, EmailKey: claims[i].EmailKey, State: RecipientSent, Tried: true}
+		o := Outcome{
+			JobNo: j.No, TenantID: s.tenant, Seq: claims[i].Seq, EmailKey: claims[i].EmailKey,
+			State: RecipientSent, Tried: true,
+		}
 		change(&o)
 		return o
 	}
 	batch := []Outcome{
-		out(0, func(*Outcome) {}), out(1, func(o *Outcome) { o.State, o.DueAt, o.SoftBounce = RecipientDeferred, now0+900, true }),
-		out(2, func(o *Outcome) { o.State, o.HardBounce = RecipientFailed, true }), out(3, func(o *Outcome) { o.State, o.Ambiguous = RecipientQueued, true }),
+		out(0, func(*Outcome) {}), out(1, func(o *Outcome) {
+			o.State, o.DueAt, o.SoftBounce = RecipientDeferred,
+				now0+900, true
+		}),
+		out(2, func(o *Outcome) { o.State, o.HardBounce = RecipientFailed, true }), out(3, func(o *Outcome) {
+			o.State,
+				o.Ambiguous = RecipientQueued, true
+		}),
 	}
 	s.op("FinishRecipients", func() error { return s.FinishRecipients(ctx, batch, now0+330) })
-	rest := []Outcome{out(4, func(*Outcome) {}), out(5, func(o *Outcome) { o.State, o.Reason = RecipientSkipped, core.ReasonGone })}
+	rest := []Outcome{out(4, func(*Outcome) {}), out(5, func(o *Outcome) {
+		o.State, o.Reason = RecipientSkipped,
+			core.ReasonGone
+	})}
 	s.op("FinishLater", func() error {
 		done := make(chan error, 1)
-		err := s.FinishLater(func() ([]Outcome, core.Instant) { return rest, now0 + 340 }, func(err error) { done <- err })
+		err := s.FinishLater(func() ([]Outcome, core.Instant) { return rest, now0 + 340 },
+			func(err error) { done <- err })
 		if err != nil {
 			return err
 		}
@@ -198,7 +257,13 @@ func (s *story) jobs() {
 	s.op("ResumeRestored", func() error { return onlyErr(s.ResumeRestored(ctx, "test", now0+362)) })
 	s.op("KeepIssuer", func() error { return s.KeepIssuer(ctx, "https://news.example.org/api") })
 	s.op("AddEngagements", func() error {
-		return onlyErr(s.AddEngagements(ctx, []Engagement{{JobNo: j.No, Seq: claims[0].Seq, At: now0.Add(day), Last: now0.Add(day), Times: 1}, {JobNo: j.No, Seq: claims[0].Seq, LinkNo: 1, At: now0.Add(day), Last: now0.Add(day), Times: 1}}))
+		return onlyErr(s.AddEngagements(ctx, []Engagement{{
+			JobNo: j.No, Seq: claims[0].Seq, At: now0.Add(day),
+			Last: now0.Add(day), Times: 1,
+		}, {
+			JobNo: j.No, Seq: claims[0].Seq, LinkNo: 1, At: now0.Add(day),
+			Last: now0.Add(day), Times: 1,
+		}}))
 	})
 	s.reports(j, claims)
 	s.op("FinishSendJob", func() error { return s.FinishSendJob(ctx, j.No, now0+370) })
@@ -217,7 +282,10 @@ func (s *story) jobs() {
 func (s *story) reports(j core.SendJob, claims []Claim) {
 	ctx := s.Context()
 	report := func(key, typ, bounce string, seq int64, email string) ProviderReport {
-		r := ProviderReport{Provider: "p", Key: []byte(key), Event: core.ProviderEvent{Type: typ, MessageID: key, Email: core.Email(email), TenantID: s.tenant, OccurredAt: now0 + 360, BounceType: bounce}}
+		r := ProviderReport{Provider: "p", Key: []byte(key), Event: core.ProviderEvent{
+			Type: typ, MessageID: key,
+			Email: core.Email(email), TenantID: s.tenant, OccurredAt: now0 + 360, BounceType: bounce,
+		}}
 		if seq > 0 {
 			r.JobNo, r.Seq = j.No, seq
 		}
@@ -228,8 +296,10 @@ func (s *story) reports(j core.SendJob, claims []Claim) {
 	guess := report("g", "open", "", 0, claims[4].EmailKey)
 	guess.Guess = true
 	for _, r := range []ProviderReport{
-		report("d", "delivery", "", claims[0].Seq, ""), report("o", "open", "", claims[0].Seq, ""), report("b", "bounce", "hard", claims[0].Seq, ""),
-		report("c", "complaint", "", claims[4].Seq, ""), report("s", "suppression", "", 0, "r6@example.org"), report("t", "bounce", "soft", 0, "r5@example.org"), guess, left,
+		report("d", "delivery", "", claims[0].Seq, ""), report("o", "open", "", claims[0].Seq, ""), report("b",
+			"bounce", "hard", claims[0].Seq, ""),
+		report("c", "complaint", "", claims[4].Seq, ""), report("s", "suppression", "", 0,
+			"r6@example.org"), report("t", "bounce", "soft", 0, "r5@example.org"), guess, left,
 	} {
 		s.op("ApplyReports", func() error { return s.ApplyReports(ctx, []ProviderReport{r}, now0+360) })
 	}
@@ -242,7 +312,10 @@ func (s *story) reports(j core.SendJob, claims []Claim) {
 func (s *story) ends() {
 	ctx := s.Context()
 	s.op("ExportPerson", func() error { return onlyErr(s.ExportPerson(ctx, Person{Email: "ann@example.org"})) })
-	s.op("ErasePerson", func() error { return onlyErr(s.ErasePerson(ctx, Person{Email: "ann@example.org"}, "test", now0+500)) })
+	s.op("ErasePerson", func() error {
+		return onlyErr(s.ErasePerson(ctx, Person{Email: "ann@example.org"}, "test",
+			now0+500))
+	})
 	s.op("ErasePerson", func() error {
 		return onlyErr(s.ErasePerson(ctx, Person{Email: "ann2@example.org", Account: true}, "test", now0+500))
 	})
@@ -259,7 +332,10 @@ func (s *story) ends() {
 	s.op("DeleteList", func() error { return s.DeleteList(ctx, s.list, "test", now0+510) })
 	s.op("DeleteTenant", func() error { return s.DeleteTenant(ctx, s.tenant, "test", now0+520) })
 	s.steps("Housekeeping", func() error {
-		keep := Retention{Pending: time.Hour, Recipients: time.Hour, Deleted: time.Hour, Mail: time.Hour, Events: time.Hour}
+		keep := Retention{
+			Pending: time.Hour, Recipients: time.Hour, Deleted: time.Hour, Mail: time.Hour,
+			Events: time.Hour,
+		}
 		return onlyErr(s.Housekeeping(ctx, keep, now0.Add(1000*day)))
 	})
 }
@@ -279,7 +355,8 @@ func (s *story) reads() {
 	for i := range v.NumMethod() {
 		name, m := v.Type().Method(i).Name, v.Method(i)
 		last := m.Type().NumOut() - 1
-		if s.told[name] || slices.Contains(elsewhere, name) || last < 0 || m.Type().Out(last) != reflect.TypeFor[error]() {
+		if s.told[name] || slices.Contains(elsewhere,
+			name) || last < 0 || m.Type().Out(last) != reflect.TypeFor[error]() {
 			continue
 		}
 		most, word := -1, ""

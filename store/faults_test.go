@@ -53,7 +53,10 @@ func fullDisk() error {
 	}
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	for _, q := range []string{"CREATE TABLE a (b)", "PRAGMA max_page_count = 2", "INSERT INTO a VALUES (zeroblob(100000))"} {
+	for _, q := range []string{
+		"CREATE TABLE a (b)", "PRAGMA max_page_count = 2",
+		"INSERT INTO a VALUES (zeroblob(100000))",
+	} {
 		if _, err = db.Exec(q); err != nil {
 			break
 		}
@@ -66,7 +69,10 @@ func fullDisk() error {
 
 const insertOfCrowd = "INSERT INTO mark (name, value) VALUES (?, '')"
 
-var ofTheCrowd = []string{"BEGIN IMMEDIATE", "ROLLBACK", "PRAGMA data_version", "SAVEPOINT op", "RELEASE op", insertOfCrowd}
+var ofTheCrowd = []string{
+	"BEGIN IMMEDIATE", "ROLLBACK", "PRAGMA data_version", "SAVEPOINT op", "RELEASE op",
+	insertOfCrowd,
+}
 
 // arm orders the n-th call from now on to fail; 0: none.
 func (f *faults) arm(n int, after bool) {
@@ -138,14 +144,18 @@ func newStory(t *testing.T, undo, crowd bool) *story {
 	f.undo = undo
 	path := filepath.Join(t.TempDir(), "story.db")
 	// Without checkpoints: no fault is to hit what the writer does after an operation.
-	s, err := Open(t.Context(), Options{Path: path, Migrate: true, WatchEvery: 1 << 40, ExternalCheckpoints: true, Driver: "sqlite-faults"})
+	s, err := Open(t.Context(),
+		Options{Path: path, Migrate: true, WatchEvery: 1 << 40, ExternalCheckpoints: true, Driver: "sqlite-faults"})
 	must(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	clean, err := sqlx.Open("sqlite", "file:"+path)
 	must(t, err)
 	t.Cleanup(func() { _ = clean.Close() })
 	clean.SetMaxOpenConns(1)
-	return &story{newsletter: newsletter{T: t, Store: s}, faults: f, clean: clean, crowd: crowd, told: map[string]bool{}}
+	return &story{
+		newsletter: newsletter{T: t, Store: s}, faults: f, clean: clean, crowd: crowd,
+		told: map[string]bool{},
+	}
 }
 
 // version moves with every commit of the store.
@@ -224,7 +234,11 @@ func (s *story) try(fn func() error) (err error) {
 	row := func(i int) string { return fmt.Sprint("crowd", s.tries, " ", i) }
 	for i, do := range []func(context.Context, func(*Tx) error) error{s.update, s.updateRepeatable} {
 		wg.Go(func() {
-			errs[i] = do(context.Background(), func(tx *Tx) error { _, err := tx.exec(insertOfCrowd, row(i)); return err })
+			errs[i] = do(context.Background(), func(tx *Tx) error {
+				_, err := tx.exec(insertOfCrowd,
+					row(i))
+				return err
+			})
 		})
 		s.queued(2+i, over)
 	}

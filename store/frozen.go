@@ -8,7 +8,8 @@ import (
 	"newsletterd/core"
 )
 
-const frozenHead = "list_name, tenant_name, postal_address, language, mail_from, from_name, reply_to, template, resolved"
+const frozenHead = "list_name, tenant_name, postal_address, language, mail_from, from_name, reply_to, template, " +
+	"resolved"
 
 var insertFrozen = insertInto("frozen_content", "campaign_id, "+frozenHead)
 
@@ -21,7 +22,8 @@ const frozenBodies = `, coalesce((SELECT body FROM frozen_body WHERE no = f.temp
 // frozen reads what was frozen for a campaign. core.ErrNotFound: it is a campaign of an older version, whose job has
 // not started since.
 func (s *Store) frozen(ctx context.Context, campaignID string) (f core.FrozenContent, err error) {
-	err = s.get(ctx, &f, "SELECT "+frozenHead+frozenBodies+" FROM frozen_content AS f WHERE campaign_id = ?", campaignID)
+	err = s.get(ctx, &f, "SELECT "+frozenHead+frozenBodies+" FROM frozen_content AS f WHERE campaign_id = ?",
+		campaignID)
 	return f, err
 }
 
@@ -30,7 +32,8 @@ func (s *Store) frozen(ctx context.Context, campaignID string) (f core.FrozenCon
 func (tx *Tx) freeze(c *core.Campaign, l *core.List, t *core.Tenant) (f core.FrozenContent, err error) {
 	f = core.Freeze(c, l, t)
 	_, err = tx.exec(insertFrozen, c.ID,
-		f.ListName, f.TenantName, f.PostalAddress, f.Language, f.MailFrom, f.FromName, f.ReplyTo, f.TemplateName, f.Resolved)
+		f.ListName, f.TenantName, f.PostalAddress, f.Language, f.MailFrom, f.FromName, f.ReplyTo, f.TemplateName,
+		f.Resolved)
 	if err != nil || f.Resolved {
 		return f, err
 	}
@@ -60,7 +63,8 @@ func (tx *Tx) resolve(f *core.FrozenContent, campaignID, tenantID string) error 
 		}
 		args = append(args, no)
 	}
-	return tx.one(`UPDATE frozen_content SET resolved = 1, template_html = ?, template_text = ?, layout_html = ?, layout_text = ?
+	return tx.one(`UPDATE frozen_content SET resolved = 1, template_html = ?, template_text = ?, layout_html = ?,
+		layout_text = ?
 		WHERE campaign_id = ?`, append(args, campaignID)...)
 }
 

@@ -11,7 +11,10 @@ import (
 func (n newsletter) frozenJob(at core.Instant) core.SendJob {
 	n.Helper()
 	j, _, err := n.AddSendJob(n.Context(), JobRequest{
-		NewJob: core.NewJob{ListID: n.list, Subject: "Hi", BodyText: "x", ScheduledAt: at, Template: []byte(`{"mailer_template_name": "spring"}`)},
+		NewJob: core.NewJob{
+			ListID: n.list, Subject: "Hi", BodyText: "x", ScheduledAt: at,
+			Template: []byte(`{"mailer_template_name": "spring"}`),
+		},
 		Caller: core.Caller{UserID: "u", Operator: true},
 	}, now0)
 	must(n.T, err)

@@ -35,7 +35,9 @@ const historyStep = 50
 // tenants. page.After is the number of the last job, as text. No index is needed for it: recipients stand in the order
 // of ids that are made of the address, so each job of a list that the address may be on is searched by halving. It
 // returns core.ErrInvalidCursor where page.After is no number.
-func (s *Store) History(ctx context.Context, email core.Email, tenants []string, all bool, page core.Page) (found []HistoryEntry, err error) {
+func (s *Store) History(ctx context.Context, email core.Email, tenants []string, all bool,
+	page core.Page,
+) (found []HistoryEntry, err error) {
 	before := int64(math.MaxInt64)
 	if page.After != "" {
 		if before, err = strconv.ParseInt(page.After, 10, 64); err != nil {
@@ -49,8 +51,10 @@ func (s *Store) History(ctx context.Context, email core.Email, tenants []string,
 				return err
 			}
 			var jobs []HistoryEntry
-			err = r.all(&jobs, `SELECT j.no, j.id, j.tenant_id, j.list_id, j.recipients, c.name, c.subject, p.value->>1 AS subscriber_id
-				FROM json_each(?1) AS p CROSS JOIN send_job AS j ON j.list_id = p.value->>0 JOIN campaign AS c INDEXED BY campaign_head ON c.id = j.campaign_id
+			err = r.all(&jobs, `SELECT j.no, j.id, j.tenant_id, j.list_id, j.recipients, c.name, c.subject, p.value->>1
+				AS subscriber_id
+				FROM json_each(?1) AS p CROSS JOIN send_job AS j ON j.list_id = p.value->>0 JOIN campaign AS c INDEXED
+				BY campaign_head ON c.id = j.campaign_id
 				WHERE j.no < ?2 AND j.recipients > 0 AND (?3 OR j.tenant_id IN (SELECT value FROM json_each(?4)))
 				AND j.tenant_id IN (SELECT id FROM tenant WHERE deleted_at = 0) ORDER BY j.no DESC LIMIT ?5`,
 				pairs, before, all, jsonOf(tenants), historyStep)
@@ -80,7 +84,8 @@ func (m *HistoryEntry) find(r querier) (known bool, err error) {
 	if err != nil || seq == 0 {
 		return false, err
 	}
-	err = r.get(m, "SELECT state, tries, finished_at, reason, marks FROM recipient WHERE job_no = ? AND seq = ?", m.JobNo, seq)
+	err = r.get(m, "SELECT state, tries, finished_at, reason, marks FROM recipient WHERE job_no = ? AND seq = ?",
+		m.JobNo, seq)
 	if errors.Is(err, core.ErrNotFound) {
 		return false, nil
 	}

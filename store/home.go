@@ -83,7 +83,8 @@ func (s *Store) ResumeRestored(ctx context.Context, actor string, now core.Insta
 
 func (tx *Tx) resumeRestored(actor string, now core.Instant) (n int, err error) {
 	var jobs []core.SendJob
-	err = tx.all(&jobs, "SELECT "+sendJobColumns+" FROM send_job WHERE status IN ('pending', 'running') AND "+heldAsRestored)
+	err = tx.all(&jobs,
+		"SELECT "+sendJobColumns+" FROM send_job WHERE status IN ('pending', 'running') AND "+heldAsRestored)
 	for i := range jobs {
 		if err != nil {
 			return n, err

@@ -44,7 +44,8 @@ func fourJobs(t *testing.T) string {
 	n.list = n.addList(n.tenant)
 	n.sql("INSERT INTO campaign (id, tenant_id, subject, created_at) VALUES ('c', ?, 'News', 1)", n.tenant)
 	for i, status := range []string{"running", "pending", "running", "completed"} {
-		n.sql(`INSERT INTO send_job (id, tenant_id, list_id, campaign_id, status, due_at, created_at, expanded) VALUES (?, ?, ?, 'c', ?, ?, 1, 1)`,
+		n.sql(`INSERT INTO send_job (id, tenant_id, list_id, campaign_id, status, due_at, created_at, expanded) VALUES
+			(?, ?, ?, 'c', ?, ?, 1, 1)`,
 			core.NewID(), n.tenant, n.list, status, int64(now0)+int64(i))
 	}
 	n.sql("UPDATE send_job SET paused_at = 7, pause_reason = 'too many complaints' WHERE no = 3")
@@ -74,13 +75,25 @@ func TestAFileAwayFromHomeHoldsItsJobs(t *testing.T) {
 		return path
 	}
 	for name, put := range map[string]func(t *testing.T, path string) string{
-		"cp":                  func(t *testing.T, path string) string { cp(t, path, path+".copy"); return path + ".copy" },
-		"cp -a":               func(t *testing.T, path string) string { cp(t, "-a", path, path+".copy"); return path + ".copy" },
+		"cp": func(t *testing.T, path string) string {
+			cp(t, path,
+				path+".copy")
+			return path + ".copy"
+		},
+		"cp -a": func(t *testing.T, path string) string {
+			cp(t, "-a", path,
+				path+".copy")
+			return path + ".copy"
+		},
 		"backup, where it is": func(_ *testing.T, path string) string { return path + ".backup" },
 		"backup, over it":     func(t *testing.T, path string) string { cp(t, path+".backup", path); return path },
 		"snapshot, over it":   func(t *testing.T, path string) string { cp(t, path+".snapshot", path); return path },
 		"restore of a backup": func(t *testing.T, path string) string { return restore(t, path+".backup", path) },
-		"restore of a cp":     func(t *testing.T, path string) string { cp(t, path, path+".x"); return restore(t, path+".x", path) },
+		"restore of a cp": func(t *testing.T, path string) string {
+			cp(t, path, path+".x")
+			return restore(t,
+				path+".x", path)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n, away := homed(t, put(t, fourJobs(t)), false)

@@ -51,64 +51,80 @@ var sweeps = []sweep{
 		keep:  func(Retention) time.Duration { return codeKept },
 	},
 	{query: "DELETE FROM user_token WHERE id IN (SELECT id FROM user_token WHERE expires_at < ? LIMIT ?)"},
-	{query: "DELETE FROM email_change WHERE user_id IN (SELECT user_id FROM email_change WHERE expires_at < ? LIMIT ?)"},
+	{query: "DELETE FROM email_change WHERE user_id IN (SELECT user_id FROM email_change WHERE expires_at < ? LIMIT " +
+		"?)"},
 	{query: "DELETE FROM throttle WHERE key IN (SELECT key FROM throttle WHERE expires_at < ? LIMIT ?)"},
-	{query: "DELETE FROM sessions WHERE rowid IN (SELECT rowid FROM sessions WHERE expiry < ? / 86400000.0 + 2440587.5 LIMIT ?)"},
-	{query: "DELETE FROM idempotency WHERE (tenant_id, key) IN (SELECT tenant_id, key FROM idempotency WHERE expires_at < ? LIMIT ?)"},
+	{query: "DELETE FROM sessions WHERE rowid IN (SELECT rowid FROM sessions WHERE expiry < ? / 86400000.0 + " +
+		"2440587.5 LIMIT ?)"},
+	{query: "DELETE FROM idempotency WHERE (tenant_id, key) IN (SELECT tenant_id, key FROM idempotency WHERE " +
+		"expires_at < ? LIMIT ?)"},
 	// Rows stand in order of time: the oldest are the first, and the first that is still good ends the sweep.
-	{query: "DELETE FROM seen_nonce WHERE id IN (SELECT id FROM (SELECT id, expires_at FROM seen_nonce ORDER BY id LIMIT ?2) WHERE expires_at < ?1)"},
-	{query: "DELETE FROM seen_event WHERE id IN (SELECT id FROM (SELECT id, expires_at FROM seen_event ORDER BY id LIMIT ?2) WHERE expires_at < ?1)"},
-	{query: "DELETE FROM seen_batch WHERE id IN (SELECT id FROM (SELECT id, expires_at FROM seen_batch ORDER BY id LIMIT ?2) WHERE expires_at < ?1)"},
+	{query: "DELETE FROM seen_nonce WHERE id IN (SELECT id FROM (SELECT id, expires_at FROM seen_nonce ORDER BY id " +
+		"LIMIT ?2) WHERE expires_at < ?1)"},
+	{query: "DELETE FROM seen_event WHERE id IN (SELECT id FROM (SELECT id, expires_at FROM seen_event ORDER BY id " +
+		"LIMIT ?2) WHERE expires_at < ?1)"},
+	{query: "DELETE FROM seen_batch WHERE id IN (SELECT id FROM (SELECT id, expires_at FROM seen_batch ORDER BY id " +
+		"LIMIT ?2) WHERE expires_at < ?1)"},
 	{
-		query: "DELETE FROM confirm_token WHERE id IN (SELECT id FROM (SELECT id, created_at FROM confirm_token ORDER BY id LIMIT ?2) WHERE created_at < ?1)",
-		keep:  func(Retention) time.Duration { return ConfirmTTL },
+		query: "DELETE FROM confirm_token WHERE id IN (SELECT id FROM (SELECT id, created_at FROM confirm_token " +
+			"ORDER BY id LIMIT ?2) WHERE created_at < ?1)",
+		keep: func(Retention) time.Duration { return ConfirmTTL },
 	},
 	{
-		query: "DELETE FROM mail WHERE id IN (SELECT id FROM (SELECT id, created_at, state FROM mail ORDER BY id LIMIT ?2) WHERE created_at < ?1 AND state <> " + sqlMailQueued + ")",
-		keep:  func(r Retention) time.Duration { return r.Mail },
+		query: "DELETE FROM mail WHERE id IN (SELECT id FROM (SELECT id, created_at, state FROM mail ORDER BY id " +
+			"LIMIT ?2) WHERE created_at < ?1 AND state <> " + sqlMailQueued + ")",
+		keep: func(r Retention) time.Duration { return r.Mail },
 	},
 	{
-		query: "DELETE FROM subscription WHERE (list_id, id) IN (SELECT list_id, id FROM subscription WHERE status = 'pending' AND generation = 1 AND changed_at < ? LIMIT ?) RETURNING list_id",
-		keep:  func(r Retention) time.Duration { return r.Pending }, counted: true, to: core.NotCounted,
+		query: "DELETE FROM subscription WHERE (list_id, id) IN (SELECT list_id, id FROM subscription WHERE status " +
+			"= 'pending' AND generation = 1 AND changed_at < ? LIMIT ?) RETURNING list_id",
+		keep: func(r Retention) time.Duration { return r.Pending }, counted: true, to: core.NotCounted,
 	},
 	{
 		// Who had left before stays on record as having left: no import may bring them back.
 		query: `UPDATE subscription SET status = 'unsubscribed' WHERE (list_id, id) IN
-			(SELECT list_id, id FROM subscription WHERE status = 'pending' AND generation > 1 AND changed_at < ? LIMIT ?) RETURNING list_id`,
+			(SELECT list_id, id FROM subscription WHERE status = 'pending' AND generation > 1 AND changed_at < ? LIMIT
+			?) RETURNING list_id`,
 		keep: func(r Retention) time.Duration { return r.Pending }, counted: true, to: core.CountUnsubscribed,
 	},
 	{
-		query: "DELETE FROM device WHERE id IN (SELECT id FROM device WHERE unpaired_at > 0 AND unpaired_at < ? LIMIT ?)",
-		keep:  func(r Retention) time.Duration { return r.Deleted },
+		query: "DELETE FROM device WHERE id IN (SELECT id FROM device WHERE unpaired_at > 0 AND unpaired_at < ? " +
+			"LIMIT ?)",
+		keep: func(r Retention) time.Duration { return r.Deleted },
 	},
 	{
 		query: "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE dead_at > 0 AND dead_at < ? LIMIT ?)",
 		keep:  func(r Retention) time.Duration { return r.Events },
 	},
 	{
-		query: "DELETE FROM endpoint_attempt WHERE id IN (SELECT id FROM (SELECT id, at FROM endpoint_attempt ORDER BY id LIMIT ?2) WHERE at < ?1)",
-		keep:  func(Retention) time.Duration { return attemptsKept },
+		query: "DELETE FROM endpoint_attempt WHERE id IN (SELECT id FROM (SELECT id, at FROM endpoint_attempt ORDER " +
+			"BY id LIMIT ?2) WHERE at < ?1)",
+		keep: func(Retention) time.Duration { return attemptsKept },
 	},
 	{query: `DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE dead_at = 0 AND endpoint_id > '' AND due_at < ?
 		AND NOT EXISTS (SELECT 1 FROM webhook_endpoint WHERE id = endpoint_id) LIMIT ?)`},
 	{ // batches first, so that no operation takes more rows than others; the last sync of a list stays, for the stamps of changes
-		query: `DELETE FROM sync_batch WHERE (sync_id, batch_no) IN (SELECT b.sync_id, b.batch_no FROM sync AS y JOIN sync_batch AS b ON b.sync_id = y.id
+		query: `DELETE FROM sync_batch WHERE (sync_id, batch_no) IN (SELECT b.sync_id, b.batch_no FROM sync AS y JOIN
+			sync_batch AS b ON b.sync_id = y.id
 			WHERE y.finished_at + y.failed_at > 0 AND y.started_at < ? LIMIT ?)`,
 		keep: func(r Retention) time.Duration { return r.Events },
 	},
 	{
-		query: `DELETE FROM sync WHERE id IN (SELECT y.id FROM sync AS y WHERE y.finished_at + y.failed_at > 0 AND y.started_at < ?
+		query: `DELETE FROM sync WHERE id IN (SELECT y.id FROM sync AS y WHERE y.finished_at + y.failed_at > 0 AND
+			y.started_at < ?
 			AND EXISTS (SELECT 1 FROM sync WHERE list_id = y.list_id AND started_at > y.started_at)
 			AND NOT EXISTS (SELECT 1 FROM sync_batch WHERE sync_id = y.id) LIMIT ?)`,
 		keep: func(r Retention) time.Duration { return r.Events },
 	},
 	{
-		query: `DELETE FROM recipient WHERE (job_no, seq) IN (SELECT r.job_no, r.seq FROM send_job j JOIN recipient r ON r.job_no = j.no
+		query: `DELETE FROM recipient WHERE (job_no, seq) IN (SELECT r.job_no, r.seq FROM send_job j JOIN recipient r
+			ON r.job_no = j.no
 			WHERE j.finished_at > 0 AND j.finished_at < ? LIMIT ?)`,
 		keep: func(r Retention) time.Duration { return r.Recipients },
 	},
 	{
-		query: `DELETE FROM engagement WHERE (job_no, seq, link_no) IN (SELECT e.job_no, e.seq, e.link_no FROM send_job j JOIN engagement e ON e.job_no = j.no
+		query: `DELETE FROM engagement WHERE (job_no, seq, link_no) IN (SELECT e.job_no, e.seq, e.link_no FROM send_job
+			j JOIN engagement e ON e.job_no = j.no
 			WHERE j.finished_at > 0 AND j.finished_at < ? LIMIT ?)`,
 		keep: func(r Retention) time.Duration { return r.Recipients },
 	},
@@ -118,21 +134,24 @@ var sweeps = []sweep{
 		keep: func(r Retention) time.Duration { return r.Recipients },
 	},
 	{
-		query: `DELETE FROM attempt WHERE (job_no, seq, at) IN (SELECT a.job_no, a.seq, a.at FROM send_job j JOIN attempt a ON a.job_no = j.no
+		query: `DELETE FROM attempt WHERE (job_no, seq, at) IN (SELECT a.job_no, a.seq, a.at FROM send_job j JOIN
+			attempt a ON a.job_no = j.no
 			WHERE j.finished_at > 0 AND j.finished_at < ? LIMIT ?)`,
 		keep: func(r Retention) time.Duration { return r.Recipients },
 	},
 	{
-		query: "DELETE FROM provider_event WHERE id IN (SELECT id FROM (SELECT id, received_at FROM provider_event ORDER BY id LIMIT ?2) WHERE received_at < ?1)",
-		keep:  func(r Retention) time.Duration { return r.Recipients },
+		query: "DELETE FROM provider_event WHERE id IN (SELECT id FROM (SELECT id, received_at FROM provider_event " +
+			"ORDER BY id LIMIT ?2) WHERE received_at < ?1)",
+		keep: func(r Retention) time.Duration { return r.Recipients },
 	},
 	{
 		query: "DELETE FROM queue_id WHERE id IN (SELECT id FROM queue_id WHERE sent_at < ? LIMIT ?)",
 		keep:  func(Retention) time.Duration { return queueIDKept },
 	},
 	{
-		query: "DELETE FROM known_device WHERE (user_id, key) IN (SELECT user_id, key FROM known_device WHERE used_at < ? LIMIT ?)",
-		keep:  func(Retention) time.Duration { return knownDeviceKept },
+		query: "DELETE FROM known_device WHERE (user_id, key) IN (SELECT user_id, key FROM known_device WHERE " +
+			"used_at < ? LIMIT ?)",
+		keep: func(Retention) time.Duration { return knownDeviceKept },
 	},
 }
 
@@ -161,18 +180,24 @@ func init() {
 		remains("provider", "name", "tenant", "tenant_id"),
 		remains("dkim_key", "id", "tenant", "tenant_id"),
 		`DELETE FROM list WHERE id IN (SELECT l.id FROM list l WHERE l.deleted_at > 0 AND l.deleted_at < ?
-			AND NOT EXISTS (SELECT 1 FROM subscription WHERE list_id = l.id) AND NOT EXISTS (SELECT 1 FROM subscriber WHERE list_id = l.id)
+			AND NOT EXISTS (SELECT 1 FROM subscription WHERE list_id = l.id) AND NOT EXISTS (SELECT 1 FROM subscriber
+			WHERE list_id = l.id)
 			AND NOT EXISTS (SELECT 1 FROM consent WHERE list_id = l.id)
 			AND NOT EXISTS (SELECT 1 FROM send_job j CROSS JOIN recipient r ON r.job_no = j.no WHERE j.list_id = l.id)
 			AND NOT EXISTS (SELECT 1 FROM send_job j CROSS JOIN attempt a ON a.job_no = j.no WHERE j.list_id = l.id)
-			AND NOT EXISTS (SELECT 1 FROM send_job j CROSS JOIN recipient_word w ON w.job_no = j.no WHERE j.list_id = l.id)
+			AND NOT EXISTS (SELECT 1 FROM send_job j CROSS JOIN recipient_word w ON w.job_no = j.no WHERE j.list_id =
+			l.id)
 			AND NOT EXISTS (SELECT 1 FROM send_job j CROSS JOIN engagement e ON e.job_no = j.no WHERE j.list_id = l.id)
-			AND NOT EXISTS (SELECT 1 FROM send_job j CROSS JOIN provider_event v ON v.job_no = j.no AND v.job_no > 0 WHERE j.list_id = l.id) LIMIT ?)`,
+			AND NOT EXISTS (SELECT 1 FROM send_job j CROSS JOIN provider_event v ON v.job_no = j.no AND v.job_no > 0
+			WHERE j.list_id = l.id) LIMIT ?)`,
 		"DELETE FROM client WHERE id IN (SELECT id FROM client WHERE deleted_at > 0 AND deleted_at < ? LIMIT ?)",
 		`DELETE FROM tenant WHERE id IN (SELECT t.id FROM tenant t WHERE t.deleted_at > 0 AND t.deleted_at < ?
-			AND NOT EXISTS (SELECT 1 FROM list WHERE tenant_id = t.id) AND NOT EXISTS (SELECT 1 FROM suppression WHERE tenant_id = t.id)
-			AND NOT EXISTS (SELECT 1 FROM disabled WHERE tenant_id = t.id) AND NOT EXISTS (SELECT 1 FROM erased WHERE tenant_id = t.id)
-			AND NOT EXISTS (SELECT 1 FROM template WHERE tenant_id = t.id) AND NOT EXISTS (SELECT 1 FROM role WHERE tenant_id = t.id) LIMIT ?)`,
+			AND NOT EXISTS (SELECT 1 FROM list WHERE tenant_id = t.id) AND NOT EXISTS (SELECT 1 FROM suppression WHERE
+			tenant_id = t.id)
+			AND NOT EXISTS (SELECT 1 FROM disabled WHERE tenant_id = t.id) AND NOT EXISTS (SELECT 1 FROM erased WHERE
+			tenant_id = t.id)
+			AND NOT EXISTS (SELECT 1 FROM template WHERE tenant_id = t.id) AND NOT EXISTS (SELECT 1 FROM role WHERE
+			tenant_id = t.id) LIMIT ?)`,
 	} {
 		sweeps = append(sweeps, sweep{query: query, keep: deleted})
 	}
@@ -188,7 +213,8 @@ func remains(table, key, of, column string) string {
 // jobRemains deletes rows about recipients of a deleted list's jobs. The jobs themselves stay: they name no one.
 func jobRemains(table, key string) string {
 	qualified := "x." + strings.ReplaceAll(key, ", ", ", x.")
-	return "DELETE FROM " + table + " WHERE (" + key + ") IN (SELECT " + qualified + " FROM list p CROSS JOIN send_job j ON j.list_id = p.id CROSS JOIN " + table +
+	return "DELETE FROM " + table + " WHERE (" + key + ") IN (SELECT " + qualified + " FROM list p CROSS JOIN " +
+		"send_job j ON j.list_id = p.id CROSS JOIN " + table +
 		" x ON x.job_no = j.no AND x.job_no > 0 WHERE p.deleted_at > 0 AND p.deleted_at < ? LIMIT ?)"
 }
 
@@ -256,7 +282,8 @@ func (s *Store) shrink(ctx context.Context) (more bool, err error) {
 	}
 	err = s.bulk(ctx, func(tx *Tx) error {
 		// What was begun is never cut: an interrupted statement would take the whole transaction along.
-		rows, err := tx.conn.QueryContext(context.WithoutCancel(ctx), fmt.Sprintf("PRAGMA incremental_vacuum(%d)", shrinkStep))
+		rows, err := tx.conn.QueryContext(context.WithoutCancel(ctx),
+			fmt.Sprintf("PRAGMA incremental_vacuum(%d)", shrinkStep))
 		if err != nil {
 			return tx.translate(err)
 		}

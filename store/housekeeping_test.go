@@ -21,8 +21,10 @@ func TestHousekeepingDeletesWhatHasExpiredAndNothingElse(t *testing.T) {
 				"INSERT INTO throttle VALUES (?1, 1, ?2)",
 				"INSERT INTO seen_nonce (client_id, nonce, expires_at) VALUES ('c', ?1, ?2)",
 				"INSERT INTO sessions VALUES (?1, x'', ?2 / 86400000.0 + 2440587.5)",
-				"INSERT INTO subscription (list_id, id, email, email_key, status, created_at, changed_at) VALUES ('l', ?1, ?1, ?1, 'pending', ?2, ?2)",
-				"INSERT INTO subscription (list_id, id, email, email_key, status, created_at, changed_at) VALUES ('m', ?1, ?1, ?1, 'active', ?2, ?2)",
+				"INSERT INTO subscription (list_id, id, email, email_key, status, created_at, changed_at) VALUES " +
+					"('l', ?1, ?1, ?1, 'pending', ?2, ?2)",
+				"INSERT INTO subscription (list_id, id, email, email_key, status, created_at, changed_at) VALUES " +
+					"('m', ?1, ?1, ?1, 'active', ?2, ?2)",
 			} {
 				if _, err := tx.exec(q, fmt.Sprint("k", i), at); err != nil {
 					return err
@@ -67,7 +69,8 @@ func TestHousekeepingGivesPagesBack(t *testing.T) {
 	}
 	drop := func(n int) {
 		must(t, s.update(t.Context(), func(tx *Tx) error {
-			_, err := tx.exec("DELETE FROM mark WHERE name IN (SELECT name FROM mark WHERE name LIKE 'row %' ORDER BY name LIMIT ?)", n)
+			_, err := tx.exec("DELETE FROM mark WHERE name IN (SELECT name FROM mark WHERE name LIKE 'row %' ORDER "+
+				"BY name LIMIT ?)", n)
 			return err
 		}))
 	}
@@ -112,7 +115,8 @@ func TestCheckFindsContradictions(t *testing.T) {
 		t.Fatal(found, err)
 	}
 	err := s.update(t.Context(), func(tx *Tx) error {
-		_, err := tx.exec("INSERT INTO list (id, tenant_id, name, created_at, updated_at) VALUES ('l', 'none', 'x', 1, 1)")
+		_, err := tx.exec("INSERT INTO list (id, tenant_id, name, created_at, updated_at) VALUES ('l', 'none', 'x', " +
+			"1, 1)")
 		return err
 	})
 	if err != nil {
@@ -132,24 +136,33 @@ func TestHousekeepingRemovesWhatADeletedTenantLeft(t *testing.T) {
 	month := Retention{Deleted: 30 * 24 * time.Hour}
 	err := s.update(t.Context(), func(tx *Tx) error {
 		for _, q := range []string{
-			"INSERT INTO tenant (id, name, created_at, updated_at, deleted_at) VALUES ('gone', 'x', 1, 1, ?1), ('kept', 'x', 1, 1, 0)",
-			"INSERT INTO list (id, tenant_id, name, created_at, updated_at, deleted_at) VALUES ('gone', 'gone', 'x', 1, 1, ?1), ('kept', 'kept', 'x', 1, 1, 0)",
+			"INSERT INTO tenant (id, name, created_at, updated_at, deleted_at) VALUES ('gone', 'x', 1, 1, ?1), " +
+				"('kept', 'x', 1, 1, 0)",
+			"INSERT INTO list (id, tenant_id, name, created_at, updated_at, deleted_at) VALUES ('gone', 'gone', " +
+				"'x', 1, 1, ?1), ('kept', 'kept', 'x', 1, 1, 0)",
 			`INSERT INTO subscription (list_id, id, email, email_key, status, created_at, changed_at)
 				WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 700)
 				SELECT l.id, 'k' || n.i, 'e', 'e', 'active', 1, ?1 FROM list l, n`,
 			"INSERT INTO list_count (list_id, day, active) SELECT id, 1, 700 FROM list WHERE ?1",
 			`INSERT INTO suppression (tenant_id, email_key, kind, created_at) SELECT l.tenant_id, s.id, 'bounced', ?1
 				FROM list l JOIN subscription s ON s.list_id = l.id`,
-			"INSERT INTO disabled (email_key, tenant_id, reason, disabled_by, occurred_at, created_at) SELECT s.id, s.list_id, '', '', 1, ?1 FROM subscription s",
+			"INSERT INTO disabled (email_key, tenant_id, reason, disabled_by, occurred_at, created_at) SELECT s.id, " +
+				"s.list_id, '', '', 1, ?1 FROM subscription s",
 			"INSERT INTO campaign (id, tenant_id, subject, created_at) VALUES ('c', 'gone', 'x', ?1)",
-			`INSERT INTO send_job (id, tenant_id, list_id, campaign_id, status, due_at, created_at, recipients, skipped, expanded)
+			`INSERT INTO send_job (id, tenant_id, list_id, campaign_id, status, due_at, created_at, recipients,
+				skipped, expanded)
 				SELECT id, id, id, 'c', 'completed', 1, ?1, 700, 700, 1 FROM list ORDER BY id`,
-			`INSERT INTO recipient (job_no, seq, subscriber_id, email_key, state) SELECT j.no, substr(s.id, 2), s.id, 'e', 4
+			`INSERT INTO recipient (job_no, seq, subscriber_id, email_key, state) SELECT j.no, substr(s.id, 2), s.id,
+				'e', 4
 				FROM send_job j JOIN subscription s ON s.list_id = j.list_id WHERE ?1`,
-			"INSERT INTO attempt (job_no, seq, at, outcome, reply) SELECT job_no, seq, 1, 'deferred', 'e' FROM recipient WHERE ?1",
-			"INSERT INTO engagement (job_no, seq, link_no, first_at, last_at, times, machine) SELECT job_no, seq, 0, 1, 1, 1, 0 FROM recipient WHERE ?1",
-			`INSERT INTO provider_event (provider, event_key, tenant_id, message_id, event_type, email_key, occurred_at, received_at, job_no, seq)
-				SELECT 'p', CAST(job_no || '-' || seq AS BLOB), 'x', '', 'open', 'e', 1, ?1, job_no, seq FROM recipient`,
+			"INSERT INTO attempt (job_no, seq, at, outcome, reply) SELECT job_no, seq, 1, 'deferred', 'e' FROM " +
+				"recipient WHERE ?1",
+			"INSERT INTO engagement (job_no, seq, link_no, first_at, last_at, times, machine) SELECT job_no, seq, " +
+				"0, 1, 1, 1, 0 FROM recipient WHERE ?1",
+			`INSERT INTO provider_event (provider, event_key, tenant_id, message_id, event_type, email_key,
+				occurred_at, received_at, job_no, seq)
+				SELECT 'p', CAST(job_no || '-' || seq AS BLOB), 'x', '', 'open', 'e', 1, ?1, job_no, seq FROM
+				recipient`,
 		} {
 			if _, err := tx.exec(q, now); err != nil {
 				return err
@@ -176,7 +189,8 @@ func TestHousekeepingRemovesWhatADeletedTenantLeft(t *testing.T) {
 		}
 	}
 	for table, want := range map[string]int{
-		"tenant": 1, "list": 1, "list_count": 1, "subscription": 700, "suppression": 700, "disabled": 700, "send_job": 2,
+		"tenant": 1, "list": 1, "list_count": 1, "subscription": 700, "suppression": 700, "disabled": 700,
+		"send_job":  2,
 		"recipient": 700, "attempt": 700, "engagement": 700, "provider_event": 700,
 	} {
 		if n := count(table); n != want {

@@ -28,14 +28,18 @@ func TestOneKeyManyCallers(t *testing.T) {
 			t.Errorf("%q beside %q", id, ids[0])
 		}
 	}
-	if _, err := h.job(func(r *store.JobRequest) { r.IdempotencyKey, r.BodyHash = "key", []byte("another") }); core.KindOf(err) != core.Conflict {
+	if _, err := h.job(func(r *store.JobRequest) {
+		r.IdempotencyKey, r.BodyHash = "key",
+			[]byte("another")
+	}); core.KindOf(err) != core.Conflict {
 		t.Errorf("another body: %v", err)
 	}
 	jobs, err := h.JobViews(t.Context(), store.JobFilter{All: true, Status: core.JobPending}, core.Page{Limit: 100})
 	if err != nil || len(jobs) != 1 {
 		t.Errorf("%d jobs, %v", len(jobs), err)
 	}
-	if jobs, err := h.JobViews(t.Context(), store.JobFilter{Tenants: []string{h.tenant.ID}, Status: core.JobRunning}, core.Page{Limit: 100}); err != nil || len(jobs) != 0 {
+	if jobs, err := h.JobViews(t.Context(), store.JobFilter{Tenants: []string{h.tenant.ID}, Status: core.JobRunning},
+		core.Page{Limit: 100}); err != nil || len(jobs) != 0 {
 		t.Errorf("%d running jobs, %v", len(jobs), err)
 	}
 }

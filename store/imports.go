@@ -23,8 +23,9 @@ type ImportRow struct {
 	Email       core.Email
 	Preferences core.Preferences // empty: not in the file
 	Left        bool             // the file says that they have left: no other row of theirs brings them back
-	Evidence    string           // when and from where they consented in another system, for the ledger; empty: nothing is known
-	id, key     string
+	// when and from where they consented in another system, for the ledger; empty: nothing is known
+	Evidence string
+	id, key  string
 }
 
 func newImportRow(id, email, preferences string, left bool) ImportRow {
@@ -79,7 +80,10 @@ func (s *Store) NewImport(ctx context.Context, listID, status, source string) (*
 	if s.opts.MemberElsewhere {
 		return nil, core.Conflictf("conflict", "Another member service keeps this list: import there.")
 	}
-	return &Import{store: s, list: list, status: status, proof: core.ProofImport, source: core.Origin{Source: source}.Trim().Source, spool: spool{dir: filepath.Dir(s.path)}}, nil
+	return &Import{
+		store: s, list: list, status: status, proof: core.ProofImport,
+		source: core.Origin{Source: source}.Trim().Source, spool: spool{dir: filepath.Dir(s.path)},
+	}, nil
 }
 
 // Put takes a row in. Memory stays bounded: rows beyond some megabytes go into files without a name next to the
@@ -295,7 +299,10 @@ func (im *importing) record(tx *Tx, r *ImportRow, sub *core.Subscription, c *cor
 		if err := tx.addConfirmToken(sub, rowID, false, asked, im.now); err != nil {
 			return err
 		}
-		return tx.addMail(core.Mail{Kind: core.MailConfirm, TenantID: im.list.TenantID, ListID: sub.ListID, Email: sub.Email, TokenID: rowID}, im.now)
+		return tx.addMail(core.Mail{
+			Kind: core.MailConfirm, TenantID: im.list.TenantID, ListID: sub.ListID,
+			Email: sub.Email, TokenID: rowID,
+		}, im.now)
 	}
 	switch {
 	case sub.Generation == 1 && r.Evidence != "":
@@ -360,7 +367,8 @@ func (tx *Tx) disabledAmong(tenantID string, rows []ImportRow) (map[string]bool,
 		keys[i] = rows[i].key
 	}
 	var found []string
-	err := tx.all(&found, "SELECT email_key FROM disabled WHERE tenant_id IN ('', ?) AND email_key IN (SELECT value FROM json_each(?))",
+	err := tx.all(&found,
+		"SELECT email_key FROM disabled WHERE tenant_id IN ('', ?) AND email_key IN (SELECT value FROM json_each(?))",
 		tenantID, keys.Column())
 	set := make(map[string]bool, len(found))
 	for _, k := range found {

@@ -45,7 +45,8 @@ func TestPutAndWriteAreAdd(t *testing.T) {
 	if got := n.importFile("active", rows...); got.Added != 1300 || got.Updated != 1 || got.SyncID == "" {
 		t.Errorf("%+v", got)
 	}
-	if sub, err := n.Subscription(t.Context(), n.list, "r7@example.org"); err != nil || sub.Preferences != `{"later":1}` {
+	if sub, err := n.Subscription(t.Context(), n.list,
+		"r7@example.org"); err != nil || sub.Preferences != `{"later":1}` {
 		t.Errorf("the later of two lines does not count: %+v, %v", sub, err)
 	}
 }
@@ -53,7 +54,10 @@ func TestPutAndWriteAreAdd(t *testing.T) {
 func rowsOf(n int) []ImportRow {
 	rows := make([]ImportRow, n)
 	for i := range rows {
-		rows[i] = ImportRow{Email: core.Email(fmt.Sprintf("r%d@example.org", i)), Preferences: core.Preferences(fmt.Sprintf(`{"n":%d}`, i))}
+		rows[i] = ImportRow{
+			Email:       core.Email(fmt.Sprintf("r%d@example.org", i)),
+			Preferences: core.Preferences(fmt.Sprintf(`{"n":%d}`, i)),
+		}
 	}
 	return rows
 }
@@ -69,7 +73,8 @@ func TestImportIsIdempotent(t *testing.T) {
 	if got := n.count("SELECT count(*) FROM outbox"); got != 700 {
 		t.Errorf("%d events, want 700", got)
 	}
-	if got := n.count("SELECT count(*) FROM consent WHERE what = 'imported' AND means = 'import' AND source = 'file.csv'"); got != 700 {
+	if got := n.count("SELECT count(*) FROM consent WHERE what = 'imported' AND means = 'import' AND source = " +
+		"'file.csv'"); got != 700 {
 		t.Errorf("%d consents, want 700", got)
 	}
 }
@@ -102,7 +107,8 @@ func TestImportKeepsEvidenceOfConsents(t *testing.T) {
 		t.Errorf("bob: %q", got)
 	}
 	rows[0].Evidence, rows[1].Evidence, rows[1].Preferences = "confirmed 2020-01-01", evidence, `{"n":1}`
-	if got, want := n.importFile("active", rows...), (ImportCounts{Unchanged: 1, Updated: 1, Evidence: 1}); got != want {
+	if got, want := n.importFile("active",
+		rows...), (ImportCounts{Unchanged: 1, Updated: 1, Evidence: 1}); got != want {
 		t.Errorf("again: %+v", got)
 	}
 	for _, email := range []core.Email{"ann@example.org", "bob@example.org"} {
@@ -112,8 +118,8 @@ func TestImportKeepsEvidenceOfConsents(t *testing.T) {
 	}
 }
 
-// Evidence of a subscriber who is asked to confirm is evidence of the sign-up: it enters the ledger with the request, once
-// that is confirmed.
+// Evidence of a subscriber who is asked to confirm is evidence of the sign-up: it enters the ledger with the request,
+// once that is confirmed.
 func TestImportKeepsEvidenceOfRequests(t *testing.T) {
 	n := testNewsletter(t)
 	const evidence = "opted in 2019-05-01 09:58:00 from 203.0.113.9"
@@ -133,7 +139,8 @@ func TestImportKeepsEvidenceOfRequests(t *testing.T) {
 	must(t, err)
 	consents, err := n.Consents(t.Context(), n.list, sub.ID)
 	must(t, err)
-	if len(consents) != 2 || consents[0].What != core.ConsentRequested || consents[0].Source != "file.csv" || consents[0].Reason != evidence ||
+	if len(consents) != 2 || consents[0].What != core.ConsentRequested || consents[0].Source != "file.csv" ||
+		consents[0].Reason != evidence ||
 		consents[1].What != core.ConsentConfirmed || consents[1].Reason != "" {
 		t.Errorf("%+v", consents)
 	}
@@ -174,7 +181,8 @@ func TestImportLeavesOutWhoHasLeftInAnyLine(t *testing.T) {
 	if want := (ImportCounts{Kept: 6, Added: 1, Unchanged: 1}); im.Counts != want || written != 8 {
 		t.Errorf("%+v, want %+v; %d written", im.Counts, want, written)
 	}
-	if got := n.count("SELECT count(*) FROM subscription WHERE email = 'c@example.org'"); got != 1 || n.count("SELECT count(*) FROM subscription") != 1 {
+	if got := n.count("SELECT count(*) FROM subscription WHERE email = " +
+		"'c@example.org'"); got != 1 || n.count("SELECT count(*) FROM subscription") != 1 {
 		t.Errorf("%d subscriptions", n.count("SELECT count(*) FROM subscription"))
 	}
 }
@@ -196,7 +204,10 @@ func TestImportBringsNobodyBack(t *testing.T) {
 	}
 	n.subscribe("again@example.org", "", now0+1)
 	got := n.importRows("active", ImportRow{Email: "Left@example.org"}, ImportRow{Email: "OFF@example.org"},
-		ImportRow{Email: "pending@example.org"}, ImportRow{Email: "active@example.org", Preferences: `{"x":1}`}, ImportRow{Email: "again@example.org"})
+		ImportRow{Email: "pending@example.org"}, ImportRow{
+			Email:       "active@example.org",
+			Preferences: `{"x":1}`,
+		}, ImportRow{Email: "again@example.org"})
 	if want := (ImportCounts{Kept: 3, Updated: 2}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -222,7 +233,8 @@ func TestPendingImportAsksForConfirmation(t *testing.T) {
 	if err := n.get(t.Context(), &rowID, "SELECT token_id FROM mail WHERE email_key = 'r1@example.org'"); err != nil {
 		t.Fatal(err)
 	}
-	if sub, err := n.Confirm(t.Context(), n.token(rowID, core.ProofMailed), core.Origin{}, now0+1); err != nil || sub.Status != "active" {
+	if sub, err := n.Confirm(t.Context(), n.token(rowID, core.ProofMailed), core.Origin{},
+		now0+1); err != nil || sub.Status != "active" {
 		t.Errorf("%+v, %v", sub, err)
 	}
 }
@@ -333,12 +345,17 @@ func TestEmptyListSyncsOneEmptyBatch(t *testing.T) {
 }
 
 func BenchmarkImport(b *testing.B) {
-	n := newsletter{Store: testOpen(b, filepath.Join(b.TempDir(), "n.db"), Daemon), tenant: core.NewID(), list: core.NewID()}
+	n := newsletter{
+		Store: testOpen(b, filepath.Join(b.TempDir(), "n.db"), Daemon), tenant: core.NewID(),
+		list: core.NewID(),
+	}
 	err := n.update(b.Context(), func(tx *Tx) error {
-		if _, err := tx.exec("INSERT INTO tenant (id, name, created_at, updated_at) VALUES (?, 'T', 1, 1)", n.tenant); err != nil {
+		if _, err := tx.exec("INSERT INTO tenant (id, name, created_at, updated_at) VALUES (?, 'T', 1, 1)",
+			n.tenant); err != nil {
 			return err
 		}
-		_, err := tx.exec("INSERT INTO list (id, tenant_id, name, created_at, updated_at) VALUES (?, ?, 'L', 1, 1)", n.list, n.tenant)
+		_, err := tx.exec("INSERT INTO list (id, tenant_id, name, created_at, updated_at) VALUES (?, ?, 'L', 1, 1)",
+			n.list, n.tenant)
 		return err
 	})
 	if err != nil {
@@ -351,7 +368,10 @@ func BenchmarkImport(b *testing.B) {
 	}
 	defer im.Close()
 	for i := range b.N {
-		if err := im.Put(ImportRow{Email: core.Email(fmt.Sprintf("r%d@example.org", i)), Preferences: `{"first_name":"Ann"}`}); err != nil {
+		if err := im.Put(ImportRow{
+			Email:       core.Email(fmt.Sprintf("r%d@example.org", i)),
+			Preferences: `{"first_name":"Ann"}`,
+		}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -380,7 +400,8 @@ func TestSpoolSorts(t *testing.T) {
 		}
 		n, last := 0, ImportRow{}
 		must(t, p.each(func(r ImportRow) error {
-			if r.id < last.id || r.id == last.id && (r.Left && !last.Left || r.Left == last.Left && place(t, r) < place(t, last)) {
+			if r.id < last.id || r.id == last.id && (r.Left && !last.Left || r.Left == last.Left && place(t,
+				r) < place(t, last)) {
 				t.Fatalf("%v came after %v", r, last)
 			}
 			if r.Preferences != `{"n":1}` || r.key != string(r.Email) || r.Left != (place(t, r)%3 == 0) {

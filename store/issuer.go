@@ -16,7 +16,8 @@ func (s *Store) KeepIssuer(ctx context.Context, issuer string) error {
 		return err
 	}
 	return s.update(ctx, func(tx *Tx) error {
-		_, err := tx.exec("INSERT INTO mark (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", issuerMark, issuer)
+		_, err := tx.exec("INSERT INTO mark (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = "+
+			"excluded.value", issuerMark, issuer)
 		return err
 	})
 }

@@ -18,7 +18,8 @@ const startAtOnce = 50
 func (s *Store) StartDueJobs(ctx context.Context, now core.Instant) (next core.Instant, err error) {
 	const first = "SELECT coalesce(min(due_at), 0) FROM send_job WHERE status = 'pending' AND paused_at = 0"
 	// A job that waits for its list is due when its window closes.
-	const nextDue = `SELECT coalesce(min(CASE WHEN ` + switchedOff + ` = '' THEN due_at WHEN window_end > 0 THEN window_end END), 0)
+	const nextDue = `SELECT coalesce(min(CASE WHEN ` + switchedOff + ` = '' THEN due_at WHEN window_end > 0 THEN
+		window_end END), 0)
 		FROM send_job WHERE status = 'pending' AND paused_at = 0`
 	if err := s.get(ctx, &next, first); err != nil || next == 0 || next > now {
 		return next, err
@@ -28,8 +29,10 @@ func (s *Store) StartDueJobs(ctx context.Context, now core.Instant) (next core.I
 	}
 	err = s.update(ctx, func(tx *Tx) error {
 		var due []core.SendJob
-		err := tx.all(&due, "SELECT "+sendJobColumns+` FROM send_job WHERE status = 'pending' AND paused_at = 0 AND due_at <= ?1
-			AND (`+switchedOff+` = '' OR window_end > 0 AND window_end <= ?1) ORDER BY due_at LIMIT ?2`, int64(now), startAtOnce)
+		err := tx.all(&due,
+			"SELECT "+sendJobColumns+` FROM send_job WHERE status = 'pending' AND paused_at = 0 AND due_at <= ?1
+			AND (`+switchedOff+` = '' OR window_end > 0 AND window_end <= ?1) ORDER BY due_at LIMIT ?2`, int64(now),
+			startAtOnce)
 		if err != nil {
 			return err
 		}
@@ -82,7 +85,8 @@ func (s *Store) StartedJobs(ctx context.Context) (js []core.SendJob, err error) 
 
 // RunningJobs reads the jobs that are under way and not held up, the oldest first. Its only error is core.ErrStorage.
 func (s *Store) RunningJobs(ctx context.Context) (js []core.SendJob, err error) {
-	err = s.all(ctx, &js, "SELECT "+sendJobColumns+" FROM send_job WHERE status = 'running' AND paused_at = 0 AND "+switchedOff+" = '' ORDER BY no")
+	err = s.all(ctx, &js, "SELECT "+sendJobColumns+" FROM send_job WHERE status = 'running' AND paused_at = 0 AND "+
+		""+switchedOff+" = '' ORDER BY no")
 	return js, err
 }
 
@@ -124,7 +128,8 @@ func (s *Store) PauseSendJob(ctx context.Context, no int64, reason string, now c
 // is. Its only error is core.ErrStorage.
 func (s *Store) HoldSendJob(ctx context.Context, no int64, reason string) error {
 	return s.update(ctx, func(tx *Tx) error {
-		n, err := tx.exec("UPDATE send_job SET pause_reason = ?1 WHERE no = ?2 AND status = 'running' AND paused_at = 0 AND pause_reason <> ?1", reason, no)
+		n, err := tx.exec("UPDATE send_job SET pause_reason = ?1 WHERE no = ?2 AND status = 'running' AND paused_at "+
+			"= 0 AND pause_reason <> ?1", reason, no)
 		if err == nil && n > 0 {
 			tx.kick(TopicJobs)
 		}
@@ -167,7 +172,8 @@ func (tx *Tx) mayResume(j *core.SendJob) error {
 		return err
 	}
 	if !f.SenderAllowed(&t) {
-		return core.Conflictf("conflict", "The job's sender %s lies in no domain of the tenant: add the domain, or cancel the job.", f.MailFrom)
+		return core.Conflictf("conflict",
+			"The job's sender %s lies in no domain of the tenant: add the domain, or cancel the job.", f.MailFrom)
 	}
 	return nil
 }
@@ -226,7 +232,8 @@ func (tx *Tx) expandRetry(j *core.SendJob) (more bool, err error) {
 	n, err := tx.exec(`INSERT INTO recipient (job_no, seq, subscriber_id, email_key)
 		SELECT ?1, ?2 + row_number() OVER (ORDER BY r.seq), s.id, s.email_key FROM recipient AS r
 		JOIN subscriber AS s ON s.list_id = ?3 AND s.id = r.subscriber_id
-		WHERE r.job_no = ?7 AND r.seq > ?4 AND r.seq <= ?5 AND (r.state = `+sqlRecipientFailed+` OR r.state = `+sqlRecipientSkipped+` AND r.reason = '`+core.ReasonCancelled+`')
+		WHERE r.job_no = ?7 AND r.seq > ?4 AND r.seq <= ?5 AND (r.state = `+sqlRecipientFailed+` OR r.state =
+		`+sqlRecipientSkipped+` AND r.reason = '`+core.ReasonCancelled+`')
 		AND r.ambiguous = 0 AND s.word = 'active' AND s.block = ''
 		AND NOT EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?6 AND email_key = s.email_key)
 		AND NOT EXISTS (SELECT 1 FROM disabled WHERE email_key = s.email_key AND tenant_id IN ('', ?6))
@@ -238,7 +245,8 @@ func (tx *Tx) expandRetry(j *core.SendJob) (more bool, err error) {
 	if !more && !old.Expanded {
 		more, to = true, restOfList+old.ExpandedTo
 	}
-	return more, tx.one("UPDATE send_job SET recipients = recipients + ?, expanded_to = ?, expanded = ? WHERE no = ?", n, to, !more, j.No)
+	return more, tx.one("UPDATE send_job SET recipients = recipients + ?, expanded_to = ?, expanded = ? WHERE no = ?",
+		n, to, !more, j.No)
 }
 
 // restOfList marks a position in the list, in place of one among the recipients of a job that is retried.

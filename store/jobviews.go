@@ -9,7 +9,8 @@ import (
 )
 
 // jobViews reads jobs with the heads of their campaigns, which an index holds, and no bodies.
-const jobViews = `SELECT send_job.no, send_job.id, send_job.tenant_id, send_job.list_id, send_job.campaign_id, send_job.status,
+const jobViews = `SELECT send_job.no, send_job.id, send_job.tenant_id, send_job.list_id, send_job.campaign_id,
+	send_job.status,
 	campaign.name, campaign.subject, scheduled_at, window_start, window_end, send_job.created_at, started_at, finished_at,
 	failure_reason, paused_at, ` + pauseReason + `, retry_of, expanded, recipients, sent, delivered, ` + deferral + `,
 	failed, skipped, bounced, complained, opened, clicked, unsubscribed, ambiguous, machine_opened, machine_clicked
@@ -21,7 +22,8 @@ const (
 	newestJobs    = jobViews + "AND send_job.no < ?1 AND (?2 = '' OR status = ?2) "
 	jobsOfAll     = newestJobs + "ORDER BY send_job.no DESC LIMIT ?3"
 	jobsOfTenant  = newestJobs + "AND send_job.tenant_id = ?4 ORDER BY send_job.no DESC LIMIT ?3"
-	jobsOfTenants = newestJobs + "AND +send_job.tenant_id IN (SELECT value FROM json_each(?4)) ORDER BY send_job.no DESC LIMIT ?3"
+	jobsOfTenants = newestJobs + "AND +send_job.tenant_id IN (SELECT value FROM json_each(?4)) ORDER BY send_job.no " +
+		"DESC LIMIT ?3"
 )
 
 // JobFilter chooses send jobs.

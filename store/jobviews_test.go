@@ -20,13 +20,17 @@ func TestJobViewsPages(t *testing.T) {
 	h := newSendHouse(t)
 	var want []string
 	for i := range 7 {
-		j, err := h.job(func(r *store.JobRequest) { r.Name, r.Subject = fmt.Sprintf("No. %d", i), fmt.Sprintf("Subject %d", i) })
+		j, err := h.job(func(r *store.JobRequest) {
+			r.Name, r.Subject = fmt.Sprintf("No. %d", i),
+				fmt.Sprintf("Subject %d", i)
+		})
 		h.must(err)
 		want = append([]string{j.ID}, want...)
 	}
 	for name, f := range map[string]store.JobFilter{
-		"all": {All: true}, "one tenant": {Tenants: []string{h.tenant.ID}}, "two tenants": {Tenants: []string{core.NewID(), h.tenant.ID}},
-		"pending": {All: true, Status: core.JobPending},
+		"all": {All: true}, "one tenant": {Tenants: []string{h.tenant.ID}},
+		"two tenants": {Tenants: []string{core.NewID(), h.tenant.ID}},
+		"pending":     {All: true, Status: core.JobPending},
 	} {
 		var got []string
 		page := core.Page{Limit: 3}
@@ -49,7 +53,8 @@ func TestJobViewsPages(t *testing.T) {
 	if err != nil || v.Name != "No. 6" || v.Subject != "Subject 6" || v.Status != core.JobPending {
 		t.Errorf("%+v, %v", v, err)
 	}
-	if _, err := h.JobViews(t.Context(), store.JobFilter{All: true}, core.Page{After: core.NewID(), Limit: 1}); err == nil {
+	if _, err := h.JobViews(t.Context(), store.JobFilter{All: true},
+		core.Page{After: core.NewID(), Limit: 1}); err == nil {
 		t.Error("a cursor that is no number is taken")
 	}
 	if vs, err := h.JobViews(t.Context(), store.JobFilter{}, core.Page{Limit: 3}); err != nil || len(vs) != 0 {
@@ -110,7 +115,10 @@ func TestDeferredAreCounted(t *testing.T) {
 			if random.IntN(6) > 0 {
 				continue
 			}
-			o := store.Outcome{JobNo: j.No, TenantID: j.TenantID, Seq: seq, Tried: true, State: store.RecipientDeferred, Reason: "452 4.2.2 full"}
+			o := store.Outcome{
+				JobNo: j.No, TenantID: j.TenantID, Seq: seq, Tried: true, State: store.RecipientDeferred,
+				Reason: "452 4.2.2 full",
+			}
 			switch n := random.IntN(20); {
 			case n == 0:
 				o.State = store.RecipientSent
@@ -143,13 +151,16 @@ func TestDeferredAreCounted(t *testing.T) {
 		}
 		v, err := h.JobView(t.Context(), j.ID)
 		h.must(err)
-		if v.Deferred != want || v.NextAttemptAt != next || v.GivesUpAt < last || want > 0 && v.GivesUpAt > j.LastTry(1, due) {
-			t.Fatalf("step %d: deferred %d, next %v, gives up %v; want %d, %v, %v", step, v.Deferred, v.NextAttemptAt, v.GivesUpAt, want, next, last)
+		if v.Deferred != want || v.NextAttemptAt != next || v.GivesUpAt < last || want > 0 && v.GivesUpAt > j.LastTry(1,
+			due) {
+			t.Fatalf("step %d: deferred %d, next %v, gives up %v; want %d, %v, %v", step, v.Deferred, v.NextAttemptAt,
+				v.GivesUpAt, want, next, last)
 		}
 	}
 	_, err = h.CancelSendJob(t.Context(), j.ID, sendNow)
 	h.must(err)
-	if v, err := h.JobView(t.Context(), j.ID); err != nil || v.Deferred != 0 || v.NextAttemptAt != 0 || v.GivesUpAt != 0 {
+	if v, err := h.JobView(t.Context(),
+		j.ID); err != nil || v.Deferred != 0 || v.NextAttemptAt != 0 || v.GivesUpAt != 0 {
 		t.Errorf("cancelled: %+v, %v", v.Stats, err)
 	}
 }

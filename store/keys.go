@@ -58,10 +58,12 @@ func (s *Store) AddNextSigningKey(ctx context.Context, k SigningKey, now core.In
 	err = s.update(ctx, func(tx *Tx) error {
 		added = false
 		var waiting int
-		if err := tx.get(&waiting, "SELECT count(*) FROM signing_key WHERE alg = ? AND active_at > ?", k.Alg, int64(now)); err != nil || waiting > 0 {
+		if err := tx.get(&waiting, "SELECT count(*) FROM signing_key WHERE alg = ? AND active_at > ?", k.Alg,
+			int64(now)); err != nil || waiting > 0 {
 			return err
 		}
-		if _, err := tx.exec("UPDATE signing_key SET retired_at = ? WHERE alg = ? AND retired_at = 0", int64(k.ActiveAt), k.Alg); err != nil {
+		if _, err := tx.exec("UPDATE signing_key SET retired_at = ? WHERE alg = ? AND retired_at = 0",
+			int64(k.ActiveAt), k.Alg); err != nil {
 			return err
 		}
 		_, err := tx.exec("INSERT INTO signing_key (kid, alg, private, created_at, active_at) VALUES (?, ?, ?, ?, ?)",
@@ -79,7 +81,8 @@ func (s *Store) AddNextSigningKey(ctx context.Context, k SigningKey, now core.In
 func (s *Store) ExpireSigningKeys(ctx context.Context, ttl time.Duration, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		_, err := tx.exec(`UPDATE signing_key SET expires_at = max(retired_at + ?2,
-			coalesce((SELECT max(f.expires_at) FROM family f WHERE f.kind = 'admin' AND f.created_at <= retired_at AND f.revoked_at = 0), 0) + ?2)
+			coalesce((SELECT max(f.expires_at) FROM family f WHERE f.kind = 'admin' AND f.created_at <= retired_at AND
+			f.revoked_at = 0), 0) + ?2)
 			WHERE retired_at > 0 AND retired_at <= ?1 AND expires_at = 0`, int64(now), ttl.Milliseconds())
 		if err != nil {
 			return err

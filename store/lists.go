@@ -13,7 +13,8 @@ var (
 	selectLists = "SELECT " + listTable.columns + " FROM list WHERE "
 	selectList  = selectLists + "id = ? AND deleted_at = 0"
 	allLists    = selectLists + "id > ? AND deleted_at = 0 ORDER BY id LIMIT ?"
-	listsAmong  = selectLists + "tenant_id IN (SELECT value FROM json_each(?)) AND id > ? AND deleted_at = 0 ORDER BY id LIMIT ?"
+	listsAmong  = selectLists + "tenant_id IN (SELECT value FROM json_each(?)) AND id > ? AND deleted_at = 0 ORDER " +
+		"BY id LIMIT ?"
 )
 
 // List reads one list. One that was deleted, itself or with its tenant, is core.ErrListNotFound.
@@ -65,7 +66,9 @@ func (s *Store) AddList(ctx context.Context, l core.List, actor string) error {
 
 // UpdateList changes a list by a rule and returns it as it is then. The rule runs inside the transaction. It returns
 // core.ErrListNotFound where there is no such list, or an error of the rule.
-func (s *Store) UpdateList(ctx context.Context, id, actor string, rule func(*core.List) error) (l core.List, err error) {
+func (s *Store) UpdateList(ctx context.Context, id, actor string, rule func(*core.List) error) (l core.List,
+	err error,
+) {
 	err = s.update(ctx, func(tx *Tx) error {
 		if l, err = tx.list(id); err != nil {
 			return err
@@ -96,7 +99,8 @@ func (tx *Tx) keepConsentText(l *core.List, now core.Instant) error {
 	if l.ConsentText == "" {
 		return nil
 	}
-	_, err := tx.exec("INSERT INTO consent_text (list_id, version, text, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+	_, err := tx.exec("INSERT INTO consent_text (list_id, version, text, created_at) VALUES (?, ?, ?, ?) ON "+
+		"CONFLICT DO NOTHING",
 		l.ID, l.ConsentVersion(), l.ConsentText, now)
 	return err
 }

@@ -29,7 +29,9 @@ type LoginAttempt struct {
 // TryLogin counts an attempt for the address, known or not, and reads the user. devices are what the attempt may be
 // known by, the surest first (a cookie, the remote address); empty ones are left out. A known one has a counter of its
 // own. Its only error is core.ErrStorage: an unknown address is none.
-func (s *Store) TryLogin(ctx context.Context, email core.Email, devices []string, now core.Instant) (LoginAttempt, error) {
+func (s *Store) TryLogin(ctx context.Context, email core.Email, devices []string, now core.Instant) (LoginAttempt,
+	error,
+) {
 	var t LoginAttempt
 	err := s.update(ctx, func(tx *Tx) error {
 		var row struct {
@@ -37,8 +39,10 @@ func (s *Store) TryLogin(ctx context.Context, email core.Email, devices []string
 			PasswordHash string `db:"password_hash"`
 			Device       string `db:"device"`
 		}
-		err := tx.get(&row, "SELECT "+userColumns+`, password_hash, coalesce((SELECT d.key FROM json_each(?2) j JOIN known_device d
-			ON d.user_id = user.id AND d.key = j.value WHERE d.used_at > ?3 ORDER BY j.key LIMIT 1), '') AS device FROM user WHERE email_key = ?1`,
+		err := tx.get(&row,
+			"SELECT "+userColumns+`, password_hash, coalesce((SELECT d.key FROM json_each(?2) j JOIN known_device d
+			ON d.user_id = user.id AND d.key = j.value WHERE d.used_at > ?3 ORDER BY j.key LIMIT 1), '') AS device FROM
+			user WHERE email_key = ?1`,
 			email.Key(), jsonOf(devices), int64(now.Add(-knownFor)))
 		if err != nil && !errors.Is(err, core.ErrNotFound) {
 			return err
@@ -49,10 +53,12 @@ func (s *Store) TryLogin(ctx context.Context, email core.Email, devices []string
 		}
 		if t.Known = err == nil && !row.Disabled(); t.Known {
 			t.User, t.PasswordHash = row.User, row.PasswordHash
-			if err := tx.all(&t.User.Roles, "SELECT role, tenant_id FROM role WHERE user_id = ? AND "+roleCounts, row.ID); err != nil {
+			if err := tx.all(&t.User.Roles, "SELECT role, tenant_id FROM role WHERE user_id = ? AND "+roleCounts,
+				row.ID); err != nil {
 				return err
 			}
-		} else if err := tx.all(&[]core.Role{}, "SELECT role, tenant_id FROM role WHERE user_id = ? AND "+roleCounts, ""); err != nil {
+		} else if err := tx.all(&[]core.Role{}, "SELECT role, tenant_id FROM role WHERE user_id = ? AND "+
+			""+roleCounts, ""); err != nil {
 			return err // asked in vain, for the same work
 		}
 		n, until, err := tx.tally(t.Key, loginPeriod, now)
@@ -83,7 +89,10 @@ type SignIn struct {
 }
 
 // ErrSignInStale is returned when the user changed while the password was checked.
-var ErrSignInStale = &core.Error{Kind: core.Invalid, Code: "invalid_grant", Message: "The account changed just now; try again."}
+var ErrSignInStale = &core.Error{
+	Kind: core.Invalid, Code: "invalid_grant",
+	Message: "The account changed just now; try again.",
+}
 
 // AddSignIn records a login: its family, the refresh token, and that the device is known. It returns ErrSignInStale
 // where the user has changed since the password was checked.

@@ -10,10 +10,11 @@ import (
 
 // The states of a row in mail.
 const (
-	mailQueued  = 0
-	mailSent    = 1
-	mailFailed  = 2
-	mailLeftOut = 3 // over a limit, or there was nothing to say: the first ones are kept, so that requests do the same work
+	mailQueued = 0
+	mailSent   = 1
+	mailFailed = 2
+	// over a limit, or there was nothing to say: the first ones are kept, so that requests do the same work
+	mailLeftOut = 3
 )
 
 // The same states in the text of statements, whose plans depend on them.
@@ -35,10 +36,12 @@ const (
 	undosPerEmail        = 10
 )
 
-// MailDelay is how much later than the answer to anyone's request the mail goes out that may follow from it: work during the answer would make it slower, and so say whether there is a mail.
+// MailDelay is how much later than the answer to anyone's request the mail goes out that may follow from it: work
+// during the answer would make it slower, and so say whether there is a mail.
 const MailDelay = 500 * time.Millisecond
 
-var insertMail = insertInto("mail", "kind, tenant_id, list_id, email, email_key, token_id, params, state, due_at, created_at")
+var insertMail = insertInto("mail",
+	"kind, tenant_id, list_id, email, email_key, token_id, params, state, due_at, created_at")
 
 // addMail queues a mail for its DueAt (0: at once) and wakes the mailer, after the commit or when it is due.
 func (tx *Tx) addMail(m core.Mail, now core.Instant) error {
@@ -56,7 +59,8 @@ func (tx *Tx) writeMail(m core.Mail, state int, now core.Instant) error {
 	}
 	tx.kick(topic) // for a row that is left out, too: who is answered must not hear a mailer at work
 	_, err := tx.exec(insertMail,
-		m.Kind, m.TenantID, m.ListID, string(m.Email), m.Email.Key(), m.TokenID, m.Params, state, int64(max(m.DueAt, now)), int64(now))
+		m.Kind, m.TenantID, m.ListID, string(m.Email), m.Email.Key(), m.TokenID, m.Params, state, int64(max(m.DueAt,
+			now)), int64(now))
 	return err
 }
 
@@ -67,9 +71,12 @@ func (tx *Tx) leaveOut(m core.Mail, now core.Instant) error {
 	tx.kick(TopicMailSoon)
 	_, err := tx.exec(`INSERT INTO mail (kind, tenant_id, list_id, email, email_key, state, due_at, created_at)
 		SELECT ?1, ?2, ?3, ?4, ?5, `+sqlMailLeftOut+`, ?6, ?7
-		WHERE (SELECT count(*) FROM mail WHERE email_key = ?5 AND kind = ?1 AND created_at > ?8 AND list_id = ?3 AND state != `+sqlMailLeftOut+`) +
-			(SELECT count(*) FROM mail WHERE email_key = ?5 AND list_id = ?3 AND created_at > ?8 AND kind = ?1 AND state = `+sqlMailLeftOut+`) < ?9`,
-		m.Kind, m.TenantID, m.ListID, string(m.Email), m.Email.Key(), int64(max(m.DueAt, now)), int64(now), int64(now.Add(-mailPeriod)), requestsApart)
+		WHERE (SELECT count(*) FROM mail WHERE email_key = ?5 AND kind = ?1 AND created_at > ?8 AND list_id = ?3 AND
+		state != `+sqlMailLeftOut+`) +
+			(SELECT count(*) FROM mail WHERE email_key = ?5 AND list_id = ?3 AND created_at > ?8 AND kind = ?1 AND state
+			= `+sqlMailLeftOut+`) < ?9`,
+		m.Kind, m.TenantID, m.ListID, string(m.Email), m.Email.Key(), int64(max(m.DueAt,
+			now)), int64(now), int64(now.Add(-mailPeriod)), requestsApart)
 	return err
 }
 
@@ -77,7 +84,8 @@ func (tx *Tx) leaveOut(m core.Mail, now core.Instant) error {
 // claim needs no write; what it holds is read again until its result is recorded. Its only error is core.ErrStorage.
 func (s *Store) DueMails(ctx context.Context, now core.Instant, limit int) ([]core.Mail, error) {
 	var m []core.Mail
-	err := s.all(ctx, &m, `SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
+	err := s.all(ctx, &m,
+		`SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
 		WHERE state = `+sqlMailQueued+` AND due_at <= ? ORDER BY due_at, id LIMIT ?`, int64(now), limit)
 	return m, err
 }
@@ -86,7 +94,8 @@ func (s *Store) DueMails(ctx context.Context, now core.Instant, limit int) ([]co
 // is not read again each time that something comes. Its only error is core.ErrStorage.
 func (s *Store) NewMails(ctx context.Context, now core.Instant, after int64, limit int) ([]core.Mail, error) {
 	var m []core.Mail
-	err := s.all(ctx, &m, `SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
+	err := s.all(ctx, &m,
+		`SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
 		WHERE id > ? AND +state = `+sqlMailQueued+` AND +due_at <= ? ORDER BY id LIMIT ?`, after, int64(now), limit)
 	return m, err
 }
@@ -100,16 +109,22 @@ const mailSender = "iif(list_id = '' AND kind != 'test', '', tenant_id)"
 
 // DueMailsOf is DueMails of one tenant with relays of its own; empty: of all others. Its only error is core.ErrStorage.
 func (s *Store) DueMailsOf(ctx context.Context, owner string, now core.Instant, limit int) (m []core.Mail, err error) {
-	err = s.all(ctx, &m, `SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
-		WHERE state = `+sqlMailQueued+` AND due_at <= ?1 AND iif(?2 = '', `+mailSender+` NOT IN (`+withRelays+`), `+mailSender+` = ?2) ORDER BY due_at, id LIMIT ?3`,
+	err = s.all(ctx, &m,
+		`SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
+		WHERE state = `+sqlMailQueued+` AND due_at <= ?1 AND iif(?2 = '', `+mailSender+` NOT IN (`+withRelays+`),
+		`+mailSender+` = ?2) ORDER BY due_at, id LIMIT ?3`,
 		int64(now), owner, limit)
 	return m, err
 }
 
 // NewMailsOf is NewMails of one tenant with relays of its own; empty: of all others. Its only error is core.ErrStorage.
-func (s *Store) NewMailsOf(ctx context.Context, owner string, now core.Instant, after int64, limit int) (m []core.Mail, err error) {
-	err = s.all(ctx, &m, `SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
-		WHERE id > ?1 AND +state = `+sqlMailQueued+` AND +due_at <= ?2 AND iif(?3 = '', `+mailSender+` NOT IN (`+withRelays+`), `+mailSender+` = ?3) ORDER BY id LIMIT ?4`,
+func (s *Store) NewMailsOf(ctx context.Context, owner string, now core.Instant, after int64, limit int) (m []core.Mail,
+	err error,
+) {
+	err = s.all(ctx, &m,
+		`SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
+		WHERE id > ?1 AND +state = `+sqlMailQueued+` AND +due_at <= ?2 AND iif(?3 = '', `+mailSender+` NOT IN
+		(`+withRelays+`), `+mailSender+` = ?3) ORDER BY id LIMIT ?4`,
 		after, int64(now), owner, limit)
 	return m, err
 }
@@ -117,14 +132,16 @@ func (s *Store) NewMailsOf(ctx context.Context, owner string, now core.Instant, 
 // MailOwners are the tenants with relays of their own that have mail due. Its only error is core.ErrStorage.
 func (s *Store) MailOwners(ctx context.Context, now core.Instant) (ids []string, err error) {
 	err = s.all(ctx, &ids, "SELECT id FROM ("+withRelays+`) AS t
-		WHERE EXISTS (SELECT 1 FROM mail WHERE state = `+sqlMailQueued+` AND due_at <= ? AND `+mailSender+` = t.id)`, int64(now))
+		WHERE EXISTS (SELECT 1 FROM mail WHERE state = `+sqlMailQueued+` AND due_at <= ? AND `+mailSender+` = t.id)`,
+		int64(now))
 	return ids, err
 }
 
 // NextMail is when the next queued mail after now is due; 0: there is none. Its only error is core.ErrStorage.
 func (s *Store) NextMail(ctx context.Context, now core.Instant) (core.Instant, error) {
 	var at core.Instant
-	err := s.get(ctx, &at, "SELECT coalesce(min(due_at), 0) FROM mail WHERE state = "+sqlMailQueued+" AND due_at > ?", int64(now))
+	err := s.get(ctx, &at, "SELECT coalesce(min(due_at), 0) FROM mail WHERE state = "+sqlMailQueued+" AND due_at > ?",
+		int64(now))
 	return at, err
 }
 
@@ -177,7 +194,8 @@ func (tx *Tx) mailsSent(ids []any, now core.Instant) error {
 
 func (tx *Tx) finishMail(r MailResult, now core.Instant) error {
 	if !r.Sent && r.RetryAt != 0 {
-		_, err := tx.exec("UPDATE mail SET tries = tries + 1, due_at = ?, reason = ? WHERE id = ?", int64(r.RetryAt), r.Reason, r.ID)
+		_, err := tx.exec("UPDATE mail SET tries = tries + 1, due_at = ?, reason = ? WHERE id = ?", int64(r.RetryAt),
+			r.Reason, r.ID)
 		return err
 	}
 	state := mailSent
@@ -187,6 +205,7 @@ func (tx *Tx) finishMail(r MailResult, now core.Instant) error {
 	case !r.Sent:
 		state = mailFailed
 	}
-	_, err := tx.exec("UPDATE mail SET tries = tries + 1, state = ?, finished_at = ?, reason = ? WHERE id = ?", state, int64(now), r.Reason, r.ID)
+	_, err := tx.exec("UPDATE mail SET tries = tries + 1, state = ?, finished_at = ?, reason = ? WHERE id = ?", state,
+		int64(now), r.Reason, r.ID)
 	return err
 }

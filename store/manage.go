@@ -14,7 +14,9 @@ type NamedSubscription struct {
 
 // SubscriptionsAt reads what an address has, or had, on the lists of a tenant, by name. Its only error is
 // core.ErrStorage.
-func (s *Store) SubscriptionsAt(ctx context.Context, tenantID string, email core.Email) (held []NamedSubscription, err error) {
+func (s *Store) SubscriptionsAt(ctx context.Context, tenantID string, email core.Email) (held []NamedSubscription,
+	err error,
+) {
 	err = s.snapshotRead(ctx, func(r *Reader) error {
 		pairs, err := s.idsOf(r, email.Key(), tenantID)
 		if err != nil {
@@ -30,7 +32,9 @@ func (s *Store) SubscriptionsAt(ctx context.Context, tenantID string, email core
 // UnsubscribeAll ends every subscription of an address on the lists of a tenant, and returns those, as they are now.
 // ListID and SubscriptionID of l are not looked at. It returns core.ErrSubscriptionNotFound where a subscription is
 // deleted meanwhile.
-func (s *Store) UnsubscribeAll(ctx context.Context, tenantID string, l UnsubscribeRequest, now core.Instant) (left []core.Subscription, err error) {
+func (s *Store) UnsubscribeAll(ctx context.Context, tenantID string, l UnsubscribeRequest,
+	now core.Instant,
+) (left []core.Subscription, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		left = nil
 		subs, err := tx.subscriptionsOf(l.Email.Key(), tenantID)
@@ -71,13 +75,17 @@ func (s *Store) RequestPreferencesLink(ctx context.Context, listID string, email
 				CROSS JOIN subscription AS s ON s.list_id = j.value->>0 AND s.id = j.value->>1)
 			AND NOT EXISTS (SELECT 1 FROM disabled WHERE email_key = ?2 AND tenant_id IN ('', ?3))
 			AND NOT EXISTS (SELECT 1 FROM erased WHERE hash = ?7 AND tenant_id IN ('', ?3) AND kind = 'disabled')
-			AND (SELECT count(*) FROM mail WHERE email_key = ?2 AND kind = 'preferences' AND list_id = ?4 AND created_at > ?5 AND state != `+sqlMailLeftOut+`) < ?6`,
+			AND (SELECT count(*) FROM mail WHERE email_key = ?2 AND kind = 'preferences' AND list_id = ?4 AND created_at
+			> ?5 AND state != `+sqlMailLeftOut+`) < ?6`,
 			pairs, email.Key(), list.TenantID, list.ID, int64(now.Add(-mailPeriod)), linksPerListEmail,
 			s.erasedHash(email.Key()))
 		if err != nil {
 			return err
 		}
-		m := core.Mail{Kind: core.MailPreferences, TenantID: list.TenantID, ListID: list.ID, Email: email, DueAt: now.Add(MailDelay)}
+		m := core.Mail{
+			Kind: core.MailPreferences, TenantID: list.TenantID, ListID: list.ID, Email: email,
+			DueAt: now.Add(MailDelay),
+		}
 		if !due {
 			return tx.leaveOut(m, now)
 		}

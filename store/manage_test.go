@@ -81,7 +81,8 @@ func TestLedgerNamesTheConsentText(t *testing.T) {
 	n := testNewsletter(t)
 	var versions []string
 	for _, text := range []string{"First.", "Second.", "First."} {
-		l, err := n.UpdateList(t.Context(), n.list, "command", func(l *core.List) error { return l.Change(core.ListInput{ConsentText: &text}, now0) })
+		l, err := n.UpdateList(t.Context(), n.list, "command",
+			func(l *core.List) error { return l.Change(core.ListInput{ConsentText: &text}, now0) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,14 +96,16 @@ func TestLedgerNamesTheConsentText(t *testing.T) {
 			t.Errorf("%q, %v", got, err)
 		}
 	}
-	_, row, err := n.Subscribe(t.Context(), SubscribeRequest{ListID: n.list, Email: "ann@example.org", TextVersion: versions[1]}, now0)
+	_, row, err := n.Subscribe(t.Context(),
+		SubscribeRequest{ListID: n.list, Email: "ann@example.org", TextVersion: versions[1]}, now0)
 	if err == nil {
 		_, err = n.Confirm(t.Context(), n.token(row, core.ProofMailed), core.Origin{}, now0+1)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := n.count("SELECT count(*) FROM consent WHERE what = 'requested' AND text_version = ?", versions[1]); got != 1 {
+	if got := n.count("SELECT count(*) FROM consent WHERE what = 'requested' AND text_version = ?",
+		versions[1]); got != 1 {
 		t.Errorf("%d rows name it", got)
 	}
 }

@@ -34,7 +34,10 @@ type Migrated struct {
 // database into the folder backup next to it, under a name that says which migration came next.
 func Migrate(ctx context.Context, path string, o MigrateOptions) (done Migrated, err error) {
 	if err := createFile(path, !o.DryRun); o.DryRun && errors.Is(err, os.ErrNotExist) {
-		done.Migrations = slices.DeleteFunc(schema.Migrations(), func(m schema.Migration) bool { return o.To != 0 && m.Number > o.To })
+		done.Migrations = slices.DeleteFunc(schema.Migrations(), func(m schema.Migration) bool {
+			return o.To != 0 &&
+				m.Number > o.To
+		})
 		return done, nil
 	} else if err != nil {
 		return done, err
@@ -54,7 +57,12 @@ func Migrate(ctx context.Context, path string, o MigrateOptions) (done Migrated,
 		return done, err
 	}
 	first := done.Migrations[0].Number
-	alone := dsn(path, []pragma{{set: "locking_mode(EXCLUSIVE)"}, {set: "auto_vacuum(INCREMENTAL)"}, {set: "journal_mode(WAL)"}, {set: "foreign_keys(1)"}})
+	alone := dsn(path, []pragma{
+		{set: "locking_mode(EXCLUSIVE)"},
+		{set: "auto_vacuum(INCREMENTAL)"},
+		{set: "journal_mode(WAL)"},
+		{set: "foreign_keys(1)"},
+	})
 	err = withConn(ctx, alone, func(c *sqlx.Conn) error {
 		if first > 1 && !o.NoCopy {
 			if done.Copy, err = keepBefore(ctx, c, path, first); err != nil {

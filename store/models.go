@@ -37,7 +37,8 @@ func (s *Store) Model(ctx context.Context, who core.Caller, id string) (m ModelV
 	if err != nil {
 		return m, err
 	}
-	err = s.get(ctx, &m, "SELECT "+viewColumns+" FROM model m JOIN user u ON u.id = m.owner_id WHERE m.id = ?4", who.UserID, user, email, id)
+	err = s.get(ctx, &m, "SELECT "+viewColumns+" FROM model m JOIN user u ON u.id = m.owner_id WHERE m.id = ?4",
+		who.UserID, user, email, id)
 	if err == nil && !m.CanView(who, m.Shared) {
 		return ModelView{}, core.ErrNotFound
 	}
@@ -54,15 +55,19 @@ func (s *Store) OwnerOfModel(ctx context.Context, id string) (ownerID string, er
 // Models reads an owner's own models in the order in which they came: those with greater numbers than after. Its only
 // error is core.ErrStorage.
 func (s *Store) Models(ctx context.Context, ownerID string, after int64, limit int) (ms []core.Model, err error) {
-	err = s.all(ctx, &ms, "SELECT "+modelColumns+" FROM model m WHERE m.owner_id = ? AND m.no > ? ORDER BY m.no LIMIT ?", ownerID, after, limit)
+	err = s.all(ctx, &ms, "SELECT "+modelColumns+" FROM model m WHERE m.owner_id = ? AND m.no > ? ORDER BY m.no "+
+		"LIMIT ?", ownerID, after, limit)
 	return ms, err
 }
 
 // SetVisibility changes who may see a model of an owner and returns it as it is then. It returns core.ErrNotFound where
 // the owner has no such model.
-func (s *Store) SetVisibility(ctx context.Context, id, ownerID string, v core.Visibility, actor string, now core.Instant) (m core.Model, err error) {
+func (s *Store) SetVisibility(ctx context.Context, id, ownerID string, v core.Visibility, actor string,
+	now core.Instant,
+) (m core.Model, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
-		if err := tx.get(&m, "SELECT "+modelColumns+" FROM model m WHERE m.id = ? AND m.owner_id = ?", id, ownerID); err != nil {
+		if err := tx.get(&m, "SELECT "+modelColumns+" FROM model m WHERE m.id = ? AND m.owner_id = ?", id,
+			ownerID); err != nil {
 			return err
 		}
 		if m.Visibility == v {
@@ -121,7 +126,8 @@ func (s *Store) Library(ctx context.Context, who core.Caller, p LibraryPage) (ms
 				audience += " OR " + email
 			}
 		}
-		err = s.all(ctx, &ms, searchLibrary, who.UserID, user, email, p.Before, p.Limit, "name : ("+words+") AND audience : ("+audience+")")
+		err = s.all(ctx, &ms, searchLibrary, who.UserID, user, email, p.Before, p.Limit,
+			"name : ("+words+") AND audience : ("+audience+")")
 	case p.Own:
 		err = s.all(ctx, &ms, ownLibrary, who.UserID, user, email, p.Before, p.Limit)
 	default:
@@ -133,16 +139,20 @@ func (s *Store) Library(ctx context.Context, who core.Caller, p LibraryPage) (ms
 // The library is merged from what indexes find, each in the order of the numbers and no more than a page; visible
 // decides in the end.
 const (
-	libraryFrom = "SELECT " + viewColumns + " FROM candidate c CROSS JOIN model m ON m.no = c.no JOIN user u ON u.id = m.owner_id WHERE " + visible
+	libraryFrom = "SELECT " + viewColumns + " FROM candidate c CROSS JOIN model m ON m.no = c.no JOIN user u ON " +
+		"u.id = m.owner_id WHERE " + visible
 
 	wholeLibrary = `WITH candidate (no) AS (
 		SELECT no FROM (SELECT no FROM model WHERE visibility = 'public' AND no < ?4 ORDER BY no DESC LIMIT ?5)
 		UNION SELECT no FROM (SELECT no FROM model WHERE owner_id = ?1 AND no < ?4 ORDER BY no DESC LIMIT ?5)
-		UNION SELECT model_no FROM (SELECT model_no FROM share WHERE holder = ?2 AND ?2 <> '' AND model_no < ?4 ORDER BY model_no DESC LIMIT ?5)
-		UNION SELECT model_no FROM (SELECT model_no FROM share WHERE holder = ?3 AND ?3 <> '' AND model_no < ?4 ORDER BY model_no DESC LIMIT ?5))
+		UNION SELECT model_no FROM (SELECT model_no FROM share WHERE holder = ?2 AND ?2 <> '' AND model_no < ?4 ORDER
+		BY model_no DESC LIMIT ?5)
+		UNION SELECT model_no FROM (SELECT model_no FROM share WHERE holder = ?3 AND ?3 <> '' AND model_no < ?4 ORDER
+		BY model_no DESC LIMIT ?5))
 		` + libraryFrom + ` ORDER BY c.no DESC LIMIT ?5`
 
-	ownLibrary = `WITH candidate (no) AS (SELECT no FROM model WHERE owner_id = ?1 AND no < ?4 ORDER BY no DESC LIMIT ?5)
+	ownLibrary = `WITH candidate (no) AS (SELECT no FROM model WHERE owner_id = ?1 AND no < ?4 ORDER BY no DESC LIMIT
+		?5)
 		` + libraryFrom + ` ORDER BY c.no DESC LIMIT ?5`
 
 	searchLibrary = `WITH candidate (no) AS MATERIALIZED (

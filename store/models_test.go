@@ -34,7 +34,8 @@ func tryModel(s *Store, owner core.Caller, name string, v core.Visibility) (core
 	}
 	u := s.NewUpload(owner.UserID, roomy)
 	defer u.Close(context.Background())
-	if err := u.ReadFrom(context.Background(), strings.NewReader("x"), nil, func() core.Instant { return 10 }); err != nil {
+	if err := u.ReadFrom(context.Background(), strings.NewReader("x"), nil,
+		func() core.Instant { return 10 }); err != nil {
 		return m, err
 	}
 	return u.Commit(context.Background(), m, "command")
@@ -76,7 +77,10 @@ func TestAccessIsOneRule(t *testing.T) {
 			var want []string
 			for i := range models {
 				m := &models[i]
-				shared := slices.ContainsFunc(shares, func(sh core.Share) bool { return sh.ModelID == m.ID && sh.HeldBy(who) })
+				shared := slices.ContainsFunc(shares, func(sh core.Share) bool {
+					return sh.ModelID == m.ID &&
+						sh.HeldBy(who)
+				})
 				_, err := s.Model(t.Context(), who, m.ID)
 				if m.CanView(who, shared) != (err == nil) || (err != nil && !errors.Is(err, core.ErrNotFound)) {
 					rt.Fatalf("%+v shared %v with %+v: %v", m, shared, who, err)
@@ -88,13 +92,15 @@ func TestAccessIsOneRule(t *testing.T) {
 			slices.Reverse(want)
 			limit := rapid.IntRange(1, 5).Draw(rt, "limit")
 			for _, q := range []string{"", "mod"} {
-				if got, err := walk(s, who, LibraryPage{Limit: limit, Query: q}); err != nil || !slices.Equal(got, want) {
+				if got, err := walk(s, who, LibraryPage{Limit: limit, Query: q}); err != nil || !slices.Equal(got,
+					want) {
 					rt.Fatalf("library %q of %+v: %v %v, want %v", q, who, got, err, want)
 				}
 				own := slices.DeleteFunc(slices.Clone(want), func(id string) bool {
 					return !slices.ContainsFunc(models, func(m core.Model) bool { return m.ID == id && m.OwnedBy(who) })
 				})
-				if got, err := walk(s, who, LibraryPage{Limit: limit, Query: q, Own: true}); err != nil || !slices.Equal(got, own) {
+				if got, err := walk(s, who,
+					LibraryPage{Limit: limit, Query: q, Own: true}); err != nil || !slices.Equal(got, own) {
 					rt.Fatalf("own %q of %+v: %v %v, want %v", q, who, got, err, own)
 				}
 			}
@@ -115,14 +121,17 @@ func emptied(t *testing.T, s *Store) {
 	}
 }
 
-func randomModels(rt *rapid.T, t *testing.T, s *Store, owners []core.Caller) (models []core.Model, shares []core.Share) {
+func randomModels(rt *rapid.T, t *testing.T, s *Store, owners []core.Caller) (models []core.Model,
+	shares []core.Share,
+) {
 	visibilities := []core.Visibility{core.Private, core.TenantVisible, core.PublicVisible}
 	for range rapid.IntRange(0, 8).Draw(rt, "models") {
 		owner := rapid.SampledFrom(owners).Draw(rt, "owner")
 		m := testModel(t, s, owner, "Model x", rapid.SampledFrom(visibilities).Draw(rt, "visibility"))
 		if rapid.Bool().Draw(rt, "changed") {
 			var err error
-			if m, err = s.SetVisibility(t.Context(), m.ID, m.OwnerID, rapid.SampledFrom(visibilities).Draw(rt, "then"), "command", 11); err != nil {
+			if m, err = s.SetVisibility(t.Context(), m.ID, m.OwnerID, rapid.SampledFrom(visibilities).Draw(rt, "then"),
+				"command", 11); err != nil {
 				rt.Fatal(err)
 			}
 		}
@@ -199,7 +208,10 @@ func TestLibraryHoldsStill(t *testing.T) {
 				t.Errorf("%q: %s left out", query, m.ID)
 			}
 		}
-		if !slices.IsSortedFunc(slices.DeleteFunc(got, func(id string) bool { return !slices.ContainsFunc(stay, func(m core.Model) bool { return m.ID == id }) }),
+		if !slices.IsSortedFunc(slices.DeleteFunc(got, func(id string) bool {
+			return !slices.ContainsFunc(stay,
+				func(m core.Model) bool { return m.ID == id })
+		}),
 			func(a, b string) int { return strings.Compare(b, a) }) {
 			t.Error("not newest first")
 		}
@@ -211,13 +223,17 @@ func TestLibraryHoldsStill(t *testing.T) {
 func TestSearch(t *testing.T) {
 	s, ctx := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon), t.Context()
 	owner := testUser(t, s, "o@a.co")
-	for _, name := range []string{"Red Panda 3D", "Blue-Panda v2", "Crème brûlée", "日本語 モデル", "p", "C++ \"quoted\" AND"} {
+	for _, name := range []string{
+		"Red Panda 3D", "Blue-Panda v2", "Crème brûlée", "日本語 モデル", "p",
+		"C++ \"quoted\" AND",
+	} {
 		testModel(t, s, owner, name, core.Private)
 	}
 	for q, want := range map[string]int{
 		"": 6, "   ": 6, "panda": 2, "PAND": 2, "panda red": 1, "red blue": 0, "brulee": 1, "crème": 1, "日本": 1, "p": 3,
-		"-": 0, `"`: 0, "*": 0, "AND": 1, "OR": 0, "name:red": 0, "c++": 2, `quoted"`: 1, "NEAR(red panda)": 0, "v2": 1, "blue-panda": 1,
-		"audience": 0, "u": 0, strings.Repeat("x ", 90): 0,
+		"-": 0, `"`: 0, "*": 0, "AND": 1, "OR": 0, "name:red": 0, "c++": 2, `quoted"`: 1, "NEAR(red panda)": 0, "v2": 1,
+		"blue-panda": 1,
+		"audience":   0, "u": 0, strings.Repeat("x ", 90): 0,
 	} {
 		ms, err := s.Library(ctx, owner, LibraryPage{Limit: 50, Query: q})
 		if err != nil || len(ms) != want {
@@ -244,12 +260,15 @@ func FuzzSearch(f *testing.F) {
 func TestAreaCReadsByIndex(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	for _, query := range []string{
-		wholeLibrary, ownLibrary, searchLibrary, "SELECT " + viewColumns + " FROM model m JOIN user u ON u.id = m.owner_id WHERE m.id = ?4",
+		wholeLibrary, ownLibrary, searchLibrary, "SELECT " + viewColumns + " FROM model m JOIN user u ON u.id = " +
+			"m.owner_id WHERE m.id = ?4",
 		"SELECT " + modelColumns + " FROM model m WHERE m.owner_id = ? AND m.no > ? ORDER BY m.no LIMIT ?",
-		"SELECT " + deviceColumns + " FROM device WHERE owner_id = ? AND unpaired_at = 0 AND id > ? ORDER BY id LIMIT ?",
+		"SELECT " + deviceColumns + " FROM device WHERE owner_id = ? AND unpaired_at = 0 AND id > ? ORDER BY id " +
+			"LIMIT ?",
 		"SELECT count(*) FROM device WHERE owner_id = ? AND unpaired_at = 0",
 		"SELECT " + agentColumns + " FROM agent WHERE owner_id = ? AND id > ? ORDER BY id LIMIT ?",
-		"SELECT " + shareColumns + " FROM model m JOIN share s ON s.model_no = m.no WHERE m.id = ? AND s.id > ? ORDER BY s.id LIMIT ?",
+		"SELECT " + shareColumns + " FROM model m JOIN share s ON s.model_no = m.no WHERE m.id = ? AND s.id > ? " +
+			"ORDER BY s.id LIMIT ?",
 		oneShare, "UPDATE device SET agent_id = '' WHERE agent_id = ? AND agent_id <> ''",
 		readPiece,
 		deadUploads,
@@ -259,7 +278,8 @@ func TestAreaCReadsByIndex(t *testing.T) {
 			ID, Parent, NotUsed int
 			Detail              string
 		}
-		rows, err := s.readers.Queryx("EXPLAIN QUERY PLAN "+query, slices.Repeat([]any{"1"}, strings.Count(query, "?")%10)...)
+		rows, err := s.readers.Queryx("EXPLAIN QUERY PLAN "+query,
+			slices.Repeat([]any{"1"}, strings.Count(query, "?")%10)...)
 		if err != nil {
 			rows, err = s.readers.Queryx("EXPLAIN QUERY PLAN "+query, slices.Repeat([]any{"1"}, 7)...)
 		}
@@ -276,7 +296,8 @@ func TestAreaCReadsByIndex(t *testing.T) {
 				ID, Parent, NotUsed int
 				Detail              string
 			}{a, b, c, detail})
-			if strings.HasPrefix(detail, "SCAN ") && !strings.Contains(detail, "VIRTUAL TABLE") && !strings.Contains(detail, "SCAN c") && !strings.HasPrefix(detail, "SCAN (subquery") {
+			if strings.HasPrefix(detail, "SCAN ") && !strings.Contains(detail, "VIRTUAL TABLE") &&
+				!strings.Contains(detail, "SCAN c") && !strings.HasPrefix(detail, "SCAN (subquery") {
 				t.Errorf("%s\n%s", query, detail)
 			}
 			if strings.Contains(detail, "USE TEMP B-TREE FOR ORDER BY") && !strings.Contains(query, "UNION") {
@@ -368,7 +389,8 @@ func TestModelsOfAnOwner(t *testing.T) {
 	if err != nil || len(ms) != 2 || ms[0] != a || ms[1] != b {
 		t.Errorf("%+v %v, want %+v %+v", ms, err, a, b)
 	}
-	if _, err := s.SetVisibility(ctx, b.ID, other.UserID, core.Private, "command", 30); !errors.Is(err, core.ErrNotFound) {
+	if _, err := s.SetVisibility(ctx, b.ID, other.UserID, core.Private, "command", 30); !errors.Is(err,
+		core.ErrNotFound) {
 		t.Errorf("another changes the visibility: %v", err)
 	}
 	if err := s.DeleteModel(ctx, b.ID, other.UserID, "command", 30); !errors.Is(err, core.ErrNotFound) {

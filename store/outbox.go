@@ -23,10 +23,12 @@ type OutboxEvent struct {
 	Tries          int          `db:"tries" json:"tries"`
 	DeadAt         core.Instant `db:"dead_at" json:"dead_at"` // 0: not a dead letter
 	LastError      string       `db:"last_error" json:"last_error"`
-	RevivedAt      core.Instant `db:"revived_at" json:"revived_at"` // when an operator brought the dead letter back; 0: never
+	// when an operator brought the dead letter back; 0: never
+	RevivedAt core.Instant `db:"revived_at" json:"revived_at"`
 }
 
-const outboxColumns = "id, event_id, event_type, tenant_id, list_id, subscription_id, body, occurred_at, due_at, tries, dead_at, last_error, revived_at, endpoint_id"
+const outboxColumns = "id, event_id, event_type, tenant_id, list_id, subscription_id, body, occurred_at, due_at, " +
+	"tries, dead_at, last_error, revived_at, endpoint_id"
 
 // addEvent writes the event of a change. It is due no earlier than the events of the same subscription that
 // still wait: this keeps them in order without a look at each other when they are read.
@@ -41,16 +43,21 @@ func (tx *Tx) addEvent(tenantID string, sub *core.Subscription, c *core.Change, 
 func eventOf(tenantID string, sub *core.Subscription, c *core.Change) *core.Event {
 	return &core.Event{
 		ID: core.NewID(), Type: c.EventType, TenantID: tenantID, ListID: sub.ListID, OccurredAt: c.OccurredAt,
-		Subscriber: core.EventSubscriber{ID: sub.ID, Email: sub.Email, Status: sub.Status, Preferences: sub.Preferences.OrEmpty().Sendable()},
+		Subscriber: core.EventSubscriber{
+			ID: sub.ID, Email: sub.Email, Status: sub.Status,
+			Preferences: sub.Preferences.OrEmpty().Sendable(),
+		},
 	}
 }
 
 func (tx *Tx) putEvent(e *core.Event, endpointID string, now core.Instant) error {
 	tx.kick(TopicOutbox)
-	_, err := tx.exec(`INSERT INTO outbox (event_id, event_type, tenant_id, list_id, subscription_id, body, occurred_at, due_at, endpoint_id)
+	_, err := tx.exec(`INSERT INTO outbox (event_id, event_type, tenant_id, list_id, subscription_id, body,
+		occurred_at, due_at, endpoint_id)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, max(?8, (SELECT coalesce(max(due_at), 0) FROM outbox
 			WHERE list_id = ?4 AND subscription_id = ?5 AND endpoint_id = ?9 AND dead_at = 0)), ?9)`,
-		e.ID, e.Type, e.TenantID, e.ListID, e.Subscriber.ID, string(e.AppendJSON(nil)), int64(e.OccurredAt), int64(now), endpointID)
+		e.ID, e.Type, e.TenantID, e.ListID, e.Subscriber.ID, string(e.AppendJSON(nil)), int64(e.OccurredAt), int64(now),
+		endpointID)
 	return err
 }
 
@@ -60,7 +67,8 @@ func (tx *Tx) putEvent(e *core.Event, endpointID string, now core.Instant) error
 func (s *Store) DueEvents(ctx context.Context, endpointID string, now core.Instant, limit int) ([]OutboxEvent, error) {
 	var e []OutboxEvent
 	err := s.all(ctx, &e, "SELECT "+outboxColumns+` FROM outbox
-		WHERE dead_at = 0 AND endpoint_id = ? AND due_at <= ? ORDER BY due_at, id LIMIT ?`, endpointID, int64(now), limit)
+		WHERE dead_at = 0 AND endpoint_id = ? AND due_at <= ? ORDER BY due_at, id LIMIT ?`, endpointID, int64(now),
+		limit)
 	return e, err
 }
 
@@ -69,7 +77,8 @@ func (s *Store) DueEvents(ctx context.Context, endpointID string, now core.Insta
 // there. Its only error is core.ErrStorage.
 func (s *Store) ChangesUnderway(ctx context.Context, listID string, until, now core.Instant) (yes bool, err error) {
 	err = s.get(ctx, &yes, `SELECT EXISTS (SELECT 1 FROM outbox
-			WHERE list_id = ?1 AND endpoint_id = '' AND dead_at = 0 AND tries = 0 AND occurred_at <= ?2 AND due_at <= ?3)
+			WHERE list_id = ?1 AND endpoint_id = '' AND dead_at = 0 AND tries = 0 AND occurred_at <= ?2 AND due_at <=
+			?3)
 		OR EXISTS (SELECT 1 FROM sync AS y WHERE y.list_id = ?1 AND y.finished_at = 0 AND y.failed_at = 0
 			AND NOT EXISTS (SELECT 1 FROM sync_batch AS b WHERE b.sync_id = y.id AND b.done_at = 0 AND b.tries > 0))`,
 		listID, int64(until), int64(now))
@@ -79,7 +88,8 @@ func (s *Store) ChangesUnderway(ctx context.Context, listID string, until, now c
 // NextEvent is when the next waiting event after now is due; 0: there is none. Its only error is core.ErrStorage.
 func (s *Store) NextEvent(ctx context.Context, endpointID string, now core.Instant) (core.Instant, error) {
 	var at core.Instant
-	err := s.get(ctx, &at, "SELECT coalesce(min(due_at), 0) FROM outbox WHERE dead_at = 0 AND endpoint_id = ? AND due_at > ?", endpointID, int64(now))
+	err := s.get(ctx, &at, "SELECT coalesce(min(due_at), 0) FROM outbox WHERE dead_at = 0 AND endpoint_id = ? AND "+
+		"due_at > ?", endpointID, int64(now))
 	return at, err
 }
 
@@ -122,10 +132,12 @@ func (tx *Tx) finishEvent(r EventResult, now core.Instant) error {
 		if over, err := tx.dropMoot(&r); err != nil || over {
 			return err
 		}
-		_, err := tx.exec("UPDATE outbox SET tries = tries + 1, dead_at = ?, last_error = ? WHERE id = ?", int64(now), r.Reason, r.Event.ID)
+		_, err := tx.exec("UPDATE outbox SET tries = tries + 1, dead_at = ?, last_error = ? WHERE id = ?", int64(now),
+			r.Reason, r.Event.ID)
 		return err
 	}
-	_, err := tx.exec("UPDATE outbox SET tries = tries + 1, due_at = ?, last_error = ? WHERE id = ?", int64(r.RetryAt), r.Reason, r.Event.ID)
+	_, err := tx.exec("UPDATE outbox SET tries = tries + 1, due_at = ?, last_error = ? WHERE id = ?", int64(r.RetryAt),
+		r.Reason, r.Event.ID)
 	if err != nil {
 		return err
 	}
@@ -141,7 +153,8 @@ func (tx *Tx) dropMoot(r *EventResult) (bool, error) {
 	if r.Event.EndpointID != "" {
 		return false, nil
 	}
-	n, err := tx.exec("DELETE FROM outbox WHERE id = ? AND NOT EXISTS (SELECT 1 FROM list WHERE id = ? AND deleted_at = 0)", r.Event.ID, r.Event.ListID)
+	n, err := tx.exec("DELETE FROM outbox WHERE id = ? AND NOT EXISTS (SELECT 1 FROM list WHERE id = ? AND "+
+		"deleted_at = 0)", r.Event.ID, r.Event.ListID)
 	return n > 0, err
 }
 
@@ -151,7 +164,8 @@ func (s *Store) WakeEvents(ctx context.Context, endpointID string, now core.Inst
 	err = s.bulk(ctx, func(tx *Tx) error {
 		tx.kick(TopicOutbox)
 		n, err = tx.exec(`UPDATE outbox SET due_at = ?1 WHERE id IN
-			(SELECT id FROM outbox WHERE dead_at = 0 AND endpoint_id = ?3 AND due_at > ?1 ORDER BY due_at, id LIMIT ?2)`, int64(now), limit, endpointID)
+			(SELECT id FROM outbox WHERE dead_at = 0 AND endpoint_id = ?3 AND due_at > ?1 ORDER BY due_at, id LIMIT
+			?2)`, int64(now), limit, endpointID)
 		return err
 	})
 	return n, err
@@ -160,7 +174,8 @@ func (s *Store) WakeEvents(ctx context.Context, endpointID string, now core.Inst
 // WaitingEvent is the event that has waited longest for a later try; core.ErrNotFound: none waits.
 func (s *Store) WaitingEvent(ctx context.Context, endpointID string, now core.Instant) (*OutboxEvent, error) {
 	var e OutboxEvent
-	err := s.get(ctx, &e, "SELECT "+outboxColumns+" FROM outbox WHERE dead_at = 0 AND endpoint_id = ? AND due_at > ? ORDER BY due_at, id LIMIT 1", endpointID, int64(now))
+	err := s.get(ctx, &e, "SELECT "+outboxColumns+" FROM outbox WHERE dead_at = 0 AND endpoint_id = ? AND due_at > "+
+		"? ORDER BY due_at, id LIMIT 1", endpointID, int64(now))
 	return &e, err
 }
 
@@ -183,8 +198,10 @@ func (s *Store) EndpointState(ctx context.Context) (OutboxState, error) {
 
 func (s *Store) outboxState(ctx context.Context, endpoints bool) (OutboxState, error) {
 	var o OutboxState
-	err := s.get(ctx, &o, `SELECT count(*) FILTER (WHERE dead_at = 0) AS waiting, count(*) FILTER (WHERE dead_at > 0) AS dead,
-		coalesce(min(occurred_at) FILTER (WHERE dead_at = 0), 0) AS oldest_at FROM outbox WHERE (endpoint_id <> '') = ?`, endpoints)
+	err := s.get(ctx, &o,
+		`SELECT count(*) FILTER (WHERE dead_at = 0) AS waiting, count(*) FILTER (WHERE dead_at > 0) AS dead,
+		coalesce(min(occurred_at) FILTER (WHERE dead_at = 0), 0) AS oldest_at FROM outbox WHERE (endpoint_id <> '') =
+		?`, endpoints)
 	return o, err
 }
 
@@ -217,8 +234,10 @@ func (e *OutboxEvent) State() string {
 // OutboxEvents reads a page of the outbox by id. Its only error is core.ErrStorage.
 func (s *Store) OutboxEvents(ctx context.Context, f OutboxFilter, afterID int64, limit int) ([]OutboxEvent, error) {
 	var e []OutboxEvent
-	err := s.all(ctx, &e, "SELECT "+outboxColumns+` FROM outbox WHERE id > ?1 AND (?2 = '' OR tenant_id = ?2) AND (?3 = '' OR list_id = ?3)
-		AND (?4 = '' OR subscription_id = ?4) AND (?5 = '' OR event_type = ?5) AND (?6 = '' OR (dead_at > 0) = (?6 = 'dead'))
+	err := s.all(ctx, &e, "SELECT "+outboxColumns+` FROM outbox WHERE id > ?1 AND (?2 = '' OR tenant_id = ?2) AND (?3 =
+		'' OR list_id = ?3)
+		AND (?4 = '' OR subscription_id = ?4) AND (?5 = '' OR event_type = ?5) AND (?6 = '' OR (dead_at > 0) = (?6 =
+		'dead'))
 		AND (?7 = '' OR endpoint_id = ?7) ORDER BY id LIMIT ?8`,
 		afterID, f.TenantID, f.ListID, f.SubscriptionID, f.Type, f.State, f.EndpointID, limit)
 	return e, err
@@ -232,7 +251,8 @@ func (s *Store) OutboxEvent(ctx context.Context, eventID, endpointID string) ([]
 	if err != nil {
 		row = 0 // no row has it
 	}
-	err = s.all(ctx, &e, "SELECT "+outboxColumns+" FROM outbox WHERE (event_id = ?1 OR id = ?2) AND (?3 = '' OR endpoint_id = ?3) ORDER BY id",
+	err = s.all(ctx, &e, "SELECT "+outboxColumns+" FROM outbox WHERE (event_id = ?1 OR id = ?2) AND (?3 = '' OR "+
+		"endpoint_id = ?3) ORDER BY id",
 		eventID, row, endpointID)
 	if err == nil && len(e) == 0 {
 		err = core.ErrNotFound
@@ -245,7 +265,8 @@ const urgeMark = "outbox_urge"
 
 // urge has a receiver that is down looked at now, whatever it has asked for.
 func (tx *Tx) urge() error {
-	_, err := tx.exec("INSERT INTO mark (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", urgeMark, core.NewID())
+	_, err := tx.exec("INSERT INTO mark (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = "+
+		"excluded.value", urgeMark, core.NewID())
 	return err
 }
 
@@ -259,11 +280,14 @@ func (s *Store) OutboxUrge(ctx context.Context, endpointID string) (urge string,
 
 // RetryDead brings at most limit dead letters of a tenant (empty: of all) back to life, oldest first, and returns how
 // many. Its only error is core.ErrStorage.
-func (s *Store) RetryDead(ctx context.Context, tenantID string, limit int, actor string, now core.Instant) (n int64, err error) {
+func (s *Store) RetryDead(ctx context.Context, tenantID string, limit int, actor string, now core.Instant) (n int64,
+	err error,
+) {
 	err = s.bulk(ctx, func(tx *Tx) error {
 		tx.kick(TopicOutbox)
 		n, err = tx.exec(`UPDATE outbox SET dead_at = 0, tries = 0, due_at = ?1, revived_at = ?1 WHERE id IN
-			(SELECT id FROM outbox WHERE dead_at > 0 AND (?2 = '' OR tenant_id = ?2) ORDER BY id LIMIT ?3)`, int64(now), tenantID, limit)
+			(SELECT id FROM outbox WHERE dead_at > 0 AND (?2 = '' OR tenant_id = ?2) ORDER BY id LIMIT ?3)`, int64(now),
+			tenantID, limit)
 		if err != nil || n == 0 {
 			return err
 		}
@@ -287,7 +311,8 @@ func (s *Store) RetryEvent(ctx context.Context, id int64, actor string, now core
 			SubscriptionID string `db:"subscription_id"`
 			EndpointID     string `db:"endpoint_id"`
 		}
-		if err := tx.get(&e, "SELECT tenant_id, event_id, list_id, subscription_id, endpoint_id FROM outbox WHERE id = ?", id); err != nil {
+		if err := tx.get(&e, "SELECT tenant_id, event_id, list_id, subscription_id, endpoint_id FROM outbox WHERE "+
+			"id = ?", id); err != nil {
 			return err
 		}
 		tx.kick(TopicOutbox)
@@ -295,7 +320,8 @@ func (s *Store) RetryEvent(ctx context.Context, id int64, actor string, now core
 			dead_at = 0, tries = 0, due_at = ?1 WHERE id = ?2`, int64(now), id); err != nil {
 			return err
 		}
-		_, err := tx.exec("UPDATE outbox SET due_at = min(due_at, ?) WHERE list_id = ? AND subscription_id = ? AND endpoint_id = ? AND dead_at = 0 AND id < ?",
+		_, err := tx.exec("UPDATE outbox SET due_at = min(due_at, ?) WHERE list_id = ? AND subscription_id = ? AND "+
+			"endpoint_id = ? AND dead_at = 0 AND id < ?",
 			int64(now), e.ListID, e.SubscriptionID, e.EndpointID, id)
 		if err == nil {
 			err = tx.urge()

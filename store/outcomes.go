@@ -21,7 +21,8 @@ type Outcome struct {
 	Ambiguous  bool         // the reply to this message was lost: it is sent once more
 	HardBounce bool         // the address itself is at fault
 	SoftBounce bool         // its mailbox was full to the last
-	QueueID    string       // of RecipientSent: what the relay's provider calls the mail; empty: not told, or not needed
+	// of RecipientSent: what the relay's provider calls the mail; empty: not told, or not needed
+	QueueID string
 }
 
 // jobCount sums up what a batch of outcomes adds to one job.
@@ -91,7 +92,8 @@ func countOf(counts *[]*jobCount, no int64) *jobCount {
 
 // keepQueueID notes by which name the provider's events may tell of a mail. The first mail of a name keeps it.
 func (tx *Tx) keepQueueID(o *Outcome, now core.Instant) error {
-	_, err := tx.exec("INSERT INTO queue_id (id, job_no, seq, sent_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", o.QueueID, o.JobNo, o.Seq, int64(now))
+	_, err := tx.exec("INSERT INTO queue_id (id, job_no, seq, sent_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		o.QueueID, o.JobNo, o.Seq, int64(now))
 	return err
 }
 
@@ -126,7 +128,8 @@ func (tx *Tx) finishUnsent(o *Outcome, c *jobCount, now core.Instant) error {
 		c.ambiguous++
 	}
 	for _, word := range wordsOf(o.State, o.Reason) {
-		if _, err := tx.exec("INSERT INTO recipient_word (job_no, word, seq) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", o.JobNo, word, o.Seq); err != nil {
+		if _, err := tx.exec("INSERT INTO recipient_word (job_no, word, seq) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+			o.JobNo, word, o.Seq); err != nil {
 			return err
 		}
 	}
@@ -152,7 +155,8 @@ func (tx *Tx) finishUnsent(o *Outcome, c *jobCount, now core.Instant) error {
 
 // finishOne changes a recipient that is in the state was. It returns 0 where it is in another.
 func (tx *Tx) finishOne(o *Outcome, was int, finished core.Instant) (n int64, err error) {
-	return tx.exec(`UPDATE recipient SET state = ?, tries = tries + ?, due_at = ?, finished_at = ?, ambiguous = ambiguous + ?, reason = ?
+	return tx.exec(`UPDATE recipient SET state = ?, tries = tries + ?, due_at = ?, finished_at = ?, ambiguous =
+		ambiguous + ?, reason = ?
 		WHERE job_no = ? AND seq = ? AND state = ?`,
 		o.State, o.Tried, int64(o.DueAt), int64(finished), o.Ambiguous, o.Reason, o.JobNo, o.Seq, was)
 }
@@ -160,7 +164,8 @@ func (tx *Tx) finishOne(o *Outcome, was int, finished core.Instant) (n int64, er
 // addAttempt keeps the relay's words about a try that did not end in "sent at once".
 func (tx *Tx) addAttempt(o *Outcome, now core.Instant) error {
 	outcome := [...]string{"ambiguous", "deferred", "sent", "failed", "skipped"}[o.State]
-	_, err := tx.exec("INSERT INTO attempt (job_no, seq, at, outcome, reply) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+	_, err := tx.exec("INSERT INTO attempt (job_no, seq, at, outcome, reply) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO "+
+		"NOTHING",
 		o.JobNo, o.Seq, int64(now), outcome, o.Reason)
 	return err
 }
@@ -170,7 +175,8 @@ func (tx *Tx) countOutcomes(c *jobCount, now core.Instant) error {
 	if err := tx.markSent(c, now); err != nil {
 		return err
 	}
-	_, err := tx.exec(`UPDATE send_job SET sent = sent + ?1, failed = failed + ?2, skipped = skipped + ?3, ambiguous = ambiguous + ?4,
+	_, err := tx.exec(`UPDATE send_job SET sent = sent + ?1, failed = failed + ?2, skipped = skipped + ?3, ambiguous =
+		ambiguous + ?4,
 		bounced = bounced + ?5, hard_bounced = hard_bounced + ?6, deferred = max(0, deferred + ?7),
 		gives_up_at = CASE WHEN deferred + ?7 > 0 THEN max(gives_up_at, ?8) ELSE 0 END WHERE no = ?9`,
 		c.sent, c.failed, c.skipped, c.ambiguous, c.bounce, c.hard, c.deferred, int64(c.givesUpAt), c.no)
@@ -220,7 +226,8 @@ func (tx *Tx) markSent(c *jobCount, now core.Instant) error {
 }
 
 const (
-	markSentAny = `UPDATE recipient SET state = ` + sqlRecipientSent + `, tries = tries + 1, due_at = 0, finished_at = ?1, reason = ''
+	markSentAny = `UPDATE recipient SET state = ` + sqlRecipientSent + `, tries = tries + 1, due_at = 0, finished_at =
+		?1, reason = ''
 		WHERE job_no = ?2 AND seq BETWEEN ?3 AND ?4 AND (?5 >> (seq - ?3)) & 1 AND +state = `
 	markSent         = markSentAny + sqlRecipientQueued
 	markSentDeferred = markSentAny + sqlRecipientDeferred // those that were deferred

@@ -97,7 +97,8 @@ func (s *Store) Overview(ctx context.Context) (o Overview, err error) {
 		return o, err
 	}
 	o.Jobs, o.JobCounts = []JobState{}, []StatusCount{}
-	err = s.all(ctx, &o.Jobs, `SELECT send_job.id, campaign.name, status, due_at, recipients, sent, failed, skipped, `+deferral+`
+	err = s.all(ctx, &o.Jobs,
+		`SELECT send_job.id, campaign.name, status, due_at, recipients, sent, failed, skipped, `+deferral+`
 		FROM send_job JOIN campaign INDEXED BY campaign_head ON campaign.id = send_job.campaign_id
 		WHERE status IN ('running', 'pending') ORDER BY status DESC, due_at LIMIT ?`, overviewJobs)
 	if err != nil {
@@ -140,7 +141,8 @@ type RecipientCounts struct {
 
 // RecipientCounts adds up the counts of the jobs. Its only error is core.ErrStorage.
 func (s *Store) RecipientCounts(ctx context.Context) (n RecipientCounts, err error) {
-	err = s.get(ctx, &n, `SELECT coalesce(sum(sent), 0) AS sent, coalesce(sum(failed), 0) AS failed, coalesce(sum(skipped), 0) AS skipped,
+	err = s.get(ctx, &n, `SELECT coalesce(sum(sent), 0) AS sent, coalesce(sum(failed), 0) AS failed,
+		coalesce(sum(skipped), 0) AS skipped,
 		coalesce(sum(ambiguous), 0) AS ambiguous, coalesce(sum(delivered), 0) AS delivered, coalesce(sum(bounced), 0) AS bounced,
 		coalesce(sum(complained), 0) AS complained, coalesce(sum(opened), 0) AS opened, coalesce(sum(clicked), 0) AS clicked,
 		coalesce(sum(unsubscribed), 0) AS unsubscribed FROM send_job`)
@@ -149,7 +151,8 @@ func (s *Store) RecipientCounts(ctx context.Context) (n RecipientCounts, err err
 
 // MailQueue reads the counts of transactional mails. Its only error is core.ErrStorage.
 func (s *Store) MailQueue(ctx context.Context) (q QueueState, err error) {
-	err = s.get(ctx, &q, `SELECT count(*) FILTER (WHERE state = `+sqlMailQueued+`) AS waiting, count(*) FILTER (WHERE state = `+sqlMailFailed+`) AS failed,
+	err = s.get(ctx, &q, `SELECT count(*) FILTER (WHERE state = `+sqlMailQueued+`) AS waiting, count(*) FILTER (WHERE
+		state = `+sqlMailFailed+`) AS failed,
 		coalesce(min(created_at) FILTER (WHERE state = `+sqlMailQueued+`), 0) AS oldest_at FROM mail`)
 	return q, err
 }
@@ -169,6 +172,7 @@ func (s *Store) DiskState() (d DiskState, err error) {
 // NewestChange is the instant of the newest entry of the audit trail; 0: there is none. A clock that shows an earlier
 // time is wrong, or was. Its only error is core.ErrStorage.
 func (s *Store) NewestChange(ctx context.Context) (at core.Instant, err error) {
-	err = s.get(ctx, &at, "SELECT coalesce(max(at), 0) FROM audit WHERE id > (SELECT coalesce(max(id), 0) - 100 FROM audit)")
+	err = s.get(ctx, &at,
+		"SELECT coalesce(max(at), 0) FROM audit WHERE id > (SELECT coalesce(max(id), 0) - 100 FROM audit)")
 	return at, err
 }

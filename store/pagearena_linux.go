@@ -40,7 +40,8 @@ var arena pageArena
 
 // useArena puts the arena in front of SQLite's allocator. It must run before SQLite is used at all.
 var useArena = sync.OnceValue(func() error {
-	mem, err := syscall.Mmap(-1, 0, arenaBytes, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
+	mem, err := syscall.Mmap(-1, 0, arenaBytes, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
 	if err != nil {
 		return nil // without address space to spare SQLite does as it always did
 	}

@@ -30,7 +30,8 @@ func TestPagesLieInTheArena(t *testing.T) {
 		if _, err := tx.exec("CREATE TABLE many (a INTEGER PRIMARY KEY, b TEXT) STRICT"); err != nil {
 			return err
 		}
-		_, err := tx.exec("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) INSERT INTO many (b) SELECT printf('%3000d', i) FROM n")
+		_, err := tx.exec("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) INSERT " +
+			"INTO many (b) SELECT printf('%3000d', i) FROM n")
 		return err
 	})
 	if err != nil {
@@ -56,7 +57,8 @@ func TestArenaGrowsOut(t *testing.T) {
 	defer tls.Close()
 	before := arena.used()
 	p := arenaMalloc(tls, 4200)
-	if !arena.holds(p) || arena.used() != before+1 || arenaSize(tls, p) != arenaSlot || arenaRealloc(tls, p, 4300) != p {
+	if !arena.holds(p) || arena.used() != before+1 || arenaSize(tls, p) != arenaSlot || arenaRealloc(tls, p,
+		4300) != p {
 		t.Fatal("4200 bytes are not in the arena")
 	}
 	libc.Xmemset(tls, p, 'x', 4200)

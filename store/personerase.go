@@ -83,14 +83,19 @@ func (e *erasing) keepBlocks() error {
 		TenantID string `db:"tenant_id"`
 		Kind     string `db:"kind"`
 	}
-	err = e.all(&kept, `SELECT tenant_id, 'disabled' AS kind FROM disabled WHERE email_key = ?1 AND (?2 = '' OR tenant_id IN (?2, ?4))
+	err = e.all(&kept,
+		`SELECT tenant_id, 'disabled' AS kind FROM disabled WHERE email_key = ?1 AND (?2 = '' OR tenant_id IN (?2, ?4))
 		UNION SELECT tenant_id, kind FROM suppression WHERE email_key = ?1 AND (?2 = '' OR tenant_id = ?2)
-		UNION SELECT tenant_id, 'disabled' FROM disable_request WHERE lower(email) = ?1 AND list_id = '' AND (?2 = '' OR tenant_id = ?2)
-		UNION SELECT l.tenant_id, s.block FROM json_each(?3) AS p CROSS JOIN subscriber AS s ON s.list_id = p.value->>0 AND s.id = p.value->>1
+		UNION SELECT tenant_id, 'disabled' FROM disable_request WHERE lower(email) = ?1 AND list_id = '' AND (?2 = ''
+		OR tenant_id = ?2)
+		UNION SELECT l.tenant_id, s.block FROM json_each(?3) AS p CROSS JOIN subscriber AS s ON s.list_id = p.value->>0
+		AND s.id = p.value->>1
 			CROSS JOIN list AS l ON l.id = s.list_id WHERE s.block <> ''
-		UNION SELECT l.tenant_id, 'left' FROM json_each(?3) AS p CROSS JOIN subscription AS s ON s.list_id = p.value->>0 AND s.id = p.value->>1
+		UNION SELECT l.tenant_id, 'left' FROM json_each(?3) AS p CROSS JOIN subscription AS s ON s.list_id =
+		p.value->>0 AND s.id = p.value->>1
 			CROSS JOIN list AS l ON l.id = s.list_id WHERE s.status <> 'pending' OR s.generation > 1
-		UNION SELECT l.tenant_id, 'left' FROM json_each(?3) AS p CROSS JOIN subscriber AS s ON s.list_id = p.value->>0 AND s.id = p.value->>1
+		UNION SELECT l.tenant_id, 'left' FROM json_each(?3) AS p CROSS JOIN subscriber AS s ON s.list_id = p.value->>0
+		AND s.id = p.value->>1
 			CROSS JOIN list AS l ON l.id = s.list_id`,
 		e.key, e.TenantID, e.pairs, also)
 	for _, k := range kept {
@@ -116,8 +121,10 @@ func (e *erasing) knownElsewhere() (known bool, err error) {
 	pairs, err := e.idsOf(e.key, "")
 	if err == nil {
 		err = e.get(&known, `SELECT EXISTS (SELECT 1 FROM json_each(?1) AS p CROSS JOIN list AS l ON l.id = p.value->>0
-			WHERE l.tenant_id <> ?2 AND (EXISTS (SELECT 1 FROM subscription WHERE list_id = p.value->>0 AND id = p.value->>1)
-				OR EXISTS (SELECT 1 FROM subscriber WHERE list_id = p.value->>0 AND id = p.value->>1)))`, pairs, e.TenantID)
+			WHERE l.tenant_id <> ?2 AND (EXISTS (SELECT 1 FROM subscription WHERE list_id = p.value->>0 AND id =
+			p.value->>1)
+				OR EXISTS (SELECT 1 FROM subscriber WHERE list_id = p.value->>0 AND id = p.value->>1)))`, pairs,
+			e.TenantID)
 	}
 	return known, err
 }
@@ -129,7 +136,8 @@ func (e *erasing) sendSide() error {
 		}
 	}
 	var gone []core.Subscriber
-	err := e.all(&gone, "DELETE FROM subscriber WHERE (list_id, id)"+pairsIn+" RETURNING list_id, email_key, word, block", e.pairs)
+	err := e.all(&gone,
+		"DELETE FROM subscriber WHERE (list_id, id)"+pairsIn+" RETURNING list_id, email_key, word, block", e.pairs)
 	for i := range gone {
 		e.moved(gone[i].ListID, gone[i].Counted(), core.NotCounted)
 	}
@@ -157,7 +165,8 @@ func (e *erasing) recipient(place personPlace) error {
 		keep++
 	}
 	err = e.do([]any{place.jobNo, place.seq, id[:keep], e.key},
-		"UPDATE recipient SET subscriber_id = ?3, email_key = '', reason = iif(instr(lower(reason), ?4), '', reason) WHERE job_no = ?1 AND seq = ?2")
+		"UPDATE recipient SET subscriber_id = ?3, email_key = '', reason = iif(instr(lower(reason), ?4), '', "+
+			"reason) WHERE job_no = ?1 AND seq = ?2")
 	if err != nil {
 		return err
 	}
@@ -169,7 +178,8 @@ func (e *erasing) recipient(place personPlace) error {
 
 func (e *erasing) memberSide() error {
 	var left []tenantSubscription
-	err := e.all(&left, "SELECT "+subscriptionColumns+", l.tenant_id"+personPairs+`subscription AS s ON s.list_id = p.value->>0 AND s.id = p.value->>1
+	err := e.all(&left, "SELECT "+subscriptionColumns+", l.tenant_id"+personPairs+`subscription AS s ON s.list_id =
+		p.value->>0 AND s.id = p.value->>1
 		CROSS JOIN list AS l ON l.id = s.list_id WHERE s.status <> 'pending' OR s.generation > 1`, e.pairs)
 	if err != nil {
 		return err
@@ -244,7 +254,8 @@ func (e *erasing) account() error {
 	}
 	err := e.do([]any{e.key},
 		"DELETE FROM mail WHERE email_key = ? AND list_id = ''",
-		"DELETE FROM throttle WHERE key IN ('login ' || ?1, 'forgot ' || ?1, 'verify ' || ?1, 'change ' || ?1, 'change-to ' || ?1)",
+		"DELETE FROM throttle WHERE key IN ('login ' || ?1, 'forgot ' || ?1, 'verify ' || ?1, 'change ' || ?1, "+
+			"'change-to ' || ?1)",
 		"DELETE FROM throttle WHERE key > 'login ' || ?1 || ' ' AND key < 'login ' || ?1 || '!'",
 		"DELETE FROM throttle WHERE key >= 'register ' || ?1 AND key < 'register ' || ?1 || '!'",
 		"DELETE FROM share WHERE email_key = ? AND email_key <> ''",

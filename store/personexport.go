@@ -24,7 +24,8 @@ type personReach struct {
 // personPlace is a row of a job's recipients.
 type personPlace struct{ jobNo, seq int64 }
 
-const personJobs = `SELECT j.no, j.recipients, j.expanded = 1 OR j.status IN ('completed', 'failed', 'cancelled') AS settled, p.value->>1 AS subscriber_id
+const personJobs = `SELECT j.no, j.recipients, j.expanded = 1 OR j.status IN ('completed', 'failed', 'cancelled') AS
+	settled, p.value->>1 AS subscriber_id
 	FROM json_each(?1) AS p CROSS JOIN send_job AS j ON j.list_id = p.value->>0 ORDER BY j.no`
 
 // reach finds a person's rows, in tables without an index on them by a scan; what was seen before is taken over from
@@ -69,9 +70,11 @@ func (s *Store) reach(r querier, p Person, seen *personReach) (at personReach, e
 	}
 	var tokens, events []string
 	err = errors.Join(
-		r.all(&tokens, "SELECT id FROM confirm_token WHERE id > ?2 AND (list_id, subscription_id)"+pairsIn+" ORDER BY id", at.pairs, seen.token),
+		r.all(&tokens, "SELECT id FROM confirm_token WHERE id > ?2 AND (list_id, "+
+			"subscription_id)"+pairsIn+" ORDER BY id", at.pairs, seen.token),
 		r.get(&at.token, "SELECT coalesce(max(id), '') FROM confirm_token"),
-		r.all(&events, "SELECT CAST(id AS TEXT) FROM outbox WHERE id > ?2 AND (list_id, subscription_id)"+pairsIn+" ORDER BY id", at.pairs, seen.event),
+		r.all(&events, "SELECT CAST(id AS TEXT) FROM outbox WHERE id > ?2 AND (list_id, "+
+			"subscription_id)"+pairsIn+" ORDER BY id", at.pairs, seen.event),
 		r.get(&at.event, "SELECT coalesce(max(id), 0) FROM outbox"))
 	at.tokens, at.events = append(at.tokens, tokens...), append(at.events, events...)
 	return at, err
@@ -84,9 +87,11 @@ const pairsIn = " IN (SELECT value->>0, value->>1 FROM json_each(?1))"
 // is core.ErrStorage: of an unknown person it returns empty data.
 func (s *Store) ExportPerson(ctx context.Context, p Person) (d PersonData, err error) {
 	d = PersonData{
-		Email: string(p.Email), Subscriptions: []PersonSubscription{}, Requests: []PersonRequest{}, Subscribers: []PersonSubscriber{},
-		Mailings: []PersonMailing{}, Reports: []PersonReport{}, Blocks: []PersonBlock{}, Mails: []PersonMail{}, Events: []PersonEvent{},
-		Audit: []PersonAudit{},
+		Email: string(p.Email), Subscriptions: []PersonSubscription{}, Requests: []PersonRequest{},
+		Subscribers: []PersonSubscriber{},
+		Mailings:    []PersonMailing{}, Reports: []PersonReport{}, Blocks: []PersonBlock{}, Mails: []PersonMail{},
+		Events: []PersonEvent{},
+		Audit:  []PersonAudit{},
 	}
 	err = s.snapshotRead(ctx, func(r *Reader) error {
 		at, err := s.reach(r, p, &personReach{})
@@ -126,8 +131,10 @@ func (r *Reader) each(reads []readInto) error {
 func (at *personReach) account(r *Reader) (*AccountData, error) {
 	id := []any{at.userID}
 	a := &AccountData{
-		Browsers: []Browser{}, SignIns: []ClientSignIn{}, Allowances: []Allowance{}, Known: []PersonPlace{}, Change: []PersonChange{},
-		Devices: []core.Device{}, Agents: []core.Agent{}, Models: []core.Model{}, Shares: []core.Share{}, SharedWith: []core.Share{},
+		Browsers: []Browser{}, SignIns: []ClientSignIn{}, Allowances: []Allowance{}, Known: []PersonPlace{},
+		Change:  []PersonChange{},
+		Devices: []core.Device{}, Agents: []core.Agent{}, Models: []core.Model{}, Shares: []core.Share{},
+		SharedWith: []core.Share{},
 	}
 	if err := r.get(&a.User, "SELECT "+userColumns+" FROM user WHERE id = ?", at.userID); err != nil {
 		return nil, err
@@ -137,17 +144,22 @@ func (at *personReach) account(r *Reader) (*AccountData, error) {
 	return a, r.each([]readInto{
 		{&a.User.Roles, "SELECT role, tenant_id, pending FROM role WHERE user_id = ? ORDER BY role, tenant_id", id},
 		{&a.Browsers, "SELECT " + browserColumns + " FROM browser b WHERE b.user_id = ? ORDER BY b.auth_at", id},
-		{&a.SignIns, "SELECT " + familyColumns + `, coalesce(c.name, f.client_id) AS client_name FROM family f LEFT JOIN client c ON c.id = f.client_id
+		{&a.SignIns, "SELECT " + familyColumns + `, coalesce(c.name, f.client_id) AS client_name FROM family f LEFT
+			JOIN client c ON c.id = f.client_id
 			WHERE f.user_id = ? ORDER BY f.created_at`, id},
-		{&a.Allowances, `SELECT a.client_id, coalesce(c.name, '') AS client_name, a.scope, a.created_at FROM client_consent a
-			LEFT JOIN client c ON c.id = a.client_id WHERE a.user_id = ? ORDER BY a.created_at`, id},
+		{
+			&a.Allowances,
+			`SELECT a.client_id, coalesce(c.name, '') AS client_name, a.scope, a.created_at FROM client_consent a
+			LEFT JOIN client c ON c.id = a.client_id WHERE a.user_id = ? ORDER BY a.created_at`, id,
+		},
 		{&a.Known, "SELECT key, used_at FROM known_device WHERE user_id = ? ORDER BY used_at", id},
 		{&a.Change, "SELECT email, created_at, expires_at FROM email_change WHERE user_id = ?", id},
 		{&a.Devices, "SELECT " + deviceColumns + " FROM device WHERE owner_id = ? ORDER BY id", id},
 		{&a.Agents, "SELECT " + agentColumns + " FROM agent WHERE owner_id = ? ORDER BY id", id},
 		{&a.Models, "SELECT " + modelColumns + " FROM model m WHERE m.owner_id = ? ORDER BY m.no", id},
 		{&a.Shares, share + "m.owner_id = ? ORDER BY s.id", id},
-		{&a.SharedWith, share + "s.user_id = ?1 AND s.user_id <> '' OR s.email_key = ?2 AND s.email_key <> '' ORDER BY s.id", []any{at.userID, at.key}},
+		{&a.SharedWith, share + "s.user_id = ?1 AND s.user_id <> '' OR s.email_key = ?2 AND s.email_key <> '' ORDER " +
+			"BY s.id", []any{at.userID, at.key}},
 	})
 }
 
@@ -157,20 +169,29 @@ const personPairs = " FROM json_each(?1) AS p CROSS JOIN "
 func (at *personReach) newsletter(r *Reader, d *PersonData) error {
 	pairs, tenant := []any{at.pairs}, []any{at.key, at.TenantID}
 	err := r.each([]readInto{
-		{&d.Subscriptions, "SELECT " + subscriptionColumns + ", s.means AS proved, s.changed_at AS status_at, s.generation AS gen, l.tenant_id, l.name AS list_name" +
-			personPairs + "subscription AS s ON s.list_id = p.value->>0 AND s.id = p.value->>1 CROSS JOIN list AS l ON l.id = s.list_id ORDER BY s.created_at", pairs},
-		{&d.Requests, "SELECT list_id, email, preferences, source, remote, user_agent, evidence, created_at FROM confirm_token" +
-			" WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id", []any{jsonOf(at.tokens)}},
+		{&d.Subscriptions, "SELECT " + subscriptionColumns + ", s.means AS proved, s.changed_at AS status_at, " +
+			"s.generation AS gen, l.tenant_id, l.name AS list_name" +
+			personPairs + "subscription AS s ON s.list_id = p.value->>0 AND s.id = p.value->>1 CROSS JOIN list AS l " +
+			"ON l.id = s.list_id ORDER BY s.created_at", pairs},
+		{
+			&d.Requests,
+			"SELECT list_id, email, preferences, source, remote, user_agent, evidence, created_at FROM confirm_token" +
+				" WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
+			[]any{jsonOf(at.tokens)},
+		},
 		{&d.Events, "SELECT list_id, event_type, occurred_at FROM outbox" +
 			" WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?)) ORDER BY id", []any{jsonOf(at.events)}},
 		{&d.Blocks, `SELECT 'disabled' AS kind, tenant_id, reason, disabled_by, 0 AS pending, created_at FROM disabled
 			WHERE email_key = ?1 AND (?2 = '' OR tenant_id IN ('', ?2))
-			UNION ALL SELECT kind, tenant_id, reason, '', 0, created_at FROM suppression WHERE email_key = ?1 AND (?2 = '' OR tenant_id = ?2)
-			UNION ALL SELECT iif(list_id = '', 'disabled', 'left'), tenant_id, reason, '', 1, created_at FROM disable_request WHERE lower(email) = ?1 AND (?2 = '' OR tenant_id = ?2)
+			UNION ALL SELECT kind, tenant_id, reason, '', 0, created_at FROM suppression WHERE email_key = ?1 AND (?2 =
+			'' OR tenant_id = ?2)
+			UNION ALL SELECT iif(list_id = '', 'disabled', 'left'), tenant_id, reason, '', 1, created_at FROM
+			disable_request WHERE lower(email) = ?1 AND (?2 = '' OR tenant_id = ?2)
 			ORDER BY created_at`, tenant},
 		{
 			&d.Mails, `SELECT kind, tenant_id, list_id, email, created_at, finished_at FROM mail
-			WHERE email_key = ?1 AND state IN (` + sqlMailQueued + `, ` + sqlMailSent + `, ` + sqlMailFailed + `) AND (list_id = '' AND ?3 OR list_id <> '' AND (?2 = '' OR tenant_id = ?2)) ORDER BY id`,
+			WHERE email_key = ?1 AND state IN (` + sqlMailQueued + `, ` + sqlMailSent + `, ` + sqlMailFailed + `) AND
+			(list_id = '' AND ?3 OR list_id <> '' AND (?2 = '' OR tenant_id = ?2)) ORDER BY id`,
 			append(tenant, at.userID != ""),
 		},
 	})
@@ -182,7 +203,8 @@ func (at *personReach) newsletter(r *Reader, d *PersonData) error {
 		}
 	}
 	if err == nil && at.userID != "" {
-		err = r.all(&d.Audit, "SELECT at, actor, action, tenant_id, object FROM audit WHERE actor = 'user:' || ?1 OR object = ?1 ORDER BY id", at.userID)
+		err = r.all(&d.Audit, "SELECT at, actor, action, tenant_id, object FROM audit WHERE actor = 'user:' || ?1 "+
+			"OR object = ?1 ORDER BY id", at.userID)
 	}
 	return err
 }
@@ -192,26 +214,31 @@ var RecipientStates = [...]string{"queued", "deferred", "sent", "failed", "skipp
 
 // sending reads what the send side holds.
 func (at *personReach) sending(r *Reader, d *PersonData) error {
-	err := r.all(&d.Subscribers, "SELECT list_id, email, word, word_at, block, block_at, preferences, soft_bounces, created_at"+
-		personPairs+"subscriber ON list_id = p.value->>0 AND subscriber.id = p.value->>1 ORDER BY created_at", at.pairs)
+	err := r.all(&d.Subscribers,
+		"SELECT list_id, email, word, word_at, block, block_at, preferences, soft_bounces, created_at"+
+			personPairs+"subscriber ON list_id = p.value->>0 AND subscriber.id = p.value->>1 ORDER BY created_at", at.pairs)
 	for _, place := range at.places {
 		m, reports := PersonMailing{Attempts: []PersonAttempt{}, Opened: []PersonOpening{}}, []PersonReport{}
 		if err == nil {
-			err = r.get(&m, `SELECT r.job_no, r.seq, j.id AS job_id, j.tenant_id, j.list_id, c.subject, r.state, r.tries, r.finished_at, r.reason, r.marks
-				FROM recipient r JOIN send_job j ON j.no = r.job_no JOIN campaign c INDEXED BY campaign_head ON c.id = j.campaign_id WHERE r.job_no = ? AND r.seq = ?`, place.jobNo, place.seq)
+			err = r.get(&m, `SELECT r.job_no, r.seq, j.id AS job_id, j.tenant_id, j.list_id, c.subject, r.state,
+				r.tries, r.finished_at, r.reason, r.marks
+				FROM recipient r JOIN send_job j ON j.no = r.job_no JOIN campaign c INDEXED BY campaign_head ON c.id =
+				j.campaign_id WHERE r.job_no = ? AND r.seq = ?`, place.jobNo, place.seq)
 		}
 		if errors.Is(err, core.ErrNotFound) {
 			err = nil
 			continue
 		}
 		if err == nil {
-			err = r.all(&m.Attempts, "SELECT at, outcome, reply FROM attempt WHERE job_no = ? AND seq = ? ORDER BY at", place.jobNo, place.seq)
+			err = r.all(&m.Attempts, "SELECT at, outcome, reply FROM attempt WHERE job_no = ? AND seq = ? ORDER BY at",
+				place.jobNo, place.seq)
 		}
 		if err == nil {
 			err = r.all(&m.Opened, selectEngagements, place.jobNo, place.seq)
 		}
 		if err == nil {
-			err = r.all(&reports, selectReports+"job_no = ? AND seq = ? AND job_no > 0 ORDER BY id", place.jobNo, place.seq)
+			err = r.all(&reports, selectReports+"job_no = ? AND seq = ? AND job_no > 0 ORDER BY id", place.jobNo,
+				place.seq)
 		}
 		d.Reports = append(d.Reports, reports...)
 		m.StateWord, m.MarkWords = RecipientStates[m.State], m.Marks.Names()
@@ -221,7 +248,8 @@ func (at *personReach) sending(r *Reader, d *PersonData) error {
 		return err
 	}
 	var reports []PersonReport
-	err = r.all(&reports, selectReports+"job_no = 0 AND email_key = ?1 AND (?2 = '' OR tenant_id = ?2) ORDER BY id", at.key, at.TenantID)
+	err = r.all(&reports, selectReports+"job_no = 0 AND email_key = ?1 AND (?2 = '' OR tenant_id = ?2) ORDER BY id",
+		at.key, at.TenantID)
 	d.Reports = append(d.Reports, reports...)
 	return err
 }

@@ -21,13 +21,15 @@ type PersonData struct {
 	Blocks        []PersonBlock        `json:"blocks"` // what stands against mailing the address
 	Mails         []PersonMail         `json:"mails"`
 	Events        []PersonEvent        `json:"events"` // not delivered yet
-	Audit         []PersonAudit        `json:"audit"`  // what the person has changed here, and what was changed about the account
+	// what the person has changed here, and what was changed about the account
+	Audit []PersonAudit `json:"audit"`
 }
 
 // Empty reports whether nothing is known of the person.
 func (d *PersonData) Empty() bool {
-	return d.Account == nil && len(d.Subscriptions)+len(d.Requests)+len(d.Subscribers)+len(d.Mailings)+len(d.Reports)+len(d.Blocks)+
-		len(d.Mails)+len(d.Events) == 0
+	return d.Account == nil &&
+		len(d.Subscriptions)+len(d.Requests)+len(d.Subscribers)+len(d.Mailings)+len(d.Reports)+len(d.Blocks)+
+			len(d.Mails)+len(d.Events) == 0
 }
 
 // AccountData is what belongs to a user's account.
@@ -62,7 +64,8 @@ type PersonRequest struct {
 	Email       string           `db:"email" json:"email"`
 	Preferences core.Preferences `db:"preferences" json:"preferences"`
 	core.Origin
-	Evidence  string       `db:"evidence" json:"evidence,omitempty"` // of an import: the sign-up as the other system has it
+	// of an import: the sign-up as the other system has it
+	Evidence  string       `db:"evidence" json:"evidence,omitempty"`
 	CreatedAt core.Instant `db:"created_at" json:"created_at"`
 }
 

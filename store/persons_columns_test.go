@@ -19,51 +19,85 @@ var personColumns = map[string]struct {
 	"attempt":        {person: "reply", other: "job_no seq at outcome"},
 	"audit":          {stays: "actor object", other: "id at action tenant_id detail"},
 	"browser":        {person: "user_id remote user_agent", other: "id epoch amr auth_at used_at expires_at"},
-	"campaign":       {other: "id tenant_id name subject body_html body_text template unsubscribe_url track_open track_click created_at"},
+	"campaign": {other: "id tenant_id name subject body_html body_text template unsubscribe_url track_open " +
+		"track_click created_at"},
 	"client": {
 		other: "id tenant_id name client_type redirect_uris post_logout_redirect_uris scopes grant_types token_endpoint_auth_method id_token_signed_response_alg first_party require_pkce secret_hash created_at updated_at deleted_at",
 	},
-	"client_consent":   {person: "user_id", other: "client_id scope created_at"},
-	"code":             {person: "user_id remote user_agent", other: "hash family_id client_id browser_id redirect_uri challenge nonce scope claims epoch amr auth_at created_at expires_at used_at"},
-	"confirm_token":    {person: "subscription_id email preferences remote user_agent evidence", other: "id list_id generation source created_at text_version shared"},
-	"consent":          {person: "subscription_id remote user_agent reason", other: "list_id at what means source text_version generation job_no"},
-	"consent_text":     {other: "list_id version text created_at"},
-	"device":           {person: "owner_id name", other: "id representative created_at unpaired_at agent_id registered registered_at"},
-	"disable_request":  {person: "email last_error", other: "id tenant_id reason occurred_at created_at due_at tries list_id"},
+	"client_consent": {person: "user_id", other: "client_id scope created_at"},
+	"code": {person: "user_id remote user_agent", other: "hash family_id client_id browser_id " +
+		"redirect_uri challenge nonce scope claims epoch amr auth_at created_at expires_at used_at"},
+	"confirm_token": {
+		person: "subscription_id email preferences remote user_agent evidence",
+		other:  "id list_id generation source created_at text_version shared",
+	},
+	"consent": {
+		person: "subscription_id remote user_agent reason",
+		other:  "list_id at what means source text_version generation job_no",
+	},
+	"consent_text": {other: "list_id version text created_at"},
+	"device": {
+		person: "owner_id name",
+		other:  "id representative created_at unpaired_at agent_id registered registered_at",
+	},
+	"disable_request": {
+		person: "email last_error",
+		other:  "id tenant_id reason occurred_at created_at due_at tries list_id",
+	},
 	"disabled":         {person: "email_key", other: "tenant_id reason disabled_by occurred_at created_at"},
 	"dkim_key":         {other: "id tenant_id domain selector algorithm status public private created_at updated_at"},
 	"email_change":     {person: "user_id old_key email email_key", other: "hash created_at expires_at"},
 	"endpoint_attempt": {other: "id endpoint_id event_id event_type at outcome status took_ms reason"},
 	"engagement":       {other: "job_no seq link_no first_at last_at times machine"},
 	"erased":           {stays: "hash", other: "tenant_id kind created_at"},
-	"family":           {person: "user_id remote user_agent", other: "id kind client_id tenant_id scope claims epoch amr browser_id auth_at created_at used_at expires_at revoked_at"},
-	"fed_list":         {other: "list_id client_id since"},
-	"idempotency":      {other: "tenant_id key body_hash job_id expires_at"},
-	"known_device":     {person: "user_id key", other: "used_at"},
-	"list_count":       {other: "list_id day active pending unsubscribed bounced complaint suppressed mailable"},
-	"link":             {other: "job_no no url clicked machine_clicked"},
+	"family": {person: "user_id remote user_agent", other: "id kind client_id tenant_id scope claims " +
+		"epoch amr browser_id auth_at created_at used_at expires_at revoked_at"},
+	"fed_list":     {other: "list_id client_id since"},
+	"idempotency":  {other: "tenant_id key body_hash job_id expires_at"},
+	"known_device": {person: "user_id key", other: "used_at"},
+	"list_count":   {other: "list_id day active pending unsubscribed bounced complaint suppressed mailable"},
+	"link":         {other: "job_no no url clicked machine_clicked"},
 	"list": {
 		other: "id tenant_id name status confirm_token confirm_floor require_mailed_proof sync_removes_absent created_at updated_at deleted_at language description consent_text fields mail_texts subscribe_redirect_url confirm_redirect_url unsubscribe_redirect_url",
 	},
-	"mail":             {person: "email email_key params", other: "id kind tenant_id list_id token_id state tries due_at created_at finished_at reason"},
-	"mark":             {other: "name value"},
-	"model":            {person: "owner_id name description", other: "no id file_no size sha256 content_type created_at updated_at visibility"},
-	"model_chunk":      {stays: "data", other: "file_no chunk_no"},
-	"model_total":      {other: "id bytes"},
-	"model_file":       {stays: "owner_id", other: "no state by_daemon size chunks touched_at"},
-	"model_usage":      {person: "owner_id", other: "bytes"},
-	"outbox":           {person: "subscription_id body last_error", other: "id event_id event_type tenant_id list_id occurred_at due_at tries dead_at revived_at endpoint_id"},
-	"pace":             {other: "scope width parts"},
-	"provider":         {other: "name kind tenant_id secret old_secret topics disabled_at created_at updated_at"},
-	"provider_event":   {person: "email_key", other: "id provider event_key tenant_id message_id event_type bounce_type occurred_at received_at job_no seq"},
-	"purpose_key":      {other: "name secret created_at"},
-	"queue_id":         {other: "id job_no seq sent_at"},
-	"quota":            {other: "scope day used"},
-	"received_sync":    {stays: "removed_to", other: "no tenant_id sync_id list_id client_id batch_total batches occurred_at removing finished_at"},
-	"home":             {other: "no mark marked_at"},
-	"frozen_body":      {other: "no hash body"},
-	"frozen_content":   {other: "campaign_id list_name tenant_name postal_address language mail_from from_name reply_to template resolved template_html template_text layout_html layout_text"},
-	"recipient":        {person: "subscriber_id email_key reason", other: "job_no seq state tries due_at finished_at ambiguous marks"},
+	"mail": {
+		person: "email email_key params",
+		other:  "id kind tenant_id list_id token_id state tries due_at created_at finished_at reason",
+	},
+	"mark": {other: "name value"},
+	"model": {
+		person: "owner_id name description",
+		other:  "no id file_no size sha256 content_type created_at updated_at visibility",
+	},
+	"model_chunk": {stays: "data", other: "file_no chunk_no"},
+	"model_total": {other: "id bytes"},
+	"model_file":  {stays: "owner_id", other: "no state by_daemon size chunks touched_at"},
+	"model_usage": {person: "owner_id", other: "bytes"},
+	"outbox": {
+		person: "subscription_id body last_error",
+		other:  "id event_id event_type tenant_id list_id occurred_at due_at tries dead_at revived_at endpoint_id",
+	},
+	"pace":     {other: "scope width parts"},
+	"provider": {other: "name kind tenant_id secret old_secret topics disabled_at created_at updated_at"},
+	"provider_event": {
+		person: "email_key",
+		other:  "id provider event_key tenant_id message_id event_type bounce_type occurred_at received_at job_no seq",
+	},
+	"purpose_key": {other: "name secret created_at"},
+	"queue_id":    {other: "id job_no seq sent_at"},
+	"quota":       {other: "scope day used"},
+	"received_sync": {
+		stays: "removed_to",
+		other: "no tenant_id sync_id list_id client_id batch_total batches occurred_at removing finished_at",
+	},
+	"home":        {other: "no mark marked_at"},
+	"frozen_body": {other: "no hash body"},
+	"frozen_content": {other: "campaign_id list_name tenant_name postal_address language mail_from from_name " +
+		"reply_to template resolved template_html template_text layout_html layout_text"},
+	"recipient": {
+		person: "subscriber_id email_key reason",
+		other:  "job_no seq state tries due_at finished_at ambiguous marks",
+	},
 	"refresh":          {other: "hash family_id created_at expires_at used_at successor"},
 	"role":             {person: "user_id", other: "role tenant_id created_at pending"},
 	"schema_migration": {other: "number name checksum applied_at"},
@@ -74,23 +108,33 @@ var personColumns = map[string]struct {
 		stays: "created_by expanded_to",
 		other: "no id tenant_id list_id campaign_id status scheduled_at window_start window_end due_at retry_of created_at started_at finished_at failure_reason paused_at pause_reason expanded recipients sent failed skipped ambiguous deferred delivered gives_up_at bounced complained opened clicked unsubscribed hard_bounced machine_opened machine_clicked unstoppable",
 	},
-	"sessions":     {other: "token data expiry"},
-	"share":        {person: "user_id email email_key holder", other: "id model_no permission created_at"},
-	"signing_key":  {other: "kid alg private created_at active_at retired_at expires_at"},
-	"subscriber":   {person: "email_key id email preferences", other: "list_id word word_at block block_at soft_bounces soft_at sync_no created_at changed_at"},
-	"subscription": {person: "id email email_key preferences", other: "list_id status generation means created_at changed_at event_at"},
-	"suppression":  {person: "email_key", other: "tenant_id kind reason created_at"},
-	"sync":         {other: "id tenant_id list_id batch_total due_at started_at finished_at failed_at reason"},
-	"sync_batch":   {stays: "from_id to_id", other: "sync_id batch_no due_at tries done_at"},
-	"template":     {other: "tenant_id name id layout body_html body_text created_at updated_at"},
+	"sessions":    {other: "token data expiry"},
+	"share":       {person: "user_id email email_key holder", other: "id model_no permission created_at"},
+	"signing_key": {other: "kid alg private created_at active_at retired_at expires_at"},
+	"subscriber": {
+		person: "email_key id email preferences",
+		other:  "list_id word word_at block block_at soft_bounces soft_at sync_no created_at changed_at",
+	},
+	"subscription": {
+		person: "id email email_key preferences",
+		other:  "list_id status generation means created_at changed_at event_at",
+	},
+	"suppression": {person: "email_key", other: "tenant_id kind reason created_at"},
+	"sync":        {other: "id tenant_id list_id batch_total due_at started_at finished_at failed_at reason"},
+	"sync_batch":  {stays: "from_id to_id", other: "sync_id batch_no due_at tries done_at"},
+	"template":    {other: "tenant_id name id layout body_html body_text created_at updated_at"},
 	"tenant": {
 		other: "id name domains status mail_from mail_from_name reply_to postal_address public_url brand_name brand_color brand_logo_url created_at updated_at deleted_at privacy_url language mail_texts relays relay_secrets send_limits no_tracking",
 	},
-	"throttle":         {person: "key", other: "count expires_at"},
-	"user":             {person: "id email email_key name password_hash", other: "email_verified self_registered epoch disabled_at last_login_at created_at updated_at"},
-	"user_token":       {person: "user_id email_key", other: "id purpose hash created_at expires_at used_at"},
-	"webhook_client":   {other: "id tenant_id name secret old_secret disabled_at created_at updated_at"},
-	"webhook_endpoint": {other: "id tenant_id list_id name url events secret old_secret old_until failing_since disabled_at disabled_reason created_at updated_at"},
+	"throttle": {person: "key", other: "count expires_at"},
+	"user": {
+		person: "id email email_key name password_hash",
+		other:  "email_verified self_registered epoch disabled_at last_login_at created_at updated_at",
+	},
+	"user_token":     {person: "user_id email_key", other: "id purpose hash created_at expires_at used_at"},
+	"webhook_client": {other: "id tenant_id name secret old_secret disabled_at created_at updated_at"},
+	"webhook_endpoint": {other: "id tenant_id list_id name url events secret old_secret old_until failing_since " +
+		"disabled_at disabled_reason created_at updated_at"},
 }
 
 func (n newsletter) columns(table string) (names []string) {
@@ -110,7 +154,8 @@ func TestEachColumnIsOrIsNotAboutPersons(t *testing.T) {
 		slices.Sort(said)
 		slices.Sort(there)
 		if !slices.Equal(said, there) {
-			t.Errorf("say in personColumns of each column of %s whether it is about a person: it has %q, and said is %q", table, there, said)
+			t.Errorf("say in personColumns of each column of %s whether it is about a person: it has %q, and said "+
+				"is %q", table, there, said)
 		}
 	}
 	for table := range personColumns {
@@ -126,7 +171,8 @@ func (n newsletter) filled(words []string) {
 	for table, d := range personColumns {
 		for _, c := range strings.Fields(d.person) {
 			held := slices.ContainsFunc(words, func(word string) bool {
-				return n.count(`SELECT count(*) FROM "`+table+`" WHERE instr(lower(CAST("`+c+`" AS TEXT)), ?)`, word) > 0
+				return n.count(`SELECT count(*) FROM "`+table+`" WHERE instr(lower(CAST("`+c+`" AS TEXT)), ?)`,
+					word) > 0
 			})
 			if !held {
 				n.Errorf("fillPerson puts nothing of the person into %s.%s", table, c)

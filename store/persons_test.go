@@ -12,7 +12,8 @@ import (
 
 func (n newsletter) tables() (names []string) {
 	n.Helper()
-	err := n.all(n.Context(), &names, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'model_search%'`)
+	err := n.all(n.Context(), &names, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+		AND name NOT LIKE 'model_search%'`)
 	if err != nil {
 		n.Fatal(err)
 	}
@@ -32,7 +33,8 @@ func (n newsletter) fillPerson(email core.Email) string {
 		n.Fatal(err)
 	}
 	origin := core.Origin{Source: "form", Remote: "198.51.100.7", UserAgent: "Lynx"}
-	_, row, err := n.Subscribe(ctx, SubscribeRequest{ListID: n.list, Email: email, Preferences: `{"city":"Ulm"}`, Origin: origin}, now0)
+	_, row, err := n.Subscribe(ctx,
+		SubscribeRequest{ListID: n.list, Email: email, Preferences: `{"city":"Ulm"}`, Origin: origin}, now0)
 	if err != nil {
 		n.Fatal(err)
 	}
@@ -40,44 +42,64 @@ func (n newsletter) fillPerson(email core.Email) string {
 	if _, err := n.Confirm(ctx, n.token(row, core.ProofMailed), origin, now0+1000); err != nil {
 		n.Fatal(err)
 	}
-	n.sql("INSERT INTO campaign (id, tenant_id, subject, created_at) VALUES (?, ?, 'News', 1) ON CONFLICT DO NOTHING", "camp", n.tenant)
-	n.sql(`INSERT INTO send_job (id, tenant_id, list_id, campaign_id, status, due_at, created_at, expanded, recipients, sent) VALUES ('job', ?, ?, 'camp', 'completed', 1, 1, 1, 3, 3)
+	n.sql("INSERT INTO campaign (id, tenant_id, subject, created_at) VALUES (?, ?, 'News', 1) ON CONFLICT DO NOTHING",
+		"camp", n.tenant)
+	n.sql(`INSERT INTO send_job (id, tenant_id, list_id, campaign_id, status, due_at, created_at, expanded, recipients,
+		sent) VALUES ('job', ?, ?, 'camp', 'completed', 1, 1, 1, 3, 3)
 		ON CONFLICT DO NOTHING`, n.tenant, n.list)
-	n.sql(`INSERT INTO subscriber (list_id, email_key, id, email, word, word_at, block, block_at, preferences, created_at, changed_at)
+	n.sql(`INSERT INTO subscriber (list_id, email_key, id, email, word, word_at, block, block_at, preferences,
+		created_at, changed_at)
 		VALUES (?, ?, ?, ?, 'active', 1, 'complaint', 2, '{"city":"Ulm"}', 1, 1)`, n.list, key, id, string(email))
-	n.sql(`INSERT INTO recipient (job_no, seq, subscriber_id, email_key, state, reason) VALUES (1, 2, ?, ?, 2, 'unknown: <' || ? || '>')`, id, key, string(email))
+	n.sql(`INSERT INTO recipient (job_no, seq, subscriber_id, email_key, state, reason) VALUES (1, 2, ?, ?, 2,
+		'unknown: <' || ? || '>')`, id, key, string(email))
 	friend := core.NewID()
 	for i, q := range []string{
 		"INSERT INTO attempt (job_no, seq, at, outcome, reply) VALUES (1, 2, 5, 'deferred', '450 ' || ?1)",
 		"INSERT INTO link (job_no, no, url) VALUES (1, 1, 'https://shop.example/')",
-		"INSERT INTO engagement (job_no, seq, link_no, first_at, last_at, times, machine) VALUES (1, 2, 0, 6, 6, 1, 1), (1, 2, 1, 7, 7, 1, 0)",
+		"INSERT INTO engagement (job_no, seq, link_no, first_at, last_at, times, machine) VALUES (1, 2, 0, 6, 6, 1, " +
+			"1), (1, 2, 1, 7, 7, 1, 0)",
 		"INSERT INTO provider_event (provider, event_key, tenant_id, message_id, event_type, email_key, occurred_at, received_at, job_no, seq) VALUES ('p', CAST(?1 AS BLOB), ?2, 'm', 'delivery', ?1, 1, 1, 1, 2)",
-		"INSERT INTO provider_event (provider, event_key, tenant_id, message_id, event_type, email_key, occurred_at, received_at) VALUES ('q', CAST(?1 AS BLOB), ?2, 'm', 'open', ?1, 1, 1)",
+		"INSERT INTO provider_event (provider, event_key, tenant_id, message_id, event_type, email_key, " +
+			"occurred_at, received_at) VALUES ('q', CAST(?1 AS BLOB), ?2, 'm', 'open', ?1, 1, 1)",
 		"INSERT INTO suppression (tenant_id, email_key, kind, created_at) VALUES (?2, ?1, 'complaint', 1)",
 		"INSERT INTO disabled (email_key, reason, disabled_by, occurred_at, created_at) VALUES (?1, 'r', 'b', 1, 1)",
-		"INSERT INTO disable_request (tenant_id, email, reason, occurred_at, created_at, due_at) VALUES (?2, ?1, 'r', 1, 1, 1)",
-		"INSERT INTO throttle (key, count, expires_at) VALUES ('login ' || ?1, 1, 1), ('login ' || ?1 || ' 198.51.100.7', 1, 1), ('unsubscribe-token:' || ?1, 1, 1)",
-		"INSERT INTO browser (id, user_id, epoch, remote, user_agent, auth_at, used_at, expires_at) VALUES ('b' || ?1, ?3, 0, '198.51.100.7', 'Lynx', 1, 1, 9)",
-		"INSERT INTO family (id, kind, user_id, client_id, scope, remote, auth_at, created_at, used_at, expires_at) VALUES ('f' || ?1, 'code', ?3, 'newsletterd', 'openid', '198.51.100.7', 1, 1, 1, 9)",
+		"INSERT INTO disable_request (tenant_id, email, reason, occurred_at, created_at, due_at) VALUES (?2, ?1, " +
+			"'r', 1, 1, 1)",
+		"INSERT INTO throttle (key, count, expires_at) VALUES ('login ' || ?1, 1, 1), ('login ' || ?1 || " +
+			"' 198.51.100.7', 1, 1), ('unsubscribe-token:' || ?1, 1, 1)",
+		"INSERT INTO browser (id, user_id, epoch, remote, user_agent, auth_at, used_at, expires_at) VALUES ('b' || " +
+			"?1, ?3, 0, '198.51.100.7', 'Lynx', 1, 1, 9)",
+		"INSERT INTO family (id, kind, user_id, client_id, scope, remote, auth_at, created_at, used_at, expires_at) " +
+			"VALUES ('f' || ?1, 'code', ?3, 'newsletterd', 'openid', '198.51.100.7', 1, 1, 1, 9)",
 		"INSERT INTO refresh (hash, family_id, created_at, expires_at) VALUES (CAST(?1 AS BLOB), 'f' || ?1, 1, 9)",
-		"INSERT INTO code (hash, family_id, user_id, client_id, redirect_uri, challenge, scope, auth_at, created_at, expires_at) VALUES (CAST(?1 AS BLOB), 'x', ?3, 'c', 'u', 'c', 's', 1, 1, 9)",
+		"INSERT INTO code (hash, family_id, user_id, client_id, redirect_uri, challenge, scope, auth_at, " +
+			"created_at, expires_at) VALUES (CAST(?1 AS BLOB), 'x', ?3, 'c', 'u', 'c', 's', 1, 1, 9)",
 		"INSERT INTO client_consent (user_id, client_id, scope, created_at) VALUES (?3, 'c', 'openid', 1)",
-		"INSERT INTO user_token (id, purpose, hash, user_id, email_key, created_at, expires_at) VALUES ('t' || ?1, 'verify', CAST(?1 AS BLOB), ?3, ?1, 1, 9)",
+		"INSERT INTO user_token (id, purpose, hash, user_id, email_key, created_at, expires_at) VALUES ('t' || ?1, " +
+			"'verify', CAST(?1 AS BLOB), ?3, ?1, 1, 9)",
 		"INSERT INTO known_device (user_id, key, used_at) VALUES (?3, '198.51.100.7', 1)",
-		"INSERT INTO email_change (user_id, hash, old_key, email, email_key, created_at, expires_at) VALUES (?3, CAST(?1 AS BLOB), ?1, 'new' || ?1, 'new' || ?1, 1, 9)",
+		"INSERT INTO email_change (user_id, hash, old_key, email, email_key, created_at, expires_at) VALUES (?3, " +
+			"CAST(?1 AS BLOB), ?1, 'new' || ?1, 'new' || ?1, 1, 9)",
 		"INSERT INTO device (id, owner_id, name, created_at) VALUES ('d' || ?1, ?3, 'Phone', 1)",
 		"INSERT INTO agent (id, owner_id, name, created_at) VALUES ('a' || ?1, ?3, 'Agent', 1)",
 		"INSERT INTO model_usage (owner_id, bytes) VALUES (?3, 1)",
-		"INSERT INTO model_file (no, owner_id, state, by_daemon, size, touched_at) VALUES (1 + (SELECT count(*) FROM model_file), ?3, 1, 1, 1, 1)",
-		"INSERT INTO model (id, owner_id, file_no, name, size, sha256, content_type, created_at, updated_at) VALUES ('m' || ?1, ?3, (SELECT max(no) FROM model_file), 'Mine', 1, '', '', 1, 1)",
-		"INSERT INTO share (id, model_no, email, email_key, holder, created_at) VALUES ('s' || ?1, (SELECT max(no) FROM model), 'friend@example.org', 'friend@example.org', 'e' || ?1, 1)",
+		"INSERT INTO model_file (no, owner_id, state, by_daemon, size, touched_at) VALUES (1 + (SELECT count(*) " +
+			"FROM model_file), ?3, 1, 1, 1, 1)",
+		"INSERT INTO model (id, owner_id, file_no, name, size, sha256, content_type, created_at, updated_at) VALUES " +
+			"('m' || ?1, ?3, (SELECT max(no) FROM model_file), 'Mine', 1, '', '', 1, 1)",
+		"INSERT INTO share (id, model_no, email, email_key, holder, created_at) VALUES ('s' || ?1, (SELECT max(no) " +
+			"FROM model), 'friend@example.org', 'friend@example.org', 'e' || ?1, 1)",
 		"INSERT INTO mail (kind, email, email_key, due_at, created_at) VALUES ('verify', ?1, ?1, 1, 1)",
 		"INSERT INTO audit (at, actor, action, object) VALUES (1, 'user:' || ?3, 'model.create', 'm')",
 		"INSERT INTO user (id, email, email_key, name, created_at, updated_at) VALUES (?4, ?4, ?4, 'Friend', 1, 1)",
-		"INSERT INTO model_file (no, owner_id, state, by_daemon, size, touched_at) VALUES (1 + (SELECT count(*) FROM model_file), ?4, 1, 1, 1, 1)",
-		"INSERT INTO model (id, owner_id, file_no, name, size, sha256, content_type, created_at, updated_at) VALUES (?4, ?4, (SELECT max(no) FROM model_file), 'Theirs', 1, '', '', 1, 1)",
-		"INSERT INTO share (id, model_no, user_id, holder, created_at) VALUES (?4, (SELECT max(no) FROM model), ?3, 'u' || ?3, 1)",
-		"INSERT INTO share (id, model_no, email, email_key, holder, created_at) VALUES (?4 || 'e', (SELECT max(no) FROM model), ?1, ?1, 'e' || ?4, 1)",
+		"INSERT INTO model_file (no, owner_id, state, by_daemon, size, touched_at) VALUES (1 + (SELECT count(*) " +
+			"FROM model_file), ?4, 1, 1, 1, 1)",
+		"INSERT INTO model (id, owner_id, file_no, name, size, sha256, content_type, created_at, updated_at) VALUES " +
+			"(?4, ?4, (SELECT max(no) FROM model_file), 'Theirs', 1, '', '', 1, 1)",
+		"INSERT INTO share (id, model_no, user_id, holder, created_at) VALUES (?4, (SELECT max(no) FROM model), ?3, " +
+			"'u' || ?3, 1)",
+		"INSERT INTO share (id, model_no, email, email_key, holder, created_at) VALUES (?4 || 'e', (SELECT max(no) " +
+			"FROM model), ?1, ?1, 'e' || ?4, 1)",
 		"UPDATE user SET name = 'Name of ' || ?1, password_hash = 'Hash of ' || ?1 WHERE id = ?3",
 		"UPDATE family SET user_agent = 'Lynx' WHERE user_id = ?3",
 		"UPDATE code SET remote = '198.51.100.7', user_agent = 'Lynx' WHERE user_id = ?3",
@@ -113,7 +135,8 @@ func (n newsletter) find(text string) (found []string) {
 func TestErasedPersonIsNowhere(t *testing.T) {
 	n := testNewsletter(t)
 	ann := n.fillPerson("Ann@Example.org")
-	n.sql("INSERT INTO recipient (job_no, seq, subscriber_id, email_key, state) VALUES (1, 1, '', 'first@example.org', 2), (1, 3, 'zzz', 'last@example.org', 2)")
+	n.sql("INSERT INTO recipient (job_no, seq, subscriber_id, email_key, state) VALUES (1, 1, '', " +
+		"'first@example.org', 2), (1, 3, 'zzz', 'last@example.org', 2)")
 	n.activate("bob@example.org", now0)
 	id := n.SubscriptionID(n.list, annKey)
 	words := []string{"ann@", "198.51.100.7", "lynx", "ulm", id[:18]}
@@ -128,10 +151,14 @@ func TestErasedPersonIsNowhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`"id":"` + ann, `"known_from":[{"key":"198.51.100.7"`, `"devices":[{"id":"dann@`, `"agents":[{"id":"aann@`, `"models":[{"id":"mann@`,
-		`"shares":[{"id":"sann@`, `"email_changes":[{"email":"newann@`, `"consents":[{`, `"what":"confirmed","means":"mailed","source":"form","remote":"198.51.100.7"`,
-		`"subject":"News","state":"sent"`, `"reply":"450 ann@`, `"event_type":"delivery"`, `"event_type":"open"`, `"opened":[{"url":""`, `{"url":"https://shop.example/"`, `"kind":"complaint"`, `"kind":"disabled"`,
-		`"events":[{`, `"requests":[{`, `"block":"complaint"`, `"action":"model.create"`, `"sign_ins":[{`, `"browsers":[{`, `"kind":"verify"`, `"kind":"confirm"`,
+		`"id":"` + ann, `"known_from":[{"key":"198.51.100.7"`, `"devices":[{"id":"dann@`, `"agents":[{"id":"aann@`,
+		`"models":[{"id":"mann@`,
+		`"shares":[{"id":"sann@`, `"email_changes":[{"email":"newann@`, `"consents":[{`,
+		`"what":"confirmed","means":"mailed","source":"form","remote":"198.51.100.7"`,
+		`"subject":"News","state":"sent"`, `"reply":"450 ann@`, `"event_type":"delivery"`, `"event_type":"open"`,
+		`"opened":[{"url":""`, `{"url":"https://shop.example/"`, `"kind":"complaint"`, `"kind":"disabled"`,
+		`"events":[{`, `"requests":[{`, `"block":"complaint"`, `"action":"model.create"`, `"sign_ins":[{`,
+		`"browsers":[{`, `"kind":"verify"`, `"kind":"confirm"`,
 		`"preferences":{"city":"Ulm"}`, `"role":"tenant_admin"`,
 	} {
 		if !strings.Contains(string(text), want) {
@@ -154,19 +181,24 @@ func TestErasedPersonIsNowhere(t *testing.T) {
 		}
 	}
 	// What a person did stays in the log, by an id that leads nowhere any more; a model's bytes are removed in steps.
-	if found := n.find(ann); !slices.Equal(found, []string{"model_file.owner_id", "audit.actor"}) && !slices.Equal(found, []string{"audit.actor", "model_file.owner_id"}) {
+	if found := n.find(ann); !slices.Equal(found, []string{
+		"model_file.owner_id",
+		"audit.actor",
+	}) && !slices.Equal(found, []string{"audit.actor", "model_file.owner_id"}) {
 		t.Errorf("the user's id is in %v", found)
 	}
 	if n.count("SELECT count(*) FROM engagement") != 0 {
 		t.Error("what the person opened is still here")
 	}
-	if n.status("bob@example.org") != core.SubscriptionActive || n.count("SELECT count(*) FROM recipient WHERE job_no = 1 AND state = 2") != 3 {
+	if n.status("bob@example.org") != core.SubscriptionActive || n.count("SELECT count(*) FROM recipient WHERE "+
+		"job_no = 1 AND state = 2") != 3 {
 		t.Error("something of others went too")
 	}
 	if n.count("SELECT count(*) FROM outbox WHERE subscription_id = ?", id) != 0 {
 		t.Error("events are left")
 	}
-	if rows, err := n.ErasePerson(t.Context(), Person{Email: "ann@example.org", Account: true}, "command", now0+6000); err != nil || rows != 0 {
+	if rows, err := n.ErasePerson(t.Context(), Person{Email: "ann@example.org", Account: true}, "command",
+		now0+6000); err != nil || rows != 0 {
 		t.Errorf("again: %d, %v", rows, err)
 	}
 }
@@ -178,7 +210,8 @@ func TestErasedAddressStaysBlocked(t *testing.T) {
 	const email = core.Email(annKey)
 	erase := func() {
 		t.Helper()
-		if rows, err := n.ErasePerson(ctx, Person{Email: email, TenantID: n.tenant}, "command", now0); err != nil || rows == 0 {
+		if rows, err := n.ErasePerson(ctx, Person{Email: email, TenantID: n.tenant}, "command",
+			now0); err != nil || rows == 0 {
 			t.Fatal(rows, err)
 		}
 	}
@@ -210,7 +243,8 @@ func TestErasedAddressStaysBlocked(t *testing.T) {
 		t.Errorf("the address is in %v", n.find(annKey))
 	}
 	row := n.subscribe(email, "", now0+3000)
-	if _, err := n.Confirm(ctx, n.token(row, core.ProofMailed), core.Origin{}, now0+3000); err == nil || n.count("SELECT count(*) FROM subscription") != 0 {
+	if _, err := n.Confirm(ctx, n.token(row, core.ProofMailed), core.Origin{},
+		now0+3000); err == nil || n.count("SELECT count(*) FROM subscription") != 0 {
 		t.Errorf("a disabled address subscribed again: %v", err)
 	}
 	event := core.Event{
@@ -254,7 +288,10 @@ func TestErasedOfOneTenant(t *testing.T) {
 	if err != nil || len(d.Subscriptions) != 1 || d.Subscriptions[0].TenantID != other.tenant || len(d.Events) != 1 {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if d, err = n.ExportPerson(t.Context(), Person{Email: annKey, TenantID: n.tenant}); err != nil || len(d.Subscriptions)+len(d.Requests)+len(d.Mails)+len(d.Events) != 0 {
+	if d, err = n.ExportPerson(t.Context(), Person{
+		Email:    annKey,
+		TenantID: n.tenant,
+	}); err != nil || len(d.Subscriptions)+len(d.Requests)+len(d.Mails)+len(d.Events) != 0 {
 		t.Errorf("%+v, %v", d, err)
 	}
 }
@@ -263,7 +300,8 @@ func TestErasedOfOneTenant(t *testing.T) {
 func TestErasedRecipientsKeepTheirOrder(t *testing.T) {
 	n := testNewsletter(t)
 	n.sql("INSERT INTO campaign (id, tenant_id, subject, created_at) VALUES ('camp', ?, 'News', 1)", n.tenant)
-	n.sql("INSERT INTO send_job (id, tenant_id, list_id, campaign_id, status, due_at, created_at, recipients) VALUES ('job', ?, ?, 'camp', 'running', 1, 1, 40)", n.tenant, n.list)
+	n.sql("INSERT INTO send_job (id, tenant_id, list_id, campaign_id, status, due_at, created_at, recipients) "+
+		"VALUES ('job', ?, ?, 'camp', 'running', 1, 1, 40)", n.tenant, n.list)
 	var ids []string
 	for i := range 40 {
 		ids = append(ids, n.SubscriptionID(n.list, string(rune('a'+i%26))+strings.Repeat("x", i)+"@example.org"))
@@ -306,7 +344,10 @@ func TestEndpointLogHoldsNoAddress(t *testing.T) {
 	n.activate(annKey, now0)
 	events, err := n.DueEvents(t.Context(), e.ID, now0, 1)
 	must(t, err)
-	must(t, n.FinishEvents(t.Context(), []EventResult{{Event: &events[0], Dead: true, Gone: true, Status: 410, Reason: "HTTP 410 no Ann@Example.org here"}}, now0+1))
+	must(t, n.FinishEvents(t.Context(), []EventResult{{
+		Event: &events[0], Dead: true, Gone: true, Status: 410,
+		Reason: "HTTP 410 no Ann@Example.org here",
+	}}, now0+1))
 	must(t, onlyErr(n.ErasePerson(t.Context(), Person{Email: annKey}, "command", now0+2)))
 	if found := n.find("ann@"); found != nil {
 		t.Errorf("the address is in %v", found)
@@ -320,7 +361,8 @@ func TestEndpointLogHoldsNoAddress(t *testing.T) {
 func TestRecipientsAreFoundBehindAGap(t *testing.T) {
 	n := testNewsletter(t)
 	for seq := 31; seq <= 40; seq++ {
-		n.sql("INSERT INTO recipient (job_no, seq, subscriber_id, email_key) VALUES (1, ?, ?, 'x')", seq, fmt.Sprintf("%04d", seq))
+		n.sql("INSERT INTO recipient (job_no, seq, subscriber_id, email_key) VALUES (1, ?, ?, 'x')", seq,
+			fmt.Sprintf("%04d", seq))
 	}
 	must(t, n.snapshotRead(t.Context(), func(r *Reader) error {
 		for seq := int64(1); seq <= 40; seq++ {
@@ -361,7 +403,8 @@ func TestErasedIsToldToEndpoints(t *testing.T) {
 	if err := n.all(t.Context(), &left, "SELECT "+outboxColumns+" FROM outbox"); err != nil {
 		t.Fatal(err)
 	}
-	if len(left) != 1 || left[0].EndpointID != mine || left[0].EventType != core.EventUnsubscribed || left[0].OccurredAt <= now0 ||
+	if len(left) != 1 || left[0].EndpointID != mine || left[0].EventType != core.EventUnsubscribed ||
+		left[0].OccurredAt <= now0 ||
 		!strings.Contains(left[0].Body, `"status":"unsubscribed"`) {
 		t.Errorf("%+v", left)
 	}
@@ -370,7 +413,10 @@ func TestErasedIsToldToEndpoints(t *testing.T) {
 // Who comes back is told after the leaving that an erasing told, also where the clock went back between them.
 func TestErasedComesBackBehindItsLeaving(t *testing.T) {
 	n := testNewsletter(t)
-	must(t, n.AddEndpoint(t.Context(), core.Endpoint{ID: core.NewID(), TenantID: n.tenant, URL: "https://crm.example/hook", CreatedAt: now0}, make([]byte, 32), "test"))
+	must(t, n.AddEndpoint(t.Context(), core.Endpoint{
+		ID: core.NewID(), TenantID: n.tenant,
+		URL: "https://crm.example/hook", CreatedAt: now0,
+	}, make([]byte, 32), "test"))
 	n.activate(annKey, now0+1000)
 	must(t, onlyErr(n.ErasePerson(t.Context(), Person{Email: annKey}, "command", now0)))
 	n.activate(annKey, now0+10)

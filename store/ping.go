@@ -44,7 +44,8 @@ func (s *Store) Ping(ctx context.Context) (database, sessions error) {
 	}
 	keep := s.failing.Load() || full
 	err = s.update(ctx, func(tx *Tx) error {
-		if _, sessions = tx.exec("INSERT OR REPLACE INTO sessions (token, data, expiry) VALUES ('ping', x'', 0)"); sessions != nil {
+		if _, sessions = tx.exec("INSERT OR REPLACE INTO sessions (token, data, expiry) VALUES ('ping', x'', " +
+			"0)"); sessions != nil {
 			return sessions
 		}
 		if keep {
@@ -64,7 +65,8 @@ func (s *Store) Ping(ctx context.Context) (database, sessions error) {
 // findRoom reports whether there is room again. Ping makes the row small again.
 func (s *Store) findRoom(ctx context.Context) error {
 	err := s.update(ctx, func(tx *Tx) error {
-		_, err := tx.exec("INSERT OR REPLACE INTO sessions (token, data, expiry) VALUES ('ping', zeroblob(?), 0)", pingRoom)
+		_, err := tx.exec("INSERT OR REPLACE INTO sessions (token, data, expiry) VALUES ('ping', zeroblob(?), 0)",
+			pingRoom)
 		return err
 	})
 	if err == nil {

@@ -28,7 +28,8 @@ func TestPingOnANearlyFullDisk(t *testing.T) {
 		if err := put(s, fmt.Sprint("small", i), small); err != nil {
 			t.Fatalf("a small write does not fit: %v", err)
 		}
-		if db, sessions := s.Ping(t.Context()); !errors.Is(db, core.ErrUnavailable) || !errors.Is(sessions, core.ErrUnavailable) {
+		if db, sessions := s.Ping(t.Context()); !errors.Is(db, core.ErrUnavailable) || !errors.Is(sessions,
+			core.ErrUnavailable) {
 			t.Errorf("%d: %v, %v", i, db, sessions)
 		}
 	}

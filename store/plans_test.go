@@ -18,7 +18,9 @@ func TestSendPathScansNothing(t *testing.T) {
 		"SELECT count(*) FROM (SELECT 1 FROM received_sync WHERE removing = 1 LIMIT 1)",
 		"SELECT no FROM received_sync WHERE removing = 1 ORDER BY no LIMIT 1",
 		"UPDATE recipient SET state = ? WHERE job_no = ? AND seq > ? AND seq <= ? AND state < 2",
-		claimQueued, claimDeferred, selectClaimRange, selectRangeSubscribers, selectRangeSubscriptions, recipientsOfList, selectSubscriber, markSent, markSentDeferred, nextDeferred, jobViewByID, jobsOfAll, jobsOfTenant, recipientsInOrder, recipientsByWord,
+		claimQueued, claimDeferred, selectClaimRange, selectRangeSubscribers, selectRangeSubscriptions,
+		recipientsOfList, selectSubscriber, markSent, markSentDeferred, nextDeferred, jobViewByID, jobsOfAll,
+		jobsOfTenant, recipientsInOrder, recipientsByWord,
 	}
 	for _, q := range queries {
 		rows, err := s.readers.Queryx("EXPLAIN QUERY PLAN "+q, make([]any, parameters(q))...)
@@ -32,7 +34,8 @@ func TestSendPathScansNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			byIndex := strings.Contains(detail, "USING INDEX") || strings.Contains(detail, "USING COVERING INDEX")
-			if strings.HasPrefix(detail, "SCAN") && !byIndex && detail != "SCAN CONSTANT ROW" && !strings.Contains(detail, "subquery") ||
+			if strings.HasPrefix(detail,
+				"SCAN") && !byIndex && detail != "SCAN CONSTANT ROW" && !strings.Contains(detail, "subquery") ||
 				strings.Contains(detail, "TEMP B-TREE") {
 				t.Errorf("%s\n%s", q, detail)
 			}

@@ -29,7 +29,8 @@ func recorded(t *testing.T, operations int) (r synced) {
 	for i := range operations {
 		must(t, s.update(t.Context(), func(tx *Tx) error {
 			for part := range 3 {
-				if _, err := tx.exec("INSERT INTO mark (name, value) VALUES (?, ?)", fmt.Sprintf("op%03d-%d", i, part), strings.Repeat("x", 3000)); err != nil {
+				if _, err := tx.exec("INSERT INTO mark (name, value) VALUES (?, ?)", fmt.Sprintf("op%03d-%d", i, part),
+					strings.Repeat("x", 3000)); err != nil {
 					return err
 				}
 			}
@@ -37,7 +38,8 @@ func recorded(t *testing.T, operations int) (r synced) {
 		}))
 		index, err := os.ReadFile(path + "-shm") // the -wal itself may be longer than what is in it
 		must(t, err)
-		frames := binary.NativeEndian.Uint32(index[16:]) // mxFrame of the WAL-index header, sqlite.org/walformat.html section 2.1
+		// mxFrame of the WAL-index header, sqlite.org/walformat.html section 2.1
+		frames := binary.NativeEndian.Uint32(index[16:])
 		r.acked = append(r.acked, 32+int64(frames)*(24+4096))
 	}
 	var err error
@@ -87,14 +89,16 @@ func (r synced) holds(t *testing.T, path string, length int64, how string) {
 	}
 	defer s.Close()
 	var names []string
-	must(t, s.all(t.Context(), &names, "SELECT name FROM mark WHERE name LIKE 'op%' AND length(value) = 3000 ORDER BY name"))
+	must(t, s.all(t.Context(), &names,
+		"SELECT name FROM mark WHERE name LIKE 'op%' AND length(value) = 3000 ORDER BY name"))
 	want := 0
 	for _, end := range r.acked {
 		if end <= length {
 			want++
 		}
 	}
-	if n := len(names); n%3 != 0 || n < 3*want || n > 0 && names[n-1] != fmt.Sprintf("op%03d-2", n/3-1) { // more, where zeros were before
+	if n := len(names); n%3 != 0 || n < 3*want || n > 0 && names[n-1] != fmt.Sprintf("op%03d-2",
+		n/3-1) { // more, where zeros were before
 		t.Errorf("%s at %d: %d rows, want the %d of %d operations", how, length, n, 3*want, want)
 	}
 	if found, err := s.Check(t.Context()); err != nil || len(found) > 0 {

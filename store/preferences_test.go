@@ -13,17 +13,21 @@ func TestSetFieldsBesideAnotherChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := testNewsletter(t)
 		n.active("ann@example.org", now0)
-		if _, err := n.SetPreferences(t.Context(), n.list, "ann@example.org", `{"city":"Lyon","vip":false}`, now0+5); err != nil {
+		if _, err := n.SetPreferences(t.Context(), n.list, "ann@example.org", `{"city":"Lyon","vip":false}`,
+			now0+5); err != nil {
 			t.Fatal(err)
 		}
 		hold, failed := make(chan struct{}), make(chan error, 3)
 		for _, change := range []func() error{
-			func() error { return n.update(t.Context(), func(*Tx) error { <-hold; return nil }) }, // the others queue up after it
+			// the others queue up after it
+			func() error { return n.update(t.Context(), func(*Tx) error { <-hold; return nil }) },
 			func() error {
-				return onlyErr(n.SetPreferences(t.Context(), n.list, "ann@example.org", `{"city":"Paris","vip":true}`, now0+10))
+				return onlyErr(n.SetPreferences(t.Context(), n.list, "ann@example.org", `{"city":"Paris","vip":true}`,
+					now0+10))
 			},
 			func() error {
-				return onlyErr(n.SetFields(t.Context(), n.list, "ann@example.org", map[string]any{"city": "Nantes"}, now0+10))
+				return onlyErr(n.SetFields(t.Context(), n.list, "ann@example.org", map[string]any{"city": "Nantes"},
+					now0+10))
 			},
 		} {
 			go func() { failed <- change() }()

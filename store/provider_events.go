@@ -44,7 +44,8 @@ func (s *Store) ApplyReports(ctx context.Context, reports []ProviderReport, now 
 	return nil
 }
 
-var insertReport = insertInto("provider_event", `provider, event_key, tenant_id, message_id, event_type, bounce_type, email_key,
+var insertReport = insertInto("provider_event",
+	`provider, event_key, tenant_id, message_id, event_type, bounce_type, email_key,
 	occurred_at, received_at, job_no, seq`) + " ON CONFLICT (provider, event_key) DO NOTHING"
 
 func (tx *Tx) applyReport(r ProviderReport, now core.Instant) error {
@@ -54,7 +55,8 @@ func (tx *Tx) applyReport(r ProviderReport, now core.Instant) error {
 	}
 	e := &r.Event
 	n, err := tx.exec(insertReport,
-		r.Provider, r.Key, e.TenantID, e.MessageID, e.Type, e.BounceType, e.Email.Key(), int64(e.OccurredAt), int64(now), r.JobNo, r.Seq)
+		r.Provider, r.Key, e.TenantID, e.MessageID, e.Type, e.BounceType, e.Email.Key(), int64(e.OccurredAt),
+		int64(now), r.JobNo, r.Seq)
 	if err != nil || n == 0 || e.TenantID == "" {
 		return err
 	}
@@ -101,7 +103,8 @@ func (tx *Tx) recipientOf(r *ProviderReport, now core.Instant) (to sentTo, err e
 	if r.JobNo == 0 {
 		return to, tx.guessRecipient(r, &to, now)
 	}
-	err = tx.get(&to, `SELECT j.tenant_id, j.list_id, r.email_key FROM recipient AS r JOIN send_job AS j ON j.no = r.job_no
+	err = tx.get(&to,
+		`SELECT j.tenant_id, j.list_id, r.email_key FROM recipient AS r JOIN send_job AS j ON j.no = r.job_no
 		WHERE r.job_no = ? AND r.seq = ?`, r.JobNo, r.Seq)
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return to, err
@@ -163,7 +166,8 @@ const providerWord = "provider event"
 // suppress keeps an address from being mailed by any list of the tenant, also by those that it joins later.
 func (tx *Tx) suppress(tenantID, emailKey string, kind core.Status, reason string, now core.Instant) error {
 	tx.departs()
-	_, err := tx.exec(`INSERT INTO suppression (tenant_id, email_key, kind, reason, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
+	_, err := tx.exec(`INSERT INTO suppression (tenant_id, email_key, kind, reason, created_at) VALUES (?1, ?2, ?3, ?4,
+		?5)
 		ON CONFLICT DO UPDATE SET kind = ?3, reason = ?4 WHERE kind <> 'suppressed'`,
 		tenantID, emailKey, string(kind), reason, int64(now))
 	return err
@@ -175,7 +179,8 @@ func (tx *Tx) mark(jobNo, seq int64, m core.Marks) (first bool, err error) {
 	if !ok {
 		return false, nil
 	}
-	n, err := tx.exec("UPDATE recipient SET marks = marks | ?1 WHERE job_no = ?2 AND seq = ?3 AND marks & ?1 = 0", int(m), jobNo, seq)
+	n, err := tx.exec("UPDATE recipient SET marks = marks | ?1 WHERE job_no = ?2 AND seq = ?3 AND marks & ?1 = 0",
+		int(m), jobNo, seq)
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -196,7 +201,8 @@ func (tx *Tx) leaveByProvider(r *ProviderReport, to sentTo, now core.Instant) er
 		return nil
 	}
 	_, _, err := tx.unsubscribe(UnsubscribeRequest{
-		ListID: to.ListID, SubscriptionID: tx.store.SubscriptionID(to.ListID, to.EmailKey), Proof: core.ProofMailed, JobNo: r.JobNo,
+		ListID: to.ListID, SubscriptionID: tx.store.SubscriptionID(to.ListID,
+			to.EmailKey), Proof: core.ProofMailed, JobNo: r.JobNo,
 		Origin: core.Origin{Source: "provider " + r.Provider},
 	}, now)
 	if !errors.Is(err, core.ErrNotFound) {

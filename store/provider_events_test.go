@@ -52,7 +52,8 @@ func (w *providerWorld) addTenant() string {
 func (w *providerWorld) subscribe(list int, emails ...core.Email) {
 	for _, email := range emails {
 		w.must(w.ApplyEvent(w.Context(), store.Nonce{ClientID: "c", Nonce: core.NewID()}, core.Event{
-			ID: core.NewID(), Type: core.EventActivated, TenantID: w.tenant, ListID: w.lists[list], OccurredAt: w.now.Add(-30 * 24 * time.Hour),
+			ID: core.NewID(), Type: core.EventActivated, TenantID: w.tenant, ListID: w.lists[list],
+			OccurredAt: w.now.Add(-30 * 24 * time.Hour),
 			Subscriber: core.EventSubscriber{ID: core.NewID(), Email: email, Status: "active"},
 		}, w.now))
 	}
@@ -74,7 +75,10 @@ func (w *providerWorld) seq(email string) int64 {
 // send makes a job to a list and records every recipient as sent.
 func (w *providerWorld) send(list int) core.SendJob {
 	j, _, err := w.AddSendJob(w.Context(), store.JobRequest{
-		NewJob: core.NewJob{ListID: w.lists[list], Subject: "s", BodyText: "b"}, Caller: core.Caller{UserID: "u", Operator: true}, CreatedBy: "u",
+		NewJob: core.NewJob{ListID: w.lists[list], Subject: "s", BodyText: "b"}, Caller: core.Caller{
+			UserID:   "u",
+			Operator: true,
+		}, CreatedBy: "u",
 	}, w.now)
 	w.must(err)
 	_, err = w.StartDueJobs(w.Context(), w.now)
@@ -85,7 +89,8 @@ func (w *providerWorld) send(list int) core.SendJob {
 	w.must(err)
 	var sent []store.Outcome
 	for seq := range j.Recipients {
-		sent = append(sent, store.Outcome{JobNo: j.No, TenantID: w.tenant, Seq: seq + 1, State: store.RecipientSent, Tried: true})
+		sent = append(sent,
+			store.Outcome{JobNo: j.No, TenantID: w.tenant, Seq: seq + 1, State: store.RecipientSent, Tried: true})
 	}
 	w.must(w.FinishRecipients(w.Context(), sent, w.now))
 	return j
@@ -159,7 +164,10 @@ func TestProviderEventsOnTheAddress(t *testing.T) {
 // A list that the address joins later is not mailed either after a complaint or a suppression; a bounce may be over by
 // then.
 func TestProviderEventsOnLaterLists(t *testing.T) {
-	for event, want := range map[string]int64{core.ProviderComplaint: 1, core.ProviderSuppression: 1, core.ProviderHardBounced: 2} {
+	for event, want := range map[string]int64{
+		core.ProviderComplaint: 1, core.ProviderSuppression: 1,
+		core.ProviderHardBounced: 2,
+	} {
 		w := newProviderWorld(t)
 		w.report(store.ProviderReport{Event: w.event(event, "cleo@example.org")})
 		w.subscribe(1, "cleo@example.org")
@@ -181,12 +189,24 @@ func TestFiveSoftBouncesOverThreeDays(t *testing.T) {
 		told []told
 		want core.Status
 	}{
-		"five in a row":          {[]told{{soft, 1}, {soft, 2}, {soft, 3}, {soft, 3.5}, {soft, 4}}, core.StatusBounced},
-		"four":                   {[]told{{soft, 1}, {soft, 2}, {soft, 3}, {soft, 4}}, core.StatusActive},
-		"within three days":      {[]told{{soft, 1}, {soft, 1.5}, {soft, 2}, {soft, 2.5}, {soft, 3.9}}, core.StatusActive},
-		"a delivery between":     {[]told{{soft, 1}, {soft, 2}, {delivered, 2.5}, {soft, 3}, {soft, 4}, {soft, 5}}, core.StatusActive},
-		"a delivery before them": {[]told{{soft, 1}, {delivered, 0.5}, {soft, 2}, {soft, 3}, {soft, 3.5}, {soft, 4}}, core.StatusBounced},
-		"out of order":           {[]told{{soft, 4}, {soft, 3.5}, {soft, 3}, {soft, 2}, {soft, 1}, {soft, 4.5}}, core.StatusBounced},
+		"five in a row": {[]told{{soft, 1}, {soft, 2}, {soft, 3}, {soft, 3.5}, {soft, 4}}, core.StatusBounced},
+		"four":          {[]told{{soft, 1}, {soft, 2}, {soft, 3}, {soft, 4}}, core.StatusActive},
+		"within three days": {
+			[]told{{soft, 1}, {soft, 1.5}, {soft, 2}, {soft, 2.5}, {soft, 3.9}},
+			core.StatusActive,
+		},
+		"a delivery between": {
+			[]told{{soft, 1}, {soft, 2}, {delivered, 2.5}, {soft, 3}, {soft, 4}, {soft, 5}},
+			core.StatusActive,
+		},
+		"a delivery before them": {
+			[]told{{soft, 1}, {delivered, 0.5}, {soft, 2}, {soft, 3}, {soft, 3.5}, {soft, 4}},
+			core.StatusBounced,
+		},
+		"out of order": {
+			[]told{{soft, 4}, {soft, 3.5}, {soft, 3}, {soft, 2}, {soft, 1}, {soft, 4.5}},
+			core.StatusBounced,
+		},
 	} {
 		w := newProviderWorld(t)
 		for _, x := range tc.told {
@@ -220,13 +240,15 @@ func TestProviderEventsCountByRecipient(t *testing.T) {
 	aside.Aside = true
 	w.report(aside)
 	got := w.stats()
-	if got.Opened != 2 || got.Clicked != 2 || got.MachineClicked != 1 || got.MachineOpened != 0 || got.Delivered != 1 || got.Bounced != 1 || got.Complained != 1 {
+	if got.Opened != 2 || got.Clicked != 2 || got.MachineClicked != 1 || got.MachineOpened != 0 || got.Delivered != 1 ||
+		got.Bounced != 1 || got.Complained != 1 {
 		t.Errorf("%+v", got)
 	}
 	rows, err := w.Recipients(t.Context(), &w.job, store.RecipientFilter{}, core.Page{Limit: 10})
 	w.must(err)
 	for i, want := range []core.Marks{
-		core.MarkOpened | core.MarkClicked | core.MarkMachineClicked, core.MarkOpened | core.MarkClicked | core.MarkDelivered | core.MarkComplained, core.MarkBounced,
+		core.MarkOpened | core.MarkClicked | core.MarkMachineClicked,
+		core.MarkOpened | core.MarkClicked | core.MarkDelivered | core.MarkComplained, core.MarkBounced,
 	} {
 		if rows[i].Marks != want {
 			t.Errorf("%s: %v, want %v", rows[i].Email, rows[i].Marks.Names(), want.Names())
@@ -249,7 +271,10 @@ func TestWhoseAProviderEventIs(t *testing.T) {
 		e.TenantID = ""
 		return e
 	}
-	w.report(store.ProviderReport{Event: unnamed(core.ProviderDelivery, ""), JobNo: w.job.No, Seq: w.seq("ann@example.org")})
+	w.report(store.ProviderReport{
+		Event: unnamed(core.ProviderDelivery, ""), JobNo: w.job.No,
+		Seq: w.seq("ann@example.org"),
+	})
 	w.report(store.ProviderReport{Event: unnamed(core.ProviderDelivery, "bob@example.org"), Guess: true})
 	if s := w.stats(); s.Delivered != 2 {
 		t.Errorf("deliveries by the mail and by a guess: %d", s.Delivered)
@@ -270,7 +295,10 @@ func TestMailsByTheirProvidersNames(t *testing.T) {
 	w := newProviderWorld(t)
 	seq := w.seq("bob@example.org")
 	// A second outcome changes nothing of the recipient, and the name is kept all the same.
-	w.must(w.FinishRecipients(t.Context(), []store.Outcome{{JobNo: w.job.No, Seq: seq, State: store.RecipientSent, QueueID: "0100018f-named-by-ses"}}, w.now))
+	w.must(w.FinishRecipients(t.Context(), []store.Outcome{{
+		JobNo: w.job.No, Seq: seq, State: store.RecipientSent,
+		QueueID: "0100018f-named-by-ses",
+	}}, w.now))
 	named := func(tenantID string) {
 		e := w.event(core.ProviderDelivery, "")
 		e.TenantID, e.MessageID = tenantID, "0100018f-named-by-ses"
@@ -287,7 +315,8 @@ func TestMailsByTheirProvidersNames(t *testing.T) {
 		t.Errorf("%+v, %v", s, rows)
 	}
 	for more := true; more; {
-		more, err = w.Housekeeping(t.Context(), store.Retention{Recipients: 1000 * 24 * time.Hour}, w.now.Add(61*24*time.Hour))
+		more, err = w.Housekeeping(t.Context(), store.Retention{Recipients: 1000 * 24 * time.Hour},
+			w.now.Add(61*24*time.Hour))
 		w.must(err)
 	}
 	w.now = w.now.Add(61 * 24 * time.Hour)
@@ -302,7 +331,10 @@ func TestComplaintsAskToDisable(t *testing.T) {
 	w := newProviderWorld(t)
 	w.report(store.ProviderReport{Event: w.event(core.ProviderComplaint, "stranger@example.org")})
 	w.report(store.ProviderReport{Event: w.event(core.ProviderSuppression, "bob@example.org")})
-	complaint := store.ProviderReport{Event: w.event(core.ProviderComplaint, "Ann@example.org"), Key: core.ProviderKey("c")}
+	complaint := store.ProviderReport{
+		Event: w.event(core.ProviderComplaint, "Ann@example.org"),
+		Key:   core.ProviderKey("c"),
+	}
 	w.report(complaint)
 	w.report(complaint)
 	due, err := w.DuePendingDisables(t.Context(), w.now, 10)
@@ -324,22 +356,26 @@ func TestProviderRecords(t *testing.T) {
 	w := newProviderWorld(t)
 	ctx := t.Context()
 	for _, name := range []string{"", "Upper", "subscriptions", "lists", "a/b", "-a", "a b"} {
-		if err := w.AddProvider(ctx, store.Provider{Name: name, Kind: "generic"}, "s", "test", w.now); core.KindOf(err) != core.Invalid {
+		if err := w.AddProvider(ctx, store.Provider{Name: name, Kind: "generic"}, "s", "test",
+			w.now); core.KindOf(err) != core.Invalid {
 			t.Errorf("name %q: %v", name, err)
 		}
 	}
 	w.must(w.AddProvider(ctx, store.Provider{Name: "one", Kind: "generic", TenantID: w.tenant}, "first", "test", w.now))
-	if err := w.AddProvider(ctx, store.Provider{Name: "one", Kind: "generic"}, "s", "test", w.now); core.KindOf(err) != core.Conflict {
+	if err := w.AddProvider(ctx, store.Provider{Name: "one", Kind: "generic"}, "s", "test",
+		w.now); core.KindOf(err) != core.Conflict {
 		t.Errorf("a name that is taken: %v", err)
 	}
 	if _, err := w.ProviderSecrets(ctx, "one"); err != nil { // it is cached now
 		t.Fatal(err)
 	}
-	_, err := w.UpdateProvider(ctx, "one", store.ProviderChange{NewSecret: new("second"), Disabled: new(true), TenantID: new("")}, "test", w.now)
+	_, err := w.UpdateProvider(ctx, "one",
+		store.ProviderChange{NewSecret: new("second"), Disabled: new(true), TenantID: new("")}, "test", w.now)
 	w.must(err)
 	p, err := w.ProviderSecrets(ctx, "one")
 	w.must(err)
-	if len(p.Secrets) != 2 || p.Secrets[0] != "second" || p.Secrets[1] != "first" || p.DisabledAt != w.now || p.TenantID != "" {
+	if len(p.Secrets) != 2 || p.Secrets[0] != "second" || p.Secrets[1] != "first" || p.DisabledAt != w.now ||
+		p.TenantID != "" {
 		t.Errorf("%+v", p)
 	}
 	_, err = w.UpdateProvider(ctx, "one", store.ProviderChange{EndOldSecret: true, Disabled: new(false)}, "test", w.now)

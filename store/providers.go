@@ -60,7 +60,8 @@ func (s *Store) ProviderSecrets(ctx context.Context, name string) (*ProviderSecr
 // Providers reads a page by name. Its only error is core.ErrStorage.
 func (s *Store) Providers(ctx context.Context, page core.Page) ([]Provider, error) {
 	var p []Provider
-	err := s.all(ctx, &p, "SELECT "+providerColumns+" FROM provider WHERE name > ? ORDER BY name LIMIT ?", page.After, page.Limit)
+	err := s.all(ctx, &p, "SELECT "+providerColumns+" FROM provider WHERE name > ? ORDER BY name LIMIT ?", page.After,
+		page.Limit)
 	return p, err
 }
 
@@ -97,7 +98,8 @@ func (tx *Tx) addProvider(p Provider, sealed []byte) error {
 	tx.kick(TopicRecords)
 	_, err := tx.exec(`INSERT INTO provider (name, kind, tenant_id, secret, topics, disabled_at, created_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		p.Name, p.Kind, p.TenantID, sealed, p.Topics.Column(), int64(p.DisabledAt), int64(p.CreatedAt), int64(p.UpdatedAt))
+		p.Name, p.Kind, p.TenantID, sealed, p.Topics.Column(), int64(p.DisabledAt), int64(p.CreatedAt),
+		int64(p.UpdatedAt))
 	return err
 }
 
@@ -107,7 +109,8 @@ func (s *Store) EnsureDefaultProvider(ctx context.Context, kind, secret string, 
 	sealed := s.sealText(secret)
 	return s.update(ctx, func(tx *Tx) error {
 		var n int
-		if err := tx.get(&n, "SELECT count(*) FROM provider WHERE name = ?", core.DefaultProvider); err != nil || n > 0 {
+		if err := tx.get(&n, "SELECT count(*) FROM provider WHERE name = ?",
+			core.DefaultProvider); err != nil || n > 0 {
 			return err
 		}
 		return tx.addProvider(Provider{Name: core.DefaultProvider, Kind: kind, CreatedAt: now, UpdatedAt: now}, sealed)
@@ -124,7 +127,9 @@ type ProviderChange struct {
 }
 
 // UpdateProvider changes a provider and returns it as it is then. It returns core.ErrNotFound where there is none.
-func (s *Store) UpdateProvider(ctx context.Context, name string, c ProviderChange, actor string, now core.Instant) (p Provider, err error) {
+func (s *Store) UpdateProvider(ctx context.Context, name string, c ProviderChange, actor string,
+	now core.Instant,
+) (p Provider, err error) {
 	var sealed []byte
 	if c.NewSecret != nil {
 		sealed = s.sealText(*c.NewSecret)

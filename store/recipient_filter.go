@@ -51,12 +51,17 @@ func wordsOf(state int, reason string) []string {
 }
 
 const (
-	recipientColumns = `SELECT r.seq, coalesce(s.email, r.email_key) AS email, r.state, r.tries, r.ambiguous, r.due_at, r.finished_at, r.reason, r.marks FROM `
-	recipientRest    = ` LEFT JOIN subscriber AS s ON s.list_id = ?1 AND s.id = r.subscriber_id WHERE r.job_no = ?2 AND r.seq > ?3 AND r.seq <= ?4
-		AND (?5 < 0 OR r.state = ?5) AND (?6 = '' OR r.state IN (` + sqlRecipientDeferred + `, ` + sqlRecipientFailed + `) AND ?6 IN (substr(r.reason, 1, 3), substr(r.reason, 5, instr(substr(r.reason, 5) || ' ', ' ') - 1))) `
+	recipientColumns = `SELECT r.seq, coalesce(s.email, r.email_key) AS email, r.state, r.tries, r.ambiguous, r.due_at,
+		r.finished_at, r.reason, r.marks FROM `
+	recipientRest = ` LEFT JOIN subscriber AS s ON s.list_id = ?1 AND s.id = r.subscriber_id WHERE r.job_no = ?2 AND
+		r.seq > ?3 AND r.seq <= ?4
+		AND (?5 < 0 OR r.state = ?5) AND (?6 = '' OR r.state IN (` + sqlRecipientDeferred + `,
+		` + sqlRecipientFailed + `) AND ?6 IN (substr(r.reason, 1, 3), substr(r.reason, 5, instr(substr(r.reason, 5) ||
+		' ', ' ') - 1))) `
 
 	recipientsInOrder = recipientColumns + "recipient AS r" + recipientRest + "ORDER BY r.seq LIMIT ?7"
-	recipientsByWord  = recipientColumns + "recipient_word AS w CROSS JOIN recipient AS r ON r.job_no = w.job_no AND r.seq = w.seq" + recipientRest +
+	recipientsByWord  = recipientColumns + "recipient_word AS w CROSS JOIN recipient AS r ON r.job_no = w.job_no " +
+		"AND r.seq = w.seq" + recipientRest +
 		"AND w.job_no = ?2 AND w.word = ?8 AND w.seq > ?3 AND w.seq <= ?4 ORDER BY w.seq LIMIT ?7"
 )
 
@@ -65,7 +70,9 @@ const recipientRange = 20_000
 
 // Recipients reads a page of a job's recipients, in the order of sending. page.After is the seq of the last one, as
 // text. core.ErrInvalidCursor is returned where it is none, Invalid where f is not valid.
-func (s *Store) Recipients(ctx context.Context, j *core.SendJob, f RecipientFilter, page core.Page) (rs []Recipient, err error) {
+func (s *Store) Recipients(ctx context.Context, j *core.SendJob, f RecipientFilter, page core.Page) (rs []Recipient,
+	err error,
+) {
 	if err := f.Validate(); err != nil {
 		return nil, err
 	}

@@ -34,7 +34,8 @@ func TestRecipientFilter(t *testing.T) {
 	h.must(h.FinishRecipients(t.Context(), batch, sendNow))
 	again := batch[:12] // those of them that were deferred, seq 1 and 7: one is sent, one refused
 	again = []store.Outcome{again[0], again[6]}
-	again[0].State, again[1].State, again[1].Reason = store.RecipientSent, store.RecipientFailed, "550 5.1.1 no such user"
+	again[0].State, again[1].State, again[1].Reason = store.RecipientSent, store.RecipientFailed,
+		"550 5.1.1 no such user"
 	h.must(h.FinishRecipients(t.Context(), again, sendNow))
 	j = h.reload(j)
 	all, err := h.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 1000})

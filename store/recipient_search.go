@@ -30,7 +30,8 @@ func (tx *Tx) guessRecipient(r *ProviderReport, to *sentTo, now core.Instant) er
 		SubscriberID string `db:"subscriber_id"`
 		sentTo
 	}
-	err = tx.all(&jobs, `SELECT j.no, j.recipients, j.tenant_id, j.list_id, s.email_key, s.id AS subscriber_id FROM json_each(?1) AS p
+	err = tx.all(&jobs,
+		`SELECT j.no, j.recipients, j.tenant_id, j.list_id, s.email_key, s.id AS subscriber_id FROM json_each(?1) AS p
 		CROSS JOIN subscriber AS s ON s.list_id = p.value->>0 AND s.id = p.value->>1
 		CROSS JOIN send_job AS j ON j.list_id = s.list_id AND j.started_at > ?2
 		ORDER BY j.no DESC LIMIT ?3`, pairs, int64(now.Add(-guessPeriod)), guessJobs)

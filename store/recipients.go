@@ -79,7 +79,8 @@ func (tx *Tx) expand(j *core.SendJob) (more bool, err error) {
 
 // recipientsOfList are the rows of those who may be mailed, in the order of their ids, numbered.
 const recipientsOfList = `SELECT ?1, next_number(?2), s.id, s.email_key FROM subscriber AS s ` + barred + `
-	WHERE s.list_id = ?3 AND s.id > ?4 AND s.id <= ?5 AND s.word = 'active' AND s.block = '' AND p.kind IS NULL AND d.reason IS NULL
+	WHERE s.list_id = ?3 AND s.id > ?4 AND s.id <= ?5 AND s.word = 'active' AND s.block = '' AND p.kind IS NULL AND
+	d.reason IS NULL
 	ORDER BY s.id`
 
 // barred joins what bars an address. A subquery in its place would open its table anew for each row, and without the
@@ -87,12 +88,15 @@ const recipientsOfList = `SELECT ?1, next_number(?2), s.id, s.email_key FROM sub
 const barred = `LEFT JOIN suppression AS p ON p.tenant_id = ?6 AND p.email_key = s.email_key
 	LEFT JOIN disabled AS d ON d.email_key = s.email_key AND (+d.tenant_id = '' OR +d.tenant_id = ?6)`
 
-const nextDeferred = `SELECT coalesce((SELECT due_at FROM recipient WHERE job_no = ? AND state = ` + sqlRecipientDeferred + ` AND (due_at, seq) > (?, ?)
+const nextDeferred = `SELECT coalesce((SELECT due_at FROM recipient WHERE job_no = ? AND state = ` +
+	sqlRecipientDeferred + ` AND (due_at, seq) > (?, ?)
 	ORDER BY due_at, seq LIMIT 1), 0)`
 
 // NextDeferred is when the first deferred recipient of a job is due after (afterDue, afterSeq), as ClaimDeferred goes
 // on; 0: none is. Its only error is core.ErrStorage.
-func (s *Store) NextDeferred(ctx context.Context, jobNo int64, afterDue core.Instant, afterSeq int64) (at core.Instant, err error) {
+func (s *Store) NextDeferred(ctx context.Context, jobNo int64, afterDue core.Instant, afterSeq int64) (at core.Instant,
+	err error,
+) {
 	err = s.get(ctx, &at, nextDeferred, jobNo, int64(afterDue), afterSeq)
 	return at, err
 }
@@ -101,8 +105,9 @@ func (s *Store) NextDeferred(ctx context.Context, jobNo int64, afterDue core.Ins
 // core.ErrNotFound where the job has no such recipient.
 func (s *Store) Mailable(ctx context.Context, k *ClaimKey, seq int64) (skip string, err error) {
 	var why int
-	err = s.get(ctx, &why, "SELECT CASE WHEN (SELECT status FROM send_job WHERE no = ?1) != 'running' THEN 6 ELSE "+skipReasonIndex+" END"+
-		claimFrom+"AND r.seq = ?5", k.JobNo, k.TenantID, k.ListID, k.MailedProof, seq)
+	err = s.get(ctx, &why,
+		"SELECT CASE WHEN (SELECT status FROM send_job WHERE no = ?1) != 'running' THEN 6 ELSE "+skipReasonIndex+" END"+
+			claimFrom+"AND r.seq = ?5", k.JobNo, k.TenantID, k.ListID, k.MailedProof, seq)
 	if err != nil {
 		return "", err
 	}
@@ -122,16 +127,20 @@ func (s *Store) SettleJob(ctx context.Context, no, after int64, now core.Instant
 		if err != nil || j.Status != core.JobCancelled && j.Status != core.JobFailed {
 			return err
 		}
-		state, reason, column := RecipientSkipped, core.ReasonCancelled, "UPDATE send_job SET skipped = skipped + ?, deferred = 0 WHERE no = ?"
+		state, reason, column := RecipientSkipped, core.ReasonCancelled, "UPDATE send_job SET skipped = skipped + "+
+			"?, deferred = 0 WHERE no = ?"
 		if j.Status == core.JobFailed {
-			state, reason, column = RecipientFailed, j.FailureReason, "UPDATE send_job SET failed = failed + ?, deferred = 0 WHERE no = ?"
+			state, reason, column = RecipientFailed, j.FailureReason, "UPDATE send_job SET failed = failed + ?, "+
+				"deferred = 0 WHERE no = ?"
 		}
 		_, err = tx.exec(`INSERT INTO recipient_word (job_no, word, seq) SELECT job_no, ?, seq FROM recipient
-			WHERE job_no = ? AND seq > ? AND seq <= ? AND state < `+sqlRecipientSent+` ON CONFLICT DO NOTHING`, RecipientStates[state], no, after, next)
+			WHERE job_no = ? AND seq > ? AND seq <= ? AND state < `+sqlRecipientSent+` ON CONFLICT DO NOTHING`,
+			RecipientStates[state], no, after, next)
 		if err != nil {
 			return err
 		}
-		n, err := tx.exec(`UPDATE recipient SET state = ?, reason = ?, finished_at = ? WHERE job_no = ? AND seq > ? AND seq <= ? AND state < `+sqlRecipientSent,
+		n, err := tx.exec(`UPDATE recipient SET state = ?, reason = ?, finished_at = ? WHERE job_no = ? AND seq > ? AND
+			seq <= ? AND state < `+sqlRecipientSent,
 			state, reason, int64(now), no, after, next)
 		if err == nil && n > 0 {
 			_, err = tx.exec(column, n, no)
@@ -145,7 +154,8 @@ func (s *Store) SettleJob(ctx context.Context, no, after int64, now core.Instant
 // UnsettledJobs reads the numbers of jobs that have ended with recipients left without an outcome: at start, for a
 // daemon that was killed while it settled them. Its only error is core.ErrStorage.
 func (s *Store) UnsettledJobs(ctx context.Context) (nos []int64, err error) {
-	err = s.all(ctx, &nos, `SELECT no FROM send_job WHERE status IN ('cancelled', 'failed') AND recipients > sent + failed + skipped`)
+	err = s.all(ctx, &nos,
+		`SELECT no FROM send_job WHERE status IN ('cancelled', 'failed') AND recipients > sent + failed + skipped`)
 	return nos, err
 }
 

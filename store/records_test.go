@@ -15,19 +15,26 @@ func ptr[T any](v T) *T { return &v }
 // TestRecordsComeBackAsTheyWereKept keeps a tenant, a list and a client, reads, changes and deletes them.
 func TestRecordsComeBackAsTheyWereKept(t *testing.T) {
 	s, ctx := storetest.Open(t), t.Context()
-	tenant, err := core.NewTenant(core.TenantInput{Name: ptr("Acme"), Domains: &[]string{"News.Example.com"}, MailFrom: ptr("a@news.example.com")}, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := core.NewList(core.ListInput{
-		TenantID: &tenant.ID, Name: ptr("Weekly"), Language: ptr("de"), ConsentText: ptr("Yes."), ConfirmRedirectURL: ptr("https://acme.example/thanks"),
-		Fields:    &[]core.Field{{Name: "city", Label: "City", Type: "choice", Options: core.Strings{"Bath", "Brno"}}},
-		MailTexts: &core.MailTexts{Confirm: &core.MailText{Subject: "Bitte, {{email}}"}},
+	tenant, err := core.NewTenant(core.TenantInput{
+		Name: ptr("Acme"), Domains: &[]string{"News.Example.com"},
+		MailFrom: ptr("a@news.example.com"),
 	}, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, secret, err := core.NewClient(core.ClientInput{TenantID: &tenant.ID, Name: ptr("App"), ClientType: ptr("confidential")}, false, 1000)
+	list, err := core.NewList(core.ListInput{
+		TenantID: &tenant.ID, Name: ptr("Weekly"), Language: ptr("de"), ConsentText: ptr("Yes."),
+		ConfirmRedirectURL: ptr("https://acme.example/thanks"),
+		Fields:             &[]core.Field{{Name: "city", Label: "City", Type: "choice", Options: core.Strings{"Bath", "Brno"}}},
+		MailTexts:          &core.MailTexts{Confirm: &core.MailText{Subject: "Bitte, {{email}}"}},
+	}, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, secret, err := core.NewClient(core.ClientInput{
+		TenantID: &tenant.ID, Name: ptr("App"),
+		ClientType: ptr("confidential"),
+	}, false, 1000)
 	if err != nil || len(secret) != 43 {
 		t.Fatal(secret, err)
 	}
@@ -41,16 +48,20 @@ func TestRecordsComeBackAsTheyWereKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, err := s.Tenant(ctx, tenant.ID); err != nil || got.MailFrom != tenant.MailFrom || !slices.Equal(got.Domains, []string{"news.example.com"}) {
+	if got, err := s.Tenant(ctx, tenant.ID); err != nil || got.MailFrom != tenant.MailFrom || !slices.Equal(got.Domains,
+		[]string{"news.example.com"}) {
 		t.Errorf("tenant %+v %v", got, err)
 	}
 	if got, err := s.List(ctx, list.ID); err != nil || !reflect.DeepEqual(got, list) {
 		t.Errorf("list %+v %v, want %+v", got, err, list)
 	}
-	if got, err := s.Client(ctx, client.ID); err != nil || !slices.Equal(got.SecretHash, core.HashToken(secret)) || !slices.Equal(got.Scopes, client.Scopes) {
+	if got, err := s.Client(ctx, client.ID); err != nil || !slices.Equal(got.SecretHash,
+		core.HashToken(secret)) || !slices.Equal(got.Scopes, client.Scopes) {
 		t.Errorf("client %+v %v", got, err)
 	}
-	if l, err := s.UpdateList(ctx, list.ID, "command", func(l *core.List) error { return l.Change(core.ListInput{Status: ptr("inactive")}, 2000) }); err != nil || l.Active() || l.UpdatedAt != 2000 {
+	if l, err := s.UpdateList(ctx, list.ID, "command",
+		func(l *core.List) error { return l.Change(core.ListInput{Status: ptr("inactive")}, 2000) }); err != nil ||
+		l.Active() || l.UpdatedAt != 2000 {
 		t.Errorf("updated %+v %v", l, err)
 	}
 	if err := s.DeleteTenant(ctx, tenant.ID, "command", 3000); err != nil {
@@ -59,7 +70,8 @@ func TestRecordsComeBackAsTheyWereKept(t *testing.T) {
 	_, err1 := s.Tenant(ctx, tenant.ID)
 	_, err2 := s.List(ctx, list.ID)
 	_, err3 := s.Client(ctx, client.ID)
-	if !errors.Is(err1, core.ErrNotFound) || !errors.Is(err2, core.ErrListNotFound) || !errors.Is(err3, core.ErrNotFound) {
+	if !errors.Is(err1, core.ErrNotFound) || !errors.Is(err2, core.ErrListNotFound) || !errors.Is(err3,
+		core.ErrNotFound) {
 		t.Errorf("after the delete: %v, %v, %v", err1, err2, err3)
 	}
 	if err := s.DeleteTenant(ctx, tenant.ID, "command", 3000); !errors.Is(err, core.ErrNotFound) {

@@ -61,15 +61,19 @@ var references = map[Noun]string{
 // MinReference characters, and those that have it as their name. Names are compared without regard to the case of ASCII
 // letters, unless some record has exactly this name. tenantID leaves out the records of other tenants; empty: of none.
 // An empty word names every record. Its only error is core.ErrStorage.
-func (s *Store) References(ctx context.Context, noun Noun, word, tenantID string, limit int) (refs []Reference, err error) {
+func (s *Store) References(ctx context.Context, noun Noun, word, tenantID string, limit int) (refs []Reference,
+	err error,
+) {
 	begin, end := "", ""
 	if len(word) >= MinReference && strings.Trim(strings.ToLower(word), "0123456789abcdef-") == "" {
 		begin = strings.ToLower(word)
 		end = begin + "g" // after all that begin with it: ids have no digit above f
 	}
 	const matching = ` WHERE (?1 = '' OR tenant_id IN (?1, ''))
-		AND (?2 = '' OR name = ?2 COLLATE NOCASE OR (?3 <> '' AND id >= ?3 AND id < ?4)) ORDER BY name = ?2 DESC, id LIMIT ?5`
-	err = s.all(ctx, &refs, "SELECT id, name, tenant_id FROM ("+references[noun]+")"+matching, tenantID, word, begin, end, limit)
+		AND (?2 = '' OR name = ?2 COLLATE NOCASE OR (?3 <> '' AND id >= ?3 AND id < ?4)) ORDER BY name = ?2 DESC, id
+		LIMIT ?5`
+	err = s.all(ctx, &refs, "SELECT id, name, tenant_id FROM ("+references[noun]+")"+matching, tenantID, word, begin,
+		end, limit)
 	if err != nil || len(refs) == 0 || refs[0].Name != word {
 		return refs, err
 	}

@@ -63,8 +63,8 @@ func (s *Store) relayPasswords(read func(dest any) error) (map[string]string, er
 	return secrets, json.Unmarshal(plain, &secrets)
 }
 
-// TenantRelays is how a tenant's mails go out: by its own relays, with their passwords, or by the daemon's where there are
-// none.
+// TenantRelays is how a tenant's mails go out: by its own relays, with their passwords, or by the daemon's where there
+// are none.
 type TenantRelays struct {
 	Relays core.Relays
 	Limits core.SendLimits
@@ -104,7 +104,8 @@ func (s *Store) LeaseQuota(ctx context.Context, scope string, day, perDay, want 
 			return nil
 		}
 		_, err = tx.exec(`INSERT INTO quota (scope, day, used) VALUES (?, ?, ?)
-			ON CONFLICT (scope) DO UPDATE SET used = iif(day = excluded.day, used, 0) + excluded.used, day = excluded.day`, scope, day, got)
+			ON CONFLICT (scope) DO UPDATE SET used = iif(day = excluded.day, used, 0) + excluded.used, day =
+			excluded.day`, scope, day, got)
 		return err
 	})
 	return got, err

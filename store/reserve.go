@@ -79,7 +79,8 @@ func (r *reserve) take(bytes int64) error {
 // sayRoom logs that the reserve is reached, and that it no longer is.
 func (s *Store) sayRoom(low bool) {
 	if low {
-		s.log.Warn("the disk is almost full: registrations, subscriptions, uploads and tracking are refused, so that the rest of its room stays for everything else",
+		s.log.Warn("the disk is almost full: registrations, subscriptions, uploads and tracking are refused, so "+
+			"that the rest of its room stays for everything else",
 			slog.String("path", s.path))
 		return
 	}

@@ -29,7 +29,8 @@ func TestReserve(t *testing.T) {
 				}
 			}
 			if got != refused || measured-before != want {
-				t.Errorf("%d of %d writes of %d bytes were refused and %d measurements made, want %d and %d", got, n, bytes, measured-before, refused, want)
+				t.Errorf("%d of %d writes of %d bytes were refused and %d measurements made, want %d and %d", got, n,
+					bytes, measured-before, refused, want)
 			}
 		}
 		take(10, 10, 0, 1)

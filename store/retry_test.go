@@ -26,7 +26,8 @@ func TestRetryOfAJobThatEndedEarly(t *testing.T) {
 		}
 		want := int64(1200)
 		if steps > 0 {
-			h.must(h.FinishRecipients(ctx, []store.Outcome{{JobNo: j.No, Seq: 7, State: store.RecipientSent, Tried: true}}, sendNow))
+			h.must(h.FinishRecipients(ctx,
+				[]store.Outcome{{JobNo: j.No, Seq: 7, State: store.RecipientSent, Tried: true}}, sendNow))
 			want--
 		}
 		_, err = h.CancelSendJob(ctx, j.ID, sendNow)
@@ -39,7 +40,10 @@ func TestRetryOfAJobThatEndedEarly(t *testing.T) {
 		h.must(err)
 		trail, err := h.Audit(ctx, "", 1)
 		h.must(err)
-		if want := (store.AuditRow{At: sendNow, Actor: "test", Action: "job.retry", TenantID: j.TenantID, Object: again.ID}); len(trail) != 1 || trail[0] != want {
+		if want := (store.AuditRow{
+			At: sendNow, Actor: "test", Action: "job.retry", TenantID: j.TenantID,
+			Object: again.ID,
+		}); len(trail) != 1 || trail[0] != want {
 			t.Errorf("trail %+v, want %+v", trail, want)
 		}
 		_, err = h.StartDueJobs(ctx, sendNow)
@@ -56,7 +60,8 @@ func TestRetryOfAJobThatEndedEarly(t *testing.T) {
 			seen[r.Email] = true
 		}
 		if again.Recipients != want || !again.Expanded || int64(len(seen)) != want || int64(len(rows)) != want {
-			t.Errorf("after %d steps: %d recipients, %d rows, %d addresses; want %d", steps, again.Recipients, len(rows), len(seen), want)
+			t.Errorf("after %d steps: %d recipients, %d rows, %d addresses; want %d", steps, again.Recipients,
+				len(rows), len(seen), want)
 		}
 	}
 }
@@ -68,7 +73,8 @@ func TestRetriesOfNobodyAreRefused(t *testing.T) {
 	h.subscribe(3)
 	refused := func(j core.SendJob, word string) {
 		t.Helper()
-		if _, err := h.RetryFailed(ctx, j.ID, "test", sendNow); core.KindOf(err) != core.Conflict || !strings.Contains(fmt.Sprint(err), word) {
+		if _, err := h.RetryFailed(ctx, j.ID, "test",
+			sendNow); core.KindOf(err) != core.Conflict || !strings.Contains(fmt.Sprint(err), word) {
 			t.Errorf("%v, want %q", err, word)
 		}
 	}

@@ -21,7 +21,8 @@ const (
 )
 
 // ErrMasterKey says that a secret in the file was sealed with a master key that is missing or another one.
-var ErrMasterKey = errors.New("a secret in the database cannot be opened: [auth] key_file is missing or is not the one it was sealed with")
+var ErrMasterKey = errors.New("a secret in the database cannot be opened: [auth] key_file is missing or is not the " +
+	"one it was sealed with")
 
 // keyring caches the purpose keys; they never change.
 type keyring struct {
@@ -91,7 +92,8 @@ func (s *Store) PurposeKey(ctx context.Context, name string) ([]byte, error) {
 	err := s.get(ctx, &sealed, "SELECT secret FROM purpose_key WHERE name = ?", name)
 	if errors.Is(err, core.ErrNotFound) {
 		err = s.update(ctx, func(tx *Tx) error {
-			_, err := tx.exec("INSERT INTO purpose_key (name, secret, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+			_, err := tx.exec("INSERT INTO purpose_key (name, secret, created_at) VALUES (?, ?, ?) ON CONFLICT DO "+
+				"NOTHING",
 				name, s.seal(fresh), time.Now().UnixMilli())
 			if err != nil {
 				return err

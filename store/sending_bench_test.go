@@ -39,7 +39,8 @@ func BenchmarkSending(b *testing.B) {
 		measure(b, "record-ns/row", n, func() {
 			batch := make([]Outcome, 0, 64)
 			for seq := int64(1); seq <= n; seq++ {
-				batch = append(batch, Outcome{JobNo: j.No, TenantID: key.TenantID, Seq: seq, State: RecipientSent, Tried: true})
+				batch = append(batch,
+					Outcome{JobNo: j.No, TenantID: key.TenantID, Seq: seq, State: RecipientSent, Tried: true})
 				if len(batch) == 64 || seq == n {
 					benchMust(b, s.FinishRecipients(b.Context(), batch, 2000))
 					batch = batch[:0]
@@ -85,12 +86,17 @@ func benchList(b *testing.B, s *Store, n int) ClaimKey {
 	benchMust(b, err)
 	defer im.Close()
 	for i := range n {
-		benchMust(b, im.Put(ImportRow{Email: core.Email(fmt.Sprintf("reader%07d@example.org", i)), Preferences: core.Preferences(fmt.Sprintf(`{"first_name":"Reader%d","city":"Town%d"}`, i, i%100))}))
+		benchMust(b, im.Put(ImportRow{
+			Email:       core.Email(fmt.Sprintf("reader%07d@example.org", i)),
+			Preferences: core.Preferences(fmt.Sprintf(`{"first_name":"Reader%d","city":"Town%d"}`, i, i%100)),
+		}))
 	}
 	benchMust(b, im.Write(b.Context(), func() core.Instant { return 1000 }, nil))
 	benchMust(b, s.update(b.Context(), func(tx *Tx) error {
-		_, err := tx.exec(`INSERT INTO subscriber (list_id, email_key, id, email, word, word_at, preferences, created_at, changed_at)
-			SELECT list_id, email_key, id, email, 'active', 1000, preferences, 1000, 1000 FROM subscription WHERE list_id = ?`, list.ID)
+		_, err := tx.exec(`INSERT INTO subscriber (list_id, email_key, id, email, word, word_at, preferences,
+			created_at, changed_at)
+			SELECT list_id, email_key, id, email, 'active', 1000, preferences, 1000, 1000 FROM subscription WHERE
+			list_id = ?`, list.ID)
 		return err
 	}))
 	return ClaimKey{TenantID: tenant.ID, ListID: list.ID}
@@ -98,7 +104,10 @@ func benchList(b *testing.B, s *Store, n int) ClaimKey {
 
 func benchJob(b *testing.B, s *Store, list string) core.SendJob {
 	j, _, err := s.AddSendJob(b.Context(), JobRequest{
-		NewJob: core.NewJob{ListID: list, Subject: "Hi", BodyText: "x"}, Caller: core.Caller{UserID: "u", Operator: true},
+		NewJob: core.NewJob{ListID: list, Subject: "Hi", BodyText: "x"}, Caller: core.Caller{
+			UserID:   "u",
+			Operator: true,
+		},
 	}, 1000)
 	benchMust(b, err)
 	_, err = s.StartDueJobs(b.Context(), 1000)

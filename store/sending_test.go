@@ -63,9 +63,13 @@ func (h *sendHouse) event(email string, status core.Status, at core.Instant) cor
 }
 
 func (h *sendHouse) batch(sync string, no, total int, at core.Instant, emails ...string) core.FullSync {
-	f := core.FullSync{SyncID: sync, BatchNo: no, BatchTotal: total, TenantID: h.tenant.ID, ListID: h.list.ID, OccurredAt: at, Subscribers: []core.EventSubscriber{}}
+	f := core.FullSync{
+		SyncID: sync, BatchNo: no, BatchTotal: total, TenantID: h.tenant.ID, ListID: h.list.ID,
+		OccurredAt: at, Subscribers: []core.EventSubscriber{},
+	}
 	for _, e := range emails {
-		f.Subscribers = append(f.Subscribers, core.EventSubscriber{ID: core.NewID(), Email: core.Email(e), Status: "active"})
+		f.Subscribers = append(f.Subscribers,
+			core.EventSubscriber{ID: core.NewID(), Email: core.Email(e), Status: "active"})
 	}
 	return f
 }
@@ -126,7 +130,8 @@ func TestAnEventIsAcceptedOnce(t *testing.T) {
 		{"new event, the nonce that was refused with the first", "n2", other, nil},
 	} {
 		tried++
-		if err := h.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: tt.nonce}, tt.event, sendNow); !errors.Is(err, errOrNil(tt.want)) {
+		if err := h.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: tt.nonce}, tt.event, sendNow); !errors.Is(err,
+			errOrNil(tt.want)) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
@@ -162,7 +167,8 @@ func TestRefusedEventsUseNothingUp(t *testing.T) {
 	for _, list := range []string{core.NewID(), ""} {
 		e.ListID = list
 		var ce *core.Error
-		if err := h.ApplyEvent(ctx, n, e, sendNow); !errors.As(err, &ce) || ce.Field != "list_id" || ce.Kind != core.Invalid {
+		if err := h.ApplyEvent(ctx, n, e, sendNow); !errors.As(err,
+			&ce) || ce.Field != "list_id" || ce.Kind != core.Invalid {
 			t.Fatalf("unknown list: %v", err)
 		}
 	}
@@ -230,7 +236,8 @@ func TestFullSyncRemovesThoseItDoesNotName(t *testing.T) {
 	}
 	for email, want := range map[string]core.Status{
 		"kept@example.org": "active", "new@example.org": "active", "late@example.org": "active",
-		"gone@example.org": "unsubscribed", "r000000@example.org": "unsubscribed", "r001199@example.org": "unsubscribed",
+		"gone@example.org": "unsubscribed", "r000000@example.org": "unsubscribed",
+		"r001199@example.org": "unsubscribed",
 	} {
 		if got := h.status(email); got != want {
 			t.Errorf("%s is %s, want %s", email, got, want)
@@ -250,11 +257,26 @@ func TestSendJobChecks(t *testing.T) {
 		code   string
 		field  string
 	}{
-		{"unknown list", func(r *store.JobRequest) { r.ListID = core.NewID() }, core.Invalid, "invalid_request", "list_id"},
-		{"foreign list", func(r *store.JobRequest) { r.Caller = core.Caller{UserID: "u", Tenants: []string{"other"}} }, core.Invalid, "invalid_request", "list_id"},
-		{"contradicting tenant", func(r *store.JobRequest) { r.TenantID = core.NewID() }, core.Invalid, "invalid_request", "tenant_id"},
-		{"same key, other body", func(r *store.JobRequest) { r.IdempotencyKey, r.BodyHash = "k", []byte("other") }, core.Conflict, "idempotency_key_reused", ""},
-		{"same content again, guarded", func(r *store.JobRequest) { r.DuplicateGuard = time.Hour }, core.Conflict, "conflict", ""},
+		{
+			"unknown list", func(r *store.JobRequest) { r.ListID = core.NewID() }, core.Invalid, "invalid_request",
+			"list_id",
+		},
+		{
+			"foreign list", func(r *store.JobRequest) { r.Caller = core.Caller{UserID: "u", Tenants: []string{"other"}} },
+			core.Invalid, "invalid_request", "list_id",
+		},
+		{
+			"contradicting tenant", func(r *store.JobRequest) { r.TenantID = core.NewID() }, core.Invalid,
+			"invalid_request", "tenant_id",
+		},
+		{
+			"same key, other body", func(r *store.JobRequest) { r.IdempotencyKey, r.BodyHash = "k", []byte("other") },
+			core.Conflict, "idempotency_key_reused", "",
+		},
+		{
+			"same content again, guarded", func(r *store.JobRequest) { r.DuplicateGuard = time.Hour }, core.Conflict,
+			"conflict", "",
+		},
 	}
 	first, err := h.job(func(r *store.JobRequest) { r.IdempotencyKey, r.BodyHash = "k", []byte("body") })
 	h.must(err)
@@ -268,7 +290,8 @@ func TestSendJobChecks(t *testing.T) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
-	_, err = h.UpdateList(t.Context(), h.list.ID, "test", func(l *core.List) error { l.Status = core.ListInactive; return nil })
+	_, err = h.UpdateList(t.Context(), h.list.ID, "test",
+		func(l *core.List) error { l.Status = core.ListInactive; return nil })
 	h.must(err)
 	if _, err := h.job(nil); !errors.Is(err, core.ErrConflict) {
 		t.Errorf("inactive list: %v", err)
@@ -334,7 +357,10 @@ func TestAJobsRecipientsAddUp(t *testing.T) {
 	}
 	var batch []store.Outcome
 	for i, c := range claims {
-		o := store.Outcome{JobNo: j.No, TenantID: j.TenantID, Seq: c.Seq, EmailKey: c.EmailKey, State: store.RecipientSent, Tried: true}
+		o := store.Outcome{
+			JobNo: j.No, TenantID: j.TenantID, Seq: c.Seq, EmailKey: c.EmailKey,
+			State: store.RecipientSent, Tried: true,
+		}
 		switch {
 		case c.Skip != "":
 			if c.EmailKey != "r000007@example.org" || c.Skip != core.ReasonUnsubscribed {
@@ -352,7 +378,8 @@ func TestAJobsRecipientsAddUp(t *testing.T) {
 	}
 	h.must(h.FinishRecipients(ctx, batch, sendNow))
 	h.must(h.FinishRecipients(ctx, batch[:20], sendNow)) // recorded again: nothing changes
-	if j = h.reload(j); j.Sent != 1198 || j.Skipped != 1 || j.Failed != 1 || j.Bounced != 1 || j.Ambiguous != 1 || j.Deferred != 1 || j.Status != core.JobRunning {
+	if j = h.reload(j); j.Sent != 1198 || j.Skipped != 1 || j.Failed != 1 || j.Bounced != 1 || j.Ambiguous != 1 ||
+		j.Deferred != 1 || j.Status != core.JobRunning {
 		t.Fatalf("%+v", j)
 	}
 	if got := h.status(claims[20].Email); got != core.StatusBounced {
@@ -370,13 +397,15 @@ func TestAJobsRecipientsAddUp(t *testing.T) {
 		t.Fatalf("%+v", rest)
 	}
 	for _, c := range rest {
-		h.must(h.FinishRecipients(ctx, []store.Outcome{{JobNo: j.No, Seq: c.Seq, State: store.RecipientSent, Tried: true}}, due))
+		h.must(h.FinishRecipients(ctx,
+			[]store.Outcome{{JobNo: j.No, Seq: c.Seq, State: store.RecipientSent, Tried: true}}, due))
 	}
 	if j = h.reload(j); j.Status != core.JobCompleted || j.Sent+j.Failed+j.Skipped != j.Recipients {
 		t.Fatalf("%+v", j)
 	}
 	rs, err := h.Recipients(ctx, &j, store.RecipientFilter{}, core.Page{Limit: 30})
-	if err != nil || len(rs) != 30 || rs[20].State != store.RecipientFailed || !strings.HasPrefix(rs[20].Reason, "550") {
+	if err != nil || len(rs) != 30 || rs[20].State != store.RecipientFailed || !strings.HasPrefix(rs[20].Reason,
+		"550") {
 		t.Errorf("%d recipients, %v", len(rs), err)
 	}
 }
@@ -394,7 +423,8 @@ func TestCancelledAndFailedJobsAreSettled(t *testing.T) {
 			more, err = h.ExpandJob(ctx, j.No, sendNow)
 			h.must(err)
 		}
-		h.must(h.FinishRecipients(ctx, []store.Outcome{{JobNo: j.No, Seq: 7, State: store.RecipientSent, Tried: true}}, sendNow))
+		h.must(h.FinishRecipients(ctx, []store.Outcome{{JobNo: j.No, Seq: 7, State: store.RecipientSent, Tried: true}},
+			sendNow))
 		before := h.Departures()
 		if fail {
 			h.must(h.FailSendJob(ctx, j.No, core.ReasonWindow, sendNow))
@@ -420,7 +450,8 @@ func TestCancelledAndFailedJobsAreSettled(t *testing.T) {
 			h.must(err)
 		}
 		j = h.reload(j)
-		if j.Sent != 1 || fail && (j.Failed != 1099 || j.Status != core.JobFailed || j.FailureReason != core.ReasonWindow) ||
+		if j.Sent != 1 || fail && (j.Failed != 1099 || j.Status != core.JobFailed ||
+			j.FailureReason != core.ReasonWindow) ||
 			!fail && (j.Skipped != 1099 || j.Status != core.JobCancelled) {
 			t.Errorf("%+v", j)
 		}
@@ -438,14 +469,19 @@ func TestClaimsAreCheckedAgainstEverything(t *testing.T) {
 	h.must(err)
 	_, err = h.ExpandJob(ctx, j.No, sendNow)
 	h.must(err)
-	_, err = h.Disable(ctx, store.DisableRequest{Email: "r000002@example.org", Reason: "x", DisabledBy: "y", OccurredAt: sendNow}, sendNow)
+	_, err = h.Disable(ctx,
+		store.DisableRequest{Email: "r000002@example.org", Reason: "x", DisabledBy: "y", OccurredAt: sendNow}, sendNow)
 	h.must(err)
-	for email, status := range map[string]core.Status{"r000003@example.org": "complaint", "r000004@example.org": "unsubscribed"} {
+	for email, status := range map[string]core.Status{
+		"r000003@example.org": "complaint",
+		"r000004@example.org": "unsubscribed",
+	} {
 		h.must(h.ApplyEvent(ctx, h.nonce(), h.event(email, status, sendNow+1), sendNow+1))
 	}
 	key := store.ClaimKey{JobNo: j.No, TenantID: j.TenantID, ListID: j.ListID}
 	want := map[string]string{
-		"r000002@example.org": core.ReasonDisabled, "r000003@example.org": core.ReasonSuppressed, "r000004@example.org": core.ReasonUnsubscribed,
+		"r000002@example.org": core.ReasonDisabled, "r000003@example.org": core.ReasonSuppressed,
+		"r000004@example.org": core.ReasonUnsubscribed,
 	}
 	claims, err := h.ClaimRecipients(ctx, nil, &key, 0, 256)
 	h.must(err)
@@ -521,22 +557,28 @@ func TestClockJumps(t *testing.T) {
 	h.must(h.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: "first"}, e, sendNow))
 	tried := 0
 	defer coretest.Held(t, 6, &tried, "replays after the clock was put forward or back")
-	for _, jump := range []time.Duration{-time.Hour, -24 * time.Hour, 0, time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour, 0} {
+	for _, jump := range []time.Duration{
+		-time.Hour, -24 * time.Hour, 0, time.Hour, -time.Hour, 24 * time.Hour,
+		-24 * time.Hour, 0,
+	} {
 		now := sendNow.Add(jump)
 		h.clean(now)
 		for _, nonce := range []string{"first", fmt.Sprint("again", tried)} {
 			tried++
-			if err := h.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: nonce}, e, now); !errors.Is(err, core.ErrConflict) {
+			if err := h.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: nonce}, e, now); !errors.Is(err,
+				core.ErrConflict) {
 				t.Errorf("the event again, at %v, with the nonce %s: %v", jump, nonce, err)
 			}
 		}
 	}
-	h.must(h.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: "of today"}, h.event("b@example.org", "active", sendNow), sendNow))
+	h.must(h.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: "of today"}, h.event("b@example.org", "active", sendNow),
+		sendNow))
 	for _, jump := range []time.Duration{-time.Minute, -time.Hour, -24 * time.Hour} {
 		tried++
 		now := sendNow.Add(jump)
 		h.clean(now)
-		if err := h.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: "of today"}, h.event("c@example.org", "active", now), now); !errors.Is(err, core.ErrReplayedNonce) {
+		if err := h.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: "of today"},
+			h.event("c@example.org", "active", now), now); !errors.Is(err, core.ErrReplayedNonce) {
 			t.Errorf("the nonce again, at %v: %v", jump, err)
 		}
 	}

@@ -20,18 +20,22 @@ const pauseReason = `CASE WHEN pause_reason <> '' OR send_job.status NOT IN ('pe
 // deferral is how many recipients of a running job wait for another try, when the next of them is due and when the last
 // is given up.
 const deferral = `iif(send_job.status = 'running', deferred, 0) AS deferred,
-	iif(send_job.status = 'running' AND deferred > 0, coalesce((SELECT min(due_at) FROM recipient WHERE job_no = send_job.no AND state = ` + sqlRecipientDeferred + `), 0), 0)
+	iif(send_job.status = 'running' AND deferred > 0, coalesce((SELECT min(due_at) FROM recipient WHERE job_no =
+	send_job.no AND state = ` + sqlRecipientDeferred + `), 0), 0)
 	AS next_attempt_at, iif(send_job.status = 'running' AND deferred > 0, gives_up_at, 0) AS gives_up_at`
 
 // switchedOff is why a job waits that no one has paused: its list, or its tenant, is not active. Empty: it doesn't.
-const switchedOff = `coalesce((SELECT CASE WHEN t.status <> 'active' THEN '` + core.PauseTenant + `' WHEN l.status <> 'active' THEN '` + core.PauseList + `' END
+const switchedOff = `coalesce((SELECT CASE WHEN t.status <> 'active' THEN '` + core.PauseTenant + `' WHEN l.status <>
+	'active' THEN '` + core.PauseList + `' END
 	FROM list AS l JOIN tenant AS t ON t.id = l.tenant_id WHERE l.id = send_job.list_id), '')`
 
-const campaignColumns = "id, tenant_id, name, subject, body_html, body_text, template, unsubscribe_url, track_open, track_click, created_at"
+const campaignColumns = "id, tenant_id, name, subject, body_html, body_text, template, unsubscribe_url, track_open, " +
+	"track_click, created_at"
 
 var (
 	campaignTable = tableOf[core.Campaign]("campaign", nil, nil)
-	insertJob     = insertInto("send_job", `id, tenant_id, list_id, campaign_id, status, scheduled_at, window_start, window_end,
+	insertJob     = insertInto("send_job",
+		`id, tenant_id, list_id, campaign_id, status, scheduled_at, window_start, window_end,
 		due_at, retry_of, created_by, created_at`)
 )
 
@@ -52,7 +56,9 @@ type JobRequest struct {
 // (else Invalid on list_id), tenant_id does not contradict it (Invalid), an Idempotency-Key that was used before (the
 // first job again, or Conflict with another body; with a new key the times are judged here), list and tenant are
 // active, the duplicate guard (Conflict). known reports whether the template that it names exists now.
-func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) (j core.SendJob, known bool, err error) {
+func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) (j core.SendJob, known bool,
+	err error,
+) {
 	err = s.update(ctx, func(tx *Tx) error {
 		list, err := tx.list(r.ListID)
 		if errors.Is(err, core.ErrListNotFound) || err == nil && !r.Caller.ActsFor(list.TenantID) {
@@ -105,7 +111,8 @@ func (tx *Tx) repeated(j *core.SendJob, r JobRequest, now core.Instant) (done bo
 		JobID     string       `db:"job_id"`
 		ExpiresAt core.Instant `db:"expires_at"`
 	}
-	err = tx.get(&first, "SELECT body_hash, job_id, expires_at FROM idempotency WHERE tenant_id = ? AND key = ?", j.TenantID, r.IdempotencyKey)
+	err = tx.get(&first, "SELECT body_hash, job_id, expires_at FROM idempotency WHERE tenant_id = ? AND key = ?",
+		j.TenantID, r.IdempotencyKey)
 	switch {
 	case err == nil && first.ExpiresAt > now && !bytes.Equal(first.BodyHash, r.BodyHash):
 		return false, core.Conflictf("idempotency_key_reused", "This Idempotency-Key was used with another body.")
@@ -118,7 +125,8 @@ func (tx *Tx) repeated(j *core.SendJob, r JobRequest, now core.Instant) (done bo
 	case err != nil && !errors.Is(err, core.ErrNotFound):
 		return false, err
 	}
-	_, err = tx.exec(`INSERT INTO idempotency (tenant_id, key, body_hash, job_id, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)
+	_, err = tx.exec(`INSERT INTO idempotency (tenant_id, key, body_hash, job_id, expires_at) VALUES (?1, ?2, ?3, ?4,
+		?5)
 		ON CONFLICT DO UPDATE SET body_hash = ?3, job_id = ?4, expires_at = ?5`,
 		j.TenantID, r.IdempotencyKey, r.BodyHash, j.ID, int64(now.Add(IdempotencyTTL)))
 	return false, err
@@ -143,8 +151,10 @@ func (tx *Tx) guardDuplicate(c *core.Campaign, r JobRequest, now core.Instant) e
 	}
 	var same int
 	err := tx.get(&same, `SELECT count(*) FROM send_job AS j JOIN campaign AS c ON c.id = j.campaign_id
-		WHERE j.list_id = ?1 AND j.created_at > ?2 AND j.status != 'cancelled' AND c.subject = ?3 AND c.body_html = ?4 AND c.body_text = ?5
-		AND c.template = ?6`, r.ListID, int64(now.Add(-r.DuplicateGuard)), c.Subject, c.BodyHTML, c.BodyText, c.Template)
+		WHERE j.list_id = ?1 AND j.created_at > ?2 AND j.status != 'cancelled' AND c.subject = ?3 AND c.body_html = ?4
+		AND c.body_text = ?5
+		AND c.template = ?6`, r.ListID, int64(now.Add(-r.DuplicateGuard)), c.Subject, c.BodyHTML, c.BodyText,
+		c.Template)
 	if err == nil && same > 0 {
 		return core.Conflictf("conflict", "The same job was made a short time ago.")
 	}
@@ -161,7 +171,8 @@ func (tx *Tx) addSendJob(j *core.SendJob, c *core.Campaign) error {
 
 func (tx *Tx) insertSendJob(j *core.SendJob) (err error) {
 	j.No, err = tx.insert(insertJob,
-		j.ID, j.TenantID, j.ListID, j.CampaignID, string(j.Status), int64(j.ScheduledAt), int64(j.WindowStart), int64(j.WindowEnd),
+		j.ID, j.TenantID, j.ListID, j.CampaignID, string(j.Status), int64(j.ScheduledAt), int64(j.WindowStart),
+		int64(j.WindowEnd),
 		int64(j.DueAt), j.RetryOf, j.CreatedBy, int64(j.CreatedAt))
 	tx.kick(TopicJobs)
 	return err

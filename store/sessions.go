@@ -23,7 +23,8 @@ func (s *Store) Sessions() *Sessions {
 // Commit writes a session (scs.Store).
 func (s *Sessions) Commit(token string, data []byte, expiry time.Time) error {
 	return s.store.update(context.Background(), func(tx *Tx) error {
-		_, err := tx.exec("INSERT INTO sessions (token, data, expiry) VALUES (?, ?, julianday(?)) ON CONFLICT (token) DO UPDATE SET data = excluded.data, expiry = excluded.expiry",
+		_, err := tx.exec("INSERT INTO sessions (token, data, expiry) VALUES (?, ?, julianday(?)) ON CONFLICT "+
+			"(token) DO UPDATE SET data = excluded.data, expiry = excluded.expiry",
 			token, data, expiry.UTC().Format("2006-01-02T15:04:05.999"))
 		return err
 	})

@@ -62,10 +62,12 @@ func (s *Store) AddShare(ctx context.Context, sh core.Share, actor string) error
 				return err
 			}
 		}
-		if err := tx.room("SELECT count(*) FROM share s JOIN model m ON m.no = s.model_no WHERE m.id = ?", sh.ModelID, core.MaxShares, "shares of one model"); err != nil {
+		if err := tx.room("SELECT count(*) FROM share s JOIN model m ON m.no = s.model_no WHERE m.id = ?", sh.ModelID,
+			core.MaxShares, "shares of one model"); err != nil {
 			return err
 		}
-		_, err := tx.exec(`INSERT INTO share (id, model_no, user_id, email, email_key, holder, permission, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		_, err := tx.exec(`INSERT INTO share (id, model_no, user_id, email, email_key, holder, permission, created_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 			sh.ID, no, sh.UserID, string(sh.Email), sh.Email.Key(), holder, sh.Permission, sh.CreatedAt)
 		if err != nil {
 			return err
@@ -76,12 +78,14 @@ func (s *Store) AddShare(ctx context.Context, sh core.Share, actor string) error
 
 // Shares reads a page of a model's shares, by id. Its only error is core.ErrStorage.
 func (s *Store) Shares(ctx context.Context, modelID string, page core.Page) (shs []core.Share, err error) {
-	err = s.all(ctx, &shs, "SELECT "+shareColumns+" FROM model m JOIN share s ON s.model_no = m.no WHERE m.id = ? AND s.id > ? ORDER BY s.id LIMIT ?",
+	err = s.all(ctx, &shs, "SELECT "+shareColumns+" FROM model m JOIN share s ON s.model_no = m.no WHERE m.id = ? "+
+		"AND s.id > ? ORDER BY s.id LIMIT ?",
 		modelID, page.After, page.Limit)
 	return shs, err
 }
 
-const oneShare = "SELECT " + shareColumns + " FROM share s JOIN model m ON m.no = s.model_no WHERE s.id = ? AND m.id = ?"
+const oneShare = "SELECT " + shareColumns + " FROM share s JOIN model m ON m.no = s.model_no WHERE s.id = ? AND " +
+	"m.id = ?"
 
 // Share reads one share of a model. It returns core.ErrNotFound where the model has no such share.
 func (s *Store) Share(ctx context.Context, modelID, id string) (sh core.Share, err error) {
@@ -91,7 +95,9 @@ func (s *Store) Share(ctx context.Context, modelID, id string) (sh core.Share, e
 
 // UpdateShare changes a share by a rule, which runs inside the transaction, and returns it as it is then. It returns
 // core.ErrNotFound where the model has no such share, or an error of the rule.
-func (s *Store) UpdateShare(ctx context.Context, modelID, id string, rule func(*core.Share) error) (sh core.Share, err error) {
+func (s *Store) UpdateShare(ctx context.Context, modelID, id string, rule func(*core.Share) error) (sh core.Share,
+	err error,
+) {
 	err = s.update(ctx, func(tx *Tx) error {
 		if err := tx.get(&sh, oneShare, id, modelID); err != nil {
 			return err

@@ -64,7 +64,8 @@ type Stats struct {
 func (s *Store) Stats() Stats {
 	return Stats{
 		Batches: s.stats.batches.Load(), Ops: s.stats.ops.Load(), Busy: time.Duration(s.stats.busy.Load()),
-		WAL: s.stats.wal.Load(), Statements: s.stats.statements.Load(), Waiting: len(s.writer.interactive) + len(s.writer.bulk) + len(s.writer.late),
-		Sizes: s.stats.sizes.read(BatchSizes), Times: s.stats.times.read(BatchTimes),
+		WAL: s.stats.wal.Load(), Statements: s.stats.statements.Load(),
+		Waiting: len(s.writer.interactive) + len(s.writer.bulk) + len(s.writer.late),
+		Sizes:   s.stats.sizes.read(BatchSizes), Times: s.stats.times.read(BatchTimes),
 	}
 }

@@ -49,7 +49,8 @@ type Options struct {
 	SendElsewhere, MemberElsewhere bool
 	MasterKey                      []byte // 32 bytes that seal secrets at rest; nil: they are stored as they are
 	Log                            *slog.Logger
-	Driver                         string // of database/sql; empty: sqlite. A test puts one between that fails on order.
+	// of database/sql; empty: sqlite. A test puts one between that fails on order.
+	Driver string
 }
 
 // Store is the open file. Its methods may be called from any goroutine.
@@ -156,7 +157,8 @@ func (s *Store) open(ctx context.Context) error {
 			return err
 		}
 		if done.Copy != "" {
-			s.log.Info("the database has a new schema; as it was before it is kept", slog.Int("schema", schema.Latest()), slog.String("copy", done.Copy))
+			s.log.Info("the database has a new schema; as it was before it is kept",
+				slog.Int("schema", schema.Latest()), slog.String("copy", done.Copy))
 		}
 	}
 	if err := s.connect(ctx); err != nil {
@@ -291,7 +293,8 @@ func (s *Store) connect(ctx context.Context) (err error) {
 	if s.writerD, err = openDB(ctx, s.opts.Driver, dsn(s.path, writerPragmas), 1, writerPragmas); err != nil {
 		return err
 	}
-	if s.readers, err = openDB(ctx, s.opts.Driver, dsn(s.path, readerPragmas), s.opts.Readers, readerPragmas); err != nil {
+	if s.readers, err = openDB(ctx, s.opts.Driver, dsn(s.path, readerPragmas), s.opts.Readers,
+		readerPragmas); err != nil {
 		return err
 	}
 	if s.file, err = os.Stat(s.path); err != nil {
@@ -413,7 +416,8 @@ func (s *Store) shut() (err error) {
 	if s.writerD != nil {
 		err = errors.Join(err, s.writerD.Close())
 	}
-	if s.opts.Mode == Daemon && s.writer != nil && !s.replaced.Load() && walSize(s.path) > 0 { // without a writer it was never ours
+	if s.opts.Mode == Daemon && s.writer != nil && !s.replaced.Load() &&
+		walSize(s.path) > 0 { // without a writer it was never ours
 		s.log.Warn("database: the -wal stays: another process has the file open", slog.String("path", s.path))
 	}
 	if s.lock != nil {

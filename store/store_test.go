@@ -108,7 +108,10 @@ func TestASecondDaemonIsRefusedAndACommandIsNot(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	if _, err := Open(t.Context(), Options{Path: path, Migrate: true, Log: slog.New(slog.NewTextHandler(&said, nil))}); !errors.Is(err, ErrRunning) {
+	if _, err := Open(t.Context(), Options{
+		Path: path, Migrate: true,
+		Log: slog.New(slog.NewTextHandler(&said, nil)),
+	}); !errors.Is(err, ErrRunning) {
 		t.Fatalf("second daemon: %v", err)
 	}
 	if said.Len() > 0 || walSize(path) == 0 {
@@ -252,7 +255,8 @@ func TestAFailureAmongOperationsThatMayRunAgain(t *testing.T) {
 	insert := func(i int) func(*Tx) error {
 		return func(tx *Tx) error {
 			runs[i].Add(1)
-			if _, err := tx.exec("INSERT INTO mark (name, value) VALUES (?, 'x')", fmt.Sprint("again", i)); err != nil || i != 2 {
+			if _, err := tx.exec("INSERT INTO mark (name, value) VALUES (?, 'x')",
+				fmt.Sprint("again", i)); err != nil || i != 2 {
 				return err
 			}
 			return core.ErrConflict
@@ -278,7 +282,8 @@ func TestAFailureAmongOperationsThatMayRunAgain(t *testing.T) {
 	}
 	for i := range runs {
 		var n int
-		if err := s.get(t.Context(), &n, "SELECT count(*) FROM mark WHERE name = ?", fmt.Sprint("again", i)); err != nil {
+		if err := s.get(t.Context(), &n, "SELECT count(*) FROM mark WHERE name = ?",
+			fmt.Sprint("again", i)); err != nil {
 			t.Fatal(err)
 		}
 		if failed := errors.Is(errs[i], core.ErrConflict); failed != (i == 2) || failed == (n == 1) {
@@ -323,15 +328,21 @@ func TestMailsAreFinishedManyAtOnce(t *testing.T) {
 		n.sql("DELETE FROM mail")
 		var results []MailResult
 		for i := range many {
-			n.sql("INSERT INTO mail (kind, email, email_key, due_at, created_at) VALUES ('confirm', 'a@b.co', 'a@b.co', 1, 1)")
-			results = append(results, MailResult{ID: int64(n.count("SELECT max(id) FROM mail")), Sent: i != 1, Reason: map[bool]string{true: "no"}[i == 1]})
+			n.sql("INSERT INTO mail (kind, email, email_key, due_at, created_at) VALUES ('confirm', 'a@b.co', " +
+				"'a@b.co', 1, 1)")
+			results = append(results, MailResult{
+				ID: int64(n.count("SELECT max(id) FROM mail")), Sent: i != 1,
+				Reason: map[bool]string{true: "no"}[i == 1],
+			})
 		}
-		n.sql("INSERT INTO mail (kind, email, email_key, due_at, created_at) VALUES ('confirm', 'a@b.co', 'a@b.co', 1, 1)")
+		n.sql("INSERT INTO mail (kind, email, email_key, due_at, created_at) VALUES ('confirm', 'a@b.co', 'a@b.co', " +
+			"1, 1)")
 		if err := n.FinishMails(n.Context(), results, 7); err != nil {
 			t.Fatal(err)
 		}
 		failed := min(many-1, 1)
-		if sent := n.count("SELECT count(*) FROM mail WHERE state = 1 AND tries = 1 AND finished_at = 7 AND reason = ''"); sent != many-failed {
+		if sent := n.count("SELECT count(*) FROM mail WHERE state = 1 AND tries = 1 AND finished_at = 7 AND reason " +
+			"= ''"); sent != many-failed {
 			t.Errorf("%d of %d are sent", sent, many-failed)
 		}
 		if queued := n.count("SELECT count(*) FROM mail WHERE state = 0 AND tries = 0"); queued != 1 {

@@ -15,7 +15,10 @@ func (n newsletter) asks(email core.Email, times int, at core.Instant) (tokens [
 	for i := range times {
 		r := SubscribeRequest{
 			ListID: n.list, Email: email, Preferences: core.Preferences(fmt.Sprintf(`{"n":%d}`, i)),
-			Origin: core.Origin{Source: "form", Remote: fmt.Sprintf("192.0.2.%d", i), UserAgent: "test"}, TextVersion: fmt.Sprint("v", i),
+			Origin: core.Origin{
+				Source: "form", Remote: fmt.Sprintf("192.0.2.%d", i),
+				UserAgent: "test",
+			}, TextVersion: fmt.Sprint("v", i),
 		}
 		_, row, err := n.Subscribe(n.Context(), r, at+core.Instant(i))
 		if err != nil {
@@ -56,7 +59,8 @@ func TestRepeatedRequestsShareARow(t *testing.T) {
 				if got := n.count("SELECT count(*) FROM confirm_token WHERE email = ?", string(address)); got != want {
 					t.Errorf("day %d: %d rows of requests, want %d", day, got, want)
 				}
-				if got := n.count("SELECT count(*) FROM mail WHERE email_key = ? AND kind <> 'unsubscribed'", string(address)); got != want {
+				if got := n.count("SELECT count(*) FROM mail WHERE email_key = ? AND kind <> 'unsubscribed'",
+					string(address)); got != want {
 					t.Errorf("day %d: %d rows of mails, want %d", day, got, want)
 				}
 			}
@@ -89,16 +93,19 @@ func TestSharedRowsKeepRequestsApart(t *testing.T) {
 			t.Errorf("request %d asked for %s, %v; want %s", i, email, err, want.Email)
 		}
 		sub, err := n.Confirm(t.Context(), token, core.Origin{}, now0+20)
-		if err != nil || sub.Status != core.SubscriptionActive || sub.Email != want.Email || sub.Preferences != want.Preferences || sub.CreatedAt != want.CreatedAt {
+		if err != nil || sub.Status != core.SubscriptionActive || sub.Email != want.Email ||
+			sub.Preferences != want.Preferences || sub.CreatedAt != want.CreatedAt {
 			t.Errorf("request %d: %+v, %v; want %+v", i, sub, err, want)
 		}
 		ledger, err := n.Consents(t.Context(), n.list, sub.ID)
-		if err != nil || len(ledger) != 2 || ledger[0].At != want.CreatedAt || ledger[0].Origin != origin || ledger[0].TextVersion != version {
+		if err != nil || len(ledger) != 2 || ledger[0].At != want.CreatedAt || ledger[0].Origin != origin ||
+			ledger[0].TextVersion != version {
 			t.Errorf("request %d: ledger %+v, %v; want %+v %s", i, ledger, err, origin, version)
 		}
 		for k, other := range tokens { // each confirms the same subscription, and speaks of its own request
 			sub, err := n.Confirm(t.Context(), other, core.Origin{}, now0+30)
-			if err != nil || sub.CreatedAt != now0+core.Instant(k) || sub.Preferences != "{}" && sub.Preferences != core.Preferences(fmt.Sprintf(`{"n":%d}`, k)) {
+			if err != nil || sub.CreatedAt != now0+core.Instant(k) || sub.Preferences != "{}" &&
+				sub.Preferences != core.Preferences(fmt.Sprintf(`{"n":%d}`, k)) {
 				t.Errorf("request %d after it: %+v, %v", k, sub, err)
 			}
 		}
@@ -110,7 +117,8 @@ func TestTheLedgerNamesTheMailedRequest(t *testing.T) {
 	n := testNewsletter(t)
 	n.asks("a@example.org", 20, now0)
 	var rows []string
-	if err := n.all(t.Context(), &rows, "SELECT token_id FROM mail WHERE state = 0 ORDER BY id"); err != nil || len(rows) != confirmsPerListEmail {
+	if err := n.all(t.Context(), &rows,
+		"SELECT token_id FROM mail WHERE state = 0 ORDER BY id"); err != nil || len(rows) != confirmsPerListEmail {
 		t.Fatal(rows, err)
 	}
 	sub, err := n.Confirm(t.Context(), n.token(rows[1], core.ProofMailed), core.Origin{}, now0+100)
@@ -118,7 +126,8 @@ func TestTheLedgerNamesTheMailedRequest(t *testing.T) {
 		t.Fatal(sub, err)
 	}
 	ledger, err := n.Consents(t.Context(), n.list, sub.ID)
-	if err != nil || len(ledger) != 2 || ledger[0].Remote != "192.0.2.1" || ledger[0].TextVersion != "v1" || ledger[0].At != now0+1 {
+	if err != nil || len(ledger) != 2 || ledger[0].Remote != "192.0.2.1" || ledger[0].TextVersion != "v1" ||
+		ledger[0].At != now0+1 {
 		t.Errorf("%+v, %v", ledger, err)
 	}
 }
@@ -128,10 +137,12 @@ func TestTokensOfSharedRowsEnd(t *testing.T) {
 	n := testNewsletter(t)
 	old := n.asks("a@example.org", 10, now0)
 	later := n.asks("a@example.org", 1, now0.Add(23*time.Hour))[0]
-	if _, err := n.Confirm(t.Context(), old[9], core.Origin{}, now0.Add(ConfirmTTL)+9); !errors.Is(err, core.ErrTokenExpired) {
+	if _, err := n.Confirm(t.Context(), old[9], core.Origin{}, now0.Add(ConfirmTTL)+9); !errors.Is(err,
+		core.ErrTokenExpired) {
 		t.Errorf("after seven days: %v", err)
 	}
-	if _, err := n.Housekeeping(t.Context(), Retention{Pending: 30 * 24 * time.Hour, Mail: 30 * 24 * time.Hour}, now0.Add(ConfirmTTL)+9); err != nil {
+	if _, err := n.Housekeeping(t.Context(), Retention{Pending: 30 * 24 * time.Hour, Mail: 30 * 24 * time.Hour},
+		now0.Add(ConfirmTTL)+9); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := n.Confirm(t.Context(), later, core.Origin{}, now0.Add(ConfirmTTL)+9); err != nil {
@@ -141,7 +152,8 @@ func TestTokensOfSharedRowsEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := n.asks("a@example.org", 10, now0.Add(ConfirmTTL)+11)
-	if _, err := n.Confirm(t.Context(), later, core.Origin{}, now0.Add(ConfirmTTL)+30); !errors.Is(err, core.ErrInvalidToken) {
+	if _, err := n.Confirm(t.Context(), later, core.Origin{}, now0.Add(ConfirmTTL)+30); !errors.Is(err,
+		core.ErrInvalidToken) {
 		t.Errorf("a token of the generation before: %v", err)
 	}
 	for _, token := range again {
@@ -160,7 +172,10 @@ func TestMailsLeftOutAreFew(t *testing.T) {
 			if err := n.RequestPreferencesLink(t.Context(), n.list, email, now0+i); err != nil {
 				t.Fatal(err)
 			}
-			l := UnsubscribeRequest{ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, email.Key()), Email: email, Proof: core.ProofResponse}
+			l := UnsubscribeRequest{
+				ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, email.Key()), Email: email,
+				Proof: core.ProofResponse,
+			}
 			if _, err := n.Unsubscribe(t.Context(), l, now0+i); err != nil && !errors.Is(err, core.ErrNotFound) {
 				t.Fatal(err)
 			}
@@ -168,7 +183,8 @@ func TestMailsLeftOutAreFew(t *testing.T) {
 	}
 	for _, email := range []string{"a@example.org", "stranger@example.org"} {
 		for _, kind := range []string{core.MailPreferences, core.MailUnsubscribed} {
-			if got := n.count("SELECT count(*) FROM mail WHERE email_key = ? AND kind = ?", email, kind); got != requestsApart {
+			if got := n.count("SELECT count(*) FROM mail WHERE email_key = ? AND kind = ?", email,
+				kind); got != requestsApart {
 				t.Errorf("%s: %d rows of %s, want %d", email, got, kind, requestsApart)
 			}
 		}

@@ -97,17 +97,21 @@ func (tx *Tx) applySubscriber(a applying, p core.EventSubscriber, now core.Insta
 	return tx.saveSubscriber(was, &sub)
 }
 
-var upsertSubscriber = insertInto("subscriber", `list_id, email_key, id, email, word, word_at, block, block_at, preferences,
+var upsertSubscriber = insertInto("subscriber",
+	`list_id, email_key, id, email, word, word_at, block, block_at, preferences,
 	soft_bounces, soft_at, sync_no, created_at, changed_at`) + `
 	ON CONFLICT (list_id, id) DO UPDATE SET email = excluded.email, word = excluded.word,
-	word_at = excluded.word_at, block = excluded.block, block_at = excluded.block_at, preferences = excluded.preferences,
-	soft_bounces = excluded.soft_bounces, soft_at = excluded.soft_at, sync_no = excluded.sync_no, changed_at = excluded.changed_at`
+	word_at = excluded.word_at, block = excluded.block, block_at = excluded.block_at, preferences =
+	excluded.preferences,
+	soft_bounces = excluded.soft_bounces, soft_at = excluded.soft_at, sync_no = excluded.sync_no, changed_at =
+	excluded.changed_at`
 
 // saveSubscriber writes a record, new or not. was is what it counted as so far.
 func (tx *Tx) saveSubscriber(was core.CountedState, s *core.Subscriber) error {
 	tx.moved(s.ListID, was, s.Counted())
 	_, err := tx.exec(upsertSubscriber,
-		s.ListID, s.EmailKey, s.ID, string(s.Email), string(s.MemberStatus), int64(s.MemberStatusAt), string(s.Block), int64(s.BlockAt),
+		s.ListID, s.EmailKey, s.ID, string(s.Email), string(s.MemberStatus), int64(s.MemberStatusAt), string(s.Block),
+		int64(s.BlockAt),
 		string(s.Preferences), s.SoftBounces, int64(s.SoftAt), s.SyncNo, int64(s.CreatedAt), int64(s.ChangedAt))
 	return err
 }
@@ -150,7 +154,8 @@ func (s *Store) ApplyBatch(ctx context.Context, n Nonce, f core.FullSync, now co
 		if err != nil {
 			return err
 		}
-		kinds, err := tx.erasedAmong(f.TenantID, len(f.Subscribers), func(i int) string { return f.Subscribers[i].Email.Key() })
+		kinds, err := tx.erasedAmong(f.TenantID, len(f.Subscribers),
+			func(i int) string { return f.Subscribers[i].Email.Key() })
 		if err != nil {
 			return err
 		}
@@ -169,7 +174,8 @@ func (tx *Tx) receiveSync(clientID string, f core.FullSync, now core.Instant) (r
 	err = tx.get(&rs, query, f.TenantID, f.SyncID)
 	if errors.Is(err, core.ErrNotFound) {
 		_, err = tx.exec(`INSERT INTO received_sync (tenant_id, sync_id, list_id, client_id, batch_total, occurred_at)
-			VALUES (?, ?, ?, ?, ?, ?)`, f.TenantID, f.SyncID, f.ListID, clientID, f.BatchTotal, int64(min(f.OccurredAt, now)))
+			VALUES (?, ?, ?, ?, ?, ?)`, f.TenantID, f.SyncID, f.ListID, clientID, f.BatchTotal, int64(min(f.OccurredAt,
+			now)))
 		if err == nil {
 			err = tx.get(&rs, query, f.TenantID, f.SyncID)
 		}

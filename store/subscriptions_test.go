@@ -24,7 +24,8 @@ type newsletter struct {
 
 func testNewsletter(t *testing.T) newsletter {
 	n := newsletter{T: t, Store: testOpen(t, filepath.Join(t.TempDir(), "n.db"), Daemon), tenant: core.NewID()}
-	n.sql("INSERT INTO tenant (id, name, domains, created_at, updated_at) VALUES (?, 'T', '[\"example.org\"]', 1, 1)", n.tenant)
+	n.sql("INSERT INTO tenant (id, name, domains, created_at, updated_at) VALUES (?, 'T', '[\"example.org\"]', 1, 1)",
+		n.tenant)
 	n.list = n.addList(n.tenant)
 	return n
 }
@@ -83,7 +84,8 @@ func (n newsletter) token(rowID, means string) string {
 
 func (n newsletter) activate(email core.Email, at core.Instant) {
 	n.Helper()
-	if _, err := n.Confirm(n.Context(), n.token(n.subscribe(email, "", at), core.ProofMailed), core.Origin{}, at); err != nil {
+	if _, err := n.Confirm(n.Context(), n.token(n.subscribe(email, "", at), core.ProofMailed), core.Origin{},
+		at); err != nil {
 		n.Fatal(err)
 	}
 }
@@ -98,7 +100,10 @@ func (n newsletter) status(email core.Email) string {
 }
 
 func (n newsletter) leave(email core.Email, at core.Instant) (core.Subscription, error) {
-	return n.Unsubscribe(n.Context(), UnsubscribeRequest{ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, email.Key()), Proof: core.ProofMailed}, at)
+	return n.Unsubscribe(n.Context(), UnsubscribeRequest{
+		ListID:         n.list,
+		SubscriptionID: n.SubscriptionID(n.list, email.Key()), Proof: core.ProofMailed,
+	}, at)
 }
 
 func (n newsletter) events() []string {
@@ -117,7 +122,8 @@ func (n newsletter) events() []string {
 func TestSubscribeAndConfirm(t *testing.T) {
 	n := testNewsletter(t)
 	row := n.subscribe("Ann@Example.org", `{"a":1}`, now0)
-	if n.count("SELECT count(*) FROM mail WHERE kind = 'confirm' AND state = 0 AND token_id = ? AND email = 'Ann@Example.org'", row) != 1 {
+	if n.count("SELECT count(*) FROM mail WHERE kind = 'confirm' AND state = 0 AND token_id = ? AND email = "+
+		"'Ann@Example.org'", row) != 1 {
 		t.Error("no confirmation mail was queued")
 	}
 	sub, err := n.Confirm(t.Context(), n.token(row, core.ProofMailed), core.Origin{Remote: "192.0.2.1"}, now0+5)
@@ -132,7 +138,8 @@ func TestSubscribeAndConfirm(t *testing.T) {
 		t.Errorf("events %v", got)
 	}
 	ledger, err := n.Consents(t.Context(), n.list, sub.ID)
-	if err != nil || len(ledger) != 2 || ledger[0].What != core.ConsentRequested || ledger[1].Proof != core.ProofMailed || ledger[1].Remote != "192.0.2.1" {
+	if err != nil || len(ledger) != 2 || ledger[0].What != core.ConsentRequested ||
+		ledger[1].Proof != core.ProofMailed || ledger[1].Remote != "192.0.2.1" {
 		t.Errorf("ledger %+v, %v", ledger, err)
 	}
 	var body string
@@ -156,7 +163,10 @@ func TestSubscribeTellsNothing(t *testing.T) {
 	}{
 		{"a stranger", func(newsletter) {}, 1, core.MailConfirm, nil, "active"},
 		{"pending", func(n newsletter) { n.subscribe("a@example.org", "", now0) }, 1, core.MailConfirm, nil, "active"},
-		{"active", func(n newsletter) { n.activate("a@example.org", now0) }, 1, core.MailAlreadySubscribed, nil, "active"},
+		{
+			"active", func(n newsletter) { n.activate("a@example.org", now0) }, 1, core.MailAlreadySubscribed, nil,
+			"active",
+		},
 		{"active, told today", func(n newsletter) {
 			n.activate("a@example.org", now0)
 			n.subscribe("a@example.org", "", now0+1)
@@ -192,7 +202,8 @@ func TestSubscribeTellsNothing(t *testing.T) {
 				t.Errorf("the row of the mail is not of the kind %s", c.kind)
 			}
 			sub, err := n.Confirm(t.Context(), n.token(row, core.ProofResponse), core.Origin{}, now0+2000)
-			if !errors.Is(err, c.confirm) || err == nil && (sub.Preferences != `{"b":2}` || sub.CreatedAt != now0+1000) {
+			if !errors.Is(err,
+				c.confirm) || err == nil && (sub.Preferences != `{"b":2}` || sub.CreatedAt != now0+1000) {
 				t.Errorf("confirm: %+v, %v", sub, err)
 			}
 			if got := n.status("a@example.org"); got != c.after {
@@ -302,17 +313,20 @@ func TestSetPreferences(t *testing.T) {
 	n := testNewsletter(t)
 	n.activate("a@example.org", now0)
 	for range 2 {
-		if sub, err := n.Store.SetPreferences(t.Context(), n.list, "a@example.org", `{"c":3}`, now0+1); err != nil || sub.Preferences != `{"c":3}` {
+		if sub, err := n.Store.SetPreferences(t.Context(), n.list, "a@example.org", `{"c":3}`,
+			now0+1); err != nil || sub.Preferences != `{"c":3}` {
 			t.Fatalf("%+v, %v", sub, err)
 		}
 	}
 	if got := n.events(); len(got) != 2 || got[1] != core.EventPreferences {
 		t.Errorf("events %v; the same preferences again are no change", got)
 	}
-	if _, err := n.Store.SetPreferences(t.Context(), n.list, "b@example.org", "{}", now0); !errors.Is(err, core.ErrSubscriptionNotFound) {
+	if _, err := n.Store.SetPreferences(t.Context(), n.list, "b@example.org", "{}", now0); !errors.Is(err,
+		core.ErrSubscriptionNotFound) {
 		t.Errorf("a stranger: %v", err)
 	}
-	if _, err := n.Store.SetPreferences(t.Context(), core.NewID(), "a@example.org", "{}", now0); !errors.Is(err, core.ErrListNotFound) {
+	if _, err := n.Store.SetPreferences(t.Context(), core.NewID(), "a@example.org", "{}", now0); !errors.Is(err,
+		core.ErrListNotFound) {
 		t.Errorf("an unknown list: %v", err)
 	}
 }
@@ -327,7 +341,10 @@ func TestDisable(t *testing.T) {
 		l.activate("a@example.org", now0)
 		l.activate("z@example.org", now0)
 	}
-	d := DisableRequest{Email: "A@example.org", Reason: "asked", DisabledBy: "desk", OccurredAt: now0, Actor: "client:c1", Counted: []string{n.tenant}}
+	d := DisableRequest{
+		Email: "A@example.org", Reason: "asked", DisabledBy: "desk", OccurredAt: now0,
+		Actor: "client:c1", Counted: []string{n.tenant},
+	}
 	for i, want := range []int{1, 0} {
 		if got, err := n.Disable(t.Context(), d, now0+5); err != nil || got != want {
 			t.Errorf("call %d: %d, %v; want %d", i, got, err, want)
@@ -358,7 +375,8 @@ func TestDisable(t *testing.T) {
 func TestDisableForOneTenant(t *testing.T) {
 	n := testNewsletter(t)
 	n.activate("a@example.org", now0)
-	if _, err := n.Disable(t.Context(), DisableRequest{Email: "a@example.org", TenantID: core.NewID()}, now0); err != nil {
+	if _, err := n.Disable(t.Context(), DisableRequest{Email: "a@example.org", TenantID: core.NewID()},
+		now0); err != nil {
 		t.Fatal(err)
 	}
 	if got := n.status("a@example.org"); got != "active" {
@@ -465,7 +483,10 @@ func TestOutboxKeepsOrder(t *testing.T) {
 		t.Fatalf("%d due", len(first))
 	}
 	later := now0 + 5000
-	if err := n.FinishEvents(t.Context(), []EventResult{{Event: &first[0], RetryAt: later, Reason: "500"}, {Event: &first[2], Done: true}}, now0+100); err != nil {
+	if err := n.FinishEvents(t.Context(), []EventResult{
+		{Event: &first[0], RetryAt: later, Reason: "500"},
+		{Event: &first[2], Done: true},
+	}, now0+100); err != nil {
 		t.Fatal(err)
 	}
 	n.activate("a@example.org", now0+200) // a third event of a: it may not overtake
@@ -482,7 +503,8 @@ func TestOutboxKeepsOrder(t *testing.T) {
 	if len(got) != 3 || got[0].EventID != first[0].EventID || got[1].EventID != first[1].EventID || got[0].Tries != 1 {
 		t.Fatalf("after waking: %+v", got)
 	}
-	if err := n.FinishEvents(t.Context(), []EventResult{{Event: &got[0], Dead: true, Reason: "422"}}, now0+4100); err != nil {
+	if err := n.FinishEvents(t.Context(), []EventResult{{Event: &got[0], Dead: true, Reason: "422"}},
+		now0+4100); err != nil {
 		t.Fatal(err)
 	}
 	if got := due(now0 + 4100); len(got) != 2 {
@@ -504,7 +526,8 @@ func TestPendingExpiry(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.subscribe("back@example.org", "", now0)
-	if _, err := n.Housekeeping(t.Context(), Retention{Pending: 30 * 24 * time.Hour}, now0.Add(31*24*time.Hour)); err != nil {
+	if _, err := n.Housekeeping(t.Context(), Retention{Pending: 30 * 24 * time.Hour},
+		now0.Add(31*24*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	if got := n.status("new@example.org"); got != core.ErrSubscriptionNotFound.Error() {

@@ -13,26 +13,33 @@ const KindDisabled = "disabled"
 
 // Suppressed is one thing that stands against mailing an address, on the member's side or on the send side.
 type Suppressed struct {
-	Email      string       `db:"email" json:"email"` // folded
-	Kind       string       `db:"kind" json:"kind"`
-	TenantID   string       `db:"tenant_id" json:"tenant_id"` // empty: everywhere
-	ListID     string       `db:"list_id" json:"list_id"`     // of a block that one list's subscriber has; empty: of all lists
+	Email    string `db:"email" json:"email"` // folded
+	Kind     string `db:"kind" json:"kind"`
+	TenantID string `db:"tenant_id" json:"tenant_id"` // empty: everywhere
+	// of a block that one list's subscriber has; empty: of all lists
+	ListID     string       `db:"list_id" json:"list_id"`
 	Reason     string       `db:"reason" json:"reason"`
 	DisabledBy string       `db:"disabled_by" json:"disabled_by"`
 	OccurredAt core.Instant `db:"occurred_at" json:"occurred_at"`
 }
 
 const (
-	disabledColumns    = "SELECT email_key AS email, 'disabled' AS kind, tenant_id, '' AS list_id, reason, disabled_by, occurred_at FROM disabled "
-	suppressionColumns = "SELECT email_key AS email, kind, tenant_id, '' AS list_id, reason, '' AS disabled_by, created_at AS occurred_at FROM suppression "
-	erasedColumns      = "SELECT '' AS email, kind, tenant_id, '' AS list_id, 'erased' AS reason, '' AS disabled_by, created_at AS occurred_at FROM erased "
-	blockColumns       = `SELECT s.email_key AS email, s.block AS kind, l.tenant_id, s.list_id, '' AS reason, '' AS disabled_by, s.block_at AS occurred_at
+	disabledColumns = "SELECT email_key AS email, 'disabled' AS kind, tenant_id, '' AS list_id, reason, " +
+		"disabled_by, occurred_at FROM disabled "
+	suppressionColumns = "SELECT email_key AS email, kind, tenant_id, '' AS list_id, reason, '' AS disabled_by, " +
+		"created_at AS occurred_at FROM suppression "
+	erasedColumns = "SELECT '' AS email, kind, tenant_id, '' AS list_id, 'erased' AS reason, '' AS " +
+		"disabled_by, created_at AS occurred_at FROM erased "
+	blockColumns = `SELECT s.email_key AS email, s.block AS kind, l.tenant_id, s.list_id, '' AS reason, '' AS
+		disabled_by, s.block_at AS occurred_at
 		FROM subscriber AS s JOIN list AS l ON l.id = s.list_id `
 )
 
 // DisabledAddresses reads a page of what the member service has switched off, after a row; tenantID empty: all of it.
 // Its only error is core.ErrStorage.
-func (s *Store) DisabledAddresses(ctx context.Context, tenantID string, after Suppressed, limit int) ([]Suppressed, error) {
+func (s *Store) DisabledAddresses(ctx context.Context, tenantID string, after Suppressed, limit int) ([]Suppressed,
+	error,
+) {
 	var d []Suppressed
 	err := s.all(ctx, &d, disabledColumns+`WHERE (email_key, tenant_id) > (?1, ?2) AND (?3 = '' OR tenant_id = ?3)
 		ORDER BY email_key, tenant_id LIMIT ?4`, after.Email, after.TenantID, tenantID, limit)
@@ -41,7 +48,9 @@ func (s *Store) DisabledAddresses(ctx context.Context, tenantID string, after Su
 
 // SuppressedAddresses reads a page of what the send side keeps from being mailed by any list of a tenant, after a row.
 // Its only error is core.ErrStorage.
-func (s *Store) SuppressedAddresses(ctx context.Context, tenantID string, after Suppressed, limit int) ([]Suppressed, error) {
+func (s *Store) SuppressedAddresses(ctx context.Context, tenantID string, after Suppressed, limit int) ([]Suppressed,
+	error,
+) {
 	var d []Suppressed
 	err := s.all(ctx, &d, suppressionColumns+`WHERE (tenant_id, email_key) > (?1, ?2) AND (?3 = '' OR tenant_id = ?3)
 		ORDER BY tenant_id, email_key LIMIT ?4`, after.TenantID, after.Email, tenantID, limit)
@@ -50,12 +59,15 @@ func (s *Store) SuppressedAddresses(ctx context.Context, tenantID string, after 
 
 // BlockedSubscribers reads a page of a list's subscribers with a block, by id; last is where the next page begins. Its
 // only error is core.ErrStorage.
-func (s *Store) BlockedSubscribers(ctx context.Context, listID, afterID string, limit int) (d []Suppressed, last string, err error) {
+func (s *Store) BlockedSubscribers(ctx context.Context, listID, afterID string, limit int) (d []Suppressed, last string,
+	err error,
+) {
 	var rows []struct {
 		ID string `db:"id"`
 		Suppressed
 	}
-	err = s.all(ctx, &rows, `SELECT s.id, s.email_key AS email, s.block AS kind, l.tenant_id, s.list_id, '' AS reason, '' AS disabled_by,
+	err = s.all(ctx, &rows,
+		`SELECT s.id, s.email_key AS email, s.block AS kind, l.tenant_id, s.list_id, '' AS reason, '' AS disabled_by,
 		s.block_at AS occurred_at FROM subscriber AS s JOIN list AS l ON l.id = s.list_id
 		WHERE s.list_id = ? AND s.id > ? AND s.block <> '' ORDER BY s.id LIMIT ?`, listID, afterID, limit)
 	for _, r := range rows {
@@ -76,20 +88,23 @@ func (s *Store) Suppressions(ctx context.Context, email core.Email, tenantID str
 
 func (tx *Tx) suppressions(emailKey, tenantID string) (all []Suppressed, err error) {
 	var part []Suppressed
-	err = tx.all(&part, disabledColumns+"WHERE email_key = ?1 AND (?2 = '' OR tenant_id IN ('', ?2)) ORDER BY tenant_id", emailKey, tenantID)
+	err = tx.all(&part, disabledColumns+"WHERE email_key = ?1 AND (?2 = '' OR tenant_id IN ('', ?2)) ORDER BY "+
+		"tenant_id", emailKey, tenantID)
 	if err != nil {
 		return nil, err
 	}
 	all = append(all, part...)
 	part = nil
-	err = tx.all(&part, suppressionColumns+`WHERE tenant_id IN (SELECT id FROM tenant WHERE ?2 = '' OR id = ?2) AND email_key = ?1
+	err = tx.all(&part,
+		suppressionColumns+`WHERE tenant_id IN (SELECT id FROM tenant WHERE ?2 = '' OR id = ?2) AND email_key = ?1
 		ORDER BY tenant_id`, emailKey, tenantID)
 	if err != nil {
 		return nil, err
 	}
 	all = append(all, part...)
 	part = nil
-	err = tx.all(&part, erasedColumns+"WHERE hash = ?1 AND (?2 = '' OR tenant_id IN ('', ?2)) ORDER BY tenant_id, kind", tx.store.erasedHash(emailKey), tenantID)
+	err = tx.all(&part, erasedColumns+"WHERE hash = ?1 AND (?2 = '' OR tenant_id IN ('', ?2)) ORDER BY tenant_id, kind",
+		tx.store.erasedHash(emailKey), tenantID)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +117,8 @@ func (tx *Tx) suppressions(emailKey, tenantID string) (all []Suppressed, err err
 		return nil, err
 	}
 	part = nil
-	err = tx.all(&part, blockColumns+`JOIN json_each(?) AS j ON s.list_id = j.value->>0 AND s.id = j.value->>1 WHERE s.block <> '' ORDER BY s.list_id`, pairs)
+	err = tx.all(&part, blockColumns+`JOIN json_each(?) AS j ON s.list_id = j.value->>0 AND s.id = j.value->>1 WHERE
+		s.block <> '' ORDER BY s.list_id`, pairs)
 	return append(all, part...), err
 }
 
@@ -135,13 +151,16 @@ func (s *Store) Suppress(ctx context.Context, d DisableRequest, actor string, no
 // SetSuppressionReason changes the reason of what stands against mailing an address: of the entries of one tenant, or
 // (tenantID empty) of all. Blocks that a list's subscriber has carry none. The record of consents keeps what it says.
 // It returns the entries. core.ErrNotFound: there is none.
-func (s *Store) SetSuppressionReason(ctx context.Context, email core.Email, tenantID, reason, actor string, now core.Instant) (changed []Suppressed, err error) {
+func (s *Store) SetSuppressionReason(ctx context.Context, email core.Email, tenantID, reason, actor string,
+	now core.Instant,
+) (changed []Suppressed, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		changed = nil
 		found := int64(0)
 		for _, query := range []string{
 			"UPDATE disabled SET reason = ?3 WHERE email_key = ?1 AND (?2 = '' OR tenant_id = ?2)",
-			"UPDATE suppression SET reason = ?3 WHERE tenant_id IN (SELECT id FROM tenant WHERE ?2 = '' OR id = ?2) AND email_key = ?1",
+			"UPDATE suppression SET reason = ?3 WHERE tenant_id IN (SELECT id FROM tenant WHERE ?2 = '' OR id = ?2) " +
+				"AND email_key = ?1",
 		} {
 			n, err := tx.exec(query, email.Key(), tenantID, reason)
 			if err != nil {
@@ -169,7 +188,9 @@ func (s *Store) SetSuppressionReason(ctx context.Context, email core.Email, tena
 // Lift takes away all that stands against mailing an address, for one tenant or (empty) everywhere, on both sides, and
 // what a complaint has still on its way. It returns what it has lifted. No one becomes subscribed by it.
 // core.ErrNotFound: nothing stood there.
-func (s *Store) Lift(ctx context.Context, email core.Email, tenantID, actor string, now core.Instant) (lifted []Suppressed, err error) {
+func (s *Store) Lift(ctx context.Context, email core.Email, tenantID, actor string,
+	now core.Instant,
+) (lifted []Suppressed, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		lifted, err = tx.lift(email.Key(), tenantID, now)
 		if err != nil {
@@ -202,10 +223,17 @@ func (tx *Tx) lift(emailKey, tenantID string, now core.Instant) (lifted []Suppre
 		args  []any
 	}{
 		{"DELETE FROM disabled WHERE email_key = ?1 AND (?2 = '' OR tenant_id = ?2)", []any{emailKey, tenantID}},
-		{"DELETE FROM suppression WHERE tenant_id IN (SELECT id FROM tenant WHERE ?2 = '' OR id = ?2) AND email_key = ?1", []any{emailKey, tenantID}},
-		{"DELETE FROM erased WHERE hash = ?1 AND (?2 = '' OR tenant_id = ?2)", []any{tx.store.erasedHash(emailKey), tenantID}},
+		{"DELETE FROM suppression WHERE tenant_id IN (SELECT id FROM tenant WHERE ?2 = '' OR id = ?2) AND email_key " +
+			"= ?1", []any{emailKey, tenantID}},
+		{
+			"DELETE FROM erased WHERE hash = ?1 AND (?2 = '' OR tenant_id = ?2)",
+			[]any{tx.store.erasedHash(emailKey), tenantID},
+		},
 		// SQLite's lower folds ASCII alone, as the key does.
-		{"DELETE FROM disable_request WHERE lower(email) = ?1 AND list_id = '' AND (?2 = '' OR tenant_id = ?2)", []any{emailKey, tenantID}},
+		{
+			"DELETE FROM disable_request WHERE lower(email) = ?1 AND list_id = '' AND (?2 = '' OR tenant_id = ?2)",
+			[]any{emailKey, tenantID},
+		},
 	} {
 		if _, err := tx.exec(step.query, step.args...); err != nil {
 			return nil, err
@@ -227,7 +255,8 @@ func (tx *Tx) unblock(pairs string, now core.Instant) error {
 		blocked[i].Block = core.NotBlocked
 		tx.moved(blocked[i].ListID, was, blocked[i].Counted())
 	}
-	_, err = tx.exec(`UPDATE subscriber SET block = '', block_at = 0, soft_bounces = 0, soft_at = 0, changed_at = ?2 WHERE (block <> '' OR soft_bounces > 0)
+	_, err = tx.exec(`UPDATE subscriber SET block = '', block_at = 0, soft_bounces = 0, soft_at = 0, changed_at = ?2
+		WHERE (block <> '' OR soft_bounces > 0)
 		AND (list_id, id) IN (SELECT value->>0, value->>1 FROM json_each(?1))`, pairs, int64(now))
 	return err
 }

@@ -45,7 +45,10 @@ func TestSuppressAndLift(t *testing.T) {
 		t.Run(fmt.Sprintf("everywhere %v", everywhere), func(t *testing.T) {
 			n := testNewsletter(t)
 			n.known("Ann@example.org", now0)
-			d := DisableRequest{Email: "ann@EXAMPLE.org", TenantID: n.tenant, Reason: "asked", DisabledBy: "desk", OccurredAt: now0 + 5}
+			d := DisableRequest{
+				Email: "ann@EXAMPLE.org", TenantID: n.tenant, Reason: "asked", DisabledBy: "desk",
+				OccurredAt: now0 + 5,
+			}
 			want := []string{"disabled", "suppressed", "suppressed"} // of the tenant, and of the list's subscriber
 			if everywhere {
 				d.TenantID, want = "", []string{"disabled", "suppressed"}
@@ -55,13 +58,15 @@ func TestSuppressAndLift(t *testing.T) {
 				t.Fatal(ended, err)
 			}
 			sub, err := n.Subscriber(t.Context(), n.list, "ann@example.org")
-			if err != nil || sub.Mailable() || n.status("ann@example.org") != "unsubscribed" || n.Departures() == departures {
+			if err != nil || sub.Mailable() || n.status("ann@example.org") != "unsubscribed" ||
+				n.Departures() == departures {
 				t.Errorf("%+v, %v; the member says %s", sub, err, n.status("ann@example.org"))
 			}
 			if got := n.kinds("ann@example.org", ""); !slices.Equal(got, want) {
 				t.Errorf("%v, want %v", got, want)
 			}
-			if lifted, err := n.Lift(t.Context(), "ANN@example.org", d.TenantID, "test", now0+9); err != nil || len(lifted) != len(want) {
+			if lifted, err := n.Lift(t.Context(), "ANN@example.org", d.TenantID, "test",
+				now0+9); err != nil || len(lifted) != len(want) {
 				t.Error(lifted, err)
 			}
 			if got := n.kinds("ann@example.org", ""); len(got) > 0 {
@@ -94,7 +99,8 @@ func TestLiftForOneTenant(t *testing.T) {
 	if _, err := n.Disable(t.Context(), DisableRequest{Email: "ann@example.org"}, now0+3); err != nil {
 		t.Fatal(err)
 	}
-	if lifted, err := n.Lift(t.Context(), "ann@example.org", core.NewID(), "test", now0+4); !errors.Is(err, core.ErrNotFound) {
+	if lifted, err := n.Lift(t.Context(), "ann@example.org", core.NewID(), "test", now0+4); !errors.Is(err,
+		core.ErrNotFound) {
 		t.Errorf("another tenant lifted %v, %v", lifted, err)
 	}
 	if lifted, err := n.Lift(t.Context(), "ann@example.org", n.tenant, "test", now0+5); err != nil || len(lifted) != 2 {
@@ -114,12 +120,19 @@ func TestSuppressedPages(t *testing.T) {
 	for i := range 5 {
 		for _, tenant := range []string{"", "t1", "t2"} {
 			n.sql("INSERT INTO disabled VALUES (?, ?, 'r', 'd', 1, 1)", fmt.Sprintf("a%d@example.org", i), tenant)
-			n.sql("INSERT INTO suppression VALUES (?, ?, 'complaint', 'r', 1)", tenant, fmt.Sprintf("a%d@example.org", i))
+			n.sql("INSERT INTO suppression VALUES (?, ?, 'complaint', 'r', 1)", tenant,
+				fmt.Sprintf("a%d@example.org", i))
 		}
 	}
 	for name, read := range map[string]func(after Suppressed) ([]Suppressed, error){
-		"disabled":   func(after Suppressed) ([]Suppressed, error) { return n.DisabledAddresses(t.Context(), "", after, 4) },
-		"suppressed": func(after Suppressed) ([]Suppressed, error) { return n.SuppressedAddresses(t.Context(), "", after, 4) },
+		"disabled": func(after Suppressed) ([]Suppressed, error) {
+			return n.DisabledAddresses(t.Context(), "", after,
+				4)
+		},
+		"suppressed": func(after Suppressed) ([]Suppressed, error) {
+			return n.SuppressedAddresses(t.Context(), "",
+				after, 4)
+		},
 	} {
 		after, seen := Suppressed{}, 0
 		for {
@@ -154,7 +167,8 @@ func TestRetryDead(t *testing.T) {
 	if err := n.FinishEvents(t.Context(), results, now0+1); err != nil {
 		t.Fatal(err)
 	}
-	if dead, err := n.OutboxEvents(t.Context(), OutboxFilter{State: EventDead, TenantID: n.tenant}, 0, 10); err != nil || len(dead) != 4 {
+	if dead, err := n.OutboxEvents(t.Context(), OutboxFilter{State: EventDead, TenantID: n.tenant}, 0,
+		10); err != nil || len(dead) != 4 {
 		t.Fatal(dead, err)
 	}
 	if other, err := n.RetryDead(t.Context(), core.NewID(), 10, "test", now0+2); err != nil || other != 0 {
@@ -163,7 +177,8 @@ func TestRetryDead(t *testing.T) {
 	if moved, err := n.RetryDead(t.Context(), n.tenant, 3, "test", now0+2); err != nil || moved != 3 {
 		t.Error(moved, err)
 	}
-	if e, err := n.OutboxEvent(t.Context(), events[3].EventID, ""); err != nil || e[0].State() != EventDead || e[0].LastError != "HTTP 422" {
+	if e, err := n.OutboxEvent(t.Context(), events[3].EventID,
+		""); err != nil || e[0].State() != EventDead || e[0].LastError != "HTTP 422" {
 		t.Errorf("%+v, %v", e, err)
 	}
 	if n.audited("outbox.retry") != 1 {
@@ -175,7 +190,10 @@ func TestSetSuppressionReason(t *testing.T) {
 	n := testNewsletter(t)
 	const email = "ann@example.org"
 	for _, tenant := range []string{"", n.tenant} {
-		if _, err := n.Suppress(t.Context(), DisableRequest{Email: email, TenantID: tenant, Reason: "first", OccurredAt: now0}, "test", now0); err != nil {
+		if _, err := n.Suppress(t.Context(), DisableRequest{
+			Email: email, TenantID: tenant, Reason: "first",
+			OccurredAt: now0,
+		}, "test", now0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -205,10 +223,12 @@ func TestSetSuppressionReason(t *testing.T) {
 			t.Errorf("%q: %+v, %v; stand %v, want %v", c.tenant, rows, err, got, c.want)
 		}
 	}
-	if _, err := n.SetSuppressionReason(t.Context(), email, core.NewID(), "3", "test", now0+6); !errors.Is(err, core.ErrNotFound) {
+	if _, err := n.SetSuppressionReason(t.Context(), email, core.NewID(), "3", "test", now0+6); !errors.Is(err,
+		core.ErrNotFound) {
 		t.Errorf("another tenant: %v", err)
 	}
-	if _, err := n.SetSuppressionReason(t.Context(), "bob@example.org", "", "3", "test", now0+6); !errors.Is(err, core.ErrNotFound) {
+	if _, err := n.SetSuppressionReason(t.Context(), "bob@example.org", "", "3", "test", now0+6); !errors.Is(err,
+		core.ErrNotFound) {
 		t.Errorf("another address: %v", err)
 	}
 	if n.audited("suppression.update") != 2 {

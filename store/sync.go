@@ -55,9 +55,11 @@ func (s *Store) syncList(ctx context.Context, list *ListWithTenant, now core.Ins
 // place, so it does not count.
 func (tx *Tx) requestSync(tenantID, listID string, due, changed core.Instant) (id string, err error) {
 	tx.kick(TopicSync)
-	err = tx.get(&id, "SELECT id FROM sync WHERE list_id = ? AND batch_total = 0 AND due_at > 0 AND finished_at = 0 AND failed_at = 0", listID)
+	err = tx.get(&id, "SELECT id FROM sync WHERE list_id = ? AND batch_total = 0 AND due_at > 0 AND finished_at = 0 "+
+		"AND failed_at = 0", listID)
 	if err == nil {
-		_, err = tx.exec("UPDATE sync SET due_at = ?, started_at = max(started_at, ?) WHERE id = ?", int64(due), int64(changed), id)
+		_, err = tx.exec("UPDATE sync SET due_at = ?, started_at = max(started_at, ?) WHERE id = ?", int64(due),
+			int64(changed), id)
 		return id, err
 	}
 	if !errors.Is(err, core.ErrNotFound) {
@@ -114,7 +116,8 @@ func (s *Store) PlanSync(ctx context.Context, y *Sync, now core.Instant) error {
 		}
 		// A dead letter may be what the sync is to make good for.
 		var dead core.Instant
-		if err := tx.get(&dead, "SELECT coalesce(max(occurred_at), 0) FROM outbox WHERE list_id = ? AND dead_at > 0 AND endpoint_id = ''", y.ListID); err != nil {
+		if err := tx.get(&dead, "SELECT coalesce(max(occurred_at), 0) FROM outbox WHERE list_id = ? AND dead_at > 0 "+
+			"AND endpoint_id = ''", y.ListID); err != nil {
 			return err
 		}
 		y.StartedAt = max(y.StartedAt, dead+1)
@@ -146,7 +149,8 @@ func (s *Store) batchEnds(ctx context.Context, listID string, now core.Instant) 
 	ends, after := []string{}, ""
 	for {
 		var end string
-		err := s.get(ctx, &end, `SELECT id FROM subscription WHERE list_id = ? AND id > ? AND status != 'pending' AND changed_at <= ?
+		err := s.get(ctx, &end,
+			`SELECT id FROM subscription WHERE list_id = ? AND id > ? AND status != 'pending' AND changed_at <= ?
 			ORDER BY id LIMIT 1 OFFSET ?`, listID, after, int64(now), core.SyncBatch-1)
 		if errors.Is(err, core.ErrNotFound) {
 			return append(ends, lastID), nil
@@ -169,8 +173,10 @@ func (s *Store) writePlan(ctx context.Context, y *Sync, ends []string) error {
 		err := s.bulk(ctx, func(tx *Tx) error {
 			after := from
 			for i, end := range part {
-				_, err := tx.exec(`INSERT INTO sync_batch (sync_id, batch_no, from_id, to_id, due_at) VALUES (?, ?, ?, ?, ?)
-					ON CONFLICT DO UPDATE SET from_id = excluded.from_id, to_id = excluded.to_id, due_at = excluded.due_at`,
+				_, err := tx.exec(`INSERT INTO sync_batch (sync_id, batch_no, from_id, to_id, due_at) VALUES (?, ?, ?,
+					?, ?)
+					ON CONFLICT DO UPDATE SET from_id = excluded.from_id, to_id = excluded.to_id, due_at =
+					excluded.due_at`,
 					y.ID, done+i+1, after, end, int64(y.StartedAt))
 				if err != nil {
 					return err
@@ -181,7 +187,8 @@ func (s *Store) writePlan(ctx context.Context, y *Sync, ends []string) error {
 				return nil
 			}
 			tx.kick(TopicSync)
-			if _, err := tx.exec("DELETE FROM sync_batch WHERE sync_id = ? AND batch_no > ?", y.ID, len(ends)); err != nil {
+			if _, err := tx.exec("DELETE FROM sync_batch WHERE sync_id = ? AND batch_no > ?", y.ID,
+				len(ends)); err != nil {
 				return err
 			}
 			return tx.one("UPDATE sync SET batch_total = ? WHERE id = ?", len(ends), y.ID)
@@ -222,8 +229,10 @@ func (s *Store) SyncSubscribers(ctx context.Context, y *Sync, b *SyncBatch) ([]c
 		Status      string           `db:"status"`
 		Preferences core.Preferences `db:"preferences"`
 	}
-	err := s.all(ctx, &rows, `SELECT id, email, status, preferences FROM subscription WHERE list_id = ? AND id > ? AND id <= ?
-		AND status != 'pending' AND changed_at <= ? ORDER BY id LIMIT ?`, y.ListID, b.FromID, b.ToID, int64(y.StartedAt), core.MaxSyncBatch)
+	err := s.all(ctx, &rows,
+		`SELECT id, email, status, preferences FROM subscription WHERE list_id = ? AND id > ? AND id <= ?
+		AND status != 'pending' AND changed_at <= ? ORDER BY id LIMIT ?`, y.ListID, b.FromID, b.ToID,
+		int64(y.StartedAt), core.MaxSyncBatch)
 	subs := make([]core.EventSubscriber, len(rows))
 	for i, r := range rows {
 		subs[i] = core.EventSubscriber(r)
@@ -244,13 +253,15 @@ func (s *Store) FinishBatches(ctx context.Context, results []BatchResult, now co
 	return s.update(ctx, func(tx *Tx) error {
 		for _, r := range results {
 			if !r.Done {
-				_, err := tx.exec("UPDATE sync_batch SET tries = tries + 1, due_at = ? WHERE sync_id = ? AND batch_no = ?", int64(r.RetryAt), r.SyncID, r.BatchNo)
+				_, err := tx.exec("UPDATE sync_batch SET tries = tries + 1, due_at = ? WHERE sync_id = ? AND "+
+					"batch_no = ?", int64(r.RetryAt), r.SyncID, r.BatchNo)
 				if err != nil {
 					return err
 				}
 				continue
 			}
-			_, err := tx.exec("UPDATE sync_batch SET tries = tries + 1, done_at = ? WHERE sync_id = ? AND batch_no = ?", int64(now), r.SyncID, r.BatchNo)
+			_, err := tx.exec("UPDATE sync_batch SET tries = tries + 1, done_at = ? WHERE sync_id = ? AND batch_no = ?",
+				int64(now), r.SyncID, r.BatchNo)
 			if err != nil {
 				return err
 			}
@@ -274,7 +285,8 @@ func (s *Store) FinishSync(ctx context.Context, id string, now core.Instant) (fi
 // FailSync ends a sync for good; a later one starts anew. Its only error is core.ErrStorage.
 func (s *Store) FailSync(ctx context.Context, id, reason string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
-		_, err := tx.exec("UPDATE sync SET failed_at = ?, reason = ? WHERE id = ? AND finished_at = 0", int64(now), reason, id)
+		_, err := tx.exec("UPDATE sync SET failed_at = ?, reason = ? WHERE id = ? AND finished_at = 0", int64(now),
+			reason, id)
 		return err
 	})
 }

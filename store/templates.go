@@ -46,7 +46,8 @@ func (tx *Tx) templateExists(tenantID, name string) (bool, error) {
 
 // Templates reads a page of a tenant's templates, by name. Its only error is core.ErrStorage.
 func (s *Store) Templates(ctx context.Context, tenantID string, page core.Page) (ts []core.Template, err error) {
-	err = s.all(ctx, &ts, "SELECT "+templateColumns+" FROM template WHERE tenant_id = ? AND name > ? ORDER BY name LIMIT ?",
+	err = s.all(ctx, &ts,
+		"SELECT "+templateColumns+" FROM template WHERE tenant_id = ? AND name > ? ORDER BY name LIMIT ?",
 		tenantID, page.After, page.Limit)
 	return ts, err
 }
@@ -71,7 +72,9 @@ func (s *Store) AddTemplate(ctx context.Context, t core.Template, actor string) 
 // UpdateTemplate changes a template by a rule and returns it as it is then. Jobs that were made before keep what they
 // froze. It returns core.ErrNotFound where there is no such template, a conflict where the name is taken
 // (core.ErrConflict), or an error of the rule.
-func (s *Store) UpdateTemplate(ctx context.Context, id, actor string, rule func(*core.Template) error) (t core.Template, err error) {
+func (s *Store) UpdateTemplate(ctx context.Context, id, actor string, rule func(*core.Template) error) (t core.Template,
+	err error,
+) {
 	err = s.update(ctx, func(tx *Tx) error {
 		if err := tx.get(&t, "SELECT "+templateColumns+" FROM template WHERE id = ?", id); err != nil {
 			return err
@@ -79,7 +82,8 @@ func (s *Store) UpdateTemplate(ctx context.Context, id, actor string, rule func(
 		if err := rule(&t); err != nil {
 			return err
 		}
-		err := tx.one("UPDATE template SET name = ?, layout = ?, body_html = ?, body_text = ?, updated_at = ? WHERE id = ?",
+		err := tx.one("UPDATE template SET name = ?, layout = ?, body_html = ?, body_text = ?, updated_at = ? WHERE "+
+			"id = ?",
 			t.Name, t.Layout, t.BodyHTML, t.BodyText, int64(t.UpdatedAt), id)
 		if err != nil {
 			return err

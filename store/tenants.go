@@ -14,8 +14,9 @@ var (
 	selectTenants = "SELECT " + tenantTable.columns + ", relays, send_limits FROM tenant WHERE "
 	selectTenant  = selectTenants + "id = ? AND deleted_at = 0"
 	allTenants    = selectTenants + "id > ? AND deleted_at = 0 ORDER BY id LIMIT ?"
-	tenantsAmong  = selectTenants + "id IN (SELECT value FROM json_each(?)) AND id > ? AND deleted_at = 0 ORDER BY id LIMIT ?"
-	tenantsAt     = selectTenants + "public_url IN (?, ?) AND deleted_at = 0 AND status = ? ORDER BY id"
+	tenantsAmong  = selectTenants + "id IN (SELECT value FROM json_each(?)) AND id > ? AND deleted_at = 0 ORDER BY " +
+		"id LIMIT ?"
+	tenantsAt = selectTenants + "public_url IN (?, ?) AND deleted_at = 0 AND status = ? ORDER BY id"
 )
 
 // Tenant reads one tenant. One that was deleted is core.ErrNotFound.
@@ -68,7 +69,9 @@ func (tx *Tx) tenant(id string) (t core.Tenant, err error) {
 // UpdateTenant changes a tenant by a rule and returns it as it is then. The rule runs inside the transaction. It
 // returns core.ErrNotFound where there is no such tenant, ErrMasterKey where the relays' passwords can't be opened, or
 // an error of the rule.
-func (s *Store) UpdateTenant(ctx context.Context, id, actor string, rule func(*core.Tenant) error) (t core.Tenant, err error) {
+func (s *Store) UpdateTenant(ctx context.Context, id, actor string, rule func(*core.Tenant) error) (t core.Tenant,
+	err error,
+) {
 	err = s.update(ctx, func(tx *Tx) error {
 		if t, err = tx.tenant(id); err != nil {
 			return err

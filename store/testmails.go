@@ -34,12 +34,14 @@ func (s *Store) AddTestMail(ctx context.Context, j *core.SendJob, email core.Ema
 		}
 		if wait > 0 {
 			return &core.Error{
-				Kind: core.TooMany, Code: "rate_limited", Message: "Too many test mails were asked for; try again later.",
+				Kind: core.TooMany, Code: "rate_limited", Message: "Too many test mails were asked for; try again " +
+					"later.",
 				RetryAfter: int(wait/time.Second) + 1,
 			}
 		}
 		return tx.addMail(core.Mail{
-			Kind: core.MailTest, TenantID: j.TenantID, ListID: j.ListID, Email: email, Params: `{"job_id":"` + j.ID + `"}`,
+			Kind: core.MailTest, TenantID: j.TenantID, ListID: j.ListID, Email: email,
+			Params: `{"job_id":"` + j.ID + `"}`,
 		}, now)
 	})
 }

@@ -47,7 +47,8 @@ type TokenState struct {
 	EmailVerified bool
 	Roles         []core.Role
 	Client        TokenClient
-	Live          bool // not revoked or expired; the user is there, enabled and of the same epoch; so is the client, its tenant active
+	// not revoked or expired; the user is there, enabled and of the same epoch; so is the client, its tenant active
+	Live bool
 }
 
 // Operator reports whether the user of the family holds that role.
@@ -92,9 +93,11 @@ type clientRow struct {
 func (c clientRow) client() (TokenClient, error) {
 	t := TokenClient{
 		ID: c.ID, TenantID: c.TenantID, Confidential: c.Type == "confidential",
-		AuthMethod: c.AuthMethod, IDTokenAlg: c.IDTokenAlg, SecretHash: c.SecretHash, FirstParty: c.FirstParty, Suspended: c.Suspended,
+		AuthMethod: c.AuthMethod, IDTokenAlg: c.IDTokenAlg, SecretHash: c.SecretHash, FirstParty: c.FirstParty,
+		Suspended: c.Suspended,
 	}
-	return t, errors.Join(json.Unmarshal([]byte(c.Scopes), &t.Scopes), json.Unmarshal([]byte(c.GrantTypes), &t.GrantTypes))
+	return t, errors.Join(json.Unmarshal([]byte(c.Scopes), &t.Scopes),
+		json.Unmarshal([]byte(c.GrantTypes), &t.GrantTypes))
 }
 
 const tokenClientColumns = `coalesce(c.tenant_id, '') AS client_tenant, coalesce(c.client_type, 'public') AS client_type,
@@ -106,13 +109,15 @@ const tokenClientColumns = `coalesce(c.tenant_id, '') AS client_tenant, coalesce
 
 // roleCounts leaves out roles that are pending, and those in tenants that are suspended: they give no rights until that
 // ends.
-const roleCounts = "pending = 0 AND NOT EXISTS (SELECT 1 FROM tenant WHERE tenant.id = role.tenant_id AND tenant.status = 'suspended')"
+const roleCounts = "pending = 0 AND NOT EXISTS (SELECT 1 FROM tenant WHERE tenant.id = role.tenant_id AND " +
+	"tenant.status = 'suspended')"
 
 // TokenClient reads a registered client; deleted ones, and those of a deleted tenant, are not found. It returns
 // core.ErrNotFound where there is no such family.
 func (s *Store) TokenClient(ctx context.Context, id string) (TokenClient, error) {
 	var row clientRow
-	err := s.get(ctx, &row, "SELECT c.id AS cid, "+tokenClientColumns+` FROM client c LEFT JOIN tenant t ON t.id = c.tenant_id
+	err := s.get(ctx, &row,
+		"SELECT c.id AS cid, "+tokenClientColumns+` FROM client c LEFT JOIN tenant t ON t.id = c.tenant_id
 		WHERE c.id = ? AND c.deleted_at = 0 AND coalesce(t.deleted_at, 0) = 0`, id)
 	if err != nil {
 		return TokenClient{}, err
@@ -135,22 +140,28 @@ type stateRow struct {
 func (r *stateRow) places() []any {
 	f, c := &r.Family, &r.clientRow
 	return []any{
-		&f.ID, &f.Kind, &f.UserID, &f.ClientID, &f.TenantID, &f.Scope, &f.Epoch, &f.AMR, &f.Remote, &f.UserAgent, &f.BrowserID,
+		&f.ID, &f.Kind, &f.UserID, &f.ClientID, &f.TenantID, &f.Scope, &f.Epoch, &f.AMR, &f.Remote, &f.UserAgent,
+		&f.BrowserID,
 		&f.AuthAt, &f.CreatedAt, &f.UsedAt, &f.ExpiresAt, &f.RevokedAt, &f.Claims,
-		&c.TenantID, &c.Type, &c.Scopes, &c.GrantTypes, &c.AuthMethod, &c.IDTokenAlg, &c.SecretHash, &c.FirstParty, &c.Suspended,
+		&c.TenantID, &c.Type, &c.Scopes, &c.GrantTypes, &c.AuthMethod, &c.IDTokenAlg, &c.SecretHash, &c.FirstParty,
+		&c.Suspended,
 		&r.ClientOK, &r.Email, &r.Verified, &r.UserEpoch, &r.Disabled, &r.Roles,
 	}
 }
 
-const familyColumns = "f.id, f.kind, f.user_id, f.client_id, f.tenant_id, f.scope, f.epoch, f.amr, f.remote, f.user_agent, f.browser_id, f.auth_at, f.created_at, f.used_at, f.expires_at, f.revoked_at, f.claims"
+const familyColumns = "f.id, f.kind, f.user_id, f.client_id, f.tenant_id, f.scope, f.epoch, f.amr, f.remote, " +
+	"f.user_agent, f.browser_id, f.auth_at, f.created_at, f.used_at, f.expires_at, f.revoked_at, f.claims"
 
 const stateColumns = familyColumns + ", " + tokenClientColumns + `,
-	f.client_id = 'newsletterd' OR (c.id IS NOT NULL AND c.deleted_at = 0 AND coalesce(t.deleted_at, 0) = 0) AS client_ok,
+	f.client_id = 'newsletterd' OR (c.id IS NOT NULL AND c.deleted_at = 0 AND coalesce(t.deleted_at, 0) = 0) AS
+	client_ok,
 	coalesce(u.email, '') AS email, coalesce(u.email_verified, 0) AS email_verified, coalesce(u.epoch, -1) AS user_epoch,
 	coalesce(u.disabled_at, 0) AS disabled_at,
-	coalesce((SELECT group_concat(role || ' ' || tenant_id) FROM role WHERE user_id = f.user_id AND ` + roleCounts + `), '') AS roles`
+	coalesce((SELECT group_concat(role || ' ' || tenant_id) FROM role WHERE user_id = f.user_id AND ` + roleCounts + `),
+	'') AS roles`
 
-const stateJoins = ` LEFT JOIN user u ON u.id = f.user_id LEFT JOIN client c ON c.id = f.client_id LEFT JOIN tenant t ON t.id = c.tenant_id `
+const stateJoins = ` LEFT JOIN user u ON u.id = f.user_id LEFT JOIN client c ON c.id = f.client_id LEFT JOIN tenant t ON
+	t.id = c.tenant_id `
 
 func (r stateRow) state(now core.Instant) (TokenState, error) {
 	r.clientRow.ID = r.Family.ClientID
@@ -173,7 +184,8 @@ func (r stateRow) state(now core.Instant) (TokenState, error) {
 // TokenState reads the state of a family by its id (sid). It returns core.ErrNotFound where there is no such family.
 func (s *Store) TokenState(ctx context.Context, sid string, now core.Instant) (TokenState, error) {
 	var row stateRow
-	if err := s.scan(ctx, "SELECT "+stateColumns+" FROM family f"+stateJoins+"WHERE f.id = ?", sid, row.places()...); err != nil {
+	if err := s.scan(ctx, "SELECT "+stateColumns+" FROM family f"+stateJoins+"WHERE f.id = ?", sid,
+		row.places()...); err != nil {
 		return TokenState{}, err
 	}
 	return row.state(now)
@@ -183,7 +195,8 @@ func (s *Store) TokenState(ctx context.Context, sid string, now core.Instant) (T
 // where there is no such token.
 func (s *Store) RefreshState(ctx context.Context, refreshHash []byte, now core.Instant) (TokenState, error) {
 	var row stateRow
-	err := s.scan(ctx, "SELECT "+stateColumns+" FROM refresh x JOIN family f ON f.id = x.family_id"+stateJoins+"WHERE x.hash = ?", refreshHash, row.places()...)
+	err := s.scan(ctx, "SELECT "+stateColumns+" FROM refresh x JOIN family f ON f.id = "+
+		"x.family_id"+stateJoins+"WHERE x.hash = ?", refreshHash, row.places()...)
 	if err != nil {
 		return TokenState{}, err
 	}
@@ -196,7 +209,8 @@ func (s *Store) AddFamily(ctx context.Context, f Family) error {
 	return s.updateRepeatable(ctx, func(tx *Tx) error { return tx.insertFamily(f) })
 }
 
-var insertFamily = insertInto("family", `id, kind, user_id, client_id, tenant_id, scope, epoch, amr, remote, user_agent, browser_id,
+var insertFamily = insertInto("family",
+	`id, kind, user_id, client_id, tenant_id, scope, epoch, amr, remote, user_agent, browser_id,
 	auth_at, created_at, used_at, expires_at, claims`)
 
 func (tx *Tx) insertFamily(f Family) error {
@@ -207,7 +221,8 @@ func (tx *Tx) insertFamily(f Family) error {
 }
 
 func (tx *Tx) insertRefresh(hash []byte, familyID string, now, expires core.Instant) error {
-	_, err := tx.exec("INSERT INTO refresh (hash, family_id, created_at, expires_at) VALUES (?, ?, ?, ?)", hash, familyID, int64(now), int64(expires))
+	_, err := tx.exec("INSERT INTO refresh (hash, family_id, created_at, expires_at) VALUES (?, ?, ?, ?)", hash,
+		familyID, int64(now), int64(expires))
 	return err
 }
 
@@ -215,7 +230,8 @@ func (tx *Tx) insertRefresh(hash []byte, familyID string, now, expires core.Inst
 func (s *Store) Families(ctx context.Context, userID string, now core.Instant) ([]Family, error) {
 	var f []Family
 	err := s.all(ctx, &f, "SELECT "+familyColumns+` FROM family f JOIN user u ON u.id = f.user_id
-		WHERE f.user_id = ? AND f.revoked_at = 0 AND f.expires_at > ? AND f.epoch = u.epoch ORDER BY f.created_at DESC, f.id`, userID, int64(now))
+		WHERE f.user_id = ? AND f.revoked_at = 0 AND f.expires_at > ? AND f.epoch = u.epoch ORDER BY f.created_at DESC,
+		f.id`, userID, int64(now))
 	return f, err
 }
 
@@ -227,7 +243,8 @@ func (s *Store) RevokeFamily(ctx context.Context, id string, now core.Instant) e
 
 func (tx *Tx) revokeFamily(id string, now core.Instant) error {
 	tx.kick(TopicIdentity)
-	return tx.one("UPDATE family SET revoked_at = CASE WHEN revoked_at = 0 THEN ? ELSE revoked_at END WHERE id = ?", int64(now), id)
+	return tx.one("UPDATE family SET revoked_at = CASE WHEN revoked_at = 0 THEN ? ELSE revoked_at END WHERE id = ?",
+		int64(now), id)
 }
 
 // RevokeRefresh ends the family of a refresh token, used or not, if it is the user's. A token that is not is left
@@ -235,7 +252,8 @@ func (tx *Tx) revokeFamily(id string, now core.Instant) error {
 func (s *Store) RevokeRefresh(ctx context.Context, refreshHash []byte, userID string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		var id string
-		err := tx.get(&id, "SELECT f.id FROM refresh x JOIN family f ON f.id = x.family_id WHERE x.hash = ? AND f.user_id = ? AND f.user_id <> ''", refreshHash, userID)
+		err := tx.get(&id, "SELECT f.id FROM refresh x JOIN family f ON f.id = x.family_id WHERE x.hash = ? AND "+
+			"f.user_id = ? AND f.user_id <> ''", refreshHash, userID)
 		if errors.Is(err, core.ErrNotFound) {
 			return nil
 		}
@@ -270,7 +288,9 @@ type Rotation struct {
 // others, and any within the grace while the successor is unused, get that successor's sealed form. A later use of a
 // used token is a replay: the family ends. Its only error is core.ErrStorage: what became of the token is in the
 // outcome.
-func (s *Store) RotateRefresh(ctx context.Context, r Rotation, now core.Instant) (out RefreshOutcome, sealed []byte, err error) {
+func (s *Store) RotateRefresh(ctx context.Context, r Rotation, now core.Instant) (out RefreshOutcome, sealed []byte,
+	err error,
+) {
 	err = s.updateRepeatable(ctx, func(tx *Tx) (err error) {
 		out, sealed, err = tx.rotate(r, now)
 		return err
@@ -279,12 +299,15 @@ func (s *Store) RotateRefresh(ctx context.Context, r Rotation, now core.Instant)
 }
 
 // liveFamily tells of a family f whether it and its user stand at the instant ?2.
-const liveFamily = `f.expires_at > ?2 AND f.revoked_at = 0 AND EXISTS (SELECT 1 FROM user u WHERE u.id = f.user_id AND u.epoch = f.epoch AND u.disabled_at = 0)`
+const liveFamily = `f.expires_at > ?2 AND f.revoked_at = 0 AND EXISTS (SELECT 1 FROM user u WHERE u.id = f.user_id AND
+	u.epoch = f.epoch AND u.disabled_at = 0)`
 
 func (tx *Tx) rotate(r Rotation, now core.Instant) (RefreshOutcome, []byte, error) {
 	successor := append(append([]byte{}, r.SuccessorHash...), r.Sealed...)
-	n, err := tx.exec(`UPDATE refresh SET used_at = ?2, successor = ?3 WHERE hash = ?1 AND used_at = 0 AND expires_at > ?2
-		AND EXISTS (SELECT 1 FROM family f WHERE f.id = refresh.family_id AND `+liveFamily+")", r.Hash, int64(now), successor)
+	n, err := tx.exec(`UPDATE refresh SET used_at = ?2, successor = ?3 WHERE hash = ?1 AND used_at = 0 AND expires_at >
+		?2
+		AND EXISTS (SELECT 1 FROM family f WHERE f.id = refresh.family_id AND `+liveFamily+")", r.Hash, int64(now),
+		successor)
 	if err != nil {
 		return RefreshRefused, nil, err
 	}
@@ -292,12 +315,14 @@ func (tx *Tx) rotate(r Rotation, now core.Instant) (RefreshOutcome, []byte, erro
 		return tx.reuse(r, now)
 	}
 	_, err = tx.exec(`INSERT INTO refresh (hash, family_id, created_at, expires_at)
-		SELECT ?1, f.id, ?3, min(?4, f.expires_at) FROM refresh x JOIN family f ON f.id = x.family_id WHERE x.hash = ?2`,
+		SELECT ?1, f.id, ?3, min(?4, f.expires_at) FROM refresh x JOIN family f ON f.id = x.family_id WHERE x.hash =
+		?2`,
 		r.SuccessorHash, r.Hash, int64(now), int64(now.Add(r.Idle)))
 	if err != nil {
 		return RefreshRefused, nil, err
 	}
-	_, err = tx.exec("UPDATE family SET used_at = ? WHERE id = (SELECT family_id FROM refresh WHERE hash = ?)", int64(now), r.Hash)
+	_, err = tx.exec("UPDATE family SET used_at = ? WHERE id = (SELECT family_id FROM refresh WHERE hash = ?)",
+		int64(now), r.Hash)
 	return RefreshRotated, r.Sealed, err
 }
 
@@ -334,6 +359,7 @@ func (tx *Tx) reuse(r Rotation, now core.Instant) (RefreshOutcome, []byte, error
 // RefreshLife tells until when a refresh token is good; 0 where it was used or has expired. Its family is not looked
 // at. It returns core.ErrNotFound where there is no such token.
 func (s *Store) RefreshLife(ctx context.Context, hash []byte, now core.Instant) (until core.Instant, err error) {
-	err = s.get(ctx, &until, "SELECT CASE WHEN used_at = 0 AND expires_at > ? THEN expires_at ELSE 0 END FROM refresh WHERE hash = ?", now, hash)
+	err = s.get(ctx, &until, "SELECT CASE WHEN used_at = 0 AND expires_at > ? THEN expires_at ELSE 0 END FROM "+
+		"refresh WHERE hash = ?", now, hash)
 	return until, err
 }

@@ -36,7 +36,8 @@ func (s *Store) KeepLinks(ctx context.Context, jobNo int64, urls []string) (nos 
 			if known[u] == 0 {
 				last++
 				known[u] = last
-				if _, err := tx.exec("INSERT INTO link (job_no, no, url) VALUES (?, ?, ?)", jobNo, last, u); err != nil {
+				if _, err := tx.exec("INSERT INTO link (job_no, no, url) VALUES (?, ?, ?)", jobNo, last,
+					u); err != nil {
 					return err
 				}
 			}
@@ -56,7 +57,8 @@ func (s *Store) LinkTarget(ctx context.Context, jobNo, no int64) (url string, er
 
 // Links reads the links of a job, the most followed first. Its only error is core.ErrStorage.
 func (s *Store) Links(ctx context.Context, jobNo int64) (links []Link, err error) {
-	err = s.all(ctx, &links, "SELECT no, url, clicked, machine_clicked FROM link WHERE job_no = ? ORDER BY clicked DESC, no LIMIT 10000", jobNo)
+	err = s.all(ctx, &links, "SELECT no, url, clicked, machine_clicked FROM link WHERE job_no = ? ORDER BY clicked "+
+		"DESC, no LIMIT 10000", jobNo)
 	return links, err
 }
 
@@ -93,7 +95,8 @@ func (s *Store) AddEngagements(ctx context.Context, es []Engagement) (n int, err
 }
 
 // selectEngagements reads what was opened and followed of one mail.
-const selectEngagements = `SELECT coalesce(l.url, '') AS url, e.first_at, e.last_at, e.times, e.machine FROM engagement AS e
+const selectEngagements = `SELECT coalesce(l.url, '') AS url, e.first_at, e.last_at, e.times, e.machine FROM engagement
+	AS e
 	LEFT JOIN link AS l ON l.job_no = e.job_no AND l.no = e.link_no WHERE e.job_no = ? AND e.seq = ? ORDER BY e.link_no`
 
 // engage counts one engagement. Whatever comes within seconds after the mail is a machine's.
@@ -116,15 +119,18 @@ func (tx *Tx) engage(e Engagement) error {
 		Times   int64 `db:"times"`
 		Machine int64 `db:"machine"`
 	}
-	err = tx.get(&sum, `INSERT INTO engagement (job_no, seq, link_no, first_at, last_at, times, machine) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-		ON CONFLICT DO UPDATE SET last_at = max(last_at, ?5), times = times + ?6, machine = machine + ?7 RETURNING times, machine`,
+	err = tx.get(&sum, `INSERT INTO engagement (job_no, seq, link_no, first_at, last_at, times, machine) VALUES (?1,
+		?2, ?3, ?4, ?5, ?6, ?7)
+		ON CONFLICT DO UPDATE SET last_at = max(last_at, ?5), times = times + ?6, machine = machine + ?7 RETURNING
+		times, machine`,
 		e.JobNo, e.Seq, e.LinkNo, int64(e.At), int64(e.Last), e.Times, e.Machine)
 	if err != nil {
 		return err
 	}
 	person := e.Machine < e.Times
 	if e.LinkNo > 0 {
-		if err := tx.countLink(e, sum.Times == e.Times, person && sum.Machine == sum.Times-(e.Times-e.Machine)); err != nil {
+		if err := tx.countLink(e, sum.Times == e.Times,
+			person && sum.Machine == sum.Times-(e.Times-e.Machine)); err != nil {
 			return err
 		}
 	}
@@ -135,7 +141,8 @@ func (tx *Tx) engage(e Engagement) error {
 	return tx.markEngaged(e.JobNo, e.Seq, r.Marks, mark, person)
 }
 
-// countLink counts a recipient once for a link: when it is first followed, and when a person does so after machines did.
+// countLink counts a recipient once for a link: when it is first followed, and when a person does so after machines
+// did.
 func (tx *Tx) countLink(e Engagement, first, firstPerson bool) error {
 	clicked, machine := 0, 0
 	switch {
@@ -148,7 +155,8 @@ func (tx *Tx) countLink(e Engagement, first, firstPerson bool) error {
 	default:
 		return nil
 	}
-	_, err := tx.exec("UPDATE link SET clicked = clicked + ?, machine_clicked = machine_clicked + ? WHERE job_no = ? AND no = ?",
+	_, err := tx.exec("UPDATE link SET clicked = clicked + ?, machine_clicked = machine_clicked + ? WHERE job_no = "+
+		"? AND no = ?",
 		clicked, machine, e.JobNo, e.LinkNo)
 	return err
 }
@@ -161,7 +169,8 @@ func (tx *Tx) markEngaged(jobNo, seq int64, had, mark core.Marks, person bool) e
 		"UPDATE send_job SET machine_opened = machine_opened - 1 WHERE no = ?"
 	if mark == core.MarkClicked {
 		machine = core.MarkMachineClicked
-		count, uncount = "UPDATE send_job SET clicked = clicked + 1, machine_clicked = machine_clicked + ? WHERE no = ?",
+		count, uncount = "UPDATE send_job SET clicked = clicked + 1, machine_clicked = machine_clicked + ? WHERE no "+
+			"= ?",
 			"UPDATE send_job SET machine_clicked = machine_clicked - 1 WHERE no = ?"
 	}
 	has := had | mark
@@ -202,7 +211,8 @@ func (tx *Tx) markReported(jobNo, seq int64, mark core.Marks, person bool) error
 // not known any more to whom.
 func (s *Store) MailedTo(ctx context.Context, jobNo, seq int64) (j core.SendJob, sub core.Subscriber, err error) {
 	err = s.snapshotRead(ctx, func(r *Reader) error {
-		err := r.get(&j, "SELECT "+sendJobColumns+" FROM send_job WHERE no = ? AND tenant_id IN (SELECT id FROM tenant WHERE deleted_at = 0)", jobNo)
+		err := r.get(&j, "SELECT "+sendJobColumns+" FROM send_job WHERE no = ? AND tenant_id IN (SELECT id FROM "+
+			"tenant WHERE deleted_at = 0)", jobNo)
 		if err != nil {
 			return err
 		}

@@ -76,14 +76,16 @@ func (tx *Tx) undo(u UndoRequest, now core.Instant) (sub core.Subscription, err 
 // uncountLeaving takes the unsubscribe that u takes back off the count of the job whose mail caused it, if one did.
 func (tx *Tx) uncountLeaving(u UndoRequest) error {
 	_, err := tx.exec(`UPDATE send_job SET unsubscribed = unsubscribed - 1 WHERE unsubscribed > 0 AND no =
-		(SELECT job_no FROM consent WHERE list_id = ? AND subscription_id = ? AND at = ? AND what = 'unsubscribed' AND job_no > 0)`,
+		(SELECT job_no FROM consent WHERE list_id = ? AND subscription_id = ? AND at = ? AND what = 'unsubscribed' AND
+		job_no > 0)`,
 		u.ListID, u.SubscriptionID, int64(u.LeftAt))
 	return err
 }
 
 // undoable reads what an undo is about, unless something keeps the address out.
 func (s *Store) undoable(from querier, list *ListWithTenant, u UndoRequest) (sub core.Subscription, err error) {
-	err = from.get(&sub, "SELECT "+subscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id = ?", u.ListID, u.SubscriptionID)
+	err = from.get(&sub, "SELECT "+subscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id = ?",
+		u.ListID, u.SubscriptionID)
 	if err != nil {
 		return sub, orNotFound(err, core.ErrSubscriptionNotFound)
 	}
@@ -92,10 +94,13 @@ func (s *Store) undoable(from querier, list *ListWithTenant, u UndoRequest) (sub
 	}
 	var barred bool
 	err = from.get(&barred, `SELECT EXISTS (SELECT 1 FROM disabled WHERE email_key = ?1 AND tenant_id IN ('', ?2))
-		OR EXISTS (SELECT 1 FROM erased WHERE hash = ?6 AND tenant_id IN ('', ?2) AND kind IN ('disabled', 'complaint', 'suppressed'))
-		OR EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?2 AND email_key = ?1 AND kind IN ('complaint', 'suppressed'))
+		OR EXISTS (SELECT 1 FROM erased WHERE hash = ?6 AND tenant_id IN ('', ?2) AND kind IN ('disabled', 'complaint',
+		'suppressed'))
+		OR EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?2 AND email_key = ?1 AND kind IN ('complaint',
+		'suppressed'))
 		OR EXISTS (SELECT 1 FROM subscriber WHERE list_id = ?3 AND id = ?4 AND block IN ('complaint', 'suppressed'))
-		OR EXISTS (SELECT 1 FROM consent WHERE list_id = ?3 AND subscription_id = ?4 AND at = ?5 AND what = 'disabled')`,
+		OR EXISTS (SELECT 1 FROM consent WHERE list_id = ?3 AND subscription_id = ?4 AND at = ?5 AND what =
+		'disabled')`,
 		sub.Email.Key(), list.TenantID, u.ListID, u.SubscriptionID, int64(u.LeftAt), s.erasedHash(sub.Email.Key()))
 	if err == nil && barred {
 		err = core.ErrInvalidToken

@@ -11,7 +11,10 @@ import (
 func (n newsletter) leaver(email core.Email, means string, at core.Instant) UndoRequest {
 	n.Helper()
 	n.active(email, at)
-	sub, err := n.Unsubscribe(n.Context(), UnsubscribeRequest{ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, email.Key()), Email: email, Proof: means}, at+10)
+	sub, err := n.Unsubscribe(n.Context(), UnsubscribeRequest{
+		ListID:         n.list,
+		SubscriptionID: n.SubscriptionID(n.list, email.Key()), Email: email, Proof: means,
+	}, at+10)
 	if err != nil {
 		n.Fatal(err)
 	}
@@ -20,7 +23,8 @@ func (n newsletter) leaver(email core.Email, means string, at core.Instant) Undo
 
 func (n newsletter) active(email core.Email, at core.Instant) {
 	n.Helper()
-	if _, err := n.Confirm(n.Context(), n.token(n.subscribe(email, "", at), core.ProofMailed), core.Origin{}, at+1); err != nil {
+	if _, err := n.Confirm(n.Context(), n.token(n.subscribe(email, "", at), core.ProofMailed), core.Origin{},
+		at+1); err != nil {
 		n.Fatal(err)
 	}
 }
@@ -64,7 +68,8 @@ func TestUndoLeavesTheCountOfTheJob(t *testing.T) {
 	leave := func(email core.Email, job int64, at core.Instant) core.Subscription {
 		t.Helper()
 		sub, err := n.Unsubscribe(t.Context(), UnsubscribeRequest{
-			ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, email.Key()), Email: email, Proof: core.ProofMailed, JobNo: job,
+			ListID: n.list, SubscriptionID: n.SubscriptionID(n.list,
+				email.Key()), Email: email, Proof: core.ProofMailed, JobNo: job,
 		}, at)
 		if err != nil {
 			t.Fatal(err)
@@ -86,7 +91,8 @@ func TestUndoLeavesTheCountOfTheJob(t *testing.T) {
 	ann := leave("ann@example.org", 2, now0+12) // by the link of a later mail: nothing changes
 	counted(2, 0)
 	for range 2 {
-		if _, err := n.Undo(t.Context(), UndoRequest{ListID: n.list, SubscriptionID: ann.ID, LeftAt: ann.ChangedAt}, now0+20); err != nil {
+		if _, err := n.Undo(t.Context(), UndoRequest{ListID: n.list, SubscriptionID: ann.ID, LeftAt: ann.ChangedAt},
+			now0+20); err != nil {
 			t.Fatal(err)
 		}
 		counted(1, 0)
@@ -101,7 +107,8 @@ func TestUndoLeavesTheCountOfTheJob(t *testing.T) {
 func TestUndoResurrectsNobody(t *testing.T) {
 	suppress := func(kind string) func(newsletter, UndoRequest) {
 		return func(n newsletter, _ UndoRequest) {
-			n.sql("INSERT INTO suppression (tenant_id, email_key, kind, created_at) VALUES (?, 'ann@example.org', ?, 1)", n.tenant, kind)
+			n.sql("INSERT INTO suppression (tenant_id, email_key, kind, created_at) VALUES (?, 'ann@example.org', "+
+				"?, 1)", n.tenant, kind)
 		}
 	}
 	for name, c := range map[string]struct {
@@ -114,7 +121,8 @@ func TestUndoResurrectsNobody(t *testing.T) {
 		"suppressed": {suppress("suppressed"), core.ErrInvalidToken},
 		"blocked on the send side": {func(n newsletter, u UndoRequest) {
 			n.sql(`INSERT INTO subscriber (list_id, email_key, id, email, word, word_at, block, created_at, changed_at)
-				VALUES (?, 'ann@example.org', ?, 'ann@example.org', 'unsubscribed', 1, 'complaint', 1, 1)`, u.ListID, u.SubscriptionID)
+				VALUES (?, 'ann@example.org', ?, 'ann@example.org', 'unsubscribed', 1, 'complaint', 1, 1)`, u.ListID,
+				u.SubscriptionID)
 		}, core.ErrInvalidToken},
 		"disabled": {func(n newsletter, _ UndoRequest) {
 			if _, err := n.Disable(n.Context(), DisableRequest{Email: "Ann@example.org"}, now0+15); err != nil {
@@ -127,19 +135,30 @@ func TestUndoResurrectsNobody(t *testing.T) {
 			}
 			other := core.NewID()
 			n.sql("INSERT INTO tenant (id, name, created_at, updated_at) VALUES (?, 'Other', 1, 1)", other)
-			if _, err := n.ErasePerson(n.Context(), Person{Email: "ann@example.org", TenantID: other}, "test", now0+20); err != nil {
+			if _, err := n.ErasePerson(n.Context(), Person{Email: "ann@example.org", TenantID: other}, "test",
+				now0+20); err != nil {
 				n.Fatal(err)
 			}
 		}, core.ErrInvalidToken},
 		"disabled, and kept as a hash": {func(n newsletter, _ UndoRequest) {
-			n.sql("INSERT INTO erased (hash, tenant_id, kind, created_at) VALUES (?, '', 'disabled', 1)", n.erasedHash("ann@example.org"))
+			n.sql("INSERT INTO erased (hash, tenant_id, kind, created_at) VALUES (?, '', 'disabled', 1)",
+				n.erasedHash("ann@example.org"))
 		}, core.ErrInvalidToken},
-		"asked anew": {func(n newsletter, _ UndoRequest) { n.subscribe("ann@example.org", "", now0+15) }, core.ErrInvalidToken},
-		"left again": {func(n newsletter, _ UndoRequest) { n.leaver("ann@example.org", core.ProofMailed, now0+15) }, core.ErrInvalidToken},
+		"asked anew": {
+			func(n newsletter, _ UndoRequest) { n.subscribe("ann@example.org", "", now0+15) },
+			core.ErrInvalidToken,
+		},
+		"left again": {
+			func(n newsletter, _ UndoRequest) { n.leaver("ann@example.org", core.ProofMailed, now0+15) },
+			core.ErrInvalidToken,
+		},
 		"list inactive": {func(n newsletter, _ UndoRequest) {
 			n.sql("UPDATE list SET status = 'inactive'")
 		}, core.ErrListInactive},
-		"list deleted": {func(n newsletter, _ UndoRequest) { n.sql("UPDATE list SET deleted_at = 1") }, core.ErrSubscriptionNotFound},
+		"list deleted": {
+			func(n newsletter, _ UndoRequest) { n.sql("UPDATE list SET deleted_at = 1") },
+			core.ErrSubscriptionNotFound,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := testNewsletter(t)
@@ -178,8 +197,14 @@ func TestNoticeOfAnUnsubscribing(t *testing.T) {
 		rows, queued int
 	}{
 		{"requested, active", core.ProofResponse, func(n newsletter) { n.active("ann@example.org", now0) }, 1, 1},
-		{"requested, pending", core.ProofResponse, func(n newsletter) { n.subscribe("ann@example.org", "", now0) }, 1, 0},
-		{"requested, left", core.ProofResponse, func(n newsletter) { n.leaver("ann@example.org", core.ProofMailed, now0) }, 1, 0},
+		{
+			"requested, pending", core.ProofResponse, func(n newsletter) { n.subscribe("ann@example.org", "", now0) }, 1,
+			0,
+		},
+		{"requested, left", core.ProofResponse, func(n newsletter) {
+			n.leaver("ann@example.org", core.ProofMailed,
+				now0)
+		}, 1, 0},
 		{"requested, stranger", core.ProofResponse, func(newsletter) {}, 1, 0},
 		{"mailed, active", core.ProofMailed, func(n newsletter) { n.active("ann@example.org", now0) }, 0, 0},
 	} {
@@ -187,7 +212,8 @@ func TestNoticeOfAnUnsubscribing(t *testing.T) {
 			n := testNewsletter(t)
 			c.before(n)
 			_, err := n.Unsubscribe(t.Context(), UnsubscribeRequest{
-				ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, "ann@example.org"), Email: "ann@example.org", Proof: c.means,
+				ListID: n.list, SubscriptionID: n.SubscriptionID(n.list,
+					"ann@example.org"), Email: "ann@example.org", Proof: c.means,
 			}, now0+20)
 			if err != nil && !errors.Is(err, core.ErrSubscriptionNotFound) {
 				t.Fatal(err)
@@ -195,7 +221,8 @@ func TestNoticeOfAnUnsubscribing(t *testing.T) {
 			if got := n.count("SELECT count(*) FROM mail WHERE kind = 'unsubscribed'"); got != c.rows {
 				t.Errorf("%d rows, want %d", got, c.rows)
 			}
-			if got := n.count("SELECT count(*) FROM mail WHERE kind = 'unsubscribed' AND state = 0 AND tenant_id = ? AND created_at = ?", n.tenant, now0+20); got != c.queued {
+			if got := n.count("SELECT count(*) FROM mail WHERE kind = 'unsubscribed' AND state = 0 AND tenant_id = "+
+				"? AND created_at = ?", n.tenant, now0+20); got != c.queued {
 				t.Errorf("%d queued, want %d", got, c.queued)
 			}
 		})

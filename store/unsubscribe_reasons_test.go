@@ -23,7 +23,10 @@ func TestUnsubscribeReasonComesLater(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := testNewsletter(t)
 			n.active("ann@example.org", now0)
-			l := UnsubscribeRequest{ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, "ann@example.org"), Email: "ann@example.org", Proof: c.left, Reason: c.first}
+			l := UnsubscribeRequest{
+				ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, "ann@example.org"),
+				Email: "ann@example.org", Proof: c.left, Reason: c.first,
+			}
 			must(t, onlyErr(n.Unsubscribe(t.Context(), l, now0+10)))
 			l.Proof, l.Reason = c.by, c.then
 			must(t, onlyErr(n.Unsubscribe(t.Context(), l, now0+20)))
@@ -41,7 +44,10 @@ func TestUnsubscribeReasonAfterADisabling(t *testing.T) {
 	u := n.leaver("ann@example.org", core.ProofMailed, now0)
 	must(t, onlyErr(n.Undo(t.Context(), u, now0+20)))
 	must(t, onlyErr(n.Disable(t.Context(), DisableRequest{Email: "ann@example.org"}, now0+30)))
-	l := UnsubscribeRequest{ListID: n.list, SubscriptionID: u.SubscriptionID, Email: "ann@example.org", Proof: core.ProofMailed, Reason: "too_many"}
+	l := UnsubscribeRequest{
+		ListID: n.list, SubscriptionID: u.SubscriptionID, Email: "ann@example.org",
+		Proof: core.ProofMailed, Reason: "too_many",
+	}
 	must(t, onlyErr(n.Unsubscribe(t.Context(), l, now0+40)))
 	if got := n.count("SELECT count(*) FROM consent WHERE reason <> ''"); got != 0 {
 		t.Errorf("%d reasons", got)
@@ -52,16 +58,23 @@ func TestUnsubscribeReasonAfterADisabling(t *testing.T) {
 func TestReasonsLeaveOutWhoTookItBack(t *testing.T) {
 	n := testNewsletter(t)
 	n.active("ann@example.org", now0)
-	l := UnsubscribeRequest{ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, "ann@example.org"), Email: "ann@example.org", Proof: core.ProofMailed, Reason: "too_many"}
+	l := UnsubscribeRequest{
+		ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, "ann@example.org"),
+		Email: "ann@example.org", Proof: core.ProofMailed, Reason: "too_many",
+	}
 	sub, err := n.Unsubscribe(t.Context(), l, now0+10)
 	must(t, err)
-	must(t, onlyErr(n.Undo(t.Context(), UndoRequest{ListID: n.list, SubscriptionID: l.SubscriptionID, LeftAt: sub.ChangedAt}, now0+20)))
+	must(t, onlyErr(n.Undo(t.Context(), UndoRequest{
+		ListID: n.list, SubscriptionID: l.SubscriptionID,
+		LeftAt: sub.ChangedAt,
+	}, now0+20)))
 	if reasons, err := n.LeaveReasons(t.Context(), n.list); err != nil || len(reasons) != 0 {
 		t.Errorf("%+v, %v", reasons, err)
 	}
 	l.Reason = "content"
 	must(t, onlyErr(n.Unsubscribe(t.Context(), l, now0+30)))
-	if reasons, err := n.LeaveReasons(t.Context(), n.list); err != nil || len(reasons) != 1 || reasons[0].Reason != "content" || reasons[0].Leavers != 1 {
+	if reasons, err := n.LeaveReasons(t.Context(),
+		n.list); err != nil || len(reasons) != 1 || reasons[0].Reason != "content" || reasons[0].Leavers != 1 {
 		t.Errorf("%+v, %v", reasons, err)
 	}
 }

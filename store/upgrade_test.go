@@ -47,7 +47,8 @@ func tables(t *testing.T, path string) map[string][]map[string]string {
 	must(t, err)
 	defer db.Close()
 	var names []string
-	must(t, db.Select(&names, "SELECT name FROM pragma_table_list WHERE type = 'table' AND schema = 'main' AND name NOT LIKE 'sqlite_%'"))
+	must(t, db.Select(&names,
+		"SELECT name FROM pragma_table_list WHERE type = 'table' AND schema = 'main' AND name NOT LIKE 'sqlite_%'"))
 	all := map[string][]map[string]string{}
 	for _, name := range names {
 		rows, err := db.Queryx("SELECT * FROM " + name)
@@ -156,7 +157,8 @@ func statements(text string) (all []string) {
 		part.WriteString(line)
 		code, _, _ := strings.Cut(line, "--")
 		code = strings.TrimSpace(code)
-		if !strings.HasSuffix(code, ";") || strings.Contains(part.String(), "CREATE TRIGGER") && !strings.HasSuffix(code, "END;") {
+		if !strings.HasSuffix(code, ";") || strings.Contains(part.String(),
+			"CREATE TRIGGER") && !strings.HasSuffix(code, "END;") {
 			continue
 		}
 		all = append(all, part.String())
@@ -189,7 +191,8 @@ func crashImages(t *testing.T, path string, m schema.Migration) (n int) {
 	if _, err := os.Stat(path); err == nil {
 		copyFiles(t, path, scratch)
 	}
-	db, err := sqlx.Open("sqlite", "file:"+scratch+"?_pragma=journal_mode(WAL)&_pragma=wal_autocheckpoint(0)&_pragma=foreign_keys(1)")
+	db, err := sqlx.Open("sqlite",
+		"file:"+scratch+"?_pragma=journal_mode(WAL)&_pragma=wal_autocheckpoint(0)&_pragma=foreign_keys(1)")
 	must(t, err)
 	defer db.Close()
 	c, err := db.Connx(t.Context())
@@ -251,20 +254,24 @@ func copyFiles(t *testing.T, from, to string) {
 // TestScopesAfterAnUpgrade: clients that stood at the default of before have today's, others keep what they have.
 // Sign-ins keep their scopes, but for those by password that no third party holds.
 func TestScopesAfterAnUpgrade(t *testing.T) {
-	const was, is = "openid profile email offline_access", "openid profile email offline_access devices models.read models.write"
+	const was, is = "openid profile email offline_access", "openid profile email offline_access devices models.read " +
+		"models.write"
 	path := firstVersion(t)
 	db, err := sqlx.Open("sqlite", "file:"+path)
 	must(t, err)
 	add := func(id, kind, client, scope string) {
-		_, err := db.Exec("INSERT INTO family (id, kind, user_id, client_id, scope, auth_at, created_at, used_at, expires_at) VALUES (?, ?, 'u', ?, ?, 1, 1, 1, 1)", id, kind, client, scope)
+		_, err := db.Exec("INSERT INTO family (id, kind, user_id, client_id, scope, auth_at, created_at, used_at, "+
+			"expires_at) VALUES (?, ?, 'u', ?, ?, 1, 1, 1, 1)", id, kind, client, scope)
 		must(t, err)
 	}
 	for id, first := range map[string]int{"ours": 1, "theirs": 0} {
-		_, err := db.Exec(`INSERT INTO client (id, name, client_type, scopes, grant_types, first_party, created_at, updated_at)
+		_, err := db.Exec(`INSERT INTO client (id, name, client_type, scopes, grant_types, first_party, created_at,
+			updated_at)
 			VALUES (?, 'x', 'public', '["openid","profile","email","offline_access"]', '[]', ?, 1, 1)`, id, first)
 		must(t, err)
 	}
-	_, err = db.Exec(`INSERT INTO client (id, name, client_type, scopes, grant_types, created_at, updated_at) VALUES ('few', 'x', 'public', '["openid","email"]', '[]', 1, 1)`)
+	_, err = db.Exec(`INSERT INTO client (id, name, client_type, scopes, grant_types, created_at, updated_at) VALUES
+		('few', 'x', 'public', '["openid","email"]', '[]', 1, 1)`)
 	must(t, err)
 	add("by password", "password", "newsletterd", was)
 	add("operator's", "password", "newsletterd", was+" admin")
@@ -284,7 +291,8 @@ func TestScopesAfterAnUpgrade(t *testing.T) {
 		return m
 	}
 	for id, want := range map[string]string{
-		"by password": is, "operator's": is + " admin", "narrow": "openid email", "at ours": is, "at theirs": was, "by code": was,
+		"by password": is, "operator's": is + " admin", "narrow": "openid email", "at ours": is, "at theirs": was,
+		"by code": was,
 	} {
 		if got := scopes("family")[id]; got != want {
 			t.Errorf("the sign-in %s has %q, wants %q", id, got, want)

@@ -112,7 +112,8 @@ func (b *buffer) release() {
 	}
 }
 
-var errSlowUpload = core.Invalidf("", "The upload was given up: no part of 1 MiB arrived in %d minutes.", uploadDead/time.Minute)
+var errSlowUpload = core.Invalidf("", "The upload was given up: no part of 1 MiB arrived in %d minutes.",
+	uploadDead/time.Minute)
 
 // add writes one chunk. The first brings the file's row along.
 func (u *Upload) add(ctx context.Context, chunk []byte, now core.Instant) error {
@@ -133,10 +134,12 @@ func (u *Upload) add(ctx context.Context, chunk []byte, now core.Instant) error 
 			return err
 		}
 		if no == 0 {
-			no, err = tx.insert("INSERT INTO model_file (owner_id, by_daemon, size, chunks, touched_at) VALUES (?, ?, ?, 1, ?)",
+			no, err = tx.insert("INSERT INTO model_file (owner_id, by_daemon, size, chunks, touched_at) VALUES (?, "+
+				"?, ?, 1, ?)",
 				u.owner, u.store.opts.Mode == Daemon, len(chunk), now)
 		} else {
-			err = tx.one("UPDATE model_file SET size = size + ?, chunks = chunks + 1, touched_at = ? WHERE no = ? AND state = "+sqlFileGrowing,
+			err = tx.one("UPDATE model_file SET size = size + ?, chunks = chunks + 1, touched_at = ? WHERE no = ? "+
+				"AND state = "+sqlFileGrowing,
 				len(chunk), now, no)
 			if errors.Is(err, core.ErrNotFound) {
 				err = errSlowUpload
@@ -202,14 +205,16 @@ const modelsOfOwner = "SELECT count(*) FROM (SELECT 1 FROM model WHERE owner_id 
 
 // use counts bytes against what an owner may have.
 func (tx *Tx) use(ownerID string, bytes int64, limits core.ModelLimits) error {
-	n, err := tx.exec("UPDATE model_usage SET bytes = bytes + ?2 WHERE owner_id = ?1 AND bytes + ?2 <= ?3", ownerID, bytes, limits.BytesPerOwner)
+	n, err := tx.exec("UPDATE model_usage SET bytes = bytes + ?2 WHERE owner_id = ?1 AND bytes + ?2 <= ?3", ownerID,
+		bytes, limits.BytesPerOwner)
 	if err != nil || n == 1 {
 		return err
 	}
 	if err := tx.owner(ownerID); err != nil {
 		return err
 	}
-	n, err = tx.exec("INSERT INTO model_usage (owner_id, bytes) SELECT ?1, ?2 WHERE ?2 <= ?3 ON CONFLICT DO NOTHING", ownerID, bytes, limits.BytesPerOwner)
+	n, err = tx.exec("INSERT INTO model_usage (owner_id, bytes) SELECT ?1, ?2 WHERE ?2 <= ?3 ON CONFLICT DO NOTHING",
+		ownerID, bytes, limits.BytesPerOwner)
 	if err == nil && n == 0 {
 		return limits.OwnerFull()
 	}
@@ -244,9 +249,11 @@ func (u *Upload) Commit(ctx context.Context, m core.Model, actor string) (core.M
 			}
 		}
 		if m.FileNo = u.no; u.no == 0 {
-			m.FileNo, err = tx.insert("INSERT INTO model_file (owner_id, state, by_daemon, touched_at) VALUES (?, "+sqlFileWhole+", 0, ?)", m.OwnerID, m.CreatedAt)
+			m.FileNo, err = tx.insert("INSERT INTO model_file (owner_id, state, by_daemon, touched_at) VALUES (?, "+
+				""+sqlFileWhole+", 0, ?)", m.OwnerID, m.CreatedAt)
 		} else {
-			err = tx.one("UPDATE model_file SET state = "+sqlFileWhole+" WHERE no = ? AND state = "+sqlFileGrowing, u.no)
+			err = tx.one("UPDATE model_file SET state = "+sqlFileWhole+" WHERE no = ? AND state = "+sqlFileGrowing,
+				u.no)
 		}
 		if err != nil {
 			return err
@@ -266,7 +273,8 @@ func (u *Upload) Close(ctx context.Context) {
 		return
 	}
 	err := u.store.update(ctx, func(tx *Tx) error {
-		_, err := tx.exec("UPDATE model_file SET state = "+sqlFileDropped+" WHERE no = ? AND state = "+sqlFileGrowing, u.no)
+		_, err := tx.exec("UPDATE model_file SET state = "+sqlFileDropped+" WHERE no = ? AND state = "+sqlFileGrowing,
+			u.no)
 		return err
 	})
 	for more := err == nil; more; {
@@ -296,7 +304,8 @@ const removeBatch = 8 // chunks in one operation: a few milliseconds
 // there is more to remove.
 func (s *Store) removeFiles(ctx context.Context, now core.Instant) (more bool, err error) {
 	var no int64
-	err = s.get(ctx, &no, "SELECT no FROM model_file WHERE state <> "+sqlFileWhole+" AND (state = "+sqlFileDropped+" OR touched_at < ?) ORDER BY state DESC LIMIT 1", now.Add(-uploadDead))
+	err = s.get(ctx, &no,
+		"SELECT no FROM model_file WHERE state <> "+sqlFileWhole+" AND (state = "+sqlFileDropped+" OR touched_at < ?) ORDER BY state DESC LIMIT 1", now.Add(-uploadDead))
 	if err != nil {
 		if errors.Is(err, core.ErrNotFound) {
 			err = nil

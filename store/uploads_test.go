@@ -47,7 +47,10 @@ func upload(s *Store, owner core.Caller, r io.Reader, limits core.ModelLimits) (
 func TestFilesComeBackAsTheyWere(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	owner := testUser(t, s, "o@a.co")
-	for _, size := range []int{0, 1, uploadPatch, uploadPatch + 1, ChunkSize - 1, ChunkSize, ChunkSize + 1, 3*ChunkSize + 12345} {
+	for _, size := range []int{
+		0, 1, uploadPatch, uploadPatch + 1, ChunkSize - 1, ChunkSize, ChunkSize + 1,
+		3*ChunkSize + 12345,
+	} {
 		want := noise(size)
 		m, err := upload(s, owner, iotest.HalfReader(bytes.NewReader(want)), roomy)
 		if err != nil {
@@ -62,7 +65,8 @@ func TestFilesComeBackAsTheyWere(t *testing.T) {
 			t.Errorf("%d bytes: %v", size, err)
 		}
 	}
-	if n, err := s.Usage(t.Context(), owner.UserID); err != nil || n != 0+1+2*uploadPatch+1+3*ChunkSize+3*ChunkSize+12345 {
+	if n, err := s.Usage(t.Context(),
+		owner.UserID); err != nil || n != 0+1+2*uploadPatch+1+3*ChunkSize+3*ChunkSize+12345 {
 		t.Errorf("usage %d %v", n, err)
 	}
 }
@@ -100,10 +104,21 @@ func TestABrokenUploadLeavesNothing(t *testing.T) {
 		limits core.ModelLimits
 		want   error
 	}{
-		"at once":         {iotest.ErrReader(broken), roomy, broken},
-		"in the middle":   {io.MultiReader(bytes.NewReader(noise(2*ChunkSize+5)), iotest.ErrReader(broken)), roomy, broken},
-		"model too large": {bytes.NewReader(noise(3*ChunkSize + 1)), core.ModelLimits{Bytes: 3 * ChunkSize, BytesPerOwner: 1 << 40}, &core.Error{Kind: core.TooLarge}},
-		"owner full":      {bytes.NewReader(noise(3 * ChunkSize)), core.ModelLimits{Bytes: 1 << 40, BytesPerOwner: 3*ChunkSize - 1}, &core.Error{Kind: core.TooLarge}},
+		"at once": {iotest.ErrReader(broken), roomy, broken},
+		"in the middle": {
+			io.MultiReader(bytes.NewReader(noise(2*ChunkSize+5)), iotest.ErrReader(broken)), roomy,
+			broken,
+		},
+		"model too large": {
+			bytes.NewReader(noise(3*ChunkSize + 1)),
+			core.ModelLimits{Bytes: 3 * ChunkSize, BytesPerOwner: 1 << 40},
+			&core.Error{Kind: core.TooLarge},
+		},
+		"owner full": {
+			bytes.NewReader(noise(3 * ChunkSize)),
+			core.ModelLimits{Bytes: 1 << 40, BytesPerOwner: 3*ChunkSize - 1},
+			&core.Error{Kind: core.TooLarge},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
@@ -149,7 +164,8 @@ func TestModelsAreBounded(t *testing.T) {
 	if _, err := upload(s, owner, strings.NewReader(""), limits); core.KindOf(err) != core.Conflict {
 		t.Errorf("a fourth: %v", err)
 	}
-	if _, err := upload(s, other, bytes.NewReader(noise(3*ChunkSize-3000+1)), limits); !errors.Is(err, core.ErrStorage) {
+	if _, err := upload(s, other, bytes.NewReader(noise(3*ChunkSize-3000+1)), limits); !errors.Is(err,
+		core.ErrStorage) {
 		t.Errorf("a byte more than the total: %v", err)
 	}
 	if _, err := upload(s, other, bytes.NewReader(noise(3*ChunkSize-3000)), limits); err != nil {
@@ -223,7 +239,8 @@ func TestUploadsAtOnceStayWithinTheOwnersRoom(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n, err := s.Usage(t.Context(), owner.UserID); err != nil || n != 2*ChunkSize*kept.Load() || n > limits.BytesPerOwner {
+	if n, err := s.Usage(t.Context(),
+		owner.UserID); err != nil || n != 2*ChunkSize*kept.Load() || n > limits.BytesPerOwner {
 		t.Errorf("usage %d after %d uploads, %v", n, kept.Load(), err)
 	}
 }
@@ -325,7 +342,8 @@ func TestKillDuringAnUploadLeavesNothing(t *testing.T) {
 		if err := s.get(t.Context(), &left, "SELECT count(*) FROM model_chunk"); err != nil || left == 0 {
 			t.Errorf("the kill came too early: %d chunks, %v", left, err)
 		}
-		if err := s.get(t.Context(), &arriving, "SELECT count(*) FROM model_file WHERE state <> 2"); err != nil || arriving != 0 {
+		if err := s.get(t.Context(), &arriving,
+			"SELECT count(*) FROM model_file WHERE state <> 2"); err != nil || arriving != 0 {
 			t.Errorf("%d files are not let go after the start, %v", arriving, err)
 		}
 		drained(t, s)

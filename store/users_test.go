@@ -25,14 +25,16 @@ func TestUsers(t *testing.T) {
 	if err := s.AddUser(ctx, bob, "", now); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.UserByEmail(ctx, "BOB@example.org"); err != nil || !got.EmailVerified || !got.Operator() || got.Name != core.DefaultName(bob.ID) {
+	if got, err := s.UserByEmail(ctx, "BOB@example.org"); err != nil || !got.EmailVerified || !got.Operator() ||
+		got.Name != core.DefaultName(bob.ID) {
 		t.Errorf("an operator: %+v, %v", got, err)
 	}
 	page, err := s.Users(ctx, core.Page{Limit: 1})
 	if err != nil || len(page) != 1 || page[0].ID != u.ID {
 		t.Fatalf("first page: %+v, %v", page, err)
 	}
-	if page, err = s.Users(ctx, core.Page{After: page[0].ID, Limit: 10}); err != nil || len(page) != 1 || page[0].ID != bob.ID {
+	if page, err = s.Users(ctx,
+		core.Page{After: page[0].ID, Limit: 10}); err != nil || len(page) != 1 || page[0].ID != bob.ID {
 		t.Errorf("second page: %+v, %v", page, err)
 	}
 	if _, err := s.User(ctx, core.NewID()); !errors.Is(err, core.ErrNotFound) {
@@ -83,7 +85,8 @@ func TestUpdateUser(t *testing.T) {
 	if got := change(UserInput{Disabled: new(false)}); got.Disabled() {
 		t.Errorf("enabled: %+v", got)
 	}
-	if _, err := s.UpdateUser(ctx, u.ID, UserInput{Email: new(core.Email("BOB@example.org"))}, now); !errors.Is(err, ErrUserExists) {
+	if _, err := s.UpdateUser(ctx, u.ID, UserInput{Email: new(core.Email("BOB@example.org"))}, now); !errors.Is(err,
+		ErrUserExists) {
 		t.Errorf("somebody else's address: %v", err)
 	}
 	if _, err := s.UpdateUser(ctx, u.ID, UserInput{Name: new("a\x00b")}, now); core.KindOf(err) != core.Invalid {
@@ -110,7 +113,8 @@ func TestRoles(t *testing.T) {
 	}{
 		{"grant", s.GrantRole(ctx, u.ID, operator, false, now), nil},
 		{"grant again", s.GrantRole(ctx, u.ID, operator, false, now), nil},
-		{"unknown tenant", s.GrantRole(ctx, u.ID, core.Role{Role: core.RoleTenantAdmin, TenantID: core.NewID()}, false, now), core.ErrNotFound},
+		{"unknown tenant", s.GrantRole(ctx, u.ID, core.Role{Role: core.RoleTenantAdmin, TenantID: core.NewID()}, false,
+			now), core.ErrNotFound},
 		{"no tenant", s.GrantRole(ctx, u.ID, core.Role{Role: core.RoleTenantAdmin}, false, now), core.ErrInvalid},
 		{"unknown role", s.GrantRole(ctx, u.ID, core.Role{Role: "root"}, false, now), core.ErrInvalid},
 		{"unknown user", s.GrantRole(ctx, core.NewID(), operator, false, now), core.ErrNotFound},
@@ -140,7 +144,10 @@ func TestDeleteUser(t *testing.T) {
 		}
 		ids = append(ids, u.ID)
 		in := SignIn{
-			Family:      Family{ID: core.NewID(), Kind: FamilyPassword, UserID: u.ID, ClientID: "newsletterd", CreatedAt: now, ExpiresAt: now + 1000},
+			Family: Family{
+				ID: core.NewID(), Kind: FamilyPassword, UserID: u.ID, ClientID: "newsletterd",
+				CreatedAt: now, ExpiresAt: now + 1000,
+			},
 			RefreshHash: []byte(email), RefreshExpires: now + 1000, Devices: []string{"192.0.2.1"},
 		}
 		if err := s.AddSignIn(ctx, in, now); err != nil {
@@ -171,9 +178,10 @@ func TestDeleteUser(t *testing.T) {
 func TestIdentityPlans(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "n.db"), Daemon)
 	for q, n := range map[string]int{
-		"SELECT " + stateColumns + " FROM family f" + stateJoins + "WHERE f.id = ?":                                        1,
-		"SELECT " + stateColumns + " FROM refresh x JOIN family f ON f.id = x.family_id" + stateJoins + "WHERE x.hash = ?": 1,
-		"SELECT " + userColumns + " FROM user WHERE email_key = ?":                                                         1,
+		"SELECT " + stateColumns + " FROM family f" + stateJoins + "WHERE f.id = ?": 1,
+		"SELECT " + stateColumns + " FROM refresh x JOIN family f ON f.id = " +
+			"x.family_id" + stateJoins + "WHERE x.hash = ?": 1,
+		"SELECT " + userColumns + " FROM user WHERE email_key = ?": 1,
 		userTokenQuery: 3, mailedAddressQuery: 2,
 	} {
 		var plan []struct {

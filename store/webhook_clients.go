@@ -58,7 +58,8 @@ func (s *Store) WebhookSender(ctx context.Context, id string) (*WebhookSender, e
 // WebhookClients reads a page by id. Its only error is core.ErrStorage.
 func (s *Store) WebhookClients(ctx context.Context, page core.Page) ([]WebhookClient, error) {
 	var w []WebhookClient
-	err := s.all(ctx, &w, "SELECT "+webhookClientColumns+" FROM webhook_client WHERE id > ? ORDER BY id LIMIT ?", page.After, page.Limit)
+	err := s.all(ctx, &w, "SELECT "+webhookClientColumns+" FROM webhook_client WHERE id > ? ORDER BY id LIMIT ?",
+		page.After, page.Limit)
 	return w, err
 }
 
@@ -70,7 +71,9 @@ func (s *Store) WebhookClient(ctx context.Context, id string) (w WebhookClient, 
 
 // AddWebhookClient keeps a new client of a tenant (empty: of all) with its key of 32 bytes. core.ErrNotFound: there is
 // no such tenant.
-func (s *Store) AddWebhookClient(ctx context.Context, tenantID, name string, key []byte, actor string, now core.Instant) (w WebhookClient, err error) {
+func (s *Store) AddWebhookClient(ctx context.Context, tenantID, name string, key []byte, actor string,
+	now core.Instant,
+) (w WebhookClient, err error) {
 	w = WebhookClient{ID: core.NewID(), TenantID: tenantID, Name: name, CreatedAt: now, UpdatedAt: now}
 	sealed := s.seal(key)
 	err = s.update(ctx, func(tx *Tx) error {
@@ -89,7 +92,8 @@ func (s *Store) AddWebhookClient(ctx context.Context, tenantID, name string, key
 
 func (tx *Tx) addWebhookClient(w WebhookClient, sealed []byte) error {
 	tx.kick(TopicRecords)
-	_, err := tx.exec("INSERT INTO webhook_client (id, tenant_id, name, secret, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
+	_, err := tx.exec("INSERT INTO webhook_client (id, tenant_id, name, secret, created_at, updated_at) VALUES (?, "+
+		"?, ?, ?, ?, ?)",
 		w.ID, w.TenantID, w.Name, sealed, int64(w.CreatedAt), int64(w.UpdatedAt))
 	return err
 }
@@ -100,10 +104,14 @@ func (s *Store) EnsureLoopClient(ctx context.Context, key []byte, now core.Insta
 	sealed := s.seal(key)
 	return s.update(ctx, func(tx *Tx) error {
 		var n int
-		if err := tx.get(&n, "SELECT count(*) FROM webhook_client WHERE id = ?", core.LoopClientID); err != nil || n > 0 {
+		if err := tx.get(&n, "SELECT count(*) FROM webhook_client WHERE id = ?",
+			core.LoopClientID); err != nil || n > 0 {
 			return err
 		}
-		return tx.addWebhookClient(WebhookClient{ID: core.LoopClientID, Name: "this daemon", CreatedAt: now, UpdatedAt: now}, sealed)
+		return tx.addWebhookClient(WebhookClient{
+			ID: core.LoopClientID, Name: "this daemon", CreatedAt: now,
+			UpdatedAt: now,
+		}, sealed)
 	})
 }
 
@@ -112,7 +120,8 @@ func (s *Store) EnsureLoopClient(ctx context.Context, key []byte, now core.Insta
 func (s *Store) RotateWebhookSecret(ctx context.Context, id string, key []byte, actor string, now core.Instant) error {
 	sealed := s.seal(key)
 	return s.changeRecord(ctx, "webhook_client", id, "webhook-client.rotate", actor, now, func(tx *Tx) error {
-		return tx.one("UPDATE webhook_client SET old_secret = secret, secret = ?, updated_at = ? WHERE id = ?", sealed, int64(now), id)
+		return tx.one("UPDATE webhook_client SET old_secret = secret, secret = ?, updated_at = ? WHERE id = ?", sealed,
+			int64(now), id)
 	})
 }
 
@@ -125,13 +134,16 @@ func (s *Store) EndWebhookRotation(ctx context.Context, id, actor string, now co
 
 // SetWebhookClientDisabled switches a client off (its requests are answered 403) or on. It returns core.ErrNotFound
 // where there is no such client.
-func (s *Store) SetWebhookClientDisabled(ctx context.Context, id string, disabled bool, actor string, now core.Instant) error {
+func (s *Store) SetWebhookClientDisabled(ctx context.Context, id string, disabled bool, actor string,
+	now core.Instant,
+) error {
 	at := core.Instant(0)
 	if disabled {
 		at = now
 	}
 	return s.changeRecord(ctx, "webhook_client", id, "webhook-client.update", actor, now, func(tx *Tx) error {
-		return tx.one("UPDATE webhook_client SET disabled_at = ?, updated_at = ? WHERE id = ?", int64(at), int64(now), id)
+		return tx.one("UPDATE webhook_client SET disabled_at = ?, updated_at = ? WHERE id = ?", int64(at), int64(now),
+			id)
 	})
 }
 

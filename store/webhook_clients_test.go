@@ -48,7 +48,8 @@ func TestWebhookClientKeys(t *testing.T) {
 	if _, err := n.WebhookSender(t.Context(), w.ID); !errors.Is(err, core.ErrNotFound) {
 		t.Errorf("deleted: %v", err)
 	}
-	if _, err := n.AddWebhookClient(t.Context(), core.NewID(), "x", key(1), "cli", now0); !errors.Is(err, core.ErrNotFound) {
+	if _, err := n.AddWebhookClient(t.Context(), core.NewID(), "x", key(1), "cli", now0); !errors.Is(err,
+		core.ErrNotFound) {
 		t.Errorf("unknown tenant: %v", err)
 	}
 }
