@@ -31,10 +31,13 @@ type EmailChange struct {
 // the old one. An address that has an account gets another mail instead, after the same work: the caller learns
 // nothing. Over the limits only the mails are left out. epoch is the user's when the password was checked;
 // core.ErrNotFound: it has moved.
-func (s *Store) AskEmailChange(ctx context.Context, userID string, epoch int64, email core.Email, token UserToken, now core.Instant) error {
+func (s *Store) AskEmailChange(ctx context.Context, userID string, epoch int64, email core.Email, token UserToken,
+	now core.Instant,
+) error {
 	return s.update(ctx, func(tx *Tx) error {
 		var u core.User
-		if err := tx.get(&u, "SELECT "+userColumns+" FROM user WHERE id = ? AND epoch = ? AND disabled_at = 0", userID, epoch); err != nil {
+		if err := tx.get(&u, "SELECT "+userColumns+" FROM user WHERE id = ? AND epoch = ? AND disabled_at = 0", userID,
+			epoch); err != nil {
 			return err
 		}
 		if u.Email.Key() == email.Key() {
@@ -52,10 +55,13 @@ func (s *Store) AskEmailChange(ctx context.Context, userID string, epoch int64, 
 		if err := tx.get(&taken, "SELECT EXISTS (SELECT 1 FROM user WHERE email_key = ?)", email.Key()); err != nil {
 			return err
 		}
-		_, err = tx.exec(`INSERT INTO email_change (user_id, hash, old_key, email, email_key, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash, old_key = excluded.old_key, email = excluded.email,
+		_, err = tx.exec(`INSERT INTO email_change (user_id, hash, old_key, email, email_key, created_at, expires_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash, old_key = excluded.old_key, email =
+			excluded.email,
 			email_key = excluded.email_key, created_at = excluded.created_at, expires_at = excluded.expires_at`,
-			userID, token.Hashes[TokenChange], u.Email.Key(), string(email), email.Key(), int64(now), int64(now.Add(ChangeTTL)))
+			userID, token.Hashes[TokenChange], u.Email.Key(), string(email), email.Key(), int64(now),
+			int64(now.Add(ChangeTTL)))
 		if err != nil {
 			return err
 		}
@@ -75,7 +81,8 @@ func (s *Store) AskEmailChange(ctx context.Context, userID string, epoch int64, 
 
 // EmailChange reads the open wish of a user; core.ErrNotFound: there is none.
 func (s *Store) EmailChange(ctx context.Context, userID string, now core.Instant) (e EmailChange, err error) {
-	err = s.get(ctx, &e, "SELECT email, expires_at FROM email_change WHERE user_id = ? AND expires_at > ?", userID, int64(now))
+	err = s.get(ctx, &e, "SELECT email, expires_at FROM email_change WHERE user_id = ? AND expires_at > ?", userID,
+		int64(now))
 	return e, err
 }
 
@@ -105,7 +112,9 @@ func (r emailChangeRow) check(now core.Instant) error {
 }
 
 // CheckEmailChange tells whose address a token would change. It returns core.ErrInvalidToken or core.ErrTokenExpired.
-func (s *Store) CheckEmailChange(ctx context.Context, hash []byte, email core.Email, now core.Instant) (userID string, err error) {
+func (s *Store) CheckEmailChange(ctx context.Context, hash []byte, email core.Email, now core.Instant) (userID string,
+	err error,
+) {
 	var r emailChangeRow
 	if err := s.get(ctx, &r, emailChangeQuery, hash, email.Key()); err != nil {
 		return "", notToken(err)
@@ -116,7 +125,9 @@ func (s *Store) CheckEmailChange(ctx context.Context, hash []byte, email core.Em
 // ChangeEmail redeems a token for the user who asked: the account has the address that it was mailed to, verified, and
 // the old address is told. Links that were mailed to the old one are worth nothing any more. core.ErrInvalidToken, also
 // where another account has taken the address meanwhile; core.ErrTokenExpired.
-func (s *Store) ChangeEmail(ctx context.Context, userID string, hash []byte, email core.Email, look core.MailStyle, now core.Instant) error {
+func (s *Store) ChangeEmail(ctx context.Context, userID string, hash []byte, email core.Email, look core.MailStyle,
+	now core.Instant,
+) error {
 	return s.update(ctx, func(tx *Tx) error {
 		var r emailChangeRow
 		if err := tx.get(&r, emailChangeQuery, hash, email.Key()); err != nil {
@@ -129,7 +140,8 @@ func (s *Store) ChangeEmail(ctx context.Context, userID string, hash []byte, ema
 			return core.ErrInvalidToken
 		}
 		// Who presses the button has the mailbox, and the password that the wish asked for.
-		err := tx.one(`UPDATE user SET email = e.email, email_key = e.email_key, email_verified = 1, self_registered = 0, updated_at = ?
+		err := tx.one(`UPDATE user SET email = e.email, email_key = e.email_key, email_verified = 1, self_registered =
+			0, updated_at = ?
 			FROM email_change e WHERE e.user_id = user.id AND id = ?`, int64(now), r.UserID)
 		if errors.Is(err, core.ErrConflict) {
 			return core.ErrInvalidToken.With(err)

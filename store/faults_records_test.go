@@ -21,8 +21,12 @@ func onlyErr[T any](_ T, err error) error { return err }
 func (s *story) records() {
 	ctx := s.Context()
 	t := core.Tenant{
-		ID: core.NewID(), Name: "T", Domains: core.Strings{"example.org"}, Status: "active", CreatedAt: now0, UpdatedAt: now0,
-		Relays: core.Relays{{ID: "r", Host: "relay.example", TLS: "none", Username: "u", Password: "secret"}}, SendLimits: core.SendLimits{PerDay: 10},
+		ID: core.NewID(), Name: "T", Domains: core.Strings{"example.org"}, Status: "active", CreatedAt: now0,
+		UpdatedAt: now0,
+		Relays: core.Relays{{
+			ID: "r", Host: "relay.example", TLS: "none", Username: "u",
+			Password: "secret",
+		}}, SendLimits: core.SendLimits{PerDay: 10},
 	}
 	s.tenant = t.ID
 	s.op("AddTenant", func() error {
@@ -37,21 +41,33 @@ func (s *story) records() {
 		}))
 	})
 	s.op("UpdateTenant", func() error {
-		return onlyErr(s.Store.UpdateTenant(ctx, t.ID, "test", func(t *core.Tenant) error { t.Status, t.Relays = "active", nil; return nil }))
+		return onlyErr(s.Store.UpdateTenant(ctx, t.ID, "test", func(t *core.Tenant) error {
+			t.Status,
+				t.Relays = "active", nil
+			return nil
+		}))
 	})
-	l := core.List{ID: core.NewID(), TenantID: t.ID, Name: "L", Status: "active", ConsentText: "I agree.", SyncRemovesAbsent: true, CreatedAt: now0, UpdatedAt: now0}
+	l := core.List{
+		ID: core.NewID(), TenantID: t.ID, Name: "L", Status: "active", ConsentText: "I agree.",
+		SyncRemovesAbsent: true, CreatedAt: now0, UpdatedAt: now0,
+	}
 	s.list = l.ID
 	s.op("AddList", func() error { return s.AddList(ctx, l, "test") })
 	s.op("UpdateList", func() error {
-		return onlyErr(s.UpdateList(ctx, l.ID, "test", func(l *core.List) error { l.ConsentText = "I agree to more."; return nil }))
+		return onlyErr(s.UpdateList(ctx, l.ID, "test",
+			func(l *core.List) error { l.ConsentText = "I agree to more."; return nil }))
 	})
 	tm := core.Template{ID: core.NewID(), TenantID: t.ID, Name: "news", BodyText: "x", CreatedAt: now0, UpdatedAt: now0}
 	s.op("AddTemplate", func() error { return s.AddTemplate(ctx, tm, "test") })
 	s.op("UpdateTemplate", func() error {
-		return onlyErr(s.UpdateTemplate(ctx, tm.ID, "test", func(t *core.Template) error { t.BodyText = "y"; return nil }))
+		return onlyErr(s.UpdateTemplate(ctx, tm.ID, "test",
+			func(t *core.Template) error { t.BodyText = "y"; return nil }))
 	})
 	s.op("DeleteTemplate", func() error { return s.DeleteTemplate(ctx, tm.ID, "test", now0) })
-	k := core.DKIMKey{ID: core.NewID(), TenantID: t.ID, Domain: "example.org", Selector: "s", Algorithm: "rsa", Status: "active", Public: "p", CreatedAt: now0, UpdatedAt: now0}
+	k := core.DKIMKey{
+		ID: core.NewID(), TenantID: t.ID, Domain: "example.org", Selector: "s", Algorithm: "rsa",
+		Status: "active", Public: "p", CreatedAt: now0, UpdatedAt: now0,
+	}
 	s.op("AddDKIMKey", func() error { return s.AddDKIMKey(ctx, k, []byte("private"), "test") })
 	e := k
 	e.ID, e.Algorithm, e.Selector = core.NewID(), core.DKIMEd25519, "e"
@@ -68,7 +84,10 @@ func (s *story) senders() {
 		w, err = s.AddWebhookClient(ctx, s.tenant, "w", make([]byte, 32), "test", now0)
 		return err
 	})
-	s.op("RotateWebhookSecret", func() error { return s.RotateWebhookSecret(ctx, w.ID, make([]byte, 32), "test", now0) })
+	s.op("RotateWebhookSecret", func() error {
+		return s.RotateWebhookSecret(ctx, w.ID, make([]byte, 32), "test",
+			now0)
+	})
 	s.op("WebhookSender", func() error { return onlyErr(s.WebhookSender(ctx, w.ID)) })
 	s.op("EndWebhookRotation", func() error { return s.EndWebhookRotation(ctx, w.ID, "test", now0) })
 	s.op("SetWebhookClientDisabled", func() error { return s.SetWebhookClientDisabled(ctx, w.ID, true, "test", now0) })
@@ -82,10 +101,14 @@ func (s *story) senders() {
 	})
 	s.op("ProviderSecrets", func() error { return onlyErr(s.ProviderSecrets(ctx, "p")) })
 	s.op("DeleteProvider", func() error { return s.DeleteProvider(ctx, "p", "test", now0) })
-	e := core.Endpoint{ID: core.NewID(), TenantID: s.tenant, ListID: s.list, URL: "https://crm.example/hook", Events: core.Strings{}, CreatedAt: now0, UpdatedAt: now0}
+	e := core.Endpoint{
+		ID: core.NewID(), TenantID: s.tenant, ListID: s.list, URL: "https://crm.example/hook",
+		Events: core.Strings{}, CreatedAt: now0, UpdatedAt: now0,
+	}
 	s.op("AddEndpoint", func() error { return s.AddEndpoint(ctx, e, make([]byte, 32), "test") })
 	s.op("UpdateEndpoint", func() error {
-		return onlyErr(s.UpdateEndpoint(ctx, e.ID, EndpointChange{NewKey: make([]byte, 32), Overlap: time.Hour}, "test", now0))
+		return onlyErr(s.UpdateEndpoint(ctx, e.ID, EndpointChange{NewKey: make([]byte, 32), Overlap: time.Hour}, "test",
+			now0))
 	})
 	gone := e
 	gone.ID = core.NewID()
@@ -120,14 +143,18 @@ func (s *story) accounts() {
 	})
 	again := UserToken{ID: core.NewID(), Hashes: map[string][]byte{TokenVerify: hash("v2"), TokenClaim: hash("c2")}}
 	s.op("Register", func() error {
-		return onlyErr(s.Register(ctx, Registration{User: core.NewUser("ann@example.org", now0), PasswordHash: "h", Token: again}, now0))
+		return onlyErr(s.Register(ctx,
+			Registration{User: core.NewUser("ann@example.org", now0), PasswordHash: "h", Token: again}, now0))
 	})
 	third := UserToken{ID: core.NewID(), Hashes: map[string][]byte{TokenVerify: hash("v3")}}
 	s.op("VerifyAgain", func() error { return s.VerifyAgain(ctx, u.ID, third, now0) })
 	s.op("CheckUserToken", func() error { return s.CheckUserToken(ctx, TokenVerify, hash("v"), u.Email, now0) })
 	s.op("VerifyEmail", func() error { return onlyErr(s.VerifyEmail(ctx, hash("v"), u.Email, "", now0)) })
 	s.op("Register", func() error {
-		return onlyErr(s.Register(ctx, Registration{User: core.NewUser("ann@example.org", now0), PasswordHash: "h", Token: again}, now0.Add(2*day)))
+		return onlyErr(s.Register(ctx, Registration{
+			User: core.NewUser("ann@example.org", now0), PasswordHash: "h",
+			Token: again,
+		}, now0.Add(2*day)))
 	})
 	reset := UserToken{ID: core.NewID(), Hashes: map[string][]byte{TokenReset: hash("r")}}
 	s.op("ForgotPassword", func() error { return s.ForgotPassword(ctx, u.Email, reset, now0) })
@@ -138,7 +165,10 @@ func (s *story) accounts() {
 	})
 	s.op("UpdateUser", func() error { return onlyErr(s.UpdateUser(ctx, u.ID, UserInput{Disabled: new(false)}, now0)) })
 	s.op("GrantRole", func() error { return s.GrantRole(ctx, u.ID, core.Role{Role: core.RoleOperator}, false, now0) })
-	s.op("RevokeRole", func() error { return s.RevokeRole(By(ctx, "command", now0), u.ID, core.Role{Role: core.RoleOperator}) })
+	s.op("RevokeRole", func() error {
+		return s.RevokeRole(By(ctx, "command", now0), u.ID,
+			core.Role{Role: core.RoleOperator})
+	})
 	s.op("GrantRole", func() error {
 		return s.GrantRole(ctx, u.ID, core.Role{Role: core.RoleTenantAdmin, TenantID: s.tenant}, false, now0)
 	})
@@ -150,14 +180,27 @@ func (s *story) accounts() {
 		return u, UserToken{ID: core.NewID(), Hashes: map[string][]byte{TokenChange: hash("x")}}
 	}
 	now, token := change()
-	s.op("AskEmailChange", func() error { return s.AskEmailChange(ctx, u.ID, now.Epoch, "ann2@example.org", token, now0) })
-	s.op("DropEmailChange", func() error { return s.DropEmailChange(ctx, u.ID) })
-	s.op("AskEmailChange", func() error { return s.AskEmailChange(ctx, u.ID, now.Epoch, "ann2@example.org", token, now0) })
-	s.op("CheckEmailChange", func() error { return onlyErr(s.CheckEmailChange(ctx, hash("x"), "ann2@example.org", now0)) })
-	s.op("ChangeEmail", func() error {
-		return s.ChangeEmail(ctx, u.ID, hash("x"), "ann2@example.org", core.MailStyle{TenantID: s.tenant, Language: "de"}, now0)
+	s.op("AskEmailChange", func() error {
+		return s.AskEmailChange(ctx, u.ID, now.Epoch, "ann2@example.org", token,
+			now0)
 	})
-	s.op("TryLogin", func() error { return onlyErr(s.TryLogin(ctx, "ann2@example.org", []string{"198.51.100.7"}, now0)) })
+	s.op("DropEmailChange", func() error { return s.DropEmailChange(ctx, u.ID) })
+	s.op("AskEmailChange", func() error {
+		return s.AskEmailChange(ctx, u.ID, now.Epoch, "ann2@example.org", token,
+			now0)
+	})
+	s.op("CheckEmailChange", func() error {
+		return onlyErr(s.CheckEmailChange(ctx, hash("x"), "ann2@example.org",
+			now0))
+	})
+	s.op("ChangeEmail", func() error {
+		return s.ChangeEmail(ctx, u.ID, hash("x"), "ann2@example.org",
+			core.MailStyle{TenantID: s.tenant, Language: "de"}, now0)
+	})
+	s.op("TryLogin", func() error {
+		return onlyErr(s.TryLogin(ctx, "ann2@example.org", []string{"198.51.100.7"},
+			now0))
+	})
 	s.op("TryLogin", func() error { return onlyErr(s.TryLogin(ctx, "nobody@example.org", nil, now0)) })
 	other := core.NewUser("bob@example.org", now0)
 	other.Roles = []core.Role{{Role: core.RoleOperator}}
@@ -169,9 +212,15 @@ func (s *story) accounts() {
 func (s *story) signIns(u core.User) {
 	ctx, hash := s.Context(), core.HashToken
 	family := func(id string) Family {
-		return Family{ID: id, Kind: "password", UserID: u.ID, ClientID: "newsletterd", Scope: "openid", Epoch: u.Epoch, AuthAt: now0, CreatedAt: now0, ExpiresAt: now0.Add(day)}
+		return Family{
+			ID: id, Kind: "password", UserID: u.ID, ClientID: "newsletterd", Scope: "openid", Epoch: u.Epoch,
+			AuthAt: now0, CreatedAt: now0, ExpiresAt: now0.Add(day),
+		}
 	}
-	in := SignIn{Family: family("f1"), RefreshHash: hash("1"), RefreshExpires: now0.Add(day), Key: "login ann2@example.org", Devices: []string{"", "198.51.100.7"}, OldHash: "h3", NewHash: "h4"}
+	in := SignIn{
+		Family: family("f1"), RefreshHash: hash("1"), RefreshExpires: now0.Add(day),
+		Key: "login ann2@example.org", Devices: []string{"", "198.51.100.7"}, OldHash: "h3", NewHash: "h4",
+	}
 	s.op("AddSignIn", func() error { return s.AddSignIn(ctx, in, now0) })
 	r := Rotation{Hash: hash("1"), SuccessorHash: hash("2"), Sealed: []byte("s"), Grace: time.Minute, Idle: time.Hour}
 	rotate := func() error { _, _, err := s.RotateRefresh(ctx, r, now0); return err }
@@ -195,7 +244,11 @@ func (s *story) signIns(u core.User) {
 		return onlyErr(s.UpdateClient(ctx, "c1", "test", func(c *core.Client) error { c.Name = "D"; return nil }))
 	})
 	s.op("TokenClient", func() error { return onlyErr(s.TokenClient(ctx, "c1")) })
-	code := Code{Hash: hash("code"), FamilyID: "f4", UserID: u.ID, ClientID: "c1", BrowserID: "b1", RedirectURI: "https://a.example/", Scope: "openid", Epoch: u.Epoch, AuthAt: now0, CreatedAt: now0, ExpiresAt: now0.Add(time.Minute)}
+	code := Code{
+		Hash: hash("code"), FamilyID: "f4", UserID: u.ID, ClientID: "c1", BrowserID: "b1",
+		RedirectURI: "https://a.example/", Scope: "openid", Epoch: u.Epoch, AuthAt: now0, CreatedAt: now0,
+		ExpiresAt: now0.Add(time.Minute),
+	}
 	s.op("AddCode", func() error { return s.AddCode(ctx, code, []string{"openid"}) })
 	rule := func(Code) (Redemption, error) {
 		f := family("f4")
@@ -235,7 +288,11 @@ func (s *story) devices() {
 	})
 	s.op("AddDevice", func() error { return s.AddDevice(ctx, d) })
 	s.op("UpdateDevice", func() error {
-		return onlyErr(s.UpdateDevice(ctx, d.ID, s.user, func(d *core.Device) error { d.Name, d.AgentID = "Tablet", a.ID; return nil }))
+		return onlyErr(s.UpdateDevice(ctx, d.ID, s.user, func(d *core.Device) error {
+			d.Name, d.AgentID = "Tablet",
+				a.ID
+			return nil
+		}))
 	})
 	s.op("RegisterDevice", func() error { return onlyErr(s.RegisterDevice(ctx, d.ID, s.user, now0)) })
 	s.op("UnregisterDevice", func() error { return onlyErr(s.UnregisterDevice(ctx, d.ID, s.user)) })
@@ -263,10 +320,16 @@ func (s *story) devices() {
 		}
 		return err
 	})
-	s.op("SetVisibility", func() error { return onlyErr(s.SetVisibility(ctx, m.ID, s.user, core.PublicVisible, "test", now0)) })
+	s.op("SetVisibility", func() error {
+		return onlyErr(s.SetVisibility(ctx, m.ID, s.user, core.PublicVisible, "test",
+			now0))
+	})
 	sh := core.Share{ID: core.NewID(), ModelID: m.ID, Email: "friend@example.org", Permission: "read", CreatedAt: now0}
 	s.steps("AddShare", func() error { return s.AddShare(ctx, sh, "test") })
-	s.op("UpdateShare", func() error { return onlyErr(s.UpdateShare(ctx, m.ID, sh.ID, func(*core.Share) error { return nil })) })
+	s.op("UpdateShare", func() error {
+		return onlyErr(s.UpdateShare(ctx, m.ID, sh.ID,
+			func(*core.Share) error { return nil }))
+	})
 	s.op("DeleteShare", func() error { return s.DeleteShare(ctx, m.ID, sh.ID, "test", now0) })
 	s.op("DeleteModel", func() error { return s.DeleteModel(ctx, m.ID, s.user, "test", now0) })
 }
@@ -278,7 +341,10 @@ func TestAmongFaults(t *testing.T) {
 	for _, run := range []struct {
 		name        string
 		undo, crowd bool
-	}{{"the statement fails", false, false}, {"the transaction goes", true, false}, {"in a crowd", false, true}, {"in a crowd, the transaction goes", true, true}} {
+	}{{"the statement fails", false, false}, {"the transaction goes", true, false}, {
+		"in a crowd", false,
+		true,
+	}, {"in a crowd, the transaction goes", true, true}} {
 		t.Run(run.name, func(t *testing.T) {
 			s := newStory(t, run.undo, run.crowd)
 			s.records()
@@ -299,7 +365,10 @@ func TestCheckpointAmongFaults(t *testing.T) {
 	for _, undo := range []bool{false, true} {
 		f := order()
 		f.undo = undo
-		s, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "a.db"), Migrate: true, WatchEvery: 1 << 40, Driver: "sqlite-faults"})
+		s, err := Open(t.Context(), Options{
+			Path: filepath.Join(t.TempDir(), "a.db"), Migrate: true,
+			WatchEvery: 1 << 40, Driver: "sqlite-faults",
+		})
 		must(t, err)
 		rows := 0
 		write := func() {

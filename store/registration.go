@@ -62,23 +62,24 @@ func (s *Store) Register(ctx context.Context, r Registration, now core.Instant) 
 		switch {
 		case errors.Is(err, core.ErrNotFound):
 			added = true
-			return tx.register(r, now)
+			return errors.Join(tx.register(r, now), tx.padTo(registerStatements))
 		case err != nil:
 			return err
 		case r.Conflict:
 			return ErrUserExists
 		case !mails || old.Disabled():
-			return tx.idle(4)
+			return tx.padTo(registerStatements)
 		case old.EmailVerified:
-			return errors.Join(tx.idle(3), tx.addMail(r.Token.Style.MailTo(old.Email, core.MailAlreadyRegistered, ""), now))
+			return errors.Join(tx.addMail(r.Token.Style.MailTo(old.Email, core.MailAlreadyRegistered, ""), now),
+				tx.padTo(registerStatements))
 		}
-		return errors.Join(tx.idle(2), tx.mailToken(old, TokenClaim, r.Token, now))
+		return errors.Join(tx.mailToken(old, TokenClaim, r.Token, now), tx.padTo(registerStatements))
 	})
 	return added && err == nil, err
 }
 
 // registerMails reports whether the owner of an address that is registered again gets another mail about it. An origin
-// that has used its own share up does not use up that of all. 2 statements.
+// that has used its own share up does not use up that of all.
 func (tx *Tx) registerMails(r Registration, now core.Instant) (bool, error) {
 	key := "register " + r.User.Email.Key()
 	its, _, err := tx.tally(key+" "+r.Origin, registerPeriod, now)
@@ -86,7 +87,7 @@ func (tx *Tx) registerMails(r Registration, now core.Instant) (bool, error) {
 		return false, err
 	}
 	if its > registerMails {
-		return false, tx.idle(1)
+		return false, nil
 	}
 	all, _, err := tx.tally(key, registerPeriod, now)
 	return all <= registerMailsIn, err
@@ -95,7 +96,8 @@ func (tx *Tx) registerMails(r Registration, now core.Instant) (bool, error) {
 // register runs 4 statements.
 func (tx *Tx) register(r Registration, now core.Instant) error {
 	// Its own mail is not one of those that follow where the same address is registered again.
-	if _, err := tx.exec("UPDATE throttle SET count = 0 WHERE key = ?", "register "+r.User.Email.Key()+" "+r.Origin); err != nil {
+	if _, err := tx.exec("UPDATE throttle SET count = 0 WHERE key = ?",
+		"register "+r.User.Email.Key()+" "+r.Origin); err != nil {
 		return err
 	}
 	if err := tx.insertUser(r.User, r.PasswordHash, true); err != nil {
@@ -104,9 +106,13 @@ func (tx *Tx) register(r Registration, now core.Instant) error {
 	return tx.mailToken(r.User, TokenVerify, r.Token, now)
 }
 
-// idle runs n statements that change nothing, in the place of those of another case.
-func (tx *Tx) idle(n int) error {
-	for range n {
+// registerStatements is how many statements Register runs, whatever is known of the address.
+const registerStatements = 7
+
+// padTo runs statements that change nothing until the operation has run n: the time of the answer says nothing about
+// the case that it took.
+func (tx *Tx) padTo(n int) error {
+	for tx.ran < n {
 		if _, err := tx.exec("UPDATE user_token SET used_at = used_at WHERE id = ''"); err != nil {
 			return err
 		}
@@ -130,7 +136,8 @@ func (tx *Tx) mailToken(u core.User, purpose string, t UserToken, now core.Insta
 	if purpose == TokenReset {
 		ttl = ResetTTL
 	}
-	_, err := tx.exec("INSERT INTO user_token (id, purpose, hash, user_id, email_key, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+	_, err := tx.exec("INSERT INTO user_token (id, purpose, hash, user_id, email_key, created_at, expires_at) "+
+		"VALUES (?, ?, ?, ?, ?, ?, ?)",
 		t.ID, purpose, t.Hashes[purpose], u.ID, u.Email.Key(), int64(now), int64(now.Add(ttl)))
 	if err != nil {
 		return err
@@ -149,7 +156,8 @@ type userTokenRow struct {
 }
 
 // A token is good only for the address that it was mailed to, and while that is still the user's.
-const userTokenQuery = `SELECT t.id, t.user_id, t.expires_at, t.used_at, u.email, u.email_verified FROM user_token t JOIN user u ON u.id = t.user_id
+const userTokenQuery = `SELECT t.id, t.user_id, t.expires_at, t.used_at, u.email, u.email_verified FROM user_token t
+	JOIN user u ON u.id = t.user_id
 	WHERE t.hash = ? AND t.purpose = ? AND t.email_key = ? AND u.email_key = t.email_key AND u.disabled_at = 0`
 
 func (t userTokenRow) check(now core.Instant) error {
@@ -170,7 +178,8 @@ func notToken(err error) error {
 }
 
 // mailedAddressQuery finds the address that a mailed token went to, whether it is good still or not.
-const mailedAddressQuery = `SELECT u.email FROM user_token t JOIN user u ON u.id = t.user_id AND u.email_key = t.email_key WHERE t.hash = ?
+const mailedAddressQuery = `SELECT u.email FROM user_token t JOIN user u ON u.id = t.user_id AND u.email_key =
+	t.email_key WHERE t.hash = ?
 	UNION ALL SELECT email FROM email_change WHERE hash = ?`
 
 // MailedAddress returns the address that the mail with a verify, claim, reset or change token went to;
@@ -182,7 +191,9 @@ func (s *Store) MailedAddress(ctx context.Context, hash []byte) (email core.Emai
 
 // CheckUserToken reports whether a token could be redeemed, so that no password is hashed for one that can't. It
 // returns core.ErrInvalidToken or core.ErrTokenExpired.
-func (s *Store) CheckUserToken(ctx context.Context, purpose string, hash []byte, email core.Email, now core.Instant) error {
+func (s *Store) CheckUserToken(ctx context.Context, purpose string, hash []byte, email core.Email,
+	now core.Instant,
+) error {
 	var t userTokenRow
 	if err := s.get(ctx, &t, userTokenQuery, hash, purpose, email.Key()); err != nil {
 		return notToken(err)
@@ -194,7 +205,9 @@ func (s *Store) CheckUserToken(ctx context.Context, purpose string, hash []byte,
 // verified. The password stays, unless a role is pending: then that takes effect, and the account is left without
 // the password and the sessions that anyone who registered it had. entered is the hash of the password that was
 // entered with the token, which proves it to be the owner's; empty: none was.
-func (s *Store) VerifyEmail(ctx context.Context, hash []byte, email core.Email, entered string, now core.Instant) (core.Email, error) {
+func (s *Store) VerifyEmail(ctx context.Context, hash []byte, email core.Email, entered string,
+	now core.Instant,
+) (core.Email, error) {
 	var t userTokenRow
 	err := s.update(ctx, func(tx *Tx) error {
 		if err := tx.get(&t, userTokenQuery, hash, TokenVerify, email.Key()); err != nil {
@@ -218,7 +231,8 @@ func (s *Store) VerifyEmail(ctx context.Context, hash []byte, email core.Email, 
 				return err
 			}
 		} else if entered != "" {
-			_, err := tx.exec("UPDATE user SET self_registered = 0 WHERE id = ? AND password_hash = ?", t.UserID, entered)
+			_, err := tx.exec("UPDATE user SET self_registered = 0 WHERE id = ? AND password_hash = ?", t.UserID,
+				entered)
 			if err != nil {
 				return err
 			}
@@ -283,7 +297,9 @@ func (s *Store) UnverifiedToken(
 // password, ends every session, verifies the address that the token was mailed to, and uses up the user's other reset
 // and claim tokens. An account that was not verified before also loses its consents and known devices. It returns
 // core.ErrInvalidToken or core.ErrTokenExpired.
-func (s *Store) RedeemUserToken(ctx context.Context, purpose string, hash []byte, email core.Email, passwordHash string, now core.Instant) error {
+func (s *Store) RedeemUserToken(ctx context.Context, purpose string, hash []byte, email core.Email, passwordHash string,
+	now core.Instant,
+) error {
 	return s.update(ctx, func(tx *Tx) error {
 		var t userTokenRow
 		if err := tx.get(&t, userTokenQuery, hash, purpose, email.Key()); err != nil {

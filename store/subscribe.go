@@ -21,7 +21,9 @@ type SubscribeRequest struct {
 // about the address: the subscription is pending, made now, with the preferences of the request, whatever is known of
 // it; rowID is that of the confirm tokens, which requests without a mail share. It returns core.ErrListNotFound or
 // core.ErrListInactive.
-func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Instant) (sub core.Subscription, rowID string, err error) {
+func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Instant) (sub core.Subscription,
+	rowID string, err error,
+) {
 	list, err := s.ListWithTenant(ctx, r.ListID)
 	if err != nil {
 		return sub, "", err
@@ -65,49 +67,63 @@ func (st *subscribeState) repeats(generation int64) bool {
 }
 
 // Each EXISTS asks for one value: for a list of them SQLite would fill a table each time.
-const readSubscribeState = `SELECT coalesce(s.email, ''), coalesce(s.status, ''), coalesce(s.preferences, ''), coalesce(s.generation, 0),
+const readSubscribeState = `SELECT coalesce(s.email, ''), coalesce(s.status, ''), coalesce(s.preferences, ''),
+	coalesce(s.generation, 0),
 	coalesce(s.means, ''), coalesce(s.created_at, 0), coalesce(s.changed_at, 0), coalesce(s.event_at, 0),
-	EXISTS (SELECT 1 FROM disabled WHERE email_key = ?3 AND tenant_id = '') OR EXISTS (SELECT 1 FROM disabled WHERE email_key = ?3 AND tenant_id = ?4)
+	EXISTS (SELECT 1 FROM disabled WHERE email_key = ?3 AND tenant_id = '') OR EXISTS (SELECT 1 FROM disabled WHERE
+	email_key = ?3 AND tenant_id = ?4)
 	OR EXISTS (SELECT 1 FROM erased WHERE hash = ?6 AND tenant_id = '' AND kind = 'disabled')
 	OR EXISTS (SELECT 1 FROM erased WHERE hash = ?6 AND tenant_id = ?4 AND kind = 'disabled'),
 	m.mails, m.list_mails,
-	(SELECT count(*) FROM mail WHERE email_key = ?3 AND kind = 'already_subscribed' AND created_at > ?5 AND list_id = ?1 AND state != ` + sqlMailLeftOut + `),
+	(SELECT count(*) FROM mail WHERE email_key = ?3 AND kind = 'already_subscribed' AND created_at > ?5 AND list_id = ?1
+	AND state != ` + sqlMailLeftOut + `),
 	o.requests, coalesce(c.id, ''), coalesce(c.generation, 0)
 	FROM (SELECT count(*) AS mails, count(*) FILTER (WHERE list_id = ?1) AS list_mails FROM mail
 		WHERE email_key = ?3 AND kind = 'confirm' AND created_at > ?5 AND state != ` + sqlMailLeftOut + `) AS m
 	CROSS JOIN (SELECT count(*) AS requests, max(id), token_id FROM mail
-		WHERE email_key = ?3 AND list_id = ?1 AND created_at > ?5 AND state = ` + sqlMailLeftOut + ` AND kind IN ('confirm', 'already_subscribed')) AS o
+		WHERE email_key = ?3 AND list_id = ?1 AND created_at > ?5 AND state = ` + sqlMailLeftOut + ` AND kind IN
+		('confirm', 'already_subscribed')) AS o
 	LEFT JOIN confirm_token AS c ON c.id = o.token_id AND c.shared = 1
 	LEFT JOIN subscription AS s ON s.list_id = ?1 AND s.id = ?2`
 
-func (tx *Tx) subscribeState(list *ListWithTenant, ask *core.Subscription, erased string, now core.Instant) (st subscribeState, err error) {
+func (tx *Tx) subscribeState(list *ListWithTenant, ask *core.Subscription, erased string,
+	now core.Instant,
+) (st subscribeState, err error) {
 	st.ListID, st.ID = list.ID, ask.ID
-	err = tx.scan(readSubscribeState, []any{list.ID, ask.ID, ask.Email.Key(), list.TenantID, int64(now.Add(-mailPeriod)), erased},
+	err = tx.scan(readSubscribeState,
+		[]any{list.ID, ask.ID, ask.Email.Key(), list.TenantID, int64(now.Add(-mailPeriod)), erased},
 		&st.Email, &st.Status, &st.Preferences, &st.Generation, &st.Proof, &st.CreatedAt, &st.ChangedAt, &st.EventAt,
 		&st.disabled, &st.mails, &st.listMail, &st.already, &st.leftOut, &st.shared, &st.sharedGeneration)
 	return st, err
 }
 
+// subscribeStatements is how many statements subscribe runs, whatever is known of the address.
+const subscribeStatements = 4
+
 // subscribe returns the row of the request: one of the id fresh, or that of an earlier one whose place it has taken. It
 // runs as many statements in either case.
-func (tx *Tx) subscribe(list *ListWithTenant, ask core.Subscription, fresh, erased string, r *SubscribeRequest, now core.Instant) (rowID string, err error) {
+func (tx *Tx) subscribe(list *ListWithTenant, ask core.Subscription, fresh, erased string, r *SubscribeRequest,
+	now core.Instant,
+) (rowID string, err error) {
 	st, err := tx.subscribeState(list, &ask, erased, now)
 	if err != nil {
 		return "", err
 	}
 	was := st.Status
 	tx.touchCounts(list.ID)
-	mail := core.Mail{Kind: core.MailConfirm, TenantID: list.TenantID, ListID: list.ID, Email: ask.Email, TokenID: fresh, DueAt: now.Add(MailDelay)}
+	mail := core.Mail{
+		Kind: core.MailConfirm, TenantID: list.TenantID, ListID: list.ID, Email: ask.Email,
+		TokenID: fresh, DueAt: now.Add(MailDelay),
+	}
 	state := mailQueued
 	if st.mails >= confirmsPerEmail || st.listMail >= confirmsPerListEmail {
 		state = mailLeftOut
 	}
 	if st.disabled { // in generation 0: its token confirms nothing
-		err, state = tx.idle(1), mailLeftOut
+		state = mailLeftOut
 	} else {
 		switch st.Subscribe(ask.Email, ask.Preferences, now) {
 		case core.SubscribeNotNeeded:
-			err = tx.idle(1)
 			mail.Kind, state = core.MailAlreadySubscribed, mailQueued
 			if st.already >= alreadyPerListEmail {
 				state = mailLeftOut
@@ -122,21 +138,24 @@ func (tx *Tx) subscribe(list *ListWithTenant, ask core.Subscription, fresh, eras
 	}
 	if state == mailLeftOut && st.repeats(ask.Generation) {
 		tx.kick(TopicMailSoon)
-		return st.shared, errors.Join(tx.repeatRequest(&ask, st.shared, r, now), tx.idle(1))
+		return st.shared, errors.Join(tx.repeatRequest(&ask, st.shared, r, now), tx.padTo(subscribeStatements))
 	}
 	if err := tx.addConfirmToken(&ask, fresh, state == mailLeftOut, r, now); err != nil {
 		return "", err
 	}
-	return fresh, tx.writeMail(mail, state, now)
+	return fresh, errors.Join(tx.writeMail(mail, state, now), tx.padTo(subscribeStatements))
 }
 
 var insertConfirmToken = insertInto("confirm_token", `id, list_id, subscription_id, generation, email, preferences,
 	source, remote, user_agent, text_version, created_at, shared, evidence`)
 
 // addConfirmToken adds the row of a request. Another request may take the place of a shared one.
-func (tx *Tx) addConfirmToken(s *core.Subscription, rowID string, shared bool, r *SubscribeRequest, now core.Instant) error {
+func (tx *Tx) addConfirmToken(s *core.Subscription, rowID string, shared bool, r *SubscribeRequest,
+	now core.Instant,
+) error {
 	_, err := tx.exec(insertConfirmToken,
-		rowID, s.ListID, s.ID, s.Generation, string(s.Email), string(s.Preferences), r.Origin.Source, r.Origin.Remote, r.Origin.UserAgent,
+		rowID, s.ListID, s.ID, s.Generation, string(s.Email), string(s.Preferences), r.Origin.Source, r.Origin.Remote,
+		r.Origin.UserAgent,
 		r.TextVersion, int64(now), shared, r.evidence)
 	return err
 }
@@ -144,9 +163,11 @@ func (tx *Tx) addConfirmToken(s *core.Subscription, rowID string, shared bool, r
 // repeatRequest lets a request take the place of an earlier one. Tokens of both stay good: they carry their own
 // request.
 func (tx *Tx) repeatRequest(s *core.Subscription, rowID string, r *SubscribeRequest, now core.Instant) error {
-	_, err := tx.exec(`UPDATE confirm_token SET email = ?2, preferences = ?3, source = ?4, remote = ?5, user_agent = ?6, text_version = ?7,
+	_, err := tx.exec(`UPDATE confirm_token SET email = ?2, preferences = ?3, source = ?4, remote = ?5, user_agent =
+		?6, text_version = ?7,
 		created_at = max(created_at, ?8) WHERE id = ?1`,
-		rowID, string(s.Email), string(s.Preferences), r.Origin.Source, r.Origin.Remote, r.Origin.UserAgent, r.TextVersion, int64(now))
+		rowID, string(s.Email), string(s.Preferences), r.Origin.Source, r.Origin.Remote, r.Origin.UserAgent,
+		r.TextVersion, int64(now))
 	return err
 }
 
@@ -159,7 +180,8 @@ type RequestOrigin struct {
 // RequestOrigins counts the addresses of the newest 10,000 requests, those with most requests first. Its only error is
 // core.ErrStorage.
 func (s *Store) RequestOrigins(ctx context.Context) (origins []RequestOrigin, err error) {
-	err = s.all(ctx, &origins, `SELECT remote, count(*) AS requests FROM (SELECT remote FROM confirm_token ORDER BY id DESC LIMIT 10000)
+	err = s.all(ctx, &origins,
+		`SELECT remote, count(*) AS requests FROM (SELECT remote FROM confirm_token ORDER BY id DESC LIMIT 10000)
 		WHERE remote <> '' GROUP BY remote ORDER BY requests DESC, remote`)
 	return origins, err
 }

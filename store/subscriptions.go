@@ -19,8 +19,10 @@ var (
 		"list_id, id, email, email_key, status, preferences, generation, means, created_at, changed_at, event_at")
 	addSubscription    = insertSubscription + " ON CONFLICT DO NOTHING"
 	upsertSubscription = insertSubscription + `
-		ON CONFLICT (list_id, id) DO UPDATE SET email = excluded.email, status = excluded.status, preferences = excluded.preferences,
-		generation = excluded.generation, means = excluded.means, changed_at = excluded.changed_at, event_at = excluded.event_at`
+		ON CONFLICT (list_id, id) DO UPDATE SET email = excluded.email, status = excluded.status, preferences =
+		excluded.preferences,
+		generation = excluded.generation, means = excluded.means, changed_at = excluded.changed_at, event_at =
+		excluded.event_at`
 )
 
 // subscriptionValues are the values of insertSubscription. key is the address's.
@@ -39,7 +41,9 @@ func (tx *Tx) saveSubscription(was string, s *core.Subscription) error {
 }
 
 // saveChange writes a record, whose status was another so far, and the event of its change if there is one.
-func (tx *Tx) saveChange(list *ListWithTenant, was string, s *core.Subscription, c *core.Change, now core.Instant) error {
+func (tx *Tx) saveChange(list *ListWithTenant, was string, s *core.Subscription, c *core.Change,
+	now core.Instant,
+) error {
 	if err := tx.saveSubscription(was, s); err != nil || c == nil {
 		return err
 	}
@@ -47,7 +51,8 @@ func (tx *Tx) saveChange(list *ListWithTenant, was string, s *core.Subscription,
 }
 
 func (tx *Tx) subscription(listID, id string) (sub core.Subscription, err error) {
-	err = tx.get(&sub, "SELECT "+subscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id = ?", listID, id)
+	err = tx.get(&sub, "SELECT "+subscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id = ?", listID,
+		id)
 	return sub, orNotFound(err, core.ErrSubscriptionNotFound)
 }
 
@@ -72,8 +77,10 @@ type confirmRow struct {
 	Evidence       string           `db:"evidence"`
 }
 
-const selectConfirmRow = `SELECT list_id, subscription_id, generation, email, preferences, text_version, created_at, evidence,
-	source AS "origin.source", remote AS "origin.remote", user_agent AS "origin.user_agent" FROM confirm_token WHERE id = ?`
+const selectConfirmRow = `SELECT list_id, subscription_id, generation, email, preferences, text_version, created_at,
+	evidence,
+	source AS "origin.source", remote AS "origin.remote", user_agent AS "origin.user_agent" FROM confirm_token WHERE id
+	= ?`
 
 // confirmToken is a token that was sent in, and the key that it was made with.
 type confirmToken struct {
@@ -96,7 +103,10 @@ func (t *confirmToken) row(from querier, now core.Instant) (row confirmRow, err 
 		return row, orNotFound(err, core.ErrInvalidToken)
 	}
 	if t.mark != nil {
-		r := core.ConfirmRequest{Email: row.Email, Preferences: row.Preferences, Origin: row.Origin, TextVersion: row.TextVersion}
+		r := core.ConfirmRequest{
+			Email: row.Email, Preferences: row.Preferences, Origin: row.Origin,
+			TextVersion: row.TextVersion,
+		}
 		t.mark.Reduce(&r, t.key)
 		row.Email, row.Preferences, row.Origin, row.TextVersion, row.CreatedAt = r.Email, r.Preferences, r.Origin, r.TextVersion, r.At
 	}
@@ -118,12 +128,17 @@ func (s *Store) ConfirmToken(ctx context.Context, rowID, proof string) (string, 
 
 // AnsweredToken is ConfirmToken for the answer of the request that Subscribe has taken at an instant. It returns
 // ErrMasterKey where the key of the tokens can't be opened.
-func (s *Store) AnsweredToken(ctx context.Context, rowID, proof string, r SubscribeRequest, at core.Instant) (string, error) {
+func (s *Store) AnsweredToken(ctx context.Context, rowID, proof string, r SubscribeRequest, at core.Instant) (string,
+	error,
+) {
 	key, err := s.PurposeKey(ctx, PurposeMailToken)
 	if err != nil {
 		return "", err
 	}
-	asked := core.ConfirmRequest{Email: r.Email, Preferences: r.Preferences.OrEmpty(), Origin: r.Origin, TextVersion: r.TextVersion, At: at}
+	asked := core.ConfirmRequest{
+		Email: r.Email, Preferences: r.Preferences.OrEmpty(), Origin: r.Origin,
+		TextVersion: r.TextVersion, At: at,
+	}
 	mark := asked.Mark(key)
 	return core.ConfirmToken(key, rowID, proof, &mark), nil
 }
@@ -131,7 +146,9 @@ func (s *Store) AnsweredToken(ctx context.Context, rowID, proof string, r Subscr
 // Confirm redeems a confirm token. It takes effect once; repeated while the subscription is still active it gives the
 // same answer: the subscription as the token's own request asked for it, so that no one learns more from it. It returns
 // core.ErrInvalidToken, core.ErrTokenExpired or core.ErrSubscriptionNotFound.
-func (s *Store) Confirm(ctx context.Context, token string, o core.Origin, now core.Instant) (sub core.Subscription, err error) {
+func (s *Store) Confirm(ctx context.Context, token string, o core.Origin, now core.Instant) (sub core.Subscription,
+	err error,
+) {
 	t, err := s.openConfirmToken(ctx, token)
 	if err != nil {
 		return sub, err
@@ -145,7 +162,9 @@ func (s *Store) Confirm(ctx context.Context, token string, o core.Origin, now co
 
 // ConfirmAsked is the request that a confirm token answers, whether or not it still confirms: its list, and the address
 // as it was given. The error is core.ErrTokenExpired together with both, or one of Confirm's.
-func (s *Store) ConfirmAsked(ctx context.Context, token string, now core.Instant) (list *ListWithTenant, email core.Email, err error) {
+func (s *Store) ConfirmAsked(ctx context.Context, token string, now core.Instant) (list *ListWithTenant,
+	email core.Email, err error,
+) {
 	t, err := s.openConfirmToken(ctx, token)
 	if err != nil {
 		return nil, "", err
@@ -201,7 +220,9 @@ func (tx *Tx) confirm(t *confirmToken, o core.Origin, now core.Instant) (sub cor
 
 // recordConfirm writes what a confirmation changed. The request that it answers enters the ledger only now: one that no
 // one confirms is no consent, and goes with its token.
-func (tx *Tx) recordConfirm(list *ListWithTenant, was string, sub *core.Subscription, row *confirmRow, c *core.Change, o core.Origin, now core.Instant) error {
+func (tx *Tx) recordConfirm(list *ListWithTenant, was string, sub *core.Subscription, row *confirmRow, c *core.Change,
+	o core.Origin, now core.Instant,
+) error {
 	if err := tx.saveChange(list, was, sub, c, now); err != nil {
 		return err
 	}
@@ -238,7 +259,9 @@ type UnsubscribeRequest struct {
 // Unsubscribe ends a subscription and returns it. The second time adds a reason at most. core.ErrSubscriptionNotFound
 // where it is gone, or was never there: the caller answers as if it had been. Who was active, and left by a token that
 // anyone could ask for, gets a mail with a way back, unless the address has had too many of them.
-func (s *Store) Unsubscribe(ctx context.Context, l UnsubscribeRequest, now core.Instant) (sub core.Subscription, err error) {
+func (s *Store) Unsubscribe(ctx context.Context, l UnsubscribeRequest, now core.Instant) (sub core.Subscription,
+	err error,
+) {
 	var gone error
 	err = s.update(ctx, func(tx *Tx) error {
 		tx.touchCounts(l.ListID)
@@ -260,27 +283,29 @@ func (s *Store) Unsubscribe(ctx context.Context, l UnsubscribeRequest, now core.
 
 // noticeUnsubscribed queues the notice. As many statements run in any case, so that the time of the answer tells
 // nothing. The row carries the instant of the unsubscribe, which the undo token is made of.
-func (tx *Tx) noticeUnsubscribed(l UnsubscribeRequest, sub *core.Subscription, change *core.Change, now core.Instant) error {
+func (tx *Tx) noticeUnsubscribed(l UnsubscribeRequest, sub *core.Subscription, change *core.Change,
+	now core.Instant,
+) error {
 	m := core.Mail{Kind: core.MailUnsubscribed, ListID: l.ListID, Email: l.Email, DueAt: now.Add(MailDelay)}
 	state := mailLeftOut
-	spared := 4 // statements of an unsubscribe
+	fewer := 4 // statements than an unsubscribe
 	if sub.ID == "" || l.Reason != "" {
-		spared-- // leaves or addReason has looked
+		fewer-- // leaves or addReason has looked
 	}
 	switch {
 	case change != nil:
-		m.Email, now, state, spared = sub.Email, sub.ChangedAt, mailQueued, 0
+		m.Email, now, state, fewer = sub.Email, sub.ChangedAt, mailQueued, 0
 		m.DueAt = now.Add(MailDelay)
 	case sub.ChangedAt >= now: // it was pending: no event
-		spared = 1
+		fewer = 1
 	}
-	if spared > 2 { // nothing was written
+	if fewer > 2 { // nothing was written
 		if err := tx.pretendEvent(l, now); err != nil {
 			return err
 		}
-		spared -= 2
+		fewer -= 2
 	}
-	if err := tx.idle(spared); err != nil {
+	if err := tx.padTo(tx.ran + fewer); err != nil {
 		return err
 	}
 	tx.kick(TopicOutbox)
@@ -311,7 +336,10 @@ func (tx *Tx) undosOver(listID string, email core.Email, now core.Instant) (over
 func (tx *Tx) pretendEvent(l UnsubscribeRequest, now core.Instant) error {
 	err := tx.putEvent(&core.Event{
 		ID: core.NewID(), Type: core.EventUnsubscribed, ListID: l.ListID, OccurredAt: now,
-		Subscriber: core.EventSubscriber{ID: l.SubscriptionID, Email: l.Email, Status: core.SubscriptionUnsubscribed, Preferences: core.NoPreferences},
+		Subscriber: core.EventSubscriber{
+			ID: l.SubscriptionID, Email: l.Email, Status: core.SubscriptionUnsubscribed,
+			Preferences: core.NoPreferences,
+		},
 	}, "", now)
 	if err != nil {
 		return err
@@ -320,9 +348,9 @@ func (tx *Tx) pretendEvent(l UnsubscribeRequest, now core.Instant) error {
 	return err
 }
 
-// endMirrored ends a subscriber of whom only the send side knows, since another member service has the subscription: no one
-// is mailed from now on. The tenant's endpoints hear it, and so does the member service, if this daemon knows where it
-// is; what that says later of the subscriber counts again.
+// endMirrored ends a subscriber of whom only the send side knows, since another member service has the subscription: no
+// one is mailed from now on. The tenant's endpoints hear it, and so does the member service, if this daemon knows where
+// it is; what that says later of the subscriber counts again.
 func (tx *Tx) endMirrored(l UnsubscribeRequest, now core.Instant) error {
 	var sub core.Subscriber
 	err := tx.get(&sub, selectSubscriber, l.ListID, l.SubscriptionID)
@@ -340,7 +368,10 @@ func (tx *Tx) endMirrored(l UnsubscribeRequest, now core.Instant) error {
 		return err
 	}
 	tx.departs()
-	left := core.EventSubscriber{ID: sub.ID, Email: sub.Email, Status: string(core.StatusUnsubscribed), Preferences: sub.Preferences}
+	left := core.EventSubscriber{
+		ID: sub.ID, Email: sub.Email, Status: string(core.StatusUnsubscribed),
+		Preferences: sub.Preferences,
+	}
 	was := sub.Counted()
 	sub.Apply(left, core.EventUnsubscribed, max(now, sub.MemberStatusAt), now)
 	if err := tx.saveSubscriber(was, &sub); err != nil {
@@ -360,7 +391,8 @@ func (tx *Tx) endMirrored(l UnsubscribeRequest, now core.Instant) error {
 		}
 	}
 	return tx.addToEndpoints(&core.Event{
-		ID: core.NewID(), Type: core.EventUnsubscribed, TenantID: list.TenantID, ListID: sub.ListID, Subscriber: left, OccurredAt: sub.MemberStatusAt,
+		ID: core.NewID(), Type: core.EventUnsubscribed, TenantID: list.TenantID, ListID: sub.ListID, Subscriber: left,
+		OccurredAt: sub.MemberStatusAt,
 	}, now)
 }
 
@@ -408,28 +440,39 @@ func (tx *Tx) addReason(l UnsubscribeRequest, leftAt core.Instant) error {
 	if l.Reason == "" {
 		return nil
 	}
-	_, err := tx.exec(`UPDATE consent SET reason = ? WHERE list_id = ? AND subscription_id = ? AND at = ? AND what = ? AND means = ? AND reason = ''`,
+	_, err := tx.exec(`UPDATE consent SET reason = ? WHERE list_id = ? AND subscription_id = ? AND at = ? AND what = ?
+		AND means = ? AND reason = ''`,
 		l.Reason, l.ListID, l.SubscriptionID, int64(leftAt), core.ConsentUnsubscribed, l.Proof)
 	return err
 }
 
 // SetPreferences replaces the preferences of an address on a list. It returns core.ErrSubscriptionNotFound where there
 // is none.
-func (s *Store) SetPreferences(ctx context.Context, listID string, email core.Email, p core.Preferences, now core.Instant) (core.Subscription, error) {
-	return s.changePreferences(ctx, listID, email, func(core.Preferences) (core.Preferences, error) { return p.OrEmpty(), nil }, now)
+func (s *Store) SetPreferences(ctx context.Context, listID string, email core.Email, p core.Preferences,
+	now core.Instant,
+) (core.Subscription, error) {
+	return s.changePreferences(ctx, listID, email, func(core.Preferences) (core.Preferences,
+		error,
+	) {
+		return p.OrEmpty(), nil
+	}, now)
 }
 
 // SetFields sets members of the preferences of an address on a list, or takes them out where the value is nil. The
 // others stay as they are at that moment. core.ErrSubscriptionNotFound, and what core.Preferences.Check says of the
 // result.
-func (s *Store) SetFields(ctx context.Context, listID string, email core.Email, values map[string]any, now core.Instant) (core.Subscription, error) {
+func (s *Store) SetFields(ctx context.Context, listID string, email core.Email, values map[string]any,
+	now core.Instant,
+) (core.Subscription, error) {
 	return s.changePreferences(ctx, listID, email, func(p core.Preferences) (core.Preferences, error) {
 		p = p.With(values)
 		return p, p.Check("fields")
 	}, now)
 }
 
-func (s *Store) changePreferences(ctx context.Context, listID string, email core.Email, change func(core.Preferences) (core.Preferences, error), now core.Instant) (sub core.Subscription, err error) {
+func (s *Store) changePreferences(ctx context.Context, listID string, email core.Email,
+	change func(core.Preferences) (core.Preferences, error), now core.Instant,
+) (sub core.Subscription, err error) {
 	list, err := s.ListWithTenant(ctx, listID)
 	if err != nil {
 		return sub, err
@@ -461,7 +504,8 @@ func (s *Store) Subscription(ctx context.Context, listID string, email core.Emai
 // Subscriptions reads a page of a list by id, whatever the status. Its only error is core.ErrStorage.
 func (s *Store) Subscriptions(ctx context.Context, listID, afterID string, limit int) ([]core.Subscription, error) {
 	var subs []core.Subscription
-	err := s.all(ctx, &subs, "SELECT "+subscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id > ? ORDER BY s.id LIMIT ?",
+	err := s.all(ctx, &subs,
+		"SELECT "+subscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id > ? ORDER BY s.id LIMIT ?",
 		listID, afterID, limit)
 	return subs, err
 }

@@ -24,8 +24,11 @@ type Tx struct {
 	audited []auditEntry // of the operation that runs
 	upkeep  bool         // the writer's own statements, which no operation asked for, aren't counted
 	inside  bool         // an operation runs
+	ran     int          // statements of the operation that runs, so far; see padTo
 	counts  counting     // of the operation that runs: how it changes the counts of lists
-	broken  error        // a statement of it found no working disk: SQLite may have ended the transaction, and the next would commit by itself
+	// a statement of it found no working disk: SQLite may have ended the transaction, and the next would commit by
+	// itself
+	broken error
 	// open holds, for jobs, how many recipients were without an outcome at the last look, less the outcomes since: as
 	// long as it is above 0 the job cannot be complete.
 	open map[int64]int64
@@ -43,7 +46,8 @@ const (
 	TopicJobs                  // a send job was made, cancelled or became due
 	TopicDisable               // an address waits for the member service's disable operation
 	TopicIdentity              // users, roles, clients, families or keys changed: cached callers are stale
-	TopicRecords               // tenants, lists, templates, webhook clients or providers changed: cached records are stale
+	// tenants, lists, templates, webhook clients or providers changed: cached records are stale
+	TopicRecords
 	topics
 )
 
@@ -73,6 +77,7 @@ func (tx *Tx) stmt(query string) (*sqlx.Stmt, error) {
 	}
 	if !tx.upkeep {
 		tx.store.stats.statements.Add(1)
+		tx.ran++
 	}
 	if s, ok := tx.stmts[query]; ok {
 		return s, nil
@@ -292,11 +297,15 @@ func translate(err error) error {
 	}
 	switch se.Code() {
 	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_ROWID:
-		return (&core.Error{Kind: core.Conflict, Code: "already_exists", Message: "There is already such a record."}).With(err)
+		return (&core.Error{
+			Kind: core.Conflict, Code: "already_exists",
+			Message: "There is already such a record.",
+		}).With(err)
 	}
 	switch se.Code() & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CORRUPT,
-		sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PROTOCOL:
+		sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_NOMEM,
+		sqlite3.SQLITE_PROTOCOL:
 		return core.ErrStorage.With(err)
 	}
 	return fmt.Errorf("store: %w", err)

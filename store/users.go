@@ -11,7 +11,10 @@ import (
 const userColumns = "id, email, email_verified, name, epoch, disabled_at, last_login_at, created_at, updated_at"
 
 // ErrUserExists is returned when the address belongs to another user.
-var ErrUserExists = &core.Error{Kind: core.Conflict, Code: "already_exists", Message: "There is already a user with this address.", Field: "email"}
+var ErrUserExists = &core.Error{
+	Kind: core.Conflict, Code: "already_exists",
+	Message: "There is already a user with this address.", Field: "email",
+}
 
 // User reads one user with roles. It returns core.ErrNotFound where there is no such user.
 func (s *Store) User(ctx context.Context, id string) (core.User, error) {
@@ -48,7 +51,8 @@ func (s *Store) oneUser(ctx context.Context, query, arg string) (u core.User, er
 		if err := r.get(&u, query, arg); err != nil {
 			return err
 		}
-		return r.all(&u.Roles, "SELECT role, tenant_id, pending FROM role WHERE user_id = ? ORDER BY role, tenant_id", u.ID)
+		return r.all(&u.Roles, "SELECT role, tenant_id, pending FROM role WHERE user_id = ? ORDER BY role, tenant_id",
+			u.ID)
 	})
 	return u, err
 }
@@ -58,10 +62,12 @@ func (s *Store) Users(ctx context.Context, page core.Page) ([]core.User, error) 
 	var users []core.User
 	err := s.snapshotRead(ctx, func(r *Reader) error {
 		users = users[:0]
-		err := r.all(&users, "SELECT "+userColumns+" FROM user WHERE id > ? ORDER BY id LIMIT ?", page.After, page.Limit)
+		err := r.all(&users, "SELECT "+userColumns+" FROM user WHERE id > ? ORDER BY id LIMIT ?", page.After,
+			page.Limit)
 		for i := range users {
 			if err == nil {
-				err = r.all(&users[i].Roles, "SELECT role, tenant_id, pending FROM role WHERE user_id = ? ORDER BY role, tenant_id", users[i].ID)
+				err = r.all(&users[i].Roles,
+					"SELECT role, tenant_id, pending FROM role WHERE user_id = ? ORDER BY role, tenant_id", users[i].ID)
 			}
 		}
 		return err
@@ -85,11 +91,13 @@ func (s *Store) AddUser(ctx context.Context, u core.User, passwordHash string, n
 	}))
 }
 
-var insertUser = insertInto("user", "id, email, email_key, email_verified, name, password_hash, self_registered, created_at, updated_at")
+var insertUser = insertInto("user",
+	"id, email, email_key, email_verified, name, password_hash, self_registered, created_at, updated_at")
 
 func (tx *Tx) insertUser(u core.User, passwordHash string, selfRegistered bool) error {
 	_, err := tx.exec(insertUser,
-		u.ID, string(u.Email), u.Email.Key(), u.EmailVerified, u.Name, passwordHash, selfRegistered, int64(u.CreatedAt), int64(u.UpdatedAt))
+		u.ID, string(u.Email), u.Email.Key(), u.EmailVerified, u.Name, passwordHash, selfRegistered, int64(u.CreatedAt),
+		int64(u.UpdatedAt))
 	if errors.Is(err, core.ErrConflict) {
 		return ErrUserExists.With(err)
 	}
@@ -112,7 +120,8 @@ func (s *Store) UpdateUser(ctx context.Context, id string, in UserInput, now cor
 		if err := tx.get(&u, "SELECT "+userColumns+" FROM user WHERE id = ?", id); err != nil {
 			return err
 		}
-		if err := tx.all(&u.Roles, "SELECT role, tenant_id, pending FROM role WHERE user_id = ? ORDER BY role, tenant_id", id); err != nil {
+		if err := tx.all(&u.Roles,
+			"SELECT role, tenant_id, pending FROM role WHERE user_id = ? ORDER BY role, tenant_id", id); err != nil {
 			return err
 		}
 		moved := in.Email != nil && in.Email.Key() != u.Email.Key()
@@ -131,7 +140,8 @@ func (s *Store) UpdateUser(ctx context.Context, id string, in UserInput, now cor
 			return err
 		}
 		tx.kick(TopicIdentity)
-		err := tx.one("UPDATE user SET email = ?, email_key = ?, email_verified = ?, name = ?, disabled_at = ?, updated_at = ? WHERE id = ?",
+		err := tx.one("UPDATE user SET email = ?, email_key = ?, email_verified = ?, name = ?, disabled_at = ?, "+
+			"updated_at = ? WHERE id = ?",
 			string(u.Email), u.Email.Key(), u.EmailVerified, u.Name, int64(u.DisabledAt), int64(now), id)
 		if errors.Is(err, core.ErrConflict) {
 			return ErrUserExists.With(err)
@@ -219,7 +229,8 @@ func (tx *Tx) grant(userID string, role core.Role, vouch bool, now core.Instant)
 		return err
 	}
 	pending := u.Unproved && !u.Verified
-	added, err := tx.exec("INSERT INTO role (user_id, role, tenant_id, created_at, pending) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+	added, err := tx.exec("INSERT INTO role (user_id, role, tenant_id, created_at, pending) VALUES (?, ?, ?, ?, ?) "+
+		"ON CONFLICT DO NOTHING",
 		userID, role.Role, role.TenantID, int64(now), pending)
 	if err != nil || pending && !vouch {
 		return err
@@ -235,7 +246,8 @@ func (tx *Tx) grant(userID string, role core.Role, vouch bool, now core.Instant)
 // verified marks a user's address as verified; roles that were pending take effect.
 func (tx *Tx) verified(userID string, now core.Instant) error {
 	tx.kick(TopicIdentity)
-	if err := tx.one("UPDATE user SET email_verified = 1, updated_at = ? WHERE id = ?", int64(now), userID); err != nil {
+	if err := tx.one("UPDATE user SET email_verified = 1, updated_at = ? WHERE id = ?", int64(now),
+		userID); err != nil {
 		return err
 	}
 	_, err := tx.exec("UPDATE role SET pending = 0 WHERE user_id = ? AND pending = 1", userID)
@@ -279,21 +291,27 @@ func (tx *Tx) disown(userID, passwordHash string, now core.Instant) error {
 func (s *Store) RevokeRole(ctx context.Context, userID string, role core.Role) error {
 	return s.update(ctx, s.by(ctx, "role.revoke."+role.Role, role.TenantID, userID, func(tx *Tx) error {
 		tx.kick(TopicIdentity)
-		return tx.one("DELETE FROM role WHERE user_id = ? AND role = ? AND tenant_id = ?", userID, role.Role, role.TenantID)
+		return tx.one("DELETE FROM role WHERE user_id = ? AND role = ? AND tenant_id = ?", userID, role.Role,
+			role.TenantID)
 	}))
 }
 
 // SetPassword sets a password's hash and ends everything issued to the user so far. It returns core.ErrNotFound where
 // there is no such user.
 func (s *Store) SetPassword(ctx context.Context, userID, passwordHash string, now core.Instant) error {
-	return s.update(ctx, s.by(ctx, "user.password", "", userID, func(tx *Tx) error { return tx.setPassword(userID, passwordHash, now) }))
+	return s.update(ctx, s.by(ctx, "user.password", "", userID, func(tx *Tx) error {
+		return tx.setPassword(userID,
+			passwordHash, now)
+	}))
 }
 
 func (tx *Tx) setPassword(userID, passwordHash string, now core.Instant) error {
-	if err := tx.one("UPDATE user SET password_hash = ?, updated_at = ? WHERE id = ?", passwordHash, int64(now), userID); err != nil {
+	if err := tx.one("UPDATE user SET password_hash = ?, updated_at = ? WHERE id = ?", passwordHash, int64(now),
+		userID); err != nil {
 		return err
 	}
-	_, err := tx.exec("UPDATE user_token SET used_at = ? WHERE user_id = ? AND purpose IN ('reset', 'claim') AND used_at = 0", int64(now), userID)
+	_, err := tx.exec("UPDATE user_token SET used_at = ? WHERE user_id = ? AND purpose IN ('reset', 'claim') AND "+
+		"used_at = 0", int64(now), userID)
 	if err != nil {
 		return err
 	}
@@ -305,7 +323,10 @@ func (tx *Tx) setPassword(userID, passwordHash string, now core.Instant) error {
 
 // LogoutEverywhere ends every session and token of a user. It returns core.ErrNotFound where there is no such user.
 func (s *Store) LogoutEverywhere(ctx context.Context, userID string, now core.Instant) error {
-	return s.update(ctx, s.by(ctx, "user.logout", "", userID, func(tx *Tx) error { return tx.endSessions(userID, now) }))
+	return s.update(ctx, s.by(ctx, "user.logout", "", userID, func(tx *Tx) error {
+		return tx.endSessions(userID,
+			now)
+	}))
 }
 
 // endSessions counts the epoch up, which ends everything that carries the old one, and revokes the families,

@@ -280,7 +280,8 @@ func (w *writer) noteFailure(ops []*op) {
 	}
 }
 
-// announce tells loops, caches and the send path what the commit changed, before the callers are answered: a person who was told "unsubscribed" is not mailed after that.
+// announce tells loops, caches and the send path what the commit changed, before the callers are answered: a person who
+// was told "unsubscribed" is not mailed after that.
 func (w *writer) announce(ops []*op) {
 	var all topicSet
 	left := false
@@ -454,6 +455,7 @@ func (w *writer) call(o *op) (err error) {
 		w.tx.inside, w.tx.broken = false, nil
 	}()
 	w.tx.topics, w.tx.left, w.tx.audited, w.tx.inside = 0, false, nil, true
+	w.tx.ran = 0
 	clear(w.tx.counts)
 	err = o.fn(&w.tx)
 	o.topics, o.left, o.audited = w.tx.topics, w.tx.left, w.tx.audited
