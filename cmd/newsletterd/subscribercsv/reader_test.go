@@ -62,7 +62,8 @@ var formCases = []struct {
 	},
 	{
 		"our export",
-		"email,status,created_at,preferences\na@b.example,active,x,\"{\"\"n\"\":1}\"\nc@d.example,unsubscribed,x,{}\ne@f.example,odd,x,{}\n", nil,
+		"email,status,created_at,preferences\na@b.example,active,x,\"{\"\"n\"\":1}\"\nc@d.example,unsubscribed,x,{}\n" +
+			"e@f.example,odd,x,{}\n", nil,
 		[]string{`a@b.example {"n":1}`, "left", `line 4: unknown status "odd"`},
 	},
 	{
@@ -87,12 +88,14 @@ var formCases = []struct {
 	},
 	{
 		"two of them",
-		"email,status,subscription_status\na@b.example,enabled,confirmed\nc@d.example,enabled,unconfirmed\ne@f.example,enabled,unsubscribed\ng@h.example,unconfirmed,unsubscribed\n", nil,
+		"email,status,subscription_status\na@b.example,enabled,confirmed\nc@d.example,enabled,unconfirmed\n" +
+			"e@f.example,enabled,unsubscribed\ng@h.example,unconfirmed,unsubscribed\n", nil,
 		[]string{"a@b.example", "pending", "left", "left"},
 	},
 	{
 		"who has left, yes or no",
-		"email,Unsubscribed\na@b.example,false\nb@b.example,TRUE\nc@b.example,0\nd@b.example,1\ne@b.example,\nf@b.example,yes\ng@b.example,maybe\nh@b.example,2021-03-04\n", nil,
+		"email,Unsubscribed\na@b.example,false\nb@b.example,TRUE\nc@b.example,0\nd@b.example,1\ne@b.example,\n" +
+			"f@b.example,yes\ng@b.example,maybe\nh@b.example,2021-03-04\n", nil,
 		[]string{
 			"a@b.example", "left", "c@b.example", "left", "e@b.example", "left", `line 8: unknown Unsubscribed "maybe"`,
 			`line 9: unknown Unsubscribed "2021-03-04"`,
@@ -100,7 +103,8 @@ var formCases = []struct {
 	},
 	{
 		"who takes part, yes or no",
-		"email,subscribed_to_emails,confirmed\na@b.example,true,true\nb@b.example,false,true\nc@b.example,,true\nd@b.example,true,no\ne@b.example,false,no\n", nil,
+		"email,subscribed_to_emails,confirmed\na@b.example,true,true\nb@b.example,false,true\nc@b.example,,true\n" +
+			"d@b.example,true,no\ne@b.example,false,no\n", nil,
 		[]string{
 			"a@b.example", "left", `line 4: unknown subscribed_to_emails ""`, "pending", "left",
 		},
@@ -137,7 +141,8 @@ var formCases = []struct {
 	},
 	{
 		"JSON that no receiver takes",
-		"email,status,created_at,preferences\na@b.example,active,x,\"{\"\"a\"\":\"\"\\u0000\"\"}\"\na@b.example,active,x,\"{\"\"a\"\":\"\"\\ud800\"\"}\"\na@b.example,active,x,\"{\"\"a\"\":1,\"\"a\"\":2}\"\n", nil,
+		"email,status,created_at,preferences\na@b.example,active,x,\"{\"\"a\"\":\"\"\\u0000\"\"}\"\n" +
+			"a@b.example,active,x,\"{\"\"a\"\":\"\"\\ud800\"\"}\"\na@b.example,active,x,\"{\"\"a\"\":1,\"\"a\"\":2}\"\n", nil,
 		[]string{
 			"line 2: preferences is not acceptable JSON: an escape is malformed, or NUL (byte 12).",
 			"line 3: preferences is not acceptable JSON: a surrogate stands alone (byte 12).",
@@ -152,7 +157,9 @@ var formCases = []struct {
 	{"apostrophes of an export", "email,n\n'+a@b.example,'=1\n", nil, []string{`+a@b.example {"n":"=1"}`}},
 	{
 		"listmonk",
-		"uuid,email,name,attributes,status,created_at,updated_at\nu,a@b.example,Ann,\"{\"\"city\"\":\"\"Ulm\"\"}\",enabled,x,y\nu,c@d.example,Cy,{},blocklisted,x,y\nu,e@f.example,Ed,{},disabled,x,y\nu,g@h.example,Gil,{},odd,x,y\n", nil,
+		"uuid,email,name,attributes,status,created_at,updated_at\n" +
+			"u,a@b.example,Ann,\"{\"\"city\"\":\"\"Ulm\"\"}\",enabled,x,y\nu,c@d.example,Cy,{},blocklisted,x,y\n" +
+			"u,e@f.example,Ed,{},disabled,x,y\nu,g@h.example,Gil,{},odd,x,y\n", nil,
 		[]string{`a@b.example {"city":"Ulm","name":"Ann"}`, "left", "left", `line 5: unknown status "odd"`},
 	},
 	{
@@ -163,7 +170,8 @@ var formCases = []struct {
 	},
 	{
 		"Mailchimp, unsubscribed and cleaned",
-		"Email Address,FNAME,LEID,EUID,UNSUB_TIME,CLEAN_TIME,UNSUB_CAMPAIGN_ID,UNSUB_CAMPAIGN_ID\na@b.example,A,1,e,2020-01-01,,1,1\nc@d.example,C,1,e,,2020-01-01,,\ne@f.example,E,1,e,,,,\n", nil,
+		"Email Address,FNAME,LEID,EUID,UNSUB_TIME,CLEAN_TIME,UNSUB_CAMPAIGN_ID,UNSUB_CAMPAIGN_ID\n" +
+			"a@b.example,A,1,e,2020-01-01,,1,1\nc@d.example,C,1,e,,2020-01-01,,\ne@f.example,E,1,e,,,,\n", nil,
 		[]string{"left", "left", `e@f.example {"first_name":"E"}`},
 	},
 	{
