@@ -79,7 +79,7 @@ func (e *pageEnv) login() *http.Response {
 	return res
 }
 
-// in tells whether somebody is signed in.
+// in reports whether somebody is signed in.
 func (e *pageEnv) in() bool {
 	e.Helper()
 	return e.ask("GET", "/account", nil).StatusCode == http.StatusOK

@@ -20,7 +20,7 @@ type Call struct {
 	Now       core.Instant  // when the request came in: the only clock of an operation
 	Caller    core.Caller   // zero on public routes; on signed routes the webhook client
 	RequestID string        // of this request, as X-Request-Id answers it
-	Remote    netip.Addr    // of the peer, or of the client behind a trusted proxy
+	Remote    netip.Addr    // of the peer, or of the client of a trusted proxy
 	Tenant    string        // set by an operation for the log line
 	Request   *http.Request // for headers; the body belongs to the frame
 

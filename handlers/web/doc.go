@@ -38,13 +38,13 @@
 //
 // # Inputs
 //
-// A field is read when it has one of the tags json, form, query, path, header; a struct may have several (a JSON body and
-// path parameters). The tag is: says required (given, and not null; in forms and queries also not empty) and uuid (a UUID,
-// brought to lower case). In tags other than json these words may also follow the name. Path parameters are UUIDs unless
-// their tag says text; a bad one is 404. The tag enum:"a|b" lists the words allowed. Types: string, bool, int, int64,
-// float64, core.Email (parsed, folded host), core.Instant, json.RawMessage (JSON only, kept as it is), structs, slices,
-// pointers (nil: absent), types with UnmarshalJSON. null is absent. Unknown names are ignored. A method CheckInput() error
-// on the pointer of the struct runs last; it returns core.Invalidf("field", "field must …").
+// A field is read when it has one of the tags json, form, query, path, header; a struct may have several (a JSON body
+// and path parameters). The tag is: says required (given, and not null; in forms and queries also not empty) and uuid
+// (a UUID, brought to lower case). In tags other than json these words may also follow the name. Path parameters are
+// UUIDs unless their tag says text; a bad one is 404. The tag enum:"a|b" lists the words allowed. Types: string, bool,
+// int, int64, float64, core.Email (parsed, folded host), core.Instant, json.RawMessage (JSON only, kept as it is),
+// structs, slices, pointers (nil: absent), types with UnmarshalJSON. null is absent. Unknown names are ignored. A
+// method CheckInput() error on the pointer of the struct runs last; it returns core.Invalidf("field", "field must …").
 //
 // # Adapters
 //
@@ -55,12 +55,13 @@
 //	Path(func(*Call, string) (Out, error)) no input but the UUID in :id
 //	Get(func(*Call) (Out, error))          no input; any method
 //	Raw(func(*Call, []byte) (Out, error))  the raw body, of any media type
-//	List(func(*Call, In, core.Page) ([]Out, error), key func(Out) string)   an array: streamed whole, or limit and cursor
+//	List(func(*Call, In, core.Page) ([]Out, error), key func(Out) string)
+//	                                       an array: streamed whole, or limit and cursor
 //	Stream(func(*Call, In) (Out, error))   reads its body itself (an upload); In comes from query, path, headers
 //	Serve(func(*Call) error)               writes its answer itself (a download)
 //
-// and methods of Endpoint on each: Created, Accepted, MaxBody, BodyOptional, Changes, Find, Missing, PerAddress, NeedsRoom,
-// CORS, Or, Quiet, and Fails and Describes… for the OpenAPI documents.
+// and methods of Endpoint on each: Created, Accepted, MaxBody, BodyOptional, Changes, Find, Missing, PerAddress,
+// NeedsRoom, CORS, Or, Quiet, and Fails and Describes… for the OpenAPI documents.
 //
 // # Outputs
 //

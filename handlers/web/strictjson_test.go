@@ -164,7 +164,7 @@ func FuzzStrictJSON(f *testing.F) {
 	})
 }
 
-// foldedKeys tells whether an object has a key that encoding/json would take for one of ours by its case alone.
+// foldedKeys reports whether an object has a key that encoding/json would take for one of ours by its case alone.
 func foldedKeys(b []byte) bool {
 	var v any
 	_ = json.Unmarshal(b, &v)
