@@ -15,10 +15,12 @@ import (
 // Reason and Leave of words.List. The lines of the postal address stand between the two halves of that of HTML.
 const (
 	htmlFooter = `<table role="presentation" width="100%%" cellpadding="0" cellspacing="0" border="0"><tr>` +
-		`<td align="center" style="padding:24px 12px;font-family:Helvetica,Arial,sans-serif;font-size:14px;line-height:20px;color:#5f5f67">` +
+		`<td align="center" style="padding:24px 12px;font-family:Helvetica,Arial,sans-serif;font-size:14px;` +
+		`line-height:20px;color:#5f5f67">` +
 		`%s <a href="{{ unsubscribe_url }}" style="color:#5f5f67">%s</a>`
 	htmlFooterEnd = "</td></tr></table>"
-	textFooter    = "\n-- \n%s\n%s: {{ unsubscribe_url }}\n{%% if tenant.postal_address %%}{{ tenant.postal_address }}\n{%% endif %%}"
+	textFooter    = "\n-- \n%s\n%s: {{ unsubscribe_url }}\n" +
+		"{%% if tenant.postal_address %%}{{ tenant.postal_address }}\n{%% endif %%}"
 
 	preheaderOpen  = `<div style="display:none;max-height:0;overflow:hidden;mso-hide:all">`
 	preheaderClose = `</div>`

@@ -128,7 +128,9 @@ func (b *Bulk) checkSpec() error {
 		}
 	}
 	if s.HTML == "" && s.Text == "" {
-		return &core.Error{Kind: core.Invalid, Code: "validation_error", Field: "body_html", Message: "The message has no body."}
+		return &core.Error{
+			Kind: core.Invalid, Code: "validation_error", Field: "body_html", Message: "The message has no body.",
+		}
 	}
 	return nil
 }
@@ -200,7 +202,8 @@ func (b *Bulk) compileHeaders() {
 		domain = domainOf(s.From.Email)
 	}
 	b.tail = appendAddressHeader(nil, "List-Id", Address{Name: s.ListName, Email: s.ListID + ".lists." + domain})
-	b.tail = appendHeader(b.tail, "Feedback-ID", shortID(s.JobID)+":"+shortID(s.ListID)+":"+shortID(s.TenantID)+":newsletterd")
+	feedback := shortID(s.JobID) + ":" + shortID(s.ListID) + ":" + shortID(s.TenantID) + ":newsletterd"
+	b.tail = appendHeader(b.tail, "Feedback-ID", feedback)
 	b.tail = append(b.tail, "Precedence: bulk\r\nMIME-Version: 1.0\r\n"...)
 	if !b.subject.dynamic() {
 		text, _ := b.appendSubject(nil, &Vars{})
@@ -242,10 +245,15 @@ func (b *Bulk) try() error {
 	r := &Recipient{Email: "reader@example.org", MessageID: "0000000000000000", OneClickURL: "https://example.org/"}
 	msg, err := b.Append(nil, r)
 	if err != nil {
-		return &core.Error{Kind: core.Invalid, Code: "validation_error", Field: "body_html", Message: "The message can't be rendered: " + err.Error() + ".", Err: err}
+		return &core.Error{
+			Kind: core.Invalid, Code: "validation_error", Field: "body_html",
+			Message: "The message can't be rendered: " + err.Error() + ".", Err: err,
+		}
 	}
-	if subject, err := b.subject.Append(nil, &Vars{Shared: &b.spec.Shared, Email: r.Email}); err == nil && len(bytes.TrimSpace(subject)) == 0 {
-		b.subject.warn("the subject is empty for a reader of whom nothing is known; %q is sent in its place", b.spareSubject())
+	subject, err := b.subject.Append(nil, &Vars{Shared: &b.spec.Shared, Email: r.Email})
+	if err == nil && len(bytes.TrimSpace(subject)) == 0 {
+		const warning = "the subject is empty for a reader of whom nothing is known; %q is sent in its place"
+		b.subject.warn(warning, b.spareSubject())
 	}
 	if strings.Contains(b.spec.HTML, "data:image") {
 		b.text.warn("images as data: URIs are dropped by Gmail and Outlook; link to them instead")
@@ -318,7 +326,8 @@ func (b *Bulk) Parts(r *Recipient) (subject, text, html string, err error) {
 // Append appends the mail for one recipient to dst: the bytes of an Envelope. With dst reused, a mail
 // costs a handful of small allocations. ErrMessage: the recipient's address or token can't stand in a mail.
 func (b *Bulk) Append(dst []byte, r *Recipient) ([]byte, error) {
-	if !octets.Address(r.Email) || !tokenOnly(r.MessageID) || !headerURL(r.OneClickURL) || r.UnsubscribeMailto != "" && !octets.Address(r.UnsubscribeMailto) {
+	if !octets.Address(r.Email) || !tokenOnly(r.MessageID) || !headerURL(r.OneClickURL) ||
+		r.UnsubscribeMailto != "" && !octets.Address(r.UnsubscribeMailto) {
 		return dst, fmt.Errorf("%w: recipient %q", ErrMessage, core.Email(r.Email).Mask())
 	}
 	start := len(dst)

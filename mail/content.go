@@ -18,7 +18,8 @@ func JobSpec(jobID string, c *core.Content, sender Address) *BulkSpec {
 	s := &BulkSpec{
 		From: sender, ListID: c.List.ID, ListName: c.List.Name, JobID: jobID, TenantID: c.Tenant.ID,
 		Subject: c.Campaign.Subject, HTML: c.Campaign.BodyHTML, Text: c.Campaign.BodyText,
-		Preheader: c.Campaign.Preheader(), UnsubscribeURL: c.Campaign.UnsubscribeURL, Language: cmp.Or(c.List.Language, c.Tenant.Language),
+		Preheader: c.Campaign.Preheader(), UnsubscribeURL: c.Campaign.UnsubscribeURL,
+		Language: cmp.Or(c.List.Language, c.Tenant.Language),
 		Shared: Shared{
 			List:   map[string]string{"id": c.List.ID, "name": c.List.Name},
 			Tenant: map[string]string{"id": c.Tenant.ID, "name": c.Tenant.Name, "postal_address": c.Tenant.PostalAddress},
@@ -40,7 +41,8 @@ func JobSpec(jobID string, c *core.Content, sender Address) *BulkSpec {
 			s.HTML = ""
 		}
 	}
-	if builtIn := core.BuiltInTemplate(""); c.Template.Name == core.DefaultTemplate && c.Template.BodyHTML == builtIn.BodyHTML && indexFold(s.HTML, "<html") < 0 {
+	builtIn := c.Template.Name == core.DefaultTemplate && c.Template.BodyHTML == core.BuiltInTemplate("").BodyHTML
+	if builtIn && indexFold(s.HTML, "<html") < 0 {
 		c.Template.BodyHTML = fmt.Sprintf(defaultDocument, words.Language(s.Language))
 	}
 	s.HTML, s.HTMLLayout = withTemplate(s.HTML, c.Template.BodyHTML, c.Layout.BodyHTML)

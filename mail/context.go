@@ -223,7 +223,8 @@ func (c *htmlContext) hole(encoded, link bool) (escape, string) {
 
 func (c *htmlContext) attributeHole(encoded, link bool) (how escape, problem string) {
 	switch {
-	case strings.HasPrefix(c.attr, "on") || c.attr == "style" || c.attr == "srcset" || c.attr == "srcdoc" || c.attr == "ping":
+	case strings.HasPrefix(c.attr, "on") || c.attr == "style" || c.attr == "srcset" ||
+		c.attr == "srcdoc" || c.attr == "ping":
 		return 0, "no placeholder may stand in the attribute " + c.attr
 	case c.tag == "meta" && c.attr == "http-equiv":
 		return 0, inMetaEquiv
@@ -263,7 +264,8 @@ func (c *htmlContext) join(o htmlContext) bool {
 
 // endBegun is as much of the end tag of a raw element as stands at the end of its text.
 func (c *htmlContext) endBegun() string {
-	if i := strings.LastIndexByte(c.tail, '<'); i >= 0 && (c.state == inRaw || c.state == inRead) && strings.HasPrefix("</"+c.tag, c.tail[i:]) {
+	if i := strings.LastIndexByte(c.tail, '<'); i >= 0 && (c.state == inRaw || c.state == inRead) &&
+		strings.HasPrefix("</"+c.tag, c.tail[i:]) {
 		return c.tail[i:]
 	}
 	return ""
@@ -274,7 +276,8 @@ func urlAttribute(attr string) bool {
 		attr = attr[i+1:]
 	}
 	switch attr {
-	case "href", "src", "action", "formaction", "background", "cite", "poster", "longdesc", "data", "codebase", "dynsrc", "lowsrc", "manifest", "icon":
+	case "href", "src", "action", "formaction", "background", "cite", "poster", "longdesc",
+		"data", "codebase", "dynsrc", "lowsrc", "manifest", "icon":
 		return true
 	}
 	return false

@@ -53,7 +53,7 @@
 //
 // # Norms and their tests
 //
-//	octets, lines, encodings, boundaries (RFC 5321, 2045–2047)     checkWire, FuzzCompose, TestNoLineOfABulkMailBeginsWithADot
+//	octets, lines, encodings, boundaries (RFC 5321, 2045–2047)     checkWire, FuzzCompose, TestNoLineOfABulkMail…
 //	each field once, none that is not ours (RFC 5322)              parseMail, TestBulkMessage, TestCompose, FuzzCompose
 //	alternatives, the text first (RFC 2046)                        TestBulkMessage, TestPlainPart, TestPlainWords
 //	what goes into headers comes out of them, and nothing else     TestSubjects, TestBulkRefuses, FuzzCompose
@@ -66,6 +66,6 @@
 //	not spam                                                       notice TestSpamAssassin
 //	SMTP (RFC 5321, 2920, 3207, 4954), each reply and each fault   smtp TestClient…, worker TestMisbehavingRelays
 //	hostile templates                                              TestHostileTemplates, TestTemplateErrors, FuzzTemplate
-//	events of providers                                            report TestProviderPayloads, TestProviderSignatures, TestSNS…
+//	events of providers                                            report TestProvider…, TestSNS…
 //	bounces and reports (RFC 3464, 6533, 5965)                     report TestBounces, FuzzBounce
 package mail

@@ -171,7 +171,8 @@ func appendQ(dst []byte, s string, phrase bool) []byte {
 }
 
 func qSafe(c byte, phrase bool) bool {
-	if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '!' || c == '*' || c == '+' || c == '-' || c == '/' {
+	if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
+		c == '!' || c == '*' || c == '+' || c == '-' || c == '/' {
 		return true
 	}
 	return !phrase && c > ' ' && c < 0x7f && c != '=' && c != '?' && c != '_'

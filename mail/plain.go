@@ -388,7 +388,8 @@ func breaksAround(a atom.Atom) int {
 	case atom.P, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Blockquote, atom.Table, atom.Dl, atom.Figure:
 		return 2
 	case atom.Div, atom.Tr, atom.Section, atom.Article, atom.Header, atom.Footer, atom.Main, atom.Nav, atom.Aside,
-		atom.Address, atom.Center, atom.Dt, atom.Dd, atom.Form, atom.Fieldset, atom.Body, atom.Li, atom.Tbody, atom.Caption, atom.Figcaption:
+		atom.Address, atom.Center, atom.Dt, atom.Dd, atom.Form, atom.Fieldset,
+		atom.Body, atom.Li, atom.Tbody, atom.Caption, atom.Figcaption:
 		return 1
 	}
 	return 0
@@ -416,7 +417,8 @@ func hidden(t *html.Token) bool {
 
 func void(a atom.Atom) bool {
 	switch a {
-	case atom.Br, atom.Img, atom.Hr, atom.Input, atom.Meta, atom.Link, atom.Area, atom.Base, atom.Col, atom.Embed, atom.Source, atom.Track, atom.Wbr:
+	case atom.Br, atom.Img, atom.Hr, atom.Input, atom.Meta, atom.Link, atom.Area, atom.Base,
+		atom.Col, atom.Embed, atom.Source, atom.Track, atom.Wbr:
 		return true
 	}
 	return false

@@ -54,7 +54,8 @@ func pixelTokens(origin string) []token {
 	return []token{
 		{kind: tokenText, body: `<img src="` + html.EscapeString(origin) + PixelPath, src: src},
 		{kind: tokenTrack, src: src},
-		{kind: tokenText, body: PixelName + `" alt="" width="1" height="1" border="0" style="height:1px!important;width:1px!important;border:0;margin:0;padding:0">`, src: src},
+		{kind: tokenText, body: PixelName + `" alt="" width="1" height="1" border="0" ` +
+			`style="height:1px!important;width:1px!important;border:0;margin:0;padding:0">`, src: src},
 	}
 }
 
@@ -114,7 +115,8 @@ func trackLinks(tokens []token, origin string) (out []token, links []string) {
 func trackable(value string) string {
 	target := strings.TrimSpace(html.UnescapeString(value))
 	u, err := url.Parse(target)
-	if err != nil || len(target) > maxTarget || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.ContainsAny(target, " \r\n\t") {
+	if err != nil || len(target) > maxTarget || u.Host == "" ||
+		u.Scheme != "http" && u.Scheme != "https" || strings.ContainsAny(target, " \r\n\t") {
 		return ""
 	}
 	return target
@@ -179,7 +181,8 @@ func (f *linkFinder) text(i int, s string) {
 		case inside && !now && f.open && attr == "href":
 			f.href.to, f.open = k, false
 		}
-		if was >= inTagName && was <= inValueBare && s[k] == '>' && !now && f.ctx.state != inTagName && f.href.to > f.href.from {
+		if was >= inTagName && was <= inValueBare && s[k] == '>' && !now &&
+			f.ctx.state != inTagName && f.href.to > f.href.from {
 			if !untracked.MatchString(f.tag.String()) {
 				f.found = append(f.found, f.href)
 			}

@@ -33,7 +33,8 @@ func newZone(t testing.TB, algorithms ...string) *zone {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k := core.DKIMKey{Domain: "example.org", Selector: "nd-" + algorithm, Algorithm: algorithm, Status: core.DKIMActive, Public: public}
+		k := core.DKIMKey{Domain: "example.org", Selector: "nd-" + algorithm, Algorithm: algorithm}
+		k.Status, k.Public = core.DKIMActive, public
 		if err := k.Validate(); err != nil {
 			t.Fatal(err)
 		}
@@ -77,9 +78,11 @@ func (z *zone) verified(t testing.TB, msg []byte) (good, bad int) {
 func bulkToSign(t testing.TB) []byte {
 	t.Helper()
 	b, err := mail.CompileBulk(&mail.BulkSpec{
-		From: mail.Address{Name: "Björn's Weekly", Email: "news@example.org"}, ReplyTo: mail.Address{Email: "desk@example.org"},
-		ListID: "weekly", ListName: "Weekly", JobID: core.NewID(), TenantID: core.NewID(),
-		Subject: "Hello {{preferences.first_name}}, ünïcode", HTML: "<html><body><p>Dear {{preferences.first_name}},</p>\n\n<p>" + strings.Repeat("word ", 200) + "</p>\n\n</body></html>",
+		From:    mail.Address{Name: "Björn's Weekly", Email: "news@example.org"},
+		ReplyTo: mail.Address{Email: "desk@example.org"},
+		ListID:  "weekly", ListName: "Weekly", JobID: core.NewID(), TenantID: core.NewID(),
+		Subject: "Hello {{preferences.first_name}}, ünïcode",
+		HTML:    "<html><body><p>Dear {{preferences.first_name}},</p>\n\n<p>" + strings.Repeat("word ", 200) + "</p>\n\n</body></html>",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -93,6 +96,11 @@ func bulkToSign(t testing.TB) []byte {
 		t.Fatal(err)
 	}
 	return msg
+}
+
+// replaced returns a change of a message: the first old becomes with.
+func replaced(old, with string) func([]byte) []byte {
+	return func(m []byte) []byte { return bytes.Replace(m, []byte(old), []byte(with), 1) }
 }
 
 func TestSignatures(t *testing.T) {
@@ -119,12 +127,12 @@ func TestSignatures(t *testing.T) {
 		t.Error("only a part of the body is signed")
 	}
 	for name, change := range map[string]func([]byte) []byte{
-		"a word of the body":          func(m []byte) []byte { return bytes.Replace(m, []byte("word word"), []byte("word ward"), 1) },
-		"the subject":                 func(m []byte) []byte { return bytes.Replace(m, []byte("Subject: "), []byte("Subject: Re: "), 1) },
+		"a word of the body":          replaced("word word", "word ward"),
+		"the subject":                 replaced("Subject: ", "Subject: Re: "),
 		"a second From":               func(m []byte) []byte { return append([]byte("From: x@example.com\r\n"), m...) },
 		"a second Subject":            func(m []byte) []byte { return append([]byte("Subject: x\r\n"), m...) },
-		"the unsubscribe link":        func(m []byte) []byte { return bytes.Replace(m, []byte("token=abc"), []byte("token=abd"), 1) },
-		"List-Unsubscribe-Post":       func(m []byte) []byte { return bytes.Replace(m, []byte("One-Click"), []byte("One-click"), 1) },
+		"the unsubscribe link":        replaced("token=abc", "token=abd"),
+		"List-Unsubscribe-Post":       replaced("One-Click", "One-click"),
 		"something behind the ending": func(m []byte) []byte { return append(m, "more\r\n"...) },
 	} {
 		if good, _ := z.verified(t, change(bytes.Clone(msg))); good != 0 {
@@ -295,7 +303,8 @@ func TestCanonicalForms(t *testing.T) {
 	pieces := []string{"word", " ", "  ", "\t", "\r\n", "\r\n", "\r\n\r\n", " \r\n", "\t \r\n", ".", "a=b;", "=20"}
 	for range 300 {
 		var b strings.Builder
-		b.WriteString("From:  \"A  B\" <news@example.org>\r\nSubject:\r\n folded\t  subject \r\n  again\r\nTO: <x@example.net> \r\nX-Other: 1\r\nDate: now\r\ncc:\t<y@example.net>\r\nCc: <z@example.net>\r\n\r\n")
+		b.WriteString("From:  \"A  B\" <news@example.org>\r\nSubject:\r\n folded\t  subject \r\n  again\r\n")
+		b.WriteString("TO: <x@example.net> \r\nX-Other: 1\r\nDate: now\r\ncc:\t<y@example.net>\r\nCc: <z@example.net>\r\n\r\n")
 		for range rnd.IntN(30) {
 			b.WriteString(pieces[rnd.IntN(len(pieces))])
 		}

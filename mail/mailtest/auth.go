@@ -27,7 +27,8 @@ func Certificate(host string) (tls.Certificate, *x509.CertPool, error) {
 		return tls.Certificate{}, nil, fmt.Errorf("mailtest: %w", err)
 	}
 	t := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: host}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: host},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
 	if ip := net.ParseIP(host); ip != nil {
@@ -48,7 +49,7 @@ func Certificate(host string) (tls.Certificate, *x509.CertPool, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: cert}, pool, nil
 }
 
-// auth is the server's side of AUTH (RFC 4954). It reports whether the connection goes on.
+// auth is the server's side of AUTH (RFC 4954). It reports whether the connection is still open.
 func (c *session) auth(arg string) bool {
 	name, initial, _ := strings.Cut(arg, " ")
 	var ok bool

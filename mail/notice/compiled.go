@@ -45,7 +45,8 @@ var cache atomic.Pointer[map[cacheKey]*compiledNotice]
 // fills reports whether address and link can be put into a compiled notice: the templates change none of their
 // characters except those in entities. All others, as an address with an apostrophe, are rendered by the templates.
 func (d *Data) fills() bool {
-	return d.To != "" && (strings.HasPrefix(d.URL, "https://") || strings.HasPrefix(d.URL, "http://")) && plainLink(d.To) && plainLink(d.URL)
+	absolute := strings.HasPrefix(d.URL, "https://") || strings.HasPrefix(d.URL, "http://")
+	return d.To != "" && absolute && plainLink(d.To) && plainLink(d.URL)
 }
 
 // plainLink reports whether s has only characters that the templates leave alone or entities replaces.

@@ -101,7 +101,8 @@ func (v view) OutlookHead() htmltemplate.HTML {
 func (v view) OutlookLogo() htmltemplate.HTML {
 	src, alt := html.EscapeString(v.Brand.LogoURL), html.EscapeString(v.Brand.Name)
 	return htmltemplate.HTML(`<!--[if mso]><img src="` + src + `" alt="` + alt + //nolint:gosec // escaped
-		`" height="40" style="display:block;height:40px;border:0;font:bold 16px/24px Arial,sans-serif;color:#18181b"><![endif]-->`)
+		`" height="40" style="display:block;height:40px;border:0;` +
+		`font:bold 16px/24px Arial,sans-serif;color:#18181b"><![endif]-->`)
 }
 
 // Render returns the subject, the text and the HTML of a notice. The only error is that of an unknown kind.

@@ -45,7 +45,8 @@ func NewBounceServer(
 
 // Serve takes mails from l until Shutdown, and then returns nil. It serves 32 connections at a time.
 func (b *BounceServer) Serve(l net.Listener) error {
-	if err := b.server.Serve(netutil.LimitListener(l, lmtpConnections)); err != nil && !errors.Is(err, smtp.ErrServerClosed) {
+	err := b.server.Serve(netutil.LimitListener(l, lmtpConnections))
+	if err != nil && !errors.Is(err, smtp.ErrServerClosed) {
 		return err
 	}
 	return nil

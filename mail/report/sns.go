@@ -167,7 +167,8 @@ var (
 func snsCertURL(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && u.Scheme == "https" && u.User == nil &&
-		snsHost.MatchString(u.Host) && strings.HasSuffix(u.Path, ".pem") && u.RawQuery == "" && u.Fragment == "" && !strings.Contains(s, "?")
+		snsHost.MatchString(u.Host) && strings.HasSuffix(u.Path, ".pem") &&
+		u.RawQuery == "" && u.Fragment == "" && !strings.Contains(s, "?")
 }
 
 // certificate returns the key of the certificate at an address. A certificate is kept for a day, a failure for a

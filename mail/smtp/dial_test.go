@@ -30,7 +30,8 @@ func TestSilenceAfterSTARTTLS(t *testing.T) {
 				go silentRelay(theirs, &tls.Config{Certificates: []tls.Certificate{cert}}, silent)
 				return ours, nil
 			}
-			p := &post{t: t, n: 1, sender: &Client{Addr: "relay.test:587", TLS: TLSStart, TLSConfig: &tls.Config{RootCAs: roots}, Dial: dial}}
+			client := &Client{Addr: "relay.test:587", TLS: TLSStart, TLSConfig: &tls.Config{RootCAs: roots}, Dial: dial}
+			p := &post{t: t, n: 1, sender: client}
 			begin := time.Now()
 			if err := p.run(t.Context()); !errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("%s: %v", silent, err)

@@ -54,7 +54,8 @@ func (d *Directory) Deliver(ctx context.Context, src *Source) error {
 // fsynced.
 func (d *Directory) Keep(data []byte, at time.Time) (string, error) {
 	sum := sha256.Sum256(headerValue(data, "Message-Id"))
-	name := fmt.Sprintf("%s-%06d-%s.eml", at.UTC().Format("20060102T150405.000000"), d.seq.Add(1), hex.EncodeToString(sum[:6]))
+	stamp := at.UTC().Format("20060102T150405.000000")
+	name := fmt.Sprintf("%s-%06d-%s.eml", stamp, d.seq.Add(1), hex.EncodeToString(sum[:6]))
 	f, err := os.CreateTemp(d.dir, ".part-*")
 	if err != nil {
 		return "", fmt.Errorf("keep message: %w", err)

@@ -28,7 +28,8 @@ func TestKeeper(t *testing.T) {
 		t.Errorf("%d files, count %d", len(files), k.Count())
 	}
 	got, _ := os.ReadFile(files[0])
-	want := "Return-Path: <b@bounce.example>\r\nDelivered-To: <r1@example.org>\r\nSubject: 1\r\nMessage-ID: <id1@x.example>\r\n\r\n.dot\r\n..two\r\nend\r\n"
+	want := "Return-Path: <b@bounce.example>\r\nDelivered-To: <r1@example.org>\r\n" +
+		"Subject: 1\r\nMessage-ID: <id1@x.example>\r\n\r\n.dot\r\n..two\r\nend\r\n"
 	if string(got) != want {
 		t.Errorf("kept %q", got)
 	}
@@ -45,7 +46,8 @@ func TestSinkRecords(t *testing.T) {
 		t.Error(err)
 	}
 	r := s.Records()
-	if s.Count() != 100 || len(r) != 100 || r[41].MessageID != "<id42@x.example>" || r[41].Rcpt != to(42) || r[41].From != "b@bounce.example" {
+	if s.Count() != 100 || len(r) != 100 ||
+		r[41].MessageID != "<id42@x.example>" || r[41].Rcpt != to(42) || r[41].From != "b@bounce.example" {
 		t.Errorf("count %d, %d records, %+v", s.Count(), len(r), r[41])
 	}
 }

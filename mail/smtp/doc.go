@@ -18,8 +18,8 @@
 // Invariants:
 //
 //   - Each envelope that Next returned gets exactly one outcome, whatever breaks.
-//   - At most one final dot is unanswered. If the connection breaks then, the outcome is Ambiguous; in all other cases it is
-//     known whether the server took the message.
+//   - At most one final dot is unanswered. If the connection breaks then, the outcome is Ambiguous; in all other cases
+//     it is known whether the server took the message.
 //   - What a relay says about itself (greeting, MAIL, 421, AUTH, TLS) never counts against a recipient.
 //   - Credentials leave over TLS or to a loopback address only.
 package smtp

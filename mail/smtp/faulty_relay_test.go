@@ -16,7 +16,11 @@ func TestClientFaultyRelay(t *testing.T) {
 	var mu sync.Mutex
 	rnd := rand.New(rand.NewPCG(1, 2))
 	actions := []mailtest.Action{
-		{Close: true}, {Reply: "421 4.3.2 no more", Close: true}, {Reply: "451 4.3.0 later"}, {Reply: "421 4.3.2 tired"}, {Reply: "250 2.0.0 and gone", Close: true},
+		{Close: true},
+		{Reply: "421 4.3.2 no more", Close: true},
+		{Reply: "451 4.3.0 later"},
+		{Reply: "421 4.3.2 tired"},
+		{Reply: "250 2.0.0 and gone", Close: true},
 	}
 	s := serve(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
 		mu.Lock()
