@@ -272,7 +272,7 @@ func isLoopback(host string) bool {
 	return err == nil && a.IsLoopback()
 }
 
-// validPort tells whether a URL names no port, or one from 1 to 65535.
+// validPort reports whether a URL names no port, or one from 1 to 65535.
 func validPort(u *url.URL) bool {
 	p := u.Port()
 	if p == "" {

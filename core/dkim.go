@@ -46,7 +46,7 @@ func (k *DKIMKey) Validate() error {
 	return nil
 }
 
-// isSelector is sub-domain *("." sub-domain) of RFC 6376 section 3.1.
+// isSelector reports whether s is sub-domain *("." sub-domain) of RFC 6376 section 3.1.
 func isSelector(s string) bool {
 	for label := range strings.SplitSeq(s, ".") {
 		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {

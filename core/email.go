@@ -121,7 +121,7 @@ func ParseDomain(s string) (string, bool) {
 	return Email(a).Key(), ok
 }
 
-// plainDomain tells whether s is a host name in ASCII with at least two labels. Labels that begin
+// plainDomain reports whether s is a host name in ASCII with at least two labels. Labels that begin
 // with xn-- go through idna, which refuses those that no lookup could mean.
 func plainDomain(s string) bool {
 	if len(s) > 253 {

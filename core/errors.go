@@ -67,8 +67,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is matches by Code where the target has one, else by Kind, so that errors.Is(err, ErrNotFound)
-// holds for every "not found", however sharp its word.
+// Is reports whether the error has the target's Code, or its Kind where the target has no Code: errors.Is(err,
+// ErrNotFound) holds for every "not found".
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	if !ok {

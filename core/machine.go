@@ -33,7 +33,7 @@ func MachineAgent(agent string) bool {
 	return botWord(s)
 }
 
-// botWord finds "bot" at the end of a word: "Googlebot/2.1", "bingbot". Cubot is a telephone.
+// botWord reports whether "bot" is at the end of a word: "Googlebot/2.1", "bingbot". Cubot is a telephone.
 func botWord(s string) bool {
 	for from := 0; ; {
 		i := strings.Index(s[from:], "bot")

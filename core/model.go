@@ -98,7 +98,7 @@ func (m *Model) CanView(who Caller, shared bool) bool {
 // OwnedBy reports whether the caller is the owner.
 func (m *Model) OwnedBy(who Caller) bool { return who.UserID != "" && who.UserID == m.OwnerID }
 
-// tenantMayView is the tenant rule. It lets no one in: users belong to no tenant.
+// tenantMayView reports whether the tenant rule lets the caller in. It lets no one in: users belong to no tenant.
 func (m *Model) tenantMayView(Caller) bool { return false }
 
 // CanEdit is nil for the owner, ErrNotOwner for others who may view the model, and ErrNotFound for the rest.

@@ -141,7 +141,7 @@ func MarkOf(effect string) Marks {
 	return 0
 }
 
-// Words lists the marks by name, in the order in which they come about.
+// Names lists the marks by name, in the order in which they come about.
 func (m Marks) Names() []string {
 	words := []string{}
 	for i, w := range [...]string{

@@ -158,7 +158,7 @@ func (r *Relay) check(field string) error {
 	return r.Limits.Check(field + ".limits")
 }
 
-// isFieldName is the name of a header field (RFC 5322 section 2.2).
+// isFieldName reports whether s is the name of a header field (RFC 5322 section 2.2).
 func isFieldName(s string) bool {
 	return s != "" && len(s) <= 60 && !strings.ContainsFunc(s, func(c rune) bool {
 		return c <= ' ' || c >= 0x7f ||

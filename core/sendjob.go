@@ -346,10 +346,10 @@ func (j *SendJob) Start(now Instant) bool {
 	return true
 }
 
-// Cancel ends a pending or running job; in a final state it changes nothing.
+// Cancel ends a pending or running job and reports whether it did; in a final state it changes nothing.
 func (j *SendJob) Cancel(now Instant) bool { return j.end(JobCancelled, now) }
 
-// Fail ends a pending or running job for a cause that hits all recipients.
+// Fail ends a pending or running job for a cause that hits all recipients, and reports whether it did.
 func (j *SendJob) Fail(reason string, now Instant) bool {
 	if !j.end(JobFailed, now) {
 		return false
@@ -358,7 +358,7 @@ func (j *SendJob) Fail(reason string, now Instant) bool {
 	return true
 }
 
-// Finish completes a running job of which every recipient has a final outcome.
+// Finish completes a running job of which every recipient has a final outcome, and reports whether it did.
 func (j *SendJob) Finish(now Instant) bool {
 	if j.Status != JobRunning || !j.Expanded || j.Sent+j.Failed+j.Skipped < j.Recipients {
 		return false

@@ -107,7 +107,7 @@ func (s *Subscriber) describe(p EventSubscriber) {
 	}
 }
 
-// block strengthens the block; the instant of an equal one moves forward only.
+// block strengthens the block, and reports whether anything changed; the instant of an equal one moves forward only.
 func (s *Subscriber) block(b Status, at Instant) bool {
 	switch {
 	case b.strength() > s.Block.strength():
@@ -120,8 +120,8 @@ func (s *Subscriber) block(b Status, at Instant) bool {
 	return false
 }
 
-// Absent is what a full sync means that did not name the subscriber: one that has not changed since the
-// sync's start has left as of that start.
+// Absent applies a full sync that did not name the subscriber, and reports whether anything changed: a subscriber that
+// has not changed since the sync's start has left as of that start.
 func (s *Subscriber) Absent(syncNo int64, startedAt, now Instant) bool {
 	if s.SyncNo >= syncNo || s.MemberStatusAt > startedAt || s.MemberStatus == StatusUnsubscribed {
 		return false

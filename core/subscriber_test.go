@@ -134,8 +134,7 @@ func TestApplyToEveryState(t *testing.T) {
 }
 
 // Every state × everything that may happen to a subscriber: each word and block, and no one, × each event type and
-// batch with each status × older, equal, newer; each report; being named by a sync or not. The rules are contract 6's
-// sentences; the words come from the source, so that a new one without a rule fails here.
+// batch with each status × older, equal, newer; each report; being named by a sync or not. The statuses come from the source, so that a new one without a rule fails here.
 func TestEverySubscriberStateAndVerb(t *testing.T) {
 	statuses := sourceConstants(t, "subscriber.go", "Status", "Status")
 	types := append(sourceConstants(t, "event.go", "Event", ""), "") // a batch has none
@@ -322,7 +321,7 @@ func TestReports(t *testing.T) {
 		name    string
 		before  Subscriber
 		effects []string
-		apart   Instant // seconds between them
+		gap     Instant // seconds between them
 		block   Status
 	}{
 		{"hard bounce", sub("active", -9, "", 0), []string{HardBounce}, 0, "bounced"},
@@ -340,7 +339,7 @@ func TestReports(t *testing.T) {
 		at := subNow
 		for _, e := range tt.effects {
 			tt.before.Report(e, at, at)
-			at += tt.apart * sec
+			at += tt.gap * sec
 		}
 		if tt.before.Block != tt.block {
 			t.Errorf("%s: block %q, want %q", tt.name, tt.before.Block, tt.block)

@@ -102,7 +102,7 @@ type outcome struct {
 	err         error
 }
 
-// Every state × every verb: the specification's table of states, and what contract 5 adds to it. Disabling and
+// Every state × every verb: the table of states, and what follows from it. Disabling and
 // complaints are "unsubscribe"; erasing and the expiry of what is pending end the record, which is the state "".
 var subscriptionTable = map[string]map[string]outcome{
 	"": {
@@ -222,9 +222,9 @@ func TestSubscriptionTableIsWhole(t *testing.T) {
 			t.Errorf("no verb for Subscription.%s", method)
 		}
 	}
-	for _, means := range []string{ProofMailed, ProofResponse} { // each that a token can stand for
-		if _, ok := verbs["confirm by "+means]; !ok {
-			t.Errorf("no verb for a confirmation by %s", means)
+	for _, proof := range []string{ProofMailed, ProofResponse} { // each that a token can stand for
+		if _, ok := verbs["confirm by "+proof]; !ok {
+			t.Errorf("no verb for a confirmation by %s", proof)
 		}
 	}
 }

@@ -62,8 +62,8 @@ func (s *Store) announceNow(t *testing.T) {
 // TestKilledInTheMiddleOfACheckpoint kills, starts and kills again, with the mark of a checkpoint in the -wal alone and
 // a command that writes next to the daemon.
 func TestKilledInTheMiddleOfACheckpoint(t *testing.T) {
-	for _, beside := range []bool{false, true} {
-		t.Run(fmt.Sprint("beside a command: ", beside), func(t *testing.T) {
+	for _, withCommand := range []bool{false, true} {
+		t.Run(fmt.Sprint("with a command: ", withCommand), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.db")
 			for round := range 6 {
 				s := testOpen(t, path, Daemon)
@@ -81,13 +81,13 @@ func TestKilledInTheMiddleOfACheckpoint(t *testing.T) {
 				if round%3 == 0 {
 					write(s, "b")
 				}
-				if beside {
+				if withCommand {
 					write(early, "c")
 				}
 				if round%4 != 0 { // else the checkpoint was complete, and the -wal is still there
 					s.announceNow(t)
 				}
-				if beside {
+				if withCommand {
 					write(testOpen(t, path, Command), "d")
 				}
 				path = filepath.Join(crash(t, path), "a.db")
@@ -152,7 +152,7 @@ func TestAnyCrashImageOfOurOwnOpens(t *testing.T) {
 	check("after the reader went")
 }
 
-func TestAnOldCopyBesideANewerWALIsRefused(t *testing.T) {
+func TestAnOldCopyWithANewerWALIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := testOpen(t, path, Daemon)
 	if err := put(s, "a", "1"); err != nil {
@@ -247,8 +247,8 @@ func TestACopyFromWithinACheckpointIsRefused(t *testing.T) {
 	refused(t, crash(t, path), within)
 }
 
-// TestAnOldCopyBesideTheWALOfACommandIsRefused lets a command be the first to write after a checkpoint.
-func TestAnOldCopyBesideTheWALOfACommandIsRefused(t *testing.T) {
+// TestAnOldCopyWithTheWALOfACommandIsRefused lets a command be the first to write after a checkpoint.
+func TestAnOldCopyWithTheWALOfACommandIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := testOpen(t, path, Daemon)
 	must(t, put(s, "a", "1"))

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// stretchHouse makes a list of which odd in a thousand are not as expected, a job to it, and what has happened since.
-func stretchHouse(t *testing.T, seed uint64, odd int) (*Store, *ClaimKey) {
+// rangeHouse makes a list of which odd in a thousand are not as expected, a job to it, and what has happened since.
+func rangeHouse(t *testing.T, seed uint64, odd int) (*Store, *ClaimKey) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 0))
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
@@ -86,7 +86,7 @@ func stretchHouse(t *testing.T, seed uint64, odd int) (*Store, *ClaimKey) {
 func TestAStretchIsClaimedAsItsRecipientsAre(t *testing.T) {
 	for seed := range uint64(6) {
 		for _, odd := range []int{0, 60, 600} {
-			s, k := stretchHouse(t, seed, odd)
+			s, k := rangeHouse(t, seed, odd)
 			stretches := 0
 			for after := int64(0); ; {
 				want, err := s.claim(t.Context(), nil, claimQueued, k.JobNo, k.TenantID, k.ListID, false, after, 100)
@@ -112,12 +112,12 @@ func TestAStretchIsClaimedAsItsRecipientsAre(t *testing.T) {
 }
 
 // Recipients who are not in the order of the subscribers, or few among many of them, are looked up one by one.
-func TestNoStretch(t *testing.T) {
+func TestNoRange(t *testing.T) {
 	for name, change := range map[string]string{
 		"not in order": "UPDATE recipient SET subscriber_id = 's00000' WHERE seq = 50",
 		"few of many":  "UPDATE recipient SET state = 2 WHERE seq % 5 > 0",
 	} {
-		s, k := stretchHouse(t, 1, 0)
+		s, k := rangeHouse(t, 1, 0)
 		must(t, s.update(t.Context(), func(tx *Tx) error { _, err := tx.exec(change); return err }))
 		want, err := s.claim(t.Context(), nil, claimQueued, k.JobNo, k.TenantID, k.ListID, false, 0, 100)
 		must(t, err)
@@ -131,7 +131,7 @@ func TestNoStretch(t *testing.T) {
 
 // Anyone who is barred when a job begins does not become a recipient.
 func TestTheBarredBecomeNoRecipients(t *testing.T) {
-	s, k := stretchHouse(t, 3, 700)
+	s, k := rangeHouse(t, 3, 700)
 	must(t, s.update(t.Context(), func(tx *Tx) error {
 		return numbered(0, func(counter int64) error {
 			_, err := tx.exec("INSERT INTO recipient (job_no, seq, subscriber_id, email_key) "+recipientsOfList, 8,

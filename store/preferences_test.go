@@ -9,7 +9,7 @@ import (
 
 // A form that is saved while another change of the preferences is on its way changes its own fields of them, and
 // nothing else: what was read when the form was shown, or shortly before the write, is no longer what stands there.
-func TestSetFieldsBesideAnotherChange(t *testing.T) {
+func TestSetFieldsDuringAnotherChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := testNewsletter(t)
 		n.active("ann@example.org", now0)

@@ -229,7 +229,7 @@ func (s *Store) takeLock() error {
 	return ErrRunning
 }
 
-// daemonRuns tells a command whether a daemon serves the file; it looks at most once a second.
+// daemonRuns reports whether a daemon serves the file, for a command; it looks at most once a second.
 func (s *Store) daemonRuns() bool {
 	if s.opts.Mode == Daemon {
 		return false

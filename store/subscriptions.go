@@ -56,7 +56,7 @@ func (tx *Tx) subscription(listID, id string) (sub core.Subscription, err error)
 	return sub, orNotFound(err, core.ErrSubscriptionNotFound)
 }
 
-// sharpen gives "not found" its sharper word.
+// orNotFound returns word where err is any "not found", else err.
 func orNotFound(err error, word *core.Error) error {
 	if errors.Is(err, core.ErrNotFound) {
 		return word
