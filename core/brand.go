@@ -1,6 +1,7 @@
 package core
 
 import (
+	"net/url"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -49,4 +50,28 @@ func plainName(s string) bool {
 		}
 	}
 	return true
+}
+
+// hasHost reports whether the host of an origin is one of the tenant's domains or lies below one.
+func (t *Tenant) hasHost(origin string) bool {
+	host, _, _ := strings.Cut(OriginHost(origin), ":")
+	for _, d := range t.Domains {
+		if host == d || strings.HasSuffix(host, "."+d) {
+			return true
+		}
+	}
+	return false
+}
+
+// OriginHost returns the host of an origin in lower case, with the port where that is not the scheme's own; empty where
+// there is none.
+func OriginHost(origin string) string {
+	u, err := url.Parse(strings.ToLower(origin))
+	if err != nil {
+		return ""
+	}
+	if port := map[string]string{"http": ":80", "https": ":443"}[u.Scheme]; port != "" {
+		return strings.TrimSuffix(u.Host, port)
+	}
+	return u.Host
 }

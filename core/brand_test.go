@@ -35,3 +35,25 @@ func TestBrandName(t *testing.T) {
 		t.Errorf("a name like a host is shown as %q", got)
 	}
 }
+
+// TestPublicURLOfAdministrators: who is no operator sets a host of the tenant's domains only.
+func TestPublicURLOfAdministrators(t *testing.T) {
+	for origin, fine := range map[string]bool{
+		"": true, "https://acme.example": true, "https://News.Acme.example:8443": true, "https://acme.example.": false,
+		"https://squat.example": false, "https://notacme.example": false, "https://acme.example.evil.example": false, "https://10.0.0.1": false,
+	} {
+		for _, operator := range []bool{true, false} {
+			tenant, err := NewTenant(TenantInput{Name: new("A"), Domains: &[]string{"acme.example"}}, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = tenant.Change(TenantInput{PublicURL: &origin}, operator, 2)
+			if operator && strings.HasSuffix(origin, ".") {
+				continue
+			}
+			if (err == nil) != (fine || operator) {
+				t.Errorf("%q, operator %v: %v", origin, operator, err)
+			}
+		}
+	}
+}

@@ -125,6 +125,9 @@ func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 	if !operator && (t.MailFrom != was.MailFrom || t.Status != was.Status || !slices.Equal(t.Domains, was.Domains)) {
 		return Forbiddenf("mail_from, status and domains are set by operators only.")
 	}
+	if !operator && t.PublicURL != was.PublicURL && t.PublicURL != "" && !t.hasHost(t.PublicURL) {
+		return Invalidf("public_url", "public_url must lie in one of the tenant's domains; operators may set another.")
+	}
 	if !operator && (t.Relays.bringsPassword() || t.Relays.Column() != was.Relays.Column() ||
 		t.SendLimits != was.SendLimits) {
 		return Forbiddenf("relays and send_limits are set by operators only.")

@@ -35,16 +35,40 @@ func (s *Store) Tenants(ctx context.Context, ids []string, all bool, page core.P
 	return ts, err
 }
 
+// ErrHostTaken is returned when the host of a public_url is another tenant's.
+var ErrHostTaken = core.Invalidf("public_url", "Another tenant has a public_url of this host.")
+
+// ownHost returns ErrHostTaken where another tenant has the host of the public_url.
+func (tx *Tx) ownHost(t *core.Tenant) error {
+	if t.PublicURL == "" {
+		return nil
+	}
+	var others []string
+	if err := tx.all(&others, "SELECT public_url FROM tenant WHERE public_url <> '' AND deleted_at = 0 AND id <> ?", t.ID); err != nil {
+		return err
+	}
+	host := core.OriginHost(t.PublicURL)
+	for _, other := range others {
+		if core.OriginHost(other) == host {
+			return ErrHostTaken
+		}
+	}
+	return nil
+}
+
 // jsonOf is a list of texts as an argument of json_each.
 func jsonOf(list []string) string { return core.Strings(list).Column() }
 
 // AddTenant keeps a new tenant. Passwords of relays are blanked in t, too. It returns a conflict where the id is taken
-// (core.ErrConflict).
+// (core.ErrConflict), and ErrHostTaken.
 func (s *Store) AddTenant(ctx context.Context, t core.Tenant, actor string) error {
 	told := t.Relays
 	err := s.update(ctx, func(tx *Tx) error {
 		t.Relays = slices.Clone(told) // the passwords are taken out
-		_, err := insertRow(tx, &tenantTable, &t)
+		err := tx.ownHost(&t)
+		if err == nil {
+			_, err = insertRow(tx, &tenantTable, &t)
+		}
 		if err == nil {
 			err = tx.saveRelays(&t, nil, core.SendLimits{})
 		}
@@ -67,8 +91,8 @@ func (tx *Tx) tenant(id string) (t core.Tenant, err error) {
 }
 
 // UpdateTenant changes a tenant by a rule and returns it as it is then. The rule runs inside the transaction. It
-// returns core.ErrNotFound where there is no such tenant, ErrMasterKey where the relays' passwords can't be opened, or
-// an error of the rule.
+// returns core.ErrNotFound where there is no such tenant, ErrHostTaken, ErrMasterKey where the relays' passwords can't
+// be opened, or an error of the rule.
 func (s *Store) UpdateTenant(ctx context.Context, id, actor string, rule func(*core.Tenant) error) (t core.Tenant,
 	err error,
 ) {
@@ -76,9 +100,14 @@ func (s *Store) UpdateTenant(ctx context.Context, id, actor string, rule func(*c
 		if t, err = tx.tenant(id); err != nil {
 			return err
 		}
-		was, relays, limits := t.Status, t.Relays, t.SendLimits
+		was, relays, limits, origin := t.Status, t.Relays, t.SendLimits, t.PublicURL
 		if err := rule(&t); err != nil {
 			return err
+		}
+		if t.PublicURL != origin {
+			if err := tx.ownHost(&t); err != nil {
+				return err
+			}
 		}
 		err := updateRow(tx, &tenantTable, &t, id)
 		if err == nil {
