@@ -122,7 +122,7 @@ func (k Kind) Render(d Data) (subject, text, page string, err error) {
 func (k Kind) execute(d Data) (subject, text, page string, err error) {
 	d.Brand.Name, d.List = octets.CleanLine(d.Brand.Name), octets.CleanLine(d.List)
 	if d.Brand.Name == "" {
-		d.Brand.Name = "our newsletter service"
+		d.Brand.Name = words.Of(d.Language).Service
 	}
 	d.Brand.Color = sixDigits(d.Brand.Color)
 	v, err := k.view(d)

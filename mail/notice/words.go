@@ -37,7 +37,7 @@ func (k Kind) view(d Data) (view, error) {
 	d.Language = words.Language(d.Language)
 	w := words.Of(d.Language)
 	if d.List == "" {
-		d.List = "our newsletter"
+		d.List = w.List
 	}
 	l, known := w.Notices[string(k)]
 	if !known {

@@ -16,6 +16,8 @@ import (
 // List is what is said in one language.
 type List struct {
 	Hello   string            `json:"hello"`
+	Service string            `json:"service"` // the name of a service that has none
+	List    string            `json:"list"`    // the name of a list that has none
 	Footer  string            `json:"footer"`
 	Reason  string            `json:"reason"` // why a newsletter is sent, in its footer
 	Leave   string            `json:"leave"`  // the label of the unsubscribe link in that footer
