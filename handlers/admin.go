@@ -221,5 +221,12 @@ func (a clients) update(c *web.Call, in core.ClientInput) (clientReply, error) {
 }
 
 func (a clients) remove(c *web.Call, id string) (web.None, error) {
+	client, err := a.store.Client(c, id)
+	if err != nil {
+		return web.None{}, err
+	}
+	if client.FirstParty && !isOperator(c) {
+		return web.None{}, core.Forbiddenf("A first-party client is deleted by operators only.")
+	}
 	return web.None{}, a.store.DeleteClient(c, id, actor(c), c.Now)
 }
