@@ -42,6 +42,12 @@ func (p *program) watchJob(c *cli.Context, _ *config.Config, s *store.Store) err
 			}
 			return errors.Join(p.printJob(c, s, j.ID), unlessCompleted(&j))
 		}
+		if waitsForPerson(&j) {
+			if live {
+				fmt.Fprintln(p.out)
+			}
+			return errors.Join(p.printJob(c, s, j.ID), pausedError(&j))
+		}
 		if onlyDeferred(&j) && !c.Bool("to-the-end") {
 			if live {
 				fmt.Fprintln(p.out)
@@ -55,6 +61,14 @@ func (p *program) watchJob(c *cli.Context, _ *config.Config, s *store.Store) err
 		case <-tick.C:
 		}
 	}
+}
+
+// waitsForPerson reports whether a job is paused until a person resumes or cancels it. What it waits for otherwise ends by
+// itself.
+func waitsForPerson(j *core.JobView) bool { return !j.Status.Final() && j.PausedAt != 0 }
+
+func pausedError(j *core.JobView) error {
+	return fmt.Errorf("the job is paused (%s) until `admin job resume` or `admin job cancel`", j.PauseReason)
 }
 
 // onlyDeferred reports whether every recipient of a running job has its outcome or waits for another try.

@@ -33,3 +33,25 @@ func TestProgressOfAJob(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestWatchEndsWithAPause: nothing is to be seen of a job that only a person sets going.
+func TestWatchEndsWithAPause(t *testing.T) {
+	for _, c := range []struct {
+		status core.JobStatus
+		paused core.Instant
+		reason string
+		ends   bool
+	}{
+		{core.JobRunning, 1, core.PauseSender, true},
+		{core.JobPending, 1, core.PauseRestored, true},
+		{core.JobRunning, 1, "too many complaints: 4 of 1000", true},
+		{core.JobRunning, 0, core.PauseList, false},
+		{core.JobRunning, 0, "", false},
+		{core.JobCancelled, 1, core.PauseSender, false},
+	} {
+		j := core.JobView{Status: c.status, PausedAt: c.paused, PauseReason: c.reason}
+		if got := waitsForPerson(&j); got != c.ends {
+			t.Errorf("%s, %q: %v", c.status, c.reason, got)
+		}
+	}
+}
