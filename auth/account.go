@@ -73,7 +73,7 @@ func (p *Provider) Profile(ctx context.Context, caller core.Caller) (core.User, 
 func (p *Provider) VerifyEmail(
 	ctx context.Context, email core.Email, token string, now core.Instant,
 ) (core.Email, error) {
-	return p.store.VerifyEmail(ctx, core.HashToken(token), email, "", now)
+	return p.store.VerifyEmail(ctx, core.HashToken(token), email, now)
 }
 
 // AddressProof is what becomes of a verify token on its page.
@@ -116,7 +116,7 @@ func (p *Provider) ProveAddress(
 			return 0, err
 		}
 		if same {
-			_, err := p.store.VerifyEmail(ctx, hash, email, t.PasswordHash, now)
+			_, err := p.store.VerifyEmail(ctx, hash, email, now)
 			return AddressVerified, err
 		}
 	}

@@ -193,8 +193,8 @@ func TestARoleWaitsForTheOwnerOfTheAddress(t *testing.T) {
 	}
 }
 
-// However an address came to be verified: a role ends the password of a registration, unless the owner of the address has
-// entered it with the token of a mail, or set another.
+// An operator's word verifies an address, but not the password of its registration: that ends with a role, unless the owner of
+// the address has redeemed the token of a mail or set another.
 func TestARoleEndsAnUnprovedPassword(t *testing.T) {
 	operator := core.Role{Role: core.RoleOperator}
 	const first, email = "the first password", "ann@example.org"
@@ -215,11 +215,11 @@ func TestARoleEndsAnUnprovedPassword(t *testing.T) {
 		{"the API verifies", func(t *testing.T, p *Provider, _ *store.Store, _ core.User, token string) error {
 			_, err := p.VerifyEmail(t.Context(), email, token, t0)
 			return err
-		}, false, ""},
+		}, false, first},
 		{"the API verifies, the operator vouches", func(t *testing.T, p *Provider, _ *store.Store, _ core.User, token string) error {
 			_, err := p.VerifyEmail(t.Context(), email, token, t0)
 			return err
-		}, true, ""},
+		}, true, first},
 		{"the page, with the password of the registration", func(t *testing.T, p *Provider, _ *store.Store, _ core.User, token string) error {
 			_, err := p.ProveAddress(t.Context(), email, token, first, "password", t0)
 			return err

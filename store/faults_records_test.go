@@ -149,7 +149,7 @@ func (s *story) accounts() {
 	third := UserToken{ID: core.NewID(), Hashes: map[string][]byte{TokenVerify: hash("v3")}}
 	s.op("VerifyAgain", func() error { return s.VerifyAgain(ctx, u.ID, third, now0) })
 	s.op("CheckUserToken", func() error { return s.CheckUserToken(ctx, TokenVerify, hash("v"), u.Email, now0) })
-	s.op("VerifyEmail", func() error { return onlyErr(s.VerifyEmail(ctx, hash("v"), u.Email, "", now0)) })
+	s.op("VerifyEmail", func() error { return onlyErr(s.VerifyEmail(ctx, hash("v"), u.Email, now0)) })
 	s.op("Register", func() error {
 		return onlyErr(s.Register(ctx, Registration{
 			User: core.NewUser("ann@example.org", now0), PasswordHash: "h",

@@ -203,11 +203,9 @@ func (s *Store) CheckUserToken(ctx context.Context, purpose string, hash []byte,
 
 // VerifyEmail redeems a verify token and returns the address. Again it gives the same answer while the address stays
 // verified. The password stays, unless a role is pending: then that takes effect, and the account is left without
-// the password and the sessions that anyone who registered it had. entered is the hash of the password that was
-// entered with the token, which proves it to be the owner's; empty: none was.
-func (s *Store) VerifyEmail(ctx context.Context, hash []byte, email core.Email, entered string,
-	now core.Instant,
-) (core.Email, error) {
+// the password and the sessions that anyone who registered it had. Else the password that stands counts as the owner's
+// from then on.
+func (s *Store) VerifyEmail(ctx context.Context, hash []byte, email core.Email, now core.Instant) (core.Email, error) {
 	var t userTokenRow
 	err := s.update(ctx, func(tx *Tx) error {
 		if err := tx.get(&t, userTokenQuery, hash, TokenVerify, email.Key()); err != nil {
@@ -230,12 +228,8 @@ func (s *Store) VerifyEmail(ctx context.Context, hash []byte, email core.Email, 
 			if err := tx.disown(t.UserID, "", now); err != nil {
 				return err
 			}
-		} else if entered != "" {
-			_, err := tx.exec("UPDATE user SET self_registered = 0 WHERE id = ? AND password_hash = ?", t.UserID,
-				entered)
-			if err != nil {
-				return err
-			}
+		} else if err := tx.passwordProved(t.UserID); err != nil {
+			return err
 		}
 		return tx.verified(t.UserID, now)
 	})

@@ -260,14 +260,15 @@ func (tx *Tx) rolesPending(userID string) (pending bool, err error) {
 	return pending, err
 }
 
-// passwordUnproved reports whether the password was set by the person who registered the address: no holder of the
-// mailbox has entered it on the page of a mailed link or set another. The column self_registered says so.
+// passwordUnproved reports whether the password was set by the person who registered the address, and no holder of the
+// mailbox has redeemed the token of a mail since or set another. The column self_registered says so.
 func (tx *Tx) passwordUnproved(userID string) (unproved bool, err error) {
 	err = tx.get(&unproved, "SELECT self_registered FROM user WHERE id = ?", userID)
 	return unproved, err
 }
 
-// passwordProved records that the owner of the address has entered or set the password, or that there is none.
+// passwordProved records that the owner of the address has redeemed a mailed token or set the password, or that there is
+// none.
 func (tx *Tx) passwordProved(userID string) error {
 	return tx.one("UPDATE user SET self_registered = 0 WHERE id = ?", userID)
 }
