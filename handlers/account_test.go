@@ -134,3 +134,28 @@ func TestTokenAnswersAreNotKept(t *testing.T) {
 		}
 	}
 }
+
+// Registering by API and by the page counts as one.
+func TestRegisteringSharesACount(t *testing.T) {
+	e := newEnv(t)
+	ask := func(path, media, body string) int {
+		req, err := http.NewRequestWithContext(t.Context(), "POST", e.url+path, strings.NewReader(body))
+		e.must(err)
+		req.Header.Set("X-Forwarded-For", "203.0.113.9")
+		req.Header.Set("Content-Type", media)
+		res, err := http.DefaultClient.Do(req)
+		e.must(err)
+		res.Body.Close()
+		return res.StatusCode
+	}
+	for range 10 {
+		ask("/api/auth/register", "application/json", `{"email": "new@user.example", "password": "short"}`)
+		ask("/register", "application/x-www-form-urlencoded", "email=new%40user.example&password=short")
+	}
+	if got := ask("/register", "application/x-www-form-urlencoded", "email=new%40user.example&password=short"); got != http.StatusTooManyRequests {
+		t.Errorf("by the page: %d", got)
+	}
+	if got := ask("/api/auth/register", "application/json", `{"email": "new@user.example", "password": "short"}`); got != http.StatusTooManyRequests {
+		t.Errorf("by API: %d", got)
+	}
+}

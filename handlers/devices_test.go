@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -65,7 +66,7 @@ func init() {
 	}
 	steps["busy-uploads"] = func(e *env, name string, _ map[string]string) {
 		for range uploadsPerUser {
-			_, err := e.handler.uploads.begin(e.value(name + ".id"))
+			_, err := e.handler.uploads.begin(e.value(name+".id"), netip.Addr{})
 			e.must(err)
 		}
 	}

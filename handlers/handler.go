@@ -56,6 +56,7 @@ type Handler struct {
 	draining       atomic.Bool
 	prober         prober
 	uploads        *uploads
+	registers      *web.Rate // of accounts, by API and page
 	subscribes     *subscribeLimits
 	operationCache sync.Map // of the page /openapi: the operations of each document, []referenceOperation
 }
@@ -75,7 +76,8 @@ func New(o Options) (*Handler, error) {
 	}
 	h := &Handler{
 		options: o, publicURL: strings.TrimSuffix(o.PublicURL, "/"), log: o.Log, prober: prober{store: o.Store}, uploads: newUploads(),
-		sealer: o.Sealer, ident: o.Ident,
+		registers: web.NewRate(20, time.Hour),
+		sealer:    o.Sealer, ident: o.Ident,
 	}
 	if o.Store != nil && o.Sealer == nil {
 		key, err := o.Store.PurposeKey(context.Background(), store.PurposeUnsubscribe)

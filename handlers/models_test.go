@@ -8,6 +8,7 @@ import (
 	"mime/multipart"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/textproto"
 	"os"
 	"path/filepath"
@@ -410,7 +411,7 @@ func (e *env) noUploadLeft(person string) {
 		e.handler.uploads.mu.Unlock()
 	}
 	for range uploadsPerUser { // its place is free again
-		done, err := e.handler.uploads.begin(e.value(person))
+		done, err := e.handler.uploads.begin(e.value(person), netip.Addr{})
 		e.must(err)
 		defer done()
 	}
@@ -452,4 +453,36 @@ func holdsEmail(t reflect.Type) bool {
 		}
 	}
 	return t == reflect.TypeFor[core.Email]()
+}
+
+// Users at one address of origin hold a part of the memory of uploads, however many accounts they have. Loopback is not counted.
+func TestUploadsOfOneAddress(t *testing.T) {
+	e := newEnv(t)
+	for _, person := range []string{"ann", "bob", "cee"} {
+		e.step("person " + person)
+	}
+	var done []func()
+	for i := range uploadsPerAddress {
+		free, err := e.handler.uploads.begin([]string{"ann", "bob"}[i%2], netip.MustParseAddr(fmt.Sprintf("2001:db8::%d", i)))
+		e.must(err)
+		done = append(done, free)
+	}
+	upload := func(from string, want int) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), "POST", e.url+"/api/models?name=x", strings.NewReader("solid"))
+		e.must(err)
+		req.Header.Set("Authorization", "Bearer "+e.value("cee"))
+		req.Header.Set("X-Forwarded-For", from)
+		res, err := http.DefaultClient.Do(req)
+		e.must(err)
+		res.Body.Close()
+		if res.StatusCode != want {
+			t.Errorf("from %s: %d, want %d", from, res.StatusCode, want)
+		}
+	}
+	upload("2001:db8::ffff", http.StatusTooManyRequests)
+	upload("2001:db8:0:1::1", http.StatusCreated)
+	upload("127.0.0.1", http.StatusCreated)
+	done[0]()
+	upload("2001:db8::ffff", http.StatusCreated)
 }

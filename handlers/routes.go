@@ -57,7 +57,7 @@ func (h *Handler) identityRoutes(t *web.Table) {
 		return do.CORS(newOpenID(h.options.Auth).clientOrigin, "Authorization")
 	}
 	t.Add("POST", "/api/auth/register", web.Public(), web.Member,
-		web.JSON(account.register).NeedsRoom(maxWrite).PerAddress(20, time.Hour).Fails(core.Forbidden, core.Conflict),
+		web.JSON(account.register).NeedsRoom(maxWrite).Rated(h.registers).Fails(core.Forbidden, core.Conflict),
 		"Register a user; a mail to verify the address goes out")
 	t.Add("POST", "/api/auth/login", web.Public(), web.OAuth,
 		web.Form(o.login).Fails(core.Unauthenticated, core.TooMany), "Sign in with a password")
@@ -130,7 +130,7 @@ func (h *Handler) pageRoutes(t *web.Table) {
 	t.Add("GET", "/register", web.Public(), web.Page,
 		web.Query(web.Visited(m.registerPage)).Fails(core.Forbidden), "Create an account: the page")
 	t.Add("POST", "/register", web.Public(), web.Page,
-		web.Form(web.Visited(m.register)).PerAddress(20, time.Hour).Fails(core.Forbidden, core.Conflict),
+		web.Form(web.Visited(m.register)).Rated(h.registers).Fails(core.Forbidden, core.Conflict),
 		"Create an account; a mail to verify the address goes out")
 	t.Add("GET", "/password/forgot", web.Public(), web.Page,
 		web.Query(web.Visited(m.forgotPage)), "Ask for a new password: the page")

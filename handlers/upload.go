@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"mime/multipart"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -19,41 +20,55 @@ import (
 )
 
 const (
-	uploadMemory   = 32 * web.MiB  // buffers of all uploads
-	uploadsPerUser = 4             // at once, each with a buffer of 1 MiB at most
-	progressStep   = 64 * web.KiB  // must arrive within ProgressTimeout
-	maxPartText    = 16 * web.KiB  // a field of a multipart body
-	maxPartHead    = 64 * web.KiB  // what stands between the contents of two parts
-	maxParts       = 20            // of a multipart body
-	multipartSlack = 256 * web.KiB // that a multipart body may be longer than its file
+	uploadMemory      = 32 * web.MiB  // buffers of all uploads
+	uploadsPerUser    = 4             // at once, each with a buffer of 1 MiB at most
+	uploadsPerAddress = 8             // at once from one address of origin, whoever the users are
+	progressStep      = 64 * web.KiB  // must arrive within ProgressTimeout
+	maxPartText       = 16 * web.KiB  // a field of a multipart body
+	maxPartHead       = 64 * web.KiB  // what stands between the contents of two parts
+	maxParts          = 20            // of a multipart body
+	multipartSlack    = 256 * web.KiB // that a multipart body may be longer than its file
 )
 
 // uploads bounds what uploads take from other callers.
 type uploads struct {
-	memory *semaphore.Weighted
-	mu     sync.Mutex
-	byUser map[string]int
+	memory    *semaphore.Weighted
+	mu        sync.Mutex
+	byUser    map[string]int
+	byAddress map[netip.Addr]int // by AddressKey
 }
 
 func newUploads() *uploads {
-	return &uploads{memory: semaphore.NewWeighted(uploadMemory), byUser: map[string]int{}}
+	return &uploads{memory: semaphore.NewWeighted(uploadMemory), byUser: map[string]int{}, byAddress: map[netip.Addr]int{}}
 }
 
-// begin takes one of a user's places; the function gives it back.
-func (u *uploads) begin(user string) (func(), error) {
+// begin takes one of the places of a user and of the address that the upload comes from; the function gives both back.
+func (u *uploads) begin(user string, remote netip.Addr) (func(), error) {
+	from := web.AddressKey(remote)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.byUser[user] >= uploadsPerUser {
-		return nil, &core.Error{Kind: core.TooMany, Code: "rate_limited", RetryAfter: 5, Message: fmt.Sprintf("One user may upload %d files at once.", uploadsPerUser)}
+		return nil, tooManyUploads("One user", uploadsPerUser)
+	}
+	if from.IsValid() && u.byAddress[from] >= uploadsPerAddress {
+		return nil, tooManyUploads("One address of origin", uploadsPerAddress)
 	}
 	u.byUser[user]++
+	u.byAddress[from]++
 	return func() {
 		u.mu.Lock()
 		defer u.mu.Unlock()
 		if u.byUser[user]--; u.byUser[user] == 0 {
 			delete(u.byUser, user)
 		}
+		if u.byAddress[from]--; u.byAddress[from] == 0 {
+			delete(u.byAddress, from)
+		}
 	}, nil
+}
+
+func tooManyUploads(who string, n int) error {
+	return &core.Error{Kind: core.TooMany, Code: "rate_limited", RetryAfter: 5, Message: fmt.Sprintf("%s may upload %d files at once.", who, n)}
 }
 
 func (u *uploads) grow(ctx context.Context) store.Grow {
@@ -92,7 +107,7 @@ func (h *Handler) upload(c *web.Call, in uploadQuery) (m core.Model, err error) 
 	if err := h.mayUpload(c); err != nil {
 		return m, err
 	}
-	done, err := h.uploads.begin(c.Caller.UserID)
+	done, err := h.uploads.begin(c.Caller.UserID, c.Remote)
 	if err != nil {
 		return m, err
 	}

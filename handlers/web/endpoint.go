@@ -29,7 +29,7 @@ type Endpoint struct {
 	list      bool // an array with limit, cursor and Link
 	find      func(*Call) error
 	missing   *core.Error
-	rate      *rate
+	rate      *Rate
 	limiter   *Limiter
 	room      int64       // bytes that it may cause to be written for a stranger; 0: it goes on into the reserve of the disk
 	cors      *cors.Cors  // nil: for no other origin
@@ -46,11 +46,15 @@ const (
 	rawBody
 )
 
-// rate allows n requests per time from one remote address.
-type rate struct {
-	n   int
-	per time.Duration
+// Rate allows a number of requests per time from one remote address.
+type Rate struct {
+	n       int
+	per     time.Duration
+	limiter *Limiter // made with the first route that has the rate
 }
+
+// NewRate returns the rate of n requests per time.
+func NewRate(n int, per time.Duration) *Rate { return &Rate{n: n, per: per} }
 
 // None is the answer of an operation that has none: 204.
 type None struct{}
@@ -134,7 +138,12 @@ func (e Endpoint) Missing(err *core.Error) Endpoint { e.missing = err; return e 
 
 // PerAddress allows n well-formed requests per time from one remote address, the rest get 429.
 // Loopback is never counted.
-func (e Endpoint) PerAddress(n int, per time.Duration) Endpoint { e.rate = &rate{n, per}; return e }
+func (e Endpoint) PerAddress(n int, per time.Duration) Endpoint {
+	return e.Rated(NewRate(n, per))
+}
+
+// Rated is PerAddress with a count that endpoints share.
+func (e Endpoint) Rated(r *Rate) Endpoint { e.rate = r; return e }
 
 // NeedsRoom marks what strangers cause to be written: it is refused (503 storage_unavailable) where the disk has no
 // such number of bytes beyond its reserve. Everything else goes on into the reserve.

@@ -113,12 +113,15 @@ func (r *Route) prepare() error {
 			}
 		}
 	}
-	if r.Do.rate != nil {
-		l, err := NewLimiter(r.Do.rate.n, r.Do.rate.per)
-		if err != nil {
-			return err
+	if rate := r.Do.rate; rate != nil {
+		if rate.limiter == nil {
+			l, err := NewLimiter(rate.n, rate.per)
+			if err != nil {
+				return err
+			}
+			rate.limiter = l
 		}
-		r.Do.limiter = l
+		r.Do.limiter = rate.limiter
 	}
 	return nil
 }
