@@ -53,6 +53,7 @@ const (
 	retryUnavailable = 2
 )
 
+// Errors of the frame that endpoints return too: 404 for a record, 404 for a path, 503 and 429.
 var (
 	ErrNotFound    = &core.Error{Kind: core.NotFound, Code: "not_found", Message: "There is no such record."}
 	ErrNoRoute     = &core.Error{Kind: core.NotFound, Code: "not_found", Message: "There is nothing at this address."}

@@ -27,6 +27,7 @@ const (
 	keyFresh   = "fresh"   // hash of the authorization request that the sign-in was for
 )
 
+// ErrSession is returned when the session store can't be read or written: 503.
 var ErrSession = &core.Error{Kind: core.Unavailable, Code: "session_unavailable", Message: "Sessions are unavailable at the moment; try again soon."}
 
 // newSessions makes the session manager: tokens of 256 bits, hashed in the database. Its own goroutine and its
@@ -43,10 +44,10 @@ func (h *Handler) cookieName(name string) string {
 	return name
 }
 
-const (
-	SessionCookie = "newsletterd"
-)
+// SessionCookie is the name of the cookie of a session, without its prefix.
+const SessionCookie = "newsletterd"
 
+// SetCookie sets a cookie for the whole origin that no script can read; an empty value deletes it.
 func (c *Call) SetCookie(name, value string, expires time.Time) {
 	k := &http.Cookie{
 		Name: c.frame.cookieName(name), Value: value, Path: "/", Expires: expires.UTC(), HttpOnly: true,
@@ -58,6 +59,7 @@ func (c *Call) SetCookie(name, value string, expires time.Time) {
 	http.SetCookie(c.w, k)
 }
 
+// Cookie returns the value of a cookie; empty where there is none, or one that SetCookie would not have set.
 func (c *Call) Cookie(name string) string {
 	k, err := c.Request.Cookie(c.frame.cookieName(name))
 	if err != nil || len(k.Value) > 100 {
