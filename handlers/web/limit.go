@@ -194,7 +194,7 @@ func tooLarge(limit int64) error {
 	return &core.Error{Kind: core.TooLarge, Code: "payload_too_large", Message: fmt.Sprintf("The body may have %d bytes at most.", limit)}
 }
 
-// BodyError returns what an error of reading a body means: core.ErrInvalid for one that is late, cut or malformed.
+// BodyError returns what an error of reading a body means: an Invalid error for one that is late, cut or malformed.
 func BodyError(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return core.Invalidf("", "The body did not arrive in time.").With(err)
