@@ -5,8 +5,6 @@
 //	auth.go     the server's side of AUTH
 //	keeper.go   Keeper: a complete server that writes each message to a file, for the demo
 //
-// # Decisions
-//
-// 2026-11-21: Keeper stands on emersion/go-smtp, so the demo's mails pass a server that we did not write. Sink is our
-// own: a general server would be the slower side of a benchmark.
+// Keeper uses emersion/go-smtp, so that the demo's mails pass a server that is not of this project. Sink is our own: a
+// general server would be the slower side of a benchmark.
 package mailtest
