@@ -459,6 +459,7 @@ func (b *Bulk) Page(r *Recipient) ([]byte, error) {
 	if err != nil || b.html != nil {
 		return []byte(page), err
 	}
-	return []byte(`<!DOCTYPE html><html lang="` + words.Language(b.spec.Language) + `"><head><meta charset="utf-8"><title>` + html.EscapeString(subject) +
+	return []byte(`<!DOCTYPE html><html lang="` + words.Language(b.spec.Language) +
+		`"><head><meta charset="utf-8"><title>` + html.EscapeString(subject) +
 		"</title></head><body><pre style=\"white-space:pre-wrap\">" + html.EscapeString(text) + "</pre></body></html>\n"), nil
 }

@@ -85,7 +85,10 @@ func TestBulkGolden(t *testing.T) {
 	textOnly := testSpec()
 	textOnly.HTML, textOnly.Text = "", "Dear {{ email }},\n\n.a line with a dot\nAll the best \n"
 	textOnly.Subject = "Plain " + strings.Repeat("words that make a long subject ", 4) + "end"
-	for name, spec := range map[string]*BulkSpec{"bulk.eml": testSpec(), "bulk_base64.eml": cyrillic, "bulk_text.eml": textOnly} {
+	for name, spec := range map[string]*BulkSpec{
+		"bulk.eml": testSpec(), "bulk_base64.eml": cyrillic,
+		"bulk_text.eml": textOnly,
+	} {
 		got, err := mustBulk(t, spec).Append(nil, testRecipient())
 		if err != nil {
 			t.Fatal(err)
@@ -119,7 +122,8 @@ func benchSpec() *BulkSpec {
 	var b strings.Builder
 	b.WriteString("<html><body>")
 	for i := range 8 {
-		fmt.Fprintf(&b, `<table width="600" style="border:0"><tr><td style="font:14px sans-serif">Hello {{ preferences.first_name | default: "friend" }}, story %d: %s <a href="https://garden.example/story/%d?who={{ email }}">read on</a></td></tr></table>`,
+		fmt.Fprintf(&b,
+			`<table width="600" style="border:0"><tr><td style="font:14px sans-serif">Hello {{ preferences.first_name | default: "friend" }}, story %d: %s <a href="https://garden.example/story/%d?who={{ email }}">read on</a></td></tr></table>`,
 			i, strings.Repeat("lorem ipsum dolor sit amet consectetur ", 8), i)
 	}
 	b.WriteString(`<p><a href="{{ unsubscribe_url }}">Leave</a></p></body></html>`)

@@ -32,7 +32,11 @@ func TestTemplateWithoutBody(t *testing.T) {
 	}{
 		{core.Template{BodyHTML: "<p>The issue</p>"}, "The issue\n", "<body><p>The issue</p>"},
 		{core.Template{BodyText: "The issue"}, "above\nThe issue\nbelow\n", ""},
-		{core.Template{BodyHTML: "<p>The issue</p>", BodyText: "The text"}, "above\nThe text\nbelow\n", "<body><p>The issue</p>"},
+		{
+			core.Template{BodyHTML: "<p>The issue</p>", BodyText: "The text"},
+			"above\nThe text\nbelow\n",
+			"<body><p>The issue</p>",
+		},
 		{core.Template{BodyHTML: "<i>{{content}}</i>"}, "Hello Ada <3\n", "<body><i><h1>Hello Ada &lt;3</h1></i>"},
 		{core.Template{}, "above\nHello Ada <3\n", "<body><h1>Hello Ada &lt;3</h1>"},
 	} {
@@ -48,12 +52,18 @@ func TestTemplateWithoutBody(t *testing.T) {
 // The built-in template makes a document of what is none, with the language of the list and the subject as its title.
 func TestBuiltInTemplateIsADocument(t *testing.T) {
 	for _, tc := range []struct{ language, body, want string }{
-		{"de", "", "<html lang=\"de\" dir=\"ltr\">"}, {"", "<p>Hi</p>", "<html lang=\"en\" dir=\"ltr\">"}, {"fr", "<!doctype html><HTML lang=x><p>Hi", "<HTML lang=x>"},
+		{"de", "", "<html lang=\"de\" dir=\"ltr\">"},
+		{"", "<p>Hi</p>", "<html lang=\"en\" dir=\"ltr\">"},
+		{"fr", "<!doctype html><HTML lang=x><p>Hi", "<HTML lang=x>"},
 	} {
-		c := core.Content{Campaign: core.Campaign{Subject: "Hello {{preferences.first_name}}", BodyHTML: tc.body}, Template: core.BuiltInTemplate("t")}
+		c := core.Content{
+			Campaign: core.Campaign{Subject: "Hello {{preferences.first_name}}", BodyHTML: tc.body},
+			Template: core.BuiltInTemplate("t"),
+		}
 		c.List.Language = tc.language
 		_, text, html := rendered(t, c)
-		if !strings.Contains(html, tc.want) || strings.Count(strings.ToLower(html), "<html") != 1 || strings.Contains(text, "{") {
+		if !strings.Contains(html, tc.want) || strings.Count(strings.ToLower(html), "<html") != 1 ||
+			strings.Contains(text, "{") {
 			t.Errorf("%+v:\n%s\n%s", tc, text, html)
 		}
 		if tc.language != "fr" && !strings.Contains(html, "<title>Hello Ada &lt;3</title>") {
@@ -68,11 +78,14 @@ func TestSubjectInBody(t *testing.T) {
 		Campaign: core.Campaign{Subject: `{% if preferences.first_name contains "Ada" %}Dear {{preferences.first_name}}{% endif %} & all`, BodyText: "{{job.subject}}"},
 		Template: core.Template{BodyHTML: "<title>{{job.subject}}</title>"},
 	})
-	if want := "Dear Ada <3 & all"; subject != want || !strings.HasPrefix(text, want+"\n") || !strings.HasPrefix(html, "<title>Dear Ada &lt;3 &amp; all</title>") {
+	if want := "Dear Ada <3 & all"; subject != want || !strings.HasPrefix(text, want+"\n") ||
+		!strings.HasPrefix(html, "<title>Dear Ada &lt;3 &amp; all</title>") {
 		t.Errorf("%q\n%q\n%q", subject, text, html)
 	}
-	subject, text, _ = rendered(t, core.Content{Campaign: core.Campaign{Subject: "Now: {{job.subject}}", BodyText: "{{job.subject}}"}})
-	if want := "Now: Now: {{job.subject}}"; subject != want || !strings.HasPrefix(text, want+"\n") { // it can't hold itself
+	subject, text, _ = rendered(t,
+		core.Content{Campaign: core.Campaign{Subject: "Now: {{job.subject}}", BodyText: "{{job.subject}}"}})
+	// it can't hold itself
+	if want := "Now: Now: {{job.subject}}"; subject != want || !strings.HasPrefix(text, want+"\n") {
 		t.Errorf("%q %q", subject, text)
 	}
 }
@@ -90,12 +103,16 @@ func TestPreheaderIsText(t *testing.T) {
 // The footer speaks the language of the list, else the tenant's, and keeps the lines of the postal address.
 func TestFooterLanguage(t *testing.T) {
 	for _, tc := range []struct{ list, tenant, want string }{
-		{"de", "fr", "weil Sie News abonniert haben"}, {"", "fr", "abonné à News"}, {"es", "", "suscribió a News"}, {"", "", "subscribed to News"},
+		{"de", "fr", "weil Sie News abonniert haben"},
+		{"", "fr", "abonné à News"},
+		{"es", "", "suscribió a News"},
+		{"", "", "subscribed to News"},
 	} {
 		c := core.Content{Campaign: core.Campaign{Subject: "s", BodyHTML: "<p>x</p>"}}
 		c.List.Language, c.Tenant.Language, c.Tenant.PostalAddress = tc.list, tc.tenant, "1 Garden {{Lane}}\r\nKew & Co"
 		_, text, html := rendered(t, c)
-		if !strings.Contains(text, tc.want) || !strings.Contains(html, tc.want) || !strings.Contains(html, "</a><br>1 Garden {{Lane}}<br>Kew &amp; Co</td>") {
+		if !strings.Contains(text, tc.want) || !strings.Contains(html, tc.want) ||
+			!strings.Contains(html, "</a><br>1 Garden {{Lane}}<br>Kew &amp; Co</td>") {
 			t.Errorf("%+v:\n%s\n%s", tc, text, html)
 		}
 	}
@@ -103,7 +120,10 @@ func TestFooterLanguage(t *testing.T) {
 
 // Every field that a template may name without a warning has a value.
 func TestKnownFieldsAreFilled(t *testing.T) {
-	c := core.Content{Campaign: core.Campaign{Name: "n", Subject: "s", BodyText: "{{tenant.mail_from}} {{tenant.reply_to}} {{tenant.postal_address}} {{job.name}}"}}
+	c := core.Content{Campaign: core.Campaign{
+		Name: "n", Subject: "s",
+		BodyText: "{{tenant.mail_from}} {{tenant.reply_to}} {{tenant.postal_address}} {{job.name}}",
+	}}
 	c.Tenant.MailFrom, c.Tenant.ReplyTo, c.Tenant.PostalAddress = "from@example.org", "to@example.org", "Kew"
 	if _, text, _ := rendered(t, c); !strings.HasPrefix(text, "from@example.org to@example.org Kew n\n") {
 		t.Error(text)

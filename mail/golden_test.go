@@ -42,7 +42,8 @@ func TestGoldenMailsParse(t *testing.T) {
 		t.Log("SKIPPED: no Python here, which would be a third parser")
 		return
 	}
-	if out, err := exec.Command(python, append([]string{"-c", pythonParser}, files...)...).CombinedOutput(); err != nil || len(out) > 0 {
+	if out, err := exec.Command(python, append([]string{"-c", pythonParser}, files...)...).CombinedOutput(); err != nil ||
+		len(out) > 0 {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -9,7 +9,10 @@ import (
 // What a stranger makes up is refused, and what is taken has one spelling, the dot of an address and its case apart.
 func FuzzIdent(f *testing.F) {
 	n, other := NewIdent(bytes.Repeat([]byte{1}, 32)), NewIdent(bytes.Repeat([]byte{2}, 32))
-	for _, s := range []string{n.Message(1, 2), n.Bounce(1, 1<<62), n.Unsubscribe(3, 4), n.Track(1, 2, 3), other.Message(1, 2), "b+.", "<@>", ""} {
+	for _, s := range []string{
+		n.Message(1, 2), n.Bounce(1, 1<<62), n.Unsubscribe(3, 4), n.Track(1, 2, 3),
+		other.Message(1, 2), "b+.", "<@>", "",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, name string) {

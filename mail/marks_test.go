@@ -7,8 +7,9 @@ import (
 
 func TestProvidersAreKnownByTheirRelays(t *testing.T) {
 	for host, want := range map[string]string{
-		"email-smtp.eu-central-1.amazonaws.com": "ses", "EMAIL-SMTP.us-east-1.AMAZONAWS.com.": "ses", "smtp.postmarkapp.com": "postmark",
-		"smtp.sendgrid.net": "sendgrid", "smtp.eu.mailgun.org": "mailgun", "in-v3.mailjet.com": "mailjet",
+		"email-smtp.eu-central-1.amazonaws.com": "ses", "EMAIL-SMTP.us-east-1.AMAZONAWS.com.": "ses",
+		"smtp.postmarkapp.com": "postmark",
+		"smtp.sendgrid.net":    "sendgrid", "smtp.eu.mailgun.org": "mailgun", "in-v3.mailjet.com": "mailjet",
 		"localhost": "", "relay.example.org": "", "notamazonaws.com": "", "sendgrid.net.evil.example": "", "": "",
 	} {
 		if got := ProviderOfHost(host); got != want {
@@ -20,8 +21,9 @@ func TestProvidersAreKnownByTheirRelays(t *testing.T) {
 func TestMarksForProviders(t *testing.T) {
 	for kind, want := range map[string]string{
 		"ses": "X-SES-MESSAGE-TAGS: nd=TOKEN\r\n", "postmark": "X-PM-Metadata-nd: TOKEN\r\nX-PM-KeepID: true\r\n",
-		"sendgrid": "X-SMTPAPI: {\"unique_args\":{\"nd\":\"TOKEN\"}}\r\n", "mailgun": "X-Mailgun-Variables: {\"nd\":\"TOKEN\"}\r\n",
-		"mailjet": "X-MJ-CustomID: TOKEN\r\n",
+		"sendgrid": "X-SMTPAPI: {\"unique_args\":{\"nd\":\"TOKEN\"}}\r\n",
+		"mailgun":  "X-Mailgun-Variables: {\"nd\":\"TOKEN\"}\r\n",
+		"mailjet":  "X-MJ-CustomID: TOKEN\r\n",
 	} {
 		spec := testSpec()
 		spec.Providers = []string{kind, kind, "resend", ""}

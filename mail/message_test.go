@@ -20,8 +20,11 @@ import (
 )
 
 var (
-	onceOnly    = []string{"From", "To", "Subject", "Date", "Message-Id", "Mime-Version", "Content-Type"}
-	neverThere  = []string{"Bcc", "Return-Path", "Authentication-Results", "Received", "Dkim-Signature", "X-Evil", "Sender"}
+	onceOnly   = []string{"From", "To", "Subject", "Date", "Message-Id", "Mime-Version", "Content-Type"}
+	neverThere = []string{
+		"Bcc", "Return-Path", "Authentication-Results", "Received", "Dkim-Signature", "X-Evil",
+		"Sender",
+	}
 	encodedWord = regexp.MustCompile(`=\?utf-8\?[qb]\?[^? ]*\?=`)
 	lowerHex    = regexp.MustCompile(`=[0-9A-Fa-f]{0,1}[a-f]|=[a-f][0-9A-Fa-f]`)
 )
@@ -167,7 +170,8 @@ func TestBulkMessage(t *testing.T) {
 		}
 	}
 	_, text, html, err := b.Parts(r)
-	if err != nil || p.bodies[1] != strings.ReplaceAll(html, "\n", "\r\n") || p.bodies[0]+"\r\n" != strings.ReplaceAll(text, "\n", "\r\n") {
+	if err != nil || p.bodies[1] != strings.ReplaceAll(html, "\n", "\r\n") || p.bodies[0]+
+		"\r\n" != strings.ReplaceAll(text, "\n", "\r\n") {
 		t.Errorf("the parts do not survive the encoding: %v\n%q\n%q", err, p.bodies[0], text)
 	}
 	for i, want := range []string{"See you in KÖLN!", "<p>See you in KÖLN!</p>"} {
@@ -175,7 +179,8 @@ func TestBulkMessage(t *testing.T) {
 			t.Errorf("part %d lacks its words or the link: %q", i, p.bodies[i])
 		}
 	}
-	if strings.Contains(p.bodies[0], "Short words") || !strings.Contains(p.bodies[1], "Short words for anna@reader.example") {
+	if strings.Contains(p.bodies[0], "Short words") ||
+		!strings.Contains(p.bodies[1], "Short words for anna@reader.example") {
 		t.Error("the preheader belongs into the HTML alone")
 	}
 	again, _ := b.Append(nil, r)
@@ -227,10 +232,14 @@ func TestJobsOwnUnsubscribeURL(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := parseMail(t, raw)
-	if !strings.Contains(p.bodies[1], "https://shop.example/leave?t=AbCdEf0123456789") || !strings.Contains(p.header.Get("List-Unsubscribe"), "news.example/api/newsletter/unsubscribe") {
+	if !strings.Contains(p.bodies[1], "https://shop.example/leave?t=AbCdEf0123456789") ||
+		!strings.Contains(p.header.Get("List-Unsubscribe"), "news.example/api/newsletter/unsubscribe") {
 		t.Errorf("%q\n%q", p.bodies[1], p.header.Get("List-Unsubscribe"))
 	}
-	for _, bad := range []string{"https://shop.example/leave", "ftp://x.example/{{unsubscribe_token}}", "/leave?{{unsubscribe_token}}", "{{unsubscribe_token}}", "https://x.example/{{unsubscribe_token"} {
+	for _, bad := range []string{
+		"https://shop.example/leave", "ftp://x.example/{{unsubscribe_token}}",
+		"/leave?{{unsubscribe_token}}", "{{unsubscribe_token}}", "https://x.example/{{unsubscribe_token",
+	} {
 		s.UnsubscribeURL = bad
 		var e *core.Error
 		if _, err := CompileBulk(s); !errors.As(err, &e) || e.Field != "template.unsubscribe_url" {
@@ -249,12 +258,14 @@ func TestLayout(t *testing.T) {
 	}
 	s.HTML = "<p>{{ email }}</p>"
 	_, text, html, err := mustBulk(t, s).Parts(testRecipient())
-	if err != nil || !strings.Contains(html, "<p>anna@reader.example</p><i>https") || !strings.Contains(text, "anna@reader.example\n") {
+	if err != nil || !strings.Contains(html, "<p>anna@reader.example</p><i>https") ||
+		!strings.Contains(text, "anna@reader.example\n") {
 		t.Errorf("%v\n%s\n%s", err, html, text)
 	}
 	for bad, col := range map[string]int{
 		"<html></html>": 1, "{{content}}{{content}}": 12, "<script>{{content}}</script>": 9, "<title>{{content}}</title>": 8,
-		`<p title="{{ content }}">x</p>`: 11, `<p title='{% if email %}a{% endif %}{{content}}'>x</p>`: 37, "<p {{content}}>": 4, "<p title={{content}}>": 10, "<!-- {{content}} -->": 6,
+		`<p title="{{ content }}">x</p>`: 11, `<p title='{% if email %}a{% endif %}{{content}}'>x</p>`: 37,
+		"<p {{content}}>": 4, "<p title={{content}}>": 10, "<!-- {{content}} -->": 6,
 	} {
 		s.HTMLLayout = bad
 		if _, err := CompileBulk(s); !errors.As(err, &te) || te.Field != "template" || te.Line != 1 || te.Col != col {
@@ -293,7 +304,8 @@ func TestBulkRefuses(t *testing.T) {
 func TestBulkWarnings(t *testing.T) {
 	s := testSpec()
 	s.HTML = "{{ list.nmae }}" + strings.Repeat("<p>twenty octets here</p>", 6000)
-	if w := mustBulk(t, s).Warnings(); len(w) != 3 || !strings.Contains(w[0], "list.nmae") || !strings.Contains(w[2], "Gmail") {
+	if w := mustBulk(t, s).Warnings(); len(w) != 3 || !strings.Contains(w[0], "list.nmae") ||
+		!strings.Contains(w[2], "Gmail") {
 		t.Errorf("%q", w)
 	}
 	s.HTML = `<img src="https://x.example/a.png"><img src="https://x.example/b.png" alt=""><IMG SRC=x/>`
@@ -344,11 +356,14 @@ func TestCompose(t *testing.T) {
 // TestSubjects: what goes in comes out, whatever its length and script.
 func TestSubjects(t *testing.T) {
 	for _, s := range []string{
-		"a", strings.Repeat("word ", 40) + "end", strings.Repeat("x", 300), "  leading and  double ", "=?utf-8?q?fake?=", "ünï",
-		strings.Repeat("日本語の題名", 30), strings.Repeat("é", 200), "emoji 👩‍👩‍👧‍👦 " + strings.Repeat("👍", 60), "short " + strings.Repeat("y", 70), strings.Repeat("z", 69) + " " + strings.Repeat("q", 73),
+		"a", strings.Repeat("word ", 40) + "end", strings.Repeat("x", 300), "  leading and  double ",
+		"=?utf-8?q?fake?=", "ünï",
+		strings.Repeat("日本語の題名", 30), strings.Repeat("é", 200), "emoji 👩‍👩‍👧‍👦 " + strings.Repeat("👍", 60), "short " +
+			strings.Repeat("y", 70), strings.Repeat("z", 69) + " " + strings.Repeat("q", 73),
 	} {
 		raw, err := Compose(nil, &Message{
-			From: Address{s, "hello@garden.example"}, To: Address{"", "anna@reader.example"}, Subject: s, Text: "x", Date: testDate, MessageID: "abcdefghijklmnopqrstuvwxyz",
+			From: Address{s, "hello@garden.example"}, To: Address{"", "anna@reader.example"}, Subject: s, Text: "x",
+			Date: testDate, MessageID: "abcdefghijklmnopqrstuvwxyz",
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -415,7 +430,8 @@ func FuzzCompose(f *testing.F) {
 			t.Fatal(err)
 		}
 		p := parseMail(t, raw[len("prefix"):])
-		if want := octets.CleanLine(subject); p.subject != want && utf8.ValidString(subject) && strings.TrimSpace(want) == want {
+		if want := octets.CleanLine(subject); p.subject != want && utf8.ValidString(subject) &&
+			strings.TrimSpace(want) == want {
 			t.Errorf("subject %q came out as %q", want, p.subject)
 		}
 		spec := testSpec()
@@ -433,7 +449,8 @@ func FuzzCompose(f *testing.F) {
 		}
 		p = parseMail(t, raw)
 		_, want, _, _ := b.Parts(r)
-		if got := strings.ReplaceAll(p.bodies[0], "\r\n", "\n"); strings.TrimSuffix(got, "\n") != strings.TrimSuffix(want, "\n") {
+		if got := strings.ReplaceAll(p.bodies[0], "\r\n", "\n"); strings.TrimSuffix(got, "\n") != strings.TrimSuffix(want,
+			"\n") {
 			t.Errorf("text %q came out as %q", want, got)
 		}
 	})

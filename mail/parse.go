@@ -147,7 +147,8 @@ func (c *compiler) tag(tok token) error {
 	case "endraw", "endcomment":
 		return tok.src.fail(tok.pos, "{%% %s %%} without its beginning", word)
 	}
-	return tok.src.fail(tok.pos, "unknown tag %q: if, elsif, else, endif, unless, endunless, comment and raw are there", word)
+	return tok.src.fail(tok.pos,
+		"unknown tag %q: if, elsif, else, endif, unless, endunless, comment and raw are there", word)
 }
 
 func (c *compiler) open(tok token, word, rest string) error {
@@ -187,7 +188,8 @@ func (c *compiler) branchEnd(b *block, tok token) error {
 		end := c.ctx
 		b.end = &end
 	} else if !b.end.join(c.ctx) {
-		return tok.src.fail(tok.pos, "the branches of this block end in different places of the HTML (inside and outside of a tag, say)")
+		return tok.src.fail(tok.pos,
+			"the branches of this block end in different places of the HTML (inside and outside of a tag, say)")
 	}
 	c.ctx = b.begin
 	return nil

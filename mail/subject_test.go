@@ -31,10 +31,12 @@ func TestAnEmptySubjectIsReplaced(t *testing.T) {
 		if want := "\r\nSubject: " + test.want + "\r\n"; !strings.Contains(string(msg), want) {
 			t.Errorf("%+v: %.400s", test, msg)
 		}
-		if subject, text, _, err := b.Parts(r); err != nil || subject != test.want || !strings.Contains(text, "About "+test.want+".") {
+		if subject, text, _, err := b.Parts(r); err != nil || subject != test.want ||
+			!strings.Contains(text, "About "+test.want+".") {
 			t.Errorf("%+v: previewed as %q: %v", test, subject, err)
 		}
-		if told := strings.Join(b.Warnings(), "\n"); !strings.Contains(told, "the subject is empty for a reader of whom nothing is known") {
+		if told := strings.Join(b.Warnings(), "\n"); !strings.Contains(told,
+			"the subject is empty for a reader of whom nothing is known") {
 			t.Errorf("%+v: %s", test, told)
 		}
 	}
@@ -54,7 +56,8 @@ func TestTheSubjectsPrefixStandsInNoBody(t *testing.T) {
 			t.Fatal(err)
 		}
 		msg, err := b.Append(nil, testRecipient())
-		if err != nil || !strings.Contains(string(msg), "\r\nSubject: [Test] Plain\r\n") || !strings.Contains(string(msg), "About=20Plain=") {
+		if err != nil || !strings.Contains(string(msg), "\r\nSubject: [Test] Plain\r\n") ||
+			!strings.Contains(string(msg), "About=20Plain=") {
 			t.Errorf("%v %s", err, msg)
 		}
 	}

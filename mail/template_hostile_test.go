@@ -17,7 +17,10 @@ var hostile = []struct {
 }{
 	{"endless loop", "{% for i in (1..10000000000) %}x{% endfor %}", `line 1, column 1: unknown tag "for"`},
 	{"loop of Go templates", "{{range 10000000000}}{{end}}", "line 1, column 1"},
-	{"growing text", "{% assign a = 'x' %}{% capture a %}{{ a | append: a }}{% endcapture %}", `line 1, column 1: unknown tag "assign"`},
+	{
+		"growing text", "{% assign a = 'x' %}{% capture a %}{{ a | append: a }}{% endcapture %}",
+		`line 1, column 1: unknown tag "assign"`,
+	},
 	{"huge padding", "{{ email | center: 900000000 }}", "line 1, column 1: unknown filter"},
 	{"format string", `{{ printf "%1000000000d" 1 }}`, "line 1, column 1"},
 	{"format of a date", `{{ "now" | date: "%1000000000Y" }}`, "line 1, column 1"},

@@ -52,12 +52,16 @@ func parts(t *testing.T, msg []byte) (header netmail.Header, text, html string) 
 
 func TestLinksAreTracked(t *testing.T) {
 	spec := testSpec()
-	spec.HTML, spec.Track = strings.ReplaceAll(trackedHTML, "style=\"color:{{ preferences.color }}\"", "title=\"{{ preferences.color }}\""), Tracking{Open: true, Click: true, Origin: "https://news.test"}
+	spec.HTML, spec.Track = strings.ReplaceAll(trackedHTML, "style=\"color:{{ preferences.color }}\"",
+		"title=\"{{ preferences.color }}\""), Tracking{Open: true, Click: true, Origin: "https://news.test"}
 	b, err := CompileBulk(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"https://garden.example/a?x=1&y=2", "https://garden.example/b", "https://garden.example/c", "https://garden.example/vip", "https://garden.example/d"}
+	want := []string{
+		"https://garden.example/a?x=1&y=2", "https://garden.example/b", "https://garden.example/c",
+		"https://garden.example/vip", "https://garden.example/d",
+	}
 	if got := b.Links(); !slices.Equal(got, want) {
 		t.Fatalf("links %q", got)
 	}
@@ -81,12 +85,15 @@ func TestLinksAreTracked(t *testing.T) {
 		t.Errorf("links lead to %v in\n%s", numbers, html)
 	}
 	pixel := `<img src="https://news.test/t/o/` + ident.Track(7, 1_000_000, 0) + `.gif" alt="" width="1" height="1"`
-	if strings.Count(html, pixel) != 1 || strings.Count(html, "/t/o/") != 1 || !strings.Contains(html[strings.Index(html, pixel):], "</body>") {
+	if strings.Count(html, pixel) != 1 || strings.Count(html, "/t/o/") != 1 ||
+		!strings.Contains(html[strings.Index(html, pixel):], "</body>") {
 		t.Errorf("the pixel is missing or twice in\n%s", html)
 	}
 	for _, kept := range []string{
-		`href="mailto:a@example.org"`, `href="#top"`, `href="/relative"`, `href="https://garden.example/css"`, `src="https://garden.example/i.png"`,
-		`<a href="https://garden.example/no" data-no-track>`, `clicktracking="off" href="https://garden.example/no"`, `<!-- <a href="https://garden.example/comment">`, `title="a > b"`,
+		`href="mailto:a@example.org"`, `href="#top"`, `href="/relative"`, `href="https://garden.example/css"`,
+		`src="https://garden.example/i.png"`,
+		`<a href="https://garden.example/no" data-no-track>`, `clicktracking="off" href="https://garden.example/no"`,
+		`<!-- <a href="https://garden.example/comment">`, `title="a > b"`,
 	} {
 		if !strings.Contains(html, kept) {
 			t.Errorf("%s has changed in\n%s", kept, html)
@@ -103,7 +110,8 @@ func TestNothingIsTrackedUnlessAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if msg, err := b.Append(nil, testRecipient()); err != nil || strings.Contains(string(msg), "/t/") || len(b.Links()) > 0 {
+	if msg, err := b.Append(nil, testRecipient()); err != nil || strings.Contains(string(msg), "/t/") ||
+		len(b.Links()) > 0 {
 		t.Error(b.Links(), err)
 	}
 }
@@ -166,7 +174,8 @@ func FuzzTrackLinks(f *testing.F) {
 
 func BenchmarkBulkTracked(b *testing.B) {
 	spec := testSpec()
-	spec.HTML = strings.Replace(trackedHTML, "style=\"color:{{ preferences.color }}\"", "", 1) + strings.Repeat("<p>Some words of a letter that has some length.</p>\n", 120)
+	spec.HTML = strings.Replace(trackedHTML, "style=\"color:{{ preferences.color }}\"", "",
+		1) + strings.Repeat("<p>Some words of a letter that has some length.</p>\n", 120)
 	for _, on := range []bool{false, true} {
 		name := "off"
 		if on {

@@ -18,7 +18,6 @@ import (
 // package from it once it is clean.
 var notYetClean = []string{
 	"handlers",
-	"mail",
 }
 
 const (

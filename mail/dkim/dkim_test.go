@@ -82,7 +82,8 @@ func bulkToSign(t testing.TB) []byte {
 		ReplyTo: mail.Address{Email: "desk@example.org"},
 		ListID:  "weekly", ListName: "Weekly", JobID: core.NewID(), TenantID: core.NewID(),
 		Subject: "Hello {{preferences.first_name}}, ünïcode",
-		HTML:    "<html><body><p>Dear {{preferences.first_name}},</p>\n\n<p>" + strings.Repeat("word ", 200) + "</p>\n\n</body></html>",
+		HTML: "<html><body><p>Dear {{preferences.first_name}},</p>\n\n<p>" + strings.Repeat("word ", 200) +
+			"</p>\n\n</body></html>",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -332,18 +333,21 @@ func TestSignOddMessages(t *testing.T) {
 	z := newZone(t, core.DKIMRSA, core.DKIMEd25519)
 	const head = "From: a@example.org\r\nTo: b@example.net\r\nSubject: x\r\n\r\n"
 	for name, msg := range map[string]string{
-		"no body":                       head,
-		"one empty line":                head + "\r\n",
-		"empty lines only":              head + "\r\n\r\n\r\n",
-		"blanks only":                   head + " \t \r\n\t\r\n",
-		"blank lines at the end":        head + "text\r\n \r\n\t\r\n",
-		"runs of blanks":                head + "a  b\tc \t d\r\n  indented\r\n\tby a tab\r\n one\r\n",
-		"a long line":                   head + strings.Repeat("x", 3000) + "\r\n" + strings.Repeat("y ", 2000) + "\r\n",
-		"8 bit":                         head + "Grüße an Zoë \xff\xfe\r\n",
-		"a folded subject":              "From: a@example.org\r\nTo: b@example.net\r\nSubject: one\r\n two\r\n\tthree  \r\n four\r\n\r\ntext\r\n",
-		"an empty subject":              "From: a@example.org\r\nSubject:\r\nTo:  b@example.net\r\n\r\ntext\r\n",
-		"a field of 2000 octets":        "From: a@example.org\r\nSubject: " + strings.Repeat("word ", 400) + "\r\n\r\ntext\r\n",
-		"two of a field":                "From: a@example.org\r\nCc: one@example.net\r\nX: y\r\nCc: two@example.net\r\n\r\ntext\r\n",
+		"no body":                head,
+		"one empty line":         head + "\r\n",
+		"empty lines only":       head + "\r\n\r\n\r\n",
+		"blanks only":            head + " \t \r\n\t\r\n",
+		"blank lines at the end": head + "text\r\n \r\n\t\r\n",
+		"runs of blanks":         head + "a  b\tc \t d\r\n  indented\r\n\tby a tab\r\n one\r\n",
+		"a long line":            head + strings.Repeat("x", 3000) + "\r\n" + strings.Repeat("y ", 2000) + "\r\n",
+		"8 bit":                  head + "Grüße an Zoë \xff\xfe\r\n",
+		"a folded subject": "From: a@example.org\r\nTo: b@example.net\r\nSubject: one\r\n two\r\n\tthree  " +
+			"\r\n four\r\n\r\ntext\r\n",
+		"an empty subject": "From: a@example.org\r\nSubject:\r\nTo:  b@example.net\r\n\r\ntext\r\n",
+		"a field of 2000 octets": "From: a@example.org\r\nSubject: " + strings.Repeat("word ", 400) +
+			"\r\n\r\ntext\r\n",
+		"two of a field": "From: a@example.org\r\nCc: one@example.net\r\nX: y\r\nCc: two@example.net\r\n" +
+			"\r\ntext\r\n",
 		"8 bit in a field":              "From: Zoë <a@example.org>\r\nSubject: Grüße\r\n\r\ntext\r\n",
 		"a field that only begins like": "From: a@example.org\r\nSubject-Not: x\r\nSubject: y\r\n\r\ntext\r\n",
 	} {

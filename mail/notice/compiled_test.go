@@ -65,7 +65,10 @@ func TestCompiledEqualsTemplates(t *testing.T) {
 
 func TestCacheIsBounded(t *testing.T) {
 	for i := range 2*maxCompiled + 1 {
-		if _, _, _, err := Confirm.Render(Data{To: "a@b.example", List: fmt.Sprint(i), URL: "https://x.example/y"}); err != nil {
+		if _, _, _, err := Confirm.Render(Data{
+			To: "a@b.example", List: fmt.Sprint(i),
+			URL: "https://x.example/y",
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}

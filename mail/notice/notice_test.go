@@ -36,7 +36,8 @@ func golden(t *testing.T, name string, got []byte) {
 
 func TestGolden(t *testing.T) {
 	d := Data{
-		To: "anna@reader.example", List: `Garden & "Friends"`, URL: "https://news.example/confirm?token=" + url.QueryEscape("a+b/c="),
+		To: "anna@reader.example", List: `Garden & "Friends"`, URL: "https://news.example/confirm?token=" +
+			url.QueryEscape("a+b/c="),
 		Valid: 7 * 24 * time.Hour, Brand: Brand{
 			Name: "Garden <Ltd>", Color: "#336699", LogoURL: "https://garden.example/logo.png",
 			PostalAddress: "1 Garden Lane, Bath",
@@ -135,7 +136,10 @@ func TestOwnWording(t *testing.T) {
 	d := Data{
 		To: "a@b.example", List: "{{email}} & <b>", URL: "https://x.example/confirm?token=1", Valid: 7 * 24 * time.Hour,
 		Brand: Brand{Name: "Acme", Color: "#ffee00"}, Language: "de",
-		Own: core.MailText{Subject: "One click, {{email}}", Text: "Dear reader,\n\nyou want {{list.name}} of {{tenant.name}}.\nGood."},
+		Own: core.MailText{
+			Subject: "One click, {{email}}",
+			Text:    "Dear reader,\n\nyou want {{list.name}} of {{tenant.name}}.\nGood.",
+		},
 	}
 	subject, text, html, err := Confirm.Render(d)
 	if err != nil {
@@ -145,7 +149,10 @@ func TestOwnWording(t *testing.T) {
 	if subject != "One click, a@b.example" || !strings.HasPrefix(text, begin) {
 		t.Errorf("%s\n%s", subject, text)
 	}
-	for _, want := range []string{"you want {{email}} &amp; &lt;b&gt; of Acme.<br>Good.", d.URL, "7 Tage", `color:#030303`} {
+	for _, want := range []string{
+		"you want {{email}} &amp; &lt;b&gt; of Acme.<br>Good.", d.URL, "7 Tage",
+		`color:#030303`,
+	} {
 		if !strings.Contains(html, want) {
 			t.Errorf("no %q in\n%s", want, html)
 		}

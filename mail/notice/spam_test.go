@@ -34,7 +34,10 @@ func TestSpamAssassin(t *testing.T) {
 	mails := map[string][]byte{"newsletter": demoNewsletter(t)}
 	for _, lang := range core.Languages {
 		for n := range words.Of(lang).Notices {
-			for logo, url := range map[string]string{"without logo": "", "with logo": "https://news.example.org/images/logo.png"} {
+			for logo, url := range map[string]string{
+				"without logo": "",
+				"with logo":    "https://news.example.org/images/logo.png",
+			} {
 				mails[n+" "+lang+" "+logo] = spamNotice(t, Kind(n), lang, url)
 			}
 		}
@@ -91,7 +94,8 @@ func demoNewsletter(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	newsletter, err := bulk.Append(nil, &mail.Recipient{
-		Email: "reader@example.net", MessageID: mail.NewIdent(make([]byte, 32)).Message(1, 1), Preferences: `{"first_name":"Ada"}`, Date: time.Now(),
+		Email: "reader@example.net", MessageID: mail.NewIdent(make([]byte, 32)).Message(1, 1),
+		Preferences: `{"first_name":"Ada"}`, Date: time.Now(),
 		OneClickURL: "https://news.example.org/api/newsletter/unsubscribe?token=abc", UnsubscribeToken: "abc",
 		UnsubscribeURL: "https://news.example.org/unsubscribe?token=abc",
 	})
@@ -105,7 +109,8 @@ func demoNewsletter(t *testing.T) []byte {
 func spamNotice(t *testing.T, k Kind, lang, logo string) []byte {
 	t.Helper()
 	m := mail.Message{
-		From: mail.Address{Name: "Demo", Email: "news@example.org"}, To: mail.Address{Email: "reader@example.net"}, Date: time.Now(),
+		From: mail.Address{Name: "Demo", Email: "news@example.org"}, To: mail.Address{Email: "reader@example.net"},
+		Date:      time.Now(),
 		MessageID: mail.NewIdent(make([]byte, 32)).Message(0, 1),
 	}
 	token := base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat("sealed token ", 12)))

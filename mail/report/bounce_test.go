@@ -30,7 +30,8 @@ func bounceMails(t testing.TB, n *mail.Ident) (titles, mails []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	filled := strings.NewReplacer("{verp}", n.Bounce(3, 4)+"@bounce.example.com", "{message}", n.Message(3, 4)+"@example.com",
+	filled := strings.NewReplacer("{verp}", n.Bounce(3, 4)+"@bounce.example.com", "{message}", n.Message(3, 4)+
+		"@example.com",
 		"{mailto}", n.Unsubscribe(3, 4)+"@bounce.example.com").Replace(string(text))
 	for i, block := range strings.Split(filled, "\n== ") {
 		if i > 0 {

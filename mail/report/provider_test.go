@@ -40,7 +40,8 @@ func payloadsOf(t testing.TB, kind string) (titles, bodies, wants []string) {
 		}
 		title, rest, _ := strings.Cut(block, "\n")
 		body, want, _ := strings.Cut(rest, "\n->")
-		titles, bodies, wants = append(titles, title), append(bodies, strings.TrimSpace(body)), append(wants, strings.TrimSpace(want))
+		titles, bodies, wants = append(titles, title), append(bodies, strings.TrimSpace(body)),
+			append(wants, strings.TrimSpace(want))
 	}
 	return titles, bodies, wants
 }
@@ -171,7 +172,8 @@ func TestProviderSignatures(t *testing.T) {
 		t.Fatal(err)
 	}
 	gunMAC := hex.EncodeToString(hmacSHA256([]byte("signing-key"), []byte(stamp+"token")))
-	gunBody := `{"signature": {"timestamp": "` + stamp + `", "token": "token", "signature": "` + gunMAC + `"}, "event-data": {}}`
+	gunBody := `{"signature": {"timestamp": "` + stamp + `", "token": "token", "signature": "` + gunMAC +
+		`"}, "event-data": {}}`
 	svix := base64.StdEncoding.EncodeToString(hmacSHA256(key, []byte("msg_1."+stamp+"."), body))
 	generic := hex.EncodeToString(hmacSHA256(key, []byte(stamp+"."), body))
 	for _, tc := range []struct {
@@ -183,8 +185,18 @@ func TestProviderSignatures(t *testing.T) {
 		{"generic", webhookSecret, "whsec_" + strings.Repeat("A", 43) + "=", map[string]string{
 			HeaderSignature: "t=" + stamp + ",v1=" + strings.Repeat("0", 64) + ",v1=" + generic,
 		}, body, ""},
-		{"postmark", "hook:correct horse", "hook:wrong horse", map[string]string{"Authorization": basic}, body, "late early another body"},
-		{"mailjet", "hook:correct horse", "hook:wrong horse", map[string]string{"Authorization": basic}, body, "late early another body"},
+		{
+			"postmark", "hook:correct horse", "hook:wrong horse",
+			map[string]string{"Authorization": basic},
+			body,
+			"late early another body",
+		},
+		{
+			"mailjet", "hook:correct horse", "hook:wrong horse",
+			map[string]string{"Authorization": basic},
+			body,
+			"late early another body",
+		},
 		{"sendgrid", base64.StdEncoding.EncodeToString(spki), "AAAA", map[string]string{
 			headerSendGridSignature: base64.StdEncoding.EncodeToString(ec), headerSendGridTimestamp: stamp,
 		}, body, ""},

@@ -61,16 +61,20 @@ func pemOf(c *x509.Certificate) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw})
 }
 
-func (a *amazon) certificate(parent *x509.Certificate, parentKey *rsa.PrivateKey, isCA bool, life time.Duration) (*x509.Certificate, *rsa.PrivateKey) {
+func (a *amazon) certificate(parent *x509.Certificate, parentKey *rsa.PrivateKey, isCA bool,
+	life time.Duration,
+) (*x509.Certificate, *rsa.PrivateKey) {
 	a.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		a.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "sns.amazonaws.com"}, DNSNames: []string{"sns.amazonaws.com"},
-		NotBefore: hookNow.Time().Add(-time.Hour), NotAfter: hookNow.Time().Add(life), IsCA: isCA, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "sns.amazonaws.com"},
+		DNSNames:  []string{"sns.amazonaws.com"},
+		NotBefore: hookNow.Time().Add(-time.Hour), NotAfter: hookNow.Time().Add(life), IsCA: isCA,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
 	template.Subject.SerialNumber = rand.Text() // no two have one name
 	if a.issuer != "" {
@@ -94,8 +98,10 @@ func (a *amazon) certificate(parent *x509.Certificate, parentKey *rsa.PrivateKey
 func (a *amazon) message(version string, change, spoil func(e map[string]string)) *Request {
 	a.Helper()
 	e := map[string]string{
-		"Type": "Notification", "MessageId": "22b80b92-fdea-4c2c-8f9d-bdfb0c7bf324", "TopicArn": testTopic, "Subject": "Amazon SES Email Event Notification",
-		"Message": `{"eventType":"Bounce"}`, "Timestamp": "2026-11-20T10:29:00.000Z", "SignatureVersion": version, "SigningCertURL": testCertURL,
+		"Type": "Notification", "MessageId": "22b80b92-fdea-4c2c-8f9d-bdfb0c7bf324", "TopicArn": testTopic,
+		"Subject": "Amazon SES Email Event Notification",
+		"Message": `{"eventType":"Bounce"}`, "Timestamp": "2026-11-20T10:29:00.000Z", "SignatureVersion": version,
+		"SigningCertURL": testCertURL,
 		"UnsubscribeURL": "https://sns.eu-west-1.amazonaws.com/?Action=Unsubscribe",
 	}
 	if change != nil {
@@ -135,7 +141,10 @@ func (a *amazon) message(version string, change, spoil func(e map[string]string)
 }
 
 func (a *amazon) hook() *Hook {
-	return &Hook{Name: "ses", Kind: "ses", Topics: []string{"arn:aws:sns:eu-west-1:123456789012:other", testTopic}, SNS: a.SNS}
+	return &Hook{
+		Name: "ses", Kind: "ses", Topics: []string{"arn:aws:sns:eu-west-1:123456789012:other", testTopic},
+		SNS: a.SNS,
+	}
 }
 
 func set(key, value string) func(map[string]string) {
@@ -156,7 +165,10 @@ func TestSNSMessages(t *testing.T) {
 		{"without a subject", "2", func(e map[string]string) { delete(e, "Subject") }, nil, nil},
 		{"an empty subject", "2", set("Subject", ""), nil, nil},
 		{"a subscription", "2", confirmation, nil, nil},
-		{"the end of a subscription", "1", func(e map[string]string) { confirmation(e); e["Type"] = "UnsubscribeConfirmation" }, nil, nil},
+		{
+			"the end of a subscription", "1",
+			func(e map[string]string) { confirmation(e); e["Type"] = "UnsubscribeConfirmation" }, nil, nil,
+		},
 		{"version 3", "3", nil, nil, refused},
 		{"version 1 said of version 2", "2", nil, set("SignatureVersion", "1"), refused},
 		{"another message", "2", nil, set("Message", "{}"), refused},
@@ -171,7 +183,10 @@ func TestSNSMessages(t *testing.T) {
 		{"no base64", "2", nil, set("Signature", "!"), refused},
 		{"another host", "2", nil, set("SigningCertURL", "https://sns.eu-west-1.amazonaws.com.evil.example/x.pem"), refused},
 		{"a bucket", "2", nil, set("SigningCertURL", "https://s3.eu-west-1.amazonaws.com/x.pem"), refused},
-		{"a user in the address", "2", nil, set("SigningCertURL", "https://sns.eu-west-1.amazonaws.com@evil.example/x.pem"), refused},
+		{
+			"a user in the address", "2", nil, set("SigningCertURL", "https://sns.eu-west-1.amazonaws.com@evil.example/x.pem"),
+			refused,
+		},
 		{"a user before the host", "2", nil, set("SigningCertURL", "https://a:b@sns.eu-west-1.amazonaws.com/x.pem"), refused},
 		{"a port", "2", nil, set("SigningCertURL", "https://sns.eu-west-1.amazonaws.com:8443/x.pem"), refused},
 		{"in clear", "2", nil, set("SigningCertURL", "http://sns.eu-west-1.amazonaws.com/x.pem"), refused},
@@ -219,12 +234,16 @@ func TestSNSConfirmation(t *testing.T) {
 		t.Errorf("%v, fetched %v", err, a.fetched)
 	}
 	a.fetched = nil
-	for _, change := range []func(map[string]string){nil, func(e map[string]string) { confirmation(e); e["Type"] = "UnsubscribeConfirmation" }} {
+	for _, change := range []func(map[string]string){
+		nil,
+		func(e map[string]string) { confirmation(e); e["Type"] = "UnsubscribeConfirmation" },
+	} {
 		if err := a.hook().Confirm(t.Context(), a.message("1", change, nil)); err != nil || a.fetched != nil {
 			t.Errorf("%v, fetched %v", err, a.fetched)
 		}
 	}
-	odd := a.message("1", func(e map[string]string) { confirmation(e); e["TopicArn"] = "arn:aws:sns:evil.example/:1:x" }, nil)
+	odd := a.message("1",
+		func(e map[string]string) { confirmation(e); e["TopicArn"] = "arn:aws:sns:evil.example/:1:x" }, nil)
 	if err := a.hook().Confirm(t.Context(), odd); core.KindOf(err) != core.Invalid || a.fetched != nil {
 		t.Errorf("an odd topic: %v, fetched %v", err, a.fetched)
 	}
@@ -243,18 +262,21 @@ func TestSNSCertificates(t *testing.T) {
 	otherCA, otherKey := a.certificate(nil, nil, true, time.Hour)
 	stranger, _ := a.certificate(otherCA, otherKey, false, time.Hour)
 	for name, file := range map[string][]byte{
-		"of another CA": pemOf(stranger), "none": []byte("<html>"), "broken": []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), "empty": nil,
+		"of another CA": pemOf(stranger), "none": []byte("<html>"),
+		"broken": []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), "empty": nil,
 	} {
 		at := "https://sns.eu-west-1.amazonaws.com/" + strings.ReplaceAll(name, " ", "-") + ".pem"
 		a.files[at] = file
-		if err := a.hook().Verify(t.Context(), a.message("2", nil, set("SigningCertURL", at))); !errors.Is(err, core.ErrInvalidSignature) {
+		if err := a.hook().Verify(t.Context(), a.message("2", nil, set("SigningCertURL", at))); !errors.Is(err,
+			core.ErrInvalidSignature) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	missing := "https://sns.eu-west-1.amazonaws.com/missing.pem"
 	before := a.fetches.Load()
 	for range 3 {
-		if err := a.hook().Verify(t.Context(), a.message("2", nil, set("SigningCertURL", missing))); core.KindOf(err) != core.Unavailable {
+		if err := a.hook().Verify(t.Context(),
+			a.message("2", nil, set("SigningCertURL", missing))); core.KindOf(err) != core.Unavailable {
 			t.Errorf("a certificate that can't be had: %v", err)
 		}
 	}
@@ -320,9 +342,12 @@ func TestSNSHosts(t *testing.T) {
 	for host, want := range map[string]bool{
 		"sns.eu-west-1.amazonaws.com": true, "sns.us-gov-west-1.amazonaws.com": true, "sns.cn-north-1.amazonaws.com.cn": true,
 		"sns.ap-southeast-5.amazonaws.com": true, "sns.mx-central-1.amazonaws.com": true,
-		"sns.s3.amazonaws.com": false, "sns.s3-eu-west-1.amazonaws.com": false, "sns.s3-website-eu-west-1.amazonaws.com": false,
-		"sns.s3-accelerate.amazonaws.com": false, "sns.execute-api.amazonaws.com": false, "sns.amazonaws.com": false, "sns.eu.amazonaws.com": false,
-		"sns.eu-west-1.amazonaws.com.evil.org": false, "sns.eu-west-1.amazonaws.com:8443": false, "s3.eu-west-1.amazonaws.com": false,
+		"sns.s3.amazonaws.com": false, "sns.s3-eu-west-1.amazonaws.com": false,
+		"sns.s3-website-eu-west-1.amazonaws.com": false,
+		"sns.s3-accelerate.amazonaws.com":        false, "sns.execute-api.amazonaws.com": false, "sns.amazonaws.com": false,
+		"sns.eu.amazonaws.com":                 false,
+		"sns.eu-west-1.amazonaws.com.evil.org": false, "sns.eu-west-1.amazonaws.com:8443": false,
+		"s3.eu-west-1.amazonaws.com": false,
 	} {
 		if got := snsCertURL("https://" + host + "/a.pem"); got != want {
 			t.Errorf("%s: %v", host, got)

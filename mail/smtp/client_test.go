@@ -128,7 +128,10 @@ func TestClientOutcomes(t *testing.T) {
 		{"MAIL 530", once("MAIL", 2, reply("530 5.7.0 authenticate")), "su-", "su-", FaultAuth, "MAIL"},
 		{"MAIL cut", once("MAIL", 2, cut), "sL-", "sL-", FaultConnect, "MAIL"},
 		{"RCPT cut", once("RCPT", 2, cut), "sL-", "sL-", FaultConnect, "RCPT"},
-		{"RCPT 421", once("RCPT", 2, mailtest.Action{Reply: "421 4.7.0 enough", Close: true}), "su-", "su-", FaultRefused, "RCPT"},
+		{
+			"RCPT 421", once("RCPT", 2, mailtest.Action{Reply: "421 4.7.0 enough", Close: true}), "su-", "su-", FaultRefused,
+			"RCPT",
+		},
 		{"RCPT 535 5.7.8", once("RCPT", 2, reply("535 5.7.8 credentials")), "su-", "su-", FaultAuth, "RCPT"},
 		{"DATA cut", once("DATA", 2, cut), "sL-", "sL-", FaultConnect, "DATA"},
 		{"DATA 421", once("DATA", 2, reply("421 bye")), "su-", "su-", FaultRefused, "DATA"},
@@ -156,7 +159,8 @@ func TestClientOutcomes(t *testing.T) {
 				taken := 0
 				for _, m := range s.Messages() {
 					taken++
-					if string(m.Data) != fmt.Sprintf("Subject: %[1]c\r\nMessage-ID: <id%[1]c@x.example>\r\n\r\n.dot\r\n..two\r\nend\r\n", m.To[1]) {
+					if string(m.Data) != fmt.Sprintf("Subject: %[1]c\r\nMessage-ID: <id%[1]c@x.example>\r\n\r\n.dot\r\n..two\r\n"+
+						"end\r\n", m.To[1]) {
 						t.Errorf("%s got %q", m.To, m.Data)
 					}
 				}
@@ -215,7 +219,8 @@ func TestClientPipelining(t *testing.T) {
 	}
 	checkFault(t, p.run(t.Context()), 0, "")
 	got := strings.Join(events, " ")
-	want := "CONNECT EHLO MAIL RCPT DATA commit CONTENT DOT MAIL RCPT DATA commit CONTENT DOT MAIL RCPT DATA commit CONTENT DOT QUIT"
+	want := "CONNECT EHLO MAIL RCPT DATA commit CONTENT DOT MAIL RCPT DATA commit CONTENT DOT MAIL RCPT DATA commit " +
+		"CONTENT DOT QUIT"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -284,7 +289,10 @@ func TestClientAgeing(t *testing.T) {
 
 // TestClientStale: a server that hung up (or says 421) while the connection was idle is no fault.
 func TestClientStale(t *testing.T) {
-	for name, a := range map[string]mailtest.Action{"cut": {Close: true}, "421": {Reply: "421 4.4.2 idle too long", Close: true}} {
+	for name, a := range map[string]mailtest.Action{
+		"cut": {Close: true},
+		"421": {Reply: "421 4.4.2 idle too long", Close: true},
+	} {
 		s := serve(t, mailtest.Script{On: once("MAIL", 2, a)})
 		p := &post{t: t, n: 3, sender: &Client{Addr: s.Addr()}, between: func(string) {}}
 		checkFault(t, p.run(t.Context()), 0, "")
@@ -358,7 +366,10 @@ func TestClientTimeouts(t *testing.T) {
 	silent := mailtest.Action{Reply: "-"}
 	const soon = 20 * time.Millisecond
 	short := Timeouts{Greeting: soon, Mail: soon, Rcpt: soon, Data: soon, Dot: soon, Quit: time.Millisecond}
-	for verb, want := range map[string]string{"CONNECT": "u", "EHLO": "u", "MAIL": "L", "RCPT": "L", "DATA": "L", "DOT": "a"} {
+	for verb, want := range map[string]string{
+		"CONNECT": "u", "EHLO": "u", "MAIL": "L", "RCPT": "L", "DATA": "L",
+		"DOT": "a",
+	} {
 		s := serve(t, mailtest.Script{On: once(verb, 0, silent), NoPipelining: true})
 		p := &post{t: t, n: 1, sender: &Client{Addr: s.Addr(), Timeouts: short}}
 		err := p.run(t.Context())
@@ -420,7 +431,8 @@ func TestClientBadAddress(t *testing.T) {
 		Commit: func(*Envelope) bool { return true },
 		Done:   func(_ *Envelope, o Outcome) { results += letter([]Outcome{o}) },
 	}
-	if err := (&Client{Addr: s.Addr()}).Deliver(t.Context(), src); err != nil || results != "nnnn" || s.Seen("CONNECT") != 0 {
+	if err := (&Client{Addr: s.Addr()}).Deliver(t.Context(), src); err != nil || results != "nnnn" ||
+		s.Seen("CONNECT") != 0 {
 		t.Errorf("%v %q, %d connections", err, results, s.Seen("CONNECT"))
 	}
 }
@@ -521,7 +533,8 @@ func TestOutcomeText(t *testing.T) {
 	s := serve(t, mailtest.Script{On: once("RCPT", 1, mailtest.Action{Reply: "552 5.2.2 mailbox\n552 5.2.2 is full"})})
 	p := &post{t: t, n: 2, sender: &Client{Addr: s.Addr()}}
 	checkFault(t, p.run(t.Context()), 0, "")
-	if o := p.outcomes[to(1)][0]; o != (Outcome{Result: Later, Code: 552, Enhanced: "5.2.2", Text: "mailbox is full"}) || !o.MailboxFull() {
+	if o := p.outcomes[to(1)][0]; o != (Outcome{Result: Later, Code: 552, Enhanced: "5.2.2", Text: "mailbox is full"}) ||
+		!o.MailboxFull() {
 		t.Errorf("%+v", o)
 	}
 	if o := p.outcomes[to(2)][0]; o != (Outcome{Result: Sent, Code: 250, Enhanced: "2.0.0", Text: "taken"}) {
@@ -541,7 +554,8 @@ func TestRelayErrorBackoff(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", s, want)
 	}
 	err := &RelayError{Fault: FaultRefused, Stage: "MAIL", Code: 451, Enhanced: "4.3.0", Text: "wait", Err: os.ErrClosed}
-	if s := err.Error(); s != "mail route: refused at MAIL: 451 4.3.0 wait: file already closed" || !errors.Is(err, os.ErrClosed) {
+	if s := err.Error(); s != "mail route: refused at MAIL: 451 4.3.0 wait: file already closed" ||
+		!errors.Is(err, os.ErrClosed) {
 		t.Errorf("%s", s)
 	}
 }
