@@ -87,7 +87,7 @@ func (s *Store) NewImport(ctx context.Context, listID, status, source string) (*
 }
 
 // Put takes a row in. Memory stays bounded: rows beyond some megabytes go into files without a name next to the
-// database. It returns an error of the file system. It returns an error of the file system.
+// database. It returns an error of the file system.
 func (im *Import) Put(r ImportRow) error {
 	rows := [1]ImportRow{r}
 	im.prepare(rows[:])

@@ -30,8 +30,7 @@ func (s *Store) SubscriptionsAt(ctx context.Context, tenantID string, email core
 }
 
 // UnsubscribeAll ends every subscription of an address on the lists of a tenant, and returns those, as they are now.
-// ListID and SubscriptionID of l are not looked at. It returns core.ErrSubscriptionNotFound where a subscription is
-// deleted meanwhile.
+// ListID and SubscriptionID of l are not looked at. Its only error is core.ErrStorage.
 func (s *Store) UnsubscribeAll(ctx context.Context, tenantID string, l UnsubscribeRequest,
 	now core.Instant,
 ) (left []core.Subscription, err error) {

@@ -157,8 +157,7 @@ func (s *Store) MailQueue(ctx context.Context) (q QueueState, err error) {
 	return q, err
 }
 
-// DiskState asks for the sizes of the files and of their disk. It returns an error of the file system. It returns an
-// error of the file system.
+// DiskState asks for the sizes of the files and of their disk. It returns an error of the file system.
 func (s *Store) DiskState() (d DiskState, err error) {
 	fi, err := os.Stat(s.path)
 	if err != nil {

@@ -204,7 +204,7 @@ func (s *Store) CheckUserToken(ctx context.Context, purpose string, hash []byte,
 // VerifyEmail redeems a verify token and returns the address. Again it gives the same answer while the address stays
 // verified. The password stays, unless a role is pending: then that takes effect, and the account is left without
 // the password and the sessions that anyone who registered it had. Else the password that stands counts as the owner's
-// from then on.
+// from then on. It returns core.ErrInvalidToken or core.ErrTokenExpired.
 func (s *Store) VerifyEmail(ctx context.Context, hash []byte, email core.Email, now core.Instant) (core.Email, error) {
 	var t userTokenRow
 	err := s.update(ctx, func(tx *Tx) error {

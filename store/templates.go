@@ -10,7 +10,7 @@ import (
 const templateColumns = "tenant_id, name, id, layout, body_html, body_text, created_at, updated_at"
 
 // Template reads a named template of a tenant. The built-in default stands in until the tenant has its own. It returns
-// core.ErrNotFound where the tenant has no template of another name.
+// core.ErrNotFound where the tenant has no template of the name, the default's excepted.
 func (s *Store) Template(ctx context.Context, tenantID, name string) (t core.Template, err error) {
 	err = s.get(ctx, &t, "SELECT "+templateColumns+" FROM template WHERE tenant_id = ? AND name = ?", tenantID, name)
 	if errors.Is(err, core.ErrNotFound) && name == core.DefaultTemplate {
