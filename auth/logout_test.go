@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -294,5 +295,12 @@ func TestDiscoveryNamesOnlyTheIssuer(t *testing.T) {
 		if !strings.HasPrefix(u, "https://id.example/api") {
 			t.Errorf("address %s", u)
 		}
+	}
+}
+
+func TestDiscoveryNamesTheLanguagesOfPages(t *testing.T) {
+	p, _ := testProvider(t)
+	if got := p.Discovery().UILocales; !slices.Equal(got, []string{"en", "de", "fr", "es"}) {
+		t.Errorf("ui_locales_supported: %s", got)
 	}
 }
