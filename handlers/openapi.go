@@ -114,7 +114,16 @@ type (
 		Prompt              string `query:"prompt"`
 		MaxAge              string `query:"max_age"`
 		LoginHint           string `query:"login_hint"`
+		IDTokenHint         string `query:"id_token_hint"`
+		Claims              string `query:"claims"`
+		ACRValues           string `query:"acr_values"`
 		ResponseMode        string `query:"response_mode" enum:"query|form_post"`
+	}
+	logoutQuery struct {
+		IDTokenHint           string `query:"id_token_hint"`
+		ClientID              string `query:"client_id"`
+		PostLogoutRedirectURI string `query:"post_logout_redirect_uri"`
+		State                 string `query:"state"`
 	}
 )
 

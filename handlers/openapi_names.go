@@ -1,7 +1,7 @@
 package handlers
 
 // operationNames are the operationIds of the documents that programs are generated from: what a developer would call
-// the function. Pages are named by their method and path.
+// the function. Other pages are named by their method and path.
 var operationNames = map[string]string{
 	"GET /api/.well-known/jwks.json":                 "getKeySet",
 	"GET /api/.well-known/openid-configuration":      "getDiscovery",
@@ -87,4 +87,9 @@ var operationNames = map[string]string{
 	"PUT /api/models/:id/shares/:share_id":           "updateModelShare",
 	"DELETE /api/models/:id/shares/:share_id":        "deleteModelShare",
 	"PATCH /api/models/:id/visibility":               "setModelVisibility",
+	"GET /l/:id":                                     "showSubscribeForm",
+	"POST /l/:id":                                    "subscribeByForm",
+	"GET /t/c/:token":                                "followTrackedLink",
+	"GET /t/o/:file":                                 "getTrackingPixel",
+	"GET /v/:token":                                  "showMail",
 }

@@ -5,12 +5,19 @@ import "newsletterd/handlers/web"
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"net/url"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"newsletterd/auth"
+	"newsletterd/core"
 )
 
 // TestOpenAPIDocuments compares the documents that the table makes with those kept, and has them validated.
@@ -163,7 +170,7 @@ func TestOperationNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := map[string]bool{}
+	seen, short := map[string]bool{}, regexp.MustCompile(`/./`)
 	for _, r := range h.Routes() {
 		id := api.OperationID(r)
 		if seen[documentOf(r)+id] {
@@ -171,6 +178,9 @@ func TestOperationNames(t *testing.T) {
 		}
 		seen[documentOf(r)+id] = true
 		if documentOf(r) == "pages" {
+			if short.MatchString(r.Path) && operationNames[r.Method+" "+r.Path] == "" {
+				t.Errorf("the path of %s %s says too little for a name: it has none in operationNames", r.Method, r.Path)
+			}
 			continue
 		}
 		if operationNames[r.Method+" "+r.Path] == "" {
@@ -218,5 +228,42 @@ func TestReferencePage(t *testing.T) {
 	}
 	if none := get("/openapi?q=%3Cscript%3E"); strings.Contains(none, "<article") || strings.Contains(none, "<script>") {
 		t.Error(none)
+	}
+}
+
+// What the documents name as parameters of authorization and logout is read: given twice, each of them is refused.
+func TestDocumentedParametersAreRead(t *testing.T) {
+	e := newPageEnv(t, "https://news.example.org")
+	names := func(path string) (all []string) {
+		for _, p := range described()["member"].Paths.Value(path).Get.Parameters {
+			all = append(all, p.Value.Name)
+			if p.Value.Description == "" {
+				t.Errorf("%s: %s is not described", path, p.Value.Name)
+			}
+		}
+		return all
+	}
+	const uri = "https://app.example.org/callback"
+	authorize := names("/oauth/authorize")
+	if len(authorize) != 15 || !slices.Contains(authorize, "claims") {
+		t.Errorf("%d: %s", len(authorize), authorize)
+	}
+	for _, name := range authorize {
+		q := url.Values{"client_id": {"c"}, "redirect_uri": {uri}}
+		q[name] = []string{"x", "x"}
+		_, err := auth.ParseAuthorization(q, func(string) (core.Client, error) { return core.Client{ID: "c", RedirectURIs: []string{uri}}, nil })
+		if fault, ok := errors.AsType[*auth.AuthorizeError](err); !ok || fault.Parameter != name {
+			t.Errorf("%s twice: %v", name, err)
+		}
+	}
+	logout := names("/oauth/logout")
+	if len(logout) != 4 {
+		t.Errorf("%d: %s", len(logout), logout)
+	}
+	for _, name := range logout {
+		page := textOf(browse(e.handler, "GET", "news.example.org", "/api/oauth/logout?"+name+"=x&"+name+"=x", browserAccept, "").Body.String())
+		if !strings.Contains(page, name+" is given more than once") {
+			t.Errorf("%s twice:\n%s", name, page)
+		}
 	}
 }

@@ -128,8 +128,13 @@ var fieldWords = map[string]string{
 	"error":                 "A word for programs",
 	"message":               "A sentence for people",
 	"Idempotency-Key":       "The same key and body again: the first answer again",
-	"prompt":                "none, login or consent",
+	"prompt":                "none, login, consent or select_account",
 	"max_age":               "Seconds since the sign-in at most",
 	"login_hint":            "Address to begin with",
 	"response_mode":         "How the answer comes back",
+	"id_token_hint":         "An id token of the user who is meant; it may have expired",
+	"claims":                "JSON: claims asked for by name (OpenID Connect Core section 5.5)",
+	"acr_values":            "Any value: the id token says acr",
+
+	"post_logout_redirect_uri": "Where to go after signing out, one of those registered; needs client_id or id_token_hint",
 }

@@ -102,7 +102,8 @@ func (h *Handler) providerRoutes(t *web.Table) {
 	t.Add("POST", "/api/oauth/introspect", web.Public(), web.OAuth,
 		web.Form(e.introspect).Fails(core.Unauthenticated), "Tell what a token is good for (RFC 7662)")
 	t.Add("GET", "/api/oauth/logout", web.Public(), web.Page,
-		web.Query(web.Visited(l.relyingParty)).Changes().Fails(core.Invalid),
+		web.Query(web.Visited(l.relyingParty)).Changes().DescribesQuery(reflect.TypeFor[logoutQuery]()).
+			Fails(core.Invalid),
 		"Sign a user out for a relying party (RP-Initiated Logout)")
 	t.Add("POST", "/api/oauth/logout", web.Public(), web.Page,
 		web.Raw(l.relyingPartyPost).MaxBody(web.MaxForm).Fails(core.Invalid), "The same by POST; sent on to GET")
