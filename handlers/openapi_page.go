@@ -1,7 +1,5 @@
 package handlers
 
-import "newsletterd/handlers/web"
-
 import (
 	"bytes"
 	"encoding/json"
@@ -10,6 +8,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
 )
 
 // referenceDocument is an OpenAPI document as the page shows it.
@@ -67,6 +68,7 @@ func (h *Handler) reference(c *web.Call, in referenceQuery) (web.HTML, error) {
 		data.Found += len(one.Operations)
 		data.Documents = append(data.Documents, one)
 	}
+	styleOf(c).lang = core.Languages[0] // as its texts are, whatever the browser likes
 	return render(c, http.StatusOK, "openapi", view{Title: "The APIs", Data: data})
 }
 

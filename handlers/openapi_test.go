@@ -226,6 +226,10 @@ func TestReferencePage(t *testing.T) {
 	if strings.Count(found, "<article") != 1 || !strings.Contains(found, "/api/send-jobs/{id}/cancel") || !strings.Contains(found, `value="SEND-jobs cancel"`) {
 		t.Error(found)
 	}
+	german := browse(e.handler, "GET", "news.example.org", "/openapi", browserAccept, "de").Body.String()
+	if !strings.Contains(german, `<html lang="en">`) {
+		t.Errorf("an English page is said to be in another language: %.200s", german)
+	}
 	if none := get("/openapi?q=%3Cscript%3E"); strings.Contains(none, "<article") || strings.Contains(none, "<script>") {
 		t.Error(none)
 	}
