@@ -272,3 +272,25 @@ func TestForgottenKeepsTheRequest(t *testing.T) {
 		t.Errorf("%+v, %v", mails, err)
 	}
 }
+
+// A field for a new password takes what the rule allows; one for the password that stands takes each that was ever set:
+// browsers count UTF-16, in which 256 characters may be 512.
+func TestPasswordFieldsTakeWhatTheRuleAllows(t *testing.T) {
+	field := regexp.MustCompile(`<input[^>]* autocomplete="(new|current)-password"[^>]*>`)
+	seen := 0
+	for name := range pages {
+		b, err := pageFiles.ReadFile("pages/" + name + ".html")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range field.FindAllStringSubmatch(string(b), -1) {
+			seen++
+			if want := map[string]string{"new": ` maxlength="256"`, "current": ` maxlength="512"`}[m[1]]; !strings.Contains(m[0], want) {
+				t.Errorf("%s: no%s in %s", name, want, m[0])
+			}
+		}
+	}
+	if seen != 6 {
+		t.Errorf("%d fields", seen)
+	}
+}
