@@ -111,11 +111,25 @@ func printStatus(w io.Writer, r statusReport, now time.Time) error {
 		}
 		line("  "+name, "%s", text)
 	}
+	if n := r.unlisted(); n > 0 {
+		line("  … and "+grouped(n)+" more", "newsletterd admin job list")
+	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// unlisted is how many jobs that run or wait the report counts and doesn't list.
+func (r *statusReport) unlisted() int64 {
+	n := -int64(len(r.Jobs))
+	for _, c := range r.JobCounts {
+		if s := core.JobStatus(c.Status); s == core.JobRunning || s == core.JobPending {
+			n += c.Count
+		}
+	}
+	return n
 }
 
 func snapshotText(s snapshotState, now time.Time) string {
