@@ -32,12 +32,12 @@ func (p *Provider) newUserToken(look core.MailStyle, purposes ...string) store.U
 	return t
 }
 
-// Register makes a user and mails a link that verifies the address, in a language of core.Languages (empty: the
-// first). from is where the request came from: mails to the owner of an address that exists are counted by it. For an
-// address that exists the answer is of the same form, after the same work: a user that does not exist. The error is
-// weak_password, forbidden where registration is closed, and already_exists where the configuration says so.
+// Register makes a user and mails a link that verifies the address, in the given style. from is where the request came
+// from: mails to the owner of an address that exists are counted by it. For an address that exists the answer is of the
+// same form, after the same work: a user that does not exist. The error is weak_password, forbidden where registration
+// is closed, and already_exists where the configuration says so.
 func (p *Provider) Register(
-	ctx context.Context, email core.Email, password, language string, from netip.Addr, now core.Instant,
+	ctx context.Context, email core.Email, password string, look core.MailStyle, from netip.Addr, now core.Instant,
 ) (core.User, error) {
 	if p.ClosedRegistration {
 		return core.User{}, core.Forbiddenf("Registration is closed.")
@@ -52,7 +52,7 @@ func (p *Provider) Register(
 	u := core.NewUser(email, now)
 	_, err = p.store.Register(ctx, store.Registration{
 		User: u, PasswordHash: hash, Conflict: p.RegisterConflict, Origin: remoteKey(from),
-		Token: p.newUserToken(core.MailStyle{Language: language}, store.TokenVerify, store.TokenClaim),
+		Token: p.newUserToken(look, store.TokenVerify, store.TokenClaim),
 	}, now)
 	if err != nil {
 		return core.User{}, err

@@ -58,7 +58,7 @@ func TestRegister(t *testing.T) {
 		{"old@example.org", time.Hour, "already_registered already_registered already_registered", false},
 		{"unsure@example.org", 0, "claim", false},
 	} {
-		u, err := p.Register(t.Context(), core.Email(c.email), "a password of mine", "", netip.Addr{}, t0.Add(c.at))
+		u, err := p.Register(t.Context(), core.Email(c.email), "a password of mine", core.MailStyle{}, netip.Addr{}, t0.Add(c.at))
 		if err != nil || u.EmailVerified || string(u.Email) != c.email || u.CreatedAt != t0.Add(c.at) || seen[u.ID] {
 			t.Errorf("%s after %v: %+v, %v", c.email, c.at, u, err)
 		}
@@ -83,33 +83,33 @@ func TestRegister(t *testing.T) {
 
 func TestRegisterSettings(t *testing.T) {
 	p, _ := testProvider(t, func(c *Config) { c.ClosedRegistration = true })
-	if _, err := p.Register(t.Context(), "a@example.org", goodPassword, "", netip.Addr{},
+	if _, err := p.Register(t.Context(), "a@example.org", goodPassword, core.MailStyle{}, netip.Addr{},
 		t0); core.KindOf(err) != core.Forbidden {
 		t.Errorf("closed: %v", err)
 	}
 	p, _ = testProvider(t, func(c *Config) { c.RegisterConflict = true })
-	if _, err := p.Register(t.Context(), "a@example.org", goodPassword, "", netip.Addr{}, t0); err != nil {
+	if _, err := p.Register(t.Context(), "a@example.org", goodPassword, core.MailStyle{}, netip.Addr{}, t0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Register(t.Context(), "A@example.org", goodPassword, "", netip.Addr{},
+	if _, err := p.Register(t.Context(), "A@example.org", goodPassword, core.MailStyle{}, netip.Addr{},
 		t0); !errors.Is(err, store.ErrUserExists) {
 		t.Errorf("conflict: %v", err)
 	}
 	for setting, refused := range map[string]bool{"auto": true, "refuse": true, "allow": false} {
 		p, _ = testProvider(t, func(c *Config) { c.CommonPasswords = setting })
-		if _, err := p.Register(t.Context(), "a@example.org", "password123", "", netip.Addr{}, t0); (err != nil) != refused {
+		if _, err := p.Register(t.Context(), "a@example.org", "password123", core.MailStyle{}, netip.Addr{}, t0); (err != nil) != refused {
 			t.Errorf("%s under https: %v", setting, err)
 		}
 	}
 	p, _ = testProvider(t, func(c *Config) { c.CommonPasswords, c.Issuer = "auto", "http://127.0.0.1:8080/api" })
-	if _, err := p.Register(t.Context(), "a@example.org", "password123", "", netip.Addr{}, t0); err != nil {
+	if _, err := p.Register(t.Context(), "a@example.org", "password123", core.MailStyle{}, netip.Addr{}, t0); err != nil {
 		t.Errorf("auto under http: %v", err)
 	}
 }
 
 func TestVerifyEmail(t *testing.T) {
 	p, s := testProvider(t)
-	u, err := p.Register(t.Context(), "Ann@example.org", goodPassword, "", netip.Addr{}, t0)
+	u, err := p.Register(t.Context(), "Ann@example.org", goodPassword, core.MailStyle{}, netip.Addr{}, t0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -410,7 +410,7 @@ func TestStaleSignIn(t *testing.T) {
 // A token mailed to an address says nothing about another that the user has now.
 func TestMailedTokenAfterAddressChanged(t *testing.T) {
 	p, s := testProvider(t)
-	u, err := p.Register(t.Context(), "ann@example.org", goodPassword, "", netip.Addr{}, t0)
+	u, err := p.Register(t.Context(), "ann@example.org", goodPassword, core.MailStyle{}, netip.Addr{}, t0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ func TestRegistrationsAreCountedByOrigin(t *testing.T) {
 	p, _ := testProvider(t)
 	register := func(from string) int {
 		t.Helper()
-		if _, err := p.Register(t.Context(), "ann@example.org", "a password of mine", "", netip.MustParseAddr(from),
+		if _, err := p.Register(t.Context(), "ann@example.org", "a password of mine", core.MailStyle{}, netip.MustParseAddr(from),
 			t0); err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestProveAddress(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, s := testProvider(t)
-			u, err := p.Register(t.Context(), "ann@example.org", "the first password", "", netip.Addr{}, t0)
+			u, err := p.Register(t.Context(), "ann@example.org", "the first password", core.MailStyle{}, netip.Addr{}, t0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -169,7 +169,7 @@ func TestARoleWaitsForTheOwnerOfTheAddress(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, s := testProvider(t)
-			u, err := p.Register(t.Context(), "ann@example.org", "the stranger's own", "", netip.Addr{}, t0)
+			u, err := p.Register(t.Context(), "ann@example.org", "the stranger's own", core.MailStyle{}, netip.Addr{}, t0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -241,7 +241,7 @@ func TestARoleEndsAnUnprovedPassword(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, s := testProvider(t)
-			u, err := p.Register(t.Context(), email, first, "", netip.Addr{}, t0)
+			u, err := p.Register(t.Context(), email, first, core.MailStyle{}, netip.Addr{}, t0)
 			must(t, err)
 			old, err := p.PasswordGrant(t.Context(), login(email, first, ""), t0)
 			must(t, err)
@@ -278,14 +278,14 @@ func TestARoleEndsAnUnprovedPassword(t *testing.T) {
 // A person who registers another's address first gains nothing by it.
 func TestClaimAddress(t *testing.T) {
 	p, s := testProvider(t)
-	if _, err := p.Register(t.Context(), "ann@example.org", "the hijacker's own", "", netip.Addr{}, t0); err != nil {
+	if _, err := p.Register(t.Context(), "ann@example.org", "the hijacker's own", core.MailStyle{}, netip.Addr{}, t0); err != nil {
 		t.Fatal(err)
 	}
 	evil, err := p.PasswordGrant(t.Context(), login("ann@example.org", "the hijacker's own", ""), t0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Register(t.Context(), "ann@example.org", "a password of mine", "", netip.Addr{}, t0); err != nil {
+	if _, err := p.Register(t.Context(), "ann@example.org", "a password of mine", core.MailStyle{}, netip.Addr{}, t0); err != nil {
 		t.Fatal(err)
 	}
 	_, token := mails(t, p, "ann@example.org")

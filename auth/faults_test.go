@@ -113,12 +113,12 @@ var faulty = map[string]func(ctx context.Context, f *flow) func() error{
 	},
 	"registration": func(ctx context.Context, f *flow) func() error {
 		return func() error {
-			_, err := f.p.Register(ctx, "new@example.org", goodPassword, "", netip.Addr{}, t0)
+			_, err := f.p.Register(ctx, "new@example.org", goodPassword, core.MailStyle{}, netip.Addr{}, t0)
 			return err
 		}
 	},
 	"verification": func(ctx context.Context, f *flow) func() error {
-		if _, err := f.p.Register(ctx, "new@example.org", goodPassword, "", netip.Addr{}, t0); err != nil {
+		if _, err := f.p.Register(ctx, "new@example.org", goodPassword, core.MailStyle{}, netip.Addr{}, t0); err != nil {
 			f.t.Fatal(err)
 		}
 		_, token := mails(f.t, f.p, "new@example.org")

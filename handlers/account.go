@@ -29,7 +29,7 @@ type registerRequest struct {
 
 // register answers an address that exists like a new one, with an id that no user has.
 func (a account) register(c *web.Call, in registerRequest) (userProfile, error) {
-	u, err := a.auth.Register(c, in.Email, in.Password, c.Language(), c.Remote, c.Now)
+	u, err := a.auth.Register(c, in.Email, in.Password, core.MailStyle{Language: c.Language()}, c.Remote, c.Now)
 	return profileOf(u), err
 }
 

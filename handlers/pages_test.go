@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -224,9 +225,9 @@ func TestBrandColorsCanBeRead(t *testing.T) {
 	}
 }
 
-// From the login for a tenant's client the way to a new password and back keeps the request, and the mail has the
-// tenant's looks.
-func TestForgottenKeepsTheRequest(t *testing.T) {
+// From the login for a tenant's client the ways to a new password and to an account keep the request, and their mails
+// have the tenant's looks.
+func TestMailsOfPagesHaveTheLooksOfTheClient(t *testing.T) {
 	e := newPageEnv(t, "http://news.test")
 	now := core.At(time.Now())
 	tenant, err := core.NewTenant(core.TenantInput{Name: new("Acme")}, now)
@@ -267,9 +268,22 @@ func TestForgottenKeepsTheRequest(t *testing.T) {
 		t.Errorf("back at the login it is %s", got)
 	}
 	e.ask("POST", "/password/forgot", url.Values{"email": {"ann@user.example"}, "continue": {request}})
+	register := page("/login?"+url.Values{"continue": {request}}.Encode(), `href="(/register\?[^"]*)"`)
+	if got := page(register, `name="continue" value="([^"]*)"`); got != request {
+		t.Errorf("the form of the registration carries %s", got)
+	}
+	e.ask("POST", "/register", url.Values{"email": {"eve@user.example"}, "password": {"a password of mine"}, "continue": {request}})
 	mails, err := e.store.DueMails(t.Context(), core.At(time.Now()), 10)
-	if err != nil || len(mails) != 1 || mails[0].TenantID != tenant.ID {
-		t.Errorf("%+v, %v", mails, err)
+	var kinds []string
+	for _, m := range mails {
+		kinds = append(kinds, m.Kind)
+		if m.TenantID != tenant.ID {
+			t.Errorf("%s is for the tenant %q", m.Kind, m.TenantID)
+		}
+	}
+	slices.Sort(kinds)
+	if want := []string{core.MailReset, core.MailVerify}; err != nil || !slices.Equal(kinds, want) {
+		t.Errorf("%q, %v", kinds, err)
 	}
 }
 

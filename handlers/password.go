@@ -47,6 +47,11 @@ func (m mailedLinks) forgotten(c *web.Call, continueTo string) (f forgotten, err
 	return f, err
 }
 
+// mailStyle is that of the mail which the page sends.
+func (f *forgotten) mailStyle(c *web.Call) core.MailStyle {
+	return core.MailStyle{TenantID: f.tenantID, Language: c.Language()}
+}
+
 func (m mailedLinks) forgotPage(c *web.Call, in loginQuery) (web.HTML, error) {
 	f, err := m.forgotten(c, in.Continue)
 	if err != nil {
@@ -66,7 +71,7 @@ func (m mailedLinks) forgot(c *web.Call, in emailForm) (web.HTML, error) {
 		f.Email = truncate(in.Email, maxShown)
 		return render(c, 400, "forgot", view{Title: wordsOf(c).ForgotLink, Fault: wordsOf(c).FaultEmail, Brand: f.brand, Data: f})
 	}
-	if err := m.auth.Forgot(c, email, core.MailStyle{TenantID: f.tenantID, Language: c.Language()}, c.Now); err != nil {
+	if err := m.auth.Forgot(c, email, f.mailStyle(c), c.Now); err != nil {
 		return web.HTML{}, err
 	}
 	w := wordsOf(c)

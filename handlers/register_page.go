@@ -50,16 +50,16 @@ func (m mailedLinks) showRegister(c *web.Call, in registerForm, fault error) (we
 
 // register creates an account by the rules of POST /api/auth/register: every address gets the same answer.
 func (m mailedLinks) register(c *web.Call, in registerForm) (web.HTML, error) {
-	email, err := core.ParseEmail(in.Email)
-	if err == nil {
-		_, err = m.auth.Register(c, email, in.Password, c.Language(), c.Remote, c.Now)
-	}
-	if err != nil {
-		return m.showRegister(c, in, err)
-	}
 	f, err := m.forgotten(c, in.Continue)
 	if err != nil {
 		return web.HTML{}, err
+	}
+	email, err := core.ParseEmail(in.Email)
+	if err == nil {
+		_, err = m.auth.Register(c, email, in.Password, f.mailStyle(c), c.Remote, c.Now)
+	}
+	if err != nil {
+		return m.showRegister(c, in, err)
 	}
 	w := wordsOf(c)
 	return renderMessage(c, 0, w.CheckTitle, note{
