@@ -6,8 +6,10 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"newsletterd/core"
+	"newsletterd/store"
 )
 
 const browserAccept = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
@@ -216,5 +218,18 @@ func TestConfirmLinkUsedAgain(t *testing.T) {
 		if !strings.Contains(step.got, step.want) {
 			t.Errorf("step %d: no %q in %s", i, step.want, step.got)
 		}
+	}
+	sub, err := e.store.Subscription(t.Context(), e.names["weekly"], "ann@b.example")
+	e.must(err)
+	_, err = e.store.Unsubscribe(t.Context(), store.UnsubscribeRequest{ListID: sub.ListID, SubscriptionID: sub.ID}, core.At(time.Now()))
+	e.must(err)
+	const left = "ann@b.example has been unsubscribed from weekly since"
+	for i, got := range []string{get(mailed), post(mailed)} {
+		if !strings.Contains(got, left) || strings.Contains(got, button) {
+			t.Errorf("after leaving, %d: %s", i, got)
+		}
+	}
+	if got := get(answered); !strings.Contains(got, button) {
+		t.Errorf("an answered token tells who has left: %s", got)
 	}
 }

@@ -50,12 +50,15 @@ func (p newsletterPages) askConfirm(c *web.Call, in tokenQuery) (web.HTML, error
 	if err != nil {
 		return web.HTML{}, linkError(c, err)
 	}
-	used, err := p.store.Confirmed(c, in.Token)
+	was, err := p.store.Confirmed(c, in.Token)
 	if err != nil {
 		return web.HTML{}, err
 	}
 	w := wordsOf(c)
-	if used {
+	if was.Left {
+		return web.HTML{}, leftSince(c)
+	}
+	if was.Done {
 		return renderMessage(c, 0, w.AlreadyTitle, note{Lines: []string{styleOf(c).expand(w.AlreadyText)}}, brand{})
 	}
 	return render(c, 0, "press", view{Title: w.ConfirmTitle, Data: press{
@@ -68,9 +71,12 @@ func (p newsletterPages) confirm(c *web.Call, in linkForm) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	list, err := p.asked(c, in.Token)
-	used := false
+	var was store.Confirmed
 	if err == nil {
-		used, err = p.store.Confirmed(c, in.Token)
+		was, err = p.store.Confirmed(c, in.Token)
+	}
+	if err == nil && was.Left {
+		return web.HTML{}, leftSince(c)
 	}
 	if err == nil {
 		_, err = p.store.Confirm(c, in.Token, requestOrigin(c, "page"), c.Now)
@@ -82,10 +88,17 @@ func (p newsletterPages) confirm(c *web.Call, in linkForm) (web.HTML, error) {
 		return web.HTML{To: list.ConfirmRedirectURL}, nil
 	}
 	w := wordsOf(c)
-	if used {
+	if was.Done {
 		return renderMessage(c, 0, w.AlreadyTitle, note{Lines: []string{styleOf(c).expand(w.AlreadyText)}}, brand{})
 	}
 	return renderMessage(c, 0, w.ConfirmedTitle, note{Lines: []string{styleOf(c).expand(w.ConfirmedText)}}, brand{})
+}
+
+// leftSince says that who a confirm link is for has left by now; the page leads to the form.
+func leftSince(c *web.Call) error {
+	said := *core.ErrInvalidToken
+	said.Message = styleOf(c).expand(wordsOf(c).LinkLeft)
+	return &said
 }
 
 // redirectSource is what a page's policy must allow for its form to lead to a tenant's page.

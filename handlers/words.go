@@ -84,6 +84,7 @@ type pageWords struct {
 	LinkExpired        string `json:"link_expired"`
 	LinkBroken         string `json:"link_broken"`
 	LinkGone           string `json:"link_gone"`
+	LinkLeft           string `json:"link_left"`
 	LinkNew            string `json:"link_new"`
 	ListInactive       string `json:"list_inactive"`
 	WrongTitle         string `json:"wrong_title"`
