@@ -179,17 +179,17 @@ type importRow struct {
 // hintAtFirstName says how a column of names becomes the preference by which templates greet, unless the list asks for
 // a name of its own.
 func (p *program) hintAtFirstName(c *cli.Context, s *store.Store, r *subscribercsv.Reader) {
-	column := r.NameColumn()
+	column, preference := r.NameColumn()
 	if column == "" {
 		return
 	}
 	list, err := s.List(c.Context, c.String("list"))
-	if err != nil || slices.ContainsFunc(list.Fields, func(f core.Field) bool { return f.Name == column }) {
+	if err != nil || slices.ContainsFunc(list.Fields, func(f core.Field) bool { return f.Name == preference }) {
 		return // a hint is not worth a failure
 	}
 	fmt.Fprintf(p.err,
-		"Column %[1]s becomes the preference %[1]s; templates commonly greet by first_name: --map \"%[1]s=first_name\".\n",
-		column)
+		"Column %[1]s becomes the preference %[2]s; templates commonly greet by first_name: --map \"%[1]s=first_name\".\n",
+		column, preference)
 }
 
 func renames(c *cli.Context) (map[string]string, error) {

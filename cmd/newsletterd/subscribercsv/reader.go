@@ -27,7 +27,9 @@ var exportColumns = []string{"email", "status", "created_at", "preferences"}
 
 // form describes the files that a program exports. It is recognised by the header.
 type form struct {
-	known    []string          // columns that only this form has together
+	known    []string          // columns that only this form has together; none: marks tell it
+	marks    []string          // columns that are enough, two of them or one with one of hints
+	hints    []string          // columns that are this form's, and others' too
 	email    string            // of addresses
 	base     string            // a JSON object of preferences; empty: none
 	created  string            // when the subscriber was added there, which is evidence; empty: none
@@ -51,7 +53,10 @@ var forms = []form{
 		drop: []string{"id", "uuid", "updated_at"},
 	},
 	{ // Mailchimp: the three files of an audience (subscribed, unsubscribed, cleaned)
-		known: []string{"LEID", "EUID"}, email: "Email Address",
+		marks: []string{
+			"MEMBER_RATING", "OPTIN_TIME", "OPTIN_IP", "CONFIRM_TIME", "CONFIRM_IP", "LEID", "EUID", "GMTOFF", "DSTOFF",
+		},
+		hints: []string{"LAST_CHANGED", "NOTES", "TAGS"}, email: "Email Address",
 		drop: []string{
 			"MEMBER_RATING", "LATITUDE", "LONGITUDE", "GMTOFF", "DSTOFF", "TIMEZONE", "CC", "REGION", "LAST_CHANGED",
 			"LEID", "EUID", "NOTES", "UNSUB_CAMPAIGN_TITLE", "UNSUB_CAMPAIGN_ID", "UNSUB_REASON", "UNSUB_REASON_OTHER",
@@ -64,11 +69,27 @@ var forms = []form{
 // formOf returns the form of a file by its header, or the zero form where no form fits.
 func formOf(header []string) form {
 	for _, f := range forms {
-		if !slices.ContainsFunc(f.known, func(name string) bool { return !slices.Contains(header, name) }) {
+		if f.fits(header) {
 			return f
 		}
 	}
 	return form{}
+}
+
+func (f *form) fits(header []string) bool {
+	has := func(names []string) (n int) {
+		for _, name := range names {
+			if slices.Contains(header, name) {
+				n++
+			}
+		}
+		return n
+	}
+	if len(f.known) > 0 {
+		return has(f.known) == len(f.known)
+	}
+	marks := has(f.marks)
+	return marks > 0 && marks+has(f.hints) > 1
 }
 
 // key returns the name of the preference that a column becomes. Empty: the column is dropped.
@@ -78,7 +99,7 @@ func (f *form) key(name string) string {
 		return ""
 	case to != "":
 		return to
-	case f.plainKey:
+	case f.plainKey && !slices.Contains(emailColumns, strings.ToLower(name)):
 		return strings.ToLower(strings.Join(strings.Fields(name), "_"))
 	}
 	return name
@@ -215,17 +236,18 @@ func (c *Reader) formColumn(i int, name string) bool {
 // Header returns the names of the columns as they are in the file.
 func (c *Reader) Header() []string { return c.header }
 
-// NameColumn returns the column that becomes the preference "name" in a file without first_name, or nothing.
-func (c *Reader) NameColumn() string {
+// NameColumn returns the column that becomes the preference "name", however that is spelled there, in a file without
+// first_name, or nothing.
+func (c *Reader) NameColumn() (column, preference string) {
 	if slices.Contains(c.keys, `"first_name":`) {
-		return ""
+		return "", ""
 	}
 	for i, key := range c.keys {
 		if strings.EqualFold(key, `"name":`) {
-			return strings.TrimSpace(c.header[i])
+			return strings.TrimSpace(c.header[i]), strings.Trim(key, `":`)
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // Next returns the row of the next line, and the cells of the line, which are valid until the next call. The error is a
