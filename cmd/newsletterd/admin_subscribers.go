@@ -50,7 +50,7 @@ of the time when somebody left (unsubscribed_at). A word that says nothing of th
 When and from which address a subscriber consented elsewhere (Mailchimp's OPTIN_TIME, OPTIN_IP, CONFIRM_TIME and CONFIRM_IP in
 any file, listmonk's created_at) goes into the record of consents, as the reason of the import, or, with
 --status pending, of the request once it is confirmed; evidence says of how many lines. A cell that is neither a time nor an
-address is left out and counted by evidence_unreadable; its line is imported all the same.
+address is left out and counted by evidence_unreadable, a time to come by evidence_future; its line is imported all the same.
 --map "name=first_name" makes a column of names the preference by which templates greet.
 
    newsletterd admin subscriber import --list ID --file people.csv --map "E-Mail=email" --map Notes= --errors faulty.csv`
@@ -105,6 +105,7 @@ func (p *program) importSubscribers(c *cli.Context, _ *config.Config, s *store.S
 	if run.reader, err = subscribercsv.NewReader(in, rename); err != nil {
 		return err
 	}
+	run.reader.Now = now()
 	run.reader.AskAgain = c.String("status") == core.SubscriptionPending
 	if name := c.String("errors"); name != "" {
 		f, err := openFaulty(name, c.String("file"))
@@ -123,7 +124,7 @@ func (p *program) importSubscribers(c *cli.Context, _ *config.Config, s *store.S
 	if run.shown > maxShownErrors && run.faulty == nil {
 		fmt.Fprintf(p.err, "… and %d more; --errors FILE writes them all.\n", run.shown-maxShownErrors)
 	}
-	if err := p.printer(c).record(importRow{im.Counts.Rows(), im.Counts, run.reader.Unreadable}); err != nil {
+	if err := p.printer(c).record(importRow{im.Counts.Rows(), im.Counts, run.reader.Unreadable, run.reader.Future}); err != nil {
 		return err
 	}
 	p.hintAtFirstName(c, s, run.reader)
@@ -174,6 +175,7 @@ type importRow struct {
 	Rows int64 `json:"rows"`
 	store.ImportCounts
 	EvidenceUnreadable int64 `json:"evidence_unreadable"` // rows with evidence that is neither a time nor an address
+	EvidenceFuture     int64 `json:"evidence_future"`     // rows with evidence of a time that is still to come
 }
 
 // hintAtFirstName says how a column of names becomes the preference by which templates greet, unless the list asks for

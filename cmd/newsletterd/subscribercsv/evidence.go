@@ -44,10 +44,11 @@ func (c *Reader) noteEvidence(i int, name string) bool {
 }
 
 // evidence returns what a record says of the consent that was given to another system, for example "opted in 2019-05-01
-// 09:58:00 from 203.0.113.9; confirmed 2019-05-01T10:00:00Z". Cells that are empty say nothing. readable is false if a
-// cell holds something else than a time or an address; the other cells count all the same.
-func (c *Reader) evidence(record []string) (text string, readable bool) {
-	readable = true
+// 09:58:00 from 203.0.113.9; confirmed 2019-05-01T10:00:00Z". Cells that are empty say nothing. A record with a cell of
+// something else than a time or an address, or of a time to come, is counted; its other cells are evidence all the
+// same.
+func (c *Reader) evidence(record []string) string {
+	fault := readable
 	var parts []string
 	for _, what := range [...]string{"opted in", "confirmed", "created"} {
 		part := what
@@ -56,39 +57,54 @@ func (c *Reader) evidence(record []string) (text string, readable bool) {
 				if col.what != what || col.address != address {
 					continue
 				}
-				cell, ok := evidenceCell(record[col.index], address)
-				readable = readable && ok
-				if cell != "" {
-					part += cell
-				}
+				cell, f := evidenceCell(record[col.index], address, c.Now)
+				fault = max(fault, f)
+				part += cell
 			}
 		}
 		if part != what {
 			parts = append(parts, part)
 		}
 	}
-	return strings.Join(parts, "; "), readable
+	switch fault {
+	case future:
+		c.Future++
+	case unreadable:
+		c.Unreadable++
+	}
+	return strings.Join(parts, "; ")
 }
 
-// evidenceCell returns " TIME" or " from ADDRESS", or nothing for an empty cell. ok is false if the cell cannot be
-// read.
-func evidenceCell(cell string, address bool) (text string, ok bool) {
+// cellFault says why a cell is no evidence. A line counts by the last of these that one of its cells has.
+type cellFault uint8
+
+const (
+	readable cellFault = iota
+	future
+	unreadable
+)
+
+// evidenceCell returns " TIME" or " from ADDRESS", or nothing for a cell that is empty or faulty.
+func evidenceCell(cell string, address bool, now core.Instant) (string, cellFault) {
 	cell = strings.TrimSpace(plainCell(cell))
 	if byTime(foldWord(cell)) == core.SubscriptionActive { // empty, NULL, 0000-00-00
-		return "", true
+		return "", readable
 	}
 	if address {
 		ip, err := netip.ParseAddr(cell)
 		if err != nil || ip.Zone() != "" {
-			return "", false
+			return "", unreadable
 		}
-		return " from " + ip.Unmap().String(), true
+		return " from " + ip.Unmap().String(), readable
 	}
-	at := evidenceTime(cell)
-	if at == "" {
-		return "", false
+	text, at := evidenceTime(cell)
+	switch {
+	case text == "":
+		return "", unreadable
+	case now > 0 && at.After(now.Time()):
+		return "", future
 	}
-	return " " + at, true
+	return " " + text, readable
 }
 
 // Forms of the times that programs export. Day and month of 1/2/2019 cannot be told apart, so it is none of them.
@@ -100,27 +116,32 @@ var (
 	plainTimes = [...]string{time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateOnly}
 )
 
+const (
+	clockSkew   = 5 * time.Minute // of the clocks of two programs
+	easternmost = 14 * time.Hour  // how far the clocks of a zone can be ahead of UTC
+)
+
 // evidenceTime returns a time with a zone in UTC, and one without a zone as it stands: it is no moment that is known.
-// Empty: the cell is no time, or one before 1990 or after 2100.
-func evidenceTime(cell string) string {
+// Empty: the cell is no time, or one before 1990 or after 2100. earliest is the earliest moment that it can mean.
+func evidenceTime(cell string) (text string, earliest time.Time) {
 	if len(cell) > len(time.DateTime) { // no shorter cell has a zone, and each layout that is tried costs
 		for _, layout := range zonedTimes {
 			if t, err := time.Parse(layout, cell); err == nil {
-				return inOurTime(t.UTC(), time.RFC3339)
+				return inOurTime(t.UTC(), time.RFC3339), t.Add(-clockSkew)
 			}
 		}
 	}
 	for _, layout := range plainTimes {
 		t, err := time.Parse(layout, cell)
-		switch {
-		case err != nil:
-		case layout == "2006-01-02T15:04:05":
-			return inOurTime(t, time.DateTime)
-		default:
-			return inOurTime(t, layout)
+		if err != nil {
+			continue
 		}
+		if layout == "2006-01-02T15:04:05" {
+			layout = time.DateTime
+		}
+		return inOurTime(t, layout), t.Add(-clockSkew - easternmost)
 	}
-	return ""
+	return "", time.Time{}
 }
 
 func inOurTime(t time.Time, layout string) string {

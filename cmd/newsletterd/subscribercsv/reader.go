@@ -107,8 +107,10 @@ func (f *form) key(name string) string {
 
 // Reader reads subscribers line by line, in bounded memory. It is not safe for concurrent use.
 type Reader struct {
-	AskAgain   bool  // take those who never confirmed: they are mailed a link
-	Unreadable int64 // rows with evidence of a consent that is neither a time nor an address
+	AskAgain   bool         // take those who never confirmed: they are mailed a link
+	Now        core.Instant // evidence is of no later time than this; zero: of any
+	Unreadable int64        // rows with evidence of a consent that is neither a time nor an address
+	Future     int64        // rows with evidence of a time that is still to come
 
 	csv     *csv.Reader
 	source  *recordLimit
@@ -286,10 +288,7 @@ func (c *Reader) Next() (row store.ImportRow, record []string, err error) {
 		return row, record, LineError{line, terminal.Message(err)}
 	}
 	if len(c.proof) > 0 {
-		var readable bool
-		if row.Evidence, readable = c.evidence(record); !readable {
-			c.Unreadable++
-		}
+		row.Evidence = c.evidence(record)
 	}
 	return row, record, nil
 }
