@@ -165,7 +165,7 @@ func (f *figures) shareOfCPU(pkg string, while time.Duration) float64 {
 		return 0
 	}
 	out, err := exec.Command("go", "tool", "pprof", "-top", "-unit=ms", "-focus="+pkg, file).Output()
-	m := regexp.MustCompile(`(?s)config.Duration: ([\d.]+)(m?s).*accounting for ([\d.]+)ms`).FindSubmatch(out)
+	m := regexp.MustCompile(`(?s)Duration: ([\d.]+)(m?s).*accounting for ([\d.]+)ms`).FindSubmatch(out)
 	if err != nil || m == nil {
 		f.Errorf("%v: %s", err, out)
 		return 0
