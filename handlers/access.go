@@ -35,5 +35,6 @@ func admin() web.Access {
 
 // mailProvider lets in the mail provider that the path names, proved over the raw body in the way of its kind.
 func (h *Handler) mailProvider() web.Access {
-	return web.Proved("provider", "mail providers, by what their kind proves itself with", report.HeaderSignature, h.admitProvider)
+	return web.Proved("provider", "mail providers, by what their kind proves itself with", report.HeaderSignature,
+		h.admitProvider)
 }

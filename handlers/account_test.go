@@ -42,7 +42,8 @@ func init() {
 			u.Roles = append(u.Roles, core.Role{Role: core.RoleTenantAdmin, TenantID: e.value(t)})
 		}
 		_, u.EmailVerified = args["verified"]
-		phc, err := e.handler.options.Auth.NewPassword(e.t.Context(), "password", argOr(args, "password", "correct horse battery"))
+		phc, err := e.handler.options.Auth.NewPassword(e.t.Context(), "password",
+			argOr(args, "password", "correct horse battery"))
 		e.must(err)
 		e.must(e.store.AddUser(e.t.Context(), u, phc, now))
 		if _, off := args["disabled"]; off {
@@ -152,10 +153,12 @@ func TestRegisteringSharesACount(t *testing.T) {
 		ask("/api/auth/register", "application/json", `{"email": "new@user.example", "password": "short"}`)
 		ask("/register", "application/x-www-form-urlencoded", "email=new%40user.example&password=short")
 	}
-	if got := ask("/register", "application/x-www-form-urlencoded", "email=new%40user.example&password=short"); got != http.StatusTooManyRequests {
+	if got := ask("/register", "application/x-www-form-urlencoded",
+		"email=new%40user.example&password=short"); got != http.StatusTooManyRequests {
 		t.Errorf("by the page: %d", got)
 	}
-	if got := ask("/api/auth/register", "application/json", `{"email": "new@user.example", "password": "short"}`); got != http.StatusTooManyRequests {
+	if got := ask("/api/auth/register", "application/json",
+		`{"email": "new@user.example", "password": "short"}`); got != http.StatusTooManyRequests {
 		t.Errorf("by API: %d", got)
 	}
 }

@@ -64,16 +64,19 @@ func (a accountPages) show(c *web.Call, notice, typed string, fault error) (web.
 		return web.HTML{}, err
 	}
 	data := accountView{
-		Name: who.User.Name, Email: who.User.Email, Verified: who.User.EmailVerified, Change: change.Email, ChangeUntil: when(change.ExpiresAt), Typed: truncate(typed, maxShown),
+		Name: who.User.Name, Email: who.User.Email, Verified: who.User.EmailVerified, Change: change.Email,
+		ChangeUntil: when(change.ExpiresAt), Typed: truncate(typed, maxShown),
 	}
 	for _, b := range browsers {
 		data.Browsers = append(data.Browsers, accountRow{
-			b.ID, w.browserName(b.UserAgent), joined(b.Remote, fillIn(w.SignedInAt, "when", when(b.AuthAt)), w.ago(c.Now, b.UsedAt)), b.ID == who.Browser.ID,
+			b.ID, w.browserName(b.UserAgent), joined(b.Remote, fillIn(w.SignedInAt, "when", when(b.AuthAt)),
+				w.ago(c.Now, b.UsedAt)), b.ID == who.Browser.ID,
 		})
 	}
 	for _, f := range signIns {
 		data.SignIns = append(data.SignIns, accountRow{
-			ID: f.ID, Name: f.ClientName, Where: joined(w.browserName(f.UserAgent), f.Remote, fillIn(w.Since, "when", when(f.CreatedAt)), w.ago(c.Now, f.UsedAt)),
+			ID: f.ID, Name: f.ClientName, Where: joined(w.browserName(f.UserAgent), f.Remote,
+				fillIn(w.Since, "when", when(f.CreatedAt)), w.ago(c.Now, f.UsedAt)),
 		})
 	}
 	for _, al := range allowed {
@@ -99,10 +102,20 @@ func (w *pageWords) allowedTo(scope string) string {
 // earlier ones' names too.
 var (
 	browserWords = [][2]string{
-		{"Edg/", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"Chromium/", "Chromium"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"},
+		{"Edg/", "Edge"},
+		{"OPR/", "Opera"},
+		{"Firefox/", "Firefox"},
+		{"Chromium/", "Chromium"},
+		{"Chrome/", "Chrome"},
+		{"Safari/", "Safari"},
 	}
 	systemWords = [][2]string{
-		{"Android", "Android"}, {"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Windows", "Windows"}, {"Mac OS X", "macOS"}, {"Linux", "Linux"},
+		{"Android", "Android"},
+		{"iPhone", "iPhone"},
+		{"iPad", "iPad"},
+		{"Windows", "Windows"},
+		{"Mac OS X", "macOS"},
+		{"Linux", "Linux"},
 	}
 )
 

@@ -60,7 +60,8 @@ func (a authorizations) answer(c *web.Call, q url.Values, r auth.AuthorizeReques
 	c.Tenant = reply.Request.Client.TenantID
 	switch reply.Step {
 	case auth.StepLogin:
-		return web.HTML{To: c.PublicURL() + "/login?" + url.Values{"continue": {authorizePath + "?" + q.Encode()}}.Encode()}, nil
+		return web.HTML{To: c.PublicURL() + "/login?" +
+			url.Values{"continue": {authorizePath + "?" + q.Encode()}}.Encode()}, nil
 	case auth.StepConsent:
 		return a.askConsent(c, q, reply)
 	}
@@ -93,7 +94,8 @@ func (a authorizations) distrust(c *web.Call, q url.Values, e *auth.AuthorizeErr
 		}
 	}
 	c.LogError(e)
-	return render(c, http.StatusBadRequest, "message", view{Title: wordsOf(c).LoginFaultTitle, RequestID: c.RequestID, Data: n})
+	return render(c, http.StatusBadRequest, "message",
+		view{Title: wordsOf(c).LoginFaultTitle, RequestID: c.RequestID, Data: n})
 }
 
 // maxShown is how much of a parameter a page repeats, in bytes.
@@ -139,8 +141,9 @@ func (a authorizations) askConsent(c *web.Call, q url.Values, reply auth.Authori
 		Email                                core.Email
 		Scopes                               []string
 	}{
-		Client: client.Name, Request: q.Encode(), User: reply.Visitor.User.ID, Email: reply.Visitor.User.Email, Target: web.SourceOf(reply.Request.RedirectURI),
-		Other: "/login?" + url.Values{"continue": {authorizePath + "?" + q.Encode()}}.Encode(),
+		Client: client.Name, Request: q.Encode(), User: reply.Visitor.User.ID, Email: reply.Visitor.User.Email,
+		Target: web.SourceOf(reply.Request.RedirectURI),
+		Other:  "/login?" + url.Values{"continue": {authorizePath + "?" + q.Encode()}}.Encode(),
 	}
 	for _, s := range reply.Consent {
 		words := wordsOf(c).scope(s)
@@ -149,7 +152,8 @@ func (a authorizations) askConsent(c *web.Call, q url.Values, reply auth.Authori
 		}
 		data.Scopes = append(data.Scopes, words)
 	}
-	return render(c, 0, "consent", view{Title: wordsOf(c).ConsentTitle, Brand: b, Data: data}, web.SourceOf(reply.Request.RedirectURI))
+	return render(c, 0, "consent", view{Title: wordsOf(c).ConsentTitle, Brand: b, Data: data},
+		web.SourceOf(reply.Request.RedirectURI))
 }
 
 type consentForm struct {
@@ -192,7 +196,8 @@ func (a authorizations) handOver(c *web.Call, reply auth.AuthorizeReply) (web.HT
 		Fields [][2]string
 		Script template.HTML
 	}{
-		reply.Request.Client.Name, template.URL(reply.Request.RedirectURI), reply.Fields, //nolint:gosec // registered, and checked when it was
+		//nolint:gosec // registered, and checked when it was
+		reply.Request.Client.Name, template.URL(reply.Request.RedirectURI), reply.Fields,
 		template.HTML("<script>" + submitScript + "</script>"),
 	}}
 	v.style = styleOf(c)

@@ -31,8 +31,10 @@ func TestBrowsersGetPages(t *testing.T) {
 	e := newPageEnv(t, "https://news.example.org")
 	for _, path := range []string{"/nothing", "/login/", "/apix", "/v", "/webhook", "/healthzz"} {
 		w := browse(e.handler, "GET", "news.example.org", path, browserAccept, "de-AT")
-		if w.Code != 404 || w.Header().Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(w.Body.String(), `<html lang="de">`) ||
-			!strings.Contains(w.Body.String(), "Unter dieser Adresse gibt es nichts.") || w.Header().Get("Content-Security-Policy") == "" {
+		if w.Code != 404 || w.Header().Get("Content-Type") != "text/html; charset=utf-8" ||
+			!strings.Contains(w.Body.String(), `<html lang="de">`) ||
+			!strings.Contains(w.Body.String(), "Unter dieser Adresse gibt es nichts.") ||
+			w.Header().Get("Content-Security-Policy") == "" {
 			t.Errorf("%s: %d %v\n%s", path, w.Code, w.Header(), w.Body)
 		}
 	}
@@ -49,14 +51,16 @@ func TestBrowsersGetPages(t *testing.T) {
 		{"/openapi-nothing.json", browserAccept},
 	} {
 		w := browse(e.handler, "GET", "news.example.org", tc[0], tc[1], "de")
-		if w.Code != 404 || w.Header().Get("Content-Type") != "application/json" || !strings.Contains(w.Body.String(), `"not_found"`) {
+		if w.Code != 404 || w.Header().Get("Content-Type") != "application/json" ||
+			!strings.Contains(w.Body.String(), `"not_found"`) {
 			t.Errorf("%s %s: %d %s", tc[0], tc[1], w.Code, w.Body)
 		}
 	}
 	if w := browse(e.handler, "POST", "news.example.org", "/", browserAccept, ""); w.Code != 404 {
 		t.Errorf("POST /: %d", w.Code)
 	}
-	if w := browse(e.handler, "GET", "news.example.org", "/", browserAccept, ""); w.Code != 302 || w.Header().Get("Location") != "https://news.example.org/login" {
+	if w := browse(e.handler, "GET", "news.example.org", "/", browserAccept, ""); w.Code != 302 ||
+		w.Header().Get("Location") != "https://news.example.org/login" {
 		t.Errorf("/: %d %v", w.Code, w.Header())
 	}
 	e.login()
@@ -81,16 +85,19 @@ func TestTenantsOwnHost(t *testing.T) {
 	e.must(err)
 	w := browse(e.handler, "GET", "LETTERS.acme.example:443", "/", browserAccept, "de")
 	page := w.Body.String()
-	if w.Code != 200 || !strings.Contains(page, "/l/"+e.names["weekly"]) || strings.Contains(page, e.names["asleep"]) || strings.Contains(page, e.names["foreign"]) {
+	if w.Code != 200 || !strings.Contains(page, "/l/"+e.names["weekly"]) || strings.Contains(page, e.names["asleep"]) ||
+		strings.Contains(page, e.names["foreign"]) {
 		t.Errorf("%d\n%s", w.Code, page)
 	}
-	for _, want := range []string{`<html lang="fr">`, "Acme Letters", "color=112233", "/preferences?list=" + e.names["weekly"]} {
+	for _, want := range []string{`<html lang="fr">`, "Acme Letters", "color=112233", "/preferences?list=" +
+		e.names["weekly"]} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %s in\n%s", want, page)
 		}
 	}
 	w = browse(e.handler, "GET", "letters.acme.example", "/lost", browserAccept, "de")
-	if w.Code != 404 || !strings.Contains(w.Body.String(), "Acme Letters") || !strings.Contains(w.Body.String(), "Il n&#39;y a rien") {
+	if w.Code != 404 || !strings.Contains(w.Body.String(), "Acme Letters") ||
+		!strings.Contains(w.Body.String(), "Il n&#39;y a rien") {
 		t.Errorf("%d\n%s", w.Code, w.Body)
 	}
 	for _, host := range []string{"acme.example", "", "letters.acme.example:8443", "'; --"} {
@@ -132,7 +139,7 @@ func TestUserPagesInEveryLanguage(t *testing.T) {
 	}
 }
 
-// The page to sign up keeps the rules of the API: the same answer whoever has an account, weak passwords refused,
+// The page to sign up keeps the rules of the API: the same answer with and without an account, weak passwords refused,
 // nothing where registration is closed.
 func TestSignUpPage(t *testing.T) {
 	e := newPageEnv(t, "https://news.example.org")
@@ -147,16 +154,20 @@ func TestSignUpPage(t *testing.T) {
 	if status != 200 || !strings.Contains(fresh, "A mail is on its way to new@user.example") {
 		t.Errorf("%d %s", status, fresh)
 	}
-	if status, known := post("ann@user.example", "correct horse battery"); status != 200 || strings.ReplaceAll(known, "ann@", "new@") != fresh {
+	if status, known := post("ann@user.example", "correct horse battery"); status != 200 ||
+		strings.ReplaceAll(known, "ann@", "new@") != fresh {
 		t.Errorf("%d %s\nand for a new one:\n%s", status, known, fresh)
 	}
-	if status, text := post("third@user.example", "short"); status != 400 || !strings.Contains(text, "The password needs at least 8 characters.") {
+	if status, text := post("third@user.example", "short"); status != 400 ||
+		!strings.Contains(text, "The password needs at least 8 characters.") {
 		t.Errorf("%d %s", status, text)
 	}
-	if status, text := post("no address", "correct horse battery"); status != 400 || !strings.Contains(text, "Please enter a valid e-mail address.") {
+	if status, text := post("no address", "correct horse battery"); status != 400 ||
+		!strings.Contains(text, "Please enter a valid e-mail address.") {
 		t.Errorf("%d %s", status, text)
 	}
-	r := httptest.NewRequest("POST", "/register", strings.NewReader("email=x%40user.example&password=correct+horse+battery"))
+	r := httptest.NewRequest("POST", "/register",
+		strings.NewReader("email=x%40user.example&password=correct+horse+battery"))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Sec-Fetch-Site", "cross-site")
 	w := httptest.NewRecorder()
@@ -165,17 +176,21 @@ func TestSignUpPage(t *testing.T) {
 	}
 	e.handler.options.Auth.ClosedRegistration = true
 	for _, method := range []string{"GET", "POST"} {
-		if res := e.ask(method, "/register", url.Values{"email": {"x@user.example"}, "password": {"correct horse battery"}}); res.StatusCode != 403 {
+		if res := e.ask(method, "/register", url.Values{
+			"email":    {"x@user.example"},
+			"password": {"correct horse battery"},
+		}); res.StatusCode != 403 {
 			t.Errorf("closed, %s: %d", method, res.StatusCode)
 		}
 	}
-	if page := textOf(browse(e.handler, "GET", "news.example.org", "/login", browserAccept, "").Body.String()); strings.Contains(page, "Create an account") {
+	if page := textOf(browse(e.handler, "GET", "news.example.org", "/login", browserAccept,
+		"").Body.String()); strings.Contains(page, "Create an account") {
 		t.Error("a closed registration is offered")
 	}
 }
 
-// A confirm link used again says that it was used; a token that the caller got in an answer says it to nobody, for it
-// would tell who is subscribed. While another way of confirming stands, the mailed link still asks.
+// A confirm link used again says that it was used; a token that the caller got in an answer does not say so, for
+// that would tell who is subscribed. While another way of confirming stands, the mailed link still asks.
 func TestConfirmLinkUsedAgain(t *testing.T) {
 	e := newEnv(t)
 	e.step("tenant acme")
@@ -190,7 +205,8 @@ func TestConfirmLinkUsedAgain(t *testing.T) {
 		e.handler.ServeHTTP(w, r)
 		return w.Body.String()
 	}
-	body := send("/api/newsletter/subscribe", "application/json", `{"list_id":"`+e.names["weekly"]+`","email":"ann@b.example"}`)
+	body := send("/api/newsletter/subscribe", "application/json", `{"list_id":"`+e.names["weekly"]+
+		`","email":"ann@b.example"}`)
 	_, rest, ok := strings.Cut(body, `"confirm_token":"`)
 	answered, _, _ := strings.Cut(rest, `"`)
 	if !ok {
@@ -221,7 +237,8 @@ func TestConfirmLinkUsedAgain(t *testing.T) {
 	}
 	sub, err := e.store.Subscription(t.Context(), e.names["weekly"], "ann@b.example")
 	e.must(err)
-	_, err = e.store.Unsubscribe(t.Context(), store.UnsubscribeRequest{ListID: sub.ListID, SubscriptionID: sub.ID}, core.At(time.Now()))
+	_, err = e.store.Unsubscribe(t.Context(), store.UnsubscribeRequest{ListID: sub.ListID, SubscriptionID: sub.ID},
+		core.At(time.Now()))
 	e.must(err)
 	const left = "ann@b.example has been unsubscribed from weekly since"
 	for i, got := range []string{get(mailed), post(mailed)} {

@@ -84,7 +84,8 @@ func init() {
 // model keeps a model with a file of a few bytes.
 func (e *env) model(name, owner, visibility, file string) core.Model {
 	ctx := context.Background()
-	m, err := core.NewModel(e.value(owner+".id"), core.ModelInput{Name: name, Visibility: visibility, ContentType: "text/plain"}, core.At(time.Unix(1700000000, 0)))
+	m, err := core.NewModel(e.value(owner+".id"),
+		core.ModelInput{Name: name, Visibility: visibility, ContentType: "text/plain"}, core.At(time.Unix(1700000000, 0)))
 	e.must(err)
 	u := e.store.NewUpload(m.OwnerID, core.ModelLimits{Bytes: 1 << 40, BytesPerOwner: 1 << 40})
 	defer u.Close(ctx)

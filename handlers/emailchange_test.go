@@ -64,23 +64,31 @@ func TestEmailChange(t *testing.T) {
 	}{
 		{"nothing", func(*pageEnv, core.User) {}, http.StatusOK},
 		{"a day", func(*pageEnv, core.User) { time.Sleep(store.ChangeTTL) }, http.StatusBadRequest},
-		{"another wish", func(e *pageEnv, _ core.User) { e.askChange("third@user.example", annsPassword) }, http.StatusBadRequest},
+		{
+			"another wish", func(e *pageEnv, _ core.User) { e.askChange("third@user.example", annsPassword) },
+			http.StatusBadRequest,
+		},
 		{"a new password", func(e *pageEnv, u core.User) {
 			if err := e.store.SetPassword(e.Context(), u.ID, "", core.At(time.Now())); err != nil {
 				e.Fatal(err)
 			}
 		}, http.StatusBadRequest},
 		{"an operator's change", func(e *pageEnv, u core.User) {
-			if _, err := e.store.UpdateUser(e.Context(), u.ID, store.UserInput{Email: new(core.Email("other@user.example"))}, core.At(time.Now())); err != nil {
+			if _, err := e.store.UpdateUser(e.Context(), u.ID, store.UserInput{Email: new(core.Email("other@user.example"))},
+				core.At(time.Now())); err != nil {
 				e.Fatal(err)
 			}
 		}, http.StatusBadRequest},
 		{"the user switched off", func(e *pageEnv, u core.User) {
-			if _, err := e.store.UpdateUser(e.Context(), u.ID, store.UserInput{Disabled: new(true)}, core.At(time.Now())); err != nil {
+			if _, err := e.store.UpdateUser(e.Context(), u.ID, store.UserInput{Disabled: new(true)},
+				core.At(time.Now())); err != nil {
 				e.Fatal(err)
 			}
 		}, http.StatusBadRequest},
-		{"an account of that address", func(e *pageEnv, _ core.User) { e.addUser("NEW@user.example") }, http.StatusBadRequest},
+		{
+			"an account of that address", func(e *pageEnv, _ core.User) { e.addUser("NEW@user.example") },
+			http.StatusBadRequest,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -151,7 +159,7 @@ func TestEmailChangeTellsNothing(t *testing.T) {
 	}
 }
 
-// Nobody guesses the password by this form, nor floods a mailbox by it.
+// This form serves neither to guess the password nor to flood a mailbox.
 func TestEmailChangeIsThrottled(t *testing.T) {
 	e := newPageEnv(t, "http://news.test")
 	e.login()

@@ -31,7 +31,8 @@ func measure(t *testing.T, e *env, path, media, body, email string) work {
 	if media == "" {
 		method = http.MethodGet
 	}
-	req, err := http.NewRequestWithContext(t.Context(), method, e.url+path, strings.NewReader(strings.ReplaceAll(body, "EMAIL", email)))
+	req, err := http.NewRequestWithContext(t.Context(), method, e.url+path,
+		strings.NewReader(strings.ReplaceAll(body, "EMAIL", email)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,8 +51,10 @@ func measure(t *testing.T, e *env, path, media, body, email string) work {
 	}
 	after := e.store.Stats()
 	return work{
-		Status: res.StatusCode, Headers: strings.Join(slices.Sorted(maps.Keys(res.Header)), " "), Form: formOf(string(b), email), Length: len(b) - strings.Count(string(b), email)*len(email),
-		Hashes: e.handler.options.Auth.Hashes() - hashes, Operations: after.Ops - before.Ops, Statements: after.Statements - before.Statements,
+		Status: res.StatusCode, Headers: strings.Join(slices.Sorted(maps.Keys(res.Header)), " "),
+		Form: formOf(string(b), email), Length: len(b) - strings.Count(string(b), email)*len(email),
+		Hashes: e.handler.options.Auth.Hashes() - hashes, Operations: after.Ops - before.Ops,
+		Statements: after.Statements - before.Statements,
 	}
 }
 
@@ -101,7 +104,7 @@ func TestNothingTellsWhoHasAnAccount(t *testing.T) {
 	}
 }
 
-// Nothing that anybody may ask of the newsletter tells who is on a list: the same status, headers and form, after the
+// No public operation of the newsletter tells who is on a list: the same status, headers and form, after the
 // same operations and statements.
 func TestNothingTellsWhoIsSubscribed(t *testing.T) {
 	for _, tt := range []struct {
@@ -118,7 +121,10 @@ func TestNothingTellsWhoIsSubscribed(t *testing.T) {
 			e := newEnv(t)
 			e.step("tenant acme")
 			e.step("disabled address=off-known@user.example")
-			emails := []string{"stranger@user.example", "act-known@user.example", "pen-known@user.example", "uns-known@user.example", "off-known@user.example"}
+			emails := []string{
+				"stranger@user.example", "act-known@user.example", "pen-known@user.example",
+				"uns-known@user.example", "off-known@user.example",
+			}
 			var got []work
 			for _, list := range []string{"first", "second"} { // what the first costs to prepare is not counted
 				e.step("list " + list + " tenant=acme confirm_token=receipt")
@@ -154,7 +160,10 @@ func TestRepeatedRequestsTellNothing(t *testing.T) {
 	e.step("tenant acme")
 	e.step("disabled address=off-known@user.example")
 	e.step("list weekly tenant=acme")
-	emails := []string{"stranger@user.example", "act-known@user.example", "pen-known@user.example", "uns-known@user.example", "off-known@user.example"}
+	emails := []string{
+		"stranger@user.example", "act-known@user.example", "pen-known@user.example",
+		"uns-known@user.example", "off-known@user.example",
+	}
 	for i, status := range []string{"active", "pending", "unsubscribed"} {
 		e.step("subscription s-" + status + " list=weekly email=" + emails[i+1] + " status=" + status)
 	}
@@ -164,14 +173,15 @@ func TestRepeatedRequestsTellNothing(t *testing.T) {
 		want.Form = sealed.ReplaceAllString(want.Form, "…")
 		for _, email := range emails {
 			got := measure(t, e, "/api/newsletter/subscribe", jsonType, body, email)
-			if got.Form = sealed.ReplaceAllString(got.Form, "…"); round > 0 && got != want { // the first round prepares statements
+			// the first round prepares statements
+			if got.Form = sealed.ReplaceAllString(got.Form, "…"); round > 0 && got != want {
 				t.Errorf("round %d, %s:\n%+v, want\n%+v", round, email, got, want)
 			}
 		}
 	}
 }
 
-// Tokens that were never made, are somebody else's, or have come of age say nothing either: whatever the address, the
+// Tokens that were never made, are another's, or have come of age say nothing either: whatever the address, the
 // answer and its cost are those of a stranger's. A token that confirms, or has confirmed, is the proof itself.
 func TestWrongTokensTellNothing(t *testing.T) {
 	for _, tt := range []struct{ name, path, media, body string }{
@@ -188,7 +198,10 @@ func TestWrongTokensTellNothing(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			e := newEnv(t)
 			e.step("tenant acme")
-			emails := []string{"stranger@user.example", "act-known@user.example", "pen-known@user.example", "uns-known@user.example"}
+			emails := []string{
+				"stranger@user.example", "act-known@user.example", "pen-known@user.example",
+				"uns-known@user.example",
+			}
 			var got []work
 			for _, list := range []string{"first", "second"} { // what the first costs to prepare is not counted
 				e.step("list " + list + " tenant=acme")
@@ -222,12 +235,15 @@ func TestWrongTokensTellNothing(t *testing.T) {
 	}
 }
 
-// The token that a stranger gets from subscribe, where it is but a receipt, confirms nobody and tells nothing.
+// The token that a stranger gets from subscribe, where it is but a receipt, confirms nothing and tells nothing.
 func TestAReceiptTellsNothing(t *testing.T) {
 	e := newEnv(t)
 	e.step("tenant acme")
 	e.step("disabled address=off-known@user.example")
-	emails := []string{"stranger@user.example", "act-known@user.example", "pen-known@user.example", "uns-known@user.example", "off-known@user.example"}
+	emails := []string{
+		"stranger@user.example", "act-known@user.example", "pen-known@user.example",
+		"uns-known@user.example", "off-known@user.example",
+	}
 	var got []work
 	for _, list := range []string{"first", "second"} {
 		e.step("list " + list + " tenant=acme confirm_token=receipt")
@@ -236,7 +252,8 @@ func TestAReceiptTellsNothing(t *testing.T) {
 		}
 		got = nil
 		for _, email := range emails {
-			res, err := http.Post(e.url+"/api/newsletter/subscribe", jsonType, strings.NewReader(`{"list_id": "`+e.names[list]+`", "email": "`+email+`"}`))
+			res, err := http.Post(e.url+"/api/newsletter/subscribe", jsonType,
+				strings.NewReader(`{"list_id": "`+e.names[list]+`", "email": "`+email+`"}`))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -84,7 +84,8 @@ func faultOf(c *web.Call, err error) (text string, status int, ok bool) {
 		return "", 0, false
 	}
 	switch {
-	case errors.Is(err, auth.ErrBadCredentials), e.Kind == core.Invalid, e.Kind == core.TooMany, e.Kind == core.Unavailable && e.Code == "busy":
+	case errors.Is(err, auth.ErrBadCredentials), e.Kind == core.Invalid, e.Kind == core.TooMany,
+		e.Kind == core.Unavailable && e.Code == "busy":
 		c.RetryAfter(e)
 		c.LogError(err)
 		return explain(c, e.Message), web.StatusOf(web.Page, e.Kind), true

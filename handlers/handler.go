@@ -31,18 +31,21 @@ type Options struct {
 	Auth           *auth.Provider       // nil: only the table can be read
 	ModelLimits    core.ModelLimits     // of uploads; zero: the defaults
 	Newsletter     NewsletterOptions
-	Engage         func(store.Engagement)            // counts what readers open and follow; it must not wait. nil: nothing is
+	// counts what readers open and follow; it must not wait. nil: nothing is
+	Engage         func(store.Engagement)
 	DuplicateGuard time.Duration                     // in which a send job with the same content is refused; 0: never
 	Providers      map[string]*store.ProviderSecrets // mail providers of the configuration; they hide those of the store
 	SNS            *report.SNS                       // how messages of Amazon SNS are checked; nil: none is accepted
-	Sealer         *auth.Sealer                      // of unsubscribe tokens; nil: made with the key of the store, as Ident
-	Ident          *mail.Ident                       // of Message-IDs
+	// of unsubscribe tokens; nil: made with the key of the store, as Ident
+	Sealer *auth.Sealer
+	Ident  *mail.Ident // of Message-IDs
 
 	// Bearer verifies an access token. A token that is not valid is core.Unauthenticated.
 	Bearer func(ctx context.Context, token string, now core.Instant) (core.Caller, error)
 	// Signed checks the four webhook headers of a request to path and returns the check of its raw
 	// body, which names the webhook client. nil: against the webhook clients of the store.
-	Signed func(ctx context.Context, h http.Header, path string, now core.Instant) (func(body []byte) (core.Caller, error), error)
+	Signed func(ctx context.Context, h http.Header, path string,
+		now core.Instant) (func(body []byte) (core.Caller, error), error)
 }
 
 // Handler serves every endpoint and page of the daemon.
@@ -75,7 +78,8 @@ func New(o Options) (*Handler, error) {
 		}
 	}
 	h := &Handler{
-		options: o, publicURL: strings.TrimSuffix(o.PublicURL, "/"), log: o.Log, prober: prober{store: o.Store}, uploads: newUploads(),
+		options: o, publicURL: strings.TrimSuffix(o.PublicURL, "/"), log: o.Log, prober: prober{store: o.Store},
+		uploads:   newUploads(),
 		registers: web.NewRate(20, time.Hour),
 		sealer:    o.Sealer, ident: o.Ident,
 	}
@@ -93,7 +97,8 @@ func New(o Options) (*Handler, error) {
 		h.ident = mail.NewIdent(key)
 	}
 	var err error
-	if h.subscribes, err = newSubscribeLimits(o.Newsletter.SubscribePerAddress, h.publicURL, o.TrustedProxies, h.log); err != nil {
+	if h.subscribes, err = newSubscribeLimits(o.Newsletter.SubscribePerAddress, h.publicURL, o.TrustedProxies,
+		h.log); err != nil {
 		return nil, err
 	}
 	h.Handler, err = web.New(web.Options{

@@ -17,7 +17,8 @@ type healthReply struct {
 	Status       string `json:"status"`
 	Database     string `json:"database"`
 	SessionStore string `json:"session_store"`
-	QuickCheck   string `json:"quick_check,omitempty"`   // running, damaged, failed: the look for damage after an unclean stop
+	// running, damaged, failed: the look for damage after an unclean stop
+	QuickCheck   string `json:"quick_check,omitempty"`
 	RestoredJobs int64  `json:"restored_jobs,omitempty"` // held because the file is a copy or was restored
 	Error        string `json:"error,omitempty"`
 	RequestID    string `json:"request_id,omitempty"`
@@ -31,7 +32,10 @@ const (
 // health answers whether the daemon can do its work.
 func (h *Handler) health(c *web.Call) (healthReply, error) {
 	database, sessions := h.prober.look(c.Now.Time())
-	reply := healthReply{Status: "ok", Database: h.part(c, "database", database), SessionStore: h.part(c, "session_store", sessions)}
+	reply := healthReply{
+		Status: "ok", Database: h.part(c, "database", database),
+		SessionStore: h.part(c, "session_store", sessions),
+	}
 	reply.RestoredJobs = h.prober.held()
 	check := h.prober.store.CheckState()
 	reply.QuickCheck = string(check)

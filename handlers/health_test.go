@@ -42,7 +42,7 @@ func TestHealth(t *testing.T) {
 		t.Fatal(err)
 	}
 	lookedAt(time.Now().Truncate(time.Millisecond)) // a call counts in whole milliseconds
-	look(200)                                       // within the same second nobody looks again
+	look(200)                                       // within the same second there is no second look
 	lookedAt(time.Time{})
 	look(503, `"database":"database_replaced"`, `"error":"storage_unavailable"`, `"request_id"`)
 	if err := os.Rename(path+".away", path); err != nil {
@@ -77,7 +77,7 @@ func TestHealthWhileDraining(t *testing.T) {
 	}
 }
 
-// TestHealthTellsOfDamage: what a look for damage beside the daemon has found is a 503.
+// TestHealthTellsOfDamage: what a look for damage next to the daemon has found is a 503.
 func TestHealthTellsOfDamage(t *testing.T) {
 	path := t.TempDir() + "/newsletterd.db"
 	look := func(path string) *httptest.ResponseRecorder {
@@ -105,8 +105,8 @@ func TestHealthTellsOfDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := 0
-	for page := len(whole)/4096 - 1; page > 0 && told == 0; page-- { // some pages are needed to open it at all
+	answered := 0
+	for page := len(whole)/4096 - 1; page > 0 && answered == 0; page-- { // some pages are needed to open it at all
 		damaged := slices.Clone(whole)
 		for i := range 4096 {
 			damaged[page*4096+i] = 0xff
@@ -114,11 +114,12 @@ func TestHealthTellsOfDamage(t *testing.T) {
 		if err := os.WriteFile(path+".bad", damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if rec := look(path + ".bad"); rec != nil && rec.Code == 503 && strings.Contains(rec.Body.String(), `"database":"damaged"`) {
-			told++
+		if rec := look(path + ".bad"); rec != nil && rec.Code == 503 &&
+			strings.Contains(rec.Body.String(), `"database":"damaged"`) {
+			answered++
 		}
 	}
-	if told == 0 {
-		t.Error("no damage was told of")
+	if answered == 0 {
+		t.Error("no damage was answered")
 	}
 }

@@ -31,7 +31,9 @@ type subscribeLimits struct {
 }
 
 // newSubscribeLimits returns the limits of n requests an hour and address; 0: none.
-func newSubscribeLimits(n int, publicURL string, trusted []netip.Prefix, log *slog.Logger) (l *subscribeLimits, err error) {
+func newSubscribeLimits(n int, publicURL string, trusted []netip.Prefix, log *slog.Logger) (l *subscribeLimits,
+	err error,
+) {
 	if n == 0 {
 		return nil, nil
 	}
@@ -90,8 +92,10 @@ func (l *subscribeLimits) check(c *web.Call, list *store.ListWithTenant) error {
 		return c.CountBy(l.address, originKey(from))
 	}
 	err := c.CountBy(l.private, originKey(from))
-	if last := l.saidAt.Load(); err != nil && c.Now > core.Instant(last).Add(time.Hour) && l.saidAt.CompareAndSwap(last, int64(c.Now)) {
-		l.log.Warn("a private address asks for more subscriptions than one may: list it in [server] trusted_proxies if it is a proxy; "+
+	if last := l.saidAt.Load(); err != nil && c.Now > core.Instant(last).Add(time.Hour) &&
+		l.saidAt.CompareAndSwap(last, int64(c.Now)) {
+		l.log.Warn("a private address asks for more subscriptions than one may: list it in [server] trusted_proxies if it "+
+			"is a proxy; "+
 			"a site of your own sends a token with the scope newsletter:events.write", slog.String("remote", from.String()))
 	}
 	return err

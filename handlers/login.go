@@ -119,7 +119,8 @@ func requested(c *web.Call, p purpose) (*auth.Authorization, error) {
 	if p.request == nil {
 		return nil, nil
 	}
-	request, err := auth.ParseAuthorization(p.request, func(id string) (core.Client, error) { return c.Store().Client(c, id) })
+	request, err := auth.ParseAuthorization(p.request,
+		func(id string) (core.Client, error) { return c.Store().Client(c, id) })
 	if e, ok := errors.AsType[*auth.AuthorizeError](err); ok && e.Request != nil {
 		return e.Request, nil
 	}
@@ -171,7 +172,8 @@ func (l logouts) logout(c *web.Call, q url.Values, confirmed bool) (web.HTML, er
 	if e, ok := errors.AsType[*auth.LogoutError](err); ok {
 		c.LogError(e)
 		return render(c, 400, "message", view{Title: wordsOf(c).LogoutFaultTitle, RequestID: c.RequestID, Data: note{
-			Lines: []string{e.Description}, Details: [][2]string{{"Parameter", e.Parameter}}, Link: "/logout", LinkText: wordsOf(c).SignOutHere,
+			Lines: []string{e.Description}, Details: [][2]string{{"Parameter", e.Parameter}}, Link: "/logout",
+			LinkText: wordsOf(c).SignOutHere,
 		}})
 	}
 	if err != nil {
@@ -201,7 +203,8 @@ func (l logouts) logout(c *web.Call, q url.Values, confirmed bool) (web.HTML, er
 		return web.HTML{To: reply.Location}, nil
 	}
 	w := wordsOf(c)
-	return renderMessage(c, 0, w.SignedOutTitle, note{Lines: []string{w.SignedOutText}, Link: "/login", LinkText: w.SignInAgain}, b)
+	return renderMessage(c, 0, w.SignedOutTitle,
+		note{Lines: []string{w.SignedOutText}, Link: "/login", LinkText: w.SignInAgain}, b)
 }
 
 // when is how pages write a time: in the form that every language reads alike.

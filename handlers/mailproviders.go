@@ -120,7 +120,8 @@ func (s *mailSender) reports(r *report.Request) ([]report.Report, error) {
 		return nil, err
 	}
 	e := core.ProviderEvent{
-		Type: in.EventType, MessageID: in.MessageID, TenantID: in.TenantID, Email: in.Email, OccurredAt: in.OccurredAt, BounceType: in.BounceType,
+		Type: in.EventType, MessageID: in.MessageID, TenantID: in.TenantID, Email: in.Email, OccurredAt: in.OccurredAt,
+		BounceType: in.BounceType,
 	}
 	if err := e.Validate(); err != nil {
 		return nil, err

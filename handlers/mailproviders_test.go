@@ -22,7 +22,8 @@ func init() {
 		if _, off := args["disabled"]; off {
 			p.DisabledAt = 1
 		}
-		e.must(e.store.AddProvider(e.t.Context(), p, argOr(args, "secret", providerSecret(name)), "command", core.At(time.Now())))
+		e.must(e.store.AddProvider(e.t.Context(), p, argOr(args, "secret", providerSecret(name)), "command",
+			core.At(time.Now())))
 	}
 	// subscriber NAME list=LIST: an active one, as an event would make it.
 	steps["subscriber"] = func(e *env, name string, args map[string]string) {
@@ -57,7 +58,10 @@ func init() {
 		rows, err := e.store.Recipients(ctx, &j, store.RecipientFilter{}, core.Page{Limit: 100})
 		e.must(err)
 		for _, r := range rows {
-			sent = append(sent, store.Outcome{JobNo: j.No, TenantID: j.TenantID, Seq: r.Seq, State: store.RecipientSent, Tried: true})
+			sent = append(sent, store.Outcome{
+				JobNo: j.No, TenantID: j.TenantID, Seq: r.Seq, State: store.RecipientSent,
+				Tried: true,
+			})
 			local, _, _ := strings.Cut(strings.ToLower(r.Email), "@")
 			e.name(name+"."+local, "<"+e.handler.ident.Message(j.No, r.Seq)+"@mail.example>")
 		}
@@ -69,7 +73,7 @@ func providerSecret(name string) string {
 	return "whsec_" + base64.StdEncoding.EncodeToString(senderKey(name))
 }
 
-// signProvider sets the header of the generic kind: "Reported-By: NAME", and behind it what shall be wrong: old,
+// signProvider sets the header of the generic kind: "Reported-By: NAME", and after it what shall be wrong: old,
 // forged.
 func (e *env) signProvider(req *http.Request, body string, words []string) {
 	key, at := senderKey(words[0]), time.Now()

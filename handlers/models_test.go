@@ -71,7 +71,8 @@ func TestNoAccessIsMissing(t *testing.T) {
 		for _, body := range []string{"{}", `{"visibility": "public", "name": "x"}`, "{"} {
 			answer := func(id string) string {
 				path := strings.Replace(strings.Replace(r.Path, ":id", id, 1), ":share_id", e.value("share"), 1)
-				res, b := e.ask(r.Method, path, "sam", strings.NewReader(body), "Content-Type", "application/json", "Range", "bytes=0-1")
+				res, b := e.ask(r.Method, path, "sam", strings.NewReader(body), "Content-Type", "application/json", "Range",
+					"bytes=0-1")
 				res.Header.Del("Date")
 				return requestID.ReplaceAllString(fmt.Sprint(res.Status, res.Header, string(b)), "*")
 			}
@@ -174,7 +175,10 @@ func TestMultipartUploads(t *testing.T) {
 		status int
 		want   string // in the answer
 	}{
-		{"all fields", []string{"name", "Cube", "description", "two\r\nlines", "visibility", "public", "content_type", "text/plain", "file=c.stl", "solid"}, 201, `"name":"Cube","description":"two\nlines","visibility":"public","size":5,`},
+		{"all fields", []string{
+			"name", "Cube", "description", "two\r\nlines", "visibility", "public", "content_type",
+			"text/plain", "file=c.stl", "solid",
+		}, 201, `"name":"Cube","description":"two\nlines","visibility":"public","size":5,`},
 		{"name and type of the file", []string{"file=c.stl", "solid"}, 201, `"content_type":"model/stl"`},
 		{"fields behind the file", []string{"file=c.stl", "solid", "name", "Late"}, 201, `"name":"Late"`},
 		{"other fields", []string{"other", "x", "file=c.stl", "solid"}, 201, `"name":"c.stl"`},
@@ -183,8 +187,18 @@ func TestMultipartUploads(t *testing.T) {
 		{"no file", []string{"name", "Cube"}, 400, `"field":"file"`},
 		{"two files", []string{"file=c.stl", "solid", "file=d.stl", "solid"}, 400, `"field":"file"`},
 		{"no name at all", []string{"file=", "solid"}, 400, `"field":"name"`},
-		{"a visibility that is none", []string{"visibility", "all", "file=c.stl", "solid"}, 400, `"code":"invalid_visibility"`},
-		{"a field that is too long", []string{"name", strings.Repeat("x", maxPartText+1), "file=c.stl", "solid"}, 400, `"field":"name"`},
+		{
+			"a visibility that is none",
+			[]string{"visibility", "all", "file=c.stl", "solid"},
+			400,
+			`"code":"invalid_visibility"`,
+		},
+		{
+			"a field that is too long",
+			[]string{"name", strings.Repeat("x", maxPartText+1), "file=c.stl", "solid"},
+			400,
+			`"field":"name"`,
+		},
 		{"a field that is no text", []string{"name", "\xff", "file=c.stl", "solid"}, 400, `"field":"name"`},
 		{"a file that is too large", []string{"file=c.stl", strings.Repeat("x", 2001)}, 413, `"code":"payload_too_large"`},
 		{"too many parts", strings.Split(strings.Repeat("a,b,", maxParts+1)+"file=c,d", ","), 400, "well-formed"},
@@ -214,7 +228,8 @@ func TestMultipartUploadsThatEndEarly(t *testing.T) {
 	whole := "--x\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nCube\r\n" +
 		"--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"c\"\r\n\r\nsolid\r\n--x--"
 	for n := range len(whole) {
-		res, b := e.ask("POST", "/api/models", "ann", strings.NewReader(whole[:n]), "Content-Type", "multipart/form-data; boundary=x")
+		res, b := e.ask("POST", "/api/models", "ann", strings.NewReader(whole[:n]), "Content-Type",
+			"multipart/form-data; boundary=x")
 		if res.StatusCode != 400 {
 			t.Errorf("%q: %d %s", whole[:n], res.StatusCode, b)
 		}
@@ -258,7 +273,9 @@ func TestUploadsThatBreakOffLeaveNothing(t *testing.T) {
 	e.step("person ann")
 	conn, err := net.Dial("tcp", strings.TrimPrefix(e.url, "http://"))
 	e.must(err)
-	fmt.Fprintf(conn, "POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", e.value("ann"), 10<<20)
+	fmt.Fprintf(conn,
+		"POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n",
+		e.value("ann"), 10<<20)
 	_, err = conn.Write(make([]byte, 3<<20))
 	e.must(err)
 	for e.used("ann.id") == 0 { // the first chunk is in
@@ -292,7 +309,9 @@ func TestStalledUploadsAreEnded(t *testing.T) {
 				start, sent := time.Now(), make(chan struct{})
 				go func() {
 					defer close(sent)
-					fmt.Fprintf(c, "POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", e.value("ann"), 10<<20)
+					fmt.Fprintf(c,
+						"POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n",
+						e.value("ann"), 10<<20)
 					_, _ = c.Write(make([]byte, first))
 					tail(c)
 				}()
@@ -314,7 +333,7 @@ func TestStalledUploadsAreEnded(t *testing.T) {
 	}
 }
 
-// Uploads of accounts that nobody has verified hold no memory: they are refused before the body. One user's leave
+// Uploads of accounts that are not verified hold no memory: they are refused before the body. One user's leave
 // room for others'.
 func TestStalledUploadsLeaveRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -333,7 +352,9 @@ func TestStalledUploadsLeaveRoom(t *testing.T) {
 			c := pipes.Dial()
 			stalled = append(stalled, c)
 			go func() {
-				fmt.Fprintf(c, "POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", token, 10<<20)
+				fmt.Fprintf(c,
+					"POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", token,
+					10<<20)
 				_, _ = c.Write(make([]byte, 900<<10))
 			}()
 		}
@@ -352,7 +373,9 @@ func TestStalledUploadsLeaveRoom(t *testing.T) {
 		e.handler.uploads.memory.Release(uploadMemory - uploadsPerUser*store.ChunkSize)
 		for who, want := range map[string]string{"bob": "HTTP/1.1 201 ", "stranger0": "HTTP/1.1 403 "} {
 			c := pipes.Dial()
-			go fmt.Fprintf(c, "POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nConnection: close\r\nContent-Length: 5\r\n\r\nsolid", e.value(who))
+			go fmt.Fprintf(c,
+				"POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nConnection: close\r\n"+
+					"Content-Length: 5\r\n\r\nsolid", e.value(who))
 			if b, err := io.ReadAll(c); err != nil || !strings.HasPrefix(string(b), want) {
 				t.Errorf("%s: %s %v", who, b, err)
 			}
@@ -374,7 +397,9 @@ func TestSlowUploadsArrive(t *testing.T) {
 		defer c.Close()
 		const steps = 12
 		go func() {
-			fmt.Fprintf(c, "POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n", e.value("ann"), steps*progressStep)
+			fmt.Fprintf(c,
+				"POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nConnection: close\r\n"+
+					"Content-Length: %d\r\n\r\n", e.value("ann"), steps*progressStep)
 			for range steps {
 				_, _ = c.Write(make([]byte, progressStep))
 				time.Sleep(web.ProgressTimeout - time.Second)
@@ -455,7 +480,8 @@ func holdsEmail(t reflect.Type) bool {
 	return t == reflect.TypeFor[core.Email]()
 }
 
-// Users at one address of origin hold a part of the memory of uploads, however many accounts they have. Loopback is not counted.
+// Users at one address of origin hold a part of the memory of uploads, however many accounts they have. Loopback is not
+// counted.
 func TestUploadsOfOneAddress(t *testing.T) {
 	e := newEnv(t)
 	for _, person := range []string{"ann", "bob", "cee"} {

@@ -65,7 +65,10 @@ func (a newsletter) subscribe(c *web.Call, in subscribeRequest) (out pendingSubs
 	if err := a.limits.check(c, list); err != nil {
 		return out, err
 	}
-	request := store.SubscribeRequest{ListID: list.ID, Email: in.Email, Preferences: in.Preferences, Origin: requestOrigin(c, in.Source)}
+	request := store.SubscribeRequest{
+		ListID: list.ID, Email: in.Email, Preferences: in.Preferences,
+		Origin: requestOrigin(c, in.Source),
+	}
 	sub, rowID, err := a.store.Subscribe(c, request, c.Now)
 	if err != nil {
 		return out, err
@@ -136,14 +139,17 @@ func (a newsletter) openUnsubscribe(c *web.Call, token string) (auth.Unsubscribe
 
 // leaveBy is leave with the token open. leftAt is when a subscription ended that its token proves to be the reader's
 // own; else 0.
-func (a newsletter) leaveBy(c *web.Call, t auth.UnsubscribeToken, source, why string) (sub core.Subscription, leftAt core.Instant, err error) {
+func (a newsletter) leaveBy(c *web.Call, t auth.UnsubscribeToken, source, why string) (sub core.Subscription,
+	leftAt core.Instant, err error,
+) {
 	a.hideFromOriginOf(c, t.ListID)
 	means := core.ProofMailed
 	if t.Kind == auth.UnsubscribeRequested {
 		means = core.ProofResponse
 	}
 	sub, err = a.store.Unsubscribe(c, store.UnsubscribeRequest{
-		ListID: t.ListID, SubscriptionID: t.SubscriptionID, Email: t.Email, Proof: means, JobNo: t.JobNo, Origin: requestOrigin(c, source), Reason: why,
+		ListID: t.ListID, SubscriptionID: t.SubscriptionID, Email: t.Email, Proof: means, JobNo: t.JobNo,
+		Origin: requestOrigin(c, source), Reason: why,
 	}, c.Now)
 	gone := errors.Is(err, core.ErrNotFound)
 	if err != nil && !gone {
@@ -202,12 +208,16 @@ func (a newsletter) unsubscribeToken(c *web.Call, in listAndEmail) (out unsubscr
 			return out, err
 		}
 	}
-	wait, err := a.store.Throttle(c, "unsubscribe-token:"+in.Email.Key(), unsubscribeTokens, unsubscribeTokensWindow, c.Now)
+	wait, err := a.store.Throttle(c, "unsubscribe-token:"+in.Email.Key(), unsubscribeTokens,
+		unsubscribeTokensWindow, c.Now)
 	if err != nil {
 		return out, err
 	}
 	if wait > 0 {
-		return out, &core.Error{Kind: core.TooMany, Code: "rate_limited", Message: "Too many tokens were asked for; try again later.", RetryAfter: int(wait/time.Second) + 1}
+		return out, &core.Error{
+			Kind: core.TooMany, Code: "rate_limited",
+			Message: "Too many tokens were asked for; try again later.", RetryAfter: int(wait/time.Second) + 1,
+		}
 	}
 	out.Token, err = a.sealer.SealUnsubscribe(auth.UnsubscribeToken{
 		Kind: auth.UnsubscribeRequested, ListID: list.ID, SubscriptionID: a.store.SubscriptionID(list.ID, in.Email.Key()),
@@ -341,7 +351,10 @@ func (a newsletter) disable(c *web.Call, in disableRequest) (out disabled, err e
 	if !all && len(tenants) == 0 {
 		return out, core.Forbiddenf("The caller acts for no tenant.")
 	}
-	d := store.DisableRequest{Email: in.Email, Reason: in.Reason, DisabledBy: in.DisabledBy, OccurredAt: in.OccurredAt, Actor: actor(c)}
+	d := store.DisableRequest{
+		Email: in.Email, Reason: in.Reason, DisabledBy: in.DisabledBy, OccurredAt: in.OccurredAt,
+		Actor: actor(c),
+	}
 	scopes, err := a.disableIn(in.Scope, tenants, all)
 	if err != nil {
 		return out, err

@@ -158,7 +158,8 @@ func (p newsletterPages) askUnsubscribe(c *web.Call, in tokenQuery) (web.HTML, e
 		to = list.UnsubscribeRedirectURL
 	}
 	return render(c, 0, "press", view{Title: w.LeaveTitle, Data: press{
-		Text: styleOf(c).expand(w.LeaveText), Action: "/unsubscribe", Token: in.Token, Button: w.LeaveButton, Reasons: w.reasons(),
+		Text: styleOf(c).expand(w.LeaveText), Action: "/unsubscribe", Token: in.Token, Button: w.LeaveButton,
+		Reasons: w.reasons(),
 	}}, redirectSource(to)...)
 }
 
@@ -187,7 +188,9 @@ type left struct {
 	Undo, Back string
 }
 
-func (p newsletterPages) left(c *web.Call, t auth.UnsubscribeToken, leftAt core.Instant, back string) (web.HTML, error) {
+func (p newsletterPages) left(c *web.Call, t auth.UnsubscribeToken, leftAt core.Instant, back string) (web.HTML,
+	error,
+) {
 	w := wordsOf(c)
 	said := left{Lines: []string{styleOf(c).expand(w.LeftText)}, Back: back}
 	if t.Kind == auth.UnsubscribeRequested {

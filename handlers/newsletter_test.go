@@ -36,7 +36,8 @@ func init() {
 	// subscription NAME list=L email=E status=active|unsubscribed|pending preferences={…}: {NAME} is its id
 	steps["subscription"] = func(e *env, name string, args map[string]string) {
 		ctx, now := e.t.Context(), core.At(time.Now())
-		sub, row, err := e.store.Subscribe(ctx, store.SubscribeRequest{ListID: e.value(args["list"]), Email: core.Email(args["email"])}, now)
+		sub, row, err := e.store.Subscribe(ctx,
+			store.SubscribeRequest{ListID: e.value(args["list"]), Email: core.Email(args["email"])}, now)
 		e.must(err)
 		e.name(name, sub.ID)
 		if args["status"] == "pending" {
@@ -69,7 +70,10 @@ func init() {
 	// unsubscribe-link NAME list=L email=E kind=mailed|requested|undo|gone|manage age=1h job=JOB: {NAME} is the token
 	// in a mail
 	steps["unsubscribe-link"] = func(e *env, name string, args map[string]string) {
-		kinds := map[string]auth.UnsubscribeKind{"": auth.UnsubscribeMailed, "requested": auth.UnsubscribeRequested, "undo": auth.UnsubscribeUndo, "gone": auth.UnsubscribeUndo, "manage": auth.UnsubscribeManage}
+		kinds := map[string]auth.UnsubscribeKind{
+			"": auth.UnsubscribeMailed, "requested": auth.UnsubscribeRequested,
+			"undo": auth.UnsubscribeUndo, "gone": auth.UnsubscribeUndo, "manage": auth.UnsubscribeManage,
+		}
 		age, err := time.ParseDuration(argOr(args, "age", "0"))
 		e.must(err)
 		list, email, issued := e.value(args["list"]), core.Email(args["email"]), core.At(time.Now())
@@ -95,8 +99,9 @@ func init() {
 		_, err := e.store.UpdateList(e.t.Context(), e.value(args["of"]), "command", func(l *core.List) error {
 			in := core.ListInput{}
 			for name, to := range map[string]**string{
-				"language": &in.Language, "consent_text": &in.ConsentText, "description": &in.Description, "subscribed": &in.SubscribeRedirectURL,
-				"confirmed": &in.ConfirmRedirectURL, "unsubscribed": &in.UnsubscribeRedirectURL,
+				"language": &in.Language, "consent_text": &in.ConsentText, "description": &in.Description,
+				"subscribed": &in.SubscribeRedirectURL,
+				"confirmed":  &in.ConfirmRedirectURL, "unsubscribed": &in.UnsubscribeRedirectURL,
 			} {
 				if v, ok := args[name]; ok {
 					*to = &v
@@ -115,7 +120,8 @@ func init() {
 	}
 	// disabled address=E
 	steps["disabled"] = func(e *env, _ string, args map[string]string) {
-		_, err := e.store.Disable(e.t.Context(), store.DisableRequest{Email: core.Email(args["address"])}, core.At(time.Now()))
+		_, err := e.store.Disable(e.t.Context(), store.DisableRequest{Email: core.Email(args["address"])},
+			core.At(time.Now()))
 		e.must(err)
 	}
 	// unsubscribe-tokens-need-bearer: a daemon that is set so
@@ -170,7 +176,8 @@ func TestParallelConfirmsOverHTTP(t *testing.T) {
 	e := newEnv(t)
 	e.step("tenant acme")
 	e.step("list weekly tenant=acme")
-	res, err := http.Post(e.url+"/api/newsletter/subscribe", "application/json", strings.NewReader(`{"list_id":"`+e.names["weekly"]+`","email":"a@b.example"}`))
+	res, err := http.Post(e.url+"/api/newsletter/subscribe", "application/json",
+		strings.NewReader(`{"list_id":"`+e.names["weekly"]+`","email":"a@b.example"}`))
 	e.must(err)
 	var sub struct {
 		ConfirmToken string `json:"confirm_token"`
@@ -196,7 +203,11 @@ func TestOneClickUnsubscribe(t *testing.T) {
 		want                string
 	}{
 		{"POST", "application/x-www-form-urlencoded", "List-Unsubscribe=One-Click", 200, "unsubscribed"},
-		{"POST", "multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=\"List-Unsubscribe\"\r\n\r\nOne-Click\r\n--x--\r\n", 200, "unsubscribed"},
+		{
+			"POST", "multipart/form-data; boundary=x",
+			"--x\r\nContent-Disposition: form-data; name=\"List-Unsubscribe\"\r\n\r\nOne-Click\r\n--x--\r\n", 200,
+			"unsubscribed",
+		},
 		{"POST", "", "", 200, "unsubscribed"},
 		{"POST", "text/plain", strings.Repeat("x", 100_000), 200, "unsubscribed"},
 		{"GET", "", "", 200, "active"},
@@ -208,7 +219,8 @@ func TestOneClickUnsubscribe(t *testing.T) {
 			e.step("list weekly tenant=acme")
 			e.step("subscription s list=weekly email=a@b.example")
 			e.step("unsubscribe-link token list=weekly email=a@b.example")
-			req, err := http.NewRequestWithContext(t.Context(), c.method, e.url+"/api/newsletter/unsubscribe?token="+e.names["token"], strings.NewReader(c.body))
+			req, err := http.NewRequestWithContext(t.Context(), c.method, e.url+"/api/newsletter/unsubscribe?token="+
+				e.names["token"], strings.NewReader(c.body))
 			e.must(err)
 			req.Header.Set("Content-Type", c.media)
 			req.Header.Set("Origin", "https://mail.example")
@@ -261,7 +273,8 @@ func TestCORSOfNewsletter(t *testing.T) {
 	} {
 		res := ask(c.method, c.path, c.origin)
 		got := res.Header.Get("Access-Control-Allow-Origin")
-		if res.StatusCode != c.status || (got == c.origin) != c.allowed || res.Header.Get("Access-Control-Allow-Credentials") != "" {
+		if res.StatusCode != c.status || (got == c.origin) != c.allowed ||
+			res.Header.Get("Access-Control-Allow-Credentials") != "" {
 			t.Errorf("%s %s from %s: %d, allowed %q", c.method, c.path, c.origin, res.StatusCode, got)
 		}
 	}
@@ -284,7 +297,8 @@ func TestSubscribeAnswersAlike(t *testing.T) {
 		var body map[string]any
 		e.must(json.NewDecoder(res.Body).Decode(&body))
 		res.Body.Close()
-		looks := fmt.Sprint(res.StatusCode, res.Header.Get("Content-Length"), len(res.Header), body["status"], body["preferences"], len(body), len(fmt.Sprint(body["confirm_token"])))
+		looks := fmt.Sprint(res.StatusCode, res.Header.Get("Content-Length"), len(res.Header), body["status"],
+			body["preferences"], len(body), len(fmt.Sprint(body["confirm_token"])))
 		if first == "" {
 			first = looks
 		}
@@ -300,7 +314,8 @@ func TestPagesRefuseForeignForms(t *testing.T) {
 	e.step("list weekly tenant=acme")
 	e.step("subscription s list=weekly email=a@b.example")
 	e.step("unsubscribe-link token list=weekly email=a@b.example")
-	req, err := http.NewRequestWithContext(t.Context(), "POST", e.url+"/unsubscribe", strings.NewReader(url.Values{"token": {e.names["token"]}}.Encode()))
+	req, err := http.NewRequestWithContext(t.Context(), "POST", e.url+"/unsubscribe",
+		strings.NewReader(url.Values{"token": {e.names["token"]}}.Encode()))
 	e.must(err)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("Sec-Fetch-Site", "cross-site")
@@ -308,7 +323,8 @@ func TestPagesRefuseForeignForms(t *testing.T) {
 	e.must(err)
 	res.Body.Close()
 	csp := res.Header.Get("Content-Security-Policy")
-	if res.StatusCode != 403 || !strings.HasPrefix(csp, "default-src 'none'") || !strings.Contains(csp, "frame-ancestors 'none'") || res.Header.Get("Referrer-Policy") != "no-referrer" {
+	if res.StatusCode != 403 || !strings.HasPrefix(csp, "default-src 'none'") ||
+		!strings.Contains(csp, "frame-ancestors 'none'") || res.Header.Get("Referrer-Policy") != "no-referrer" {
 		t.Errorf("%d %v", res.StatusCode, res.Header)
 	}
 }
@@ -379,7 +395,8 @@ func BenchmarkSubscribe(b *testing.B) {
 	b.ResetTimer()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			body := fmt.Sprintf(`{"list_id":%q,"email":"s%d@bench.example","preferences":{"first_name":"Ann"}}`, list.ID, n.Add(1))
+			body := fmt.Sprintf(`{"list_id":%q,"email":"s%d@bench.example","preferences":{"first_name":"Ann"}}`, list.ID,
+				n.Add(1))
 			res, err := client.Post(srv.URL+"/api/newsletter/subscribe", "application/json", strings.NewReader(body))
 			if err != nil {
 				b.Error(err)

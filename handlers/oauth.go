@@ -71,7 +71,10 @@ func (o grants) refresh(c *web.Call, in refreshRequest) (auth.TokenResponse, err
 	if in.GrantType != "refresh_token" {
 		return auth.TokenResponse{}, auth.ErrUnsupportedGrant
 	}
-	return o.token(c, tokenRequest{GrantType: in.GrantType, RefreshToken: in.RefreshToken, Scope: in.Scope, clientForm: in.clientForm})
+	return o.token(c, tokenRequest{
+		GrantType: in.GrantType, RefreshToken: in.RefreshToken, Scope: in.Scope,
+		clientForm: in.clientForm,
+	})
 }
 
 func (o grants) token(c *web.Call, in tokenRequest) (auth.TokenResponse, error) {
@@ -81,7 +84,8 @@ func (o grants) token(c *web.Call, in tokenRequest) (auth.TokenResponse, error) 
 		}
 	}
 	return answer(c, in.clientForm, func(r auth.GrantRequest) (auth.TokenResponse, error) {
-		r.Scope, r.RefreshToken, r.Code, r.RedirectURI, r.Verifier = in.Scope, in.RefreshToken, in.Code, in.RedirectURI, in.Verifier
+		r.Scope, r.RefreshToken, r.Code, r.RedirectURI, r.Verifier = in.Scope, in.RefreshToken, in.Code, in.RedirectURI,
+			in.Verifier
 		return o.auth.Grant(in.GrantType)(c, r, c.Now)
 	})
 }

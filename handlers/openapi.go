@@ -13,8 +13,9 @@ const apiVersion = "0.1.0"
 
 // api is what the documents say beyond the table.
 var api = web.API{
-	Version: apiVersion, Documents: documents, DocumentOf: documentOf, OperationNames: operationNames, TypeNames: typeNames,
-	Limits: limitsOf, Needed: neededIn, NeededToCreate: neededToCreate, Twins: twins, Twinned: twinned,
+	Version: apiVersion, Documents: documents, DocumentOf: documentOf, OperationNames: operationNames,
+	TypeNames: typeNames,
+	Limits:    limitsOf, Needed: neededIn, NeededToCreate: neededToCreate, Twins: twins, Twinned: twinned,
 	TextParameters: []string{"provider"}, FieldWords: fieldWords, TagWords: tagWords, Examples: requestExamples,
 	SampleTexts: sampleTexts, SampleNumbers: sampleNumbers, SampleID: exampleID,
 }
@@ -25,8 +26,9 @@ const exampleID = "0198f3a0-5c1e-7c3a-9d52-1f0e6a7b8c9d"
 var documents = []web.Document{
 	{
 		Name: "member", Title: "newsletterd member service", Base: "/api", Path: "/api/openapi.json",
-		Description: "Identity (OAuth 2.0, OpenID Connect), users, newsletter subscriptions with double opt-in, and their administration.",
-		Extra:       []any{refreshForm{}},
+		Description: "Identity (OAuth 2.0, OpenID Connect), users, newsletter subscriptions with double opt-in, and their " +
+			"administration.",
+		Extra: []any{refreshForm{}},
 	},
 	{
 		Name: "send", Title: "newsletterd send service", Path: "/openapi/send.json",
@@ -38,7 +40,8 @@ var documents = []web.Document{
 	},
 	{
 		Name: "pages", Title: "newsletterd pages", Path: "/openapi/pages.json",
-		Description: "What people see in a browser: pages, the links of mails, tracking; and documents at the root of the host.",
+		Description: "What people see in a browser: pages, the links of mails, tracking; and documents at the root of the " +
+			"host.",
 	},
 }
 
@@ -129,5 +132,6 @@ type (
 
 // tokenForms are the forms of the token endpoint, one for each grant.
 var tokenForms = []reflect.Type{
-	reflect.TypeFor[authorizationCodeTokenRequest](), reflect.TypeFor[refreshRequest](), reflect.TypeFor[clientCredentialsTokenRequest](),
+	reflect.TypeFor[authorizationCodeTokenRequest](), reflect.TypeFor[refreshRequest](),
+	reflect.TypeFor[clientCredentialsTokenRequest](),
 }

@@ -13,7 +13,8 @@ var requestExamples = map[string]web.Object{
 		"fields": []web.Object{{"name": "first_name", "label": "First name", "type": "text", "required": false}},
 	},
 	"createOAuthClient": {
-		"tenant_id": exampleID, "name": "Shop", "client_type": "public", "redirect_uris": []string{"https://app.example.org/callback"},
+		"tenant_id": exampleID, "name": "Shop", "client_type": "public",
+		"redirect_uris": []string{"https://app.example.org/callback"},
 	},
 	"updateOAuthClient": {"redirect_uris": []string{"https://app.example.org/callback", "https://app.example.org/again"}},
 
@@ -24,39 +25,51 @@ var requestExamples = map[string]web.Object{
 	"resetPassword":  {"email": "reader@example.org", "token": "q7Xk…", "new_password": "a longer password"},
 	"refreshToken":   {"grant_type": "refresh_token", "refresh_token": "Zc3o…"},
 	"createToken": {
-		"grant_type": "authorization_code", "code": "SplxlOBeZQQYbYS6WxSbIA", "redirect_uri": "https://app.example.org/callback",
+		"grant_type": "authorization_code", "code": "SplxlOBeZQQYbYS6WxSbIA",
+		"redirect_uri":  "https://app.example.org/callback",
 		"code_verifier": "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk", "client_id": exampleID,
 	},
 	"revokeToken":     {"token": "Zc3o…", "client_id": exampleID},
 	"introspectToken": {"token": "Zc3o…", "client_id": exampleID, "client_secret": "q7Xk…"},
 
 	"subscribe": {
-		"list_id": exampleID, "email": "reader@example.org", "preferences": web.Object{"first_name": "Ada"}, "source": "website",
+		"list_id": exampleID, "email": "reader@example.org", "preferences": web.Object{"first_name": "Ada"},
+		"source": "website",
 	},
-	"setPreferences":         {"list_id": exampleID, "email": "reader@example.org", "preferences": web.Object{"first_name": "Ada", "city": "Bonn"}},
+	"setPreferences": {
+		"list_id": exampleID, "email": "reader@example.org",
+		"preferences": web.Object{"first_name": "Ada", "city": "Bonn"},
+	},
 	"unsubscribe":            {"token": "u.q7Xk…"},
 	"createUnsubscribeToken": {"list_id": exampleID, "email": "reader@example.org"},
 	"disableSubscriptions": {
-		"email": "gone@example.org", "reason": "asked by telephone", "disabled_by": "support", "occurred_at": "2026-11-21T08:00:00.000Z",
+		"email": "gone@example.org", "reason": "asked by telephone", "disabled_by": "support",
+		"occurred_at": "2026-11-21T08:00:00.000Z",
 	},
 	"disableSubscriptionsByItsDeclaredPath": {
-		"email": "gone@example.org", "reason": "asked by telephone", "disabled_by": "support", "occurred_at": "2026-11-21T08:00:00.000Z",
+		"email": "gone@example.org", "reason": "asked by telephone", "disabled_by": "support",
+		"occurred_at": "2026-11-21T08:00:00.000Z",
 	},
 
 	"createJob": {
 		"list_id": exampleID, "name": "May", "subject": "Our news in May",
-		"body_html": "<p>Hello {{preferences.first_name | default: \"you\"}}</p>", "tracking": web.Object{"open": false, "click": false},
+		"body_html": "<p>Hello {{preferences.first_name | default: \"you\"}}</p>",
+		"tracking":  web.Object{"open": false, "click": false},
 	},
 	"previewJob":   {"email": "reader@example.org"},
 	"sendTestMail": {"email": "reader@example.org"},
 	"receiveSubscriptionEvent": {
 		"event_id": exampleID, "event_type": "subscription.activated", "tenant_id": exampleID, "list_id": exampleID,
-		"subscriber":  web.Object{"id": exampleID, "email": "reader@example.org", "status": "active", "preferences": web.Object{"first_name": "Ada"}},
+		"subscriber": web.Object{
+			"id": exampleID, "email": "reader@example.org", "status": "active",
+			"preferences": web.Object{"first_name": "Ada"},
+		},
 		"occurred_at": "2026-11-21T08:00:00.000Z",
 	},
 	"receiveFullSyncBatch": {
 		"sync_id": exampleID, "batch_no": 1, "batch_total": 1, "tenant_id": exampleID, "list_id": exampleID,
-		"subscribers": []web.Object{{"id": exampleID, "email": "reader@example.org", "status": "active"}}, "occurred_at": "2026-11-21T08:00:00.000Z",
+		"subscribers": []web.Object{{"id": exampleID, "email": "reader@example.org", "status": "active"}},
+		"occurred_at": "2026-11-21T08:00:00.000Z",
 	},
 	"receiveProviderEvents": {
 		"event_type": "delivery", "message_id": "<5f1c.1@example.org>", "tenant_id": exampleID, "email": "reader@example.org",

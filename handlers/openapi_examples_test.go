@@ -39,9 +39,11 @@ func exampleEnv(t *testing.T) *env {
 	e.must(e.store.AddClient(t.Context(), client, "command"))
 	for _, step := range []string{
 		"user op operator", `account reader email=reader@example.org verified password="a long password"`, "person ann",
-		"device lamp owner=ann", "agent gateway owner=ann", "model vase owner=ann", "share given model=vase email=other@example.org",
+		"device lamp owner=ann", "agent gateway owner=ann", "model vase owner=ann",
+		"share given model=vase email=other@example.org",
 		"webhook-client hook tenant=" + exampleID, "provider anymail tenant=" + exampleID, "job issue list=" + exampleID,
-		"subscription sub list=" + exampleID + " email=reader@example.org", "subscriber copy list=" + exampleID + " email=reader@example.org",
+		"subscription sub list=" + exampleID + " email=reader@example.org", "subscriber copy list=" + exampleID +
+			" email=reader@example.org",
 	} {
 		e.step(step)
 	}
@@ -52,7 +54,10 @@ func exampleEnv(t *testing.T) *env {
 func (e *env) send(r *web.Route, body web.Object) int {
 	e.t.Helper()
 	path, id := r.Path, exampleID
-	for prefix, name := range map[string]string{"/api/send-jobs": "issue", "/api/devices": "lamp", "/api/agents": "gateway", "/api/models": "vase"} {
+	for prefix, name := range map[string]string{
+		"/api/send-jobs": "issue", "/api/devices": "lamp",
+		"/api/agents": "gateway", "/api/models": "vase",
+	} {
 		if strings.HasPrefix(path, prefix) {
 			id = e.value(name)
 		}
@@ -89,7 +94,9 @@ func (e *env) send(r *web.Route, body web.Object) int {
 }
 
 // exampled calls fn for each operation with an example: with its schema as the document has it.
-func exampled(t *testing.T, fn func(t *testing.T, r *web.Route, id string, schema *openapi3.Schema, example web.Object)) {
+func exampled(t *testing.T, fn func(t *testing.T, r *web.Route, id string, schema *openapi3.Schema,
+	example web.Object),
+) {
 	h, err := New(Options{})
 	if err != nil {
 		t.Fatal(err)

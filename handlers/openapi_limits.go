@@ -65,7 +65,8 @@ var neededToCreate = map[string][]string{
 // twins are the camelCase spellings of the send service's fields. A document names one spelling, since two would be
 // one field in most languages, and names the other in its description.
 var twins = map[string]string{
-	"tenant_id": "tenantId", "list_id": "listId", "campaign_id": "campaignId", "send_job_id": "sendJobId", "body_html": "bodyHtml",
+	"tenant_id": "tenantId", "list_id": "listId", "campaign_id": "campaignId", "send_job_id": "sendJobId",
+	"body_html": "bodyHtml",
 	"body_text": "bodyText", "scheduled_at": "scheduledAt", "window_start": "windowStart", "window_end": "windowEnd",
 }
 

@@ -106,11 +106,13 @@ func checkDescribed(t *testing.T, r *web.Route, status int, body []byte) {
 // declared are the schemas that the specification declares.
 var declared = map[string][]string{
 	"member": {
-		"TokenResponse", "UserProfile", "Subscription", "PendingSubscriptionResponse", "ErrorResponse", "Tenant", "NewsletterList", "OAuthClient",
+		"TokenResponse", "UserProfile", "Subscription", "PendingSubscriptionResponse", "ErrorResponse", "Tenant",
+		"NewsletterList", "OAuthClient",
 		"DisableSubscriptionRequest", "AuthorizationCodeTokenRequest", "RefreshTokenRequest", "RefreshRequest",
 	},
 	"send": {
-		"CreateSendJobRequest", "TrackingOptions", "CreateSendJobResponse", "SendJob", "SendJobStatusResponse", "SubscriberPayload",
+		"CreateSendJobRequest", "TrackingOptions", "CreateSendJobResponse", "SendJob", "SendJobStatusResponse",
+		"SubscriberPayload",
 		"SubscriptionEvent", "FullSyncBatch", "ProviderEvent", "ErrorResponse",
 	},
 }
@@ -139,8 +141,10 @@ func TestDocumentsAreComplete(t *testing.T) {
 				if op.RequestBody == nil {
 					continue
 				}
-				if m := op.RequestBody.Value.Content["application/json"]; m != nil && m.Schema.Value.VisitJSON(plain(t, m.Example)) != nil {
-					t.Errorf("%s: the example of %s %s does not fit: %v", d.Name, method, path, m.Schema.Value.VisitJSON(plain(t, m.Example)))
+				if m := op.RequestBody.Value.Content["application/json"]; m != nil &&
+					m.Schema.Value.VisitJSON(plain(t, m.Example)) != nil {
+					t.Errorf("%s: the example of %s %s does not fit: %v", d.Name, method, path,
+						m.Schema.Value.VisitJSON(plain(t, m.Example)))
 				}
 			}
 		}
@@ -211,7 +215,8 @@ func TestReferencePage(t *testing.T) {
 		}
 		operations += len(all)
 		for _, o := range all {
-			if !strings.Contains(page, `<article id="`+o.ID+`">`) || !strings.Contains(page, `href="#`+o.ID+`"`) || strings.Count(page, `id="`+o.ID+`"`) != 1 {
+			if !strings.Contains(page, `<article id="`+o.ID+`">`) || !strings.Contains(page, `href="#`+o.ID+`"`) ||
+				strings.Count(page, `id="`+o.ID+`"`) != 1 {
 				t.Errorf("%s %s: no anchor %q of its own", o.Method, o.Path, o.ID)
 			}
 			if len(o.Answers) == 0 || !strings.Contains(o.Curl, "https://news.example.org"+o.Path) {
@@ -223,7 +228,8 @@ func TestReferencePage(t *testing.T) {
 		t.Errorf("%d commands for %d operations", n, operations)
 	}
 	found := get("/openapi?q=SEND-jobs+cancel")
-	if strings.Count(found, "<article") != 1 || !strings.Contains(found, "/api/send-jobs/{id}/cancel") || !strings.Contains(found, `value="SEND-jobs cancel"`) {
+	if strings.Count(found, "<article") != 1 || !strings.Contains(found, "/api/send-jobs/{id}/cancel") ||
+		!strings.Contains(found, `value="SEND-jobs cancel"`) {
 		t.Error(found)
 	}
 	german := browse(e.handler, "GET", "news.example.org", "/openapi", browserAccept, "de").Body.String()
@@ -255,7 +261,11 @@ func TestDocumentedParametersAreRead(t *testing.T) {
 	for _, name := range authorize {
 		q := url.Values{"client_id": {"c"}, "redirect_uri": {uri}}
 		q[name] = []string{"x", "x"}
-		_, err := auth.ParseAuthorization(q, func(string) (core.Client, error) { return core.Client{ID: "c", RedirectURIs: []string{uri}}, nil })
+		_, err := auth.ParseAuthorization(q, func(string) (core.Client,
+			error,
+		) {
+			return core.Client{ID: "c", RedirectURIs: []string{uri}}, nil
+		})
 		if fault, ok := errors.AsType[*auth.AuthorizeError](err); !ok || fault.Parameter != name {
 			t.Errorf("%s twice: %v", name, err)
 		}
@@ -265,7 +275,8 @@ func TestDocumentedParametersAreRead(t *testing.T) {
 		t.Errorf("%d: %s", len(logout), logout)
 	}
 	for _, name := range logout {
-		page := textOf(browse(e.handler, "GET", "news.example.org", "/api/oauth/logout?"+name+"=x&"+name+"=x", browserAccept, "").Body.String())
+		page := textOf(browse(e.handler, "GET", "news.example.org", "/api/oauth/logout?"+name+"=x&"+name+"=x", browserAccept,
+			"").Body.String())
 		if !strings.Contains(page, name+" is given more than once") {
 			t.Errorf("%s twice:\n%s", name, page)
 		}

@@ -24,7 +24,8 @@ var pageFiles embed.FS
 var pages = parsePages()
 
 func parsePages() map[string]*template.Template {
-	layout := template.Must(template.New("layout.html").Funcs(template.FuncMap{"fields": shownFields}).ParseFS(pageFiles, "pages/layout.html"))
+	layout := template.Must(template.New("layout.html").Funcs(template.FuncMap{"fields": shownFields}).ParseFS(pageFiles,
+		"pages/layout.html"))
 	files, err := fs.Glob(pageFiles, "pages/*.html")
 	if err != nil {
 		panic(err)

@@ -32,7 +32,11 @@ func newPageEnv(t *testing.T, publicURL string) *pageEnv {
 	t.Helper()
 	e := &pageEnv{T: t, store: storetest.Open(t), cookies: map[string]string{}}
 	at := core.At(time.Now())
-	p, err := auth.New(t.Context(), e.store, auth.Config{Issuer: publicURL + "/api", CommonPasswords: "allow", PasswordCost: auth.Argon2{Memory: 64, Passes: 1, Threads: 1}}, at)
+	p, err := auth.New(t.Context(), e.store,
+		auth.Config{
+			Issuer: publicURL + "/api", CommonPasswords: "allow",
+			PasswordCost: auth.Argon2{Memory: 64, Passes: 1, Threads: 1},
+		}, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +84,7 @@ func (e *pageEnv) login() *http.Response {
 	return res
 }
 
-// in reports whether somebody is signed in.
+// in reports whether a person is signed in.
 func (e *pageEnv) in() bool {
 	e.Helper()
 	return e.ask("GET", "/account", nil).StatusCode == http.StatusOK
@@ -89,12 +93,14 @@ func (e *pageEnv) in() bool {
 // Every page, errors too, has the headers of the contract.
 func TestPageHeaders(t *testing.T) {
 	e := newPageEnv(t, "https://news.example.org")
-	const policy = "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	const policy = "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; " +
+		"frame-ancestors 'none'"
 	check := func(method, path string, res *http.Response) {
 		t.Helper()
 		for name, want := range map[string]string{
 			"Content-Security-Policy": policy, "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff",
-			"Cache-Control": "no-store", "Strict-Transport-Security": "max-age=31536000", "Content-Type": "text/html; charset=utf-8",
+			"Cache-Control": "no-store", "Strict-Transport-Security": "max-age=31536000",
+			"Content-Type": "text/html; charset=utf-8",
 		} {
 			if got := res.Header.Get(name); got != want {
 				t.Errorf("%s %s: %d, %s is %q", method, path, res.StatusCode, name, got)
@@ -102,8 +108,10 @@ func TestPageHeaders(t *testing.T) {
 		}
 	}
 	for _, path := range []string{
-		"/login", "/password/forgot", "/password/reset?token=x&email=a@user.example", "/verify?token=x&email=a@user.example", "/logout",
-		"/api/oauth/authorize", "/api/oauth/logout?id_token_hint=x", "/confirm?token=x", "/unsubscribe?token=x", "/undo?token=x", "/preferences?token=x", "/l/x",
+		"/login", "/password/forgot", "/password/reset?token=x&email=a@user.example", "/verify?token=x&email=a@user.example",
+		"/logout",
+		"/api/oauth/authorize", "/api/oauth/logout?id_token_hint=x", "/confirm?token=x", "/unsubscribe?token=x",
+		"/undo?token=x", "/preferences?token=x", "/l/x",
 	} {
 		check("GET", path, e.ask("GET", path, nil))
 	}
@@ -118,8 +126,10 @@ func TestPageHeaders(t *testing.T) {
 // client's origin only.
 func TestLoginLeadsNowhereElse(t *testing.T) {
 	for _, to := range []string{
-		"https://evil.example/", "//evil.example/", "/\\evil.example", "/account/../x", "javascript:alert(1)", "/api/oauth/authorize/../../x?a=b",
-		"/api/oauth/authorizex?a=b", "\n/account", "/login", "/verify", "//verify?token=x", "/verifyx?token=x", "https://evil.example/verify?token=x",
+		"https://evil.example/", "//evil.example/", "/\\evil.example", "/account/../x", "javascript:alert(1)",
+		"/api/oauth/authorize/../../x?a=b",
+		"/api/oauth/authorizex?a=b", "\n/account", "/login", "/verify", "//verify?token=x", "/verifyx?token=x",
+		"https://evil.example/verify?token=x",
 	} {
 		if p := purposeOf(to); p.path != accountPath {
 			t.Errorf("%q leads to %q", to, p.path)
@@ -129,7 +139,8 @@ func TestLoginLeadsNowhereElse(t *testing.T) {
 		t.Errorf("leads to %q", p.path)
 	}
 	for uri, want := range map[string]string{
-		"https://rp.example:8443/cb?x": "https://rp.example:8443", "http://127.0.0.1:7/cb": "http://127.0.0.1:7", "com.example.app:/cb": "com.example.app:",
+		"https://rp.example:8443/cb?x": "https://rp.example:8443", "http://127.0.0.1:7/cb": "http://127.0.0.1:7",
+		"com.example.app:/cb": "com.example.app:",
 	} {
 		if got := web.SourceOf(uri); got != want {
 			t.Errorf("origin of %s is %s", uri, got)
@@ -190,7 +201,7 @@ func TestSession(t *testing.T) {
 	})
 }
 
-// A session store that fails is a 503: nobody becomes a stranger by it.
+// A session store that fails is a 503: no one is signed out by it.
 func TestSessionStoreFailure(t *testing.T) {
 	e := newPageEnv(t, "http://news.test")
 	e.login()
@@ -198,7 +209,8 @@ func TestSessionStoreFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/account", "/login", "/api/oauth/authorize?client_id=x", "/logout"} {
-		if res := e.ask("GET", path, nil); res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" {
+		if res := e.ask("GET", path, nil); res.StatusCode != http.StatusServiceUnavailable ||
+			res.Header.Get("Retry-After") == "" {
 			t.Errorf("%s: %d", path, res.StatusCode)
 		}
 	}
@@ -237,7 +249,10 @@ func TestMailsOfPagesHaveTheLooksOfTheClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, _, err := core.NewClient(core.ClientInput{Name: new("web"), TenantID: &tenant.ID, RedirectURIs: &[]string{"https://rp.example/cb"}}, true, now)
+	client, _, err := core.NewClient(core.ClientInput{
+		Name: new("web"), TenantID: &tenant.ID,
+		RedirectURIs: &[]string{"https://rp.example/cb"},
+	}, true, now)
 	if err == nil {
 		err = e.store.AddClient(t.Context(), client, "test")
 	}
@@ -245,7 +260,8 @@ func TestMailsOfPagesHaveTheLooksOfTheClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	request := "/api/oauth/authorize?" + url.Values{
-		"client_id": {client.ID}, "redirect_uri": {"https://rp.example/cb"}, "response_type": {"code"}, "scope": {"openid"}, "state": {`"><b>&a=b`},
+		"client_id": {client.ID}, "redirect_uri": {"https://rp.example/cb"}, "response_type": {"code"}, "scope": {"openid"},
+		"state":          {`"><b>&a=b`},
 		"code_challenge": {"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"}, "code_challenge_method": {"S256"},
 	}.Encode()
 	page := func(path, pattern string) string {
@@ -272,7 +288,10 @@ func TestMailsOfPagesHaveTheLooksOfTheClient(t *testing.T) {
 	if got := page(register, `name="continue" value="([^"]*)"`); got != request {
 		t.Errorf("the form of the registration carries %s", got)
 	}
-	e.ask("POST", "/register", url.Values{"email": {"eve@user.example"}, "password": {"a password of mine"}, "continue": {request}})
+	e.ask("POST", "/register", url.Values{
+		"email": {"eve@user.example"}, "password": {"a password of mine"},
+		"continue": {request},
+	})
 	mails, err := e.store.DueMails(t.Context(), core.At(time.Now()), 10)
 	var kinds []string
 	for _, m := range mails {
@@ -299,7 +318,8 @@ func TestPasswordFieldsTakeWhatTheRuleAllows(t *testing.T) {
 		}
 		for _, m := range field.FindAllStringSubmatch(string(b), -1) {
 			seen++
-			if want := map[string]string{"new": ` maxlength="256"`, "current": ` maxlength="512"`}[m[1]]; !strings.Contains(m[0], want) {
+			if want := map[string]string{"new": ` maxlength="256"`, "current": ` maxlength="512"`}[m[1]]; !strings.Contains(m[0],
+				want) {
 				t.Errorf("%s: no%s in %s", name, want, m[0])
 			}
 		}

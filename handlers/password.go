@@ -12,8 +12,8 @@ import (
 	"newsletterd/store"
 )
 
-// mailedLinks serves the pages that mails lead to: a new password, a verified address. Opening them changes nothing, for
-// scanners open every link; a button does.
+// mailedLinks serves the pages that mails lead to: a new password, a verified address. Opening them changes nothing,
+// for scanners open every link; a button does.
 type mailedLinks struct{ auth *auth.Provider }
 
 type emailForm struct {
@@ -69,7 +69,10 @@ func (m mailedLinks) forgot(c *web.Call, in emailForm) (web.HTML, error) {
 	email, err := core.ParseEmail(in.Email)
 	if err != nil {
 		f.Email = truncate(in.Email, maxShown)
-		return render(c, 400, "forgot", view{Title: wordsOf(c).ForgotLink, Fault: wordsOf(c).FaultEmail, Brand: f.brand, Data: f})
+		return render(c, 400, "forgot", view{
+			Title: wordsOf(c).ForgotLink, Fault: wordsOf(c).FaultEmail, Brand: f.brand,
+			Data: f,
+		})
 	}
 	if err := m.auth.Forgot(c, email, f.mailStyle(c), c.Now); err != nil {
 		return web.HTML{}, err
@@ -127,7 +130,10 @@ func (m mailedLinks) showPassword(c *web.Call, purpose string, in mailedForm, fa
 		return m.linkFault(c, err)
 	}
 	w := wordsOf(c)
-	p := passwordPage{strong(w.NewPasswordFor, "email", email), string(email), in.Token, "/password/reset", w.NewPassword, w.NewPasswordHint, w.NewPasswordButton}
+	p := passwordPage{
+		strong(w.NewPasswordFor, "email", email), string(email), in.Token, "/password/reset", w.NewPassword,
+		w.NewPasswordHint, w.NewPasswordButton,
+	}
 	title := w.NewPassword
 	if purpose == store.TokenClaim {
 		p.Text, p.Action, title = strong(w.ClaimText, "email", email), verifyPath, w.VerifyTitle
@@ -154,7 +160,8 @@ func (m mailedLinks) linkFault(c *web.Call, err error) (web.HTML, error) {
 	}
 	c.LogError(err)
 	w := wordsOf(c)
-	return renderMessage(c, 400, w.OverTitle, note{Lines: []string{w.OverText}, Link: "/password/forgot", LinkText: w.OverButton}, brand{})
+	return renderMessage(c, 400, w.OverTitle,
+		note{Lines: []string{w.OverText}, Link: "/password/forgot", LinkText: w.OverButton}, brand{})
 }
 
 func (m mailedLinks) reset(c *web.Call, in mailedForm) (web.HTML, error) {
@@ -184,7 +191,8 @@ func (m mailedLinks) passwordSet(c *web.Call) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	w := wordsOf(c)
-	return renderMessage(c, 0, w.PasswordSetTitle, note{Lines: []string{w.PasswordSetText}, Link: "/login", LinkText: w.SignIn}, brand{})
+	return renderMessage(c, 0, w.PasswordSetTitle,
+		note{Lines: []string{w.PasswordSetText}, Link: "/login", LinkText: w.SignIn}, brand{})
 }
 
 // verifyPage asks for the password of the registration or a new one (auth.ProveAddress); a claim (auth.ClaimAddress)
@@ -231,7 +239,8 @@ func (m mailedLinks) askPassword(c *web.Call, email core.Email, token string, fa
 
 func (m mailedLinks) tellVerified(c *web.Call, email core.Email) (web.HTML, error) {
 	w := wordsOf(c)
-	return renderMessage(c, 0, w.VerifiedTitle, note{Lines: []string{fillIn(w.VerifiedText, "email", email)}, Link: accountPath, LinkText: w.ToAccount}, brand{})
+	return renderMessage(c, 0, w.VerifiedTitle,
+		note{Lines: []string{fillIn(w.VerifiedText, "email", email)}, Link: accountPath, LinkText: w.ToAccount}, brand{})
 }
 
 func (m mailedLinks) isClaim(c *web.Call, in mailedForm) (bool, error) {
@@ -258,7 +267,9 @@ func (m mailedLinks) changeOf(c *web.Call, email core.Email, token string) (user
 
 // changePage asks whether the account shall have the address, if it is the visitor's own; else the visitor must sign
 // in.
-func (m mailedLinks) changePage(c *web.Call, whose string, email core.Email, in mailedQuery, status int) (web.HTML, error) {
+func (m mailedLinks) changePage(c *web.Call, whose string, email core.Email, in mailedQuery, status int) (web.HTML,
+	error,
+) {
 	who, err := c.SignedIn()
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return web.HTML{}, err
@@ -269,7 +280,8 @@ func (m mailedLinks) changePage(c *web.Call, whose string, email core.Email, in 
 	link := url.Values{"continue": {verifyPath + "?" + url.Values{"token": {in.Token}, "email": {in.Email}}.Encode()}}
 	w := wordsOf(c)
 	return renderMessage(c, status, w.ChangeTitle, note{
-		Lines: []string{fillIn(w.ChangeSignIn, "email", email), w.ChangeNot}, Link: "/login?" + link.Encode(), LinkText: w.SignIn,
+		Lines: []string{fillIn(w.ChangeSignIn, "email", email), w.ChangeNot}, Link: "/login?" + link.Encode(),
+		LinkText: w.SignIn,
 	}, brand{})
 }
 
@@ -318,5 +330,6 @@ func (m mailedLinks) changeEmail(c *web.Call, whose string, email core.Email, in
 		return m.linkFault(c, err)
 	}
 	w := wordsOf(c)
-	return renderMessage(c, 0, w.ChangedTitle, note{Lines: []string{fillIn(w.ChangedText, "email", email)}, Link: accountPath, LinkText: w.ToAccount}, brand{})
+	return renderMessage(c, 0, w.ChangedTitle,
+		note{Lines: []string{fillIn(w.ChangedText, "email", email)}, Link: accountPath, LinkText: w.ToAccount}, brand{})
 }

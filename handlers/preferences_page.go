@@ -98,20 +98,29 @@ func (p newsletterPages) holder(c *web.Call, token, listID string) (h holder, er
 }
 
 // showPreferences shows the page. filled is what a form that was refused had in it, wrong the field at fault.
-func (p newsletterPages) showPreferences(c *web.Call, h holder, v view, status int, filled map[string]string, wrong string) (web.HTML, error) {
+func (p newsletterPages) showPreferences(c *web.Call, h holder, v view, status int, filled map[string]string,
+	wrong string,
+) (web.HTML, error) {
 	held, err := p.store.SubscriptionsAt(c, h.list.TenantID, h.Email)
 	if err != nil {
 		return web.HTML{}, err
 	}
 	w := wordsOf(c)
-	data := manageData{Token: h.token, List: h.list.ID, Manages: h.manages, Sent: h.sent, Subscribe: subscribePath(h.list.ID)}
+	data := manageData{
+		Token: h.token, List: h.list.ID, Manages: h.manages, Sent: h.sent,
+		Subscribe: subscribePath(h.list.ID),
+	}
 	statuses := map[string]string{
-		core.SubscriptionActive: w.StatusActive, core.SubscriptionPending: w.StatusPending, core.SubscriptionUnsubscribed: w.StatusUnsubscribed,
+		core.SubscriptionActive: w.StatusActive, core.SubscriptionPending: w.StatusPending,
+		core.SubscriptionUnsubscribed: w.StatusUnsubscribed,
 	}
 	here, stays := heldRow{ListID: h.list.ID, Name: h.list.Name, Status: w.StatusUnsubscribed, Here: true}, 0
 	for i := range held {
 		s := &held[i]
-		row := heldRow{ListID: s.ListID, Name: s.ListName, Status: statuses[s.Status], Active: s.Status != core.SubscriptionUnsubscribed, Here: s.ListID == h.ListID}
+		row := heldRow{
+			ListID: s.ListID, Name: s.ListName, Status: statuses[s.Status],
+			Active: s.Status != core.SubscriptionUnsubscribed, Here: s.ListID == h.ListID,
+		}
 		if row.Active {
 			stays++
 		}
@@ -145,7 +154,9 @@ func (p newsletterPages) showPreferences(c *web.Call, h holder, v view, status i
 }
 
 // fieldsOfList are the fields of a list, with what a subscriber has said.
-func fieldsOfList(list *store.ListWithTenant, preferences core.Preferences, filled map[string]string, wrong string) (fields []formField) {
+func fieldsOfList(list *store.ListWithTenant, preferences core.Preferences, filled map[string]string,
+	wrong string,
+) (fields []formField) {
 	said := preferences.Values()
 	for _, f := range list.Fields.Holding(preferences) {
 		ff := formField{Field: f, Wrong: f.Name == wrong}
@@ -191,7 +202,8 @@ func (p newsletterPages) changePreferences(c *web.Call, form map[string]string) 
 		}
 		return p.left(c, h.UnsubscribeToken, leftAt, backTo(h))
 	case actLeaveAll:
-		gone, err := p.store.UnsubscribeAll(c, h.list.TenantID, store.UnsubscribeRequest{Email: h.Email, Proof: core.ProofMailed, Origin: requestOrigin(c, "preferences")}, c.Now)
+		gone, err := p.store.UnsubscribeAll(c, h.list.TenantID,
+			store.UnsubscribeRequest{Email: h.Email, Proof: core.ProofMailed, Origin: requestOrigin(c, "preferences")}, c.Now)
 		if err != nil {
 			return web.HTML{}, err
 		}
@@ -215,7 +227,10 @@ func (p newsletterPages) leftAll(c *web.Call, h holder, gone []core.Subscription
 	said := left{Lines: []string{styleOf(c).expand(w.LeftAll)}, Back: backTo(h)}
 	var tokens strings.Builder
 	for i := range gone {
-		token, err := p.undoToken(c, auth.UnsubscribeToken{ListID: gone[i].ListID, SubscriptionID: gone[i].ID, Email: gone[i].Email}, gone[i].ChangedAt)
+		token, err := p.undoToken(c, auth.UnsubscribeToken{
+			ListID: gone[i].ListID, SubscriptionID: gone[i].ID,
+			Email: gone[i].Email,
+		}, gone[i].ChangedAt)
 		if err != nil {
 			return web.HTML{}, err
 		}

@@ -25,7 +25,8 @@ func TestThePreviewsAddressShowsIt(t *testing.T) {
 		}
 	}
 	var made createdJob
-	ask("/api/send-jobs", `{"list_id": "`+e.value("weekly")+`", "subject": "Hi", "body_html": "<p>For {{email}}</p><a href=\"{{view_url}}\">in a browser</a>",
+	ask("/api/send-jobs", `{"list_id": "`+e.value("weekly")+
+		`", "subject": "Hi", "body_html": "<p>For {{email}}</p><a href=\"{{view_url}}\">in a browser</a>",
 		"scheduled_at": "2199-01-01T00:00:00Z"}`, &made)
 	var p preview
 	ask("/api/send-jobs/"+made.SendJobID+"/preview", `{}`, &p)
@@ -37,7 +38,8 @@ func TestThePreviewsAddressShowsIt(t *testing.T) {
 		res, body := e.ask("GET", path, "", nil)
 		return res.StatusCode, string(body)
 	}
-	if status, body := show(link[1]); status != http.StatusOK || !strings.Contains(body, "For reader@example.org") || !strings.Contains(body, link[1]) {
+	if status, body := show(link[1]); status != http.StatusOK || !strings.Contains(body, "For reader@example.org") ||
+		!strings.Contains(body, link[1]) {
 		t.Errorf("%d %s", status, body)
 	}
 	j, err := e.store.SendJob(t.Context(), made.SendJobID)
@@ -46,10 +48,14 @@ func TestThePreviewsAddressShowsIt(t *testing.T) {
 		return "/v/" + e.handler.sealer.SealPreview(auth.PreviewToken{JobNo: no, Email: "me@example.org", IssuedAt: at})
 	}
 	now := j.CreatedAt
-	if status, body := show(token(j.No, now)); status != http.StatusOK || !strings.Contains(body, "For me@example.org") || !strings.Contains(body, "/unsubscribe?token=") {
+	if status, body := show(token(j.No, now)); status != http.StatusOK || !strings.Contains(body, "For me@example.org") ||
+		!strings.Contains(body, "/unsubscribe?token=") {
 		t.Errorf("of a test mail: %d %s", status, body)
 	}
-	for path, want := range map[string]int{token(j.No+9, now): http.StatusNotFound, token(j.No, now.Add(-auth.ViewTTL)): http.StatusBadRequest} {
+	for path, want := range map[string]int{
+		token(j.No+9, now):                  http.StatusNotFound,
+		token(j.No, now.Add(-auth.ViewTTL)): http.StatusBadRequest,
+	} {
 		if status, body := show(path); status != want {
 			t.Errorf("%d %s", status, body)
 		}

@@ -217,7 +217,8 @@ func (h *Handler) newsletterPageRoutes(t *web.Table, mailed newsletterPages) {
 
 // adminRoutes are the records that operators and administrators of a tenant keep.
 func (h *Handler) adminRoutes(t *web.Table) {
-	tenants, lists, clients := tenants{h.options.Store}, lists{h.options.Store, h.options.Newsletter.ConfirmToken}, clients{h.options.Store}
+	tenants, lists, clients := tenants{h.options.Store}, lists{h.options.Store, h.options.Newsletter.ConfirmToken},
+		clients{h.options.Store}
 	crud(t, "/api/admin/tenants", "a tenant", "tenants", resource{
 		tenants.find, web.ErrNotFound, web.List(tenants.list, func(t core.Tenant) string { return t.ID }),
 		web.JSON(tenants.create), web.Path(tenants.show), web.JSON(tenants.update), web.Path(tenants.remove),
@@ -228,7 +229,8 @@ func (h *Handler) adminRoutes(t *web.Table) {
 	})
 	crud(t, "/api/admin/oauth-clients", "an OAuth client", "OAuth clients", resource{
 		clients.find, web.ErrNotFound, web.List(clients.list, func(c core.Client) string { return c.ID }),
-		web.JSON(clients.create).Fails(core.NotFound), web.Path(clients.show), web.JSON(clients.update), web.Path(clients.remove),
+		web.JSON(clients.create).Fails(core.NotFound), web.Path(clients.show), web.JSON(clients.update),
+		web.Path(clients.remove),
 	})
 }
 

@@ -36,7 +36,7 @@ import (
 //	POST /api/admin/tenants as op          "as op" sends the token {op}
 //	X-Header: value                        headers, if any
 //
-//	{"name": "Beta"}                       the body behind an empty line; JSON or a form by its looks
+//	{"name": "Beta"}                       the body after an empty line; JSON or a form by its looks
 //	-> 201                                 what must come back: status, headers of interest, body
 //
 //	{ … "id": "{id1}" … }
@@ -59,7 +59,7 @@ type env struct {
 	counts  map[string]int
 }
 
-// steps are the words behind an exclamation mark. Areas add theirs in init functions of their own test files.
+// steps are the words after an exclamation mark. Areas add theirs in init functions of their own test files.
 var steps = map[string]func(e *env, name string, args map[string]string){
 	"tenant": func(e *env, name string, args map[string]string) {
 		in := core.TenantInput{Name: new(argOr(args, "name", name))}
@@ -73,7 +73,10 @@ var steps = map[string]func(e *env, name string, args map[string]string){
 		e.name(name, tenant.ID)
 	},
 	"list": func(e *env, name string, args map[string]string) {
-		list, err := core.NewList(core.ListInput{Name: new(argOr(args, "name", name)), TenantID: new(e.value(args["tenant"]))}, 1)
+		list, err := core.NewList(core.ListInput{
+			Name:     new(argOr(args, "name", name)),
+			TenantID: new(e.value(args["tenant"])),
+		}, 1)
 		list.Status = argOr(args, "status", core.ListActive)
 		list.ConfirmToken, list.ConfirmFloor = args["confirm_token"], args["confirm_token"]
 		e.must(err)
@@ -83,7 +86,10 @@ var steps = map[string]func(e *env, name string, args map[string]string){
 	// user NAME operator | tenant_admin=TENANT[,TENANT] scopes="a b" email=… client client_tenant=TENANT : a caller
 	// with a token {NAME}
 	"user": func(e *env, name string, args map[string]string) {
-		c := core.Caller{UserID: core.NewID(), Email: core.Email(argOr(args, "email", name+"@user.example")), EmailVerified: args["verified"] != "false"}
+		c := core.Caller{
+			UserID: core.NewID(), Email: core.Email(argOr(args, "email", name+"@user.example")),
+			EmailVerified: args["verified"] != "false",
+		}
 		_, c.Operator = args["operator"]
 		c.ClientID = core.BuiltInClientID
 		c.Scopes = strings.Fields(argOr(args, "scopes", strings.Join(core.AllScopes, " ")))
@@ -121,7 +127,7 @@ func newEnvOn(t *testing.T, s *store.Store) *env {
 	return e
 }
 
-// unservedEnv has no listener: for bubbles, whose clock stands still while somebody waits for a socket.
+// unservedEnv has no listener: for bubbles, whose clock stands still while a goroutine waits for a socket.
 func unservedEnv(t *testing.T, s *store.Store) *env {
 	e := &env{t: t, store: s, callers: map[string]core.Caller{}, names: map[string]string{}, counts: map[string]int{}}
 	o := Options{

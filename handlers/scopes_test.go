@@ -42,7 +42,8 @@ func TestEveryRouteAsksForItsScope(t *testing.T) {
 		Store: storetest.Open(t),
 		Bearer: func(_ context.Context, scopes string, _ core.Instant) (core.Caller, error) {
 			return core.Caller{
-				UserID: core.NewID(), ClientID: core.NewID(), ClientTenant: core.NewID(), Operator: true, Scopes: strings.Split(scopes, "+"),
+				UserID: core.NewID(), ClientID: core.NewID(), ClientTenant: core.NewID(), Operator: true,
+				Scopes: strings.Split(scopes, "+"),
 			}, nil
 		},
 	})
@@ -68,7 +69,8 @@ func TestEveryRouteAsksForItsScope(t *testing.T) {
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, req)
 			refused := w.Code == 403 && strings.Contains(w.Body.String(), `"insufficient_scope"`)
-			may := want == nil || slices.ContainsFunc(strings.Split(set, "+"), func(s string) bool { return slices.Contains(want, s) })
+			may := want == nil || slices.ContainsFunc(strings.Split(set, "+"),
+				func(s string) bool { return slices.Contains(want, s) })
 			if refused == may {
 				t.Errorf("%s %s with %s: %d %s", r.Method, r.Path, set, w.Code, w.Body)
 			}

@@ -60,7 +60,7 @@ func init() {
 
 func senderKey(name string) []byte { return append([]byte(name), make([]byte, 32)...)[:32] }
 
-// sign sets the four webhook headers: "Signed-By: NAME", and behind it what shall be wrong: old, stranger, forged, or
+// sign sets the four webhook headers: "Signed-By: NAME", and after it what shall be wrong: old, stranger, forged, or
 // nonce=… for one that is used again.
 func (e *env) sign(req *http.Request, body string, words []string) {
 	client, at, nonce := words[0], time.Now(), auth.NewNonce()
@@ -137,7 +137,8 @@ func TestUnknownWebhookClientsBodyIsNotRead(t *testing.T) {
 	body := readerFunc(func([]byte) (int, error) { read++; return 0, io.ErrUnexpectedEOF })
 	req := httptest.NewRequest("POST", "/webhooks/lists/full-sync", body)
 	req.Header = http.Header{
-		"X-Client-Id": {"nobody"}, "X-Timestamp": {at}, "X-Nonce": {"0123456789abcdef"}, "X-Signature": {"v1=" + strings.Repeat("0", 64)},
+		"X-Client-Id": {"nobody"}, "X-Timestamp": {at}, "X-Nonce": {"0123456789abcdef"},
+		"X-Signature":  {"v1=" + strings.Repeat("0", 64)},
 		"Content-Type": {"application/json"},
 	}
 	rec := httptest.NewRecorder()

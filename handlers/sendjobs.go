@@ -280,7 +280,8 @@ type recipient struct {
 	Ambiguous  int          `json:"ambiguous"`
 	NextTryAt  core.Instant `json:"next_try_at,omitzero"`
 	FinishedAt core.Instant `json:"finished_at,omitzero"`
-	Events     []string     `json:"events"` // what was reported of it since: delivered, bounced, complained, opened, clicked
+	// what was reported of it since: delivered, bounced, complained, opened, clicked
+	Events []string `json:"events"`
 }
 
 func (r recipient) key() string { return strconv.FormatInt(r.Seq, 10) }
@@ -300,7 +301,10 @@ func (a sendjobs) recipients(c *web.Call, in recipientFilter, page core.Page) ([
 	rows, err := a.store.Recipients(c, &j, store.RecipientFilter(in), page)
 	out := make([]recipient, len(rows))
 	for i, r := range rows {
-		out[i] = recipient{r.Seq, r.Email, store.RecipientStates[r.State], r.Reason, r.Tries, r.Ambiguous, r.DueAt, r.FinishedAt, r.Marks.Names()}
+		out[i] = recipient{
+			r.Seq, r.Email, store.RecipientStates[r.State], r.Reason, r.Tries, r.Ambiguous, r.DueAt,
+			r.FinishedAt, r.Marks.Names(),
+		}
 	}
 	return out, err
 }

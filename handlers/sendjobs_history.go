@@ -57,7 +57,8 @@ func (a sendjobs) history(c *web.Call, in historyOf, page core.Page) ([]mailed, 
 	out := make([]mailed, len(rows))
 	for i, r := range rows {
 		out[i] = mailed{
-			r.JobID, r.TenantID, r.ListID, r.Name, r.Subject, store.RecipientStates[r.State], r.Reason, r.Tries, r.FinishedAt, r.Marks.Names(), r.Engagements, r.JobNo,
+			r.JobID, r.TenantID, r.ListID, r.Name, r.Subject, store.RecipientStates[r.State], r.Reason, r.Tries, r.FinishedAt,
+			r.Marks.Names(), r.Engagements, r.JobNo,
 		}
 		if out[i].Engagements == nil {
 			out[i].Engagements = []store.PersonOpening{}

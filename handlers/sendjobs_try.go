@@ -55,7 +55,9 @@ type Trial struct {
 
 // Preview returns the content of a job and a recipient to render it for: a subscriber of its list, or, with an empty
 // to, a reader of whom nothing is known.
-func (t Trial) Preview(ctx context.Context, jobID string, to core.Email, now core.Instant) (*mail.Bulk, mail.Recipient, error) {
+func (t Trial) Preview(ctx context.Context, jobID string, to core.Email, now core.Instant) (*mail.Bulk, mail.Recipient,
+	error,
+) {
 	j, bulk, err := t.compiled(ctx, jobID)
 	if err != nil {
 		return nil, mail.Recipient{}, err

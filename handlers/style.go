@@ -50,7 +50,8 @@ func style(c *web.Call, in styleRequest) (web.Text, error) {
 	}
 	light, dark := readable(accent, rgb{255, 255, 255}, black), readable(accent, rgb{0x1d, 0x21, 0x25}, white)
 	c.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	css := fmt.Sprintf(":root { --accent: %s; --on-accent: %s; --link: %s; }\n@media (prefers-color-scheme: dark) { :root { --link: %s; } }\n%s",
+	css := fmt.Sprintf(":root { --accent: %s; --on-accent: %s; --link: %s; }\n@media (prefers-color-scheme: dark) { "+
+		":root { --link: %s; } }\n%s",
 		accent, on, light, dark, styleSheet)
 	return web.Text{Type: "text/css; charset=utf-8", Body: []byte(css)}, nil
 }

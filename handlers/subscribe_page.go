@@ -63,7 +63,9 @@ func (p newsletterPages) askSubscribe(c *web.Call, id string) (web.HTML, error) 
 }
 
 // showSubscribe shows the form, with what was filled in and what is wrong with it.
-func (p newsletterPages) showSubscribe(c *web.Call, list *store.ListWithTenant, filled map[string]string, wrong string) (web.HTML, error) {
+func (p newsletterPages) showSubscribe(c *web.Call, list *store.ListWithTenant, filled map[string]string,
+	wrong string,
+) (web.HTML, error) {
 	w := wordsOf(c)
 	data := subscribeData{
 		Action: subscribePath(list.ID), Email: filled["email"], Source: filled["source"], WrongEmail: wrong == "email",
@@ -122,7 +124,8 @@ func (p newsletterPages) subscribe(c *web.Call, form map[string]string) (web.HTM
 			source = "form"
 		}
 		if _, _, err := p.store.Subscribe(c, store.SubscribeRequest{
-			ListID: list.ID, Email: email, Preferences: preferences, Origin: requestOrigin(c, source), TextVersion: list.ConsentVersion(),
+			ListID: list.ID, Email: email, Preferences: preferences, Origin: requestOrigin(c, source),
+			TextVersion: list.ConsentVersion(),
 		}, c.Now); err != nil {
 			return web.HTML{}, err
 		}
@@ -132,7 +135,8 @@ func (p newsletterPages) subscribe(c *web.Call, form map[string]string) (web.HTM
 	}
 	w := wordsOf(c)
 	return renderMessage(c, 0, w.CheckTitle, note{
-		Lines: []string{styleOf(c).expand(w.CheckText)}, Hint: w.CheckHint, Link: subscribePath(list.ID), LinkText: w.Again, Quiet: true,
+		Lines: []string{styleOf(c).expand(w.CheckText)}, Hint: w.CheckHint, Link: subscribePath(list.ID), LinkText: w.Again,
+		Quiet: true,
 	}, brand{})
 }
 
@@ -158,7 +162,8 @@ func addFree(values map[string]any, known core.Fields, form map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(form)) {
 		v := form[name]
 		switch {
-		case name == "email" || name == "source" || name == "submit" || v == "" || !core.IsFieldName(name) || !core.IsFieldText(v):
+		case name == "email" || name == "source" || name == "submit" || v == "" || !core.IsFieldName(name) ||
+			!core.IsFieldText(v):
 		case slices.ContainsFunc(known, func(f core.Field) bool { return f.Name == name }):
 		case n < maxFreeFields:
 			values[name] = v

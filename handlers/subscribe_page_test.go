@@ -17,7 +17,10 @@ import (
 
 // Of more fields than are taken from a form the same are, however often it is sent.
 func TestFreeFieldsAreBounded(t *testing.T) {
-	form := map[string]string{"email": "a@b.example", "source": "x", "_website": "y", "bad name": "z", "known": "k", "long": strings.Repeat("x", core.MaxFieldText+1)}
+	form := map[string]string{
+		"email": "a@b.example", "source": "x", "_website": "y", "bad name": "z", "known": "k",
+		"long": strings.Repeat("x", core.MaxFieldText+1),
+	}
 	want := []string{}
 	for i := range 2 * maxFreeFields {
 		name := fmt.Sprintf("f%02d", i)
@@ -55,7 +58,8 @@ func TestSavedPreferencesAreBounded(t *testing.T) {
 		city   string
 		status int
 	}{{"Ulm", 200}, {strings.Repeat("u", 200), 413}} {
-		res, err := http.PostForm(e.url+"/preferences", url.Values{"token": {e.value("link")}, "action": {"save"}, "p.city": {tt.city}})
+		res, err := http.PostForm(e.url+"/preferences",
+			url.Values{"token": {e.value("link")}, "action": {"save"}, "p.city": {tt.city}})
 		e.must(err)
 		if res.Body.Close(); res.StatusCode != tt.status {
 			t.Errorf("%d, want %d", res.StatusCode, tt.status)
@@ -64,14 +68,18 @@ func TestSavedPreferencesAreBounded(t *testing.T) {
 }
 
 // Who leaves all lists at once gets all of them back at once, but for one that was left before, one that was never
-// confirmed, and one that takes nobody any more.
+// confirmed, and one that is inactive now.
 func TestLeavingAllIsTakenBack(t *testing.T) {
 	e := newEnv(t)
 	e.step("tenant acme")
-	want := map[string]string{"daily": "active", "weekly": "active", "left": "unsubscribed", "asked": "unsubscribed", "closed": "unsubscribed"}
+	want := map[string]string{
+		"daily": "active", "weekly": "active", "left": "unsubscribed", "asked": "unsubscribed",
+		"closed": "unsubscribed",
+	}
 	for name := range want {
 		e.step("list " + name + " tenant=acme")
-		e.step("subscription s" + name + " list=" + name + " email=ann@b.example status=" + map[string]string{"asked": "pending", "left": "unsubscribed"}[name])
+		e.step("subscription s" + name + " list=" + name + " email=ann@b.example status=" +
+			map[string]string{"asked": "pending", "left": "unsubscribed"}[name])
 	}
 	e.step("unsubscribe-link link list=daily email=ann@b.example")
 	send := func(path string, form url.Values) string {

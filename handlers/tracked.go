@@ -77,14 +77,17 @@ func (a tracked) follow(c *web.Call, in mailedToken) (web.Redirect, error) {
 }
 
 // viewPolicy lets a mail show its images and styles, and its links open: it runs nothing, and is of no origin.
-const viewPolicy = "sandbox allow-popups allow-popups-to-escape-sandbox allow-top-navigation-by-user-activation; default-src 'none'; " +
-	"img-src https: http: data:; style-src 'unsafe-inline' https:; font-src https: data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const viewPolicy = "sandbox allow-popups allow-popups-to-escape-sandbox allow-top-navigation-by-user-activation; " +
+	"default-src 'none'; " +
+	"img-src https: http: data:; style-src 'unsafe-inline' https:; font-src https: data:; base-uri 'none'; form-action " +
+	"'none'; frame-ancestors 'none'"
 
 // show shows a reader the mail of a job in the browser, and an author who tries a job what it would be. Nothing in it
 // is tracked.
 func (a tracked) show(c *web.Call, in mailedToken) (web.HTML, error) {
 	body, err := a.bodyOf(c, in.Token)
-	if kind := core.KindOf(err); errors.Is(err, core.ErrInvalidToken) || errors.Is(err, core.ErrTokenExpired) || kind == core.NotFound {
+	if kind := core.KindOf(err); errors.Is(err, core.ErrInvalidToken) || errors.Is(err, core.ErrTokenExpired) ||
+		kind == core.NotFound {
 		return web.HTML{}, linkError(c, err)
 	}
 	if err != nil {
@@ -144,7 +147,9 @@ func (a tracked) mailOf(c *web.Call, t auth.ViewToken, token string) ([]byte, er
 
 // page renders a job for a subscriber, with the links that the mail to it has; leave names the mail by which one
 // leaves.
-func (a tracked) page(c *web.Call, j *core.SendJob, to *core.Subscriber, at core.Instant, token string, leave auth.UnsubscribeToken) ([]byte, error) {
+func (a tracked) page(c *web.Call, j *core.SendJob, to *core.Subscriber, at core.Instant, token string,
+	leave auth.UnsubscribeToken,
+) ([]byte, error) {
 	content, err := a.store.Content(c, j)
 	if err != nil {
 		return nil, err

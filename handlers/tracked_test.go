@@ -21,10 +21,16 @@ func init() {
 		e.must(err)
 		e.must(e.store.ApplyBatch(e.t.Context(), store.Nonce{ClientID: "c", Nonce: core.NewID()}, core.FullSync{
 			SyncID: core.NewID(), BatchNo: 1, BatchTotal: 1, TenantID: l.TenantID, ListID: list, OccurredAt: now,
-			Subscribers: []core.EventSubscriber{{ID: core.NewID(), Email: email, Status: "active", Preferences: `{"first_name":"Ann"}`}},
+			Subscribers: []core.EventSubscriber{{
+				ID: core.NewID(), Email: email, Status: "active",
+				Preferences: `{"first_name":"Ann"}`,
+			}},
 		}, now))
 		j, _, err := e.store.AddSendJob(e.t.Context(), store.JobRequest{
-			NewJob: core.NewJob{ListID: list, Subject: "News", BodyHTML: argOr(args, "html", "<p>News</p>"), TrackOpen: true, TrackClick: true},
+			NewJob: core.NewJob{
+				ListID: list, Subject: "News", BodyHTML: argOr(args, "html", "<p>News</p>"), TrackOpen: true,
+				TrackClick: true,
+			},
 			Caller: core.Caller{UserID: "u", Operator: true},
 		}, now)
 		e.must(err)
@@ -36,8 +42,10 @@ func init() {
 		e.must(err)
 		j, err = e.store.SendJob(e.t.Context(), j.ID)
 		e.must(err)
-		for seq := int64(1); seq <= j.Recipients; seq++ { // whoever is the first: ids, and so the order, differ from run to run
-			e.must(e.store.FinishRecipients(e.t.Context(), []store.Outcome{{JobNo: j.No, Seq: seq, State: store.RecipientSent, Tried: true}}, now))
+		// the first in either order: ids, and so the order, differ from run to run
+		for seq := int64(1); seq <= j.Recipients; seq++ {
+			e.must(e.store.FinishRecipients(e.t.Context(),
+				[]store.Outcome{{JobNo: j.No, Seq: seq, State: store.RecipientSent, Tried: true}}, now))
 		}
 		e.name(name, j.ID)
 		e.name(name+".pixel", e.handler.ident.Track(j.No, 1, 0))
@@ -67,7 +75,8 @@ func TestNoOpenRedirect(t *testing.T) {
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	click := e.value("issue.click")
 	for _, path := range []string{
-		click + "?url=https://evil.example", click + "?target=//evil.example", click + "%2F..%2Fevil.example", click + "//evil.example",
+		click + "?url=https://evil.example", click + "?target=//evil.example", click + "%2F..%2Fevil.example", click +
+			"//evil.example",
 		strings.ToUpper(click), click[1:], click + "a", "https://evil.example", "%2F%2Fevil.example", e.value("issue.pixel"),
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), "GET", e.url+"/t/c/"+path, nil)
@@ -123,7 +132,8 @@ func TestMachinesAreCountedApart(t *testing.T) {
 		{"GET", pixel, person, 1, 0, 1, 0},
 	} {
 		get(c.method, c.path, c.agent)
-		if s := stats(); s.Opened != c.opened || s.MachineOpened != c.machine || s.Clicked != c.clicked || s.MachineClicked != c.machineClicked {
+		if s := stats(); s.Opened != c.opened || s.MachineOpened != c.machine || s.Clicked != c.clicked ||
+			s.MachineClicked != c.machineClicked {
 			t.Errorf("%d %s %s: %+v", i, c.method, c.path, s)
 		}
 	}

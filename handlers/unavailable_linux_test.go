@@ -57,8 +57,10 @@ func (o *outage) health(status int, database, sessions string) {
 		o.t.Errorf("the health check took %v", took)
 	}
 	var got healthReply
-	if err := json.Unmarshal(b, &got); err != nil || res.StatusCode != status || got.Database != database || got.SessionStore != sessions {
-		o.t.Errorf("health: %d %s, want %d with database %s and session store %s", res.StatusCode, b, status, database, sessions)
+	if err := json.Unmarshal(b, &got); err != nil || res.StatusCode != status || got.Database != database ||
+		got.SessionStore != sessions {
+		o.t.Errorf("health: %d %s, want %d with database %s and session store %s", res.StatusCode, b, status, database,
+			sessions)
 	}
 }
 
@@ -79,7 +81,8 @@ func (o *outage) recovers(within time.Duration) {
 // write and read ask the device and model backend and hold a 503 against its form.
 func (o *outage) write(status int) {
 	o.t.Helper()
-	res, b := o.ask("PATCH", "/api/devices/"+o.value("lamp"), "ann", strings.NewReader(`{"name":"`+core.NewID()+`"}`), "Content-Type", "application/json")
+	res, b := o.ask("PATCH", "/api/devices/"+o.value("lamp"), "ann", strings.NewReader(`{"name":"`+core.NewID()+`"}`),
+		"Content-Type", "application/json")
 	o.hold("write", res, b, status)
 }
 
@@ -177,7 +180,8 @@ func TestDiskFull(t *testing.T) {
 	o := newOutage(t, dir)
 	defer coretest.Held(t, 12, &o.tried, "requests around a full disk (tmpfs of 20 MiB)")
 	res, b := o.ask("POST", "/api/models?name=big", "ann", strings.NewReader(strings.Repeat("x", 30<<20)))
-	if res.StatusCode != 503 || !strings.Contains(string(b), `"code":"storage_unavailable"`) || res.Header.Get("Retry-After") == "" {
+	if res.StatusCode != 503 || !strings.Contains(string(b), `"code":"storage_unavailable"`) ||
+		res.Header.Get("Retry-After") == "" {
 		t.Errorf("upload: %d %s", res.StatusCode, b)
 	}
 	ballast := filepath.Join(dir, "ballast")
@@ -193,7 +197,8 @@ func TestDiskFull(t *testing.T) {
 			taken += int64(size)
 		}
 	}
-	for round := 0; ; round++ { // an upload that failed gives back what it took, in steps, and a checkpoint the room of the -wal
+	// an upload that failed gives back what it took, in steps, and a checkpoint the room of the -wal
+	for round := 0; ; round++ {
 		refused := 0
 		for range 5000 {
 			o.tried++
@@ -250,7 +255,8 @@ func TestDiskReserve(t *testing.T) {
 	dir := storetest.SmallDisk(t, "20")
 	o := newOutage(t, dir)
 	for _, step := range []string{
-		"tenant acme", "list weekly tenant=acme", "person bob", `account una email=una@user.example password="correct horse battery" verified`,
+		"tenant acme", "list weekly tenant=acme", "person bob",
+		`account una email=una@user.example password="correct horse battery" verified`,
 		"sent-issue issue list=weekly email=eve@user.example", "unsubscribe-link leave list=weekly email=eve@user.example",
 		"unsubscribe-link click list=weekly email=eve@user.example", "user root operator",
 	} {
@@ -262,7 +268,8 @@ func TestDiskReserve(t *testing.T) {
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	ask := func(method, path, as string, body []string) (*http.Response, []byte) {
 		o.tried++
-		req, err := http.NewRequestWithContext(t.Context(), method, o.url+path, strings.NewReader(strings.Join(body[:min(1, len(body))], "")))
+		req, err := http.NewRequestWithContext(t.Context(), method, o.url+path,
+			strings.NewReader(strings.Join(body[:min(1, len(body))], "")))
 		o.must(err)
 		if body != nil {
 			req.Header.Set("Content-Type", body[1])
@@ -286,7 +293,8 @@ func TestDiskReserve(t *testing.T) {
 	var st syscall.Statfs_t
 	o.must(syscall.Statfs(dir, &st))
 	o.must(os.WriteFile(ballast, make([]byte, int64(st.Bavail)*st.Bsize-900<<10), 0o600))
-	for pixel := "/t/o/" + o.value("issue.pixel") + ".gif"; ; time.Sleep(20 * time.Millisecond) { // what was measured before is good for a second
+	// what was measured before is good for a second
+	for pixel := "/t/o/" + o.value("issue.pixel") + ".gif"; ; time.Sleep(20 * time.Millisecond) {
 		if res, _ := ask("GET", pixel, "", nil); res.StatusCode == http.StatusServiceUnavailable {
 			break
 		}
@@ -296,18 +304,37 @@ func TestDiskReserve(t *testing.T) {
 		body                   []string // and its media type
 		want                   int
 	}{
-		{"register", "POST", "/api/auth/register", "", jsonBody(`{"email":"new@user.example","password":"correct horse battery"}`), 503},
-		{"subscribe", "POST", "/api/newsletter/subscribe", "", jsonBody(`{"list_id":"` + list + `","email":"new@user.example"}`), 503},
+		{
+			"register", "POST", "/api/auth/register", "",
+			jsonBody(`{"email":"new@user.example","password":"correct horse battery"}`), 503,
+		},
+		{
+			"subscribe", "POST", "/api/newsletter/subscribe", "",
+			jsonBody(`{"list_id":"` + list + `","email":"new@user.example"}`), 503,
+		},
 		{"subscribe form", "POST", "/l/" + list, "", form("email=new@user.example"), 503},
 		{"open", "GET", "/t/o/" + o.value("issue.pixel") + ".gif", "", nil, 503},
-		{"upload", "POST", "/api/models?name=more", "ann", []string{strings.Repeat("x", 100), "application/octet-stream"}, 503},
+		{
+			"upload", "POST", "/api/models?name=more", "ann",
+			[]string{strings.Repeat("x", 100), "application/octet-stream"},
+			503,
+		},
 		{"empty upload", "POST", "/api/models?name=none", "ann", nil, 503},
-		{"share", "POST", "/api/models/" + o.value("cube") + "/shares", "ann", jsonBody(`{"email":"bob@user.example","permission":"view"}`), 503},
+		{
+			"share", "POST", "/api/models/" + o.value("cube") + "/shares", "ann",
+			jsonBody(`{"email":"bob@user.example","permission":"view"}`), 503,
+		},
 		{"click", "GET", "/t/c/" + o.value("issue.click"), "", nil, 302},
-		{"sign in", "POST", "/api/auth/login", "", form("grant_type=password&username=una@user.example&password=correct+horse+battery"), 200},
+		{
+			"sign in", "POST", "/api/auth/login", "",
+			form("grant_type=password&username=una@user.example&password=correct+horse+battery"), 200,
+		},
 		{"confirm", "GET", "/api/newsletter/confirm?token=" + pending.Token, "", nil, 200},
 		{"unsubscribe", "POST", "/api/newsletter/unsubscribe", "", jsonBody(`{"token":"` + o.value("leave") + `"}`), 200},
-		{"one click", "POST", "/api/newsletter/unsubscribe?token=" + o.value("click"), "", form("List-Unsubscribe=One-Click"), 200},
+		{
+			"one click", "POST", "/api/newsletter/unsubscribe?token=" + o.value("click"), "",
+			form("List-Unsubscribe=One-Click"), 200,
+		},
 		{"preferences", "POST", "/preferences", "", form("list=" + list + "&email=pen@user.example"), 200},
 		{"a tenant", "POST", "/api/admin/tenants", "root", jsonBody(`{"name":"Other"}`), 201},
 		{"a device", "PATCH", "/api/devices/" + o.value("lamp"), "ann", jsonBody(`{"name":"x"}`), 200},
@@ -317,7 +344,9 @@ func TestDiskReserve(t *testing.T) {
 		if res.StatusCode != tt.want {
 			t.Errorf("%s: %d %s, want %d", tt.name, res.StatusCode, b, tt.want)
 		}
-		if tt.want == 503 && (res.Header.Get("Retry-After") != "60" || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") && !strings.Contains(string(b), `"error":"storage_unavailable"`)) {
+		if tt.want == 503 && (res.Header.Get("Retry-After") != "60" ||
+			!strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") &&
+				!strings.Contains(string(b), `"error":"storage_unavailable"`)) {
 			t.Errorf("%s: %v %s", tt.name, res.Header, b)
 		}
 	}

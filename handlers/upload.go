@@ -22,7 +22,7 @@ import (
 const (
 	uploadMemory      = 32 * web.MiB  // buffers of all uploads
 	uploadsPerUser    = 4             // at once, each with a buffer of 1 MiB at most
-	uploadsPerAddress = 8             // at once from one address of origin, whoever the users are
+	uploadsPerAddress = 8             // at once from one address of origin, of all its users together
 	progressStep      = 64 * web.KiB  // must arrive within ProgressTimeout
 	maxPartText       = 16 * web.KiB  // a field of a multipart body
 	maxPartHead       = 64 * web.KiB  // what stands between the contents of two parts
@@ -68,7 +68,10 @@ func (u *uploads) begin(user string, remote netip.Addr) (func(), error) {
 }
 
 func tooManyUploads(who string, n int) error {
-	return &core.Error{Kind: core.TooMany, Code: "rate_limited", RetryAfter: 5, Message: fmt.Sprintf("%s may upload %d files at once.", who, n)}
+	return &core.Error{
+		Kind: core.TooMany, Code: "rate_limited", RetryAfter: 5,
+		Message: fmt.Sprintf("%s may upload %d files at once.", who, n),
+	}
 }
 
 func (u *uploads) grow(ctx context.Context) store.Grow {
@@ -118,10 +121,14 @@ func (h *Handler) upload(c *web.Call, in uploadQuery) (m core.Model, err error) 
 	if c.Request.ContentLength == 0 {
 		return m, core.Invalidf("", "The body is missing: it is the file, or multipart/form-data with a part named file.")
 	}
-	if allowed := limits.Bytes; c.Request.ContentLength > allowed && (!form || c.Request.ContentLength > allowed+multipartSlack) {
+	if allowed := limits.Bytes; c.Request.ContentLength > allowed &&
+		(!form || c.Request.ContentLength > allowed+multipartSlack) {
 		return m, limits.TooLarge()
 	}
-	meta := core.ModelInput{Name: in.Name, Description: in.Description, Visibility: in.Visibility, ContentType: in.ContentType}
+	meta := core.ModelInput{
+		Name: in.Name, Description: in.Description, Visibility: in.Visibility,
+		ContentType: in.ContentType,
+	}
 	up := h.options.Store.NewUpload(c.Caller.UserID, limits)
 	// What broke off is cleared away even if the caller has gone.
 	defer up.Close(context.WithoutCancel(c))

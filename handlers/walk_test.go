@@ -124,7 +124,8 @@ func (w walker) expect(t *testing.T, r *web.Route, method, path, token, media, b
 		return
 	}
 	h := res.Header
-	if h.Get("X-Request-Id") == "" || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" {
+	if h.Get("X-Request-Id") == "" || h.Get("X-Content-Type-Options") != "nosniff" ||
+		h.Get("Cache-Control") != "no-store" {
 		t.Errorf("%d: headers %v", status, h)
 	}
 	if status == 405 && !strings.Contains(h.Get("Allow"), r.Method) {
@@ -171,9 +172,11 @@ func TestPathsAreExact(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, d := range map[string]web.Dialect{
-		"/": web.Member, "/healthz/": web.Send, "/HEALTHZ": web.Member, "//healthz": web.Member, "/healthz/..": web.Send, "/api/admin/tenants/": web.Member,
-		"/api/send-jobs/x/y": web.Send, "/webhooks": web.Send, "/api/models/x/y": web.Device, "/api/devices/": web.Device, "/api/oauth/x": web.OAuth,
-		"/%68ealthz": web.Send,
+		"/": web.Member, "/healthz/": web.Send, "/HEALTHZ": web.Member, "//healthz": web.Member, "/healthz/..": web.Send,
+		"/api/admin/tenants/": web.Member,
+		"/api/send-jobs/x/y":  web.Send, "/webhooks": web.Send, "/api/models/x/y": web.Device, "/api/devices/": web.Device,
+		"/api/oauth/x": web.OAuth,
+		"/%68ealthz":   web.Send,
 	} {
 		rec := httptest.NewRecorder()
 		req := httptest.NewRequestWithContext(t.Context(), "GET", "http://x/", nil)

@@ -20,8 +20,11 @@ const maxFullSync = 8 * web.MiB
 // that the client exists before the body is read, then the signature over the raw body and, once the sender is
 // proved, whether it is switched off. An unknown client is answered as a wrong signature is, without its body being
 // waited for.
-func signedBy(s *store.Store) func(context.Context, http.Header, string, core.Instant) (func([]byte) (core.Caller, error), error) {
-	return func(ctx context.Context, h http.Header, path string, now core.Instant) (func([]byte) (core.Caller, error), error) {
+func signedBy(s *store.Store) func(context.Context, http.Header, string,
+	core.Instant) (func([]byte) (core.Caller, error), error) {
+	return func(ctx context.Context, h http.Header, path string, now core.Instant) (func([]byte) (core.Caller, error),
+		error,
+	) {
 		sig, err := auth.ParseSignature(h, now)
 		if err != nil {
 			return nil, err

@@ -135,7 +135,10 @@ type pageStyle struct {
 // applyList applies the style of a list's tenant to the pages of this request, those of errors too.
 func applyList(c *web.Call, list *store.ListWithTenant, email core.Email) {
 	c.Tenant = list.TenantID
-	*styleOf(c) = pageStyle{brand: tenantBrand(ownBrand(), &list.Tenant), lang: list.PageLanguage(), list: list.Name, email: email}
+	*styleOf(c) = pageStyle{
+		brand: tenantBrand(ownBrand(), &list.Tenant), lang: list.PageLanguage(), list: list.Name,
+		email: email,
+	}
 	styleOf(c).tenant = styleOf(c).brand.Name
 }
 
@@ -160,7 +163,8 @@ func (s *pageStyle) expand(text string) string {
 	if !strings.Contains(text, "{{") {
 		return text
 	}
-	return strings.NewReplacer("{{email}}", string(s.email), "{{list}}", s.list, "{{tenant}}", s.tenant, "{{field}}", s.field).Replace(text)
+	return strings.NewReplacer("{{email}}", string(s.email), "{{list}}", s.list, "{{tenant}}", s.tenant, "{{field}}",
+		s.field).Replace(text)
 }
 
 // truncate returns s cut to n bytes.

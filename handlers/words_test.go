@@ -36,7 +36,7 @@ func TestWordsOfEveryLanguage(t *testing.T) {
 	}
 }
 
-// A mail about an account has the language that the browser likes best among ours; what it asks for is anybody's word.
+// A mail about an account has the language that the browser likes best among ours; what it asks for is not trusted.
 func TestMailsHaveTheBrowsersLanguage(t *testing.T) {
 	e := newEnv(t)
 	for i, tt := range []struct{ header, want string }{
@@ -57,7 +57,8 @@ func TestMailsHaveTheBrowsersLanguage(t *testing.T) {
 			{"/api/auth/register", fmt.Sprintf(`{"email":"new%d@user.example","password":"correct horse battery"}`, i)},
 			{"/api/auth/password/forgot", fmt.Sprintf(`{"email":"new%d@user.example"}`, i)},
 		} {
-			if res, b := e.ask("POST", x[0], "", strings.NewReader(x[1]), "Content-Type", "application/json", "Accept-Language", tt.header); res.StatusCode >= 300 {
+			if res, b := e.ask("POST", x[0], "", strings.NewReader(x[1]), "Content-Type", "application/json", "Accept-Language",
+				tt.header); res.StatusCode >= 300 {
 				t.Errorf("%.40q: %d %s", tt.header, res.StatusCode, b)
 			}
 		}
@@ -81,7 +82,8 @@ func TestPolicyAllowsWhereAFormLeads(t *testing.T) {
 	e.step("tenant acme")
 	e.step("list plain tenant=acme")
 	e.step("list leads tenant=acme")
-	e.step("look of=leads subscribed=https://acme.example/a confirmed=https://acme.example/b unsubscribed=https://shop.acme.example/c?d=e")
+	e.step("look of=leads subscribed=https://acme.example/a confirmed=https://acme.example/b " +
+		"unsubscribed=https://shop.acme.example/c?d=e")
 	policy := func(path string) string {
 		res := e.get(path)
 		csp := res.Header.Get("Content-Security-Policy")
@@ -96,7 +98,8 @@ func TestPolicyAllowsWhereAFormLeads(t *testing.T) {
 		e.step("unsubscribe-link out-" + list + " list=" + list + " email=ann@b.example")
 		e.step("subscription s-" + list + " list=" + list + " email=ann@b.example status=pending")
 		e.step("confirm-mail in-" + list + " email=ann@b.example")
-		for i, path := range []string{"/l/" + e.names[list], "/confirm?token=" + e.names["in-"+list], "/unsubscribe?token=" + e.names["out-"+list]} {
+		for i, path := range []string{"/l/" + e.names[list], "/confirm?token=" + e.names["in-"+list], "/unsubscribe?token=" +
+			e.names["out-"+list]} {
 			if got := policy(path); got != want[i] {
 				t.Errorf("%s: %s, want %s", path, got, want[i])
 			}

@@ -8,7 +8,11 @@ import (
 
 // BenchmarkEdge is what the edge adds to an operation: routing, checks, JSON in and out, counters; no log, no network.
 func BenchmarkEdge(b *testing.B) {
-	h, err := New(Options{}, []*Route{{"POST", "/api/newsletter/bench", Public(), Member, JSON(func(_ *Call, in benchIn) (benchIn, error) { return in, nil }), "Bench"}})
+	h, err := New(Options{},
+		[]*Route{{
+			"POST", "/api/newsletter/bench", Public(), Member,
+			JSON(func(_ *Call, in benchIn) (benchIn, error) { return in, nil }), "Bench",
+		}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -22,19 +22,20 @@ func Form[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
 
 // Values makes an endpoint whose body is a form with fields of any name.
 func Values[Out any](fn func(*Call, map[string]string) (Out, error)) Endpoint {
-	return answering[Out](formBody, newPlan(reflect.TypeFor[struct{}](), formBody), MaxForm, func(c *Call) (out Out, err error) {
-		if err = c.readBody(); err != nil {
-			return out, err
-		}
-		form, err := formValues(string(c.body))
-		if err == nil {
-			err = c.limitRate()
-		}
-		if err != nil {
-			return out, err
-		}
-		return fn(c, form)
-	})
+	return answering[Out](formBody, newPlan(reflect.TypeFor[struct{}](), formBody), MaxForm,
+		func(c *Call) (out Out, err error) {
+			if err = c.readBody(); err != nil {
+				return out, err
+			}
+			form, err := formValues(string(c.body))
+			if err == nil {
+				err = c.limitRate()
+			}
+			if err != nil {
+				return out, err
+			}
+			return fn(c, form)
+		})
 }
 
 // Query makes an endpoint without body; In comes from the query, the path and headers.
@@ -156,8 +157,9 @@ func Stream[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
 
 // Serve makes an endpoint that writes its answer itself, as long as the receiver goes on taking it: a file.
 func Serve(fn func(*Call) error) Endpoint {
-	e := Endpoint{out: reflect.TypeFor[Text](), status: http.StatusOK, streams: true, also: []int{
-		http.StatusPartialContent, http.StatusNotModified, http.StatusPreconditionFailed, http.StatusRequestedRangeNotSatisfiable,
+	e := Endpoint{out: reflect.TypeFor[Text](), status: http.StatusOK, streams: true, bare: []int{
+		http.StatusPartialContent, http.StatusNotModified, http.StatusPreconditionFailed,
+		http.StatusRequestedRangeNotSatisfiable,
 	}}
 	e.call = fn
 	return e

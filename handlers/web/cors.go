@@ -24,8 +24,8 @@ func (e Endpoint) CORS(allowed func(r *http.Request, origin string) bool, header
 	return e
 }
 
-// preflight answers the question of a browser whether it may send a request (Fetch standard, CORS-preflight). ok is
-// false where it is none, or the route is not for other origins.
+// preflight answers the question of a browser whether it may send a request (Fetch standard, CORS-preflight), and
+// reports whether it was one that the route answers: false where the route is not for other origins.
 func (h *Handler) preflight(c *Call, path string) (ok bool) {
 	method := c.Request.Header.Get("Access-Control-Request-Method")
 	if c.Request.Method != http.MethodOptions || method == "" || c.Request.Header.Get("Origin") == "" {

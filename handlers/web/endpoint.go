@@ -20,7 +20,7 @@ type Endpoint struct {
 	body      bodyKind
 	maxBody   int64
 	status    int            // of success
-	also      []int          // other statuses without a body form that it may answer
+	bare      []int          // other statuses without a body form that it may answer
 	failing   map[int]string // statuses in the form of success, with what they say
 	quiet     bool           // its requests are logged at level debug
 	changes   bool
@@ -31,10 +31,11 @@ type Endpoint struct {
 	missing   *core.Error
 	rate      *Rate
 	limiter   *Limiter
-	room      int64       // bytes that it may cause to be written for a stranger; 0: it goes on into the reserve of the disk
-	cors      *cors.Cors  // nil: for no other origin
-	problems  []core.Kind // beyond those that the frame knows of
-	call      func(*Call) error
+	// bytes that it may cause to be written for a stranger; 0: it goes on into the reserve of the disk
+	room     int64
+	cors     *cors.Cors  // nil: for no other origin
+	problems []core.Kind // beyond those that the frame knows of
+	call     func(*Call) error
 }
 
 type bodyKind uint8
@@ -90,7 +91,7 @@ func (e Endpoint) DescribesBody(forms ...reflect.Type) Endpoint { e.bodies = for
 
 // DescribesStatus adds statuses without a body that the endpoint may answer.
 func (e Endpoint) DescribesStatus(statuses ...int) Endpoint {
-	e.also = append(e.also[:len(e.also):len(e.also)], statuses...)
+	e.bare = append(e.bare[:len(e.bare):len(e.bare)], statuses...)
 	return e
 }
 

@@ -34,17 +34,26 @@ type kindInfo struct {
 
 // kinds is the only mapping from an error to a status.
 var kinds = map[core.Kind]kindInfo{
-	core.Invalid:          {400, "invalid_request", "invalid_request", "The request is not valid."},
-	core.Unauthenticated:  {401, "unauthorized", "invalid_client", "A valid access token is required."},
-	core.Forbidden:        {403, "forbidden", "insufficient_scope", "The caller may not do this."},
-	core.NotFound:         {404, "not_found", "not_found", "There is no such record."},
-	core.Conflict:         {409, "conflict", "invalid_request", "The request contradicts the present state."},
-	core.TooMany:          {429, "rate_limited", "rate_limited", "Too many requests; try again later."},
-	core.Unavailable:      {503, "storage_unavailable", "temporarily_unavailable", "The service is unavailable at the moment; try again soon."},
-	core.TooLarge:         {413, "payload_too_large", "invalid_request", "The body is too large."},
-	core.MediaType:        {415, "unsupported_media_type", "invalid_request", "The media type of the body is not the one that is asked for."},
+	core.Invalid:         {400, "invalid_request", "invalid_request", "The request is not valid."},
+	core.Unauthenticated: {401, "unauthorized", "invalid_client", "A valid access token is required."},
+	core.Forbidden:       {403, "forbidden", "insufficient_scope", "The caller may not do this."},
+	core.NotFound:        {404, "not_found", "not_found", "There is no such record."},
+	core.Conflict:        {409, "conflict", "invalid_request", "The request contradicts the present state."},
+	core.TooMany:         {429, "rate_limited", "rate_limited", "Too many requests; try again later."},
+	core.Unavailable: {
+		503, "storage_unavailable", "temporarily_unavailable",
+		"The service is unavailable at the moment; try again soon.",
+	},
+	core.TooLarge: {413, "payload_too_large", "invalid_request", "The body is too large."},
+	core.MediaType: {
+		415, "unsupported_media_type", "invalid_request",
+		"The media type of the body is not the one that is asked for.",
+	},
 	core.MethodNotAllowed: {405, "method_not_allowed", "invalid_request", "The method is not allowed here."},
-	core.Internal:         {500, "internal", "server_error", "Something went wrong on our side; the request id helps to find it."},
+	core.Internal: {
+		500, "internal", "server_error",
+		"Something went wrong on our side; the request id helps to find it.",
+	},
 }
 
 // Retry-After in seconds where the error names none.
@@ -55,10 +64,16 @@ const (
 
 // Errors of the frame that endpoints return too: 404 for a record, 404 for a path, 503 and 429.
 var (
-	ErrNotFound    = &core.Error{Kind: core.NotFound, Code: "not_found", Message: "There is no such record."}
-	ErrNoRoute     = &core.Error{Kind: core.NotFound, Code: "not_found", Message: "There is nothing at this address."}
-	ErrBusy        = &core.Error{Kind: core.Unavailable, Code: "busy", Message: "The service is busy; try again soon.", RetryAfter: 2}
-	ErrRateLimited = &core.Error{Kind: core.TooMany, Code: "rate_limited", Message: "Too many requests from this address; try again later."}
+	ErrNotFound = &core.Error{Kind: core.NotFound, Code: "not_found", Message: "There is no such record."}
+	ErrNoRoute  = &core.Error{Kind: core.NotFound, Code: "not_found", Message: "There is nothing at this address."}
+	ErrBusy     = &core.Error{
+		Kind: core.Unavailable, Code: "busy", Message: "The service is busy; try again soon.",
+		RetryAfter: 2,
+	}
+	ErrRateLimited = &core.Error{
+		Kind: core.TooMany, Code: "rate_limited",
+		Message: "Too many requests from this address; try again later.",
+	}
 )
 
 // MessageOf returns the message of a kind of error where the error itself says nothing sharper.

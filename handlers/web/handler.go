@@ -29,7 +29,8 @@ type Options struct {
 	Bearer func(ctx context.Context, token string, now core.Instant) (core.Caller, error)
 	// Signed checks the webhook headers of a request to path and returns the check of its raw body, which names the
 	// webhook client.
-	Signed func(ctx context.Context, h http.Header, path string, now core.Instant) (func(body []byte) (core.Caller, error), error)
+	Signed func(ctx context.Context, h http.Header, path string,
+		now core.Instant) (func(body []byte) (core.Caller, error), error)
 
 	// DialectOf returns the form of errors at a path that the table does not have. nil: member.
 	DialectOf func(c *Call, path string) Dialect
@@ -56,7 +57,7 @@ type Handler struct {
 	unlisted    sync.Once // says that a proxy is not in TrustedProxies
 }
 
-// newFrame returns a handler of the routes. It fails on a table that is not in order.
+// New returns a handler of the routes. It fails on a table that is not in order.
 func New(o Options, routes []*Route) (*Handler, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

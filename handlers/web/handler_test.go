@@ -57,9 +57,18 @@ func TestFrame(t *testing.T) {
 		&Route{"POST", "/api/echo", Public(), Member, JSON(echo), "Echo"},
 		&Route{"POST", "/api/send-jobs", Bearer(core.ScopeSend), Send, JSON(echo).Created(), "Send"},
 		&Route{"POST", "/api/admin/x", Bearer(core.ScopeAdmin), Member, JSON(echo), "Admin"},
-		&Route{"GET", "/api/models/library", Public(), Device, Get(func(*Call) (string, error) { return "library", nil }), "Library"},
-		&Route{"GET", "/api/models/:id/profile", Public(), Device, Path(func(_ *Call, id string) (string, error) { return id, nil }), "Profile"},
-		&Route{"GET", "/api/confirm", Public(), Member, Get(func(*Call) (None, error) { return None{}, nil }).Changes(), "Confirm"},
+		&Route{
+			"GET", "/api/models/library", Public(), Device, Get(func(*Call) (string, error) { return "library", nil }),
+			"Library",
+		},
+		&Route{
+			"GET", "/api/models/:id/profile", Public(), Device,
+			Path(func(_ *Call, id string) (string, error) { return id, nil }), "Profile",
+		},
+		&Route{
+			"GET", "/api/confirm", Public(), Member, Get(func(*Call) (None, error) { return None{}, nil }).Changes(),
+			"Confirm",
+		},
 		&Route{"GET", "/api/panic", Public(), Member, Get(func(*Call) (None, error) { panic("boom") }), "Panic"},
 		&Route{"POST", "/api/oauth/token", Public(), OAuth, Form(func(_ *Call, in struct {
 			Grant string `form:"grant_type,required"`
@@ -74,8 +83,14 @@ func TestFrame(t *testing.T) {
 		status                          int
 		want                            string
 	}{
-		{"good", "POST", "/api/echo", "", `{"name":"x","email":"A@b.co","sub":{"at":"2026-01-01T00:00:00+01:00"}}`, 200, `"email":"A@b.co"`},
-		{"instant", "POST", "/api/echo", "", `{"name":"x","sub":{"at":"2026-01-01T00:00:00+01:00"}}`, 200, `"at":"2025-12-31T23:00:00.000Z"`},
+		{
+			"good", "POST", "/api/echo", "", `{"name":"x","email":"A@b.co","sub":{"at":"2026-01-01T00:00:00+01:00"}}`, 200,
+			`"email":"A@b.co"`,
+		},
+		{
+			"instant", "POST", "/api/echo", "", `{"name":"x","sub":{"at":"2026-01-01T00:00:00+01:00"}}`, 200,
+			`"at":"2025-12-31T23:00:00.000Z"`,
+		},
 		{"missing", "POST", "/api/echo", "", `{}`, 400, `"message":"name is missing.","field":"name"`},
 		{"null is absent", "POST", "/api/echo", "", `{"name":null}`, 400, `"field":"name"`},
 		{"type", "POST", "/api/echo", "", `{"name":1}`, 400, `"message":"name must be a string.","field":"name"`},
@@ -86,7 +101,10 @@ func TestFrame(t *testing.T) {
 		{"duplicate", "POST", "/api/echo", "", `{"name":"x","name":"y"}`, 400, `"error":"invalid_json"`},
 		{"empty", "POST", "/api/echo", "", ``, 400, `"error":"invalid_json"`},
 		{"array", "POST", "/api/echo", "", `[]`, 400, `must be a JSON object`},
-		{"large", "POST", "/api/echo", "", `{"name":"` + strings.Repeat("x", 70000) + `"}`, 413, `"error":"payload_too_large"`},
+		{
+			"large", "POST", "/api/echo", "", `{"name":"` + strings.Repeat("x", 70000) + `"}`, 413,
+			`"error":"payload_too_large"`,
+		},
 		{"no token", "POST", "/api/send-jobs", "", `{`, 401, `"error":"unauthorized"`},
 		{"bad token", "POST", "/api/send-jobs", "bad", `{`, 401, `"error":"unauthorized"`},
 		{"scope", "POST", "/api/admin/x", "good", `{`, 403, `"error":"insufficient_scope"`},
@@ -112,7 +130,8 @@ func TestFrame(t *testing.T) {
 		{"form empty", "POST", "/api/oauth/token", "", "grant_type=", 400, `"error_description":"grant_type is missing."`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			req, _ := http.NewRequestWithContext(t.Context(), tt.method, srv.URL+strings.TrimPrefix(tt.path, "*"), strings.NewReader(tt.body))
+			req, _ := http.NewRequestWithContext(t.Context(), tt.method, srv.URL+strings.TrimPrefix(tt.path, "*"),
+				strings.NewReader(tt.body))
 			if tt.token != "" {
 				req.Header.Set("Authorization", "Bearer "+tt.token)
 			}

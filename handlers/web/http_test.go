@@ -29,9 +29,16 @@ func TestRequestsAtTheEdgeOfHTTP(t *testing.T) {
 		{"asterisk", "GET * HTTP/1.1\r\nHost: localhost\r\n\r\n", 404, true},
 		{"chunked", post + "Transfer-Encoding: chunked\r\n\r\nc\r\n{\"name\":\"x\"}\r\n0\r\n\r\n", 200, true},
 		{"bad chunk", post + "Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400, true},
-		{"both lengths", post + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\nc\r\n{\"name\":\"x\"}\r\n0\r\n\r\n", 200, true},
+		{
+			"both lengths", post + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\nc\r\n{\"name\":\"x\"}\r\n0\r\n\r\n",
+			200, true,
+		},
 		{"100-continue", post + "Expect: 100-continue\r\nContent-Length: 70000\r\n\r\n", 413, true},
-		{"upgrade", "GET /api/echo HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n", 405, true},
+		{
+			"upgrade",
+			"GET /api/echo HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n" +
+				"HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n", 405, true,
+		},
 		{"preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 404, true},
 
 		{"no request", "hello\r\n\r\n", 400, false},
@@ -71,7 +78,8 @@ func TestRequestsAtTheEdgeOfHTTP(t *testing.T) {
 				t.Errorf("%s, ours %v: %s", res.Status, ours, b)
 			}
 			var reply ErrorBody
-			if ours && res.StatusCode >= 400 && (json.Unmarshal(b, &reply) != nil || reply.Error == "" || reply.Message == "" || reply.RequestID == "") {
+			if ours && res.StatusCode >= 400 && (json.Unmarshal(b, &reply) != nil || reply.Error == "" || reply.Message == "" ||
+				reply.RequestID == "") {
 				t.Errorf("%s is not in our form: %s", res.Status, b)
 			}
 		})

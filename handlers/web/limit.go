@@ -191,7 +191,10 @@ func (c *Call) release() {
 }
 
 func tooLarge(limit int64) error {
-	return &core.Error{Kind: core.TooLarge, Code: "payload_too_large", Message: fmt.Sprintf("The body may have %d bytes at most.", limit)}
+	return &core.Error{
+		Kind: core.TooLarge, Code: "payload_too_large",
+		Message: fmt.Sprintf("The body may have %d bytes at most.", limit),
+	}
 }
 
 // BodyError returns what an error of reading a body means: an Invalid error for one that is late, cut or malformed.
@@ -204,13 +207,17 @@ func BodyError(err error) error {
 
 // budget is the memory of bodies beyond freeBody, in bytes.
 type budget struct {
-	all       *semaphore.Weighted
-	signed    *semaphore.Weighted // the share of signed webhooks, whose client is known and whose signature is not checked yet
+	all *semaphore.Weighted
+	// the share of signed webhooks, whose client is known and whose signature is not checked yet
+	signed    *semaphore.Weighted
 	strangers *semaphore.Weighted // the share of all others without an access token
 }
 
 func newBudget() *budget {
-	return &budget{semaphore.NewWeighted(bodyBudget), semaphore.NewWeighted(signedShare), semaphore.NewWeighted(strangersShare)}
+	return &budget{
+		semaphore.NewWeighted(bodyBudget), semaphore.NewWeighted(signedShare),
+		semaphore.NewWeighted(strangersShare),
+	}
 }
 
 // Limiter counts requests of remote addresses by GCRA, in a bounded memory: the addresses that asked

@@ -74,7 +74,8 @@ func TestLargeBodiesShareABudget(t *testing.T) {
 			t.Errorf("a small body: %d after %v", rec.Code, time.Since(start))
 		}
 		rec := post(h, strings.NewReader(bodyOf(freeBody+2)))
-		if rec.Code != 503 || !strings.Contains(rec.Body.String(), `"busy"`) || rec.Header().Get("Retry-After") == "" || time.Since(start) != BodyBudgetWait {
+		if rec.Code != 503 || !strings.Contains(rec.Body.String(), `"busy"`) || rec.Header().Get("Retry-After") == "" ||
+			time.Since(start) != BodyBudgetWait {
 			t.Errorf("budget used up: %d %s after %v", rec.Code, rec.Body, time.Since(start))
 		}
 		h.budget.all.Release(bodyBudget)
@@ -84,7 +85,7 @@ func TestLargeBodiesShareABudget(t *testing.T) {
 	})
 }
 
-// A proxy on loopback that nobody has listed is named in the log, once; nothing that a stranger sends brings the line.
+// A proxy on loopback that is not listed is named in the log, once; nothing that a stranger sends brings the line.
 func TestUnlistedProxyIsNamedOnce(t *testing.T) {
 	var out strings.Builder
 	h := bare(t)
@@ -125,7 +126,9 @@ func TestStrangersBodiesLeaveRoom(t *testing.T) {
 			&Route{"POST", "/api/large", known, Member, JSON(large).MaxBody(5 * MiB), "Known"},
 			&Route{"POST", "/api/hook", Public(), Member, JSON(large).MaxBody(5 * MiB), "Anybody"},
 			&Route{"POST", "/api/signed", Signed(), Send, JSON(large).MaxBody(8 * MiB), "Signed"})
-		h.options.Signed = func(_ context.Context, head http.Header, _ string, _ core.Instant) (func([]byte) (core.Caller, error), error) {
+		h.options.Signed = func(_ context.Context, head http.Header, _ string,
+			_ core.Instant,
+		) (func([]byte) (core.Caller, error), error) {
 			return func([]byte) (core.Caller, error) { return core.Caller{ClientID: "c"}, nil }, nil
 		}
 		// Each sends 4 MB and then nothing more.
@@ -157,7 +160,8 @@ func TestStrangersBodiesLeaveRoom(t *testing.T) {
 				t.Errorf("a stalled body: %d", code)
 			}
 		}
-		if !h.budget.all.TryAcquire(bodyBudget) || !h.budget.signed.TryAcquire(signedShare) || !h.budget.strangers.TryAcquire(strangersShare) {
+		if !h.budget.all.TryAcquire(bodyBudget) || !h.budget.signed.TryAcquire(signedShare) ||
+			!h.budget.strangers.TryAcquire(strangersShare) {
 			t.Error("the budget is not given back")
 		}
 	})
@@ -171,10 +175,14 @@ func TestSlowCallersAreCutOff(t *testing.T) {
 			cut  time.Duration
 			want string
 		}{
-			"header":      {"POST /api/large HTTP/1.1\r\n", headerTimeout, ""},
-			"body":        {"POST /api/large HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{", bodyTimeout, "400 Bad Request"},
-			"idle":        {"GET /healthzz HTTP/1.1\r\nHost: x\r\n\r\n", idleTimeout, "404 Not Found"},
-			"huge header": {"GET / HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 17*KiB) + "\r\n\r\n", 0, "431 Request Header"},
+			"header": {"POST /api/large HTTP/1.1\r\n", headerTimeout, ""},
+			"body": {"POST /api/large HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99\r\n" +
+				"\r\n{", bodyTimeout, "400 Bad Request"},
+			"idle": {"GET /healthzz HTTP/1.1\r\nHost: x\r\n\r\n", idleTimeout, "404 Not Found"},
+			"huge header": {
+				"GET / HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 17*KiB) + "\r\n\r\n", 0,
+				"431 Request Header",
+			},
 		} {
 			c, start := p.Dial(), time.Now()
 			go func() { _, _ = io.WriteString(c, tt.send) }()
@@ -191,7 +199,7 @@ type row struct {
 	N int `json:"n"`
 }
 
-// rowsTo lists the numbers up to last; a read behind failAt fails.
+// rowsTo lists the numbers up to last; a read after failAt fails.
 func rowsTo(last, failAt int) Endpoint {
 	return List(func(c *Call, _ struct{}, p core.Page) (out []row, err error) {
 		if err := c.Err(); err != nil {
@@ -297,7 +305,7 @@ func TestRemoteAddress(t *testing.T) {
 	h := bare(t)
 	for _, tt := range []struct{ peer, forwarded, want string }{
 		{"192.0.2.1:99", "", "192.0.2.1"},
-		{"192.0.2.1:99", "198.51.100.1", "192.0.2.1"},                          // nobody trusts this peer
+		{"192.0.2.1:99", "198.51.100.1", "192.0.2.1"},                          // this peer is not trusted
 		{"10.0.0.1:99", "198.51.100.1", "198.51.100.1"},                        // a proxy speaks
 		{"10.0.0.1:99", "203.0.113.9, 198.51.100.1", "198.51.100.1"},           // what stands left of it is hearsay
 		{"10.0.0.1:99", "203.0.113.9, 198.51.100.1, 10.2.2.2", "198.51.100.1"}, // two proxies
@@ -346,7 +354,7 @@ func TestRequestsPerAddress(t *testing.T) {
 		{"127.0.0.1:1", "{}", 200},
 		{"127.0.0.1:1", "{}", 200},
 		{"127.0.0.1:1", "{}", 200},
-		{"127.0.0.1:1", "{}", 200}, // loopback is nobody
+		{"127.0.0.1:1", "{}", 200}, // loopback is not counted
 		{"[::1]:1", "{}", 200},
 	} {
 		rec := ask(tt.peer, tt.body)
@@ -363,7 +371,8 @@ func TestMediaTypes(t *testing.T) {
 	h := bare(t, &Route{"POST", "/api/large", Public(), Member, JSON(large), "Large"})
 	for media, want := range map[string]int{
 		"application/json": 200, "application/json; charset=utf-8": 200, "APPLICATION/JSON;charset=UTF-8": 200,
-		"application/json; charset=latin1": 415, "text/json": 415, "": 415, "application/json, text/plain": 415, "application/jsonx": 415,
+		"application/json; charset=latin1": 415, "text/json": 415, "": 415, "application/json, text/plain": 415,
+		"application/jsonx": 415,
 	} {
 		req := httptest.NewRequest("POST", "/api/large", strings.NewReader("{}"))
 		req.Header["Content-Type"] = []string{media}
@@ -380,7 +389,9 @@ func TestSignedRoutes(t *testing.T) {
 	h := bare(t, &Route{"POST", "/webhooks/x", Signed(), Send, JSON(func(c *Call, _ anyBody) (string, error) {
 		return c.Caller.ClientID + " " + string(c.body), nil
 	}), "Signed"})
-	h.options.Signed = func(_ context.Context, head http.Header, path string, _ core.Instant) (func([]byte) (core.Caller, error), error) {
+	h.options.Signed = func(_ context.Context, head http.Header, path string,
+		_ core.Instant,
+	) (func([]byte) (core.Caller, error), error) {
 		if head.Get("X-Client-Id") == "" || path != "/webhooks/x" {
 			return nil, core.ErrInvalidSignature
 		}

@@ -51,7 +51,8 @@ func TestTheLogLine(t *testing.T) {
 	}
 	got, rec := line("/api/things/0190163d-8694-739b-aea5-966c26f8ad90?token=HIDDEN")
 	for k, want := range map[string]any{
-		"level": "INFO", "msg": "request", "method": "GET", "route": "/api/things/:id", "status": 204.0, "user": "u1", "client": "c1",
+		"level": "INFO", "msg": "request", "method": "GET", "route": "/api/things/:id", "status": 204.0, "user": "u1",
+		"client": "c1",
 		"tenant": "t1", "client_request_id": "mine", "request_id": rec.Header().Get("X-Request-Id"),
 	} {
 		if got[k] != want {
@@ -75,7 +76,10 @@ func TestTheLogLine(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	h := bare(t, &Route{"GET", "/api/things/:id", Public(), Member, Path(func(*Call, string) (None, error) { return None{}, nil }), "Thing"})
+	h := bare(t, &Route{
+		"GET", "/api/things/:id", Public(), Member,
+		Path(func(*Call, string) (None, error) { return None{}, nil }), "Thing",
+	})
 	for _, path := range []string{"/api/things/0190163d-8694-739b-aea5-966c26f8ad90", "/api/things/7", "/one", "/two"} {
 		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", path, nil))
 	}
@@ -114,7 +118,8 @@ func TestPanics(t *testing.T) {
 	}
 	b, _ := io.ReadAll(res.Body)
 	res.Body.Close()
-	if res.StatusCode != 500 || !strings.Contains(string(b), `"internal"`) || strings.Contains(string(b), "boom") || res.Header.Get("Content-Type") != "application/json" {
+	if res.StatusCode != 500 || !strings.Contains(string(b), `"internal"`) || strings.Contains(string(b), "boom") ||
+		res.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("early: %d %s", res.StatusCode, b)
 	}
 	res, err = http.Get(srv.URL + "/api/late")
@@ -135,8 +140,14 @@ func TestErrorForms(t *testing.T) {
 		status int
 		body   string
 	}{
-		{Member, core.Invalidf("name", "name is bad."), 400, `{"error":"invalid_request","message":"name is bad.","field":"name","request_id":`},
-		{Member, core.ErrUnauthenticated, 401, `{"error":"unauthorized","message":"A valid access token is required.","request_id":`},
+		{
+			Member, core.Invalidf("name", "name is bad."), 400,
+			`{"error":"invalid_request","message":"name is bad.","field":"name","request_id":`,
+		},
+		{
+			Member, core.ErrUnauthenticated, 401,
+			`{"error":"unauthorized","message":"A valid access token is required.","request_id":`,
+		},
 		{Member, core.ErrListNotFound, 404, `{"error":"list_not_found",`},
 		{Member, core.ErrConflict, 409, `{"error":"conflict",`},
 		{Member, core.ErrTooMany, 429, `{"error":"rate_limited",`},
@@ -144,17 +155,32 @@ func TestErrorForms(t *testing.T) {
 		{Member, context.DeadlineExceeded, 503, `{"error":"busy",`},
 		{Member, errors.New("secret"), 500, `{"error":"internal",`},
 		{Member, &core.Error{Code: "x", Message: "secret"}, 500, `{"error":"internal",`},
-		{Send, core.Invalidf("subject", "subject is bad."), 422, `{"error":"validation_error","message":"subject is bad.","reason":"subject","request_id":`},
-		{Send, core.ErrInvalidEmail, 422, `{"error":"validation_error","message":"The address is not a valid e-mail address.","reason":"email",`},
+		{
+			Send, core.Invalidf("subject", "subject is bad."), 422,
+			`{"error":"validation_error","message":"subject is bad.","reason":"subject","request_id":`,
+		},
+		{
+			Send, core.ErrInvalidEmail, 422,
+			`{"error":"validation_error","message":"The address is not a valid e-mail address.","reason":"email",`,
+		},
 		{Send, core.ErrDuplicateEvent, 409, `{"error":"duplicate_event",`},
 		{Send, core.ErrInvalidSignature, 401, `{"error":"invalid_signature",`},
-		{OAuth, core.Invalidf("code", "code is \"bad\"."), 400, `{"error":"invalid_request","error_description":"code is 'bad'.","message":`},
-		{OAuth, &core.Error{Kind: core.Invalid, Code: "invalid_grant", Message: "No."}, 400, `{"error":"invalid_grant","error_description":"No.",`},
+		{
+			OAuth, core.Invalidf("code", "code is \"bad\"."), 400,
+			`{"error":"invalid_request","error_description":"code is 'bad'.","message":`,
+		},
+		{
+			OAuth, &core.Error{Kind: core.Invalid, Code: "invalid_grant", Message: "No."}, 400,
+			`{"error":"invalid_grant","error_description":"No.",`,
+		},
 		{OAuth, &core.Error{Kind: core.Invalid, Code: "unsupported_grant_type"}, 400, `{"error":"unsupported_grant_type",`},
 		{OAuth, core.ErrStorage, 503, `{"error":"temporarily_unavailable",`},
 		{OAuth, errors.New("secret"), 500, `{"error":"server_error",`},
 		{OAuth, core.ErrTooMany, 429, `{"error":"rate_limited",`},
-		{Device, core.Conflictf("ALREADY_REGISTERED", "It is registered."), 409, `{"error":"ALREADY_REGISTERED","message":"It is registered.","code":"ALREADY_REGISTERED",`},
+		{
+			Device, core.Conflictf("ALREADY_REGISTERED", "It is registered."), 409,
+			`{"error":"ALREADY_REGISTERED","message":"It is registered.","code":"ALREADY_REGISTERED",`,
+		},
 		{Page, core.ErrNotFound, 404, `<!doctype html>`},
 	} {
 		h := bare(t, &Route{"GET", "/x", Public(), tt.d, Get(func(*Call) (None, error) { return None{}, tt.err }), "X"})
@@ -180,14 +206,30 @@ func TestAnswers(t *testing.T) {
 		header http.Header
 		body   string
 	}{
-		"JSON":            {Get(func(*Call) (row, error) { return row{1}, nil }), 200, http.Header{"Content-Type": {"application/json"}}, "{\"n\":1}\n"},
+		"JSON": {
+			Get(func(*Call) (row, error) { return row{1}, nil }), 200,
+			http.Header{"Content-Type": {"application/json"}},
+			"{\"n\":1}\n",
+		},
 		"no HTML escapes": {Get(func(*Call) (string, error) { return "<&>", nil }), 200, nil, "\"<&>\"\n"},
 		"created":         {Get(func(*Call) (row, error) { return row{1}, nil }).Created(), 201, nil, "{\"n\":1}\n"},
 		"accepted":        {Get(func(*Call) (row, error) { return row{1}, nil }).Accepted(), 202, nil, "{\"n\":1}\n"},
 		"nothing":         {Get(func(*Call) (None, error) { return None{}, nil }), 204, nil, ""},
-		"page":            {Get(func(*Call) (HTML, error) { return HTML{Body: []byte("<p>")}, nil }), 200, http.Header{"Content-Type": {"text/html; charset=utf-8"}}, "<p>"},
-		"redirect":        {Get(func(*Call) (Redirect, error) { return Redirect{URL: "/y"}, nil }), 302, http.Header{"Location": {"/y"}}, ""},
-		"text":            {Get(func(*Call) (Text, error) { return Text{"text/csv", []byte("a,b")}, nil }), 200, http.Header{"Content-Type": {"text/csv"}}, "a,b"},
+		"page": {
+			Get(func(*Call) (HTML, error) { return HTML{Body: []byte("<p>")}, nil }), 200,
+			http.Header{"Content-Type": {"text/html; charset=utf-8"}},
+			"<p>",
+		},
+		"redirect": {
+			Get(func(*Call) (Redirect, error) { return Redirect{URL: "/y"}, nil }), 302,
+			http.Header{"Location": {"/y"}},
+			"",
+		},
+		"text": {
+			Get(func(*Call) (Text, error) { return Text{"text/csv", []byte("a,b")}, nil }), 200,
+			http.Header{"Content-Type": {"text/csv"}},
+			"a,b",
+		},
 		"cached": {
 			Get(func(c *Call) (row, error) { c.Header().Set("Cache-Control", "max-age=9"); return row{1}, nil }), 200,
 			http.Header{"Cache-Control": {"max-age=9"}},
@@ -210,7 +252,10 @@ func TestAnswers(t *testing.T) {
 
 // TestOptionalTokens shows a route that knows its caller only when there is a token, which must be valid then.
 func TestOptionalTokens(t *testing.T) {
-	h := bare(t, &Route{"GET", "/x", Optional(), Member, Get(func(c *Call) (string, error) { return c.Caller.UserID, nil }), "X"})
+	h := bare(t, &Route{
+		"GET", "/x", Optional(), Member,
+		Get(func(c *Call) (string, error) { return c.Caller.UserID, nil }), "X",
+	})
 	h.options.Bearer = func(_ context.Context, token string, _ core.Instant) (core.Caller, error) {
 		if token != "good" {
 			return core.Caller{}, core.ErrUnauthenticated

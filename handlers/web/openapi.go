@@ -177,7 +177,10 @@ func (r *Route) operation(names *describer) obj {
 	}
 	switch e := &r.Do; e.body {
 	case jsonBody, formBody:
-		op["requestBody"] = obj{"required": !e.bodyless, "content": obj{mediaTypes[e.body]: names.request(id, e.bodySchema(names))}}
+		op["requestBody"] = obj{
+			"required": !e.bodyless,
+			"content":  obj{mediaTypes[e.body]: names.request(id, e.bodySchema(names))},
+		}
 	case rawBody:
 		content := obj{"*/*": obj{"schema": obj{}}}
 		if e.in != nil && e.in.object != nil {
@@ -204,7 +207,10 @@ func (r *Route) parameters(names *describer) (out []obj) {
 			if text[name] {
 				schema = obj{"type": "string"}
 			}
-			out = append(out, obj{"name": name, "in": "path", "required": true, "schema": schema, "description": pathWords(name)})
+			out = append(out, obj{
+				"name": name, "in": "path", "required": true, "schema": schema,
+				"description": pathWords(name),
+			})
 		}
 	}
 	in := r.Do.in
@@ -225,7 +231,10 @@ func (r *Route) parameters(names *describer) (out []obj) {
 				"name": "limit", "in": "query", "schema": obj{"type": "integer", "minimum": 1, "maximum": listMax},
 				"description": "Rows of a page; without it the whole list is answered.",
 			},
-			obj{"name": "cursor", "in": "query", "schema": obj{"type": "string"}, "description": "From the Link header of the page before."})
+			obj{
+				"name": "cursor", "in": "query", "schema": obj{"type": "string"},
+				"description": "From the Link header of the page before.",
+			})
 	}
 	return out
 }
@@ -264,7 +273,7 @@ func (r *Route) responses(names *describer) obj {
 		status := StatusOf(r.Dialect, k)
 		out[strconv.Itoa(status)] = r.Dialect.failure(status, names)
 	}
-	for _, status := range e.also {
+	for _, status := range e.bare {
 		out[strconv.Itoa(status)] = obj{"description": http.StatusText(status)}
 	}
 	if e.out == reflect.TypeFor[HTML]() {

@@ -109,7 +109,10 @@ func (names *describer) tagObjects(tags []string) []obj {
 
 // failureWords say what a status means, with the word that the errors of most endpoints carry.
 var failureWords = map[int]struct{ code, message, words string }{
-	400: {"invalid_request", "email is missing.", "The request is malformed, a field is missing or wrong, or a token is unknown, used or expired"},
+	400: {
+		"invalid_request", "email is missing.",
+		"The request is malformed, a field is missing or wrong, or a token is unknown, used or expired",
+	},
 	401: {"invalid_token", "The access token is missing or not valid.", "No credentials, or none that are valid"},
 	403: {"insufficient_scope", "The access token does not allow this.", "The caller is known and may not do this"},
 	404: {"not_found", "There is no such record.", "There is no such record, or it is not the caller's to see"},
@@ -119,7 +122,11 @@ var failureWords = map[int]struct{ code, message, words string }{
 	422: {"validation_error", "list_id is missing.", "The request is not valid"},
 	429: {"rate_limited", "Too many requests; try again later.", "Too many requests; Retry-After tells when to try again"},
 	500: {"internal", "Something went wrong.", "A fault of the daemon"},
-	503: {"storage_unavailable", "The database does not answer; try again.", "The database, the session store, the memory for large bodies or, for what strangers may write, room on the disk is not available now"},
+	503: {
+		"storage_unavailable", "The database does not answer; try again.",
+		"The database, the session store, the memory for large bodies or, for what strangers may write, room on the disk " +
+			"is not available now",
+	},
 }
 
 // oauthCodes are the words of RFC 6749 where they differ.
@@ -129,7 +136,10 @@ var oauthCodes = map[int]string{400: "invalid_grant", 401: "invalid_client", 503
 func (d Dialect) failure(status int, names *describer) obj {
 	name := strings.ReplaceAll(http.StatusText(status), " ", "")
 	if d == Page {
-		return obj{"description": failureWords[status].words, "content": obj{"text/html": obj{"schema": obj{"type": "string"}}}}
+		return obj{
+			"description": failureWords[status].words,
+			"content":     obj{"text/html": obj{"schema": obj{"type": "string"}}},
+		}
 	}
 	if d == OAuth {
 		name = "OAuth" + name
@@ -209,7 +219,8 @@ func (names *describer) sampleText(name string, format any) string {
 		return "reader@example.org"
 	case format == "date-time":
 		return "2026-11-21T08:00:00.000Z"
-	case format == "uuid" || strings.HasSuffix(name, "_id") || strings.HasSuffix(name, "Id") || name == "id" || name == "sub":
+	case format == "uuid" || strings.HasSuffix(name, "_id") || strings.HasSuffix(name, "Id") || name == "id" ||
+		name == "sub":
 		return names.api.SampleID
 	}
 	if v := names.api.SampleTexts[name]; v != "" {
@@ -301,7 +312,8 @@ func (a *API) OperationID(r *Route) string {
 		return name
 	}
 	id := strings.ToLower(r.Method)
-	words := strings.FieldsFunc(strings.TrimPrefix(r.Path, "/api/"), func(c rune) bool { return strings.ContainsRune("/:-._", c) })
+	words := strings.FieldsFunc(strings.TrimPrefix(r.Path, "/api/"),
+		func(c rune) bool { return strings.ContainsRune("/:-._", c) })
 	for _, w := range words {
 		id += strings.ToUpper(w[:1]) + w[1:]
 	}

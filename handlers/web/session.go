@@ -28,7 +28,10 @@ const (
 )
 
 // ErrSession is returned when the session store can't be read or written: 503.
-var ErrSession = &core.Error{Kind: core.Unavailable, Code: "session_unavailable", Message: "Sessions are unavailable at the moment; try again soon."}
+var ErrSession = &core.Error{
+	Kind: core.Unavailable, Code: "session_unavailable",
+	Message: "Sessions are unavailable at the moment; try again soon.",
+}
 
 // newSessions makes the session manager: tokens of 256 bits, hashed in the database. Its own goroutine and its
 // in-memory store, which scs.New begins with, are not wanted.
@@ -100,7 +103,8 @@ func (c *Call) loadSession() error {
 	if at := c.Now.Time(); !at.Before(until) || !at.Before(c.frame.sessions.Deadline(c)) {
 		return c.EndSession()
 	}
-	if end := c.Now.Time().Add(SessionIdle); c.frame.sessions.Deadline(c).Before(end.Add(-sessionTouch)) && !end.After(until) {
+	if end := c.Now.Time().Add(SessionIdle); c.frame.sessions.Deadline(c).Before(end.Add(-sessionTouch)) &&
+		!end.After(until) {
 		c.frame.sessions.SetDeadline(c, end)
 		if err := c.frame.options.Store.TouchBrowser(c, c.BrowserID(), c.Now); err != nil {
 			return err

@@ -64,7 +64,8 @@ type RouteInfo struct {
 func (r *Route) Info() RouteInfo {
 	return RouteInfo{
 		TakesToken: r.Who.bearer, NeedsToken: r.Who.bearer && !r.Who.option, Signed: r.Who.signed, Proved: r.Who.proof != nil,
-		Scopes: r.Who.scopes, Finds: r.Do.find != nil, MediaType: mediaTypes[r.Do.body], MaxBody: r.Do.maxBody, Status: r.Do.status,
+		Scopes: r.Who.scopes, Finds: r.Do.find != nil, MediaType: mediaTypes[r.Do.body], MaxBody: r.Do.maxBody,
+		Status:   r.Do.status,
 		Statuses: r.statuses(), Output: r.Do.out,
 	}
 }

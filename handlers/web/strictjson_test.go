@@ -42,7 +42,10 @@ func TestStrictJSON(t *testing.T) {
 	deep := func(n int) string { return strings.Repeat(`{"x":`, n-1) + `{}` + strings.Repeat("}", n-1) }
 	for _, tt := range []struct{ name, body, code, field string }{
 		{"empty object", ` { } `, "", ""},
-		{"every kind", `{"s":"\u00e9\ud83d\ude00\/","p":"x","b":true,"i":-12,"f":1.5e3,"raw":{"a":[1,2]},"at":"2026-01-31T08:00:00Z","l":["a","b"],"o":{"x":"y","y":[{"z":1}]}}`, "", ""},
+		{
+			"every kind",
+			`{"s":"\u00e9\ud83d\ude00\/","p":"x","b":true,"i":-12,"f":1.5e3,"raw":{"a":[1,2]},"at":"2026-01-31T08:00:00Z","l":["a","b"],"o":{"x":"y","y":[{"z":1}]}}`, "", "",
+		},
 		{"unknown keys", `{"S":1,"unknown":{"deep":[null,true,-0.5E+7,""]}}`, "", ""},
 		{"null", `{"s":null,"p":null,"b":null,"i":null,"raw":null,"at":null,"l":null,"o":null}`, "", ""},
 		{"two keys with escapes", `{"\u0071":1,"\u0072":2}`, "", ""},
@@ -74,7 +77,10 @@ func TestStrictJSON(t *testing.T) {
 		{"duplicate", `{"s":"a","s":"b"}`, "invalid_json", ""},
 		{"duplicate by escape", `{"s":"a","\u0073":"b"}`, "invalid_json", ""},
 		{"duplicate escapes", `{"\u0071":1,"\u0072":2,"\u0071":3}`, "invalid_json", ""},
-		{"wrong types deep in, then deep again", `{"o":{"y":[{"z":"2"}]},"unknown":` + deep(31) + `}`, "invalid_request", "o.y[0].z"},
+		{
+			"wrong types deep in, then deep again", `{"o":{"y":[{"z":"2"}]},"unknown":` + deep(31) + `}`, "invalid_request",
+			"o.y[0].z",
+		},
 		{"duplicate unknown", `{"unknown":{"a":1,"b":2,"a":3}}`, "invalid_json", ""},
 		{"duplicate in raw", `{"raw":{"a":1,"a":1}}`, "invalid_json", ""},
 		{"duplicate among many", `{"unknown":{` + manyKeys(100) + `,"k7":1}}`, "invalid_json", ""},
@@ -128,8 +134,10 @@ func manyKeys(n int) string {
 // Keys that differ in case alone are the one thing that it would read otherwise, so those are left out.
 func FuzzStrictJSON(f *testing.F) {
 	for _, s := range []string{
-		`{}`, `{"s":"\u00e9\ud83d\ude00\/","p":"x","b":true,"i":-12,"i3":7,"f":1.5e3,"raw":{"a":[1,2]},"l":["a","b"],"o":{"x":"y","y":[{"z":1}]}}`,
-		`{"at":"2026-01-31T08:00:00.5+01:00"}`, `{"s":null,"raw":null,"l":[],"unknown":[[[]]]}`, `{"f":-0.0E-0}`, "{\"s\":\"\xf0\x9f\x98\x80\"}",
+		`{}`,
+		`{"s":"\u00e9\ud83d\ude00\/","p":"x","b":true,"i":-12,"i3":7,"f":1.5e3,"raw":{"a":[1,2]},"l":["a","b"],"o":{"x":"y","y":[{"z":1}]}}`,
+		`{"at":"2026-01-31T08:00:00.5+01:00"}`, `{"s":null,"raw":null,"l":[],"unknown":[[[]]]}`, `{"f":-0.0E-0}`,
+		"{\"s\":\"\xf0\x9f\x98\x80\"}",
 	} {
 		f.Add([]byte(s))
 	}
