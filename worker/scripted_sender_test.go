@@ -13,7 +13,7 @@ import (
 func inBubble(t *testing.T, f func(t *testing.T)) { synctest.Test(t, f) }
 
 // script is a smtp.Sender that answers as a test decides, within fake time. An answer of smtp.Untouched ends the session
-// at RCPT.
+// at RCPT, unless the connection is lost.
 type script struct {
 	mu      sync.Mutex
 	mails   []string                              // RCPT TO, in order of acceptance
@@ -52,7 +52,7 @@ func (s *script) Deliver(ctx context.Context, src *smtp.Source) error {
 		}
 		o := s.take(e)
 		src.Done(e, o)
-		if o.Result == smtp.Untouched {
+		if o.Result == smtp.Untouched && !o.Lost {
 			return &smtp.RelayError{Fault: smtp.FaultRefused, Stage: "RCPT", Code: o.Code, Enhanced: o.Enhanced}
 		}
 	}
