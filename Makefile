@@ -8,7 +8,7 @@ GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 OAUTH2_PROXY := github.com/oauth2-proxy/oauth2-proxy/v7@v7.6.0
 FUZZTIME    ?= 60s
 # The tests of all packages that report into the table of promises, and those that are long on purpose.
-TORTURE     := InTheMiddle|AmongFaults|Beside|UnderLoad|Torture|CopiesByCp|CrashInside|Survives|TwentyCopies|AcceptedOnce|FullDisk|DiskFull|Database|SessionStore|Parallel|ManyLogins|LockedOut|InOrder|Outage|NoTrouble|KeptFor|AfterARestart|StatementsThat|ClockJumps|TestScenarios$$
+TORTURE     := InTheMiddle|AmongFaults|UnderLoad|Torture|CopiesByCp|CrashInside|Survives|TwentyCopies|AcceptedOnce|FullDisk|DiskFull|Database|SessionStore|Parallel|ManyLogins|LockedOut|InOrder|Outage|NoTrouble|KeptFor|AfterARestart|StatementsThat|ClockJumps|TestScenarios$$
 PLATFORMS   ?= $(or $(TARGET),linux/amd64 linux/arm64 darwin/arm64 freebsd/amd64)
 NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.0
 # urfave_cli_no_docs leaves out a manual page writer that nobody calls.

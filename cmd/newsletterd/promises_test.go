@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -67,18 +66,12 @@ func TestTortureRunsWhatReports(t *testing.T) {
 	_, rest, _ := strings.Cut(string(makefile), "TORTURE     := ")
 	pattern, _, _ := strings.Cut(rest, "\n")
 	chosen := regexp.MustCompile(strings.ReplaceAll(pattern, "$$", "$"))
-	files, err := filepath.Glob("../../*/*_test.go")
-	own, ownErr := filepath.Glob("*_test.go")
-	if err != nil || ownErr != nil {
-		t.Fatal(err, ownErr)
-	}
 	found := 0
-	for _, name := range append(files, own...) {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
+	for _, file := range sourceFiles(t) {
+		if !strings.HasSuffix(file.path, "_test.go") {
+			continue
 		}
-		for _, f := range strings.Split(string(text), "\nfunc ")[1:] {
+		for _, f := range strings.Split(string(file.text), "\nfunc ")[1:] {
 			test, _, _ := strings.Cut(f, "(")
 			if !strings.HasPrefix(test, "Test") || !strings.Contains(f, "coretest.Held(") &&
 				!strings.Contains(f, "coretest.Promise(") {
@@ -86,7 +79,7 @@ func TestTortureRunsWhatReports(t *testing.T) {
 			}
 			found++
 			if !chosen.MatchString(test) {
-				t.Errorf("%s: %s reports, and TORTURE in the Makefile does not choose it", name, test)
+				t.Errorf("%s: %s reports, and TORTURE in the Makefile does not choose it", file.path, test)
 			}
 		}
 	}
