@@ -9,7 +9,7 @@ import (
 // one thought of is a 500 whose text stays in the log.
 type Kind uint8
 
-// The kinds of error. handlers/errors.go holds the only mapping from a Kind to a status.
+// The kinds of error. handlers/web/errors.go holds the only mapping from a Kind to a status.
 const (
 	Internal Kind = iota
 	Invalid

@@ -55,7 +55,8 @@
 // groups (relays.go). A connection uses its relay while those before it are down or have used up their quota of the
 // day. After a failure the relay is left alone for a pause that grows, then one connection tries alone (relay.go).
 // limits takes what a pace counts by period and by day out of the file (limits.go, period.go, quota.go). waitReasons
-// writes down why a job waits (wait_reasons.go). countPolicy pauses a job whose sender is not trusted (policy.go).
+// writes down why a job waits (wait_reasons.go). A job that relays refuse too often for reasons of policy is paused
+// (policy.go).
 //
 // # Invariants
 //
