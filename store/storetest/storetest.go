@@ -1,4 +1,4 @@
-// Package storetest opens real databases for tests: one line, 4 ms, no mocks.
+// Package storetest opens real databases for tests, and seeds them: one line, 4 ms, no mocks.
 package storetest
 
 import (

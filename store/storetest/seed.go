@@ -1,0 +1,309 @@
+package storetest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// A Seeder is a store and what a test needs in it, made by the store's own operations. Each method does one thing, or
+// ends the test. In the bubble of testing/synctest too, all is made at the time that the clock shows.
+type Seeder struct {
+	testing.TB
+	*store.Store
+	// Now is when all is made; 0: at the time that the clock shows.
+	Now core.Instant
+	// TenantID is the tenant of lists, templates and endpoints that name none: the first one that was made.
+	TenantID string
+}
+
+// Seed returns a seeder of a store; nil: of a fresh one (see Open).
+func Seed(t testing.TB, s *store.Store) *Seeder {
+	t.Helper()
+	if s == nil {
+		s = Open(t)
+	}
+	return &Seeder{TB: t, Store: s}
+}
+
+// Must ends the test if there is an error.
+func (s *Seeder) Must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// Time returns s.Now, or the time that the clock shows.
+func (s *Seeder) Time() core.Instant {
+	return cmp.Or(s.Now, core.At(time.Now()))
+}
+
+// NewTenant makes a tenant, Acme unless it is changed.
+func (s *Seeder) NewTenant(change ...func(*core.TenantInput)) core.Tenant {
+	s.Helper()
+	in := core.TenantInput{Name: new("Acme")}
+	for _, f := range change {
+		f(&in)
+	}
+	t, err := core.NewTenant(in, s.Time())
+	s.Must(err)
+	s.Must(s.AddTenant(s.Context(), t, "test"))
+	s.TenantID = cmp.Or(s.TenantID, t.ID)
+	return t
+}
+
+// tenant returns the tenant of what names none; it is made if there is none yet.
+func (s *Seeder) tenant() string {
+	s.Helper()
+	if s.TenantID == "" {
+		s.NewTenant()
+	}
+	return s.TenantID
+}
+
+// NewList makes a list of s.TenantID, Weekly unless it is changed.
+func (s *Seeder) NewList(change ...func(*core.ListInput)) core.List {
+	s.Helper()
+	in := core.ListInput{Name: new("Weekly")}
+	for _, f := range change {
+		f(&in)
+	}
+	if in.TenantID == nil {
+		in.TenantID = new(s.tenant())
+	}
+	l, err := core.NewList(in, s.Time())
+	s.Must(err)
+	s.Must(s.AddList(s.Context(), l, "test"))
+	return l
+}
+
+// Pending subscribes an address to a list and returns the token of its confirmation mail.
+func (s *Seeder) Pending(listID string, email core.Email) (token string) {
+	s.Helper()
+	_, row, err := s.Subscribe(s.Context(), store.SubscribeRequest{ListID: listID, Email: email}, s.Time())
+	s.Must(err)
+	token, err = s.ConfirmToken(s.Context(), row, core.ProofMailed)
+	s.Must(err)
+	return token
+}
+
+// Active subscribes an address to a list and confirms it. The send side learns of it by the outbox, not from here.
+func (s *Seeder) Active(listID string, email core.Email) core.Subscription {
+	s.Helper()
+	sub, err := s.Confirm(s.Context(), s.Pending(listID, email), core.Origin{}, s.Time())
+	s.Must(err)
+	return sub
+}
+
+// Leave ends the subscription of an address, as the link of a mail does.
+func (s *Seeder) Leave(listID string, email core.Email) core.Subscription {
+	s.Helper()
+	sub, err := s.Unsubscribe(s.Context(), store.UnsubscribeRequest{
+		ListID: listID, SubscriptionID: s.SubscriptionID(listID, email.Key()), Proof: core.ProofMailed,
+	}, s.Time())
+	s.Must(err)
+	return sub
+}
+
+// Nonce returns one that was never used.
+func (s *Seeder) Nonce() store.Nonce { return store.Nonce{ClientID: "c", Nonce: core.NewID()} }
+
+// Event returns, unsent, the event by which the member side tells that an address is active or unsubscribed.
+func (s *Seeder) Event(l core.List, email core.Email, status core.Status) core.Event {
+	kind := core.EventActivated
+	if status == core.StatusUnsubscribed {
+		kind = core.EventUnsubscribed
+	}
+	return core.Event{
+		ID: core.NewID(), Type: kind, TenantID: l.TenantID, ListID: l.ID, OccurredAt: s.Time(),
+		Subscriber: core.EventSubscriber{ID: core.NewID(), Email: email, Status: string(status)},
+	}
+}
+
+// Tell has the send side apply events.
+func (s *Seeder) Tell(events ...core.Event) {
+	s.Helper()
+	for _, e := range events {
+		s.Must(s.ApplyEvent(s.Context(), s.Nonce(), e, s.Time()))
+	}
+}
+
+// Batch returns, unsent, batch no of a full sync with addresses that are active. No batch is the last one.
+func (s *Seeder) Batch(l core.List, syncID string, no int, emails ...core.Email) core.FullSync {
+	f := core.FullSync{
+		SyncID: syncID, BatchNo: no, BatchTotal: no + 1, TenantID: l.TenantID, ListID: l.ID, OccurredAt: s.Time(),
+		Subscribers: []core.EventSubscriber{},
+	}
+	for _, email := range emails {
+		f.Subscribers = append(f.Subscribers,
+			core.EventSubscriber{ID: core.NewID(), Email: email, Status: string(core.StatusActive)})
+	}
+	return f
+}
+
+// Reader returns the address of the k-th of Readers, counted from 0.
+func Reader(k int) core.Email { return core.Email(fmt.Sprintf("r%06d@example.org", k)) }
+
+// Readers gives a list n subscribers at the send side, who can be mailed: Reader(0) and so on, each with a first_name
+// (R0, R1, …) among the preferences.
+func (s *Seeder) Readers(l core.List, n int) {
+	s.Helper()
+	for i := 0; i < n; i += 1000 {
+		f := s.Batch(l, core.NewID(), 1)
+		for k := i; k < min(n, i+1000); k++ {
+			f.Subscribers = append(f.Subscribers, core.EventSubscriber{
+				ID: core.NewID(), Email: Reader(k), Status: string(core.StatusActive),
+				Preferences: core.Preferences(fmt.Sprintf(`{"first_name":"R%d"}`, k)),
+			})
+		}
+		s.Must(s.ApplyBatch(s.Context(), s.Nonce(), f, s.Time()))
+	}
+}
+
+// Status returns what the send side knows of an address: its status, or absent.
+func (s *Seeder) Status(listID string, email core.Email) core.Status {
+	s.Helper()
+	sub, err := s.Subscriber(s.Context(), listID, email)
+	if errors.Is(err, core.ErrNotFound) {
+		return "absent"
+	}
+	s.Must(err)
+	return sub.Status()
+}
+
+// NewTemplate makes a template of s.TenantID.
+func (s *Seeder) NewTemplate(in core.TemplateInput) core.Template {
+	s.Helper()
+	t, err := core.NewTemplate(s.tenant(), in, s.Time())
+	s.Must(err)
+	s.Must(s.AddTemplate(s.Context(), t, "test"))
+	return t
+}
+
+// TryJob asks for a send job to a list, due at once and with a few words in it unless it is changed.
+func (s *Seeder) TryJob(listID string, change ...func(*store.JobRequest)) (core.SendJob, error) {
+	r := store.JobRequest{
+		NewJob: core.NewJob{ListID: listID, Subject: "Hi", BodyText: "x"},
+		Caller: core.Caller{UserID: "u", Operator: true}, CreatedBy: "u",
+	}
+	for _, f := range change {
+		f(&r)
+	}
+	j, _, err := s.AddSendJob(s.Context(), r, s.Time())
+	return j, err
+}
+
+// NewJob makes the send job that TryJob asks for.
+func (s *Seeder) NewJob(listID string, change ...func(*store.JobRequest)) core.SendJob {
+	s.Helper()
+	j, err := s.TryJob(listID, change...)
+	s.Must(err)
+	return j
+}
+
+// Reload reads a job again.
+func (s *Seeder) Reload(j core.SendJob) core.SendJob {
+	s.Helper()
+	j, err := s.SendJob(s.Context(), j.ID)
+	s.Must(err)
+	return j
+}
+
+// Start starts the jobs that are due and makes the recipients of one of them; nothing is sent.
+func (s *Seeder) Start(j core.SendJob) core.SendJob {
+	s.Helper()
+	_, err := s.StartDueJobs(s.Context(), s.Time())
+	s.Must(err)
+	for more := true; more; {
+		more, err = s.ExpandJob(s.Context(), j.No, s.Time())
+		s.Must(err)
+	}
+	return s.Reload(j)
+}
+
+// Finish starts a job, records each recipient as sent, and returns the job as it is then.
+func (s *Seeder) Finish(j core.SendJob) core.SendJob {
+	s.Helper()
+	j = s.Start(j)
+	var sent []store.Outcome
+	for seq := range j.Recipients {
+		sent = append(sent, store.Outcome{
+			JobNo: j.No, TenantID: j.TenantID, Seq: seq + 1, State: store.RecipientSent, Tried: true,
+		})
+	}
+	s.Must(s.FinishRecipients(s.Context(), sent, s.Time()))
+	return s.Reload(j)
+}
+
+// SetRelays gives a tenant relays of its own, in place of those that it has.
+func (s *Seeder) SetRelays(tenantID string, relays ...core.Relay) core.Tenant {
+	s.Helper()
+	t, err := s.UpdateTenant(s.Context(), tenantID, "test", func(t *core.Tenant) error {
+		return t.Change(core.TenantInput{Relays: &relays}, true, s.Time())
+	})
+	s.Must(err)
+	return t
+}
+
+// NewEndpoint makes a receiver of the events of s.TenantID. Its key is 32 zero bytes.
+func (s *Seeder) NewEndpoint(in core.EndpointInput) core.Endpoint {
+	s.Helper()
+	e := core.Endpoint{ID: core.NewID(), TenantID: s.tenant(), CreatedAt: s.Time()}
+	s.Must(e.Change(in, e.CreatedAt))
+	s.Must(s.AddEndpoint(s.Context(), e, make([]byte, 32), "test"))
+	return e
+}
+
+// NewWebhookClient makes a client that may post the events of a tenant (empty: of all). Its key is 32 zero bytes.
+func (s *Seeder) NewWebhookClient(tenantID string) store.WebhookClient {
+	s.Helper()
+	c, err := s.AddWebhookClient(s.Context(), tenantID, "feed", make([]byte, 32), "test", s.Time())
+	s.Must(err)
+	return c
+}
+
+// NewClient makes an OAuth client, as an operator would, and returns its secret, empty if it has none.
+func (s *Seeder) NewClient(in core.ClientInput) (c core.Client, secret string) {
+	s.Helper()
+	c, secret, err := core.NewClient(in, true, s.Time())
+	s.Must(err)
+	s.Must(s.AddClient(s.Context(), c, "test"))
+	return c, secret
+}
+
+// NewUser makes a user with a verified address, as change says, and no password unless the hash of one is given.
+func (s *Seeder) NewUser(email core.Email, hash string, change ...func(*core.User)) core.User {
+	s.Helper()
+	u := core.NewUser(email, s.Time())
+	u.EmailVerified = true
+	for _, f := range change {
+		f(&u)
+	}
+	s.Must(s.AddUser(s.Context(), u, hash, s.Time()))
+	return u
+}
+
+// NewCaller makes a user and returns who calls in their name.
+func (s *Seeder) NewCaller(email core.Email) core.Caller {
+	s.Helper()
+	u := s.NewUser(email, "")
+	return core.Caller{UserID: u.ID, Email: u.Email, EmailVerified: true}
+}
+
+// NewDevice makes a device of a user, Lamp unless it has another name.
+func (s *Seeder) NewDevice(ownerID string, in core.DeviceInput) core.Device {
+	s.Helper()
+	if in.Name == nil {
+		in.Name = new("Lamp")
+	}
+	d, err := core.NewDevice(ownerID, in, s.Time())
+	s.Must(err)
+	s.Must(s.AddDevice(s.Context(), d))
+	return d
+}
