@@ -114,8 +114,15 @@ func (s *Seeder) Leave(listID string, email core.Email) core.Subscription {
 // Nonce returns one that was never used.
 func (s *Seeder) Nonce() store.Nonce { return store.Nonce{ClientID: "c", Nonce: core.NewID()} }
 
-// Event returns, unsent, the event by which the member side tells that an address is active or unsubscribed.
-func (s *Seeder) Event(l core.List, email core.Email, status core.Status) core.Event {
+// At returns a seeder of the same store that makes all at another time.
+func (s *Seeder) At(now core.Instant) *Seeder {
+	at := *s
+	at.Now = now
+	return &at
+}
+
+// Event returns, unsent, the event by which the member side tells the send side the status of an address.
+func (s *Seeder) Event(l core.List, status core.Status, email core.Email) core.Event {
 	kind := core.EventActivated
 	if status == core.StatusUnsubscribed {
 		kind = core.EventUnsubscribed
@@ -126,18 +133,18 @@ func (s *Seeder) Event(l core.List, email core.Email, status core.Status) core.E
 	}
 }
 
-// Tell has the send side apply events.
-func (s *Seeder) Tell(events ...core.Event) {
+// Tell has the send side apply such an event for each address.
+func (s *Seeder) Tell(l core.List, status core.Status, emails ...core.Email) {
 	s.Helper()
-	for _, e := range events {
-		s.Must(s.ApplyEvent(s.Context(), s.Nonce(), e, s.Time()))
+	for _, email := range emails {
+		s.Must(s.ApplyEvent(s.Context(), s.Nonce(), s.Event(l, status, email), s.Time()))
 	}
 }
 
-// Batch returns, unsent, batch no of a full sync with addresses that are active. No batch is the last one.
-func (s *Seeder) Batch(l core.List, syncID string, no int, emails ...core.Email) core.FullSync {
+// Batch returns, unsent, a batch of a full sync with addresses that are active.
+func (s *Seeder) Batch(l core.List, syncID string, no, total int, emails ...core.Email) core.FullSync {
 	f := core.FullSync{
-		SyncID: syncID, BatchNo: no, BatchTotal: no + 1, TenantID: l.TenantID, ListID: l.ID, OccurredAt: s.Time(),
+		SyncID: syncID, BatchNo: no, BatchTotal: total, TenantID: l.TenantID, ListID: l.ID, OccurredAt: s.Time(),
 		Subscribers: []core.EventSubscriber{},
 	}
 	for _, email := range emails {
@@ -145,6 +152,16 @@ func (s *Seeder) Batch(l core.List, syncID string, no int, emails ...core.Email)
 			core.EventSubscriber{ID: core.NewID(), Email: email, Status: string(core.StatusActive)})
 	}
 	return f
+}
+
+// Clean lets housekeeping delete all that has expired.
+func (s *Seeder) Clean(r store.Retention) {
+	s.Helper()
+	for more := true; more; {
+		var err error
+		more, err = s.Housekeeping(s.Context(), r, s.Time())
+		s.Must(err)
+	}
 }
 
 // Reader returns the address of the k-th of Readers, counted from 0.
@@ -155,7 +172,7 @@ func Reader(k int) core.Email { return core.Email(fmt.Sprintf("r%06d@example.org
 func (s *Seeder) Readers(l core.List, n int) {
 	s.Helper()
 	for i := 0; i < n; i += 1000 {
-		f := s.Batch(l, core.NewID(), 1)
+		f := s.Batch(l, core.NewID(), 1, 2) // the last one never comes: none is removed
 		for k := i; k < min(n, i+1000); k++ {
 			f.Subscribers = append(f.Subscribers, core.EventSubscriber{
 				ID: core.NewID(), Email: Reader(k), Status: string(core.StatusActive),

@@ -13,7 +13,7 @@ func TestSeedByExample(t *testing.T) {
 	l := s.NewList()
 	s.Readers(l, 10)
 	j := s.Finish(s.NewJob(l.ID))
-	s.Tell(s.Event(l, storetest.Reader(3), core.StatusUnsubscribed))
+	s.Tell(l, core.StatusUnsubscribed, storetest.Reader(3))
 	if j.Status != core.JobCompleted || j.Sent != 10 || s.Status(l.ID, storetest.Reader(3)) != core.StatusUnsubscribed {
 		t.Errorf("%+v, %s", j, s.Status(l.ID, storetest.Reader(3)))
 	}
