@@ -16,7 +16,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"newsletterd/cmd/newsletterd/config"
-	"newsletterd/cmd/newsletterd/subscribercsv"
+	"newsletterd/store/subscribercsv"
 	"newsletterd/core"
 	"newsletterd/store"
 )

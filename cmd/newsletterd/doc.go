@@ -17,7 +17,6 @@
 //	admin*.go       admin: the same store operations as HTTP, on the file itself
 //	backup.go       backup, restore, and the check after an unclean stop; keys.go: keys list and rotate
 //	bounce.go       mails that come back, by pipe and by LMTP
-//	subscribercsv/  subscribers from and to files
 //	print.go        records as tables or JSON
 //	init*.go        a new installation: questions, files, first operator; dns.go: records of the sending domain
 //	unit.go         the unit file for systemd

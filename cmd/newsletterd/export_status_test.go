@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"newsletterd/cmd/newsletterd/subscribercsv"
+	"newsletterd/store/subscribercsv"
 	"newsletterd/core"
 	"newsletterd/store"
 	"newsletterd/store/storetest"

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -285,7 +284,7 @@ func (c *Reader) Next() (row store.ImportRow, record []string, err error) {
 		return row, record, LineError{line, fmt.Sprintf("%q is no e-mail address", record[c.email])}
 	}
 	if row.Preferences, err = c.preferences(record); err != nil {
-		return row, record, LineError{line, terminal.Message(err)}
+		return row, record, LineError{line, faultText(err)}
 	}
 	if len(c.proof) > 0 {
 		row.Evidence = c.evidence(record)
@@ -433,4 +432,16 @@ func (l *recordLimit) Read(p []byte) (int, error) {
 		l.err = err
 	}
 	return n, err
+}
+
+// faultText returns an error in words for the person who keeps the file.
+func faultText(err error) string {
+	fault, ok := errors.AsType[*core.Error](err)
+	if !ok || fault.Message == "" {
+		return err.Error()
+	}
+	if fault.Field != "" && !strings.Contains(fault.Message, fault.Field) {
+		return fault.Message + " (" + fault.Field + ")"
+	}
+	return fault.Message
 }
