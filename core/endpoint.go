@@ -76,3 +76,29 @@ func MaskURL(text string) string {
 	}
 	return before
 }
+
+// EndpointKeys is an endpoint with the keys that sign now, the newest first.
+type EndpointKeys struct {
+	Endpoint
+	Keys [][]byte
+}
+
+// The outcomes of an attempt to deliver an event to an endpoint.
+const (
+	AttemptDelivered = "delivered"
+	AttemptRetry     = "retry"
+	AttemptDead      = "dead" // there is no other attempt
+)
+
+// EndpointAttempt is a line of the delivery log.
+type EndpointAttempt struct {
+	ID         int64   `db:"id" json:"id"`
+	EndpointID string  `db:"endpoint_id" json:"endpoint_id"`
+	EventID    string  `db:"event_id" json:"event_id"`
+	EventType  string  `db:"event_type" json:"event_type"`
+	At         Instant `db:"at" json:"at"`
+	Outcome    string  `db:"outcome" json:"outcome"`
+	Status     int     `db:"status" json:"status"` // of the answer; 0: none came
+	TookMS     int64   `db:"took_ms" json:"took_ms"`
+	Reason     string  `db:"reason" json:"reason"`
+}

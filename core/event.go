@@ -11,8 +11,8 @@ const (
 
 // Bounds of a full sync: what we send, and what a receiver must take.
 const (
-	SyncBatch    = 500
-	MaxSyncBatch = 1000
+	SyncBatchSize = 500
+	MaxSyncBatch  = 1000
 )
 
 // LoopClientID names the webhook client by which the daemon posts to itself.

@@ -6,19 +6,6 @@ import (
 	"newsletterd/core"
 )
 
-// DisableRequest is an address that complained, on its way to the member service's disable operation; or, with a list,
-// one that left a list of a member service elsewhere by the link of a mail.
-type PendingDisable struct {
-	ID         int64        `db:"id"`
-	TenantID   string       `db:"tenant_id"` // whose mail it complained of
-	ListID     string       `db:"list_id"`   // that it left; empty: it complained
-	Email      string       `db:"email"`
-	Reason     string       `db:"reason"`
-	OccurredAt core.Instant `db:"occurred_at"`
-	CreatedAt  core.Instant `db:"created_at"`
-	Tries      int          `db:"tries"`
-}
-
 // reasonComplaint is what the member service is told.
 const reasonComplaint = "complaint reported by the mail provider"
 
@@ -40,8 +27,8 @@ func (tx *Tx) addLeaveRequest(tenantID string, sub *core.Subscriber, now core.In
 }
 
 // DuePendingDisables reads what is to be posted now, in order. Its only error is core.ErrStorage.
-func (s *Store) DuePendingDisables(ctx context.Context, now core.Instant, limit int) ([]PendingDisable, error) {
-	var d []PendingDisable
+func (s *Store) DuePendingDisables(ctx context.Context, now core.Instant, limit int) ([]core.PendingDisable, error) {
+	var d []core.PendingDisable
 	err := s.all(ctx, &d,
 		`SELECT id, tenant_id, list_id, email, reason, occurred_at, created_at, tries FROM disable_request
 		WHERE due_at <= ? ORDER BY due_at, id LIMIT ?`, int64(now), limit)

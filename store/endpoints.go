@@ -54,16 +54,16 @@ func (tx *Tx) addToEndpoints(e *core.Event, now core.Instant) error {
 // logAttempt keeps what came of an attempt at an endpoint, and switches off one that fails for too long or wants no
 // more.
 func (tx *Tx) logAttempt(r *EventResult, now core.Instant) error {
-	e, outcome := r.Event, AttemptRetry
+	e, outcome := r.Event, core.AttemptRetry
 	switch {
 	case r.Done:
-		outcome = AttemptDelivered
+		outcome = core.AttemptDelivered
 	case r.Dead:
-		outcome = AttemptDead
+		outcome = core.AttemptDead
 	}
 	// the answer may repeat the address; the person may be erased before the log ends
 	told := core.MaskAddresses(r.Reason)
-	err := tx.addEndpointAttempt(EndpointAttempt{
+	err := tx.addEndpointAttempt(core.EndpointAttempt{
 		EndpointID: e.EndpointID, EventID: e.EventID, EventType: e.EventType, At: now, Outcome: outcome,
 		Status: r.Status, TookMS: r.Took.Milliseconds(), Reason: told,
 	})
@@ -93,7 +93,7 @@ func (tx *Tx) logAttempt(r *EventResult, now core.Instant) error {
 	return tx.audit(now, "daemon", "webhook-endpoint.disable", e.TenantID, e.EndpointID)
 }
 
-func (tx *Tx) addEndpointAttempt(a EndpointAttempt) error {
+func (tx *Tx) addEndpointAttempt(a core.EndpointAttempt) error {
 	_, err := tx.exec(insertEndpointAttempt, a.EndpointID, a.EventID, a.EventType, int64(a.At), a.Outcome, a.Status,
 		a.TookMS, a.Reason)
 	return err
@@ -101,7 +101,7 @@ func (tx *Tx) addEndpointAttempt(a EndpointAttempt) error {
 
 // AddEndpointAttempt keeps an attempt that no event of the outbox made: a test. It says nothing about how long the
 // endpoint has failed. Its only error is core.ErrStorage.
-func (s *Store) AddEndpointAttempt(ctx context.Context, a EndpointAttempt) error {
+func (s *Store) AddEndpointAttempt(ctx context.Context, a core.EndpointAttempt) error {
 	return s.update(ctx, func(tx *Tx) error { return tx.addEndpointAttempt(a) })
 }
 
@@ -138,14 +138,8 @@ func (s *Store) Endpoint(ctx context.Context, id string) (e core.Endpoint, err e
 	return e, err
 }
 
-// EndpointKeys is an endpoint with the keys that sign now, the newest first.
-type EndpointKeys struct {
-	core.Endpoint
-	Keys [][]byte
-}
-
 // EndpointKeys reads an endpoint with its keys. It returns core.ErrNotFound where there is none.
-func (s *Store) EndpointKeys(ctx context.Context, id string, now core.Instant) (*EndpointKeys, error) {
+func (s *Store) EndpointKeys(ctx context.Context, id string, now core.Instant) (*core.EndpointKeys, error) {
 	var row struct {
 		core.Endpoint
 		Secret    []byte `db:"secret"`
@@ -155,7 +149,7 @@ func (s *Store) EndpointKeys(ctx context.Context, id string, now core.Instant) (
 		id); err != nil {
 		return nil, err
 	}
-	e := &EndpointKeys{Endpoint: row.Endpoint}
+	e := &core.EndpointKeys{Endpoint: row.Endpoint}
 	secrets := [][]byte{row.Secret}
 	if row.OldUntil > now && len(row.OldSecret) > 0 {
 		secrets = append(secrets, row.OldSecret)
@@ -274,32 +268,12 @@ func (s *Store) DeleteEndpoint(ctx context.Context, id, actor string, now core.I
 	return s.removeRecord(ctx, "webhook_endpoint", id, "webhook-endpoint.delete", actor, now)
 }
 
-// What came of an attempt.
-const (
-	AttemptDelivered = "delivered"
-	AttemptRetry     = "retry"
-	AttemptDead      = "dead" // and there is no other
-)
-
-// EndpointAttempt is a line of the delivery log.
-type EndpointAttempt struct {
-	ID         int64        `db:"id" json:"id"`
-	EndpointID string       `db:"endpoint_id" json:"endpoint_id"`
-	EventID    string       `db:"event_id" json:"event_id"`
-	EventType  string       `db:"event_type" json:"event_type"`
-	At         core.Instant `db:"at" json:"at"`
-	Outcome    string       `db:"outcome" json:"outcome"`
-	Status     int          `db:"status" json:"status"` // of the answer; 0: none came
-	TookMS     int64        `db:"took_ms" json:"took_ms"`
-	Reason     string       `db:"reason" json:"reason"`
-}
-
 // EndpointAttempts reads the newest lines of an endpoint's log; failed: only those that were not delivered. Its only
 // error is core.ErrStorage.
-func (s *Store) EndpointAttempts(ctx context.Context, endpointID string, failed bool, limit int) ([]EndpointAttempt,
+func (s *Store) EndpointAttempts(ctx context.Context, endpointID string, failed bool, limit int) ([]core.EndpointAttempt,
 	error,
 ) {
-	var a []EndpointAttempt
+	var a []core.EndpointAttempt
 	err := s.all(ctx, &a,
 		`SELECT id, endpoint_id, event_id, event_type, at, outcome, status, took_ms, reason FROM endpoint_attempt
 		WHERE endpoint_id = ? AND (NOT ? OR outcome <> 'delivered') ORDER BY id DESC LIMIT ?`, endpointID, failed,

@@ -135,10 +135,10 @@ func (s *story) outbox() {
 	}
 	s.op("AddEndpointAttempt", func() error {
 		return s.AddEndpointAttempt(ctx,
-			EndpointAttempt{EndpointID: s.endpoint, EventID: core.NewID(), At: now0, Outcome: "delivered"})
+			core.EndpointAttempt{EndpointID: s.endpoint, EventID: core.NewID(), At: now0, Outcome: "delivered"})
 	})
 	s.op("RetryDead", func() error { return onlyErr(s.RetryDead(ctx, s.tenant, 1, "test", now0+130)) })
-	dead, err := s.OutboxEvents(ctx, OutboxFilter{State: EventDead}, 0, 10)
+	dead, err := s.OutboxEvents(ctx, OutboxFilter{State: core.EventDead}, 0, 10)
 	must(s.T, err)
 	s.op("RetryEvent", func() error { return s.RetryEvent(ctx, dead[0].ID, "test", now0+130) })
 	s.op("ExpireEvents", func() error {

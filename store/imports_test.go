@@ -273,7 +273,7 @@ func TestSyncHoldsEveryoneButThePending(t *testing.T) {
 	}
 	for i, b := range batches {
 		subs, err := n.SyncSubscribers(t.Context(), &y, &b)
-		if err != nil || len(subs) > core.SyncBatch || b.BatchNo != i+1 {
+		if err != nil || len(subs) > core.SyncBatchSize || b.BatchNo != i+1 {
 			t.Fatal(len(subs), b, err)
 		}
 		for _, s := range subs {
@@ -301,7 +301,7 @@ func TestSyncHoldsEveryoneButThePending(t *testing.T) {
 	}
 }
 
-func (n newsletter) plannedSync(at core.Instant) Sync {
+func (n newsletter) plannedSync(at core.Instant) core.Sync {
 	n.Helper()
 	id, err := n.RequestSync(n.Context(), n.list, at)
 	if err != nil {

@@ -8,25 +8,6 @@ import (
 	"newsletterd/core"
 )
 
-// OutboxEvent is an event on its way. Events of one subscription are due in the order of their ids.
-type OutboxEvent struct {
-	ID             int64        `db:"id" json:"id"`
-	EventID        string       `db:"event_id" json:"event_id"`
-	EventType      string       `db:"event_type" json:"event_type"`
-	TenantID       string       `db:"tenant_id" json:"tenant_id"`
-	ListID         string       `db:"list_id" json:"list_id"`
-	SubscriptionID string       `db:"subscription_id" json:"subscription_id"`
-	EndpointID     string       `db:"endpoint_id" json:"endpoint_id"` // empty: it goes to the send service
-	Body           string       `db:"body" json:"-"`
-	OccurredAt     core.Instant `db:"occurred_at" json:"occurred_at"`
-	DueAt          core.Instant `db:"due_at" json:"due_at"`
-	Tries          int          `db:"tries" json:"tries"`
-	DeadAt         core.Instant `db:"dead_at" json:"dead_at"` // 0: not a dead letter
-	LastError      string       `db:"last_error" json:"last_error"`
-	// when an operator brought the dead letter back; 0: never
-	RevivedAt core.Instant `db:"revived_at" json:"revived_at"`
-}
-
 const outboxColumns = "id, event_id, event_type, tenant_id, list_id, subscription_id, body, occurred_at, due_at, " +
 	"tries, dead_at, last_error, revived_at, endpoint_id"
 
@@ -64,8 +45,8 @@ func (tx *Tx) putEvent(e *core.Event, endpointID string, now core.Instant) error
 // DueEvents reads what may be delivered now to an endpoint (empty: to the send service), in order. The one process that
 // delivers remembers what it holds, so a claim needs no write; what it holds is read again until its result is
 // recorded. Its only error is core.ErrStorage.
-func (s *Store) DueEvents(ctx context.Context, endpointID string, now core.Instant, limit int) ([]OutboxEvent, error) {
-	var e []OutboxEvent
+func (s *Store) DueEvents(ctx context.Context, endpointID string, now core.Instant, limit int) ([]core.OutboxEvent, error) {
+	var e []core.OutboxEvent
 	err := s.all(ctx, &e, "SELECT "+outboxColumns+` FROM outbox
 		WHERE dead_at = 0 AND endpoint_id = ? AND due_at <= ? ORDER BY due_at, id LIMIT ?`, endpointID, int64(now),
 		limit)
@@ -95,7 +76,7 @@ func (s *Store) NextEvent(ctx context.Context, endpointID string, now core.Insta
 
 // EventResult is what became of one try to deliver an event: it is done, dead, or tried again at RetryAt.
 type EventResult struct {
-	Event   *OutboxEvent
+	Event   *core.OutboxEvent
 	Done    bool
 	Dead    bool
 	RetryAt core.Instant
@@ -172,8 +153,8 @@ func (s *Store) WakeEvents(ctx context.Context, endpointID string, now core.Inst
 }
 
 // WaitingEvent is the event that has waited longest for a later try; core.ErrNotFound: none waits.
-func (s *Store) WaitingEvent(ctx context.Context, endpointID string, now core.Instant) (*OutboxEvent, error) {
-	var e OutboxEvent
+func (s *Store) WaitingEvent(ctx context.Context, endpointID string, now core.Instant) (*core.OutboxEvent, error) {
+	var e core.OutboxEvent
 	err := s.get(ctx, &e, "SELECT "+outboxColumns+" FROM outbox WHERE dead_at = 0 AND endpoint_id = ? AND due_at > "+
 		"? ORDER BY due_at, id LIMIT 1", endpointID, int64(now))
 	return &e, err
@@ -214,26 +195,9 @@ type OutboxFilter struct {
 	EndpointID       string
 }
 
-// The states of an event in the outbox. One that is delivered has no row.
-const (
-	EventWaiting = "waiting"
-	EventDead    = "dead"
-)
-
-// Since is when the time began that an event may wait: its change, or its return from the dead letters.
-func (e *OutboxEvent) Since() core.Instant { return max(e.OccurredAt, e.RevivedAt) }
-
-// State reports whether an event waits or is a dead letter.
-func (e *OutboxEvent) State() string {
-	if e.DeadAt > 0 {
-		return EventDead
-	}
-	return EventWaiting
-}
-
 // OutboxEvents reads a page of the outbox by id. Its only error is core.ErrStorage.
-func (s *Store) OutboxEvents(ctx context.Context, f OutboxFilter, afterID int64, limit int) ([]OutboxEvent, error) {
-	var e []OutboxEvent
+func (s *Store) OutboxEvents(ctx context.Context, f OutboxFilter, afterID int64, limit int) ([]core.OutboxEvent, error) {
+	var e []core.OutboxEvent
 	err := s.all(ctx, &e, "SELECT "+outboxColumns+` FROM outbox WHERE id > ?1 AND (?2 = '' OR tenant_id = ?2) AND (?3 =
 		'' OR list_id = ?3)
 		AND (?4 = '' OR subscription_id = ?4) AND (?5 = '' OR event_type = ?5) AND (?6 = '' OR (dead_at > 0) = (?6 =
@@ -245,8 +209,8 @@ func (s *Store) OutboxEvents(ctx context.Context, f OutboxFilter, afterID int64,
 
 // OutboxEvent reads what is still to be delivered of an event: a row for each receiver, or (endpointID not empty) for
 // one. A row may be named by its number, too. core.ErrNotFound: nothing is.
-func (s *Store) OutboxEvent(ctx context.Context, eventID, endpointID string) ([]OutboxEvent, error) {
-	var e []OutboxEvent
+func (s *Store) OutboxEvent(ctx context.Context, eventID, endpointID string) ([]core.OutboxEvent, error) {
+	var e []core.OutboxEvent
 	row, err := strconv.ParseInt(eventID, 10, 64)
 	if err != nil {
 		row = 0 // no row has it

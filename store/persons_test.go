@@ -399,7 +399,7 @@ func TestErasedIsToldToEndpoints(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var left []OutboxEvent
+	var left []core.OutboxEvent
 	if err := n.all(t.Context(), &left, "SELECT "+outboxColumns+" FROM outbox"); err != nil {
 		t.Fatal(err)
 	}
@@ -420,7 +420,7 @@ func TestErasedComesBackBehindItsLeaving(t *testing.T) {
 	n.activate(annKey, now0+1000)
 	must(t, onlyErr(n.ErasePerson(t.Context(), Person{Email: annKey}, "command", now0)))
 	n.activate(annKey, now0+10)
-	var told []OutboxEvent
+	var told []core.OutboxEvent
 	must(t, n.all(t.Context(), &told, "SELECT "+outboxColumns+" FROM outbox WHERE endpoint_id <> '' ORDER BY id"))
 	if len(told) != 2 || told[0].EventType != core.EventUnsubscribed || told[1].OccurredAt <= told[0].OccurredAt {
 		t.Errorf("%+v", told)

@@ -108,7 +108,7 @@ func (n newsletter) leave(email core.Email, at core.Instant) (core.Subscription,
 
 func (n newsletter) events() []string {
 	n.Helper()
-	var rows []OutboxEvent
+	var rows []core.OutboxEvent
 	if err := n.all(n.Context(), &rows, "SELECT "+outboxColumns+" FROM outbox ORDER BY id"); err != nil {
 		n.Fatal(err)
 	}
@@ -471,7 +471,7 @@ func TestOutboxKeepsOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.activate("b@example.org", now0)
-	due := func(at core.Instant) (out []OutboxEvent) {
+	due := func(at core.Instant) (out []core.OutboxEvent) {
 		out, err := n.DueEvents(t.Context(), "", at, 100)
 		if err != nil {
 			t.Fatal(err)

@@ -167,7 +167,7 @@ func TestRetryDead(t *testing.T) {
 	if err := n.FinishEvents(t.Context(), results, now0+1); err != nil {
 		t.Fatal(err)
 	}
-	if dead, err := n.OutboxEvents(t.Context(), OutboxFilter{State: EventDead, TenantID: n.tenant}, 0,
+	if dead, err := n.OutboxEvents(t.Context(), OutboxFilter{State: core.EventDead, TenantID: n.tenant}, 0,
 		10); err != nil || len(dead) != 4 {
 		t.Fatal(dead, err)
 	}
@@ -178,7 +178,7 @@ func TestRetryDead(t *testing.T) {
 		t.Error(moved, err)
 	}
 	if e, err := n.OutboxEvent(t.Context(), events[3].EventID,
-		""); err != nil || e[0].State() != EventDead || e[0].LastError != "HTTP 422" {
+		""); err != nil || e[0].State() != core.EventDead || e[0].LastError != "HTTP 422" {
 		t.Errorf("%+v, %v", e, err)
 	}
 	if n.audited("outbox.retry") != 1 {

@@ -7,20 +7,6 @@ import (
 	"newsletterd/core"
 )
 
-// Sync is a full sync going out. Until it is planned it has no batches, and any number of changes may ask for it.
-type Sync struct {
-	ID         string       `db:"id" json:"sync_id"`
-	TenantID   string       `db:"tenant_id" json:"tenant_id"`
-	ListID     string       `db:"list_id" json:"list_id"`
-	BatchTotal int          `db:"batch_total" json:"batch_total"` // 0: not planned yet
-	DueAt      core.Instant `db:"due_at" json:"due_at"`           // when it is to be planned; 0: the plan has begun
-	StartedAt  core.Instant `db:"started_at" json:"started_at"`   // of the plan: occurred_at of every batch
-	FinishedAt core.Instant `db:"finished_at" json:"finished_at"`
-	FailedAt   core.Instant `db:"failed_at" json:"failed_at"`
-	Reason     string       `db:"reason" json:"reason,omitempty"`
-	Done       int          `db:"done" json:"done"` // batches delivered
-}
-
 const syncColumns = `y.id, y.tenant_id, y.list_id, y.batch_total, y.due_at, y.started_at, y.finished_at, y.failed_at, y.reason,
 	(SELECT count(*) FROM sync_batch AS b WHERE b.sync_id = y.id AND b.done_at > 0) AS done`
 
@@ -72,22 +58,22 @@ func (tx *Tx) requestSync(tenantID, listID string, due, changed core.Instant) (i
 }
 
 // Sync reads one. It returns core.ErrNotFound where there is none.
-func (s *Store) Sync(ctx context.Context, id string) (y Sync, err error) {
+func (s *Store) Sync(ctx context.Context, id string) (y core.Sync, err error) {
 	err = s.get(ctx, &y, "SELECT "+syncColumns+" FROM sync AS y WHERE y.id = ?", id)
 	return y, err
 }
 
 // OpenSyncs reads the syncs that are neither finished nor failed, oldest first. Its only error is core.ErrStorage.
-func (s *Store) OpenSyncs(ctx context.Context, limit int) ([]Sync, error) {
-	var y []Sync
+func (s *Store) OpenSyncs(ctx context.Context, limit int) ([]core.Sync, error) {
+	var y []core.Sync
 	err := s.all(ctx, &y, "SELECT "+syncColumns+` FROM sync AS y WHERE y.finished_at = 0 AND y.failed_at = 0
 		ORDER BY y.started_at LIMIT ?`, limit)
 	return y, err
 }
 
 // Syncs reads a list's syncs, or (empty) those of every list, the newest first. Its only error is core.ErrStorage.
-func (s *Store) Syncs(ctx context.Context, listID string, limit int) ([]Sync, error) {
-	var y []Sync
+func (s *Store) Syncs(ctx context.Context, listID string, limit int) ([]core.Sync, error) {
+	var y []core.Sync
 	err := s.all(ctx, &y, "SELECT "+syncColumns+` FROM sync AS y WHERE ?1 = '' OR y.list_id = ?1
 		ORDER BY y.started_at DESC, y.id DESC LIMIT ?2`, listID, limit)
 	return y, err
@@ -104,7 +90,7 @@ func (s *Store) SyncFailed(ctx context.Context, listID string) (failed bool, err
 // PlanSync fixes the start and the batches of a sync. The start is committed first: what changes after that is stamped
 // later (see stamp), what changed before is in the batches. It may be repeated after a crash. It returns
 // core.ErrListNotFound where the list is gone.
-func (s *Store) PlanSync(ctx context.Context, y *Sync, now core.Instant) error {
+func (s *Store) PlanSync(ctx context.Context, y *core.Sync, now core.Instant) error {
 	if _, err := s.ListWithTenant(ctx, y.ListID); errors.Is(err, core.ErrNotFound) {
 		return s.FailSync(ctx, y.ID, "the list is gone", now)
 	} else if err != nil {
@@ -151,7 +137,7 @@ func (s *Store) batchEnds(ctx context.Context, listID string, now core.Instant) 
 		var end string
 		err := s.get(ctx, &end,
 			`SELECT id FROM subscription WHERE list_id = ? AND id > ? AND status != 'pending' AND changed_at <= ?
-			ORDER BY id LIMIT 1 OFFSET ?`, listID, after, int64(now), core.SyncBatch-1)
+			ORDER BY id LIMIT 1 OFFSET ?`, listID, after, int64(now), core.SyncBatchSize-1)
 		if errors.Is(err, core.ErrNotFound) {
 			return append(ends, lastID), nil
 		}
@@ -166,10 +152,10 @@ func (s *Store) batchEnds(ctx context.Context, listID string, now core.Instant) 
 const lastID = "g"
 
 // writePlan keeps the batches in operations of at most 500 rows; the last one opens the sync for delivery.
-func (s *Store) writePlan(ctx context.Context, y *Sync, ends []string) error {
+func (s *Store) writePlan(ctx context.Context, y *core.Sync, ends []string) error {
 	from := ""
-	for done := 0; done < len(ends); done += core.SyncBatch {
-		part := ends[done:min(done+core.SyncBatch, len(ends))]
+	for done := 0; done < len(ends); done += core.SyncBatchSize {
+		part := ends[done:min(done+core.SyncBatchSize, len(ends))]
 		err := s.bulk(ctx, func(tx *Tx) error {
 			after := from
 			for i, end := range part {
@@ -201,20 +187,10 @@ func (s *Store) writePlan(ctx context.Context, y *Sync, ends []string) error {
 	return nil
 }
 
-// SyncBatch is one batch of a planned sync that is still to be delivered.
-type SyncBatch struct {
-	SyncID  string       `db:"sync_id"`
-	BatchNo int          `db:"batch_no"`
-	FromID  string       `db:"from_id"` // exclusive
-	ToID    string       `db:"to_id"`   // inclusive
-	DueAt   core.Instant `db:"due_at"`
-	Tries   int          `db:"tries"`
-}
-
 // OpenBatches reads the batches of a sync that are not delivered, in order, after one of them. Its only error is
 // core.ErrStorage.
-func (s *Store) OpenBatches(ctx context.Context, syncID string, after, limit int) ([]SyncBatch, error) {
-	var b []SyncBatch
+func (s *Store) OpenBatches(ctx context.Context, syncID string, after, limit int) ([]core.SyncBatch, error) {
+	var b []core.SyncBatch
 	err := s.all(ctx, &b, `SELECT sync_id, batch_no, from_id, to_id, due_at, tries FROM sync_batch
 		WHERE sync_id = ? AND batch_no > ? AND done_at = 0 ORDER BY batch_no LIMIT ?`, syncID, after, limit)
 	return b, err
@@ -222,7 +198,7 @@ func (s *Store) OpenBatches(ctx context.Context, syncID string, after, limit int
 
 // SyncSubscribers reads the subscribers of a batch, as many as were there when the sync was planned or fewer. Its only
 // error is core.ErrStorage.
-func (s *Store) SyncSubscribers(ctx context.Context, y *Sync, b *SyncBatch) ([]core.EventSubscriber, error) {
+func (s *Store) SyncSubscribers(ctx context.Context, y *core.Sync, b *core.SyncBatch) ([]core.EventSubscriber, error) {
 	var rows []struct {
 		ID          string           `db:"id"`
 		Email       core.Email       `db:"email"`

@@ -83,7 +83,7 @@ func (d *disabler) step(ctx context.Context, now time.Time) time.Time {
 	return at.Time()
 }
 
-func (d *disabler) record(ctx context.Context, r *store.PendingDisable, reason string) error {
+func (d *disabler) record(ctx context.Context, r *core.PendingDisable, reason string) error {
 	if reason == "" {
 		return d.Store.FinishPendingDisable(ctx, r.ID)
 	}
@@ -94,7 +94,7 @@ func (d *disabler) record(ctx context.Context, r *store.PendingDisable, reason s
 }
 
 // post makes one attempt; reason is empty when the member service has done it.
-func (d *disabler) post(ctx context.Context, r *store.PendingDisable) (reason string) {
+func (d *disabler) post(ctx context.Context, r *core.PendingDisable) (reason string) {
 	token, err := d.Token(ctx, r.TenantID, core.At(time.Now()))
 	if err != nil {
 		return err.Error()

@@ -9,7 +9,6 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail/smtp"
-	"newsletterd/store"
 )
 
 // An event that becomes due again while the answer to another is waited for, after the last look at what is due, is
@@ -20,7 +19,7 @@ func TestAnEventThatBecomesDueDuringASlowAnswer(t *testing.T) {
 		tried, done := map[int64]int{}, 0
 		o := &outbox{store: m.Store, probes: probeDelays, log: quiet, wake: make(chan struct{}, 1)}
 		o.loop = &Loop{Name: "outbox", Step: o.step}
-		o.post = func(_ context.Context, e *store.OutboxEvent) verdict {
+		o.post = func(_ context.Context, e *core.OutboxEvent) verdict {
 			mu.Lock()
 			tried[e.ID]++
 			n, slow := tried[e.ID], e.ID == 1

@@ -35,7 +35,7 @@ func NewEndpointPoster(s *store.Store, client *http.Client) *EndpointPoster {
 	return &EndpointPoster{store: s, client: client}
 }
 
-func (p *EndpointPoster) post(ctx context.Context, e *store.OutboxEvent) verdict {
+func (p *EndpointPoster) post(ctx context.Context, e *core.OutboxEvent) verdict {
 	ctx, cancel := context.WithTimeout(ctx, postTimeout)
 	defer cancel()
 	endpoint, err := p.store.EndpointKeys(ctx, e.EndpointID, core.At(time.Now()))
@@ -57,7 +57,7 @@ func (p *EndpointPoster) post(ctx context.Context, e *store.OutboxEvent) verdict
 }
 
 // signEndpoint signs as for the send service, with the path of the URL, and by Standard Webhooks.
-func signEndpoint(req *http.Request, endpoint *store.EndpointKeys, e *store.OutboxEvent, now int64) {
+func signEndpoint(req *http.Request, endpoint *core.EndpointKeys, e *core.OutboxEvent, now int64) {
 	path := req.URL.EscapedPath()
 	if path == "" {
 		path = "/"
@@ -95,13 +95,13 @@ func (p *EndpointPoster) Test(ctx context.Context, endpointID string) (t Endpoin
 	t.EventID = core.NewID()
 	body := `{"event_id":"` + t.EventID + `","event_type":"` + TestEventType + `","tenant_id":"` + endpoint.TenantID + `","occurred_at":"` + now.String() + `"}`
 	began := time.Now()
-	v := p.post(ctx, &store.OutboxEvent{EventID: t.EventID, EndpointID: endpointID, Body: body})
+	v := p.post(ctx, &core.OutboxEvent{EventID: t.EventID, EndpointID: endpointID, Body: body})
 	t.Status, t.TookMS, t.Reason = v.status, time.Since(began).Milliseconds(), v.reason
-	outcome := store.AttemptDelivered
+	outcome := core.AttemptDelivered
 	if t.Reason != "" {
-		outcome = store.AttemptDead
+		outcome = core.AttemptDead
 	}
-	return t, p.store.AddEndpointAttempt(context.WithoutCancel(ctx), store.EndpointAttempt{
+	return t, p.store.AddEndpointAttempt(context.WithoutCancel(ctx), core.EndpointAttempt{
 		EndpointID: endpointID, EventID: t.EventID, EventType: TestEventType, At: now, Outcome: outcome, Status: t.Status,
 		TookMS: t.TookMS, Reason: t.Reason,
 	})

@@ -55,7 +55,7 @@ func (f *fullSync) step(ctx context.Context, now time.Time) (next time.Time) {
 }
 
 // advance takes a sync as far as it goes, and returns when it goes on; zero: it has ended.
-func (f *fullSync) advance(ctx context.Context, y *store.Sync) (next time.Time, err error) {
+func (f *fullSync) advance(ctx context.Context, y *core.Sync) (next time.Time, err error) {
 	if y.BatchTotal == 0 {
 		if due := y.DueAt.Time(); due.After(time.Now()) {
 			return due, nil
@@ -98,7 +98,7 @@ func (f *fullSync) advance(ctx context.Context, y *store.Sync) (next time.Time, 
 // deliver posts batches and records what became of them. next is when the earliest of the others is due; ended: the
 // receiver refused one for good, and with it the sync.
 func (f *fullSync) deliver(
-	ctx context.Context, y *store.Sync, batches []store.SyncBatch,
+	ctx context.Context, y *core.Sync, batches []core.SyncBatch,
 ) (next time.Time, ended bool, err error) {
 	verdicts := make([]verdict, len(batches))
 	var wg sync.WaitGroup
@@ -147,7 +147,7 @@ func (f *fullSync) deliver(
 	return next, false, f.store.FinishBatches(ctx, results, now)
 }
 
-func (f *fullSync) post(ctx context.Context, y *store.Sync, b *store.SyncBatch) verdict {
+func (f *fullSync) post(ctx context.Context, y *core.Sync, b *core.SyncBatch) verdict {
 	subs, err := f.store.SyncSubscribers(ctx, y, b)
 	if err != nil {
 		return verdict{reason: err.Error()}
@@ -169,7 +169,7 @@ func (f *fullSync) post(ctx context.Context, y *store.Sync, b *store.SyncBatch) 
 	return f.poster.post(ctx, syncPath, batch.AppendJSON(make([]byte, 0, 256*(len(subs)+1))))
 }
 
-func (f *fullSync) fail(ctx context.Context, y *store.Sync, reason string) error {
+func (f *fullSync) fail(ctx context.Context, y *core.Sync, reason string) error {
 	f.log.Error("full sync failed", slog.String("sync", y.ID), slog.String("list", y.ListID),
 		slog.String("reason", reason))
 	return f.store.FailSync(ctx, y.ID, reason, core.At(time.Now()))

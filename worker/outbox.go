@@ -24,7 +24,7 @@ const (
 type outbox struct {
 	store     *store.Store
 	endpoint  string // id; empty: the send service
-	post      func(context.Context, *store.OutboxEvent) verdict
+	post      func(context.Context, *core.OutboxEvent) verdict
 	probes    []time.Duration // between looks at a receiver that is down
 	log       *slog.Logger
 	loop      *Loop
@@ -39,7 +39,7 @@ type outbox struct {
 // Outbox returns the loop that delivers events to the send service. It kicks itself when one is written.
 func Outbox(s *store.Store, p *Poster, log *slog.Logger) *Loop {
 	o := &outbox{store: s, probes: probeDelays, log: log, wake: make(chan struct{}, 1)}
-	o.post = func(ctx context.Context, e *store.OutboxEvent) verdict { return p.post(ctx, eventPath, []byte(e.Body)) }
+	o.post = func(ctx context.Context, e *core.OutboxEvent) verdict { return p.post(ctx, eventPath, []byte(e.Body)) }
 	o.loop = &Loop{Name: "outbox", Step: o.step}
 	s.OnKick(store.TopicOutbox, o.kick)
 	return o.loop
@@ -56,18 +56,18 @@ func (o *outbox) kick() {
 // delivery is one Step's work in hand.
 type delivery struct {
 	*outbox
-	work    chan *store.OutboxEvent
+	work    chan *core.OutboxEvent
 	results chan result
-	held    map[int64]bool                  // claimed, until the result is recorded
-	chains  map[string][]*store.OutboxEvent // by subscription: what waits for the event in flight
-	read    bool                            // there may be more to read
+	held    map[int64]bool                 // claimed, until the result is recorded
+	chains  map[string][]*core.OutboxEvent // by subscription: what waits for the event in flight
+	read    bool                           // there may be more to read
 	// when all that was due had been read: what became due since then is still to be found
 	readAt core.Instant
 	broken bool // the store or the receiver fails: claim nothing more
 }
 
 type result struct {
-	event *store.OutboxEvent
+	event *core.OutboxEvent
 	verdict
 	took time.Duration
 }
@@ -85,9 +85,9 @@ func (o *outbox) step(ctx context.Context, now time.Time) time.Time {
 		}
 	}
 	d := &delivery{
-		outbox: o, work: make(chan *store.OutboxEvent, outboxRead+outboxLow),
+		outbox: o, work: make(chan *core.OutboxEvent, outboxRead+outboxLow),
 		results: make(chan result, outboxRead+outboxLow),
-		held:    map[int64]bool{}, chains: map[string][]*store.OutboxEvent{}, read: true,
+		held:    map[int64]bool{}, chains: map[string][]*core.OutboxEvent{}, read: true,
 	}
 	posters := 0
 	defer close(d.work)
@@ -328,7 +328,7 @@ func (o *outbox) probe(ctx context.Context) bool {
 	now := core.At(time.Now())
 	events, err := o.store.DueEvents(ctx, o.endpoint, now, 1)
 	if err == nil && len(events) == 0 {
-		var e *store.OutboxEvent
+		var e *core.OutboxEvent
 		if e, err = o.store.WaitingEvent(ctx, o.endpoint, now); err == nil {
 			events = append(events, *e)
 		}

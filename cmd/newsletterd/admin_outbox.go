@@ -12,7 +12,7 @@ import (
 
 // outboxRow is an event of the outbox as it is printed.
 type outboxRow struct {
-	store.OutboxEvent
+	core.OutboxEvent
 	State string `json:"state"`
 	// Event is what is posted; for show alone.
 	Event json.RawMessage `json:"event,omitempty"`
@@ -28,7 +28,7 @@ func (p *program) outboxCommands() *cli.Command {
 		stringFlag("email", "only those about the `ADDRESS`, with --list"),
 		oneOfFlag("type", "only those of the `TYPE`, as subscription.unsubscribed", optional(eventTypes)...),
 		referenceFlag("endpoint", store.NounEndpoint, "only those for the endpoint `ID` (admin webhook-endpoint)"),
-		oneOfFlag("state", "only those in the `STATE`: waiting or dead", "", store.EventWaiting, store.EventDead),
+		oneOfFlag("state", "only those in the `STATE`: waiting or dead", "", core.EventWaiting, core.EventDead),
 		limitFlag("at most `N`, the oldest first", pageSize),
 	}, nil, p.listOutbox)
 	all.Description = `An event is here until the receiver has taken it. One that was refused for good (410, 422), or for 72 hours, is a dead

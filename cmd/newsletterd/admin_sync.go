@@ -39,7 +39,7 @@ Whose event is on its way counts as in_flight.`
 
 // syncState is a full sync as it is printed.
 type syncState struct {
-	store.Sync
+	core.Sync
 	State string `json:"state"` // waiting, running, finished, failed
 }
 

@@ -229,7 +229,7 @@ func TestEndpointByCommand(t *testing.T) {
 	if got := l.count("/hook " + core.EventActivated); got != 1 {
 		t.Errorf("%d came", got)
 	}
-	var attempts []store.EndpointAttempt
+	var attempts []core.EndpointAttempt
 	for len(attempts) < 2 { // the newest first; the other is the test
 		c.run(0, &attempts, "admin", "webhook-endpoint", "log", "--id", hook.ID)
 	}

@@ -1,0 +1,25 @@
+package core
+
+// Sync is a full sync going out. Until it is planned it has no batches, and any number of changes may ask for it.
+type Sync struct {
+	ID         string  `db:"id" json:"sync_id"`
+	TenantID   string  `db:"tenant_id" json:"tenant_id"`
+	ListID     string  `db:"list_id" json:"list_id"`
+	BatchTotal int     `db:"batch_total" json:"batch_total"` // 0: not planned yet
+	DueAt      Instant `db:"due_at" json:"due_at"`           // when it is to be planned; 0: the plan has begun
+	StartedAt  Instant `db:"started_at" json:"started_at"`   // of the plan: occurred_at of every batch
+	FinishedAt Instant `db:"finished_at" json:"finished_at"`
+	FailedAt   Instant `db:"failed_at" json:"failed_at"`
+	Reason     string  `db:"reason" json:"reason,omitempty"`
+	Done       int     `db:"done" json:"done"` // batches delivered
+}
+
+// SyncBatch is one batch of a planned sync that is still to be delivered.
+type SyncBatch struct {
+	SyncID  string  `db:"sync_id"`
+	BatchNo int     `db:"batch_no"`
+	FromID  string  `db:"from_id"` // exclusive
+	ToID    string  `db:"to_id"`   // inclusive
+	DueAt   Instant `db:"due_at"`
+	Tries   int     `db:"tries"`
+}
