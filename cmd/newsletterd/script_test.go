@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"newsletterd/mail/mailtest"
 	"newsletterd/store"
 )
 
@@ -36,6 +38,7 @@ func (m prepared) Run() int {
 //
 //	exits N newsletterd …   run it; the exit code must be N. stdout and stderr can be matched afterwards
 //	field NAME KEY          put a field of the JSON object on stdout into the variable NAME
+//	relay NAME              start a mail server and put its port into the variable NAME; see scriptRelay
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "../../testdata/script",
@@ -47,6 +50,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": scriptExits,
 			"field": scriptField,
+			"relay": scriptRelay,
 		},
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 	})
@@ -82,4 +86,26 @@ func scriptField(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("there is no text %q in %v", args[1], object)
 	}
 	ts.Setenv(args[0], text)
+}
+
+// scriptRelay starts a mail server on loopback that refuses recipients whose address begins with "full" for now, and
+// those with "gone" for good.
+func scriptRelay(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: relay NAME")
+	}
+	server, err := mailtest.NewServer(mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
+		switch {
+		case e.Verb == "RCPT" && strings.HasPrefix(e.Arg, "full"):
+			return mailtest.Action{Reply: "452 4.2.2 mailbox full"}
+		case e.Verb == "RCPT" && strings.HasPrefix(e.Arg, "gone"):
+			return mailtest.Action{Reply: "550 5.1.1 no such user"}
+		}
+		return mailtest.Action{}
+	}})
+	ts.Check(err)
+	ts.Defer(func() { _ = server.Close() })
+	_, port, err := net.SplitHostPort(server.Addr())
+	ts.Check(err)
+	ts.Setenv(args[0], port)
 }
