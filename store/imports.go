@@ -25,6 +25,7 @@ type ImportRow struct {
 	Left        bool             // the file says that they have left: no other row of theirs brings them back
 	// when and from where they consented in another system, for the ledger; empty: nothing is known
 	Evidence string
+	Line     int // of the file, for Import.OnContradicted
 	id, key  string
 }
 
@@ -47,23 +48,27 @@ type Import struct {
 	held   int64 // rows that were put in
 	Counts ImportCounts
 	DryRun bool // nothing is kept: Counts says what would become of the rows
+	// OnContradicted, if not nil, is called by Write for each row that is left out since another row of the file says
+	// that the subscriber has left, with the lines of both, in no order. An error of it ends Write.
+	OnContradicted func(line, left int) error
 }
 
 // ImportCounts says what an import has done so far.
 type ImportCounts struct {
-	Added     int64  `json:"added"`
-	Updated   int64  `json:"updated"`
-	Unchanged int64  `json:"unchanged"`
-	Kept      int64  `json:"kept"`              // have left, are disabled or erased: no file brings them back
-	Pending   int64  `json:"pending"`           // never confirmed where the file comes from: left out
-	Failed    int64  `json:"failed"`            // lines with an error
-	Evidence  int64  `json:"evidence"`          // rows whose evidence of another system was kept
-	SyncID    string `json:"sync_id,omitempty"` // of the full sync that announces the import
+	Added        int64  `json:"added"`
+	Updated      int64  `json:"updated"`
+	Unchanged    int64  `json:"unchanged"`
+	Kept         int64  `json:"kept"`              // have left, are disabled or erased: no file brings them back
+	Contradicted int64  `json:"contradicted"`      // left out: another row of the file says that they have left
+	Pending      int64  `json:"pending"`           // never confirmed where the file comes from: left out
+	Failed       int64  `json:"failed"`            // lines with an error
+	Evidence     int64  `json:"evidence"`          // rows whose evidence of another system was kept
+	SyncID       string `json:"sync_id,omitempty"` // of the full sync that announces the import
 }
 
 // Rows is how many lines were read.
 func (c ImportCounts) Rows() int64 {
-	return c.Added + c.Updated + c.Unchanged + c.Kept + c.Pending + c.Failed
+	return c.Added + c.Updated + c.Unchanged + c.Kept + c.Contradicted + c.Pending + c.Failed
 }
 
 // NewImport begins an import into a list; status is that of new rows: active, or pending, which sends each of them a
@@ -112,15 +117,19 @@ func (im *Import) Write(ctx context.Context, now func() core.Instant, written fu
 		batch = batch[:0]
 		return nil
 	}
-	left := "" // id of the latest who has left: a row that says so comes first
+	var left ImportRow // the latest that says that its subscriber has left: it comes before the others of theirs
 	err := im.spool.each(func(r ImportRow) error {
-		if r.Left {
-			left = r.id
-		}
-		if r.id == left {
+		switch {
+		case r.Left:
+			if r.id != left.id {
+				left = r
+			}
 			im.Counts.Kept++
 			n++
 			return nil
+		case r.id == left.id:
+			n++
+			return im.contradicted(r.Line, left.Line)
 		}
 		if batch = append(batch, r); len(batch) < importBatch {
 			return nil
@@ -137,6 +146,14 @@ func (im *Import) Write(ctx context.Context, now func() core.Instant, written fu
 		written(n)
 	}
 	return im.End(ctx, now())
+}
+
+func (im *Import) contradicted(line, left int) error {
+	im.Counts.Contradicted++
+	if im.OnContradicted == nil {
+		return nil
+	}
+	return im.OnContradicted(line, left)
 }
 
 var errDryRun = errors.New("a dry run")

@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"newsletterd/core"
@@ -164,7 +165,7 @@ func TestImportLeavesOutWhoHasLeftInAnyLine(t *testing.T) {
 	im, err := n.NewImport(t.Context(), n.list, core.SubscriptionActive, "file.csv")
 	must(t, err)
 	defer im.Close()
-	for _, r := range []ImportRow{
+	for i, r := range []ImportRow{
 		{Email: "a@example.org"},
 		{Email: "b@example.org", Left: true},
 		{Email: "A@example.org", Left: true},
@@ -174,12 +175,23 @@ func TestImportLeavesOutWhoHasLeftInAnyLine(t *testing.T) {
 		{Email: "d@example.org", Left: true},
 		{Email: "c@example.org"},
 	} {
+		r.Line = i + 2
 		must(t, im.Put(r))
+	}
+	var contradicted [][2]int
+	im.OnContradicted = func(line, left int) error {
+		contradicted = append(contradicted, [2]int{line, left})
+		return nil
 	}
 	written := int64(0)
 	must(t, im.Write(t.Context(), func() core.Instant { return now0 }, func(rows int64) { written = rows }))
-	if want := (ImportCounts{Kept: 6, Added: 1, Unchanged: 1}); im.Counts != want || written != 8 {
+	want := ImportCounts{Kept: 3, Contradicted: 3, Added: 1, Unchanged: 1}
+	if im.Counts != want || written != 8 || im.Counts.Rows() != 8 {
 		t.Errorf("%+v, want %+v; %d written", im.Counts, want, written)
+	}
+	slices.SortFunc(contradicted, func(a, b [2]int) int { return a[0] - b[0] })
+	if want := [][2]int{{2, 4}, {6, 3}, {7, 3}}; !slices.Equal(contradicted, want) {
+		t.Errorf("contradicted %v, want %v", contradicted, want)
 	}
 	if got := n.count("SELECT count(*) FROM subscription WHERE email = " +
 		"'c@example.org'"); got != 1 || n.count("SELECT count(*) FROM subscription") != 1 {
@@ -393,6 +405,7 @@ func TestSpoolSorts(t *testing.T) {
 			if i%2 == 0 {
 				r.Evidence = "confirmed " + id
 			}
+			r.Line = i
 			must(t, p.add(r))
 		}
 		if spilled := len(p.runs) > 0; spilled != (rows > 100_000) {
@@ -404,7 +417,8 @@ func TestSpoolSorts(t *testing.T) {
 				r) < place(t, last)) {
 				t.Fatalf("%v came after %v", r, last)
 			}
-			if r.Preferences != `{"n":1}` || r.key != string(r.Email) || r.Left != (place(t, r)%3 == 0) {
+			if r.Preferences != `{"n":1}` || r.key != string(r.Email) || r.Left != (place(t, r)%3 == 0) ||
+				r.Line != place(t, r) {
 				t.Fatalf("%+v", r)
 			}
 			if (place(t, r)%2 == 0) != (r.Evidence == "confirmed "+r.id) {

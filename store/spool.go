@@ -102,6 +102,7 @@ func writeRun(f *os.File, rows []ImportRow) error {
 		head = binary.AppendUvarint(head, uint64(len(r.Email))<<1|left)
 		head = binary.AppendUvarint(head, uint64(len(r.Preferences)))
 		head = binary.AppendUvarint(head, uint64(len(r.Evidence)))
+		head = binary.AppendUvarint(head, uint64(r.Line))
 		_, _ = w.Write(head) // the writer keeps its error for Flush
 		_, _ = w.WriteString(string(r.Email))
 		_, _ = w.WriteString(string(r.Preferences))
@@ -194,6 +195,10 @@ func (r *run) next() error {
 	if err != nil {
 		return err
 	}
+	line, err := binary.ReadUvarint(r.r)
+	if err != nil {
+		return err
+	}
 	left := email&1 == 1
 	email >>= 1
 	b := make([]byte, email+prefs+evidence)
@@ -201,6 +206,6 @@ func (r *run) next() error {
 		return err
 	}
 	r.row = newImportRow(string(id[:]), string(b[:email]), string(b[email:email+prefs]), left)
-	r.row.Evidence = string(b[email+prefs:])
+	r.row.Evidence, r.row.Line = string(b[email+prefs:]), int(line)
 	return nil
 }

@@ -46,6 +46,8 @@ subscription_status or the like tells in any file who has left and who never con
 --status pending asks them again; so does one of yes or no (unsubscribed, bounced, email_opt_out, subscribed, active, confirmed) or
 of the time when somebody left (unsubscribed_at). A word that says nothing of the kind is an error of its line.
 --map "status=NAME" makes such a column a preference, --map status= drops it.
+An address that has left by one line of the file is left out by each other line too: contradicted counts these, and they are
+reported like lines with errors, at the end, but without their cells.
 
 When and from which address a subscriber consented elsewhere (Mailchimp's OPTIN_TIME, OPTIN_IP, CONFIRM_TIME and CONFIRM_IP in
 any file, listmonk's created_at) goes into the record of consents, as the reason of the import, or, with
@@ -118,6 +120,7 @@ func (p *program) importSubscribers(c *cli.Context, _ *config.Config, s *store.S
 			return err
 		}
 	}
+	im.OnContradicted = run.contradicted
 	if err := run.all(c); err != nil {
 		return err
 	}
@@ -230,21 +233,25 @@ func (p *program) openInput(name string) (io.ReadCloser, error) {
 // all reads the whole file, then writes it: sorted, for in the order of the file each row would touch pages of its own.
 func (run *importing) all(c *cli.Context) error {
 	defer run.Close()
-	err := run.read(c.Context)
-	if run.faulty != nil {
-		run.faulty.Flush()
-		err = errors.Join(err, run.faulty.Error())
-	}
-	if err != nil {
+	if err := run.flushed(run.read(c.Context)); err != nil {
 		return fmt.Errorf("nothing was imported: %w", err)
 	}
 	if !run.terminal {
-		return unfinished(run.Write(c.Context, now, nil))
+		return unfinished(run.flushed(run.Write(c.Context, now, nil)))
 	}
 	bar := progressbar.NewOptions64(run.Held(), progressbar.OptionSetWriter(run.err),
 		progressbar.OptionSetDescription("write"),
 		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
-	return unfinished(run.Write(c.Context, now, func(rows int64) { _ = bar.Set64(rows) }))
+	return unfinished(run.flushed(run.Write(c.Context, now, func(rows int64) { _ = bar.Set64(rows) })))
+}
+
+// flushed returns an error together with that of writing the lines with errors, which are in their file then.
+func (run *importing) flushed(err error) error {
+	if run.faulty == nil {
+		return err
+	}
+	run.faulty.Flush()
+	return errors.Join(err, run.faulty.Error())
 }
 
 // unfinished tells what to do after a failure in the middle of writing.
@@ -284,6 +291,13 @@ func (run *importing) read(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// contradicted reports a line whose address has left by another line. The cells stay empty: importing the file of
+// errors would bring the address in.
+func (run *importing) contradicted(line, left int) error {
+	text := fmt.Sprintf("line %d says that this address has left", left)
+	return run.report(subscribercsv.LineError{Line: line, Text: text}, make([]string, len(run.reader.Header())))
 }
 
 func (run *importing) report(fault subscribercsv.LineError, record []string) error {

@@ -271,6 +271,7 @@ func (c *Reader) Next() (row store.ImportRow, record []string, err error) {
 		return row, nil, err
 	}
 	line, _ := c.csv.FieldPos(0)
+	row.Line = line
 	part := c.takesPart(line, record)
 	if part != nil && !errors.Is(part, ErrLeft) {
 		return row, record, part
