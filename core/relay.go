@@ -165,3 +165,10 @@ func isFieldName(s string) bool {
 			c == ':'
 	})
 }
+
+// TenantRelays is how a tenant's mails go out: by its own relays, with their passwords, or by the daemon's where there
+// are none.
+type TenantRelays struct {
+	Relays Relays
+	Limits SendLimits
+}

@@ -32,7 +32,7 @@ type Options struct {
 	ModelLimits    core.ModelLimits     // of uploads; zero: the defaults
 	Newsletter     NewsletterOptions
 	// counts what readers open and follow; it must not wait. nil: nothing is
-	Engage         func(store.Engagement)
+	Engage         func(core.Engagement)
 	DuplicateGuard time.Duration                     // in which a send job with the same content is refused; 0: never
 	Providers      map[string]*store.ProviderSecrets // mail providers of the configuration; they hide those of the store
 	SNS            *report.SNS                       // how messages of Amazon SNS are checked; nil: none is accepted

@@ -54,12 +54,12 @@ func init() {
 		}
 		j, err = e.store.SendJob(ctx, j.ID)
 		e.must(err)
-		var sent []store.Outcome
+		var sent []core.Outcome
 		rows, err := e.store.Recipients(ctx, &j, store.RecipientFilter{}, core.Page{Limit: 100})
 		e.must(err)
 		for _, r := range rows {
-			sent = append(sent, store.Outcome{
-				JobNo: j.No, TenantID: j.TenantID, Seq: r.Seq, State: store.RecipientSent,
+			sent = append(sent, core.Outcome{
+				JobNo: j.No, TenantID: j.TenantID, Seq: r.Seq, State: core.RecipientSent,
 				Tried: true,
 			})
 			local, _, _ := strings.Cut(strings.ToLower(r.Email), "@")

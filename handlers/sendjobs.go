@@ -302,7 +302,7 @@ func (a sendjobs) recipients(c *web.Call, in recipientFilter, page core.Page) ([
 	out := make([]recipient, len(rows))
 	for i, r := range rows {
 		out[i] = recipient{
-			r.Seq, r.Email, store.RecipientStates[r.State], r.Reason, r.Tries, r.Ambiguous, r.DueAt,
+			r.Seq, r.Email, core.RecipientStates[r.State], r.Reason, r.Tries, r.Ambiguous, r.DueAt,
 			r.FinishedAt, r.Marks.Names(),
 		}
 	}

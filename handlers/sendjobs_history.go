@@ -5,18 +5,17 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
-	"newsletterd/store"
 )
 
 // links are the tracked links of a job, the most followed first.
-func (a sendjobs) links(c *web.Call, id string) ([]store.Link, error) {
+func (a sendjobs) links(c *web.Call, id string) ([]core.Link, error) {
 	j, err := a.store.SendJob(c, id)
 	if err != nil {
 		return nil, err
 	}
 	links, err := a.store.Links(c, j.No)
 	if links == nil {
-		links = []store.Link{}
+		links = []core.Link{}
 	}
 	return links, err
 }
@@ -40,7 +39,7 @@ type mailed struct {
 	FinishedAt core.Instant `json:"finished_at,omitzero"`
 	Events     []string     `json:"events"` // what was reported of it since
 
-	Engagements []store.PersonOpening `json:"engagements"` // opens and links, where the job was tracked
+	Engagements []core.PersonOpening `json:"engagements"` // opens and links, where the job was tracked
 
 	no int64
 }
@@ -57,11 +56,11 @@ func (a sendjobs) history(c *web.Call, in historyOf, page core.Page) ([]mailed, 
 	out := make([]mailed, len(rows))
 	for i, r := range rows {
 		out[i] = mailed{
-			r.JobID, r.TenantID, r.ListID, r.Name, r.Subject, store.RecipientStates[r.State], r.Reason, r.Tries, r.FinishedAt,
+			r.JobID, r.TenantID, r.ListID, r.Name, r.Subject, core.RecipientStates[r.State], r.Reason, r.Tries, r.FinishedAt,
 			r.Marks.Names(), r.Engagements, r.JobNo,
 		}
 		if out[i].Engagements == nil {
-			out[i].Engagements = []store.PersonOpening{}
+			out[i].Engagements = []core.PersonOpening{}
 		}
 	}
 	return out, err

@@ -17,7 +17,7 @@ type tracked struct {
 	store  *store.Store
 	ident  *mail.Ident
 	sealer *auth.Sealer
-	engage func(store.Engagement)
+	engage func(core.Engagement)
 	origin string // of links of tenants without their own
 }
 
@@ -47,7 +47,7 @@ func (a tracked) count(c *web.Call, job, seq, no int64) {
 	if c.Request.Method != http.MethodGet || a.engage == nil {
 		return
 	}
-	e := store.Engagement{JobNo: job, Seq: seq, LinkNo: no, At: c.Now, Last: c.Now, Times: 1}
+	e := core.Engagement{JobNo: job, Seq: seq, LinkNo: no, At: c.Now, Last: c.Now, Times: 1}
 	if core.MachineAgent(c.Request.UserAgent()) {
 		e.Machine = 1
 	}

@@ -45,7 +45,7 @@ func init() {
 		// the first in either order: ids, and so the order, differ from run to run
 		for seq := int64(1); seq <= j.Recipients; seq++ {
 			e.must(e.store.FinishRecipients(e.t.Context(),
-				[]store.Outcome{{JobNo: j.No, Seq: seq, State: store.RecipientSent, Tried: true}}, now))
+				[]core.Outcome{{JobNo: j.No, Seq: seq, State: core.RecipientSent, Tried: true}}, now))
 		}
 		e.name(name, j.ID)
 		e.name(name+".pixel", e.handler.ident.Track(j.No, 1, 0))
@@ -59,8 +59,8 @@ func init() {
 		e.name(name+".other", string(e.handler.sealer.AppendView(nil, auth.ViewToken{JobNo: j.No, Seq: 2, IssuedAt: now})))
 	}
 	setups = append(setups, func(e *env, o *Options) {
-		o.Engage = func(g store.Engagement) {
-			_, err := e.store.AddEngagements(e.t.Context(), []store.Engagement{g})
+		o.Engage = func(g core.Engagement) {
+			_, err := e.store.AddEngagements(e.t.Context(), []core.Engagement{g})
 			e.must(err)
 		}
 	})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strconv"
 	"strings"
+
+	"newsletterd/core"
 )
 
 // Most recipients of a job come in the order of their subscribers, and most of these are still to be mailed. So the
@@ -35,7 +37,7 @@ const (
 )
 
 // claimRange is ClaimRecipients for a range of subscribers. ok is false where there is none.
-func (s *Store) claimRange(ctx context.Context, dst []Claim, k *ClaimKey, after int64, limit int) (out []Claim, ok bool,
+func (s *Store) claimRange(ctx context.Context, dst []core.Claim, k *ClaimKey, after int64, limit int) (out []core.Claim, ok bool,
 	err error,
 ) {
 	var rows, people, left string
@@ -90,7 +92,7 @@ func (s *Store) readText(ctx context.Context, query string, args ...any) (text s
 
 // parseClaimRange appends the claims of a range; ok is false if their subscribers are not in order, or a row is no
 // claim.
-func parseClaimRange(dst []Claim, rows string) (out []Claim, ok bool) {
+func parseClaimRange(dst []core.Claim, rows string) (out []core.Claim, ok bool) {
 	previous := ""
 	for rows != "" {
 		var row string
@@ -104,7 +106,7 @@ func parseClaimRange(dst []Claim, rows string) (out []Claim, ok bool) {
 				return dst, false
 			}
 		}
-		c := Claim{Seq: n[0], Tries: int(n[1]), Ambiguous: int(n[2])}
+		c := core.Claim{Seq: n[0], Tries: int(n[1]), Ambiguous: int(n[2])}
 		c.SubscriberID, c.EmailKey, _ = strings.Cut(row, "\x1f")
 		if c.SubscriberID <= previous {
 			return dst, false
@@ -117,7 +119,7 @@ func parseClaimRange(dst []Claim, rows string) (out []Claim, ok bool) {
 
 // fillClaim completes a claim by the line of its subscriber, and moves people past it. It reports whether the
 // subscriber may be mailed, is still there, and has the address of the claim.
-func fillClaim(c *Claim, people *string) bool {
+func fillClaim(c *core.Claim, people *string) bool {
 	for *people != "" {
 		line, rest, _ := strings.Cut(*people, "\x1e")
 		id, fields, active := strings.Cut(line, "\x1f")

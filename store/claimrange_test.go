@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"newsletterd/core"
 )
 
 // rangeHouse makes a list of which odd in a thousand are not as expected, a job to it, and what has happened since.
@@ -33,7 +35,7 @@ func rangeHouse(t *testing.T, seed uint64, odd int) (*Store, *ClaimKey) {
 		)
 		for i := range 900 {
 			id, key := fmt.Sprintf("s%05d", i), fmt.Sprintf("r%d@example.org", i)
-			word, block, status, state := "active", "", "active", RecipientQueued
+			word, block, status, state := "active", "", "active", core.RecipientQueued
 			means := []string{"mailed", "response"}[random.IntN(2)]
 			present, subscribed, asked := true, random.IntN(10) > 0, true
 			now := key
@@ -52,7 +54,7 @@ func rangeHouse(t *testing.T, seed uint64, odd int) (*Store, *ClaimKey) {
 				case 5:
 					asked = false // came after the job began
 				case 6:
-					state = RecipientSent
+					state = core.RecipientSent
 				case 7:
 					exec(suppression, []string{"acme", "bolt"}[random.IntN(2)], key)
 				case 8:

@@ -9,19 +9,6 @@ import (
 	"newsletterd/core"
 )
 
-// Claim is a recipient that is to be mailed now, or to be left out for the reason in Skip.
-type Claim struct {
-	Seq          int64
-	Tries        int
-	Ambiguous    int
-	DueAt        core.Instant // of a deferred one
-	EmailKey     string
-	SubscriberID string
-	Email        string
-	Preferences  string
-	Skip         string
-}
-
 // skipReasonIndex is 0 for a recipient who may be mailed, else an index of skipReasons.
 const skipReasonIndex = `CASE WHEN s.id IS NULL THEN 1 WHEN s.word != 'active' THEN 2 WHEN s.block != '' THEN 3
 	WHEN EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?2 AND email_key = r.email_key) THEN 3
@@ -67,7 +54,7 @@ type ClaimKey struct {
 // in the file: one process owns it, so the caller's memory of what it has claimed is enough, and a restart begins again
 // at the rows without an outcome. k is the caller's for all claims of the job, one at a time: it remembers how they are
 // best read. Its only error is core.ErrStorage.
-func (s *Store) ClaimRecipients(ctx context.Context, dst []Claim, k *ClaimKey, after int64, limit int) ([]Claim,
+func (s *Store) ClaimRecipients(ctx context.Context, dst []core.Claim, k *ClaimKey, after int64, limit int) ([]core.Claim,
 	error,
 ) {
 	if k.scattered == 0 && !k.MailedProof {
@@ -82,14 +69,14 @@ func (s *Store) ClaimRecipients(ctx context.Context, dst []Claim, k *ClaimKey, a
 
 // ClaimDeferred appends the deferred recipients of a job that are due, after (afterDue, afterSeq), at most limit. Its
 // only error is core.ErrStorage.
-func (s *Store) ClaimDeferred(ctx context.Context, dst []Claim, k *ClaimKey, afterDue core.Instant, afterSeq int64,
+func (s *Store) ClaimDeferred(ctx context.Context, dst []core.Claim, k *ClaimKey, afterDue core.Instant, afterSeq int64,
 	now core.Instant, limit int,
-) ([]Claim, error) {
+) ([]core.Claim, error) {
 	return s.claim(ctx, dst, claimDeferred, k.JobNo, k.TenantID, k.ListID, k.MailedProof, int64(afterDue), afterSeq,
 		int64(now), limit)
 }
 
-func (s *Store) claim(ctx context.Context, dst []Claim, query string, args ...any) ([]Claim, error) {
+func (s *Store) claim(ctx context.Context, dst []core.Claim, query string, args ...any) ([]core.Claim, error) {
 	rows, err := s.readText(ctx, query, args...)
 	if err != nil {
 		return dst, err
@@ -106,7 +93,7 @@ func (s *Store) claim(ctx context.Context, dst []Claim, query string, args ...an
 	return dst, nil
 }
 
-func parseClaim(row string) (c Claim, err error) {
+func parseClaim(row string) (c core.Claim, err error) {
 	var n [5]int64
 	rest := row
 	for i := range n {

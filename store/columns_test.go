@@ -11,11 +11,11 @@ import (
 
 func TestStatesInStatementsAreThoseOfTheCode(t *testing.T) {
 	for state, text := range map[int]string{
-		RecipientQueued: sqlRecipientQueued, RecipientDeferred: sqlRecipientDeferred, RecipientSent: sqlRecipientSent,
-		RecipientFailed: sqlRecipientFailed, RecipientSkipped: sqlRecipientSkipped,
+		core.RecipientQueued: sqlRecipientQueued, core.RecipientDeferred: sqlRecipientDeferred, core.RecipientSent: sqlRecipientSent,
+		core.RecipientFailed: sqlRecipientFailed, core.RecipientSkipped: sqlRecipientSkipped,
 	} {
 		if text != strconv.Itoa(state) {
-			t.Errorf("the state %s of a recipient is %q in statements", RecipientStates[state], text)
+			t.Errorf("the state %s of a recipient is %q in statements", core.RecipientStates[state], text)
 		}
 	}
 	for state, text := range map[int]string{

@@ -218,32 +218,32 @@ func (s *story) jobs() {
 	if len(claims) < 6 {
 		s.Fatal(claims)
 	}
-	out := func(i int, change func(*Outcome)) Outcome {
-		o := Outcome{
+	out := func(i int, change func(*core.Outcome)) core.Outcome {
+		o := core.Outcome{
 			JobNo: j.No, TenantID: s.tenant, Seq: claims[i].Seq, EmailKey: claims[i].EmailKey,
-			State: RecipientSent, Tried: true,
+			State: core.RecipientSent, Tried: true,
 		}
 		change(&o)
 		return o
 	}
-	batch := []Outcome{
-		out(0, func(*Outcome) {}), out(1, func(o *Outcome) {
-			o.State, o.DueAt, o.SoftBounce = RecipientDeferred,
+	batch := []core.Outcome{
+		out(0, func(*core.Outcome) {}), out(1, func(o *core.Outcome) {
+			o.State, o.DueAt, o.SoftBounce = core.RecipientDeferred,
 				now0+900, true
 		}),
-		out(2, func(o *Outcome) { o.State, o.HardBounce = RecipientFailed, true }), out(3, func(o *Outcome) {
+		out(2, func(o *core.Outcome) { o.State, o.HardBounce = core.RecipientFailed, true }), out(3, func(o *core.Outcome) {
 			o.State,
-				o.Ambiguous = RecipientQueued, true
+				o.Ambiguous = core.RecipientQueued, true
 		}),
 	}
 	s.op("FinishRecipients", func() error { return s.FinishRecipients(ctx, batch, now0+330) })
-	rest := []Outcome{out(4, func(*Outcome) {}), out(5, func(o *Outcome) {
-		o.State, o.Reason = RecipientSkipped,
+	rest := []core.Outcome{out(4, func(*core.Outcome) {}), out(5, func(o *core.Outcome) {
+		o.State, o.Reason = core.RecipientSkipped,
 			core.ReasonGone
 	})}
 	s.op("FinishLater", func() error {
 		done := make(chan error, 1)
-		err := s.FinishLater(func() ([]Outcome, core.Instant) { return rest, now0 + 340 },
+		err := s.FinishLater(func() ([]core.Outcome, core.Instant) { return rest, now0 + 340 },
 			func(err error) { done <- err })
 		if err != nil {
 			return err
@@ -257,7 +257,7 @@ func (s *story) jobs() {
 	s.op("ResumeRestored", func() error { return onlyErr(s.ResumeRestored(ctx, "test", now0+362)) })
 	s.op("KeepIssuer", func() error { return s.KeepIssuer(ctx, "https://news.example.org/api") })
 	s.op("AddEngagements", func() error {
-		return onlyErr(s.AddEngagements(ctx, []Engagement{{
+		return onlyErr(s.AddEngagements(ctx, []core.Engagement{{
 			JobNo: j.No, Seq: claims[0].Seq, At: now0.Add(day),
 			Last: now0.Add(day), Times: 1,
 		}, {
@@ -279,7 +279,7 @@ func (s *story) jobs() {
 	s.job = again
 }
 
-func (s *story) reports(j core.SendJob, claims []Claim) {
+func (s *story) reports(j core.SendJob, claims []core.Claim) {
 	ctx := s.Context()
 	report := func(key, typ, bounce string, seq int64, email string) ProviderReport {
 		r := ProviderReport{Provider: "p", Key: []byte(key), Event: core.ProviderEvent{

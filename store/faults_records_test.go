@@ -120,7 +120,7 @@ func (s *story) senders() {
 	s.op("DeleteACMEData", func() error { return s.DeleteACMEData(ctx, "cert") })
 	s.op("LeaseQuota", func() error { return onlyErr(s.LeaseQuota(ctx, "relay", 1, 10, 3)) })
 	s.op("ReturnQuota", func() error { return s.ReturnQuota(ctx, "relay", 1, 2) })
-	s.op("KeepPacePeriod", func() error { return s.KeepPacePeriod(ctx, "relay", PacePeriod{Width: time.Hour}) })
+	s.op("KeepPacePeriod", func() error { return s.KeepPacePeriod(ctx, "relay", core.PacePeriod{Width: time.Hour}) })
 	s.op("Throttle", func() error { return onlyErr(s.Throttle(ctx, "key", 1, time.Hour, now0)) })
 	s.op("ForgiveTry", func() error { return s.ForgiveTry(ctx, "key") })
 	s.steps("PurposeKey", func() error { return onlyErr(s.PurposeKey(ctx, "story")) })

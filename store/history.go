@@ -9,25 +9,6 @@ import (
 	"newsletterd/core"
 )
 
-// HistoryEntry is what became of the mail of one job to one address.
-type HistoryEntry struct {
-	JobNo        int64        `db:"no"`
-	JobID        string       `db:"id"`
-	TenantID     string       `db:"tenant_id"`
-	ListID       string       `db:"list_id"`
-	Name         string       `db:"name"`
-	Subject      string       `db:"subject"`
-	Recipients   int64        `db:"recipients"`
-	SubscriberID string       `db:"subscriber_id"`
-	State        int          `db:"state"`
-	Tries        int          `db:"tries"`
-	FinishedAt   core.Instant `db:"finished_at"`
-	Reason       string       `db:"reason"`
-	Marks        core.Marks   `db:"marks"`
-
-	Engagements []PersonOpening `db:"-"`
-}
-
 // historyStep is how many jobs are looked at in one read.
 const historyStep = 50
 
@@ -37,7 +18,7 @@ const historyStep = 50
 // returns core.ErrInvalidCursor where page.After is no number.
 func (s *Store) History(ctx context.Context, email core.Email, tenants []string, all bool,
 	page core.Page,
-) (found []HistoryEntry, err error) {
+) (found []core.HistoryEntry, err error) {
 	before := int64(math.MaxInt64)
 	if page.After != "" {
 		if before, err = strconv.ParseInt(page.After, 10, 64); err != nil {
@@ -50,7 +31,7 @@ func (s *Store) History(ctx context.Context, email core.Email, tenants []string,
 			if err != nil {
 				return err
 			}
-			var jobs []HistoryEntry
+			var jobs []core.HistoryEntry
 			err = r.all(&jobs, `SELECT j.no, j.id, j.tenant_id, j.list_id, j.recipients, c.name, c.subject, p.value->>1
 				AS subscriber_id
 				FROM json_each(?1) AS p CROSS JOIN send_job AS j ON j.list_id = p.value->>0 JOIN campaign AS c INDEXED
@@ -64,7 +45,7 @@ func (s *Store) History(ctx context.Context, email core.Email, tenants []string,
 			more = len(jobs) == historyStep
 			for i := 0; i < len(jobs) && len(found) < page.Limit; i++ {
 				before = jobs[i].JobNo
-				known, err := jobs[i].find(r)
+				known, err := readHistoryEntry(r, &jobs[i])
 				if err != nil {
 					return err
 				}
@@ -78,8 +59,8 @@ func (s *Store) History(ctx context.Context, email core.Email, tenants []string,
 	return found, err
 }
 
-// look finds the address among the recipients of a job.
-func (m *HistoryEntry) find(r querier) (known bool, err error) {
+// readHistoryEntry finds the address among the recipients of a job and reads what became of its mail.
+func readHistoryEntry(r querier, m *core.HistoryEntry) (known bool, err error) {
 	seq, err := seqOf(r, m.JobNo, m.Recipients, m.SubscriberID)
 	if err != nil || seq == 0 {
 		return false, err

@@ -110,24 +110,24 @@ func TestDeferredAreCounted(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	due := sendNow
 	for step := range 60 {
-		var batch []store.Outcome
+		var batch []core.Outcome
 		for seq := int64(1); seq <= recipients; seq++ {
 			if random.IntN(6) > 0 {
 				continue
 			}
-			o := store.Outcome{
-				JobNo: j.No, TenantID: j.TenantID, Seq: seq, Tried: true, State: store.RecipientDeferred,
+			o := core.Outcome{
+				JobNo: j.No, TenantID: j.TenantID, Seq: seq, Tried: true, State: core.RecipientDeferred,
 				Reason: "452 4.2.2 full",
 			}
 			switch n := random.IntN(20); {
 			case n == 0:
-				o.State = store.RecipientSent
+				o.State = core.RecipientSent
 			case n == 1:
-				o.State, o.Reason = store.RecipientFailed, "550 5.1.1 no such user"
+				o.State, o.Reason = core.RecipientFailed, "550 5.1.1 no such user"
 			case n == 2:
-				o.State, o.Ambiguous, o.Tried = store.RecipientQueued, true, false
+				o.State, o.Ambiguous, o.Tried = core.RecipientQueued, true, false
 			case n == 3:
-				o.State, o.Tried, o.Reason = store.RecipientSkipped, false, core.ReasonUnsubscribed
+				o.State, o.Tried, o.Reason = core.RecipientSkipped, false, core.ReasonUnsubscribed
 			default:
 				due = due.Add(time.Second)
 				o.DueAt, o.GivesUpAt = due, j.LastTry(1, due)
@@ -140,7 +140,7 @@ func TestDeferredAreCounted(t *testing.T) {
 		var want int64
 		var next, last core.Instant
 		for _, r := range rs {
-			if r.State != store.RecipientDeferred {
+			if r.State != core.RecipientDeferred {
 				continue
 			}
 			want++

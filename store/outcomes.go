@@ -7,24 +7,6 @@ import (
 	"newsletterd/core"
 )
 
-// Outcome is what became of one try at one recipient.
-type Outcome struct {
-	JobNo      int64
-	TenantID   string
-	Seq        int64
-	EmailKey   string
-	State      int          // RecipientQueued (with Ambiguous), RecipientDeferred, …
-	Tried      bool         // a try was made: it counts
-	DueAt      core.Instant // of RecipientDeferred
-	GivesUpAt  core.Instant // of RecipientDeferred: when it is tried for the last time
-	Reason     string       // why not sent, or the relay's words; kept with the recipient
-	Ambiguous  bool         // the reply to this message was lost: it is sent once more
-	HardBounce bool         // the address itself is at fault
-	SoftBounce bool         // its mailbox was full to the last
-	// of RecipientSent: what the relay's provider calls the mail; empty: not told, or not needed
-	QueueID string
-}
-
 // jobCount sums up what a batch of outcomes adds to one job.
 type jobCount struct {
 	no                                       int64
@@ -38,7 +20,7 @@ type jobCount struct {
 // FinishRecipients records a batch of outcomes in one operation: one row change a recipient, one a job. A job of which
 // every recipient now has an outcome is completed. An outcome that was recorded before changes nothing. It returns
 // core.ErrNotFound where the job is gone.
-func (s *Store) FinishRecipients(ctx context.Context, batch []Outcome, now core.Instant) error {
+func (s *Store) FinishRecipients(ctx context.Context, batch []core.Outcome, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error { return tx.finishRecipients(batch, now) })
 }
 
@@ -46,19 +28,19 @@ func (s *Store) FinishRecipients(ctx context.Context, batch []Outcome, now core.
 // under way, so that whatever came in until then goes along; after is called in the writer after the commit. Neither
 // may block, or wait for the store. An error means that neither will be called. after gets core.ErrNotFound where the
 // job is gone.
-func (s *Store) FinishLater(take func() ([]Outcome, core.Instant), after func(error)) error {
+func (s *Store) FinishLater(take func() ([]core.Outcome, core.Instant), after func(error)) error {
 	return s.updateLate(func(tx *Tx) error {
 		batch, now := take()
 		return tx.finishRecipients(batch, now)
 	}, after)
 }
 
-func (tx *Tx) finishRecipients(batch []Outcome, now core.Instant) error {
+func (tx *Tx) finishRecipients(batch []core.Outcome, now core.Instant) error {
 	var counts []*jobCount
 	for i := range batch {
 		o := &batch[i]
 		c := countOf(&counts, o.JobNo)
-		if o.State == RecipientSent {
+		if o.State == core.RecipientSent {
 			c.sentSeqs = append(c.sentSeqs, o.Seq)
 			if o.QueueID != "" {
 				if err := tx.keepQueueID(o, now); err != nil {
@@ -91,37 +73,37 @@ func countOf(counts *[]*jobCount, no int64) *jobCount {
 }
 
 // keepQueueID notes by which name the provider's events may tell of a mail. The first mail of a name keeps it.
-func (tx *Tx) keepQueueID(o *Outcome, now core.Instant) error {
+func (tx *Tx) keepQueueID(o *core.Outcome, now core.Instant) error {
 	_, err := tx.exec("INSERT INTO queue_id (id, job_no, seq, sent_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		o.QueueID, o.JobNo, o.Seq, int64(now))
 	return err
 }
 
 // finishUnsent records everything but "sent", with what it means for the address.
-func (tx *Tx) finishUnsent(o *Outcome, c *jobCount, now core.Instant) error {
+func (tx *Tx) finishUnsent(o *core.Outcome, c *jobCount, now core.Instant) error {
 	finished := core.Instant(0)
-	if o.State > RecipientDeferred {
+	if o.State > core.RecipientDeferred {
 		finished = now
 	}
-	was := RecipientQueued
+	was := core.RecipientQueued
 	n, err := tx.finishOne(o, was, finished)
 	if err == nil && n == 0 {
-		was = RecipientDeferred
+		was = core.RecipientDeferred
 		n, err = tx.finishOne(o, was, finished)
 	}
 	if err != nil || n == 0 {
 		return err
 	}
-	if was == RecipientDeferred {
+	if was == core.RecipientDeferred {
 		c.deferred--
 	}
 	switch {
-	case o.State == RecipientDeferred:
+	case o.State == core.RecipientDeferred:
 		c.deferred++
 		c.givesUpAt = max(c.givesUpAt, o.GivesUpAt)
-	case o.State == RecipientFailed:
+	case o.State == core.RecipientFailed:
 		c.failed++
-	case o.State == RecipientSkipped:
+	case o.State == core.RecipientSkipped:
 		c.skipped++
 	}
 	if o.Ambiguous {
@@ -154,7 +136,7 @@ func (tx *Tx) finishUnsent(o *Outcome, c *jobCount, now core.Instant) error {
 }
 
 // finishOne changes a recipient that is in the state was. It returns 0 where it is in another.
-func (tx *Tx) finishOne(o *Outcome, was int, finished core.Instant) (n int64, err error) {
+func (tx *Tx) finishOne(o *core.Outcome, was int, finished core.Instant) (n int64, err error) {
 	return tx.exec(`UPDATE recipient SET state = ?, tries = tries + ?, due_at = ?, finished_at = ?, ambiguous =
 		ambiguous + ?, reason = ?
 		WHERE job_no = ? AND seq = ? AND state = ?`,
@@ -162,7 +144,7 @@ func (tx *Tx) finishOne(o *Outcome, was int, finished core.Instant) (n int64, er
 }
 
 // addAttempt keeps the relay's words about a try that did not end in "sent at once".
-func (tx *Tx) addAttempt(o *Outcome, now core.Instant) error {
+func (tx *Tx) addAttempt(o *core.Outcome, now core.Instant) error {
 	outcome := [...]string{"ambiguous", "deferred", "sent", "failed", "skipped"}[o.State]
 	_, err := tx.exec("INSERT INTO attempt (job_no, seq, at, outcome, reply) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO "+
 		"NOTHING",

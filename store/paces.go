@@ -9,15 +9,9 @@ import (
 	"newsletterd/core"
 )
 
-// PacePeriod is what went out in the parts of a gliding period.
-type PacePeriod struct {
-	Width time.Duration // of a part, in whole milliseconds
-	Parts map[int64]int // messages by the part, counted from 1970
-}
-
 // PacePeriod reads what went out in the period of a scope (as of LeaseQuota). Its zero value: nothing is known. Its
 // only error is core.ErrStorage.
-func (s *Store) PacePeriod(ctx context.Context, scope string) (p PacePeriod, err error) {
+func (s *Store) PacePeriod(ctx context.Context, scope string) (p core.PacePeriod, err error) {
 	var row struct {
 		Width int64  `db:"width"`
 		Parts string `db:"parts"`
@@ -35,7 +29,7 @@ func (s *Store) PacePeriod(ctx context.Context, scope string) (p PacePeriod, err
 
 // KeepPacePeriod writes what went out in the period of a scope, or may go out: a caller counts before it sends. Its
 // only error is core.ErrStorage.
-func (s *Store) KeepPacePeriod(ctx context.Context, scope string, p PacePeriod) error {
+func (s *Store) KeepPacePeriod(ctx context.Context, scope string, p core.PacePeriod) error {
 	parts, err := json.Marshal(p.Parts)
 	if err != nil {
 		return err

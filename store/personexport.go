@@ -209,16 +209,13 @@ func (at *personReach) newsletter(r *Reader, d *PersonData) error {
 	return err
 }
 
-// RecipientStates are the states of a recipient in words.
-var RecipientStates = [...]string{"queued", "deferred", "sent", "failed", "skipped"}
-
 // sending reads what the send side holds.
 func (at *personReach) sending(r *Reader, d *PersonData) error {
 	err := r.all(&d.Subscribers,
 		"SELECT list_id, email, word, word_at, block, block_at, preferences, soft_bounces, created_at"+
 			personPairs+"subscriber ON list_id = p.value->>0 AND subscriber.id = p.value->>1 ORDER BY created_at", at.pairs)
 	for _, place := range at.places {
-		m, reports := PersonMailing{Attempts: []PersonAttempt{}, Opened: []PersonOpening{}}, []PersonReport{}
+		m, reports := PersonMailing{Attempts: []PersonAttempt{}, Opened: []core.PersonOpening{}}, []PersonReport{}
 		if err == nil {
 			err = r.get(&m, `SELECT r.job_no, r.seq, j.id AS job_id, j.tenant_id, j.list_id, c.subject, r.state,
 				r.tries, r.finished_at, r.reason, r.marks
@@ -241,7 +238,7 @@ func (at *personReach) sending(r *Reader, d *PersonData) error {
 				place.seq)
 		}
 		d.Reports = append(d.Reports, reports...)
-		m.StateWord, m.MarkWords = RecipientStates[m.State], m.Marks.Names()
+		m.StateWord, m.MarkWords = core.RecipientStates[m.State], m.Marks.Names()
 		d.Mailings = append(d.Mailings, m)
 	}
 	if err != nil {

@@ -84,30 +84,21 @@ type PersonSubscriber struct {
 
 // PersonMailing is what became of one job's mail to the person.
 type PersonMailing struct {
-	JobNo      int64           `db:"job_no" json:"-"`
-	Seq        int64           `db:"seq" json:"-"`
-	JobID      string          `db:"job_id" json:"job_id"`
-	TenantID   string          `db:"tenant_id" json:"tenant_id"`
-	ListID     string          `db:"list_id" json:"list_id"`
-	Subject    string          `db:"subject" json:"subject"`
-	State      int             `db:"state" json:"-"`
-	StateWord  string          `db:"-" json:"state"`
-	Tries      int             `db:"tries" json:"tries"`
-	FinishedAt core.Instant    `db:"finished_at" json:"finished_at"`
-	Reason     string          `db:"reason" json:"reason"`
-	Marks      core.Marks      `db:"marks" json:"-"`
-	MarkWords  []string        `db:"-" json:"marks"`
-	Attempts   []PersonAttempt `db:"-" json:"attempts"` // those that did not end in "sent at once"
-	Opened     []PersonOpening `db:"-" json:"opened"`
-}
-
-// PersonOpening is a mail that was opened, or a link of it that was followed.
-type PersonOpening struct {
-	URL     string       `db:"url" json:"url"` // empty: the mail itself
-	FirstAt core.Instant `db:"first_at" json:"first_at"`
-	LastAt  core.Instant `db:"last_at" json:"last_at"`
-	Times   int64        `db:"times" json:"times"`
-	Machine int64        `db:"machine" json:"by_machines"` // of these
+	JobNo      int64                `db:"job_no" json:"-"`
+	Seq        int64                `db:"seq" json:"-"`
+	JobID      string               `db:"job_id" json:"job_id"`
+	TenantID   string               `db:"tenant_id" json:"tenant_id"`
+	ListID     string               `db:"list_id" json:"list_id"`
+	Subject    string               `db:"subject" json:"subject"`
+	State      int                  `db:"state" json:"-"`
+	StateWord  string               `db:"-" json:"state"`
+	Tries      int                  `db:"tries" json:"tries"`
+	FinishedAt core.Instant         `db:"finished_at" json:"finished_at"`
+	Reason     string               `db:"reason" json:"reason"`
+	Marks      core.Marks           `db:"marks" json:"-"`
+	MarkWords  []string             `db:"-" json:"marks"`
+	Attempts   []PersonAttempt      `db:"-" json:"attempts"` // those that did not end in "sent at once"
+	Opened     []core.PersonOpening `db:"-" json:"opened"`
 }
 
 // PersonAttempt is one try of a mail.

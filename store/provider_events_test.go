@@ -87,10 +87,10 @@ func (w *providerWorld) send(list int) core.SendJob {
 	w.must(err)
 	j, err = w.SendJob(w.Context(), j.ID)
 	w.must(err)
-	var sent []store.Outcome
+	var sent []core.Outcome
 	for seq := range j.Recipients {
 		sent = append(sent,
-			store.Outcome{JobNo: j.No, TenantID: w.tenant, Seq: seq + 1, State: store.RecipientSent, Tried: true})
+			core.Outcome{JobNo: j.No, TenantID: w.tenant, Seq: seq + 1, State: core.RecipientSent, Tried: true})
 	}
 	w.must(w.FinishRecipients(w.Context(), sent, w.now))
 	return j
@@ -295,8 +295,8 @@ func TestMailsByTheirProvidersNames(t *testing.T) {
 	w := newProviderWorld(t)
 	seq := w.seq("bob@example.org")
 	// A second outcome changes nothing of the recipient, and the name is kept all the same.
-	w.must(w.FinishRecipients(t.Context(), []store.Outcome{{
-		JobNo: w.job.No, Seq: seq, State: store.RecipientSent,
+	w.must(w.FinishRecipients(t.Context(), []core.Outcome{{
+		JobNo: w.job.No, Seq: seq, State: core.RecipientSent,
 		QueueID: "0100018f-named-by-ses",
 	}}, w.now))
 	named := func(tenantID string) {

@@ -21,8 +21,8 @@ var replyCode = regexp.MustCompile(`^[45](\d\d|\.\d{1,3}\.\d{1,3})$`)
 
 // Validate names the field that is at fault.
 func (f *RecipientFilter) Validate() error {
-	if f.Status != "" && !slices.Contains(RecipientStates[:], f.Status) {
-		return core.Invalidf("status", "status must be one of %s.", strings.Join(RecipientStates[:], ", "))
+	if f.Status != "" && !slices.Contains(core.RecipientStates[:], f.Status) {
+		return core.Invalidf("status", "status must be one of %s.", strings.Join(core.RecipientStates[:], ", "))
 	}
 	if f.Code != "" && !replyCode.MatchString(f.Code) {
 		return core.Invalidf("code", "code must be the code of a refusal, as 550 or 5.1.1.")
@@ -32,11 +32,11 @@ func (f *RecipientFilter) Validate() error {
 
 // wordsOf are the words by which a recipient without a mail is found: what became of it, and the codes of the refusal.
 func wordsOf(state int, reason string) []string {
-	if state == RecipientQueued || state == RecipientSent {
+	if state == core.RecipientQueued || state == core.RecipientSent {
 		return nil
 	}
-	words := append(make([]string, 0, 3), RecipientStates[state])
-	if state == RecipientSkipped {
+	words := append(make([]string, 0, 3), core.RecipientStates[state])
+	if state == core.RecipientSkipped {
 		return words
 	}
 	code, rest, _ := strings.Cut(reason, " ")
@@ -70,7 +70,7 @@ const recipientRange = 20_000
 
 // Recipients reads a page of a job's recipients, in the order of sending. page.After is the seq of the last one, as
 // text. core.ErrInvalidCursor is returned where it is none, Invalid where f is not valid.
-func (s *Store) Recipients(ctx context.Context, j *core.SendJob, f RecipientFilter, page core.Page) (rs []Recipient,
+func (s *Store) Recipients(ctx context.Context, j *core.SendJob, f RecipientFilter, page core.Page) (rs []core.Recipient,
 	err error,
 ) {
 	if err := f.Validate(); err != nil {
@@ -82,7 +82,7 @@ func (s *Store) Recipients(ctx context.Context, j *core.SendJob, f RecipientFilt
 	}
 	last, state := j.Recipients, -1
 	if f.Status != "" {
-		state = slices.Index(RecipientStates[:], f.Status)
+		state = slices.Index(core.RecipientStates[:], f.Status)
 	}
 	if f.Email != "" {
 		if last, err = s.seqOfEmail(ctx, j, f.Email); err != nil || last <= after {
@@ -91,7 +91,7 @@ func (s *Store) Recipients(ctx context.Context, j *core.SendJob, f RecipientFilt
 		after = last - 1
 	}
 	word := f.Code
-	if word == "" && state != RecipientSent && state != RecipientQueued {
+	if word == "" && state != core.RecipientSent && state != core.RecipientQueued {
 		word = f.Status
 	}
 	if word != "" {
@@ -99,7 +99,7 @@ func (s *Store) Recipients(ctx context.Context, j *core.SendJob, f RecipientFilt
 		return rs, err
 	}
 	for after < last && len(rs) < page.Limit && err == nil && !noneLeft(j, state) {
-		var some []Recipient
+		var some []core.Recipient
 		to := min(last, after+recipientRange)
 		err = s.all(ctx, &some, recipientsInOrder, j.ListID, j.No, after, to, state, "", page.Limit-len(rs))
 		rs, after = append(rs, some...), to
@@ -110,9 +110,9 @@ func (s *Store) Recipients(ctx context.Context, j *core.SendJob, f RecipientFilt
 // noneLeft reports whether the counters of a job say that none of its recipients is in a state.
 func noneLeft(j *core.SendJob, state int) bool {
 	switch state {
-	case RecipientSent:
+	case core.RecipientSent:
 		return j.Sent == 0
-	case RecipientQueued:
+	case core.RecipientQueued:
 		return j.Recipients == j.Sent+j.Failed+j.Skipped+j.Deferred
 	}
 	return false

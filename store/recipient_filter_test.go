@@ -17,15 +17,15 @@ func TestRecipientFilter(t *testing.T) {
 	j, err := h.job(nil)
 	h.must(err)
 	h.start(&j)
-	outcomes := [...]store.Outcome{
-		{State: store.RecipientSent},
-		{State: store.RecipientDeferred, Reason: "452 4.2.2 full", DueAt: sendNow.Add(1e9)},
-		{State: store.RecipientFailed, Reason: "550 5.1.1 no such user"},
-		{State: store.RecipientFailed, Reason: "550 no"},
-		{State: store.RecipientFailed, Reason: core.ReasonRender},
-		{State: store.RecipientSkipped, Reason: core.ReasonUnsubscribed},
+	outcomes := [...]core.Outcome{
+		{State: core.RecipientSent},
+		{State: core.RecipientDeferred, Reason: "452 4.2.2 full", DueAt: sendNow.Add(1e9)},
+		{State: core.RecipientFailed, Reason: "550 5.1.1 no such user"},
+		{State: core.RecipientFailed, Reason: "550 no"},
+		{State: core.RecipientFailed, Reason: core.ReasonRender},
+		{State: core.RecipientSkipped, Reason: core.ReasonUnsubscribed},
 	}
-	var batch []store.Outcome
+	var batch []core.Outcome
 	for seq := int64(1); seq <= 90; seq++ { // ten stay queued
 		o := outcomes[seq%6]
 		o.JobNo, o.TenantID, o.Seq, o.Tried = j.No, j.TenantID, seq, true
@@ -33,8 +33,8 @@ func TestRecipientFilter(t *testing.T) {
 	}
 	h.must(h.FinishRecipients(t.Context(), batch, sendNow))
 	again := batch[:12] // those of them that were deferred, seq 1 and 7: one is sent, one refused
-	again = []store.Outcome{again[0], again[6]}
-	again[0].State, again[1].State, again[1].Reason = store.RecipientSent, store.RecipientFailed,
+	again = []core.Outcome{again[0], again[6]}
+	again[0].State, again[1].State, again[1].Reason = core.RecipientSent, core.RecipientFailed,
 		"550 5.1.1 no such user"
 	h.must(h.FinishRecipients(t.Context(), again, sendNow))
 	j = h.reload(j)
@@ -69,7 +69,7 @@ func TestRecipientFilter(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, r := range rs {
-					if r.Seq <= last || tt.f.Status != "" && store.RecipientStates[r.State] != tt.f.Status {
+					if r.Seq <= last || tt.f.Status != "" && core.RecipientStates[r.State] != tt.f.Status {
 						t.Errorf("%+v after %d", r, last)
 					}
 					last = r.Seq

@@ -8,15 +8,6 @@ import (
 	"newsletterd/core"
 )
 
-// The states of a recipient as the column holds them.
-const (
-	RecipientQueued   = 0
-	RecipientDeferred = 1
-	RecipientSent     = 2
-	RecipientFailed   = 3
-	RecipientSkipped  = 4
-)
-
 // The same states in the text of statements, whose plans depend on them.
 const (
 	sqlRecipientQueued   = "0"
@@ -127,15 +118,15 @@ func (s *Store) SettleJob(ctx context.Context, no, after int64, now core.Instant
 		if err != nil || j.Status != core.JobCancelled && j.Status != core.JobFailed {
 			return err
 		}
-		state, reason, column := RecipientSkipped, core.ReasonCancelled, "UPDATE send_job SET skipped = skipped + "+
+		state, reason, column := core.RecipientSkipped, core.ReasonCancelled, "UPDATE send_job SET skipped = skipped + "+
 			"?, deferred = 0 WHERE no = ?"
 		if j.Status == core.JobFailed {
-			state, reason, column = RecipientFailed, j.FailureReason, "UPDATE send_job SET failed = failed + ?, "+
+			state, reason, column = core.RecipientFailed, j.FailureReason, "UPDATE send_job SET failed = failed + ?, "+
 				"deferred = 0 WHERE no = ?"
 		}
 		_, err = tx.exec(`INSERT INTO recipient_word (job_no, word, seq) SELECT job_no, ?, seq FROM recipient
 			WHERE job_no = ? AND seq > ? AND seq <= ? AND state < `+sqlRecipientSent+` ON CONFLICT DO NOTHING`,
-			RecipientStates[state], no, after, next)
+			core.RecipientStates[state], no, after, next)
 		if err != nil {
 			return err
 		}
@@ -157,17 +148,4 @@ func (s *Store) UnsettledJobs(ctx context.Context) (nos []int64, err error) {
 	err = s.all(ctx, &nos,
 		`SELECT no FROM send_job WHERE status IN ('cancelled', 'failed') AND recipients > sent + failed + skipped`)
 	return nos, err
-}
-
-// Recipient is what became of one recipient of a job.
-type Recipient struct {
-	Seq        int64        `db:"seq"`
-	Email      string       `db:"email"`
-	State      int          `db:"state"`
-	Tries      int          `db:"tries"`
-	Ambiguous  int          `db:"ambiguous"`
-	DueAt      core.Instant `db:"due_at"`
-	FinishedAt core.Instant `db:"finished_at"`
-	Reason     string       `db:"reason"`
-	Marks      core.Marks   `db:"marks"`
 }

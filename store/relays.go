@@ -63,22 +63,15 @@ func (s *Store) relayPasswords(read func(dest any) error) (map[string]string, er
 	return secrets, json.Unmarshal(plain, &secrets)
 }
 
-// TenantRelays is how a tenant's mails go out: by its own relays, with their passwords, or by the daemon's where there
-// are none.
-type TenantRelays struct {
-	Relays core.Relays
-	Limits core.SendLimits
-}
-
 // TenantRelays reads how a tenant's mails go out. A tenant that is gone has none of its own. It returns ErrMasterKey
 // where the passwords can't be opened.
-func (s *Store) TenantRelays(ctx context.Context, tenantID string) (TenantRelays, error) {
+func (s *Store) TenantRelays(ctx context.Context, tenantID string) (core.TenantRelays, error) {
 	t, err := s.Tenant(ctx, tenantID)
 	if core.KindOf(err) == core.NotFound && err != nil {
-		return TenantRelays{}, nil
+		return core.TenantRelays{}, nil
 	}
 	if err != nil || len(t.Relays) == 0 {
-		return TenantRelays{Limits: t.SendLimits}, err
+		return core.TenantRelays{Limits: t.SendLimits}, err
 	}
 	secrets, err := s.relayPasswords(func(dest any) error {
 		return s.get(ctx, dest, "SELECT relay_secrets FROM tenant WHERE id = ?", tenantID)
@@ -86,7 +79,7 @@ func (s *Store) TenantRelays(ctx context.Context, tenantID string) (TenantRelays
 	for i := range t.Relays {
 		t.Relays[i].Password = secrets[t.Relays[i].ID]
 	}
-	return TenantRelays{Relays: t.Relays, Limits: t.SendLimits}, err
+	return core.TenantRelays{Relays: t.Relays, Limits: t.SendLimits}, err
 }
 
 // LeaseQuota takes up to want mails out of a day's quota and returns how many it got: 0 where the day has no more. What

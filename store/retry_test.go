@@ -27,7 +27,7 @@ func TestRetryOfAJobThatEndedEarly(t *testing.T) {
 		want := int64(1200)
 		if steps > 0 {
 			h.must(h.FinishRecipients(ctx,
-				[]store.Outcome{{JobNo: j.No, Seq: 7, State: store.RecipientSent, Tried: true}}, sendNow))
+				[]core.Outcome{{JobNo: j.No, Seq: 7, State: core.RecipientSent, Tried: true}}, sendNow))
 			want--
 		}
 		_, err = h.CancelSendJob(ctx, j.ID, sendNow)
@@ -91,9 +91,9 @@ func TestRetriesOfNobodyAreRefused(t *testing.T) {
 	h.must(err)
 	_, err = h.ExpandJob(ctx, j.No, sendNow)
 	h.must(err)
-	var all []store.Outcome
+	var all []core.Outcome
 	for seq := int64(1); seq <= 3; seq++ {
-		all = append(all, store.Outcome{JobNo: j.No, Seq: seq, State: store.RecipientSent, Tried: true})
+		all = append(all, core.Outcome{JobNo: j.No, Seq: seq, State: core.RecipientSent, Tried: true})
 	}
 	h.must(h.FinishRecipients(ctx, all, sendNow))
 	refused(j, "left nobody out")

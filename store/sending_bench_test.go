@@ -28,7 +28,7 @@ func BenchmarkSending(b *testing.B) {
 				benchMust(b, err)
 			}
 		})
-		var claims []Claim
+		var claims []core.Claim
 		measure(b, "claim-ns/row", n, func() {
 			for after := int64(0); after < n; after = claims[len(claims)-1].Seq {
 				var err error
@@ -37,10 +37,10 @@ func BenchmarkSending(b *testing.B) {
 			}
 		})
 		measure(b, "record-ns/row", n, func() {
-			batch := make([]Outcome, 0, 64)
+			batch := make([]core.Outcome, 0, 64)
 			for seq := int64(1); seq <= n; seq++ {
 				batch = append(batch,
-					Outcome{JobNo: j.No, TenantID: key.TenantID, Seq: seq, State: RecipientSent, Tried: true})
+					core.Outcome{JobNo: j.No, TenantID: key.TenantID, Seq: seq, State: core.RecipientSent, Tried: true})
 				if len(batch) == 64 || seq == n {
 					benchMust(b, s.FinishRecipients(b.Context(), batch, 2000))
 					batch = batch[:0]

@@ -343,7 +343,7 @@ func TestAJobsRecipientsAddUp(t *testing.T) {
 	}
 	h.must(h.ApplyEvent(ctx, h.nonce(), h.event("r000007@example.org", "unsubscribed", sendNow+2), sendNow+2))
 	key := store.ClaimKey{JobNo: j.No, TenantID: j.TenantID, ListID: j.ListID}
-	var claims []store.Claim
+	var claims []core.Claim
 	for after := int64(0); ; after = claims[len(claims)-1].Seq {
 		n := len(claims)
 		claims, err = h.ClaimRecipients(ctx, claims, &key, after, 256)
@@ -355,24 +355,24 @@ func TestAJobsRecipientsAddUp(t *testing.T) {
 	if len(claims) != 1202 {
 		t.Fatalf("%d claims", len(claims))
 	}
-	var batch []store.Outcome
+	var batch []core.Outcome
 	for i, c := range claims {
-		o := store.Outcome{
+		o := core.Outcome{
 			JobNo: j.No, TenantID: j.TenantID, Seq: c.Seq, EmailKey: c.EmailKey,
-			State: store.RecipientSent, Tried: true,
+			State: core.RecipientSent, Tried: true,
 		}
 		switch {
 		case c.Skip != "":
 			if c.EmailKey != "r000007@example.org" || c.Skip != core.ReasonUnsubscribed {
 				t.Errorf("%+v", c)
 			}
-			o.State, o.Tried, o.Reason = store.RecipientSkipped, false, c.Skip
+			o.State, o.Tried, o.Reason = core.RecipientSkipped, false, c.Skip
 		case i == 20:
-			o.State, o.Reason, o.HardBounce = store.RecipientFailed, "550 5.1.1 no such user", true
+			o.State, o.Reason, o.HardBounce = core.RecipientFailed, "550 5.1.1 no such user", true
 		case i == 21:
-			o.State, o.DueAt = store.RecipientDeferred, sendNow.Add(5*time.Minute)
+			o.State, o.DueAt = core.RecipientDeferred, sendNow.Add(5*time.Minute)
 		case i == 22:
-			o.State, o.Ambiguous, o.Tried = store.RecipientQueued, true, false
+			o.State, o.Ambiguous, o.Tried = core.RecipientQueued, true, false
 		}
 		batch = append(batch, o)
 	}
@@ -398,13 +398,13 @@ func TestAJobsRecipientsAddUp(t *testing.T) {
 	}
 	for _, c := range rest {
 		h.must(h.FinishRecipients(ctx,
-			[]store.Outcome{{JobNo: j.No, Seq: c.Seq, State: store.RecipientSent, Tried: true}}, due))
+			[]core.Outcome{{JobNo: j.No, Seq: c.Seq, State: core.RecipientSent, Tried: true}}, due))
 	}
 	if j = h.reload(j); j.Status != core.JobCompleted || j.Sent+j.Failed+j.Skipped != j.Recipients {
 		t.Fatalf("%+v", j)
 	}
 	rs, err := h.Recipients(ctx, &j, store.RecipientFilter{}, core.Page{Limit: 30})
-	if err != nil || len(rs) != 30 || rs[20].State != store.RecipientFailed || !strings.HasPrefix(rs[20].Reason,
+	if err != nil || len(rs) != 30 || rs[20].State != core.RecipientFailed || !strings.HasPrefix(rs[20].Reason,
 		"550") {
 		t.Errorf("%d recipients, %v", len(rs), err)
 	}
@@ -423,7 +423,7 @@ func TestCancelledAndFailedJobsAreSettled(t *testing.T) {
 			more, err = h.ExpandJob(ctx, j.No, sendNow)
 			h.must(err)
 		}
-		h.must(h.FinishRecipients(ctx, []store.Outcome{{JobNo: j.No, Seq: 7, State: store.RecipientSent, Tried: true}},
+		h.must(h.FinishRecipients(ctx, []core.Outcome{{JobNo: j.No, Seq: 7, State: core.RecipientSent, Tried: true}},
 			sendNow))
 		before := h.Departures()
 		if fail {

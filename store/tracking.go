@@ -7,14 +7,6 @@ import (
 	"newsletterd/core"
 )
 
-// Link is an address that a job's mails lead to by way of ours.
-type Link struct {
-	No             int64  `db:"no" json:"no"`
-	URL            string `db:"url" json:"url"`
-	Clicked        int64  `db:"clicked" json:"clicked"`                 // recipients who have followed it
-	MachineClicked int64  `db:"machine_clicked" json:"machine_clicked"` // of them: machines alone
-}
-
 // KeepLinks gives each address its number among the links of a job. An address keeps its number: a job that goes on
 // after a restart, perhaps with a template that was changed, must not lead the mails that are out to other addresses.
 // Its only error is core.ErrStorage.
@@ -23,7 +15,7 @@ func (s *Store) KeepLinks(ctx context.Context, jobNo int64, urls []string) (nos 
 		return nil, nil
 	}
 	err = s.update(ctx, func(tx *Tx) error {
-		var kept []Link
+		var kept []core.Link
 		if err := tx.all(&kept, "SELECT no, url FROM link WHERE job_no = ? ORDER BY no", jobNo); err != nil {
 			return err
 		}
@@ -56,18 +48,10 @@ func (s *Store) LinkTarget(ctx context.Context, jobNo, no int64) (url string, er
 }
 
 // Links reads the links of a job, the most followed first. Its only error is core.ErrStorage.
-func (s *Store) Links(ctx context.Context, jobNo int64) (links []Link, err error) {
+func (s *Store) Links(ctx context.Context, jobNo int64) (links []core.Link, err error) {
 	err = s.all(ctx, &links, "SELECT no, url, clicked, machine_clicked FROM link WHERE job_no = ? ORDER BY clicked "+
 		"DESC, no LIMIT 10000", jobNo)
 	return links, err
-}
-
-// Engagement is that a person, or some program, has opened a mail or followed a link of it, perhaps several times.
-type Engagement struct {
-	JobNo, Seq, LinkNo int64        // LinkNo 0: opened
-	At                 core.Instant // for the first time, of these
-	Last               core.Instant
-	Times, Machine     int64 // Machine: how many of Times a program has said that it is one
 }
 
 // engageStep is how many engagements one operation takes in.
@@ -75,7 +59,7 @@ const engageStep = 200
 
 // AddEngagements counts what was opened and followed. It waits after whatever else wants to write. n is how many it has
 // counted before an error. Its only error is core.ErrStorage: a mail that is not known any more is left out.
-func (s *Store) AddEngagements(ctx context.Context, es []Engagement) (n int, err error) {
+func (s *Store) AddEngagements(ctx context.Context, es []core.Engagement) (n int, err error) {
 	for n < len(es) {
 		step := es[n:min(n+engageStep, len(es))]
 		err := s.bulk(ctx, func(tx *Tx) error {
@@ -100,7 +84,7 @@ const selectEngagements = `SELECT coalesce(l.url, '') AS url, e.first_at, e.last
 	LEFT JOIN link AS l ON l.job_no = e.job_no AND l.no = e.link_no WHERE e.job_no = ? AND e.seq = ? ORDER BY e.link_no`
 
 // engage counts one engagement. Whatever comes within seconds after the mail is a machine's.
-func (tx *Tx) engage(e Engagement) error {
+func (tx *Tx) engage(e core.Engagement) error {
 	var r struct {
 		Marks      core.Marks   `db:"marks"`
 		FinishedAt core.Instant `db:"finished_at"`
@@ -143,7 +127,7 @@ func (tx *Tx) engage(e Engagement) error {
 
 // countLink counts a recipient once for a link: when it is first followed, and when a person does so after machines
 // did.
-func (tx *Tx) countLink(e Engagement, first, firstPerson bool) error {
+func (tx *Tx) countLink(e core.Engagement, first, firstPerson bool) error {
 	clicked, machine := 0, 0
 	switch {
 	case first && firstPerson:

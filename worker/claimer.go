@@ -29,7 +29,7 @@ type claimer struct {
 // run gives recipients to the connections until nothing is left to do now, the daemon drains, or ctx has ended. It
 // returns when the first deferred recipient is due.
 func (c *claimer) run(ctx context.Context) time.Time {
-	var claims []store.Claim
+	var claims []core.Claim
 	for {
 		if c.sender.draining() || ctx.Err() != nil {
 			return Never
@@ -80,7 +80,7 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // round claims once for each running job that needs it, and returns how many recipients it found.
-func (c *claimer) round(ctx context.Context, claims *[]store.Claim) (int, error) {
+func (c *claimer) round(ctx context.Context, claims *[]core.Claim) (int, error) {
 	s := c.sender
 	retry := !c.again.IsZero() && !c.again.After(time.Now())
 	if c.dirty.Load() || s.store.Departures() != c.checked || retry {
@@ -217,7 +217,7 @@ func (c *claimer) forgetEnded() {
 }
 
 // claim reads the next recipients of a job when its queue runs low: deferred ones that are due, else queued ones.
-func (c *claimer) claim(ctx context.Context, j *jobQueue, claims *[]store.Claim) (int, error) {
+func (c *claimer) claim(ctx context.Context, j *jobQueue, claims *[]core.Claim) (int, error) {
 	d := c.sender.dispatcher
 	d.mu.Lock()
 	enough, share := j.enough(), max(claimSize/len(d.jobs), 32)
@@ -250,8 +250,8 @@ func (c *claimer) claim(ctx context.Context, j *jobQueue, claims *[]store.Claim)
 
 // claimDeferred reads deferred recipients that are due.
 func (c *claimer) claimDeferred(
-	ctx context.Context, j *jobQueue, cs []store.Claim, now time.Time, limit int,
-) ([]store.Claim, error) {
+	ctx context.Context, j *jobQueue, cs []core.Claim, now time.Time, limit int,
+) ([]core.Claim, error) {
 	if j.lookAt.After(now) {
 		return cs, nil
 	}
@@ -269,7 +269,7 @@ func (c *claimer) claimDeferred(
 }
 
 // queue gives claims to the dispatcher. Recipients who are to be left out are recorded at once.
-func (c *claimer) queue(j *jobQueue, cs []store.Claim, departures uint64) {
+func (c *claimer) queue(j *jobQueue, cs []core.Claim, departures uint64) {
 	items := make([]item, len(cs)) // one allocation for all
 	ready := make([]*item, 0, len(cs))
 	d := c.sender.dispatcher
@@ -280,7 +280,7 @@ func (c *claimer) queue(j *jobQueue, cs []store.Claim, departures uint64) {
 		it := &items[i]
 		it.Claim, it.job, it.departures = cs[i], j, departures
 		if it.Skip != "" {
-			c.sender.recorder.add(outcome(it, store.RecipientSkipped, it.Skip, false))
+			c.sender.recorder.add(outcome(it, core.RecipientSkipped, it.Skip, false))
 			continue
 		}
 		ready = append(ready, it)

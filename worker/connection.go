@@ -11,7 +11,6 @@ import (
 	"newsletterd/core"
 	"newsletterd/mail/report"
 	"newsletterd/mail/smtp"
-	"newsletterd/store"
 )
 
 // retryRead is the pause after a check that the database did not answer.
@@ -129,7 +128,7 @@ func (c *connection) next(ctx context.Context, wait bool) (*smtp.Envelope, bool)
 		it, e := d.it, d.e
 		if d.err != nil {
 			s.opts.Log.Warn("send: a mail cannot be rendered", slog.Int64("job", it.job.job.No), slog.Any("error", d.err))
-			s.recorder.add(outcome(it, store.RecipientFailed, core.ReasonRender, false))
+			s.recorder.add(outcome(it, core.RecipientFailed, core.ReasonRender, false))
 			q.recycle(e)
 			continue
 		}
@@ -152,7 +151,7 @@ func (c *connection) next(ctx context.Context, wait bool) (*smtp.Envelope, bool)
 			continue
 		case skip != "":
 			q.recycle(e)
-			s.recorder.add(outcome(it, store.RecipientSkipped, skip, false))
+			s.recorder.add(outcome(it, core.RecipientSkipped, skip, false))
 			continue
 		}
 		e.Tag = it
@@ -200,7 +199,7 @@ func (c *connection) done(e *smtp.Envelope, o smtp.Outcome) {
 		if it.job.policy.Load() != 0 {
 			it.job.policy.Store(0)
 		}
-		rec := outcome(it, store.RecipientSent, "", true)
+		rec := outcome(it, core.RecipientSent, "", true)
 		rec.QueueID = report.QueueID(c.relay.provider, o.Text)
 		s.recorder.add(rec)
 	case smtp.Later:
@@ -208,7 +207,7 @@ func (c *connection) done(e *smtp.Envelope, o smtp.Outcome) {
 		s.recorder.add(deferred(it, o))
 	default:
 		c.worked(it)
-		rec := outcome(it, store.RecipientFailed, replyText(o), true)
+		rec := outcome(it, core.RecipientFailed, replyText(o), true)
 		rec.HardBounce = o.HardBounce
 		s.recorder.add(rec)
 		s.countPolicy(it, o)

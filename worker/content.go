@@ -89,7 +89,7 @@ func providersOf(t *core.Tenant, own string) []string {
 
 // compose writes the mail of one recipient into e, into the room that its Data had. The same recipient of the same job
 // always gets the same Message-ID and the same tokens, whichever try it is. scratch is the caller's, used again.
-func (c *content) compose(e *smtp.Envelope, cl *store.Claim, now time.Time, scratch *[]byte) error {
+func (c *content) compose(e *smtp.Envelope, cl *core.Claim, now time.Time, scratch *[]byte) error {
 	links, err := c.sealer.AppendUnsubscribe(append((*scratch)[:0], c.visible...), auth.UnsubscribeToken{
 		Kind: auth.UnsubscribeMailed, ListID: c.listID, SubscriptionID: cl.SubscriberID, Email: core.Email(cl.Email),
 		JobNo: c.jobNo, Seq: cl.Seq, IssuedAt: c.startedAt,

@@ -199,7 +199,7 @@ func TestEverybodyIsServedAmongFaults(t *testing.T) {
 					Type: "complaint", MessageID: "m", Email: address(5), TenantID: d.tenant.ID, OccurredAt: core.At(time.Now()),
 				}, Provider: "p", Key: []byte("k")}}, core.At(time.Now()))
 			})
-			d.tracker.Add(store.Engagement{
+			d.tracker.Add(core.Engagement{
 				JobNo: jobs[0].No, Seq: 1, LinkNo: 1, At: core.At(time.Now()),
 				Last: core.At(time.Now()), Times: 1,
 			})

@@ -23,7 +23,7 @@ type fate struct {
 	reason string // the beginning
 }
 
-var fine = fate{store.RecipientSent, 1, 1, ""}
+var fine = fate{core.RecipientSent, 1, 1, ""}
 
 // misbehaved runs a job of three recipients past a server, two connections at once, and returns the fates of all three.
 func misbehaved(t *testing.T, s mailtest.Script, relay smtp.Client) (j core.SendJob, fates [3]fate, connections int) {
@@ -79,7 +79,7 @@ func at(verb string, times int, a mailtest.Action) func(mailtest.Event) mailtest
 // trouble, and the others nothing of it.
 func TestMisbehavingRelays(t *testing.T) {
 	reply := func(s string) mailtest.Action { return mailtest.Action{Reply: s} }
-	failed := func(tries, mails int, reason string) fate { return fate{store.RecipientFailed, tries, mails, reason} }
+	failed := func(tries, mails int, reason string) fate { return fate{core.RecipientFailed, tries, mails, reason} }
 	quick := smtp.Timeouts{
 		Greeting: 60 * time.Millisecond, Mail: 60 * time.Millisecond, Rcpt: 60 * time.Millisecond,
 		Data: 60 * time.Millisecond, Dot: 60 * time.Millisecond,
@@ -95,7 +95,7 @@ func TestMisbehavingRelays(t *testing.T) {
 			"4xx at RCPT once",
 			mailtest.Script{On: at("RCPT", 1, reply("450 4.2.1 later"))},
 			smtp.Client{},
-			fate{store.RecipientSent, 2, 1, ""},
+			fate{core.RecipientSent, 2, 1, ""},
 		},
 		{
 			"4xx at RCPT always",
@@ -107,7 +107,7 @@ func TestMisbehavingRelays(t *testing.T) {
 			"4xx at the dot once",
 			mailtest.Script{On: at("DOT", 1, reply("451 4.7.1 greylisted"))},
 			smtp.Client{},
-			fate{store.RecipientSent, 2, 1, ""},
+			fate{core.RecipientSent, 2, 1, ""},
 		},
 		{
 			"5xx at RCPT",
@@ -131,13 +131,13 @@ func TestMisbehavingRelays(t *testing.T) {
 			"tarpit at RCPT",
 			mailtest.Script{On: at("RCPT", 3, mailtest.Action{Wait: 200 * time.Millisecond})},
 			smtp.Client{Timeouts: quick},
-			fate{store.RecipientSent, 2, 1, ""},
+			fate{core.RecipientSent, 2, 1, ""},
 		},
 		{
 			"tarpit at the dot",
 			mailtest.Script{On: at("DOT", 1, mailtest.Action{Wait: 200 * time.Millisecond})},
 			smtp.Client{Timeouts: quick},
-			fate{store.RecipientSent, 1, 2, ""},
+			fate{core.RecipientSent, 1, 2, ""},
 		},
 		{
 			"cut in the content, before the dot was written",
@@ -149,7 +149,7 @@ func TestMisbehavingRelays(t *testing.T) {
 			"cut after the dot, once",
 			mailtest.Script{On: at("DOT", 1, mailtest.Action{Reply: "-", Close: true})},
 			smtp.Client{},
-			fate{store.RecipientSent, 1, 2, ""},
+			fate{core.RecipientSent, 1, 2, ""},
 		},
 		{
 			"cut after the dot, always",
@@ -181,7 +181,7 @@ func TestMisbehavingRelays(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			j, fates, connections := misbehaved(t, tt.script, tt.relay)
 			if strings.HasPrefix(tt.name, "cut in the content") { // the content may have left before the cut was seen
-				if f := fates[1]; f.state != store.RecipientSent || f.mails != 1 || j.Ambiguous > 1 {
+				if f := fates[1]; f.state != core.RecipientSent || f.mails != 1 || j.Ambiguous > 1 {
 					t.Errorf("%+v, ambiguous %d", f, j.Ambiguous)
 				}
 				tt.second = fates[1]
@@ -261,7 +261,7 @@ func TestRelaysThatLetNobodyIn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			j, fates, connections := misbehaved(t, tt.script, tt.relay)
-			nobody := fate{store.RecipientFailed, 0, 0, core.ReasonRelay}
+			nobody := fate{core.RecipientFailed, 0, 0, core.ReasonRelay}
 			if want := [3]fate{nobody, nobody, nobody}; fates != want {
 				t.Errorf("got  %+v\nwant %+v", fates, want)
 			}

@@ -19,7 +19,7 @@ const plenty = 64
 
 // item is one claimed recipient, from the claim to the recorded outcome.
 type item struct {
-	store.Claim
+	core.Claim
 	job        *jobQueue
 	departures uint64 // of the store, read before the claim: while it stands, the claim's check holds
 	lost       int    // connections that broke in this recipient's own transaction, running

@@ -145,7 +145,7 @@ func (l *limits) giveBack(ctx context.Context) {
 			today, n = q.day, q.left
 			q.left, q.wants = 0, false
 		}
-		var keep *store.PacePeriod
+		var keep *core.PacePeriod
 		if w := p.period; w != nil {
 			if w.wants = false; w.granted > *w.at(w.last) {
 				k := w.counted(0)

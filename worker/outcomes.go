@@ -7,7 +7,6 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail/smtp"
-	"newsletterd/store"
 )
 
 // maxLost is how many connections may break in one recipient's own transaction, running, before that counts as a
@@ -16,13 +15,13 @@ const maxLost = 3
 
 // record is an outcome on its way into the file.
 type record struct {
-	store.Outcome
+	core.Outcome
 	it *item
 }
 
 // outcome returns the record of an item in a new state. tried counts it as a try.
 func outcome(it *item, state int, reason string, tried bool) record {
-	return record{it: it, Outcome: store.Outcome{
+	return record{it: it, Outcome: core.Outcome{
 		JobNo: it.job.job.No, TenantID: it.job.job.TenantID, Seq: it.Seq, EmailKey: it.EmailKey,
 		State: state, Reason: reason, Tried: tried,
 	}}
@@ -32,9 +31,9 @@ func outcome(it *item, state int, reason string, tried bool) record {
 // Message-ID, and fails when that reply is lost too.
 func ambiguous(it *item, o smtp.Outcome) record {
 	if it.Ambiguous > 0 {
-		return outcome(it, store.RecipientFailed, core.ReasonNoReply, true)
+		return outcome(it, core.RecipientFailed, core.ReasonNoReply, true)
 	}
-	rec := outcome(it, store.RecipientQueued, replyText(o), false)
+	rec := outcome(it, core.RecipientQueued, replyText(o), false)
 	rec.Ambiguous = true
 	return rec
 }
@@ -42,10 +41,10 @@ func ambiguous(it *item, o smtp.Outcome) record {
 // deferred returns the record of an item that is tried again later, or that fails because its time is over.
 func deferred(it *item, o smtp.Outcome) record {
 	at, ok := it.job.job.NextTry(it.Tries+1, core.At(time.Now()))
-	rec := outcome(it, store.RecipientDeferred, replyText(o), true)
+	rec := outcome(it, core.RecipientDeferred, replyText(o), true)
 	rec.DueAt, rec.GivesUpAt = at, it.job.job.LastTry(it.Tries+1, at)
 	if !ok {
-		rec.State, rec.DueAt, rec.GivesUpAt, rec.SoftBounce = store.RecipientFailed, 0, 0, o.MailboxFull()
+		rec.State, rec.DueAt, rec.GivesUpAt, rec.SoftBounce = core.RecipientFailed, 0, 0, o.MailboxFull()
 	}
 	return rec
 }

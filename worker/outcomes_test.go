@@ -103,19 +103,19 @@ func TestOutcomes(t *testing.T) {
 		mails  int
 		status core.Status
 	}{
-		{"accepted", first(0, sent), store.RecipientSent, "", 1, 1, "active"},
-		{"deferred once", first(1, later), store.RecipientSent, "", 2, 1, "active"},
-		{"deferred for ever", first(99, later), store.RecipientFailed, "451 4.3.0 later", 9, 0, "active"},
-		{"mailbox full for ever", first(99, full), store.RecipientFailed, "452 4.2.2 full", 9, 0, "active"},
-		{"no such user", first(99, bounce), store.RecipientFailed, "550 5.1.1 no such user", 1, 0, "bounced"},
-		{"refused by policy", first(99, policy), store.RecipientFailed, "554 5.7.1 no", 1, 0, "active"},
-		{"reply lost once", first(1, smtp.Outcome{Result: smtp.Ambiguous}), store.RecipientSent, "", 1, 2, "active"},
+		{"accepted", first(0, sent), core.RecipientSent, "", 1, 1, "active"},
+		{"deferred once", first(1, later), core.RecipientSent, "", 2, 1, "active"},
+		{"deferred for ever", first(99, later), core.RecipientFailed, "451 4.3.0 later", 9, 0, "active"},
+		{"mailbox full for ever", first(99, full), core.RecipientFailed, "452 4.2.2 full", 9, 0, "active"},
+		{"no such user", first(99, bounce), core.RecipientFailed, "550 5.1.1 no such user", 1, 0, "bounced"},
+		{"refused by policy", first(99, policy), core.RecipientFailed, "554 5.7.1 no", 1, 0, "active"},
+		{"reply lost once", first(1, smtp.Outcome{Result: smtp.Ambiguous}), core.RecipientSent, "", 1, 2, "active"},
 		{
-			"reply lost twice", first(2, smtp.Outcome{Result: smtp.Ambiguous}), store.RecipientFailed,
+			"reply lost twice", first(2, smtp.Outcome{Result: smtp.Ambiguous}), core.RecipientFailed,
 			"no reply to the message, twice", 1, 2, "active",
 		},
-		{"connection lost twice", first(2, smtp.Outcome{Lost: true}), store.RecipientSent, "", 1, 1, "active"},
-		{"connection lost three times", first(3, smtp.Outcome{Lost: true}), store.RecipientSent, "", 2, 1, "active"},
+		{"connection lost twice", first(2, smtp.Outcome{Lost: true}), core.RecipientSent, "", 1, 1, "active"},
+		{"connection lost three times", first(3, smtp.Outcome{Lost: true}), core.RecipientSent, "", 2, 1, "active"},
 	}
 	inBubble(t, func(t *testing.T) {
 		s := &script{}
@@ -149,7 +149,7 @@ func TestOutcomes(t *testing.T) {
 		rs, err := h.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 100})
 		h.must(err)
 		counts := s.count()
-		found := map[string]store.Recipient{}
+		found := map[string]core.Recipient{}
 		for _, r := range rs {
 			found[r.Email] = r
 		}

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
 )
 
 // periodParts is how many parts a gliding period has. At most limit messages go in any period; a message may wait one
@@ -74,7 +73,7 @@ func (p *period) take(now time.Time) {
 }
 
 // recall adds what the file knows, which may have been counted by parts of another width.
-func (p *period) recall(known store.PacePeriod, now time.Time) {
+func (p *period) recall(known core.PacePeriod, now time.Time) {
 	p.glide(now)
 	p.read = true
 	for part, n := range known.Parts {
@@ -93,8 +92,8 @@ func (p *period) recall(known store.PacePeriod, now time.Time) {
 func (p *period) lease() int { return max(min(p.limit/(4*periodParts), p.limit-p.total), 1) }
 
 // counted returns what to keep in the file, with n messages more in the last part.
-func (p *period) counted(n int) store.PacePeriod {
-	k := store.PacePeriod{Width: p.width, Parts: map[int64]int{}}
+func (p *period) counted(n int) core.PacePeriod {
+	k := core.PacePeriod{Width: p.width, Parts: map[int64]int{}}
 	for part := p.last - int64(len(p.parts)) + 1; part <= p.last; part++ {
 		if was := *p.at(part); was > 0 {
 			k.Parts[part] = was

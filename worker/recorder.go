@@ -48,7 +48,7 @@ type recorder struct {
 	gone    bool          // flush has returned: what fails is not tried again
 	wait    time.Duration // after the last failure, until the next try
 
-	batch []store.Outcome // the writer's
+	batch []core.Outcome // the writer's
 }
 
 func newRecorder(s *Sender) *recorder {
@@ -108,7 +108,7 @@ func (r *recorder) ask() {
 }
 
 // take gives the writer what is pending.
-func (r *recorder) take() ([]store.Outcome, core.Instant) {
+func (r *recorder) take() ([]core.Outcome, core.Instant) {
 	r.mu.Lock()
 	r.pending, r.flight = r.flight[:0], r.pending
 	r.asked, r.taken = false, true
@@ -176,7 +176,7 @@ func (r *recorder) release(recs []record) {
 	for i := range recs {
 		it := recs[i].it
 		r.inflight.free(it)
-		if recs[i].State == store.RecipientQueued { // ambiguous: once more
+		if recs[i].State == core.RecipientQueued { // ambiguous: once more
 			it.Ambiguous++
 			r.dispatcher.giveBack(it)
 		} else {

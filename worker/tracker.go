@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"newsletterd/core"
 	"newsletterd/store"
 )
 
@@ -22,7 +23,7 @@ type Tracker struct {
 	log     *slog.Logger
 	loop    *Loop
 	mu      sync.Mutex
-	held    map[trackKey]*store.Engagement
+	held    map[trackKey]*core.Engagement
 	dropped int64
 	written time.Time
 }
@@ -31,7 +32,7 @@ type trackKey struct{ job, seq, link int64 }
 
 // NewTracker returns a tracker; its loop is to be started, and Flush to be called when no more requests come.
 func NewTracker(s *store.Store, log *slog.Logger) *Tracker {
-	t := &Tracker{store: s, log: log, held: map[trackKey]*store.Engagement{}}
+	t := &Tracker{store: s, log: log, held: map[trackKey]*core.Engagement{}}
 	t.loop = &Loop{Name: "tracker", Step: t.step}
 	return t
 }
@@ -40,7 +41,7 @@ func NewTracker(s *store.Store, log *slog.Logger) *Tracker {
 func (t *Tracker) Loop() *Loop { return t.loop }
 
 // Add counts an engagement. It never waits.
-func (t *Tracker) Add(e store.Engagement) {
+func (t *Tracker) Add(e core.Engagement) {
 	key := trackKey{e.JobNo, e.Seq, e.LinkNo}
 	t.mu.Lock()
 	first := len(t.held) == 0
@@ -74,7 +75,7 @@ func (t *Tracker) step(ctx context.Context, now time.Time) time.Time {
 func (t *Tracker) Flush(ctx context.Context) error {
 	t.mu.Lock()
 	held, dropped := t.held, t.dropped
-	t.held, t.dropped = map[trackKey]*store.Engagement{}, 0
+	t.held, t.dropped = map[trackKey]*core.Engagement{}, 0
 	t.mu.Unlock()
 	if dropped > 0 {
 		t.log.Warn("tracker: too much at once, not all is counted", slog.Int64("left_out", dropped))
@@ -82,7 +83,7 @@ func (t *Tracker) Flush(ctx context.Context) error {
 	if len(held) == 0 {
 		return nil
 	}
-	es := make([]store.Engagement, 0, len(held))
+	es := make([]core.Engagement, 0, len(held))
 	for _, e := range held {
 		es = append(es, *e)
 	}

@@ -10,7 +10,6 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail/smtp"
-	"newsletterd/store"
 	"newsletterd/worker"
 )
 
@@ -68,7 +67,7 @@ func TestTrackedJob(t *testing.T) {
 				seen[seq] = true
 				for range 3 {
 					at := core.At(time.Now())
-					tracker.Add(store.Engagement{JobNo: job, Seq: seq, LinkNo: no, At: at, Last: at, Times: 1})
+					tracker.Add(core.Engagement{JobNo: job, Seq: seq, LinkNo: no, At: at, Last: at, Times: 1})
 				}
 			}
 		}
@@ -105,7 +104,7 @@ func TestWhoIsTooFastIsAMachine(t *testing.T) {
 		j := h.wait(h.job(func(n *core.NewJob) { n.TrackOpen = true }))
 		engage := func(seq int64) core.Stats {
 			at := core.At(time.Now())
-			_, err := h.AddEngagements(t.Context(), []store.Engagement{{JobNo: j.No, Seq: seq, At: at, Last: at, Times: 1}})
+			_, err := h.AddEngagements(t.Context(), []core.Engagement{{JobNo: j.No, Seq: seq, At: at, Last: at, Times: 1}})
 			h.must(err)
 			j, err := h.SendJob(t.Context(), j.ID)
 			h.must(err)

@@ -36,8 +36,8 @@ func (p *program) subscriberHistory() *cli.Command {
 		if err != nil {
 			return err
 		}
-		rows, err := pages(func(m store.HistoryEntry) string { return strconv.FormatInt(m.JobNo, 10) },
-			func(page core.Page) ([]store.HistoryEntry, error) {
+		rows, err := pages(func(m core.HistoryEntry) string { return strconv.FormatInt(m.JobNo, 10) },
+			func(page core.Page) ([]core.HistoryEntry, error) {
 				return s.History(c.Context, email, tenants, all, page)
 			})
 		if err != nil {
@@ -46,7 +46,7 @@ func (p *program) subscriberHistory() *cli.Command {
 		out := make([]mailedRecord, len(rows))
 		for i, m := range rows {
 			out[i] = mailedRecord{
-				m.JobID, m.TenantID, m.ListID, m.Subject, store.RecipientStates[m.State], m.Reason, m.Tries, m.FinishedAt,
+				m.JobID, m.TenantID, m.ListID, m.Subject, core.RecipientStates[m.State], m.Reason, m.Tries, m.FinishedAt,
 				strings.Join(m.Marks.Names(), " "),
 			}
 		}

@@ -26,7 +26,7 @@ type recipientRecord struct {
 func (p *program) recipientsCommand() *cli.Command {
 	c := p.command("recipients", "list what happened to each recipient of a send job", []cli.Flag{
 		idFlag(store.NounJob), oneOfFlag("status", "only those that are `STATUS`: "+
-			strings.Join(store.RecipientStates[:], ", "), optional(store.RecipientStates[:])...),
+			strings.Join(core.RecipientStates[:], ", "), optional(core.RecipientStates[:])...),
 		stringFlag("code", "only those that were refused with `CODE`, as 550 or 5.1.1"),
 		stringFlag("email", "only this `ADDRESS`"),
 	}, []string{"id"}, p.listRecipients)
@@ -47,8 +47,8 @@ func (p *program) listRecipients(c *cli.Context, _ *config.Config, s *store.Stor
 	if err != nil {
 		return missing(err, "job", c.String("id"))
 	}
-	rows, err := pages(func(r store.Recipient) string { return strconv.FormatInt(r.Seq, 10) },
-		func(page core.Page) ([]store.Recipient, error) {
+	rows, err := pages(func(r core.Recipient) string { return strconv.FormatInt(r.Seq, 10) },
+		func(page core.Page) ([]core.Recipient, error) {
 			return s.Recipients(c.Context, &j, f, page)
 		})
 	if err != nil {
@@ -57,7 +57,7 @@ func (p *program) listRecipients(c *cli.Context, _ *config.Config, s *store.Stor
 	out := make([]recipientRecord, len(rows))
 	for i, r := range rows {
 		out[i] = recipientRecord{
-			r.Seq, r.Email, store.RecipientStates[r.State], r.Reason, r.Tries, r.DueAt, r.FinishedAt,
+			r.Seq, r.Email, core.RecipientStates[r.State], r.Reason, r.Tries, r.DueAt, r.FinishedAt,
 			strings.Join(r.Marks.Names(), " "),
 		}
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"newsletterd/cmd/newsletterd/config"
-	"newsletterd/store/subscribercsv"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/subscribercsv"
 )
 
 const (

@@ -8,10 +8,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"newsletterd/store/subscribercsv"
 	"newsletterd/core"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
+	"newsletterd/store/subscribercsv"
 )
 
 // An export says of addresses that get nothing why, and no import makes them active.

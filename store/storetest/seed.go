@@ -248,10 +248,10 @@ func (s *Seeder) Start(j core.SendJob) core.SendJob {
 func (s *Seeder) Finish(j core.SendJob) core.SendJob {
 	s.Helper()
 	j = s.Start(j)
-	var sent []store.Outcome
+	var sent []core.Outcome
 	for seq := range j.Recipients {
-		sent = append(sent, store.Outcome{
-			JobNo: j.No, TenantID: j.TenantID, Seq: seq + 1, State: store.RecipientSent, Tried: true,
+		sent = append(sent, core.Outcome{
+			JobNo: j.No, TenantID: j.TenantID, Seq: seq + 1, State: core.RecipientSent, Tried: true,
 		})
 	}
 	s.Must(s.FinishRecipients(s.Context(), sent, s.Time()))
