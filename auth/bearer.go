@@ -113,9 +113,8 @@ func callerOf(st store.TokenState, scopes []string) core.Caller {
 		scopes = keepScopes(scopes, registeredScopes(st.Client, st.Kind))
 	}
 	if st.UserID != "" {
-		h := Holder{st.Operator(), st.AdminOf()}
-		scopes = keepScopes(scopes, h.allowed(st.Client.TenantID))
-		c.Operator, c.Tenants = h.Operator, h.Tenants
+		scopes = keepScopes(scopes, core.AllowedScopes(st.Roles, st.Client.TenantID))
+		c.Roles = st.Roles
 		c.FirstParty = st.ClientID == core.BuiltInClientID || st.Client.FirstParty && st.Kind == store.FamilyPassword
 	}
 	c.Scopes = scopes

@@ -2,7 +2,6 @@ package auth
 
 import (
 	"errors"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -82,14 +81,14 @@ func TestBearerEndsAtOnce(t *testing.T) {
 		u := addUser(t, p, "ann@example.org", tenantRole(tenant))
 		r := mustLogin(t, p, "ann@example.org", "email admin", t0)
 		if c, err := p.Bearer(t.Context(), r.AccessToken, t0); err != nil || !c.Has("admin") ||
-			!slices.Contains(c.Tenants, tenant) {
+			!c.May(core.ActionListSettings, tenant) {
 			t.Fatalf("%+v, %v", c, err)
 		}
 		if err := s.RevokeRole(t.Context(), u.ID, tenantRole(tenant)); err != nil {
 			t.Fatal(err)
 		}
 		if c, err := p.Bearer(t.Context(), r.AccessToken, t0); err != nil || c.Has("admin") || !c.Has("email") ||
-			len(c.Tenants) > 0 {
+			len(c.Roles) > 0 {
 			t.Errorf("%+v, %v", c, err)
 		}
 	})
@@ -181,7 +180,8 @@ func TestCallerOfClientIsHeldToItsTenant(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	caller, err := p.Bearer(t.Context(), r.AccessToken, t0)
-	if err != nil || !caller.ActsFor(mine) || caller.ActsFor(other) || caller.UserID != "" {
+	if err != nil || !caller.May(core.ActionCampaignSend, mine) ||
+		caller.May(core.ActionCampaignSend, other) || caller.UserID != "" {
 		t.Errorf("%+v, %v", caller, err)
 	}
 	if claims := claimsOf(t, r.AccessToken); claims["sub"] != c.ID || claims["client_id"] != c.ID {

@@ -125,7 +125,7 @@ func (p *Provider) visit(
 	}
 	v.UserID, v.AuthAt, v.Consented = who.User.ID, who.Browser.AuthAt, who.Consent
 	v.Fresh, v.Agreed = r.Fresh, r.AgreedBy == who.User.ID
-	v.Allowed = Holder{who.User.Operator(), who.User.AdminOf()}.allowed(a.Client.TenantID)
+	v.Allowed = core.AllowedScopes(who.User.Roles, a.Client.TenantID)
 	return v, who, err
 }
 

@@ -62,8 +62,8 @@ func (p *Provider) PasswordGrant(ctx context.Context, r GrantRequest, now core.I
 	if err != nil {
 		return TokenResponse{}, err
 	}
-	holder := Holder{try.User.Operator(), try.User.AdminOf()}
-	scopes, err := grantScopes(r.Scope, registeredScopes(client, store.FamilyPassword), holder.allowed(client.TenantID))
+	scopes, err := grantScopes(r.Scope, registeredScopes(client, store.FamilyPassword),
+		core.AllowedScopes(try.User.Roles, client.TenantID))
 	if err != nil {
 		return TokenResponse{}, errors.Join(err, p.store.ForgiveTry(ctx, try.Key))
 	}

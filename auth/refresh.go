@@ -65,7 +65,7 @@ func (p *Provider) RefreshGrant(ctx context.Context, r GrantRequest, now core.In
 func refreshScopes(st store.TokenState, requested string) ([]string, error) {
 	allowed := core.ManagementScopes
 	if st.UserID != "" {
-		allowed = Holder{st.Operator(), st.AdminOf()}.allowed(st.Client.TenantID)
+		allowed = core.AllowedScopes(st.Roles, st.Client.TenantID)
 	}
 	return grantScopes(requested, keepScopes(strings.Fields(st.Scope), registeredScopes(st.Client, st.Kind)), allowed)
 }

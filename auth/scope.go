@@ -8,25 +8,6 @@ import (
 	"newsletterd/store"
 )
 
-// Holder is whose rights a token may carry: of a user, or of a client for itself.
-type Holder struct {
-	Operator bool
-	Tenants  []string // of which the user is tenant_admin
-}
-
-// allowed lists what the roles of a user allow at a client of one tenant (empty: of none). An operator
-// may do everything; a tenant_admin administers, reads, writes and sends for the tenants of the role, so
-// a client of another tenant gives it nothing of that.
-func (h Holder) allowed(clientTenant string) []string {
-	switch {
-	case h.Operator:
-		return core.AllScopes
-	case len(h.Tenants) > 0 && (clientTenant == "" || slices.Contains(h.Tenants, clientTenant)):
-		return core.AllScopes
-	}
-	return core.UserScopes
-}
-
 // registeredScopes returns what the tokens of a family of this kind may carry by the registration of its client. A
 // password typed into a first-party client gives what the user has; only the management scopes must be registered.
 func registeredScopes(c store.TokenClient, kind string) []string {

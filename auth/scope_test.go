@@ -10,13 +10,17 @@ import (
 
 // Requested, cut to what the client is registered for and the user's roles allow (RFC 6749 section 3.3).
 func TestGrantScopes(t *testing.T) {
-	operator := Holder{Operator: true}
-	admin := Holder{Tenants: []string{"acme"}}
-	user := Holder{}
+	operator := []core.Role{{Role: core.RoleOperator}}
+	admin := []core.Role{{Role: core.RoleTenantAdmin, TenantID: "acme"}}
+	publisher := []core.Role{{Role: core.RolePublisher, TenantID: "acme"}}
+	editor := []core.Role{{Role: core.RoleEditor, TenantID: "acme"}}
+	pending := []core.Role{{Role: core.RoleOperator, Pending: true}}
+	both := append(admin, core.Role{Role: core.RoleViewer, TenantID: "beta"})
+	var user []core.Role
 	all := strings.Join(core.AllScopes, " ")
 	for _, c := range []struct {
 		name, requested, client, tenant string
-		who                             Holder
+		who                             []core.Role
 		want                            string // empty: invalid_scope
 	}{
 		{"operator, nothing asked", "", all, "", operator, all},
@@ -24,6 +28,11 @@ func TestGrantScopes(t *testing.T) {
 		{"user, nothing asked", "", all, "", user, "openid profile email offline_access devices models.read models.write"},
 		{"user asks too much", "openid admin", all, "", user, "openid"},
 		{"user asks only too much", "admin", all, "", user, ""},
+		{"publisher, nothing asked", "", all, "", publisher, strings.Join(core.UserScopes, " ") + " newsletter:send admin"},
+		{"editor, nothing asked", "", all, "", editor, strings.Join(core.UserScopes, " ") + " admin"},
+		{"editor asks for addresses", "newsletter:list.read newsletter:events.write", all, "", editor, ""},
+		{"a pending role", "admin openid", all, "", pending, "openid"},
+		{"two roles, where the lesser one is", "newsletter:send admin", all, "beta", both, "admin"},
 		{"operator at a small client", "openid admin", "openid", "", operator, "openid"},
 		{"tenant admin at the own tenant's client", "newsletter:send", all, "acme", admin, "newsletter:send"},
 		{"tenant admin at a foreign tenant's client", "newsletter:send openid", all, "beta", admin, "openid"},
@@ -33,7 +42,7 @@ func TestGrantScopes(t *testing.T) {
 		{"twice", "email email", all, "", user, "email"},
 		{"case matters", "OPENID", all, "", user, ""},
 	} {
-		got, err := grantScopes(c.requested, strings.Fields(c.client), c.who.allowed(c.tenant))
+		got, err := grantScopes(c.requested, strings.Fields(c.client), core.AllowedScopes(c.who, c.tenant))
 		if strings.Join(got, " ") != c.want || (c.want == "") != errors.Is(err, ErrInvalidScope) {
 			t.Errorf("%s: %v, %v", c.name, got, err)
 		}

@@ -167,7 +167,7 @@ func (p *Provider) AdminToken(
 	if ttl < time.Second {
 		return TokenResponse{}, "", core.Invalidf("ttl", "ttl must be at least one second.")
 	}
-	scopes, err := grantScopes(scope, core.AllScopes, Holder{u.Operator(), u.AdminOf()}.allowed(""))
+	scopes, err := grantScopes(scope, core.AllScopes, core.AllowedScopes(u.Roles, core.TenantNone))
 	if err != nil {
 		return TokenResponse{}, "", err
 	}

@@ -245,7 +245,7 @@ func TestAdminToken(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	late := t0.Add(364 * 24 * time.Hour)
-	if c, err := p.Bearer(t.Context(), r.AccessToken, late); err != nil || !c.Operator || c.SessionID != sid {
+	if c, err := p.Bearer(t.Context(), r.AccessToken, late); err != nil || !c.May(core.ActionKeyManage, "") || c.SessionID != sid {
 		t.Errorf("after 364 days: %+v, %v", c, err)
 	}
 	if err := s.RevokeFamily(t.Context(), sid, late); err != nil {
@@ -262,8 +262,8 @@ func TestAdminToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c, err := p.Bearer(t.Context(), r.AccessToken, t0); err != nil || c.Operator || !c.ActsFor(tenant) ||
-		c.ActsFor(core.NewID()) {
+	if c, err := p.Bearer(t.Context(), r.AccessToken, t0); err != nil || c.May(core.ActionKeyManage, "") ||
+		!c.May(core.ActionListSettings, tenant) || c.May(core.ActionListSettings, core.NewID()) {
 		t.Errorf("tenant admin: %+v, %v", c, err)
 	}
 	bob := addUser(t, p, "bob@example.org")

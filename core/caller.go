@@ -16,9 +16,7 @@ const (
 	ScopeSend        = "newsletter:send"
 	ScopeAdmin       = "admin"
 	BuiltInClientID  = "newsletterd" // the public client of a password grant without client_id
-	RoleOperator     = "operator"
-	RoleTenantAdmin  = "tenant_admin"
-	TenantNone       = "" // of a Caller or client: bound to no tenant
+	TenantNone       = ""            // of a Caller or client: bound to no tenant
 )
 
 // The scopes in two lists, each in the order in which answers name them.
@@ -41,12 +39,16 @@ type Caller struct {
 	ClientID      string
 	SessionID     string   // sid: the refresh family or grant; its row is checked at each use
 	Scopes        []string // granted to the token
-	Operator      bool     // the user holds the role operator
-	Tenants       []string // the user is tenant_admin of these
+	Roles         []Role   // of the user, those that count now
 	ClientTenant  string   // the client is bound to this tenant; empty: to none
 	// FirstParty reports that no third party holds the token: the user signed in by password without a client_id or at
 	// a first-party client, or the token was made on the command line. Other tokens are a client's.
 	FirstParty bool
+}
+
+// CommandCaller is the caller of a command on the machine, who may do everything.
+func CommandCaller(actor string) Caller {
+	return Caller{UserID: actor, Scopes: AllScopes, Roles: []Role{{Role: RoleOperator}}}
 }
 
 // Known reports whether the request was authenticated.
@@ -54,31 +56,3 @@ func (c Caller) Known() bool { return c.UserID != "" || c.ClientID != "" }
 
 // Has reports whether the token carries the scope.
 func (c Caller) Has(scope string) bool { return slices.Contains(c.Scopes, scope) }
-
-// ActsFor reports whether the caller may act for a tenant: by role, or as the tenant's own client. A user's token that
-// was given to a tenant's client is held to that tenant, whatever the user's roles.
-func (c Caller) ActsFor(tenant string) bool {
-	if tenant == "" || (c.ClientTenant != "" && c.ClientTenant != tenant) {
-		return c.Operator && c.ClientTenant == ""
-	}
-	if c.UserID == "" {
-		return c.ClientTenant == tenant
-	}
-	return c.Operator || slices.Contains(c.Tenants, tenant)
-}
-
-// TenantScope lists the tenants that the caller acts for; all is true for an operator whose client is
-// bound to none, and then the list is empty.
-func (c Caller) TenantScope() (tenants []string, all bool) {
-	switch {
-	case c.ClientTenant != "":
-		if c.ActsFor(c.ClientTenant) {
-			return []string{c.ClientTenant}, false
-		}
-		return nil, false
-	case c.Operator:
-		return nil, true
-	default:
-		return c.Tenants, false
-	}
-}

@@ -10,7 +10,7 @@ import (
 func TestModelAccess(t *testing.T) {
 	owner, other, nobody := Caller{UserID: "o"}, Caller{UserID: "x"}, Caller{}
 	client := Caller{ClientID: "c", ClientTenant: "t"}
-	insider := Caller{UserID: "x", Operator: true, Tenants: []string{"t"}, ClientTenant: "t"}
+	insider := Caller{UserID: "x", Roles: []Role{{Role: RoleOperator}}, ClientTenant: "t"}
 	for _, tt := range []struct {
 		who        Caller
 		visibility Visibility

@@ -85,14 +85,3 @@ func (u *User) Operator() bool {
 	}
 	return false
 }
-
-// AdminOf lists the tenants that the user administers.
-func (u *User) AdminOf() []string {
-	var ids []string
-	for _, r := range u.Roles {
-		if r.Role == RoleTenantAdmin && !r.Pending {
-			ids = append(ids, r.TenantID)
-		}
-	}
-	return ids
-}

@@ -23,14 +23,17 @@ func profileToken() web.Access {
 	return web.BearerOf(core.ScopeOpenID, core.ScopeProfile, core.ScopeEmail).People()
 }
 
-// admin lets in operators, and administrators of at least one tenant.
-func admin() web.Access {
-	return web.Bearer(core.ScopeAdmin).Named("admin").And(func(c *web.Call) error {
-		if tenants, all := c.Caller.TenantScope(); !all && len(tenants) == 0 {
-			return core.Forbiddenf("Only operators and administrators of a tenant may do this.")
-		}
-		return nil
-	})
+// admin lets in tokens with the scope admin whose caller may do the action for at least one tenant.
+func admin(action core.Action) web.Access {
+	return web.Bearer(core.ScopeAdmin).Named("admin").For(action)
+}
+
+// sending lets in tokens for sending whose caller may do the action for at least one tenant.
+func sending(action core.Action) web.Access { return web.Bearer(core.ScopeSend).For(action) }
+
+// sent is sending for what changes and sends nothing: the scope admin will do, too.
+func sent(action core.Action) web.Access {
+	return web.BearerOf(core.ScopeSend, core.ScopeAdmin).For(action)
 }
 
 // mailProvider lets in the mail provider that the path names, proved over the raw body in the way of its kind.

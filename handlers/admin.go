@@ -1,8 +1,6 @@
 package handlers
 
 import (
-	"slices"
-
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
@@ -17,22 +15,21 @@ func actor(c *web.Call) string {
 }
 
 // isOperator reports whether the caller may do everything.
-func isOperator(c *web.Call) bool {
-	_, all := c.Caller.TenantScope()
-	return all
-}
+func isOperator(c *web.Call) bool { return c.Caller.May(core.ActionTenantManage, core.TenantNone) }
 
-// ownRecord turns the record of a tenant that the caller doesn't act for into missing: it answers as one that
-// isn't there.
-func ownRecord(c *web.Call, tenant string, err error, missing *core.Error) error {
+// ownRecord turns the record of a tenant that the caller may not see into missing: it answers as one that isn't there.
+// Who may see it, and not do what the route is for, is refused.
+func ownRecord(c *web.Call, tenant string, see core.Action, err error, missing *core.Error) error {
 	switch {
 	case core.KindOf(err) == core.NotFound:
 		return missing
 	case err != nil:
 		return err
-	case tenant == "" && isOperator(c), c.Caller.ActsFor(tenant):
+	case c.Caller.May(c.Action(), tenant):
 		c.Tenant = tenant
 		return nil
+	case c.Caller.May(see, tenant):
+		return core.Lacking(c.Action())
 	}
 	return missing
 }
@@ -44,35 +41,38 @@ type tenantFilter struct {
 
 // tenantsFor lists the tenants that a list is read for.
 func tenantsFor(c *web.Call, f tenantFilter) (tenants []string, all bool, err error) {
-	tenants, all = c.Caller.TenantScope()
 	if f.TenantID == "" {
+		tenants, all = c.Caller.TenantsWith(c.Action())
 		return tenants, all, nil
 	}
-	if !all && !slices.Contains(tenants, f.TenantID) {
-		return nil, false, core.Forbiddenf("The caller doesn't act for this tenant.")
+	return []string{f.TenantID}, false, mayFor(c, f.TenantID)
+}
+
+// mayFor refuses a tenant, existing or not, for which the caller may not do what the route is for.
+func mayFor(c *web.Call, tenant string) error {
+	switch {
+	case c.Caller.May(c.Action(), tenant):
+		return nil
+	case c.Caller.May(core.ActionFiguresRead, tenant):
+		return core.Lacking(c.Action())
 	}
-	return []string{f.TenantID}, false, nil
+	return core.Forbiddenf("The caller doesn't act for this tenant.")
 }
 
 // tenants serves /api/admin/tenants.
 type tenants struct{ store *store.Store }
 
-var errOperators = core.Forbiddenf("Only operators may do this.")
-
 func (a tenants) find(c *web.Call) error {
 	_, err := a.store.Tenant(c, c.ID())
-	return ownRecord(c, c.ID(), err, web.ErrNotFound)
+	return ownRecord(c, c.ID(), core.ActionTenantRead, err, web.ErrNotFound)
 }
 
 func (a tenants) list(c *web.Call, _ struct{}, page core.Page) ([]core.Tenant, error) {
-	ids, all := c.Caller.TenantScope()
+	ids, all := c.Caller.TenantsWith(c.Action())
 	return a.store.Tenants(c, ids, all, page)
 }
 
 func (a tenants) create(c *web.Call, in core.TenantInput) (core.Tenant, error) {
-	if !isOperator(c) {
-		return core.Tenant{}, errOperators
-	}
 	t, err := core.NewTenant(in, c.Now)
 	if err != nil {
 		return t, err
@@ -90,9 +90,6 @@ func (a tenants) update(c *web.Call, in core.TenantInput) (core.Tenant, error) {
 }
 
 func (a tenants) remove(c *web.Call, id string) (web.None, error) {
-	if !isOperator(c) {
-		return web.None{}, errOperators
-	}
 	return web.None{}, a.store.DeleteTenant(c, id, actor(c), c.Now)
 }
 
@@ -104,7 +101,7 @@ type lists struct {
 
 func (a lists) find(c *web.Call) error {
 	l, err := a.store.List(c, c.ID())
-	return ownRecord(c, l.TenantID, err, core.ErrListNotFound)
+	return ownRecord(c, l.TenantID, core.ActionListRead, err, core.ErrListNotFound)
 }
 
 func (a lists) list(c *web.Call, in tenantFilter, page core.Page) ([]store.CountedList, error) {
@@ -121,10 +118,7 @@ func countedList(l store.CountedList) string { return l.ID }
 // mayGive refuses a tenant_id of a new record that isn't the caller's, existing or not.
 func mayGive(c *web.Call, tenant string) error {
 	c.Tenant = tenant
-	if !isOperator(c) && !c.Caller.ActsFor(tenant) {
-		return core.Forbiddenf("The caller doesn't act for this tenant.")
-	}
-	return nil
+	return mayFor(c, tenant)
 }
 
 // unknownTenant is what an operator is told about a tenant_id that is none.
@@ -187,7 +181,7 @@ type clientReply struct {
 
 func (a clients) find(c *web.Call) error {
 	client, err := a.store.Client(c, c.ID())
-	return ownRecord(c, client.TenantID, err, web.ErrNotFound)
+	return ownRecord(c, client.TenantID, core.ActionClientManage, err, web.ErrNotFound)
 }
 
 func (a clients) list(c *web.Call, in tenantFilter, page core.Page) ([]core.Client, error) {

@@ -76,7 +76,7 @@ func Unproxied(a netip.Addr, trusted []netip.Prefix) bool {
 
 // maintains reports whether the caller may write the events of a list.
 func maintains(c *web.Call, list *store.ListWithTenant) bool {
-	return c.Caller.Has(core.ScopeEventsWrite) && c.Caller.ActsFor(list.TenantID)
+	return c.Caller.Has(core.ScopeEventsWrite) && c.Caller.May(core.ActionPeopleAdd, list.TenantID)
 }
 
 // check counts a request to subscribe to a list, and refuses those that are too many.

@@ -42,7 +42,7 @@ func init() {
 		e.must(err)
 		j, _, err := e.store.AddSendJob(ctx, store.JobRequest{
 			NewJob: core.NewJob{ListID: list.ID, TenantID: list.TenantID, Subject: "News", BodyText: "News"},
-			Caller: core.Caller{UserID: "u", Operator: true}, CreatedBy: "test",
+			Caller: core.CommandCaller("u"), CreatedBy: "test",
 		}, now)
 		e.must(err)
 		e.name(name, j.ID)

@@ -204,7 +204,7 @@ func (a newsletter) unsubscribeToken(c *web.Call, in listAndEmail) (out unsubscr
 		return out, err
 	}
 	if a.options.UnsubscribeTokenAuth == "bearer" {
-		if err := maySee(c, list, in.Email, core.ScopeEventsWrite); err != nil {
+		if err := maySee(c, list, in.Email, core.ScopeEventsWrite, core.ActionPeopleChange); err != nil {
 			return out, err
 		}
 	}
@@ -227,15 +227,17 @@ func (a newsletter) unsubscribeToken(c *web.Call, in listAndEmail) (out unsubscr
 }
 
 // maySee lets in the owner of an address, once it is verified, whose token has the scope email, and callers with a
-// scope for the list's tenant. For those of other tenants the list is as good as unknown, for everybody else the
+// scope who may do the action for the list's tenant. For those of other tenants the list is as good as unknown, for everybody else the
 // address as good as not subscribed. To a client's token the lists of other tenants than its own are unknown.
-func maySee(c *web.Call, list *store.ListWithTenant, email core.Email, scope string) error {
+func maySee(c *web.Call, list *store.ListWithTenant, email core.Email, scope string,
+	action core.Action,
+) error {
 	if !c.Caller.FirstParty && c.Caller.ClientTenant != list.TenantID {
 		return core.ErrListNotFound
 	}
 	own := c.Caller.UserID != "" && c.Caller.Email.Key() == email.Key()
 	switch {
-	case c.Caller.Has(scope) && c.Caller.ActsFor(list.TenantID):
+	case c.Caller.Has(scope) && c.Caller.May(action, list.TenantID):
 		c.Tenant = list.TenantID
 		return nil
 	case own && c.Caller.Has(core.ScopeEmail):
@@ -257,7 +259,7 @@ func (a newsletter) preferences(c *web.Call, in listAndEmailQuery) (sub core.Sub
 	if err != nil {
 		return sub, err
 	}
-	if err := maySee(c, list, in.Email, core.ScopeListRead); err != nil {
+	if err := maySee(c, list, in.Email, core.ScopeListRead, core.ActionPeopleRead); err != nil {
 		return sub, err
 	}
 	return a.store.Subscription(c, list.ID, in.Email)
@@ -276,7 +278,7 @@ func (a newsletter) setPreferences(c *web.Call, in preferencesRequest) (sub core
 	if err != nil {
 		return sub, err
 	}
-	if err := maySee(c, list, in.Email, core.ScopeEventsWrite); err != nil {
+	if err := maySee(c, list, in.Email, core.ScopeEventsWrite, core.ActionPeopleChange); err != nil {
 		return sub, err
 	}
 	return a.store.SetPreferences(c, list.ID, in.Email, in.Preferences, c.Now)
@@ -292,7 +294,7 @@ func (a newsletter) subscriptions(c *web.Call, in listQueryOf, page core.Page) (
 	if err != nil {
 		return nil, err
 	}
-	if !c.Caller.ActsFor(list.TenantID) {
+	if !c.Caller.May(core.ActionPeopleExport, list.TenantID) {
 		return nil, core.ErrListNotFound
 	}
 	c.Tenant = list.TenantID
@@ -347,7 +349,7 @@ func (a newsletter) disableIn(scope string, tenants []string, all bool) ([]strin
 
 // disable switches an address off, everywhere or for the caller's tenants.
 func (a newsletter) disable(c *web.Call, in disableRequest) (out disabled, err error) {
-	tenants, all := c.Caller.TenantScope()
+	tenants, all := c.Caller.TenantsWith(core.ActionSuppressionManage)
 	if !all && len(tenants) == 0 {
 		return out, core.Forbiddenf("The caller acts for no tenant.")
 	}

@@ -31,23 +31,27 @@ func (h *Handler) table() []*web.Route {
 // aside: each page that it changes stands in the -wal.
 const maxWrite = 64 * web.KiB
 
+// rights are what the operations on a kind of record ask the caller's roles for.
+type rights struct{ read, create, change, remove core.Action }
+
 // resource is the five operations on one kind of admin record.
 type resource struct {
 	find                               func(*web.Call) error
 	missing                            *core.Error
 	list, create, show, update, remove web.Endpoint
+	may                                rights
 }
 
 // crud adds the five lines of a resource. Its records are found before a body is read, so that a foreign
 // record is 404 whatever the body is.
 func crud(t *web.Table, path, one, many string, r resource) {
 	item := path + "/:id"
-	t.Add("GET", path, admin(), web.Member, r.list, "List "+many)
-	t.Add("POST", path, admin(), web.Member, r.create.Created(), "Create "+one)
-	t.Add("GET", item, admin(), web.Member, r.show.Find(r.find).Missing(r.missing), "Show "+one)
-	t.Add("PUT", item, admin(), web.Member,
+	t.Add("GET", path, admin(r.may.read), web.Member, r.list, "List "+many)
+	t.Add("POST", path, admin(r.may.create), web.Member, r.create.Created(), "Create "+one)
+	t.Add("GET", item, admin(r.may.read), web.Member, r.show.Find(r.find).Missing(r.missing), "Show "+one)
+	t.Add("PUT", item, admin(r.may.change), web.Member,
 		r.update.Find(r.find).Missing(r.missing), "Change "+one+"; absent fields stay as they are")
-	t.Add("DELETE", item, admin(), web.Member, r.remove.Find(r.find).Missing(r.missing), "Delete "+one)
+	t.Add("DELETE", item, admin(r.may.remove), web.Member, r.remove.Find(r.find).Missing(r.missing), "Delete "+one)
 }
 
 // identityRoutes are for people with a login and for the programs that act for them.
@@ -174,7 +178,7 @@ func (h *Handler) newsletterRoutes(t *web.Table) {
 		t.Add("POST", path, web.Bearer(core.ScopeEventsWrite), web.Member,
 			web.JSON(news.disable), "Switch an address off and end its subscriptions")
 	}
-	t.Add("POST", "/api/admin/newsletter-lists/:id/full-sync", admin(), web.Member,
+	t.Add("POST", "/api/admin/newsletter-lists/:id/full-sync", admin(core.ActionListSettings), web.Member,
 		web.Path(news.fullSync).Accepted().Find(lists{store: h.options.Store}.find).Missing(core.ErrListNotFound).Fails(core.Conflict), "Copy a list to the send service as a whole")
 	h.newsletterPageRoutes(t, newsletterPages{news})
 }
@@ -222,15 +226,18 @@ func (h *Handler) adminRoutes(t *web.Table) {
 	crud(t, "/api/admin/tenants", "a tenant", "tenants", resource{
 		tenants.find, web.ErrNotFound, web.List(tenants.list, func(t core.Tenant) string { return t.ID }),
 		web.JSON(tenants.create), web.Path(tenants.show), web.JSON(tenants.update), web.Path(tenants.remove),
+		rights{core.ActionTenantRead, core.ActionTenantManage, core.ActionTenantSettings, core.ActionTenantManage},
 	})
 	crud(t, "/api/admin/newsletter-lists", "a list", "lists", resource{
 		lists.find, core.ErrListNotFound, web.List(lists.list, countedList),
 		web.JSON(lists.create).Fails(core.NotFound), web.Path(lists.show), web.JSON(lists.update), web.Path(lists.remove),
+		rights{core.ActionListRead, core.ActionListSettings, core.ActionListSettings, core.ActionListSettings},
 	})
 	crud(t, "/api/admin/oauth-clients", "an OAuth client", "OAuth clients", resource{
 		clients.find, web.ErrNotFound, web.List(clients.list, func(c core.Client) string { return c.ID }),
 		web.JSON(clients.create).Fails(core.NotFound), web.Path(clients.show), web.JSON(clients.update),
 		web.Path(clients.remove),
+		rights{core.ActionClientManage, core.ActionClientManage, core.ActionClientManage, core.ActionClientManage},
 	})
 }
 
@@ -238,25 +245,25 @@ func (h *Handler) adminRoutes(t *web.Table) {
 func (h *Handler) sendRoutes(t *web.Table) {
 	jobs, hooks := sendjobs{h.options.Store, h.sealer, h.options.DuplicateGuard}, webhooks{h.options.Store}
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(jobs.find).Missing(core.ErrJobNotFound) }
-	t.Add("POST", "/api/send-jobs", web.Bearer(core.ScopeSend), web.Send,
+	t.Add("POST", "/api/send-jobs", sending(core.ActionCampaignSend), web.Send,
 		web.JSON(jobs.create).MaxBody(maxSendJob).Fails(core.Forbidden, core.Conflict), "Create a send job")
-	t.Add("GET", "/api/send-jobs", web.Bearer(core.ScopeSend), web.Send,
+	t.Add("GET", "/api/send-jobs", sent(core.ActionFiguresRead), web.Send,
 		web.List(jobs.list, sendJob.key), "List send jobs, the newest first")
-	t.Add("GET", "/api/send-jobs/:id", web.Bearer(core.ScopeSend), web.Send,
+	t.Add("GET", "/api/send-jobs/:id", sent(core.ActionFiguresRead), web.Send,
 		one(web.Path(jobs.show)), "Show a send job")
-	t.Add("POST", "/api/send-jobs/:id/cancel", web.Bearer(core.ScopeSend), web.Send,
+	t.Add("POST", "/api/send-jobs/:id/cancel", sending(core.ActionCampaignSend), web.Send,
 		one(web.Path(jobs.cancel)), "Cancel a send job")
-	t.Add("GET", "/api/send-jobs/:id/stats", web.Bearer(core.ScopeSend), web.Send,
+	t.Add("GET", "/api/send-jobs/:id/stats", sent(core.ActionFiguresRead), web.Send,
 		one(web.Path(jobs.stats)), "Counters of a send job")
-	t.Add("GET", "/api/send-jobs/:id/recipients", web.Bearer(core.ScopeSend), web.Send,
+	t.Add("GET", "/api/send-jobs/:id/recipients", sent(core.ActionPeopleRead), web.Send,
 		one(web.List(jobs.recipients, recipient.key)), "What happened to each recipient of a send job")
-	t.Add("GET", "/api/send-jobs/:id/links", web.Bearer(core.ScopeSend), web.Send,
+	t.Add("GET", "/api/send-jobs/:id/links", sent(core.ActionFiguresRead), web.Send,
 		one(web.Path(jobs.links)), "Tracked links of a send job, with how many have followed each")
-	t.Add("GET", "/api/send-jobs/history", web.Bearer(core.ScopeSend), web.Send,
+	t.Add("GET", "/api/send-jobs/history", sent(core.ActionPeopleRead), web.Send,
 		web.List(jobs.history, mailed.key).Fails(core.Forbidden), "What was ever sent to an address, the newest first")
-	t.Add("POST", "/api/send-jobs/:id/preview", web.Bearer(core.ScopeSend), web.Send,
+	t.Add("POST", "/api/send-jobs/:id/preview", sent(core.ActionCampaignRead), web.Send,
 		one(web.JSON(jobs.preview).BodyOptional()), "Render the mail of a send job")
-	t.Add("POST", "/api/send-jobs/:id/test", web.Bearer(core.ScopeSend), web.Send,
+	t.Add("POST", "/api/send-jobs/:id/test", sending(core.ActionTestAnyone), web.Send,
 		one(web.JSON(jobs.test)).Fails(core.TooMany), "Send the mail of a send job to one address")
 	t.Add("POST", "/webhooks/subscriptions", web.Signed(), web.Send,
 		web.JSON(hooks.subscription).Fails(core.Conflict), "Take a subscription event")

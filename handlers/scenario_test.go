@@ -83,18 +83,22 @@ var steps = map[string]func(e *env, name string, args map[string]string){
 		e.must(e.store.AddList(e.t.Context(), list, "command"))
 		e.name(name, list.ID)
 	},
-	// user NAME operator | tenant_admin=TENANT[,TENANT] scopes="a b" email=… client client_tenant=TENANT : a caller
+	// user NAME operator | tenant_admin=TENANT[,TENANT] publisher=… scopes="a b" email=… client client_tenant=TENANT : a caller
 	// with a token {NAME}
 	"user": func(e *env, name string, args map[string]string) {
 		c := core.Caller{
 			UserID: core.NewID(), Email: core.Email(argOr(args, "email", name+"@user.example")),
 			EmailVerified: args["verified"] != "false",
 		}
-		_, c.Operator = args["operator"]
+		if _, operator := args["operator"]; operator {
+			c.Roles = append(c.Roles, core.Role{Role: core.RoleOperator})
+		}
 		c.ClientID = core.BuiltInClientID
 		c.Scopes = strings.Fields(argOr(args, "scopes", strings.Join(core.AllScopes, " ")))
-		for _, t := range strings.FieldsFunc(args["tenant_admin"], func(r rune) bool { return r == ',' }) {
-			c.Tenants = append(c.Tenants, e.value(t))
+		for _, role := range core.Roles[:4] {
+			for _, t := range strings.FieldsFunc(args[role], func(r rune) bool { return r == ',' }) {
+				c.Roles = append(c.Roles, core.Role{Role: role, TenantID: e.value(t)})
+			}
 		}
 		c.ClientTenant = e.value(args["client_tenant"])
 		_, client := args["client"]

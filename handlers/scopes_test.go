@@ -28,7 +28,9 @@ var opens = []opened{
 	{"POST", "/api/subscriptions/disable", []string{core.ScopeEventsWrite}},
 	{"POST", "/api/api/subscriptions/disable", []string{core.ScopeEventsWrite}},
 	{"", "/api/admin/", []string{core.ScopeAdmin}},
-	{"", "/api/send-jobs", []string{core.ScopeSend}},
+	{"POST", "/api/send-jobs/:id/preview", []string{core.ScopeSend, core.ScopeAdmin}},
+	{"POST", "/api/send-jobs", []string{core.ScopeSend}},
+	{"GET", "/api/send-jobs", []string{core.ScopeSend, core.ScopeAdmin}},
 	{"", "/api/devices", []string{core.ScopeDevices}},
 	{"", "/api/agents", []string{core.ScopeDevices}},
 	{"GET", "/api/models", []string{core.ScopeModelsRead}},
@@ -42,7 +44,8 @@ func TestEveryRouteAsksForItsScope(t *testing.T) {
 		Store: storetest.Open(t),
 		Bearer: func(_ context.Context, scopes string, _ core.Instant) (core.Caller, error) {
 			return core.Caller{
-				UserID: core.NewID(), ClientID: core.NewID(), ClientTenant: core.NewID(), Operator: true,
+				UserID: core.NewID(), ClientID: core.NewID(), ClientTenant: core.NewID(),
+				Roles:  []core.Role{{Role: core.RoleOperator}},
 				Scopes: strings.Split(scopes, "+"),
 			}, nil
 		},

@@ -178,8 +178,10 @@ func (a sendjobs) create(c *web.Call, in sendJobRequest) (out createdJob, err er
 	if err != nil {
 		return out, err
 	}
-	if n.TenantID != "" && !c.Caller.ActsFor(n.TenantID) {
-		return out, core.Forbiddenf("The caller doesn't act for this tenant.")
+	if n.TenantID != "" {
+		if err := mayFor(c, n.TenantID); err != nil {
+			return out, err
+		}
 	}
 	r := store.JobRequest{NewJob: n, Caller: c.Caller, CreatedBy: actor(c), DuplicateGuard: a.guard}
 	if in.IdempotencyID != nil {
@@ -227,7 +229,7 @@ func (j sendJob) key() string { return strconv.FormatInt(j.No, 10) }
 // find is the 404 of a job that isn't the caller's to see.
 func (a sendjobs) find(c *web.Call) error {
 	j, err := a.store.SendJob(c, c.ID())
-	return ownRecord(c, j.TenantID, err, core.ErrJobNotFound)
+	return ownRecord(c, j.TenantID, core.ActionFiguresRead, err, core.ErrJobNotFound)
 }
 
 func (a sendjobs) show(c *web.Call, id string) (sendJob, error) {

@@ -31,7 +31,7 @@ func init() {
 				ListID: list, Subject: "News", BodyHTML: argOr(args, "html", "<p>News</p>"), TrackOpen: true,
 				TrackClick: true,
 			},
-			Caller: core.Caller{UserID: "u", Operator: true},
+			Caller: core.CommandCaller("u"),
 		}, now)
 		e.must(err)
 		_, err = e.store.StartDueJobs(e.t.Context(), now)

@@ -189,10 +189,7 @@ func (s *story) subscribers() {
 
 func (s *story) addJob(key string) (j core.SendJob) {
 	s.Helper()
-	r := JobRequest{NewJob: core.NewJob{ListID: s.list, Subject: "Hi", BodyText: "x"}, Caller: core.Caller{
-		UserID:   "u",
-		Operator: true,
-	}, IdempotencyKey: key, BodyHash: []byte(key), DuplicateGuard: time.Nanosecond}
+	r := JobRequest{NewJob: core.NewJob{ListID: s.list, Subject: "Hi", BodyText: "x"}, Caller: core.CommandCaller("u"), IdempotencyKey: key, BodyHash: []byte(key), DuplicateGuard: time.Nanosecond}
 	s.op("AddSendJob", func() (err error) { j, _, err = s.AddSendJob(s.Context(), r, now0+300); return err })
 	s.op("StartDueJobs", func() error { return onlyErr(s.StartDueJobs(s.Context(), now0+310)) })
 	s.op("ExpandJob", func() error { return onlyErr(s.ExpandJob(s.Context(), j.No, now0+320)) })
@@ -205,7 +202,7 @@ func (s *story) jobs() {
 	s.op("AddSendJob", func() error { // the same again
 		r := JobRequest{
 			NewJob: core.NewJob{ListID: s.list, Subject: "Hi", BodyText: "x"},
-			Caller: core.Caller{UserID: "u", Operator: true}, IdempotencyKey: "one", BodyHash: []byte("one"),
+			Caller: core.CommandCaller("u"), IdempotencyKey: "one", BodyHash: []byte("one"),
 		}
 		_, _, err := s.AddSendJob(ctx, r, now0+300)
 		return err

@@ -15,7 +15,7 @@ func (n newsletter) frozenJob(at core.Instant) core.SendJob {
 			ListID: n.list, Subject: "Hi", BodyText: "x", ScheduledAt: at,
 			Template: []byte(`{"mailer_template_name": "spring"}`),
 		},
-		Caller: core.Caller{UserID: "u", Operator: true},
+		Caller: core.CommandCaller("u"),
 	}, now0)
 	must(n.T, err)
 	return j

@@ -75,10 +75,7 @@ func (w *providerWorld) seq(email string) int64 {
 // send makes a job to a list and records every recipient as sent.
 func (w *providerWorld) send(list int) core.SendJob {
 	j, _, err := w.AddSendJob(w.Context(), store.JobRequest{
-		NewJob: core.NewJob{ListID: w.lists[list], Subject: "s", BodyText: "b"}, Caller: core.Caller{
-			UserID:   "u",
-			Operator: true,
-		}, CreatedBy: "u",
+		NewJob: core.NewJob{ListID: w.lists[list], Subject: "s", BodyText: "b"}, Caller: core.CommandCaller("u"), CreatedBy: "u",
 	}, w.now)
 	w.must(err)
 	_, err = w.StartDueJobs(w.Context(), w.now)

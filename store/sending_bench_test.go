@@ -104,10 +104,7 @@ func benchList(b *testing.B, s *Store, n int) ClaimKey {
 
 func benchJob(b *testing.B, s *Store, list string) core.SendJob {
 	j, _, err := s.AddSendJob(b.Context(), JobRequest{
-		NewJob: core.NewJob{ListID: list, Subject: "Hi", BodyText: "x"}, Caller: core.Caller{
-			UserID:   "u",
-			Operator: true,
-		},
+		NewJob: core.NewJob{ListID: list, Subject: "Hi", BodyText: "x"}, Caller: core.CommandCaller("u"),
 	}, 1000)
 	benchMust(b, err)
 	_, err = s.StartDueJobs(b.Context(), 1000)

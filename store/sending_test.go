@@ -96,7 +96,7 @@ func (h *sendHouse) subscribe(n int) {
 func (h *sendHouse) job(change func(*store.JobRequest)) (core.SendJob, error) {
 	r := store.JobRequest{
 		NewJob: core.NewJob{ListID: h.list.ID, Subject: "Hi", BodyText: "x"},
-		Caller: core.Caller{UserID: "u", Operator: true},
+		Caller: core.CommandCaller("u"),
 	}
 	if change != nil {
 		change(&r)
@@ -262,7 +262,9 @@ func TestSendJobChecks(t *testing.T) {
 			"list_id",
 		},
 		{
-			"foreign list", func(r *store.JobRequest) { r.Caller = core.Caller{UserID: "u", Tenants: []string{"other"}} },
+			"foreign list", func(r *store.JobRequest) {
+				r.Caller = core.Caller{UserID: "u", Roles: []core.Role{{Role: core.RoleTenantAdmin, TenantID: "other"}}}
+			},
 			core.Invalid, "invalid_request", "list_id",
 		},
 		{
@@ -308,7 +310,7 @@ func TestIdempotencyKeyBehindTheWindow(t *testing.T) {
 	windowed := func(at core.Instant) (core.SendJob, error) {
 		r := store.JobRequest{
 			NewJob: core.NewJob{ListID: h.list.ID, Subject: "x", BodyText: "x", WindowEnd: sendNow.Add(time.Hour)},
-			Caller: core.Caller{UserID: "u", Operator: true}, IdempotencyKey: "window", BodyHash: []byte("w"),
+			Caller: core.CommandCaller("u"), IdempotencyKey: "window", BodyHash: []byte("w"),
 		}
 		j, _, err := h.AddSendJob(t.Context(), r, at)
 		return j, err

@@ -52,7 +52,7 @@ type JobRequest struct {
 	DuplicateGuard time.Duration // refuse a job with the same content within that time; 0: never
 }
 
-// AddSendJob makes a job and its campaign. Its checks come in this order: the list is one that the caller acts for
+// AddSendJob makes a job and its campaign. Its checks come in this order: the list is one that the caller may send to
 // (else Invalid on list_id), tenant_id does not contradict it (Invalid), an Idempotency-Key that was used before (the
 // first job again, or Conflict with another body; with a new key the times are judged here), list and tenant are
 // active, the duplicate guard (Conflict). known reports whether the template that it names exists now.
@@ -61,7 +61,11 @@ func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) 
 ) {
 	err = s.update(ctx, func(tx *Tx) error {
 		list, err := tx.list(r.ListID)
-		if errors.Is(err, core.ErrListNotFound) || err == nil && !r.Caller.ActsFor(list.TenantID) {
+		if err == nil && !r.Caller.May(core.ActionCampaignSend, list.TenantID) &&
+			r.Caller.May(core.ActionFiguresRead, list.TenantID) {
+			return core.Lacking(core.ActionCampaignSend)
+		}
+		if errors.Is(err, core.ErrListNotFound) || err == nil && !r.Caller.May(core.ActionCampaignSend, list.TenantID) {
 			return core.Invalidf("list_id", "There is no such list.")
 		}
 		if err != nil {

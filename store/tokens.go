@@ -51,18 +51,6 @@ type TokenState struct {
 	Live bool
 }
 
-// Operator reports whether the user of the family holds that role.
-func (t TokenState) Operator() bool {
-	u := core.User{Roles: t.Roles}
-	return u.Operator()
-}
-
-// AdminOf lists the tenants that the user of the family administers.
-func (t TokenState) AdminOf() []string {
-	u := core.User{Roles: t.Roles}
-	return u.AdminOf()
-}
-
 // TokenClient is what the token endpoint must know of a client. The built-in client has no row.
 type TokenClient struct {
 	ID           string

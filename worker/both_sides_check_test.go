@@ -28,7 +28,7 @@ func (w *world) mailable() map[string]bool {
 	out, now := map[string]bool{}, core.At(time.Now())
 	for _, l := range w.lists {
 		j, _, err := w.b.AddSendJob(w.ctx(), store.JobRequest{
-			NewJob: core.NewJob{ListID: l.ID, Subject: "s", BodyText: "b"}, Caller: core.Caller{UserID: "u", Operator: true},
+			NewJob: core.NewJob{ListID: l.ID, Subject: "s", BodyText: "b"}, Caller: core.CommandCaller("u"),
 			CreatedBy: "u",
 		}, now)
 		w.must(err)

@@ -33,7 +33,7 @@ func TestTakeBounce(t *testing.T) {
 		}, now))
 	}
 	j, _, err := s.AddSendJob(ctx, store.JobRequest{
-		NewJob: core.NewJob{ListID: list.ID, Subject: "s", BodyText: "b"}, Caller: core.Caller{UserID: "u", Operator: true},
+		NewJob: core.NewJob{ListID: list.ID, Subject: "s", BodyText: "b"}, Caller: core.CommandCaller("u"),
 		CreatedBy: "u",
 	}, now)
 	must(err)

@@ -48,7 +48,7 @@ func (m *member) deliver() (n int) {
 func (m *member) sendJob() core.SendJob {
 	m.Helper()
 	j, _, err := m.AddSendJob(m.Context(), store.JobRequest{
-		NewJob: core.NewJob{ListID: m.list.ID, Subject: "s", BodyText: "b"}, Caller: core.Caller{UserID: "u", Operator: true},
+		NewJob: core.NewJob{ListID: m.list.ID, Subject: "s", BodyText: "b"}, Caller: core.CommandCaller("u"),
 		CreatedBy: "u",
 	}, core.At(time.Now()))
 	m.must(err)

@@ -118,7 +118,7 @@ func (h *house) job(change func(*core.NewJob)) core.SendJob {
 	if change != nil {
 		change(&n)
 	}
-	j, _, err := h.AddSendJob(h.Context(), store.JobRequest{NewJob: n, Caller: core.Caller{UserID: "u", Operator: true}},
+	j, _, err := h.AddSendJob(h.Context(), store.JobRequest{NewJob: n, Caller: core.CommandCaller("u")},
 		core.At(time.Now()))
 	h.must(err)
 	return j

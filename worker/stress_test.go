@@ -163,7 +163,7 @@ func runTurmoil(t *testing.T, seed uint64, faults *storetest.Faults) {
 	defer w.armed.Store(false)
 	for range 1 + w.n(5) {
 		n := core.NewJob{ListID: w.houses[w.n(len(w.houses))].list.ID, Subject: "Hello", BodyText: "Hello"}
-		j, _, err := h.AddSendJob(t.Context(), store.JobRequest{NewJob: n, Caller: core.Caller{UserID: "u", Operator: true}},
+		j, _, err := h.AddSendJob(t.Context(), store.JobRequest{NewJob: n, Caller: core.CommandCaller("u")},
 			core.At(time.Now()))
 		if err == nil {
 			w.jobs = append(w.jobs, j)

@@ -22,7 +22,7 @@ func TestATestMailIsSentByTheMailer(t *testing.T) {
 				ListID: m.list.ID, Subject: "Issue {{preferences.no | default: \"one\"}}",
 				BodyText:    "To {{email}}. {{preferences_url}} {{job.subject}} {{view_url}}",
 				ScheduledAt: core.At(time.Now()).Add(24 * time.Hour),
-			}, Caller: core.Caller{UserID: "u", Operator: true},
+			}, Caller: core.CommandCaller("u"),
 		}, core.At(time.Now()))
 		m.must(err)
 		m.must(m.AddTestMail(m.Context(), &j, "me@example.org", core.At(time.Now())))

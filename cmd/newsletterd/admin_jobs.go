@@ -131,7 +131,7 @@ func (p *program) createJob(c *cli.Context, _ *config.Config, s *store.Store) er
 		return err
 	}
 	j, known, err := s.AddSendJob(c.Context, store.JobRequest{
-		NewJob: n, CreatedBy: actor(), Caller: core.Caller{UserID: actor(), Operator: true},
+		NewJob: n, CreatedBy: actor(), Caller: core.CommandCaller(actor()),
 	}, now())
 	if err != nil {
 		return err

@@ -117,7 +117,7 @@ func (w *torture) seed() {
 	}
 	w.job, _, err = s.AddSendJob(ctx, store.JobRequest{
 		NewJob: core.NewJob{ListID: list.ID, Subject: "Hello", BodyText: strings.Repeat("A line of the letter.\n", 100)},
-		Caller: core.Caller{UserID: "u", Operator: true},
+		Caller: core.CommandCaller("u"),
 	}, now)
 	w.must(errors.Join(err, s.Close()))
 }

@@ -17,6 +17,7 @@ type Access struct {
 	form   bool // … also in a form
 	people bool // refuses a client that acts for itself, whatever its scopes
 	scopes []string
+	action core.Action       // that the caller may do for at least one tenant; empty: none is asked for
 	oneOf  bool              // one of the scopes is enough
 	free   bool              // every valid token will do: the operation opens nothing of the user's
 	rule   func(*Call) error // after the scopes; nil: nothing more
@@ -33,13 +34,17 @@ type proof struct {
 }
 
 func (a Access) String() string {
+	words := []string{a.name}
 	switch {
 	case a.oneOf:
-		return a.name + " " + strings.Join(a.scopes, "|")
-	case len(a.scopes) > 0:
-		return a.name + " " + strings.Join(a.scopes, " ")
+		words = append(words, strings.Join(a.scopes, "|"))
+	case a.name != "admin": // whose scope is its name
+		words = append(words, a.scopes...)
 	}
-	return a.name
+	if a.action != "" {
+		words = append(words, string(a.action))
+	}
+	return strings.Join(words, " ")
 }
 
 // complete reports whether the rule says which tokens it takes. A rule for tokens that names no scope would give each
@@ -91,6 +96,11 @@ func (a Access) InForm() Access { a.form = true; return a }
 // And adds a rule about the caller, which runs after the scopes are checked.
 func (a Access) And(rule func(*Call) error) Access { a.rule = rule; return a }
 
+// For lets in callers who may do the action for at least one tenant. Whether they may for the tenant of the record is
+// asked by the operation, which finds it with Call.Action. A route that finds its record before the body is read lets in
+// all who have a role, so that a record they may not see is missing.
+func (a Access) For(action core.Action) Access { a.action = action; return a }
+
 // Named returns the rule with another name, which `newsletterd routes` shows.
 func (a Access) Named(name string) Access { a.name = name; return a }
 
@@ -128,6 +138,9 @@ func (c *Call) admit() error {
 		if err := c.admitBearer(who); err != nil {
 			return err
 		}
+	}
+	if who.action != "" && !c.Caller.MaySomewhere(who.action) && (c.route.Do.find == nil || !c.Caller.HasRole()) {
+		return core.Lacking(who.action)
 	}
 	if who.rule != nil {
 		return who.rule(c)

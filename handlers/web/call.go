@@ -42,6 +42,9 @@ type Call struct {
 
 type param struct{ name, value string }
 
+// Action is what the route asks the caller's roles for; empty: nothing.
+func (c *Call) Action() core.Action { return c.route.Who.action }
+
 // Param is the value of a path parameter as it was sent, unescaped; empty when the route has none of that name.
 func (c *Call) Param(name string) string {
 	for _, p := range c.params {

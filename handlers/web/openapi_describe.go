@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"newsletterd/core"
 )
 
 // describer gathers the components of one document.
@@ -28,6 +30,9 @@ func (names *describer) declare(v any, tag string) {
 // words say who may call, and what is limited.
 func (r *Route) words() string {
 	out := []string{"Who may call: " + accessWords(r.Who) + "."}
+	if p, ok := core.PermissionFor(r.Who.action); ok {
+		out = append(out, fmt.Sprintf("Needs the right %s, which the role %s has.", p.Action, p.Least))
+	}
 	if n := r.Do.maxBody; n > 0 && r.Do.body != noBody {
 		out = append(out, "The body has at most "+sizeWords(n)+".")
 	}

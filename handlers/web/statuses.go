@@ -18,7 +18,7 @@ func (r *Route) failures() []core.Kind {
 	if r.Who.bearer || r.Who.signed || r.Who.proof != nil {
 		ks = append(ks, core.Unauthenticated)
 	}
-	if len(r.Who.scopes) > 0 || r.Who.people || r.Who.rule != nil || r.Who.signed || r.Who.proof != nil {
+	if len(r.Who.scopes) > 0 || r.Who.people || r.Who.action != "" || r.Who.rule != nil || r.Who.signed || r.Who.proof != nil {
 		ks = append(ks, core.Forbidden)
 	}
 	if r.Do.find != nil || r.Who.proof != nil || strings.Contains(r.Path, "/:id") {
@@ -52,8 +52,9 @@ type RouteInfo struct {
 	TakesToken, NeedsToken bool
 	Signed, Proved         bool // by a webhook's signature, or in a way of its own
 	Scopes                 []string
-	Finds                  bool   // the path's object, before the body is read
-	MediaType              string // of the body; empty where it is not checked
+	Action                 core.Action // that the caller's roles are asked for; empty: none
+	Finds                  bool        // the path's object, before the body is read
+	MediaType              string      // of the body; empty where it is not checked
 	MaxBody                int64
 	Status                 int          // of success
 	Statuses               []int        // all that the route must be shown to answer
@@ -64,7 +65,7 @@ type RouteInfo struct {
 func (r *Route) Info() RouteInfo {
 	return RouteInfo{
 		TakesToken: r.Who.bearer, NeedsToken: r.Who.bearer && !r.Who.option, Signed: r.Who.signed, Proved: r.Who.proof != nil,
-		Scopes: r.Who.scopes, Finds: r.Do.find != nil, MediaType: mediaTypes[r.Do.body], MaxBody: r.Do.maxBody,
+		Scopes: r.Who.scopes, Action: r.Who.action, Finds: r.Do.find != nil, MediaType: mediaTypes[r.Do.body], MaxBody: r.Do.maxBody,
 		Status:   r.Do.status,
 		Statuses: r.statuses(), Output: r.Do.out,
 	}

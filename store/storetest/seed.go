@@ -207,7 +207,7 @@ func (s *Seeder) NewTemplate(in core.TemplateInput) core.Template {
 func (s *Seeder) TryJob(listID string, change ...func(*store.JobRequest)) (core.SendJob, error) {
 	r := store.JobRequest{
 		NewJob: core.NewJob{ListID: listID, Subject: "Hi", BodyText: "x"},
-		Caller: core.Caller{UserID: "u", Operator: true}, CreatedBy: "u",
+		Caller: core.CommandCaller("u"), CreatedBy: "u",
 	}
 	for _, f := range change {
 		f(&r)

@@ -1,0 +1,247 @@
+package core
+
+import "slices"
+
+// The roles of users, the least first: each may do what those before it may, and more.
+const (
+	RoleViewer      = "viewer"
+	RoleEditor      = "editor"
+	RolePublisher   = "publisher"
+	RoleTenantAdmin = "tenant_admin"
+	RoleOperator    = "operator"
+)
+
+// Roles are the words of Role.Role, the least first. All but operator are roles in one tenant.
+var Roles = []string{RoleViewer, RoleEditor, RolePublisher, RoleTenantAdmin, RoleOperator}
+
+// Action is what a caller may be let do. Routes, pages and commands ask Caller.May for it.
+type Action string
+
+// The actions, each about the records of one tenant unless it says otherwise.
+const (
+	ActionTenantRead   Action = "tenant.read"
+	ActionListRead     Action = "list.read"
+	ActionFiguresRead  Action = "figures.read"
+	ActionPeopleMasked Action = "people.masked"
+
+	ActionCampaignRead  Action = "campaign.read"
+	ActionCampaignWrite Action = "campaign.write"
+	ActionTemplateRead  Action = "template.read"
+	ActionTemplateWrite Action = "template.write"
+	ActionTestSend      Action = "test.send"
+
+	ActionCampaignApprove Action = "campaign.approve"
+	ActionCampaignSend    Action = "campaign.send"
+	ActionTestAnyone      Action = "test.anyone"
+	ActionPeopleRead      Action = "people.read"
+	ActionPeopleAdd       Action = "people.add"
+	ActionPeopleImport    Action = "people.import"
+
+	ActionPeopleChange      Action = "people.change"
+	ActionPeopleExport      Action = "people.export"
+	ActionPeopleErase       Action = "people.erase"
+	ActionListSettings      Action = "list.settings"
+	ActionSuppressionManage Action = "suppression.manage"
+	ActionClientManage      Action = "client.manage"
+	ActionEndpointManage    Action = "endpoint.manage"
+	ActionWebhookManage     Action = "webhook.manage"
+	ActionDomainPropose     Action = "domain.propose"
+	ActionDKIMRead          Action = "dkim.read"
+	ActionTenantSettings    Action = "tenant.settings"
+	ActionTeamRead          Action = "team.read"
+	ActionTeamManage        Action = "team.manage"
+	ActionAuditRead         Action = "audit.read"
+
+	ActionTenantManage   Action = "tenant.manage"
+	ActionDomainVerify   Action = "domain.verify"
+	ActionRelayManage    Action = "relay.manage"
+	ActionDKIMManage     Action = "dkim.manage"
+	ActionProviderManage Action = "provider.manage"
+	ActionKeyManage      Action = "key.manage"
+	ActionOutboxManage   Action = "outbox.manage"
+	ActionUserManage     Action = "user.manage"
+	ActionSystemRead     Action = "system.read"
+)
+
+// Permission says who may do an action: the least role, and the scopes of tokens, one of which is enough. A client that
+// acts for itself may what a tenant_admin may, with such a scope, unless People.
+type Permission struct {
+	Action Action
+	Least  string   // role; those above have it too
+	Scopes []string // one of which the token needs
+	People bool     // refused to a client that acts for itself
+	Text   string   // what it lets do
+}
+
+var (
+	byAdmin   = []string{ScopeAdmin}
+	byList    = []string{ScopeListRead, ScopeAdmin}
+	byEvents  = []string{ScopeEventsWrite, ScopeAdmin}
+	bySend    = []string{ScopeSend, ScopeAdmin}
+	byReading = []string{ScopeListRead, ScopeSend, ScopeAdmin}
+)
+
+// Permissions is the one table of who may do what, the widest first. What stands in no row is refused to all.
+var Permissions = []Permission{
+	{ActionTenantRead, RoleViewer, byAdmin, false, "see the tenant's name, domains, sender and looks"},
+	{ActionListRead, RoleViewer, byList, false, "see lists, their settings and counts"},
+	{ActionFiguresRead, RoleViewer, bySend, false, "see send jobs, their figures and links"},
+	{ActionPeopleMasked, RoleViewer, byReading, false, "see subscribers with masked addresses"},
+
+	{ActionCampaignRead, RoleEditor, bySend, false, "read and preview the content of campaigns and send jobs"},
+	{ActionCampaignWrite, RoleEditor, bySend, false, "write campaigns"},
+	{ActionTemplateRead, RoleEditor, byAdmin, false, "read templates, layouts, themes and media"},
+	{ActionTemplateWrite, RoleEditor, byAdmin, false, "write templates, layouts, themes and media"},
+	{ActionTestSend, RoleEditor, bySend, false, "send tests to the tenant's test group"},
+
+	{ActionCampaignApprove, RolePublisher, bySend, false, "approve campaigns"},
+	{ActionCampaignSend, RolePublisher, bySend, false, "schedule, send, pause, resume and cancel"},
+	{ActionTestAnyone, RolePublisher, bySend, false, "send tests to any address"},
+	{ActionPeopleRead, RolePublisher, byReading, false, "see addresses: subscribers, recipients and their history"},
+	{ActionPeopleAdd, RolePublisher, byEvents, false, "add subscribers"},
+	{ActionPeopleImport, RolePublisher, byAdmin, false, "import subscribers"},
+
+	{ActionPeopleChange, RoleTenantAdmin, byEvents, false, "change and unsubscribe subscribers"},
+	{ActionPeopleExport, RoleTenantAdmin, byList, false, "read all subscriptions of a list at once, export them"},
+	{ActionPeopleErase, RoleTenantAdmin, byAdmin, false, "erase subscribers"},
+	{ActionListSettings, RoleTenantAdmin, byAdmin, false, "create, change, delete and copy lists"},
+	{ActionSuppressionManage, RoleTenantAdmin, byEvents, false, "switch addresses off and on again"},
+	{ActionClientManage, RoleTenantAdmin, byAdmin, false, "see, create, change and delete OAuth clients"},
+	{ActionEndpointManage, RoleTenantAdmin, byAdmin, false, "keep the endpoints that events go to"},
+	{ActionWebhookManage, RoleTenantAdmin, byAdmin, false, "keep the senders of signed webhooks"},
+	{ActionDomainPropose, RoleTenantAdmin, byAdmin, false, "propose sender domains and have them checked"},
+	{ActionDKIMRead, RoleTenantAdmin, byAdmin, false, "see DKIM keys and the state of their DNS records"},
+	{ActionTenantSettings, RoleTenantAdmin, byAdmin, false, "change the tenant's name, looks and texts"},
+	{ActionTeamRead, RoleTenantAdmin, byAdmin, false, "see who has a role in the tenant"},
+	{ActionTeamManage, RoleTenantAdmin, byAdmin, true, "invite people, give and take roles in the tenant"},
+	{ActionAuditRead, RoleTenantAdmin, byAdmin, false, "read the audit trail"},
+
+	{ActionTenantManage, RoleOperator, byAdmin, false, "create and delete tenants, set status, sender and limits"},
+	{ActionDomainVerify, RoleOperator, byAdmin, false, "vouch for a sender domain"},
+	{ActionRelayManage, RoleOperator, byAdmin, false, "set the relay of a tenant"},
+	{ActionDKIMManage, RoleOperator, byAdmin, false, "create and delete DKIM keys"},
+	{ActionProviderManage, RoleOperator, byAdmin, false, "keep the webhooks of mail providers"},
+	{ActionKeyManage, RoleOperator, byAdmin, false, "see and rotate signing keys"},
+	{ActionOutboxManage, RoleOperator, byAdmin, false, "see and retry events and mails that wait or have failed"},
+	{ActionUserManage, RoleOperator, byAdmin, true, "keep users and the role operator"},
+	{ActionSystemRead, RoleOperator, byAdmin, false, "see the state of the daemon"},
+}
+
+var permissions = func() map[Action]Permission {
+	m := make(map[Action]Permission, len(Permissions))
+	for _, p := range Permissions {
+		m[p.Action] = p
+	}
+	return m
+}()
+
+// PermissionFor returns the row of an action; ok reports whether there is one.
+func PermissionFor(a Action) (p Permission, ok bool) {
+	p, ok = permissions[a]
+	return p, ok
+}
+
+// Allows reports whether a role has the permission: operator for everything, the others within their tenant.
+func (p Permission) Allows(role string) bool {
+	least := slices.Index(Roles, p.Least)
+	return least >= 0 && slices.Index(Roles, role) >= least
+}
+
+// AllowsClients reports whether a client that acts for itself, with a scope of the permission, has it for its tenant.
+func (p Permission) AllowsClients() bool { return !p.People && p.Allows(RoleTenantAdmin) }
+
+// May reports whether the caller may do an action on the records of a tenant (TenantNone: on those of none, or to all):
+// by a role of the user or as the tenant's own client, and by a scope of the token. A user's token that was given to a
+// tenant's client is held to that tenant, where an operator may what a tenant_admin may.
+func (c Caller) May(a Action, tenant string) bool {
+	p, ok := c.permission(a)
+	switch {
+	case !ok || c.ClientTenant != TenantNone && c.ClientTenant != tenant:
+		return false
+	case c.UserID == "":
+		return c.ClientTenant != TenantNone && p.AllowsClients()
+	}
+	for _, r := range c.Roles {
+		switch {
+		case r.Pending:
+		case r.Role == RoleOperator && c.ClientTenant == TenantNone:
+			return p.Allows(RoleOperator)
+		case r.Role == RoleOperator && p.Allows(RoleTenantAdmin),
+			r.Role != RoleOperator && tenant != TenantNone && r.TenantID == tenant && p.Allows(r.Role):
+			return true
+		}
+	}
+	return false
+}
+
+// TenantsWith lists the tenants for which the caller may do an action. all is true for an operator whose client is
+// bound to no tenant, and then the list is empty.
+func (c Caller) TenantsWith(a Action) (tenants []string, all bool) {
+	switch {
+	case c.May(a, c.ClientTenant):
+		if c.ClientTenant == TenantNone {
+			return nil, true
+		}
+		return []string{c.ClientTenant}, false
+	case c.ClientTenant != TenantNone || c.UserID == "":
+		return nil, false
+	}
+	for _, r := range c.Roles {
+		if r.TenantID != TenantNone && !slices.Contains(tenants, r.TenantID) && c.May(a, r.TenantID) {
+			tenants = append(tenants, r.TenantID)
+		}
+	}
+	return tenants, false
+}
+
+// HasRole reports whether a role of the user counts now, or the caller is a tenant's own client: there may be records
+// that it may see.
+func (c Caller) HasRole() bool {
+	if c.UserID == "" {
+		return c.ClientTenant != TenantNone
+	}
+	return slices.ContainsFunc(c.Roles, func(r Role) bool { return !r.Pending })
+}
+
+// MaySomewhere reports whether the caller may do an action for at least one tenant.
+func (c Caller) MaySomewhere(a Action) bool {
+	tenants, all := c.TenantsWith(a)
+	return all || len(tenants) > 0
+}
+
+// permission returns the row of an action if the token has a scope for it.
+func (c Caller) permission(a Action) (Permission, bool) {
+	p, ok := permissions[a]
+	return p, ok && slices.ContainsFunc(p.Scopes, c.Has)
+}
+
+// Lacking is the error of a caller who may not do an action. It names the action, and the least role that may.
+func Lacking(a Action) *Error {
+	return Forbiddenf("This needs the right %s, which the role %s has.", a, permissions[a].Least)
+}
+
+// AllowedScopes lists what the roles of a user allow a token at a client of one tenant (TenantNone: of none) to carry. A
+// client of another tenant than that of the role gives its token nothing of it.
+func AllowedScopes(roles []Role, clientTenant string) []string {
+	var most int
+	for _, r := range roles {
+		if !r.Pending && (r.Role == RoleOperator || clientTenant == TenantNone || r.TenantID == clientTenant) {
+			most = max(most, 1+slices.Index(Roles, r.Role))
+		}
+	}
+	if most == 0 {
+		return UserScopes
+	}
+	switch Roles[most-1] {
+	case RoleViewer, RoleEditor:
+		return editorScopes
+	case RolePublisher:
+		return publisherScopes
+	}
+	return AllScopes
+}
+
+var (
+	publisherScopes = slices.Concat(UserScopes, []string{ScopeSend, ScopeAdmin})
+	editorScopes    = slices.Concat(UserScopes, []string{ScopeAdmin})
+)
