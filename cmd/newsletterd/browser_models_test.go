@@ -16,6 +16,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
 )
 
@@ -103,7 +104,7 @@ func TestVideoTagReadsRanges(t *testing.T) {
 func passwordToken(t *testing.T, d *running, email string) string {
 	t.Helper()
 	res, err := http.PostForm(d.cfg.Origin()+"/api/auth/login",
-		url.Values{"grant_type": {"password"}, "username": {email}, "password": {testPassword}})
+		url.Values{"grant_type": {"password"}, "username": {email}, "password": {daemontest.Password}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
 )
 
@@ -120,7 +121,7 @@ func TestBrowser(t *testing.T) {
 	do(t, ctx, chromedp.SendKeys("#email", "ann@example.org"), chromedp.SendKeys("#password", "wrong\r"),
 		chromedp.WaitVisible("#fault"))
 	shots(t, ctx, "login-fault")
-	do(t, ctx, chromedp.SendKeys("#password", testPassword+"\r"), heading("Allow access?"))
+	do(t, ctx, chromedp.SendKeys("#password", daemontest.Password+"\r"), heading("Allow access?"))
 	shots(t, ctx, "consent")
 	do(t, ctx, chromedp.Click(`button[value="allow"]`), heading("Relying party /cb"))
 	q := back(t, rp)
@@ -177,13 +178,13 @@ func TestBrowser(t *testing.T) {
 func TestBrowserOverPlainHTTP(t *testing.T) {
 	ctx := newBrowser(t, "news.example.org")
 	d := start(t, func(c *config.Config) {
-		c.Server.Listen = freeAddr(t)
+		c.Server.Listen = daemontest.FreeAddr(t)
 		_, port, _ := strings.Cut(c.Server.Listen, ":")
 		c.Server.PublicURL = "http://news.example.org:" + port
 	})
 	addTestUser(t, d, "ann@example.org")
 	do(t, ctx, chromedp.Navigate(d.cfg.Origin()+"/login"), heading("Sign in"),
-		chromedp.SendKeys("#email", "ann@example.org"), chromedp.SendKeys("#password", testPassword+
+		chromedp.SendKeys("#email", "ann@example.org"), chromedp.SendKeys("#password", daemontest.Password+
 			"\r"), heading("Your account"))
 }
 
@@ -195,7 +196,7 @@ func shootEmailChange(t *testing.T, ctx context.Context, d *running) {
 		do(t, ctx, chromedp.Navigate(d.cfg.Origin()+"/account"), chromedp.WaitVisible(last),
 			chromedp.SendKeys("#email", email), chromedp.SendKeys("#email_password", "wrong\r"), chromedp.WaitVisible("#fault"))
 		shots(t, ctx, "change-fault")
-		do(t, ctx, chromedp.SendKeys("#email_password", testPassword+"\r"), chromedp.WaitVisible(".notice"))
+		do(t, ctx, chromedp.SendKeys("#email_password", daemontest.Password+"\r"), chromedp.WaitVisible(".notice"))
 		shots(t, ctx, "change-asked")
 		link := ""
 		for begin := time.Now(); link == "" && time.Since(begin) < 20*time.Second; {

@@ -14,6 +14,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
+	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
 )
 
@@ -176,7 +177,7 @@ var conformance = []struct {
 }
 
 func TestConformance(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	d := start(t, nil)
 	u := addTestUser(t, d, "ann@example.org")
 	for _, c := range conformance {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/daemontest"
 )
 
 // TestConnectionsAreBounded fills the daemon with connections: beyond the bound the one that has waited longest for a
@@ -47,6 +48,13 @@ func TestConnectionsAreBounded(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			idleAre := func(want int) { // wait for their next request
+				daemontest.Await(t, fmt.Sprint(want, " idle connections"), func() bool {
+					r.clients.mu.Lock()
+					defer r.clients.mu.Unlock()
+					return r.clients.idle.Len() == want
+				})
+			}
 			const whole = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 			var idle []net.Conn
 			for i := range most + 1 {
@@ -54,7 +62,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 				ask(c, whole)
 				readAnswer(t, c)
 				idle = append(idle, c)
-				awaitIdle(t, r.clients, min(i+1, most-1)) // there is always room for the next
+				idleAre(min(i+1, most-1)) // there is always room for the next
 			}
 			_ = idle[0].SetReadDeadline(time.Now().Add(20 * time.Second))
 			if _, err := idle[0].Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
@@ -68,9 +76,9 @@ func TestConnectionsAreBounded(t *testing.T) {
 			for _, c := range busy {
 				ask(c, begin)
 			}
-			awaitIdle(t, r.clients, 0)
+			idleAre(0)
 			ask(dial(), begin)
-			await(t, "connections", most, func() int { return int(r.clients.inUse()) })
+			daemontest.Await(t, "a connection more", func() bool { return r.clients.inUse() == most })
 			late := make(chan error, 1)
 			go func() {
 				c := dial()
@@ -107,27 +115,6 @@ func readAnswer(t *testing.T, c net.Conn) {
 	}
 	_, _ = io.Copy(io.Discard, res.Body)
 	res.Body.Close()
-}
-
-// awaitIdle waits until so many connections wait for their next request.
-func awaitIdle(t *testing.T, c *connections, want int) {
-	t.Helper()
-	await(t, "connections that wait", want, func() int {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return c.idle.Len()
-	})
-}
-
-func await(t *testing.T, what string, want int, count func() int) {
-	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(20 * time.Second); count() != want; <-tick.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d %s, want %d", count(), what, want)
-		}
-	}
 }
 
 // TestFilesBoundConnections: whatever is configured, files are left for the database and the relay.

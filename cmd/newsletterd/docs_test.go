@@ -10,12 +10,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"newsletterd/cmd/newsletterd/daemontest"
 )
 
 // TestGuides runs the commands that the guides show, as a reader would copy them: all blocks marked sh, in one shell,
 // from top to bottom, next to a daemon on the defaults. An HTTP status of 400 and above ends the shell with an error.
 func TestGuides(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	for _, tool := range []string{"bash", "curl", "jq", "openssl"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("the guides need %s, which isn't installed here", tool)
@@ -23,7 +25,7 @@ func TestGuides(t *testing.T) {
 	}
 	for _, guide := range []string{"quick-start.md", "api.md", "backup.md", "configuration.md", "mail.md"} {
 		t.Run(guide, func(t *testing.T) {
-			sideBySide(t)
+			daemontest.Parallel(t)
 			text, err := os.ReadFile(filepath.Join("../../docs", guide))
 			if err != nil {
 				t.Fatal(err)
@@ -57,7 +59,7 @@ func commandsOf(text string) string {
 }
 
 func runGuide(t *testing.T, script string) {
-	dir, addr := t.TempDir(), freeAddr(t)
+	dir, addr := t.TempDir(), daemontest.FreeAddr(t)
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

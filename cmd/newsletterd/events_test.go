@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -126,7 +127,7 @@ func (c *commander) join(listID string, email core.Email) {
 
 // What a receiver refuses for good is a dead letter: the command shows it with the reason, and sends it again.
 func TestDeadLettersByCommand(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	l := newListener(t)
 	l.say(http.StatusUnprocessableEntity)
 	c := &commander{T: t, running: start(t, func(cfg *config.Config) { cfg.Webhooks.SendURL = l.URL })}
@@ -160,7 +161,7 @@ func TestDeadLettersByCommand(t *testing.T) {
 
 // Who bounced on one list alone is listed without the list, too.
 func TestBouncesAreListed(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	c := &commander{T: t, running: start(t, func(*config.Config) {})}
 	tenant, list := c.list()
 	bounced := core.Event{
@@ -190,7 +191,7 @@ func TestBouncesAreListed(t *testing.T) {
 // A tenant's own receiver hears events, through the guard: an address that is not public only by its exact host and
 // port, and never by a redirect.
 func TestEndpointByCommand(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	l := newListener(t)
 	allow := strings.TrimPrefix(l.URL, "http://")
 	c := &commander{T: t, running: start(t, func(cfg *config.Config) { cfg.Webhooks.Allow = []string{allow} })}

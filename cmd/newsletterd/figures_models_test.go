@@ -12,36 +12,42 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/store/storetest"
 )
 
-// TestFiguresOfModels prints the figures of devices and models: NEWSLETTERD_FIGURES_MODELS models in the library
-// (1,000,000), and a file of NEWSLETTERD_FIGURES_MIB (1,024) up once and down eight times at once.
-func TestFiguresOfModels(t *testing.T) {
+// figuresOfModels is a daemon with a library of NEWSLETTERD_FIGURES_MODELS models (many unless it says so) without
+// files, nine of ten public; every name has a rare word.
+func figuresOfModels(t *testing.T, many int) *figures {
 	if os.Getenv(figuresEnv) == "" {
 		t.Skip("make bench")
 	}
 	f := newFigures(t)
-	f.build()
-	env := []string{"NEWSLETTERD_LIMITS_MODEL_BYTES=2GiB", "NEWSLETTERD_LIMITS_MODEL_BYTES_PER_OWNER=8GiB"}
-	f.serve(env...)
-	f.command("", "admin", "user", "create", "--email", "op@acme.example", "--role", "operator")
-	owner := f.command("id", "admin", "user", "create", "--email", "owner@acme.example", "--verified")
-	f.token = f.command("access_token", "admin", "token", "create", "--user", "op@acme.example", "--scope",
-		"devices models.read models.write")
-	f.stop()
-	f.fillLibrary(owner, numberOf("NEWSLETTERD_FIGURES_MODELS", atMost(f, 1_000_000, 10_000)))
-	f.serve(env...)
-	f.library()
-	f.profiles()
-	f.files(int64(numberOf("NEWSLETTERD_FIGURES_MIB", atMost(f, 1024, 32))) << 20)
-	f.stop()
+	f.Env = append(f.Env, "NEWSLETTERD_LIMITS_MODEL_BYTES=2GiB", "NEWSLETTERD_LIMITS_MODEL_BYTES_PER_OWNER=8GiB")
+	f.HTTP.Timeout = 0 // large files take their time
+	f.Build()
+	f.Serve()
+	f.Operator("devices models.read models.write")
+	owner := f.Field("id", "admin", "user", "create", "--email", "owner@acme.example", "--verified")
+	f.Stop()
+	n := numberOf("NEWSLETTERD_FIGURES_MODELS", atMost(f, many, 10_000))
+	began := time.Now()
+	storetest.Foreign(t, f.Database(), fmt.Sprintf(`
+		BEGIN;
+		WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %[2]d)
+			INSERT INTO model_file (owner_id, state, by_daemon, touched_at) SELECT '%[1]s', 1, 0, 1 FROM n;
+		INSERT INTO model (id, owner_id, file_no, name, size, sha256, content_type, created_at, updated_at, visibility)
+			SELECT printf('%%08x-0000-7000-8000-%%012x', no, no), '%[1]s', no, 'Model number' || no || ' of series ' || (no %% 100), 0, '', 'model/stl', no, no,
+			iif(no %% 10 = 0, 'private', 'public') FROM model_file;
+		COMMIT;`, owner, n))()
+	f.Line("library", "%d models, made in %v", n, time.Since(began).Round(time.Millisecond))
+	f.Serve()
+	return f
 }
 
 func numberOf(env string, otherwise int) int {
@@ -51,56 +57,29 @@ func numberOf(env string, otherwise int) int {
 	return otherwise
 }
 
-// fillLibrary makes models without files, directly in the database: nine of ten public, every name has a rare word.
-func (f *figures) fillLibrary(owner string, n int) {
-	began := time.Now()
-	storetest.Foreign(f.T, filepath.Join(f.dir, "newsletterd.db"), fmt.Sprintf(`
-		BEGIN;
-		WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %[2]d)
-			INSERT INTO model_file (owner_id, state, by_daemon, touched_at) SELECT '%[1]s', 1, 0, 1 FROM n;
-		INSERT INTO model (id, owner_id, file_no, name, size, sha256, content_type, created_at, updated_at, visibility)
-			SELECT printf('%%08x-0000-7000-8000-%%012x', no, no), '%[1]s', no, 'Model number' || no || ' of series ' || (no %% 100), 0, '', 'model/stl', no, no,
-			iif(no %% 10 = 0, 'private', 'public') FROM model_file;
-		COMMIT;`, owner, n))()
-	f.line("library", "%d models, made in %v", n, time.Since(began).Round(time.Millisecond))
-}
-
-// page reads one page of the library and returns its cursor and the time that it took.
-func (f *figures) page(query string) (next string, took time.Duration) {
-	f.Helper()
-	began := time.Now()
-	res, body := f.raw(http.MethodGet, "/api/models/library?"+query, nil)
-	took = time.Since(began)
-	var page struct {
-		Items []json.RawMessage `json:"items"`
-		Next  string            `json:"next_cursor"`
+// TestFiguresOfModels prints the figures of a library of 1,000,000 models.
+func TestFiguresOfModels(t *testing.T) {
+	f := figuresOfModels(t, 1_000_000)
+	page := func(query string) (next string, took time.Duration) {
+		t.Helper()
+		began := time.Now()
+		r := f.Get("/api/models/library?" + query).OK()
+		took = time.Since(began)
+		var page struct {
+			Items []json.RawMessage `json:"items"`
+			Next  string            `json:"next_cursor"`
+		}
+		if r.JSON(&page); len(page.Items) == 0 {
+			t.Fatalf("%s: %s", query, r.Text)
+		}
+		return page.Next, took
 	}
-	f.must(json.Unmarshal(body, &page))
-	if res.StatusCode != http.StatusOK || len(page.Items) == 0 {
-		f.Fatalf("%s: %d %s", query, res.StatusCode, body)
-	}
-	return page.Next, took
-}
 
-func (f *figures) raw(method, path string, body io.Reader) (*http.Response, []byte) {
-	f.Helper()
-	req, err := http.NewRequest(method, f.url+path, body)
-	f.must(err)
-	req.Header.Set("Authorization", "Bearer "+f.token)
-	res, err := (&http.Client{Transport: f.httpClient.Transport}).Do(req)
-	f.must(err)
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	f.must(err)
-	return res, b
-}
-
-// library compares pages of 50: the first with the one after 500,000 models, in turns.
-func (f *figures) library() {
+	// pages of 50: the first with the one after 500,000 models, in turns
 	deep := 0
-	cursor, _ := f.page("limit=100")
+	cursor, _ := page("limit=100")
 	for deep = 100; deep < 10_000*50; deep += 100 {
-		next, _ := f.page("limit=100&cursor=" + cursor)
+		next, _ := page("limit=100&cursor=" + cursor)
 		if next == "" {
 			break
 		}
@@ -113,7 +92,7 @@ func (f *figures) library() {
 			if i > 1 && len(took[i]) >= 20 {
 				continue
 			}
-			_, d := f.page(query)
+			_, d := page(query)
 			took[i] = append(took[i], d)
 		}
 	}
@@ -121,26 +100,24 @@ func (f *figures) library() {
 		slices.Sort(took[i])
 	}
 	first, last := took[0][len(took[0])/2], took[1][len(took[1])/2]
-	f.line("library page of 50", "page 1 %v, page %d %v, ratio %.2f (medians)", first, deep/50, last,
+	f.Line("library page of 50", "page 1 %v, page %d %v, ratio %.2f (medians)", first, deep/50, last,
 		float64(last)/float64(first))
 	for i, query := range searches {
-		f.line("search "+query, "median %v, slowest %v", took[i+2][len(took[i+2])/2], took[i+2][len(took[i+2])-1])
+		f.Line("search "+query, "median %v, slowest %v", took[i+2][len(took[i+2])/2], took[i+2][len(took[i+2])-1])
 	}
-}
 
-// profiles asks for random profiles over 16 connections.
-func (f *figures) profiles() {
-	took := atMost(f, 5*time.Second, time.Second/4)
+	// random profiles over 16 connections
+	span := atMost(f, 5*time.Second, time.Second/4)
 	var n atomic.Int64
 	var wg sync.WaitGroup
-	end := time.Now().Add(took)
+	end := time.Now().Add(span)
 	for range 16 {
 		wg.Go(func() {
 			for time.Now().Before(end) {
 				no := rand.IntN(999)*10 + 1 // public ones
-				if res, b := f.raw(http.MethodGet, fmt.Sprintf("/api/models/%08x-0000-7000-8000-%012x/profile", no, no),
-					nil); res.StatusCode != http.StatusOK {
-					f.Errorf("%d %s", res.StatusCode, b)
+				r, err := f.Try("GET", fmt.Sprintf("/api/models/%08x-0000-7000-8000-%012x/profile", no, no), nil)
+				if err != nil || r.StatusCode != http.StatusOK {
+					t.Errorf("%v %s", err, r.Text)
 					return
 				}
 				n.Add(1)
@@ -148,110 +125,107 @@ func (f *figures) profiles() {
 		})
 	}
 	wg.Wait()
-	f.line("profile", "%.0f requests/s at 16 connections", float64(n.Load())/took.Seconds())
+	f.Line("profile", "%.0f requests/s at 16 connections", float64(n.Load())/span.Seconds())
+	f.Stop()
 }
 
-// files sends a file up while others write, and down eight times at once, and compares it with a plain file.
-func (f *figures) files(size int64) {
-	plain := filepath.Join(f.dir, "plain")
+// TestFiguresOfModelFiles sends a file of NEWSLETTERD_FIGURES_MIB (1,024) up while others write, and down eight times at
+// once, and compares it with a plain file.
+func TestFiguresOfModelFiles(t *testing.T) {
+	f := figuresOfModels(t, 10_000)
+	size := int64(numberOf("NEWSLETTERD_FIGURES_MIB", atMost(f, 1024, 32))) << 20
 	perSecond := func(n int64, d time.Duration) string { return fmt.Sprintf("%.0f MB/s", float64(n)/1e6/d.Seconds()) }
-	write := f.plainFile(plain, size)
+	sum := func(in io.Reader) string {
+		h := sha256.New()
+		if _, err := io.Copy(h, in); err != nil {
+			t.Error(err)
+		}
+		return hex.EncodeToString(h.Sum(nil))
+	}
+	plain, err := os.Create(filepath.Join(f.Dir, "plain"))
+	f.Must(err)
+	defer plain.Close()
 	began := time.Now()
-	want := f.sum(plain)
-	read := time.Since(began)
-	usage(f.daemon.Process.Pid)
-	stop, writes := make(chan struct{}), make(chan []time.Duration)
-	go func() { writes <- f.writing(stop) }()
-	file, err := os.Open(plain)
-	f.must(err)
+	_, err = io.CopyBuffer(struct{ io.Writer }{plain},
+		io.LimitReader(struct{ io.Reader }{rand.NewChaCha8([32]byte{7})}, size), make([]byte, 1<<20))
+	f.Must(err)
+	f.Must(plain.Sync())
+	write := time.Since(began)
+	rewind := func() {
+		_, err := plain.Seek(0, io.SeekStart)
+		f.Must(err)
+	}
+	rewind()
 	began = time.Now()
-	res, body := f.raw(http.MethodPost, "/api/models?name=big&visibility=public", file)
-	up := time.Since(began)
-	close(stop)
+	want := sum(plain)
+	read := time.Since(began)
+	rewind()
+
+	lamp := f.Send("POST", "/api/devices", map[string]string{"name": "Lamp"}).OK().Field("id")
+	daemontest.Usage(f.PID())
+	stop, writes := make(chan struct{}), make(chan []time.Duration)
+	go func() { // registers and unregisters the lamp without pause
+		var took []time.Duration
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				slices.Sort(took)
+				writes <- took
+				return
+			default:
+			}
+			began := time.Now()
+			r, err := f.Try("POST", "/api/devices/"+lamp+"/"+[]string{"register", "unregister"}[i%2], nil)
+			if err != nil || r.StatusCode != http.StatusOK {
+				t.Errorf("%v %s", err, r.Text)
+			}
+			took = append(took, time.Since(began))
+		}
+	}()
+	began = time.Now()
 	var m struct{ ID, SHA256 string }
-	f.must(json.Unmarshal(body, &m))
-	if res.StatusCode != http.StatusCreated || m.SHA256 != want {
-		f.Fatalf("upload: %d %s, want sha256 %s", res.StatusCode, body, want)
+	up := f.Send("POST", "/api/models?name=big&visibility=public", plain, "Content-Type", "model/stl").OK()
+	took := time.Since(began)
+	close(stop)
+	if up.JSON(&m); m.SHA256 != want {
+		t.Fatalf("upload: %s, want sha256 %s", up.Text, want)
 	}
 	others := <-writes
-	_, peak := usage(f.daemon.Process.Pid)
-	f.line("upload", "%s, a plain file with one fsync %s; peak RSS %d MB", perSecond(size, up), perSecond(size, write),
+	_, peak := daemontest.Usage(f.PID())
+	f.Line("upload", "%s, a plain file with one fsync %s; peak RSS %d MB", perSecond(size, took), perSecond(size, write),
 		peak>>20)
-	f.line("other writes meanwhile", "%d, p50 %v, p99 %v, slowest %v", len(others), others[len(others)/2],
+	f.Line("other writes meanwhile", "%d, p50 %v, p99 %v, slowest %v", len(others), others[len(others)/2],
 		others[len(others)*99/100], others[len(others)-1])
+
+	download := func() {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, f.URL+"/api/models/"+m.ID+"/download", nil)
+		if err == nil {
+			req.Header.Set("Authorization", "Bearer "+f.Token)
+			var res *http.Response
+			if res, err = f.HTTP.Do(req); err == nil {
+				defer res.Body.Close()
+				if got := sum(res.Body); got != want {
+					t.Errorf("downloaded %s, want %s", got, want)
+				}
+			}
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
 	began = time.Now()
-	f.download(m.ID, want)
+	download()
 	one := time.Since(began)
 	began = time.Now()
 	var wg sync.WaitGroup
 	for range 8 {
-		wg.Go(func() { f.download(m.ID, want) })
+		wg.Go(download)
 	}
 	wg.Wait()
 	eight := time.Since(began)
-	_, peak = usage(f.daemon.Process.Pid)
-	f.line("download",
+	_, peak = daemontest.Usage(f.PID())
+	f.Line("download",
 		"one %s, eight at once %s in all, each hashed by its receiver; reading and hashing a plain file %s; peak RSS %d MB",
 		perSecond(size, one), perSecond(8*size, eight), perSecond(size, read), peak>>20)
-}
-
-func (f *figures) plainFile(name string, size int64) time.Duration {
-	began := time.Now()
-	out, err := os.Create(name)
-	f.must(err)
-	defer out.Close()
-	_, err = io.CopyBuffer(struct{ io.Writer }{out},
-		io.LimitReader(struct{ io.Reader }{rand.NewChaCha8([32]byte{7})}, size), make([]byte, 1<<20))
-	f.must(err)
-	f.must(out.Sync())
-	return time.Since(began)
-}
-
-func (f *figures) sum(name string) string {
-	in, err := os.Open(name)
-	f.must(err)
-	defer in.Close()
-	h := sha256.New()
-	_, err = io.Copy(h, in)
-	f.must(err)
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-func (f *figures) download(id, want string) {
-	req, err := http.NewRequest(http.MethodGet, f.url+"/api/models/"+id+"/download", http.NoBody)
-	f.must(err)
-	req.Header.Set("Authorization", "Bearer "+f.token)
-	res, err := (&http.Client{Transport: f.httpClient.Transport}).Do(req)
-	f.must(err)
-	defer res.Body.Close()
-	h := sha256.New()
-	_, err = io.Copy(h, res.Body)
-	f.must(err)
-	if got := hex.EncodeToString(h.Sum(nil)); got != want {
-		f.Errorf("downloaded %s, want %s", got, want)
-	}
-}
-
-// writing registers and unregisters a device without pause until stop is closed.
-func (f *figures) writing(stop <-chan struct{}) (took []time.Duration) {
-	_, b := f.raw(http.MethodGet, "/api/devices", nil)
-	var ds []struct{ ID string }
-	f.must(json.Unmarshal(b, &ds))
-	if len(ds) == 0 {
-		ds = append(ds, struct{ ID string }{f.post("/api/devices", map[string]string{"name": "Lamp"}, "id")})
-	}
-	for i := 0; ; i++ {
-		select {
-		case <-stop:
-			slices.Sort(took)
-			return took
-		default:
-		}
-		began := time.Now()
-		res, b := f.raw(http.MethodPost, "/api/devices/"+ds[0].ID+"/"+[]string{"register", "unregister"}[i%2], nil)
-		if res.StatusCode != http.StatusOK {
-			f.Errorf("%d %s", res.StatusCode, strings.TrimSpace(string(b)))
-		}
-		took = append(took, time.Since(began))
-	}
+	f.Stop()
 }

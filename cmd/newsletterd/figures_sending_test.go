@@ -22,9 +22,14 @@ import (
 	"testing"
 	"time"
 
+	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
 	"newsletterd/mail/smtp"
+	"newsletterd/store/storetest"
 )
+
+// askedDuringCampaign is how often mails to one person are asked for during a campaign, at most.
+const askedDuringCampaign = 400
 
 // TestFiguresOfSending prints the figures of the send path. NEWSLETTERD_FIGURES_WINDOW measures campaigns alone, with
 // that window, and as "dkim" signed ones; NEWSLETTERD_FIGURES_ROUNDS says how many.
@@ -33,11 +38,15 @@ func TestFiguresOfSending(t *testing.T) {
 		t.Skip("make bench")
 	}
 	f := newFigures(t)
-	f.serve()
-	f.stop()
-	f.records()
-	f.forgetful(askedDuringCampaign / 2)
-	f.importing(f.list, "reader", f.n)
+	f.Serve()
+	f.Stop()
+	f.Records()
+	f.Prepare(func(s *storetest.Seeder) { // before this process asks the daemon's file anything
+		for i := range askedDuringCampaign / 2 {
+			s.NewUser(core.Email(forgetful(i)), "", func(u *core.User) { u.EmailVerified = false })
+		}
+	})
+	f.importing(f.List, "reader", f.n)
 	f.syncing(f.n)
 	only := os.Getenv("NEWSLETTERD_FIGURES_WINDOW")
 	rounds, _ := strconv.Atoi(os.Getenv("NEWSLETTERD_FIGURES_ROUNDS"))
@@ -51,10 +60,41 @@ func TestFiguresOfSending(t *testing.T) {
 		return
 	}
 	f.campaigns(rounds, 64, 16, 256)
-	f.duringACampaign()
-	f.tracked()
+
+	// how long mails to one person take, alone and while a campaign goes out as fast as it can
+	f.Serve()
+	alone, n := f.mailsToOne("alone", func(asked int) bool { return asked == askedDuringCampaign/10 })
+	f.Line("mail to one person, alone", "median %v, slowest %v (%d of them)", alone[0], alone[1], n)
+	before := f.sink.Stats().Count
+	job := f.mailing(f.List)
+	f.Every(time.Millisecond, func() bool { return f.sink.Stats().Count > before })
+	during, n := f.mailsToOne("beside", func(asked int) bool {
+		return asked == askedDuringCampaign || f.sink.Stats().Count-before >= int64(f.n) || f.jobField(job, "status") != "running"
+	})
+	f.Line("mail to one person, beside the campaign", "median %v, slowest %v (%d of them)", during[0], during[1], n)
+	f.Every(5*time.Millisecond, func() bool { return f.jobField(job, "status") == "completed" })
+	f.Stop()
+
+	// opens and clicks are tracked, in a letter with ten links
+	f.Serve()
+	body := letter
+	for i := range 10 {
+		body = strings.Replace(body, "that has some length",
+			fmt.Sprintf(`<a href="https://shop.example/articles/%d">that has some</a> length`, i), 1)
+	}
+	r := f.job(f.n, func() string {
+		return f.mailing(f.List, map[string]any{"body_html": body, "tracking": map[string]bool{"open": true, "click": true}})
+	})
+	f.Line("campaign, opens and 10 links tracked", "%.0f mails/s (%s), %s", r.rate, r.mails, r.cost)
+	f.Stop()
+
 	f.signed(max(rounds, atMost(f, 3, 1)))
-	other := f.otherTenant()
+
+	// a second tenant with a list of a quarter of the people
+	tenant := f.Field("id", "admin", "tenant", "create", "--name", "Bolt")
+	other := f.Field("id", "admin", "list", "create", "--tenant", tenant, "--name", "Monthly")
+	f.importing(other, "other", f.n/4)
+	f.syncing(f.Number("SELECT count(*) FROM subscriber") + f.n/4)
 	f.twoTenants(other)
 	f.farAway(other)
 }
@@ -77,12 +117,12 @@ func (f *figures) campaigns(rounds int, windows ...int) {
 	for _, window := range windows {
 		var ratios []float64
 		for range rounds {
-			f.serve(fmt.Sprintf("NEWSLETTERD_SEND_MAX_UNRECORDED=%d", window))
-			r := f.job(f.n, func() string { return f.mailing(f.list) })
-			f.stop()
+			f.Serve(fmt.Sprintf("NEWSLETTERD_SEND_MAX_UNRECORDED=%d", window))
+			r := f.job(f.n, func() string { return f.mailing(f.List) })
+			f.Stop()
 			after := f.bareClient(16)
 			ratio := 2 * r.rate / (before + after)
-			f.line(fmt.Sprintf("campaign, window %d, 16 connections", window), "%.0f mails/s (%s), %.2f of the bare client, %s",
+			f.Line(fmt.Sprintf("campaign, window %d, 16 connections", window), "%.0f mails/s (%s), %.2f of the bare client, %s",
 				r.rate, r.mails, ratio, r.cost)
 			ratios, before = append(ratios, ratio), after
 		}
@@ -94,49 +134,34 @@ func (f *figures) campaigns(rounds int, windows ...int) {
 func (f *figures) median(ratios []float64, name, of string) {
 	if n := len(ratios); n > 1 {
 		slices.Sort(ratios)
-		f.line(name, "%.3g %s, the median of %d rounds (%.3g to %.3g)", ratios[n/2], of, n, ratios[0], ratios[n-1])
+		f.Line(name, "%.3g %s, the median of %d rounds (%.3g to %.3g)", ratios[n/2], of, n, ratios[0], ratios[n-1])
 	}
-}
-
-// tracked measures a job of which opens and clicks are tracked, in a letter with ten links.
-func (f *figures) tracked() {
-	f.serve()
-	body := letter
-	for i := range 10 {
-		body = strings.Replace(body, "that has some length",
-			fmt.Sprintf(`<a href="https://shop.example/articles/%d">that has some</a> length`, i), 1)
-	}
-	r := f.job(f.n, func() string {
-		return f.mailing(f.list, map[string]any{"body_html": body, "tracking": map[string]bool{"open": true, "click": true}})
-	})
-	f.line("campaign, opens and 10 links tracked", "%.0f mails/s (%s), %s", r.rate, r.mails, r.cost)
-	f.stop()
 }
 
 // signed measures jobs that are signed with an RSA key, each between two looks at what this machine signs with nothing
 // else to do, and what part of all CPU time the signatures took: the machine's speed may change meanwhile, and that
 // part does not.
 func (f *figures) signed(rounds int) {
-	tenant := f.command("id", "admin", "tenant", "create", "--name", "Signet", "--domain", "acme.example")
-	list := f.command("id", "admin", "list", "create", "--tenant", tenant, "--name", "Monthly")
-	f.command("", "admin", "dkim", "create", "--tenant", tenant, "--domain", "acme.example")
+	tenant := f.Field("id", "admin", "tenant", "create", "--name", "Signet", "--domain", "acme.example")
+	list := f.Field("id", "admin", "list", "create", "--tenant", tenant, "--name", "Monthly")
+	f.Run("admin", "dkim", "create", "--tenant", tenant, "--domain", "acme.example")
 	n := max(f.n/16, 1000)
 	f.importing(list, "signed", n)
-	f.syncing(f.count("SELECT count(*) FROM subscriber") + n)
+	f.syncing(f.Number("SELECT count(*) FROM subscriber") + n)
 	before := f.rsaLimit()
 	var ratios, shares []float64
 	for range rounds {
-		f.serve("NEWSLETTERD_MAIL_FROM=news@acme.example")
+		f.Serve("NEWSLETTERD_MAIL_FROM=news@acme.example")
 		share := make(chan float64, 1)
 		r := f.job(n, func() string {
 			defer func() { go func() { share <- f.shareOfCPU("crypto/rsa", time.Second) }() }()
 			return f.mailing(list)
 		})
 		shares = append(shares, <-share)
-		f.stop()
+		f.Stop()
 		after := f.rsaLimit()
 		limit := (before + after) / 2
-		f.line("campaign, DKIM RSA-2048",
+		f.Line("campaign, DKIM RSA-2048",
 			"%.0f mails/s (%s), %.2f of the %.0f that RSA allows; RSA takes %.3f of all CPU time; %s", r.rate, r.mails,
 			r.rate/limit, limit, shares[len(shares)-1], r.cost)
 		ratios, before = append(ratios, r.rate/limit), after
@@ -149,13 +174,13 @@ func (f *figures) signed(rounds int) {
 // second.
 func (f *figures) shareOfCPU(pkg string, while time.Duration) float64 {
 	<-time.After(500 * time.Millisecond)
-	res, err := f.httpClient.Get(fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%.0f", f.metrics, while.Seconds()))
+	res, err := f.HTTP.Get(fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%.0f", f.metrics, while.Seconds()))
 	if err != nil {
 		f.Error(err)
 		return 0
 	}
 	defer res.Body.Close()
-	file := filepath.Join(f.dir, "profile")
+	file := filepath.Join(f.Dir, "profile")
 	b, err := io.ReadAll(res.Body)
 	if err == nil {
 		err = os.WriteFile(file, b, 0o600)
@@ -181,7 +206,7 @@ func (f *figures) shareOfCPU(pkg string, while time.Duration) float64 {
 // rsaLimit is how many signatures a second all CPUs make with an RSA key of 2048 bits.
 func (f *figures) rsaLimit() float64 {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	f.must(err)
+	f.Must(err)
 	long := atMost(f, 2*time.Second, time.Second/4)
 	var signed atomic.Int64
 	began := time.Now()
@@ -208,17 +233,17 @@ type run struct {
 
 // job makes a job to n people and waits for its last message at the sink, and for its end.
 func (f *figures) job(n int, start func() (job string)) run {
-	pid := f.daemon.Process.Pid
-	before := f.sink.stats()
-	cpu0, _ := usage(pid)
+	pid := f.PID()
+	before := f.sink.Stats()
+	cpu0, _ := daemontest.Usage(pid)
 	began := time.Now()
 	job := start()
 	// seldom: it costs mails
-	f.every(100*time.Millisecond, func() bool { return f.sink.stats().Count-before.Count >= int64(n) })
-	took := time.Unix(0, f.sink.stats().Last).Sub(began)
-	f.every(5*time.Millisecond, func() bool { return f.get("/api/send-jobs/"+job, "status") == string(core.JobCompleted) })
-	cpu, peak := usage(pid)
-	after := f.sink.stats()
+	f.Every(100*time.Millisecond, func() bool { return f.sink.Stats().Count-before.Count >= int64(n) })
+	took := time.Unix(0, f.sink.Stats().Last).Sub(began)
+	f.Every(5*time.Millisecond, func() bool { return f.jobField(job, "status") == "completed" })
+	cpu, peak := daemontest.Usage(pid)
+	after := f.sink.Stats()
 	count := after.Count - before.Count
 	return run{
 		rate:  float64(n) / took.Seconds(),
@@ -234,61 +259,56 @@ func (f *figures) mailing(list string, more ...map[string]any) string {
 	for _, m := range more {
 		maps.Copy(job, m)
 	}
-	return f.post("/api/send-jobs", job, "send_job_id")
+	return f.Send("POST", "/api/send-jobs", job).OK().Field("send_job_id")
+}
+
+// jobField returns one field of what the daemon says of a job.
+func (f *figures) jobField(job, name string) string {
+	return f.Get("/api/send-jobs/" + job).OK().Field(name)
 }
 
 // cancel ends jobs, so that the next daemon does not go on with them.
 func (f *figures) cancel(jobs ...string) {
 	for _, job := range jobs {
-		f.post("/api/send-jobs/"+job+"/cancel", nil, "")
+		f.Send("POST", "/api/send-jobs/"+job+"/cancel", nil).OK()
 	}
-}
-
-// otherTenant makes a second tenant with a list of a quarter of the people.
-func (f *figures) otherTenant() (list string) {
-	tenant := f.command("id", "admin", "tenant", "create", "--name", "Bolt")
-	list = f.command("id", "admin", "list", "create", "--tenant", tenant, "--name", "Monthly")
-	f.importing(list, "other", f.n/4)
-	f.syncing(f.count("SELECT count(*) FROM subscriber") + f.n/4)
-	return list
 }
 
 // twoTenants measures how a large job and a small one of another tenant share the connections while both run.
 func (f *figures) twoTenants(other string) {
-	f.serve()
-	large := f.mailing(f.list)
+	f.Serve()
+	large := f.mailing(f.List)
 	sent := func(job string) float64 {
-		n, err := strconv.ParseFloat(f.get("/api/send-jobs/"+job+"/stats", "sent"), 64)
-		f.must(err)
+		n, err := strconv.ParseFloat(f.Get("/api/send-jobs/"+job+"/stats").OK().Field("sent"), 64)
+		f.Must(err)
 		return n
 	}
-	f.every(time.Millisecond, func() bool { return sent(large) > 0 })
+	f.Every(time.Millisecond, func() bool { return sent(large) > 0 })
 	small := f.mailing(other)
-	f.every(time.Millisecond, func() bool { return sent(small) > 0 })
+	f.Every(time.Millisecond, func() bool { return sent(small) > 0 })
 	began, small0, large0 := time.Now(), sent(small), sent(large)
-	f.every(20*time.Millisecond, func() bool { return sent(small) > float64(f.n)/4*0.8 })
+	f.Every(20*time.Millisecond, func() bool { return sent(small) > float64(f.n)/4*0.8 })
 	ofSmall, ofLarge := sent(small)-small0, sent(large)-large0
-	f.line("two tenants at once", "%.0f mails/s in all, the later and smaller job sends %.2f of what the other does",
+	f.Line("two tenants at once", "%.0f mails/s in all, the later and smaller job sends %.2f of what the other does",
 		(ofSmall+ofLarge)/time.Since(began).Seconds(), ofSmall/ofLarge)
 	f.cancel(large, small)
-	f.stop()
+	f.Stop()
 }
 
 // farAway measures mails a second and connection over a relay whose replies take 20 ms.
 func (f *figures) farAway(list string) {
 	const delay, lanes = 20 * time.Millisecond, 16
 	span := atMost(f, 5*time.Second, time.Second/4)
-	sink := f.startSink(delay)
-	_, port, _ := strings.Cut(sink.addr, ":")
-	f.serve("NEWSLETTERD_MAIL_SMTP_PORT=" + port)
+	sink := f.StartSink(delay)
+	f.Serve(daemontest.Relay(sink.Addr)...)
 	job := f.mailing(list)
-	f.every(time.Millisecond, func() bool { return sink.stats().Count >= lanes })
-	began, before := time.Now(), sink.stats().Count
+	f.Every(time.Millisecond, func() bool { return sink.Stats().Count >= lanes })
+	began, before := time.Now(), sink.Stats().Count
 	<-time.After(span)
-	rate := float64(sink.stats().Count-before) / time.Since(began).Seconds()
-	f.line(fmt.Sprintf("replies after %v, %d connections", delay, lanes), "%.1f mails/s a connection", rate/lanes)
+	rate := float64(sink.Stats().Count-before) / time.Since(began).Seconds()
+	f.Line(fmt.Sprintf("replies after %v, %d connections", delay, lanes), "%.1f mails/s a connection", rate/lanes)
 	f.cancel(job)
-	f.stop()
+	f.Stop()
 }
 
 // bareClient measures the same SMTP client alone: mails of the same size, no database, no rendering.
@@ -297,7 +317,7 @@ func (f *figures) bareClient(lanes int) float64 {
 		strings.Repeat("A line of a letter with seventy-eight characters in it, as lines have.\r\n", 97))
 	var left atomic.Int64
 	left.Store(int64(f.n))
-	client := &smtp.Client{Addr: f.sink.addr}
+	client := &smtp.Client{Addr: f.sink.Addr}
 	began := time.Now()
 	var wg sync.WaitGroup
 	for range lanes {
@@ -316,6 +336,6 @@ func (f *figures) bareClient(lanes int) float64 {
 	}
 	wg.Wait()
 	rate := float64(f.n) / time.Since(began).Seconds()
-	f.line(fmt.Sprintf("bare deep-pipelining client, %d connections", lanes), "%.0f mails/s", rate)
+	f.Line(fmt.Sprintf("bare deep-pipelining client, %d connections", lanes), "%.0f mails/s", rate)
 	return rate
 }

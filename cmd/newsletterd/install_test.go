@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"newsletterd/cmd/newsletterd/daemontest"
 )
 
 // TestTortureInstallationOfREADME runs the lines of README that set up a machine, mail and bring a backup back, with a
 // program built as `make release` builds it (in `make torture`; else the test binary stands in for it).
 func TestTortureInstallationOfREADME(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	for _, tool := range []string{"bash", "curl", "jq", "sed", "cmp"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("SKIPPED: README needs %s here", tool)
@@ -29,7 +31,7 @@ func TestTortureInstallationOfREADME(t *testing.T) {
 	}
 	dir, bin := t.TempDir(), t.TempDir()
 	program := filepath.Join(bin, "newsletterd")
-	if os.Getenv(tortureEnv) != "" {
+	if daemontest.AtLength() {
 		build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, ".")
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := build.CombinedOutput(); err != nil {
@@ -42,7 +44,7 @@ func TestTortureInstallationOfREADME(t *testing.T) {
 	shell.Dir = dir
 	shell.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "NEWSLETTERD_METRICS_LISTEN=")
 	script = strings.ReplaceAll(script, "newsletterd init ", "newsletterd init --binary "+program+" ")
-	shell.Stdin = strings.NewReader("set -euo pipefail\n" + strings.ReplaceAll(script, "127.0.0.1:8080", freeAddr(t)))
+	shell.Stdin = strings.NewReader("set -euo pipefail\n" + strings.ReplaceAll(script, "127.0.0.1:8080", daemontest.FreeAddr(t)))
 	var out bytes.Buffer
 	shell.Stdout, shell.Stderr = &out, &out
 	err = shell.Run()

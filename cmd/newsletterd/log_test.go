@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
 )
 
@@ -57,7 +58,7 @@ func TestLogForms(t *testing.T) {
 
 // What the log masks by its name must be a secret: a figure under such a name would be lost.
 func TestLogNamesNoFigureAsASecret(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	for _, f := range sourceFiles(t) {
 		if f.test() {
 			continue

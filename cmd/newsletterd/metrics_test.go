@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
 )
 
@@ -59,7 +60,7 @@ func panelsStandApart(t *testing.T, dashboard []byte) {
 
 // Each metric that the dashboard asks for exists; those of ours that it leaves out are told.
 func TestDashboard(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	r := start(t, nil)
 	if res, err := http.Get("http://" + r.listener.Addr().String() + "/healthz"); err != nil {
 		t.Fatal(err)
@@ -101,7 +102,7 @@ func TestDashboard(t *testing.T) {
 
 // TestAudit: who changed what is in the log of the daemon, also by whom a user was changed.
 func TestAudit(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	r := start(t, nil)
 	token := operatorToken(t, r)
 	req, _ := http.NewRequestWithContext(t.Context(), "POST", "http://"+r.listener.Addr().String()+"/api/admin/tenants",
@@ -116,7 +117,7 @@ func TestAudit(t *testing.T) {
 	if res.StatusCode != 201 {
 		t.Fatal(res.Status)
 	}
-	awaitLog(t, r.log, "audit")
+	daemontest.Await(t, "the log", func() bool { return r.log.has("audit") })
 	r.log.mu.Lock()
 	defer r.log.mu.Unlock()
 	if !regexp.MustCompile(`"msg":"audit","actor":"user:[0-9a-f-]{36}","action":"tenant.create"`).Match(r.log.b.Bytes()) {

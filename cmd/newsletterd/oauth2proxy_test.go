@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"newsletterd/cmd/newsletterd/daemontest"
+
 	"github.com/chromedp/chromedp"
 )
 
@@ -44,7 +46,7 @@ func newGuard(t *testing.T, change func(command string) string) *guard {
 		_, _ = w.Write([]byte("<!doctype html><title>Intranet</title><h1>The intranet</h1>"))
 	}))
 	t.Cleanup(behind.Close)
-	addr := freeAddr(t)
+	addr := daemontest.FreeAddr(t)
 	g.url = "http://" + addr
 
 	text, err := os.ReadFile("../../docs/oidc.md")
@@ -176,7 +178,7 @@ func TestBrowserOAuth2Proxy(t *testing.T) {
 				return command
 			})
 			do(t, ctx, chromedp.Navigate(g.url+"/protected"), heading("Sign in"),
-				chromedp.SendKeys("#email", "ann@example.org"), chromedp.SendKeys("#password", testPassword+"\r"))
+				chromedp.SendKeys("#email", "ann@example.org"), chromedp.SendKeys("#password", daemontest.Password+"\r"))
 			if asked {
 				do(t, ctx, heading("Allow access?"), chromedp.Click(`button[value="allow"]`))
 			}

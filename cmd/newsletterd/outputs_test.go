@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"newsletterd/cmd/newsletterd/daemontest"
 )
 
 const operationGuide = "../../docs/operation.md"
@@ -21,7 +23,7 @@ func installed(t *testing.T) (metrics string, run func(script string) string) {
 			t.Skipf("SKIPPED: the guide needs %s here", tool)
 		}
 	}
-	dir, bin, addr, side := t.TempDir(), t.TempDir(), freeAddr(t), freeAddr(t)
+	dir, bin, addr, side := t.TempDir(), t.TempDir(), daemontest.FreeAddr(t), daemontest.FreeAddr(t)
 	exe, err := os.Executable()
 	if err == nil {
 		err = os.Symlink(exe, filepath.Join(bin, "newsletterd"))
@@ -79,7 +81,7 @@ var console = regexp.MustCompile("(?s)```console\n\\$ ([^\n]*)\n(.*?)```\n")
 // TestOutputsOfTheGuide runs the commands whose output docs/operation.md shows, and compares: all but figures, and what
 // depends on the machine (clock, disk), must be as it is there. UPDATE_GUIDES=1 writes them anew.
 func TestOutputsOfTheGuide(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	metricsURL, run := installed(t)
 	update := os.Getenv("UPDATE_GUIDES") != ""
 	text, err := os.ReadFile(operationGuide)

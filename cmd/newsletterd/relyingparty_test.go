@@ -18,6 +18,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
 )
 
@@ -29,8 +30,6 @@ type relyingParty struct {
 	verifier *oidc.IDTokenVerifier
 	got      chan url.Values // what came back to the redirect URI
 }
-
-const testPassword = "correct horse battery"
 
 // newRelyingParty registers a client of a type with the daemon, and finds out everything else by discovery.
 func newRelyingParty(t *testing.T, d *running, change func(*core.ClientInput)) *relyingParty {
@@ -73,7 +72,7 @@ func addTestUser(t *testing.T, d *running, email string) core.User {
 	t.Helper()
 	u := core.NewUser(core.Email(email), now())
 	u.EmailVerified, u.Name = true, "Ann Reader"
-	hash, err := d.auth.NewPassword(t.Context(), "password", testPassword)
+	hash, err := d.auth.NewPassword(t.Context(), "password", daemontest.Password)
 	if err == nil {
 		err = d.store.AddUser(t.Context(), u, hash, now())
 	}
@@ -154,7 +153,7 @@ func (v *visitor) goOn(rp *relyingParty, at *url.URL, page string) url.Values {
 	v.t.Helper()
 	if at.Path == "/login" {
 		v.logins++
-		at, page = v.submit(at, page, map[string]string{"email": "ann@example.org", "password": testPassword})
+		at, page = v.submit(at, page, map[string]string{"email": "ann@example.org", "password": daemontest.Password})
 	}
 	if strings.Contains(page, "asks for access") {
 		at, page = v.submit(at, page, map[string]string{"decision": "allow"})
@@ -170,7 +169,7 @@ func (v *visitor) goOn(rp *relyingParty, at *url.URL, page string) url.Values {
 
 // Code flow with PKCE, id token, userinfo, refresh and single sign-on, by coreos/go-oidc and x/oauth2.
 func TestRelyingParty(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	d := start(t, nil)
 	u := addTestUser(t, d, "ann@example.org")
 	for name, change := range map[string]func(*core.ClientInput){
@@ -238,7 +237,7 @@ func (rp *relyingParty) checkIDToken(t *testing.T, tokens *oauth2.Token, u core.
 // Behind a reverse proxy that ends TLS and lies about the host, every address that leaves the daemon is the configured
 // one.
 func TestReverseProxy(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	const public = "https://news.example.org"
 	d := start(t, func(c *config.Config) { c.Server.PublicURL = public })
 	addTestUser(t, d, "ann@example.org")
@@ -312,7 +311,7 @@ func TestReverseProxy(t *testing.T) {
 		ask("GET", path, "")
 	}
 	res, _ = ask("POST", "/login", url.Values{
-		"email": {"ann@example.org"}, "password": {testPassword},
+		"email": {"ann@example.org"}, "password": {daemontest.Password},
 		"continue": {authorize},
 	}.Encode())
 	if to := res.Header.Get("Location"); res.StatusCode != http.StatusSeeOther ||

@@ -9,10 +9,10 @@ import (
 	"net/http"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"newsletterd/auth"
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -29,7 +29,7 @@ type remoteServices struct {
 func newRemoteServices(t *testing.T) *remoteServices {
 	t.Helper()
 	a := &remoteServices{T: t}
-	memberAddr, sendAddr := freeAddr(t), freeAddr(t)
+	memberAddr, sendAddr := daemontest.FreeAddr(t), daemontest.FreeAddr(t)
 	memberFile, sendFile := filepath.Join(t.TempDir(), "member.db"), filepath.Join(t.TempDir(), "send.db")
 	tenant, err := core.NewTenant(core.TenantInput{Name: new("Acme")}, now())
 	a.must(err)
@@ -107,21 +107,21 @@ func (a *remoteServices) join(email core.Email) {
 func (a *remoteServices) knows(email core.Email, word core.Status) core.Subscriber {
 	a.Helper()
 	var sub core.Subscriber
-	a.must(until(a.Context(), func() (bool, error) {
+	daemontest.Await(a, "the send service", func() (known bool) {
 		var err error
 		sub, err = a.send.store.Subscriber(a.Context(), a.list.ID, email)
-		return err == nil && sub.Status() == word, nil
-	}))
+		return err == nil && sub.Status() == word
+	})
 	return sub
 }
 
 // hears waits until the member service has a status for an address.
 func (a *remoteServices) hears(email core.Email, status string) {
 	a.Helper()
-	a.must(until(a.Context(), func() (bool, error) {
+	daemontest.Await(a, "the member service", func() bool {
 		sub, err := a.member.store.Subscription(a.Context(), a.list.ID, email)
-		return err == nil && sub.Status == status, nil
-	}))
+		return err == nil && sub.Status == status
+	})
 }
 
 // oneClick leaves by the link of a mail of the send service.
@@ -171,7 +171,7 @@ func (a *remoteServices) sendOnly() {
 
 // Two daemons, one the member service and one the send service: what happens on either side is known on the other.
 func TestTwoDaemonsAgree(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	a := newRemoteServices(t)
 	for _, email := range []core.Email{"ann@example.org", "bob@example.org", "cee@example.org", "dan@example.org"} {
 		a.join(email)
@@ -206,21 +206,21 @@ func TestTwoDaemonsAgree(t *testing.T) {
 	// A full sync names the active subscribers, and ends no subscription of theirs.
 	_, err = a.member.store.RequestSync(t.Context(), a.list.ID, now())
 	a.must(err)
-	a.must(until(t.Context(), func() (bool, error) {
+	daemontest.Await(t, "the end of the full sync", func() bool {
 		open, err := a.member.store.OpenSyncs(t.Context(), 1)
-		return len(open) == 0, err
-	}))
+		return len(open) == 0 && err == nil
+	})
 	a.knows("dan@example.org", core.StatusActive)
 	a.knows("ann@example.org", core.StatusUnsubscribed)
-	a.must(until(t.Context(), func() (bool, error) {
+	daemontest.Await(t, "the outbox to be empty", func() bool {
 		state, err := a.member.store.OutboxState(t.Context())
-		return state.Waiting+state.Dead == 0, err
-	}))
+		return state.Waiting+state.Dead == 0 && err == nil
+	})
 }
 
 // The secret by which the daemon posts to itself is replaced, again and again, while events go: none is lost.
 func TestSecretsChangeWithoutALoss(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	d := start(t, nil)
 	list := readersList(t, d, "Acme", core.ListInput{Name: new("News")})
 	ctx, stop := context.WithCancel(t.Context())
@@ -262,35 +262,16 @@ func TestSecretsChangeWithoutALoss(t *testing.T) {
 	if n := <-changed; n < 2 {
 		t.Errorf("the secret was replaced %d times", n)
 	}
-	err := until(t.Context(), func() (bool, error) {
+	daemontest.Await(t, "the outbox to be empty", func() bool {
 		state, err := d.store.OutboxState(t.Context())
-		if state.Dead > 0 {
-			t.Fatalf("%+v", state)
+		if state.Dead > 0 || err != nil {
+			t.Fatalf("%+v %v", state, err)
 		}
-		return state.Waiting == 0, err
+		return state.Waiting == 0
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, email := range emails {
 		if sub, err := d.store.Subscriber(t.Context(), list.ID, email); err != nil || sub.MemberStatus != core.StatusActive {
 			t.Errorf("%s: %+v, %v", email, sub, err)
-		}
-	}
-}
-
-// until calls try, with short pauses, until it returns true or an error, or the context ends.
-func until(ctx context.Context, try func() (ok bool, err error)) error {
-	pause := time.NewTicker(20 * time.Millisecond)
-	defer pause.Stop()
-	for {
-		if ok, err := try(); ok || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-pause.C:
 		}
 	}
 }

@@ -13,13 +13,19 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/mail/mailtest"
 	"newsletterd/store"
+	"newsletterd/store/storetest/slowdisk"
 )
 
 // TestMain makes the test binary the program too, so that scripts run newsletterd as a process of its own.
 func TestMain(m *testing.M) {
-	testscript.Main(prepared{m}, map[string]func(){"newsletterd": main, "slowdisk": runOnSlowDisk, "sink": runSink})
+	testscript.Main(prepared{m}, map[string]func(){
+		"newsletterd": main,
+		"slowdisk":    func() { slowdisk.FromEnv(); main() },
+		"sink":        daemontest.RunSink,
+	})
 }
 
 // prepared sets the locks of the process before any test opens a file: a plain sql.Open in one test would be too early

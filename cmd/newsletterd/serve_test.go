@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
 )
 
@@ -106,7 +107,7 @@ func get(t *testing.T, client *http.Client, url string) (int, string) {
 }
 
 func TestServeAndStop(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	d := start(t, func(c *config.Config) { c.Metrics.Pprof = true })
 	base, client := "http://"+d.listener.Addr().String(), &http.Client{Transport: &http.Transport{}}
 	if d.cfg.Origin() != base {
@@ -222,7 +223,7 @@ func TestFailedStartsLeaveNothingOpen(t *testing.T) {
 
 // With a certificate the daemon speaks https, and reaches itself for its webhooks by that very certificate.
 func TestServeTLS(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	cert, key := selfSigned(t)
 	d := start(t, func(c *config.Config) { c.Server.TLSCert, c.Server.TLSKey = cert, key })
 	if !strings.HasPrefix(d.cfg.Origin(), "https://") {
@@ -272,7 +273,7 @@ func selfSigned(t *testing.T) (cert, key string) {
 
 // On a public address the start names what is rarely meant.
 func TestAdvice(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	d := start(t, func(c *config.Config) { c.Server.PublicURL = "https://news.example.org" })
 	tenant, err := core.NewTenant(core.TenantInput{Name: new("Acme")}, now())
 	if err != nil {
@@ -333,7 +334,7 @@ func TestMasterKeyFile(t *testing.T) {
 
 // [send] duplicate_guard refuses a request that is sent again; without it each request is a job of its own.
 func TestDuplicateGuard(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	for guard, want := range map[config.Duration]int{0: http.StatusOK, config.Duration(time.Hour): http.StatusConflict} {
 		d := start(t, func(c *config.Config) { c.Send.DuplicateGuard = guard })
 		tenant, err := core.NewTenant(core.TenantInput{Name: new("Acme")}, now())

@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"newsletterd/cmd/newsletterd/daemontest"
 )
 
 // Budgets of every Go file in the repository. Tests get more room in a function, for their tables.
@@ -68,7 +70,7 @@ func sourceFiles(t *testing.T) []sourceFile {
 }
 
 func TestFilesAndFunctionsAreShort(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	for _, f := range sourceFiles(t) {
 		limit := maxFuncLines
 		if f.test() {
@@ -91,7 +93,7 @@ func TestFilesAndFunctionsAreShort(t *testing.T) {
 
 // Every package says in doc.go what it is, and every exported name says what it does.
 func TestEverythingExportedIsDocumented(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	packages := map[string]bool{}
 	for _, f := range sourceFiles(t) {
 		if f.test() {
@@ -183,7 +185,7 @@ func TestOnlyEdgesAskTheTime(t *testing.T) {
 // TestFieldErrorsAreSentences checks that the messages of errors about a field are sentences, which are understood
 // alone, as in a form or a list of faulty lines.
 func TestFieldErrorsAreSentences(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	fragment := regexp.MustCompile(`^"(must|is|are|has|have|may|needs) `)
 	for _, f := range sourceFiles(t) {
 		ast.Inspect(f.tree, func(n ast.Node) bool {

@@ -26,6 +26,7 @@ import (
 	pebblewfe "github.com/letsencrypt/pebble/v2/wfe"
 
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/daemontest"
 )
 
 // writeCertificate makes a self-signed certificate for localhost with a serial number of its own.
@@ -70,7 +71,7 @@ func presented(t *testing.T, addr, name string) *x509.Certificate {
 
 // TestCertificateIsReadAgain: changed files take effect at SIGHUP, and files that can't be read leave the one before.
 func TestCertificateIsReadAgain(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	writeCertificate(t, cert, key, 1)
@@ -87,13 +88,13 @@ func TestCertificateIsReadAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	hangup <- os.Interrupt
-	awaitLog(t, r.log, "the certificate can't be read; the one before stays")
+	daemontest.Await(t, "the log", func() bool { return r.log.has("the certificate can't be read; the one before stays") })
 	if n := presented(t, addr, "localhost").SerialNumber.Int64(); n != 1 {
 		t.Errorf("serial %d after a broken file", n)
 	}
 	writeCertificate(t, cert, key, 2)
 	hangup <- os.Interrupt
-	awaitLog(t, r.log, "the certificate was read again")
+	daemontest.Await(t, "the log", func() bool { return r.log.has("the certificate was read again") })
 	if n := presented(t, addr, "localhost").SerialNumber.Int64(); n != 2 {
 		t.Errorf("serial %d after the change", n)
 	}
@@ -101,21 +102,6 @@ func TestCertificateIsReadAgain(t *testing.T) {
 		presented(t, addr, loopName).DNSNames[0] != loopName {
 		t.Error("the daemon's own posts see another certificate than their own")
 	}
-}
-
-// awaitLog waits until a daemon has logged a message.
-func awaitLog(t *testing.T, log *logLines, message string) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); <-tick.C {
-		for _, m := range log.messages(t) {
-			if m == message {
-				return
-			}
-		}
-	}
-	t.Fatalf("%q was never logged: %q", message, log.messages(t))
 }
 
 // authority is Let's Encrypt's test server, in this process. It looks for the host names at the given ports of this
@@ -150,7 +136,7 @@ func portOf(t *testing.T, addr string) int {
 // TestACME gets a certificate of an ACME authority, keeps it in the database over a restart, and sends plain http to
 // https.
 func TestACME(t *testing.T) {
-	listen, plain := freeAddr(t), freeAddr(t)
+	listen, plain := daemontest.FreeAddr(t), daemontest.FreeAddr(t)
 	dns := fakeDNS(t, map[string][]string{"news.example.org A": {"127.0.0.1"}})
 	ca := authority(t, portOf(t, plain), portOf(t, listen), dns)
 	path := filepath.Join(t.TempDir(), "newsletterd.db")
@@ -200,9 +186,9 @@ func TestACME(t *testing.T) {
 // TestACMEByPlainHTTP gets a certificate where the authority does not reach the https listener (a proxy stands there,
 // say): it asks the plain one then (http-01, RFC 8555 section 8.3).
 func TestACMEByPlainHTTP(t *testing.T) {
-	listen, plain := freeAddr(t), freeAddr(t)
+	listen, plain := daemontest.FreeAddr(t), daemontest.FreeAddr(t)
 	dns := fakeDNS(t, map[string][]string{"news.example.org A": {"127.0.0.1"}})
-	ca := authority(t, portOf(t, plain), portOf(t, freeAddr(t)), dns)
+	ca := authority(t, portOf(t, plain), portOf(t, daemontest.FreeAddr(t)), dns)
 	r := start(t, func(c *config.Config) {
 		c.Server.Listen, c.Server.ACMEHTTP = listen, plain
 		c.Server.ACMEDomains, c.Server.ACMEDirectory, c.Server.PublicURL = []string{"news.example.org"}, ca.URL+"/dir",

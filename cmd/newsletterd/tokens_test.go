@@ -12,7 +12,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -22,6 +21,7 @@ import (
 	jose "github.com/go-jose/go-jose/v4"
 
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core/coretest"
 )
 
@@ -59,7 +59,7 @@ func postForm(t testing.TB, d *running, path string, form url.Values) (a tokenAn
 func logIn(t testing.TB, d *running, email string) tokenAnswer {
 	t.Helper()
 	return postForm(t, d, "/api/auth/login",
-		url.Values{"grant_type": {"password"}, "username": {email}, "password": {testPassword}, "scope": {"openid email"}})
+		url.Values{"grant_type": {"password"}, "username": {email}, "password": {daemontest.Password}, "scope": {"openid email"}})
 }
 
 // profileWith asks for the profile with a token.
@@ -83,7 +83,7 @@ func profileWith(t testing.TB, d *running, token string) (status int, challenge 
 // RFC 6750 section 3, RFC 8725 section 3, RFC 9068 section 4: whatever is wrong with a token, the answer is 401 and the
 // same challenge.
 func TestForgedTokens(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	d := start(t, nil)
 	addTestUser(t, d, "ann@example.org")
 	good := logIn(t, d, "ann@example.org")
@@ -165,7 +165,7 @@ func TestForgedTokens(t *testing.T) {
 
 // One refresh token used twelve times at once has one successor; used again after the grace it ends the family.
 func TestParallelRefreshes(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	tried := 0
 	defer coretest.Held(t, 18, &tried, "uses of a refresh token at once")
 	d := start(t, func(c *config.Config) { c.Auth.RefreshGrace = config.Duration(time.Second) })
@@ -221,14 +221,14 @@ func TestManyLoginsAtOnce(t *testing.T) {
 	if raceEnabled {
 		t.Skip("SKIPPED: under the race detector memory says nothing; `make test` measures it")
 	}
-	f := newProcess(t)
+	f := daemontest.New(t)
 	n := 200
-	f.people(n)
-	f.serve()
-	defer f.stop()
+	f.People(n)
+	f.Serve()
+	defer f.Stop()
 	logIn := func(i int) (status int, retry string) {
-		form := url.Values{"grant_type": {"password"}, "username": {person(i)}, "password": {testPassword}}
-		res, err := f.httpClient.PostForm(f.url+"/api/auth/login", form)
+		form := url.Values{"grant_type": {"password"}, "username": {daemontest.Person(i)}, "password": {daemontest.Password}}
+		res, err := f.HTTP.PostForm(f.URL+"/api/auth/login", form)
 		if err != nil {
 			t.Error(err)
 			return 0, ""
@@ -237,8 +237,8 @@ func TestManyLoginsAtOnce(t *testing.T) {
 		_, _ = io.Copy(io.Discard, res.Body)
 		return res.StatusCode, res.Header.Get("Retry-After")
 	}
-	before := resident(f.daemon.Process.Pid)
-	usage(f.daemon.Process.Pid) // the peak begins anew
+	before := daemontest.Resident(f.PID())
+	daemontest.Usage(f.PID()) // the peak begins anew
 	var mu sync.Mutex
 	counts := map[int]int{}
 	var wg sync.WaitGroup
@@ -255,7 +255,7 @@ func TestManyLoginsAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	_, peak := usage(f.daemon.Process.Pid)
+	_, peak := daemontest.Usage(f.PID())
 	if before == 0 {
 		t.Skip("SKIPPED: no /proc here, so the memory is not measured")
 	}
@@ -265,16 +265,4 @@ func TestManyLoginsAtOnce(t *testing.T) {
 		t.Errorf("memory grew by %d MiB, more than %d", grown, most)
 	}
 	coretest.Held(t, 22, new(n), fmt.Sprintf("logins at once; memory grew by %d MiB of %d", grown, most))
-}
-
-// resident is what a process holds now, in MiB.
-func resident(pid int) int64 {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(b), "VmRSS:")
-	var kib int64
-	_, _ = fmt.Sscan(rest, &kib)
-	return kib >> 10
 }

@@ -11,23 +11,26 @@ import (
 	"testing"
 	"time"
 
+	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core/coretest"
 )
 
-// trickle sends a request byte by byte until the daemon has enough.
-func (c *crowd) trickle(text string, every time.Duration) (cut time.Duration) {
-	conn, err := net.Dial("tcp", strings.TrimPrefix(c.url, "http://"))
+// trickle sends the beginning of a request at once and then a text byte by byte, again and again, until the daemon has
+// enough.
+func (c *crowd) trickle(beginning, text string) (cut time.Duration) {
+	conn, err := net.Dial("tcp", c.Addr())
 	if err != nil {
 		c.Error(err)
 		return 0
 	}
 	defer conn.Close()
+	fmt.Fprint(conn, beginning)
 	began, ended := time.Now(), make(chan struct{})
 	go func() {
 		_, _ = io.Copy(io.Discard, conn)
 		close(ended)
 	}()
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for i := 0; ; i++ {
 		if _, err := conn.Write([]byte{text[i%len(text)]}); err != nil {
@@ -45,75 +48,47 @@ func (c *crowd) trickle(text string, every time.Duration) (cut time.Duration) {
 // the body.
 func TestTortureTricklingConnections(t *testing.T) {
 	c := newCrowd(t)
-	defer c.stop()
+	defer c.Stop()
 	n := 100
-	if tortured() {
+	if daemontest.AtLength() {
 		n = 1000
 	}
-	var heads, bodies atomic.Int64 // slowest, in ms
+	var mu sync.Mutex
+	var heads, bodies time.Duration // the slowest
 	p99 := c.served(fmt.Sprint(n, " trickling connections"), 250*time.Millisecond, func() {
 		var wg sync.WaitGroup
 		for i := range n {
 			wg.Go(func() {
-				if i%2 == 0 || !tortured() {
-					cut := c.trickle("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: "+strings.Repeat("x", 200),
-						100*time.Millisecond)
-					atomicMax(&heads, cut.Milliseconds())
-					return
+				head, body, slowest := "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ", "x", &heads
+				if i%2 == 1 && daemontest.AtLength() {
+					head = "POST /api/newsletter/subscribe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" +
+						"Content-Length: 60000\r\n\r\n"
+					body, slowest = " ", &bodies
+				} else {
+					head, body = "", head+strings.Repeat(body, 200)
 				}
-				cut := c.slowBody()
-				atomicMax(&bodies, cut.Milliseconds())
+				cut := c.trickle(head, body)
+				mu.Lock()
+				defer mu.Unlock()
+				*slowest = max(*slowest, cut)
 			})
 		}
 		wg.Wait()
 	})
-	c.line("", "cut: in the head after %d ms at most, in the body after %d ms", heads.Load(), bodies.Load())
-	if heads.Load() > 8_000 || bodies.Load() > 35_000 {
+	c.Line("", "cut: in the head after %v at most, in the body after %v", heads, bodies)
+	if heads > 8*time.Second || bodies > 35*time.Second {
 		t.Error("they are cut too late: 5 s for a head, 30 s for a body")
 	}
-	coretest.Promise(t, 11, n, c.broken(), fmt.Sprintf("trickling connections; p99 of others %v",
+	coretest.Held(t, 11, &n, fmt.Sprintf("trickling connections; p99 of others %v",
 		p99.Round(time.Millisecond)))
-}
-
-func atomicMax(a *atomic.Int64, n int64) {
-	for old := a.Load(); n > old && !a.CompareAndSwap(old, n); old = a.Load() {
-	}
-}
-
-// slowBody sends a whole head at once and then the body byte by byte.
-func (c *crowd) slowBody() time.Duration {
-	conn, err := net.Dial("tcp", strings.TrimPrefix(c.url, "http://"))
-	if err != nil {
-		c.Error(err)
-		return 0
-	}
-	defer conn.Close()
-	fmt.Fprint(conn,
-		"POST /api/newsletter/subscribe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "+
-			"60000\r\n\r\n")
-	began, ended := time.Now(), make(chan struct{})
-	go func() {
-		_, _ = io.Copy(io.Discard, conn)
-		close(ended)
-	}()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ended:
-			return time.Since(began)
-		case <-tick.C:
-			_, _ = conn.Write([]byte{' '})
-		}
-	}
 }
 
 // TestTortureOpenConnections opens connections, at full length 10,000, asks once over each and leaves them open.
 func TestTortureOpenConnections(t *testing.T) {
 	c := newCrowd(t)
-	defer c.stop()
+	defer c.Stop()
 	n := 500
-	if tortured() {
+	if daemontest.AtLength() {
 		n = 10_000
 	}
 	conns := make([]net.Conn, n)
@@ -134,7 +109,7 @@ func TestTortureOpenConnections(t *testing.T) {
 					if i >= n {
 						return
 					}
-					conn, err := net.Dial("tcp", strings.TrimPrefix(c.url, "http://"))
+					conn, err := net.Dial("tcp", c.Addr())
 					if err != nil {
 						t.Error(err)
 						return
@@ -153,6 +128,6 @@ func TestTortureOpenConnections(t *testing.T) {
 	if c.most > 250 {
 		t.Errorf("memory grew by %d MiB, more than 250", c.most)
 	}
-	coretest.Promise(t, 11, n, c.broken(), fmt.Sprintf("open connections; p99 of others %v, memory grew by %d MiB",
+	coretest.Held(t, 11, &n, fmt.Sprintf("open connections; p99 of others %v, memory grew by %d MiB",
 		p99.Round(time.Millisecond), c.most))
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,45 +11,41 @@ import (
 	"syscall"
 	"testing"
 
+	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core/coretest"
 )
 
 // TestTortureSyncedBeforeAcknowledged reads off strace that each write is synced to the -wal before its answer goes
 // out: a power loss takes nothing that was acknowledged.
 func TestTortureSyncedBeforeAcknowledged(t *testing.T) {
-	sideBySide(t)
-	writes := 50
-	if os.Getenv(tortureEnv) != "" {
-		writes = 1000
-	}
+	daemontest.Parallel(t)
+	writes := daemontest.Count("WRITES", 50, 1000)
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		t.Skip("SKIPPED: there is no strace")
 	}
-	f := newProcess(t)
-	f.serve()
-	f.records()
-	trace := filepath.Join(f.dir, "trace")
+	f := daemontest.New(t)
+	f.Serve()
+	f.Records()
+	trace := filepath.Join(f.Dir, "trace")
 	tracer := exec.Command(strace, "-f", "-y", "-s", "4096", "-e", "trace=pwrite64,fdatasync,fsync,read,write", "-o",
-		trace, "-p", fmt.Sprint(f.daemon.Process.Pid))
+		trace, "-p", fmt.Sprint(f.PID()))
 	said, err := tracer.StderrPipe()
-	f.must(err)
-	f.must(tracer.Start())
+	f.Must(err)
+	f.Must(tracer.Start())
 	line, _ := bufio.NewReader(said).ReadString('\n')
 	if !strings.Contains(line, "attached") {
 		_ = tracer.Wait()
 		t.Skipf("SKIPPED: strace may not look: %s", line)
 	}
 	for i := range writes {
-		req, err := http.NewRequest("POST", f.url+"/api/agents", strings.NewReader(fmt.Sprintf(`{"name":%q}`, marker(i))))
-		f.must(err)
-		f.do(req, "id")
+		f.Send("POST", "/api/agents", map[string]string{"name": fmt.Sprintf(marker, i)}).OK()
 	}
-	f.must(tracer.Process.Signal(syscall.SIGINT))
+	f.Must(tracer.Process.Signal(syscall.SIGINT))
 	_ = tracer.Wait()
-	f.stop()
+	f.Stop()
 	text, err := os.ReadFile(trace)
-	f.must(err)
+	f.Must(err)
 	answers, early := early(string(text))
 	if answers < writes {
 		t.Errorf("%d answers in the trace, want %d", answers, writes)
@@ -71,7 +66,7 @@ var (
 )
 
 // marker is the name in the n-th write, which is found again in the page that goes to the -wal.
-func marker(n int) string { return fmt.Sprintf("agent %06d.", n) }
+const marker = "agent %06d."
 
 // early counts the answers, and returns what the trace has of those that went out before what they acknowledge was
 // written to the -wal and synced. Questions come one after the other; other writes of the daemon may come between.
@@ -85,7 +80,7 @@ func early(trace string) (answers int, early []string) {
 		case m != nil:
 			syncing[m[1]] = true
 		case walWrite.MatchString(line):
-			if strings.Contains(line, marker(answers)) {
+			if strings.Contains(line, fmt.Sprintf(marker, answers)) {
 				written, synced = true, false
 			}
 		case walSync.MatchString(line):

@@ -1,19 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"math/rand/v2"
-	"net/http"
-	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"sync"
@@ -21,6 +16,7 @@ import (
 	"time"
 
 	"newsletterd/auth"
+	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
 	"newsletterd/core/coretest"
 	"newsletterd/mail/report"
@@ -29,7 +25,7 @@ import (
 
 // ledger is what clients of a daemon that is killed were told has been done, each with the question that proves it.
 type ledger struct {
-	*figures
+	*daemontest.Process
 	client, secret string // of webhooks
 	provider       []byte // key of the mail provider's events
 
@@ -39,28 +35,16 @@ type ledger struct {
 }
 
 func newLedger(t *testing.T) *ledger {
-	l := &ledger{figures: newProcess(t), acked: map[string]func(*store.Store) error{}, kinds: map[string]int{}}
-	l.serve()
-	l.records()
-	b := l.record("admin", "webhook-client", "create", "--tenant", l.tenant, "--name", "Outside")
-	l.client, l.secret = b["id"].(string), b["secret"].(string)
-	shown := l.record("admin", "provider", "show", "--name", "mailprovider", "--show-secret")
-	key, err := auth.ParseSecret(shown["secrets"].([]any)[0].(string))
-	l.must(err)
+	l := &ledger{Process: daemontest.New(t), acked: map[string]func(*store.Store) error{}, kinds: map[string]int{}}
+	l.Serve()
+	l.Records()
+	client := l.Record("admin", "webhook-client", "create", "--tenant", l.Tenant, "--name", "Outside")
+	l.client, l.secret = client["id"].(string), client["secret"].(string)
+	provider := l.Record("admin", "provider", "show", "--name", "mailprovider", "--show-secret")
+	key, err := auth.ParseSecret(provider["secrets"].([]any)[0].(string))
+	l.Must(err)
 	l.provider = key
 	return l
-}
-
-// record runs a command and returns the JSON object that it prints.
-func (l *ledger) record(args ...string) map[string]any {
-	l.Helper()
-	var m map[string]any
-	c := exec.Command(l.program("newsletterd"), append(args, "--json")...)
-	c.Dir = l.dir
-	b, err := c.Output()
-	l.must(err)
-	l.must(json.Unmarshal(b, &m))
-	return m
 }
 
 // ack notes what was acknowledged.
@@ -72,37 +56,23 @@ func (l *ledger) ack(kind, what string, there func(*store.Store) error) {
 }
 
 // send posts and reports whether it was acknowledged, which a daemon that dies meanwhile has not done.
-func (l *ledger) send(method, path string, body []byte, header map[string]string) (answer map[string]any, ok bool) {
-	req, err := http.NewRequest(method, l.url+path, bytes.NewReader(body))
-	l.must(err)
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
+func (l *ledger) send(method, path string, body any, header ...string) (answer map[string]any, ok bool) {
+	r, err := l.Try(method, path, body, header...)
+	if err == nil && r.StatusCode >= 300 && r.StatusCode != 503 {
+		l.Errorf("%s %s: %d %s", method, path, r.StatusCode, r.Text)
 	}
-	for k, v := range header {
-		req.Header.Set(k, v)
-	}
-	res, err := l.httpClient.Do(req)
-	if err != nil {
-		return nil, false
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err == nil && res.StatusCode >= 300 && res.StatusCode != 503 {
-		l.Errorf("%s %s: %d %s", method, path, res.StatusCode, text)
-	}
-	return answer, err == nil && res.StatusCode < 300 && (len(text) == 0 || json.Unmarshal(text, &answer) == nil)
+	return answer, err == nil && r.StatusCode < 300 && (r.Text == "" || json.Unmarshal([]byte(r.Text), &answer) == nil)
 }
 
 // life is one visitor's round over everything that writes.
 func (l *ledger) life(name string) {
 	ctx := context.Background()
 	email := core.Email(name + "@example.net")
-	body := func(v any) []byte { b, _ := json.Marshal(v); return b }
-	if a, ok := l.send("POST", "/api/newsletter/subscribe", body(obj{"list_id": l.list, "email": email}), nil); ok {
-		l.ack("subscribe", name, func(s *store.Store) error { _, err := s.Subscription(ctx, l.list, email); return err })
-		if _, ok := l.send("GET", "/api/newsletter/confirm?token="+fmt.Sprint(a["confirm_token"]), nil, nil); ok {
+	if a, ok := l.send("POST", "/api/newsletter/subscribe", obj{"list_id": l.List, "email": email}); ok {
+		l.ack("subscribe", name, func(s *store.Store) error { _, err := s.Subscription(ctx, l.List, email); return err })
+		if _, ok := l.send("GET", "/api/newsletter/confirm?token="+fmt.Sprint(a["confirm_token"]), nil); ok {
 			l.ack("confirm", name, func(s *store.Store) error {
-				sub, err := s.Subscription(ctx, l.list, email)
+				sub, err := s.Subscription(ctx, l.List, email)
 				if err == nil && sub.Status != core.SubscriptionActive {
 					err = fmt.Errorf("it is %s", sub.Status)
 				}
@@ -110,12 +80,11 @@ func (l *ledger) life(name string) {
 			})
 		}
 	}
-	if _, ok := l.send("POST", "/api/auth/register", body(obj{"email": email, "password": "a password of mine"}),
-		nil); ok {
+	if _, ok := l.send("POST", "/api/auth/register", obj{"email": email, "password": "a password of mine"}); ok {
 		l.ack("register", name, func(s *store.Store) error { _, err := s.UserByEmail(ctx, email); return err })
 	}
-	job := obj{"list_id": l.list, "subject": name, "body_text": "x", "scheduled_at": "2099-01-01T00:00:00Z"}
-	if a, ok := l.send("POST", "/api/send-jobs", body(job), map[string]string{"Authorization": "Bearer " + l.token}); ok {
+	job := obj{"list_id": l.List, "subject": name, "body_text": "x", "scheduled_at": "2099-01-01T00:00:00Z"}
+	if a, ok := l.send("POST", "/api/send-jobs", job); ok {
 		l.ack("job", name, func(s *store.Store) error { _, err := s.SendJob(ctx, fmt.Sprint(a["send_job_id"])); return err })
 	}
 	l.events(name)
@@ -125,26 +94,26 @@ func (l *ledger) life(name string) {
 func (l *ledger) events(name string) {
 	ctx, email := context.Background(), core.Email("w-"+name+"@example.net")
 	event, _ := json.Marshal(core.Event{
-		ID: core.NewID(), Type: core.EventActivated, TenantID: l.tenant, ListID: l.list, OccurredAt: now(),
+		ID: core.NewID(), Type: core.EventActivated, TenantID: l.Tenant, ListID: l.List, OccurredAt: now(),
 		Subscriber: core.EventSubscriber{ID: core.NewID(), Email: email, Status: "active"},
 	})
-	if _, ok := l.send("POST", "/webhooks/subscriptions", event, l.signed(event)); !ok {
+	if _, ok := l.send("POST", "/webhooks/subscriptions", event, l.signed(event)...); !ok {
 		return
 	}
 	status := func(s *store.Store) (core.Status, error) {
-		sub, err := s.Subscriber(ctx, l.list, email)
+		sub, err := s.Subscriber(ctx, l.List, email)
 		return sub.Status(), err
 	}
 	l.ack("webhook", name, func(s *store.Store) error { _, err := status(s); return err })
 	bounce, _ := json.Marshal(obj{
-		"event_type": "suppression", "message_id": name, "tenant_id": l.tenant, "email": email,
+		"event_type": "suppression", "message_id": name, "tenant_id": l.Tenant, "email": email,
 		"occurred_at": now(),
 	})
 	stamp := strconv.FormatInt(time.Now().Unix(), 10)
 	mac := hmac.New(sha256.New, l.provider)
 	fmt.Fprintf(mac, "%s.%s", stamp, bounce)
-	header := map[string]string{report.HeaderSignature: "t=" + stamp + ",v1=" + hex.EncodeToString(mac.Sum(nil))}
-	if _, ok := l.send("POST", "/webhooks/mailprovider", bounce, header); ok {
+	if _, ok := l.send("POST", "/webhooks/mailprovider", bounce, report.HeaderSignature,
+		"t="+stamp+",v1="+hex.EncodeToString(mac.Sum(nil))); ok {
 		l.ack("provider event", name, func(s *store.Store) error {
 			got, err := status(s)
 			if err == nil && got != "suppressed" {
@@ -157,40 +126,23 @@ func (l *ledger) events(name string) {
 
 type obj = map[string]any
 
-func (l *ledger) signed(body []byte) map[string]string {
+// signed returns the headers of an event.
+func (l *ledger) signed(body []byte) []string {
 	key, err := auth.ParseSecret(l.secret)
-	l.must(err)
+	l.Must(err)
 	at, nonce := time.Now().Unix(), auth.NewNonce()
-	return map[string]string{
-		auth.HeaderClientID: l.client, auth.HeaderNonce: nonce, auth.HeaderTimestamp: strconv.FormatInt(at, 10),
-		auth.HeaderSignature: auth.Sign(key, "/webhooks/subscriptions", l.client, at, nonce, body),
+	return []string{
+		auth.HeaderClientID, l.client, auth.HeaderNonce, nonce, auth.HeaderTimestamp, strconv.FormatInt(at, 10),
+		auth.HeaderSignature, auth.Sign(key, "/webhooks/subscriptions", l.client, at, nonce, body),
 	}
-}
-
-// missing counts what was acknowledged and is not there, and looks the file over.
-func (l *ledger) missing(round int) (lost int) {
-	l.Helper()
-	s := l.open()
-	for what, there := range l.acked {
-		if err := there(s); err != nil {
-			l.Errorf("round %d: %s was acknowledged: %v", round, what, err)
-			lost++
-		}
-	}
-	if found, err := s.Check(l.Context()); err != nil || len(found) > 0 {
-		l.Errorf("round %d: %v %v", round, found, err)
-		lost++
-	}
-	l.must(s.Close())
-	return lost
 }
 
 // TestTortureLedger kills the daemon at random moments while visitors register, subscribe, confirm, make jobs and send
 // webhooks and reports: whatever was acknowledged is there afterwards.
 func TestTortureLedger(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	kills := 3
-	if os.Getenv(tortureEnv) != "" {
+	if daemontest.AtLength() {
 		kills = 200
 	}
 	l := newLedger(t)
@@ -209,18 +161,28 @@ func TestTortureLedger(t *testing.T) {
 		case <-time.After(time.Duration(100+rand.IntN(400)) * time.Millisecond):
 		case <-t.Context().Done():
 		}
-		l.must(l.daemon.Process.Kill())
-		_ = l.daemon.Wait()
+		l.Kill()
 		end()
 		wg.Wait()
-		l.serve()
-		lost += l.missing(round)
+		l.Serve()
+		s := l.Open()
+		for what, there := range l.acked {
+			if err := there(s); err != nil {
+				l.Errorf("round %d: %s was acknowledged: %v", round, what, err)
+				lost++
+			}
+		}
+		if found, err := s.Check(t.Context()); err != nil || len(found) > 0 {
+			l.Errorf("round %d: %v %v", round, found, err)
+			lost++
+		}
+		l.Must(s.Close())
 		all += len(l.acked)
 		if round%20 != 19 && round != kills-1 { // what is old is asked again only now and then
 			clear(l.acked)
 		}
 	}
-	l.stop()
+	l.Stop()
 	t.Logf("%d kills, acknowledged: %v", kills, slices.Sorted(maps.Keys(l.kinds)))
 	total := 0
 	for _, n := range l.kinds {

@@ -5,21 +5,21 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
 	"newsletterd/core/coretest"
 )
 
 // crowd is a daemon with callers that mean no good, and one who asks for its health meanwhile.
 type crowd struct {
-	*figures
-	idle int64 // MiB that it held before
+	*daemontest.Process
+	idle int64 // bytes that it held before
 	most int64 // MiB that it ever grew by
 }
 
@@ -27,88 +27,71 @@ func newCrowd(t *testing.T) *crowd {
 	if raceEnabled {
 		t.Skip("SKIPPED: under the race detector memory and times say nothing")
 	}
-	f := newProcess(t)
-	if tortured() {
-		f.build()
+	c := &crowd{Process: daemontest.New(t)}
+	if daemontest.AtLength() {
+		c.Build()
 	}
-	f.serve()
-	f.command("", "admin", "user", "create", "--email", "op@acme.example", "--role", "operator")
-	f.token = f.command("access_token", "admin", "token", "create", "--user", "op@acme.example", "--scope",
-		core.ScopeDevices+" "+core.ScopeSend)
-	c := &crowd{figures: f, idle: resident(f.daemon.Process.Pid)}
-	usage(f.daemon.Process.Pid) // the peak begins anew
+	c.Serve()
+	c.Operator(core.ScopeDevices + " " + core.ScopeSend)
+	c.idle = daemontest.Resident(c.PID())
+	daemontest.Usage(c.PID()) // the peak begins anew
 	return c
-}
-
-func tortured() bool { return os.Getenv(tortureEnv) != "" }
-
-// grown is the most that the daemon held since the last call, beyond what it held before, in MiB.
-func (c *crowd) grown() int64 {
-	_, peak := usage(c.daemon.Process.Pid)
-	n := peak>>20 - c.idle
-	c.most = max(c.most, n)
-	return n
-}
-
-// health asks over a connection of its own each time, as a monitor does, until stop is closed.
-func (c *crowd) health(stop <-chan struct{}) (took []time.Duration) {
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
-	for ended := false; !ended || len(took) < leastChecks; {
-		select {
-		case <-stop:
-			ended = true
-		case <-time.After(5 * time.Millisecond):
-		}
-		began := time.Now()
-		res, err := client.Get(c.url + "/healthz")
-		if err != nil {
-			c.Errorf("health check: %v", err)
-			return nil
-		}
-		_ = res.Body.Close()
-		if res.StatusCode != http.StatusOK {
-			c.Errorf("health check: %d", res.StatusCode)
-		}
-		took = append(took, time.Since(began))
-	}
-	slices.Sort(took)
-	return took
 }
 
 // leastChecks is how many health checks a percentile is made of: where what the crowd does is soon done, some follow
 // while its connections are open.
 const leastChecks = 200
 
-// served runs what the crowd does, holds the health check's 99th percentile against a limit, and returns it.
+// served runs what the crowd does, while a monitor asks for the daemon's health, over a connection of its own each time.
+// It holds the 99th percentile of those answers against a limit, and returns it.
 func (c *crowd) served(what string, most time.Duration, do func()) (p99 time.Duration) {
 	stop, took := make(chan struct{}), make(chan []time.Duration)
-	go func() { took <- c.health(stop) }()
+	go func() {
+		var all []time.Duration
+		defer func() { took <- all }()
+		monitor := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
+		for ended := false; !ended || len(all) < leastChecks; {
+			select {
+			case <-stop:
+				ended = true
+			case <-time.After(5 * time.Millisecond):
+			}
+			began := time.Now()
+			res, err := monitor.Get(c.URL + "/healthz")
+			if err != nil {
+				c.Errorf("health check: %v", err)
+				all = nil
+				return
+			}
+			_ = res.Body.Close()
+			if res.StatusCode != http.StatusOK {
+				c.Errorf("health check: %d", res.StatusCode)
+			}
+			all = append(all, time.Since(began))
+		}
+	}()
 	do()
 	close(stop)
 	all := <-took
 	if all == nil {
 		c.FailNow()
 	}
+	slices.Sort(all)
 	p99 = all[len(all)*99/100]
-	c.line(what, "health check %d times, p50 %v, p99 %v, slowest %v; memory grew by %d MiB at most", len(all),
-		all[len(all)/2].Round(time.Microsecond), p99.Round(time.Microsecond), all[len(all)-1].Round(time.Microsecond), c.grown())
+	_, peak := daemontest.Usage(c.PID())
+	grown := (peak - c.idle) >> 20
+	c.most = max(c.most, grown)
+	c.Line(what, "health check %d times, p50 %v, p99 %v, slowest %v; memory grew by %d MiB at most", len(all),
+		all[len(all)/2].Round(time.Microsecond), p99.Round(time.Microsecond), all[len(all)-1].Round(time.Microsecond), grown)
 	if p99 > most {
 		c.Errorf("%s: the 99th percentile of the health check is %v, more than %v", what, p99, most)
 	}
 	return p99
 }
 
-// broken is 1 if anything of the test has failed.
-func (c *crowd) broken() int {
-	if c.Failed() {
-		return 1
-	}
-	return 0
-}
-
 // endless is a request whose body never ends; length 0 leaves it open.
 func (c *crowd) endless(path, headers string, length int64) (status string, sent int64) {
-	conn, err := net.Dial("tcp", strings.TrimPrefix(c.url, "http://"))
+	conn, err := net.Dial("tcp", c.Addr())
 	if err != nil {
 		c.Error(err)
 		return "", 0
@@ -146,9 +129,9 @@ func (c *crowd) endless(path, headers string, length int64) (status string, sent
 // large ones.
 func TestTortureLargeBodies(t *testing.T) {
 	c := newCrowd(t)
-	defer c.stop()
+	defer c.Stop()
 	const json = "Content-Type: application/json\r\n"
-	bearer := "Authorization: Bearer " + c.token + "\r\n"
+	bearer := "Authorization: Bearer " + c.Token + "\r\n"
 	signed := fmt.Sprintf("X-Client-Id: c1\r\nX-Timestamp: %d\r\nX-Nonce: 0123456789abcdef\r\nX-Signature: v1=%064x\r\n",
 		time.Now().Unix(), 1)
 	targets := []struct{ path, headers string }{
@@ -160,7 +143,7 @@ func TestTortureLargeBodies(t *testing.T) {
 		{"/api/auth/login", "Content-Type: application/x-www-form-urlencoded\r\n"},
 	}
 	rounds := 1
-	if tortured() {
+	if daemontest.AtLength() {
 		rounds = 3
 	}
 	for what, length := range map[string]int64{"50 bodies without an end": 0, "50 bodies of 1 GB": 1e9} {
@@ -183,7 +166,7 @@ func TestTortureLargeBodies(t *testing.T) {
 				wg.Wait()
 			}
 		})
-		c.line("", "answers %v; at most %d MiB of one were taken", answers, most>>20)
+		c.Line("", "answers %v; at most %d MiB of one were taken", answers, most>>20)
 		for status := range answers {
 			// 401: of a sender that is not known, before its body
 			if !strings.HasPrefix(status, "413 ") && !strings.HasPrefix(status, "503 ") && !strings.HasPrefix(status, "401 ") &&
@@ -195,6 +178,6 @@ func TestTortureLargeBodies(t *testing.T) {
 	if c.most > 96 {
 		t.Errorf("memory grew by %d MiB, more than 96", c.most)
 	}
-	coretest.Promise(t, 10, 2*50*rounds, c.broken(),
+	coretest.Held(t, 10, new(2*50*rounds),
 		fmt.Sprintf("endless and 1 GB bodies, 50 at once; memory grew by %d MiB of 96", c.most))
 }

@@ -5,48 +5,53 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/storetest"
 )
 
 // TestTortureTimesTellNothing compares how long answers take for addresses with and without an account or a
 // subscription, in interleaved pairs. On a busy machine single answers tell nothing; medians of many do, and what tells
 // something does so in every round.
 func TestTortureTimesTellNothing(t *testing.T) {
-	if os.Getenv("NEWSLETTERD_TORTURE") == "" {
+	if !daemontest.AtLength() {
 		t.Skip("make torture")
 	}
 	const pairs = 200
-	f := newProcess(t)
-	f.people(pairs)
-	list := f.readers(timingRounds * pairs)
-	f.serve()
-	defer f.stop()
+	f := daemontest.New(t)
+	f.People(pairs)
+	list := ""
+	f.Prepare(func(s *storetest.Seeder) {
+		list = s.NewList().ID
+		for i := range timingRounds * pairs { // subscribers
+			s.Active(list, core.Email(daemontest.Person(i)))
+		}
+	})
+	f.Serve()
+	defer f.Stop()
 	ask := func(path, media, body string) time.Duration {
 		began := time.Now()
-		res, err := f.httpClient.Post(f.url+path, media, strings.NewReader(body))
-		f.must(err)
+		res, err := f.HTTP.Post(f.URL+path, media, strings.NewReader(body))
+		f.Must(err)
 		_, _ = io.Copy(io.Discard, res.Body)
-		f.must(res.Body.Close())
+		f.Must(res.Body.Close())
 		if res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= 500 {
 			t.Fatalf("%s: %d", path, res.StatusCode)
 		}
 		return time.Since(began)
 	}
 	token := func(email string) string { // asked for before the time counts
-		res, err := f.httpClient.Post(f.url+"/api/newsletter/unsubscribe-token", "application/json",
+		res, err := f.HTTP.Post(f.URL+"/api/newsletter/unsubscribe-token", "application/json",
 			strings.NewReader(fmt.Sprintf(`{"list_id":%q,"email":%q}`, list, email)))
-		f.must(err)
+		f.Must(err)
 		defer res.Body.Close()
 		b, err := io.ReadAll(res.Body)
-		f.must(err)
+		f.Must(err)
 		return strings.Split(string(b), `"`)[3]
 	}
 	const jsonType, formType = "application/json", "application/x-www-form-urlencoded"
@@ -84,9 +89,9 @@ func TestTortureTimesTellNothing(t *testing.T) {
 		for round := range timingRounds {
 			var known, unknown []time.Duration
 			for i := range pairs {
-				member := person(i)
+				member := daemontest.Person(i)
 				if strings.Contains(tt.path, "newsletter") { // no subscriber can leave twice
-					member = person(round*pairs + i)
+					member = daemontest.Person(round*pairs + i)
 				}
 				stranger := fmt.Sprintf("nobody%s%d-%d@example.org", strings.ReplaceAll(tt.path, "/", "-"), round, i)
 				known = append(known, ask(tt.path, tt.media, tt.body(member)))
@@ -111,26 +116,3 @@ func TestTortureTimesTellNothing(t *testing.T) {
 // timingRounds is how often a pair of medians that differ is looked at again: other work of the machine makes some
 // differ.
 const timingRounds = 3
-
-// readers makes a list and the first n people its subscribers, while no daemon runs.
-func (f *figures) readers(n int) string {
-	f.Helper()
-	s, err := store.Open(f.Context(), store.Options{Path: filepath.Join(f.dir, "newsletterd.db"), Migrate: true})
-	f.must(err)
-	defer func() { f.must(s.Close()) }()
-	tenant, err := core.NewTenant(core.TenantInput{Name: new("Acme")}, now())
-	f.must(err)
-	f.must(s.AddTenant(f.Context(), tenant, "test"))
-	list, err := core.NewList(core.ListInput{TenantID: &tenant.ID, Name: new("News")}, now())
-	f.must(err)
-	f.must(s.AddList(f.Context(), list, "test"))
-	for i := range n {
-		_, row, err := s.Subscribe(f.Context(), store.SubscribeRequest{ListID: list.ID, Email: core.Email(person(i))}, now())
-		f.must(err)
-		token, err := s.ConfirmToken(f.Context(), row, core.ProofMailed)
-		f.must(err)
-		_, err = s.Confirm(f.Context(), token, core.Origin{}, now())
-		f.must(err)
-	}
-	return list.ID
-}

@@ -12,12 +12,13 @@ import (
 	"testing"
 
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/daemontest"
 )
 
 // TestUpgradedDataIsUsed starts today's daemon on a database of the first version: its users sign in, its clients have
 // their secrets, its subscribers and jobs are there, and a copy from before is kept.
 func TestUpgradedDataIsUsed(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	path := filepath.Join(t.TempDir(), "newsletterd.db")
 	in, err := os.Open("../../testdata/upgrade/v1.db.gz")
 	if err != nil {

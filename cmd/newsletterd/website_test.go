@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
 )
 
@@ -30,7 +31,7 @@ func websiteSection(t *testing.T) string {
 
 // TestReadmeForYourWebsite runs the commands of README's section, with the list of its quick start.
 func TestReadmeForYourWebsite(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	for _, tool := range []string{"bash", "curl", "jq"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("README needs %s, which isn't installed here", tool)
@@ -55,7 +56,7 @@ var formInput = regexp.MustCompile(`<input ([^>]*)name="([^"]+)"([^>]*)>`)
 // TestReadmeFormSubscribes fills README's form in and sends it as a browser would from another site; the link of the
 // mail makes a subscriber of it.
 func TestReadmeFormSubscribes(t *testing.T) {
-	sideBySide(t)
+	daemontest.Parallel(t)
 	_, form, ok := strings.Cut(websiteSection(t), "```html\n")
 	form, _, _ = strings.Cut(form, "```")
 	d := start(t, nil)
@@ -93,10 +94,7 @@ func TestReadmeFormSubscribes(t *testing.T) {
 		t.Fatalf("%d %v %s", res.StatusCode, err, page)
 	}
 	link := ""
-	err = until(t.Context(), func() (bool, error) { link = mailedLink(t, d, "/confirm?"); return link != "", nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	daemontest.Await(t, "a mail", func() bool { link = mailedLink(t, d, "/confirm?"); return link != "" })
 	u, err := url.Parse(link)
 	if err != nil {
 		t.Fatal(err)

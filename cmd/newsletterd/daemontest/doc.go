@@ -1,0 +1,9 @@
+// Package daemontest runs the program as a process of its own, for tests that stop it, kill it, measure it or use its
+// command line. The test binary is the program: TestMain of cmd/newsletterd makes it so.
+//
+//	process.go   Process: a folder with a configuration, the daemon in it, its command line, its HTTP and its database
+//	records.go   what tests need in the database: a tenant, a list, users, subscribers
+//	sink.go      Sink: a process that takes mails in and counts them
+//	conn.go      Conn: an HTTP client that costs little, for figures
+//	machine.go   addresses, memory and CPU of processes, waiting, how long a test runs
+package daemontest

@@ -1,0 +1,104 @@
+package daemontest
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// TortureEnv has tests run at full length: `make torture` sets it.
+const TortureEnv = "NEWSLETTERD_TORTURE"
+
+// AtLength reports whether tests run at full length.
+func AtLength() bool { return os.Getenv(TortureEnv) != "" }
+
+// Count returns how often a test does something: as its variable says, else at full length or not.
+func Count(name string, short, long int) int {
+	if n, err := strconv.Atoi(os.Getenv(TortureEnv + "_" + name)); err == nil {
+		return n
+	}
+	if AtLength() {
+		return long
+	}
+	return short
+}
+
+// Parallel lets tests that mostly wait for processes of their own run next to each other. At full length each has the
+// machine for itself.
+func Parallel(t *testing.T) {
+	t.Helper()
+	if !AtLength() {
+		t.Parallel()
+	}
+}
+
+// lastPort is the port that FreeAddr tried last. Its ports are below those that systems give to outgoing connections
+// (from 32768): a connection of another test can't take one before its daemon listens.
+var lastPort = func() *atomic.Int64 {
+	var port atomic.Int64
+	port.Store(20_000 + int64(os.Getpid()%100)*100)
+	return &port
+}()
+
+// FreeAddr returns a free address of loopback, each one once.
+func FreeAddr(t testing.TB) string {
+	t.Helper()
+	for range 1000 {
+		addr := fmt.Sprintf("127.0.0.1:%d", lastPort.Add(1))
+		if l, err := net.Listen("tcp", addr); err == nil {
+			l.Close()
+			return addr
+		}
+	}
+	t.Fatal("no port is free")
+	return ""
+}
+
+// Await asks again and again until something is done, for half a minute at most.
+func Await(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(30 * time.Second); !done(); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// Usage returns what a process has computed, and the most memory in bytes that it has held since the last call.
+func Usage(pid int) (cpu time.Duration, peak int64) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, 0
+	}
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	user, _ := strconv.ParseInt(fields[11], 10, 64)
+	system, _ := strconv.ParseInt(fields[12], 10, 64)
+	peak = inStatus(pid, "VmHWM:")
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
+	return time.Duration(user+system) * 10 * time.Millisecond, peak
+}
+
+// CPU returns what a process has computed. The next call of Usage looks at memory from now on.
+func CPU(pid int) time.Duration {
+	cpu, _ := Usage(pid)
+	return cpu
+}
+
+// Resident returns how many bytes of memory a process holds now; 0 where there is no /proc.
+func Resident(pid int) int64 { return inStatus(pid, "VmRSS:") }
+
+func inStatus(pid int, name string) int64 {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	_, rest, _ := strings.Cut(string(b), name)
+	var kib int64
+	_, _ = fmt.Sscan(rest, &kib)
+	return kib << 10
+}

@@ -1,0 +1,236 @@
+package daemontest
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"newsletterd/handlers/web/webtest"
+	"newsletterd/store"
+)
+
+// Process is the program with a folder and an address of its own. Its client speaks to the daemon.
+type Process struct {
+	webtest.Client
+	Dir      string
+	Env      []string      // settings of the daemon and of commands
+	Role     string        // what the test binary is started as in place of newsletterd, see TestMain
+	Patience time.Duration // how long Every asks
+	Daemon   *exec.Cmd     // the daemon that was started last
+	Out      bytes.Buffer  // what that daemon has written
+
+	Tenant, List string // of Records
+
+	exe, built string
+}
+
+// New returns a process in a folder of its own, that is not started yet and sends no mail out. Settings are variables,
+// as NEWSLETTERD_SEND_MAX_UNRECORDED=64.
+func New(t testing.TB, settings ...string) *Process {
+	t.Helper()
+	return NewIn(t, t.TempDir(), settings...)
+}
+
+// NewIn is New in a folder that is there.
+func NewIn(t testing.TB, dir string, settings ...string) *Process {
+	t.Helper()
+	addr := FreeAddr(t)
+	p := &Process{Dir: dir, Env: settings, Patience: 5 * time.Minute}
+	p.Client = webtest.Client{TB: t, URL: "http://" + addr, HTTP: &http.Client{
+		Transport: &http.Transport{MaxIdleConnsPerHost: 256}, Timeout: time.Minute,
+	}}
+	var err error
+	p.exe, err = os.Executable()
+	p.Must(err)
+	p.Must(os.WriteFile(filepath.Join(dir, "newsletterd.toml"), fmt.Appendf(nil,
+		"[server]\nlisten = %q\n[log]\nlevel = \"warn\"\n[metrics]\nlisten = \"\"\n[backup]\nevery = \"0\"\n", addr), 0o600))
+	return p
+}
+
+// Relay returns the settings that send mails out to an SMTP server without TLS.
+func Relay(addr string) []string {
+	host, port, _ := net.SplitHostPort(addr)
+	return []string{
+		"NEWSLETTERD_MAIL_TRANSPORT=smtp", "NEWSLETTERD_MAIL_SMTP_HOST=" + host, "NEWSLETTERD_MAIL_SMTP_PORT=" + port,
+		"NEWSLETTERD_MAIL_SMTP_TLS=none",
+	}
+}
+
+// Must ends the test where there is an error, and shows what the daemon has written.
+func (p *Process) Must(err error) {
+	p.Helper()
+	if err != nil {
+		p.Fatalf("%v\n%s", err, p.Out.String())
+	}
+}
+
+// Line prints one figure.
+func (p *Process) Line(name, format string, args ...any) {
+	fmt.Printf("%-44s %s\n", name, fmt.Sprintf(format, args...))
+}
+
+// Build builds the program: the test binary is larger, and so is what it holds in memory.
+func (p *Process) Build() {
+	p.built = filepath.Join(p.Dir, "built")
+	out, err := exec.Command("go", "build", "-ldflags", "-s -w", "-o", p.built, ".").CombinedOutput()
+	if err != nil {
+		p.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// Program returns the path of a program in the folder: the test binary under a name that TestMain knows, or what was
+// built.
+func (p *Process) Program(name string) string {
+	if name == "newsletterd" && p.built != "" {
+		return p.built
+	}
+	if name == "newsletterd" && p.Role != "" {
+		name = p.Role
+	}
+	path := filepath.Join(p.Dir, name)
+	if err := os.Symlink(p.exe, path); err != nil && !os.IsExist(err) {
+		p.Fatal(err)
+	}
+	return path
+}
+
+// Cmd returns a command of the program that is not started yet.
+func (p *Process) Cmd(args ...string) *exec.Cmd {
+	c := exec.Command(p.Program("newsletterd"), args...)
+	c.Dir, c.Env = p.Dir, append(os.Environ(), p.Env...)
+	return c
+}
+
+// Run runs a command, which must succeed, and returns what it prints.
+func (p *Process) Run(args ...string) []byte {
+	p.Helper()
+	var said bytes.Buffer // of its own: a daemon may be writing to Out
+	c := p.Cmd(args...)
+	c.Stderr = &said
+	b, err := c.Output()
+	if err != nil {
+		p.Fatalf("%v: %v\n%s", args, err, said.String())
+	}
+	return b
+}
+
+// Record runs a command and returns the JSON object that it prints.
+func (p *Process) Record(args ...string) (object map[string]any) {
+	p.Helper()
+	p.Must(json.Unmarshal(p.Run(append(args, "--json")...), &object))
+	return object
+}
+
+// Field runs a command and returns one text of the JSON object that it prints.
+func (p *Process) Field(name string, args ...string) string {
+	p.Helper()
+	object := p.Record(args...)
+	text, ok := object[name].(string)
+	if !ok {
+		p.Fatalf("%v: no %s in %v", args, name, object)
+	}
+	return text
+}
+
+// Start starts the daemon with further settings and does not wait for it.
+func (p *Process) Start(settings ...string) {
+	p.Helper()
+	p.Out.Reset()
+	c := p.Cmd("serve")
+	c.Env = append(c.Env, settings...)
+	c.Stdout, c.Stderr = &p.Out, &p.Out
+	p.Must(c.Start())
+	p.Cleanup(func() { _ = c.Process.Kill() })
+	p.Daemon = c
+}
+
+// Serve starts the daemon and returns how long it took until it was healthy.
+func (p *Process) Serve(settings ...string) time.Duration {
+	p.Helper()
+	began := time.Now()
+	p.Start(settings...)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for ; time.Since(began) < 30*time.Second; <-tick.C {
+		if r, err := p.Try(http.MethodGet, "/healthz", nil); err == nil && r.StatusCode == http.StatusOK {
+			return time.Since(began)
+		}
+	}
+	p.Fatalf("the daemon does not become healthy\n%s", p.Out.String())
+	return 0
+}
+
+// PID returns the number of the daemon's process.
+func (p *Process) PID() int { return p.Daemon.Process.Pid }
+
+// Stop ends the daemon by SIGTERM and waits for it.
+func (p *Process) Stop() {
+	p.Helper()
+	p.Must(p.Daemon.Process.Signal(syscall.SIGTERM))
+	p.Must(p.Daemon.Wait())
+}
+
+// Kill ends the daemon by SIGKILL and waits for it.
+func (p *Process) Kill() {
+	p.Helper()
+	p.Must(p.Daemon.Process.Kill())
+	_ = p.Daemon.Wait()
+}
+
+// Database returns the path of the database.
+func (p *Process) Database() string { return filepath.Join(p.Dir, "newsletterd.db") }
+
+// LeftNothing checks that a daemon that was stopped has left one file of the database.
+func (p *Process) LeftNothing() {
+	p.Helper()
+	for _, end := range []string{"-wal", "-shm"} {
+		if _, err := os.Stat(p.Database() + end); !os.IsNotExist(err) {
+			p.Errorf("%s is left: %v", end, err)
+		}
+	}
+}
+
+// Open opens the database as a command does, next to the daemon, and closes it when the test ends.
+func (p *Process) Open() *store.Store {
+	p.Helper()
+	s, err := store.Open(p.Context(), store.Options{Path: p.Database(), Mode: store.Command})
+	p.Must(err)
+	p.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// Number asks the database for a number, next to the daemon.
+func (p *Process) Number(query string) (n int) {
+	p.Helper()
+	db, err := sql.Open("sqlite", "file:"+p.Database()+"?mode=ro&_pragma=busy_timeout(5000)")
+	p.Must(err)
+	defer db.Close()
+	p.Must(db.QueryRowContext(p.Context(), query).Scan(&n))
+	return n
+}
+
+// Every asks again and again until something is done, for as long as its patience.
+func (p *Process) Every(d time.Duration, done func() bool) {
+	p.Helper()
+	tick := time.NewTicker(d)
+	defer tick.Stop()
+	for deadline := time.Now().Add(p.Patience); !done(); <-tick.C {
+		if time.Now().After(deadline) {
+			_ = p.Daemon.Process.Signal(syscall.SIGQUIT) // it tells what each goroutine does
+			p.Fatalf("it takes too long: %v\n%s", p.Daemon.Wait(), p.Out.String())
+		}
+	}
+}
+
+// Addr returns the address that the daemon listens on.
+func (p *Process) Addr() string { return strings.TrimPrefix(p.URL, "http://") }

@@ -1,0 +1,65 @@
+package daemontest
+
+import (
+	"fmt"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+)
+
+// Password is that of all users of tests.
+const Password = "correct horse battery"
+
+// Person returns the address of the i-th of many people.
+func Person(i int) string { return fmt.Sprintf("person%d@example.org", i) }
+
+// Records makes a tenant, a list, an operator and a token by the command line.
+func (p *Process) Records() {
+	p.Helper()
+	p.Tenant = p.Field("id", "admin", "tenant", "create", "--name", "Acme")
+	p.List = p.Field("id", "admin", "list", "create", "--tenant", p.Tenant, "--name", "Weekly")
+	p.Operator(core.ScopeSend + " " + core.ScopeDevices)
+}
+
+// Operator makes an operator by the command line, and a token with scopes for the client.
+func (p *Process) Operator(scopes string) {
+	p.Helper()
+	p.Run("admin", "user", "create", "--email", "op@acme.example", "--role", "operator")
+	p.TokenOf("op@acme.example", scopes)
+}
+
+// TokenOf gives the client a token of a user.
+func (p *Process) TokenOf(user, scopes string) {
+	p.Helper()
+	p.Token = p.Field("access_token", "admin", "token", "create", "--user", user, "--scope", scopes)
+}
+
+// Prepare opens the database as a daemon does, made if it is missing, while no daemon runs.
+func (p *Process) Prepare(fill func(s *storetest.Seeder)) {
+	p.Helper()
+	s, err := store.Open(p.Context(), store.Options{Path: p.Database(), Migrate: true})
+	p.Must(err)
+	defer func() { p.Must(s.Close()) }()
+	fill(storetest.Seed(p, s))
+}
+
+// People adds n users with Password whose addresses are not verified, and clients, whose ids and secrets it returns, while no daemon runs.
+func (p *Process) People(n int, clients ...core.ClientInput) (secrets [][2]string) {
+	p.Helper()
+	p.Prepare(func(s *storetest.Seeder) {
+		provider, err := auth.New(p.Context(), s.Store, auth.Config{Issuer: p.URL + "/api"}, s.Time())
+		p.Must(err)
+		hash, err := provider.NewPassword(p.Context(), "password", Password)
+		p.Must(err)
+		for i := range n {
+			s.NewUser(core.Email(Person(i)), hash, func(u *core.User) { u.EmailVerified = false })
+		}
+		for _, in := range clients {
+			c, secret := s.NewClient(in)
+			secrets = append(secrets, [2]string{c.ID, secret})
+		}
+	})
+	return secrets
+}

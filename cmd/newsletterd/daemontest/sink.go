@@ -1,0 +1,76 @@
+package daemontest
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"newsletterd/mail/mailtest"
+)
+
+// sinkDelayEnv is how long a sink waits before it replies.
+const sinkDelayEnv = "NEWSLETTERD_FIGURES_SINK_DELAY"
+
+// Watched ends the addresses of which a sink keeps when their mails came.
+const Watched = "@one.example"
+
+// RunSink is the process that `sink` of the test binary is.
+func RunSink() {
+	delay, _ := time.ParseDuration(os.Getenv(sinkDelayEnv))
+	s, err := mailtest.NewSink("127.0.0.1:0", mailtest.SinkOptions{Delay: delay, Watch: Watched})
+	if err == nil {
+		err = s.Control(os.Stdin, os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// Sink is a process that takes mails in.
+type Sink struct {
+	Addr string
+
+	in  io.Writer
+	out *bufio.Reader
+}
+
+// StartSink starts a sink that replies after a delay.
+func (p *Process) StartSink(delay time.Duration) *Sink {
+	p.Helper()
+	c := exec.Command(p.Program("sink"))
+	c.Env = append(os.Environ(), sinkDelayEnv+"="+delay.String())
+	in, err := c.StdinPipe()
+	p.Must(err)
+	out, err := c.StdoutPipe()
+	p.Must(err)
+	p.Must(c.Start())
+	p.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+	r := bufio.NewReader(out)
+	line, err := r.ReadString('\n')
+	p.Must(err)
+	return &Sink{strings.TrimSpace(line), in, r}
+}
+
+// Stats returns what the sink has accepted so far; Last is in nanoseconds since 1970.
+func (s *Sink) Stats() (st struct{ Count, Bytes, Last int64 }) {
+	s.ask("stats", &st)
+	return st
+}
+
+// Records returns the mails to those whom it watches.
+func (s *Sink) Records() (out []mailtest.Record) {
+	s.ask("records", &out)
+	return out
+}
+
+func (s *Sink) ask(question string, answer any) {
+	fmt.Fprintln(s.in, question)
+	line, _ := s.out.ReadBytes('\n')
+	_ = json.Unmarshal(line, answer)
+}

@@ -1,0 +1,170 @@
+package webtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// Client sends requests to one origin. Where no answer comes, the test ends.
+type Client struct {
+	testing.TB
+	URL   string       // the origin, which paths are added to
+	Token string       // sent as a bearer token, unless it is empty
+	HTTP  *http.Client // nil: http.DefaultClient
+}
+
+// Reply is an answer that was read whole.
+type Reply struct {
+	*http.Response
+	Text string // the body
+
+	tb testing.TB
+}
+
+// Staying does not follow redirects.
+func Staying() *http.Client {
+	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// Direct carries requests to a handler without a network, as in a bubble, whose clock stands still while a goroutine
+// waits for a socket.
+type Direct struct{ Handler http.Handler }
+
+// RoundTrip has the handler answer. It is for net/http.
+func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	in := r.Clone(r.Context())
+	in.RequestURI, in.RemoteAddr = r.URL.RequestURI(), "192.0.2.1:1234"
+	if in.Body == nil {
+		in.Body = http.NoBody
+	}
+	if in.Host == "" {
+		in.Host = r.URL.Host
+	}
+	rec := httptest.NewRecorder()
+	d.Handler.ServeHTTP(rec, in)
+	res := rec.Result()
+	res.Request = r
+	return res, nil
+}
+
+// Must ends the test where there is an error.
+func (c *Client) Must(err error) {
+	c.Helper()
+	if err != nil {
+		c.Fatal(err)
+	}
+}
+
+// As returns a client with another token.
+func (c *Client) As(token string) *Client {
+	other := *c
+	other.Token = token
+	return &other
+}
+
+// Get returns the answer to a GET of a path.
+func (c *Client) Get(path string) Reply {
+	c.Helper()
+	return c.Send(http.MethodGet, path, nil)
+}
+
+// Send returns the answer to a request. See Try for its body; headers are names and values in turn.
+func (c *Client) Send(method, path string, body any, headers ...string) Reply {
+	c.Helper()
+	r, err := c.Try(method, path, body, headers...)
+	c.Must(err)
+	return r
+}
+
+// Try is Send where it may be that no answer comes. url.Values are sent as a form; a string, bytes or a reader as they
+// are, as JSON if the headers name no other type; nil is no body, and everything else is made JSON.
+func (c *Client) Try(method, path string, body any, headers ...string) (Reply, error) {
+	c.Helper()
+	var in io.Reader = http.NoBody
+	media := "application/json"
+	switch b := body.(type) {
+	case nil:
+		media = ""
+	case url.Values:
+		in, media = strings.NewReader(b.Encode()), "application/x-www-form-urlencoded"
+	case string:
+		in = strings.NewReader(b)
+	case []byte:
+		in = bytes.NewReader(b)
+	case io.Reader:
+		in = b
+	default:
+		text, err := json.Marshal(b)
+		c.Must(err)
+		in = bytes.NewReader(text)
+	}
+	if !strings.Contains(path, "://") {
+		path = c.URL + path
+	}
+	req, err := http.NewRequestWithContext(c.Context(), method, path, in)
+	c.Must(err)
+	if media != "" {
+		req.Header.Set("Content-Type", media)
+	}
+	if c.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	client := c.HTTP
+	if client == nil {
+		client = http.DefaultClient
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return Reply{}, err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	return Reply{res, string(text), c.TB}, err
+}
+
+// Wants ends the test where the answer has another status.
+func (r Reply) Wants(status int) Reply {
+	r.tb.Helper()
+	if r.StatusCode != status {
+		r.tb.Fatalf("%s %s: %s %s, want %d", r.Request.Method, r.Request.URL, r.Status, r.Text, status)
+	}
+	return r
+}
+
+// OK ends the test where the answer is no success.
+func (r Reply) OK() Reply {
+	r.tb.Helper()
+	if r.StatusCode >= 300 {
+		r.tb.Fatalf("%s %s: %s %s", r.Request.Method, r.Request.URL, r.Status, r.Text)
+	}
+	return r
+}
+
+// JSON reads the body into what out points to.
+func (r Reply) JSON(out any) {
+	r.tb.Helper()
+	if err := json.Unmarshal([]byte(r.Text), out); err != nil {
+		r.tb.Fatalf("%s %s: %s %v: %s", r.Request.Method, r.Request.URL, r.Status, err, r.Text)
+	}
+}
+
+// Field returns one field of the object that is the body, as text; nothing of an empty body.
+func (r Reply) Field(name string) string {
+	r.tb.Helper()
+	if r.Text == "" {
+		return ""
+	}
+	var object map[string]any
+	r.JSON(&object)
+	return fmt.Sprint(object[name])
+}
