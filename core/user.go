@@ -1,6 +1,7 @@
 package core
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -21,8 +22,8 @@ type User struct {
 	Roles         []Role  `db:"-" json:"roles"`
 }
 
-// Role is a right granted on the command line: operator, or tenant_admin of one tenant. A pending one gives no rights:
-// it waits until the address of an account that registered itself is verified by mail.
+// Role is one of Roles: operator, or another in one tenant. A pending one gives no rights: it waits until the address of
+// an account that registered itself is verified by mail.
 type Role struct {
 	Role     string `db:"role" json:"role"`
 	TenantID string `db:"tenant_id" json:"tenant_id,omitempty"`
@@ -60,15 +61,15 @@ func (u *User) Validate() error {
 	return nil
 }
 
-// Validate checks that an operator's role names no tenant and a tenant admin's names one.
+// Validate checks that an operator's role names no tenant and every other names one.
 func (r Role) Validate() error {
 	switch {
-	case r.Role != RoleOperator && r.Role != RoleTenantAdmin:
-		return Invalidf("role", "role must be operator or tenant_admin.")
+	case !slices.Contains(Roles, r.Role):
+		return Invalidf("role", "role must be one of %s.", strings.Join(Roles, ", "))
 	case r.Role == RoleOperator && r.TenantID != "":
 		return Invalidf("tenant_id", "An operator is one for all tenants.")
-	case r.Role == RoleTenantAdmin && r.TenantID == "":
-		return Invalidf("tenant_id", "A tenant_admin needs a tenant.")
+	case r.Role != RoleOperator && r.TenantID == "":
+		return Invalidf("tenant_id", "The role %s needs a tenant.", r.Role)
 	}
 	return nil
 }

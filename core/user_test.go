@@ -33,7 +33,9 @@ func TestRoleValidate(t *testing.T) {
 			Role:     RoleTenantAdmin,
 			TenantID: "t",
 		}: true,
-		{Role: RoleTenantAdmin}: false, {}: false,
+		{Role: RoleTenantAdmin}: false, {}: false, {Role: "boss", TenantID: "t"}: false,
+		{Role: RoleViewer, TenantID: "t"}: true, {Role: RoleViewer}: false, {Role: RoleEditor, TenantID: "t"}: true,
+		{Role: RolePublisher, TenantID: "t"}: true,
 	} {
 		if err := r.Validate(); (err == nil) != want {
 			t.Errorf("%+v: %v", r, err)

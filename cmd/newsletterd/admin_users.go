@@ -80,11 +80,11 @@ func roleOf(c *cli.Context) core.Role {
 }
 
 func roleFlags() []cli.Flag {
-	tenant := tenantFlag("the `ID` or name of the tenant of a tenant_admin (else the only one)")
-	tenant.whole = func(c *cli.Context) bool { return c.String("role") == core.RoleTenantAdmin }
+	tenant := tenantFlag("the `ID` or name of the tenant of the role (else the only one)")
+	tenant.whole = func(c *cli.Context) bool { return c.IsSet("role") && c.String("role") != core.RoleOperator }
 	return []cli.Flag{
-		oneOfFlag("role", "`ROLE`: operator (everything) or tenant_admin (of the tenant given)", core.RoleOperator,
-			core.RoleTenantAdmin),
+		oneOfFlag("role", "`ROLE`: operator (everything); or of the tenant given: tenant_admin, publisher (writes and sends), "+
+			"editor (writes), viewer (figures)", core.Roles...),
 		tenant,
 	}
 }

@@ -628,11 +628,12 @@ CREATE INDEX refresh_expires ON refresh (expires_at);
 
 CREATE INDEX refresh_family ON refresh (family_id);
 
-CREATE TABLE role (
+CREATE TABLE "role" (
   user_id    TEXT NOT NULL REFERENCES user (id) ON DELETE CASCADE,
-  role       TEXT NOT NULL CHECK (role IN ('operator', 'tenant_admin')),
-  tenant_id  TEXT NOT NULL DEFAULT '', -- of tenant_admin
-  created_at INTEGER NOT NULL, pending INTEGER NOT NULL DEFAULT 0,
+  role       TEXT NOT NULL CHECK (role IN ('operator', 'tenant_admin', 'publisher', 'editor', 'viewer')),
+  tenant_id  TEXT NOT NULL DEFAULT '', -- of all but operator
+  created_at INTEGER NOT NULL,
+  pending    INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (user_id, role, tenant_id)
 ) STRICT, WITHOUT ROWID;
 
