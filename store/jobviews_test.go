@@ -17,26 +17,27 @@ import (
 
 // TestJobViewsPages: jobs come newest first, page by page, those of one tenant, of several and of all.
 func TestJobViewsPages(t *testing.T) {
-	h := newSendHouse(t)
+	s := storetest.Seed(t, nil).At(sendNow)
+	l := s.NewList()
 	var want []string
 	for i := range 7 {
-		j, err := h.job(func(r *store.JobRequest) {
+		j, err := s.TryJob(l.ID, func(r *store.JobRequest) {
 			r.Name, r.Subject = fmt.Sprintf("No. %d", i),
 				fmt.Sprintf("Subject %d", i)
 		})
-		h.must(err)
+		s.Must(err)
 		want = append([]string{j.ID}, want...)
 	}
 	for name, f := range map[string]store.JobFilter{
-		"all": {All: true}, "one tenant": {Tenants: []string{h.tenant.ID}},
-		"two tenants": {Tenants: []string{core.NewID(), h.tenant.ID}},
+		"all": {All: true}, "one tenant": {Tenants: []string{l.TenantID}},
+		"two tenants": {Tenants: []string{core.NewID(), l.TenantID}},
 		"pending":     {All: true, Status: core.JobPending},
 	} {
 		var got []string
 		page := core.Page{Limit: 3}
 		for {
-			vs, err := h.JobViews(t.Context(), f, page)
-			h.must(err)
+			vs, err := s.JobViews(t.Context(), f, page)
+			s.Must(err)
 			for _, v := range vs {
 				got = append(got, v.ID)
 				page.After = strconv.FormatInt(v.No, 10)
@@ -49,15 +50,15 @@ func TestJobViewsPages(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
-	v, err := h.JobView(t.Context(), want[0])
+	v, err := s.JobView(t.Context(), want[0])
 	if err != nil || v.Name != "No. 6" || v.Subject != "Subject 6" || v.Status != core.JobPending {
 		t.Errorf("%+v, %v", v, err)
 	}
-	if _, err := h.JobViews(t.Context(), store.JobFilter{All: true},
+	if _, err := s.JobViews(t.Context(), store.JobFilter{All: true},
 		core.Page{After: core.NewID(), Limit: 1}); err == nil {
 		t.Error("a cursor that is no number is taken")
 	}
-	if vs, err := h.JobViews(t.Context(), store.JobFilter{}, core.Page{Limit: 3}); err != nil || len(vs) != 0 {
+	if vs, err := s.JobViews(t.Context(), store.JobFilter{}, core.Page{Limit: 3}); err != nil || len(vs) != 0 {
 		t.Errorf("no tenant: %d jobs, %v", len(vs), err)
 	}
 }
@@ -65,14 +66,15 @@ func TestJobViewsPages(t *testing.T) {
 // TestJobViewsReadNoBodies: the list of jobs takes the heads of campaigns alone from the disk.
 func TestJobViewsReadNoBodies(t *testing.T) {
 	const jobs, size = 20, 300_000
-	h := newSendHouse(t)
+	s := storetest.Seed(t, nil).At(sendNow)
+	l := s.NewList()
 	for range jobs {
-		_, err := h.job(func(r *store.JobRequest) { r.BodyText = strings.Repeat("x", size) })
-		h.must(err)
+		_, err := s.TryJob(l.ID, func(r *store.JobRequest) { r.BodyText = strings.Repeat("x", size) })
+		s.Must(err)
 	}
-	path := h.Path()
-	h.must(h.Close())
-	s := storetest.OpenAt(t, path)
+	path := s.Path()
+	s.Must(s.Close())
+	s = storetest.Seed(t, storetest.OpenAt(t, path))
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	before := readByThread(t)
@@ -102,11 +104,10 @@ func readByThread(t *testing.T) int {
 // them.
 func TestDeferredAreCounted(t *testing.T) {
 	const recipients = 200
-	h := newSendHouse(t)
-	h.subscribe(recipients)
-	j, err := h.job(nil)
-	h.must(err)
-	h.start(&j)
+	s := storetest.Seed(t, nil).At(sendNow)
+	l := s.NewList()
+	s.Readers(l, recipients)
+	j := s.Start(s.NewJob(l.ID))
 	random := rand.New(rand.NewPCG(1, 2))
 	due := sendNow
 	for step := range 60 {
@@ -134,9 +135,9 @@ func TestDeferredAreCounted(t *testing.T) {
 			}
 			batch = append(batch, o)
 		}
-		h.must(h.FinishRecipients(t.Context(), batch, sendNow.Add(time.Duration(step)*time.Minute)))
-		rs, err := h.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 1000})
-		h.must(err)
+		s.Must(s.FinishRecipients(t.Context(), batch, sendNow.Add(time.Duration(step)*time.Minute)))
+		rs, err := s.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 1000})
+		s.Must(err)
 		var want int64
 		var next, last core.Instant
 		for _, r := range rs {
@@ -149,30 +150,18 @@ func TestDeferredAreCounted(t *testing.T) {
 			}
 			last = max(last, j.LastTry(1, r.DueAt))
 		}
-		v, err := h.JobView(t.Context(), j.ID)
-		h.must(err)
+		v, err := s.JobView(t.Context(), j.ID)
+		s.Must(err)
 		if v.Deferred != want || v.NextAttemptAt != next || v.GivesUpAt < last || want > 0 && v.GivesUpAt > j.LastTry(1,
 			due) {
 			t.Fatalf("step %d: deferred %d, next %v, gives up %v; want %d, %v, %v", step, v.Deferred, v.NextAttemptAt,
 				v.GivesUpAt, want, next, last)
 		}
 	}
-	_, err = h.CancelSendJob(t.Context(), j.ID, sendNow)
-	h.must(err)
-	if v, err := h.JobView(t.Context(),
+	_, err := s.CancelSendJob(t.Context(), j.ID, sendNow)
+	s.Must(err)
+	if v, err := s.JobView(t.Context(),
 		j.ID); err != nil || v.Deferred != 0 || v.NextAttemptAt != 0 || v.GivesUpAt != 0 {
 		t.Errorf("cancelled: %+v, %v", v.Stats, err)
 	}
-}
-
-// start starts a job and finds its recipients.
-func (h *sendHouse) start(j *core.SendJob) {
-	h.Helper()
-	_, err := h.StartDueJobs(h.Context(), sendNow)
-	h.must(err)
-	for more := true; more; {
-		more, err = h.ExpandJob(h.Context(), j.No, sendNow)
-		h.must(err)
-	}
-	*j = h.reload(*j)
 }

@@ -11,58 +11,26 @@ import (
 
 // providerWorld is a tenant with two lists, whose subscribers have been sent one job.
 type providerWorld struct {
-	*testing.T
-	*store.Store
-	tenant string
-	lists  [2]string
-	job    core.SendJob
-	now    core.Instant
-	nonce  int
+	*storetest.Seeder
+	lists [2]core.List
+	job   core.SendJob
+	keys  int
 }
 
 func newProviderWorld(t *testing.T) *providerWorld {
-	w := &providerWorld{T: t, Store: storetest.Open(t), now: core.At(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))}
-	w.tenant = w.addTenant()
-	for i := range w.lists {
-		list, err := core.NewList(core.ListInput{TenantID: &w.tenant, Name: new("L")}, w.now)
-		w.must(err)
-		w.must(w.AddList(t.Context(), list, "test"))
-		w.lists[i] = list.ID
-	}
-	w.subscribe(0, "ann@example.org", "bob@example.org", "cleo@example.org")
-	w.subscribe(1, "ann@example.org", "zoe@example.org")
-	w.job = w.send(0)
+	w := &providerWorld{Seeder: storetest.Seed(t, nil).At(core.At(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)))}
+	w.lists = [2]core.List{w.NewList(), w.NewList()}
+	monthAgo := w.At(w.Now.Add(-30 * 24 * time.Hour))
+	monthAgo.Tell(w.lists[0], core.StatusActive, "ann@example.org", "bob@example.org", "cleo@example.org")
+	monthAgo.Tell(w.lists[1], core.StatusActive, "ann@example.org", "zoe@example.org")
+	w.job = w.Finish(w.NewJob(w.lists[0].ID))
 	return w
-}
-
-func (w *providerWorld) must(err error) {
-	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
-}
-
-func (w *providerWorld) addTenant() string {
-	tenant, err := core.NewTenant(core.TenantInput{Name: new("T")}, w.now)
-	w.must(err)
-	w.must(w.AddTenant(w.Context(), tenant, "test"))
-	return tenant.ID
-}
-
-func (w *providerWorld) subscribe(list int, emails ...core.Email) {
-	for _, email := range emails {
-		w.must(w.ApplyEvent(w.Context(), store.Nonce{ClientID: "c", Nonce: core.NewID()}, core.Event{
-			ID: core.NewID(), Type: core.EventActivated, TenantID: w.tenant, ListID: w.lists[list],
-			OccurredAt: w.now.Add(-30 * 24 * time.Hour),
-			Subscriber: core.EventSubscriber{ID: core.NewID(), Email: email, Status: "active"},
-		}, w.now))
-	}
 }
 
 // seq is the place of an address among the recipients, whose order is that of their derived ids: another in each file.
 func (w *providerWorld) seq(email string) int64 {
 	rows, err := w.Recipients(w.Context(), &w.job, store.RecipientFilter{}, core.Page{Limit: 10})
-	w.must(err)
+	w.Must(err)
 	for _, r := range rows {
 		if r.Email == email {
 			return r.Seq
@@ -72,56 +40,21 @@ func (w *providerWorld) seq(email string) int64 {
 	return 0
 }
 
-// send makes a job to a list and records every recipient as sent.
-func (w *providerWorld) send(list int) core.SendJob {
-	j, _, err := w.AddSendJob(w.Context(), store.JobRequest{
-		NewJob: core.NewJob{ListID: w.lists[list], Subject: "s", BodyText: "b"}, Caller: core.CommandCaller("u"), CreatedBy: "u",
-	}, w.now)
-	w.must(err)
-	_, err = w.StartDueJobs(w.Context(), w.now)
-	w.must(err)
-	_, err = w.ExpandJob(w.Context(), j.No, w.now)
-	w.must(err)
-	j, err = w.SendJob(w.Context(), j.ID)
-	w.must(err)
-	var sent []core.Outcome
-	for seq := range j.Recipients {
-		sent = append(sent,
-			core.Outcome{JobNo: j.No, TenantID: w.tenant, Seq: seq + 1, State: core.RecipientSent, Tried: true})
-	}
-	w.must(w.FinishRecipients(w.Context(), sent, w.now))
-	return j
-}
-
 func (w *providerWorld) report(r store.ProviderReport) {
 	w.Helper()
 	if r.Key == nil {
-		w.nonce++
-		r.Key = core.ProviderKey(string(rune(w.nonce)))
+		w.keys++
+		r.Key = core.ProviderKey(string(rune(w.keys)))
 	}
 	r.Provider = "p"
 	if r.Event.OccurredAt == 0 {
-		r.Event.OccurredAt = w.now
+		r.Event.OccurredAt = w.Now
 	}
-	w.must(w.ApplyReports(w.Context(), []store.ProviderReport{r}, w.now))
+	w.Must(w.ApplyReports(w.Context(), []store.ProviderReport{r}, w.Now))
 }
 
 func (w *providerWorld) event(eventType string, email core.Email) core.ProviderEvent {
-	return core.ProviderEvent{Type: eventType, MessageID: "m", TenantID: w.tenant, Email: email, OccurredAt: w.now}
-}
-
-func (w *providerWorld) status(list int, email core.Email) core.Status {
-	w.Helper()
-	s, err := w.Subscriber(w.Context(), w.lists[list], email)
-	w.must(err)
-	return s.Status()
-}
-
-func (w *providerWorld) stats() core.Stats {
-	w.Helper()
-	j, err := w.SendJob(w.Context(), w.job.ID)
-	w.must(err)
-	return j.Stats
+	return core.ProviderEvent{Type: eventType, MessageID: "m", TenantID: w.TenantID, Email: email, OccurredAt: w.Now}
 }
 
 func TestProviderEventsOnTheAddress(t *testing.T) {
@@ -144,11 +77,11 @@ func TestProviderEventsOnTheAddress(t *testing.T) {
 			before := w.Departures()
 			w.report(store.ProviderReport{Event: w.event(tc.event, "ANN@example.org")})
 			for list := range w.lists {
-				if got := w.status(list, "ann@example.org"); got != tc.want {
+				if got := w.Status(w.lists[list].ID, "ann@example.org"); got != tc.want {
 					t.Errorf("list %d: %s, want %s", list, got, tc.want)
 				}
 			}
-			if got := w.status(0, "bob@example.org"); got != core.StatusActive {
+			if got := w.Status(w.lists[0].ID, "bob@example.org"); got != core.StatusActive {
 				t.Errorf("another address: %s", got)
 			}
 			if left := w.Departures() != before; left != tc.leaves {
@@ -167,9 +100,9 @@ func TestProviderEventsOnLaterLists(t *testing.T) {
 	} {
 		w := newProviderWorld(t)
 		w.report(store.ProviderReport{Event: w.event(event, "cleo@example.org")})
-		w.subscribe(1, "cleo@example.org")
+		w.At(w.Now.Add(-30*24*time.Hour)).Tell(w.lists[1], core.StatusActive, "cleo@example.org")
 		w.report(store.ProviderReport{Event: w.event(core.ProviderSuppression, "ann@example.org")})
-		if j := w.send(1); j.Recipients != want {
+		if j := w.Finish(w.NewJob(w.lists[1].ID)); j.Recipients != want {
 			t.Errorf("%s: %d recipients, want %d", event, j.Recipients, want)
 		}
 	}
@@ -211,7 +144,7 @@ func TestFiveSoftBouncesOverThreeDays(t *testing.T) {
 			e.OccurredAt = day(x.at)
 			w.report(store.ProviderReport{Event: e})
 		}
-		if got := w.status(0, "ann@example.org"); got != tc.want {
+		if got := w.Status(w.lists[0].ID, "ann@example.org"); got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
 		}
 	}
@@ -236,13 +169,13 @@ func TestProviderEventsCountByRecipient(t *testing.T) {
 	aside := of(core.ProviderClick, 1, "ann@example.org")
 	aside.Aside = true
 	w.report(aside)
-	got := w.stats()
+	got := w.Reload(w.job).Stats
 	if got.Opened != 2 || got.Clicked != 2 || got.MachineClicked != 1 || got.MachineOpened != 0 || got.Delivered != 1 ||
 		got.Bounced != 1 || got.Complained != 1 {
 		t.Errorf("%+v", got)
 	}
 	rows, err := w.Recipients(t.Context(), &w.job, store.RecipientFilter{}, core.Page{Limit: 10})
-	w.must(err)
+	w.Must(err)
 	for i, want := range []core.Marks{
 		core.MarkOpened | core.MarkClicked | core.MarkMachineClicked,
 		core.MarkOpened | core.MarkClicked | core.MarkDelivered | core.MarkComplained, core.MarkBounced,
@@ -256,11 +189,11 @@ func TestProviderEventsCountByRecipient(t *testing.T) {
 // Whose an event is: the tenant that is named, the mail's, the newest mail's, or the only one that knows the address.
 func TestWhoseAProviderEventIs(t *testing.T) {
 	w := newProviderWorld(t)
-	other := w.addTenant()
+	other := w.NewTenant().ID
 	foreign := w.event(core.ProviderHardBounced, "ann@example.org")
 	foreign.TenantID = other
 	w.report(store.ProviderReport{Event: foreign, JobNo: w.job.No, Seq: 1})
-	if s := w.stats(); s.Bounced != 0 || w.status(0, "ann@example.org") != core.StatusActive {
+	if s := w.Reload(w.job).Stats; s.Bounced != 0 || w.Status(w.lists[0].ID, "ann@example.org") != core.StatusActive {
 		t.Errorf("another tenant's event took effect: %+v", s)
 	}
 	unnamed := func(event string, email core.Email) core.ProviderEvent {
@@ -273,15 +206,15 @@ func TestWhoseAProviderEventIs(t *testing.T) {
 		Seq: w.seq("ann@example.org"),
 	})
 	w.report(store.ProviderReport{Event: unnamed(core.ProviderDelivery, "bob@example.org"), Guess: true})
-	if s := w.stats(); s.Delivered != 2 {
+	if s := w.Reload(w.job).Stats; s.Delivered != 2 {
 		t.Errorf("deliveries by the mail and by a guess: %d", s.Delivered)
 	}
 	w.report(store.ProviderReport{Event: unnamed(core.ProviderHardBounced, "zoe@example.org"), Guess: true})
-	if got := w.status(1, "zoe@example.org"); got != core.StatusBounced {
+	if got := w.Status(w.lists[1].ID, "zoe@example.org"); got != core.StatusBounced {
 		t.Errorf("an address of one tenant that was sent nothing: %s", got)
 	}
 	w.report(store.ProviderReport{Event: unnamed(core.ProviderHardBounced, "cleo@example.org")})
-	if got := w.status(0, "cleo@example.org"); got != core.StatusActive {
+	if got := w.Status(w.lists[0].ID, "cleo@example.org"); got != core.StatusActive {
 		t.Errorf("nobody's event: %s", got)
 	}
 }
@@ -292,33 +225,29 @@ func TestMailsByTheirProvidersNames(t *testing.T) {
 	w := newProviderWorld(t)
 	seq := w.seq("bob@example.org")
 	// A second outcome changes nothing of the recipient, and the name is kept all the same.
-	w.must(w.FinishRecipients(t.Context(), []core.Outcome{{
+	w.Must(w.FinishRecipients(t.Context(), []core.Outcome{{
 		JobNo: w.job.No, Seq: seq, State: core.RecipientSent,
 		QueueID: "0100018f-named-by-ses",
-	}}, w.now))
+	}}, w.Now))
 	named := func(tenantID string) {
 		e := w.event(core.ProviderDelivery, "")
 		e.TenantID, e.MessageID = tenantID, "0100018f-named-by-ses"
 		w.report(store.ProviderReport{Event: e})
 	}
-	named(w.addTenant())
-	if s := w.stats(); s.Delivered != 0 {
+	named(w.NewTenant().ID)
+	if s := w.Reload(w.job).Stats; s.Delivered != 0 {
 		t.Errorf("another tenant's event took effect: %+v", s)
 	}
-	named(w.tenant)
+	named(w.TenantID)
 	rows, err := w.Recipients(t.Context(), &w.job, store.RecipientFilter{}, core.Page{Limit: 10})
-	w.must(err)
-	if s := w.stats(); s.Delivered != 1 || rows[seq-1].Marks != core.MarkDelivered {
+	w.Must(err)
+	if s := w.Reload(w.job).Stats; s.Delivered != 1 || rows[seq-1].Marks != core.MarkDelivered {
 		t.Errorf("%+v, %v", s, rows)
 	}
-	for more := true; more; {
-		more, err = w.Housekeeping(t.Context(), store.Retention{Recipients: 1000 * 24 * time.Hour},
-			w.now.Add(61*24*time.Hour))
-		w.must(err)
-	}
-	w.now = w.now.Add(61 * 24 * time.Hour)
+	w.Now = w.Now.Add(61 * 24 * time.Hour)
+	w.Clean(store.Retention{Recipients: 1000 * 24 * time.Hour})
 	named("")
-	if s := w.stats(); s.Delivered != 1 {
+	if s := w.Reload(w.job).Stats; s.Delivered != 1 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -334,16 +263,16 @@ func TestComplaintsAskToDisable(t *testing.T) {
 	}
 	w.report(complaint)
 	w.report(complaint)
-	due, err := w.DuePendingDisables(t.Context(), w.now, 10)
-	w.must(err)
-	if len(due) != 1 || due[0].Email != "Ann@example.org" || due[0].TenantID != w.tenant || due[0].OccurredAt != w.now {
+	due, err := w.DuePendingDisables(t.Context(), w.Now, 10)
+	w.Must(err)
+	if len(due) != 1 || due[0].Email != "Ann@example.org" || due[0].TenantID != w.TenantID || due[0].OccurredAt != w.Now {
 		t.Fatalf("%+v", due)
 	}
-	w.must(w.PostponePendingDisable(t.Context(), due[0].ID, "down", w.now.Add(time.Second)))
-	if at, err := w.NextPendingDisable(t.Context()); err != nil || at != w.now.Add(time.Second) {
+	w.Must(w.PostponePendingDisable(t.Context(), due[0].ID, "down", w.Now.Add(time.Second)))
+	if at, err := w.NextPendingDisable(t.Context()); err != nil || at != w.Now.Add(time.Second) {
 		t.Errorf("next %v, %v", at, err)
 	}
-	w.must(w.FinishPendingDisable(t.Context(), due[0].ID))
+	w.Must(w.FinishPendingDisable(t.Context(), due[0].ID))
 	if at, err := w.NextPendingDisable(t.Context()); err != nil || at != 0 {
 		t.Errorf("next %v, %v", at, err)
 	}
@@ -354,40 +283,40 @@ func TestProviderRecords(t *testing.T) {
 	ctx := t.Context()
 	for _, name := range []string{"", "Upper", "subscriptions", "lists", "a/b", "-a", "a b"} {
 		if err := w.AddProvider(ctx, store.Provider{Name: name, Kind: "generic"}, "s", "test",
-			w.now); core.KindOf(err) != core.Invalid {
+			w.Now); core.KindOf(err) != core.Invalid {
 			t.Errorf("name %q: %v", name, err)
 		}
 	}
-	w.must(w.AddProvider(ctx, store.Provider{Name: "one", Kind: "generic", TenantID: w.tenant}, "first", "test", w.now))
+	w.Must(w.AddProvider(ctx, store.Provider{Name: "one", Kind: "generic", TenantID: w.TenantID}, "first", "test", w.Now))
 	if err := w.AddProvider(ctx, store.Provider{Name: "one", Kind: "generic"}, "s", "test",
-		w.now); core.KindOf(err) != core.Conflict {
+		w.Now); core.KindOf(err) != core.Conflict {
 		t.Errorf("a name that is taken: %v", err)
 	}
 	if _, err := w.ProviderSecrets(ctx, "one"); err != nil { // it is cached now
 		t.Fatal(err)
 	}
 	_, err := w.UpdateProvider(ctx, "one",
-		store.ProviderChange{NewSecret: new("second"), Disabled: new(true), TenantID: new("")}, "test", w.now)
-	w.must(err)
+		store.ProviderChange{NewSecret: new("second"), Disabled: new(true), TenantID: new("")}, "test", w.Now)
+	w.Must(err)
 	p, err := w.ProviderSecrets(ctx, "one")
-	w.must(err)
-	if len(p.Secrets) != 2 || p.Secrets[0] != "second" || p.Secrets[1] != "first" || p.DisabledAt != w.now ||
+	w.Must(err)
+	if len(p.Secrets) != 2 || p.Secrets[0] != "second" || p.Secrets[1] != "first" || p.DisabledAt != w.Now ||
 		p.TenantID != "" {
 		t.Errorf("%+v", p)
 	}
-	_, err = w.UpdateProvider(ctx, "one", store.ProviderChange{EndOldSecret: true, Disabled: new(false)}, "test", w.now)
-	w.must(err)
+	_, err = w.UpdateProvider(ctx, "one", store.ProviderChange{EndOldSecret: true, Disabled: new(false)}, "test", w.Now)
+	w.Must(err)
 	if p, err = w.ProviderSecrets(ctx, "one"); err != nil || len(p.Secrets) != 1 || p.DisabledAt != 0 {
 		t.Errorf("%+v, %v", p, err)
 	}
-	w.must(w.DeleteProvider(ctx, "one", "test", w.now))
+	w.Must(w.DeleteProvider(ctx, "one", "test", w.Now))
 	if _, err := w.ProviderSecrets(ctx, "one"); core.KindOf(err) != core.NotFound {
 		t.Errorf("deleted: %v", err)
 	}
 	for range 2 {
-		w.must(w.EnsureDefaultProvider(ctx, "generic", "drawn", w.now))
+		w.Must(w.EnsureDefaultProvider(ctx, "generic", "drawn", w.Now))
 	}
-	if err := w.DeleteProvider(ctx, core.DefaultProvider, "test", w.now); core.KindOf(err) != core.Conflict {
+	if err := w.DeleteProvider(ctx, core.DefaultProvider, "test", w.Now); core.KindOf(err) != core.Conflict {
 		t.Errorf("the default one was deleted: %v", err)
 	}
 }

@@ -7,16 +7,16 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/storetest"
 )
 
 // TestRecipientFilter: recipients are chosen by status, code and address, alone and together, page by page, as they are
 // now.
 func TestRecipientFilter(t *testing.T) {
-	h := newSendHouse(t)
-	h.subscribe(100)
-	j, err := h.job(nil)
-	h.must(err)
-	h.start(&j)
+	s := storetest.Seed(t, nil).At(sendNow)
+	l := s.NewList()
+	s.Readers(l, 100)
+	j := s.Start(s.NewJob(l.ID))
 	outcomes := [...]core.Outcome{
 		{State: core.RecipientSent},
 		{State: core.RecipientDeferred, Reason: "452 4.2.2 full", DueAt: sendNow.Add(1e9)},
@@ -31,15 +31,15 @@ func TestRecipientFilter(t *testing.T) {
 		o.JobNo, o.TenantID, o.Seq, o.Tried = j.No, j.TenantID, seq, true
 		batch = append(batch, o)
 	}
-	h.must(h.FinishRecipients(t.Context(), batch, sendNow))
+	s.Must(s.FinishRecipients(t.Context(), batch, sendNow))
 	again := batch[:12] // those of them that were deferred, seq 1 and 7: one is sent, one refused
 	again = []core.Outcome{again[0], again[6]}
 	again[0].State, again[1].State, again[1].Reason = core.RecipientSent, core.RecipientFailed,
 		"550 5.1.1 no such user"
-	h.must(h.FinishRecipients(t.Context(), again, sendNow))
-	j = h.reload(j)
-	all, err := h.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 1000})
-	h.must(err)
+	s.Must(s.FinishRecipients(t.Context(), again, sendNow))
+	j = s.Reload(j)
+	all, err := s.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 1000})
+	s.Must(err)
 	for _, tt := range []struct {
 		f    store.RecipientFilter
 		want int
@@ -64,7 +64,7 @@ func TestRecipientFilter(t *testing.T) {
 		t.Run(fmt.Sprint(tt.f), func(t *testing.T) {
 			page, n, last := core.Page{Limit: 7}, 0, int64(0)
 			for {
-				rs, err := h.Recipients(t.Context(), &j, tt.f, page)
+				rs, err := s.Recipients(t.Context(), &j, tt.f, page)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -86,7 +86,7 @@ func TestRecipientFilter(t *testing.T) {
 		})
 	}
 	for field, f := range map[string]store.RecipientFilter{"status": {Status: "bounced"}, "code": {Code: "5.1"}} {
-		_, err := h.Recipients(t.Context(), &j, f, core.Page{Limit: 1})
+		_, err := s.Recipients(t.Context(), &j, f, core.Page{Limit: 1})
 		if e, ok := err.(*core.Error); !ok || e.Field != field || e.Kind != core.Invalid {
 			t.Errorf("%s: %v", field, err)
 		}

@@ -10,21 +10,19 @@ import (
 	"newsletterd/store/storetest"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 // TestRecordsComeBackAsTheyWereKept keeps a tenant, a list and a client, reads, changes and deletes them.
 func TestRecordsComeBackAsTheyWereKept(t *testing.T) {
 	s, ctx := storetest.Open(t), t.Context()
 	tenant, err := core.NewTenant(core.TenantInput{
-		Name: ptr("Acme"), Domains: &[]string{"News.Example.com"},
-		MailFrom: ptr("a@news.example.com"),
+		Name: new("Acme"), Domains: &[]string{"News.Example.com"},
+		MailFrom: new("a@news.example.com"),
 	}, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	list, err := core.NewList(core.ListInput{
-		TenantID: &tenant.ID, Name: ptr("Weekly"), Language: ptr("de"), ConsentText: ptr("Yes."),
-		ConfirmRedirectURL: ptr("https://acme.example/thanks"),
+		TenantID: &tenant.ID, Name: new("Weekly"), Language: new("de"), ConsentText: new("Yes."),
+		ConfirmRedirectURL: new("https://acme.example/thanks"),
 		Fields:             &[]core.Field{{Name: "city", Label: "City", Type: "choice", Options: core.Strings{"Bath", "Brno"}}},
 		MailTexts:          &core.MailTexts{Confirm: &core.MailText{Subject: "Bitte, {{email}}"}},
 	}, 1000)
@@ -32,8 +30,8 @@ func TestRecordsComeBackAsTheyWereKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	client, secret, err := core.NewClient(core.ClientInput{
-		TenantID: &tenant.ID, Name: ptr("App"),
-		ClientType: ptr("confidential"),
+		TenantID: &tenant.ID, Name: new("App"),
+		ClientType: new("confidential"),
 	}, false, 1000)
 	if err != nil || len(secret) != 43 {
 		t.Fatal(secret, err)
@@ -60,7 +58,7 @@ func TestRecordsComeBackAsTheyWereKept(t *testing.T) {
 		t.Errorf("client %+v %v", got, err)
 	}
 	if l, err := s.UpdateList(ctx, list.ID, "command",
-		func(l *core.List) error { return l.Change(core.ListInput{Status: ptr("inactive")}, 2000) }); err != nil ||
+		func(l *core.List) error { return l.Change(core.ListInput{Status: new("inactive")}, 2000) }); err != nil ||
 		l.Active() || l.UpdatedAt != 2000 {
 		t.Errorf("updated %+v %v", l, err)
 	}
@@ -84,7 +82,7 @@ func TestPagesOfRecords(t *testing.T) {
 	s, ctx := storetest.Open(t), t.Context()
 	var ids []string
 	for range 5 {
-		tenant, _ := core.NewTenant(core.TenantInput{Name: ptr("T")}, 1000)
+		tenant, _ := core.NewTenant(core.TenantInput{Name: new("T")}, 1000)
 		if err := s.AddTenant(ctx, tenant, "command"); err != nil {
 			t.Fatal(err)
 		}

@@ -167,15 +167,17 @@ func (s *Seeder) Clean(r store.Retention) {
 // Reader returns the address of the k-th of Readers, counted from 0.
 func Reader(k int) core.Email { return core.Email(fmt.Sprintf("r%06d@example.org", k)) }
 
-// Readers gives a list n subscribers at the send side, who can be mailed: Reader(0) and so on, each with a first_name
-// (R0, R1, …) among the preferences.
-func (s *Seeder) Readers(l core.List, n int) {
+// Readers gives a list n subscribers at the send side, who can be mailed: Reader(0) and so on, unless another function
+// makes their addresses, each with a first_name (R0, R1, …) among the preferences.
+func (s *Seeder) Readers(l core.List, n int, address ...func(k int) core.Email) {
 	s.Helper()
+	address = append(address, Reader)
 	for i := 0; i < n; i += 1000 {
 		f := s.Batch(l, core.NewID(), 1, 2) // the last one never comes: none is removed
+		f.OccurredAt--                      // before what comes next
 		for k := i; k < min(n, i+1000); k++ {
 			f.Subscribers = append(f.Subscribers, core.EventSubscriber{
-				ID: core.NewID(), Email: Reader(k), Status: string(core.StatusActive),
+				ID: core.NewID(), Email: address[0](k), Status: string(core.StatusActive),
 				Preferences: core.Preferences(fmt.Sprintf(`{"first_name":"R%d"}`, k)),
 			})
 		}
@@ -261,9 +263,13 @@ func (s *Seeder) Finish(j core.SendJob) core.SendJob {
 // SetRelays gives a tenant relays of its own, in place of those that it has.
 func (s *Seeder) SetRelays(tenantID string, relays ...core.Relay) core.Tenant {
 	s.Helper()
-	t, err := s.UpdateTenant(s.Context(), tenantID, "test", func(t *core.Tenant) error {
-		return t.Change(core.TenantInput{Relays: &relays}, true, s.Time())
-	})
+	return s.ChangeTenant(tenantID, core.TenantInput{Relays: &relays})
+}
+
+// ChangeTenant changes a tenant, as an operator would.
+func (s *Seeder) ChangeTenant(id string, in core.TenantInput) core.Tenant {
+	s.Helper()
+	t, err := s.UpdateTenant(s.Context(), id, "test", func(t *core.Tenant) error { return t.Change(in, true, s.Time()) })
 	s.Must(err)
 	return t
 }

@@ -48,7 +48,7 @@ func Create(path string) error {
 // Open opens a fresh, migrated database in a temporary folder, as a daemon would, and closes it when the test ends.
 func Open(t testing.TB) *store.Store {
 	t.Helper()
-	return OpenAt(t, filepath.Join(t.TempDir(), "newsletterd.db"))
+	return OpenWith(t, store.Options{})
 }
 
 // OpenAt opens the database at a path, made if it is missing, and closes it when the test ends.
@@ -57,9 +57,12 @@ func OpenAt(t testing.TB, path string) *store.Store {
 	return OpenWith(t, store.Options{Path: path})
 }
 
-// OpenWith is OpenAt with further options.
+// OpenWith is OpenAt with further options; without a path the database is in a temporary folder.
 func OpenWith(t testing.TB, o store.Options) *store.Store {
 	t.Helper()
+	if o.Path == "" {
+		o.Path = filepath.Join(t.TempDir(), "newsletterd.db")
+	}
 	o.Migrate, o.WatchEvery = true, time.Minute
 	if err := Create(o.Path); err != nil {
 		t.Fatal(err)
