@@ -46,14 +46,14 @@ func BenchmarkJob(b *testing.B) {
 		sink := newSink(b, mailtest.SinkOptions{})
 		h := newHouse(b, &smtp.Client{Addr: sink.Addr()})
 		h.opts.MaxUnrecorded, _ = strconv.Atoi(os.Getenv("WINDOW"))
-		h.subscribe(n)
+		h.Readers(h.list, n)
 		h.start()
 		b.ResetTimer()
 		before := h.Stats()
 		if name := os.Getenv("PROFILE"); name != "" {
 			f, err := os.Create(name)
-			h.must(err)
-			h.must(pprof.StartCPUProfile(f))
+			h.Must(err)
+			h.Must(pprof.StartCPUProfile(f))
 			defer pprof.StopCPUProfile()
 		}
 		began, used := time.Now(), cpu()
@@ -94,7 +94,7 @@ func BenchmarkSignedJob(b *testing.B) {
 		h := newHouse(b, &smtp.Client{Addr: sink.Addr()})
 		h.dkimKey(core.DKIMRSA, "one")
 		h.opts.Signers = worker.NewSigners(h.Store)
-		h.subscribe(n)
+		h.Readers(h.list, n)
 		h.start()
 		began, used := time.Now(), cpu()
 		if j := h.wait(h.job(nil)); j.Sent != int64(n) {
@@ -114,7 +114,7 @@ func BenchmarkSignedJob(b *testing.B) {
 func BenchmarkMailDuringAJob(b *testing.B) {
 	sink := newSink(b, mailtest.SinkOptions{Records: true})
 	h := newHouse(b, &smtp.Client{Addr: sink.Addr()})
-	h.subscribe(100_000)
+	h.Readers(h.list, 100_000)
 	h.start()
 	g := worker.NewGroup(h.opts.Log, worker.Mailer(worker.MailerOptions{
 		Store: h.Store, Sender: h.route, Sealer: h.opts.Sealer, Ident: h.opts.Ident, PublicURL: "http://news.test",
@@ -134,7 +134,7 @@ func BenchmarkMailDuringAJob(b *testing.B) {
 		b.ReportMetric(float64(slowest.Milliseconds()), "ms-slowest")
 	}
 	j, err := h.CancelSendJob(b.Context(), j.ID, core.At(time.Now()))
-	h.must(err)
+	h.Must(err)
 	b.ReportMetric(float64(j.Sent), "sent-by-the-job")
 	b.ReportMetric(0, "ns/op")
 }
@@ -144,7 +144,7 @@ func (h *house) oneMail(sink *mailtest.Sink, to string) time.Duration {
 	h.Helper()
 	began := time.Now()
 	_, _, err := h.Subscribe(h.Context(), store.SubscribeRequest{ListID: h.list.ID, Email: core.Email(to)}, core.At(began))
-	h.must(err)
+	h.Must(err)
 	for deadline := began.Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		for _, r := range sink.Records() {
 			if r.Rcpt == to {

@@ -7,6 +7,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/core/coretest"
+	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store/storetest"
 )
 
@@ -21,19 +22,16 @@ func TestClockJumps(t *testing.T) {
 	defer coretest.Held(t, 16, &mails, "mails of jobs while the clock jumps by an hour, a day and two days")
 	got := map[string]int{}
 	var now, later core.SendJob
-	var first house
 	for _, jump := range []time.Duration{
 		0, time.Hour, -time.Hour, -24 * time.Hour, 0, 24 * time.Hour, -24 * time.Hour, 0,
 		48 * time.Hour,
 	} {
-		inBubble(t, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(time.Until(noon.Add(jump)))
-			s := &script{}
-			h := &house{TB: t, path: path, route: s, Store: storetest.OpenAt(t, path), tenant: first.tenant, list: first.list}
-			if h.settings(); now.ID == "" {
-				h.furnish()
-				first.tenant, first.list = h.tenant, h.list
-				h.subscribe(recipients)
+			s := &smtptest.Sender{}
+			h := newHouseOn(t, storetest.OpenAt(t, path), s)
+			if now.ID == "" {
+				h.Readers(h.list, recipients)
 				now = h.job(nil)
 				later = h.job(func(n *core.NewJob) { n.ScheduledAt, n.Subject = core.At(noon.Add(tomorrow)), "Later" })
 			}
@@ -42,12 +40,12 @@ func TestClockJumps(t *testing.T) {
 			time.Sleep(4 * time.Minute)
 			synctest.Wait()
 			h.group.Drain(time.Minute)
-			for to, n := range s.count() {
+			for to, n := range s.Count() {
 				if got[to] += n; got[to] > 1 && jump < tomorrow || n > 1 {
 					t.Errorf("%v: %s got %d mails of one job", jump, to, max(n, got[to]))
 				}
 			}
-			if mails += len(s.mails); len(s.mails) == 0 && mails < recipients {
+			if mails += s.Sum(); s.Sum() == 0 && mails < recipients {
 				t.Errorf("%v: the job stood still after %d mails", jump, mails)
 			}
 			if j, err := h.SendJob(t.Context(), later.ID); err != nil || (j.Status != core.JobPending) != (jump > tomorrow) {

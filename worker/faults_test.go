@@ -16,6 +16,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/core/coretest"
 	"newsletterd/mail/smtp"
+	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
 	"newsletterd/worker"
@@ -25,8 +26,8 @@ import (
 type hardship struct {
 	*house
 	faults   *storetest.Faults
-	shared   *script // the daemon's relay
-	own      *script // that of the neighbor
+	shared   *smtptest.Sender // the daemon's relay
+	own      *smtptest.Sender // that of the neighbor
 	neighbor *house
 	members  core.List // whose subscriptions are our own
 	hook     hook      // a receiver of the tenant's own
@@ -92,27 +93,22 @@ func (d *hardship) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func newHardship(t *testing.T) *hardship {
-	d := &hardship{faults: storetest.NewFaults(t), shared: &script{}, own: &script{}}
-	d.house = newHouseOn(t, d.shared, store.Options{Driver: d.faults.Driver})
-	d.must(d.EnsureLoopClient(t.Context(), make([]byte, 32), core.At(time.Now())))
-	d.subscribe(700)
+	d := &hardship{faults: storetest.NewFaults(t), shared: &smtptest.Sender{}, own: &smtptest.Sender{}}
+	d.house = newHouseOn(t, storetest.OpenWith(t, store.Options{Driver: d.faults.Driver}), d.shared)
+	d.Must(d.EnsureLoopClient(t.Context(), make([]byte, 32), core.At(time.Now())))
+	d.Readers(d.list, 700)
 	d.neighbor = d.house.neighbor(200)
-	var err error
-	d.members, err = core.NewList(core.ListInput{TenantID: &d.tenant.ID, Name: ptr("Members")}, 1000)
-	d.must(err)
-	d.must(d.AddList(t.Context(), d.members, "test"))
-	d.setRelays(d.neighbor.tenant.ID, core.Relay{Host: "own.example.org"})
+	d.members = d.NewList()
+	d.SetRelays(d.neighbor.list.TenantID, core.Relay{Host: "own.example.org"})
 	d.opts.Connections, d.opts.BounceDomain = 3, "bounces.example"
 	d.opts.Relay = func(*core.Relay) smtp.Sender { return d.own }
 	for _, purpose := range []string{"message-id", "unsubscribe"} {
 		_, err := d.PurposeKey(t.Context(), purpose)
-		d.must(err)
+		d.Must(err)
 	}
 	d.opts.Limits = core.SendLimits{PerSecond: 50, PerPeriod: 2000, PeriodSeconds: 60, PerDay: 5000}
 	d.dkimKey(core.DKIMRSA, "one")
-	e := core.Endpoint{ID: core.NewID(), TenantID: d.tenant.ID, CreatedAt: 1}
-	d.must(e.Change(core.EndpointInput{URL: ptr("http://hook.test")}, 1))
-	d.must(d.AddEndpoint(t.Context(), e, make([]byte, 32), "test"))
+	d.NewEndpoint(core.EndpointInput{URL: new("http://hook.test")})
 	d.opts.Signers = worker.NewSigners(d.Store)
 	return d
 }
@@ -178,7 +174,7 @@ func TestEverybodyIsServedAmongFaults(t *testing.T) {
 	}
 	defer coretest.Held(t, 12, &failed, "statements that failed under the workers, and all was done in the end")
 	for seed := range seeds {
-		inBubble(t, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
 			d := newHardship(t)
 			d.start()
 			jobs := []core.SendJob{
@@ -196,7 +192,7 @@ func TestEverybodyIsServedAmongFaults(t *testing.T) {
 			d.sure(func() error { return d.AddTestMail(t.Context(), &jobs[0], "me@example.org", core.At(time.Now())) })
 			d.sure(func() error {
 				return d.ApplyReports(t.Context(), []store.ProviderReport{{Event: core.ProviderEvent{
-					Type: "complaint", MessageID: "m", Email: address(5), TenantID: d.tenant.ID, OccurredAt: core.At(time.Now()),
+					Type: "complaint", MessageID: "m", Email: storetest.Reader(5), TenantID: d.list.TenantID, OccurredAt: core.At(time.Now()),
 				}, Provider: "p", Key: []byte("k")}}, core.At(time.Now()))
 			})
 			d.tracker.Add(core.Engagement{
@@ -235,10 +231,10 @@ func (k *hook) count() int {
 // A full disk can be read, so what is due is found again and again, and what became of it cannot be written down:
 // still each mail and each event goes out once.
 func TestAFullDiskSendsNothingTwice(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		d := newHardship(t)
 		d.join(1)
-		d.neighbor.ask(1)
+		d.neighbor.Pending(d.neighbor.list.ID, storetest.Reader(1))
 		d.faults.FailWhen(func(query string) bool { return query == "BEGIN IMMEDIATE" })
 		d.start()
 		time.Sleep(10 * time.Minute)
@@ -248,9 +244,9 @@ func TestAFullDiskSendsNothingTwice(t *testing.T) {
 		if n := d.hook.count(); n != 2 {
 			t.Errorf("%d posts of 2 events", n)
 		}
-		for kind, s := range map[string]*script{"daemon": d.shared, "tenant": d.own} {
-			if n := s.sum(); n != 1 {
-				t.Errorf("the %s's relay got %d of 1 mail: %v", kind, n, s.count())
+		for kind, s := range map[string]*smtptest.Sender{"daemon": d.shared, "tenant": d.own} {
+			if n := s.Sum(); n != 1 {
+				t.Errorf("the %s's relay got %d of 1 mail: %v", kind, n, s.Count())
 			}
 		}
 	})
@@ -259,18 +255,18 @@ func TestAFullDiskSendsNothingTwice(t *testing.T) {
 func (d *hardship) check(jobs []core.SendJob) {
 	for i, j := range jobs {
 		j, err := d.SendJob(d.Context(), j.ID)
-		if d.must(err); j.Status != core.JobCompleted || j.Sent+j.Skipped != j.Recipients || i == 1 && j.Sent != 200 {
+		if d.Must(err); j.Status != core.JobCompleted || j.Sent+j.Skipped != j.Recipients || i == 1 && j.Sent != 200 {
 			d.Errorf("%s: sent %d, skipped %d, failed %d of %d", j.Status, j.Sent, j.Skipped, j.Failed, j.Recipients)
 		}
 	}
-	for _, s := range []*script{d.shared, d.own} {
-		for to, n := range s.count() {
+	for _, s := range []*smtptest.Sender{d.shared, d.own} {
+		for to, n := range s.Count() {
 			if n != 1 {
 				d.Errorf("%s got %d mails", to, n)
 			}
 		}
 	}
-	if n := d.own.sum(); n != 200 {
+	if n := d.own.Sum(); n != 200 {
 		d.Errorf("%d of the neighbor's mails", n)
 	}
 	if n := d.hook.count(); n < 40 { // 30 who joined and 10 who left, more where an answer could not be kept

@@ -13,6 +13,7 @@ import (
 	"newsletterd/mail/mailtest"
 	"newsletterd/mail/smtp"
 	"newsletterd/store"
+	"newsletterd/store/storetest"
 )
 
 // fate is what the books say of a recipient, and how many mails the server has taken for it.
@@ -37,18 +38,18 @@ func misbehaved(t *testing.T, s mailtest.Script, relay smtp.Client) (j core.Send
 		relay.Addr = server.Addr()
 		h := newHouse(t, &relay)
 		h.opts.Connections, h.opts.GiveUpAfter = 1, 6*time.Hour
-		h.subscribe(3)
+		h.Readers(h.list, 3)
 		h.start()
-		j = h.waitLong(h.job(nil))
+		j = h.wait(h.job(nil))
 		rs, err := h.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 10})
-		h.must(err)
+		h.Must(err)
 		mails := map[string]int{}
 		for _, m := range server.Messages() {
 			mails[m.To]++
 		}
 		for _, r := range rs {
 			for k := range fates {
-				if r.Email == string(address(k)) {
+				if r.Email == string(storetest.Reader(k)) {
 					fates[k] = fate{r.State, r.Tries, mails[r.Email], r.Reason}
 				}
 			}
@@ -63,7 +64,7 @@ func at(verb string, times int, a mailtest.Action) func(mailtest.Event) mailtest
 	var mu sync.Mutex
 	n := 0
 	return func(e mailtest.Event) mailtest.Action {
-		if e.Verb != verb || strings.Contains(e.Arg, "@example.org") && !strings.Contains(e.Arg, string(address(1))) {
+		if e.Verb != verb || strings.Contains(e.Arg, "@example.org") && !strings.Contains(e.Arg, string(storetest.Reader(1))) {
 			return mailtest.Action{}
 		}
 		mu.Lock()

@@ -10,31 +10,16 @@ import (
 	"newsletterd/core"
 	"newsletterd/mail/mailtest"
 	"newsletterd/mail/smtp"
+	"newsletterd/mail/smtp/smtptest"
+	"newsletterd/store/storetest"
 )
-
-// template makes a template of the house's tenant.
-func (h *house) template(in core.TemplateInput) core.Template {
-	h.Helper()
-	t, err := core.NewTemplate(h.tenant.ID, in, core.At(time.Now()))
-	h.must(err)
-	h.must(h.AddTemplate(h.Context(), t, "test"))
-	return t
-}
-
-// editTenant changes the house's tenant.
-func (h *house) editTenant(in core.TenantInput) {
-	h.Helper()
-	_, err := h.UpdateTenant(h.Context(), h.tenant.ID, "test",
-		func(t *core.Tenant) error { return t.Change(in, true, core.At(time.Now())) })
-	h.must(err)
-}
 
 // What is edited after a job was made changes nothing of its mails: template, layout, looks and sender are those of
 // its making, in the mails, in a retry of them and after a restart.
 func TestAJobSendsWhatItFroze(t *testing.T) {
 	var open atomic.Bool
 	server, err := mailtest.NewServer(mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
-		if e.Verb == "RCPT" && strings.Contains(e.Arg, string(address(0))) && !open.Load() {
+		if e.Verb == "RCPT" && strings.Contains(e.Arg, string(storetest.Reader(0))) && !open.Load() {
 			return mailtest.Action{Reply: "554 5.7.1 not now"}
 		}
 		return mailtest.Action{}
@@ -45,50 +30,50 @@ func TestAJobSendsWhatItFroze(t *testing.T) {
 	defer server.Close()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, &smtp.Client{Addr: server.Addr()})
-		h.editTenant(core.TenantInput{
-			Domains: &[]string{"acme.example", "other.example"}, MailFrom: ptr("letters@acme.example"),
-			MailFromName: ptr("Old name"),
-			ReplyTo:      ptr("answers@acme.example"), PostalAddress: ptr("Old street 1"),
+		h.ChangeTenant(h.list.TenantID, core.TenantInput{
+			Domains: &[]string{"acme.example", "other.example"}, MailFrom: new("letters@acme.example"),
+			MailFromName: new("Old name"),
+			ReplyTo:      new("answers@acme.example"), PostalAddress: new("Old street 1"),
 		})
-		layout := h.template(core.TemplateInput{
-			Name: ptr("frame"), BodyHTML: ptr("<p>old layout</p>{{content}}"),
-			BodyText: ptr("old layout\n{{content}}"),
+		layout := h.NewTemplate(core.TemplateInput{
+			Name: new("frame"), BodyHTML: new("<p>old layout</p>{{content}}"),
+			BodyText: new("old layout\n{{content}}"),
 		})
-		body := h.template(core.TemplateInput{
-			Name: ptr("spring"), Layout: ptr("frame"),
-			BodyHTML: ptr("<p>old template {{tenant.postal_address}} {{list.name}}</p>{{content}}"),
-			BodyText: ptr("old template {{tenant.postal_address}} {{list.name}}\n{{content}}"),
+		body := h.NewTemplate(core.TemplateInput{
+			Name: new("spring"), Layout: new("frame"),
+			BodyHTML: new("<p>old template {{tenant.postal_address}} {{list.name}}</p>{{content}}"),
+			BodyText: new("old template {{tenant.postal_address}} {{list.name}}\n{{content}}"),
 		})
-		h.subscribe(2)
+		h.Readers(h.list, 2)
 		j := h.job(func(n *core.NewJob) {
 			n.ScheduledAt = core.At(time.Now().Add(24 * time.Hour))
 			n.BodyHTML = "<p>Hello</p>"
 			n.Template = []byte(`{"mailer_template_name": "spring"}`)
 		})
-		h.editTenant(core.TenantInput{
-			MailFrom: ptr("fresh@other.example"), MailFromName: ptr("Fresh name"), ReplyTo: ptr("fresh@acme.example"),
-			PostalAddress: ptr("Fresh street 2"),
+		h.ChangeTenant(h.list.TenantID, core.TenantInput{
+			MailFrom: new("fresh@other.example"), MailFromName: new("Fresh name"), ReplyTo: new("fresh@acme.example"),
+			PostalAddress: new("Fresh street 2"),
 		})
 		for _, id := range []string{layout.ID, body.ID} {
 			_, err := h.UpdateTemplate(t.Context(), id, "test", func(t *core.Template) error {
-				return t.Change(core.TemplateInput{BodyHTML: ptr("<p>fresh</p>{{content}}"), BodyText: ptr("fresh\n{{content}}")},
+				return t.Change(core.TemplateInput{BodyHTML: new("<p>fresh</p>{{content}}"), BodyText: new("fresh\n{{content}}")},
 					core.At(time.Now()))
 			})
-			h.must(err)
+			h.Must(err)
 		}
 		_, err := h.UpdateList(t.Context(), h.list.ID, "test", func(l *core.List) error {
-			return l.Change(core.ListInput{Name: ptr("Fresh list")}, core.At(time.Now()))
+			return l.Change(core.ListInput{Name: new("Fresh list")}, core.At(time.Now()))
 		})
-		h.must(err)
-		h.must(h.DeleteTemplate(t.Context(), body.ID, "test", core.At(time.Now())))
+		h.Must(err)
+		h.Must(h.DeleteTemplate(t.Context(), body.ID, "test", core.At(time.Now())))
 		h.start()
-		h.addsUp(h.waitLong(j), 1, 1, 0)
+		h.addsUp(h.wait(j), 1, 1, 0)
 		h.group.Drain(time.Minute)
 		open.Store(true)
 		again, err := h.RetryFailed(t.Context(), j.ID, "test", core.At(time.Now()))
-		h.must(err)
+		h.Must(err)
 		h.start()
-		h.addsUp(h.waitLong(again), 1, 0, 0)
+		h.addsUp(h.wait(again), 1, 0, 0)
 		for _, raw := range server.Messages() {
 			m := readSent(t, raw)
 			all := m.header.Get("From") + m.header.Get("Reply-To") + m.header.Get("List-Id") + m.parts["text/plain"] + m.parts["text/html"]
@@ -112,15 +97,15 @@ func TestAJobSendsWhatItFroze(t *testing.T) {
 
 // A job whose sender is no longer in a domain of the tenant when it starts waits, and goes on when it is again.
 func TestAJobWaitsForItsSender(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		h := newHouse(t, &script{})
-		h.editTenant(core.TenantInput{
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, &smtptest.Sender{})
+		h.ChangeTenant(h.list.TenantID, core.TenantInput{
 			Domains:  &[]string{"acme.example", "other.example"},
-			MailFrom: ptr("letters@acme.example"),
+			MailFrom: new("letters@acme.example"),
 		})
-		h.subscribe(2)
+		h.Readers(h.list, 2)
 		j := h.job(func(n *core.NewJob) { n.ScheduledAt = core.At(time.Now().Add(time.Hour)) })
-		h.editTenant(core.TenantInput{Domains: &[]string{"other.example"}, MailFrom: ptr("letters@other.example")})
+		h.ChangeTenant(h.list.TenantID, core.TenantInput{Domains: &[]string{"other.example"}, MailFrom: new("letters@other.example")})
 		h.start()
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
@@ -130,8 +115,8 @@ func TestAJobWaitsForItsSender(t *testing.T) {
 		if _, err := h.ResumeSendJob(t.Context(), j.ID, "test", core.At(time.Now())); core.KindOf(err) != core.Conflict {
 			t.Errorf("resumed: %v", err)
 		}
-		h.editTenant(core.TenantInput{Domains: &[]string{"acme.example", "other.example"}})
+		h.ChangeTenant(h.list.TenantID, core.TenantInput{Domains: &[]string{"acme.example", "other.example"}})
 		h.resume(j)
-		h.addsUp(h.waitLong(j), 2, 0, 0)
+		h.addsUp(h.wait(j), 2, 0, 0)
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail/smtp"
+	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store"
 	"newsletterd/worker"
 )
@@ -25,11 +26,11 @@ func TestACampaignDelaysNobodysMail(t *testing.T) {
 		"at a pace": func(h *house) { h.opts.Limits.PerSecond = 20 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				s := &script{message: func(*smtp.Envelope) { time.Sleep(200 * time.Millisecond) }}
+			synctest.Test(t, func(t *testing.T) {
+				s := &smtptest.Sender{Message: func(*smtp.Envelope) { time.Sleep(200 * time.Millisecond) }}
 				h := newHouse(t, s)
 				prepare(h)
-				h.subscribe(2000)
+				h.Readers(h.list, 2000)
 				h.start()
 				g := worker.NewGroup(h.opts.Log, worker.Mailer(worker.MailerOptions{
 					Store: h.Store, Sender: h.route, Sealer: h.opts.Sealer, Ident: h.opts.Ident, PublicURL: "http://news.test",
@@ -42,15 +43,15 @@ func TestACampaignDelaysNobodysMail(t *testing.T) {
 				for k := range 8 {
 					to := core.Email(fmt.Sprintf("one%d@example.net", k))
 					_, _, err := h.Subscribe(t.Context(), store.SubscribeRequest{ListID: h.list.ID, Email: to}, core.At(time.Now()))
-					h.must(err)
+					h.Must(err)
 					time.Sleep(time.Second)
 					synctest.Wait()
-					if s.count()[string(to)] != 1 {
+					if s.Count()[string(to)] != 1 {
 						t.Errorf("%s has no mail after a second", to)
 					}
 				}
 				j, err := h.CancelSendJob(t.Context(), j.ID, core.At(time.Now()))
-				h.must(err)
+				h.Must(err)
 				if j.Sent == 0 || j.Sent == j.Recipients {
 					t.Errorf("the job had sent %d of %d", j.Sent, j.Recipients)
 				}

@@ -2,13 +2,11 @@ package worker
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"mime"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,51 +15,9 @@ import (
 	"newsletterd/core"
 	"newsletterd/mail"
 	"newsletterd/mail/smtp"
+	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store"
 )
-
-// stub is a smtp.Sender whose outcomes a test decides.
-type stub struct {
-	mu      sync.Mutex
-	sent    []string
-	outcome func(n int) smtp.Outcome
-	err     func(n int) error
-	n       int
-}
-
-// counts reads it while the mailer may go on.
-func (s *stub) counts() (tries, sent int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.n, len(s.sent)
-}
-
-func (s *stub) Deliver(ctx context.Context, src *smtp.Source) error {
-	for {
-		e, ok := src.Next(ctx, true)
-		if !ok {
-			return nil
-		}
-		s.mu.Lock()
-		n := s.n
-		s.n++
-		s.mu.Unlock()
-		if s.err != nil && s.err(n) != nil {
-			src.Done(e, smtp.Outcome{})
-			return s.err(n)
-		}
-		o := smtp.Outcome{Result: smtp.Sent}
-		if s.outcome != nil {
-			o = s.outcome(n)
-		}
-		if o.Result == smtp.Sent {
-			s.mu.Lock()
-			s.sent = append(s.sent, string(e.Data))
-			s.mu.Unlock()
-		}
-		src.Done(e, o)
-	}
-}
 
 func (m *member) mailer(s smtp.Sender) *Loop { return m.loggedMailer(s, quiet) }
 
@@ -85,15 +41,15 @@ func (m *member) ask(email core.Email) string {
 
 func TestMailerSendsConfirmations(t *testing.T) {
 	inBubble(t, func(m *member) {
-		s := &stub{}
+		s := &smtptest.Sender{}
 		m.run(m.mailer(s))
 		token := m.ask("a@example.org")
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if len(s.sent) != 1 || !strings.Contains(strings.ReplaceAll(s.sent[0], "=\r\n", ""),
+		if s.Sum() != 1 || !strings.Contains(strings.ReplaceAll(s.Texts()[0], "=\r\n", ""),
 			"https://news.test/confirm?token=3D"+token) &&
-			!strings.Contains(s.sent[0], "https://news.test/confirm?token="+token) {
-			m.Errorf("%d mails: %s", len(s.sent), s.sent)
+			!strings.Contains(s.Texts()[0], "https://news.test/confirm?token="+token) {
+			m.Errorf("%d mails: %s", s.Sum(), s.Texts())
 			return
 		}
 		for i := range 600 {
@@ -101,8 +57,8 @@ func TestMailerSendsConfirmations(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if len(s.sent) != 601 {
-			m.Errorf("%d mails, want 601", len(s.sent))
+		if s.Sum() != 601 {
+			m.Errorf("%d mails, want 601", s.Sum())
 		}
 	})
 }
@@ -111,7 +67,7 @@ func TestMailerSendsConfirmations(t *testing.T) {
 // sender, Reply-To and link are the daemon's, and no image of the tenant's reports that it was opened.
 func TestMailerBrandsAccountMails(t *testing.T) {
 	inBubble(t, func(m *member) {
-		s := &stub{}
+		s := &smtptest.Sender{}
 		m.run(m.mailer(s))
 		now := core.At(time.Now())
 		tenant, err := m.UpdateTenant(m.Context(), m.list.TenantID, "test", func(t *core.Tenant) error {
@@ -128,11 +84,11 @@ func TestMailerBrandsAccountMails(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if len(s.sent) != 3 {
-			m.Fatalf("%d mails", len(s.sent))
+		if s.Sum() != 3 {
+			m.Fatalf("%d mails", s.Sum())
 		}
 		branded := 0
-		for _, text := range s.sent {
+		for _, text := range s.Texts() {
 			if !strings.Contains(text, "https://news.test/password/reset?") {
 				m.Errorf("no link of the daemon's: %s", text)
 			}
@@ -148,7 +104,7 @@ func TestMailerBrandsAccountMails(t *testing.T) {
 			}
 		}
 		if branded != 1 {
-			m.Errorf("%d mails have the tenant's name and color: %s", branded, s.sent[0])
+			m.Errorf("%d mails have the tenant's name and color: %s", branded, s.Texts()[0])
 		}
 	})
 }
@@ -162,7 +118,7 @@ func (m *member) forgot(email core.Email, look core.MailStyle, now core.Instant)
 // A brand name from before the rule that it holds no address stands in no mail of the daemon's.
 func TestMailerLeavesAddressesOutOfAccountMails(t *testing.T) {
 	inBubble(t, func(m *member) {
-		s, now := &stub{}, core.At(time.Now())
+		s, now := &smtptest.Sender{}, core.At(time.Now())
 		m.run(m.mailer(s))
 		_, err := m.UpdateTenant(m.Context(), m.list.TenantID, "test", func(t *core.Tenant) error {
 			t.Name, t.BrandName = "acme.example", "Open http://evil.example/x"
@@ -173,9 +129,9 @@ func TestMailerLeavesAddressesOutOfAccountMails(t *testing.T) {
 		m.forgot("ann@example.org", core.MailStyle{TenantID: m.list.TenantID}, now)
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if len(s.sent) != 1 || strings.Contains(s.sent[0], "evil") || strings.Contains(s.sent[0], "acme") ||
-			!strings.Contains(s.sent[0], "Subject: Choose a new password for News\r\n") {
-			m.Errorf("%q", s.sent)
+		if s.Sum() != 1 || strings.Contains(s.Texts()[0], "evil") || strings.Contains(s.Texts()[0], "acme") ||
+			!strings.Contains(s.Texts()[0], "Subject: Choose a new password for News\r\n") {
+			m.Errorf("%q", s.Texts())
 		}
 	})
 }
@@ -183,7 +139,7 @@ func TestMailerLeavesAddressesOutOfAccountMails(t *testing.T) {
 // A mail about an account has the tenant's language, else that of who asked for it, else English.
 func TestMailerSpeaksTheLanguageOfAccounts(t *testing.T) {
 	inBubble(t, func(m *member) {
-		s, now := &stub{}, core.At(time.Now())
+		s, now := &smtptest.Sender{}, core.At(time.Now())
 		m.run(m.mailer(s))
 		m.must(m.AddUser(m.Context(), core.NewUser("ann@example.org", now), "", now))
 		for _, c := range []struct{ tenant, asked, want string }{
@@ -197,18 +153,17 @@ func TestMailerSpeaksTheLanguageOfAccounts(t *testing.T) {
 				return nil
 			})
 			m.must(err)
-			s.mu.Lock()
-			s.sent = nil
-			s.mu.Unlock()
+			before := s.Sum()
 			m.forgot("ann@example.org", core.MailStyle{TenantID: m.list.TenantID, Language: c.asked}, now)
 			time.Sleep(time.Hour)
 			now = core.At(time.Now())
 			synctest.Wait()
-			if len(s.sent) != 1 {
-				m.Fatalf("%d mails", len(s.sent))
+			sent := s.Texts()[before:]
+			if len(sent) != 1 {
+				m.Fatalf("%d mails", len(sent))
 			}
-			if head, err := new(mime.WordDecoder).DecodeHeader(s.sent[0]); err != nil || !strings.Contains(head, c.want) {
-				m.Errorf("%q, %q: %v %s", c.tenant, c.asked, err, s.sent[0])
+			if head, err := new(mime.WordDecoder).DecodeHeader(sent[0]); err != nil || !strings.Contains(head, c.want) {
+				m.Errorf("%q, %q: %v %s", c.tenant, c.asked, err, sent[0])
 			}
 		}
 	})
@@ -216,36 +171,39 @@ func TestMailerSpeaksTheLanguageOfAccounts(t *testing.T) {
 
 func TestMailerRetries(t *testing.T) {
 	for _, c := range []struct {
-		name    string
-		outcome func(n int) smtp.Outcome
-		err     func(n int) error
-		tries   int // after ten minutes
-		sent    int
+		name   string
+		answer func(to string, nth int) smtp.Outcome
+		down   int // how many tries find the relay down
+		tries  int // after ten minutes
+		sent   int
 	}{
-		{"refused for now", func(n int) smtp.Outcome {
-			if n == 0 {
+		{"refused for now", func(_ string, nth int) smtp.Outcome {
+			if nth == 1 {
 				return smtp.Outcome{Result: smtp.Later, Code: 451}
 			}
 			return smtp.Outcome{Result: smtp.Sent}
-		}, nil, 2, 1},
-		{"refused for good", func(int) smtp.Outcome { return smtp.Outcome{Result: smtp.Never, Code: 550} }, nil, 1, 0},
-		{"the route is down for a while", nil, func(n int) error {
-			if n < 3 {
-				return &smtp.RelayError{Fault: smtp.FaultConnect}
-			}
-			return nil
-		}, 4, 1},
-		{"lost three times", func(int) smtp.Outcome { return smtp.Outcome{Result: smtp.Untouched, Lost: true} }, nil, 6, 0},
+		}, 0, 2, 1},
+		{"refused for good", func(string, int) smtp.Outcome { return smtp.Outcome{Result: smtp.Never, Code: 550} }, 0, 1, 0},
+		{"the relay is down for a while", nil, 3, 4, 1},
+		{"lost three times", func(string, int) smtp.Outcome {
+			return smtp.Outcome{Result: smtp.Untouched, Lost: true}
+		}, 0, 6, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(m *member) {
-				s := &stub{outcome: c.outcome, err: c.err}
+				s := &smtptest.Sender{Answer: c.answer}
+				s.Begin = func() *smtp.RelayError {
+					if s.Tries() <= c.down {
+						return &smtp.RelayError{Fault: smtp.FaultConnect}
+					}
+					return nil
+				}
 				m.run(m.mailer(s))
 				m.ask("a@example.org")
 				time.Sleep(10 * time.Minute)
 				synctest.Wait()
-				if s.n != c.tries || len(s.sent) != c.sent {
-					m.Errorf("%d tries, %d sent; want %d, %d", s.n, len(s.sent), c.tries, c.sent)
+				if s.Tries() != c.tries || s.Sum() != c.sent {
+					m.Errorf("%d tries, %d sent; want %d, %d", s.Tries(), s.Sum(), c.tries, c.sent)
 				}
 			})
 		})
@@ -257,7 +215,7 @@ func TestMailerRetries(t *testing.T) {
 func TestMailerLeavesARelayThatIsDownAlone(t *testing.T) {
 	inBubble(t, func(m *member) {
 		back := time.Now().Add(10 * time.Minute)
-		s := &stub{err: func(int) error {
+		s := &smtptest.Sender{Begin: func() *smtp.RelayError {
 			if time.Now().Before(back) {
 				return &smtp.RelayError{Fault: smtp.FaultAuth, Stage: "AUTH", Code: 535}
 			}
@@ -270,12 +228,12 @@ func TestMailerLeavesARelayThatIsDownAlone(t *testing.T) {
 			time.Sleep(time.Second)
 			synctest.Wait()
 		}
-		if n, _ := s.counts(); n > 2*11 { // two connections, once a minute at the most
+		if n := s.Tries(); n > 2*11 { // two connections, once a minute at the most
 			m.Errorf("%d tries in ten minutes", n)
 		}
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if _, n := s.counts(); n != mails {
+		if n := s.Sum(); n != mails {
 			m.Errorf("%d of %d mails went out when it was back", n, mails)
 		}
 	})
@@ -322,14 +280,14 @@ func TestMailerGivesUp(t *testing.T) {
 
 func TestDisabledAddressGetsNoMail(t *testing.T) {
 	inBubble(t, func(m *member) {
-		s := &stub{}
+		s := &smtptest.Sender{}
 		m.ask("a@example.org")
 		_, err := m.Disable(m.Context(), store.DisableRequest{Email: "a@example.org"}, core.At(time.Now()))
 		m.must(err)
 		m.run(m.mailer(s))
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if len(s.sent) != 0 {
+		if s.Sum() != 0 {
 			m.Error("a disabled address was mailed")
 		}
 	})
@@ -338,15 +296,15 @@ func TestDisabledAddressGetsNoMail(t *testing.T) {
 // A list that is deleted while its mail waits is an ordinary case: the mail is left out, and no fault.
 func TestMailerLeavesOutMailsOfDeletedLists(t *testing.T) {
 	inBubble(t, func(m *member) {
-		s, log := &stub{}, &bytes.Buffer{}
+		s, log := &smtptest.Sender{}, &bytes.Buffer{}
 		m.ask("a@example.org")
 		m.must(m.DeleteList(m.Context(), m.list.ID, "test", core.At(time.Now())))
 		m.run(m.loggedMailer(s, slog.New(slog.NewTextHandler(log, nil))))
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if q, err := m.MailQueue(m.Context()); err != nil || q.Waiting != 0 || q.Failed != 0 || len(s.sent) != 0 ||
+		if q, err := m.MailQueue(m.Context()); err != nil || q.Waiting != 0 || q.Failed != 0 || s.Sum() != 0 ||
 			log.Len() > 0 {
-			m.Errorf("%+v, %v, %d mails, log: %s", q, err, len(s.sent), log)
+			m.Errorf("%+v, %v, %d mails, log: %s", q, err, s.Sum(), log)
 		}
 	})
 }
@@ -354,7 +312,7 @@ func TestMailerLeavesOutMailsOfDeletedLists(t *testing.T) {
 // Who was unsubscribed by a token that anyone may ask for gets a notice whose link takes it back.
 func TestMailerTellsOfAnUnsubscribing(t *testing.T) {
 	inBubble(t, func(m *member) {
-		s := &stub{}
+		s := &smtptest.Sender{}
 		m.run(m.mailer(s))
 		_, err := m.Confirm(m.Context(), m.ask("a@example.org"), core.Origin{}, core.At(time.Now()))
 		m.must(err)
@@ -366,18 +324,16 @@ func TestMailerTellsOfAnUnsubscribing(t *testing.T) {
 		m.must(err)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if len(s.sent) != 2 {
-			t.Fatalf("%d mails", len(s.sent))
+		if s.Sum() != 2 {
+			t.Fatalf("%d mails", s.Sum())
 		}
-		_, rest, ok := strings.Cut(strings.ReplaceAll(s.sent[1], "=\r\n", ""), "https://news.test/undo?token=3D")
+		_, rest, ok := strings.Cut(strings.ReplaceAll(s.Texts()[1], "=\r\n", ""), "https://news.test/undo?token=3D")
 		token, _, _ := strings.Cut(rest, "\r\n")
 		sealer, err := auth.NewSealer(make([]byte, 32))
 		m.must(err)
 		u, err := sealer.OpenUndo(token)
 		if !ok || err != nil || u.SubscriptionID != sub.ID || u.IssuedAt != sub.ChangedAt || u.Email != "a@example.org" {
-			t.Fatalf("%v %+v in %s", err, u, s.sent[1])
+			t.Fatalf("%v %+v in %s", err, u, s.Texts()[1])
 		}
 		_, err = m.Undo(m.Context(), store.UndoRequest{
 			ListID: u.ListID, SubscriptionID: u.SubscriptionID,
@@ -398,7 +354,7 @@ func TestMailerSleepsUntilAMailIsDue(t *testing.T) {
 		}
 		cost("warm@example.org")
 		alone := cost("a@example.org")
-		s := &stub{}
+		s := &smtptest.Sender{}
 		m.run(m.mailer(s), TenantMailer(MailerOptions{Store: m.Store, Log: quiet}, nil))
 		for i, email := range []core.Email{"b@example.org", "c@example.org"} {
 			synctest.Wait()
@@ -407,11 +363,9 @@ func TestMailerSleepsUntilAMailIsDue(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 			synctest.Wait()
-			s.mu.Lock()
-			if len(s.sent) != 3+i {
-				t.Errorf("%d mails a second after request %d", len(s.sent), i)
+			if s.Sum() != 3+i {
+				t.Errorf("%d mails a second after request %d", s.Sum(), i)
 			}
-			s.mu.Unlock()
 		}
 	})
 }
@@ -436,15 +390,13 @@ func TestTenantMailerRestsBetweenOthersMails(t *testing.T) {
 // The link to one's own data opens it, and a newsletter's doesn't.
 func TestMailerSendsTheLinkToOnesOwnData(t *testing.T) {
 	inBubble(t, func(m *member) {
-		s := &stub{}
+		s := &smtptest.Sender{}
 		m.run(m.mailer(s))
 		id := m.activate("a@example.org")
 		m.must(m.RequestPreferencesLink(m.Context(), m.list.ID, "a@example.org", core.At(time.Now())))
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		both := strings.ReplaceAll(strings.Join(s.sent, "\r\n"), "=\r\n", "") // due together, in any order
+		both := strings.ReplaceAll(strings.Join(s.Texts(), "\r\n"), "=\r\n", "") // due together, in any order
 		_, rest, ok := strings.Cut(both, "https://news.test/preferences?token=3D")
 		token, _, _ := strings.Cut(rest, "\r\n")
 		sealer, err := auth.NewSealer(make([]byte, 32))

@@ -3,12 +3,16 @@ package worker_test
 import (
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"newsletterd/core"
 	"newsletterd/mail/smtp"
+	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store"
+	"newsletterd/store/storetest"
 	"newsletterd/worker"
 )
 
@@ -21,20 +25,20 @@ func (h *house) addsUp(j core.SendJob, sent, failed, skipped int64) {
 }
 
 func TestWhoLeavesDuringAJobIsNotMailed(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := &script{}
+	synctest.Test(t, func(t *testing.T) {
+		s := &smtptest.Sender{}
 		h := newHouse(t, s)
 		h.opts.Connections = 1
-		h.subscribe(600)
+		h.Readers(h.list, 600)
 		gone := map[string]bool{}
-		s.answer = func(to string, _ int) smtp.Outcome {
-			if len(s.mails) == 50 && len(gone) == 0 {
+		s.Answer = func(to string, _ int) smtp.Outcome {
+			if s.Sum() == 50 && len(gone) == 0 {
 				for k := 0; len(gone) < 7; k += 80 {
-					for who := string(address(k)); s.tried[who] > 0 || gone[who]; who = string(address(k)) {
+					for who := string(storetest.Reader(k)); s.Tried(who) > 0 || gone[who]; who = string(storetest.Reader(k)) {
 						k++
 					}
-					h.unsubscribe(k)
-					gone[string(address(k))] = true
+					h.Tell(h.list, core.StatusUnsubscribed, storetest.Reader(k))
+					gone[string(storetest.Reader(k))] = true
 				}
 			}
 			return smtp.Outcome{Result: smtp.Sent}
@@ -42,7 +46,7 @@ func TestWhoLeavesDuringAJobIsNotMailed(t *testing.T) {
 		h.start()
 		j := h.wait(h.job(nil))
 		h.addsUp(j, 593, 0, j.Recipients-593) // who left before the last recipients were found is none
-		for to := range s.count() {
+		for to := range s.Count() {
 			if gone[to] {
 				t.Errorf("%s was mailed after leaving", to)
 			}
@@ -51,18 +55,18 @@ func TestWhoLeavesDuringAJobIsNotMailed(t *testing.T) {
 }
 
 func TestACancelledJobStops(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := &script{}
+	synctest.Test(t, func(t *testing.T) {
+		s := &smtptest.Sender{}
 		h := newHouse(t, s)
 		h.opts.Connections = 3
-		h.subscribe(1700)
+		h.Readers(h.list, 1700)
 		var j core.SendJob
 		var once sync.Once
-		s.message = func(*smtp.Envelope) {
-			if len(s.count()) >= 50 {
+		s.Message = func(*smtp.Envelope) {
+			if len(s.Count()) >= 50 {
 				once.Do(func() {
 					_, err := h.CancelSendJob(t.Context(), j.ID, core.At(time.Now()))
-					h.must(err)
+					h.Must(err)
 				})
 			}
 			time.Sleep(time.Millisecond)
@@ -70,7 +74,7 @@ func TestACancelledJobStops(t *testing.T) {
 		j = h.job(nil)
 		h.start()
 		j = h.wait(j)
-		n := int64(len(s.count()))
+		n := int64(len(s.Count()))
 		if j.Status != core.JobCancelled || n < 50 || n > 56 {
 			t.Errorf("%s after %d mails", j.Status, n)
 		}
@@ -117,26 +121,26 @@ func TestOutcomes(t *testing.T) {
 		{"connection lost twice", first(2, smtp.Outcome{Lost: true}), core.RecipientSent, "", 1, 1, "active"},
 		{"connection lost three times", first(3, smtp.Outcome{Lost: true}), core.RecipientSent, "", 2, 1, "active"},
 	}
-	inBubble(t, func(t *testing.T) {
-		s := &script{}
+	synctest.Test(t, func(t *testing.T) {
+		s := &smtptest.Sender{}
 		h := newHouse(t, s)
-		h.subscribe(len(tests))
+		h.Readers(h.list, len(tests))
 		by := map[string]func(int) smtp.Outcome{}
 		for i, tt := range tests {
-			by[string(address(i))] = tt.answer
+			by[string(storetest.Reader(i))] = tt.answer
 		}
-		s.answer = func(to string, nth int) smtp.Outcome { return by[to](nth) }
+		s.Answer = func(to string, nth int) smtp.Outcome { return by[to](nth) }
 		h.start()
 		began := time.Now()
 		j := h.job(nil)
 		time.Sleep(3 * time.Minute) // two are deferred for ever, two for once
 		v, err := h.JobView(t.Context(), j.ID)
-		h.must(err)
+		h.Must(err)
 		lastTry := v.GivesUpAt.Time()
 		if next := v.NextAttemptAt.Time().Sub(began); v.Deferred != 4 || next < 5*time.Minute || next > 6*time.Minute {
 			t.Errorf("%d deferred, the next try after %v", v.Deferred, next)
 		}
-		j = h.waitLong(j)
+		j = h.wait(j)
 		if v, err = h.JobView(t.Context(), j.ID); err != nil || v.Deferred != 0 || v.NextAttemptAt != 0 || v.GivesUpAt != 0 {
 			t.Errorf("at the end %+v, %v", v, err)
 		}
@@ -147,19 +151,19 @@ func TestOutcomes(t *testing.T) {
 			t.Errorf("tried for %v", took)
 		}
 		rs, err := h.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 100})
-		h.must(err)
-		counts := s.count()
+		h.Must(err)
+		counts := s.Count()
 		found := map[string]core.Recipient{}
 		for _, r := range rs {
 			found[r.Email] = r
 		}
 		for i, tt := range tests {
-			r := found[string(address(i))]
-			if r.State != tt.state || r.Reason != tt.reason || r.Tries != tt.tries || counts[string(address(i))] != tt.mails {
-				t.Errorf("%s: state %d, %q, %d tries, %d mails", tt.name, r.State, r.Reason, r.Tries, counts[string(address(i))])
+			r := found[string(storetest.Reader(i))]
+			if r.State != tt.state || r.Reason != tt.reason || r.Tries != tt.tries || counts[string(storetest.Reader(i))] != tt.mails {
+				t.Errorf("%s: state %d, %q, %d tries, %d mails", tt.name, r.State, r.Reason, r.Tries, counts[string(storetest.Reader(i))])
 			}
-			sub, err := h.Subscriber(t.Context(), h.list.ID, address(i))
-			h.must(err)
+			sub, err := h.Subscriber(t.Context(), h.list.ID, storetest.Reader(i))
+			h.Must(err)
 			if sub.Status() != tt.status {
 				t.Errorf("%s: the subscriber is %s", tt.name, sub.Status())
 			}
@@ -170,53 +174,35 @@ func TestOutcomes(t *testing.T) {
 	})
 }
 
-// waitLong waits in fake time, up to a week.
-func (h *house) waitLong(j core.SendJob) core.SendJob {
-	h.Helper()
-	for range 7 * 24 * 60 {
-		var err error
-		j, err = h.SendJob(h.Context(), j.ID)
-		h.must(err)
-		if j.Status.Final() && j.Sent+j.Failed+j.Skipped == j.Recipients {
-			return j
-		}
-		time.Sleep(time.Minute)
-	}
-	h.Fatalf("the job does not end: %+v; %+v", j, h.sender.Figures())
-	return j
-}
-
 func TestARelayThatIsDownForTwoHours(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := &script{}
+	synctest.Test(t, func(t *testing.T) {
+		s := &smtptest.Sender{}
 		h := newHouse(t, s)
-		h.subscribe(400)
+		h.Readers(h.list, 400)
 		back := time.Now().Add(2 * time.Hour)
-		tries := 0
-		s.route = func() *smtp.RelayError {
+		var tries atomic.Int64
+		s.Begin = func() *smtp.RelayError {
 			if time.Now().Before(back) {
-				s.mu.Lock()
-				tries++
-				s.mu.Unlock()
+				tries.Add(1)
 				return &smtp.RelayError{Fault: smtp.FaultConnect, Stage: "dial"}
 			}
 			return nil
 		}
 		h.start()
-		j := h.waitLong(h.job(nil))
+		j := h.wait(h.job(nil))
 		h.addsUp(j, 400, 0, 0)
-		if len(s.mails) != 400 || time.Now().Before(back) || time.Since(back) > 16*time.Minute {
-			t.Errorf("%d mails, %v after the relay was back", len(s.mails), time.Since(back))
+		if s.Sum() != 400 || time.Now().Before(back) || time.Since(back) > 16*time.Minute {
+			t.Errorf("%d mails, %v after the relay was back", s.Sum(), time.Since(back))
 		}
-		if tries > 16+16 { // 16 connections at the first try, then one at a time
-			t.Errorf("%d tries at a dead relay", tries)
+		if tries.Load() > 16+16 { // 16 connections at the first try, then one at a time
+			t.Errorf("%d tries at a dead relay", tries.Load())
 		}
 	})
 }
 
 func TestARelayThatRefusesUsForGood(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := &script{route: func() *smtp.RelayError {
+	synctest.Test(t, func(t *testing.T) {
+		s := &smtptest.Sender{Begin: func() *smtp.RelayError {
 			return &smtp.RelayError{
 				Fault: smtp.FaultAuth, Stage: "AUTH",
 				Code: 535,
@@ -224,9 +210,9 @@ func TestARelayThatRefusesUsForGood(t *testing.T) {
 		}}
 		h := newHouse(t, s)
 		h.opts.GiveUpAfter = time.Hour
-		h.subscribe(20)
+		h.Readers(h.list, 20)
 		h.start()
-		j := h.waitLong(h.job(nil))
+		j := h.wait(h.job(nil))
 		h.addsUp(j, 0, 20, 0)
 		if j.Status != core.JobFailed || j.FailureReason != core.ReasonRelay {
 			t.Errorf("%s %q", j.Status, j.FailureReason)
@@ -235,14 +221,14 @@ func TestARelayThatRefusesUsForGood(t *testing.T) {
 }
 
 func TestAWindowThatCloses(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := &script{message: func(*smtp.Envelope) { time.Sleep(time.Minute) }}
+	synctest.Test(t, func(t *testing.T) {
+		s := &smtptest.Sender{Message: func(*smtp.Envelope) { time.Sleep(time.Minute) }}
 		h := newHouse(t, s)
 		h.opts.Connections = 2
-		h.subscribe(30)
+		h.Readers(h.list, 30)
 		h.start()
 		now := core.At(time.Now())
-		j := h.waitLong(h.job(func(n *core.NewJob) {
+		j := h.wait(h.job(func(n *core.NewJob) {
 			n.WindowStart, n.WindowEnd = now.Add(time.Hour), now.Add(time.Hour+5*time.Minute)
 		}))
 		h.addsUp(j, 10, 20, 0)
@@ -253,46 +239,46 @@ func TestAWindowThatCloses(t *testing.T) {
 }
 
 func TestADrainLosesNobody(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := &script{message: func(*smtp.Envelope) { time.Sleep(time.Millisecond) }}
+	synctest.Test(t, func(t *testing.T) {
+		s := &smtptest.Sender{Message: func(*smtp.Envelope) { time.Sleep(time.Millisecond) }}
 		h := newHouse(t, s)
 		h.opts.Connections = 4
-		h.subscribe(2000)
+		h.Readers(h.list, 2000)
 		j := h.job(nil)
 		for range 3 {
 			h.start()
 			time.Sleep(100 * time.Millisecond)
 			h.group.Drain(30 * time.Second)
 		}
-		before := len(s.mails)
+		before := s.Sum()
 		if before == 0 || before >= 2000 {
 			t.Fatalf("%d mails before the last start", before)
 		}
 		h.start()
 		h.addsUp(h.wait(j), 2000, 0, 0)
-		if counts := s.count(); len(counts) != 2000 || len(s.mails) != 2000 {
-			t.Errorf("%d mails to %d addresses", len(s.mails), len(counts))
+		if counts := s.Count(); len(counts) != 2000 || s.Sum() != 2000 {
+			t.Errorf("%d mails to %d addresses", s.Sum(), len(counts))
 		}
 	})
 }
 
 func TestASmallJobDoesNotWaitForALargeOne(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := &script{message: func(*smtp.Envelope) { time.Sleep(time.Millisecond) }}
+	synctest.Test(t, func(t *testing.T) {
+		s := &smtptest.Sender{Message: func(*smtp.Envelope) { time.Sleep(time.Millisecond) }}
 		h := newHouse(t, s)
 		h.opts.Connections = 2
-		h.subscribe(3000)
+		h.Readers(h.list, 3000)
 		h.start()
 		large := h.job(nil)
 		time.Sleep(100 * time.Millisecond)
-		other, err := core.NewList(core.ListInput{TenantID: &h.tenant.ID, Name: ptr("Small")}, 1000)
-		h.must(err)
-		h.must(h.AddList(t.Context(), other, "test"))
+		other, err := core.NewList(core.ListInput{TenantID: &h.list.TenantID, Name: new("Small")}, 1000)
+		h.Must(err)
+		h.Must(h.AddList(t.Context(), other, "test"))
 		h.list = other
-		h.subscribe(40)
+		h.Readers(h.list, 40)
 		h.wait(h.job(nil))
 		j, err := h.SendJob(t.Context(), large.ID)
-		h.must(err)
+		h.Must(err)
 		if j.Sent > 1000 {
 			t.Errorf("the small job ended behind %d mails of the large one", j.Sent)
 		}
@@ -301,13 +287,13 @@ func TestASmallJobDoesNotWaitForALargeOne(t *testing.T) {
 }
 
 func TestPace(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		h := newHouse(t, &script{})
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, &smtptest.Sender{})
 		h.opts.Limits.PerSecond = 10
-		h.subscribe(100)
+		h.Readers(h.list, 100)
 		h.start()
 		began := time.Now()
-		h.waitLong(h.job(nil))
+		h.wait(h.job(nil))
 		if took := time.Since(began); took < 9*time.Second || took > time.Minute+time.Second {
 			t.Errorf("100 mails at 10 a second in %v", took)
 		}
@@ -315,13 +301,13 @@ func TestPace(t *testing.T) {
 }
 
 func TestContentThatCannotBeCompiledFailsTheJob(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := &script{}
+	synctest.Test(t, func(t *testing.T) {
+		s := &smtptest.Sender{}
 		h := newHouse(t, s)
-		h.subscribe(5)
+		h.Readers(h.list, 5)
 		h.start()
 		j := h.wait(h.job(func(n *core.NewJob) { n.BodyHTML = "{% if %}" }))
-		if j.Status != core.JobFailed || len(s.mails) != 0 {
+		if j.Status != core.JobFailed || s.Sum() != 0 {
 			t.Errorf("%s %q", j.Status, j.FailureReason)
 		}
 	})
@@ -333,19 +319,19 @@ var _ = worker.Never
 func TestAJobPrintsTheLinkToPreferences(t *testing.T) {
 	var mu sync.Mutex
 	var sent []string
-	h := newHouse(t, &script{message: func(e *smtp.Envelope) {
+	h := newHouse(t, &smtptest.Sender{Message: func(e *smtp.Envelope) {
 		mu.Lock()
 		defer mu.Unlock()
 		sent = append(sent, strings.ReplaceAll(string(e.Data), "=\r\n", ""))
 	}})
-	h.subscribe(1)
+	h.Readers(h.list, 1)
 	h.start()
 	h.wait(h.job(func(n *core.NewJob) { n.BodyHTML, n.BodyText = "", "Change it: {{preferences_url}}" }))
 	mu.Lock()
 	defer mu.Unlock()
 	_, rest, ok := strings.Cut(strings.Join(sent, ""), "http://news.test/preferences?token=3D")
 	token, _, _ := strings.Cut(rest, "\r\n")
-	if got, err := h.opts.Sealer.OpenUnsubscribe(token); !ok || err != nil || got.Email != address(0) {
+	if got, err := h.opts.Sealer.OpenUnsubscribe(token); !ok || err != nil || got.Email != storetest.Reader(0) {
 		t.Errorf("%v %+v in %s", err, got, sent)
 	}
 }

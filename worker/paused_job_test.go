@@ -10,6 +10,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail/smtp"
+	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
 )
@@ -18,7 +19,7 @@ import (
 func (h *house) resume(j core.SendJob) core.SendJob {
 	h.Helper()
 	_, err := h.ResumeSendJob(h.Context(), j.ID, "test", core.At(time.Now()))
-	h.must(err)
+	h.Must(err)
 	time.Sleep(time.Hour)
 	return h.wait(j)
 }
@@ -29,7 +30,7 @@ func (h *house) paused(j core.SendJob, reason string) core.SendJob {
 	time.Sleep(time.Minute)
 	synctest.Wait()
 	j, err := h.SendJob(h.Context(), j.ID)
-	h.must(err)
+	h.Must(err)
 	if j.Status != core.JobRunning || !strings.HasPrefix(j.PauseReason, reason) || j.Sent+j.Failed >= j.Recipients {
 		h.Errorf("%s, paused %q at %d of %d; want %q", j.Status, j.PauseReason, j.Sent+j.Failed, j.Recipients, reason)
 	}
@@ -37,16 +38,16 @@ func (h *house) paused(j core.SendJob, reason string) core.SendJob {
 }
 
 func TestTooManyHardBouncesPauseAJob(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		var n atomic.Int64
-		s := &script{answer: func(string, int) smtp.Outcome {
+		s := &smtptest.Sender{Answer: func(string, int) smtp.Outcome {
 			if n.Add(1)%8 == 0 {
 				return smtp.Outcome{Result: smtp.Never, Code: 550, Enhanced: "5.1.1", HardBounce: true}
 			}
 			return smtp.Outcome{Result: smtp.Sent}
 		}}
-		h := newHouseOn(t, s, store.Options{StopRule: core.StopRule{HardBounces: 0.05, Sample: 400}})
-		h.subscribe(2000)
+		h := newHouseOn(t, storetest.OpenWith(t, store.Options{StopRule: core.StopRule{HardBounces: 0.05, Sample: 400}}), s)
+		h.Readers(h.list, 2000)
 		h.start()
 		j := h.paused(h.job(nil), "too many hard bounces: 2")
 		if j.HardBounced < 21 || j.HardBounced > 60 || j.PausedAt == 0 {
@@ -60,17 +61,17 @@ func TestTooManyHardBouncesPauseAJob(t *testing.T) {
 }
 
 func TestComplaintsPauseAJob(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := &script{}
-		h := newHouseOn(t, s, store.Options{StopRule: core.StopRule{Complaints: 0.01, Sample: 100}})
-		h.subscribe(2000)
+	synctest.Test(t, func(t *testing.T) {
+		s := &smtptest.Sender{}
+		h := newHouseOn(t, storetest.OpenWith(t, store.Options{StopRule: core.StopRule{Complaints: 0.01, Sample: 100}}), s)
+		h.Readers(h.list, 2000)
 		h.opts.Limits.PerSecond = 1
 		h.start()
 		j := h.job(nil)
 		time.Sleep(210 * time.Second)
 		for seq := range int64(3) {
 			at := core.At(time.Now())
-			h.must(h.ApplyReports(t.Context(), []store.ProviderReport{{
+			h.Must(h.ApplyReports(t.Context(), []store.ProviderReport{{
 				Provider: "p", Key: []byte{byte(seq)}, JobNo: 1, Seq: seq + 1,
 				Event: core.ProviderEvent{Type: core.ProviderComplaint, MessageID: fmt.Sprint(seq), OccurredAt: at},
 			}}, at))
@@ -81,16 +82,16 @@ func TestComplaintsPauseAJob(t *testing.T) {
 }
 
 func TestRefusalsForPolicyPauseAJob(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		var mended atomic.Bool
-		s := &script{answer: func(string, int) smtp.Outcome {
+		s := &smtptest.Sender{Answer: func(string, int) smtp.Outcome {
 			if mended.Load() {
 				return smtp.Outcome{Result: smtp.Sent}
 			}
 			return smtp.Outcome{Result: smtp.Never, Code: 550, Enhanced: "5.7.26", Text: "unauthenticated"}
 		}}
 		h := newHouse(t, s)
-		h.subscribe(2000)
+		h.Readers(h.list, 2000)
 		h.start()
 		j := h.paused(h.job(nil), "refused for reasons of policy: 550 5.7.26 unauthenticated")
 		mended.Store(true)
@@ -99,9 +100,9 @@ func TestRefusalsForPolicyPauseAJob(t *testing.T) {
 			t.Errorf("%d failed", done.Failed)
 		}
 		again, err := h.RetryFailed(t.Context(), j.ID, "test", core.At(time.Now()))
-		h.must(err)
+		h.Must(err)
 		h.addsUp(h.wait(again), done.Failed, 0, 0)
-		for to, n := range s.count() {
+		for to, n := range s.Count() {
 			if n != 1 {
 				t.Errorf("%s got %d mails", to, n)
 			}
@@ -110,22 +111,22 @@ func TestRefusalsForPolicyPauseAJob(t *testing.T) {
 }
 
 func TestASuspendedTenantsJobWaits(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := &script{}
+	synctest.Test(t, func(t *testing.T) {
+		s := &smtptest.Sender{}
 		h := newHouse(t, s)
-		h.subscribe(1000)
+		h.Readers(h.list, 1000)
 		h.opts.Limits.PerSecond = 10
 		h.start()
 		tenant := func(status string) {
-			_, err := h.UpdateTenant(t.Context(), h.tenant.ID, "test",
+			_, err := h.UpdateTenant(t.Context(), h.list.TenantID, "test",
 				func(x *core.Tenant) error { x.Status = status; return nil })
-			h.must(err)
+			h.Must(err)
 		}
 		j := h.job(nil)
 		time.Sleep(20 * time.Second)
 		tenant(core.TenantSuspended)
 		j = h.paused(j, core.PauseTenant)
-		if n := len(s.count()); n < 100 || n > 250 {
+		if n := len(s.Count()); n < 100 || n > 250 {
 			t.Errorf("%d mails before the tenant was suspended", n)
 		}
 		if _, err := h.ResumeSendJob(t.Context(), j.ID, "test", 1); core.KindOf(err) != core.Conflict {
@@ -134,7 +135,7 @@ func TestASuspendedTenantsJobWaits(t *testing.T) {
 		tenant(core.TenantActive)
 		time.Sleep(3 * time.Minute)
 		h.addsUp(h.wait(j), 1000, 0, 0)
-		for to, n := range s.count() {
+		for to, n := range s.Count() {
 			if n != 1 {
 				t.Errorf("%s got %d mails", to, n)
 			}
@@ -143,14 +144,14 @@ func TestASuspendedTenantsJobWaits(t *testing.T) {
 }
 
 func TestAJobOfAnInactiveListStartsLater(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		h := newHouse(t, &script{})
-		h.subscribe(10)
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, &smtptest.Sender{})
+		h.Readers(h.list, 10)
 		h.start()
 		at := core.At(time.Now())
 		list := func(status string) {
 			_, err := h.UpdateList(t.Context(), h.list.ID, "test", func(x *core.List) error { x.Status = status; return nil })
-			h.must(err)
+			h.Must(err)
 		}
 		late := h.job(func(n *core.NewJob) { n.ScheduledAt = at.Add(time.Minute) })
 		lost := h.job(func(n *core.NewJob) { n.ScheduledAt, n.WindowEnd = at.Add(time.Minute), at.Add(time.Hour) })
@@ -174,15 +175,15 @@ func TestAJobOfAnInactiveListStartsLater(t *testing.T) {
 
 // A cancelled job is retried for those whom it left, and not for those who may have had its mail.
 func TestRetryOfACancelledJob(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := &script{answer: func(to string, _ int) smtp.Outcome {
-			if to == string(address(0)) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &smtptest.Sender{Answer: func(to string, _ int) smtp.Outcome {
+			if to == string(storetest.Reader(0)) {
 				return smtp.Outcome{Result: smtp.Ambiguous}
 			}
 			return smtp.Outcome{Result: smtp.Sent}
 		}}
 		h := newHouse(t, s)
-		h.subscribe(1200)
+		h.Readers(h.list, 1200)
 		h.opts.Limits.PerSecond = 10
 		h.start()
 		j := h.job(nil)
@@ -191,11 +192,11 @@ func TestRetryOfACancelledJob(t *testing.T) {
 		}
 		time.Sleep(20 * time.Second)
 		_, err := h.CancelSendJob(t.Context(), j.ID, core.At(time.Now()))
-		h.must(err)
+		h.Must(err)
 		first := h.wait(j)
-		h.unsubscribe(1199)
+		h.Tell(h.list, core.StatusUnsubscribed, storetest.Reader(1199))
 		again, err := h.RetryFailed(t.Context(), j.ID, "test", core.At(time.Now()))
-		h.must(err)
+		h.Must(err)
 		if again.RetryOf != j.ID || again.ID == j.ID {
 			t.Errorf("%+v", again)
 		}
@@ -204,18 +205,10 @@ func TestRetryOfACancelledJob(t *testing.T) {
 		if n := first.Sent + second.Sent; n < 1197 || n > 1199 || second.Failed > 1 {
 			t.Errorf("%d sent, %d failed in the second", n, second.Failed)
 		}
-		for to, n := range s.count() {
-			if n != 1 && to != string(address(0)) || n > 2 {
+		for to, n := range s.Count() {
+			if n != 1 && to != string(storetest.Reader(0)) || n > 2 {
 				t.Errorf("%s got %d mails", to, n)
 			}
 		}
 	})
-}
-
-func newHouseOn(t testing.TB, route smtp.Sender, o store.Options) *house {
-	h := &house{TB: t, path: t.TempDir() + "/newsletterd.db", route: route}
-	o.Path = h.path
-	h.Store = storetest.OpenWith(t, o)
-	h.furnish()
-	return h
 }

@@ -10,29 +10,30 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail/smtp"
+	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store/storetest"
 )
 
 // A relay whose day's quota is used up is left out until the next day; the next one takes over. When none has any
 // left, the job says why it waits and goes on by itself.
 func TestQuotaOfADayFailsOver(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Hour) // not at midnight
-		first, second := &script{}, &script{}
-		h := newHouse(t, &script{})
-		h.opts.Relay = (&relays{by: map[string]*script{"one.example.org": first, "two.example.org": second}}).sender
-		h.setRelays(h.tenant.ID, core.Relay{Host: "one.example.org", Limits: core.SendLimits{PerDay: 100}},
+		first, second := &smtptest.Sender{}, &smtptest.Sender{}
+		h := newHouse(t, &smtptest.Sender{})
+		h.opts.Relay = (&relays{by: map[string]*smtptest.Sender{"one.example.org": first, "two.example.org": second}}).sender
+		h.SetRelays(h.list.TenantID, core.Relay{Host: "one.example.org", Limits: core.SendLimits{PerDay: 100}},
 			core.Relay{Host: "two.example.org", Limits: core.SendLimits{PerDay: 50}})
-		h.subscribe(400)
+		h.Readers(h.list, 400)
 		h.start()
 		j := h.job(nil)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if first.sum() != 100 || second.sum() != 50 {
-			t.Errorf("%d and %d mails on the first day", first.sum(), second.sum())
+		if first.Sum() != 100 || second.Sum() != 50 {
+			t.Errorf("%d and %d mails on the first day", first.Sum(), second.Sum())
 		}
 		j, err := h.SendJob(t.Context(), j.ID)
-		h.must(err)
+		h.Must(err)
 		if j.Status != core.JobRunning || !strings.HasPrefix(j.PauseReason,
 			"daily quota of the relay used up until 2000-01-02T00:00") || j.PausedAt != 0 {
 			t.Errorf("%s %q %d", j.Status, j.PauseReason, j.PausedAt)
@@ -42,44 +43,44 @@ func TestQuotaOfADayFailsOver(t *testing.T) {
 		}
 		time.Sleep(23 * time.Hour)
 		synctest.Wait()
-		if first.sum() != 200 || second.sum() != 100 {
-			t.Errorf("%d and %d mails on the second day", first.sum(), second.sum())
+		if first.Sum() != 200 || second.Sum() != 100 {
+			t.Errorf("%d and %d mails on the second day", first.Sum(), second.Sum())
 		}
-		j = h.waitLong(j)
+		j = h.wait(j)
 		h.addsUp(j, 400, 0, 0)
-		if j.PauseReason != "" || first.sum() != 300 || second.sum() != 100 {
-			t.Errorf("%q, %d and %d mails", j.PauseReason, first.sum(), second.sum())
+		if j.PauseReason != "" || first.Sum() != 300 || second.Sum() != 100 {
+			t.Errorf("%q, %d and %d mails", j.PauseReason, first.Sum(), second.Sum())
 		}
 	})
 }
 
 // The first relay is back at work as soon as it has quota again, although the second has plenty.
 func TestTheFirstRelayHasPrecedenceAgainNextDay(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(23 * time.Hour)
-		first, second := &script{}, &script{}
-		h := newHouse(t, &script{})
-		h.opts.Relay = (&relays{by: map[string]*script{"one.example.org": first, "two.example.org": second}}).sender
-		h.setRelays(h.tenant.ID, core.Relay{Host: "one.example.org", Limits: core.SendLimits{PerDay: 1000}},
+		first, second := &smtptest.Sender{}, &smtptest.Sender{}
+		h := newHouse(t, &smtptest.Sender{})
+		h.opts.Relay = (&relays{by: map[string]*smtptest.Sender{"one.example.org": first, "two.example.org": second}}).sender
+		h.SetRelays(h.list.TenantID, core.Relay{Host: "one.example.org", Limits: core.SendLimits{PerDay: 1000}},
 			core.Relay{Host: "two.example.org", Limits: core.SendLimits{PerSecond: 1}})
-		h.subscribe(6000)
+		h.Readers(h.list, 6000)
 		h.start()
 		j := h.job(nil)
 		time.Sleep(time.Hour - time.Second)
 		synctest.Wait()
-		if n := second.sum(); first.sum() != 1000 || n < 3500 || n > 3610 {
-			t.Errorf("%d and %d mails before midnight", first.sum(), n)
+		if n := second.Sum(); first.Sum() != 1000 || n < 3500 || n > 3610 {
+			t.Errorf("%d and %d mails before midnight", first.Sum(), n)
 		}
 		if j, err := h.SendJob(t.Context(), j.ID); err != nil || j.PauseReason != "" {
 			t.Errorf("%v, held: %q", err, j.PauseReason)
 		}
-		before := second.sum()
+		before := second.Sum()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if n := second.sum() - before; first.sum() != 2000 && n > 70 {
-			t.Errorf("%d by the first, %d by the second after midnight", first.sum(), n)
+		if n := second.Sum() - before; first.Sum() != 2000 && n > 70 {
+			t.Errorf("%d by the first, %d by the second after midnight", first.Sum(), n)
 		}
-		h.addsUp(h.waitLong(j), 6000, 0, 0)
+		h.addsUp(h.wait(j), 6000, 0, 0)
 	})
 }
 
@@ -90,10 +91,10 @@ func TestAJobTellsWhyItWaits(t *testing.T) {
 		core.HoldSender:  {Fault: smtp.FaultRefused, Stage: "MAIL", Code: 550, Enhanced: "5.7.1"},
 	} {
 		t.Run(reason, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				var mu sync.Mutex
 				down := true
-				h := newHouse(t, &script{refuse: func(*smtp.Envelope) *smtp.RelayError {
+				h := newHouse(t, &smtptest.Sender{Refuse: func(*smtp.Envelope) *smtp.RelayError {
 					mu.Lock()
 					defer mu.Unlock()
 					if down {
@@ -103,7 +104,7 @@ func TestAJobTellsWhyItWaits(t *testing.T) {
 				}})
 				h.opts.Connections = 2
 				h.opts.Limits.PerSecond = 1
-				h.subscribe(1000)
+				h.Readers(h.list, 1000)
 				h.start()
 				j := h.job(nil)
 				held := func(after time.Duration, want string) {
@@ -120,7 +121,7 @@ func TestAJobTellsWhyItWaits(t *testing.T) {
 				down = false
 				mu.Unlock()
 				held(16*time.Minute, "")
-				h.addsUp(h.waitLong(j), 1000, 0, 0)
+				h.addsUp(h.wait(j), 1000, 0, 0)
 			})
 		})
 	}
@@ -128,11 +129,11 @@ func TestAJobTellsWhyItWaits(t *testing.T) {
 
 // A gliding period goes on over restarts and over a kill: what lies on the disk at any moment knows of all mails.
 func TestAPeriodOutlivesARestart(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := &script{}
+	synctest.Test(t, func(t *testing.T) {
+		s := &smtptest.Sender{}
 		h := newHouse(t, s)
 		h.opts.Limits = core.SendLimits{PerPeriod: 300, PeriodSeconds: 3600, PerSecond: 1}
-		h.subscribe(1000)
+		h.Readers(h.list, 1000)
 		h.start()
 		h.job(nil)
 		time.Sleep(2 * time.Minute)
@@ -141,8 +142,8 @@ func TestAPeriodOutlivesARestart(t *testing.T) {
 		time.Sleep(100*time.Second + 500*time.Millisecond)
 		synctest.Wait()
 		corpse := filepath.Join(t.TempDir(), "newsletterd.db")
-		h.must(h.Backup(t.Context(), corpse))
-		before := s.sum()
+		h.Must(h.Backup(t.Context(), corpse))
+		before := s.Sum()
 		h.group.Drain(time.Minute)
 		if before < 215 || before > 225 {
 			t.Fatalf("%d mails in 220 s", before)
@@ -152,12 +153,12 @@ func TestAPeriodOutlivesARestart(t *testing.T) {
 		o.start()
 		time.Sleep(30 * time.Minute)
 		synctest.Wait()
-		if n := s.sum(); n > 300 || n < 297 {
+		if n := s.Sum(); n > 300 || n < 297 {
 			t.Errorf("%d mails in an hour of 300", n)
 		}
 		time.Sleep(3 * time.Hour)
 		o.group.Drain(time.Minute)
-		if n := s.sum(); n < 995 || n > 1001 {
+		if n := s.Sum(); n < 995 || n > 1001 {
 			t.Errorf("%d mails in all", n)
 		}
 	})

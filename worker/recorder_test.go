@@ -2,10 +2,12 @@ package worker_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"newsletterd/core"
 	"newsletterd/mail/smtp"
+	"newsletterd/mail/smtp/smtptest"
 )
 
 // Outcomes gather until a commit is worth its fsync, but not for long: where mails are slow each is recorded by itself.
@@ -16,15 +18,15 @@ func TestOutcomesGatherForACommit(t *testing.T) {
 		commits int64         // of outcomes, at most
 		late    int           // outcomes not yet recorded when a mail goes out, at most
 	}{{100 * time.Microsecond, n / 16, 32}, {30 * time.Millisecond, n, 0}} {
-		inBubble(t, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
 			h := newHouse(t, nil)
 			var j core.SendJob
 			taken, made := 0, make(chan struct{})
-			h.route = &script{answer: func(string, int) smtp.Outcome {
+			h.route = &smtptest.Sender{Answer: func(string, int) smtp.Outcome {
 				<-made
 				time.Sleep(c.each)
 				now, err := h.SendJob(t.Context(), j.ID)
-				h.must(err)
+				h.Must(err)
 				if unrecorded := taken - int(now.Sent); unrecorded > c.late {
 					t.Errorf("%d of %d outcomes are not recorded", unrecorded, taken)
 				}
@@ -32,7 +34,7 @@ func TestOutcomesGatherForACommit(t *testing.T) {
 				return smtp.Outcome{Result: smtp.Sent}
 			}}
 			h.opts.Connections = 1
-			h.subscribe(n)
+			h.Readers(h.list, n)
 			h.start()
 			before := h.Stats().Batches
 			j = h.job(nil)

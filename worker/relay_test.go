@@ -10,6 +10,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/mail/mailtest"
 	"newsletterd/mail/smtp"
+	"newsletterd/store/storetest"
 )
 
 // moody is a relay that refuses, defers, cuts and comes back, each address by its number.
@@ -63,9 +64,9 @@ func TestARelayInAllItsMoods(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, &smtp.Client{Addr: server.Addr(), TLS: smtp.TLSNone})
 		h.opts.Connections = 4
-		h.subscribe(600)
+		h.Readers(h.list, 600)
 		h.start()
-		j := h.waitLong(h.job(nil))
+		j := h.wait(h.job(nil))
 		h.addsUp(j, 588, 12, 0)
 		// The dot is on its way in the same write as the content: a cut in there leaves it open too.
 		if j.Status != core.JobCompleted || j.Ambiguous != 2 || j.Bounced != 6 {
@@ -77,7 +78,7 @@ func TestARelayInAllItsMoods(t *testing.T) {
 		count[msg.To]++
 	}
 	for to, n := range count {
-		if n > 1 && to != string(address(104)) {
+		if n > 1 && to != string(storetest.Reader(104)) {
 			t.Errorf("%s got %d", to, n)
 		}
 	}

@@ -10,14 +10,15 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail/smtp"
-	"newsletterd/store"
+	"newsletterd/mail/smtp/smtptest"
+	"newsletterd/store/storetest"
 	"newsletterd/worker"
 )
 
 // relays are the scripts of tenants' relays, by host.
 type relays struct {
 	mu   sync.Mutex
-	by   map[string]*script
+	by   map[string]*smtptest.Sender
 	seen []core.Relay
 }
 
@@ -28,43 +29,22 @@ func (r *relays) sender(c *core.Relay) smtp.Sender {
 	return r.by[c.Host]
 }
 
-// route gives a tenant relays of its own.
-func (h *house) setRelays(tenantID string, in ...core.Relay) core.Tenant {
-	h.Helper()
-	t, err := h.UpdateTenant(h.Context(), tenantID, "test", func(t *core.Tenant) error {
-		return t.Change(core.TenantInput{Relays: &in}, true, core.At(time.Now()))
-	})
-	h.must(err)
-	return t
-}
-
-// neighbor is a second tenant with a list of its own in the same store.
+// neighbor is a second tenant with a list of its own in the same store, which n readers have.
 func (h *house) neighbor(n int) *house {
 	h.Helper()
 	o := *h
-	var err error
-	o.tenant, err = core.NewTenant(core.TenantInput{Name: ptr("Neighbor")}, 1000)
-	h.must(err)
-	o.list, err = core.NewList(core.ListInput{TenantID: &o.tenant.ID, Name: ptr("Theirs")}, 1000)
-	h.must(err)
-	h.must(h.AddTenant(h.Context(), o.tenant, "test"))
-	h.must(h.AddList(h.Context(), o.list, "test"))
-	o.subscribe(n)
+	o.Seeder = storetest.Seed(h.TB, h.Store)
+	o.list = o.NewList()
+	o.Readers(o.list, n)
 	return &o
 }
 
-func (s *script) sum() (n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.mails)
-}
-
 func TestATenantsOwnRelaysFailOver(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		shared, first, second := &script{}, &script{}, &script{}
+	synctest.Test(t, func(t *testing.T) {
+		shared, first, second := &smtptest.Sender{}, &smtptest.Sender{}, &smtptest.Sender{}
 		var mu sync.Mutex
 		down := true
-		first.route = func() *smtp.RelayError {
+		first.Begin = func() *smtp.RelayError {
 			mu.Lock()
 			defer mu.Unlock()
 			if down {
@@ -72,11 +52,11 @@ func TestATenantsOwnRelaysFailOver(t *testing.T) {
 			}
 			return nil
 		}
-		r := &relays{by: map[string]*script{"one.example.org": first, "two.example.org": second}}
+		r := &relays{by: map[string]*smtptest.Sender{"one.example.org": first, "two.example.org": second}}
 		h := newHouse(t, shared)
 		h.opts.Relay = r.sender
 		h.opts.Limits.PerSecond = 1 // the daemon's own has another pace
-		got := h.setRelays(h.tenant.ID, core.Relay{
+		got := h.SetRelays(h.list.TenantID, core.Relay{
 			Host: "one.example.org", Username: "u", Password: "secret-one",
 			Limits: core.SendLimits{PerSecond: 10},
 		},
@@ -84,30 +64,30 @@ func TestATenantsOwnRelaysFailOver(t *testing.T) {
 		if got.Relays[0].Password != "" || !got.Relays[0].HasPassword || got.Relays[1].Port != 465 {
 			t.Errorf("%+v", got.Relays)
 		}
-		h.subscribe(2000)
+		h.Readers(h.list, 2000)
 		h.start()
 		j := h.job(nil)
 		time.Sleep(100 * time.Second)
 		synctest.Wait()
-		if n := second.sum(); n < 800 || first.sum() > 0 {
-			t.Errorf("%d by the second relay, %d by the first", n, first.sum())
+		if n := second.Sum(); n < 800 || first.Sum() > 0 {
+			t.Errorf("%d by the second relay, %d by the first", n, first.Sum())
 		}
 		mu.Lock()
 		down = false
 		mu.Unlock()
-		h.addsUp(h.waitLong(j), 2000, 0, 0)
-		if n := second.sum(); n > 1500 || first.sum()+n != 2000 || shared.sum() != 0 {
-			t.Errorf("first %d, second %d, shared %d", first.sum(), n, shared.sum())
+		h.addsUp(h.wait(j), 2000, 0, 0)
+		if n := second.Sum(); n > 1500 || first.Sum()+n != 2000 || shared.Sum() != 0 {
+			t.Errorf("first %d, second %d, shared %d", first.Sum(), n, shared.Sum())
 		}
 		for _, f := range h.sender.Figures().Relays {
 			sent := f.Outcomes[worker.OutcomeKind{Result: "sent"}]
-			if want := map[string]*script{
+			if want := map[string]*smtptest.Sender{
 				"one.example.org": first, "two.example.org": second,
 				"default": shared,
-			}[f.Name]; sent != int64(want.sum()) {
+			}[f.Name]; sent != int64(want.Sum()) {
 				t.Errorf("figures of %s: %d sent", f.Name, sent)
 			}
-			if f.Name == "one.example.org" && (f.Faults["auth"] < 2 || f.Fails != 0 || f.Tenant != h.tenant.ID) {
+			if f.Name == "one.example.org" && (f.Faults["auth"] < 2 || f.Fails != 0 || f.Tenant != h.list.TenantID) {
 				t.Errorf("%+v", f)
 			}
 		}
@@ -121,27 +101,27 @@ func TestATenantsOwnRelaysFailOver(t *testing.T) {
 
 // An operator mends a tenant's relay while its job waits: the job goes on by it, without a restart.
 func TestARelayIsMendedWhileAJobRuns(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		wrong := &script{route: func() *smtp.RelayError {
+	synctest.Test(t, func(t *testing.T) {
+		wrong := &smtptest.Sender{Begin: func() *smtp.RelayError {
 			return &smtp.RelayError{
 				Fault: smtp.FaultAuth, Stage: "AUTH",
 				Code: 535,
 			}
 		}}
-		right := &script{}
-		h := newHouse(t, &script{})
-		h.opts.Relay = (&relays{by: map[string]*script{"wrong.example.org": wrong, "right.example.org": right}}).sender
-		h.setRelays(h.tenant.ID, core.Relay{Host: "wrong.example.org"})
-		h.subscribe(50)
+		right := &smtptest.Sender{}
+		h := newHouse(t, &smtptest.Sender{})
+		h.opts.Relay = (&relays{by: map[string]*smtptest.Sender{"wrong.example.org": wrong, "right.example.org": right}}).sender
+		h.SetRelays(h.list.TenantID, core.Relay{Host: "wrong.example.org"})
+		h.Readers(h.list, 50)
 		h.start()
 		j := h.job(nil)
 		time.Sleep(time.Hour)
 		began := core.At(time.Now())
-		h.setRelays(h.tenant.ID, core.Relay{Host: "right.example.org"})
-		j = h.waitLong(j)
+		h.SetRelays(h.list.TenantID, core.Relay{Host: "right.example.org"})
+		j = h.wait(j)
 		h.addsUp(j, 50, 0, 0)
-		if took := j.FinishedAt.Sub(began); took > 10*time.Second || right.sum() != 50 {
-			t.Errorf("%v, %d mails", took, right.sum())
+		if took := j.FinishedAt.Sub(began); took > 10*time.Second || right.Sum() != 50 {
+			t.Errorf("%v, %d mails", took, right.Sum())
 		}
 	})
 }
@@ -151,22 +131,22 @@ func TestARelayIsMendedWhileAJobRuns(t *testing.T) {
 func TestATenantsTroubleIsItsOwn(t *testing.T) {
 	hang := make(chan bool)
 	for name, trouble := range map[string]struct {
-		own   *script
+		own   *smtptest.Sender
 		relay func(e *smtp.Envelope) *smtp.RelayError
 	}{
-		"down": {own: &script{route: func() *smtp.RelayError {
+		"down": {own: &smtptest.Sender{Begin: func() *smtp.RelayError {
 			return &smtp.RelayError{
 				Fault: smtp.FaultConnect,
 				Stage: "dial",
 			}
 		}}},
-		"421": {own: &script{route: func() *smtp.RelayError {
+		"421": {own: &smtptest.Sender{Begin: func() *smtp.RelayError {
 			return &smtp.RelayError{
 				Fault: smtp.FaultRefused,
 				Stage: "MAIL", Code: 421,
 			}
 		}}},
-		"hanging": {own: &script{message: func(*smtp.Envelope) { <-hang }}},
+		"hanging": {own: &smtptest.Sender{Message: func(*smtp.Envelope) { <-hang }}},
 		"refused": {relay: func(e *smtp.Envelope) *smtp.RelayError {
 			if e.From != "news@acme.example" {
 				return &smtp.RelayError{Fault: smtp.FaultRefused, Stage: "MAIL", Code: 550, Enhanced: "5.7.1"}
@@ -175,39 +155,39 @@ func TestATenantsTroubleIsItsOwn(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				hang = make(chan bool)
-				shared := &script{refuse: trouble.relay}
+				shared := &smtptest.Sender{Refuse: trouble.relay}
 				h := newHouse(t, shared)
 				h.opts.MaxUnrecorded, h.opts.Connections = 8, 16
-				h.opts.Relay = (&relays{by: map[string]*script{"own.example.org": trouble.own}}).sender
+				h.opts.Relay = (&relays{by: map[string]*smtptest.Sender{"own.example.org": trouble.own}}).sender
 				h.opts.GiveUpAfter = 4 * time.Hour
-				h.subscribe(500)
+				h.Readers(h.list, 500)
 				o := h.neighbor(40)
 				if trouble.own != nil {
-					o.setRelays(o.tenant.ID, core.Relay{Host: "own.example.org", Connections: 16})
+					o.SetRelays(o.list.TenantID, core.Relay{Host: "own.example.org", Connections: 16})
 				} else {
-					_, err := h.UpdateTenant(t.Context(), o.tenant.ID, "test", func(t *core.Tenant) error {
-						return t.Change(core.TenantInput{Domains: &[]string{"bad.example"}, MailFrom: ptr("news@bad.example")}, true,
+					_, err := h.UpdateTenant(t.Context(), o.list.TenantID, "test", func(t *core.Tenant) error {
+						return t.Change(core.TenantInput{Domains: &[]string{"bad.example"}, MailFrom: new("news@bad.example")}, true,
 							2000)
 					})
-					h.must(err)
+					h.Must(err)
 				}
 				h.start()
 				theirs := o.job(nil)
 				time.Sleep(10 * time.Second)
 				began := core.At(time.Now())
-				ours := h.waitLong(h.job(nil))
+				ours := h.wait(h.job(nil))
 				h.addsUp(ours, 500, 0, 0)
 				if took := ours.FinishedAt.Sub(began); took > 5*time.Second {
 					t.Errorf("the neighbor's trouble cost %v", took)
 				}
 				close(hang)
 				if name == "hanging" {
-					h.addsUp(h.waitLong(theirs), 40, 0, 0)
+					h.addsUp(h.wait(theirs), 40, 0, 0)
 					return
 				}
-				theirs = h.waitLong(theirs)
+				theirs = h.wait(theirs)
 				if theirs.Status != core.JobFailed || theirs.FailureReason != core.ReasonRelay || theirs.Failed != 40 {
 					t.Errorf("%s %q, failed %d", theirs.Status, theirs.FailureReason, theirs.Failed)
 				}
@@ -217,11 +197,11 @@ func TestATenantsTroubleIsItsOwn(t *testing.T) {
 }
 
 func TestTwoTenantsShareFairly(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := &script{}
+	synctest.Test(t, func(t *testing.T) {
+		s := &smtptest.Sender{}
 		h := newHouse(t, s)
 		h.opts.Limits.PerSecond = 100
-		h.subscribe(3000)
+		h.Readers(h.list, 3000)
 		o := h.neighbor(3000)
 		h.start()
 		for range 3 { // three jobs of one against one of the other
@@ -231,12 +211,12 @@ func TestTwoTenantsShareFairly(t *testing.T) {
 		time.Sleep(40 * time.Second)
 		synctest.Wait()
 		j, err := h.SendJob(t.Context(), theirs.ID)
-		h.must(err)
-		all := s.sum()
+		h.Must(err)
+		all := s.Sum()
 		if share := float64(j.Sent) / float64(all); share < 0.45 || share > 0.55 || all < 3500 {
 			t.Errorf("%d of %d mails: %.2f", j.Sent, all, share)
 		}
-		h.addsUp(h.waitLong(theirs), 3000, 0, 0)
+		h.addsUp(h.wait(theirs), 3000, 0, 0)
 	})
 }
 
@@ -251,22 +231,22 @@ func TestLimits(t *testing.T) {
 		"day":    {core.SendLimits{PerDay: 30}, 100, 72 * time.Hour, 96 * time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				h := newHouse(t, &script{})
-				_, err := h.UpdateTenant(t.Context(), h.tenant.ID, "test", func(x *core.Tenant) error {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHouse(t, &smtptest.Sender{})
+				_, err := h.UpdateTenant(t.Context(), h.list.TenantID, "test", func(x *core.Tenant) error {
 					return x.Change(core.TenantInput{SendLimits: &tt.limits}, true, 2000)
 				})
-				h.must(err)
-				h.subscribe(tt.n)
+				h.Must(err)
+				h.Readers(h.list, tt.n)
 				o := h.neighbor(50)
 				h.start()
 				began := core.At(time.Now())
-				j, theirs := h.job(nil), h.waitLong(o.job(nil))
+				j, theirs := h.job(nil), h.wait(o.job(nil))
 				h.addsUp(theirs, 50, 0, 0)
 				if took := theirs.FinishedAt.Sub(began); took > 5*time.Second {
 					t.Errorf("another tenant waited %v", took)
 				}
-				j = h.waitLong(j)
+				j = h.wait(j)
 				h.addsUp(j, int64(tt.n), 0, 0)
 				if took := j.FinishedAt.Sub(began); took < tt.least || took > tt.all {
 					t.Errorf("%d mails in %v, want %v to %v", tt.n, took, tt.least, tt.all)
@@ -278,33 +258,33 @@ func TestLimits(t *testing.T) {
 
 // A restart does not give a day its quota again, and neither does a crash.
 func TestADailyQuotaOutlivesARestart(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Hour) // not at midnight
-		s := &script{}
+		s := &smtptest.Sender{}
 		h := newHouse(t, s)
 		h.opts.Limits.PerDay = 300
-		h.subscribe(1000)
+		h.Readers(h.list, 1000)
 		for range 3 {
 			h.start()
-			if len(s.count()) == 0 {
+			if len(s.Count()) == 0 {
 				h.job(nil)
 			}
 			time.Sleep(time.Hour)
 			synctest.Wait()
 			h.group.Drain(time.Minute)
 		}
-		if n := s.sum(); n != 300 {
+		if n := s.Sum(); n != 300 {
 			t.Errorf("%d mails in a day of 300", n)
 		}
 		got, err := h.LeaseQuota(t.Context(), "x", 7, 10, 4)
-		h.must(err)
+		h.Must(err)
 		again, err := h.LeaseQuota(t.Context(), "x", 7, 10, 9)
-		h.must(err)
-		h.must(h.ReturnQuota(t.Context(), "x", 7, 3))
+		h.Must(err)
+		h.Must(h.ReturnQuota(t.Context(), "x", 7, 3))
 		last, err := h.LeaseQuota(t.Context(), "x", 7, 10, 9)
-		h.must(err)
+		h.Must(err)
 		next, err := h.LeaseQuota(t.Context(), "x", 8, 10, 90)
-		h.must(err)
+		h.Must(err)
 		if fmt.Sprint(got, again, last, next) != "4 6 3 10" {
 			t.Error(got, again, last, next)
 		}
@@ -313,36 +293,27 @@ func TestADailyQuotaOutlivesARestart(t *testing.T) {
 
 // A slow destination does not hold the others up.
 func TestPaceOfDestinations(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := &script{}
+	synctest.Test(t, func(t *testing.T) {
+		s := &smtptest.Sender{}
 		h := newHouse(t, s)
 		h.opts.DomainRates = map[string]float64{"slow.example": 1}
-		now := core.At(time.Now())
-		f := core.FullSync{
-			SyncID: core.NewID(), BatchNo: 1, BatchTotal: 2, TenantID: h.tenant.ID, ListID: h.list.ID,
-			OccurredAt: now,
-		}
-		for k := range 400 {
-			domain := [...]string{"slow.example", "fast.example"}[k%2]
-			f.Subscribers = append(f.Subscribers, core.EventSubscriber{
-				ID:    core.NewID(),
-				Email: core.Email(fmt.Sprintf("r%d@%s", k, domain)), Status: "active",
-			})
-		}
-		h.must(h.ApplyBatch(t.Context(), store.Nonce{ClientID: "c", Nonce: core.NewID()}, f, now))
+		now := h.Time()
+		h.Readers(h.list, 400, func(k int) core.Email {
+			return core.Email(fmt.Sprintf("r%d@%s", k, [...]string{"slow.example", "fast.example"}[k%2]))
+		})
 		h.start()
 		j := h.job(nil)
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
-		if n := s.sum(); n < 200+15 || n > 200+25 {
+		if n := s.Sum(); n < 200+15 || n > 200+25 {
 			t.Errorf("%d mails in 20 s", n)
 		}
-		j = h.waitLong(j)
+		j = h.wait(j)
 		h.addsUp(j, 400, 0, 0)
 		if took := j.FinishedAt.Sub(now); took < 190*time.Second || took > 5*time.Minute {
 			t.Errorf("200 mails at 1 a second in %v", took)
 		}
-		for to, n := range maps.All(s.count()) {
+		for to, n := range maps.All(s.Count()) {
 			if n != 1 {
 				t.Errorf("%s got %d", to, n)
 			}
@@ -352,31 +323,31 @@ func TestPaceOfDestinations(t *testing.T) {
 
 // Recipients who wait for the pace of their destination go with their tenant to another relay, and away with their job.
 func TestWhoWaitsForADestinationMovesWithTheTenant(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		shared, own := &script{}, &script{}
+	synctest.Test(t, func(t *testing.T) {
+		shared, own := &smtptest.Sender{}, &smtptest.Sender{}
 		h := newHouse(t, shared)
 		h.opts.DomainRates = map[string]float64{"*": 2}
 		h.opts.Relay = func(*core.Relay) smtp.Sender { return own }
-		h.subscribe(100)
+		h.Readers(h.list, 100)
 		h.start()
 		j := h.job(nil)
 		time.Sleep(10 * time.Second)
-		h.setRelays(h.tenant.ID, core.Relay{Host: "own.example.org"})
+		h.SetRelays(h.list.TenantID, core.Relay{Host: "own.example.org"})
 		h.addsUp(h.wait(j), 100, 0, 0)
-		if shared.sum() < 15 || own.sum() < 60 || shared.sum()+own.sum() != 100 ||
-			len(shared.count())+len(own.count()) != 100 {
-			t.Errorf("%d by the daemon's relay, %d by the tenant's", shared.sum(), own.sum())
+		if shared.Sum() < 15 || own.Sum() < 60 || shared.Sum()+own.Sum() != 100 ||
+			len(shared.Count())+len(own.Count()) != 100 {
+			t.Errorf("%d by the daemon's relay, %d by the tenant's", shared.Sum(), own.Sum())
 		}
 		other := h.job(nil)
 		time.Sleep(10 * time.Second)
 		_, err := h.CancelSendJob(t.Context(), other.ID, core.At(time.Now()))
-		h.must(err)
+		h.Must(err)
 		synctest.Wait()
-		sent := own.sum()
+		sent := own.Sum()
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if own.sum() > sent+4 { // those in flight
-			t.Errorf("%d mails after the cancellation", own.sum()-sent)
+		if own.Sum() > sent+4 { // those in flight
+			t.Errorf("%d mails after the cancellation", own.Sum()-sent)
 		}
 	})
 }

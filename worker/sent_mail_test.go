@@ -17,6 +17,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/mail/mailtest"
 	"newsletterd/mail/smtp"
+	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store"
 )
 
@@ -84,17 +85,17 @@ func TestMailsAsARelayGetsThem(t *testing.T) {
 	defer server.Close()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, &smtp.Client{Addr: server.Addr()})
-		_, err := h.UpdateTenant(t.Context(), h.tenant.ID, "test", func(t *core.Tenant) error {
-			return t.Change(core.TenantInput{Domains: &[]string{"acme.example"}, MailFrom: ptr("letters@acme.example")}, true,
+		_, err := h.UpdateTenant(t.Context(), h.list.TenantID, "test", func(t *core.Tenant) error {
+			return t.Change(core.TenantInput{Domains: &[]string{"acme.example"}, MailFrom: new("letters@acme.example")}, true,
 				2000)
 		})
-		h.must(err)
+		h.Must(err)
 		h.opts.BounceDomain = "bounces.acme.example"
-		h.subscribe(20)
+		h.Readers(h.list, 20)
 		h.start()
 		at := core.At(time.Now().Add(72 * time.Hour))
-		first := h.waitLong(h.job(func(n *core.NewJob) { n.ScheduledAt = at }))
-		second := h.waitLong(h.job(nil))
+		first := h.wait(h.job(func(n *core.NewJob) { n.ScheduledAt = at }))
+		second := h.wait(h.job(nil))
 		froms, ids, tokens, lists := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 		for i, raw := range server.Messages() {
 			j := first
@@ -170,22 +171,22 @@ func (h *house) checkSent(t *testing.T, m *sentMail, j *core.SendJob) string {
 func TestAMailIsFoundByTheNameOfItsProvider(t *testing.T) {
 	const name = "0100018f12345678-0a1b2c3d-4e5f-6789-abcd-0123456789ab-000000"
 	for _, provider := range []string{"ses", ""} {
-		h := newHouse(t, &script{answer: func(string, int) smtp.Outcome {
+		h := newHouse(t, &smtptest.Sender{Answer: func(string, int) smtp.Outcome {
 			return smtp.Outcome{Result: smtp.Sent, Code: 250, Text: "Ok " + name}
 		}})
 		h.opts.Provider = provider
-		h.subscribe(1)
+		h.Readers(h.list, 1)
 		h.start()
 		j := h.wait(h.job(nil))
-		h.must(h.ApplyReports(t.Context(), []store.ProviderReport{{
+		h.Must(h.ApplyReports(t.Context(), []store.ProviderReport{{
 			Provider: "p", Key: core.ProviderKey("one"),
 			Event: core.ProviderEvent{
-				Type: core.ProviderDelivery, MessageID: name, TenantID: h.tenant.ID,
+				Type: core.ProviderDelivery, MessageID: name, TenantID: h.list.TenantID,
 				OccurredAt: core.At(time.Now()),
 			},
 		}}, core.At(time.Now())))
 		j, err := h.SendJob(t.Context(), j.ID)
-		h.must(err)
+		h.Must(err)
 		if want := map[string]int64{"ses": 1}[provider]; j.Delivered != want {
 			t.Errorf("provider %q: %d delivered, want %d", provider, j.Delivered, want)
 		}

@@ -15,25 +15,23 @@ import (
 	"newsletterd/mail/mailtest"
 	"newsletterd/mail/smtp"
 	"newsletterd/store"
+	"newsletterd/store/storetest"
 	"newsletterd/worker"
 )
 
 // dkimKey gives the tenant a domain, a sender in it and a key.
 func (h *house) dkimKey(algorithm, selector string) core.DKIMKey {
 	h.Helper()
-	var err error
-	h.tenant, err = h.UpdateTenant(h.Context(), h.tenant.ID, "test", func(t *core.Tenant) error {
-		return t.Change(core.TenantInput{Domains: &[]string{"acme.example"}, MailFrom: ptr("letters@acme.example")}, true,
-			2000)
+	h.ChangeTenant(h.list.TenantID, core.TenantInput{
+		Domains: &[]string{"acme.example"}, MailFrom: new("letters@acme.example"),
 	})
-	h.must(err)
 	private, public, err := dkim.NewKey(algorithm)
-	h.must(err)
+	h.Must(err)
 	k := core.DKIMKey{
-		ID: core.NewID(), TenantID: h.tenant.ID, Domain: "acme.example", Selector: selector, Algorithm: algorithm,
+		ID: core.NewID(), TenantID: h.list.TenantID, Domain: "acme.example", Selector: selector, Algorithm: algorithm,
 		Status: core.DKIMActive, Public: public, CreatedAt: core.At(time.Now()),
 	}
-	h.must(h.AddDKIMKey(h.Context(), k, private, "test"))
+	h.Must(h.AddDKIMKey(h.Context(), k, private, "test"))
 	return k
 }
 
@@ -74,7 +72,7 @@ func TestMailsAreSigned(t *testing.T) {
 		rsa := h.dkimKey(core.DKIMRSA, "one")
 		ed := h.dkimKey(core.DKIMEd25519, "two")
 		h.opts.Connections, h.opts.Signers, h.opts.DKIMSkip = connections, worker.NewSigners(h.Store), []string{"date"}
-		h.subscribe(60)
+		h.Readers(h.list, 60)
 		h.start()
 		if j := h.wait(h.job(nil)); j.Sent != 60 {
 			t.Fatalf("%+v", j)
@@ -89,7 +87,7 @@ func TestMailsAreSigned(t *testing.T) {
 		if len(seen) != 60 || len(server.Messages()) != 60 {
 			t.Errorf("%d addresses, %d messages", len(seen), len(server.Messages()))
 		}
-		h.must(errors.Join(h.DeleteDKIMKey(h.Context(), rsa.ID, "test", 3000)))
+		h.Must(errors.Join(h.DeleteDKIMKey(h.Context(), rsa.ID, "test", 3000)))
 		if j := h.wait(h.job(nil)); j.Sent != 60 {
 			t.Fatalf("%+v", j)
 		}
@@ -120,7 +118,7 @@ func aheadHouse(t *testing.T, server *mailtest.Server, signed bool, connections,
 		h.dkimKey(core.DKIMRSA, "one")
 	}
 	h.opts.Connections, h.opts.Signers = connections, worker.NewSigners(h.Store)
-	h.subscribe(n)
+	h.Readers(h.list, n)
 	h.start()
 	return h
 }
@@ -140,7 +138,7 @@ func TestWhoLeavesWhileMailsAreMade(t *testing.T) {
 		j := h.job(nil)
 		<-fifth
 		for k := range n {
-			h.unsubscribe(k)
+			h.Tell(h.list, core.StatusUnsubscribed, storetest.Reader(k))
 		}
 		close(left)
 		if j = h.wait(j); j.Status != core.JobCompleted || j.Sent < 5 || j.Sent > 6 || j.Sent+j.Skipped != int64(n) {
@@ -157,7 +155,7 @@ func TestMailsMadeAheadOnABrokenConnection(t *testing.T) {
 		})
 		synctest.Test(t, func(t *testing.T) {
 			h := aheadHouse(t, server, signed, 2, 400)
-			j := h.waitLong(h.job(nil))
+			j := h.wait(h.job(nil))
 			h.addsUp(j, 400, 0, 0)
 		})
 		mails := map[string]int{}
@@ -213,7 +211,7 @@ func TestConfirmationsAreSigned(t *testing.T) {
 	defer g.Drain(time.Minute)
 	_, _, err = h.Subscribe(t.Context(), store.SubscribeRequest{ListID: h.list.ID, Email: "a@example.org"},
 		core.At(time.Now()))
-	h.must(err)
+	h.Must(err)
 	for server.Seen("DOT") < 1 || len(server.Messages()) < 1 {
 		time.Sleep(time.Millisecond)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail/smtp"
+	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
 )
@@ -71,24 +72,24 @@ func (w *turmoil) act() {
 	case 3, 4, 5:
 		_, _ = w.ResumeSendJob(ctx, j.ID, "test", now)
 	case 6:
-		_, _ = w.UpdateTenant(ctx, h.tenant.ID, "test", func(t *core.Tenant) error {
+		_, _ = w.UpdateTenant(ctx, h.list.TenantID, "test", func(t *core.Tenant) error {
 			t.Status = [...]string{core.TenantActive, core.TenantSuspended}[w.n(2)]
 			return nil
 		})
 	case 7:
 		e := core.Event{
-			ID: core.NewID(), Type: core.EventUnsubscribed, TenantID: h.tenant.ID, ListID: h.list.ID, OccurredAt: now,
-			Subscriber: core.EventSubscriber{ID: core.NewID(), Email: address(w.n(700)), Status: "unsubscribed"},
+			ID: core.NewID(), Type: core.EventUnsubscribed, TenantID: h.list.TenantID, ListID: h.list.ID, OccurredAt: now,
+			Subscriber: core.EventSubscriber{ID: core.NewID(), Email: storetest.Reader(w.n(700)), Status: "unsubscribed"},
 		}
 		_ = h.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: core.NewID()}, e, now)
 	case 8:
 		f := core.FullSync{
-			SyncID: core.NewID(), BatchNo: 1, BatchTotal: 1, TenantID: h.tenant.ID, ListID: h.list.ID,
+			SyncID: core.NewID(), BatchNo: 1, BatchTotal: 1, TenantID: h.list.TenantID, ListID: h.list.ID,
 			OccurredAt: now,
 		}
 		for k := range 700 {
 			if k%50 != w.n(50) {
-				f.Subscribers = append(f.Subscribers, core.EventSubscriber{ID: core.NewID(), Email: address(k), Status: "active"})
+				f.Subscribers = append(f.Subscribers, core.EventSubscriber{ID: core.NewID(), Email: storetest.Reader(k), Status: "active"})
 			}
 		}
 		_ = h.ApplyBatch(ctx, store.Nonce{ClientID: "c", Nonce: core.NewID()}, f, now)
@@ -99,7 +100,7 @@ func (w *turmoil) act() {
 func (w *turmoil) calm() {
 	for _, h := range w.houses {
 		w.insist(func() error {
-			_, err := w.UpdateTenant(w.Context(), h.tenant.ID, "test",
+			_, err := w.UpdateTenant(w.Context(), h.list.TenantID, "test",
 				func(t *core.Tenant) error { t.Status = core.TenantActive; return nil })
 			return err
 		})
@@ -126,7 +127,7 @@ func (w *turmoil) insist(fn func() error) {
 // check looks at the books of an ended job.
 func (w *turmoil) check(j core.SendJob) {
 	rs, err := w.Recipients(w.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 5000})
-	w.must(err)
+	w.Must(err)
 	var states [5]int64
 	for _, r := range rs {
 		states[r.State]++
@@ -140,20 +141,20 @@ func runTurmoil(t *testing.T, seed uint64, faults *storetest.Faults) {
 	w := &turmoil{rnd: rand.New(rand.NewPCG(seed, 1))}
 	rare := []int{0, 30, 100, 500, 2000}[w.n(5)]
 	faults.FailWhen(func(string) bool { return w.oneIn(rare) })
-	s := &script{answer: w.outcome}
-	s.route = func() *smtp.RelayError {
+	s := &smtptest.Sender{Answer: w.outcome}
+	s.Begin = func() *smtp.RelayError {
 		if w.oneIn(200) {
 			return &smtp.RelayError{Fault: smtp.FaultConnect, Stage: "dial"}
 		}
 		return nil
 	}
-	h := newHouseOn(t, s, store.Options{Driver: faults.Driver})
+	h := newHouseOn(t, storetest.OpenWith(t, store.Options{Driver: faults.Driver}), s)
 	w.house = h
 	if os.Getenv("SEED") == "" {
 		h.opts.Log = slog.New(slog.DiscardHandler)
 	}
 	h.opts.Connections, h.opts.MaxUnrecorded = 1+w.n(6), 1+w.n(20)
-	h.subscribe(1 + w.n(700))
+	h.Readers(h.list, 1+w.n(700))
 	w.houses = []*house{h}
 	for range w.n(3) {
 		w.houses = append(w.houses, h.neighbor(1+w.n(700)))
@@ -175,7 +176,7 @@ func runTurmoil(t *testing.T, seed uint64, faults *storetest.Faults) {
 	}
 	w.calm()
 	for i, j := range w.jobs {
-		w.jobs[i] = w.waitLong(j)
+		w.jobs[i] = w.wait(j)
 		w.check(w.jobs[i])
 	}
 	synctest.Wait()
@@ -194,7 +195,7 @@ func TestJobsEndWhateverHappens(t *testing.T) {
 	for seed := from; seed <= to; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			faults := storetest.NewFaults(t)
-			inBubble(t, func(t *testing.T) { runTurmoil(t, seed, faults) })
+			synctest.Test(t, func(t *testing.T) { runTurmoil(t, seed, faults) })
 		})
 	}
 }
@@ -208,11 +209,11 @@ func TestFailedReadsLeaveNobodyBehind(t *testing.T) {
 	} {
 		t.Run(query, func(t *testing.T) {
 			faults := storetest.NewFaults(t)
-			inBubble(t, func(t *testing.T) {
-				h := newHouseOn(t, &script{message: func(*smtp.Envelope) { time.Sleep(10 * time.Millisecond) }},
-					store.Options{Driver: faults.Driver})
+			synctest.Test(t, func(t *testing.T) {
+				h := newHouseOn(t, storetest.OpenWith(t, store.Options{Driver: faults.Driver}),
+					&smtptest.Sender{Message: func(*smtp.Envelope) { time.Sleep(10 * time.Millisecond) }})
 				h.opts.Connections = 4
-				h.subscribe(700)
+				h.Readers(h.list, 700)
 				other := h.neighbor(700)
 				h.start()
 				jobs := []core.SendJob{h.job(nil), other.job(nil)}
@@ -229,7 +230,7 @@ func TestFailedReadsLeaveNobodyBehind(t *testing.T) {
 				})
 				time.Sleep(3 * time.Second)
 				for _, j := range jobs {
-					j = h.waitLong(j)
+					j = h.wait(j)
 					h.addsUp(j, j.Recipients, 0, 0)
 					if took := j.FinishedAt.Time().Sub(began); took > 10*time.Second {
 						t.Errorf("%d mails took %v", j.Sent, took)
@@ -245,18 +246,18 @@ func TestFailedReadsLeaveNobodyBehind(t *testing.T) {
 
 // A job that is resumed while the last of its mails are still on the way goes on when these have come to their end.
 func TestAJobThatIsResumedWhileMailsAreOnTheWay(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		h := newHouse(t, &script{message: func(*smtp.Envelope) { time.Sleep(10 * time.Second) }})
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, &smtptest.Sender{Message: func(*smtp.Envelope) { time.Sleep(10 * time.Second) }})
 		h.opts.Connections = 4
-		h.subscribe(20)
+		h.Readers(h.list, 20)
 		h.start()
 		j := h.job(nil)
 		time.Sleep(time.Second)
-		h.must(h.PauseSendJob(t.Context(), j.No, "for a test", core.At(time.Now())))
+		h.Must(h.PauseSendJob(t.Context(), j.No, "for a test", core.At(time.Now())))
 		time.Sleep(time.Second)
 		_, err := h.ResumeSendJob(t.Context(), j.ID, "test", core.At(time.Now()))
-		h.must(err)
-		j = h.waitLong(j)
+		h.Must(err)
+		j = h.wait(j)
 		h.addsUp(j, 20, 0, 0)
 		if took := j.FinishedAt.Sub(j.StartedAt); took > 51*time.Second {
 			t.Errorf("20 mails of 10 s by 4 connections took %v", took)
@@ -267,9 +268,9 @@ func TestAJobThatIsResumedWhileMailsAreOnTheWay(t *testing.T) {
 // All whom a relay has put off in the same instant are tried again in theirs, also while another mail is still on the
 // way.
 func TestManyAreDueInOneInstant(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		var hangs atomic.Bool
-		s := &script{answer: func(_ string, nth int) smtp.Outcome {
+		s := &smtptest.Sender{Answer: func(_ string, nth int) smtp.Outcome {
 			switch {
 			case hangs.CompareAndSwap(false, true):
 				time.Sleep(20 * time.Minute)
@@ -281,14 +282,14 @@ func TestManyAreDueInOneInstant(t *testing.T) {
 		}}
 		h := newHouse(t, s)
 		h.opts.MaxUnrecorded = 1000
-		h.subscribe(900)
+		h.Readers(h.list, 900)
 		h.start()
 		j := h.job(nil)
 		time.Sleep(5*time.Minute + 10*time.Second)
 		synctest.Wait()
-		if n := s.sum(); n != 899 {
+		if n := s.Sum(); n != 899 {
 			t.Errorf("%d of 899 were tried again", n)
 		}
-		h.addsUp(h.waitLong(j), 900, 0, 0)
+		h.addsUp(h.wait(j), 900, 0, 0)
 	})
 }

@@ -1,7 +1,6 @@
 package worker_test
 
 import (
-	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -9,23 +8,16 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail/smtp"
+	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store"
+	"newsletterd/store/storetest"
 	"newsletterd/worker"
 )
-
-func (h *house) ask(k int) {
-	h.Helper()
-	_, _, err := h.Subscribe(h.Context(), store.SubscribeRequest{
-		ListID: h.list.ID,
-		Email:  core.Email(fmt.Sprintf("ask%d@example.org", k)),
-	}, core.At(time.Now()))
-	h.must(err)
-}
 
 // Mails to one go by the relay of their tenant; what is wrong with one tenant's delays no other's, and a second
 // relay takes over from the first.
 func TestMailsToOneGoByTheirTenantsRelay(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		mended := false
 		broken := func() *smtp.RelayError {
@@ -36,45 +28,45 @@ func TestMailsToOneGoByTheirTenantsRelay(t *testing.T) {
 			}
 			return &smtp.RelayError{Fault: smtp.FaultAuth, Stage: "AUTH", Code: 535}
 		}
-		shared, first, second, dead := &script{}, &script{route: broken}, &script{}, &script{route: broken}
+		shared, first, second, dead := &smtptest.Sender{}, &smtptest.Sender{Begin: broken}, &smtptest.Sender{}, &smtptest.Sender{Begin: broken}
 		h := newHouse(t, shared)
 		o, p := h.neighbor(0), h.neighbor(0)
-		o.setRelays(o.tenant.ID, core.Relay{Host: "one.example.org"}, core.Relay{Host: "two.example.org"})
-		p.setRelays(p.tenant.ID, core.Relay{Host: "dead.example.org"})
+		o.SetRelays(o.list.TenantID, core.Relay{Host: "one.example.org"}, core.Relay{Host: "two.example.org"})
+		p.SetRelays(p.list.TenantID, core.Relay{Host: "dead.example.org"})
 		h.start()
 		opts := worker.MailerOptions{
 			Store: h.Store, Sender: shared, Sealer: h.opts.Sealer, Ident: h.opts.Ident, PublicURL: "http://news.test",
 			From:    h.opts.From,
 			Tenants: true, Log: h.opts.Log,
 		}
-		r := &relays{by: map[string]*script{"one.example.org": first, "two.example.org": second, "dead.example.org": dead}}
+		r := &relays{by: map[string]*smtptest.Sender{"one.example.org": first, "two.example.org": second, "dead.example.org": dead}}
 		g := worker.NewGroup(h.opts.Log, worker.Mailer(opts), worker.TenantMailer(opts, r.sender))
 		g.Start()
 		defer g.Drain(time.Minute)
 		for k := range 300 { // of a tenant whose relay is down: more than are read at once
-			p.ask(k)
+			p.Pending(p.list.ID, storetest.Reader(k))
 		}
 		for k := range 10 {
-			h.ask(1000 + k)
-			o.ask(2000 + k)
+			h.Pending(h.list.ID, storetest.Reader(1000+k))
+			o.Pending(o.list.ID, storetest.Reader(2000+k))
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if shared.sum() != 10 || second.sum() != 10 || first.sum() != 0 || dead.sum() != 0 {
-			t.Errorf("shared %d, first %d, second %d, dead %d", shared.sum(), first.sum(), second.sum(), dead.sum())
+		if shared.Sum() != 10 || second.Sum() != 10 || first.Sum() != 0 || dead.Sum() != 0 {
+			t.Errorf("shared %d, first %d, second %d, dead %d", shared.Sum(), first.Sum(), second.Sum(), dead.Sum())
 		}
 		mu.Lock()
 		mended = true
 		mu.Unlock()
 		time.Sleep(30 * time.Minute)
-		o.ask(3000)
+		o.Pending(o.list.ID, storetest.Reader(3000))
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if dead.sum() != 300 || first.sum() != 1 {
-			t.Errorf("%d of 300 after the relay came back, %d by the first relay again", dead.sum(), first.sum())
+		if dead.Sum() != 300 || first.Sum() != 1 {
+			t.Errorf("%d of 300 after the relay came back, %d by the first relay again", dead.Sum(), first.Sum())
 		}
-		for _, s := range []*script{shared, first, second, dead} {
-			for to, n := range s.count() {
+		for _, s := range []*smtptest.Sender{shared, first, second, dead} {
+			for to, n := range s.Count() {
 				if n != 1 {
 					t.Errorf("%s got %d", to, n)
 				}
@@ -86,11 +78,11 @@ func TestMailsToOneGoByTheirTenantsRelay(t *testing.T) {
 // No mail about an account reaches a tenant's relay, whichever tenant's looks it has: not one that was queued before
 // the mailers started, not its second try, and not while the daemon's own relay is down.
 func TestAccountMailsNeverGoByATenantsRelay(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		down := true
-		own := &script{
-			route: func() *smtp.RelayError {
+		own := &smtptest.Sender{
+			Begin: func() *smtp.RelayError {
 				mu.Lock()
 				defer mu.Unlock()
 				if down {
@@ -98,18 +90,18 @@ func TestAccountMailsNeverGoByATenantsRelay(t *testing.T) {
 				}
 				return nil
 			},
-			answer: func(_ string, nth int) smtp.Outcome {
+			Answer: func(_ string, nth int) smtp.Outcome {
 				if nth == 1 {
 					return smtp.Outcome{Result: smtp.Later, Code: 451}
 				}
 				return smtp.Outcome{Result: smtp.Sent}
 			},
 		}
-		first, second := &script{}, &script{}
+		first, second := &smtptest.Sender{}, &smtptest.Sender{}
 		h := newHouse(t, own)
-		h.setRelays(h.tenant.ID, core.Relay{Host: "one.example.org"}, core.Relay{Host: "two.example.org"})
+		h.SetRelays(h.list.TenantID, core.Relay{Host: "one.example.org"}, core.Relay{Host: "two.example.org"})
 		now := core.At(time.Now())
-		look := core.MailStyle{TenantID: h.tenant.ID}
+		look := core.MailStyle{TenantID: h.list.TenantID}
 		token := func() store.UserToken {
 			return store.UserToken{ID: core.NewID(), Style: look, Hashes: map[string][]byte{
 				store.TokenReset: core.HashToken(core.NewToken()), store.TokenVerify: core.HashToken(core.NewToken()),
@@ -118,17 +110,17 @@ func TestAccountMailsNeverGoByATenantsRelay(t *testing.T) {
 		}
 		ann, bob := core.NewUser("ann@user.example", now), core.NewUser("bob@user.example", now)
 		ann.EmailVerified = true
-		h.must(h.AddUser(h.Context(), ann, "", now))
+		h.Must(h.AddUser(h.Context(), ann, "", now))
 		register := func(u core.User) {
 			_, err := h.Register(h.Context(), store.Registration{User: u, PasswordHash: "-", Token: token()}, now)
-			h.must(err)
+			h.Must(err)
 		}
 		register(bob)                                                                      // verify
 		register(core.NewUser("bob@user.example", now))                                    // claim
 		register(core.NewUser("ann@user.example", now))                                    // already_registered
-		h.must(h.ForgotPassword(h.Context(), ann.Email, token(), now))                     // reset
-		h.must(h.AskEmailChange(h.Context(), ann.ID, 0, "new@user.example", token(), now)) // change, change_asked
-		h.must(h.AskEmailChange(h.Context(), ann.ID, 0, "bob@user.example", token(), now)) // change_taken, change_asked
+		h.Must(h.ForgotPassword(h.Context(), ann.Email, token(), now))                     // reset
+		h.Must(h.AskEmailChange(h.Context(), ann.ID, 0, "new@user.example", token(), now)) // change, change_asked
+		h.Must(h.AskEmailChange(h.Context(), ann.ID, 0, "bob@user.example", token(), now)) // change_taken, change_asked
 
 		h.start()
 		opts := worker.MailerOptions{
@@ -136,20 +128,20 @@ func TestAccountMailsNeverGoByATenantsRelay(t *testing.T) {
 			From:    h.opts.From,
 			Tenants: true, Log: h.opts.Log,
 		}
-		r := &relays{by: map[string]*script{"one.example.org": first, "two.example.org": second}}
+		r := &relays{by: map[string]*smtptest.Sender{"one.example.org": first, "two.example.org": second}}
 		g := worker.NewGroup(h.opts.Log, worker.Mailer(opts), worker.TenantMailer(opts, r.sender))
 		g.Start()
 		defer g.Drain(time.Minute)
 		time.Sleep(10 * time.Minute)
-		h.ask(1) // of the tenant's list: by the tenant's relay
+		h.Pending(h.list.ID, storetest.Reader(1)) // of the tenant's list: by the tenant's relay
 		mu.Lock()
 		down = false
 		mu.Unlock()
 		time.Sleep(6 * time.Hour)
 		synctest.Wait()
-		if own.sum() != 8 || first.sum() != 1 || first.dials != 1 || second.dials != 0 {
-			t.Errorf("by the daemon's relay %v, by the tenant's %v (%d and %d dials)", own.count(), first.count(), first.dials,
-				second.dials)
+		if own.Sum() != 8 || first.Sum() != 1 || first.Tries() != 1 || second.Tries() != 0 {
+			t.Errorf("by the daemon's relay %v, by the tenant's %v (%d and %d dials)", own.Count(), first.Count(), first.Tries(),
+				second.Tries())
 		}
 	})
 }

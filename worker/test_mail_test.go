@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store"
 )
 
 // A test mail has the content of the job, goes by the mailer, and touches neither the job nor its figures.
 func TestATestMailIsSentByTheMailer(t *testing.T) {
 	inBubble(t, func(m *member) {
-		s := &stub{}
+		s := &smtptest.Sender{}
 		m.run(m.mailer(s))
 		j, _, err := m.AddSendJob(m.Context(), store.JobRequest{
 			NewJob: core.NewJob{
@@ -28,15 +29,13 @@ func TestATestMailIsSentByTheMailer(t *testing.T) {
 		m.must(m.AddTestMail(m.Context(), &j, "me@example.org", core.At(time.Now())))
 		time.Sleep(time.Second)
 		synctest.Wait()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if len(s.sent) != 1 {
-			m.Errorf("%d mails", len(s.sent))
+		if s.Sum() != 1 {
+			m.Errorf("%d mails", s.Sum())
 			return
 		}
-		text, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(strings.SplitN(s.sent[0], "\r\n\r\n", 2)[1])))
+		text, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(strings.SplitN(s.Texts()[0], "\r\n\r\n", 2)[1])))
 		m.must(err)
-		sent := s.sent[0] + string(text)
+		sent := s.Texts()[0] + string(text)
 		for _, want := range []string{
 			"Subject: [Test] Issue one\r\n", "To me@example.org.", "To: <me@example.org>\r\n",
 			"List-Unsubscribe: <https://news.test/api/newsletter/unsubscribe?token=",
@@ -52,11 +51,10 @@ func TestATestMailIsSentByTheMailer(t *testing.T) {
 		})
 		m.must(err)
 		m.must(m.AddTestMail(m.Context(), &j, "you@example.org", core.At(time.Now())))
-		s.mu.Unlock()
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if s.mu.Lock(); len(s.sent) != 2 || !strings.Contains(s.sent[1], "List-Unsubscribe: <https://own.example.org/api/") {
-			m.Errorf("a tenant with an origin of its own: %q", s.sent[1:])
+		if s.Sum() != 2 || !strings.Contains(s.Texts()[1], "List-Unsubscribe: <https://own.example.org/api/") {
+			m.Errorf("a tenant with an origin of its own: %q", s.Texts()[1:])
 		}
 		if j, err = m.SendJob(m.Context(), j.ID); err != nil || j.Status != core.JobPending || j.Recipients != 0 {
 			m.Errorf("%+v %v", j, err)

@@ -10,7 +10,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail/smtp"
-	"newsletterd/store"
+	"newsletterd/mail/smtp/smtptest"
 )
 
 // busy is a relay whose way to busy.example takes so many mails a second and refuses the others.
@@ -50,11 +50,11 @@ func (b *busy) figures() (refused, taken, others int) {
 // A destination that refuses mails for their number gets half as many until it takes them, alone, and by and by all
 // again.
 func TestAThrottlingDestinationIsSlowedDown(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		b := &busy{limit: 8, reply: smtp.Outcome{Result: smtp.Later, Code: 451, Enhanced: "4.7.500", Text: "server busy"}}
-		h := newHouse(t, &script{answer: b.answer})
+		h := newHouse(t, &smtptest.Sender{Answer: b.answer})
 		h.opts.Limits.PerSecond = 80
-		h.mixedList(2000)
+		h.Readers(h.list, 2000, mixed)
 		h.start()
 		j := h.job(nil)
 		time.Sleep(2 * time.Minute)
@@ -66,7 +66,7 @@ func TestAThrottlingDestinationIsSlowedDown(t *testing.T) {
 		if f := h.sender.Figures(); f.Slowed[""] != 1 {
 			t.Errorf("%+v", f)
 		}
-		j = h.waitLong(j)
+		j = h.wait(j)
 		h.addsUp(j, 2000, 0, 0)
 		all, _, _ := b.figures()
 		t.Logf("%d refused in 2 min, %d in all; %v", refused, all, j.FinishedAt.Sub(j.StartedAt))
@@ -92,17 +92,17 @@ func TestAThrottlingDestinationIsSlowedDown(t *testing.T) {
 // Greylisting refuses each stranger once, at whatever rate: nothing is slowed down, and all is there with the second
 // try.
 func TestGreylistingIsNoThrottling(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		h := newHouse(t, &script{answer: func(_ string, nth int) smtp.Outcome {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, &smtptest.Sender{Answer: func(_ string, nth int) smtp.Outcome {
 			if nth == 1 {
 				return smtp.Outcome{Result: smtp.Later, Code: 451, Enhanced: "4.7.1", Text: "Greylisted, please come back"}
 			}
 			return smtp.Outcome{Result: smtp.Sent, Code: 250}
 		}})
 		h.opts.Limits.PerSecond = 100
-		h.subscribe(500)
+		h.Readers(h.list, 500)
 		h.start()
-		j := h.waitLong(h.job(nil))
+		j := h.wait(h.job(nil))
 		h.addsUp(j, 500, 0, 0)
 		if took := j.FinishedAt.Sub(j.StartedAt); took > 6*time.Minute || len(h.sender.Figures().Slowed) > 0 {
 			t.Errorf("%v, %v", took, h.sender.Figures().Slowed)
@@ -112,14 +112,14 @@ func TestGreylistingIsNoThrottling(t *testing.T) {
 
 // 421 4.7.x at a recipient rests the route, as every 421 does, and slows down the destination that it was about.
 func TestAThrottlingDestinationThatHangsUp(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		b := &busy{limit: 4, reply: smtp.Outcome{
 			Result: smtp.Untouched, Code: 421, Enhanced: "4.7.0",
 			Text: "too many mails",
 		}}
-		h := newHouse(t, &script{answer: b.answer})
+		h := newHouse(t, &smtptest.Sender{Answer: b.answer})
 		h.opts.Limits.PerSecond, h.opts.Connections = 20, 1
-		h.mixedList(1000)
+		h.Readers(h.list, 1000, mixed)
 		h.start()
 		j := h.job(nil)
 		time.Sleep(5 * time.Minute)
@@ -127,7 +127,7 @@ func TestAThrottlingDestinationThatHangsUp(t *testing.T) {
 		if f := h.sender.Figures(); f.Slowed[""] != 1 {
 			t.Errorf("%+v", f)
 		}
-		j = h.waitLong(j)
+		j = h.wait(j)
 		h.addsUp(j, 1000, 0, 0)
 		refused, taken, _ := b.figures()
 		t.Logf("%d refused, %d taken; %v", refused, taken, j.FinishedAt.Sub(j.StartedAt))
@@ -137,22 +137,7 @@ func TestAThrottlingDestinationThatHangsUp(t *testing.T) {
 	})
 }
 
-// mixedList subscribes n readers, every other one at busy.example.
-func (h *house) mixedList(n int) {
-	h.Helper()
-	now := core.At(time.Now())
-	for i := 0; i < n; i += 1000 {
-		f := core.FullSync{
-			SyncID: core.NewID(), BatchNo: 1, BatchTotal: 2, TenantID: h.tenant.ID, ListID: h.list.ID,
-			OccurredAt: now,
-		}
-		for k := range 1000 {
-			domain := [...]string{"busy.example", "idle.example"}[k%2]
-			f.Subscribers = append(f.Subscribers, core.EventSubscriber{
-				ID:    core.NewID(),
-				Email: core.Email(fmt.Sprintf("r%d@%s", i+k, domain)), Status: "active",
-			})
-		}
-		h.must(h.ApplyBatch(h.Context(), store.Nonce{ClientID: "c", Nonce: core.NewID()}, f, now))
-	}
+// mixed is the k-th reader's address: every other one is at busy.example.
+func mixed(k int) core.Email {
+	return core.Email(fmt.Sprintf("r%d@%s", k, [...]string{"busy.example", "idle.example"}[k%2]))
 }

@@ -10,6 +10,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail/smtp"
+	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/worker"
 )
 
@@ -17,26 +18,26 @@ var trackToken = regexp.MustCompile(`/t/([oc])/([a-z2-7]+)`)
 
 // A tracked job's mails carry tokens that name their recipient; what is opened and followed counts in batches.
 func TestTrackedJob(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var mails []string
-		s := &script{message: func(e *smtp.Envelope) {
+		s := &smtptest.Sender{Message: func(e *smtp.Envelope) {
 			mu.Lock()
 			defer mu.Unlock()
 			mails = append(mails, strings.ReplaceAll(string(e.Data), "=\r\n", ""))
 		}}
 		h := newHouse(t, s)
-		h.subscribe(300)
+		h.Readers(h.list, 300)
 		h.start()
 		j := h.wait(h.job(func(n *core.NewJob) {
 			n.TrackOpen, n.TrackClick = true, true
 			n.BodyHTML = `<p><a href="https://a.example/">a</a> <a href="https://b.example/">b</a> <a href="{{view_url}}">view</a></p>`
 		}))
 		off := true
-		_, err := h.UpdateTenant(t.Context(), h.tenant.ID, "test", func(x *core.Tenant) error {
+		_, err := h.UpdateTenant(t.Context(), h.list.TenantID, "test", func(x *core.Tenant) error {
 			return x.Change(core.TenantInput{NoTracking: &off}, false, core.At(time.Now()))
 		})
-		h.must(err)
+		h.Must(err)
 		mu.Lock()
 		kept := mails
 		mu.Unlock()
@@ -78,12 +79,12 @@ func TestTrackedJob(t *testing.T) {
 			t.Errorf("2700 engagements took %d operations", ops)
 		}
 		j, err = h.SendJob(t.Context(), j.ID)
-		h.must(err)
+		h.Must(err)
 		if len(seen) != 300 || j.Opened != 300 || j.Clicked != 300 || j.MachineOpened != 0 || j.MachineClicked != 0 {
 			t.Errorf("%d recipients, %+v", len(seen), j.Stats)
 		}
 		links, err := h.Links(t.Context(), j.No)
-		h.must(err)
+		h.Must(err)
 		if len(links) != 2 || links[0].URL != "https://a.example/" || links[0].Clicked != 300 || links[1].Clicked != 300 {
 			t.Errorf("%+v", links)
 		}
@@ -97,17 +98,17 @@ func TestTrackedJob(t *testing.T) {
 
 // What comes within seconds after a mail is a filter's, whatever it calls itself.
 func TestWhoIsTooFastIsAMachine(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		h := newHouse(t, &script{})
-		h.subscribe(2)
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, &smtptest.Sender{})
+		h.Readers(h.list, 2)
 		h.start()
 		j := h.wait(h.job(func(n *core.NewJob) { n.TrackOpen = true }))
 		engage := func(seq int64) core.Stats {
 			at := core.At(time.Now())
 			_, err := h.AddEngagements(t.Context(), []core.Engagement{{JobNo: j.No, Seq: seq, At: at, Last: at, Times: 1}})
-			h.must(err)
+			h.Must(err)
 			j, err := h.SendJob(t.Context(), j.ID)
-			h.must(err)
+			h.Must(err)
 			return j.Stats
 		}
 		if s := engage(1); s.Opened != 1 || s.MachineOpened != 1 {

@@ -10,6 +10,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail/smtp"
+	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
 )
@@ -24,15 +25,15 @@ func TestAJobThatCannotBeReadHoldsNobodyUp(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				faults := storetest.NewFaults(t)
-				s := &script{}
-				h := newHouseOn(t, s, store.Options{Driver: faults.Driver})
-				h.subscribe(300)
+				s := &smtptest.Sender{}
+				h := newHouseOn(t, storetest.OpenWith(t, store.Options{Driver: faults.Driver}), s)
+				h.Readers(h.list, 300)
 				neighbor := h.neighbor(3000)
 				broken := h.job(nil)
 				var healthy atomic.Bool
-				s.answer = func(string, int) smtp.Outcome {
+				s.Answer = func(string, int) smtp.Outcome {
 					if !healthy.Load() { // where any of them goes out, it is put off
 						return smtp.Outcome{Result: smtp.Later, Code: 451}
 					}
@@ -46,14 +47,14 @@ func TestAJobThatCannotBeReadHoldsNobodyUp(t *testing.T) {
 				time.Sleep(500 * time.Millisecond)
 				synctest.Wait()
 				j, err := h.SendJob(t.Context(), j.ID)
-				if h.must(err); j.Status != core.JobCompleted {
+				if h.Must(err); j.Status != core.JobCompleted {
 					t.Errorf("the neighbor's job is %s after half a second, with %d of %d sent", j.Status, j.Sent, j.Recipients)
 				}
 				if faults.Failed() == 0 {
 					t.Error("nothing has failed")
 				}
 				faults.FailAt(0)
-				h.addsUp(h.waitLong(broken), 300, 0, 0)
+				h.addsUp(h.wait(broken), 300, 0, 0)
 			})
 		})
 	}

@@ -34,6 +34,7 @@ var mayImport = map[string][]string{
 	"mail/report":              {"core", "mail/smtp"},
 	"mail/smtp":                {"mail/internal/octets"},
 	"mail/mailtest":            {"core", "mail"},
+	"mail/smtp/smtptest":       {"mail/smtp"},
 	"worker":                   {"core", "store", "mail", "mail/dkim", "mail/notice", "mail/report", "mail/smtp", "auth"},
 	"handlers/web":             {"core", "store", "auth"},
 	"handlers/web/webtest":     {},

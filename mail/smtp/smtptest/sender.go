@@ -1,0 +1,127 @@
+// Package smtptest has a Sender that delivers nothing: it answers as a test decides, at once and in fake time too. What
+// goes over a network is tested against the servers of mail/mailtest.
+package smtptest
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"newsletterd/mail/smtp"
+)
+
+// Sender is an smtp.Sender that takes each mail, unless one of its functions says otherwise. Functions are called from
+// several connections at once.
+type Sender struct {
+	// Begin is asked before each mail whether the relay can be reached.
+	Begin func() *smtp.RelayError
+	// Refuse is asked at MAIL FROM.
+	Refuse func(e *smtp.Envelope) *smtp.RelayError
+	// Message sees each mail, and may take its time.
+	Message func(e *smtp.Envelope)
+	// Answer is what becomes of a mail to an address that is tried for the nth time, counted from 1. smtp.Untouched
+	// ends the connection at RCPT TO, unless it is lost.
+	Answer func(to string, nth int) smtp.Outcome
+
+	mu    sync.Mutex // guards what follows
+	tries int
+	tried map[string]int
+	mails []string
+	texts []string
+}
+
+// Deliver implements smtp.Sender.
+func (s *Sender) Deliver(ctx context.Context, src *smtp.Source) error {
+	for {
+		e, ok := src.Next(ctx, true)
+		if !ok {
+			return nil
+		}
+		s.mu.Lock()
+		s.tries++
+		s.mu.Unlock()
+		if s.Begin != nil {
+			if err := s.Begin(); err != nil {
+				src.Done(e, smtp.Outcome{})
+				return err
+			}
+		}
+		if s.Refuse != nil {
+			if err := s.Refuse(e); err != nil {
+				src.Done(e, smtp.Outcome{Code: err.Code, Enhanced: err.Enhanced})
+				return err
+			}
+		}
+		if !src.Commit(e) {
+			src.Done(e, smtp.Outcome{})
+			continue
+		}
+		o := s.take(e)
+		src.Done(e, o)
+		if o.Result == smtp.Untouched && !o.Lost {
+			return &smtp.RelayError{Fault: smtp.FaultRefused, Stage: "RCPT", Code: o.Code, Enhanced: o.Enhanced}
+		}
+	}
+}
+
+func (s *Sender) take(e *smtp.Envelope) smtp.Outcome {
+	s.mu.Lock()
+	if s.tried == nil {
+		s.tried = map[string]int{}
+	}
+	s.tried[e.To]++
+	nth, to := s.tried[e.To], e.To
+	s.mu.Unlock()
+	if s.Message != nil {
+		s.Message(e)
+	}
+	o := smtp.Outcome{Result: smtp.Sent, Code: 250}
+	if s.Answer != nil {
+		o = s.Answer(to, nth)
+	}
+	if o.Result == smtp.Sent || o.Result == smtp.Ambiguous {
+		s.mu.Lock()
+		s.mails, s.texts = append(s.mails, to), append(s.texts, string(e.Data))
+		s.mu.Unlock()
+	}
+	return o
+}
+
+// Tries returns how many mails came to it, those included that it could not begin with.
+func (s *Sender) Tries() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tries
+}
+
+// Tried returns how often a mail to an address got as far as its recipient.
+func (s *Sender) Tried(to string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tried[to]
+}
+
+// Sum returns how many mails it took.
+func (s *Sender) Sum() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.mails)
+}
+
+// Count returns how many mails it took to each address.
+func (s *Sender) Count() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := map[string]int{}
+	for _, to := range s.mails {
+		n[to]++
+	}
+	return n
+}
+
+// Texts returns the mails that it took, the oldest first.
+func (s *Sender) Texts() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.texts)
+}
