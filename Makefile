@@ -4,6 +4,8 @@ GO          ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 AXE_CORE    := axe-core@4.10.3
 REDOCLY     := @redocly/cli@2.77.0
+OAPI_CODEGEN := github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2
+TYPESCRIPT  := openapi-typescript@7.10.1 openapi-fetch@0.15.0 typescript@5.9.3
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 OAUTH2_PROXY := github.com/oauth2-proxy/oauth2-proxy/v7@v7.6.0
 FUZZTIME    ?= 60s
@@ -15,7 +17,7 @@ NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.0
 export GOFLAGS := $(GOFLAGS) -tags=urfave_cli_no_docs
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo run test check fmt-check vet staticcheck tidy-check generated pages race bench bench-full torture fuzz golden openapi-lint cover release clean
+.PHONY: help build demo run test check fmt-check vet staticcheck tidy-check generated pages race bench bench-full torture fuzz golden openapi-lint clients cover release clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -121,6 +123,15 @@ golden: ## write the golden files anew (look at git diff afterwards)
 openapi-lint: ## the OpenAPI documents, looked at by redocly (needs Node.js; without it that is said)
 	@command -v npx >/dev/null || { echo "openapi-lint: not done, there is no Node.js"; exit 0; }; \
 	npx --yes $(REDOCLY) lint --extends=recommended testdata/openapi/*.json
+
+clients: ## programs on clients that generators make of the OpenAPI documents, run against a daemon (the one in TypeScript needs npm; says what it skips)
+	@dir=$$(mktemp -d); trap 'rm -rf $$dir' EXIT; \
+	if command -v npm >/dev/null && (cd $$dir && npm install --silent --no-audit --no-fund $(TYPESCRIPT)); then \
+		export NODE_MODULES=$$dir/node_modules; \
+	else \
+		echo "SKIPPED: npm does not bring $(TYPESCRIPT), so no client in TypeScript is made"; \
+	fi; \
+	CGO_ENABLED=0 OAPI_CODEGEN=$(OAPI_CODEGEN) $(GO) test -count=1 -v -run GeneratedClients ./cmd/newsletterd
 
 # Programs that the tests start are counted, too, but for those that they kill. go test sets GOCOVERDIR to a folder of its own,
 # so it is set behind it. Helpers of the tests are left out.

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Set by `make clients`: the generator of the client in Go, as `go run` names it, and the folder in which npm has put
+// what the client in TypeScript needs.
+const (
+	oapiCodegenEnv = "OAPI_CODEGEN"
+	nodeModulesEnv = "NODE_MODULES"
+)
+
+// generatedClient is a folder in which a program on generated clients is made and run.
+type generatedClient struct {
+	*testing.T
+	dir string
+	env []string
+}
+
+// newGeneratedClient copies the program that testdata/clients has for a language.
+func newGeneratedClient(t *testing.T, language, origin, token string) *generatedClient {
+	t.Helper()
+	c := &generatedClient{t, t.TempDir(), append(os.Environ(), "ORIGIN="+origin, "TOKEN="+token, "GOFLAGS=")}
+	if err := os.CopyFS(c.dir, os.DirFS("../../testdata/clients/"+language)); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (c *generatedClient) run(name string, args ...string) string {
+	c.Helper()
+	cmd := exec.CommandContext(c.Context(), name, args...)
+	cmd.Dir, cmd.Env = c.dir, c.env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		c.Fatalf("%s: %v\n%s", cmd, err, out)
+	}
+	return string(out)
+}
+
+// document writes a document of the program into the folder.
+func (c *generatedClient) document(d *running, name string) {
+	c.Helper()
+	if err := os.WriteFile(filepath.Join(c.dir, name+".json"), d.handler.Document(name), 0o600); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// Programs on clients that widely used generators make of the OpenAPI documents compile, and their calls work.
+func TestGeneratedClients(t *testing.T) {
+	if os.Getenv(oapiCodegenEnv) == "" {
+		t.Skip("SKIPPED: `make clients` runs it")
+	}
+	d := start(t, nil)
+	c := &commander{T: t, running: d}
+	var token struct {
+		Access string `json:"access_token"`
+	}
+	addTestUser(t, d, "op@example.org")
+	c.run(0, nil, "admin", "user", "grant", "--user", "op@example.org", "--role", "operator")
+	c.run(0, &token, "admin", "token", "create", "--user", "op@example.org", "--scope",
+		"admin newsletter:send newsletter:list.read newsletter:events.write devices models.read models.write")
+	documents := []string{"member", "send", "devices"}
+	t.Run("Go", func(t *testing.T) {
+		c := newGeneratedClient(t, "go", d.cfg.Origin(), token.Access)
+		for _, name := range documents {
+			c.document(d, name)
+			if err := os.Mkdir(filepath.Join(c.dir, name), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			c.run("go", "run", os.Getenv(oapiCodegenEnv), "-generate", "types,client", "-package", name, "-o",
+				name+"/client.go", name+".json")
+		}
+		c.run("go", "build", "-o", "client", ".")
+		if got := c.run("./client"); got != "10 calls\n" {
+			t.Errorf("it says %q", got)
+		}
+	})
+	t.Run("TypeScript", func(t *testing.T) {
+		modules := os.Getenv(nodeModulesEnv)
+		if modules == "" {
+			t.Skip("SKIPPED: no npm on this machine, so no client in TypeScript is made")
+		}
+		c := newGeneratedClient(t, "typescript", d.cfg.Origin(), token.Access)
+		if err := os.Symlink(modules, filepath.Join(c.dir, "node_modules")); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range documents {
+			c.document(d, name)
+			c.run("node_modules/.bin/openapi-typescript", name+".json", "-o", name+".ts")
+		}
+		c.run("node_modules/.bin/tsc", strings.Fields("--strict --target es2022 --module nodenext --skipLibCheck client.ts")...)
+		if got := c.run("node", "client.js"); got != "10 calls\n" {
+			t.Errorf("it says %q", got)
+		}
+	})
+}
