@@ -41,3 +41,20 @@ func (h *Handler) mailProvider() web.Access {
 	return web.Proved("provider", "mail providers, by what their kind proves itself with", report.HeaderSignature,
 		h.admitProvider)
 }
+
+// theTenant returns the tenant that a request is about: the one that it names, else the only one for which the caller
+// may do what the route is for; core.TenantNone, which is all, for an operator who names none.
+func theTenant(c *web.Call, named string) (string, error) {
+	tenants, all := c.Caller.TenantsWith(c.Action())
+	switch {
+	case named != "":
+		c.Tenant = named
+		return named, mayFor(c, named)
+	case all:
+		return core.TenantNone, nil
+	case len(tenants) == 1:
+		c.Tenant = tenants[0]
+		return tenants[0], nil
+	}
+	return "", core.Invalidf("tenant_id", "tenant_id is missing: you have a role in several tenants.")
+}

@@ -18,6 +18,9 @@ var requestExamples = map[string]web.Object{
 	},
 	"updateOAuthClient": {"redirect_uris": []string{"https://app.example.org/callback", "https://app.example.org/again"}},
 
+	"addSubscriber":    {"list_id": exampleID, "email": "new@example.org", "status": "pending", "source": "signed at the fair"},
+	"updateSubscriber": {"preferences": web.Object{"first_name": "Ada", "city": "Bonn"}},
+
 	"register":       {"email": "new@example.org", "password": "a long password"},
 	"login":          {"grant_type": "password", "username": "reader@example.org", "password": "a long password"},
 	"logout":         {"refresh_token": "Zc3o…"},

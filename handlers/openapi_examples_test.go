@@ -55,7 +55,7 @@ func (e *env) send(r *web.Route, body web.Object) int {
 	e.t.Helper()
 	path, id := r.Path, exampleID
 	for prefix, name := range map[string]string{
-		"/api/send-jobs": "issue", "/api/devices": "lamp",
+		"/api/send-jobs": "issue", "/api/admin/subscribers": "sub", "/api/devices": "lamp",
 		"/api/agents": "gateway", "/api/models": "vase",
 	} {
 		if strings.HasPrefix(path, prefix) {

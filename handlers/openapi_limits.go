@@ -23,6 +23,7 @@ var limitsOf = map[string]map[string]web.Object{
 		"name": nameLimits, "redirect_uris": {"maxItems": 20}, "post_logout_redirect_uris": {"maxItems": 20},
 		"token_endpoint_auth_method": {"enum": []string{"", "none", "client_secret_basic", "client_secret_post"}},
 	},
+	"NewSubscriber":               {"source": {"maxLength": core.MaxOrigin}},
 	"RegisterRequest":             {"password": {"minLength": 8, "maxLength": 256}},
 	"ResetRequest":                {"new_password": {"minLength": 8, "maxLength": 256}},
 	"LoginRequest":                {"grant_type": {"enum": []string{"password"}}},

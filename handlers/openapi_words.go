@@ -2,7 +2,7 @@ package handlers
 
 // tagWords say what the operations of a group are for.
 var tagWords = map[string]string{
-	"admin":         "Tenants, newsletter lists and OAuth clients.",
+	"admin":         "Tenants, newsletter lists, their subscribers, and OAuth clients.",
 	"auth":          "Users and their passwords.",
 	"discovery":     "What relying parties read first.",
 	"newsletter":    "Subscriptions: for websites and their visitors.",
@@ -83,6 +83,13 @@ var fieldWords = map[string]string{
 	"id_token":              "A JWT (OpenID Connect)",
 	"token_type":            "Bearer",
 	"expires_in":            "Seconds",
+	"email_prefix":          "What the address begins with",
+	"field":                 "A key of preferences whose value is asked for",
+	"value":                 "The text of that key",
+	"means":                 "How the present status was proved",
+	"consents":              "The record of consents, oldest first",
+	"blocks":                "What stands against mailing the address",
+	"status_at":             "Since when the status holds",
 	"redirect_uri":          "One of those that the client is registered with, compared exactly",
 	"code":                  "The authorization code, good once, for 60 seconds",
 	"code_verifier":         "What the code_challenge was made of (RFC 7636)",

@@ -20,6 +20,7 @@ func (h *Handler) table() []*web.Route {
 	h.identityRoutes(&t)
 	h.newsletterRoutes(&t)
 	h.adminRoutes(&t)
+	h.peopleRoutes(&t)
 	h.sendRoutes(&t)
 	h.deviceRoutes(&t)
 	h.modelRoutes(&t)

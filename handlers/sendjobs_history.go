@@ -53,6 +53,11 @@ func (a sendjobs) history(c *web.Call, in historyOf, page core.Page) ([]mailed, 
 		return nil, err
 	}
 	rows, err := a.store.History(c, in.Email, tenants, all, page)
+	return mailedRows(rows), err
+}
+
+// mailedRows are the rows of a history as answers show them.
+func mailedRows(rows []core.HistoryEntry) []mailed {
 	out := make([]mailed, len(rows))
 	for i, r := range rows {
 		out[i] = mailed{
@@ -63,5 +68,5 @@ func (a sendjobs) history(c *web.Call, in historyOf, page core.Page) ([]mailed, 
 			out[i].Engagements = []core.PersonOpening{}
 		}
 	}
-	return out, err
+	return out
 }

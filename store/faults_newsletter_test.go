@@ -46,6 +46,7 @@ func (s *story) subscriptions() {
 	s.op("SetFields", func() error {
 		return onlyErr(s.SetFields(ctx, s.list, "ann@example.org", map[string]any{"b": "3"}, now0+21))
 	})
+	s.op("NoteExport", func() error { return s.NoteExport(ctx, s.list, "test", now0+22) })
 	leaving := func(email core.Email, means string) UnsubscribeRequest {
 		return UnsubscribeRequest{
 			ListID: s.list, SubscriptionID: s.SubscriptionID(s.list, email.Key()), Email: email,

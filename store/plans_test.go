@@ -20,7 +20,7 @@ func TestSendPathScansNothing(t *testing.T) {
 		"UPDATE recipient SET state = ? WHERE job_no = ? AND seq > ? AND seq <= ? AND state < 2",
 		claimQueued, claimDeferred, selectClaimRange, selectRangeSubscribers, selectRangeSubscriptions,
 		recipientsOfList, selectSubscriber, markSent, markSentDeferred, nextDeferred, jobViewByID, jobsOfAll,
-		jobsOfTenant, recipientsInOrder, recipientsByWord,
+		jobsOfTenant, recipientsInOrder, recipientsByWord, searchList, searchSpan,
 	}
 	for _, q := range queries {
 		rows, err := s.readers.Queryx("EXPLAIN QUERY PLAN "+q, make([]any, parameters(q))...)

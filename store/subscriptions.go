@@ -447,7 +447,7 @@ func (tx *Tx) addReason(l UnsubscribeRequest, leftAt core.Instant) error {
 }
 
 // SetPreferences replaces the preferences of an address on a list. It returns core.ErrSubscriptionNotFound where there
-// is none.
+// is none. By adds an entry to the audit trail.
 func (s *Store) SetPreferences(ctx context.Context, listID string, email core.Email, p core.Preferences,
 	now core.Instant,
 ) (core.Subscription, error) {
@@ -478,7 +478,7 @@ func (s *Store) changePreferences(ctx context.Context, listID string, email core
 		return sub, err
 	}
 	id := s.SubscriptionID(list.ID, email.Key())
-	err = s.update(ctx, func(tx *Tx) error {
+	err = s.update(ctx, s.by(ctx, "subscription.update", list.TenantID, email.Mask(), func(tx *Tx) error {
 		if sub, err = tx.subscription(list.ID, id); err != nil {
 			return err
 		}
@@ -490,7 +490,7 @@ func (s *Store) changePreferences(ctx context.Context, listID string, email core
 			return err
 		}
 		return tx.saveChange(list, sub.Status, &sub, sub.SetPreferences(p, now), now)
-	})
+	}))
 	return sub, err
 }
 

@@ -165,6 +165,21 @@ func Serve(fn func(*Call) error) Endpoint {
 	return e
 }
 
+// Write makes an endpoint that writes its answer itself, for as long as the receiver goes on taking it: a text that is
+// made while it is sent. In comes from the query and the path.
+func Write[In any](fn func(*Call, In) error) Endpoint {
+	p := newPlan(reflect.TypeFor[In](), noBody)
+	e := Endpoint{in: p, out: reflect.TypeFor[Text](), status: http.StatusOK, streams: true}
+	e.call = func(c *Call) error {
+		var in In
+		if err := c.bind(p, reflect.ValueOf(&in).Elem()); err != nil {
+			return err
+		}
+		return fn(c, in)
+	}
+	return e
+}
+
 // listQuery is the part of a list's query that the frame serves itself.
 type listQuery struct {
 	Limit  string `query:"limit"`
@@ -205,6 +220,41 @@ func List[In, Out any](fn func(*Call, In, core.Page) ([]Out, error), key func(Ou
 		if len(rows) > page.Limit {
 			rows = rows[:page.Limit]
 			c.nextLink(c.SealCursor(key(rows[page.Limit-1])))
+		}
+		if rows == nil {
+			rows = []Out{}
+		}
+		return c.reply(rows)
+	}
+	return e
+}
+
+// Search makes an endpoint as List does, for a function that names itself the place where the next page begins, since it
+// leaves out records that it has read. A page may be short, or empty, and have a next one. next is empty after the last.
+func Search[In, Out any](fn func(*Call, In, core.Page) (rows []Out, next string, err error)) Endpoint {
+	p := newPlan(reflect.TypeFor[In](), noBody)
+	e := Endpoint{in: p, out: reflect.TypeFor[[]Out](), status: http.StatusOK, list: true, streams: true}
+	e.call = func(c *Call) error {
+		var in In
+		if err := c.bind(p, reflect.ValueOf(&in).Elem()); err != nil {
+			return err
+		}
+		page, whole, err := c.page()
+		if err != nil {
+			return err
+		}
+		if whole {
+			return streamPages(c, func() (rows []Out, last bool, err error) {
+				rows, page.After, err = fn(c, in, page)
+				return rows, page.After == "", err
+			})
+		}
+		rows, next, err := fn(c, in, page)
+		if err != nil {
+			return err
+		}
+		if next != "" {
+			c.nextLink(c.SealCursor(next))
 		}
 		if rows == nil {
 			rows = []Out{}

@@ -57,8 +57,10 @@
 //	Raw(func(*Call, []byte) (Out, error))  the raw body, of any media type
 //	List(func(*Call, In, core.Page) ([]Out, error), key func(Out) string)
 //	                                       an array: streamed whole, or limit and cursor
+//	Search(func(*Call, In, core.Page) ([]Out, string, error))   the same; fn names where the next page begins
 //	Stream(func(*Call, In) (Out, error))   reads its body itself (an upload); In comes from query, path, headers
 //	Serve(func(*Call) error)               writes its answer itself (a download)
+//	Write(func(*Call, In) error)           the same; In comes from query, path, headers (an export)
 //
 // and methods of Endpoint on each: Created, Accepted, MaxBody, BodyOptional, Changes, Find, Missing, PerAddress,
 // NeedsRoom, CORS, Or, Quiet, and Fails and Describes… for the OpenAPI documents.

@@ -111,10 +111,20 @@ func (c *Call) write(status int, contentType string, body []byte) {
 	_, _ = c.w.Write(body) // fails for callers that went away
 }
 
-// streamList writes a whole list as one array, page by page. An error after the first page can no
-// longer become a status: the connection is cut, so that no caller takes a part for the whole.
+// streamList writes a whole list as one array, in pages whose rows come after a key.
 func streamList[Out any](c *Call, page core.Page, key func(Out) string, read func(core.Page) ([]Out, error)) error {
-	rows, err := read(page)
+	return streamPages(c, func() (rows []Out, last bool, err error) {
+		if rows, err = read(page); len(rows) > 0 {
+			page.After = key(rows[len(rows)-1])
+		}
+		return rows, len(rows) < page.Limit, err
+	})
+}
+
+// streamPages writes what read returns, page by page, as one array. An error after the first page can no longer become
+// a status: the connection is cut, so that no caller takes a part for the whole.
+func streamPages[Out any](c *Call, read func() (rows []Out, last bool, err error)) error {
+	rows, last, err := read()
 	if err != nil {
 		return err
 	}
@@ -133,7 +143,6 @@ func streamList[Out any](c *Call, page core.Page, key func(Out) string, read fun
 				c.Cut(err)
 			}
 		}
-		last := len(rows) < page.Limit
 		if last && separator == '[' {
 			b.WriteByte('[')
 		}
@@ -145,8 +154,7 @@ func streamList[Out any](c *Call, page core.Page, key func(Out) string, read fun
 			return nil
 		}
 		b.Reset()
-		page.After = key(rows[len(rows)-1])
-		if rows, err = read(page); err != nil {
+		if rows, last, err = read(); err != nil {
 			c.Cut(err)
 		}
 	}

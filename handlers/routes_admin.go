@@ -1,0 +1,31 @@
+package handlers
+
+import (
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// peopleRoutes are the subscribers of lists, for those who keep the lists.
+func (h *Handler) peopleRoutes(t *web.Table) {
+	s := subscribers{h.options.Store}
+	const all, item = "/api/admin/subscribers", "/api/admin/subscribers/:id"
+	one := func(e web.Endpoint) web.Endpoint { return e.Find(s.find).Missing(core.ErrSubscriptionNotFound) }
+	t.Add("GET", all, admin(core.ActionPeopleMasked), web.Member, web.Search(s.list).Fails(core.NotFound),
+		"List subscribers; a page may be short and have a next one")
+	t.Add("POST", all, admin(core.ActionPeopleAdd), web.Member,
+		web.JSON(s.create).Created().Fails(core.NotFound, core.Conflict).
+			DescribesFailure(200, "The address is on the list already: nothing is changed"),
+		"Add an address to a list; unless it has agreed, it is mailed a link to confirm")
+	t.Add("GET", all+"/export", admin(core.ActionPeopleExport), web.Member, web.Write(s.export).Fails(core.NotFound),
+		"Write the subscriptions of a list as CSV")
+	t.Add("GET", item, admin(core.ActionPeopleMasked), web.Member,
+		one(web.Path(s.show)), "Show a subscriber, with the record of consents")
+	t.Add("PUT", item, admin(core.ActionPeopleChange), web.Member,
+		one(web.JSON(s.update)), "Change a subscriber; absent fields stay as they are")
+	t.Add("POST", item+"/unsubscribe", admin(core.ActionPeopleChange), web.Member,
+		one(web.Path(s.unsubscribe)), "End a subscription")
+	t.Add("POST", item+"/erase", admin(core.ActionPeopleErase), web.Member,
+		one(web.Path(s.erase)), "Remove all that the lists of the tenant hold about the address")
+	t.Add("GET", item+"/history", admin(core.ActionPeopleRead), web.Member,
+		one(web.List(s.history, mailed.key)), "What the tenant has sent to the address, the newest first")
+}

@@ -1,0 +1,315 @@
+package handlers
+
+import (
+	"cmp"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/store"
+	"newsletterd/store/subscribercsv"
+)
+
+// subscribers serves /api/admin/subscribers.
+type subscribers struct{ store *store.Store }
+
+// subscriberFilter says which subscribers are listed.
+type subscriberFilter struct {
+	TenantID    string     `query:"tenant_id"`
+	ListID      string     `query:"list_id,uuid"`
+	Status      string     `query:"status" enum:"pending|active|unsubscribed|bounced|complaint|suppressed"`
+	Email       core.Email `query:"email"`
+	EmailPrefix string     `query:"email_prefix"`
+	Field       string     `query:"field"`
+	Value       string     `query:"value"`
+}
+
+// CheckInput refuses a field without a value and the other way around.
+func (f *subscriberFilter) CheckInput() error {
+	switch {
+	case f.Field == "" && f.Value != "":
+		return core.Invalidf("field", "field is missing.")
+	case strings.ContainsAny(f.Field, `"\`):
+		return core.Invalidf("field", "field must be a key of preferences without quotes and backslashes.")
+	case len(f.EmailPrefix) > 254:
+		return core.Invalidf("email_prefix", "email_prefix may have 254 characters at most.")
+	}
+	return nil
+}
+
+// searches reports whether the filter asks about the data of people, which masked addresses don't give away.
+func (f *subscriberFilter) searches() bool {
+	return f.Email != "" || f.EmailPrefix != "" || f.Field != ""
+}
+
+// subscriber is a subscription as those who manage lists see it.
+type subscriber struct {
+	ID       string     `json:"id"`
+	TenantID string     `json:"tenant_id"`
+	ListID   string     `json:"list_id"`
+	Email    core.Email `json:"email"` // masked for callers who may not read addresses
+	Status   string     `json:"status" enum:"pending|active|unsubscribed|bounced|complaint|suppressed"`
+	// left out for callers who may not read addresses
+	Preferences core.Preferences `json:"preferences,omitempty"`
+	CreatedAt   core.Instant     `json:"created_at"`
+	StatusAt    core.Instant     `json:"status_at"`
+}
+
+// shownSubscriber returns a subscription as the caller may see it.
+func shownSubscriber(c *web.Call, l *store.ListedSubscription) subscriber {
+	s := subscriber{
+		l.ID, l.TenantID, l.ListID, l.Email, l.Shown(), l.Preferences.OrEmpty(), l.CreatedAt,
+		cmp.Or(l.ChangedAt, l.CreatedAt),
+	}
+	if !c.Caller.May(core.ActionPeopleRead, l.TenantID) {
+		s.Email, s.Preferences = core.Email(l.Email.Mask()), ""
+	}
+	return s
+}
+
+// list serves GET /api/admin/subscribers.
+func (a subscribers) list(c *web.Call, in subscriberFilter, page core.Page) ([]subscriber, string, error) {
+	action := core.ActionPeopleMasked
+	if in.searches() {
+		action = core.ActionPeopleRead
+	}
+	f, err := a.filter(c, &in, action)
+	if err != nil {
+		return nil, "", err
+	}
+	found, next, err := a.store.MatchingSubscriptions(c, f, page)
+	rows := make([]subscriber, len(found))
+	for i := range found {
+		rows[i] = shownSubscriber(c, &found[i])
+	}
+	return rows, next, err
+}
+
+// filter returns the filter of a query, for the tenants for which the caller may do an action.
+func (a subscribers) filter(c *web.Call, in *subscriberFilter, action core.Action) (f store.SubscriptionFilter,
+	err error,
+) {
+	f = store.SubscriptionFilter{
+		ListID: in.ListID, Status: in.Status, Email: in.Email, Prefix: core.Email(in.EmailPrefix).Key(), Field: in.Field,
+		Value: in.Value,
+	}
+	tenant := in.TenantID
+	if in.ListID != "" {
+		l, err := a.store.List(c, in.ListID)
+		if err = ownRecord(c, l.TenantID, core.ActionPeopleMasked, err, core.ErrListNotFound); err != nil {
+			return f, err
+		}
+		if tenant != "" && tenant != l.TenantID {
+			return f, core.ErrListNotFound
+		}
+		tenant = l.TenantID
+	}
+	if tenant != "" {
+		if err := mayFor(c, tenant); err != nil {
+			return f, err
+		}
+		if !c.Caller.May(action, tenant) {
+			return f, core.Lacking(action)
+		}
+		f.Tenants = []string{tenant}
+		return f, nil
+	}
+	if f.Tenants, f.All = c.Caller.TenantsWith(action); !f.All && len(f.Tenants) == 0 {
+		return f, core.Lacking(action)
+	}
+	return f, nil
+}
+
+// subscriptionKey is what the subscription of the path is kept by.
+type subscriptionKey struct{}
+
+// find looks whether there is the subscription of the path, and whether the caller may do on it what the route is for.
+func (a subscribers) find(c *web.Call) error {
+	tenants, all := c.Caller.TenantsWith(core.ActionPeopleMasked)
+	l, err := a.store.ListedSubscription(c, c.ID(), tenants, all)
+	c.Keep(subscriptionKey{}, &l)
+	return ownRecord(c, l.TenantID, core.ActionPeopleMasked, err, core.ErrSubscriptionNotFound)
+}
+
+// found returns what find has read.
+func (a subscribers) found(c *web.Call) *store.ListedSubscription {
+	return c.Value(subscriptionKey{}).(*store.ListedSubscription)
+}
+
+// subscriberRecord is a subscriber with all that those who manage lists ask about.
+type subscriberRecord struct {
+	subscriber
+	ListName string         `json:"list_name"`
+	Means    string         `json:"means"`    // how the status was proved
+	Consents []core.Consent `json:"consents"` // the record of consents, oldest first
+	Blocks   []block        `json:"blocks"`   // what stands against mailing the address
+}
+
+// block is one thing that stands against mailing an address.
+type block struct {
+	Kind       string       `json:"kind" enum:"disabled|bounced|complaint|suppressed|left"`
+	TenantID   string       `json:"tenant_id,omitempty"` // empty: at all tenants
+	ListID     string       `json:"list_id,omitempty"`   // empty: on all lists
+	Reason     string       `json:"reason"`
+	DisabledBy string       `json:"disabled_by,omitempty"`
+	OccurredAt core.Instant `json:"occurred_at"`
+}
+
+func (a subscribers) show(c *web.Call, _ string) (r subscriberRecord, err error) {
+	l := a.found(c)
+	r = subscriberRecord{subscriber: shownSubscriber(c, l), Means: l.Proof, Consents: []core.Consent{}, Blocks: []block{}}
+	list, err := a.store.List(c, l.ListID)
+	if r.ListName = list.Name; err != nil || !c.Caller.May(core.ActionPeopleRead, l.TenantID) {
+		return r, err
+	}
+	consents, err := a.store.Consents(c, l.ListID, l.ID)
+	if err != nil {
+		return r, err
+	}
+	stands, err := a.store.Suppressions(c, l.Email, l.TenantID)
+	for _, s := range stands {
+		if s.ListID == "" || s.ListID == l.ListID {
+			r.Blocks = append(r.Blocks, block{s.Kind, s.TenantID, s.ListID, s.Reason, s.DisabledBy, s.OccurredAt})
+		}
+	}
+	r.Consents = append(r.Consents, consents...)
+	return r, err
+}
+
+// newSubscriber is the body of POST /api/admin/subscribers.
+type newSubscriber struct {
+	ListID string     `json:"list_id" is:"required,uuid"`
+	Email  core.Email `json:"email" is:"required"`
+	Status string     `json:"status" enum:"pending|active"`
+	Source string     `json:"source"`
+}
+
+// CheckInput refuses a source that the record of consents would cut.
+func (in *newSubscriber) CheckInput() error { return checkText("source", in.Source) }
+
+// checkText refuses a text for the record that is too long for it.
+func checkText(field, text string) error {
+	if len(text) > core.MaxOrigin {
+		return core.Invalidf(field, "%s may have %d bytes at most.", field, core.MaxOrigin)
+	}
+	return nil
+}
+
+func (a subscribers) create(c *web.Call, in newSubscriber) (subscriber, error) {
+	list, err := a.store.List(c, in.ListID)
+	if err = ownRecord(c, list.TenantID, core.ActionPeopleMasked, err, core.ErrListNotFound); err != nil {
+		return subscriber{}, err
+	}
+	sub, changed, err := a.store.AddSubscription(c, store.SubscriptionInput{
+		ListID: in.ListID, Email: in.Email, Status: cmp.Or(in.Status, core.SubscriptionPending),
+		Source: cmp.Or(in.Source, actor(c)),
+	}, actor(c), c.Now)
+	if err == nil && !changed {
+		c.SetStatus(200)
+	}
+	return shownSubscriber(c, &store.ListedSubscription{Subscription: sub, TenantID: list.TenantID}), err
+}
+
+// subscriberChange is the body of PUT /api/admin/subscribers/{id}.
+type subscriberChange struct {
+	Preferences *core.Preferences `json:"preferences"`
+}
+
+// CheckInput refuses preferences that are no object, or too large.
+func (in *subscriberChange) CheckInput() error {
+	if in.Preferences == nil {
+		return nil
+	}
+	return in.Preferences.Check("preferences")
+}
+
+func (a subscribers) update(c *web.Call, in subscriberChange) (subscriber, error) {
+	l := a.found(c)
+	if in.Preferences == nil {
+		return shownSubscriber(c, l), nil
+	}
+	sub, err := a.store.SetPreferences(store.By(c, actor(c), c.Now), l.ListID, l.Email, *in.Preferences, c.Now)
+	return shownSubscriber(c, &store.ListedSubscription{Subscription: sub, TenantID: l.TenantID, Block: l.Block}), err
+}
+
+func (a subscribers) unsubscribe(c *web.Call, _ string) (subscriber, error) {
+	l := a.found(c)
+	sub, err := a.store.Unsubscribe(c, store.UnsubscribeRequest{
+		ListID: l.ListID, SubscriptionID: l.ID, Email: l.Email, Proof: core.ProofAdmin, Actor: actor(c),
+		Origin: core.Origin{Source: actor(c), Remote: remoteOf(c), UserAgent: c.UserAgent()},
+	}, c.Now)
+	if l.Mirrored && core.KindOf(err) == core.NotFound { // another member service has the subscription
+		*l, err = a.store.ListedSubscription(c, l.ID, []string{l.TenantID}, false)
+		return shownSubscriber(c, l), err
+	}
+	return shownSubscriber(c, &store.ListedSubscription{Subscription: sub, TenantID: l.TenantID, Block: l.Block}), err
+}
+
+// remoteOf is the caller's address as records keep it; empty where it is not known.
+func remoteOf(c *web.Call) string {
+	if !c.Remote.IsValid() {
+		return ""
+	}
+	return c.Remote.String()
+}
+
+func (a subscribers) erase(c *web.Call, _ string) (web.None, error) {
+	l := a.found(c)
+	_, err := a.store.ErasePerson(c, store.Person{Email: l.Email, TenantID: l.TenantID}, actor(c), c.Now)
+	return web.None{}, err
+}
+
+// history lists what the tenant has sent to the address, the newest first.
+func (a subscribers) history(c *web.Call, _ struct{}, page core.Page) ([]mailed, error) {
+	l := a.found(c)
+	rows, err := a.store.History(c, l.Email, []string{l.TenantID}, false, page)
+	return mailedRows(rows), err
+}
+
+// exported says which subscriptions are exported.
+type exported struct {
+	ListID string `query:"list_id,required,uuid"`
+	Status string `query:"status" enum:"pending|active|unsubscribed|bounced|complaint|suppressed"`
+}
+
+// export writes the subscriptions of a list as CSV, however many there are.
+func (a subscribers) export(c *web.Call, in exported) error {
+	f, err := a.filter(c, &subscriberFilter{ListID: in.ListID, Status: in.Status}, core.ActionPeopleExport)
+	if err != nil {
+		return err
+	}
+	if err := a.store.NoteExport(c, in.ListID, actor(c), c.Now); err != nil {
+		return err
+	}
+	page := core.Page{Limit: exportPage}
+	rows, next, err := a.store.MatchingSubscriptions(c, f, page)
+	if err != nil {
+		return err
+	}
+	h := c.Header()
+	h.Set("Content-Type", "text/csv; charset=utf-8")
+	h.Set("Content-Disposition", `attachment; filename="subscribers.csv"`)
+	w := subscribercsv.NewWriter(c.Stream(), false)
+	for {
+		for i := range rows {
+			rows[i].Status = rows[i].Shown()
+			if err := w.Write(&rows[i].Subscription); err != nil {
+				c.Cut(err) // the head is out: only a cut connection shows it
+			}
+		}
+		if next == "" {
+			break
+		}
+		page.After = next
+		if rows, next, err = a.store.MatchingSubscriptions(c, f, page); err != nil {
+			c.Cut(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		c.Cut(err)
+	}
+	return nil
+}
+
+// exportPage is how many subscriptions an export reads at once.
+const exportPage = 500
