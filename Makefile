@@ -9,8 +9,11 @@ TYPESCRIPT  := openapi-typescript@7.10.1 openapi-fetch@0.15.0 typescript@5.9.3
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 OAUTH2_PROXY := github.com/oauth2-proxy/oauth2-proxy/v7@v7.6.0
 FUZZTIME    ?= 60s
-# The tests of all packages that report into the table of promises, and those that are long on purpose.
-TORTURE     := InTheMiddle|AmongFaults|UnderLoad|Torture|CopiesByCp|CrashInside|Survives|TwentyCopies|AcceptedOnce|FullDisk|DiskFull|Database|SessionStore|Parallel|ManyLogins|LockedOut|InOrder|Outage|NoTrouble|KeptFor|AfterARestart|StatementsThat|ClockJumps|TestScenarios$$
+# What `make torture` runs at full length in addition to the tests that report of a promise.
+LONG        := store/TestKilledInTheMiddleOfACheckpoint store/TestWhatWasAcknowledgedSurvivesKill store/TestCheckpointAmongFaults \
+	store/TestPingOnANearlyFullDisk store/TestParallelConfirmsMakeOneEvent worker/TestAFullDiskSendsNothingTwice \
+	worker/TestOutboxAfterAnOutage handlers/TestSessionStoreFailure cmd/newsletterd/TestImportUnderLoad \
+	cmd/newsletterd/TestTortureInstallationOfREADME cmd/newsletterd/TestTortureTimesTellNothing
 PLATFORMS   ?= $(or $(TARGET),linux/amd64 linux/arm64 darwin/arm64 freebsd/amd64)
 NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.0
 # urfave_cli_no_docs leaves out a manual page writer that nobody calls.
@@ -94,14 +97,27 @@ bench: ## figures of the program itself on this machine, its mails going to a si
 bench-full: ## figures of the send path and of lists with 1,000,000 subscribers (some minutes, 4 GB of disk)
 	@export NEWSLETTERD_FIGURES=$(or $(RECIPIENTS),1000000); $(call figures,TestFiguresOfSending|TestFiguresOfALongList,60m)
 
-torture: ## put every promise to the test at full length (200 kills -9, strace, full disks, hostile clients …) and print the table
-	@ledger=$$(mktemp); trap 'rm -f $$ledger $$ledger.out' EXIT; export CGO_ENABLED=0 NEWSLETTERD_TORTURE=1 NEWSLETTERD_PROMISES=$$ledger; failed=0; \
-	for pkg in store auth worker handlers; do \
-		$(GO) test -run '$(TORTURE)' -count=1 -timeout 30m ./$$pkg || failed=1; \
+# The tests that report of a promise, of PROMISE alone if it is given: a line "folder/Test" for each. A test says what it
+# reports of by its call of coretest.Held or coretest.Promise; another test holds the form of these calls.
+reports = find . -name '*_test.go' | sed 's,^\./,,' | sort | xargs awk -v promise='$(PROMISE)' ' \
+	/^func / { test = $$2; sub(/\(.*/, "", test) } \
+	match($$0, /coretest\.(Held|Promise)\(t, [0-9]+,/) { split(substr($$0, RSTART, RLENGTH), part, /[ ,]+/); \
+		if (promise == "" || part[2] == promise) { dir = FILENAME; sub("/[^/]*$$", "", dir); print dir "/" test } }'
+
+torture: ## put every promise to the test at full length (200 kills -9, strace, full disks, hostile clients …) and print the table; PROMISE=4 tries that one alone
+	@ledger=$$(mktemp); trap 'rm -f $$ledger $$ledger.out' EXIT; failed=0; \
+	export CGO_ENABLED=0 NEWSLETTERD_TORTURE=1 NEWSLETTERD_PROMISES=$$ledger NEWSLETTERD_PROMISE=$(PROMISE); \
+	tests=$$({ $(reports)$(if $(PROMISE),,; printf '%s\n' $(LONG)); } | sort -u); \
+	test -n "$$tests" || { echo "no test reports of promise $(PROMISE)"; exit 1; }; \
+	for pkg in store auth worker handlers cmd/newsletterd; do \
+		chosen=$$(echo "$$tests" | sed -n "s,^$$pkg/\(Test[^/]*\)\$$,\1,p" | paste -sd '|' -); \
+		test -n "$$chosen" || continue; \
+		case $$pkg in \
+		cmd/*) $(GO) test -run "^($$chosen)\$$" -count=1 -timeout 60m -v ./$$pkg > $$ledger.out || failed=1; grep -v '^=== ' $$ledger.out;; \
+		*) $(GO) test -run "^($$chosen)\$$" -count=1 -timeout 30m ./$$pkg || failed=1;; \
+		esac; \
 	done; \
-	for run in '$(TORTURE)' TestPromiseTable; do \
-		$(GO) test -run "$$run" -count=1 -timeout 60m -v ./cmd/newsletterd > $$ledger.out || failed=1; grep -v '^=== ' $$ledger.out; \
-	done; \
+	$(GO) test -run TestPromiseTable -count=1 -v ./cmd/newsletterd > $$ledger.out || failed=1; grep -v '^=== ' $$ledger.out; \
 	exit $$failed
 
 fuzz: ## every fuzz target for FUZZTIME (60s)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -41,7 +43,11 @@ func TestPromiseTable(t *testing.T) {
 		failed[number] += bad
 	}
 	fmt.Printf("| | promise | tried | failed |\n|---|---|---|---|\n")
+	only := os.Getenv("NEWSLETTERD_PROMISE") // of make torture PROMISE=N
 	for _, number := range slices.Sorted(maps.Keys(coretest.Promises)) {
+		if only != "" && only != strconv.Itoa(number) {
+			continue
+		}
 		if what[number] == nil {
 			t.Errorf("promise %d was not tried", number)
 			continue
@@ -57,33 +63,46 @@ func TestPromiseTable(t *testing.T) {
 	}
 }
 
-// TestTortureRunsWhatReports: `make torture` runs each test that reports into the table.
+// TestTortureRunsWhatReports: `make torture` finds each test that reports of a promise by its call, and runs what else
+// it names.
 func TestTortureRunsWhatReports(t *testing.T) {
 	makefile, err := os.ReadFile("../../Makefile")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(makefile), "TORTURE     := ")
-	pattern, _, _ := strings.Cut(rest, "\n")
-	chosen := regexp.MustCompile(strings.ReplaceAll(pattern, "$$", "$"))
-	found := 0
+	_, rest, _ := strings.Cut(string(makefile), "LONG        := ")
+	names, _, _ := strings.Cut(strings.ReplaceAll(rest, "\\\n", " "), "\n")
+	_, rest, _ = strings.Cut(string(makefile), "for pkg in store ")
+	folders, _, _ := strings.Cut("store "+rest, ";")
+	call := regexp.MustCompile(`coretest\.(Held|Promise)\(`)
+	found := regexp.MustCompile(`coretest\.(Held|Promise)\(t, [0-9]+,`)
+	tests, reports := map[string]bool{}, 0
 	for _, file := range sourceFiles(t) {
-		if !strings.HasSuffix(file.path, "_test.go") {
+		dir, base := path.Split(filepath.ToSlash(file.path))
+		if !file.test() || base == "promises_test.go" {
 			continue
 		}
 		for _, f := range strings.Split(string(file.text), "\nfunc ")[1:] {
-			test, _, _ := strings.Cut(f, "(")
-			if !strings.HasPrefix(test, "Test") || !strings.Contains(f, "coretest.Held(") &&
-				!strings.Contains(f, "coretest.Promise(") {
-				continue
-			}
-			found++
-			if !chosen.MatchString(test) {
-				t.Errorf("%s: %s reports, and TORTURE in the Makefile does not choose it", file.path, test)
+			name, _, _ := strings.Cut(f, "(")
+			tests[dir+name] = true
+			for _, line := range strings.Split(f, "\n") {
+				if !call.MatchString(line) {
+					continue
+				}
+				reports++
+				if !strings.HasPrefix(name, "Test") || !found.MatchString(line) ||
+					!slices.Contains(strings.Fields(folders), strings.TrimSuffix(dir, "/")) {
+					t.Errorf("%s: %s reports in a way that `make torture` does not find: %s", file.path, name, line)
+				}
 			}
 		}
 	}
-	if found < 20 {
-		t.Errorf("%d tests that report", found)
+	if reports < 20 {
+		t.Errorf("%d reports", reports)
+	}
+	for _, name := range strings.Fields(names) {
+		if !tests[name] {
+			t.Errorf("LONG in the Makefile names %s, which there is not", name)
+		}
 	}
 }
