@@ -16,7 +16,6 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
 )
 
@@ -47,7 +46,7 @@ v.addEventListener("error", () => { h.textContent = "failed: " + v.error.message
 func TestVideoTagReadsRanges(t *testing.T) {
 	browser := newBrowser(t)
 	d := start(t, nil)
-	u := addTestUser(t, d, "ann@example.org")
+	u := d.addUser("ann@example.org")
 	file := wav(300)
 	m, err := core.NewModel(u.ID, core.ModelInput{Name: "silence.wav", ContentType: "audio/wav"}, now())
 	if err != nil {
@@ -61,7 +60,7 @@ func TestVideoTagReadsRanges(t *testing.T) {
 	if m, err = up.Commit(t.Context(), m, "test"); err != nil {
 		t.Fatal(err)
 	}
-	token := passwordToken(t, d, "ann@example.org")
+	token := logIn(d).Access
 	var mu sync.Mutex
 	var seen []string
 	api, _ := url.Parse(d.cfg.Origin())
@@ -99,24 +98,4 @@ func TestVideoTagReadsRanges(t *testing.T) {
 	if !jumped {
 		t.Errorf("no range near the end was read:\n%s", strings.Join(seen, "\n"))
 	}
-}
-
-func passwordToken(t *testing.T, d *running, email string) string {
-	t.Helper()
-	res, err := http.PostForm(d.cfg.Origin()+"/api/auth/login",
-		url.Values{"grant_type": {"password"}, "username": {email}, "password": {daemontest.Password}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(b), `"access_token":"`)
-	token, _, ok := strings.Cut(rest, `"`)
-	if !ok {
-		t.Fatalf("%d %s", res.StatusCode, b)
-	}
-	return token
 }

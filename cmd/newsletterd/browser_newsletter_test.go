@@ -1,17 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"io"
-	"net/http"
 	"net/url"
 	"os"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
@@ -72,7 +68,6 @@ type reader struct {
 	email core.Email
 	lang  string
 	words map[string]string // of the pages
-	seen  map[string]bool   // links that were opened
 }
 
 // beyond is how far anything stands out of the page, or of its card, once that is laid out anew.
@@ -107,16 +102,7 @@ func (r *reader) heading(word string) chromedp.Action[chromedp.Void] {
 // open waits for a new mail with a link and opens it.
 func (r *reader) open(path string) {
 	r.Helper()
-	for begin := time.Now(); time.Since(begin) < 20*time.Second; time.Sleep(20 * time.Millisecond) {
-		for _, link := range mailedLinks(r.T, r.d, path) {
-			if !r.seen[link] {
-				r.seen[link] = true
-				do(r.T, r.ctx, chromedp.Navigate(link))
-				return
-			}
-		}
-	}
-	r.Fatalf("no mail with a new link %s", path)
+	do(r.T, r.ctx, chromedp.Navigate(r.d.mailed(path, string(r.email))))
 }
 
 // press clicks a button.
@@ -162,7 +148,7 @@ var stories = []story{
 func TestReaderInABrowser(t *testing.T) {
 	for _, s := range stories {
 		t.Run(s.lang, func(t *testing.T) {
-			r := &reader{T: t, ctx: newBrowser(t), d: start(t, nil), email: s.email, lang: s.lang, seen: map[string]bool{}}
+			r := &reader{T: t, ctx: newBrowser(t), d: start(t, nil), email: s.email, lang: s.lang}
 			b, err := os.ReadFile("../../handlers/pages/words/" + s.lang + ".json")
 			if err == nil {
 				err = json.Unmarshal(b, &r.words)
@@ -177,15 +163,19 @@ func TestReaderInABrowser(t *testing.T) {
 
 func (r *reader) tell(s story) {
 	r.Helper()
-	list := readersList(r.T, r.d, s.brand, core.ListInput{
-		Name: &s.list, Language: &s.lang, Description: new("What happens in our garden, once a month.\n\nNo advertisements."),
-		ConsentText: new("I agree to get this newsletter by mail. I can withdraw my consent at any time by the link in " +
-			"each mail."),
-		Fields: &[]core.Field{
+	r.d.seed.NewTenant(func(in *core.TenantInput) {
+		in.BrandName, in.BrandColor, in.PrivacyURL = &s.brand, new("#2f7d4f"), new("https://acme.example/privacy")
+	})
+	list := r.d.seed.NewList(func(in *core.ListInput) {
+		in.Name, in.Language = &s.list, &s.lang
+		in.Description = new("What happens in our garden, once a month.\n\nNo advertisements.")
+		in.ConsentText = new("I agree to get this newsletter by mail. I can withdraw my consent at any time by the link in " +
+			"each mail.")
+		in.Fields = &[]core.Field{
 			{Name: "first_name", Label: s.fields[0], Type: core.FieldText},
 			{Name: "place", Label: s.fields[1], Type: core.FieldChoice, Options: s.options, Required: true},
 			{Name: "events", Label: s.fields[2], Type: core.FieldBoolean},
-		},
+		}
 	})
 	do(r.T, r.ctx, scripts(false), chromedp.Navigate(r.d.cfg.Origin()+"/l/"+list.ID))
 	r.at("subscribe", "subscribe_title")
@@ -260,22 +250,10 @@ func (r *reader) byNewsletter(list core.List) {
 // byRequestedToken is unsubscribed by a stranger who asked for a token, and undoes it by the link in the mail about it.
 func (r *reader) byRequestedToken(list core.List) {
 	r.Helper()
-	body, err := json.Marshal(map[string]string{"list_id": list.ID, "email": string(r.email)})
-	if err != nil {
-		r.Fatal(err)
-	}
-	res, err := http.Post(r.d.cfg.Origin()+"/api/newsletter/unsubscribe-token", "application/json", bytes.NewReader(body))
-	if err != nil {
-		r.Fatal(err)
-	}
-	defer res.Body.Close()
-	var answer struct {
-		Token string `json:"unsubscribe_token"`
-	}
-	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
-		r.Fatal(err)
-	}
-	do(r.T, r.ctx, chromedp.Navigate(r.d.cfg.Origin()+"/unsubscribe?token="+answer.Token), r.heading("leave_title"),
+	token := r.d.Send("POST", "/api/newsletter/unsubscribe-token", map[string]string{
+		"list_id": list.ID, "email": string(r.email),
+	}).OK().Field("unsubscribe_token")
+	do(r.T, r.ctx, chromedp.Navigate(r.d.cfg.Origin()+"/unsubscribe?token="+token), r.heading("leave_title"),
 		chromedp.Click("summary"))
 	r.at("unsubscribe", "leave_title")
 	do(r.T, r.ctx, chromedp.Click(`input[value="too_many"]`))
@@ -302,15 +280,10 @@ func (r *reader) takeDataAway(list core.List) {
 	if err != nil {
 		r.Fatal(err)
 	}
-	res, err := http.PostForm(r.d.cfg.Origin()+"/preferences/export", url.Values{"token": {u.Query().Get("token")}})
-	if err != nil {
-		r.Fatal(err)
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err != nil || !strings.Contains(string(b), `"reason": "too_many"`) ||
-		!strings.Contains(res.Header.Get("Content-Disposition"), "attachment") {
-		r.Errorf("%v %v %s", err, res.Header, b)
+	data := r.d.Send("POST", "/preferences/export", url.Values{"token": {u.Query().Get("token")}})
+	if !strings.Contains(data.Text, `"reason": "too_many"`) ||
+		!strings.Contains(data.Header.Get("Content-Disposition"), "attachment") {
+		r.Errorf("%v %s", data.Header, data.Text)
 	}
 	do(r.T, r.ctx, chromedp.RemoveAttribute(`input[name="sure"]`, "required"))
 	r.press(`form[action="/preferences/erase"] button`)
@@ -343,27 +316,4 @@ func (r *reader) wrongLinks(list core.List) {
 		do(r.T, r.ctx, chromedp.Navigate(r.d.cfg.Origin()+path), heading("This does not work")) // its owner is not known
 		shots(r.T, r.ctx, r.lang+"-"+name)
 	}
-}
-
-// readersList makes a tenant with a brand, and a list of it.
-func readersList(t *testing.T, d *running, brand string, in core.ListInput) core.List {
-	t.Helper()
-	tenant, err := core.NewTenant(core.TenantInput{
-		Name: new("Acme"), BrandName: &brand, BrandColor: new("#2f7d4f"), PrivacyURL: new("https://acme.example/privacy"),
-	}, now())
-	if err == nil {
-		err = d.store.AddTenant(t.Context(), tenant, "test")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	in.TenantID = &tenant.ID
-	list, err := core.NewList(in, now())
-	if err == nil {
-		err = d.store.AddList(t.Context(), list, "test")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
 }

@@ -102,7 +102,7 @@ func heading(text string) chromedp.Action[chromedp.Void] {
 func TestBrowser(t *testing.T) {
 	ctx := newBrowser(t)
 	d := start(t, nil)
-	addTestUser(t, d, "ann@example.org")
+	d.addUser("ann@example.org")
 	tenant, err := core.NewTenant(core.TenantInput{
 		Name: new("Acme"), BrandName: new("Acme Letters"),
 		BrandColor: new("#b4236a"),
@@ -124,7 +124,7 @@ func TestBrowser(t *testing.T) {
 	do(t, ctx, chromedp.SendKeys("#password", daemontest.Password+"\r"), heading("Allow access?"))
 	shots(t, ctx, "consent")
 	do(t, ctx, chromedp.Click(`button[value="allow"]`), heading("Relying party /cb"))
-	q := back(t, rp)
+	q := rp.back(t)
 	if q.Get("state") != "s1" {
 		t.Fatalf("came back with %v", q)
 	}
@@ -137,7 +137,7 @@ func TestBrowser(t *testing.T) {
 	do(t, ctx, chromedp.Navigate(rp.config.AuthCodeURL("s2", oauth2.S256ChallengeOption(verifier),
 		oauth2.SetAuthURLParam("response_mode", "form_post"))),
 		heading("Relying party /cb"))
-	if q := back(t, rp); q.Get("state") != "s2" || q.Get("code") == "" {
+	if q := rp.back(t); q.Get("state") != "s2" || q.Get("code") == "" {
 		t.Errorf("form_post: %v", q)
 	}
 
@@ -146,7 +146,18 @@ func TestBrowser(t *testing.T) {
 	do(t, ctx, chromedp.Clear("#name"), chromedp.SendKeys("#name", "Ann B.\r"), chromedp.WaitVisible(".notice"))
 	shots(t, ctx, "account-notice")
 
-	shootEmailChange(t, ctx, d)
+	// The account gets another address and, by the mail to that, the first one again.
+	const last = `//h1[contains(., "Your account")]`
+	for _, email := range []string{"anna@example.org", "ann@example.org"} {
+		do(t, ctx, chromedp.Navigate(d.cfg.Origin()+"/account"), chromedp.WaitVisible(last),
+			chromedp.SendKeys("#email", email), chromedp.SendKeys("#email_password", "wrong\r"), chromedp.WaitVisible("#fault"))
+		shots(t, ctx, "change-fault")
+		do(t, ctx, chromedp.SendKeys("#email_password", daemontest.Password+"\r"), chromedp.WaitVisible(".notice"))
+		shots(t, ctx, "change-asked")
+		do(t, ctx, chromedp.Navigate(d.mailed("/verify?", email)), heading("Your new address"))
+		shots(t, ctx, "change")
+		do(t, ctx, chromedp.Click("form[action='/verify'] button"), heading("Your address is changed"))
+	}
 
 	id, _ := tokens.Extra("id_token").(string)
 	logout := d.cfg.Origin() + "/api/oauth/logout?" +
@@ -170,7 +181,15 @@ func TestBrowser(t *testing.T) {
 		do(t, ctx, chromedp.Navigate(d.cfg.Origin()+page[0]), heading(page[1]))
 		shots(t, ctx, name)
 	}
-	shootReset(t, ctx, d)
+
+	// The link of a mail sets a new password.
+	do(t, ctx, chromedp.Navigate(d.cfg.Origin()+"/password/forgot"), chromedp.SendKeys("#email", "ann@example.org\r"),
+		heading("Look into your mail"))
+	shots(t, ctx, "look-into-mail")
+	do(t, ctx, chromedp.Navigate(d.mailed("/password/reset?", "ann@example.org")), heading("New password"))
+	shots(t, ctx, "reset")
+	do(t, ctx, chromedp.SendKeys("#new_password", "battery horse correct\r"), heading("Your password is set"))
+	shots(t, ctx, "password-set")
 }
 
 // Forms work, too, where the browser doesn't say by Sec-Fetch-Site whose they are: it does so to hosts that it trusts
@@ -182,107 +201,8 @@ func TestBrowserOverPlainHTTP(t *testing.T) {
 		_, port, _ := strings.Cut(c.Server.Listen, ":")
 		c.Server.PublicURL = "http://news.example.org:" + port
 	})
-	addTestUser(t, d, "ann@example.org")
+	d.addUser("ann@example.org")
 	do(t, ctx, chromedp.Navigate(d.cfg.Origin()+"/login"), heading("Sign in"),
 		chromedp.SendKeys("#email", "ann@example.org"), chromedp.SendKeys("#password", daemontest.Password+
 			"\r"), heading("Your account"))
-}
-
-// shootEmailChange gives the account another address and, by the mail to that, the first one again.
-func shootEmailChange(t *testing.T, ctx context.Context, d *running) {
-	t.Helper()
-	const last = `//h1[contains(., "Your account")]`
-	for _, email := range []string{"anna@example.org", "ann@example.org"} {
-		do(t, ctx, chromedp.Navigate(d.cfg.Origin()+"/account"), chromedp.WaitVisible(last),
-			chromedp.SendKeys("#email", email), chromedp.SendKeys("#email_password", "wrong\r"), chromedp.WaitVisible("#fault"))
-		shots(t, ctx, "change-fault")
-		do(t, ctx, chromedp.SendKeys("#email_password", daemontest.Password+"\r"), chromedp.WaitVisible(".notice"))
-		shots(t, ctx, "change-asked")
-		link := ""
-		for begin := time.Now(); link == "" && time.Since(begin) < 20*time.Second; {
-			link = mailedLinkTo(t, d, email, "/verify?")
-		}
-		if link == "" {
-			t.Fatal("no mail with a link for a new address")
-		}
-		do(t, ctx, chromedp.Navigate(link), heading("Your new address"))
-		shots(t, ctx, "change")
-		do(t, ctx, chromedp.Click("form[action='/verify'] button"), heading("Your address is changed"))
-	}
-}
-
-// shootReset opens the link of a mail for a new password and uses it.
-func shootReset(t *testing.T, ctx context.Context, d *running) {
-	t.Helper()
-	do(t, ctx, chromedp.Navigate(d.cfg.Origin()+"/password/forgot"), chromedp.SendKeys("#email", "ann@example.org\r"),
-		heading("Look into your mail"))
-	shots(t, ctx, "look-into-mail")
-	link := ""
-	for begin := time.Now(); link == "" && time.Since(begin) < 20*time.Second; {
-		link = mailedLink(t, d, "/password/reset?")
-	}
-	if link == "" {
-		t.Fatal("no mail with a link for a new password")
-	}
-	do(t, ctx, chromedp.Navigate(link), heading("New password"))
-	shots(t, ctx, "reset")
-	do(t, ctx, chromedp.SendKeys("#new_password", "battery horse correct\r"), heading("Your password is set"))
-	shots(t, ctx, "password-set")
-}
-
-func back(t *testing.T, rp *relyingParty) url.Values {
-	t.Helper()
-	select {
-	case q := <-rp.got:
-		return q
-	case <-time.After(10 * time.Second):
-		t.Fatal("nothing came back")
-		return nil
-	}
-}
-
-// mailedLink finds a link of the daemon in the mails that it has written.
-func mailedLink(t *testing.T, d *running, path string) string {
-	t.Helper()
-	if links := mailedLinks(t, d, path); len(links) > 0 {
-		return links[0]
-	}
-	return ""
-}
-
-// mailedLinks finds them all.
-func mailedLinks(t *testing.T, d *running, path string) (links []string) {
-	t.Helper()
-	return linksIn(t, d, "", path)
-}
-
-// mailedLinkTo finds the newest link in the mails to an address.
-func mailedLinkTo(t *testing.T, d *running, email, path string) string {
-	t.Helper()
-	links := linksIn(t, d, "\r\nTo: <"+email+">\r\n", path)
-	if len(links) == 0 {
-		return ""
-	}
-	return links[len(links)-1]
-}
-
-// linksIn finds the links of the mails that hold a text.
-func linksIn(t *testing.T, d *running, holds, path string) (links []string) {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(d.cfg.Mail.Directory, "*.eml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			continue // not whole yet
-		}
-		text := strings.ReplaceAll(strings.ReplaceAll(string(b), "=\r\n", ""), "=3D", "=")
-		if _, rest, ok := strings.Cut(text, d.cfg.Origin()+path); ok && strings.Contains(text, holds) {
-			query, _, _ := strings.Cut(rest, "\r\n")
-			links = append(links, d.cfg.Origin()+path+strings.TrimSpace(query))
-		}
-	}
-	return links
 }

@@ -57,17 +57,10 @@ func TestGeneratedClients(t *testing.T) {
 		t.Skip("SKIPPED: `make clients` runs it")
 	}
 	d := start(t, nil)
-	c := &commander{T: t, running: d}
-	var token struct {
-		Access string `json:"access_token"`
-	}
-	addTestUser(t, d, "op@example.org")
-	c.run(0, nil, "admin", "user", "grant", "--user", "op@example.org", "--role", "operator")
-	c.run(0, &token, "admin", "token", "create", "--user", "op@example.org", "--scope",
-		"admin newsletter:send newsletter:list.read newsletter:events.write devices models.read models.write")
+	d.operator("admin newsletter:send newsletter:list.read newsletter:events.write devices models.read models.write")
 	documents := []string{"member", "send", "devices"}
 	t.Run("Go", func(t *testing.T) {
-		c := newGeneratedClient(t, "go", d.cfg.Origin(), token.Access)
+		c := newGeneratedClient(t, "go", d.cfg.Origin(), d.Token)
 		for _, name := range documents {
 			c.document(d, name)
 			if err := os.Mkdir(filepath.Join(c.dir, name), 0o700); err != nil {
@@ -86,7 +79,7 @@ func TestGeneratedClients(t *testing.T) {
 		if modules == "" {
 			t.Skip("SKIPPED: no npm on this machine, so no client in TypeScript is made")
 		}
-		c := newGeneratedClient(t, "typescript", d.cfg.Origin(), token.Access)
+		c := newGeneratedClient(t, "typescript", d.cfg.Origin(), d.Token)
 		if err := os.Symlink(modules, filepath.Join(c.dir, "node_modules")); err != nil {
 			t.Fatal(err)
 		}

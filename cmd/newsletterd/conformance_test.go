@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,6 +15,7 @@ import (
 
 	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
+	"newsletterd/handlers/web/webtest"
 )
 
 // conformance are the modules of the OpenID Foundation's test plans for providers (Basic, Config and RP-Initiated
@@ -179,22 +179,25 @@ var conformance = []struct {
 func TestConformance(t *testing.T) {
 	daemontest.Parallel(t)
 	d := start(t, nil)
-	u := addTestUser(t, d, "ann@example.org")
+	u := d.addUser("ann@example.org")
 	for _, c := range conformance {
 		t.Run(c.name, func(t *testing.T) {
 			rp := newRelyingParty(t, d, func(in *core.ClientInput) {
 				in.RequirePKCE = new(false)
 				*in.RedirectURIs = append(*in.RedirectURIs, (*in.RedirectURIs)[0]+"?foo=bar")
 			})
-			c.test(&conformant{T: t, d: d, rp: rp, v: newVisitor(t), user: u})
+			c.test(&conformant{T: t, d: d, c: &webtest.Client{TB: t, URL: d.URL}, rp: rp, v: newVisitor(t), user: u})
 		})
 	}
 }
+
+const discovery = "/api/.well-known/openid-configuration"
 
 // conformant is one run of a module: a client without PKCE, and a browser in which no user is signed in.
 type conformant struct {
 	*testing.T
 	d     *running
+	c     *webtest.Client
 	rp    *relyingParty
 	v     *visitor
 	user  core.User
@@ -290,30 +293,15 @@ func (o *conformant) reuse() {
 	}
 }
 
-func (o *conformant) userinfo(method string, header bool, tokens *oauth2.Token) map[string]any {
+func (o *conformant) userinfo(method string, header bool, tokens *oauth2.Token) (claims map[string]any) {
 	o.Helper()
-	form := ""
+	var form any
+	c := o.c.As(tokens.AccessToken)
 	if !header {
-		form = url.Values{"access_token": {tokens.AccessToken}}.Encode()
+		c, form = o.c, url.Values{"access_token": {tokens.AccessToken}}
 	}
-	req, err := http.NewRequestWithContext(o.Context(), method, o.rp.provider.UserInfoEndpoint(), strings.NewReader(form))
-	if err != nil {
-		o.Fatal(err)
-	}
-	if header {
-		req.Header.Set("Authorization", "Bearer "+tokens.AccessToken)
-	} else {
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		o.Fatal(err)
-	}
-	defer res.Body.Close()
-	claims := map[string]any{}
-	if err := json.NewDecoder(res.Body).Decode(&claims); err != nil || res.StatusCode != 200 ||
-		claims["sub"] != o.user.ID {
-		o.Errorf("%d %v, %v", res.StatusCode, claims, err)
+	if c.Send(method, o.rp.provider.UserInfoEndpoint(), form).Wants(200).JSON(&claims); claims["sub"] != o.user.ID {
+		o.Errorf("%v", claims)
 	}
 	return claims
 }
@@ -343,9 +331,7 @@ func (o *conformant) signature() {
 	var set struct {
 		Keys []struct{ Alg, Kid, Use, Kty string }
 	}
-	if err := json.Unmarshal([]byte(o.document("/api/.well-known/jwks.json")), &set); err != nil {
-		o.Fatal(err)
-	}
+	o.c.Get("/api/.well-known/jwks.json").OK().JSON(&set)
 	found := 0
 	for _, k := range set.Keys {
 		if k.Kid == header.Kid && k.Alg == "RS256" && k.Use == "sig" && k.Kty == "RSA" {
@@ -363,9 +349,8 @@ func (o *conformant) unsigned() {
 	var metadata struct {
 		Algs []string `json:"id_token_signing_alg_values_supported"`
 	}
-	if err := json.Unmarshal([]byte(o.document("/api/.well-known/openid-configuration")), &metadata); err != nil ||
-		slices.Contains(metadata.Algs, "none") {
-		o.Errorf("offered: %v, %v", metadata.Algs, err)
+	if o.c.Get(discovery).OK().JSON(&metadata); slices.Contains(metadata.Algs, "none") {
+		o.Errorf("offered: %v", metadata.Algs)
 	}
 	in := core.ClientInput{
 		Name: new("unsigned"), RedirectURIs: &[]string{"https://rp.example/cb"},
@@ -374,16 +359,6 @@ func (o *conformant) unsigned() {
 	if _, _, err := core.NewClient(in, true, now()); err == nil {
 		o.Error("a client may be registered for it")
 	}
-}
-
-// document reads a public document.
-func (o *conformant) document(path string) string {
-	o.Helper()
-	status, body := get(o.T, http.DefaultClient, o.d.cfg.Origin()+path)
-	if status != http.StatusOK {
-		o.Fatalf("%s: %d", path, status)
-	}
-	return body
 }
 
 // post sends the authorization request as a form, as another site's page would.
@@ -405,15 +380,10 @@ func (o *conformant) post() {
 
 // discovery holds the metadata against OpenID Connect Discovery section 3.
 func (o *conformant) discovery() {
-	res, err := http.Get(o.d.cfg.Origin() + "/api/.well-known/openid-configuration")
-	if err != nil {
-		o.Fatal(err)
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
+	r := o.c.Get(discovery).OK()
 	doc := map[string]any{}
-	if err != nil || json.Unmarshal(b, &doc) != nil || res.Header.Get("Content-Type") != "application/json" {
-		o.Fatalf("%s %s", res.Header, b)
+	if r.JSON(&doc); r.Header.Get("Content-Type") != "application/json" {
+		o.Errorf("%v", r.Header)
 	}
 	if doc["issuer"] != o.d.cfg.Origin()+"/api" {
 		o.Errorf("issuer %v", doc["issuer"])

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -80,60 +79,15 @@ func (l *listener) count(what string) (n int) {
 	return n
 }
 
-// commander runs commands on a daemon's database, as an operator does while it runs.
-type commander struct {
-	*testing.T
-	*running
-	env []string
-}
-
-func (c *commander) run(exit int, out any, args ...string) string {
-	c.Helper()
-	var stdout, stderr bytes.Buffer
-	p := &program{in: strings.NewReader(""), out: &stdout, err: &stderr, env: c.env}
-	args = append([]string{"newsletterd", "--database", c.cfg.Database.Path, "--json"}, args...)
-	if code := p.run(c.Context(), args); code != exit {
-		c.Fatalf("%s: exit code %d\n%s%s", args, code, &stdout, &stderr)
-	}
-	if out != nil {
-		if err := json.Unmarshal(stdout.Bytes(), out); err != nil {
-			c.Fatalf("%s: %v\n%s", args, err, &stdout)
-		}
-	}
-	return stderr.String()
-}
-
-func (c *commander) list() (tenantID, listID string) {
-	var tenant, list struct{ ID string }
-	c.run(0, &tenant, "admin", "tenant", "create", "--name", "T")
-	c.run(0, &list, "admin", "list", "create", "--tenant", tenant.ID, "--name", "L")
-	return tenant.ID, list.ID
-}
-
-func (c *commander) join(listID string, email core.Email) {
-	c.Helper()
-	_, row, err := c.store.Subscribe(c.Context(), store.SubscribeRequest{ListID: listID, Email: email}, now())
-	if err != nil {
-		c.Fatal(err)
-	}
-	token, err := c.store.ConfirmToken(c.Context(), row, core.ProofMailed)
-	if err == nil {
-		_, err = c.store.Confirm(c.Context(), token, core.Origin{}, now())
-	}
-	if err != nil {
-		c.Fatal(err)
-	}
-}
-
 // What a receiver refuses for good is a dead letter: the command shows it with the reason, and sends it again.
 func TestDeadLettersByCommand(t *testing.T) {
 	daemontest.Parallel(t)
 	l := newListener(t)
 	l.say(http.StatusUnprocessableEntity)
-	c := &commander{T: t, running: start(t, func(cfg *config.Config) { cfg.Webhooks.SendURL = l.URL })}
-	_, list := c.list()
-	c.join(list, "a@example.org")
-	c.join(list, "b@example.org")
+	c := start(t, func(cfg *config.Config) { cfg.Webhooks.SendURL = l.URL })
+	list := c.seed.NewList().ID
+	c.seed.Active(list, "a@example.org")
+	c.seed.Active(list, "b@example.org")
 	l.wait(t, 2)
 	var dead []struct {
 		ID        int64
@@ -141,16 +95,16 @@ func TestDeadLettersByCommand(t *testing.T) {
 		LastError string `json:"last_error"`
 	}
 	for len(dead) < 2 { // the answer is there before it is written down
-		c.run(0, &dead, "admin", "outbox", "list", "--state", "dead")
+		c.command(0, &dead, "admin", "outbox", "list", "--state", "dead")
 	}
 	if dead[0].State != "dead" || dead[0].LastError != "HTTP 422" {
 		t.Errorf("%+v", dead)
 	}
 	// as a script takes it from the list
-	c.run(0, &dead[1], "admin", "outbox", "show", "--id", strconv.FormatInt(dead[1].ID, 10))
+	c.command(0, &dead[1], "admin", "outbox", "show", "--id", strconv.FormatInt(dead[1].ID, 10))
 	l.say(http.StatusOK)
 	var n struct{ Retried int }
-	if c.run(0, &n, "admin", "outbox", "retry", "--dead"); n.Retried != 2 {
+	if c.command(0, &n, "admin", "outbox", "retry", "--dead"); n.Retried != 2 {
 		t.Errorf("%+v", n)
 	}
 	l.wait(t, 2)
@@ -162,8 +116,9 @@ func TestDeadLettersByCommand(t *testing.T) {
 // Who bounced on one list alone is listed without the list, too.
 func TestBouncesAreListed(t *testing.T) {
 	daemontest.Parallel(t)
-	c := &commander{T: t, running: start(t, func(*config.Config) {})}
-	tenant, list := c.list()
+	c := start(t, func(*config.Config) {})
+	weekly := c.seed.NewList()
+	tenant, list := weekly.TenantID, weekly.ID
 	bounced := core.Event{
 		ID: core.NewID(), Type: core.EventPreferences, TenantID: tenant, ListID: list, OccurredAt: now(),
 		Subscriber: core.EventSubscriber{ID: core.NewID(), Email: "bob@example.org", Status: string(core.StatusBounced)},
@@ -174,15 +129,15 @@ func TestBouncesAreListed(t *testing.T) {
 	}
 	for _, args := range [][]string{{}, {"--kind", "bounced"}, {"--tenant", tenant}, {"--list", list}} {
 		var rows []store.Suppressed
-		if c.run(0, &rows, append([]string{"admin", "suppression", "list"}, args...)...); len(rows) != 1 ||
+		if c.command(0, &rows, append([]string{"admin", "suppression", "list"}, args...)...); len(rows) != 1 ||
 			rows[0].Email != "bob@example.org" {
 			t.Errorf("%v: %+v", args, rows)
 		}
 	}
 	var none []store.Suppressed
-	other, _ := c.list()
+	other := c.seed.NewTenant().ID
 	for _, args := range [][]string{{"--kind", "disabled"}, {"--tenant", other}} {
-		if c.run(0, &none, append([]string{"admin", "suppression", "list"}, args...)...); len(none) != 0 {
+		if c.command(0, &none, append([]string{"admin", "suppression", "list"}, args...)...); len(none) != 0 {
 			t.Errorf("%v: %+v", args, none)
 		}
 	}
@@ -194,45 +149,46 @@ func TestEndpointByCommand(t *testing.T) {
 	daemontest.Parallel(t)
 	l := newListener(t)
 	allow := strings.TrimPrefix(l.URL, "http://")
-	c := &commander{T: t, running: start(t, func(cfg *config.Config) { cfg.Webhooks.Allow = []string{allow} })}
+	c := start(t, func(cfg *config.Config) { cfg.Webhooks.Allow = []string{allow} })
 	c.env = []string{"NEWSLETTERD_WEBHOOKS_ALLOW=" + allow}
-	tenant, list := c.list()
+	weekly := c.seed.NewList()
+	tenant, list := weekly.TenantID, weekly.ID
 	var hook, moved, test struct {
 		ID     string
 		Status int
 		Reason string
 	}
-	c.run(0, &hook, "admin", "webhook-endpoint", "create", "--tenant", tenant, "--url", l.URL+"/hook")
-	c.run(0, &test, "admin", "webhook-endpoint", "test", "--id", hook.ID)
+	c.command(0, &hook, "admin", "webhook-endpoint", "create", "--tenant", tenant, "--url", l.URL+"/hook")
+	c.command(0, &test, "admin", "webhook-endpoint", "test", "--id", hook.ID)
 	if l.wait(t, 1); test.Status != 200 || l.count("/hook webhook.test") != 1 {
 		t.Errorf("%+v", test)
 	}
-	c.run(0, &moved, "admin", "webhook-endpoint", "create", "--tenant", tenant, "--url", l.URL+"/moved", "--event",
+	c.command(0, &moved, "admin", "webhook-endpoint", "create", "--tenant", tenant, "--url", l.URL+"/moved", "--event",
 		core.EventPreferences)
-	if c.run(1, &test, "admin", "webhook-endpoint", "test", "--id",
+	if c.command(1, &test, "admin", "webhook-endpoint", "test", "--id",
 		moved.ID); test.Status != http.StatusTemporaryRedirect {
 		t.Errorf("%+v", test)
 	}
 	localhost := strings.Replace(l.URL, "127.0.0.1", "localhost", 1)
-	if said := c.run(1, nil, "admin", "webhook-endpoint", "create", "--tenant", tenant, "--url",
+	if said := c.command(1, nil, "admin", "webhook-endpoint", "create", "--tenant", tenant, "--url",
 		localhost); !strings.Contains(said, "not public") {
 		t.Error(said)
 	}
 	for _, args := range [][]string{{"create", "--tenant", tenant}, {"update", "--id", moved.ID}} {
-		said := c.run(1, nil, append(append([]string{"admin", "webhook-endpoint"}, args...), "--url",
+		said := c.command(1, nil, append(append([]string{"admin", "webhook-endpoint"}, args...), "--url",
 			"https://crm.example.org:99999/")...)
 		if !strings.Contains(said, "1 to 65535") {
 			t.Error(said)
 		}
 	}
-	c.join(list, "a@example.org")
+	c.seed.Active(list, "a@example.org")
 	l.wait(t, 1)
 	if got := l.count("/hook " + core.EventActivated); got != 1 {
 		t.Errorf("%d came", got)
 	}
 	var attempts []core.EndpointAttempt
 	for len(attempts) < 2 { // the newest first; the other is the test
-		c.run(0, &attempts, "admin", "webhook-endpoint", "log", "--id", hook.ID)
+		c.command(0, &attempts, "admin", "webhook-endpoint", "log", "--id", hook.ID)
 	}
 	if a := attempts[0]; a.Outcome != "delivered" || a.Status != 200 {
 		t.Errorf("%+v", a)

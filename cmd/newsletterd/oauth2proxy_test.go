@@ -37,7 +37,7 @@ func newGuard(t *testing.T, change func(command string) string) *guard {
 		}
 	}
 	g := &guard{running: start(t, nil), came: make(chan http.Header, 100)}
-	addTestUser(t, g.running, "ann@example.org")
+	g.addUser("ann@example.org")
 	behind := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/protected" {
 			g.came <- r.Header

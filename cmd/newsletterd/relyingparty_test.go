@@ -68,20 +68,6 @@ func newRelyingParty(t *testing.T, d *running, change func(*core.ClientInput)) *
 	return rp
 }
 
-func addTestUser(t *testing.T, d *running, email string) core.User {
-	t.Helper()
-	u := core.NewUser(core.Email(email), now())
-	u.EmailVerified, u.Name = true, "Ann Reader"
-	hash, err := d.auth.NewPassword(t.Context(), "password", daemontest.Password)
-	if err == nil {
-		err = d.store.AddUser(t.Context(), u, hash, now())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
-}
-
 // visitor is a person with a browser that keeps cookies and sends forms.
 type visitor struct {
 	t *testing.T
@@ -158,11 +144,18 @@ func (v *visitor) goOn(rp *relyingParty, at *url.URL, page string) url.Values {
 	if strings.Contains(page, "asks for access") {
 		at, page = v.submit(at, page, map[string]string{"decision": "allow"})
 	}
+	v.t.Logf("the visitor stands at %s: %.200s", at, page)
+	return rp.back(v.t)
+}
+
+// back waits for what comes back to the redirect URI.
+func (rp *relyingParty) back(t *testing.T) url.Values {
+	t.Helper()
 	select {
 	case q := <-rp.got:
 		return q
 	case <-time.After(10 * time.Second):
-		v.t.Fatalf("nothing came back; the visitor stands at %s: %s", at, page)
+		t.Fatal("nothing came back")
 		return nil
 	}
 }
@@ -171,7 +164,7 @@ func (v *visitor) goOn(rp *relyingParty, at *url.URL, page string) url.Values {
 func TestRelyingParty(t *testing.T) {
 	daemontest.Parallel(t)
 	d := start(t, nil)
-	u := addTestUser(t, d, "ann@example.org")
+	u := d.addUser("ann@example.org")
 	for name, change := range map[string]func(*core.ClientInput){
 		"confidential":       func(*core.ClientInput) {},
 		"confidential, post": func(in *core.ClientInput) { in.AuthMethod = new("client_secret_post") },
@@ -240,7 +233,7 @@ func TestReverseProxy(t *testing.T) {
 	daemontest.Parallel(t)
 	const public = "https://news.example.org"
 	d := start(t, func(c *config.Config) { c.Server.PublicURL = public })
-	addTestUser(t, d, "ann@example.org")
+	d.addUser("ann@example.org")
 	c, _, err := core.NewClient(core.ClientInput{
 		Name:         new("Reading Room"),
 		RedirectURIs: &[]string{"https://rp.example/cb"},

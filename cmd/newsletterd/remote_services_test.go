@@ -1,12 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"testing"
 
@@ -14,12 +13,13 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
+	"newsletterd/handlers/web/webtest"
 	"newsletterd/store"
 )
 
 // remoteServices is a member service and a send service, each a daemon of its own.
 type remoteServices struct {
-	*testing.T
+	*webtest.Client
 	member, send *running
 	list         core.List
 	client       string // of the member service at the send service
@@ -28,34 +28,34 @@ type remoteServices struct {
 // newRemoteServices pairs two daemons as docs/webhooks.md says.
 func newRemoteServices(t *testing.T) *remoteServices {
 	t.Helper()
-	a := &remoteServices{T: t}
+	a := &remoteServices{Client: &webtest.Client{TB: t}}
 	memberAddr, sendAddr := daemontest.FreeAddr(t), daemontest.FreeAddr(t)
 	memberFile, sendFile := filepath.Join(t.TempDir(), "member.db"), filepath.Join(t.TempDir(), "send.db")
 	tenant, err := core.NewTenant(core.TenantInput{Name: new("Acme")}, now())
-	a.must(err)
+	a.Must(err)
 	a.list, err = core.NewList(core.ListInput{TenantID: &tenant.ID, Name: new("News")}, now())
-	a.must(err)
+	a.Must(err)
 	reports, reportsSecret, err := core.NewClient(core.ClientInput{
 		TenantID: &tenant.ID, Name: new("Send service"), ClientType: new(core.ClientConfidential),
 		Scopes: &[]string{core.ScopeEventsWrite},
 	}, true, now())
-	a.must(err)
+	a.Must(err)
 	secret := auth.NewSecret()
 	for _, file := range []string{memberFile, sendFile} {
 		s, err := store.Open(t.Context(), store.Options{Path: file, Migrate: true})
-		a.must(err)
-		a.must(s.AddTenant(t.Context(), tenant, "test"))
-		a.must(s.AddList(t.Context(), a.list, "test"))
+		a.Must(err)
+		a.Must(s.AddTenant(t.Context(), tenant, "test"))
+		a.Must(s.AddList(t.Context(), a.list, "test"))
 		if file == memberFile {
-			a.must(s.AddClient(t.Context(), reports, "test"))
+			a.Must(s.AddClient(t.Context(), reports, "test"))
 		} else {
 			key, err := auth.ParseSecret(secret)
-			a.must(err)
+			a.Must(err)
 			w, err := s.AddWebhookClient(t.Context(), tenant.ID, "Member service", key, "test", now())
-			a.must(err)
+			a.Must(err)
 			a.client = w.ID
 		}
-		a.must(s.Close())
+		a.Must(s.Close())
 	}
 	a.send = start(t, func(c *config.Config) {
 		c.Server.Listen, c.Database.Path = sendAddr, sendFile
@@ -69,38 +69,13 @@ func newRemoteServices(t *testing.T) *remoteServices {
 	return a
 }
 
-func (a *remoteServices) must(err error) {
-	a.Helper()
-	if err != nil {
-		a.Fatal(err)
-	}
-}
-
-// post sends JSON and reads the answer's texts.
-func (a *remoteServices) post(url string, in map[string]any) (out map[string]any) {
-	a.Helper()
-	b, err := json.Marshal(in)
-	a.must(err)
-	res, err := http.Post(url, "application/json", bytes.NewReader(b))
-	a.must(err)
-	defer res.Body.Close()
-	a.must(json.NewDecoder(res.Body).Decode(&out))
-	if res.StatusCode != http.StatusOK {
-		a.Fatalf("%s: %d %v", url, res.StatusCode, out)
-	}
-	return out
-}
-
 func (a *remoteServices) join(email core.Email) {
 	a.Helper()
 	api := a.member.cfg.Origin() + "/api/newsletter/"
-	out := a.post(api+"subscribe", map[string]any{
-		"list_id": a.list.ID, "email": email,
-		"preferences": map[string]any{"n": 1},
-	})
-	res, err := http.Get(api + "confirm?token=" + out["confirm_token"].(string))
-	a.must(err)
-	res.Body.Close()
+	token := a.Send("POST", api+"subscribe", map[string]any{
+		"list_id": a.list.ID, "email": email, "preferences": map[string]any{"n": 1},
+	}).OK().Field("confirm_token")
+	a.Get(api + "confirm?token=" + token).OK()
 }
 
 // knows waits until the send service has a word for an address.
@@ -132,10 +107,11 @@ func (a *remoteServices) oneClick(email core.Email) {
 		Kind: auth.UnsubscribeMailed, ListID: a.list.ID,
 		SubscriptionID: id, Email: email, IssuedAt: now(),
 	})
-	a.must(err)
-	out := a.post(a.send.cfg.Origin()+"/api/newsletter/unsubscribe?token="+token, nil)
+	a.Must(err)
+	out := a.Send("POST", a.send.cfg.Origin()+"/api/newsletter/unsubscribe?token="+token,
+		url.Values{"List-Unsubscribe": {"One-Click"}}).OK()
 	if sub, err := a.send.store.Subscriber(a.Context(), a.list.ID, email); err != nil || sub.Mailable() ||
-		out["status"] != core.SubscriptionUnsubscribed {
+		out.Field("status") != core.SubscriptionUnsubscribed {
 		a.Errorf("after the answer %v: %+v, %v", out, sub, err)
 	}
 }
@@ -148,14 +124,14 @@ func (a *remoteServices) sendOnly() {
 	token, err := a.send.keys.sealer.SealUnsubscribe(auth.UnsubscribeToken{
 		Kind: auth.UnsubscribeMailed, ListID: a.list.ID, SubscriptionID: a.list.ID, Email: "dan@example.org", IssuedAt: now(),
 	})
-	a.must(err)
+	a.Must(err)
 	for path, want := range map[string]string{
 		"/l/" + a.list.ID:                "/l/" + a.list.ID,
 		"/preferences?list=" + a.list.ID: "/preferences?list=" + a.list.ID,
 		"/preferences?token=" + token:    "/preferences?list=" + a.list.ID,
 	} {
 		res, err := client.Get(a.send.cfg.Origin() + path)
-		a.must(err)
+		a.Must(err)
 		res.Body.Close()
 		if got := res.Header.Get("Location"); got != a.member.cfg.Origin()+want {
 			a.Errorf("%s leads to %q (%d)", path, got, res.StatusCode)
@@ -181,7 +157,7 @@ func TestTwoDaemonsAgree(t *testing.T) {
 	a.oneClick("ann@example.org")
 	a.hears("ann@example.org", core.SubscriptionUnsubscribed)
 
-	a.must(a.send.store.ApplyReports(t.Context(),
+	a.Must(a.send.store.ApplyReports(t.Context(),
 		[]store.ProviderReport{{Provider: "p", Key: []byte("1"), Event: core.ProviderEvent{
 			Type: "complaint", MessageID: "m", TenantID: a.list.TenantID, Email: "bob@example.org", OccurredAt: now(),
 		}}}, now()))
@@ -189,7 +165,7 @@ func TestTwoDaemonsAgree(t *testing.T) {
 	a.knows("bob@example.org", core.StatusComplaint)
 
 	rows, err := a.member.store.ErasePerson(t.Context(), store.Person{Email: "cee@example.org"}, "test", now())
-	a.must(err)
+	a.Must(err)
 	if sub := a.knows("cee@example.org", core.StatusUnsubscribed); rows == 0 || sub.Preferences != core.NoPreferences {
 		t.Errorf("erased %d rows; the send service has %+v", rows, sub)
 	}
@@ -198,14 +174,14 @@ func TestTwoDaemonsAgree(t *testing.T) {
 
 	// The secret is replaced there; the one before stays good until the member service has the new one.
 	key, err := auth.ParseSecret(auth.NewSecret())
-	a.must(err)
-	a.must(a.send.store.RotateWebhookSecret(t.Context(), a.client, key, "test", now()))
+	a.Must(err)
+	a.Must(a.send.store.RotateWebhookSecret(t.Context(), a.client, key, "test", now()))
 	a.join("eve@example.org")
 	a.knows("eve@example.org", core.StatusActive)
 
 	// A full sync names the active subscribers, and ends no subscription of theirs.
 	_, err = a.member.store.RequestSync(t.Context(), a.list.ID, now())
-	a.must(err)
+	a.Must(err)
 	daemontest.Await(t, "the end of the full sync", func() bool {
 		open, err := a.member.store.OpenSyncs(t.Context(), 1)
 		return len(open) == 0 && err == nil
@@ -222,7 +198,7 @@ func TestTwoDaemonsAgree(t *testing.T) {
 func TestSecretsChangeWithoutALoss(t *testing.T) {
 	daemontest.Parallel(t)
 	d := start(t, nil)
-	list := readersList(t, d, "Acme", core.ListInput{Name: new("News")})
+	list := d.seed.NewList()
 	ctx, stop := context.WithCancel(t.Context())
 	changed := make(chan int, 1)
 	go func() {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,10 +13,12 @@ import (
 // in another.
 func copiedWithJobs(t *testing.T) string {
 	t.Helper()
-	c := &commander{T: t, running: start(t, nil)}
-	_, list := c.list()
+	c := start(t, nil)
+	list := c.seed.NewList().ID
+	letter := filepath.Join(t.TempDir(), "letter.txt")
+	c.Must(os.WriteFile(letter, []byte("Hello.\n"), 0o600))
 	for _, name := range []string{"First", "Second"} {
-		c.run(0, nil, "admin", "job", "create", "--list", list, "--name", name, "--subject", "Hi", "--text", bodyFile(t),
+		c.command(0, nil, "admin", "job", "create", "--list", list, "--name", name, "--subject", "Hi", "--text", letter,
 			"--scheduled-at", "2099-01-01T00:00:00Z")
 	}
 	if err := c.quit(); err != nil {
@@ -34,34 +35,19 @@ func copiedWithJobs(t *testing.T) string {
 	return path
 }
 
-// bodyFile is a file with a body.
-func bodyFile(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "letter.txt")
-	if err := os.WriteFile(path, []byte("Hello.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // restoredView is what log, healthz, status and doctor say of jobs that are held since the file was copied.
 type restoredView struct{ logged, healthz, status, doctor bool }
 
 // startAt starts a daemon on a file and reads what it says.
-func startAt(t *testing.T, path string, takeOver bool) (*commander, restoredView) {
+func startAt(t *testing.T, path string, takeOver bool) (*running, restoredView) {
 	t.Helper()
-	c := &commander{T: t, running: start(t, func(cfg *config.Config) { cfg.Database.Path, cfg.TakeOver = path, takeOver })}
-	return c, c.restored()
-}
-
-func (c *commander) restored() restoredView {
-	c.Helper()
-	_, health := get(c.T, http.DefaultClient, "http://"+c.listener.Addr().String()+"/healthz")
+	c := start(t, func(cfg *config.Config) { cfg.Database.Path, cfg.TakeOver = path, takeOver })
+	health := c.Get("/healthz").Text
 	var status struct {
 		Restored int64 `json:"restored_jobs"`
 	}
-	c.run(0, &status, "status")
-	all, _ := examined(c.T, "[database]\npath = \""+c.cfg.Database.Path+"\"\n[metrics]\nlisten = \"\"\n")
+	c.command(0, &status, "status")
+	all, _ := examined(t, "[database]\npath = \""+c.cfg.Database.Path+"\"\n[metrics]\nlisten = \"\"\n")
 	v := restoredView{
 		logged: c.log.has("jobs are held"), healthz: strings.Contains(health, `"restored_jobs":2`),
 		status: status.Restored == 2,
@@ -70,7 +56,7 @@ func (c *commander) restored() restoredView {
 		v.doctor = v.doctor || f.Check == "jobs" &&
 			strings.Contains(f.Text, "2 jobs held, for the file was restored or copied")
 	}
-	return v
+	return c, v
 }
 
 // A copy of the file holds its jobs, and log, healthz, status and doctor say so until they are resumed.
@@ -80,12 +66,12 @@ func TestACopiedFileHoldsItsJobs(t *testing.T) {
 	if want := (restoredView{true, true, true, true}); got != want {
 		t.Errorf("started: %+v", got)
 	}
-	c.run(2, nil, "admin", "job", "resume")
-	c.run(0, nil, "admin", "job", "resume", "--all")
+	c.command(2, nil, "admin", "job", "resume")
+	c.command(0, nil, "admin", "job", "resume", "--all")
 	var jobs []struct {
 		PauseReason string `json:"pause_reason"`
 	}
-	c.run(0, &jobs, "admin", "job", "list")
+	c.command(0, &jobs, "admin", "job", "list")
 	if len(jobs) != 2 || jobs[0].PauseReason+jobs[1].PauseReason != "" {
 		t.Errorf("resumed: %+v", jobs)
 	}

@@ -3,15 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
-	"errors"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -24,6 +17,8 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
+	"newsletterd/handlers/web/webtest"
+	"newsletterd/store/storetest"
 )
 
 // logLines gathers what a daemon logs, as JSON.
@@ -60,11 +55,16 @@ func (l *logLines) has(text string) bool {
 	return strings.Contains(l.b.String(), text)
 }
 
-// running is a daemon under test, built as in production, on a port of its own.
+// running is a daemon under test, built as in production, on a port of its own, with a client that speaks to it.
 type running struct {
 	*daemon
+	*webtest.Client
+	seed *storetest.Seeder
 	log  *logLines
-	quit func() error // stops it and returns what run returned
+	env  []string // of commands
+
+	opened map[string]bool // links that mailed has returned
+	quit   func() error    // stops it and returns what run returned
 }
 
 func start(t *testing.T, change func(*config.Config)) *running {
@@ -76,11 +76,13 @@ func start(t *testing.T, change func(*config.Config)) *running {
 	if change != nil {
 		change(cfg)
 	}
-	r := &running{log: &logLines{}}
+	r := &running{log: &logLines{}, opened: map[string]bool{}}
 	var err error
 	if r.daemon, err = build(t.Context(), cfg, newLog(cfg.Log, r.log)); err != nil {
 		t.Fatal(err)
 	}
+	r.Client = &webtest.Client{TB: t, URL: "http://" + r.listener.Addr().String()}
+	r.seed = storetest.Seed(t, r.store)
 	stop, ended := make(chan struct{}), make(chan error, 1)
 	go func() { ended <- r.run(stop) }()
 	r.quit = sync.OnceValue(func() error { close(stop); return <-ended })
@@ -92,38 +94,83 @@ func start(t *testing.T, change func(*config.Config)) *running {
 	return r
 }
 
-func get(t *testing.T, client *http.Client, url string) (int, string) {
-	t.Helper()
-	res, err := client.Get(url)
-	if err != nil {
-		t.Fatal(err)
+// command runs a command on the daemon's database, as an operator does while it runs, and reads the JSON that it prints.
+func (r *running) command(exit int, out any, args ...string) (said string) {
+	r.Helper()
+	var stdout, stderr bytes.Buffer
+	p := &program{in: strings.NewReader(""), out: &stdout, err: &stderr, env: r.env}
+	args = append([]string{"newsletterd", "--database", r.cfg.Database.Path, "--json"}, args...)
+	if code := p.run(r.Context(), args); code != exit {
+		r.Fatalf("%s: exit code %d\n%s%s", args, code, &stdout, &stderr)
 	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
+	if out != nil {
+		if err := json.Unmarshal(stdout.Bytes(), out); err != nil {
+			r.Fatalf("%s: %v\n%s", args, err, &stdout)
+		}
 	}
-	return res.StatusCode, string(body)
+	return stderr.String()
+}
+
+// addUser makes a user with daemontest.Password.
+func (r *running) addUser(email core.Email) core.User {
+	r.Helper()
+	hash, err := r.auth.NewPassword(r.Context(), "password", daemontest.Password)
+	r.Must(err)
+	return r.seed.NewUser(email, hash, func(u *core.User) { u.Name = "Ann Reader" })
+}
+
+// mailed waits for a mail to an address with a link whose path begins so, and returns a link that it has not
+// returned before.
+func (r *running) mailed(path, email string) (link string) {
+	r.Helper()
+	daemontest.Await(r, "a mail with "+path, func() bool {
+		files, err := filepath.Glob(filepath.Join(r.cfg.Mail.Directory, "*.eml"))
+		r.Must(err)
+		for _, f := range files {
+			b, err := os.ReadFile(f)
+			if err != nil {
+				continue // not whole yet
+			}
+			text := strings.ReplaceAll(strings.ReplaceAll(string(b), "=\r\n", ""), "=3D", "=")
+			if _, rest, ok := strings.Cut(text, r.cfg.Origin()+path); ok && strings.Contains(text, "\r\nTo: <"+email+">\r\n") {
+				query, _, _ := strings.Cut(rest, "\r\n")
+				if link = r.cfg.Origin() + path + strings.TrimSpace(query); !r.opened[link] {
+					r.opened[link] = true
+					return true
+				}
+			}
+		}
+		return false
+	})
+	return link
+}
+
+// operator makes an operator and gives the client a token with a scope.
+func (r *running) operator(scope string) {
+	r.Helper()
+	r.seed.NewUser("op@example.org", "", func(u *core.User) { u.Roles = []core.Role{{Role: core.RoleOperator}} })
+	u, err := r.store.UserByEmail(r.Context(), "op@example.org")
+	r.Must(err)
+	tokens, _, err := r.auth.AdminToken(r.Context(), u, scope, time.Hour, now())
+	r.Must(err)
+	r.Token = tokens.AccessToken
 }
 
 func TestServeAndStop(t *testing.T) {
 	daemontest.Parallel(t)
 	d := start(t, func(c *config.Config) { c.Metrics.Pprof = true })
-	base, client := "http://"+d.listener.Addr().String(), &http.Client{Transport: &http.Transport{}}
-	if d.cfg.Origin() != base {
-		t.Errorf("links would name %s, the daemon listens on %s", d.cfg.Origin(), base)
+	if d.cfg.Origin() != d.URL {
+		t.Errorf("links would name %s, the daemon listens on %s", d.cfg.Origin(), d.URL)
 	}
-	if code, body := get(t, client, base+"/healthz"); code != 200 || !strings.Contains(body, `"database":"ok"`) {
-		t.Errorf("healthz: %d %s", code, body)
+	if r := d.Get("/healthz").OK(); !strings.Contains(r.Text, `"database":"ok"`) {
+		t.Errorf("healthz: %s", r.Text)
 	}
 	side := "http://" + d.metrics.listener.Addr().String()
-	if code, body := get(t, client, side+"/metrics"); code != 200 || !strings.Contains(body, "newsletterd_build_info") ||
-		!strings.Contains(body, "newsletterd_http_requests_total") {
-		t.Errorf("metrics: %d", code)
+	if r := d.Get(side + "/metrics").OK(); !strings.Contains(r.Text, "newsletterd_build_info") ||
+		!strings.Contains(r.Text, "newsletterd_http_requests_total") {
+		t.Errorf("metrics: %s", r.Text)
 	}
-	if code, _ := get(t, client, side+"/debug/pprof/goroutine?debug=1"); code != 200 {
-		t.Errorf("profiles: %d", code)
-	}
+	d.Get(side + "/debug/pprof/goroutine?debug=1").Wants(200)
 	if _, err := build(t.Context(), d.cfg, d.daemon.log); err == nil ||
 		!strings.Contains(err.Error(), "another newsletterd") {
 		t.Errorf("a second daemon on one file: %v", err)
@@ -172,20 +219,15 @@ func TestHealthDuringTheStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	client := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn,
-		error,
-	) {
-		return conn, nil
-	}}}
-	if code, _ := get(t, client, "http://"+addr+"/healthz"); code != 200 {
-		t.Fatalf("healthz: %d", code)
+	dial := func(context.Context, string, string) (net.Conn, error) { return conn, nil }
+	client := &webtest.Client{
+		TB: t, URL: "http://" + addr, HTTP: &http.Client{Transport: &http.Transport{DialContext: dial}},
 	}
+	client.Get("/healthz").Wants(200)
 	if err := d.closeListener(); err != nil {
 		t.Fatal(err)
 	}
-	if code, _ := get(t, client, "http://"+addr+"/healthz"); code != 503 {
-		t.Errorf("healthz during the stop: %d", code)
-	}
+	client.Get("/healthz").Wants(503)
 	if c, err := net.DialTimeout("tcp", addr, time.Second); err == nil {
 		c.Close()
 		t.Error("a new connection was taken during the stop")
@@ -224,15 +266,20 @@ func TestFailedStartsLeaveNothingOpen(t *testing.T) {
 // With a certificate the daemon speaks https, and reaches itself for its webhooks by that very certificate.
 func TestServeTLS(t *testing.T) {
 	daemontest.Parallel(t)
-	cert, key := selfSigned(t)
+	dir := t.TempDir()
+	files := func(name string) (cert, key string) {
+		cert, key = filepath.Join(dir, name+".pem"), filepath.Join(dir, name+".key")
+		writeCertificate(t, cert, key, 1)
+		return cert, key
+	}
+	cert, key := files("own")
 	d := start(t, func(c *config.Config) { c.Server.TLSCert, c.Server.TLSKey = cert, key })
 	if !strings.HasPrefix(d.cfg.Origin(), "https://") {
 		t.Errorf("links would begin with %s", d.cfg.Origin())
 	}
-	if code, _ := get(t, &http.Client{Transport: d.loopTransport(true)}, d.sendURL()+"/healthz"); code != 200 {
-		t.Errorf("healthz over https: %d", code)
-	}
-	otherCert, otherKey := selfSigned(t)
+	d.HTTP = &http.Client{Transport: d.loopTransport(true)}
+	d.Get(d.sendURL() + "/healthz").Wants(200)
+	otherCert, otherKey := files("other")
 	other := start(t, func(c *config.Config) { c.Server.TLSCert, c.Server.TLSKey = otherCert, otherKey })
 	if res, err := (&http.Client{Transport: d.loopTransport(true)}).Get(other.sendURL() + "/healthz"); err == nil {
 		res.Body.Close()
@@ -240,53 +287,11 @@ func TestServeTLS(t *testing.T) {
 	}
 }
 
-func selfSigned(t *testing.T) (cert, key string) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), DNSNames: []string{"news.example.org"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for name, block := range map[string]*pem.Block{
-		cert: {Type: "CERTIFICATE", Bytes: der},
-		key:  {Type: "PRIVATE KEY", Bytes: keyDER},
-	} {
-		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return cert, key
-}
-
 // On a public address the start names what is rarely meant.
 func TestAdvice(t *testing.T) {
 	daemontest.Parallel(t)
 	d := start(t, func(c *config.Config) { c.Server.PublicURL = "https://news.example.org" })
-	tenant, err := core.NewTenant(core.TenantInput{Name: new("Acme")}, now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := core.NewList(core.ListInput{TenantID: &tenant.ID, Name: new("Monthly news")}, now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(d.store.AddTenant(t.Context(), tenant, "test"),
-		d.store.AddList(t.Context(), list, "test")); err != nil {
-		t.Fatal(err)
-	}
+	d.seed.NewList(func(in *core.ListInput) { in.Name = new("Monthly news") })
 	for origin, want := range map[string]int{"https://news.example.org": 4, "http://localhost:8080": 0} {
 		cfg, log := config.Default(), &logLines{}
 		cfg.Server.PublicURL = origin
@@ -337,41 +342,12 @@ func TestDuplicateGuard(t *testing.T) {
 	daemontest.Parallel(t)
 	for guard, want := range map[config.Duration]int{0: http.StatusOK, config.Duration(time.Hour): http.StatusConflict} {
 		d := start(t, func(c *config.Config) { c.Send.DuplicateGuard = guard })
-		tenant, err := core.NewTenant(core.TenantInput{Name: new("Acme")}, now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		list, err := core.NewList(core.ListInput{TenantID: &tenant.ID, Name: new("News")}, now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		user := core.NewUser("ann@acme.example", now())
-		user.Roles = []core.Role{{Role: core.RoleOperator}}
-		err = errors.Join(d.store.AddTenant(t.Context(), tenant, "test"), d.store.AddList(t.Context(), list, "test"),
-			d.store.AddUser(t.Context(), user, "", now()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		token, _, err := d.auth.AdminToken(t.Context(), user, core.ScopeSend, time.Hour, now())
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := d.seed.NewList()
+		d.operator(core.ScopeSend)
+		job := map[string]string{"list_id": list.ID, "subject": "Hello", "body_text": "Again"}
 		for i, code := range []int{http.StatusOK, want} {
-			body := `{"list_id": "` + list.ID + `", "subject": "Hello", "body_text": "Again"}`
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.cfg.Origin()+"/api/send-jobs",
-				strings.NewReader(body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			req.Header.Set("Content-Type", "application/json")
-			req.Header.Set("Authorization", "Bearer "+token.AccessToken)
-			res, err := http.DefaultClient.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			res.Body.Close()
-			if res.StatusCode != code {
-				t.Errorf("guard %s, request %d: %d, want %d", guard, i+1, res.StatusCode, code)
+			if r := d.Send("POST", "/api/send-jobs", job); r.StatusCode != code {
+				t.Errorf("guard %s, request %d: %d, want %d", guard, i+1, r.StatusCode, code)
 			}
 		}
 	}

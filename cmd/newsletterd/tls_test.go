@@ -27,6 +27,7 @@ import (
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/daemontest"
+	"newsletterd/handlers/web/webtest"
 )
 
 // writeCertificate makes a self-signed certificate for localhost with a serial number of its own.
@@ -160,15 +161,10 @@ func TestACME(t *testing.T) {
 		c.Close()
 		t.Error("a certificate for a foreign host")
 	}
-	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	res, err := client.Get("http://" + plain + "/l/abc?x=1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	if got := res.Header.Get("Location"); res.StatusCode != http.StatusFound ||
-		got != "https://news.example.org/l/abc?x=1" {
-		t.Errorf("%d %s", res.StatusCode, got)
+	client := &webtest.Client{TB: t, URL: "http://" + plain, HTTP: webtest.Staying()}
+	redirected := client.Get("/l/abc?x=1").Wants(http.StatusFound)
+	if got := redirected.Header.Get("Location"); got != "https://news.example.org/l/abc?x=1" {
+		t.Error(got)
 	}
 	if err := r.quit(); err != nil {
 		t.Fatal(err)
@@ -199,11 +195,10 @@ func TestACMEByPlainHTTP(t *testing.T) {
 	if !strings.HasPrefix(leaf.Issuer.CommonName, "Pebble") || leaf.VerifyHostname("news.example.org") != nil {
 		t.Errorf("issued by %q for %q", leaf.Issuer.CommonName, leaf.DNSNames)
 	}
-	if code,
-		body := get(t,
-		&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
-		"http://"+plain+"/.well-known/acme-challenge/unknown"); code != http.StatusNotFound && code != http.StatusForbidden {
-		t.Errorf("an unknown challenge: %d %s", code, body)
+	client := &webtest.Client{TB: t, URL: "http://" + plain, HTTP: webtest.Staying()}
+	if got := client.Get("/.well-known/acme-challenge/unknown"); got.StatusCode != http.StatusNotFound &&
+		got.StatusCode != http.StatusForbidden {
+		t.Errorf("an unknown challenge: %s %s", got.Status, got.Text)
 	}
 }
 
@@ -229,11 +224,7 @@ func TestSystemdIsTold(t *testing.T) {
 	if got := hear(); got != "READY=1" {
 		t.Errorf("%q", got)
 	}
-	res, err := http.Get("http://" + r.listener.Addr().String() + "/healthz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	res.Body.Close()
+	r.Get("/healthz").OK()
 	if err := r.quit(); err != nil {
 		t.Fatal(err)
 	}

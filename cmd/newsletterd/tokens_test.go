@@ -36,48 +36,22 @@ type tokenAnswer struct {
 	Type                 string `json:"token_type"`
 }
 
-func postForm(t testing.TB, d *running, path string, form url.Values) (a tokenAnswer) {
-	t.Helper()
-	res, err := http.PostForm(d.cfg.Origin()+path, form)
-	if err != nil {
-		t.Error(err)
-		return a
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err == nil {
-		err = json.Unmarshal(b, &a)
-	}
-	if err != nil {
-		t.Errorf("%s: %v, %s", path, err, b)
-	}
-	a.status, a.retry, a.cache, a.pragma = res.StatusCode, res.Header.Get("Retry-After"), res.Header.Get("Cache-Control"),
-		res.Header.Get("Pragma")
+func postForm(d *running, path string, form url.Values) (a tokenAnswer) {
+	d.Helper()
+	r := d.Send("POST", path, form)
+	r.JSON(&a)
+	a.status, a.retry = r.StatusCode, r.Header.Get("Retry-After")
+	a.cache, a.pragma = r.Header.Get("Cache-Control"), r.Header.Get("Pragma")
 	return a
 }
 
-func logIn(t testing.TB, d *running, email string) tokenAnswer {
-	t.Helper()
-	return postForm(t, d, "/api/auth/login",
-		url.Values{"grant_type": {"password"}, "username": {email}, "password": {daemontest.Password}, "scope": {"openid email"}})
-}
-
-// profileWith asks for the profile with a token.
-func profileWith(t testing.TB, d *running, token string) (status int, challenge string) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.cfg.Origin()+"/api/user/profile", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	return res.StatusCode, res.Header.Get("WWW-Authenticate")
+// logIn signs ann@example.org in.
+func logIn(d *running) tokenAnswer {
+	d.Helper()
+	return postForm(d, "/api/auth/login", url.Values{
+		"grant_type": {"password"}, "username": {"ann@example.org"}, "password": {daemontest.Password},
+		"scope": {"openid email"},
+	})
 }
 
 // RFC 6750 section 3, RFC 8725 section 3, RFC 9068 section 4: whatever is wrong with a token, the answer is 401 and the
@@ -85,9 +59,14 @@ func profileWith(t testing.TB, d *running, token string) (status int, challenge 
 func TestForgedTokens(t *testing.T) {
 	daemontest.Parallel(t)
 	d := start(t, nil)
-	addTestUser(t, d, "ann@example.org")
-	good := logIn(t, d, "ann@example.org")
-	if status, _ := profileWith(t, d, good.Access); status != http.StatusOK {
+	d.addUser("ann@example.org")
+	good := logIn(d)
+	profileWith := func(token string) (status int, challenge string) {
+		t.Helper()
+		r := d.As(token).Get("/api/user/profile")
+		return r.StatusCode, r.Header.Get("WWW-Authenticate")
+	}
+	if status, _ := profileWith(good.Access); status != http.StatusOK {
 		t.Fatalf("a good token: %d", status)
 	}
 	keys, err := d.store.SigningKeys(t.Context(), now())
@@ -134,7 +113,7 @@ func TestForgedTokens(t *testing.T) {
 		return s
 	}
 	const typ = "at+jwt"
-	if status, _ := profileWith(t, d, forge(jose.ES256, key, kid, typ, with("jti", "x"))); status != http.StatusOK {
+	if status, _ := profileWith(forge(jose.ES256, key, kid, typ, with("jti", "x"))); status != http.StatusOK {
 		t.Fatalf("a token made as ours are: %d", status)
 	}
 	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"at+jwt","kid":"` + kid + `"}`))
@@ -152,12 +131,12 @@ func TestForgedTokens(t *testing.T) {
 		"missing exp":           forge(jose.ES256, key, kid, typ, with("exp", nil)),
 		"no token at all":       "x",
 	} {
-		if status, challenge := profileWith(t, d, token); status != http.StatusUnauthorized ||
+		if status, challenge := profileWith(token); status != http.StatusUnauthorized ||
 			challenge != `Bearer realm="newsletterd", error="invalid_token"` {
 			t.Errorf("%s: %d, WWW-Authenticate %q", name, status, challenge)
 		}
 	}
-	if status, challenge := profileWith(t, d, ""); status != http.StatusUnauthorized ||
+	if status, challenge := profileWith(""); status != http.StatusUnauthorized ||
 		challenge != `Bearer realm="newsletterd"` {
 		t.Errorf("no token: %d, WWW-Authenticate %q", status, challenge)
 	}
@@ -169,10 +148,10 @@ func TestParallelRefreshes(t *testing.T) {
 	tried := 0
 	defer coretest.Held(t, 18, &tried, "uses of a refresh token at once")
 	d := start(t, func(c *config.Config) { c.Auth.RefreshGrace = config.Duration(time.Second) })
-	addTestUser(t, d, "ann@example.org")
-	first := logIn(t, d, "ann@example.org")
+	d.addUser("ann@example.org")
+	first := logIn(d)
 	refresh := func(token string) tokenAnswer {
-		return postForm(t, d, "/api/auth/refresh", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {token}})
+		return postForm(d, "/api/auth/refresh", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {token}})
 	}
 	for round := range 3 {
 		answers := make([]tokenAnswer, 12)
@@ -209,9 +188,7 @@ func TestParallelRefreshes(t *testing.T) {
 			if a := refresh(first.Refresh); a.status != http.StatusBadRequest {
 				t.Errorf("the family outlived the replay: %d", a.status)
 			}
-			if status, _ := profileWith(t, d, first.Access); status != http.StatusUnauthorized {
-				t.Errorf("its access token outlived the replay: %d", status)
-			}
+			d.As(first.Access).Get("/api/user/profile").Wants(http.StatusUnauthorized)
 		}
 	}
 }

@@ -2,9 +2,7 @@ package main
 
 import (
 	"compress/gzip"
-	"encoding/json"
 	"io"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -13,6 +11,7 @@ import (
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/daemontest"
+	"newsletterd/handlers/web/webtest"
 )
 
 // TestUpgradedDataIsUsed starts today's daemon on a database of the first version: its users sign in, its clients have
@@ -37,35 +36,25 @@ func TestUpgradedDataIsUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := start(t, func(c *config.Config) { c.Database.Path = path })
-	base := "http://" + r.listener.Addr().String()
-	token := ask(t, base+"/api/auth/login", url.Values{
+	r.Token = r.Send("POST", "/api/auth/login", url.Values{
 		"grant_type": {"password"}, "username": {"op@example.org"}, "password": {"an operators password"},
-	})["access_token"].(string)
-	ask(t, base+"/api/oauth/token", url.Values{
+	}).Wants(200).Field("access_token")
+	r.As("").Send("POST", "/api/oauth/token", url.Values{
 		"grant_type": {"client_credentials"}, "client_id": {"01a1fd75-a972-75ef-b187-cea9a726ac6d"},
 		"client_secret": {"jAby0Z5VEAfiKioAe8skmSBKyWkov8dkrCs9rrjXLtU"},
-	})
-	get := func(path string, want ...string) string {
+	}).Wants(200)
+	get := func(path string, want ...string) webtest.Reply {
 		t.Helper()
-		req, _ := http.NewRequestWithContext(t.Context(), "GET", base+path, nil)
-		req.Header.Set("Authorization", "Bearer "+token)
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer res.Body.Close()
-		b, _ := io.ReadAll(res.Body)
+		reply := r.Get(path).Wants(200)
 		for _, w := range want {
-			if res.StatusCode != 200 || !strings.Contains(string(b), w) {
-				t.Errorf("%s: %s without %q: %.300s", path, res.Status, w, b)
+			if !strings.Contains(reply.Text, w) {
+				t.Errorf("%s: no %q in %.300s", path, w, reply.Text)
 			}
 		}
-		return string(b)
+		return reply
 	}
 	var lists []struct{ ID, Name string }
-	if err := json.Unmarshal([]byte(get("/api/admin/newsletter-lists", "Weekly", "Monthly")), &lists); err != nil {
-		t.Fatal(err)
-	}
+	get("/api/admin/newsletter-lists", "Weekly", "Monthly").JSON(&lists)
 	for _, l := range lists {
 		want := map[string][]string{
 			"Weekly":  {"r1@example.org"},
@@ -78,18 +67,4 @@ func TestUpgradedDataIsUsed(t *testing.T) {
 	if kept, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "backup", "*.before-0008")); len(kept) != 1 {
 		t.Error("nothing was kept from before")
 	}
-}
-
-// ask posts a form and demands a 200.
-func ask(t *testing.T, address string, form url.Values) (answer map[string]any) {
-	t.Helper()
-	res, err := http.PostForm(address, form)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil || res.StatusCode != 200 {
-		t.Fatalf("%s: %s %v %v", address, res.Status, answer, err)
-	}
-	return answer
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"io"
-	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -60,7 +58,7 @@ func TestReadmeFormSubscribes(t *testing.T) {
 	_, form, ok := strings.Cut(websiteSection(t), "```html\n")
 	form, _, _ = strings.Cut(form, "```")
 	d := start(t, nil)
-	list := readersList(t, d, "Acme Gardens", core.ListInput{Name: new("Monthly news")})
+	list := d.seed.NewList()
 	form = strings.ReplaceAll(strings.ReplaceAll(form, "https://news.example.org", d.cfg.Origin()), "LIST", list.ID)
 	action := regexp.MustCompile(`action="([^"]+)" method="post"`).FindStringSubmatch(form)
 	if !ok || action == nil {
@@ -77,33 +75,15 @@ func TestReadmeFormSubscribes(t *testing.T) {
 			values.Set(in[2], "Ada")
 		}
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, action[1], strings.NewReader(values.Encode()))
+	page := d.Send("POST", action[1], values, "Origin", "https://somebody.example", "Sec-Fetch-Site", "cross-site").OK()
+	if !strings.Contains(page.Text, "Look into your mail") {
+		t.Fatal(page.Text)
+	}
+	u, err := url.Parse(d.mailed("/confirm?", "ada@example.org"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	req.Header.Set("Origin", "https://somebody.example")
-	req.Header.Set("Sec-Fetch-Site", "cross-site")
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	page, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode != http.StatusOK || !strings.Contains(string(page), "Look into your mail") {
-		t.Fatalf("%d %v %s", res.StatusCode, err, page)
-	}
-	link := ""
-	daemontest.Await(t, "a mail", func() bool { link = mailedLink(t, d, "/confirm?"); return link != "" })
-	u, err := url.Parse(link)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err = http.PostForm(d.cfg.Origin()+"/confirm", u.Query())
-	if err != nil {
-		t.Fatal(err)
-	}
-	res.Body.Close()
+	d.Send("POST", "/confirm", u.Query()).OK()
 	sub, err := d.store.Subscription(t.Context(), list.ID, "ada@example.org")
 	if err != nil || sub.Status != core.SubscriptionActive || sub.Preferences != `{"first_name":"Ada"}` {
 		t.Errorf("%+v, %v", sub, err)
