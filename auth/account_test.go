@@ -341,7 +341,7 @@ func TestRemoteKey(t *testing.T) {
 func TestRehash(t *testing.T) {
 	p, s := testProvider(t)
 	u := addUser(t, p, "ann@example.org")
-	dear, err := New(t.Context(), s, Config{Issuer: p.Issuer, PasswordCost: Argon2{Memory: 128, Passes: 1, Threads: 1}},
+	dear, err := New(t.Context(), s.Store, Config{Issuer: p.Issuer, PasswordCost: Argon2{Memory: 128, Passes: 1, Threads: 1}},
 		t0)
 	if err != nil {
 		t.Fatal(err)
@@ -423,12 +423,5 @@ func TestMailedTokenAfterAddressChanged(t *testing.T) {
 		if _, err := p.VerifyEmail(t.Context(), email, token, t0); !errors.Is(err, core.ErrInvalidToken) {
 			t.Errorf("%s: %v", email, err)
 		}
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

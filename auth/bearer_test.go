@@ -6,32 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"newsletterd/auth/authtest"
 	"newsletterd/core"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
 )
-
-// testProviderOn makes another Provider over the database of p.
-func testProviderOn(t testing.TB, p *Provider) (*Provider, *store.Store) {
-	t.Helper()
-	q, err := New(t.Context(), p.store, p.Config, t0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return q, p.store
-}
-
-func addTenant(t testing.TB, s *store.Store) string {
-	t.Helper()
-	tenant, err := core.NewTenant(core.TenantInput{Name: new("tenant")}, t0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.AddTenant(t.Context(), tenant, "test"); err != nil {
-		t.Fatal(err)
-	}
-	return tenant.ID
-}
 
 // Whatever ends a session ends its access tokens at once, cached or not.
 func TestBearerEndsAtOnce(t *testing.T) {
@@ -63,7 +42,7 @@ func TestBearerEndsAtOnce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := end(s, u, c.SessionID); err != nil {
+			if err := end(s.Store, u, c.SessionID); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := p.Bearer(t.Context(), r.AccessToken, t0); !errors.Is(err, ErrBadToken) {
@@ -77,7 +56,7 @@ func TestBearerEndsAtOnce(t *testing.T) {
 	}
 	t.Run("role revoked", func(t *testing.T) {
 		p, s := testProvider(t)
-		tenant := addTenant(t, s)
+		tenant := s.NewTenant().ID
 		u := addUser(t, p, "ann@example.org", tenantRole(tenant))
 		r := mustLogin(t, p, "ann@example.org", "email admin", t0)
 		if c, err := p.Bearer(t.Context(), r.AccessToken, t0); err != nil || !c.Has("admin") ||
@@ -94,7 +73,7 @@ func TestBearerEndsAtOnce(t *testing.T) {
 	})
 	t.Run("client deleted", func(t *testing.T) {
 		p, s := testProvider(t)
-		c, secret := addClient(t, s, core.ClientInput{ClientType: new("confidential"), Scopes: &[]string{"newsletter:send"}})
+		c, secret := s.NewClient(core.ClientInput{ClientType: new("confidential"), Scopes: &[]string{"newsletter:send"}})
 		r, err := p.ClientGrant(t.Context(), GrantRequest{Client: ClientCredentials{ID: c.ID, Secret: secret}}, t0)
 		if err != nil {
 			t.Fatal(err)
@@ -169,12 +148,12 @@ func TestTokenCacheIsBounded(t *testing.T) {
 
 func TestCallerOfClientIsHeldToItsTenant(t *testing.T) {
 	p, s := testProvider(t)
-	mine, other := addTenant(t, s), addTenant(t, s)
+	mine, other := s.NewTenant().ID, s.NewTenant().ID
 	in := core.ClientInput{
 		ClientType: new("confidential"), Scopes: &[]string{"openid", "newsletter:send"},
 		TenantID: &mine,
 	}
-	c, secret := addClient(t, s, in)
+	c, secret := s.NewClient(in)
 	r, err := p.ClientGrant(t.Context(), GrantRequest{Client: ClientCredentials{ID: c.ID, Secret: secret}}, t0)
 	if err != nil || r.Scope != "newsletter:send" || r.RefreshToken != "" || r.IDToken != "" {
 		t.Fatalf("%+v, %v", r, err)
@@ -184,7 +163,7 @@ func TestCallerOfClientIsHeldToItsTenant(t *testing.T) {
 		caller.May(core.ActionCampaignSend, other) || caller.UserID != "" {
 		t.Errorf("%+v, %v", caller, err)
 	}
-	if claims := claimsOf(t, r.AccessToken); claims["sub"] != c.ID || claims["client_id"] != c.ID {
+	if claims := authtest.Claims(t, r.AccessToken); claims["sub"] != c.ID || claims["client_id"] != c.ID {
 		t.Errorf("claims %v", claims)
 	}
 	if _, err := p.Bearer(t.Context(), r.AccessToken, t0.Add(16*time.Minute)); !errors.Is(err, ErrBadToken) {

@@ -70,7 +70,7 @@ func TestProveAddress(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.role {
-				must(t, s.GrantRole(t.Context(), u.ID, core.Role{Role: core.RoleOperator}, false, t0))
+				s.Must(s.GrantRole(t.Context(), u.ID, core.Role{Role: core.RoleOperator}, false, t0))
 			}
 			_, token := mails(t, p, "ann@example.org")
 			prove := func(token, password string) (AddressProof, error) {
@@ -177,8 +177,8 @@ func TestARoleWaitsForTheOwnerOfTheAddress(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			must(t, s.GrantRole(t.Context(), u.ID, operator, false, t0))
-			must(t, c.do(world{t, p, s, u}))
+			s.Must(s.GrantRole(t.Context(), u.ID, operator, false, t0))
+			s.Must(c.do(world{t, p, s.Store, u}))
 			if got, err := s.User(t.Context(), u.ID); err != nil || got.Operator() != c.role {
 				t.Errorf("%+v, %v", got, err)
 			}
@@ -242,12 +242,12 @@ func TestARoleEndsAnUnprovedPassword(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p, s := testProvider(t)
 			u, err := p.Register(t.Context(), email, first, core.MailStyle{}, netip.Addr{}, t0)
-			must(t, err)
+			s.Must(err)
 			old, err := p.PasswordGrant(t.Context(), login(email, first, ""), t0)
-			must(t, err)
+			s.Must(err)
 			_, token := mails(t, p, email)
-			must(t, c.do(t, p, s, u, token))
-			must(t, s.GrantRole(t.Context(), u.ID, operator, c.vouch, t0))
+			s.Must(c.do(t, p, s.Store, u, token))
+			s.Must(s.GrantRole(t.Context(), u.ID, operator, c.vouch, t0))
 			if got, err := s.User(t.Context(), u.ID); err != nil || !got.Operator() || !got.EmailVerified {
 				t.Errorf("%+v, %v", got, err)
 			}
@@ -265,9 +265,9 @@ func TestARoleEndsAnUnprovedPassword(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, token = mails(t, p, email)
-			must(t, p.ResetPassword(t.Context(), email, token, "the owner's own", "password", t0))
-			must(t, s.RevokeRole(t.Context(), u.ID, operator))
-			must(t, s.GrantRole(t.Context(), u.ID, operator, true, t0))
+			s.Must(p.ResetPassword(t.Context(), email, token, "the owner's own", "password", t0))
+			s.Must(s.RevokeRole(t.Context(), u.ID, operator))
+			s.Must(s.GrantRole(t.Context(), u.ID, operator, true, t0))
 			if _, err := p.PasswordGrant(t.Context(), login(email, "the owner's own", "admin"), t0); err != nil {
 				t.Errorf("the owner's password, after another grant: %v", err)
 			}

@@ -1,13 +1,13 @@
 package auth
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
 
+	"newsletterd/auth/authtest"
 	"newsletterd/core"
 )
 
@@ -84,20 +84,6 @@ func FuzzParseClaims(f *testing.F) {
 	})
 }
 
-// idClaims reads the payload of an id token.
-func idClaims(t testing.TB, token string) map[string]any {
-	t.Helper()
-	payload, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := map[string]any{}
-	if err := json.Unmarshal(payload, &m); err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
 // Claims asked for by name stand where they were asked for, without the scope, also after a refresh.
 func TestClaimsAskedForByName(t *testing.T) {
 	f := newFlow(t)
@@ -115,7 +101,7 @@ func TestClaimsAskedForByName(t *testing.T) {
 	}
 	check := func(when string, r TokenResponse) {
 		t.Helper()
-		id := idClaims(t, r.IDToken)
+		id := authtest.Claims(t, r.IDToken)
 		if id["name"] != f.user.Name || id["email"] != "ann@example.org" || id["email_verified"] != false ||
 			id["updated_at"] == nil || id["acr"] != "1" {
 			t.Errorf("%s: id token %v", when, id)
@@ -141,7 +127,7 @@ func TestClaimsAskedForByName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name := range idClaims(t, plain.IDToken) {
+	for name := range authtest.Claims(t, plain.IDToken) {
 		if name == "email" || name == "name" || name == "acr" {
 			t.Errorf("%s stands in an id token for which nobody asked", name)
 		}
@@ -181,7 +167,7 @@ func TestClaimsNeedTheirScopesConsent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := idClaims(t, r.IDToken); c["email"] != nil {
+	if c := authtest.Claims(t, r.IDToken); c["email"] != nil {
 		t.Errorf("a client without the scope email got %v", c)
 	}
 }

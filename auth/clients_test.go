@@ -10,7 +10,7 @@ import (
 // A client's change is seen by the next request: another secret, or its end.
 func TestChangedClientIsSeenAtOnce(t *testing.T) {
 	p, s := testProvider(t)
-	c, secret := addClient(t, s, core.ClientInput{
+	c, secret := s.NewClient(core.ClientInput{
 		ClientType: new(core.ClientConfidential),
 		Scopes:     &[]string{"newsletter:send"},
 	})

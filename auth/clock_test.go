@@ -33,9 +33,9 @@ func TestClockJumps(t *testing.T) {
 			t.Fatal(err)
 		}
 		first := mustLogin(t, f.p, "ann.two@example.org", "", t0)
-		second, err := f.p.RefreshGrant(t.Context(), refresh(first.RefreshToken), t0)
+		second, err := f.p.RefreshGrant(t.Context(), GrantRequest{RefreshToken: first.RefreshToken}, t0)
 		if err == nil {
-			_, err = f.p.RefreshGrant(t.Context(), refresh(second.RefreshToken), t0)
+			_, err = f.p.RefreshGrant(t.Context(), GrantRequest{RefreshToken: second.RefreshToken}, t0)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -46,7 +46,7 @@ func TestClockJumps(t *testing.T) {
 				return f.p.ResetPassword(t.Context(), "ann@example.org", reset, "another password", "", at)
 			},
 			"refresh token": func() error {
-				_, err := f.p.RefreshGrant(t.Context(), refresh(first.RefreshToken), at)
+				_, err := f.p.RefreshGrant(t.Context(), GrantRequest{RefreshToken: first.RefreshToken}, at)
 				return err
 			},
 		} {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"newsletterd/auth/authtest"
 	"newsletterd/core"
 	"newsletterd/core/coretest"
 	"newsletterd/store"
@@ -23,7 +24,7 @@ const (
 type flow struct {
 	t       testing.TB
 	p       *Provider
-	s       *store.Store
+	s       *storetest.Seeder
 	user    core.User
 	browser store.Browser
 	client  core.Client
@@ -37,8 +38,8 @@ func newFlow(t testing.TB, change ...func(*core.ClientInput)) *flow {
 
 func newFlowOn(t testing.TB, s *store.Store, change ...func(*core.ClientInput)) *flow {
 	t.Helper()
-	p, _ := providerOn(t, s)
-	f := &flow{t: t, p: p, s: s, user: addUser(t, p, "ann@example.org")}
+	p, seed := providerOn(t, s)
+	f := &flow{t: t, p: p, s: seed, user: addUser(t, p, "ann@example.org")}
 	in := core.ClientInput{
 		ClientType: new(core.ClientConfidential), RedirectURIs: &[]string{callback},
 		PostLogoutRedirectURIs: &[]string{"https://rp.example/bye"},
@@ -47,7 +48,7 @@ func newFlowOn(t testing.TB, s *store.Store, change ...func(*core.ClientInput)) 
 		c(&in)
 	}
 	var secret string
-	f.client, secret = addClient(t, s, in)
+	f.client, secret = seed.NewClient(in)
 	f.creds = ClientCredentials{ID: f.client.ID, Secret: secret}
 	f.signIn(t0)
 	return f
@@ -161,7 +162,7 @@ func TestCodeGrant(t *testing.T) {
 
 func TestCodeIsBound(t *testing.T) {
 	f := newFlow(t)
-	other, secret := addClient(t, f.s, core.ClientInput{
+	other, secret := f.s.NewClient(core.ClientInput{
 		ClientType:   new(core.ClientConfidential),
 		RedirectURIs: &[]string{callback},
 	})
@@ -316,7 +317,7 @@ func TestIDTokenAlgorithmIsTheClients(t *testing.T) {
 	for _, alg := range []string{algRS256, algES256} {
 		f := newFlow(t, func(in *core.ClientInput) { in.IDTokenAlg = &alg })
 		r := f.tokens(t0)
-		if got := headerOf(t, r.IDToken); !strings.Contains(got, `"alg":"`+alg+`"`) || !strings.Contains(got, `"kid":"`) {
+		if got := authtest.Header(t, r.IDToken); !strings.Contains(got, `"alg":"`+alg+`"`) || !strings.Contains(got, `"kid":"`) {
 			t.Errorf("header %s, want %s", got, alg)
 		}
 	}

@@ -106,7 +106,7 @@ var faulty = map[string]func(ctx context.Context, f *flow) func() error{
 		return func() error { _, err := f.p.KeySet(ctx, t0.Add(2*time.Minute)); return err }
 	},
 	"rotation": func(ctx context.Context, f *flow) func() error {
-		return func() error { _, err := RotateKeys(ctx, f.s, t0); return err }
+		return func() error { _, err := RotateKeys(ctx, f.s.Store, t0); return err }
 	},
 	"tending of keys": func(ctx context.Context, f *flow) func() error {
 		return func() error { _, err := f.p.TendKeys(ctx, 24*time.Hour, t0.Add(90*24*time.Hour)); return err }
@@ -163,27 +163,10 @@ var faulty = map[string]func(ctx context.Context, f *flow) func() error{
 	},
 	"start": func(ctx context.Context, f *flow) func() error {
 		return func() error {
-			_, err := New(ctx, f.s, Config{Issuer: f.p.Issuer, PasswordCost: cheapCost, CommonPasswords: "allow"}, t0)
+			_, err := New(ctx, f.s.Store, Config{Issuer: f.p.Issuer, PasswordCost: cheapCost, CommonPasswords: "allow"}, t0)
 			return err
 		}
 	},
-}
-
-// copied is the flow on a copy of its database.
-func (f *flow) copied(t *testing.T, path, driver string) *flow {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	to := filepath.Join(t.TempDir(), "a.db")
-	if err == nil {
-		err = os.WriteFile(to, b, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := *f
-	c.t, c.s = t, storetest.OpenWith(t, store.Options{Path: to, Driver: driver})
-	c.p, _ = providerOn(t, c.s)
-	return &c
 }
 
 func (f *flow) visitor() store.Visitor {
@@ -204,14 +187,18 @@ func TestStatementsThatFail(t *testing.T) {
 	dir, faults := t.TempDir(), storetest.NewFaults(t)
 	master := newFlowOn(t, storetest.OpenAt(t, dir+"/master.db"),
 		func(c *core.ClientInput) { c.Scopes = &[]string{"openid", "email", "newsletter:list.read"} })
-	if err := master.s.Backup(t.Context(), dir+"/copy.db"); err != nil {
-		t.Fatal(err)
-	}
+	master.s.Must(master.s.Backup(t.Context(), dir+"/copy.db"))
+	file, err := os.ReadFile(dir + "/copy.db")
+	master.s.Must(err)
 	for name, prepare := range faulty {
 		t.Run(name, func(t *testing.T) {
 			for n := 1; ; n++ {
-				f := master.copied(t, dir+"/copy.db", faults.Driver)
-				run := prepare(t.Context(), f)
+				f := *master // on a copy of its database
+				path := filepath.Join(t.TempDir(), "a.db")
+				f.s.Must(os.WriteFile(path, file, 0o600))
+				f.t = t
+				f.p, f.s = providerOn(t, storetest.OpenWith(t, store.Options{Path: path, Driver: faults.Driver}))
+				run := prepare(t.Context(), &f)
 				faults.FailAt(n)
 				err := run()
 				if calls := faults.FailAt(0); calls < n {

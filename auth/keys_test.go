@@ -2,10 +2,7 @@ package auth
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rsa"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"math/big"
@@ -17,29 +14,11 @@ import (
 
 	jose "github.com/go-jose/go-jose/v4"
 
+	"newsletterd/auth/authtest"
 	"newsletterd/core"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
 )
-
-func unbase64(t testing.TB, s string) []byte {
-	t.Helper()
-	b, err := base64.RawURLEncoding.DecodeString(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-func ecKey(t testing.TB, x, y string) *ecdsa.PublicKey {
-	t.Helper()
-	key, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(),
-		append(append([]byte{4}, unbase64(t, x)...), unbase64(t, y)...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
-}
 
 // RFC 7515 appendix A.3: the library that verifies our tokens verifies the RFC's.
 func TestJWSVector(t *testing.T) {
@@ -48,11 +27,11 @@ func TestJWSVector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	payload, err := jws.Verify(ecKey(t, v["rfc7515-a3-x"], v["rfc7515-a3-y"]))
+	payload, err := jws.Verify(authtest.P256(t, v["rfc7515-a3-x"], v["rfc7515-a3-y"]))
 	if err != nil || !bytes.Contains(payload, []byte("http://example.com/is_root")) {
 		t.Errorf("%s, %v", payload, err)
 	}
-	if _, err := jws.Verify(ecKey(t, v["rfc7517-a1-x"], v["rfc7517-a1-y"])); err == nil {
+	if _, err := jws.Verify(authtest.P256(t, v["rfc7517-a1-x"], v["rfc7517-a1-y"])); err == nil {
 		t.Error("another key verified it")
 	}
 }
@@ -96,14 +75,14 @@ func TestSign(t *testing.T) {
 // RFC 7517 appendix A.1, RFC 7518 sections 6.2 and 6.3, RFC 7638 section 3.1.
 func TestPublicKeyVectors(t *testing.T) {
 	v := vectorFile(t, "jose.txt")
-	ec, err := publicKey("1", ecKey(t, v["rfc7517-a1-x"], v["rfc7517-a1-y"]))
+	ec, err := publicKey("1", authtest.P256(t, v["rfc7517-a1-x"], v["rfc7517-a1-y"]))
 	if want := (PublicKey{
 		Kty: "EC", Use: "sig", Alg: "ES256", Kid: "1", Crv: "P-256", X: v["rfc7517-a1-x"],
 		Y: v["rfc7517-a1-y"],
 	}); err != nil || ec != want {
 		t.Errorf("%+v, %v", ec, err)
 	}
-	pub := &rsa.PublicKey{N: new(big.Int).SetBytes(unbase64(t, v["rfc7517-a1-n"])), E: 65537}
+	pub := &rsa.PublicKey{N: new(big.Int).SetBytes(authtest.Base64(t, v["rfc7517-a1-n"])), E: 65537}
 	rs, err := publicKey("2", pub)
 	if want := (PublicKey{Kty: "RSA", Use: "sig", Alg: "RS256", Kid: "2", N: v["rfc7517-a1-n"], E: "AQAB"}); err != nil ||
 		rs != want {

@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"encoding/base64"
 	"errors"
 	"net/url"
 	"slices"
@@ -9,19 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"newsletterd/auth/authtest"
 	"newsletterd/core"
 	"newsletterd/store"
 )
-
-func headerOf(t testing.TB, token string) string {
-	t.Helper()
-	head, _, _ := strings.Cut(token, ".")
-	b, err := base64.RawURLEncoding.DecodeString(head)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
 
 // OpenID Connect RP-Initiated Logout 1.0 sections 2 and 3.
 func TestRPLogout(t *testing.T) {
@@ -109,9 +99,9 @@ func TestLogoutEndsWhatBeganInTheBrowser(t *testing.T) {
 // RFC 7009 section 2 and RFC 7662 section 2.
 func TestRevokeAndIntrospect(t *testing.T) {
 	f := newFlow(t)
-	other, secret := addClient(t, f.s, core.ClientInput{ClientType: new(core.ClientConfidential)})
+	other, secret := f.s.NewClient(core.ClientInput{ClientType: new(core.ClientConfidential)})
 	stranger := ClientCredentials{ID: other.ID, Secret: secret}
-	public, _ := addClient(t, f.s, core.ClientInput{})
+	public, _ := f.s.NewClient(core.ClientInput{})
 	see := func(c ClientCredentials, token string) Introspection {
 		t.Helper()
 		i, err := f.p.Introspect(t.Context(), c, token, t0)
@@ -188,7 +178,7 @@ func TestIntrospectionStaysWithinTheTenant(t *testing.T) {
 	if err := f.s.AddTenant(t.Context(), tenant, "test"); err != nil {
 		t.Fatal(err)
 	}
-	c, secret := addClient(t, f.s, core.ClientInput{ClientType: new(core.ClientConfidential), TenantID: &tenant.ID})
+	c, secret := f.s.NewClient(core.ClientInput{ClientType: new(core.ClientConfidential), TenantID: &tenant.ID})
 	if i, err := f.p.Introspect(t.Context(), ClientCredentials{ID: c.ID, Secret: secret}, f.tokens(t0).AccessToken,
 		t0); err != nil || i.Active {
 		t.Errorf("%+v, %v", i, err)
@@ -230,12 +220,12 @@ func TestKeyRotation(t *testing.T) {
 	}
 	before := t0.Add(keyLead - time.Second)
 	last := f.tokens(before)
-	if strings.Contains(headerOf(t, last.AccessToken), made[0].KID) {
+	if strings.Contains(authtest.Header(t, last.AccessToken), made[0].KID) {
 		t.Error("the next key signs before its time")
 	}
 	after := t0.Add(keyLead)
 	kids(after)
-	if head := headerOf(t, f.tokens(after).AccessToken); !strings.Contains(head, made[0].KID) {
+	if head := authtest.Header(t, f.tokens(after).AccessToken); !strings.Contains(head, made[0].KID) {
 		t.Errorf("the next key doesn't sign: %s", head)
 	}
 	if err := f.bearer(last.AccessToken, after); err != nil {

@@ -28,13 +28,15 @@ var sharedRSA = sync.OnceValue(func() store.SigningKey {
 	return key
 })
 
-func testProvider(t testing.TB, change ...func(*Config)) (*Provider, *store.Store) {
+// testProvider is a provider over a fresh database, in which all is made at t0.
+func testProvider(t testing.TB, change ...func(*Config)) (*Provider, *storetest.Seeder) {
 	t.Helper()
 	return providerOn(t, storetest.Open(t), change...)
 }
 
-func providerOn(t testing.TB, s *store.Store, change ...func(*Config)) (*Provider, *store.Store) {
+func providerOn(t testing.TB, s *store.Store, change ...func(*Config)) (*Provider, *storetest.Seeder) {
 	t.Helper()
+	seed := storetest.Seed(t, s).At(t0)
 	c := Config{
 		Issuer: "https://id.example/api", RefreshGrace: 10 * time.Second, PasswordCost: cheapCost,
 		CommonPasswords: "allow",
@@ -44,31 +46,24 @@ func providerOn(t testing.TB, s *store.Store, change ...func(*Config)) (*Provide
 	}
 	key := sharedRSA()
 	key.CreatedAt, key.ActiveAt = t0, t0
-	if err := s.AddFirstSigningKey(t.Context(), key); err != nil {
-		t.Fatal(err)
-	}
+	seed.Must(s.AddFirstSigningKey(t.Context(), key))
 	p, err := New(t.Context(), s, c, t0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p, s
+	seed.Must(err)
+	return p, seed
 }
 
 const goodPassword = "correct horse battery"
 
-// addUser makes a user with goodPassword.
+// addUser makes a user with goodPassword, whose address is not verified.
 func addUser(t testing.TB, p *Provider, email string, roles ...core.Role) core.User {
 	t.Helper()
 	hash, err := p.hasher.Hash(t.Context(), goodPassword)
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := core.NewUser(core.Email(email), t0)
-	u.Roles = roles
-	if err := p.store.AddUser(t.Context(), u, hash, t0); err != nil {
-		t.Fatal(err)
-	}
-	return u
+	return storetest.Seed(t, p.store).At(t0).NewUser(core.Email(email), hash, func(u *core.User) {
+		u.EmailVerified, u.Roles = false, roles
+	})
 }
 
 var remote = netip.MustParseAddr("192.0.2.7")
@@ -84,20 +79,6 @@ func mustLogin(t testing.TB, p *Provider, email, scope string, now core.Instant)
 		t.Fatal(err)
 	}
 	return r
-}
-
-// addClient makes a client and returns its id and secret.
-func addClient(t testing.TB, s *store.Store, in core.ClientInput) (core.Client, string) {
-	t.Helper()
-	in.Name = new("client")
-	c, secret, err := core.NewClient(in, true, t0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.AddClient(t.Context(), c, "test"); err != nil {
-		t.Fatal(err)
-	}
-	return c, secret
 }
 
 func TestPasswordGrant(t *testing.T) {
@@ -129,8 +110,8 @@ func TestPasswordGrantRefusals(t *testing.T) {
 	if err := s.AddUser(t.Context(), nopass, "", t0); err != nil {
 		t.Fatal(err)
 	}
-	conf, secret := addClient(t, s, core.ClientInput{ClientType: new("confidential")})
-	pub, _ := addClient(t, s, core.ClientInput{Scopes: &[]string{"email"}})
+	conf, secret := s.NewClient(core.ClientInput{ClientType: new("confidential")})
+	pub, _ := s.NewClient(core.ClientInput{Scopes: &[]string{"email"}})
 	with := func(r GrantRequest, c ClientCredentials) GrantRequest { r.Client = c; return r }
 	good := login("ann@example.org", goodPassword, "")
 	for _, c := range []struct {

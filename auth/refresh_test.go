@@ -7,25 +7,24 @@ import (
 	"testing"
 	"time"
 
+	"newsletterd/auth/authtest"
 	"newsletterd/core"
 	"newsletterd/core/coretest"
 )
-
-func refresh(token string) GrantRequest { return GrantRequest{RefreshToken: token} }
 
 func TestRefreshRotates(t *testing.T) {
 	p, _ := testProvider(t)
 	addUser(t, p, "ann@example.org")
 	first := mustLogin(t, p, "ann@example.org", "openid email", t0)
 	now := t0.Add(time.Hour)
-	second, err := p.RefreshGrant(t.Context(), refresh(first.RefreshToken), now)
+	second, err := p.RefreshGrant(t.Context(), GrantRequest{RefreshToken: first.RefreshToken}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if second.RefreshToken == first.RefreshToken || second.Scope != "openid email" || second.IDToken == "" {
 		t.Errorf("%+v", second)
 	}
-	a, b := claimsOf(t, first.AccessToken), claimsOf(t, second.AccessToken)
+	a, b := authtest.Claims(t, first.AccessToken), authtest.Claims(t, second.AccessToken)
 	if a["sid"] != b["sid"] || a["auth_time"] != b["auth_time"] || a["jti"] == b["jti"] {
 		t.Errorf("claims %v, then %v", a, b)
 	}
@@ -52,18 +51,18 @@ func TestRefreshReuse(t *testing.T) {
 			p, _ := testProvider(t, func(cfg *Config) { cfg.RefreshGrace = c.grace })
 			addUser(t, p, "ann@example.org")
 			first := mustLogin(t, p, "ann@example.org", "email", t0)
-			second, err := p.RefreshGrant(t.Context(), refresh(first.RefreshToken), t0)
+			second, err := p.RefreshGrant(t.Context(), GrantRequest{RefreshToken: first.RefreshToken}, t0)
 			if err != nil {
 				t.Fatal(err)
 			}
 			live := second
 			if c.used {
-				if live, err = p.RefreshGrant(t.Context(), refresh(second.RefreshToken), t0); err != nil {
+				if live, err = p.RefreshGrant(t.Context(), GrantRequest{RefreshToken: second.RefreshToken}, t0); err != nil {
 					t.Fatal(err)
 				}
 			}
 			now := t0.Add(c.after)
-			again, err := p.RefreshGrant(t.Context(), refresh(first.RefreshToken), now)
+			again, err := p.RefreshGrant(t.Context(), GrantRequest{RefreshToken: first.RefreshToken}, now)
 			if c.same {
 				if err != nil || again.RefreshToken != second.RefreshToken {
 					t.Errorf("again: %+v, %v", again, err)
@@ -73,7 +72,7 @@ func TestRefreshReuse(t *testing.T) {
 			if !errors.Is(err, ErrInvalidGrant) {
 				t.Errorf("replay: %v", err)
 			}
-			if _, err := p.RefreshGrant(t.Context(), refresh(live.RefreshToken), now); !errors.Is(err, ErrInvalidGrant) {
+			if _, err := p.RefreshGrant(t.Context(), GrantRequest{RefreshToken: live.RefreshToken}, now); !errors.Is(err, ErrInvalidGrant) {
 				t.Errorf("live token after a replay: %v", err)
 			}
 			if _, err := p.Bearer(t.Context(), live.AccessToken, now); !errors.Is(err, ErrBadToken) {
@@ -95,7 +94,7 @@ func TestRefreshInParallel(t *testing.T) {
 	for i := range successors {
 		tried++
 		wg.Go(func() {
-			r, err := p.RefreshGrant(t.Context(), refresh(first.RefreshToken), t0)
+			r, err := p.RefreshGrant(t.Context(), GrantRequest{RefreshToken: first.RefreshToken}, t0)
 			if err != nil {
 				t.Error(err)
 			}
@@ -115,20 +114,20 @@ func TestRefreshLifetimes(t *testing.T) {
 	p, _ := testProvider(t)
 	addUser(t, p, "ann@example.org")
 	r := mustLogin(t, p, "ann@example.org", "email", t0)
-	if _, err := p.RefreshGrant(t.Context(), refresh(r.RefreshToken), t0.Add(30*day)); !errors.Is(err, ErrInvalidGrant) {
+	if _, err := p.RefreshGrant(t.Context(), GrantRequest{RefreshToken: r.RefreshToken}, t0.Add(30*day)); !errors.Is(err, ErrInvalidGrant) {
 		t.Errorf("after 30 days unused: %v", err)
 	}
 	var err error
 	for at := 29 * day; at < 180*day; at += 29 * day {
-		if r, err = p.RefreshGrant(t.Context(), refresh(r.RefreshToken), t0.Add(at)); err != nil {
+		if r, err = p.RefreshGrant(t.Context(), GrantRequest{RefreshToken: r.RefreshToken}, t0.Add(at)); err != nil {
 			t.Fatalf("after %v: %v", at, err)
 		}
 	}
-	if r, err = p.RefreshGrant(t.Context(), refresh(r.RefreshToken), t0.Add(180*day-time.Minute)); err != nil ||
+	if r, err = p.RefreshGrant(t.Context(), GrantRequest{RefreshToken: r.RefreshToken}, t0.Add(180*day-time.Minute)); err != nil ||
 		r.ExpiresIn != 60 {
 		t.Errorf("a minute before the end: %+v, %v", r, err)
 	}
-	if _, err = p.RefreshGrant(t.Context(), refresh(r.RefreshToken), t0.Add(180*day)); !errors.Is(err, ErrInvalidGrant) {
+	if _, err = p.RefreshGrant(t.Context(), GrantRequest{RefreshToken: r.RefreshToken}, t0.Add(180*day)); !errors.Is(err, ErrInvalidGrant) {
 		t.Errorf("at the end: %v", err)
 	}
 }
@@ -137,9 +136,9 @@ func TestRefreshLifetimes(t *testing.T) {
 func TestRefreshIsBoundToItsClient(t *testing.T) {
 	p, s := testProvider(t)
 	addUser(t, p, "ann@example.org")
-	pub, _ := addClient(t, s, core.ClientInput{})
-	other, _ := addClient(t, s, core.ClientInput{})
-	conf, secret := addClient(t, s, core.ClientInput{ClientType: new("confidential")})
+	pub, _ := s.NewClient(core.ClientInput{})
+	other, _ := s.NewClient(core.ClientInput{})
+	conf, secret := s.NewClient(core.ClientInput{ClientType: new("confidential")})
 	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte(conf.ID+":"+secret))
 	for _, c := range []struct {
 		name  string
@@ -178,7 +177,7 @@ func TestRefreshIsBoundToItsClient(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			use := refresh(first.RefreshToken)
+			use := GrantRequest{RefreshToken: first.RefreshToken}
 			use.Client = c.use
 			if _, err := p.RefreshGrant(t.Context(), use, t0); !errors.Is(err, c.want) {
 				t.Errorf("%v, want %v", err, c.want)
@@ -197,7 +196,7 @@ func TestRefreshScopes(t *testing.T) {
 	u := addUser(t, p, "op@example.org", core.Role{Role: core.RoleOperator})
 	r := mustLogin(t, p, "op@example.org", "openid email admin", t0)
 	next := func(scope string) (TokenResponse, error) {
-		req := refresh(r.RefreshToken)
+		req := GrantRequest{RefreshToken: r.RefreshToken}
 		req.Scope = scope
 		out, err := p.RefreshGrant(t.Context(), req, t0)
 		if err == nil {
@@ -228,7 +227,7 @@ func TestLogout(t *testing.T) {
 	addUser(t, p, "bob@example.org")
 	ann, bob := mustLogin(t, p, "ann@example.org", "", t0), mustLogin(t, p, "bob@example.org", "", t0)
 	used := ann.RefreshToken
-	ann, err := p.RefreshGrant(t.Context(), refresh(used), t0)
+	ann, err := p.RefreshGrant(t.Context(), GrantRequest{RefreshToken: used}, t0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,34 +14,9 @@ import (
 
 	jose "github.com/go-jose/go-jose/v4"
 
+	"newsletterd/auth/authtest"
 	"newsletterd/core"
 )
-
-// forge signs claims as a caller wishes: key, algorithm and header are free.
-func forge(t testing.TB, key any, alg jose.SignatureAlgorithm, kid, typ string, claims map[string]any) string {
-	t.Helper()
-	opts := (&jose.SignerOptions{}).WithHeader("kid", kid)
-	if typ != "" {
-		opts = opts.WithType(jose.ContentType(typ))
-	}
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: key}, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	payload, err := json.Marshal(claims)
-	if err != nil {
-		t.Fatal(err)
-	}
-	jws, err := signer.Sign(payload)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := jws.CompactSerialize()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
 
 // privateKey is the key that signs access tokens, as the database has it.
 func privateKey(t testing.TB, p *Provider) (kid string, key *ecdsa.PrivateKey) {
@@ -59,25 +34,12 @@ func privateKey(t testing.TB, p *Provider) (kid string, key *ecdsa.PrivateKey) {
 	return "", nil
 }
 
-func claimsOf(t testing.TB, token string) map[string]any {
-	t.Helper()
-	payload, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	claims := map[string]any{}
-	if err := json.Unmarshal(payload, &claims); err != nil {
-		t.Fatal(err)
-	}
-	return claims
-}
-
 // RFC 9068 section 4, RFC 8725 section 3, RFC 6750 section 3.1.
 func TestForgedAccessTokens(t *testing.T) {
 	p, _ := testProvider(t)
 	addUser(t, p, "ann@example.org")
 	good := mustLogin(t, p, "ann@example.org", "openid email", t0)
-	claims := claimsOf(t, good.AccessToken)
+	claims := authtest.Claims(t, good.AccessToken)
 	kid, key := privateKey(t, p)
 	other, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	public, err := key.PublicKey.Bytes() // what an attacker would key an HMAC with
@@ -95,7 +57,7 @@ func TestForgedAccessTokens(t *testing.T) {
 		}
 		return c
 	}
-	ours := func(c map[string]any) string { return forge(t, key, jose.ES256, kid, typAccess, c) }
+	ours := func(c map[string]any) string { return authtest.Forge(t, key, jose.ES256, kid, typAccess, c) }
 	if _, err := p.Bearer(t.Context(), ours(with("jti", "another")), t0); err != nil {
 		t.Fatalf("a token made like ours: %v", err)
 	}
@@ -104,15 +66,15 @@ func TestForgedAccessTokens(t *testing.T) {
 		"no JWT":                  "x.y.z",
 		"alg none":                b64([]byte(`{"alg":"none","typ":"at+jwt","kid":"`+kid+`"}`)) + "." + parts[1] + ".",
 		"alg none, signed":        b64([]byte(`{"alg":"none","typ":"at+jwt","kid":"`+kid+`"}`)) + "." + parts[1] + "." + parts[2],
-		"HS256 with public key":   forge(t, public, jose.HS256, kid, typAccess, claims),
-		"other key, our kid":      forge(t, other, jose.ES256, kid, typAccess, claims),
-		"foreign kid":             forge(t, other, jose.ES256, "nobody", typAccess, claims),
-		"no kid":                  forge(t, key, jose.ES256, "", typAccess, claims),
+		"HS256 with public key":   authtest.Forge(t, public, jose.HS256, kid, typAccess, claims),
+		"other key, our kid":      authtest.Forge(t, other, jose.ES256, kid, typAccess, claims),
+		"foreign kid":             authtest.Forge(t, other, jose.ES256, "nobody", typAccess, claims),
+		"no kid":                  authtest.Forge(t, key, jose.ES256, "", typAccess, claims),
 		"payload changed":         parts[0] + "." + b64([]byte(`{"scope":"admin"}`)) + "." + parts[2],
 		"signature cut":           good.AccessToken[:len(good.AccessToken)-2],
 		"signature empty":         parts[0] + "." + parts[1] + ".",
-		"typ JWT":                 forge(t, key, jose.ES256, kid, "JWT", claims),
-		"no typ":                  forge(t, key, jose.ES256, kid, "", claims),
+		"typ JWT":                 authtest.Forge(t, key, jose.ES256, kid, "JWT", claims),
+		"no typ":                  authtest.Forge(t, key, jose.ES256, kid, "", claims),
 		"id token":                good.IDToken,
 		"other issuer":            ours(with("iss", "https://evil.example")),
 		"other audience":          ours(with("aud", "https://evil.example")),
@@ -145,7 +107,7 @@ func TestForgedAccessTokens(t *testing.T) {
 func TestCriticalHeader(t *testing.T) {
 	p, _ := testProvider(t)
 	addUser(t, p, "ann@example.org")
-	claims := claimsOf(t, mustLogin(t, p, "ann@example.org", "", t0).AccessToken)
+	claims := authtest.Claims(t, mustLogin(t, p, "ann@example.org", "", t0).AccessToken)
 	kid, key := privateKey(t, p)
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key},
 		(&jose.SignerOptions{}).WithHeader("kid", kid).WithType(typAccess).WithHeader("crit", []string{"x"}).WithHeader("x",
@@ -169,7 +131,7 @@ func TestClaims(t *testing.T) {
 	p, s := testProvider(t)
 	u := addUser(t, p, "ann@example.org")
 	r := mustLogin(t, p, "ann@example.org", "openid email", t0)
-	access, id := claimsOf(t, r.AccessToken), claimsOf(t, r.IDToken)
+	access, id := authtest.Claims(t, r.AccessToken), authtest.Claims(t, r.IDToken)
 	now := float64(seconds(t0))
 	for name, want := range map[string]any{
 		"iss": p.Issuer, "aud": p.Issuer, "sub": u.ID, "client_id": "newsletterd", "scope": "openid email",
@@ -199,17 +161,17 @@ func TestClaims(t *testing.T) {
 	if h := header(r.IDToken); h["alg"] != "RS256" || h["kid"] == "" {
 		t.Errorf("id token header %v", h)
 	}
-	c, _ := addClient(t, s, core.ClientInput{IDTokenAlg: new("ES256")})
+	c, _ := s.NewClient(core.ClientInput{IDTokenAlg: new("ES256")})
 	req := login("ann@example.org", goodPassword, "openid")
 	req.Client.ID = c.ID
 	r, err := p.PasswordGrant(t.Context(), req, t0)
-	if err != nil || header(r.IDToken)["alg"] != "ES256" || claimsOf(t, r.IDToken)["aud"] != c.ID {
+	if err != nil || header(r.IDToken)["alg"] != "ES256" || authtest.Claims(t, r.IDToken)["aud"] != c.ID {
 		t.Errorf("id token of a client with ES256: %v, %v", header(r.IDToken), err)
 	}
 }
 
 func TestLeeway(t *testing.T) {
-	p, _ := testProvider(t)
+	p, s := testProvider(t)
 	addUser(t, p, "ann@example.org")
 	token := mustLogin(t, p, "ann@example.org", "", t0).AccessToken
 	end := t0.Add(900 * time.Second)
@@ -222,7 +184,8 @@ func TestLeeway(t *testing.T) {
 		{end.Add(4 * time.Second), true},
 		{end.Add(5 * time.Second), false},
 	} {
-		fresh, _ := testProviderOn(t, p) // without the cache of p
+		fresh, err := New(t.Context(), p.store, p.Config, t0) // without the cache of p
+		s.Must(err)
 		if _, err := fresh.Bearer(t.Context(), token, c.at); (err == nil) != c.ok {
 			t.Errorf("at %v: %v", c.at.Sub(t0), err)
 		}
@@ -237,7 +200,7 @@ func TestLeeway(t *testing.T) {
 
 func TestAdminToken(t *testing.T) {
 	p, s := testProvider(t)
-	tenant := addTenant(t, s)
+	tenant := s.NewTenant().ID
 	op := addUser(t, p, "op@example.org", core.Role{Role: core.RoleOperator})
 	ann := addUser(t, p, "ann@example.org", core.Role{Role: core.RoleTenantAdmin, TenantID: tenant})
 	r, sid, err := p.AdminToken(t.Context(), op, "admin newsletter:send", 365*24*time.Hour, t0)

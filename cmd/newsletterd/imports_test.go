@@ -25,6 +25,7 @@ var mayImport = map[string][]string{
 	"store/storetest/faults":   {},
 	"store/storetest/slowdisk": {},
 	"store/subscribercsv":      {"core", "store"},
+	"auth/authtest":            {},
 	"auth":                     {"core", "store"},
 	"mail/internal/octets":     {},
 	"mail/internal/words":      {"core"},

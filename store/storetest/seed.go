@@ -294,6 +294,9 @@ func (s *Seeder) NewWebhookClient(tenantID string) store.WebhookClient {
 // NewClient makes an OAuth client, as an operator would, and returns its secret, empty if it has none.
 func (s *Seeder) NewClient(in core.ClientInput) (c core.Client, secret string) {
 	s.Helper()
+	if in.Name == nil {
+		in.Name = new("client")
+	}
 	c, secret, err := core.NewClient(in, true, s.Time())
 	s.Must(err)
 	s.Must(s.AddClient(s.Context(), c, "test"))
