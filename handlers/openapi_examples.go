@@ -21,6 +21,10 @@ var requestExamples = map[string]web.Object{
 	"addSubscriber":    {"list_id": exampleID, "email": "new@example.org", "status": "pending", "source": "signed at the fair"},
 	"updateSubscriber": {"preferences": web.Object{"first_name": "Ada", "city": "Bonn"}},
 
+	"createSuppression": {"email": "gone@example.org", "tenant_id": exampleID, "reason": "asked by telephone"},
+	"updateSuppression": {"email": "off@example.org", "tenant_id": exampleID, "reason": "asked by letter"},
+	"liftSuppression":   {"email": "off@example.org", "tenant_id": exampleID},
+
 	"register":       {"email": "new@example.org", "password": "a long password"},
 	"login":          {"grant_type": "password", "username": "reader@example.org", "password": "a long password"},
 	"logout":         {"refresh_token": "Zc3o…"},

@@ -15,6 +15,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
+	"newsletterd/store"
 )
 
 // spent are the operations whose example would need a live token, code or secret, and what they answer to it.
@@ -37,6 +38,10 @@ func exampleEnv(t *testing.T) *env {
 	e.must(err)
 	client.ID = exampleID
 	e.must(e.store.AddClient(t.Context(), client, "command"))
+	_, err = e.store.Suppress(t.Context(), store.DisableRequest{
+		Email: "off@example.org", TenantID: exampleID, Reason: "asked by telephone", OccurredAt: 1,
+	}, "command", 1)
+	e.must(err)
 	for _, step := range []string{
 		"user op operator", `account reader email=reader@example.org verified password="a long password"`, "person ann",
 		"device lamp owner=ann", "agent gateway owner=ann", "model vase owner=ann",

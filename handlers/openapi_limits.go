@@ -24,6 +24,8 @@ var limitsOf = map[string]map[string]web.Object{
 		"token_endpoint_auth_method": {"enum": []string{"", "none", "client_secret_basic", "client_secret_post"}},
 	},
 	"NewSubscriber":               {"source": {"maxLength": core.MaxOrigin}},
+	"NewSuppression":              {"reason": {"maxLength": core.MaxOrigin}},
+	"SuppressionChange":           {"reason": {"maxLength": core.MaxOrigin}},
 	"RegisterRequest":             {"password": {"minLength": 8, "maxLength": 256}},
 	"ResetRequest":                {"new_password": {"minLength": 8, "maxLength": 256}},
 	"LoginRequest":                {"grant_type": {"enum": []string{"password"}}},

@@ -28,4 +28,13 @@ func (h *Handler) peopleRoutes(t *web.Table) {
 		one(web.Path(s.erase)), "Remove all that the lists of the tenant hold about the address")
 	t.Add("GET", item+"/history", admin(core.ActionPeopleRead), web.Member,
 		one(web.List(s.history, mailed.key)), "What the tenant has sent to the address, the newest first")
+	p := suppressions{h.options.Store}
+	const off = "/api/admin/suppressions"
+	may := admin(core.ActionSuppressionManage)
+	t.Add("GET", off, may, web.Member, web.Search(p.list), "List the addresses that no list of a tenant mails, and why")
+	t.Add("POST", off, may, web.Member, web.JSON(p.create).Created().Fails(core.NotFound),
+		"Keep an address from being mailed, at once")
+	t.Add("PUT", off, may, web.Member, web.JSON(p.update).Fails(core.NotFound),
+		"Change the reason why an address is not mailed")
+	t.Add("POST", off+"/lift", may, web.Member, web.JSON(p.lift).Fails(core.NotFound), "Let an address be mailed again")
 }

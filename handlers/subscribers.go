@@ -155,6 +155,16 @@ type block struct {
 	OccurredAt core.Instant `json:"occurred_at"`
 }
 
+// blockOf returns what stands against mailing an address as the caller may see it: who asked for what stands at all
+// tenants, and why, may be another tenant's word.
+func blockOf(c *web.Call, s *store.Suppressed) block {
+	b := block{s.Kind, s.TenantID, s.ListID, s.Reason, s.DisabledBy, s.OccurredAt}
+	if s.TenantID == core.TenantNone && !isOperator(c) {
+		b.Reason, b.DisabledBy = "", ""
+	}
+	return b
+}
+
 func (a subscribers) show(c *web.Call, _ string) (r subscriberRecord, err error) {
 	l := a.found(c)
 	r = subscriberRecord{subscriber: shownSubscriber(c, l), Means: l.Proof, Consents: []core.Consent{}, Blocks: []block{}}
@@ -167,9 +177,9 @@ func (a subscribers) show(c *web.Call, _ string) (r subscriberRecord, err error)
 		return r, err
 	}
 	stands, err := a.store.Suppressions(c, l.Email, l.TenantID)
-	for _, s := range stands {
-		if s.ListID == "" || s.ListID == l.ListID {
-			r.Blocks = append(r.Blocks, block{s.Kind, s.TenantID, s.ListID, s.Reason, s.DisabledBy, s.OccurredAt})
+	for i := range stands {
+		if on := stands[i].ListID; on == "" || on == l.ListID {
+			r.Blocks = append(r.Blocks, blockOf(c, &stands[i]))
 		}
 	}
 	r.Consents = append(r.Consents, consents...)

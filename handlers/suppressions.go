@@ -1,0 +1,145 @@
+package handlers
+
+import (
+	"cmp"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/store"
+)
+
+// suppressions serves /api/admin/suppressions.
+type suppressions struct{ store *store.Store }
+
+// suppression is one thing that stands against mailing an address.
+type suppression struct {
+	Email core.Email `json:"email"` // folded
+	block
+}
+
+func suppressionRows(c *web.Call, found []store.Suppressed) []suppression {
+	rows := make([]suppression, len(found))
+	for i := range found {
+		rows[i] = suppression{core.Email(found[i].Email), blockOf(c, &found[i])}
+	}
+	return rows
+}
+
+// suppressionFilter says which suppressions are listed.
+type suppressionFilter struct {
+	TenantID string     `query:"tenant_id"`
+	Kind     string     `query:"kind" enum:"disabled|bounced|complaint|suppressed"`
+	Email    core.Email `query:"email"`
+}
+
+// The parts of the list, in its order.
+const (
+	partDisabled   = "d"
+	partSuppressed = "s"
+)
+
+// list reads the addresses that no list of a tenant mails: those that are switched off, then those that the send side
+// has suppressed. Blocks of a single list's subscribers are a status of theirs. The place of a row is its part, its
+// tenant and its address.
+func (a suppressions) list(c *web.Call, in suppressionFilter, page core.Page) (rows []suppression, next string,
+	err error,
+) {
+	tenant, err := theTenant(c, in.TenantID)
+	if err != nil {
+		return nil, "", err
+	}
+	if in.Email != "" {
+		found, err := a.store.Suppressions(c, in.Email, tenant)
+		for _, s := range suppressionRows(c, found) {
+			if in.Kind == "" || s.Kind == in.Kind {
+				rows = append(rows, s)
+			}
+		}
+		return rows, "", err
+	}
+	part, after, _ := strings.Cut(cmp.Or(page.After, partDisabled), " ")
+	var last store.Suppressed
+	last.TenantID, last.Email, _ = strings.Cut(after, " ")
+	read := a.store.SuppressedAddresses
+	if part == partDisabled {
+		read = a.store.DisabledAddresses
+	}
+	found, err := read(c, tenant, last, page.Limit)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, s := range suppressionRows(c, found) {
+		if in.Kind == "" || s.Kind == in.Kind {
+			rows = append(rows, s)
+		}
+	}
+	switch {
+	case len(found) == page.Limit:
+		end := found[len(found)-1]
+		next = part + " " + end.TenantID + " " + end.Email
+	case part == partDisabled:
+		next = partSuppressed
+	}
+	return rows, next, nil
+}
+
+// suppressionInput names an address and the tenant that it concerns; no tenant: all, for operators.
+type suppressionInput struct {
+	Email    core.Email `json:"email" is:"required"`
+	TenantID string     `json:"tenant_id"`
+}
+
+// newSuppression is the body of POST /api/admin/suppressions.
+type newSuppression struct {
+	suppressionInput
+	Reason string `json:"reason"`
+}
+
+// CheckInput refuses a reason that the record would cut.
+func (in *newSuppression) CheckInput() error { return checkText("reason", in.Reason) }
+
+// suppressedAddress says what switching an address off has done.
+type suppressedAddress struct {
+	Email         core.Email `json:"email"`
+	Disabled      bool       `json:"disabled"`
+	Subscriptions int        `json:"subscriptions"` // that ended
+}
+
+func (a suppressions) create(c *web.Call, in newSuppression) (s suppressedAddress, err error) {
+	tenant, err := theTenant(c, in.TenantID)
+	if err != nil {
+		return s, err
+	}
+	n, err := a.store.Suppress(c, store.DisableRequest{
+		Email: in.Email, TenantID: tenant, Reason: cmp.Or(in.Reason, "by "+actor(c)), DisabledBy: actor(c), OccurredAt: c.Now,
+	}, actor(c), c.Now)
+	return suppressedAddress{in.Email, true, n}, unknownTenant(err)
+}
+
+// suppressionChange is the body of PUT /api/admin/suppressions.
+type suppressionChange struct {
+	suppressionInput
+	Reason string `json:"reason" is:"required"`
+}
+
+// CheckInput refuses a reason that the record would cut.
+func (in *suppressionChange) CheckInput() error { return checkText("reason", in.Reason) }
+
+func (a suppressions) update(c *web.Call, in suppressionChange) ([]suppression, error) {
+	tenant, err := theTenant(c, in.TenantID)
+	if err != nil {
+		return nil, err
+	}
+	changed, err := a.store.SetSuppressionReason(c, in.Email, tenant, in.Reason, actor(c), c.Now)
+	return suppressionRows(c, changed), err
+}
+
+func (a suppressions) lift(c *web.Call, in suppressionInput) ([]suppression, error) {
+	tenant, err := theTenant(c, in.TenantID)
+	if err != nil {
+		return nil, err
+	}
+	lifted, err := a.store.Lift(c, in.Email, tenant, actor(c), c.Now)
+	return suppressionRows(c, lifted), err
+}
