@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -17,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"newsletterd/core"
+	"newsletterd/core/coretest"
 	"newsletterd/store"
 )
 
@@ -46,7 +46,7 @@ func (l *link) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	l.posts++
 	if status, err := strconv.Atoi(l.weather); err == nil {
-		return answer(status), nil
+		return coretest.Response(status, "{}"), nil
 	}
 	if l.weather == "cut" || l.corpse != "" {
 		return nil, errors.New("cut")
@@ -62,16 +62,12 @@ func (l *link) RoundTrip(req *http.Request) (*http.Response, error) {
 	case l.weather == "answer lost", l.weather == "every other answer lost" && l.posts%2 == 0:
 		return nil, errors.New("cut")
 	}
-	res := answer(status)
+	res := coretest.Response(status, "{}")
 	if l.token != "" {
 		res.Body = io.NopCloser(strings.NewReader(`{"unsubscribe_token": "` + l.token + `"}`))
 	}
 	l.token = ""
 	return res, nil
-}
-
-func answer(status int) *http.Response {
-	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader([]byte("{}")))}
 }
 
 // accept is the receiving side, as its handlers are.

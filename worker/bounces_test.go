@@ -13,38 +13,13 @@ import (
 
 // A mail that came back marks whom our books say it is about, not whom it names, and counts once.
 func TestTakeBounce(t *testing.T) {
-	s, ctx, now := storetest.Open(t), t.Context(), core.At(time.Now())
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	tenant, err := core.NewTenant(core.TenantInput{Name: new("T")}, now)
-	must(err)
-	must(s.AddTenant(ctx, tenant, "test"))
-	list, err := core.NewList(core.ListInput{TenantID: &tenant.ID, Name: new("L")}, now)
-	must(err)
-	must(s.AddList(ctx, list, "test"))
-	for _, email := range []core.Email{"ann@example.org", "bob@example.org"} {
-		must(s.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: core.NewID()}, core.Event{
-			ID: core.NewID(), Type: core.EventActivated, TenantID: tenant.ID, ListID: list.ID, OccurredAt: now,
-			Subscriber: core.EventSubscriber{ID: core.NewID(), Email: email, Status: "active"},
-		}, now))
-	}
-	j, _, err := s.AddSendJob(ctx, store.JobRequest{
-		NewJob: core.NewJob{ListID: list.ID, Subject: "s", BodyText: "b"}, Caller: core.CommandCaller("u"),
-		CreatedBy: "u",
-	}, now)
-	must(err)
-	_, err = s.StartDueJobs(ctx, now)
-	must(err)
-	_, err = s.ExpandJob(ctx, j.No, now)
-	must(err)
-	j, err = s.SendJob(ctx, j.ID)
-	must(err)
+	ctx, now := t.Context(), core.At(time.Now())
+	s := storetest.Seed(t, nil).At(now)
+	list := s.NewList()
+	s.Tell(list, core.StatusActive, "ann@example.org", "bob@example.org")
+	j := s.Start(s.NewJob(list.ID))
 	rows, err := s.Recipients(ctx, &j, store.RecipientFilter{}, core.Page{Limit: 10})
-	must(err)
+	s.Must(err)
 	ident := mail.NewIdent(make([]byte, 32))
 	report := strings.ReplaceAll(`From: MAILER-DAEMON@mx.example
 Message-ID: <dsn@mx.example>
@@ -70,7 +45,7 @@ Status: 5.1.1
 		{ident.Bounce(j.No, 1) + "@bounce.example", 1},
 		{ident.Bounce(j.No, 1) + "@bounce.example", 1},
 	} {
-		if n, err := TakeBounce(ctx, s, ident, tc.rcpt, []byte(report), now); err != nil || n != tc.want {
+		if n, err := TakeBounce(ctx, s.Store, ident, tc.rcpt, []byte(report), now); err != nil || n != tc.want {
 			t.Errorf("%s: %d reports, %v", tc.rcpt, n, err)
 		}
 	}
@@ -86,7 +61,7 @@ Status: 5.1.1
 	// The same mail to the unsubscribe addresses of both.
 	for seq := range int64(2) {
 		to := ident.Unsubscribe(j.No, seq+1) + "@bounce.example"
-		if n, err := TakeBounce(ctx, s, ident, to, []byte("From: a@b.example\r\nMessage-ID: <same@b.example>\r\n\r\nunsubscribe\r\n"), now+1); err != nil || n != 1 {
+		if n, err := TakeBounce(ctx, s.Store, ident, to, []byte("From: a@b.example\r\nMessage-ID: <same@b.example>\r\n\r\nunsubscribe\r\n"), now+1); err != nil || n != 1 {
 			t.Errorf("%s: %d reports, %v", to, n, err)
 		}
 		if sub, err := s.Subscriber(ctx, list.ID, core.Email(rows[seq].Email)); err != nil ||

@@ -4,35 +4,27 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/core/coretest"
 	"newsletterd/store"
 )
-
-type transportFunc func(*http.Request) (*http.Response, error)
-
-func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // A complaint reaches the disable operation with a token of its tenant, however often the member service is away first.
 func TestDisablerTriesUntilItIsAnswered(t *testing.T) {
 	inBubble(t, func(m *member) {
 		now := core.At(time.Now())
-		m.must(m.ApplyEvent(m.Context(), store.Nonce{ClientID: "c", Nonce: core.NewID()}, core.Event{
-			ID: core.NewID(), Type: core.EventActivated, TenantID: m.list.TenantID, ListID: m.list.ID, OccurredAt: now,
-			Subscriber: core.EventSubscriber{ID: core.NewID(), Email: "ann@example.org", Status: "active"},
-		}, now))
+		m.Tell(m.list, core.StatusActive, "ann@example.org")
 		var answers []string
 		tokens := 0
 		begin := time.Now()
 		var took time.Duration
-		transport := transportFunc(func(r *http.Request) (*http.Response, error) {
+		transport := coretest.Transport(func(r *http.Request) (*http.Response, error) {
 			defer r.Body.Close()
 			var body map[string]string
 			if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
@@ -51,15 +43,14 @@ func TestDisablerTriesUntilItIsAnswered(t *testing.T) {
 			case 1:
 				return nil, errors.New("connection refused")
 			case 2:
-				return &http.Response{
-					StatusCode: 307, Header: http.Header{"Location": {"http://elsewhere.test/"}},
-					Body: io.NopCloser(strings.NewReader("")),
-				}, nil
+				away := coretest.Response(http.StatusTemporaryRedirect, "")
+				away.Header.Set("Location", "http://elsewhere.test/")
+				return away, nil
 			case 3:
-				return &http.Response{StatusCode: 503, Body: io.NopCloser(strings.NewReader("busy"))}, nil
+				return coretest.Response(http.StatusServiceUnavailable, "busy"), nil
 			}
 			took = time.Since(begin)
-			return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader("{}"))}, nil
+			return coretest.Response(http.StatusOK, "{}"), nil
 		})
 		m.group = NewGroup(slog.New(slog.DiscardHandler), Disabler(DisablerOptions{
 			Store: m.Store, Base: "http://own.test/", Transport: transport, Log: slog.New(slog.DiscardHandler),
@@ -76,7 +67,7 @@ func TestDisablerTriesUntilItIsAnswered(t *testing.T) {
 			Type: core.ProviderComplaint, MessageID: "m", TenantID: m.list.TenantID,
 			Email: "Ann@example.org", OccurredAt: now,
 		}
-		m.must(m.ApplyReports(m.Context(), []store.ProviderReport{{Provider: "p", Event: e, Key: e.Key()}}, now))
+		m.Must(m.ApplyReports(m.Context(), []store.ProviderReport{{Provider: "p", Event: e, Key: e.Key()}}, now))
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if len(answers) != 4 || took < 30*time.Second || took > 47*time.Second { // 1, 2, 5 and 30 s

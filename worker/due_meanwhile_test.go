@@ -9,6 +9,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail/smtp"
+	"newsletterd/mail/smtp/smtptest"
 )
 
 // An event that becomes due again while the answer to another is waited for, after the last look at what is due, is
@@ -35,7 +36,7 @@ func TestAnEventThatBecomesDueDuringASlowAnswer(t *testing.T) {
 			return verdict{done: true, status: 200}
 		}
 		for i := range 14 {
-			m.activate(core.Email(fmt.Sprintf("e%d@example.org", i)))
+			m.Active(m.list.ID, core.Email(fmt.Sprintf("e%d@example.org", i)))
 		}
 		m.run(o.loop)
 		time.Sleep(20 * time.Second)
@@ -52,7 +53,7 @@ func TestAMailThatBecomesDueAsTheLastConnectionEnds(t *testing.T) {
 	inBubble(t, func(m *member) {
 		var mu sync.Mutex
 		tries, sent := 0, 0
-		s := senderFunc(func(ctx context.Context, src *smtp.Source) error {
+		s := smtptest.Func(func(ctx context.Context, src *smtp.Source) error {
 			e, ok := src.Next(ctx, true)
 			if !ok {
 				return nil
@@ -65,8 +66,10 @@ func TestAMailThatBecomesDueAsTheLastConnectionEnds(t *testing.T) {
 				src.Done(e, smtp.Outcome{Result: smtp.Later, Code: 450})
 				return nil
 			}
-			if at := retryAt(m); !at.IsZero() { // until just after the instant at which the first mail is due again
-				time.Sleep(time.Until(at.Add(time.Millisecond)))
+			at, err := m.NextMail(m.Context(), m.Time())
+			m.Must(err)
+			if at != 0 { // until just after the instant at which the first mail is due again
+				time.Sleep(time.Until(at.Time().Add(time.Millisecond)))
 			}
 			mu.Lock()
 			sent++
@@ -74,8 +77,8 @@ func TestAMailThatBecomesDueAsTheLastConnectionEnds(t *testing.T) {
 			src.Done(e, smtp.Outcome{Result: smtp.Sent})
 			return nil
 		})
-		m.ask("a@example.org")
-		m.ask("b@example.org")
+		m.Pending(m.list.ID, "a@example.org")
+		m.Pending(m.list.ID, "b@example.org")
 		m.run(m.mailer(s))
 		time.Sleep(time.Hour)
 		mu.Lock()
@@ -85,14 +88,3 @@ func TestAMailThatBecomesDueAsTheLastConnectionEnds(t *testing.T) {
 		}
 	})
 }
-
-// retryAt is when the first mail that was put off is due.
-func retryAt(m *member) time.Time {
-	at, err := m.NextMail(m.Context(), core.At(time.Now()))
-	m.must(err)
-	return at.Time()
-}
-
-type senderFunc func(ctx context.Context, src *smtp.Source) error
-
-func (f senderFunc) Deliver(ctx context.Context, src *smtp.Source) error { return f(ctx, src) }

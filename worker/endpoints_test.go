@@ -17,6 +17,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/core/coretest"
 	"newsletterd/store"
 )
 
@@ -53,7 +54,7 @@ func (c *crm) RoundTrip(req *http.Request) (*http.Response, error) {
 	if status/100 == 2 {
 		c.heard[path] = append(c.heard[path], e)
 	}
-	res := answer(status)
+	res := coretest.Response(status, "{}")
 	if c.retryAfter != "" && status == 503 {
 		res.Header.Set("Retry-After", c.retryAfter)
 	}
@@ -91,16 +92,6 @@ func withEndpoints(t *testing.T, fn func(m *member, c *crm)) {
 	})
 }
 
-func (m *member) endpoint(path string, in core.EndpointInput) core.Endpoint {
-	m.Helper()
-	now := core.At(time.Now())
-	e := core.Endpoint{ID: core.NewID(), TenantID: m.list.TenantID, CreatedAt: now}
-	in.URL = new("https://crm.test" + path)
-	m.must(e.Change(in, now))
-	m.must(m.AddEndpoint(m.Context(), e, make([]byte, 32), "test"))
-	return e
-}
-
 func settleFor(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -109,14 +100,14 @@ func settleFor(d time.Duration) {
 // Each endpoint hears what it wants, in order; one that is down holds up neither the other nor the send service.
 func TestEndpointsHearTheSameEvents(t *testing.T) {
 	withEndpoints(t, func(m *member, c *crm) {
-		m.endpoint("/all", core.EndpointInput{})
-		m.endpoint("/left", core.EndpointInput{Events: &[]string{core.EventUnsubscribed}})
-		down := m.endpoint("/down", core.EndpointInput{})
+		m.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/all")})
+		m.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/left"), Events: &[]string{core.EventUnsubscribed}})
+		down := m.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/down")})
 		c.say("/down", 503)
-		id := m.activate("a@example.org")
+		m.Active(m.list.ID, "a@example.org")
 		settleFor(time.Second)
-		m.leave(id)
-		m.activate("a@example.org")
+		m.Leave(m.list.ID, "a@example.org")
+		m.Active(m.list.ID, "a@example.org")
 		settleFor(time.Second)
 		all := []string{"activated", "unsubscribed", "activated"}
 		if got := c.types("/all"); !slices.Equal(got, all) || len(m.receiver.heard()) != 3 {
@@ -134,7 +125,7 @@ func TestEndpointsHearTheSameEvents(t *testing.T) {
 			m.Errorf("the one that was down %v", got)
 		}
 		log, err := m.EndpointAttempts(m.Context(), down.ID, false, 100)
-		m.must(err)
+		m.Must(err)
 		if n := len(log); n < 4 || log[0].Outcome != "delivered" || log[n-1].Outcome != "retry" || log[n-1].Status != 503 {
 			m.Errorf("%d lines: %+v", n, log)
 		}
@@ -147,18 +138,18 @@ func TestEndpointsHearTheSameEvents(t *testing.T) {
 // Both kinds of signature hold, also while a secret is replaced, and the one before ends by itself.
 func TestEndpointSignatures(t *testing.T) {
 	withEndpoints(t, func(m *member, c *crm) {
-		e := m.endpoint("/in?k=1", core.EndpointInput{})
+		e := m.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/in?k=1")})
 		second := make([]byte, 32)
 		second[0] = 1
 		check := func(want int, keys ...[]byte) {
 			m.Helper()
-			m.activate(core.Email(fmt.Sprintf("s%d@example.org", c.count("/in"))))
+			m.Active(m.list.ID, core.Email(fmt.Sprintf("s%d@example.org", c.count("/in"))))
 			settleFor(time.Second)
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			h := c.last.Header
 			sig, err := auth.ParseSignature(h, core.At(time.Now()))
-			m.must(err)
+			m.Must(err)
 			standard := strings.Fields(h.Get("webhook-signature"))
 			if sig.ClientID != e.ID || len(standard) != want || h.Get("X-Timestamp") != h.Get("webhook-timestamp") {
 				m.Errorf("%v", h)
@@ -178,7 +169,7 @@ func TestEndpointSignatures(t *testing.T) {
 		check(1, first)
 		_, err := m.UpdateEndpoint(m.Context(), e.ID, store.EndpointChange{NewKey: second, Overlap: time.Hour}, "test",
 			core.At(time.Now()))
-		m.must(err)
+		m.Must(err)
 		check(2, second, first)
 		settleFor(2 * time.Hour)
 		check(1, second)
@@ -190,10 +181,10 @@ func TestEndpointSignatures(t *testing.T) {
 // back.
 func TestEndpointThatNeverAnswers(t *testing.T) {
 	withEndpoints(t, func(m *member, c *crm) {
-		e := m.endpoint("/gone", core.EndpointInput{})
+		e := m.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/gone")})
 		c.say("/gone", 599)
 		for i := range 30 {
-			m.activate(core.Email(fmt.Sprintf("s%d@example.org", i)))
+			m.Active(m.list.ID, core.Email(fmt.Sprintf("s%d@example.org", i)))
 		}
 		settleFor(71 * time.Hour)
 		if st, err := m.EndpointState(m.Context()); err != nil || st.Waiting != 30 {
@@ -206,13 +197,13 @@ func TestEndpointThatNeverAnswers(t *testing.T) {
 		if st, err := m.EndpointState(m.Context()); err != nil || st.Waiting != 0 || st.Dead != 30 {
 			m.Errorf("after 81 hours: %+v, %v", st, err)
 		}
-		m.activate("late@example.org")
+		m.Active(m.list.ID, "late@example.org")
 		settleFor(60 * time.Hour)
 		if e, err := m.Endpoint(m.Context(), e.ID); err != nil || e.DisabledAt == 0 ||
 			!strings.Contains(e.DisabledReason, "five days") {
 			m.Errorf("%+v, %v", e, err)
 		}
-		m.activate("unheard@example.org")
+		m.Active(m.list.ID, "unheard@example.org")
 		before := c.count("/gone")
 		settleFor(5 * time.Hour)
 		if c.count("/gone") != before {
@@ -220,9 +211,9 @@ func TestEndpointThatNeverAnswers(t *testing.T) {
 		}
 		c.say("/gone", 200)
 		_, err := m.UpdateEndpoint(m.Context(), e.ID, store.EndpointChange{Disabled: new(false)}, "test", core.At(time.Now()))
-		m.must(err)
+		m.Must(err)
 		_, err = m.RetryDead(m.Context(), e.TenantID, 500, "test", core.At(time.Now()))
-		m.must(err)
+		m.Must(err)
 		settleFor(3 * time.Hour)
 		if got := len(c.types("/gone")); got != 31 {
 			m.Errorf("%d came, want 31", got)
@@ -232,15 +223,15 @@ func TestEndpointThatNeverAnswers(t *testing.T) {
 
 func TestEndpointThatWantsNoMore(t *testing.T) {
 	withEndpoints(t, func(m *member, c *crm) {
-		e := m.endpoint("/bye", core.EndpointInput{})
+		e := m.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/bye")})
 		c.say("/bye", 410)
-		m.activate("a@example.org")
+		m.Active(m.list.ID, "a@example.org")
 		settleFor(time.Minute)
 		if e, err := m.Endpoint(m.Context(), e.ID); err != nil || e.DisabledAt == 0 ||
 			!strings.Contains(e.DisabledReason, "410") {
 			m.Errorf("%+v, %v", e, err)
 		}
-		m.activate("b@example.org")
+		m.Active(m.list.ID, "b@example.org")
 		settleFor(time.Minute)
 		if n := c.count("/bye"); n != 1 {
 			m.Errorf("%d posts", n)
@@ -256,13 +247,13 @@ func TestReceiverThatIsDownIsLeftAlone(t *testing.T) {
 		looks      int // at the endpoint, in ten minutes
 	}{{"", 15}, {"660", 1}} {
 		withEndpoints(t, func(m *member, r *crm) {
-			m.endpoint("/down", core.EndpointInput{})
+			m.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/down")})
 			r.retryAfter = c.retryAfter
 			r.say("/down", 503)
 			m.receiver.say(func(core.Event) (int, map[string]string) { return 503, nil })
 			const events = 600
 			for i := range events {
-				m.activate(core.Email(fmt.Sprintf("s%d@example.org", i)))
+				m.Active(m.list.ID, core.Email(fmt.Sprintf("s%d@example.org", i)))
 				settleFor(time.Second)
 			}
 			if n := r.count("/down"); n > c.looks {
@@ -285,20 +276,20 @@ func TestReceiverThatIsDownIsLeftAlone(t *testing.T) {
 // endpoint.
 func TestOperatorEndsTheRest(t *testing.T) {
 	withEndpoints(t, func(m *member, c *crm) {
-		e := m.endpoint("/rest", core.EndpointInput{})
+		e := m.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/rest")})
 		c.say("/rest", 503)
 		c.retryAfter = "86400"
-		m.activate("a@example.org")
+		m.Active(m.list.ID, "a@example.org")
 		settleFor(time.Minute)
-		m.activate("b@example.org")
+		m.Active(m.list.ID, "b@example.org")
 		settleFor(time.Hour)
 		if n := c.count("/rest"); n != 1 {
 			m.Errorf("%d attempts in the day of rest", n)
 		}
 		waiting, err := m.OutboxEvents(m.Context(), store.OutboxFilter{EndpointID: e.ID}, 0, 1)
-		m.must(err)
-		m.must(m.RetryEvent(m.Context(), waiting[0].ID, "test", core.At(time.Now())))
-		m.activate("c@example.org")
+		m.Must(err)
+		m.Must(m.RetryEvent(m.Context(), waiting[0].ID, "test", core.At(time.Now())))
+		m.Active(m.list.ID, "c@example.org")
 		settleFor(time.Minute)
 		if n := c.count("/rest"); n != 2 {
 			m.Errorf("%d attempts after an operator's", n)
@@ -307,7 +298,7 @@ func TestOperatorEndsTheRest(t *testing.T) {
 		_, err = m.UpdateEndpoint(m.Context(), e.ID,
 			store.EndpointChange{EndpointInput: core.EndpointInput{URL: new("https://crm.test/moved")}}, "test",
 			core.At(time.Now()))
-		m.must(err)
+		m.Must(err)
 		settleFor(time.Minute)
 		if got := len(c.types("/moved")); got != 3 {
 			m.Errorf("%d came at the new address, want 3", got)

@@ -1,7 +1,6 @@
 package worker_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,8 +29,8 @@ type hardship struct {
 	shared   *smtptest.Sender // the daemon's relay
 	own      *smtptest.Sender // that of the neighbor
 	neighbor *house
-	members  core.List // whose subscriptions are our own
-	hook     hook      // a receiver of the tenant's own
+	members  core.List    // whose subscriptions are our own
+	came     atomic.Int64 // to a receiver of the tenant's own
 	tracker  *worker.Tracker
 	loops    *worker.Group
 
@@ -88,8 +88,7 @@ func (d *hardship) RoundTrip(r *http.Request) (*http.Response, error) {
 			d.Errorf("%s: %v", r.URL.Path, err)
 		}
 	}
-	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader([]byte("{}")))},
-		nil
+	return coretest.Response(status, "{}"), nil
 }
 
 func newHardship(t *testing.T) *hardship {
@@ -123,10 +122,14 @@ func (d *hardship) start() {
 		Signers: d.opts.Signers, Tenants: true, Log: d.opts.Log,
 	}
 	poster := worker.NewPoster(d.Store, "http://send.test", d)
+	hook := &http.Client{Transport: coretest.Transport(func(*http.Request) (*http.Response, error) {
+		d.came.Add(1)
+		return coretest.Response(http.StatusOK, ""), nil
+	})}
 	d.tracker = worker.NewTracker(d.Store, d.opts.Log)
 	d.loops = worker.NewGroup(d.opts.Log, worker.Outbox(d.Store, poster, d.opts.Log),
 		worker.FullSync(d.Store, poster, d.opts.Log),
-		worker.Endpoints(d.Store, worker.NewEndpointPoster(d.Store, &http.Client{Transport: &d.hook}), d.opts.Log),
+		worker.Endpoints(d.Store, worker.NewEndpointPoster(d.Store, hook), d.opts.Log),
 		worker.Mailer(mailer), worker.TenantMailer(mailer, relay), d.tracker.Loop(),
 		worker.NewSelfCheck(d.Store, time.Hour, false, d.opts.Log).Loop(),
 		worker.Housekeeping(d.Store, store.Retention{}, d.opts.Log),
@@ -209,25 +212,6 @@ func TestEverybodyIsServedAmongFaults(t *testing.T) {
 	}
 }
 
-// hook is a receiver of a tenant's own that counts what comes.
-type hook struct {
-	mu   sync.Mutex
-	came int
-}
-
-func (k *hook) RoundTrip(*http.Request) (*http.Response, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.came++
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(nil))}, nil
-}
-
-func (k *hook) count() int {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.came
-}
-
 // A full disk can be read, so what is due is found again and again, and what became of it cannot be written down:
 // still each mail and each event goes out once.
 func TestAFullDiskSendsNothingTwice(t *testing.T) {
@@ -241,7 +225,7 @@ func TestAFullDiskSendsNothingTwice(t *testing.T) {
 		d.faults.FailAt(0)
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		if n := d.hook.count(); n != 2 {
+		if n := d.came.Load(); n != 2 {
 			t.Errorf("%d posts of 2 events", n)
 		}
 		for kind, s := range map[string]*smtptest.Sender{"daemon": d.shared, "tenant": d.own} {
@@ -269,7 +253,7 @@ func (d *hardship) check(jobs []core.SendJob) {
 	if n := d.own.Sum(); n != 200 {
 		d.Errorf("%d of the neighbor's mails", n)
 	}
-	if n := d.hook.count(); n < 40 { // 30 who joined and 10 who left, more where an answer could not be kept
+	if n := d.came.Load(); n < 40 { // 30 who joined and 10 who left, more where an answer could not be kept
 		d.Errorf("%d events came to the tenant's own receiver", n)
 	}
 	if st, err := d.OutboxState(d.Context()); err != nil || st.Waiting+st.Dead > 0 {

@@ -17,12 +17,12 @@ import (
 func (m *member) imports(n int) {
 	m.Helper()
 	im, err := m.NewImport(m.Context(), m.list.ID, "active", "test")
-	m.must(err)
+	m.Must(err)
 	var rows []store.ImportRow
 	for i := range n {
 		rows = append(rows, store.ImportRow{Email: core.Email(fmt.Sprintf("r%03d@example.org", i))})
 	}
-	m.must(im.Add(m.Context(), rows, core.At(time.Now())))
+	m.Must(im.Add(m.Context(), rows, core.At(time.Now())))
 }
 
 // deliver brings what is in the outbox to the send side.
@@ -30,29 +30,19 @@ func (m *member) deliver() (n int) {
 	m.Helper()
 	now := core.At(time.Now())
 	due, err := m.DueEvents(m.Context(), "", now, 1000)
-	m.must(err)
+	m.Must(err)
 	for i := range due {
 		var e struct {
 			Subscriber core.EventSubscriber
 		}
-		m.must(json.Unmarshal([]byte(due[i].Body), &e))
-		m.must(m.ApplyEvent(m.Context(), store.Nonce{ClientID: "loop", Nonce: core.NewID()}, core.Event{
+		m.Must(json.Unmarshal([]byte(due[i].Body), &e))
+		m.Must(m.ApplyEvent(m.Context(), store.Nonce{ClientID: "loop", Nonce: core.NewID()}, core.Event{
 			ID: due[i].EventID, Type: core.EventActivated, TenantID: m.list.TenantID, ListID: m.list.ID,
 			OccurredAt: due[i].OccurredAt, Subscriber: e.Subscriber,
 		}, now))
-		m.must(m.FinishEvents(m.Context(), []store.EventResult{{Event: &due[i], Done: true}}, now))
+		m.Must(m.FinishEvents(m.Context(), []store.EventResult{{Event: &due[i], Done: true}}, now))
 	}
 	return len(due)
-}
-
-func (m *member) sendJob() core.SendJob {
-	m.Helper()
-	j, _, err := m.AddSendJob(m.Context(), store.JobRequest{
-		NewJob: core.NewJob{ListID: m.list.ID, Subject: "s", BodyText: "b"}, Caller: core.CommandCaller("u"),
-		CreatedBy: "u",
-	}, core.At(time.Now()))
-	m.must(err)
-	return j
 }
 
 func (m *member) recipients(j core.SendJob, after time.Duration) (n int64, expanded bool) {
@@ -60,7 +50,7 @@ func (m *member) recipients(j core.SendJob, after time.Duration) (n int64, expan
 	time.Sleep(after)
 	synctest.Wait()
 	j, err := m.SendJob(m.Context(), j.ID)
-	m.must(err)
+	m.Must(err)
 	return j.Recipients, j.Expanded
 }
 
@@ -72,25 +62,25 @@ func TestJobWaitsForChangesUnderway(t *testing.T) {
 			SendOptions{From: mail.Address{Email: "news@example.org"}, Log: quiet})
 		m.run(Scheduler(m.Store, sender, quiet))
 		m.imports(20)
-		j := m.sendJob()
+		j := m.NewJob(m.list.ID)
 		if n, expanded := m.recipients(j, time.Second); n != 0 || expanded {
 			t.Errorf("before anything is delivered: %d recipients, expanded %t", n, expanded)
 		}
 		if n := m.deliver(); n != 20 {
 			t.Fatalf("%d events", n)
 		}
-		m.activate("late@example.org")
+		m.Active(m.list.ID, "late@example.org")
 		if n, expanded := m.recipients(j, time.Second); n != 20 || !expanded {
 			t.Errorf("%d recipients, expanded %t, want 20", n, expanded)
 		}
 
-		j = m.sendJob() // late's event is on its way; the send side is not there
+		j = m.NewJob(m.list.ID) // late's event is on its way; the send side is not there
 		if n, _ := m.recipients(j, time.Second); n != 0 {
 			t.Errorf("%d recipients before the event has failed", n)
 		}
 		due, err := m.DueEvents(m.Context(), "", core.At(time.Now()), 1)
-		m.must(err)
-		m.must(m.FinishEvents(m.Context(), []store.EventResult{{
+		m.Must(err)
+		m.Must(m.FinishEvents(m.Context(), []store.EventResult{{
 			Event: &due[0], RetryAt: core.At(time.Now().Add(time.Hour)),
 			Reason: "503",
 		}}, core.At(time.Now())))
@@ -99,8 +89,8 @@ func TestJobWaitsForChangesUnderway(t *testing.T) {
 		}
 
 		_, err = m.RequestSync(m.Context(), m.list.ID, core.At(time.Now()))
-		m.must(err)
-		j = m.sendJob()
+		m.Must(err)
+		j = m.NewJob(m.list.ID)
 		if n, _ := m.recipients(j, changesMost-time.Minute); n != 0 {
 			t.Errorf("%d recipients while a sync is open", n)
 		}

@@ -23,27 +23,18 @@ func (m *member) mailer(s smtp.Sender) *Loop { return m.loggedMailer(s, quiet) }
 
 func (m *member) loggedMailer(s smtp.Sender, log *slog.Logger) *Loop {
 	sealer, err := auth.NewSealer(make([]byte, 32))
-	m.must(err)
+	m.Must(err)
 	return Mailer(MailerOptions{
 		Store: m.Store, Sender: s, Sealer: sealer, Ident: mail.NewIdent(make([]byte, 32)),
 		PublicURL: "https://news.test", From: mail.Address{Name: "News", Email: "news@example.net"}, Log: log,
 	})
 }
 
-func (m *member) ask(email core.Email) string {
-	m.Helper()
-	_, row, err := m.Subscribe(m.Context(), store.SubscribeRequest{ListID: m.list.ID, Email: email}, core.At(time.Now()))
-	m.must(err)
-	token, err := m.ConfirmToken(m.Context(), row, core.ProofMailed)
-	m.must(err)
-	return token
-}
-
 func TestMailerSendsConfirmations(t *testing.T) {
 	inBubble(t, func(m *member) {
 		s := &smtptest.Sender{}
 		m.run(m.mailer(s))
-		token := m.ask("a@example.org")
+		token := m.Pending(m.list.ID, "a@example.org")
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if s.Sum() != 1 || !strings.Contains(strings.ReplaceAll(s.Texts()[0], "=\r\n", ""),
@@ -53,7 +44,7 @@ func TestMailerSendsConfirmations(t *testing.T) {
 			return
 		}
 		for i := range 600 {
-			m.ask(core.Email(fmt.Sprintf("b%d@example.org", i)))
+			m.Pending(m.list.ID, core.Email(fmt.Sprintf("b%d@example.org", i)))
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -77,8 +68,8 @@ func TestMailerBrandsAccountMails(t *testing.T) {
 				"Acme Street 1", "#123456"
 			return nil
 		})
-		m.must(err)
-		m.must(m.AddUser(m.Context(), core.NewUser("ann@example.org", now), "", now))
+		m.Must(err)
+		m.Must(m.AddUser(m.Context(), core.NewUser("ann@example.org", now), "", now))
 		for _, id := range []string{tenant.ID, "", core.NewID()} { // the last one is gone
 			m.forgot("ann@example.org", core.MailStyle{TenantID: id}, now)
 		}
@@ -112,7 +103,7 @@ func TestMailerBrandsAccountMails(t *testing.T) {
 func (m *member) forgot(email core.Email, look core.MailStyle, now core.Instant) {
 	m.Helper()
 	token := store.UserToken{ID: core.NewID(), Hashes: map[string][]byte{store.TokenReset: core.HashToken(core.NewToken())}, Style: look}
-	m.must(m.ForgotPassword(m.Context(), email, token, now))
+	m.Must(m.ForgotPassword(m.Context(), email, token, now))
 }
 
 // A brand name from before the rule that it holds no address stands in no mail of the daemon's.
@@ -124,8 +115,8 @@ func TestMailerLeavesAddressesOutOfAccountMails(t *testing.T) {
 			t.Name, t.BrandName = "acme.example", "Open http://evil.example/x"
 			return nil
 		})
-		m.must(err)
-		m.must(m.AddUser(m.Context(), core.NewUser("ann@example.org", now), "", now))
+		m.Must(err)
+		m.Must(m.AddUser(m.Context(), core.NewUser("ann@example.org", now), "", now))
 		m.forgot("ann@example.org", core.MailStyle{TenantID: m.list.TenantID}, now)
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -141,7 +132,7 @@ func TestMailerSpeaksTheLanguageOfAccounts(t *testing.T) {
 	inBubble(t, func(m *member) {
 		s, now := &smtptest.Sender{}, core.At(time.Now())
 		m.run(m.mailer(s))
-		m.must(m.AddUser(m.Context(), core.NewUser("ann@example.org", now), "", now))
+		m.Must(m.AddUser(m.Context(), core.NewUser("ann@example.org", now), "", now))
 		for _, c := range []struct{ tenant, asked, want string }{
 			{"", "", "Subject: Choose a new password"},
 			{"", "de", "Subject: Ein neues Passwort"},
@@ -152,7 +143,7 @@ func TestMailerSpeaksTheLanguageOfAccounts(t *testing.T) {
 				t.Language = c.tenant
 				return nil
 			})
-			m.must(err)
+			m.Must(err)
 			before := s.Sum()
 			m.forgot("ann@example.org", core.MailStyle{TenantID: m.list.TenantID, Language: c.asked}, now)
 			time.Sleep(time.Hour)
@@ -199,7 +190,7 @@ func TestMailerRetries(t *testing.T) {
 					return nil
 				}
 				m.run(m.mailer(s))
-				m.ask("a@example.org")
+				m.Pending(m.list.ID, "a@example.org")
 				time.Sleep(10 * time.Minute)
 				synctest.Wait()
 				if s.Tries() != c.tries || s.Sum() != c.sent {
@@ -224,7 +215,7 @@ func TestMailerLeavesARelayThatIsDownAlone(t *testing.T) {
 		m.run(m.mailer(s))
 		const mails = 600
 		for i := range mails {
-			m.ask(core.Email(fmt.Sprintf("a%d@example.org", i)))
+			m.Pending(m.list.ID, core.Email(fmt.Sprintf("a%d@example.org", i)))
 			time.Sleep(time.Second)
 			synctest.Wait()
 		}
@@ -281,9 +272,9 @@ func TestMailerGivesUp(t *testing.T) {
 func TestDisabledAddressGetsNoMail(t *testing.T) {
 	inBubble(t, func(m *member) {
 		s := &smtptest.Sender{}
-		m.ask("a@example.org")
+		m.Pending(m.list.ID, "a@example.org")
 		_, err := m.Disable(m.Context(), store.DisableRequest{Email: "a@example.org"}, core.At(time.Now()))
-		m.must(err)
+		m.Must(err)
 		m.run(m.mailer(s))
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -297,8 +288,8 @@ func TestDisabledAddressGetsNoMail(t *testing.T) {
 func TestMailerLeavesOutMailsOfDeletedLists(t *testing.T) {
 	inBubble(t, func(m *member) {
 		s, log := &smtptest.Sender{}, &bytes.Buffer{}
-		m.ask("a@example.org")
-		m.must(m.DeleteList(m.Context(), m.list.ID, "test", core.At(time.Now())))
+		m.Pending(m.list.ID, "a@example.org")
+		m.Must(m.DeleteList(m.Context(), m.list.ID, "test", core.At(time.Now())))
 		m.run(m.loggedMailer(s, slog.New(slog.NewTextHandler(log, nil))))
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -314,14 +305,14 @@ func TestMailerTellsOfAnUnsubscribing(t *testing.T) {
 	inBubble(t, func(m *member) {
 		s := &smtptest.Sender{}
 		m.run(m.mailer(s))
-		_, err := m.Confirm(m.Context(), m.ask("a@example.org"), core.Origin{}, core.At(time.Now()))
-		m.must(err)
+		_, err := m.Confirm(m.Context(), m.Pending(m.list.ID, "a@example.org"), core.Origin{}, core.At(time.Now()))
+		m.Must(err)
 		time.Sleep(time.Minute)
 		sub, err := m.Unsubscribe(m.Context(), store.UnsubscribeRequest{
 			ListID: m.list.ID, SubscriptionID: m.SubscriptionID(m.list.ID, "a@example.org"), Email: "a@example.org",
 			Proof: core.ProofResponse,
 		}, core.At(time.Now()))
-		m.must(err)
+		m.Must(err)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if s.Sum() != 2 {
@@ -330,7 +321,7 @@ func TestMailerTellsOfAnUnsubscribing(t *testing.T) {
 		_, rest, ok := strings.Cut(strings.ReplaceAll(s.Texts()[1], "=\r\n", ""), "https://news.test/undo?token=3D")
 		token, _, _ := strings.Cut(rest, "\r\n")
 		sealer, err := auth.NewSealer(make([]byte, 32))
-		m.must(err)
+		m.Must(err)
 		u, err := sealer.OpenUndo(token)
 		if !ok || err != nil || u.SubscriptionID != sub.ID || u.IssuedAt != sub.ChangedAt || u.Email != "a@example.org" {
 			t.Fatalf("%v %+v in %s", err, u, s.Texts()[1])
@@ -339,7 +330,7 @@ func TestMailerTellsOfAnUnsubscribing(t *testing.T) {
 			ListID: u.ListID, SubscriptionID: u.SubscriptionID,
 			LeftAt: u.IssuedAt,
 		}, core.At(time.Now()))
-		m.must(err)
+		m.Must(err)
 	})
 }
 
@@ -348,7 +339,7 @@ func TestMailerSleepsUntilAMailIsDue(t *testing.T) {
 	inBubble(t, func(m *member) {
 		cost := func(email core.Email) int64 {
 			before := m.Stats().Statements
-			m.ask(email)
+			m.Pending(m.list.ID, email)
 			synctest.Wait()
 			return m.Stats().Statements - before
 		}
@@ -374,7 +365,7 @@ func TestMailerSleepsUntilAMailIsDue(t *testing.T) {
 func TestTenantMailerRestsBetweenOthersMails(t *testing.T) {
 	inBubble(t, func(m *member) {
 		for i := range 200 {
-			m.ask(core.Email(fmt.Sprintf("a%d@example.org", i)))
+			m.Pending(m.list.ID, core.Email(fmt.Sprintf("a%d@example.org", i)))
 			time.Sleep(2 * time.Millisecond)
 		}
 		before := m.Stats().Statements
@@ -392,15 +383,15 @@ func TestMailerSendsTheLinkToOnesOwnData(t *testing.T) {
 	inBubble(t, func(m *member) {
 		s := &smtptest.Sender{}
 		m.run(m.mailer(s))
-		id := m.activate("a@example.org")
-		m.must(m.RequestPreferencesLink(m.Context(), m.list.ID, "a@example.org", core.At(time.Now())))
+		id := m.Active(m.list.ID, "a@example.org").ID
+		m.Must(m.RequestPreferencesLink(m.Context(), m.list.ID, "a@example.org", core.At(time.Now())))
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		both := strings.ReplaceAll(strings.Join(s.Texts(), "\r\n"), "=\r\n", "") // due together, in any order
 		_, rest, ok := strings.Cut(both, "https://news.test/preferences?token=3D")
 		token, _, _ := strings.Cut(rest, "\r\n")
 		sealer, err := auth.NewSealer(make([]byte, 32))
-		m.must(err)
+		m.Must(err)
 		got, err := sealer.OpenManage(token)
 		if !ok || err != nil || got.SubscriptionID != id || got.Expired(core.At(time.Now().Add(auth.ManageTTL-time.Minute))) {
 			t.Errorf("%v %+v in %s", err, got, both)

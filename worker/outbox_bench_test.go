@@ -16,30 +16,18 @@ import (
 
 // BenchmarkOutbox delivers events over loopback to a receiver that only reads them: signing, posting, recording.
 func BenchmarkOutbox(b *testing.B) {
-	s := storetest.Open(b)
-	m := &member{Store: s}
-	now := core.At(time.Now())
-	tenant, err := core.NewTenant(core.TenantInput{Name: new("T")}, now)
-	check := func(err error) {
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
-	check(err)
-	check(s.AddTenant(b.Context(), tenant, "bench"))
-	m.list, err = core.NewList(core.ListInput{TenantID: &tenant.ID, Name: new("L")}, now)
-	check(err)
-	check(s.AddList(b.Context(), m.list, "bench"))
-	check(s.EnsureLoopClient(b.Context(), make([]byte, 32), now))
+	s := storetest.Seed(b, nil)
+	list, now := s.NewList(), s.Time()
+	s.Must(s.EnsureLoopClient(b.Context(), make([]byte, 32), now))
 	for done := 0; done < b.N; { // an import announces its first thousand one by one
-		im, err := s.NewImport(b.Context(), m.list.ID, core.SubscriptionActive, "bench")
-		check(err)
+		im, err := s.NewImport(b.Context(), list.ID, core.SubscriptionActive, "bench")
+		s.Must(err)
 		for range 2 {
 			rows := make([]store.ImportRow, min(500, b.N-done))
 			for i := range rows {
 				rows[i].Email = core.Email(fmt.Sprintf("s%d@bench.example", done+i))
 			}
-			check(im.Add(b.Context(), rows, now))
+			s.Must(im.Add(b.Context(), rows, now))
 			done += len(rows)
 		}
 	}
@@ -53,7 +41,7 @@ func BenchmarkOutbox(b *testing.B) {
 	}))
 	defer srv.Close()
 	b.ResetTimer()
-	g := NewGroup(quiet, Outbox(s, NewPoster(s, srv.URL, nil), quiet))
+	g := NewGroup(quiet, Outbox(s.Store, NewPoster(s.Store, srv.URL, nil), quiet))
 	g.Start()
 	<-all
 	g.Drain(time.Second)

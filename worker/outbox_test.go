@@ -1,15 +1,11 @@
 package worker
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,12 +17,12 @@ import (
 	"newsletterd/core"
 	"newsletterd/core/coretest"
 	"newsletterd/store"
+	"newsletterd/store/storetest"
 )
 
 // member is a database with one list and a receiver at an in-memory listener, all inside a synctest bubble.
 type member struct {
-	*testing.T
-	*store.Store
+	*storetest.Seeder
 	list     core.List
 	receiver *receiver
 	poster   *Poster
@@ -36,72 +32,25 @@ type member struct {
 // inBubble runs a test with fake time that begins where the world is.
 func inBubble(t *testing.T, fn func(m *member)) {
 	t.Helper()
-	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))) // before the store's ticker runs
+		time.Sleep(time.Until(worldBegins)) // before the store's ticker runs
 		synctest.Wait()
-		s, err := store.Open(t.Context(), store.Options{
-			Path: filepath.Join(dir, "m.db"), Migrate: true,
-			WatchEvery: time.Minute,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := &member{T: t, Store: s}
-		m.seed()
-		m.receiver = newReceiver(t)
-		m.poster = NewPoster(s, "http://receiver.test", m.receiver.transport)
+		m := &member{Seeder: storetest.Seed(t, nil), receiver: newReceiver(t)}
+		m.NewTenant(func(in *core.TenantInput) { in.Domains = &[]string{"example.org"} })
+		m.list = m.NewList()
+		m.Must(m.EnsureLoopClient(t.Context(), make([]byte, 32), m.Time()))
+		m.poster = NewPoster(m.Store, "http://receiver.test", m.receiver.transport)
 		fn(m)
 		if m.group != nil {
 			m.group.Drain(30 * time.Second)
 		}
 		m.receiver.close()
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
 	})
-}
-
-func (m *member) seed() {
-	now := core.At(time.Now())
-	name, domains := "T", []string{"example.org"}
-	tenant, err := core.NewTenant(core.TenantInput{Name: &name, Domains: &domains}, now)
-	m.must(err)
-	m.must(m.AddTenant(m.Context(), tenant, "test"))
-	m.list, err = core.NewList(core.ListInput{TenantID: &tenant.ID, Name: &name}, now)
-	m.must(err)
-	m.must(m.AddList(m.Context(), m.list, "test"))
-	m.must(m.EnsureLoopClient(m.Context(), make([]byte, 32), now))
-}
-
-func (m *member) must(err error) {
-	m.Helper()
-	if err != nil {
-		m.Fatal(err)
-	}
 }
 
 func (m *member) run(loops ...*Loop) {
 	m.group = NewGroup(slog.New(slog.DiscardHandler), loops...)
 	m.group.Start()
-}
-
-func (m *member) activate(email core.Email) string {
-	m.Helper()
-	sub, row, err := m.Subscribe(m.Context(), store.SubscribeRequest{ListID: m.list.ID, Email: email}, core.At(time.Now()))
-	m.must(err)
-	token, err := m.ConfirmToken(m.Context(), row, core.ProofMailed)
-	m.must(err)
-	_, err = m.Confirm(m.Context(), token, core.Origin{}, core.At(time.Now()))
-	m.must(err)
-	return sub.ID
-}
-
-func (m *member) leave(id string) {
-	m.Helper()
-	_, err := m.Unsubscribe(m.Context(), store.UnsubscribeRequest{ListID: m.list.ID, SubscriptionID: id},
-		core.At(time.Now()))
-	m.must(err)
 }
 
 // receiver keeps what was posted to it, and answers as it is told.
@@ -118,8 +67,8 @@ type receiver struct {
 
 func newReceiver(t *testing.T) *receiver {
 	r := &receiver{t: t, batches: map[int]core.FullSync{}}
-	l := &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}
-	r.transport = &http.Transport{DialContext: l.dial, MaxIdleConnsPerHost: 64}
+	l := coretest.NewPipe()
+	r.transport = &http.Transport{DialContext: l.Dial, MaxIdleConnsPerHost: 64}
 	r.server = &http.Server{Handler: r}
 	go func() { _ = r.server.Serve(l) }()
 	return r
@@ -193,36 +142,6 @@ func (r *receiver) heard() []core.Event {
 	return append([]core.Event(nil), r.events...)
 }
 
-// pipeListener is a listener whose connections are pipes in memory, which a bubble can wait for.
-type pipeListener struct {
-	conns chan net.Conn
-	done  chan struct{}
-	once  sync.Once
-}
-
-func (l *pipeListener) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	client, server := net.Pipe()
-	select {
-	case l.conns <- server:
-		return client, nil
-	case <-l.done:
-		return nil, errors.New("refused")
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func (l *pipeListener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-}
-func (l *pipeListener) Close() error   { l.once.Do(func() { close(l.done) }); return nil }
-func (l *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
-
 var quiet = slog.New(slog.DiscardHandler)
 
 func TestOutboxDeliversInOrder(t *testing.T) {
@@ -231,9 +150,9 @@ func TestOutboxDeliversInOrder(t *testing.T) {
 	inBubble(t, func(m *member) {
 		m.run(Outbox(m.Store, m.poster, quiet))
 		for i := range 40 {
-			id := m.activate(core.Email(fmt.Sprintf("s%d@example.org", i)))
+			m.Active(m.list.ID, storetest.Reader(i))
 			if i%2 == 0 {
-				m.leave(id)
+				m.Leave(m.list.ID, storetest.Reader(i))
 			}
 		}
 		time.Sleep(time.Second)
@@ -300,7 +219,8 @@ func TestOutboxAnswers(t *testing.T) {
 		t.Run(fmt.Sprint(c.status, c.header), func(t *testing.T) {
 			inBubble(t, func(m *member) {
 				m.receiver.say(func(core.Event) (int, map[string]string) { return c.status, c.header })
-				m.leave(m.activate("a@example.org"))
+				m.Active(m.list.ID, "a@example.org")
+				m.Leave(m.list.ID, "a@example.org")
 				began := time.Now()
 				m.run(Outbox(m.Store, m.poster, quiet))
 				time.Sleep(500 * time.Millisecond)
@@ -331,7 +251,7 @@ func TestOutboxAnswers(t *testing.T) {
 func TestOutboxFollowsTheSchedule(t *testing.T) {
 	inBubble(t, func(m *member) {
 		m.receiver.say(func(core.Event) (int, map[string]string) { return 500, nil })
-		m.activate("a@example.org")
+		m.Active(m.list.ID, "a@example.org")
 		began := time.Now()
 		m.run(Outbox(m.Store, m.poster, quiet))
 		time.Sleep(50 * time.Minute)
@@ -392,14 +312,13 @@ func TestOutboxAfterAnOutage(t *testing.T) {
 	inBubble(t, func(m *member) {
 		m.receiver.say(func(core.Event) (int, map[string]string) { return 503, nil })
 		m.run(Outbox(m.Store, m.poster, quiet))
-		var ids []string
 		for i := range 100 {
-			ids = append(ids, m.activate(core.Email(fmt.Sprintf("s%d@example.org", i))))
+			m.Active(m.list.ID, storetest.Reader(i))
 		}
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
-		for _, id := range ids[:50] {
-			m.leave(id)
+		for i := range 50 {
+			m.Leave(m.list.ID, storetest.Reader(i))
 		}
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
@@ -411,15 +330,15 @@ func TestOutboxAfterAnOutage(t *testing.T) {
 		synctest.Wait()
 		seen := map[string]string{}
 		for _, e := range m.receiver.heard() {
-			seen[e.Subscriber.ID] += e.Subscriber.Status + " "
+			seen[string(e.Subscriber.Email)] += e.Subscriber.Status + " "
 		}
-		for i, id := range ids {
+		for i := range 100 {
 			want := "active "
 			if i < 50 {
 				want = "active unsubscribed "
 			}
-			if seen[id] != want {
-				m.Errorf("subscription %d: heard %q, want %q", i, seen[id], want)
+			if got := seen[string(storetest.Reader(i))]; got != want {
+				m.Errorf("subscription %d: heard %q, want %q", i, got, want)
 			}
 		}
 	})
@@ -430,7 +349,7 @@ func TestOutboxTimesOut(t *testing.T) {
 		hang := make(chan struct{})
 		m.receiver.answer = func(core.Event) (int, map[string]string) { return 200, nil }
 		m.receiver.server.Handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang })
-		m.activate("a@example.org")
+		m.Active(m.list.ID, "a@example.org")
 		v := make(chan verdict, 1)
 		began := time.Now()
 		go func() { v <- m.poster.post(m.Context(), eventPath, []byte("{}")) }()
@@ -445,15 +364,15 @@ func TestOutboxTimesOut(t *testing.T) {
 func TestFullSyncDelivers(t *testing.T) {
 	inBubble(t, func(m *member) {
 		im, err := m.NewImport(m.Context(), m.list.ID, "active", "test")
-		m.must(err)
+		m.Must(err)
 		for i := range 3 {
 			rows := make([]store.ImportRow, 500)
 			for j := range rows {
 				rows[j].Email = core.Email(fmt.Sprintf("r%d-%d@example.org", i, j))
 			}
-			m.must(im.Add(m.Context(), rows, core.At(time.Now())))
+			m.Must(im.Add(m.Context(), rows, core.At(time.Now())))
 		}
-		m.must(im.End(m.Context(), core.At(time.Now())))
+		m.Must(im.End(m.Context(), core.At(time.Now())))
 		fails := 3
 		m.receiver.say(func(core.Event) (int, map[string]string) {
 			if fails--; fails >= 0 {
@@ -465,7 +384,7 @@ func TestFullSyncDelivers(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		synctest.Wait()
 		y, err := m.Sync(m.Context(), im.Counts.SyncID)
-		m.must(err)
+		m.Must(err)
 		if y.FinishedAt == 0 || y.BatchTotal != 4 || y.Done != 4 {
 			m.Errorf("%+v", y)
 		}
@@ -486,19 +405,19 @@ func TestFullSyncDelivers(t *testing.T) {
 func TestFullSyncLeavesUnfitPreferencesOut(t *testing.T) {
 	inBubble(t, func(m *member) {
 		im, err := m.NewImport(m.Context(), m.list.ID, "active", "test")
-		m.must(err)
-		m.must(im.Add(m.Context(), []store.ImportRow{
+		m.Must(err)
+		m.Must(im.Add(m.Context(), []store.ImportRow{
 			{Email: "old@example.org", Preferences: `{"a":1,"a":2}`}, {Email: "new@example.org", Preferences: `{"a":1}`},
 		}, core.At(time.Now())))
 		events, err := m.DueEvents(m.Context(), "", core.At(time.Now()), 10)
-		m.must(err)
+		m.Must(err)
 		for _, e := range events {
 			if strings.Contains(string(e.Body), `"a":2`) {
 				m.Errorf("event %s", e.Body)
 			}
 		}
 		_, err = m.RequestSync(m.Context(), m.list.ID, core.At(time.Now()))
-		m.must(err)
+		m.Must(err)
 		m.run(FullSync(m.Store, m.poster, quiet))
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -518,7 +437,7 @@ func TestFullSyncFailsForGood(t *testing.T) {
 	inBubble(t, func(m *member) {
 		m.receiver.say(func(core.Event) (int, map[string]string) { return 422, nil })
 		id, err := m.RequestSync(m.Context(), m.list.ID, core.At(time.Now()))
-		m.must(err)
+		m.Must(err)
 		m.run(FullSync(m.Store, m.poster, quiet))
 		time.Sleep(time.Second)
 		synctest.Wait()

@@ -15,7 +15,7 @@ func TestSelfCheckHeals(t *testing.T) {
 		wanted := time.Now().Add(6 * time.Hour)
 		check := NewSelfCheck(m.Store, time.Duration(wanted.Hour())*time.Hour+time.Duration(wanted.Minute())*time.Minute,
 			false, quiet)
-		m.activate("a@example.org")
+		m.Active(m.list.ID, "a@example.org")
 		m.run(Outbox(m.Store, m.poster, quiet), FullSync(m.Store, m.poster, quiet), check.Loop())
 		time.Sleep(5 * time.Hour) // the receiver has taken the event, and the send side here knows no subscriber
 		synctest.Wait()
@@ -33,7 +33,7 @@ func TestSelfCheckHeals(t *testing.T) {
 		if len(b.Subscribers) != 1 {
 			m.Errorf("batch %+v", b)
 		}
-		m.must(m.ApplyBatch(m.Context(), store.Nonce{ClientID: core.LoopClientID, Nonce: core.NewID()}, b,
+		m.Must(m.ApplyBatch(m.Context(), store.Nonce{ClientID: core.LoopClientID, Nonce: core.NewID()}, b,
 			core.At(time.Now())))
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
@@ -48,7 +48,7 @@ func TestSelfCheckBeginsFailedSyncsAnew(t *testing.T) {
 	inBubble(t, func(m *member) {
 		m.receiver.say(func(core.Event) (int, map[string]string) { return 422, nil })
 		_, err := m.RequestSync(m.Context(), m.list.ID, core.At(time.Now()))
-		m.must(err)
+		m.Must(err)
 		check := NewSelfCheck(m.Store, 0, true, quiet)
 		m.run(FullSync(m.Store, m.poster, quiet), check.Loop())
 		time.Sleep(time.Minute)

@@ -25,8 +25,8 @@ func TestATestMailIsSentByTheMailer(t *testing.T) {
 				ScheduledAt: core.At(time.Now()).Add(24 * time.Hour),
 			}, Caller: core.CommandCaller("u"),
 		}, core.At(time.Now()))
-		m.must(err)
-		m.must(m.AddTestMail(m.Context(), &j, "me@example.org", core.At(time.Now())))
+		m.Must(err)
+		m.Must(m.AddTestMail(m.Context(), &j, "me@example.org", core.At(time.Now())))
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if s.Sum() != 1 {
@@ -34,7 +34,7 @@ func TestATestMailIsSentByTheMailer(t *testing.T) {
 			return
 		}
 		text, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(strings.SplitN(s.Texts()[0], "\r\n\r\n", 2)[1])))
-		m.must(err)
+		m.Must(err)
 		sent := s.Texts()[0] + string(text)
 		for _, want := range []string{
 			"Subject: [Test] Issue one\r\n", "To me@example.org.", "To: <me@example.org>\r\n",
@@ -49,8 +49,8 @@ func TestATestMailIsSentByTheMailer(t *testing.T) {
 		_, err = m.UpdateTenant(m.Context(), m.list.TenantID, "test", func(t *core.Tenant) error {
 			return t.Change(core.TenantInput{PublicURL: new("https://own.example.org")}, true, core.At(time.Now()))
 		})
-		m.must(err)
-		m.must(m.AddTestMail(m.Context(), &j, "you@example.org", core.At(time.Now())))
+		m.Must(err)
+		m.Must(m.AddTestMail(m.Context(), &j, "you@example.org", core.At(time.Now())))
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if s.Sum() != 2 || !strings.Contains(s.Texts()[1], "List-Unsubscribe: <https://own.example.org/api/") {

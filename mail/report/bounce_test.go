@@ -15,6 +15,7 @@ import (
 
 	"github.com/emersion/go-smtp"
 
+	"newsletterd/core/coretest"
 	"newsletterd/mail"
 )
 
@@ -187,17 +188,20 @@ func FuzzBounce(f *testing.F) {
 func TestBounceServerIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := NewBounceServer("localhost", nil, slog.New(slog.DiscardHandler))
-		l := &pipeListener{dialled: make(chan net.Conn)}
+		l := coretest.NewPipe()
 		served := make(chan error, 1)
 		go func() { served <- b.Serve(l) }()
-		var conns []net.Conn
+		conns := make(chan net.Conn, lmtpConnections+1)
 		greeted := 0
 		for range lmtpConnections + 1 {
-			ours, theirs := net.Pipe()
-			conns = append(conns, ours)
-			go func() { l.dialled <- theirs }()
 			go func() {
-				if _, err := bufio.NewReader(ours).ReadString('\n'); err == nil {
+				c, err := l.Dial(t.Context(), "", "")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				conns <- c
+				if _, err := bufio.NewReader(c).ReadString('\n'); err == nil {
 					greeted++
 				}
 			}()
@@ -206,31 +210,17 @@ func TestBounceServerIsBounded(t *testing.T) {
 		if greeted != lmtpConnections {
 			t.Errorf("%d connections at once, want %d", greeted, lmtpConnections)
 		}
-		conns[0].Close()
+		(<-conns).Close()
 		synctest.Wait()
 		if greeted != lmtpConnections+1 {
 			t.Errorf("%d had their turn after one ended, want one more than %d", greeted, lmtpConnections)
 		}
-		for _, c := range conns {
-			c.Close()
+		for range len(conns) {
+			(<-conns).Close()
 		}
-		close(l.dialled)
+		l.Close()
 		if err := <-served; !errors.Is(err, net.ErrClosed) {
 			t.Error(err)
 		}
 	})
 }
-
-// pipeListener takes connections that a test makes.
-type pipeListener struct{ dialled chan net.Conn }
-
-func (l *pipeListener) Accept() (net.Conn, error) {
-	c, ok := <-l.dialled
-	if !ok {
-		return nil, net.ErrClosed
-	}
-	return c, nil
-}
-
-func (*pipeListener) Close() error   { return nil }
-func (*pipeListener) Addr() net.Addr { return &net.TCPAddr{} }

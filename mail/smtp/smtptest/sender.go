@@ -10,6 +10,12 @@ import (
 	"newsletterd/mail/smtp"
 )
 
+// Func is an smtp.Sender made of one function.
+type Func func(ctx context.Context, src *smtp.Source) error
+
+// Deliver implements smtp.Sender.
+func (f Func) Deliver(ctx context.Context, src *smtp.Source) error { return f(ctx, src) }
+
 // Sender is an smtp.Sender that takes each mail, unless one of its functions says otherwise. Functions are called from
 // several connections at once.
 type Sender struct {

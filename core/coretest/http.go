@@ -1,0 +1,61 @@
+package coretest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// Transport is an http.RoundTripper that answers requests by itself, in fake time too.
+type Transport func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f Transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Response returns a response with a status and a body.
+func Response(status int, body string) *http.Response {
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}
+}
+
+// Pipe is a net.Listener whose connections are pipes in memory, for which a bubble of testing/synctest can wait.
+type Pipe struct {
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+// NewPipe returns a pipe that listens.
+func NewPipe() *Pipe { return &Pipe{conns: make(chan net.Conn), done: make(chan struct{})} }
+
+// Dial connects to it, whatever the address.
+func (l *Pipe) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	client, server := net.Pipe()
+	select {
+	case l.conns <- server:
+		return client, nil
+	case <-l.done:
+		return nil, errors.New("refused")
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Accept returns the next connection, or net.ErrClosed.
+func (l *Pipe) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close has Accept and Dial end.
+func (l *Pipe) Close() error { l.once.Do(func() { close(l.done) }); return nil }
+
+// Addr returns no address that could be dialled.
+func (l *Pipe) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
