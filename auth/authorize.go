@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
@@ -179,8 +180,8 @@ func (a *Authorization) parseClaims(claims, acrValues string) *AuthorizeError {
 		}
 		a.Claims.keep(a.Client.Scopes)
 	}
-	if acr := claimsIDToken + ".acr"; acrValues != "" && !slices.Contains(a.Claims.Claims, acr) {
-		a.Claims.Claims = append(a.Claims.Claims, acr)
+	if acrValues != "" && !slices.Contains(a.Claims.Claims, acrWord) {
+		a.Claims.Claims = append(a.Claims.Claims, acrWord)
 	}
 	return nil
 }
@@ -299,6 +300,7 @@ const (
 type Visit struct {
 	UserID    string // empty: no user is signed in
 	AuthAt    core.Instant
+	ACR       string   // the class that the sign-in has reached; empty: that of a password
 	Fresh     bool     // the user signed in because this very request asked for it
 	Agreed    bool     // the user has just agreed to this very request
 	HintUser  string   // sub of the id_token_hint; empty: there is none
@@ -319,8 +321,8 @@ func (a *Authorization) Next(v Visit, now core.Instant) (Step, []string, *Author
 		}
 		return StepLogin, nil, nil
 	}
-	if len(a.Claims.ACR) > 0 && !slices.Contains(a.Claims.ACR, acrPassword) {
-		return 0, nil, a.fail(codeUnmet, "None of the essential values of acr can be reached.")
+	if _, ok := a.Claims.reaches(cmp.Or(v.ACR, acrPassword)); !ok {
+		return 0, nil, a.fail(codeUnmet, "The sign-in has reached none of the essential values of acr.")
 	}
 	scopes := keepScopes(a.Scopes, v.Allowed)
 	if len(scopes) == 0 {

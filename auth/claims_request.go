@@ -14,8 +14,63 @@ import (
 // maxClaims is the longest parameter claims that is read, in bytes.
 const maxClaims = 4096
 
-// acrPassword is the authentication context that every sign-in reaches: a password.
-const acrPassword = "1"
+// The authentication context classes of sign-ins.
+const (
+	acrPassword   = "1" // which every sign-in reaches
+	acrTwoFactors = "2"
+)
+
+// acrValues are all classes, the least sure first.
+var acrValues = []string{acrPassword, acrTwoFactors}
+
+// acrOf returns the class that a sign-in with these methods has reached.
+func acrOf(amr string) string {
+	if slices.Contains(strings.Fields(amr), "mfa") {
+		return acrTwoFactors
+	}
+	return acrPassword
+}
+
+// reaches returns the class to answer for a sign-in that has reached one: itself, or where essential values leave it out,
+// the surest of them below it. False: none of the essential values was reached.
+func (r *ClaimsRequest) reaches(reached string) (acr string, ok bool) {
+	if len(r.ACR) == 0 {
+		return reached, true
+	}
+	for _, acr := range slices.Backward(acrValues[:slices.Index(acrValues, reached)+1]) {
+		if slices.Contains(r.ACR, acr) {
+			return acr, true
+		}
+	}
+	return "", false
+}
+
+// words are the claims asked for as a family keeps them: with the class of the sign-in where the id token names another
+// than the one reached.
+func (r *ClaimsRequest) words(reached string) string {
+	words := slices.Clone(r.Claims)
+	if i := slices.Index(words, acrWord); i >= 0 {
+		if acr, ok := r.reaches(reached); ok && acr != reached {
+			words[i] += "." + acr
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+const acrWord = claimsIDToken + ".acr"
+
+// acrAnswer returns the class that an id token names: empty where it wasn't asked for.
+func acrAnswer(claims, amr string) string {
+	for _, word := range strings.Fields(claims) {
+		if word == acrWord {
+			return acrOf(amr)
+		}
+		if acr, ok := strings.CutPrefix(word, acrWord+"."); ok {
+			return acr
+		}
+	}
+	return ""
+}
 
 // claimScope is the scope that stands for a claim; its words on the consent page say what a claim asked for by name
 // gives. Claims that say nothing new of the user have none, and those that are unknown are left out.

@@ -123,7 +123,7 @@ func (p *Provider) visit(
 	if errors.Is(err, core.ErrNotFound) {
 		return v, store.Visitor{}, nil
 	}
-	v.UserID, v.AuthAt, v.Consented = who.User.ID, who.Browser.AuthAt, who.Consent
+	v.UserID, v.AuthAt, v.Consented, v.ACR = who.User.ID, who.Browser.AuthAt, who.Consent, acrOf(who.Browser.AMR)
 	v.Fresh, v.Agreed = r.Fresh, r.AgreedBy == who.User.ID
 	v.Allowed = core.AllowedScopes(who.User.Roles, a.Client.TenantID)
 	return v, who, err
@@ -138,7 +138,7 @@ func (p *Provider) addCode(
 		Hash: core.HashToken(code), FamilyID: core.NewID(), UserID: who.User.ID, ClientID: a.Client.ID,
 		BrowserID:   who.Browser.ID,
 		RedirectURI: a.RedirectURI, Challenge: a.Challenge, Nonce: a.Nonce, Scope: strings.Join(reply.Scopes, " "),
-		Claims: strings.Join(a.Claims.Claims, " "),
+		Claims: a.Claims.words(acrOf(who.Browser.AMR)),
 		Epoch:  who.User.Epoch, AMR: who.Browser.AMR, Remote: remoteText(r.Remote), UserAgent: r.UserAgent,
 		AuthAt: who.Browser.AuthAt, CreatedAt: now, ExpiresAt: now.Add(codeTTL),
 	}

@@ -67,7 +67,7 @@ func (p *Provider) Discovery() Discovery {
 			"iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "acr", "amr", "sid", "name", "email",
 			"email_verified", "updated_at",
 		},
-		ClaimTypes: []string{"normal"}, ACRValues: []string{acrPassword}, ClaimsParameter: true, UILocales: core.Languages,
+		ClaimTypes: []string{"normal"}, ACRValues: acrValues, ClaimsParameter: true, UILocales: core.Languages,
 		IssParameter: true,
 	}
 }

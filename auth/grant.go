@@ -17,6 +17,7 @@ type GrantRequest struct {
 	Scope        string // as sent
 	Username     string // password grant
 	Password     string
+	OTP          string // of a user with a second factor
 	RefreshToken string
 	Code         string // authorization_code grant
 	RedirectURI  string
@@ -62,6 +63,10 @@ func (p *Provider) PasswordGrant(ctx context.Context, r GrantRequest, now core.I
 	if err != nil {
 		return TokenResponse{}, err
 	}
+	amr, err := p.passwordMethods(ctx, try, r.OTP, now)
+	if err != nil {
+		return TokenResponse{}, err
+	}
 	scopes, err := grantScopes(r.Scope, registeredScopes(client, store.FamilyPassword),
 		core.AllowedScopes(try.User.Roles, client.TenantID))
 	if err != nil {
@@ -72,7 +77,7 @@ func (p *Provider) PasswordGrant(ctx context.Context, r GrantRequest, now core.I
 		Family: store.Family{
 			ID: core.NewID(), Kind: store.FamilyPassword, UserID: try.User.ID, ClientID: client.ID,
 			Scope: strings.Join(scopes, " "),
-			Epoch: try.User.Epoch, AMR: "pwd", Remote: remoteText(r.Remote), UserAgent: r.UserAgent,
+			Epoch: try.User.Epoch, AMR: amr, Remote: remoteText(r.Remote), UserAgent: r.UserAgent,
 			AuthAt: now, CreatedAt: now, ExpiresAt: now.Add(p.RefreshTotal),
 		},
 		RefreshHash: core.HashToken(refresh), RefreshExpires: now.Add(min(p.RefreshIdle, p.RefreshTotal)),
@@ -82,6 +87,20 @@ func (p *Provider) PasswordGrant(ctx context.Context, r GrantRequest, now core.I
 		return TokenResponse{}, err
 	}
 	return p.issue(ctx, grant{family: in.Family, scopes: scopes, client: client, refresh: refresh}, now)
+}
+
+// passwordMethods returns the authentication methods of a password grant whose password was right. A user with a second
+// factor is asked for it in every mode.
+func (p *Provider) passwordMethods(ctx context.Context, try store.LoginAttempt, otp string,
+	now core.Instant,
+) (string, error) {
+	if !try.Factor {
+		return amrPassword, nil
+	}
+	if otp == "" {
+		return "", errors.Join(ErrMFARequired, p.store.ForgiveTry(ctx, try.Key))
+	}
+	return amrTOTP, p.CheckCode(ctx, try.User.ID, otp, now)
 }
 
 // CheckPassword proves a user by address and password, with all throttling, and returns the counted try. It

@@ -22,6 +22,7 @@ type Config struct {
 	ClosedRegistration bool   // no one may register
 	RegisterConflict   bool   // registering an existing address answers 409 already_exists
 	CommonPasswords    string // "auto" (refused when Issuer is https), "refuse", "allow"
+	SecondFactor       string // who must have one: FactorOff (the default), FactorOperators, FactorStaff, FactorAll
 	PasswordCost       Argon2 // zero: DefaultArgon2; a cheaper one only in tests
 }
 

@@ -20,7 +20,8 @@ type SignInRequest struct {
 }
 
 // SignIn signs a user in in a browser, with the same checks, work and throttling as the password grant. The
-// returned device is the cookie by which the browser is known from now on.
+// returned device is the cookie by which the browser is known from now on. For a user who has a second factor or must
+// have one the error is *FactorNeeded: then FinishSignIn signs the user in.
 func (p *Provider) SignIn(
 	ctx context.Context, r SignInRequest, now core.Instant,
 ) (b store.Browser, device string, err error) {
@@ -28,11 +29,21 @@ func (p *Provider) SignIn(
 	if err != nil {
 		return b, "", err
 	}
+	if try.Factor || p.demands(&try.User) {
+		return b, "", p.postpone(ctx, try, rehashed, now)
+	}
+	return p.addBrowser(ctx, r, try, rehashed, amrPassword, now)
+}
+
+// addBrowser records the sign-in of a user who has proved everything.
+func (p *Provider) addBrowser(ctx context.Context, r SignInRequest, try store.LoginAttempt, rehashed, amr string,
+	now core.Instant,
+) (b store.Browser, device string, err error) {
 	if device = r.Device; device == "" {
 		device = core.NewToken()
 	}
 	b = store.Browser{
-		ID: core.NewID(), UserID: try.User.ID, Epoch: try.User.Epoch, AMR: "pwd", Remote: remoteText(r.Remote),
+		ID: core.NewID(), UserID: try.User.ID, Epoch: try.User.Epoch, AMR: amr, Remote: remoteText(r.Remote),
 		UserAgent: r.UserAgent,
 		AuthAt:    now, UsedAt: now, ExpiresAt: now.Add(BrowserTTL),
 	}
@@ -49,11 +60,7 @@ func (p *Provider) ChangePassword(
 	if err := p.rules.Check("new_password", password); err != nil {
 		return err
 	}
-	try, _, err := p.CheckPassword(ctx, string(v.User.Email), present, remote, device, now)
-	if err != nil {
-		return err
-	}
-	if err := p.store.ForgiveTry(ctx, try.Key); err != nil {
+	if err := p.CheckPresent(ctx, v, present, remote, device, now); err != nil {
 		return err
 	}
 	hash, err := p.hasher.Hash(ctx, password)
@@ -61,6 +68,17 @@ func (p *Provider) ChangePassword(
 		return err
 	}
 	return p.store.ChangePassword(ctx, v.User.ID, v.User.Epoch, hash, v.Browser.ID, now)
+}
+
+// CheckPresent asks a signed-in user for the present password, with the throttling of CheckPassword.
+func (p *Provider) CheckPresent(
+	ctx context.Context, v store.Visitor, password string, remote netip.Addr, device string, now core.Instant,
+) error {
+	try, _, err := p.CheckPassword(ctx, string(v.User.Email), password, remote, device, now)
+	if err != nil {
+		return err
+	}
+	return p.store.ForgiveTry(ctx, try.Key)
 }
 
 // deviceKey is what a browser's cookie is stored as; the cookie itself is not.

@@ -79,10 +79,7 @@ func (p *Provider) signID(ctx context.Context, g grant, access string, now, end 
 		Issuer: p.Issuer, Subject: g.family.UserID, Audience: g.family.ClientID, IssuedAt: seconds(now),
 		ExpiresAt: seconds(end),
 		AuthTime:  seconds(g.family.AuthAt), Nonce: g.nonce, AtHash: atHash(access), AMR: strings.Fields(g.family.AMR),
-		SessionID: g.family.ID,
-	}
-	if asksFor(g.family.Claims, claimsIDToken, "acr") {
-		claims.ACR = acrPassword
+		SessionID: g.family.ID, ACR: acrAnswer(g.family.Claims, g.family.AMR),
 	}
 	if asksForUser(g.family.Claims) {
 		u, err := p.store.UserWithoutRoles(ctx, g.family.UserID)

@@ -45,7 +45,9 @@ type Error struct {
 	Field   string
 	// RetryAfter, in seconds, goes into the Retry-After header of a 429 or 503; 0 leaves the default.
 	RetryAfter int
-	Err        error
+	// MFARequired reports that the caller must send a code as well; the answer says so in a member of its own.
+	MFARequired bool
+	Err         error
 }
 
 func (e *Error) Error() string {

@@ -26,6 +26,7 @@ type accountView struct {
 	Change                     core.Email // asked for, and not confirmed yet
 	ChangeUntil                string
 	Typed                      string // of a form that was refused
+	TwoStep                    string // since when there is a second factor; empty: there is none
 	Browsers, SignIns, Allowed []accountRow
 }
 
@@ -60,12 +61,16 @@ func (a accountPages) show(c *web.Call, notice, typed string, fault error) (web.
 	if errors.Is(err4, core.ErrNotFound) {
 		err4 = nil
 	}
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
+	factor, err5 := s.SecondFactor(c, who.User.ID)
+	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 		return web.HTML{}, err
 	}
 	data := accountView{
 		Name: who.User.Name, Email: who.User.Email, Verified: who.User.EmailVerified, Change: change.Email,
 		ChangeUntil: when(change.ExpiresAt), Typed: truncate(typed, maxShown),
+	}
+	if factor.Set() {
+		data.TwoStep = when(factor.TOTPAt)
 	}
 	for _, b := range browsers {
 		data.Browsers = append(data.Browsers, accountRow{

@@ -50,6 +50,9 @@ func (w *pageWords) explanations() map[string]string {
 		"The password is longer than 256 characters.":                  w.FaultLong,
 		"The password is one of the most common ones; choose another.": w.FaultCommon,
 		"Registration is closed.":                                      w.FaultClosed,
+		auth.ErrBadCode.Message:                                        w.FaultCode,
+		auth.ErrPendingOver.Message:                                    w.FaultOver,
+		auth.ErrFactorUnverified.Message:                               w.FaultUnverified,
 	}
 }
 

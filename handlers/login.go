@@ -9,6 +9,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/web"
+	"newsletterd/store"
 )
 
 // The cookie by which a browser is known to a user who has signed in with it before.
@@ -76,6 +77,12 @@ func (a authorizations) login(c *web.Call, in loginForm) (web.HTML, error) {
 		Email: in.Email, Password: in.Password, BrowserID: c.BrowserID(), Device: c.Cookie(deviceCookie),
 		Remote: c.Remote, UserAgent: c.UserAgent(),
 	}, c.Now)
+	if needed, ok := errors.AsType[*auth.FactorNeeded](err); ok {
+		if err := c.SetPending(needed.Pending.Text()); err != nil {
+			return web.HTML{}, err
+		}
+		return web.HTML{To: c.PublicURL() + codePath + "?" + url.Values{"continue": {p.path}}.Encode()}, nil
+	}
 	if err != nil {
 		text, status, ok := faultOf(c, err)
 		if !ok {
@@ -83,11 +90,19 @@ func (a authorizations) login(c *web.Call, in loginForm) (web.HTML, error) {
 		}
 		return a.showLogin(c, p, in.Email, text, status)
 	}
-	if err := c.SignIn(browser, p.request); err != nil {
+	if err := signedIn(c, p, browser, device); err != nil {
 		return web.HTML{}, err
 	}
-	c.SetCookie(deviceCookie, device, c.Now.Time().Add(deviceTTL))
 	return web.HTML{To: c.PublicURL() + p.path}, nil
+}
+
+// signedIn makes the session that of a browser in which a user has signed in.
+func signedIn(c *web.Call, p purpose, browser store.Browser, device string) error {
+	if err := c.SignIn(browser, p.request); err != nil {
+		return err
+	}
+	c.SetCookie(deviceCookie, device, c.Now.Time().Add(deviceTTL))
+	return nil
 }
 
 // showLogin shows the form, in the brand of the client that the login is for.

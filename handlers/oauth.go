@@ -22,6 +22,7 @@ type loginRequest struct {
 	GrantType string `form:"grant_type,required"`
 	Username  string `form:"username,required"`
 	Password  string `form:"password,required"`
+	OTP       string `form:"otp"` // of a user with a second factor
 	Scope     string `form:"scope"`
 	clientForm
 }
@@ -62,7 +63,7 @@ func (o grants) login(c *web.Call, in loginRequest) (auth.TokenResponse, error) 
 		return auth.TokenResponse{}, auth.ErrUnsupportedGrant
 	}
 	return answer(c, in.clientForm, func(r auth.GrantRequest) (auth.TokenResponse, error) {
-		r.Scope, r.Username, r.Password = in.Scope, in.Username, in.Password
+		r.Scope, r.Username, r.Password, r.OTP = in.Scope, in.Username, in.Password, in.OTP
 		return o.auth.PasswordGrant(c, r, c.Now)
 	})
 }

@@ -75,6 +75,7 @@ var fieldWords = map[string]string{
 	"new_password":          "8 to 256 characters",
 	"grant_type":            "The grant (RFC 6749)",
 	"username":              "The e-mail address",
+	"otp":                   "A code of the second factor, of a user who has one",
 	"scope":                 "Scopes, parted by spaces",
 	"client_id":             "Id of the client",
 	"client_secret":         "Secret of a confidential client, unless it comes by HTTP Basic",

@@ -324,7 +324,7 @@ func TestPasswordFieldsTakeWhatTheRuleAllows(t *testing.T) {
 			}
 		}
 	}
-	if seen != 6 {
+	if seen != 9 {
 		t.Errorf("%d fields", seen)
 	}
 }

@@ -128,6 +128,10 @@ func (h *Handler) pageRoutes(t *web.Table) {
 	t.Add("GET", "/login", web.Public(), web.Page, web.Query(web.Visited(a.loginPage)), "Sign in: the page")
 	t.Add("POST", "/login", web.Public(), web.Page,
 		web.Form(web.Visited(a.login)).Fails(core.Forbidden, core.TooMany), "Sign in")
+	t.Add("GET", codePath, web.Public(), web.Page,
+		web.Query(web.Visited(a.codePage)), "Sign in: the second step")
+	t.Add("POST", codePath, web.Public(), web.Page,
+		web.Form(web.Visited(a.code)).Fails(core.Forbidden, core.TooMany), "Sign in by a code")
 	t.Add("POST", "/consent", web.Public(), web.Page,
 		web.Form(web.Visited(a.consent)).Fails(core.Forbidden), "Allow a client access, or not")
 	t.Add("GET", "/logout", web.Public(), web.Page, web.Query(web.Visited(l.page)), "Sign out: the page")
@@ -152,6 +156,10 @@ func (h *Handler) pageRoutes(t *web.Table) {
 	t.Add("GET", "/account", web.Public(), web.Page, web.Query(web.Visited(own.page)), "A user's own page")
 	t.Add("POST", "/account", web.Public(), web.Page,
 		web.Form(web.Visited(own.change)).Fails(core.Forbidden), "Change something on it")
+	t.Add("GET", twoStepPath, web.Public(), web.Page,
+		web.Query(web.Visited(own.twoStepPage)), "A user's second factor: the page")
+	t.Add("POST", twoStepPath, web.Public(), web.Page,
+		web.Form(web.Visited(own.changeTwoStep)).Fails(core.Forbidden, core.TooMany), "Change it")
 }
 
 // newsletterRoutes are the member service's subscriptions.

@@ -1,7 +1,7 @@
 package handlers
 
 // userWords are what the pages of users and the errors of all pages say in one language; {{client}}, {{target}},
-// {{when}}, {{scopes}}, {{browser}} and {{system}} stand for themselves there too.
+// {{when}}, {{count}}, {{scopes}}, {{browser}} and {{system}} stand for themselves there too.
 type userWords struct {
 	ThisNewsletter     string `json:"this_newsletter"`
 	AlreadyTitle       string `json:"already_title"`
@@ -139,4 +139,29 @@ type userWords struct {
 	UsedNow            string `json:"used_now"`
 	UsedToday          string `json:"used_today"`
 	UsedAt             string `json:"used_at"`
+	FaultCode          string `json:"fault_code"`
+	FaultOver          string `json:"fault_over"`
+	FaultUnverified    string `json:"fault_unverified"`
+	CodeTitle          string `json:"code_title"`
+	CodeText           string `json:"code_text"`
+	Code               string `json:"code"`
+	TwoStepTitle       string `json:"two_step_title"`
+	TwoStepText        string `json:"two_step_text"`
+	TwoStepDemanded    string `json:"two_step_demanded"`
+	TwoStepSetUp       string `json:"two_step_set_up"`
+	TwoStepScan        string `json:"two_step_scan"`
+	TwoStepKey         string `json:"two_step_key"`
+	TwoStepThen        string `json:"two_step_then"`
+	TwoStepOn          string `json:"two_step_on"`
+	TwoStepSince       string `json:"two_step_since"`
+	TwoStepOff         string `json:"two_step_off"`
+	TwoStepOffButton   string `json:"two_step_off_button"`
+	DidTwoStepOff      string `json:"did_two_step_off"`
+	RecoveryTitle      string `json:"recovery_title"`
+	RecoveryText       string `json:"recovery_text"`
+	RecoveryKept       string `json:"recovery_kept"`
+	RecoveryLeft       string `json:"recovery_left"`
+	RecoveryNew        string `json:"recovery_new"`
+	RecoveryHint       string `json:"recovery_hint"`
+	RecoveryButton     string `json:"recovery_button"`
 }

@@ -206,7 +206,20 @@ func (s *story) accounts() {
 	other.Roles = []core.Role{{Role: core.RoleOperator}}
 	s.op("AddUser", func() error { return s.AddUser(ctx, other, "h", now0) })
 	s.op("DeleteUser", func() error { return s.DeleteUser(ctx, other.ID) })
+	s.factors(now.ID)
 	s.signIns(now)
+}
+
+func (s *story) factors(user string) {
+	ctx, hash := s.Context(), core.HashToken
+	s.op("SetTOTP", func() error { return s.SetTOTP(ctx, user, []byte("secret"), now0) })
+	s.op("ConfirmTOTP", func() error { return s.ConfirmTOTP(ctx, user, 1, [][]byte{hash("a"), hash("b")}, now0) })
+	s.op("TryFactor", func() error { return onlyErr(s.TryFactor(ctx, user, now0)) })
+	s.op("UseTOTP", func() error { return s.UseTOTP(ctx, user, 2) })
+	s.op("UseRecoveryCode", func() error { return s.UseRecoveryCode(ctx, user, hash("a")) })
+	s.op("SetRecoveryCodes", func() error { return s.SetRecoveryCodes(ctx, user, [][]byte{hash("c")}) })
+	s.op("RemoveSecondFactor", func() error { return s.RemoveSecondFactor(ctx, user) })
+	s.op("RenewHash", func() error { return s.RenewHash(ctx, user, "h3", "h3") })
 }
 
 func (s *story) signIns(u core.User) {

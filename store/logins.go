@@ -16,11 +16,12 @@ const (
 	knownFor      = 90 * 24 * time.Hour
 )
 
-// LoginTry is what a login by password needs to know, counted before the password is looked at.
+// LoginAttempt is what a login by password needs to know, counted before the password is looked at.
 type LoginAttempt struct {
 	User         core.User
 	Known        bool   // there is such a user, and not switched off
 	PasswordHash string // empty where Known is false, or the user has none
+	Factor       bool   // the user has a second factor
 	Key          string // of the counter
 	Blocked      bool   // too many failures: the password must not be looked at
 	Until        core.Instant
@@ -38,11 +39,13 @@ func (s *Store) TryLogin(ctx context.Context, email core.Email, devices []string
 			core.User
 			PasswordHash string `db:"password_hash"`
 			Device       string `db:"device"`
+			Factor       bool   `db:"factor"`
 		}
 		err := tx.get(&row,
 			"SELECT "+userColumns+`, password_hash, coalesce((SELECT d.key FROM json_each(?2) j JOIN known_device d
-			ON d.user_id = user.id AND d.key = j.value WHERE d.used_at > ?3 ORDER BY j.key LIMIT 1), '') AS device FROM
-			user WHERE email_key = ?1`,
+			ON d.user_id = user.id AND d.key = j.value WHERE d.used_at > ?3 ORDER BY j.key LIMIT 1), '') AS device,
+			EXISTS (SELECT 1 FROM totp t WHERE t.user_id = user.id AND t.confirmed_at > 0) AS factor
+			FROM user WHERE email_key = ?1`,
 			email.Key(), jsonOf(devices), int64(now.Add(-knownFor)))
 		if err != nil && !errors.Is(err, core.ErrNotFound) {
 			return err
@@ -52,7 +55,7 @@ func (s *Store) TryLogin(ctx context.Context, email core.Email, devices []string
 			t.Key += " " + row.Device
 		}
 		if t.Known = err == nil && !row.Disabled(); t.Known {
-			t.User, t.PasswordHash = row.User, row.PasswordHash
+			t.User, t.PasswordHash, t.Factor = row.User, row.PasswordHash, row.Factor
 			if err := tx.all(&t.User.Roles, "SELECT role, tenant_id FROM role WHERE user_id = ? AND "+roleCounts,
 				row.ID); err != nil {
 				return err

@@ -139,6 +139,9 @@ func (at *personReach) account(r *Reader) (*AccountData, error) {
 	if err := r.get(&a.User, "SELECT "+userColumns+" FROM user WHERE id = ?", at.userID); err != nil {
 		return nil, err
 	}
+	if err := r.get(&a.Factor, secondFactor, at.userID); err != nil && !errors.Is(err, core.ErrNotFound) {
+		return nil, err
+	}
 	a.User.Roles = []core.Role{}
 	const share = "SELECT " + shareColumns + " FROM share s JOIN model m ON m.no = s.model_no WHERE "
 	return a, r.each([]readInto{

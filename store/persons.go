@@ -34,17 +34,18 @@ func (d *PersonData) Empty() bool {
 
 // AccountData is what belongs to a user's account.
 type AccountData struct {
-	User       core.User      `json:"user"`
-	Browsers   []Browser      `json:"browsers"`
-	SignIns    []ClientSignIn `json:"sign_ins"` // ended ones too, while they are kept
-	Allowances []Allowance    `json:"allowances"`
-	Known      []PersonPlace  `json:"known_from"` // remote addresses and devices that have signed in
-	Change     []PersonChange `json:"email_changes"`
-	Devices    []core.Device  `json:"devices"` // unpaired ones too, while they are kept
-	Agents     []core.Agent   `json:"agents"`
-	Models     []core.Model   `json:"models"`
-	Shares     []core.Share   `json:"shares"`         // given to others
-	SharedWith []core.Share   `json:"shared_with_me"` // by others
+	User       core.User         `json:"user"`
+	Browsers   []Browser         `json:"browsers"`
+	SignIns    []ClientSignIn    `json:"sign_ins"` // ended ones too, while they are kept
+	Allowances []Allowance       `json:"allowances"`
+	Known      []PersonPlace     `json:"known_from"` // remote addresses and devices that have signed in
+	Change     []PersonChange    `json:"email_changes"`
+	Factor     core.SecondFactor `json:"second_factor"`
+	Devices    []core.Device     `json:"devices"` // unpaired ones too, while they are kept
+	Agents     []core.Agent      `json:"agents"`
+	Models     []core.Model      `json:"models"`
+	Shares     []core.Share      `json:"shares"`         // given to others
+	SharedWith []core.Share      `json:"shared_with_me"` // by others
 }
 
 // PersonSubscription is a subscription with its list and its ledger.

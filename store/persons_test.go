@@ -78,6 +78,8 @@ func (n newsletter) fillPerson(email core.Email) string {
 		"INSERT INTO user_token (id, purpose, hash, user_id, email_key, created_at, expires_at) VALUES ('t' || ?1, " +
 			"'verify', CAST(?1 AS BLOB), ?3, ?1, 1, 9)",
 		"INSERT INTO known_device (user_id, key, used_at) VALUES (?3, '198.51.100.7', 1)",
+		"INSERT INTO totp (user_id, secret, created_at) VALUES (?3, CAST(?1 AS BLOB), 1)",
+		"INSERT INTO recovery_code (user_id, hash) VALUES (?3, CAST(?1 AS BLOB))",
 		"INSERT INTO email_change (user_id, hash, old_key, email, email_key, created_at, expires_at) VALUES (?3, " +
 			"CAST(?1 AS BLOB), ?1, 'new' || ?1, 'new' || ?1, 1, 9)",
 		"INSERT INTO device (id, owner_id, name, created_at) VALUES ('d' || ?1, ?3, 'Phone', 1)",

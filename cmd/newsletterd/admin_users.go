@@ -19,7 +19,7 @@ func authConfig(cfg *config.Config) auth.Config {
 		Issuer: cfg.Origin() + "/api", AccessTTL: cfg.Auth.AccessTTL.Std(), RefreshIdle: cfg.Auth.RefreshIdle.Std(),
 		RefreshTotal: cfg.Auth.RefreshTotal.Std(), RefreshGrace: cfg.Auth.RefreshGrace.Std(),
 		ClosedRegistration: cfg.Auth.Registration == "closed", RegisterConflict: cfg.Auth.RegisterExisting == "conflict",
-		CommonPasswords: cfg.Auth.CommonPasswords,
+		CommonPasswords: cfg.Auth.CommonPasswords, SecondFactor: cfg.Auth.SecondFactor,
 	}
 }
 
@@ -171,7 +171,15 @@ verified already, but not by its owner with the password (by an API call of a ma
 			}
 			return p.done(c, "Every session and token of %s has ended.", u.Email)
 		})
-	return []*cli.Command{grant, revoke, logout}
+	reset := p.userCommand("reset-second-factor",
+		"remove a user's authenticator app and recovery codes; sessions stay",
+		nil, func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
+			if err := s.RemoveSecondFactor(c.Context, u.ID); err != nil {
+				return missing(err, "second factor of", string(u.Email))
+			}
+			return p.done(c, "%s signs in by the password alone, and can set up a second factor again.", u.Email)
+		})
+	return []*cli.Command{grant, revoke, logout, reset}
 }
 
 func (p *program) grantRole(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {

@@ -28,6 +28,8 @@ type setup struct {
 	Listen string
 	// Registration says who may make an account: "open" for anyone, "closed" for operators alone.
 	Registration string
+	// SecondFactor says who must have a second factor to sign in in a browser: "off", "operators", "staff" or "all".
+	SecondFactor string
 
 	// Paths, all absolute.
 	Config, Database, Key, Unit, Mail string
@@ -57,6 +59,8 @@ The relay is HOST, HOST:PORT or USER@HOST:PORT, encrypted by STARTTLS on port 58
 			stringFlag("relay", "the mail `RELAY`: HOST, HOST:PORT, USER@HOST:PORT, smtps://…, or none"),
 			stringFlag("admin-email", "`ADDRESS` of the first operator"),
 			stringFlag("registration", "`open`: anybody may register an account; closed: operators make them (else closed)"),
+			stringFlag("second-factor",
+				"`WHO` must have a second factor to sign in in a browser: off, operators, staff or all (else staff; at localhost off)"),
 			boolFlag("password-stdin", "read the operator's password from the first line of standard input (else one is made)"),
 			boolFlag("acme",
 				"serve https by itself on ports 443 and 80, with certificates of Let's Encrypt (else plain http, for a proxy in "+
@@ -85,7 +89,7 @@ func (p *program) init(c *cli.Context) error {
 
 // setup gathers the answers, by flags or by asking.
 func (p *program) setup(c *cli.Context) (*setup, error) {
-	s := &setup{ACME: c.Bool("acme"), Listen: c.String("listen"), Registration: "closed"}
+	s := &setup{ACME: c.Bool("acme"), Listen: c.String("listen"), Registration: "closed", SecondFactor: "staff"}
 	if s.Listen != "" {
 		if err := config.CheckAddress(s.Listen); err != nil {
 			return nil, usageError{c.Command.HelpName, "--listen: " + err.Error()}
@@ -112,7 +116,17 @@ func (p *program) setup(c *cli.Context) (*setup, error) {
 			"registration", "May anybody register an account (open), or do operators make them (closed)? [closed]",
 			s.Registration, s.readRegistration,
 		},
+		{
+			"second-factor",
+			"Who must sign in with a code of an app, besides the password: operators, staff (everybody with a role), all, or off? " +
+				"[staff]",
+			s.SecondFactor, s.readSecondFactor,
+		},
 	} {
+		if q.flag == "second-factor" && s.Domain == "localhost" && !c.IsSet(q.flag) { // a first look
+			s.SecondFactor = "off"
+			continue
+		}
 		if err := ask.answer(q.flag, q.question, q.otherwise, q.read); err != nil {
 			return nil, err
 		}
@@ -192,6 +206,15 @@ func (s *setup) readRegistration(word string) error {
 	}
 	s.Registration = word
 	return nil
+}
+
+func (s *setup) readSecondFactor(word string) error {
+	switch word = strings.ToLower(word); word {
+	case "off", "operators", "staff", "all":
+		s.SecondFactor = word
+		return nil
+	}
+	return fmt.Errorf("%q is none of off, operators, staff and all", word)
 }
 
 // parseRelay reads [smtp://|smtps://][USER@]HOST[:PORT], or none, whose result has no host.

@@ -95,6 +95,7 @@ type ErrorBody struct {
 	Code        string `json:"code,omitempty"`
 	Field       string `json:"field,omitempty"`
 	Reason      string `json:"reason,omitempty"`
+	MFARequired bool   `json:"mfa_required,omitempty"` // the account has a second factor, and no code was sent
 	RequestID   string `json:"request_id"`
 }
 
@@ -128,7 +129,7 @@ func (c *Call) fail(err error) {
 		info = kinds[core.Internal]
 	}
 	status := StatusOf(d, e.Kind)
-	body := ErrorBody{Error: e.Code, Message: e.Message, Field: e.Field, RequestID: c.RequestID}
+	body := ErrorBody{Error: e.Code, Message: e.Message, Field: e.Field, MFARequired: e.MFARequired, RequestID: c.RequestID}
 	if body.Error == "" || e.Kind == core.Internal {
 		body.Error = info.code
 	}

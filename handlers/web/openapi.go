@@ -302,6 +302,9 @@ func (d Dialect) schema(names *describer) obj {
 	case OAuth:
 		name = "OAuthErrorResponse"
 		props["error_description"], props["field"] = text, field
+		props["mfa_required"] = obj{
+			"type": "boolean", "description": "The account has a second factor: send a code of it in otp, too",
+		}
 	case Device:
 		props["code"], props["field"] = code, field
 		required = []string{"code", "error", "message", "request_id"}

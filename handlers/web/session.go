@@ -25,6 +25,7 @@ const (
 	keyBrowser = "browser" // id of the row that says who is signed in
 	keyUntil   = "until"   // unix milliseconds: signed in no longer than this
 	keyFresh   = "fresh"   // hash of the authorization request that the sign-in was for
+	keyPending = "pending" // sign-in that waits for a second factor
 )
 
 // ErrSession is returned when the session store can't be read or written: 503.
@@ -161,11 +162,25 @@ func (c *Call) SignIn(b store.Browser, request url.Values) error {
 	s.Put(c, keyBrowser, b.ID)
 	s.Put(c, keyUntil, int64(b.ExpiresAt))
 	s.Remove(c, keyFresh)
+	s.Remove(c, keyPending)
 	if request != nil {
 		s.Put(c, keyFresh, requestHash(request))
 	}
 	return c.saveSession()
 }
+
+// SetPending keeps a sign-in that waits for a second factor, under a new session token. An empty text forgets it. Who was
+// signed in before stays so until then.
+func (c *Call) SetPending(text string) error {
+	if err := c.frame.sessions.RenewToken(c); err != nil {
+		return ErrSession.With(err)
+	}
+	c.frame.sessions.Put(c, keyPending, text)
+	return c.saveSession()
+}
+
+// Pending returns what SetPending has kept; empty where there is nothing.
+func (c *Call) Pending() string { return c.frame.sessions.GetString(c, keyPending) }
 
 // IsFresh reports whether the last login was for this very authorization request.
 func (c *Call) IsFresh(request url.Values) bool {

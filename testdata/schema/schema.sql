@@ -615,6 +615,12 @@ CREATE TABLE recipient_word (
   PRIMARY KEY (job_no, word, seq)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE recovery_code (
+  user_id TEXT NOT NULL REFERENCES user (id) ON DELETE CASCADE,
+  hash    BLOB NOT NULL,
+  PRIMARY KEY (user_id, hash)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE refresh (
   hash       BLOB PRIMARY KEY,
   family_id  TEXT NOT NULL REFERENCES family (id) ON DELETE CASCADE,
@@ -874,6 +880,14 @@ CREATE TABLE throttle (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX throttle_expires ON throttle (expires_at);
+
+CREATE TABLE totp (
+  user_id      TEXT PRIMARY KEY REFERENCES user (id) ON DELETE CASCADE,
+  secret       BLOB NOT NULL,              -- sealed
+  created_at   INTEGER NOT NULL,
+  confirmed_at INTEGER NOT NULL DEFAULT 0, -- 0: shown, and not confirmed by a code yet
+  last_step    INTEGER NOT NULL DEFAULT 0  -- of the last code taken: each is good once
+) STRICT, WITHOUT ROWID;
 
 CREATE TRIGGER user_shares_gone AFTER DELETE ON user BEGIN
   DELETE FROM share WHERE user_id = OLD.id AND user_id <> '';

@@ -57,6 +57,7 @@ func (r *loader) check() {
 	}
 	r.that("auth.key_file", readable(c.Auth.KeyFile))
 	r.that("auth.registration", oneOf(c.Auth.Registration, "open", "closed"))
+	r.that("auth.second_factor", oneOf(c.Auth.SecondFactor, "off", "operators", "staff", "all"))
 	r.that("auth.register_existing", oneOf(c.Auth.RegisterExisting, "same", "conflict"))
 	r.that("auth.common_passwords", oneOf(c.Auth.CommonPasswords, "auto", "refuse", "allow"))
 	r.that("auth.access_ttl", spanBetween(c.Auth.AccessTTL, time.Minute, 24*time.Hour))

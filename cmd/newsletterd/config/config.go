@@ -139,6 +139,7 @@ type Auth struct {
 	Registration     string `toml:"registration"`      // open, closed
 	RegisterExisting string `toml:"register_existing"` // same, conflict
 	CommonPasswords  string `toml:"common_passwords"`  // auto, refuse, allow
+	SecondFactor     string `toml:"second_factor"`     // who must have one: off, operators, staff, all
 
 	AccessTTL    Duration `toml:"access_ttl"`
 	RefreshIdle  Duration `toml:"refresh_idle"`
@@ -203,7 +204,7 @@ func Default() *Config {
 		},
 		Webhooks: Webhooks{SelfCheck: "03:00", Allow: []string{}},
 		Auth: Auth{
-			Registration: "open", RegisterExisting: "same", CommonPasswords: "auto",
+			Registration: "open", RegisterExisting: "same", CommonPasswords: "auto", SecondFactor: "off",
 			AccessTTL: Duration(15 * time.Minute), RefreshIdle: Duration(30 * 24 * time.Hour),
 			RefreshTotal: Duration(180 * 24 * time.Hour), RefreshGrace: Duration(10 * time.Second),
 			RotateKeys: Duration(90 * 24 * time.Hour),

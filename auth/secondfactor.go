@@ -1,0 +1,229 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// The values of Config.SecondFactor: who must have a second factor to sign in in a browser. Who has one is always asked.
+const (
+	FactorOff       = "off"
+	FactorOperators = "operators"
+	FactorStaff     = "staff" // everyone with a role
+	FactorAll       = "all"
+)
+
+// pendingTTL is how long a sign-in waits for its code.
+const pendingTTL = 10 * time.Minute
+
+// The authentication methods of a sign-in (RFC 8176 section 2).
+const (
+	amrPassword = "pwd"
+	amrTOTP     = "pwd otp mfa"
+)
+
+// Errors of the second factor.
+var (
+	// ErrMFARequired is the answer to a password grant without otp of a user who has a second factor. RFC 6749 has no word
+	// of its own for it.
+	ErrMFARequired = &core.Error{
+		Kind: core.Invalid, Code: "invalid_grant", Field: "otp", MFARequired: true,
+		Message: "This account has a second factor: send a code in the field otp.",
+	}
+	// ErrBadCode is returned when a code is wrong, or was taken before.
+	ErrBadCode = &core.Error{
+		Kind: core.Invalid, Code: "invalid_grant", Field: "otp", Message: "The code is wrong, or was used already.",
+	}
+	// ErrPendingOver is returned when the password was given too long ago.
+	ErrPendingOver = &core.Error{
+		Kind: core.Invalid, Code: "invalid_grant", Message: "The sign-in has taken too long; start again.",
+	}
+	// ErrFactorUnverified is returned when a user without a verified address sets up a second factor.
+	ErrFactorUnverified = &core.Error{
+		Kind: core.Forbidden, Code: "forbidden", Message: "Verify your e-mail address first.",
+	}
+)
+
+// PendingSignIn is a sign-in in a browser whose password was right and that lacks a second factor. The session holds it.
+type PendingSignIn struct {
+	UserID string       `json:"user"`
+	Email  core.Email   `json:"email"`
+	Epoch  int64        `json:"epoch"`
+	Key    string       `json:"key"` // of the counter of failed passwords
+	Until  core.Instant `json:"until"`
+	SetUp  bool         `json:"set_up"` // the user has none yet, and must set one up
+}
+
+// Text returns the form in which a session keeps it.
+func (w PendingSignIn) Text() string {
+	b, err := json.Marshal(w)
+	if err != nil {
+		panic(err) // it has strings and numbers only
+	}
+	return string(b)
+}
+
+// ParsePendingSignIn reads the form of Text. ErrPendingOver: there is none, or its time is over.
+func ParsePendingSignIn(text string, now core.Instant) (w PendingSignIn, err error) {
+	if json.Unmarshal([]byte(text), &w) != nil || w.UserID == "" || w.Until <= now {
+		return w, ErrPendingOver
+	}
+	return w, nil
+}
+
+// FactorNeeded is the error of SignIn where the password was right and a second factor is wanted.
+type FactorNeeded struct{ Pending PendingSignIn }
+
+func (*FactorNeeded) Error() string { return "the sign-in wants a second factor" }
+
+// demands reports whether a user must have a second factor. Nothing is demanded for an address that may be another's.
+func (p *Provider) demands(u *core.User) bool {
+	if !u.EmailVerified {
+		return false
+	}
+	switch p.SecondFactor {
+	case FactorOperators:
+		return u.Operator()
+	case FactorStaff:
+		return len(u.Roles) > 0
+	case FactorAll:
+		return true
+	}
+	return false
+}
+
+// postpone ends a login whose password was right, and that goes on with FinishSignIn.
+func (p *Provider) postpone(ctx context.Context, try store.LoginAttempt, rehashed string, now core.Instant) error {
+	pending := PendingSignIn{
+		UserID: try.User.ID, Email: try.User.Email, Epoch: try.User.Epoch, Key: try.Key, Until: now.Add(pendingTTL),
+		SetUp: !try.Factor,
+	}
+	if rehashed != "" {
+		if err := p.store.RenewHash(ctx, try.User.ID, try.PasswordHash, rehashed); err != nil {
+			return err
+		}
+	}
+	if pending.SetUp {
+		if err := p.store.SetTOTP(ctx, try.User.ID, newTOTPSecret(), now); err != nil {
+			return err
+		}
+	}
+	if err := p.store.ForgiveTry(ctx, try.Key); err != nil {
+		return err
+	}
+	return &FactorNeeded{pending}
+}
+
+// FinishSignIn signs a user in whose password was right, by a code; r tells of the browser. Where the user had to set up
+// an app, the code proves that, and the recovery codes are returned, to be shown once. The errors are ErrBadCode,
+// ErrPendingOver, store.ErrSignInStale where the user has changed meanwhile, and one of kind TooMany.
+func (p *Provider) FinishSignIn(ctx context.Context, pending PendingSignIn, code string, r SignInRequest,
+	now core.Instant,
+) (b store.Browser, device string, recovery []string, err error) {
+	if pending.Until <= now {
+		return b, "", nil, ErrPendingOver
+	}
+	if pending.SetUp {
+		recovery, err = p.ConfirmTOTP(ctx, pending.UserID, code, now)
+	} else {
+		err = p.CheckCode(ctx, pending.UserID, code, now)
+	}
+	if err != nil {
+		return b, "", nil, err
+	}
+	try := store.LoginAttempt{User: core.User{ID: pending.UserID, Epoch: pending.Epoch}, Key: pending.Key}
+	b, device, err = p.addBrowser(ctx, r, try, "", amrTOTP, now)
+	return b, device, recovery, err
+}
+
+// CheckCode takes a code of a user's authenticator app, or a recovery code: each once. Failures are counted for each user
+// before the code is looked at. The errors are ErrBadCode and one of kind TooMany.
+func (p *Provider) CheckCode(ctx context.Context, userID, code string, now core.Instant) error {
+	try, err := p.store.TryFactor(ctx, userID, now)
+	if errors.Is(err, core.ErrNotFound) {
+		return ErrBadCode
+	}
+	if err != nil {
+		return err
+	}
+	if try.Blocked {
+		return tooMany("Too many wrong codes of this account; try again later.", now, try.Until)
+	}
+	if code = typedCode(code); len(code) == totpDigits {
+		step, ok := matchTOTP(try.Secret, code, try.LastStep, now)
+		if !ok {
+			return ErrBadCode
+		}
+		err = p.store.UseTOTP(ctx, userID, step)
+	} else {
+		err = p.store.UseRecoveryCode(ctx, userID, core.HashToken(code))
+	}
+	if errors.Is(err, core.ErrNotFound) {
+		return ErrBadCode
+	}
+	return err
+}
+
+// TOTPSetup is what an authenticator app needs to know.
+type TOTPSetup struct {
+	Secret string // base32, in groups of four
+	URI    string // otpauth
+}
+
+// SetUpTOTP makes the secret of a new authenticator app. The user's address must be verified (ErrFactorUnverified);
+// store.ErrFactorSet where there is a second factor.
+func (p *Provider) SetUpTOTP(ctx context.Context, u core.User, now core.Instant) error {
+	if !u.EmailVerified {
+		return ErrFactorUnverified
+	}
+	return p.store.SetTOTP(ctx, u.ID, newTOTPSecret(), now)
+}
+
+// NewTOTP reads what SetUpTOTP made, until it is confirmed. core.ErrNotFound: there is nothing.
+func (p *Provider) NewTOTP(ctx context.Context, userID string, email core.Email) (TOTPSetup, error) {
+	secret, err := p.store.NewTOTP(ctx, userID)
+	if err != nil {
+		return TOTPSetup{}, err
+	}
+	text := totpText.EncodeToString(secret)
+	var groups []string
+	for ; len(text) > recoveryGroup; text = text[recoveryGroup:] {
+		groups = append(groups, text[:recoveryGroup])
+	}
+	return TOTPSetup{strings.Join(append(groups, text), " "), totpURI(p.host(), string(email), secret)}, nil
+}
+
+// host is the name by which authenticator apps list an account here.
+func (p *Provider) host() string {
+	_, rest, _ := strings.Cut(p.Issuer, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	return host
+}
+
+// ConfirmTOTP makes the app that SetUpTOTP prepared the user's second factor, by a code of it, and returns the recovery
+// codes, to be shown once. ErrBadCode: the code is not the app's. core.ErrNotFound: nothing waits.
+func (p *Provider) ConfirmTOTP(ctx context.Context, userID, code string, now core.Instant) ([]string, error) {
+	secret, err := p.store.NewTOTP(ctx, userID)
+	if err != nil {
+		return nil, err
+	}
+	step, ok := matchTOTP(secret, typedCode(code), 0, now)
+	if !ok {
+		return nil, ErrBadCode
+	}
+	codes, hashes := newRecoveryCodes()
+	return codes, p.store.ConfirmTOTP(ctx, userID, step, hashes, now)
+}
+
+// RenewRecoveryCodes replaces a user's recovery codes, and returns the new ones, to be shown once. core.ErrNotFound: the
+// user has no second factor.
+func (p *Provider) RenewRecoveryCodes(ctx context.Context, userID string) ([]string, error) {
+	codes, hashes := newRecoveryCodes()
+	return codes, p.store.SetRecoveryCodes(ctx, userID, hashes)
+}

@@ -1,0 +1,293 @@
+package auth
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"newsletterd/auth/authtest"
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// The vectors of RFC 6238 appendix B, for SHA-1, cut to six digits.
+func TestTOTPVectors(t *testing.T) {
+	secret := []byte("12345678901234567890")
+	for unix, want := range map[int64]string{
+		59: "287082", 1111111109: "081804", 1111111111: "050471", 1234567890: "005924", 2000000000: "279037",
+		20000000000: "353130",
+	} {
+		if got := totpCode(secret, totpStep(core.Instant(unix*1000))); got != want {
+			t.Errorf("at %d: %s, want %s", unix, got, want)
+		}
+	}
+}
+
+// A code is good for its period and the ones next to it, and none at or before the last one taken.
+func TestMatchTOTP(t *testing.T) {
+	secret, at := []byte("12345678901234567890"), totpStep(t0)
+	for off, ok := range map[int64]bool{-2: false, -1: true, 0: true, 1: true, 2: false} {
+		if step, got := matchTOTP(secret, totpCode(secret, at+off), 0, t0); got != ok || ok && step != at+off {
+			t.Errorf("%d periods away: %d, %v", off, step, got)
+		}
+	}
+	if _, ok := matchTOTP(secret, totpCode(secret, at), at, t0); ok {
+		t.Error("a code is taken twice")
+	}
+	if _, ok := matchTOTP(secret, totpCode(secret, at-1), at, t0); ok {
+		t.Error("a code before the last one is taken")
+	}
+}
+
+// factorUser is a verified user with an authenticator app.
+type factorUser struct {
+	*testing.T
+	p        *Provider
+	user     core.User
+	secret   []byte
+	recovery []string
+	now      core.Instant
+}
+
+func newFactorUser(t *testing.T, change ...func(*Config)) *factorUser {
+	p, s := testProvider(t, change...)
+	f := &factorUser{T: t, p: p, user: addUser(t, p, "ann@example.org"), now: t0}
+	var err error
+	if f.user, err = s.UpdateUser(t.Context(), f.user.ID, store.UserInput{Verified: new(true)}, t0); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func (f *factorUser) setUp() *factorUser {
+	f.Helper()
+	if err := f.p.SetUpTOTP(f.Context(), f.user, f.now); err != nil {
+		f.Fatal(err)
+	}
+	return f.confirm()
+}
+
+func (f *factorUser) confirm() *factorUser {
+	f.Helper()
+	f.secret, _ = f.p.store.NewTOTP(f.Context(), f.user.ID)
+	var err error
+	if f.recovery, err = f.p.ConfirmTOTP(f.Context(), f.user.ID, f.code(), f.now); err != nil {
+		f.Fatal(err)
+	}
+	f.now = f.now.Add(totpPeriod)
+	return f
+}
+
+func (f *factorUser) code() string { return totpCode(f.secret, totpStep(f.now)) }
+
+// signIn gives the password on the page and returns what is pending.
+func (f *factorUser) signIn() (PendingSignIn, error) {
+	_, _, err := f.p.SignIn(f.Context(), SignInRequest{Email: "ann@example.org", Password: goodPassword}, f.now)
+	needed, ok := errors.AsType[*FactorNeeded](err)
+	if !ok {
+		return PendingSignIn{}, err
+	}
+	return ParsePendingSignIn(needed.Pending.Text(), f.now)
+}
+
+func (f *factorUser) finish(pending PendingSignIn, code string) (store.Browser, []string, error) {
+	b, _, recovery, err := f.p.FinishSignIn(f.Context(), pending, code, SignInRequest{}, f.now)
+	return b, recovery, err
+}
+
+func TestSignInByTwoSteps(t *testing.T) {
+	f := newFactorUser(t)
+	if _, err := f.signIn(); err != nil {
+		t.Fatal("without a second factor:", err)
+	}
+	f.setUp()
+	pending, err := f.signIn()
+	if err != nil || pending.UserID != f.user.ID || pending.SetUp {
+		t.Fatalf("%+v, %v", pending, err)
+	}
+	if browsers, _ := f.p.store.Browsers(t.Context(), f.user.ID, f.now); len(browsers) != 1 {
+		t.Error("the password alone signed in:", browsers)
+	}
+	if _, _, err := f.finish(pending, "000000"); !errors.Is(err, ErrBadCode) {
+		t.Error("a wrong code:", err)
+	}
+	code := f.code()
+	b, recovery, err := f.finish(pending, code[:3]+" "+code[3:])
+	if err != nil || recovery != nil || b.AMR != amrTOTP {
+		t.Fatal(b, recovery, err)
+	}
+	if _, _, err := f.finish(pending, code); !errors.Is(err, ErrBadCode) {
+		t.Error("a code again:", err)
+	}
+	if _, _, err := f.finish(pending, strings.ToUpper(f.recovery[3])); err != nil {
+		t.Error("a recovery code:", err)
+	}
+	if _, _, err := f.finish(pending, f.recovery[3]); !errors.Is(err, ErrBadCode) {
+		t.Error("a recovery code again:", err)
+	}
+	f.now = f.now.Add(pendingTTL)
+	if _, _, err := f.finish(pending, f.code()); !errors.Is(err, ErrPendingOver) {
+		t.Error("too late:", err)
+	}
+}
+
+// A changed password ends a sign-in that waits for its code.
+func TestPendingSignInEndsWithThePassword(t *testing.T) {
+	f := newFactorUser(t).setUp()
+	pending, err := f.signIn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.p.store.SetPassword(t.Context(), f.user.ID, "h", f.now); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := f.finish(pending, f.code()); !errors.Is(err, store.ErrSignInStale) {
+		t.Error(err)
+	}
+}
+
+// Ten wrong codes are looked at in 15 minutes, and then no right one either.
+func TestCodesAreThrottled(t *testing.T) {
+	f := newFactorUser(t).setUp()
+	for range 10 {
+		if err := f.p.CheckCode(t.Context(), f.user.ID, "000000", f.now); !errors.Is(err, ErrBadCode) {
+			t.Fatal(err)
+		}
+	}
+	for _, code := range []string{f.code(), f.recovery[0]} {
+		if err := f.p.CheckCode(t.Context(), f.user.ID, code, f.now); !errors.Is(err, core.ErrTooMany) {
+			t.Error("the eleventh:", err)
+		}
+	}
+	f.now = f.now.Add(15 * time.Minute)
+	if err := f.p.CheckCode(t.Context(), f.user.ID, f.code(), f.now); err != nil {
+		t.Error("later:", err)
+	}
+}
+
+func TestPasswordGrantWithASecondFactor(t *testing.T) {
+	f := newFactorUser(t).setUp()
+	grant := func(otp string) (TokenResponse, error) {
+		return f.p.PasswordGrant(t.Context(), GrantRequest{
+			Username: "ann@example.org", Password: goodPassword, OTP: otp, Remote: remote,
+		}, f.now)
+	}
+	var e *core.Error
+	if _, err := grant(""); !errors.As(err, &e) || e.Code != "invalid_grant" || !e.MFARequired {
+		t.Error("no code:", err)
+	}
+	if _, err := grant("123456"); !errors.As(err, &e) || e.Code != "invalid_grant" || e.MFARequired {
+		t.Error("a wrong code:", err)
+	}
+	r, err := grant(f.code())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if amr := fmt.Sprint(authtest.Claims(t, r.IDToken)["amr"]); amr != "[pwd otp mfa]" {
+		t.Error(amr)
+	}
+}
+
+// Who must have a second factor, by mode. Nothing is asked of an address that is not verified.
+func TestSecondFactorIsDemanded(t *testing.T) {
+	operator, staff := []core.Role{{Role: core.RoleOperator}}, []core.Role{{Role: core.RoleTenantAdmin, TenantID: "t"}}
+	for _, c := range []struct {
+		roles []core.Role
+		modes string
+	}{
+		{nil, "all"}, {staff, "staff all"}, {operator, "operators staff all"},
+	} {
+		for _, mode := range []string{"", FactorOff, FactorOperators, FactorStaff, FactorAll} {
+			p := &Provider{Config: Config{SecondFactor: mode}}
+			want := mode != "" && slices.Contains(strings.Fields(c.modes), mode)
+			if got := p.demands(&core.User{EmailVerified: true, Roles: c.roles}); got != want {
+				t.Errorf("%v in mode %q: %v", c.roles, mode, got)
+			}
+			if p.demands(&core.User{Roles: c.roles}) {
+				t.Errorf("%v, not verified, in mode %q", c.roles, mode)
+			}
+		}
+	}
+}
+
+// Where a second factor is demanded and missing, the sign-in leads to setting it up; only a code of the new app ends it.
+func TestSignInSetsUpASecondFactor(t *testing.T) {
+	f := newFactorUser(t, func(c *Config) { c.SecondFactor = FactorAll })
+	pending, err := f.signIn()
+	if err != nil || !pending.SetUp {
+		t.Fatalf("%+v, %v", pending, err)
+	}
+	f.secret, err = f.p.store.NewTOTP(t.Context(), f.user.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := f.finish(pending, "000000"); !errors.Is(err, ErrBadCode) {
+		t.Error("a wrong code:", err)
+	}
+	_, recovery, err := f.finish(pending, f.code())
+	if err != nil || len(recovery) != recoveryCodes {
+		t.Fatal(recovery, err)
+	}
+	if factor, err := f.p.store.SecondFactor(t.Context(), f.user.ID); err != nil || !factor.Set() ||
+		factor.RecoveryCodes != recoveryCodes {
+		t.Error(factor, err)
+	}
+	if pending, err = f.signIn(); err != nil || pending.SetUp {
+		t.Errorf("the next time: %+v, %v", pending, err)
+	}
+}
+
+// A second factor belongs to the owner of the address: who claims the account by mail is rid of another's.
+func TestClaimingEndsTheSecondFactor(t *testing.T) {
+	p, s := testProvider(t)
+	u, err := p.Register(t.Context(), "ann@example.org", goodPassword, core.MailStyle{}, remote, t0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.SetUpTOTP(t.Context(), u, t0); !errors.Is(err, ErrFactorUnverified) {
+		t.Error("not verified:", err)
+	}
+	// However it came there: a role that takes the account from who has it takes the factor too.
+	if err := s.SetTOTP(t.Context(), u.ID, newTOTPSecret(), t0); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ConfirmTOTP(t.Context(), u.ID, 1, nil, t0); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.GrantRole(t.Context(), u.ID, core.Role{Role: core.RoleOperator}, true, t0); err != nil {
+		t.Fatal(err)
+	}
+	if factor, err := s.SecondFactor(t.Context(), u.ID); err != nil || factor.Set() {
+		t.Error(factor, err)
+	}
+}
+
+// The class of the sign-in is answered as essential values allow.
+func TestACR(t *testing.T) {
+	for _, c := range []struct {
+		amr       string
+		essential []string
+		answer    string // empty: unmet
+	}{
+		{amrPassword, nil, "1"},
+		{amrTOTP, nil, "2"},
+		{amrPassword, []string{"2"}, ""},
+		{amrTOTP, []string{"2", "1"}, "2"},
+		{amrTOTP, []string{"1"}, "1"},
+		{amrTOTP, []string{"phr"}, ""},
+	} {
+		r := ClaimsRequest{Claims: []string{"id_token.acr", "userinfo.name"}, ACR: c.essential}
+		if _, ok := r.reaches(acrOf(c.amr)); ok != (c.answer != "") {
+			t.Errorf("%+v: reached %v", c, ok)
+		}
+		if got := acrAnswer(r.words(acrOf(c.amr)), c.amr); c.answer != "" && got != c.answer {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+	if got := acrAnswer("userinfo.name", amrTOTP); got != "" {
+		t.Error("not asked for:", got)
+	}
+}

@@ -1,0 +1,216 @@
+package handlers
+
+import (
+	"errors"
+	"html/template"
+	"net/url"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/store"
+)
+
+const (
+	codePath    = "/login/code"
+	twoStepPath = "/account/two-step"
+)
+
+// codeForm is the second step of a sign-in.
+type codeForm struct {
+	Continue string `form:"continue"`
+	Code     string `form:"code"`
+}
+
+// twoStepView is the Data of the pages about codes: one that asks for a code, shows an app's key, or recovery codes.
+type twoStepView struct {
+	Client, Continue string
+	Email            core.Email
+	Action           string         // where the form goes; empty: the account's page
+	Next             string         // where to go on after the recovery codes
+	Setup            auth.TOTPSetup // of an app that is to be set up
+	QR               template.HTML
+	Recovery         []string // shown once
+	Since            string   // of a factor that is set up
+	Left             int      // recovery codes
+}
+
+// codePage asks for the code of a sign-in whose password was right, or has the user set up an app for it.
+func (a authorizations) codePage(c *web.Call, in loginQuery) (web.HTML, error) {
+	return a.showCode(c, purposeOf(in.Continue), nil)
+}
+
+// code ends a sign-in by a code. For a request whose redirect URI is not trusted no one is signed in.
+func (a authorizations) code(c *web.Call, in codeForm) (web.HTML, error) {
+	p := purposeOf(in.Continue)
+	if _, err := requested(c, p); err != nil {
+		return a.distrustLogin(c, p, err)
+	}
+	pending, err := auth.ParsePendingSignIn(c.Pending(), c.Now)
+	if err != nil {
+		return a.showCode(c, p, err)
+	}
+	browser, device, recovery, err := a.auth.FinishSignIn(c, pending, in.Code, auth.SignInRequest{
+		BrowserID: c.BrowserID(), Device: c.Cookie(deviceCookie), Remote: c.Remote, UserAgent: c.UserAgent(),
+	}, c.Now)
+	if err != nil {
+		return a.showCode(c, p, err)
+	}
+	if err := signedIn(c, p, browser, device); err != nil {
+		return web.HTML{}, err
+	}
+	if recovery == nil {
+		return web.HTML{To: c.PublicURL() + p.path}, nil
+	}
+	v, err := a.codeView(c, p)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	return showRecovery(c, v, recovery, p.path)
+}
+
+// codeView is the page's frame, in the brand of the client that the sign-in is for.
+func (a authorizations) codeView(c *web.Call, p purpose) (view, error) {
+	v := view{Brand: ownBrand()}
+	request, err := requested(c, p)
+	if err == nil && request != nil {
+		v.Brand, err = clientBrand(c, &request.Client)
+	}
+	return v, err
+}
+
+func (a authorizations) showCode(c *web.Call, p purpose, fault error) (web.HTML, error) {
+	pending, err := auth.ParsePendingSignIn(c.Pending(), c.Now)
+	if err != nil {
+		if fault != nil {
+			return a.showLogin(c, p, "", wordsOf(c).FaultOver, web.StatusOf(web.Page, core.Invalid))
+		}
+		return web.HTML{To: c.PublicURL() + "/login?" + url.Values{"continue": {p.path}}.Encode()}, nil
+	}
+	v, err := a.codeView(c, p)
+	if err != nil {
+		return a.distrustLogin(c, p, err)
+	}
+	status := 0
+	if fault != nil {
+		var ok bool
+		if v.Fault, status, ok = faultOf(c, fault); !ok {
+			return web.HTML{}, fault
+		}
+	}
+	data := twoStepView{Continue: p.path, Email: pending.Email, Action: codePath}
+	v.Title = wordsOf(c).CodeTitle
+	if pending.SetUp {
+		v.Title = wordsOf(c).TwoStepTitle
+		if data.Setup, data.QR, err = newApp(c, a.auth, pending.UserID, pending.Email); err != nil {
+			return web.HTML{}, err
+		}
+	}
+	v.Data = data
+	return render(c, status, "code", v)
+}
+
+// newApp reads the key of an app that is set up, and draws it.
+func newApp(c *web.Call, p *auth.Provider, userID string, email core.Email) (auth.TOTPSetup, template.HTML, error) {
+	setup, err := p.NewTOTP(c, userID, email)
+	if err != nil {
+		return setup, "", err
+	}
+	picture, err := qrCode(setup.URI)
+	return setup, picture, err
+}
+
+// showRecovery shows recovery codes, this once.
+func showRecovery(c *web.Call, v view, codes []string, next string) (web.HTML, error) {
+	v.Title, v.Data = wordsOf(c).RecoveryTitle, twoStepView{Recovery: codes, Next: next}
+	c.Header().Set("Cache-Control", "no-store")
+	return render(c, 0, "recovery", v)
+}
+
+// twoStepForm is a form of a user's own page about the second factor.
+type twoStepForm struct {
+	Action   string `form:"action,required" enum:"begin|confirm|codes|remove"`
+	Password string `form:"password"`
+	Code     string `form:"code"`
+}
+
+func (a accountPages) twoStepPage(c *web.Call, _ struct{}) (web.HTML, error) {
+	who, err := c.SignedIn()
+	if err != nil {
+		return toLogin(c, err)
+	}
+	return a.showTwoStep(c, who, "", nil)
+}
+
+// toLogin sends those to the login who are not signed in; other errors stay.
+func toLogin(c *web.Call, err error) (web.HTML, error) {
+	if errors.Is(err, core.ErrNotFound) {
+		return web.HTML{To: c.PublicURL() + "/login?continue=%2Faccount"}, nil
+	}
+	return web.HTML{}, err
+}
+
+// changeTwoStep does what a button of the page says. All but the confirmation of an app ask for the password.
+func (a accountPages) changeTwoStep(c *web.Call, in twoStepForm) (web.HTML, error) {
+	who, err := c.SignedIn()
+	if err != nil {
+		return toLogin(c, err)
+	}
+	if in.Action != "confirm" {
+		if err := a.auth.CheckPresent(c, who, in.Password, c.Remote, c.Cookie(deviceCookie), c.Now); err != nil {
+			return a.showTwoStep(c, who, "", err)
+		}
+	}
+	var recovery []string
+	notice := ""
+	switch in.Action {
+	case "begin":
+		err = a.auth.SetUpTOTP(c, who.User, c.Now)
+	case "confirm":
+		recovery, err = a.auth.ConfirmTOTP(c, who.User.ID, in.Code, c.Now)
+	case "codes":
+		recovery, err = a.auth.RenewRecoveryCodes(c, who.User.ID)
+	case "remove":
+		if err = a.auth.CheckCode(c, who.User.ID, in.Code, c.Now); err == nil {
+			err, notice = c.Store().RemoveSecondFactor(c, who.User.ID), wordsOf(c).DidTwoStepOff
+		}
+	}
+	if errors.Is(err, core.ErrNotFound) || errors.Is(err, store.ErrFactorSet) {
+		err = nil // done in another window: the page shows what is
+	}
+	if err != nil {
+		return a.showTwoStep(c, who, "", err)
+	}
+	if recovery != nil {
+		return showRecovery(c, view{Brand: ownBrand()}, recovery, accountPath)
+	}
+	return a.showTwoStep(c, who, notice, nil)
+}
+
+func (a accountPages) showTwoStep(c *web.Call, who store.Visitor, notice string, fault error) (web.HTML, error) {
+	w := wordsOf(c)
+	v := view{Title: w.TwoStepTitle, Notice: notice, Brand: ownBrand()}
+	status := 0
+	if fault != nil {
+		var ok bool
+		if v.Fault, status, ok = faultOf(c, fault); !ok {
+			return web.HTML{}, fault
+		}
+		if fault == error(auth.ErrBadCredentials) { // no address was typed in
+			v.Fault = w.FaultPassword
+		}
+	}
+	factor, err := c.Store().SecondFactor(c, who.User.ID)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	data := twoStepView{Email: who.User.Email, Left: factor.RecoveryCodes}
+	if factor.Set() {
+		data.Since = when(factor.TOTPAt)
+	} else if data.Setup, data.QR, err = newApp(c, a.auth, who.User.ID, who.User.Email); err != nil &&
+		!errors.Is(err, core.ErrNotFound) {
+		return web.HTML{}, err
+	}
+	v.Data = data
+	return render(c, status, "twostep", v)
+}

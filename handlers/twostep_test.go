@@ -1,0 +1,167 @@
+package handlers
+
+import (
+	"crypto/hmac"
+	"crypto/sha1"
+	"encoding/base32"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/auth"
+	"newsletterd/store"
+)
+
+// authenticator returns what an app shows for the key of a page.
+func authenticator(t *testing.T, page string) string {
+	t.Helper()
+	found := regexp.MustCompile(`<code>((?:[A-Z2-7]{4} ?)+)</code>`).FindStringSubmatch(page)
+	if found == nil {
+		t.Fatal("no key in", textOf(page))
+	}
+	secret, err := base32.StdEncoding.DecodeString(strings.ReplaceAll(found[1], " ", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mac := hmac.New(sha1.New, secret)
+	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(time.Now().Unix()/30)))
+	sum := mac.Sum(nil)
+	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[sum[19]&15:])&0x7fffffff%1_000_000)
+}
+
+// pageEnvLater is an environment inside a bubble: scs's store compares with SQLite's own clock, which is today's.
+func pageEnvLater(t *testing.T) *pageEnv {
+	time.Sleep(time.Until(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)))
+	e := newPageEnv(t, "https://news.example.org")
+	t.Cleanup(func() {
+		if err := e.store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+// page returns the status and the text of an answer.
+func (e *pageEnv) page(method, path string, form url.Values) (int, string) {
+	e.Helper()
+	res := e.ask(method, path, form)
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		e.Fatal(err)
+	}
+	return res.StatusCode, string(body)
+}
+
+func (e *pageEnv) verifyAnn() {
+	e.Helper()
+	u, err := e.store.UserByEmail(e.Context(), "ann@user.example")
+	if err == nil {
+		_, err = e.store.UpdateUser(e.Context(), u.ID, store.UserInput{Verified: new(true)}, u.CreatedAt)
+	}
+	if err != nil {
+		e.Fatal(err)
+	}
+}
+
+// A user sets up an app on the own page, signs in by two steps, uses a recovery code, and switches it off.
+func TestTwoStepSignIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := pageEnvLater(t)
+		password := url.Values{"password": {"correct horse battery"}, "action": {"begin"}}
+		e.login()
+		if code, page := e.page("POST", twoStepPath, password); code != 403 {
+			t.Error("an address that isn't verified:", code, textOf(page))
+		}
+		e.verifyAnn()
+		wrong := url.Values{"password": {"wrong"}, "action": {"begin"}}
+		if code, page := e.page("POST", twoStepPath, wrong); code != 400 || strings.Contains(page, "<svg") {
+			t.Error("a wrong password:", code, textOf(page))
+		}
+		code, page := e.page("POST", twoStepPath, password)
+		if code != 200 || !strings.Contains(page, "<svg") {
+			t.Fatal(code, textOf(page))
+		}
+		if code, page := e.page("POST", twoStepPath, url.Values{"action": {"confirm"}, "code": {"1"}}); code != 400 ||
+			!strings.Contains(page, words["en"].FaultCode) {
+			t.Error("a wrong code:", code, textOf(page))
+		}
+		code, page = e.page("POST", twoStepPath, url.Values{"action": {"confirm"}, "code": {authenticator(t, page)}})
+		recovery := regexp.MustCompile(`[a-z2-7]{4}(-[a-z2-7]{4}){3}`).FindAllString(page, -1)
+		if code != 200 || len(recovery) != 10 {
+			t.Fatal(code, textOf(page))
+		}
+		e.cookies = map[string]string{}
+		res := e.login()
+		if to := res.Header.Get("Location"); !strings.HasPrefix(to, "https://news.example.org/login/code?continue=") {
+			t.Fatal(to)
+		}
+		if e.in() {
+			t.Fatal("the password alone has signed in")
+		}
+		if code, page := e.page("POST", codePath, url.Values{"code": {"000000"}}); code != 400 || e.in() {
+			t.Fatal(code, textOf(page))
+		}
+		if code, page := e.page("POST", codePath, url.Values{"code": {recovery[0]}}); code != 303 || !e.in() {
+			t.Fatal(code, textOf(page))
+		}
+		_, page = e.page("GET", twoStepPath, nil)
+		if !strings.Contains(page, "Recovery codes left: 9") {
+			t.Error(textOf(page))
+		}
+		off := url.Values{"action": {"remove"}, "password": {"correct horse battery"}, "code": {recovery[0]}}
+		if code, page := e.page("POST", twoStepPath, off); code != 400 {
+			t.Error("a code again:", code, textOf(page))
+		}
+		off.Set("code", recovery[1])
+		if code, page := e.page("POST", twoStepPath, off); code != 200 ||
+			!strings.Contains(page, words["en"].DidTwoStepOff) {
+			t.Error(code, textOf(page))
+		}
+		e.cookies = map[string]string{}
+		e.login()
+		if !e.in() {
+			t.Error("switched off, and the password alone doesn't sign in")
+		}
+	})
+}
+
+// Where the configuration demands a second factor, the next sign-in sets it up; nothing is signed in before.
+func TestSignInDemandsASecondStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := pageEnvLater(t)
+		e.verifyAnn()
+		e.handler.options.Auth.SecondFactor = auth.FactorAll
+		e.login()
+		code, page := e.page("GET", codePath, nil)
+		if code != 200 || e.in() {
+			t.Fatal(code, textOf(page))
+		}
+		if again, _ := e.page("POST", codePath, url.Values{"code": {"12"}}); again != 400 || e.in() {
+			t.Fatal(again)
+		}
+		code, page = e.page("POST", codePath, url.Values{"code": {authenticator(t, page)}})
+		if code != 200 || !strings.Contains(page, words["en"].RecoveryTitle) || !e.in() {
+			t.Fatal(code, textOf(page))
+		}
+	})
+}
+
+// A sign-in that waits for its code waits ten minutes, and in no other browser.
+func TestCodePageWithoutASignIn(t *testing.T) {
+	e := newPageEnv(t, "https://news.example.org")
+	if res := e.ask("GET", codePath, nil); res.StatusCode != http.StatusFound &&
+		res.StatusCode != http.StatusSeeOther || !strings.Contains(res.Header.Get("Location"), "/login?") {
+		t.Error(res.StatusCode, res.Header)
+	}
+	if code, page := e.page("POST", codePath, url.Values{"code": {"123456"}}); code != 400 ||
+		!strings.Contains(page, words["en"].FaultOver) {
+		t.Error(code, textOf(page))
+	}
+}

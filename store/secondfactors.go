@@ -1,0 +1,176 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"newsletterd/core"
+)
+
+// Guesses of codes: how many a user gets in a period that begins with the first. Who guesses has the password.
+const (
+	factorPeriod   = 15 * time.Minute
+	factorFailures = 10
+)
+
+// ErrFactorSet is returned when a second factor is set up where there is one.
+var ErrFactorSet = &core.Error{
+	Kind: core.Conflict, Code: "already_exists", Message: "There is a second factor already.",
+}
+
+const secondFactor = `SELECT confirmed_at, (SELECT count(*) FROM recovery_code r WHERE r.user_id = totp.user_id) AS
+	recovery_codes FROM totp WHERE user_id = ? AND confirmed_at > 0`
+
+// SecondFactor reads what a user proves at the sign-in besides the password: the zero value where it is nothing. Its only
+// error is core.ErrStorage.
+func (s *Store) SecondFactor(ctx context.Context, userID string) (f core.SecondFactor, err error) {
+	err = s.get(ctx, &f, secondFactor, userID)
+	if errors.Is(err, core.ErrNotFound) {
+		err = nil
+	}
+	return f, err
+}
+
+// SetTOTP keeps the secret of an authenticator app, which counts from ConfirmTOTP on, in the place of one that was not
+// confirmed. It returns ErrFactorSet where one was, and core.ErrNotFound where there is no such user.
+func (s *Store) SetTOTP(ctx context.Context, userID string, secret []byte, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		var one int
+		if err := tx.get(&one, "SELECT 1 FROM user WHERE id = ?", userID); err != nil {
+			return err
+		}
+		err := tx.one(`INSERT INTO totp (user_id, secret, created_at) VALUES (?, ?, ?) ON CONFLICT (user_id) DO UPDATE
+			SET secret = excluded.secret, created_at = excluded.created_at WHERE confirmed_at = 0`,
+			userID, s.seal(secret), int64(now))
+		if errors.Is(err, core.ErrNotFound) {
+			return ErrFactorSet
+		}
+		return err
+	})
+}
+
+// NewTOTP reads the secret that was set and is not confirmed. core.ErrNotFound: there is none. ErrMasterKey: it can't be
+// opened.
+func (s *Store) NewTOTP(ctx context.Context, userID string) ([]byte, error) {
+	var sealed []byte
+	if err := s.get(ctx, &sealed, "SELECT secret FROM totp WHERE user_id = ? AND confirmed_at = 0",
+		userID); err != nil {
+		return nil, err
+	}
+	return s.openSecret(sealed)
+}
+
+// ConfirmTOTP makes the app that was set up the user's second factor. step is that of the code that proved it, and hashes
+// are of the recovery codes. core.ErrNotFound where none waits for it.
+func (s *Store) ConfirmTOTP(ctx context.Context, userID string, step int64, hashes [][]byte, now core.Instant) error {
+	return s.update(ctx, s.by(ctx, "user.factor", "", userID, func(tx *Tx) error {
+		if err := tx.one("UPDATE totp SET confirmed_at = ?, last_step = ? WHERE user_id = ? AND confirmed_at = 0",
+			int64(now), step, userID); err != nil {
+			return err
+		}
+		return tx.setRecoveryCodes(userID, hashes)
+	}))
+}
+
+// SetRecoveryCodes replaces the recovery codes of a user by those of the hashes. core.ErrNotFound: the user has no second
+// factor.
+func (s *Store) SetRecoveryCodes(ctx context.Context, userID string, hashes [][]byte) error {
+	return s.update(ctx, s.by(ctx, "user.recovery_codes", "", userID, func(tx *Tx) error {
+		var one int
+		if err := tx.get(&one, "SELECT 1 FROM totp WHERE user_id = ? AND confirmed_at > 0", userID); err != nil {
+			return err
+		}
+		return tx.setRecoveryCodes(userID, hashes)
+	}))
+}
+
+func (tx *Tx) setRecoveryCodes(userID string, hashes [][]byte) error {
+	if _, err := tx.exec("DELETE FROM recovery_code WHERE user_id = ?", userID); err != nil {
+		return err
+	}
+	for _, hash := range hashes {
+		if _, err := tx.exec("INSERT INTO recovery_code (user_id, hash) VALUES (?, ?)", userID, hash); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// FactorAttempt is what the check of a code needs to know.
+type FactorAttempt struct {
+	Secret   []byte // of the authenticator app
+	LastStep int64  // of the last code that was taken
+	Blocked  bool   // too many failures: the code must not be looked at
+	Until    core.Instant
+}
+
+// TryFactor counts an attempt to give a user's code before the code is looked at; UseTOTP and UseRecoveryCode end the
+// count. core.ErrNotFound where the user has no second factor. ErrMasterKey: its secret can't be opened.
+func (s *Store) TryFactor(ctx context.Context, userID string, now core.Instant) (t FactorAttempt, err error) {
+	var row struct {
+		Secret   []byte `db:"secret"`
+		LastStep int64  `db:"last_step"`
+	}
+	err = s.update(ctx, func(tx *Tx) error {
+		if err := tx.get(&row, "SELECT secret, last_step FROM totp WHERE user_id = ? AND confirmed_at > 0",
+			userID); err != nil {
+			return err
+		}
+		n, until, err := tx.tally(factorKey(userID), factorPeriod, now)
+		t = FactorAttempt{LastStep: row.LastStep, Blocked: n > factorFailures, Until: until}
+		return err
+	})
+	if err == nil {
+		t.Secret, err = s.openSecret(row.Secret)
+	}
+	return t, err
+}
+
+func factorKey(userID string) string { return "factor " + userID }
+
+// UseTOTP takes the code of a step: each once. core.ErrNotFound: it, or one of a later step, was taken before.
+func (s *Store) UseTOTP(ctx context.Context, userID string, step int64) error {
+	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.one("UPDATE totp SET last_step = ? WHERE user_id = ? AND confirmed_at > 0 AND last_step < ?",
+			step, userID, step); err != nil {
+			return err
+		}
+		return tx.forgetFailures(factorKey(userID))
+	})
+}
+
+// UseRecoveryCode takes a recovery code: each once. core.ErrNotFound: the user has no such code.
+func (s *Store) UseRecoveryCode(ctx context.Context, userID string, hash []byte) error {
+	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.one("DELETE FROM recovery_code WHERE user_id = ? AND hash = ?", userID, hash); err != nil {
+			return err
+		}
+		return tx.forgetFailures(factorKey(userID))
+	})
+}
+
+func (tx *Tx) forgetFailures(key string) error {
+	_, err := tx.exec("DELETE FROM throttle WHERE key = ?", key)
+	return err
+}
+
+// RemoveSecondFactor removes a user's second factor and recovery codes. core.ErrNotFound: there is none.
+func (s *Store) RemoveSecondFactor(ctx context.Context, userID string) error {
+	return s.update(ctx, s.by(ctx, "user.factor_removed", "", userID, func(tx *Tx) error {
+		if err := tx.one("DELETE FROM totp WHERE user_id = ?", userID); err != nil {
+			return err
+		}
+		_, err := tx.exec("DELETE FROM recovery_code WHERE user_id = ?", userID)
+		return errors.Join(err, tx.forgetFailures(factorKey(userID)))
+	}))
+}
+
+// RenewHash replaces a password's hash by one of the same password at another cost. Its only error is core.ErrStorage: a
+// password that has changed meanwhile stays.
+func (s *Store) RenewHash(ctx context.Context, userID, before, after string) error {
+	return s.update(ctx, func(tx *Tx) error {
+		_, err := tx.exec("UPDATE user SET password_hash = ? WHERE id = ? AND password_hash = ?", after, userID, before)
+		return err
+	})
+}
