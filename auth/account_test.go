@@ -390,8 +390,8 @@ func TestStaleSignIn(t *testing.T) {
 	if err := s.SetPassword(t.Context(), u.ID, "x", t0); err != nil {
 		t.Fatal(err)
 	}
-	f := store.Family{
-		ID: core.NewID(), Kind: store.FamilyPassword, UserID: u.ID, ClientID: core.BuiltInClientID,
+	f := core.Family{
+		ID: core.NewID(), Kind: core.FamilyPassword, UserID: u.ID, ClientID: core.BuiltInClientID,
 		Epoch: try.User.Epoch, CreatedAt: t0, ExpiresAt: t0.Add(time.Hour),
 	}
 	in := store.SignIn{Family: f, RefreshHash: []byte("x"), RefreshExpires: t0.Add(time.Hour), Key: try.Key}

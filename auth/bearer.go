@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"newsletterd/core"
-	"newsletterd/store"
 )
 
 // maxTokens bounds each half of the cache of verified tokens: about 16 MB when both are full.
@@ -104,7 +103,7 @@ func (p *Provider) checkState(ctx context.Context, claims AccessClaims, now core
 }
 
 // callerOf says who acts, with the scopes of the token as far as they are still allowed.
-func callerOf(st store.TokenState, scopes []string) core.Caller {
+func callerOf(st core.TokenState, scopes []string) core.Caller {
 	c := core.Caller{
 		UserID: st.UserID, Email: st.Email, EmailVerified: st.EmailVerified, ClientID: st.ClientID, SessionID: st.ID,
 		ClientTenant: st.Client.TenantID,
@@ -115,7 +114,7 @@ func callerOf(st store.TokenState, scopes []string) core.Caller {
 	if st.UserID != "" {
 		scopes = keepScopes(scopes, core.AllowedScopes(st.Roles, st.Client.TenantID))
 		c.Roles = st.Roles
-		c.FirstParty = st.ClientID == core.BuiltInClientID || st.Client.FirstParty && st.Kind == store.FamilyPassword
+		c.FirstParty = st.ClientID == core.BuiltInClientID || st.Client.FirstParty && st.Kind == core.FamilyPassword
 	}
 	c.Scopes = scopes
 	return c

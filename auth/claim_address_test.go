@@ -155,7 +155,7 @@ func TestARoleWaitsForTheOwnerOfTheAddress(t *testing.T) {
 			return err
 		}, true},
 		{"an address that the stranger owns", func(w world) error {
-			v, r := store.Visitor{User: w.user}, EmailChangeRequest{
+			v, r := core.Visitor{User: w.user}, EmailChangeRequest{
 				Password: "the stranger's own",
 				Email:    "stranger@example.net",
 			}

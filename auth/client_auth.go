@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"newsletterd/core"
-	"newsletterd/store"
 )
 
 // ClientCredentials is how a request to the token endpoint names its client (RFC 6749 section 2.3.1).
@@ -28,14 +27,14 @@ func (c ClientCredentials) Basic() bool {
 
 // builtInClient is the public client that a grant without client_id belongs to. It has no row; what its
 // tokens may do is up to the user's roles alone.
-var builtInClient = store.TokenClient{
+var builtInClient = core.TokenClient{
 	ID: core.BuiltInClientID, Scopes: core.AllScopes, GrantTypes: []string{"password", "refresh_token"},
 	AuthMethod: "none", IDTokenAlg: algRS256,
 }
 
 // authenticate returns the client of a request that may have tokens: not one of a suspended tenant (ErrSuspended).
 // Other errors are those of identify.
-func (p *Provider) authenticate(ctx context.Context, c ClientCredentials) (store.TokenClient, error) {
+func (p *Provider) authenticate(ctx context.Context, c ClientCredentials) (core.TokenClient, error) {
 	client, err := p.identify(ctx, c)
 	if err == nil && client.Suspended {
 		err = ErrSuspended
@@ -46,7 +45,7 @@ func (p *Provider) authenticate(ctx context.Context, c ClientCredentials) (store
 // identify returns the client of a request. Without any client_id it is the built-in one. An unknown
 // client, a wrong or missing secret, or a method that the client is not registered for is ErrInvalidClient; two
 // methods at once are invalid_request.
-func (p *Provider) identify(ctx context.Context, c ClientCredentials) (store.TokenClient, error) {
+func (p *Provider) identify(ctx context.Context, c ClientCredentials) (core.TokenClient, error) {
 	id, secret, method := c.ID, c.Secret, "none"
 	if c.Secret != "" {
 		method = "client_secret_post"
@@ -54,34 +53,34 @@ func (p *Provider) identify(ctx context.Context, c ClientCredentials) (store.Tok
 	if c.Authorization != "" {
 		user, pass, ok := basicAuth(c.Authorization)
 		if !ok {
-			return store.TokenClient{}, ErrInvalidClient
+			return core.TokenClient{}, ErrInvalidClient
 		}
 		if c.Secret != "" || (c.ID != "" && c.ID != user) {
-			return store.TokenClient{}, core.Invalidf("client_id", "The client authenticates in two ways; use one.")
+			return core.TokenClient{}, core.Invalidf("client_id", "The client authenticates in two ways; use one.")
 		}
 		id, secret, method = user, pass, "client_secret_basic"
 	}
 	if id == "" || id == core.BuiltInClientID {
 		if method != "none" {
-			return store.TokenClient{}, ErrInvalidClient
+			return core.TokenClient{}, ErrInvalidClient
 		}
 		return builtInClient, nil
 	}
 	client, err := p.tokenClient(ctx, id)
 	if errors.Is(err, core.ErrNotFound) {
-		return store.TokenClient{}, ErrInvalidClient
+		return core.TokenClient{}, ErrInvalidClient
 	}
 	if err != nil {
-		return store.TokenClient{}, err
+		return core.TokenClient{}, err
 	}
 	if !proves(client, method, secret) {
-		return store.TokenClient{}, ErrInvalidClient
+		return core.TokenClient{}, ErrInvalidClient
 	}
 	return client, nil
 }
 
 // proves reports whether a secret given by a method is right. A public client has none to give.
-func proves(c store.TokenClient, method, secret string) bool {
+func proves(c core.TokenClient, method, secret string) bool {
 	if !c.Confidential {
 		return method == "none"
 	}
@@ -109,7 +108,7 @@ func basicAuth(header string) (user, pass string, ok bool) {
 }
 
 // mayUse reports whether the client is registered for a grant. Any public client may use the password grant.
-func mayUse(c store.TokenClient, grant string) bool {
+func mayUse(c core.TokenClient, grant string) bool {
 	if grant == "password" {
 		return true // a confidential client has authenticated by now
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"newsletterd/store"
+	"newsletterd/core"
 )
 
 // maxClients bounds the clients that are remembered.
@@ -15,11 +15,11 @@ const maxClients = 4096
 type clientCache struct {
 	mu         sync.RWMutex
 	generation uint64
-	clients    map[string]store.TokenClient
+	clients    map[string]core.TokenClient
 }
 
 // tokenClient reads a registered client. The slices of what it returns are shared: they must not be changed.
-func (p *Provider) tokenClient(ctx context.Context, id string) (store.TokenClient, error) {
+func (p *Provider) tokenClient(ctx context.Context, id string) (core.TokenClient, error) {
 	c := &p.clients
 	// Loaded before the client is read: a change between the two makes the entry stale, never the reverse.
 	generation := p.generation.Load()
@@ -40,7 +40,7 @@ func (p *Provider) tokenClient(ctx context.Context, id string) (store.TokenClien
 		if c.generation > generation {
 			return client, nil // another request has read under a younger one
 		}
-		c.generation, c.clients = generation, map[string]store.TokenClient{}
+		c.generation, c.clients = generation, map[string]core.TokenClient{}
 	}
 	c.clients[id] = client
 	return client, nil

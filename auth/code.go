@@ -27,12 +27,12 @@ type AuthorizeRequest struct {
 type AuthorizeReply struct {
 	Step     Step // StepCode: it is answered, with a code or an error
 	Request  *Authorization
-	Scopes   []string      // that can be given
-	Consent  []string      // what the user is asked for: the scopes, and those that stand for claims asked for by name
-	Visitor  store.Visitor // who is signed in; zero: no user
-	Fields   [][2]string   // the answer: parameters …
-	Location string        // … and the address that carries them where the response mode is query
-	Error    string        // of an answer that is an error
+	Scopes   []string     // that can be given
+	Consent  []string     // what the user is asked for: the scopes, and those that stand for claims asked for by name
+	Visitor  core.Visitor // who is signed in; zero: no user
+	Fields   [][2]string  // the answer: parameters …
+	Location string       // … and the address that carries them where the response mode is query
+	Error    string       // of an answer that is an error
 }
 
 // Authorize judges an authorization request and answers it if nothing more is needed (RFC 6749 section 4.1, OpenID
@@ -103,7 +103,7 @@ func (p *Provider) refuse(err error) (AuthorizeReply, error) {
 // visit reads who is signed in and what that user allowed the client.
 func (p *Provider) visit(
 	ctx context.Context, a *Authorization, r AuthorizeRequest, now core.Instant,
-) (v Visit, who store.Visitor, err error) {
+) (v Visit, who core.Visitor, err error) {
 	if a.IDTokenHint != "" {
 		hint, err := p.readHint(ctx, a.IDTokenHint, now)
 		if err != nil {
@@ -121,7 +121,7 @@ func (p *Provider) visit(
 	}
 	who, err = p.store.Visitor(ctx, r.BrowserID, a.Client.ID, now)
 	if errors.Is(err, core.ErrNotFound) {
-		return v, store.Visitor{}, nil
+		return v, core.Visitor{}, nil
 	}
 	v.UserID, v.AuthAt, v.Consented, v.ACR = who.User.ID, who.Browser.AuthAt, who.Consent, acrOf(who.Browser.AMR)
 	v.Fresh, v.Agreed = r.Fresh, r.AgreedBy == who.User.ID
@@ -134,7 +134,7 @@ func (p *Provider) addCode(
 ) (string, error) {
 	a, who := reply.Request, reply.Visitor
 	code := core.NewToken()
-	c := store.Code{
+	c := core.AuthCode{
 		Hash: core.HashToken(code), FamilyID: core.NewID(), UserID: who.User.ID, ClientID: a.Client.ID,
 		BrowserID:   who.Browser.ID,
 		RedirectURI: a.RedirectURI, Challenge: a.Challenge, Nonce: a.Nonce, Scope: strings.Join(reply.Scopes, " "),
@@ -165,7 +165,7 @@ func (p *Provider) CodeGrant(ctx context.Context, r GrantRequest, now core.Insta
 	}
 	g := grant{client: client}
 	c, err := p.store.RedeemCode(ctx, core.HashToken(r.Code), client.ID, now,
-		func(c store.Code) (store.Redemption, error) {
+		func(c core.AuthCode) (store.Redemption, error) {
 			if c.RedirectURI != r.RedirectURI {
 				return store.Redemption{}, errRedirect
 			}
@@ -194,9 +194,9 @@ var (
 
 // redemption makes the family of a code, with a refresh token where the client is registered for that grant or the
 // user allowed offline_access.
-func (p *Provider) redemption(g *grant, c store.Code, now core.Instant) store.Redemption {
-	g.family = store.Family{
-		ID: c.FamilyID, Kind: store.FamilyCode, UserID: c.UserID, ClientID: c.ClientID, Scope: c.Scope, Claims: c.Claims,
+func (p *Provider) redemption(g *grant, c core.AuthCode, now core.Instant) store.Redemption {
+	g.family = core.Family{
+		ID: c.FamilyID, Kind: core.FamilyCode, UserID: c.UserID, ClientID: c.ClientID, Scope: c.Scope, Claims: c.Claims,
 		Epoch: c.Epoch, AMR: c.AMR,
 		Remote: c.Remote, UserAgent: c.UserAgent, BrowserID: c.BrowserID, AuthAt: c.AuthAt, CreatedAt: now,
 		ExpiresAt: now.Add(p.AccessTTL),

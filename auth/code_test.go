@@ -26,7 +26,7 @@ type flow struct {
 	p       *Provider
 	s       *storetest.Seeder
 	user    core.User
-	browser store.Browser
+	browser core.Browser
 	client  core.Client
 	creds   ClientCredentials
 }
@@ -408,7 +408,7 @@ func TestSignInReplacesTheBrowser(t *testing.T) {
 func TestChangePassword(t *testing.T) {
 	f := newFlow(t)
 	other := f.browser
-	f.browser = store.Browser{}
+	f.browser = core.Browser{}
 	f.signIn(t0)
 	tokens := f.tokens(t0)
 	if err := f.bearer(tokens.AccessToken, t0); err != nil {

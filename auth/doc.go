@@ -26,7 +26,7 @@
 // # How a request becomes a caller
 //
 //	password grant ─┐                        ┌─ access token ── Bearer ── core.Caller, read again with each generation
-//	code grant ─────┼─ store.Family ── issue ┼─ id token
+//	code grant ─────┼─ core.Family ─── issue ┼─ id token
 //	client grant ───┤  (one sign-in)         └─ refresh token ── refresh grant ── issue
 //	OwnToken ───────┘
 //

@@ -19,7 +19,7 @@ type EmailChangeRequest struct {
 
 // AskEmailChange asks for another address of a signed-in user who knows the password: a link goes to the new address,
 // and a notice to the old one. Whether the new one has an account already is not told.
-func (p *Provider) AskEmailChange(ctx context.Context, v store.Visitor, r EmailChangeRequest, now core.Instant) error {
+func (p *Provider) AskEmailChange(ctx context.Context, v core.Visitor, r EmailChangeRequest, now core.Instant) error {
 	try, _, err := p.CheckPassword(ctx, string(v.User.Email), r.Password, r.Remote, r.Device, now)
 	if err != nil {
 		return err

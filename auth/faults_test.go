@@ -169,7 +169,7 @@ var faulty = map[string]func(ctx context.Context, f *flow) func() error{
 	},
 }
 
-func (f *flow) visitor() store.Visitor {
+func (f *flow) visitor() core.Visitor {
 	f.t.Helper()
 	v, err := f.s.Visitor(f.t.Context(), f.browser.ID, "", t0)
 	if err != nil {

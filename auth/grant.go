@@ -67,15 +67,15 @@ func (p *Provider) PasswordGrant(ctx context.Context, r GrantRequest, now core.I
 	if err != nil {
 		return TokenResponse{}, err
 	}
-	scopes, err := grantScopes(r.Scope, registeredScopes(client, store.FamilyPassword),
+	scopes, err := grantScopes(r.Scope, registeredScopes(client, core.FamilyPassword),
 		core.AllowedScopes(try.User.Roles, client.TenantID))
 	if err != nil {
 		return TokenResponse{}, errors.Join(err, p.store.ForgiveTry(ctx, try.Key))
 	}
 	refresh := core.NewToken()
 	in := store.SignIn{
-		Family: store.Family{
-			ID: core.NewID(), Kind: store.FamilyPassword, UserID: try.User.ID, ClientID: client.ID,
+		Family: core.Family{
+			ID: core.NewID(), Kind: core.FamilyPassword, UserID: try.User.ID, ClientID: client.ID,
 			Scope: strings.Join(scopes, " "),
 			Epoch: try.User.Epoch, AMR: amr, Remote: remoteText(r.Remote), UserAgent: r.UserAgent,
 			AuthAt: now, CreatedAt: now, ExpiresAt: now.Add(p.RefreshTotal),
@@ -163,8 +163,8 @@ func (p *Provider) ClientGrant(ctx context.Context, r GrantRequest, now core.Ins
 	if err != nil {
 		return TokenResponse{}, err
 	}
-	f := store.Family{
-		ID: core.NewID(), Kind: store.FamilyClient, ClientID: client.ID, Scope: strings.Join(scopes, " "),
+	f := core.Family{
+		ID: core.NewID(), Kind: core.FamilyClient, ClientID: client.ID, Scope: strings.Join(scopes, " "),
 		Remote: remoteText(r.Remote), UserAgent: r.UserAgent, AuthAt: now, CreatedAt: now,
 		ExpiresAt: now.Add(p.AccessTTL + time.Minute),
 	}

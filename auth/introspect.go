@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"newsletterd/core"
-	"newsletterd/store"
 )
 
 // Revoke ends what a token was issued from, access or refresh token alike (RFC 7009 section 2): the whole
@@ -33,7 +32,7 @@ func (p *Provider) Revoke(ctx context.Context, c ClientCredentials, token string
 // access token, zero for a refresh token.
 func (p *Provider) tokenState(
 	ctx context.Context, token string, now core.Instant,
-) (st store.TokenState, claims AccessClaims, err error) {
+) (st core.TokenState, claims AccessClaims, err error) {
 	if strings.Count(token, ".") == 2 {
 		if claims, err = p.verifyAccess(ctx, token, now); errors.Is(err, ErrBadToken) {
 			return st, claims, nil
@@ -104,7 +103,7 @@ func (p *Provider) Introspect(
 }
 
 func (p *Provider) introspectRefresh(
-	ctx context.Context, client store.TokenClient, st store.TokenState, token string, now core.Instant,
+	ctx context.Context, client core.TokenClient, st core.TokenState, token string, now core.Instant,
 ) (Introspection, error) {
 	if st.ClientID != client.ID {
 		return Introspection{}, nil

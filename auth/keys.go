@@ -37,7 +37,7 @@ const KeysEvery = time.Minute
 
 // signingKey is a key of the database made ready for use.
 type signingKey struct {
-	store.SigningKey
+	core.SigningKey
 	public  crypto.PublicKey
 	private crypto.Signer
 	signers map[string]jose.Signer // by typ
@@ -256,7 +256,7 @@ func algOf(public crypto.PublicKey) string {
 }
 
 // generate makes a key that signs from now on. Its kid is its thumbprint (RFC 7638).
-func generate(alg string, now core.Instant) (store.SigningKey, error) {
+func generate(alg string, now core.Instant) (core.SigningKey, error) {
 	var private crypto.Signer
 	var err error
 	if alg == algRS256 {
@@ -265,14 +265,14 @@ func generate(alg string, now core.Instant) (store.SigningKey, error) {
 		private, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	}
 	if err != nil {
-		return store.SigningKey{}, err
+		return core.SigningKey{}, err
 	}
 	der, err := x509.MarshalPKCS8PrivateKey(private)
 	if err != nil {
-		return store.SigningKey{}, err
+		return core.SigningKey{}, err
 	}
 	kid, err := thumbprint(private.Public())
-	return store.SigningKey{KID: kid, Alg: alg, Private: der, CreatedAt: now, ActiveAt: now}, err
+	return core.SigningKey{KID: kid, Alg: alg, Private: der, CreatedAt: now, ActiveAt: now}, err
 }
 
 func thumbprint(public crypto.PublicKey) (string, error) {

@@ -163,7 +163,7 @@ func TestKeysAreMadeOnce(t *testing.T) {
 // The plan of a rotation: the key signs that became active last; old ones verify until they expire.
 func TestActiveKey(t *testing.T) {
 	at := func(kid, alg string, active, retired core.Instant) *signingKey {
-		return &signingKey{SigningKey: store.SigningKey{KID: kid, Alg: alg, ActiveAt: active, RetiredAt: retired}}
+		return &signingKey{SigningKey: core.SigningKey{KID: kid, Alg: alg, ActiveAt: active, RetiredAt: retired}}
 	}
 	keys := []*signingKey{
 		at("next", algES256, 50, 0), at("old", algES256, 10, 0), at("gone", algES256, 45, 48),

@@ -6,7 +6,6 @@ import (
 	"net/url"
 
 	"newsletterd/core"
-	"newsletterd/store"
 )
 
 // LogoutRequest is a request of a relying party to sign its user out (OpenID Connect RP-Initiated Logout 1.0 section
@@ -38,7 +37,7 @@ func (p *Provider) RPLogout(ctx context.Context, r LogoutRequest, now core.Insta
 	if err != nil {
 		return LogoutReply{}, err
 	}
-	var who store.Visitor
+	var who core.Visitor
 	if r.BrowserID != "" {
 		if who, err = p.store.Visitor(ctx, r.BrowserID, "", now); ignoreMissing(err) != nil {
 			return LogoutReply{}, err

@@ -10,7 +10,6 @@ import (
 
 	"newsletterd/auth/authtest"
 	"newsletterd/core"
-	"newsletterd/store"
 )
 
 // OpenID Connect RP-Initiated Logout 1.0 sections 2 and 3.
@@ -78,7 +77,7 @@ func TestLogoutEndsWhatBeganInTheBrowser(t *testing.T) {
 	}
 	offline := f.tokens(t0)
 	elsewhere := f.browser
-	f.browser = store.Browser{}
+	f.browser = core.Browser{}
 	f.signIn(t0)
 	other, err := f.redeem(f.code("scope=openid", t0), t0)
 	if err != nil {

@@ -20,7 +20,7 @@ const t0 core.Instant = 1_800_000_000_000
 var cheapCost = Argon2{Memory: 64, Passes: 1, Threads: 1}
 
 // sharedRSA is one RSA key for all tests: to make one takes longer than most of them.
-var sharedRSA = sync.OnceValue(func() store.SigningKey {
+var sharedRSA = sync.OnceValue(func() core.SigningKey {
 	key, err := generate(algRS256, t0)
 	if err != nil {
 		panic(err)

@@ -20,7 +20,7 @@ func (p *Provider) RefreshGrant(ctx context.Context, r GrantRequest, now core.In
 		return TokenResponse{}, err
 	}
 	named := r.Client.ID != "" || r.Client.Authorization != ""
-	var client store.TokenClient
+	var client core.TokenClient
 	if named || r.Client.Secret != "" {
 		var err error
 		if client, err = p.authenticate(ctx, r.Client); err != nil {
@@ -47,7 +47,7 @@ func (p *Provider) RefreshGrant(ctx context.Context, r GrantRequest, now core.In
 		return TokenResponse{}, ErrSuspended
 	case !st.Live:
 		return TokenResponse{}, ErrInvalidGrant
-	case !mayUse(st.Client, "refresh_token") && st.Kind != store.FamilyPassword && !hasScope(st.Scope, core.ScopeOffline):
+	case !mayUse(st.Client, "refresh_token") && st.Kind != core.FamilyPassword && !hasScope(st.Scope, core.ScopeOffline):
 		return TokenResponse{}, ErrUnauthorized
 	}
 	scopes, err := refreshScopes(st, r.Scope)
@@ -62,7 +62,7 @@ func (p *Provider) RefreshGrant(ctx context.Context, r GrantRequest, now core.In
 }
 
 // refreshScopes cuts what the family was given to what is asked for and still allowed.
-func refreshScopes(st store.TokenState, requested string) ([]string, error) {
+func refreshScopes(st core.TokenState, requested string) ([]string, error) {
 	allowed := core.ManagementScopes
 	if st.UserID != "" {
 		allowed = core.AllowedScopes(st.Roles, st.Client.TenantID)

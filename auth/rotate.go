@@ -11,7 +11,7 @@ import (
 // RotateKeys makes the next key of each algorithm. It is published at once and signs in a day; the key before it
 // signs until then, and stays published until the last token that it signed has expired. An algorithm whose next key
 // waits already is left alone. What was made is returned.
-func RotateKeys(ctx context.Context, s *store.Store, now core.Instant) (made []store.SigningKey, err error) {
+func RotateKeys(ctx context.Context, s *store.Store, now core.Instant) (made []core.SigningKey, err error) {
 	for _, alg := range [...]string{algES256, algRS256} {
 		next, err := generate(alg, now)
 		if err != nil {

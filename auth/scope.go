@@ -5,13 +5,12 @@ import (
 	"strings"
 
 	"newsletterd/core"
-	"newsletterd/store"
 )
 
 // registeredScopes returns what the tokens of a family of this kind may carry by the registration of its client. A
 // password typed into a first-party client gives what the user has; only the management scopes must be registered.
-func registeredScopes(c store.TokenClient, kind string) []string {
-	if !c.FirstParty || kind != store.FamilyPassword {
+func registeredScopes(c core.TokenClient, kind string) []string {
+	if !c.FirstParty || kind != core.FamilyPassword {
 		return c.Scopes
 	}
 	return append(slices.Clone(core.UserScopes), c.Scopes...)

@@ -125,7 +125,7 @@ func (p *Provider) postpone(ctx context.Context, try store.LoginAttempt, rehashe
 // ErrPendingOver, store.ErrSignInStale where the user has changed meanwhile, and one of kind TooMany.
 func (p *Provider) FinishSignIn(ctx context.Context, pending PendingSignIn, code string, r SignInRequest,
 	now core.Instant,
-) (b store.Browser, device string, recovery []string, err error) {
+) (b core.Browser, device string, recovery []string, err error) {
 	if pending.Until <= now {
 		return b, "", nil, ErrPendingOver
 	}

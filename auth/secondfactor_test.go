@@ -93,7 +93,7 @@ func (f *factorUser) signIn() (PendingSignIn, error) {
 	return ParsePendingSignIn(needed.Pending.Text(), f.now)
 }
 
-func (f *factorUser) finish(pending PendingSignIn, code string) (store.Browser, []string, error) {
+func (f *factorUser) finish(pending PendingSignIn, code string) (core.Browser, []string, error) {
 	b, _, recovery, err := f.p.FinishSignIn(f.Context(), pending, code, SignInRequest{}, f.now)
 	return b, recovery, err
 }

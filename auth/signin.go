@@ -24,7 +24,7 @@ type SignInRequest struct {
 // have one the error is *FactorNeeded: then FinishSignIn signs the user in.
 func (p *Provider) SignIn(
 	ctx context.Context, r SignInRequest, now core.Instant,
-) (b store.Browser, device string, err error) {
+) (b core.Browser, device string, err error) {
 	try, rehashed, err := p.CheckPassword(ctx, r.Email, r.Password, r.Remote, r.Device, now)
 	if err != nil {
 		return b, "", err
@@ -38,11 +38,11 @@ func (p *Provider) SignIn(
 // addBrowser records the sign-in of a user who has proved everything.
 func (p *Provider) addBrowser(ctx context.Context, r SignInRequest, try store.LoginAttempt, rehashed, amr string,
 	now core.Instant,
-) (b store.Browser, device string, err error) {
+) (b core.Browser, device string, err error) {
 	if device = r.Device; device == "" {
 		device = core.NewToken()
 	}
-	b = store.Browser{
+	b = core.Browser{
 		ID: core.NewID(), UserID: try.User.ID, Epoch: try.User.Epoch, AMR: amr, Remote: remoteText(r.Remote),
 		UserAgent: r.UserAgent,
 		AuthAt:    now, UsedAt: now, ExpiresAt: now.Add(BrowserTTL),
@@ -55,7 +55,7 @@ func (p *Provider) addBrowser(ctx context.Context, r SignInRequest, try store.Lo
 
 // ChangePassword sets another password for a signed-in user who knows the present one. Every other sign-in ends.
 func (p *Provider) ChangePassword(
-	ctx context.Context, v store.Visitor, present, password string, remote netip.Addr, device string, now core.Instant,
+	ctx context.Context, v core.Visitor, present, password string, remote netip.Addr, device string, now core.Instant,
 ) error {
 	if err := p.rules.Check("new_password", password); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (p *Provider) ChangePassword(
 
 // CheckPresent asks a signed-in user for the present password, with the throttling of CheckPassword.
 func (p *Provider) CheckPresent(
-	ctx context.Context, v store.Visitor, password string, remote netip.Addr, device string, now core.Instant,
+	ctx context.Context, v core.Visitor, password string, remote netip.Addr, device string, now core.Instant,
 ) error {
 	try, _, err := p.CheckPassword(ctx, string(v.User.Email), password, remote, device, now)
 	if err != nil {

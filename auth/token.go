@@ -11,7 +11,6 @@ import (
 	jose "github.com/go-jose/go-jose/v4"
 
 	"newsletterd/core"
-	"newsletterd/store"
 )
 
 // TokenResponse is the answer of RFC 6749 section 5.1 and OpenID Connect Core section 3.1.3.3. ExpiresIn is in
@@ -27,9 +26,9 @@ type TokenResponse struct {
 
 // grant is what tokens are issued of.
 type grant struct {
-	family  store.Family
+	family  core.Family
 	scopes  []string // of this access token: the family's, or fewer
-	client  store.TokenClient
+	client  core.TokenClient
 	refresh string
 	nonce   string
 }
@@ -57,7 +56,7 @@ func seconds(i core.Instant) int64 { return i.Time().Unix() }
 
 // signAccess makes an access token of a family.
 func (p *Provider) signAccess(
-	ctx context.Context, f store.Family, scopes []string, now, end core.Instant,
+	ctx context.Context, f core.Family, scopes []string, now, end core.Instant,
 ) (string, error) {
 	sub := f.UserID
 	if sub == "" {
@@ -168,8 +167,8 @@ func (p *Provider) AdminToken(
 	if err != nil {
 		return TokenResponse{}, "", err
 	}
-	f := store.Family{
-		ID: core.NewID(), Kind: store.FamilyAdmin, UserID: u.ID, ClientID: core.BuiltInClientID,
+	f := core.Family{
+		ID: core.NewID(), Kind: core.FamilyAdmin, UserID: u.ID, ClientID: core.BuiltInClientID,
 		Scope: strings.Join(scopes, " "),
 		Epoch: u.Epoch, AuthAt: now, CreatedAt: now, ExpiresAt: now.Add(ttl),
 	}
@@ -189,8 +188,8 @@ func (p *Provider) AdminToken(
 // OwnToken makes a short-lived access token by which the daemon calls its own member service on behalf of a tenant. It
 // is the built-in client's, with one scope.
 func (p *Provider) OwnToken(ctx context.Context, tenantID, scope string, now core.Instant) (string, error) {
-	f := store.Family{
-		ID: core.NewID(), Kind: store.FamilyClient, ClientID: core.BuiltInClientID, TenantID: tenantID, Scope: scope,
+	f := core.Family{
+		ID: core.NewID(), Kind: core.FamilyClient, ClientID: core.BuiltInClientID, TenantID: tenantID, Scope: scope,
 		AuthAt: now, CreatedAt: now, ExpiresAt: now.Add(ownTokenTTL),
 	}
 	if err := p.store.AddFamily(ctx, f); err != nil {

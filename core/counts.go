@@ -91,3 +91,9 @@ func (s *Subscriber) Counted() CountedState {
 	}
 	return NotCounted
 }
+
+// CountedList is a list with its counts.
+type CountedList struct {
+	List
+	Counts ListCounts `json:"counts"`
+}

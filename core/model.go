@@ -147,3 +147,10 @@ func (l ModelLimits) TooLarge() *Error {
 func (l ModelLimits) OwnerFull() *Error {
 	return tooLargef("All models of one owner may have %d bytes at most.", l.BytesPerOwner)
 }
+
+// ModelView is a model as others see it: with its owner's name, never the address.
+type ModelView struct {
+	Model
+	OwnerName string `db:"owner_name"`
+	Shared    bool   `db:"shared"` // with the one who asks
+}

@@ -178,3 +178,15 @@ func CheckProviderName(name string) error {
 
 // DefaultProvider is the name of the generic provider that is made at the first start.
 const DefaultProvider = "mailprovider"
+
+// ProviderReport is a provider event with what its receiver has found out about it.
+type ProviderReport struct {
+	Provider    string // name
+	Event       ProviderEvent
+	Key         []byte // of sameness within the provider
+	JobNo       int64  // the mail is of this job; 0: none of ours
+	Seq         int64  // its recipient
+	Guess       bool   // without JobNo: the newest mail to the address may be meant
+	Unsubscribe bool   // the recipient has left by the provider's own means; the event has no type
+	Aside       bool   // a machine has opened or clicked
+}

@@ -181,7 +181,7 @@ func (a accountPages) change(c *web.Call, in accountForm) (web.HTML, error) {
 	return a.show(c, notice, "", nil)
 }
 
-func (a accountPages) action(c *web.Call, in accountForm, who store.Visitor) (do func() error, notice string) {
+func (a accountPages) action(c *web.Call, in accountForm, who core.Visitor) (do func() error, notice string) {
 	s, user, w := c.Store(), who.User.ID, wordsOf(c)
 	switch in.Action {
 	case "name":

@@ -104,7 +104,7 @@ func (a lists) find(c *web.Call) error {
 	return ownRecord(c, l.TenantID, core.ActionListRead, err, core.ErrListNotFound)
 }
 
-func (a lists) list(c *web.Call, in tenantFilter, page core.Page) ([]store.CountedList, error) {
+func (a lists) list(c *web.Call, in tenantFilter, page core.Page) ([]core.CountedList, error) {
 	tenants, all, err := tenantsFor(c, in)
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (a lists) list(c *web.Call, in tenantFilter, page core.Page) ([]store.Count
 }
 
 // countedList is the key that lists are ordered by.
-func countedList(l store.CountedList) string { return l.ID }
+func countedList(l core.CountedList) string { return l.ID }
 
 // mayGive refuses a tenant_id of a new record that isn't the caller's, existing or not.
 func mayGive(c *web.Call, tenant string) error {
@@ -143,7 +143,7 @@ func (a lists) create(c *web.Call, in core.ListInput) (core.List, error) {
 	return l, unknownTenant(a.store.AddList(c, l, actor(c)))
 }
 
-func (a lists) show(c *web.Call, id string) (store.CountedList, error) {
+func (a lists) show(c *web.Call, id string) (core.CountedList, error) {
 	return a.store.CountedList(c, id)
 }
 

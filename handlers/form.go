@@ -5,7 +5,7 @@ import (
 	"html/template"
 	"io"
 
-	"newsletterd/store"
+	"newsletterd/core"
 )
 
 // embeddedForm is a form for a tenant's own site: it needs no script, no cookie and nothing of ours but the address
@@ -36,10 +36,10 @@ var embeddedForm = template.Must(template.New("form").Parse(`<form action="{{.Ac
 
 // WriteForm writes the subscribe form of a list, in the list's language, for a page of the tenant's own. It posts to
 // the tenant's public_url, or to origin where the tenant has none.
-func WriteForm(w io.Writer, l *store.ListWithTenant, origin string) error {
+func WriteForm(w io.Writer, l *core.ListWithTenant, origin string) error {
 	d := pageStyle{lang: l.PageLanguage()}
 	return embeddedForm.Execute(w, struct {
-		*store.ListWithTenant
+		*core.ListWithTenant
 		W      *pageWords
 		Action string
 	}{l, d.words(), cmp.Or(l.Tenant.PublicURL, origin) + subscribePath(l.ID)})

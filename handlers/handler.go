@@ -33,9 +33,9 @@ type Options struct {
 	Newsletter     NewsletterOptions
 	// counts what readers open and follow; it must not wait. nil: nothing is
 	Engage         func(core.Engagement)
-	DuplicateGuard time.Duration                     // in which a send job with the same content is refused; 0: never
-	Providers      map[string]*store.ProviderSecrets // mail providers of the configuration; they hide those of the store
-	SNS            *report.SNS                       // how messages of Amazon SNS are checked; nil: none is accepted
+	DuplicateGuard time.Duration                    // in which a send job with the same content is refused; 0: never
+	Providers      map[string]*core.ProviderSecrets // mail providers of the configuration; they hide those of the store
+	SNS            *report.SNS                      // how messages of Amazon SNS are checked; nil: none is accepted
 	// of unsubscribe tokens; nil: made with the key of the store, as Ident
 	Sealer *auth.Sealer
 	Ident  *mail.Ident // of Message-IDs

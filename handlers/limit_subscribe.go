@@ -9,7 +9,6 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
-	"newsletterd/store"
 )
 
 // Limits of subscribing next to the one of [limits] subscribe_per_address. A private address that is no trusted proxy
@@ -75,12 +74,12 @@ func Unproxied(a netip.Addr, trusted []netip.Prefix) bool {
 }
 
 // maintains reports whether the caller may write the events of a list.
-func maintains(c *web.Call, list *store.ListWithTenant) bool {
+func maintains(c *web.Call, list *core.ListWithTenant) bool {
 	return c.Caller.Has(core.ScopeEventsWrite) && c.Caller.May(core.ActionPeopleAdd, list.TenantID)
 }
 
 // check counts a request to subscribe to a list, and refuses those that are too many.
-func (l *subscribeLimits) check(c *web.Call, list *store.ListWithTenant) error {
+func (l *subscribeLimits) check(c *web.Call, list *core.ListWithTenant) error {
 	from := c.Remote.Unmap()
 	if l == nil || !from.IsValid() || l.local && from.IsLoopback() {
 		return nil

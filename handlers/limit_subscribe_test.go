@@ -11,13 +11,12 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
-	"newsletterd/store"
 )
 
 // How many requests to subscribe get through at once, by where they come from and who sends them.
 func TestSubscribeLimits(t *testing.T) {
 	t.Parallel()
-	list := &store.ListWithTenant{}
+	list := &core.ListWithTenant{}
 	list.TenantID = core.NewID()
 	writer := core.Caller{ClientID: "site", ClientTenant: list.TenantID, Scopes: []string{core.ScopeEventsWrite}}
 	reader, foreign := writer, writer

@@ -9,7 +9,6 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/web"
-	"newsletterd/store"
 )
 
 // The cookie by which a browser is known to a user who has signed in with it before.
@@ -97,7 +96,7 @@ func (a authorizations) login(c *web.Call, in loginForm) (web.HTML, error) {
 }
 
 // signedIn makes the session that of a browser in which a user has signed in.
-func signedIn(c *web.Call, p purpose, browser store.Browser, device string) error {
+func signedIn(c *web.Call, p purpose, browser core.Browser, device string) error {
 	if err := c.SignIn(browser, p.request); err != nil {
 		return err
 	}

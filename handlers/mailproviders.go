@@ -21,7 +21,7 @@ type mailSenderKey struct{}
 
 // mailSender is the provider that a call is made by.
 type mailSender struct {
-	record *store.ProviderSecrets
+	record *core.ProviderSecrets
 	kind   *report.Kind
 	hook   *report.Hook
 }
@@ -92,13 +92,13 @@ func (a mailProviders) take(c *web.Call, body []byte) (out acceptedReports, err 
 		a.log.WarnContext(c, "part of a mail provider's batch is malformed and was left out", "provider", sender.record.Name,
 			"elements", out.Ignored, "request_id", c.RequestID)
 	}
-	batch := make([]store.ProviderReport, len(reports))
+	batch := make([]core.ProviderReport, len(reports))
 	for i := range reports {
 		if err := a.attribute(c, &reports[i]); err != nil {
 			return out, err
 		}
 		r := &reports[i]
-		batch[i] = store.ProviderReport{
+		batch[i] = core.ProviderReport{
 			Provider: sender.record.Name, Event: r.Event, Key: r.Key, Guess: sender.native(),
 			Unsubscribe: r.Unsubscribe, Aside: r.ByMachine,
 		}

@@ -18,7 +18,7 @@ import (
 func init() {
 	// provider NAME kind=KIND tenant=TENANT disabled: a mail provider with the secret of its name.
 	steps["provider"] = func(e *env, name string, args map[string]string) {
-		p := store.Provider{Name: name, Kind: argOr(args, "kind", report.KindGeneric), TenantID: e.value(args["tenant"])}
+		p := core.Provider{Name: name, Kind: argOr(args, "kind", report.KindGeneric), TenantID: e.value(args["tenant"])}
 		if _, off := args["disabled"]; off {
 			p.DisabledAt = 1
 		}

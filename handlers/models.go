@@ -23,7 +23,7 @@ type modelOwner struct {
 	Name string `json:"name"`
 }
 
-func modelProfileOf(m *store.ModelView) modelProfile {
+func modelProfileOf(m *core.ModelView) modelProfile {
 	return modelProfile{m.Model, modelOwner{m.OwnerID, m.OwnerName}}
 }
 

@@ -79,7 +79,7 @@ func (a newsletter) subscribe(c *web.Call, in subscribeRequest) (out pendingSubs
 }
 
 // means is what the token in the answer is good for.
-func (a newsletter) means(c *web.Call, list *store.ListWithTenant) string {
+func (a newsletter) means(c *web.Call, list *core.ListWithTenant) string {
 	mode := list.ConfirmMode(a.options.ConfirmToken)
 	trusted := mode == core.ConfirmTrusted && maintains(c, list)
 	if mode == core.ConfirmLive || trusted {
@@ -229,7 +229,7 @@ func (a newsletter) unsubscribeToken(c *web.Call, in listAndEmail) (out unsubscr
 // maySee lets in the owner of an address, once it is verified, whose token has the scope email, and callers with a
 // scope who may do the action for the list's tenant. For those of other tenants the list is as good as unknown, for everybody else the
 // address as good as not subscribed. To a client's token the lists of other tenants than its own are unknown.
-func maySee(c *web.Call, list *store.ListWithTenant, email core.Email, scope string,
+func maySee(c *web.Call, list *core.ListWithTenant, email core.Email, scope string,
 	action core.Action,
 ) error {
 	if !c.Caller.FirstParty && c.Caller.ClientTenant != list.TenantID {
@@ -396,7 +396,7 @@ func siteOf(origin string) string {
 
 // hideFromOrigin withdraws the permission to read the answer from a site that is not the list's tenant's: the
 // preflight can only ask whether it is any tenant's.
-func hideFromOrigin(c *web.Call, list *store.ListWithTenant) {
+func hideFromOrigin(c *web.Call, list *core.ListWithTenant) {
 	if origin := c.Request.Header.Get("Origin"); origin != "" && !slices.Contains(list.Tenant.Domains, siteOf(origin)) {
 		c.Header().Del("Access-Control-Allow-Origin")
 	}

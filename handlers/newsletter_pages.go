@@ -25,7 +25,7 @@ type linkForm struct {
 }
 
 // applyListID applies the style of the list of a token. The list may be gone: then the pages name none.
-func (p newsletterPages) applyListID(c *web.Call, listID string, email core.Email) *store.ListWithTenant {
+func (p newsletterPages) applyListID(c *web.Call, listID string, email core.Email) *core.ListWithTenant {
 	list, err := p.store.ListWithTenant(c, listID)
 	if err != nil {
 		*styleOf(c) = pageStyle{list: wordsOf(c).ThisNewsletter, lang: styleOf(c).lang, tenant: ownName, email: email}
@@ -36,7 +36,7 @@ func (p newsletterPages) applyListID(c *web.Call, listID string, email core.Emai
 }
 
 // asked opens a confirm token.
-func (p newsletterPages) asked(c *web.Call, token string) (*store.ListWithTenant, error) {
+func (p newsletterPages) asked(c *web.Call, token string) (*core.ListWithTenant, error) {
 	list, email, err := p.store.ConfirmAsked(c, token, c.Now)
 	if list != nil {
 		applyList(c, list, email)
@@ -136,7 +136,7 @@ func (f *leaveForm) why() string {
 }
 
 // leaving opens an unsubscribe token and applies the style of its list.
-func (p newsletterPages) leaving(c *web.Call, token string) (auth.UnsubscribeToken, *store.ListWithTenant, error) {
+func (p newsletterPages) leaving(c *web.Call, token string) (auth.UnsubscribeToken, *core.ListWithTenant, error) {
 	t, err := p.openUnsubscribe(c, token)
 	if t.ListID == "" {
 		return t, nil, err

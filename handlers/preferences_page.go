@@ -21,9 +21,9 @@ func preferencesPath(listID string) string { return "/preferences?list=" + listI
 type holder struct {
 	auth.UnsubscribeToken
 	token   string
-	list    *store.ListWithTenant // that is shown
-	manages bool                  // by such a link
-	sent    bool                  // it has just been sent
+	list    *core.ListWithTenant // that is shown
+	manages bool                 // by such a link
+	sent    bool                 // it has just been sent
 }
 
 // manageData is the Data of pages/preferences.html.
@@ -154,7 +154,7 @@ func (p newsletterPages) showPreferences(c *web.Call, h holder, v view, status i
 }
 
 // fieldsOfList are the fields of a list, with what a subscriber has said.
-func fieldsOfList(list *store.ListWithTenant, preferences core.Preferences, filled map[string]string,
+func fieldsOfList(list *core.ListWithTenant, preferences core.Preferences, filled map[string]string,
 	wrong string,
 ) (fields []formField) {
 	said := preferences.Values()
@@ -300,18 +300,18 @@ func (p newsletterPages) sendLink(c *web.Call, listID, address string) (web.HTML
 }
 
 // manager opens a token that may take away and erase.
-func (p newsletterPages) manager(c *web.Call, token string) (holder, store.Person, error) {
+func (p newsletterPages) manager(c *web.Call, token string) (holder, core.Person, error) {
 	if err := c.CrossSite(); err != nil {
-		return holder{}, store.Person{}, err
+		return holder{}, core.Person{}, err
 	}
 	h, err := p.holder(c, token, "")
 	if err == nil && !h.manages {
 		err = core.ErrInvalidToken
 	}
 	if err != nil {
-		return h, store.Person{}, linkError(c, err)
+		return h, core.Person{}, linkError(c, err)
 	}
-	return h, store.Person{Email: h.Email, TenantID: h.list.TenantID}, nil
+	return h, core.Person{Email: h.Email, TenantID: h.list.TenantID}, nil
 }
 
 // export answers what the tenant holds about the reader, as a file.

@@ -39,7 +39,7 @@ type subscribeData struct {
 }
 
 // subscribeList finds the list of the page, and applies its style.
-func (p newsletterPages) subscribeList(c *web.Call, id string) (*store.ListWithTenant, error) {
+func (p newsletterPages) subscribeList(c *web.Call, id string) (*core.ListWithTenant, error) {
 	list, err := p.store.ListWithTenant(c, id)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (p newsletterPages) askSubscribe(c *web.Call, id string) (web.HTML, error) 
 }
 
 // showSubscribe shows the form, with what was filled in and what is wrong with it.
-func (p newsletterPages) showSubscribe(c *web.Call, list *store.ListWithTenant, filled map[string]string,
+func (p newsletterPages) showSubscribe(c *web.Call, list *core.ListWithTenant, filled map[string]string,
 	wrong string,
 ) (web.HTML, error) {
 	w := wordsOf(c)

@@ -157,7 +157,7 @@ type block struct {
 
 // blockOf returns what stands against mailing an address as the caller may see it: who asked for what stands at all
 // tenants, and why, may be another tenant's word.
-func blockOf(c *web.Call, s *store.Suppressed) block {
+func blockOf(c *web.Call, s *core.Suppressed) block {
 	b := block{s.Kind, s.TenantID, s.ListID, s.Reason, s.DisabledBy, s.OccurredAt}
 	if s.TenantID == core.TenantNone && !isOperator(c) {
 		b.Reason, b.DisabledBy = "", ""
@@ -265,7 +265,7 @@ func remoteOf(c *web.Call) string {
 
 func (a subscribers) erase(c *web.Call, _ string) (web.None, error) {
 	l := a.found(c)
-	_, err := a.store.ErasePerson(c, store.Person{Email: l.Email, TenantID: l.TenantID}, actor(c), c.Now)
+	_, err := a.store.ErasePerson(c, core.Person{Email: l.Email, TenantID: l.TenantID}, actor(c), c.Now)
 	return web.None{}, err
 }
 

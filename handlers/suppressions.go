@@ -18,7 +18,7 @@ type suppression struct {
 	block
 }
 
-func suppressionRows(c *web.Call, found []store.Suppressed) []suppression {
+func suppressionRows(c *web.Call, found []core.Suppressed) []suppression {
 	rows := make([]suppression, len(found))
 	for i := range found {
 		rows[i] = suppression{core.Email(found[i].Email), blockOf(c, &found[i])}
@@ -59,7 +59,7 @@ func (a suppressions) list(c *web.Call, in suppressionFilter, page core.Page) (r
 		return rows, "", err
 	}
 	part, after, _ := strings.Cut(cmp.Or(page.After, partDisabled), " ")
-	var last store.Suppressed
+	var last core.Suppressed
 	last.TenantID, last.Email, _ = strings.Cut(after, " ")
 	read := a.store.SuppressedAddresses
 	if part == partDisabled {

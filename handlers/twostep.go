@@ -187,7 +187,7 @@ func (a accountPages) changeTwoStep(c *web.Call, in twoStepForm) (web.HTML, erro
 	return a.showTwoStep(c, who, notice, nil)
 }
 
-func (a accountPages) showTwoStep(c *web.Call, who store.Visitor, notice string, fault error) (web.HTML, error) {
+func (a accountPages) showTwoStep(c *web.Call, who core.Visitor, notice string, fault error) (web.HTML, error) {
 	w := wordsOf(c)
 	v := view{Title: w.TwoStepTitle, Notice: notice, Brand: ownBrand()}
 	status := 0

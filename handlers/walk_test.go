@@ -13,7 +13,6 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/mail/report"
-	"newsletterd/store"
 	"newsletterd/store/storetest"
 )
 
@@ -35,7 +34,7 @@ func TestEveryRoute(t *testing.T) {
 			return nil, core.ErrInvalidSignature
 		},
 	}
-	ours := store.Provider{Name: "ours", Kind: report.KindGeneric}
+	ours := core.Provider{Name: "ours", Kind: report.KindGeneric}
 	if err := o.Store.AddProvider(t.Context(), ours, providerSecret("ours"), "command", 1); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
-	"newsletterd/store"
 )
 
 // pageWords is what the pages of subscribers say in one language (pages/words). {{email}}, {{list}}, {{tenant}} and
@@ -133,7 +132,7 @@ type pageStyle struct {
 }
 
 // applyList applies the style of a list's tenant to the pages of this request, those of errors too.
-func applyList(c *web.Call, list *store.ListWithTenant, email core.Email) {
+func applyList(c *web.Call, list *core.ListWithTenant, email core.Email) {
 	c.Tenant = list.TenantID
 	*styleOf(c) = pageStyle{
 		brand: tenantBrand(ownBrand(), &list.Tenant), lang: list.PageLanguage(), list: list.Name,

@@ -49,7 +49,7 @@ func (s *Store) AddSubscription(ctx context.Context, a SubscriptionInput, actor 
 }
 
 // mayAdd fails with a Conflict where the address must not be added to the list.
-func (tx *Tx) mayAdd(list *ListWithTenant, r *ImportRow) error {
+func (tx *Tx) mayAdd(list *core.ListWithTenant, r *ImportRow) error {
 	stands, err := tx.suppressions(r.key, list.TenantID)
 	if err != nil {
 		return err

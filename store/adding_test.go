@@ -72,7 +72,7 @@ func TestAddingBringsNobodyBack(t *testing.T) {
 	if _, err := n.leave("erased@example.org", now0+10); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.ErasePerson(t.Context(), Person{Email: "erased@example.org", TenantID: n.tenant}, "ops",
+	if _, err := n.ErasePerson(t.Context(), core.Person{Email: "erased@example.org", TenantID: n.tenant}, "ops",
 		now0+11); err != nil {
 		t.Fatal(err)
 	}

@@ -9,16 +9,8 @@ import (
 	"newsletterd/core"
 )
 
-// Allowance is what a user has allowed a client.
-type Allowance struct {
-	ClientID   string       `db:"client_id" json:"client_id"`
-	ClientName string       `db:"client_name" json:"client_name"`
-	Scope      string       `db:"scope" json:"scope"`
-	CreatedAt  core.Instant `db:"created_at" json:"created_at"`
-}
-
 // Allowances lists what a user has allowed clients, by name. Its only error is core.ErrStorage.
-func (s *Store) Allowances(ctx context.Context, userID string) (as []Allowance, err error) {
+func (s *Store) Allowances(ctx context.Context, userID string) (as []core.Allowance, err error) {
 	err = s.all(ctx, &as, `SELECT a.client_id, c.name AS client_name, a.scope, a.created_at FROM client_consent a JOIN
 		client c ON c.id = a.client_id
 		WHERE a.user_id = ? AND c.deleted_at = 0 ORDER BY c.name, c.id LIMIT 200`, userID)

@@ -8,33 +8,13 @@ import (
 	"newsletterd/core"
 )
 
-// Browser is a browser in which a user is signed in here. The data of its session hold its id.
-type Browser struct {
-	ID        string       `db:"id" json:"id"`
-	UserID    string       `db:"user_id" json:"-"`
-	Epoch     int64        `db:"epoch" json:"-"`
-	AMR       string       `db:"amr" json:"amr"`
-	Remote    string       `db:"remote" json:"remote"`
-	UserAgent string       `db:"user_agent" json:"user_agent"`
-	AuthAt    core.Instant `db:"auth_at" json:"auth_at"`
-	UsedAt    core.Instant `db:"used_at" json:"used_at"`
-	ExpiresAt core.Instant `db:"expires_at" json:"expires_at"`
-}
-
 const browserColumns = "b.id, b.user_id, b.epoch, b.amr, b.remote, b.user_agent, b.auth_at, b.used_at, b.expires_at"
 
-var browserTable = tableOf[Browser]("browser", nil, nil)
-
-// Visitor is who is signed in in a browser.
-type Visitor struct {
-	Browser Browser
-	User    core.User
-	Consent []string // scopes that the user has allowed the client asked about
-}
+var browserTable = tableOf[core.Browser]("browser", nil, nil)
 
 // Visitor reads who is signed in in a browser, and what that user has allowed a client (empty: no client is asked
 // about). core.ErrNotFound where no one is: the browser was signed out, or the user's sign-ins have all ended.
-func (s *Store) Visitor(ctx context.Context, browserID, clientID string, now core.Instant) (v Visitor, err error) {
+func (s *Store) Visitor(ctx context.Context, browserID, clientID string, now core.Instant) (v core.Visitor, err error) {
 	err = s.snapshotRead(ctx, func(r *Reader) error {
 		err := r.get(&v.Browser, "SELECT "+browserColumns+` FROM browser b JOIN user u ON u.id = b.user_id
 			WHERE b.id = ? AND b.expires_at > ? AND u.epoch = b.epoch AND u.disabled_at = 0`, browserID, now)
@@ -64,9 +44,9 @@ func (s *Store) Visitor(ctx context.Context, browserID, clientID string, now cor
 
 // AddBrowser records that a user has signed in in a browser; in.Family is not looked at. ErrSignInStale as for
 // AddSignIn. The browser that was signed in with the same session before, if any, is signed out.
-func (s *Store) AddBrowser(ctx context.Context, in SignIn, b Browser, before string, now core.Instant) error {
+func (s *Store) AddBrowser(ctx context.Context, in SignIn, b core.Browser, before string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
-		in.Family = Family{UserID: b.UserID, Epoch: b.Epoch}
+		in.Family = core.Family{UserID: b.UserID, Epoch: b.Epoch}
 		if err := tx.proved(in, now); err != nil {
 			return err
 		}
@@ -87,7 +67,7 @@ func (s *Store) TouchBrowser(ctx context.Context, id string, now core.Instant) e
 }
 
 // Browsers lists the browsers in which a user is signed in, the latest used first. Its only error is core.ErrStorage.
-func (s *Store) Browsers(ctx context.Context, userID string, now core.Instant) (bs []Browser, err error) {
+func (s *Store) Browsers(ctx context.Context, userID string, now core.Instant) (bs []core.Browser, err error) {
 	err = s.all(ctx, &bs, "SELECT "+browserColumns+` FROM browser b JOIN user u ON u.id = b.user_id
 		WHERE b.user_id = ? AND b.expires_at > ? AND b.epoch = u.epoch ORDER BY b.used_at DESC, b.id LIMIT 200`, userID,
 		now)
@@ -172,15 +152,9 @@ func (tx *Tx) proved(in SignIn, now core.Instant) error {
 	return nil
 }
 
-// ClientSignIn is a family with the name of its client.
-type ClientSignIn struct {
-	Family
-	ClientName string `db:"client_name" json:"client_name"`
-}
-
 // SignIns lists the live families of a user with the names of their clients, the latest used first. Its only error is
 // core.ErrStorage.
-func (s *Store) SignIns(ctx context.Context, userID string, now core.Instant) (fs []ClientSignIn, err error) {
+func (s *Store) SignIns(ctx context.Context, userID string, now core.Instant) (fs []core.ClientSignIn, err error) {
 	err = s.all(ctx, &fs, "SELECT "+familyColumns+`, coalesce(c.name, f.client_id) AS client_name FROM family f
 		JOIN user u ON u.id = f.user_id LEFT JOIN client c ON c.id = f.client_id
 		WHERE f.user_id = ? AND f.revoked_at = 0 AND f.expires_at > ? AND f.epoch = u.epoch ORDER BY f.used_at DESC,

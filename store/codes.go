@@ -11,31 +11,8 @@ import (
 // codeKept is how long a used or expired authorization code is remembered.
 const codeKept = 24 * time.Hour
 
-// Code is an authorization code: what the user allowed, and what it is bound to. Redeeming it makes the family
-// of FamilyID.
-type Code struct {
-	Hash        []byte       `db:"hash"`
-	FamilyID    string       `db:"family_id"`
-	UserID      string       `db:"user_id"`
-	ClientID    string       `db:"client_id"`
-	BrowserID   string       `db:"browser_id"`
-	RedirectURI string       `db:"redirect_uri"`
-	Challenge   string       `db:"challenge"` // S256; empty: there was none
-	Nonce       string       `db:"nonce"`
-	Scope       string       `db:"scope"`
-	Claims      string       `db:"claims"` // asked for by name, as Family.Claims
-	Epoch       int64        `db:"epoch"`  // of the user
-	AMR         string       `db:"amr"`
-	Remote      string       `db:"remote"`
-	UserAgent   string       `db:"user_agent"`
-	AuthAt      core.Instant `db:"auth_at"`
-	CreatedAt   core.Instant `db:"created_at"`
-	ExpiresAt   core.Instant `db:"expires_at"`
-	UsedAt      core.Instant `db:"used_at"`
-}
-
 var (
-	codeTable  = tableOf[Code]("code", nil, nil)
+	codeTable  = tableOf[core.AuthCode]("code", nil, nil)
 	selectCode = "SELECT " + codeTable.columns + " FROM code WHERE hash = ?"
 )
 
@@ -44,7 +21,7 @@ var ErrCode = &core.Error{Kind: core.Invalid, Code: "invalid_grant", Message: "T
 
 // AddCode keeps a new authorization code. consent, where it is not empty, is what the user has allowed the client just
 // now; it is remembered together with what was allowed before. Its only error is core.ErrStorage.
-func (s *Store) AddCode(ctx context.Context, c Code, consent []string) error {
+func (s *Store) AddCode(ctx context.Context, c core.AuthCode, consent []string) error {
 	return s.update(ctx, func(tx *Tx) error {
 		if len(consent) > 0 {
 			if err := tx.allow(c.UserID, c.ClientID, consent, c.CreatedAt); err != nil {
@@ -59,7 +36,7 @@ func (s *Store) AddCode(ctx context.Context, c Code, consent []string) error {
 
 // Redemption is what a code becomes: the family, and its refresh token where there is one.
 type Redemption struct {
-	Family         Family
+	Family         core.Family
 	RefreshHash    []byte // empty: none is given
 	RefreshExpires core.Instant
 }
@@ -69,9 +46,9 @@ type Redemption struct {
 // it (RFC 6749 section 4.1.2): that, too, is committed, together with the error ErrCode. clientID is the client that
 // asks: another's replay ends nothing.
 func (s *Store) RedeemCode(ctx context.Context, hash []byte, clientID string, now core.Instant,
-	rule func(Code) (Redemption, error),
-) (Code, error) {
-	var c Code
+	rule func(core.AuthCode) (Redemption, error),
+) (core.AuthCode, error) {
+	var c core.AuthCode
 	var refused error
 	err := s.update(ctx, func(tx *Tx) error {
 		refused = nil
@@ -97,7 +74,7 @@ func (s *Store) RedeemCode(ctx context.Context, hash []byte, clientID string, no
 	return c, errors.Join(err, refused)
 }
 
-func (tx *Tx) redeem(c Code, now core.Instant, rule func(Code) (Redemption, error)) error {
+func (tx *Tx) redeem(c core.AuthCode, now core.Instant, rule func(core.AuthCode) (Redemption, error)) error {
 	var epoch int64
 	err := tx.get(&epoch, "SELECT epoch FROM user WHERE id = ? AND disabled_at = 0", c.UserID)
 	if err != nil && !errors.Is(err, core.ErrNotFound) {

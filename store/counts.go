@@ -87,14 +87,8 @@ func (s *Store) ListCounts(ctx context.Context, lists []string) (map[string]core
 	return found, err
 }
 
-// CountedList is a list with its counts.
-type CountedList struct {
-	core.List
-	Counts core.ListCounts `json:"counts"`
-}
-
 // CountedList reads one list with its counts. It returns core.ErrListNotFound where there is none.
-func (s *Store) CountedList(ctx context.Context, id string) (l CountedList, err error) {
+func (s *Store) CountedList(ctx context.Context, id string) (l core.CountedList, err error) {
 	if l.List, err = s.List(ctx, id); err != nil {
 		return l, err
 	}
@@ -104,7 +98,7 @@ func (s *Store) CountedList(ctx context.Context, id string) (l CountedList, err 
 }
 
 // CountedLists is Lists with the counts of each. Its only error is core.ErrStorage.
-func (s *Store) CountedLists(ctx context.Context, tenants []string, all bool, page core.Page) ([]CountedList, error) {
+func (s *Store) CountedLists(ctx context.Context, tenants []string, all bool, page core.Page) ([]core.CountedList, error) {
 	lists, err := s.Lists(ctx, tenants, all, page)
 	if err != nil {
 		return nil, err
@@ -114,9 +108,9 @@ func (s *Store) CountedLists(ctx context.Context, tenants []string, all bool, pa
 		ids[i] = lists[i].ID
 	}
 	counts, err := s.ListCounts(ctx, ids)
-	counted := make([]CountedList, len(lists))
+	counted := make([]core.CountedList, len(lists))
 	for i := range lists {
-		counted[i] = CountedList{lists[i], counts[lists[i].ID]}
+		counted[i] = core.CountedList{List: lists[i], Counts: counts[lists[i].ID]}
 	}
 	return counted, err
 }

@@ -94,7 +94,7 @@ func TestCountsAreThoseOfAScan(t *testing.T) {
 				case "lift":
 					_, _ = n.Lift(t.Context(), email, n.tenant, "test", at)
 				case "erase":
-					_, err := n.ErasePerson(t.Context(), Person{Email: email, TenantID: n.tenant}, "test", at)
+					_, err := n.ErasePerson(t.Context(), core.Person{Email: email, TenantID: n.tenant}, "test", at)
 					must(t, err)
 				case "clean":
 					_, err := n.Housekeeping(t.Context(), Retention{Pending: 24 * time.Hour}, at)

@@ -33,6 +33,10 @@
 //	numbering.go        next_number, a function of SQL that numbers rows
 //	others              one file for each noun: its columns, its operations
 //
+// Records are in core. A type that stays here is what one operation takes or returns and stands next to it (…Request,
+// …Input, …Change, …Filter, …Result, figures as in [Overview]), or holds what only the store may touch ([Import],
+// [File], [Upload], [ClaimKey]).
+//
 // # Invariants
 //
 //   - A caller that was answered can rely on the write: it is on the disk.

@@ -8,48 +8,6 @@ import (
 	"newsletterd/core"
 )
 
-// Drift is how the member's side of a list and the send side differ. A subscription whose event is still on its way is
-// not counted as different.
-type Drift struct {
-	ListID             string `json:"list_id"`
-	MemberActive       int64  `json:"member_active"`
-	MemberUnsubscribed int64  `json:"member_unsubscribed"`
-	MemberPending      int64  `json:"member_pending"`
-	SendActive         int64  `json:"send_active"` // by the member's word, whatever blocks them
-	SendUnsubscribed   int64  `json:"send_unsubscribed"`
-	SendBlocked        int64  `json:"send_blocked"`
-
-	Missing   int64 `json:"missing"`   // active subscriptions that the send side does not have
-	Stopped   int64 `json:"stopped"`   // active ones that it takes for unsubscribed
-	Running   int64 `json:"running"`   // ended ones that it takes for active
-	Unknown   int64 `json:"unknown"`   // it has them as active, and the member never confirmed them or has no record
-	Different int64 `json:"different"` // active on both sides with other preferences or another spelling
-	InFlight  int64 `json:"in_flight"` // differ while their event is on its way
-
-	SyncOpen bool          `json:"sync_open"` // a full sync of the list is on its way
-	FedBy    string        `json:"fed_by"`    // another webhook client feeds the list: it is not ours to compare
-	Sample   []DriftSample `json:"sample,omitempty"`
-}
-
-// DriftSample is one subscription that differs.
-type DriftSample struct {
-	Email  string `db:"email" json:"email"`
-	What   string `db:"what" json:"what"`     // missing, stopped, running, unknown, different
-	Member string `db:"member" json:"member"` // status; empty: no record
-	Send   string `db:"send" json:"send"`     // word, or the block; empty: no record
-}
-
-// Total is how many subscriptions differ.
-func (d *Drift) Total() int64 { return d.Missing + d.Stopped + d.Running + d.Unknown + d.Different }
-
-// Healable is how many of them a full sync puts right; removes: the list's setting sync_removes_absent.
-func (d *Drift) Healable(removes bool) int64 {
-	if removes {
-		return d.Total()
-	}
-	return d.Total() - d.Unknown
-}
-
 // driftStep is how many rows of either side one read looks at.
 const driftStep = 2000
 
@@ -63,7 +21,7 @@ const inFlight = "EXISTS (SELECT 1 FROM outbox AS o WHERE o.list_id = ?1 AND o.s
 
 // Drift compares both sides of a list, page by page, and picks at most sample subscriptions that differ. It returns
 // core.ErrListNotFound where there is none.
-func (s *Store) Drift(ctx context.Context, listID string, sample int) (d Drift, err error) {
+func (s *Store) Drift(ctx context.Context, listID string, sample int) (d core.Drift, err error) {
 	if _, err = s.ListWithTenant(ctx, listID); err != nil {
 		return d, err
 	}
@@ -113,11 +71,11 @@ func (s *Store) ranges(ctx context.Context, table, listID string, visit func(aft
 
 // driftRow is a subscription that differs, or is about to be made equal.
 type driftRow struct {
-	DriftSample
+	core.DriftSample
 	Waits bool `db:"waits"`
 }
 
-func (s *Store) driftOfMember(ctx context.Context, d *Drift, after, to string, sample int) error {
+func (s *Store) driftOfMember(ctx context.Context, d *core.Drift, after, to string, sample int) error {
 	var n struct {
 		Active       int64 `db:"active"`
 		Unsubscribed int64 `db:"unsubscribed"`
@@ -142,11 +100,11 @@ func (s *Store) driftOfMember(ctx context.Context, d *Drift, after, to string, s
 		END AS what
 		FROM subscription AS m LEFT JOIN subscriber AS s ON s.list_id = ?1 AND s.id = m.id
 		WHERE m.list_id = ?1 AND m.id > ?2 AND m.id <= ?3) WHERE what <> ''`, d.ListID, after, to)
-	d.count(rows, sample)
+	countDrift(d, rows, sample)
 	return err
 }
 
-func (s *Store) driftOfSend(ctx context.Context, d *Drift, after, to string, sample int) error {
+func (s *Store) driftOfSend(ctx context.Context, d *core.Drift, after, to string, sample int) error {
 	var n struct {
 		Active       int64 `db:"active"`
 		Unsubscribed int64 `db:"unsubscribed"`
@@ -165,25 +123,8 @@ func (s *Store) driftOfSend(ctx context.Context, d *Drift, after, to string, sam
 		`SELECT s.email, 'unknown' AS what, '' AS member, coalesce(nullif(s.block, ''), s.word) AS send, 0 AS waits
 		FROM subscriber AS s LEFT JOIN subscription AS m ON m.list_id = ?1 AND m.id = s.id
 		WHERE s.list_id = ?1 AND s.id > ?2 AND s.id <= ?3 AND s.word = 'active' AND m.id IS NULL`, d.ListID, after, to)
-	d.count(rows, sample)
+	countDrift(d, rows, sample)
 	return err
-}
-
-func (d *Drift) count(rows []driftRow, sample int) {
-	kinds := map[string]*int64{
-		"missing": &d.Missing, "stopped": &d.Stopped, "running": &d.Running, "unknown": &d.Unknown,
-		"different": &d.Different,
-	}
-	for _, r := range rows {
-		if r.Waits {
-			d.InFlight++
-			continue
-		}
-		*kinds[r.What]++
-		if len(d.Sample) < sample {
-			d.Sample = append(d.Sample, r.DriftSample)
-		}
-	}
 }
 
 // FedBy names the webhook client, other than the daemon's own, that feeds a list; empty: none does. Its only error is
@@ -234,3 +175,21 @@ func (s *Store) TakeOver(ctx context.Context, listID, actor string, now core.Ins
 // ErrForeignFed refuses to copy the member's side of a list over what another member service keeps there.
 var ErrForeignFed = core.Conflictf("conflict",
 	"Another webhook client feeds this list; its subscribers are not this service's to copy.")
+
+// countDrift counts rows into d and picks at most sample of them.
+func countDrift(d *core.Drift, rows []driftRow, sample int) {
+	kinds := map[string]*int64{
+		"missing": &d.Missing, "stopped": &d.Stopped, "running": &d.Running, "unknown": &d.Unknown,
+		"different": &d.Different,
+	}
+	for _, r := range rows {
+		if r.Waits {
+			d.InFlight++
+			continue
+		}
+		*kinds[r.What]++
+		if len(d.Sample) < sample {
+			d.Sample = append(d.Sample, r.DriftSample)
+		}
+	}
+}

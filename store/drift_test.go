@@ -90,7 +90,7 @@ func TestDrift(t *testing.T) {
 		n.activate(email+"@example.org", now0)
 	}
 	n.deliver(now0)
-	drift := func() Drift {
+	drift := func() core.Drift {
 		d, err := n.Drift(t.Context(), n.list, 20)
 		if err != nil {
 			t.Fatal(err)
@@ -110,7 +110,7 @@ func TestDrift(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := drift()
-	want := Drift{
+	want := core.Drift{
 		ListID: n.list, MemberActive: 4, MemberUnsubscribed: 2, MemberPending: 1, SendActive: 6, SendUnsubscribed: 1,
 		Missing: 1, Stopped: 1, Running: 1, Unknown: 2, Different: 1, InFlight: 1,
 	}

@@ -26,7 +26,7 @@ func TestErasedBytesAreGone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	rows, err := n.ErasePerson(t.Context(), Person{Email: email}, "test", now0)
+	rows, err := n.ErasePerson(t.Context(), core.Person{Email: email}, "test", now0)
 	if err != nil || rows == 0 {
 		t.Fatal(rows, err)
 	}

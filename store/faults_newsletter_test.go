@@ -279,8 +279,8 @@ func (s *story) jobs() {
 
 func (s *story) reports(j core.SendJob, claims []core.Claim) {
 	ctx := s.Context()
-	report := func(key, typ, bounce string, seq int64, email string) ProviderReport {
-		r := ProviderReport{Provider: "p", Key: []byte(key), Event: core.ProviderEvent{
+	report := func(key, typ, bounce string, seq int64, email string) core.ProviderReport {
+		r := core.ProviderReport{Provider: "p", Key: []byte(key), Event: core.ProviderEvent{
 			Type: typ, MessageID: key,
 			Email: core.Email(email), TenantID: s.tenant, OccurredAt: now0 + 360, BounceType: bounce,
 		}}
@@ -293,13 +293,13 @@ func (s *story) reports(j core.SendJob, claims []core.Claim) {
 	left.Unsubscribe = true
 	guess := report("g", "open", "", 0, claims[4].EmailKey)
 	guess.Guess = true
-	for _, r := range []ProviderReport{
+	for _, r := range []core.ProviderReport{
 		report("d", "delivery", "", claims[0].Seq, ""), report("o", "open", "", claims[0].Seq, ""), report("b",
 			"bounce", "hard", claims[0].Seq, ""),
 		report("c", "complaint", "", claims[4].Seq, ""), report("s", "suppression", "", 0,
 			"r6@example.org"), report("t", "bounce", "soft", 0, "r5@example.org"), guess, left,
 	} {
-		s.op("ApplyReports", func() error { return s.ApplyReports(ctx, []ProviderReport{r}, now0+360) })
+		s.op("ApplyReports", func() error { return s.ApplyReports(ctx, []core.ProviderReport{r}, now0+360) })
 	}
 	due, err := s.DuePendingDisables(ctx, now0.Add(day), 10)
 	must(s.T, err)
@@ -309,13 +309,13 @@ func (s *story) reports(j core.SendJob, claims []core.Claim) {
 
 func (s *story) ends() {
 	ctx := s.Context()
-	s.op("ExportPerson", func() error { return onlyErr(s.ExportPerson(ctx, Person{Email: "ann@example.org"})) })
+	s.op("ExportPerson", func() error { return onlyErr(s.ExportPerson(ctx, core.Person{Email: "ann@example.org"})) })
 	s.op("ErasePerson", func() error {
-		return onlyErr(s.ErasePerson(ctx, Person{Email: "ann@example.org"}, "test",
+		return onlyErr(s.ErasePerson(ctx, core.Person{Email: "ann@example.org"}, "test",
 			now0+500))
 	})
 	s.op("ErasePerson", func() error {
-		return onlyErr(s.ErasePerson(ctx, Person{Email: "ann2@example.org", Account: true}, "test", now0+500))
+		return onlyErr(s.ErasePerson(ctx, core.Person{Email: "ann2@example.org", Account: true}, "test", now0+500))
 	})
 	s.steps("Ping", func() error { // two, after a fault
 		database, sessions := s.Ping(ctx)

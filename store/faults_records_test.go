@@ -79,7 +79,7 @@ func (s *story) records() {
 
 func (s *story) senders() {
 	ctx := s.Context()
-	var w WebhookClient
+	var w core.WebhookClient
 	s.op("AddWebhookClient", func() (err error) {
 		w, err = s.AddWebhookClient(ctx, s.tenant, "w", make([]byte, 32), "test", now0)
 		return err
@@ -94,7 +94,7 @@ func (s *story) senders() {
 	s.op("DeleteWebhookClient", func() error { return s.DeleteWebhookClient(ctx, w.ID, "test", now0) })
 	s.op("EnsureLoopClient", func() error { return s.EnsureLoopClient(ctx, make([]byte, 32), now0) })
 	s.op("EnsureDefaultProvider", func() error { return s.EnsureDefaultProvider(ctx, "generic", "secret", now0) })
-	p := Provider{Name: "p", Kind: "ses", TenantID: s.tenant, Topics: core.Strings{}, CreatedAt: now0, UpdatedAt: now0}
+	p := core.Provider{Name: "p", Kind: "ses", TenantID: s.tenant, Topics: core.Strings{}, CreatedAt: now0, UpdatedAt: now0}
 	s.op("AddProvider", func() error { return s.AddProvider(ctx, p, "secret", "test", now0) })
 	s.op("UpdateProvider", func() error {
 		return onlyErr(s.UpdateProvider(ctx, "p", ProviderChange{NewSecret: new("next")}, "test", now0))
@@ -124,7 +124,7 @@ func (s *story) senders() {
 	s.op("Throttle", func() error { return onlyErr(s.Throttle(ctx, "key", 1, time.Hour, now0)) })
 	s.op("ForgiveTry", func() error { return s.ForgiveTry(ctx, "key") })
 	s.steps("PurposeKey", func() error { return onlyErr(s.PurposeKey(ctx, "story")) })
-	k := SigningKey{KID: "1", Alg: "ES256", Private: []byte("x"), CreatedAt: now0, ActiveAt: now0}
+	k := core.SigningKey{KID: "1", Alg: "ES256", Private: []byte("x"), CreatedAt: now0, ActiveAt: now0}
 	s.op("AddFirstSigningKey", func() error { return s.AddFirstSigningKey(ctx, k) })
 	k.KID, k.ActiveAt = "2", now0+10
 	s.op("AddNextSigningKey", func() error { return onlyErr(s.AddNextSigningKey(ctx, k, now0)) })
@@ -224,8 +224,8 @@ func (s *story) factors(user string) {
 
 func (s *story) signIns(u core.User) {
 	ctx, hash := s.Context(), core.HashToken
-	family := func(id string) Family {
-		return Family{
+	family := func(id string) core.Family {
+		return core.Family{
 			ID: id, Kind: "password", UserID: u.ID, ClientID: "newsletterd", Scope: "openid", Epoch: u.Epoch,
 			AuthAt: now0, CreatedAt: now0, ExpiresAt: now0.Add(day),
 		}
@@ -247,7 +247,7 @@ func (s *story) signIns(u core.User) {
 	s.op("RevokeFamily", func() error { return s.RevokeFamily(ctx, "f2", now0) })
 	s.op("AddFamily", func() error { return s.AddFamily(ctx, family("f3")) })
 	s.op("EndFamily", func() error { return s.EndFamily(ctx, "f3", u.ID, now0) })
-	b := Browser{ID: "b1", UserID: u.ID, Epoch: u.Epoch, AuthAt: now0, UsedAt: now0, ExpiresAt: now0.Add(day)}
+	b := core.Browser{ID: "b1", UserID: u.ID, Epoch: u.Epoch, AuthAt: now0, UsedAt: now0, ExpiresAt: now0.Add(day)}
 	s.op("AddBrowser", func() error { return s.AddBrowser(ctx, in2(in), b, "", now0) })
 	s.op("Visitor", func() error { return onlyErr(s.Visitor(ctx, "b1", "c1", now0)) })
 	s.op("TouchBrowser", func() error { return s.TouchBrowser(ctx, "b1", now0+1) })
@@ -257,13 +257,13 @@ func (s *story) signIns(u core.User) {
 		return onlyErr(s.UpdateClient(ctx, "c1", "test", func(c *core.Client) error { c.Name = "D"; return nil }))
 	})
 	s.op("TokenClient", func() error { return onlyErr(s.TokenClient(ctx, "c1")) })
-	code := Code{
+	code := core.AuthCode{
 		Hash: hash("code"), FamilyID: "f4", UserID: u.ID, ClientID: "c1", BrowserID: "b1",
 		RedirectURI: "https://a.example/", Scope: "openid", Epoch: u.Epoch, AuthAt: now0, CreatedAt: now0,
 		ExpiresAt: now0.Add(time.Minute),
 	}
 	s.op("AddCode", func() error { return s.AddCode(ctx, code, []string{"openid"}) })
-	rule := func(Code) (Redemption, error) {
+	rule := func(core.AuthCode) (Redemption, error) {
 		f := family("f4")
 		f.Kind, f.ClientID = "code", "c1"
 		return Redemption{Family: f, RefreshHash: hash("4"), RefreshExpires: now0.Add(day)}, nil

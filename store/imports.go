@@ -38,7 +38,7 @@ func newImportRow(id, email, preferences string, left bool) ImportRow {
 // Close, which costs a sort and writes each page of the database once; or Add them as they come.
 type Import struct {
 	store  *Store
-	list   *ListWithTenant
+	list   *core.ListWithTenant
 	status string
 	proof  string // of those who become active
 	source string

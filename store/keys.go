@@ -7,21 +7,10 @@ import (
 	"newsletterd/core"
 )
 
-// SigningKey is a key that signs tokens. Private is PKCS #8 in the clear; in the file it is sealed.
-type SigningKey struct {
-	KID       string       `db:"kid"`
-	Alg       string       `db:"alg"` // ES256 or RS256: the only one that this key signs and verifies
-	Private   []byte       `db:"private"`
-	CreatedAt core.Instant `db:"created_at"`
-	ActiveAt  core.Instant `db:"active_at"`  // signs from here on
-	RetiredAt core.Instant `db:"retired_at"` // signs no more from here on; 0: not planned
-	ExpiresAt core.Instant `db:"expires_at"` // leaves the key set; 0: not planned
-}
-
 // SigningKeys lists the keys whose tokens may still be good, the oldest first. It returns ErrMasterKey where a key
 // can't be opened.
-func (s *Store) SigningKeys(ctx context.Context, now core.Instant) ([]SigningKey, error) {
-	var keys []SigningKey
+func (s *Store) SigningKeys(ctx context.Context, now core.Instant) ([]core.SigningKey, error) {
+	var keys []core.SigningKey
 	err := s.all(ctx, &keys, `SELECT kid, alg, private, created_at, active_at, retired_at, expires_at FROM signing_key
 		WHERE expires_at = 0 OR expires_at > ? ORDER BY active_at, kid`, int64(now))
 	if err != nil {
@@ -37,7 +26,7 @@ func (s *Store) SigningKeys(ctx context.Context, now core.Instant) ([]SigningKey
 
 // AddFirstSigningKey adds a key unless there is one of its algorithm that signs: of two processes that begin on a fresh
 // file, one wins, and both then read the same key. Its only error is core.ErrStorage.
-func (s *Store) AddFirstSigningKey(ctx context.Context, k SigningKey) error {
+func (s *Store) AddFirstSigningKey(ctx context.Context, k core.SigningKey) error {
 	sealed := s.seal(k.Private)
 	return s.update(ctx, func(tx *Tx) error {
 		n, err := tx.exec(`INSERT INTO signing_key (kid, alg, private, created_at, active_at)
@@ -53,7 +42,7 @@ func (s *Store) AddFirstSigningKey(ctx context.Context, k SigningKey) error {
 // AddNextSigningKey adds the key that follows the present one of its algorithm: from k.ActiveAt on the new one signs
 // and the present one no longer. It adds nothing, and says so, where a next key waits already. Its only error is
 // core.ErrStorage.
-func (s *Store) AddNextSigningKey(ctx context.Context, k SigningKey, now core.Instant) (added bool, err error) {
+func (s *Store) AddNextSigningKey(ctx context.Context, k core.SigningKey, now core.Instant) (added bool, err error) {
 	sealed := s.seal(k.Private)
 	err = s.update(ctx, func(tx *Tx) error {
 		added = false

@@ -82,7 +82,7 @@ func (s *Store) ForgiveTry(ctx context.Context, key string) error {
 
 // SignIn is a login that has proved itself.
 type SignIn struct {
-	Family         Family
+	Family         core.Family
 	RefreshHash    []byte
 	RefreshExpires core.Instant
 	Key            string   // of the counter of failures, which ends

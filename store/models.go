@@ -8,13 +8,6 @@ import (
 	"newsletterd/core"
 )
 
-// ModelView is a model as others see it: with its owner's name, never the address.
-type ModelView struct {
-	core.Model
-	OwnerName string `db:"owner_name"`
-	Shared    bool   `db:"shared"` // with the one who asks
-}
-
 // modelTable does not write the number of a model: SQLite gives it.
 var modelTable = tableOf[core.Model]("model", []string{"no"}, nil)
 
@@ -32,7 +25,7 @@ const (
 )
 
 // Model reads one model for a caller. Who may not view it gets core.ErrNotFound, as for one that does not exist.
-func (s *Store) Model(ctx context.Context, who core.Caller, id string) (m ModelView, err error) {
+func (s *Store) Model(ctx context.Context, who core.Caller, id string) (m core.ModelView, err error) {
 	user, email, err := s.holders(ctx, who)
 	if err != nil {
 		return m, err
@@ -40,7 +33,7 @@ func (s *Store) Model(ctx context.Context, who core.Caller, id string) (m ModelV
 	err = s.get(ctx, &m, "SELECT "+viewColumns+" FROM model m JOIN user u ON u.id = m.owner_id WHERE m.id = ?4",
 		who.UserID, user, email, id)
 	if err == nil && !m.CanView(who, m.Shared) {
-		return ModelView{}, core.ErrNotFound
+		return core.ModelView{}, core.ErrNotFound
 	}
 	return m, err
 }
@@ -105,7 +98,7 @@ const newest = int64(1) << 62
 
 // Library reads the models that a caller may view, newest first. What comes while a person reads has greater numbers,
 // so no model is returned twice and none left out. It returns ErrMasterKey where the key of shares can't be opened.
-func (s *Store) Library(ctx context.Context, who core.Caller, p LibraryPage) (ms []ModelView, err error) {
+func (s *Store) Library(ctx context.Context, who core.Caller, p LibraryPage) (ms []core.ModelView, err error) {
 	user, email, err := s.holders(ctx, who)
 	if err != nil || who.UserID == "" {
 		return nil, err

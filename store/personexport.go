@@ -9,7 +9,7 @@ import (
 
 // personReach is where a person's rows are.
 type personReach struct {
-	Person
+	core.Person
 	key     string
 	pairs   string // of list and id of the subscription, on every list in question, as JSON
 	userID  string // of the account, if it is asked for and there is one
@@ -30,7 +30,7 @@ const personJobs = `SELECT j.no, j.recipients, j.expanded = 1 OR j.status IN ('c
 
 // reach finds a person's rows, in tables without an index on them by a scan; what was seen before is taken over from
 // there.
-func (s *Store) reach(r querier, p Person, seen *personReach) (at personReach, err error) {
+func (s *Store) reach(r querier, p core.Person, seen *personReach) (at personReach, err error) {
 	at = personReach{Person: p, key: p.Email.Key(), settled: map[int64]bool{}, tokens: seen.tokens, events: seen.events}
 	if at.pairs, err = s.idsOf(r, at.key, p.TenantID); err != nil {
 		return at, err
@@ -85,13 +85,13 @@ const pairsIn = " IN (SELECT value->>0, value->>1 FROM json_each(?1))"
 
 // ExportPerson reads everything about a person in one snapshot. Who nothing is known of has empty lists. Its only error
 // is core.ErrStorage: of an unknown person it returns empty data.
-func (s *Store) ExportPerson(ctx context.Context, p Person) (d PersonData, err error) {
-	d = PersonData{
-		Email: string(p.Email), Subscriptions: []PersonSubscription{}, Requests: []PersonRequest{},
-		Subscribers: []PersonSubscriber{},
-		Mailings:    []PersonMailing{}, Reports: []PersonReport{}, Blocks: []PersonBlock{}, Mails: []PersonMail{},
-		Events: []PersonEvent{},
-		Audit:  []PersonAudit{},
+func (s *Store) ExportPerson(ctx context.Context, p core.Person) (d core.PersonData, err error) {
+	d = core.PersonData{
+		Email: string(p.Email), Subscriptions: []core.PersonSubscription{}, Requests: []core.PersonRequest{},
+		Subscribers: []core.PersonSubscriber{},
+		Mailings:    []core.PersonMailing{}, Reports: []core.PersonReport{}, Blocks: []core.PersonBlock{}, Mails: []core.PersonMail{},
+		Events: []core.PersonEvent{},
+		Audit:  []core.PersonAudit{},
 	}
 	err = s.snapshotRead(ctx, func(r *Reader) error {
 		at, err := s.reach(r, p, &personReach{})
@@ -128,11 +128,11 @@ func (r *Reader) each(reads []readInto) error {
 }
 
 // account reads what the user owns.
-func (at *personReach) account(r *Reader) (*AccountData, error) {
+func (at *personReach) account(r *Reader) (*core.AccountData, error) {
 	id := []any{at.userID}
-	a := &AccountData{
-		Browsers: []Browser{}, SignIns: []ClientSignIn{}, Allowances: []Allowance{}, Known: []PersonPlace{},
-		Change:  []PersonChange{},
+	a := &core.AccountData{
+		Browsers: []core.Browser{}, SignIns: []core.ClientSignIn{}, Allowances: []core.Allowance{}, Known: []core.PersonPlace{},
+		Change:  []core.PersonChange{},
 		Devices: []core.Device{}, Agents: []core.Agent{}, Models: []core.Model{}, Shares: []core.Share{},
 		SharedWith: []core.Share{},
 	}
@@ -169,7 +169,7 @@ func (at *personReach) account(r *Reader) (*AccountData, error) {
 const personPairs = " FROM json_each(?1) AS p CROSS JOIN "
 
 // newsletter reads what the member side holds.
-func (at *personReach) newsletter(r *Reader, d *PersonData) error {
+func (at *personReach) newsletter(r *Reader, d *core.PersonData) error {
 	pairs, tenant := []any{at.pairs}, []any{at.key, at.TenantID}
 	err := r.each([]readInto{
 		{&d.Subscriptions, "SELECT " + subscriptionColumns + ", s.means AS proved, s.changed_at AS status_at, " +
@@ -213,12 +213,12 @@ func (at *personReach) newsletter(r *Reader, d *PersonData) error {
 }
 
 // sending reads what the send side holds.
-func (at *personReach) sending(r *Reader, d *PersonData) error {
+func (at *personReach) sending(r *Reader, d *core.PersonData) error {
 	err := r.all(&d.Subscribers,
 		"SELECT list_id, email, word, word_at, block, block_at, preferences, soft_bounces, created_at"+
 			personPairs+"subscriber ON list_id = p.value->>0 AND subscriber.id = p.value->>1 ORDER BY created_at", at.pairs)
 	for _, place := range at.places {
-		m, reports := PersonMailing{Attempts: []PersonAttempt{}, Opened: []core.PersonOpening{}}, []PersonReport{}
+		m, reports := core.PersonMailing{Attempts: []core.PersonAttempt{}, Opened: []core.PersonOpening{}}, []core.PersonReport{}
 		if err == nil {
 			err = r.get(&m, `SELECT r.job_no, r.seq, j.id AS job_id, j.tenant_id, j.list_id, c.subject, r.state,
 				r.tries, r.finished_at, r.reason, r.marks
@@ -247,7 +247,7 @@ func (at *personReach) sending(r *Reader, d *PersonData) error {
 	if err != nil {
 		return err
 	}
-	var reports []PersonReport
+	var reports []core.PersonReport
 	err = r.all(&reports, selectReports+"job_no = 0 AND email_key = ?1 AND (?2 = '' OR tenant_id = ?2) ORDER BY id",
 		at.key, at.TenantID)
 	d.Reports = append(d.Reports, reports...)

@@ -144,7 +144,7 @@ func TestErasedPersonIsNowhere(t *testing.T) {
 	words := []string{"ann@", "198.51.100.7", "lynx", "ulm", id[:18]}
 	n.filled(append(words, ann))
 
-	d, err := n.ExportPerson(t.Context(), Person{Email: "ANN@example.org", Account: true})
+	d, err := n.ExportPerson(t.Context(), core.Person{Email: "ANN@example.org", Account: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestErasedPersonIsNowhere(t *testing.T) {
 		}
 	}
 
-	rows, err := n.ErasePerson(t.Context(), Person{Email: "ann@example.org", Account: true}, "command", now0+5000)
+	rows, err := n.ErasePerson(t.Context(), core.Person{Email: "ann@example.org", Account: true}, "command", now0+5000)
 	if err != nil || rows < 15 {
 		t.Fatal(rows, err)
 	}
@@ -199,7 +199,7 @@ func TestErasedPersonIsNowhere(t *testing.T) {
 	if n.count("SELECT count(*) FROM outbox WHERE subscription_id = ?", id) != 0 {
 		t.Error("events are left")
 	}
-	if rows, err := n.ErasePerson(t.Context(), Person{Email: "ann@example.org", Account: true}, "command",
+	if rows, err := n.ErasePerson(t.Context(), core.Person{Email: "ann@example.org", Account: true}, "command",
 		now0+6000); err != nil || rows != 0 {
 		t.Errorf("again: %d, %v", rows, err)
 	}
@@ -212,7 +212,7 @@ func TestErasedAddressStaysBlocked(t *testing.T) {
 	const email = core.Email(annKey)
 	erase := func() {
 		t.Helper()
-		if rows, err := n.ErasePerson(ctx, Person{Email: email, TenantID: n.tenant}, "command",
+		if rows, err := n.ErasePerson(ctx, core.Person{Email: email, TenantID: n.tenant}, "command",
 			now0); err != nil || rows == 0 {
 			t.Fatal(rows, err)
 		}
@@ -283,14 +283,14 @@ func TestErasedOfOneTenant(t *testing.T) {
 	other.list = n.addList(other.tenant)
 	n.activate(annKey, now0)
 	other.activate(annKey, now0)
-	if _, err := n.ErasePerson(t.Context(), Person{Email: annKey, TenantID: n.tenant}, "command", now0+1); err != nil {
+	if _, err := n.ErasePerson(t.Context(), core.Person{Email: annKey, TenantID: n.tenant}, "command", now0+1); err != nil {
 		t.Fatal(err)
 	}
-	d, err := n.ExportPerson(t.Context(), Person{Email: annKey})
+	d, err := n.ExportPerson(t.Context(), core.Person{Email: annKey})
 	if err != nil || len(d.Subscriptions) != 1 || d.Subscriptions[0].TenantID != other.tenant || len(d.Events) != 1 {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if d, err = n.ExportPerson(t.Context(), Person{
+	if d, err = n.ExportPerson(t.Context(), core.Person{
 		Email:    annKey,
 		TenantID: n.tenant,
 	}); err != nil || len(d.Subscriptions)+len(d.Requests)+len(d.Mails)+len(d.Events) != 0 {
@@ -350,7 +350,7 @@ func TestEndpointLogHoldsNoAddress(t *testing.T) {
 		Event: &events[0], Dead: true, Gone: true, Status: 410,
 		Reason: "HTTP 410 no Ann@Example.org here",
 	}}, now0+1))
-	must(t, onlyErr(n.ErasePerson(t.Context(), Person{Email: annKey}, "command", now0+2)))
+	must(t, onlyErr(n.ErasePerson(t.Context(), core.Person{Email: annKey}, "command", now0+2)))
 	if found := n.find("ann@"); found != nil {
 		t.Errorf("the address is in %v", found)
 	}
@@ -397,7 +397,7 @@ func TestErasedIsToldToEndpoints(t *testing.T) {
 	endpoint(other)
 	n.activate(annKey, now0)
 	for i := range 2 { // once more ends nothing of what is still to be told
-		if _, err := n.ErasePerson(t.Context(), Person{Email: annKey}, "command", now0+core.Instant(1+i)); err != nil {
+		if _, err := n.ErasePerson(t.Context(), core.Person{Email: annKey}, "command", now0+core.Instant(1+i)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -420,7 +420,7 @@ func TestErasedComesBackBehindItsLeaving(t *testing.T) {
 		URL: "https://crm.example/hook", CreatedAt: now0,
 	}, make([]byte, 32), "test"))
 	n.activate(annKey, now0+1000)
-	must(t, onlyErr(n.ErasePerson(t.Context(), Person{Email: annKey}, "command", now0)))
+	must(t, onlyErr(n.ErasePerson(t.Context(), core.Person{Email: annKey}, "command", now0)))
 	n.activate(annKey, now0+10)
 	var told []core.OutboxEvent
 	must(t, n.all(t.Context(), &told, "SELECT "+outboxColumns+" FROM outbox WHERE endpoint_id <> '' ORDER BY id"))

@@ -7,25 +7,13 @@ import (
 	"newsletterd/core"
 )
 
-// ProviderReport is a provider event with what its receiver has found out about it.
-type ProviderReport struct {
-	Provider    string // name
-	Event       core.ProviderEvent
-	Key         []byte // of sameness within the provider
-	JobNo       int64  // the mail is of this job; 0: none of ours
-	Seq         int64  // its recipient
-	Guess       bool   // without JobNo: the newest mail to the address may be meant
-	Unsubscribe bool   // the recipient has left by the provider's own means; the event has no type
-	Aside       bool   // a machine has opened or clicked
-}
-
 // reportStep is how many reports one operation takes in.
 const reportStep = 200
 
 // ApplyReports takes reports in, in their order. A report that came before changes nothing; one about an address that
 // no list of the tenant has is kept without effect. After an error the caller may give the same reports again. Its only
 // error is core.ErrStorage: a report of an unknown mail is kept.
-func (s *Store) ApplyReports(ctx context.Context, reports []ProviderReport, now core.Instant) error {
+func (s *Store) ApplyReports(ctx context.Context, reports []core.ProviderReport, now core.Instant) error {
 	for len(reports) > 0 {
 		n := min(len(reports), reportStep)
 		err := s.update(ctx, func(tx *Tx) error {
@@ -48,7 +36,7 @@ var insertReport = insertInto("provider_event",
 	`provider, event_key, tenant_id, message_id, event_type, bounce_type, email_key,
 	occurred_at, received_at, job_no, seq`) + " ON CONFLICT (provider, event_key) DO NOTHING"
 
-func (tx *Tx) applyReport(r ProviderReport, now core.Instant) error {
+func (tx *Tx) applyReport(r core.ProviderReport, now core.Instant) error {
 	to, err := tx.recipientOf(&r, now)
 	if err != nil {
 		return err
@@ -94,7 +82,7 @@ type sentTo struct {
 
 // recipientOf looks the recipient up and settles whose the report is. A mail of another tenant than the one that the
 // provider names is as good as unknown; where the provider names no address, the recipient's is meant.
-func (tx *Tx) recipientOf(r *ProviderReport, now core.Instant) (to sentTo, err error) {
+func (tx *Tx) recipientOf(r *core.ProviderReport, now core.Instant) (to sentTo, err error) {
 	if r.JobNo == 0 {
 		if err := tx.recipientByQueueID(r); err != nil {
 			return to, err
@@ -125,7 +113,7 @@ func (tx *Tx) recipientOf(r *ProviderReport, now core.Instant) (to sentTo, err e
 }
 
 // recipientByQueueID looks for the mail that the provider called so in its reply to it.
-func (tx *Tx) recipientByQueueID(r *ProviderReport) error {
+func (tx *Tx) recipientByQueueID(r *core.ProviderReport) error {
 	var found struct {
 		JobNo int64 `db:"job_no"`
 		Seq   int64 `db:"seq"`
@@ -196,7 +184,7 @@ var countMark = map[core.Marks]string{
 
 // leaveByProvider ends the subscription that a mail was sent for: the recipient has used the provider's own link. Where
 // the member service is another one, the send side alone can heed it.
-func (tx *Tx) leaveByProvider(r *ProviderReport, to sentTo, now core.Instant) error {
+func (tx *Tx) leaveByProvider(r *core.ProviderReport, to sentTo, now core.Instant) error {
 	if to.ListID == "" {
 		return nil
 	}

@@ -40,7 +40,7 @@ func (w *providerWorld) seq(email string) int64 {
 	return 0
 }
 
-func (w *providerWorld) report(r store.ProviderReport) {
+func (w *providerWorld) report(r core.ProviderReport) {
 	w.Helper()
 	if r.Key == nil {
 		w.keys++
@@ -50,7 +50,7 @@ func (w *providerWorld) report(r store.ProviderReport) {
 	if r.Event.OccurredAt == 0 {
 		r.Event.OccurredAt = w.Now
 	}
-	w.Must(w.ApplyReports(w.Context(), []store.ProviderReport{r}, w.Now))
+	w.Must(w.ApplyReports(w.Context(), []core.ProviderReport{r}, w.Now))
 }
 
 func (w *providerWorld) event(eventType string, email core.Email) core.ProviderEvent {
@@ -75,7 +75,7 @@ func TestProviderEventsOnTheAddress(t *testing.T) {
 		t.Run(tc.event, func(t *testing.T) {
 			w := newProviderWorld(t)
 			before := w.Departures()
-			w.report(store.ProviderReport{Event: w.event(tc.event, "ANN@example.org")})
+			w.report(core.ProviderReport{Event: w.event(tc.event, "ANN@example.org")})
 			for list := range w.lists {
 				if got := w.Status(w.lists[list].ID, "ann@example.org"); got != tc.want {
 					t.Errorf("list %d: %s, want %s", list, got, tc.want)
@@ -99,9 +99,9 @@ func TestProviderEventsOnLaterLists(t *testing.T) {
 		core.ProviderHardBounced: 2,
 	} {
 		w := newProviderWorld(t)
-		w.report(store.ProviderReport{Event: w.event(event, "cleo@example.org")})
+		w.report(core.ProviderReport{Event: w.event(event, "cleo@example.org")})
 		w.At(w.Now.Add(-30*24*time.Hour)).Tell(w.lists[1], core.StatusActive, "cleo@example.org")
-		w.report(store.ProviderReport{Event: w.event(core.ProviderSuppression, "ann@example.org")})
+		w.report(core.ProviderReport{Event: w.event(core.ProviderSuppression, "ann@example.org")})
 		if j := w.Finish(w.NewJob(w.lists[1].ID)); j.Recipients != want {
 			t.Errorf("%s: %d recipients, want %d", event, j.Recipients, want)
 		}
@@ -142,7 +142,7 @@ func TestFiveSoftBouncesOverThreeDays(t *testing.T) {
 		for _, x := range tc.told {
 			e := w.event(x.event, "ann@example.org")
 			e.OccurredAt = day(x.at)
-			w.report(store.ProviderReport{Event: e})
+			w.report(core.ProviderReport{Event: e})
 		}
 		if got := w.Status(w.lists[0].ID, "ann@example.org"); got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
@@ -152,8 +152,8 @@ func TestFiveSoftBouncesOverThreeDays(t *testing.T) {
 
 func TestProviderEventsCountByRecipient(t *testing.T) {
 	w := newProviderWorld(t)
-	of := func(event string, seq int64, email core.Email) store.ProviderReport {
-		return store.ProviderReport{Event: w.event(event, email), JobNo: w.job.No, Seq: seq}
+	of := func(event string, seq int64, email core.Email) core.ProviderReport {
+		return core.ProviderReport{Event: w.event(event, email), JobNo: w.job.No, Seq: seq}
 	}
 	first := of(core.ProviderOpen, 1, "ann@example.org")
 	first.Key = core.ProviderKey("once")
@@ -192,7 +192,7 @@ func TestWhoseAProviderEventIs(t *testing.T) {
 	other := w.NewTenant().ID
 	foreign := w.event(core.ProviderHardBounced, "ann@example.org")
 	foreign.TenantID = other
-	w.report(store.ProviderReport{Event: foreign, JobNo: w.job.No, Seq: 1})
+	w.report(core.ProviderReport{Event: foreign, JobNo: w.job.No, Seq: 1})
 	if s := w.Reload(w.job).Stats; s.Bounced != 0 || w.Status(w.lists[0].ID, "ann@example.org") != core.StatusActive {
 		t.Errorf("another tenant's event took effect: %+v", s)
 	}
@@ -201,19 +201,19 @@ func TestWhoseAProviderEventIs(t *testing.T) {
 		e.TenantID = ""
 		return e
 	}
-	w.report(store.ProviderReport{
+	w.report(core.ProviderReport{
 		Event: unnamed(core.ProviderDelivery, ""), JobNo: w.job.No,
 		Seq: w.seq("ann@example.org"),
 	})
-	w.report(store.ProviderReport{Event: unnamed(core.ProviderDelivery, "bob@example.org"), Guess: true})
+	w.report(core.ProviderReport{Event: unnamed(core.ProviderDelivery, "bob@example.org"), Guess: true})
 	if s := w.Reload(w.job).Stats; s.Delivered != 2 {
 		t.Errorf("deliveries by the mail and by a guess: %d", s.Delivered)
 	}
-	w.report(store.ProviderReport{Event: unnamed(core.ProviderHardBounced, "zoe@example.org"), Guess: true})
+	w.report(core.ProviderReport{Event: unnamed(core.ProviderHardBounced, "zoe@example.org"), Guess: true})
 	if got := w.Status(w.lists[1].ID, "zoe@example.org"); got != core.StatusBounced {
 		t.Errorf("an address of one tenant that was sent nothing: %s", got)
 	}
-	w.report(store.ProviderReport{Event: unnamed(core.ProviderHardBounced, "cleo@example.org")})
+	w.report(core.ProviderReport{Event: unnamed(core.ProviderHardBounced, "cleo@example.org")})
 	if got := w.Status(w.lists[0].ID, "cleo@example.org"); got != core.StatusActive {
 		t.Errorf("nobody's event: %s", got)
 	}
@@ -232,7 +232,7 @@ func TestMailsByTheirProvidersNames(t *testing.T) {
 	named := func(tenantID string) {
 		e := w.event(core.ProviderDelivery, "")
 		e.TenantID, e.MessageID = tenantID, "0100018f-named-by-ses"
-		w.report(store.ProviderReport{Event: e})
+		w.report(core.ProviderReport{Event: e})
 	}
 	named(w.NewTenant().ID)
 	if s := w.Reload(w.job).Stats; s.Delivered != 0 {
@@ -255,9 +255,9 @@ func TestMailsByTheirProvidersNames(t *testing.T) {
 // Only a complaint of a person that the tenant knows goes to the member service.
 func TestComplaintsAskToDisable(t *testing.T) {
 	w := newProviderWorld(t)
-	w.report(store.ProviderReport{Event: w.event(core.ProviderComplaint, "stranger@example.org")})
-	w.report(store.ProviderReport{Event: w.event(core.ProviderSuppression, "bob@example.org")})
-	complaint := store.ProviderReport{
+	w.report(core.ProviderReport{Event: w.event(core.ProviderComplaint, "stranger@example.org")})
+	w.report(core.ProviderReport{Event: w.event(core.ProviderSuppression, "bob@example.org")})
+	complaint := core.ProviderReport{
 		Event: w.event(core.ProviderComplaint, "Ann@example.org"),
 		Key:   core.ProviderKey("c"),
 	}
@@ -282,13 +282,13 @@ func TestProviderRecords(t *testing.T) {
 	w := newProviderWorld(t)
 	ctx := t.Context()
 	for _, name := range []string{"", "Upper", "subscriptions", "lists", "a/b", "-a", "a b"} {
-		if err := w.AddProvider(ctx, store.Provider{Name: name, Kind: "generic"}, "s", "test",
+		if err := w.AddProvider(ctx, core.Provider{Name: name, Kind: "generic"}, "s", "test",
 			w.Now); core.KindOf(err) != core.Invalid {
 			t.Errorf("name %q: %v", name, err)
 		}
 	}
-	w.Must(w.AddProvider(ctx, store.Provider{Name: "one", Kind: "generic", TenantID: w.TenantID}, "first", "test", w.Now))
-	if err := w.AddProvider(ctx, store.Provider{Name: "one", Kind: "generic"}, "s", "test",
+	w.Must(w.AddProvider(ctx, core.Provider{Name: "one", Kind: "generic", TenantID: w.TenantID}, "first", "test", w.Now))
+	if err := w.AddProvider(ctx, core.Provider{Name: "one", Kind: "generic"}, "s", "test",
 		w.Now); core.KindOf(err) != core.Conflict {
 		t.Errorf("a name that is taken: %v", err)
 	}

@@ -6,35 +6,17 @@ import (
 	"newsletterd/core"
 )
 
-// Provider is a mail provider that reports what became of mails. Its name is the last part of its webhook's address.
-type Provider struct {
-	Name       string       `db:"name" json:"name"`
-	Kind       string       `db:"kind" json:"kind"`
-	TenantID   string       `db:"tenant_id" json:"tenant_id"` // empty: it may report for every tenant
-	Topics     core.Strings `db:"topics" json:"topics"`       // of kind ses
-	DisabledAt core.Instant `db:"disabled_at" json:"disabled_at"`
-	CreatedAt  core.Instant `db:"created_at" json:"created_at"`
-	UpdatedAt  core.Instant `db:"updated_at" json:"updated_at"`
-}
-
 const providerColumns = "name, kind, tenant_id, topics, disabled_at, created_at, updated_at"
-
-// ProviderSecrets is a provider with its secrets as the operator wrote them, the newest first: a second one while one
-// is replaced. Records are cached; never change one.
-type ProviderSecrets struct {
-	Provider
-	Secrets []string
-}
 
 // ProviderSecrets returns a provider with its secrets, also a disabled one. It returns core.ErrNotFound where there is
 // none.
-func (s *Store) ProviderSecrets(ctx context.Context, name string) (*ProviderSecrets, error) {
+func (s *Store) ProviderSecrets(ctx context.Context, name string) (*core.ProviderSecrets, error) {
 	p, age := s.providers.get(name)
 	if p != nil {
 		return p, nil
 	}
 	var row struct {
-		Provider
+		core.Provider
 		Secret    []byte `db:"secret"`
 		OldSecret []byte `db:"old_secret"`
 	}
@@ -42,7 +24,7 @@ func (s *Store) ProviderSecrets(ctx context.Context, name string) (*ProviderSecr
 	if err != nil {
 		return nil, err
 	}
-	p = &ProviderSecrets{Provider: row.Provider}
+	p = &core.ProviderSecrets{Provider: row.Provider}
 	for _, sealed := range [][]byte{row.Secret, row.OldSecret} {
 		if len(sealed) == 0 {
 			continue
@@ -58,8 +40,8 @@ func (s *Store) ProviderSecrets(ctx context.Context, name string) (*ProviderSecr
 }
 
 // Providers reads a page by name. Its only error is core.ErrStorage.
-func (s *Store) Providers(ctx context.Context, page core.Page) ([]Provider, error) {
-	var p []Provider
+func (s *Store) Providers(ctx context.Context, page core.Page) ([]core.Provider, error) {
+	var p []core.Provider
 	err := s.all(ctx, &p, "SELECT "+providerColumns+" FROM provider WHERE name > ? ORDER BY name LIMIT ?", page.After,
 		page.Limit)
 	return p, err
@@ -67,7 +49,7 @@ func (s *Store) Providers(ctx context.Context, page core.Page) ([]Provider, erro
 
 // AddProvider keeps a new provider with its first secret (empty: its kind has none). core.ErrNotFound: there is no such
 // tenant; Conflict: the name is taken.
-func (s *Store) AddProvider(ctx context.Context, p Provider, secret, actor string, now core.Instant) error {
+func (s *Store) AddProvider(ctx context.Context, p core.Provider, secret, actor string, now core.Instant) error {
 	if err := core.CheckProviderName(p.Name); err != nil {
 		return err
 	}
@@ -94,7 +76,7 @@ func (s *Store) sealText(secret string) []byte {
 	return s.seal([]byte(secret))
 }
 
-func (tx *Tx) addProvider(p Provider, sealed []byte) error {
+func (tx *Tx) addProvider(p core.Provider, sealed []byte) error {
 	tx.kick(TopicRecords)
 	_, err := tx.exec(`INSERT INTO provider (name, kind, tenant_id, secret, topics, disabled_at, created_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -113,7 +95,7 @@ func (s *Store) EnsureDefaultProvider(ctx context.Context, kind, secret string, 
 			core.DefaultProvider); err != nil || n > 0 {
 			return err
 		}
-		return tx.addProvider(Provider{Name: core.DefaultProvider, Kind: kind, CreatedAt: now, UpdatedAt: now}, sealed)
+		return tx.addProvider(core.Provider{Name: core.DefaultProvider, Kind: kind, CreatedAt: now, UpdatedAt: now}, sealed)
 	})
 }
 
@@ -129,7 +111,7 @@ type ProviderChange struct {
 // UpdateProvider changes a provider and returns it as it is then. It returns core.ErrNotFound where there is none.
 func (s *Store) UpdateProvider(ctx context.Context, name string, c ProviderChange, actor string,
 	now core.Instant,
-) (p Provider, err error) {
+) (p core.Provider, err error) {
 	var sealed []byte
 	if c.NewSecret != nil {
 		sealed = s.sealText(*c.NewSecret)
@@ -159,7 +141,7 @@ func (s *Store) UpdateProvider(ctx context.Context, name string, c ProviderChang
 	return p, err
 }
 
-func (tx *Tx) saveProvider(p Provider, c ProviderChange, sealed []byte, actor string) error {
+func (tx *Tx) saveProvider(p core.Provider, c ProviderChange, sealed []byte, actor string) error {
 	tx.kick(TopicRecords)
 	err := tx.one("UPDATE provider SET tenant_id = ?, topics = ?, disabled_at = ?, updated_at = ? WHERE name = ?",
 		p.TenantID, p.Topics.Column(), int64(p.DisabledAt), int64(p.UpdatedAt), p.Name)

@@ -15,7 +15,7 @@ const (
 
 // guessRecipient finds the newest mail to the address of a report that names no mail of ours, as far as the report's
 // tenant, if it names one, has sent it. Where there is none, an address that only one tenant knows is that tenant's.
-func (tx *Tx) guessRecipient(r *ProviderReport, to *sentTo, now core.Instant) error {
+func (tx *Tx) guessRecipient(r *core.ProviderReport, to *sentTo, now core.Instant) error {
 	if r.Event.Email == "" || !r.Guess {
 		return nil
 	}

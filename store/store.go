@@ -85,9 +85,9 @@ type Store struct {
 
 	keys            keyring
 	subscriptionKey []byte
-	lists           recordCache[*ListWithTenant]
-	senders         recordCache[*WebhookSender]
-	providers       recordCache[*ProviderSecrets]
+	lists           recordCache[*core.ListWithTenant]
+	senders         recordCache[*core.WebhookSender]
+	providers       recordCache[*core.ProviderSecrets]
 	domains         recordCache[map[string]bool]            // of all active tenants, under one key
 	endpoints       recordCache[map[string][]core.Endpoint] // the active ones by tenant, under one key
 }

@@ -86,7 +86,7 @@ const readSubscribeState = `SELECT coalesce(s.email, ''), coalesce(s.status, '')
 	LEFT JOIN confirm_token AS c ON c.id = o.token_id AND c.shared = 1
 	LEFT JOIN subscription AS s ON s.list_id = ?1 AND s.id = ?2`
 
-func (tx *Tx) subscribeState(list *ListWithTenant, ask *core.Subscription, erased string,
+func (tx *Tx) subscribeState(list *core.ListWithTenant, ask *core.Subscription, erased string,
 	now core.Instant,
 ) (st subscribeState, err error) {
 	st.ListID, st.ID = list.ID, ask.ID
@@ -102,7 +102,7 @@ const subscribeStatements = 4
 
 // subscribe returns the row of the request: one of the id fresh, or that of an earlier one whose place it has taken. It
 // runs as many statements in either case.
-func (tx *Tx) subscribe(list *ListWithTenant, ask core.Subscription, fresh, erased string, r *SubscribeRequest,
+func (tx *Tx) subscribe(list *core.ListWithTenant, ask core.Subscription, fresh, erased string, r *SubscribeRequest,
 	now core.Instant,
 ) (rowID string, err error) {
 	st, err := tx.subscribeState(list, &ask, erased, now)

@@ -41,7 +41,7 @@ func (tx *Tx) saveSubscription(was string, s *core.Subscription) error {
 }
 
 // saveChange writes a record, whose status was another so far, and the event of its change if there is one.
-func (tx *Tx) saveChange(list *ListWithTenant, was string, s *core.Subscription, c *core.Change,
+func (tx *Tx) saveChange(list *core.ListWithTenant, was string, s *core.Subscription, c *core.Change,
 	now core.Instant,
 ) error {
 	if err := tx.saveSubscription(was, s); err != nil || c == nil {
@@ -162,7 +162,7 @@ func (s *Store) Confirm(ctx context.Context, token string, o core.Origin, now co
 
 // ConfirmAsked is the request that a confirm token answers, whether or not it still confirms: its list, and the address
 // as it was given. The error is core.ErrTokenExpired together with both, or one of Confirm's.
-func (s *Store) ConfirmAsked(ctx context.Context, token string, now core.Instant) (list *ListWithTenant,
+func (s *Store) ConfirmAsked(ctx context.Context, token string, now core.Instant) (list *core.ListWithTenant,
 	email core.Email, err error,
 ) {
 	t, err := s.openConfirmToken(ctx, token)
@@ -220,7 +220,7 @@ func (tx *Tx) confirm(t *confirmToken, o core.Origin, now core.Instant) (sub cor
 
 // recordConfirm writes what a confirmation changed. The request that it answers enters the ledger only now: one that no
 // one confirms is no consent, and goes with its token.
-func (tx *Tx) recordConfirm(list *ListWithTenant, was string, sub *core.Subscription, row *confirmRow, c *core.Change,
+func (tx *Tx) recordConfirm(list *core.ListWithTenant, was string, sub *core.Subscription, row *confirmRow, c *core.Change,
 	o core.Origin, now core.Instant,
 ) error {
 	if err := tx.saveChange(list, was, sub, c, now); err != nil {

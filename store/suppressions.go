@@ -6,23 +6,6 @@ import (
 	"newsletterd/core"
 )
 
-// KindDisabled is the kind of an address that the member service has switched off. The other kinds are the send side's
-// blocks: core.StatusBounced, core.StatusComplaint and core.StatusSuppressed. What is left of an erased address has
-// these kinds too, or is "left": then only an import is refused.
-const KindDisabled = "disabled"
-
-// Suppressed is one thing that stands against mailing an address, on the member's side or on the send side.
-type Suppressed struct {
-	Email    string `db:"email" json:"email"` // folded
-	Kind     string `db:"kind" json:"kind"`
-	TenantID string `db:"tenant_id" json:"tenant_id"` // empty: everywhere
-	// of a block that one list's subscriber has; empty: of all lists
-	ListID     string       `db:"list_id" json:"list_id"`
-	Reason     string       `db:"reason" json:"reason"`
-	DisabledBy string       `db:"disabled_by" json:"disabled_by"`
-	OccurredAt core.Instant `db:"occurred_at" json:"occurred_at"`
-}
-
 const (
 	disabledColumns = "SELECT email_key AS email, 'disabled' AS kind, tenant_id, '' AS list_id, reason, " +
 		"disabled_by, occurred_at FROM disabled "
@@ -37,10 +20,10 @@ const (
 
 // DisabledAddresses reads a page of what the member service has switched off, after a row; tenantID empty: all of it.
 // Its only error is core.ErrStorage.
-func (s *Store) DisabledAddresses(ctx context.Context, tenantID string, after Suppressed, limit int) ([]Suppressed,
+func (s *Store) DisabledAddresses(ctx context.Context, tenantID string, after core.Suppressed, limit int) ([]core.Suppressed,
 	error,
 ) {
-	var d []Suppressed
+	var d []core.Suppressed
 	err := s.all(ctx, &d, disabledColumns+`WHERE (email_key, tenant_id) > (?1, ?2) AND (?3 = '' OR tenant_id = ?3)
 		ORDER BY email_key, tenant_id LIMIT ?4`, after.Email, after.TenantID, tenantID, limit)
 	return d, err
@@ -48,10 +31,10 @@ func (s *Store) DisabledAddresses(ctx context.Context, tenantID string, after Su
 
 // SuppressedAddresses reads a page of what the send side keeps from being mailed by any list of a tenant, after a row.
 // Its only error is core.ErrStorage.
-func (s *Store) SuppressedAddresses(ctx context.Context, tenantID string, after Suppressed, limit int) ([]Suppressed,
+func (s *Store) SuppressedAddresses(ctx context.Context, tenantID string, after core.Suppressed, limit int) ([]core.Suppressed,
 	error,
 ) {
-	var d []Suppressed
+	var d []core.Suppressed
 	err := s.all(ctx, &d, suppressionColumns+`WHERE (tenant_id, email_key) > (?1, ?2) AND (?3 = '' OR tenant_id = ?3)
 		ORDER BY tenant_id, email_key LIMIT ?4`, after.TenantID, after.Email, tenantID, limit)
 	return d, err
@@ -59,12 +42,12 @@ func (s *Store) SuppressedAddresses(ctx context.Context, tenantID string, after 
 
 // BlockedSubscribers reads a page of a list's subscribers with a block, by id; last is where the next page begins. Its
 // only error is core.ErrStorage.
-func (s *Store) BlockedSubscribers(ctx context.Context, listID, afterID string, limit int) (d []Suppressed, last string,
+func (s *Store) BlockedSubscribers(ctx context.Context, listID, afterID string, limit int) (d []core.Suppressed, last string,
 	err error,
 ) {
 	var rows []struct {
 		ID string `db:"id"`
-		Suppressed
+		core.Suppressed
 	}
 	err = s.all(ctx, &rows,
 		`SELECT s.id, s.email_key AS email, s.block AS kind, l.tenant_id, s.list_id, '' AS reason, '' AS disabled_by,
@@ -78,7 +61,7 @@ func (s *Store) BlockedSubscribers(ctx context.Context, listID, afterID string, 
 
 // Suppressions reads all that stands against mailing an address; tenantID not empty: what concerns that tenant, which
 // is also what stands everywhere. Its only error is core.ErrStorage.
-func (s *Store) Suppressions(ctx context.Context, email core.Email, tenantID string) (d []Suppressed, err error) {
+func (s *Store) Suppressions(ctx context.Context, email core.Email, tenantID string) (d []core.Suppressed, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		d, err = tx.suppressions(email.Key(), tenantID)
 		return err
@@ -86,8 +69,8 @@ func (s *Store) Suppressions(ctx context.Context, email core.Email, tenantID str
 	return d, err
 }
 
-func (tx *Tx) suppressions(emailKey, tenantID string) (all []Suppressed, err error) {
-	var part []Suppressed
+func (tx *Tx) suppressions(emailKey, tenantID string) (all []core.Suppressed, err error) {
+	var part []core.Suppressed
 	err = tx.all(&part, disabledColumns+"WHERE email_key = ?1 AND (?2 = '' OR tenant_id IN ('', ?2)) ORDER BY "+
 		"tenant_id", emailKey, tenantID)
 	if err != nil {
@@ -153,7 +136,7 @@ func (s *Store) Suppress(ctx context.Context, d DisableRequest, actor string, no
 // It returns the entries. core.ErrNotFound: there is none.
 func (s *Store) SetSuppressionReason(ctx context.Context, email core.Email, tenantID, reason, actor string,
 	now core.Instant,
-) (changed []Suppressed, err error) {
+) (changed []core.Suppressed, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		changed = nil
 		found := int64(0)
@@ -190,7 +173,7 @@ func (s *Store) SetSuppressionReason(ctx context.Context, email core.Email, tena
 // core.ErrNotFound: nothing stood there.
 func (s *Store) Lift(ctx context.Context, email core.Email, tenantID, actor string,
 	now core.Instant,
-) (lifted []Suppressed, err error) {
+) (lifted []core.Suppressed, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		lifted, err = tx.lift(email.Key(), tenantID, now)
 		if err != nil {
@@ -204,7 +187,7 @@ func (s *Store) Lift(ctx context.Context, email core.Email, tenantID, actor stri
 	return lifted, err
 }
 
-func (tx *Tx) lift(emailKey, tenantID string, now core.Instant) (lifted []Suppressed, err error) {
+func (tx *Tx) lift(emailKey, tenantID string, now core.Instant) (lifted []core.Suppressed, err error) {
 	found, err := tx.suppressions(emailKey, tenantID)
 	if err != nil {
 		return nil, err

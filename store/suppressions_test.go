@@ -90,10 +90,10 @@ func TestSuppressAndLift(t *testing.T) {
 func TestLiftForOneTenant(t *testing.T) {
 	n := testNewsletter(t)
 	n.known("ann@example.org", now0)
-	report := ProviderReport{Provider: "p", Key: []byte("1"), Event: core.ProviderEvent{
+	report := core.ProviderReport{Provider: "p", Key: []byte("1"), Event: core.ProviderEvent{
 		Type: "complaint", MessageID: "m", TenantID: n.tenant, Email: "ann@example.org", OccurredAt: now0 + 1,
 	}}
-	if err := n.ApplyReports(t.Context(), []ProviderReport{report}, now0+2); err != nil {
+	if err := n.ApplyReports(t.Context(), []core.ProviderReport{report}, now0+2); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := n.Disable(t.Context(), DisableRequest{Email: "ann@example.org"}, now0+3); err != nil {
@@ -124,17 +124,17 @@ func TestSuppressedPages(t *testing.T) {
 				fmt.Sprintf("a%d@example.org", i))
 		}
 	}
-	for name, read := range map[string]func(after Suppressed) ([]Suppressed, error){
-		"disabled": func(after Suppressed) ([]Suppressed, error) {
+	for name, read := range map[string]func(after core.Suppressed) ([]core.Suppressed, error){
+		"disabled": func(after core.Suppressed) ([]core.Suppressed, error) {
 			return n.DisabledAddresses(t.Context(), "", after,
 				4)
 		},
-		"suppressed": func(after Suppressed) ([]Suppressed, error) {
+		"suppressed": func(after core.Suppressed) ([]core.Suppressed, error) {
 			return n.SuppressedAddresses(t.Context(), "",
 				after, 4)
 		},
 	} {
-		after, seen := Suppressed{}, 0
+		after, seen := core.Suppressed{}, 0
 		for {
 			page, err := read(after)
 			if err != nil {

@@ -27,7 +27,7 @@ func (s *Store) RequestSync(ctx context.Context, listID string, now core.Instant
 	return s.syncList(ctx, list, now)
 }
 
-func (s *Store) syncList(ctx context.Context, list *ListWithTenant, now core.Instant) (id string, err error) {
+func (s *Store) syncList(ctx context.Context, list *core.ListWithTenant, now core.Instant) (id string, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		id, err = tx.requestSync(list.TenantID, list.ID, now, now)
 		return err

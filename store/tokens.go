@@ -10,61 +10,6 @@ import (
 	"newsletterd/core"
 )
 
-// The kinds of a family: how it began.
-const (
-	FamilyPassword = "password"
-	FamilyCode     = "code"
-	FamilyClient   = "client" // the client acts for itself; UserID is empty
-	FamilyAdmin    = "admin"  // made on the command line
-)
-
-// Family is one sign-in of a user at a client. Its id is the sid of every token that came of it; revoking it
-// ends them all.
-type Family struct {
-	ID        string       `db:"id" json:"id"`
-	Kind      string       `db:"kind" json:"kind"`
-	UserID    string       `db:"user_id" json:"-"`
-	ClientID  string       `db:"client_id" json:"client_id"`
-	TenantID  string       `db:"tenant_id" json:"-"` // of a token of the daemon's own: whom it acts for
-	Scope     string       `db:"scope" json:"scope"`
-	Epoch     int64        `db:"epoch" json:"-"` // of the user at the sign-in
-	AMR       string       `db:"amr" json:"amr"`
-	Remote    string       `db:"remote" json:"remote"`
-	UserAgent string       `db:"user_agent" json:"user_agent"`
-	BrowserID string       `db:"browser_id" json:"browser_id"` // of the code flow: where the user was signed in
-	AuthAt    core.Instant `db:"auth_at" json:"auth_at"`
-	CreatedAt core.Instant `db:"created_at" json:"created_at"`
-	UsedAt    core.Instant `db:"used_at" json:"used_at"`
-	ExpiresAt core.Instant `db:"expires_at" json:"expires_at"`
-	RevokedAt core.Instant `db:"revoked_at" json:"revoked_at"`
-	Claims    string       `db:"claims" json:"claims,omitempty"` // asked for by name: words as "id_token.email"
-}
-
-// TokenState is what decides whether the tokens of a family are good at this moment, and what they may do.
-type TokenState struct {
-	Family
-	Email         core.Email
-	EmailVerified bool
-	Roles         []core.Role
-	Client        TokenClient
-	// not revoked or expired; the user is there, enabled and of the same epoch; so is the client, its tenant active
-	Live bool
-}
-
-// TokenClient is what the token endpoint must know of a client. The built-in client has no row.
-type TokenClient struct {
-	ID           string
-	TenantID     string
-	Confidential bool
-	Scopes       []string
-	GrantTypes   []string
-	AuthMethod   string // empty: basic or post
-	IDTokenAlg   string
-	SecretHash   []byte
-	FirstParty   bool
-	Suspended    bool // its tenant is
-}
-
 type clientRow struct {
 	ID         string `db:"cid"`
 	TenantID   string `db:"client_tenant"`
@@ -78,8 +23,8 @@ type clientRow struct {
 	Suspended  bool   `db:"suspended"`
 }
 
-func (c clientRow) client() (TokenClient, error) {
-	t := TokenClient{
+func (c clientRow) client() (core.TokenClient, error) {
+	t := core.TokenClient{
 		ID: c.ID, TenantID: c.TenantID, Confidential: c.Type == "confidential",
 		AuthMethod: c.AuthMethod, IDTokenAlg: c.IDTokenAlg, SecretHash: c.SecretHash, FirstParty: c.FirstParty,
 		Suspended: c.Suspended,
@@ -102,19 +47,19 @@ const roleCounts = "pending = 0 AND NOT EXISTS (SELECT 1 FROM tenant WHERE tenan
 
 // TokenClient reads a registered client; deleted ones, and those of a deleted tenant, are not found. It returns
 // core.ErrNotFound where there is no such family.
-func (s *Store) TokenClient(ctx context.Context, id string) (TokenClient, error) {
+func (s *Store) TokenClient(ctx context.Context, id string) (core.TokenClient, error) {
 	var row clientRow
 	err := s.get(ctx, &row,
 		"SELECT c.id AS cid, "+tokenClientColumns+` FROM client c LEFT JOIN tenant t ON t.id = c.tenant_id
 		WHERE c.id = ? AND c.deleted_at = 0 AND coalesce(t.deleted_at, 0) = 0`, id)
 	if err != nil {
-		return TokenClient{}, err
+		return core.TokenClient{}, err
 	}
 	return row.client()
 }
 
 type stateRow struct {
-	Family
+	core.Family
 	clientRow
 	ClientOK  bool
 	Email     string
@@ -151,13 +96,13 @@ const stateColumns = familyColumns + ", " + tokenClientColumns + `,
 const stateJoins = ` LEFT JOIN user u ON u.id = f.user_id LEFT JOIN client c ON c.id = f.client_id LEFT JOIN tenant t ON
 	t.id = c.tenant_id `
 
-func (r stateRow) state(now core.Instant) (TokenState, error) {
+func (r stateRow) state(now core.Instant) (core.TokenState, error) {
 	r.clientRow.ID = r.Family.ClientID
 	client, err := r.client()
 	if client.TenantID == "" {
 		client.TenantID = r.Family.TenantID
 	}
-	t := TokenState{Family: r.Family, Email: core.Email(r.Email), EmailVerified: r.Verified, Client: client}
+	t := core.TokenState{Family: r.Family, Email: core.Email(r.Email), EmailVerified: r.Verified, Client: client}
 	if r.Roles != "" {
 		for text := range strings.SplitSeq(r.Roles, ",") {
 			role, tenant, _ := strings.Cut(text, " ")
@@ -170,30 +115,30 @@ func (r stateRow) state(now core.Instant) (TokenState, error) {
 }
 
 // TokenState reads the state of a family by its id (sid). It returns core.ErrNotFound where there is no such family.
-func (s *Store) TokenState(ctx context.Context, sid string, now core.Instant) (TokenState, error) {
+func (s *Store) TokenState(ctx context.Context, sid string, now core.Instant) (core.TokenState, error) {
 	var row stateRow
 	if err := s.scan(ctx, "SELECT "+stateColumns+" FROM family f"+stateJoins+"WHERE f.id = ?", sid,
 		row.places()...); err != nil {
-		return TokenState{}, err
+		return core.TokenState{}, err
 	}
 	return row.state(now)
 }
 
 // RefreshState reads the state of the family that a refresh token belongs to, used or not. It returns core.ErrNotFound
 // where there is no such token.
-func (s *Store) RefreshState(ctx context.Context, refreshHash []byte, now core.Instant) (TokenState, error) {
+func (s *Store) RefreshState(ctx context.Context, refreshHash []byte, now core.Instant) (core.TokenState, error) {
 	var row stateRow
 	err := s.scan(ctx, "SELECT "+stateColumns+" FROM refresh x JOIN family f ON f.id = "+
 		"x.family_id"+stateJoins+"WHERE x.hash = ?", refreshHash, row.places()...)
 	if err != nil {
-		return TokenState{}, err
+		return core.TokenState{}, err
 	}
 	return row.state(now)
 }
 
 // AddFamily records a family that has no refresh token: a client's own, or one made on the command line. Its only error
 // is core.ErrStorage.
-func (s *Store) AddFamily(ctx context.Context, f Family) error {
+func (s *Store) AddFamily(ctx context.Context, f core.Family) error {
 	return s.updateRepeatable(ctx, func(tx *Tx) error { return tx.insertFamily(f) })
 }
 
@@ -201,7 +146,7 @@ var insertFamily = insertInto("family",
 	`id, kind, user_id, client_id, tenant_id, scope, epoch, amr, remote, user_agent, browser_id,
 	auth_at, created_at, used_at, expires_at, claims`)
 
-func (tx *Tx) insertFamily(f Family) error {
+func (tx *Tx) insertFamily(f core.Family) error {
 	_, err := tx.exec(insertFamily,
 		f.ID, f.Kind, f.UserID, f.ClientID, f.TenantID, f.Scope, f.Epoch, f.AMR, f.Remote, f.UserAgent, f.BrowserID,
 		int64(f.AuthAt), int64(f.CreatedAt), int64(f.CreatedAt), int64(f.ExpiresAt), f.Claims)
@@ -215,8 +160,8 @@ func (tx *Tx) insertRefresh(hash []byte, familyID string, now, expires core.Inst
 }
 
 // Families lists a user's live families, the newest first. Its only error is core.ErrStorage.
-func (s *Store) Families(ctx context.Context, userID string, now core.Instant) ([]Family, error) {
-	var f []Family
+func (s *Store) Families(ctx context.Context, userID string, now core.Instant) ([]core.Family, error) {
+	var f []core.Family
 	err := s.all(ctx, &f, "SELECT "+familyColumns+` FROM family f JOIN user u ON u.id = f.user_id
 		WHERE f.user_id = ? AND f.revoked_at = 0 AND f.expires_at > ? AND f.epoch = u.epoch ORDER BY f.created_at DESC,
 		f.id`, userID, int64(now))

@@ -83,7 +83,7 @@ func (tx *Tx) uncountLeaving(u UndoRequest) error {
 }
 
 // undoable reads what an undo is about, unless something keeps the address out.
-func (s *Store) undoable(from querier, list *ListWithTenant, u UndoRequest) (sub core.Subscription, err error) {
+func (s *Store) undoable(from querier, list *core.ListWithTenant, u UndoRequest) (sub core.Subscription, err error) {
 	err = from.get(&sub, "SELECT "+subscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id = ?",
 		u.ListID, u.SubscriptionID)
 	if err != nil {

@@ -135,7 +135,7 @@ func TestUndoResurrectsNobody(t *testing.T) {
 			}
 			other := core.NewID()
 			n.sql("INSERT INTO tenant (id, name, created_at, updated_at) VALUES (?, 'Other', 1, 1)", other)
-			if _, err := n.ErasePerson(n.Context(), Person{Email: "ann@example.org", TenantID: other}, "test",
+			if _, err := n.ErasePerson(n.Context(), core.Person{Email: "ann@example.org", TenantID: other}, "test",
 				now0+20); err != nil {
 				n.Fatal(err)
 			}

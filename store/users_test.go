@@ -144,8 +144,8 @@ func TestDeleteUser(t *testing.T) {
 		}
 		ids = append(ids, u.ID)
 		in := SignIn{
-			Family: Family{
-				ID: core.NewID(), Kind: FamilyPassword, UserID: u.ID, ClientID: "newsletterd",
+			Family: core.Family{
+				ID: core.NewID(), Kind: core.FamilyPassword, UserID: u.ID, ClientID: "newsletterd",
 				CreatedAt: now, ExpiresAt: now + 1000,
 			},
 			RefreshHash: []byte(email), RefreshExpires: now + 1000, Devices: []string{"192.0.2.1"},

@@ -6,33 +6,16 @@ import (
 	"newsletterd/core"
 )
 
-// WebhookClient is a sender of signed webhooks. Its secret is answered once, when it is made.
-type WebhookClient struct {
-	ID         string       `db:"id" json:"id"`
-	TenantID   string       `db:"tenant_id" json:"tenant_id"` // empty: it speaks for every tenant
-	Name       string       `db:"name" json:"name"`
-	DisabledAt core.Instant `db:"disabled_at" json:"disabled_at"`
-	CreatedAt  core.Instant `db:"created_at" json:"created_at"`
-	UpdatedAt  core.Instant `db:"updated_at" json:"updated_at"`
-}
-
 const webhookClientColumns = "id, tenant_id, name, disabled_at, created_at, updated_at"
 
-// WebhookSender is a webhook client with its keys, opened: the newest first, a second one while a secret is replaced.
-// It is cached; never change one.
-type WebhookSender struct {
-	WebhookClient
-	Keys [][]byte
-}
-
 // WebhookSender returns a client with its keys, also a disabled one. It returns core.ErrNotFound where there is none.
-func (s *Store) WebhookSender(ctx context.Context, id string) (*WebhookSender, error) {
+func (s *Store) WebhookSender(ctx context.Context, id string) (*core.WebhookSender, error) {
 	w, age := s.senders.get(id)
 	if w != nil {
 		return w, nil
 	}
 	var row struct {
-		WebhookClient
+		core.WebhookClient
 		Secret    []byte `db:"secret"`
 		OldSecret []byte `db:"old_secret"`
 	}
@@ -40,7 +23,7 @@ func (s *Store) WebhookSender(ctx context.Context, id string) (*WebhookSender, e
 	if err != nil {
 		return nil, err
 	}
-	w = &WebhookSender{WebhookClient: row.WebhookClient}
+	w = &core.WebhookSender{WebhookClient: row.WebhookClient}
 	for _, sealed := range [][]byte{row.Secret, row.OldSecret} {
 		if len(sealed) == 0 {
 			continue
@@ -56,15 +39,15 @@ func (s *Store) WebhookSender(ctx context.Context, id string) (*WebhookSender, e
 }
 
 // WebhookClients reads a page by id. Its only error is core.ErrStorage.
-func (s *Store) WebhookClients(ctx context.Context, page core.Page) ([]WebhookClient, error) {
-	var w []WebhookClient
+func (s *Store) WebhookClients(ctx context.Context, page core.Page) ([]core.WebhookClient, error) {
+	var w []core.WebhookClient
 	err := s.all(ctx, &w, "SELECT "+webhookClientColumns+" FROM webhook_client WHERE id > ? ORDER BY id LIMIT ?",
 		page.After, page.Limit)
 	return w, err
 }
 
 // WebhookClient reads one. It returns core.ErrNotFound where there is none.
-func (s *Store) WebhookClient(ctx context.Context, id string) (w WebhookClient, err error) {
+func (s *Store) WebhookClient(ctx context.Context, id string) (w core.WebhookClient, err error) {
 	err = s.get(ctx, &w, "SELECT "+webhookClientColumns+" FROM webhook_client WHERE id = ?", id)
 	return w, err
 }
@@ -73,8 +56,8 @@ func (s *Store) WebhookClient(ctx context.Context, id string) (w WebhookClient, 
 // no such tenant.
 func (s *Store) AddWebhookClient(ctx context.Context, tenantID, name string, key []byte, actor string,
 	now core.Instant,
-) (w WebhookClient, err error) {
-	w = WebhookClient{ID: core.NewID(), TenantID: tenantID, Name: name, CreatedAt: now, UpdatedAt: now}
+) (w core.WebhookClient, err error) {
+	w = core.WebhookClient{ID: core.NewID(), TenantID: tenantID, Name: name, CreatedAt: now, UpdatedAt: now}
 	sealed := s.seal(key)
 	err = s.update(ctx, func(tx *Tx) error {
 		if tenantID != "" {
@@ -90,7 +73,7 @@ func (s *Store) AddWebhookClient(ctx context.Context, tenantID, name string, key
 	return w, err
 }
 
-func (tx *Tx) addWebhookClient(w WebhookClient, sealed []byte) error {
+func (tx *Tx) addWebhookClient(w core.WebhookClient, sealed []byte) error {
 	tx.kick(TopicRecords)
 	_, err := tx.exec("INSERT INTO webhook_client (id, tenant_id, name, secret, created_at, updated_at) VALUES (?, "+
 		"?, ?, ?, ?, ?)",
@@ -108,7 +91,7 @@ func (s *Store) EnsureLoopClient(ctx context.Context, key []byte, now core.Insta
 			core.LoopClientID); err != nil || n > 0 {
 			return err
 		}
-		return tx.addWebhookClient(WebhookClient{
+		return tx.addWebhookClient(core.WebhookClient{
 			ID: core.LoopClientID, Name: "this daemon", CreatedAt: now,
 			UpdatedAt: now,
 		}, sealed)

@@ -319,7 +319,7 @@ func (w *world) report(rt *rapid.T) {
 		"kind")
 	at := core.At(time.Now().Add(time.Duration(rapid.IntRange(-3600, 240).Draw(rt, "seconds")) * time.Second))
 	w.reports++
-	r := store.ProviderReport{Provider: "p", Key: []byte(strconv.Itoa(w.reports)), Event: core.ProviderEvent{
+	r := core.ProviderReport{Provider: "p", Key: []byte(strconv.Itoa(w.reports)), Event: core.ProviderEvent{
 		Type: kind, MessageID: "m", TenantID: w.tenantOf(p), Email: w.spelling(p), OccurredAt: at,
 	}}
 	var hit []*person
@@ -328,7 +328,7 @@ func (w *world) report(rt *rapid.T) {
 			hit = append(hit, q)
 		}
 	}
-	w.must(w.b.ApplyReports(w.ctx(), []store.ProviderReport{r}, core.At(time.Now())))
+	w.must(w.b.ApplyReports(w.ctx(), []core.ProviderReport{r}, core.At(time.Now())))
 	if len(hit) == 0 {
 		return
 	}
@@ -397,7 +397,7 @@ func (w *world) erase(*rapid.T) {
 	for _, q := range w.sameTenant(p) {
 		known[q] = !w.split && w.known(q)
 	}
-	_, err := w.a.ErasePerson(w.ctx(), store.Person{Email: w.emails[p.email], TenantID: w.tenantOf(p)}, "test", w.now())
+	_, err := w.a.ErasePerson(w.ctx(), core.Person{Email: w.emails[p.email], TenantID: w.tenantOf(p)}, "test", w.now())
 	w.must(err)
 	if !w.split { // what has not yet reached the member service is kept as its word
 		w.disabled[p.email][w.tenantOf(p)] = w.disabled[p.email][w.tenantOf(p)] || w.complained[p.email][w.tenantOf(p)]

@@ -19,13 +19,13 @@ const bounceProvider = "(mail)"
 func TakeBounce(
 	ctx context.Context, s *store.Store, ident *mail.Ident, rcpt string, data []byte, now core.Instant,
 ) (n int, err error) {
-	var batch []store.ProviderReport
+	var batch []core.ProviderReport
 	for _, r := range report.ParseBounce(rcpt, data, now) {
 		job, seq := ident.Recipient(r.Names...)
 		if job == 0 {
 			continue
 		}
-		batch = append(batch, store.ProviderReport{
+		batch = append(batch, core.ProviderReport{
 			// one mail may have come back to several recipients: it counts once for each
 			Provider: bounceProvider, Event: r.Event, Key: core.ProviderKey(string(r.Key), strconv.FormatInt(job, 10),
 				strconv.FormatInt(seq, 10)),

@@ -12,7 +12,6 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/core/coretest"
-	"newsletterd/store"
 )
 
 // A complaint reaches the disable operation with a token of its tenant, however often the member service is away first.
@@ -67,7 +66,7 @@ func TestDisablerTriesUntilItIsAnswered(t *testing.T) {
 			Type: core.ProviderComplaint, MessageID: "m", TenantID: m.list.TenantID,
 			Email: "Ann@example.org", OccurredAt: now,
 		}
-		m.Must(m.ApplyReports(m.Context(), []store.ProviderReport{{Provider: "p", Event: e, Key: e.Key()}}, now))
+		m.Must(m.ApplyReports(m.Context(), []core.ProviderReport{{Provider: "p", Event: e, Key: e.Key()}}, now))
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if len(answers) != 4 || took < 30*time.Second || took > 47*time.Second { // 1, 2, 5 and 30 s

@@ -194,7 +194,7 @@ func TestEverybodyIsServedAmongFaults(t *testing.T) {
 			d.sure(func() error { _, err := d.RequestSync(t.Context(), d.members.ID, core.At(time.Now())); return err })
 			d.sure(func() error { return d.AddTestMail(t.Context(), &jobs[0], "me@example.org", core.At(time.Now())) })
 			d.sure(func() error {
-				return d.ApplyReports(t.Context(), []store.ProviderReport{{Event: core.ProviderEvent{
+				return d.ApplyReports(t.Context(), []core.ProviderReport{{Event: core.ProviderEvent{
 					Type: "complaint", MessageID: "m", Email: storetest.Reader(5), TenantID: d.list.TenantID, OccurredAt: core.At(time.Now()),
 				}, Provider: "p", Key: []byte("k")}}, core.At(time.Now()))
 			})

@@ -71,7 +71,7 @@ func TestComplaintsPauseAJob(t *testing.T) {
 		time.Sleep(210 * time.Second)
 		for seq := range int64(3) {
 			at := core.At(time.Now())
-			h.Must(h.ApplyReports(t.Context(), []store.ProviderReport{{
+			h.Must(h.ApplyReports(t.Context(), []core.ProviderReport{{
 				Provider: "p", Key: []byte{byte(seq)}, JobNo: 1, Seq: seq + 1,
 				Event: core.ProviderEvent{Type: core.ProviderComplaint, MessageID: fmt.Sprint(seq), OccurredAt: at},
 			}}, at))

@@ -33,12 +33,12 @@ type Poster struct {
 	store  *store.Store
 	base   string
 	client *http.Client
-	signs  *store.WebhookSender // nil: the daemon's own client
+	signs  *core.WebhookSender // nil: the daemon's own client
 }
 
 // SignAs lets posts be signed by a client that the receiver has made, with its key, instead of the daemon's own.
 func (p *Poster) SignAs(clientID string, key []byte) {
-	p.signs = &store.WebhookSender{WebhookClient: store.WebhookClient{ID: clientID}, Keys: [][]byte{key}}
+	p.signs = &core.WebhookSender{WebhookClient: core.WebhookClient{ID: clientID}, Keys: [][]byte{key}}
 }
 
 // NewPoster returns a poster to a base URL, such as http://127.0.0.1:8080. transport nil: one of its own.

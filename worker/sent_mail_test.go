@@ -18,7 +18,6 @@ import (
 	"newsletterd/mail/mailtest"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
-	"newsletterd/store"
 )
 
 var (
@@ -178,7 +177,7 @@ func TestAMailIsFoundByTheNameOfItsProvider(t *testing.T) {
 		h.Readers(h.list, 1)
 		h.start()
 		j := h.wait(h.job(nil))
-		h.Must(h.ApplyReports(t.Context(), []store.ProviderReport{{
+		h.Must(h.ApplyReports(t.Context(), []core.ProviderReport{{
 			Provider: "p", Key: core.ProviderKey("one"),
 			Event: core.ProviderEvent{
 				Type: core.ProviderDelivery, MessageID: name, TenantID: h.list.TenantID,

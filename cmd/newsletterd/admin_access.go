@@ -14,7 +14,7 @@ import (
 
 // newWebhookClient is a webhook client together with the secret that is shown once.
 type newWebhookClient struct {
-	store.WebhookClient
+	core.WebhookClient
 	Secret string `json:"secret,omitempty"`
 }
 
@@ -38,8 +38,8 @@ func (p *program) webhookClientCommands() *cli.Command {
 	create.Description = "The id is what the sender puts into X-Client-Id; the secret signs.\n\n   newsletterd admin " +
 		"webhook-client create --tenant ID --name \"member service\""
 	all := p.command("list", "list the senders", nil, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		rows, err := pages(func(w store.WebhookClient) string { return w.ID },
-			func(page core.Page) ([]store.WebhookClient, error) {
+		rows, err := pages(func(w core.WebhookClient) string { return w.ID },
+			func(page core.Page) ([]core.WebhookClient, error) {
 				return s.WebhookClients(c.Context, page)
 			})
 		if err != nil {

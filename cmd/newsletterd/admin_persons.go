@@ -18,19 +18,19 @@ func personFlag() cli.Flag {
 }
 
 // personOf is whom the flag means, with the account.
-func personOf(c *cli.Context, s *store.Store) (store.Person, error) {
+func personOf(c *cli.Context, s *store.Store) (core.Person, error) {
 	if word := c.String("id"); strings.Contains(word, "@") {
 		email, err := core.ParseEmail(word)
-		return store.Person{Email: email, Account: true}, err
+		return core.Person{Email: email, Account: true}, err
 	}
 	u, err := userOf(c, s, "id")
-	return store.Person{Email: u.Email, Account: true}, err
+	return core.Person{Email: u.Email, Account: true}, err
 }
 
 // subscriberOf is whom --email means, as tenants' lists know them.
-func subscriberOf(c *cli.Context) (store.Person, error) {
+func subscriberOf(c *cli.Context) (core.Person, error) {
 	email, err := core.ParseEmail(c.String("email"))
-	return store.Person{Email: email, TenantID: c.String("tenant")}, err
+	return core.Person{Email: email, TenantID: c.String("tenant")}, err
 }
 
 func tenantOrAll() cli.Flag {
@@ -38,7 +38,7 @@ func tenantOrAll() cli.Flag {
 }
 
 // exportPerson prints everything about a person.
-func (p *program) exportPerson(c *cli.Context, s *store.Store, who store.Person) error {
+func (p *program) exportPerson(c *cli.Context, s *store.Store, who core.Person) error {
 	data, err := s.ExportPerson(c.Context, who)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (p *program) exportPerson(c *cli.Context, s *store.Store, who store.Person)
 	return printer{out: p.out, json: true}.value(data)
 }
 
-func (p *program) erasePerson(c *cli.Context, s *store.Store, who store.Person) error {
+func (p *program) erasePerson(c *cli.Context, s *store.Store, who core.Person) error {
 	rows, err := s.ErasePerson(c.Context, who, actor(), now())
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (p *program) erasePerson(c *cli.Context, s *store.Store, who store.Person) 
 	return p.done(c, "%s is erased.", who.Email)
 }
 
-func nothingKnown(who store.Person) error { return fmt.Errorf("nothing is known of %s", who.Email) }
+func nothingKnown(who core.Person) error { return fmt.Errorf("nothing is known of %s", who.Email) }
 
 // personCommands are those of admin user.
 func (p *program) personCommands() []*cli.Command {

@@ -18,7 +18,7 @@ import (
 // providerRow is a provider as it is printed. Its id is its name.
 type providerRow struct {
 	ID string `json:"id"`
-	store.Provider
+	core.Provider
 	Source  string   `json:"source"` // database, or configuration
 	URL     string   `json:"url"`    // of its webhook
 	Secret  string   `json:"secret,omitempty"`
@@ -55,7 +55,7 @@ func (p *program) providerCreateCommand() *cli.Command {
 		if err != nil {
 			return err
 		}
-		record := store.Provider{
+		record := core.Provider{
 			Name: c.String("name"), Kind: kind.Name, TenantID: c.String("tenant"),
 			Topics: c.StringSlice("topic"),
 		}
@@ -99,7 +99,7 @@ func (p *program) providerSecret(c *cli.Context, kind *report.Kind, given bool) 
 func (p *program) providerListCommand() *cli.Command {
 	return p.command("list", "list the mail providers", nil, nil,
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
-			kept, err := pages(func(p store.Provider) string { return p.Name }, func(page core.Page) ([]store.Provider, error) {
+			kept, err := pages(func(p core.Provider) string { return p.Name }, func(page core.Page) ([]core.Provider, error) {
 				return s.Providers(c.Context, page)
 			})
 			if err != nil {
@@ -120,7 +120,7 @@ func (p *program) providerListCommand() *cli.Command {
 		})
 }
 
-func newProviderRow(cfg *config.Config, p store.Provider, source string) providerRow {
+func newProviderRow(cfg *config.Config, p core.Provider, source string) providerRow {
 	return providerRow{ID: p.Name, Provider: p, Source: source, URL: cfg.Origin() + "/webhooks/" + p.Name}
 }
 
@@ -144,7 +144,7 @@ func (p *program) oneProvider(
 // findProvider returns the name of the provider that word names: by its name, in any case, or by the beginning of it.
 // Providers of the configuration count like those of the database.
 func findProvider(c *cli.Context, cfg *config.Config, s *store.Store, word string) (string, error) {
-	kept, err := pages(func(p store.Provider) string { return p.Name }, func(page core.Page) ([]store.Provider, error) {
+	kept, err := pages(func(p core.Provider) string { return p.Name }, func(page core.Page) ([]core.Provider, error) {
 		return s.Providers(c.Context, page)
 	})
 	if err != nil {

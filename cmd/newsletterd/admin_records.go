@@ -183,8 +183,8 @@ func (p *program) printLists(c *cli.Context, _ *config.Config, s *store.Store) e
 	if err != nil {
 		return err
 	}
-	rows, err := pages(func(l store.CountedList) string { return l.ID },
-		func(page core.Page) ([]store.CountedList, error) {
+	rows, err := pages(func(l core.CountedList) string { return l.ID },
+		func(page core.Page) ([]core.CountedList, error) {
 			return s.CountedLists(c.Context, ids, every, page)
 		})
 	if err != nil {

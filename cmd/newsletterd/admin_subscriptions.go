@@ -142,11 +142,11 @@ func (o *rowWriter) end() error {
 
 // shownSubscriber is what admin subscriber show prints.
 type shownSubscriber struct {
-	Email         string                     `json:"email"`
-	Subscriptions []store.PersonSubscription `json:"subscriptions"`
-	Subscribers   []store.PersonSubscriber   `json:"subscribers"`
-	Blocks        []store.PersonBlock        `json:"blocks"`
-	Mailings      []store.PersonMailing      `json:"mailings"`
+	Email         string                    `json:"email"`
+	Subscriptions []core.PersonSubscription `json:"subscriptions"`
+	Subscribers   []core.PersonSubscriber   `json:"subscribers"`
+	Blocks        []core.PersonBlock        `json:"blocks"`
+	Mailings      []core.PersonMailing      `json:"mailings"`
 }
 
 func (p *program) showSubscriber(c *cli.Context, _ *config.Config, s *store.Store) error {
@@ -170,9 +170,9 @@ func (p *program) showSubscriber(c *cli.Context, _ *config.Config, s *store.Stor
 		return err
 	}
 	shown := shownSubscriber{
-		data.Email, onList(data.Subscriptions, listID, func(r *store.PersonSubscription) string { return r.ListID }),
-		onList(data.Subscribers, listID, func(r *store.PersonSubscriber) string { return r.ListID }), data.Blocks,
-		onList(data.Mailings, listID, func(r *store.PersonMailing) string { return r.ListID }),
+		data.Email, onList(data.Subscriptions, listID, func(r *core.PersonSubscription) string { return r.ListID }),
+		onList(data.Subscribers, listID, func(r *core.PersonSubscriber) string { return r.ListID }), data.Blocks,
+		onList(data.Mailings, listID, func(r *core.PersonMailing) string { return r.ListID }),
 	}
 	if len(shown.Subscriptions)+len(shown.Subscribers)+len(shown.Blocks)+len(shown.Mailings) == 0 {
 		return nothingKnown(who)

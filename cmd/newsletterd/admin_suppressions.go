@@ -15,7 +15,7 @@ var suppressionColumns = []string{"email", "kind", "tenant_id", "list_id", "reas
 
 // suppressionKinds are the words of the field kind.
 var suppressionKinds = []string{
-	store.KindDisabled, string(core.StatusBounced), string(core.StatusComplaint),
+	core.KindDisabled, string(core.StatusBounced), string(core.StatusComplaint),
 	string(core.StatusSuppressed),
 }
 
@@ -135,11 +135,11 @@ func (p *program) listSuppressions(c *cli.Context, _ *config.Config, s *store.St
 	if _, _, err := tenantOf(c, s); err != nil {
 		return err
 	}
-	rows := []store.Suppressed{}
-	gather := func(read func(after store.Suppressed) ([]store.Suppressed, error)) {
-		after := store.Suppressed{}
+	rows := []core.Suppressed{}
+	gather := func(read func(after core.Suppressed) ([]core.Suppressed, error)) {
+		after := core.Suppressed{}
 		for more := err == nil; more; {
-			var page []store.Suppressed
+			var page []core.Suppressed
 			if page, err = read(after); err != nil {
 				return
 			}
@@ -154,7 +154,7 @@ func (p *program) listSuppressions(c *cli.Context, _ *config.Config, s *store.St
 	}
 	blocked := func(listID string) {
 		last := ""
-		gather(func(store.Suppressed) (page []store.Suppressed, err error) {
+		gather(func(core.Suppressed) (page []core.Suppressed, err error) {
 			page, last, err = s.BlockedSubscribers(c.Context, listID, last, pageSize)
 			return page, err
 		})
@@ -165,13 +165,13 @@ func (p *program) listSuppressions(c *cli.Context, _ *config.Config, s *store.St
 		}
 		blocked(listID)
 	} else {
-		gather(func(after store.Suppressed) ([]store.Suppressed, error) {
+		gather(func(after core.Suppressed) ([]core.Suppressed, error) {
 			return s.DisabledAddresses(c.Context, tenant, after, pageSize)
 		})
-		gather(func(after store.Suppressed) ([]store.Suppressed, error) {
+		gather(func(after core.Suppressed) ([]core.Suppressed, error) {
 			return s.SuppressedAddresses(c.Context, tenant, after, pageSize)
 		})
-		for page := (core.Page{Limit: pageSize}); err == nil && kind != store.KindDisabled; {
+		for page := (core.Page{Limit: pageSize}); err == nil && kind != core.KindDisabled; {
 			var lists []core.List
 			lists, err = s.Lists(c.Context, []string{tenant}, tenant == "", page)
 			for i := range lists {

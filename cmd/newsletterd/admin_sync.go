@@ -138,7 +138,7 @@ func (p *program) printAllDrift(c *cli.Context, s *store.Store) error {
 	if err != nil {
 		return err
 	}
-	rows := make([]store.Drift, 0, len(lists))
+	rows := make([]core.Drift, 0, len(lists))
 	for _, l := range lists {
 		d, err := s.Drift(c.Context, l.ID, 0)
 		if err != nil {

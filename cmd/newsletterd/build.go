@@ -209,11 +209,11 @@ func proxies(words []string) []netip.Prefix {
 }
 
 // providerRecords returns the providers of the configuration as handlers use them.
-func providerRecords(cfg *config.Config) map[string]*store.ProviderSecrets {
-	records := map[string]*store.ProviderSecrets{}
+func providerRecords(cfg *config.Config) map[string]*core.ProviderSecrets {
+	records := map[string]*core.ProviderSecrets{}
 	for name, p := range cfg.Providers {
-		r := &store.ProviderSecrets{
-			Provider: store.Provider{Name: name, Kind: p.Kind, TenantID: p.Tenant, Topics: p.Topics},
+		r := &core.ProviderSecrets{
+			Provider: core.Provider{Name: name, Kind: p.Kind, TenantID: p.Tenant, Topics: p.Topics},
 			Secrets:  p.RevealedSecrets(),
 		}
 		if !p.Enabled {

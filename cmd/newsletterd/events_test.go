@@ -128,13 +128,13 @@ func TestBouncesAreListed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{}, {"--kind", "bounced"}, {"--tenant", tenant}, {"--list", list}} {
-		var rows []store.Suppressed
+		var rows []core.Suppressed
 		if c.command(0, &rows, append([]string{"admin", "suppression", "list"}, args...)...); len(rows) != 1 ||
 			rows[0].Email != "bob@example.org" {
 			t.Errorf("%v: %+v", args, rows)
 		}
 	}
-	var none []store.Suppressed
+	var none []core.Suppressed
 	other := c.seed.NewTenant().ID
 	for _, args := range [][]string{{"--kind", "disabled"}, {"--tenant", other}} {
 		if c.command(0, &none, append([]string{"admin", "suppression", "list"}, args...)...); len(none) != 0 {

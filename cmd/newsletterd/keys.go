@@ -55,7 +55,7 @@ type keyRow struct {
 	ExpiresAt core.Instant `json:"expires_at"`
 }
 
-func keyRows(keys []store.SigningKey, now core.Instant) []keyRow {
+func keyRows(keys []core.SigningKey, now core.Instant) []keyRow {
 	rows := make([]keyRow, len(keys))
 	for i, k := range keys {
 		state := "signs"

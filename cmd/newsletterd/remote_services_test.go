@@ -158,13 +158,13 @@ func TestTwoDaemonsAgree(t *testing.T) {
 	a.hears("ann@example.org", core.SubscriptionUnsubscribed)
 
 	a.Must(a.send.store.ApplyReports(t.Context(),
-		[]store.ProviderReport{{Provider: "p", Key: []byte("1"), Event: core.ProviderEvent{
+		[]core.ProviderReport{{Provider: "p", Key: []byte("1"), Event: core.ProviderEvent{
 			Type: "complaint", MessageID: "m", TenantID: a.list.TenantID, Email: "bob@example.org", OccurredAt: now(),
 		}}}, now()))
 	a.hears("bob@example.org", core.SubscriptionUnsubscribed)
 	a.knows("bob@example.org", core.StatusComplaint)
 
-	rows, err := a.member.store.ErasePerson(t.Context(), store.Person{Email: "cee@example.org"}, "test", now())
+	rows, err := a.member.store.ErasePerson(t.Context(), core.Person{Email: "cee@example.org"}, "test", now())
 	a.Must(err)
 	if sub := a.knows("cee@example.org", core.StatusUnsubscribed); rows == 0 || sub.Preferences != core.NoPreferences {
 		t.Errorf("erased %d rows; the send service has %+v", rows, sub)

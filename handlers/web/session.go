@@ -144,17 +144,17 @@ func (c *Call) EndSession() error {
 func (c *Call) BrowserID() string { return c.frame.sessions.GetString(c, keyBrowser) }
 
 // SignedIn returns who is signed in; core.ErrNotFound where no user is.
-func (c *Call) SignedIn() (store.Visitor, error) {
+func (c *Call) SignedIn() (core.Visitor, error) {
 	id := c.BrowserID()
 	if id == "" {
-		return store.Visitor{}, core.ErrNotFound
+		return core.Visitor{}, core.ErrNotFound
 	}
 	return c.frame.options.Store.Visitor(c, id, "", c.Now)
 }
 
 // SignIn signs a browser in: a new session token, so that one that another person has set before is worth nothing.
 // request is the authorization request that asked for the login.
-func (c *Call) SignIn(b store.Browser, request url.Values) error {
+func (c *Call) SignIn(b core.Browser, request url.Values) error {
 	s := c.frame.sessions
 	if err := s.RenewToken(c); err != nil {
 		return ErrSession.With(err)

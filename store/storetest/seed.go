@@ -284,7 +284,7 @@ func (s *Seeder) NewEndpoint(in core.EndpointInput) core.Endpoint {
 }
 
 // NewWebhookClient makes a client that may post the events of a tenant (empty: of all). Its key is 32 zero bytes.
-func (s *Seeder) NewWebhookClient(tenantID string) store.WebhookClient {
+func (s *Seeder) NewWebhookClient(tenantID string) core.WebhookClient {
 	s.Helper()
 	c, err := s.AddWebhookClient(s.Context(), tenantID, "feed", make([]byte, 32), "test", s.Time())
 	s.Must(err)

@@ -1,0 +1,24 @@
+package core
+
+// AuthCode is an authorization code: what the user allowed, and what it is bound to. Redeeming it makes the family
+// of FamilyID.
+type AuthCode struct {
+	Hash        []byte  `db:"hash"`
+	FamilyID    string  `db:"family_id"`
+	UserID      string  `db:"user_id"`
+	ClientID    string  `db:"client_id"`
+	BrowserID   string  `db:"browser_id"`
+	RedirectURI string  `db:"redirect_uri"`
+	Challenge   string  `db:"challenge"` // S256; empty: there was none
+	Nonce       string  `db:"nonce"`
+	Scope       string  `db:"scope"`
+	Claims      string  `db:"claims"` // asked for by name, as Family.Claims
+	Epoch       int64   `db:"epoch"`  // of the user
+	AMR         string  `db:"amr"`
+	Remote      string  `db:"remote"`
+	UserAgent   string  `db:"user_agent"`
+	AuthAt      Instant `db:"auth_at"`
+	CreatedAt   Instant `db:"created_at"`
+	ExpiresAt   Instant `db:"expires_at"`
+	UsedAt      Instant `db:"used_at"`
+}

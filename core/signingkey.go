@@ -1,0 +1,12 @@
+package core
+
+// SigningKey is a key that signs tokens. Private is PKCS #8 in the clear; in the file it is sealed.
+type SigningKey struct {
+	KID       string  `db:"kid"`
+	Alg       string  `db:"alg"` // ES256 or RS256: the only one that this key signs and verifies
+	Private   []byte  `db:"private"`
+	CreatedAt Instant `db:"created_at"`
+	ActiveAt  Instant `db:"active_at"`  // signs from here on
+	RetiredAt Instant `db:"retired_at"` // signs no more from here on; 0: not planned
+	ExpiresAt Instant `db:"expires_at"` // leaves the key set; 0: not planned
+}
