@@ -1,0 +1,38 @@
+package subscribercsv_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"newsletterd/store/subscribercsv"
+)
+
+// A file of any program is read line by line: one that is not good is told with its number, and the rest goes on.
+func ExampleReader_Next() {
+	file := "E-Mail;First name\nann@example.org;Ann\nann at example;Ann\n"
+	r, err := subscribercsv.NewReader(strings.NewReader(file), map[string]string{"First name": "first_name"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for {
+		row, _, err := r.Next()
+		var fault subscribercsv.LineError
+		switch {
+		case errors.Is(err, io.EOF):
+			return
+		case errors.As(err, &fault):
+			fmt.Println("line", fault.Line, "is left out")
+		case err != nil:
+			fmt.Println(err)
+			return
+		default:
+			fmt.Println(row.Email, row.Preferences)
+		}
+	}
+	// Output:
+	// ann@example.org {"first_name":"Ann"}
+	// line 3 is left out
+}
