@@ -134,6 +134,9 @@ func (p *Provider) FinishSignIn(ctx context.Context, pending PendingSignIn, code
 	} else {
 		err = p.CheckCode(ctx, pending.UserID, code, now)
 	}
+	if pending.SetUp && errors.Is(err, core.ErrNotFound) {
+		err = ErrPendingOver // another browser has set one up meanwhile
+	}
 	if err != nil {
 		return b, "", nil, err
 	}

@@ -235,6 +235,9 @@ func TestSignInSetsUpASecondFactor(t *testing.T) {
 		factor.RecoveryCodes != recoveryCodes {
 		t.Error(factor, err)
 	}
+	if _, _, err := f.finish(pending, f.code()); !errors.Is(err, ErrPendingOver) {
+		t.Error("again, where it is set up:", err)
+	}
 	if pending, err = f.signIn(); err != nil || pending.SetUp {
 		t.Errorf("the next time: %+v, %v", pending, err)
 	}
