@@ -25,6 +25,11 @@ var requestExamples = map[string]web.Object{
 	"updateSuppression": {"email": "off@example.org", "tenant_id": exampleID, "reason": "asked by letter"},
 	"liftSuppression":   {"email": "off@example.org", "tenant_id": exampleID},
 
+	"createTemplate": {
+		"tenant_id": exampleID, "name": "frame", "body_html": "<h1>Acme</h1>{{content}}", "body_text": "Acme\n\n{{content}}",
+	},
+	"updateTemplate": {"body_html": "<h1>Acme Gardens</h1>{{content}}"},
+
 	"register":       {"email": "new@example.org", "password": "a long password"},
 	"login":          {"grant_type": "password", "username": "reader@example.org", "password": "a long password"},
 	"logout":         {"refresh_token": "Zc3o…"},

@@ -38,6 +38,10 @@ func exampleEnv(t *testing.T) *env {
 	e.must(err)
 	client.ID = exampleID
 	e.must(e.store.AddClient(t.Context(), client, "command"))
+	frame, err := core.NewTemplate(exampleID, core.TemplateInput{Name: new("plain"), BodyText: new("{{content}}")}, 1)
+	e.must(err)
+	frame.ID = exampleID
+	e.must(e.store.AddTemplate(t.Context(), frame, "command"))
 	_, err = e.store.Suppress(t.Context(), store.DisableRequest{
 		Email: "off@example.org", TenantID: exampleID, Reason: "asked by telephone", OccurredAt: 1,
 	}, "command", 1)

@@ -61,7 +61,8 @@ var neededIn = map[string][]string{
 
 // neededToCreate are the properties without which a record isn't made; a change leaves absent ones as they are.
 var neededToCreate = map[string][]string{
-	"createTenant": {"name"}, "createNewsletterList": {"name", "tenant_id"}, "createOAuthClient": {"name"},
+	"createTemplate": {"name"},
+	"createTenant":   {"name"}, "createNewsletterList": {"name", "tenant_id"}, "createOAuthClient": {"name"},
 	"pairDevice": {"name"}, "createAgent": {"name"},
 }
 

@@ -2,7 +2,7 @@ package handlers
 
 // tagWords say what the operations of a group are for.
 var tagWords = map[string]string{
-	"admin":         "Tenants, newsletter lists, their subscribers, and OAuth clients.",
+	"admin":         "Tenants, newsletter lists, their subscribers, suppressions, templates, and OAuth clients.",
 	"auth":          "Users and their passwords.",
 	"discovery":     "What relying parties read first.",
 	"newsletter":    "Subscriptions: for websites and their visitors.",
@@ -91,6 +91,7 @@ var fieldWords = map[string]string{
 	"consents":              "The record of consents, oldest first",
 	"blocks":                "What stands against mailing the address",
 	"status_at":             "Since when the status holds",
+	"layout":                "Name of another template that stands around it, with {{content}}",
 	"redirect_uri":          "One of those that the client is registered with, compared exactly",
 	"code":                  "The authorization code, good once, for 60 seconds",
 	"code_verifier":         "What the code_challenge was made of (RFC 7636)",

@@ -21,6 +21,7 @@ func (h *Handler) table() []*web.Route {
 	h.newsletterRoutes(&t)
 	h.adminRoutes(&t)
 	h.peopleRoutes(&t)
+	h.templateRoutes(&t)
 	h.sendRoutes(&t)
 	h.deviceRoutes(&t)
 	h.modelRoutes(&t)

@@ -38,3 +38,18 @@ func (h *Handler) peopleRoutes(t *web.Table) {
 		"Change the reason why an address is not mailed")
 	t.Add("POST", off+"/lift", may, web.Member, web.JSON(p.lift).Fails(core.NotFound), "Let an address be mailed again")
 }
+
+// templateRoutes are the templates and layouts of tenants.
+func (h *Handler) templateRoutes(t *web.Table) {
+	a := templates{h.options.Store}
+	const all = "/api/admin/templates"
+	read, write := core.ActionTemplateRead, core.ActionTemplateWrite
+	crud(t, all, "a template", "templates, without their bodies", resource{
+		a.find, web.ErrNotFound, web.List(a.list, templateHead.key),
+		web.JSON(a.create).MaxBody(maxSendJob).Fails(core.NotFound, core.Conflict), web.Path(a.show),
+		web.JSON(a.update).MaxBody(maxSendJob).Fails(core.Conflict), web.Path(a.remove),
+		rights{read, write, write, write},
+	})
+	t.Add("POST", all+"/:id/preview", admin(read), web.Member,
+		web.Path(a.preview).Find(a.find).Missing(web.ErrNotFound).Fails(core.Conflict), "Render a template with its layout")
+}

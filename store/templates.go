@@ -52,6 +52,13 @@ func (s *Store) Templates(ctx context.Context, tenantID string, page core.Page) 
 	return ts, err
 }
 
+// TemplateHeads is Templates without the bodies, which may be long. Its only error is core.ErrStorage.
+func (s *Store) TemplateHeads(ctx context.Context, tenantID string, page core.Page) (ts []core.Template, err error) {
+	err = s.all(ctx, &ts, `SELECT tenant_id, name, id, layout, '' AS body_html, '' AS body_text, created_at, updated_at
+		FROM template WHERE tenant_id = ? AND name > ? ORDER BY name LIMIT ?`, tenantID, page.After, page.Limit)
+	return ts, err
+}
+
 // AddTemplate keeps a new template. core.ErrConflict: the tenant has one of that name; core.ErrNotFound: no such
 // tenant.
 func (s *Store) AddTemplate(ctx context.Context, t core.Template, actor string) error {

@@ -81,7 +81,7 @@ func (p *program) previewTemplateCommand() *cli.Command {
 			if err != nil {
 				return missing(err, "template", c.String("id"))
 			}
-			content := sampleContent(&t)
+			content := handlers.SampleContent(&t)
 			if content.Tenant, err = s.Tenant(c.Context, t.TenantID); err != nil {
 				return err
 			}

@@ -2,13 +2,12 @@ package main
 
 import (
 	"os"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
-	"newsletterd/mail"
+	"newsletterd/handlers"
 	"newsletterd/store"
 )
 
@@ -39,25 +38,6 @@ func templateInput(c *cli.Context) (in core.TemplateInput, err error) {
 	return in, nil
 }
 
-// tryTemplate compiles a template as a job without recipients would.
-func tryTemplate(t *core.Template) error {
-	content := sampleContent(t)
-	_, err := mail.CompileBulk(mail.JobSpec(t.ID, &content, mail.Address{Email: "newsletterd@localhost"}))
-	return err
-}
-
-// sampleContent is the content of a job with a template, whose body is made up where the template stands around one.
-func sampleContent(t *core.Template) core.Content {
-	content := core.Content{
-		Template: *t, Campaign: core.Campaign{ID: t.ID, Subject: t.Name},
-		List: core.List{ID: t.ID, Name: "list"},
-	}
-	if strings.Contains(t.BodyHTML+t.BodyText, "{{content") || strings.Contains(t.BodyHTML+t.BodyText, "{{ content") {
-		content.Campaign.BodyHTML, content.Campaign.BodyText = "<p>The body of the job.</p>", "The body of the job."
-	}
-	return content
-}
-
 func (p *program) templateCommands() *cli.Command {
 	create := p.command("create", "add a template", append(templateFlags(), tenantFlag("its `TENANT`")),
 		[]string{"tenant", "name"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
@@ -67,7 +47,7 @@ func (p *program) templateCommands() *cli.Command {
 			}
 			t, err := core.NewTemplate(c.String("tenant"), in, now())
 			if err == nil {
-				err = tryTemplate(&t)
+				err = handlers.TryTemplate(&t)
 			}
 			if err == nil {
 				err = missing(s.AddTemplate(c.Context, t, actor()), "tenant", c.String("tenant"))
@@ -109,7 +89,7 @@ func (p *program) templateCommands() *cli.Command {
 				if err := t.Change(in, at); err != nil {
 					return err
 				}
-				return tryTemplate(t)
+				return handlers.TryTemplate(t)
 			})
 			if err != nil {
 				return missing(err, "template", c.String("id"))

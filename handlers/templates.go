@@ -1,0 +1,153 @@
+package handlers
+
+import (
+	"errors"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/mail"
+	"newsletterd/store"
+)
+
+// templates serves /api/admin/templates.
+type templates struct{ store *store.Store }
+
+// templateInput is what a caller wants a template to be; an absent field stays as it is.
+type templateInput struct {
+	TenantID string  `json:"tenant_id"` // of a new one
+	Name     *string `json:"name"`
+	Layout   *string `json:"layout"`
+	BodyHTML *string `json:"body_html"`
+	BodyText *string `json:"body_text"`
+}
+
+func (in *templateInput) record() core.TemplateInput {
+	return core.TemplateInput{Name: in.Name, Layout: in.Layout, BodyHTML: in.BodyHTML, BodyText: in.BodyText}
+}
+
+// templateHead is a template without its bodies.
+type templateHead struct {
+	ID        string       `json:"id"`
+	TenantID  string       `json:"tenant_id"`
+	Name      string       `json:"name"`
+	Layout    string       `json:"layout,omitempty"`
+	CreatedAt core.Instant `json:"created_at"`
+	UpdatedAt core.Instant `json:"updated_at"`
+}
+
+func (t templateHead) key() string { return t.Name }
+
+func (a templates) find(c *web.Call) error {
+	t, err := a.store.TemplateByID(c, c.ID())
+	return ownRecord(c, t.TenantID, core.ActionTemplateRead, err, web.ErrNotFound)
+}
+
+// oneTenant is theTenant for records that no tenant has in common.
+func oneTenant(c *web.Call, named string) (string, error) {
+	tenant, err := theTenant(c, named)
+	if err == nil && tenant == core.TenantNone {
+		err = core.Invalidf("tenant_id", "tenant_id is missing.")
+	}
+	return tenant, err
+}
+
+func (a templates) list(c *web.Call, in tenantFilter, page core.Page) ([]templateHead, error) {
+	tenant, err := oneTenant(c, in.TenantID)
+	if err != nil {
+		return nil, err
+	}
+	found, err := a.store.TemplateHeads(c, tenant, page)
+	heads := make([]templateHead, len(found))
+	for i, t := range found {
+		heads[i] = templateHead{t.ID, t.TenantID, t.Name, t.Layout, t.CreatedAt, t.UpdatedAt}
+	}
+	return heads, err
+}
+
+func (a templates) create(c *web.Call, in templateInput) (t core.Template, err error) {
+	tenant, err := oneTenant(c, in.TenantID)
+	if err != nil {
+		return t, err
+	}
+	if t, err = core.NewTemplate(tenant, in.record(), c.Now); err == nil {
+		err = memberFault(TryTemplate(&t))
+	}
+	if err != nil {
+		return t, err
+	}
+	return t, unknownTenant(a.store.AddTemplate(c, t, actor(c)))
+}
+
+func (a templates) show(c *web.Call, id string) (core.Template, error) {
+	return a.store.TemplateByID(c, id)
+}
+
+func (a templates) update(c *web.Call, in templateInput) (core.Template, error) {
+	return a.store.UpdateTemplate(c, c.ID(), actor(c), func(t *core.Template) error {
+		if err := t.Change(in.record(), c.Now); err != nil {
+			return err
+		}
+		return memberFault(TryTemplate(t))
+	})
+}
+
+// memberFault returns a fault of a content with the word that the member service has for it.
+func memberFault(err error) error {
+	fault, ok := errors.AsType[*core.Error](err)
+	if !ok || fault.Kind != core.Invalid {
+		return err
+	}
+	return core.Invalidf(fault.Field, "%s", fault.Message).With(err)
+}
+
+func (a templates) remove(c *web.Call, id string) (web.None, error) {
+	return web.None{}, a.store.DeleteTemplate(c, id, actor(c), c.Now)
+}
+
+func (a templates) preview(c *web.Call, id string) (out preview, err error) {
+	t, err := a.store.TemplateByID(c, id)
+	if err != nil {
+		return out, err
+	}
+	content := SampleContent(&t)
+	if content.Tenant, err = a.store.Tenant(c, t.TenantID); err != nil {
+		return out, err
+	}
+	if t.Layout != "" {
+		content.Layout, err = a.store.Template(c, t.TenantID, t.Layout)
+		if core.KindOf(err) == core.NotFound && err != nil {
+			err = core.Conflictf("layout_missing", "The layout %s is no template of the tenant.", t.Layout)
+		}
+		if err != nil {
+			return out, err
+		}
+	}
+	bulk, err := mail.CompileBulk(mail.JobSpec(t.ID, &content, mail.Address{Email: "newsletterd@localhost"}))
+	if err != nil {
+		return out, err
+	}
+	r := SampleRecipient(c.PublicURL(), c.Now)
+	out.Subject, out.Text, out.HTML, err = bulk.Parts(&r)
+	return out, err
+}
+
+// TryTemplate compiles a template as a job without recipients would. What is faulty is Invalid.
+func TryTemplate(t *core.Template) error {
+	content := SampleContent(t)
+	_, err := mail.CompileBulk(mail.JobSpec(t.ID, &content, mail.Address{Email: "newsletterd@localhost"}))
+	return err
+}
+
+// SampleContent returns the content of a job with a template, whose body is made up where the template stands around
+// one.
+func SampleContent(t *core.Template) core.Content {
+	content := core.Content{
+		Template: *t, Campaign: core.Campaign{ID: t.ID, Subject: t.Name},
+		List: core.List{ID: t.ID, Name: "list"},
+	}
+	if strings.Contains(t.BodyHTML+t.BodyText, "{{content") || strings.Contains(t.BodyHTML+t.BodyText, "{{ content") {
+		content.Campaign.BodyHTML, content.Campaign.BodyText = "<p>The body of the job.</p>", "The body of the job."
+	}
+	return content
+}
