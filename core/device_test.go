@@ -64,9 +64,7 @@ func TestDeviceInput(t *testing.T) {
 		{"agent", DeviceInput{Name: p("Lamp"), AgentID: p("7")}, "agent_id"},
 	} {
 		d, err := NewDevice("o", tt.in, 5)
-		if got := fieldOf(err); got != tt.field {
-			t.Errorf("%s: %v", tt.name, err)
-		}
+		refused(t, tt.name, err, tt.field)
 		if err == nil && (d.Name != "Lamp" || d.Registered || d.UnpairedAt != 0 || d.CreatedAt != 5) {
 			t.Errorf("%s: %+v", tt.name, d)
 		}
@@ -86,27 +84,14 @@ func TestUnpair(t *testing.T) {
 	}
 }
 
-func fieldOf(err error) string {
-	if err == nil {
-		return ""
-	}
-	var e *Error
-	if !errors.As(err, &e) {
-		return "?"
-	}
-	return e.Field
-}
-
 func TestAgentInput(t *testing.T) {
 	p := func(s string) *string { return &s }
 	if a, err := NewAgent("o", AgentInput{Name: p("A"), Version: p("1.2")},
 		3); err != nil || a.Version != "1.2" || a.CreatedAt != 3 {
 		t.Errorf("%+v %v", a, err)
 	}
-	if _, err := NewAgent("o", AgentInput{}, 3); fieldOf(err) != "name" {
-		t.Error(err)
-	}
-	if _, err := NewAgent("o", AgentInput{Name: p("A"), Version: p("1\n2")}, 3); fieldOf(err) != "version" {
-		t.Error(err)
-	}
+	_, err := NewAgent("o", AgentInput{}, 3)
+	refused(t, "agent", err, "name")
+	_, err = NewAgent("o", AgentInput{Name: p("A"), Version: p("1\n2")}, 3)
+	refused(t, "agent", err, "version")
 }

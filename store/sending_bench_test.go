@@ -1,13 +1,12 @@
-package store
+package store_test
 
 import (
-	"fmt"
-	"path/filepath"
-	"syscall"
 	"testing"
-	"time"
 
 	"newsletterd/core"
+	"newsletterd/core/coretest"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
 )
 
 // BenchmarkSending walks a job of 50,000 recipients through the store alone: its recipients are made, claimed and
@@ -16,16 +15,26 @@ func BenchmarkSending(b *testing.B) {
 	const n = 50_000
 	for b.Loop() {
 		b.StopTimer()
-		s := testOpen(b, filepath.Join(b.TempDir(), "a.db"), Daemon)
-		key := benchList(b, s, n)
-		j := benchJob(b, s, key.ListID)
-		key.JobNo = j.No
+		s := storetest.Seed(b, nil).At(1000)
+		l := s.NewList()
+		im, err := s.NewImport(b.Context(), l.ID, core.SubscriptionActive, "test") // the member side's
+		s.Must(err)
+		for k := range n {
+			s.Must(im.Put(store.ImportRow{Email: storetest.Reader(k)}))
+		}
+		s.Must(im.Write(b.Context(), s.Time, nil))
+		im.Close()
+		s.Readers(l, n)
+		j := s.NewJob(l.ID)
+		_, err = s.StartDueJobs(b.Context(), s.Now)
+		s.Must(err)
+		key := store.ClaimKey{TenantID: l.TenantID, ListID: l.ID, JobNo: j.No}
 		b.StartTimer()
 		measure(b, "expand-ns/row", n, func() {
 			for more := true; more; {
 				var err error
 				more, err = s.ExpandJob(b.Context(), j.No, 1000)
-				benchMust(b, err)
+				s.Must(err)
 			}
 		})
 		var claims []core.Claim
@@ -33,7 +42,7 @@ func BenchmarkSending(b *testing.B) {
 			for after := int64(0); after < n; after = claims[len(claims)-1].Seq {
 				var err error
 				claims, err = s.ClaimRecipients(b.Context(), claims[:0], &key, after, 256)
-				benchMust(b, err)
+				s.Must(err)
 			}
 		})
 		measure(b, "record-ns/row", n, func() {
@@ -42,7 +51,7 @@ func BenchmarkSending(b *testing.B) {
 				batch = append(batch,
 					core.Outcome{JobNo: j.No, TenantID: key.TenantID, Seq: seq, State: core.RecipientSent, Tried: true})
 				if len(batch) == 64 || seq == n {
-					benchMust(b, s.FinishRecipients(b.Context(), batch, 2000))
+					s.Must(s.FinishRecipients(b.Context(), batch, 2000))
 					batch = batch[:0]
 				}
 			}
@@ -55,59 +64,7 @@ func BenchmarkSending(b *testing.B) {
 
 // measure reports the CPU that fn takes for each of n rows.
 func measure(b *testing.B, unit string, n int, fn func()) {
-	before := benchCPU()
+	before := coretest.CPU()
 	fn()
-	b.ReportMetric(float64(benchCPU()-before)/float64(n), unit)
-}
-
-func benchCPU() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-func benchMust(b *testing.B, err error) {
-	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
-}
-
-// benchList makes a list with n subscribers who have subscriptions, and some suppressed and disabled addresses.
-func benchList(b *testing.B, s *Store, n int) ClaimKey {
-	name := "Acme"
-	tenant, err := core.NewTenant(core.TenantInput{Name: &name}, 1000)
-	benchMust(b, err)
-	list, err := core.NewList(core.ListInput{TenantID: &tenant.ID, Name: &name}, 1000)
-	benchMust(b, err)
-	benchMust(b, s.AddTenant(b.Context(), tenant, "test"))
-	benchMust(b, s.AddList(b.Context(), list, "test"))
-	im, err := s.NewImport(b.Context(), list.ID, core.SubscriptionActive, "test")
-	benchMust(b, err)
-	defer im.Close()
-	for i := range n {
-		benchMust(b, im.Put(ImportRow{
-			Email:       core.Email(fmt.Sprintf("reader%07d@example.org", i)),
-			Preferences: core.Preferences(fmt.Sprintf(`{"first_name":"Reader%d","city":"Town%d"}`, i, i%100)),
-		}))
-	}
-	benchMust(b, im.Write(b.Context(), func() core.Instant { return 1000 }, nil))
-	benchMust(b, s.update(b.Context(), func(tx *Tx) error {
-		_, err := tx.exec(`INSERT INTO subscriber (list_id, email_key, id, email, word, word_at, preferences,
-			created_at, changed_at)
-			SELECT list_id, email_key, id, email, 'active', 1000, preferences, 1000, 1000 FROM subscription WHERE
-			list_id = ?`, list.ID)
-		return err
-	}))
-	return ClaimKey{TenantID: tenant.ID, ListID: list.ID}
-}
-
-func benchJob(b *testing.B, s *Store, list string) core.SendJob {
-	j, _, err := s.AddSendJob(b.Context(), JobRequest{
-		NewJob: core.NewJob{ListID: list, Subject: "Hi", BodyText: "x"}, Caller: core.CommandCaller("u"),
-	}, 1000)
-	benchMust(b, err)
-	_, err = s.StartDueJobs(b.Context(), 1000)
-	benchMust(b, err)
-	return j
+	b.ReportMetric(float64(coretest.CPU()-before)/float64(n), unit)
 }

@@ -9,23 +9,16 @@ import (
 	"runtime/pprof"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/core/coretest"
 	"newsletterd/mail/mailtest"
 	"newsletterd/mail/smtp"
 	"newsletterd/store"
 	"newsletterd/worker"
 )
-
-// cpu is the time that this process has computed.
-func cpu() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
 
 // tracked makes a job that is tracked, with ten links, where TRACK is set.
 func tracked(n *core.NewJob) {
@@ -56,7 +49,7 @@ func BenchmarkJob(b *testing.B) {
 			h.Must(pprof.StartCPUProfile(f))
 			defer pprof.StopCPUProfile()
 		}
-		began, used := time.Now(), cpu()
+		began, used := time.Now(), coretest.CPU()
 		j := h.wait(h.job(tracked))
 		took := time.Since(began)
 		if j.Status != core.JobCompleted || j.Sent != int64(n) {
@@ -65,7 +58,7 @@ func BenchmarkJob(b *testing.B) {
 		b.ReportMetric(float64(n)/took.Seconds(), "mails/s")
 		b.ReportMetric(0, "ns/op")
 		st := h.Stats()
-		b.ReportMetric(float64((cpu()-used).Microseconds())/float64(n), "cpu-µs/mail")
+		b.ReportMetric(float64((coretest.CPU()-used).Microseconds())/float64(n), "cpu-µs/mail")
 		b.ReportMetric(float64(n)/float64(st.Batches-before.Batches), "mails/commit")
 		b.ReportMetric(float64((st.Busy-before.Busy).Microseconds())/float64(st.Batches-before.Batches), "µs/commit")
 		b.ReportMetric(float64(sink.Bytes())/float64(n), "B/mail")
@@ -82,13 +75,13 @@ func BenchmarkSignedJob(b *testing.B) {
 		b.Fatal(err)
 	}
 	sum := make([]byte, 32)
-	used := cpu()
+	used := coretest.CPU()
 	for range 500 {
 		if _, err := key.Sign(rand.Reader, sum, crypto.SHA256); err != nil {
 			b.Fatal(err)
 		}
 	}
-	alone := float64((cpu() - used).Microseconds()) / 500
+	alone := float64((coretest.CPU() - used).Microseconds()) / 500
 	for range b.N {
 		sink := newSink(b, mailtest.SinkOptions{})
 		h := newHouse(b, &smtp.Client{Addr: sink.Addr()})
@@ -96,11 +89,11 @@ func BenchmarkSignedJob(b *testing.B) {
 		h.opts.Signers = worker.NewSigners(h.Store)
 		h.Readers(h.list, n)
 		h.start()
-		began, used := time.Now(), cpu()
+		began, used := time.Now(), coretest.CPU()
 		if j := h.wait(h.job(nil)); j.Sent != int64(n) {
 			b.Fatalf("%+v", j)
 		}
-		each := float64((cpu() - used).Microseconds()) / float64(n)
+		each := float64((coretest.CPU() - used).Microseconds()) / float64(n)
 		b.ReportMetric(float64(n)/time.Since(began).Seconds(), "mails/s")
 		b.ReportMetric(0, "ns/op")
 		b.ReportMetric(each, "cpu-µs/mail")

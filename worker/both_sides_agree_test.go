@@ -88,8 +88,14 @@ func (w *world) actions() map[string]func(*rapid.T) {
 		"join": w.join, "join too": w.join, "refuse": w.refuse, "leave too": w.leave, "subscribe": w.subscribe,
 		"confirm": w.confirm, "leave": w.leave, "undo": w.undo, "preferences": w.preferences,
 		"leave all": w.leaveAll, "expire": w.expire, "erase": w.erase,
-		"disable": w.disable, "lift": w.lift, "report": w.report, "import": w.importRows, "sync": w.askSync,
-		"weather": w.changeWeather, "deliver": w.deliver, "deliver again": w.redeliver, "wait": w.wait, "crash": w.crash,
+		"disable": w.disable, "lift": w.lift, "report": w.report, "import": w.importRows,
+		"deliver": func(*rapid.T) { w.step(w.outbox) },
+		"weather": func(rt *rapid.T) { w.link.weather = rapid.SampledFrom(weathers).Draw(rt, "weather") },
+		"sync": func(rt *rapid.T) {
+			_, err := w.a.RequestSync(w.ctx(), w.lists[rapid.IntRange(0, len(w.lists)-1).Draw(rt, "list")].ID, w.now())
+			w.must(err)
+		},
+		"deliver again": w.redeliver, "wait": w.wait, "crash": w.crash,
 		"other loops": w.otherLoops, "retry dead letters": w.retryDead, "mailable": w.checkNow,
 	}
 	if w.split {

@@ -13,8 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"newsletterd/core"
 	"newsletterd/core/coretest"
 	"newsletterd/store"
@@ -155,8 +153,4 @@ func (w *world) leftThere(body []byte, now core.Instant) error {
 		}
 	}
 	return err
-}
-
-func (w *world) changeWeather(rt *rapid.T) {
-	w.link.weather = rapid.SampledFrom(weathers).Draw(rt, "weather")
 }

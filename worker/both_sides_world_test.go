@@ -121,10 +121,10 @@ func newWorld(t *testing.T, tb failer, master string, split bool) *world {
 		complained: []map[string]bool{{}, {}},
 	}
 	w.link = &link{w: w}
-	w.a = w.open(master)
+	w.a = w.open(master, false)
 	w.b = w.a
 	if split {
-		w.b = w.openSend(master)
+		w.b = w.open(master, true)
 	}
 	var err error
 	w.lists, err = w.a.Lists(w.ctx(), nil, true, core.Page{Limit: 10})
@@ -149,22 +149,14 @@ func memoryDir(t *testing.T) string {
 	return t.TempDir()
 }
 
-// open opens a copy of a database, as it lies on the disk at this moment.
-func (w *world) open(from string) *store.Store {
-	return w.openAs(from, store.Options{SendElsewhere: w.split})
-}
-
-// openSend does the same for a send service of its own.
-func (w *world) openSend(from string) *store.Store {
-	return w.openAs(from, store.Options{MemberElsewhere: true})
-}
-
-func (w *world) openAs(from string, o store.Options) *store.Store {
+// open opens a copy of a database, as it lies on the disk at this moment; send: for a send service of its own.
+func (w *world) open(from string, send bool) *store.Store {
 	w.files++
 	path := filepath.Join(w.dir, strconv.Itoa(w.files)+".db")
 	w.must(copyDatabase(from, path))
-	o.Path, o.WatchEvery = path, time.Hour
-	s, err := store.Open(w.ctx(), o)
+	s, err := store.Open(w.ctx(), store.Options{
+		Path: path, WatchEvery: time.Hour, SendElsewhere: w.split && !send, MemberElsewhere: send,
+	})
 	w.must(err)
 	return s
 }
@@ -315,7 +307,7 @@ func (w *world) bury() {
 		return
 	}
 	old := w.a
-	w.a = w.open(from)
+	w.a = w.open(from, false)
 	if !w.split {
 		w.b = w.a
 	}
@@ -323,8 +315,6 @@ func (w *world) bury() {
 	w.link.corpse, w.link.weather = "", "fair"
 	w.wire()
 }
-
-func (w *world) deliver(*rapid.T) { w.step(w.outbox) }
 
 // refuse makes dead letters of what is due: what comes after it overtakes them.
 func (w *world) refuse(*rapid.T) {
@@ -336,25 +326,16 @@ func (w *world) refuse(*rapid.T) {
 
 func (w *world) otherLoops(*rapid.T) {
 	w.step(w.full)
-	w.removeAbsent()
-	w.step(w.disabler)
-}
-
-func (w *world) removeAbsent() {
 	for more := true; more; {
 		var err error
 		more, err = w.b.RemoveAbsent(w.ctx(), core.At(time.Now()))
 		w.must(err)
 	}
-}
-
-func (w *world) askSync(rt *rapid.T) {
-	_, err := w.a.RequestSync(w.ctx(), w.lists[rapid.IntRange(0, len(w.lists)-1).Draw(rt, "list")].ID, w.now())
-	w.must(err)
+	w.step(w.disabler)
 }
 
 func (w *world) syncAll() {
-	w.passTime()
+	time.Sleep(10 * time.Second) // the clock catches up with the stamps of changes
 	for _, l := range w.lists {
 		_, err := w.a.RequestSync(w.ctx(), l.ID, core.At(time.Now()))
 		w.must(err)
@@ -384,7 +365,7 @@ func (w *world) wait(rt *rapid.T) {
 func (w *world) crash(rt *rapid.T) {
 	if w.split && rapid.Bool().Draw(rt, "the send service") {
 		old := w.b
-		w.b = w.openSend(old.Path())
+		w.b = w.open(old.Path(), true)
 		w.must(old.Close())
 		w.wire()
 		return
@@ -412,7 +393,7 @@ func (w *world) restoreSend(*rapid.T) {
 	}
 	w.backup = func() {
 		old := w.b
-		w.b = w.openSend(saved)
+		w.b = w.open(saved, true)
 		w.must(old.Close())
 		w.wire()
 		w.unsynced = true
@@ -428,15 +409,12 @@ func (w *world) retryDead(*rapid.T) {
 	w.must(err)
 }
 
-// passTime lets the clock catch up with the stamps of changes.
-func (w *world) passTime() { time.Sleep(10 * time.Second) }
-
 // settle lets everything arrive that is on its way.
 func (w *world) settle() {
 	w.link.weather = "fair"
 	for range 40 {
 		w.retryDead(nil)
-		w.deliver(nil)
+		w.step(w.outbox)
 		w.otherLoops(nil)
 		state, err := w.a.OutboxState(w.ctx())
 		w.must(err)

@@ -47,7 +47,7 @@ func (o *outage) kill() {
 	o.must(err)
 	o.group.Drain(0)
 	o.must(o.a.Close())
-	o.a = o.open(corpse)
+	o.a = o.open(corpse, false)
 	if !o.split {
 		o.b = o.a
 	}

@@ -10,10 +10,9 @@ import (
 	"os/exec"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
-	"time"
 
+	"newsletterd/core/coretest"
 	"newsletterd/mail/mailtest"
 )
 
@@ -71,15 +70,6 @@ func startSink(b *testing.B) (addr string, count func() int64) {
 	}
 }
 
-// cpuTime is what this process has used: it says more than mails/s on a machine that others use too.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
 func benchmarkDeliver(b *testing.B, s *Client, connections int, count func() int64) {
 	data := bytes.Repeat([]byte("0123456789012345678901234567890123456789012345678901234567890123456789\r\n"), 90)
 	var left atomic.Int64
@@ -87,7 +77,7 @@ func benchmarkDeliver(b *testing.B, s *Client, connections int, count func() int
 	var wg sync.WaitGroup
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
-	before := cpuTime()
+	before := coretest.CPU()
 	b.ResetTimer()
 	for range connections {
 		wg.Go(func() {
@@ -117,7 +107,7 @@ func benchmarkDeliver(b *testing.B, s *Client, connections int, count func() int
 	wg.Wait()
 	b.StopTimer()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "mails/s")
-	b.ReportMetric(float64((cpuTime()-before).Nanoseconds())/1000/float64(b.N), "cpu-µs/mail")
+	b.ReportMetric(float64((coretest.CPU()-before).Nanoseconds())/1000/float64(b.N), "cpu-µs/mail")
 	if count != nil {
 		if got := count(); got < int64(b.N) {
 			b.Errorf("the sink has %d of %d", got, b.N)
