@@ -8,10 +8,8 @@ import (
 	"flag"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -58,6 +56,8 @@ type Hasher struct {
 	queue chan struct{}
 	dummy string // of no password: unknown users cost the same work
 	count atomic.Int64
+
+	smallHeap func() (release func()) // Config.SmallHeap
 }
 
 // NewHasher makes a Hasher; the zero cost is DefaultArgon2. A cheaper one is taken only inside a test binary.
@@ -135,41 +135,10 @@ func (h *Hasher) derive(ctx context.Context, password, salt []byte, cost Argon2,
 		return nil, errBusy.With(ctx.Err())
 	}
 	h.count.Add(1)
-	defer SmallHeap()()
+	if h.smallHeap != nil {
+		defer h.smallHeap()()
+	}
 	return argon2.IDKey(password, salt, cost.Passes, cost.Memory, cost.Threads, size), nil
-}
-
-// thrifty is how much work runs in this process that leaves large garbage, and what the garbage collector was told
-// before.
-var thrifty struct {
-	sync.Mutex
-	n       int
-	percent int
-}
-
-// thriftyPercent is by how much the heap may grow beyond what is in use meanwhile. Each hash leaves its 19 MiB behind
-// as garbage: with Go's 100 % the heap of a daemon that does little else would be twice as large.
-const thriftyPercent = 25
-
-// SmallHeap makes the garbage collector thrifty until the returned function is called: for work that leaves MiB
-// behind, as hashes and large request bodies do. It stops the world for a moment when the first begins and the last
-// ends.
-func SmallHeap() func() {
-	thrifty.Lock()
-	defer thrifty.Unlock()
-	if thrifty.n++; thrifty.n == 1 {
-		thrifty.percent = debug.SetGCPercent(thriftyPercent)
-		if thrifty.percent >= 0 && thrifty.percent < thriftyPercent {
-			debug.SetGCPercent(thrifty.percent)
-		}
-	}
-	return func() {
-		thrifty.Lock()
-		defer thrifty.Unlock()
-		if thrifty.n--; thrifty.n == 0 {
-			debug.SetGCPercent(thrifty.percent)
-		}
-	}
 }
 
 var phcText = base64.RawStdEncoding

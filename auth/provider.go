@@ -24,6 +24,9 @@ type Config struct {
 	CommonPasswords    string // "auto" (refused when Issuer is https), "refuse", "allow"
 	SecondFactor       string // who must have one: FactorOff (the default), FactorOperators, FactorStaff, FactorAll
 	PasswordCost       Argon2 // zero: DefaultArgon2; a cheaper one only in tests
+
+	// SmallHeap keeps the heap small until release, while a password is hashed. nil: nothing does
+	SmallHeap func() (release func())
 }
 
 // Provider issues and verifies tokens for one database. Safe for concurrent use.
@@ -52,6 +55,7 @@ func New(ctx context.Context, s *store.Store, c Config, now core.Instant) (*Prov
 	if err != nil {
 		return nil, err
 	}
+	hasher.smallHeap = c.SmallHeap
 	refuse := c.CommonPasswords == "refuse" || (c.CommonPasswords == "auto" && strings.HasPrefix(c.Issuer, "https://"))
 	p := &Provider{Config: c, store: s, hasher: hasher, rules: PasswordRules{RefuseCommon: refuse}}
 	p.keys.store = s

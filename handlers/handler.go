@@ -39,6 +39,8 @@ type Options struct {
 	// of unsubscribe tokens; nil: made with the key of the store, as Ident
 	Sealer *auth.Sealer
 	Ident  *mail.Ident // of Message-IDs
+	// SmallHeap keeps the heap small until release, while a large body is in memory. nil: nothing does.
+	SmallHeap func() (release func())
 
 	// Bearer verifies an access token. A token that is not valid is core.Unauthenticated.
 	Bearer func(ctx context.Context, token string, now core.Instant) (core.Caller, error)
@@ -104,6 +106,7 @@ func New(o Options) (*Handler, error) {
 	h.Handler, err = web.New(web.Options{
 		Log: o.Log, Registry: o.Registry, PublicURL: o.PublicURL, TrustedProxies: o.TrustedProxies, Store: o.Store, API: api,
 		Bearer: o.Bearer, Signed: o.Signed, DialectOf: dialectOf, Fallback: h.fallback, ErrorPage: errorPage,
+		SmallHeap: o.SmallHeap,
 	}, h.table())
 	if err != nil {
 		return nil, err

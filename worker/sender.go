@@ -32,8 +32,9 @@ type SendOptions struct {
 	Ident         *mail.Ident                   // of Message-IDs and bounce addresses
 	Signers       *Signers                      // of DKIM; nil: mails go out unsigned
 	DKIMSkip      []string                      // header fields that the daemon's own relay changes
-	ExtraThread   bool                          // run one more thread than there are CPUs while mails go out
 	Log           *slog.Logger
+	// ExtraThread lets one more thread run than there are CPUs, until release; called while mails go out. nil: nothing is
+	ExtraThread func() (release func())
 }
 
 // Sender mails the recipients of running jobs. It owns the parts of the send path that doc.go draws; each of its steps
@@ -125,8 +126,8 @@ const gcBallast = 16 << 20
 func (s *Sender) deliver(ctx context.Context) time.Time {
 	ballast := make([]byte, gcBallast)
 	defer runtime.KeepAlive(ballast)
-	if s.opts.ExtraThread {
-		defer useExtraThread()()
+	if s.opts.ExtraThread != nil {
+		defer s.opts.ExtraThread()()
 	}
 	open, cancel := context.WithCancel(ctx)
 	defer cancel()

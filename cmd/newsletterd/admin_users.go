@@ -20,6 +20,7 @@ func authConfig(cfg *config.Config) auth.Config {
 		RefreshTotal: cfg.Auth.RefreshTotal.Std(), RefreshGrace: cfg.Auth.RefreshGrace.Std(),
 		ClosedRegistration: cfg.Auth.Registration == "closed", RegisterConflict: cfg.Auth.RegisterExisting == "conflict",
 		CommonPasswords: cfg.Auth.CommonPasswords, SecondFactor: cfg.Auth.SecondFactor,
+		SmallHeap: smallHeap,
 	}
 }
 

@@ -110,6 +110,7 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 		ModelLimits:    modelLimits(d.cfg),
 		DuplicateGuard: d.cfg.Send.DuplicateGuard.Std(),
 		Engage:         d.tracker.Add,
+		SmallHeap:      smallHeap,
 		Providers:      providerRecords(d.cfg), SNS: &report.SNS{Fetch: (&netguard.Guard{}).Fetcher()},
 		Newsletter: handlers.NewsletterOptions{
 			ConfirmToken: d.cfg.Newsletter.ConfirmToken, UnsubscribeTokenAuth: d.cfg.Newsletter.UnsubscribeTokenAuth,

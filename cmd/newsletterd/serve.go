@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -89,7 +88,7 @@ func (d *daemon) run(stop <-chan struct{}) error {
 	d.log.Info("ready", slog.String("listen", d.listener.Addr().String()), slog.String("public_url", d.cfg.Origin()),
 		slog.String("database", d.store.Path()), slog.String("version", version()))
 	_, _ = sd.SdNotify(false, sd.SdNotifyReady)
-	go debug.FreeOSMemory() // what only the start needed goes back at once: an idle daemon is small
+	freeMemory()
 	select {
 	case <-stop:
 	case err := <-served:

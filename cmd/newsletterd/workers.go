@@ -61,7 +61,7 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 		From:     from,
 		Provider: relayProvider(cfg), BounceDomain: cfg.Mail.BounceDomain, PublicURL: cfg.Origin(),
 		Sealer: d.keys.sealer, Ident: d.keys.ident, Log: log,
-		Signers: signers, DKIMSkip: cfg.Mail.SMTP.DKIMSkip, ExtraThread: true,
+		Signers: signers, DKIMSkip: cfg.Mail.SMTP.DKIMSkip, ExtraThread: extraThread,
 	})
 	d.registry.MustRegister(sendCollector{sender})
 	mailer := worker.MailerOptions{

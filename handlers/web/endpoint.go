@@ -70,7 +70,7 @@ const (
 	bodyBudget      = 32 * MiB
 	signedShare     = 12 * MiB // of it: a batch of a full sync, and a half
 	strangersShare  = 8 * MiB
-	heavyBody       = 1 * MiB // from here a body makes the garbage collector thrifty
+	heavyBody       = 1 * MiB // from here a body asks for a small heap
 	BodyBudgetWait  = 2 * time.Second
 	headerTimeout   = 5 * time.Second
 	bodyTimeout     = 30 * time.Second

@@ -32,6 +32,8 @@ type Options struct {
 	Signed func(ctx context.Context, h http.Header, path string,
 		now core.Instant) (func(body []byte) (core.Caller, error), error)
 
+	// SmallHeap keeps the heap small until release, while a large body is in memory. nil: nothing does.
+	SmallHeap func() (release func())
 	// DialectOf returns the form of errors at a path that the table does not have. nil: member.
 	DialectOf func(c *Call, path string) Dialect
 	// Fallback makes the page for a path that the table does not have, where DialectOf says page.

@@ -20,7 +20,6 @@ import (
 	"github.com/throttled/throttled/v2/store/memstore"
 	"golang.org/x/sync/semaphore"
 
-	"newsletterd/auth"
 	"newsletterd/core"
 )
 
@@ -124,8 +123,8 @@ func (c *Call) growBody(b []byte, limit int64) ([]byte, error) {
 		if err := c.hold(ctx, size); err != nil {
 			return nil, ErrBusy.With(fmt.Errorf("body budget: %w", err))
 		}
-		if size >= heavyBody && c.heavy == nil {
-			c.heavy = auth.SmallHeap()
+		if size >= heavyBody && c.heavy == nil && c.frame.options.SmallHeap != nil {
+			c.heavy = c.frame.options.SmallHeap()
 		}
 	}
 	grown := append(newBody(size), b...)
