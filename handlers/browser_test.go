@@ -122,6 +122,7 @@ func TestUserPagesInEveryLanguage(t *testing.T) {
 			"/unsubscribe?token=x":      {w.LinkBroken},
 			"/l/nothing":                {w.ListText},
 			"/nothing":                  {w.MissingText, w.MissingTitle},
+			"/consent":                  {w.MissingText},
 			"/api/oauth/authorize":      {w.LoginFaultTitle, w.LoginFaultText},
 			"/api/oauth/logout?state=x": nil,
 		} {

@@ -33,6 +33,7 @@ func (w *pageWords) explanations() map[string]string {
 	return map[string]string{
 		web.ErrNoRoute.Message:                                         w.MissingText,
 		web.ErrNotFound.Message:                                        w.RecordText,
+		"GET is not allowed here.":                                     w.MissingText, // the address of a form
 		core.ErrListNotFound.Message:                                   w.ListText,
 		web.ErrBusy.Message:                                            w.BusyText,
 		web.ErrRateLimited.Message:                                     w.ManyText,
