@@ -237,8 +237,8 @@ func TestBrandColorsCanBeRead(t *testing.T) {
 	}
 }
 
-// From the login for a tenant's client the ways to a new password and to an account keep the request, and their mails
-// have the tenant's looks.
+// From the login for a tenant's client the ways to a new password and to an account keep the request. Their mails have
+// the tenant's looks, and so have the pages behind the links, used up or not.
 func TestMailsOfPagesHaveTheLooksOfTheClient(t *testing.T) {
 	e := newPageEnv(t, "http://news.test")
 	now := core.At(time.Now())
@@ -296,6 +296,16 @@ func TestMailsOfPagesHaveTheLooksOfTheClient(t *testing.T) {
 	var kinds []string
 	for _, m := range mails {
 		kinds = append(kinds, m.Kind)
+		token := e.handler.options.Auth.MailToken(m.Kind, m.TokenID)
+		link := map[string]string{core.MailReset: "/password/reset", core.MailVerify: "/verify"}[m.Kind]
+		page(link+"?token="+token, "(<form)")
+		for _, title := range []string{"Your password is set|Your address is verified", "This link is not good any more|is verified"} {
+			res := e.ask("POST", link, url.Values{"token": {token}, "new_password": {"quite another password"}})
+			b, err := io.ReadAll(res.Body)
+			if err != nil || !regexp.MustCompile(title).Match(b) || !strings.Contains(string(b), "Acme") {
+				t.Errorf("%s: no %q in the looks of the tenant: %s", link, title, b)
+			}
+		}
 		if m.TenantID != tenant.ID {
 			t.Errorf("%s is for the tenant %q", m.Kind, m.TenantID)
 		}

@@ -94,13 +94,21 @@ type mailedForm struct {
 	Password string `form:"new_password"`
 }
 
-// addressed fills in the address that a token was mailed to, where the link does not name it: mails link by the token
-// alone.
-func addressed(c *web.Call, token string, email *string) error {
-	if *email != "" || token == "" {
+// linkOpened gives the pages of the request the looks of the mail that a token came with, and fills in the address that it
+// was mailed to, where the link does not name it: mails link by the token alone.
+func linkOpened(c *web.Call, token string, email *string) error {
+	if token == "" {
 		return nil
 	}
-	found, err := c.Store().MailedAddress(c, core.HashToken(token))
+	hash := core.HashToken(token)
+	tenantID, err := c.Store().MailedTenant(c, hash)
+	if err == nil {
+		_, err = brandOf(c, tenantID)
+	}
+	if err != nil || *email != "" {
+		return err
+	}
+	found, err := c.Store().MailedAddress(c, hash)
 	if err != nil && !errors.Is(err, core.ErrInvalidToken) {
 		return err
 	}
@@ -114,7 +122,7 @@ type passwordPage struct {
 }
 
 func (m mailedLinks) resetPage(c *web.Call, in mailedQuery) (web.HTML, error) {
-	if err := addressed(c, in.Token, &in.Email); err != nil {
+	if err := linkOpened(c, in.Token, &in.Email); err != nil {
 		return web.HTML{}, err
 	}
 	return m.showPassword(c, store.TokenReset, mailedForm{Token: in.Token, Email: in.Email}, nil)
@@ -165,7 +173,7 @@ func (m mailedLinks) linkFault(c *web.Call, err error) (web.HTML, error) {
 }
 
 func (m mailedLinks) reset(c *web.Call, in mailedForm) (web.HTML, error) {
-	if err := addressed(c, in.Token, &in.Email); err != nil {
+	if err := linkOpened(c, in.Token, &in.Email); err != nil {
 		return web.HTML{}, err
 	}
 	return m.setPassword(c, store.TokenReset, in, m.auth.ResetPassword)
@@ -198,7 +206,7 @@ func (m mailedLinks) passwordSet(c *web.Call) (web.HTML, error) {
 // verifyPage asks for the password of the registration or a new one (auth.ProveAddress); a claim (auth.ClaimAddress)
 // wants a new one.
 func (m mailedLinks) verifyPage(c *web.Call, in mailedQuery) (web.HTML, error) {
-	if err := addressed(c, in.Token, &in.Email); err != nil {
+	if err := linkOpened(c, in.Token, &in.Email); err != nil {
 		return web.HTML{}, err
 	}
 	form := mailedForm{Token: in.Token, Email: in.Email}
@@ -286,7 +294,7 @@ func (m mailedLinks) changePage(c *web.Call, whose string, email core.Email, in 
 }
 
 func (m mailedLinks) verify(c *web.Call, in mailedForm) (web.HTML, error) {
-	if err := addressed(c, in.Token, &in.Email); err != nil {
+	if err := linkOpened(c, in.Token, &in.Email); err != nil {
 		return web.HTML{}, err
 	}
 	claim, err := m.isClaim(c, in)

@@ -182,7 +182,7 @@ func TestIdentityPlans(t *testing.T) {
 		"SELECT " + stateColumns + " FROM refresh x JOIN family f ON f.id = " +
 			"x.family_id" + stateJoins + "WHERE x.hash = ?": 1,
 		"SELECT " + userColumns + " FROM user WHERE email_key = ?": 1,
-		userTokenQuery: 3, mailedAddressQuery: 2,
+		userTokenQuery: 3, mailedAddressQuery: 2, mailedStyleQuery: 1,
 	} {
 		var plan []struct {
 			ID      int    `db:"id"`
