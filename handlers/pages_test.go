@@ -238,7 +238,7 @@ func TestBrandColorsCanBeRead(t *testing.T) {
 }
 
 // From the login for a tenant's client the ways to a new password and to an account keep the request. Their mails have
-// the tenant's looks, and so have the pages behind the links, used up or not.
+// the tenant's looks, and so have the pages of their links, used up or not.
 func TestMailsOfPagesHaveTheLooksOfTheClient(t *testing.T) {
 	e := newPageEnv(t, "http://news.test")
 	now := core.At(time.Now())
