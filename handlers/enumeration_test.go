@@ -50,25 +50,21 @@ func measure(t *testing.T, e *env, path, media, body, email string) work {
 		t.Fatal(err)
 	}
 	after := e.store.Stats()
+	form := anyValue.ReplaceAllString(strings.ReplaceAll(string(b), email, "EMAIL"), "…")
+	var object map[string]any
+	if json.Unmarshal([]byte(form), &object) == nil {
+		sorted, _ := json.Marshal(object)
+		form = string(sorted)
+	}
 	return work{
 		Status: res.StatusCode, Headers: strings.Join(slices.Sorted(maps.Keys(res.Header)), " "),
-		Form: formOf(string(b), email), Length: len(b) - strings.Count(string(b), email)*len(email),
+		Form: form, Length: len(b) - strings.Count(string(b), email)*len(email),
 		Hashes: e.handler.options.Auth.Hashes() - hashes, Operations: after.Ops - before.Ops,
 		Statements: after.Statements - before.Statements,
 	}
 }
 
 var anyValue = regexp.MustCompile(`[0-9a-f-]{36}|\d{4}-\d\d-\d\dT[\d:.]+Z`)
-
-func formOf(body, email string) string {
-	body = anyValue.ReplaceAllString(strings.ReplaceAll(body, email, "EMAIL"), "…")
-	var v map[string]any
-	if json.Unmarshal([]byte(body), &v) != nil {
-		return body
-	}
-	b, _ := json.Marshal(v)
-	return string(b)
-}
 
 // Register, login and forgot, by the API and on the pages, tell strangers nothing of who has an account: the same
 // status, headers and form, after the same hashes, operations and statements.

@@ -133,9 +133,8 @@ func TestTwentyCopiesOfAWebhook(t *testing.T) {
 func TestUnknownWebhookClientsBodyIsNotRead(t *testing.T) {
 	e := newEnv(t)
 	at := strconv.FormatInt(time.Now().Unix(), 10)
-	read := 0
-	body := readerFunc(func([]byte) (int, error) { read++; return 0, io.ErrUnexpectedEOF })
-	req := httptest.NewRequest("POST", "/webhooks/lists/full-sync", body)
+	body := strings.NewReader("{}")
+	req := httptest.NewRequest("POST", "/webhooks/lists/full-sync", io.NopCloser(body))
 	req.Header = http.Header{
 		"X-Client-Id": {"nobody"}, "X-Timestamp": {at}, "X-Nonce": {"0123456789abcdef"},
 		"X-Signature":  {"v1=" + strings.Repeat("0", 64)},
@@ -143,11 +142,7 @@ func TestUnknownWebhookClientsBodyIsNotRead(t *testing.T) {
 	}
 	rec := httptest.NewRecorder()
 	e.handler.ServeHTTP(rec, req)
-	if rec.Code != 401 || read != 0 || !strings.Contains(rec.Body.String(), `"invalid_signature"`) {
-		t.Errorf("%d after %d reads: %s", rec.Code, read, rec.Body)
+	if rec.Code != 401 || body.Len() != 2 || !strings.Contains(rec.Body.String(), `"invalid_signature"`) {
+		t.Errorf("%d, %d bytes not read: %s", rec.Code, body.Len(), rec.Body)
 	}
 }
-
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
