@@ -187,9 +187,25 @@ func (r *reader) tell(s story) {
 	r.at("confirm", "confirm_title")
 	r.press("main button")
 	r.at("confirmed", "confirmed_title")
-	r.wrongForm(list)
 
-	r.askForLink(list)
+	// what is not right
+	do(r.T, r.ctx, chromedp.Navigate(r.d.cfg.Origin()+"/l/"+list.ID), r.heading("subscribe_title"),
+		chromedp.RemoveAttribute("#f-place", "required"),
+		chromedp.SetValue("#email", "bob@example.org"))
+	r.press("main button")
+	do(r.T, r.ctx, chromedp.WaitVisible("#fault"))
+	r.at("subscribe-fault", "subscribe_title")
+
+	// the link to one's own data, without any link at hand
+	do(r.T, r.ctx, chromedp.Navigate(r.d.cfg.Origin()+"/preferences?list="+list.ID))
+	r.at("ask-link", "ask_title")
+	do(r.T, r.ctx, chromedp.SetValue("#email", string(r.email)))
+	r.press("main button")
+	do(r.T, r.ctx, chromedp.WaitVisible(".notice"))
+	r.at("link-sent", "ask_title")
+	r.open("/preferences?")
+	r.at("preferences", "ask_title")
+
 	do(r.T, r.ctx, chromedp.Click(`input[name="p.events"]`))
 	r.press(`button[value="save"]`)
 	do(r.T, r.ctx, chromedp.WaitVisible(".notice"))
@@ -206,31 +222,22 @@ func (r *reader) tell(s story) {
 	r.byNewsletter(list)
 	r.byRequestedToken(list)
 	r.takeDataAway(list)
-	r.wrongLinks(list)
-}
 
-// wrongForm sends what is not right, and sees what is said.
-func (r *reader) wrongForm(list core.List) {
-	r.Helper()
-	do(r.T, r.ctx, chromedp.Navigate(r.d.cfg.Origin()+"/l/"+list.ID), r.heading("subscribe_title"),
-		chromedp.RemoveAttribute("#f-place", "required"),
-		chromedp.SetValue("#email", "bob@example.org"))
-	r.press("main button")
-	do(r.T, r.ctx, chromedp.WaitVisible("#fault"))
-	r.at("subscribe-fault", "subscribe_title")
-}
-
-// askForLink asks for the link to one's own data, without any link at hand.
-func (r *reader) askForLink(list core.List) {
-	r.Helper()
-	do(r.T, r.ctx, chromedp.Navigate(r.d.cfg.Origin()+"/preferences?list="+list.ID))
-	r.at("ask-link", "ask_title")
-	do(r.T, r.ctx, chromedp.SetValue("#email", string(r.email)))
-	r.press("main button")
-	do(r.T, r.ctx, chromedp.WaitVisible(".notice"))
-	r.at("link-sent", "ask_title")
-	r.open("/preferences?")
-	r.at("preferences", "ask_title")
+	// what leads nowhere
+	if _, err := r.d.store.UpdateList(r.Context(), list.ID, "test", func(l *core.List) error {
+		return l.Change(core.ListInput{Status: new(core.ListInactive)}, now())
+	}); err != nil {
+		r.Fatal(err)
+	}
+	do(r.T, r.ctx, chromedp.Navigate(r.d.cfg.Origin()+"/l/"+list.ID))
+	r.at("inactive", "wrong_title")
+	for name, path := range map[string]string{
+		"link-broken":    "/preferences?token=x",
+		"confirm-broken": "/confirm?token=x",
+	} {
+		do(r.T, r.ctx, chromedp.Navigate(r.d.cfg.Origin()+path), heading("This does not work")) // its owner is not known
+		shots(r.T, r.ctx, r.lang+"-"+name)
+	}
 }
 
 // byNewsletter follows the link of a newsletter to the subscription that it came by.
@@ -297,23 +304,4 @@ func (r *reader) takeDataAway(list core.List) {
 	}
 	do(r.T, r.ctx, chromedp.Navigate(where))
 	r.at("after-erasing", "ask_title")
-}
-
-// wrongLinks opens what leads nowhere.
-func (r *reader) wrongLinks(list core.List) {
-	r.Helper()
-	if _, err := r.d.store.UpdateList(r.Context(), list.ID, "test", func(l *core.List) error {
-		return l.Change(core.ListInput{Status: new(core.ListInactive)}, now())
-	}); err != nil {
-		r.Fatal(err)
-	}
-	do(r.T, r.ctx, chromedp.Navigate(r.d.cfg.Origin()+"/l/"+list.ID))
-	r.at("inactive", "wrong_title")
-	for name, path := range map[string]string{
-		"link-broken":    "/preferences?token=x",
-		"confirm-broken": "/confirm?token=x",
-	} {
-		do(r.T, r.ctx, chromedp.Navigate(r.d.cfg.Origin()+path), heading("This does not work")) // its owner is not known
-		shots(r.T, r.ctx, r.lang+"-"+name)
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"path/filepath"
 	"testing"
@@ -99,52 +98,6 @@ func (a *remoteServices) hears(email core.Email, status string) {
 	})
 }
 
-// oneClick leaves by the link of a mail of the send service.
-func (a *remoteServices) oneClick(email core.Email) {
-	a.Helper()
-	id := a.send.store.SubscriptionID(a.list.ID, email.Key())
-	token, err := a.send.keys.sealer.SealUnsubscribe(auth.UnsubscribeToken{
-		Kind: auth.UnsubscribeMailed, ListID: a.list.ID,
-		SubscriptionID: id, Email: email, IssuedAt: now(),
-	})
-	a.Must(err)
-	out := a.Send("POST", a.send.cfg.Origin()+"/api/newsletter/unsubscribe?token="+token,
-		url.Values{"List-Unsubscribe": {"One-Click"}}).OK()
-	if sub, err := a.send.store.Subscriber(a.Context(), a.list.ID, email); err != nil || sub.Mailable() ||
-		out.Field("status") != core.SubscriptionUnsubscribed {
-		a.Errorf("after the answer %v: %+v, %v", out, sub, err)
-	}
-}
-
-// sendOnly sees that nothing of a list begins at the send service, and that its pages lead to those of the member
-// service.
-func (a *remoteServices) sendOnly() {
-	a.Helper()
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	token, err := a.send.keys.sealer.SealUnsubscribe(auth.UnsubscribeToken{
-		Kind: auth.UnsubscribeMailed, ListID: a.list.ID, SubscriptionID: a.list.ID, Email: "dan@example.org", IssuedAt: now(),
-	})
-	a.Must(err)
-	for path, want := range map[string]string{
-		"/l/" + a.list.ID:                "/l/" + a.list.ID,
-		"/preferences?list=" + a.list.ID: "/preferences?list=" + a.list.ID,
-		"/preferences?token=" + token:    "/preferences?list=" + a.list.ID,
-	} {
-		res, err := client.Get(a.send.cfg.Origin() + path)
-		a.Must(err)
-		res.Body.Close()
-		if got := res.Header.Get("Location"); got != a.member.cfg.Origin()+want {
-			a.Errorf("%s leads to %q (%d)", path, got, res.StatusCode)
-		}
-	}
-	_, _, err = a.send.store.Subscribe(a.Context(),
-		store.SubscribeRequest{ListID: a.list.ID, Email: "fay@example.org"}, now())
-	_, importErr := a.send.store.NewImport(a.Context(), a.list.ID, core.SubscriptionActive, "test")
-	if !errors.Is(err, core.ErrListInactive) || core.KindOf(importErr) != core.Conflict {
-		a.Errorf("%v, %v", err, importErr)
-	}
-}
-
 // Two daemons, one the member service and one the send service: what happens on either side is known on the other.
 func TestTwoDaemonsAgree(t *testing.T) {
 	daemontest.Parallel(t)
@@ -154,7 +107,19 @@ func TestTwoDaemonsAgree(t *testing.T) {
 		a.knows(email, core.StatusActive)
 	}
 
-	a.oneClick("ann@example.org")
+	const ann core.Email = "ann@example.org" // leaves by the link of a mail of the send service
+	id := a.send.store.SubscriptionID(a.list.ID, ann.Key())
+	token, err := a.send.keys.sealer.SealUnsubscribe(auth.UnsubscribeToken{
+		Kind: auth.UnsubscribeMailed, ListID: a.list.ID,
+		SubscriptionID: id, Email: ann, IssuedAt: now(),
+	})
+	a.Must(err)
+	out := a.Send("POST", a.send.cfg.Origin()+"/api/newsletter/unsubscribe?token="+token,
+		url.Values{"List-Unsubscribe": {"One-Click"}}).OK()
+	if sub, err := a.send.store.Subscriber(a.Context(), a.list.ID, ann); err != nil || sub.Mailable() ||
+		out.Field("status") != core.SubscriptionUnsubscribed {
+		a.Errorf("after the answer %v: %+v, %v", out, sub, err)
+	}
 	a.hears("ann@example.org", core.SubscriptionUnsubscribed)
 
 	a.Must(a.send.store.ApplyReports(t.Context(),
@@ -170,7 +135,28 @@ func TestTwoDaemonsAgree(t *testing.T) {
 		t.Errorf("erased %d rows; the send service has %+v", rows, sub)
 	}
 
-	a.sendOnly()
+	// Nothing of a list begins at the send service, and its pages lead to those of the member service.
+	staying := webtest.Client{TB: t, HTTP: webtest.Staying()}
+	token, err = a.send.keys.sealer.SealUnsubscribe(auth.UnsubscribeToken{
+		Kind: auth.UnsubscribeMailed, ListID: a.list.ID, SubscriptionID: a.list.ID, Email: "dan@example.org", IssuedAt: now(),
+	})
+	a.Must(err)
+	for path, want := range map[string]string{
+		"/l/" + a.list.ID:                "/l/" + a.list.ID,
+		"/preferences?list=" + a.list.ID: "/preferences?list=" + a.list.ID,
+		"/preferences?token=" + token:    "/preferences?list=" + a.list.ID,
+	} {
+		r := staying.Get(a.send.cfg.Origin() + path)
+		if got := r.Header.Get("Location"); got != a.member.cfg.Origin()+want {
+			a.Errorf("%s leads to %q (%d)", path, got, r.StatusCode)
+		}
+	}
+	_, _, err = a.send.store.Subscribe(a.Context(),
+		store.SubscribeRequest{ListID: a.list.ID, Email: "fay@example.org"}, now())
+	_, importErr := a.send.store.NewImport(a.Context(), a.list.ID, core.SubscriptionActive, "test")
+	if !errors.Is(err, core.ErrListInactive) || core.KindOf(importErr) != core.Conflict {
+		a.Errorf("%v, %v", err, importErr)
+	}
 
 	// The secret is replaced there; the one before stays good until the member service has the new one.
 	key, err := auth.ParseSecret(auth.NewSecret())

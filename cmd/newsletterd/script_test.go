@@ -44,7 +44,7 @@ func (m prepared) Run() int {
 //
 //	exits N newsletterd …   run it; the exit code must be N. stdout and stderr can be matched afterwards
 //	field NAME KEY          put a field of the JSON object on stdout into the variable NAME
-//	relay NAME              start a mail server and put its port into the variable NAME; see scriptRelay
+//	relay NAME              start a mail server and put its port into the variable NAME
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "../../testdata/script",
@@ -54,64 +54,58 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": scriptExits,
-			"field": scriptField,
-			"relay": scriptRelay,
+			"exits": func(ts *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) < 2 {
+					ts.Fatalf("usage: exits N command …")
+				}
+				want, err := strconv.Atoi(args[0])
+				ts.Check(err)
+				code := 0
+				if err := ts.Exec(args[1], args[2:]...); err != nil {
+					exit, ok := errors.AsType[*exec.ExitError](err)
+					if !ok {
+						ts.Fatalf("%v", err)
+					}
+					code = exit.ExitCode()
+				}
+				if code != want {
+					ts.Fatalf("exit code %d, want %d", code, want)
+				}
+			},
+			"field": func(ts *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) != 2 {
+					ts.Fatalf("usage: field NAME KEY")
+				}
+				var object map[string]any
+				ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &object))
+				text, ok := object[args[1]].(string)
+				if !ok || strings.TrimSpace(text) == "" {
+					ts.Fatalf("there is no text %q in %v", args[1], object)
+				}
+				ts.Setenv(args[0], text)
+			},
+			// Starts a mail server on loopback that refuses recipients whose address begins with "full" for now, and
+			// those with "gone" for good.
+			"relay": func(ts *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) != 1 {
+					ts.Fatalf("usage: relay NAME")
+				}
+				server, err := mailtest.NewServer(mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
+					switch {
+					case e.Verb == "RCPT" && strings.HasPrefix(e.Arg, "full"):
+						return mailtest.Action{Reply: "452 4.2.2 mailbox full"}
+					case e.Verb == "RCPT" && strings.HasPrefix(e.Arg, "gone"):
+						return mailtest.Action{Reply: "550 5.1.1 no such user"}
+					}
+					return mailtest.Action{}
+				}})
+				ts.Check(err)
+				ts.Defer(func() { _ = server.Close() })
+				_, port, err := net.SplitHostPort(server.Addr())
+				ts.Check(err)
+				ts.Setenv(args[0], port)
+			},
 		},
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 	})
-}
-
-func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exits N command …")
-	}
-	want, err := strconv.Atoi(args[0])
-	ts.Check(err)
-	code := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
-		exit, ok := errors.AsType[*exec.ExitError](err)
-		if !ok {
-			ts.Fatalf("%v", err)
-		}
-		code = exit.ExitCode()
-	}
-	if code != want {
-		ts.Fatalf("exit code %d, want %d", code, want)
-	}
-}
-
-func scriptField(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: field NAME KEY")
-	}
-	var object map[string]any
-	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &object))
-	text, ok := object[args[1]].(string)
-	if !ok || strings.TrimSpace(text) == "" {
-		ts.Fatalf("there is no text %q in %v", args[1], object)
-	}
-	ts.Setenv(args[0], text)
-}
-
-// scriptRelay starts a mail server on loopback that refuses recipients whose address begins with "full" for now, and
-// those with "gone" for good.
-func scriptRelay(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: relay NAME")
-	}
-	server, err := mailtest.NewServer(mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
-		switch {
-		case e.Verb == "RCPT" && strings.HasPrefix(e.Arg, "full"):
-			return mailtest.Action{Reply: "452 4.2.2 mailbox full"}
-		case e.Verb == "RCPT" && strings.HasPrefix(e.Arg, "gone"):
-			return mailtest.Action{Reply: "550 5.1.1 no such user"}
-		}
-		return mailtest.Action{}
-	}})
-	ts.Check(err)
-	ts.Defer(func() { _ = server.Close() })
-	_, port, err := net.SplitHostPort(server.Addr())
-	ts.Check(err)
-	ts.Setenv(args[0], port)
 }

@@ -138,7 +138,7 @@ func portOf(t *testing.T, addr string) int {
 // https.
 func TestACME(t *testing.T) {
 	listen, plain := daemontest.FreeAddr(t), daemontest.FreeAddr(t)
-	dns := fakeDNS(t, map[string][]string{"news.example.org A": {"127.0.0.1"}})
+	dns := daemontest.DNS(t, map[string][]string{"news.example.org A": {"127.0.0.1"}})
 	ca := authority(t, portOf(t, plain), portOf(t, listen), dns)
 	path := filepath.Join(t.TempDir(), "newsletterd.db")
 	run := func() *running {
@@ -183,7 +183,7 @@ func TestACME(t *testing.T) {
 // say): it asks the plain one then (http-01, RFC 8555 section 8.3).
 func TestACMEByPlainHTTP(t *testing.T) {
 	listen, plain := daemontest.FreeAddr(t), daemontest.FreeAddr(t)
-	dns := fakeDNS(t, map[string][]string{"news.example.org A": {"127.0.0.1"}})
+	dns := daemontest.DNS(t, map[string][]string{"news.example.org A": {"127.0.0.1"}})
 	ca := authority(t, portOf(t, plain), portOf(t, daemontest.FreeAddr(t)), dns)
 	r := start(t, func(c *config.Config) {
 		c.Server.Listen, c.Server.ACMEHTTP = listen, plain

@@ -51,7 +51,19 @@ func TestUnit(t *testing.T) {
 					t.Errorf("%q is missing in\n%s", w, text)
 				}
 			}
-			verifyUnit(t, text)
+			analyze, err := exec.LookPath("systemd-analyze")
+			if err != nil {
+				t.Log("not verified: there is no systemd-analyze")
+				return
+			}
+			file := filepath.Join(t.TempDir(), "newsletterd.service")
+			if err := os.WriteFile(file, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := exec.Command(analyze, "verify", file).CombinedOutput(); err != nil ||
+				strings.Contains(string(out), "newsletterd.service:") {
+				t.Errorf("%v\n%s", err, out)
+			}
 		})
 	}
 }
@@ -89,22 +101,6 @@ func TestDockerignoreKeepsTheSource(t *testing.T) {
 				t.Errorf("%s leaves out %s", pattern, path)
 			}
 		}
-	}
-}
-
-func verifyUnit(t *testing.T, text []byte) {
-	analyze, err := exec.LookPath("systemd-analyze")
-	if err != nil {
-		t.Log("not verified: there is no systemd-analyze")
-		return
-	}
-	file := filepath.Join(t.TempDir(), "newsletterd.service")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command(analyze, "verify", file).CombinedOutput(); err != nil ||
-		strings.Contains(string(out), "newsletterd.service:") {
-		t.Errorf("%v\n%s", err, out)
 	}
 }
 

@@ -5,5 +5,6 @@
 //	records.go   what tests need in the database: a tenant, a list, users, subscribers
 //	sink.go      Sink: a process that takes mails in and counts them
 //	conn.go      Conn: an HTTP client that costs little, for figures
+//	dns.go       a DNS server with a zone of the test's
 //	machine.go   addresses, memory and CPU of processes, waiting, how long a test runs
 package daemontest
