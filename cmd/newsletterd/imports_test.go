@@ -58,6 +58,7 @@ var homes = map[string][]string{
 	"github.com/julienschmidt/httprouter":     {"handlers/web"},
 	"github.com/alexedwards/scs/v2":           {"handlers/web"},
 	"github.com/alexedwards/scs/sqlite3store": {"store"},
+	"rsc.io/qr":                               {"handlers"},
 	"github.com/rs/cors":                      {"handlers/web"},
 	"github.com/throttled/throttled/v2":       {"handlers/web"},
 	"github.com/go-jose/go-jose/v4":           {"auth"},
