@@ -62,6 +62,7 @@ func BenchmarkJob(b *testing.B) {
 		b.ReportMetric(float64(n)/float64(st.Batches-before.Batches), "mails/commit")
 		b.ReportMetric(float64((st.Busy-before.Busy).Microseconds())/float64(st.Batches-before.Batches), "µs/commit")
 		b.ReportMetric(float64(sink.Bytes())/float64(n), "B/mail")
+		b.ReportMetric(1000*float64(st.Statements-before.Statements)/float64(n), "statements/1000-mails")
 	}
 }
 
