@@ -282,7 +282,8 @@ func (s *Store) Unsubscribe(ctx context.Context, l UnsubscribeRequest, now core.
 }
 
 // noticeUnsubscribed queues the notice. As many statements run in any case, so that the time of the answer tells
-// nothing. The row carries the instant of the unsubscribe, which the undo token is made of.
+// nothing. The row carries the instant of the unsubscribe, which the undo token is made of. Statements are counted by
+// difference, not padded to one total: what the caches hold differs from call to call.
 func (tx *Tx) noticeUnsubscribed(l UnsubscribeRequest, sub *core.Subscription, change *core.Change,
 	now core.Instant,
 ) error {
