@@ -19,6 +19,7 @@ type PersonData struct {
 	Blocks        []PersonBlock        `json:"blocks"` // what stands against mailing the address
 	Mails         []PersonMail         `json:"mails"`
 	Events        []PersonEvent        `json:"events"` // not delivered yet
+	Invitations   []Invitation         `json:"invitations"`
 	// what the person has changed here, and what was changed about the account
 	Audit []PersonAudit `json:"audit"`
 }
@@ -27,7 +28,7 @@ type PersonData struct {
 func (d *PersonData) Empty() bool {
 	return d.Account == nil &&
 		len(d.Subscriptions)+len(d.Requests)+len(d.Subscribers)+len(d.Mailings)+len(d.Reports)+len(d.Blocks)+
-			len(d.Mails)+len(d.Events) == 0
+			len(d.Mails)+len(d.Events)+len(d.Invitations) == 0
 }
 
 // AccountData is what belongs to a user's account.

@@ -18,6 +18,8 @@ var requestExamples = map[string]web.Object{
 	},
 	"updateOAuthClient": {"redirect_uris": []string{"https://app.example.org/callback", "https://app.example.org/again"}},
 
+	"createInvitation": {"tenant_id": exampleID, "email": "eve@acme.example", "role": "editor"},
+
 	"addSubscriber":    {"list_id": exampleID, "email": "new@example.org", "status": "pending", "source": "signed at the fair"},
 	"updateSubscriber": {"preferences": web.Object{"first_name": "Ada", "city": "Bonn"}},
 

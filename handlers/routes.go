@@ -20,6 +20,7 @@ func (h *Handler) table() []*web.Route {
 	h.identityRoutes(&t)
 	h.newsletterRoutes(&t)
 	h.adminRoutes(&t)
+	h.teamRoutes(&t)
 	h.peopleRoutes(&t)
 	h.templateRoutes(&t)
 	h.sendRoutes(&t)
@@ -249,6 +250,22 @@ func (h *Handler) adminRoutes(t *web.Table) {
 		web.Path(clients.remove),
 		rights{core.ActionClientManage, core.ActionClientManage, core.ActionClientManage, core.ActionClientManage},
 	})
+}
+
+// teamRoutes are how people come to work for a tenant.
+func (h *Handler) teamRoutes(t *web.Table) {
+	i := invitations{h.options.Store, h.options.Auth}
+	const path, item = "/api/admin/invitations", "/api/admin/invitations/:id"
+	t.Add("GET", path, admin(core.ActionTeamRead), web.Member,
+		web.List(i.list, func(i core.Invitation) string { return i.ID }), "List open invitations")
+	t.Add("POST", path, admin(core.ActionTeamManage), web.Member,
+		web.JSON(i.create).Created().Fails(core.NotFound, core.TooMany), "Invite a person by mail to have a role")
+	t.Add("GET", item, admin(core.ActionTeamRead), web.Member, web.Path(i.show).Find(i.find), "Show an open invitation")
+	t.Add("DELETE", item, admin(core.ActionTeamManage), web.Member,
+		web.Path(i.remove).Find(i.find), "Take an invitation back")
+	t.Add("GET", invitationPath, web.Public(), web.Page, web.Query(web.Visited(i.page)), "Accept an invitation: the page")
+	t.Add("POST", invitationPath, web.Public(), web.Page,
+		web.Form(web.Visited(i.accept)).Fails(core.Forbidden), "Accept an invitation")
 }
 
 // sendRoutes are the send service: jobs, and the webhooks about subscribers.

@@ -58,6 +58,14 @@ type userWords struct {
 	VerifiedTitle      string `json:"verified_title"`
 	VerifiedText       string `json:"verified_text"`
 	ToAccount          string `json:"to_account"`
+	InvitationTitle    string `json:"invitation_title"`
+	InvitationFrom     string `json:"invitation_from"`
+	InvitationFor      string `json:"invitation_for"`
+	InvitationButton   string `json:"invitation_button"`
+	InvitationSignIn   string `json:"invitation_sign_in"`
+	InvitationOver     string `json:"invitation_over"`
+	InvitationDone     string `json:"invitation_done"`
+	InvitationDoneText string `json:"invitation_done_text"`
 	ChangeTitle        string `json:"change_title"`
 	ChangeText         string `json:"change_text"`
 	ChangeButton       string `json:"change_button"`

@@ -197,6 +197,36 @@ func (s *story) accounts() {
 		return s.ChangeEmail(ctx, u.ID, hash("x"), "ann2@example.org",
 			core.MailStyle{TenantID: s.tenant, Language: "de"}, now0)
 	})
+	invite := func(token string, to core.Email) func() error {
+		return func() error {
+			_, err := s.AddInvitation(ctx, core.InvitationInput{Email: to, Role: core.RoleEditor, TenantID: s.tenant},
+				UserToken{ID: core.NewID(), Hashes: map[string][]byte{TokenInvitation: hash(token)}}, "test", now0)
+			return err
+		}
+	}
+	s.op("AddInvitation", invite("i1", "eve@example.org"))
+	s.op("Invitations", func() error { return onlyErr(s.Invitations(ctx, nil, true, core.Page{Limit: 9})) })
+	s.op("Invited", func() error { return onlyErr(s.Invited(ctx, hash("i1"), now0)) })
+	s.op("JoinByInvitation", func() error { return s.JoinByInvitation(ctx, hash("i1"), "Eve", "h", now0) })
+	s.op("AddInvitation", invite("i2", "eve@example.org"))
+	s.op("AcceptInvitation", func() error {
+		eve, err := s.UserByEmail(ctx, "eve@example.org")
+		if err != nil {
+			return err
+		}
+		return s.AcceptInvitation(ctx, hash("i2"), eve.ID, now0)
+	})
+	s.op("AddInvitation", invite("i3", "eve@example.org"))
+	s.op("DeleteInvitation", func() error {
+		open, err := s.Invitations(ctx, nil, true, core.Page{Limit: 9})
+		if err != nil || len(open) == 0 {
+			return err
+		}
+		if _, err := s.Invitation(ctx, open[0].ID); err != nil {
+			return err
+		}
+		return s.DeleteInvitation(ctx, open[0].ID, "test", now0)
+	})
 	s.op("TryLogin", func() error {
 		return onlyErr(s.TryLogin(ctx, "ann2@example.org", []string{"198.51.100.7"},
 			now0))

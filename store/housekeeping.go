@@ -53,6 +53,7 @@ var sweeps = []sweep{
 	{query: "DELETE FROM user_token WHERE id IN (SELECT id FROM user_token WHERE expires_at < ? LIMIT ?)"},
 	{query: "DELETE FROM email_change WHERE user_id IN (SELECT user_id FROM email_change WHERE expires_at < ? LIMIT " +
 		"?)"},
+	{query: "DELETE FROM invitation WHERE id IN (SELECT id FROM invitation WHERE expires_at < ? LIMIT ?)"},
 	{query: "DELETE FROM throttle WHERE key IN (SELECT key FROM throttle WHERE expires_at < ? LIMIT ?)"},
 	{query: "DELETE FROM sessions WHERE rowid IN (SELECT rowid FROM sessions WHERE expiry < ? / 86400000.0 + " +
 		"2440587.5 LIMIT ?)"},
@@ -175,6 +176,7 @@ func init() {
 		remains("erased", "hash, tenant_id, kind", "tenant", "tenant_id"),
 		remains("template", "tenant_id, name", "tenant", "tenant_id"),
 		remains("role", "user_id, role, tenant_id", "tenant", "tenant_id"),
+		remains("invitation", "id", "tenant", "tenant_id"),
 		remains("webhook_client", "id", "tenant", "tenant_id"),
 		remains("webhook_endpoint", "id", "tenant", "tenant_id"),
 		remains("provider", "name", "tenant", "tenant_id"),

@@ -255,11 +255,12 @@ func (e *erasing) account() error {
 	err := e.do([]any{e.key},
 		"DELETE FROM mail WHERE email_key = ? AND list_id = ''",
 		"DELETE FROM throttle WHERE key IN ('login ' || ?1, 'forgot ' || ?1, 'verify ' || ?1, 'change ' || ?1, "+
-			"'change-to ' || ?1)",
+			"'change-to ' || ?1, 'invited ' || ?1)",
 		"DELETE FROM throttle WHERE key > 'login ' || ?1 || ' ' AND key < 'login ' || ?1 || '!'",
 		"DELETE FROM throttle WHERE key >= 'register ' || ?1 AND key < 'register ' || ?1 || '!'",
 		"DELETE FROM share WHERE email_key = ? AND email_key <> ''",
-		"DELETE FROM email_change WHERE email_key = ?")
+		"DELETE FROM email_change WHERE email_key = ?",
+		"DELETE FROM invitation WHERE email_key = ?")
 	if err != nil || e.userID == "" {
 		return err
 	}

@@ -91,7 +91,7 @@ func (s *Store) ExportPerson(ctx context.Context, p core.Person) (d core.PersonD
 		Subscribers: []core.PersonSubscriber{},
 		Mailings:    []core.PersonMailing{}, Reports: []core.PersonReport{}, Blocks: []core.PersonBlock{}, Mails: []core.PersonMail{},
 		Events: []core.PersonEvent{},
-		Audit:  []core.PersonAudit{},
+		Audit:  []core.PersonAudit{}, Invitations: []core.Invitation{},
 	}
 	err = s.snapshotRead(ctx, func(r *Reader) error {
 		at, err := s.reach(r, p, &personReach{})
@@ -100,6 +100,12 @@ func (s *Store) ExportPerson(ctx context.Context, p core.Person) (d core.PersonD
 		}
 		if at.userID != "" {
 			if d.Account, err = at.account(r); err != nil {
+				return err
+			}
+		}
+		if p.Account {
+			if err := r.all(&d.Invitations, "SELECT "+invitationColumns+" FROM invitation WHERE email_key = ? ORDER BY id",
+				p.Email.Key()); err != nil {
 				return err
 			}
 		}

@@ -52,7 +52,11 @@ var personColumns = map[string]struct {
 	"erased":           {stays: "hash", other: "tenant_id kind created_at"},
 	"family": {person: "user_id remote user_agent", other: "id kind client_id tenant_id scope claims " +
 		"epoch amr browser_id auth_at created_at used_at expires_at revoked_at"},
-	"fed_list":     {other: "list_id client_id since"},
+	"fed_list": {other: "list_id client_id since"},
+	"invitation": {
+		person: "email email_key", stays: "invited_by",
+		other: "id hash tenant_id role created_at expires_at",
+	},
 	"idempotency":  {other: "tenant_id key body_hash job_id expires_at"},
 	"known_device": {person: "user_id key", other: "used_at"},
 	"list_count":   {other: "list_id day active pending unsubscribed bounced complaint suppressed mailable"},

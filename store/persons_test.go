@@ -82,6 +82,8 @@ func (n newsletter) fillPerson(email core.Email) string {
 		"INSERT INTO recovery_code (user_id, hash) VALUES (?3, CAST(?1 AS BLOB))",
 		"INSERT INTO email_change (user_id, hash, old_key, email, email_key, created_at, expires_at) VALUES (?3, " +
 			"CAST(?1 AS BLOB), ?1, 'new' || ?1, 'new' || ?1, 1, 9)",
+		"INSERT INTO invitation (id, hash, tenant_id, role, email, email_key, invited_by, created_at, expires_at) " +
+			"VALUES ('i' || ?1, CAST(?1 AS BLOB), '', 'viewer', ?1, ?1, 'command:x', 1, 9)",
 		"INSERT INTO device (id, owner_id, name, created_at) VALUES ('d' || ?1, ?3, 'Phone', 1)",
 		"INSERT INTO agent (id, owner_id, name, created_at) VALUES ('a' || ?1, ?3, 'Agent', 1)",
 		"INSERT INTO model_usage (owner_id, bytes) VALUES (?3, 1)",
@@ -155,7 +157,7 @@ func TestErasedPersonIsNowhere(t *testing.T) {
 	for _, want := range []string{
 		`"id":"` + ann, `"known_from":[{"key":"198.51.100.7"`, `"devices":[{"id":"dann@`, `"agents":[{"id":"aann@`,
 		`"models":[{"id":"mann@`,
-		`"shares":[{"id":"sann@`, `"email_changes":[{"email":"newann@`, `"consents":[{`,
+		`"shares":[{"id":"sann@`, `"email_changes":[{"email":"newann@`, `"invitations":[{"id":"iann@`, `"consents":[{`,
 		`"what":"confirmed","means":"mailed","source":"form","remote":"198.51.100.7"`,
 		`"subject":"News","state":"sent"`, `"reply":"450 ann@`, `"event_type":"delivery"`, `"event_type":"open"`,
 		`"opened":[{"url":""`, `{"url":"https://shop.example/"`, `"kind":"complaint"`, `"kind":"disabled"`,

@@ -25,6 +25,7 @@ const (
 	NounModel         Noun = "model"
 	NounShare         Noun = "share"
 	NounToken         Noun = "token"
+	NounInvitation    Noun = "invitation"
 	NounEvent         Noun = "event"
 )
 
@@ -53,6 +54,7 @@ var references = map[Noun]string{
 	NounAgent:         "SELECT id, name, '' AS tenant_id FROM agent",
 	NounModel:         "SELECT id, name, '' AS tenant_id FROM model",
 	NounShare:         "SELECT id, '' AS name, '' AS tenant_id FROM share",
+	NounInvitation:    "SELECT id, email AS name, tenant_id FROM invitation",
 	NounToken:         "SELECT id, '' AS name, '' AS tenant_id FROM family WHERE kind = 'admin'",
 	NounEvent:         "SELECT DISTINCT event_id AS id, '' AS name, tenant_id FROM outbox",
 }

@@ -388,6 +388,7 @@ var notices = map[string]struct {
 	core.MailChangeTaken:       {notice.Taken, "/login", 0},
 	core.MailChangeAsked:       {notice.ChangeAsked, "/account", 0},
 	core.MailChanged:           {notice.Changed, "/login", 0},
+	core.MailInvitation:        {notice.Invitation, "/invitation", store.InvitationTTL},
 }
 
 // envelopes are used again: a mail is some kilobytes.
@@ -515,7 +516,7 @@ func (m *mailer) linkQuery(ctx context.Context, q *core.Mail) (string, error) {
 			return "", err
 		}
 		v.Set("token", token)
-	case core.MailVerify, core.MailClaim, core.MailReset, core.MailChange:
+	case core.MailVerify, core.MailClaim, core.MailReset, core.MailChange, core.MailInvitation:
 		key, err := m.Store.PurposeKey(ctx, store.PurposeMailToken)
 		if err != nil {
 			return "", err

@@ -33,6 +33,7 @@ const (
 	Taken        Kind = "taken"        // sign in
 	ChangeAsked  Kind = "change_asked" // the account
 	Changed      Kind = "changed"      // sign in
+	Invitation   Kind = "invitation"   // the page that accepts it
 )
 
 // Brand is how a tenant, or the daemon itself, appears in a notice.

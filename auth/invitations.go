@@ -1,0 +1,35 @@
+package auth
+
+import (
+	"context"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// Invite keeps an invitation and mails its link, in a language where the tenant has none. It returns the errors of
+// store.AddInvitation.
+func (p *Provider) Invite(
+	ctx context.Context, in core.InvitationInput, language, actor string, now core.Instant,
+) (core.Invitation, error) {
+	token := p.newUserToken(core.MailStyle{Language: language}, store.TokenInvitation)
+	return p.store.AddInvitation(ctx, in, token, actor, now)
+}
+
+// JoinByInvitation makes an account with the invited address, whose owner the mailed token proves. It returns
+// weak_password, core.ErrInvalidToken or core.ErrTokenExpired.
+func (p *Provider) JoinByInvitation(ctx context.Context, token, name, password string, now core.Instant) error {
+	hash := core.HashToken(token)
+	i, err := p.store.Invited(ctx, hash, now)
+	if err != nil {
+		return err
+	}
+	if i.Proved {
+		return core.ErrInvalidToken
+	}
+	passwordHash, err := p.NewPassword(ctx, "password", password)
+	if err != nil {
+		return err
+	}
+	return p.store.JoinByInvitation(ctx, hash, name, passwordHash, now)
+}

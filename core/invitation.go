@@ -1,0 +1,22 @@
+package core
+
+// Invitation offers a role to the owner of an address. Its token is mailed, and good for the address alone.
+type Invitation struct {
+	ID        string  `db:"id" json:"id"`
+	TenantID  string  `db:"tenant_id" json:"tenant_id,omitempty"`
+	Role      string  `db:"role" json:"role" enum:"viewer|editor|publisher|tenant_admin|operator"`
+	Email     Email   `db:"email" json:"email"`
+	InvitedBy string  `db:"invited_by" json:"invited_by"`
+	CreatedAt Instant `db:"created_at" json:"created_at"`
+	ExpiresAt Instant `db:"expires_at" json:"expires_at"`
+}
+
+// Offers is the role that the invitation gives.
+func (i *Invitation) Offers() Role { return Role{Role: i.Role, TenantID: i.TenantID} }
+
+// InvitationInput is what a caller says of a new invitation.
+type InvitationInput struct {
+	Email    Email  `json:"email" is:"required"`
+	Role     string `json:"role" is:"required" enum:"viewer|editor|publisher|tenant_admin|operator"`
+	TenantID string `json:"tenant_id"`
+}

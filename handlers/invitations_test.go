@@ -1,0 +1,175 @@
+package handlers
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+)
+
+// invite makes an invitation of an editor and returns its token.
+func (e *pageEnv) invite(tenantID string, to core.Email, by string) (core.Invitation, string) {
+	e.Helper()
+	p := e.handler.options.Auth
+	i, err := p.Invite(e.Context(), core.InvitationInput{Email: to, Role: core.RoleEditor, TenantID: tenantID}, "en",
+		by, core.At(time.Now()))
+	if err != nil {
+		e.Fatal(err)
+	}
+	return i, p.MailToken(core.MailInvitation, i.ID)
+}
+
+// join sends the form of the page of an invitation.
+func (e *pageEnv) join(token string) int {
+	e.Helper()
+	return e.ask("POST", "/invitation", url.Values{
+		"token": {token}, "name": {"Eve"}, "new_password": {"a long password of hers"},
+	}).StatusCode
+}
+
+// roles are those of an address; nil where it has no account.
+func (e *pageEnv) roles(email core.Email) []core.Role {
+	e.Helper()
+	u, err := e.store.UserByEmail(e.Context(), email)
+	if core.KindOf(err) == core.NotFound {
+		return nil
+	}
+	if err != nil {
+		e.Fatal(err)
+	}
+	return u.Roles
+}
+
+// An invitation gives its role to the owner of its address, once and while it is good.
+func TestInvitation(t *testing.T) {
+	const eve = "eve@user.example"
+	for _, tt := range []struct {
+		name    string
+		between func(e *pageEnv, i core.Invitation, token string)
+		want    int
+		role    bool
+	}{
+		{"a new person", func(*pageEnv, core.Invitation, string) {}, http.StatusOK, true},
+		{
+			"in a browser where another user is signed in",
+			func(e *pageEnv, _ core.Invitation, _ string) { e.login() }, http.StatusOK, true,
+		},
+		{"twice", func(e *pageEnv, _ core.Invitation, token string) {
+			if status := e.join(token); status != http.StatusOK {
+				e.Error(status)
+			}
+		}, http.StatusBadRequest, true},
+		{
+			"after 7 days", func(*pageEnv, core.Invitation, string) { time.Sleep(store.InvitationTTL) },
+			http.StatusBadRequest, false,
+		},
+		{"its tenant is gone", func(e *pageEnv, i core.Invitation, _ string) {
+			e.must(e.store.DeleteTenant(e.Context(), i.TenantID, "test", core.At(time.Now())))
+		}, http.StatusBadRequest, false},
+		{"taken back", func(e *pageEnv, i core.Invitation, _ string) {
+			e.must(e.store.DeleteInvitation(e.Context(), i.ID, "test", core.At(time.Now())))
+		}, http.StatusBadRequest, false},
+		{"who invited has no role any more", func(e *pageEnv, i core.Invitation, _ string) {
+			e.must(e.store.RevokeRole(e.Context(), i.InvitedBy[len("user:"):],
+				core.Role{Role: core.RoleTenantAdmin, TenantID: i.TenantID}))
+		}, http.StatusBadRequest, false},
+		{"a stranger has registered the address", func(e *pageEnv, _ core.Invitation, _ string) {
+			u := core.NewUser(eve, core.At(time.Now()))
+			_, err := e.store.Register(e.Context(), store.Registration{
+				User: u, PasswordHash: "the stranger's", Token: store.UserToken{
+					ID: core.NewID(), Hashes: map[string][]byte{store.TokenVerify: []byte("v"), store.TokenClaim: []byte("c")},
+				},
+			}, core.At(time.Now()))
+			e.must(err)
+		}, http.StatusOK, true},
+		{"the address has an account that must sign in", func(e *pageEnv, _ core.Invitation, _ string) {
+			u := core.NewUser(eve, core.At(time.Now()))
+			u.EmailVerified = true
+			e.must(e.store.AddUser(e.Context(), u, "hers", core.At(time.Now())))
+			e.login() // as another
+		}, http.StatusOK, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newPageEnv(t, "http://news.test")
+				tenant := storetest.Seed(t, e.store).NewTenant()
+				boss := e.addUser("boss@user.example")
+				e.must(e.store.GrantRole(t.Context(), boss.ID, core.Role{Role: core.RoleTenantAdmin, TenantID: tenant.ID},
+					true, core.At(time.Now())))
+				i, token := e.invite(tenant.ID, eve, "user:"+boss.ID)
+				tt.between(e, i, token)
+				if status := e.join(token); status != tt.want {
+					t.Errorf("the page answers %d", status)
+				}
+				roles := e.roles(eve)
+				if got := len(roles) == 1 && roles[0] == i.Offers(); got != tt.role {
+					t.Errorf("roles %v", roles)
+				}
+				if u, err := e.store.UserByEmail(t.Context(), eve); tt.role && (err != nil || !u.EmailVerified || u.Name != "Eve") {
+					t.Errorf("%+v, %v", u, err)
+				}
+				e.must(e.store.Close())
+			})
+		})
+	}
+}
+
+// A user who is signed in accepts an invitation to the own address by the button, and no other.
+func TestInvitationOfUser(t *testing.T) {
+	e := newPageEnv(t, "http://news.test")
+	tenant := storetest.Seed(t, e.store).NewTenant()
+	ann, err := e.store.UserByEmail(t.Context(), "ann@user.example")
+	e.must(err)
+	_, err = e.store.UpdateUser(t.Context(), ann.ID, store.UserInput{Verified: new(true)}, core.At(time.Now()))
+	e.must(err)
+	e.login()
+	other, err := core.ParseEmail("other@user.example")
+	e.must(err)
+	e.addUser(other)
+	_, theirs := e.invite(tenant.ID, other, "command:test")
+	if err := e.store.AcceptInvitation(t.Context(), core.HashToken(theirs), ann.ID, core.At(time.Now())); err == nil {
+		t.Error("an invitation of another address was accepted")
+	}
+	i, token := e.invite(tenant.ID, "ANN@user.example", "command:test")
+	if status := e.ask("GET", "/invitation?token="+token, nil).StatusCode; status != http.StatusOK {
+		t.Errorf("the page: %d", status)
+	}
+	if roles := e.roles("ann@user.example"); len(roles) != 0 {
+		t.Errorf("opening the page gave %v", roles)
+	}
+	if status := e.ask("POST", "/invitation", url.Values{"token": {token}}).StatusCode; status != http.StatusOK {
+		t.Errorf("accepting: %d", status)
+	}
+	if roles := e.roles("ann@user.example"); len(roles) != 1 || roles[0] != i.Offers() {
+		t.Errorf("roles %v", roles)
+	}
+	if !e.in() {
+		t.Error("signed out")
+	}
+}
+
+// A tenant invites 20 people a day.
+func TestInvitationsOfADay(t *testing.T) {
+	e := newPageEnv(t, "http://news.test")
+	tenant := storetest.Seed(t, e.store).NewTenant()
+	for n := range 21 {
+		_, err := e.handler.options.Auth.Invite(t.Context(), core.InvitationInput{
+			Email: core.Email(string(rune('a'+n)) + "@user.example"), Role: core.RoleViewer, TenantID: tenant.ID,
+		}, "", "command:test", 1)
+		if (err == nil) != (n < 20) || n == 20 && core.KindOf(err) != core.TooMany {
+			t.Fatalf("invitation %d: %v", n+1, err)
+		}
+	}
+}
+
+func (e *pageEnv) must(err error) {
+	e.Helper()
+	if err != nil {
+		e.Fatal(err)
+	}
+}
