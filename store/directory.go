@@ -58,6 +58,7 @@ const (
 		listedJoin + ` AND l.id = ?1 AND s.id > ?2 AND s.id <= ?3
 		AND (?4 = '' OR substr(s.email_key, 1, length(?4)) = ?4)
 		AND (?5 = '' OR CAST(s.preferences ->> ?5 AS TEXT) = ?6)
+		AND (?7 = '' OR s.status = iif(?7 IN ('pending', 'unsubscribed'), ?7, 'active'))
 		AND (?7 = '' OR iif(s.status = 'active', coalesce(nullif(` + blockOf + `, ''), s.status), s.status) = ?7)
 		ORDER BY s.id LIMIT ?8`
 	// searchSpan counts the subscriptions of a list after an id, up to a number, and names the last of them.
