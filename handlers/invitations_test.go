@@ -98,7 +98,7 @@ func TestInvitation(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := newPageEnv(t, "http://news.test")
 				tenant := storetest.Seed(t, e.store).NewTenant()
-				boss := e.addUser("boss@user.example")
+				boss := storetest.Seed(e, e.store).NewUser("boss@user.example", "")
 				e.must(e.store.GrantRole(t.Context(), boss.ID, core.Role{Role: core.RoleTenantAdmin, TenantID: tenant.ID},
 					true, core.At(time.Now())))
 				i, token := e.invite(tenant.ID, eve, "user:"+boss.ID)
@@ -130,7 +130,7 @@ func TestInvitationOfUser(t *testing.T) {
 	e.login()
 	other, err := core.ParseEmail("other@user.example")
 	e.must(err)
-	e.addUser(other)
+	storetest.Seed(e, e.store).NewUser(other, "")
 	_, theirs := e.invite(tenant.ID, other, "command:test")
 	if err := e.store.AcceptInvitation(t.Context(), core.HashToken(theirs), ann.ID, core.At(time.Now())); err == nil {
 		t.Error("an invitation of another address was accepted")
