@@ -58,7 +58,8 @@ func TestRegister(t *testing.T) {
 		{"old@example.org", time.Hour, "already_registered already_registered already_registered", false},
 		{"unsure@example.org", 0, "claim", false},
 	} {
-		u, err := p.Register(t.Context(), core.Email(c.email), "a password of mine", core.MailStyle{}, netip.Addr{}, t0.Add(c.at))
+		u, err := p.Register(t.Context(), core.Email(c.email), "a password of mine", core.MailStyle{}, netip.Addr{},
+			t0.Add(c.at))
 		if err != nil || u.EmailVerified || string(u.Email) != c.email || u.CreatedAt != t0.Add(c.at) || seen[u.ID] {
 			t.Errorf("%s after %v: %+v, %v", c.email, c.at, u, err)
 		}
@@ -97,7 +98,8 @@ func TestRegisterSettings(t *testing.T) {
 	}
 	for setting, refused := range map[string]bool{"auto": true, "refuse": true, "allow": false} {
 		p, _ = testProvider(t, func(c *Config) { c.CommonPasswords = setting })
-		if _, err := p.Register(t.Context(), "a@example.org", "password123", core.MailStyle{}, netip.Addr{}, t0); (err != nil) != refused {
+		if _, err := p.Register(t.Context(), "a@example.org", "password123", core.MailStyle{}, netip.Addr{},
+			t0); (err != nil) != refused {
 			t.Errorf("%s under https: %v", setting, err)
 		}
 	}
@@ -341,7 +343,8 @@ func TestRemoteKey(t *testing.T) {
 func TestRehash(t *testing.T) {
 	p, s := testProvider(t)
 	u := addUser(t, p, "ann@example.org")
-	dear, err := New(t.Context(), s.Store, Config{Issuer: p.Issuer, PasswordCost: Argon2{Memory: 128, Passes: 1, Threads: 1}},
+	dear,
+		err := New(t.Context(), s.Store, Config{Issuer: p.Issuer, PasswordCost: Argon2{Memory: 128, Passes: 1, Threads: 1}},
 		t0)
 	if err != nil {
 		t.Fatal(err)

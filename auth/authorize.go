@@ -91,7 +91,8 @@ func (a *Authorization) trust(q url.Values, client func(id string) (core.Client,
 		return refuse("redirect_uri", "The parameter redirect_uri must be given once.")
 	}
 	if !Registered(c.RedirectURIs, uri, c.ClientType == core.ClientPublic) {
-		return refuse("redirect_uri", "This redirect_uri is not registered for the client. It is compared character by character.")
+		return refuse("redirect_uri",
+			"This redirect_uri is not registered for the client. It is compared character by character.")
 	}
 	a.RedirectURI = uri
 	a.State, _ = once(q, "state")
@@ -176,7 +177,8 @@ func (a *Authorization) parseClaims(claims, acrValues string) *AuthorizeError {
 	if claims != "" {
 		var err error
 		if a.Claims, err = ParseClaims(claims); err != nil {
-			return invalid("claims", "The parameter claims must be a JSON object as OpenID Connect Core section 5.5 describes it.")
+			return invalid("claims",
+				"The parameter claims must be a JSON object as OpenID Connect Core section 5.5 describes it.")
 		}
 		a.Claims.keep(a.Client.Scopes)
 	}

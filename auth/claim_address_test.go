@@ -15,7 +15,8 @@ func TestRegistrationsAreCountedByOrigin(t *testing.T) {
 	p, _ := testProvider(t)
 	register := func(from string) int {
 		t.Helper()
-		if _, err := p.Register(t.Context(), "ann@example.org", "a password of mine", core.MailStyle{}, netip.MustParseAddr(from),
+		if _, err := p.Register(t.Context(), "ann@example.org", "a password of mine", core.MailStyle{},
+			netip.MustParseAddr(from),
 			t0); err != nil {
 			t.Fatal(err)
 		}
@@ -193,8 +194,8 @@ func TestARoleWaitsForTheOwnerOfTheAddress(t *testing.T) {
 	}
 }
 
-// An operator's word verifies an address, but not the password of its registration: that ends with a role, unless the owner of
-// the address has redeemed the token of a mail or set another.
+// An operator's word verifies an address, but not the password of its registration: that ends with a role, unless the
+// owner of the address has redeemed the token of a mail or set another.
 func TestARoleEndsAnUnprovedPassword(t *testing.T) {
 	operator := core.Role{Role: core.RoleOperator}
 	const first, email = "the first password", "ann@example.org"
@@ -216,14 +217,20 @@ func TestARoleEndsAnUnprovedPassword(t *testing.T) {
 			_, err := p.VerifyEmail(t.Context(), email, token, t0)
 			return err
 		}, false, first},
-		{"the API verifies, the operator vouches", func(t *testing.T, p *Provider, _ *store.Store, _ core.User, token string) error {
-			_, err := p.VerifyEmail(t.Context(), email, token, t0)
-			return err
-		}, true, first},
-		{"the page, with the password of the registration", func(t *testing.T, p *Provider, _ *store.Store, _ core.User, token string) error {
-			_, err := p.ProveAddress(t.Context(), email, token, first, "password", t0)
-			return err
-		}, false, first},
+		{
+			"the API verifies, the operator vouches",
+			func(t *testing.T, p *Provider, _ *store.Store, _ core.User, token string) error {
+				_, err := p.VerifyEmail(t.Context(), email, token, t0)
+				return err
+			}, true, first,
+		},
+		{
+			"the page, with the password of the registration",
+			func(t *testing.T, p *Provider, _ *store.Store, _ core.User, token string) error {
+				_, err := p.ProveAddress(t.Context(), email, token, first, "password", t0)
+				return err
+			}, false, first,
+		},
 		{"the page, with a new one", func(t *testing.T, p *Provider, _ *store.Store, _ core.User, token string) error {
 			_, err := p.ProveAddress(t.Context(), email, token, goodPassword, "password", t0)
 			return err
@@ -252,7 +259,8 @@ func TestARoleEndsAnUnprovedPassword(t *testing.T) {
 				t.Errorf("%+v, %v", got, err)
 			}
 			for _, password := range []string{first, goodPassword} {
-				if _, err := p.PasswordGrant(t.Context(), login(email, password, "admin"), t0); (err == nil) != (password == c.want) {
+				if _, err := p.PasswordGrant(t.Context(), login(email, password, "admin"),
+					t0); (err == nil) != (password == c.want) {
 					t.Errorf("password %q: %v", password, err)
 				}
 			}
@@ -278,14 +286,16 @@ func TestARoleEndsAnUnprovedPassword(t *testing.T) {
 // A person who registers another's address first gains nothing by it.
 func TestClaimAddress(t *testing.T) {
 	p, s := testProvider(t)
-	if _, err := p.Register(t.Context(), "ann@example.org", "the hijacker's own", core.MailStyle{}, netip.Addr{}, t0); err != nil {
+	if _, err := p.Register(t.Context(), "ann@example.org", "the hijacker's own", core.MailStyle{}, netip.Addr{},
+		t0); err != nil {
 		t.Fatal(err)
 	}
 	evil, err := p.PasswordGrant(t.Context(), login("ann@example.org", "the hijacker's own", ""), t0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Register(t.Context(), "ann@example.org", "a password of mine", core.MailStyle{}, netip.Addr{}, t0); err != nil {
+	if _, err := p.Register(t.Context(), "ann@example.org", "a password of mine", core.MailStyle{}, netip.Addr{},
+		t0); err != nil {
 		t.Fatal(err)
 	}
 	_, token := mails(t, p, "ann@example.org")

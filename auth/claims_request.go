@@ -31,8 +31,8 @@ func acrOf(amr string) string {
 	return acrPassword
 }
 
-// reaches returns the class to answer for a sign-in that has reached one: itself, or where essential values leave it out,
-// the surest of them below it. False: none of the essential values was reached.
+// reaches returns the class to answer for a sign-in that has reached one: itself, or where essential values leave it
+// out, the surest of them below it. False: none of the essential values was reached.
 func (r *ClaimsRequest) reaches(reached string) (acr string, ok bool) {
 	if len(r.ACR) == 0 {
 		return reached, true

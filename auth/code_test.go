@@ -317,7 +317,8 @@ func TestIDTokenAlgorithmIsTheClients(t *testing.T) {
 	for _, alg := range []string{algRS256, algES256} {
 		f := newFlow(t, func(in *core.ClientInput) { in.IDTokenAlg = &alg })
 		r := f.tokens(t0)
-		if got := authtest.Header(t, r.IDToken); !strings.Contains(got, `"alg":"`+alg+`"`) || !strings.Contains(got, `"kid":"`) {
+		if got := authtest.Header(t, r.IDToken); !strings.Contains(got, `"alg":"`+alg+`"`) ||
+			!strings.Contains(got, `"kid":"`) {
 			t.Errorf("header %s, want %s", got, alg)
 		}
 	}

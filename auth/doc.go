@@ -35,8 +35,8 @@
 //   - A token is never worth more than its family: what ends the family (a logout, a new password, a replayed code or
 //     refresh token) ends all its tokens.
 //   - The scopes of a caller are those of the token, cut to what its roles and its client allow at that moment.
-//   - The database holds hashes of tokens and sealed values, and nothing by which its reader could redeem a token or sign
-//     one: private signing keys are sealed too.
+//   - The database holds hashes of tokens and sealed values, and nothing by which its reader could redeem a token or
+//     sign one: private signing keys are sealed too.
 //   - A redirect goes only to a URI that is registered for the client.
 //
 // The decisions stand in docs/decisions, 0240 to 0250 and 0002 to 0004.

@@ -72,7 +72,8 @@ func TestRefreshReuse(t *testing.T) {
 			if !errors.Is(err, ErrInvalidGrant) {
 				t.Errorf("replay: %v", err)
 			}
-			if _, err := p.RefreshGrant(t.Context(), GrantRequest{RefreshToken: live.RefreshToken}, now); !errors.Is(err, ErrInvalidGrant) {
+			if _, err := p.RefreshGrant(t.Context(), GrantRequest{RefreshToken: live.RefreshToken}, now); !errors.Is(err,
+				ErrInvalidGrant) {
 				t.Errorf("live token after a replay: %v", err)
 			}
 			if _, err := p.Bearer(t.Context(), live.AccessToken, now); !errors.Is(err, ErrBadToken) {
@@ -114,7 +115,8 @@ func TestRefreshLifetimes(t *testing.T) {
 	p, _ := testProvider(t)
 	addUser(t, p, "ann@example.org")
 	r := mustLogin(t, p, "ann@example.org", "email", t0)
-	if _, err := p.RefreshGrant(t.Context(), GrantRequest{RefreshToken: r.RefreshToken}, t0.Add(30*day)); !errors.Is(err, ErrInvalidGrant) {
+	if _, err := p.RefreshGrant(t.Context(), GrantRequest{RefreshToken: r.RefreshToken}, t0.Add(30*day)); !errors.Is(err,
+		ErrInvalidGrant) {
 		t.Errorf("after 30 days unused: %v", err)
 	}
 	var err error
@@ -123,11 +125,13 @@ func TestRefreshLifetimes(t *testing.T) {
 			t.Fatalf("after %v: %v", at, err)
 		}
 	}
-	if r, err = p.RefreshGrant(t.Context(), GrantRequest{RefreshToken: r.RefreshToken}, t0.Add(180*day-time.Minute)); err != nil ||
+	if r, err = p.RefreshGrant(t.Context(), GrantRequest{RefreshToken: r.RefreshToken},
+		t0.Add(180*day-time.Minute)); err != nil ||
 		r.ExpiresIn != 60 {
 		t.Errorf("a minute before the end: %+v, %v", r, err)
 	}
-	if _, err = p.RefreshGrant(t.Context(), GrantRequest{RefreshToken: r.RefreshToken}, t0.Add(180*day)); !errors.Is(err, ErrInvalidGrant) {
+	if _, err = p.RefreshGrant(t.Context(), GrantRequest{RefreshToken: r.RefreshToken}, t0.Add(180*day)); !errors.Is(err,
+		ErrInvalidGrant) {
 		t.Errorf("at the end: %v", err)
 	}
 }

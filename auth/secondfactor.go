@@ -11,7 +11,8 @@ import (
 	"newsletterd/store"
 )
 
-// The values of Config.SecondFactor: who must have a second factor to sign in in a browser. Who has one is always asked.
+// The values of Config.SecondFactor: who must have a second factor to sign in in a browser. Who has one is always
+// asked.
 const (
 	FactorOff       = "off"
 	FactorOperators = "operators"
@@ -50,7 +51,8 @@ var (
 	}
 )
 
-// PendingSignIn is a sign-in in a browser whose password was right and that lacks a second factor. The session holds it.
+// PendingSignIn is a sign-in in a browser whose password was right and that lacks a second factor. The session holds
+// it.
 type PendingSignIn struct {
 	UserID string       `json:"user"`
 	Email  core.Email   `json:"email"`
@@ -120,8 +122,8 @@ func (p *Provider) postpone(ctx context.Context, try store.LoginAttempt, rehashe
 	return &FactorNeeded{pending}
 }
 
-// FinishSignIn signs a user in whose password was right, by a code; r tells of the browser. Where the user had to set up
-// an app, the code proves that, and the recovery codes are returned, to be shown once. The errors are ErrBadCode,
+// FinishSignIn signs a user in whose password was right, by a code; r tells of the browser. Where the user had to set
+// up an app, the code proves that, and the recovery codes are returned, to be shown once. The errors are ErrBadCode,
 // ErrPendingOver, store.ErrSignInStale where the user has changed meanwhile, and one of kind TooMany.
 func (p *Provider) FinishSignIn(ctx context.Context, pending PendingSignIn, code string, r SignInRequest,
 	now core.Instant,
@@ -145,8 +147,8 @@ func (p *Provider) FinishSignIn(ctx context.Context, pending PendingSignIn, code
 	return b, device, recovery, err
 }
 
-// CheckCode takes a code of a user's authenticator app, or a recovery code: each once. Failures are counted for each user
-// before the code is looked at. The errors are ErrBadCode and one of kind TooMany.
+// CheckCode takes a code of a user's authenticator app, or a recovery code: each once. Failures are counted for each
+// user before the code is looked at. The errors are ErrBadCode and one of kind TooMany.
 func (p *Provider) CheckCode(ctx context.Context, userID, code string, now core.Instant) error {
 	try, err := p.store.TryFactor(ctx, userID, now)
 	if errors.Is(err, core.ErrNotFound) {
@@ -224,8 +226,8 @@ func (p *Provider) ConfirmTOTP(ctx context.Context, userID, code string, now cor
 	return codes, p.store.ConfirmTOTP(ctx, userID, step, hashes, now)
 }
 
-// RenewRecoveryCodes replaces a user's recovery codes, and returns the new ones, to be shown once. core.ErrNotFound: the
-// user has no second factor.
+// RenewRecoveryCodes replaces a user's recovery codes, and returns the new ones, to be shown once. core.ErrNotFound:
+// the user has no second factor.
 func (p *Provider) RenewRecoveryCodes(ctx context.Context, userID string) ([]string, error) {
 	codes, hashes := newRecoveryCodes()
 	return codes, p.store.SetRecoveryCodes(ctx, userID, hashes)

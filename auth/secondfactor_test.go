@@ -213,7 +213,8 @@ func TestSecondFactorIsDemanded(t *testing.T) {
 	}
 }
 
-// Where a second factor is demanded and missing, the sign-in leads to setting it up; only a code of the new app ends it.
+// Where a second factor is demanded and missing, the sign-in leads to setting it up; only a code of the new app ends
+// it.
 func TestSignInSetsUpASecondFactor(t *testing.T) {
 	f := newFactorUser(t, func(c *Config) { c.SecondFactor = FactorAll })
 	pending, err := f.signIn()

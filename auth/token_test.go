@@ -62,10 +62,11 @@ func TestForgedAccessTokens(t *testing.T) {
 		t.Fatalf("a token made like ours: %v", err)
 	}
 	for name, token := range map[string]string{
-		"empty":                   "",
-		"no JWT":                  "x.y.z",
-		"alg none":                b64([]byte(`{"alg":"none","typ":"at+jwt","kid":"`+kid+`"}`)) + "." + parts[1] + ".",
-		"alg none, signed":        b64([]byte(`{"alg":"none","typ":"at+jwt","kid":"`+kid+`"}`)) + "." + parts[1] + "." + parts[2],
+		"empty":    "",
+		"no JWT":   "x.y.z",
+		"alg none": b64([]byte(`{"alg":"none","typ":"at+jwt","kid":"`+kid+`"}`)) + "." + parts[1] + ".",
+		"alg none, signed": b64([]byte(`{"alg":"none","typ":"at+jwt","kid":"`+kid+`"}`)) + "." + parts[1] + "." +
+			parts[2],
 		"HS256 with public key":   authtest.Forge(t, public, jose.HS256, kid, typAccess, claims),
 		"other key, our kid":      authtest.Forge(t, other, jose.ES256, kid, typAccess, claims),
 		"foreign kid":             authtest.Forge(t, other, jose.ES256, "nobody", typAccess, claims),
@@ -208,7 +209,8 @@ func TestAdminToken(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	late := t0.Add(364 * 24 * time.Hour)
-	if c, err := p.Bearer(t.Context(), r.AccessToken, late); err != nil || !c.May(core.ActionKeyManage, "") || c.SessionID != sid {
+	if c, err := p.Bearer(t.Context(), r.AccessToken, late); err != nil || !c.May(core.ActionKeyManage, "") ||
+		c.SessionID != sid {
 		t.Errorf("after 364 days: %+v, %v", c, err)
 	}
 	if err := s.RevokeFamily(t.Context(), sid, late); err != nil {

@@ -10,8 +10,8 @@ import (
 // maxBrandName is the number of characters that a brand_name may have when it is set.
 const maxBrandName = 60
 
-// checkBrandName refuses a brand name that could stand for an address: it is part of mails that the daemon sends in its own
-// name, and mail programs make a link of what looks like one.
+// checkBrandName refuses a brand name that could stand for an address: it is part of mails that the daemon sends in its
+// own name, and mail programs make a link of what looks like one.
 func checkBrandName(s string) error {
 	switch {
 	case utf8.RuneCountInString(s) > maxBrandName:
@@ -33,8 +33,8 @@ func (t *Tenant) AccountBrand() string {
 	return ""
 }
 
-// plainName reports whether a name holds nothing that a mail program or a reader takes for an address: no "//", "www." or
-// "@", no dot between a letter or digit and two letters, no control or invisible character.
+// plainName reports whether a name holds nothing that a mail program or a reader takes for an address: no "//", "www."
+// or "@", no dot between a letter or digit and two letters, no control or invisible character.
 func plainName(s string) bool {
 	if strings.Contains(s, "//") || strings.Contains(s, "@") || strings.Contains(strings.ToLower(s), "www.") {
 		return false
@@ -44,8 +44,10 @@ func plainName(s string) bool {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\uff20' || r == '\uff0f' {
 			return false
 		}
-		if strings.ContainsRune(".\u3002\uff0e\uff61\u2024", r) && i > 0 && (unicode.IsLetter(runes[i-1]) || unicode.IsDigit(runes[i-1])) &&
-			i+2 < len(runes) && unicode.IsLetter(runes[i+1]) && (unicode.IsLetter(runes[i+2]) || runes[i+2] == '-' || unicode.IsDigit(runes[i+2])) {
+		if strings.ContainsRune(".\u3002\uff0e\uff61\u2024", r) && i > 0 &&
+			(unicode.IsLetter(runes[i-1]) || unicode.IsDigit(runes[i-1])) &&
+			i+2 < len(runes) && unicode.IsLetter(runes[i+1]) &&
+			(unicode.IsLetter(runes[i+2]) || runes[i+2] == '-' || unicode.IsDigit(runes[i+2])) {
 			return false
 		}
 	}

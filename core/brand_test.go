@@ -26,7 +26,8 @@ func TestBrandName(t *testing.T) {
 		if got := tenant.AccountBrand(); (got == name) != (fine && name != "") || got != name && got != "Acme" {
 			t.Errorf("%q is shown as %q", name, got)
 		}
-		if err := tenant.Change(TenantInput{Language: new("de"), BrandName: &name}, true, 1); err != nil && strings.TrimSpace(name) == name &&
+		if err := tenant.Change(TenantInput{Language: new("de"), BrandName: &name}, true, 1); err != nil &&
+			strings.TrimSpace(name) == name &&
 			!strings.ContainsAny(name, "\n") {
 			t.Errorf("%q from before keeps a tenant from being changed: %v", name, err)
 		}
@@ -40,7 +41,8 @@ func TestBrandName(t *testing.T) {
 func TestPublicURLOfAdministrators(t *testing.T) {
 	for origin, fine := range map[string]bool{
 		"": true, "https://acme.example": true, "https://News.Acme.example:8443": true, "https://acme.example.": false,
-		"https://squat.example": false, "https://notacme.example": false, "https://acme.example.evil.example": false, "https://10.0.0.1": false,
+		"https://squat.example": false, "https://notacme.example": false, "https://acme.example.evil.example": false,
+		"https://10.0.0.1": false,
 	} {
 		for _, operator := range []bool{true, false} {
 			tenant, err := NewTenant(TenantInput{Name: new("A"), Domains: &[]string{"acme.example"}}, 1)

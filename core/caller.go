@@ -31,7 +31,8 @@ var (
 	AllScopes = slices.Concat(UserScopes, ManagementScopes)
 )
 
-// Caller is who authenticated a request: a user with a token, or a client by its own credentials. The zero Caller may do nothing.
+// Caller is who authenticated a request: a user with a token, or a client by its own credentials. The zero Caller may
+// do nothing.
 type Caller struct {
 	UserID        string
 	Email         Email // of the user; empty for a client

@@ -238,7 +238,8 @@ func checkURIs(uris Strings, field string) error {
 // ValidRedirectURI reports whether a URI may be registered: https, http on loopback, or a private-use scheme with a dot
 // (RFC 8252 sections 7.1 and 7.3); absolute, without fragment (RFC 6749 section 3.1.2), user, wildcard or dot segments.
 func ValidRedirectURI(s string) bool {
-	if s == "" || len(s) > maxURL || strings.ContainsAny(s, "#*\\\"<>^`{|}") || strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f }) >= 0 {
+	if s == "" || len(s) > maxURL || strings.ContainsAny(s, "#*\\\"<>^`{|}") ||
+		strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f }) >= 0 {
 		return false
 	}
 	u, err := url.Parse(s)
@@ -287,7 +288,8 @@ func validHost(u *url.URL) bool {
 		return false
 	}
 	host := u.Hostname()
-	if plainDomain(host) || !strings.Contains(host, ".") && plainDomain(host+".test") { // a single label is a name of a local network
+	// a single label is a name of a local network
+	if plainDomain(host) || !strings.Contains(host, ".") && plainDomain(host+".test") {
 		return true
 	}
 	_, err := netip.ParseAddr(host)

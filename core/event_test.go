@@ -12,8 +12,10 @@ const (
 	idB = "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5c"
 )
 
-const goodEvent = `{"event_id":"` + idA + `","event_type":"subscription.activated","tenant_id":"` + idA + `","list_id":"` + idB +
-	`","subscriber":{"id":"` + idA + `","email":"a@example.org","status":"active","preferences":{"a":[1]}},"occurred_at":"2026-01-02T03:04:05.006Z"}`
+const goodEvent = `{"event_id":"` + idA + `","event_type":"subscription.activated","tenant_id":"` + idA +
+	`","list_id":"` + idB +
+	`","subscriber":{"id":"` + idA +
+	`","email":"a@example.org","status":"active","preferences":{"a":[1]}},"occurred_at":"2026-01-02T03:04:05.006Z"}`
 
 const goodSync = `{"sync_id":"` + idA + `","batch_no":1,"batch_total":2,"tenant_id":"` + idA + `","list_id":"` + idB +
 	`","subscribers":[{"id":"` + idA + `","email":"a@example.org","status":"active"},{"id":"` + idB +

@@ -26,8 +26,8 @@ const (
 	MaxFieldText  = 500 // characters of a value
 )
 
-// Field is something that a list asks its subscribers for, in addition to the address: on its subscribe form and on the page
-// of preferences. The value is a key of the preferences: a string, or true or false of a boolean.
+// Field is something that a list asks its subscribers for, in addition to the address: on its subscribe form and on the
+// page of preferences. The value is a key of the preferences: a string, or true or false of a boolean.
 type Field struct {
 	Name     string  `json:"name" is:"required"` // key of the preferences, and name in forms
 	Label    string  `json:"label" is:"required"`

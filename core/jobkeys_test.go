@@ -111,7 +111,10 @@ func TestKnownJobKeys(t *testing.T) {
 
 func TestScheduledInPast(t *testing.T) {
 	const now = Instant(1_800_000_000_000)
-	for at, past := range map[Instant]bool{0: false, now: false, now + 1: false, now - 60_000: false, now - 60_001: true, 1: true} {
+	for at, past := range map[Instant]bool{
+		0: false, now: false, now + 1: false, now - 60_000: false, now - 60_001: true,
+		1: true,
+	} {
 		if n := (NewJob{ScheduledAt: at}); n.ScheduledInPast(now) != past {
 			t.Errorf("%d: %v", at, !past)
 		}
@@ -120,7 +123,10 @@ func TestScheduledInPast(t *testing.T) {
 
 // FuzzJobKeys: whatever the key is, the answer is short, readable, and refuses a slip of one letter in a long key.
 func FuzzJobKeys(f *testing.F) {
-	for _, key := range []string{"", "schedule_at", "segment", "note", "\xff", strings.Repeat("ä", 100), "_-_", "LISTIDS"} {
+	for _, key := range []string{
+		"", "schedule_at", "segment", "note", "\xff", strings.Repeat("ä", 100), "_-_",
+		"LISTIDS",
+	} {
 		f.Add(key, 3)
 	}
 	f.Fuzz(func(t *testing.T, key string, at int) {
@@ -139,7 +145,8 @@ func FuzzJobKeys(f *testing.F) {
 		}
 		const known = "scheduled_at"
 		at = (at%len(known) + len(known)) % len(known)
-		for _, slip := range []string{known[:at] + known[at+1:], known[:at] + "x" + known[at:], known[:at] + "x" + known[at+1:]} {
+		for _, slip := range []string{known[:at] + known[at+1:], known[:at] + "x" + known[at:], known[:at] + "x" +
+			known[at+1:]} {
 			if _, err := JudgeJobKeys(JobBody, []string{slip}); err == nil {
 				t.Errorf("%q passes", slip)
 			}

@@ -67,7 +67,8 @@ func (l *List) HoldConfirmToken(was List, configured string) error {
 	l.ConfirmFloor = was.ConfirmFloor
 	if l.ConfirmToken != was.ConfirmToken && looser(cmp.Or(l.ConfirmToken, configured, ConfirmLive),
 		l.ConfirmMode(configured)) {
-		return Forbiddenf("confirm_token can't be looser than the operator has set it: receipt is the strictest, then trusted, then live.")
+		return Forbiddenf("confirm_token can't be looser than the operator has set it: receipt is the strictest, then " +
+			"trusted, then live.")
 	}
 	return nil
 }

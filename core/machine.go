@@ -12,9 +12,12 @@ const MachineDelay = 5 * time.Second
 // machineWords stand in the user agents of programs that fetch images and links of mails before anyone reads them:
 // proxies of mailboxes, filters, and programs that name themselves.
 var machineWords = [...]string{
-	"googleimageproxy", "ggpht.com", "yahoomailproxy", "yahoocachesystem", "barracuda", "proofpoint", "mimecast", "symantec",
-	"messagelabs", "trendmicro", "forcepoint", "fireeye", "sophos", "cloudmark", "bitdefender", "slurp", "crawler", "spider", "scanner",
-	"linkcheck", "urlpreview", "linkpreview", "headlesschrome", "phantomjs", "curl/", "wget/", "python-", "python/", "go-http-client",
+	"googleimageproxy", "ggpht.com", "yahoomailproxy", "yahoocachesystem", "barracuda", "proofpoint", "mimecast",
+	"symantec",
+	"messagelabs", "trendmicro", "forcepoint", "fireeye", "sophos", "cloudmark", "bitdefender", "slurp", "crawler",
+	"spider", "scanner",
+	"linkcheck", "urlpreview", "linkpreview", "headlesschrome", "phantomjs", "curl/", "wget/", "python-", "python/",
+	"go-http-client",
 	"java/", "okhttp", "libwww", "aiohttp", "axios", "node-fetch", "apache-httpclient", "facebookexternalhit",
 }
 

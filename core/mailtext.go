@@ -40,7 +40,8 @@ func (t *MailTexts) Scan(src any) error { return scanJSON(src, t) }
 // Of is the wording of a mail by its kind (MailConfirm and the like); zero where there is none.
 func (t *MailTexts) Of(kind string) MailText {
 	m := map[string]*MailText{
-		MailConfirm: t.Confirm, MailAlreadySubscribed: t.Subscribed, MailUnsubscribed: t.Unsubscribed, MailPreferences: t.Preferences,
+		MailConfirm: t.Confirm, MailAlreadySubscribed: t.Subscribed, MailUnsubscribed: t.Unsubscribed,
+		MailPreferences: t.Preferences,
 	}[kind]
 	if m == nil {
 		return MailText{}
@@ -55,7 +56,12 @@ func (t *MailTexts) check() error {
 	for _, m := range []struct {
 		name string
 		text *MailText
-	}{{"confirm", t.Confirm}, {"subscribed", t.Subscribed}, {"unsubscribed", t.Unsubscribed}, {"preferences", t.Preferences}} {
+	}{
+		{"confirm", t.Confirm},
+		{"subscribed", t.Subscribed},
+		{"unsubscribed", t.Unsubscribed},
+		{"preferences", t.Preferences},
+	} {
 		if m.text == nil {
 			continue
 		}

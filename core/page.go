@@ -15,8 +15,8 @@ type Page struct {
 	Limit int
 }
 
-// CursorKey is the secret of cursors. A cursor is the key of the last row that was returned, encrypted and with a MAC, so that no one asks
-// for a place that no answer named or learns from a row's number how many rows there are.
+// CursorKey is the secret of cursors. A cursor is the key of the last row that was returned, encrypted and with a MAC,
+// so that no one asks for a place that no answer named or learns from a row's number how many rows there are.
 type CursorKey []byte
 
 // ErrInvalidCursor is returned for a cursor that is malformed, or made for another caller or filter.

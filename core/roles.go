@@ -220,8 +220,8 @@ func Lacking(a Action) *Error {
 	return Forbiddenf("This needs the right %s, which the role %s has.", a, permissions[a].Least)
 }
 
-// AllowedScopes lists what the roles of a user allow a token at a client of one tenant (TenantNone: of none) to carry. A
-// client of another tenant than that of the role gives its token nothing of it.
+// AllowedScopes lists what the roles of a user allow a token at a client of one tenant (TenantNone: of none) to carry.
+// A client of another tenant than that of the role gives its token nothing of it.
 func AllowedScopes(roles []Role, clientTenant string) []string {
 	var most int
 	for _, r := range roles {

@@ -68,8 +68,8 @@ type Stats struct {
 	Ambiguous    int64 `db:"ambiguous" json:"ambiguous"` // resent once, since the reply to the first was lost
 
 	NextAttemptAt Instant `db:"next_attempt_at" json:"next_attempt_at,omitzero"` // of the deferred
-	// GivesUpAt is the last try of all that were deferred, as their replies said. No deferred recipient is tried later unless the
-	// relay is away; once the one that this was has its outcome, the others' may be earlier.
+	// GivesUpAt is the last try of all that were deferred, as their replies said. No deferred recipient is tried later
+	// unless the relay is away; once the one that this was has its outcome, the others' may be earlier.
 	GivesUpAt Instant `db:"gives_up_at" json:"gives_up_at,omitzero"`
 
 	MachineOpened  int64 `db:"machine_opened" json:"machine_opened"`   // of Opened: by machines alone

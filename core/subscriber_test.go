@@ -134,7 +134,8 @@ func TestApplyToEveryState(t *testing.T) {
 }
 
 // Every state × everything that may happen to a subscriber: each word and block, and no one, × each event type and
-// batch with each status × older, equal, newer; each report; being named by a sync or not. The statuses come from the source, so that a new one without a rule fails here.
+// batch with each status × older, equal, newer; each report; being named by a sync or not. The statuses come from the
+// source, so that a new one without a rule fails here.
 func TestEverySubscriberStateAndVerb(t *testing.T) {
 	statuses := sourceConstants(t, "subscriber.go", "Status", "Status")
 	types := append(sourceConstants(t, "event.go", "Event", ""), "") // a batch has none

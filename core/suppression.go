@@ -1,8 +1,8 @@
 package core
 
 // KindDisabled is the kind of an address that the member service has switched off. The other kinds are the send side's
-// blocks: StatusBounced, StatusComplaint and StatusSuppressed. What is left of an erased address has these kinds too, or
-// is "left": then only an import is refused.
+// blocks: StatusBounced, StatusComplaint and StatusSuppressed. What is left of an erased address has these kinds too,
+// or is "left": then only an import is refused.
 const KindDisabled = "disabled"
 
 // Suppressed is one thing that stands against mailing an address, on the member's side or on the send side.

@@ -22,8 +22,8 @@ type User struct {
 	Roles         []Role  `db:"-" json:"roles"`
 }
 
-// Role is one of Roles: operator, or another in one tenant. A pending one gives no rights: it waits until the address of
-// an account that registered itself is verified by mail.
+// Role is one of Roles: operator, or another in one tenant. A pending one gives no rights: it waits until the address
+// of an account that registered itself is verified by mail.
 type Role struct {
 	Role     string `db:"role" json:"role"`
 	TenantID string `db:"tenant_id" json:"tenant_id,omitempty"`

@@ -73,8 +73,8 @@ func (a invitations) page(c *web.Call, in invitationQuery) (web.HTML, error) {
 	return a.showPage(c, joinForm{Token: in.Token}, nil)
 }
 
-// showPage shows the page of an invitation: a button for the user with its address who is signed in, a link to sign in for
-// one who is not, and the form of a new account where the address has none that its owner has proved.
+// showPage shows the page of an invitation: a button for the user with its address who is signed in, a link to sign in
+// for one who is not, and the form of a new account where the address has none that its owner has proved.
 func (a invitations) showPage(c *web.Call, in joinForm, fault error) (web.HTML, error) {
 	i, err := a.store.Invited(c, core.HashToken(in.Token), c.Now)
 	if err != nil {
@@ -92,7 +92,10 @@ func (a invitations) showPage(c *web.Call, in joinForm, fault error) (web.HTML, 
 		}, brand{})
 	}
 	v, status := view{
-		Title: w.InvitationTitle, Data: invited{in.Token, string(i.Email), i.TenantName, truncate(in.Name, maxShown), signedIn},
+		Title: w.InvitationTitle, Data: invited{
+			in.Token, string(i.Email), i.TenantName, truncate(in.Name, maxShown),
+			signedIn,
+		},
 	}, 0
 	if fault != nil {
 		ok := true

@@ -227,8 +227,9 @@ func (a newsletter) unsubscribeToken(c *web.Call, in listAndEmail) (out unsubscr
 }
 
 // maySee lets in the owner of an address, once it is verified, whose token has the scope email, and callers with a
-// scope who may do the action for the list's tenant. For those of other tenants the list is as good as unknown, for everybody else the
-// address as good as not subscribed. To a client's token the lists of other tenants than its own are unknown.
+// scope who may do the action for the list's tenant. For those of other tenants the list is as good as unknown, for
+// everybody else the address as good as not subscribed. To a client's token the lists of other tenants than its own are
+// unknown.
 func maySee(c *web.Call, list *core.ListWithTenant, email core.Email, scope string,
 	action core.Action,
 ) error {

@@ -20,7 +20,10 @@ var requestExamples = map[string]web.Object{
 
 	"createInvitation": {"tenant_id": exampleID, "email": "eve@acme.example", "role": "editor"},
 
-	"addSubscriber":    {"list_id": exampleID, "email": "new@example.org", "status": "pending", "source": "signed at the fair"},
+	"addSubscriber": {
+		"list_id": exampleID, "email": "new@example.org", "status": "pending",
+		"source": "signed at the fair",
+	},
 	"updateSubscriber": {"preferences": web.Object{"first_name": "Ada", "city": "Bonn"}},
 
 	"createSuppression": {"email": "gone@example.org", "tenant_id": exampleID, "reason": "asked by telephone"},

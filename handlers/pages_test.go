@@ -299,7 +299,10 @@ func TestMailsOfPagesHaveTheLooksOfTheClient(t *testing.T) {
 		token := e.handler.options.Auth.MailToken(m.Kind, m.TokenID)
 		link := map[string]string{core.MailReset: "/password/reset", core.MailVerify: "/verify"}[m.Kind]
 		page(link+"?token="+token, "(<form)")
-		for _, title := range []string{"Your password is set|Your address is verified", "This link is not good any more|is verified"} {
+		for _, title := range []string{
+			"Your password is set|Your address is verified",
+			"This link is not good any more|is verified",
+		} {
 			res := e.ask("POST", link, url.Values{"token": {token}, "new_password": {"quite another password"}})
 			b, err := io.ReadAll(res.Body)
 			if err != nil || !regexp.MustCompile(title).Match(b) || !strings.Contains(string(b), "Acme") {

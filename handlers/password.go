@@ -94,8 +94,8 @@ type mailedForm struct {
 	Password string `form:"new_password"`
 }
 
-// linkOpened gives the pages of the request the looks of the mail that a token came with, and fills in the address that it
-// was mailed to, where the link does not name it: mails link by the token alone.
+// linkOpened gives the pages of the request the looks of the mail that a token came with, and fills in the address that
+// it was mailed to, where the link does not name it: mails link by the token alone.
 func linkOpened(c *web.Call, token string, email *string) error {
 	if token == "" {
 		return nil

@@ -23,7 +23,10 @@ func TestEveryRoute(t *testing.T) {
 		Store: storetest.Open(t),
 		Bearer: func(_ context.Context, token string, _ core.Instant) (core.Caller, error) {
 			if token == "all" {
-				return core.Caller{UserID: core.NewID(), Roles: []core.Role{{Role: core.RoleOperator}}, FirstParty: true, Scopes: core.AllScopes}, nil
+				return core.Caller{
+					UserID: core.NewID(), Roles: []core.Role{{Role: core.RoleOperator}}, FirstParty: true,
+					Scopes: core.AllScopes,
+				}, nil
 			}
 			if token == "none" {
 				return core.Caller{UserID: core.NewID()}, nil

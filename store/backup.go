@@ -185,7 +185,8 @@ func Restore(ctx context.Context, from, path string, now time.Time) (aside []str
 		return nil, err
 	}
 	if walSize(from) > 0 {
-		return nil, fmt.Errorf("%s has a -wal beside it: it is a live database, not a backup; make one with `newsletterd backup`", from)
+		return nil,
+			fmt.Errorf("%s has a -wal beside it: it is a live database, not a backup; make one with `newsletterd backup`", from)
 	}
 	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
 	if ok, err := lock.TryLock(); err != nil || !ok {

@@ -103,7 +103,9 @@ func (s *Store) checkLeftoverWAL() (leftover, error) {
 	if id == through["wal_base"] || slices.Contains(strings.Fields(through["checkpoint_id"]), id) {
 		return left, nil
 	}
-	return left, fmt.Errorf("%w: %s does not belong to %s-wal; move both aside and put a whole backup in place with `newsletterd restore`", ErrOldCopy, s.path, s.path)
+	return left,
+		fmt.Errorf("%w: %s does not belong to %s-wal; move both aside and put a whole backup in place with `newsletterd "+
+			"restore`", ErrOldCopy, s.path, s.path)
 }
 
 // markBase stores wal_base in the first transaction after a checkpoint: of its ids the main file shows the newest.

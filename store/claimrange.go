@@ -37,7 +37,8 @@ const (
 )
 
 // claimRange is ClaimRecipients for a range of subscribers. ok is false where there is none.
-func (s *Store) claimRange(ctx context.Context, dst []core.Claim, k *ClaimKey, after int64, limit int) (out []core.Claim, ok bool,
+func (s *Store) claimRange(ctx context.Context, dst []core.Claim, k *ClaimKey, after int64,
+	limit int) (out []core.Claim, ok bool,
 	err error,
 ) {
 	var rows, people, left string

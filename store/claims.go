@@ -54,7 +54,8 @@ type ClaimKey struct {
 // in the file: one process owns it, so the caller's memory of what it has claimed is enough, and a restart begins again
 // at the rows without an outcome. k is the caller's for all claims of the job, one at a time: it remembers how they are
 // best read. Its only error is core.ErrStorage.
-func (s *Store) ClaimRecipients(ctx context.Context, dst []core.Claim, k *ClaimKey, after int64, limit int) ([]core.Claim,
+func (s *Store) ClaimRecipients(ctx context.Context, dst []core.Claim, k *ClaimKey, after int64,
+	limit int) ([]core.Claim,
 	error,
 ) {
 	if k.scattered == 0 && !k.MailedProof {

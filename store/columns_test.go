@@ -11,7 +11,8 @@ import (
 
 func TestStatesInStatementsAreThoseOfTheCode(t *testing.T) {
 	for state, text := range map[int]string{
-		core.RecipientQueued: sqlRecipientQueued, core.RecipientDeferred: sqlRecipientDeferred, core.RecipientSent: sqlRecipientSent,
+		core.RecipientQueued: sqlRecipientQueued, core.RecipientDeferred: sqlRecipientDeferred,
+		core.RecipientSent:   sqlRecipientSent,
 		core.RecipientFailed: sqlRecipientFailed, core.RecipientSkipped: sqlRecipientSkipped,
 	} {
 		if text != strconv.Itoa(state) {

@@ -98,7 +98,9 @@ func (s *Store) CountedList(ctx context.Context, id string) (l core.CountedList,
 }
 
 // CountedLists is Lists with the counts of each. Its only error is core.ErrStorage.
-func (s *Store) CountedLists(ctx context.Context, tenants []string, all bool, page core.Page) ([]core.CountedList, error) {
+func (s *Store) CountedLists(ctx context.Context, tenants []string, all bool, page core.Page) ([]core.CountedList,
+	error,
+) {
 	lists, err := s.Lists(ctx, tenants, all, page)
 	if err != nil {
 		return nil, err

@@ -67,7 +67,8 @@ const (
 	// searchedLists are those that a search goes through, from one on.
 	searchedLists = `SELECT id FROM list WHERE deleted_at = 0 AND id >= ?1 AND (?2 OR tenant_id IN (SELECT value FROM
 		json_each(?3))) ORDER BY id LIMIT ?4`
-	listedOn = "SELECT " + listedColumns + ` FROM list AS l CROSS JOIN subscription AS s ON s.list_id = l.id AND s.id = ?1` +
+	listedOn = "SELECT " + listedColumns +
+		` FROM list AS l CROSS JOIN subscription AS s ON s.list_id = l.id AND s.id = ?1` +
 		listedJoin + " AND (?2 OR l.tenant_id IN (SELECT value FROM json_each(?3))) LIMIT 1"
 	mirroredOn = `SELECT b.list_id, b.id, b.email, b.word AS status, b.preferences, 0 AS generation, '' AS means,
 		b.created_at, b.word_at AS changed_at, 0 AS event_at, l.tenant_id, b.block, 1 AS mirrored

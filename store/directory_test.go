@@ -33,7 +33,8 @@ func TestMatchingSubscriptions(t *testing.T) {
 	second, err := core.NewList(core.ListInput{Name: new("Second"), TenantID: new(n.tenant)}, now0)
 	must(t, err)
 	must(t, n.AddList(t.Context(), second, "test"))
-	_, _, err = n.AddSubscription(t.Context(), SubscriptionInput{second.ID, "r4321@example.org", "active", "test"}, "test", now0)
+	_, _, err = n.AddSubscription(t.Context(), SubscriptionInput{second.ID, "r4321@example.org", "active", "test"},
+		"test", now0)
 	must(t, err)
 	_, err = n.Suppress(t.Context(), DisableRequest{Email: "r17@example.org", OccurredAt: now0}, "test", now0)
 	must(t, err)
@@ -85,7 +86,8 @@ func TestListedSubscriptionShowsWhyNothingIsMailed(t *testing.T) {
 	if err != nil || l.Shown() != "bounced" || l.TenantID != n.tenant {
 		t.Errorf("%+v, %v", l, err)
 	}
-	if _, err := n.ListedSubscription(t.Context(), sub.ID, []string{core.NewID()}, false); err != core.ErrSubscriptionNotFound {
+	if _, err := n.ListedSubscription(t.Context(), sub.ID, []string{core.NewID()},
+		false); err != core.ErrSubscriptionNotFound {
 		t.Errorf("of another tenant: %v", err)
 	}
 	if got, _ := n.matching(SubscriptionFilter{All: true, Status: "bounced"}, 5); len(got) != 1 {

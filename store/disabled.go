@@ -42,7 +42,8 @@ func (tx *Tx) disable(d DisableRequest, now core.Instant) (int, error) {
 		return 0, err
 	}
 	// What lists have queued for the address is not sent any more.
-	if _, err := tx.exec("UPDATE mail SET state = "+sqlMailLeftOut+" WHERE email_key = ? AND state = "+sqlMailQueued+" AND list_id != ''", key); err != nil {
+	if _, err := tx.exec("UPDATE mail SET state = "+sqlMailLeftOut+" WHERE email_key = ? AND state = "+sqlMailQueued+
+		" AND list_id != ''", key); err != nil {
 		return 0, err
 	}
 	rows, err := tx.subscriptionsOf(key, d.TenantID)

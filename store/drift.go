@@ -88,7 +88,8 @@ func (s *Store) driftOfMember(ctx context.Context, d *core.Drift, after, to stri
 	if err != nil {
 		return err
 	}
-	d.MemberActive, d.MemberUnsubscribed, d.MemberPending = d.MemberActive+n.Active, d.MemberUnsubscribed+n.Unsubscribed, d.MemberPending+n.Pending
+	d.MemberActive, d.MemberUnsubscribed, d.MemberPending = d.MemberActive+n.Active, d.MemberUnsubscribed+n.Unsubscribed,
+		d.MemberPending+n.Pending
 	var rows []driftRow
 	err = s.all(ctx, &rows, `SELECT email, what, member, send, waits FROM (SELECT m.email, m.status AS member,
 		coalesce(nullif(s.block, ''), s.word, '') AS send, `+inFlight+` AS waits,
@@ -117,7 +118,8 @@ func (s *Store) driftOfSend(ctx context.Context, d *core.Drift, after, to string
 	if err != nil {
 		return err
 	}
-	d.SendActive, d.SendUnsubscribed, d.SendBlocked = d.SendActive+n.Active, d.SendUnsubscribed+n.Unsubscribed, d.SendBlocked+n.Blocked
+	d.SendActive, d.SendUnsubscribed, d.SendBlocked = d.SendActive+n.Active, d.SendUnsubscribed+n.Unsubscribed,
+		d.SendBlocked+n.Blocked
 	var rows []driftRow
 	err = s.all(ctx, &rows,
 		`SELECT s.email, 'unknown' AS what, '' AS member, coalesce(nullif(s.block, ''), s.word) AS send, 0 AS waits

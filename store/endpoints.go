@@ -270,7 +270,8 @@ func (s *Store) DeleteEndpoint(ctx context.Context, id, actor string, now core.I
 
 // EndpointAttempts reads the newest lines of an endpoint's log; failed: only those that were not delivered. Its only
 // error is core.ErrStorage.
-func (s *Store) EndpointAttempts(ctx context.Context, endpointID string, failed bool, limit int) ([]core.EndpointAttempt,
+func (s *Store) EndpointAttempts(ctx context.Context, endpointID string, failed bool,
+	limit int) ([]core.EndpointAttempt,
 	error,
 ) {
 	var a []core.EndpointAttempt

@@ -190,7 +190,10 @@ func (s *story) subscribers() {
 
 func (s *story) addJob(key string) (j core.SendJob) {
 	s.Helper()
-	r := JobRequest{NewJob: core.NewJob{ListID: s.list, Subject: "Hi", BodyText: "x"}, Caller: core.CommandCaller("u"), IdempotencyKey: key, BodyHash: []byte(key), DuplicateGuard: time.Nanosecond}
+	r := JobRequest{
+		NewJob: core.NewJob{ListID: s.list, Subject: "Hi", BodyText: "x"}, Caller: core.CommandCaller("u"),
+		IdempotencyKey: key, BodyHash: []byte(key), DuplicateGuard: time.Nanosecond,
+	}
 	s.op("AddSendJob", func() (err error) { j, _, err = s.AddSendJob(s.Context(), r, now0+300); return err })
 	s.op("StartDueJobs", func() error { return onlyErr(s.StartDueJobs(s.Context(), now0+310)) })
 	s.op("ExpandJob", func() error { return onlyErr(s.ExpandJob(s.Context(), j.No, now0+320)) })

@@ -94,7 +94,10 @@ func (s *story) senders() {
 	s.op("DeleteWebhookClient", func() error { return s.DeleteWebhookClient(ctx, w.ID, "test", now0) })
 	s.op("EnsureLoopClient", func() error { return s.EnsureLoopClient(ctx, make([]byte, 32), now0) })
 	s.op("EnsureDefaultProvider", func() error { return s.EnsureDefaultProvider(ctx, "generic", "secret", now0) })
-	p := core.Provider{Name: "p", Kind: "ses", TenantID: s.tenant, Topics: core.Strings{}, CreatedAt: now0, UpdatedAt: now0}
+	p := core.Provider{
+		Name: "p", Kind: "ses", TenantID: s.tenant, Topics: core.Strings{}, CreatedAt: now0,
+		UpdatedAt: now0,
+	}
 	s.op("AddProvider", func() error { return s.AddProvider(ctx, p, "secret", "test", now0) })
 	s.op("UpdateProvider", func() error {
 		return onlyErr(s.UpdateProvider(ctx, "p", ProviderChange{NewSecret: new("next")}, "test", now0))
@@ -281,7 +284,12 @@ func (s *story) signIns(u core.User) {
 	s.op("AddBrowser", func() error { return s.AddBrowser(ctx, in2(in), b, "", now0) })
 	s.op("Visitor", func() error { return onlyErr(s.Visitor(ctx, "b1", "c1", now0)) })
 	s.op("TouchBrowser", func() error { return s.TouchBrowser(ctx, "b1", now0+1) })
-	c := core.Client{ID: "c1", TenantID: s.tenant, Name: "C", ClientType: "public", RedirectURIs: core.Strings{"https://a.example/"}, Scopes: core.Strings{"openid"}, GrantTypes: core.Strings{"authorization_code"}, PostLogoutRedirectURIs: core.Strings{}, IDTokenAlg: "RS256", CreatedAt: now0, UpdatedAt: now0}
+	c := core.Client{
+		ID: "c1", TenantID: s.tenant, Name: "C", ClientType: "public",
+		RedirectURIs: core.Strings{"https://a.example/"}, Scopes: core.Strings{"openid"},
+		GrantTypes: core.Strings{"authorization_code"}, PostLogoutRedirectURIs: core.Strings{}, IDTokenAlg: "RS256",
+		CreatedAt: now0, UpdatedAt: now0,
+	}
 	s.op("AddClient", func() error { return s.AddClient(ctx, c, "test") })
 	s.op("UpdateClient", func() error {
 		return onlyErr(s.UpdateClient(ctx, "c1", "test", func(c *core.Client) error { c.Name = "D"; return nil }))

@@ -104,7 +104,9 @@ var sweeps = []sweep{
 	},
 	{query: `DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE dead_at = 0 AND endpoint_id > '' AND due_at < ?
 		AND NOT EXISTS (SELECT 1 FROM webhook_endpoint WHERE id = endpoint_id) LIMIT ?)`},
-	{ // batches first, so that no operation takes more rows than others; the last sync of a list stays, for the stamps of changes
+	// batches first, so that no operation takes more rows than others; the last sync of a list stays, for the stamps of
+	// changes
+	{
 		query: `DELETE FROM sync_batch WHERE (sync_id, batch_no) IN (SELECT b.sync_id, b.batch_no FROM sync AS y JOIN
 			sync_batch AS b ON b.sync_id = y.id
 			WHERE y.finished_at + y.failed_at > 0 AND y.started_at < ? LIMIT ?)`,

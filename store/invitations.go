@@ -98,8 +98,8 @@ type Invited struct {
 	Proved     bool   `db:"proved"`  // the owner of the address has proved the account's password
 }
 
-// An invitation is void once its tenant is gone, the account of its address is switched off, or the user who invited has
-// no role any more that may invite there.
+// An invitation is void once its tenant is gone, the account of its address is switched off, or the user who invited
+// has no role any more that may invite there.
 const invitedQuery = `SELECT i.id, i.tenant_id, i.role, i.email, i.invited_by, i.created_at, i.expires_at,
 	coalesce(t.name, '') AS tenant_name, coalesce(u.id, '') AS user_id,
 	coalesce(u.email_verified = 1 AND u.self_registered = 0, 0) AS proved

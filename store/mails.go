@@ -177,7 +177,8 @@ func (s *Store) FinishMails(ctx context.Context, results []MailResult, now core.
 
 const sentMailsAtOnce = 32
 
-var sentMails = "UPDATE mail SET tries = tries + 1, state = " + sqlMailSent + ", finished_at = ?, reason = '' WHERE id IN (?" + strings.Repeat(", ?", sentMailsAtOnce-1) + ")"
+var sentMails = "UPDATE mail SET tries = tries + 1, state = " + sqlMailSent +
+	", finished_at = ?, reason = '' WHERE id IN (?" + strings.Repeat(", ?", sentMailsAtOnce-1) + ")"
 
 // mailsSent marks mails in one statement, which costs more than a row. The places that are left over repeat the last
 // one.

@@ -157,7 +157,10 @@ const (
 // character of theirs has a meaning. Words without a letter or digit are left out: FTS5 would find nothing.
 func searchWords(q string) string {
 	var words []string
-	for _, w := range strings.FieldsFunc(q, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) }) {
+	for _, w := range strings.FieldsFunc(q, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r) &&
+			!unicode.IsMark(r)
+	}) {
 		words = append(words, `"`+w+`"`)
 	}
 	if len(words) == 0 {

@@ -45,7 +45,9 @@ func (tx *Tx) putEvent(e *core.Event, endpointID string, now core.Instant) error
 // DueEvents reads what may be delivered now to an endpoint (empty: to the send service), in order. The one process that
 // delivers remembers what it holds, so a claim needs no write; what it holds is read again until its result is
 // recorded. Its only error is core.ErrStorage.
-func (s *Store) DueEvents(ctx context.Context, endpointID string, now core.Instant, limit int) ([]core.OutboxEvent, error) {
+func (s *Store) DueEvents(ctx context.Context, endpointID string, now core.Instant, limit int) ([]core.OutboxEvent,
+	error,
+) {
 	var e []core.OutboxEvent
 	err := s.all(ctx, &e, "SELECT "+outboxColumns+` FROM outbox
 		WHERE dead_at = 0 AND endpoint_id = ? AND due_at <= ? ORDER BY due_at, id LIMIT ?`, endpointID, int64(now),
@@ -196,7 +198,9 @@ type OutboxFilter struct {
 }
 
 // OutboxEvents reads a page of the outbox by id. Its only error is core.ErrStorage.
-func (s *Store) OutboxEvents(ctx context.Context, f OutboxFilter, afterID int64, limit int) ([]core.OutboxEvent, error) {
+func (s *Store) OutboxEvents(ctx context.Context, f OutboxFilter, afterID int64, limit int) ([]core.OutboxEvent,
+	error,
+) {
 	var e []core.OutboxEvent
 	err := s.all(ctx, &e, "SELECT "+outboxColumns+` FROM outbox WHERE id > ?1 AND (?2 = '' OR tenant_id = ?2) AND (?3 =
 		'' OR list_id = ?3)

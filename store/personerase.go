@@ -14,7 +14,9 @@ import (
 // endpoints are told that the address has left, and so is a send service elsewhere: that event alone holds it until it
 // is delivered. In this house the send side's row goes as well, without an event. The bytes of models go in steps, soon
 // after. Its only error is core.ErrStorage.
-func (s *Store) ErasePerson(ctx context.Context, p core.Person, actor string, now core.Instant) (rows int64, err error) {
+func (s *Store) ErasePerson(ctx context.Context, p core.Person, actor string, now core.Instant) (rows int64,
+	err error,
+) {
 	var seen personReach // found outside, for other writers wait while an operation runs
 	err = s.snapshotRead(ctx, func(r *Reader) (err error) {
 		seen, err = s.reach(r, p, &personReach{})

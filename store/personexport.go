@@ -89,7 +89,8 @@ func (s *Store) ExportPerson(ctx context.Context, p core.Person) (d core.PersonD
 	d = core.PersonData{
 		Email: string(p.Email), Subscriptions: []core.PersonSubscription{}, Requests: []core.PersonRequest{},
 		Subscribers: []core.PersonSubscriber{},
-		Mailings:    []core.PersonMailing{}, Reports: []core.PersonReport{}, Blocks: []core.PersonBlock{}, Mails: []core.PersonMail{},
+		Mailings:    []core.PersonMailing{}, Reports: []core.PersonReport{}, Blocks: []core.PersonBlock{},
+		Mails:  []core.PersonMail{},
 		Events: []core.PersonEvent{},
 		Audit:  []core.PersonAudit{}, Invitations: []core.Invitation{},
 	}
@@ -137,7 +138,8 @@ func (r *Reader) each(reads []readInto) error {
 func (at *personReach) account(r *Reader) (*core.AccountData, error) {
 	id := []any{at.userID}
 	a := &core.AccountData{
-		Browsers: []core.Browser{}, SignIns: []core.ClientSignIn{}, Allowances: []core.Allowance{}, Known: []core.PersonPlace{},
+		Browsers: []core.Browser{}, SignIns: []core.ClientSignIn{}, Allowances: []core.Allowance{},
+		Known:   []core.PersonPlace{},
 		Change:  []core.PersonChange{},
 		Devices: []core.Device{}, Agents: []core.Agent{}, Models: []core.Model{}, Shares: []core.Share{},
 		SharedWith: []core.Share{},
@@ -224,7 +226,8 @@ func (at *personReach) sending(r *Reader, d *core.PersonData) error {
 		"SELECT list_id, email, word, word_at, block, block_at, preferences, soft_bounces, created_at"+
 			personPairs+"subscriber ON list_id = p.value->>0 AND subscriber.id = p.value->>1 ORDER BY created_at", at.pairs)
 	for _, place := range at.places {
-		m, reports := core.PersonMailing{Attempts: []core.PersonAttempt{}, Opened: []core.PersonOpening{}}, []core.PersonReport{}
+		m, reports := core.PersonMailing{Attempts: []core.PersonAttempt{}, Opened: []core.PersonOpening{}},
+			[]core.PersonReport{}
 		if err == nil {
 			err = r.get(&m, `SELECT r.job_no, r.seq, j.id AS job_id, j.tenant_id, j.list_id, c.subject, r.state,
 				r.tries, r.finished_at, r.reason, r.marks

@@ -22,7 +22,9 @@ var personColumns = map[string]struct {
 	"campaign": {other: "id tenant_id name subject body_html body_text template unsubscribe_url track_open " +
 		"track_click created_at"},
 	"client": {
-		other: "id tenant_id name client_type redirect_uris post_logout_redirect_uris scopes grant_types token_endpoint_auth_method id_token_signed_response_alg first_party require_pkce secret_hash created_at updated_at deleted_at",
+		other: "id tenant_id name client_type redirect_uris post_logout_redirect_uris scopes grant_types " +
+			"token_endpoint_auth_method id_token_signed_response_alg first_party require_pkce secret_hash created_at " +
+			"updated_at deleted_at",
 	},
 	"client_consent": {person: "user_id", other: "client_id scope created_at"},
 	"code": {person: "user_id remote user_agent", other: "hash family_id client_id browser_id " +
@@ -62,7 +64,9 @@ var personColumns = map[string]struct {
 	"list_count":   {other: "list_id day active pending unsubscribed bounced complaint suppressed mailable"},
 	"link":         {other: "job_no no url clicked machine_clicked"},
 	"list": {
-		other: "id tenant_id name status confirm_token confirm_floor require_mailed_proof sync_removes_absent created_at updated_at deleted_at language description consent_text fields mail_texts subscribe_redirect_url confirm_redirect_url unsubscribe_redirect_url",
+		other: "id tenant_id name status confirm_token confirm_floor require_mailed_proof sync_removes_absent created_at " +
+			"updated_at deleted_at language description consent_text fields mail_texts subscribe_redirect_url " +
+			"confirm_redirect_url unsubscribe_redirect_url",
 	},
 	"mail": {
 		person: "email email_key params",
@@ -112,7 +116,10 @@ var personColumns = map[string]struct {
 	"seen_nonce":       {other: "id client_id nonce expires_at"},
 	"send_job": {
 		stays: "created_by expanded_to",
-		other: "no id tenant_id list_id campaign_id status scheduled_at window_start window_end due_at retry_of created_at started_at finished_at failure_reason paused_at pause_reason expanded recipients sent failed skipped ambiguous deferred delivered gives_up_at bounced complained opened clicked unsubscribed hard_bounced machine_opened machine_clicked unstoppable",
+		other: "no id tenant_id list_id campaign_id status scheduled_at window_start window_end due_at retry_of " +
+			"created_at started_at finished_at failure_reason paused_at pause_reason expanded recipients sent failed skipped " +
+			"ambiguous deferred delivered gives_up_at bounced complained opened clicked unsubscribed hard_bounced " +
+			"machine_opened machine_clicked unstoppable",
 	},
 	"sessions":    {other: "token data expiry"},
 	"share":       {person: "user_id email email_key holder", other: "id model_no permission created_at"},
@@ -130,7 +137,9 @@ var personColumns = map[string]struct {
 	"sync_batch":  {stays: "from_id to_id", other: "sync_id batch_no due_at tries done_at"},
 	"template":    {other: "tenant_id name id layout body_html body_text created_at updated_at"},
 	"tenant": {
-		other: "id name domains status mail_from mail_from_name reply_to postal_address public_url brand_name brand_color brand_logo_url created_at updated_at deleted_at privacy_url language mail_texts relays relay_secrets send_limits no_tracking",
+		other: "id name domains status mail_from mail_from_name reply_to postal_address public_url brand_name brand_color " +
+			"brand_logo_url created_at updated_at deleted_at privacy_url language mail_texts relays relay_secrets " +
+			"send_limits no_tracking",
 	},
 	"throttle": {person: "key", other: "count expires_at"},
 	"user": {

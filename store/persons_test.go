@@ -58,7 +58,8 @@ func (n newsletter) fillPerson(email core.Email) string {
 		"INSERT INTO link (job_no, no, url) VALUES (1, 1, 'https://shop.example/')",
 		"INSERT INTO engagement (job_no, seq, link_no, first_at, last_at, times, machine) VALUES (1, 2, 0, 6, 6, 1, " +
 			"1), (1, 2, 1, 7, 7, 1, 0)",
-		"INSERT INTO provider_event (provider, event_key, tenant_id, message_id, event_type, email_key, occurred_at, received_at, job_no, seq) VALUES ('p', CAST(?1 AS BLOB), ?2, 'm', 'delivery', ?1, 1, 1, 1, 2)",
+		"INSERT INTO provider_event (provider, event_key, tenant_id, message_id, event_type, email_key, occurred_at, " +
+			"received_at, job_no, seq) VALUES ('p', CAST(?1 AS BLOB), ?2, 'm', 'delivery', ?1, 1, 1, 1, 2)",
 		"INSERT INTO provider_event (provider, event_key, tenant_id, message_id, event_type, email_key, " +
 			"occurred_at, received_at) VALUES ('q', CAST(?1 AS BLOB), ?2, 'm', 'open', ?1, 1, 1)",
 		"INSERT INTO suppression (tenant_id, email_key, kind, created_at) VALUES (?2, ?1, 'complaint', 1)",
@@ -285,7 +286,8 @@ func TestErasedOfOneTenant(t *testing.T) {
 	other.list = n.addList(other.tenant)
 	n.activate(annKey, now0)
 	other.activate(annKey, now0)
-	if _, err := n.ErasePerson(t.Context(), core.Person{Email: annKey, TenantID: n.tenant}, "command", now0+1); err != nil {
+	if _, err := n.ErasePerson(t.Context(), core.Person{Email: annKey, TenantID: n.tenant}, "command",
+		now0+1); err != nil {
 		t.Fatal(err)
 	}
 	d, err := n.ExportPerson(t.Context(), core.Person{Email: annKey})

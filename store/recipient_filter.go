@@ -70,7 +70,8 @@ const recipientRange = 20_000
 
 // Recipients reads a page of a job's recipients, in the order of sending. page.After is the seq of the last one, as
 // text. core.ErrInvalidCursor is returned where it is none, Invalid where f is not valid.
-func (s *Store) Recipients(ctx context.Context, j *core.SendJob, f RecipientFilter, page core.Page) (rs []core.Recipient,
+func (s *Store) Recipients(ctx context.Context, j *core.SendJob, f RecipientFilter,
+	page core.Page) (rs []core.Recipient,
 	err error,
 ) {
 	if err := f.Validate(); err != nil {

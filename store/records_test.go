@@ -23,8 +23,11 @@ func TestRecordsComeBackAsTheyWereKept(t *testing.T) {
 	list, err := core.NewList(core.ListInput{
 		TenantID: &tenant.ID, Name: new("Weekly"), Language: new("de"), ConsentText: new("Yes."),
 		ConfirmRedirectURL: new("https://acme.example/thanks"),
-		Fields:             &[]core.Field{{Name: "city", Label: "City", Type: "choice", Options: core.Strings{"Bath", "Brno"}}},
-		MailTexts:          &core.MailTexts{Confirm: &core.MailText{Subject: "Bitte, {{email}}"}},
+		Fields: &[]core.Field{{
+			Name: "city", Label: "City", Type: "choice",
+			Options: core.Strings{"Bath", "Brno"},
+		}},
+		MailTexts: &core.MailTexts{Confirm: &core.MailText{Subject: "Bitte, {{email}}"}},
 	}, 1000)
 	if err != nil {
 		t.Fatal(err)

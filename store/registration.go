@@ -193,8 +193,8 @@ func (s *Store) MailedAddress(ctx context.Context, hash []byte) (email core.Emai
 const mailedStyleQuery = `SELECT m.tenant_id FROM user_token t JOIN mail m ON m.email_key = t.email_key AND
 	m.token_id = t.id AND m.state != ` + sqlMailLeftOut + ` WHERE t.hash = ?`
 
-// MailedTenant returns the tenant in whose looks the mail with a verify, claim or reset token went out; empty where that
-// were the daemon's, or the mail is no longer kept. Its only error is core.ErrStorage.
+// MailedTenant returns the tenant in whose looks the mail with a verify, claim or reset token went out; empty where
+// that were the daemon's, or the mail is no longer kept. Its only error is core.ErrStorage.
 func (s *Store) MailedTenant(ctx context.Context, hash []byte) (tenantID string, err error) {
 	err = s.get(ctx, &tenantID, mailedStyleQuery, hash)
 	if errors.Is(err, core.ErrNotFound) {

@@ -22,8 +22,8 @@ var ErrFactorSet = &core.Error{
 const secondFactor = `SELECT confirmed_at, (SELECT count(*) FROM recovery_code r WHERE r.user_id = totp.user_id) AS
 	recovery_codes FROM totp WHERE user_id = ? AND confirmed_at > 0`
 
-// SecondFactor reads what a user proves at the sign-in besides the password: the zero value where it is nothing. Its only
-// error is core.ErrStorage.
+// SecondFactor reads what a user proves at the sign-in besides the password: the zero value where it is nothing. Its
+// only error is core.ErrStorage.
 func (s *Store) SecondFactor(ctx context.Context, userID string) (f core.SecondFactor, err error) {
 	err = s.get(ctx, &f, secondFactor, userID)
 	if errors.Is(err, core.ErrNotFound) {
@@ -50,8 +50,8 @@ func (s *Store) SetTOTP(ctx context.Context, userID string, secret []byte, now c
 	})
 }
 
-// NewTOTP reads the secret that was set and is not confirmed. core.ErrNotFound: there is none. ErrMasterKey: it can't be
-// opened.
+// NewTOTP reads the secret that was set and is not confirmed. core.ErrNotFound: there is none. ErrMasterKey: it can't
+// be opened.
 func (s *Store) NewTOTP(ctx context.Context, userID string) ([]byte, error) {
 	var sealed []byte
 	if err := s.get(ctx, &sealed, "SELECT secret FROM totp WHERE user_id = ? AND confirmed_at = 0",
@@ -61,8 +61,8 @@ func (s *Store) NewTOTP(ctx context.Context, userID string) ([]byte, error) {
 	return s.openSecret(sealed)
 }
 
-// ConfirmTOTP makes the app that was set up the user's second factor. step is that of the code that proved it, and hashes
-// are of the recovery codes. core.ErrNotFound where none waits for it.
+// ConfirmTOTP makes the app that was set up the user's second factor. step is that of the code that proved it, and
+// hashes are of the recovery codes. core.ErrNotFound where none waits for it.
 func (s *Store) ConfirmTOTP(ctx context.Context, userID string, step int64, hashes [][]byte, now core.Instant) error {
 	return s.update(ctx, s.by(ctx, "user.factor", "", userID, func(tx *Tx) error {
 		if err := tx.one("UPDATE totp SET confirmed_at = ?, last_step = ? WHERE user_id = ? AND confirmed_at = 0",
@@ -73,8 +73,8 @@ func (s *Store) ConfirmTOTP(ctx context.Context, userID string, step int64, hash
 	}))
 }
 
-// SetRecoveryCodes replaces the recovery codes of a user by those of the hashes. core.ErrNotFound: the user has no second
-// factor.
+// SetRecoveryCodes replaces the recovery codes of a user by those of the hashes. core.ErrNotFound: the user has no
+// second factor.
 func (s *Store) SetRecoveryCodes(ctx context.Context, userID string, hashes [][]byte) error {
 	return s.update(ctx, s.by(ctx, "user.recovery_codes", "", userID, func(tx *Tx) error {
 		var one int
@@ -166,8 +166,8 @@ func (s *Store) RemoveSecondFactor(ctx context.Context, userID string) error {
 	}))
 }
 
-// RenewHash replaces a password's hash by one of the same password at another cost. Its only error is core.ErrStorage: a
-// password that has changed meanwhile stays.
+// RenewHash replaces a password's hash by one of the same password at another cost. Its only error is core.ErrStorage:
+// a password that has changed meanwhile stays.
 func (s *Store) RenewHash(ctx context.Context, userID, before, after string) error {
 	return s.update(ctx, func(tx *Tx) error {
 		_, err := tx.exec("UPDATE user SET password_hash = ? WHERE id = ? AND password_hash = ?", after, userID, before)

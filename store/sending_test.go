@@ -36,13 +36,15 @@ func TestAnEventIsAcceptedOnce(t *testing.T) {
 		{"new event, the nonce that was refused with the first", "n2", other, nil},
 	} {
 		tried++
-		if err := s.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: tt.nonce}, tt.event, sendNow); !errors.Is(err, tt.want) {
+		if err := s.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: tt.nonce}, tt.event, sendNow); !errors.Is(err,
+			tt.want) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
 	later := sendNow.Add(store.NonceTTL)
 	s.At(later).Clean(store.Retention{})
-	s.Must(s.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: "n1"}, s.At(later).Event(l, "active", "c@example.org"), later))
+	s.Must(s.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: "n1"}, s.At(later).Event(l, "active", "c@example.org"),
+		later))
 	tried++
 	if err := s.ApplyEvent(ctx, s.Nonce(), e, later); !errors.Is(err, core.ErrDuplicateEvent) {
 		t.Errorf("event id forgotten with the nonce: %v", err)

@@ -108,7 +108,8 @@ func (t *confirmToken) row(from querier, now core.Instant) (row confirmRow, err 
 			TextVersion: row.TextVersion,
 		}
 		t.mark.Reduce(&r, t.key)
-		row.Email, row.Preferences, row.Origin, row.TextVersion, row.CreatedAt = r.Email, r.Preferences, r.Origin, r.TextVersion, r.At
+		row.Email, row.Preferences, row.Origin, row.TextVersion, row.CreatedAt = r.Email, r.Preferences, r.Origin,
+			r.TextVersion, r.At
 	}
 	if now >= row.CreatedAt.Add(ConfirmTTL) {
 		err = core.ErrTokenExpired
@@ -220,7 +221,8 @@ func (tx *Tx) confirm(t *confirmToken, o core.Origin, now core.Instant) (sub cor
 
 // recordConfirm writes what a confirmation changed. The request that it answers enters the ledger only now: one that no
 // one confirms is no consent, and goes with its token.
-func (tx *Tx) recordConfirm(list *core.ListWithTenant, was string, sub *core.Subscription, row *confirmRow, c *core.Change,
+func (tx *Tx) recordConfirm(list *core.ListWithTenant, was string, sub *core.Subscription, row *confirmRow,
+	c *core.Change,
 	o core.Origin, now core.Instant,
 ) error {
 	if err := tx.saveChange(list, was, sub, c, now); err != nil {

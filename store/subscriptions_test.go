@@ -146,7 +146,9 @@ func TestSubscribeAndConfirm(t *testing.T) {
 	if err := n.get(t.Context(), &body, "SELECT body FROM outbox"); err != nil {
 		t.Fatal(err)
 	}
-	if want := `"subscriber":{"id":"` + sub.ID + `","email":"Ann@Example.org","status":"active","preferences":{"a":1}},"occurred_at":"` + (now0 + 5).String(); !strings.Contains(body, want) {
+	if want := `"subscriber":{"id":"` + sub.ID +
+		`","email":"Ann@Example.org","status":"active","preferences":{"a":1}},"occurred_at":"` +
+		(now0 + 5).String(); !strings.Contains(body, want) {
 		t.Errorf("event %s, want in it %s", body, want)
 	}
 }

@@ -20,7 +20,8 @@ const (
 
 // DisabledAddresses reads a page of what the member service has switched off, after a row; tenantID empty: all of it.
 // Its only error is core.ErrStorage.
-func (s *Store) DisabledAddresses(ctx context.Context, tenantID string, after core.Suppressed, limit int) ([]core.Suppressed,
+func (s *Store) DisabledAddresses(ctx context.Context, tenantID string, after core.Suppressed,
+	limit int) ([]core.Suppressed,
 	error,
 ) {
 	var d []core.Suppressed
@@ -31,7 +32,8 @@ func (s *Store) DisabledAddresses(ctx context.Context, tenantID string, after co
 
 // SuppressedAddresses reads a page of what the send side keeps from being mailed by any list of a tenant, after a row.
 // Its only error is core.ErrStorage.
-func (s *Store) SuppressedAddresses(ctx context.Context, tenantID string, after core.Suppressed, limit int) ([]core.Suppressed,
+func (s *Store) SuppressedAddresses(ctx context.Context, tenantID string, after core.Suppressed,
+	limit int) ([]core.Suppressed,
 	error,
 ) {
 	var d []core.Suppressed
@@ -42,7 +44,8 @@ func (s *Store) SuppressedAddresses(ctx context.Context, tenantID string, after 
 
 // BlockedSubscribers reads a page of a list's subscribers with a block, by id; last is where the next page begins. Its
 // only error is core.ErrStorage.
-func (s *Store) BlockedSubscribers(ctx context.Context, listID, afterID string, limit int) (d []core.Suppressed, last string,
+func (s *Store) BlockedSubscribers(ctx context.Context, listID, afterID string, limit int) (d []core.Suppressed,
+	last string,
 	err error,
 ) {
 	var rows []struct {

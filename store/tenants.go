@@ -44,7 +44,8 @@ func (tx *Tx) ownHost(t *core.Tenant) error {
 		return nil
 	}
 	var others []string
-	if err := tx.all(&others, "SELECT public_url FROM tenant WHERE public_url <> '' AND deleted_at = 0 AND id <> ?", t.ID); err != nil {
+	if err := tx.all(&others, "SELECT public_url FROM tenant WHERE public_url <> '' AND deleted_at = 0 AND id <> ?",
+		t.ID); err != nil {
 		return err
 	}
 	host := core.OriginHost(t.PublicURL)

@@ -40,8 +40,8 @@ const tokenClientColumns = `coalesce(c.tenant_id, '') AS client_tenant, coalesce
 	coalesce(c.first_party, 0) AS first_party,
 	coalesce(t.status, '') = 'suspended' AS suspended`
 
-// roleCounts leaves out roles that are pending, and those in tenants that are suspended, which give no rights until that
-// ends, or deleted.
+// roleCounts leaves out roles that are pending, and those in tenants that are suspended, which give no rights until
+// that ends, or deleted.
 const roleCounts = "pending = 0 AND NOT EXISTS (SELECT 1 FROM tenant WHERE tenant.id = role.tenant_id AND " +
 	"(tenant.status = 'suspended' OR tenant.deleted_at > 0))"
 

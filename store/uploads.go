@@ -284,7 +284,8 @@ func (u *Upload) Close(ctx context.Context) {
 }
 
 // deadUploads says state <> 1 too: only so does SQLite know that the index on the other states will do.
-const deadUploads = "SELECT count(*) FROM model_file WHERE state <> " + sqlFileWhole + " AND state = " + sqlFileGrowing + " AND by_daemon = 1"
+const deadUploads = "SELECT count(*) FROM model_file WHERE state <> " + sqlFileWhole + " AND state = " +
+	sqlFileGrowing + " AND by_daemon = 1"
 
 // dropUploads lets go of the uploads that the daemon before this one was busy with.
 func (s *Store) dropUploads(ctx context.Context) error {
@@ -293,7 +294,8 @@ func (s *Store) dropUploads(ctx context.Context) error {
 		return err
 	}
 	return s.update(ctx, func(tx *Tx) error {
-		_, err := tx.exec("UPDATE model_file SET state = " + sqlFileDropped + " WHERE state <> " + sqlFileWhole + " AND state = " + sqlFileGrowing + " AND by_daemon = 1")
+		_, err := tx.exec("UPDATE model_file SET state = " + sqlFileDropped + " WHERE state <> " + sqlFileWhole +
+			" AND state = " + sqlFileGrowing + " AND by_daemon = 1")
 		return err
 	})
 }
@@ -305,7 +307,8 @@ const removeBatch = 8 // chunks in one operation: a few milliseconds
 func (s *Store) removeFiles(ctx context.Context, now core.Instant) (more bool, err error) {
 	var no int64
 	err = s.get(ctx, &no,
-		"SELECT no FROM model_file WHERE state <> "+sqlFileWhole+" AND (state = "+sqlFileDropped+" OR touched_at < ?) ORDER BY state DESC LIMIT 1", now.Add(-uploadDead))
+		"SELECT no FROM model_file WHERE state <> "+sqlFileWhole+" AND (state = "+sqlFileDropped+
+			" OR touched_at < ?) ORDER BY state DESC LIMIT 1", now.Add(-uploadDead))
 	if err != nil {
 		if errors.Is(err, core.ErrNotFound) {
 			err = nil
@@ -320,7 +323,8 @@ func (s *Store) removeFiles(ctx context.Context, now core.Instant) (more bool, e
 func (s *Store) removeChunks(ctx context.Context, no int64) (more bool, err error) {
 	err = s.bulk(ctx, func(tx *Tx) error {
 		// A stale upload loses its state first: its own process, should it still run, finds nothing to add to.
-		if _, err := tx.exec("UPDATE model_file SET state = "+sqlFileDropped+" WHERE no = ? AND state = "+sqlFileGrowing, no); err != nil {
+		if _, err := tx.exec("UPDATE model_file SET state = "+sqlFileDropped+" WHERE no = ? AND state = "+sqlFileGrowing,
+			no); err != nil {
 			return err
 		}
 		n, err := tx.exec(`DELETE FROM model_chunk WHERE file_no = ?1 AND chunk_no IN

@@ -151,7 +151,8 @@ func (s *Store) UpdateUser(ctx context.Context, id string, in UserInput, now cor
 	return u, err
 }
 
-// vouch ends an unproved password of a user whose address an operator says is the user's, and lets pending roles take effect.
+// vouch ends an unproved password of a user whose address an operator says is the user's, and lets pending roles take
+// effect.
 func (tx *Tx) vouch(u *core.User, now core.Instant) error {
 	unproved, err := tx.passwordUnproved(u.ID)
 	if err != nil || !unproved {
@@ -199,11 +200,11 @@ func (s *Store) DeleteUser(ctx context.Context, id string) error {
 	}))
 }
 
-// GrantRole gives a user a role; again changes nothing. The address of an account that an operator made counts as verified
-// from then on. For an account that registered itself and is not verified the role is pending until it is verified by mail;
-// vouch says that the operator knows the address to be the user's: then the account is verified now. An account that
-// registered itself loses its password and its sessions when the role takes effect, unless the owner of the address has
-// proved the password (passwordUnproved). core.ErrNotFound: there is no such user, or no such tenant.
+// GrantRole gives a user a role; again changes nothing. The address of an account that an operator made counts as
+// verified from then on. For an account that registered itself and is not verified the role is pending until it is
+// verified by mail; vouch says that the operator knows the address to be the user's: then the account is verified now.
+// An account that registered itself loses its password and its sessions when the role takes effect, unless the owner of
+// the address has proved the password (passwordUnproved). core.ErrNotFound: there is no such user, or no such tenant.
 func (s *Store) GrantRole(ctx context.Context, userID string, role core.Role, vouch bool, now core.Instant) error {
 	return s.update(ctx, s.by(ctx, "role.grant."+role.Role, role.TenantID, userID, func(tx *Tx) error {
 		return tx.grant(userID, role, vouch, now)
@@ -267,8 +268,8 @@ func (tx *Tx) passwordUnproved(userID string) (unproved bool, err error) {
 	return unproved, err
 }
 
-// passwordProved records that the owner of the address has redeemed a mailed token or set the password, or that there is
-// none.
+// passwordProved records that the owner of the address has redeemed a mailed token or set the password, or that there
+// is none.
 func (tx *Tx) passwordProved(userID string) error {
 	return tx.one("UPDATE user SET self_registered = 0 WHERE id = ?", userID)
 }

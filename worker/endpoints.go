@@ -93,7 +93,8 @@ func (p *EndpointPoster) Test(ctx context.Context, endpointID string) (t Endpoin
 	}
 	now := core.At(time.Now())
 	t.EventID = core.NewID()
-	body := `{"event_id":"` + t.EventID + `","event_type":"` + TestEventType + `","tenant_id":"` + endpoint.TenantID + `","occurred_at":"` + now.String() + `"}`
+	body := `{"event_id":"` + t.EventID + `","event_type":"` + TestEventType + `","tenant_id":"` + endpoint.TenantID +
+		`","occurred_at":"` + now.String() + `"}`
 	began := time.Now()
 	v := p.post(ctx, &core.OutboxEvent{EventID: t.EventID, EndpointID: endpointID, Body: body})
 	t.Status, t.TookMS, t.Reason = v.status, time.Since(began).Milliseconds(), v.reason

@@ -195,7 +195,8 @@ func TestEverybodyIsServedAmongFaults(t *testing.T) {
 			d.sure(func() error { return d.AddTestMail(t.Context(), &jobs[0], "me@example.org", core.At(time.Now())) })
 			d.sure(func() error {
 				return d.ApplyReports(t.Context(), []core.ProviderReport{{Event: core.ProviderEvent{
-					Type: "complaint", MessageID: "m", Email: storetest.Reader(5), TenantID: d.list.TenantID, OccurredAt: core.At(time.Now()),
+					Type: "complaint", MessageID: "m", Email: storetest.Reader(5), TenantID: d.list.TenantID,
+					OccurredAt: core.At(time.Now()),
 				}, Provider: "p", Key: []byte("k")}}, core.At(time.Now()))
 			})
 			d.tracker.Add(core.Engagement{

@@ -64,7 +64,8 @@ func at(verb string, times int, a mailtest.Action) func(mailtest.Event) mailtest
 	var mu sync.Mutex
 	n := 0
 	return func(e mailtest.Event) mailtest.Action {
-		if e.Verb != verb || strings.Contains(e.Arg, "@example.org") && !strings.Contains(e.Arg, string(storetest.Reader(1))) {
+		if e.Verb != verb || strings.Contains(e.Arg, "@example.org") &&
+			!strings.Contains(e.Arg, string(storetest.Reader(1))) {
 			return mailtest.Action{}
 		}
 		mu.Lock()

@@ -105,7 +105,10 @@ func TestAJobWaitsForItsSender(t *testing.T) {
 		})
 		h.Readers(h.list, 2)
 		j := h.job(func(n *core.NewJob) { n.ScheduledAt = core.At(time.Now().Add(time.Hour)) })
-		h.ChangeTenant(h.list.TenantID, core.TenantInput{Domains: &[]string{"other.example"}, MailFrom: new("letters@other.example")})
+		h.ChangeTenant(h.list.TenantID, core.TenantInput{
+			Domains:  &[]string{"other.example"},
+			MailFrom: new("letters@other.example"),
+		})
 		h.start()
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()

@@ -102,7 +102,10 @@ func TestMailerBrandsAccountMails(t *testing.T) {
 
 func (m *member) forgot(email core.Email, look core.MailStyle, now core.Instant) {
 	m.Helper()
-	token := store.UserToken{ID: core.NewID(), Hashes: map[string][]byte{store.TokenReset: core.HashToken(core.NewToken())}, Style: look}
+	token := store.UserToken{
+		ID:     core.NewID(),
+		Hashes: map[string][]byte{store.TokenReset: core.HashToken(core.NewToken())}, Style: look,
+	}
 	m.Must(m.ForgotPassword(m.Context(), email, token, now))
 }
 

@@ -178,7 +178,9 @@ func TestAllIsThereSoonAfterAnOutage(t *testing.T) {
 			})
 		})
 	}
-	coretest.Held(t, 7, &came, fmt.Sprintf("events of outages of 10 minutes to 71 hours with %d kills, there %v after the end at the latest", kills, latest))
+	coretest.Held(t, 7, &came,
+		fmt.Sprintf("events of outages of 10 minutes to 71 hours with %d kills, there %v after the end at the latest", kills,
+			latest))
 }
 
 func (o *outage) posts() int {

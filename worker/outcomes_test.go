@@ -159,8 +159,10 @@ func TestOutcomes(t *testing.T) {
 		}
 		for i, tt := range tests {
 			r := found[string(storetest.Reader(i))]
-			if r.State != tt.state || r.Reason != tt.reason || r.Tries != tt.tries || counts[string(storetest.Reader(i))] != tt.mails {
-				t.Errorf("%s: state %d, %q, %d tries, %d mails", tt.name, r.State, r.Reason, r.Tries, counts[string(storetest.Reader(i))])
+			if r.State != tt.state || r.Reason != tt.reason || r.Tries != tt.tries ||
+				counts[string(storetest.Reader(i))] != tt.mails {
+				t.Errorf("%s: state %d, %q, %d tries, %d mails", tt.name, r.State, r.Reason, r.Tries,
+					counts[string(storetest.Reader(i))])
 			}
 			sub, err := h.Subscriber(t.Context(), h.list.ID, storetest.Reader(i))
 			h.Must(err)

@@ -110,7 +110,10 @@ func TestARelayIsMendedWhileAJobRuns(t *testing.T) {
 		}}
 		right := &smtptest.Sender{}
 		h := newHouse(t, &smtptest.Sender{})
-		h.opts.Relay = (&relays{by: map[string]*smtptest.Sender{"wrong.example.org": wrong, "right.example.org": right}}).sender
+		h.opts.Relay = (&relays{by: map[string]*smtptest.Sender{
+			"wrong.example.org": wrong,
+			"right.example.org": right,
+		}}).sender
 		h.SetRelays(h.list.TenantID, core.Relay{Host: "wrong.example.org"})
 		h.Readers(h.list, 50)
 		h.start()

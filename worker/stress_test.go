@@ -89,7 +89,8 @@ func (w *turmoil) act() {
 		}
 		for k := range 700 {
 			if k%50 != w.n(50) {
-				f.Subscribers = append(f.Subscribers, core.EventSubscriber{ID: core.NewID(), Email: storetest.Reader(k), Status: "active"})
+				f.Subscribers = append(f.Subscribers,
+					core.EventSubscriber{ID: core.NewID(), Email: storetest.Reader(k), Status: "active"})
 			}
 		}
 		_ = h.ApplyBatch(ctx, store.Nonce{ClientID: "c", Nonce: core.NewID()}, f, now)

@@ -28,7 +28,8 @@ func TestMailsToOneGoByTheirTenantsRelay(t *testing.T) {
 			}
 			return &smtp.RelayError{Fault: smtp.FaultAuth, Stage: "AUTH", Code: 535}
 		}
-		shared, first, second, dead := &smtptest.Sender{}, &smtptest.Sender{Begin: broken}, &smtptest.Sender{}, &smtptest.Sender{Begin: broken}
+		shared, first, second, dead := &smtptest.Sender{}, &smtptest.Sender{Begin: broken}, &smtptest.Sender{},
+			&smtptest.Sender{Begin: broken}
 		h := newHouse(t, shared)
 		o, p := h.neighbor(0), h.neighbor(0)
 		o.SetRelays(o.list.TenantID, core.Relay{Host: "one.example.org"}, core.Relay{Host: "two.example.org"})
@@ -39,7 +40,10 @@ func TestMailsToOneGoByTheirTenantsRelay(t *testing.T) {
 			From:    h.opts.From,
 			Tenants: true, Log: h.opts.Log,
 		}
-		r := &relays{by: map[string]*smtptest.Sender{"one.example.org": first, "two.example.org": second, "dead.example.org": dead}}
+		r := &relays{by: map[string]*smtptest.Sender{
+			"one.example.org": first, "two.example.org": second,
+			"dead.example.org": dead,
+		}}
 		g := worker.NewGroup(h.opts.Log, worker.Mailer(opts), worker.TenantMailer(opts, r.sender))
 		g.Start()
 		defer g.Drain(time.Minute)

@@ -29,7 +29,8 @@ func (p *program) adminCommand() *cli.Command {
 	return &cli.Command{
 		Name: "admin", Usage: "manage tenants, lists, users, clients, jobs, devices and models", Description: adminHelp,
 		Subcommands: []*cli.Command{
-			p.tenantCommands(), p.listCommands(), p.clientCommands(), p.userCommands(), p.invitationCommands(), p.webhookClientCommands(),
+			p.tenantCommands(), p.listCommands(), p.clientCommands(), p.userCommands(), p.invitationCommands(),
+			p.webhookClientCommands(),
 			p.tokenCommands(), p.subscriberCommands(), p.templateCommands(), p.jobCommands(), p.providerCommands(),
 			p.deviceCommands(), p.agentCommands(), p.modelCommands(), p.outboxCommands(), p.endpointCommands(),
 			p.suppressionCommands(), p.dkimCommands(),

@@ -127,7 +127,10 @@ func (p *program) importSubscribers(c *cli.Context, _ *config.Config, s *store.S
 	if run.shown > maxShownErrors && run.faulty == nil {
 		fmt.Fprintf(p.err, "… and %d more; --errors FILE writes them all.\n", run.shown-maxShownErrors)
 	}
-	if err := p.printer(c).record(importRow{im.Counts.Rows(), im.Counts, run.reader.Unreadable, run.reader.Future}); err != nil {
+	if err := p.printer(c).record(importRow{
+		im.Counts.Rows(), im.Counts, run.reader.Unreadable,
+		run.reader.Future,
+	}); err != nil {
 		return err
 	}
 	p.hintAtFirstName(c, s, run.reader)

@@ -84,8 +84,9 @@ func roleFlags() []cli.Flag {
 	tenant := tenantFlag("the `ID` or name of the tenant of the role (else the only one)")
 	tenant.whole = func(c *cli.Context) bool { return c.IsSet("role") && c.String("role") != core.RoleOperator }
 	return []cli.Flag{
-		oneOfFlag("role", "`ROLE`: operator (everything); or of the tenant given: tenant_admin, publisher (writes and sends), "+
-			"editor (writes), viewer (figures)", core.Roles...),
+		oneOfFlag("role",
+			"`ROLE`: operator (everything); or of the tenant given: tenant_admin, publisher (writes and sends), "+
+				"editor (writes), viewer (figures)", core.Roles...),
 		tenant,
 	}
 }
@@ -115,7 +116,8 @@ as verified.
 		})
 	update := p.userCommand("update", "change a user", []cli.Flag{
 		stringFlag("email", "another `ADDRESS`"), stringFlag("name", "another `NAME`"),
-		boolFlag("verified", "whether the address is known to be the user's: an account that registered itself loses its password and sessions"),
+		boolFlag("verified",
+			"whether the address is known to be the user's: an account that registered itself loses its password and sessions"),
 		boolFlag("disabled", "switch the user off (=false: on); ends every session"),
 	}, p.updateUser)
 	del := p.userCommand("delete", "delete a user", nil,
@@ -256,8 +258,10 @@ func (p *program) updateUser(c *cli.Context, _ *config.Config, s *store.Store, u
 // tellUnproved says that a change has ended the password of a user, whose epoch was another before.
 func (p *program) tellUnproved(epoch int64, u core.User) {
 	if u.Epoch != epoch {
-		fmt.Fprintf(p.err, "%s registered itself, and its password was not proved to be of the owner of the address: password and sessions are ended. "+
-			"The user sets a password by \"forgot password\".\n", u.Email)
+		fmt.Fprintf(p.err,
+			"%s registered itself, and its password was not proved to be of the owner of the address: password and sessions "+
+				"are ended. "+
+				"The user sets a password by \"forgot password\".\n", u.Email)
 	}
 }
 

@@ -63,8 +63,8 @@ func (p *program) watchJob(c *cli.Context, _ *config.Config, s *store.Store) err
 	}
 }
 
-// waitsForPerson reports whether a job is paused until a person resumes or cancels it. What it waits for otherwise ends by
-// itself.
+// waitsForPerson reports whether a job is paused until a person resumes or cancels it. What it waits for otherwise ends
+// by itself.
 func waitsForPerson(j *core.JobView) bool { return !j.Status.Final() && j.PausedAt != 0 }
 
 func pausedError(j *core.JobView) error {

@@ -87,7 +87,8 @@ func TestGeneratedClients(t *testing.T) {
 			c.document(d, name)
 			c.run("node_modules/.bin/openapi-typescript", name+".json", "-o", name+".ts")
 		}
-		c.run("node_modules/.bin/tsc", strings.Fields("--strict --target es2022 --module nodenext --skipLibCheck client.ts")...)
+		c.run("node_modules/.bin/tsc",
+			strings.Fields("--strict --target es2022 --module nodenext --skipLibCheck client.ts")...)
 		if got := c.run("node", "client.js"); got != "10 calls\n" {
 			t.Errorf("it says %q", got)
 		}

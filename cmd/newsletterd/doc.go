@@ -1,5 +1,5 @@
-// Command newsletterd is the program. It reads the configuration and wires the other packages, and it is the only package
-// that knows all of them.
+// Command newsletterd is the program. It reads the configuration and wires the other packages, and it is the only
+// package that knows all of them.
 //
 //	main.go         from arguments to an exit code
 //	commands.go     the frame of the command line: groups, common flags, usage errors

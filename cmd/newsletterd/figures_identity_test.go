@@ -112,7 +112,8 @@ func TestFiguresOfIdentity(t *testing.T) {
 				if a.Refresh != "" {
 					token = a.Refresh
 				}
-				return daemontest.Request("POST", "/api/oauth/token", "", "grant_type=refresh_token&client_id="+c[0]+"&client_secret="+c[1]+
+				return daemontest.Request("POST", "/api/oauth/token", "", "grant_type=refresh_token&client_id="+c[0]+
+					"&client_secret="+c[1]+
 					"&refresh_token="+token)
 			}
 		})
@@ -121,7 +122,10 @@ func TestFiguresOfIdentity(t *testing.T) {
 		constant(daemontest.Request("POST", "/api/oauth/token", "", "grant_type=client_credentials&client_id="+clients[1][0]+
 			"&client_secret="+clients[1][1])))
 	f.load("password login", 60, func(i int) func(tokenAnswer) []byte {
-		form := url.Values{"grant_type": {"password"}, "username": {daemontest.Person(i)}, "password": {daemontest.Password}}.Encode()
+		form := url.Values{
+			"grant_type": {"password"}, "username": {daemontest.Person(i)},
+			"password": {daemontest.Password},
+		}.Encode()
 		return func(tokenAnswer) []byte { return daemontest.Request("POST", "/api/auth/login", "", form) }
 	})
 }

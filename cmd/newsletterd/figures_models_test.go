@@ -129,8 +129,8 @@ func TestFiguresOfModels(t *testing.T) {
 	f.Stop()
 }
 
-// TestFiguresOfModelFiles sends a file of NEWSLETTERD_FIGURES_MIB (1,024) up while others write, and down eight times at
-// once, and compares it with a plain file.
+// TestFiguresOfModelFiles sends a file of NEWSLETTERD_FIGURES_MIB (1,024) up while others write, and down eight times
+// at once, and compares it with a plain file.
 func TestFiguresOfModelFiles(t *testing.T) {
 	f := figuresOfModels(t, 10_000)
 	size := int64(numberOf("NEWSLETTERD_FIGURES_MIB", atMost(f, 1024, 32))) << 20

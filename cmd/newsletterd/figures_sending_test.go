@@ -69,7 +69,8 @@ func TestFiguresOfSending(t *testing.T) {
 	job := f.mailing(f.List)
 	f.Every(time.Millisecond, func() bool { return f.sink.Stats().Count > before })
 	during, n := f.mailsToOne("beside", func(asked int) bool {
-		return asked == askedDuringCampaign || f.sink.Stats().Count-before >= int64(f.n) || f.jobField(job, "status") != "running"
+		return asked == askedDuringCampaign || f.sink.Stats().Count-before >= int64(f.n) ||
+			f.jobField(job, "status") != "running"
 	})
 	f.Line("mail to one person, beside the campaign", "median %v, slowest %v (%d of them)", during[0], during[1], n)
 	f.Every(5*time.Millisecond, func() bool { return f.jobField(job, "status") == "completed" })

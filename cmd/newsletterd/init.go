@@ -60,7 +60,8 @@ The relay is HOST, HOST:PORT or USER@HOST:PORT, encrypted by STARTTLS on port 58
 			stringFlag("admin-email", "`ADDRESS` of the first operator"),
 			stringFlag("registration", "`open`: anybody may register an account; closed: operators make them (else closed)"),
 			stringFlag("second-factor",
-				"`WHO` must have a second factor to sign in in a browser: off, operators, staff or all (else staff; at localhost off)"),
+				"`WHO` must have a second factor to sign in in a browser: off, operators, staff or all (else staff; at "+
+					"localhost off)"),
 			boolFlag("password-stdin", "read the operator's password from the first line of standard input (else one is made)"),
 			boolFlag("acme",
 				"serve https by itself on ports 443 and 80, with certificates of Let's Encrypt (else plain http, for a proxy in "+
@@ -118,7 +119,8 @@ func (p *program) setup(c *cli.Context) (*setup, error) {
 		},
 		{
 			"second-factor",
-			"Who must sign in with a code of an app, besides the password: operators, staff (everybody with a role), all, or off? " +
+			"Who must sign in with a code of an app, besides the password: operators, staff (everybody with a role), all, or " +
+				"off? " +
 				"[staff]",
 			s.SecondFactor, s.readSecondFactor,
 		},

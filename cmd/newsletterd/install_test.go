@@ -44,7 +44,8 @@ func TestTortureInstallationOfREADME(t *testing.T) {
 	shell.Dir = dir
 	shell.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "NEWSLETTERD_METRICS_LISTEN=")
 	script = strings.ReplaceAll(script, "newsletterd init ", "newsletterd init --binary "+program+" ")
-	shell.Stdin = strings.NewReader("set -euo pipefail\n" + strings.ReplaceAll(script, "127.0.0.1:8080", daemontest.FreeAddr(t)))
+	shell.Stdin = strings.NewReader("set -euo pipefail\n" +
+		strings.ReplaceAll(script, "127.0.0.1:8080", daemontest.FreeAddr(t)))
 	var out bytes.Buffer
 	shell.Stdout, shell.Stderr = &out, &out
 	err = shell.Run()

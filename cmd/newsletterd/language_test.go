@@ -112,8 +112,8 @@ func TestLanguage(t *testing.T) {
 	}
 }
 
-// wideLines returns the lines that are wider than maxColumns, or nothing where they are few enough. Lines of raw strings,
-// as the help of commands, have the width that is shown.
+// wideLines returns the lines that are wider than maxColumns, or nothing where they are few enough. Lines of raw
+// strings, as the help of commands, have the width that is shown.
 func wideLines(files []sourceFile) (wide []string) {
 	lines := 0
 	for _, f := range files {

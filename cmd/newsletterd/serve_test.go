@@ -94,7 +94,8 @@ func start(t *testing.T, change func(*config.Config)) *running {
 	return r
 }
 
-// command runs a command on the daemon's database, as an operator does while it runs, and reads the JSON that it prints.
+// command runs a command on the daemon's database, as an operator does while it runs, and reads the JSON that it
+// prints.
 func (r *running) command(exit int, out any, args ...string) (said string) {
 	r.Helper()
 	var stdout, stderr bytes.Buffer

@@ -11,7 +11,11 @@ import (
 // TestStatusCountsJobsThatItDoesNotList: only so many jobs are listed, and the rest is not left unsaid.
 func TestStatusCountsJobsThatItDoesNotList(t *testing.T) {
 	var r statusReport
-	r.JobCounts = []store.StatusCount{{Status: "completed", Count: 7}, {Status: "pending", Count: 1200}, {Status: "running", Count: 1}}
+	r.JobCounts = []store.StatusCount{
+		{Status: "completed", Count: 7},
+		{Status: "pending", Count: 1200},
+		{Status: "running", Count: 1},
+	}
 	r.Jobs = []store.JobState{{Name: "First", Status: "running"}, {Name: "Second", Status: "pending"}}
 	text := func() string {
 		var b strings.Builder

@@ -42,8 +42,8 @@ func newCrowd(t *testing.T) *crowd {
 // while its connections are open.
 const leastChecks = 200
 
-// served runs what the crowd does, while a monitor asks for the daemon's health, over a connection of its own each time.
-// It holds the 99th percentile of those answers against a limit, and returns it.
+// served runs what the crowd does, while a monitor asks for the daemon's health, over a connection of its own each
+// time. It holds the 99th percentile of those answers against a limit, and returns it.
 func (c *crowd) served(what string, most time.Duration, do func()) (p99 time.Duration) {
 	stop, took := make(chan struct{}), make(chan []time.Duration)
 	go func() {

@@ -97,8 +97,8 @@ func (a Access) InForm() Access { a.form = true; return a }
 func (a Access) And(rule func(*Call) error) Access { a.rule = rule; return a }
 
 // For lets in callers who may do the action for at least one tenant. Whether they may for the tenant of the record is
-// asked by the operation, which finds it with Call.Action. A route that finds its record before the body is read lets in
-// all who have a role, so that a record they may not see is missing.
+// asked by the operation, which finds it with Call.Action. A route that finds its record before the body is read lets
+// in all who have a role, so that a record they may not see is missing.
 func (a Access) For(action core.Action) Access { a.action = action; return a }
 
 // Named returns the rule with another name, which `newsletterd routes` shows.

@@ -229,8 +229,9 @@ func List[In, Out any](fn func(*Call, In, core.Page) ([]Out, error), key func(Ou
 	return e
 }
 
-// Search makes an endpoint as List does, for a function that names itself the place where the next page begins, since it
-// leaves out records that it has read. A page may be short, or empty, and have a next one. next is empty after the last.
+// Search makes an endpoint as List does, for a function that names itself the place where the next page begins, since
+// it leaves out records that it has read. A page may be short, or empty, and have a next one. next is empty after the
+// last.
 func Search[In, Out any](fn func(*Call, In, core.Page) (rows []Out, next string, err error)) Endpoint {
 	p := newPlan(reflect.TypeFor[In](), noBody)
 	e := Endpoint{in: p, out: reflect.TypeFor[[]Out](), status: http.StatusOK, list: true, streams: true}

@@ -129,7 +129,10 @@ func (c *Call) fail(err error) {
 		info = kinds[core.Internal]
 	}
 	status := StatusOf(d, e.Kind)
-	body := ErrorBody{Error: e.Code, Message: e.Message, Field: e.Field, MFARequired: e.MFARequired, RequestID: c.RequestID}
+	body := ErrorBody{
+		Error: e.Code, Message: e.Message, Field: e.Field, MFARequired: e.MFARequired,
+		RequestID: c.RequestID,
+	}
 	if body.Error == "" || e.Kind == core.Internal {
 		body.Error = info.code
 	}

@@ -169,8 +169,8 @@ func (c *Call) SignIn(b core.Browser, request url.Values) error {
 	return c.saveSession()
 }
 
-// SetPending keeps a sign-in that waits for a second factor, under a new session token. An empty text forgets it. Who was
-// signed in before stays so until then.
+// SetPending keeps a sign-in that waits for a second factor, under a new session token. An empty text forgets it. Who
+// was signed in before stays so until then.
 func (c *Call) SetPending(text string) error {
 	if err := c.frame.sessions.RenewToken(c); err != nil {
 		return ErrSession.With(err)

@@ -18,7 +18,8 @@ func (r *Route) failures() []core.Kind {
 	if r.Who.bearer || r.Who.signed || r.Who.proof != nil {
 		ks = append(ks, core.Unauthenticated)
 	}
-	if len(r.Who.scopes) > 0 || r.Who.people || r.Who.action != "" || r.Who.rule != nil || r.Who.signed || r.Who.proof != nil {
+	if len(r.Who.scopes) > 0 || r.Who.people || r.Who.action != "" || r.Who.rule != nil || r.Who.signed ||
+		r.Who.proof != nil {
 		ks = append(ks, core.Forbidden)
 	}
 	if r.Do.find != nil || r.Who.proof != nil || strings.Contains(r.Path, "/:id") {
@@ -65,7 +66,8 @@ type RouteInfo struct {
 func (r *Route) Info() RouteInfo {
 	return RouteInfo{
 		TakesToken: r.Who.bearer, NeedsToken: r.Who.bearer && !r.Who.option, Signed: r.Who.signed, Proved: r.Who.proof != nil,
-		Scopes: r.Who.scopes, Action: r.Who.action, Finds: r.Do.find != nil, MediaType: mediaTypes[r.Do.body], MaxBody: r.Do.maxBody,
+		Scopes: r.Who.scopes, Action: r.Who.action, Finds: r.Do.find != nil, MediaType: mediaTypes[r.Do.body],
+		MaxBody:  r.Do.maxBody,
 		Status:   r.Do.status,
 		Statuses: r.statuses(), Output: r.Do.out,
 	}

@@ -41,7 +41,8 @@ func TestCSVEvidence(t *testing.T) {
 		{"an address with a zone", "OPTIN_IP", "fe80::1%eth0", "", "", true, false},
 		{
 			"time of a table of listmonk", "uuid,attribs,status,created_at,updated_at",
-			`u,"{""a"":1}",enabled,2024-01-02 15:04:05.123456 +0000 UTC,x`, "created 2024-01-02T15:04:05Z", `{"a":1}`, false, false,
+			`u,"{""a"":1}",enabled,2024-01-02 15:04:05.123456 +0000 UTC,x`, "created 2024-01-02T15:04:05Z", `{"a":1}`,
+			false, false,
 		},
 		{
 			"to come", "CONFIRM_TIME,CONFIRM_IP",

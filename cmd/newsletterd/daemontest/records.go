@@ -45,7 +45,8 @@ func (p *Process) Prepare(fill func(s *storetest.Seeder)) {
 	fill(storetest.Seed(p, s))
 }
 
-// People adds n users with Password whose addresses are not verified, and clients, whose ids and secrets it returns, while no daemon runs.
+// People adds n users with Password whose addresses are not verified, and clients, whose ids and secrets it returns,
+// while no daemon runs.
 func (p *Process) People(n int, clients ...core.ClientInput) (secrets [][2]string) {
 	p.Helper()
 	p.Prepare(func(s *storetest.Seeder) {
