@@ -112,6 +112,9 @@ func init() {
 			e.must(err)
 			req.Header.Set("X-Forwarded-For", args["from"])
 			req.Header.Set("Content-Type", "application/"+args["type"])
+			if as := args["as"]; as != "" {
+				req.Header.Set("Authorization", "Bearer "+e.value(as))
+			}
 			res, err := http.DefaultClient.Do(req)
 			e.must(err)
 			res.Body.Close()

@@ -337,7 +337,7 @@ func TestPasswordFieldsTakeWhatTheRuleAllows(t *testing.T) {
 			}
 		}
 	}
-	if seen != 9 {
+	if seen != 10 {
 		t.Errorf("%d fields", seen)
 	}
 }
