@@ -132,7 +132,8 @@ func (r *running) mailed(path, email string) (link string) {
 			if err != nil {
 				continue // not whole yet
 			}
-			text := strings.ReplaceAll(strings.ReplaceAll(string(b), "=\r\n", ""), "=3D", "=")
+			// Soft line ends, signs, and headers that were folded for a long address.
+			text := strings.NewReplacer("=\r\n", "", "=3D", "=", "\r\n ", " ").Replace(string(b))
 			if _, rest, ok := strings.Cut(text, r.cfg.Origin()+path); ok && strings.Contains(text, "\r\nTo: <"+email+">\r\n") {
 				query, _, _ := strings.Cut(rest, "\r\n")
 				if link = r.cfg.Origin() + path + strings.TrimSpace(query); !r.opened[link] {
