@@ -1,5 +1,10 @@
 package core
 
+import (
+	"fmt"
+	"strings"
+)
+
 // ListCounts says how many records of a list are in which state. Each record is counted once on its side.
 type ListCounts struct {
 	// Of the subscriptions.
@@ -39,6 +44,28 @@ func (c ListCounts) Plus(d ListCounts) ListCounts {
 		c.Active + d.Active, c.Pending + d.Pending, c.Unsubscribed + d.Unsubscribed,
 		c.Bounced + d.Bounced, c.Complaint + d.Complaint, c.Suppressed + d.Suppressed, c.Mailable + d.Mailable,
 	}
+}
+
+// Against says in words by which counts c differs from what is there.
+func (c ListCounts) Against(there ListCounts) string {
+	var words []string
+	for _, one := range []struct {
+		name           string
+		counted, found int64
+	}{
+		{"active", c.Active, there.Active},
+		{"pending", c.Pending, there.Pending},
+		{"unsubscribed", c.Unsubscribed, there.Unsubscribed},
+		{"bounced", c.Bounced, there.Bounced},
+		{"complaint", c.Complaint, there.Complaint},
+		{"suppressed", c.Suppressed, there.Suppressed},
+		{"mailable", c.Mailable, there.Mailable},
+	} {
+		if one.counted != one.found {
+			words = append(words, fmt.Sprintf("%s is %d, not %d", one.name, one.counted, one.found))
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 // Readers returns how many people a job to the list reaches at most: those that the send side knows, or, where the news

@@ -40,7 +40,8 @@ func (s *Store) Check(ctx context.Context) ([]string, error) {
 			found = append(found, fmt.Sprintf("%d %s", n, inv.what))
 		}
 	}
-	return found, nil
+	wrong, err := s.wrongCounts(ctx)
+	return append(found, wrong...), err
 }
 
 func (s *Store) findings(ctx context.Context, pragma string) ([]string, error) {
@@ -81,7 +82,6 @@ var invariants = []struct{ what, count string }{
 	{"models whose file is not whole", `
 		SELECT count(*) FROM model m JOIN model_file f ON f.no = m.file_no WHERE f.state <> ` + sqlFileWhole + ` OR
 		f.size <> m.size`},
-	{"lists whose counts differ from their subscriptions or subscribers", wrongCounts},
 	{"lists of a tenant that does not exist", `
 		SELECT count(*) FROM list l WHERE NOT EXISTS (SELECT 1 FROM tenant t WHERE t.id = l.tenant_id)`},
 }

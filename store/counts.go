@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"newsletterd/core"
@@ -165,10 +166,34 @@ const scannedCounts = `SELECT l.id AS list_id, coalesce(m.active, 0) AS active, 
 		FROM subscriber GROUP BY list_id) AS s ON s.list_id = l.id
 	WHERE l.deleted_at = 0`
 
-// wrongCounts counts the lists whose counts differ from their records.
-const wrongCounts = `SELECT count(*) FROM (` + scannedCounts + `) AS r
+// countsNextToScan reads, for the lists whose counts differ from their records, the counts and what a scan finds.
+const countsNextToScan = `SELECT r.list_id, coalesce(c.active, 0) AS active, coalesce(c.pending, 0) AS pending,
+	coalesce(c.unsubscribed, 0) AS unsubscribed, coalesce(c.bounced, 0) AS bounced, coalesce(c.complaint, 0) AS complaint,
+	coalesce(c.suppressed, 0) AS suppressed, coalesce(c.mailable, 0) AS mailable,
+	r.active AS "there.active", r.pending AS "there.pending", r.unsubscribed AS "there.unsubscribed",
+	r.bounced AS "there.bounced", r.complaint AS "there.complaint", r.suppressed AS "there.suppressed",
+	r.mailable AS "there.mailable"
+	FROM (` + scannedCounts + `) AS r
 	LEFT JOIN list_count AS c ON c.list_id = r.list_id AND c.day = (SELECT max(day) FROM list_count WHERE list_id =
 	r.list_id)
 	WHERE (r.active, r.pending, r.unsubscribed, r.bounced, r.complaint, r.suppressed, r.mailable) IS NOT
 		(coalesce(c.active, 0), coalesce(c.pending, 0), coalesce(c.unsubscribed, 0), coalesce(c.bounced, 0), coalesce(c.complaint, 0),
-			coalesce(c.suppressed, 0), coalesce(c.mailable, 0))`
+			coalesce(c.suppressed, 0), coalesce(c.mailable, 0))
+	ORDER BY r.list_id LIMIT 100`
+
+// wrongCounts names the lists whose counts differ from their records, and by what, at most 100 of them.
+func (s *Store) wrongCounts(ctx context.Context) ([]string, error) {
+	var rows []struct {
+		ListID string `db:"list_id"`
+		core.ListCounts
+		There core.ListCounts `db:"there"`
+	}
+	if err := s.readers.SelectContext(ctx, &rows, countsNextToScan); err != nil {
+		return nil, translate(err)
+	}
+	lines := make([]string, len(rows))
+	for i, r := range rows {
+		lines[i] = fmt.Sprintf("the counts of list %s differ from its records: %s", r.ListID, r.ListCounts.Against(r.There))
+	}
+	return lines, nil
+}

@@ -105,15 +105,7 @@ func (l *ledger) events(name string) {
 		return sub.Status(), err
 	}
 	l.ack("webhook", name, func(s *store.Store) error { _, err := status(s); return err })
-	bounce, _ := json.Marshal(obj{
-		"event_type": "suppression", "message_id": name, "tenant_id": l.Tenant, "email": email,
-		"occurred_at": now(),
-	})
-	stamp := strconv.FormatInt(time.Now().Unix(), 10)
-	mac := hmac.New(sha256.New, l.provider)
-	fmt.Fprintf(mac, "%s.%s", stamp, bounce)
-	if _, ok := l.send("POST", "/webhooks/mailprovider", bounce, report.HeaderSignature,
-		"t="+stamp+",v1="+hex.EncodeToString(mac.Sum(nil))); ok {
+	if l.report(string(email), "suppression") {
 		l.ack("provider event", name, func(s *store.Store) error {
 			got, err := status(s)
 			if err == nil && got != "suppressed" {
@@ -122,6 +114,20 @@ func (l *ledger) events(name string) {
 			return err
 		})
 	}
+}
+
+// report posts the mail provider's event about an address, and reports whether it was acknowledged.
+func (l *ledger) report(email, event string) bool {
+	body, _ := json.Marshal(obj{
+		"event_type": event, "bounce_type": "hard", "message_id": core.NewID(), "tenant_id": l.Tenant, "email": email,
+		"occurred_at": now(),
+	})
+	stamp := strconv.FormatInt(time.Now().Unix(), 10)
+	mac := hmac.New(sha256.New, l.provider)
+	fmt.Fprintf(mac, "%s.%s", stamp, body)
+	_, ok := l.send("POST", "/webhooks/mailprovider", body, report.HeaderSignature,
+		"t="+stamp+",v1="+hex.EncodeToString(mac.Sum(nil)))
+	return ok
 }
 
 type obj = map[string]any
