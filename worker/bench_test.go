@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/pprof"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,8 +17,8 @@ import (
 	"newsletterd/core/coretest"
 	"newsletterd/mail/mailtest"
 	"newsletterd/mail/smtp"
-	"newsletterd/store"
 	"newsletterd/worker"
+	"newsletterd/worker/workertest"
 )
 
 // tracked makes a job that is tracked, with ten links, where TRACK is set.
@@ -36,11 +37,11 @@ func BenchmarkJob(b *testing.B) {
 	n, _ := strconv.Atoi(os.Getenv("RECIPIENTS"))
 	n = max(n, 1000)
 	for range b.N {
-		sink := newSink(b, mailtest.SinkOptions{})
-		h := newHouse(b, &smtp.Client{Addr: sink.Addr()})
-		h.opts.MaxUnrecorded, _ = strconv.Atoi(os.Getenv("WINDOW"))
-		h.Readers(h.list, n)
-		h.start()
+		sink := mailtest.StartSink(b, mailtest.SinkOptions{})
+		h := workertest.New(b, &smtp.Client{Addr: sink.Addr()})
+		h.Opts.MaxUnrecorded, _ = strconv.Atoi(os.Getenv("WINDOW"))
+		h.Readers(h.List, n)
+		h.Start()
 		b.ResetTimer()
 		before := h.Stats()
 		if name := os.Getenv("PROFILE"); name != "" {
@@ -50,7 +51,7 @@ func BenchmarkJob(b *testing.B) {
 			defer pprof.StopCPUProfile()
 		}
 		began, used := time.Now(), coretest.CPU()
-		j := h.wait(h.job(tracked))
+		j := h.Wait(h.Job(tracked))
 		took := time.Since(began)
 		if j.Status != core.JobCompleted || j.Sent != int64(n) {
 			b.Fatalf("%+v", j)
@@ -84,14 +85,14 @@ func BenchmarkSignedJob(b *testing.B) {
 	}
 	alone := float64((coretest.CPU() - used).Microseconds()) / 500
 	for range b.N {
-		sink := newSink(b, mailtest.SinkOptions{})
-		h := newHouse(b, &smtp.Client{Addr: sink.Addr()})
-		h.dkimKey(core.DKIMRSA, "one")
-		h.opts.Signers = worker.NewSigners(h.Store)
-		h.Readers(h.list, n)
-		h.start()
+		sink := mailtest.StartSink(b, mailtest.SinkOptions{})
+		h := workertest.New(b, &smtp.Client{Addr: sink.Addr()})
+		h.DKIMKey(core.DKIMRSA, "one")
+		h.Opts.Signers = worker.NewSigners(h.Store)
+		h.Readers(h.List, n)
+		h.Start()
 		began, used := time.Now(), coretest.CPU()
-		if j := h.wait(h.job(nil)); j.Sent != int64(n) {
+		if j := h.Wait(h.Job()); j.Sent != int64(n) {
 			b.Fatalf("%+v", j)
 		}
 		each := float64((coretest.CPU() - used).Microseconds()) / float64(n)
@@ -106,24 +107,26 @@ func BenchmarkSignedJob(b *testing.B) {
 // BenchmarkMailDuringAJob says how long a mail to one person takes, of eight the slowest, while a job goes out as fast
 // as it can.
 func BenchmarkMailDuringAJob(b *testing.B) {
-	sink := newSink(b, mailtest.SinkOptions{Records: true})
-	h := newHouse(b, &smtp.Client{Addr: sink.Addr()})
-	h.Readers(h.list, 100_000)
-	h.start()
-	g := worker.NewGroup(h.opts.Log, worker.Mailer(worker.MailerOptions{
-		Store: h.Store, Sender: h.route, Sealer: h.opts.Sealer, Ident: h.opts.Ident, PublicURL: "http://news.test",
-		From: h.opts.From, Log: h.opts.Log,
-	}))
-	g.Start()
-	defer g.Drain(time.Minute)
-	j := h.job(nil)
+	sink := mailtest.StartSink(b, mailtest.SinkOptions{Records: true})
+	h := workertest.New(b, &smtp.Client{Addr: sink.Addr()})
+	h.Readers(h.List, 100_000)
+	h.Start()
+	h.Run(worker.Mailer(h.MailerOptions()))
+	j := h.Job()
 	for sink.Count() < 20 {
 		time.Sleep(time.Millisecond)
 	}
 	for n := 0; b.Loop(); n++ {
 		var slowest time.Duration
 		for k := range 8 {
-			slowest = max(slowest, h.oneMail(sink, fmt.Sprintf("one%d.%d@example.net", n, k)))
+			to, began := fmt.Sprintf("one%d.%d@example.net", n, k), time.Now()
+			h.Pending(h.List.ID, core.Email(to))
+			for !slices.ContainsFunc(sink.Records(), func(r mailtest.Record) bool { return r.Rcpt == to }) {
+				if time.Sleep(2 * time.Millisecond); time.Since(began) > 20*time.Second {
+					b.Fatalf("%s got nothing", to)
+				}
+			}
+			slowest = max(slowest, time.Since(began))
 		}
 		b.ReportMetric(float64(slowest.Milliseconds()), "ms-slowest")
 	}
@@ -131,21 +134,4 @@ func BenchmarkMailDuringAJob(b *testing.B) {
 	h.Must(err)
 	b.ReportMetric(float64(j.Sent), "sent-by-the-job")
 	b.ReportMetric(0, "ns/op")
-}
-
-// oneMail asks for a confirmation and waits until it is there.
-func (h *house) oneMail(sink *mailtest.Sink, to string) time.Duration {
-	h.Helper()
-	began := time.Now()
-	_, _, err := h.Subscribe(h.Context(), store.SubscribeRequest{ListID: h.list.ID, Email: core.Email(to)}, core.At(began))
-	h.Must(err)
-	for deadline := began.Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
-		for _, r := range sink.Records() {
-			if r.Rcpt == to {
-				return time.Since(began)
-			}
-		}
-	}
-	h.Fatalf("%s got nothing", to)
-	return 0
 }

@@ -9,6 +9,7 @@ import (
 	"newsletterd/core/coretest"
 	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store/storetest"
+	"newsletterd/worker/workertest"
 )
 
 // TestClockJumps stops the daemon and starts it with a clock that was put forward or back, again and again: each time
@@ -29,17 +30,17 @@ func TestClockJumps(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(time.Until(noon.Add(jump)))
 			s := &smtptest.Sender{}
-			h := newHouseOn(t, storetest.OpenAt(t, path), s)
+			h := workertest.NewOn(t, storetest.OpenAt(t, path), s)
 			if now.ID == "" {
-				h.Readers(h.list, recipients)
-				now = h.job(nil)
-				later = h.job(func(n *core.NewJob) { n.ScheduledAt, n.Subject = core.At(noon.Add(tomorrow)), "Later" })
+				h.Readers(h.List, recipients)
+				now = h.Job()
+				later = h.Job(func(n *core.NewJob) { n.ScheduledAt, n.Subject = core.At(noon.Add(tomorrow)), "Later" })
 			}
-			h.opts.Limits.PerSecond = 1
-			h.start()
+			h.Opts.Limits.PerSecond = 1
+			h.Start()
 			time.Sleep(4 * time.Minute)
 			synctest.Wait()
-			h.group.Drain(time.Minute)
+			h.Group.Drain(time.Minute)
 			for to, n := range s.Count() {
 				if got[to] += n; got[to] > 1 && jump < tomorrow || n > 1 {
 					t.Errorf("%v: %s got %d mails of one job", jump, to, max(n, got[to]))

@@ -20,15 +20,16 @@ import (
 	"newsletterd/store"
 	"newsletterd/store/storetest"
 	"newsletterd/worker"
+	"newsletterd/worker/workertest"
 )
 
-// hardship is a house with all loops whose database fails again and again.
+// hardship has all loops, and a database that fails again and again.
 type hardship struct {
-	*house
+	*workertest.Harness
 	faults   *storetest.Faults
 	shared   *smtptest.Sender // the daemon's relay
 	own      *smtptest.Sender // that of the neighbor
-	neighbor *house
+	neighbor *workertest.Harness
 	members  core.List    // whose subscriptions are our own
 	came     atomic.Int64 // to a receiver of the tenant's own
 	tracker  *worker.Tracker
@@ -93,49 +94,42 @@ func (d *hardship) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func newHardship(t *testing.T) *hardship {
 	d := &hardship{faults: storetest.NewFaults(t), shared: &smtptest.Sender{}, own: &smtptest.Sender{}}
-	d.house = newHouseOn(t, storetest.OpenWith(t, store.Options{Driver: d.faults.Driver}), d.shared)
+	d.Harness = workertest.NewOn(t, storetest.OpenWith(t, store.Options{Driver: d.faults.Driver}), d.shared)
 	d.Must(d.EnsureLoopClient(t.Context(), make([]byte, 32), core.At(time.Now())))
-	d.Readers(d.list, 700)
-	d.neighbor = d.house.neighbor(200)
+	d.Readers(d.List, 700)
+	d.neighbor = d.Harness.Neighbor(200)
 	d.members = d.NewList()
-	d.SetRelays(d.neighbor.list.TenantID, core.Relay{Host: "own.example.org"})
-	d.opts.Connections, d.opts.BounceDomain = 3, "bounces.example"
-	d.opts.Relay = func(*core.Relay) smtp.Sender { return d.own }
-	for _, purpose := range []string{"message-id", "unsubscribe"} {
-		_, err := d.PurposeKey(t.Context(), purpose)
-		d.Must(err)
-	}
-	d.opts.Limits = core.SendLimits{PerSecond: 50, PerPeriod: 2000, PeriodSeconds: 60, PerDay: 5000}
-	d.dkimKey(core.DKIMRSA, "one")
+	d.SetRelays(d.neighbor.List.TenantID, core.Relay{Host: "own.example.org"})
+	d.Opts.Connections, d.Opts.BounceDomain = 3, "bounces.example"
+	d.Opts.Relay = func(*core.Relay) smtp.Sender { return d.own }
+	d.Opts.Limits = core.SendLimits{PerSecond: 50, PerPeriod: 2000, PeriodSeconds: 60, PerDay: 5000}
+	d.DKIMKey(core.DKIMRSA, "one")
 	d.NewEndpoint(core.EndpointInput{URL: new("http://hook.test")})
-	d.opts.Signers = worker.NewSigners(d.Store)
+	d.Opts.Signers = worker.NewSigners(d.Store)
 	return d
 }
 
 // start runs all loops.
 func (d *hardship) start() {
-	relay := d.opts.Relay
-	d.house.start()
-	mailer := worker.MailerOptions{
-		Store: d.Store, Sender: d.shared, Sealer: d.opts.Sealer, Ident: d.opts.Ident, PublicURL: "http://news.test",
-		From:    d.opts.From,
-		Signers: d.opts.Signers, Tenants: true, Log: d.opts.Log,
-	}
+	relay := d.Opts.Relay
+	d.Harness.Start()
+	mailer := d.MailerOptions()
+	mailer.Tenants = true
 	poster := worker.NewPoster(d.Store, "http://send.test", d)
 	hook := &http.Client{Transport: coretest.Transport(func(*http.Request) (*http.Response, error) {
 		d.came.Add(1)
 		return coretest.Response(http.StatusOK, ""), nil
 	})}
-	d.tracker = worker.NewTracker(d.Store, d.opts.Log)
-	d.loops = worker.NewGroup(d.opts.Log, worker.Outbox(d.Store, poster, d.opts.Log),
-		worker.FullSync(d.Store, poster, d.opts.Log),
-		worker.Endpoints(d.Store, worker.NewEndpointPoster(d.Store, hook), d.opts.Log),
+	d.tracker = worker.NewTracker(d.Store, d.Opts.Log)
+	d.loops = worker.NewGroup(d.Opts.Log, worker.Outbox(d.Store, poster, d.Opts.Log),
+		worker.FullSync(d.Store, poster, d.Opts.Log),
+		worker.Endpoints(d.Store, worker.NewEndpointPoster(d.Store, hook), d.Opts.Log),
 		worker.Mailer(mailer), worker.TenantMailer(mailer, relay), d.tracker.Loop(),
-		worker.NewSelfCheck(d.Store, time.Hour, false, d.opts.Log).Loop(),
-		worker.Housekeeping(d.Store, store.Retention{}, d.opts.Log),
-		worker.Snapshot(d.Store, d.TempDir()+"/snapshot.db", time.Hour, d.opts.Log),
+		worker.NewSelfCheck(d.Store, time.Hour, false, d.Opts.Log).Loop(),
+		worker.Housekeeping(d.Store, store.Retention{}, d.Opts.Log),
+		worker.Snapshot(d.Store, d.TempDir()+"/snapshot.db", time.Hour, d.Opts.Log),
 		worker.Disabler(worker.DisablerOptions{
-			Store: d.Store, Base: "http://member.test", Transport: d, Log: d.opts.Log,
+			Store: d.Store, Base: "http://member.test", Transport: d, Log: d.Opts.Log,
 			Token: func(context.Context, string, core.Instant) (string, error) { return "t", nil },
 		}))
 	d.loops.Start()
@@ -181,8 +175,8 @@ func TestEverybodyIsServedAmongFaults(t *testing.T) {
 			d := newHardship(t)
 			d.start()
 			jobs := []core.SendJob{
-				d.job(func(n *core.NewJob) { n.TrackClick, n.BodyHTML = true, `<a href="https://a.example/">a</a>` }),
-				d.neighbor.job(nil),
+				d.Job(func(n *core.NewJob) { n.TrackClick, n.BodyHTML = true, `<a href="https://a.example/">a</a>` }),
+				d.neighbor.Job(),
 			}
 			if seed%2 == 0 {
 				d.faults.FailOften(15+10*(seed%4), uint64(seed))
@@ -195,7 +189,7 @@ func TestEverybodyIsServedAmongFaults(t *testing.T) {
 			d.sure(func() error { return d.AddTestMail(t.Context(), &jobs[0], "me@example.org", core.At(time.Now())) })
 			d.sure(func() error {
 				return d.ApplyReports(t.Context(), []core.ProviderReport{{Event: core.ProviderEvent{
-					Type: "complaint", MessageID: "m", Email: storetest.Reader(5), TenantID: d.list.TenantID,
+					Type: "complaint", MessageID: "m", Email: storetest.Reader(5), TenantID: d.List.TenantID,
 					OccurredAt: core.At(time.Now()),
 				}, Provider: "p", Key: []byte("k")}}, core.At(time.Now()))
 			})
@@ -219,7 +213,7 @@ func TestAFullDiskSendsNothingTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newHardship(t)
 		d.join(1)
-		d.neighbor.Pending(d.neighbor.list.ID, storetest.Reader(1))
+		d.neighbor.Pending(d.neighbor.List.ID, storetest.Reader(1))
 		d.faults.FailWhen(func(query string) bool { return query == "BEGIN IMMEDIATE" })
 		d.start()
 		time.Sleep(10 * time.Minute)

@@ -14,6 +14,7 @@ import (
 	"newsletterd/mail/smtp"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
+	"newsletterd/worker/workertest"
 )
 
 // fate is what the books say of a recipient, and how many mails the server has taken for it.
@@ -29,18 +30,14 @@ var fine = fate{core.RecipientSent, 1, 1, ""}
 // misbehaved runs a job of three recipients past a server, two connections at once, and returns the fates of all three.
 func misbehaved(t *testing.T, s mailtest.Script, relay smtp.Client) (j core.SendJob, fates [3]fate, connections int) {
 	t.Helper()
-	server, err := mailtest.NewServer(s) // outside the bubble: its waits do not hold the time
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
+	server := mailtest.Start(t, s) // outside the bubble: its waits do not hold the time
 	synctest.Test(t, func(t *testing.T) {
 		relay.Addr = server.Addr()
-		h := newHouse(t, &relay)
-		h.opts.Connections, h.opts.GiveUpAfter = 1, 6*time.Hour
-		h.Readers(h.list, 3)
-		h.start()
-		j = h.wait(h.job(nil))
+		h := workertest.New(t, &relay)
+		h.Opts.Connections, h.Opts.GiveUpAfter = 1, 6*time.Hour
+		h.Readers(h.List, 3)
+		h.Start()
+		j = h.Wait(h.Job())
 		rs, err := h.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 10})
 		h.Must(err)
 		mails := map[string]int{}

@@ -12,25 +12,22 @@ import (
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store/storetest"
+	"newsletterd/worker/workertest"
 )
 
 // What is edited after a job was made changes nothing of its mails: template, layout, looks and sender are those of
 // its making, in the mails, in a retry of them and after a restart.
 func TestAJobSendsWhatItFroze(t *testing.T) {
 	var open atomic.Bool
-	server, err := mailtest.NewServer(mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
+	server := mailtest.Start(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
 		if e.Verb == "RCPT" && strings.Contains(e.Arg, string(storetest.Reader(0))) && !open.Load() {
 			return mailtest.Action{Reply: "554 5.7.1 not now"}
 		}
 		return mailtest.Action{}
 	}}) // outside the bubble: its waits do not hold the time
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, &smtp.Client{Addr: server.Addr()})
-		h.ChangeTenant(h.list.TenantID, core.TenantInput{
+		h := workertest.New(t, &smtp.Client{Addr: server.Addr()})
+		h.ChangeTenant(h.List.TenantID, core.TenantInput{
 			Domains: &[]string{"acme.example", "other.example"}, MailFrom: new("letters@acme.example"),
 			MailFromName: new("Old name"),
 			ReplyTo:      new("answers@acme.example"), PostalAddress: new("Old street 1"),
@@ -44,13 +41,13 @@ func TestAJobSendsWhatItFroze(t *testing.T) {
 			BodyHTML: new("<p>old template {{tenant.postal_address}} {{list.name}}</p>{{content}}"),
 			BodyText: new("old template {{tenant.postal_address}} {{list.name}}\n{{content}}"),
 		})
-		h.Readers(h.list, 2)
-		j := h.job(func(n *core.NewJob) {
+		h.Readers(h.List, 2)
+		j := h.Job(func(n *core.NewJob) {
 			n.ScheduledAt = core.At(time.Now().Add(24 * time.Hour))
 			n.BodyHTML = "<p>Hello</p>"
 			n.Template = []byte(`{"mailer_template_name": "spring"}`)
 		})
-		h.ChangeTenant(h.list.TenantID, core.TenantInput{
+		h.ChangeTenant(h.List.TenantID, core.TenantInput{
 			MailFrom: new("fresh@other.example"), MailFromName: new("Fresh name"), ReplyTo: new("fresh@acme.example"),
 			PostalAddress: new("Fresh street 2"),
 		})
@@ -61,19 +58,19 @@ func TestAJobSendsWhatItFroze(t *testing.T) {
 			})
 			h.Must(err)
 		}
-		_, err := h.UpdateList(t.Context(), h.list.ID, "test", func(l *core.List) error {
+		_, err := h.UpdateList(t.Context(), h.List.ID, "test", func(l *core.List) error {
 			return l.Change(core.ListInput{Name: new("Fresh list")}, core.At(time.Now()))
 		})
 		h.Must(err)
 		h.Must(h.DeleteTemplate(t.Context(), body.ID, "test", core.At(time.Now())))
-		h.start()
-		h.addsUp(h.wait(j), 1, 1, 0)
-		h.group.Drain(time.Minute)
+		h.Start()
+		h.AddsUp(h.Wait(j), 1, 1, 0)
+		h.Group.Drain(time.Minute)
 		open.Store(true)
 		again, err := h.RetryFailed(t.Context(), j.ID, "test", core.At(time.Now()))
 		h.Must(err)
-		h.start()
-		h.addsUp(h.wait(again), 1, 0, 0)
+		h.Start()
+		h.AddsUp(h.Wait(again), 1, 0, 0)
 		for _, raw := range server.Messages() {
 			m := readSent(t, raw)
 			all := m.header.Get("From") + m.header.Get("Reply-To") + m.header.Get("List-Id") + m.parts["text/plain"] + m.parts["text/html"]
@@ -98,28 +95,28 @@ func TestAJobSendsWhatItFroze(t *testing.T) {
 // A job whose sender is no longer in a domain of the tenant when it starts waits, and goes on when it is again.
 func TestAJobWaitsForItsSender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, &smtptest.Sender{})
-		h.ChangeTenant(h.list.TenantID, core.TenantInput{
+		h := workertest.New(t, &smtptest.Sender{})
+		h.ChangeTenant(h.List.TenantID, core.TenantInput{
 			Domains:  &[]string{"acme.example", "other.example"},
 			MailFrom: new("letters@acme.example"),
 		})
-		h.Readers(h.list, 2)
-		j := h.job(func(n *core.NewJob) { n.ScheduledAt = core.At(time.Now().Add(time.Hour)) })
-		h.ChangeTenant(h.list.TenantID, core.TenantInput{
+		h.Readers(h.List, 2)
+		j := h.Job(func(n *core.NewJob) { n.ScheduledAt = core.At(time.Now().Add(time.Hour)) })
+		h.ChangeTenant(h.List.TenantID, core.TenantInput{
 			Domains:  &[]string{"other.example"},
 			MailFrom: new("letters@other.example"),
 		})
-		h.start()
+		h.Start()
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
-		if held := h.paused(j, core.PauseSender); held.Sent != 0 {
+		if held := h.Paused(j, core.PauseSender); held.Sent != 0 {
 			t.Errorf("%d are sent", held.Sent)
 		}
 		if _, err := h.ResumeSendJob(t.Context(), j.ID, "test", core.At(time.Now())); core.KindOf(err) != core.Conflict {
 			t.Errorf("resumed: %v", err)
 		}
-		h.ChangeTenant(h.list.TenantID, core.TenantInput{Domains: &[]string{"acme.example", "other.example"}})
-		h.resume(j)
-		h.addsUp(h.wait(j), 2, 0, 0)
+		h.ChangeTenant(h.List.TenantID, core.TenantInput{Domains: &[]string{"acme.example", "other.example"}})
+		h.Resume(j)
+		h.AddsUp(h.Wait(j), 2, 0, 0)
 	})
 }

@@ -14,22 +14,15 @@ import (
 	"newsletterd/store"
 	"newsletterd/store/storetest"
 	"newsletterd/worker"
+	"newsletterd/worker/workertest"
 )
-
-func (h *house) addsUp(j core.SendJob, sent, failed, skipped int64) {
-	h.Helper()
-	if j.Sent != sent || j.Failed != failed || j.Skipped != skipped || j.Recipients != sent+failed+skipped {
-		h.Errorf("sent %d, failed %d, skipped %d of %d; want %d, %d, %d", j.Sent, j.Failed, j.Skipped, j.Recipients, sent,
-			failed, skipped)
-	}
-}
 
 func TestWhoLeavesDuringAJobIsNotMailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{}
-		h := newHouse(t, s)
-		h.opts.Connections = 1
-		h.Readers(h.list, 600)
+		h := workertest.New(t, s)
+		h.Opts.Connections = 1
+		h.Readers(h.List, 600)
 		gone := map[string]bool{}
 		s.Answer = func(to string, _ int) smtp.Outcome {
 			if s.Sum() == 50 && len(gone) == 0 {
@@ -37,15 +30,15 @@ func TestWhoLeavesDuringAJobIsNotMailed(t *testing.T) {
 					for who := string(storetest.Reader(k)); s.Tried(who) > 0 || gone[who]; who = string(storetest.Reader(k)) {
 						k++
 					}
-					h.Tell(h.list, core.StatusUnsubscribed, storetest.Reader(k))
+					h.Tell(h.List, core.StatusUnsubscribed, storetest.Reader(k))
 					gone[string(storetest.Reader(k))] = true
 				}
 			}
 			return smtp.Outcome{Result: smtp.Sent}
 		}
-		h.start()
-		j := h.wait(h.job(nil))
-		h.addsUp(j, 593, 0, j.Recipients-593) // who left before the last recipients were found is none
+		h.Start()
+		j := h.Wait(h.Job())
+		h.AddsUp(j, 593, 0, j.Recipients-593) // who left before the last recipients were found is none
 		for to := range s.Count() {
 			if gone[to] {
 				t.Errorf("%s was mailed after leaving", to)
@@ -57,9 +50,9 @@ func TestWhoLeavesDuringAJobIsNotMailed(t *testing.T) {
 func TestACancelledJobStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{}
-		h := newHouse(t, s)
-		h.opts.Connections = 3
-		h.Readers(h.list, 1700)
+		h := workertest.New(t, s)
+		h.Opts.Connections = 3
+		h.Readers(h.List, 1700)
 		var j core.SendJob
 		var once sync.Once
 		s.Message = func(*smtp.Envelope) {
@@ -71,14 +64,14 @@ func TestACancelledJobStops(t *testing.T) {
 			}
 			time.Sleep(time.Millisecond)
 		}
-		j = h.job(nil)
-		h.start()
-		j = h.wait(j)
+		j = h.Job()
+		h.Start()
+		j = h.Wait(j)
 		n := int64(len(s.Count()))
 		if j.Status != core.JobCancelled || n < 50 || n > 56 {
 			t.Errorf("%s after %d mails", j.Status, n)
 		}
-		if h.addsUp(j, n, 0, j.Recipients-n); j.Recipients > 1700 {
+		if h.AddsUp(j, n, 0, j.Recipients-n); j.Recipients > 1700 {
 			t.Error(j.Recipients)
 		}
 	})
@@ -123,16 +116,16 @@ func TestOutcomes(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{}
-		h := newHouse(t, s)
-		h.Readers(h.list, len(tests))
+		h := workertest.New(t, s)
+		h.Readers(h.List, len(tests))
 		by := map[string]func(int) smtp.Outcome{}
 		for i, tt := range tests {
 			by[string(storetest.Reader(i))] = tt.answer
 		}
 		s.Answer = func(to string, nth int) smtp.Outcome { return by[to](nth) }
-		h.start()
+		h.Start()
 		began := time.Now()
-		j := h.job(nil)
+		j := h.Job()
 		time.Sleep(3 * time.Minute) // two are deferred for ever, two for once
 		v, err := h.JobView(t.Context(), j.ID)
 		h.Must(err)
@@ -140,7 +133,7 @@ func TestOutcomes(t *testing.T) {
 		if next := v.NextAttemptAt.Time().Sub(began); v.Deferred != 4 || next < 5*time.Minute || next > 6*time.Minute {
 			t.Errorf("%d deferred, the next try after %v", v.Deferred, next)
 		}
-		j = h.wait(j)
+		j = h.Wait(j)
 		if v, err = h.JobView(t.Context(), j.ID); err != nil || v.Deferred != 0 || v.NextAttemptAt != 0 || v.GivesUpAt != 0 {
 			t.Errorf("at the end %+v, %v", v, err)
 		}
@@ -164,7 +157,7 @@ func TestOutcomes(t *testing.T) {
 				t.Errorf("%s: state %d, %q, %d tries, %d mails", tt.name, r.State, r.Reason, r.Tries,
 					counts[string(storetest.Reader(i))])
 			}
-			sub, err := h.Subscriber(t.Context(), h.list.ID, storetest.Reader(i))
+			sub, err := h.Subscriber(t.Context(), h.List.ID, storetest.Reader(i))
 			h.Must(err)
 			if sub.Status() != tt.status {
 				t.Errorf("%s: the subscriber is %s", tt.name, sub.Status())
@@ -179,8 +172,8 @@ func TestOutcomes(t *testing.T) {
 func TestARelayThatIsDownForTwoHours(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{}
-		h := newHouse(t, s)
-		h.Readers(h.list, 400)
+		h := workertest.New(t, s)
+		h.Readers(h.List, 400)
 		back := time.Now().Add(2 * time.Hour)
 		var tries atomic.Int64
 		s.Begin = func() *smtp.RelayError {
@@ -190,9 +183,9 @@ func TestARelayThatIsDownForTwoHours(t *testing.T) {
 			}
 			return nil
 		}
-		h.start()
-		j := h.wait(h.job(nil))
-		h.addsUp(j, 400, 0, 0)
+		h.Start()
+		j := h.Wait(h.Job())
+		h.AddsUp(j, 400, 0, 0)
 		if s.Sum() != 400 || time.Now().Before(back) || time.Since(back) > 16*time.Minute {
 			t.Errorf("%d mails, %v after the relay was back", s.Sum(), time.Since(back))
 		}
@@ -210,12 +203,12 @@ func TestARelayThatRefusesUsForGood(t *testing.T) {
 				Code: 535,
 			}
 		}}
-		h := newHouse(t, s)
-		h.opts.GiveUpAfter = time.Hour
-		h.Readers(h.list, 20)
-		h.start()
-		j := h.wait(h.job(nil))
-		h.addsUp(j, 0, 20, 0)
+		h := workertest.New(t, s)
+		h.Opts.GiveUpAfter = time.Hour
+		h.Readers(h.List, 20)
+		h.Start()
+		j := h.Wait(h.Job())
+		h.AddsUp(j, 0, 20, 0)
 		if j.Status != core.JobFailed || j.FailureReason != core.ReasonRelay {
 			t.Errorf("%s %q", j.Status, j.FailureReason)
 		}
@@ -225,15 +218,15 @@ func TestARelayThatRefusesUsForGood(t *testing.T) {
 func TestAWindowThatCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{Message: func(*smtp.Envelope) { time.Sleep(time.Minute) }}
-		h := newHouse(t, s)
-		h.opts.Connections = 2
-		h.Readers(h.list, 30)
-		h.start()
+		h := workertest.New(t, s)
+		h.Opts.Connections = 2
+		h.Readers(h.List, 30)
+		h.Start()
 		now := core.At(time.Now())
-		j := h.wait(h.job(func(n *core.NewJob) {
+		j := h.Wait(h.Job(func(n *core.NewJob) {
 			n.WindowStart, n.WindowEnd = now.Add(time.Hour), now.Add(time.Hour+5*time.Minute)
 		}))
-		h.addsUp(j, 10, 20, 0)
+		h.AddsUp(j, 10, 20, 0)
 		if j.Status != core.JobFailed || j.FailureReason != core.ReasonWindow || j.StartedAt < j.WindowStart {
 			t.Errorf("%s %q, started %v", j.Status, j.FailureReason, j.StartedAt)
 		}
@@ -243,21 +236,21 @@ func TestAWindowThatCloses(t *testing.T) {
 func TestADrainLosesNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{Message: func(*smtp.Envelope) { time.Sleep(time.Millisecond) }}
-		h := newHouse(t, s)
-		h.opts.Connections = 4
-		h.Readers(h.list, 2000)
-		j := h.job(nil)
+		h := workertest.New(t, s)
+		h.Opts.Connections = 4
+		h.Readers(h.List, 2000)
+		j := h.Job()
 		for range 3 {
-			h.start()
+			h.Start()
 			time.Sleep(100 * time.Millisecond)
-			h.group.Drain(30 * time.Second)
+			h.Group.Drain(30 * time.Second)
 		}
 		before := s.Sum()
 		if before == 0 || before >= 2000 {
 			t.Fatalf("%d mails before the last start", before)
 		}
-		h.start()
-		h.addsUp(h.wait(j), 2000, 0, 0)
+		h.Start()
+		h.AddsUp(h.Wait(j), 2000, 0, 0)
 		if counts := s.Count(); len(counts) != 2000 || s.Sum() != 2000 {
 			t.Errorf("%d mails to %d addresses", s.Sum(), len(counts))
 		}
@@ -267,35 +260,35 @@ func TestADrainLosesNobody(t *testing.T) {
 func TestASmallJobDoesNotWaitForALargeOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{Message: func(*smtp.Envelope) { time.Sleep(time.Millisecond) }}
-		h := newHouse(t, s)
-		h.opts.Connections = 2
-		h.Readers(h.list, 3000)
-		h.start()
-		large := h.job(nil)
+		h := workertest.New(t, s)
+		h.Opts.Connections = 2
+		h.Readers(h.List, 3000)
+		h.Start()
+		large := h.Job()
 		time.Sleep(100 * time.Millisecond)
-		other, err := core.NewList(core.ListInput{TenantID: &h.list.TenantID, Name: new("Small")}, 1000)
+		other, err := core.NewList(core.ListInput{TenantID: &h.List.TenantID, Name: new("Small")}, 1000)
 		h.Must(err)
 		h.Must(h.AddList(t.Context(), other, "test"))
-		h.list = other
-		h.Readers(h.list, 40)
-		h.wait(h.job(nil))
+		h.List = other
+		h.Readers(h.List, 40)
+		h.Wait(h.Job())
 		j, err := h.SendJob(t.Context(), large.ID)
 		h.Must(err)
 		if j.Sent > 1000 {
 			t.Errorf("the small job ended behind %d mails of the large one", j.Sent)
 		}
-		h.addsUp(h.wait(large), 3000, 0, 0)
+		h.AddsUp(h.Wait(large), 3000, 0, 0)
 	})
 }
 
 func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, &smtptest.Sender{})
-		h.opts.Limits.PerSecond = 10
-		h.Readers(h.list, 100)
-		h.start()
+		h := workertest.New(t, &smtptest.Sender{})
+		h.Opts.Limits.PerSecond = 10
+		h.Readers(h.List, 100)
+		h.Start()
 		began := time.Now()
-		h.wait(h.job(nil))
+		h.Wait(h.Job())
 		if took := time.Since(began); took < 9*time.Second || took > time.Minute+time.Second {
 			t.Errorf("100 mails at 10 a second in %v", took)
 		}
@@ -305,10 +298,10 @@ func TestPace(t *testing.T) {
 func TestContentThatCannotBeCompiledFailsTheJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{}
-		h := newHouse(t, s)
-		h.Readers(h.list, 5)
-		h.start()
-		j := h.wait(h.job(func(n *core.NewJob) { n.BodyHTML = "{% if %}" }))
+		h := workertest.New(t, s)
+		h.Readers(h.List, 5)
+		h.Start()
+		j := h.Wait(h.Job(func(n *core.NewJob) { n.BodyHTML = "{% if %}" }))
 		if j.Status != core.JobFailed || s.Sum() != 0 {
 			t.Errorf("%s %q", j.Status, j.FailureReason)
 		}
@@ -321,19 +314,19 @@ var _ = worker.Never
 func TestAJobPrintsTheLinkToPreferences(t *testing.T) {
 	var mu sync.Mutex
 	var sent []string
-	h := newHouse(t, &smtptest.Sender{Message: func(e *smtp.Envelope) {
+	h := workertest.New(t, &smtptest.Sender{Message: func(e *smtp.Envelope) {
 		mu.Lock()
 		defer mu.Unlock()
 		sent = append(sent, strings.ReplaceAll(string(e.Data), "=\r\n", ""))
 	}})
-	h.Readers(h.list, 1)
-	h.start()
-	h.wait(h.job(func(n *core.NewJob) { n.BodyHTML, n.BodyText = "", "Change it: {{preferences_url}}" }))
+	h.Readers(h.List, 1)
+	h.Start()
+	h.Wait(h.Job(func(n *core.NewJob) { n.BodyHTML, n.BodyText = "", "Change it: {{preferences_url}}" }))
 	mu.Lock()
 	defer mu.Unlock()
 	_, rest, ok := strings.Cut(strings.Join(sent, ""), "http://news.test/preferences?token=3D")
 	token, _, _ := strings.Cut(rest, "\r\n")
-	if got, err := h.opts.Sealer.OpenUnsubscribe(token); !ok || err != nil || got.Email != storetest.Reader(0) {
+	if got, err := h.Opts.Sealer.OpenUnsubscribe(token); !ok || err != nil || got.Email != storetest.Reader(0) {
 		t.Errorf("%v %+v in %s", err, got, sent)
 	}
 }

@@ -2,7 +2,6 @@ package worker_test
 
 import (
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -13,29 +12,8 @@ import (
 	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
+	"newsletterd/worker/workertest"
 )
-
-// resume lets a job go on and returns it when it has ended.
-func (h *house) resume(j core.SendJob) core.SendJob {
-	h.Helper()
-	_, err := h.ResumeSendJob(h.Context(), j.ID, "test", core.At(time.Now()))
-	h.Must(err)
-	time.Sleep(time.Hour)
-	return h.wait(j)
-}
-
-// paused checks that a job is held up, for a reason that begins so.
-func (h *house) paused(j core.SendJob, reason string) core.SendJob {
-	h.Helper()
-	time.Sleep(time.Minute)
-	synctest.Wait()
-	j, err := h.SendJob(h.Context(), j.ID)
-	h.Must(err)
-	if j.Status != core.JobRunning || !strings.HasPrefix(j.PauseReason, reason) || j.Sent+j.Failed >= j.Recipients {
-		h.Errorf("%s, paused %q at %d of %d; want %q", j.Status, j.PauseReason, j.Sent+j.Failed, j.Recipients, reason)
-	}
-	return j
-}
 
 func TestTooManyHardBouncesPauseAJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -46,14 +24,14 @@ func TestTooManyHardBouncesPauseAJob(t *testing.T) {
 			}
 			return smtp.Outcome{Result: smtp.Sent}
 		}}
-		h := newHouseOn(t, storetest.OpenWith(t, store.Options{StopRule: core.StopRule{HardBounces: 0.05, Sample: 400}}), s)
-		h.Readers(h.list, 2000)
-		h.start()
-		j := h.paused(h.job(nil), "too many hard bounces: 2")
+		h := workertest.NewOn(t, storetest.OpenWith(t, store.Options{StopRule: core.StopRule{HardBounces: 0.05, Sample: 400}}), s)
+		h.Readers(h.List, 2000)
+		h.Start()
+		j := h.Paused(h.Job(), "too many hard bounces: 2")
 		if j.HardBounced < 21 || j.HardBounced > 60 || j.PausedAt == 0 {
 			t.Errorf("paused at %d after %d hard bounces", j.PausedAt, j.HardBounced)
 		}
-		h.addsUp(h.resume(j), 1750, 250, 0)
+		h.AddsUp(h.Resume(j), 1750, 250, 0)
 		if _, err := h.ResumeSendJob(t.Context(), j.ID, "test", 1); core.KindOf(err) != core.Conflict {
 			t.Error(err)
 		}
@@ -63,11 +41,11 @@ func TestTooManyHardBouncesPauseAJob(t *testing.T) {
 func TestComplaintsPauseAJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{}
-		h := newHouseOn(t, storetest.OpenWith(t, store.Options{StopRule: core.StopRule{Complaints: 0.01, Sample: 100}}), s)
-		h.Readers(h.list, 2000)
-		h.opts.Limits.PerSecond = 1
-		h.start()
-		j := h.job(nil)
+		h := workertest.NewOn(t, storetest.OpenWith(t, store.Options{StopRule: core.StopRule{Complaints: 0.01, Sample: 100}}), s)
+		h.Readers(h.List, 2000)
+		h.Opts.Limits.PerSecond = 1
+		h.Start()
+		j := h.Job()
 		time.Sleep(210 * time.Second)
 		for seq := range int64(3) {
 			at := core.At(time.Now())
@@ -76,8 +54,8 @@ func TestComplaintsPauseAJob(t *testing.T) {
 				Event: core.ProviderEvent{Type: core.ProviderComplaint, MessageID: fmt.Sprint(seq), OccurredAt: at},
 			}}, at))
 		}
-		j = h.paused(j, "too many complaints: 3 of 2")
-		h.addsUp(h.resume(j), 2000, 0, 0)
+		j = h.Paused(j, "too many complaints: 3 of 2")
+		h.AddsUp(h.Resume(j), 2000, 0, 0)
 	})
 }
 
@@ -90,18 +68,18 @@ func TestRefusalsForPolicyPauseAJob(t *testing.T) {
 			}
 			return smtp.Outcome{Result: smtp.Never, Code: 550, Enhanced: "5.7.26", Text: "unauthenticated"}
 		}}
-		h := newHouse(t, s)
-		h.Readers(h.list, 2000)
-		h.start()
-		j := h.paused(h.job(nil), "refused for reasons of policy: 550 5.7.26 unauthenticated")
+		h := workertest.New(t, s)
+		h.Readers(h.List, 2000)
+		h.Start()
+		j := h.Paused(h.Job(), "refused for reasons of policy: 550 5.7.26 unauthenticated")
 		mended.Store(true)
-		done := h.resume(j)
+		done := h.Resume(j)
 		if done.Failed < 100 || done.Failed > 600 { // of a hundred on: those that were claimed already may follow
 			t.Errorf("%d failed", done.Failed)
 		}
 		again, err := h.RetryFailed(t.Context(), j.ID, "test", core.At(time.Now()))
 		h.Must(err)
-		h.addsUp(h.wait(again), done.Failed, 0, 0)
+		h.AddsUp(h.Wait(again), done.Failed, 0, 0)
 		for to, n := range s.Count() {
 			if n != 1 {
 				t.Errorf("%s got %d mails", to, n)
@@ -113,19 +91,19 @@ func TestRefusalsForPolicyPauseAJob(t *testing.T) {
 func TestASuspendedTenantsJobWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{}
-		h := newHouse(t, s)
-		h.Readers(h.list, 1000)
-		h.opts.Limits.PerSecond = 10
-		h.start()
+		h := workertest.New(t, s)
+		h.Readers(h.List, 1000)
+		h.Opts.Limits.PerSecond = 10
+		h.Start()
 		tenant := func(status string) {
-			_, err := h.UpdateTenant(t.Context(), h.list.TenantID, "test",
+			_, err := h.UpdateTenant(t.Context(), h.List.TenantID, "test",
 				func(x *core.Tenant) error { x.Status = status; return nil })
 			h.Must(err)
 		}
-		j := h.job(nil)
+		j := h.Job()
 		time.Sleep(20 * time.Second)
 		tenant(core.TenantSuspended)
-		j = h.paused(j, core.PauseTenant)
+		j = h.Paused(j, core.PauseTenant)
 		if n := len(s.Count()); n < 100 || n > 250 {
 			t.Errorf("%d mails before the tenant was suspended", n)
 		}
@@ -134,7 +112,7 @@ func TestASuspendedTenantsJobWaits(t *testing.T) {
 		}
 		tenant(core.TenantActive)
 		time.Sleep(3 * time.Minute)
-		h.addsUp(h.wait(j), 1000, 0, 0)
+		h.AddsUp(h.Wait(j), 1000, 0, 0)
 		for to, n := range s.Count() {
 			if n != 1 {
 				t.Errorf("%s got %d mails", to, n)
@@ -145,16 +123,16 @@ func TestASuspendedTenantsJobWaits(t *testing.T) {
 
 func TestAJobOfAnInactiveListStartsLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, &smtptest.Sender{})
-		h.Readers(h.list, 10)
-		h.start()
+		h := workertest.New(t, &smtptest.Sender{})
+		h.Readers(h.List, 10)
+		h.Start()
 		at := core.At(time.Now())
 		list := func(status string) {
-			_, err := h.UpdateList(t.Context(), h.list.ID, "test", func(x *core.List) error { x.Status = status; return nil })
+			_, err := h.UpdateList(t.Context(), h.List.ID, "test", func(x *core.List) error { x.Status = status; return nil })
 			h.Must(err)
 		}
-		late := h.job(func(n *core.NewJob) { n.ScheduledAt = at.Add(time.Minute) })
-		lost := h.job(func(n *core.NewJob) { n.ScheduledAt, n.WindowEnd = at.Add(time.Minute), at.Add(time.Hour) })
+		late := h.Job(func(n *core.NewJob) { n.ScheduledAt = at.Add(time.Minute) })
+		lost := h.Job(func(n *core.NewJob) { n.ScheduledAt, n.WindowEnd = at.Add(time.Minute), at.Add(time.Hour) })
 		list(core.ListInactive)
 		time.Sleep(30 * time.Minute)
 		synctest.Wait()
@@ -169,7 +147,7 @@ func TestAJobOfAnInactiveListStartsLater(t *testing.T) {
 			t.Errorf("%s %q %v", j.Status, j.FailureReason, err)
 		}
 		list(core.ListActive)
-		h.addsUp(h.wait(late), 10, 0, 0)
+		h.AddsUp(h.Wait(late), 10, 0, 0)
 	})
 }
 
@@ -182,26 +160,26 @@ func TestRetryOfACancelledJob(t *testing.T) {
 			}
 			return smtp.Outcome{Result: smtp.Sent}
 		}}
-		h := newHouse(t, s)
-		h.Readers(h.list, 1200)
-		h.opts.Limits.PerSecond = 10
-		h.start()
-		j := h.job(nil)
+		h := workertest.New(t, s)
+		h.Readers(h.List, 1200)
+		h.Opts.Limits.PerSecond = 10
+		h.Start()
+		j := h.Job()
 		if _, err := h.RetryFailed(t.Context(), j.ID, "test", 1); core.KindOf(err) != core.Conflict {
 			t.Error(err)
 		}
 		time.Sleep(20 * time.Second)
 		_, err := h.CancelSendJob(t.Context(), j.ID, core.At(time.Now()))
 		h.Must(err)
-		first := h.wait(j)
-		h.Tell(h.list, core.StatusUnsubscribed, storetest.Reader(1199))
+		first := h.Wait(j)
+		h.Tell(h.List, core.StatusUnsubscribed, storetest.Reader(1199))
 		again, err := h.RetryFailed(t.Context(), j.ID, "test", core.At(time.Now()))
 		h.Must(err)
 		if again.RetryOf != j.ID || again.ID == j.ID {
 			t.Errorf("%+v", again)
 		}
 		time.Sleep(5 * time.Minute)
-		second := h.wait(again)
+		second := h.Wait(again)
 		if n := first.Sent + second.Sent; n < 1197 || n > 1199 || second.Failed > 1 {
 			t.Errorf("%d sent, %d failed in the second", n, second.Failed)
 		}

@@ -12,6 +12,7 @@ import (
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store/storetest"
+	"newsletterd/worker/workertest"
 )
 
 // A relay whose day's quota is used up is left out until the next day; the next one takes over. When none has any
@@ -20,13 +21,13 @@ func TestQuotaOfADayFailsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Hour) // not at midnight
 		first, second := &smtptest.Sender{}, &smtptest.Sender{}
-		h := newHouse(t, &smtptest.Sender{})
-		h.opts.Relay = (&relays{by: map[string]*smtptest.Sender{"one.example.org": first, "two.example.org": second}}).sender
-		h.SetRelays(h.list.TenantID, core.Relay{Host: "one.example.org", Limits: core.SendLimits{PerDay: 100}},
+		h := workertest.New(t, &smtptest.Sender{})
+		h.Opts.Relay = (&relays{by: map[string]*smtptest.Sender{"one.example.org": first, "two.example.org": second}}).sender
+		h.SetRelays(h.List.TenantID, core.Relay{Host: "one.example.org", Limits: core.SendLimits{PerDay: 100}},
 			core.Relay{Host: "two.example.org", Limits: core.SendLimits{PerDay: 50}})
-		h.Readers(h.list, 400)
-		h.start()
-		j := h.job(nil)
+		h.Readers(h.List, 400)
+		h.Start()
+		j := h.Job()
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if first.Sum() != 100 || second.Sum() != 50 {
@@ -46,8 +47,8 @@ func TestQuotaOfADayFailsOver(t *testing.T) {
 		if first.Sum() != 200 || second.Sum() != 100 {
 			t.Errorf("%d and %d mails on the second day", first.Sum(), second.Sum())
 		}
-		j = h.wait(j)
-		h.addsUp(j, 400, 0, 0)
+		j = h.Wait(j)
+		h.AddsUp(j, 400, 0, 0)
 		if j.PauseReason != "" || first.Sum() != 300 || second.Sum() != 100 {
 			t.Errorf("%q, %d and %d mails", j.PauseReason, first.Sum(), second.Sum())
 		}
@@ -59,13 +60,13 @@ func TestTheFirstRelayHasPrecedenceAgainNextDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(23 * time.Hour)
 		first, second := &smtptest.Sender{}, &smtptest.Sender{}
-		h := newHouse(t, &smtptest.Sender{})
-		h.opts.Relay = (&relays{by: map[string]*smtptest.Sender{"one.example.org": first, "two.example.org": second}}).sender
-		h.SetRelays(h.list.TenantID, core.Relay{Host: "one.example.org", Limits: core.SendLimits{PerDay: 1000}},
+		h := workertest.New(t, &smtptest.Sender{})
+		h.Opts.Relay = (&relays{by: map[string]*smtptest.Sender{"one.example.org": first, "two.example.org": second}}).sender
+		h.SetRelays(h.List.TenantID, core.Relay{Host: "one.example.org", Limits: core.SendLimits{PerDay: 1000}},
 			core.Relay{Host: "two.example.org", Limits: core.SendLimits{PerSecond: 1}})
-		h.Readers(h.list, 6000)
-		h.start()
-		j := h.job(nil)
+		h.Readers(h.List, 6000)
+		h.Start()
+		j := h.Job()
 		time.Sleep(time.Hour - time.Second)
 		synctest.Wait()
 		if n := second.Sum(); first.Sum() != 1000 || n < 3500 || n > 3610 {
@@ -80,7 +81,7 @@ func TestTheFirstRelayHasPrecedenceAgainNextDay(t *testing.T) {
 		if n := second.Sum() - before; first.Sum() != 2000 && n > 70 {
 			t.Errorf("%d by the first, %d by the second after midnight", first.Sum(), n)
 		}
-		h.addsUp(h.wait(j), 6000, 0, 0)
+		h.AddsUp(h.Wait(j), 6000, 0, 0)
 	})
 }
 
@@ -94,7 +95,7 @@ func TestAJobTellsWhyItWaits(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var mu sync.Mutex
 				down := true
-				h := newHouse(t, &smtptest.Sender{Refuse: func(*smtp.Envelope) *smtp.RelayError {
+				h := workertest.New(t, &smtptest.Sender{Refuse: func(*smtp.Envelope) *smtp.RelayError {
 					mu.Lock()
 					defer mu.Unlock()
 					if down {
@@ -102,11 +103,11 @@ func TestAJobTellsWhyItWaits(t *testing.T) {
 					}
 					return nil
 				}})
-				h.opts.Connections = 2
-				h.opts.Limits.PerSecond = 1
-				h.Readers(h.list, 1000)
-				h.start()
-				j := h.job(nil)
+				h.Opts.Connections = 2
+				h.Opts.Limits.PerSecond = 1
+				h.Readers(h.List, 1000)
+				h.Start()
+				j := h.Job()
 				held := func(after time.Duration, want string) {
 					t.Helper()
 					time.Sleep(after)
@@ -121,7 +122,7 @@ func TestAJobTellsWhyItWaits(t *testing.T) {
 				down = false
 				mu.Unlock()
 				held(16*time.Minute, "")
-				h.addsUp(h.wait(j), 1000, 0, 0)
+				h.AddsUp(h.Wait(j), 1000, 0, 0)
 			})
 		})
 	}
@@ -131,33 +132,33 @@ func TestAJobTellsWhyItWaits(t *testing.T) {
 func TestAPeriodOutlivesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{}
-		h := newHouse(t, s)
-		h.opts.Limits = core.SendLimits{PerPeriod: 300, PeriodSeconds: 3600, PerSecond: 1}
-		h.Readers(h.list, 1000)
-		h.start()
-		h.job(nil)
+		h := workertest.New(t, s)
+		h.Opts.Limits = core.SendLimits{PerPeriod: 300, PeriodSeconds: 3600, PerSecond: 1}
+		h.Readers(h.List, 1000)
+		h.Start()
+		h.Job()
 		time.Sleep(2 * time.Minute)
-		h.group.Drain(time.Minute)
-		h.start()
+		h.Group.Drain(time.Minute)
+		h.Start()
 		time.Sleep(100*time.Second + 500*time.Millisecond)
 		synctest.Wait()
 		corpse := filepath.Join(t.TempDir(), "newsletterd.db")
 		h.Must(h.Backup(t.Context(), corpse))
 		before := s.Sum()
-		h.group.Drain(time.Minute)
+		h.Group.Drain(time.Minute)
 		if before < 215 || before > 225 {
 			t.Fatalf("%d mails in 220 s", before)
 		}
 		o := *h // what was killed at that moment
 		o.Store = storetest.OpenAt(t, corpse)
-		o.start()
+		o.Start()
 		time.Sleep(30 * time.Minute)
 		synctest.Wait()
 		if n := s.Sum(); n > 300 || n < 297 {
 			t.Errorf("%d mails in an hour of 300", n)
 		}
 		time.Sleep(3 * time.Hour)
-		o.group.Drain(time.Minute)
+		o.Group.Drain(time.Minute)
 		if n := s.Sum(); n < 995 || n > 1001 {
 			t.Errorf("%d mails in all", n)
 		}

@@ -8,6 +8,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
+	"newsletterd/worker/workertest"
 )
 
 // Outcomes gather until a commit is worth its fsync, but not for long: where mails are slow each is recorded by itself.
@@ -19,10 +20,10 @@ func TestOutcomesGatherForACommit(t *testing.T) {
 		late    int           // outcomes not yet recorded when a mail goes out, at most
 	}{{100 * time.Microsecond, n / 16, 32}, {30 * time.Millisecond, n, 0}} {
 		synctest.Test(t, func(t *testing.T) {
-			h := newHouse(t, nil)
+			h := workertest.New(t, nil)
 			var j core.SendJob
 			taken, made := 0, make(chan struct{})
-			h.route = &smtptest.Sender{Answer: func(string, int) smtp.Outcome {
+			h.Relay = &smtptest.Sender{Answer: func(string, int) smtp.Outcome {
 				<-made
 				time.Sleep(c.each)
 				now, err := h.SendJob(t.Context(), j.ID)
@@ -33,13 +34,13 @@ func TestOutcomesGatherForACommit(t *testing.T) {
 				taken++
 				return smtp.Outcome{Result: smtp.Sent}
 			}}
-			h.opts.Connections = 1
-			h.Readers(h.list, n)
-			h.start()
+			h.Opts.Connections = 1
+			h.Readers(h.List, n)
+			h.Start()
 			before := h.Stats().Batches
-			j = h.job(nil)
+			j = h.Job()
 			close(made)
-			if ended := h.wait(j); ended.Sent != n {
+			if ended := h.Wait(j); ended.Sent != n {
 				t.Errorf("%+v", ended)
 			}
 			const others = 8 // the job, its start, its recipients

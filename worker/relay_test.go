@@ -11,6 +11,7 @@ import (
 	"newsletterd/mail/mailtest"
 	"newsletterd/mail/smtp"
 	"newsletterd/store/storetest"
+	"newsletterd/worker/workertest"
 )
 
 // moody is a relay that refuses, defers, cuts and comes back, each address by its number.
@@ -56,18 +57,14 @@ func (m *moody) answer(e mailtest.Event) mailtest.Action {
 // say.
 func TestARelayInAllItsMoods(t *testing.T) {
 	m := &moody{once: map[string]bool{}}
-	server, err := mailtest.NewServer(mailtest.Script{On: m.answer}) // outside the bubble: its waits do not hold the time
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
+	server := mailtest.Start(t, mailtest.Script{On: m.answer}) // outside the bubble: its waits do not hold the time
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, &smtp.Client{Addr: server.Addr(), TLS: smtp.TLSNone})
-		h.opts.Connections = 4
-		h.Readers(h.list, 600)
-		h.start()
-		j := h.wait(h.job(nil))
-		h.addsUp(j, 588, 12, 0)
+		h := workertest.New(t, &smtp.Client{Addr: server.Addr(), TLS: smtp.TLSNone})
+		h.Opts.Connections = 4
+		h.Readers(h.List, 600)
+		h.Start()
+		j := h.Wait(h.Job())
+		h.AddsUp(j, 588, 12, 0)
 		// The dot is on its way in the same write as the content: a cut in there leaves it open too.
 		if j.Status != core.JobCompleted || j.Ambiguous != 2 || j.Bounced != 6 {
 			t.Errorf("%s, ambiguous %d, bounced %d", j.Status, j.Ambiguous, j.Bounced)

@@ -11,8 +11,8 @@ import (
 	"newsletterd/core"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
-	"newsletterd/store/storetest"
 	"newsletterd/worker"
+	"newsletterd/worker/workertest"
 )
 
 // relays are the scripts of tenants' relays, by host.
@@ -29,16 +29,6 @@ func (r *relays) sender(c *core.Relay) smtp.Sender {
 	return r.by[c.Host]
 }
 
-// neighbor is a second tenant with a list of its own in the same store, which n readers have.
-func (h *house) neighbor(n int) *house {
-	h.Helper()
-	o := *h
-	o.Seeder = storetest.Seed(h.TB, h.Store)
-	o.list = o.NewList()
-	o.Readers(o.list, n)
-	return &o
-}
-
 func TestATenantsOwnRelaysFailOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared, first, second := &smtptest.Sender{}, &smtptest.Sender{}, &smtptest.Sender{}
@@ -53,10 +43,10 @@ func TestATenantsOwnRelaysFailOver(t *testing.T) {
 			return nil
 		}
 		r := &relays{by: map[string]*smtptest.Sender{"one.example.org": first, "two.example.org": second}}
-		h := newHouse(t, shared)
-		h.opts.Relay = r.sender
-		h.opts.Limits.PerSecond = 1 // the daemon's own has another pace
-		got := h.SetRelays(h.list.TenantID, core.Relay{
+		h := workertest.New(t, shared)
+		h.Opts.Relay = r.sender
+		h.Opts.Limits.PerSecond = 1 // the daemon's own has another pace
+		got := h.SetRelays(h.List.TenantID, core.Relay{
 			Host: "one.example.org", Username: "u", Password: "secret-one",
 			Limits: core.SendLimits{PerSecond: 10},
 		},
@@ -64,9 +54,9 @@ func TestATenantsOwnRelaysFailOver(t *testing.T) {
 		if got.Relays[0].Password != "" || !got.Relays[0].HasPassword || got.Relays[1].Port != 465 {
 			t.Errorf("%+v", got.Relays)
 		}
-		h.Readers(h.list, 2000)
-		h.start()
-		j := h.job(nil)
+		h.Readers(h.List, 2000)
+		h.Start()
+		j := h.Job()
 		time.Sleep(100 * time.Second)
 		synctest.Wait()
 		if n := second.Sum(); n < 800 || first.Sum() > 0 {
@@ -75,11 +65,11 @@ func TestATenantsOwnRelaysFailOver(t *testing.T) {
 		mu.Lock()
 		down = false
 		mu.Unlock()
-		h.addsUp(h.wait(j), 2000, 0, 0)
+		h.AddsUp(h.Wait(j), 2000, 0, 0)
 		if n := second.Sum(); n > 1500 || first.Sum()+n != 2000 || shared.Sum() != 0 {
 			t.Errorf("first %d, second %d, shared %d", first.Sum(), n, shared.Sum())
 		}
-		for _, f := range h.sender.Figures().Relays {
+		for _, f := range h.Sender.Figures().Relays {
 			sent := f.Outcomes[worker.OutcomeKind{Result: "sent"}]
 			if want := map[string]*smtptest.Sender{
 				"one.example.org": first, "two.example.org": second,
@@ -87,7 +77,7 @@ func TestATenantsOwnRelaysFailOver(t *testing.T) {
 			}[f.Name]; sent != int64(want.Sum()) {
 				t.Errorf("figures of %s: %d sent", f.Name, sent)
 			}
-			if f.Name == "one.example.org" && (f.Faults["auth"] < 2 || f.Fails != 0 || f.Tenant != h.list.TenantID) {
+			if f.Name == "one.example.org" && (f.Faults["auth"] < 2 || f.Fails != 0 || f.Tenant != h.List.TenantID) {
 				t.Errorf("%+v", f)
 			}
 		}
@@ -109,20 +99,20 @@ func TestARelayIsMendedWhileAJobRuns(t *testing.T) {
 			}
 		}}
 		right := &smtptest.Sender{}
-		h := newHouse(t, &smtptest.Sender{})
-		h.opts.Relay = (&relays{by: map[string]*smtptest.Sender{
+		h := workertest.New(t, &smtptest.Sender{})
+		h.Opts.Relay = (&relays{by: map[string]*smtptest.Sender{
 			"wrong.example.org": wrong,
 			"right.example.org": right,
 		}}).sender
-		h.SetRelays(h.list.TenantID, core.Relay{Host: "wrong.example.org"})
-		h.Readers(h.list, 50)
-		h.start()
-		j := h.job(nil)
+		h.SetRelays(h.List.TenantID, core.Relay{Host: "wrong.example.org"})
+		h.Readers(h.List, 50)
+		h.Start()
+		j := h.Job()
 		time.Sleep(time.Hour)
 		began := core.At(time.Now())
-		h.SetRelays(h.list.TenantID, core.Relay{Host: "right.example.org"})
-		j = h.wait(j)
-		h.addsUp(j, 50, 0, 0)
+		h.SetRelays(h.List.TenantID, core.Relay{Host: "right.example.org"})
+		j = h.Wait(j)
+		h.AddsUp(j, 50, 0, 0)
 		if took := j.FinishedAt.Sub(began); took > 10*time.Second || right.Sum() != 50 {
 			t.Errorf("%v, %d mails", took, right.Sum())
 		}
@@ -161,36 +151,36 @@ func TestATenantsTroubleIsItsOwn(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				hang = make(chan bool)
 				shared := &smtptest.Sender{Refuse: trouble.relay}
-				h := newHouse(t, shared)
-				h.opts.MaxUnrecorded, h.opts.Connections = 8, 16
-				h.opts.Relay = (&relays{by: map[string]*smtptest.Sender{"own.example.org": trouble.own}}).sender
-				h.opts.GiveUpAfter = 4 * time.Hour
-				h.Readers(h.list, 500)
-				o := h.neighbor(40)
+				h := workertest.New(t, shared)
+				h.Opts.MaxUnrecorded, h.Opts.Connections = 8, 16
+				h.Opts.Relay = (&relays{by: map[string]*smtptest.Sender{"own.example.org": trouble.own}}).sender
+				h.Opts.GiveUpAfter = 4 * time.Hour
+				h.Readers(h.List, 500)
+				o := h.Neighbor(40)
 				if trouble.own != nil {
-					o.SetRelays(o.list.TenantID, core.Relay{Host: "own.example.org", Connections: 16})
+					o.SetRelays(o.List.TenantID, core.Relay{Host: "own.example.org", Connections: 16})
 				} else {
-					_, err := h.UpdateTenant(t.Context(), o.list.TenantID, "test", func(t *core.Tenant) error {
+					_, err := h.UpdateTenant(t.Context(), o.List.TenantID, "test", func(t *core.Tenant) error {
 						return t.Change(core.TenantInput{Domains: &[]string{"bad.example"}, MailFrom: new("news@bad.example")}, true,
 							2000)
 					})
 					h.Must(err)
 				}
-				h.start()
-				theirs := o.job(nil)
+				h.Start()
+				theirs := o.Job()
 				time.Sleep(10 * time.Second)
 				began := core.At(time.Now())
-				ours := h.wait(h.job(nil))
-				h.addsUp(ours, 500, 0, 0)
+				ours := h.Wait(h.Job())
+				h.AddsUp(ours, 500, 0, 0)
 				if took := ours.FinishedAt.Sub(began); took > 5*time.Second {
 					t.Errorf("the neighbor's trouble cost %v", took)
 				}
 				close(hang)
 				if name == "hanging" {
-					h.addsUp(h.wait(theirs), 40, 0, 0)
+					h.AddsUp(h.Wait(theirs), 40, 0, 0)
 					return
 				}
-				theirs = h.wait(theirs)
+				theirs = h.Wait(theirs)
 				if theirs.Status != core.JobFailed || theirs.FailureReason != core.ReasonRelay || theirs.Failed != 40 {
 					t.Errorf("%s %q, failed %d", theirs.Status, theirs.FailureReason, theirs.Failed)
 				}
@@ -202,15 +192,15 @@ func TestATenantsTroubleIsItsOwn(t *testing.T) {
 func TestTwoTenantsShareFairly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{}
-		h := newHouse(t, s)
-		h.opts.Limits.PerSecond = 100
-		h.Readers(h.list, 3000)
-		o := h.neighbor(3000)
-		h.start()
+		h := workertest.New(t, s)
+		h.Opts.Limits.PerSecond = 100
+		h.Readers(h.List, 3000)
+		o := h.Neighbor(3000)
+		h.Start()
 		for range 3 { // three jobs of one against one of the other
-			h.job(nil)
+			h.Job()
 		}
-		theirs := o.job(nil)
+		theirs := o.Job()
 		time.Sleep(40 * time.Second)
 		synctest.Wait()
 		j, err := h.SendJob(t.Context(), theirs.ID)
@@ -219,7 +209,7 @@ func TestTwoTenantsShareFairly(t *testing.T) {
 		if share := float64(j.Sent) / float64(all); share < 0.45 || share > 0.55 || all < 3500 {
 			t.Errorf("%d of %d mails: %.2f", j.Sent, all, share)
 		}
-		h.addsUp(h.wait(theirs), 3000, 0, 0)
+		h.AddsUp(h.Wait(theirs), 3000, 0, 0)
 	})
 }
 
@@ -235,22 +225,22 @@ func TestLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := newHouse(t, &smtptest.Sender{})
-				_, err := h.UpdateTenant(t.Context(), h.list.TenantID, "test", func(x *core.Tenant) error {
+				h := workertest.New(t, &smtptest.Sender{})
+				_, err := h.UpdateTenant(t.Context(), h.List.TenantID, "test", func(x *core.Tenant) error {
 					return x.Change(core.TenantInput{SendLimits: &tt.limits}, true, 2000)
 				})
 				h.Must(err)
-				h.Readers(h.list, tt.n)
-				o := h.neighbor(50)
-				h.start()
+				h.Readers(h.List, tt.n)
+				o := h.Neighbor(50)
+				h.Start()
 				began := core.At(time.Now())
-				j, theirs := h.job(nil), h.wait(o.job(nil))
-				h.addsUp(theirs, 50, 0, 0)
+				j, theirs := h.Job(), h.Wait(o.Job())
+				h.AddsUp(theirs, 50, 0, 0)
 				if took := theirs.FinishedAt.Sub(began); took > 5*time.Second {
 					t.Errorf("another tenant waited %v", took)
 				}
-				j = h.wait(j)
-				h.addsUp(j, int64(tt.n), 0, 0)
+				j = h.Wait(j)
+				h.AddsUp(j, int64(tt.n), 0, 0)
 				if took := j.FinishedAt.Sub(began); took < tt.least || took > tt.all {
 					t.Errorf("%d mails in %v, want %v to %v", tt.n, took, tt.least, tt.all)
 				}
@@ -264,17 +254,17 @@ func TestADailyQuotaOutlivesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Hour) // not at midnight
 		s := &smtptest.Sender{}
-		h := newHouse(t, s)
-		h.opts.Limits.PerDay = 300
-		h.Readers(h.list, 1000)
+		h := workertest.New(t, s)
+		h.Opts.Limits.PerDay = 300
+		h.Readers(h.List, 1000)
 		for range 3 {
-			h.start()
+			h.Start()
 			if len(s.Count()) == 0 {
-				h.job(nil)
+				h.Job()
 			}
 			time.Sleep(time.Hour)
 			synctest.Wait()
-			h.group.Drain(time.Minute)
+			h.Group.Drain(time.Minute)
 		}
 		if n := s.Sum(); n != 300 {
 			t.Errorf("%d mails in a day of 300", n)
@@ -298,21 +288,21 @@ func TestADailyQuotaOutlivesARestart(t *testing.T) {
 func TestPaceOfDestinations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{}
-		h := newHouse(t, s)
-		h.opts.DomainRates = map[string]float64{"slow.example": 1}
+		h := workertest.New(t, s)
+		h.Opts.DomainRates = map[string]float64{"slow.example": 1}
 		now := h.Time()
-		h.Readers(h.list, 400, func(k int) core.Email {
+		h.Readers(h.List, 400, func(k int) core.Email {
 			return core.Email(fmt.Sprintf("r%d@%s", k, [...]string{"slow.example", "fast.example"}[k%2]))
 		})
-		h.start()
-		j := h.job(nil)
+		h.Start()
+		j := h.Job()
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
 		if n := s.Sum(); n < 200+15 || n > 200+25 {
 			t.Errorf("%d mails in 20 s", n)
 		}
-		j = h.wait(j)
-		h.addsUp(j, 400, 0, 0)
+		j = h.Wait(j)
+		h.AddsUp(j, 400, 0, 0)
 		if took := j.FinishedAt.Sub(now); took < 190*time.Second || took > 5*time.Minute {
 			t.Errorf("200 mails at 1 a second in %v", took)
 		}
@@ -328,20 +318,20 @@ func TestPaceOfDestinations(t *testing.T) {
 func TestWhoWaitsForADestinationMovesWithTheTenant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared, own := &smtptest.Sender{}, &smtptest.Sender{}
-		h := newHouse(t, shared)
-		h.opts.DomainRates = map[string]float64{"*": 2}
-		h.opts.Relay = func(*core.Relay) smtp.Sender { return own }
-		h.Readers(h.list, 100)
-		h.start()
-		j := h.job(nil)
+		h := workertest.New(t, shared)
+		h.Opts.DomainRates = map[string]float64{"*": 2}
+		h.Opts.Relay = func(*core.Relay) smtp.Sender { return own }
+		h.Readers(h.List, 100)
+		h.Start()
+		j := h.Job()
 		time.Sleep(10 * time.Second)
-		h.SetRelays(h.list.TenantID, core.Relay{Host: "own.example.org"})
-		h.addsUp(h.wait(j), 100, 0, 0)
+		h.SetRelays(h.List.TenantID, core.Relay{Host: "own.example.org"})
+		h.AddsUp(h.Wait(j), 100, 0, 0)
 		if shared.Sum() < 15 || own.Sum() < 60 || shared.Sum()+own.Sum() != 100 ||
 			len(shared.Count())+len(own.Count()) != 100 {
 			t.Errorf("%d by the daemon's relay, %d by the tenant's", shared.Sum(), own.Sum())
 		}
-		other := h.job(nil)
+		other := h.Job()
 		time.Sleep(10 * time.Second)
 		_, err := h.CancelSendJob(t.Context(), other.ID, core.At(time.Now()))
 		h.Must(err)

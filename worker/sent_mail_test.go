@@ -18,6 +18,7 @@ import (
 	"newsletterd/mail/mailtest"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
+	"newsletterd/worker/workertest"
 )
 
 var (
@@ -70,7 +71,7 @@ func readSent(t *testing.T, m mailtest.Message) sentMail {
 func TestMailsAsARelayGetsThem(t *testing.T) {
 	var mu sync.Mutex
 	var args []string
-	server, err := mailtest.NewServer(mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
+	server := mailtest.Start(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
 		mu.Lock()
 		defer mu.Unlock()
 		if e.Verb == "MAIL" || e.Verb == "RCPT" {
@@ -78,23 +79,19 @@ func TestMailsAsARelayGetsThem(t *testing.T) {
 		}
 		return mailtest.Action{}
 	}}) // outside the bubble: its waits do not hold the time
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, &smtp.Client{Addr: server.Addr()})
-		_, err := h.UpdateTenant(t.Context(), h.list.TenantID, "test", func(t *core.Tenant) error {
+		h := workertest.New(t, &smtp.Client{Addr: server.Addr()})
+		_, err := h.UpdateTenant(t.Context(), h.List.TenantID, "test", func(t *core.Tenant) error {
 			return t.Change(core.TenantInput{Domains: &[]string{"acme.example"}, MailFrom: new("letters@acme.example")}, true,
 				2000)
 		})
 		h.Must(err)
-		h.opts.BounceDomain = "bounces.acme.example"
-		h.Readers(h.list, 20)
-		h.start()
+		h.Opts.BounceDomain = "bounces.acme.example"
+		h.Readers(h.List, 20)
+		h.Start()
 		at := core.At(time.Now().Add(72 * time.Hour))
-		first := h.wait(h.job(func(n *core.NewJob) { n.ScheduledAt = at }))
-		second := h.wait(h.job(nil))
+		first := h.Wait(h.Job(func(n *core.NewJob) { n.ScheduledAt = at }))
+		second := h.Wait(h.Job())
 		froms, ids, tokens, lists := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 		for i, raw := range server.Messages() {
 			j := first
@@ -103,7 +100,7 @@ func TestMailsAsARelayGetsThem(t *testing.T) {
 			}
 			m := readSent(t, raw)
 			froms[m.From], ids[m.header.Get("Message-Id")], lists[m.header.Get("List-Id")] = true, true, true
-			tokens[h.checkSent(t, &m, &j)] = true
+			tokens[checkSent(t, h, &m, &j)] = true
 		}
 		if len(froms) != 40 || len(ids) != 40 || len(tokens) != 40 || len(lists) != 1 {
 			t.Errorf("%d return addresses, %d Message-IDs, %d tokens, %d lists of 40 mails", len(froms), len(ids), len(tokens),
@@ -119,7 +116,7 @@ func TestMailsAsARelayGetsThem(t *testing.T) {
 }
 
 // checkSent holds a mail against the rules for all, and returns the token by which its reader leaves.
-func (h *house) checkSent(t *testing.T, m *sentMail, j *core.SendJob) string {
+func checkSent(t *testing.T, h *workertest.Harness, m *sentMail, j *core.SendJob) string {
 	t.Helper()
 	date, err := netmail.ParseDate(m.header.Get("Date"))
 	text := m.header.Get("Date")
@@ -141,7 +138,7 @@ func (h *house) checkSent(t *testing.T, m *sentMail, j *core.SendJob) string {
 	}
 	for name, want := range map[string]string{
 		"Precedence": "bulk", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click", "Auto-Submitted": "",
-		"List-Id": "Weekly <" + h.list.ID + ".lists.acme.example>",
+		"List-Id": "Weekly <" + h.List.ID + ".lists.acme.example>",
 	} {
 		if got := m.header.Get(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
@@ -150,8 +147,8 @@ func (h *house) checkSent(t *testing.T, m *sentMail, j *core.SendJob) string {
 	unsubscribe := m.header.Get("List-Unsubscribe")
 	_, token, _ := strings.Cut(unsubscribe, "<http://news.test/api/newsletter/unsubscribe?token=")
 	token, rest, _ := strings.Cut(token, ">")
-	opened, err := h.opts.Sealer.OpenUnsubscribe(token)
-	if err != nil || string(opened.Email) != m.To || opened.ListID != h.list.ID ||
+	opened, err := h.Opts.Sealer.OpenUnsubscribe(token)
+	if err != nil || string(opened.Email) != m.To || opened.ListID != h.List.ID ||
 		!strings.HasPrefix(rest, ", <mailto:u+") {
 		t.Errorf("%q: %v, %+v", unsubscribe, err, opened)
 	}
@@ -170,17 +167,17 @@ func (h *house) checkSent(t *testing.T, m *sentMail, j *core.SendJob) string {
 func TestAMailIsFoundByTheNameOfItsProvider(t *testing.T) {
 	const name = "0100018f12345678-0a1b2c3d-4e5f-6789-abcd-0123456789ab-000000"
 	for _, provider := range []string{"ses", ""} {
-		h := newHouse(t, &smtptest.Sender{Answer: func(string, int) smtp.Outcome {
+		h := workertest.New(t, &smtptest.Sender{Answer: func(string, int) smtp.Outcome {
 			return smtp.Outcome{Result: smtp.Sent, Code: 250, Text: "Ok " + name}
 		}})
-		h.opts.Provider = provider
-		h.Readers(h.list, 1)
-		h.start()
-		j := h.wait(h.job(nil))
+		h.Opts.Provider = provider
+		h.Readers(h.List, 1)
+		h.Start()
+		j := h.Wait(h.Job())
 		h.Must(h.ApplyReports(t.Context(), []core.ProviderReport{{
 			Provider: "p", Key: core.ProviderKey("one"),
 			Event: core.ProviderEvent{
-				Type: core.ProviderDelivery, MessageID: name, TenantID: h.list.TenantID,
+				Type: core.ProviderDelivery, MessageID: name, TenantID: h.List.TenantID,
 				OccurredAt: core.At(time.Now()),
 			},
 		}}, core.At(time.Now())))

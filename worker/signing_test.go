@@ -11,29 +11,12 @@ import (
 	verifier "github.com/emersion/go-msgauth/dkim"
 
 	"newsletterd/core"
-	"newsletterd/mail/dkim"
 	"newsletterd/mail/mailtest"
 	"newsletterd/mail/smtp"
-	"newsletterd/store"
 	"newsletterd/store/storetest"
 	"newsletterd/worker"
+	"newsletterd/worker/workertest"
 )
-
-// dkimKey gives the tenant a domain, a sender in it and a key.
-func (h *house) dkimKey(algorithm, selector string) core.DKIMKey {
-	h.Helper()
-	h.ChangeTenant(h.list.TenantID, core.TenantInput{
-		Domains: &[]string{"acme.example"}, MailFrom: new("letters@acme.example"),
-	})
-	private, public, err := dkim.NewKey(algorithm)
-	h.Must(err)
-	k := core.DKIMKey{
-		ID: core.NewID(), TenantID: h.list.TenantID, Domain: "acme.example", Selector: selector, Algorithm: algorithm,
-		Status: core.DKIMActive, Public: public, CreatedAt: core.At(time.Now()),
-	}
-	h.Must(h.AddDKIMKey(h.Context(), k, private, "test"))
-	return k
-}
 
 // signatures counts the good signatures of a message.
 func signatures(t testing.TB, msg []byte, keys ...core.DKIMKey) (good int) {
@@ -63,18 +46,14 @@ func signatures(t testing.TB, msg []byte, keys ...core.DKIMKey) (good int) {
 // Every mail of a job is signed, by few connections as by many; a key that is deleted meanwhile signs no more.
 func TestMailsAreSigned(t *testing.T) {
 	for _, connections := range []int{1, 8} {
-		server, err := mailtest.NewServer(mailtest.Script{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer server.Close()
-		h := newHouse(t, &smtp.Client{Addr: server.Addr()})
-		rsa := h.dkimKey(core.DKIMRSA, "one")
-		ed := h.dkimKey(core.DKIMEd25519, "two")
-		h.opts.Connections, h.opts.Signers, h.opts.DKIMSkip = connections, worker.NewSigners(h.Store), []string{"date"}
-		h.Readers(h.list, 60)
-		h.start()
-		if j := h.wait(h.job(nil)); j.Sent != 60 {
+		server := mailtest.Start(t, mailtest.Script{})
+		h := workertest.New(t, &smtp.Client{Addr: server.Addr()})
+		rsa := h.DKIMKey(core.DKIMRSA, "one")
+		ed := h.DKIMKey(core.DKIMEd25519, "two")
+		h.Opts.Connections, h.Opts.Signers, h.Opts.DKIMSkip = connections, worker.NewSigners(h.Store), []string{"date"}
+		h.Readers(h.List, 60)
+		h.Start()
+		if j := h.Wait(h.Job()); j.Sent != 60 {
 			t.Fatalf("%+v", j)
 		}
 		seen := map[string]bool{}
@@ -88,7 +67,7 @@ func TestMailsAreSigned(t *testing.T) {
 			t.Errorf("%d addresses, %d messages", len(seen), len(server.Messages()))
 		}
 		h.Must(errors.Join(h.DeleteDKIMKey(h.Context(), rsa.ID, "test", 3000)))
-		if j := h.wait(h.job(nil)); j.Sent != 60 {
+		if j := h.Wait(h.Job()); j.Sent != 60 {
 			t.Fatalf("%+v", j)
 		}
 		for _, m := range server.Messages()[60:] {
@@ -99,27 +78,16 @@ func TestMailsAreSigned(t *testing.T) {
 	}
 }
 
-// aheadServer is a relay that answers as on says.
-func aheadServer(t *testing.T, on func(mailtest.Event) mailtest.Action) *mailtest.Server {
-	t.Helper()
-	server, err := mailtest.NewServer(mailtest.Script{On: on})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { server.Close() })
-	return server
-}
-
 // aheadHouse is one with n subscribers that has started to send by a relay.
-func aheadHouse(t *testing.T, server *mailtest.Server, signed bool, connections, n int) *house {
+func aheadHouse(t *testing.T, server *mailtest.Server, signed bool, connections, n int) *workertest.Harness {
 	t.Helper()
-	h := newHouse(t, &smtp.Client{Addr: server.Addr()})
+	h := workertest.New(t, &smtp.Client{Addr: server.Addr()})
 	if signed {
-		h.dkimKey(core.DKIMRSA, "one")
+		h.DKIMKey(core.DKIMRSA, "one")
 	}
-	h.opts.Connections, h.opts.Signers = connections, worker.NewSigners(h.Store)
-	h.Readers(h.list, n)
-	h.start()
+	h.Opts.Connections, h.Opts.Signers = connections, worker.NewSigners(h.Store)
+	h.Readers(h.List, n)
+	h.Start()
 	return h
 }
 
@@ -127,21 +95,21 @@ func aheadHouse(t *testing.T, server *mailtest.Server, signed bool, connections,
 func TestWhoLeavesWhileMailsAreMade(t *testing.T) {
 	for n, signed := range map[int]bool{40: true, 400: false} { // few are made ahead only where they are signed
 		fifth, left := make(chan bool), make(chan bool)
-		server := aheadServer(t, func(e mailtest.Event) mailtest.Action {
+		server := mailtest.Start(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
 			if e.Verb == "DOT" && e.N == 5 {
 				close(fifth)
 				<-left
 			}
 			return mailtest.Action{}
-		})
+		}})
 		h := aheadHouse(t, server, signed, 1, n)
-		j := h.job(nil)
+		j := h.Job()
 		<-fifth
 		for k := range n {
-			h.Tell(h.list, core.StatusUnsubscribed, storetest.Reader(k))
+			h.Tell(h.List, core.StatusUnsubscribed, storetest.Reader(k))
 		}
 		close(left)
-		if j = h.wait(j); j.Status != core.JobCompleted || j.Sent < 5 || j.Sent > 6 || j.Sent+j.Skipped != int64(n) {
+		if j = h.Wait(j); j.Status != core.JobCompleted || j.Sent < 5 || j.Sent > 6 || j.Sent+j.Skipped != int64(n) {
 			t.Errorf("%+v", j)
 		}
 	}
@@ -150,13 +118,13 @@ func TestWhoLeavesWhileMailsAreMade(t *testing.T) {
 // Mails that were made ahead on a connection that breaks go by another one, each once.
 func TestMailsMadeAheadOnABrokenConnection(t *testing.T) {
 	for _, signed := range []bool{false, true} {
-		server := aheadServer(t, func(e mailtest.Event) mailtest.Action {
+		server := mailtest.Start(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
 			return mailtest.Action{Close: e.Verb == "MAIL" && e.N%50 == 0}
-		})
+		}})
 		synctest.Test(t, func(t *testing.T) {
 			h := aheadHouse(t, server, signed, 2, 400)
-			j := h.wait(h.job(nil))
-			h.addsUp(j, 400, 0, 0)
+			j := h.Wait(h.Job())
+			h.AddsUp(j, 400, 0, 0)
 		})
 		mails := map[string]int{}
 		for _, m := range server.Messages() {
@@ -176,7 +144,7 @@ func TestMailsMadeAheadOfAHangingRelay(t *testing.T) {
 	for _, signed := range []bool{false, true} {
 		others := make(chan bool)
 		var taken atomic.Int64
-		server := aheadServer(t, func(e mailtest.Event) mailtest.Action {
+		server := mailtest.Start(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
 			if e.Verb == "DOT" {
 				if e.N == 20 {
 					<-others
@@ -185,33 +153,22 @@ func TestMailsMadeAheadOfAHangingRelay(t *testing.T) {
 				}
 			}
 			return mailtest.Action{}
-		})
+		}})
 		h := aheadHouse(t, server, signed, 2, 400)
-		if j := h.wait(h.job(nil)); j.Sent != 400 {
+		if j := h.Wait(h.Job()); j.Sent != 400 {
 			t.Errorf("%+v", j)
 		}
 	}
 }
 
 func TestConfirmationsAreSigned(t *testing.T) {
-	server, err := mailtest.NewServer(mailtest.Script{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
-	h := newHouse(t, &smtp.Client{Addr: server.Addr()})
-	k := h.dkimKey(core.DKIMRSA, "one")
-	h.start()
-	g := worker.NewGroup(h.opts.Log, worker.Mailer(worker.MailerOptions{
-		Store: h.Store, Sender: h.route, Sealer: h.opts.Sealer, Ident: h.opts.Ident, PublicURL: "http://news.test",
-		From:    h.opts.From,
-		Signers: worker.NewSigners(h.Store), Log: h.opts.Log,
-	}))
-	g.Start()
-	defer g.Drain(time.Minute)
-	_, _, err = h.Subscribe(t.Context(), store.SubscribeRequest{ListID: h.list.ID, Email: "a@example.org"},
-		core.At(time.Now()))
-	h.Must(err)
+	server := mailtest.Start(t, mailtest.Script{})
+	h := workertest.New(t, &smtp.Client{Addr: server.Addr()})
+	k := h.DKIMKey(core.DKIMRSA, "one")
+	h.Opts.Signers = worker.NewSigners(h.Store)
+	h.Start()
+	h.Run(worker.Mailer(h.MailerOptions()))
+	h.Pending(h.List.ID, "a@example.org")
 	for server.Seen("DOT") < 1 || len(server.Messages()) < 1 {
 		time.Sleep(time.Millisecond)
 	}

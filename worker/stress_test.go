@@ -18,17 +18,18 @@ import (
 	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
+	"newsletterd/worker/workertest"
 )
 
 // turmoil is a time in which everything happens at once to jobs: statements fail, jobs are cancelled, paused and
 // resumed, subscribers leave one by one and by full syncs, tenants are suspended, relays refuse, lose and put off.
 type turmoil struct {
-	*house
-	houses []*house
-	jobs   []core.SendJob
-	armed  atomic.Bool
-	mu     sync.Mutex
-	rnd    *rand.Rand
+	*workertest.Harness
+	tenants []*workertest.Harness
+	jobs    []core.SendJob
+	armed   atomic.Bool
+	mu      sync.Mutex
+	rnd     *rand.Rand
 }
 
 // oneIn is true once in n times while the turmoil lasts.
@@ -60,7 +61,7 @@ func (w *turmoil) outcome(string, int) smtp.Outcome {
 
 // act does one thing to the world; what fails is left.
 func (w *turmoil) act() {
-	h, j, now := w.houses[w.n(len(w.houses))], w.jobs[w.n(len(w.jobs))], core.At(time.Now())
+	h, j, now := w.tenants[w.n(len(w.tenants))], w.jobs[w.n(len(w.jobs))], core.At(time.Now())
 	ctx := w.Context()
 	switch w.n(9) {
 	case 0:
@@ -72,19 +73,19 @@ func (w *turmoil) act() {
 	case 3, 4, 5:
 		_, _ = w.ResumeSendJob(ctx, j.ID, "test", now)
 	case 6:
-		_, _ = w.UpdateTenant(ctx, h.list.TenantID, "test", func(t *core.Tenant) error {
+		_, _ = w.UpdateTenant(ctx, h.List.TenantID, "test", func(t *core.Tenant) error {
 			t.Status = [...]string{core.TenantActive, core.TenantSuspended}[w.n(2)]
 			return nil
 		})
 	case 7:
 		e := core.Event{
-			ID: core.NewID(), Type: core.EventUnsubscribed, TenantID: h.list.TenantID, ListID: h.list.ID, OccurredAt: now,
+			ID: core.NewID(), Type: core.EventUnsubscribed, TenantID: h.List.TenantID, ListID: h.List.ID, OccurredAt: now,
 			Subscriber: core.EventSubscriber{ID: core.NewID(), Email: storetest.Reader(w.n(700)), Status: "unsubscribed"},
 		}
 		_ = h.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: core.NewID()}, e, now)
 	case 8:
 		f := core.FullSync{
-			SyncID: core.NewID(), BatchNo: 1, BatchTotal: 1, TenantID: h.list.TenantID, ListID: h.list.ID,
+			SyncID: core.NewID(), BatchNo: 1, BatchTotal: 1, TenantID: h.List.TenantID, ListID: h.List.ID,
 			OccurredAt: now,
 		}
 		for k := range 700 {
@@ -99,9 +100,9 @@ func (w *turmoil) act() {
 
 // calm takes back what keeps jobs from ending; a little later nothing fails any more, and no loop is kicked for it.
 func (w *turmoil) calm() {
-	for _, h := range w.houses {
+	for _, h := range w.tenants {
 		w.insist(func() error {
-			_, err := w.UpdateTenant(w.Context(), h.list.TenantID, "test",
+			_, err := w.UpdateTenant(w.Context(), h.List.TenantID, "test",
 				func(t *core.Tenant) error { t.Status = core.TenantActive; return nil })
 			return err
 		})
@@ -149,22 +150,22 @@ func runTurmoil(t *testing.T, seed uint64, faults *storetest.Faults) {
 		}
 		return nil
 	}
-	h := newHouseOn(t, storetest.OpenWith(t, store.Options{Driver: faults.Driver}), s)
-	w.house = h
+	h := workertest.NewOn(t, storetest.OpenWith(t, store.Options{Driver: faults.Driver}), s)
+	w.Harness = h
 	if os.Getenv("SEED") == "" {
-		h.opts.Log = slog.New(slog.DiscardHandler)
+		h.Opts.Log = slog.New(slog.DiscardHandler)
 	}
-	h.opts.Connections, h.opts.MaxUnrecorded = 1+w.n(6), 1+w.n(20)
-	h.Readers(h.list, 1+w.n(700))
-	w.houses = []*house{h}
+	h.Opts.Connections, h.Opts.MaxUnrecorded = 1+w.n(6), 1+w.n(20)
+	h.Readers(h.List, 1+w.n(700))
+	w.tenants = []*workertest.Harness{h}
 	for range w.n(3) {
-		w.houses = append(w.houses, h.neighbor(1+w.n(700)))
+		w.tenants = append(w.tenants, h.Neighbor(1+w.n(700)))
 	}
-	h.start()
+	h.Start()
 	w.armed.Store(true)
 	defer w.armed.Store(false)
 	for range 1 + w.n(5) {
-		n := core.NewJob{ListID: w.houses[w.n(len(w.houses))].list.ID, Subject: "Hello", BodyText: "Hello"}
+		n := core.NewJob{ListID: w.tenants[w.n(len(w.tenants))].List.ID, Subject: "Hello", BodyText: "Hello"}
 		j, _, err := h.AddSendJob(t.Context(), store.JobRequest{NewJob: n, Caller: core.CommandCaller("u")},
 			core.At(time.Now()))
 		if err == nil {
@@ -177,11 +178,11 @@ func runTurmoil(t *testing.T, seed uint64, faults *storetest.Faults) {
 	}
 	w.calm()
 	for i, j := range w.jobs {
-		w.jobs[i] = w.wait(j)
+		w.jobs[i] = w.Wait(j)
 		w.check(w.jobs[i])
 	}
 	synctest.Wait()
-	if f := h.sender.Figures(); f.Queued+f.InHand+f.Unrecorded > 0 {
+	if f := h.Sender.Figures(); f.Queued+f.InHand+f.Unrecorded > 0 {
 		t.Errorf("all jobs have ended, and still: %+v", f)
 	}
 }
@@ -211,17 +212,17 @@ func TestFailedReadsLeaveNobodyBehind(t *testing.T) {
 		t.Run(query, func(t *testing.T) {
 			faults := storetest.NewFaults(t)
 			synctest.Test(t, func(t *testing.T) {
-				h := newHouseOn(t, storetest.OpenWith(t, store.Options{Driver: faults.Driver}),
+				h := workertest.NewOn(t, storetest.OpenWith(t, store.Options{Driver: faults.Driver}),
 					&smtptest.Sender{Message: func(*smtp.Envelope) { time.Sleep(10 * time.Millisecond) }})
-				h.opts.Connections = 4
-				h.Readers(h.list, 700)
-				other := h.neighbor(700)
-				h.start()
-				jobs := []core.SendJob{h.job(nil), other.job(nil)}
+				h.Opts.Connections = 4
+				h.Readers(h.List, 700)
+				other := h.Neighbor(700)
+				h.Start()
+				jobs := []core.SendJob{h.Job(), other.Job()}
 				time.Sleep(300 * time.Millisecond)
-				h.group.Drain(time.Minute)
+				h.Group.Drain(time.Minute)
 				began, seen := time.Now(), 0
-				h.start()
+				h.Start()
 				faults.FailWhen(func(q string) bool {
 					fails := strings.Contains(q, query) && time.Since(began) < 2500*time.Millisecond
 					if fails {
@@ -231,8 +232,8 @@ func TestFailedReadsLeaveNobodyBehind(t *testing.T) {
 				})
 				time.Sleep(3 * time.Second)
 				for _, j := range jobs {
-					j = h.wait(j)
-					h.addsUp(j, j.Recipients, 0, 0)
+					j = h.Wait(j)
+					h.AddsUp(j, j.Recipients, 0, 0)
 					if took := j.FinishedAt.Time().Sub(began); took > 10*time.Second {
 						t.Errorf("%d mails took %v", j.Sent, took)
 					}
@@ -248,18 +249,18 @@ func TestFailedReadsLeaveNobodyBehind(t *testing.T) {
 // A job that is resumed while the last of its mails are still on the way goes on when these have come to their end.
 func TestAJobThatIsResumedWhileMailsAreOnTheWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, &smtptest.Sender{Message: func(*smtp.Envelope) { time.Sleep(10 * time.Second) }})
-		h.opts.Connections = 4
-		h.Readers(h.list, 20)
-		h.start()
-		j := h.job(nil)
+		h := workertest.New(t, &smtptest.Sender{Message: func(*smtp.Envelope) { time.Sleep(10 * time.Second) }})
+		h.Opts.Connections = 4
+		h.Readers(h.List, 20)
+		h.Start()
+		j := h.Job()
 		time.Sleep(time.Second)
 		h.Must(h.PauseSendJob(t.Context(), j.No, "for a test", core.At(time.Now())))
 		time.Sleep(time.Second)
 		_, err := h.ResumeSendJob(t.Context(), j.ID, "test", core.At(time.Now()))
 		h.Must(err)
-		j = h.wait(j)
-		h.addsUp(j, 20, 0, 0)
+		j = h.Wait(j)
+		h.AddsUp(j, 20, 0, 0)
 		if took := j.FinishedAt.Sub(j.StartedAt); took > 51*time.Second {
 			t.Errorf("20 mails of 10 s by 4 connections took %v", took)
 		}
@@ -281,16 +282,16 @@ func TestManyAreDueInOneInstant(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 			return smtp.Outcome{Result: smtp.Sent}
 		}}
-		h := newHouse(t, s)
-		h.opts.MaxUnrecorded = 1000
-		h.Readers(h.list, 900)
-		h.start()
-		j := h.job(nil)
+		h := workertest.New(t, s)
+		h.Opts.MaxUnrecorded = 1000
+		h.Readers(h.List, 900)
+		h.Start()
+		j := h.Job()
 		time.Sleep(5*time.Minute + 10*time.Second)
 		synctest.Wait()
 		if n := s.Sum(); n != 899 {
 			t.Errorf("%d of 899 were tried again", n)
 		}
-		h.addsUp(h.wait(j), 900, 0, 0)
+		h.AddsUp(h.Wait(j), 900, 0, 0)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"newsletterd/store"
 	"newsletterd/store/storetest"
 	"newsletterd/worker"
+	"newsletterd/worker/workertest"
 )
 
 // Mails to one go by the relay of their tenant; what is wrong with one tenant's delays no other's, and a second
@@ -30,29 +31,24 @@ func TestMailsToOneGoByTheirTenantsRelay(t *testing.T) {
 		}
 		shared, first, second, dead := &smtptest.Sender{}, &smtptest.Sender{Begin: broken}, &smtptest.Sender{},
 			&smtptest.Sender{Begin: broken}
-		h := newHouse(t, shared)
-		o, p := h.neighbor(0), h.neighbor(0)
-		o.SetRelays(o.list.TenantID, core.Relay{Host: "one.example.org"}, core.Relay{Host: "two.example.org"})
-		p.SetRelays(p.list.TenantID, core.Relay{Host: "dead.example.org"})
-		h.start()
-		opts := worker.MailerOptions{
-			Store: h.Store, Sender: shared, Sealer: h.opts.Sealer, Ident: h.opts.Ident, PublicURL: "http://news.test",
-			From:    h.opts.From,
-			Tenants: true, Log: h.opts.Log,
-		}
+		h := workertest.New(t, shared)
+		o, p := h.Neighbor(0), h.Neighbor(0)
+		o.SetRelays(o.List.TenantID, core.Relay{Host: "one.example.org"}, core.Relay{Host: "two.example.org"})
+		p.SetRelays(p.List.TenantID, core.Relay{Host: "dead.example.org"})
+		h.Start()
+		opts := h.MailerOptions()
+		opts.Tenants = true
 		r := &relays{by: map[string]*smtptest.Sender{
 			"one.example.org": first, "two.example.org": second,
 			"dead.example.org": dead,
 		}}
-		g := worker.NewGroup(h.opts.Log, worker.Mailer(opts), worker.TenantMailer(opts, r.sender))
-		g.Start()
-		defer g.Drain(time.Minute)
+		h.Run(worker.Mailer(opts), worker.TenantMailer(opts, r.sender))
 		for k := range 300 { // of a tenant whose relay is down: more than are read at once
-			p.Pending(p.list.ID, storetest.Reader(k))
+			p.Pending(p.List.ID, storetest.Reader(k))
 		}
 		for k := range 10 {
-			h.Pending(h.list.ID, storetest.Reader(1000+k))
-			o.Pending(o.list.ID, storetest.Reader(2000+k))
+			h.Pending(h.List.ID, storetest.Reader(1000+k))
+			o.Pending(o.List.ID, storetest.Reader(2000+k))
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
@@ -63,7 +59,7 @@ func TestMailsToOneGoByTheirTenantsRelay(t *testing.T) {
 		mended = true
 		mu.Unlock()
 		time.Sleep(30 * time.Minute)
-		o.Pending(o.list.ID, storetest.Reader(3000))
+		o.Pending(o.List.ID, storetest.Reader(3000))
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if dead.Sum() != 300 || first.Sum() != 1 {
@@ -102,10 +98,10 @@ func TestAccountMailsNeverGoByATenantsRelay(t *testing.T) {
 			},
 		}
 		first, second := &smtptest.Sender{}, &smtptest.Sender{}
-		h := newHouse(t, own)
-		h.SetRelays(h.list.TenantID, core.Relay{Host: "one.example.org"}, core.Relay{Host: "two.example.org"})
+		h := workertest.New(t, own)
+		h.SetRelays(h.List.TenantID, core.Relay{Host: "one.example.org"}, core.Relay{Host: "two.example.org"})
 		now := core.At(time.Now())
-		look := core.MailStyle{TenantID: h.list.TenantID}
+		look := core.MailStyle{TenantID: h.List.TenantID}
 		token := func() store.UserToken {
 			return store.UserToken{ID: core.NewID(), Style: look, Hashes: map[string][]byte{
 				store.TokenReset: core.HashToken(core.NewToken()), store.TokenVerify: core.HashToken(core.NewToken()),
@@ -126,18 +122,13 @@ func TestAccountMailsNeverGoByATenantsRelay(t *testing.T) {
 		h.Must(h.AskEmailChange(h.Context(), ann.ID, 0, "new@user.example", token(), now)) // change, change_asked
 		h.Must(h.AskEmailChange(h.Context(), ann.ID, 0, "bob@user.example", token(), now)) // change_taken, change_asked
 
-		h.start()
-		opts := worker.MailerOptions{
-			Store: h.Store, Sender: own, Sealer: h.opts.Sealer, Ident: h.opts.Ident, PublicURL: "http://news.test",
-			From:    h.opts.From,
-			Tenants: true, Log: h.opts.Log,
-		}
+		h.Start()
+		opts := h.MailerOptions()
+		opts.Tenants = true
 		r := &relays{by: map[string]*smtptest.Sender{"one.example.org": first, "two.example.org": second}}
-		g := worker.NewGroup(h.opts.Log, worker.Mailer(opts), worker.TenantMailer(opts, r.sender))
-		g.Start()
-		defer g.Drain(time.Minute)
+		h.Run(worker.Mailer(opts), worker.TenantMailer(opts, r.sender))
 		time.Sleep(10 * time.Minute)
-		h.Pending(h.list.ID, storetest.Reader(1)) // of the tenant's list: by the tenant's relay
+		h.Pending(h.List.ID, storetest.Reader(1)) // of the tenant's list: by the tenant's relay
 		mu.Lock()
 		down = false
 		mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
+	"newsletterd/worker/workertest"
 )
 
 // busy is a relay whose way to busy.example takes so many mails a second and refuses the others.
@@ -52,22 +53,22 @@ func (b *busy) figures() (refused, taken, others int) {
 func TestAThrottlingDestinationIsSlowedDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &busy{limit: 8, reply: smtp.Outcome{Result: smtp.Later, Code: 451, Enhanced: "4.7.500", Text: "server busy"}}
-		h := newHouse(t, &smtptest.Sender{Answer: b.answer})
-		h.opts.Limits.PerSecond = 80
-		h.Readers(h.list, 2000, mixed)
-		h.start()
-		j := h.job(nil)
+		h := workertest.New(t, &smtptest.Sender{Answer: b.answer})
+		h.Opts.Limits.PerSecond = 80
+		h.Readers(h.List, 2000, mixed)
+		h.Start()
+		j := h.Job()
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		refused, taken, others := b.figures()
 		if refused > 400 || taken < 500 || others != 1000 {
 			t.Errorf("in 2 min %d refused, %d taken, %d to others", refused, taken, others)
 		}
-		if f := h.sender.Figures(); f.Slowed[""] != 1 {
+		if f := h.Sender.Figures(); f.Slowed[""] != 1 {
 			t.Errorf("%+v", f)
 		}
-		j = h.wait(j)
-		h.addsUp(j, 2000, 0, 0)
+		j = h.Wait(j)
+		h.AddsUp(j, 2000, 0, 0)
 		all, _, _ := b.figures()
 		t.Logf("%d refused in 2 min, %d in all; %v", refused, all, j.FinishedAt.Sub(j.StartedAt))
 		if all > 2*refused || j.FinishedAt.Sub(j.StartedAt) > 30*time.Minute {
@@ -77,13 +78,13 @@ func TestAThrottlingDestinationIsSlowedDown(t *testing.T) {
 		b.limit = 1_000_000 // it has room again
 		b.mu.Unlock()
 		time.Sleep(2 * time.Hour)
-		j = h.job(nil)
+		j = h.Job()
 		time.Sleep(26 * time.Second)
 		synctest.Wait()
 		if j, err := h.SendJob(t.Context(), j.ID); err != nil || j.Sent != 2000 {
 			t.Errorf("%v: %d at the old speed", err, j.Sent)
 		}
-		if f := h.sender.Figures(); len(f.Slowed) != 0 {
+		if f := h.Sender.Figures(); len(f.Slowed) != 0 {
 			t.Errorf("%v", f.Slowed)
 		}
 	})
@@ -93,19 +94,19 @@ func TestAThrottlingDestinationIsSlowedDown(t *testing.T) {
 // try.
 func TestGreylistingIsNoThrottling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, &smtptest.Sender{Answer: func(_ string, nth int) smtp.Outcome {
+		h := workertest.New(t, &smtptest.Sender{Answer: func(_ string, nth int) smtp.Outcome {
 			if nth == 1 {
 				return smtp.Outcome{Result: smtp.Later, Code: 451, Enhanced: "4.7.1", Text: "Greylisted, please come back"}
 			}
 			return smtp.Outcome{Result: smtp.Sent, Code: 250}
 		}})
-		h.opts.Limits.PerSecond = 100
-		h.Readers(h.list, 500)
-		h.start()
-		j := h.wait(h.job(nil))
-		h.addsUp(j, 500, 0, 0)
-		if took := j.FinishedAt.Sub(j.StartedAt); took > 6*time.Minute || len(h.sender.Figures().Slowed) > 0 {
-			t.Errorf("%v, %v", took, h.sender.Figures().Slowed)
+		h.Opts.Limits.PerSecond = 100
+		h.Readers(h.List, 500)
+		h.Start()
+		j := h.Wait(h.Job())
+		h.AddsUp(j, 500, 0, 0)
+		if took := j.FinishedAt.Sub(j.StartedAt); took > 6*time.Minute || len(h.Sender.Figures().Slowed) > 0 {
+			t.Errorf("%v, %v", took, h.Sender.Figures().Slowed)
 		}
 	})
 }
@@ -117,18 +118,18 @@ func TestAThrottlingDestinationThatHangsUp(t *testing.T) {
 			Result: smtp.Untouched, Code: 421, Enhanced: "4.7.0",
 			Text: "too many mails",
 		}}
-		h := newHouse(t, &smtptest.Sender{Answer: b.answer})
-		h.opts.Limits.PerSecond, h.opts.Connections = 20, 1
-		h.Readers(h.list, 1000, mixed)
-		h.start()
-		j := h.job(nil)
+		h := workertest.New(t, &smtptest.Sender{Answer: b.answer})
+		h.Opts.Limits.PerSecond, h.Opts.Connections = 20, 1
+		h.Readers(h.List, 1000, mixed)
+		h.Start()
+		j := h.Job()
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
-		if f := h.sender.Figures(); f.Slowed[""] != 1 {
+		if f := h.Sender.Figures(); f.Slowed[""] != 1 {
 			t.Errorf("%+v", f)
 		}
-		j = h.wait(j)
-		h.addsUp(j, 1000, 0, 0)
+		j = h.Wait(j)
+		h.AddsUp(j, 1000, 0, 0)
 		refused, taken, _ := b.figures()
 		t.Logf("%d refused, %d taken; %v", refused, taken, j.FinishedAt.Sub(j.StartedAt))
 		if refused > 30 || taken != 500 {

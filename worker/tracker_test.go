@@ -12,6 +12,7 @@ import (
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/worker"
+	"newsletterd/worker/workertest"
 )
 
 var trackToken = regexp.MustCompile(`/t/([oc])/([a-z2-7]+)`)
@@ -26,30 +27,30 @@ func TestTrackedJob(t *testing.T) {
 			defer mu.Unlock()
 			mails = append(mails, strings.ReplaceAll(string(e.Data), "=\r\n", ""))
 		}}
-		h := newHouse(t, s)
-		h.Readers(h.list, 300)
-		h.start()
-		j := h.wait(h.job(func(n *core.NewJob) {
+		h := workertest.New(t, s)
+		h.Readers(h.List, 300)
+		h.Start()
+		j := h.Wait(h.Job(func(n *core.NewJob) {
 			n.TrackOpen, n.TrackClick = true, true
 			n.BodyHTML = `<p><a href="https://a.example/">a</a> <a href="https://b.example/">b</a> <a href="{{view_url}}">view</a></p>`
 		}))
 		off := true
-		_, err := h.UpdateTenant(t.Context(), h.list.TenantID, "test", func(x *core.Tenant) error {
+		_, err := h.UpdateTenant(t.Context(), h.List.TenantID, "test", func(x *core.Tenant) error {
 			return x.Change(core.TenantInput{NoTracking: &off}, false, core.At(time.Now()))
 		})
 		h.Must(err)
 		mu.Lock()
 		kept := mails
 		mu.Unlock()
-		h.wait(h.job(func(n *core.NewJob) { n.TrackOpen, n.TrackClick = true, true }))
+		h.Wait(h.Job(func(n *core.NewJob) { n.TrackOpen, n.TrackClick = true, true }))
 		mu.Lock()
 		if len(mails) != 600 || strings.Contains(strings.Join(mails[300:], ""), "/t/o/") {
 			t.Error("a tenant that does not track has tracked")
 		}
 		mails = kept
 		mu.Unlock()
-		tracker := worker.NewTracker(h.Store, h.opts.Log)
-		group := worker.NewGroup(h.opts.Log, tracker.Loop())
+		tracker := worker.NewTracker(h.Store, h.Opts.Log)
+		group := worker.NewGroup(h.Opts.Log, tracker.Loop())
 		group.Start()
 		time.Sleep(time.Hour)
 		seen := map[int64]bool{}
@@ -61,7 +62,7 @@ func TestTrackedJob(t *testing.T) {
 				t.Fatalf("%q in\n%s", found, m)
 			}
 			for _, f := range found {
-				job, seq, no, ok := h.opts.Ident.ParseTrack(f[2])
+				job, seq, no, ok := h.Opts.Ident.ParseTrack(f[2])
 				if !ok || job != j.No || (f[1] == "o") != (no == 0) {
 					t.Fatalf("%q: %d %d %d %v", f, job, seq, no, ok)
 				}
@@ -99,10 +100,10 @@ func TestTrackedJob(t *testing.T) {
 // What comes within seconds after a mail is a filter's, whatever it calls itself.
 func TestWhoIsTooFastIsAMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, &smtptest.Sender{})
-		h.Readers(h.list, 2)
-		h.start()
-		j := h.wait(h.job(func(n *core.NewJob) { n.TrackOpen = true }))
+		h := workertest.New(t, &smtptest.Sender{})
+		h.Readers(h.List, 2)
+		h.Start()
+		j := h.Wait(h.Job(func(n *core.NewJob) { n.TrackOpen = true }))
 		engage := func(seq int64) core.Stats {
 			at := core.At(time.Now())
 			_, err := h.AddEngagements(t.Context(), []core.Engagement{{JobNo: j.No, Seq: seq, At: at, Last: at, Times: 1}})

@@ -13,6 +13,7 @@ import (
 	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
+	"newsletterd/worker/workertest"
 )
 
 // A job whose recipients can't be read, as where a page of the file is damaged, holds no other job up, and goes on
@@ -28,10 +29,10 @@ func TestAJobThatCannotBeReadHoldsNobodyUp(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				faults := storetest.NewFaults(t)
 				s := &smtptest.Sender{}
-				h := newHouseOn(t, storetest.OpenWith(t, store.Options{Driver: faults.Driver}), s)
-				h.Readers(h.list, 300)
-				neighbor := h.neighbor(3000)
-				broken := h.job(nil)
+				h := workertest.NewOn(t, storetest.OpenWith(t, store.Options{Driver: faults.Driver}), s)
+				h.Readers(h.List, 300)
+				neighbor := h.Neighbor(3000)
+				broken := h.Job()
 				var healthy atomic.Bool
 				s.Answer = func(string, int) smtp.Outcome {
 					if !healthy.Load() { // where any of them goes out, it is put off
@@ -40,10 +41,10 @@ func TestAJobThatCannotBeReadHoldsNobodyUp(t *testing.T) {
 					return smtp.Outcome{Result: smtp.Sent, Code: 250}
 				}
 				faults.FailWith(func(query string, first driver.Value) bool { return first == broken.No && fails(query) })
-				h.start()
+				h.Start()
 				time.Sleep(time.Minute)
 				healthy.Store(true)
-				j := neighbor.job(nil)
+				j := neighbor.Job()
 				time.Sleep(500 * time.Millisecond)
 				synctest.Wait()
 				j, err := h.SendJob(t.Context(), j.ID)
@@ -54,7 +55,7 @@ func TestAJobThatCannotBeReadHoldsNobodyUp(t *testing.T) {
 					t.Error("nothing has failed")
 				}
 				faults.FailAt(0)
-				h.addsUp(h.wait(broken), 300, 0, 0)
+				h.AddsUp(h.Wait(broken), 300, 0, 0)
 			})
 		})
 	}

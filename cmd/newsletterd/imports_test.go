@@ -41,6 +41,9 @@ var mayImport = map[string][]string{
 	"handlers/web/webtest":     {},
 	"handlers":                 {"core", "store", "store/subscribercsv", "auth", "mail", "mail/report", "handlers/web"},
 
+	"worker/workertest": {
+		"auth", "core", "mail", "mail/dkim", "mail/smtp", "store", "store/storetest", "worker",
+	},
 	"cmd/newsletterd/daemontest": {
 		"auth", "core", "handlers/web/webtest", "mail/mailtest", "store", "store/storetest",
 	},

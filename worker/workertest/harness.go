@@ -1,0 +1,165 @@
+package workertest
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/mail/dkim"
+	"newsletterd/mail/smtp"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+	"newsletterd/worker"
+)
+
+// A Harness is a store with a list, and what is needed to send to it. Its fields may be changed before a loop starts.
+type Harness struct {
+	*storetest.Seeder
+	List   core.List
+	Relay  smtp.Sender // the daemon's
+	Opts   worker.SendOptions
+	Sender *worker.Sender // since Start
+	Group  *worker.Group  // of the loops that were started last
+}
+
+// New returns a harness with a fresh store.
+func New(t testing.TB, relay smtp.Sender) *Harness {
+	t.Helper()
+	return NewOn(t, nil, relay)
+}
+
+// NewOn is New with a store that is open, unless it is nil.
+func NewOn(t testing.TB, st *store.Store, relay smtp.Sender) *Harness {
+	t.Helper()
+	s := storetest.Seed(t, st)
+	h := &Harness{Seeder: s, List: s.NewList(), Relay: relay, Opts: worker.SendOptions{
+		From: mail.Address{Email: "news@acme.example"}, PublicURL: "http://news.test",
+		Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
+	}}
+	key, err := h.PurposeKey(h.Context(), store.PurposeMessageID)
+	h.Must(err)
+	h.Opts.Ident = mail.NewIdent(key)
+	key, err = h.PurposeKey(h.Context(), store.PurposeUnsubscribe)
+	h.Must(err)
+	h.Opts.Sealer, err = auth.NewSealer(key)
+	h.Must(err)
+	return h
+}
+
+// Neighbor returns a harness of the same store with a second tenant, whose list n readers have.
+func (h *Harness) Neighbor(n int) *Harness {
+	h.Helper()
+	o := *h
+	o.Seeder = storetest.Seed(h.TB, h.Store)
+	o.List = o.NewList()
+	o.Readers(o.List, n)
+	return &o
+}
+
+// Start runs scheduler and sender until the test ends or the group is drained.
+func (h *Harness) Start() {
+	h.Helper()
+	h.Sender = worker.NewSender(h.Store, h.Relay, h.Opts)
+	h.Run(worker.Scheduler(h.Store, h.Sender, h.Opts.Log), h.Sender.Loop())
+}
+
+// Run runs loops until the test ends or the group is drained.
+func (h *Harness) Run(loops ...*worker.Loop) {
+	g := worker.NewGroup(h.Opts.Log, loops...)
+	h.Group = g
+	g.Start()
+	h.Cleanup(func() { g.Drain(time.Minute) })
+}
+
+// MailerOptions returns those of a mailer that sends by the daemon's relay.
+func (h *Harness) MailerOptions() worker.MailerOptions {
+	return worker.MailerOptions{
+		Store: h.Store, Sender: h.Relay, Sealer: h.Opts.Sealer, Ident: h.Opts.Ident, PublicURL: h.Opts.PublicURL,
+		From: h.Opts.From, Signers: h.Opts.Signers, Log: h.Opts.Log,
+	}
+}
+
+// DKIMKey gives the tenant the domain acme.example, a sender in it, and a key that signs its mails from now on.
+func (h *Harness) DKIMKey(algorithm, selector string) core.DKIMKey {
+	h.Helper()
+	h.ChangeTenant(h.List.TenantID, core.TenantInput{
+		Domains: &[]string{"acme.example"}, MailFrom: new("letters@acme.example"),
+	})
+	private, public, err := dkim.NewKey(algorithm)
+	h.Must(err)
+	k := core.DKIMKey{
+		ID: core.NewID(), TenantID: h.List.TenantID, Domain: "acme.example", Selector: selector, Algorithm: algorithm,
+		Status: core.DKIMActive, Public: public, CreatedAt: core.At(time.Now()),
+	}
+	h.Must(h.AddDKIMKey(h.Context(), k, private, "test"))
+	return k
+}
+
+// Job makes a send job to the list, due at once and with a body of 7 KB unless it is changed.
+func (h *Harness) Job(change ...func(*core.NewJob)) core.SendJob {
+	h.Helper()
+	return h.NewJob(h.List.ID, func(r *store.JobRequest) {
+		r.NewJob = core.NewJob{ListID: h.List.ID, Subject: "Hello {{preferences.first_name}}", BodyHTML: body7k}
+		for _, f := range change {
+			f(&r.NewJob)
+		}
+	})
+}
+
+// Wait returns a job once it has ended and every recipient is settled; it may take a week in a bubble.
+func (h *Harness) Wait(j core.SendJob) core.SendJob {
+	h.Helper()
+	pause := 20 * time.Millisecond
+	for began := time.Now(); time.Since(began) < 7*24*time.Hour; time.Sleep(pause) {
+		if j = h.Reload(j); j.Status.Final() && j.Sent+j.Failed+j.Skipped == j.Recipients {
+			return j
+		}
+		pause = min(pause+pause/20, time.Minute)
+	}
+	h.Fatalf("the job does not end: %+v; %+v", j, h.Sender.Figures())
+	return j
+}
+
+// Resume lets a job go on and returns it when it has ended.
+func (h *Harness) Resume(j core.SendJob) core.SendJob {
+	h.Helper()
+	_, err := h.ResumeSendJob(h.Context(), j.ID, "test", core.At(time.Now()))
+	h.Must(err)
+	time.Sleep(time.Hour)
+	return h.Wait(j)
+}
+
+// Paused checks that a minute later a job is held up, for a reason that begins so, and returns it.
+func (h *Harness) Paused(j core.SendJob, reason string) core.SendJob {
+	h.Helper()
+	time.Sleep(time.Minute)
+	synctest.Wait()
+	j = h.Reload(j)
+	if j.Status != core.JobRunning || !strings.HasPrefix(j.PauseReason, reason) || j.Sent+j.Failed >= j.Recipients {
+		h.Errorf("%s, paused %q at %d of %d; want %q", j.Status, j.PauseReason, j.Sent+j.Failed, j.Recipients, reason)
+	}
+	return j
+}
+
+// AddsUp checks what became of the recipients of a job.
+func (h *Harness) AddsUp(j core.SendJob, sent, failed, skipped int64) {
+	h.Helper()
+	if j.Sent != sent || j.Failed != failed || j.Skipped != skipped || j.Recipients != sent+failed+skipped {
+		h.Errorf("sent %d, failed %d, skipped %d of %d; want %d, %d, %d", j.Sent, j.Failed, j.Skipped, j.Recipients, sent,
+			failed, skipped)
+	}
+}
+
+var body7k = func() string {
+	s := "<html><body><p>Dear {{preferences.first_name | default: \"friend\"}},</p>\n"
+	for i := range 60 {
+		s += fmt.Sprintf("<p>Paragraph %d of a letter that has some length, with words in it.</p>\n", i)
+	}
+	return s + "</body></html>"
+}()
