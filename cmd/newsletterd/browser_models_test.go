@@ -14,8 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/chromedp/chromedp"
-
+	"newsletterd/cmd/newsletterd/browsertest"
 	"newsletterd/core"
 )
 
@@ -44,7 +43,7 @@ v.addEventListener("error", () => { h.textContent = "failed: " + v.error.message
 // A video tag jumps to the end of a long file: the browser asks for ranges, through a page that adds the token, as an
 // app in front of the daemon would.
 func TestVideoTagReadsRanges(t *testing.T) {
-	browser := newBrowser(t)
+	b := browsertest.New(t)
 	d := start(t, nil)
 	u := d.addUser("ann@example.org")
 	file := wav(300)
@@ -87,7 +86,7 @@ func TestVideoTagReadsRanges(t *testing.T) {
 		_, _ = io.WriteString(w, videoPage)
 	}))
 	defer app.Close()
-	do(t, browser, chromedp.Navigate(app.URL), heading("seeked 290"))
+	b.Open(app.URL, browsertest.Heading("seeked 290"))
 	mu.Lock()
 	defer mu.Unlock()
 	t.Log(strings.Join(seen, "\n"))

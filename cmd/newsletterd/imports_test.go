@@ -47,6 +47,8 @@ var mayImport = map[string][]string{
 	"cmd/newsletterd/daemontest": {
 		"auth", "core", "handlers/web/webtest", "mail/mailtest", "store", "store/storetest",
 	},
+	"cmd/newsletterd/browsertest": {},
+
 	"cmd/newsletterd/config":   {"auth", "core", "mail", "mail/report", "cmd/newsletterd/terminal"},
 	"cmd/newsletterd/demo":     {"auth", "cmd/newsletterd/config", "mail/mailtest"},
 	"cmd/newsletterd/terminal": {"core"},
@@ -75,6 +77,8 @@ var homes = map[string][]string{
 	"github.com/BurntSushi/toml":              {"cmd/newsletterd"},
 	"github.com/coreos/go-systemd/v22":        {"cmd/newsletterd"},
 	"github.com/prometheus/client_golang":     {"handlers", "worker", "cmd/newsletterd"},
+	"github.com/chromedp/cdproto":             {"cmd/newsletterd/browsertest"},
+	"github.com/chromedp/chromedp":            {"cmd/newsletterd/browsertest"},
 }
 
 // sharedHomes are small libraries that several packages may use.

@@ -12,9 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"newsletterd/cmd/newsletterd/daemontest"
-
 	"github.com/chromedp/chromedp"
+
+	"newsletterd/cmd/newsletterd/browsertest"
+	"newsletterd/cmd/newsletterd/daemontest"
 )
 
 // oauth2ProxyEnv names the program of oauth2-proxy where it isn't in PATH: `make pages` sets it.
@@ -170,19 +171,19 @@ func (g *guard) told(t *testing.T) http.Header {
 func TestBrowserOAuth2Proxy(t *testing.T) {
 	for name, asked := range map[string]bool{"first party": false, "with consent": true} {
 		t.Run(name, func(t *testing.T) {
-			ctx := newBrowser(t)
+			b := browsertest.New(t)
 			g := newGuard(t, func(command string) string {
 				if asked {
 					return strings.Replace(command, "--first-party", "", 1)
 				}
 				return command
 			})
-			do(t, ctx, chromedp.Navigate(g.url+"/protected"), heading("Sign in"),
+			b.Open(g.url+"/protected", browsertest.Heading("Sign in"),
 				chromedp.SendKeys("#email", "ann@example.org"), chromedp.SendKeys("#password", daemontest.Password+"\r"))
 			if asked {
-				do(t, ctx, heading("Allow access?"), chromedp.Click(`button[value="allow"]`))
+				b.Do(browsertest.Heading("Allow access?"), chromedp.Click(`button[value="allow"]`))
 			}
-			do(t, ctx, heading("The intranet"))
+			b.Do(browsertest.Heading("The intranet"))
 			user, err := g.store.UserByEmail(t.Context(), "ann@example.org")
 			if err != nil {
 				t.Fatal(err)
@@ -193,8 +194,8 @@ func TestBrowserOAuth2Proxy(t *testing.T) {
 			}
 
 			// The proxy's session alone: the next page signs in again, unasked.
-			do(t, ctx, chromedp.Navigate(g.url+"/oauth2/sign_out"), heading("The intranet"),
-				chromedp.Navigate(g.url+"/protected"), heading("The intranet"))
+			b.Open(g.url+"/oauth2/sign_out", browsertest.Heading("The intranet"),
+				chromedp.Navigate(g.url+"/protected"), browsertest.Heading("The intranet"))
 			g.told(t)
 			if !g.log.has(`"route":"/api/oauth/logout","status":200`) {
 				t.Error("the proxy did not end the sign-in whose session it ended")
@@ -202,9 +203,9 @@ func TestBrowserOAuth2Proxy(t *testing.T) {
 
 			logout := g.cfg.Origin() + "/api/oauth/logout?" +
 				url.Values{"client_id": {g.client}, "post_logout_redirect_uri": {g.url + "/"}}.Encode()
-			do(t, ctx, chromedp.Navigate(g.url+"/oauth2/sign_out?rd="+url.QueryEscape(logout)), heading("Sign out?"),
-				chromedp.Click("form[action='/logout'] button"), heading("Sign in"))
-			do(t, ctx, chromedp.Navigate(g.url+"/protected"), heading("Sign in"))
+			b.Open(g.url+"/oauth2/sign_out?rd="+url.QueryEscape(logout), browsertest.Heading("Sign out?"),
+				chromedp.Click("form[action='/logout'] button"), browsertest.Heading("Sign in"))
+			b.Open(g.url+"/protected", browsertest.Heading("Sign in"))
 		})
 	}
 }

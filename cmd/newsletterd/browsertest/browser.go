@@ -1,0 +1,181 @@
+// Package browsertest drives a real browser for tests of pages, and has axe-core look at them.
+package browsertest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// Step is one thing that a person does with a browser, or waits for.
+type Step = chromedp.Action[chromedp.Void]
+
+// Browser is a browser with a profile of its own, until the test ends.
+type Browser struct {
+	testing.TB
+
+	ctx context.Context
+}
+
+// New starts a browser, or skips the test where there is none, or where it isn't `make pages` that asks: a browser
+// takes as long as many other tests. hosts are names that lead to this machine.
+func New(t testing.TB, hosts ...string) *Browser {
+	t.Helper()
+	if os.Getenv("NEWSLETTERD_BROWSER") == "" {
+		t.Skip("make pages tries the pages in a browser")
+	}
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if p, err := exec.LookPath(name); err == nil {
+			path = p
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("SKIPPED: no browser on this machine (Debian: apt-get install chromium), so the pages are not tried in one")
+	}
+	var rules []string
+	for _, host := range hosts {
+		rules = append(rules, "MAP "+host+" 127.0.0.1")
+	}
+	ctx, cancel := chromedp.NewContext(t.Context(), chromedp.WithAllocatorOptions(
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Flag("headless", "new"),
+		chromedp.Flag("disable-dev-shm-usage", true),
+		chromedp.Flag("host-resolver-rules", strings.Join(rules, ","))))
+	t.Cleanup(cancel)
+	ctx, stop := context.WithTimeout(ctx, 5*time.Minute)
+	t.Cleanup(stop)
+	return &Browser{t, ctx}
+}
+
+// Do does one step after the other. Where one fails, the test ends and shows the page.
+func (b *Browser) Do(steps ...Step) {
+	b.Helper()
+	if err := chromedp.Do(b.ctx, steps...); err != nil {
+		where, _ := chromedp.Run(b.ctx, chromedp.Location())
+		text, _ := chromedp.Run(b.ctx, chromedp.Text("body"))
+		b.Fatalf("%v, at %s:\n%s", err, where, text)
+	}
+}
+
+// Open goes to an address and does further steps there.
+func (b *Browser) Open(address string, steps ...Step) {
+	b.Helper()
+	b.Do(append([]Step{chromedp.Navigate(address)}, steps...)...)
+}
+
+// Click clicks what a selector finds, and does further steps after that.
+func (b *Browser) Click(selector string, steps ...Step) {
+	b.Helper()
+	b.Do(append([]Step{chromedp.Click(selector)}, steps...)...)
+}
+
+// Heading waits for a page by a text in its heading.
+func Heading(text string) Step { return chromedp.WaitVisible(`//h1[contains(., "` + text + `")]`) }
+
+// Scripts lets pages run scripts, or not.
+func Scripts(on bool) Step {
+	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, emulation.SetScriptExecutionDisabled,
+			emulation.SetScriptExecutionDisabledParams{Value: !on})
+		return err
+	})
+}
+
+// scheme has pages prefer "light" or "dark".
+func scheme(name string) Step {
+	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
+		})
+		return err
+	})
+}
+
+// Location returns the address of the page.
+func (b *Browser) Location() string {
+	b.Helper()
+	return ask(b, chromedp.Location())
+}
+
+// ask returns what a step finds out.
+func ask[T any](b *Browser, step chromedp.Action[T]) T {
+	b.Helper()
+	answer, err := chromedp.Run(b.ctx, step)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return answer
+}
+
+// Look takes pictures of a page, light and dark, on a telephone and on a desk, where SCREENSHOTS names a folder, and
+// has axe-core look at it, light and dark. Scripts are on afterwards if it has looked.
+func (b *Browser) Look(name string) {
+	b.Helper()
+	dir := os.Getenv("SCREENSHOTS")
+	script, err := axe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, colors := range []string{"light", "dark"} {
+		for _, width := range []int64{360, 1280} {
+			if dir == "" {
+				break
+			}
+			b.Do(scheme(colors), chromedp.EmulateViewport(width, 800))
+			file := filepath.Join(dir, fmt.Sprintf("%s-%s-%d.png", name, colors, width))
+			if err := os.WriteFile(file, ask(b, chromedp.FullScreenshot(100)), 0o600); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if script == "" {
+			continue
+		}
+		b.Do(scheme(colors), Scripts(true))
+		faults := ask(b, chromedp.Evaluate[string]("(() => {"+script+"})(); "+runAxe, chromedp.EvalAwaitPromise))
+		if faults != "" {
+			b.Errorf("%s, %s:\n%s", name, colors, faults)
+		}
+	}
+}
+
+// axe returns the script of the accessibility checker axe-core (axe.min.js), where AXE names its file: `make pages`
+// fetches it where there is npm. Without it the pages are tried all the same.
+var axe = sync.OnceValues(func() (string, error) {
+	name := os.Getenv("AXE")
+	if name == "" {
+		return "", nil
+	}
+	b, err := os.ReadFile(name)
+	return string(b), err
+})
+
+// runAxe has axe-core look at the page and lists what it finds.
+const runAxe = `axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations.map(
+	v => v.id + " (" + v.impact + "): " + v.help + "\n" + v.nodes.map(n => "    " + n.html).join("\n")).join("\n"))`
+
+// beyond is how far anything stands out of the page, or of its card, once that is laid out anew.
+const beyond = `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(Math.max(
+	document.documentElement.scrollWidth - innerWidth, ...[...document.querySelectorAll("main *")].map(
+		e => Math.floor(e.getBoundingClientRect().right - document.querySelector("main").getBoundingClientRect().right)))))))`
+
+// Fits checks that nothing stands out of a page, on a small telephone or on a desk. Scripts are on afterwards.
+func (b *Browser) Fits(name string) {
+	b.Helper()
+	for _, width := range []int64{320, 1280} {
+		b.Do(Scripts(true), chromedp.EmulateViewport(width, 600))
+		if over := ask(b, chromedp.Evaluate[float64](beyond, chromedp.EvalAwaitPromise)); over > 0 {
+			b.Errorf("%s, %d pixels wide: something stands out by %g", name, width, over)
+		}
+	}
+}
