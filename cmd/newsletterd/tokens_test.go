@@ -236,7 +236,7 @@ func TestManyLoginsAtOnce(t *testing.T) {
 	if before == 0 {
 		t.Skip("SKIPPED: no /proc here, so the memory is not measured")
 	}
-	grown, most := peak>>20-before, int64(runtime.GOMAXPROCS(0)*19+64)
+	grown, most := (peak-before)>>20, int64(runtime.GOMAXPROCS(0)*19+64)
 	t.Logf("%v, memory grew by %d MiB of %d", counts, grown, most)
 	if grown > most {
 		t.Errorf("memory grew by %d MiB, more than %d", grown, most)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -31,27 +30,6 @@ type Reply struct {
 // Staying does not follow redirects.
 func Staying() *http.Client {
 	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-}
-
-// Direct carries requests to a handler without a network, as in a bubble, whose clock stands still while a goroutine
-// waits for a socket.
-type Direct struct{ Handler http.Handler }
-
-// RoundTrip has the handler answer. It is for net/http.
-func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
-	in := r.Clone(r.Context())
-	in.RequestURI, in.RemoteAddr = r.URL.RequestURI(), "192.0.2.1:1234"
-	if in.Body == nil {
-		in.Body = http.NoBody
-	}
-	if in.Host == "" {
-		in.Host = r.URL.Host
-	}
-	rec := httptest.NewRecorder()
-	d.Handler.ServeHTTP(rec, in)
-	res := rec.Result()
-	res.Request = r
-	return res, nil
 }
 
 // Must ends the test where there is an error.
