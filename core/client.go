@@ -51,8 +51,8 @@ type ClientInput struct {
 	RequirePKCE            *bool     `json:"require_pkce"`
 }
 
-// clientGrants are the values of grant_types.
-var clientGrants = []string{"authorization_code", "refresh_token", "password", "client_credentials"}
+// ClientGrants are the grant types that a client may have.
+var ClientGrants = []string{"authorization_code", "refresh_token", "password", "client_credentials"}
 
 // NewClient makes a client of a tenant, or the daemon's own. An id in the input is ignored. The secret
 // of a confidential client is returned once; only its hash is kept.
@@ -171,7 +171,7 @@ func (c *Client) Validate() error {
 	if err := checkWords(&c.Scopes, "scopes", AllScopes); err != nil {
 		return err
 	}
-	if err := checkWords(&c.GrantTypes, "grant_types", clientGrants); err != nil {
+	if err := checkWords(&c.GrantTypes, "grant_types", ClientGrants); err != nil {
 		return err
 	}
 	if c.IDTokenAlg != "RS256" && c.IDTokenAlg != "ES256" {

@@ -5,12 +5,21 @@ import "newsletterd/handlers/web"
 // requestExamples are the bodies that the documents show, by operationId. A test posts each as it stands, against
 // records with the id exampleID.
 var requestExamples = map[string]web.Object{
-	"createTenant":         {"name": "Acme", "domains": []string{"acme.example"}},
-	"updateTenant":         {"brand_name": "Acme Gardens", "brand_color": "#2f7d4f"},
+	"createTenant": {"name": "Acme", "domains": []string{"acme.example"}},
+	"updateTenant": {
+		"brand_name": "Acme Gardens", "brand_color": "#2f7d4f",
+		"relays": []web.Object{{
+			"name": "Postfix beside us", "host": "127.0.0.1", "port": 25, "tls": "none", "connections": 2,
+			"mails_per_connection": 500, "dkim_skip": []string{"Reply-To"}, "limits": web.Object{"per_second": 10},
+		}},
+	},
 	"createNewsletterList": {"tenant_id": exampleID, "name": "Monthly news"},
 	"updateNewsletterList": {
 		"language": "en", "consent_text": "I would like to get this newsletter.",
-		"fields": []web.Object{{"name": "first_name", "label": "First name", "type": "text", "required": false}},
+		"fields": []web.Object{
+			{"name": "plan", "label": "Plan", "type": "choice", "options": []string{"free", "paid"}, "required": true},
+			{"name": "first_name", "label": "First name", "type": "text", "required": false},
+		},
 	},
 	"createOAuthClient": {
 		"tenant_id": exampleID, "name": "Shop", "client_type": "public",

@@ -191,12 +191,32 @@ func beyond(p *openapi3.Schema, example any) map[string]any {
 	if p.Format == "uuid" || p.Format == "date-time" || p.Format == "email" {
 		bad["format"] = "nonsense"
 	}
+	if p.Max != nil {
+		bad["maximum"] = *p.Max + 1
+	}
+	if p.Pattern != "" {
+		bad["pattern"] = "no name"
+	}
+	var item any = "https://app.example.org/many"
+	if items, ok := example.([]web.Object); ok {
+		item = items[0]
+	}
 	if p.MaxItems != nil {
-		var item any = "https://app.example.org/many"
-		if items, ok := example.([]web.Object); ok {
-			item = items[0]
-		}
 		bad["maxItems"] = slices.Repeat([]any{item}, int(*p.MaxItems)+1)
+	}
+	if p.Items != nil && example != nil {
+		for what, worse := range beyond(p.Items.Value, item) {
+			bad["item's "+what] = []any{worse}
+		}
+	}
+	if object, ok := example.(web.Object); ok {
+		for name, inner := range p.Properties {
+			for what, worse := range beyond(inner.Value, object[name]) {
+				with := maps.Clone(object)
+				with[name] = worse
+				bad[name+"'s "+what] = with
+			}
+		}
 	}
 	return bad
 }

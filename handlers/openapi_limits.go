@@ -1,6 +1,9 @@
 package handlers
 
 import (
+	"maps"
+	"slices"
+
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 )
@@ -11,19 +14,82 @@ var specID = web.Object{"format": "uuid"}
 // nameLimits are those of the names of records.
 var nameLimits = web.Object{"minLength": 1, "maxLength": 200}
 
-// limitsOf are what the documents say about properties beyond their types, by schema and property: forms, lengths,
-// bounds. The rules themselves are in core; TestDocumentedLimits holds these against them.
+// filled is a string that is not empty.
+var filled = web.Object{"minLength": 1}
+
+// readOnly is a property of the record's own form that a change may bring as it stands.
+var readOnly = web.Object{"readOnly": true}
+
+// limitsOf are what the documents say about properties beyond their types, by schema and path of the property: forms,
+// lengths, bounds. The rules themselves are in core; TestDocumentedLimits holds these against them.
 var limitsOf = map[string]map[string]web.Object{
-	"TenantInput": {"name": nameLimits, "domains": {"maxItems": 100}, "postal_address": {"maxLength": 500}},
+	"TenantInput": {
+		"id": readOnly, "relays[].has_password": readOnly,
+		"name": nameLimits, "domains": {"maxItems": 100}, "postal_address": {"maxLength": 500},
+		"relays": {"maxItems": core.MaxRelays}, "relays[]": {"required": []string{"host"}},
+		"relays[].name":                  {"maxLength": 60, "description": "For logs and figures; empty: the host"},
+		"relays[].host":                  {"minLength": 1, "description": "Host name or IP address"},
+		"relays[].port":                  orDefault(65535, "587, of tls implicit 465"),
+		"relays[].connections":           orDefault(64, "4"),
+		"relays[].mails_per_connection":  orDefault(1_000_000, "1000"),
+		"relays[].username":              {"maxLength": 320, "description": "For AUTH; goes together with a password"},
+		"relays[].password":              {"maxLength": 1024, "description": "For AUTH; absent: as it was; never shown"},
+		"relays[].dkim_skip":             {"description": "Header fields that the relay changes"},
+		"relays[].dkim_skip[]":           {"minLength": 1, "maxLength": 60},
+		"relays[].limits":                periodOrNone,
+		"relays[].limits.per_second":     sendLimit,
+		"relays[].limits.per_period":     sendLimit,
+		"relays[].limits.per_day":        sendLimit,
+		"relays[].limits.period_seconds": periodSeconds,
+		"send_limits":                    periodOrNone,
+		"send_limits.per_second":         sendLimit,
+		"send_limits.per_period":         sendLimit,
+		"send_limits.per_day":            sendLimit,
+		"send_limits.period_seconds":     periodSeconds,
+	},
 	"ListInput": {
-		"name": nameLimits, "description": {"maxLength": 2000}, "consent_text": {"maxLength": 2000},
+		"id": readOnly, "name": nameLimits, "description": {"maxLength": 2000}, "consent_text": {"maxLength": 2000},
 		"confirm_token": {"enum": []string{"", "live", "receipt", "trusted"}},
+		"fields":        {"maxItems": core.MaxFields},
+		"fields[]": never(
+			without(where(web.Object{"type": word("choice")}), web.Object{"options": web.Object{"minItems": 1}}),
+			where(web.Object{"type": word("text", "boolean"), "options": web.Object{"minItems": 1}}),
+		),
+		"fields[].name": {
+			"minLength": 1, "maxLength": 40, "pattern": "^[A-Za-z][A-Za-z0-9_]*$",
+			"description": "Key of the preferences, and name in forms; neither email nor source",
+		},
+		"fields[].label":     {"minLength": 1, "maxLength": 200, "description": "What people read"},
+		"fields[].options":   {"maxItems": 100, "description": "Of a choice, and needed there"},
+		"fields[].options[]": {"minLength": 1, "maxLength": 200},
 	},
 	"ClientInput": {
+		"id": readOnly, "scopes[]": word(core.AllScopes...), "grant_types[]": word(core.ClientGrants...),
 		"name": nameLimits, "redirect_uris": {"maxItems": 20}, "post_logout_redirect_uris": {"maxItems": 20},
-		"token_endpoint_auth_method": {"enum": []string{"", "none", "client_secret_basic", "client_secret_post"}},
+		"token_endpoint_auth_method": {
+			"enum":        []string{"", "none", "client_secret_basic", "client_secret_post"},
+			"description": "Of a public client none, of a confidential one a secret",
+		},
+		"": never(
+			where(web.Object{
+				"client_type":                word("public"),
+				"token_endpoint_auth_method": word("client_secret_basic", "client_secret_post"),
+			}),
+			where(web.Object{"client_type": word("public"), "require_pkce": web.Object{"enum": []bool{false}}}),
+			where(web.Object{
+				"client_type": word("public"), "grant_types": web.Object{"contains": word("client_credentials")},
+			}),
+			where(web.Object{"client_type": word("confidential"), "token_endpoint_auth_method": word("none")}),
+		),
 	},
+	"PreferencesRequest":          {"list_id": filled},
+	"SubscribeRequest":            {"list_id": filled},
+	"ListAndEmail":                {"list_id": filled},
+	"TokenForm":                   {"token": filled},
+	"TokenBody":                   {"token": filled},
+	"InvitationInput":             {"": never(where(web.Object{"role": word("operator"), "tenant_id": filled}))},
 	"NewSubscriber":               {"source": {"maxLength": core.MaxOrigin}},
+	"TemplateInput":               {"name": {"minLength": 1, "maxLength": 100}},
 	"NewSuppression":              {"reason": {"maxLength": core.MaxOrigin}},
 	"SuppressionChange":           {"reason": {"maxLength": core.MaxOrigin}},
 	"RegisterRequest":             {"password": {"minLength": 8, "maxLength": 256}},
@@ -49,6 +115,46 @@ var limitsOf = map[string]map[string]web.Object{
 	"AgentInput":        {"name": nameLimits, "version": {"maxLength": 100}},
 	"VisibilityRequest": {"visibility": {"enum": []string{"private", "tenant", "public"}}},
 }
+
+// sendLimit bounds one of the numbers of core.SendLimits, periodSeconds the length of its period.
+var (
+	sendLimit     = web.Object{"minimum": 0, "maximum": 1_000_000_000, "description": "0: no limit"}
+	periodSeconds = web.Object{
+		"minimum": 0, "maximum": 86400, "description": "Seconds of per_period, and needed with it",
+	}
+)
+
+// orDefault bounds a number of which 0 means the default.
+func orDefault(most int, value string) web.Object {
+	return web.Object{"minimum": 0, "maximum": most, "description": "0: " + value}
+}
+
+// positive is a number above 0.
+var positive = web.Object{"minimum": 1}
+
+// periodOrNone refuses a limit for a period without its length, and a length without a limit.
+var periodOrNone = never(
+	without(where(web.Object{"per_period": positive}), web.Object{"period_seconds": positive}),
+	without(where(web.Object{"period_seconds": positive}), web.Object{"per_period": positive}),
+)
+
+// never is what is left of a schema without the objects that any of the others describe. Generators of clients pass
+// over it, as they do not over alternatives.
+func never(those ...web.Object) web.Object { return web.Object{"not": web.Object{"anyOf": those}} }
+
+// where describes the objects that have all of these properties.
+func where(props web.Object) web.Object {
+	return web.Object{"required": slices.Sorted(maps.Keys(props)), "properties": props}
+}
+
+// without describes those of the objects that do not have all of these properties.
+func without(those, props web.Object) web.Object {
+	those["not"] = where(props)
+	return those
+}
+
+// word describes a string that is one of these.
+func word(these ...string) web.Object { return web.Object{"enum": these} }
 
 // neededIn are the properties of requests that must be there, beyond what their types say: a check of the whole value
 // asks for them.

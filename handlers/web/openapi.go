@@ -240,7 +240,11 @@ func (r *Route) parameters(names *describer) (out []obj) {
 }
 
 func (f *field) parameter(in string, names *describer) obj {
-	p := obj{"name": f.name, "in": in, "required": f.required, "schema": f.schema(names)}
+	schema := f.schema(names)
+	if f.required && schema["type"] == "string" && f.enum == nil {
+		schema["minLength"] = 1
+	}
+	p := obj{"name": f.name, "in": in, "required": f.required, "schema": schema}
 	if words := names.api.FieldWords[f.name]; words != "" {
 		p["description"] = words
 	}

@@ -275,12 +275,24 @@ func (names *describer) bounded(name string, s obj) obj {
 			p["description"] = words + " (also as " + camel + ")"
 		}
 	}
-	for key, limits := range names.api.Limits[name] {
-		maps.Copy(props[key].(obj), limits)
-	}
 	if len(required) > 0 {
 		slices.Sort(required)
 		s["required"] = required
+	}
+	for path, limits := range names.api.Limits[name] {
+		maps.Copy(within(s, path), limits)
+	}
+	return s
+}
+
+// within returns the part of a schema that a path names: "port", "limits.per_day" or "relays[].port"; "" is the schema.
+func within(s obj, path string) obj {
+	for _, key := range strings.FieldsFunc(path, func(c rune) bool { return c == '.' }) {
+		name, isItem := strings.CutSuffix(key, "[]")
+		s = s["properties"].(obj)[name].(obj)
+		if isItem {
+			s = s["items"].(obj)
+		}
 	}
 	return s
 }
