@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"io"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
+
+	"newsletterd/cmd/newsletterd/sourcetest"
 )
 
 const module = "newsletterd"
@@ -48,6 +46,7 @@ var mayImport = map[string][]string{
 		"auth", "core", "handlers/web/webtest", "mail/mailtest", "store", "store/storetest",
 	},
 	"cmd/newsletterd/browsertest": {},
+	"cmd/newsletterd/sourcetest":  {},
 
 	"cmd/newsletterd/config":   {"auth", "core", "mail", "mail/report", "cmd/newsletterd/terminal"},
 	"cmd/newsletterd/demo":     {"auth", "cmd/newsletterd/config", "mail/mailtest"},
@@ -87,35 +86,8 @@ var sharedHomes = []string{
 	"golang.org/x/time", "golang.org/x/term", "github.com/k3a/html2text", "github.com/schollz/progressbar/v3",
 }
 
-type listedPackage struct {
-	ImportPath string
-	Imports    []string
-	Standard   bool
-}
-
-// goPackages lists what `go list` says of the patterns, without tests.
-func goPackages(t *testing.T, patterns ...string) []listedPackage {
-	t.Helper()
-	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Imports,Standard"}, patterns...)...)
-	cmd.Dir = "../.."
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []listedPackage
-	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p listedPackage
-		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			return all
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, p)
-	}
-}
-
 func TestPackagesImportWhatTheyMay(t *testing.T) {
-	for _, p := range goPackages(t, "./...") {
+	for _, p := range sourcetest.Packages(t, "./...") {
 		name := strings.TrimPrefix(p.ImportPath, module+"/")
 		if name == "cmd/newsletterd" {
 			continue // it wires all others
@@ -133,15 +105,15 @@ func TestPackagesImportWhatTheyMay(t *testing.T) {
 }
 
 func TestLibrariesStayAtHome(t *testing.T) {
-	for _, p := range goPackages(t, "./...") {
+	for _, p := range sourcetest.Packages(t, "./...") {
 		name := strings.TrimPrefix(p.ImportPath, module+"/")
 		for _, imp := range p.Imports {
-			known := within(imp, sharedHomes) || !isLibrary(imp)
+			known := sourcetest.Within(imp, sharedHomes...) || !sourcetest.Library(imp)
 			for lib, where := range homes {
-				if !within(imp, []string{lib}) {
+				if !sourcetest.Within(imp, lib) {
 					continue
 				}
-				if known = true; !within(name, where) {
+				if known = true; !sourcetest.Within(name, where...) {
 					t.Errorf("%s must not import %s, whose home is %s", name, imp, strings.Join(where, ", "))
 				}
 			}
@@ -154,12 +126,12 @@ func TestLibrariesStayAtHome(t *testing.T) {
 
 // core decides and must be provable without anything else: no input or output, no context, no SQL, no HTTP.
 func TestCoreStaysPure(t *testing.T) {
-	for _, p := range goPackages(t, "./core") {
+	for _, p := range sourcetest.Packages(t, "./core") {
 		for _, imp := range p.Imports {
 			if slices.Contains([]string{"context", "database/sql", "net/http", "net", "os", "io", "log/slog"}, imp) {
 				t.Errorf("core must not import %s", imp)
 			}
-			if isLibrary(imp) && imp != "github.com/google/uuid" && imp != "golang.org/x/net/idna" {
+			if sourcetest.Library(imp) && imp != "github.com/google/uuid" && imp != "golang.org/x/net/idna" {
 				t.Errorf("core must not import %s", imp)
 			}
 		}
@@ -169,7 +141,7 @@ func TestCoreStaysPure(t *testing.T) {
 // The program must build without a C compiler, so nothing in it may need one.
 func TestNothingNeedsC(t *testing.T) {
 	cmd := exec.Command("go", "list", "-deps", "./cmd/newsletterd")
-	cmd.Dir, cmd.Env = "../..", append(cmd.Environ(), "CGO_ENABLED=0")
+	cmd.Dir, cmd.Env = sourcetest.Root, append(cmd.Environ(), "CGO_ENABLED=0")
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
@@ -179,11 +151,4 @@ func TestNothingNeedsC(t *testing.T) {
 			t.Errorf("the program depends on %s", dep)
 		}
 	}
-}
-
-// isLibrary reports whether a path begins with the name of a host.
-func isLibrary(imp string) bool { return strings.Contains(strings.SplitN(imp, "/", 2)[0], ".") }
-
-func within(path string, roots []string) bool {
-	return slices.ContainsFunc(roots, func(r string) bool { return path == r || strings.HasPrefix(path, r+"/") })
 }

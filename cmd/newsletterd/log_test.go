@@ -10,6 +10,7 @@ import (
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/daemontest"
+	"newsletterd/cmd/newsletterd/sourcetest"
 	"newsletterd/core"
 )
 
@@ -59,11 +60,11 @@ func TestLogForms(t *testing.T) {
 // What the log masks by its name must be a secret: a figure under such a name would be lost.
 func TestLogNamesNoFigureAsASecret(t *testing.T) {
 	daemontest.Parallel(t)
-	for _, f := range sourceFiles(t) {
-		if f.test() {
+	for _, f := range sourcetest.Files(t) {
+		if f.Test() {
 			continue
 		}
-		ast.Inspect(f.tree, func(n ast.Node) bool {
+		ast.Inspect(f.Tree, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
 			if !ok || len(call.Args) < 2 {
 				return true
@@ -75,7 +76,7 @@ func TestLogNamesNoFigureAsASecret(t *testing.T) {
 			pkg, isName := sel.X.(*ast.Ident)
 			key, isText := call.Args[0].(*ast.BasicLit)
 			if isName && pkg.Name == "slog" && isText && secretNames[strings.ToLower(strings.Trim(key.Value, `"`))] {
-				t.Errorf("%s: the log masks what is named %s", f.set.Position(key.Pos()), key.Value)
+				t.Errorf("%s: the log masks what is named %s", f.Set.Position(key.Pos()), key.Value)
 			}
 			return true
 		})

@@ -5,13 +5,13 @@ import (
 	"maps"
 	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"newsletterd/cmd/newsletterd/sourcetest"
 	"newsletterd/core/coretest"
 )
 
@@ -77,12 +77,12 @@ func TestTortureRunsWhatReports(t *testing.T) {
 	call := regexp.MustCompile(`coretest\.(Held|Promise)\(`)
 	found := regexp.MustCompile(`coretest\.(Held|Promise)\(t, [0-9]+,`)
 	tests, reports := map[string]bool{}, 0
-	for _, file := range sourceFiles(t) {
-		dir, base := path.Split(filepath.ToSlash(file.path))
-		if !file.test() || base == "promises_test.go" {
+	for _, file := range sourcetest.Files(t) {
+		dir, base := path.Split(file.Path)
+		if !file.Test() || base == "promises_test.go" {
 			continue
 		}
-		for _, f := range strings.Split(string(file.text), "\nfunc ")[1:] {
+		for _, f := range strings.Split(string(file.Text), "\nfunc ")[1:] {
 			name, _, _ := strings.Cut(f, "(")
 			tests[dir+name] = true
 			for _, line := range strings.Split(f, "\n") {
@@ -92,7 +92,7 @@ func TestTortureRunsWhatReports(t *testing.T) {
 				reports++
 				if !strings.HasPrefix(name, "Test") || !found.MatchString(line) ||
 					!slices.Contains(strings.Fields(folders), strings.TrimSuffix(dir, "/")) {
-					t.Errorf("%s: %s reports in a way that `make torture` does not find: %s", file.path, name, line)
+					t.Errorf("%s: %s reports in a way that `make torture` does not find: %s", file.Path, name, line)
 				}
 			}
 		}
