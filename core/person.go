@@ -152,6 +152,7 @@ type PersonAudit struct {
 	Action   string  `db:"action" json:"action"`
 	TenantID string  `db:"tenant_id" json:"tenant_id,omitempty"`
 	Object   string  `db:"object" json:"object"`
+	Origin   string  `db:"origin" json:"origin,omitempty"` // of what the person did
 }
 
 // PersonPlace is where a user has signed in from.

@@ -28,6 +28,7 @@ var operationNames = map[string]string{
 	"POST /api/admin/suppressions":                   "createSuppression",
 	"PUT /api/admin/suppressions":                    "updateSuppression",
 	"POST /api/admin/suppressions/lift":              "liftSuppression",
+	"GET /api/admin/audit":                           "listAudit",
 	"GET /api/admin/templates":                       "listTemplates",
 	"POST /api/admin/templates":                      "createTemplate",
 	"GET /api/admin/templates/:id":                   "getTemplate",

@@ -23,6 +23,7 @@ func (h *Handler) table() []*web.Route {
 	h.teamRoutes(&t)
 	h.peopleRoutes(&t)
 	h.templateRoutes(&t)
+	h.systemRoutes(&t)
 	h.sendRoutes(&t)
 	h.deviceRoutes(&t)
 	h.modelRoutes(&t)

@@ -53,3 +53,10 @@ func (h *Handler) templateRoutes(t *web.Table) {
 	t.Add("POST", all+"/:id/preview", admin(read), web.Member,
 		web.Path(a.preview).Find(a.find).Missing(web.ErrNotFound).Fails(core.Conflict), "Render a template with its layout")
 }
+
+// systemRoutes are what happens in the daemon, and by whom.
+func (h *Handler) systemRoutes(t *web.Table) {
+	trail := audit{h.options.Store}
+	t.Add("GET", "/api/admin/audit", admin(core.ActionAuditRead), web.Member, web.Search(trail.list),
+		"List who has changed what, the newest first; a page may be short and have a next one")
+}

@@ -2,7 +2,12 @@ package store
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"math"
+	"strconv"
+	"strings"
 
 	"newsletterd/core"
 )
@@ -13,13 +18,27 @@ type auditEntry struct {
 	actor, action, tenantID, object string
 }
 
-// audit writes down who changed what: actor is "user:<id>", "client:<id>" or "command:<name>".
+// OriginKey is the key under which a context holds the address that a request came from, a *netip.Addr. The audit trail
+// keeps it for a while (originKept).
+type OriginKey struct{}
+
+// audit writes down who changed what: actor is "user:<id>", "client:<id>" or "command:<name>". The entry tells how the
+// row that watch named has changed, and where the request came from.
 func (tx *Tx) audit(now core.Instant, actor, action, tenantID, object string) error {
+	detail, err := tx.changes()
+	if err != nil {
+		return err
+	}
+	origin := ""
+	if tx.origin.IsValid() {
+		origin = tx.origin.String()
+	}
 	tx.audited = append(tx.audited, auditEntry{actor, action, tenantID, object})
-	_, err := tx.exec("INSERT INTO audit (at, actor, action, tenant_id, object) VALUES (?, ?, ?, ?, ?)",
-		now, actor, action, tenantID, object)
+	_, err = tx.exec(insertAudit, now, actor, action, tenantID, object, detail, origin)
 	return err
 }
+
+var insertAudit = insertInto("audit", "at, actor, action, tenant_id, object, detail, origin")
 
 // changeRecord changes a record of a table whose records are tenants', and notes who did. core.ErrNotFound.
 func (s *Store) changeRecord(ctx context.Context, table, id, action, actor string, now core.Instant,
@@ -31,6 +50,9 @@ func (s *Store) changeRecord(ctx context.Context, table, id, action, actor strin
 			return err
 		}
 		tx.kick(TopicRecords)
+		if err := tx.watch(table, id); err != nil {
+			return err
+		}
 		if err := change(tx); err != nil {
 			return err
 		}
@@ -65,30 +87,111 @@ func (s *Store) by(ctx context.Context, action, tenantID, object string, fn func
 		return fn
 	}
 	return func(tx *Tx) error {
+		if table := watchedBy(action); table != "" {
+			if err := tx.watch(table, object); err != nil {
+				return err
+			}
+		}
 		if err := fn(tx); err != nil {
 			return err
 		}
-		return tx.audit(who.at, who.actor, action, tenantID, object)
+		tenant, ok := tx.watched.before["tenant_id"].(string)
+		if !ok {
+			tenant = tenantID
+		}
+		return tx.audit(who.at, who.actor, action, tenant, object)
 	}
 }
 
-// AuditRow is an entry of the audit trail. Actor is "user:<id>", "client:<id>", "command:<name of the account>" or
-// "daemon".
-type AuditRow struct {
-	At       core.Instant `db:"at" json:"at"`
-	Actor    string       `db:"actor" json:"actor"`
-	Action   string       `db:"action" json:"action"`
-	TenantID string       `db:"tenant_id" json:"tenant_id"`
-	Object   string       `db:"object" json:"object"`
+// auditBy adds an entry in the middle of an operation where By named an actor.
+func (tx *Tx) auditBy(ctx context.Context, action, tenantID, object string) error {
+	who, ok := ctx.Value(actorKey{}).(actorValue)
+	if !ok {
+		return nil
+	}
+	row := tx.watched
+	tx.watched = watched{}
+	err := tx.audit(who.at, who.actor, action, tenantID, object)
+	tx.watched = row
+	return err
 }
 
-// Audit is who changed what, the newest limit entries in their order; with a tenant only those of its records. Its only
-// error is core.ErrStorage.
-func (s *Store) Audit(ctx context.Context, tenantID string, limit int) (rows []AuditRow, err error) {
-	err = s.all(ctx, &rows, `SELECT at, actor, action, tenant_id, object FROM (
-		SELECT * FROM audit WHERE ? = '' OR tenant_id = ? ORDER BY id DESC LIMIT ?) ORDER BY id`, tenantID, tenantID,
-		limit)
-	return rows, err
+// watchedBy returns the table whose row an action is about; empty: its changes are not told.
+func watchedBy(action string) string {
+	switch noun, _, _ := strings.Cut(action, "."); noun {
+	case "user":
+		return "user"
+	case "job":
+		return "send_job"
+	}
+	return ""
+}
+
+const (
+	auditReads  = 5000 // entries that one page of the audit trail looks at
+	selectAudit = "SELECT id, at, actor, iif(actor LIKE 'command%', '" + core.CommandLine +
+		"', origin) AS origin, action, object, tenant_id, detail FROM audit WHERE "
+	auditBefore = " AND at >= ?2 AND at < ?3 AND (at, id) < (?4, ?5)"
+	auditOrder  = " ORDER BY at DESC, id DESC LIMIT "
+	auditWhat   = ` AND (at, id) >= (?6, ?7) AND (?8 = '' OR tenant_id = ?8) AND (?9 = '' OR actor = ?9)
+		AND (?10 = '' OR action = ?10 OR substr(action, 1, length(?10) + 1) = ?10 || '.') AND (?11 = '' OR object = ?11)`
+)
+
+// auditBy returns the condition by whose index the entries of a filter are found, and its value.
+func auditBy(f *core.AuditFilter) (condition, value string) {
+	switch {
+	case f.Object != "":
+		return "object = ?1", f.Object
+	case f.Actor != "":
+		return "actor = ?1", f.Actor
+	case f.TenantID != "":
+		return "tenant_id = ?1", f.TenantID
+	}
+	return "?1 = ''", ""
+}
+
+// Audit reads a page of the audit trail, the newest first, after a place that an earlier page named as next. It looks
+// at a bounded number of entries: a page may be short, or empty, while next names a place to go on from. next is empty
+// after the last page. Its only error is core.ErrStorage.
+func (s *Store) Audit(ctx context.Context, f core.AuditFilter, page core.Page) (found []core.AuditEntry, next string,
+	err error,
+) {
+	condition, value := auditBy(&f)
+	at, id, _ := strings.Cut(page.After, " ")
+	until := f.Until
+	if until == 0 {
+		until = math.MaxInt64
+	}
+	var before, end struct{ At, ID int64 }
+	before.At, before.ID = math.MaxInt64, math.MaxInt64
+	if page.After != "" {
+		before.At, _ = strconv.ParseInt(at, 10, 64)
+		before.ID, _ = strconv.ParseInt(id, 10, 64)
+	}
+	args := []any{value, int64(f.From), int64(until), before.At, before.ID}
+	err = s.get(ctx, &end, "SELECT at, id FROM audit WHERE "+condition+auditBefore+auditOrder+"1 OFFSET ?6",
+		append(args, auditReads-1)...)
+	more := err == nil
+	if err != nil && !errors.Is(err, core.ErrNotFound) {
+		return nil, "", err
+	}
+	err = s.all(ctx, &found, selectAudit+condition+auditBefore+auditWhat+auditOrder+"?12",
+		append(args, end.At, end.ID, f.TenantID, f.Actor, f.Action, f.Object, page.Limit)...)
+	switch {
+	case err == nil && len(found) == page.Limit:
+		last := found[len(found)-1]
+		next = fmt.Sprint(int64(last.At), " ", last.ID)
+	case more:
+		next = fmt.Sprint(end.At, " ", end.ID)
+	}
+	return found, next, err
+}
+
+// Teammates returns those of the actors who are users with a role in a tenant, by their names in the audit trail. Its
+// only error is core.ErrStorage.
+func (s *Store) Teammates(ctx context.Context, tenantID string) (actors []string, err error) {
+	err = s.all(ctx, &actors, "SELECT DISTINCT 'user:' || user_id FROM role WHERE tenant_id = ?", tenantID)
+	return actors, err
 }
 
 // logCommands tells the log what commands have changed since the last look; the daemon's own changes are there already.
@@ -97,7 +200,7 @@ func (w *writer) logCommands() error {
 	if err != nil || last <= w.auditSeen {
 		return err
 	}
-	var rows []AuditRow
+	var rows []core.AuditEntry
 	if err := w.tx.all(&rows, "SELECT at, actor, action, tenant_id, object FROM audit WHERE id > ? AND actor LIKE "+
 		"'command%' ORDER BY id", w.auditSeen); err != nil {
 		return err

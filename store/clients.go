@@ -46,6 +46,9 @@ func (s *Store) Clients(ctx context.Context, tenants []string, all bool, page co
 // AddClient keeps a new OAuth client. core.ErrNotFound means that its tenant is unknown.
 func (s *Store) AddClient(ctx context.Context, c core.Client, actor string) error {
 	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("client", c.ID); err != nil {
+			return err
+		}
 		if c.TenantID != "" {
 			if _, err := tx.tenant(c.TenantID); err != nil {
 				return err
@@ -66,6 +69,9 @@ func (s *Store) UpdateClient(ctx context.Context, id, actor string, rule func(*c
 	err error,
 ) {
 	err = s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("client", id); err != nil {
+			return err
+		}
 		if c, err = tx.client(id); err != nil {
 			return err
 		}
@@ -86,6 +92,9 @@ func (s *Store) UpdateClient(ctx context.Context, id, actor string, rule func(*c
 // no such client.
 func (s *Store) DeleteClient(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("client", id); err != nil {
+			return err
+		}
 		c, err := tx.client(id)
 		if err != nil {
 			return err

@@ -63,6 +63,9 @@ func (s *Store) DKIMSigningKeys(ctx context.Context, tenantID, fromDomain string
 func (s *Store) AddDKIMKey(ctx context.Context, k core.DKIMKey, private []byte, actor string) error {
 	sealed := s.seal(private)
 	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("dkim_key", k.ID); err != nil {
+			return err
+		}
 		if k.TenantID != "" {
 			t, err := tx.tenant(k.TenantID)
 			if err != nil {
@@ -101,6 +104,9 @@ func (s *Store) SetDKIMStatus(ctx context.Context, id, status, actor string, now
 	err error,
 ) {
 	err = s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("dkim_key", id); err != nil {
+			return err
+		}
 		if err := tx.get(&k, "SELECT "+dkimColumns+" FROM dkim_key WHERE id = ?", id); err != nil {
 			return err
 		}

@@ -178,6 +178,9 @@ func (s *Store) Endpoints(ctx context.Context, tenantID string, page core.Page) 
 func (s *Store) AddEndpoint(ctx context.Context, e core.Endpoint, key []byte, actor string) error {
 	sealed := s.seal(key)
 	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("webhook_endpoint", e.ID); err != nil {
+			return err
+		}
 		if _, err := tx.tenant(e.TenantID); err != nil {
 			return err
 		}
@@ -221,6 +224,9 @@ func (s *Store) UpdateEndpoint(ctx context.Context, id string, c EndpointChange,
 		sealed = s.seal(c.NewKey)
 	}
 	err = s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("webhook_endpoint", id); err != nil {
+			return err
+		}
 		err := tx.get(&e, "SELECT "+endpointColumns+" FROM webhook_endpoint WHERE id = ?", id)
 		if err == nil {
 			err = e.Change(c.EndpointInput, now)

@@ -41,7 +41,14 @@ const queueIDKept = 60 * 24 * time.Hour
 // knownDeviceKept is how long a device or address that signed in keeps a counter of guesses of its own.
 const knownDeviceKept = 90 * 24 * time.Hour
 
+// originKept is how long the audit trail knows where a request came from.
+const originKept = 90 * 24 * time.Hour
+
 var sweeps = []sweep{
+	{
+		query: "UPDATE audit SET origin = '' WHERE id IN (SELECT id FROM audit WHERE origin <> '' AND at < ? LIMIT ?)",
+		keep:  func(Retention) time.Duration { return originKept },
+	},
 	{query: "DELETE FROM refresh WHERE hash IN (SELECT hash FROM refresh WHERE expires_at < ? LIMIT ?)"},
 	{query: "DELETE FROM family WHERE id IN (SELECT id FROM family WHERE expires_at < ? LIMIT ?)"},
 	{query: "DELETE FROM browser WHERE id IN (SELECT id FROM browser WHERE expires_at < ? LIMIT ?)"},

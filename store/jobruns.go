@@ -141,6 +141,9 @@ func (s *Store) HoldSendJob(ctx context.Context, no int64, reason string) error 
 // here.
 func (s *Store) ResumeSendJob(ctx context.Context, id, actor string, now core.Instant) (j core.SendJob, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("send_job", id); err != nil {
+			return err
+		}
 		if j, err = tx.sendJob(id); err != nil {
 			return err
 		}

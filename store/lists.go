@@ -49,6 +49,9 @@ func (s *Store) Lists(ctx context.Context, tenants []string, all bool, page core
 // AddList keeps a new list. core.ErrNotFound means that its tenant is unknown.
 func (s *Store) AddList(ctx context.Context, l core.List, actor string) error {
 	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("list", l.ID); err != nil {
+			return err
+		}
 		if _, err := tx.tenant(l.TenantID); err != nil {
 			return err
 		}
@@ -70,6 +73,9 @@ func (s *Store) UpdateList(ctx context.Context, id, actor string, rule func(*cor
 	err error,
 ) {
 	err = s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("list", id); err != nil {
+			return err
+		}
 		if l, err = tx.list(id); err != nil {
 			return err
 		}
@@ -115,6 +121,9 @@ func (s *Store) ConsentText(ctx context.Context, listID, version string) (text s
 // is no such list.
 func (s *Store) DeleteList(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("list", id); err != nil {
+			return err
+		}
 		l, err := tx.list(id)
 		if err != nil {
 			return err

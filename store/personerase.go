@@ -270,5 +270,6 @@ func (e *erasing) account() error {
 	return e.do([]any{e.userID},
 		"DELETE FROM code WHERE user_id = ?",
 		"DELETE FROM family WHERE user_id = ? AND user_id <> ''",
+		"UPDATE audit SET origin = '' WHERE actor = 'user:' || ? AND origin <> ''",
 		"DELETE FROM user WHERE id = ?")
 }

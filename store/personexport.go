@@ -214,8 +214,8 @@ func (at *personReach) newsletter(r *Reader, d *core.PersonData) error {
 		}
 	}
 	if err == nil && at.userID != "" {
-		err = r.all(&d.Audit, "SELECT at, actor, action, tenant_id, object FROM audit WHERE actor = 'user:' || ?1 "+
-			"OR object = ?1 ORDER BY id", at.userID)
+		err = r.all(&d.Audit, "SELECT at, actor, action, tenant_id, object, iif(actor = 'user:' || ?1, origin, '') AS "+
+			"origin FROM audit WHERE actor = 'user:' || ?1 OR object = ?1 ORDER BY id", at.userID)
 	}
 	return err
 }

@@ -17,7 +17,7 @@ var personColumns = map[string]struct {
 	"agent":          {person: "owner_id name", other: "id version created_at"},
 	"recipient_word": {other: "job_no word seq"},
 	"attempt":        {person: "reply", other: "job_no seq at outcome"},
-	"audit":          {stays: "actor object", other: "id at action tenant_id detail"},
+	"audit":          {person: "origin", stays: "actor object", other: "id at action tenant_id detail"},
 	"browser":        {person: "user_id remote user_agent", other: "id epoch amr auth_at used_at expires_at"},
 	"campaign": {other: "id tenant_id name subject body_html body_text template unsubscribe_url track_open " +
 		"track_click created_at"},

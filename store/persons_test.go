@@ -95,7 +95,8 @@ func (n newsletter) fillPerson(email core.Email) string {
 		"INSERT INTO share (id, model_no, email, email_key, holder, created_at) VALUES ('s' || ?1, (SELECT max(no) " +
 			"FROM model), 'friend@example.org', 'friend@example.org', 'e' || ?1, 1)",
 		"INSERT INTO mail (kind, email, email_key, due_at, created_at) VALUES ('verify', ?1, ?1, 1, 1)",
-		"INSERT INTO audit (at, actor, action, object) VALUES (1, 'user:' || ?3, 'model.create', 'm')",
+		"INSERT INTO audit (at, actor, action, object, origin) VALUES (1, 'user:' || ?3, 'model.create', 'm', " +
+			"'198.51.100.7')",
 		"INSERT INTO user (id, email, email_key, name, created_at, updated_at) VALUES (?4, ?4, ?4, 'Friend', 1, 1)",
 		"INSERT INTO model_file (no, owner_id, state, by_daemon, size, touched_at) VALUES (1 + (SELECT count(*) " +
 			"FROM model_file), ?4, 1, 1, 1, 1)",

@@ -56,6 +56,9 @@ func (s *Store) AddProvider(ctx context.Context, p core.Provider, secret, actor 
 	p.CreatedAt, p.UpdatedAt = now, now
 	sealed := s.sealText(secret)
 	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("provider", p.Name); err != nil {
+			return err
+		}
 		if p.TenantID != "" {
 			if _, err := tx.tenant(p.TenantID); err != nil {
 				return err
@@ -117,6 +120,9 @@ func (s *Store) UpdateProvider(ctx context.Context, name string, c ProviderChang
 		sealed = s.sealText(*c.NewSecret)
 	}
 	err = s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("provider", name); err != nil {
+			return err
+		}
 		if err := tx.get(&p, "SELECT "+providerColumns+" FROM provider WHERE name = ?", name); err != nil {
 			return err
 		}
@@ -164,6 +170,9 @@ func (s *Store) DeleteProvider(ctx context.Context, name, actor string, now core
 		return core.Conflictf("conflict", "The daemon makes %s at its start; disable it instead.", name)
 	}
 	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("provider", name); err != nil {
+			return err
+		}
 		tx.kick(TopicRecords)
 		if err := tx.one("DELETE FROM provider WHERE name = ?", name); err != nil {
 			return err

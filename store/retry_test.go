@@ -39,10 +39,10 @@ func TestRetryOfAJobThatEndedEarly(t *testing.T) {
 		}
 		again, err := s.RetryFailed(ctx, j.ID, "test", sendNow)
 		s.Must(err)
-		trail, err := s.Audit(ctx, "", 1)
+		trail, _, err := s.Audit(ctx, core.AuditFilter{}, core.Page{Limit: 1})
 		s.Must(err)
-		if want := (store.AuditRow{
-			At: sendNow, Actor: "test", Action: "job.retry", TenantID: j.TenantID,
+		if want := (core.AuditEntry{
+			At: sendNow, Actor: "test", Action: "job.retry", TenantID: j.TenantID, ID: trail[0].ID,
 			Object: again.ID,
 		}); len(trail) != 1 || trail[0] != want {
 			t.Errorf("trail %+v, want %+v", trail, want)

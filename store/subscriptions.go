@@ -492,6 +492,7 @@ func (s *Store) changePreferences(ctx context.Context, listID string, email core
 		if now, err = tx.stamp(list.ID, now); err != nil {
 			return err
 		}
+		tx.touched("preferences")
 		return tx.saveChange(list, sub.Status, &sub, sub.SetPreferences(p, now), now)
 	}))
 	return sub, err

@@ -360,9 +360,10 @@ func TestDisable(t *testing.T) {
 	if got := n.events(); len(got) != 6 {
 		t.Errorf("events %v", got)
 	}
-	if trail, err := n.Audit(t.Context(), "", 100); err != nil || !slices.ContainsFunc(trail, func(a AuditRow) bool {
-		return a.Action == "address.disable" && a.Actor == "client:c1" && a.Object == core.Email("A@example.org").Mask()
-	}) {
+	if trail, _, err := n.Audit(t.Context(), core.AuditFilter{}, core.Page{Limit: 100}); err != nil ||
+		!slices.ContainsFunc(trail, func(a core.AuditEntry) bool {
+			return a.Action == "address.disable" && a.Actor == "client:c1" && a.Object == core.Email("A@example.org").Mask()
+		}) {
 		t.Errorf("the audit trail has %v, %v", trail, err)
 	}
 	if lifted, err := n.Lift(t.Context(), "a@example.org", "", "test", now0+6); err != nil || len(lifted) != 1 {

@@ -166,6 +166,7 @@ func (s *Store) SetSuppressionReason(ctx context.Context, email core.Email, tena
 				changed = append(changed, r)
 			}
 		}
+		tx.touched("reason")
 		return tx.audit(now, actor, "suppression.update", tenantID, email.Mask())
 	})
 	return changed, err

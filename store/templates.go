@@ -63,6 +63,9 @@ func (s *Store) TemplateHeads(ctx context.Context, tenantID string, page core.Pa
 // tenant.
 func (s *Store) AddTemplate(ctx context.Context, t core.Template, actor string) error {
 	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("template", t.ID); err != nil {
+			return err
+		}
 		if _, err := tx.tenant(t.TenantID); err != nil {
 			return err
 		}
@@ -83,6 +86,9 @@ func (s *Store) UpdateTemplate(ctx context.Context, id, actor string, rule func(
 	err error,
 ) {
 	err = s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("template", id); err != nil {
+			return err
+		}
 		if err := tx.get(&t, "SELECT "+templateColumns+" FROM template WHERE id = ?", id); err != nil {
 			return err
 		}

@@ -65,6 +65,9 @@ func jsonOf(list []string) string { return core.Strings(list).Column() }
 func (s *Store) AddTenant(ctx context.Context, t core.Tenant, actor string) error {
 	told := t.Relays
 	err := s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("tenant", t.ID); err != nil {
+			return err
+		}
 		t.Relays = slices.Clone(told) // the passwords are taken out
 		err := tx.ownHost(&t)
 		if err == nil {
@@ -98,6 +101,9 @@ func (s *Store) UpdateTenant(ctx context.Context, id, actor string, rule func(*c
 	err error,
 ) {
 	err = s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("tenant", id); err != nil {
+			return err
+		}
 		if t, err = tx.tenant(id); err != nil {
 			return err
 		}
@@ -132,6 +138,9 @@ func (s *Store) UpdateTenant(ctx context.Context, id, actor string, rule func(*c
 // core.ErrNotFound where there is no such tenant.
 func (s *Store) DeleteTenant(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("tenant", id); err != nil {
+			return err
+		}
 		err := tx.one("UPDATE tenant SET deleted_at = ?, updated_at = ? WHERE id = ? AND deleted_at = 0", now, now, id)
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/netip"
 
 	"github.com/jmoiron/sqlx"
 	"modernc.org/sqlite"
@@ -22,6 +23,8 @@ type Tx struct {
 	topics  topicSet
 	left    bool
 	audited []auditEntry // of the operation that runs
+	watched watched      // ... and the row whose changes it tells
+	origin  netip.Addr   // ... and the address that its request came from; zero: none
 	upkeep  bool         // the writer's own statements, which no operation asked for, aren't counted
 	inside  bool         // an operation runs
 	ran     int          // statements of the operation that runs, so far; see padTo

@@ -86,6 +86,9 @@ func (s *Store) AddUser(ctx context.Context, u core.User, passwordHash string, n
 			if err := tx.grant(u.ID, role, false, now); err != nil {
 				return err
 			}
+			if err := tx.auditBy(ctx, "role.grant."+role.Role, role.TenantID, u.ID); err != nil {
+				return err
+			}
 		}
 		return nil
 	}))

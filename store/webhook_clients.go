@@ -60,6 +60,9 @@ func (s *Store) AddWebhookClient(ctx context.Context, tenantID, name string, key
 	w = core.WebhookClient{ID: core.NewID(), TenantID: tenantID, Name: name, CreatedAt: now, UpdatedAt: now}
 	sealed := s.seal(key)
 	err = s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("webhook_client", w.ID); err != nil {
+			return err
+		}
 		if tenantID != "" {
 			if _, err := tx.tenant(tenantID); err != nil {
 				return err

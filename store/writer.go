@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -36,6 +37,7 @@ type op struct {
 	topics     topicSet
 	left       bool
 	audited    []auditEntry
+	origin     netip.Addr // of the request; zero: none
 }
 
 const (
@@ -93,6 +95,9 @@ func (s *Store) submit(ctx context.Context, queue chan *op, o *op) error {
 		return err
 	}
 	o.done = make(chan struct{})
+	if from, ok := ctx.Value(OriginKey{}).(*netip.Addr); ok {
+		o.origin = *from
+	}
 	select {
 	case queue <- o:
 	case <-s.writer.quit:
@@ -455,7 +460,7 @@ func (w *writer) call(o *op) (err error) {
 		w.tx.inside, w.tx.broken = false, nil
 	}()
 	w.tx.topics, w.tx.left, w.tx.audited, w.tx.inside = 0, false, nil, true
-	w.tx.ran = 0
+	w.tx.ran, w.tx.watched, w.tx.origin = 0, watched{}, o.origin
 	clear(w.tx.counts)
 	err = o.fn(&w.tx)
 	o.topics, o.left, o.audited = w.tx.topics, w.tx.left, w.tx.audited

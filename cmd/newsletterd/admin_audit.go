@@ -1,33 +1,96 @@
 package main
 
 import (
+	"fmt"
+	"slices"
+	"time"
+
 	"github.com/urfave/cli/v2"
 
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/core"
 	"newsletterd/store"
 )
 
+// mostAudited is how many entries one command lists at most; auditPage is how many of them are read at once.
+const (
+	mostAudited = 100000
+	auditPage   = 1000
+)
+
 func (p *program) auditCommands() *cli.Command {
-	const most = 100000
 	all := p.command("list", "list who changed which record, by the API or a command", []cli.Flag{
 		tenantFlag("only records of the tenant `ID` or name"),
+		&cli.StringFlag{Name: "actor", Usage: "only changes by `WHO`, as the list names it"},
+		&cli.StringFlag{Name: "action", Usage: "only `WHAT`: an action, or the noun before its dot"},
+		&cli.StringFlag{Name: "object", Usage: "only changes of the record `ID`"},
+		&cli.StringFlag{Name: "from", Usage: "only changes at or after `TIME`, such as 2026-12-24T08:00:00Z"},
+		&cli.StringFlag{Name: "until", Usage: "only changes before `TIME`"},
 		&cli.IntFlag{Name: "limit", Usage: "only the newest `N`", Value: 100},
 	}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		n := c.Int("limit")
-		if n < 1 || n > most {
-			return usageError{c.Command.HelpName, "--limit must be from 1 to 100000"}
-		}
-		if _, _, err := tenantOf(c, s); err != nil {
-			return err
-		}
-		rows, err := s.Audit(c.Context, c.String("tenant"), n)
+		f, err := auditFilter(c, s)
 		if err != nil {
 			return err
 		}
-		return list(p.printer(c), rows, "at", "actor", "action", "object", "tenant_id")
+		rows, err := auditEntries(c, s, f)
+		if err != nil {
+			return err
+		}
+		return list(p.printer(c), rows, "at", "actor", "origin", "action", "object", "tenant_id", "changes")
 	})
-	all.Description = `The newest last. The actor is a user or client by its id, or the account that ran a command.
+	all.Description = `The newest last. The actor is a user or client by its id, or the account that ran a command; the origin is
+the address of the request, for 90 days. The changes are the fields of the record, before and after; secrets and
+words about persons are masked.
 
-   newsletterd admin audit list --limit 20`
+   newsletterd admin audit list --limit 20
+   newsletterd admin audit list --action list --from 2026-12-01T00:00:00Z`
 	return &cli.Command{Name: "audit", Usage: "who changed what", Subcommands: []*cli.Command{all}}
+}
+
+// auditFilter returns what the flags ask for.
+func auditFilter(c *cli.Context, s *store.Store) (f core.AuditFilter, err error) {
+	if n := c.Int("limit"); n < 1 || n > mostAudited {
+		return f, usageError{c.Command.HelpName, fmt.Sprintf("--limit must be from 1 to %d", mostAudited)}
+	}
+	if _, _, err := tenantOf(c, s); err != nil {
+		return f, err
+	}
+	f = core.AuditFilter{
+		TenantID: c.String("tenant"), Actor: c.String("actor"), Action: c.String("action"), Object: c.String("object"),
+	}
+	if f.From, err = instantFlag(c, "from"); err != nil {
+		return f, err
+	}
+	f.Until, err = instantFlag(c, "until")
+	return f, err
+}
+
+// instantFlag reads a flag that holds a time in the form of RFC 3339; 0: it is not set.
+func instantFlag(c *cli.Context, flag string) (core.Instant, error) {
+	if c.String(flag) == "" {
+		return 0, nil
+	}
+	at, err := time.Parse(time.RFC3339, c.String(flag))
+	if err != nil {
+		return 0, usageError{
+			c.Command.HelpName,
+			fmt.Sprintf("--%s: %q is no time (as 2026-12-24T08:00:00Z)", flag, c.String(flag)),
+		}
+	}
+	return core.At(at), nil
+}
+
+// auditEntries reads the newest entries, as many as --limit says, in their order.
+func auditEntries(c *cli.Context, s *store.Store, f core.AuditFilter) (rows []core.AuditEntry, err error) {
+	page := core.Page{}
+	for {
+		page.Limit = min(auditPage, c.Int("limit")-len(rows))
+		found, next, err := s.Audit(c.Context, f, page)
+		rows = append(rows, found...)
+		if err != nil || next == "" || len(rows) == c.Int("limit") {
+			slices.Reverse(rows)
+			return rows, err
+		}
+		page.After = next
+	}
 }

@@ -201,17 +201,9 @@ func newJob(c *cli.Context) (n core.NewJob, err error) {
 		"scheduled-at": &n.ScheduledAt, "window-start": &n.WindowStart,
 		"window-end": &n.WindowEnd,
 	} {
-		if c.String(flag) == "" {
-			continue
+		if *to, err = instantFlag(c, flag); err != nil {
+			return n, err
 		}
-		at, err := time.Parse(time.RFC3339, c.String(flag))
-		if err != nil {
-			return n, usageError{
-				c.Command.HelpName,
-				fmt.Sprintf("--%s: %q is no time (as 2026-12-24T08:00:00Z)", flag, c.String(flag)),
-			}
-		}
-		*to = core.At(at)
 	}
 	keys := map[string]string{}
 	for flag, key := range map[string]string{"template": "mailer_template_name", "unsubscribe-url": "unsubscribe_url"} {

@@ -121,7 +121,7 @@ func cell(v reflect.Value) string {
 		return printable(strings.Join(words, ","))
 	}
 	b, err := json.Marshal(v.Interface())
-	if err != nil || string(b) == "null" {
+	if err != nil || string(b) == "null" || string(b) == "{}" {
 		return ""
 	}
 	var s string

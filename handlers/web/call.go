@@ -71,6 +71,14 @@ func (c *Call) UserAgent() string {
 	return ua[:min(len(ua), 255)]
 }
 
+// Value returns what Keep has kept for key; for store.OriginKey, the address that the request came from.
+func (c *Call) Value(key any) any {
+	if key == (store.OriginKey{}) {
+		return &c.Remote
+	}
+	return c.Context.Value(key)
+}
+
 // Keep makes Value return value for key from now on: what an area keeps of a request between its steps.
 func (c *Call) Keep(key, value any) { c.Context = context.WithValue(c.Context, key, value) }
 

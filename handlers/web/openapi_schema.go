@@ -57,7 +57,7 @@ func typeSchema(t reflect.Type, input bool, names *describer) obj {
 		return obj{"type": "string", "format": "email"}
 	case instantType:
 		return obj{"type": "string", "format": "date-time"}
-	case rawType, preferencesType:
+	case rawType, preferencesType, auditType:
 		return obj{"type": "object", "additionalProperties": true}
 	}
 	switch t.Kind() {

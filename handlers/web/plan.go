@@ -60,6 +60,7 @@ var (
 	rawType     = reflect.TypeFor[json.RawMessage]()
 
 	preferencesType = reflect.TypeFor[core.Preferences]()
+	auditType       = reflect.TypeFor[core.AuditChanges]()
 )
 
 func newPlan(t reflect.Type, kind bodyKind) *plan {

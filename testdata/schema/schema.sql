@@ -31,7 +31,17 @@ CREATE TABLE audit (
   tenant_id TEXT NOT NULL DEFAULT '',
   object    TEXT NOT NULL DEFAULT '',
   detail    TEXT NOT NULL DEFAULT ''
-) STRICT;
+, origin TEXT NOT NULL DEFAULT '') STRICT;
+
+CREATE INDEX audit_actor ON audit (actor, at);
+
+CREATE INDEX audit_at ON audit (at);
+
+CREATE INDEX audit_object ON audit (object, at);
+
+CREATE INDEX audit_origin ON audit (at) WHERE origin <> '';
+
+CREATE INDEX audit_tenant ON audit (tenant_id, at);
 
 CREATE TABLE browser (
   id         TEXT PRIMARY KEY,

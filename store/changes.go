@@ -1,0 +1,168 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// Masked stands in the audit trail for a value that is not shown: a secret, or a word about a person.
+const Masked = "***"
+
+// maxAudited is how many bytes of a value the audit trail keeps.
+const maxAudited = 1000
+
+// watched is the row whose changes the next entry of the audit trail tells.
+type watched struct {
+	table, id string
+	before    map[string]any // nil: there was none
+	masked    []string       // instead of a table: fields of which only the names are told
+}
+
+// keyColumns are the columns by which rows are watched that have no column id.
+var keyColumns = map[string]string{"provider": "name"}
+
+// maskedColumns are the columns of watched tables that hold secrets or words about persons as text: the audit trail
+// tells only that they changed. It never shows a BLOB.
+var maskedColumns = map[string][]string{
+	"user":       {"email", "email_key", "name", "password_hash"},
+	"invitation": {"email", "email_key"},
+}
+
+// unaudited are the columns of watched tables that each change moves.
+var unaudited = []string{"id", "no", "created_at", "updated_at", "epoch", "last_login_at"}
+
+// watch makes the next entry of the audit trail tell how this row changes from now on.
+func (tx *Tx) watch(table, id string) error {
+	row, err := tx.row(table, id)
+	tx.watched = watched{table: table, id: id, before: row}
+	return err
+}
+
+// touched makes the next entry of the audit trail name fields of a person's record that change, without their values.
+func (tx *Tx) touched(fields ...string) { tx.watched = watched{masked: fields} }
+
+// row returns a row by its columns; nil where there is none.
+func (tx *Tx) row(table, id string) (map[string]any, error) {
+	key := keyColumns[table]
+	if key == "" {
+		key = "id"
+	}
+	s, err := tx.stmt("SELECT * FROM " + table + " WHERE " + key + " = ?")
+	if err != nil {
+		return nil, err
+	}
+	row := map[string]any{}
+	err = tx.translate(s.QueryRowx(id).MapScan(row))
+	if errors.Is(err, core.ErrNotFound) {
+		return nil, nil
+	}
+	return row, err
+}
+
+// changes returns how the watched row has changed, as the audit trail keeps it; empty: nothing is watched, or nothing
+// changed that it tells.
+func (tx *Tx) changes() (string, error) {
+	w := tx.watched
+	tx.watched = watched{}
+	changed := map[string]core.AuditChange{}
+	for _, name := range w.masked {
+		changed[name] = core.AuditChange{Before: Masked, After: Masked}
+	}
+	if w.table == "" {
+		return changesText(changed)
+	}
+	after, err := tx.row(w.table, w.id)
+	if err != nil {
+		return "", err
+	}
+	for column := range either(w.before, after) {
+		was, is := w.before[column], after[column]
+		if slices.Contains(unaudited, column) || same(was, is) {
+			continue
+		}
+		c := core.AuditChange{Before: audited(column, was), After: audited(column, is)}
+		if slices.Contains(maskedColumns[w.table], column) {
+			c = core.AuditChange{Before: masked(was), After: masked(is)}
+		}
+		changed[column] = c
+	}
+	return changesText(changed)
+}
+
+func changesText(changed map[string]core.AuditChange) (string, error) {
+	if len(changed) == 0 {
+		return "", nil
+	}
+	text, err := json.Marshal(changed)
+	return string(text), err
+}
+
+// either returns the row that has columns.
+func either(a, b map[string]any) map[string]any {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// same reports whether two values of a column are the same; none is the same as an empty one.
+func same(a, b any) bool {
+	x, isBytes := a.([]byte)
+	y, areBytes := b.([]byte)
+	if isBytes || areBytes {
+		return bytes.Equal(x, y)
+	}
+	return a == b || empty(a) && empty(b)
+}
+
+// empty reports whether a value says nothing.
+func empty(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case string:
+		return v == "" || v == "[]" || v == "{}"
+	case int64:
+		return v == 0
+	case []byte:
+		return len(v) == 0
+	}
+	return false
+}
+
+// masked returns what stands for a value that is not shown.
+func masked(v any) any {
+	if empty(v) {
+		return nil
+	}
+	return Masked
+}
+
+// audited returns a value as the audit trail shows it: nil for one that says nothing, instants as such, lists and
+// objects as they are, and long texts cut.
+func audited(column string, v any) any {
+	if empty(v) {
+		return nil
+	}
+	switch v := v.(type) {
+	case []byte:
+		return Masked
+	case int64:
+		if strings.HasSuffix(column, "_at") || strings.HasSuffix(column, "_since") || strings.HasSuffix(column, "_until") {
+			return core.Instant(v)
+		}
+	case string:
+		if len(v) > maxAudited {
+			return strings.ToValidUTF8(v[:maxAudited], "") + "…"
+		}
+		if (v[0] == '[' || v[0] == '{') && json.Valid([]byte(v)) {
+			return json.RawMessage(v)
+		}
+	}
+	return v
+}

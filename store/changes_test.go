@@ -1,0 +1,167 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"newsletterd/core"
+)
+
+// shownColumns says of each watched table which columns the audit trail shows as they are. The others are masked: they
+// are BLOBs or stand in maskedColumns. A new column belongs into one of the two.
+var shownColumns = map[string]string{
+	"client": "tenant_id name client_type redirect_uris post_logout_redirect_uris scopes grant_types " +
+		"token_endpoint_auth_method id_token_signed_response_alg first_party require_pkce deleted_at",
+	"dkim_key":   "tenant_id domain selector algorithm status public",
+	"invitation": "tenant_id role invited_by expires_at",
+	"list": "tenant_id name status confirm_token confirm_floor require_mailed_proof sync_removes_absent deleted_at " +
+		"language description consent_text fields mail_texts subscribe_redirect_url confirm_redirect_url " +
+		"unsubscribe_redirect_url",
+	"provider": "name kind tenant_id topics disabled_at",
+	"send_job": "tenant_id list_id campaign_id status scheduled_at window_start window_end due_at retry_of started_at " +
+		"finished_at failure_reason paused_at pause_reason expanded recipients sent failed skipped deferred created_by " +
+		"expanded_to settled bounced complained opened clicked machine_opened machine_clicked unstoppable unsubscribed " +
+		"expand_from soft_bounced delivered ambiguous hard_bounced gives_up_at",
+	"template": "tenant_id name layout body_html body_text",
+	"tenant": "name domains status mail_from mail_from_name reply_to postal_address public_url brand_name brand_color " +
+		"brand_logo_url deleted_at relays send_limits mail_texts privacy_url " +
+		"language no_tracking",
+	"user":             "email_verified disabled_at self_registered",
+	"webhook_client":   "tenant_id name disabled_at",
+	"webhook_endpoint": "tenant_id list_id name url events old_until failing_since disabled_at disabled_reason",
+}
+
+// TestTheTrailShowsNoSecrets: of each column of a watched table it is said whether it is shown, and what is not shown
+// stands nowhere in the entry of a change that fills every column.
+func TestTheTrailShowsNoSecrets(t *testing.T) {
+	n := testNewsletter(t)
+	for table, shown := range shownColumns {
+		var columns []struct{ Name, Type string }
+		must(t, n.all(t.Context(), &columns, "SELECT name, type FROM pragma_table_info(?)", table))
+		row := map[string]any{}
+		for _, c := range columns {
+			hidden := c.Type == "BLOB" || slices.Contains(maskedColumns[table], c.Name)
+			listed := slices.Contains(strings.Fields(shown), c.Name) || slices.Contains(unaudited, c.Name)
+			if hidden == listed {
+				t.Errorf("%s.%s: shown %v, masked %v", table, c.Name, listed, hidden)
+			}
+			switch {
+			case c.Type == "BLOB":
+				row[c.Name] = []byte("a secret")
+			case hidden:
+				row[c.Name] = "a secret"
+			}
+		}
+		must(t, n.update(t.Context(), func(tx *Tx) error {
+			tx.watched = watched{table: table, id: "none", before: row}
+			detail, err := tx.changes()
+			if strings.Contains(detail, "a secret") || len(row) > 0 && !strings.Contains(detail, Masked) {
+				t.Errorf("%s: %s", table, detail)
+			}
+			return err
+		}))
+	}
+}
+
+// TestTheTrailTellsWhatChanged: an entry has the values before and after, where the request came from, and the cut
+// beginning of a long text.
+func TestTheTrailTellsWhatChanged(t *testing.T) {
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	from := netip.MustParseAddr("192.0.2.7")
+	ctx := context.WithValue(t.Context(), OriginKey{}, &from)
+	tenant := core.Tenant{ID: core.NewID(), Name: "Acme", Status: core.TenantActive}
+	must(t, s.AddTenant(ctx, tenant, "user:ann"))
+	template, err := core.NewTemplate(tenant.ID, core.TemplateInput{
+		Name: new("frame"), BodyHTML: new(strings.Repeat("x", 2000)),
+	}, 2)
+	must(t, err)
+	must(t, s.AddTemplate(ctx, template, "user:ann"))
+	_, err = s.UpdateTenant(ctx, tenant.ID, "user:ann", func(t *core.Tenant) error {
+		t.Name, t.Domains, t.UpdatedAt = "Acme Gardens", core.Strings{"acme.example"}, 3
+		return nil
+	})
+	must(t, err)
+	must(t, s.DeleteTenant(ctx, tenant.ID, "user:ann", 4))
+	rows, _, err := s.Audit(ctx, core.AuditFilter{Actor: "user:ann"}, core.Page{Limit: 9})
+	must(t, err)
+	want := []struct{ action, changes string }{
+		{"tenant.delete", `{"deleted_at":{"before":null,"after":"1970-01-01T00:00:00.004Z"}}`},
+		{"tenant.update", `{"domains":{"before":null,"after":["acme.example"]},` +
+			`"name":{"before":"Acme","after":"Acme Gardens"}}`},
+		{"template.create", `{"body_html":{"before":null,"after":"` + strings.Repeat("x", maxAudited) + `…"},` +
+			`"name":{"before":null,"after":"frame"},"tenant_id":{"before":null,"after":"` + tenant.ID + `"}}`},
+		{"tenant.create", `{"name":{"before":null,"after":"Acme"},"status":{"before":null,"after":"active"}}`},
+	}
+	for i, w := range want {
+		if len(rows) != len(want) || rows[i].Action != w.action || string(rows[i].Changes) != w.changes ||
+			rows[i].Origin != "192.0.2.7" {
+			t.Errorf("%d: %+v, want %s", i, rows, w)
+		}
+	}
+	if b, err := json.Marshal(core.AuditEntry{}); err != nil || !strings.Contains(string(b), `"changes":{}`) {
+		t.Errorf("%s, %v", b, err)
+	}
+	must(t, s.update(ctx, func(tx *Tx) error {
+		_, err := tx.exec("UPDATE audit SET actor = 'command:root' WHERE action = 'tenant.create'")
+		return err
+	}))
+	rows, _, err = s.Audit(ctx, core.AuditFilter{Action: "tenant", From: 3, TenantID: tenant.ID}, core.Page{Limit: 9})
+	if err != nil || len(rows) != 2 {
+		t.Errorf("%+v, %v; want the two changes of the tenant since then", rows, err)
+	}
+	rows, _, err = s.Audit(ctx, core.AuditFilter{Object: tenant.ID, Until: 3}, core.Page{Limit: 9})
+	if err != nil || len(rows) != 1 || rows[0].Origin != core.CommandLine {
+		t.Errorf("%+v, %v; want what was before, by a command", rows, err)
+	}
+	if _, err := s.Housekeeping(ctx, Retention{}, core.Instant(4).Add(originKept)); err != nil {
+		t.Fatal(err)
+	}
+	rows, _, err = s.Audit(ctx, core.AuditFilter{Actor: "user:ann"}, core.Page{Limit: 9})
+	if err != nil || len(rows) != 3 || rows[0].Origin == "" || rows[1].Origin != "" {
+		t.Errorf("%+v, %v; want the origins of the oldest forgotten", rows, err)
+	}
+}
+
+// TestAuditReadsABoundedNumberOfEntries: a filter that matches nothing recent answers a short page and where to go on.
+func TestAuditReadsABoundedNumberOfEntries(t *testing.T) {
+	n := testNewsletter(t)
+	n.sql("DELETE FROM audit")
+	n.sql("INSERT INTO audit (at, actor, action) VALUES (0, 'command', 'list.create')")
+	n.sql("WITH RECURSIVE i (n) AS (VALUES (2) UNION ALL SELECT n + 1 FROM i WHERE n <= 2 * 5000) INSERT INTO audit (at, " +
+		"actor, action) SELECT (n + 1) / 3, 'command', 'job.create' FROM i")
+	var page core.Page
+	for pages := 1; ; pages++ {
+		page.Limit = 10
+		rows, next, err := n.Audit(t.Context(), core.AuditFilter{Action: "list"}, page)
+		must(t, err)
+		if next == "" {
+			if pages != 3 || len(rows) != 1 || rows[0].Action != "list.create" {
+				t.Errorf("page %d: %+v", pages, rows)
+			}
+			break
+		}
+		if len(rows) != 0 {
+			t.Errorf("page %d: %+v", pages, rows)
+		}
+		page.After = next
+	}
+	seen := map[int64]bool{}
+	for page := (core.Page{Limit: 999}); ; {
+		rows, next, err := n.Audit(t.Context(), core.AuditFilter{}, page)
+		must(t, err)
+		for _, r := range rows {
+			seen[r.ID] = true
+		}
+		if page.After = next; next == "" {
+			break
+		}
+	}
+	if len(seen) != 10001 {
+		t.Errorf("%d entries in all pages, want each once", len(seen))
+	}
+}
