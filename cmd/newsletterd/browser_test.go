@@ -12,6 +12,7 @@ import (
 	"newsletterd/cmd/newsletterd/browsertest"
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/daemontest"
+	"newsletterd/cmd/newsletterd/oidctest"
 	"newsletterd/core"
 )
 
@@ -23,10 +24,10 @@ func TestBrowser(t *testing.T) {
 	tenant := d.seed.NewTenant(func(in *core.TenantInput) {
 		in.BrandName, in.BrandColor = new("Acme Letters"), new("#b4236a")
 	})
-	rp := newRelyingParty(t, d, func(in *core.ClientInput) { in.TenantID = &tenant.ID })
+	rp := oidctest.New(t, d.seed, d.URL, func(in *core.ClientInput) { in.TenantID = &tenant.ID })
 	verifier := oauth2.GenerateVerifier()
 
-	b.Open(rp.config.AuthCodeURL("s1", oauth2.S256ChallengeOption(verifier)), browsertest.Heading("Sign in"))
+	b.Open(rp.Config.AuthCodeURL("s1", oauth2.S256ChallengeOption(verifier)), browsertest.Heading("Sign in"))
 	b.Look("login")
 	b.Do(chromedp.SendKeys("#email", "ann@example.org"), chromedp.SendKeys("#password", "wrong\r"),
 		chromedp.WaitVisible("#fault"))
@@ -34,20 +35,20 @@ func TestBrowser(t *testing.T) {
 	b.Do(chromedp.SendKeys("#password", daemontest.Password+"\r"), browsertest.Heading("Allow access?"))
 	b.Look("consent")
 	b.Click(`button[value="allow"]`, browsertest.Heading("Relying party /cb"))
-	q := rp.back(t)
+	q := rp.Back()
 	if q.Get("state") != "s1" {
 		t.Fatalf("came back with %v", q)
 	}
-	tokens, err := rp.config.Exchange(context.Background(), q.Get("code"), oauth2.VerifierOption(verifier))
+	tokens, err := rp.Config.Exchange(context.Background(), q.Get("code"), oauth2.VerifierOption(verifier))
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	// The answer as a form: the browser sends it by itself.
-	b.Open(rp.config.AuthCodeURL("s2", oauth2.S256ChallengeOption(verifier),
+	b.Open(rp.Config.AuthCodeURL("s2", oauth2.S256ChallengeOption(verifier),
 		oauth2.SetAuthURLParam("response_mode", "form_post")),
 		browsertest.Heading("Relying party /cb"))
-	if q := rp.back(t); q.Get("state") != "s2" || q.Get("code") == "" {
+	if q := rp.Back(); q.Get("state") != "s2" || q.Get("code") == "" {
 		t.Errorf("form_post: %v", q)
 	}
 
@@ -70,7 +71,7 @@ func TestBrowser(t *testing.T) {
 
 	id, _ := tokens.Extra("id_token").(string)
 	logout := d.cfg.Origin() + "/api/oauth/logout?" +
-		url.Values{"client_id": {rp.config.ClientID}, "post_logout_redirect_uri": {rp.URL + "/bye"}}.Encode()
+		url.Values{"client_id": {rp.Config.ClientID}, "post_logout_redirect_uri": {rp.URL + "/bye"}}.Encode()
 	b.Open(logout, browsertest.Heading("Sign out?"))
 	b.Look("logout")
 	b.Click("form[action='/logout'] button", browsertest.Heading("Relying party /bye"))
@@ -82,7 +83,7 @@ func TestBrowser(t *testing.T) {
 		"broken": {"/password/reset?token=x&email=ann@example.org", "This link is not good any more"},
 		"verify": {"/verify?token=x&email=ann@example.org", "This link is not good any more"},
 		"authorize": {
-			"/api/oauth/authorize?client_id=" + rp.config.ClientID + "&redirect_uri=https://evil.example/",
+			"/api/oauth/authorize?client_id=" + rp.Config.ClientID + "&redirect_uri=https://evil.example/",
 			"This login can't go on",
 		},
 		"signed-out": {"/logout", "You are signed out"},

@@ -47,6 +47,9 @@ var mayImport = map[string][]string{
 	},
 	"cmd/newsletterd/browsertest": {},
 	"cmd/newsletterd/sourcetest":  {},
+	"cmd/newsletterd/oidctest": {
+		"cmd/newsletterd/daemontest", "core", "handlers/web/webtest", "store/storetest",
+	},
 
 	"cmd/newsletterd/config":   {"auth", "core", "mail", "mail/report", "cmd/newsletterd/terminal"},
 	"cmd/newsletterd/demo":     {"auth", "cmd/newsletterd/config", "mail/mailtest"},
@@ -69,6 +72,7 @@ var homes = map[string][]string{
 	"golang.org/x/crypto":                     {"auth", "store", "cmd/newsletterd"},
 	"golang.org/x/net":                        {"core", "mail", "cmd/newsletterd/daemontest"},
 	"golang.org/x/oauth2":                     {"cmd/newsletterd"},
+	"github.com/coreos/go-oidc/v3":            {"cmd/newsletterd/oidctest"},
 	"github.com/emersion/go-smtp":             {"mail"},
 	"github.com/emersion/go-message":          {"mail"},
 	"github.com/emersion/go-msgauth":          {"mail"},

@@ -1,4 +1,4 @@
-package main
+package oidctest
 
 import (
 	"context"
@@ -13,19 +13,23 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
-	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
 	"newsletterd/handlers/web/webtest"
+	"newsletterd/store/storetest"
 )
 
-// conformance are the modules of the OpenID Foundation's test plans for providers (Basic, Config and RP-Initiated
-// Logout; static client, discovery, code), by their names, each with a test that makes the same assertions. Where a
-// module takes time (30 seconds between two uses of a code, a second of max_age), the waiting is in auth's tests, which
-// have the clock in hand.
-var conformance = []struct {
-	name string
+// Module is a module of a test plan of the OpenID Foundation.
+type Module struct {
+	Name string // as the plan has it
+
 	test func(o *conformant)
-}{
+}
+
+// Conformance are the modules of the OpenID Foundation's test plans for providers (Basic, Config and RP-Initiated
+// Logout; static client, discovery, code), each with a test that makes the same assertions. Where a module takes time
+// (30 seconds between two uses of a code, a second of max_age), the waiting is in auth's tests, which have the clock in
+// hand.
+var Conformance = []Module{
 	// oidcc-config-certification-test-plan
 	{"oidcc-discovery-endpoint-verification", (*conformant).discovery},
 	// oidcc-basic-certification-test-plan
@@ -45,7 +49,7 @@ var conformance = []struct {
 	// until release 5.1
 	{"oidcc-ensure-other-scope-order-succeeds", func(o *conformant) { o.scope("email openid", "email") }},
 	{"oidcc-alternate-happy-flow", func(o *conformant) {
-		o.rp.config.RedirectURL += "?foo=bar"
+		o.rp.Config.RedirectURL += "?foo=bar"
 		if q := o.authorize("scope", "email openid"); q.Get("foo") != "bar" || q.Get("code") == "" {
 			o.Errorf("came back with %v", q)
 		}
@@ -57,16 +61,16 @@ var conformance = []struct {
 	{"oidcc-prompt-none-logged-in", func(o *conformant) {
 		first := o.claims(o.happy())
 		second := o.claims(o.happy("prompt", "none"))
-		if first["sub"] != second["sub"] || first["auth_time"] != second["auth_time"] || o.v.logins != 1 {
-			o.Errorf("first %v, second %v, %d logins", first, second, o.v.logins)
+		if first["sub"] != second["sub"] || first["auth_time"] != second["auth_time"] || o.v.Logins != 1 {
+			o.Errorf("first %v, second %v, %d logins", first, second, o.v.Logins)
 		}
 	}},
 	{"oidcc-max-age-1", func(o *conformant) { o.again("max_age", "0") }},
 	{"oidcc-max-age-10000", func(o *conformant) {
 		first := o.claims(o.happy())
 		second := o.claims(o.happy("max_age", "10000"))
-		if first["auth_time"] != second["auth_time"] || o.v.logins != 1 {
-			o.Errorf("auth_time %v, then %v, %d logins", first["auth_time"], second["auth_time"], o.v.logins)
+		if first["auth_time"] != second["auth_time"] || o.v.Logins != 1 {
+			o.Errorf("auth_time %v, then %v, %d logins", first["auth_time"], second["auth_time"], o.v.Logins)
 		}
 	}},
 	{"oidcc-ensure-request-with-unknown-parameter-succeeds", func(o *conformant) { o.happy("extra", "foobar") }},
@@ -90,12 +94,12 @@ var conformance = []struct {
 	{"oidcc-codereuse", func(o *conformant) { o.reuse() }},
 	{"oidcc-codereuse-30seconds", func(o *conformant) { o.reuse() }}, // auth: TestCodeReuseRevokes waits an hour
 	{"oidcc-ensure-registered-redirect-uri", func(o *conformant) {
-		o.rp.config.RedirectURL += "/other"
+		o.rp.Config.RedirectURL += "/other"
 		o.errorPage(o.address(), "not registered")
 	}},
 	{"oidcc-ensure-post-request-succeeds", (*conformant).post},
 	{"oidcc-server-client-secret-post", func(o *conformant) {
-		o.rp.config.Endpoint.AuthStyle = oauth2.AuthStyleInParams
+		o.rp.Config.Endpoint.AuthStyle = oauth2.AuthStyleInParams
 		o.happy()
 	}},
 	{"oidcc-request-uri-unsigned-supported-correctly-or-rejected-as-unsupported", func(o *conformant) {
@@ -120,7 +124,7 @@ var conformance = []struct {
 	}},
 	{"oidcc-refresh-token", func(o *conformant) {
 		first := o.happy("scope", "openid offline_access", "prompt", "consent")
-		second, err := o.rp.config.TokenSource(context.Background(), &oauth2.Token{RefreshToken: first.RefreshToken}).Token()
+		second, err := o.rp.Config.TokenSource(context.Background(), &oauth2.Token{RefreshToken: first.RefreshToken}).Token()
 		if err != nil {
 			o.Fatal(err)
 		}
@@ -135,10 +139,10 @@ var conformance = []struct {
 	{"oidcc-ensure-request-with-valid-pkce-succeeds", func(o *conformant) {
 		verifier := oauth2.GenerateVerifier()
 		q := o.authorize("code_challenge", oauth2.S256ChallengeFromVerifier(verifier), "code_challenge_method", "S256")
-		if _, err := o.rp.config.Exchange(context.Background(), q.Get("code")); err == nil {
+		if _, err := o.rp.Config.Exchange(context.Background(), q.Get("code")); err == nil {
 			o.Error("no verifier was needed")
 		}
-		if _, err := o.rp.config.Exchange(context.Background(), q.Get("code"), oauth2.VerifierOption(verifier)); err != nil {
+		if _, err := o.rp.Config.Exchange(context.Background(), q.Get("code"), oauth2.VerifierOption(verifier)); err != nil {
 			o.Error(err)
 		}
 	}},
@@ -176,30 +180,25 @@ var conformance = []struct {
 	}},
 }
 
-func TestConformance(t *testing.T) {
-	daemontest.Parallel(t)
-	d := start(t, nil)
-	u := d.addUser("ann@example.org")
-	for _, c := range conformance {
-		t.Run(c.name, func(t *testing.T) {
-			rp := newRelyingParty(t, d, func(in *core.ClientInput) {
-				in.RequirePKCE = new(false)
-				*in.RedirectURIs = append(*in.RedirectURIs, (*in.RedirectURIs)[0]+"?foo=bar")
-			})
-			c.test(&conformant{T: t, d: d, c: &webtest.Client{TB: t, URL: d.URL}, rp: rp, v: newVisitor(t), user: u})
-		})
-	}
+// Try makes the assertions of a module about the provider at an origin, with a client that is made in its store, and a
+// browser in which no user is signed in. u is the visitor's user.
+func (m Module) Try(t testing.TB, s *storetest.Seeder, origin string, u core.User) {
+	t.Helper()
+	rp := New(t, s, origin, func(in *core.ClientInput) {
+		in.RequirePKCE = new(false)
+		*in.RedirectURIs = append(*in.RedirectURIs, (*in.RedirectURIs)[0]+"?foo=bar")
+	})
+	m.test(&conformant{TB: t, c: &webtest.Client{TB: t, URL: origin}, rp: rp, v: NewVisitor(t), user: u})
 }
 
 const discovery = "/api/.well-known/openid-configuration"
 
 // conformant is one run of a module: a client without PKCE, and a browser in which no user is signed in.
 type conformant struct {
-	*testing.T
-	d     *running
+	testing.TB
 	c     *webtest.Client
-	rp    *relyingParty
-	v     *visitor
+	rp    *RelyingParty
+	v     *Visitor
 	user  core.User
 	nonce string
 }
@@ -213,13 +212,13 @@ func (o *conformant) address(changes ...string) string {
 		}
 		options = append(options, oauth2.SetAuthURLParam(changes[i], changes[i+1]))
 	}
-	return o.rp.config.AuthCodeURL("s1", options...)
+	return o.rp.Config.AuthCodeURL("s1", options...)
 }
 
 func (o *conformant) authorize(changes ...string) url.Values {
 	o.Helper()
-	q := o.v.signIn(o.rp, o.address(changes...))
-	if q.Get("state") != "s1" || q.Get("iss") != o.d.cfg.Origin()+"/api" {
+	q := o.v.SignIn(o.rp, o.address(changes...))
+	if q.Get("state") != "s1" || q.Get("iss") != o.c.URL+"/api" {
 		o.Errorf("came back with %v", q)
 	}
 	return q
@@ -229,11 +228,11 @@ func (o *conformant) authorize(changes ...string) url.Values {
 func (o *conformant) happy(changes ...string) *oauth2.Token {
 	o.Helper()
 	q := o.authorize(changes...)
-	tokens, err := o.rp.config.Exchange(context.Background(), q.Get("code"))
+	tokens, err := o.rp.Config.Exchange(context.Background(), q.Get("code"))
 	if err != nil {
 		o.Fatalf("%v, for %v", err, q)
 	}
-	o.rp.checkIDToken(o.T, tokens, o.user, o.nonce)
+	o.rp.CheckIDToken(tokens, o.user, o.nonce)
 	return tokens
 }
 
@@ -262,7 +261,7 @@ func (o *conformant) refused(code, parameter, value string) {
 func (o *conformant) errorPage(address, text string) {
 	o.Helper()
 	at, page := o.v.read(o.v.Get(address))
-	if !strings.HasPrefix(at.String(), o.d.cfg.Origin()) || !strings.Contains(page, text) {
+	if !strings.HasPrefix(at.String(), o.c.URL) || !strings.Contains(page, text) {
 		o.Errorf("at %s: %s", at, page)
 	}
 }
@@ -272,23 +271,23 @@ func (o *conformant) again(changes ...string) {
 	o.Helper()
 	o.happy()
 	second := o.claims(o.happy(changes...))
-	if second["auth_time"] == nil || o.v.logins != 2 {
-		o.Errorf("claims %v, %d logins", second, o.v.logins)
+	if second["auth_time"] == nil || o.v.Logins != 2 {
+		o.Errorf("claims %v, %d logins", second, o.v.Logins)
 	}
 }
 
 func (o *conformant) reuse() {
 	o.Helper()
 	q := o.authorize()
-	tokens, err := o.rp.config.Exchange(context.Background(), q.Get("code"))
+	tokens, err := o.rp.Config.Exchange(context.Background(), q.Get("code"))
 	if err != nil {
 		o.Fatal(err)
 	}
-	_, err = o.rp.config.Exchange(context.Background(), q.Get("code"))
+	_, err = o.rp.Config.Exchange(context.Background(), q.Get("code"))
 	if err == nil || !strings.Contains(err.Error(), "invalid_grant") {
 		o.Errorf("second use: %v", err)
 	}
-	if _, err := o.rp.provider.UserInfo(context.Background(), oauth2.StaticTokenSource(tokens)); err == nil {
+	if _, err := o.rp.Provider.UserInfo(context.Background(), oauth2.StaticTokenSource(tokens)); err == nil {
 		o.Error("the first access token is still good")
 	}
 }
@@ -300,7 +299,7 @@ func (o *conformant) userinfo(method string, header bool, tokens *oauth2.Token) 
 	if !header {
 		c, form = o.c, url.Values{"access_token": {tokens.AccessToken}}
 	}
-	if c.Send(method, o.rp.provider.UserInfoEndpoint(), form).Wants(200).JSON(&claims); claims["sub"] != o.user.ID {
+	if c.Send(method, o.rp.Provider.UserInfoEndpoint(), form).Wants(200).JSON(&claims); claims["sub"] != o.user.ID {
 		o.Errorf("%v", claims)
 	}
 	return claims
@@ -356,7 +355,7 @@ func (o *conformant) unsigned() {
 		Name: new("unsigned"), RedirectURIs: &[]string{"https://rp.example/cb"},
 		IDTokenAlg: new("none"),
 	}
-	if _, _, err := core.NewClient(in, true, now()); err == nil {
+	if _, _, err := core.NewClient(in, true, 1); err == nil {
 		o.Error("a client may be registered for it")
 	}
 }
@@ -385,14 +384,14 @@ func (o *conformant) discovery() {
 	if r.JSON(&doc); r.Header.Get("Content-Type") != "application/json" {
 		o.Errorf("%v", r.Header)
 	}
-	if doc["issuer"] != o.d.cfg.Origin()+"/api" {
+	if doc["issuer"] != o.c.URL+"/api" {
 		o.Errorf("issuer %v", doc["issuer"])
 	}
 	for _, name := range []string{
 		"authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri",
 		"end_session_endpoint",
 	} {
-		if s, _ := doc[name].(string); !strings.HasPrefix(s, o.d.cfg.Origin()+"/api/") {
+		if s, _ := doc[name].(string); !strings.HasPrefix(s, o.c.URL+"/api/") {
 			o.Errorf("%s is %v", name, doc[name])
 		}
 	}
@@ -427,7 +426,7 @@ func (o *conformant) logout(params ...string) string {
 	for i := 0; i < len(params); i += 2 {
 		q.Set(params[i], params[i+1])
 	}
-	return o.d.cfg.Origin() + "/api/oauth/logout?" + q.Encode()
+	return o.c.URL + "/api/oauth/logout?" + q.Encode()
 }
 
 // logsOut wants the browser signed out, and at an address that ends like this.
@@ -437,7 +436,7 @@ func (o *conformant) logsOut(end string, params ...string) {
 	if !strings.Contains(at.String(), end) {
 		o.Errorf("at %s: %s", at, page)
 	}
-	if at, _ := o.v.read(o.v.Get(o.d.cfg.Origin() + "/account")); at.Path != "/login" {
+	if at, _ := o.v.read(o.v.Get(o.c.URL + "/account")); at.Path != "/login" {
 		o.Error("still signed in")
 	}
 }
