@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -113,6 +114,8 @@ func newMaster(t *testing.T) string {
 	}
 	return path
 }
+
+var quiet = slog.New(slog.DiscardHandler)
 
 func newWorld(t *testing.T, tb failer, master string, split bool) *world {
 	w := &world{

@@ -38,8 +38,7 @@ func TestClockJumps(t *testing.T) {
 			}
 			h.Opts.Limits.PerSecond = 1
 			h.Start()
-			time.Sleep(4 * time.Minute)
-			synctest.Wait()
+			coretest.Settle(4 * time.Minute)
 			h.Group.Drain(time.Minute)
 			for to, n := range s.Count() {
 				if got[to] += n; got[to] > 1 && jump < tomorrow || n > 1 {

@@ -1,10 +1,9 @@
-package worker
+package worker_test
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -12,13 +11,16 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/core/coretest"
+	"newsletterd/worker"
+	"newsletterd/worker/workertest"
 )
 
 // A complaint reaches the disable operation with a token of its tenant, however often the member service is away first.
 func TestDisablerTriesUntilItIsAnswered(t *testing.T) {
-	inBubble(t, func(m *member) {
+	synctest.Test(t, func(t *testing.T) {
+		h := workertest.New(t, nil)
 		now := core.At(time.Now())
-		m.Tell(m.list, core.StatusActive, "ann@example.org")
+		h.Tell(h.List, core.StatusActive, "ann@example.org")
 		var answers []string
 		tokens := 0
 		begin := time.Now()
@@ -30,7 +32,7 @@ func TestDisablerTriesUntilItIsAnswered(t *testing.T) {
 				t.Error(err)
 			}
 			if r.URL.String() != "http://own.test/api/subscriptions/disable" ||
-				r.Header.Get("Authorization") != "Bearer for-"+m.list.TenantID {
+				r.Header.Get("Authorization") != "Bearer for-"+h.List.TenantID {
 				t.Errorf("%s with %s", r.URL, r.Header.Get("Authorization"))
 			}
 			if body["email"] != "Ann@example.org" || body["reason"] == "" || body["disabled_by"] == "" ||
@@ -51,8 +53,8 @@ func TestDisablerTriesUntilItIsAnswered(t *testing.T) {
 			took = time.Since(begin)
 			return coretest.Response(http.StatusOK, "{}"), nil
 		})
-		m.group = NewGroup(slog.New(slog.DiscardHandler), Disabler(DisablerOptions{
-			Store: m.Store, Base: "http://own.test/", Transport: transport, Log: slog.New(slog.DiscardHandler),
+		h.Run(worker.Disabler(worker.DisablerOptions{
+			Store: h.Store, Base: "http://own.test/", Transport: transport, Log: h.Opts.Log,
 			Token: func(_ context.Context, tenantID string, _ core.Instant) (string, error) {
 				if tokens++; tokens == 1 {
 					return "", errors.New("no key")
@@ -60,19 +62,17 @@ func TestDisablerTriesUntilItIsAnswered(t *testing.T) {
 				return "for-" + tenantID, nil
 			},
 		}))
-		m.group.Start()
 		synctest.Wait()
 		e := core.ProviderEvent{
-			Type: core.ProviderComplaint, MessageID: "m", TenantID: m.list.TenantID,
+			Type: core.ProviderComplaint, MessageID: "m", TenantID: h.List.TenantID,
 			Email: "Ann@example.org", OccurredAt: now,
 		}
-		m.Must(m.ApplyReports(m.Context(), []core.ProviderReport{{Provider: "p", Event: e, Key: e.Key()}}, now))
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		h.Must(h.ApplyReports(h.Context(), []core.ProviderReport{{Provider: "p", Event: e, Key: e.Key()}}, now))
+		coretest.Settle(time.Minute)
 		if len(answers) != 4 || took < 30*time.Second || took > 47*time.Second { // 1, 2, 5 and 30 s
 			t.Errorf("%d tries, the last after %v", len(answers), took)
 		}
-		if at, err := m.NextPendingDisable(m.Context()); err != nil || at != 0 {
+		if at, err := h.NextPendingDisable(h.Context()); err != nil || at != 0 {
 			t.Errorf("still waiting: %v, %v", at, err)
 		}
 	})

@@ -1,56 +1,59 @@
-package worker
+package worker_test
 
 import (
 	"context"
-	"fmt"
+	"encoding/json"
+	"net/http"
 	"sync"
 	"testing"
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/core/coretest"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
+	"newsletterd/store/storetest"
+	"newsletterd/worker"
+	"newsletterd/worker/workertest"
 )
 
 // An event that becomes due again while the answer to another is waited for, after the last look at what is due, is
 // delivered in its time, though nothing kicks the loop any more.
 func TestAnEventThatBecomesDueDuringASlowAnswer(t *testing.T) {
-	inBubble(t, func(m *member) {
-		var mu sync.Mutex
-		tried, done := map[int64]int{}, 0
-		o := &outbox{store: m.Store, probes: probeDelays, log: quiet, wake: make(chan struct{}, 1)}
-		o.loop = &Loop{Name: "outbox", Step: o.step}
-		o.post = func(_ context.Context, e *core.OutboxEvent) verdict {
-			mu.Lock()
-			tried[e.ID]++
-			n, slow := tried[e.ID], e.ID == 1
-			if done++; !slow && n == 1 {
-				done--
-			}
-			mu.Unlock()
-			if slow {
-				time.Sleep(1900 * time.Millisecond)
-			} else if n == 1 {
-				return verdict{status: 500, reason: "HTTP 500"}
-			}
-			return verdict{done: true, status: 200}
-		}
+	coretest.Bubble(t, func(t *testing.T) {
+		h := workertest.New(t, nil)
+		r := workertest.NewReceiver(h.Seeder)
 		for i := range 14 {
-			m.Active(m.list.ID, core.Email(fmt.Sprintf("e%d@example.org", i)))
+			h.Active(h.List.ID, storetest.Reader(i))
 		}
-		m.run(o.loop)
-		time.Sleep(20 * time.Second)
-		mu.Lock()
-		defer mu.Unlock()
-		if done != 14 {
-			t.Errorf("%d of 14 events were delivered: %v", done, tried)
+		var mu sync.Mutex
+		tried := map[core.Email]int{}
+		r.On = func(p *workertest.Post) int {
+			var e core.Event
+			h.Must(json.Unmarshal(p.Body, &e))
+			mu.Lock()
+			tried[e.Subscriber.Email]++
+			first := tried[e.Subscriber.Email] == 1
+			mu.Unlock()
+			if e.Subscriber.Email == storetest.Reader(0) {
+				time.Sleep(1900 * time.Millisecond)
+			} else if first {
+				return http.StatusInternalServerError
+			}
+			return http.StatusOK
+		}
+		h.Run(worker.Outbox(h.Store, r.Poster(), h.Opts.Log))
+		coretest.Settle(20 * time.Second)
+		if n := len(r.Events(workertest.EventPath)); n != 14 {
+			t.Errorf("%d of 14 events were delivered: %v", n, tried)
 		}
 	})
 }
 
 // A mail that becomes due after the last look, while the last connection ends, goes out in its time.
 func TestAMailThatBecomesDueAsTheLastConnectionEnds(t *testing.T) {
-	inBubble(t, func(m *member) {
+	coretest.Bubble(t, func(t *testing.T) {
+		h := workertest.New(t, nil)
 		var mu sync.Mutex
 		tries, sent := 0, 0
 		s := smtptest.Func(func(ctx context.Context, src *smtp.Source) error {
@@ -66,8 +69,8 @@ func TestAMailThatBecomesDueAsTheLastConnectionEnds(t *testing.T) {
 				src.Done(e, smtp.Outcome{Result: smtp.Later, Code: 450})
 				return nil
 			}
-			at, err := m.NextMail(m.Context(), m.Time())
-			m.Must(err)
+			at, err := h.NextMail(h.Context(), h.Time())
+			h.Must(err)
 			if at != 0 { // until just after the instant at which the first mail is due again
 				time.Sleep(time.Until(at.Time().Add(time.Millisecond)))
 			}
@@ -77,9 +80,10 @@ func TestAMailThatBecomesDueAsTheLastConnectionEnds(t *testing.T) {
 			src.Done(e, smtp.Outcome{Result: smtp.Sent})
 			return nil
 		})
-		m.Pending(m.list.ID, "a@example.org")
-		m.Pending(m.list.ID, "b@example.org")
-		m.run(m.mailer(s))
+		h.Pending(h.List.ID, "a@example.org")
+		h.Pending(h.List.ID, "b@example.org")
+		h.Relay = s
+		h.Run(h.Mailer())
 		time.Sleep(time.Hour)
 		mu.Lock()
 		defer mu.Unlock()

@@ -2,12 +2,9 @@ package worker_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -34,9 +31,6 @@ type hardship struct {
 	came     atomic.Int64 // to a receiver of the tenant's own
 	tracker  *worker.Tracker
 	loops    *worker.Group
-
-	mu       sync.Mutex
-	disabled int
 }
 
 // sure repeats what a client would until it is acknowledged.
@@ -53,43 +47,6 @@ func (d *hardship) sure(do func() error) {
 		time.Sleep(time.Second)
 	}
 	d.Fatal("a thousand tries were in vain")
-}
-
-// RoundTrip is the send service behind the webhooks, and the member service's disable operation.
-func (d *hardship) RoundTrip(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	ctx, now, nonce := r.Context(), core.At(time.Now()), store.Nonce{ClientID: core.LoopClientID, Nonce: core.NewID()}
-	switch r.URL.Path {
-	case "/webhooks/subscriptions":
-		var e core.Event
-		if err = json.Unmarshal(body, &e); err == nil {
-			err = d.ApplyEvent(ctx, nonce, e, now)
-		}
-	case "/webhooks/lists/full-sync":
-		var f core.FullSync
-		if err = json.Unmarshal(body, &f); err == nil {
-			err = d.ApplyBatch(ctx, nonce, f, now)
-		}
-	default:
-		d.mu.Lock()
-		d.disabled++
-		d.mu.Unlock()
-	}
-	status := http.StatusOK
-	switch core.KindOf(err) {
-	case core.Conflict:
-		status = http.StatusConflict
-	case core.Unavailable:
-		status = http.StatusServiceUnavailable
-	default:
-		if err != nil {
-			d.Errorf("%s: %v", r.URL.Path, err)
-		}
-	}
-	return coretest.Response(status, "{}"), nil
 }
 
 func newHardship(t *testing.T) *hardship {
@@ -115,7 +72,8 @@ func (d *hardship) start() {
 	d.Harness.Start()
 	mailer := d.MailerOptions()
 	mailer.Tenants = true
-	poster := worker.NewPoster(d.Store, "http://send.test", d)
+	both := workertest.Services{Member: d.Store, Send: d.Store}
+	poster := worker.NewPoster(d.Store, "http://send.test", both)
 	hook := &http.Client{Transport: coretest.Transport(func(*http.Request) (*http.Response, error) {
 		d.came.Add(1)
 		return coretest.Response(http.StatusOK, ""), nil
@@ -129,7 +87,7 @@ func (d *hardship) start() {
 		worker.Housekeeping(d.Store, store.Retention{}, d.Opts.Log),
 		worker.Snapshot(d.Store, d.TempDir()+"/snapshot.db", time.Hour, d.Opts.Log),
 		worker.Disabler(worker.DisablerOptions{
-			Store: d.Store, Base: "http://member.test", Transport: d, Log: d.Opts.Log,
+			Store: d.Store, Base: "http://member.test", Transport: both, Log: d.Opts.Log,
 			Token: func(context.Context, string, core.Instant) (string, error) { return "t", nil },
 		}))
 	d.loops.Start()
@@ -218,8 +176,7 @@ func TestAFullDiskSendsNothingTwice(t *testing.T) {
 		d.start()
 		time.Sleep(10 * time.Minute)
 		d.faults.FailAt(0)
-		time.Sleep(10 * time.Minute)
-		synctest.Wait()
+		coretest.Settle(10 * time.Minute)
 		if n := d.came.Load(); n != 2 {
 			t.Errorf("%d posts of 2 events", n)
 		}
@@ -264,9 +221,8 @@ func (d *hardship) check(jobs []core.SendJob) {
 			d.Errorf("%s is %s, %v; want %s", email, sub.MemberStatus, err, want)
 		}
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.disabled == 0 {
-		d.Error("the complaint did not come to the member service")
+	disabled, err := d.DisabledAddresses(d.Context(), "", core.Suppressed{}, 2)
+	if err != nil || len(disabled) != 1 || disabled[0].Email != string(storetest.Reader(5)) {
+		d.Errorf("the complaint did not come to the member service: %v, %v", disabled, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/core/coretest"
 	"newsletterd/mail/mailtest"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
@@ -107,8 +108,7 @@ func TestAJobWaitsForItsSender(t *testing.T) {
 			MailFrom: new("letters@other.example"),
 		})
 		h.Start()
-		time.Sleep(2 * time.Hour)
-		synctest.Wait()
+		coretest.Settle(2 * time.Hour)
 		if held := h.Paused(j, core.PauseSender); held.Sent != 0 {
 			t.Errorf("%d are sent", held.Sent)
 		}

@@ -1,101 +1,76 @@
-package worker
+package worker_test
 
 import (
-	"encoding/json"
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/mail"
-	"newsletterd/mail/smtp"
+	"newsletterd/core/coretest"
+	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store"
+	"newsletterd/store/storetest"
+	"newsletterd/worker"
+	"newsletterd/worker/workertest"
 )
-
-// imports brings n readers to the member's side, as the command does; what the send side is told is left in the outbox.
-func (m *member) imports(n int) {
-	m.Helper()
-	im, err := m.NewImport(m.Context(), m.list.ID, "active", "test")
-	m.Must(err)
-	var rows []store.ImportRow
-	for i := range n {
-		rows = append(rows, store.ImportRow{Email: core.Email(fmt.Sprintf("r%03d@example.org", i))})
-	}
-	m.Must(im.Add(m.Context(), rows, core.At(time.Now())))
-}
-
-// deliver brings what is in the outbox to the send side.
-func (m *member) deliver() (n int) {
-	m.Helper()
-	now := core.At(time.Now())
-	due, err := m.DueEvents(m.Context(), "", now, 1000)
-	m.Must(err)
-	for i := range due {
-		var e struct {
-			Subscriber core.EventSubscriber
-		}
-		m.Must(json.Unmarshal([]byte(due[i].Body), &e))
-		m.Must(m.ApplyEvent(m.Context(), store.Nonce{ClientID: "loop", Nonce: core.NewID()}, core.Event{
-			ID: due[i].EventID, Type: core.EventActivated, TenantID: m.list.TenantID, ListID: m.list.ID,
-			OccurredAt: due[i].OccurredAt, Subscriber: e.Subscriber,
-		}, now))
-		m.Must(m.FinishEvents(m.Context(), []store.EventResult{{Event: &due[i], Done: true}}, now))
-	}
-	return len(due)
-}
-
-func (m *member) recipients(j core.SendJob, after time.Duration) (n int64, expanded bool) {
-	m.Helper()
-	time.Sleep(after)
-	synctest.Wait()
-	j, err := m.SendJob(m.Context(), j.ID)
-	m.Must(err)
-	return j.Recipients, j.Expanded
-}
 
 // Readers who were imported just before a job are in it, though the send side has yet to hear of them; it does not
 // wait for changes that are made while it waits, nor for those that the send side refuses, nor for ever.
 func TestJobWaitsForChangesUnderway(t *testing.T) {
-	inBubble(t, func(m *member) {
-		sender := NewSender(m.Store, &smtp.Client{Addr: "127.0.0.1:1"},
-			SendOptions{From: mail.Address{Email: "news@example.org"}, Log: quiet})
-		m.run(Scheduler(m.Store, sender, quiet))
-		m.imports(20)
-		j := m.NewJob(m.list.ID)
-		if n, expanded := m.recipients(j, time.Second); n != 0 || expanded {
-			t.Errorf("before anything is delivered: %d recipients, expanded %t", n, expanded)
+	synctest.Test(t, func(t *testing.T) {
+		h := workertest.New(t, &smtptest.Sender{})
+		sender := worker.NewSender(h.Store, h.Relay, h.Opts)
+		h.Run(worker.Scheduler(h.Store, sender, h.Opts.Log))
+		im, err := h.NewImport(t.Context(), h.List.ID, core.SubscriptionActive, "test")
+		h.Must(err)
+		rows := make([]store.ImportRow, 20)
+		for i := range rows {
+			rows[i].Email = storetest.Reader(i)
 		}
-		if n := m.deliver(); n != 20 {
-			t.Fatalf("%d events", n)
+		h.Must(im.Add(t.Context(), rows, h.Time()))
+		j := h.Job()
+		coretest.Settle(time.Second)
+		if j = h.Reload(j); j.Recipients != 0 || j.Expanded {
+			t.Errorf("before anything is delivered: %d recipients, expanded %t", j.Recipients, j.Expanded)
 		}
-		m.Active(m.list.ID, "late@example.org")
-		if n, expanded := m.recipients(j, time.Second); n != 20 || !expanded {
-			t.Errorf("%d recipients, expanded %t, want 20", n, expanded)
+		due, err := h.DueEvents(t.Context(), "", h.Time(), 1000)
+		h.Must(err)
+		for i := range due { // as the outbox does
+			_, err := workertest.Services{Send: h.Store}.Accept(t.Context(), workertest.EventPath, []byte(due[i].Body))
+			h.Must(err)
+			h.Must(h.FinishEvents(t.Context(), []store.EventResult{{Event: &due[i], Done: true}}, h.Time()))
 		}
-
-		j = m.NewJob(m.list.ID) // late's event is on its way; the send side is not there
-		if n, _ := m.recipients(j, time.Second); n != 0 {
-			t.Errorf("%d recipients before the event has failed", n)
-		}
-		due, err := m.DueEvents(m.Context(), "", core.At(time.Now()), 1)
-		m.Must(err)
-		m.Must(m.FinishEvents(m.Context(), []store.EventResult{{
-			Event: &due[0], RetryAt: core.At(time.Now().Add(time.Hour)),
-			Reason: "503",
-		}}, core.At(time.Now())))
-		if n, expanded := m.recipients(j, time.Second); n != 20 || !expanded {
-			t.Errorf("%d recipients, expanded %t, after the event has failed", n, expanded)
+		h.Active(h.List.ID, "late@example.org")
+		coretest.Settle(time.Second)
+		if j = h.Reload(j); j.Recipients != 20 || !j.Expanded {
+			t.Errorf("%d recipients, expanded %t, want 20", j.Recipients, j.Expanded)
 		}
 
-		_, err = m.RequestSync(m.Context(), m.list.ID, core.At(time.Now()))
-		m.Must(err)
-		j = m.NewJob(m.list.ID)
-		if n, _ := m.recipients(j, changesMost-time.Minute); n != 0 {
-			t.Errorf("%d recipients while a sync is open", n)
+		j = h.Job() // late's event is on its way; the send side is not there
+		coretest.Settle(time.Second)
+		if j = h.Reload(j); j.Recipients != 0 {
+			t.Errorf("%d recipients before the event has failed", j.Recipients)
 		}
-		if n, expanded := m.recipients(j, 2*time.Minute); n != 20 || !expanded {
-			t.Errorf("%d recipients, expanded %t, after all that time", n, expanded)
+		due, err = h.DueEvents(t.Context(), "", h.Time(), 1)
+		h.Must(err)
+		h.Must(h.FinishEvents(t.Context(), []store.EventResult{{
+			Event: &due[0], RetryAt: h.Time().Add(time.Hour), Reason: "503",
+		}}, h.Time()))
+		coretest.Settle(time.Second)
+		if j = h.Reload(j); j.Recipients != 20 || !j.Expanded {
+			t.Errorf("%d recipients, expanded %t, after the event has failed", j.Recipients, j.Expanded)
+		}
+
+		_, err = h.RequestSync(t.Context(), h.List.ID, h.Time())
+		h.Must(err)
+		j = h.Job()
+		coretest.Settle(14 * time.Minute)
+		if j = h.Reload(j); j.Recipients != 0 {
+			t.Errorf("%d recipients while a sync is open", j.Recipients)
+		}
+		coretest.Settle(2 * time.Minute) // a quarter of an hour is the most
+		if j = h.Reload(j); j.Recipients != 20 || !j.Expanded {
+			t.Errorf("%d recipients, expanded %t, after all that time", j.Recipients, j.Expanded)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/core/coretest"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/worker"
@@ -38,8 +39,7 @@ func TestACampaignDelaysNobodysMail(t *testing.T) {
 				for k := range 8 {
 					to := core.Email(fmt.Sprintf("one%d@example.net", k))
 					h.Pending(h.List.ID, to)
-					time.Sleep(time.Second)
-					synctest.Wait()
+					coretest.Settle(time.Second)
 					if s.Count()[string(to)] != 1 {
 						t.Errorf("%s has no mail after a second", to)
 					}

@@ -3,6 +3,7 @@ package worker
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
@@ -41,6 +42,7 @@ func BenchmarkOutbox(b *testing.B) {
 	}))
 	defer srv.Close()
 	b.ResetTimer()
+	quiet := slog.New(slog.DiscardHandler)
 	g := NewGroup(quiet, Outbox(s.Store, NewPoster(s.Store, srv.URL, nil), quiet))
 	g.Start()
 	<-all

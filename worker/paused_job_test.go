@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/core/coretest"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store"
@@ -134,14 +135,12 @@ func TestAJobOfAnInactiveListStartsLater(t *testing.T) {
 		late := h.Job(func(n *core.NewJob) { n.ScheduledAt = at.Add(time.Minute) })
 		lost := h.Job(func(n *core.NewJob) { n.ScheduledAt, n.WindowEnd = at.Add(time.Minute), at.Add(time.Hour) })
 		list(core.ListInactive)
-		time.Sleep(30 * time.Minute)
-		synctest.Wait()
+		coretest.Settle(30 * time.Minute)
 		if j, err := h.SendJob(t.Context(), late.ID); err != nil || j.Status != core.JobPending ||
 			j.PauseReason != core.PauseList {
 			t.Errorf("%s %q %v", j.Status, j.PauseReason, err)
 		}
-		time.Sleep(time.Hour)
-		synctest.Wait()
+		coretest.Settle(time.Hour)
 		if j, err := h.SendJob(t.Context(), lost.ID); err != nil || j.Status != core.JobFailed ||
 			j.FailureReason != core.ReasonWindow {
 			t.Errorf("%s %q %v", j.Status, j.FailureReason, err)

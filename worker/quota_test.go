@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/core/coretest"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store/storetest"
@@ -28,8 +29,7 @@ func TestQuotaOfADayFailsOver(t *testing.T) {
 		h.Readers(h.List, 400)
 		h.Start()
 		j := h.Job()
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		coretest.Settle(time.Minute)
 		if first.Sum() != 100 || second.Sum() != 50 {
 			t.Errorf("%d and %d mails on the first day", first.Sum(), second.Sum())
 		}
@@ -42,8 +42,7 @@ func TestQuotaOfADayFailsOver(t *testing.T) {
 		if _, err := h.ResumeSendJob(t.Context(), j.ID, "test", 1); core.KindOf(err) != core.Conflict {
 			t.Error(err)
 		}
-		time.Sleep(23 * time.Hour)
-		synctest.Wait()
+		coretest.Settle(23 * time.Hour)
 		if first.Sum() != 200 || second.Sum() != 100 {
 			t.Errorf("%d and %d mails on the second day", first.Sum(), second.Sum())
 		}
@@ -67,8 +66,7 @@ func TestTheFirstRelayHasPrecedenceAgainNextDay(t *testing.T) {
 		h.Readers(h.List, 6000)
 		h.Start()
 		j := h.Job()
-		time.Sleep(time.Hour - time.Second)
-		synctest.Wait()
+		coretest.Settle(time.Hour - time.Second)
 		if n := second.Sum(); first.Sum() != 1000 || n < 3500 || n > 3610 {
 			t.Errorf("%d and %d mails before midnight", first.Sum(), n)
 		}
@@ -76,8 +74,7 @@ func TestTheFirstRelayHasPrecedenceAgainNextDay(t *testing.T) {
 			t.Errorf("%v, held: %q", err, j.PauseReason)
 		}
 		before := second.Sum()
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		coretest.Settle(time.Minute)
 		if n := second.Sum() - before; first.Sum() != 2000 && n > 70 {
 			t.Errorf("%d by the first, %d by the second after midnight", first.Sum(), n)
 		}
@@ -110,8 +107,7 @@ func TestAJobTellsWhyItWaits(t *testing.T) {
 				j := h.Job()
 				held := func(after time.Duration, want string) {
 					t.Helper()
-					time.Sleep(after)
-					synctest.Wait()
+					coretest.Settle(after)
 					if j, err := h.SendJob(t.Context(), j.ID); err != nil || j.PauseReason != want || j.Status != core.JobRunning {
 						t.Errorf("%v, %s %q, want %q", err, j.Status, j.PauseReason, want)
 					}
@@ -140,8 +136,7 @@ func TestAPeriodOutlivesARestart(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		h.Group.Drain(time.Minute)
 		h.Start()
-		time.Sleep(100*time.Second + 500*time.Millisecond)
-		synctest.Wait()
+		coretest.Settle(100*time.Second + 500*time.Millisecond)
 		corpse := filepath.Join(t.TempDir(), "newsletterd.db")
 		h.Must(h.Backup(t.Context(), corpse))
 		before := s.Sum()
@@ -152,8 +147,7 @@ func TestAPeriodOutlivesARestart(t *testing.T) {
 		o := *h // what was killed at that moment
 		o.Store = storetest.OpenAt(t, corpse)
 		o.Start()
-		time.Sleep(30 * time.Minute)
-		synctest.Wait()
+		coretest.Settle(30 * time.Minute)
 		if n := s.Sum(); n > 300 || n < 297 {
 			t.Errorf("%d mails in an hour of 300", n)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/core/coretest"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/worker"
@@ -57,8 +58,7 @@ func TestATenantsOwnRelaysFailOver(t *testing.T) {
 		h.Readers(h.List, 2000)
 		h.Start()
 		j := h.Job()
-		time.Sleep(100 * time.Second)
-		synctest.Wait()
+		coretest.Settle(100 * time.Second)
 		if n := second.Sum(); n < 800 || first.Sum() > 0 {
 			t.Errorf("%d by the second relay, %d by the first", n, first.Sum())
 		}
@@ -201,8 +201,7 @@ func TestTwoTenantsShareFairly(t *testing.T) {
 			h.Job()
 		}
 		theirs := o.Job()
-		time.Sleep(40 * time.Second)
-		synctest.Wait()
+		coretest.Settle(40 * time.Second)
 		j, err := h.SendJob(t.Context(), theirs.ID)
 		h.Must(err)
 		all := s.Sum()
@@ -262,8 +261,7 @@ func TestADailyQuotaOutlivesARestart(t *testing.T) {
 			if len(s.Count()) == 0 {
 				h.Job()
 			}
-			time.Sleep(time.Hour)
-			synctest.Wait()
+			coretest.Settle(time.Hour)
 			h.Group.Drain(time.Minute)
 		}
 		if n := s.Sum(); n != 300 {
@@ -296,8 +294,7 @@ func TestPaceOfDestinations(t *testing.T) {
 		})
 		h.Start()
 		j := h.Job()
-		time.Sleep(20 * time.Second)
-		synctest.Wait()
+		coretest.Settle(20 * time.Second)
 		if n := s.Sum(); n < 200+15 || n > 200+25 {
 			t.Errorf("%d mails in 20 s", n)
 		}
@@ -337,8 +334,7 @@ func TestWhoWaitsForADestinationMovesWithTheTenant(t *testing.T) {
 		h.Must(err)
 		synctest.Wait()
 		sent := own.Sum()
-		time.Sleep(time.Hour)
-		synctest.Wait()
+		coretest.Settle(time.Hour)
 		if own.Sum() > sent+4 { // those in flight
 			t.Errorf("%d mails after the cancellation", own.Sum()-sent)
 		}

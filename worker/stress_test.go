@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/core/coretest"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store"
@@ -287,8 +288,7 @@ func TestManyAreDueInOneInstant(t *testing.T) {
 		h.Readers(h.List, 900)
 		h.Start()
 		j := h.Job()
-		time.Sleep(5*time.Minute + 10*time.Second)
-		synctest.Wait()
+		coretest.Settle(5*time.Minute + 10*time.Second)
 		if n := s.Sum(); n != 899 {
 			t.Errorf("%d of 899 were tried again", n)
 		}

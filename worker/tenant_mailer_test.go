@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/core/coretest"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store"
@@ -50,8 +51,7 @@ func TestMailsToOneGoByTheirTenantsRelay(t *testing.T) {
 			h.Pending(h.List.ID, storetest.Reader(1000+k))
 			o.Pending(o.List.ID, storetest.Reader(2000+k))
 		}
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
+		coretest.Settle(2 * time.Second)
 		if shared.Sum() != 10 || second.Sum() != 10 || first.Sum() != 0 || dead.Sum() != 0 {
 			t.Errorf("shared %d, first %d, second %d, dead %d", shared.Sum(), first.Sum(), second.Sum(), dead.Sum())
 		}
@@ -60,8 +60,7 @@ func TestMailsToOneGoByTheirTenantsRelay(t *testing.T) {
 		mu.Unlock()
 		time.Sleep(30 * time.Minute)
 		o.Pending(o.List.ID, storetest.Reader(3000))
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
+		coretest.Settle(2 * time.Second)
 		if dead.Sum() != 300 || first.Sum() != 1 {
 			t.Errorf("%d of 300 after the relay came back, %d by the first relay again", dead.Sum(), first.Sum())
 		}
@@ -132,8 +131,7 @@ func TestAccountMailsNeverGoByATenantsRelay(t *testing.T) {
 		mu.Lock()
 		down = false
 		mu.Unlock()
-		time.Sleep(6 * time.Hour)
-		synctest.Wait()
+		coretest.Settle(6 * time.Hour)
 		if own.Sum() != 8 || first.Sum() != 1 || first.Tries() != 1 || second.Tries() != 0 {
 			t.Errorf("by the daemon's relay %v, by the tenant's %v (%d and %d dials)", own.Count(), first.Count(), first.Tries(),
 				second.Tries())

@@ -1,4 +1,4 @@
-package worker
+package worker_test
 
 import (
 	"io"
@@ -9,55 +9,56 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/core/coretest"
 	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store"
+	"newsletterd/worker/workertest"
 )
 
 // A test mail has the content of the job, goes by the mailer, and touches neither the job nor its figures.
 func TestATestMailIsSentByTheMailer(t *testing.T) {
-	inBubble(t, func(m *member) {
+	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{}
-		m.run(m.mailer(s))
-		j, _, err := m.AddSendJob(m.Context(), store.JobRequest{
+		h := workertest.New(t, s)
+		h.Run(h.Mailer())
+		j, _, err := h.AddSendJob(h.Context(), store.JobRequest{
 			NewJob: core.NewJob{
-				ListID: m.list.ID, Subject: "Issue {{preferences.no | default: \"one\"}}",
+				ListID: h.List.ID, Subject: "Issue {{preferences.no | default: \"one\"}}",
 				BodyText:    "To {{email}}. {{preferences_url}} {{job.subject}} {{view_url}}",
 				ScheduledAt: core.At(time.Now()).Add(24 * time.Hour),
 			}, Caller: core.CommandCaller("u"),
 		}, core.At(time.Now()))
-		m.Must(err)
-		m.Must(m.AddTestMail(m.Context(), &j, "me@example.org", core.At(time.Now())))
-		time.Sleep(time.Second)
-		synctest.Wait()
+		h.Must(err)
+		h.Must(h.AddTestMail(h.Context(), &j, "me@example.org", core.At(time.Now())))
+		coretest.Settle(time.Second)
 		if s.Sum() != 1 {
-			m.Errorf("%d mails", s.Sum())
+			h.Errorf("%d mails", s.Sum())
 			return
 		}
 		text, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(strings.SplitN(s.Texts()[0], "\r\n\r\n", 2)[1])))
-		m.Must(err)
+		h.Must(err)
 		sent := s.Texts()[0] + string(text)
 		for _, want := range []string{
 			"Subject: [Test] Issue one\r\n", "To me@example.org.", "To: <me@example.org>\r\n",
-			"List-Unsubscribe: <https://news.test/api/newsletter/unsubscribe?token=",
-			"Unsubscribe: https://news.test/unsubscribe?token=", "To me@example.org. https://news.test/preferences?token=",
-			" Issue one https://news.test/v/",
+			"List-Unsubscribe: <http://news.test/api/newsletter/unsubscribe?token=",
+			"Unsubscribe: http://news.test/unsubscribe?token=", "To me@example.org. http://news.test/preferences?token=",
+			" Issue one http://news.test/v/",
 		} {
 			if !strings.Contains(sent, want) {
-				m.Errorf("%q is missing in\n%s", want, sent)
+				h.Errorf("%q is missing in\n%s", want, sent)
 			}
 		}
-		_, err = m.UpdateTenant(m.Context(), m.list.TenantID, "test", func(t *core.Tenant) error {
+		_, err = h.UpdateTenant(h.Context(), h.List.TenantID, "test", func(t *core.Tenant) error {
 			return t.Change(core.TenantInput{PublicURL: new("https://own.example.org")}, true, core.At(time.Now()))
 		})
-		m.Must(err)
-		m.Must(m.AddTestMail(m.Context(), &j, "you@example.org", core.At(time.Now())))
-		time.Sleep(time.Second)
-		synctest.Wait()
+		h.Must(err)
+		h.Must(h.AddTestMail(h.Context(), &j, "you@example.org", core.At(time.Now())))
+		coretest.Settle(time.Second)
 		if s.Sum() != 2 || !strings.Contains(s.Texts()[1], "List-Unsubscribe: <https://own.example.org/api/") {
-			m.Errorf("a tenant with an origin of its own: %q", s.Texts()[1:])
+			h.Errorf("a tenant with an origin of its own: %q", s.Texts()[1:])
 		}
-		if j, err = m.SendJob(m.Context(), j.ID); err != nil || j.Status != core.JobPending || j.Recipients != 0 {
-			m.Errorf("%+v %v", j, err)
+		if j, err = h.SendJob(h.Context(), j.ID); err != nil || j.Status != core.JobPending || j.Recipients != 0 {
+			h.Errorf("%+v %v", j, err)
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/core/coretest"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/worker/workertest"
@@ -58,8 +59,7 @@ func TestAThrottlingDestinationIsSlowedDown(t *testing.T) {
 		h.Readers(h.List, 2000, mixed)
 		h.Start()
 		j := h.Job()
-		time.Sleep(2 * time.Minute)
-		synctest.Wait()
+		coretest.Settle(2 * time.Minute)
 		refused, taken, others := b.figures()
 		if refused > 400 || taken < 500 || others != 1000 {
 			t.Errorf("in 2 min %d refused, %d taken, %d to others", refused, taken, others)
@@ -79,8 +79,7 @@ func TestAThrottlingDestinationIsSlowedDown(t *testing.T) {
 		b.mu.Unlock()
 		time.Sleep(2 * time.Hour)
 		j = h.Job()
-		time.Sleep(26 * time.Second)
-		synctest.Wait()
+		coretest.Settle(26 * time.Second)
 		if j, err := h.SendJob(t.Context(), j.ID); err != nil || j.Sent != 2000 {
 			t.Errorf("%v: %d at the old speed", err, j.Sent)
 		}
@@ -123,8 +122,7 @@ func TestAThrottlingDestinationThatHangsUp(t *testing.T) {
 		h.Readers(h.List, 1000, mixed)
 		h.Start()
 		j := h.Job()
-		time.Sleep(5 * time.Minute)
-		synctest.Wait()
+		coretest.Settle(5 * time.Minute)
 		if f := h.Sender.Figures(); f.Slowed[""] != 1 {
 			t.Errorf("%+v", f)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/core/coretest"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/worker"
@@ -74,8 +75,7 @@ func TestTrackedJob(t *testing.T) {
 			}
 		}
 		before := h.Stats().Ops
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		coretest.Settle(time.Minute)
 		if ops := h.Stats().Ops - before; ops > 20 {
 			t.Errorf("2700 engagements took %d operations", ops)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/core/coretest"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store"
@@ -45,8 +46,7 @@ func TestAJobThatCannotBeReadHoldsNobodyUp(t *testing.T) {
 				time.Sleep(time.Minute)
 				healthy.Store(true)
 				j := neighbor.Job()
-				time.Sleep(500 * time.Millisecond)
-				synctest.Wait()
+				coretest.Settle(500 * time.Millisecond)
 				j, err := h.SendJob(t.Context(), j.ID)
 				if h.Must(err); j.Status != core.JobCompleted {
 					t.Errorf("the neighbor's job is %s after half a second, with %d of %d sent", j.Status, j.Sent, j.Recipients)

@@ -40,7 +40,7 @@ var mayImport = map[string][]string{
 	"handlers":                 {"core", "store", "store/subscribercsv", "auth", "mail", "mail/report", "handlers/web"},
 
 	"worker/workertest": {
-		"auth", "core", "mail", "mail/dkim", "mail/smtp", "store", "store/storetest", "worker",
+		"auth", "core", "core/coretest", "mail", "mail/dkim", "mail/smtp", "store", "store/storetest", "worker",
 	},
 	"cmd/newsletterd/daemontest": {
 		"auth", "core", "handlers/web/webtest", "mail/mailtest", "store", "store/storetest",

@@ -315,6 +315,15 @@ func (s *Seeder) NewUser(email core.Email, hash string, change ...func(*core.Use
 	return u
 }
 
+// Forgot asks for a new password for an address, whose mail is to look so, and leaves the mail in the queue.
+func (s *Seeder) Forgot(email core.Email, look core.MailStyle) {
+	s.Helper()
+	s.Must(s.ForgotPassword(s.Context(), email, store.UserToken{
+		ID: core.NewID(), Style: look,
+		Hashes: map[string][]byte{store.TokenReset: core.HashToken(core.NewToken())},
+	}, s.Time()))
+}
+
 // NewCaller makes a user and returns who calls in their name.
 func (s *Seeder) NewCaller(email core.Email) core.Caller {
 	s.Helper()

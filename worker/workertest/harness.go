@@ -85,6 +85,9 @@ func (h *Harness) MailerOptions() worker.MailerOptions {
 	}
 }
 
+// Mailer returns the loop that sends by the daemon's relay what MailerOptions say.
+func (h *Harness) Mailer() *worker.Loop { return worker.Mailer(h.MailerOptions()) }
+
 // DKIMKey gives the tenant the domain acme.example, a sender in it, and a key that signs its mails from now on.
 func (h *Harness) DKIMKey(algorithm, selector string) core.DKIMKey {
 	h.Helper()

@@ -1,0 +1,81 @@
+package workertest
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/core/coretest"
+	"newsletterd/store"
+)
+
+// The paths at which the services take what is posted to them.
+const (
+	EventPath   = "/webhooks/subscriptions"
+	SyncPath    = "/webhooks/lists/full-sync"
+	DisablePath = "/api/subscriptions/disable"
+)
+
+// Services are a member and a send service, of one store or of two. They are an http.RoundTripper to what each of them
+// posts to the other: it does what their handlers do.
+type Services struct{ Member, Send *store.Store }
+
+// RoundTrip implements http.RoundTripper.
+func (s Services) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	status, _ := s.Accept(req.Context(), req.URL.Path, body)
+	return coretest.Response(status, "{}"), nil
+}
+
+// Accept takes a post, and returns the status of the answer with the error that it stands for.
+func (s Services) Accept(ctx context.Context, path string, body []byte) (status int, err error) {
+	now := core.At(time.Now())
+	nonce := store.Nonce{ClientID: core.LoopClientID, Nonce: core.NewID()}
+	switch path {
+	case EventPath:
+		var e core.Event
+		if err = json.Unmarshal(body, &e); err == nil {
+			err = e.Validate()
+		}
+		if err == nil {
+			err = s.Send.ApplyEvent(ctx, nonce, e, now)
+		}
+	case SyncPath:
+		var f core.FullSync
+		if err = json.Unmarshal(body, &f); err == nil {
+			err = f.Validate()
+		}
+		if err == nil {
+			err = s.Send.ApplyBatch(ctx, nonce, f, now)
+		}
+	case DisablePath:
+		var d struct {
+			Email core.Email `json:"email"`
+		}
+		if err = json.Unmarshal(body, &d); err == nil {
+			_, err = s.Member.Disable(ctx, store.DisableRequest{
+				Email: d.Email, Reason: "complaint", DisabledBy: "send", OccurredAt: now,
+			}, now)
+		}
+	default:
+		return http.StatusNotFound, core.ErrNotFound
+	}
+	switch core.KindOf(err) {
+	case core.Conflict:
+		return http.StatusConflict, err
+	case core.Invalid:
+		return http.StatusUnprocessableEntity, err
+	case core.Unavailable:
+		return http.StatusServiceUnavailable, err
+	}
+	if err != nil {
+		return http.StatusInternalServerError, err
+	}
+	return http.StatusOK, nil
+}
