@@ -1,101 +1,101 @@
-package store
+package store_test
 
 import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
 )
 
-func (n newsletter) add(email core.Email, status string, at core.Instant) (core.Subscription, bool, error) {
+// added adds a subscription as an operator does.
+func added(n *storetest.Seeder, email core.Email, status string, at core.Instant) (core.Subscription, bool, error) {
 	n.Helper()
 	return n.AddSubscription(n.Context(),
-		SubscriptionInput{ListID: n.list, Email: email, Status: status, Source: "by telephone"}, "command:ops", at)
+		store.SubscriptionInput{ListID: n.ListID, Email: email, Status: status, Source: "by telephone"}, "command:ops", at)
 }
 
 func TestAddedByAnOperator(t *testing.T) {
-	n := testNewsletter(t)
-	sub, changed, err := n.add("Ann@example.org", "active", now0)
+	n := storetest.SeedList(t, now0)
+	sub, changed, err := added(n, "Ann@example.org", "active", now0)
 	if err != nil || !changed || sub.Status != "active" || sub.Proof != core.ProofAdmin {
 		t.Fatalf("%+v, %v, %v", sub, changed, err)
 	}
-	ledger, err := n.Consents(t.Context(), n.list, sub.ID)
+	ledger, err := n.Consents(t.Context(), n.ListID, sub.ID)
 	if err != nil || len(ledger) != 1 || ledger[0].What != core.ConsentImported || ledger[0].Proof != core.ProofAdmin ||
 		ledger[0].Source != "by telephone" {
 		t.Errorf("ledger: %+v, %v", ledger, err)
 	}
-	if got := n.events(); len(got) != 1 || n.count("SELECT count(*) FROM mail") != 0 ||
-		n.audited("subscription.create") != 1 {
+	if got := n.Events(); len(got) != 1 || n.Count("SELECT count(*) FROM mail") != 0 ||
+		n.Audited("subscription.create") != 1 {
 		t.Errorf("events %v, or a mail, or no audit", got)
 	}
 	for _, status := range []string{"active", "pending"} { // again: nothing
-		if sub, changed, err := n.add("ann@example.org", status,
+		if sub, changed, err := added(n, "ann@example.org", status,
 			now0+5); err != nil || changed || sub.Status != "active" {
 			t.Errorf("%s again: %+v, %v, %v", status, sub, changed, err)
 		}
 	}
-	if len(n.events()) != 1 || n.audited("subscription.create") != 1 {
+	if len(n.Events()) != 1 || n.Audited("subscription.create") != 1 {
 		t.Error("again, with an event or in the audit trail")
 	}
 
-	sub, changed, err = n.add("bob@example.org", "pending", now0)
+	sub, changed, err = added(n, "bob@example.org", "pending", now0)
 	if err != nil || !changed || sub.Status != "pending" {
 		t.Fatalf("%+v, %v, %v", sub, changed, err)
 	}
-	if n.count("SELECT count(*) FROM mail WHERE state = 0 AND kind = 'confirm' AND email_key = "+
-		"'bob@example.org'") != 1 || len(n.events()) != 1 {
+	if n.Count("SELECT count(*) FROM mail WHERE state = 0 AND kind = 'confirm' AND email_key = "+
+		"'bob@example.org'") != 1 || len(n.Events()) != 1 {
 		t.Error("no confirmation mail, or an event of a pending one")
 	}
-	if sub, changed, err = n.add("bob@example.org", "active",
+	if sub, changed, err = added(n, "bob@example.org", "active",
 		now0+6); err != nil || !changed || sub.Status != "active" || sub.Proof != core.ProofAdmin {
 		t.Errorf("%+v, %v, %v", sub, changed, err)
 	}
 }
 
 func TestAddingBringsNobodyBack(t *testing.T) {
-	n := testNewsletter(t)
-	n.active("left@example.org", now0)
-	if _, err := n.leave("left@example.org", now0+10); err != nil {
+	n := storetest.SeedList(t, now0)
+	n.Active(n.ListID, "left@example.org")
+	n.At(now0+10).Leave(n.ListID, "left@example.org")
+	if _, err := n.Disable(t.Context(), store.DisableRequest{Email: "disabled@example.org"}, now0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.Disable(t.Context(), DisableRequest{Email: "disabled@example.org"}, now0); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := n.Suppress(t.Context(), DisableRequest{
-		Email: "suppressed@example.org", TenantID: n.tenant,
+	if _, err := n.Suppress(t.Context(), store.DisableRequest{
+		Email: "suppressed@example.org", TenantID: n.TenantID,
 		OccurredAt: now0,
 	}, "ops", now0); err != nil {
 		t.Fatal(err)
 	}
-	n.known("bounced@example.org", now0)
-	n.sql("UPDATE subscriber SET block = 'bounced', block_at = ? WHERE email_key = 'bounced@example.org'", int64(now0))
-	n.active("erased@example.org", now0)
-	if _, err := n.leave("erased@example.org", now0+10); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := n.ErasePerson(t.Context(), core.Person{Email: "erased@example.org", TenantID: n.tenant}, "ops",
+	n.Active(n.ListID, "bounced@example.org")
+	n.Deliver()
+	n.SQL("UPDATE subscriber SET block = 'bounced', block_at = ? WHERE email_key = 'bounced@example.org'", int64(now0))
+	n.Active(n.ListID, "erased@example.org")
+	n.At(now0+10).Leave(n.ListID, "erased@example.org")
+	if _, err := n.ErasePerson(t.Context(), core.Person{Email: "erased@example.org", TenantID: n.TenantID}, "ops",
 		now0+11); err != nil {
 		t.Fatal(err)
 	}
-	events := len(n.events())
+	events := len(n.Events())
 	for _, who := range []core.Email{"left", "disabled", "suppressed", "bounced", "erased"} {
 		for _, status := range []string{"active", "pending"} {
-			if sub, _, err := n.add(who+"@Example.org", status, now0+20); core.KindOf(err) != core.Conflict {
+			if sub, _, err := added(n, who+"@Example.org", status, now0+20); core.KindOf(err) != core.Conflict {
 				t.Errorf("%s as %s: %+v, %v", who, status, sub, err)
 			}
 		}
 	}
-	if len(n.events()) != events || n.count("SELECT count(*) FROM mail WHERE kind = 'confirm' AND created_at >= ?",
+	if len(n.Events()) != events || n.Count("SELECT count(*) FROM mail WHERE kind = 'confirm' AND created_at >= ?",
 		int64(now0+20)) != 0 {
 		t.Error("an event, or a confirmation mail")
 	}
 }
 
 func TestUnsubscribedByAnOperator(t *testing.T) {
-	n := testNewsletter(t)
-	n.active("ann@example.org", now0)
-	before := len(n.events())
-	l := UnsubscribeRequest{
-		ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, "ann@example.org"), Email: "ann@example.org",
+	n := storetest.SeedList(t, now0)
+	n.Active(n.ListID, "ann@example.org")
+	before := len(n.Events())
+	l := store.UnsubscribeRequest{
+		ListID: n.ListID, SubscriptionID: n.SubscriptionID(n.ListID, "ann@example.org"), Email: "ann@example.org",
 		Proof: core.ProofAdmin, Actor: "command:ops", Origin: core.Origin{Source: "command:ops"},
 	}
 	for range 2 {
@@ -104,10 +104,10 @@ func TestUnsubscribedByAnOperator(t *testing.T) {
 			t.Fatalf("%+v, %v", sub, err)
 		}
 	}
-	if len(n.events()) != before+1 || n.audited("subscription.delete") != 1 {
-		t.Errorf("%d events, %d lines of the audit trail", len(n.events())-before, n.audited("subscription.delete"))
+	if len(n.Events()) != before+1 || n.Audited("subscription.delete") != 1 {
+		t.Errorf("%d events, %d lines of the audit trail", len(n.Events())-before, n.Audited("subscription.delete"))
 	}
-	if n.count("SELECT count(*) FROM consent WHERE what = 'unsubscribed' AND means = 'admin' AND source = "+
+	if n.Count("SELECT count(*) FROM consent WHERE what = 'unsubscribed' AND means = 'admin' AND source = "+
 		"'command:ops'") != 1 {
 		t.Error("not in the ledger")
 	}

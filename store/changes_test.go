@@ -39,7 +39,7 @@ var shownColumns = map[string]string{
 // TestTheTrailShowsNoSecrets: of each column of a watched table it is said whether it is shown, and what is not shown
 // stands nowhere in the entry of a change that fills every column.
 func TestTheTrailShowsNoSecrets(t *testing.T) {
-	n := testNewsletter(t)
+	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	for table, shown := range shownColumns {
 		var columns []struct{ Name, Type string }
 		must(t, n.all(t.Context(), &columns, "SELECT name, type FROM pragma_table_info(?)", table))
@@ -129,10 +129,10 @@ func TestTheTrailTellsWhatChanged(t *testing.T) {
 
 // TestAuditReadsABoundedNumberOfEntries: a filter that matches nothing recent answers a short page and where to go on.
 func TestAuditReadsABoundedNumberOfEntries(t *testing.T) {
-	n := testNewsletter(t)
-	n.sql("DELETE FROM audit")
-	n.sql("INSERT INTO audit (at, actor, action) VALUES (0, 'command', 'list.create')")
-	n.sql("WITH RECURSIVE i (n) AS (VALUES (2) UNION ALL SELECT n + 1 FROM i WHERE n <= 2 * 5000) INSERT INTO audit (at, " +
+	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	n.SQL("DELETE FROM audit")
+	n.SQL("INSERT INTO audit (at, actor, action) VALUES (0, 'command', 'list.create')")
+	n.SQL("WITH RECURSIVE i (n) AS (VALUES (2) UNION ALL SELECT n + 1 FROM i WHERE n <= 2 * 5000) INSERT INTO audit (at, " +
 		"actor, action) SELECT (n + 1) / 3, 'command', 'job.create' FROM i")
 	var page core.Page
 	for pages := 1; ; pages++ {

@@ -129,14 +129,15 @@ func (f *faults) Ran(query string) {
 // story is a run of operations, each tried with a fault at its first call of the driver, its second, and so on, until
 // it gets through without one. What was refused has left no trace in the file; what was acknowledged stands there.
 type story struct {
-	newsletter
+	*testing.T
+	*Store
 	*faults
-	user, endpoint string
-	job            core.SendJob
-	clean          *sqlx.DB // looks at the file without faults
-	crowd          bool     // each operation shares its transaction with two others
-	tries          int
-	told           map[string]bool
+	tenant, list, user, endpoint string
+	job                          core.SendJob
+	clean                        *sqlx.DB // looks at the file without faults
+	crowd                        bool     // each operation shares its transaction with two others
+	tries                        int
+	told                         map[string]bool
 }
 
 func newStory(t *testing.T, undo, crowd bool) *story {
@@ -153,7 +154,7 @@ func newStory(t *testing.T, undo, crowd bool) *story {
 	t.Cleanup(func() { _ = clean.Close() })
 	clean.SetMaxOpenConns(1)
 	return &story{
-		newsletter: newsletter{T: t, Store: s}, faults: f, clean: clean, crowd: crowd,
+		T: t, Store: s, faults: f, clean: clean, crowd: crowd,
 		told: map[string]bool{},
 	}
 }

@@ -1,36 +1,35 @@
-package store
+package store_test
 
 import (
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
 )
 
 // homed opens a file as serve does and reports whether it is away from home.
-func homed(t *testing.T, path string, takeOver bool) (newsletter, bool) {
+func homed(t *testing.T, path string, takeOver bool) (*storetest.Seeder, bool) {
 	t.Helper()
-	s, err := Open(t.Context(), Options{Path: path, Migrate: true})
-	must(t, err)
-	t.Cleanup(func() { s.Close() })
-	away, err := s.SettleHome(t.Context(), takeOver, now0)
-	must(t, err)
-	return newsletter{T: t, Store: s}, away
+	n := storetest.Seed(t, storetest.OpenAt(t, path)).At(now0)
+	away, err := n.SettleHome(t.Context(), takeOver, now0)
+	n.Must(err)
+	return n, away
 }
 
-// held compares the reasons of the jobs, by number.
-func (n newsletter) held(want ...string) {
+// wait compares what the jobs wait for, by their numbers.
+func wait(n *storetest.Seeder, want ...string) {
 	n.Helper()
 	var got []string
-	must(n.T, n.all(n.Context(), &got, "SELECT pause_reason FROM send_job ORDER BY no"))
-	for i := range want {
-		if got[i] != want[i] {
-			n.Errorf("job %d waits for %q, want %q", i+1, got[i], want[i])
-		}
+	n.All(&got, "SELECT pause_reason FROM send_job ORDER BY no")
+	if !slices.Equal(got, want) {
+		n.Errorf("the jobs wait for %q, want %q", got, want)
 	}
 }
 
@@ -39,22 +38,21 @@ func (n newsletter) held(want ...string) {
 func fourJobs(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "n.db")
 	n, _ := homed(t, path, false)
-	n.tenant = core.NewID()
-	n.sql("INSERT INTO tenant (id, name, domains, created_at, updated_at) VALUES (?, 'T', '[]', 1, 1)", n.tenant)
-	n.list = n.addList(n.tenant)
-	n.sql("INSERT INTO campaign (id, tenant_id, subject, created_at) VALUES ('c', ?, 'News', 1)", n.tenant)
+	n.NewList()
+	n.SQL("INSERT INTO campaign (id, tenant_id, subject, created_at) VALUES ('c', ?, 'News', 1)", n.TenantID)
 	for i, status := range []string{"running", "pending", "running", "completed"} {
-		n.sql(`INSERT INTO send_job (id, tenant_id, list_id, campaign_id, status, due_at, created_at, expanded) VALUES
+		n.SQL(`INSERT INTO send_job (id, tenant_id, list_id, campaign_id, status, due_at, created_at, expanded) VALUES
 			(?, ?, ?, 'c', ?, ?, 1, 1)`,
-			core.NewID(), n.tenant, n.list, status, int64(now0)+int64(i))
+			core.NewID(), n.TenantID, n.ListID, status, int64(now0)+int64(i))
 	}
-	n.sql("UPDATE send_job SET paused_at = 7, pause_reason = 'too many complaints' WHERE no = 3")
-	must(t, n.Backup(t.Context(), path+".backup"))
-	must(t, n.Snapshot(t.Context(), path+".snapshot"))
-	must(t, n.Close())
+	n.SQL("UPDATE send_job SET paused_at = 7, pause_reason = 'too many complaints' WHERE no = 3")
+	n.Must(n.Backup(t.Context(), path+".backup"))
+	n.Must(n.Snapshot(t.Context(), path+".snapshot"))
+	n.Must(n.Close())
 	return path
 }
 
+// cp copies a file by the command, without or with what it is known by.
 func cp(t *testing.T, args ...string) {
 	t.Helper()
 	if out, err := exec.Command("cp", args...).CombinedOutput(); err != nil {
@@ -70,8 +68,9 @@ func TestAFileAwayFromHomeHoldsItsJobs(t *testing.T) {
 		t.Skip("copies are told from their originals by statx")
 	}
 	restore := func(t *testing.T, from, path string) string {
-		_, err := Restore(t.Context(), from, path, time.Now())
-		must(t, err)
+		if _, err := store.Restore(t.Context(), from, path, time.Now()); err != nil {
+			t.Fatal(err)
+		}
 		return path
 	}
 	for name, put := range map[string]func(t *testing.T, path string) string{
@@ -100,7 +99,7 @@ func TestAFileAwayFromHomeHoldsItsJobs(t *testing.T) {
 			if !away {
 				t.Error("it takes itself for the original")
 			}
-			n.held(core.PauseRestored, core.PauseRestored, pausedBefore, "")
+			wait(n, core.PauseRestored, core.PauseRestored, pausedBefore, "")
 			if next, err := n.StartDueJobs(t.Context(), now0+1000); err != nil || next != 0 {
 				t.Errorf("next %d %v", next, err)
 			}
@@ -111,16 +110,16 @@ func TestAFileAwayFromHomeHoldsItsJobs(t *testing.T) {
 				t.Errorf("%d held: %v", held, err)
 			}
 			path := n.Path()
-			must(t, n.Close())
+			n.Must(n.Close())
 			n, away = homed(t, path, false) // it lives here now, and its jobs are still held
 			if away {
 				t.Error("it is away at the second start, too")
 			}
-			n.held(core.PauseRestored, core.PauseRestored, pausedBefore, "")
+			wait(n, core.PauseRestored, core.PauseRestored, pausedBefore, "")
 			if resumed, err := n.ResumeRestored(t.Context(), "test", now0); err != nil || resumed != 2 {
 				t.Errorf("%d resumed: %v", resumed, err)
 			}
-			n.held("", "", pausedBefore, "")
+			wait(n, "", "", pausedBefore, "")
 			if jobs, err := n.RunningJobs(t.Context()); err != nil || len(jobs) != 1 || jobs[0].Unstoppable {
 				t.Errorf("%+v %v", jobs, err)
 			}
@@ -130,19 +129,19 @@ func TestAFileAwayFromHomeHoldsItsJobs(t *testing.T) {
 
 func TestAFileAtHomeGoesOn(t *testing.T) {
 	path := fourJobs(t)
-	goesOn := func(what string) newsletter {
+	goesOn := func(what string) *storetest.Seeder {
 		n, away := homed(t, path, false)
 		if away {
 			t.Errorf("%s: away", what)
 		}
-		n.held("", "", "too many complaints", "")
+		wait(n, "", "", "too many complaints", "")
 		return n
 	}
 	n := goesOn("started again")
-	n.sql("DELETE FROM home")
-	must(t, n.Close())
-	must(t, goesOn("without a mark").Close())
-	must(t, os.Rename(path, path+".moved"))
+	n.SQL("DELETE FROM home")
+	n.Must(n.Close())
+	n.Must(goesOn("without a mark").Close())
+	n.Must(os.Rename(path, path+".moved"))
 	path += ".moved"
 	goesOn("renamed")
 }
@@ -157,11 +156,11 @@ func TestTakeOver(t *testing.T) {
 	if !away {
 		t.Error("it takes itself for the original")
 	}
-	n.held("", "", "too many complaints", "")
+	wait(n, "", "", "too many complaints", "")
 	cp(t, path, path+".y")
 	n, _ = homed(t, path+".y", false)
-	n.held(core.PauseRestored, core.PauseRestored, pausedBefore, "")
-	must(t, n.Close())
+	wait(n, core.PauseRestored, core.PauseRestored, pausedBefore, "")
+	n.Must(n.Close())
 	n, _ = homed(t, path+".y", true)
-	n.held("", "", pausedBefore, "")
+	wait(n, "", "", pausedBefore, "")
 }

@@ -1,61 +1,31 @@
-package store
+package store_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
 )
 
-func (n newsletter) importRows(status string, rows ...ImportRow) ImportCounts {
-	n.Helper()
-	im, err := n.NewImport(n.Context(), n.list, status, "file.csv")
-	if err != nil {
-		n.Fatal(err)
-	}
-	for len(rows) > 0 {
-		part := rows[:min(importBatch, len(rows))]
-		if err := im.Add(n.Context(), part, now0); err != nil {
-			n.Fatal(err)
-		}
-		rows = rows[len(part):]
-	}
-	if err := im.End(n.Context(), now0); err != nil {
-		n.Fatal(err)
-	}
-	return im.Counts
-}
-
-func (n newsletter) importFile(status string, rows ...ImportRow) ImportCounts {
-	n.Helper()
-	im, err := n.NewImport(n.Context(), n.list, status, "file.csv")
-	must(n.T, err)
-	defer im.Close()
-	for _, r := range rows {
-		must(n.T, im.Put(r))
-	}
-	must(n.T, im.Write(n.Context(), func() core.Instant { return now0 }, nil))
-	return im.Counts
-}
-
 func TestPutAndWriteAreAdd(t *testing.T) {
-	n := testNewsletter(t)
-	rows := append(rowsOf(1300), ImportRow{Email: "R7@example.org", Preferences: `{"later":1}`})
-	if got := n.importFile("active", rows...); got.Added != 1300 || got.Updated != 1 || got.SyncID == "" {
+	n := storetest.SeedList(t, now0)
+	rows := append(rowsOf(1300), store.ImportRow{Email: "R7@example.org", Preferences: `{"later":1}`})
+	if got := n.Import(n.ListID, "active", rows...); got.Added != 1300 || got.Updated != 1 || got.SyncID == "" {
 		t.Errorf("%+v", got)
 	}
-	if sub, err := n.Subscription(t.Context(), n.list,
+	if sub, err := n.Subscription(t.Context(), n.ListID,
 		"r7@example.org"); err != nil || sub.Preferences != `{"later":1}` {
 		t.Errorf("the later of two lines does not count: %+v, %v", sub, err)
 	}
 }
 
-func rowsOf(n int) []ImportRow {
-	rows := make([]ImportRow, n)
+func rowsOf(n int) []store.ImportRow {
+	rows := make([]store.ImportRow, n)
 	for i := range rows {
-		rows[i] = ImportRow{
+		rows[i] = store.ImportRow{
 			Email:       core.Email(fmt.Sprintf("r%d@example.org", i)),
 			Preferences: core.Preferences(fmt.Sprintf(`{"n":%d}`, i)),
 		}
@@ -64,17 +34,17 @@ func rowsOf(n int) []ImportRow {
 }
 
 func TestImportIsIdempotent(t *testing.T) {
-	n := testNewsletter(t)
-	if got, want := n.importRows("active", rowsOf(700)...), (ImportCounts{Added: 700}); got != want {
+	n := storetest.SeedList(t, now0)
+	if got, want := n.Import(n.ListID, "active", rowsOf(700)...), (store.ImportCounts{Added: 700}); got != want {
 		t.Errorf("first: %+v", got)
 	}
-	if got, want := n.importRows("active", rowsOf(700)...), (ImportCounts{Unchanged: 700}); got != want {
+	if got, want := n.Import(n.ListID, "active", rowsOf(700)...), (store.ImportCounts{Unchanged: 700}); got != want {
 		t.Errorf("again: %+v", got)
 	}
-	if got := n.count("SELECT count(*) FROM outbox"); got != 700 {
+	if got := n.Count("SELECT count(*) FROM outbox"); got != 700 {
 		t.Errorf("%d events, want 700", got)
 	}
-	if got := n.count("SELECT count(*) FROM consent WHERE what = 'imported' AND means = 'import' AND source = " +
+	if got := n.Count("SELECT count(*) FROM consent WHERE what = 'imported' AND means = 'import' AND source = " +
 		"'file.csv'"); got != 700 {
 		t.Errorf("%d consents, want 700", got)
 	}
@@ -82,13 +52,13 @@ func TestImportIsIdempotent(t *testing.T) {
 
 // The ledger keeps what another system knows of a consent; an import that is run again adds it where none is kept yet.
 func TestImportKeepsEvidenceOfConsents(t *testing.T) {
-	n := testNewsletter(t)
+	n := storetest.SeedList(t, now0)
 	const evidence = "confirmed 2019-05-01 10:00:00 from 203.0.113.7"
 	reasons := func(email core.Email) (all []string) {
-		sub, err := n.Subscription(t.Context(), n.list, email)
-		must(t, err)
-		consents, err := n.Consents(t.Context(), n.list, sub.ID)
-		must(t, err)
+		sub, err := n.Subscription(t.Context(), n.ListID, email)
+		n.Must(err)
+		consents, err := n.Consents(t.Context(), n.ListID, sub.ID)
+		n.Must(err)
 		for _, c := range consents {
 			if c.What != core.ConsentImported || c.At != now0 || c.Source != "file.csv" {
 				t.Errorf("%+v", c)
@@ -97,8 +67,8 @@ func TestImportKeepsEvidenceOfConsents(t *testing.T) {
 		}
 		return all
 	}
-	rows := []ImportRow{{Email: "ann@example.org", Evidence: evidence}, {Email: "bob@example.org"}}
-	if got, want := n.importFile("active", rows...), (ImportCounts{Added: 2, Evidence: 1}); got != want {
+	rows := []store.ImportRow{{Email: "ann@example.org", Evidence: evidence}, {Email: "bob@example.org"}}
+	if got, want := n.Import(n.ListID, "active", rows...), (store.ImportCounts{Added: 2, Evidence: 1}); got != want {
 		t.Errorf("first: %+v", got)
 	}
 	if got := reasons("ann@example.org"); len(got) != 1 || got[0] != evidence {
@@ -108,8 +78,8 @@ func TestImportKeepsEvidenceOfConsents(t *testing.T) {
 		t.Errorf("bob: %q", got)
 	}
 	rows[0].Evidence, rows[1].Evidence, rows[1].Preferences = "confirmed 2020-01-01", evidence, `{"n":1}`
-	if got, want := n.importFile("active",
-		rows...), (ImportCounts{Unchanged: 1, Updated: 1, Evidence: 1}); got != want {
+	if got, want := n.Import(n.ListID, "active",
+		rows...), (store.ImportCounts{Unchanged: 1, Updated: 1, Evidence: 1}); got != want {
 		t.Errorf("again: %+v", got)
 	}
 	for _, email := range []core.Email{"ann@example.org", "bob@example.org"} {
@@ -122,24 +92,24 @@ func TestImportKeepsEvidenceOfConsents(t *testing.T) {
 // Evidence of a subscriber who is asked to confirm is evidence of the sign-up: it enters the ledger with the request,
 // once that is confirmed.
 func TestImportKeepsEvidenceOfRequests(t *testing.T) {
-	n := testNewsletter(t)
+	n := storetest.SeedList(t, now0)
 	const evidence = "opted in 2019-05-01 09:58:00 from 203.0.113.9"
-	row := ImportRow{Email: "ann@example.org", Evidence: evidence}
-	if got, want := n.importFile("pending", row), (ImportCounts{Added: 1, Evidence: 1}); got != want {
+	row := store.ImportRow{Email: "ann@example.org", Evidence: evidence}
+	if got, want := n.Import(n.ListID, "pending", row), (store.ImportCounts{Added: 1, Evidence: 1}); got != want {
 		t.Errorf("first: %+v", got)
 	}
-	if got, want := n.importFile("pending", row), (ImportCounts{Unchanged: 1}); got != want {
+	if got, want := n.Import(n.ListID, "pending", row), (store.ImportCounts{Unchanged: 1}); got != want {
 		t.Errorf("again: %+v", got)
 	}
-	if got := n.count("SELECT count(*) FROM consent"); got != 0 {
+	if got := n.Count("SELECT count(*) FROM consent"); got != 0 {
 		t.Errorf("%d consents before the confirmation", got)
 	}
-	var token string
-	must(t, n.get(t.Context(), &token, "SELECT id FROM confirm_token"))
-	sub, err := n.Confirm(t.Context(), n.token(token, core.ProofMailed), core.Origin{}, now0+1)
-	must(t, err)
-	consents, err := n.Consents(t.Context(), n.list, sub.ID)
-	must(t, err)
+	var rows []string
+	n.All(&rows, "SELECT id FROM confirm_token")
+	sub, err := n.Confirm(t.Context(), n.Token(rows[0], core.ProofMailed), core.Origin{}, now0+1)
+	n.Must(err)
+	consents, err := n.Consents(t.Context(), n.ListID, sub.ID)
+	n.Must(err)
 	if len(consents) != 2 || consents[0].What != core.ConsentRequested || consents[0].Source != "file.csv" ||
 		consents[0].Reason != evidence ||
 		consents[1].What != core.ConsentConfirmed || consents[1].Reason != "" {
@@ -149,23 +119,23 @@ func TestImportKeepsEvidenceOfRequests(t *testing.T) {
 
 // Evidence counts for nothing where the subscriber has left.
 func TestImportKeepsNoEvidenceWithoutConsent(t *testing.T) {
-	n := testNewsletter(t)
-	left := ImportRow{Email: "bob@example.org", Evidence: "confirmed 2019-05-01", Left: true}
-	if got, want := n.importFile("active", left), (ImportCounts{Kept: 1}); got != want {
+	n := storetest.SeedList(t, now0)
+	left := store.ImportRow{Email: "bob@example.org", Evidence: "confirmed 2019-05-01", Left: true}
+	if got, want := n.Import(n.ListID, "active", left), (store.ImportCounts{Kept: 1}); got != want {
 		t.Errorf("left: %+v", got)
 	}
-	if got := n.count("SELECT count(*) FROM consent"); got != 0 {
+	if got := n.Count("SELECT count(*) FROM consent"); got != 0 {
 		t.Errorf("%d consents", got)
 	}
 }
 
 // Anyone who has left in one line of a file is not brought in by another one, before it or after.
 func TestImportLeavesOutWhoHasLeftInAnyLine(t *testing.T) {
-	n := testNewsletter(t)
-	im, err := n.NewImport(t.Context(), n.list, core.SubscriptionActive, "file.csv")
-	must(t, err)
+	n := storetest.SeedList(t, now0)
+	im, err := n.NewImport(t.Context(), n.ListID, core.SubscriptionActive, "file.csv")
+	n.Must(err)
 	defer im.Close()
-	for i, r := range []ImportRow{
+	for i, r := range []store.ImportRow{
 		{Email: "a@example.org"},
 		{Email: "b@example.org", Left: true},
 		{Email: "A@example.org", Left: true},
@@ -176,7 +146,7 @@ func TestImportLeavesOutWhoHasLeftInAnyLine(t *testing.T) {
 		{Email: "c@example.org"},
 	} {
 		r.Line = i + 2
-		must(t, im.Put(r))
+		n.Must(im.Put(r))
 	}
 	var contradicted [][2]int
 	im.OnContradicted = func(line, left int) error {
@@ -184,8 +154,8 @@ func TestImportLeavesOutWhoHasLeftInAnyLine(t *testing.T) {
 		return nil
 	}
 	written := int64(0)
-	must(t, im.Write(t.Context(), func() core.Instant { return now0 }, func(rows int64) { written = rows }))
-	want := ImportCounts{Kept: 3, Contradicted: 3, Added: 1, Unchanged: 1}
+	n.Must(im.Write(t.Context(), func() core.Instant { return now0 }, func(rows int64) { written = rows }))
+	want := store.ImportCounts{Kept: 3, Contradicted: 3, Added: 1, Unchanged: 1}
 	if im.Counts != want || written != 8 || im.Counts.Rows() != 8 {
 		t.Errorf("%+v, want %+v; %d written", im.Counts, want, written)
 	}
@@ -193,71 +163,66 @@ func TestImportLeavesOutWhoHasLeftInAnyLine(t *testing.T) {
 	if want := [][2]int{{2, 4}, {6, 3}, {7, 3}}; !slices.Equal(contradicted, want) {
 		t.Errorf("contradicted %v, want %v", contradicted, want)
 	}
-	if got := n.count("SELECT count(*) FROM subscription WHERE email = " +
-		"'c@example.org'"); got != 1 || n.count("SELECT count(*) FROM subscription") != 1 {
-		t.Errorf("%d subscriptions", n.count("SELECT count(*) FROM subscription"))
+	if got := n.Count("SELECT count(*) FROM subscription WHERE email = " +
+		"'c@example.org'"); got != 1 || n.Count("SELECT count(*) FROM subscription") != 1 {
+		t.Errorf("%d subscriptions", n.Count("SELECT count(*) FROM subscription"))
 	}
 }
 
 func TestImportBringsNobodyBack(t *testing.T) {
-	n := testNewsletter(t)
-	n.activate("left@example.org", now0)
-	if _, err := n.leave("left@example.org", now0); err != nil {
+	n := storetest.SeedList(t, now0)
+	n.Active(n.ListID, "left@example.org")
+	n.Leave(n.ListID, "left@example.org")
+	if _, err := n.Disable(t.Context(), store.DisableRequest{Email: "off@example.org"}, now0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.Disable(t.Context(), DisableRequest{Email: "off@example.org"}, now0); err != nil {
-		t.Fatal(err)
-	}
-	n.subscribe("pending@example.org", "", now0)
-	n.activate("active@example.org", now0)
-	n.activate("again@example.org", now0) // has left, and then a person typed the address into a form
-	if _, err := n.leave("again@example.org", now0); err != nil {
-		t.Fatal(err)
-	}
-	n.subscribe("again@example.org", "", now0+1)
-	got := n.importRows("active", ImportRow{Email: "Left@example.org"}, ImportRow{Email: "OFF@example.org"},
-		ImportRow{Email: "pending@example.org"}, ImportRow{
+	n.Request(n.ListID, "pending@example.org", "")
+	n.Active(n.ListID, "active@example.org")
+	n.Active(n.ListID, "again@example.org") // has left, and then a person typed the address into a form
+	n.Leave(n.ListID, "again@example.org")
+	n.At(now0+1).Request(n.ListID, "again@example.org", "")
+	got := n.Import(n.ListID, "active", store.ImportRow{Email: "Left@example.org"},
+		store.ImportRow{Email: "OFF@example.org"},
+		store.ImportRow{Email: "pending@example.org"}, store.ImportRow{
 			Email:       "active@example.org",
 			Preferences: `{"x":1}`,
-		}, ImportRow{Email: "again@example.org"})
-	if want := (ImportCounts{Kept: 3, Updated: 2}); got != want {
+		}, store.ImportRow{Email: "again@example.org"})
+	if want := (store.ImportCounts{Kept: 3, Updated: 2}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	for email, want := range map[core.Email]string{
-		"left@example.org": "unsubscribed", "off@example.org": core.ErrSubscriptionNotFound.Error(),
+		"left@example.org": "unsubscribed", "off@example.org": "absent",
 		"pending@example.org": "active", "active@example.org": "active", "again@example.org": "pending",
 	} {
-		if got := n.status(email); got != want {
+		if got := n.MemberStatus(n.ListID, email); got != want {
 			t.Errorf("%s is %s, want %s", email, got, want)
 		}
 	}
 }
 
 func TestPendingImportAsksForConfirmation(t *testing.T) {
-	n := testNewsletter(t)
-	if got := n.importRows("pending", rowsOf(3)...); got.Added != 3 {
+	n := storetest.SeedList(t, now0)
+	if got := n.Import(n.ListID, "pending", rowsOf(3)...); got.Added != 3 {
 		t.Fatalf("%+v", got)
 	}
-	if n.count("SELECT count(*) FROM mail WHERE state = 0 AND kind = 'confirm'") != 3 || len(n.events()) != 0 {
+	if n.Count("SELECT count(*) FROM mail WHERE state = 0 AND kind = 'confirm'") != 3 || len(n.Events()) != 0 {
 		t.Error("no confirmation mails, or events of pending ones")
 	}
-	var rowID string
-	if err := n.get(t.Context(), &rowID, "SELECT token_id FROM mail WHERE email_key = 'r1@example.org'"); err != nil {
-		t.Fatal(err)
-	}
-	if sub, err := n.Confirm(t.Context(), n.token(rowID, core.ProofMailed), core.Origin{},
+	var rows []string
+	n.All(&rows, "SELECT token_id FROM mail WHERE email_key = 'r1@example.org'")
+	if sub, err := n.Confirm(t.Context(), n.Token(rows[0], core.ProofMailed), core.Origin{},
 		now0+1); err != nil || sub.Status != "active" {
 		t.Errorf("%+v, %v", sub, err)
 	}
 }
 
 func TestLargeImportAsksForOneSync(t *testing.T) {
-	n := testNewsletter(t)
-	got := n.importRows("active", rowsOf(2600)...)
+	n := storetest.SeedList(t, now0)
+	got := n.Import(n.ListID, "active", rowsOf(2600)...)
 	if got.Added != 2600 || got.SyncID == "" {
 		t.Fatalf("%+v", got)
 	}
-	if events := n.count("SELECT count(*) FROM outbox"); events != maxSingle {
+	if events := n.Count("SELECT count(*) FROM outbox"); events != store.MaxSingle {
 		t.Errorf("%d single events", events)
 	}
 	syncs, err := n.OpenSyncs(t.Context(), 10)
@@ -267,17 +232,15 @@ func TestLargeImportAsksForOneSync(t *testing.T) {
 }
 
 func TestSyncHoldsEveryoneButThePending(t *testing.T) {
-	n := testNewsletter(t)
-	n.importRows("active", rowsOf(1200)...)
-	n.subscribe("pending@example.org", "", now0)
-	if _, err := n.leave("r7@example.org", now0); err != nil {
-		t.Fatal(err)
-	}
-	y := n.plannedSync(now0 + 10)
+	n := storetest.SeedList(t, now0)
+	n.Import(n.ListID, "active", rowsOf(1200)...)
+	n.Request(n.ListID, "pending@example.org", "")
+	n.Leave(n.ListID, "r7@example.org")
+	y := n.At(now0 + 10).Plan(n.ListID)
 	if y.BatchTotal != 3 {
 		t.Fatalf("%d batches", y.BatchTotal)
 	}
-	n.activate("late@example.org", now0+20) // has an event of its own
+	n.At(now0+20).Active(n.ListID, "late@example.org") // has an event of its own
 	seen := map[core.Email]string{}
 	batches, err := n.OpenBatches(t.Context(), y.ID, 0, 10)
 	if err != nil || len(batches) != 3 {
@@ -298,9 +261,9 @@ func TestSyncHoldsEveryoneButThePending(t *testing.T) {
 	if done, err := n.FinishSync(t.Context(), y.ID, now0+30); err != nil || done {
 		t.Errorf("finished with open batches: %v", err)
 	}
-	var results []BatchResult
+	var results []store.BatchResult
 	for _, b := range batches {
-		results = append(results, BatchResult{SyncID: y.ID, BatchNo: b.BatchNo, Done: true})
+		results = append(results, store.BatchResult{SyncID: y.ID, BatchNo: b.BatchNo, Done: true})
 	}
 	if err := n.FinishBatches(t.Context(), results, now0+30); err != nil {
 		t.Fatal(err)
@@ -313,40 +276,22 @@ func TestSyncHoldsEveryoneButThePending(t *testing.T) {
 	}
 }
 
-func (n newsletter) plannedSync(at core.Instant) core.Sync {
-	n.Helper()
-	id, err := n.RequestSync(n.Context(), n.list, at)
-	if err != nil {
-		n.Fatal(err)
-	}
-	y, err := n.Sync(n.Context(), id)
-	if err != nil {
-		n.Fatal(err)
-	}
-	if err := n.PlanSync(n.Context(), &y, at); err != nil {
-		n.Fatal(err)
-	}
-	return y
-}
-
 // A request that was on its way while a sync was planned, or that comes after the clock was set back, is later than
 // the sync all the same.
 func TestChangesAfterASyncAreStampedLater(t *testing.T) {
-	n := testNewsletter(t)
-	n.activate("leaves@example.org", now0)
-	y := n.plannedSync(now0 + 1000)
-	n.activate("comes@example.org", now0+5)
-	if _, err := n.leave("leaves@example.org", now0+5); err != nil {
-		t.Fatal(err)
-	}
-	if got := n.count("SELECT count(*) FROM outbox WHERE occurred_at > ?", int64(y.StartedAt)); got != 2 {
+	n := storetest.SeedList(t, now0)
+	n.Active(n.ListID, "leaves@example.org")
+	y := n.At(now0 + 1000).Plan(n.ListID)
+	n.At(now0+5).Active(n.ListID, "comes@example.org")
+	n.At(now0+5).Leave(n.ListID, "leaves@example.org")
+	if got := n.Count("SELECT count(*) FROM outbox WHERE occurred_at > ?", int64(y.StartedAt)); got != 2 {
 		t.Errorf("%d of 2 changes are later than the sync", got)
 	}
 }
 
 func TestEmptyListSyncsOneEmptyBatch(t *testing.T) {
-	n := testNewsletter(t)
-	y := n.plannedSync(now0)
+	n := storetest.SeedList(t, now0)
+	y := n.Plan(n.ListID)
 	b, err := n.OpenBatches(t.Context(), y.ID, 0, 10)
 	if err != nil || len(b) != 1 {
 		t.Fatal(b, err)
@@ -357,30 +302,15 @@ func TestEmptyListSyncsOneEmptyBatch(t *testing.T) {
 }
 
 func BenchmarkImport(b *testing.B) {
-	n := newsletter{
-		Store: testOpen(b, filepath.Join(b.TempDir(), "n.db"), Daemon), tenant: core.NewID(),
-		list: core.NewID(),
-	}
-	err := n.update(b.Context(), func(tx *Tx) error {
-		if _, err := tx.exec("INSERT INTO tenant (id, name, created_at, updated_at) VALUES (?, 'T', 1, 1)",
-			n.tenant); err != nil {
-			return err
-		}
-		_, err := tx.exec("INSERT INTO list (id, tenant_id, name, created_at, updated_at) VALUES (?, ?, 'L', 1, 1)",
-			n.list, n.tenant)
-		return err
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	n := storetest.SeedList(b, now0)
 	b.ResetTimer()
-	im, err := n.NewImport(b.Context(), n.list, core.SubscriptionActive, "bench")
+	im, err := n.NewImport(b.Context(), n.ListID, core.SubscriptionActive, "bench")
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer im.Close()
 	for i := range b.N {
-		if err := im.Put(ImportRow{
+		if err := im.Put(store.ImportRow{
 			Email:       core.Email(fmt.Sprintf("r%d@example.org", i)),
 			Preferences: `{"first_name":"Ann"}`,
 		}); err != nil {
@@ -392,60 +322,4 @@ func BenchmarkImport(b *testing.B) {
 		b.Fatal(im.Counts, err)
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
-}
-
-// Rows come back in the order of ids, equal ones in the order of the file after those who have left, whether they were
-// spilled or not.
-func TestSpoolSorts(t *testing.T) {
-	for _, rows := range []int{0, 1, 3000, 120_000} {
-		p := spool{dir: t.TempDir()}
-		for i := range rows {
-			id := fmt.Sprintf("%036d", i*7919%(rows/2+1))
-			r := newImportRow(id, fmt.Sprintf("r%d@example.org", i), `{"n":1}`, i%3 == 0)
-			if i%2 == 0 {
-				r.Evidence = "confirmed " + id
-			}
-			r.Line = i
-			must(t, p.add(r))
-		}
-		if spilled := len(p.runs) > 0; spilled != (rows > 100_000) {
-			t.Errorf("%d rows: spilled %v", rows, spilled)
-		}
-		n, last := 0, ImportRow{}
-		must(t, p.each(func(r ImportRow) error {
-			if r.id < last.id || r.id == last.id && (r.Left && !last.Left || r.Left == last.Left && place(t,
-				r) < place(t, last)) {
-				t.Fatalf("%v came after %v", r, last)
-			}
-			if r.Preferences != `{"n":1}` || r.key != string(r.Email) || r.Left != (place(t, r)%3 == 0) ||
-				r.Line != place(t, r) {
-				t.Fatalf("%+v", r)
-			}
-			if (place(t, r)%2 == 0) != (r.Evidence == "confirmed "+r.id) {
-				t.Fatalf("evidence of another row: %+v", r)
-			}
-			n, last = n+1, r
-			return nil
-		}))
-		if n != rows {
-			t.Errorf("%d of %d rows came back", n, rows)
-		}
-		p.close()
-		if left, err := filepath.Glob(p.dir + "/.import-*"); err != nil || len(left) > 0 {
-			t.Errorf("files left: %v %v", left, err)
-		}
-	}
-}
-
-func place(t *testing.T, r ImportRow) (i int) {
-	_, err := fmt.Sscanf(string(r.Email), "r%d@", &i)
-	must(t, err)
-	return i
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

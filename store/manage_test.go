@@ -1,19 +1,21 @@
-package store
+package store_test
 
 import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
 )
 
 // The link to one's own data goes to addresses that the tenant knows, three times a day by a list's page at the most,
 // and a row is written in any case.
 func TestPreferencesLink(t *testing.T) {
-	n := testNewsletter(t)
-	other := n.addList(n.tenant)
-	n.active("ann@example.org", now0)
-	n.subscribe("off@example.org", "", now0)
-	if _, err := n.Disable(t.Context(), DisableRequest{Email: "off@example.org"}, now0); err != nil {
+	n := storetest.SeedList(t, now0)
+	other := n.NewList().ID
+	n.Active(n.ListID, "ann@example.org")
+	n.Request(n.ListID, "off@example.org", "")
+	if _, err := n.Disable(t.Context(), store.DisableRequest{Email: "off@example.org"}, now0); err != nil {
 		t.Fatal(err)
 	}
 	rows, queued := 0, 0
@@ -21,13 +23,13 @@ func TestPreferencesLink(t *testing.T) {
 		list, email string
 		queued      bool
 	}{
-		{n.list, "ann@example.org", true},
-		{n.list, "ANN@example.org", true},
-		{n.list, "ann@example.org", true},
-		{n.list, "ann@example.org", false},
+		{n.ListID, "ann@example.org", true},
+		{n.ListID, "ANN@example.org", true},
+		{n.ListID, "ann@example.org", true},
+		{n.ListID, "ann@example.org", false},
 		{other, "ann@example.org", true}, // known to the tenant, if not on this list
-		{n.list, "nobody@example.org", false},
-		{n.list, "off@example.org", false},
+		{n.ListID, "nobody@example.org", false},
+		{n.ListID, "off@example.org", false},
 	} {
 		if err := n.RequestPreferencesLink(t.Context(), c.list, core.Email(c.email), now0+100); err != nil {
 			t.Fatal(err)
@@ -36,52 +38,51 @@ func TestPreferencesLink(t *testing.T) {
 		if c.queued {
 			queued++
 		}
-		if got := n.count("SELECT count(*) FROM mail WHERE kind = 'preferences'"); got != rows {
+		if got := n.Count("SELECT count(*) FROM mail WHERE kind = 'preferences'"); got != rows {
 			t.Errorf("%d: %d rows, want %d", i, got, rows)
 		}
-		if got := n.count("SELECT count(*) FROM mail WHERE kind = 'preferences' AND state = 0"); got != queued {
+		if got := n.Count("SELECT count(*) FROM mail WHERE kind = 'preferences' AND state = 0"); got != queued {
 			t.Errorf("%d, %s: %d queued, want %d", i, c.email, got, queued)
 		}
 	}
 }
 
 func TestUnsubscribeAllOfATenant(t *testing.T) {
-	n := testNewsletter(t)
-	other := core.NewID()
-	n.sql("INSERT INTO tenant (id, name, created_at, updated_at) VALUES (?, 'O', 1, 1)", other)
-	second, foreign := n.addList(n.tenant), n.addList(other)
-	first := n.list
+	n := storetest.SeedList(t, now0)
+	other := n.NewTenant().ID
+	second, foreign := n.NewList().ID, n.NewList(func(in *core.ListInput) { in.TenantID = &other }).ID
+	first := n.ListID
 	for _, list := range []string{first, second, foreign} {
-		n.list = list
-		n.active("ann@example.org", now0)
+		n.ListID = list
+		n.Active(n.ListID, "ann@example.org")
 	}
-	l := UnsubscribeRequest{Email: "Ann@example.org", Proof: core.ProofMailed, Reason: "content"}
+	l := store.UnsubscribeRequest{Email: "Ann@example.org", Proof: core.ProofMailed, Reason: "content"}
 	for _, want := range []int{2, 0} {
-		if got, err := n.UnsubscribeAll(t.Context(), n.tenant, l, now0+50); err != nil || len(got) != want {
+		if got, err := n.UnsubscribeAll(t.Context(), n.TenantID, l, now0+50); err != nil || len(got) != want {
 			t.Errorf("%v, %v; want %d", got, err, want)
 		}
 	}
-	if got := n.count("SELECT count(*) FROM subscription WHERE status = 'active'"); got != 1 {
+	if got := n.Count("SELECT count(*) FROM subscription WHERE status = 'active'"); got != 1 {
 		t.Errorf("%d are active still", got)
 	}
-	if got := n.count("SELECT count(*) FROM outbox WHERE event_type = 'subscription.unsubscribed'"); got != 2 {
+	if got := n.Count("SELECT count(*) FROM outbox WHERE event_type = 'subscription.unsubscribed'"); got != 2 {
 		t.Errorf("%d events", got)
 	}
-	if got := n.count("SELECT count(*) FROM consent WHERE what = 'unsubscribed' AND reason = 'content'"); got != 2 {
+	if got := n.Count("SELECT count(*) FROM consent WHERE what = 'unsubscribed' AND reason = 'content'"); got != 2 {
 		t.Errorf("%d rows of the ledger with the reason", got)
 	}
-	held, err := n.SubscriptionsAt(t.Context(), n.tenant, "ann@example.org")
-	if err != nil || len(held) != 2 || held[0].Status != core.SubscriptionUnsubscribed || held[0].ListName != "L" {
+	held, err := n.SubscriptionsAt(t.Context(), n.TenantID, "ann@example.org")
+	if err != nil || len(held) != 2 || held[0].Status != core.SubscriptionUnsubscribed || held[0].ListName != "Weekly" {
 		t.Errorf("%+v, %v", held, err)
 	}
 }
 
 // The ledger names the text that was agreed to, and the text can be read for ever.
 func TestLedgerNamesTheConsentText(t *testing.T) {
-	n := testNewsletter(t)
+	n := storetest.SeedList(t, now0)
 	var versions []string
 	for _, text := range []string{"First.", "Second.", "First."} {
-		l, err := n.UpdateList(t.Context(), n.list, "command",
+		l, err := n.UpdateList(t.Context(), n.ListID, "command",
 			func(l *core.List) error { return l.Change(core.ListInput{ConsentText: &text}, now0) })
 		if err != nil {
 			t.Fatal(err)
@@ -92,19 +93,19 @@ func TestLedgerNamesTheConsentText(t *testing.T) {
 		t.Errorf("versions %q", versions)
 	}
 	for i, want := range []string{"First.", "Second."} {
-		if got, err := n.ConsentText(t.Context(), n.list, versions[i]); err != nil || got != want {
+		if got, err := n.ConsentText(t.Context(), n.ListID, versions[i]); err != nil || got != want {
 			t.Errorf("%q, %v", got, err)
 		}
 	}
 	_, row, err := n.Subscribe(t.Context(),
-		SubscribeRequest{ListID: n.list, Email: "ann@example.org", TextVersion: versions[1]}, now0)
+		store.SubscribeRequest{ListID: n.ListID, Email: "ann@example.org", TextVersion: versions[1]}, now0)
 	if err == nil {
-		_, err = n.Confirm(t.Context(), n.token(row, core.ProofMailed), core.Origin{}, now0+1)
+		_, err = n.Confirm(t.Context(), n.Token(row, core.ProofMailed), core.Origin{}, now0+1)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := n.count("SELECT count(*) FROM consent WHERE what = 'requested' AND text_version = ?",
+	if got := n.Count("SELECT count(*) FROM consent WHERE what = 'requested' AND text_version = ?",
 		versions[1]); got != 1 {
 		t.Errorf("%d rows name it", got)
 	}

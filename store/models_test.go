@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
+
 	"pgregory.net/rapid"
 )
 

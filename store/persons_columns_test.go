@@ -1,9 +1,11 @@
-package store
+package store_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
+
+	"newsletterd/store/storetest"
 )
 
 // personColumns says of each column whether it holds anything of a person. A new one belongs here, and where it does,
@@ -152,20 +154,11 @@ var personColumns = map[string]struct {
 		"disabled_at disabled_reason created_at updated_at"},
 }
 
-func (n newsletter) columns(table string) (names []string) {
-	n.Helper()
-	if err := n.all(n.Context(), &names, "SELECT name FROM pragma_table_info(?)", table); err != nil {
-		n.Fatal(err)
-	}
-	return names
-}
-
 func TestEachColumnIsOrIsNotAboutPersons(t *testing.T) {
-	n := testNewsletter(t)
-	tables := n.tables()
-	for _, table := range tables {
+	tables := storetest.Open(t).Columns()
+	for table, there := range tables {
 		d := personColumns[table]
-		said, there := strings.Fields(d.person+" "+d.stays+" "+d.other), n.columns(table)
+		said := strings.Fields(d.person + " " + d.stays + " " + d.other)
 		slices.Sort(said)
 		slices.Sort(there)
 		if !slices.Equal(said, there) {
@@ -174,24 +167,8 @@ func TestEachColumnIsOrIsNotAboutPersons(t *testing.T) {
 		}
 	}
 	for table := range personColumns {
-		if !slices.Contains(tables, table) {
+		if tables[table] == nil {
 			t.Errorf("there is no table %s", table)
-		}
-	}
-}
-
-// filled wants each column that is said to be about persons to hold one of a person's words.
-func (n newsletter) filled(words []string) {
-	n.Helper()
-	for table, d := range personColumns {
-		for _, c := range strings.Fields(d.person) {
-			held := slices.ContainsFunc(words, func(word string) bool {
-				return n.count(`SELECT count(*) FROM "`+table+`" WHERE instr(lower(CAST("`+c+`" AS TEXT)), ?)`,
-					word) > 0
-			})
-			if !held {
-				n.Errorf("fillPerson puts nothing of the person into %s.%s", table, c)
-			}
 		}
 	}
 }

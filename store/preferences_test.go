@@ -1,33 +1,39 @@
-package store
+package store_test
 
 import (
 	"testing"
 	"testing/synctest"
 
 	"newsletterd/core"
+	"newsletterd/store/storetest"
 )
 
 // A form that is saved while another change of the preferences is on its way changes its own fields of them, and
 // nothing else: what was read when the form was shown, or shortly before the write, is no longer what stands there.
 func TestSetFieldsDuringAnotherChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := testNewsletter(t)
-		n.active("ann@example.org", now0)
-		if _, err := n.SetPreferences(t.Context(), n.list, "ann@example.org", `{"city":"Lyon","vip":false}`,
+		n := storetest.SeedList(t, now0)
+		n.Active(n.ListID, "ann@example.org")
+		if _, err := n.SetPreferences(t.Context(), n.ListID, "ann@example.org", `{"city":"Lyon","vip":false}`,
 			now0+5); err != nil {
 			t.Fatal(err)
 		}
 		hold, failed := make(chan struct{}), make(chan error, 3)
 		for _, change := range []func() error{
 			// the others queue up after it
-			func() error { return n.update(t.Context(), func(*Tx) error { <-hold; return nil }) },
 			func() error {
-				return onlyErr(n.SetPreferences(t.Context(), n.list, "ann@example.org", `{"city":"Paris","vip":true}`,
-					now0+10))
+				_, err := n.UpdateTenant(t.Context(), n.TenantID, "test", func(*core.Tenant) error { <-hold; return nil })
+				return err
 			},
 			func() error {
-				return onlyErr(n.SetFields(t.Context(), n.list, "ann@example.org", map[string]any{"city": "Nantes"},
-					now0+10))
+				_, err := n.SetPreferences(t.Context(), n.ListID, "ann@example.org", `{"city":"Paris","vip":true}`,
+					now0+10)
+				return err
+			},
+			func() error {
+				_, err := n.SetFields(t.Context(), n.ListID, "ann@example.org", map[string]any{"city": "Nantes"},
+					now0+10)
+				return err
 			},
 		} {
 			go func() { failed <- change() }()
@@ -39,7 +45,7 @@ func TestSetFieldsDuringAnotherChange(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		sub, err := n.Subscription(t.Context(), n.list, "ann@example.org")
+		sub, err := n.Subscription(t.Context(), n.ListID, "ann@example.org")
 		if want := core.Preferences(`{"city":"Nantes","vip":true}`); err != nil || sub.Preferences != want {
 			t.Errorf("%s, %v; want %s", sub.Preferences, err, want)
 		}

@@ -17,6 +17,8 @@ import (
 	"newsletterd/core"
 )
 
+const now0 core.Instant = 1_790_000_000_000
+
 func testOpen(t testing.TB, path string, mode Mode) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), Options{Path: path, Migrate: mode == Daemon, Mode: mode})
@@ -25,6 +27,13 @@ func testOpen(t testing.TB, path string, mode Mode) *Store {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	return s
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func put(s *Store, name, value string) error {
@@ -319,37 +328,5 @@ func TestACommitTakesOneBulkOperation(t *testing.T) {
 	wg.Wait()
 	if n := s.Stats().Batches - before; n != 4 {
 		t.Errorf("%d commits for three operations and one before", n)
-	}
-}
-
-func TestMailsAreFinishedManyAtOnce(t *testing.T) {
-	n := testNewsletter(t)
-	for _, many := range []int{1, sentMailsAtOnce, sentMailsAtOnce + 1, 3*sentMailsAtOnce - 1} {
-		n.sql("DELETE FROM mail")
-		var results []MailResult
-		for i := range many {
-			n.sql("INSERT INTO mail (kind, email, email_key, due_at, created_at) VALUES ('confirm', 'a@b.co', " +
-				"'a@b.co', 1, 1)")
-			results = append(results, MailResult{
-				ID: int64(n.count("SELECT max(id) FROM mail")), Sent: i != 1,
-				Reason: map[bool]string{true: "no"}[i == 1],
-			})
-		}
-		n.sql("INSERT INTO mail (kind, email, email_key, due_at, created_at) VALUES ('confirm', 'a@b.co', 'a@b.co', " +
-			"1, 1)")
-		if err := n.FinishMails(n.Context(), results, 7); err != nil {
-			t.Fatal(err)
-		}
-		failed := min(many-1, 1)
-		if sent := n.count("SELECT count(*) FROM mail WHERE state = 1 AND tries = 1 AND finished_at = 7 AND reason " +
-			"= ''"); sent != many-failed {
-			t.Errorf("%d of %d are sent", sent, many-failed)
-		}
-		if queued := n.count("SELECT count(*) FROM mail WHERE state = 0 AND tries = 0"); queued != 1 {
-			t.Errorf("%d are queued, want the one without a result", queued)
-		}
-		if n.count("SELECT count(*) FROM mail WHERE state = 2 AND reason = 'no'") != failed {
-			t.Error("the failed one")
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"errors"
@@ -7,14 +7,16 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
 )
 
 // asks sends n requests for an address, each different, and returns their answered tokens.
-func (n newsletter) asks(email core.Email, times int, at core.Instant) (tokens []string) {
+func asks(n *storetest.Seeder, email core.Email, times int, at core.Instant) (tokens []string) {
 	n.Helper()
 	for i := range times {
-		r := SubscribeRequest{
-			ListID: n.list, Email: email, Preferences: core.Preferences(fmt.Sprintf(`{"n":%d}`, i)),
+		r := store.SubscribeRequest{
+			ListID: n.ListID, Email: email, Preferences: core.Preferences(fmt.Sprintf(`{"n":%d}`, i)),
 			Origin: core.Origin{
 				Source: "form", Remote: fmt.Sprintf("192.0.2.%d", i),
 				UserAgent: "test",
@@ -37,29 +39,29 @@ func (n newsletter) asks(email core.Email, times int, at core.Instant) (tokens [
 // address.
 func TestRepeatedRequestsShareARow(t *testing.T) {
 	const address core.Email = "a@example.org"
-	for name, before := range map[string]func(newsletter){
-		"stranger": func(newsletter) {},
-		"pending":  func(n newsletter) { n.asks(address, 1, now0) },
-		"active":   func(n newsletter) { n.activate(address, now0) },
-		"unsubscribed": func(n newsletter) {
-			n.activate(address, now0)
-			_, _ = n.leave(address, now0+1)
+	for name, before := range map[string]func(*storetest.Seeder){
+		"stranger": func(*storetest.Seeder) {},
+		"pending":  func(n *storetest.Seeder) { asks(n, address, 1, now0) },
+		"active":   func(n *storetest.Seeder) { n.Active(n.ListID, address) },
+		"unsubscribed": func(n *storetest.Seeder) {
+			n.Active(n.ListID, address)
+			n.At(now0+1).Leave(n.ListID, address)
 		},
-		"disabled": func(n newsletter) { _, _ = n.Disable(n.Context(), DisableRequest{Email: address}, now0) },
+		"disabled": func(n *storetest.Seeder) { _, _ = n.Disable(n.Context(), store.DisableRequest{Email: address}, now0) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			n := testNewsletter(t)
+			n := storetest.SeedList(t, now0)
 			before(n)
 			for day := range 3 {
 				at := now0.Add(time.Duration(day) * 25 * time.Hour)
-				n.asks(address, 50, at+100)
-				n.asks("other@example.org", 2, at+200)
-				want := requestsApart * (day + 1)
-				if got := n.count("SELECT count(*) FROM confirm_token WHERE email = ?", string(address)); got != want {
+				asks(n, address, 50, at+100)
+				asks(n, "other@example.org", 2, at+200)
+				want := store.RequestsApart * (day + 1)
+				if got := n.Count("SELECT count(*) FROM confirm_token WHERE email = ?", string(address)); got != want {
 					t.Errorf("day %d: %d rows of requests, want %d", day, got, want)
 				}
-				if got := n.count("SELECT count(*) FROM mail WHERE email_key = ? AND kind <> 'unsubscribed'",
+				if got := n.Count("SELECT count(*) FROM mail WHERE email_key = ? AND kind <> 'unsubscribed'",
 					string(address)); got != want {
 					t.Errorf("day %d: %d rows of mails, want %d", day, got, want)
 				}
@@ -72,11 +74,11 @@ func TestRepeatedRequestsShareARow(t *testing.T) {
 // where that request came from, or nothing.
 func TestSharedRowsKeepRequestsApart(t *testing.T) {
 	for i := range 9 {
-		n := testNewsletter(t)
-		tokens := n.asks("Ann@Example.org", 8, now0)
-		last := n.asks("ann@example.org", 1, now0+8)
+		n := storetest.SeedList(t, now0)
+		tokens := asks(n, "Ann@Example.org", 8, now0)
+		last := asks(n, "ann@example.org", 1, now0+8)
 		token := append(tokens, last...)[i]
-		own := i < requestsApart-1 // the others share a row
+		own := i < store.RequestsApart-1 // the others share a row
 		want := core.Subscription{Email: "ann@example.org", Preferences: "{}", CreatedAt: now0 + core.Instant(i)}
 		origin := core.Origin{}
 		version := ""
@@ -97,7 +99,7 @@ func TestSharedRowsKeepRequestsApart(t *testing.T) {
 			sub.Preferences != want.Preferences || sub.CreatedAt != want.CreatedAt {
 			t.Errorf("request %d: %+v, %v; want %+v", i, sub, err, want)
 		}
-		ledger, err := n.Consents(t.Context(), n.list, sub.ID)
+		ledger, err := n.Consents(t.Context(), n.ListID, sub.ID)
 		if err != nil || len(ledger) != 2 || ledger[0].At != want.CreatedAt || ledger[0].Origin != origin ||
 			ledger[0].TextVersion != version {
 			t.Errorf("request %d: ledger %+v, %v; want %+v %s", i, ledger, err, origin, version)
@@ -114,18 +116,18 @@ func TestSharedRowsKeepRequestsApart(t *testing.T) {
 
 // The mail that was confirmed decides what the ledger says, however many requests came after the one that it answers.
 func TestTheLedgerNamesTheMailedRequest(t *testing.T) {
-	n := testNewsletter(t)
-	n.asks("a@example.org", 20, now0)
+	n := storetest.SeedList(t, now0)
+	asks(n, "a@example.org", 20, now0)
 	var rows []string
-	if err := n.all(t.Context(), &rows,
-		"SELECT token_id FROM mail WHERE state = 0 ORDER BY id"); err != nil || len(rows) != confirmsPerListEmail {
-		t.Fatal(rows, err)
+	n.All(&rows, "SELECT token_id FROM mail WHERE state = 0 ORDER BY id")
+	if len(rows) != store.ConfirmsPerListEmail {
+		t.Fatal(rows)
 	}
-	sub, err := n.Confirm(t.Context(), n.token(rows[1], core.ProofMailed), core.Origin{}, now0+100)
+	sub, err := n.Confirm(t.Context(), n.Token(rows[1], core.ProofMailed), core.Origin{}, now0+100)
 	if err != nil || sub.Preferences != `{"n":1}` {
 		t.Fatal(sub, err)
 	}
-	ledger, err := n.Consents(t.Context(), n.list, sub.ID)
+	ledger, err := n.Consents(t.Context(), n.ListID, sub.ID)
 	if err != nil || len(ledger) != 2 || ledger[0].Remote != "192.0.2.1" || ledger[0].TextVersion != "v1" ||
 		ledger[0].At != now0+1 {
 		t.Errorf("%+v, %v", ledger, err)
@@ -134,30 +136,28 @@ func TestTheLedgerNamesTheMailedRequest(t *testing.T) {
 
 // A shared row belongs to one generation, and its tokens end each in its own time.
 func TestTokensOfSharedRowsEnd(t *testing.T) {
-	n := testNewsletter(t)
-	old := n.asks("a@example.org", 10, now0)
-	later := n.asks("a@example.org", 1, now0.Add(23*time.Hour))[0]
-	if _, err := n.Confirm(t.Context(), old[9], core.Origin{}, now0.Add(ConfirmTTL)+9); !errors.Is(err,
+	n := storetest.SeedList(t, now0)
+	old := asks(n, "a@example.org", 10, now0)
+	later := asks(n, "a@example.org", 1, now0.Add(23*time.Hour))[0]
+	if _, err := n.Confirm(t.Context(), old[9], core.Origin{}, now0.Add(store.ConfirmTTL)+9); !errors.Is(err,
 		core.ErrTokenExpired) {
 		t.Errorf("after seven days: %v", err)
 	}
-	if _, err := n.Housekeeping(t.Context(), Retention{Pending: 30 * 24 * time.Hour, Mail: 30 * 24 * time.Hour},
-		now0.Add(ConfirmTTL)+9); err != nil {
+	if _, err := n.Housekeeping(t.Context(), store.Retention{Pending: 30 * 24 * time.Hour, Mail: 30 * 24 * time.Hour},
+		now0.Add(store.ConfirmTTL)+9); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.Confirm(t.Context(), later, core.Origin{}, now0.Add(ConfirmTTL)+9); err != nil {
+	if _, err := n.Confirm(t.Context(), later, core.Origin{}, now0.Add(store.ConfirmTTL)+9); err != nil {
 		t.Errorf("the last one is younger: %v", err)
 	}
-	if _, err := n.leave("a@example.org", now0.Add(ConfirmTTL)+10); err != nil {
-		t.Fatal(err)
-	}
-	again := n.asks("a@example.org", 10, now0.Add(ConfirmTTL)+11)
-	if _, err := n.Confirm(t.Context(), later, core.Origin{}, now0.Add(ConfirmTTL)+30); !errors.Is(err,
+	n.At(now0.Add(store.ConfirmTTL)+10).Leave(n.ListID, "a@example.org")
+	again := asks(n, "a@example.org", 10, now0.Add(store.ConfirmTTL)+11)
+	if _, err := n.Confirm(t.Context(), later, core.Origin{}, now0.Add(store.ConfirmTTL)+30); !errors.Is(err,
 		core.ErrInvalidToken) {
 		t.Errorf("a token of the generation before: %v", err)
 	}
 	for _, token := range again {
-		if _, err := n.Confirm(t.Context(), token, core.Origin{}, now0.Add(ConfirmTTL)+30); err != nil {
+		if _, err := n.Confirm(t.Context(), token, core.Origin{}, now0.Add(store.ConfirmTTL)+30); err != nil {
 			t.Error(err)
 		}
 	}
@@ -165,15 +165,15 @@ func TestTokensOfSharedRowsEnd(t *testing.T) {
 
 // What repeated requests for a link, or with a token that anyone may ask for, leave out is not one row each either.
 func TestMailsLeftOutAreFew(t *testing.T) {
-	n := testNewsletter(t)
-	n.activate("a@example.org", now0)
+	n := storetest.SeedList(t, now0)
+	n.Active(n.ListID, "a@example.org")
 	for i := range core.Instant(30) {
 		for _, email := range []core.Email{"a@example.org", "stranger@example.org"} {
-			if err := n.RequestPreferencesLink(t.Context(), n.list, email, now0+i); err != nil {
+			if err := n.RequestPreferencesLink(t.Context(), n.ListID, email, now0+i); err != nil {
 				t.Fatal(err)
 			}
-			l := UnsubscribeRequest{
-				ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, email.Key()), Email: email,
+			l := store.UnsubscribeRequest{
+				ListID: n.ListID, SubscriptionID: n.SubscriptionID(n.ListID, email.Key()), Email: email,
 				Proof: core.ProofResponse,
 			}
 			if _, err := n.Unsubscribe(t.Context(), l, now0+i); err != nil && !errors.Is(err, core.ErrNotFound) {
@@ -183,9 +183,9 @@ func TestMailsLeftOutAreFew(t *testing.T) {
 	}
 	for _, email := range []string{"a@example.org", "stranger@example.org"} {
 		for _, kind := range []string{core.MailPreferences, core.MailUnsubscribed} {
-			if got := n.count("SELECT count(*) FROM mail WHERE email_key = ? AND kind = ?", email,
-				kind); got != requestsApart {
-				t.Errorf("%s: %d rows of %s, want %d", email, got, kind, requestsApart)
+			if got := n.Count("SELECT count(*) FROM mail WHERE email_key = ? AND kind = ?", email,
+				kind); got != store.RequestsApart {
+				t.Errorf("%s: %d rows of %s, want %d", email, got, kind, store.RequestsApart)
 			}
 		}
 	}

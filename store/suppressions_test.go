@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"errors"
@@ -7,46 +7,30 @@ import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
 )
 
-// known makes an active subscriber of the list on both sides.
-func (n newsletter) known(email core.Email, at core.Instant) {
+// kinds returns what stands against an address.
+func kinds(n *storetest.Seeder, email core.Email, tenantID string) (kinds []string) {
 	n.Helper()
-	n.activate(email, at)
-	e := core.Event{
-		ID: core.NewID(), Type: core.EventActivated, TenantID: n.tenant, ListID: n.list, OccurredAt: at,
-		Subscriber: core.EventSubscriber{ID: core.NewID(), Email: email, Status: "active"},
-	}
-	if err := n.ApplyEvent(n.Context(), Nonce{ClientID: "c", Nonce: core.NewID()}, e, at); err != nil {
-		n.Fatal(err)
-	}
-}
-
-func (n newsletter) kinds(email core.Email, tenant string) []string {
-	n.Helper()
-	found, err := n.Suppressions(n.Context(), email, tenant)
-	if err != nil {
-		n.Fatal(err)
-	}
-	kinds := make([]string, len(found))
-	for i, f := range found {
-		kinds[i] = f.Kind
+	found, err := n.Suppressions(n.Context(), email, tenantID)
+	n.Must(err)
+	for _, f := range found {
+		kinds = append(kinds, f.Kind)
 	}
 	slices.Sort(kinds)
 	return kinds
 }
 
-func (n newsletter) audited(action string) int {
-	return n.count("SELECT count(*) FROM audit WHERE action = ?", action)
-}
-
 func TestSuppressAndLift(t *testing.T) {
 	for _, everywhere := range []bool{true, false} {
 		t.Run(fmt.Sprintf("everywhere %v", everywhere), func(t *testing.T) {
-			n := testNewsletter(t)
-			n.known("Ann@example.org", now0)
-			d := DisableRequest{
-				Email: "ann@EXAMPLE.org", TenantID: n.tenant, Reason: "asked", DisabledBy: "desk",
+			n := storetest.SeedList(t, now0)
+			n.Active(n.ListID, "Ann@example.org")
+			n.Deliver()
+			d := store.DisableRequest{
+				Email: "ann@EXAMPLE.org", TenantID: n.TenantID, Reason: "asked", DisabledBy: "desk",
 				OccurredAt: now0 + 5,
 			}
 			want := []string{"disabled", "suppressed", "suppressed"} // of the tenant, and of the list's subscriber
@@ -57,29 +41,29 @@ func TestSuppressAndLift(t *testing.T) {
 			if ended, err := n.Suppress(t.Context(), d, "test", now0+5); err != nil || ended != 1 {
 				t.Fatal(ended, err)
 			}
-			sub, err := n.Subscriber(t.Context(), n.list, "ann@example.org")
-			if err != nil || sub.Mailable() || n.status("ann@example.org") != "unsubscribed" ||
+			sub, err := n.Subscriber(t.Context(), n.ListID, "ann@example.org")
+			if err != nil || sub.Mailable() || n.MemberStatus(n.ListID, "ann@example.org") != "unsubscribed" ||
 				n.Departures() == departures {
-				t.Errorf("%+v, %v; the member says %s", sub, err, n.status("ann@example.org"))
+				t.Errorf("%+v, %v; the member says %s", sub, err, n.MemberStatus(n.ListID, "ann@example.org"))
 			}
-			if got := n.kinds("ann@example.org", ""); !slices.Equal(got, want) {
+			if got := kinds(n, "ann@example.org", ""); !slices.Equal(got, want) {
 				t.Errorf("%v, want %v", got, want)
 			}
 			if lifted, err := n.Lift(t.Context(), "ANN@example.org", d.TenantID, "test",
 				now0+9); err != nil || len(lifted) != len(want) {
 				t.Error(lifted, err)
 			}
-			if got := n.kinds("ann@example.org", ""); len(got) > 0 {
+			if got := kinds(n, "ann@example.org", ""); len(got) > 0 {
 				t.Errorf("%v is left", got)
 			}
 			if _, err := n.Lift(t.Context(), "ann@example.org", "", "test", now0+9); !errors.Is(err, core.ErrNotFound) {
 				t.Errorf("lifted again: %v", err)
 			}
-			if n.audited("suppression.create") != 1 || n.audited("suppression.delete") != 1 {
+			if n.Audited("suppression.create") != 1 || n.Audited("suppression.delete") != 1 {
 				t.Error("the audit trail lacks something")
 			}
-			n.activate("ann@example.org", now0+20)
-			if n.status("ann@example.org") != "active" {
+			n.At(now0+20).Active(n.ListID, "ann@example.org")
+			if n.MemberStatus(n.ListID, "ann@example.org") != "active" {
 				t.Error("cannot subscribe again")
 			}
 		})
@@ -88,25 +72,26 @@ func TestSuppressAndLift(t *testing.T) {
 
 // One tenant's complaint is lifted with the request to disable that it has on its way; the word for everywhere stays.
 func TestLiftForOneTenant(t *testing.T) {
-	n := testNewsletter(t)
-	n.known("ann@example.org", now0)
+	n := storetest.SeedList(t, now0)
+	n.Active(n.ListID, "ann@example.org")
+	n.Deliver()
 	report := core.ProviderReport{Provider: "p", Key: []byte("1"), Event: core.ProviderEvent{
-		Type: "complaint", MessageID: "m", TenantID: n.tenant, Email: "ann@example.org", OccurredAt: now0 + 1,
+		Type: "complaint", MessageID: "m", TenantID: n.TenantID, Email: "ann@example.org", OccurredAt: now0 + 1,
 	}}
 	if err := n.ApplyReports(t.Context(), []core.ProviderReport{report}, now0+2); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.Disable(t.Context(), DisableRequest{Email: "ann@example.org"}, now0+3); err != nil {
+	if _, err := n.Disable(t.Context(), store.DisableRequest{Email: "ann@example.org"}, now0+3); err != nil {
 		t.Fatal(err)
 	}
 	if lifted, err := n.Lift(t.Context(), "ann@example.org", core.NewID(), "test", now0+4); !errors.Is(err,
 		core.ErrNotFound) {
 		t.Errorf("another tenant lifted %v, %v", lifted, err)
 	}
-	if lifted, err := n.Lift(t.Context(), "ann@example.org", n.tenant, "test", now0+5); err != nil || len(lifted) != 2 {
+	if lifted, err := n.Lift(t.Context(), "ann@example.org", n.TenantID, "test", now0+5); err != nil || len(lifted) != 2 {
 		t.Error(lifted, err)
 	}
-	if got := n.kinds("ann@example.org", n.tenant); !slices.Equal(got, []string{"disabled"}) {
+	if got := kinds(n, "ann@example.org", n.TenantID); !slices.Equal(got, []string{"disabled"}) {
 		t.Errorf("%v stands", got)
 	}
 	if due, err := n.DuePendingDisables(t.Context(), now0+9, 10); err != nil || len(due) > 0 {
@@ -116,11 +101,11 @@ func TestLiftForOneTenant(t *testing.T) {
 
 // Pages lose no one, also where one address has rows of several tenants at the edge of a page.
 func TestSuppressedPages(t *testing.T) {
-	n := testNewsletter(t)
+	n := storetest.SeedList(t, now0)
 	for i := range 5 {
 		for _, tenant := range []string{"", "t1", "t2"} {
-			n.sql("INSERT INTO disabled VALUES (?, ?, 'r', 'd', 1, 1)", fmt.Sprintf("a%d@example.org", i), tenant)
-			n.sql("INSERT INTO suppression VALUES (?, ?, 'complaint', 'r', 1)", tenant,
+			n.SQL("INSERT INTO disabled VALUES (?, ?, 'r', 'd', 1, 1)", fmt.Sprintf("a%d@example.org", i), tenant)
+			n.SQL("INSERT INTO suppression VALUES (?, ?, 'complaint', 'r', 1)", tenant,
 				fmt.Sprintf("a%d@example.org", i))
 		}
 	}
@@ -152,45 +137,45 @@ func TestSuppressedPages(t *testing.T) {
 }
 
 func TestRetryDead(t *testing.T) {
-	n := testNewsletter(t)
+	n := storetest.SeedList(t, now0)
 	for i := range 5 {
-		n.activate(core.Email(fmt.Sprintf("a%d@example.org", i)), now0)
+		n.Active(n.ListID, core.Email(fmt.Sprintf("a%d@example.org", i)))
 	}
 	events, err := n.DueEvents(t.Context(), "", now0, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
-	results := make([]EventResult, 4)
+	results := make([]store.EventResult, 4)
 	for i := range results {
-		results[i] = EventResult{Event: &events[i], Dead: true, Reason: "HTTP 422"}
+		results[i] = store.EventResult{Event: &events[i], Dead: true, Reason: "HTTP 422"}
 	}
 	if err := n.FinishEvents(t.Context(), results, now0+1); err != nil {
 		t.Fatal(err)
 	}
-	if dead, err := n.OutboxEvents(t.Context(), OutboxFilter{State: core.EventDead, TenantID: n.tenant}, 0,
+	if dead, err := n.OutboxEvents(t.Context(), store.OutboxFilter{State: core.EventDead, TenantID: n.TenantID}, 0,
 		10); err != nil || len(dead) != 4 {
 		t.Fatal(dead, err)
 	}
 	if other, err := n.RetryDead(t.Context(), core.NewID(), 10, "test", now0+2); err != nil || other != 0 {
 		t.Error(other, err)
 	}
-	if moved, err := n.RetryDead(t.Context(), n.tenant, 3, "test", now0+2); err != nil || moved != 3 {
+	if moved, err := n.RetryDead(t.Context(), n.TenantID, 3, "test", now0+2); err != nil || moved != 3 {
 		t.Error(moved, err)
 	}
 	if e, err := n.OutboxEvent(t.Context(), events[3].EventID,
 		""); err != nil || e[0].State() != core.EventDead || e[0].LastError != "HTTP 422" {
 		t.Errorf("%+v, %v", e, err)
 	}
-	if n.audited("outbox.retry") != 1 {
+	if n.Audited("outbox.retry") != 1 {
 		t.Error("the audit trail lacks it")
 	}
 }
 
 func TestSetSuppressionReason(t *testing.T) {
-	n := testNewsletter(t)
+	n := storetest.SeedList(t, now0)
 	const email = "ann@example.org"
-	for _, tenant := range []string{"", n.tenant} {
-		if _, err := n.Suppress(t.Context(), DisableRequest{
+	for _, tenant := range []string{"", n.TenantID} {
+		if _, err := n.Suppress(t.Context(), store.DisableRequest{
 			Email: email, TenantID: tenant, Reason: "first",
 			OccurredAt: now0,
 		}, "test", now0); err != nil {
@@ -214,7 +199,7 @@ func TestSetSuppressionReason(t *testing.T) {
 		want   []string
 		rows   int
 	}{
-		{n.tenant, []string{"first", "1", "1"}, 2}, // disabled everywhere, disabled and suppressed for the tenant
+		{n.TenantID, []string{"first", "1", "1"}, 2}, // disabled everywhere, disabled and suppressed for the tenant
 		{"", []string{"2", "2", "2"}, 3},
 	} {
 		reason := c.want[2]
@@ -231,7 +216,7 @@ func TestSetSuppressionReason(t *testing.T) {
 		core.ErrNotFound) {
 		t.Errorf("another address: %v", err)
 	}
-	if n.audited("suppression.update") != 2 {
+	if n.Audited("suppression.update") != 2 {
 		t.Error("the audit trail lacks something")
 	}
 }

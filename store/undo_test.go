@@ -1,37 +1,28 @@
-package store
+package store_test
 
 import (
 	"errors"
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
 )
 
-// leaver is an address that was active on a list and has left it, with what its undo token says.
-func (n newsletter) leaver(email core.Email, means string, at core.Instant) UndoRequest {
+// leaver makes an address that was active on a list and has left it, and returns what its undo token says.
+func leaver(n *storetest.Seeder, email core.Email, proof string, at core.Instant) store.UndoRequest {
 	n.Helper()
-	n.active(email, at)
-	sub, err := n.Unsubscribe(n.Context(), UnsubscribeRequest{
-		ListID:         n.list,
-		SubscriptionID: n.SubscriptionID(n.list, email.Key()), Email: email, Proof: means,
-	}, at+10)
-	if err != nil {
-		n.Fatal(err)
-	}
-	return UndoRequest{ListID: n.list, SubscriptionID: sub.ID, LeftAt: sub.ChangedAt}
-}
-
-func (n newsletter) active(email core.Email, at core.Instant) {
-	n.Helper()
-	if _, err := n.Confirm(n.Context(), n.token(n.subscribe(email, "", at), core.ProofMailed), core.Origin{},
-		at+1); err != nil {
-		n.Fatal(err)
-	}
+	n.At(at).Active(n.ListID, email)
+	l := n.Leaving(n.ListID, email)
+	l.Proof = proof
+	sub, err := n.Unsubscribe(n.Context(), l, at+10)
+	n.Must(err)
+	return store.UndoRequest{ListID: n.ListID, SubscriptionID: sub.ID, LeftAt: sub.ChangedAt}
 }
 
 func TestUndoRestoresTheEarlierConsent(t *testing.T) {
-	n := testNewsletter(t)
-	u := n.leaver("ann@example.org", core.ProofResponse, now0)
+	n := storetest.SeedList(t, now0)
+	u := leaver(n, "ann@example.org", core.ProofResponse, now0)
 	if _, err := n.CanUndo(t.Context(), u, now0+20); err != nil {
 		t.Error(err)
 	}
@@ -42,7 +33,7 @@ func TestUndoRestoresTheEarlierConsent(t *testing.T) {
 		}
 	}
 	var words []string
-	ledger, err := n.Consents(t.Context(), n.list, u.SubscriptionID)
+	ledger, err := n.Consents(t.Context(), n.ListID, u.SubscriptionID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,23 +43,23 @@ func TestUndoRestoresTheEarlierConsent(t *testing.T) {
 	if got, want := len(words), 4; got != want || words[3] != "resumed undo" {
 		t.Errorf("ledger %q", words)
 	}
-	if got := n.count("SELECT count(*) FROM outbox WHERE event_type = 'subscription.activated'"); got != 2 {
+	if got := n.Count("SELECT count(*) FROM outbox WHERE event_type = 'subscription.activated'"); got != 2 {
 		t.Errorf("%d events of an activation", got)
 	}
 }
 
 // An unsubscribe that is taken back leaves the count of the job by whose mail it came, and of no other.
 func TestUndoLeavesTheCountOfTheJob(t *testing.T) {
-	n := testNewsletter(t)
-	n.sql("INSERT INTO campaign (id, tenant_id, subject, created_at) VALUES ('c', ?, 'News', 1)", n.tenant)
+	n := storetest.SeedList(t, now0)
+	n.SQL("INSERT INTO campaign (id, tenant_id, subject, created_at) VALUES ('c', ?, 'News', 1)", n.TenantID)
 	for no := range 2 {
-		n.sql(`INSERT INTO send_job (no, id, tenant_id, list_id, campaign_id, status, due_at, created_at, expanded)
-			VALUES (?, ?, ?, ?, 'c', 'completed', 1, 1, 1)`, no+1, core.NewID(), n.tenant, n.list)
+		n.SQL(`INSERT INTO send_job (no, id, tenant_id, list_id, campaign_id, status, due_at, created_at, expanded)
+			VALUES (?, ?, ?, ?, 'c', 'completed', 1, 1, 1)`, no+1, core.NewID(), n.TenantID, n.ListID)
 	}
 	leave := func(email core.Email, job int64, at core.Instant) core.Subscription {
 		t.Helper()
-		sub, err := n.Unsubscribe(t.Context(), UnsubscribeRequest{
-			ListID: n.list, SubscriptionID: n.SubscriptionID(n.list,
+		sub, err := n.Unsubscribe(t.Context(), store.UnsubscribeRequest{
+			ListID: n.ListID, SubscriptionID: n.SubscriptionID(n.ListID,
 				email.Key()), Email: email, Proof: core.ProofMailed, JobNo: job,
 		}, at)
 		if err != nil {
@@ -79,19 +70,19 @@ func TestUndoLeavesTheCountOfTheJob(t *testing.T) {
 	counted := func(first, second int) {
 		t.Helper()
 		for no, want := range []int{first, second} {
-			if got := n.count("SELECT unsubscribed FROM send_job WHERE no = ?", no+1); got != want {
+			if got := n.Count("SELECT unsubscribed FROM send_job WHERE no = ?", no+1); got != want {
 				t.Errorf("job %d counts %d who left, want %d", no+1, got, want)
 			}
 		}
 	}
 	for _, email := range []core.Email{"ann@example.org", "bob@example.org"} {
-		n.active(email, now0)
+		n.Active(n.ListID, email)
 		leave(email, 1, now0+10)
 	}
 	ann := leave("ann@example.org", 2, now0+12) // by the link of a later mail: nothing changes
 	counted(2, 0)
 	for range 2 {
-		if _, err := n.Undo(t.Context(), UndoRequest{ListID: n.list, SubscriptionID: ann.ID, LeftAt: ann.ChangedAt},
+		if _, err := n.Undo(t.Context(), store.UndoRequest{ListID: n.ListID, SubscriptionID: ann.ID, LeftAt: ann.ChangedAt},
 			now0+20); err != nil {
 			t.Fatal(err)
 		}
@@ -99,70 +90,72 @@ func TestUndoLeavesTheCountOfTheJob(t *testing.T) {
 	}
 	leave("ann@example.org", 2, now0+30)
 	counted(1, 1)
-	n.active("bob@example.org", now0+40) // subscribing anew takes nothing back
+	n.At(now0+40).Active(n.ListID, "bob@example.org") // subscribing anew takes nothing back
 	counted(1, 1)
 }
 
 // Nothing brings back who was switched off, complained, is suppressed, left again or asked anew.
 func TestUndoResurrectsNobody(t *testing.T) {
-	suppress := func(kind string) func(newsletter, UndoRequest) {
-		return func(n newsletter, _ UndoRequest) {
-			n.sql("INSERT INTO suppression (tenant_id, email_key, kind, created_at) VALUES (?, 'ann@example.org', "+
-				"?, 1)", n.tenant, kind)
+	suppress := func(kind string) func(*storetest.Seeder, store.UndoRequest) {
+		return func(n *storetest.Seeder, _ store.UndoRequest) {
+			n.SQL("INSERT INTO suppression (tenant_id, email_key, kind, created_at) VALUES (?, 'ann@example.org', "+
+				"?, 1)", n.TenantID, kind)
 		}
 	}
 	for name, c := range map[string]struct {
-		between func(newsletter, UndoRequest)
+		between func(*storetest.Seeder, store.UndoRequest)
 		err     error
 	}{
-		"nothing":    {func(newsletter, UndoRequest) {}, nil},
+		"nothing":    {func(*storetest.Seeder, store.UndoRequest) {}, nil},
 		"bounced":    {suppress("bounced"), nil},
 		"complaint":  {suppress("complaint"), core.ErrInvalidToken},
 		"suppressed": {suppress("suppressed"), core.ErrInvalidToken},
-		"blocked on the send side": {func(n newsletter, u UndoRequest) {
-			n.sql(`INSERT INTO subscriber (list_id, email_key, id, email, word, word_at, block, created_at, changed_at)
+		"blocked on the send side": {func(n *storetest.Seeder, u store.UndoRequest) {
+			n.SQL(`INSERT INTO subscriber (list_id, email_key, id, email, word, word_at, block, created_at, changed_at)
 				VALUES (?, 'ann@example.org', ?, 'ann@example.org', 'unsubscribed', 1, 'complaint', 1, 1)`, u.ListID,
 				u.SubscriptionID)
 		}, core.ErrInvalidToken},
-		"disabled": {func(n newsletter, _ UndoRequest) {
-			if _, err := n.Disable(n.Context(), DisableRequest{Email: "Ann@example.org"}, now0+15); err != nil {
+		"disabled": {func(n *storetest.Seeder, _ store.UndoRequest) {
+			if _, err := n.Disable(n.Context(), store.DisableRequest{Email: "Ann@example.org"}, now0+15); err != nil {
 				n.Fatal(err)
 			}
 		}, core.ErrInvalidToken},
-		"disabled everywhere, then erased at another tenant": {func(n newsletter, _ UndoRequest) {
-			if _, err := n.Disable(n.Context(), DisableRequest{Email: "ann@example.org"}, now0+15); err != nil {
+		"disabled everywhere, then erased at another tenant": {func(n *storetest.Seeder, _ store.UndoRequest) {
+			if _, err := n.Disable(n.Context(), store.DisableRequest{Email: "ann@example.org"}, now0+15); err != nil {
 				n.Fatal(err)
 			}
 			other := core.NewID()
-			n.sql("INSERT INTO tenant (id, name, created_at, updated_at) VALUES (?, 'Other', 1, 1)", other)
+			n.SQL("INSERT INTO tenant (id, name, created_at, updated_at) VALUES (?, 'Other', 1, 1)", other)
 			if _, err := n.ErasePerson(n.Context(), core.Person{Email: "ann@example.org", TenantID: other}, "test",
 				now0+20); err != nil {
 				n.Fatal(err)
 			}
 		}, core.ErrInvalidToken},
-		"disabled, and kept as a hash": {func(n newsletter, _ UndoRequest) {
-			n.sql("INSERT INTO erased (hash, tenant_id, kind, created_at) VALUES (?, '', 'disabled', 1)",
-				n.erasedHash("ann@example.org"))
+		"disabled, and kept as a hash": {func(n *storetest.Seeder, _ store.UndoRequest) {
+			n.SQL("INSERT INTO erased (hash, tenant_id, kind, created_at) VALUES (?, '', 'disabled', 1)",
+				n.SubscriptionID("erased", "ann@example.org"))
 		}, core.ErrInvalidToken},
 		"asked anew": {
-			func(n newsletter, _ UndoRequest) { n.subscribe("ann@example.org", "", now0+15) },
+			func(n *storetest.Seeder, _ store.UndoRequest) { n.At(now0+15).Request(n.ListID, "ann@example.org", "") },
 			core.ErrInvalidToken,
 		},
 		"left again": {
-			func(n newsletter, _ UndoRequest) { n.leaver("ann@example.org", core.ProofMailed, now0+15) },
+			func(n *storetest.Seeder, _ store.UndoRequest) {
+				leaver(n, "ann@example.org", core.ProofMailed, now0+15)
+			},
 			core.ErrInvalidToken,
 		},
-		"list inactive": {func(n newsletter, _ UndoRequest) {
-			n.sql("UPDATE list SET status = 'inactive'")
+		"list inactive": {func(n *storetest.Seeder, _ store.UndoRequest) {
+			n.SQL("UPDATE list SET status = 'inactive'")
 		}, core.ErrListInactive},
 		"list deleted": {
-			func(n newsletter, _ UndoRequest) { n.sql("UPDATE list SET deleted_at = 1") },
+			func(n *storetest.Seeder, _ store.UndoRequest) { n.SQL("UPDATE list SET deleted_at = 1") },
 			core.ErrSubscriptionNotFound,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := testNewsletter(t)
-			u := n.leaver("ann@example.org", core.ProofResponse, now0)
+			n := storetest.SeedList(t, now0)
+			u := leaver(n, "ann@example.org", core.ProofResponse, now0)
 			c.between(n, u)
 			_, can := n.CanUndo(t.Context(), u, now0+40)
 			_, err := n.Undo(t.Context(), u, now0+40)
@@ -175,15 +168,18 @@ func TestUndoResurrectsNobody(t *testing.T) {
 
 // Who was switched off has no way back by an undo once that is lifted: the last word was not the reader's.
 func TestUndoOfADisablingThatWasLifted(t *testing.T) {
-	n := testNewsletter(t)
-	n.active("ann@example.org", now0)
-	if _, err := n.Disable(t.Context(), DisableRequest{Email: "ann@example.org"}, now0+5); err != nil {
+	n := storetest.SeedList(t, now0)
+	n.Active(n.ListID, "ann@example.org")
+	if _, err := n.Disable(t.Context(), store.DisableRequest{Email: "ann@example.org"}, now0+5); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := n.Lift(t.Context(), "ann@example.org", "", "test", now0+6); err != nil {
 		t.Fatal(err)
 	}
-	u := UndoRequest{ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, "ann@example.org"), LeftAt: now0 + 5}
+	u := store.UndoRequest{
+		ListID: n.ListID, SubscriptionID: n.SubscriptionID(n.ListID, "ann@example.org"),
+		LeftAt: now0 + 5,
+	}
 	if _, err := n.Undo(t.Context(), u, now0+9); !errors.Is(err, core.ErrInvalidToken) {
 		t.Error(err)
 	}
@@ -193,36 +189,37 @@ func TestUndoOfADisablingThatWasLifted(t *testing.T) {
 func TestNoticeOfAnUnsubscribing(t *testing.T) {
 	for _, c := range []struct {
 		name, means  string
-		before       func(newsletter)
+		before       func(*storetest.Seeder)
 		rows, queued int
 	}{
-		{"requested, active", core.ProofResponse, func(n newsletter) { n.active("ann@example.org", now0) }, 1, 1},
+		{"requested, active", core.ProofResponse, func(n *storetest.Seeder) { n.Active(n.ListID, "ann@example.org") }, 1, 1},
 		{
-			"requested, pending", core.ProofResponse, func(n newsletter) { n.subscribe("ann@example.org", "", now0) }, 1,
+			"requested, pending", core.ProofResponse,
+			func(n *storetest.Seeder) { n.Request(n.ListID, "ann@example.org", "") }, 1,
 			0,
 		},
-		{"requested, left", core.ProofResponse, func(n newsletter) {
-			n.leaver("ann@example.org", core.ProofMailed,
+		{"requested, left", core.ProofResponse, func(n *storetest.Seeder) {
+			leaver(n, "ann@example.org", core.ProofMailed,
 				now0)
 		}, 1, 0},
-		{"requested, stranger", core.ProofResponse, func(newsletter) {}, 1, 0},
-		{"mailed, active", core.ProofMailed, func(n newsletter) { n.active("ann@example.org", now0) }, 0, 0},
+		{"requested, stranger", core.ProofResponse, func(*storetest.Seeder) {}, 1, 0},
+		{"mailed, active", core.ProofMailed, func(n *storetest.Seeder) { n.Active(n.ListID, "ann@example.org") }, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			n := testNewsletter(t)
+			n := storetest.SeedList(t, now0)
 			c.before(n)
-			_, err := n.Unsubscribe(t.Context(), UnsubscribeRequest{
-				ListID: n.list, SubscriptionID: n.SubscriptionID(n.list,
+			_, err := n.Unsubscribe(t.Context(), store.UnsubscribeRequest{
+				ListID: n.ListID, SubscriptionID: n.SubscriptionID(n.ListID,
 					"ann@example.org"), Email: "ann@example.org", Proof: c.means,
 			}, now0+20)
 			if err != nil && !errors.Is(err, core.ErrSubscriptionNotFound) {
 				t.Fatal(err)
 			}
-			if got := n.count("SELECT count(*) FROM mail WHERE kind = 'unsubscribed'"); got != c.rows {
+			if got := n.Count("SELECT count(*) FROM mail WHERE kind = 'unsubscribed'"); got != c.rows {
 				t.Errorf("%d rows, want %d", got, c.rows)
 			}
-			if got := n.count("SELECT count(*) FROM mail WHERE kind = 'unsubscribed' AND state = 0 AND tenant_id = "+
-				"? AND created_at = ?", n.tenant, now0+20); got != c.queued {
+			if got := n.Count("SELECT count(*) FROM mail WHERE kind = 'unsubscribed' AND state = 0 AND tenant_id = "+
+				"? AND created_at = ?", n.TenantID, now0+20); got != c.queued {
 				t.Errorf("%d queued, want %d", got, c.queued)
 			}
 		})
@@ -232,33 +229,33 @@ func TestNoticeOfAnUnsubscribing(t *testing.T) {
 // Rounds of subscribing, confirming by the answer and leaving send no more undo links than there are confirmations; the
 // rounds go on, and add no more rows than one a list.
 func TestUndoLinksAreThrottled(t *testing.T) {
-	n := testNewsletter(t)
+	n := storetest.SeedList(t, now0)
 	at := now0
 	round := func(list string) {
 		t.Helper()
-		n.list = list
-		n.leaver("ann@example.org", core.ProofResponse, at)
+		n.ListID = list
+		leaver(n, "ann@example.org", core.ProofResponse, at)
 		at += 100
 	}
 	count := func(state int) int {
-		return n.count("SELECT count(*) FROM mail WHERE kind = 'unsubscribed' AND state = ?", state)
+		return n.Count("SELECT count(*) FROM mail WHERE kind = 'unsubscribed' AND state = ?", state)
 	}
-	first := n.list
-	for range undosPerListEmail + 2 {
+	first := n.ListID
+	for range store.UndosPerListEmail + 2 {
 		round(first)
 	}
-	if count(mailQueued) != undosPerListEmail || count(mailLeftOut) != 1 {
-		t.Errorf("one list: %d queued, %d left out", count(mailQueued), count(mailLeftOut))
+	if count(store.MailQueued) != store.UndosPerListEmail || count(store.MailLeftOut) != 1 {
+		t.Errorf("one list: %d queued, %d left out", count(store.MailQueued), count(store.MailLeftOut))
 	}
-	for range undosPerEmail { // each list could send one
-		round(n.addList(n.tenant))
+	for range store.UndosPerEmail { // each list could send one
+		round(n.NewList().ID)
 	}
-	if count(mailQueued) != undosPerEmail || count(mailLeftOut) != 1+undosPerListEmail {
-		t.Errorf("all lists: %d queued, %d left out", count(mailQueued), count(mailLeftOut))
+	if count(store.MailQueued) != store.UndosPerEmail || count(store.MailLeftOut) != 1+store.UndosPerListEmail {
+		t.Errorf("all lists: %d queued, %d left out", count(store.MailQueued), count(store.MailLeftOut))
 	}
-	at = at.Add(mailPeriod)
+	at = at.Add(store.MailPeriod)
 	round(first)
-	if count(mailQueued) != undosPerEmail+1 {
-		t.Errorf("a day later: %d queued", count(mailQueued))
+	if count(store.MailQueued) != store.UndosPerEmail+1 {
+		t.Errorf("a day later: %d queued", count(store.MailQueued))
 	}
 }

@@ -1,9 +1,11 @@
-package store
+package store_test
 
 import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
 )
 
 // Who has left by one click may say why afterwards, once, by the same kind of token.
@@ -21,16 +23,16 @@ func TestUnsubscribeReasonComesLater(t *testing.T) {
 		"by a token that is asked": {core.ProofMailed, "", "too_many", core.ProofResponse, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := testNewsletter(t)
-			n.active("ann@example.org", now0)
-			l := UnsubscribeRequest{
-				ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, "ann@example.org"),
+			n := storetest.SeedList(t, now0)
+			n.Active(n.ListID, "ann@example.org")
+			l := store.UnsubscribeRequest{
+				ListID: n.ListID, SubscriptionID: n.SubscriptionID(n.ListID, "ann@example.org"),
 				Email: "ann@example.org", Proof: c.left, Reason: c.first,
 			}
-			must(t, onlyErr(n.Unsubscribe(t.Context(), l, now0+10)))
+			n.Must(n.Unsubscribe(t.Context(), l, now0+10))
 			l.Proof, l.Reason = c.by, c.then
-			must(t, onlyErr(n.Unsubscribe(t.Context(), l, now0+20)))
-			reasons, err := n.LeaveReasons(t.Context(), n.list)
+			n.Must(n.Unsubscribe(t.Context(), l, now0+20))
+			reasons, err := n.LeaveReasons(t.Context(), n.ListID)
 			if err != nil || len(reasons) != 1 || reasons[0].Reason != c.want || reasons[0].Leavers != 1 {
 				t.Errorf("%+v, %v; want %q", reasons, err, c.want)
 			}
@@ -40,41 +42,41 @@ func TestUnsubscribeReasonComesLater(t *testing.T) {
 
 // A reason that comes after a person was switched off belongs to no earlier unsubscribe.
 func TestUnsubscribeReasonAfterADisabling(t *testing.T) {
-	n := testNewsletter(t)
-	u := n.leaver("ann@example.org", core.ProofMailed, now0)
-	must(t, onlyErr(n.Undo(t.Context(), u, now0+20)))
-	must(t, onlyErr(n.Disable(t.Context(), DisableRequest{Email: "ann@example.org"}, now0+30)))
-	l := UnsubscribeRequest{
-		ListID: n.list, SubscriptionID: u.SubscriptionID, Email: "ann@example.org",
+	n := storetest.SeedList(t, now0)
+	u := leaver(n, "ann@example.org", core.ProofMailed, now0)
+	n.Must(n.Undo(t.Context(), u, now0+20))
+	n.Must(n.Disable(t.Context(), store.DisableRequest{Email: "ann@example.org"}, now0+30))
+	l := store.UnsubscribeRequest{
+		ListID: n.ListID, SubscriptionID: u.SubscriptionID, Email: "ann@example.org",
 		Proof: core.ProofMailed, Reason: "too_many",
 	}
-	must(t, onlyErr(n.Unsubscribe(t.Context(), l, now0+40)))
-	if got := n.count("SELECT count(*) FROM consent WHERE reason <> ''"); got != 0 {
+	n.Must(n.Unsubscribe(t.Context(), l, now0+40))
+	if got := n.Count("SELECT count(*) FROM consent WHERE reason <> ''"); got != 0 {
 		t.Errorf("%d reasons", got)
 	}
 }
 
 // An unsubscribe that was taken back counts for no reason; the next one does.
 func TestReasonsLeaveOutWhoTookItBack(t *testing.T) {
-	n := testNewsletter(t)
-	n.active("ann@example.org", now0)
-	l := UnsubscribeRequest{
-		ListID: n.list, SubscriptionID: n.SubscriptionID(n.list, "ann@example.org"),
+	n := storetest.SeedList(t, now0)
+	n.Active(n.ListID, "ann@example.org")
+	l := store.UnsubscribeRequest{
+		ListID: n.ListID, SubscriptionID: n.SubscriptionID(n.ListID, "ann@example.org"),
 		Email: "ann@example.org", Proof: core.ProofMailed, Reason: "too_many",
 	}
 	sub, err := n.Unsubscribe(t.Context(), l, now0+10)
-	must(t, err)
-	must(t, onlyErr(n.Undo(t.Context(), UndoRequest{
-		ListID: n.list, SubscriptionID: l.SubscriptionID,
+	n.Must(err)
+	n.Must(n.Undo(t.Context(), store.UndoRequest{
+		ListID: n.ListID, SubscriptionID: l.SubscriptionID,
 		LeftAt: sub.ChangedAt,
-	}, now0+20)))
-	if reasons, err := n.LeaveReasons(t.Context(), n.list); err != nil || len(reasons) != 0 {
+	}, now0+20))
+	if reasons, err := n.LeaveReasons(t.Context(), n.ListID); err != nil || len(reasons) != 0 {
 		t.Errorf("%+v, %v", reasons, err)
 	}
 	l.Reason = "content"
-	must(t, onlyErr(n.Unsubscribe(t.Context(), l, now0+30)))
+	n.Must(n.Unsubscribe(t.Context(), l, now0+30))
 	if reasons, err := n.LeaveReasons(t.Context(),
-		n.list); err != nil || len(reasons) != 1 || reasons[0].Reason != "content" || reasons[0].Leavers != 1 {
+		n.ListID); err != nil || len(reasons) != 1 || reasons[0].Reason != "content" || reasons[0].Leavers != 1 {
 		t.Errorf("%+v, %v", reasons, err)
 	}
 }

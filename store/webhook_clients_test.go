@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"bytes"
@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/store/storetest"
 )
 
 func TestWebhookClientKeys(t *testing.T) {
-	n := testNewsletter(t)
+	n := storetest.SeedList(t, now0)
 	key := func(b byte) []byte { return bytes.Repeat([]byte{b}, 32) }
-	w, err := n.AddWebhookClient(t.Context(), n.tenant, "crm", key(1), "cli", now0)
+	w, err := n.AddWebhookClient(t.Context(), n.TenantID, "crm", key(1), "cli", now0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,7 @@ func TestWebhookClientKeys(t *testing.T) {
 }
 
 func TestLoopClientIsMadeOnce(t *testing.T) {
-	n := testNewsletter(t)
+	n := storetest.SeedList(t, now0)
 	for i := range byte(2) {
 		if err := n.EnsureLoopClient(t.Context(), bytes.Repeat([]byte{i + 1}, 32), now0); err != nil {
 			t.Fatal(err)

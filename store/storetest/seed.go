@@ -20,6 +20,8 @@ type Seeder struct {
 	Now core.Instant
 	// TenantID is the tenant of lists, templates and endpoints that name none: the first one that was made.
 	TenantID string
+	// ListID is the first list that was made.
+	ListID string
 }
 
 // Seed returns a seeder of a store; nil: of a fresh one (see Open).
@@ -31,10 +33,10 @@ func Seed(t testing.TB, s *store.Store) *Seeder {
 	return &Seeder{TB: t, Store: s}
 }
 
-// Must ends the test if there is an error.
-func (s *Seeder) Must(err error) {
+// Must ends the test if the last of an operation's results is an error.
+func (s *Seeder) Must(results ...any) {
 	s.Helper()
-	if err != nil {
+	if err, failed := results[len(results)-1].(error); failed {
 		s.Fatal(err)
 	}
 }
@@ -80,35 +82,8 @@ func (s *Seeder) NewList(change ...func(*core.ListInput)) core.List {
 	l, err := core.NewList(in, s.Time())
 	s.Must(err)
 	s.Must(s.AddList(s.Context(), l, "test"))
+	s.ListID = cmp.Or(s.ListID, l.ID)
 	return l
-}
-
-// Pending subscribes an address to a list and returns the token of its confirmation mail.
-func (s *Seeder) Pending(listID string, email core.Email) (token string) {
-	s.Helper()
-	_, row, err := s.Subscribe(s.Context(), store.SubscribeRequest{ListID: listID, Email: email}, s.Time())
-	s.Must(err)
-	token, err = s.ConfirmToken(s.Context(), row, core.ProofMailed)
-	s.Must(err)
-	return token
-}
-
-// Active subscribes an address to a list and confirms it. The send side learns of it by the outbox, not from here.
-func (s *Seeder) Active(listID string, email core.Email) core.Subscription {
-	s.Helper()
-	sub, err := s.Confirm(s.Context(), s.Pending(listID, email), core.Origin{}, s.Time())
-	s.Must(err)
-	return sub
-}
-
-// Leave ends the subscription of an address, as the link of a mail does.
-func (s *Seeder) Leave(listID string, email core.Email) core.Subscription {
-	s.Helper()
-	sub, err := s.Unsubscribe(s.Context(), store.UnsubscribeRequest{
-		ListID: listID, SubscriptionID: s.SubscriptionID(listID, email.Key()), Proof: core.ProofMailed,
-	}, s.Time())
-	s.Must(err)
-	return sub
 }
 
 // Nonce returns one that was never used.

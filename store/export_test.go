@@ -1,0 +1,72 @@
+package store
+
+import "context"
+
+// What the tests outside of the package count with.
+const (
+	ConfirmsPerListEmail = confirmsPerListEmail
+	ImportBatch          = importBatch
+	MailPeriod           = mailPeriod
+	MailLeftOut          = mailLeftOut
+	MailQueued           = mailQueued
+	MaxSingle            = maxSingle
+	RequestsApart        = requestsApart
+	ScannedCounts        = scannedCounts
+	SearchReads          = searchReads
+	SentMailsAtOnce      = sentMailsAtOnce
+	UndosPerEmail        = undosPerEmail
+	UndosPerListEmail    = undosPerListEmail
+)
+
+// ReferenceQueries has a query for each noun.
+var ReferenceQueries = references
+
+// SQL runs a statement in a transaction of its own, after which no cache holds what was. It panics where the statement
+// fails.
+func (s *Store) SQL(query string, args ...any) {
+	err := s.update(context.Background(), func(tx *Tx) error {
+		tx.kick(TopicRecords)
+		_, err := tx.exec(query, args...)
+		return err
+	})
+	if err != nil {
+		panic(err)
+	}
+}
+
+// Count returns the one number that a query reads; it panics where there is none.
+func (s *Store) Count(query string, args ...any) (n int) {
+	if err := s.get(context.Background(), &n, query, args...); err != nil {
+		panic(err)
+	}
+	return n
+}
+
+// All reads rows into a slice; it panics where that fails.
+func (s *Store) All(rows any, query string, args ...any) {
+	if err := s.all(context.Background(), rows, query, args...); err != nil {
+		panic(err)
+	}
+}
+
+// Columns returns the columns of each table; what SQLite makes by itself is left out.
+func (s *Store) Columns() map[string][]string {
+	var rows []struct{ Table, Column string }
+	s.All(&rows, `SELECT s.name AS "table", c.name AS "column" FROM sqlite_schema AS s,
+		pragma_table_info(s.name) AS c WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite_%'
+		AND s.name NOT LIKE 'model_search%' ORDER BY s.name, c.cid`)
+	columns := map[string][]string{}
+	for _, r := range rows {
+		columns[r.Table] = append(columns[r.Table], r.Column)
+	}
+	return columns
+}
+
+// WrongCounts says which counts of lists differ from their records.
+func (s *Store) WrongCounts() []string {
+	wrong, err := s.wrongCounts(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	return wrong
+}

@@ -1,0 +1,69 @@
+package store
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Whatever ids neighbours have, the rows of a job keep their order when some of them are emptied.
+func TestErasedRecipientsKeepTheirOrder(t *testing.T) {
+	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	n.SQL("INSERT INTO campaign (id, tenant_id, subject, created_at) VALUES ('camp', 't', 'News', 1)")
+	n.SQL("INSERT INTO send_job (id, tenant_id, list_id, campaign_id, status, due_at, created_at, recipients) " +
+		"VALUES ('job', 't', 'l', 'camp', 'running', 1, 1, 40)")
+	var ids []string
+	for i := range 40 {
+		ids = append(ids, n.SubscriptionID("l", string(rune('a'+i%26))+strings.Repeat("x", i)+"@example.org"))
+	}
+	slices.Sort(ids)
+	for i, id := range ids {
+		n.SQL("INSERT INTO recipient (job_no, seq, subscriber_id, email_key) VALUES (1, ?, ?, 'x')", i+1, id)
+	}
+	for i := 0; i < 40; i += 3 {
+		err := n.update(t.Context(), func(tx *Tx) error {
+			return (&erasing{Tx: tx, personReach: personReach{key: "x"}}).recipient(personPlace{1, int64(i + 1)})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := n.snapshotRead(t.Context(), func(r *Reader) error {
+		for i, id := range ids {
+			want := int64(i + 1)
+			if i%3 == 0 {
+				want = 0
+			}
+			if seq, err := seqOf(r, 1, 40, id); err != nil || seq != want {
+				t.Errorf("recipient %d is found at %d, %v", i+1, seq, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// While housekeeping removes the rows of an old job from the front, those after are found.
+func TestRecipientsAreFoundBehindAGap(t *testing.T) {
+	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	for seq := 31; seq <= 40; seq++ {
+		n.SQL("INSERT INTO recipient (job_no, seq, subscriber_id, email_key) VALUES (1, ?, ?, 'x')", seq,
+			fmt.Sprintf("%04d", seq))
+	}
+	must(t, n.snapshotRead(t.Context(), func(r *Reader) error {
+		for seq := int64(1); seq <= 40; seq++ {
+			want := seq
+			if seq <= 30 {
+				want = 0
+			}
+			if got, err := seqOf(r, 1, 40, fmt.Sprintf("%04d", seq)); err != nil || got != want {
+				t.Errorf("recipient %d is found at %d, %v", seq, got, err)
+			}
+		}
+		return nil
+	}))
+}

@@ -1,0 +1,56 @@
+package store
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+)
+
+// Rows come back in the order of ids, equal ones in the order of the file after those who have left, whether they were
+// spilled or not.
+func TestSpoolSorts(t *testing.T) {
+	for _, rows := range []int{0, 1, 3000, 120_000} {
+		p := spool{dir: t.TempDir()}
+		for i := range rows {
+			id := fmt.Sprintf("%036d", i*7919%(rows/2+1))
+			r := newImportRow(id, fmt.Sprintf("r%d@example.org", i), `{"n":1}`, i%3 == 0)
+			if i%2 == 0 {
+				r.Evidence = "confirmed " + id
+			}
+			r.Line = i
+			must(t, p.add(r))
+		}
+		if spilled := len(p.runs) > 0; spilled != (rows > 100_000) {
+			t.Errorf("%d rows: spilled %v", rows, spilled)
+		}
+		n, last := 0, ImportRow{}
+		must(t, p.each(func(r ImportRow) error {
+			if r.id < last.id || r.id == last.id && (r.Left && !last.Left || r.Left == last.Left && place(t,
+				r) < place(t, last)) {
+				t.Fatalf("%v came after %v", r, last)
+			}
+			if r.Preferences != `{"n":1}` || r.key != string(r.Email) || r.Left != (place(t, r)%3 == 0) ||
+				r.Line != place(t, r) {
+				t.Fatalf("%+v", r)
+			}
+			if (place(t, r)%2 == 0) != (r.Evidence == "confirmed "+r.id) {
+				t.Fatalf("evidence of another row: %+v", r)
+			}
+			n, last = n+1, r
+			return nil
+		}))
+		if n != rows {
+			t.Errorf("%d of %d rows came back", n, rows)
+		}
+		p.close()
+		if left, err := filepath.Glob(p.dir + "/.import-*"); err != nil || len(left) > 0 {
+			t.Errorf("files left: %v %v", left, err)
+		}
+	}
+}
+
+func place(t *testing.T, r ImportRow) (i int) {
+	_, err := fmt.Sscanf(string(r.Email), "r%d@", &i)
+	must(t, err)
+	return i
+}

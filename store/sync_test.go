@@ -1,0 +1,41 @@
+package store
+
+import (
+	"path/filepath"
+	"testing"
+
+	"newsletterd/core"
+)
+
+// A change that asks for a sync while one is being planned must not rely on it: the walk over the list may have passed
+// it. And a sync takes in what was stamped by a clock that has gone back since.
+func TestSyncTakesInWhatItWasAskedFor(t *testing.T) {
+	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	n.SQL("INSERT INTO tenant (id, name, created_at, updated_at) VALUES ('t', 'T', 1, 1)")
+	n.SQL("INSERT INTO list (id, tenant_id, name, created_at, updated_at) VALUES ('l', 't', 'L', 1, 1)")
+	ask := func(now, changed core.Instant) (id string) {
+		err := n.update(t.Context(), func(tx *Tx) (err error) {
+			id, err = tx.requestSync("t", "l", now, changed)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	first := ask(now0, now0+900)
+	if again := ask(now0, now0+500); again != first {
+		t.Error("one that waits was not taken")
+	}
+	y, err := n.Sync(t.Context(), first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.PlanSync(t.Context(), &y, now0+100); err != nil || y.StartedAt <= now0+900 {
+		t.Errorf("it begins at %d, %v", y.StartedAt-now0, err)
+	}
+	n.SQL("UPDATE sync SET batch_total = 0 WHERE id = ?", first) // as in the middle of the plan
+	if second := ask(now0+200, now0+200); second == first {
+		t.Error("one that is being planned was taken")
+	}
+}
