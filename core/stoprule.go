@@ -43,6 +43,9 @@ func (r StopRule) Judge(j *SendJob) string {
 	return ""
 }
 
+// PausePerson is the reason of a job that a person has paused.
+const PausePerson = "by a person"
+
 // Pause holds a running job up; it reports whether the state changed.
 func (j *SendJob) Pause(reason string, now Instant) bool {
 	if j.Status != JobRunning || j.PausedAt != 0 {
@@ -50,6 +53,25 @@ func (j *SendJob) Pause(reason string, now Instant) bool {
 	}
 	j.PausedAt, j.PauseReason = now, reason
 	return true
+}
+
+// PauseByPerson holds up a job that has not ended, until a person resumes it. core.ErrConflict: it is paused, or has
+// ended.
+func (j *SendJob) PauseByPerson(now Instant) error {
+	switch {
+	case j.Status.Final():
+		return Conflictf("conflict", "The job has ended: it is %s.", j.Status)
+	case j.PausedAt != 0:
+		return Conflictf("conflict", "The job is paused already: %s.", j.PauseReason)
+	}
+	j.PausedAt, j.PauseReason = now, PausePerson
+	return nil
+}
+
+// PausedForHarm reports whether the daemon has paused the job for what it may do to others or send twice. What a person
+// has paused, or a sender that was not the tenant's, concerns its tenant alone.
+func (j *SendJob) PausedForHarm() bool {
+	return j.PausedAt != 0 && j.PauseReason != PausePerson && j.PauseReason != PauseSender
 }
 
 // Resume lets a paused job go on. One that the stop rule has paused goes on without it.
@@ -62,7 +84,7 @@ func (j *SendJob) Resume() error {
 	case j.PausedAt == 0:
 		return Conflictf("conflict", "The job is not paused.")
 	}
-	if j.PauseReason != PauseRestored && j.PauseReason != PauseSender {
+	if j.PausedForHarm() && j.PauseReason != PauseRestored {
 		j.Unstoppable = true
 	}
 	j.PausedAt, j.PauseReason = 0, ""

@@ -34,7 +34,7 @@ func init() {
 			Subscriber: core.EventSubscriber{ID: core.NewID(), Email: core.Email(args["email"]), Status: "active"},
 		}, core.At(time.Now())))
 	}
-	// job NAME list=LIST: a running job to everybody on the list, all of them sent to; {NAME} is its id, {NAME.anna}
+	// job NAME list=LIST: a running job to everybody on the list, all of them sent to (begun: no one yet); {NAME} is its id, {NAME.anna}
 	// the Message-ID of the mail to anna@….
 	steps["job"] = func(e *env, name string, args map[string]string) {
 		ctx, now := e.t.Context(), core.At(time.Now())
@@ -48,6 +48,9 @@ func init() {
 		e.name(name, j.ID)
 		_, err = e.store.StartDueJobs(ctx, now.Add(time.Second))
 		e.must(err)
+		if _, begun := args["begun"]; begun {
+			return
+		}
 		for more := true; more; {
 			more, err = e.store.ExpandJob(ctx, j.No, now)
 			e.must(err)

@@ -291,8 +291,14 @@ func (h *Handler) sendRoutes(t *web.Table) {
 		web.List(jobs.history, mailed.key).Fails(core.Forbidden), "What was ever sent to an address, the newest first")
 	t.Add("POST", "/api/send-jobs/:id/preview", sent(core.ActionCampaignRead), web.Send,
 		one(web.JSON(jobs.preview).BodyOptional()), "Render the mail of a send job")
-	t.Add("POST", "/api/send-jobs/:id/test", sending(core.ActionTestAnyone), web.Send,
-		one(web.JSON(jobs.test)).Fails(core.TooMany), "Send the mail of a send job to one address")
+	t.Add("POST", "/api/send-jobs/:id/test", sent(core.ActionTestSend), web.Send,
+		one(web.JSON(jobs.test)).Fails(core.TooMany), "Send the mail of a send job to one address; editors to the team's")
+	t.Add("POST", "/api/send-jobs/:id/pause", sending(core.ActionCampaignSend), web.Send,
+		one(web.Path(jobs.pause)).Fails(core.Conflict), "Hold a send job up; what is in flight is finished")
+	t.Add("POST", "/api/send-jobs/:id/resume", sending(core.ActionCampaignSend), web.Send,
+		one(web.Path(jobs.resume)).Fails(core.Conflict), "Let a paused send job go on")
+	t.Add("POST", "/api/send-jobs/:id/retry-failed", sending(core.ActionCampaignSend), web.Send,
+		one(web.Path(jobs.retry)).Created().Fails(core.Conflict), "Make a send job for whom an ended one has not reached")
 	t.Add("POST", "/webhooks/subscriptions", web.Signed(), web.Send,
 		web.JSON(hooks.subscription).Fails(core.Conflict), "Take a subscription event")
 	seen := tracked{h.options.Store, h.ident, h.sealer, h.options.Engage, h.publicURL}

@@ -40,6 +40,12 @@ func init() {
 			e.must(err)
 		}
 	}
+	// stopped JOB: the stop rule has paused it
+	steps["stopped"] = func(e *env, name string, _ map[string]string) {
+		j, err := e.store.SendJob(e.t.Context(), e.value(name))
+		e.must(err)
+		e.must(e.store.PauseSendJob(e.t.Context(), j.No, "too many complaints: 9 of 10", core.At(time.Now())))
+	}
 	// suspend TENANT
 	steps["suspend"] = func(e *env, name string, _ map[string]string) {
 		_, err := e.store.UpdateTenant(e.t.Context(), e.value(name), "command", func(t *core.Tenant) error {

@@ -248,6 +248,37 @@ func (a sendjobs) cancel(c *web.Call, id string) (jobStatus, error) {
 	return jobStatus{j.ID, j.Status}, err
 }
 
+func (a sendjobs) pause(c *web.Call, id string) (sendJob, error) {
+	if _, err := a.store.PauseSendJobBy(c, id, actor(c), c.Now); err != nil {
+		return sendJob{}, err
+	}
+	return a.show(c, id)
+}
+
+// resume lets a paused job go on. One that the daemon has paused because it did harm, or because the file was restored,
+// is an operator's to judge.
+func (a sendjobs) resume(c *web.Call, id string) (sendJob, error) {
+	j, err := a.store.SendJob(c, id)
+	if err == nil && j.PausedForHarm() && !isOperator(c) {
+		err = core.Forbiddenf("An operator decides whether this job goes on; it is paused: %s.", j.PauseReason)
+	}
+	if err == nil {
+		_, err = a.store.ResumeSendJob(c, id, actor(c), c.Now)
+	}
+	if err != nil {
+		return sendJob{}, err
+	}
+	return a.show(c, id)
+}
+
+func (a sendjobs) retry(c *web.Call, id string) (sendJob, error) {
+	j, err := a.store.RetryFailed(c, id, actor(c), c.Now)
+	if err != nil {
+		return sendJob{}, err
+	}
+	return a.show(c, j.ID)
+}
+
 // jobFilter narrows the list of jobs.
 type jobFilter struct {
 	TenantID string         `query:"tenant_id"`

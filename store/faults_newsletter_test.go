@@ -253,6 +253,8 @@ func (s *story) jobs() {
 	})
 	s.op("HoldSendJob", func() error { return s.HoldSendJob(ctx, j.No, "the quota of the day is used") })
 	s.op("PauseSendJob", func() error { return s.PauseSendJob(ctx, j.No, "by hand", now0+350) })
+	s.op("ResumeSendJob", func() error { return onlyErr(s.ResumeSendJob(ctx, j.ID, "test", now0+355)) })
+	s.op("PauseSendJobBy", func() error { return onlyErr(s.PauseSendJobBy(ctx, j.ID, "test", now0+357)) })
 	s.op("ResumeSendJob", func() error { return onlyErr(s.ResumeSendJob(ctx, j.ID, "test", now0+360)) })
 	s.op("SettleHome", func() error { return onlyErr(s.SettleHome(ctx, false, now0+361)) })
 	s.op("ResumeRestored", func() error { return onlyErr(s.ResumeRestored(ctx, "test", now0+362)) })

@@ -124,6 +124,27 @@ func (s *Store) PauseSendJob(ctx context.Context, no int64, reason string, now c
 	})
 }
 
+// PauseSendJobBy holds a job up until a person resumes it, because one wants it so. It returns core.ErrJobNotFound where
+// there is no such job, and core.ErrConflict for one that is paused or has ended.
+func (s *Store) PauseSendJobBy(ctx context.Context, id, actor string, now core.Instant) (j core.SendJob, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("send_job", id); err != nil {
+			return err
+		}
+		if j, err = tx.sendJob(id); err != nil {
+			return err
+		}
+		if err := j.PauseByPerson(now); err != nil {
+			return err
+		}
+		if err := tx.savePause(&j); err != nil {
+			return err
+		}
+		return tx.audit(now, actor, "job.pause", j.TenantID, id)
+	})
+	return j, err
+}
+
 // HoldSendJob notes why a running job waits for what ends by itself; empty: it does not. One that is paused stays as it
 // is. Its only error is core.ErrStorage.
 func (s *Store) HoldSendJob(ctx context.Context, no int64, reason string) error {

@@ -63,10 +63,23 @@ func (p *program) jobCommands() *cli.Command {
 	return &cli.Command{
 		Name: "job", Usage: "send jobs",
 		Subcommands: []*cli.Command{
-			create, all, show, p.previewJobCommand(), p.testJobCommand(), cancel, p.resumeCommand(),
+			create, all, show, p.previewJobCommand(), p.testJobCommand(), cancel, p.pauseCommand(), p.resumeCommand(),
 			p.retryCommand(), p.recipientsCommand(), watch,
 		},
 	}
+}
+
+func (p *program) pauseCommand() *cli.Command {
+	pause := p.command("pause", "hold a send job up; what is in flight is finished", []cli.Flag{idFlag(store.NounJob)},
+		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			j, err := s.PauseSendJobBy(c.Context, c.String("id"), actor(), now())
+			if err != nil {
+				return missing(err, "job", c.String("id"))
+			}
+			return p.printJob(c, s, j.ID)
+		})
+	pause.Description = "A job that has not begun waits, too. `newsletterd admin job resume` lets it go on."
+	return pause
 }
 
 func (p *program) resumeCommand() *cli.Command {
