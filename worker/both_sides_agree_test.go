@@ -1,19 +1,15 @@
-package worker
+package worker_test
 
 import (
-	"errors"
 	flags "flag"
 	"fmt"
 	"os"
-	"strconv"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"pgregory.net/rapid"
 
-	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/core/coretest"
+	"newsletterd/worker/workertest"
 )
 
 // Whatever happens in whatever order, on a link that loses requests and answers and with daemons that die, in the end
@@ -23,17 +19,17 @@ func TestBothSidesAgree(t *testing.T) {
 	for _, split := range []bool{false, true} {
 		t.Run(map[bool]string{false: "one file", true: "two services"}[split], func(t *testing.T) {
 			setChecks(t)
-			master := newMaster(t)
+			master := workertest.Master(t)
 			rapid.Check(t, func(rt *rapid.T) {
 				bubble(t, func(t *testing.T) {
-					w := newWorld(t, rt, master, split)
-					defer w.close()
-					rt.Repeat(w.actions())
-					w.settle()
-					w.agree("when all is delivered")
-					w.syncAll()
-					w.settle()
-					w.agree("after a full sync of every list")
+					w := workertest.NewWorld(t, rt, master, split)
+					defer w.Close()
+					rt.Repeat(w.Actions())
+					w.Settle()
+					w.Agree("when all is delivered")
+					w.SyncAll()
+					w.Settle()
+					w.Agree("after a full sync of every list")
 				})
 			})
 		})
@@ -44,10 +40,8 @@ func TestBothSidesAgree(t *testing.T) {
 // for a failure: one is carried out of the bubble.
 func bubble(t *testing.T, fn func(*testing.T)) {
 	var failure any
-	synctest.Test(t, func(t *testing.T) {
+	coretest.Bubble(t, func(t *testing.T) {
 		defer func() { failure = recover() }()
-		time.Sleep(time.Until(worldBegins))
-		synctest.Wait()
 		fn(t)
 	})
 	switch {
@@ -59,8 +53,6 @@ func bubble(t *testing.T, fn func(*testing.T)) {
 		panic(failure)
 	}
 }
-
-var worldBegins = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // setChecks lets a plain run tell the same stories each time; new ones are told where AGREEMENT_CHECKS or a flag of
 // rapid's asks.
@@ -79,344 +71,5 @@ func setChecks(t *testing.T) {
 	} else if flags.Lookup("rapid.checks").Value.String() == flags.Lookup("rapid.checks").DefValue {
 		set("rapid.seed", "1")
 		set("rapid.checks", map[bool]string{false: "30", true: "10"}[testing.Short()])
-	}
-}
-
-// actions are all that can happen; rapid picks one after the other.
-func (w *world) actions() map[string]func(*rapid.T) {
-	all := map[string]func(*rapid.T){
-		"join": w.join, "join too": w.join, "refuse": w.refuse, "leave too": w.leave, "subscribe": w.subscribe,
-		"confirm": w.confirm, "leave": w.leave, "undo": w.undo, "preferences": w.preferences,
-		"leave all": w.leaveAll, "expire": w.expire, "erase": w.erase,
-		"disable": w.disable, "lift": w.lift, "report": w.report, "import": w.importRows,
-		"deliver": func(*rapid.T) { w.step(w.outbox) },
-		"weather": func(rt *rapid.T) { w.link.weather = rapid.SampledFrom(weathers).Draw(rt, "weather") },
-		"sync": func(rt *rapid.T) {
-			_, err := w.a.RequestSync(w.ctx(), w.lists[rapid.IntRange(0, len(w.lists)-1).Draw(rt, "list")].ID, w.now())
-			w.must(err)
-		},
-		"deliver again": w.redeliver, "wait": w.wait, "crash": w.crash,
-		"other loops": w.otherLoops, "retry dead letters": w.retryDead, "mailable": w.checkNow,
-	}
-	if w.split {
-		all["restore the send service"] = w.restoreSend
-		all["leave by a mail of the send service"] = w.leaveThere
-	} else {
-		all["suppress"] = w.suppress
-	}
-	for name, act := range all {
-		all[name] = func(rt *rapid.T) {
-			w.rt = rt
-			act(rt)
-			synctest.Wait()
-		}
-	}
-	return all
-}
-
-func (w *world) subscribe(rt *rapid.T) {
-	p := w.who()
-	prefs := core.Preferences(fmt.Sprintf(`{"n":%d}`, rapid.IntRange(0, 2).Draw(rt, "preferences")))
-	_, row, err := w.a.Subscribe(w.ctx(), store.SubscribeRequest{
-		ListID: w.lists[p.list].ID, Email: w.spelling(p),
-		Preferences: prefs,
-	}, w.now())
-	w.must(err)
-	token := &confirmToken{row: row, of: p, madeAt: time.Now()}
-	switch {
-	case w.isDisabled(p):
-		token.dead = true
-	case p.status == none || p.status == gone:
-		p.generation++
-		p.status = pending
-	}
-	token.generation = p.generation
-	w.tokens = append(w.tokens, token)
-}
-
-// join is both at once: people do it more than all else, and chance would rarely.
-func (w *world) join(rt *rapid.T) {
-	w.subscribe(rt)
-	w.confirmWith(w.tokens[len(w.tokens)-1])
-}
-
-func (w *world) confirm(rt *rapid.T) {
-	if len(w.tokens) == 0 {
-		return
-	}
-	w.confirmWith(w.tokens[rapid.IntRange(0, len(w.tokens)-1).Draw(rt, "token")])
-}
-
-func (w *world) confirmWith(token *confirmToken) {
-	text, err := w.a.ConfirmToken(w.ctx(), token.row,
-		rapid.SampledFrom([]string{core.ProofMailed, core.ProofResponse}).Draw(w.rt, "means"))
-	w.must(err)
-	p := token.of
-	good := !token.dead && token.generation == p.generation && (p.status == pending || p.status == active) &&
-		time.Since(token.madeAt) < store.ConfirmTTL-time.Hour
-	_, err = w.a.Confirm(w.ctx(), text, core.Origin{}, w.now())
-	if good != (err == nil) {
-		w.fail("confirm of %s: %v, should work: %v", p, err, good)
-	}
-	if err == nil && p.status == pending {
-		p.status = active
-		w.activated(p)
-		for _, q := range w.sameTenant(p) { // who has come back by the mailbox is no stranger any more
-			q.erased = false
-		}
-	}
-}
-
-func (w *world) leave(*rapid.T) {
-	p := w.who()
-	id := w.a.SubscriptionID(w.lists[p.list].ID, w.emails[p.email].Key())
-	means := rapid.SampledFrom([]string{core.ProofMailed, core.ProofResponse}).Draw(w.rt, "means")
-	sub, err := w.a.Unsubscribe(w.ctx(), store.UnsubscribeRequest{
-		ListID: w.lists[p.list].ID, SubscriptionID: id,
-		Email: w.emails[p.email], Proof: means,
-	}, w.now())
-	if (p.status == none) != errors.Is(err, core.ErrNotFound) {
-		w.fail("leaving of %s: %v", p, err)
-	}
-	if p.status == pending || p.status == active {
-		p.undoable = p.status == active
-		p.status, p.leftAt = gone, sub.ChangedAt
-	}
-}
-
-// leaveAll ends all of a person's subscriptions at a tenant.
-func (w *world) leaveAll(*rapid.T) {
-	p := w.who()
-	_, err := w.a.UnsubscribeAll(w.ctx(), w.tenantOf(p),
-		store.UnsubscribeRequest{Email: w.emails[p.email], Proof: core.ProofMailed}, w.now())
-	w.must(err)
-	for _, q := range w.sameTenant(p) {
-		w.left(q)
-	}
-}
-
-// left is what the model makes of a leaving.
-func (w *world) left(p *person) {
-	if p.status != pending && p.status != active {
-		return
-	}
-	sub, err := w.a.Subscription(w.ctx(), w.lists[p.list].ID, w.emails[p.email])
-	w.must(err)
-	p.undoable = p.status == active
-	p.status, p.leftAt = gone, sub.ChangedAt
-}
-
-// leaveThere leaves by the link of a mail of the send service, which knows no subscription: it mails no more from then
-// on, and the member service hears of it.
-func (w *world) leaveThere(*rapid.T) {
-	p := w.who()
-	list, email := w.lists[p.list].ID, w.emails[p.email]
-	_, err := w.b.Unsubscribe(w.ctx(), store.UnsubscribeRequest{
-		ListID:         list,
-		SubscriptionID: w.b.SubscriptionID(list, email.Key()), Email: email, Proof: core.ProofMailed,
-	}, core.At(time.Now()))
-	if err != nil && !errors.Is(err, core.ErrNotFound) {
-		w.must(err)
-	}
-	if sub, err := w.b.Subscriber(w.ctx(), list, email); err == nil && sub.Mailable() {
-		w.fail("%s is mailable by the send service that it has left", p)
-	}
-}
-
-// expire deletes what was not confirmed within an hour; who had left before is again one who has left.
-func (w *world) expire(*rapid.T) {
-	now := core.At(time.Now())
-	for _, p := range w.people {
-		if p.status != pending {
-			continue
-		}
-		sub, err := w.a.Subscription(w.ctx(), w.lists[p.list].ID, w.emails[p.email])
-		w.must(err)
-		switch {
-		case sub.ChangedAt >= now.Add(-time.Hour):
-		case p.generation == 1:
-			p.status, p.generation = none, 0
-		default:
-			p.status, p.undoable = gone, false
-		}
-	}
-	_, err := w.a.Housekeeping(w.ctx(), store.Retention{Pending: time.Hour}, now)
-	w.must(err)
-}
-
-// undo takes the last leaving back; whether it may is the business of other tests, but who was disabled must stay out.
-func (w *world) undo(*rapid.T) {
-	p := w.who()
-	id := w.a.SubscriptionID(w.lists[p.list].ID, w.emails[p.email].Key())
-	_, err := w.a.Undo(w.ctx(), store.UndoRequest{ListID: w.lists[p.list].ID, SubscriptionID: id, LeftAt: p.leftAt},
-		w.now())
-	if err != nil {
-		return
-	}
-	if p.status == gone && (!p.undoable || w.isDisabled(p)) || p.status == none || p.status == pending {
-		w.fail("an undo brought %s back", p)
-	}
-	if p.status == gone {
-		p.status = active
-		w.activated(p)
-	}
-}
-
-func (w *world) preferences(rt *rapid.T) {
-	p := w.who()
-	prefs := core.Preferences(fmt.Sprintf(`{"n":%d}`, rapid.IntRange(0, 5).Draw(rt, "preferences")))
-	_, err := w.a.SetPreferences(w.ctx(), w.lists[p.list].ID, w.emails[p.email], prefs, w.now())
-	if (p.status == none) != errors.Is(err, core.ErrSubscriptionNotFound) {
-		w.fail("preferences of %s: %v", p, err)
-	}
-}
-
-func (w *world) disable(rt *rapid.T) {
-	email := w.anEmail()
-	tenant := rapid.SampledFrom([]string{"", w.tenants[0], w.tenants[1]}).Draw(rt, "tenant")
-	_, err := w.a.Disable(w.ctx(), store.DisableRequest{
-		Email: w.emails[email], TenantID: tenant, Reason: "r",
-		DisabledBy: "d", OccurredAt: w.now(),
-	}, w.now())
-	w.must(err)
-	w.disabledNow(email, tenant)
-}
-
-// suppress is the operator's command, which acts on both sides at once.
-func (w *world) suppress(rt *rapid.T) {
-	email := w.anEmail()
-	tenant := rapid.SampledFrom([]string{"", w.tenants[0], w.tenants[1]}).Draw(rt, "tenant")
-	_, err := w.a.Suppress(w.ctx(), store.DisableRequest{
-		Email: w.emails[email], TenantID: tenant, Reason: "r",
-		DisabledBy: "d", OccurredAt: w.now(),
-	}, "test", w.now())
-	w.must(err)
-	w.disabledNow(email, tenant)
-	for _, p := range w.people {
-		if p.email == email && (tenant == "" || w.tenantOf(p) == tenant) {
-			p.blocked = p.blocked || tenant != "" || w.known(p)
-		}
-	}
-}
-
-// lift is the operator's word, some seconds later: nothing is left then by which a member's clock that went back could
-// be found out.
-func (w *world) lift(*rapid.T) {
-	time.Sleep(5 * time.Second)
-	email := w.anEmail()
-	for _, s := range w.stores() {
-		if _, err := s.Lift(w.ctx(), w.emails[email], "", "test", w.now()); err != nil && !errors.Is(err, core.ErrNotFound) {
-			w.must(err)
-		}
-	}
-	clear(w.disabled[email])
-	clear(w.complained[email])
-	for _, p := range w.people {
-		if p.email == email {
-			p.blocked, p.bounced, p.wasBounced, p.erased = false, false, false, false
-		}
-	}
-}
-
-// report is what a mail provider says of an address to the send service.
-func (w *world) report(rt *rapid.T) {
-	p := w.who()
-	kind := rapid.SampledFrom([]string{"hard_bounced", "soft_bounced", "complaint", "suppression", "delivery"}).Draw(rt,
-		"kind")
-	at := core.At(time.Now().Add(time.Duration(rapid.IntRange(-3600, 240).Draw(rt, "seconds")) * time.Second))
-	w.reports++
-	r := core.ProviderReport{Provider: "p", Key: []byte(strconv.Itoa(w.reports)), Event: core.ProviderEvent{
-		Type: kind, MessageID: "m", TenantID: w.tenantOf(p), Email: w.spelling(p), OccurredAt: at,
-	}}
-	var hit []*person
-	for _, q := range w.sameTenant(p) {
-		if w.known(q) {
-			hit = append(hit, q)
-		}
-	}
-	w.must(w.b.ApplyReports(w.ctx(), []core.ProviderReport{r}, core.At(time.Now())))
-	if len(hit) == 0 {
-		return
-	}
-	switch kind {
-	case "hard_bounced", "soft_bounced":
-		for _, q := range hit {
-			q.bounced, q.wasBounced = q.bounced || kind == "hard_bounced" && w.heard(q), true
-		}
-	case "complaint", "suppression": // of all lists of the tenant
-		if kind == "complaint" {
-			w.complained[p.email][w.tenantOf(p)] = true
-		}
-		for _, q := range w.sameTenant(p) {
-			q.blocked = true
-		}
-	}
-}
-
-func (w *world) importRows(rt *rapid.T) {
-	list := rapid.IntRange(0, len(w.lists)-1).Draw(rt, "list")
-	status := rapid.SampledFrom([]string{"active", "active", "pending"}).Draw(rt, "status")
-	im, err := w.a.NewImport(w.ctx(), w.lists[list].ID, status, "test")
-	w.must(err)
-	defer im.Close()
-	var rows []store.ImportRow
-	if rapid.IntRange(0, 25).Draw(rt, "large") == 0 { // so many that a full sync announces them
-		for i := range 1100 {
-			rows = append(rows, store.ImportRow{Email: core.Email(fmt.Sprintf("many%d@example.org", i))})
-		}
-	}
-	for email := range w.emails {
-		if rapid.Bool().Draw(rt, "in the file") {
-			w.imported(w.person(list, email), status)
-			rows = append(rows, store.ImportRow{Email: w.emails[email], Preferences: `{"n":7}`})
-		}
-	}
-	for len(rows) > 0 {
-		n := min(500, len(rows))
-		w.must(im.Add(w.ctx(), rows[:n], w.now()))
-		rows = rows[n:]
-	}
-	if rapid.IntRange(0, 9).Draw(rt, "killed") > 0 {
-		w.must(im.End(w.ctx(), w.now()))
-	}
-}
-
-// imported is the rule: no file brings back who has left, was disabled or erased.
-func (w *world) imported(p *person, status string) {
-	switch {
-	case w.isDisabled(p), p.erased, p.status == gone, p.status == active:
-	case status == "active":
-		if p.status == none {
-			p.generation = 1
-		}
-		p.status = active
-		w.activated(p)
-	case p.status == none:
-		p.generation, p.status = 1, pending
-	}
-}
-
-// erase is the wish of a person at one tenant to be forgotten.
-func (w *world) erase(*rapid.T) {
-	p := w.who()
-	known := map[*person]bool{}
-	for _, q := range w.sameTenant(p) {
-		known[q] = !w.split && w.known(q)
-	}
-	_, err := w.a.ErasePerson(w.ctx(), core.Person{Email: w.emails[p.email], TenantID: w.tenantOf(p)}, "test", w.now())
-	w.must(err)
-	if !w.split { // what has not yet reached the member service is kept as its word
-		w.disabled[p.email][w.tenantOf(p)] = w.disabled[p.email][w.tenantOf(p)] || w.complained[p.email][w.tenantOf(p)]
-	}
-	erased := false
-	for _, q := range w.sameTenant(p) {
-		erased = erased || q.erased || q.status == gone || q.status == active || q.generation > 1 || known[q]
-	}
-	for _, q := range w.sameTenant(p) {
-		q.erased = erased
-		q.status, q.generation = none, 0
-		for _, token := range w.tokens {
-			token.dead = token.dead || token.of == q
-		}
 	}
 }

@@ -65,6 +65,7 @@ var homes = map[string][]string{
 	"github.com/julienschmidt/httprouter":     {"handlers/web"},
 	"github.com/alexedwards/scs/v2":           {"handlers/web"},
 	"github.com/alexedwards/scs/sqlite3store": {"store"},
+	"pgregory.net/rapid":                      {"worker/workertest"},
 	"rsc.io/qr":                               {"handlers"},
 	"github.com/rs/cors":                      {"handlers/web"},
 	"github.com/throttled/throttled/v2":       {"handlers/web"},

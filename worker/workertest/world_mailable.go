@@ -1,4 +1,4 @@
-package worker
+package workertest
 
 import (
 	"time"
@@ -10,35 +10,35 @@ import (
 )
 
 // checkNow looks at any moment: where the list is ours, who has left is not mailed from the answer on.
-func (w *world) checkNow(*rapid.T) {
+func (w *World) checkNow(*rapid.T) {
 	if w.split {
 		return
 	}
 	mailable := w.mailable()
 	for _, p := range w.people {
 		may := p.status == active && !p.blocked && !p.bounced && !w.isDisabled(p)
-		if !may && mailable[w.lists[p.list].ID+string(w.emails[p.email].Key())] {
+		if !may && mailable[w.Lists[p.list].ID+string(w.emails[p.email].Key())] {
 			w.fail("%s is mailable", p)
 		}
 	}
 }
 
 // mailable makes a job to every list and returns whom it would mail.
-func (w *world) mailable() map[string]bool {
+func (w *World) mailable() map[string]bool {
 	out, now := map[string]bool{}, core.At(time.Now())
-	for _, l := range w.lists {
-		j, _, err := w.b.AddSendJob(w.ctx(), store.JobRequest{
+	for _, l := range w.Lists {
+		j, _, err := w.Send.AddSendJob(w.ctx(), store.JobRequest{
 			NewJob: core.NewJob{ListID: l.ID, Subject: "s", BodyText: "b"}, Caller: core.CommandCaller("u"),
 			CreatedBy: "u",
 		}, now)
 		w.must(err)
-		_, err = w.b.StartDueJobs(w.ctx(), now)
+		_, err = w.Send.StartDueJobs(w.ctx(), now)
 		w.must(err)
 		for more := true; more; {
-			more, err = w.b.ExpandJob(w.ctx(), j.No, now)
+			more, err = w.Send.ExpandJob(w.ctx(), j.No, now)
 			w.must(err)
 		}
-		claims, err := w.b.ClaimRecipients(w.ctx(), nil, &store.ClaimKey{JobNo: j.No, TenantID: l.TenantID, ListID: l.ID}, 0,
+		claims, err := w.Send.ClaimRecipients(w.ctx(), nil, &store.ClaimKey{JobNo: j.No, TenantID: l.TenantID, ListID: l.ID}, 0,
 			2000)
 		w.must(err)
 		for _, c := range claims {

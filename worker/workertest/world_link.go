@@ -1,4 +1,4 @@
-package worker
+package workertest
 
 import (
 	"encoding/base64"
@@ -18,7 +18,13 @@ import (
 	"newsletterd/store"
 )
 
-// The weather of the link.
+// The paths at which the member service takes that a reader has left by a mail of the send service.
+const (
+	unsubscribeTokenPath = "/api/newsletter/unsubscribe-token"
+	unsubscribePath      = "/api/newsletter/unsubscribe"
+)
+
+// The weather of the link, see World.SetWeather.
 var weathers = []string{
 	"fair", "fair", "cut", "answer lost", "every other answer lost", "400", "401", "422", "500",
 	"503", "killed",
@@ -27,7 +33,7 @@ var weathers = []string{
 // link carries posts from one side to the other, or does not.
 type link struct {
 	mu      sync.Mutex
-	w       *world
+	w       *World
 	weather string
 	posts   int
 	bodies  [][]byte // that were accepted
@@ -53,7 +59,7 @@ func (l *link) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch {
 	case l.weather == "killed":
 		l.corpse = filepath.Join(l.w.dir, "corpse"+strconv.Itoa(l.posts))
-		if err := copyDatabase(l.w.a.Path(), l.corpse); err != nil {
+		if err := copyDatabase(l.w.Member.Path(), l.corpse); err != nil {
 			return nil, err
 		}
 		return nil, errors.New("cut")
@@ -68,61 +74,35 @@ func (l *link) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// accept is the receiving side, as its handlers are.
+// accept is the receiving side; the model learns of it.
 func (l *link) accept(path string, body []byte) (status int) {
-	w, now := l.w, core.At(time.Now())
-	nonce := store.Nonce{ClientID: core.LoopClientID, Nonce: core.NewID()}
-	var err error
+	w := l.w
 	switch path {
-	case eventPath:
-		var e core.Event
-		if err = json.Unmarshal(body, &e); err == nil {
-			err = e.Validate()
+	case unsubscribeTokenPath:
+		l.token = base64.RawURLEncoding.EncodeToString(body)
+		return http.StatusOK
+	case unsubscribePath:
+		if err := w.leftThere(body, core.At(time.Now())); err != nil {
+			return http.StatusInternalServerError
 		}
-		if err == nil {
-			err = w.b.ApplyEvent(w.ctx(), nonce, e, now)
-		}
-		if err == nil {
-			l.bodies = append(l.bodies, body)
-		}
-	case syncPath:
-		var f core.FullSync
-		if err = json.Unmarshal(body, &f); err == nil {
-			err = f.Validate()
-		}
-		if err == nil {
-			err = w.b.ApplyBatch(w.ctx(), nonce, f, now)
-		}
-	case disablePath:
+		return http.StatusOK
+	}
+	status, err := Services{Member: w.Member, Send: w.Send}.Accept(w.ctx(), path, body)
+	switch {
+	case path == EventPath && err == nil:
+		l.bodies = append(l.bodies, body)
+	case path == DisablePath:
 		var d struct {
 			Email core.Email `json:"email"`
 		}
-		if err = json.Unmarshal(body, &d); err == nil {
-			_, err = w.a.Disable(w.ctx(), store.DisableRequest{
-				Email: d.Email, Reason: "complaint", DisabledBy: "send",
-				OccurredAt: now,
-			}, now)
-			w.disabledNow(slices.IndexFunc(w.emails, func(e core.Email) bool { return e.Key() == d.Email.Key() }), "")
-		}
-	case unsubscribeTokenPath:
-		l.token = base64.RawURLEncoding.EncodeToString(body)
-	case unsubscribePath:
-		err = w.leftThere(body, now)
+		w.must(json.Unmarshal(body, &d))
+		w.disabledNow(slices.IndexFunc(w.emails, func(e core.Email) bool { return e.Key() == d.Email.Key() }), "")
 	}
-	switch core.KindOf(err) {
-	case core.Conflict:
-		return http.StatusConflict
-	case core.Invalid:
-		return http.StatusUnprocessableEntity
-	}
-	if err != nil {
-		return http.StatusInternalServerError
-	}
-	return http.StatusOK
+	return status
 }
 
 // leftThere is the member service's operation, to which the token is the request for it.
-func (w *world) leftThere(body []byte, now core.Instant) error {
+func (w *World) leftThere(body []byte, now core.Instant) error {
 	var in struct {
 		Token string `json:"token"`
 	}
@@ -140,15 +120,15 @@ func (w *world) leftThere(body []byte, now core.Instant) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.a.Unsubscribe(w.ctx(), store.UnsubscribeRequest{
-		ListID: asked.ListID, SubscriptionID: w.a.SubscriptionID(asked.ListID, asked.Email.Key()), Email: asked.Email,
+	_, err = w.Member.Unsubscribe(w.ctx(), store.UnsubscribeRequest{
+		ListID: asked.ListID, SubscriptionID: w.Member.SubscriptionID(asked.ListID, asked.Email.Key()), Email: asked.Email,
 		Proof: core.ProofResponse,
 	}, now)
 	if errors.Is(err, core.ErrNotFound) {
 		return nil // the answer is the same
 	}
 	for _, p := range w.people {
-		if err == nil && w.lists[p.list].ID == asked.ListID && w.emails[p.email].Key() == asked.Email.Key() {
+		if err == nil && w.Lists[p.list].ID == asked.ListID && w.emails[p.email].Key() == asked.Email.Key() {
 			w.left(p)
 		}
 	}

@@ -1,4 +1,4 @@
-package worker
+package workertest
 
 import (
 	"bytes"
@@ -19,6 +19,8 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/storetest"
+	"newsletterd/worker"
 )
 
 // The statuses of a person as the model knows them.
@@ -56,85 +58,80 @@ type confirmToken struct {
 	dead       bool
 }
 
-// world is a member and a send service, in one file or in two, with the link between them.
-type world struct {
-	tb      failer
-	rt      *rapid.T
-	dir     string
-	files   int
-	split   bool
-	a, b    *store.Store // member and send service; the same where it is one file
-	lists   []core.List
-	tenants []string
-	emails  []core.Email
-	link    *link
+// A World is a member and a send service, in one file or in two, with the link between them and a model of the persons
+// whom they know. What happens is either drawn by rapid (Actions) or told by a test; the loops take steps as rapid says,
+// or run by themselves (Run).
+type World struct {
+	Member, Send *store.Store  // the same where it is one file; others after a daemon was killed
+	Lists        []core.List   // two of the first tenant, one of the second
+	Group        *worker.Group // of the loops that Run has started
+	Kills        int           // how often Kill was called
 
-	outbox, full, disabler *Loop
+	tb    Failer
+	rt    *rapid.T
+	dir   string
+	files int
+	split bool
+	link  *link
 
-	people   []*person
-	tokens   []*confirmToken
-	disabled []map[string]bool // by email: tenants, or "" for everywhere
+	outbox, full, disabler *worker.Loop
 
+	tenants    []string
+	emails     []core.Email
+	people     []*person
+	tokens     []*confirmToken
+	disabled   []map[string]bool // by email: tenants, or "" for everywhere
 	complained []map[string]bool // by email: tenants
 	reports    int
 	backup     func() // restores the send service to an earlier state
 	unsynced   bool   // the send service was restored: only a full sync makes both sides agree
 }
 
-// failer is what a story fails by: rapid's T, or a test's own.
-type failer interface {
+// Failer is what a story fails by: rapid's T, or a test's own.
+type Failer interface {
 	Helper()
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// newMaster makes a database with the records that every story begins with.
-func newMaster(t *testing.T) string {
-	path := filepath.Join(t.TempDir(), "master.db")
-	s, err := store.Open(t.Context(), store.Options{Path: path, Migrate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := core.Instant(1)
+// Master makes a database with the records that every world begins with, and returns its path.
+func Master(t testing.TB) string {
+	t.Helper()
+	s := storetest.Seed(t, nil).At(1)
 	for i := range 2 {
-		tenant, err := core.NewTenant(core.TenantInput{Name: new("T")}, at)
-		if err == nil {
-			err = s.AddTenant(t.Context(), tenant, "test")
-		}
+		tenant := s.NewTenant()
 		for range 2 - i {
-			list, lerr := core.NewList(core.ListInput{TenantID: &tenant.ID, Name: new("L")}, at)
-			err = errors.Join(err, lerr, s.AddList(t.Context(), list, "test"))
-		}
-		if err != nil {
-			t.Fatal(err)
+			s.NewList(func(in *core.ListInput) { in.TenantID = &tenant.ID })
 		}
 	}
-	if err := errors.Join(s.EnsureLoopClient(t.Context(), make([]byte, 32), at), s.Close()); err != nil {
-		t.Fatal(err)
-	}
+	s.Must(s.EnsureLoopClient(s.Context(), make([]byte, 32), s.Time()))
+	path := filepath.Join(t.TempDir(), "master.db")
+	s.Must(copyDatabase(s.Path(), path))
 	return path
 }
 
 var quiet = slog.New(slog.DiscardHandler)
 
-func newWorld(t *testing.T, tb failer, master string, split bool) *world {
-	w := &world{
+// NewWorld makes a world of a copy of a master, in a bubble of testing/synctest; split: with a send service that has a
+// file of its own. It fails by tb.
+func NewWorld(t testing.TB, tb Failer, master string, split bool) *World {
+	w := &World{
 		tb: tb, dir: memoryDir(t), split: split,
 		emails: []core.Email{"Ann@example.org", "bob@example.org"}, disabled: []map[string]bool{{}, {}},
 		complained: []map[string]bool{{}, {}},
 	}
 	w.link = &link{w: w}
-	w.a = w.open(master, false)
-	w.b = w.a
+	w.Member = w.open(master, false)
+	w.Send = w.Member
 	if split {
-		w.b = w.open(master, true)
+		w.Send = w.open(master, true)
 	}
 	var err error
-	w.lists, err = w.a.Lists(w.ctx(), nil, true, core.Page{Limit: 10})
+	w.Lists, err = w.Member.Lists(w.ctx(), nil, true, core.Page{Limit: 10})
 	w.must(err)
-	slices.SortFunc(w.lists, func(x, y core.List) int { return strings.Compare(x.TenantID+x.ID, y.TenantID+y.ID) })
-	w.tenants = []string{w.lists[0].TenantID, w.lists[2].TenantID}
-	for list := range w.lists {
+	slices.SortFunc(w.Lists, func(x, y core.List) int { return strings.Compare(x.TenantID+x.ID, y.TenantID+y.ID) })
+	w.tenants = []string{w.Lists[0].TenantID, w.Lists[2].TenantID}
+	for list := range w.Lists {
 		for email := range w.emails {
 			w.people = append(w.people, &person{list: list, email: email, status: none})
 		}
@@ -145,15 +142,15 @@ func newWorld(t *testing.T, tb failer, master string, split bool) *world {
 
 // memoryDir is a folder that is not on a disk, where there is one: stories die of crashes that are ours, not of power
 // cuts.
-func memoryDir(t *testing.T) string {
+func memoryDir(t testing.TB) string {
 	if dir, err := os.MkdirTemp("/dev/shm", "agreement"); err == nil {
-		return dir // close removes it
+		return dir // Close removes it
 	}
 	return t.TempDir()
 }
 
 // open opens a copy of a database, as it lies on the disk at this moment; send: for a send service of its own.
-func (w *world) open(from string, send bool) *store.Store {
+func (w *World) open(from string, send bool) *store.Store {
 	w.files++
 	path := filepath.Join(w.dir, strconv.Itoa(w.files)+".db")
 	w.must(copyDatabase(from, path))
@@ -191,37 +188,38 @@ func copyDatabase(from, to string) error {
 }
 
 // wire makes the loops anew, as a start does.
-func (w *world) wire() {
-	poster := NewPoster(w.a, "http://send.test", w.link)
-	w.outbox, w.full = Outbox(w.a, poster, quiet), FullSync(w.a, poster, quiet)
-	w.disabler = Disabler(DisablerOptions{
-		Store: w.b, Base: "http://member.test", Transport: w.link, Log: quiet,
+func (w *World) wire() {
+	poster := worker.NewPoster(w.Member, "http://send.test", w.link)
+	w.outbox, w.full = worker.Outbox(w.Member, poster, quiet), worker.FullSync(w.Member, poster, quiet)
+	w.disabler = worker.Disabler(worker.DisablerOptions{
+		Store: w.Send, Base: "http://member.test", Transport: w.link, Log: quiet,
 		Token: func(context.Context, string, core.Instant) (string, error) { return "t", nil },
 	})
 }
 
-func (w *world) close() {
+// Close closes the databases and removes them.
+func (w *World) Close() {
 	for _, s := range w.stores() {
 		w.must(s.Close())
 	}
 	_ = os.RemoveAll(w.dir)
 }
 
-func (w *world) stores() []*store.Store {
+func (w *World) stores() []*store.Store {
 	if w.split {
-		return []*store.Store{w.a, w.b}
+		return []*store.Store{w.Member, w.Send}
 	}
-	return []*store.Store{w.a}
+	return []*store.Store{w.Member}
 }
 
-func (w *world) ctx() context.Context { return context.Background() }
+func (w *World) ctx() context.Context { return context.Background() }
 
-func (w *world) fail(format string, args ...any) {
+func (w *World) fail(format string, args ...any) {
 	w.tb.Helper()
 	w.tb.Fatalf(format, args...)
 }
 
-func (w *world) must(err error) {
+func (w *World) must(err error) {
 	w.tb.Helper()
 	if err != nil {
 		w.tb.Fatal(err)
@@ -229,17 +227,17 @@ func (w *world) must(err error) {
 }
 
 // now is the member's clock: it goes back a little at times.
-func (w *world) now() core.Instant {
+func (w *World) now() core.Instant {
 	return core.At(time.Now()) + rapid.SampledFrom([]core.Instant{0, 0, 2, -2, 1500, -1500}).Draw(w.rt, "skew")
 }
 
-func (w *world) who() *person {
+func (w *World) who() *person {
 	return w.people[rapid.IntRange(0, len(w.people)-1).Draw(w.rt, "person")]
 }
-func (w *world) anEmail() int { return rapid.IntRange(0, len(w.emails)-1).Draw(w.rt, "email") }
+func (w *World) anEmail() int { return rapid.IntRange(0, len(w.emails)-1).Draw(w.rt, "email") }
 
 // sameTenant are the records of a person's address on the lists of one tenant, the person's own among them.
-func (w *world) sameTenant(p *person) (all []*person) {
+func (w *World) sameTenant(p *person) (all []*person) {
 	for _, q := range w.people {
 		if q.email == p.email && w.tenantOf(q) == w.tenantOf(p) {
 			all = append(all, q)
@@ -248,23 +246,23 @@ func (w *world) sameTenant(p *person) (all []*person) {
 	return all
 }
 
-func (w *world) person(list, email int) *person { return w.people[list*len(w.emails)+email] }
+func (w *World) person(list, email int) *person { return w.people[list*len(w.emails)+email] }
 
-func (w *world) tenantOf(p *person) string { return w.lists[p.list].TenantID }
+func (w *World) tenantOf(p *person) string { return w.Lists[p.list].TenantID }
 
 // spelling is the address as a person types it this time.
-func (w *world) spelling(p *person) core.Email {
+func (w *World) spelling(p *person) core.Email {
 	if rapid.Bool().Draw(w.rt, "capitals") {
 		return core.Email(strings.ToUpper(string(w.emails[p.email])))
 	}
 	return w.emails[p.email]
 }
 
-func (w *world) isDisabled(p *person) bool {
+func (w *World) isDisabled(p *person) bool {
 	return w.disabled[p.email][""] || w.disabled[p.email][w.tenantOf(p)]
 }
 
-func (w *world) disabledNow(email int, tenant string) {
+func (w *World) disabledNow(email int, tenant string) {
 	w.disabled[email][tenant] = true
 	for _, p := range w.people {
 		if p.email == email && (p.status == pending || p.status == active) && (tenant == "" || w.tenantOf(p) == tenant) {
@@ -273,9 +271,9 @@ func (w *world) disabledNow(email int, tenant string) {
 	}
 }
 
-func (w *world) activated(p *person) {
+func (w *World) activated(p *person) {
 	p.bounced, p.activeSince = false, core.At(time.Now().Add(2*time.Second)) // an import is about to be
-	if sub, err := w.a.Subscription(w.ctx(), w.lists[p.list].ID, w.emails[p.email]); err == nil &&
+	if sub, err := w.Member.Subscription(w.ctx(), w.Lists[p.list].ID, w.emails[p.email]); err == nil &&
 		sub.Status == core.SubscriptionActive {
 		p.activeSince = max(sub.ChangedAt, sub.EventAt)
 	}
@@ -283,36 +281,36 @@ func (w *world) activated(p *person) {
 
 // heard reports whether the send service knows already that the person is active: a bounce is lifted by the word on its
 // way.
-func (w *world) heard(p *person) bool {
-	sub, err := w.b.Subscriber(w.ctx(), w.lists[p.list].ID, w.emails[p.email])
+func (w *World) heard(p *person) bool {
+	sub, err := w.Send.Subscriber(w.ctx(), w.Lists[p.list].ID, w.emails[p.email])
 	w.must(err)
 	return sub.MemberStatusAt >= p.activeSince
 }
 
 // known reports whether the send service has a record of the person.
-func (w *world) known(p *person) bool {
-	_, err := w.b.Subscriber(w.ctx(), w.lists[p.list].ID, w.emails[p.email])
+func (w *World) known(p *person) bool {
+	_, err := w.Send.Subscriber(w.ctx(), w.Lists[p.list].ID, w.emails[p.email])
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		w.must(err)
 	}
 	return err == nil
 }
 
-func (w *world) step(l *Loop) {
+func (w *World) step(l *worker.Loop) {
 	l.Step(w.ctx(), time.Now())
 	w.bury()
 }
 
 // bury begins anew with what a killed daemon has left.
-func (w *world) bury() {
+func (w *World) bury() {
 	from := w.link.corpse
 	if from == "" {
 		return
 	}
-	old := w.a
-	w.a = w.open(from, false)
+	old := w.Member
+	w.Member = w.open(from, false)
 	if !w.split {
-		w.b = w.a
+		w.Send = w.Member
 	}
 	w.must(old.Close())
 	w.link.corpse, w.link.weather = "", "fair"
@@ -320,44 +318,45 @@ func (w *world) bury() {
 }
 
 // refuse makes dead letters of what is due: what comes after it overtakes them.
-func (w *world) refuse(*rapid.T) {
+func (w *World) refuse(*rapid.T) {
 	weather := w.link.weather
 	w.link.weather = "422"
 	w.step(w.outbox)
 	w.link.weather = weather
 }
 
-func (w *world) otherLoops(*rapid.T) {
+func (w *World) otherLoops(*rapid.T) {
 	w.step(w.full)
 	for more := true; more; {
 		var err error
-		more, err = w.b.RemoveAbsent(w.ctx(), core.At(time.Now()))
+		more, err = w.Send.RemoveAbsent(w.ctx(), core.At(time.Now()))
 		w.must(err)
 	}
 	w.step(w.disabler)
 }
 
-func (w *world) syncAll() {
+// SyncAll asks for a full sync of every list.
+func (w *World) SyncAll() {
 	time.Sleep(10 * time.Second) // the clock catches up with the stamps of changes
-	for _, l := range w.lists {
-		_, err := w.a.RequestSync(w.ctx(), l.ID, core.At(time.Now()))
+	for _, l := range w.Lists {
+		_, err := w.Member.RequestSync(w.ctx(), l.ID, core.At(time.Now()))
 		w.must(err)
 	}
 	w.unsynced = false
 }
 
 // redeliver posts an event again that was accepted before: it must not count twice.
-func (w *world) redeliver(rt *rapid.T) {
+func (w *World) redeliver(rt *rapid.T) {
 	if len(w.link.bodies) == 0 {
 		return
 	}
 	body := w.link.bodies[rapid.IntRange(0, len(w.link.bodies)-1).Draw(rt, "event")]
-	if status := w.link.accept(eventPath, body); status != http.StatusConflict && !w.unsynced {
+	if status := w.link.accept(EventPath, body); status != http.StatusConflict && !w.unsynced {
 		w.fail("an event again: %d", status)
 	}
 }
 
-func (w *world) wait(rt *rapid.T) {
+func (w *World) wait(rt *rapid.T) {
 	time.Sleep(rapid.SampledFrom([]time.Duration{
 		time.Millisecond, time.Second, time.Minute, 40 * time.Minute,
 		3 * time.Hour,
@@ -365,23 +364,23 @@ func (w *world) wait(rt *rapid.T) {
 }
 
 // crash ends a daemon without a clean stop and starts it again.
-func (w *world) crash(rt *rapid.T) {
+func (w *World) crash(rt *rapid.T) {
 	if w.split && rapid.Bool().Draw(rt, "the send service") {
-		old := w.b
-		w.b = w.open(old.Path(), true)
+		old := w.Send
+		w.Send = w.open(old.Path(), true)
 		w.must(old.Close())
 		w.wire()
 		return
 	}
 	w.link.corpse = filepath.Join(w.dir, "crashed"+strconv.Itoa(w.files))
-	w.must(copyDatabase(w.a.Path(), w.link.corpse))
+	w.must(copyDatabase(w.Member.Path(), w.link.corpse))
 	weather := w.link.weather
 	w.bury()
 	w.link.weather = weather
 }
 
 // restoreSend takes a backup of the send service, or puts the last one back.
-func (w *world) restoreSend(*rapid.T) {
+func (w *World) restoreSend(*rapid.T) {
 	if w.backup != nil {
 		w.backup()
 		w.backup = nil
@@ -389,14 +388,14 @@ func (w *world) restoreSend(*rapid.T) {
 	}
 	w.files++
 	saved := filepath.Join(w.dir, "backup"+strconv.Itoa(w.files))
-	w.must(copyDatabase(w.b.Path(), saved))
+	w.must(copyDatabase(w.Send.Path(), saved))
 	then := make([]person, len(w.people))
 	for i, p := range w.people {
 		then[i] = *p
 	}
 	w.backup = func() {
-		old := w.b
-		w.b = w.open(saved, true)
+		old := w.Send
+		w.Send = w.open(saved, true)
 		w.must(old.Close())
 		w.wire()
 		w.unsynced = true
@@ -407,23 +406,23 @@ func (w *world) restoreSend(*rapid.T) {
 	}
 }
 
-func (w *world) retryDead(*rapid.T) {
-	_, err := w.a.RetryDead(w.ctx(), "", 500, "test", core.At(time.Now()))
+func (w *World) retryDead(*rapid.T) {
+	_, err := w.Member.RetryDead(w.ctx(), "", 500, "test", core.At(time.Now()))
 	w.must(err)
 }
 
-// settle lets everything arrive that is on its way.
-func (w *world) settle() {
+// Settle lets everything arrive that is on its way.
+func (w *World) Settle() {
 	w.link.weather = "fair"
 	for range 40 {
 		w.retryDead(nil)
 		w.step(w.outbox)
 		w.otherLoops(nil)
-		state, err := w.a.OutboxState(w.ctx())
+		state, err := w.Member.OutboxState(w.ctx())
 		w.must(err)
-		open, err := w.a.OpenSyncs(w.ctx(), 10)
+		open, err := w.Member.OpenSyncs(w.ctx(), 10)
 		w.must(err)
-		due, err := w.b.NextPendingDisable(w.ctx())
+		due, err := w.Send.NextPendingDisable(w.ctx())
 		w.must(err)
 		if state.Waiting+state.Dead == 0 && len(open) == 0 && due == 0 && !w.repeatFailed() {
 			return
@@ -433,14 +432,14 @@ func (w *world) settle() {
 	w.fail("it does not come to rest")
 }
 
-// repeatFailed asks for the full syncs anew that have failed, as the self-check does at night; no more of it, for it
-// would heal what must not go wrong.
-func (w *world) repeatFailed() (any bool) {
-	for _, l := range w.lists {
-		failed, err := w.a.SyncFailed(w.ctx(), l.ID)
+// repeatFailed asks for the full syncs anew that have failed, as the self-check does at night, and reports whether there
+// were any. It does no more of the self-check's work, which would heal what must not go wrong.
+func (w *World) repeatFailed() (any bool) {
+	for _, l := range w.Lists {
+		failed, err := w.Member.SyncFailed(w.ctx(), l.ID)
 		w.must(err)
 		if failed {
-			_, err := w.a.RequestSync(w.ctx(), l.ID, core.At(time.Now()))
+			_, err := w.Member.RequestSync(w.ctx(), l.ID, core.At(time.Now()))
 			w.must(err)
 			any = true
 		}
@@ -448,12 +447,12 @@ func (w *world) repeatFailed() (any bool) {
 	return any
 }
 
-// agree compares both sides with each other and with the model.
-func (w *world) agree(when string) {
+// Agree compares both sides with each other and with the model.
+func (w *World) Agree(when string) {
 	mailable := w.mailable()
 	for _, p := range w.people {
-		list, email := w.lists[p.list].ID, w.emails[p.email]
-		sub, err := w.a.Subscription(w.ctx(), list, email)
+		list, email := w.Lists[p.list].ID, w.emails[p.email]
+		sub, err := w.Member.Subscription(w.ctx(), list, email)
 		status := map[string]string{"pending": pending, "active": active, "unsubscribed": gone, "": none}[sub.Status]
 		if err != nil && !errors.Is(err, core.ErrNotFound) {
 			w.must(err)
@@ -461,7 +460,7 @@ func (w *world) agree(when string) {
 		if status != p.status {
 			w.fail("%s: %s: the member says %q", when, p, sub.Status)
 		}
-		send, err := w.b.Subscriber(w.ctx(), list, email)
+		send, err := w.Send.Subscriber(w.ctx(), list, email)
 		if err != nil && !errors.Is(err, core.ErrNotFound) {
 			w.must(err)
 		}
@@ -478,8 +477,8 @@ func (w *world) agree(when string) {
 		}
 	}
 	if !w.split {
-		for _, l := range w.lists {
-			d, err := w.a.Drift(w.ctx(), l.ID, 5)
+		for _, l := range w.Lists {
+			d, err := w.Member.Drift(w.ctx(), l.ID, 5)
 			w.must(err)
 			if d.Total()+d.InFlight != 0 {
 				w.fail("%s: %+v", when, d)
