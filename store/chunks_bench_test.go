@@ -1,23 +1,24 @@
-package store
+package store_test
 
 import (
 	"bytes"
 	"io"
-	"path/filepath"
 	"sync"
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
 )
 
 // BenchmarkUpload and BenchmarkDownload move 64 MiB each time, without HTTP.
 func BenchmarkUpload(b *testing.B) {
-	s := testOpen(b, filepath.Join(b.TempDir(), "a.db"), Daemon)
-	owner := testUser(b, s, "o@a.co")
+	s := storetest.Seed(b, nil).At(10)
+	owner := s.NewCaller("o@a.co")
 	file := noise(64 << 20)
 	b.SetBytes(int64(len(file)))
 	for b.Loop() {
-		m, err := upload(s, owner, bytes.NewReader(file), core.ModelLimits{Bytes: 1 << 40, BytesPerOwner: 1 << 50})
+		m, err := s.TryModel(owner.UserID, core.ModelInput{Name: "m"}, bytes.NewReader(file), core.ModelLimits{Bytes: 1 << 40, BytesPerOwner: 1 << 50})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -25,20 +26,16 @@ func BenchmarkUpload(b *testing.B) {
 		if err := s.DeleteModel(b.Context(), m.ID, m.OwnerID, "command", 1); err != nil {
 			b.Fatal(err)
 		}
-		for more := true; more; {
-			if more, err = s.removeFiles(b.Context(), 1); err != nil {
-				b.Fatal(err)
-			}
-		}
+		s.Clean(store.Retention{})
 		b.StartTimer()
 	}
 }
 
 // BenchmarkDownload reads one file again and again.
 func BenchmarkDownload(b *testing.B) {
-	s := testOpen(b, filepath.Join(b.TempDir(), "a.db"), Daemon)
+	s := storetest.Seed(b, nil).At(10)
 	file := noise(64 << 20)
-	m, err := upload(s, testUser(b, s, "o@a.co"), bytes.NewReader(file), roomy)
+	m, err := s.TryModel(s.NewCaller("o@a.co").UserID, core.ModelInput{Name: "m"}, bytes.NewReader(file), roomy)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -53,11 +50,11 @@ func BenchmarkDownload(b *testing.B) {
 
 // BenchmarkDownloadEight reads eight files at once, one each.
 func BenchmarkDownloadEight(b *testing.B) {
-	s := testOpen(b, filepath.Join(b.TempDir(), "a.db"), Daemon)
-	owner, file := testUser(b, s, "o@a.co"), noise(16<<20)
+	s := storetest.Seed(b, nil).At(10)
+	owner, file := s.NewCaller("o@a.co"), noise(16<<20)
 	var ms []core.Model
 	for range 8 {
-		m, err := upload(s, owner, bytes.NewReader(file), roomy)
+		m, err := s.TryModel(owner.UserID, core.ModelInput{Name: "m"}, bytes.NewReader(file), roomy)
 		if err != nil {
 			b.Fatal(err)
 		}

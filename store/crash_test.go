@@ -1,9 +1,8 @@
-package store
+package store_test
 
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,21 +11,17 @@ import (
 	"syscall"
 	"testing"
 
-	"newsletterd/core"
-	"newsletterd/core/coretest"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
 )
 
 // TestMain lets the test binary be the victim: a process that writes, says what was acknowledged, and is killed.
 func TestMain(m *testing.M) {
-	if path := os.Getenv("STORE_CRASH_CHILD"); path != "" {
-		crashChild(path)
-		return
+	path := os.Getenv("STORE_CRASH_CHILD")
+	if path == "" {
+		os.Exit(m.Run())
 	}
-	os.Exit(m.Run())
-}
-
-func crashChild(path string) {
-	s, err := Open(context.Background(), Options{Path: path, Migrate: true})
+	s, err := store.Open(context.Background(), store.Options{Path: path, Migrate: true})
 	if err != nil {
 		fmt.Println("error", err)
 		os.Exit(1)
@@ -36,7 +31,7 @@ func crashChild(path string) {
 		go func() {
 			for i := 0; ; i++ {
 				key := fmt.Sprintf("%d-%d-%d", os.Getpid(), p, i)
-				if err := put(s, key, "acked"); err == nil {
+				if err := s.PutACMEData(context.Background(), key, nil, 1); err == nil {
 					mu.Lock()
 					fmt.Println(key)
 					mu.Unlock()
@@ -53,8 +48,12 @@ func child(t *testing.T, env string, args ...string) (*exec.Cmd, *bufio.Scanner)
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
 	cmd.Env = append(os.Environ(), env)
 	out, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	return cmd, bufio.NewScanner(out)
 }
 
@@ -71,50 +70,13 @@ func TestWhatWasAcknowledgedSurvivesKill(t *testing.T) {
 		}
 		_ = cmd.Wait()
 	}
-	s := testOpen(t, path, Daemon)
+	s := storetest.OpenAt(t, path)
 	for _, key := range acked[:len(acked)-1] { // the last line may have been cut
-		var v string
-		if err := s.get(t.Context(), &v, "SELECT value FROM mark WHERE name = ?", key); err != nil {
+		if _, err := s.ACMEData(t.Context(), key); err != nil {
 			t.Fatalf("%s was acknowledged and is lost: %v", key, err)
 		}
 	}
 	if found, err := s.Check(t.Context()); err != nil || len(found) > 0 {
 		t.Error(found, err)
-	}
-}
-
-func TestAFullDiskRefusesAndRecovers(t *testing.T) {
-	tried := 0
-	defer coretest.Held(t, 12, &tried, "writes to a full file")
-	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
-	pages := func(n int) {
-		t.Helper()
-		err := s.update(t.Context(), func(tx *Tx) error {
-			var got int
-			return tx.conn.GetContext(t.Context(), &got, fmt.Sprint("PRAGMA max_page_count = ", n))
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	pages(1) // SQLite takes the present size instead: full
-	big := make([]byte, 100<<10)
-	var wg sync.WaitGroup
-	for i := range 20 {
-		tried++
-		wg.Go(func() {
-			if err := put(s, fmt.Sprint("big", i), string(big)); !errors.Is(err, core.ErrUnavailable) {
-				t.Errorf("write %d on a full disk: %v", i, err)
-			}
-		})
-	}
-	wg.Wait()
-	var n int
-	if err := s.get(t.Context(), &n, "SELECT count(*) FROM mark WHERE name LIKE 'big%'"); err != nil || n != 0 {
-		t.Errorf("%d rows without an acknowledgement, %v", n, err)
-	}
-	pages(1 << 30)
-	if err := put(s, "big", string(big)); err != nil {
-		t.Errorf("after space came back: %v", err)
 	}
 }

@@ -1,45 +1,20 @@
-package store
+package store_test
 
 import (
-	"context"
 	"errors"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
 )
 
-// testUser keeps a user with a verified address.
-func testUser(t testing.TB, s *Store, address string) core.Caller {
-	t.Helper()
-	u := core.NewUser(core.Email(address), 1)
-	u.EmailVerified = true
-	if err := s.AddUser(context.Background(), u, "", 1); err != nil {
-		t.Fatal(err)
-	}
-	return core.Caller{UserID: u.ID, Email: u.Email, EmailVerified: true}
-}
-
-func testDevice(t testing.TB, s *Store, owner core.Caller, in core.DeviceInput) core.Device {
-	t.Helper()
-	name := "Lamp"
-	in.Name = &name
-	d, err := core.NewDevice(owner.UserID, in, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.AddDevice(t.Context(), d); err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
 func TestOneOfManyRegistersADevice(t *testing.T) {
-	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
-	owner := testUser(t, s, "o@a.co")
-	d := testDevice(t, s, owner, core.DeviceInput{})
+	s := storetest.Seed(t, nil).At(10)
+	owner := s.NewCaller("o@a.co")
+	d := s.NewDevice(owner.UserID, core.DeviceInput{})
 	var registered, refused atomic.Int32
 	var wg sync.WaitGroup
 	for i := range 20 {
@@ -63,13 +38,13 @@ func TestOneOfManyRegistersADevice(t *testing.T) {
 
 // TestRegistrationInTheFileIsTheRule holds the conditional UPDATE against the rule, state by state.
 func TestRegistrationInTheFileIsTheRule(t *testing.T) {
-	s, ctx := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon), t.Context()
+	s, ctx := storetest.Seed(t, nil).At(10), t.Context()
 	yes := true
 	for _, representative := range []bool{false, true} {
 		for _, registered := range []bool{false, true} {
 			for _, unpaired := range []bool{false, true} {
-				owner := testUser(t, s, core.NewID()+"@a.co")
-				d := testDevice(t, s, owner, core.DeviceInput{})
+				owner := s.NewCaller(core.Email(core.NewID() + "@a.co"))
+				d := s.NewDevice(owner.UserID, core.DeviceInput{})
 				if registered {
 					if _, err := s.RegisterDevice(ctx, d.ID, owner.UserID, 20); err != nil {
 						t.Fatal(err)
@@ -110,14 +85,14 @@ func TestRegistrationInTheFileIsTheRule(t *testing.T) {
 }
 
 func TestDevicesOfAnOwner(t *testing.T) {
-	s, ctx := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon), t.Context()
-	owner, other := testUser(t, s, "o@a.co"), testUser(t, s, "x@a.co")
+	s, ctx := storetest.Seed(t, nil).At(10), t.Context()
+	owner, other := s.NewCaller("o@a.co"), s.NewCaller("x@a.co")
 	name, yes := "A", true
 	agent, _ := core.NewAgent(owner.UserID, core.AgentInput{Name: &name}, 5)
 	if err := s.AddAgent(ctx, agent); err != nil {
 		t.Fatal(err)
 	}
-	lead := testDevice(t, s, owner, core.DeviceInput{Representative: &yes, AgentID: &agent.ID})
+	lead := s.NewDevice(owner.UserID, core.DeviceInput{Representative: &yes, AgentID: &agent.ID})
 	second, _ := core.NewDevice(owner.UserID, core.DeviceInput{Name: &name, Representative: &yes}, 10)
 	if err := s.AddDevice(ctx, second); !errors.Is(err, core.ErrSecondLeader) {
 		t.Errorf("a second representative: %v", err)
@@ -149,7 +124,7 @@ func TestDevicesOfAnOwner(t *testing.T) {
 	if err != nil || len(ds) != 1 || ds[0].ID != second.ID {
 		t.Errorf("list: %+v %v", ds, err)
 	}
-	if _, err := s.Housekeeping(ctx, Retention{Deleted: 30}, 50+31); err != nil {
+	if _, err := s.Housekeeping(ctx, store.Retention{Deleted: 30}, 50+31); err != nil {
 		t.Error(err)
 	}
 	if _, err := s.Device(ctx, lead.ID, owner.UserID); !errors.Is(err, core.ErrNotFound) {
@@ -158,8 +133,8 @@ func TestDevicesOfAnOwner(t *testing.T) {
 }
 
 func TestDevicesHaveALimit(t *testing.T) {
-	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
-	owner := testUser(t, s, "o@a.co")
+	s := storetest.Seed(t, nil).At(10)
+	owner := s.NewCaller("o@a.co")
 	var wg sync.WaitGroup
 	var kept, refused atomic.Int32
 	for range core.MaxDevices + 5 {

@@ -4,6 +4,11 @@ import "context"
 
 // What the tests outside of the package count with.
 const (
+	CheckpointAt         = checkpointAt
+	CheckpointFile       = checkpointFile
+	PieceSize            = pieceSize
+	UploadDead           = uploadDead
+	UploadPatch          = uploadPatch
 	ConfirmsPerListEmail = confirmsPerListEmail
 	ImportBatch          = importBatch
 	MailPeriod           = mailPeriod
@@ -17,6 +22,9 @@ const (
 	UndosPerEmail        = undosPerEmail
 	UndosPerListEmail    = undosPerListEmail
 )
+
+// ErrSlowUpload is the error of an upload that was given up.
+var ErrSlowUpload = errSlowUpload
 
 // ReferenceQueries has a query for each noun.
 var ReferenceQueries = references

@@ -354,9 +354,9 @@ func (s *story) devices() {
 		if m, err = core.NewModel(s.user, core.ModelInput{Name: "m"}, now0); err != nil {
 			return err
 		}
-		u := s.NewUpload(s.user, roomy)
+		u := s.NewUpload(s.user, core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 40})
 		defer u.Close(context.Background())
-		if err := u.ReadFrom(ctx, strings.NewReader("the file"), nil, at10); err != nil {
+		if err := u.ReadFrom(ctx, strings.NewReader("the file"), nil, func() core.Instant { return 10 }); err != nil {
 			return err
 		}
 		m, err = u.Commit(ctx, m, "command")

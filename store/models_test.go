@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"bytes"
@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -14,36 +13,16 @@ import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
 
 	"pgregory.net/rapid"
 )
 
 var roomy = core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 40}
 
-func testModel(t testing.TB, s *Store, owner core.Caller, name string, v core.Visibility) core.Model {
-	m, err := tryModel(s, owner, name, v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
-func tryModel(s *Store, owner core.Caller, name string, v core.Visibility) (core.Model, error) {
-	m, err := core.NewModel(owner.UserID, core.ModelInput{Name: name, Visibility: string(v)}, 10)
-	if err != nil {
-		return m, err
-	}
-	u := s.NewUpload(owner.UserID, roomy)
-	defer u.Close(context.Background())
-	if err := u.ReadFrom(context.Background(), strings.NewReader("x"), nil,
-		func() core.Instant { return 10 }); err != nil {
-		return m, err
-	}
-	return u.Commit(context.Background(), m, "command")
-}
-
 // walk reads the library to its end in pages.
-func walk(s *Store, who core.Caller, p LibraryPage) (ids []string, err error) {
+func walk(s *store.Store, who core.Caller, p store.LibraryPage) (ids []string, err error) {
 	for {
 		page, err := s.Library(context.Background(), who, p)
 		for _, m := range page {
@@ -59,10 +38,10 @@ func walk(s *Store, who core.Caller, p LibraryPage) (ids []string, err error) {
 // TestAccessIsOneRule holds core.Model.CanView, which decides, against the SQL of profile, library and search, which
 // read: random models, shares and callers.
 func TestAccessIsOneRule(t *testing.T) {
-	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	s := storetest.Seed(t, nil).At(10)
 	callers := []core.Caller{{}, {ClientID: "c"}}
 	for i := range 4 {
-		callers = append(callers, testUser(t, s, fmt.Sprintf("User%d@a.co", i)))
+		callers = append(callers, s.NewCaller(core.Email(fmt.Sprintf("User%d@a.co", i))))
 	}
 	unverified := callers[2]
 	unverified.EmailVerified = false
@@ -72,8 +51,16 @@ func TestAccessIsOneRule(t *testing.T) {
 		_ = f.Value.Set("25") // each waits for the disk some hundred times
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		defer emptied(t, s)
-		models, shares := randomModels(rt, t, s, owners)
+		defer func() {
+			for _, owner := range owners {
+				ms, err := s.Models(t.Context(), owner.UserID, 0, 100)
+				s.Must(err)
+				for _, m := range ms {
+					s.Must(s.DeleteModel(t.Context(), m.ID, m.OwnerID, "command", 20))
+				}
+			}
+		}()
+		models, shares := randomModels(rt, s, owners)
 		for _, who := range callers {
 			var want []string
 			for i := range models {
@@ -93,15 +80,15 @@ func TestAccessIsOneRule(t *testing.T) {
 			slices.Reverse(want)
 			limit := rapid.IntRange(1, 5).Draw(rt, "limit")
 			for _, q := range []string{"", "mod"} {
-				if got, err := walk(s, who, LibraryPage{Limit: limit, Query: q}); err != nil || !slices.Equal(got,
+				if got, err := walk(s.Store, who, store.LibraryPage{Limit: limit, Query: q}); err != nil || !slices.Equal(got,
 					want) {
 					rt.Fatalf("library %q of %+v: %v %v, want %v", q, who, got, err, want)
 				}
 				own := slices.DeleteFunc(slices.Clone(want), func(id string) bool {
 					return !slices.ContainsFunc(models, func(m core.Model) bool { return m.ID == id && m.OwnedBy(who) })
 				})
-				if got, err := walk(s, who,
-					LibraryPage{Limit: limit, Query: q, Own: true}); err != nil || !slices.Equal(got, own) {
+				if got, err := walk(s.Store, who,
+					store.LibraryPage{Limit: limit, Query: q, Own: true}); err != nil || !slices.Equal(got, own) {
 					rt.Fatalf("own %q of %+v: %v %v, want %v", q, who, got, err, own)
 				}
 			}
@@ -109,29 +96,16 @@ func TestAccessIsOneRule(t *testing.T) {
 	})
 }
 
-// emptied deletes every model.
-func emptied(t *testing.T, s *Store) {
-	var all []core.Model
-	if err := s.all(t.Context(), &all, "SELECT "+modelColumns+" FROM model m"); err != nil {
-		t.Error(err)
-	}
-	for _, m := range all {
-		if err := s.DeleteModel(t.Context(), m.ID, m.OwnerID, "command", 20); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-func randomModels(rt *rapid.T, t *testing.T, s *Store, owners []core.Caller) (models []core.Model,
+func randomModels(rt *rapid.T, s *storetest.Seeder, owners []core.Caller) (models []core.Model,
 	shares []core.Share,
 ) {
 	visibilities := []core.Visibility{core.Private, core.TenantVisible, core.PublicVisible}
 	for range rapid.IntRange(0, 8).Draw(rt, "models") {
 		owner := rapid.SampledFrom(owners).Draw(rt, "owner")
-		m := testModel(t, s, owner, "Model x", rapid.SampledFrom(visibilities).Draw(rt, "visibility"))
+		m := s.NewModel(owner.UserID, "Model x", rapid.SampledFrom(visibilities).Draw(rt, "visibility"), "x")
 		if rapid.Bool().Draw(rt, "changed") {
 			var err error
-			if m, err = s.SetVisibility(t.Context(), m.ID, m.OwnerID, rapid.SampledFrom(visibilities).Draw(rt, "then"),
+			if m, err = s.SetVisibility(s.Context(), m.ID, m.OwnerID, rapid.SampledFrom(visibilities).Draw(rt, "then"),
 				"command", 11); err != nil {
 				rt.Fatal(err)
 			}
@@ -145,13 +119,13 @@ func randomModels(rt *rapid.T, t *testing.T, s *Store, owners []core.Caller) (mo
 			}
 			sh, err := core.NewShare(&m, in, owner, 10)
 			if err == nil {
-				err = s.AddShare(t.Context(), sh, "command")
+				err = s.AddShare(s.Context(), sh, "command")
 			}
 			if err != nil {
 				continue // the owner, or shared already
 			}
 			if rapid.IntRange(0, 3).Draw(rt, "ended") == 0 {
-				if err := s.DeleteShare(t.Context(), m.ID, sh.ID, "command", 12); err != nil {
+				if err := s.DeleteShare(s.Context(), m.ID, sh.ID, "command", 12); err != nil {
 					rt.Fatal(err)
 				}
 				continue
@@ -165,11 +139,11 @@ func randomModels(rt *rapid.T, t *testing.T, s *Store, owners []core.Caller) (mo
 
 // TestLibraryHoldsStill walks the library while models come and go: what was there throughout is told once.
 func TestLibraryHoldsStill(t *testing.T) {
-	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
-	owner, reader := testUser(t, s, "o@a.co"), testUser(t, s, "r@a.co")
+	s := storetest.Seed(t, nil).At(10)
+	owner, reader := s.NewCaller("o@a.co"), s.NewCaller("r@a.co")
 	var stay, go_ []core.Model
 	for i := range 200 {
-		m := testModel(t, s, owner, fmt.Sprintf("model %d", i), core.PublicVisible)
+		m := s.NewModel(owner.UserID, fmt.Sprintf("model %d", i), core.PublicVisible, "x")
 		if i%3 == 0 {
 			go_ = append(go_, m)
 		} else {
@@ -181,7 +155,8 @@ func TestLibraryHoldsStill(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for i := 0; i < 1000 && !stop.Load(); i++ { // on one processor a writer may well be faster than a reader
-			if _, err := tryModel(s, owner, "model new", core.PublicVisible); err != nil {
+			if _, err := s.TryModel(owner.UserID,
+				core.ModelInput{Name: "model new", Visibility: "public"}, strings.NewReader("x"), roomy); err != nil {
 				t.Error(err)
 			}
 			if i < len(go_) {
@@ -193,7 +168,7 @@ func TestLibraryHoldsStill(t *testing.T) {
 	})
 	for round := range 10 {
 		query := []string{"", "model"}[round%2]
-		got, err := walk(s, reader, LibraryPage{Limit: 7, Query: query})
+		got, err := walk(s.Store, reader, store.LibraryPage{Limit: 7, Query: query})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,13 +197,13 @@ func TestLibraryHoldsStill(t *testing.T) {
 }
 
 func TestSearch(t *testing.T) {
-	s, ctx := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon), t.Context()
-	owner := testUser(t, s, "o@a.co")
+	s, ctx := storetest.Seed(t, nil).At(10), t.Context()
+	owner := s.NewCaller("o@a.co")
 	for _, name := range []string{
 		"Red Panda 3D", "Blue-Panda v2", "Crème brûlée", "日本語 モデル", "p",
 		"C++ \"quoted\" AND",
 	} {
-		testModel(t, s, owner, name, core.Private)
+		s.NewModel(owner.UserID, name, core.Private, "x")
 	}
 	for q, want := range map[string]int{
 		"": 6, "   ": 6, "panda": 2, "PAND": 2, "panda red": 1, "red blue": 0, "brulee": 1, "crème": 1, "日本": 1, "p": 3,
@@ -236,7 +211,7 @@ func TestSearch(t *testing.T) {
 		"blue-panda": 1,
 		"audience":   0, "u": 0, strings.Repeat("x ", 90): 0,
 	} {
-		ms, err := s.Library(ctx, owner, LibraryPage{Limit: 50, Query: q})
+		ms, err := s.Library(ctx, owner, store.LibraryPage{Limit: 50, Query: q})
 		if err != nil || len(ms) != want {
 			t.Errorf("%q: %d found, %v, want %d", q, len(ms), err, want)
 		}
@@ -247,73 +222,20 @@ func FuzzSearch(f *testing.F) {
 	for _, q := range []string{"red panda", `a"b`, "*", "NEAR(", "日本語", "a\x00b", "\u0301", "ⅷ¼²"} {
 		f.Add(q)
 	}
-	s := testOpen(f, filepath.Join(f.TempDir(), "a.db"), Daemon)
-	owner := testUser(f, s, "o@a.co")
-	testModel(f, s, owner, "Red Panda", core.Private)
+	s := storetest.Seed(f, nil).At(10)
+	owner := s.NewCaller("o@a.co")
+	s.NewModel(owner.UserID, "Red Panda", core.Private, "x")
 	f.Fuzz(func(t *testing.T, q string) {
-		if _, err := s.Library(t.Context(), owner, LibraryPage{Limit: 5, Query: q}); err != nil {
+		if _, err := s.Library(t.Context(), owner, store.LibraryPage{Limit: 5, Query: q}); err != nil {
 			t.Errorf("%q: %v", q, err)
 		}
 	})
 }
 
-// TestAreaCReadsByIndex shows that no statement of area C reads a table from one end to the other.
-func TestAreaCReadsByIndex(t *testing.T) {
-	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
-	for _, query := range []string{
-		wholeLibrary, ownLibrary, searchLibrary, "SELECT " + viewColumns + " FROM model m JOIN user u ON u.id = " +
-			"m.owner_id WHERE m.id = ?4",
-		"SELECT " + modelColumns + " FROM model m WHERE m.owner_id = ? AND m.no > ? ORDER BY m.no LIMIT ?",
-		"SELECT " + deviceColumns + " FROM device WHERE owner_id = ? AND unpaired_at = 0 AND id > ? ORDER BY id " +
-			"LIMIT ?",
-		"SELECT count(*) FROM device WHERE owner_id = ? AND unpaired_at = 0",
-		"SELECT " + agentColumns + " FROM agent WHERE owner_id = ? AND id > ? ORDER BY id LIMIT ?",
-		"SELECT " + shareColumns + " FROM model m JOIN share s ON s.model_no = m.no WHERE m.id = ? AND s.id > ? " +
-			"ORDER BY s.id LIMIT ?",
-		oneShare, "UPDATE device SET agent_id = '' WHERE agent_id = ? AND agent_id <> ''",
-		readPiece,
-		deadUploads,
-		"DELETE FROM share WHERE email_key = ? AND email_key <> ''", "DELETE FROM user WHERE id = ?",
-	} {
-		var plan []struct {
-			ID, Parent, NotUsed int
-			Detail              string
-		}
-		rows, err := s.readers.Queryx("EXPLAIN QUERY PLAN "+query,
-			slices.Repeat([]any{"1"}, strings.Count(query, "?")%10)...)
-		if err != nil {
-			rows, err = s.readers.Queryx("EXPLAIN QUERY PLAN "+query, slices.Repeat([]any{"1"}, 7)...)
-		}
-		if err != nil {
-			t.Fatal(query, err)
-		}
-		for rows.Next() {
-			var a, b, c int
-			var detail string
-			if err := rows.Scan(&a, &b, &c, &detail); err != nil {
-				t.Fatal(err)
-			}
-			plan = append(plan, struct {
-				ID, Parent, NotUsed int
-				Detail              string
-			}{a, b, c, detail})
-			if strings.HasPrefix(detail, "SCAN ") && !strings.Contains(detail, "VIRTUAL TABLE") &&
-				!strings.Contains(detail, "SCAN c") && !strings.HasPrefix(detail, "SCAN (subquery") {
-				t.Errorf("%s\n%s", query, detail)
-			}
-			if strings.Contains(detail, "USE TEMP B-TREE FOR ORDER BY") && !strings.Contains(query, "UNION") {
-				t.Errorf("%s\n%s", query, detail)
-			}
-		}
-		rows.Close()
-		t.Log(plan)
-	}
-}
-
 func TestSharesOfAModel(t *testing.T) {
-	s, ctx := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon), t.Context()
-	owner, friend := testUser(t, s, "o@a.co"), testUser(t, s, "f@a.co")
-	m := testModel(t, s, owner, "m", core.Private)
+	s, ctx := storetest.Seed(t, nil).At(10), t.Context()
+	owner, friend := s.NewCaller("o@a.co"), s.NewCaller("f@a.co")
+	m := s.NewModel(owner.UserID, "m", core.Private, "x")
 	stranger, known, unknown := core.NewID(), core.Email("F@a.co"), core.Email("later@a.co")
 	add := func(in core.ShareInput) (core.Share, error) {
 		sh, err := core.NewShare(&m, in, owner, 10)
@@ -341,7 +263,7 @@ func TestSharesOfAModel(t *testing.T) {
 	if got, err := s.Share(ctx, m.ID, byMail.ID); err != nil || got != byMail {
 		t.Errorf("%+v %v, want %+v", got, err, byMail)
 	}
-	later := testUser(t, s, "LATER@a.co")
+	later := s.NewCaller("LATER@a.co")
 	if _, err := s.Model(ctx, later, m.ID); err != nil {
 		t.Errorf("the unknown address, once verified: %v", err)
 	}
@@ -355,37 +277,31 @@ func TestSharesOfAModel(t *testing.T) {
 	if err := s.DeleteUser(ctx, owner.UserID); err != nil {
 		t.Fatal(err)
 	}
-	if ms, err := s.Library(ctx, later, LibraryPage{Limit: 5, Query: "m"}); err != nil || len(ms) != 0 {
+	if ms, err := s.Library(ctx, later, store.LibraryPage{Limit: 5, Query: "m"}); err != nil || len(ms) != 0 {
 		t.Errorf("after the owner has gone: %+v %v", ms, err)
 	}
-	drained(t, s)
+	drained(s)
 }
 
 // drained lets housekeeping work and fails unless nothing of any file is left and the counts add up.
-func drained(t *testing.T, s *Store) {
-	t.Helper()
-	for more := true; more; {
-		var err error
-		if more, err = s.Housekeeping(t.Context(), Retention{}, 10); err != nil {
-			t.Fatal(err)
-		}
-	}
+func drained(s *storetest.Seeder) {
+	s.Helper()
+	s.Clean(store.Retention{})
 	for _, table := range []string{"model_file", "model_chunk"} {
-		var n int
-		if err := s.get(t.Context(), &n, "SELECT count(*) FROM "+table); err != nil || n != 0 {
-			t.Errorf("%d rows of %s are left, %v", n, table, err)
+		if n := s.Count("SELECT count(*) FROM " + table); n != 0 {
+			s.Errorf("%d rows of %s are left", n, table)
 		}
 	}
-	if found, err := s.Check(t.Context()); err != nil || len(found) > 0 {
-		t.Errorf("check: %v %v", found, err)
+	if found, err := s.Check(s.Context()); err != nil || len(found) > 0 {
+		s.Errorf("check: %v %v", found, err)
 	}
 }
 
 func TestModelsOfAnOwner(t *testing.T) {
-	s, ctx := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon), t.Context()
-	owner, other := testUser(t, s, "o@a.co"), testUser(t, s, "x@a.co")
-	a, b := testModel(t, s, owner, "a", core.Private), testModel(t, s, owner, "b", core.PublicVisible)
-	testModel(t, s, other, "c", core.PublicVisible)
+	s, ctx := storetest.Seed(t, nil).At(10), t.Context()
+	owner, other := s.NewCaller("o@a.co"), s.NewCaller("x@a.co")
+	a, b := s.NewModel(owner.UserID, "a", core.Private, "x"), s.NewModel(owner.UserID, "b", core.PublicVisible, "x")
+	s.NewModel(other.UserID, "c", core.PublicVisible, "x")
 	ms, err := s.Models(ctx, owner.UserID, 0, 10)
 	if err != nil || len(ms) != 2 || ms[0] != a || ms[1] != b {
 		t.Errorf("%+v %v, want %+v %+v", ms, err, a, b)

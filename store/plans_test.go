@@ -2,6 +2,7 @@ package store
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -23,7 +24,7 @@ func TestSendPathScansNothing(t *testing.T) {
 		jobsOfTenant, recipientsInOrder, recipientsByWord, searchList, searchSpan,
 	}
 	for _, q := range queries {
-		rows, err := s.readers.Queryx("EXPLAIN QUERY PLAN "+q, make([]any, parameters(q))...)
+		rows, err := s.readers.Queryx("EXPLAIN QUERY PLAN "+q, make([]any, 9)...)
 		if err != nil {
 			t.Fatalf("%s: %v", q, err)
 		}
@@ -44,12 +45,42 @@ func TestSendPathScansNothing(t *testing.T) {
 	}
 }
 
-// parameters counts ? and, where they are numbered, finds the highest number.
-func parameters(q string) int {
-	for n := 9; n > 0; n-- {
-		if strings.Contains(q, "?"+string(rune('0'+n))) {
-			return n
+// TestModelsAreReadByIndex shows that no statement of models and devices reads a table from one end to the other.
+func TestModelsAreReadByIndex(t *testing.T) {
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	for _, query := range []string{
+		wholeLibrary, ownLibrary, searchLibrary, "SELECT " + viewColumns + " FROM model m JOIN user u ON u.id = " +
+			"m.owner_id WHERE m.id = ?4",
+		"SELECT " + modelColumns + " FROM model m WHERE m.owner_id = ? AND m.no > ? ORDER BY m.no LIMIT ?",
+		"SELECT " + deviceColumns + " FROM device WHERE owner_id = ? AND unpaired_at = 0 AND id > ? ORDER BY id " +
+			"LIMIT ?",
+		"SELECT count(*) FROM device WHERE owner_id = ? AND unpaired_at = 0",
+		"SELECT " + agentColumns + " FROM agent WHERE owner_id = ? AND id > ? ORDER BY id LIMIT ?",
+		"SELECT " + shareColumns + " FROM model m JOIN share s ON s.model_no = m.no WHERE m.id = ? AND s.id > ? " +
+			"ORDER BY s.id LIMIT ?",
+		oneShare, "UPDATE device SET agent_id = '' WHERE agent_id = ? AND agent_id <> ''",
+		readPiece,
+		deadUploads,
+		"DELETE FROM share WHERE email_key = ? AND email_key <> ''", "DELETE FROM user WHERE id = ?",
+	} {
+		rows, err := s.readers.Queryx("EXPLAIN QUERY PLAN "+query, slices.Repeat([]any{"1"}, 9)...)
+		if err != nil {
+			t.Fatal(query, err)
 		}
+		for rows.Next() {
+			var a, b, c int
+			var detail string
+			if err := rows.Scan(&a, &b, &c, &detail); err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasPrefix(detail, "SCAN ") && !strings.Contains(detail, "VIRTUAL TABLE") &&
+				!strings.Contains(detail, "SCAN c") && !strings.HasPrefix(detail, "SCAN (subquery") {
+				t.Errorf("%s\n%s", query, detail)
+			}
+			if strings.Contains(detail, "USE TEMP B-TREE FOR ORDER BY") && !strings.Contains(query, "UNION") {
+				t.Errorf("%s\n%s", query, detail)
+			}
+		}
+		rows.Close()
 	}
-	return strings.Count(q, "?")
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/core/coretest"
 )
 
 const now0 core.Instant = 1_790_000_000_000
@@ -328,5 +329,41 @@ func TestACommitTakesOneBulkOperation(t *testing.T) {
 	wg.Wait()
 	if n := s.Stats().Batches - before; n != 4 {
 		t.Errorf("%d commits for three operations and one before", n)
+	}
+}
+
+func TestAFullDiskRefusesAndRecovers(t *testing.T) {
+	tried := 0
+	defer coretest.Held(t, 12, &tried, "writes to a full file")
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	pages := func(n int) {
+		t.Helper()
+		err := s.update(t.Context(), func(tx *Tx) error {
+			var got int
+			return tx.conn.GetContext(t.Context(), &got, fmt.Sprint("PRAGMA max_page_count = ", n))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	pages(1) // SQLite takes the present size instead: full
+	big := make([]byte, 100<<10)
+	var wg sync.WaitGroup
+	for i := range 20 {
+		tried++
+		wg.Go(func() {
+			if err := put(s, fmt.Sprint("big", i), string(big)); !errors.Is(err, core.ErrUnavailable) {
+				t.Errorf("write %d on a full disk: %v", i, err)
+			}
+		})
+	}
+	wg.Wait()
+	var n int
+	if err := s.get(t.Context(), &n, "SELECT count(*) FROM mark WHERE name LIKE 'big%'"); err != nil || n != 0 {
+		t.Errorf("%d rows without an acknowledgement, %v", n, err)
+	}
+	pages(1 << 30)
+	if err := put(s, "big", string(big)); err != nil {
+		t.Errorf("after space came back: %v", err)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -316,4 +318,29 @@ func (s *Seeder) NewDevice(ownerID string, in core.DeviceInput) core.Device {
 	s.Must(err)
 	s.Must(s.AddDevice(s.Context(), d))
 	return d
+}
+
+// TryModel uploads a file as a model of a user.
+func (s *Seeder) TryModel(ownerID string, in core.ModelInput, file io.Reader, limits core.ModelLimits) (core.Model,
+	error,
+) {
+	m, err := core.NewModel(ownerID, in, s.Time())
+	if err != nil {
+		return m, err
+	}
+	u := s.NewUpload(ownerID, limits)
+	defer u.Close(s.Context())
+	if err := u.ReadFrom(s.Context(), file, nil, s.Time); err != nil {
+		return m, err
+	}
+	return u.Commit(s.Context(), m, "command")
+}
+
+// NewModel makes a model of a user, with a file of a few bytes.
+func (s *Seeder) NewModel(ownerID, name string, v core.Visibility, file string) core.Model {
+	s.Helper()
+	m, err := s.TryModel(ownerID, core.ModelInput{Name: name, Visibility: string(v)}, strings.NewReader(file),
+		core.ModelLimits{Bytes: 1 << 20, BytesPerOwner: 1 << 40})
+	s.Must(err)
+	return m
 }
