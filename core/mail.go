@@ -14,6 +14,8 @@ const (
 	MailChangeTaken       = "change_taken"       // a person wanted your address for another account
 	MailChangeAsked       = "change_asked"       // to the old address: another one was asked for
 	MailChanged           = "changed"            // to the old address: your account has another one
+	MailPasskeyAdded      = "passkey_added"      // your account has another passkey
+	MailPasskeyRemoved    = "passkey_removed"    // your account has a passkey less
 	MailInvitation        = "invitation"         // follow the link to work for a tenant
 	MailTest              = "test"               // the content of a send job; Params name it
 )

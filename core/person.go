@@ -40,6 +40,7 @@ type AccountData struct {
 	Known      []PersonPlace  `json:"known_from"` // remote addresses and devices that have signed in
 	Change     []PersonChange `json:"email_changes"`
 	Factor     SecondFactor   `json:"second_factor"`
+	Passkeys   []Passkey      `json:"passkeys"`
 	Devices    []Device       `json:"devices"` // unpaired ones too, while they are kept
 	Agents     []Agent        `json:"agents"`
 	Models     []Model        `json:"models"`

@@ -45,17 +45,19 @@ func (s *Store) Visitor(ctx context.Context, browserID, clientID string, now cor
 // AddBrowser records that a user has signed in in a browser; in.Family is not looked at. ErrSignInStale as for
 // AddSignIn. The browser that was signed in with the same session before, if any, is signed out.
 func (s *Store) AddBrowser(ctx context.Context, in SignIn, b core.Browser, before string, now core.Instant) error {
-	return s.update(ctx, func(tx *Tx) error {
-		in.Family = core.Family{UserID: b.UserID, Epoch: b.Epoch}
-		if err := tx.proved(in, now); err != nil {
-			return err
-		}
-		if _, err := tx.exec("DELETE FROM browser WHERE id = ?", before); err != nil {
-			return err
-		}
-		_, err := insertRow(tx, &browserTable, &b)
+	return s.update(ctx, func(tx *Tx) error { return tx.addBrowser(in, b, before, now) })
+}
+
+func (tx *Tx) addBrowser(in SignIn, b core.Browser, before string, now core.Instant) error {
+	in.Family = core.Family{UserID: b.UserID, Epoch: b.Epoch}
+	if err := tx.proved(in, now); err != nil {
 		return err
-	})
+	}
+	if _, err := tx.exec("DELETE FROM browser WHERE id = ?", before); err != nil {
+		return err
+	}
+	_, err := insertRow(tx, &browserTable, &b)
+	return err
 }
 
 // TouchBrowser notes that a browser was used. Its only error is core.ErrStorage.

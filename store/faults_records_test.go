@@ -255,6 +255,36 @@ func (s *story) factors(user string) {
 	s.op("RenewHash", func() error { return s.RenewHash(ctx, user, "h3", "h3") })
 }
 
+func (s *story) passkeys(u core.User, in SignIn) {
+	ctx, look := s.Context(), core.MailStyle{}
+	p := core.Passkey{
+		ID: "p1", UserID: u.ID, RPID: "news.example.org", Name: "Phone", Credential: []byte("c"), PublicKey: []byte("k"),
+		CreatedAt: now0,
+	}
+	answer := func(text string) Answer { return Answer{core.HashToken(text), now0.Add(time.Minute)} }
+	use := func(text string, n int64) PasskeyUse { return PasskeyUse{"p1", u.ID, n, answer(text)} }
+	s.op("AddPasskey", func() error { return s.AddPasskey(ctx, p, u.Epoch, answer("0"), look, now0) })
+	s.op("RenamePasskey", func() error { return s.RenamePasskey(ctx, u.ID, "p1", "Key") })
+	s.op("TryPasskey", func() error { return onlyErr(s.TryPasskey(ctx, []byte("c"), "198.51.100.7", now0)) })
+	b := core.Browser{ID: "b9", UserID: u.ID, Epoch: u.Epoch, AuthAt: now0, UsedAt: now0, ExpiresAt: now0.Add(day)}
+	s.op("AddBrowserByPasskey", func() error {
+		return s.AddBrowserByPasskey(ctx, use("1", 5), in2(in), b, "", now0)
+	})
+	s.op("ProveBrowser", func() error {
+		again := use("2", 6)
+		return s.ProveBrowser(ctx, "b9", u.Epoch, "hwk", &again, "", now0)
+	})
+	s.op("ProveBrowser", func() error {
+		copied := use("3", 6)
+		if err := s.ProveBrowser(ctx, "b9", u.Epoch, "hwk", &copied, "", now0); !errors.Is(err, ErrPasskeyCopied) {
+			return err
+		}
+		return nil
+	})
+	s.op("RemovePasskey", func() error { return s.RemovePasskey(ctx, u.ID, "p1", look, now0) })
+	s.op("SignOutBrowser", func() error { return s.SignOutBrowser(ctx, "b9", u.ID, now0) })
+}
+
 func (s *story) signIns(u core.User) {
 	ctx, hash := s.Context(), core.HashToken
 	family := func(id string) core.Family {
@@ -282,6 +312,7 @@ func (s *story) signIns(u core.User) {
 	s.op("EndFamily", func() error { return s.EndFamily(ctx, "f3", u.ID, now0) })
 	b := core.Browser{ID: "b1", UserID: u.ID, Epoch: u.Epoch, AuthAt: now0, UsedAt: now0, ExpiresAt: now0.Add(day)}
 	s.op("AddBrowser", func() error { return s.AddBrowser(ctx, in2(in), b, "", now0) })
+	s.passkeys(u, in)
 	s.op("Visitor", func() error { return onlyErr(s.Visitor(ctx, "b1", "c1", now0)) })
 	s.op("TouchBrowser", func() error { return s.TouchBrowser(ctx, "b1", now0+1) })
 	c := core.Client{

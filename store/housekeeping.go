@@ -60,6 +60,8 @@ var sweeps = []sweep{
 	{query: "DELETE FROM user_token WHERE id IN (SELECT id FROM user_token WHERE expires_at < ? LIMIT ?)"},
 	{query: "DELETE FROM email_change WHERE user_id IN (SELECT user_id FROM email_change WHERE expires_at < ? LIMIT " +
 		"?)"},
+	{query: "DELETE FROM answered_challenge WHERE hash IN (SELECT hash FROM answered_challenge WHERE expires_at < ? " +
+		"LIMIT ?)"},
 	{query: "DELETE FROM invitation WHERE id IN (SELECT id FROM invitation WHERE expires_at < ? LIMIT ?)"},
 	{query: "DELETE FROM throttle WHERE key IN (SELECT key FROM throttle WHERE expires_at < ? LIMIT ?)"},
 	{query: "DELETE FROM sessions WHERE rowid IN (SELECT rowid FROM sessions WHERE expiry < ? / 86400000.0 + " +

@@ -139,8 +139,8 @@ func (at *personReach) account(r *Reader) (*core.AccountData, error) {
 	id := []any{at.userID}
 	a := &core.AccountData{
 		Browsers: []core.Browser{}, SignIns: []core.ClientSignIn{}, Allowances: []core.Allowance{},
-		Known:   []core.PersonPlace{},
-		Change:  []core.PersonChange{},
+		Known:  []core.PersonPlace{},
+		Change: []core.PersonChange{}, Passkeys: []core.Passkey{},
 		Devices: []core.Device{}, Agents: []core.Agent{}, Models: []core.Model{}, Shares: []core.Share{},
 		SharedWith: []core.Share{},
 	}
@@ -165,6 +165,7 @@ func (at *personReach) account(r *Reader) (*core.AccountData, error) {
 		},
 		{&a.Known, "SELECT key, used_at FROM known_device WHERE user_id = ? ORDER BY used_at", id},
 		{&a.Change, "SELECT email, created_at, expires_at FROM email_change WHERE user_id = ?", id},
+		{&a.Passkeys, "SELECT " + passkeyTable.columns + " FROM passkey WHERE user_id = ? ORDER BY created_at, id", id},
 		{&a.Devices, "SELECT " + deviceColumns + " FROM device WHERE owner_id = ? ORDER BY id", id},
 		{&a.Agents, "SELECT " + agentColumns + " FROM agent WHERE owner_id = ? ORDER BY id", id},
 		{&a.Models, "SELECT " + modelColumns + " FROM model m WHERE m.owner_id = ? ORDER BY m.no", id},

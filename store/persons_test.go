@@ -72,6 +72,8 @@ func fillPerson(n *storetest.Seeder, email core.Email) string {
 		"INSERT INTO known_device (user_id, key, used_at) VALUES (?3, '198.51.100.7', 1)",
 		"INSERT INTO totp (user_id, secret, created_at) VALUES (?3, CAST(?1 AS BLOB), 1)",
 		"INSERT INTO recovery_code (user_id, hash) VALUES (?3, CAST(?1 AS BLOB))",
+		"INSERT INTO passkey (id, user_id, rp_id, name, credential, public_key, sign_count, synced, created_at) VALUES " +
+			"('p' || ?1, ?3, 'news.example.org', 'Phone ' || ?1, CAST(?1 AS BLOB), CAST(?1 AS BLOB), 1, 1, 1)",
 		"INSERT INTO email_change (user_id, hash, old_key, email, email_key, created_at, expires_at) VALUES (?3, " +
 			"CAST(?1 AS BLOB), ?1, 'new' || ?1, 'new' || ?1, 1, 9)",
 		"INSERT INTO invitation (id, hash, tenant_id, role, email, email_key, invited_by, created_at, expires_at) " +
@@ -158,7 +160,7 @@ func TestErasedPersonIsNowhere(t *testing.T) {
 	for _, want := range []string{
 		`"id":"` + ann, `"known_from":[{"key":"198.51.100.7"`, `"devices":[{"id":"dann@`, `"agents":[{"id":"aann@`,
 		`"models":[{"id":"mann@`,
-		`"shares":[{"id":"sann@`, `"email_changes":[{"email":"newann@`, `"invitations":[{"id":"iann@`, `"consents":[{`,
+		`"shares":[{"id":"sann@`, `"email_changes":[{"email":"newann@`, `"passkeys":[{"id":"pann@`, `"invitations":[{"id":"iann@`, `"consents":[{`,
 		`"what":"confirmed","means":"mailed","source":"form","remote":"198.51.100.7"`,
 		`"subject":"News","state":"sent"`, `"reply":"450 ann@`, `"event_type":"delivery"`, `"event_type":"open"`,
 		`"opened":[{"url":""`, `{"url":"https://shop.example/"`, `"kind":"complaint"`, `"kind":"disabled"`,

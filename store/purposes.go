@@ -5,6 +5,7 @@ const (
 	PurposeCursor         = "cursor"          // cursors of pages
 	PurposeMailToken      = "mail-token"      // confirm tokens, mailed and answered
 	PurposeMessageID      = "message-id"      // Message-IDs and return addresses
+	PurposePasskey        = "passkey"         // challenges that passkeys sign
 	PurposeShareEmail     = "share-email"     // addresses that models are shared with
 	PurposeSubscriptionID = "subscription-id" // ids of subscriptions
 	PurposeUnsubscribe    = "unsubscribe"     // unsubscribe tokens

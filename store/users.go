@@ -277,8 +277,8 @@ func (tx *Tx) passwordProved(userID string) error {
 	return tx.one("UPDATE user SET self_registered = 0 WHERE id = ?", userID)
 }
 
-// disown takes an account from anyone who has it: its password, its second factor, its sessions, and what it allowed
-// clients and is known by. A passwordHash that is not empty is of the password that the owner of the address has set.
+// disown takes an account from anyone who has it: its password, its second factor, its passkeys, its sessions, and what
+// it allowed clients and is known by. A passwordHash that is not empty is of the password that the owner of the address has set.
 func (tx *Tx) disown(userID, passwordHash string, now core.Instant) error {
 	if err := tx.setPassword(userID, passwordHash, now); err != nil {
 		return err
@@ -288,7 +288,7 @@ func (tx *Tx) disown(userID, passwordHash string, now core.Instant) error {
 	}
 	for _, q := range []string{
 		"DELETE FROM known_device WHERE user_id = ?", "DELETE FROM totp WHERE user_id = ?",
-		"DELETE FROM recovery_code WHERE user_id = ?",
+		"DELETE FROM recovery_code WHERE user_id = ?", "DELETE FROM passkey WHERE user_id = ?",
 	} {
 		if _, err := tx.exec(q, userID); err != nil {
 			return err

@@ -388,6 +388,8 @@ var notices = map[string]struct {
 	core.MailChangeTaken:       {notice.Taken, "/login", 0},
 	core.MailChangeAsked:       {notice.ChangeAsked, "/account", 0},
 	core.MailChanged:           {notice.Changed, "/login", 0},
+	core.MailPasskeyAdded:      {notice.PasskeyAdded, "/account", 0},
+	core.MailPasskeyRemoved:    {notice.PasskeyRemoved, "/account", 0},
 	core.MailInvitation:        {notice.Invitation, "/invitation", store.InvitationTTL},
 }
 

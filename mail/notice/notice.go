@@ -34,6 +34,9 @@ const (
 	ChangeAsked  Kind = "change_asked" // the account
 	Changed      Kind = "changed"      // sign in
 	Invitation   Kind = "invitation"   // the page that accepts it
+
+	PasskeyAdded   Kind = "passkey_added"   // the account
+	PasskeyRemoved Kind = "passkey_removed" // the account
 )
 
 // Brand is how a tenant, or the daemon itself, appears in a notice.

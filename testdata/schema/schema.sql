@@ -14,6 +14,13 @@ CREATE TABLE agent (
 
 CREATE INDEX agent_owner ON agent (owner_id, id);
 
+CREATE TABLE answered_challenge (
+  hash       BLOB PRIMARY KEY,
+  expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX answered_challenge_expires ON answered_challenge (expires_at);
+
 CREATE TABLE attempt (
   job_no  INTEGER NOT NULL,
   seq     INTEGER NOT NULL,
@@ -546,6 +553,21 @@ CREATE TABLE pace (
   width INTEGER NOT NULL, -- of a part of the period, in milliseconds
   parts TEXT NOT NULL     -- JSON: messages by the number of their part, counted from 1970
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE passkey (
+  id          TEXT PRIMARY KEY,
+  user_id     TEXT NOT NULL REFERENCES user (id) ON DELETE CASCADE,
+  rp_id       TEXT NOT NULL,              -- host that it was made for; good for no other
+  name        TEXT NOT NULL,
+  credential  BLOB NOT NULL UNIQUE,       -- the authenticator's name for it
+  public_key  BLOB NOT NULL,              -- COSE
+  sign_count  INTEGER NOT NULL,
+  synced      INTEGER NOT NULL,           -- 1: its maker may copy it to other devices of the user
+  created_at  INTEGER NOT NULL,
+  used_at     INTEGER NOT NULL DEFAULT 0  -- 0: never
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX passkey_user ON passkey (user_id);
 
 CREATE TABLE provider (
   name        TEXT PRIMARY KEY,
