@@ -18,14 +18,18 @@ const maxClaims = 4096
 const (
 	acrPassword   = "1" // which every sign-in reaches
 	acrTwoFactors = "2"
+	acrPasskey    = "phr" // which no phishing site gets (OpenID EAP ACR Values section 2)
 )
 
 // acrValues are all classes, the least sure first.
-var acrValues = []string{acrPassword, acrTwoFactors}
+var acrValues = []string{acrPassword, acrTwoFactors, acrPasskey}
 
 // acrOf returns the class that a sign-in with these methods has reached.
 func acrOf(amr string) string {
-	if slices.Contains(strings.Fields(amr), "mfa") {
+	switch methods := strings.Fields(amr); {
+	case slices.Contains(methods, "hwk"), slices.Contains(methods, "swk"):
+		return acrPasskey
+	case slices.Contains(methods, "mfa"):
 		return acrTwoFactors
 	}
 	return acrPassword

@@ -8,7 +8,8 @@
 //	grant.go        the grants of the token endpoint; passwords are checked and throttled
 //	refresh.go      the refresh grant: rotation, grace, replay
 //	code.go authorize.go claims_request.go pkce.go hint.go   the code flow
-//	signin.go logout.go                                      browsers that sign in and out
+//	signin.go prove.go logout.go                             browsers that sign in, prove it again, and out
+//	secondfactor.go totp.go passkey.go                       authenticator apps, recovery codes, passkeys
 //	introspect.go userinfo.go discovery.go                   what relying parties and resource servers ask
 //	client_auth.go clients.go   how a client authenticates: none, Basic, post; clients remembered
 //	origin.go       which sites' scripts may call the endpoints of relying parties

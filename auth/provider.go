@@ -39,10 +39,11 @@ type Provider struct {
 	tokens tokenCache
 	logins loginLimiter
 
-	mailKey []byte
-	origins atomic.Pointer[originSet]
-	keySet  atomic.Pointer[madeKeySet]
-	clients clientCache
+	mailKey  []byte
+	passkeys passkeys
+	origins  atomic.Pointer[originSet]
+	keySet   atomic.Pointer[madeKeySet]
+	clients  clientCache
 	// generation moves when a user, role, client or family may have changed, here or in another process:
 	// what was read under an older one is read again.
 	generation atomic.Uint64
@@ -60,6 +61,13 @@ func New(ctx context.Context, s *store.Store, c Config, now core.Instant) (*Prov
 	p := &Provider{Config: c, store: s, hasher: hasher, rules: PasswordRules{RefuseCommon: refuse}}
 	p.keys.store = s
 	if p.mailKey, err = s.PurposeKey(ctx, store.PurposeMailToken); err != nil {
+		return nil, err
+	}
+	key, err := s.PurposeKey(ctx, store.PurposePasskey)
+	if err != nil {
+		return nil, err
+	}
+	if p.passkeys, err = newPasskeys(c.Issuer, key); err != nil {
 		return nil, err
 	}
 	moved := func() { p.generation.Add(1) }

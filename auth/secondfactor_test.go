@@ -261,11 +261,36 @@ func TestClaimingEndsTheSecondFactor(t *testing.T) {
 	if err := s.ConfirmTOTP(t.Context(), u.ID, 1, nil, t0); err != nil {
 		t.Fatal(err)
 	}
+	key := core.Passkey{ID: core.NewID(), UserID: u.ID, Name: "Phone", Credential: []byte("c"), PublicKey: []byte("k")}
+	if err := s.AddPasskey(t.Context(), key, u.Epoch, store.Answer{Hash: []byte("h"), ExpiresAt: t0 + 1}, core.MailStyle{},
+		t0); err != nil {
+		t.Fatal(err)
+	}
 	if err := s.GrantRole(t.Context(), u.ID, core.Role{Role: core.RoleOperator}, true, t0); err != nil {
 		t.Fatal(err)
 	}
 	if factor, err := s.SecondFactor(t.Context(), u.ID); err != nil || factor.Set() {
 		t.Error(factor, err)
+	}
+	if keys, err := s.Passkeys(t.Context(), u.ID); err != nil || len(keys) != 0 {
+		t.Error("passkeys of who had registered the address:", keys, err)
+	}
+}
+
+// Passkeys are for hosts that have a name, by https; localhost is a browser's own.
+func TestPasskeyHost(t *testing.T) {
+	for origin, want := range map[string][2]string{
+		"https://news.example.org":      {"news.example.org"},
+		"https://News.example.org:8443": {"news.example.org"},
+		"http://localhost:8080":         {"localhost"},
+		"http://news.example.org":       {"", PasskeysNeedHTTPS},
+		"http://127.0.0.1:8080":         {"", PasskeysNeedHost},
+		"https://[::1]":                 {"", PasskeysNeedHost},
+		"":                              {"", PasskeysNeedHost},
+	} {
+		if host, missing := PasskeyHost(origin); (host != want[0]) || missing != want[1] {
+			t.Errorf("%q: %q, %q", origin, host, missing)
+		}
 	}
 }
 
@@ -282,6 +307,9 @@ func TestACR(t *testing.T) {
 		{amrTOTP, []string{"2", "1"}, "2"},
 		{amrTOTP, []string{"1"}, "1"},
 		{amrTOTP, []string{"phr"}, ""},
+		{amrDeviceKey, nil, "phr"},
+		{amrSyncedKey, []string{"2", "1"}, "2"},
+		{amrSyncedKey, []string{"phr", "2"}, "phr"},
 	} {
 		r := ClaimsRequest{Claims: []string{"id_token.acr", "userinfo.name"}, ACR: c.essential}
 		if _, ok := r.reaches(acrOf(c.amr)); ok != (c.answer != "") {

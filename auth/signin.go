@@ -39,6 +39,15 @@ func (p *Provider) SignIn(
 func (p *Provider) addBrowser(ctx context.Context, r SignInRequest, try store.LoginAttempt, rehashed, amr string,
 	now core.Instant,
 ) (b core.Browser, device string, err error) {
+	b, device, in := newBrowser(r, try, amr, now)
+	in.OldHash, in.NewHash = try.PasswordHash, rehashed
+	return b, device, p.store.AddBrowser(ctx, in, b, r.BrowserID, now)
+}
+
+// newBrowser is the browser of a sign-in, the cookie by which it is known from now on, and what the store notes of it.
+func newBrowser(r SignInRequest, try store.LoginAttempt, amr string, now core.Instant) (b core.Browser, device string,
+	in store.SignIn,
+) {
 	if device = r.Device; device == "" {
 		device = core.NewToken()
 	}
@@ -47,10 +56,7 @@ func (p *Provider) addBrowser(ctx context.Context, r SignInRequest, try store.Lo
 		UserAgent: r.UserAgent,
 		AuthAt:    now, UsedAt: now, ExpiresAt: now.Add(BrowserTTL),
 	}
-	in := store.SignIn{
-		Key: try.Key, Devices: []string{deviceKey(device), remoteKey(r.Remote)}, OldHash: try.PasswordHash, NewHash: rehashed,
-	}
-	return b, device, p.store.AddBrowser(ctx, in, b, r.BrowserID, now)
+	return b, device, store.SignIn{Key: try.Key, Devices: []string{deviceKey(device), remoteKey(r.Remote)}}
 }
 
 // ChangePassword sets another password for a signed-in user who knows the present one. Every other sign-in ends.

@@ -1,4 +1,4 @@
-// Package authtest reads and forges tokens, and knows nothing of the package that makes them.
+// Package authtest reads and forges tokens and signs as passkeys do, and knows nothing of the package that makes them.
 package authtest
 
 import (

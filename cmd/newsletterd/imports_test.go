@@ -70,6 +70,7 @@ var homes = map[string][]string{
 	"github.com/rs/cors":                      {"handlers/web"},
 	"github.com/throttled/throttled/v2":       {"handlers/web"},
 	"github.com/go-jose/go-jose/v4":           {"auth"},
+	"github.com/go-webauthn/webauthn":         {"auth"},
 	"golang.org/x/crypto":                     {"auth", "store", "cmd/newsletterd"},
 	"golang.org/x/net":                        {"core", "mail", "cmd/newsletterd/daemontest"},
 	"golang.org/x/oauth2":                     {"cmd/newsletterd"},

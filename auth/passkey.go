@@ -1,0 +1,331 @@
+package auth
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/webauthn"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// ChallengeTTL is how long a page's challenge may be answered.
+const ChallengeTTL = 10 * time.Minute
+
+// The authentication methods of a passkey that has verified its user (RFC 8176 section 2): a key that never leaves its
+// device, and one that its maker may copy to other devices of the user.
+const (
+	amrDeviceKey = "hwk user mfa"
+	amrSyncedKey = "swk user mfa"
+)
+
+// Errors of passkeys.
+var (
+	// ErrPasskeyRefused is returned when an answer to a challenge proves nothing: it has one look for every reason.
+	ErrPasskeyRefused = &core.Error{
+		Kind: core.Invalid, Code: "invalid_grant", Message: "The passkey was not accepted.",
+	}
+	// ErrNoPasskeys is returned where passkeys are not offered.
+	ErrNoPasskeys = &core.Error{Kind: core.Forbidden, Code: "forbidden", Message: "Passkeys are not offered here."}
+)
+
+// The reasons why passkeys are not offered, and what WebAuthn asks for instead.
+const (
+	PasskeysNeedHost  = "host"  // a name, and no IP address
+	PasskeysNeedHTTPS = "https" // or localhost
+)
+
+// The ceremonies of WebAuthn, each with challenges of its own.
+const (
+	ceremonySignIn  byte = 1
+	ceremonyAdd     byte = 2
+	ceremonyConfirm byte = 3
+)
+
+// PasskeyHost returns the host that passkeys of an origin are made for (their RP id), or why there can be none.
+func PasskeyHost(origin string) (host, missing string) {
+	u, err := url.Parse(origin)
+	if err != nil || u.Hostname() == "" {
+		return "", PasskeysNeedHost
+	}
+	host = strings.ToLower(u.Hostname())
+	if _, err := netip.ParseAddr(host); err == nil || protocol.ValidateRPID(host) != nil {
+		return "", PasskeysNeedHost
+	}
+	if u.Scheme != "https" && host != "localhost" {
+		return "", PasskeysNeedHTTPS
+	}
+	return host, ""
+}
+
+// passkeys is the relying party of WebAuthn.
+type passkeys struct {
+	party   *webauthn.WebAuthn
+	missing string // why there is none; empty: there is
+	key     []byte // of challenges
+}
+
+func newPasskeys(issuer string, key []byte) (p passkeys, err error) {
+	origin := strings.TrimSuffix(issuer, "/api")
+	host, missing := PasskeyHost(origin)
+	if p = (passkeys{missing: missing, key: key}); missing != "" {
+		return p, nil
+	}
+	yes := true
+	p.party, err = webauthn.New(&webauthn.Config{
+		RPID: host, RPDisplayName: host, RPOrigins: []string{origin},
+		AttestationPreference: protocol.PreferNoAttestation,
+		AuthenticatorSelection: protocol.AuthenticatorSelection{
+			ResidentKey: protocol.ResidentKeyRequirementRequired, RequireResidentKey: &yes,
+			UserVerification: protocol.VerificationRequired,
+		},
+		ExtensionsUnsolicitedOutputPolicy: protocol.UnsolicitedOutputPolicyIgnore, // none is looked at
+	})
+	return p, err
+}
+
+// PasskeysMissing returns why passkeys are not offered; empty: they are.
+func (p *Provider) PasskeysMissing() string { return p.passkeys.missing }
+
+// A challenge is a time, 128 random bits, and an HMAC over both, the ceremony, the browser's secret, and the user: it is
+// stored nowhere until it is answered, so those who only look at a page cause no write.
+const (
+	challengeHead = 8 + 16
+	challengeSize = challengeHead + sha256.Size
+)
+
+func (k passkeys) challenge(ceremony byte, browser, userID string, now core.Instant) []byte {
+	c := binary.BigEndian.AppendUint64(make([]byte, 0, challengeSize), uint64(now.Add(ChallengeTTL)))
+	c = c[:challengeHead]
+	rand.Read(c[8:])
+	return append(c, k.mac(c, ceremony, browser, userID)...)
+}
+
+func (k passkeys) mac(head []byte, ceremony byte, browser, userID string) []byte {
+	m := hmac.New(sha256.New, k.key)
+	m.Write(head)
+	m.Write([]byte{ceremony})
+	m.Write(core.HashToken(browser))
+	m.Write([]byte(userID))
+	return m.Sum(nil)
+}
+
+// check proves that a challenge was made here, for this ceremony, browser and user, and is still good.
+func (k passkeys) check(text string, ceremony byte, browser, userID string, now core.Instant) (a store.Answer,
+	err error,
+) {
+	c, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(c) != challengeSize || browser == "" ||
+		!hmac.Equal(c[challengeHead:], k.mac(c[:challengeHead], ceremony, browser, userID)) {
+		return a, ErrPasskeyRefused
+	}
+	a = store.Answer{Hash: core.HashToken(text), ExpiresAt: core.Instant(binary.BigEndian.Uint64(c))}
+	if a.ExpiresAt <= now {
+		return a, ErrPendingOver
+	}
+	return a, nil
+}
+
+// passkeyUser is a user as the library asks for one.
+type passkeyUser struct {
+	user core.User
+	keys []core.Passkey
+}
+
+func (u passkeyUser) WebAuthnID() []byte          { return []byte(u.user.ID) }
+func (u passkeyUser) WebAuthnName() string        { return string(u.user.Email) }
+func (u passkeyUser) WebAuthnDisplayName() string { return string(u.user.Email) }
+
+func (u passkeyUser) WebAuthnCredentials() []webauthn.Credential {
+	all := make([]webauthn.Credential, len(u.keys))
+	for i, k := range u.keys {
+		all[i] = webauthn.Credential{
+			ID: k.Credential, PublicKey: k.PublicKey, Flags: webauthn.CredentialFlags{BackupEligible: k.Synced},
+			Authenticator: webauthn.Authenticator{SignCount: uint32(k.SignCount)},
+		}
+	}
+	return all
+}
+
+// PasskeyOptions returns the options of navigator.credentials.get as JSON (WebAuthn section 5.4), for a browser that is
+// known by a secret. With a user the answer must come from one of that user's passkeys. ErrNoPasskeys.
+func (p *Provider) PasskeyOptions(browser, userID string, now core.Instant) (string, error) {
+	if p.passkeys.party == nil {
+		return "", ErrNoPasskeys
+	}
+	ceremony := ceremonySignIn
+	if userID != "" {
+		ceremony = ceremonyConfirm
+	}
+	o, _, err := p.passkeys.party.BeginDiscoverableLogin(
+		webauthn.WithChallenge(p.passkeys.challenge(ceremony, browser, userID, now)))
+	if err != nil {
+		return "", err
+	}
+	return jsonText(o.Response)
+}
+
+// NewPasskeyOptions returns the options of navigator.credentials.create as JSON, for a user who is signed in. Keys that
+// the user has already are left out. The errors are ErrNoPasskeys and ErrFactorUnverified.
+func (p *Provider) NewPasskeyOptions(ctx context.Context, u core.User, browser string, now core.Instant) (string,
+	error,
+) {
+	if p.passkeys.party == nil {
+		return "", ErrNoPasskeys
+	}
+	if !u.EmailVerified {
+		return "", ErrFactorUnverified
+	}
+	keys, err := p.store.Passkeys(ctx, u.ID)
+	if err != nil {
+		return "", err
+	}
+	user := passkeyUser{u, keys}
+	o, _, err := p.passkeys.party.BeginRegistration(user,
+		webauthn.WithExclusions(webauthn.Credentials(user.WebAuthnCredentials()).CredentialDescriptors()),
+		func(o *protocol.PublicKeyCredentialCreationOptions) error {
+			o.Challenge = p.passkeys.challenge(ceremonyAdd, browser, u.ID, now)
+			return nil
+		})
+	if err != nil {
+		return "", err
+	}
+	return jsonText(o.Response)
+}
+
+func jsonText(v any) (string, error) {
+	b, err := json.Marshal(v)
+	return string(b), err
+}
+
+// NewPasskey is a passkey that a user adds.
+type NewPasskey struct {
+	Name     string
+	Browser  string // its secret
+	Response string // of navigator.credentials.create, as JSON
+	Language string // of the mail: of core.Languages; empty: the first
+}
+
+// AddPasskey adds a passkey of a user who is signed in. The errors are ErrPasskeyRefused, ErrPendingOver,
+// ErrNoPasskeys, ErrFactorUnverified, and those of store.AddPasskey.
+func (p *Provider) AddPasskey(ctx context.Context, v core.Visitor, n NewPasskey, now core.Instant) error {
+	if p.passkeys.party == nil {
+		return ErrNoPasskeys
+	}
+	if !v.User.EmailVerified {
+		return ErrFactorUnverified
+	}
+	parsed, err := protocol.ParseCredentialCreationResponseBytes([]byte(n.Response))
+	if err != nil {
+		return ErrPasskeyRefused.With(err)
+	}
+	challenge := parsed.Response.CollectedClientData.Challenge
+	answer, err := p.passkeys.check(challenge, ceremonyAdd, n.Browser, v.User.ID, now)
+	if err != nil {
+		return err
+	}
+	made, err := p.passkeys.party.CreateCredential(passkeyUser{user: v.User}, webauthn.SessionData{
+		Challenge: challenge, UserID: []byte(v.User.ID), UserVerification: protocol.VerificationRequired,
+		CredParams: webauthn.CredentialParametersDefault(),
+	}, parsed)
+	if err != nil {
+		return ErrPasskeyRefused.With(err)
+	}
+	k := core.Passkey{
+		ID: core.NewID(), UserID: v.User.ID, RPID: p.passkeys.party.Config.RPID, Name: strings.TrimSpace(n.Name),
+		Credential: made.ID, PublicKey: made.PublicKey, SignCount: int64(made.Authenticator.SignCount),
+		Synced: made.Flags.BackupEligible, CreatedAt: now,
+	}
+	if err := k.Validate(); err != nil {
+		return err
+	}
+	return p.store.AddPasskey(ctx, k, v.User.Epoch, answer, core.MailStyle{Language: n.Language}, now)
+}
+
+// PasskeyAnswer is a browser's answer to a challenge.
+type PasskeyAnswer struct {
+	Browser  string // its secret
+	Response string // of navigator.credentials.get, as JSON
+}
+
+// SignInByPasskey signs a user in by a passkey that has verified its user, which is both factors in one. The errors are
+// ErrPasskeyRefused, ErrPendingOver, ErrNoPasskeys, store.ErrPasskeyCopied, and one of kind TooMany.
+func (p *Provider) SignInByPasskey(ctx context.Context, a PasskeyAnswer, r SignInRequest, now core.Instant) (
+	b core.Browser, device string, err error,
+) {
+	try, use, err := p.checkPasskey(ctx, a, ceremonySignIn, "", r.Remote, now)
+	if err != nil {
+		return b, "", err
+	}
+	b, device, in := newBrowser(r, store.LoginAttempt{User: try.User, Key: try.Key}, methodsOf(try.Passkey), now)
+	return b, device, refused(p.store.AddBrowserByPasskey(ctx, use, in, b, r.BrowserID, now))
+}
+
+func methodsOf(k core.Passkey) string {
+	if k.Synced {
+		return amrSyncedKey
+	}
+	return amrDeviceKey
+}
+
+// refused turns a passkey that is gone meanwhile into one that is not accepted.
+func refused(err error) error {
+	if errors.Is(err, core.ErrNotFound) {
+		return ErrPasskeyRefused.With(err)
+	}
+	return err
+}
+
+// checkPasskey proves an answer, counted before it is looked at. With a userID it must be that user's.
+func (p *Provider) checkPasskey(ctx context.Context, a PasskeyAnswer, ceremony byte, userID string, remote netip.Addr,
+	now core.Instant,
+) (try store.PasskeyAttempt, use store.PasskeyUse, err error) {
+	if p.passkeys.party == nil {
+		return try, use, ErrNoPasskeys
+	}
+	parsed, err := protocol.ParseCredentialRequestResponseBytes([]byte(a.Response))
+	if err != nil {
+		return try, use, ErrPasskeyRefused.With(err)
+	}
+	challenge := parsed.Response.CollectedClientData.Challenge
+	answer, err := p.passkeys.check(challenge, ceremony, a.Browser, userID, now)
+	if err != nil {
+		return try, use, err
+	}
+	if try, err = p.store.TryPasskey(ctx, parsed.RawID, remoteKey(remote), now); err != nil {
+		return try, use, err
+	}
+	if try.Blocked {
+		return try, use, tooMany("Too many failed logins from this address; try again later.", now, try.Until)
+	}
+	if !try.Known || try.Passkey.RPID != p.passkeys.party.Config.RPID || userID != "" && try.User.ID != userID {
+		return try, use, ErrPasskeyRefused
+	}
+	owner := func(_, handle []byte) (webauthn.User, error) {
+		if !bytes.Equal(handle, []byte(try.User.ID)) {
+			return nil, ErrPasskeyRefused
+		}
+		return passkeyUser{try.User, []core.Passkey{try.Passkey}}, nil
+	}
+	if _, _, err = p.passkeys.party.ValidatePasskeyLogin(owner, webauthn.SessionData{
+		Challenge: challenge, UserVerification: protocol.VerificationRequired,
+	}, parsed); err != nil {
+		return try, use, ErrPasskeyRefused.With(err)
+	}
+	return try, store.PasskeyUse{
+		ID: try.Passkey.ID, UserID: try.User.ID, Count: int64(parsed.Response.AuthenticatorData.Counter), Answer: answer,
+	}, nil
+}
