@@ -27,6 +27,8 @@ type accountView struct {
 	ChangeUntil                string
 	Typed                      string // of a form that was refused
 	TwoStep                    string // since when there is a second factor; empty: there is none
+	Passkeys                   string // how many there are
+	NoPasskeys                 string // why there can be none; empty: there can
 	Browsers, SignIns, Allowed []accountRow
 }
 
@@ -43,15 +45,9 @@ func (a accountPages) show(c *web.Call, notice, typed string, fault error) (web.
 	}
 	w := wordsOf(c)
 	v := view{Title: w.AccountTitle, Notice: notice, Brand: ownBrand()}
-	status := 0
-	if fault != nil {
-		var ok bool
-		if v.Fault, status, ok = faultOf(c, fault); !ok {
-			return web.HTML{}, fault
-		}
-		if errors.Is(fault, auth.ErrBadCredentials) { // no address was typed in
-			v.Fault = w.FaultPassword
-		}
+	status, err := v.blame(c, fault)
+	if err != nil {
+		return web.HTML{}, err
 	}
 	s := c.Store()
 	browsers, err1 := s.Browsers(c, who.User.ID, c.Now)
@@ -62,12 +58,14 @@ func (a accountPages) show(c *web.Call, notice, typed string, fault error) (web.
 		err4 = nil
 	}
 	factor, err5 := s.SecondFactor(c, who.User.ID)
-	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+	keys, err6 := s.Passkeys(c, who.User.ID)
+	if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil {
 		return web.HTML{}, err
 	}
 	data := accountView{
 		Name: who.User.Name, Email: who.User.Email, Verified: who.User.EmailVerified, Change: change.Email,
 		ChangeUntil: when(change.ExpiresAt), Typed: truncate(typed, maxShown),
+		Passkeys: w.passkeyCount(keys), NoPasskeys: w.passkeysMissing(a.auth),
 	}
 	if factor.Set() {
 		data.TwoStep = when(factor.TOTPAt)

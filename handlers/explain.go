@@ -10,6 +10,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/web"
+	"newsletterd/store"
 )
 
 // explain is a message of an error in the language of the page, where it is one that people meet; else it is answered
@@ -53,6 +54,12 @@ func (w *pageWords) explanations() map[string]string {
 		"Registration is closed.":                                      w.FaultClosed,
 		auth.ErrBadCode.Message:                                        w.FaultCode,
 		auth.ErrPendingOver.Message:                                    w.FaultOver,
+		auth.ErrPasskeyRefused.Message:                                 w.FaultPasskey,
+		store.ErrChallengeUsed.Message:                                 w.FaultPasskey,
+		store.ErrPasskeyCopied.Message:                                 w.FaultPasskeyCopied,
+		store.ErrPasskeyKnown.Message:                                  w.FaultPasskeyKnown,
+		store.ErrPasskeysFull.Message:                                  w.FaultPasskeysFull,
+		auth.ErrNoPasskeys.Message:                                     w.FaultPasskey,
 		auth.ErrFactorUnverified.Message:                               w.FaultUnverified,
 	}
 }

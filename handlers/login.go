@@ -27,7 +27,7 @@ type loginForm struct {
 	Password string `form:"password"`
 }
 
-// purpose is what a login is for: the account page, an authorization request, or a mailed link. Anything else that
+// purpose is what a login is for: a page of the account, an authorization request, or a mailed link. Anything else that
 // stands in the parameter continue counts as the account page: a login leads to no other place.
 type purpose struct {
 	path    string     // with query
@@ -48,6 +48,9 @@ func purposeOf(continueTo string) purpose {
 			}
 			return purpose{path: verifyPath + "?" + kept.Encode()}
 		}
+	}
+	if continueTo == passkeysPath || continueTo == twoStepPath {
+		return purpose{path: continueTo}
 	}
 	return purpose{path: accountPath}
 }
@@ -109,6 +112,7 @@ func (a authorizations) showLogin(c *web.Call, p purpose, email, fault string, s
 	v := view{Fault: fault, Brand: ownBrand()}
 	data := struct {
 		Client, Continue, Email, Forgot string
+		Options                         string // of passkeys; empty: there are none here
 		SignUp                          bool
 	}{Continue: p.path, Email: truncate(email, maxShown), Forgot: p.asQuery(), SignUp: !a.auth.ClosedRegistration}
 	var targets []string
@@ -122,6 +126,13 @@ func (a authorizations) showLogin(c *web.Call, p purpose, email, fault string, s
 		}
 		data.Client = request.Client.Name
 		targets = append(targets, web.SourceOf(request.RedirectURI))
+	}
+	var err error
+	if data.Options, err = passkeyOptions(c, a.auth, ""); err != nil {
+		return web.HTML{}, err
+	}
+	if data.Options != "" {
+		v.Script = passkeyScript
 	}
 	v.Title, v.Data = wordsOf(c).SignIn, data
 	return render(c, status, "login", v, targets...)

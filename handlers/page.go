@@ -16,7 +16,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// Pages are server-rendered: a layout and a template for each, which defines "content". They need no script.
+// Pages are server-rendered: a layout and a template for each, which defines "content". They work without scripts.
 //
 //go:embed pages/*.html pages/words
 var pageFiles embed.FS
@@ -42,6 +42,7 @@ func parsePages() map[string]*template.Template {
 // view is what a page shows. Fault says what was wrong with the form that was sent, Notice what was done.
 type view struct {
 	Title, Fault, Notice string
+	Script               string // its address; empty: none
 	RequestID            string
 	Brand                brand
 	Data                 any
@@ -85,7 +86,11 @@ func render(c *web.Call, status int, name string, v view, targets ...string) (we
 	}
 	wordsOf(c)
 	v.style = styleOf(c)
-	c.PageHeaders(v.Brand.source(), "", targets...)
+	script := ""
+	if v.Script != "" {
+		script = "'self'"
+	}
+	c.PageHeaders(v.Brand.source(), script, targets...)
 	return fill(status, name, v)
 }
 

@@ -135,6 +135,17 @@ func (h *Handler) pageRoutes(t *web.Table) {
 		web.Query(web.Visited(a.codePage)), "Sign in: the second step")
 	t.Add("POST", codePath, web.Public(), web.Page,
 		web.Form(web.Visited(a.code)).Fails(core.Forbidden, core.TooMany), "Sign in by a code")
+	t.Add("GET", "/passkey.js", web.Public(), web.Page, web.Query(serveScript), "The script of passkeys")
+	t.Add("POST", "/login/passkey", web.Public(), web.Page,
+		web.Form(web.Visited(a.passkey)).Fails(core.Forbidden, core.TooMany), "Sign in by a passkey")
+	t.Add("GET", web.ProofPath, web.Public(), web.Page,
+		web.Query(web.Visited(own.provePage)), "Confirm who you are: the page")
+	t.Add("POST", web.ProofPath, web.Public(), web.Page,
+		web.Form(web.Visited(own.prove)).Fails(core.Forbidden, core.TooMany), "Confirm who you are")
+	t.Add("GET", passkeysPath, web.Public(), web.Page,
+		web.Query(web.Fresh(own.passkeysPage)), "A user's passkeys: the page")
+	t.Add("POST", passkeysPath, web.Public(), web.Page,
+		web.Form(web.Fresh(own.changePasskeys)).Fails(core.Forbidden), "Add, rename or remove one")
 	t.Add("POST", "/consent", web.Public(), web.Page,
 		web.Form(web.Visited(a.consent)).Fails(core.Forbidden), "Allow a client access, or not")
 	t.Add("GET", "/logout", web.Public(), web.Page, web.Query(web.Visited(l.page)), "Sign out: the page")

@@ -190,15 +190,9 @@ func (a accountPages) changeTwoStep(c *web.Call, in twoStepForm) (web.HTML, erro
 func (a accountPages) showTwoStep(c *web.Call, who core.Visitor, notice string, fault error) (web.HTML, error) {
 	w := wordsOf(c)
 	v := view{Title: w.TwoStepTitle, Notice: notice, Brand: ownBrand()}
-	status := 0
-	if fault != nil {
-		var ok bool
-		if v.Fault, status, ok = faultOf(c, fault); !ok {
-			return web.HTML{}, fault
-		}
-		if fault == error(auth.ErrBadCredentials) { // no address was typed in
-			v.Fault = w.FaultPassword
-		}
+	status, err := v.blame(c, fault)
+	if err != nil {
+		return web.HTML{}, err
 	}
 	factor, err := c.Store().SecondFactor(c, who.User.ID)
 	if err != nil {

@@ -172,4 +172,30 @@ type userWords struct {
 	RecoveryNew        string `json:"recovery_new"`
 	RecoveryHint       string `json:"recovery_hint"`
 	RecoveryButton     string `json:"recovery_button"`
+	ProveTitle         string `json:"prove_title"`
+	ProveText          string `json:"prove_text"`
+	ProveButton        string `json:"prove_button"`
+	ProvePasskey       string `json:"prove_passkey"`
+	PasskeySignIn      string `json:"passkey_sign_in"`
+	PasskeysTitle      string `json:"passkeys_title"`
+	PasskeysText       string `json:"passkeys_text"`
+	PasskeysNone       string `json:"passkeys_none"`
+	PasskeysCount      string `json:"passkeys_count"`
+	PasskeysNeedHost   string `json:"passkeys_need_host"`
+	PasskeysNeedHTTPS  string `json:"passkeys_need_https"`
+	PasskeyAdd         string `json:"passkey_add"`
+	PasskeyName        string `json:"passkey_name"`
+	PasskeyNameHint    string `json:"passkey_name_hint"`
+	PasskeyUnused      string `json:"passkey_unused"`
+	PasskeyRename      string `json:"passkey_rename"`
+	PasskeyRemove      string `json:"passkey_remove"`
+	PasskeyUnsupported string `json:"passkey_unsupported"`
+	PasskeyFailed      string `json:"passkey_failed"`
+	DidPasskeyAdd      string `json:"did_passkey_add"`
+	DidPasskeyRename   string `json:"did_passkey_rename"`
+	DidPasskeyRemove   string `json:"did_passkey_remove"`
+	FaultPasskey       string `json:"fault_passkey"`
+	FaultPasskeyCopied string `json:"fault_passkey_copied"`
+	FaultPasskeyKnown  string `json:"fault_passkey_known"`
+	FaultPasskeysFull  string `json:"fault_passkeys_full"`
 }

@@ -175,14 +175,42 @@ verified already, but not by its owner with the password (by an API call of a ma
 			return p.done(c, "Every session and token of %s has ended.", u.Email)
 		})
 	reset := p.userCommand("reset-second-factor",
-		"remove a user's authenticator app and recovery codes; sessions stay",
+		"remove a user's authenticator app and recovery codes; sessions and passkeys stay",
 		nil, func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
 			if err := s.RemoveSecondFactor(c.Context, u.ID); err != nil {
 				return missing(err, "second factor of", string(u.Email))
 			}
-			return p.done(c, "%s signs in by the password alone, and can set up a second factor again.", u.Email)
+			return p.done(c, "%s signs in by the password alone (or a passkey), and can set up a second factor again.", u.Email)
 		})
-	return []*cli.Command{grant, revoke, logout, reset}
+	return append([]*cli.Command{grant, revoke, logout, reset}, p.passkeyCommands()...)
+}
+
+func (p *program) passkeyCommands() []*cli.Command {
+	all := p.userCommand("passkeys", "list the passkeys by which a user signs in", nil,
+		func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
+			keys, err := s.Passkeys(c.Context, u.ID)
+			if err != nil {
+				return err
+			}
+			return list(p.printer(c), keys, "id", "name", "rp_id", "synced", "created_at", "used_at")
+		})
+	remove := p.userCommand("remove-passkey", "remove a passkey of a user, who is told by mail; sessions stay",
+		[]cli.Flag{stringFlag("passkey", "the `ID` of the passkey, as passkeys lists it")},
+		func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
+			id := c.String("passkey")
+			if id == "" {
+				return usageError{c.Command.HelpName, "--passkey is needed"}
+			}
+			ctx := store.By(c.Context, actor(), now())
+			if err := s.RemovePasskey(ctx, u.ID, id, core.MailStyle{}, now()); err != nil {
+				return missing(err, "passkey", id)
+			}
+			return p.done(c, "The passkey is removed. It signs no one in any more; sessions stay.")
+		})
+	remove.Description = `For a device that was lost. Who signed in by the passkey stays signed in until logout-everywhere.
+
+   newsletterd admin user remove-passkey --user ann@acme.example --passkey ID`
+	return []*cli.Command{all, remove}
 }
 
 func (p *program) grantRole(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -15,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"newsletterd/auth"
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
@@ -81,6 +83,7 @@ func (d *doctor) database() {
 	}
 	d.disk(o.Disk.Free, o.Disk.Total, o.Disk.Database, o.Disk.ReadOnly)
 	d.snapshot()
+	d.passkeys()
 	if o.Outbox.Dead > 0 {
 		d.warn("outbox", "newsletterd admin outbox list", "%d events could not be delivered and wait for you", o.Outbox.Dead)
 	}
@@ -354,5 +357,21 @@ func (d *doctor) leaf(leaf *x509.Certificate) {
 		d.warn("certificate", "renew it; SIGHUP, or its changed files, make the daemon read it", "%s", until)
 	default:
 		d.ok("certificate", "%s, %s", host, until)
+	}
+}
+
+// passkeys looks for those that were made for another host than that of public_url: browsers don't offer them any more.
+func (d *doctor) passkeys() {
+	hosts, err := d.store.PasskeyHosts(d.ctx)
+	if err != nil {
+		d.fault("passkeys", "", "%s", terminal.Message(err))
+		return
+	}
+	host, _ := auth.PasskeyHost(d.cfg.Origin())
+	for _, other := range slices.Sorted(maps.Keys(hosts)) {
+		if other != host {
+			d.warn("passkeys", "set public_url back, or tell their users to sign in by password and add new ones",
+				"%d were made for the host %s and sign no one in at %s", hosts[other], other, d.cfg.Origin())
+		}
 	}
 }

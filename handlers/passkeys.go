@@ -1,0 +1,266 @@
+package handlers
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+const passkeysPath = "/account/passkeys"
+
+// passkeyCookie holds the secret of a browser that its challenges are bound to.
+const (
+	passkeyCookie    = "newsletterd-passkey"
+	passkeyCookieTTL = 24 * time.Hour
+)
+
+//go:embed pages/passkey.js
+var passkeyJS string
+
+// passkeyScript is the address of the script. It changes with the contents, so it may be kept for ever.
+var passkeyScript = func() string {
+	sum := sha256.Sum256([]byte(passkeyJS))
+	return "/passkey.js?v=" + hex.EncodeToString(sum[:4])
+}()
+
+func serveScript(c *web.Call, _ struct{}) (web.Text, error) {
+	c.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	return web.Text{Type: "text/javascript; charset=utf-8", Body: []byte(passkeyJS)}, nil
+}
+
+// passkeyBrowser returns the secret of the browser, and makes one where it has none.
+func passkeyBrowser(c *web.Call) string {
+	secret := c.Cookie(passkeyCookie)
+	if secret == "" {
+		secret = core.NewToken()
+		c.SetCookie(passkeyCookie, secret, c.Now.Time().Add(passkeyCookieTTL))
+	}
+	return secret
+}
+
+// passkeyOptions returns what a page offers a passkey with; empty where there are no passkeys here. With a user it is
+// for a new proof of that user, who must have one.
+func passkeyOptions(c *web.Call, p *auth.Provider, userID string) (string, error) {
+	if p.PasskeysMissing() != "" {
+		return "", nil
+	}
+	if userID != "" {
+		keys, err := c.Store().Passkeys(c, userID)
+		if err != nil || len(keys) == 0 {
+			return "", err
+		}
+	}
+	return p.PasskeyOptions(passkeyBrowser(c), userID, c.Now)
+}
+
+// passkeyForm is a browser's answer to a challenge of the login page.
+type passkeyForm struct {
+	Continue string `form:"continue"`
+	Response string `form:"response"`
+}
+
+// passkey signs a browser in by a passkey. For a request whose redirect URI is not trusted no one is signed in.
+func (a authorizations) passkey(c *web.Call, in passkeyForm) (web.HTML, error) {
+	p := purposeOf(in.Continue)
+	if _, err := requested(c, p); err != nil {
+		return a.distrustLogin(c, p, err)
+	}
+	browser, device, err := a.auth.SignInByPasskey(c, auth.PasskeyAnswer{
+		Browser: c.Cookie(passkeyCookie), Response: in.Response,
+	}, auth.SignInRequest{
+		BrowserID: c.BrowserID(), Device: c.Cookie(deviceCookie), Remote: c.Remote, UserAgent: c.UserAgent(),
+	}, c.Now)
+	if err != nil {
+		text, status, ok := faultOf(c, err)
+		if !ok {
+			return web.HTML{}, err
+		}
+		return a.showLogin(c, p, "", text, status)
+	}
+	if err := signedIn(c, p, browser, device); err != nil {
+		return web.HTML{}, err
+	}
+	return web.HTML{To: c.PublicURL() + p.path}, nil
+}
+
+// proofForm is a new proof of who is signed in: by password, or by passkey.
+type proofForm struct {
+	Continue string `form:"continue"`
+	Password string `form:"password"`
+	Code     string `form:"code"`
+	Response string `form:"response"`
+}
+
+func (a accountPages) provePage(c *web.Call, in loginQuery) (web.HTML, error) {
+	who, err := c.SignedIn()
+	if err != nil {
+		return toLogin(c, err)
+	}
+	return a.showProof(c, who, purposeOf(in.Continue), nil)
+}
+
+// prove notes that the user has proved who it is again, and leads back to what asked for that.
+func (a accountPages) prove(c *web.Call, in proofForm) (web.HTML, error) {
+	who, err := c.SignedIn()
+	if err != nil {
+		return toLogin(c, err)
+	}
+	p := purposeOf(in.Continue)
+	if in.Response != "" {
+		answer := auth.PasskeyAnswer{Browser: c.Cookie(passkeyCookie), Response: in.Response}
+		err = a.auth.ProveByPasskey(c, who, answer, c.Remote, c.Now)
+	} else {
+		err = a.auth.ProveByPassword(c, who, auth.PasswordProof{
+			Password: in.Password, Code: in.Code, Remote: c.Remote, Device: c.Cookie(deviceCookie),
+		}, c.Now)
+	}
+	if errors.Is(err, core.ErrNotFound) {
+		return toLogin(c, err) // signed out meanwhile
+	}
+	if err != nil {
+		return a.showProof(c, who, p, err)
+	}
+	return web.HTML{To: c.PublicURL() + p.path}, nil
+}
+
+func (a accountPages) showProof(c *web.Call, who core.Visitor, p purpose, fault error) (web.HTML, error) {
+	v := view{Title: wordsOf(c).ProveTitle, Brand: ownBrand()}
+	status, err := v.blame(c, fault)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	factor, err := c.Store().SecondFactor(c, who.User.ID)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	data := struct {
+		Continue, Options string
+		Email             core.Email
+		Code              bool
+	}{Continue: p.path, Email: who.User.Email, Code: factor.Set()}
+	if data.Options, err = passkeyOptions(c, a.auth, who.User.ID); err != nil {
+		return web.HTML{}, err
+	}
+	if data.Options != "" {
+		v.Script = passkeyScript
+	}
+	v.Data = data
+	return render(c, status, "prove", v)
+}
+
+// blame says on the page what was wrong with a form that a user who is signed in has sent, and returns the status. An
+// error that the user can't mend is returned.
+func (v *view) blame(c *web.Call, fault error) (status int, err error) {
+	if fault == nil {
+		return 0, nil
+	}
+	var ok bool
+	if v.Fault, status, ok = faultOf(c, fault); !ok {
+		return 0, fault
+	}
+	if fault == error(auth.ErrBadCredentials) { // no address was typed in
+		v.Fault = wordsOf(c).FaultPassword
+	}
+	return status, nil
+}
+
+// passkeysForm is a form of a user's own page about passkeys.
+type passkeysForm struct {
+	Action   string `form:"action,required" enum:"add|rename|remove"`
+	ID       string `form:"id"`
+	Name     string `form:"name"`
+	Response string `form:"response"`
+}
+
+func (a accountPages) passkeysPage(c *web.Call, who core.Visitor, _ struct{}) (web.HTML, error) {
+	return a.showPasskeys(c, who, "", nil)
+}
+
+// changePasskeys does what a button of the page says.
+func (a accountPages) changePasskeys(c *web.Call, who core.Visitor, in passkeysForm) (web.HTML, error) {
+	w, name := wordsOf(c), strings.TrimSpace(in.Name)
+	var err error
+	notice := ""
+	switch in.Action {
+	case "add":
+		err, notice = a.auth.AddPasskey(c, who, auth.NewPasskey{
+			Name: name, Browser: c.Cookie(passkeyCookie), Response: in.Response, Language: c.Language(),
+		}, c.Now), w.DidPasskeyAdd
+	case "rename":
+		err, notice = c.Store().RenamePasskey(c, who.User.ID, in.ID, name), w.DidPasskeyRename
+	case "remove":
+		err, notice = c.Store().RemovePasskey(c, who.User.ID, in.ID, core.MailStyle{Language: c.Language()}, c.Now),
+			w.DidPasskeyRemove
+	}
+	if errors.Is(err, core.ErrNotFound) {
+		err, notice = nil, "" // removed in another window: the page shows what is
+	}
+	return a.showPasskeys(c, who, notice, err)
+}
+
+func (a accountPages) showPasskeys(c *web.Call, who core.Visitor, notice string, fault error) (web.HTML, error) {
+	w := wordsOf(c)
+	v := view{Title: w.PasskeysTitle, Brand: ownBrand()}
+	status, err := v.blame(c, fault)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	if fault == nil {
+		v.Notice = notice
+	}
+	keys, err := c.Store().Passkeys(c, who.User.ID)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	data := struct {
+		Rows                        []accountRow
+		Missing, Options, Suggested string
+	}{Missing: w.passkeysMissing(a.auth), Suggested: w.browserName(c.UserAgent())}
+	for _, k := range keys {
+		used := w.PasskeyUnused
+		if k.UsedAt != 0 {
+			used = w.ago(c.Now, k.UsedAt)
+		}
+		data.Rows = append(data.Rows, accountRow{
+			ID: k.ID, Name: k.Name, Where: joined(fillIn(w.Since, "when", when(k.CreatedAt)), used),
+		})
+	}
+	if !who.User.EmailVerified && data.Missing == "" {
+		data.Missing = w.FaultUnverified
+	}
+	if data.Missing == "" {
+		if data.Options, err = a.auth.NewPasskeyOptions(c, who.User, passkeyBrowser(c), c.Now); err != nil {
+			return web.HTML{}, err
+		}
+		v.Script = passkeyScript
+	}
+	v.Data = data
+	return render(c, status, "passkeys", v)
+}
+
+// passkeysMissing says why passkeys are not offered; empty: they are.
+func (w *pageWords) passkeysMissing(p *auth.Provider) string {
+	switch p.PasskeysMissing() {
+	case auth.PasskeysNeedHost:
+		return w.PasskeysNeedHost
+	case auth.PasskeysNeedHTTPS:
+		return w.PasskeysNeedHTTPS
+	}
+	return ""
+}
+
+// passkeyCount is what the link to the page says on the account's page.
+func (w *pageWords) passkeyCount(keys []core.Passkey) string {
+	if len(keys) == 0 {
+		return w.PasskeyAdd
+	}
+	return fillIn(w.PasskeysCount, "count", strconv.Itoa(len(keys)))
+}

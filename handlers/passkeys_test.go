@@ -1,0 +1,272 @@
+package handlers
+
+import (
+	"html"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/auth"
+	"newsletterd/auth/authtest"
+	"newsletterd/core"
+)
+
+const passkeyOrigin = "https://news.example.org"
+
+// passkeyOptions returns what a page offers the browser's script.
+func (e *pageEnv) passkeyOptions(path string) string {
+	e.Helper()
+	code, page := e.page("GET", path, nil)
+	found := regexp.MustCompile(`data-passkey="([^"]*)"`).FindStringSubmatch(page)
+	if found == nil {
+		e.Fatal(path, code, textOf(page))
+	}
+	return html.UnescapeString(found[1])
+}
+
+// addPasskey adds one to Ann's account, which has proved itself lately.
+func (e *pageEnv) addPasskey(k *authtest.Passkey) (int, string) {
+	e.Helper()
+	return e.page("POST", passkeysPath, url.Values{
+		"action": {"add"}, "name": {"Phone"}, "response": {k.Create(e, e.passkeyOptions(passkeysPath))},
+	})
+}
+
+// newPasskeyEnv has Ann with a verified address and a passkey, signed in nowhere.
+func newPasskeyEnv(t *testing.T) (*pageEnv, *authtest.Passkey) {
+	t.Helper()
+	e, k := pageEnvLater(t), authtest.NewPasskey(t, passkeyOrigin, "news.example.org")
+	e.verifyAnn()
+	e.login()
+	if code, page := e.addPasskey(k); code != 200 || !strings.Contains(page, words["en"].DidPasskeyAdd) {
+		t.Fatal(code, textOf(page))
+	}
+	e.cookies = map[string]string{}
+	return e, k
+}
+
+// by signs in by a passkey and returns the status and the page's fault.
+func (e *pageEnv) by(response string) (status int, fault string) {
+	e.Helper()
+	code, page := e.page("POST", "/login/passkey", url.Values{"response": {response}})
+	if found := regexp.MustCompile(`(?s)<p class="fault" id="fault"[^>]*>(.*?)</p>`).FindStringSubmatch(page); found != nil {
+		fault = html.UnescapeString(found[1])
+	}
+	return code, fault
+}
+
+func (e *pageEnv) audited(action string) bool {
+	e.Helper()
+	rows, _, err := e.store.Audit(e.Context(), core.AuditFilter{Action: action}, core.Page{Limit: 1})
+	if err != nil {
+		e.Fatal(err)
+	}
+	return len(rows) > 0
+}
+
+// A passkey is a whole sign-in; its answers are good once, in the browser that was asked, and for a while.
+func TestPasskeySignIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, k := newPasskeyEnv(t)
+		e.handler.options.Auth.SecondFactor = auth.FactorAll // which a passkey is, too
+		answer := k.Get(t, e.passkeyOptions("/login"))
+		if code, fault := e.by(answer); code != 303 || !e.in() {
+			t.Fatal(code, fault)
+		}
+		if code, fault := e.by(answer); code != 400 || fault != words["en"].FaultPasskey {
+			t.Error("an answer again:", code, fault)
+		}
+		late := k.Get(t, e.passkeyOptions("/login"))
+		time.Sleep(auth.ChallengeTTL)
+		if code, fault := e.by(late); code != 400 || fault != words["en"].FaultOver {
+			t.Error("too late:", code, fault)
+		}
+		other := k.Get(t, e.passkeyOptions("/login"))
+		e.cookies = map[string]string{}
+		for range 2 {
+			if code, fault := e.by(other); code != 400 || fault != words["en"].FaultPasskey || e.in() {
+				t.Error("in another browser:", code, fault)
+			}
+			e.passkeyOptions("/login") // now with a secret of its own
+		}
+		if !e.audited("user.passkey.add") {
+			t.Error("not in the audit trail")
+		}
+	})
+}
+
+// What an authenticator or a browser says that is not the user's own, on our own page, signs no one in.
+func TestPasskeyRefusals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, k := newPasskeyEnv(t)
+		stranger := authtest.NewPasskey(t, passkeyOrigin, "news.example.org")
+		for name, change := range map[string]func(k *authtest.Passkey){
+			"a page of another origin":         func(k *authtest.Passkey) { k.Origin = "https://news.example.org.evil.example" },
+			"another port":                     func(k *authtest.Passkey) { k.Origin += ":8443" },
+			"plain http":                       func(k *authtest.Passkey) { k.Origin = "http://news.example.org" },
+			"a host above":                     func(k *authtest.Passkey) { k.RPID = "example.org" },
+			"a user who was not verified":      func(k *authtest.Passkey) { k.NoVerify = true },
+			"a key that was not synced before": func(k *authtest.Passkey) { k.Synced = true },
+			"an unknown key":                   func(k *authtest.Passkey) { *k = *stranger },
+		} {
+			copied := k.Copy()
+			change(copied)
+			if code, fault := e.by(copied.Get(t, e.passkeyOptions("/login"))); code != 400 ||
+				fault != words["en"].FaultPasskey || e.in() {
+				t.Errorf("%s: %d %q", name, code, fault)
+			}
+		}
+		for _, text := range []string{"", "{}", "x", `{"id":"","rawId":"","type":"public-key","response":{}}`} {
+			if code, fault := e.by(text); code != 400 || fault != words["en"].FaultPasskey {
+				t.Errorf("%q: %d %q", text, code, fault)
+			}
+		}
+		for range 3 {
+			e.by(stranger.Get(t, e.passkeyOptions("/login")))
+		}
+		if code, fault := e.by(k.Get(t, e.passkeyOptions("/login"))); code != 429 || fault != words["en"].LoginsText {
+			t.Error("after ten failures:", code, fault)
+		}
+		time.Sleep(time.Hour)
+		if code, fault := e.by(k.Get(t, e.passkeyOptions("/login"))); code != 303 {
+			t.Error("an hour later:", code, fault)
+		}
+	})
+}
+
+// A key whose counter goes back was copied: it signs no one in, and the audit trail says so. Keys that count nothing are
+// none of that.
+func TestCopiedPasskey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, k := newPasskeyEnv(t)
+		copied := k.Copy()
+		for range 2 {
+			if code, fault := e.by(k.Get(t, e.passkeyOptions("/login"))); code != 303 {
+				t.Fatal(code, fault)
+			}
+		}
+		e.cookies = map[string]string{}
+		if code, fault := e.by(copied.Get(t, e.passkeyOptions("/login"))); code != 400 ||
+			fault != words["en"].FaultPasskeyCopied || e.in() || !e.audited("user.passkey.copied") {
+			t.Error(code, fault)
+		}
+		silent := authtest.NewPasskey(t, passkeyOrigin, "news.example.org")
+		silent.Count = 0
+		e.login()
+		if code, page := e.addPasskey(silent); code != 200 {
+			t.Fatal(code, textOf(page))
+		}
+		for range 2 {
+			if code, fault := e.by(silent.Get(t, e.passkeyOptions("/login"))); code != 303 {
+				t.Error(code, fault)
+			}
+		}
+	})
+}
+
+// The page of passkeys asks for a fresh proof, by password or passkey, and then names, renames and removes.
+func TestPasskeysPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, k := newPasskeyEnv(t)
+		if res := e.ask("GET", passkeysPath, nil); res.Header.Get("Location") !=
+			passkeyOrigin+"/login?continue=%2Faccount%2Fpasskeys" {
+			t.Error(res.StatusCode, res.Header)
+		}
+		e.login()
+		time.Sleep(core.ProofAge + time.Minute)
+		const proof = "/login/confirm?continue=%2Faccount%2Fpasskeys"
+		rename := url.Values{"action": {"rename"}, "id": {e.passkeyID()}, "name": {"Old phone"}}
+		for _, method := range []string{"GET", "POST"} {
+			if res := e.ask(method, passkeysPath, rename); res.Header.Get("Location") != passkeyOrigin+proof {
+				t.Fatal(method, res.StatusCode, res.Header)
+			}
+		}
+		if code, page := e.page("POST", "/login/confirm", url.Values{"password": {"wrong"}}); code != 400 ||
+			!strings.Contains(page, words["en"].FaultPassword) {
+			t.Error(code, textOf(page))
+		}
+		answer := k.Get(t, e.passkeyOptions("/login")) // made for another purpose
+		if code, _ := e.page("POST", "/login/confirm", url.Values{"response": {answer}}); code != 400 {
+			t.Error("a challenge of the login:", code)
+		}
+		for _, form := range []url.Values{
+			{"response": {k.Get(t, e.passkeyOptions(proof))}}, {"password": {"correct horse battery"}},
+		} {
+			time.Sleep(core.ProofAge + time.Minute)
+			if form.Has("response") {
+				form.Set("response", k.Get(t, e.passkeyOptions(proof)))
+			}
+			form.Set("continue", passkeysPath)
+			if res := e.ask("POST", "/login/confirm", form); res.Header.Get("Location") != passkeyOrigin+passkeysPath {
+				t.Fatal(res.StatusCode, res.Header)
+			}
+			if code, page := e.page("GET", passkeysPath, nil); code != 200 {
+				t.Fatal(code, textOf(page))
+			}
+		}
+		if code, page := e.page("POST", passkeysPath, rename); code != 200 || !strings.Contains(page, "Old phone") {
+			t.Error(code, textOf(page))
+		}
+		rename.Set("name", strings.Repeat("x", 61))
+		if code, page := e.page("POST", passkeysPath, rename); code != 400 {
+			t.Error("a long name:", code, textOf(page))
+		}
+		if code, page := e.addPasskey(k); code != 400 || !strings.Contains(page, words["en"].FaultPasskeyKnown) {
+			t.Error("a key again:", code, textOf(page))
+		}
+		wrong := authtest.NewPasskey(t, "https://evil.example", "news.example.org")
+		if code, page := e.addPasskey(wrong); code != 400 || !strings.Contains(page, words["en"].FaultPasskey) {
+			t.Error("a key of another origin:", code, textOf(page))
+		}
+		remove := url.Values{"action": {"remove"}, "id": {e.passkeyID()}}
+		if code, page := e.page("POST", passkeysPath, remove); code != 200 ||
+			!strings.Contains(page, words["en"].PasskeysNone) || !e.audited("user.passkey.remove") {
+			t.Error(code, textOf(page))
+		}
+		e.cookies = map[string]string{}
+		if code, _ := e.by(k.Get(t, e.passkeyOptions("/login"))); code != 400 || e.in() {
+			t.Error("a removed key:", code)
+		}
+	})
+}
+
+// passkeyID returns the id of Ann's only passkey.
+func (e *pageEnv) passkeyID() string {
+	e.Helper()
+	u, err := e.store.UserByEmail(e.Context(), "ann@user.example")
+	if err != nil {
+		e.Fatal(err)
+	}
+	keys, err := e.store.Passkeys(e.Context(), u.ID)
+	if err != nil || len(keys) != 1 {
+		e.Fatal(keys, err)
+	}
+	return keys[0].ID
+}
+
+// The pages have a script where passkeys are offered, and say why where they are not.
+func TestPasskeysAreOffered(t *testing.T) {
+	for origin, missing := range map[string]string{
+		passkeyOrigin: "", "http://localhost:8080": "",
+		"http://news.example.org": words["en"].PasskeysNeedHTTPS, "https://192.0.2.1": words["en"].PasskeysNeedHost,
+		"https://[2001:db8::1]:8443": words["en"].PasskeysNeedHost,
+	} {
+		e := newPageEnv(t, origin)
+		res := e.ask("GET", "/login", nil)
+		policy := res.Header.Get("Content-Security-Policy")
+		if offered := strings.Contains(policy, "; script-src 'self';"); offered != (missing == "") {
+			t.Error(origin, policy)
+		}
+		e.login()
+		code, page := e.page("GET", passkeysPath, nil)
+		if want := missing; code != 200 || !strings.Contains(html.UnescapeString(page), want) {
+			t.Error(origin, code, textOf(page))
+		}
+		if missing == "" && !strings.Contains(html.UnescapeString(page), words["en"].FaultUnverified) {
+			t.Error("an address that isn't verified is offered a passkey:", textOf(page))
+		}
+	}
+}
