@@ -126,6 +126,8 @@ func TestEverybodyIsServedAmongFaults(t *testing.T) {
 	failed, seeds := 0, 4
 	if os.Getenv("NEWSLETTERD_TORTURE") != "" {
 		seeds = 10
+	} else if testing.Short() {
+		seeds = 2
 	}
 	defer coretest.Held(t, 12, &failed, "statements that failed under the workers, and all was done in the end")
 	for seed := range seeds {
