@@ -86,7 +86,11 @@ func rangeHouse(t *testing.T, seed uint64, odd int) (*Store, *ClaimKey) {
 
 // A range is claimed as its recipients one by one are, whatever has happened to some of them.
 func TestAStretchIsClaimedAsItsRecipientsAre(t *testing.T) {
-	for seed := range uint64(6) {
+	seeds := uint64(6)
+	if testing.Short() {
+		seeds = 2
+	}
+	for seed := range seeds {
 		for _, odd := range []int{0, 60, 600} {
 			s, k := rangeHouse(t, seed, odd)
 			stretches := 0

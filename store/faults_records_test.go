@@ -428,6 +428,9 @@ func TestAmongFaults(t *testing.T) {
 		true,
 	}, {"in a crowd, the transaction goes", true, true}} {
 		t.Run(run.name, func(t *testing.T) {
+			if testing.Short() && !run.crowd {
+				t.Skip("one after the other: nothing for the race detector")
+			}
 			s := newStory(t, run.undo, run.crowd)
 			s.records()
 			s.accounts()
