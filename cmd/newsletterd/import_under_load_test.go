@@ -1,11 +1,9 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -14,49 +12,6 @@ import (
 	"newsletterd/core"
 	"newsletterd/core/coretest"
 )
-
-// load is visitors who subscribe, each as soon as the answer before is there.
-type load struct {
-	mu    sync.Mutex
-	took  []time.Duration
-	acked []core.Email
-	other []string // answers that were not 200
-	lost  int
-	end   context.CancelFunc
-	wg    sync.WaitGroup
-}
-
-// visitors starts n of them on the list of a daemon.
-func visitors(p *daemontest.Process, n int) *load {
-	ctx, end := context.WithCancel(p.Context())
-	l := &load{end: end}
-	for v := range n {
-		l.wg.Go(func() {
-			for i := 0; ctx.Err() == nil; i++ {
-				email := core.Email(fmt.Sprintf("visitor%d-%d@example.net", v, i))
-				began := time.Now()
-				r, err := p.Try("POST", "/api/newsletter/subscribe", map[string]any{"list_id": p.List, "email": email})
-				l.mu.Lock()
-				switch {
-				case r.Response == nil: // refused or not answered: the daemon may be gone
-					l.lost++
-				case r.StatusCode != http.StatusOK || err != nil:
-					l.other = append(l.other, fmt.Sprint(r.StatusCode, " ", r.Text, err))
-				default:
-					l.acked = append(l.acked, email)
-				}
-				l.took = append(l.took, time.Since(began))
-				l.mu.Unlock()
-			}
-		})
-	}
-	return l
-}
-
-func (l *load) Stop() {
-	l.end()
-	l.wg.Wait()
-}
 
 // An import by the command line while a daemon is under load: no request fails, and the daemon's caches see what the
 // command line changed. `make torture` imports 100,000 rows and prints how long requests took.
@@ -68,17 +23,17 @@ func TestImportUnderLoad(t *testing.T) {
 	}
 	f.Serve()
 	f.Records()
-	l := visitors(f.Process, 8)
+	l := f.Visitors(8)
 	began := time.Now()
 	f.importing(f.List, "reader", f.n)
 	took := time.Since(began)
 	l.Stop()
-	slices.Sort(l.took)
-	if n := len(l.took); len(l.other) > 0 || l.lost > 0 || n == 0 {
-		t.Errorf("of %d requests %d were lost, others answered %.3q", len(l.took), l.lost, l.other)
+	slices.Sort(l.Took)
+	if n := len(l.Took); len(l.Other) > 0 || l.Lost > 0 || n == 0 {
+		t.Errorf("of %d requests %d were lost, others answered %.3q", len(l.Took), l.Lost, l.Other)
 	} else {
 		t.Logf("%d rows imported in %v beside %d requests: p50 %v, p99 %v, longest %v", f.n, took.Round(time.Millisecond),
-			n, l.took[n/2], l.took[n*99/100], l.took[n-1])
+			n, l.Took[n/2], l.Took[n*99/100], l.Took[n-1])
 	}
 	s := f.Open()
 	f.Every(20*time.Millisecond, func() bool { // the daemon brings them to the send side by itself
@@ -117,16 +72,16 @@ func TestTerminatedUnderLoad(t *testing.T) {
 	var acked []core.Email
 	for range rounds {
 		f.Serve()
-		l := visitors(f.Process, 16)
-		f.Every(5*time.Millisecond, func() bool { l.mu.Lock(); defer l.mu.Unlock(); return len(l.acked) >= 200 })
+		l := f.Visitors(16)
+		f.Every(5*time.Millisecond, func() bool { return l.Acknowledged() >= 200 })
 		f.Must(f.Daemon.Process.Signal(syscall.SIGTERM))
 		err := f.Daemon.Wait()
 		l.Stop()
-		if err != nil || len(l.other) > 0 {
-			t.Errorf("exit: %v; answers other than 200: %.3q\n%s", err, l.other, f.Out.String())
+		if err != nil || len(l.Other) > 0 {
+			t.Errorf("exit: %v; answers other than 200: %.3q\n%s", err, l.Other, f.Out.String())
 		}
 		f.LeftNothing()
-		acked = append(acked, l.acked...)
+		acked = append(acked, l.Acked...)
 	}
 	s := f.Open()
 	for _, email := range acked {

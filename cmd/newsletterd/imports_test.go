@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 		"auth", "core", "core/coretest", "mail", "mail/dkim", "mail/smtp", "store", "store/storetest", "worker",
 	},
 	"cmd/newsletterd/daemontest": {
-		"auth", "core", "handlers/web/webtest", "mail/mailtest", "store", "store/storetest",
+		"auth", "core", "handlers/web/webtest", "mail/mailtest", "mail/report", "store", "store/storetest",
 	},
 	"cmd/newsletterd/browsertest": {},
 	"cmd/newsletterd/sourcetest":  {},

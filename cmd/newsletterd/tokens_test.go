@@ -195,7 +195,7 @@ func TestParallelRefreshes(t *testing.T) {
 
 // Many logins at once take memory for no more hashes than there are cores; the rest waits or is told to come back.
 func TestManyLoginsAtOnce(t *testing.T) {
-	if raceEnabled {
+	if daemontest.RaceEnabled {
 		t.Skip("SKIPPED: under the race detector memory says nothing; `make test` measures it")
 	}
 	f := daemontest.New(t)

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"net"
 	"strings"
 	"sync"
@@ -15,39 +14,10 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// trickle sends the beginning of a request at once and then a text byte by byte, again and again, until the daemon has
-// enough.
-func (c *crowd) trickle(beginning, text string) (cut time.Duration) {
-	conn, err := net.Dial("tcp", c.Addr())
-	if err != nil {
-		c.Error(err)
-		return 0
-	}
-	defer conn.Close()
-	fmt.Fprint(conn, beginning)
-	began, ended := time.Now(), make(chan struct{})
-	go func() {
-		_, _ = io.Copy(io.Discard, conn)
-		close(ended)
-	}()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for i := 0; ; i++ {
-		if _, err := conn.Write([]byte{text[i%len(text)]}); err != nil {
-			return time.Since(began)
-		}
-		select {
-		case <-ended:
-			return time.Since(began)
-		case <-tick.C:
-		}
-	}
-}
-
 // TestTortureTricklingConnections holds connections that send a byte now and then, in the head and, at full length, in
 // the body.
 func TestTortureTricklingConnections(t *testing.T) {
-	c := newCrowd(t)
+	c := daemontest.NewCrowd(t)
 	defer c.Stop()
 	n := 100
 	if daemontest.AtLength() {
@@ -55,7 +25,7 @@ func TestTortureTricklingConnections(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var heads, bodies time.Duration // the slowest
-	p99 := c.served(fmt.Sprint(n, " trickling connections"), 250*time.Millisecond, func() {
+	p99 := c.Served(fmt.Sprint(n, " trickling connections"), 250*time.Millisecond, func() {
 		var wg sync.WaitGroup
 		for i := range n {
 			wg.Go(func() {
@@ -67,7 +37,7 @@ func TestTortureTricklingConnections(t *testing.T) {
 				} else {
 					head, body = "", head+strings.Repeat(body, 200)
 				}
-				cut := c.trickle(head, body)
+				cut := c.Trickle(head, body)
 				mu.Lock()
 				defer mu.Unlock()
 				*slowest = max(*slowest, cut)
@@ -85,7 +55,7 @@ func TestTortureTricklingConnections(t *testing.T) {
 
 // TestTortureOpenConnections opens connections, at full length 10,000, asks once over each and leaves them open.
 func TestTortureOpenConnections(t *testing.T) {
-	c := newCrowd(t)
+	c := daemontest.NewCrowd(t)
 	defer c.Stop()
 	n := 500
 	if daemontest.AtLength() {
@@ -99,7 +69,7 @@ func TestTortureOpenConnections(t *testing.T) {
 			}
 		}
 	}()
-	p99 := c.served(fmt.Sprint(n, " open connections"), time.Second, func() {
+	p99 := c.Served(fmt.Sprint(n, " open connections"), time.Second, func() {
 		var wg sync.WaitGroup
 		var next atomic.Int64
 		for range 16 {
@@ -125,9 +95,9 @@ func TestTortureOpenConnections(t *testing.T) {
 		}
 		wg.Wait()
 	})
-	if c.most > 250 {
-		t.Errorf("memory grew by %d MiB, more than 250", c.most)
+	if c.Most > 250 {
+		t.Errorf("memory grew by %d MiB, more than 250", c.Most)
 	}
 	coretest.Held(t, 11, &n, fmt.Sprintf("open connections; p99 of others %v, memory grew by %d MiB",
-		p99.Round(time.Millisecond), c.most))
+		p99.Round(time.Millisecond), c.Most))
 }

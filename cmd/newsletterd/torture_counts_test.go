@@ -18,7 +18,7 @@ import (
 
 // countedOps are the requests that change the counts of a list, by the address of one reader and the id of their
 // subscription. Each reports whether it was answered: many ask for what is not possible just then.
-func countedOps(l *ledger, email, id string) []func() bool {
+func countedOps(l *daemontest.Ledger, email, id string) []func() bool {
 	const people = "/api/admin/subscribers"
 	post := func(path string, body any) func() bool {
 		return func() bool {
@@ -29,7 +29,7 @@ func countedOps(l *ledger, email, id string) []func() bool {
 			return err == nil
 		}
 	}
-	list := obj{"list_id": l.List, "email": email}
+	list := map[string]any{"list_id": l.List, "email": email}
 	return []func() bool{
 		post("/api/newsletter/subscribe", list),
 		func() bool {
@@ -40,13 +40,13 @@ func countedOps(l *ledger, email, id string) []func() bool {
 			}
 			return err == nil
 		},
-		post(people, obj{"list_id": l.List, "email": email, "status": core.SubscriptionActive}),
-		post(people, obj{"list_id": l.List, "email": email}),
+		post(people, map[string]any{"list_id": l.List, "email": email, "status": core.SubscriptionActive}),
+		post(people, map[string]any{"list_id": l.List, "email": email}),
 		post(people+"/"+id+"/unsubscribe", nil),
 		post(people+"/"+id+"/erase", nil),
-		post("/api/admin/suppressions", obj{"email": email, "tenant_id": l.Tenant, "reason": "asked"}),
-		post("/api/admin/suppressions/lift", obj{"email": email, "tenant_id": l.Tenant}),
-		func() bool { return l.report(email, []string{"bounce", "complaint", "suppression"}[rand.IntN(3)]) },
+		post("/api/admin/suppressions", map[string]any{"email": email, "tenant_id": l.Tenant, "reason": "asked"}),
+		post("/api/admin/suppressions/lift", map[string]any{"email": email, "tenant_id": l.Tenant}),
+		func() bool { return l.Report(email, []string{"bounce", "complaint", "suppression"}[rand.IntN(3)]) },
 		post("/api/admin/newsletter-lists/"+l.List+"/full-sync", nil),
 	}
 }
@@ -59,7 +59,7 @@ func TestCountsSurviveKills(t *testing.T) {
 	if daemontest.AtLength() {
 		kills, each = 25, 400
 	}
-	l := newLedger(t)
+	l := daemontest.NewLedger(t)
 	l.TokenOf("op@acme.example", core.ScopeAdmin)
 	s := l.Open()
 	var ops [][]func() bool

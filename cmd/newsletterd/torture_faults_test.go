@@ -70,12 +70,8 @@ func TestKilledAmongFaults(t *testing.T) {
 	kills, terms := daemontest.Count("KILLS", 2, 50), daemontest.Count("TERMS", 1, 20)
 	n := daemontest.Count("RECIPIENTS", 1500, 20_000)
 	f := &fault{seen: map[string]bool{}, defers: daemontest.AtLength()}
-	server, err := mailtest.NewServer(mailtest.Script{On: f.answer})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
-	w := newTorture(t, n, server)
+	server := mailtest.Start(t, mailtest.Script{On: f.answer})
+	w := daemontest.NewCampaign(t, n, server)
 	ends := make([]os.Signal, 0, kills+terms)
 	for i := range kills + terms {
 		var end os.Signal = syscall.SIGKILL
@@ -87,14 +83,14 @@ func TestKilledAmongFaults(t *testing.T) {
 	rand.Shuffle(len(ends), func(a, b int) { ends[a], ends[b] = ends[b], ends[a] })
 	began := time.Now()
 	for i, end := range ends {
-		before := w.taken()
-		w.startUntil(max(int64((n*i+rand.IntN(n))/(len(ends)+1)*9/10), before+1)) // in the midst of sending
+		before := w.Taken()
+		w.StartUntil(max(int64((n*i+rand.IntN(n))/(len(ends)+1)*9/10), before+1)) // in the midst of sending
 		w.Must(w.Daemon.Process.Signal(end))
 		if err := w.Daemon.Wait(); err != nil && end == syscall.SIGTERM {
 			t.Errorf("exit after SIGTERM: %v\n%s", err, w.Out.String())
 		}
 	}
-	j := w.finish()
+	j := w.Finish()
 	ids, duplicates, denied := map[string]string{}, 0, 0
 	for _, m := range server.Messages() {
 		_, rest, _ := bytes.Cut(m.Data, []byte("Message-ID:"))
@@ -108,7 +104,7 @@ func TestKilledAmongFaults(t *testing.T) {
 		}
 		ids[m.To] = id
 	}
-	for k := range w.n {
+	for k := range w.Recipients {
 		_, got := ids[fmt.Sprintf("r%06d@example.org", k)]
 		if refused(k) {
 			denied++
@@ -117,16 +113,16 @@ func TestKilledAmongFaults(t *testing.T) {
 			t.Errorf("recipient %d: got it %v, is refused %v", k, got, refused(k))
 		}
 	}
-	if j.Status != core.JobCompleted || j.Recipients != int64(w.n) || j.Sent != int64(w.n-denied) ||
+	if j.Status != core.JobCompleted || j.Recipients != int64(w.Recipients) || j.Sent != int64(w.Recipients-denied) ||
 		j.Failed != int64(denied) || j.Skipped != 0 {
 		t.Errorf("%s: %d recipients, sent %d, failed %d (%d refused), skipped %d", j.Status, j.Recipients, j.Sent, j.Failed,
 			denied, j.Skipped)
 	}
 	t.Logf("%d recipients, %d kills, %d stops in %v: %d messages, %d duplicates, %d replies withheld, %d refused, "+
 		"ambiguous %d, connections %d",
-		w.n, kills, terms, time.Since(began).Round(time.Second), len(server.Messages()), duplicates, f.cuts, denied, j.Ambiguous, server.Seen("CONNECT"))
-	if duplicates > kills*maxUnrecorded+f.cuts {
-		t.Errorf("%d duplicates of %d kills, at most %d each, and %d replies withheld", duplicates, kills, maxUnrecorded,
+		w.Recipients, kills, terms, time.Since(began).Round(time.Second), len(server.Messages()), duplicates, f.cuts, denied, j.Ambiguous, server.Seen("CONNECT"))
+	if duplicates > kills*daemontest.MaxUnrecorded+f.cuts {
+		t.Errorf("%d duplicates of %d kills, at most %d each, and %d replies withheld", duplicates, kills, daemontest.MaxUnrecorded,
 			f.cuts)
 	}
 	coretest.Held(t, 3, &n, fmt.Sprintf("recipients over %d kills and %d SIGTERMs with a relay that misbehaves", kills,

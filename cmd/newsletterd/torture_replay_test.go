@@ -16,7 +16,7 @@ import (
 // one: each event was accepted once.
 func TestReplayAfterARestart(t *testing.T) {
 	daemontest.Parallel(t)
-	l := newLedger(t)
+	l := daemontest.NewLedger(t)
 	type request struct {
 		body   []byte
 		header []string
@@ -39,7 +39,7 @@ func TestReplayAfterARestart(t *testing.T) {
 					Status: "active",
 				},
 			})
-			r := request{body, l.signed(body)}
+			r := request{body, l.Signed(body)}
 			post(r).Wants(http.StatusOK)
 			all = append(all, r)
 		}

@@ -6,5 +6,9 @@
 //	sink.go      Sink: a process that takes mails in and counts them
 //	conn.go      Conn: an HTTP client that costs little, for figures
 //	dns.go       a DNS server with a zone of the test's
+//	campaign.go  Campaign: the daemon with one job, for tests that end it in the middle
+//	crowd.go     Crowd: the daemon among callers that mean no good, and what its health check takes meanwhile
+//	ledger.go    Ledger: the daemon and what its clients were told has been done, for tests that kill it
+//	visitors.go  Visitors: people who subscribe all the time
 //	machine.go   addresses, memory and CPU of processes, waiting, how long a test runs
 package daemontest

@@ -1,0 +1,95 @@
+package daemontest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/mail/mailtest"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+)
+
+// MaxUnrecorded is how many recipients of a Campaign may get a second copy after a crash.
+const MaxUnrecorded = 64
+
+// Campaign is a daemon with one job, and the SMTP server that its mails go to.
+type Campaign struct {
+	*Process
+	Sink       *mailtest.Sink // nil where the caller has brought a server
+	Recipients int
+	Taken      func() int64 // messages that the server has taken
+
+	job core.SendJob
+}
+
+// NewCampaign makes a list, and a job that is due at once. Its mails go to a server of the caller's, or to a sink.
+func NewCampaign(t testing.TB, recipients int, server ...*mailtest.Server) *Campaign {
+	t.Helper()
+	w := &Campaign{Recipients: recipients}
+	addr := ""
+	if len(server) > 0 {
+		addr, w.Taken = server[0].Addr(), func() int64 { return int64(server[0].Seen("DOT")) }
+	} else {
+		w.Sink = mailtest.StartSink(t, mailtest.SinkOptions{Records: true})
+		addr, w.Taken = w.Sink.Addr(), w.Sink.Count
+	}
+	w.Process = New(t, Relay(addr)...)
+	w.Env = append(w.Env, fmt.Sprint("NEWSLETTERD_SEND_MAX_UNRECORDED=", MaxUnrecorded))
+	w.Prepare(func(s *storetest.Seeder) {
+		list := s.NewList()
+		s.Readers(list, w.Recipients)
+		w.job = s.NewJob(list.ID, func(r *store.JobRequest) { r.BodyText = strings.Repeat("A line of the letter.\n", 100) })
+	})
+	return w
+}
+
+// StartUntil starts the daemon and waits for the SMTP server to have so many messages.
+func (w *Campaign) StartUntil(count int64) {
+	w.Helper()
+	w.Start()
+	w.Every(time.Millisecond, func() bool { return w.Taken() >= count })
+}
+
+// Finish starts the daemon, waits for the end of the job, stops the daemon and returns the job.
+func (w *Campaign) Finish() (j core.SendJob) {
+	w.Helper()
+	w.Start()
+	s := w.Open()
+	w.Patience = 12 * time.Minute
+	w.Every(20*time.Millisecond, func() bool {
+		var err error
+		j, err = s.SendJob(w.Context(), w.job.ID)
+		w.Must(err)
+		return j.Status.Final()
+	})
+	w.Must(s.Close())
+	w.Stop()
+	return j
+}
+
+// Duplicates holds what arrived at the sink, and what the job says, against what should have: no recipient is lost, and
+// every copy is the same message. It returns how many copies are second ones.
+func (w *Campaign) Duplicates(j core.SendJob) (n int) {
+	w.Helper()
+	if j.Status != core.JobCompleted || j.Recipients != int64(w.Recipients) || j.Sent != int64(w.Recipients) || j.Failed+j.Skipped != 0 {
+		w.Errorf("%s: %d recipients, sent %d, failed %d, skipped %d", j.Status, j.Recipients, j.Sent, j.Failed, j.Skipped)
+	}
+	ids := map[string]string{}
+	for _, r := range w.Sink.Records() {
+		before, again := ids[r.Rcpt]
+		if again {
+			n++
+		}
+		if again && before != r.MessageID {
+			w.Errorf("%s got %s and %s", r.Rcpt, before, r.MessageID)
+		}
+		ids[r.Rcpt] = r.MessageID
+	}
+	if lost := w.Recipients - len(ids); lost != 0 {
+		w.Errorf("%d of %d recipients got nothing", lost, w.Recipients)
+	}
+	return n
+}

@@ -1,0 +1,63 @@
+package daemontest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"newsletterd/core"
+)
+
+// Visitors are people who subscribe, each as soon as the answer before is there.
+type Visitors struct {
+	Took  []time.Duration // of each answer
+	Acked []core.Email    // who was told that it is done
+	Other []string        // answers that were not 200
+	Lost  int             // requests without an answer
+
+	mu  sync.Mutex // guards the above until Stop
+	end context.CancelFunc
+	wg  sync.WaitGroup
+}
+
+// Visitors starts n of them on the daemon's list.
+func (p *Process) Visitors(n int) *Visitors {
+	ctx, end := context.WithCancel(p.Context())
+	l := &Visitors{end: end}
+	for v := range n {
+		l.wg.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				email := core.Email(fmt.Sprintf("visitor%d-%d@example.net", v, i))
+				began := time.Now()
+				r, err := p.Try("POST", "/api/newsletter/subscribe", map[string]any{"list_id": p.List, "email": email})
+				l.mu.Lock()
+				switch {
+				case r.Response == nil: // refused or not answered: the daemon may be gone
+					l.Lost++
+				case r.StatusCode != http.StatusOK || err != nil:
+					l.Other = append(l.Other, fmt.Sprint(r.StatusCode, " ", r.Text, err))
+				default:
+					l.Acked = append(l.Acked, email)
+				}
+				l.Took = append(l.Took, time.Since(began))
+				l.mu.Unlock()
+			}
+		})
+	}
+	return l
+}
+
+// Acknowledged returns how many have been told so far that it is done.
+func (l *Visitors) Acknowledged() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.Acked)
+}
+
+// Stop ends them and waits for their last answers.
+func (l *Visitors) Stop() {
+	l.end()
+	l.wg.Wait()
+}
