@@ -20,12 +20,12 @@ func (s *story) subscriptions() {
 			return err
 		})
 		var token string
-		s.steps("ConfirmToken", func() (err error) {
+		s.op("ConfirmToken", func() (err error) {
 			token, err = s.ConfirmToken(ctx, row,
 				core.ProofMailed)
 			return err
 		})
-		s.steps("AnsweredToken", func() error {
+		s.op("AnsweredToken", func() error {
 			return onlyErr(s.AnsweredToken(ctx, row, core.ProofResponse, SubscribeRequest{Email: email}, at))
 		})
 		s.op("ConfirmAsked", func() error { _, _, err := s.ConfirmAsked(ctx, token, at); return err })
@@ -86,12 +86,11 @@ func (s *story) subscriptions() {
 	s.op("SetSuppressionReason", func() error {
 		return onlyErr(s.SetSuppressionReason(ctx, d.Email, "", "asked for by letter", "test", now0+95))
 	})
-	s.mails()
-	s.imports()
-	s.outbox()
+	s.mailsAndEvents()
 }
 
-func (s *story) mails() {
+// mailsAndEvents goes on with what the subscriptions have put into the queue of mails and into the outbox.
+func (s *story) mailsAndEvents() {
 	ctx := s.Context()
 	mails, err := s.DueMails(ctx, now0.Add(day), 100)
 	must(s.T, err)
@@ -101,10 +100,6 @@ func (s *story) mails() {
 		{ID: mails[2].ID, RetryAt: now0 + 5, Reason: "later"},
 	}
 	s.op("FinishMails", func() error { return s.FinishMails(ctx, results, now0+100) })
-}
-
-func (s *story) imports() {
-	ctx := s.Context()
 	for _, status := range []string{core.SubscriptionActive, core.SubscriptionPending} {
 		var im *Import
 		s.op("NewImport", func() (err error) { im, err = s.NewImport(ctx, s.list, status, "file"); return err })
@@ -119,10 +114,6 @@ func (s *story) imports() {
 		s.op("NewImport", func() error { return im.End(ctx, now0+110) })
 		im.Close()
 	}
-}
-
-func (s *story) outbox() {
-	ctx := s.Context()
 	for _, endpoint := range []string{"", s.endpoint} {
 		events, err := s.DueEvents(ctx, endpoint, now0.Add(day), 100)
 		must(s.T, err)
@@ -150,7 +141,7 @@ func (s *story) outbox() {
 	s.op("RequestSync", func() (err error) { id, err = s.RequestSync(ctx, s.list, now0+150); return err })
 	y, err := s.Sync(ctx, id)
 	must(s.T, err)
-	s.steps("PlanSync", func() error { y := y; return s.PlanSync(ctx, &y, now0+160) })
+	s.op("PlanSync", func() error { y := y; return s.PlanSync(ctx, &y, now0+160) })
 	s.op("FinishBatches", func() error {
 		return s.FinishBatches(ctx, []BatchResult{
 			{SyncID: id, BatchNo: 1, RetryAt: now0 + 170},
@@ -162,11 +153,9 @@ func (s *story) outbox() {
 	s.op("FailSync", func() error { return s.FailSync(ctx, id, "no", now0+180) })
 }
 
-func (s *story) nonce() Nonce { return Nonce{ClientID: "c", Nonce: core.NewID()} }
-
 func (s *story) subscribers() {
 	ctx := s.Context()
-	n := s.nonce()
+	n := Nonce{ClientID: "c", Nonce: core.NewID()}
 	e := core.Event{
 		ID: core.NewID(), Type: core.EventActivated, TenantID: s.tenant, ListID: s.list, OccurredAt: now0 + 200,
 		Subscriber: core.EventSubscriber{ID: core.NewID(), Email: "ann@example.org", Status: "active"},
@@ -188,29 +177,18 @@ func (s *story) subscribers() {
 	s.op("RemoveAbsent", func() error { return onlyErr(s.RemoveAbsent(ctx, now0+220)) })
 }
 
-func (s *story) addJob(key string) (j core.SendJob) {
-	s.Helper()
-	r := JobRequest{
-		NewJob: core.NewJob{ListID: s.list, Subject: "Hi", BodyText: "x"}, Caller: core.CommandCaller("u"),
-		IdempotencyKey: key, BodyHash: []byte(key), DuplicateGuard: time.Nanosecond,
-	}
-	s.op("AddSendJob", func() (err error) { j, _, err = s.AddSendJob(s.Context(), r, now0+300); return err })
-	s.op("StartDueJobs", func() error { return onlyErr(s.StartDueJobs(s.Context(), now0+310)) })
-	s.op("ExpandJob", func() error { return onlyErr(s.ExpandJob(s.Context(), j.No, now0+320)) })
-	return j
-}
-
 func (s *story) jobs() {
 	ctx := s.Context()
-	j := s.addJob("one")
-	s.op("AddSendJob", func() error { // the same again
-		r := JobRequest{
-			NewJob: core.NewJob{ListID: s.list, Subject: "Hi", BodyText: "x"},
-			Caller: core.CommandCaller("u"), IdempotencyKey: "one", BodyHash: []byte("one"),
-		}
-		_, _, err := s.AddSendJob(ctx, r, now0+300)
-		return err
-	})
+	r := JobRequest{
+		NewJob: core.NewJob{ListID: s.list, Subject: "Hi", BodyText: "x"}, Caller: core.CommandCaller("u"),
+		IdempotencyKey: "one", BodyHash: []byte("one"), DuplicateGuard: time.Nanosecond,
+	}
+	var j core.SendJob
+	s.op("AddSendJob", func() (err error) { j, _, err = s.AddSendJob(ctx, r, now0+300); return err })
+	s.op("StartDueJobs", func() error { return onlyErr(s.StartDueJobs(ctx, now0+310)) })
+	s.op("ExpandJob", func() error { return onlyErr(s.ExpandJob(ctx, j.No, now0+320)) })
+	r.DuplicateGuard = 0 // the same again
+	s.op("AddSendJob", func() error { _, _, err := s.AddSendJob(ctx, r, now0+300); return err })
 	s.op("KeepLinks", func() error {
 		return onlyErr(s.KeepLinks(ctx, j.No, []string{"https://a.example/", "https://b.example/"}))
 	})
@@ -322,19 +300,19 @@ func (s *story) ends() {
 	s.op("ErasePerson", func() error {
 		return onlyErr(s.ErasePerson(ctx, core.Person{Email: "ann2@example.org", Account: true}, "test", now0+500))
 	})
-	s.steps("Ping", func() error { // two, after a fault
+	s.op("Ping", func() error { // two, after a fault
 		database, sessions := s.Ping(ctx)
 		return errors.Join(database, sessions)
 	})
 	for _, name := range []string{"DeleteList", "DeleteTenant", "Housekeeping"} {
 		s.told[name] = true
 	}
-	if !s.crowd && !s.undo {
+	if !s.crowd && !s.calls.Undo {
 		s.reads()
 	}
 	s.op("DeleteList", func() error { return s.DeleteList(ctx, s.list, "test", now0+510) })
 	s.op("DeleteTenant", func() error { return s.DeleteTenant(ctx, s.tenant, "test", now0+520) })
-	s.steps("Housekeeping", func() error {
+	s.op("Housekeeping", func() error {
 		keep := Retention{
 			Pending: time.Hour, Recipients: time.Hour, Deleted: time.Hour, Mail: time.Hour,
 			Events: time.Hour,
@@ -364,20 +342,21 @@ func (s *story) reads() {
 		}
 		most, word := -1, ""
 		for _, w := range words {
-			s.arm(0, false)
+			s.calls.FailAt(0)
 			m.Call(s.arguments(m.Type(), w))
-			if s.locks > 0 {
+			calls, locks := s.calls.Counts()
+			if locks > 0 {
 				s.Errorf("%s writes, and the story does not tell of it", name)
 				break
 			}
-			if s.calls > most {
-				most, word = s.calls, w
+			if calls > most {
+				most, word = calls, w
 			}
 		}
 		for n := 1; n <= most; n++ {
-			s.arm(n, false)
+			s.calls.FailAt(n)
 			err, _ := m.Call(s.arguments(m.Type(), word))[last].Interface().(error)
-			if at, _ := s.disarm(); at != "" && !errors.Is(err, core.ErrUnavailable) {
+			if at, _ := s.calls.Stop(); at != "" && !errors.Is(err, core.ErrUnavailable) {
 				s.Errorf("%s, fault at %s: %v", name, at, err)
 			}
 			s.tries++

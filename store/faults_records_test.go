@@ -126,7 +126,7 @@ func (s *story) senders() {
 	s.op("KeepPacePeriod", func() error { return s.KeepPacePeriod(ctx, "relay", core.PacePeriod{Width: time.Hour}) })
 	s.op("Throttle", func() error { return onlyErr(s.Throttle(ctx, "key", 1, time.Hour, now0)) })
 	s.op("ForgiveTry", func() error { return s.ForgiveTry(ctx, "key") })
-	s.steps("PurposeKey", func() error { return onlyErr(s.PurposeKey(ctx, "story")) })
+	s.op("PurposeKey", func() error { return onlyErr(s.PurposeKey(ctx, "story")) })
 	k := core.SigningKey{KID: "1", Alg: "ES256", Private: []byte("x"), CreatedAt: now0, ActiveAt: now0}
 	s.op("AddFirstSigningKey", func() error { return s.AddFirstSigningKey(ctx, k) })
 	k.KID, k.ActiveAt = "2", now0+10
@@ -268,7 +268,7 @@ func (s *story) passkeys(u core.User, in SignIn) {
 	s.op("TryPasskey", func() error { return onlyErr(s.TryPasskey(ctx, []byte("c"), "198.51.100.7", now0)) })
 	b := core.Browser{ID: "b9", UserID: u.ID, Epoch: u.Epoch, AuthAt: now0, UsedAt: now0, ExpiresAt: now0.Add(day)}
 	s.op("AddBrowserByPasskey", func() error {
-		return s.AddBrowserByPasskey(ctx, use("1", 5), in2(in), b, "", now0)
+		return s.AddBrowserByPasskey(ctx, use("1", 5), SignIn{Key: in.Key, Devices: in.Devices}, b, "", now0)
 	})
 	s.op("ProveBrowser", func() error {
 		again := use("2", 6)
@@ -311,7 +311,7 @@ func (s *story) signIns(u core.User) {
 	s.op("AddFamily", func() error { return s.AddFamily(ctx, family("f3")) })
 	s.op("EndFamily", func() error { return s.EndFamily(ctx, "f3", u.ID, now0) })
 	b := core.Browser{ID: "b1", UserID: u.ID, Epoch: u.Epoch, AuthAt: now0, UsedAt: now0, ExpiresAt: now0.Add(day)}
-	s.op("AddBrowser", func() error { return s.AddBrowser(ctx, in2(in), b, "", now0) })
+	s.op("AddBrowser", func() error { return s.AddBrowser(ctx, SignIn{Key: in.Key, Devices: in.Devices}, b, "", now0) })
 	s.passkeys(u, in)
 	s.op("Visitor", func() error { return onlyErr(s.Visitor(ctx, "b1", "c1", now0)) })
 	s.op("TouchBrowser", func() error { return s.TouchBrowser(ctx, "b1", now0+1) })
@@ -355,11 +355,6 @@ func (s *story) signIns(u core.User) {
 	s.op("Sessions", func() error { return sessions.Delete("token") })
 }
 
-// in2 is a sign-in in a browser: what stands in it of the first one stays out.
-func in2(in SignIn) SignIn {
-	return SignIn{Key: in.Key, Devices: in.Devices}
-}
-
 func (s *story) devices() {
 	ctx := s.Context()
 	d := core.Device{ID: core.NewID(), OwnerID: s.user, Name: "Phone", CreatedAt: now0}
@@ -381,7 +376,7 @@ func (s *story) devices() {
 	s.op("DeleteAgent", func() error { return s.DeleteAgent(ctx, a.ID, s.user) })
 	s.op("UnpairDevice", func() error { return s.UnpairDevice(ctx, d.ID, s.user, now0) })
 	var m core.Model
-	s.steps("NewUpload", func() (err error) {
+	s.op("NewUpload", func() (err error) {
 		if m, err = core.NewModel(s.user, core.ModelInput{Name: "m"}, now0); err != nil {
 			return err
 		}
@@ -407,7 +402,7 @@ func (s *story) devices() {
 			now0))
 	})
 	sh := core.Share{ID: core.NewID(), ModelID: m.ID, Email: "friend@example.org", Permission: "read", CreatedAt: now0}
-	s.steps("AddShare", func() error { return s.AddShare(ctx, sh, "test") })
+	s.op("AddShare", func() error { return s.AddShare(ctx, sh, "test") })
 	s.op("UpdateShare", func() error {
 		return onlyErr(s.UpdateShare(ctx, m.ID, sh.ID,
 			func(*core.Share) error { return nil }))
@@ -448,8 +443,8 @@ func TestAmongFaults(t *testing.T) {
 // opens.
 func TestCheckpointAmongFaults(t *testing.T) {
 	for _, undo := range []bool{false, true} {
-		f := order()
-		f.undo = undo
+		calls := driverCalls()
+		calls.Undo = undo
 		s, err := Open(t.Context(), Options{
 			Path: filepath.Join(t.TempDir(), "a.db"), Migrate: true,
 			WatchEvery: 1 << 40, Driver: "sqlite-faults",
@@ -466,10 +461,10 @@ func TestCheckpointAmongFaults(t *testing.T) {
 			done := make(chan struct{})
 			s.writer.checkpointRequests <- func() {
 				defer close(done)
-				f.arm(n, false)
+				calls.FailAt(n)
 				s.writer.giveRoom(walSize(s.path))
 				_, _ = s.writer.runCheckpoint("PRAGMA wal_checkpoint(PASSIVE)")
-				at, _ = f.disarm()
+				at, _ = calls.Stop()
 			}
 			<-done
 			write()

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"database/sql"
 	"database/sql/driver"
 	"fmt"
 	"math/rand/v2"
@@ -33,14 +32,9 @@ func NewFaults(t testing.TB) *Faults {
 	if err := store.PrepareProcess(); err != nil { // before SQLite is used at all
 		t.Fatal(err)
 	}
-	db, err := sql.Open("sqlite", ":memory:")
+	full, err := faults.FullDisk()
 	if err != nil {
 		t.Fatal(err)
-	}
-	defer db.Close()
-	_, full := db.ExecContext(t.Context(), "PRAGMA max_page_count = 1; CREATE TABLE t (x)")
-	if full == nil {
-		t.Fatal("one page holds a table")
 	}
 	f := &Faults{Driver: fmt.Sprint("sqlite with faults ", faultDrivers.Add(1)), err: full}
 	if err := faults.Register(f.Driver, f); err != nil {
