@@ -40,8 +40,9 @@
   form.hidden = false;
   for (const other of document.querySelectorAll("[data-without-passkeys]")) other.hidden = true;
 
-  // The list of passkeys under the field of the e-mail address.
+  // The list of passkeys at the field of the e-mail address.
   const offer = async () => {
+    if (location.pathname === form.getAttribute("action")) return; // it was refused just now
     if (!document.querySelector("[autocomplete~=webauthn]") || !PublicKeyCredential.isConditionalMediationAvailable ||
       !(await PublicKeyCredential.isConditionalMediationAvailable())) return;
     waiting = new AbortController();

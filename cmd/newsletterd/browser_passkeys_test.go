@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"golang.org/x/oauth2"
+
+	"newsletterd/auth/authtest"
+	"newsletterd/cmd/newsletterd/browsertest"
+	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/daemontest"
+	"newsletterd/cmd/newsletterd/oidctest"
+)
+
+// phisher is a site that shows the daemon's pages as its own, and sends on what people type in as if they did so there.
+func phisher(t *testing.T, origin string) string {
+	t.Helper()
+	to, err := url.Parse(origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(to)
+		r.Out.Host = to.Host
+		r.Out.Header.Set("Origin", origin)
+		r.Out.Header.Set("Sec-Fetch-Site", "same-origin")
+		r.Out.Header.Del("Accept-Encoding")
+	}, ModifyResponse: func(res *http.Response) error {
+		res.Header.Set("Location", strings.TrimPrefix(res.Header.Get("Location"), origin))
+		res.Header.Del("Content-Security-Policy")
+		return nil
+	}}
+	site := httptest.NewServer(proxy)
+	t.Cleanup(site.Close)
+	return strings.TrimPrefix(site.URL, "http://127.0.0.1")
+}
+
+// A person adds passkeys in a browser, signs in by what the browser offers, and removes one. Neither a copy nor a site in
+// between signs in.
+func TestBrowserPasskeys(t *testing.T) {
+	b := browsertest.New(t)
+	d := start(t, func(c *config.Config) {
+		c.Server.Listen = daemontest.FreeAddr(t)
+		_, port, _ := strings.Cut(c.Server.Listen, ":")
+		c.Server.PublicURL = "http://localhost:" + port
+	})
+	origin := d.cfg.Origin()
+	d.addUser("ann@example.org")
+	rp := oidctest.New(t, d.seed, origin)
+
+	signIn := func() {
+		t.Helper()
+		b.Open(origin+"/login", chromedp.SendKeys("#email", "ann@example.org"),
+			chromedp.SendKeys("#password", daemontest.Password+"\r"), browsertest.Heading("Your account"))
+	}
+	add := func(name string) {
+		t.Helper()
+		b.Open(origin+"/account/passkeys", chromedp.WaitVisible("form[data-passkey]"), chromedp.Clear("#name"),
+			chromedp.SendKeys("#name", name), chromedp.Click("form[data-passkey] button"), chromedp.WaitVisible(".notice"))
+	}
+	signIn()
+	b.Look("account-passkeys")
+	b.Open(origin+"/account/passkeys", chromedp.WaitVisible("form[data-passkey]"))
+	b.Look("passkeys-none")
+	phone := b.NewAuthenticator()
+	add("Phone")
+	b.Look("passkeys")
+
+	// The login page offers it under the field of the address.
+	b.ForgetCookies()
+	verifier := oauth2.GenerateVerifier()
+	b.Open(rp.Config.AuthCodeURL("s", oauth2.S256ChallengeOption(verifier), oauth2.SetAuthURLParam("acr_values", "phr")),
+		browsertest.Heading("Allow access?"))
+	b.Click(`button[value="allow"]`, browsertest.Heading("Relying party /cb"))
+	tokens, err := rp.Config.Exchange(context.Background(), rp.Back().Get("code"), oauth2.VerifierOption(verifier))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, _ := tokens.Extra("id_token").(string)
+	if claims := authtest.Claims(t, id); claims["acr"] != "phr" || !slices.Equal(claims["amr"].([]any),
+		[]any{"hwk", "user", "mfa"}) {
+		t.Error(claims)
+	}
+
+	// Another device has a passkey of its own.
+	lost := phone.Unplug()
+	laptop := b.NewAuthenticator()
+	add("Laptop")
+	b.ForgetCookies()
+	b.Open(origin+"/login", browsertest.Heading("Your account"))
+
+	// A copy of the first key, whose counter is behind.
+	before := *lost[0]
+	kept := laptop.Unplug()
+	phone = b.NewAuthenticator(lost...)
+	b.ForgetCookies()
+	b.Open(origin+"/login", browsertest.Heading("Your account"))
+	phone.Unplug()
+	before.SignCount = 0
+	copied := b.NewAuthenticator(&before)
+	b.ForgetCookies()
+	b.Open(origin+"/login", chromedp.WaitVisible(`//p[@id="fault"][contains(., "copy")]`))
+	b.Look("passkey-copied")
+	copied.Unplug()
+
+	// A site in between: on another port, where the authenticator signs, and of another name, where it doesn't.
+	laptop = b.NewAuthenticator(kept...)
+	port := phisher(t, origin)
+	b.Open("http://localhost"+port+"/login", chromedp.WaitVisible(`//p[@id="fault"][contains(., "not accepted")]`))
+	b.Open("http://phish.localhost"+port+"/login", chromedp.Click("form[data-passkey] button"),
+		chromedp.WaitVisible("[data-failed]"))
+	b.Look("passkey-failed")
+	b.ForgetCookies()
+
+	// One that is removed signs no one in.
+	b.Open(origin+"/login", browsertest.Heading("Your account"))
+	b.Open(origin + "/account/passkeys")
+	b.Click(`button[aria-label="Remove: Laptop"]`, chromedp.WaitVisible(".notice"))
+	b.ForgetCookies()
+	b.Open(origin+"/login", chromedp.WaitVisible(`//p[@id="fault"][contains(., "not accepted")]`))
+	laptop.Unplug()
+
+	// Without scripts there is the password.
+	b.Open(origin + "/logout")
+	b.Do(browsertest.Scripts(false))
+	signIn()
+}

@@ -1,0 +1,73 @@
+package browsertest
+
+import (
+	"context"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/webauthn"
+	"github.com/chromedp/chromedp"
+)
+
+// Authenticator is a device with passkeys in a browser. It says yes to everything, and verifies its user.
+type Authenticator struct {
+	b  *Browser
+	id webauthn.AuthenticatorID
+}
+
+// addKey is webauthn.AddCredential without the fields of extensions that the authenticator doesn't have.
+var addKey = cdp.Command[keyParams, cdp.Empty]{Method: webauthn.CommandAddCredential}
+
+type keyParams struct {
+	AuthenticatorID webauthn.AuthenticatorID `json:"authenticatorId"`
+	Credential      map[string]any           `json:"credential"`
+}
+
+// NewAuthenticator plugs in an authenticator with these keys.
+func (b *Browser) NewAuthenticator(keys ...*webauthn.Credential) *Authenticator {
+	b.Helper()
+	call(b, webauthn.Enable, webauthn.EnableParams{})
+	a := &Authenticator{b, call(b, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{
+		Options: &webauthn.VirtualAuthenticatorOptions{
+			Protocol: "ctap2", Transport: "internal", HasResidentKey: true, HasUserVerification: true,
+			AutomaticPresenceSimulation: true, IsUserVerified: true,
+		},
+	}).AuthenticatorID}
+	for _, k := range keys {
+		call(b, addKey, keyParams{a.id, map[string]any{
+			"credentialId": k.CredentialID, "isResidentCredential": true, "rpId": k.RpID, "privateKey": k.PrivateKey,
+			"userHandle": k.UserHandle, "signCount": k.SignCount,
+		}})
+	}
+	return a
+}
+
+// Keys returns the keys of the authenticator, with their counters.
+func (a *Authenticator) Keys() []*webauthn.Credential {
+	a.b.Helper()
+	return call(a.b, webauthn.GetCredentials, webauthn.GetCredentialsParams{AuthenticatorID: a.id}).Credentials
+}
+
+// Unplug takes the authenticator away and returns its keys.
+func (a *Authenticator) Unplug() []*webauthn.Credential {
+	a.b.Helper()
+	keys := a.Keys()
+	call(a.b, webauthn.RemoveVirtualAuthenticator, webauthn.RemoveVirtualAuthenticatorParams{AuthenticatorID: a.id})
+	return keys
+}
+
+// ForgetCookies makes the browser one that no site knows.
+func (b *Browser) ForgetCookies() {
+	b.Helper()
+	call(b, network.ClearBrowserCookies, cdp.Empty{})
+}
+
+// call runs a command of the devtools protocol.
+func call[P, R any](b *Browser, command cdp.Command[P, R], params P) (result R) {
+	b.Helper()
+	b.Do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) (err error) {
+		result, err = cdp.Call(ctx, target, command, params)
+		return err
+	}))
+	return result
+}
