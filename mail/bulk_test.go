@@ -4,35 +4,16 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"newsletterd/core/coretest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 var testDate = time.Date(2026, 11, 21, 9, 30, 5, 0, time.FixedZone("", 3600))
-
-// golden compares with testdata/name; -update writes it.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs; got:\n%s", name, got)
-	}
-}
 
 func testSpec() *BulkSpec {
 	return &BulkSpec{
@@ -93,7 +74,7 @@ func TestBulkGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, got)
+		coretest.Golden(t, *update, "testdata/"+name, got)
 	}
 }
 

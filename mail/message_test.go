@@ -16,6 +16,7 @@ import (
 	_ "github.com/emersion/go-message/charset"
 
 	"newsletterd/core"
+	"newsletterd/core/coretest"
 	"newsletterd/mail/internal/octets"
 )
 
@@ -330,7 +331,7 @@ func TestCompose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "compose.eml", raw)
+	coretest.Golden(t, *update, "testdata/compose.eml", raw)
 	p := parseMail(t, raw)
 	if p.header.Get("Auto-Submitted") != "auto-generated" || p.header.Get("Precedence") != "" {
 		t.Errorf("%v", p.header)

@@ -8,6 +8,7 @@ import (
 	xhtml "golang.org/x/net/html"
 
 	"newsletterd/core"
+	"newsletterd/mail/mailtest"
 )
 
 func testVars() *Vars {
@@ -261,31 +262,17 @@ func TestPlainWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inHTML, inText := map[string]int{}, map[string]int{}
+	var inHTML []string
 	z := xhtml.NewTokenizer(strings.NewReader(html[strings.Index(html, "</head>"):]))
 	for z.Next() != xhtml.ErrorToken {
 		if tok := z.Token(); tok.Type == xhtml.TextToken {
-			for _, w := range strings.Fields(strings.Trim(tok.Data, "\u200c\u00a0")) {
-				inHTML[w]++
-			}
+			inHTML = append(inHTML, strings.Fields(strings.Trim(tok.Data, "\u200c\u00a0"))...)
 		}
 	}
-	for _, w := range strings.Fields(text) {
-		inText[w]++
-	}
-	if a, b := share(inHTML, inText), share(inText, inHTML); a < 0.95 || b < 0.85 {
+	inText := strings.Fields(text)
+	if a, b := mailtest.Likeness(inHTML, inText), mailtest.Likeness(inText, inHTML); a < 0.95 || b < 0.85 {
 		t.Errorf("%.2f of the HTML's words are in the text, %.2f of the text's in the HTML:\n%s", a, b, text)
 	}
-}
-
-// share is the part of a's words that b has too.
-func share(a, b map[string]int) float64 {
-	all, both := 0, 0
-	for w, n := range a {
-		all += n
-		both += min(n, b[w])
-	}
-	return float64(both) / float64(all)
 }
 
 func FuzzTemplate(f *testing.F) {

@@ -1,10 +1,6 @@
 package mail
 
 import (
-	"io"
-	"mime"
-	"mime/multipart"
-	netmail "net/mail"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,32 +19,6 @@ const trackedHTML = `<html><body {% if email %}class="x"{% else %}class='y'{% en
 <!-- <a href="https://garden.example/comment">c</a> -->
 {% if preferences.vip %}<a href="https://garden.example/vip">vip</a>{% else %}<a href="https://garden.example/d">d</a>{% endif %}
 </p></body></html>`
-
-// parts reads the text and the HTML of a mail.
-func parts(t *testing.T, msg []byte) (header netmail.Header, text, html string) {
-	t.Helper()
-	m, err := netmail.ReadMessage(strings.NewReader(string(msg)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, params, err := mime.ParseMediaType(m.Header.Get("Content-Type"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := multipart.NewReader(m.Body, params["boundary"])
-	for _, to := range [...]*string{&text, &html} {
-		p, err := r.NextPart() // decodes quoted-printable
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := io.ReadAll(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		*to = strings.ReplaceAll(string(b), "\r\n", "\n")
-	}
-	return m.Header, text, html
-}
 
 func TestLinksAreTracked(t *testing.T) {
 	spec := testSpec()
@@ -72,7 +42,8 @@ func TestLinksAreTracked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, html := parts(t, msg)
+	mail := parseMail(t, msg)
+	text, html := mail.bodies[0], strings.ReplaceAll(mail.bodies[1], "\r\n", "\n")
 	var numbers []int64
 	for _, m := range regexp.MustCompile(`["'=]https://news\.test/t/c/([a-z2-7]+)`).FindAllStringSubmatch(html, -1) {
 		job, seq, no, ok := ident.ParseTrack(m[1])

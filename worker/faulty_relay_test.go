@@ -163,7 +163,7 @@ func TestMisbehavingRelays(t *testing.T) {
 			smtp.Client{},
 			failed(9, 0, "connection lost"),
 		},
-		{"421 at the second MAIL", mailtest.Script{On: nthOf("MAIL", 2,
+		{"421 at the second MAIL", mailtest.Script{On: mailtest.At("MAIL", 2,
 			mailtest.Action{Reply: "421 4.3.2 enough", Close: true})}, smtp.Client{}, fine},
 		{
 			"421 at RCPT",
@@ -192,15 +192,6 @@ func TestMisbehavingRelays(t *testing.T) {
 				t.Errorf("%s %q after %d connections", j.Status, j.FailureReason, connections)
 			}
 		})
-	}
-}
-
-func nthOf(verb string, n int, a mailtest.Action) func(mailtest.Event) mailtest.Action {
-	return func(e mailtest.Event) mailtest.Action {
-		if e.Verb == verb && e.N == n {
-			return a
-		}
-		return mailtest.Action{}
 	}
 }
 

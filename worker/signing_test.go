@@ -8,40 +8,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	verifier "github.com/emersion/go-msgauth/dkim"
-
 	"newsletterd/core"
+	"newsletterd/mail/dkim/dkimtest"
 	"newsletterd/mail/mailtest"
 	"newsletterd/mail/smtp"
 	"newsletterd/store/storetest"
 	"newsletterd/worker"
 	"newsletterd/worker/workertest"
 )
-
-// signatures counts the good signatures of a message.
-func signatures(t testing.TB, msg []byte, keys ...core.DKIMKey) (good int) {
-	t.Helper()
-	vs, err := verifier.VerifyWithOptions(bytes.NewReader(msg),
-		&verifier.VerifyOptions{LookupTXT: func(name string) ([]string, error) {
-			for _, k := range keys {
-				if k.RecordName() == name {
-					return []string{k.RecordValue()}, nil
-				}
-			}
-			return nil, errors.New("no such name")
-		}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, v := range vs {
-		if v.Err == nil {
-			good++
-		} else {
-			t.Error(v.Err)
-		}
-	}
-	return good
-}
 
 // Every mail of a job is signed, by few connections as by many; a key that is deleted meanwhile signs no more.
 func TestMailsAreSigned(t *testing.T) {
@@ -59,8 +33,8 @@ func TestMailsAreSigned(t *testing.T) {
 		seen := map[string]bool{}
 		for _, m := range server.Messages() {
 			seen[m.To] = true
-			if n := signatures(t, m.Data, rsa, ed); n != 2 {
-				t.Fatalf("%d good signatures in\n%s", n, m.Data)
+			if good, bad := dkimtest.Verify(t, m.Data, rsa, ed); good != 2 || bad != 0 {
+				t.Fatalf("%d good signatures, %d bad in\n%s", good, bad, m.Data)
 			}
 		}
 		if len(seen) != 60 || len(server.Messages()) != 60 {
@@ -172,7 +146,8 @@ func TestConfirmationsAreSigned(t *testing.T) {
 	for server.Seen("DOT") < 1 || len(server.Messages()) < 1 {
 		time.Sleep(time.Millisecond)
 	}
-	if m := server.Messages()[0]; signatures(t, m.Data, k) != 1 {
-		t.Errorf("no good signature in\n%s", m.Data)
+	m := server.Messages()[0]
+	if good, bad := dkimtest.Verify(t, m.Data, k); good != 1 || bad != 0 {
+		t.Errorf("%d good signatures, %d bad in\n%s", good, bad, m.Data)
 	}
 }

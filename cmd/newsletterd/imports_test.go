@@ -32,6 +32,7 @@ var mayImport = map[string][]string{
 	"mail/notice":              {"core", "mail/internal/octets", "mail/internal/words"},
 	"mail/report":              {"core", "mail/smtp"},
 	"mail/smtp":                {"mail/internal/octets"},
+	"mail/dkim/dkimtest":       {"core"},
 	"mail/mailtest":            {"core", "mail"},
 	"mail/smtp/smtptest":       {"mail/smtp"},
 	"worker":                   {"core", "store", "mail", "mail/dkim", "mail/notice", "mail/report", "mail/smtp", "auth"},

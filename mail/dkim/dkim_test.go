@@ -12,21 +12,15 @@ import (
 	"strings"
 	"testing"
 
-	verifier "github.com/emersion/go-msgauth/dkim"
-
 	"newsletterd/core"
 	"newsletterd/mail"
+	"newsletterd/mail/dkim/dkimtest"
 )
 
-// zone has a signer for example.org and the DNS records of its keys.
-type zone struct {
-	signer *Signer
-	txt    map[string]string
-}
-
-func newZone(t testing.TB, algorithms ...string) *zone {
+// newSigner returns a signer for example.org by keys of algorithms, and the keys as DNS has them.
+func newSigner(t testing.TB, algorithms ...string) (*Signer, []core.DKIMKey) {
 	t.Helper()
-	z := &zone{txt: map[string]string{}}
+	var published []core.DKIMKey
 	var keys []Key
 	for _, algorithm := range algorithms {
 		private, public, err := NewKey(algorithm)
@@ -38,41 +32,14 @@ func newZone(t testing.TB, algorithms ...string) *zone {
 		if err := k.Validate(); err != nil {
 			t.Fatal(err)
 		}
-		z.txt[k.RecordName()] = k.RecordValue()
+		published = append(published, k)
 		keys = append(keys, Key{Domain: k.Domain, Selector: k.Selector, Private: private})
 	}
-	var err error
-	if z.signer, err = NewSigner(keys); err != nil {
-		t.Fatal(err)
-	}
-	return z
-}
-
-func (z *zone) lookup(name string) ([]string, error) {
-	if v, ok := z.txt[name]; ok {
-		return []string{v}, nil
-	}
-	return nil, errors.New("no such name")
-}
-
-// verified counts the good and the bad signatures of a message.
-func (z *zone) verified(t testing.TB, msg []byte) (good, bad int) {
-	t.Helper()
-	vs, err := verifier.VerifyWithOptions(bytes.NewReader(msg), &verifier.VerifyOptions{LookupTXT: z.lookup})
+	signer, err := NewSigner(keys)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range vs {
-		if v.Err != nil {
-			bad++
-			continue
-		}
-		good++
-		if v.Domain != "example.org" {
-			t.Errorf("d=%s", v.Domain)
-		}
-	}
-	return good, bad
+	return signer, published
 }
 
 func bulkToSign(t testing.TB) []byte {
@@ -105,8 +72,8 @@ func replaced(old, with string) func([]byte) []byte {
 }
 
 func TestSignatures(t *testing.T) {
-	z := newZone(t, core.DKIMRSA, core.DKIMEd25519)
-	msg, err := z.signer.Sign(bulkToSign(t), nil)
+	signer, keys := newSigner(t, core.DKIMRSA, core.DKIMEd25519)
+	msg, err := signer.Sign(bulkToSign(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +82,7 @@ func TestSignatures(t *testing.T) {
 			t.Errorf("%d octets in %q", len(line), line)
 		}
 	}
-	if good, bad := z.verified(t, msg); good != 2 || bad != 0 {
+	if good, bad := dkimtest.Verify(t, msg, keys...); good != 2 || bad != 0 {
 		t.Errorf("%d good, %d bad signatures in\n%s", good, bad, msg)
 	}
 	head, _, _ := bytes.Cut(msg, []byte("\r\n\r\n"))
@@ -136,7 +103,7 @@ func TestSignatures(t *testing.T) {
 		"List-Unsubscribe-Post":       replaced("One-Click", "One-click"),
 		"something behind the ending": func(m []byte) []byte { return append(m, "more\r\n"...) },
 	} {
-		if good, _ := z.verified(t, change(bytes.Clone(msg))); good != 0 {
+		if good, _ := dkimtest.Verify(t, change(bytes.Clone(msg)), keys...); good != 0 {
 			t.Errorf("%s was changed and %d signatures still hold", name, good)
 		}
 	}
@@ -144,8 +111,8 @@ func TestSignatures(t *testing.T) {
 
 // Fields that recipients act on are oversigned. Amazon SES adds a Feedback-ID of its own.
 func TestSignedFields(t *testing.T) {
-	z := newZone(t, core.DKIMRSA)
-	msg, err := z.signer.Sign(bulkToSign(t), nil)
+	signer, _ := newSigner(t, core.DKIMRSA)
+	msg, err := signer.Sign(bulkToSign(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,14 +145,14 @@ func TestSignedFields(t *testing.T) {
 }
 
 func TestSignSkipsFieldsThatRelaysChange(t *testing.T) {
-	z := newZone(t, core.DKIMRSA)
-	msg, err := z.signer.Sign(bulkToSign(t), []string{"message-id", "Date", "from"})
+	signer, keys := newSigner(t, core.DKIMRSA)
+	msg, err := signer.Sign(bulkToSign(t), []string{"message-id", "Date", "from"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	changed := bytes.Replace(msg, []byte("Message-ID: <"), []byte("Message-ID: <relay."), 1)
 	changed = append([]byte("Received: from a by b\r\nX-Relay: yes\r\n"), changed...)
-	if good, bad := z.verified(t, changed); good != 1 || bad != 0 {
+	if good, bad := dkimtest.Verify(t, changed, keys...); good != 1 || bad != 0 {
 		t.Errorf("%d good, %d bad", good, bad)
 	}
 	if !bytes.Contains(msg, []byte("h=From:From:")) {
@@ -194,7 +161,7 @@ func TestSignSkipsFieldsThatRelaysChange(t *testing.T) {
 }
 
 func TestSignTransactionalMail(t *testing.T) {
-	z := newZone(t, core.DKIMRSA)
+	signer, keys := newSigner(t, core.DKIMRSA)
 	msg, err := mail.Compose(nil, &mail.Message{
 		From: mail.Address{Email: "news@example.org"}, To: mail.Address{Email: "a@example.net"},
 		Subject: "Confirm", Text: "Click.\n\n\n", HTML: "<p>Click.</p>", MessageID: strings.Repeat("b", 26),
@@ -202,10 +169,10 @@ func TestSignTransactionalMail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if msg, err = z.signer.Sign(msg, nil); err != nil {
+	if msg, err = signer.Sign(msg, nil); err != nil {
 		t.Fatal(err)
 	}
-	if good, _ := z.verified(t, msg); good != 1 {
+	if good, _ := dkimtest.Verify(t, msg, keys...); good != 1 {
 		t.Errorf("no good signature in\n%s", msg)
 	}
 }
@@ -234,16 +201,16 @@ func TestDkimpyVerifies(t *testing.T) {
 	if python == "" {
 		t.Skip("SKIPPED: no independent DKIM verifier here: python3-dkim and python3-nacl are not installed")
 	}
-	z := newZone(t, core.DKIMRSA, core.DKIMEd25519)
-	msg, err := z.signer.Sign(bulkToSign(t), nil)
+	signer, keys := newSigner(t, core.DKIMRSA, core.DKIMEd25519)
+	msg, err := signer.Sign(bulkToSign(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	records, file := filepath.Join(dir, "zone"), filepath.Join(dir, "mail.eml")
 	var b strings.Builder
-	for name, value := range z.txt {
-		b.WriteString(name + "\t" + value + "\n")
+	for _, k := range keys {
+		b.WriteString(k.RecordName() + "\t" + k.RecordValue() + "\n")
 	}
 	if err := errors.Join(os.WriteFile(records, []byte(b.String()), 0o600), os.WriteFile(file, msg, 0o600)); err != nil {
 		t.Fatal(err)
@@ -257,11 +224,11 @@ func TestDkimpyVerifies(t *testing.T) {
 func BenchmarkSign(b *testing.B) {
 	for _, algorithm := range []string{core.DKIMRSA, core.DKIMEd25519} {
 		b.Run(algorithm, func(b *testing.B) {
-			z := newZone(b, algorithm)
+			signer, _ := newSigner(b, algorithm)
 			msg := bulkToSign(b)
 			buf := make([]byte, 0, 2*len(msg))
 			for b.Loop() {
-				if _, err := z.signer.Sign(append(buf[:0], msg...), nil); err != nil {
+				if _, err := signer.Sign(append(buf[:0], msg...), nil); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -299,7 +266,7 @@ func TestRelaxed(t *testing.T) {
 
 // Signer and verifier agree on the canonical form of any white space.
 func TestCanonicalForms(t *testing.T) {
-	z := newZone(t, core.DKIMRSA, core.DKIMEd25519)
+	signer, keys := newSigner(t, core.DKIMRSA, core.DKIMEd25519)
 	rnd := rand.New(rand.NewPCG(1, 2))
 	pieces := []string{"word", " ", "  ", "\t", "\r\n", "\r\n", "\r\n\r\n", " \r\n", "\t \r\n", ".", "a=b;", "=20"}
 	for range 300 {
@@ -312,25 +279,25 @@ func TestCanonicalForms(t *testing.T) {
 		if rnd.IntN(4) > 0 {
 			b.WriteString("\r\n")
 		}
-		msg, err := z.signer.Sign([]byte(b.String()), nil)
+		msg, err := signer.Sign([]byte(b.String()), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !strings.HasSuffix(b.String(), "\r\n") { // what lies on the wire is whole lines
 			msg = append(msg, "\r\n"...)
 		}
-		if good, bad := z.verified(t, msg); good != 2 || bad != 0 {
+		if good, bad := dkimtest.Verify(t, msg, keys...); good != 2 || bad != 0 {
 			t.Fatalf("%d good, %d bad of %q", good, bad, msg)
 		}
 	}
-	if _, err := z.signer.Sign([]byte("From: a@example.org\r\n"), nil); err == nil {
+	if _, err := signer.Sign([]byte("From: a@example.org\r\n"), nil); err == nil {
 		t.Error("a header without an end is signed")
 	}
 }
 
 // A bare CR is not among the messages: verifiers differ about it, and no mail has one.
 func TestSignOddMessages(t *testing.T) {
-	z := newZone(t, core.DKIMRSA, core.DKIMEd25519)
+	signer, keys := newSigner(t, core.DKIMRSA, core.DKIMEd25519)
 	const head = "From: a@example.org\r\nTo: b@example.net\r\nSubject: x\r\n\r\n"
 	for name, msg := range map[string]string{
 		"no body":                head,
@@ -351,7 +318,7 @@ func TestSignOddMessages(t *testing.T) {
 		"8 bit in a field":              "From: Zoë <a@example.org>\r\nSubject: Grüße\r\n\r\ntext\r\n",
 		"a field that only begins like": "From: a@example.org\r\nSubject-Not: x\r\nSubject: y\r\n\r\ntext\r\n",
 	} {
-		signed, err := z.signer.Sign([]byte(msg), nil)
+		signed, err := signer.Sign([]byte(msg), nil)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -359,7 +326,7 @@ func TestSignOddMessages(t *testing.T) {
 		if !strings.HasSuffix(string(signed), msg) {
 			t.Errorf("%s: the message itself was changed", name)
 		}
-		if good, bad := z.verified(t, signed); good != 2 || bad != 0 {
+		if good, bad := dkimtest.Verify(t, signed, keys...); good != 2 || bad != 0 {
 			t.Errorf("%s: %d good, %d bad signatures", name, good, bad)
 		}
 	}

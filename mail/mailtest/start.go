@@ -19,6 +19,16 @@ func Start(t TB, script Script) *Server {
 	return s
 }
 
+// At returns what answers the n-th event of a verb, or each (0), for Script.On.
+func At(verb string, n int, a Action) func(Event) Action {
+	return func(e Event) Action {
+		if e.Verb == verb && (e.N == n || n == 0) {
+			return a
+		}
+		return Action{}
+	}
+}
+
 // StartSink returns a sink that runs until the test ends.
 func StartSink(t TB, opts SinkOptions) *Sink {
 	t.Helper()

@@ -1,11 +1,8 @@
 package notice
 
 import (
-	"bytes"
 	"flag"
 	"net/url"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,26 +10,12 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/core/coretest"
 	"newsletterd/mail/internal/words"
 )
 
 // update rewrites the golden files.
 var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares got with testdata/name; -update writes it.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if want, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%s differs (%v); got:\n%s", name, err, got)
-	}
-}
 
 func TestGolden(t *testing.T) {
 	d := Data{
@@ -59,8 +42,8 @@ func TestGolden(t *testing.T) {
 		if strings.Contains(html, "Garden <Ltd>") || strings.Contains(html, `"Friends"`) {
 			t.Errorf("%s: a name is not escaped", n)
 		}
-		golden(t, "notice_"+n+".txt", []byte("Subject: "+subject+"\n\n"+text))
-		golden(t, "notice_"+n+".html", []byte(html))
+		coretest.Golden(t, *update, "testdata/notice_"+n+".txt", []byte("Subject: "+subject+"\n\n"+text))
+		coretest.Golden(t, *update, "testdata/notice_"+n+".html", []byte(html))
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -26,20 +25,14 @@ var bounceWants = []string{
 	"nothing",
 }
 
+// bounceMails returns the mails of testdata/bounces and their titles.
 func bounceMails(t testing.TB, n *mail.Ident) (titles, mails []string) {
-	text, err := os.ReadFile("testdata/bounces/bounces.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	filled := strings.NewReplacer("{verp}", n.Bounce(3, 4)+"@bounce.example.com", "{message}", n.Message(3, 4)+
-		"@example.com",
-		"{mailto}", n.Unsubscribe(3, 4)+"@bounce.example.com").Replace(string(text))
-	for i, block := range strings.Split(filled, "\n== ") {
-		if i > 0 {
-			title, text, _ := strings.Cut(block, "\n")
-			titles = append(titles, title)
-			mails = append(mails, strings.ReplaceAll(strings.TrimSuffix(text, "\n")+"\n", "\n", "\r\n"))
-		}
+	t.Helper()
+	_, titles, mails = blocks(t, "bounces/bounces.txt")
+	fill := strings.NewReplacer("{verp}", n.Bounce(3, 4)+"@bounce.example.com",
+		"{message}", n.Message(3, 4)+"@example.com", "{mailto}", n.Unsubscribe(3, 4)+"@bounce.example.com")
+	for i, text := range mails {
+		mails[i] = strings.ReplaceAll(strings.TrimSuffix(fill.Replace(text), "\n")+"\n", "\n", "\r\n")
 	}
 	return titles, mails
 }

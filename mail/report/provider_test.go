@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -28,22 +29,19 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 var hookNow = core.At(time.Date(2026, 11, 20, 10, 30, 0, 0, time.UTC))
 
-// payloadsOf reads a file of testdata/providers: blocks of a title, a body and, after "->", what it means.
-func payloadsOf(t testing.TB, kind string) (titles, bodies, wants []string) {
-	text, err := os.ReadFile(filepath.Join("testdata", "providers", kind+".txt"))
+// blocks reads a file of testdata: a head, then blocks of a title and a text.
+func blocks(t testing.TB, name string) (head string, titles, texts []string) {
+	t.Helper()
+	file, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, block := range strings.Split(string(text), "\n== ") {
-		if i == 0 {
-			continue
-		}
-		title, rest, _ := strings.Cut(block, "\n")
-		body, want, _ := strings.Cut(rest, "\n->")
-		titles, bodies, wants = append(titles, title), append(bodies, strings.TrimSpace(body)),
-			append(wants, strings.TrimSpace(want))
+	head, rest, _ := strings.Cut(string(file), "\n== ")
+	for block := range strings.SplitSeq(rest, "\n== ") {
+		title, text, _ := strings.Cut(block, "\n")
+		titles, texts = append(titles, title), append(texts, text)
 	}
-	return titles, bodies, wants
+	return head, titles, texts
 }
 
 // bodyOf returns the body of a request with a payload: that of ses is in an envelope.
@@ -62,20 +60,45 @@ func TestProviderPayloads(t *testing.T) {
 			continue
 		}
 		t.Run(k.Name, func(t *testing.T) {
-			titles, bodies, wants := payloadsOf(t, k.Name)
+			head, titles, texts := blocks(t, "providers/"+k.Name+".txt")
 			keys := map[string]string{}
-			golden := goldenHead(t, k.Name)
-			for i := range bodies {
+			golden := strings.TrimRight(head, "\n") + "\n"
+			for i, text := range texts {
+				body, want, _ := strings.Cut(text, "\n->")
+				body, want = strings.TrimSpace(body), strings.TrimSpace(want)
 				header := map[string][]string{headerSvixID: {"msg_" + strconv.Itoa(i)}}
-				request := &Request{Body: bodyOf(k.Name, bodies[i]), Now: hookNow, Header: header}
+				request := &Request{Body: bodyOf(k.Name, body), Now: hookNow, Header: header}
 				reports, err := k.Reports(request)
-				got := describeReports(reports, err)
+				var lines []string
+				for _, r := range reports {
+					e := r.Event
+					line := fmt.Sprintf("%s %s of %s at %s", e.Type, e.Email, e.MessageID, e.OccurredAt)
+					if e.BounceType != "" {
+						line += ", " + e.BounceType
+					}
+					for _, n := range r.Names {
+						if n != "" {
+							line += ", named " + n
+						}
+					}
+					if r.Unsubscribe {
+						line += ", has left"
+					}
+					if r.ByMachine {
+						line += ", by a machine"
+					}
+					lines = append(lines, line)
+				}
+				got := cmp.Or(strings.Join(lines, "\n"), "nothing")
+				if err != nil {
+					got = "error: " + core.KindOf(err).String()
+				}
 				if request.Malformed > 0 {
 					got += fmt.Sprintf(", %d malformed", request.Malformed)
 				}
-				golden += "\n== " + titles[i] + "\n" + bodies[i] + "\n-> " + got + "\n"
-				if !*update && got != wants[i] {
-					t.Errorf("%s: %s, want %s", titles[i], got, wants[i])
+				golden += "\n== " + titles[i] + "\n" + body + "\n-> " + got + "\n"
+				if !*update && got != want {
+					t.Errorf("%s: %s, want %s", titles[i], got, want)
 				}
 				for _, r := range reports {
 					if was, ok := keys[string(r.Key)]; ok && k.Name != "ses" {
@@ -91,45 +114,6 @@ func TestProviderPayloads(t *testing.T) {
 			}
 		})
 	}
-}
-
-func goldenHead(t *testing.T, kind string) string {
-	text, err := os.ReadFile(filepath.Join("testdata", "providers", kind+".txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, _, _ := strings.Cut(string(text), "\n== ")
-	return strings.TrimRight(head, "\n") + "\n"
-}
-
-func describeReports(reports []Report, err error) string {
-	if err != nil {
-		return "error: " + core.KindOf(err).String()
-	}
-	if len(reports) == 0 {
-		return "nothing"
-	}
-	var lines []string
-	for _, r := range reports {
-		e := r.Event
-		line := fmt.Sprintf("%s %s of %s at %s", e.Type, e.Email, e.MessageID, e.OccurredAt)
-		if e.BounceType != "" {
-			line += ", " + e.BounceType
-		}
-		for _, n := range r.Names {
-			if n != "" {
-				line += ", named " + n
-			}
-		}
-		if r.Unsubscribe {
-			line += ", has left"
-		}
-		if r.ByMachine {
-			line += ", by a machine"
-		}
-		lines = append(lines, line)
-	}
-	return strings.Join(lines, "\n")
 }
 
 // tampered returns bad requests made of a good one.
@@ -260,9 +244,10 @@ func FuzzProviders(f *testing.F) {
 		if k.parse == nil {
 			continue
 		}
-		_, bodies, _ := payloadsOf(f, k.Name)
-		for _, b := range bodies {
-			f.Add(bodyOf(k.Name, b))
+		_, _, texts := blocks(f, "providers/"+k.Name+".txt")
+		for _, text := range texts {
+			body, _, _ := strings.Cut(text, "\n->")
+			f.Add(bodyOf(k.Name, strings.TrimSpace(body)))
 		}
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

@@ -43,7 +43,7 @@ func newAmazon(t testing.TB) *amazon {
 	ca, caKey := a.certificate(nil, nil, true, time.Hour)
 	leaf, key := a.certificate(ca, caKey, false, time.Hour)
 	a.key = key
-	a.files[testCertURL] = pemOf(leaf)
+	a.files[testCertURL] = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf.Raw})
 	roots := x509.NewCertPool()
 	roots.AddCert(ca)
 	a.SNS = &SNS{Roots: roots, Fetch: func(_ context.Context, url string) ([]byte, error) {
@@ -55,10 +55,6 @@ func newAmazon(t testing.TB) *amazon {
 		return nil, errors.New("404")
 	}}
 	return a
-}
-
-func pemOf(c *x509.Certificate) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw})
 }
 
 func (a *amazon) certificate(parent *x509.Certificate, parentKey *rsa.PrivateKey, isCA bool,
@@ -262,7 +258,7 @@ func TestSNSCertificates(t *testing.T) {
 	otherCA, otherKey := a.certificate(nil, nil, true, time.Hour)
 	stranger, _ := a.certificate(otherCA, otherKey, false, time.Hour)
 	for name, file := range map[string][]byte{
-		"of another CA": pemOf(stranger), "none": []byte("<html>"),
+		"of another CA": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: stranger.Raw}), "none": []byte("<html>"),
 		"broken": []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), "empty": nil,
 	} {
 		at := "https://sns.eu-west-1.amazonaws.com/" + strings.ReplaceAll(name, " ", "-") + ".pem"
@@ -307,7 +303,7 @@ func TestSNSCertificateWithoutChain(t *testing.T) {
 	a.Roots.AddCert(ca)
 	verify := func(c *x509.Certificate, k *rsa.PrivateKey) error {
 		a.SNS.certs, a.key = nil, k
-		a.files[testCertURL] = pemOf(c)
+		a.files[testCertURL] = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw})
 		return a.hook().Verify(t.Context(), a.message("2", nil, nil))
 	}
 	if err := verify(leaf, key); core.KindOf(err) != core.Unavailable {

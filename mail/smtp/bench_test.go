@@ -70,68 +70,68 @@ func startSink(b *testing.B) (addr string, count func() int64) {
 	}
 }
 
-func benchmarkDeliver(b *testing.B, s *Client, connections int, count func() int64) {
-	data := bytes.Repeat([]byte("0123456789012345678901234567890123456789012345678901234567890123456789\r\n"), 90)
-	var left atomic.Int64
-	left.Store(int64(b.N))
-	var wg sync.WaitGroup
-	b.SetBytes(int64(len(data)))
-	b.ReportAllocs()
-	before := coretest.CPU()
-	b.ResetTimer()
-	for range connections {
-		wg.Go(func() {
-			e := [2]Envelope{}
-			n := 0
-			src := &Source{
-				Next: func(context.Context, bool) (*Envelope, bool) {
-					if left.Add(-1) < 0 {
-						return nil, false
-					}
-					n++
-					e[n&1] = Envelope{From: "b+abcdefgh.abcdefghijklmnop@bounces.example", To: "reader@example.org", Data: data}
-					return &e[n&1], true
-				},
-				Commit: func(*Envelope) bool { return true },
-				Done: func(_ *Envelope, o Outcome) {
-					if o.Result != Sent {
-						b.Error(o)
-					}
-				},
+// BenchmarkDeliver: 16 connections, 6.5 KB mails; the sink in this process and in another one, and one command at a time
+// for comparison.
+func BenchmarkDeliver(b *testing.B) {
+	for _, c := range []struct {
+		name   string
+		client Client
+		other  bool // the sink is in another process
+	}{
+		{"same-process", Client{MaxMails: 1 << 30}, false},
+		{"other-process", Client{MaxMails: 1 << 30}, true},
+		{"no-pipelining", Client{MaxMails: 1 << 30, NoPipelining: true}, true},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			client := c.client
+			var count func() int64
+			if c.other {
+				client.Addr, count = startSink(b)
+			} else {
+				client.Addr = mailtest.StartSink(b, mailtest.SinkOptions{}).Addr()
 			}
-			if err := s.Deliver(b.Context(), src); err != nil {
-				b.Error(err)
+			data := bytes.Repeat([]byte("0123456789012345678901234567890123456789012345678901234567890123456789\r\n"), 90)
+			var left atomic.Int64
+			left.Store(int64(b.N))
+			var wg sync.WaitGroup
+			b.SetBytes(int64(len(data)))
+			b.ReportAllocs()
+			before := coretest.CPU()
+			b.ResetTimer()
+			for range 16 {
+				wg.Go(func() {
+					e := [2]Envelope{}
+					n := 0
+					src := &Source{
+						Next: func(context.Context, bool) (*Envelope, bool) {
+							if left.Add(-1) < 0 {
+								return nil, false
+							}
+							n++
+							e[n&1] = Envelope{From: "b+abcdefgh.abcdefghijklmnop@bounces.example", To: "reader@example.org", Data: data}
+							return &e[n&1], true
+						},
+						Commit: func(*Envelope) bool { return true },
+						Done: func(_ *Envelope, o Outcome) {
+							if o.Result != Sent {
+								b.Error(o)
+							}
+						},
+					}
+					if err := client.Deliver(b.Context(), src); err != nil {
+						b.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			b.StopTimer()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "mails/s")
+			b.ReportMetric(float64((coretest.CPU()-before).Nanoseconds())/1000/float64(b.N), "cpu-µs/mail")
+			if count != nil {
+				if got := count(); got < int64(b.N) {
+					b.Errorf("the sink has %d of %d", got, b.N)
+				}
 			}
 		})
 	}
-	wg.Wait()
-	b.StopTimer()
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "mails/s")
-	b.ReportMetric(float64((coretest.CPU()-before).Nanoseconds())/1000/float64(b.N), "cpu-µs/mail")
-	if count != nil {
-		if got := count(); got < int64(b.N) {
-			b.Errorf("the sink has %d of %d", got, b.N)
-		}
-	}
-}
-
-// BenchmarkDeliver: 16 connections, 6.5 KB mails; the sink in this process and in another one, and one
-// command at a time for comparison.
-func BenchmarkDeliver(b *testing.B) {
-	b.Run("same-process", func(b *testing.B) {
-		s, err := mailtest.NewSink("127.0.0.1:0", mailtest.SinkOptions{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer s.Close()
-		benchmarkDeliver(b, &Client{Addr: s.Addr(), MaxMails: 1 << 30}, 16, nil)
-	})
-	b.Run("other-process", func(b *testing.B) {
-		addr, count := startSink(b)
-		benchmarkDeliver(b, &Client{Addr: addr, MaxMails: 1 << 30}, 16, count)
-	})
-	b.Run("no-pipelining", func(b *testing.B) {
-		addr, count := startSink(b)
-		benchmarkDeliver(b, &Client{Addr: addr, MaxMails: 1 << 30, NoPipelining: true}, 16, count)
-	})
 }

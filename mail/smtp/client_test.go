@@ -66,26 +66,6 @@ func (p *post) run(ctx context.Context) error {
 	return err
 }
 
-func serve(t *testing.T, script mailtest.Script) *mailtest.Server {
-	t.Helper()
-	s, err := mailtest.NewServer(script)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return s
-}
-
-// once answers the n-th event of a verb.
-func once(verb string, n int, a mailtest.Action) func(mailtest.Event) mailtest.Action {
-	return func(e mailtest.Event) mailtest.Action {
-		if e.Verb == verb && (e.N == n || n == 0) {
-			return a
-		}
-		return mailtest.Action{}
-	}
-}
-
 // TestClientOutcomes sends three mails past a server that misbehaves at the second one, with and without pipelining.
 // deep and plain hold the three results: 'u' with lost, 'l' later, 'n' never, 'h' hard bounce, 's' sent, 'a'
 // ambiguous, '-' not handed out.
@@ -100,50 +80,50 @@ func TestClientOutcomes(t *testing.T) {
 		stage       string // "" is no error
 	}{
 		{"well-behaved", nil, "sss", "sss", 0, ""},
-		{"RCPT 450", once("RCPT", 2, reply("450 4.2.0 later")), "sls", "sls", 0, ""},
-		{"RCPT 452 full", once("RCPT", 2, reply("452 4.2.2 full")), "sls", "sls", 0, ""},
-		{"RCPT 552 5.2.2 full", once("RCPT", 2, reply("552 5.2.2 full")), "sls", "sls", 0, ""},
-		{"RCPT bare 552", once("RCPT", 2, reply("552 too many")), "sls", "sls", 0, ""},
-		{"RCPT 550 5.1.1", once("RCPT", 2, reply("550 5.1.1 no such user")), "shs", "shs", 0, ""},
-		{"RCPT 553 5.1.3", once("RCPT", 2, reply("553 5.1.3 bad syntax")), "shs", "shs", 0, ""},
-		{"RCPT 556 5.1.10", once("RCPT", 2, reply("556 5.1.10 null MX")), "shs", "shs", 0, ""},
-		{"RCPT 550 without code", once("RCPT", 2, reply("550 no")), "sns", "sns", 0, ""},
-		{"RCPT 550 5.7.1", once("RCPT", 2, reply("550 5.7.1 policy")), "sns", "sns", 0, ""},
-		{"RCPT 450 5.1.1 classes differ", once("RCPT", 2, reply("450 5.1.1 odd")), "sls", "sls", 0, ""},
-		{"RCPT 550 4.1.1 classes differ", once("RCPT", 2, reply("550 4.1.1 odd")), "sns", "sns", 0, ""},
-		{"RCPT 550 in lines", once("RCPT", 2, reply("550 5.1.1 no\n550 5.1.1 really")), "shs", "shs", 0, ""},
-		{"DATA 451", once("DATA", 2, reply("451 4.3.0 later")), "sls", "sls", 0, ""},
-		{"DATA 554", once("DATA", 2, reply("554 5.7.1 no")), "sns", "sns", 0, ""},
-		{"DATA 250", once("DATA", 2, reply("250 huh")), "su-", "su-", FaultProtocol, "DATA"},
-		{"dot 451", once("DOT", 2, reply("451 4.7.1 greylisted")), "sls", "sls", 0, ""},
-		{"dot 554 5.6.0", once("DOT", 2, reply("554 5.6.0 content")), "sns", "sns", 0, ""},
-		{"dot 550 5.2.1", once("DOT", 2, reply("550 5.2.1 disabled")), "shs", "shs", 0, ""},
-		{"greeting 554", once("CONNECT", 0, reply("554 5.7.1 go away")), "u--", "u--", FaultRefused, "greeting"},
-		{"greeting 421", once("CONNECT", 0, reply("421 4.3.2 busy")), "u--", "u--", FaultRefused, "greeting"},
-		{"no greeting", once("CONNECT", 0, cut), "u--", "u--", FaultConnect, "greeting"},
-		{"EHLO 421", once("EHLO", 0, reply("421 no")), "u--", "u--", FaultRefused, "EHLO"},
-		{"EHLO unknown", once("EHLO", 0, reply("502 5.5.1 what?")), "sss", "sss", 0, ""},
-		{"MAIL 451", once("MAIL", 2, reply("451 4.3.0 wait")), "su-", "su-", FaultRefused, "MAIL"},
-		{"MAIL 550", once("MAIL", 2, reply("550 5.7.1 sender")), "su-", "su-", FaultRefused, "MAIL"},
-		{"MAIL 530", once("MAIL", 2, reply("530 5.7.0 authenticate")), "su-", "su-", FaultAuth, "MAIL"},
-		{"MAIL cut", once("MAIL", 2, cut), "sL-", "sL-", FaultConnect, "MAIL"},
-		{"RCPT cut", once("RCPT", 2, cut), "sL-", "sL-", FaultConnect, "RCPT"},
+		{"RCPT 450", mailtest.At("RCPT", 2, reply("450 4.2.0 later")), "sls", "sls", 0, ""},
+		{"RCPT 452 full", mailtest.At("RCPT", 2, reply("452 4.2.2 full")), "sls", "sls", 0, ""},
+		{"RCPT 552 5.2.2 full", mailtest.At("RCPT", 2, reply("552 5.2.2 full")), "sls", "sls", 0, ""},
+		{"RCPT bare 552", mailtest.At("RCPT", 2, reply("552 too many")), "sls", "sls", 0, ""},
+		{"RCPT 550 5.1.1", mailtest.At("RCPT", 2, reply("550 5.1.1 no such user")), "shs", "shs", 0, ""},
+		{"RCPT 553 5.1.3", mailtest.At("RCPT", 2, reply("553 5.1.3 bad syntax")), "shs", "shs", 0, ""},
+		{"RCPT 556 5.1.10", mailtest.At("RCPT", 2, reply("556 5.1.10 null MX")), "shs", "shs", 0, ""},
+		{"RCPT 550 without code", mailtest.At("RCPT", 2, reply("550 no")), "sns", "sns", 0, ""},
+		{"RCPT 550 5.7.1", mailtest.At("RCPT", 2, reply("550 5.7.1 policy")), "sns", "sns", 0, ""},
+		{"RCPT 450 5.1.1 classes differ", mailtest.At("RCPT", 2, reply("450 5.1.1 odd")), "sls", "sls", 0, ""},
+		{"RCPT 550 4.1.1 classes differ", mailtest.At("RCPT", 2, reply("550 4.1.1 odd")), "sns", "sns", 0, ""},
+		{"RCPT 550 in lines", mailtest.At("RCPT", 2, reply("550 5.1.1 no\n550 5.1.1 really")), "shs", "shs", 0, ""},
+		{"DATA 451", mailtest.At("DATA", 2, reply("451 4.3.0 later")), "sls", "sls", 0, ""},
+		{"DATA 554", mailtest.At("DATA", 2, reply("554 5.7.1 no")), "sns", "sns", 0, ""},
+		{"DATA 250", mailtest.At("DATA", 2, reply("250 huh")), "su-", "su-", FaultProtocol, "DATA"},
+		{"dot 451", mailtest.At("DOT", 2, reply("451 4.7.1 greylisted")), "sls", "sls", 0, ""},
+		{"dot 554 5.6.0", mailtest.At("DOT", 2, reply("554 5.6.0 content")), "sns", "sns", 0, ""},
+		{"dot 550 5.2.1", mailtest.At("DOT", 2, reply("550 5.2.1 disabled")), "shs", "shs", 0, ""},
+		{"greeting 554", mailtest.At("CONNECT", 0, reply("554 5.7.1 go away")), "u--", "u--", FaultRefused, "greeting"},
+		{"greeting 421", mailtest.At("CONNECT", 0, reply("421 4.3.2 busy")), "u--", "u--", FaultRefused, "greeting"},
+		{"no greeting", mailtest.At("CONNECT", 0, cut), "u--", "u--", FaultConnect, "greeting"},
+		{"EHLO 421", mailtest.At("EHLO", 0, reply("421 no")), "u--", "u--", FaultRefused, "EHLO"},
+		{"EHLO unknown", mailtest.At("EHLO", 0, reply("502 5.5.1 what?")), "sss", "sss", 0, ""},
+		{"MAIL 451", mailtest.At("MAIL", 2, reply("451 4.3.0 wait")), "su-", "su-", FaultRefused, "MAIL"},
+		{"MAIL 550", mailtest.At("MAIL", 2, reply("550 5.7.1 sender")), "su-", "su-", FaultRefused, "MAIL"},
+		{"MAIL 530", mailtest.At("MAIL", 2, reply("530 5.7.0 authenticate")), "su-", "su-", FaultAuth, "MAIL"},
+		{"MAIL cut", mailtest.At("MAIL", 2, cut), "sL-", "sL-", FaultConnect, "MAIL"},
+		{"RCPT cut", mailtest.At("RCPT", 2, cut), "sL-", "sL-", FaultConnect, "RCPT"},
 		{
-			"RCPT 421", once("RCPT", 2, mailtest.Action{Reply: "421 4.7.0 enough", Close: true}), "su-", "su-", FaultRefused,
+			"RCPT 421", mailtest.At("RCPT", 2, mailtest.Action{Reply: "421 4.7.0 enough", Close: true}), "su-", "su-", FaultRefused,
 			"RCPT",
 		},
-		{"RCPT 535 5.7.8", once("RCPT", 2, reply("535 5.7.8 credentials")), "su-", "su-", FaultAuth, "RCPT"},
-		{"DATA cut", once("DATA", 2, cut), "sL-", "sL-", FaultConnect, "DATA"},
-		{"DATA 421", once("DATA", 2, reply("421 bye")), "su-", "su-", FaultRefused, "DATA"},
-		{"dot cut", once("DOT", 2, cut), "sau", "sa-", FaultConnect, "dot"},
-		{"dot 421", once("DOT", 2, reply("421 4.3.2 shutting down")), "suu", "su-", FaultRefused, "dot"},
-		{"dot nonsense", once("DOT", 2, reply("hello")), "sau", "sa-", FaultConnect, "dot"},
-		{"MAIL nonsense", once("MAIL", 2, reply("25 what")), "sL-", "sL-", FaultProtocol, "MAIL"},
+		{"RCPT 535 5.7.8", mailtest.At("RCPT", 2, reply("535 5.7.8 credentials")), "su-", "su-", FaultAuth, "RCPT"},
+		{"DATA cut", mailtest.At("DATA", 2, cut), "sL-", "sL-", FaultConnect, "DATA"},
+		{"DATA 421", mailtest.At("DATA", 2, reply("421 bye")), "su-", "su-", FaultRefused, "DATA"},
+		{"dot cut", mailtest.At("DOT", 2, cut), "sau", "sa-", FaultConnect, "dot"},
+		{"dot 421", mailtest.At("DOT", 2, reply("421 4.3.2 shutting down")), "suu", "su-", FaultRefused, "dot"},
+		{"dot nonsense", mailtest.At("DOT", 2, reply("hello")), "sau", "sa-", FaultConnect, "dot"},
+		{"MAIL nonsense", mailtest.At("MAIL", 2, reply("25 what")), "sL-", "sL-", FaultProtocol, "MAIL"},
 	}
 	for _, c := range cases {
 		for mode, want := range map[string]string{"deep": c.deep, "plain": c.plain, "no extension": c.plain} {
 			t.Run(c.name+"/"+mode, func(t *testing.T) {
-				s := serve(t, mailtest.Script{On: c.on, NoPipelining: mode == "no extension"})
+				s := mailtest.Start(t, mailtest.Script{On: c.on, NoPipelining: mode == "no extension"})
 				p := &post{t: t, n: 3, sender: &Client{Addr: s.Addr(), NoPipelining: mode == "plain"}}
 				checkFault(t, p.run(t.Context()), c.fault, c.stage)
 				if c.name == "EHLO unknown" {
@@ -204,7 +184,7 @@ func checkFault(t *testing.T, err error, fault Fault, stage string) {
 func TestClientPipelining(t *testing.T) {
 	var mu sync.Mutex
 	var events []string
-	s := serve(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
+	s := mailtest.Start(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
 		mu.Lock()
 		defer mu.Unlock()
 		events = append(events, e.Verb)
@@ -229,7 +209,7 @@ func TestClientPipelining(t *testing.T) {
 // TestClientAhead: there is time to make the next mail while the reply to a final dot is on its way.
 func TestClientAhead(t *testing.T) {
 	made := make(chan bool)
-	s := serve(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
+	s := mailtest.Start(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
 		if e.Verb == "DOT" {
 			<-made
 		}
@@ -246,7 +226,7 @@ func TestClientAhead(t *testing.T) {
 
 // TestClientLoneDot: RCPT refused and DATA answered 354 all the same needs a dot, and nothing is delivered.
 func TestClientLoneDot(t *testing.T) {
-	s := serve(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
+	s := mailtest.Start(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
 		switch {
 		case e.Verb == "RCPT" && e.N == 2:
 			return mailtest.Action{Reply: "550 5.1.1 no"}
@@ -267,7 +247,7 @@ func TestClientLoneDot(t *testing.T) {
 
 // TestClientCommitRefused: giving a message up before its content cuts the connection; the next one is sent.
 func TestClientCommitRefused(t *testing.T) {
-	s := serve(t, mailtest.Script{})
+	s := mailtest.Start(t, mailtest.Script{})
 	p := &post{t: t, n: 3, sender: &Client{Addr: s.Addr()}, commit: func(a string) bool { return a != to(2) }}
 	checkFault(t, p.run(t.Context()), 0, "")
 	if o := p.outcomes[to(2)][0]; o != (Outcome{}) {
@@ -279,7 +259,7 @@ func TestClientCommitRefused(t *testing.T) {
 }
 
 func TestClientAgeing(t *testing.T) {
-	s := serve(t, mailtest.Script{})
+	s := mailtest.Start(t, mailtest.Script{})
 	p := &post{t: t, n: 7, sender: &Client{Addr: s.Addr(), MaxMails: 3}}
 	checkFault(t, p.run(t.Context()), 0, "")
 	if s.Seen("CONNECT") != 3 || s.Seen("QUIT") != 3 || len(s.Messages()) != 7 {
@@ -293,7 +273,7 @@ func TestClientStale(t *testing.T) {
 		"cut": {Close: true},
 		"421": {Reply: "421 4.4.2 idle too long", Close: true},
 	} {
-		s := serve(t, mailtest.Script{On: once("MAIL", 2, a)})
+		s := mailtest.Start(t, mailtest.Script{On: mailtest.At("MAIL", 2, a)})
 		p := &post{t: t, n: 3, sender: &Client{Addr: s.Addr()}, between: func(string) {}}
 		checkFault(t, p.run(t.Context()), 0, "")
 		if len(s.Messages()) != 3 || s.Seen("CONNECT") != 2 {
@@ -304,7 +284,7 @@ func TestClientStale(t *testing.T) {
 
 // TestClientIdle: a connection without work is closed politely, and made again when there is some.
 func TestClientIdle(t *testing.T) {
-	s := serve(t, mailtest.Script{})
+	s := mailtest.Start(t, mailtest.Script{})
 	n := 0
 	var sent []Outcome
 	src := &Source{
@@ -331,7 +311,7 @@ func TestClientIdle(t *testing.T) {
 // TestClientDrain: a cancelled context finishes what is in flight and takes nothing new.
 func TestClientDrain(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	s := serve(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
+	s := mailtest.Start(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
 		if e.Verb == "DOT" && e.N == 2 {
 			cancel()
 		}
@@ -348,7 +328,7 @@ func TestClientDrain(t *testing.T) {
 // TestClientDrainTimeout: a server that never answers the dot is left after DrainTimeout: ambiguous, no fault.
 func TestClientDrainTimeout(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	s := serve(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
+	s := mailtest.Start(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
 		if e.Verb == "DOT" {
 			cancel()
 			return mailtest.Action{Reply: "-"}
@@ -370,7 +350,7 @@ func TestClientTimeouts(t *testing.T) {
 		"CONNECT": "u", "EHLO": "u", "MAIL": "L", "RCPT": "L", "DATA": "L",
 		"DOT": "a",
 	} {
-		s := serve(t, mailtest.Script{On: once(verb, 0, silent), NoPipelining: true})
+		s := mailtest.Start(t, mailtest.Script{On: mailtest.At(verb, 0, silent), NoPipelining: true})
 		p := &post{t: t, n: 1, sender: &Client{Addr: s.Addr(), Timeouts: short}}
 		err := p.run(t.Context())
 		var r *RelayError
@@ -381,7 +361,7 @@ func TestClientTimeouts(t *testing.T) {
 }
 
 func TestClientPieces(t *testing.T) {
-	s := serve(t, mailtest.Script{Pieces: true})
+	s := mailtest.Start(t, mailtest.Script{Pieces: true})
 	p := &post{t: t, n: 5, sender: &Client{Addr: s.Addr()}}
 	checkFault(t, p.run(t.Context()), 0, "")
 	if len(s.Messages()) != 5 {
@@ -391,7 +371,7 @@ func TestClientPieces(t *testing.T) {
 
 // TestClientLarge: content of many buffers arrives unchanged, dots and all; an unfinished last line is ended.
 func TestClientLarge(t *testing.T) {
-	s := serve(t, mailtest.Script{})
+	s := mailtest.Start(t, mailtest.Script{})
 	data := []byte("a: b\r\n\r\n" + strings.Repeat(".x\r\n..\r\n.\r\ntext\r\n", 30_000))
 	for cut := range 20 { // so that each octet of the pattern meets the end of a buffer
 		data[2], data[3] = 'b', byte('a'+cut)
@@ -418,7 +398,7 @@ func TestClientLarge(t *testing.T) {
 }
 
 func TestClientBadAddress(t *testing.T) {
-	s := serve(t, mailtest.Script{})
+	s := mailtest.Start(t, mailtest.Script{})
 	bad := []string{"a@b.example>\r\nRSET", "a b@c.example", "", "ü@x.example"}
 	i, results := 0, ""
 	src := &Source{
@@ -451,7 +431,7 @@ func TestClientTLS(t *testing.T) {
 	roots := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS10} // our own bound is higher
 	wrong := &tls.Config{Certificates: []tls.Certificate{other}}
 	start := Client{TLS: TLSStart, TLSConfig: roots}
-	refused := once("STARTTLS", 0, mailtest.Action{Reply: "454 4.7.0 not now"})
+	refused := mailtest.At("STARTTLS", 0, mailtest.Action{Reply: "454 4.7.0 not now"})
 	cases := []struct {
 		name   string
 		script mailtest.Script
@@ -472,7 +452,7 @@ func TestClientTLS(t *testing.T) {
 	for i := range cases {
 		c := &cases[i]
 		t.Run(c.name, func(t *testing.T) {
-			s := serve(t, c.script)
+			s := mailtest.Start(t, c.script)
 			c.client.Addr = s.Addr()
 			p := &post{t: t, n: 2, sender: &c.client}
 			err := p.run(t.Context())
@@ -492,7 +472,7 @@ func TestClientAuth(t *testing.T) {
 	all := []string{"CRAM-MD5", "LOGIN", "PLAIN", "SCRAM-SHA-256"}
 	for _, mech := range all {
 		for _, pass := range []string{"open,=sesame", "wrong"} {
-			s := serve(t, mailtest.Script{Users: users, Mechanisms: []string{"XOAUTH2", mech}})
+			s := mailtest.Start(t, mailtest.Script{Users: users, Mechanisms: []string{"XOAUTH2", mech}})
 			p := &post{t: t, n: 1, sender: &Client{Addr: s.Addr(), Username: "anna", Password: pass}}
 			err := p.run(t.Context())
 			if pass == "wrong" {
@@ -509,7 +489,7 @@ func TestClientAuth(t *testing.T) {
 			}
 		}
 	}
-	s := serve(t, mailtest.Script{Users: users, Mechanisms: all})
+	s := mailtest.Start(t, mailtest.Script{Users: users, Mechanisms: all})
 	p := &post{t: t, n: 1, sender: &Client{Addr: s.Addr(), Username: "anna", Password: "open,=sesame"}}
 	checkFault(t, p.run(t.Context()), 0, "")
 	if !strings.HasPrefix(s.Lines()[1], "AUTH SCRAM-SHA-256 ") {
@@ -519,7 +499,7 @@ func TestClientAuth(t *testing.T) {
 		"impostor": {Users: users, Mechanisms: []string{"SCRAM-SHA-256"}, Impostor: true},
 		"none":     {Users: users, Mechanisms: []string{"GSSAPI"}},
 	} {
-		s := serve(t, script)
+		s := mailtest.Start(t, script)
 		p := &post{t: t, n: 1, sender: &Client{Addr: s.Addr(), Username: "anna", Password: "open,=sesame"}}
 		err := p.run(t.Context())
 		if checkFault(t, err, FaultAuth, "AUTH"); letter(p.outcomes[to(1)]) != "u" {
@@ -530,7 +510,7 @@ func TestClientAuth(t *testing.T) {
 
 // TestOutcomeText: the server's words reach the caller.
 func TestOutcomeText(t *testing.T) {
-	s := serve(t, mailtest.Script{On: once("RCPT", 1, mailtest.Action{Reply: "552 5.2.2 mailbox\n552 5.2.2 is full"})})
+	s := mailtest.Start(t, mailtest.Script{On: mailtest.At("RCPT", 1, mailtest.Action{Reply: "552 5.2.2 mailbox\n552 5.2.2 is full"})})
 	p := &post{t: t, n: 2, sender: &Client{Addr: s.Addr()}}
 	checkFault(t, p.run(t.Context()), 0, "")
 	if o := p.outcomes[to(1)][0]; o != (Outcome{Result: Later, Code: 552, Enhanced: "5.2.2", Text: "mailbox is full"}) ||
@@ -561,7 +541,7 @@ func TestRelayErrorBackoff(t *testing.T) {
 }
 
 func TestClientConnectionRefused(t *testing.T) {
-	s := serve(t, mailtest.Script{})
+	s := mailtest.Start(t, mailtest.Script{})
 	addr := s.Addr()
 	_ = s.Close()
 	p := &post{t: t, n: 1, sender: &Client{Addr: addr}}

@@ -50,7 +50,7 @@ func TestClientConnectionLimit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := serve(t, c.script)
+			s := mailtest.Start(t, c.script)
 			var wg sync.WaitGroup
 			for range sessions {
 				wg.Go(func() {
@@ -83,7 +83,7 @@ func TestClientConnectionLimit(t *testing.T) {
 
 // TestClientNeverClosed: a relay that answers QUIT and does not close is left after a while.
 func TestClientNeverClosed(t *testing.T) {
-	s := serve(t, mailtest.Script{Linger: 200 * time.Millisecond})
+	s := mailtest.Start(t, mailtest.Script{Linger: 200 * time.Millisecond})
 	p := &post{t: t, n: 6, sender: &Client{Addr: s.Addr(), MaxMails: 2, Timeouts: Timeouts{Closed: time.Millisecond}}}
 	checkFault(t, p.run(t.Context()), 0, "")
 	if n := len(s.Messages()); n != 6 {

@@ -22,7 +22,7 @@ func TestClientFaultyRelay(t *testing.T) {
 		{Reply: "421 4.3.2 tired"},
 		{Reply: "250 2.0.0 and gone", Close: true},
 	}
-	s := serve(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
+	s := mailtest.Start(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
 		mu.Lock()
 		defer mu.Unlock()
 		if e.Verb == "CONTENT" || e.Verb == "QUIT" || rnd.IntN(25) > 0 {

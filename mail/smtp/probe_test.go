@@ -8,7 +8,7 @@ import (
 
 // TestProbe: a probe signs in and sends nothing.
 func TestProbe(t *testing.T) {
-	s := serve(t, mailtest.Script{Users: map[string]string{"anna": "sesame"}, Mechanisms: []string{"PLAIN"}})
+	s := mailtest.Start(t, mailtest.Script{Users: map[string]string{"anna": "sesame"}, Mechanisms: []string{"PLAIN"}})
 	p := &Client{Addr: s.Addr(), Username: "anna", Password: "sesame"}
 	if err := p.Probe(t.Context()); err != nil || len(s.Messages()) != 0 {
 		t.Errorf("%v, %d messages", err, len(s.Messages()))

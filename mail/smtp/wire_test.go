@@ -2,21 +2,12 @@ package smtp
 
 import (
 	"bytes"
+	"io"
 	"net"
 	"strings"
 	"testing"
 	"time"
 )
-
-// textConn is a connection from which a given text is read.
-type textConn struct {
-	net.Conn
-	in *bytes.Reader
-}
-
-func (c *textConn) Read(b []byte) (int, error)       { return c.in.Read(b) }
-func (c *textConn) SetReadDeadline(time.Time) error  { return nil }
-func (c *textConn) SetWriteDeadline(time.Time) error { return nil }
 
 func TestReadReply(t *testing.T) {
 	for _, c := range []struct {
@@ -47,8 +38,11 @@ func TestReadReply(t *testing.T) {
 		{"250 " + string(bytes.Repeat([]byte("x"), 5000)) + "\r\n", 0, "", ""},
 		{string(bytes.Repeat([]byte("250-x\r\n"), 200)), 0, "", ""},
 	} {
-		w := newWire(&textConn{in: bytes.NewReader([]byte(c.in))})
-		err := w.read(time.Second)
+		ours, theirs := net.Pipe()
+		go func() { _, _ = io.WriteString(theirs, c.in); theirs.Close() }()
+		w := newWire(ours)
+		err := w.read(time.Minute)
+		ours.Close()
 		if c.code == 0 {
 			if err == nil {
 				t.Errorf("%.40q was taken as %+v", c.in, w.reply)
@@ -66,10 +60,12 @@ func FuzzReply(f *testing.F) {
 	f.Add([]byte("550 5.1.1 no\n"))
 	f.Add([]byte("354\r\n\x00\xff 2.1"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		nc := &textConn{in: bytes.NewReader(in)}
-		c := newWire(nc)
+		ours, theirs := net.Pipe()
+		defer ours.Close()
+		go func() { _, _ = theirs.Write(in); theirs.Close() }()
+		c := newWire(ours)
 		for range 20 {
-			if c.read(time.Second) != nil {
+			if c.read(time.Minute) != nil {
 				return
 			}
 			r := &c.reply

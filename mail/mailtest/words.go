@@ -1,0 +1,16 @@
+package mailtest
+
+// Likeness returns the share of the words of a text that another one has too, each as often.
+func Likeness(words, of []string) float64 {
+	left := map[string]int{}
+	for _, w := range of {
+		left[w]++
+	}
+	n := 0
+	for _, w := range words {
+		if left[w]--; left[w] >= 0 {
+			n++
+		}
+	}
+	return float64(n) / float64(len(words))
+}
