@@ -99,7 +99,7 @@ func TestRestoreVerifiesAndMovesAside(t *testing.T) {
 	if used, err := inUse(path); !used || err != nil {
 		t.Errorf("an open database is not seen: %v, %v", used, err)
 	}
-	dead := filepath.Join(crash(t, path), "a.db") // killed: a -wal is left
+	dead := crash(t, path) // killed: a -wal is left
 	bad := filepath.Join(dir, "bad.db")
 	b, _ := os.ReadFile(backup)
 	for i := 8192; i < 12288; i++ {

@@ -11,20 +11,20 @@ import (
 	"time"
 )
 
-// crash copies the three files as a kill -9 would leave them: nothing of the process's clean stop is in them.
-func crash(t *testing.T, path string) (dir string) {
+// crash copies the files of a database as a kill -9 would leave them, and returns the path of the copy: nothing of the
+// process's clean stop is in it.
+func crash(t *testing.T, path string) (image string) {
 	t.Helper()
-	dir = t.TempDir()
-	for _, f := range []string{"", "-wal"} {
-		b, err := os.ReadFile(path + f)
-		if err != nil && f == "" {
-			t.Fatal(err)
+	image = filepath.Join(t.TempDir(), "newsletterd.db")
+	for _, end := range []string{"", "-wal"} {
+		b, err := os.ReadFile(path + end)
+		if end != "" && errors.Is(err, os.ErrNotExist) {
+			continue
 		}
-		if err := os.WriteFile(filepath.Join(dir, "a.db"+f), b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, os.WriteFile(image+end, b, 0o600))
 	}
-	return dir
+	return image
 }
 
 func (s *Store) checkpointNow(t *testing.T) (busy bool) {
@@ -90,7 +90,7 @@ func TestKilledInTheMiddleOfACheckpoint(t *testing.T) {
 				if withCommand {
 					write(testOpen(t, path, Command), "d")
 				}
-				path = filepath.Join(crash(t, path), "a.db")
+				path = crash(t, path)
 			}
 			testOpen(t, path, Daemon)
 		})
@@ -103,7 +103,7 @@ func TestAnyCrashImageOfOurOwnOpens(t *testing.T) {
 	var wrote int
 	check := func(step string) {
 		t.Helper()
-		c := testOpen(t, filepath.Join(crash(t, path), "a.db"), Daemon)
+		c := testOpen(t, crash(t, path), Daemon)
 		var n int
 		if err := c.get(t.Context(), &n, "SELECT count(*) FROM mark WHERE value = 'row'"); err != nil || n != wrote {
 			t.Errorf("%s: %d rows after the crash, %v; want %d", step, n, err, wrote)
@@ -112,7 +112,7 @@ func TestAnyCrashImageOfOurOwnOpens(t *testing.T) {
 			if err := put(c, fmt.Sprint("again", i), "again"); err != nil {
 				t.Fatal(err)
 			}
-			testOpen(t, filepath.Join(crash(t, c.path), "a.db"), Daemon)
+			testOpen(t, crash(t, c.path), Daemon)
 			if i == 1 {
 				c.checkpointNow(t)
 			}
@@ -175,14 +175,17 @@ func TestAnOldCopyWithANewerWALIsRefused(t *testing.T) {
 	if err := put(s, "c", "1"); err != nil {
 		t.Fatal(err)
 	}
-	dir := crash(t, path)
-	testOpen(t, filepath.Join(dir, "a.db"), Daemon) // as it was left, it opens
-	dir = crash(t, path)
-	victim := filepath.Join(dir, "a.db")
+	testOpen(t, crash(t, path), Daemon) // as it was left, it opens
+	victim := crash(t, path)
 	if err := os.WriteFile(victim, old, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if !wholeToSQLite(t, crash(t, victim)) {
+	sqlite, err := sql.Open("sqlite", "file:"+crash(t, victim)) // SQLite alone: it knows nothing of marks
+	must(t, err)
+	defer sqlite.Close()
+	var found string
+	must(t, sqlite.QueryRow("PRAGMA integrity_check").Scan(&found))
+	if found != "ok" {
 		t.Fatal("SQLite's own check finds the mixture, so this test shows nothing")
 	}
 	wal, _ := os.ReadFile(victim + "-wal")
@@ -205,9 +208,8 @@ func TestAnOldCopyWithANewerWALIsRefused(t *testing.T) {
 }
 
 // refused puts a file in the place of the main file of a crash image, and wants that to be noticed.
-func refused(t *testing.T, dir string, main []byte) {
+func refused(t *testing.T, victim string, main []byte) {
 	t.Helper()
-	victim := filepath.Join(dir, "a.db")
 	if err := os.WriteFile(victim, main, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -237,13 +239,13 @@ func TestACopyFromWithinACheckpointIsRefused(t *testing.T) {
 	}
 	within, err := os.ReadFile(path)
 	must(t, err)
-	testOpen(t, filepath.Join(crash(t, path), "a.db"), Daemon) // it belongs to the -wal of that moment
+	testOpen(t, crash(t, path), Daemon) // it belongs to the -wal of that moment
 	must(t, held.Rollback())
 	if s.checkpointNow(t) {
 		t.Fatal("the checkpoint did not come to its end")
 	}
 	must(t, put(s, "d", "1"))
-	testOpen(t, filepath.Join(crash(t, path), "a.db"), Daemon)
+	testOpen(t, crash(t, path), Daemon)
 	refused(t, crash(t, path), within)
 }
 
@@ -258,7 +260,7 @@ func TestAnOldCopyWithTheWALOfACommandIsRefused(t *testing.T) {
 	must(t, err)
 	s.checkpointNow(t)
 	must(t, put(testOpen(t, path, Command), "c", "1"))
-	testOpen(t, filepath.Join(crash(t, path), "a.db"), Daemon)
+	testOpen(t, crash(t, path), Daemon)
 	refused(t, crash(t, path), old)
 }
 
@@ -275,18 +277,7 @@ func TestACommandThatMissedADaemon(t *testing.T) {
 	write(testOpen(t, path, Daemon), "b")
 	command.daemonSeen.Store(time.Now().Add(time.Hour).UnixMilli()) // it has looked just before
 	must(t, put(command, "c", "1"))
-	testOpen(t, filepath.Join(crash(t, path), "a.db"), Daemon)
-}
-
-// wholeToSQLite asks SQLite alone, by a connection that knows nothing of marks.
-func wholeToSQLite(t *testing.T, dir string) bool {
-	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "a.db"))
-	must(t, err)
-	defer db.Close()
-	var found string
-	must(t, db.QueryRow("PRAGMA integrity_check").Scan(&found))
-	return found == "ok"
+	testOpen(t, crash(t, path), Daemon)
 }
 
 func TestTheDaemonCheckpointsByItself(t *testing.T) {
@@ -323,7 +314,7 @@ func TestAGrowingWALIsGivenRoom(t *testing.T) {
 		if size = now; i%33 > 0 {
 			continue
 		}
-		c := testOpen(t, filepath.Join(crash(t, path), "a.db"), Daemon)
+		c := testOpen(t, crash(t, path), Daemon)
 		var n int
 		if err := c.get(t.Context(), &n,
 			"SELECT count(*) FROM mark WHERE length(value) = 102400"); err != nil || n != i+1 {

@@ -468,7 +468,7 @@ func TestCheckpointAmongFaults(t *testing.T) {
 			}
 			<-done
 			write()
-			c := testOpen(t, filepath.Join(crash(t, s.path), "a.db"), Daemon)
+			c := testOpen(t, crash(t, s.path), Daemon)
 			var there int
 			must(t, c.get(t.Context(), &there, "SELECT count(*) FROM mark WHERE name LIKE 'row%'"))
 			if there != rows {

@@ -14,14 +14,9 @@ import (
 // sectorSize is the least that a disk writes as a whole.
 const sectorSize = 512
 
-// synced is a database as a crash left it, and how much was in the -wal when each of its operations was acknowledged.
-type synced struct {
-	file, wal []byte
-	acked     []int64
-}
-
-// recorded writes operations of several rows and pages, one after the other.
-func recorded(t *testing.T, operations int) (r synced) {
+// recorded writes operations of several rows and pages, one after the other. It returns the database as a crash leaves
+// it, and how much was in the -wal when each operation was acknowledged.
+func recorded(t *testing.T, operations int) (file, wal []byte, acked []int64) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.db")
 	must(t, testOpen(t, path, Daemon).Close()) // the schema is in the file, the -wal begins anew
@@ -40,15 +35,13 @@ func recorded(t *testing.T, operations int) (r synced) {
 		must(t, err)
 		// mxFrame of the WAL-index header, sqlite.org/walformat.html section 2.1
 		frames := binary.NativeEndian.Uint32(index[16:])
-		r.acked = append(r.acked, 32+int64(frames)*(24+4096))
+		acked = append(acked, 32+int64(frames)*(24+4096))
 	}
-	var err error
-	r.file, err = os.ReadFile(path)
+	file, err := os.ReadFile(path)
 	must(t, err)
-	r.wal, err = os.ReadFile(path + "-wal")
+	wal, err = os.ReadFile(path + "-wal")
 	must(t, err)
-	r.wal = r.wal[:r.acked[operations-1]]
-	return r
+	return file, wal[:acked[operations-1]], acked
 }
 
 // TestPowerLossSurvives has the -wal end at each sector, cut off there, zero from there on, or with a sector of rubbish
@@ -60,48 +53,48 @@ func TestPowerLossSurvives(t *testing.T) {
 	}
 	images := 0
 	defer coretest.Held(t, 2, &images, "crash images whose -wal ends at any sector")
-	r := recorded(t, 16)
+	file, whole, acked := recorded(t, 16)
 	path := filepath.Join(t.TempDir(), "image.db")
-	for at := 0; at <= len(r.wal); at += step * sectorSize {
-		cut := r.wal[:at]
-		zeroed := append(append([]byte{}, cut...), make([]byte, len(r.wal)-at)...)
-		torn := append([]byte{}, r.wal...)
+	for at := 0; at <= len(whole); at += step * sectorSize {
+		cut := whole[:at]
+		zeroed := append(append([]byte{}, cut...), make([]byte, len(whole)-at)...)
+		torn := append([]byte{}, whole...)
 		for i := at; i < min(at+sectorSize, len(torn)); i++ {
 			torn[i] ^= 0xff
 		}
+		want := 0
+		for _, end := range acked {
+			if end <= int64(at) {
+				want++
+			}
+		}
 		for how, wal := range map[string][]byte{"cut": cut, "zeroed": zeroed, "torn": torn} {
-			must(t, os.WriteFile(path, r.file, 0o600))
+			must(t, os.WriteFile(path, file, 0o600))
 			must(t, os.WriteFile(path+"-wal", wal, 0o600))
-			r.holds(t, path, int64(at), how)
+			holds(t, path, want, fmt.Sprintf("%s at %d", how, at))
 			images++
 		}
 	}
 }
 
-// holds: the image has what was acknowledged before the -wal was so long, and nothing by halves.
-func (r synced) holds(t *testing.T, path string, length int64, how string) {
+// holds: the image has the operations that were acknowledged, and nothing by halves.
+func holds(t *testing.T, path string, want int, how string) {
 	t.Helper()
 	defer removeDatabase(path)
 	s, err := Open(t.Context(), Options{Path: path})
 	if err != nil {
-		t.Errorf("%s at %d: %v", how, length, err)
+		t.Errorf("%s: %v", how, err)
 		return
 	}
 	defer s.Close()
 	var names []string
 	must(t, s.all(t.Context(), &names,
 		"SELECT name FROM mark WHERE name LIKE 'op%' AND length(value) = 3000 ORDER BY name"))
-	want := 0
-	for _, end := range r.acked {
-		if end <= length {
-			want++
-		}
-	}
 	if n := len(names); n%3 != 0 || n < 3*want || n > 0 && names[n-1] != fmt.Sprintf("op%03d-2",
 		n/3-1) { // more, where zeros were before
-		t.Errorf("%s at %d: %d rows, want the %d of %d operations", how, length, n, 3*want, want)
+		t.Errorf("%s: %d rows, want the %d of %d operations", how, n, 3*want, want)
 	}
 	if found, err := s.Check(t.Context()); err != nil || len(found) > 0 {
-		t.Errorf("%s at %d: %v %v", how, length, found, err)
+		t.Errorf("%s: %v %v", how, found, err)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,21 +66,6 @@ func tables(t *testing.T, path string) map[string][]map[string]string {
 	return all
 }
 
-// only is a row without the columns that came later.
-func only(row map[string]string, like map[string]string) string {
-	var b strings.Builder
-	columns := []string{}
-	for c := range like {
-		columns = append(columns, c)
-	}
-	slices.Sort(columns)
-	for _, c := range columns {
-		v, ok := row[c]
-		fmt.Fprintf(&b, "%s=%s/%v ", c, v, ok)
-	}
-	return b.String()
-}
-
 // changedByUpgrade are the tables whose old rows a migration rewrites, with what it does to them.
 var changedByUpgrade = map[string]string{
 	"schema_migration": "a row for each migration",
@@ -119,13 +103,22 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 			continue
 		}
 		for i, row := range rows {
-			if got, want := only(after[name][i], row), only(row, row); got != want {
-				t.Errorf("%s: %s\nwas %s", name, got, want)
+			for column, was := range row {
+				if is, there := after[name][i][column]; is != was || !there {
+					t.Errorf("%s.%s of row %d: %s\nwas %s", name, column, i, is, was)
+				}
 			}
 		}
 	}
 	if len(done.Migrations) > 0 {
-		keptBefore(t, done.Copy, before)
+		fi, err := os.Stat(done.Copy)
+		must(t, err)
+		if fi.Mode().Perm() != 0o600 || !strings.HasSuffix(done.Copy, filepath.Join("backup", "newsletterd.db.before-0008")) {
+			t.Errorf("%s has mode %s", done.Copy, fi.Mode())
+		}
+		if !reflect.DeepEqual(tables(t, done.Copy), before) { // a program of the first version could open it
+			t.Error("the copy is not what was there")
+		}
 	}
 	s, err := Open(t.Context(), Options{Path: path})
 	must(t, err)
@@ -134,19 +127,6 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 		t.Errorf("%v %v", found, err)
 	}
 	must(t, s.Close())
-}
-
-// keptBefore: the copy holds what was there, and a program of the first version could open it.
-func keptBefore(t *testing.T, copied string, before map[string][]map[string]string) {
-	t.Helper()
-	fi, err := os.Stat(copied)
-	must(t, err)
-	if fi.Mode().Perm() != 0o600 || !strings.HasSuffix(copied, filepath.Join("backup", "newsletterd.db.before-0008")) {
-		t.Errorf("%s has mode %s", copied, fi.Mode())
-	}
-	if !reflect.DeepEqual(tables(t, copied), before) {
-		t.Error("the copy is not what was there")
-	}
 }
 
 // statements takes a migration apart. A trigger ends with END;.
@@ -188,7 +168,7 @@ func crashImages(t *testing.T, path string, m schema.Migration) (n int) {
 	t.Helper()
 	scratch := filepath.Join(t.TempDir(), "scratch.db")
 	if _, err := os.Stat(path); err == nil {
-		copyFiles(t, path, scratch)
+		scratch = crash(t, path)
 	}
 	db, err := sqlx.Open("sqlite",
 		"file:"+scratch+"?_pragma=journal_mode(WAL)&_pragma=wal_autocheckpoint(0)&_pragma=foreign_keys(1)")
@@ -209,9 +189,16 @@ func crashImages(t *testing.T, path string, m schema.Migration) (n int) {
 		if i%8 != 0 && i < len(all)-1 && os.Getenv("NEWSLETTERD_TORTURE") == "" {
 			continue
 		}
-		image := filepath.Join(t.TempDir(), "newsletterd.db")
-		copyFiles(t, scratch, image)
-		oldSchema(t, image, m.Number)
+		image := crash(t, scratch)
+		left, err := sql.Open("sqlite", "file:"+image)
+		must(t, err)
+		inside, err := left.Conn(t.Context())
+		must(t, err)
+		pending, err := schema.Pending(t.Context(), inside, 0)
+		must(t, errors.Join(err, inside.Close(), left.Close()))
+		if len(pending) == 0 || pending[0].Number != m.Number {
+			t.Errorf("inside %04d the file says that it needs %v", m.Number, pending)
+		}
 		to := m.Number // all that follow are run from there once, by the caller
 		if os.Getenv("NEWSLETTERD_TORTURE") != "" {
 			to = 0
@@ -222,34 +209,6 @@ func crashImages(t *testing.T, path string, m schema.Migration) (n int) {
 		n++
 	}
 	return n
-}
-
-// oldSchema: the image is that of before the migration.
-func oldSchema(t *testing.T, image string, number int) {
-	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+image)
-	must(t, err)
-	defer db.Close()
-	c, err := db.Conn(t.Context())
-	must(t, err)
-	defer c.Close()
-	pending, err := schema.Pending(t.Context(), c, 0)
-	must(t, err)
-	if len(pending) == 0 || pending[0].Number != number {
-		t.Errorf("inside %04d the file says that it needs %v", number, pending)
-	}
-}
-
-func copyFiles(t *testing.T, from, to string) {
-	t.Helper()
-	for _, end := range []string{"", "-wal"} {
-		b, err := os.ReadFile(from + end)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		must(t, err)
-		must(t, os.WriteFile(to+end, b, 0o600))
-	}
 }
 
 // TestScopesAfterAnUpgrade: clients that stood at the default of before have today's, others keep what they have.
