@@ -26,7 +26,7 @@ type Family struct {
 	CreatedAt Instant `db:"created_at" json:"created_at"`
 	UsedAt    Instant `db:"used_at" json:"used_at"`
 	ExpiresAt Instant `db:"expires_at" json:"expires_at"`
-	RevokedAt Instant `db:"revoked_at" json:"revoked_at"`
+	RevokedAt Instant `db:"revoked_at" json:"revoked_at" is:"nullable"`
 	Claims    string  `db:"claims" json:"claims,omitempty"` // asked for by name: words as "id_token.email"
 }
 

@@ -15,8 +15,8 @@ type User struct {
 	EmailVerified bool    `db:"email_verified" json:"email_verified"`
 	Name          string  `db:"name" json:"name"`
 	Epoch         int64   `db:"epoch" json:"-"` // counts up when everything issued so far ends
-	DisabledAt    Instant `db:"disabled_at" json:"disabled_at"`
-	LastLoginAt   Instant `db:"last_login_at" json:"last_login_at"`
+	DisabledAt    Instant `db:"disabled_at" json:"disabled_at" is:"nullable"`
+	LastLoginAt   Instant `db:"last_login_at" json:"last_login_at" is:"nullable"`
 	CreatedAt     Instant `db:"created_at" json:"created_at"`
 	UpdatedAt     Instant `db:"updated_at" json:"updated_at"`
 	Roles         []Role  `db:"-" json:"roles"`

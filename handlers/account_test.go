@@ -15,6 +15,25 @@ import (
 )
 
 // Real users and tokens for scenarios. A token that no "user" step made is verified for real.
+// What scenarios do to accounts beyond their making.
+func init() {
+	// user-of ACCOUNT: a token {ACCOUNT's name and an s} of the user of an account
+	steps["user-of"] = func(e *env, name string, _ map[string]string) {
+		u, err := e.store.User(e.t.Context(), e.value(name))
+		e.must(err)
+		e.name(name+"s", "token-of-"+name)
+		e.callers["token-of-"+name] = core.Caller{
+			UserID: u.ID, Email: u.Email, EmailVerified: true, Roles: u.Roles, ClientID: core.BuiltInClientID,
+			Scopes: core.AllScopes, FirstParty: true,
+		}
+	}
+	// second-factor ACCOUNT: one is set up
+	steps["second-factor"] = func(e *env, name string, _ map[string]string) {
+		e.must(e.store.SetTOTP(e.t.Context(), e.value(name), []byte("12345678901234567890"), 1))
+		e.must(e.store.ConfirmTOTP(e.t.Context(), e.value(name), 1, nil, 1))
+	}
+}
+
 func init() {
 	setups = append(setups, func(e *env, o *Options) {
 		p, err := auth.New(e.t.Context(), e.store, auth.Config{
@@ -31,7 +50,7 @@ func init() {
 			return p.Bearer(ctx, token, now)
 		}
 	})
-	// account NAME email=E password=P operator tenant_admin=T[,T] verified disabled: {NAME} is the id
+	// account NAME email=E name=N password=P operator tenant_admin=T[,T] verified disabled: {NAME} is the id
 	steps["account"] = func(e *env, name string, args map[string]string) {
 		now := core.At(time.Now())
 		u := core.NewUser(core.Email(argOr(args, "email", name+"@user.example")), now)
@@ -41,6 +60,7 @@ func init() {
 		for _, t := range strings.FieldsFunc(args["tenant_admin"], func(r rune) bool { return r == ',' }) {
 			u.Roles = append(u.Roles, core.Role{Role: core.RoleTenantAdmin, TenantID: e.value(t)})
 		}
+		u.Name = argOr(args, "name", u.Name)
 		_, u.EmailVerified = args["verified"]
 		phc, err := e.handler.options.Auth.NewPassword(e.t.Context(), "password",
 			argOr(args, "password", "correct horse battery"))

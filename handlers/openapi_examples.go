@@ -29,6 +29,12 @@ var requestExamples = map[string]web.Object{
 
 	"createInvitation": {"tenant_id": exampleID, "email": "eve@acme.example", "role": "editor"},
 
+	"createUser":     {"email": "max@acme.example", "name": "Max", "role": "publisher", "tenant_id": exampleID},
+	"updateUser":     {"name": "Maximilian"},
+	"grantRole":      {"role": "editor", "tenant_id": exampleID},
+	"revokeRole":     {"role": "editor", "tenant_id": exampleID},
+	"updateTeammate": {"tenant_id": exampleID, "role": "publisher"},
+
 	"addSubscriber": {
 		"list_id": exampleID, "email": "new@example.org", "status": "pending",
 		"source": "signed at the fair",

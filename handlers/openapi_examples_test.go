@@ -47,7 +47,7 @@ func exampleEnv(t *testing.T) *env {
 	}, "command", 1)
 	e.must(err)
 	for _, step := range []string{
-		"user op operator", `account reader email=reader@example.org verified password="a long password"`, "person ann",
+		"user op operator", "account pia verified tenant_admin=" + exampleID, `account reader email=reader@example.org verified password="a long password"`, "person ann",
 		"device lamp owner=ann", "agent gateway owner=ann", "model vase owner=ann",
 		"share given model=vase email=other@example.org",
 		"webhook-client hook tenant=" + exampleID, "provider anymail tenant=" + exampleID, "job issue list=" + exampleID,
@@ -65,7 +65,7 @@ func (e *env) send(r *web.Route, body web.Object) int {
 	path, id := r.Path, exampleID
 	for prefix, name := range map[string]string{
 		"/api/send-jobs": "issue", "/api/admin/subscribers": "sub", "/api/devices": "lamp",
-		"/api/agents": "gateway", "/api/models": "vase",
+		"/api/agents": "gateway", "/api/admin/users": "reader", "/api/admin/team": "pia", "/api/models": "vase",
 	} {
 		if strings.HasPrefix(path, prefix) {
 			id = e.value(name)

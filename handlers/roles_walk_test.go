@@ -23,7 +23,9 @@ type walkTenant struct {
 // seenBy is what lets a caller see a record at a path at all: without it the record is missing.
 var seenBy = map[string]core.Action{
 	"/api/admin/tenants": core.ActionTenantRead, "/api/admin/newsletter-lists": core.ActionListRead,
-	"/api/admin/oauth-clients": core.ActionClientManage, "/api/send-jobs": core.ActionFiguresRead,
+	"/api/admin/oauth-clients": core.ActionClientManage, "/api/admin/team": core.ActionTeamRead,
+	"/api/admin/users": core.ActionUserManage,
+	"/api/send-jobs":   core.ActionFiguresRead,
 }
 
 func walkTenants(t *testing.T, s *storetest.Seeder) (all []*walkTenant) {
@@ -40,14 +42,21 @@ func walkTenants(t *testing.T, s *storetest.Seeder) (all []*walkTenant) {
 			c, _ := s.NewClient(core.ClientInput{TenantID: new(w.id), Name: new(w.marker)})
 			return c.ID
 		}
+		member := func() string {
+			u := core.NewUser(core.Email(core.NewID()+"@"+w.marker+".example"), 1)
+			u.Roles = []core.Role{{Role: core.RoleEditor, TenantID: w.id}}
+			s.Must(s.AddUser(t.Context(), u, "", 1))
+			return u.ID
+		}
 		first := list()
 		s.Active(first, core.Email("reader@"+w.marker+".example"))
 		w.records = map[string]string{
 			"/api/admin/tenants": w.id, "/api/admin/newsletter-lists": first, "/api/admin/oauth-clients": client(),
-			"/api/send-jobs": s.NewJob(first).ID,
+			"/api/send-jobs": s.NewJob(first).ID, "/api/admin/team": member(), "/api/admin/users": member(),
 		}
 		w.fresh = map[string]func() string{
 			"/api/admin/tenants": tenant, "/api/admin/newsletter-lists": list, "/api/admin/oauth-clients": client,
+			"/api/admin/team": member, "/api/admin/users": member,
 		}
 		all = append(all, w)
 	}
@@ -201,7 +210,7 @@ func (w rolesWalk) route(r *web.Route, name string, c core.Caller) {
 		if !known {
 			id, may = core.NewID(), false
 		}
-		if r.Method == "DELETE" && may && known {
+		if gone := r.Method == "DELETE" || strings.HasSuffix(r.Path, "/users/:id/erase"); gone && may && known {
 			id = tenant.fresh[collection]()
 			may = may && (collection != "/api/admin/tenants" || mayByTable(c, info.Action, id))
 		}

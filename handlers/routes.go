@@ -23,6 +23,7 @@ func (h *Handler) table() []*web.Route {
 	h.teamRoutes(&t)
 	h.peopleRoutes(&t)
 	h.templateRoutes(&t)
+	h.userRoutes(&t)
 	h.systemRoutes(&t)
 	h.sendRoutes(&t)
 	h.deviceRoutes(&t)
@@ -275,6 +276,14 @@ func (h *Handler) teamRoutes(t *web.Table) {
 	t.Add("GET", item, admin(core.ActionTeamRead), web.Member, web.Path(i.show).Find(i.find), "Show an open invitation")
 	t.Add("DELETE", item, admin(core.ActionTeamManage), web.Member,
 		web.Path(i.remove).Find(i.find), "Take an invitation back")
+	m := team{h.options.Store}
+	const all, one = "/api/admin/team", "/api/admin/team/:id"
+	t.Add("GET", all, admin(core.ActionTeamRead), web.Member,
+		web.List(m.list, func(m core.Teammate) string { return m.ID }), "List who has a role in a tenant")
+	t.Add("PUT", one, admin(core.ActionTeamManage), web.Member,
+		web.JSON(m.update).Find(m.find).Missing(web.ErrNotFound).Fails(core.Conflict), "Change the role of a person in a tenant")
+	t.Add("DELETE", one, admin(core.ActionTeamManage), web.Member,
+		web.Query(m.remove).Find(m.find).Missing(web.ErrNotFound).Fails(core.Conflict), "Take the roles in a tenant from a person")
 	t.Add("GET", invitationPath, web.Public(), web.Page, web.Query(web.Visited(i.page)), "Accept an invitation: the page")
 	t.Add("POST", invitationPath, web.Public(), web.Page,
 		web.Form(web.Visited(i.accept)).Fails(core.Forbidden), "Accept an invitation")

@@ -60,3 +60,29 @@ func (h *Handler) systemRoutes(t *web.Table) {
 	t.Add("GET", "/api/admin/audit", admin(core.ActionAuditRead), web.Member, web.Search(trail.list),
 		"List who has changed what, the newest first; a page may be short and have a next one")
 }
+
+// userRoutes are the accounts of people, for operators.
+func (h *Handler) userRoutes(t *web.Table) {
+	u := users{h.options.Store}
+	const all, item = "/api/admin/users", "/api/admin/users/:id"
+	may := admin(core.ActionUserManage)
+	one := func(e web.Endpoint) web.Endpoint { return e.Find(u.find).Missing(web.ErrNotFound) }
+	crud(t, all, "a user", "users", resource{
+		u.find, web.ErrNotFound, web.List(u.list, func(u core.User) string { return u.ID }),
+		web.JSON(u.create).Fails(core.NotFound, core.Conflict), web.Path(u.show), web.JSON(u.update).Fails(core.Conflict),
+		web.Path(u.remove).Fails(core.Conflict),
+		rights{core.ActionUserManage, core.ActionUserManage, core.ActionUserManage, core.ActionUserManage},
+	})
+	t.Add("POST", item+"/roles", may, web.Member, one(web.JSON(u.grant)), "Give a user a role")
+	t.Add("POST", item+"/roles/revoke", may, web.Member,
+		one(web.JSON(u.revoke).Fails(core.Conflict)), "Take a role from a user")
+	t.Add("GET", item+"/sessions", may, web.Member, one(web.Path(u.sessions)), "Show where a user is signed in")
+	t.Add("POST", item+"/logout-everywhere", may, web.Member,
+		one(web.Path(u.logout)), "End every session and token of a user")
+	t.Add("POST", item+"/reset-second-factor", may, web.Member,
+		one(web.Path(u.resetFactor).Fails(core.Conflict)), "Remove the second factor of a user")
+	t.Add("GET", item+"/export", may, web.Member,
+		one(web.Path(u.export)), "Show everything that is known about a person")
+	t.Add("POST", item+"/erase", may, web.Member,
+		one(web.Path(u.erase).Fails(core.Conflict)), "Remove everything that is known about a person")
+}

@@ -187,21 +187,6 @@ func (s *Store) Audit(ctx context.Context, f core.AuditFilter, page core.Page) (
 	return found, next, err
 }
 
-// IsTeammate reports whether an address is that of a user with a role in a tenant, proved to be the user's. Its only
-// error is core.ErrStorage.
-func (s *Store) IsTeammate(ctx context.Context, tenantID string, email core.Email) (is bool, err error) {
-	err = s.get(ctx, &is, `SELECT EXISTS (SELECT 1 FROM user AS u JOIN role AS r ON r.user_id = u.id WHERE u.email_key = ?
-		AND u.email_verified = 1 AND u.disabled_at = 0 AND r.tenant_id = ? AND r.pending = 0)`, email.Key(), tenantID)
-	return is, err
-}
-
-// Teammates returns those of the actors who are users with a role in a tenant, by their names in the audit trail. Its
-// only error is core.ErrStorage.
-func (s *Store) Teammates(ctx context.Context, tenantID string) (actors []string, err error) {
-	err = s.all(ctx, &actors, "SELECT DISTINCT 'user:' || user_id FROM role WHERE tenant_id = ?", tenantID)
-	return actors, err
-}
-
 // logCommands tells the log what commands have changed since the last look; the daemon's own changes are there already.
 func (w *writer) logCommands() error {
 	last, err := w.tx.number("SELECT coalesce(max(id), 0) FROM audit")

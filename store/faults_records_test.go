@@ -175,6 +175,10 @@ func (s *story) accounts() {
 	s.op("GrantRole", func() error {
 		return s.GrantRole(ctx, u.ID, core.Role{Role: core.RoleTenantAdmin, TenantID: s.tenant}, false, now0)
 	})
+	s.op("SetTeamRole", func() error {
+		return onlyErr(s.SetTeamRole(ctx, s.tenant, u.ID, core.RoleEditor, "test", now0))
+	})
+	s.op("LeaveTeam", func() error { return s.LeaveTeam(ctx, s.tenant, u.ID, "test", now0) })
 	s.op("SetPassword", func() error { return s.SetPassword(ctx, u.ID, "h3", now0) })
 	s.op("LogoutEverywhere", func() error { return s.LogoutEverywhere(ctx, u.ID, now0) })
 	change := func() (core.User, UserToken) {

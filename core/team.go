@@ -1,0 +1,13 @@
+package core
+
+// Teammate is a user with roles in a tenant, as the tenant's administrators see one.
+type Teammate struct {
+	ID            string  `db:"id" json:"id"`
+	TenantID      string  `db:"tenant_id" json:"tenant_id"`
+	Email         Email   `db:"email" json:"email"`
+	EmailVerified bool    `db:"email_verified" json:"email_verified"`
+	Name          string  `db:"name" json:"name"`
+	Roles         Strings `db:"roles" json:"roles"`     // in the tenant
+	Pending       bool    `db:"pending" json:"pending"` // they take effect when the address is verified
+	Since         Instant `db:"since" json:"since"`
+}

@@ -1,0 +1,292 @@
+package handlers
+
+import (
+	"encoding/json"
+	"slices"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/store"
+)
+
+// users serves /api/admin/users: people with a login, for operators.
+type users struct{ store *store.Store }
+
+// userFilter narrows the list of users.
+type userFilter struct {
+	Email core.Email `query:"email"`
+}
+
+func (a users) find(c *web.Call) error {
+	if !c.Caller.May(core.ActionUserManage, core.TenantNone) {
+		return web.ErrNotFound
+	}
+	_, err := a.store.UserWithoutRoles(c, c.ID())
+	return err
+}
+
+// another refuses to do to oneself what would leave no one to undo it.
+func another(c *web.Call, id string) error {
+	if c.Caller.UserID == id {
+		return core.Conflictf("conflict", "Another operator does this to your account.")
+	}
+	return nil
+}
+
+// behalf is the context of a change to the account of a user.
+func behalf(c *web.Call) *web.Call {
+	c.Context = store.By(c.Context, actor(c), c.Now)
+	return c
+}
+
+func (a users) list(c *web.Call, in userFilter, page core.Page) ([]core.User, error) {
+	if in.Email == "" {
+		found, err := a.store.Users(c, page)
+		for i := range found {
+			found[i].Roles = append([]core.Role{}, found[i].Roles...)
+		}
+		return found, err
+	}
+	u, err := a.store.UserByEmail(c, in.Email)
+	switch {
+	case core.KindOf(err) == core.NotFound && err != nil || page.After != "":
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	u.Roles = append([]core.Role{}, u.Roles...)
+	return []core.User{u}, nil
+}
+
+// newUser is the body of POST /api/admin/users.
+type newUser struct {
+	Email         core.Email `json:"email" is:"required"`
+	Name          string     `json:"name"`
+	EmailVerified bool       `json:"email_verified"`
+	Role          string     `json:"role" enum:"operator|tenant_admin|publisher|editor|viewer"`
+	TenantID      string     `json:"tenant_id"`
+}
+
+// create makes a user without a password, who sets one by "forgot password".
+func (a users) create(c *web.Call, in newUser) (core.User, error) {
+	u := core.NewUser(in.Email, c.Now)
+	if in.Name != "" {
+		u.Name = in.Name
+	}
+	u.EmailVerified = in.EmailVerified
+	if in.Role != "" || in.TenantID != "" {
+		role := core.Role{Role: in.Role, TenantID: in.TenantID}
+		if err := role.Validate(); err != nil {
+			return u, err
+		}
+		u.Roles = []core.Role{role}
+	}
+	if err := u.Validate(); err != nil {
+		return u, err
+	}
+	if err := unknownTenant(a.store.AddUser(behalf(c), u, "", c.Now)); err != nil {
+		return u, err
+	}
+	return a.show(c, u.ID)
+}
+
+func (a users) show(c *web.Call, id string) (core.User, error) {
+	u, err := a.store.User(c, id)
+	if u.Roles == nil {
+		u.Roles = []core.Role{}
+	}
+	return u, err
+}
+
+// userChange is the body of PUT /api/admin/users/:id; absent fields stay as they are.
+type userChange struct {
+	Email         *core.Email `json:"email"`
+	Name          *string     `json:"name"`
+	EmailVerified *bool       `json:"email_verified"`
+	Disabled      *bool       `json:"disabled"`
+}
+
+func (a users) update(c *web.Call, in userChange) (core.User, error) {
+	if in.Disabled != nil && *in.Disabled {
+		if err := another(c, c.ID()); err != nil {
+			return core.User{}, err
+		}
+	}
+	_, err := a.store.UpdateUser(behalf(c), c.ID(), store.UserInput{
+		Email: in.Email, Name: in.Name, Verified: in.EmailVerified, Disabled: in.Disabled,
+	}, c.Now)
+	if err != nil {
+		return core.User{}, err
+	}
+	return a.show(c, c.ID())
+}
+
+func (a users) remove(c *web.Call, id string) (web.None, error) {
+	err := another(c, id)
+	if err == nil {
+		err = a.store.DeleteUser(behalf(c), id)
+	}
+	return web.None{}, err
+}
+
+// roleInput names a role of a user.
+type roleInput struct {
+	Role     string `json:"role" is:"required" enum:"operator|tenant_admin|publisher|editor|viewer"`
+	TenantID string `json:"tenant_id"`
+}
+
+// grantInput is the body of POST /api/admin/users/:id/roles.
+type grantInput struct {
+	roleInput
+	EmailVerified bool `json:"email_verified"` // the caller knows the address to be the user's
+}
+
+func (a users) grant(c *web.Call, in grantInput) (core.User, error) {
+	role := core.Role{Role: in.Role, TenantID: in.TenantID}
+	if err := unknownTenant(a.store.GrantRole(behalf(c), c.ID(), role, in.EmailVerified, c.Now)); err != nil {
+		return core.User{}, err
+	}
+	return a.show(c, c.ID())
+}
+
+func (a users) revoke(c *web.Call, in roleInput) (core.User, error) {
+	err := another(c, c.ID())
+	if err == nil {
+		err = a.store.RevokeRole(behalf(c), c.ID(), core.Role{Role: in.Role, TenantID: in.TenantID})
+	}
+	if err != nil {
+		return core.User{}, err
+	}
+	return a.show(c, c.ID())
+}
+
+// userSessions is where a user is signed in.
+type userSessions struct {
+	Browsers []core.Browser      `json:"browsers"`
+	Clients  []core.ClientSignIn `json:"clients"`
+}
+
+func (a users) sessions(c *web.Call, id string) (s userSessions, err error) {
+	if s.Browsers, err = a.store.Browsers(c, id, c.Now); err != nil {
+		return s, err
+	}
+	if s.Clients, err = a.store.SignIns(c, id, c.Now); err != nil {
+		return s, err
+	}
+	if s.Browsers == nil {
+		s.Browsers = []core.Browser{}
+	}
+	if s.Clients == nil {
+		s.Clients = []core.ClientSignIn{}
+	}
+	return s, nil
+}
+
+func (a users) logout(c *web.Call, id string) (web.None, error) {
+	return web.None{}, a.store.LogoutEverywhere(behalf(c), id, c.Now)
+}
+
+func (a users) resetFactor(c *web.Call, id string) (web.None, error) {
+	err := a.store.RemoveSecondFactor(behalf(c), id)
+	if core.KindOf(err) == core.NotFound && err != nil {
+		err = core.Conflictf("conflict", "The user has no second factor.")
+	}
+	return web.None{}, err
+}
+
+// export is the object that the command prints.
+func (a users) export(c *web.Call, id string) (json.RawMessage, error) {
+	u, err := a.store.UserWithoutRoles(c, id)
+	if err != nil {
+		return nil, err
+	}
+	data, err := a.store.ExportPerson(c, core.Person{Email: u.Email, Account: true})
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(data)
+}
+
+func (a users) erase(c *web.Call, id string) (web.None, error) {
+	u, err := a.store.UserWithoutRoles(c, id)
+	if err == nil {
+		err = another(c, id)
+	}
+	if err == nil {
+		_, err = a.store.ErasePerson(c, core.Person{Email: u.Email, Account: true}, actor(c), c.Now)
+	}
+	return web.None{}, err
+}
+
+// team serves /api/admin/team: who has a role in a tenant.
+type team struct{ store *store.Store }
+
+func (a team) list(c *web.Call, in tenantFilter, page core.Page) ([]core.Teammate, error) {
+	tenant, err := oneTenant(c, in.TenantID)
+	if err != nil {
+		return nil, err
+	}
+	return a.store.Team(c, tenant, page)
+}
+
+// teamQuery names a tenant, for callers with a role in several.
+type teamQuery struct {
+	TenantID string `query:"tenant_id"`
+}
+
+// teamsKey is what the teams of the user of the path are kept by.
+type teamsKey struct{}
+
+// find looks whether the user of the path is on a team that the caller sees, and keeps the tenants.
+func (a team) find(c *web.Call) error {
+	tenants, err := a.store.TeamsOf(c, c.ID())
+	if err != nil {
+		return err
+	}
+	c.Keep(teamsKey{}, tenants)
+	err = web.ErrNotFound
+	for _, t := range tenants {
+		switch {
+		case c.Caller.May(c.Action(), t):
+			return nil
+		case c.Caller.May(core.ActionTeamRead, t):
+			err = core.Lacking(c.Action())
+		}
+	}
+	return err
+}
+
+// teammate returns the tenant whose team is changed; web.ErrNotFound: the user of the path isn't on it.
+func (a team) teammate(c *web.Call, named string) (string, error) {
+	tenant, err := oneTenant(c, named)
+	switch tenants, _ := c.Value(teamsKey{}).([]string); {
+	case err != nil:
+	case !slices.Contains(tenants, tenant):
+		err = web.ErrNotFound
+	case c.Caller.UserID == c.ID():
+		err = core.Conflictf("conflict", "Another administrator changes your own role.")
+	}
+	return tenant, err
+}
+
+// teamChange is the body of PUT /api/admin/team/:id.
+type teamChange struct {
+	TenantID string `json:"tenant_id"`
+	Role     string `json:"role" is:"required" enum:"tenant_admin|publisher|editor|viewer"`
+}
+
+func (a team) update(c *web.Call, in teamChange) (core.Teammate, error) {
+	tenant, err := a.teammate(c, in.TenantID)
+	if err != nil {
+		return core.Teammate{}, err
+	}
+	return a.store.SetTeamRole(c, tenant, c.ID(), in.Role, actor(c), c.Now)
+}
+
+func (a team) remove(c *web.Call, in teamQuery) (web.None, error) {
+	tenant, err := a.teammate(c, in.TenantID)
+	if err == nil {
+		err = a.store.LeaveTeam(c, tenant, c.ID(), actor(c), c.Now)
+	}
+	return web.None{}, err
+}

@@ -1,0 +1,90 @@
+package store
+
+import (
+	"context"
+
+	"newsletterd/core"
+)
+
+const selectTeam = `SELECT u.id, r.tenant_id, u.email, u.email_verified, u.name, json_group_array(r.role) AS roles,
+	max(r.pending) AS pending, min(r.created_at) AS since FROM role AS r JOIN user AS u ON u.id = r.user_id
+	WHERE r.tenant_id = ?1 AND `
+
+// Team reads a page of the users with a role in a tenant, by id. Its only error is core.ErrStorage.
+func (s *Store) Team(ctx context.Context, tenantID string, page core.Page) (ts []core.Teammate, err error) {
+	err = s.all(ctx, &ts, selectTeam+"u.id > ?2 GROUP BY u.id ORDER BY u.id LIMIT ?3", tenantID, page.After, page.Limit)
+	return ts, err
+}
+
+// TeamsOf returns the tenants in which a user has a role. Its only error is core.ErrStorage.
+func (s *Store) TeamsOf(ctx context.Context, userID string) (tenants []string, err error) {
+	err = s.all(ctx, &tenants, "SELECT DISTINCT tenant_id FROM role WHERE user_id = ? AND tenant_id <> ''", userID)
+	return tenants, err
+}
+
+// Teammates returns the users with a role in a tenant, by their names in the audit trail. Its only error is
+// core.ErrStorage.
+func (s *Store) Teammates(ctx context.Context, tenantID string) (actors []string, err error) {
+	err = s.all(ctx, &actors, "SELECT DISTINCT 'user:' || user_id FROM role WHERE tenant_id = ?", tenantID)
+	return actors, err
+}
+
+// IsTeammate reports whether an address is that of a user with a role in a tenant, proved to be the user's. Its only
+// error is core.ErrStorage.
+func (s *Store) IsTeammate(ctx context.Context, tenantID string, email core.Email) (is bool, err error) {
+	err = s.get(ctx, &is, `SELECT EXISTS (SELECT 1 FROM user AS u JOIN role AS r ON r.user_id = u.id WHERE u.email_key = ?
+		AND u.email_verified = 1 AND u.disabled_at = 0 AND r.tenant_id = ? AND r.pending = 0)`, email.Key(), tenantID)
+	return is, err
+}
+
+// SetTeamRole makes one role the only one that a user has in a tenant, and returns the user as the team sees one. It is
+// pending where one of those before was. core.ErrNotFound: the user has none there.
+func (s *Store) SetTeamRole(ctx context.Context, tenantID, userID, role, actor string, now core.Instant) (
+	t core.Teammate, err error,
+) {
+	if err := (core.Role{Role: role, TenantID: tenantID}).Validate(); err != nil {
+		return t, err
+	}
+	err = s.update(ctx, func(tx *Tx) error {
+		pending, err := tx.leaveTeam(tenantID, userID)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.exec("INSERT INTO role (user_id, role, tenant_id, created_at, pending) VALUES (?, ?, ?, ?, ?)",
+			userID, role, tenantID, int64(now), pending); err != nil {
+			return err
+		}
+		if err := tx.get(&t, selectTeam+"u.id = ?2 GROUP BY u.id", tenantID, userID); err != nil {
+			return err
+		}
+		return tx.audit(now, actor, "role.change."+role, tenantID, userID)
+	})
+	return t, err
+}
+
+// LeaveTeam takes all roles in a tenant from a user. core.ErrNotFound: the user has none there.
+func (s *Store) LeaveTeam(ctx context.Context, tenantID, userID, actor string, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		if _, err := tx.leaveTeam(tenantID, userID); err != nil {
+			return err
+		}
+		return tx.audit(now, actor, "role.revoke", tenantID, userID)
+	})
+}
+
+// leaveTeam takes all roles in a tenant from a user, and reports whether one of them was pending.
+func (tx *Tx) leaveTeam(tenantID, userID string) (pending bool, err error) {
+	var were []bool
+	if err := tx.all(&were, "SELECT pending FROM role WHERE user_id = ? AND tenant_id = ?", userID, tenantID); err != nil {
+		return false, err
+	}
+	if len(were) == 0 {
+		return false, core.ErrNotFound
+	}
+	for _, p := range were {
+		pending = pending || p
+	}
+	tx.kick(TopicIdentity)
+	_, err = tx.exec("DELETE FROM role WHERE user_id = ? AND tenant_id = ?", userID, tenantID)
+	return pending, err
+}

@@ -1,0 +1,42 @@
+package store
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"newsletterd/core"
+)
+
+// TestATeamRoleStaysPending: another role doesn't take effect before the address is verified, and roles in other tenants
+// stay as they are.
+func TestATeamRoleStaysPending(t *testing.T) {
+	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	home := core.Tenant{ID: core.NewID(), Name: "home", Status: core.TenantActive}
+	other := core.Tenant{ID: core.NewID(), Name: "other", Status: core.TenantActive}
+	must(t, n.AddTenant(t.Context(), home, "test"))
+	must(t, n.AddTenant(t.Context(), other, "test"))
+	u := core.NewUser("ann@example.org", 1)
+	must(t, n.update(t.Context(), func(tx *Tx) error { return tx.insertUser(u, "h", true) }))
+	for _, tenant := range []string{home.ID, other.ID} {
+		must(t, n.GrantRole(t.Context(), u.ID, core.Role{Role: core.RoleEditor, TenantID: tenant}, false, 1))
+	}
+	got, err := n.SetTeamRole(t.Context(), home.ID, u.ID, core.RoleTenantAdmin, "test", 2)
+	if err != nil || !got.Pending || !slices.Equal(got.Roles, core.Strings{core.RoleTenantAdmin}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if is, err := n.IsTeammate(t.Context(), home.ID, u.Email); err != nil || is {
+		t.Errorf("an address that no one has proved is of the team: %v", err)
+	}
+	must(t, n.LeaveTeam(t.Context(), home.ID, u.ID, "test", 3))
+	if _, err := n.SetTeamRole(t.Context(), home.ID, u.ID, core.RoleViewer, "test", 4); core.KindOf(err) != core.NotFound {
+		t.Errorf("%v", err)
+	}
+	if teams, err := n.TeamsOf(t.Context(), u.ID); err != nil || !slices.Equal(teams, []string{other.ID}) {
+		t.Errorf("%v, %v", teams, err)
+	}
+	if in, err := n.Team(t.Context(), other.ID, core.Page{Limit: 9}); err != nil || len(in) != 1 ||
+		!slices.Equal(in[0].Roles, core.Strings{core.RoleEditor}) {
+		t.Errorf("%+v, %v", in, err)
+	}
+}
