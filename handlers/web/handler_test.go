@@ -1,14 +1,13 @@
 package web
 
 import (
-	"context"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/handlers/web/webtest"
 )
 
 type echoIn struct {
@@ -22,38 +21,9 @@ type echoIn struct {
 	} `json:"sub"`
 }
 
-// newTestHandler builds a handler over a table of its own.
-func newTestHandler(t *testing.T, rows ...*Route) *httptest.Server {
-	t.Helper()
-	h, err := New(Options{
-		PublicURL: "http://example.test",
-		DialectOf: func(_ *Call, path string) Dialect {
-			if strings.HasPrefix(path, "/api/models") {
-				return Device
-			}
-			return Member
-		},
-		Bearer: func(_ context.Context, token string, _ core.Instant) (core.Caller, error) {
-			if token != "good" {
-				return core.Caller{}, core.ErrUnauthenticated
-			}
-			return core.Caller{UserID: core.NewID(), Scopes: []string{core.ScopeSend}}, nil
-		},
-	}, rows)
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := httptest.NewUnstartedServer(h)
-	srv.Config = Server(h)
-	srv.Start()
-	t.Cleanup(srv.Close)
-	return srv
-}
-
-func echo(_ *Call, in echoIn) (echoIn, error) { return in, nil }
-
 func TestFrame(t *testing.T) {
-	srv := newTestHandler(t,
+	echo := func(_ *Call, in echoIn) (echoIn, error) { return in, nil }
+	url := webtest.Start(t, Server(bare(t,
 		&Route{"POST", "/api/echo", Public(), Member, JSON(echo), "Echo"},
 		&Route{"POST", "/api/send-jobs", Bearer(core.ScopeSend), Send, JSON(echo).Created(), "Send"},
 		&Route{"POST", "/api/admin/x", Bearer(core.ScopeAdmin), Member, JSON(echo), "Admin"},
@@ -76,7 +46,7 @@ func TestFrame(t *testing.T) {
 		) (string, error) {
 			return in.Grant, nil
 		}), "Token"},
-	)
+	)))
 	const id = "0190163d-8694-739b-aea5-966c26f8ad90"
 	for _, tt := range []struct {
 		name, method, path, token, body string
@@ -130,7 +100,7 @@ func TestFrame(t *testing.T) {
 		{"form empty", "POST", "/api/oauth/token", "", "grant_type=", 400, `"error_description":"grant_type is missing."`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			req, _ := http.NewRequestWithContext(t.Context(), tt.method, srv.URL+strings.TrimPrefix(tt.path, "*"),
+			req, _ := http.NewRequestWithContext(t.Context(), tt.method, url+strings.TrimPrefix(tt.path, "*"),
 				strings.NewReader(tt.body))
 			if tt.token != "" {
 				req.Header.Set("Authorization", "Bearer "+tt.token)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"newsletterd/handlers/web/webtest"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ import (
 // Whatever reaches the table is answered in its form. What net/http can't read, it answers itself, in plain text and
 // before there is a request: docs/api.md says so. A newer Go that answers otherwise is seen here.
 func TestRequestsAtTheEdgeOfHTTP(t *testing.T) {
-	srv := newTestHandler(t, &Route{"POST", "/api/echo", Public(), Member, JSON(echo), "Echo"})
+	url := webtest.Start(t, Server(bare(t, &Route{"POST", "/api/echo", Public(), Member, JSON(large), "Echo"})))
 	const post = "POST /api/echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 	for _, tt := range []struct {
 		name, request string
@@ -55,7 +56,7 @@ func TestRequestsAtTheEdgeOfHTTP(t *testing.T) {
 		{"expectation", "GET / HTTP/1.1\r\nHost: localhost\r\nExpect: wonders\r\n\r\n", 417, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+			conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -22,11 +22,23 @@ import (
 	"newsletterd/handlers/web/webtest"
 )
 
-// bare returns a handler of a table of its own, without a store.
+// bare returns a handler of a table of its own, without a store. The token good may send.
 func bare(t *testing.T, rows ...*Route) *Handler {
 	t.Helper()
 	h, err := New(Options{
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("127.0.0.1/32")},
+		DialectOf: func(_ *Call, path string) Dialect {
+			if strings.HasPrefix(path, "/api/models") {
+				return Device
+			}
+			return Member
+		},
+		Bearer: func(_ context.Context, token string, _ core.Instant) (core.Caller, error) {
+			if token != "good" {
+				return core.Caller{}, core.ErrUnauthenticated
+			}
+			return core.Caller{UserID: core.NewID(), Scopes: []string{core.ScopeSend}}, nil
+		},
 		ErrorPage: func(_ *Call, status int, e ErrorBody) (HTML, error) {
 			return HTML{Status: status, Body: []byte("<!doctype html>" + e.Message)}, nil
 		},
@@ -37,11 +49,8 @@ func bare(t *testing.T, rows ...*Route) *Handler {
 	return h
 }
 
-type anyBody struct {
-	Name string `json:"name"`
-}
-
-func large(c *Call, _ anyBody) (int, error) { return len(c.body), nil }
+// large answers how many bytes of a body were read.
+func large(c *Call, _ struct{}) (int, error) { return len(c.body), nil }
 
 func post(h http.Handler, body io.Reader) *httptest.ResponseRecorder {
 	req := httptest.NewRequest("POST", "/api/large", body)
@@ -386,7 +395,7 @@ func TestMediaTypes(t *testing.T) {
 
 // TestSignedRoutes shows the order: headers, size, signature, media type, body.
 func TestSignedRoutes(t *testing.T) {
-	h := bare(t, &Route{"POST", "/webhooks/x", Signed(), Send, JSON(func(c *Call, _ anyBody) (string, error) {
+	h := bare(t, &Route{"POST", "/webhooks/x", Signed(), Send, JSON(func(c *Call, _ struct{}) (string, error) {
 		return c.Caller.ClientID + " " + string(c.body), nil
 	}), "Signed"})
 	h.options.Signed = func(_ context.Context, head http.Header, path string,

@@ -4,6 +4,7 @@ package webtest
 import (
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 )
 
@@ -23,6 +24,15 @@ func Serve(t *testing.T, srv *http.Server) *Pipes {
 		<-served
 	})
 	return p
+}
+
+// Start serves on loopback until the test ends, and returns the URL.
+func Start(t *testing.T, srv *http.Server) (url string) {
+	s := httptest.NewUnstartedServer(srv.Handler)
+	s.Config = srv
+	s.Start()
+	t.Cleanup(s.Close)
+	return s.URL
 }
 
 // Accept returns the server's end of the next connection. It is for net/http.
