@@ -30,6 +30,7 @@ type Options struct {
 	Store          *store.Store         // nil: only the table can be read
 	Auth           *auth.Provider       // nil: only the table can be read
 	ModelLimits    core.ModelLimits     // of uploads; zero: the defaults
+	ImportBytes    int64                // of a file of subscribers; zero: the default
 	Newsletter     NewsletterOptions
 	// counts what readers open and follow; it must not wait. nil: nothing is
 	Engage         func(core.Engagement)

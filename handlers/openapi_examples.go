@@ -41,6 +41,11 @@ var requestExamples = map[string]web.Object{
 	},
 	"updateSubscriber": {"preferences": web.Object{"first_name": "Ada", "city": "Bonn"}},
 
+	"runImport": {
+		"dry_run": true, "mapping": web.Object{"E-Mail": "email", "First name": "first_name"}, "subscriber_status": "active",
+		"source": "members of the club",
+	},
+
 	"createSuppression": {"email": "gone@example.org", "tenant_id": exampleID, "reason": "asked by telephone"},
 	"updateSuppression": {"email": "off@example.org", "tenant_id": exampleID, "reason": "asked by letter"},
 	"liftSuppression":   {"email": "off@example.org", "tenant_id": exampleID},

@@ -24,8 +24,9 @@ type walkTenant struct {
 var seenBy = map[string]core.Action{
 	"/api/admin/tenants": core.ActionTenantRead, "/api/admin/newsletter-lists": core.ActionListRead,
 	"/api/admin/oauth-clients": core.ActionClientManage, "/api/admin/team": core.ActionTeamRead,
-	"/api/admin/users": core.ActionUserManage,
-	"/api/send-jobs":   core.ActionFiguresRead,
+	"/api/admin/users":   core.ActionUserManage,
+	"/api/send-jobs":     core.ActionFiguresRead,
+	"/api/admin/imports": core.ActionPeopleMasked,
 }
 
 func walkTenants(t *testing.T, s *storetest.Seeder) (all []*walkTenant) {
@@ -50,13 +51,19 @@ func walkTenants(t *testing.T, s *storetest.Seeder) (all []*walkTenant) {
 		}
 		first := list()
 		s.Active(first, core.Email("reader@"+w.marker+".example"))
+		upload := func() string {
+			j := s.NewImportJob(list(), "email\nann@"+w.marker+".example\n", func(j *core.ImportJob) { j.Name = w.marker })
+			return j.ID
+		}
 		w.records = map[string]string{
 			"/api/admin/tenants": w.id, "/api/admin/newsletter-lists": first, "/api/admin/oauth-clients": client(),
 			"/api/send-jobs": s.NewJob(first).ID, "/api/admin/team": member(), "/api/admin/users": member(),
+			"/api/admin/imports": upload(),
 		}
 		w.fresh = map[string]func() string{
 			"/api/admin/tenants": tenant, "/api/admin/newsletter-lists": list, "/api/admin/oauth-clients": client,
 			"/api/admin/team": member, "/api/admin/users": member,
+			"/api/admin/imports": upload,
 		}
 		all = append(all, w)
 	}

@@ -11,6 +11,7 @@ const (
 	UploadPatch          = uploadPatch
 	ConfirmsPerListEmail = confirmsPerListEmail
 	ImportBatch          = importBatch
+	ImportIdle           = importIdle
 	MailPeriod           = mailPeriod
 	MailLeftOut          = mailLeftOut
 	MailQueued           = mailQueued

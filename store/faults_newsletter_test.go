@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"newsletterd/core"
@@ -87,6 +88,7 @@ func (s *story) subscriptions() {
 		return onlyErr(s.SetSuppressionReason(ctx, d.Email, "", "asked for by letter", "test", now0+95))
 	})
 	s.mailsAndEvents()
+	s.importJobs()
 }
 
 // mailsAndEvents goes on with what the subscriptions have put into the queue of mails and into the outbox.
@@ -151,6 +153,57 @@ func (s *story) mailsAndEvents() {
 	s.op("FinishSync", func() error { return onlyErr(s.FinishSync(ctx, id, now0+170)) })
 	s.op("RequestSync", func() (err error) { id, err = s.RequestSync(ctx, s.list, now0+180); return err })
 	s.op("FailSync", func() error { return s.FailSync(ctx, id, "no", now0+180) })
+}
+
+func (s *story) importJobs() {
+	ctx := s.Context()
+	var j core.ImportJob
+	s.op("NewImportUpload", func() error {
+		u, err := s.NewImportUpload(ctx, core.ImportJob{
+			ID: core.NewID(), ListID: s.list, Name: "people.csv", CreatedBy: "test", CreatedAt: now0 + 110,
+		}, 1<<20)
+		if err != nil {
+			return err
+		}
+		defer u.Close(context.Background())
+		if err := u.ReadFrom(ctx, strings.NewReader("email\nuploaded@example.org\n"), nil, func() core.Instant { return now0 }); err != nil {
+			return err
+		}
+		j, err = u.Commit(ctx, now0+110)
+		return err
+	})
+	id := j.ID
+	run := func(dry bool) {
+		in := core.ImportInput{DryRun: dry, SubscriberStatus: core.SubscriptionActive}
+		s.op("RunImport", func() error { return onlyErr(s.RunImport(ctx, id, in, "test", now0+110)) })
+		s.op("StartImport", func() (err error) { j, err = s.StartImport(ctx, id, now0+110); return err })
+	}
+	run(true)
+	s.op("NoteProgress", func() error { return s.NoteProgress(ctx, j.ID, 1, core.ImportCounts{Failed: 1}) })
+	s.op("NewFaultWriter", func() error {
+		w, err := s.NewFaultWriter(ctx, j.ID)
+		if err == nil {
+			_, err = w.Write([]byte("line,error,email\n"))
+		}
+		if err == nil {
+			err = w.Flush()
+		}
+		return err
+	})
+	s.op("FinishImport", func() error { return s.FinishImport(ctx, &j, core.ImportCounts{}, "", now0+110) })
+	run(false)
+	s.op("NewImport", func() error {
+		im, err := s.ImportOf(ctx, &j)
+		if err != nil {
+			return err
+		}
+		return im.Add(ctx, []ImportRow{{Email: "uploaded@example.org"}}, now0+110)
+	})
+	s.op("CancelImport", func() error { return onlyErr(s.CancelImport(ctx, id, "test", now0+110)) })
+	s.op("DeleteImport", func() error { return s.DeleteImport(ctx, id, "test", now0+110) })
+	for range 3 {
+		s.op("SweepImports", func() error { return onlyErr(s.SweepImports(ctx, now0+110)) })
+	}
 }
 
 func (s *story) subscribers() {

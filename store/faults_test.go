@@ -78,7 +78,10 @@ func (s *story) version() (v int64) {
 }
 
 // severalSteps are the operations that are several transactions: what one did before a fault stays.
-var severalSteps = []string{"AddShare", "AnsweredToken", "ConfirmToken", "Housekeeping", "NewUpload", "Ping", "PlanSync", "PurposeKey"}
+var severalSteps = []string{
+	"AddShare", "AnsweredToken", "ConfirmToken", "Housekeeping", "NewFaultWriter",
+	"NewImportUpload", "NewUpload", "Ping", "PlanSync", "PurposeKey",
+}
 
 // op tells of an operation, which is one transaction at most unless it is one of severalSteps.
 func (s *story) op(name string, fn func() error) {

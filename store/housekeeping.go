@@ -176,6 +176,9 @@ func init() {
 		remains("consent", "list_id, subscription_id, at, what", "list", "list_id"),
 		remains("consent_text", "list_id, version", "list", "list_id"),
 		remains("fed_list", "list_id", "list", "list_id"),
+		remains("import_chunk", "import_id, kind, no", "(SELECT j.id, l.deleted_at FROM import_job AS j JOIN list AS l "+
+			"ON l.id = j.list_id)", "import_id"),
+		remains("import_job", "id", "list", "list_id"),
 		remains("list_count", "list_id, day", "list", "list_id"),
 		jobRemains("recipient", "job_no, seq"),
 		jobRemains("recipient_word", "job_no, word, seq"),

@@ -46,29 +46,16 @@ type Import struct {
 	single int // changes announced one by one
 	synced bool
 	held   int64 // rows that were put in
-	Counts ImportCounts
+	Counts core.ImportCounts
 	DryRun bool // nothing is kept: Counts says what would become of the rows
 	// OnContradicted, if not nil, is called by Write for each row that is left out since another row of the file says
 	// that the subscriber has left, with the lines of both, in no order. An error of it ends Write.
 	OnContradicted func(line, left int) error
-}
 
-// ImportCounts says what an import has done so far.
-type ImportCounts struct {
-	Added        int64  `json:"added"`
-	Updated      int64  `json:"updated"`
-	Unchanged    int64  `json:"unchanged"`
-	Kept         int64  `json:"kept"`              // have left, are disabled or erased: no file brings them back
-	Contradicted int64  `json:"contradicted"`      // left out: another row of the file says that they have left
-	Pending      int64  `json:"pending"`           // never confirmed where the file comes from: left out
-	Failed       int64  `json:"failed"`            // lines with an error
-	Evidence     int64  `json:"evidence"`          // rows whose evidence of another system was kept
-	SyncID       string `json:"sync_id,omitempty"` // of the full sync that announces the import
-}
-
-// Rows is how many lines were read.
-func (c ImportCounts) Rows() int64 {
-	return c.Added + c.Updated + c.Unchanged + c.Kept + c.Contradicted + c.Pending + c.Failed
+	job      string            // id of the core.ImportJob that it is the run of; empty: none
+	position importPosition    // of the row that Write has come to
+	from     importPosition    // up to where a process before this one has come
+	before   core.ImportCounts // of that process
 }
 
 // NewImport begins an import into a list; status is that of new rows: active, or pending, which sends each of them a
@@ -100,6 +87,9 @@ func (im *Import) Put(r ImportRow) error {
 	return im.spool.add(rows[0])
 }
 
+// Resumed reports whether a process before this one has done a part of it.
+func (im *Import) Resumed() bool { return im.from.id != "" }
+
 // Held is how many rows were put in.
 func (im *Import) Held() int64 { return im.held }
 
@@ -117,19 +107,28 @@ func (im *Import) Write(ctx context.Context, now func() core.Instant, written fu
 		batch = batch[:0]
 		return nil
 	}
+	if im.from.id != "" {
+		im.Counts = im.before // of the lines that were read, too: they are the same
+	}
 	var left ImportRow // the latest that says that its subscriber has left: it comes before the others of theirs
 	err := im.spool.each(func(r ImportRow) error {
+		done := im.position.reach(r.id, im.from)
 		switch {
 		case r.Left:
 			if r.id != left.id {
 				left = r
 			}
-			im.Counts.Kept++
+			if !done {
+				im.Counts.Kept++
+			}
 			n++
 			return nil
 		case r.id == left.id:
 			n++
-			return im.contradicted(r.Line, left.Line)
+			return im.contradicted(r.Line, left.Line, done)
+		case done:
+			n++
+			return nil
 		}
 		if batch = append(batch, r); len(batch) < importBatch {
 			return nil
@@ -148,8 +147,10 @@ func (im *Import) Write(ctx context.Context, now func() core.Instant, written fu
 	return im.End(ctx, now())
 }
 
-func (im *Import) contradicted(line, left int) error {
-	im.Counts.Contradicted++
+func (im *Import) contradicted(line, left int, counted bool) error {
+	if !counted {
+		im.Counts.Contradicted++
+	}
 	if im.OnContradicted == nil {
 		return nil
 	}
@@ -208,7 +209,7 @@ type importing struct {
 	*Import
 	now    core.Instant
 	at     core.Instant // stamp of the changes
-	counts ImportCounts
+	counts core.ImportCounts
 	single int
 	sync   bool
 	latest core.Instant // of the changes that a sync is to announce
@@ -238,6 +239,9 @@ func (im *importing) run(tx *Tx, rows []ImportRow) (err error) {
 		}
 	}
 	if err := im.addConsents(tx); err != nil {
+		return err
+	}
+	if err := im.progress(tx); err != nil {
 		return err
 	}
 	if im.sync {
@@ -373,10 +377,13 @@ func (im *importing) addConsents(tx *Tx) error {
 	return err
 }
 
-// disabledAmong returns the keys of those rows whose address is switched off.
+// disabledAmong returns the keys of those rows whose address is switched off, or gets no mail of the tenant since it has
+// bounced or complained.
 func (tx *Tx) disabledAmong(tenantID string, rows []ImportRow) (map[string]bool, error) {
 	var any bool
-	if err := tx.get(&any, "SELECT EXISTS (SELECT 1 FROM disabled)"); err != nil || !any {
+	err := tx.get(&any, "SELECT EXISTS (SELECT 1 FROM disabled) OR EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?)",
+		tenantID)
+	if err != nil || !any {
 		return nil, err
 	}
 	keys := make(core.Strings, len(rows))
@@ -384,9 +391,9 @@ func (tx *Tx) disabledAmong(tenantID string, rows []ImportRow) (map[string]bool,
 		keys[i] = rows[i].key
 	}
 	var found []string
-	err := tx.all(&found,
-		"SELECT email_key FROM disabled WHERE tenant_id IN ('', ?) AND email_key IN (SELECT value FROM json_each(?))",
-		tenantID, keys.Column())
+	err = tx.all(&found, `SELECT email_key FROM disabled WHERE tenant_id IN ('', ?1) AND email_key IN (SELECT value FROM
+		json_each(?2)) UNION SELECT email_key FROM suppression WHERE tenant_id = ?1 AND email_key IN (SELECT value FROM
+		json_each(?2))`, tenantID, keys.Column())
 	set := make(map[string]bool, len(found))
 	for _, k := range found {
 		set[k] = true

@@ -35,10 +35,10 @@ func rowsOf(n int) []store.ImportRow {
 
 func TestImportIsIdempotent(t *testing.T) {
 	n := storetest.SeedList(t, now0)
-	if got, want := n.Import(n.ListID, "active", rowsOf(700)...), (store.ImportCounts{Added: 700}); got != want {
+	if got, want := n.Import(n.ListID, "active", rowsOf(700)...), (core.ImportCounts{Added: 700}); got != want {
 		t.Errorf("first: %+v", got)
 	}
-	if got, want := n.Import(n.ListID, "active", rowsOf(700)...), (store.ImportCounts{Unchanged: 700}); got != want {
+	if got, want := n.Import(n.ListID, "active", rowsOf(700)...), (core.ImportCounts{Unchanged: 700}); got != want {
 		t.Errorf("again: %+v", got)
 	}
 	if got := n.Count("SELECT count(*) FROM outbox"); got != 700 {
@@ -68,7 +68,7 @@ func TestImportKeepsEvidenceOfConsents(t *testing.T) {
 		return all
 	}
 	rows := []store.ImportRow{{Email: "ann@example.org", Evidence: evidence}, {Email: "bob@example.org"}}
-	if got, want := n.Import(n.ListID, "active", rows...), (store.ImportCounts{Added: 2, Evidence: 1}); got != want {
+	if got, want := n.Import(n.ListID, "active", rows...), (core.ImportCounts{Added: 2, Evidence: 1}); got != want {
 		t.Errorf("first: %+v", got)
 	}
 	if got := reasons("ann@example.org"); len(got) != 1 || got[0] != evidence {
@@ -79,7 +79,7 @@ func TestImportKeepsEvidenceOfConsents(t *testing.T) {
 	}
 	rows[0].Evidence, rows[1].Evidence, rows[1].Preferences = "confirmed 2020-01-01", evidence, `{"n":1}`
 	if got, want := n.Import(n.ListID, "active",
-		rows...), (store.ImportCounts{Unchanged: 1, Updated: 1, Evidence: 1}); got != want {
+		rows...), (core.ImportCounts{Unchanged: 1, Updated: 1, Evidence: 1}); got != want {
 		t.Errorf("again: %+v", got)
 	}
 	for _, email := range []core.Email{"ann@example.org", "bob@example.org"} {
@@ -95,10 +95,10 @@ func TestImportKeepsEvidenceOfRequests(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	const evidence = "opted in 2019-05-01 09:58:00 from 203.0.113.9"
 	row := store.ImportRow{Email: "ann@example.org", Evidence: evidence}
-	if got, want := n.Import(n.ListID, "pending", row), (store.ImportCounts{Added: 1, Evidence: 1}); got != want {
+	if got, want := n.Import(n.ListID, "pending", row), (core.ImportCounts{Added: 1, Evidence: 1}); got != want {
 		t.Errorf("first: %+v", got)
 	}
-	if got, want := n.Import(n.ListID, "pending", row), (store.ImportCounts{Unchanged: 1}); got != want {
+	if got, want := n.Import(n.ListID, "pending", row), (core.ImportCounts{Unchanged: 1}); got != want {
 		t.Errorf("again: %+v", got)
 	}
 	if got := n.Count("SELECT count(*) FROM consent"); got != 0 {
@@ -121,7 +121,7 @@ func TestImportKeepsEvidenceOfRequests(t *testing.T) {
 func TestImportKeepsNoEvidenceWithoutConsent(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	left := store.ImportRow{Email: "bob@example.org", Evidence: "confirmed 2019-05-01", Left: true}
-	if got, want := n.Import(n.ListID, "active", left), (store.ImportCounts{Kept: 1}); got != want {
+	if got, want := n.Import(n.ListID, "active", left), (core.ImportCounts{Kept: 1}); got != want {
 		t.Errorf("left: %+v", got)
 	}
 	if got := n.Count("SELECT count(*) FROM consent"); got != 0 {
@@ -155,7 +155,7 @@ func TestImportLeavesOutWhoHasLeftInAnyLine(t *testing.T) {
 	}
 	written := int64(0)
 	n.Must(im.Write(t.Context(), func() core.Instant { return now0 }, func(rows int64) { written = rows }))
-	want := store.ImportCounts{Kept: 3, Contradicted: 3, Added: 1, Unchanged: 1}
+	want := core.ImportCounts{Kept: 3, Contradicted: 3, Added: 1, Unchanged: 1}
 	if im.Counts != want || written != 8 || im.Counts.Rows() != 8 {
 		t.Errorf("%+v, want %+v; %d written", im.Counts, want, written)
 	}
@@ -187,7 +187,7 @@ func TestImportBringsNobodyBack(t *testing.T) {
 			Email:       "active@example.org",
 			Preferences: `{"x":1}`,
 		}, store.ImportRow{Email: "again@example.org"})
-	if want := (store.ImportCounts{Kept: 3, Updated: 2}); got != want {
+	if want := (core.ImportCounts{Kept: 3, Updated: 2}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	for email, want := range map[core.Email]string{

@@ -25,12 +25,16 @@ func (s *Store) ErasePerson(ctx context.Context, p core.Person, actor string, no
 	if err != nil {
 		return 0, err
 	}
+	files, err := s.importsHolding(ctx, p.Email.Key(), p.TenantID)
+	if err != nil {
+		return 0, err
+	}
 	err = s.update(ctx, func(tx *Tx) error {
 		at, err := s.reach(tx, p, &seen)
 		if err != nil {
 			return err
 		}
-		e := erasing{Tx: tx, personReach: at, now: now}
+		e := erasing{Tx: tx, personReach: at, now: now, files: files}
 		if err := e.run(); err != nil || e.rows == 0 {
 			return err
 		}
@@ -44,13 +48,14 @@ func (s *Store) ErasePerson(ctx context.Context, p core.Person, actor string, no
 type erasing struct {
 	*Tx
 	personReach
-	now  core.Instant
-	rows int64
+	now   core.Instant
+	rows  int64
+	files []string // ids of the imports that hold the address
 }
 
 func (e *erasing) run() error {
 	e.departs()
-	for _, step := range []func() error{e.keepBlocks, e.sendSide, e.memberSide, e.account} {
+	for _, step := range []func() error{e.keepBlocks, e.sendSide, e.memberSide, e.imports, e.account} {
 		if err := step(); err != nil {
 			return err
 		}

@@ -220,7 +220,7 @@ func TestErasedAddressStaysBlocked(t *testing.T) {
 			t.Fatal(rows, err)
 		}
 	}
-	imported := func() store.ImportCounts {
+	imported := func() core.ImportCounts {
 		t.Helper()
 		im, err := n.NewImport(ctx, n.ListID, core.SubscriptionActive, "file")
 		if err != nil {

@@ -51,6 +51,7 @@ const (
 	TopicIdentity              // users, roles, clients, families or keys changed: cached callers are stale
 	// tenants, lists, templates, webhook clients or providers changed: cached records are stale
 	TopicRecords
+	TopicImports // an import waits to be run, or its file to be removed
 	topics
 )
 

@@ -55,7 +55,7 @@ func (u *Upload) ReadFrom(ctx context.Context, r io.Reader, grow Grow, now func(
 	b := buffer{grow: grow}
 	defer b.release()
 	for {
-		n, err := b.fill(r)
+		n, err := b.fill(r, 0)
 		switch {
 		case err != nil && err != io.EOF:
 			return err
@@ -78,8 +78,9 @@ type buffer struct {
 	grow  Grow
 }
 
-// fill reads until a chunk is full or the file ends, which is io.EOF together with what was read last.
-func (b *buffer) fill(r io.Reader) (n int, err error) {
+// fill reads after the n bytes that are there, until a chunk is full or the file ends, which is io.EOF together with
+// what was read last. It returns how many bytes are there then.
+func (b *buffer) fill(r io.Reader, n int) (_ int, err error) {
 	for n < ChunkSize && err == nil {
 		if n == len(b.bytes) {
 			if err := b.double(n); err != nil {

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/schollz/progressbar/v3"
@@ -77,7 +74,7 @@ address is left out and counted by evidence_unreadable, a time to come by eviden
 type importing struct {
 	*store.Import
 	reader *subscribercsv.Reader
-	faulty *csv.Writer // nil: none
+	faulty *subscribercsv.Faults // nil: none
 	shown  int
 	err    io.Writer
 
@@ -115,22 +112,17 @@ func (p *program) importSubscribers(c *cli.Context, _ *config.Config, s *store.S
 			return fmt.Errorf("--errors: %w", err)
 		}
 		defer f.Close()
-		run.faulty = csv.NewWriter(f)
-		if err := run.faulty.Write(append([]string{"line", "error"}, run.reader.Header()...)); err != nil {
+		if run.faulty, err = subscribercsv.NewFaults(f, run.reader.Header()); err != nil {
 			return err
 		}
 	}
-	im.OnContradicted = run.contradicted
 	if err := run.all(c); err != nil {
 		return err
 	}
 	if run.shown > maxShownErrors && run.faulty == nil {
 		fmt.Fprintf(p.err, "… and %d more; --errors FILE writes them all.\n", run.shown-maxShownErrors)
 	}
-	if err := p.printer(c).record(importRow{
-		im.Counts.Rows(), im.Counts, run.reader.Unreadable,
-		run.reader.Future,
-	}); err != nil {
+	if err := p.printer(c).record(importRow{im.Counts.Rows(), im.Counts}); err != nil {
 		return err
 	}
 	p.hintAtFirstName(c, s, run.reader)
@@ -147,7 +139,7 @@ func openFaulty(name, source string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	begin := make([]byte, len(faultyBegin))
+	begin := make([]byte, len(subscribercsv.FaultsBegin))
 	n, err := io.ReadFull(f, begin)
 	if errors.Is(err, io.EOF) {
 		return f, nil
@@ -159,7 +151,7 @@ func openFaulty(name, source string) (*os.File, error) {
 		err = errors.Join(err, serr)
 	case ferr == nil && os.SameFile(fi, from):
 		err = fmt.Errorf("%s is the file to import", name)
-	case string(begin[:n]) != faultyBegin:
+	case string(begin[:n]) != subscribercsv.FaultsBegin:
 		err = fmt.Errorf("%s exists and is no list of errors", name)
 	default:
 		if _, err = f.Seek(0, io.SeekStart); err == nil {
@@ -173,15 +165,10 @@ func openFaulty(name, source string) (*os.File, error) {
 	return f, nil
 }
 
-// faultyBegin begins every file of lines with errors.
-const faultyBegin = "line,error,"
-
 // importRow is what an import prints.
 type importRow struct {
 	Rows int64 `json:"rows"`
-	store.ImportCounts
-	EvidenceUnreadable int64 `json:"evidence_unreadable"` // rows with evidence that is neither a time nor an address
-	EvidenceFuture     int64 `json:"evidence_future"`     // rows with evidence of a time that is still to come
+	core.ImportCounts
 }
 
 // hintAtFirstName says how a column of names becomes the preference by which templates greet, unless the list asks for
@@ -236,7 +223,7 @@ func (p *program) openInput(name string) (io.ReadCloser, error) {
 // all reads the whole file, then writes it: sorted, for in the order of the file each row would touch pages of its own.
 func (run *importing) all(c *cli.Context) error {
 	defer run.Close()
-	if err := run.flushed(run.read(c.Context)); err != nil {
+	if err := run.flushed(run.reader.Load(c.Context, run.Import, run.report)); err != nil {
 		return fmt.Errorf("nothing was imported: %w", err)
 	}
 	if !run.terminal {
@@ -253,8 +240,7 @@ func (run *importing) flushed(err error) error {
 	if run.faulty == nil {
 		return err
 	}
-	run.faulty.Flush()
-	return errors.Join(err, run.faulty.Error())
+	return errors.Join(err, run.faulty.Flush())
 }
 
 // unfinished tells what to do after a failure in the middle of writing.
@@ -265,47 +251,9 @@ func unfinished(err error) error {
 	return fmt.Errorf("stopped before the end; what was written stays imported (run it again to go on): %w", err)
 }
 
-// read takes the lines in; a faulty one is reported and does not end it.
-func (run *importing) read(ctx context.Context) error {
-	for {
-		row, record, err := run.reader.Next()
-		var fault subscribercsv.LineError
-		switch {
-		case err == nil:
-			err = run.Put(row)
-		case row.Left:
-			err = run.Put(row)
-		case errors.Is(err, subscribercsv.ErrLeft):
-			run.Counts.Kept++
-			err = nil
-		case errors.Is(err, subscribercsv.ErrPending):
-			run.Counts.Pending++
-			err = nil
-		case errors.As(err, &fault):
-			run.Counts.Failed++
-			err = run.report(fault, record)
-		case errors.Is(err, io.EOF):
-			return nil
-		}
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// contradicted reports a line whose address has left by another line. The cells stay empty: importing the file of
-// errors would bring the address in.
-func (run *importing) contradicted(line, left int) error {
-	text := fmt.Sprintf("line %d says that this address has left", left)
-	return run.report(subscribercsv.LineError{Line: line, Text: text}, make([]string, len(run.reader.Header())))
-}
-
 func (run *importing) report(fault subscribercsv.LineError, record []string) error {
 	if run.faulty != nil {
-		return run.faulty.Write(append([]string{strconv.Itoa(fault.Line), fault.Text}, record...))
+		return run.faulty.Report(fault, record)
 	}
 	if run.shown++; run.shown <= maxShownErrors {
 		fmt.Fprintln(run.err, printable(fault.Error()))

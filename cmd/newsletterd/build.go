@@ -108,6 +108,7 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 		Log: d.log, Registry: d.registry, PublicURL: d.cfg.Origin(), TrustedProxies: proxies(d.cfg.Server.TrustedProxies),
 		Store: d.store, Auth: d.auth, Bearer: d.auth.Bearer, Sealer: d.keys.sealer, Ident: d.keys.ident,
 		ModelLimits:    modelLimits(d.cfg),
+		ImportBytes:    int64(d.cfg.Limits.ImportBytes),
 		DuplicateGuard: d.cfg.Send.DuplicateGuard.Std(),
 		Engage:         d.tracker.Add,
 		SmallHeap:      smallHeap,

@@ -35,10 +35,12 @@ var mayImport = map[string][]string{
 	"mail/dkim/dkimtest":       {"core"},
 	"mail/mailtest":            {"core", "mail"},
 	"mail/smtp/smtptest":       {"mail/smtp"},
-	"worker":                   {"core", "store", "mail", "mail/dkim", "mail/notice", "mail/report", "mail/smtp", "auth"},
-	"handlers/web":             {"core", "store", "auth"},
-	"handlers/web/webtest":     {},
-	"handlers":                 {"core", "store", "store/subscribercsv", "auth", "mail", "mail/report", "handlers/web"},
+	"worker": {
+		"core", "store", "store/subscribercsv", "mail", "mail/dkim", "mail/notice", "mail/report", "mail/smtp", "auth",
+	},
+	"handlers/web":         {"core", "store", "auth"},
+	"handlers/web/webtest": {},
+	"handlers":             {"core", "store", "store/subscribercsv", "auth", "mail", "mail/report", "handlers/web"},
 
 	"worker/workertest": {
 		"auth", "core", "core/coretest", "mail", "mail/dkim", "mail/smtp", "store", "store/storetest", "worker",

@@ -77,6 +77,7 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 		worker.Endpoints(s, worker.NewEndpointPoster(s, endpointClient(cfg)), log),
 		worker.Disabler(d.disabler()),
 		worker.Mailer(mailer),
+		worker.Imports(s, smallHeap, log),
 	}
 	if relay != nil {
 		loops = append(loops, worker.TenantMailer(mailer, relay))

@@ -110,7 +110,7 @@ func (s *Seeder) Deliver() {
 }
 
 // Import imports rows into a list, with a status, as from a file.
-func (s *Seeder) Import(listID, status string, rows ...store.ImportRow) store.ImportCounts {
+func (s *Seeder) Import(listID, status string, rows ...store.ImportRow) core.ImportCounts {
 	s.Helper()
 	im, err := s.NewImport(s.Context(), listID, status, "file.csv")
 	s.Must(err)
@@ -157,4 +157,14 @@ func (s *Seeder) Audited(action string) (n int) {
 		}
 	}
 	return n
+}
+
+// SweptImports removes what no import needs any more.
+func (s *Seeder) SweptImports() {
+	s.Helper()
+	for more := true; more; {
+		var err error
+		more, err = s.SweepImports(s.Context(), s.Time())
+		s.Must(err)
+	}
 }

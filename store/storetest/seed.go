@@ -173,6 +173,21 @@ func (s *Seeder) Status(listID string, email core.Email) core.Status {
 	return sub.Status()
 }
 
+// NewImportJob uploads a file of subscribers for a list.
+func (s *Seeder) NewImportJob(listID, file string, change ...func(*core.ImportJob)) core.ImportJob {
+	s.Helper()
+	j := core.ImportJob{ID: core.NewID(), ListID: listID, Name: "people.csv", CreatedBy: "test", CreatedAt: s.Time()}
+	for _, f := range change {
+		f(&j)
+	}
+	u, err := s.NewImportUpload(s.Context(), j, 1<<40)
+	s.Must(err)
+	s.Must(u.ReadFrom(s.Context(), strings.NewReader(file), nil, s.Time))
+	j, err = u.Commit(s.Context(), s.Time())
+	s.Must(err)
+	return j
+}
+
 // NewTemplate makes a template of s.TenantID.
 func (s *Seeder) NewTemplate(in core.TemplateInput) core.Template {
 	s.Helper()

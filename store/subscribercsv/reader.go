@@ -121,6 +121,7 @@ type Reader struct {
 	proof   []evidenceColumn
 	keys    []string // by column: `"name":` of a preference; empty: not one
 	scratch []byte
+	mapped  bool // what the columns are is known
 }
 
 // LineError is an error of one line, which does not end the import.
@@ -131,8 +132,16 @@ type LineError struct {
 
 func (e LineError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Text) }
 
+// MappingError is returned where the columns of a file can't be told by their names: another mapping mends it.
+type MappingError struct {
+	Text string
+	hint string // of the flag --map
+}
+
+func (e MappingError) Error() string { return e.Text + e.hint }
+
 // NewReader reads the header. rename maps names of columns to those of preferences, or to email; an empty name drops
-// the column.
+// the column. With a MappingError the Reader is returned, too: it has a Header, and reads nothing.
 func NewReader(r io.Reader, rename map[string]string) (*Reader, error) {
 	buffered := bufio.NewReaderSize(r, 64<<10)
 	if bom, err := buffered.Peek(3); err == nil && bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
@@ -154,7 +163,9 @@ func NewReader(r io.Reader, rename map[string]string) (*Reader, error) {
 		return nil, fmt.Errorf("header: %w", err)
 	}
 	c.header = slices.Clone(header)
-	return c, c.columns(rename)
+	err = c.columns(rename)
+	c.mapped = err == nil
+	return c, err
 }
 
 // delimiter returns the delimiter that is most frequent in the first line: spreadsheets write semicolons or tabs where
@@ -193,26 +204,30 @@ func (c *Reader) columns(rename map[string]string) error {
 		case !core.CleanText(to):
 			return fmt.Errorf("the name of column %d is not UTF-8, or holds NUL: save the file as UTF-8", i+1)
 		case slices.Contains(emailColumns, strings.ToLower(to)) && c.email >= 0:
-			return fmt.Errorf("two columns hold addresses, %q and %q: --map \"NAME=\" drops one, --map \"NAME=OTHER\" "+
-				"makes it a preference", names[c.email], name)
+			return MappingError{
+				fmt.Sprintf("two columns hold addresses, %q and %q", names[c.email], name),
+				`: --map "NAME=" drops one, --map "NAME=OTHER" makes it a preference`,
+			}
 		case slices.Contains(emailColumns, strings.ToLower(to)):
 			c.email = i
 		default:
 			key := string(appendJSONString(nil, to)) + ":"
 			if slices.Contains(c.keys, key) {
-				return fmt.Errorf("two columns are named %q", to)
+				return MappingError{fmt.Sprintf("two columns are named %q", to), ""}
 			}
 			c.keys[i] = key
 		}
 	}
 	for from := range rename {
 		if !used[from] {
-			return fmt.Errorf("--map: there is no column %q among %s", from, strings.Join(c.header, ", "))
+			return MappingError{fmt.Sprintf("there is no column %q among %s", from, strings.Join(c.header, ", ")), " (--map)"}
 		}
 	}
 	if c.email < 0 {
-		return fmt.Errorf("no column is named email; there are %s (--map \"NAME=email\" names it)",
-			strings.Join(c.header, ", "))
+		return MappingError{
+			fmt.Sprintf("no column is named email; there are %s", strings.Join(c.header, ", ")),
+			` (--map "NAME=email" names it)`,
+		}
 	}
 	return nil
 }

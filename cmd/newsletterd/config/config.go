@@ -163,6 +163,8 @@ type Limits struct {
 	ModelBytesTotal    Size `toml:"model_bytes_total"`     // of all models; 0 = half of the disk
 	ModelsPerOwner     int  `toml:"models_per_owner"`      // 0 = none
 
+	ImportBytes Size `toml:"import_bytes"` // of one file of subscribers
+
 	SubscribePerAddress int `toml:"subscribe_per_address"` // requests an hour of one address of origin; 0: any number
 }
 
@@ -214,7 +216,8 @@ func Default() *Config {
 			PendingTTL: Duration(30 * 24 * time.Hour),
 		},
 		Limits: Limits{
-			ModelBytes: core.DefaultModelBytes, ModelBytesPerOwner: core.DefaultModelBytesPerOwner,
+			ImportBytes: core.DefaultImportBytes,
+			ModelBytes:  core.DefaultModelBytes, ModelBytesPerOwner: core.DefaultModelBytesPerOwner,
 			ModelsPerOwner: core.DefaultModelsPerOwner, SubscribePerAddress: 60,
 		},
 		Log:     Log{Level: "info", Format: "auto"},

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"newsletterd/cmd/newsletterd/daemontest"
+	"newsletterd/core"
+)
+
+// The daemon is killed in the middle of an uploaded import, again and again: it goes on where it was, with no row lost
+// and none counted twice.
+func TestKillDuringAnImport(t *testing.T) {
+	daemontest.Parallel(t)
+	kills, n := 2, 15_000
+	if daemontest.AtLength() {
+		kills, n = 10, 300_000
+	}
+	f := daemontest.New(t)
+	f.Serve()
+	f.Records()
+	f.TokenOf("op@acme.example", core.ScopeAdmin)
+	var file strings.Builder
+	file.WriteString("email,first_name\n")
+	for i := range n {
+		fmt.Fprintf(&file, "%s,Name %d\n", daemontest.Person(i), i)
+	}
+	file.WriteString("no address,X\n")
+	const imports = "/api/admin/imports"
+	var j core.ImportJob
+	show := func(text string) core.ImportJob {
+		f.Must(json.Unmarshal([]byte(text), &j))
+		return j
+	}
+	show(f.Send("POST", imports+"?list_id="+f.List, file.String(), "Content-Type", "text/csv").OK().Text)
+	f.Send("POST", imports+"/"+j.ID+"/run", nil).OK()
+	reached := func(added int64) bool {
+		show(f.Get(imports + "/" + j.ID).OK().Text)
+		return j.Added >= added || j.Ended()
+	}
+	for kill := range kills {
+		f.Every(2*time.Millisecond, func() bool { return reached(int64(n * (kill + 1) / (kills + 2))) })
+		if j.Ended() {
+			t.Fatalf("it has ended before kill %d: %+v", kill, j)
+		}
+		f.Kill()
+		f.Serve()
+	}
+	f.Every(20*time.Millisecond, func() bool { return reached(int64(n)) && j.Ended() })
+	want := core.ImportCounts{Added: int64(n), Failed: 1, SyncID: j.SyncID}
+	if j.Status != core.ImportCompleted || j.ImportCounts != want || j.Lines != int64(n)+1 {
+		t.Errorf("%+v", j)
+	}
+	if rows := f.Number("SELECT count(*) FROM subscription"); rows != n {
+		t.Errorf("%d subscriptions", rows)
+	}
+	if consents := f.Number("SELECT count(*) FROM consent"); consents != n {
+		t.Errorf("%d consents", consents)
+	}
+	f.Every(20*time.Millisecond, func() bool { return f.Number("SELECT count(*) FROM import_chunk WHERE kind = 0") == 0 })
+	f.Run("check")
+	f.Stop()
+}

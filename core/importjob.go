@@ -1,0 +1,122 @@
+package core
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// The statuses of an ImportJob.
+const (
+	ImportUploading = "uploading" // the file is on its way in; not shown
+	ImportUploaded  = "uploaded"
+	ImportWaiting   = "waiting" // for its turn
+	ImportRunning   = "running"
+	ImportChecked   = "checked" // a dry run has ended
+	ImportCompleted = "completed"
+	ImportFailed    = "failed"
+	ImportCancelled = "cancelled"
+	ImportDeleted   = "deleted" // its file is being removed; not shown
+)
+
+// Reasons why an ImportJob has failed or was cancelled.
+const (
+	ImportNobody  = "no_line_imported" // each line is faulty
+	ImportExpired = "expired"          // it was never run
+	ImportErased  = "person_erased"    // the file held the address of a person who was erased
+)
+
+// MaxOpenImports is how many imports of a tenant may be uploaded and not ended.
+const MaxOpenImports = 5
+
+// DefaultImportBytes is the size, in bytes, that an uploaded file may have.
+const DefaultImportBytes = 256 << 20
+
+// ImportJob is a file of subscribers that was uploaded, and its import into a list.
+type ImportJob struct {
+	ID       string `db:"id" json:"id"`
+	TenantID string `db:"tenant_id" json:"tenant_id"`
+	ListID   string `db:"list_id" json:"list_id"`
+	Name     string `db:"name" json:"name"`
+	Bytes    int64  `db:"bytes" json:"bytes"`
+	Status   string `db:"status" json:"status" enum:"uploaded|waiting|running|checked|completed|failed|cancelled"`
+	DryRun   bool   `db:"dry_run" json:"dry_run"` // of the run that waits, runs or was the last
+	// of new subscribers: active (they have agreed), or pending (each is mailed a link)
+	SubscriberStatus string        `db:"subscriber_status" json:"subscriber_status" enum:"active|pending"`
+	Source           string        `db:"source" json:"source"` // for the record of consents
+	Mapping          ColumnMapping `db:"mapping" json:"mapping"`
+	Lines            int64         `db:"lines" json:"lines"` // of the file; 0: they were not all read yet
+	ImportCounts
+	CreatedBy     string  `db:"created_by" json:"created_by"`
+	CreatedAt     Instant `db:"created_at" json:"created_at"`
+	StartedAt     Instant `db:"started_at" json:"started_at,omitzero"`
+	FinishedAt    Instant `db:"finished_at" json:"finished_at,omitzero"`
+	FailureReason string  `db:"failure_reason" json:"failure_reason,omitempty"`
+
+	Announced int64  `db:"announced" json:"-"` // changes that were announced one by one
+	DoneID    string `db:"done_id" json:"-"`   // of the row that the run has come to, in the order of ids
+	DoneRows  int64  `db:"done_rows" json:"-"` // rows of this id
+}
+
+// ImportTooLarge is the error for a file of more bytes than limit.
+func ImportTooLarge(limit int64) *Error { return tooLargef("A file may have %d bytes at most.", limit) }
+
+// Ended reports whether nothing more becomes of the import.
+func (j *ImportJob) Ended() bool {
+	return slices.Contains([]string{ImportCompleted, ImportFailed, ImportCancelled}, j.Status)
+}
+
+// ImportCounts says what an import has done so far.
+type ImportCounts struct {
+	Added        int64 `db:"added" json:"added"`
+	Updated      int64 `db:"updated" json:"updated"`
+	Unchanged    int64 `db:"unchanged" json:"unchanged"`
+	Kept         int64 `db:"kept" json:"kept"`                 // have left, are switched off or erased: no file brings them back
+	Contradicted int64 `db:"contradicted" json:"contradicted"` // left out: another row says that they have left
+	Pending      int64 `db:"pending" json:"pending"`           // never confirmed where the file comes from: left out
+	Failed       int64 `db:"failed" json:"failed"`             // lines with an error
+	Evidence     int64 `db:"evidence" json:"evidence"`         // rows whose evidence of another system was kept
+	// rows with evidence that is neither a time nor an address
+	EvidenceUnreadable int64 `db:"evidence_unreadable" json:"evidence_unreadable"`
+	// rows with evidence of a time that is still to come
+	EvidenceFuture int64  `db:"evidence_future" json:"evidence_future"`
+	SyncID         string `db:"sync_id" json:"sync_id,omitempty"` // of the full sync that announces the import
+}
+
+// Rows is how many lines were dealt with.
+func (c ImportCounts) Rows() int64 {
+	return c.Added + c.Updated + c.Unchanged + c.Kept + c.Contradicted + c.Pending + c.Failed
+}
+
+// ColumnMapping maps columns of a file to preferences, or to "email"; a column with an empty name is dropped. What is
+// not in it is told by its name.
+type ColumnMapping map[string]string
+
+// Column is how it is stored.
+func (m ColumnMapping) Column() string { return jsonColumn(m, len(m) == 0, "{}") }
+
+// Scan implements sql.Scanner.
+func (m *ColumnMapping) Scan(src any) error { return scanJSON(src, m) }
+
+// MarshalJSON implements json.Marshaler: no mapping is an empty object.
+func (m ColumnMapping) MarshalJSON() ([]byte, error) {
+	if m == nil {
+		return []byte("{}"), nil
+	}
+	return json.Marshal(map[string]string(m))
+}
+
+// UnmarshalJSON implements json.Unmarshaler: of an object of texts.
+func (m *ColumnMapping) UnmarshalJSON(b []byte) error {
+	if err := json.Unmarshal(b, (*map[string]string)(m)); err != nil {
+		return Invalidf("", "must be an object of texts.")
+	}
+	return nil
+}
+
+// ImportInput says how an uploaded file is imported.
+type ImportInput struct {
+	DryRun           bool          `json:"dry_run"` // change nothing: say what would become of the lines
+	Mapping          ColumnMapping `json:"mapping"`
+	SubscriberStatus string        `json:"subscriber_status" enum:"active|pending"`
+	Source           string        `json:"source"`
+}

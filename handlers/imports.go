@@ -1,0 +1,212 @@
+package handlers
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/store"
+	"newsletterd/store/subscribercsv"
+)
+
+// imports serves /api/admin/imports.
+type imports struct {
+	store   *store.Store
+	uploads *uploads
+	limit   int64 // bytes of a file
+}
+
+// importRoutes are the imports of files of subscribers.
+func (h *Handler) importRoutes(t *web.Table) {
+	a := imports{h.options.Store, h.uploads, cmp.Or(h.options.ImportBytes, core.DefaultImportBytes)}
+	const all, item = "/api/admin/imports", "/api/admin/imports/:id"
+	may := admin(core.ActionPeopleImport)
+	one := func(e web.Endpoint) web.Endpoint { return e.Find(a.find).Missing(web.ErrNotFound) }
+	t.Add("GET", all, may, web.Member, web.List(a.list, func(j core.ImportJob) string { return j.ID }),
+		"List imports, the newest first")
+	t.Add("POST", all, may, web.Member,
+		web.Stream(a.create).NeedsRoom(maxWrite).Created().
+			Fails(core.NotFound, core.Conflict, core.TooLarge, core.TooMany),
+		"Upload a file of subscribers; the body is the file, as CSV. Nothing is imported before it is run")
+	t.Add("GET", item, may, web.Member, one(web.Path(a.show)),
+		"Show an import: how far it is, and what it makes of each column")
+	t.Add("POST", item+"/run", may, web.Member, one(web.JSON(a.run).BodyOptional()).Accepted().Fails(core.Conflict),
+		"Run an import, or try what would become of the lines; absent fields stay as they are")
+	t.Add("POST", item+"/cancel", may, web.Member, one(web.Path(a.cancel)).Fails(core.Conflict),
+		"End an import; what it has done stays")
+	t.Add("GET", item+"/faults", may, web.Member, one(web.Write(a.faults)), "Write the lines with errors as CSV")
+	t.Add("DELETE", item, may, web.Member, one(web.Path(a.remove)).Fails(core.Conflict),
+		"Delete an import with its file")
+}
+
+func (a imports) find(c *web.Call) error {
+	j, err := a.store.ImportJob(c, c.ID())
+	return ownRecord(c, j.TenantID, core.ActionPeopleMasked, err, web.ErrNotFound)
+}
+
+func (a imports) list(c *web.Call, in tenantFilter, page core.Page) ([]core.ImportJob, error) {
+	tenants, all, err := tenantsFor(c, in)
+	if err != nil {
+		return nil, err
+	}
+	return a.store.ImportJobs(c, tenants, all, page)
+}
+
+// importedFile says which list an uploaded file is for, and how it is called.
+type importedFile struct {
+	ListID string `query:"list_id,required,uuid"`
+	Name   string `query:"name"`
+}
+
+// CheckInput refuses a name that the record of consents would cut.
+func (in *importedFile) CheckInput() error { return checkText("name", in.Name) }
+
+// importRecord is an import with what it makes of the columns, for as long as its file is there.
+type importRecord struct {
+	core.ImportJob
+	Rows    int64                  `json:"rows"` // lines that were dealt with
+	Columns []subscribercsv.Column `json:"columns"`
+	Samples [][]string             `json:"samples"` // of the first lines, as they are in the file
+	// why the columns can't be told by their names: then run it with a mapping
+	Problem string `json:"problem,omitempty"`
+}
+
+// sampleLines is how many lines of a file are shown.
+const sampleLines = 5
+
+// record reads the beginning of the file.
+func (a imports) record(c *web.Call, j *core.ImportJob) (importRecord, error) {
+	r := importRecord{
+		ImportJob: *j, Rows: j.ImportCounts.Rows(), Columns: []subscribercsv.Column{},
+		Samples: [][]string{},
+	}
+	if j.Ended() {
+		return r, nil
+	}
+	p, err := a.preview(c, j.ID, j.Mapping)
+	if err == nil {
+		r.Columns, r.Samples, r.Problem = p.Columns, p.Samples, p.Problem
+	}
+	return r, err
+}
+
+// preview reads the beginning of a file. An error of its header is the caller's fault.
+func (a imports) preview(c *web.Call, id string, m core.ColumnMapping) (subscribercsv.Preview, error) {
+	p, err := subscribercsv.NewPreview(a.store.ImportFile(c, id), m, sampleLines)
+	if err != nil && core.KindOf(err) != core.Unavailable {
+		err = core.Invalidf("", "The file can't be read: %s.", err.Error())
+	}
+	return p, err
+}
+
+func (a imports) create(c *web.Call, in importedFile) (r importRecord, err error) {
+	list, err := a.store.List(c, in.ListID)
+	if err = ownRecord(c, list.TenantID, core.ActionPeopleMasked, err, core.ErrListNotFound); err != nil {
+		return r, err
+	}
+	done, err := a.uploads.begin(actor(c), c.Remote)
+	if err != nil {
+		return r, err
+	}
+	defer done()
+	switch size := c.Request.ContentLength; {
+	case size == 0:
+		return r, core.Invalidf("", "The body is missing: it is the file.")
+	case size > a.limit:
+		return r, core.ImportTooLarge(a.limit)
+	}
+	name := cmp.Or(in.Name, "subscribers.csv")
+	up, err := a.store.NewImportUpload(c, core.ImportJob{
+		ID: core.NewID(), ListID: in.ListID, Name: name, CreatedBy: actor(c), CreatedAt: c.Now,
+	}, a.limit)
+	if err != nil {
+		return r, err
+	}
+	// What broke off is cleared away even if the caller has gone.
+	defer up.Close(context.WithoutCancel(c))
+	body := &arriving{c: c, r: c.Request.Body}
+	now := func() core.Instant { return core.At(time.Now()) }
+	if err := up.ReadFrom(c, body, a.uploads.grow(c), now); err != nil {
+		return r, body.explain(err)
+	}
+	if _, err := a.preview(c, up.Job().ID, nil); err != nil {
+		return r, err
+	}
+	j, err := up.Commit(c, now())
+	if err != nil {
+		return r, err
+	}
+	return a.record(c, &j)
+}
+
+func (a imports) show(c *web.Call, id string) (importRecord, error) {
+	j, err := a.store.ImportJob(c, id)
+	if err != nil {
+		return importRecord{}, err
+	}
+	return a.record(c, &j)
+}
+
+func (a imports) run(c *web.Call, in core.ImportInput) (r importRecord, err error) {
+	j, err := a.store.ImportJob(c, c.ID())
+	if err != nil {
+		return r, err
+	}
+	if in.Mapping == nil {
+		in.Mapping = j.Mapping
+	}
+	in.SubscriberStatus = cmp.Or(in.SubscriberStatus, j.SubscriberStatus)
+	in.Source = cmp.Or(in.Source, j.Source)
+	if err := checkText("source", in.Source); err != nil {
+		return r, err
+	}
+	if !j.Ended() {
+		p, err := a.preview(c, j.ID, in.Mapping)
+		if err != nil {
+			return r, err
+		}
+		if p.Problem != "" {
+			return r, core.Invalidf("mapping", "The columns don't fit: %s.", p.Problem)
+		}
+	}
+	if j, err = a.store.RunImport(c, j.ID, in, actor(c), c.Now); err != nil {
+		return r, err
+	}
+	return a.record(c, &j)
+}
+
+func (a imports) cancel(c *web.Call, id string) (importRecord, error) {
+	j, err := a.store.CancelImport(c, id, actor(c), c.Now)
+	if err != nil {
+		return importRecord{}, err
+	}
+	return a.record(c, &j)
+}
+
+func (a imports) remove(c *web.Call, id string) (web.None, error) {
+	return web.None{}, a.store.DeleteImport(c, id, actor(c), c.Now)
+}
+
+// faults writes the lines with errors, however many there are. They are kept for a week.
+func (a imports) faults(c *web.Call, _ struct{}) error {
+	lines := a.store.ImportFaults(c, c.ID())
+	first := make([]byte, 64<<10)
+	n, err := io.ReadFull(lines, first)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return err
+	}
+	h := c.Header()
+	h.Set("Content-Type", "text/csv; charset=utf-8")
+	h.Set("Content-Disposition", `attachment; filename="faults.csv"`)
+	w := c.Stream()
+	if _, err = w.Write(first[:n]); err == nil {
+		_, err = io.Copy(w, lines)
+	}
+	if err != nil {
+		c.Cut(err) // the head is out: only a cut connection shows it
+	}
+	return nil
+}

@@ -1,0 +1,43 @@
+package handlers
+
+import (
+	"net/netip"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/store/storetest"
+)
+
+func init() {
+	setups = append(setups, func(_ *env, o *Options) { o.ImportBytes = 2000 })
+	steps["busy-imports"] = func(e *env, name string, _ map[string]string) {
+		for range uploadsPerUser {
+			_, err := e.handler.uploads.begin("user:"+e.callers["token-of-"+name].UserID, netip.Addr{})
+			e.must(err)
+		}
+	}
+	// import NAME list=LIST [id=ID] [status=waiting|completed]: an uploaded file with a line that is faulty
+	steps["import"] = func(e *env, name string, args map[string]string) {
+		s := storetest.Seed(e.t, e.store)
+		j := s.NewImportJob(e.value(args["list"]), "E-Mail;First name\nann@reader.example;Ann\nno address;X\n",
+			func(j *core.ImportJob) { j.ID = argOr(args, "id", j.ID) })
+		e.name(name, j.ID)
+		if args["status"] == "" {
+			return
+		}
+		ctx, now := e.t.Context(), j.CreatedAt
+		_, err := e.store.RunImport(ctx, j.ID, core.ImportInput{SubscriberStatus: "active"}, "command", now)
+		e.must(err)
+		if args["status"] != core.ImportCompleted {
+			return
+		}
+		_, err = e.store.StartImport(ctx, j.ID, now)
+		e.must(err)
+		w, err := e.store.NewFaultWriter(ctx, j.ID)
+		e.must(err)
+		_, err = strings.NewReader("line,error,E-Mail,First name\n3,no e-mail address,no address,X\n").WriteTo(w)
+		e.must(err)
+		e.must(w.Flush())
+		e.must(e.store.FinishImport(ctx, &j, core.ImportCounts{Added: 1, Failed: 1}, "", now))
+	}
+}

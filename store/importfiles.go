@@ -1,0 +1,302 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+
+	"newsletterd/core"
+)
+
+// The kinds of import_chunk.
+const (
+	importFile   = 0
+	importFaults = 1
+)
+
+// ImportUpload is a file of subscribers on its way in. It belongs to one goroutine.
+type ImportUpload struct {
+	store *Store
+	job   core.ImportJob
+	limit int64
+	no    int64
+	kept  bool
+}
+
+// NewImportUpload begins the upload of a file of so many bytes at most, for the list of an import whose id, name and
+// maker are given. Close must follow. It returns core.ErrListNotFound, and a Conflict where another member service
+// keeps the list or the tenant has core.MaxOpenImports.
+func (s *Store) NewImportUpload(ctx context.Context, j core.ImportJob, limit int64) (*ImportUpload, error) {
+	im, err := s.NewImport(ctx, j.ListID, core.SubscriptionActive, "import "+j.Name)
+	if err != nil {
+		return nil, err
+	}
+	j.TenantID, j.Source = im.list.TenantID, im.source
+	u := &ImportUpload{store: s, limit: limit, job: j}
+	return u, s.update(ctx, func(tx *Tx) error {
+		n, err := tx.number(`SELECT count(*) FROM import_job WHERE tenant_id = ? AND status IN ('uploading', 'uploaded',
+			'waiting', 'running', 'checked')`, u.job.TenantID)
+		if err == nil && n >= core.MaxOpenImports {
+			return core.Conflictf("conflict", "A tenant may have %d open imports at most; run, cancel or delete one.",
+				core.MaxOpenImports)
+		}
+		if err == nil {
+			_, err = tx.exec(`INSERT INTO import_job (id, tenant_id, list_id, name, status, source, created_by, created_at,
+				touched_at) VALUES (?, ?, ?, ?, 'uploading', ?, ?, ?, ?)`, j.ID, j.TenantID, j.ListID, j.Name, j.Source,
+				j.CreatedBy, int64(j.CreatedAt), int64(j.CreatedAt))
+		}
+		return err
+	})
+}
+
+// ReadFrom reads the file to its end, in parts that end with a line. Memory is asked for before it is used, where grow
+// is not nil, and given back at the end. Errors of the reader are returned as they are, a file over the limit with an
+// error of the kind core.TooLarge.
+func (u *ImportUpload) ReadFrom(ctx context.Context, r io.Reader, grow Grow, now func() core.Instant) error {
+	b := buffer{grow: grow}
+	defer b.release()
+	for rest := 0; ; {
+		n, err := b.fill(r, rest)
+		if err != nil && err != io.EOF {
+			return err
+		}
+		part := b.bytes[:n]
+		if end := bytes.LastIndexByte(part, '\n') + 1; err == nil && end > 0 {
+			part = part[:end]
+		}
+		if u.job.Bytes+int64(len(part)) > u.limit {
+			return core.ImportTooLarge(u.limit)
+		}
+		if len(part) > 0 {
+			if err := u.add(ctx, part, now()); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		rest = copy(b.bytes, b.bytes[len(part):n])
+	}
+}
+
+func (u *ImportUpload) add(ctx context.Context, part []byte, now core.Instant) error {
+	if err := u.store.Room(2 * int64(len(part))); err != nil { // in the -wal, and in the file
+		return err
+	}
+	err := u.store.bulk(ctx, func(tx *Tx) error {
+		err := tx.one("UPDATE import_job SET bytes = bytes + ?, touched_at = ? WHERE id = ? AND status = 'uploading'",
+			len(part), int64(now), u.job.ID)
+		if errors.Is(err, core.ErrNotFound) {
+			return errSlowUpload
+		}
+		if err == nil {
+			err = tx.addImportChunk(u.job.ID, importFile, u.no, part)
+		}
+		return err
+	})
+	if err == nil {
+		u.no, u.job.Bytes = u.no+1, u.job.Bytes+int64(len(part))
+	}
+	return err
+}
+
+func (tx *Tx) addImportChunk(id string, kind, no int64, data []byte) error {
+	tx.store.writer.checkpoint.file = true
+	_, err := tx.exec("INSERT INTO import_chunk (import_id, kind, no, data) VALUES (?, ?, ?, ?)", id, kind, no, data)
+	return err
+}
+
+// Job is the import as it is so far.
+func (u *ImportUpload) Job() *core.ImportJob { return &u.job }
+
+// Commit keeps the file, and returns its import.
+func (u *ImportUpload) Commit(ctx context.Context, now core.Instant) (j core.ImportJob, err error) {
+	err = u.store.update(ctx, func(tx *Tx) error {
+		err := tx.one("UPDATE import_job SET status = 'uploaded', touched_at = ? WHERE id = ? AND status = 'uploading'",
+			int64(now), u.job.ID)
+		if err == nil {
+			err = tx.get(&j, "SELECT "+importColumns+" FROM import_job WHERE id = ?", u.job.ID)
+		}
+		if err == nil {
+			err = tx.audit(now, u.job.CreatedBy, "import.create", u.job.TenantID, u.job.ID)
+		}
+		return err
+	})
+	u.kept = err == nil
+	return j, err
+}
+
+// Close lets go of what was not committed. Where even that fails, it goes once no part has arrived for a while.
+func (u *ImportUpload) Close(ctx context.Context) {
+	if u.kept {
+		return
+	}
+	_ = u.store.update(ctx, func(tx *Tx) error {
+		tx.kick(TopicImports)
+		_, err := tx.exec("UPDATE import_job SET status = 'deleted' WHERE id = ? AND status = 'uploading'", u.job.ID)
+		return err
+	})
+}
+
+// importReader reads the chunks of a file one after the other.
+type importReader struct {
+	ctx   context.Context
+	store *Store
+	id    string
+	kind  int
+	no    int64
+	part  []byte
+}
+
+// ImportFile returns a reader of an uploaded file, from its beginning. A file that is removed ends early.
+func (s *Store) ImportFile(ctx context.Context, id string) io.Reader {
+	return &importReader{ctx: ctx, store: s, id: id, kind: importFile}
+}
+
+// ImportFaults returns a reader of the lines with errors of an import, as CSV; empty where there are none.
+func (s *Store) ImportFaults(ctx context.Context, id string) io.Reader {
+	return &importReader{ctx: ctx, store: s, id: id, kind: importFaults}
+}
+
+// Read implements io.Reader. Its errors are core.ErrStorage and io.EOF.
+func (r *importReader) Read(p []byte) (int, error) {
+	if len(r.part) == 0 {
+		r.part = nil
+		err := r.store.get(r.ctx, &r.part, "SELECT data FROM import_chunk WHERE import_id = ? AND kind = ? AND no = ?",
+			r.id, r.kind, r.no)
+		if errors.Is(err, core.ErrNotFound) {
+			return 0, io.EOF
+		}
+		if err != nil {
+			return 0, err
+		}
+		r.no++
+	}
+	n := copy(p, r.part)
+	r.part = r.part[n:]
+	return n, nil
+}
+
+// FaultWriter keeps the lines with errors of an import. It belongs to one goroutine, and Flush must follow.
+type FaultWriter struct {
+	ctx   context.Context
+	store *Store
+	id    string
+	no    int64
+	part  []byte
+}
+
+// NewFaultWriter returns a writer, after the lines of an earlier run are removed. Its only error is core.ErrStorage.
+func (s *Store) NewFaultWriter(ctx context.Context, id string) (*FaultWriter, error) {
+	for more := true; more; {
+		var err error
+		if more, err = s.dropImportChunks(ctx, id, importFaults); err != nil {
+			return nil, err
+		}
+	}
+	return &FaultWriter{ctx: ctx, store: s, id: id}, nil
+}
+
+// Write implements io.Writer.
+func (w *FaultWriter) Write(p []byte) (int, error) {
+	w.part = append(w.part, p...)
+	if len(w.part) < ChunkSize/4 {
+		return len(p), nil
+	}
+	return len(p), w.Flush()
+}
+
+// Flush writes what is buffered. It returns core.ErrStorage, also where the disk has no room beyond its reserve.
+func (w *FaultWriter) Flush() error {
+	if len(w.part) == 0 {
+		return nil
+	}
+	if err := w.store.Room(2 * int64(len(w.part))); err != nil {
+		return err
+	}
+	err := w.store.bulk(w.ctx, func(tx *Tx) error { return tx.addImportChunk(w.id, importFaults, w.no, w.part) })
+	if err == nil {
+		w.no, w.part = w.no+1, w.part[:0]
+	}
+	return err
+}
+
+// SweepImports gives up uploads that no part of arrives any more and files that are not run, and removes a few chunks
+// of what nothing needs any more. It reports whether there is more to remove. Its only error is core.ErrStorage.
+func (s *Store) SweepImports(ctx context.Context, now core.Instant) (more bool, err error) {
+	var idle int64
+	err = s.get(ctx, &idle, "SELECT count(*) FROM import_job WHERE "+idleImports, int64(now.Add(-uploadDead)),
+		int64(now.Add(-importIdle)))
+	if err == nil && idle > 0 {
+		err = s.update(ctx, func(tx *Tx) error {
+			_, err := tx.exec(`UPDATE import_job SET status = iif(status = 'uploading', 'deleted', 'cancelled'),
+				finished_at = ?3, failure_reason = '`+core.ImportExpired+`' WHERE `+idleImports, int64(now.Add(-uploadDead)),
+				int64(now.Add(-importIdle)), int64(now))
+			return err
+		})
+	}
+	if err != nil {
+		return false, err
+	}
+	var unneeded struct {
+		ID      string `db:"id"`
+		Kind    int64  `db:"kind"`
+		Deleted bool   `db:"deleted"`
+	}
+	err = s.get(ctx, &unneeded, `SELECT id, kind, deleted FROM (
+		SELECT j.id, c.kind, 0 AS deleted FROM import_job AS j CROSS JOIN import_chunk AS c ON c.import_id = j.id
+			WHERE j.status = 'deleted' OR j.failure_reason = '`+core.ImportErased+`'
+			OR c.kind = 0 AND j.status IN ('completed', 'failed', 'cancelled')
+			OR j.finished_at > 0 AND j.finished_at < ?1
+		UNION ALL SELECT id, 0, 1 FROM import_job WHERE status = 'deleted') LIMIT 1`, int64(now.Add(-FaultsKept)))
+	switch {
+	case errors.Is(err, core.ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, err
+	case unneeded.Deleted: // all of its chunks are gone
+		return true, s.bulk(ctx, func(tx *Tx) error {
+			_, err := tx.exec("DELETE FROM import_job WHERE id = ? AND status = 'deleted'", unneeded.ID)
+			return err
+		})
+	}
+	_, err = s.dropImportChunks(ctx, unneeded.ID, unneeded.Kind)
+	return err == nil, err
+}
+
+const idleImports = `(status = 'uploading' AND touched_at < ?1 OR status IN ('uploaded', 'checked') AND touched_at < ?2)`
+
+// dropImportChunks removes the last few chunks, and reports whether there may be more.
+func (s *Store) dropImportChunks(ctx context.Context, id string, kind int64) (more bool, err error) {
+	err = s.bulk(ctx, func(tx *Tx) error {
+		n, err := tx.exec(`DELETE FROM import_chunk WHERE import_id = ?1 AND kind = ?2 AND no IN
+			(SELECT no FROM import_chunk WHERE import_id = ?1 AND kind = ?2 ORDER BY no DESC LIMIT ?3)`,
+			id, kind, removeBatch)
+		more = n > 0
+		return err
+	})
+	return more, err
+}
+
+// importsHolding reads which imports of a tenant, or of all, hold an address in their file or in their lines with
+// errors.
+func (s *Store) importsHolding(ctx context.Context, emailKey, tenantID string) (ids []string, err error) {
+	err = s.all(ctx, &ids, `SELECT DISTINCT j.id FROM import_job AS j CROSS JOIN import_chunk AS c ON c.import_id = j.id
+		WHERE (?2 = '' OR j.tenant_id = ?2) AND instr(lower(CAST(c.data AS TEXT)), ?1)`, emailKey, tenantID)
+	return ids, err
+}
+
+// imports removes the files that hold the person's address: an import that has not ended is cancelled. The chunks go in
+// steps, soon after.
+func (e *erasing) imports() error {
+	if len(e.files) == 0 {
+		return nil
+	}
+	e.kick(TopicImports)
+	return e.do([]any{jsonOf(e.files), int64(e.now)},
+		`UPDATE import_job SET failure_reason = '`+core.ImportErased+`',
+			status = iif(status IN ('completed', 'failed', 'cancelled', 'deleted'), status, 'cancelled'),
+			finished_at = iif(finished_at > 0, finished_at, ?2)
+			WHERE id IN (SELECT value FROM json_each(?1))`)
+}

@@ -1,0 +1,70 @@
+package subscribercsv
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"io"
+	"strconv"
+
+	"newsletterd/store"
+)
+
+// Load puts the lines of a file into an import, up to the end of the file, and counts those that are not imported. A
+// faulty line is given to report with its cells, and so is, without them, one that is left out by Import.Write since
+// another line says that its subscriber has left: importing a file of faults would bring the address in.
+func (c *Reader) Load(ctx context.Context, im *store.Import, report func(fault LineError, record []string) error) error {
+	im.OnContradicted = func(line, left int) error {
+		text := "line " + strconv.Itoa(left) + " says that this address has left"
+		return report(LineError{Line: line, Text: text}, make([]string, len(c.header)))
+	}
+	for {
+		row, record, err := c.Next()
+		var fault LineError
+		switch {
+		case err == nil, row.Left:
+			err = im.Put(row)
+		case errors.Is(err, ErrLeft):
+			im.Counts.Kept++
+			err = nil
+		case errors.Is(err, ErrPending):
+			im.Counts.Pending++
+			err = nil
+		case errors.As(err, &fault):
+			im.Counts.Failed++
+			err = report(fault, record)
+		case errors.Is(err, io.EOF):
+			im.Counts.EvidenceUnreadable, im.Counts.EvidenceFuture = c.Unreadable, c.Future
+			return nil
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Faults writes the lines with errors of a file as CSV: the number of the line, what is wrong, and its cells.
+type Faults struct{ csv *csv.Writer }
+
+// FaultsBegin begins every file that Faults writes.
+const FaultsBegin = "line,error,"
+
+// NewFaults returns a writer of faults that has written the names of the columns.
+func NewFaults(w io.Writer, header []string) (*Faults, error) {
+	f := &Faults{csv.NewWriter(w)}
+	return f, f.csv.Write(append([]string{"line", "error"}, header...))
+}
+
+// Report writes one line.
+func (f *Faults) Report(fault LineError, record []string) error {
+	return f.csv.Write(append([]string{strconv.Itoa(fault.Line), fault.Text}, record...))
+}
+
+// Flush writes what is buffered.
+func (f *Faults) Flush() error {
+	f.csv.Flush()
+	return f.csv.Error()
+}

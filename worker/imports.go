@@ -1,0 +1,168 @@
+package worker
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/subscribercsv"
+)
+
+const (
+	importsEvery = time.Hour   // looks for files that nothing needs any more
+	importRetry  = time.Minute // after a disk that is full or fails
+	// rows between two notes of how far a dry run has come; any other notes it with each batch
+	dryRunNote = 10_000
+)
+
+// importer runs imports that were uploaded, one at a time.
+type importer struct {
+	store     *store.Store
+	log       *slog.Logger
+	smallHeap func() (release func())
+	loop      *Loop
+}
+
+// Imports returns the loop that runs uploaded imports, in the order in which they were asked for, and removes their
+// files. A run that is cut goes on where it was: the file is read and sorted again, and what was done is left out.
+// smallHeap, if not nil, has the garbage collector run more often until release is called.
+func Imports(s *store.Store, smallHeap func() (release func()), log *slog.Logger) *Loop {
+	if smallHeap == nil {
+		smallHeap = func() func() { return func() {} }
+	}
+	i := &importer{store: s, log: log, smallHeap: smallHeap}
+	i.loop = &Loop{Name: "imports", Step: i.step}
+	s.OnKick(store.TopicImports, i.loop.Kick)
+	return i.loop
+}
+
+func (i *importer) step(ctx context.Context, now time.Time) time.Time {
+	for !i.loop.stoppingOr(ctx) {
+		more, err := i.store.SweepImports(ctx, core.At(time.Now()))
+		if err != nil {
+			i.log.Warn("imports: removing files", slog.Any("error", err))
+			return now.Add(importRetry)
+		}
+		if more {
+			continue
+		}
+		j, err := i.store.NextImport(ctx)
+		if errors.Is(err, core.ErrNotFound) {
+			return time.Now().Add(importsEvery)
+		}
+		if err == nil {
+			err = i.run(ctx, &j)
+		}
+		switch {
+		case errors.Is(err, store.ErrImportEnded), i.loop.stoppingOr(ctx):
+		case err != nil:
+			i.log.Warn("import: it goes on later", slog.String("import", j.ID), slog.Any("error", err))
+			return time.Now().Add(importRetry)
+		}
+	}
+	return Never
+}
+
+// run runs an import to its end. An error of the file ends it as failed; one of the disk is returned.
+func (i *importer) run(ctx context.Context, j *core.ImportJob) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-i.loop.Stopping():
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	defer i.smallHeap()()
+	began := time.Now()
+	if *j, err = i.store.StartImport(ctx, j.ID, core.At(began)); err != nil {
+		return err
+	}
+	counts, err := i.read(ctx, cancel, j)
+	reason := ""
+	switch {
+	case errors.Is(err, store.ErrImportEnded), core.KindOf(err) == core.Unavailable, ctx.Err() != nil, ofDisk(err):
+		return err
+	case err != nil:
+		reason = reasonOf(err)
+	case !j.DryRun && counts.Rows() > 0 && counts.Failed == counts.Rows():
+		reason = core.ImportNobody
+	}
+	if err := i.store.FinishImport(ctx, j, counts, reason, core.At(time.Now())); err != nil {
+		return err
+	}
+	i.log.Info("import: it has ended", slog.String("import", j.ID), slog.String("list", j.ListID),
+		slog.Bool("dry_run", j.DryRun), slog.Int64("rows", counts.Rows()), slog.Int64("added", counts.Added),
+		slog.Int64("failed", counts.Failed), slog.String("reason", reason), slog.Duration("took", time.Since(began)))
+	return nil
+}
+
+// ofDisk reports whether an error is of the files that rows are sorted in.
+func ofDisk(err error) bool {
+	_, ok := errors.AsType[*fs.PathError](err)
+	return ok
+}
+
+// reasonOf returns an error as the record of an import says it.
+func reasonOf(err error) string {
+	if fault, ok := errors.AsType[*core.Error](err); ok && fault.Message != "" {
+		return fault.Message
+	}
+	return err.Error()
+}
+
+// read reads the file, and writes what is in it. Counts are those of all lines so far, also with an error.
+func (i *importer) read(ctx context.Context, cancel func(), j *core.ImportJob) (core.ImportCounts, error) {
+	im, err := i.store.ImportOf(ctx, j)
+	if err != nil {
+		return j.ImportCounts, err
+	}
+	defer im.Close()
+	r, err := subscribercsv.NewReader(i.store.ImportFile(ctx, j.ID), j.Mapping)
+	if mapping, ok := errors.AsType[subscribercsv.MappingError](err); ok {
+		return j.ImportCounts, errors.New(mapping.Text)
+	}
+	if err != nil {
+		return j.ImportCounts, err
+	}
+	r.Now, r.AskAgain = j.StartedAt, j.SubscriberStatus == core.SubscriptionPending
+	kept, err := i.store.NewFaultWriter(ctx, j.ID)
+	if err != nil {
+		return j.ImportCounts, err
+	}
+	buffer := bufio.NewWriterSize(kept, 64<<10)
+	faults, err := subscribercsv.NewFaults(buffer, r.Header())
+	if err == nil {
+		err = r.Load(ctx, im, faults.Report)
+	}
+	if err != nil {
+		return im.Counts, err
+	}
+	lines, sofar := im.Held()+im.Counts.Rows(), im.Counts
+	if im.Resumed() {
+		sofar = j.ImportCounts
+	}
+	if err = i.store.NoteProgress(ctx, j.ID, lines, sofar); err != nil {
+		return im.Counts, err
+	}
+	var noted int64
+	var cancelled error
+	written := func(rows int64) {
+		if !j.DryRun || cancelled != nil || rows-noted < dryRunNote {
+			return
+		}
+		noted = rows
+		if cancelled = i.store.NoteProgress(ctx, j.ID, lines, im.Counts); cancelled != nil {
+			cancel()
+		}
+	}
+	now := func() core.Instant { return core.At(time.Now()) }
+	err = im.Write(ctx, now, written)
+	return im.Counts, errors.Join(cancelled, err, faults.Flush(), buffer.Flush(), kept.Flush())
+}

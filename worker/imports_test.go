@@ -1,0 +1,102 @@
+package worker_test
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/worker"
+	"newsletterd/worker/workertest"
+)
+
+// An uploaded file is tried, then imported, by the rules of the command; its lines with errors are kept for a week, the
+// file itself is not.
+func TestUploadedFilesAreImported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := workertest.New(t, nil)
+		h.Run(worker.Imports(h.Store, nil, h.Opts.Log))
+		var file strings.Builder
+		file.WriteString("E-Mail;First name;Status\n")
+		for i := range 1200 {
+			fmt.Fprintf(&file, "reader%d@example.org;Reader %d;active\n", i, i)
+		}
+		file.WriteString("no address;X;active\nleft@example.org;L;unsubscribed\nnew@example.org;N;pending\n" +
+			"reader3@example.org;R;unsubscribed\n")
+		j := h.NewImportJob(h.List.ID, file.String())
+		run := func(dry bool) core.ImportJob {
+			_, err := h.RunImport(t.Context(), j.ID, core.ImportInput{
+				DryRun: dry, SubscriberStatus: core.SubscriptionActive, Source: "the old system",
+				Mapping: core.ColumnMapping{"First name": "first_name"},
+			}, "user:1", h.Time())
+			h.Must(err)
+			synctest.Wait()
+			j, err := h.ImportJob(t.Context(), j.ID)
+			h.Must(err)
+			return j
+		}
+		want := core.ImportCounts{Added: 1199, Kept: 2, Contradicted: 1, Pending: 1, Failed: 1}
+		if tried := run(true); tried.Status != core.ImportChecked || tried.ImportCounts != want || tried.Lines != 1204 {
+			t.Errorf("tried: %+v", tried)
+		}
+		if c, err := h.CountedList(t.Context(), h.List.ID); err != nil || c.Counts != (core.ListCounts{}) {
+			t.Errorf("a dry run changes: %+v, %v", c.Counts, err)
+		}
+		done := run(false)
+		want.SyncID = done.SyncID
+		if done.Status != core.ImportCompleted || done.ImportCounts != want || done.FinishedAt == 0 {
+			t.Errorf("done: %+v", done)
+		}
+		if c, err := h.CountedList(t.Context(), h.List.ID); err != nil || c.Counts.Active != 1199 {
+			t.Errorf("%+v, %v", c.Counts, err)
+		}
+		sub, err := h.Subscription(t.Context(), h.List.ID, "reader7@example.org")
+		if err != nil || sub.Preferences != `{"first_name":"Reader 7"}` {
+			t.Errorf("%+v, %v", sub, err)
+		}
+		const faults = "line,error,E-Mail,First name,Status\n1202,\"\"\"no address\"\" is no e-mail address\",no address,X," +
+			"active\n5,line 1205 says that this address has left,,,\n"
+		read := func(r io.Reader) string {
+			b, err := io.ReadAll(r)
+			h.Must(err)
+			return string(b)
+		}
+		if got := read(h.ImportFaults(t.Context(), j.ID)); got != faults {
+			t.Errorf("lines with errors: %q", got)
+		}
+		if left := read(h.ImportFile(t.Context(), j.ID)); left != "" {
+			t.Errorf("%d bytes of the file are left", len(left))
+		}
+		time.Sleep(store.FaultsKept + 2*time.Hour)
+		synctest.Wait()
+		if left := read(h.ImportFaults(t.Context(), j.ID)); left != "" {
+			t.Errorf("after a week there is %q", left)
+		}
+	})
+}
+
+// A file that can't be imported fails with a reason that the person who uploaded it understands.
+func TestImportsThatFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := workertest.New(t, nil)
+		h.Run(worker.Imports(h.Store, nil, h.Opts.Log))
+		for file, reason := range map[string]string{
+			"name\nAnn\n":         "no column is named email; there are name",
+			"email\nno address\n": core.ImportNobody,
+			"email\n\"ann@example.org\nbob@example.org\n": `line 2: a quote (") is opened and not closed before the end of the file`,
+		} {
+			j := h.NewImportJob(h.List.ID, file)
+			_, err := h.RunImport(t.Context(), j.ID, core.ImportInput{SubscriberStatus: "active"}, "user:1", h.Time())
+			h.Must(err)
+			synctest.Wait()
+			j, err = h.ImportJob(t.Context(), j.ID)
+			if err != nil || j.Status != core.ImportFailed || j.FailureReason != reason {
+				t.Errorf("%q: %+v, %v", file, j, err)
+			}
+		}
+	})
+}
