@@ -33,7 +33,7 @@ func mails(t testing.TB, p *Provider, email string) (kinds, token string) {
 }
 
 func TestRegister(t *testing.T) {
-	p, s := testProvider(t)
+	p, s := testProvider(t, nil)
 	old := addUser(t, p, "old@example.org")
 	if _, err := s.UpdateUser(t.Context(), old.ID, store.UserInput{Verified: new(true)}, t0); err != nil {
 		t.Fatal(err)
@@ -83,12 +83,12 @@ func TestRegister(t *testing.T) {
 }
 
 func TestRegisterSettings(t *testing.T) {
-	p, _ := testProvider(t, func(c *Config) { c.ClosedRegistration = true })
+	p, _ := testProvider(t, nil, func(c *Config) { c.ClosedRegistration = true })
 	if _, err := p.Register(t.Context(), "a@example.org", goodPassword, core.MailStyle{}, netip.Addr{},
 		t0); core.KindOf(err) != core.Forbidden {
 		t.Errorf("closed: %v", err)
 	}
-	p, _ = testProvider(t, func(c *Config) { c.RegisterConflict = true })
+	p, _ = testProvider(t, nil, func(c *Config) { c.RegisterConflict = true })
 	if _, err := p.Register(t.Context(), "a@example.org", goodPassword, core.MailStyle{}, netip.Addr{}, t0); err != nil {
 		t.Fatal(err)
 	}
@@ -97,20 +97,20 @@ func TestRegisterSettings(t *testing.T) {
 		t.Errorf("conflict: %v", err)
 	}
 	for setting, refused := range map[string]bool{"auto": true, "refuse": true, "allow": false} {
-		p, _ = testProvider(t, func(c *Config) { c.CommonPasswords = setting })
+		p, _ = testProvider(t, nil, func(c *Config) { c.CommonPasswords = setting })
 		if _, err := p.Register(t.Context(), "a@example.org", "password123", core.MailStyle{}, netip.Addr{},
 			t0); (err != nil) != refused {
 			t.Errorf("%s under https: %v", setting, err)
 		}
 	}
-	p, _ = testProvider(t, func(c *Config) { c.CommonPasswords, c.Issuer = "auto", "http://127.0.0.1:8080/api" })
+	p, _ = testProvider(t, nil, func(c *Config) { c.CommonPasswords, c.Issuer = "auto", "http://127.0.0.1:8080/api" })
 	if _, err := p.Register(t.Context(), "a@example.org", "password123", core.MailStyle{}, netip.Addr{}, t0); err != nil {
 		t.Errorf("auto under http: %v", err)
 	}
 }
 
 func TestVerifyEmail(t *testing.T) {
-	p, s := testProvider(t)
+	p, s := testProvider(t, nil)
 	u, err := p.Register(t.Context(), "Ann@example.org", goodPassword, core.MailStyle{}, netip.Addr{}, t0)
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestVerifyEmail(t *testing.T) {
 }
 
 func TestResetPassword(t *testing.T) {
-	p, s := testProvider(t)
+	p, s := testProvider(t, nil)
 	addUser(t, p, "ann@example.org")
 	session := mustLogin(t, p, "ann@example.org", "", t0)
 	var tokens []string
@@ -194,7 +194,7 @@ func TestResetPassword(t *testing.T) {
 func TestResetsInParallel(t *testing.T) {
 	tried := 0
 	defer coretest.Held(t, 18, &tried, "uses of a reset token at once")
-	p, _ := testProvider(t)
+	p, _ := testProvider(t, nil)
 	addUser(t, p, "ann@example.org")
 	if err := p.Forgot(t.Context(), "ann@example.org", core.MailStyle{}, t0); err != nil {
 		t.Fatal(err)
@@ -230,7 +230,7 @@ func TestResetsInParallel(t *testing.T) {
 func TestGuessesInParallel(t *testing.T) {
 	tried := 0
 	defer coretest.Held(t, 22, &tried, "guesses, 120 at a time at one address, 10 of them checked")
-	p, _ := testProvider(t)
+	p, _ := testProvider(t, nil)
 	addUser(t, p, "ann@example.org")
 	for _, email := range []string{"ann@example.org", "nobody@example.org"} {
 		var wg sync.WaitGroup
@@ -269,7 +269,7 @@ func TestGuessesInParallel(t *testing.T) {
 func TestKnownAddressIsNotLockedOut(t *testing.T) {
 	tried := 0
 	defer coretest.Held(t, 22, &tried, "guesses before the user signs in from where it is known")
-	p, _ := testProvider(t)
+	p, _ := testProvider(t, nil)
 	addUser(t, p, "ann@example.org")
 	mustLogin(t, p, "ann@example.org", "", t0)
 	for range 12 {
@@ -287,7 +287,7 @@ func TestKnownAddressIsNotLockedOut(t *testing.T) {
 
 // What failed for another reason than the password is no guess.
 func TestOtherFailuresAreNotCounted(t *testing.T) {
-	p, _ := testProvider(t)
+	p, _ := testProvider(t, nil)
 	addUser(t, p, "ann@example.org")
 	for range 20 {
 		if _, err := p.PasswordGrant(t.Context(), login("ann@example.org", goodPassword, "admin"),
@@ -341,7 +341,7 @@ func TestRemoteKey(t *testing.T) {
 
 // A hash of another cost is made anew at the next login.
 func TestRehash(t *testing.T) {
-	p, s := testProvider(t)
+	p, s := testProvider(t, nil)
 	u := addUser(t, p, "ann@example.org")
 	dear,
 		err := New(t.Context(), s.Store, Config{Issuer: p.Issuer, PasswordCost: Argon2{Memory: 128, Passes: 1, Threads: 1}},
@@ -384,7 +384,7 @@ func FuzzBasicAuth(f *testing.F) {
 
 // A password change between the check of the password and the sign-in wins.
 func TestStaleSignIn(t *testing.T) {
-	p, s := testProvider(t)
+	p, s := testProvider(t, nil)
 	u := addUser(t, p, "ann@example.org")
 	try, _, err := p.CheckPassword(t.Context(), "ann@example.org", goodPassword, remote, "", t0)
 	if err != nil {
@@ -412,7 +412,7 @@ func TestStaleSignIn(t *testing.T) {
 
 // A token mailed to an address says nothing about another that the user has now.
 func TestMailedTokenAfterAddressChanged(t *testing.T) {
-	p, s := testProvider(t)
+	p, s := testProvider(t, nil)
 	u, err := p.Register(t.Context(), "ann@example.org", goodPassword, core.MailStyle{}, netip.Addr{}, t0)
 	if err != nil {
 		t.Fatal(err)

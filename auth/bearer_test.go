@@ -35,7 +35,7 @@ func TestBearerEndsAtOnce(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, s := testProvider(t)
+			p, s := testProvider(t, nil)
 			u := addUser(t, p, "ann@example.org")
 			r := mustLogin(t, p, "ann@example.org", "email", t0)
 			c, err := p.Bearer(t.Context(), r.AccessToken, t0)
@@ -55,7 +55,7 @@ func TestBearerEndsAtOnce(t *testing.T) {
 		})
 	}
 	t.Run("role revoked", func(t *testing.T) {
-		p, s := testProvider(t)
+		p, s := testProvider(t, nil)
 		tenant := s.NewTenant().ID
 		u := addUser(t, p, "ann@example.org", tenantRole(tenant))
 		r := mustLogin(t, p, "ann@example.org", "email admin", t0)
@@ -72,7 +72,7 @@ func TestBearerEndsAtOnce(t *testing.T) {
 		}
 	})
 	t.Run("client deleted", func(t *testing.T) {
-		p, s := testProvider(t)
+		p, s := testProvider(t, nil)
 		c, secret := s.NewClient(core.ClientInput{ClientType: new("confidential"), Scopes: &[]string{"newsletter:send"}})
 		r, err := p.ClientGrant(t.Context(), GrantRequest{Client: ClientCredentials{ID: c.ID, Secret: secret}}, t0)
 		if err != nil {
@@ -147,7 +147,7 @@ func TestTokenCacheIsBounded(t *testing.T) {
 }
 
 func TestCallerOfClientIsHeldToItsTenant(t *testing.T) {
-	p, s := testProvider(t)
+	p, s := testProvider(t, nil)
 	mine, other := s.NewTenant().ID, s.NewTenant().ID
 	in := core.ClientInput{
 		ClientType: new("confidential"), Scopes: &[]string{"openid", "newsletter:send"},
@@ -175,7 +175,7 @@ func TestCallerOfClientIsHeldToItsTenant(t *testing.T) {
 }
 
 func BenchmarkBearerCached(b *testing.B) {
-	p, _ := testProvider(b)
+	p, _ := testProvider(b, nil)
 	addUser(b, p, "ann@example.org")
 	token := mustLogin(b, p, "ann@example.org", "email", t0).AccessToken
 	b.ReportAllocs()
@@ -188,7 +188,7 @@ func BenchmarkBearerCached(b *testing.B) {
 
 // After each change of identities the state is read again, the signature not verified.
 func BenchmarkBearerStale(b *testing.B) {
-	p, _ := testProvider(b)
+	p, _ := testProvider(b, nil)
 	addUser(b, p, "ann@example.org")
 	token := mustLogin(b, p, "ann@example.org", "email", t0).AccessToken
 	for b.Loop() {
@@ -200,7 +200,7 @@ func BenchmarkBearerStale(b *testing.B) {
 }
 
 func BenchmarkBearerUncached(b *testing.B) {
-	p, _ := testProvider(b)
+	p, _ := testProvider(b, nil)
 	addUser(b, p, "ann@example.org")
 	token := mustLogin(b, p, "ann@example.org", "email", t0).AccessToken
 	for b.Loop() {
@@ -212,7 +212,7 @@ func BenchmarkBearerUncached(b *testing.B) {
 }
 
 func BenchmarkProfile(b *testing.B) {
-	p, _ := testProvider(b)
+	p, _ := testProvider(b, nil)
 	addUser(b, p, "ann@example.org")
 	token := mustLogin(b, p, "ann@example.org", "email", t0).AccessToken
 	for b.Loop() {

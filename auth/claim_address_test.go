@@ -12,7 +12,7 @@ import (
 
 // A stranger who registers an address again and again does not keep its owner from a mail.
 func TestRegistrationsAreCountedByOrigin(t *testing.T) {
-	p, _ := testProvider(t)
+	p, _ := testProvider(t, nil)
 	register := func(from string) int {
 		t.Helper()
 		if _, err := p.Register(t.Context(), "ann@example.org", "a password of mine", core.MailStyle{},
@@ -61,7 +61,7 @@ func TestProveAddress(t *testing.T) {
 		{"a new one, with a role that is pending", goodPassword, AddressTaken, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, s := testProvider(t)
+			p, s := testProvider(t, nil)
 			u, err := p.Register(t.Context(), "ann@example.org", "the first password", core.MailStyle{}, netip.Addr{}, t0)
 			if err != nil {
 				t.Fatal(err)
@@ -169,7 +169,7 @@ func TestARoleWaitsForTheOwnerOfTheAddress(t *testing.T) {
 		}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, s := testProvider(t)
+			p, s := testProvider(t, nil)
 			u, err := p.Register(t.Context(), "ann@example.org", "the stranger's own", core.MailStyle{}, netip.Addr{}, t0)
 			if err != nil {
 				t.Fatal(err)
@@ -247,7 +247,7 @@ func TestARoleEndsAnUnprovedPassword(t *testing.T) {
 		}, true, goodPassword},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, s := testProvider(t)
+			p, s := testProvider(t, nil)
 			u, err := p.Register(t.Context(), email, first, core.MailStyle{}, netip.Addr{}, t0)
 			s.Must(err)
 			old, err := p.PasswordGrant(t.Context(), login(email, first, ""), t0)
@@ -285,7 +285,7 @@ func TestARoleEndsAnUnprovedPassword(t *testing.T) {
 
 // A person who registers another's address first gains nothing by it.
 func TestClaimAddress(t *testing.T) {
-	p, s := testProvider(t)
+	p, s := testProvider(t, nil)
 	if _, err := p.Register(t.Context(), "ann@example.org", "the hijacker's own", core.MailStyle{}, netip.Addr{},
 		t0); err != nil {
 		t.Fatal(err)

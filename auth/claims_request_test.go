@@ -86,7 +86,7 @@ func FuzzParseClaims(f *testing.F) {
 
 // Claims asked for by name stand where they were asked for, without the scope, also after a refresh.
 func TestClaimsAskedForByName(t *testing.T) {
-	f := newFlow(t)
+	f := newFlow(t, nil)
 	ask := func(claims, more string) string {
 		return url.Values{"claims": {claims}}.Encode() + "&" + more
 	}
@@ -137,7 +137,7 @@ func TestClaimsAskedForByName(t *testing.T) {
 // Claims are given to clients that are registered for their scope, after the user was asked.
 func TestClaimsNeedTheirScopesConsent(t *testing.T) {
 	const email = "claims=%7B%22id_token%22%3A%7B%22email%22%3Anull%7D%7D"
-	f := newFlow(t)
+	f := newFlow(t, nil)
 	authorize := func(changes, agreed string) AuthorizeReply {
 		t.Helper()
 		r, err := f.p.Authorize(t.Context(), AuthorizeRequest{
@@ -162,7 +162,7 @@ func TestClaimsNeedTheirScopesConsent(t *testing.T) {
 		t.Errorf("consented to the claim: step %d", r.Step)
 	}
 
-	f = newFlow(t, func(in *core.ClientInput) { in.Scopes = &[]string{core.ScopeOpenID} })
+	f = newFlow(t, nil, func(in *core.ClientInput) { in.Scopes = &[]string{core.ScopeOpenID} })
 	r, err := f.redeem(f.code("scope=openid&"+email, t0), t0)
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +174,7 @@ func TestClaimsNeedTheirScopesConsent(t *testing.T) {
 
 // What a request demands of the user and of the sign-in is a condition of the answer.
 func TestClaimsThatAreDemanded(t *testing.T) {
-	f := newFlow(t)
+	f := newFlow(t, nil)
 	for _, c := range []struct {
 		claims, more, want string
 		step               Step

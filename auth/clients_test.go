@@ -9,7 +9,7 @@ import (
 
 // A client's change is seen by the next request: another secret, or its end.
 func TestChangedClientIsSeenAtOnce(t *testing.T) {
-	p, s := testProvider(t)
+	p, s := testProvider(t, nil)
 	c, secret := s.NewClient(core.ClientInput{
 		ClientType: new(core.ClientConfidential),
 		Scopes:     &[]string{"newsletter:send"},

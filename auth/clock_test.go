@@ -18,7 +18,7 @@ func TestClockJumps(t *testing.T) {
 		time.Minute, -time.Minute, time.Hour, -time.Hour, 24 * time.Hour,
 		-24 * time.Hour,
 	} {
-		f := newFlow(t)
+		f := newFlow(t, nil)
 		addUser(t, f.p, "ann.two@example.org")
 		at := t0.Add(jump)
 		code := f.code("", t0)

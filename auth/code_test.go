@@ -31,14 +31,10 @@ type flow struct {
 	creds   ClientCredentials
 }
 
-func newFlow(t testing.TB, change ...func(*core.ClientInput)) *flow {
+// newFlow makes a flow over a database, nil: a fresh one.
+func newFlow(t testing.TB, s *store.Store, change ...func(*core.ClientInput)) *flow {
 	t.Helper()
-	return newFlowOn(t, storetest.Open(t), change...)
-}
-
-func newFlowOn(t testing.TB, s *store.Store, change ...func(*core.ClientInput)) *flow {
-	t.Helper()
-	p, seed := providerOn(t, s)
+	p, seed := testProvider(t, s)
 	f := &flow{t: t, p: p, s: seed, user: addUser(t, p, "ann@example.org")}
 	in := core.ClientInput{
 		ClientType: new(core.ClientConfidential), RedirectURIs: &[]string{callback},
@@ -129,7 +125,7 @@ func (f *flow) bearer(token string, now core.Instant) error {
 
 // OpenID Connect Core sections 3.1.2.5, 3.1.3.3, 3.1.3.6 and 2; RFC 9207 section 2.
 func TestCodeGrant(t *testing.T) {
-	f := newFlow(t)
+	f := newFlow(t, nil)
 	now := t0.Add(time.Minute)
 	reply := f.authorize("state=a%26b", now)
 	u, err := url.Parse(reply.Location)
@@ -161,7 +157,7 @@ func TestCodeGrant(t *testing.T) {
 }
 
 func TestCodeIsBound(t *testing.T) {
-	f := newFlow(t)
+	f := newFlow(t, nil)
 	other, secret := f.s.NewClient(core.ClientInput{
 		ClientType:   new(core.ClientConfidential),
 		RedirectURIs: &[]string{callback},
@@ -205,7 +201,7 @@ func TestCodeIsBound(t *testing.T) {
 
 // RFC 6749 section 4.1.2: a code that comes twice ends what was issued for it.
 func TestCodeReuseRevokes(t *testing.T) {
-	f := newFlow(t)
+	f := newFlow(t, nil)
 	code := f.code("", t0)
 	r, err := f.redeem(code, t0)
 	if err != nil {
@@ -229,7 +225,7 @@ func TestCodeReuseRevokes(t *testing.T) {
 func TestCodeInParallelIsGoodOnce(t *testing.T) {
 	tried := 0
 	defer coretest.Held(t, 18, &tried, "uses of a code at once")
-	f := newFlow(t)
+	f := newFlow(t, nil)
 	code := f.code("", t0)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -264,7 +260,7 @@ func TestCodeEndsWithTheUser(t *testing.T) {
 		},
 		"erased": func(f *flow) error { return f.s.DeleteUser(t.Context(), f.user.ID) },
 	} {
-		f := newFlow(t)
+		f := newFlow(t, nil)
 		code := f.code("", t0)
 		tokens := f.tokens(t0)
 		if err := f.bearer(tokens.AccessToken, t0); err != nil {
@@ -296,7 +292,7 @@ func TestRefreshTokenIsGivenByRegistrationOrScope(t *testing.T) {
 		{"not registered", "openid", codeOnly, false},
 		{"offline_access", "openid offline_access", codeOnly, true},
 	} {
-		f := newFlow(t, tt.change)
+		f := newFlow(t, nil, tt.change)
 		r, err := f.redeem(f.code("scope="+url.QueryEscape(tt.scope), t0), t0)
 		if err != nil || (r.RefreshToken != "") != tt.want {
 			t.Errorf("%s: refresh token %q, %v", tt.name, r.RefreshToken, err)
@@ -315,7 +311,7 @@ func TestRefreshTokenIsGivenByRegistrationOrScope(t *testing.T) {
 
 func TestIDTokenAlgorithmIsTheClients(t *testing.T) {
 	for _, alg := range []string{algRS256, algES256} {
-		f := newFlow(t, func(in *core.ClientInput) { in.IDTokenAlg = &alg })
+		f := newFlow(t, nil, func(in *core.ClientInput) { in.IDTokenAlg = &alg })
 		r := f.tokens(t0)
 		if got := authtest.Header(t, r.IDToken); !strings.Contains(got, `"alg":"`+alg+`"`) ||
 			!strings.Contains(got, `"kid":"`) {
@@ -325,7 +321,7 @@ func TestIDTokenAlgorithmIsTheClients(t *testing.T) {
 }
 
 func TestAuthorizeAnswers(t *testing.T) {
-	f := newFlow(t)
+	f := newFlow(t, nil)
 	ask := func(r AuthorizeRequest) AuthorizeReply {
 		t.Helper()
 		reply, err := f.p.Authorize(t.Context(), r, t0)
@@ -370,7 +366,7 @@ func TestAuthorizeAnswers(t *testing.T) {
 }
 
 func TestIDTokenHint(t *testing.T) {
-	f := newFlow(t)
+	f := newFlow(t, nil)
 	tokens := f.tokens(t0)
 	addUser(t, f.p, "bob@example.org")
 	later := t0.Add(time.Hour) // the hint has expired by then
@@ -393,7 +389,7 @@ func TestIDTokenHint(t *testing.T) {
 }
 
 func TestSignInReplacesTheBrowser(t *testing.T) {
-	f := newFlow(t)
+	f := newFlow(t, nil)
 	first := f.browser
 	f.signIn(t0.Add(time.Hour))
 	if _, err := f.s.Visitor(t.Context(), first.ID, "", t0); !errors.Is(err, core.ErrNotFound) {
@@ -407,7 +403,7 @@ func TestSignInReplacesTheBrowser(t *testing.T) {
 
 // A password change ends everything at once, but for the browser in which it was made.
 func TestChangePassword(t *testing.T) {
-	f := newFlow(t)
+	f := newFlow(t, nil)
 	other := f.browser
 	f.browser = core.Browser{}
 	f.signIn(t0)
@@ -448,7 +444,7 @@ func TestChangePassword(t *testing.T) {
 func TestKnownDeviceIsNotLockedOut(t *testing.T) {
 	tried := 0
 	defer coretest.Held(t, 22, &tried, "guesses before the user signs in from where it is known")
-	p, _ := testProvider(t)
+	p, _ := testProvider(t, nil)
 	addUser(t, p, "ann@example.org")
 	sign := func(password, device string) (string, error) {
 		_, d, err := p.SignIn(t.Context(), SignInRequest{Email: "ann@example.org", Password: password, Device: device}, t0)

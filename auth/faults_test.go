@@ -140,11 +140,13 @@ var faulty = map[string]func(ctx context.Context, f *flow) func() error{
 		}
 	},
 	"change of the password": func(ctx context.Context, f *flow) func() error {
-		v := f.visitor()
+		v, err := f.s.Visitor(f.t.Context(), f.browser.ID, "", t0)
+		f.s.Must(err)
 		return func() error { return f.p.ChangePassword(ctx, v, goodPassword, "another good one", remote, "", t0) }
 	},
 	"change of the address": func(ctx context.Context, f *flow) func() error {
-		v := f.visitor()
+		v, err := f.s.Visitor(f.t.Context(), f.browser.ID, "", t0)
+		f.s.Must(err)
 		return func() error {
 			return f.p.AskEmailChange(ctx, v, EmailChangeRequest{
 				Email: "ann@example.net", Password: goodPassword,
@@ -169,15 +171,6 @@ var faulty = map[string]func(ctx context.Context, f *flow) func() error{
 	},
 }
 
-func (f *flow) visitor() core.Visitor {
-	f.t.Helper()
-	v, err := f.s.Visitor(f.t.Context(), f.browser.ID, "", t0)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	return v
-}
-
 // TestStatementsThatFail has each statement of each operation fail once, as on a full disk: the answer is that the
 // storage is not available, never that a token is bad or that something was done, and nothing is used up: the next try
 // succeeds.
@@ -185,7 +178,7 @@ func TestStatementsThatFail(t *testing.T) {
 	tried := 0
 	defer coretest.Held(t, 12, &tried, "statements of sign-in, each failing once as on a full disk")
 	dir, faults := t.TempDir(), storetest.NewFaults(t)
-	master := newFlowOn(t, storetest.OpenAt(t, dir+"/master.db"),
+	master := newFlow(t, storetest.OpenAt(t, dir+"/master.db"),
 		func(c *core.ClientInput) { c.Scopes = &[]string{"openid", "email", "newsletter:list.read"} })
 	master.s.Must(master.s.Backup(t.Context(), dir+"/copy.db"))
 	file, err := os.ReadFile(dir + "/copy.db")
@@ -197,7 +190,7 @@ func TestStatementsThatFail(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "a.db")
 				f.s.Must(os.WriteFile(path, file, 0o600))
 				f.t = t
-				f.p, f.s = providerOn(t, storetest.OpenWith(t, store.Options{Path: path, Driver: faults.Driver}))
+				f.p, f.s = testProvider(t, storetest.OpenWith(t, store.Options{Path: path, Driver: faults.Driver}))
 				run := prepare(t.Context(), &f)
 				faults.FailAt(n)
 				err := run()

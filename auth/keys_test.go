@@ -98,7 +98,7 @@ func TestPublicKeyVectors(t *testing.T) {
 
 // What a relying party does: it reads the key set and verifies our tokens with it.
 func TestKeySetVerifiesTokens(t *testing.T) {
-	p, _ := testProvider(t)
+	p, _ := testProvider(t, nil)
 	addUser(t, p, "ann@example.org")
 	r := mustLogin(t, p, "ann@example.org", "openid", t0)
 	set, err := p.KeySet(t.Context(), t0)
@@ -238,7 +238,7 @@ func TestKeysAreSealedAtRest(t *testing.T) {
 }
 
 func TestUnknownKidIsNotAskedForAgain(t *testing.T) {
-	p, _ := testProvider(t)
+	p, _ := testProvider(t, nil)
 	if k, err := p.keys.byID(t.Context(), "nobody", t0); k != nil || err != nil {
 		t.Errorf("%v, %v", k, err)
 	}
@@ -254,7 +254,7 @@ func TestUnknownKidIsNotAskedForAgain(t *testing.T) {
 
 // Of requests that need the first key at once, one makes it: it must sign for those that came in earlier, too.
 func TestFirstKeySignsForEarlierRequests(t *testing.T) {
-	p, _ := testProvider(t)
+	p, _ := testProvider(t, nil)
 	if _, err := p.keys.signer(t.Context(), algRS256, t0.Add(10*time.Second)); err != nil {
 		t.Fatal(err)
 	}

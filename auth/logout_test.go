@@ -15,7 +15,7 @@ import (
 // OpenID Connect RP-Initiated Logout 1.0 sections 2 and 3.
 func TestRPLogout(t *testing.T) {
 	const bye = "https://rp.example/bye"
-	f := newFlow(t)
+	f := newFlow(t, nil)
 	hint := f.tokens(t0).IDToken
 	ask := func(q string, confirmed bool) (LogoutReply, error) {
 		t.Helper()
@@ -70,7 +70,7 @@ func TestRPLogout(t *testing.T) {
 
 // OpenID Connect Back-Channel Logout 1.0 section 2.7, applied to a logout that the provider sees.
 func TestLogoutEndsWhatBeganInTheBrowser(t *testing.T) {
-	f := newFlow(t)
+	f := newFlow(t, nil)
 	online, err := f.redeem(f.code("scope=openid", t0), t0)
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestLogoutEndsWhatBeganInTheBrowser(t *testing.T) {
 
 // RFC 7009 section 2 and RFC 7662 section 2.
 func TestRevokeAndIntrospect(t *testing.T) {
-	f := newFlow(t)
+	f := newFlow(t, nil)
 	other, secret := f.s.NewClient(core.ClientInput{ClientType: new(core.ClientConfidential)})
 	stranger := ClientCredentials{ID: other.ID, Secret: secret}
 	public, _ := f.s.NewClient(core.ClientInput{})
@@ -169,7 +169,7 @@ func TestRevokeAndIntrospect(t *testing.T) {
 }
 
 func TestIntrospectionStaysWithinTheTenant(t *testing.T) {
-	f := newFlow(t)
+	f := newFlow(t, nil)
 	tenant, err := core.NewTenant(core.TenantInput{Name: new("Acme")}, t0)
 	if err != nil {
 		t.Fatal(err)
@@ -186,7 +186,7 @@ func TestIntrospectionStaysWithinTheTenant(t *testing.T) {
 
 // The next key is published a day before it signs; the old one leaves when its last token has expired.
 func TestKeyRotation(t *testing.T) {
-	f := newFlow(t)
+	f := newFlow(t, nil)
 	kids := func(now core.Instant) map[string]bool {
 		t.Helper()
 		f.p.keys.loaded = 0 // as after a minute
@@ -252,7 +252,7 @@ func TestKeyRotation(t *testing.T) {
 }
 
 func TestKeyOutlivesTokensOfTheCommandLine(t *testing.T) {
-	p, s := testProvider(t)
+	p, s := testProvider(t, nil)
 	u := addUser(t, p, "ann@example.org")
 	token, _, err := p.AdminToken(t.Context(), u, "", 60*24*time.Hour, t0)
 	if err != nil {
@@ -275,7 +275,7 @@ func TestKeyOutlivesTokensOfTheCommandLine(t *testing.T) {
 }
 
 func TestDiscoveryNamesOnlyTheIssuer(t *testing.T) {
-	p, _ := testProvider(t)
+	p, _ := testProvider(t, nil)
 	d := p.Discovery()
 	for _, u := range []string{
 		d.Issuer, d.AuthorizationEndpoint, d.TokenEndpoint, d.UserinfoEndpoint, d.JWKSURI,
@@ -288,7 +288,7 @@ func TestDiscoveryNamesOnlyTheIssuer(t *testing.T) {
 }
 
 func TestDiscoveryNamesTheLanguagesOfPages(t *testing.T) {
-	p, _ := testProvider(t)
+	p, _ := testProvider(t, nil)
 	if got := p.Discovery().UILocales; !slices.Equal(got, []string{"en", "de", "fr", "es"}) {
 		t.Errorf("ui_locales_supported: %s", got)
 	}

@@ -28,13 +28,8 @@ var sharedRSA = sync.OnceValue(func() core.SigningKey {
 	return key
 })
 
-// testProvider is a provider over a fresh database, in which all is made at t0.
-func testProvider(t testing.TB, change ...func(*Config)) (*Provider, *storetest.Seeder) {
-	t.Helper()
-	return providerOn(t, storetest.Open(t), change...)
-}
-
-func providerOn(t testing.TB, s *store.Store, change ...func(*Config)) (*Provider, *storetest.Seeder) {
+// testProvider returns a provider over a database, nil: a fresh one, and a seeder that makes all at t0.
+func testProvider(t testing.TB, s *store.Store, change ...func(*Config)) (*Provider, *storetest.Seeder) {
 	t.Helper()
 	seed := storetest.Seed(t, s).At(t0)
 	c := Config{
@@ -46,8 +41,8 @@ func providerOn(t testing.TB, s *store.Store, change ...func(*Config)) (*Provide
 	}
 	key := sharedRSA()
 	key.CreatedAt, key.ActiveAt = t0, t0
-	seed.Must(s.AddFirstSigningKey(t.Context(), key))
-	p, err := New(t.Context(), s, c, t0)
+	seed.Must(seed.AddFirstSigningKey(t.Context(), key))
+	p, err := New(t.Context(), seed.Store, c, t0)
 	seed.Must(err)
 	return p, seed
 }
@@ -82,7 +77,7 @@ func mustLogin(t testing.TB, p *Provider, email, scope string, now core.Instant)
 }
 
 func TestPasswordGrant(t *testing.T) {
-	p, _ := testProvider(t)
+	p, _ := testProvider(t, nil)
 	u := addUser(t, p, "Ann@example.org")
 	r, err := p.PasswordGrant(t.Context(), login("ann@EXAMPLE.org", goodPassword, "openid email admin nonsense"), t0)
 	if err != nil {
@@ -100,7 +95,7 @@ func TestPasswordGrant(t *testing.T) {
 }
 
 func TestPasswordGrantRefusals(t *testing.T) {
-	p, s := testProvider(t)
+	p, s := testProvider(t, nil)
 	addUser(t, p, "ann@example.org")
 	off := addUser(t, p, "off@example.org")
 	if _, err := s.UpdateUser(t.Context(), off.ID, store.UserInput{Disabled: new(true)}, t0); err != nil {

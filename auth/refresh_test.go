@@ -13,7 +13,7 @@ import (
 )
 
 func TestRefreshRotates(t *testing.T) {
-	p, _ := testProvider(t)
+	p, _ := testProvider(t, nil)
 	addUser(t, p, "ann@example.org")
 	first := mustLogin(t, p, "ann@example.org", "openid email", t0)
 	now := t0.Add(time.Hour)
@@ -48,7 +48,7 @@ func TestRefreshReuse(t *testing.T) {
 		{"strict", 0, 0, false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, _ := testProvider(t, func(cfg *Config) { cfg.RefreshGrace = c.grace })
+			p, _ := testProvider(t, nil, func(cfg *Config) { cfg.RefreshGrace = c.grace })
 			addUser(t, p, "ann@example.org")
 			first := mustLogin(t, p, "ann@example.org", "email", t0)
 			second, err := p.RefreshGrant(t.Context(), GrantRequest{RefreshToken: first.RefreshToken}, t0)
@@ -87,7 +87,7 @@ func TestRefreshReuse(t *testing.T) {
 func TestRefreshInParallel(t *testing.T) {
 	tried := 0
 	defer coretest.Held(t, 18, &tried, "uses of a refresh token at once")
-	p, _ := testProvider(t)
+	p, _ := testProvider(t, nil)
 	addUser(t, p, "ann@example.org")
 	first := mustLogin(t, p, "ann@example.org", "email", t0)
 	var wg sync.WaitGroup
@@ -112,7 +112,7 @@ func TestRefreshInParallel(t *testing.T) {
 
 func TestRefreshLifetimes(t *testing.T) {
 	day := 24 * time.Hour
-	p, _ := testProvider(t)
+	p, _ := testProvider(t, nil)
 	addUser(t, p, "ann@example.org")
 	r := mustLogin(t, p, "ann@example.org", "email", t0)
 	if _, err := p.RefreshGrant(t.Context(), GrantRequest{RefreshToken: r.RefreshToken}, t0.Add(30*day)); !errors.Is(err,
@@ -138,7 +138,7 @@ func TestRefreshLifetimes(t *testing.T) {
 
 // RFC 6749 sections 6 and 10.4: bound to its client.
 func TestRefreshIsBoundToItsClient(t *testing.T) {
-	p, s := testProvider(t)
+	p, s := testProvider(t, nil)
 	addUser(t, p, "ann@example.org")
 	pub, _ := s.NewClient(core.ClientInput{})
 	other, _ := s.NewClient(core.ClientInput{})
@@ -196,7 +196,7 @@ func TestRefreshIsBoundToItsClient(t *testing.T) {
 }
 
 func TestRefreshScopes(t *testing.T) {
-	p, s := testProvider(t)
+	p, s := testProvider(t, nil)
 	u := addUser(t, p, "op@example.org", core.Role{Role: core.RoleOperator})
 	r := mustLogin(t, p, "op@example.org", "openid email admin", t0)
 	next := func(scope string) (TokenResponse, error) {
@@ -226,7 +226,7 @@ func TestRefreshScopes(t *testing.T) {
 }
 
 func TestLogout(t *testing.T) {
-	p, _ := testProvider(t)
+	p, _ := testProvider(t, nil)
 	addUser(t, p, "ann@example.org")
 	addUser(t, p, "bob@example.org")
 	ann, bob := mustLogin(t, p, "ann@example.org", "", t0), mustLogin(t, p, "bob@example.org", "", t0)

@@ -53,7 +53,7 @@ type factorUser struct {
 }
 
 func newFactorUser(t *testing.T, change ...func(*Config)) *factorUser {
-	p, s := testProvider(t, change...)
+	p, s := testProvider(t, nil, change...)
 	f := &factorUser{T: t, p: p, user: addUser(t, p, "ann@example.org"), now: t0}
 	var err error
 	if f.user, err = s.UpdateUser(t.Context(), f.user.ID, store.UserInput{Verified: new(true)}, t0); err != nil {
@@ -67,11 +67,6 @@ func (f *factorUser) setUp() *factorUser {
 	if err := f.p.SetUpTOTP(f.Context(), f.user, f.now); err != nil {
 		f.Fatal(err)
 	}
-	return f.confirm()
-}
-
-func (f *factorUser) confirm() *factorUser {
-	f.Helper()
 	f.secret, _ = f.p.store.NewTOTP(f.Context(), f.user.ID)
 	var err error
 	if f.recovery, err = f.p.ConfirmTOTP(f.Context(), f.user.ID, f.code(), f.now); err != nil {
@@ -246,7 +241,7 @@ func TestSignInSetsUpASecondFactor(t *testing.T) {
 
 // A second factor belongs to the owner of the address: who claims the account by mail is rid of another's.
 func TestClaimingEndsTheSecondFactor(t *testing.T) {
-	p, s := testProvider(t)
+	p, s := testProvider(t, nil)
 	u, err := p.Register(t.Context(), "ann@example.org", goodPassword, core.MailStyle{}, remote, t0)
 	if err != nil {
 		t.Fatal(err)

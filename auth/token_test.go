@@ -36,7 +36,7 @@ func privateKey(t testing.TB, p *Provider) (kid string, key *ecdsa.PrivateKey) {
 
 // RFC 9068 section 4, RFC 8725 section 3, RFC 6750 section 3.1.
 func TestForgedAccessTokens(t *testing.T) {
-	p, _ := testProvider(t)
+	p, _ := testProvider(t, nil)
 	addUser(t, p, "ann@example.org")
 	good := mustLogin(t, p, "ann@example.org", "openid email", t0)
 	claims := authtest.Claims(t, good.AccessToken)
@@ -106,7 +106,7 @@ func TestForgedAccessTokens(t *testing.T) {
 
 // A header that asks for processing we don't do is refused (RFC 7515 section 4.1.11).
 func TestCriticalHeader(t *testing.T) {
-	p, _ := testProvider(t)
+	p, _ := testProvider(t, nil)
 	addUser(t, p, "ann@example.org")
 	claims := authtest.Claims(t, mustLogin(t, p, "ann@example.org", "", t0).AccessToken)
 	kid, key := privateKey(t, p)
@@ -129,7 +129,7 @@ func TestCriticalHeader(t *testing.T) {
 
 // RFC 9068 section 2.2 and OpenID Connect Core sections 2, 3.1.3.6.
 func TestClaims(t *testing.T) {
-	p, s := testProvider(t)
+	p, s := testProvider(t, nil)
 	u := addUser(t, p, "ann@example.org")
 	r := mustLogin(t, p, "ann@example.org", "openid email", t0)
 	access, id := authtest.Claims(t, r.AccessToken), authtest.Claims(t, r.IDToken)
@@ -172,7 +172,7 @@ func TestClaims(t *testing.T) {
 }
 
 func TestLeeway(t *testing.T) {
-	p, s := testProvider(t)
+	p, s := testProvider(t, nil)
 	addUser(t, p, "ann@example.org")
 	token := mustLogin(t, p, "ann@example.org", "", t0).AccessToken
 	end := t0.Add(900 * time.Second)
@@ -200,7 +200,7 @@ func TestLeeway(t *testing.T) {
 }
 
 func TestAdminToken(t *testing.T) {
-	p, s := testProvider(t)
+	p, s := testProvider(t, nil)
 	tenant := s.NewTenant().ID
 	op := addUser(t, p, "op@example.org", core.Role{Role: core.RoleOperator})
 	ann := addUser(t, p, "ann@example.org", core.Role{Role: core.RoleTenantAdmin, TenantID: tenant})
@@ -248,7 +248,7 @@ func TestAtHash(t *testing.T) {
 }
 
 func FuzzVerifyAccess(f *testing.F) {
-	p, _ := testProvider(f)
+	p, _ := testProvider(f, nil)
 	addUser(f, p, "ann@example.org")
 	good := mustLogin(f, p, "ann@example.org", "", t0).AccessToken
 	f.Add(good)
