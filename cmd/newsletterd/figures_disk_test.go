@@ -7,13 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"newsletterd/cmd/newsletterd/figurestest"
 	"newsletterd/store/storetest/slowdisk"
 )
 
 // TestFiguresOfDisks prints what window and disk allow together: the database lies in memory, where a sync costs
 // nothing, and a process of the test binary alone makes each take longer.
 func TestFiguresOfDisks(t *testing.T) {
-	if os.Getenv(figuresEnv) == "" {
+	if os.Getenv(figurestest.Env) == "" {
 		t.Skip("make bench")
 	}
 	dir, err := os.MkdirTemp("/dev/shm", "newsletterd-figures")
@@ -21,30 +22,30 @@ func TestFiguresOfDisks(t *testing.T) {
 		t.Skipf("there is no file system in memory: %v", err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	f := newFigures(t, dir)
-	f.n = min(f.n, 100_000)
+	f := figurestest.New(t, dir)
+	f.N = min(f.N, 100_000)
 	f.Serve()
 	f.Stop()
 	f.Records()
-	f.importing(f.List, "reader", f.n)
-	f.syncing(f.n)
+	f.Import(f.List, "reader", f.N)
+	f.Sync(f.N)
 	f.Role = "slowdisk"
 	for _, delay := range []time.Duration{0, time.Millisecond, 4 * time.Millisecond} {
 		var rates []string
 		for _, window := range []int{16, 64, 256} {
 			f.Serve(fmt.Sprintf("NEWSLETTERD_SEND_MAX_UNRECORDED=%d", window), slowdisk.Env+"="+delay.String())
-			start := f.sink.Stats().Count
-			job := f.mailing(f.List)
-			f.Every(time.Millisecond, func() bool { return f.sink.Stats().Count > start })
+			start := f.Sink.Stats().Count
+			job := f.Mail(f.List)
+			f.Every(time.Millisecond, func() bool { return f.Sink.Stats().Count > start })
 			// from its first mail, for two seconds at most
-			began, first := time.Now(), f.sink.Stats().Count
+			began, first := time.Now(), f.Sink.Stats().Count
 			var took time.Duration
 			var sent int64
 			f.Every(5*time.Millisecond, func() bool {
-				sent, took = f.sink.Stats().Count-first, time.Since(began)
-				return took > atMost(f, 2*time.Second, time.Second/4) || first+sent >= start+int64(f.n)
+				sent, took = f.Sink.Stats().Count-first, time.Since(began)
+				return took > figurestest.AtMost(f, 2*time.Second, time.Second/4) || first+sent >= start+int64(f.N)
 			})
-			f.cancel(job)
+			f.Cancel(job)
 			f.Every(5*time.Millisecond, func() bool {
 				return f.Number("SELECT count(*) FROM send_job WHERE recipients > sent + failed + skipped OR status IN "+
 					"('pending', 'running')") == 0

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"newsletterd/cmd/newsletterd/daemontest"
+	"newsletterd/cmd/newsletterd/figurestest"
 	"newsletterd/core"
 )
 
@@ -23,10 +24,10 @@ const maxListMemory = 150
 // TestFiguresOfALongList takes a list of NEWSLETTERD_FIGURES subscribers in by the command line, copies it to the send
 // side, lists it over HTTP and writes it out again, and watches the memory of each.
 func TestFiguresOfALongList(t *testing.T) {
-	if os.Getenv(figuresEnv) == "" {
+	if os.Getenv(figurestest.Env) == "" {
 		t.Skip("make bench, make bench-full")
 	}
-	f := newFigures(t)
+	f := figurestest.New(t)
 	f.Build()
 	f.Serve()
 	f.Stop()
@@ -35,7 +36,7 @@ func TestFiguresOfALongList(t *testing.T) {
 	f.HTTP.Timeout = 0 // the whole list in one answer takes its time
 	bounded := func(what string, took time.Duration, peak int64) {
 		f.Helper()
-		f.Line(what, "%d rows, %.0f rows/s, peak RSS %d MB", f.n, float64(f.n)/took.Seconds(), peak>>20)
+		f.Line(what, "%d rows, %.0f rows/s, peak RSS %d MB", f.N, float64(f.N)/took.Seconds(), peak>>20)
 		if peak>>20 > maxListMemory {
 			t.Errorf("%s takes %d MB, more than %d", what, peak>>20, maxListMemory)
 		}
@@ -61,10 +62,10 @@ func TestFiguresOfALongList(t *testing.T) {
 		_, peak := daemontest.Usage(f.PID())
 		bounded(what, took, peak)
 	}
-	byCommand("import by command", "admin", "subscriber", "import", "--list", f.List, "--file", f.csv("reader", f.n))
+	byCommand("import by command", "admin", "subscriber", "import", "--list", f.List, "--file", f.CSV("reader", f.N))
 	byDaemon("full sync over signed HTTP, the daemon", func() {
 		f.Serve()
-		f.Every(200*time.Millisecond, func() bool { return f.Number("SELECT count(*) FROM subscriber") == f.n })
+		f.Every(200*time.Millisecond, func() bool { return f.Number("SELECT count(*) FROM subscriber") == f.N })
 	})
 	const path = "/api/newsletter/subscriptions?"
 	byDaemon("list over HTTP in one answer, the daemon", func() {
@@ -83,8 +84,8 @@ func TestFiguresOfALongList(t *testing.T) {
 				f.Must(err)
 			}
 		}
-		if rows != f.n {
-			t.Errorf("%d: %d rows are listed, want %d", res.StatusCode, rows, f.n)
+		if rows != f.N {
+			t.Errorf("%d: %d rows are listed, want %d", res.StatusCode, rows, f.N)
 		}
 	})
 
@@ -96,7 +97,7 @@ func TestFiguresOfALongList(t *testing.T) {
 		return rest[:max(strings.IndexAny(rest, "&>"), 0)], time.Since(began)
 	}
 	deep, skipped := "", 0
-	for skipped = 0; skipped < f.n-2000; skipped += 1000 {
+	for skipped = 0; skipped < f.N-2000; skipped += 1000 {
 		deep, _ = next("limit=1000&list_id=" + f.List + "&cursor=" + deep)
 	}
 	var took [2][]time.Duration
@@ -116,8 +117,8 @@ func TestFiguresOfALongList(t *testing.T) {
 	byCommand("export by command", "admin", "subscriber", "export", "--list", f.List, "--file", out)
 	b, err := os.ReadFile(out)
 	f.Must(err)
-	if n := bytes.Count(b, []byte("\n")) - 1; n != f.n {
-		t.Errorf("%d rows are written out, want %d", n, f.n)
+	if n := bytes.Count(b, []byte("\n")) - 1; n != f.N {
+		t.Errorf("%d rows are written out, want %d", n, f.N)
 	}
 	f.Stop()
 }

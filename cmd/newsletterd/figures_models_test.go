@@ -11,55 +11,18 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"newsletterd/cmd/newsletterd/daemontest"
-	"newsletterd/store/storetest"
+	"newsletterd/cmd/newsletterd/figurestest"
 )
-
-// figuresOfModels is a daemon with a library of NEWSLETTERD_FIGURES_MODELS models (many unless it says so) without
-// files, nine of ten public; every name has a rare word.
-func figuresOfModels(t *testing.T, many int) *figures {
-	if os.Getenv(figuresEnv) == "" {
-		t.Skip("make bench")
-	}
-	f := newFigures(t)
-	f.Env = append(f.Env, "NEWSLETTERD_LIMITS_MODEL_BYTES=2GiB", "NEWSLETTERD_LIMITS_MODEL_BYTES_PER_OWNER=8GiB")
-	f.HTTP.Timeout = 0 // large files take their time
-	f.Build()
-	f.Serve()
-	f.Operator("devices models.read models.write")
-	owner := f.Field("id", "admin", "user", "create", "--email", "owner@acme.example", "--verified")
-	f.Stop()
-	n := numberOf("NEWSLETTERD_FIGURES_MODELS", atMost(f, many, 10_000))
-	began := time.Now()
-	storetest.Foreign(t, f.Database(), fmt.Sprintf(`
-		BEGIN;
-		WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %[2]d)
-			INSERT INTO model_file (owner_id, state, by_daemon, touched_at) SELECT '%[1]s', 1, 0, 1 FROM n;
-		INSERT INTO model (id, owner_id, file_no, name, size, sha256, content_type, created_at, updated_at, visibility)
-			SELECT printf('%%08x-0000-7000-8000-%%012x', no, no), '%[1]s', no, 'Model number' || no || ' of series ' || (no %% 100), 0, '', 'model/stl', no, no,
-			iif(no %% 10 = 0, 'private', 'public') FROM model_file;
-		COMMIT;`, owner, n))()
-	f.Line("library", "%d models, made in %v", n, time.Since(began).Round(time.Millisecond))
-	f.Serve()
-	return f
-}
-
-func numberOf(env string, otherwise int) int {
-	if n, err := strconv.Atoi(os.Getenv(env)); err == nil {
-		return n
-	}
-	return otherwise
-}
 
 // TestFiguresOfModels prints the figures of a library of 1,000,000 models.
 func TestFiguresOfModels(t *testing.T) {
-	f := figuresOfModels(t, 1_000_000)
+	f := figurestest.Models(t, 1_000_000)
 	page := func(query string) (next string, took time.Duration) {
 		t.Helper()
 		began := time.Now()
@@ -107,7 +70,7 @@ func TestFiguresOfModels(t *testing.T) {
 	}
 
 	// random profiles over 16 connections
-	span := atMost(f, 5*time.Second, time.Second/4)
+	span := figurestest.AtMost(f, 5*time.Second, time.Second/4)
 	var n atomic.Int64
 	var wg sync.WaitGroup
 	end := time.Now().Add(span)
@@ -132,8 +95,8 @@ func TestFiguresOfModels(t *testing.T) {
 // TestFiguresOfModelFiles sends a file of NEWSLETTERD_FIGURES_MIB (1,024) up while others write, and down eight times
 // at once, and compares it with a plain file.
 func TestFiguresOfModelFiles(t *testing.T) {
-	f := figuresOfModels(t, 10_000)
-	size := int64(numberOf("NEWSLETTERD_FIGURES_MIB", atMost(f, 1024, 32))) << 20
+	f := figurestest.Models(t, 10_000)
+	size := int64(figurestest.Number("NEWSLETTERD_FIGURES_MIB", figurestest.AtMost(f, 1024, 32))) << 20
 	perSecond := func(n int64, d time.Duration) string { return fmt.Sprintf("%.0f MB/s", float64(n)/1e6/d.Seconds()) }
 	sum := func(in io.Reader) string {
 		h := sha256.New()

@@ -1,30 +1,15 @@
 package main
 
 import (
-	"context"
-	"crypto"
-	"crypto/rand"
-	"crypto/rsa"
-	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
-	"runtime"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"newsletterd/cmd/newsletterd/daemontest"
+	"newsletterd/cmd/newsletterd/figurestest"
 	"newsletterd/core"
-	"newsletterd/mail/smtp"
 	"newsletterd/store/storetest"
 )
 
@@ -34,309 +19,68 @@ const askedDuringCampaign = 400
 // TestFiguresOfSending prints the figures of the send path. NEWSLETTERD_FIGURES_WINDOW measures campaigns alone, with
 // that window, and as "dkim" signed ones; NEWSLETTERD_FIGURES_ROUNDS says how many.
 func TestFiguresOfSending(t *testing.T) {
-	if os.Getenv(figuresEnv) == "" {
+	if os.Getenv(figurestest.Env) == "" {
 		t.Skip("make bench")
 	}
-	f := newFigures(t)
+	f := figurestest.New(t)
 	f.Serve()
 	f.Stop()
 	f.Records()
 	f.Prepare(func(s *storetest.Seeder) { // before this process asks the daemon's file anything
 		for i := range askedDuringCampaign / 2 {
-			s.NewUser(core.Email(forgetful(i)), "", func(u *core.User) { u.EmailVerified = false })
+			s.NewUser(core.Email(figurestest.Forgetful(i)), "", func(u *core.User) { u.EmailVerified = false })
 		}
 	})
-	f.importing(f.List, "reader", f.n)
-	f.syncing(f.n)
+	f.Import(f.List, "reader", f.N)
+	f.Sync(f.N)
 	only := os.Getenv("NEWSLETTERD_FIGURES_WINDOW")
 	rounds, _ := strconv.Atoi(os.Getenv("NEWSLETTERD_FIGURES_ROUNDS"))
 	rounds = max(rounds, 1)
 	if only == "dkim" {
-		f.signed(rounds)
+		f.Signed(rounds)
 		return
 	}
 	if window, err := strconv.Atoi(only); err == nil {
-		f.campaigns(rounds, window)
+		f.Campaigns(rounds, window)
 		return
 	}
-	f.campaigns(rounds, 64, 16, 256)
+	f.Campaigns(rounds, 64, 16, 256)
 
 	// how long mails to one person take, alone and while a campaign goes out as fast as it can
 	f.Serve()
-	alone, n := f.mailsToOne("alone", func(asked int) bool { return asked == askedDuringCampaign/10 })
+	alone, n := f.MailsToOne("alone", func(asked int) bool { return asked == askedDuringCampaign/10 })
 	f.Line("mail to one person, alone", "median %v, slowest %v (%d of them)", alone[0], alone[1], n)
-	before := f.sink.Stats().Count
-	job := f.mailing(f.List)
-	f.Every(time.Millisecond, func() bool { return f.sink.Stats().Count > before })
-	during, n := f.mailsToOne("beside", func(asked int) bool {
-		return asked == askedDuringCampaign || f.sink.Stats().Count-before >= int64(f.n) ||
-			f.jobField(job, "status") != "running"
+	before := f.Sink.Stats().Count
+	job := f.Mail(f.List)
+	f.Every(time.Millisecond, func() bool { return f.Sink.Stats().Count > before })
+	during, n := f.MailsToOne("beside", func(asked int) bool {
+		return asked == askedDuringCampaign || f.Sink.Stats().Count-before >= int64(f.N) ||
+			f.JobField(job, "status") != "running"
 	})
 	f.Line("mail to one person, beside the campaign", "median %v, slowest %v (%d of them)", during[0], during[1], n)
-	f.Every(5*time.Millisecond, func() bool { return f.jobField(job, "status") == "completed" })
+	f.Every(5*time.Millisecond, func() bool { return f.JobField(job, "status") == "completed" })
 	f.Stop()
 
 	// opens and clicks are tracked, in a letter with ten links
 	f.Serve()
-	body := letter
+	body := figurestest.Letter
 	for i := range 10 {
 		body = strings.Replace(body, "that has some length",
 			fmt.Sprintf(`<a href="https://shop.example/articles/%d">that has some</a> length`, i), 1)
 	}
-	r := f.job(f.n, func() string {
-		return f.mailing(f.List, map[string]any{"body_html": body, "tracking": map[string]bool{"open": true, "click": true}})
+	r := f.Job(f.N, func() string {
+		return f.Mail(f.List, map[string]any{"body_html": body, "tracking": map[string]bool{"open": true, "click": true}})
 	})
-	f.Line("campaign, opens and 10 links tracked", "%.0f mails/s (%s), %s", r.rate, r.mails, r.cost)
+	f.Line("campaign, opens and 10 links tracked", "%.0f mails/s (%s), %s", r.Rate, r.Mails, r.Cost)
 	f.Stop()
 
-	f.signed(max(rounds, atMost(f, 3, 1)))
+	f.Signed(max(rounds, figurestest.AtMost(f, 3, 1)))
 
 	// a second tenant with a list of a quarter of the people
 	tenant := f.Field("id", "admin", "tenant", "create", "--name", "Bolt")
 	other := f.Field("id", "admin", "list", "create", "--tenant", tenant, "--name", "Monthly")
-	f.importing(other, "other", f.n/4)
-	f.syncing(f.Number("SELECT count(*) FROM subscriber") + f.n/4)
-	f.twoTenants(other)
-	f.farAway(other)
-}
-
-// letter is a body that makes mails of about 7 KB.
-var letter = func() string {
-	var b strings.Builder
-	b.WriteString("<html><body><p>Dear {{preferences.first_name | default: \"friend\"}},</p>\n")
-	for i := range 34 {
-		fmt.Fprintf(&b, "<p>Paragraph %d of a letter that has some length, with words and sentences.</p>\n", i)
-	}
-	b.WriteString("<p>Greetings to {{preferences.city}}</p></body></html>")
-	return b.String()
-}()
-
-// campaigns measures jobs over HTTP to the last message at the sink, each between two runs of the bare client: the
-// machine's speed may change meanwhile.
-func (f *figures) campaigns(rounds int, windows ...int) {
-	before := f.bareClient(16)
-	for _, window := range windows {
-		var ratios []float64
-		for range rounds {
-			f.Serve(fmt.Sprintf("NEWSLETTERD_SEND_MAX_UNRECORDED=%d", window))
-			r := f.job(f.n, func() string { return f.mailing(f.List) })
-			f.Stop()
-			after := f.bareClient(16)
-			ratio := 2 * r.rate / (before + after)
-			f.Line(fmt.Sprintf("campaign, window %d, 16 connections", window), "%.0f mails/s (%s), %.2f of the bare client, %s",
-				r.rate, r.mails, ratio, r.cost)
-			ratios, before = append(ratios, ratio), after
-		}
-		f.median(ratios, fmt.Sprintf("campaign, window %d, 16 connections", window), "of the bare client")
-	}
-}
-
-// median prints the median of the ratios of several rounds.
-func (f *figures) median(ratios []float64, name, of string) {
-	if n := len(ratios); n > 1 {
-		slices.Sort(ratios)
-		f.Line(name, "%.3g %s, the median of %d rounds (%.3g to %.3g)", ratios[n/2], of, n, ratios[0], ratios[n-1])
-	}
-}
-
-// signed measures jobs that are signed with an RSA key, each between two looks at what this machine signs with nothing
-// else to do, and what part of all CPU time the signatures took: the machine's speed may change meanwhile, and that
-// part does not.
-func (f *figures) signed(rounds int) {
-	tenant := f.Field("id", "admin", "tenant", "create", "--name", "Signet", "--domain", "acme.example")
-	list := f.Field("id", "admin", "list", "create", "--tenant", tenant, "--name", "Monthly")
-	f.Run("admin", "dkim", "create", "--tenant", tenant, "--domain", "acme.example")
-	n := max(f.n/16, 1000)
-	f.importing(list, "signed", n)
-	f.syncing(f.Number("SELECT count(*) FROM subscriber") + n)
-	before := f.rsaLimit()
-	var ratios, shares []float64
-	for range rounds {
-		f.Serve("NEWSLETTERD_MAIL_FROM=news@acme.example")
-		share := make(chan float64, 1)
-		r := f.job(n, func() string {
-			defer func() { go func() { share <- f.shareOfCPU("crypto/rsa", time.Second) }() }()
-			return f.mailing(list)
-		})
-		shares = append(shares, <-share)
-		f.Stop()
-		after := f.rsaLimit()
-		limit := (before + after) / 2
-		f.Line("campaign, DKIM RSA-2048",
-			"%.0f mails/s (%s), %.2f of the %.0f that RSA allows; RSA takes %.3f of all CPU time; %s", r.rate, r.mails,
-			r.rate/limit, limit, shares[len(shares)-1], r.cost)
-		ratios, before = append(ratios, r.rate/limit), after
-	}
-	f.median(ratios, "campaign, DKIM RSA-2048", "of what RSA allows")
-	f.median(shares, "campaign, DKIM RSA-2048", "of all CPU time for RSA")
-}
-
-// shareOfCPU is what part of the time of all CPUs the daemon spends in a package, over a while that begins in half a
-// second.
-func (f *figures) shareOfCPU(pkg string, while time.Duration) float64 {
-	<-time.After(500 * time.Millisecond)
-	res, err := f.HTTP.Get(fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%.0f", f.metrics, while.Seconds()))
-	if err != nil {
-		f.Error(err)
-		return 0
-	}
-	defer res.Body.Close()
-	file := filepath.Join(f.Dir, "profile")
-	b, err := io.ReadAll(res.Body)
-	if err == nil {
-		err = os.WriteFile(file, b, 0o600)
-	}
-	if err != nil {
-		f.Error(err)
-		return 0
-	}
-	out, err := exec.Command("go", "tool", "pprof", "-top", "-unit=ms", "-focus="+pkg, file).Output()
-	m := regexp.MustCompile(`(?s)Duration: ([\d.]+)(m?s).*accounting for ([\d.]+)ms`).FindSubmatch(out)
-	if err != nil || m == nil {
-		f.Errorf("%v: %s", err, out)
-		return 0
-	}
-	took, err1 := time.ParseDuration(string(m[1]) + string(m[2]))
-	spent, err2 := time.ParseDuration(string(m[3]) + "ms")
-	if err := errors.Join(err1, err2); err != nil {
-		f.Error(err)
-	}
-	return spent.Seconds() / took.Seconds() / float64(runtime.NumCPU())
-}
-
-// rsaLimit is how many signatures a second all CPUs make with an RSA key of 2048 bits.
-func (f *figures) rsaLimit() float64 {
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	f.Must(err)
-	long := atMost(f, 2*time.Second, time.Second/4)
-	var signed atomic.Int64
-	began := time.Now()
-	var wg sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			for sum := make([]byte, 32); time.Since(began) < long; signed.Add(1) {
-				if _, err := key.Sign(rand.Reader, sum, crypto.SHA256); err != nil {
-					f.Error(err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return float64(signed.Load()) / time.Since(began).Seconds()
-}
-
-// run is what one job took.
-type run struct {
-	rate        float64       // mails a second
-	cpu         time.Duration // of the daemon for a mail
-	mails, cost string
-}
-
-// job makes a job to n people and waits for its last message at the sink, and for its end.
-func (f *figures) job(n int, start func() (job string)) run {
-	pid := f.PID()
-	before := f.sink.Stats()
-	cpu0, _ := daemontest.Usage(pid)
-	began := time.Now()
-	job := start()
-	// seldom: it costs mails
-	f.Every(100*time.Millisecond, func() bool { return f.sink.Stats().Count-before.Count >= int64(n) })
-	took := time.Unix(0, f.sink.Stats().Last).Sub(began)
-	f.Every(5*time.Millisecond, func() bool { return f.jobField(job, "status") == "completed" })
-	cpu, peak := daemontest.Usage(pid)
-	after := f.sink.Stats()
-	count := after.Count - before.Count
-	return run{
-		rate:  float64(n) / took.Seconds(),
-		cpu:   (cpu - cpu0) / time.Duration(n),
-		mails: fmt.Sprintf("%d mails of %.1f KB", count, float64(after.Bytes-before.Bytes)/float64(count)/1000),
-		cost:  fmt.Sprintf("%.3f CPU s/1000, peak RSS %d MB", (cpu-cpu0).Seconds()*1000/float64(n), peak>>20),
-	}
-}
-
-// mailing makes a job and returns its id.
-func (f *figures) mailing(list string, more ...map[string]any) string {
-	job := map[string]any{"list_id": list, "subject": "News for {{preferences.first_name}}", "body_html": letter}
-	for _, m := range more {
-		maps.Copy(job, m)
-	}
-	return f.Send("POST", "/api/send-jobs", job).OK().Field("send_job_id")
-}
-
-// jobField returns one field of what the daemon says of a job.
-func (f *figures) jobField(job, name string) string {
-	return f.Get("/api/send-jobs/" + job).OK().Field(name)
-}
-
-// cancel ends jobs, so that the next daemon does not go on with them.
-func (f *figures) cancel(jobs ...string) {
-	for _, job := range jobs {
-		f.Send("POST", "/api/send-jobs/"+job+"/cancel", nil).OK()
-	}
-}
-
-// twoTenants measures how a large job and a small one of another tenant share the connections while both run.
-func (f *figures) twoTenants(other string) {
-	f.Serve()
-	large := f.mailing(f.List)
-	sent := func(job string) float64 {
-		n, err := strconv.ParseFloat(f.Get("/api/send-jobs/"+job+"/stats").OK().Field("sent"), 64)
-		f.Must(err)
-		return n
-	}
-	f.Every(time.Millisecond, func() bool { return sent(large) > 0 })
-	small := f.mailing(other)
-	f.Every(time.Millisecond, func() bool { return sent(small) > 0 })
-	began, small0, large0 := time.Now(), sent(small), sent(large)
-	f.Every(20*time.Millisecond, func() bool { return sent(small) > float64(f.n)/4*0.8 })
-	ofSmall, ofLarge := sent(small)-small0, sent(large)-large0
-	f.Line("two tenants at once", "%.0f mails/s in all, the later and smaller job sends %.2f of what the other does",
-		(ofSmall+ofLarge)/time.Since(began).Seconds(), ofSmall/ofLarge)
-	f.cancel(large, small)
-	f.Stop()
-}
-
-// farAway measures mails a second and connection over a relay whose replies take 20 ms.
-func (f *figures) farAway(list string) {
-	const delay, lanes = 20 * time.Millisecond, 16
-	span := atMost(f, 5*time.Second, time.Second/4)
-	sink := f.StartSink(delay)
-	f.Serve(daemontest.Relay(sink.Addr)...)
-	job := f.mailing(list)
-	f.Every(time.Millisecond, func() bool { return sink.Stats().Count >= lanes })
-	began, before := time.Now(), sink.Stats().Count
-	<-time.After(span)
-	rate := float64(sink.Stats().Count-before) / time.Since(began).Seconds()
-	f.Line(fmt.Sprintf("replies after %v, %d connections", delay, lanes), "%.1f mails/s a connection", rate/lanes)
-	f.cancel(job)
-	f.Stop()
-}
-
-// bareClient measures the same SMTP client alone: mails of the same size, no database, no rendering.
-func (f *figures) bareClient(lanes int) float64 {
-	data := []byte("Subject: x\r\n\r\n" +
-		strings.Repeat("A line of a letter with seventy-eight characters in it, as lines have.\r\n", 97))
-	var left atomic.Int64
-	left.Store(int64(f.n))
-	client := &smtp.Client{Addr: f.sink.Addr}
-	began := time.Now()
-	var wg sync.WaitGroup
-	for range lanes {
-		wg.Go(func() {
-			err := client.Deliver(f.Context(), &smtp.Source{
-				Next: func(context.Context, bool) (*smtp.Envelope, bool) {
-					return &smtp.Envelope{From: "a@example.org", To: "b@example.org", Data: data}, left.Add(-1) >= 0
-				},
-				Commit: func(*smtp.Envelope) bool { return true },
-				Done:   func(*smtp.Envelope, smtp.Outcome) {},
-			})
-			if err != nil {
-				f.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	rate := float64(f.n) / time.Since(began).Seconds()
-	f.Line(fmt.Sprintf("bare deep-pipelining client, %d connections", lanes), "%.0f mails/s", rate)
-	return rate
+	f.Import(other, "other", f.N/4)
+	f.Sync(f.Number("SELECT count(*) FROM subscriber") + f.N/4)
+	f.TwoTenants(other)
+	f.FarAway(other)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"newsletterd/cmd/newsletterd/daemontest"
+	"newsletterd/cmd/newsletterd/figurestest"
 	"newsletterd/core"
 	"newsletterd/core/coretest"
 )
@@ -17,22 +18,22 @@ import (
 // command line changed. `make torture` imports 100,000 rows and prints how long requests took.
 func TestImportUnderLoad(t *testing.T) {
 	daemontest.Parallel(t)
-	f := newFigures(t)
-	if f.n = 3000; daemontest.AtLength() {
-		f.n = 100_000
+	f := figurestest.New(t)
+	if f.N = 3000; daemontest.AtLength() {
+		f.N = 100_000
 	}
 	f.Serve()
 	f.Records()
 	l := f.Visitors(8)
 	began := time.Now()
-	f.importing(f.List, "reader", f.n)
+	f.Import(f.List, "reader", f.N)
 	took := time.Since(began)
 	l.Stop()
 	slices.Sort(l.Took)
 	if n := len(l.Took); len(l.Other) > 0 || l.Lost > 0 || n == 0 {
 		t.Errorf("of %d requests %d were lost, others answered %.3q", len(l.Took), l.Lost, l.Other)
 	} else {
-		t.Logf("%d rows imported in %v beside %d requests: p50 %v, p99 %v, longest %v", f.n, took.Round(time.Millisecond),
+		t.Logf("%d rows imported in %v beside %d requests: p50 %v, p99 %v, longest %v", f.N, took.Round(time.Millisecond),
 			n, l.Took[n/2], l.Took[n*99/100], l.Took[n-1])
 	}
 	s := f.Open()
@@ -42,7 +43,7 @@ func TestImportUnderLoad(t *testing.T) {
 			subs, err := s.Subscribers(t.Context(), f.List, page)
 			f.Must(err)
 			if n += len(subs); len(subs) < page.Limit {
-				return n == f.n
+				return n == f.N
 			}
 			page.After = subs[len(subs)-1].ID
 		}
@@ -65,7 +66,7 @@ func TestTerminatedUnderLoad(t *testing.T) {
 	if daemontest.AtLength() {
 		rounds = 100
 	}
-	f := newFigures(t)
+	f := figurestest.New(t)
 	f.Serve()
 	f.Records()
 	f.Stop()

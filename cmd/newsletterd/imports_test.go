@@ -50,6 +50,7 @@ var mayImport = map[string][]string{
 	},
 	"cmd/newsletterd/browsertest": {},
 	"cmd/newsletterd/sourcetest":  {},
+	"cmd/newsletterd/figurestest": {"cmd/newsletterd/daemontest", "mail/smtp", "store/storetest"},
 	"cmd/newsletterd/oidctest": {
 		"cmd/newsletterd/daemontest", "core", "handlers/web/webtest", "store/storetest",
 	},

@@ -1,0 +1,92 @@
+// Package figurestest measures the program: what `make bench` prints is made of this.
+//
+//	figures.go   Figures: the daemon, a sink for its mails, lists of any length
+//	sending.go   campaigns: how fast, next to what else, and what they cost
+//	requests.go  requests a second, mails to one person, a library of models
+package figurestest
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"newsletterd/cmd/newsletterd/daemontest"
+)
+
+// Env turns TestFigures on: `make bench` sets it. Its value is the number of recipients, at least 1,000; 100,000
+// if it is no number.
+const Env = "NEWSLETTERD_FIGURES"
+
+// briefly is the number of recipients below which a run only shows that every figure can be taken: it is short, and
+// what it prints says little about speed.
+const briefly = 10_000
+
+// Figures measures the program itself, as processes of their own, through its command line and HTTP. Mails go to a sink
+// in another process on the same machine.
+type Figures struct {
+	*daemontest.Process
+	N    int // recipients
+	Sink *daemontest.Sink
+
+	metrics string // address of the daemon's metrics, with its profiler
+}
+
+// New has the database in a folder, or in one that ends with the test.
+func New(t testing.TB, dir ...string) *Figures {
+	t.Helper()
+	n, err := strconv.Atoi(os.Getenv(Env))
+	if err != nil {
+		n = 100_000
+	}
+	f := &Figures{N: max(n, 1000), metrics: cmp.Or(os.Getenv("NEWSLETTERD_FIGURES_PPROF"), daemontest.FreeAddr(t))}
+	f.Process = daemontest.NewIn(t, append(dir, t.TempDir())[0], "NEWSLETTERD_METRICS_LISTEN="+f.metrics,
+		"NEWSLETTERD_METRICS_PPROF=true", "NEWSLETTERD_BACKUP_EVERY=1h")
+	f.Patience += time.Duration(f.N) * time.Millisecond
+	f.Sink = f.StartSink(0)
+	f.Env = append(f.Env, daemontest.Relay(f.Sink.Addr)...)
+	return f
+}
+
+// AtMost returns how much of something a run takes: all, or in a brief run a part.
+func AtMost[N ~int | ~int64](f *Figures, all, part N) N {
+	if f.N < briefly {
+		return part
+	}
+	return all
+}
+
+// CSV writes a file of n people and returns its path.
+func (f *Figures) CSV(name string, n int) string {
+	file, err := os.Create(filepath.Join(f.Dir, name+".csv"))
+	f.Must(err)
+	w := bufio.NewWriter(file)
+	fmt.Fprintln(w, "email,first_name,city")
+	for i := range n {
+		fmt.Fprintf(w, "%s%07d@example.org,Reader%d,Town%d\n", name, i, i, i%100)
+	}
+	f.Must(errors.Join(w.Flush(), file.Close()))
+	return file.Name()
+}
+
+// Import imports n people into a list by the command line.
+func (f *Figures) Import(list, name string, n int) {
+	f.Run("admin", "subscriber", "import", "--list", list, "--file", f.CSV(name, n))
+}
+
+// Sync starts a daemon and waits until n people stand on the send side.
+func (f *Figures) Sync(n int) time.Duration {
+	began := time.Now()
+	f.Serve()
+	f.Every(200*time.Millisecond, func() bool { return f.Number("SELECT count(*) FROM subscriber") == n })
+	took := time.Since(began)
+	f.Every(100*time.Millisecond,
+		func() bool { return f.Number("SELECT count(*) FROM received_sync WHERE removing = 1") == 0 })
+	f.Stop()
+	return took
+}
