@@ -97,7 +97,7 @@ func TestBrowserPasskeys(t *testing.T) {
 	b.ForgetCookies()
 	b.Open(origin+"/login", browsertest.Heading("Your account"))
 
-	// A copy of the first key, whose counter is behind.
+	// A copy of the first key, whose counter is lower than what the server has seen.
 	before := *lost[0]
 	kept := laptop.Unplug()
 	phone = b.NewAuthenticator(lost...)
