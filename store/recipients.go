@@ -17,8 +17,8 @@ const (
 	sqlRecipientSkipped  = "4"
 )
 
-// expandStep is how many subscribers one operation of ExpandJob looks at: a millisecond's work, which lanes with a
-// window of 64 do not wait for.
+// expandStep is how many subscribers one operation of ExpandJob looks at: about a millisecond's work, so that the
+// outcomes of mails that are being sent do not wait for long.
 const expandStep = 250
 
 // ExpandJob goes one step through the subscribers of a running job's list and makes recipients of those who may be

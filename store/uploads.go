@@ -27,7 +27,7 @@ const (
 	uploadPatch = 64 << 10         // bytes that an upload's buffer begins with
 )
 
-// Upload is a file on its way in. Its chunks go through the bulk lane, one a transaction; no model names them until
+// Upload is a file on its way in. Its chunks wait in the queue of bulk operations, one a transaction; no model names them until
 // Commit. An Upload belongs to one goroutine.
 type Upload struct {
 	store  *Store

@@ -58,7 +58,7 @@ type writer struct {
 	quit        chan struct{}
 	stopped     chan struct{}
 
-	checkpointRequests chan func() // run in the writer's lane, outside a transaction
+	checkpointRequests chan func() // run by the writer's goroutine, outside a transaction
 
 	version    int64     // PRAGMA data_version
 	auditSeen  int64     // the newest entry that the log has, or that was there at the start
