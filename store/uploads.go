@@ -27,8 +27,8 @@ const (
 	uploadPatch = 64 << 10         // bytes that an upload's buffer begins with
 )
 
-// Upload is a file on its way in. Its chunks wait in the queue of bulk operations, one a transaction; no model names them until
-// Commit. An Upload belongs to one goroutine.
+// Upload is a file on its way in. Its chunks wait in the queue of bulk operations, one a transaction; no model names
+// them until Commit. An Upload belongs to one goroutine.
 type Upload struct {
 	store  *Store
 	owner  string
