@@ -14,7 +14,6 @@ import (
 	"newsletterd/store"
 )
 
-// Real users and tokens for scenarios. A token that no "user" step made is verified for real.
 // What scenarios do to accounts beyond their making.
 func init() {
 	// user-of ACCOUNT: a token {ACCOUNT's name and an s} of the user of an account
@@ -34,6 +33,7 @@ func init() {
 	}
 }
 
+// Real users and tokens for scenarios. A token that no "user" step made is verified for real.
 func init() {
 	setups = append(setups, func(e *env, o *Options) {
 		p, err := auth.New(e.t.Context(), e.store, auth.Config{

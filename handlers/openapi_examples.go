@@ -35,6 +35,9 @@ var requestExamples = map[string]web.Object{
 	"revokeRole":     {"role": "editor", "tenant_id": exampleID},
 	"updateTeammate": {"tenant_id": exampleID, "role": "publisher"},
 
+	"createWebhookClient": {"tenant_id": exampleID, "name": "member service"},
+	"updateWebhookClient": {"disabled": true},
+
 	"addSubscriber": {
 		"list_id": exampleID, "email": "new@example.org", "status": "pending",
 		"source": "signed at the fair",

@@ -51,7 +51,7 @@ func exampleEnv(t *testing.T) *env {
 		"device lamp owner=ann", "agent gateway owner=ann", "model vase owner=ann",
 		"share given model=vase email=other@example.org",
 		"webhook-client hook tenant=" + exampleID, "provider anymail tenant=" + exampleID, "job issue list=" + exampleID,
-		"import file list=" + exampleID,
+		"import file list=" + exampleID, "webhook-client spare tenant=" + exampleID,
 		"subscription sub list=" + exampleID + " email=reader@example.org", "subscriber copy list=" + exampleID +
 			" email=reader@example.org",
 	} {
@@ -67,6 +67,7 @@ func (e *env) send(r *web.Route, body web.Object) int {
 	for prefix, name := range map[string]string{
 		"/api/send-jobs": "issue", "/api/admin/subscribers": "sub", "/api/admin/imports": "file", "/api/devices": "lamp",
 		"/api/agents": "gateway", "/api/admin/users": "reader", "/api/admin/team": "pia", "/api/models": "vase",
+		"/api/admin/webhook-clients": "spare",
 	} {
 		if strings.HasPrefix(path, prefix) {
 			id = e.value(name)

@@ -88,6 +88,7 @@ var limitsOf = map[string]map[string]web.Object{
 	"TokenForm":                   {"token": filled},
 	"TokenBody":                   {"token": filled},
 	"InvitationInput":             {"": never(where(web.Object{"role": word("operator"), "tenant_id": filled}))},
+	"NewWebhookClient":            {"name": {"minLength": 1, "maxLength": core.MaxOrigin}},
 	"NewSubscriber":               {"source": {"maxLength": core.MaxOrigin}},
 	"TemplateInput":               {"name": {"minLength": 1, "maxLength": 100}},
 	"NewSuppression":              {"reason": {"maxLength": core.MaxOrigin}},

@@ -26,7 +26,7 @@ var seenBy = map[string]core.Action{
 	"/api/admin/oauth-clients": core.ActionClientManage, "/api/admin/team": core.ActionTeamRead,
 	"/api/admin/users":   core.ActionUserManage,
 	"/api/send-jobs":     core.ActionFiguresRead,
-	"/api/admin/imports": core.ActionPeopleMasked,
+	"/api/admin/imports": core.ActionPeopleMasked, "/api/admin/webhook-clients": core.ActionWebhookManage,
 }
 
 func walkTenants(t *testing.T, s *storetest.Seeder) (all []*walkTenant) {
@@ -49,6 +49,11 @@ func walkTenants(t *testing.T, s *storetest.Seeder) (all []*walkTenant) {
 			s.Must(s.AddUser(t.Context(), u, "", 1))
 			return u.ID
 		}
+		sender := func() string {
+			c, err := s.AddWebhookClient(t.Context(), w.id, w.marker, make([]byte, 32), "test", 1)
+			s.Must(err)
+			return c.ID
+		}
 		first := list()
 		s.Active(first, core.Email("reader@"+w.marker+".example"))
 		upload := func() string {
@@ -58,12 +63,12 @@ func walkTenants(t *testing.T, s *storetest.Seeder) (all []*walkTenant) {
 		w.records = map[string]string{
 			"/api/admin/tenants": w.id, "/api/admin/newsletter-lists": first, "/api/admin/oauth-clients": client(),
 			"/api/send-jobs": s.NewJob(first).ID, "/api/admin/team": member(), "/api/admin/users": member(),
-			"/api/admin/imports": upload(),
+			"/api/admin/imports": upload(), "/api/admin/webhook-clients": sender(),
 		}
 		w.fresh = map[string]func() string{
 			"/api/admin/tenants": tenant, "/api/admin/newsletter-lists": list, "/api/admin/oauth-clients": client,
 			"/api/admin/team": member, "/api/admin/users": member,
-			"/api/admin/imports": upload,
+			"/api/admin/imports": upload, "/api/admin/webhook-clients": sender,
 		}
 		all = append(all, w)
 	}

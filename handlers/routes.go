@@ -25,6 +25,7 @@ func (h *Handler) table() []*web.Route {
 	h.importRoutes(&t)
 	h.templateRoutes(&t)
 	h.userRoutes(&t)
+	h.webhookClientRoutes(&t)
 	h.systemRoutes(&t)
 	h.sendRoutes(&t)
 	h.deviceRoutes(&t)

@@ -86,3 +86,19 @@ func (h *Handler) userRoutes(t *web.Table) {
 	t.Add("POST", item+"/erase", may, web.Member,
 		one(web.Path(u.erase).Fails(core.Conflict)), "Remove everything that is known about a person")
 }
+
+// webhookClientRoutes are the senders of signed webhooks.
+func (h *Handler) webhookClientRoutes(t *web.Table) {
+	w := webhookClients{h.options.Store}
+	const all, item = "/api/admin/webhook-clients", "/api/admin/webhook-clients/:id"
+	may := core.ActionWebhookManage
+	crud(t, all, "a sender of signed webhooks", "senders of signed webhooks", resource{
+		w.find, web.ErrNotFound, web.List(w.list, webhookClient.key), web.JSON(w.create).Fails(core.NotFound),
+		web.Path(w.show), web.JSON(w.update), web.Path(w.remove),
+		rights{may, may, may, may},
+	})
+	t.Add("POST", item+"/rotate-secret", admin(may), web.Member, web.Path(w.rotate).Find(w.find).Missing(web.ErrNotFound),
+		"Give a sender another secret; the one before stays good until it is ended")
+	t.Add("POST", item+"/end-old-secret", admin(may), web.Member,
+		web.Path(w.endOld).Find(w.find).Missing(web.ErrNotFound), "End the secret before the newest of a sender")
+}
