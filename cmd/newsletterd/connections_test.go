@@ -29,7 +29,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 				c.Server.MaxConnections = most
 				if scheme == "https" {
 					c.Server.TLSCert, c.Server.TLSKey = filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
-					writeCertificate(t, c.Server.TLSCert, c.Server.TLSKey, 1)
+					daemontest.WriteCertificate(t, c.Server.TLSCert, c.Server.TLSKey, 1)
 				}
 			})
 			dial := func() net.Conn {

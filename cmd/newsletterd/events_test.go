@@ -1,15 +1,10 @@
 package main
 
 import (
-	"encoding/json"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/daemontest"
@@ -17,78 +12,16 @@ import (
 	"newsletterd/store"
 )
 
-// listener is a receiver of events that is not part of the daemon.
-type listener struct {
-	*httptest.Server
-	mu     sync.Mutex
-	status int
-	heard  []string // paths and types of what was taken
-	came   chan struct{}
-}
-
-func newListener(t *testing.T) *listener {
-	l := &listener{status: 200, came: make(chan struct{}, 100)}
-	l.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		var e core.Event
-		if err != nil || json.Unmarshal(body, &e) != nil {
-			return
-		}
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if r.URL.Path == "/moved" {
-			http.Redirect(w, r, "/hook", http.StatusTemporaryRedirect)
-			return
-		}
-		if l.status == 200 {
-			l.heard = append(l.heard, r.URL.Path+" "+e.Type)
-		}
-		w.WriteHeader(l.status)
-		l.came <- struct{}{}
-	}))
-	t.Cleanup(l.Close)
-	return l
-}
-
-func (l *listener) say(status int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.status = status
-}
-
-// wait returns when n more requests came.
-func (l *listener) wait(t *testing.T, n int) {
-	t.Helper()
-	for range n {
-		select {
-		case <-l.came:
-		case <-time.After(30 * time.Second):
-			t.Fatal("no request came")
-		}
-	}
-}
-
-func (l *listener) count(what string) (n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, h := range l.heard {
-		if h == what {
-			n++
-		}
-	}
-	return n
-}
-
 // What a receiver refuses for good is a dead letter: the command shows it with the reason, and sends it again.
 func TestDeadLettersByCommand(t *testing.T) {
 	daemontest.Parallel(t)
-	l := newListener(t)
-	l.say(http.StatusUnprocessableEntity)
+	l := daemontest.NewReceiver(t)
+	l.Say(http.StatusUnprocessableEntity)
 	c := start(t, func(cfg *config.Config) { cfg.Webhooks.SendURL = l.URL })
 	list := c.seed.NewList().ID
 	c.seed.Active(list, "a@example.org")
 	c.seed.Active(list, "b@example.org")
-	l.wait(t, 2)
+	l.Wait(t, 2)
 	var dead []struct {
 		ID        int64
 		State     string
@@ -102,13 +35,13 @@ func TestDeadLettersByCommand(t *testing.T) {
 	}
 	// as a script takes it from the list
 	c.command(0, &dead[1], "admin", "outbox", "show", "--id", strconv.FormatInt(dead[1].ID, 10))
-	l.say(http.StatusOK)
+	l.Say(http.StatusOK)
 	var n struct{ Retried int }
 	if c.command(0, &n, "admin", "outbox", "retry", "--dead"); n.Retried != 2 {
 		t.Errorf("%+v", n)
 	}
-	l.wait(t, 2)
-	if got := l.count("/webhooks/subscriptions " + core.EventActivated); got != 2 {
+	l.Wait(t, 2)
+	if got := l.Count("/webhooks/subscriptions " + core.EventActivated); got != 2 {
 		t.Errorf("%d came", got)
 	}
 }
@@ -147,7 +80,7 @@ func TestBouncesAreListed(t *testing.T) {
 // port, and never by a redirect.
 func TestEndpointByCommand(t *testing.T) {
 	daemontest.Parallel(t)
-	l := newListener(t)
+	l := daemontest.NewReceiver(t)
 	allow := strings.TrimPrefix(l.URL, "http://")
 	c := start(t, func(cfg *config.Config) { cfg.Webhooks.Allow = []string{allow} })
 	c.env = []string{"NEWSLETTERD_WEBHOOKS_ALLOW=" + allow}
@@ -160,7 +93,7 @@ func TestEndpointByCommand(t *testing.T) {
 	}
 	c.command(0, &hook, "admin", "webhook-endpoint", "create", "--tenant", tenant, "--url", l.URL+"/hook")
 	c.command(0, &test, "admin", "webhook-endpoint", "test", "--id", hook.ID)
-	if l.wait(t, 1); test.Status != 200 || l.count("/hook webhook.test") != 1 {
+	if l.Wait(t, 1); test.Status != 200 || l.Count("/hook webhook.test") != 1 {
 		t.Errorf("%+v", test)
 	}
 	c.command(0, &moved, "admin", "webhook-endpoint", "create", "--tenant", tenant, "--url", l.URL+"/moved", "--event",
@@ -182,8 +115,8 @@ func TestEndpointByCommand(t *testing.T) {
 		}
 	}
 	c.seed.Active(list, "a@example.org")
-	l.wait(t, 1)
-	if got := l.count("/hook " + core.EventActivated); got != 1 {
+	l.Wait(t, 1)
+	if got := l.Count("/hook " + core.EventActivated); got != 1 {
 		t.Errorf("%d came", got)
 	}
 	var attempts []core.EndpointAttempt

@@ -9,20 +9,6 @@ import (
 	"testing"
 )
 
-// lateReader does something before it gives what it has.
-type lateReader struct {
-	io.Reader
-	first func()
-}
-
-func (r *lateReader) Read(b []byte) (int, error) {
-	if r.first != nil {
-		r.first()
-		r.first = nil
-	}
-	return r.Reader.Read(b)
-}
-
 // An init that fails takes away what it has made, and nothing that another process has put there meanwhile.
 func TestInitRemovesOnlyItsOwnFiles(t *testing.T) {
 	for _, theirs := range []string{"newsletterd.service", ""} {
@@ -38,12 +24,18 @@ func TestInitRemovesOnlyItsOwnFiles(t *testing.T) {
 		if theirs == "" { // then it is this that fails
 			password = "short\n"
 		}
+		in, typed := io.Pipe()
+		go func() { // each write returns when it has been read
+			_, _ = io.WriteString(typed, password[:1])
+			put()
+			_, _ = io.WriteString(typed, password[1:])
+			_ = typed.Close()
+		}()
 		var errs bytes.Buffer
-		p := &program{in: &lateReader{strings.NewReader(password), put}, out: io.Discard, err: &errs}
+		p := &program{in: in, out: io.Discard, err: &errs}
 		args := []string{
 			"newsletterd", "init", "--config", filepath.Join(dir, "newsletterd.toml"), "--domain", "localhost", "--relay",
-			"none",
-			"--admin-email", "you@example.org", "--password-stdin",
+			"none", "--admin-email", "you@example.org", "--password-stdin",
 		}
 		if code := p.run(t.Context(), args); code != exitFailed {
 			t.Errorf("%q: exit code %d: %s", theirs, code, &errs)

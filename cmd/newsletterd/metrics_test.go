@@ -85,10 +85,8 @@ func TestAudit(t *testing.T) {
 	r := start(t, nil)
 	r.operator("")
 	r.Send("POST", "/api/admin/tenants", map[string]string{"name": "Acme"}).Wants(201)
-	daemontest.Await(t, "the log", func() bool { return r.log.has("audit") })
-	r.log.mu.Lock()
-	defer r.log.mu.Unlock()
-	if !regexp.MustCompile(`"msg":"audit","actor":"user:[0-9a-f-]{36}","action":"tenant.create"`).Match(r.log.b.Bytes()) {
-		t.Errorf("%s", r.log.b.Bytes())
+	daemontest.Await(t, "the log", func() bool { return r.log.Has("audit") })
+	if !regexp.MustCompile(`"msg":"audit","actor":"user:[0-9a-f-]{36}","action":"tenant.create"`).MatchString(r.log.String()) {
+		t.Errorf("%s", r.log)
 	}
 }

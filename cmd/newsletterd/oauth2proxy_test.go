@@ -197,7 +197,7 @@ func TestBrowserOAuth2Proxy(t *testing.T) {
 			b.Open(g.url+"/oauth2/sign_out", browsertest.Heading("The intranet"),
 				chromedp.Navigate(g.url+"/protected"), browsertest.Heading("The intranet"))
 			g.told(t)
-			if !g.log.has(`"route":"/api/oauth/logout","status":200`) {
+			if !g.log.Has(`"route":"/api/oauth/logout","status":200`) {
 				t.Error("the proxy did not end the sign-in whose session it ended")
 			}
 

@@ -49,7 +49,7 @@ func startAt(t *testing.T, path string, takeOver bool) (*running, restoredView) 
 	c.command(0, &status, "status")
 	all, _ := examined(t, "[database]\npath = \""+c.cfg.Database.Path+"\"\n[metrics]\nlisten = \"\"\n")
 	v := restoredView{
-		logged: c.log.has("jobs are held"), healthz: strings.Contains(health, `"restored_jobs":2`),
+		logged: c.log.Has("jobs are held"), healthz: strings.Contains(health, `"restored_jobs":2`),
 		status: status.Restored == 2,
 	}
 	for _, f := range all {

@@ -24,7 +24,18 @@ func TestGoldenRoles(t *testing.T) {
 	if !ok || !closed {
 		t.Fatalf("%s has no place for the table", file)
 	}
-	want := head + begin + rolesTable() + end + tail
+	mark := map[bool]string{true: " x |", false: " |"}
+	var table strings.Builder // core.Permissions as Markdown
+	table.WriteString("| action | " + strings.Join(core.Roles, " | ") + " | client | scopes | lets |\n")
+	table.WriteString(strings.Repeat("|---", len(core.Roles)+4) + "|\n")
+	for _, p := range core.Permissions {
+		table.WriteString("| `" + string(p.Action) + "` |")
+		for _, role := range core.Roles {
+			table.WriteString(mark[p.Allows(role)])
+		}
+		table.WriteString(mark[p.AllowsClients()] + " `" + strings.Join(p.Scopes, "` `") + "` | " + p.Text + " |\n")
+	}
+	want := head + begin + table.String() + end + tail
 	if want == string(text) {
 		return
 	}
@@ -34,26 +45,4 @@ func TestGoldenRoles(t *testing.T) {
 	if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// rolesTable writes core.Permissions as Markdown.
-func rolesTable() string {
-	var b strings.Builder
-	b.WriteString("| action | " + strings.Join(core.Roles, " | ") + " | client | scopes | lets |\n")
-	b.WriteString(strings.Repeat("|---", len(core.Roles)+4) + "|\n")
-	for _, p := range core.Permissions {
-		b.WriteString("| `" + string(p.Action) + "` |")
-		for _, role := range core.Roles {
-			b.WriteString(mark(p.Allows(role)))
-		}
-		b.WriteString(mark(p.AllowsClients()) + " `" + strings.Join(p.Scopes, "` `") + "` | " + p.Text + " |\n")
-	}
-	return b.String()
-}
-
-func mark(yes bool) string {
-	if yes {
-		return " x |"
-	}
-	return " |"
 }

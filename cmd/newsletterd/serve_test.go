@@ -21,46 +21,12 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// logLines gathers what a daemon logs, as JSON.
-type logLines struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logLines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-// messages lists the texts of the lines, in order.
-func (l *logLines) messages(t *testing.T) (all []string) {
-	t.Helper()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for line := range strings.Lines(l.b.String()) {
-		var entry struct{ Msg string }
-		if err := json.Unmarshal([]byte(line), &entry); err != nil {
-			t.Fatalf("no JSON: %s", line)
-		}
-		all = append(all, entry.Msg)
-	}
-	return all
-}
-
-// has reports whether a text was logged.
-func (l *logLines) has(text string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Contains(l.b.String(), text)
-}
-
 // running is a daemon under test, built as in production, on a port of its own, with a client that speaks to it.
 type running struct {
 	*daemon
 	*webtest.Client
 	seed *storetest.Seeder
-	log  *logLines
+	log  *daemontest.Log
 	env  []string // of commands
 
 	opened map[string]bool // links that mailed has returned
@@ -76,7 +42,7 @@ func start(t *testing.T, change func(*config.Config)) *running {
 	if change != nil {
 		change(cfg)
 	}
-	r := &running{log: &logLines{}, opened: map[string]bool{}}
+	r := &running{log: &daemontest.Log{}, opened: map[string]bool{}}
 	var err error
 	if r.daemon, err = build(t.Context(), cfg, newLog(cfg.Log, r.log)); err != nil {
 		t.Fatal(err)
@@ -185,7 +151,7 @@ func TestServeAndStop(t *testing.T) {
 		"stop: database", "stopped",
 	}
 	var got []string
-	for _, m := range d.log.messages(t) {
+	for _, m := range d.log.Messages(t) {
 		if m == "ready" || strings.HasPrefix(m, "stop") {
 			got = append(got, m)
 		}
@@ -271,7 +237,7 @@ func TestServeTLS(t *testing.T) {
 	dir := t.TempDir()
 	files := func(name string) (cert, key string) {
 		cert, key = filepath.Join(dir, name+".pem"), filepath.Join(dir, name+".key")
-		writeCertificate(t, cert, key, 1)
+		daemontest.WriteCertificate(t, cert, key, 1)
 		return cert, key
 	}
 	cert, key := files("own")
@@ -295,16 +261,16 @@ func TestAdvice(t *testing.T) {
 	d := start(t, func(c *config.Config) { c.Server.PublicURL = "https://news.example.org" })
 	d.seed.NewList(func(in *core.ListInput) { in.Name = new("Monthly news") })
 	for origin, want := range map[string]int{"https://news.example.org": 4, "http://localhost:8080": 0} {
-		cfg, log := config.Default(), &logLines{}
+		cfg, log := config.Default(), &daemontest.Log{}
 		cfg.Server.PublicURL = origin
 		if err := advise(t.Context(), cfg, d.store, newLog(cfg.Log, log)); err != nil {
 			t.Fatal(err)
 		}
-		if got := log.messages(t); len(got) != want {
+		if got := log.Messages(t); len(got) != want {
 			t.Errorf("%s: %q", origin, got)
 		}
-		if want > 0 && !strings.Contains(log.b.String(), "Monthly news") {
-			t.Errorf("the list is not named: %s", &log.b)
+		if want > 0 && !log.Has("Monthly news") {
+			t.Errorf("the list is not named: %s", log)
 		}
 	}
 }

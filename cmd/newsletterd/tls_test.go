@@ -1,21 +1,14 @@
 package main
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"io"
 	stdlog "log"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -30,108 +23,63 @@ import (
 	"newsletterd/handlers/web/webtest"
 )
 
-// writeCertificate makes a self-signed certificate for localhost with a serial number of its own.
-func writeCertificate(t *testing.T, cert, key string, serial int64) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(serial), DNSNames: []string{"localhost"}, NotBefore: time.Now().Add(-time.Hour),
-		NotAfter: time.Now().Add(time.Hour),
-	}
-	der, err := x509.CreateCertificate(rand.Reader, leaf, leaf, private.Public(), private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, block := range map[string]*pem.Block{
-		cert: {Type: "CERTIFICATE", Bytes: der},
-		key:  {Type: "PRIVATE KEY", Bytes: pkcs8},
-	} {
-		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// presented is the certificate that a listener shows for a name.
-func presented(t *testing.T, addr, name string) *x509.Certificate {
-	t.Helper()
-	c, err := tls.Dial("tcp", addr, &tls.Config{ServerName: name, InsecureSkipVerify: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	return c.ConnectionState().PeerCertificates[0]
-}
-
 // TestCertificateIsReadAgain: changed files take effect at SIGHUP, and files that can't be read leave the one before.
 func TestCertificateIsReadAgain(t *testing.T) {
 	daemontest.Parallel(t)
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	writeCertificate(t, cert, key, 1)
+	daemontest.WriteCertificate(t, cert, key, 1)
 	r := start(t, func(c *config.Config) { c.Server.TLSCert, c.Server.TLSKey = cert, key })
 	addr := r.listener.Addr().String()
 	hangup := make(chan os.Signal)
 	ended := make(chan struct{})
 	go func() { r.reload(hangup); close(ended) }()
 	t.Cleanup(func() { close(hangup); <-ended })
-	if n := presented(t, addr, "localhost").SerialNumber.Int64(); n != 1 {
+	if n := daemontest.Presented(t, addr, "localhost").SerialNumber.Int64(); n != 1 {
 		t.Fatalf("serial %d", n)
 	}
 	if err := os.WriteFile(cert, []byte("no certificate"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	hangup <- os.Interrupt
-	daemontest.Await(t, "the log", func() bool { return r.log.has("the certificate can't be read; the one before stays") })
-	if n := presented(t, addr, "localhost").SerialNumber.Int64(); n != 1 {
+	daemontest.Await(t, "the log", func() bool { return r.log.Has("the certificate can't be read; the one before stays") })
+	if n := daemontest.Presented(t, addr, "localhost").SerialNumber.Int64(); n != 1 {
 		t.Errorf("serial %d after a broken file", n)
 	}
-	writeCertificate(t, cert, key, 2)
+	daemontest.WriteCertificate(t, cert, key, 2)
 	hangup <- os.Interrupt
-	daemontest.Await(t, "the log", func() bool { return r.log.has("the certificate was read again") })
-	if n := presented(t, addr, "localhost").SerialNumber.Int64(); n != 2 {
+	daemontest.Await(t, "the log", func() bool { return r.log.Has("the certificate was read again") })
+	if n := daemontest.Presented(t, addr, "localhost").SerialNumber.Int64(); n != 2 {
 		t.Errorf("serial %d after the change", n)
 	}
-	if n := presented(t, addr, loopName).SerialNumber.Int64(); n != 1 ||
-		presented(t, addr, loopName).DNSNames[0] != loopName {
+	if n := daemontest.Presented(t, addr, loopName).SerialNumber.Int64(); n != 1 ||
+		daemontest.Presented(t, addr, loopName).DNSNames[0] != loopName {
 		t.Error("the daemon's own posts see another certificate than their own")
 	}
 }
 
-// authority is Let's Encrypt's test server, in this process. It looks for the host names at the given ports of this
-// machine.
-func authority(t *testing.T, httpPort, tlsPort int, dns string) *httptest.Server {
+// authority is Let's Encrypt's test server, in this process. It looks for the host names at the ports of two addresses
+// of this machine.
+func authority(t *testing.T, plain, listen, dns string) *httptest.Server {
 	t.Helper()
+	ports := [2]int{}
+	for i, addr := range []string{plain, listen} {
+		at, err := net.ResolveTCPAddr("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ports[i] = at.Port
+	}
 	t.Setenv("PEBBLE_VA_NOSLEEP", "1")
 	t.Setenv("PEBBLE_WFE_NONCEREJECT", "0")
 	quiet := stdlog.New(io.Discard, "", 0)
 	db := pebbledb.NewMemoryStore()
 	ca := pebbleca.New(quiet, db, "", "ecdsa", 0, 1, map[string]pebbleca.Profile{"default": {Description: "The default"}})
-	va := pebbleva.New(quiet, httpPort, tlsPort, true, dns, db)
+	va := pebbleva.New(quiet, ports[0], ports[1], true, dns, db)
 	wfe := pebblewfe.New(quiet, db, va, ca, []string{"pebble.example"}, true, false, 1, 1)
 	s := httptest.NewTLSServer(wfe.Handler())
 	t.Cleanup(s.Close)
 	return s
-}
-
-func portOf(t *testing.T, addr string) int {
-	t.Helper()
-	_, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := strconv.Atoi(port)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
 }
 
 // TestACME gets a certificate of an ACME authority, keeps it in the database over a restart, and sends plain http to
@@ -139,7 +87,7 @@ func portOf(t *testing.T, addr string) int {
 func TestACME(t *testing.T) {
 	listen, plain := daemontest.FreeAddr(t), daemontest.FreeAddr(t)
 	dns := daemontest.DNS(t, map[string][]string{"news.example.org A": {"127.0.0.1"}})
-	ca := authority(t, portOf(t, plain), portOf(t, listen), dns)
+	ca := authority(t, plain, listen, dns)
 	path := filepath.Join(t.TempDir(), "newsletterd.db")
 	run := func() *running {
 		return start(t, func(c *config.Config) {
@@ -150,7 +98,7 @@ func TestACME(t *testing.T) {
 	}
 	r := run()
 	r.certs.manager.Client.HTTPClient = ca.Client()
-	leaf := presented(t, listen, "news.example.org")
+	leaf := daemontest.Presented(t, listen, "news.example.org")
 	if !strings.HasPrefix(leaf.Issuer.CommonName, "Pebble") || leaf.VerifyHostname("news.example.org") != nil {
 		t.Errorf("issued by %q for %q", leaf.Issuer.CommonName, leaf.DNSNames)
 	}
@@ -171,7 +119,7 @@ func TestACME(t *testing.T) {
 	}
 	ca.Close() // what is in the database is enough
 	again := run()
-	if got := presented(t, listen, "news.example.org"); !got.Equal(leaf) {
+	if got := daemontest.Presented(t, listen, "news.example.org"); !got.Equal(leaf) {
 		t.Error("another certificate after a restart")
 	}
 	if err := again.quit(); err != nil {
@@ -184,14 +132,14 @@ func TestACME(t *testing.T) {
 func TestACMEByPlainHTTP(t *testing.T) {
 	listen, plain := daemontest.FreeAddr(t), daemontest.FreeAddr(t)
 	dns := daemontest.DNS(t, map[string][]string{"news.example.org A": {"127.0.0.1"}})
-	ca := authority(t, portOf(t, plain), portOf(t, daemontest.FreeAddr(t)), dns)
+	ca := authority(t, plain, daemontest.FreeAddr(t), dns)
 	r := start(t, func(c *config.Config) {
 		c.Server.Listen, c.Server.ACMEHTTP = listen, plain
 		c.Server.ACMEDomains, c.Server.ACMEDirectory, c.Server.PublicURL = []string{"news.example.org"}, ca.URL+"/dir",
 			"https://news.example.org"
 	})
 	r.certs.manager.Client.HTTPClient = ca.Client()
-	leaf := presented(t, listen, "news.example.org")
+	leaf := daemontest.Presented(t, listen, "news.example.org")
 	if !strings.HasPrefix(leaf.Issuer.CommonName, "Pebble") || leaf.VerifyHostname("news.example.org") != nil {
 		t.Errorf("issued by %q for %q", leaf.Issuer.CommonName, leaf.DNSNames)
 	}

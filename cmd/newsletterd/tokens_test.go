@@ -27,31 +27,22 @@ import (
 
 // tokenAnswer is what the token endpoints answer.
 type tokenAnswer struct {
-	status               int
-	retry, cache, pragma string
-	Access               string `json:"access_token"`
-	Refresh              string `json:"refresh_token"`
-	ID                   string `json:"id_token"`
-	Error                string `json:"error"`
-	Type                 string `json:"token_type"`
-}
-
-func postForm(d *running, path string, form url.Values) (a tokenAnswer) {
-	d.Helper()
-	r := d.Send("POST", path, form)
-	r.JSON(&a)
-	a.status, a.retry = r.StatusCode, r.Header.Get("Retry-After")
-	a.cache, a.pragma = r.Header.Get("Cache-Control"), r.Header.Get("Pragma")
-	return a
+	status        int
+	cache, pragma string // headers
+	Access        string `json:"access_token"`
+	Refresh       string `json:"refresh_token"`
+	ID            string `json:"id_token"`
+	Error         string `json:"error"`
 }
 
 // logIn signs ann@example.org in.
-func logIn(d *running) tokenAnswer {
+func logIn(d *running) (a tokenAnswer) {
 	d.Helper()
-	return postForm(d, "/api/auth/login", url.Values{
+	d.Send("POST", "/api/auth/login", url.Values{
 		"grant_type": {"password"}, "username": {"ann@example.org"}, "password": {daemontest.Password},
 		"scope": {"openid email"},
-	})
+	}).OK().JSON(&a)
+	return a
 }
 
 // RFC 6750 section 3, RFC 8725 section 3, RFC 9068 section 4: whatever is wrong with a token, the answer is 401 and the
@@ -150,8 +141,11 @@ func TestParallelRefreshes(t *testing.T) {
 	d := start(t, func(c *config.Config) { c.Auth.RefreshGrace = config.Duration(time.Second) })
 	d.addUser("ann@example.org")
 	first := logIn(d)
-	refresh := func(token string) tokenAnswer {
-		return postForm(d, "/api/auth/refresh", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {token}})
+	refresh := func(token string) (a tokenAnswer) {
+		r := d.Send("POST", "/api/auth/refresh", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {token}})
+		r.JSON(&a)
+		a.status, a.cache, a.pragma = r.StatusCode, r.Header.Get("Cache-Control"), r.Header.Get("Pragma")
+		return a
 	}
 	for round := range 3 {
 		answers := make([]tokenAnswer, 12)

@@ -5,6 +5,9 @@
 //	records.go   what tests need in the database: a tenant, a list, users, subscribers
 //	sink.go      Sink: a process that takes mails in and counts them
 //	conn.go      Conn: an HTTP client that costs little, for figures
+//	receiver.go  Receiver: takes events in
+//	log.go       Log: what a daemon in the test's own process logs
+//	certificate.go  certificates, written and shown
 //	dns.go       a DNS server with a zone of the test's
 //	campaign.go  Campaign: the daemon with one job, for tests that end it in the middle
 //	crowd.go     Crowd: the daemon among callers that mean no good, and what its health check takes meanwhile
