@@ -121,7 +121,7 @@ func TestRestoreVerifiesAndMovesAside(t *testing.T) {
 	if n := countMarks(t, dead); n != 1 {
 		t.Errorf("%d rows after the restore, want the 1 of the backup", n)
 	}
-	if n := countMarks(t, filepath.Join(filepath.Dir(dead), "a.db.before-restore-20261121T080000Z")); n != 2 {
+	if n := countMarks(t, dead+".before-restore-20261121T080000Z"); n != 2 {
 		t.Errorf("%d rows in what was moved aside, want 2", n)
 	}
 }
