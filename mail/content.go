@@ -21,9 +21,11 @@ func JobSpec(jobID string, c *core.Content, sender Address) *BulkSpec {
 		Preheader: c.Campaign.Preheader(), UnsubscribeURL: c.Campaign.UnsubscribeURL,
 		Language: cmp.Or(c.List.Language, c.Tenant.Language),
 		Shared: Shared{
-			List:   map[string]string{"id": c.List.ID, "name": c.List.Name},
-			Tenant: map[string]string{"id": c.Tenant.ID, "name": c.Tenant.Name, "postal_address": c.Tenant.PostalAddress},
-			Job:    map[string]string{"id": jobID, "name": c.Campaign.Name, "subject": c.Campaign.Subject},
+			List: map[string]string{"id": c.List.ID, "name": c.List.Name},
+			Tenant: map[string]string{
+				"id": c.Tenant.ID, "name": c.Tenant.Name, "postal_address": c.Tenant.PostalAddress,
+			},
+			Job: map[string]string{"id": jobID, "name": c.Campaign.Name, "subject": c.Campaign.Subject},
 		},
 	}
 	if c.Tenant.MailFrom != "" {

@@ -9,7 +9,8 @@ import (
 var (
 	// eventDelays is for events and batches of full syncs.
 	eventDelays = []time.Duration{
-		time.Second, 2 * time.Second, 5 * time.Second, 30 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour,
+		time.Second, 2 * time.Second, 5 * time.Second, 30 * time.Second,
+		5 * time.Minute, 30 * time.Minute, 2 * time.Hour,
 	}
 	// mailDelays is for mails that were refused for now.
 	mailDelays = []time.Duration{

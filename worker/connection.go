@@ -127,7 +127,8 @@ func (c *connection) next(ctx context.Context, wait bool) (*smtp.Envelope, bool)
 		}
 		it, e := d.it, d.e
 		if d.err != nil {
-			s.opts.Log.Warn("send: a mail cannot be rendered", slog.Int64("job", it.job.job.No), slog.Any("error", d.err))
+			s.opts.Log.Warn("send: a mail cannot be rendered", slog.Int64("job", it.job.job.No),
+				slog.Any("error", d.err))
 			s.recorder.add(outcome(it, core.RecipientFailed, core.ReasonRender, false))
 			q.recycle(e)
 			continue
@@ -246,7 +247,8 @@ func (c *connection) replied(email string, refused bool) {
 	domain := domainOf(email)
 	if slowed, to := s.dispatcher.replied(g, domain, refused, time.Now()); slowed {
 		s.opts.Log.Warn("send: a destination refuses mails for their number and gets half as many",
-			slog.String("tenant", g.owner), slog.String("domain", domain), slog.Float64("per_second", math.Round(100*to)/100))
+			slog.String("tenant", g.owner), slog.String("domain", domain),
+			slog.Float64("per_second", math.Round(100*to)/100))
 	}
 }
 

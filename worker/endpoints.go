@@ -103,8 +103,8 @@ func (p *EndpointPoster) Test(ctx context.Context, endpointID string) (t Endpoin
 		outcome = core.AttemptDead
 	}
 	return t, p.store.AddEndpointAttempt(context.WithoutCancel(ctx), core.EndpointAttempt{
-		EndpointID: endpointID, EventID: t.EventID, EventType: TestEventType, At: now, Outcome: outcome, Status: t.Status,
-		TookMS: t.TookMS, Reason: t.Reason,
+		EndpointID: endpointID, EventID: t.EventID, EventType: TestEventType, At: now, Outcome: outcome,
+		Status: t.Status, TookMS: t.TookMS, Reason: t.Reason,
 	})
 }
 

@@ -161,7 +161,8 @@ func (l *limits) giveBack(ctx context.Context) {
 			err = l.store.KeepPacePeriod(ctx, p.scope, *keep)
 		}
 		if err != nil {
-			l.log.Error("send: what a pace has left cannot be given back", slog.String("scope", p.scope), slog.Any("error", err))
+			l.log.Error("send: what a pace has left cannot be given back", slog.String("scope", p.scope),
+				slog.Any("error", err))
 		}
 	}
 }

@@ -104,8 +104,9 @@ func (m *mailer) step(ctx context.Context, _ time.Time) time.Time {
 		return m.notBefore
 	}
 	r := &mailRun{
-		mailer: m, queue: make(chan *core.Mail, mailerRead+mailerLow), results: make(chan mailResult, mailerRead+mailerLow),
-		ended: make(chan error, m.Connections), quit: make(chan struct{}), held: map[int64]bool{}, read: true, all: true,
+		mailer: m, queue: make(chan *core.Mail, mailerRead+mailerLow),
+		results: make(chan mailResult, mailerRead+mailerLow), ended: make(chan error, m.Connections),
+		quit: make(chan struct{}), held: map[int64]bool{}, read: true, all: true,
 	}
 	again := time.NewTicker(mailerAgain)
 	defer again.Stop()
@@ -326,7 +327,8 @@ func (r *mailRun) judge(res mailResult, now core.Instant) (rec store.MailResult,
 	if res.err != nil {
 		rec.Reason = res.err.Error()
 		if rec.LeftOut = errors.Is(res.err, core.ErrListNotFound); rec.LeftOut { // deleted while the mail waited
-			r.Log.Debug("mailer: the list of a mail is gone", slog.Int64("mail", rec.ID), slog.String("kind", res.mail.Kind))
+			r.Log.Debug("mailer: the list of a mail is gone", slog.Int64("mail", rec.ID),
+				slog.String("kind", res.mail.Kind))
 			return rec, true
 		}
 		r.Log.Error("mailer: a mail cannot be made", slog.Int64("mail", rec.ID), slog.String("kind", res.mail.Kind),

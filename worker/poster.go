@@ -122,8 +122,8 @@ func judge(res *http.Response, text []byte) verdict {
 		return verdict{dead: true, gone: code == http.StatusGone, status: code, reason: answerReason(code, text)}
 	default:
 		// 401 is about our signature, whatever the event: a wrong secret or clock, which holds for all of them.
-		down := code == http.StatusUnauthorized || code == http.StatusTooManyRequests || code == http.StatusBadGateway ||
-			code == http.StatusServiceUnavailable || code == http.StatusGatewayTimeout
+		down := code == http.StatusUnauthorized || code == http.StatusTooManyRequests ||
+			code == http.StatusBadGateway || code == http.StatusServiceUnavailable || code == http.StatusGatewayTimeout
 		return verdict{
 			down: down, status: code, after: retryAfter(res.Header.Get("Retry-After")),
 			reason: answerReason(code, text),

@@ -25,7 +25,7 @@ type SendOptions struct {
 	Relay         func(*core.Relay) smtp.Sender // makes the sender of a tenant's relay; nil: all use the daemon's relay
 	GiveUpAfter   time.Duration                 // how long all relays of a job may be down before it fails; 0: 48 h
 	From          mail.Address                  // for tenants without their own
-	Provider      string                        // kind of the provider that the daemon's own relay belongs to; empty: none
+	Provider      string                        // kind of the provider of the daemon's own relay; empty: none
 	BounceDomain  string                        // of VERP addresses; empty: MAIL FROM is the plain sender
 	PublicURL     string                        // origin of links, for tenants without their own
 	Sealer        *auth.Sealer                  // of unsubscribe tokens
@@ -33,7 +33,7 @@ type SendOptions struct {
 	Signers       *Signers                      // of DKIM; nil: mails go out unsigned
 	DKIMSkip      []string                      // header fields that the daemon's own relay changes
 	Log           *slog.Logger
-	// ExtraThread lets one more thread run than there are CPUs, until release; called while mails go out. nil: nothing is
+	// ExtraThread lets one more thread run than there are CPUs, until release; called while mails go out. nil: none
 	ExtraThread func() (release func())
 }
 

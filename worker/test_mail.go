@@ -43,7 +43,8 @@ func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (
 	r := mail.Recipient{Email: string(q.Email), Date: now, MessageID: m.Ident.Message(0, q.ID)}
 	r.SubscriberID = m.Store.SubscriptionID(j.ListID, q.Email.Key())
 	if r.UnsubscribeToken, err = m.Sealer.SealUnsubscribe(auth.UnsubscribeToken{
-		Kind: auth.UnsubscribeMailed, ListID: j.ListID, SubscriptionID: r.SubscriberID, Email: q.Email, IssuedAt: q.CreatedAt,
+		Kind: auth.UnsubscribeMailed, ListID: j.ListID, SubscriptionID: r.SubscriberID, Email: q.Email,
+		IssuedAt: q.CreatedAt,
 	}); err != nil {
 		return nil, err
 	}

@@ -69,7 +69,8 @@ func (d *destinations) reply(domain string, refused bool, now time.Time) (slowed
 	if t.replies++; refused {
 		t.refused++
 	}
-	if span := now.Sub(t.began); t.refused < throttleAfter || t.refused*throttleShare < t.replies || span < throttleLeast {
+	span := now.Sub(t.began)
+	if t.refused < throttleAfter || t.refused*throttleShare < t.replies || span < throttleLeast {
 		return false, 0
 	}
 	t.halve(now)

@@ -288,7 +288,8 @@ func (s *SNS) verify(certs []*x509.Certificate, now core.Instant) error {
 		between.AddCert(c)
 	}
 	_, err := certs[0].Verify(x509.VerifyOptions{
-		Roots: s.Roots, Intermediates: between, CurrentTime: now.Time(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
+		Roots: s.Roots, Intermediates: between, CurrentTime: now.Time(),
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
 	})
 	return err
 }

@@ -168,7 +168,10 @@ func (s *session) fault(f Fault, stage string) *RelayError {
 	if authDemand(r.code, r.enhanced) {
 		f = FaultAuth
 	}
-	return &RelayError{Fault: f, Stage: stage, Code: r.code, Enhanced: r.enhanced, Text: r.string(), Delivered: s.finished}
+	return &RelayError{
+		Fault: f, Stage: stage, Code: r.code, Enhanced: r.enhanced, Text: r.string(),
+		Delivered: s.finished,
+	}
 }
 
 // lost gives e its outcome after the connection broke before the final dot, and returns the fault.
@@ -199,7 +202,7 @@ func (s *session) finish(e *Envelope) (*Envelope, error) {
 		return nil, err
 	}
 	if !s.src.Commit(e) {
-		s.drop() // the server waits for content: there is no other way out
+		s.drop() // the server waits for content, and nothing else ends that
 		s.done(e, Outcome{})
 		return nil, nil
 	}
