@@ -85,7 +85,7 @@ func (d *hardship) start() {
 		worker.Mailer(mailer), worker.TenantMailer(mailer, relay), d.tracker.Loop(),
 		worker.NewSelfCheck(d.Store, time.Hour, false, d.Opts.Log).Loop(),
 		worker.Housekeeping(d.Store, store.Retention{}, d.Opts.Log),
-		worker.Snapshot(d.Store, d.TempDir()+"/snapshot.db", time.Hour, d.Opts.Log),
+		worker.Snapshot(d.Store, d.TempDir()+"/snapshot.db", 4*time.Hour, d.Opts.Log),
 		worker.Disabler(worker.DisablerOptions{
 			Store: d.Store, Base: "http://member.test", Transport: both, Log: d.Opts.Log,
 			Token: func(context.Context, string, core.Instant) (string, error) { return "t", nil },
