@@ -6,10 +6,11 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"newsletterd/handlers/web/webtest"
 	"strings"
 	"testing"
 	"time"
+
+	"newsletterd/handlers/web/webtest"
 )
 
 // Whatever reaches the table is answered in its form. What net/http can't read, it answers itself, in plain text and
