@@ -116,6 +116,9 @@ func callerOf(st core.TokenState, scopes []string) core.Caller {
 		c.Roles = st.Roles
 		c.FirstParty = st.ClientID == core.BuiltInClientID || st.Client.FirstParty && st.Kind == core.FamilyPassword
 	}
+	if st.Kind == core.FamilyPassword || st.Kind == core.FamilyCode {
+		c.ProvedAt = st.AuthAt
+	}
 	c.Scopes = scopes
 	return c
 }

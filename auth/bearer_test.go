@@ -160,7 +160,7 @@ func TestCallerOfClientIsHeldToItsTenant(t *testing.T) {
 	}
 	caller, err := p.Bearer(t.Context(), r.AccessToken, t0)
 	if err != nil || !caller.May(core.ActionCampaignSend, mine) ||
-		caller.May(core.ActionCampaignSend, other) || caller.UserID != "" {
+		caller.May(core.ActionCampaignSend, other) || caller.UserID != "" || caller.ProvedAt != 0 {
 		t.Errorf("%+v, %v", caller, err)
 	}
 	if claims := authtest.Claims(t, r.AccessToken); claims["sub"] != c.ID || claims["client_id"] != c.ID {

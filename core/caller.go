@@ -45,6 +45,9 @@ type Caller struct {
 	// FirstParty reports that no third party holds the token: the user signed in by password without a client_id or at
 	// a first-party client, or the token was made on the command line. Other tokens are a client's.
 	FirstParty bool
+	// ProvedAt is when the user signed in; 0: nothing asks, since the token is a client's own or was made on the command
+	// line.
+	ProvedAt Instant
 }
 
 // CommandCaller is the caller of a command on the machine, who may do everything.

@@ -1,9 +1,31 @@
 package core
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // ProofAge is how long a sign-in, or another proof of who a user is, counts as fresh.
 const ProofAge = 15 * time.Minute
 
 // FreshProof reports whether a proof is young enough for what asks for a fresh one.
 func FreshProof(at, now Instant) bool { return now.Sub(at) <= ProofAge }
+
+// ProofActions ask for a fresh proof of who the user is: what reaches many people at once, and what gives rights away.
+// Operations that the specification of the API names don't; a route says so.
+var ProofActions = []Action{
+	ActionCampaignSend, ActionPeopleExport, ActionPeopleErase, ActionTeamManage, ActionRelayManage, ActionDKIMManage,
+	ActionKeyManage, ActionUserManage, ActionWebhookManage,
+}
+
+// AsksProof reports whether an action asks for a fresh proof. Of what only reads, it is the export alone.
+func (a Action) AsksProof(reads bool) bool {
+	return slices.Contains(ProofActions, a) && (!reads || a == ActionPeopleExport)
+}
+
+// ErrProofOld is returned when a token's sign-in is older than ProofAge, and the operation asks for a fresh one
+// (RFC 9470).
+var ErrProofOld = &Error{
+	Kind: Unauthenticated, Code: "insufficient_user_authentication",
+	Message: "This needs a sign-in of the last 15 minutes: sign in again.",
+}

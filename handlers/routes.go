@@ -317,9 +317,9 @@ func (h *Handler) sendRoutes(t *web.Table) {
 		one(web.JSON(jobs.test)).Fails(core.TooMany), "Send the mail of a send job to one address; editors to the team's")
 	t.Add("POST", "/api/send-jobs/:id/pause", sending(core.ActionCampaignSend), web.Send,
 		one(web.Path(jobs.pause)).Fails(core.Conflict), "Hold a send job up; what is in flight is finished")
-	t.Add("POST", "/api/send-jobs/:id/resume", sending(core.ActionCampaignSend), web.Send,
+	t.Add("POST", "/api/send-jobs/:id/resume", sending(core.ActionCampaignSend).Fresh(), web.Send,
 		one(web.Path(jobs.resume)).Fails(core.Conflict), "Let a paused send job go on")
-	t.Add("POST", "/api/send-jobs/:id/retry-failed", sending(core.ActionCampaignSend), web.Send,
+	t.Add("POST", "/api/send-jobs/:id/retry-failed", sending(core.ActionCampaignSend).Fresh(), web.Send,
 		one(web.Path(jobs.retry)).Created().Fails(core.Conflict), "Make a send job for whom an ended one has not reached")
 	t.Add("POST", "/webhooks/subscriptions", web.Signed(), web.Send,
 		web.JSON(hooks.subscription).Fails(core.Conflict), "Take a subscription event")

@@ -29,6 +29,7 @@ var opens = []opened{
 	{"POST", "/api/api/subscriptions/disable", []string{core.ScopeEventsWrite}},
 	{"", "/api/admin/", []string{core.ScopeAdmin}},
 	{"POST", "/api/send-jobs/:id/preview", []string{core.ScopeSend, core.ScopeAdmin}},
+	{"POST", "/api/send-jobs/:id/test", []string{core.ScopeSend, core.ScopeAdmin}},
 	{"POST", "/api/send-jobs", []string{core.ScopeSend}},
 	{"GET", "/api/send-jobs", []string{core.ScopeSend, core.ScopeAdmin}},
 	{"", "/api/devices", []string{core.ScopeDevices}},

@@ -33,7 +33,11 @@ func TestGoldenRoles(t *testing.T) {
 		for _, role := range core.Roles {
 			table.WriteString(mark[p.Allows(role)])
 		}
-		table.WriteString(mark[p.AllowsClients()] + " `" + strings.Join(p.Scopes, "` `") + "` | " + p.Text + " |\n")
+		text := p.Text
+		if p.Action.AsksProof(false) {
+			text += " (asks for a fresh sign-in)"
+		}
+		table.WriteString(mark[p.AllowsClients()] + " `" + strings.Join(p.Scopes, "` `") + "` | " + text + " |\n")
 	}
 	want := head + begin + table.String() + end + tail
 	if want == string(text) {

@@ -18,6 +18,7 @@ type Access struct {
 	people bool // refuses a client that acts for itself, whatever its scopes
 	scopes []string
 	action core.Action       // that the caller may do for at least one tenant; empty: none is asked for
+	fresh  bool              // the sign-in of a user must be a fresh one, where the action asks for that
 	oneOf  bool              // one of the scopes is enough
 	free   bool              // every valid token will do: the operation opens nothing of the user's
 	rule   func(*Call) error // after the scopes; nil: nothing more
@@ -101,6 +102,12 @@ func (a Access) And(rule func(*Call) error) Access { a.rule = rule; return a }
 // in all who have a role, so that a record they may not see is missing.
 func (a Access) For(action core.Action) Access { a.action = action; return a }
 
+// Fresh has the rule ask for a fresh sign-in of a user where its action does (core.ProofActions).
+func (a Access) Fresh() Access { a.fresh = true; return a }
+
+// asksProof reports whether the route wants a fresh sign-in.
+func (r *Route) asksProof() bool { return r.Who.fresh && r.Who.action.AsksProof(r.Method == "GET") }
+
 // Named returns the rule with another name, which `newsletterd routes` shows.
 func (a Access) Named(name string) Access { a.name = name; return a }
 
@@ -141,6 +148,9 @@ func (c *Call) admit() error {
 	}
 	if who.action != "" && !c.Caller.MaySomewhere(who.action) && (c.route.Do.find == nil || !c.Caller.HasRole()) {
 		return core.Lacking(who.action)
+	}
+	if c.route.asksProof() && c.Caller.ProvedAt != 0 && !core.FreshProof(c.Caller.ProvedAt, c.Now) {
+		return core.ErrProofOld
 	}
 	if who.rule != nil {
 		return who.rule(c)

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"newsletterd/core"
 )
@@ -222,6 +224,9 @@ func (c *Call) challenge(e *core.Error, code string) {
 		return
 	case e.Kind == core.Forbidden:
 		v += `, error="insufficient_scope", scope="` + strings.Join(c.wanted, " ") + `"`
+	case code == core.ErrProofOld.Code:
+		v += fmt.Sprintf(`, error="%s", error_description="%s", max_age="%d"`, code, e.Message,
+			core.ProofAge/time.Second)
 	case c.Request.Header.Get("Authorization") != "":
 		v += `, error="invalid_token"`
 	}

@@ -277,6 +277,9 @@ func (r *Route) responses(names *describer) obj {
 		status := StatusOf(r.Dialect, k)
 		out[strconv.Itoa(status)] = r.Dialect.failure(status, names)
 	}
+	if r.asksProof() {
+		out["401"] = r.Dialect.staleSignIn(names)
+	}
 	for _, status := range e.bare {
 		out[strconv.Itoa(status)] = obj{"description": http.StatusText(status)}
 	}

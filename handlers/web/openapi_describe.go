@@ -336,3 +336,16 @@ func (a *API) OperationID(r *Route) string {
 	}
 	return id
 }
+
+// staleSignIn refers to the 401 of operations that ask for a fresh sign-in.
+func (d Dialect) staleSignIn(names *describer) obj {
+	d.failure(http.StatusUnauthorized, names)
+	plain := names.responses["Unauthorized"].(obj)
+	name := "UnauthorizedOrStale"
+	names.responses[name] = obj{
+		"description": failureWords[http.StatusUnauthorized].words + "; insufficient_user_authentication where the user's " +
+			"sign-in is older than 15 minutes (RFC 9470)",
+		"content": plain["content"], "headers": plain["headers"],
+	}
+	return obj{"$ref": "#/components/responses/" + name}
+}
