@@ -179,14 +179,16 @@ func CheckProviderName(name string) error {
 // DefaultProvider is the name of the generic provider that is made at the first start.
 const DefaultProvider = "mailprovider"
 
-// ProviderReport is a provider event with what its receiver has found out about it.
+// ProviderReport is one event that a provider, or a mail that came back, reports, with what its receiver has found out
+// about it.
 type ProviderReport struct {
-	Provider    string // name
 	Event       ProviderEvent
-	Key         []byte // of sameness within the provider
-	JobNo       int64  // the mail is of this job; 0: none of ours
-	Seq         int64  // its recipient
-	Guess       bool   // without JobNo: the newest mail to the address may be meant
-	Unsubscribe bool   // the recipient has left by the provider's own means; the event has no type
-	Aside       bool   // a machine has opened or clicked
+	Names       []string // that may identify the mail (mail.Ident.Recipient): token, Message-ID, return address
+	Key         []byte   // equal for the same event reported twice by its provider
+	Unsubscribe bool     // the recipient unsubscribed at the provider; Event has no type then
+	ByMachine   bool     // a program opened or clicked, not a person
+	Provider    string   // name of the provider
+	JobNo       int64    // the mail is of this job; 0: none of ours
+	Seq         int64    // its recipient
+	Guess       bool     // without JobNo: the newest mail to the address may be meant
 }

@@ -89,29 +89,26 @@ func (a mailProviders) take(c *web.Call, body []byte) (out acceptedReports, err 
 		return out, err
 	}
 	if out.Ignored = request.Malformed; out.Ignored > 0 {
-		a.log.WarnContext(c, "part of a mail provider's batch is malformed and was left out", "provider", sender.record.Name,
+		a.log.WarnContext(c, "part of a mail provider's batch is malformed and was left out", "provider",
+			sender.record.Name,
 			"elements", out.Ignored, "request_id", c.RequestID)
 	}
-	batch := make([]core.ProviderReport, len(reports))
 	for i := range reports {
-		if err := a.attribute(c, &reports[i]); err != nil {
+		r := &reports[i]
+		if err := a.attribute(c, r); err != nil {
 			return out, err
 		}
-		r := &reports[i]
-		batch[i] = core.ProviderReport{
-			Provider: sender.record.Name, Event: r.Event, Key: r.Key, Guess: sender.native(),
-			Unsubscribe: r.Unsubscribe, Aside: r.ByMachine,
-		}
-		batch[i].JobNo, batch[i].Seq = a.ident.Recipient(r.Names...)
+		r.Provider, r.Guess = sender.record.Name, sender.native()
+		r.JobNo, r.Seq = a.ident.Recipient(r.Names...)
 	}
 	out.Status = "accepted"
-	return out, a.store.ApplyReports(c, batch, c.Now)
+	return out, a.store.ApplyReports(c, reports, c.Now)
 }
 
 func (s *mailSender) native() bool { return s.kind.Name != report.KindGeneric }
 
 // reports reads the events of a proved request.
-func (s *mailSender) reports(r *report.Request) ([]report.Report, error) {
+func (s *mailSender) reports(r *report.Request) ([]core.ProviderReport, error) {
 	if s.native() {
 		return s.kind.Reports(r)
 	}
@@ -126,11 +123,11 @@ func (s *mailSender) reports(r *report.Request) ([]report.Report, error) {
 	if err := e.Validate(); err != nil {
 		return nil, err
 	}
-	return []report.Report{{Event: e, Names: []string{e.MessageID}, Key: e.Key()}}, nil
+	return []core.ProviderReport{{Event: e, Names: []string{e.MessageID}, Key: e.Key()}}, nil
 }
 
 // attribute settles whose a report is: the provider's tenant, or the one that it names, which must exist.
-func (a mailProviders) attribute(c *web.Call, r *report.Report) error {
+func (a mailProviders) attribute(c *web.Call, r *core.ProviderReport) error {
 	own := c.Value(mailSenderKey{}).(*mailSender).record.TenantID
 	if r.Event.TenantID == "" {
 		r.Event.TenantID = own

@@ -55,7 +55,7 @@ func (tx *Tx) applyReport(r core.ProviderReport, now core.Instant) error {
 		return err
 	}
 	if m := core.MarkOf(e.Effect()); m == core.MarkOpened || m == core.MarkClicked {
-		return tx.markReported(r.JobNo, r.Seq, m, !r.Aside)
+		return tx.markReported(r.JobNo, r.Seq, m, !r.ByMachine)
 	}
 	first, err := tx.mark(r.JobNo, r.Seq, core.MarkOf(e.Effect()))
 	if err != nil || !first {

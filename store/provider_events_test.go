@@ -166,9 +166,9 @@ func TestProviderEventsCountByRecipient(t *testing.T) {
 	w.report(of(core.ProviderDelivery, 2, "bob@example.org"))
 	w.report(of(core.ProviderHardBounced, 3, "cleo@example.org"))
 	w.report(of(core.ProviderComplaint, 2, "bob@example.org"))
-	aside := of(core.ProviderClick, 1, "ann@example.org")
-	aside.Aside = true
-	w.report(aside)
+	byMachine := of(core.ProviderClick, 1, "ann@example.org")
+	byMachine.ByMachine = true
+	w.report(byMachine)
 	got := w.Reload(w.job).Stats
 	if got.Opened != 2 || got.Clicked != 2 || got.MachineClicked != 1 || got.MachineOpened != 0 || got.Delivered != 1 ||
 		got.Bounced != 1 || got.Complained != 1 {
@@ -287,7 +287,8 @@ func TestProviderRecords(t *testing.T) {
 			t.Errorf("name %q: %v", name, err)
 		}
 	}
-	w.Must(w.AddProvider(ctx, core.Provider{Name: "one", Kind: "generic", TenantID: w.TenantID}, "first", "test", w.Now))
+	w.Must(w.AddProvider(ctx, core.Provider{Name: "one", Kind: "generic", TenantID: w.TenantID}, "first", "test",
+		w.Now))
 	if err := w.AddProvider(ctx, core.Provider{Name: "one", Kind: "generic"}, "s", "test",
 		w.Now); core.KindOf(err) != core.Conflict {
 		t.Errorf("a name that is taken: %v", err)

@@ -25,12 +25,10 @@ func TakeBounce(
 		if job == 0 {
 			continue
 		}
-		batch = append(batch, core.ProviderReport{
-			// one mail may have come back to several recipients: it counts once for each
-			Provider: bounceProvider, Event: r.Event, Key: core.ProviderKey(string(r.Key), strconv.FormatInt(job, 10),
-				strconv.FormatInt(seq, 10)),
-			JobNo: job, Seq: seq, Unsubscribe: r.Unsubscribe,
-		})
+		// one mail may have come back to several recipients: it counts once for each
+		r.Key = core.ProviderKey(string(r.Key), strconv.FormatInt(job, 10), strconv.FormatInt(seq, 10))
+		r.Provider, r.JobNo, r.Seq = bounceProvider, job, seq
+		batch = append(batch, r)
 	}
 	return len(batch), s.ApplyReports(ctx, batch, now)
 }

@@ -36,7 +36,7 @@ const (
 // unsubscribe, which is any mail to the address of List-Unsubscribe. The reports have no address but Names, because
 // only names that we made are believed. Any other mail, as the reply of a person or an automatic one, reports
 // nothing.
-func ParseBounce(rcpt string, data []byte, now core.Instant) []Report {
+func ParseBounce(rcpt string, data []byte, now core.Instant) []core.ProviderReport {
 	data = data[:min(len(data), MaxBounce)]
 	m, err := message.ReadWithOptions(bytes.NewReader(data), &message.ReadOptions{MaxHeaderBytes: maxBounceHeader})
 	if m == nil || err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
@@ -55,9 +55,9 @@ func ParseBounce(rcpt string, data []byte, now core.Instant) []Report {
 	case b.to("b+") != "" && (m.Header.Has("X-Failed-Recipients") || !automatic(&m.Header)):
 		b.add(someBounce) // without our return address it may be any mail
 	}
-	var out []Report
+	var out []core.ProviderReport
 	for i := range b.out {
-		if p := b.out[i]; p.settle(now) {
+		if p := b.out[i]; settle(&p, now) {
 			out = append(out, p)
 		}
 	}
@@ -69,7 +69,7 @@ type bounce struct {
 	names []string // of the mail that it is about
 	at    core.Instant
 	id    string
-	out   []Report
+	out   []core.ProviderReport
 }
 
 // addressees returns where the header says that a mail was delivered to. One of them may be our return address.

@@ -21,7 +21,8 @@ import (
 // bounceWants lists what the mails of testdata/bounces report, and whether our names are found in them.
 var bounceWants = []string{
 	"hard_bounced, ours", "soft_bounced, ours", "soft_bounced, ours", "nothing", "delivery, ours", "complaint, ours",
-	"nothing", "unsubscribe, ours", "bounce, ours", "bounce, ours", "nothing", "nothing", "nothing", "hard_bounced, ours",
+	"nothing", "unsubscribe, ours", "bounce, ours", "bounce, ours", "nothing", "nothing", "nothing",
+	"hard_bounced, ours",
 	"nothing",
 }
 
@@ -69,7 +70,8 @@ func TestBounces(t *testing.T) {
 func TestBounceByItsEnvelope(t *testing.T) {
 	n := mail.NewIdent(make([]byte, 32))
 	for rcpt, want := range map[string]int{n.Bounce(3, 4) + "@bounce.example.com": 1, "news@example.com": 0, "": 0} {
-		reports := ParseBounce(rcpt, []byte("From: x@y.example\r\nTo: undisclosed-recipients:;\r\n\r\nfailed\r\n"), hookNow)
+		reports := ParseBounce(rcpt, []byte("From: x@y.example\r\nTo: undisclosed-recipients:;\r\n\r\nfailed\r\n"),
+			hookNow)
 		if len(reports) != want {
 			t.Errorf("%q: %d reports", rcpt, len(reports))
 		}

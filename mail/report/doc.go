@@ -1,16 +1,16 @@
 // Package report reads what comes back after a mail was sent: the webhooks of mail providers, and mails that come back.
 //
-//	provider.go   Hook checks a Request, Kind.Reports reads its events; Report
+//	provider.go   Hook checks a Request, Kind.Reports reads its events; settle
 //	kinds.go      Kinds: the table of providers, and what their files share
 //	mailgun.go mailjet.go postmark.go resend.go sendgrid.go ses.go   one provider each
 //	sns.go        messages of Amazon SNS: signature, certificate, confirmation
 //	bounce.go     ParseBounce: delivery status (RFC 3464), feedback (RFC 5965), requests to unsubscribe
 //	lmtp.go       BounceServer: the LMTP listener for mails that come back
 //
-// Both ways end in a Report, whose Names lead to the recipient row (mail.Ident.Recipient):
+// Both ways end in a core.ProviderReport, whose Names lead to the recipient row (mail.Ident.Recipient):
 //
 //	webhook ─► Hook.Verify ─► Kind.Reports ─┐
-//	                                        ├─► Report ─► mail.Ident.Recipient ─► store
+//	                                        ├─► core.ProviderReport ─► mail.Ident.Recipient ─► store
 //	LMTP ─► BounceServer ─► ParseBounce ────┘
 //
 // Invariants:

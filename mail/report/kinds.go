@@ -98,8 +98,8 @@ const unsubscribeMark = "unsubscribe"
 // reportOf returns a report of an outcome; ok is false for nothing.
 func reportOf(
 	outcome core.ProviderEvent, email, messageID string, at core.Instant, key []byte, names ...string,
-) (p Report, ok bool) {
-	p = Report{Event: outcome, Key: key, Names: names, Unsubscribe: outcome.Type == unsubscribeMark}
+) (p core.ProviderReport, ok bool) {
+	p = core.ProviderReport{Event: outcome, Key: key, Names: names, Unsubscribe: outcome.Type == unsubscribeMark}
 	p.Event.Email, p.Event.MessageID, p.Event.OccurredAt = core.Email(bareAddress(email)), messageID, at
 	return p, outcome.Type != ""
 }

@@ -85,7 +85,7 @@ func (r *mailgunRequest) outcome() core.ProviderEvent {
 }
 
 // parseMailgun reads the event of a request.
-func parseMailgun(r *Request) ([]Report, error) {
+func parseMailgun(r *Request) ([]core.ProviderReport, error) {
 	var in mailgunRequest
 	if err := readJSON(r.Body, &in); err != nil {
 		return nil, err
@@ -99,5 +99,5 @@ func parseMailgun(r *Request) ([]Report, error) {
 		return nil, nil
 	}
 	p.ByMachine = e.ClientInfo.Bot != ""
-	return []Report{p}, nil
+	return []core.ProviderReport{p}, nil
 }

@@ -42,9 +42,9 @@ func (e *mailjetEvent) outcome() core.ProviderEvent {
 }
 
 // parseMailjet reads one event or a batch.
-func parseMailjet(r *Request) ([]Report, error) {
+func parseMailjet(r *Request) ([]core.ProviderReport, error) {
 	events, err := readBatch[mailjetEvent](r)
-	var out []Report
+	var out []core.ProviderReport
 	for i := range events {
 		e := &events[i]
 		id := e.MessageID.String()

@@ -74,9 +74,9 @@ func (e *postmarkEvent) outcome() (o core.ProviderEvent, email, at string) {
 }
 
 // parsePostmark reads one event or a batch.
-func parsePostmark(r *Request) ([]Report, error) {
+func parsePostmark(r *Request) ([]core.ProviderReport, error) {
 	events, err := readBatch[postmarkEvent](r)
-	var out []Report
+	var out []core.ProviderReport
 	for i := range events {
 		e := &events[i]
 		o, email, at := e.outcome()

@@ -37,7 +37,7 @@ type Kind struct {
 	Topics  bool // providers of the kind listen to named topics (ses)
 
 	verify func(context.Context, *Hook, *Request) error
-	parse  func(*Request) ([]Report, error) // nil: the receiver decodes the body
+	parse  func(*Request) ([]core.ProviderReport, error) // nil: the receiver decodes the body
 
 	confirm func(context.Context, *Hook, *Request) error // nil: the kind asks for no confirmation
 }
@@ -65,15 +65,6 @@ type Request struct {
 	Now    core.Instant
 	// Malformed is set by Reports: the number of elements of a batch that were left out because they are malformed.
 	Malformed int
-}
-
-// Report is one event that a provider, or a mail that came back, reports.
-type Report struct {
-	Event       core.ProviderEvent
-	Names       []string // that may identify the mail (mail.Ident.Recipient): token, Message-ID, return address
-	Key         []byte   // equal for the same event reported twice
-	Unsubscribe bool     // the recipient unsubscribed at the provider; Event has no type then
-	ByMachine   bool     // a program opened or clicked, not a person
 }
 
 // Kinds returns all kinds, in the order of lists for people.
@@ -144,23 +135,23 @@ func (h *Hook) Confirm(ctx context.Context, r *Request) error {
 // Reports returns the events of a verified request. A body without any is no error: providers report more than we
 // use. Malformed elements of a batch are left out and counted in r.Malformed. A malformed body, or a batch of
 // malformed elements only, is an error of kind Invalid.
-func (k *Kind) Reports(r *Request) ([]Report, error) {
+func (k *Kind) Reports(r *Request) ([]core.ProviderReport, error) {
 	reports, err := k.parse(r)
 	if err != nil {
 		return nil, err
 	}
 	good := reports[:0]
-	for _, p := range reports {
-		if p.settle(r.Now) {
-			good = append(good, p)
+	for i := range reports {
+		if settle(&reports[i], r.Now) {
+			good = append(good, reports[i])
 		}
 	}
 	return good, nil
 }
 
-// settle brings p into the form that the store keeps. It reports whether p is of use: it must be about an address
+// settle brings a report into the form that the store keeps. It reports whether p is of use: it must be about an address
 // that we could have mailed, or have names.
-func (p *Report) settle(now core.Instant) bool {
+func settle(p *core.ProviderReport, now core.Instant) bool {
 	email, err := core.ParseEmail(string(p.Event.Email))
 	if err != nil && (p.Event.Email != "" || len(p.Names) == 0) {
 		return false

@@ -106,12 +106,12 @@ func messageIDs(headers []nameValue) (ids []string) {
 }
 
 // parseResend reads the event of a request, one report for each recipient.
-func parseResend(r *Request) ([]Report, error) {
+func parseResend(r *Request) ([]core.ProviderReport, error) {
 	var e resendEvent
 	if err := readJSON(r.Body, &e); err != nil {
 		return nil, err
 	}
-	var out []Report
+	var out []core.ProviderReport
 	for _, to := range e.Data.To {
 		key := core.ProviderKey("resend", headerOf(r, headerSvixID), to)
 		names := messageIDs(e.Data.Headers)

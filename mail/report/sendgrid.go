@@ -101,9 +101,9 @@ func (e *sendgridEvent) outcome() core.ProviderEvent {
 }
 
 // parseSendGrid reads one event or a batch.
-func parseSendGrid(r *Request) ([]Report, error) {
+func parseSendGrid(r *Request) ([]core.ProviderReport, error) {
 	events, err := readBatch[sendgridEvent](r)
-	var out []Report
+	var out []core.ProviderReport
 	for i := range events {
 		e := &events[i]
 		key := core.ProviderKey("sendgrid", e.EventID, e.Email)

@@ -129,7 +129,7 @@ func (m *sesMessage) names() []string {
 
 // parseSES reads the message of an SNS notification. One that is not of SES, as the greeting of a new topic, has no
 // events.
-func parseSES(r *Request) ([]Report, error) {
+func parseSES(r *Request) ([]core.ProviderReport, error) {
 	var e snsEnvelope
 	if err := readJSON(r.Body, &e); err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func parseSES(r *Request) ([]Report, error) {
 	if e.Type != snsNotification || json.Unmarshal([]byte(e.Message), &m) != nil {
 		return nil, nil
 	}
-	var out []Report
+	var out []core.ProviderReport
 	for _, t := range m.outcomes() {
 		key := core.ProviderKey("sns", e.MessageID, strings.ToLower(t.email))
 		if p, ok := reportOf(t.outcome, t.email, m.Mail.MessageID, instantOf(t.at), key, m.names()...); ok {

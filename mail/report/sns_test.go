@@ -169,24 +169,40 @@ func TestSNSMessages(t *testing.T) {
 		{"version 1 said of version 2", "2", nil, set("SignatureVersion", "1"), refused},
 		{"another message", "2", nil, set("Message", "{}"), refused},
 		{"a subject put in", "2", func(e map[string]string) { delete(e, "Subject") }, set("Subject", "x"), refused},
-		{"another topic than signed", "2", set("TopicArn", "arn:aws:sns:eu-west-1:1:x"), set("TopicArn", testTopic), refused},
-		{"a stranger's topic", "2", set("TopicArn", "arn:aws:sns:eu-west-1:999999999999:bounces"), nil, core.ErrForbidden},
+		{
+			"another topic than signed", "2", set("TopicArn", "arn:aws:sns:eu-west-1:1:x"), set("TopicArn", testTopic),
+			refused,
+		},
+		{
+			"a stranger's topic", "2", set("TopicArn", "arn:aws:sns:eu-west-1:999999999999:bounces"), nil,
+			core.ErrForbidden,
+		},
 		{"an unknown type", "2", set("Type", "Other"), nil, refused},
 		{"two hours old", "2", set("Timestamp", "2026-11-20T08:29:00.000Z"), nil, refused},
 		{"ahead", "2", set("Timestamp", "2026-11-20T10:40:00.000Z"), nil, refused},
 		{"no time", "2", set("Timestamp", "yesterday"), nil, refused},
 		{"no signature", "2", nil, set("Signature", ""), refused},
 		{"no base64", "2", nil, set("Signature", "!"), refused},
-		{"another host", "2", nil, set("SigningCertURL", "https://sns.eu-west-1.amazonaws.com.evil.example/x.pem"), refused},
-		{"a bucket", "2", nil, set("SigningCertURL", "https://s3.eu-west-1.amazonaws.com/x.pem"), refused},
 		{
-			"a user in the address", "2", nil, set("SigningCertURL", "https://sns.eu-west-1.amazonaws.com@evil.example/x.pem"),
+			"another host", "2", nil, set("SigningCertURL", "https://sns.eu-west-1.amazonaws.com.evil.example/x.pem"),
 			refused,
 		},
-		{"a user before the host", "2", nil, set("SigningCertURL", "https://a:b@sns.eu-west-1.amazonaws.com/x.pem"), refused},
+		{"a bucket", "2", nil, set("SigningCertURL", "https://s3.eu-west-1.amazonaws.com/x.pem"), refused},
+		{
+			"a user in the address", "2", nil, set("SigningCertURL",
+				"https://sns.eu-west-1.amazonaws.com@evil.example/x.pem"),
+			refused,
+		},
+		{
+			"a user before the host", "2", nil, set("SigningCertURL", "https://a:b@sns.eu-west-1.amazonaws.com/x.pem"),
+			refused,
+		},
 		{"a port", "2", nil, set("SigningCertURL", "https://sns.eu-west-1.amazonaws.com:8443/x.pem"), refused},
 		{"in clear", "2", nil, set("SigningCertURL", "http://sns.eu-west-1.amazonaws.com/x.pem"), refused},
-		{"no certificate's name", "2", nil, set("SigningCertURL", "https://sns.eu-west-1.amazonaws.com/x.txt"), refused},
+		{
+			"no certificate's name", "2", nil, set("SigningCertURL", "https://sns.eu-west-1.amazonaws.com/x.txt"),
+			refused,
+		},
 		{"a query", "2", nil, set("SigningCertURL", "https://sns.eu-west-1.amazonaws.com/x.pem?a=b.pem"), refused},
 		{"upper case", "2", nil, set("SigningCertURL", "https://sns.EU.amazonaws.com/x.pem"), refused},
 	} {
@@ -258,8 +274,9 @@ func TestSNSCertificates(t *testing.T) {
 	otherCA, otherKey := a.certificate(nil, nil, true, time.Hour)
 	stranger, _ := a.certificate(otherCA, otherKey, false, time.Hour)
 	for name, file := range map[string][]byte{
-		"of another CA": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: stranger.Raw}), "none": []byte("<html>"),
-		"broken": []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), "empty": nil,
+		"of another CA": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: stranger.Raw}),
+		"none":          []byte("<html>"),
+		"broken":        []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), "empty": nil,
 	} {
 		at := "https://sns.eu-west-1.amazonaws.com/" + strings.ReplaceAll(name, " ", "-") + ".pem"
 		a.files[at] = file
@@ -336,11 +353,13 @@ func TestSNSCertificateWithoutChain(t *testing.T) {
 // Certificates come from hosts that are named after a region, and from no bucket of S3.
 func TestSNSHosts(t *testing.T) {
 	for host, want := range map[string]bool{
-		"sns.eu-west-1.amazonaws.com": true, "sns.us-gov-west-1.amazonaws.com": true, "sns.cn-north-1.amazonaws.com.cn": true,
+		"sns.eu-west-1.amazonaws.com": true, "sns.us-gov-west-1.amazonaws.com": true,
+		"sns.cn-north-1.amazonaws.com.cn":  true,
 		"sns.ap-southeast-5.amazonaws.com": true, "sns.mx-central-1.amazonaws.com": true,
 		"sns.s3.amazonaws.com": false, "sns.s3-eu-west-1.amazonaws.com": false,
 		"sns.s3-website-eu-west-1.amazonaws.com": false,
-		"sns.s3-accelerate.amazonaws.com":        false, "sns.execute-api.amazonaws.com": false, "sns.amazonaws.com": false,
+		"sns.s3-accelerate.amazonaws.com":        false, "sns.execute-api.amazonaws.com": false,
+		"sns.amazonaws.com":                    false,
 		"sns.eu.amazonaws.com":                 false,
 		"sns.eu-west-1.amazonaws.com.evil.org": false, "sns.eu-west-1.amazonaws.com:8443": false,
 		"s3.eu-west-1.amazonaws.com": false,
