@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// Bounds of a preferences object (contract of the service, not of the specification).
+// Bounds of a preferences object (of this program; the specification names none).
 const (
 	MaxPreferences      = 16 << 10 // bytes
 	MaxPreferencesDepth = 8

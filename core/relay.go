@@ -10,7 +10,7 @@ import (
 // MaxRelays is how many relays one tenant may have.
 const MaxRelays = 8
 
-// Relay is a way out for a tenant's mails, in place of the daemon's own. The first that works is used.
+// Relay takes a tenant's mails, in place of the daemon's own. The first that works is used.
 type Relay struct {
 	ID          string     `json:"id"`
 	Name        string     `json:"name,omitempty"` // for logs and figures; empty: the host

@@ -136,7 +136,7 @@ func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 	return nil
 }
 
-// changeRoute takes over the tenant's own way out and its pace.
+// changeRoute takes over the tenant's own relays and their pace.
 func (t *Tenant) changeRoute(in TenantInput) error {
 	if in.Relays != nil {
 		if err := t.Relays.change(*in.Relays); err != nil {

@@ -12,8 +12,8 @@ import (
 // against mailing the address stays as a keyed hash, and an address that was on a list is kept from being imported
 // again; the person may subscribe anew. Events about the person that were not delivered go too. A tenant's own
 // endpoints are told that the address has left, and so is a send service elsewhere: that event alone holds it until it
-// is delivered. In this house the send side's row goes as well, without an event. The bytes of models go in steps, soon
-// after. Its only error is core.ErrStorage.
+// is delivered. Where this daemon sends itself, the send side's row goes as well, without an event. The bytes of models
+// go in steps, soon after. Its only error is core.ErrStorage.
 func (s *Store) ErasePerson(ctx context.Context, p core.Person, actor string, now core.Instant) (rows int64,
 	err error,
 ) {

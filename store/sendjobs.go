@@ -212,7 +212,7 @@ func noJob(err error) error {
 	return err
 }
 
-// Campaign reads the content of a job. Its only error is core.ErrStorage.
+// Campaign reads the content of a job. core.ErrNotFound.
 func (s *Store) Campaign(ctx context.Context, id string) (c core.Campaign, err error) {
 	err = s.get(ctx, &c, "SELECT "+campaignColumns+" FROM campaign WHERE id = ?", id)
 	return c, err

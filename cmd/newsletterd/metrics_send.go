@@ -9,7 +9,7 @@ import (
 	"newsletterd/worker"
 )
 
-// sendCollector tells how the sending of jobs is doing: by way out (route; tenant is empty for the daemon's own relay),
+// sendCollector tells how the sending of jobs is doing: by relay (route; tenant is empty for the daemon's own relay),
 // by what came of messages, and what waits.
 type sendCollector struct{ sender *worker.Sender }
 

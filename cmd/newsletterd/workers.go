@@ -103,14 +103,14 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 	return nil
 }
 
-// endpointClient is the way out to receivers that tenants have brought.
+// endpointClient posts to the receivers that tenants have named.
 func endpointClient(cfg *config.Config) *http.Client {
 	client := (&netguard.Guard{Allow: cfg.Webhooks.Allow}).Client()
 	client.Timeout = 0 // each attempt has its own
 	return client
 }
 
-// transport is the way out for mails.
+// transport is what mails are handed to.
 func transport(cfg *config.Config) (smtp.Sender, error) {
 	if cfg.Mail.Transport == "directory" {
 		return smtp.NewDirectory(cfg.Mail.Directory)

@@ -58,11 +58,11 @@ func accessWords(a Access) string {
 	case a.people:
 		return "users, by an access token with the scope " + strings.Join(a.scopes, " ")
 	case a.oneOf:
-		return "whoever has an access token with one of the scopes " + strings.Join(a.scopes, ", ")
+		return "callers with an access token with one of the scopes " + strings.Join(a.scopes, ", ")
 	case a.bearer && len(a.scopes) > 0:
-		return "whoever has an access token with the scope " + strings.Join(a.scopes, " ")
+		return "callers with an access token with the scope " + strings.Join(a.scopes, " ")
 	case a.bearer:
-		return "whoever has an access token"
+		return "callers with an access token"
 	default:
 		return "everybody"
 	}
@@ -125,7 +125,10 @@ var failureWords = map[int]struct{ code, message, words string }{
 	413: {"payload_too_large", "The body is too large.", "The body is too large"},
 	415: {"unsupported_media_type", "The body must be application/json.", "The body is of another media type"},
 	422: {"validation_error", "list_id is missing.", "The request is not valid"},
-	429: {"rate_limited", "Too many requests; try again later.", "Too many requests; Retry-After tells when to try again"},
+	429: {
+		"rate_limited", "Too many requests; try again later.",
+		"Too many requests; Retry-After tells when to try again",
+	},
 	500: {"internal", "Something went wrong.", "A fault of the daemon"},
 	503: {
 		"storage_unavailable", "The database does not answer; try again.",

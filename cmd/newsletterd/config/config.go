@@ -66,7 +66,7 @@ type Backup struct {
 	Path  string   `toml:"path"`  // empty: backup/<name> next to the database
 }
 
-// Mail is about mails on their way out.
+// Mail is about mails that are sent.
 type Mail struct {
 	Transport     string   `toml:"transport"` // smtp, directory
 	Directory     string   `toml:"directory"`

@@ -61,7 +61,8 @@ func main() {
 
 	tenantMade := must(m.CreateTenantWithResponse(ctx, member.CreateTenantRequest{Name: "Go"}))
 	tenant := answered(tenantMade.JSON201, tenantMade)
-	listMade := must(m.CreateNewsletterListWithResponse(ctx, member.CreateListRequest{TenantId: tenant.Id, Name: "News"}))
+	listMade := must(m.CreateNewsletterListWithResponse(ctx,
+		member.CreateListRequest{TenantId: tenant.Id, Name: "News"}))
 	list := answered(listMade.JSON201, listMade)
 	listID := must(uuid.Parse(list.Id))
 	subscribed := must(m.SubscribeWithResponse(ctx, member.SubscribeRequest{
