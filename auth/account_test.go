@@ -205,7 +205,8 @@ func TestResetsInParallel(t *testing.T) {
 	for i := range errs {
 		tried++
 		wg.Go(func() {
-			errs[i] = p.ResetPassword(t.Context(), "ann@example.org", token, fmt.Sprint("a new password ", i), "new_password",
+			errs[i] = p.ResetPassword(t.Context(), "ann@example.org", token, fmt.Sprint("a new password ", i),
+				"new_password",
 				t0)
 		})
 	}

@@ -41,7 +41,8 @@ const rfcChallenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM" // RFC 7636 a
 func request(t *testing.T, changes string) url.Values {
 	t.Helper()
 	q := url.Values{
-		"client_id": {"web"}, "redirect_uri": {"https://rp.example/cb"}, "response_type": {"code"}, "scope": {"openid email"},
+		"client_id": {"web"}, "redirect_uri": {"https://rp.example/cb"}, "response_type": {"code"},
+		"scope":          {"openid email"},
 		"code_challenge": {rfcChallenge}, "code_challenge_method": {"S256"}, "state": {"s"},
 	}
 	change, err := url.ParseQuery(changes)
@@ -124,7 +125,10 @@ func TestParseAuthorization(t *testing.T) {
 		{"loopback port", "client_id=app&redirect_uri=http://127.0.0.1:54321/cb", "", true, ""},
 		{"loopback port IPv6", "client_id=app&redirect_uri=http://[::1]:1/cb", "", true, ""},
 		{"loopback without port", "client_id=app&redirect_uri=http://127.0.0.1/cb", "", true, ""},
-		{"loopback path", "client_id=app&redirect_uri=http://127.0.0.1:54321/cb2", "invalid_request", false, "redirect_uri"},
+		{
+			"loopback path", "client_id=app&redirect_uri=http://127.0.0.1:54321/cb2", "invalid_request", false,
+			"redirect_uri",
+		},
 		{
 			"another loopback", "client_id=app&redirect_uri=http://localhost:54321/cb", "invalid_request", false,
 			"redirect_uri",
@@ -137,7 +141,10 @@ func TestParseAuthorization(t *testing.T) {
 			"loopback user", "client_id=app&redirect_uri=http://127.0.0.1:80@evil.example/cb", "invalid_request", false,
 			"redirect_uri",
 		},
-		{"loopback empty port", "client_id=app&redirect_uri=http://127.0.0.1:/cb", "invalid_request", false, "redirect_uri"},
+		{
+			"loopback empty port", "client_id=app&redirect_uri=http://127.0.0.1:/cb", "invalid_request", false,
+			"redirect_uri",
+		},
 		{
 			"loopback large port", "client_id=app&redirect_uri=http://127.0.0.1:65536/cb", "invalid_request", false,
 			"redirect_uri",

@@ -73,7 +73,10 @@ func TestBearerEndsAtOnce(t *testing.T) {
 	})
 	t.Run("client deleted", func(t *testing.T) {
 		p, s := testProvider(t, nil)
-		c, secret := s.NewClient(core.ClientInput{ClientType: new("confidential"), Scopes: &[]string{"newsletter:send"}})
+		c, secret := s.NewClient(core.ClientInput{
+			ClientType: new("confidential"),
+			Scopes:     &[]string{"newsletter:send"},
+		})
 		r, err := p.ClientGrant(t.Context(), GrantRequest{Client: ClientCredentials{ID: c.ID, Secret: secret}}, t0)
 		if err != nil {
 			t.Fatal(err)

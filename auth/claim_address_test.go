@@ -62,7 +62,8 @@ func TestProveAddress(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, s := testProvider(t, nil)
-			u, err := p.Register(t.Context(), "ann@example.org", "the first password", core.MailStyle{}, netip.Addr{}, t0)
+			u, err := p.Register(t.Context(), "ann@example.org", "the first password", core.MailStyle{}, netip.Addr{},
+				t0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -170,7 +171,8 @@ func TestARoleWaitsForTheOwnerOfTheAddress(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, s := testProvider(t, nil)
-			u, err := p.Register(t.Context(), "ann@example.org", "the stranger's own", core.MailStyle{}, netip.Addr{}, t0)
+			u, err := p.Register(t.Context(), "ann@example.org", "the stranger's own", core.MailStyle{}, netip.Addr{},
+				t0)
 			if err != nil {
 				t.Fatal(err)
 			}

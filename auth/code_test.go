@@ -447,7 +447,8 @@ func TestKnownDeviceIsNotLockedOut(t *testing.T) {
 	p, _ := testProvider(t, nil)
 	addUser(t, p, "ann@example.org")
 	sign := func(password, device string) (string, error) {
-		_, d, err := p.SignIn(t.Context(), SignInRequest{Email: "ann@example.org", Password: password, Device: device}, t0)
+		_, d, err := p.SignIn(t.Context(), SignInRequest{Email: "ann@example.org", Password: password, Device: device},
+			t0)
 		return d, err
 	}
 	device, err := sign(goodPassword, "")

@@ -165,7 +165,8 @@ var faulty = map[string]func(ctx context.Context, f *flow) func() error{
 	},
 	"start": func(ctx context.Context, f *flow) func() error {
 		return func() error {
-			_, err := New(ctx, f.s.Store, Config{Issuer: f.p.Issuer, PasswordCost: cheapCost, CommonPasswords: "allow"}, t0)
+			_, err := New(ctx, f.s.Store, Config{Issuer: f.p.Issuer, PasswordCost: cheapCost, CommonPasswords: "allow"},
+				t0)
 			return err
 		}
 	},

@@ -111,7 +111,8 @@ func (p *Provider) CheckPassword(
 ) (_ store.LoginAttempt, rehashed string, err error) {
 	key := remoteKey(remote)
 	if until, ok := p.logins.enter(key, now); !ok {
-		return store.LoginAttempt{}, "", tooMany("Too many failed logins from this address; try again later.", now, until)
+		return store.LoginAttempt{}, "", tooMany("Too many failed logins from this address; try again later.", now,
+			until)
 	}
 	failed := false
 	defer func() {

@@ -94,7 +94,8 @@ func (p *Provider) Introspect(
 		return Introspection{}, nil
 	}
 	return Introspection{
-		Active: true, Scope: strings.Join(caller.Scopes, " "), ClientID: claims.ClientID, Username: string(caller.Email),
+		Active: true, Scope: strings.Join(caller.Scopes, " "), ClientID: claims.ClientID,
+		Username:  string(caller.Email),
 		TokenType: "Bearer",
 		ExpiresAt: claims.ExpiresAt, IssuedAt: claims.IssuedAt, AuthTime: claims.AuthTime, Subject: claims.Subject,
 		Audience: claims.Audience,

@@ -100,8 +100,8 @@ func newPasskeys(issuer string, key []byte) (p passkeys, err error) {
 // PasskeysMissing returns why passkeys are not offered; empty: they are.
 func (p *Provider) PasskeysMissing() string { return p.passkeys.missing }
 
-// A challenge is a time, 128 random bits, and an HMAC over both, the ceremony, the browser's secret, and the user: it is
-// stored nowhere until it is answered, so those who only look at a page cause no write.
+// A challenge is a time, 128 random bits, and an HMAC over both, the ceremony, the browser's secret, and the user: it
+// is stored nowhere until it is answered, so those who only look at a page cause no write.
 const (
 	challengeHead = 8 + 16
 	challengeSize = challengeHead + sha256.Size

@@ -119,14 +119,18 @@ func TestPasswordGrantRefusals(t *testing.T) {
 		{"no address", login("ann", goodPassword, ""), ErrBadCredentials},
 		{"disabled user", login("off@example.org", goodPassword, ""), ErrBadCredentials},
 		{"user without password", login("nopass@example.org", "", ""), ErrBadCredentials},
-		{"scopes that can't be given", login("ann@example.org", goodPassword, "admin newsletter:send"), ErrInvalidScope},
+		{
+			"scopes that can't be given", login("ann@example.org", goodPassword, "admin newsletter:send"),
+			ErrInvalidScope,
+		},
 		{"scope in no form", login("ann@example.org", goodPassword, "openid  email"), ErrInvalidScope},
 		{"unknown client", with(good, ClientCredentials{ID: core.NewID()}), ErrInvalidClient},
 		{"confidential client without secret", with(good, ClientCredentials{ID: conf.ID}), ErrInvalidClient},
 		{"wrong secret", with(good, ClientCredentials{ID: conf.ID, Secret: "x"}), ErrInvalidClient},
 		{"public client with a secret", with(good, ClientCredentials{ID: pub.ID, Secret: "x"}), ErrInvalidClient},
 		{
-			"beyond the client's scopes", with(login("ann@example.org", goodPassword, "openid"), ClientCredentials{ID: pub.ID}),
+			"beyond the client's scopes", with(login("ann@example.org", goodPassword, "openid"),
+				ClientCredentials{ID: pub.ID}),
 			ErrInvalidScope,
 		},
 	} {

@@ -47,7 +47,8 @@ func (p *Provider) RefreshGrant(ctx context.Context, r GrantRequest, now core.In
 		return TokenResponse{}, ErrSuspended
 	case !st.Live:
 		return TokenResponse{}, ErrInvalidGrant
-	case !mayUse(st.Client, "refresh_token") && st.Kind != core.FamilyPassword && !hasScope(st.Scope, core.ScopeOffline):
+	case !mayUse(st.Client, "refresh_token") && st.Kind != core.FamilyPassword && !hasScope(st.Scope,
+		core.ScopeOffline):
 		return TokenResponse{}, ErrUnauthorized
 	}
 	scopes, err := refreshScopes(st, r.Scope)

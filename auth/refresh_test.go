@@ -159,7 +159,12 @@ func TestRefreshIsBoundToItsClient(t *testing.T) {
 		{"built in, named", ClientCredentials{}, ClientCredentials{ID: "newsletterd"}, nil},
 		{"built in, by another", ClientCredentials{}, ClientCredentials{ID: pub.ID}, ErrInvalidGrant},
 		{"confidential, Basic", ClientCredentials{Authorization: basic}, ClientCredentials{Authorization: basic}, nil},
-		{"confidential, post", ClientCredentials{Authorization: basic}, ClientCredentials{ID: conf.ID, Secret: secret}, nil},
+		{
+			"confidential, post",
+			ClientCredentials{Authorization: basic},
+			ClientCredentials{ID: conf.ID, Secret: secret},
+			nil,
+		},
 		{"confidential, unnamed", ClientCredentials{Authorization: basic}, ClientCredentials{}, ErrInvalidClient},
 		{
 			"confidential, without secret",

@@ -28,7 +28,10 @@ func TestGrantScopes(t *testing.T) {
 		{"user, nothing asked", "", all, "", user, "openid profile email offline_access devices models.read models.write"},
 		{"user asks too much", "openid admin", all, "", user, "openid"},
 		{"user asks only too much", "admin", all, "", user, ""},
-		{"publisher, nothing asked", "", all, "", publisher, strings.Join(core.UserScopes, " ") + " newsletter:send admin"},
+		{
+			"publisher, nothing asked", "", all, "", publisher,
+			strings.Join(core.UserScopes, " ") + " newsletter:send admin",
+		},
 		{"editor, nothing asked", "", all, "", editor, strings.Join(core.UserScopes, " ") + " admin"},
 		{"editor asks for addresses", "newsletter:list.read newsletter:events.write", all, "", editor, ""},
 		{"a pending role", "admin openid", all, "", pending, "openid"},

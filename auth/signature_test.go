@@ -117,7 +117,12 @@ func TestVerifySignature(t *testing.T) {
 	}{
 		{"one key", "/webhooks/subscriptions", body, []string{good}, [][]byte{testKey}, true},
 		{"second key", "/webhooks/subscriptions", body, []string{good}, [][]byte{otherKey, testKey}, true},
-		{"fourth signature", "/webhooks/subscriptions", body, []string{other, other, other, good}, [][]byte{testKey}, true},
+		{
+			"fourth signature", "/webhooks/subscriptions", body,
+			[]string{other, other, other, good},
+			[][]byte{testKey},
+			true,
+		},
 		{"wrong key", "/webhooks/subscriptions", body, []string{good}, [][]byte{otherKey}, false},
 		{"unknown client", "/webhooks/subscriptions", body, []string{good}, nil, false},
 		{"other path", "/webhooks/lists/full-sync", body, []string{good}, [][]byte{testKey}, false},

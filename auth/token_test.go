@@ -111,7 +111,8 @@ func TestCriticalHeader(t *testing.T) {
 	claims := authtest.Claims(t, mustLogin(t, p, "ann@example.org", "", t0).AccessToken)
 	kid, key := privateKey(t, p)
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key},
-		(&jose.SignerOptions{}).WithHeader("kid", kid).WithType(typAccess).WithHeader("crit", []string{"x"}).WithHeader("x",
+		(&jose.SignerOptions{}).WithHeader("kid", kid).WithType(typAccess).WithHeader("crit",
+			[]string{"x"}).WithHeader("x",
 			true))
 	if err != nil {
 		t.Fatal(err)

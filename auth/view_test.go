@@ -21,7 +21,8 @@ func TestViewTokens(t *testing.T) {
 		t.Error("it ends at another time")
 	}
 	unsubscribe, err := s.SealUnsubscribe(UnsubscribeToken{
-		Kind: UnsubscribeMailed, ListID: core.NewID(), SubscriptionID: core.NewID(), Email: "a@example.org", IssuedAt: 1,
+		Kind: UnsubscribeMailed, ListID: core.NewID(), SubscriptionID: core.NewID(), Email: "a@example.org",
+		IssuedAt: 1,
 	})
 	if err != nil {
 		t.Fatal(err)

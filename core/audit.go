@@ -4,8 +4,8 @@ import (
 	"cmp"
 )
 
-// AuditChange is how a value of a record has changed. A value that says nothing is null; a secret, or a word about a person,
-// is masked.
+// AuditChange is how a value of a record has changed. A value that says nothing is null; a secret, or a word about a
+// person, is masked.
 type AuditChange struct {
 	Before any `json:"before"`
 	After  any `json:"after"`
@@ -27,7 +27,8 @@ type AuditEntry struct {
 // CommandLine is the origin of what commands change.
 const CommandLine = "command line"
 
-// AuditChanges is the JSON object of what has changed, an AuditChange by field; empty: nothing is told. It is written as {} then.
+// AuditChanges is the JSON object of what has changed, an AuditChange by field; empty: nothing is told. It is written
+// as {} then.
 type AuditChanges string
 
 // MarshalJSON writes the object.

@@ -8,11 +8,13 @@ import (
 // TestBrandName: a name that stands in the daemon's own mails holds no address.
 func TestBrandName(t *testing.T) {
 	for name, fine := range map[string]bool{
-		"": true, "Acme Gardens": true, "Dr. Oetker": true, "U.S. News": true, "Müller & Söhne": true, "Version 2.0": true,
-		"1. FC Köln": true, "A/B": true, "株式会社": true,
+		"": true, "Acme Gardens": true, "Dr. Oetker": true, "U.S. News": true, "Müller & Söhne": true,
+		"Version 2.0": true,
+		"1. FC Köln":  true, "A/B": true, "株式会社": true,
 		"Sicherheit! Öffnen Sie http://evil.example/x": false, "evil.example": false, "Open WWW.evil now": false,
-		"see evil.example/x": false, "a@b": false, "//evil": false, "3m.com": false, "123.de": false, "evil。example": false,
-		"evil.e-x": false, "ev\u200bil": false, "a\u202eb": false, "bücher.example": false, "t.me/x": false,
+		"see evil.example/x": false, "a@b": false, "//evil": false, "3m.com": false, "123.de": false,
+		"evil。example": false,
+		"evil.e-x":     false, "ev\u200bil": false, "a\u202eb": false, "bücher.example": false, "t.me/x": false,
 		strings.Repeat("ä", 60): true, strings.Repeat("ä", 61): false,
 	} {
 		tenant, err := NewTenant(TenantInput{Name: new("Acme"), BrandName: &name}, 1)

@@ -67,10 +67,11 @@ func (j *ImportJob) Ended() bool {
 
 // ImportCounts says what an import has done so far.
 type ImportCounts struct {
-	Added        int64 `db:"added" json:"added"`
-	Updated      int64 `db:"updated" json:"updated"`
-	Unchanged    int64 `db:"unchanged" json:"unchanged"`
-	Kept         int64 `db:"kept" json:"kept"`                 // have left, are switched off or erased: no file brings them back
+	Added     int64 `db:"added" json:"added"`
+	Updated   int64 `db:"updated" json:"updated"`
+	Unchanged int64 `db:"unchanged" json:"unchanged"`
+	// have left, are switched off or erased: no file brings them back
+	Kept         int64 `db:"kept" json:"kept"`
 	Contradicted int64 `db:"contradicted" json:"contradicted"` // left out: another row says that they have left
 	Pending      int64 `db:"pending" json:"pending"`           // never confirmed where the file comes from: left out
 	Failed       int64 `db:"failed" json:"failed"`             // lines with an error

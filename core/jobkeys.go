@@ -18,7 +18,8 @@ const (
 // jobKeys are the known keys in their snake_case spelling.
 var jobKeys = [...][]string{
 	JobBody: {
-		"tenant_id", "list_id", "name", "subject", "body_html", "body_text", "template", "scheduled_at", "window_start", "window_end",
+		"tenant_id", "list_id", "name", "subject", "body_html", "body_text", "template", "scheduled_at", "window_start",
+		"window_end",
 		"tracking",
 	},
 	JobTracking: {"open", "click"},
@@ -28,17 +29,22 @@ var jobKeys = [...][]string{
 // probably meant; empty: the request has none. A name that ends with * stands for all that begin so.
 var jobKeyMeanings = [...]map[string]string{
 	JobBody: {
-		"segment*": "", "filter*": "", "audience*": "", "exclude*": "", "include*": "", "recipient*": "", "subscriber*": "",
-		"listids": "list_id", "list": "list_id", "lists": "list_id", "tenant": "tenant_id",
+		"segment*": "", "filter*": "", "audience*": "", "exclude*": "", "include*": "", "recipient*": "",
+		"subscriber*": "",
+		"listids":     "list_id", "list": "list_id", "lists": "list_id", "tenant": "tenant_id",
 		"to": "", "cc": "", "bcc": "", "email": "", "emails": "", "sample*": "",
-		"from*": "", "sender*": "", "mailfrom*": "", "replyto*": "", "returnpath": "", "headers": "", "header": "", "attachment*": "",
-		"sendat": "scheduled_at", "sendon": "scheduled_at", "sendtime": "scheduled_at", "sendafter": "scheduled_at",
-		"schedule": "scheduled_at", "schedulefor": "scheduled_at", "scheduledfor": "scheduled_at", "scheduletime": "scheduled_at",
+		"from*": "", "sender*": "", "mailfrom*": "", "replyto*": "", "returnpath": "", "headers": "", "header": "",
+		"attachment*": "",
+		"sendat":      "scheduled_at", "sendon": "scheduled_at", "sendtime": "scheduled_at",
+		"sendafter": "scheduled_at",
+		"schedule":  "scheduled_at", "schedulefor": "scheduled_at", "scheduledfor": "scheduled_at",
+		"scheduletime":  "scheduled_at",
 		"scheduledtime": "scheduled_at", "deliverat": "scheduled_at",
 		"deliverytime": "scheduled_at", "date": "scheduled_at", "at": "scheduled_at",
 		"notbefore": "window_start", "notafter": "window_end", "window": "window_start", "expiresat": "window_end",
 		"timezone": "scheduled_at", "tz": "scheduled_at",
-		"html": "body_html", "htmlbody": "body_html", "bodyhtml": "body_html", "text": "body_text", "textbody": "body_text",
+		"html": "body_html", "htmlbody": "body_html", "bodyhtml": "body_html", "text": "body_text",
+		"textbody":  "body_text",
 		"plaintext": "body_text", "plain": "body_text", "body": "body_html", "content": "body_html", "markdown": "",
 		"preheader": "template.preheader", "previewtext": "template.preheader",
 		"templatename": "template.mailer_template_name", "templateid": "template.mailer_template_name",
@@ -46,13 +52,19 @@ var jobKeyMeanings = [...]map[string]string{
 		"layout": "", "theme": "", "language": "", "lang": "", "locale": "",
 		"trackopen*": "tracking.open", "trackclick*": "tracking.click", "opentracking": "tracking.open",
 		"clicktracking": "tracking.click", "tracklinks": "tracking.click", "utm*": "",
-		"start*": "scheduled_at", "when*": "scheduled_at", "delay*": "scheduled_at", "wait*": "scheduled_at", "hold*": "", "defer*": "scheduled_at",
-		"only*": "", "query*": "", "where*": "", "limit*": "", "max*": "", "batch*": "", "throttle*": "", "rate*": "", "group*": "",
-		"test*": "", "dry*": "", "draft*": "", "preview*": "", "pause*": "", "status": "", "state": "", "sandbox*": "", "simulat*": "",
-		"isdraft": "", "istest": "", "ispreview": "", "enabled": "", "active": "", "disabled": "", "approv*": "", "publish*": "scheduled_at", "mode": "",
+		"start*": "scheduled_at", "when*": "scheduled_at", "delay*": "scheduled_at", "wait*": "scheduled_at",
+		"hold*":  "",
+		"defer*": "scheduled_at",
+		"only*":  "", "query*": "", "where*": "", "limit*": "", "max*": "", "batch*": "", "throttle*": "", "rate*": "",
+		"group*": "",
+		"test*":  "", "dry*": "", "draft*": "", "preview*": "", "pause*": "", "status": "", "state": "", "sandbox*": "",
+		"simulat*": "",
+		"isdraft":  "", "istest": "", "ispreview": "", "enabled": "", "active": "", "disabled": "", "approv*": "",
+		"publish*": "scheduled_at", "mode": "",
 	},
 	JobTracking: {
-		"opens": "open", "opened": "open", "pixel": "open", "clicks": "click", "clicked": "click", "links": "click", "utm*": "",
+		"opens": "open", "opened": "open", "pixel": "open", "clicks": "click", "clicked": "click", "links": "click",
+		"utm*": "",
 	},
 }
 

@@ -124,7 +124,10 @@ func mayGive(c *web.Call, tenant string) error {
 // unknownTenant is what an operator is told about a tenant_id that is none.
 func unknownTenant(err error) error {
 	if core.KindOf(err) == core.NotFound {
-		return &core.Error{Kind: core.NotFound, Code: "not_found", Message: "There is no such tenant.", Field: "tenant_id"}
+		return &core.Error{
+			Kind: core.NotFound, Code: "not_found", Message: "There is no such tenant.",
+			Field: "tenant_id",
+		}
 	}
 	return err
 }

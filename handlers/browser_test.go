@@ -79,7 +79,8 @@ func TestTenantsOwnHost(t *testing.T) {
 	e.step("list asleep tenant=acme status=inactive")
 	e.step("list foreign tenant=other")
 	_, err := e.store.UpdateTenant(t.Context(), e.names["acme"], "test", func(t *core.Tenant) error {
-		t.PublicURL, t.BrandName, t.BrandColor, t.Language = "https://letters.acme.example", "Acme Letters", "#112233", "fr"
+		t.PublicURL, t.BrandName, t.BrandColor, t.Language = "https://letters.acme.example", "Acme Letters", "#112233",
+			"fr"
 		return nil
 	})
 	e.must(err)

@@ -85,7 +85,8 @@ func init() {
 func (e *env) model(name, owner, visibility, file string) core.Model {
 	ctx := context.Background()
 	m, err := core.NewModel(e.value(owner+".id"),
-		core.ModelInput{Name: name, Visibility: visibility, ContentType: "text/plain"}, core.At(time.Unix(1700000000, 0)))
+		core.ModelInput{Name: name, Visibility: visibility, ContentType: "text/plain"},
+		core.At(time.Unix(1700000000, 0)))
 	e.must(err)
 	u := e.store.NewUpload(m.OwnerID, core.ModelLimits{Bytes: 1 << 40, BytesPerOwner: 1 << 40})
 	defer u.Close(ctx)

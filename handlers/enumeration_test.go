@@ -84,7 +84,8 @@ func TestNothingTellsWhoHasAnAccount(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			// The first of each statement is prepared; that is not counted but for the rounds before.
 			measure(t, e, tt.path, tt.media, tt.body, "warm-up-1@user.example")
-			want := measure(t, e, tt.path, tt.media, tt.body, strings.ReplaceAll(tt.name, " ", "-")+"-unknown@user.example")
+			want := measure(t, e, tt.path, tt.media, tt.body,
+				strings.ReplaceAll(tt.name, " ", "-")+"-unknown@user.example")
 			if want.Operations == 0 || want.Statements == 0 {
 				t.Fatalf("nothing was counted: %+v", want)
 			}
@@ -95,7 +96,8 @@ func TestNothingTellsWhoHasAnAccount(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%d %d hashes, %d operations, %d statements", want.Status, want.Hashes, want.Operations, want.Statements)
+			t.Logf("%d %d hashes, %d operations, %d statements", want.Status, want.Hashes, want.Operations,
+				want.Statements)
 		})
 	}
 }

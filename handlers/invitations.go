@@ -88,7 +88,8 @@ func (a invitations) showPage(c *web.Call, in joinForm, fault error) (web.HTML, 
 	if i.Proved && !signedIn {
 		link := url.Values{"continue": {invitationPath + "?" + url.Values{"token": {in.Token}}.Encode()}}
 		return renderMessage(c, 0, w.InvitationTitle, note{
-			Lines: []string{fillIn(w.InvitationSignIn, "email", i.Email)}, Link: "/login?" + link.Encode(), LinkText: w.SignIn,
+			Lines: []string{fillIn(w.InvitationSignIn, "email", i.Email)}, Link: "/login?" + link.Encode(),
+			LinkText: w.SignIn,
 		}, brand{})
 	}
 	v, status := view{

@@ -90,7 +90,10 @@ func TestInvitation(t *testing.T) {
 			u := core.NewUser(eve, core.At(time.Now()))
 			_, err := e.store.Register(e.Context(), store.Registration{
 				User: u, PasswordHash: "the stranger's", Token: store.UserToken{
-					ID: core.NewID(), Hashes: map[string][]byte{store.TokenVerify: []byte("v"), store.TokenClaim: []byte("c")},
+					ID: core.NewID(), Hashes: map[string][]byte{
+						store.TokenVerify: []byte("v"),
+						store.TokenClaim:  []byte("c"),
+					},
 				},
 			}, core.At(time.Now()))
 			e.must(err)

@@ -93,9 +93,10 @@ func (l *subscribeLimits) check(c *web.Call, list *core.ListWithTenant) error {
 	err := c.CountBy(l.private, originKey(from))
 	if last := l.saidAt.Load(); err != nil && c.Now > core.Instant(last).Add(time.Hour) &&
 		l.saidAt.CompareAndSwap(last, int64(c.Now)) {
-		l.log.Warn("a private address asks for more subscriptions than one may: list it in [server] trusted_proxies if it "+
-			"is a proxy; "+
-			"a site of your own sends a token with the scope newsletter:events.write", slog.String("remote", from.String()))
+		l.log.Warn("a private address asks for more subscriptions than one may: list it in [server] "+
+			"trusted_proxies if it is a proxy; "+
+			"a site of your own sends a token with the scope newsletter:events.write",
+			slog.String("remote", from.String()))
 	}
 	return err
 }

@@ -102,7 +102,8 @@ func TestSubscribeLimitIsShared(t *testing.T) {
 		e.handler.ServeHTTP(rec, req)
 		wait, _ := strconv.Atoi(rec.Header().Get("Retry-After"))
 		if rec.Code != tt.want || tt.want == 429 && (wait < 1 || wait > 901) {
-			t.Errorf("%d: %s from %s: %d with Retry-After %d %s, want %d", i, tt.path, tt.from, rec.Code, wait, rec.Body,
+			t.Errorf("%d: %s from %s: %d with Retry-After %d %s, want %d", i, tt.path, tt.from, rec.Code, wait,
+				rec.Body,
 				tt.want)
 		}
 	}

@@ -34,8 +34,8 @@ func init() {
 			Subscriber: core.EventSubscriber{ID: core.NewID(), Email: core.Email(args["email"]), Status: "active"},
 		}, core.At(time.Now())))
 	}
-	// job NAME list=LIST: a running job to everybody on the list, all of them sent to (begun: no one yet); {NAME} is its id, {NAME.anna}
-	// the Message-ID of the mail to anna@….
+	// job NAME list=LIST: a running job to everybody on the list, all of them sent to (begun: no one yet); {NAME} is its
+	// id, {NAME.anna} the Message-ID of the mail to anna@….
 	steps["job"] = func(e *env, name string, args map[string]string) {
 		ctx, now := e.t.Context(), core.At(time.Now())
 		list, err := e.store.List(ctx, e.value(args["list"]))

@@ -71,7 +71,8 @@ func TestNoAccessIsMissing(t *testing.T) {
 		for _, body := range []string{"{}", `{"visibility": "public", "name": "x"}`, "{"} {
 			answer := func(id string) string {
 				path := strings.Replace(strings.Replace(r.Path, ":id", id, 1), ":share_id", e.value("share"), 1)
-				res, b := e.ask(r.Method, path, "sam", strings.NewReader(body), "Content-Type", "application/json", "Range",
+				res, b := e.ask(r.Method, path, "sam", strings.NewReader(body), "Content-Type", "application/json",
+					"Range",
 					"bytes=0-1")
 				res.Header.Del("Date")
 				return requestID.ReplaceAllString(fmt.Sprint(res.Status, res.Header, string(b)), "*")
@@ -310,7 +311,8 @@ func TestStalledUploadsAreEnded(t *testing.T) {
 				go func() {
 					defer close(sent)
 					fmt.Fprintf(c,
-						"POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n",
+						"POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+
+							"%s\r\nContent-Length: %d\r\n\r\n",
 						e.value("ann"), 10<<20)
 					_, _ = c.Write(make([]byte, first))
 					tail(c)
@@ -489,13 +491,15 @@ func TestUploadsOfOneAddress(t *testing.T) {
 	}
 	var done []func()
 	for i := range uploadsPerAddress {
-		free, err := e.handler.uploads.begin([]string{"ann", "bob"}[i%2], netip.MustParseAddr(fmt.Sprintf("2001:db8::%d", i)))
+		free, err := e.handler.uploads.begin([]string{"ann", "bob"}[i%2],
+			netip.MustParseAddr(fmt.Sprintf("2001:db8::%d", i)))
 		e.must(err)
 		done = append(done, free)
 	}
 	upload := func(from string, want int) {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), "POST", e.url+"/api/models?name=x", strings.NewReader("solid"))
+		req, err := http.NewRequestWithContext(t.Context(), "POST", e.url+"/api/models?name=x",
+			strings.NewReader("solid"))
 		e.must(err)
 		req.Header.Set("Authorization", "Bearer "+e.value("cee"))
 		req.Header.Set("X-Forwarded-For", from)

@@ -110,7 +110,10 @@ func init() {
 			if args["fields"] != "" {
 				in.Fields = &[]core.Field{
 					{Name: "first_name", Label: "First name", Type: core.FieldText},
-					{Name: "city", Label: "City", Type: core.FieldChoice, Options: core.Strings{"Bath", "Brno"}, Required: true},
+					{
+						Name: "city", Label: "City", Type: core.FieldChoice, Options: core.Strings{"Bath", "Brno"},
+						Required: true,
+					},
 					{Name: "events", Label: "Events too", Type: core.FieldBoolean},
 				}
 			}

@@ -25,7 +25,10 @@ var requestExamples = map[string]web.Object{
 		"tenant_id": exampleID, "name": "Shop", "client_type": "public",
 		"redirect_uris": []string{"https://app.example.org/callback"},
 	},
-	"updateOAuthClient": {"redirect_uris": []string{"https://app.example.org/callback", "https://app.example.org/again"}},
+	"updateOAuthClient": {"redirect_uris": []string{
+		"https://app.example.org/callback",
+		"https://app.example.org/again",
+	}},
 
 	"createInvitation": {"tenant_id": exampleID, "email": "eve@acme.example", "role": "editor"},
 
@@ -45,8 +48,9 @@ var requestExamples = map[string]web.Object{
 	"updateSubscriber": {"preferences": web.Object{"first_name": "Ada", "city": "Bonn"}},
 
 	"runImport": {
-		"dry_run": true, "mapping": web.Object{"E-Mail": "email", "First name": "first_name"}, "subscriber_status": "active",
-		"source": "members of the club",
+		"dry_run": true, "mapping": web.Object{"E-Mail": "email", "First name": "first_name"},
+		"subscriber_status": "active",
+		"source":            "members of the club",
 	},
 
 	"createSuppression": {"email": "gone@example.org", "tenant_id": exampleID, "reason": "asked by telephone"},
@@ -54,7 +58,8 @@ var requestExamples = map[string]web.Object{
 	"liftSuppression":   {"email": "off@example.org", "tenant_id": exampleID},
 
 	"createTemplate": {
-		"tenant_id": exampleID, "name": "frame", "body_html": "<h1>Acme</h1>{{content}}", "body_text": "Acme\n\n{{content}}",
+		"tenant_id": exampleID, "name": "frame", "body_html": "<h1>Acme</h1>{{content}}",
+		"body_text": "Acme\n\n{{content}}",
 	},
 	"updateTemplate": {"body_html": "<h1>Acme Gardens</h1>{{content}}"},
 
@@ -112,7 +117,8 @@ var requestExamples = map[string]web.Object{
 		"occurred_at": "2026-11-21T08:00:00.000Z",
 	},
 	"receiveProviderEvents": {
-		"event_type": "delivery", "message_id": "<5f1c.1@example.org>", "tenant_id": exampleID, "email": "reader@example.org",
+		"event_type": "delivery", "message_id": "<5f1c.1@example.org>", "tenant_id": exampleID,
+		"email":       "reader@example.org",
 		"occurred_at": "2026-11-21T08:00:00.000Z",
 	},
 

@@ -47,10 +47,12 @@ func exampleEnv(t *testing.T) *env {
 	}, "command", 1)
 	e.must(err)
 	for _, step := range []string{
-		"user op operator", "account pia verified tenant_admin=" + exampleID, `account reader email=reader@example.org verified password="a long password"`, "person ann",
+		"user op operator", "account pia verified tenant_admin=" + exampleID,
+		`account reader email=reader@example.org verified password="a long password"`, "person ann",
 		"device lamp owner=ann", "agent gateway owner=ann", "model vase owner=ann",
 		"share given model=vase email=other@example.org",
-		"webhook-client hook tenant=" + exampleID, "provider anymail tenant=" + exampleID, "job issue list=" + exampleID,
+		"webhook-client hook tenant=" + exampleID, "provider anymail tenant=" + exampleID,
+		"job issue list=" + exampleID,
 		"import file list=" + exampleID, "webhook-client spare tenant=" + exampleID,
 		"subscription sub list=" + exampleID + " email=reader@example.org", "subscriber copy list=" + exampleID +
 			" email=reader@example.org",
@@ -65,8 +67,9 @@ func (e *env) send(r *web.Route, body web.Object) int {
 	e.t.Helper()
 	path, id := r.Path, exampleID
 	for prefix, name := range map[string]string{
-		"/api/send-jobs": "issue", "/api/admin/subscribers": "sub", "/api/admin/imports": "file", "/api/devices": "lamp",
-		"/api/agents": "gateway", "/api/admin/users": "reader", "/api/admin/team": "pia", "/api/models": "vase",
+		"/api/send-jobs": "issue", "/api/admin/subscribers": "sub", "/api/admin/imports": "file",
+		"/api/devices": "lamp",
+		"/api/agents":  "gateway", "/api/admin/users": "reader", "/api/admin/team": "pia", "/api/models": "vase",
 		"/api/admin/webhook-clients": "spare",
 	} {
 		if strings.HasPrefix(path, prefix) {

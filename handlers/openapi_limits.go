@@ -27,13 +27,16 @@ var limitsOf = map[string]map[string]web.Object{
 		"id": readOnly, "relays[].has_password": readOnly,
 		"name": nameLimits, "domains": {"maxItems": 100}, "postal_address": {"maxLength": 500},
 		"relays": {"maxItems": core.MaxRelays}, "relays[]": {"required": []string{"host"}},
-		"relays[].name":                  {"maxLength": 60, "description": "For logs and figures; empty: the host"},
-		"relays[].host":                  {"minLength": 1, "description": "Host name or IP address"},
-		"relays[].port":                  orDefault(65535, "587, of tls implicit 465"),
-		"relays[].connections":           orDefault(64, "4"),
-		"relays[].mails_per_connection":  orDefault(1_000_000, "1000"),
-		"relays[].username":              {"maxLength": 320, "description": "For AUTH; goes together with a password"},
-		"relays[].password":              {"maxLength": 1024, "description": "For AUTH; absent: as it was; never shown"},
+		"relays[].name":                 {"maxLength": 60, "description": "For logs and figures; empty: the host"},
+		"relays[].host":                 {"minLength": 1, "description": "Host name or IP address"},
+		"relays[].port":                 orDefault(65535, "587, of tls implicit 465"),
+		"relays[].connections":          orDefault(64, "4"),
+		"relays[].mails_per_connection": orDefault(1_000_000, "1000"),
+		"relays[].username":             {"maxLength": 320, "description": "For AUTH; goes together with a password"},
+		"relays[].password": {
+			"maxLength":   1024,
+			"description": "For AUTH; absent: as it was; never shown",
+		},
 		"relays[].dkim_skip":             {"description": "Header fields that the relay changes"},
 		"relays[].dkim_skip[]":           {"minLength": 1, "maxLength": 60},
 		"relays[].limits":                periodOrNone,
@@ -105,7 +108,8 @@ var limitsOf = map[string]map[string]web.Object{
 		"event_type": {"enum": []string{"subscription.activated", "subscription.unsubscribed", "preferences.updated"}},
 	},
 	"FullSyncBatch": {
-		"sync_id": specID, "tenant_id": specID, "list_id": specID, "batch_no": {"minimum": 1}, "batch_total": {"minimum": 1},
+		"sync_id": specID, "tenant_id": specID, "list_id": specID, "batch_no": {"minimum": 1},
+		"batch_total": {"minimum": 1},
 		"subscribers": {"maxItems": core.MaxSyncBatch},
 	},
 	"SubscriberPayload": {
@@ -162,8 +166,11 @@ func word(these ...string) web.Object { return web.Object{"enum": these} }
 var neededIn = map[string][]string{
 	"CreateSendJobRequest": {"list_id"},
 	"SubscriptionEvent":    {"event_id", "event_type", "list_id", "occurred_at", "subscriber", "tenant_id"},
-	"FullSyncBatch":        {"batch_no", "batch_total", "list_id", "occurred_at", "subscribers", "sync_id", "tenant_id"},
-	"SubscriberPayload":    {"email", "id", "status"},
+	"FullSyncBatch": {
+		"batch_no", "batch_total", "list_id", "occurred_at", "subscribers", "sync_id",
+		"tenant_id",
+	},
+	"SubscriberPayload": {"email", "id", "status"},
 }
 
 // neededToCreate are the properties without which a record isn't made; a change leaves absent ones as they are.

@@ -183,7 +183,8 @@ func TestOperationNames(t *testing.T) {
 		seen[documentOf(r)+id] = true
 		if documentOf(r) == "pages" {
 			if short.MatchString(r.Path) && operationNames[r.Method+" "+r.Path] == "" {
-				t.Errorf("the path of %s %s says too little for a name: it has none in operationNames", r.Method, r.Path)
+				t.Errorf("the path of %s %s says too little for a name: it has none in operationNames", r.Method,
+					r.Path)
 			}
 			continue
 		}
@@ -275,7 +276,8 @@ func TestDocumentedParametersAreRead(t *testing.T) {
 		t.Errorf("%d: %s", len(logout), logout)
 	}
 	for _, name := range logout {
-		page := textOf(browse(e.handler, "GET", "news.example.org", "/api/oauth/logout?"+name+"=x&"+name+"=x", browserAccept,
+		page := textOf(browse(e.handler, "GET", "news.example.org", "/api/oauth/logout?"+name+"=x&"+name+"=x",
+			browserAccept,
 			"").Body.String())
 		if !strings.Contains(page, name+" is given more than once") {
 			t.Errorf("%s twice:\n%s", name, page)

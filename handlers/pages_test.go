@@ -101,8 +101,10 @@ func TestPageHeaders(t *testing.T) {
 			policy += "; script-src 'self'" // of passkeys
 		}
 		for name, want := range map[string]string{
-			"Content-Security-Policy": policy + "; base-uri 'none'; frame-ancestors 'none'", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff",
-			"Cache-Control": "no-store", "Strict-Transport-Security": "max-age=31536000",
+			"Content-Security-Policy": policy + "; base-uri 'none'; frame-ancestors 'none'",
+			"Referrer-Policy":         "no-referrer",
+			"X-Content-Type-Options":  "nosniff",
+			"Cache-Control":           "no-store", "Strict-Transport-Security": "max-age=31536000",
 			"Content-Type": "text/html; charset=utf-8",
 		} {
 			if got := res.Header.Get(name); got != want {
@@ -111,7 +113,8 @@ func TestPageHeaders(t *testing.T) {
 		}
 	}
 	for _, path := range []string{
-		"/login", "/password/forgot", "/password/reset?token=x&email=a@user.example", "/verify?token=x&email=a@user.example",
+		"/login", "/password/forgot", "/password/reset?token=x&email=a@user.example",
+		"/verify?token=x&email=a@user.example",
 		"/logout",
 		"/api/oauth/authorize", "/api/oauth/logout?id_token_hint=x", "/confirm?token=x", "/unsubscribe?token=x",
 		"/undo?token=x", "/preferences?token=x", "/l/x",
@@ -263,7 +266,8 @@ func TestMailsOfPagesHaveTheLooksOfTheClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	request := "/api/oauth/authorize?" + url.Values{
-		"client_id": {client.ID}, "redirect_uri": {"https://rp.example/cb"}, "response_type": {"code"}, "scope": {"openid"},
+		"client_id": {client.ID}, "redirect_uri": {"https://rp.example/cb"}, "response_type": {"code"},
+		"scope":          {"openid"},
 		"state":          {`"><b>&a=b`},
 		"code_challenge": {"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"}, "code_challenge_method": {"S256"},
 	}.Encode()

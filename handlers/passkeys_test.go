@@ -137,8 +137,8 @@ func TestPasskeyRefusals(t *testing.T) {
 	})
 }
 
-// A key whose counter goes back was copied: it signs no one in, and the audit trail says so. Keys that count nothing are
-// none of that.
+// A key whose counter goes back was copied: it signs no one in, and the audit trail says so. Keys that count nothing
+// are none of that.
 func TestCopiedPasskey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, k := newPasskeyEnv(t)

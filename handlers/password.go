@@ -79,7 +79,8 @@ func (m mailedLinks) forgot(c *web.Call, in emailForm) (web.HTML, error) {
 	}
 	w := wordsOf(c)
 	return renderMessage(c, 0, w.CheckTitle, note{
-		Lines: []string{fillIn(w.ForgotSent, "email", email), w.ForgotHint}, Link: "/login" + f.Back, LinkText: w.BackSignIn,
+		Lines: []string{fillIn(w.ForgotSent, "email", email), w.ForgotHint}, Link: "/login" + f.Back,
+		LinkText: w.BackSignIn,
 	}, f.brand)
 }
 
@@ -241,14 +242,16 @@ func (m mailedLinks) verifyPage(c *web.Call, in mailedQuery) (web.HTML, error) {
 func (m mailedLinks) askPassword(c *web.Call, email core.Email, token string, fault error) (web.HTML, error) {
 	w := wordsOf(c)
 	return m.renderPassword(c, w.VerifyTitle, passwordPage{
-		strong(w.VerifyText, "email", email), string(email), token, verifyPath, w.Password, w.VerifyHint, w.VerifyButton,
+		strong(w.VerifyText, "email", email), string(email), token, verifyPath, w.Password, w.VerifyHint,
+		w.VerifyButton,
 	}, fault)
 }
 
 func (m mailedLinks) tellVerified(c *web.Call, email core.Email) (web.HTML, error) {
 	w := wordsOf(c)
 	return renderMessage(c, 0, w.VerifiedTitle,
-		note{Lines: []string{fillIn(w.VerifiedText, "email", email)}, Link: accountPath, LinkText: w.ToAccount}, brand{})
+		note{Lines: []string{fillIn(w.VerifiedText, "email", email)}, Link: accountPath, LinkText: w.ToAccount},
+		brand{})
 }
 
 func (m mailedLinks) isClaim(c *web.Call, in mailedForm) (bool, error) {

@@ -203,7 +203,8 @@ func (p newsletterPages) changePreferences(c *web.Call, form map[string]string) 
 		return p.left(c, h.UnsubscribeToken, leftAt, backTo(h))
 	case actLeaveAll:
 		gone, err := p.store.UnsubscribeAll(c, h.list.TenantID,
-			store.UnsubscribeRequest{Email: h.Email, Proof: core.ProofMailed, Origin: requestOrigin(c, "preferences")}, c.Now)
+			store.UnsubscribeRequest{Email: h.Email, Proof: core.ProofMailed, Origin: requestOrigin(c, "preferences")},
+			c.Now)
 		if err != nil {
 			return web.HTML{}, err
 		}

@@ -63,6 +63,7 @@ func (m mailedLinks) register(c *web.Call, in registerForm) (web.HTML, error) {
 	}
 	w := wordsOf(c)
 	return renderMessage(c, 0, w.CheckTitle, note{
-		Lines: []string{fillIn(w.SignUpSent, "email", email), w.ForgotHint}, Link: "/login" + f.Back, LinkText: w.BackSignIn,
+		Lines: []string{fillIn(w.SignUpSent, "email", email), w.ForgotHint}, Link: "/login" + f.Back,
+		LinkText: w.BackSignIn,
 	}, f.brand)
 }

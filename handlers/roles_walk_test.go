@@ -57,7 +57,8 @@ func walkTenants(t *testing.T, s *storetest.Seeder) (all []*walkTenant) {
 		first := list()
 		s.Active(first, core.Email("reader@"+w.marker+".example"))
 		upload := func() string {
-			j := s.NewImportJob(list(), "email\nann@"+w.marker+".example\n", func(j *core.ImportJob) { j.Name = w.marker })
+			j := s.NewImportJob(list(), "email\nann@"+w.marker+".example\n",
+				func(j *core.ImportJob) { j.Name = w.marker })
 			return j.ID
 		}
 		w.records = map[string]string{

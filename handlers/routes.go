@@ -283,10 +283,13 @@ func (h *Handler) teamRoutes(t *web.Table) {
 	t.Add("GET", all, admin(core.ActionTeamRead), web.Member,
 		web.List(m.list, func(m core.Teammate) string { return m.ID }), "List who has a role in a tenant")
 	t.Add("PUT", one, admin(core.ActionTeamManage), web.Member,
-		web.JSON(m.update).Find(m.find).Missing(web.ErrNotFound).Fails(core.Conflict), "Change the role of a person in a tenant")
+		web.JSON(m.update).Find(m.find).Missing(web.ErrNotFound).Fails(core.Conflict),
+		"Change the role of a person in a tenant")
 	t.Add("DELETE", one, admin(core.ActionTeamManage), web.Member,
-		web.Query(m.remove).Find(m.find).Missing(web.ErrNotFound).Fails(core.Conflict), "Take the roles in a tenant from a person")
-	t.Add("GET", invitationPath, web.Public(), web.Page, web.Query(web.Visited(i.page)), "Accept an invitation: the page")
+		web.Query(m.remove).Find(m.find).Missing(web.ErrNotFound).Fails(core.Conflict),
+		"Take the roles in a tenant from a person")
+	t.Add("GET", invitationPath, web.Public(), web.Page, web.Query(web.Visited(i.page)),
+		"Accept an invitation: the page")
 	t.Add("POST", invitationPath, web.Public(), web.Page,
 		web.Form(web.Visited(i.accept)).Fails(core.Forbidden), "Accept an invitation")
 }
@@ -320,7 +323,8 @@ func (h *Handler) sendRoutes(t *web.Table) {
 	t.Add("POST", "/api/send-jobs/:id/resume", sending(core.ActionCampaignSend).Fresh(), web.Send,
 		one(web.Path(jobs.resume)).Fails(core.Conflict), "Let a paused send job go on")
 	t.Add("POST", "/api/send-jobs/:id/retry-failed", sending(core.ActionCampaignSend).Fresh(), web.Send,
-		one(web.Path(jobs.retry)).Created().Fails(core.Conflict), "Make a send job for whom an ended one has not reached")
+		one(web.Path(jobs.retry)).Created().Fails(core.Conflict),
+		"Make a send job for whom an ended one has not reached")
 	t.Add("POST", "/webhooks/subscriptions", web.Signed(), web.Send,
 		web.JSON(hooks.subscription).Fails(core.Conflict), "Take a subscription event")
 	seen := tracked{h.options.Store, h.ident, h.sealer, h.options.Engage, h.publicURL}

@@ -51,7 +51,8 @@ func (h *Handler) templateRoutes(t *web.Table) {
 		rights{read, write, write, write},
 	})
 	t.Add("POST", all+"/:id/preview", admin(read), web.Member,
-		web.Path(a.preview).Find(a.find).Missing(web.ErrNotFound).Fails(core.Conflict), "Render a template with its layout")
+		web.Path(a.preview).Find(a.find).Missing(web.ErrNotFound).Fails(core.Conflict),
+		"Render a template with its layout")
 }
 
 // systemRoutes are what happens in the daemon, and by whom.
@@ -97,7 +98,8 @@ func (h *Handler) webhookClientRoutes(t *web.Table) {
 		web.Path(w.show), web.JSON(w.update), web.Path(w.remove),
 		rights{may, may, may, may},
 	})
-	t.Add("POST", item+"/rotate-secret", admin(may), web.Member, web.Path(w.rotate).Find(w.find).Missing(web.ErrNotFound),
+	t.Add("POST", item+"/rotate-secret", admin(may), web.Member,
+		web.Path(w.rotate).Find(w.find).Missing(web.ErrNotFound),
 		"Give a sender another secret; the one before stays good until it is ended")
 	t.Add("POST", item+"/end-old-secret", admin(may), web.Member,
 		web.Path(w.endOld).Find(w.find).Missing(web.ErrNotFound), "End the secret before the newest of a sender")

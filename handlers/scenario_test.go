@@ -42,9 +42,9 @@ import (
 //	{ … "id": "{id1}" … }
 //
 // In answers the values that differ from run to run are replaced: what a step has named by {name}; other ids, tokens,
-// cursors and JWTs by {id1}, {token1}, {cursor1}, {jwt1}, {secret1} in the order they appear; times by {time}, request ids by
-// {request}. Every name but the last two can be used in the requests that follow. -update rewrites the answers; read
-// the difference before keeping it.
+// cursors and JWTs by {id1}, {token1}, {cursor1}, {jwt1}, {secret1} in the order they appear; times by {time}, request
+// ids by {request}. Every name but the last two can be used in the requests that follow. -update rewrites the answers;
+// read the difference before keeping it.
 var update = flag.Bool("update", false, "rewrite golden files")
 
 // env is what one scenario file runs against.

@@ -20,7 +20,8 @@ func init() {
 	// webhook-client NAME tenant=TENANT disabled: a sender of signed webhooks; {NAME} is its id.
 	steps["webhook-client"] = func(e *env, name string, args map[string]string) {
 		now := core.At(time.Now())
-		w, err := e.store.AddWebhookClient(e.t.Context(), e.value(args["tenant"]), name, senderKey(name), "command", now)
+		w, err := e.store.AddWebhookClient(e.t.Context(), e.value(args["tenant"]), name, senderKey(name), "command",
+			now)
 		e.must(err)
 		if _, off := args["disabled"]; off {
 			e.must(e.store.SetWebhookClientDisabled(e.t.Context(), w.ID, true, "command", now))

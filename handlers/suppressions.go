@@ -112,7 +112,8 @@ func (a suppressions) create(c *web.Call, in newSuppression) (s suppressedAddres
 		return s, err
 	}
 	n, err := a.store.Suppress(c, store.DisableRequest{
-		Email: in.Email, TenantID: tenant, Reason: cmp.Or(in.Reason, "by "+actor(c)), DisabledBy: actor(c), OccurredAt: c.Now,
+		Email: in.Email, TenantID: tenant, Reason: cmp.Or(in.Reason, "by "+actor(c)), DisabledBy: actor(c),
+		OccurredAt: c.Now,
 	}, actor(c), c.Now)
 	return suppressedAddress{in.Email, true, n}, unknownTenant(err)
 }

@@ -56,7 +56,8 @@ func init() {
 		}
 		e.name(name+".view", view(now))
 		e.name(name+".old", view(now.Add(-auth.ViewTTL)))
-		e.name(name+".other", string(e.handler.sealer.AppendView(nil, auth.ViewToken{JobNo: j.No, Seq: 2, IssuedAt: now})))
+		e.name(name+".other", string(e.handler.sealer.AppendView(nil,
+			auth.ViewToken{JobNo: j.No, Seq: 2, IssuedAt: now})))
 	}
 	setups = append(setups, func(e *env, o *Options) {
 		o.Engage = func(g core.Engagement) {
@@ -77,7 +78,8 @@ func TestNoOpenRedirect(t *testing.T) {
 	for _, path := range []string{
 		click + "?url=https://evil.example", click + "?target=//evil.example", click + "%2F..%2Fevil.example", click +
 			"//evil.example",
-		strings.ToUpper(click), click[1:], click + "a", "https://evil.example", "%2F%2Fevil.example", e.value("issue.pixel"),
+		strings.ToUpper(click), click[1:], click + "a", "https://evil.example", "%2F%2Fevil.example",
+		e.value("issue.pixel"),
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), "GET", e.url+"/t/c/"+path, nil)
 		e.must(err)

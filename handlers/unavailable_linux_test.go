@@ -257,7 +257,8 @@ func TestDiskReserve(t *testing.T) {
 	for _, step := range []string{
 		"tenant acme", "list weekly tenant=acme", "person bob",
 		`account una email=una@user.example password="correct horse battery" verified`,
-		"sent-issue issue list=weekly email=eve@user.example", "unsubscribe-link leave list=weekly email=eve@user.example",
+		"sent-issue issue list=weekly email=eve@user.example",
+		"unsubscribe-link leave list=weekly email=eve@user.example",
 		"unsubscribe-link click list=weekly email=eve@user.example", "user root operator",
 	} {
 		o.step(step)

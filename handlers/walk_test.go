@@ -174,11 +174,13 @@ func TestPathsAreExact(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, d := range map[string]web.Dialect{
-		"/": web.Member, "/healthz/": web.Send, "/HEALTHZ": web.Member, "//healthz": web.Member, "/healthz/..": web.Send,
+		"/": web.Member, "/healthz/": web.Send, "/HEALTHZ": web.Member, "//healthz": web.Member,
+		"/healthz/..":         web.Send,
 		"/api/admin/tenants/": web.Member,
-		"/api/send-jobs/x/y":  web.Send, "/webhooks": web.Send, "/api/models/x/y": web.Device, "/api/devices/": web.Device,
-		"/api/oauth/x": web.OAuth,
-		"/%68ealthz":   web.Send,
+		"/api/send-jobs/x/y":  web.Send, "/webhooks": web.Send, "/api/models/x/y": web.Device,
+		"/api/devices/": web.Device,
+		"/api/oauth/x":  web.OAuth,
+		"/%68ealthz":    web.Send,
 	} {
 		rec := httptest.NewRecorder()
 		req := httptest.NewRequestWithContext(t.Context(), "GET", "http://x/", nil)

@@ -45,8 +45,8 @@ func (a webhookClients) list(c *web.Call, in tenantFilter, page core.Page) ([]we
 	return rows, err
 }
 
-// newWebhookClient is the body of POST /api/admin/webhook-clients. Operators may leave the tenant out: the sender speaks
-// for all.
+// newWebhookClient is the body of POST /api/admin/webhook-clients. Operators may leave the tenant out: the sender
+// speaks for all.
 type newWebhookClient struct {
 	TenantID string `json:"tenant_id"`
 	Name     string `json:"name" is:"required"`

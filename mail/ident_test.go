@@ -37,7 +37,8 @@ func TestIdentRecipient(t *testing.T) {
 	message, bounce := n.Message(7, 8), n.Bounce(7, 9)
 	for name, seq := range map[string]int64{
 		message: 8, "<" + message + "@mail.example>": 8, " <" + message + "@mail.example> ": 8,
-		bounce + "@bounce.example": 9, strings.ToUpper(bounce) + "@bounce.example": 9, "": 0, "<>": 0, "b+aaaa.bbbb@x": 0,
+		bounce + "@bounce.example": 9, strings.ToUpper(bounce) + "@bounce.example": 9, "": 0, "<>": 0,
+		"b+aaaa.bbbb@x": 0,
 	} {
 		if _, got := n.Recipient("no", name); got != seq {
 			t.Errorf("%q: recipient %d, want %d", name, got, seq)

@@ -264,7 +264,8 @@ func TestLayout(t *testing.T) {
 		t.Errorf("%v\n%s\n%s", err, html, text)
 	}
 	for bad, col := range map[string]int{
-		"<html></html>": 1, "{{content}}{{content}}": 12, "<script>{{content}}</script>": 9, "<title>{{content}}</title>": 8,
+		"<html></html>": 1, "{{content}}{{content}}": 12, "<script>{{content}}</script>": 9,
+		"<title>{{content}}</title>":     8,
 		`<p title="{{ content }}">x</p>`: 11, `<p title='{% if email %}a{% endif %}{{content}}'>x</p>`: 37,
 		"<p {{content}}>": 4, "<p title={{content}}>": 10, "<!-- {{content}} -->": 6,
 	} {
@@ -324,8 +325,9 @@ func TestBulkWarnings(t *testing.T) {
 
 func TestCompose(t *testing.T) {
 	m := &Message{
-		From: Address{"Garden", "hello@garden.example"}, To: Address{"", "anna@reader.example"}, Subject: "Please confirm",
-		Text: "Hi\n", HTML: "<p>Hi</p>", Date: testDate, MessageID: "abcdefghijklmnopqrstuvwxyz",
+		From: Address{"Garden", "hello@garden.example"}, To: Address{"", "anna@reader.example"},
+		Subject: "Please confirm",
+		Text:    "Hi\n", HTML: "<p>Hi</p>", Date: testDate, MessageID: "abcdefghijklmnopqrstuvwxyz",
 	}
 	raw, err := Compose(nil, m)
 	if err != nil {
@@ -424,7 +426,8 @@ func FuzzCompose(f *testing.F) {
 	f.Add(strings.Repeat("日", 100), strings.Repeat("x ", 100), strings.Repeat("é ", 100), "", "")
 	f.Fuzz(func(t *testing.T, subject, name, text, html, prefs string) {
 		raw, err := Compose([]byte("prefix"), &Message{
-			From: Address{name, "a@b.example"}, To: Address{name, "c@d.example"}, ReplyTo: Address{subject, "r@b.example"},
+			From: Address{name, "a@b.example"}, To: Address{name, "c@d.example"},
+			ReplyTo: Address{subject, "r@b.example"},
 			Subject: subject, Text: text, HTML: html, Date: testDate, MessageID: "abcdefghijklmnopqrstuvwxyz",
 		})
 		if err != nil {
@@ -437,7 +440,8 @@ func FuzzCompose(f *testing.F) {
 		}
 		spec := testSpec()
 		spec.Subject, spec.HTML, spec.Preheader = "{{ preferences.a }}", "", ""
-		spec.Text = "{% raw %}" + strings.ReplaceAll(text, "{%", "") + "{% endraw %}{{ preferences.a }}\n{{ preferences.a }}"
+		spec.Text = "{% raw %}" + strings.ReplaceAll(text, "{%",
+			"") + "{% endraw %}{{ preferences.a }}\n{{ preferences.a }}"
 		spec.From.Name, spec.ListName = name, name
 		b, err := CompileBulk(spec)
 		if err != nil {

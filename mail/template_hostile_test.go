@@ -93,7 +93,8 @@ func TestHostileTemplates(t *testing.T) {
 		switch {
 		case c.word == "" && err != nil && (!errors.As(err, &ce) || ce.Kind != core.Invalid):
 			t.Errorf("%s: %v", c.name, err)
-		case c.word != "" && (!errors.As(err, &te) || te.Line < 1 || te.Col < 1 || !strings.Contains(err.Error(), c.word)):
+		case c.word != "" && (!errors.As(err, &te) || te.Line < 1 || te.Col < 1 || !strings.Contains(err.Error(),
+			c.word)):
 			t.Errorf("%s: %v, want %q", c.name, err, c.word)
 		}
 	}

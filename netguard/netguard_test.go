@@ -144,8 +144,9 @@ func TestGuardBoundsResponseHeader(t *testing.T) {
 func TestGuardChecksWhatNeedsNoLookup(t *testing.T) {
 	g := &Guard{Allow: []string{"localhost:9", "10.0.0.1:9"}}
 	for addr, want := range map[string]bool{
-		"crm.example.org:443": true, "93.184.216.34:443": true, "localhost.example.org:443": true, "notlocalhost:443": true,
-		"localhost:9": true, "10.0.0.1:9": true,
+		"crm.example.org:443": true, "93.184.216.34:443": true, "localhost.example.org:443": true,
+		"notlocalhost:443": true,
+		"localhost:9":      true, "10.0.0.1:9": true,
 		"localhost:443": false, "LOCALHOST.:443": false, "a.localhost:443": false, "127.0.0.1:443": false,
 		"10.0.0.1:443": false, "[::1]:9": false,
 	} {

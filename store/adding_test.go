@@ -12,7 +12,8 @@ import (
 func added(n *storetest.Seeder, email core.Email, status string, at core.Instant) (core.Subscription, bool, error) {
 	n.Helper()
 	return n.AddSubscription(n.Context(),
-		store.SubscriptionInput{ListID: n.ListID, Email: email, Status: status, Source: "by telephone"}, "command:ops", at)
+		store.SubscriptionInput{ListID: n.ListID, Email: email, Status: status, Source: "by telephone"}, "command:ops",
+		at)
 }
 
 func TestAddedByAnOperator(t *testing.T) {

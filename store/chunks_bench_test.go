@@ -18,7 +18,8 @@ func BenchmarkUpload(b *testing.B) {
 	file := noise(64 << 20)
 	b.SetBytes(int64(len(file)))
 	for b.Loop() {
-		m, err := s.TryModel(owner.UserID, core.ModelInput{Name: "m"}, bytes.NewReader(file), core.ModelLimits{Bytes: 1 << 40, BytesPerOwner: 1 << 50})
+		m, err := s.TryModel(owner.UserID, core.ModelInput{Name: "m"}, bytes.NewReader(file),
+			core.ModelLimits{Bytes: 1 << 40, BytesPerOwner: 1 << 50})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -193,7 +193,8 @@ func (s *Store) wrongCounts(ctx context.Context) ([]string, error) {
 	}
 	lines := make([]string, len(rows))
 	for i, r := range rows {
-		lines[i] = fmt.Sprintf("the counts of list %s differ from its records: %s", r.ListID, r.ListCounts.Against(r.There))
+		lines[i] = fmt.Sprintf("the counts of list %s differ from its records: %s", r.ListID,
+			r.ListCounts.Against(r.There))
 	}
 	return lines, nil
 }

@@ -35,7 +35,10 @@ func TestMatchingSubscriptions(t *testing.T) {
 	second, err := core.NewList(core.ListInput{Name: new("Second"), TenantID: new(n.TenantID)}, now0)
 	n.Must(err)
 	n.Must(n.AddList(t.Context(), second, "test"))
-	_, _, err = n.AddSubscription(t.Context(), store.SubscriptionInput{second.ID, "r4321@example.org", "active", "test"},
+	_, _, err = n.AddSubscription(t.Context(), store.SubscriptionInput{
+		second.ID, "r4321@example.org", "active",
+		"test",
+	},
 		"test", now0)
 	n.Must(err)
 	_, err = n.Suppress(t.Context(), store.DisableRequest{Email: "r17@example.org", OccurredAt: now0}, "test", now0)
@@ -56,7 +59,10 @@ func TestMatchingSubscriptions(t *testing.T) {
 			func(f *store.SubscriptionFilter) { f.Field, f.Value = "city", "Bonn" },
 			[]string{"r4321@example.org"},
 		},
-		"number":      {func(f *store.SubscriptionFilter) { f.Field, f.Value = "n", "99" }, []string{"r99@example.org"}},
+		"number": {
+			func(f *store.SubscriptionFilter) { f.Field, f.Value = "n", "99" },
+			[]string{"r99@example.org"},
+		},
 		"left":        {func(f *store.SubscriptionFilter) { f.Status = "unsubscribed" }, []string{"r17@example.org"}},
 		"pending":     {func(f *store.SubscriptionFilter) { f.Status = "pending" }, nil},
 		"on one list": {func(f *store.SubscriptionFilter) { f.ListID = second.ID }, []string{"r4321@example.org"}},
@@ -64,8 +70,11 @@ func TestMatchingSubscriptions(t *testing.T) {
 			func(f *store.SubscriptionFilter) { f.Email = "R4321@example.org" },
 			[]string{"r4321@example.org", "r4321@example.org"},
 		},
-		"address and status": {func(f *store.SubscriptionFilter) { f.Email, f.Status = "r1@example.org", "pending" }, nil},
-		"another tenant":     {func(f *store.SubscriptionFilter) { f.Tenants = []string{core.NewID()} }, nil},
+		"address and status": {
+			func(f *store.SubscriptionFilter) { f.Email, f.Status = "r1@example.org", "pending" },
+			nil,
+		},
+		"another tenant": {func(f *store.SubscriptionFilter) { f.Tenants = []string{core.NewID()} }, nil},
 	} {
 		f := ours
 		c.change(&f)

@@ -166,7 +166,8 @@ func (s *story) importJobs() {
 			return err
 		}
 		defer u.Close(context.Background())
-		if err := u.ReadFrom(ctx, strings.NewReader("email\nuploaded@example.org\n"), nil, func() core.Instant { return now0 }); err != nil {
+		if err := u.ReadFrom(ctx, strings.NewReader("email\nuploaded@example.org\n"), nil,
+			func() core.Instant { return now0 }); err != nil {
 			return err
 		}
 		j, err = u.Commit(ctx, now0+110)

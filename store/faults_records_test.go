@@ -262,7 +262,8 @@ func (s *story) factors(user string) {
 func (s *story) passkeys(u core.User, in SignIn) {
 	ctx, look := s.Context(), core.MailStyle{}
 	p := core.Passkey{
-		ID: "p1", UserID: u.ID, RPID: "news.example.org", Name: "Phone", Credential: []byte("c"), PublicKey: []byte("k"),
+		ID: "p1", UserID: u.ID, RPID: "news.example.org", Name: "Phone", Credential: []byte("c"),
+		PublicKey: []byte("k"),
 		CreatedAt: now0,
 	}
 	answer := func(text string) Answer { return Answer{core.HashToken(text), now0.Add(time.Minute)} }

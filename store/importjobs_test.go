@@ -23,7 +23,8 @@ func people(n *storetest.Seeder) core.ImportJob {
 // A file is kept in parts that end with a line, so that no address is cut.
 func TestPartsOfAnUploadedFileEndWithALine(t *testing.T) {
 	n := storetest.SeedList(t, now0)
-	file := "email\n" + strings.Repeat("somebody@example.org\n", 2*store.ChunkSize/21) + strings.Repeat("x", store.ChunkSize+10) + "\nend"
+	file := "email\n" + strings.Repeat("somebody@example.org\n", 2*store.ChunkSize/21) + strings.Repeat("x",
+		store.ChunkSize+10) + "\nend"
 	j := n.NewImportJob(n.ListID, file)
 	b, err := io.ReadAll(n.ImportFile(t.Context(), j.ID))
 	if err != nil || string(b) != file || j.Bytes != int64(len(file)) {
@@ -39,7 +40,8 @@ func TestUploadsOfFilesAreBounded(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	u, err := n.NewImportUpload(t.Context(), people(n), 10)
 	n.Must(err)
-	if err := u.ReadFrom(t.Context(), strings.NewReader("email\nann@example.org\n"), nil, func() core.Instant { return now0 }); core.KindOf(err) != core.TooLarge {
+	if err := u.ReadFrom(t.Context(), strings.NewReader("email\nann@example.org\n"), nil,
+		func() core.Instant { return now0 }); core.KindOf(err) != core.TooLarge {
 		t.Errorf("a file over the limit: %v", err)
 	}
 	u.Close(t.Context())
@@ -153,7 +155,8 @@ func TestACancelledImportEnds(t *testing.T) {
 		_, err := n.CancelImport(t.Context(), j.ID, "user:1", now0)
 		n.Must(err)
 	})
-	if got := n.Count("SELECT count(*) FROM subscription"); !errors.Is(err, store.ErrImportEnded) || got != store.ImportBatch {
+	if got := n.Count("SELECT count(*) FROM subscription"); !errors.Is(err, store.ErrImportEnded) ||
+		got != store.ImportBatch {
 		t.Errorf("%d records, %v", got, err)
 	}
 	if _, err := n.StartImport(t.Context(), j.ID, now0); !errors.Is(err, store.ErrImportEnded) {
@@ -168,7 +171,8 @@ func TestACancelledImportEnds(t *testing.T) {
 func TestErasingRemovesUploadedFiles(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.Active(n.ListID, "ann@example.org")
-	holds, other := n.NewImportJob(n.ListID, "Name,email\nAnn,Ann@Example.ORG\n"), n.NewImportJob(n.ListID, "email\nbob@example.org\n")
+	holds, other := n.NewImportJob(n.ListID, "Name,email\nAnn,Ann@Example.ORG\n"),
+		n.NewImportJob(n.ListID, "email\nbob@example.org\n")
 	w, err := n.NewFaultWriter(t.Context(), other.ID)
 	n.Must(err)
 	_, err = n.ErasePerson(t.Context(), core.Person{Email: "ann@example.org", TenantID: n.TenantID}, "test", now0)
@@ -200,7 +204,8 @@ func TestImportsLeaveOutWhoGetsNoMail(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.SQL("INSERT INTO suppression (tenant_id, email_key, kind, created_at) VALUES (?, 'bounced@example.org', "+
 		"'bounced', 1), ('other', 'fine@example.org', 'complaint', 1)", n.TenantID)
-	got := n.Import(n.ListID, "active", store.ImportRow{Email: "bounced@example.org"}, store.ImportRow{Email: "fine@example.org"})
+	got := n.Import(n.ListID, "active", store.ImportRow{Email: "bounced@example.org"},
+		store.ImportRow{Email: "fine@example.org"})
 	if want := (core.ImportCounts{Added: 1, Kept: 1}); got != want {
 		t.Errorf("%+v", got)
 	}

@@ -377,11 +377,12 @@ func (im *importing) addConsents(tx *Tx) error {
 	return err
 }
 
-// disabledAmong returns the keys of those rows whose address is switched off, or gets no mail of the tenant since it has
-// bounced or complained.
+// disabledAmong returns the keys of those rows whose address is switched off, or gets no mail of the tenant since it
+// has bounced or complained.
 func (tx *Tx) disabledAmong(tenantID string, rows []ImportRow) (map[string]bool, error) {
 	var any bool
-	err := tx.get(&any, "SELECT EXISTS (SELECT 1 FROM disabled) OR EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?)",
+	err := tx.get(&any, "SELECT EXISTS (SELECT 1 FROM disabled) OR EXISTS (SELECT 1 FROM suppression WHERE "+
+		"tenant_id = ?)",
 		tenantID)
 	if err != nil || !any {
 		return nil, err

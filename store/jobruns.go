@@ -124,8 +124,8 @@ func (s *Store) PauseSendJob(ctx context.Context, no int64, reason string, now c
 	})
 }
 
-// PauseSendJobBy holds a job up until a person resumes it, because one wants it so. It returns core.ErrJobNotFound where
-// there is no such job, and core.ErrConflict for one that is paused or has ended.
+// PauseSendJobBy holds a job up until a person resumes it, because one wants it so. It returns core.ErrJobNotFound
+// where there is no such job, and core.ErrConflict for one that is paused or has ended.
 func (s *Store) PauseSendJobBy(ctx context.Context, id, actor string, now core.Instant) (j core.SendJob, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		if err := tx.watch("send_job", id); err != nil {

@@ -17,7 +17,10 @@ const (
 // Errors of passkeys.
 var (
 	// ErrPasskeyKnown is returned when an authenticator's credential is added twice.
-	ErrPasskeyKnown = &core.Error{Kind: core.Invalid, Code: "already_exists", Message: "This passkey was added already."}
+	ErrPasskeyKnown = &core.Error{
+		Kind: core.Invalid, Code: "already_exists",
+		Message: "This passkey was added already.",
+	}
 	// ErrPasskeysFull is returned when a user has as many passkeys as one may have.
 	ErrPasskeysFull = &core.Error{
 		Kind: core.Invalid, Code: "invalid_request", Message: "You have as many passkeys as one may have; remove one first.",
@@ -42,7 +45,8 @@ type Answer struct {
 
 // Passkeys lists the passkeys of a user, the oldest first. Its only error is core.ErrStorage.
 func (s *Store) Passkeys(ctx context.Context, userID string) (ps []core.Passkey, err error) {
-	err = s.all(ctx, &ps, "SELECT "+passkeyTable.columns+" FROM passkey WHERE user_id = ? ORDER BY created_at, id", userID)
+	err = s.all(ctx, &ps, "SELECT "+passkeyTable.columns+" FROM passkey WHERE user_id = ? ORDER BY created_at, id",
+		userID)
 	return ps, err
 }
 
@@ -210,7 +214,8 @@ func (s *Store) byPasskey(ctx context.Context, use PasskeyUse, now core.Instant,
 
 // answer notes that a challenge was answered. ErrChallengeUsed: it was before.
 func (tx *Tx) answer(a Answer, now core.Instant) error {
-	err := tx.one("INSERT INTO answered_challenge (hash, expires_at) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING", a.Hash,
+	err := tx.one("INSERT INTO answered_challenge (hash, expires_at) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING",
+		a.Hash,
 		int64(a.ExpiresAt))
 	if errors.Is(err, core.ErrNotFound) || a.ExpiresAt <= now {
 		return ErrChallengeUsed

@@ -225,7 +225,8 @@ func (at *personReach) newsletter(r *Reader, d *core.PersonData) error {
 func (at *personReach) sending(r *Reader, d *core.PersonData) error {
 	err := r.all(&d.Subscribers,
 		"SELECT list_id, email, word, word_at, block, block_at, preferences, soft_bounces, created_at"+
-			personPairs+"subscriber ON list_id = p.value->>0 AND subscriber.id = p.value->>1 ORDER BY created_at", at.pairs)
+			personPairs+"subscriber ON list_id = p.value->>0 AND subscriber.id = p.value->>1 ORDER BY created_at",
+		at.pairs)
 	for _, place := range at.places {
 		m, reports := core.PersonMailing{Attempts: []core.PersonAttempt{}, Opened: []core.PersonOpening{}},
 			[]core.PersonReport{}

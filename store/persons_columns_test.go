@@ -128,7 +128,8 @@ var personColumns = map[string]struct {
 	"send_job": {
 		stays: "created_by expanded_to",
 		other: "no id tenant_id list_id campaign_id status scheduled_at window_start window_end due_at retry_of " +
-			"created_at started_at finished_at failure_reason paused_at pause_reason expanded recipients sent failed skipped " +
+			"created_at started_at finished_at failure_reason paused_at pause_reason expanded recipients sent " +
+			"failed skipped " +
 			"ambiguous deferred delivered gives_up_at bounced complained opened clicked unsubscribed hard_bounced " +
 			"machine_opened machine_clicked unstoppable",
 	},

@@ -160,7 +160,8 @@ func TestErasedPersonIsNowhere(t *testing.T) {
 	for _, want := range []string{
 		`"id":"` + ann, `"known_from":[{"key":"198.51.100.7"`, `"devices":[{"id":"dann@`, `"agents":[{"id":"aann@`,
 		`"models":[{"id":"mann@`,
-		`"shares":[{"id":"sann@`, `"email_changes":[{"email":"newann@`, `"passkeys":[{"id":"pann@`, `"invitations":[{"id":"iann@`, `"consents":[{`,
+		`"shares":[{"id":"sann@`, `"email_changes":[{"email":"newann@`, `"passkeys":[{"id":"pann@`,
+		`"invitations":[{"id":"iann@`, `"consents":[{`,
 		`"what":"confirmed","means":"mailed","source":"form","remote":"198.51.100.7"`,
 		`"subject":"News","state":"sent"`, `"reply":"450 ann@`, `"event_type":"delivery"`, `"event_type":"open"`,
 		`"opened":[{"url":""`, `{"url":"https://shop.example/"`, `"kind":"complaint"`, `"kind":"disabled"`,

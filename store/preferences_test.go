@@ -22,7 +22,8 @@ func TestSetFieldsDuringAnotherChange(t *testing.T) {
 		for _, change := range []func() error{
 			// the others queue up after it
 			func() error {
-				_, err := n.UpdateTenant(t.Context(), n.TenantID, "test", func(*core.Tenant) error { <-hold; return nil })
+				_, err := n.UpdateTenant(t.Context(), n.TenantID, "test",
+					func(*core.Tenant) error { <-hold; return nil })
 				return err
 			},
 			func() error {

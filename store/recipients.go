@@ -118,8 +118,8 @@ func (s *Store) SettleJob(ctx context.Context, no, after int64, now core.Instant
 		if err != nil || j.Status != core.JobCancelled && j.Status != core.JobFailed {
 			return err
 		}
-		state, reason, column := core.RecipientSkipped, core.ReasonCancelled, "UPDATE send_job SET skipped = skipped + "+
-			"?, deferred = 0 WHERE no = ?"
+		state, reason, column := core.RecipientSkipped, core.ReasonCancelled,
+			"UPDATE send_job SET skipped = skipped + ?, deferred = 0 WHERE no = ?"
 		if j.Status == core.JobFailed {
 			state, reason, column = core.RecipientFailed, j.FailureReason, "UPDATE send_job SET failed = failed + ?, "+
 				"deferred = 0 WHERE no = ?"

@@ -47,7 +47,10 @@ func TestRepeatedRequestsShareARow(t *testing.T) {
 			n.Active(n.ListID, address)
 			n.At(now0+1).Leave(n.ListID, address)
 		},
-		"disabled": func(n *storetest.Seeder) { _, _ = n.Disable(n.Context(), store.DisableRequest{Email: address}, now0) },
+		"disabled": func(n *storetest.Seeder) {
+			_, _ = n.Disable(n.Context(), store.DisableRequest{Email: address},
+				now0)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

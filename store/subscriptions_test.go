@@ -68,7 +68,8 @@ func TestSubscribeTellsNothing(t *testing.T) {
 			"active",
 		},
 		{
-			"active", func(n *storetest.Seeder) { n.Active(n.ListID, "a@example.org") }, 1, core.MailAlreadySubscribed, nil,
+			"active", func(n *storetest.Seeder) { n.Active(n.ListID, "a@example.org") }, 1, core.MailAlreadySubscribed,
+			nil,
 			"active",
 		},
 		{"active, told today", func(n *storetest.Seeder) {

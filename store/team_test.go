@@ -8,8 +8,8 @@ import (
 	"newsletterd/core"
 )
 
-// TestATeamRoleStaysPending: another role doesn't take effect before the address is verified, and roles in other tenants
-// stay as they are.
+// TestATeamRoleStaysPending: another role doesn't take effect before the address is verified, and roles in other
+// tenants stay as they are.
 func TestATeamRoleStaysPending(t *testing.T) {
 	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	home := core.Tenant{ID: core.NewID(), Name: "home", Status: core.TenantActive}

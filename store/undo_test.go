@@ -192,7 +192,10 @@ func TestNoticeOfAnUnsubscribing(t *testing.T) {
 		before       func(*storetest.Seeder)
 		rows, queued int
 	}{
-		{"requested, active", core.ProofResponse, func(n *storetest.Seeder) { n.Active(n.ListID, "ann@example.org") }, 1, 1},
+		{
+			"requested, active", core.ProofResponse, func(n *storetest.Seeder) { n.Active(n.ListID, "ann@example.org") },
+			1, 1,
+		},
 		{
 			"requested, pending", core.ProofResponse,
 			func(n *storetest.Seeder) { n.Request(n.ListID, "ann@example.org", "") }, 1,

@@ -119,20 +119,24 @@ func TestModelsAreBounded(t *testing.T) {
 	if err := s.MayAddModel(ctx, owner.UserID, limits); core.KindOf(err) != core.Conflict {
 		t.Errorf("before a fourth: %v", err)
 	}
-	if _, err := s.TryModel(owner.UserID, core.ModelInput{Name: "m"}, strings.NewReader(""), limits); core.KindOf(err) != core.Conflict {
+	if _, err := s.TryModel(owner.UserID, core.ModelInput{Name: "m"}, strings.NewReader(""),
+		limits); core.KindOf(err) != core.Conflict {
 		t.Errorf("a fourth: %v", err)
 	}
-	if _, err := s.TryModel(other.UserID, core.ModelInput{Name: "m"}, bytes.NewReader(noise(3*store.ChunkSize-3000+1)), limits); !errors.Is(err,
+	if _, err := s.TryModel(other.UserID, core.ModelInput{Name: "m"}, bytes.NewReader(noise(3*store.ChunkSize-3000+1)),
+		limits); !errors.Is(err,
 		core.ErrStorage) {
 		t.Errorf("a byte more than the total: %v", err)
 	}
-	if _, err := s.TryModel(other.UserID, core.ModelInput{Name: "m"}, bytes.NewReader(noise(3*store.ChunkSize-3000)), limits); err != nil {
+	if _, err := s.TryModel(other.UserID, core.ModelInput{Name: "m"}, bytes.NewReader(noise(3*store.ChunkSize-3000)),
+		limits); err != nil {
 		t.Errorf("up to the total: %v", err)
 	}
 	if err := s.DeleteModel(ctx, first.ID, owner.UserID, "command", 20); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.TryModel(owner.UserID, core.ModelInput{Name: "m"}, strings.NewReader("x"), limits); !errors.Is(err, core.ErrStorage) {
+	if _, err := s.TryModel(owner.UserID, core.ModelInput{Name: "m"}, strings.NewReader("x"), limits); !errors.Is(err,
+		core.ErrStorage) {
 		t.Errorf("before the file is removed: %v", err)
 	}
 	s.Clean(store.Retention{})
@@ -180,7 +184,8 @@ func TestUploadsAtOnceStayWithinTheOwnersRoom(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if _, err := s.TryModel(owner.UserID, core.ModelInput{Name: "m"}, bytes.NewReader(noise(2*store.ChunkSize)), limits); err == nil {
+			if _, err := s.TryModel(owner.UserID, core.ModelInput{Name: "m"}, bytes.NewReader(noise(2*store.ChunkSize)),
+				limits); err == nil {
 				kept.Add(1)
 			} else if core.KindOf(err) != core.TooLarge {
 				t.Error(err)
@@ -294,7 +299,8 @@ func TestKillDuringAnUploadLeavesNothing(t *testing.T) {
 // Files fill the -wal at once: it is moved into the file in smaller steps then, since everyone waits for each.
 func TestUploadsMakeSmallCheckpoints(t *testing.T) {
 	s := storetest.Seed(t, nil).At(10)
-	if _, err := s.TryModel(s.NewCaller("o@a.co").UserID, core.ModelInput{Name: "m"}, bytes.NewReader(noise(2*store.CheckpointAt)), roomy); err != nil {
+	if _, err := s.TryModel(s.NewCaller("o@a.co").UserID, core.ModelInput{Name: "m"},
+		bytes.NewReader(noise(2*store.CheckpointAt)), roomy); err != nil {
 		t.Fatal(err)
 	}
 	wal, err := os.Stat(s.Path() + "-wal")

@@ -278,7 +278,8 @@ func (tx *Tx) passwordProved(userID string) error {
 }
 
 // disown takes an account from anyone who has it: its password, its second factor, its passkeys, its sessions, and what
-// it allowed clients and is known by. A passwordHash that is not empty is of the password that the owner of the address has set.
+// it allowed clients and is known by. A passwordHash that is not empty is of the password that the owner of the address
+// has set.
 func (tx *Tx) disown(userID, passwordHash string, now core.Instant) error {
 	if err := tx.setPassword(userID, passwordHash, now); err != nil {
 		return err

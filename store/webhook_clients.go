@@ -46,8 +46,8 @@ func (s *Store) WebhookClients(ctx context.Context, page core.Page) ([]core.Webh
 	return w, err
 }
 
-// WebhookClientsAmong is WebhookClients for the tenants, or all of them: those that speak for every tenant, too. Its only
-// error is core.ErrStorage.
+// WebhookClientsAmong is WebhookClients for the tenants, or all of them: those that speak for every tenant, too. Its
+// only error is core.ErrStorage.
 func (s *Store) WebhookClientsAmong(ctx context.Context, tenants []string, all bool, page core.Page) (
 	ws []core.WebhookClient, err error,
 ) {

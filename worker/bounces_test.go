@@ -62,7 +62,8 @@ Status: 5.1.1
 	for seq := range int64(2) {
 		to := ident.Unsubscribe(j.No, seq+1) + "@bounce.example"
 		if n, err := TakeBounce(ctx, s.Store, ident, to,
-			[]byte("From: a@b.example\r\nMessage-ID: <same@b.example>\r\n\r\nunsubscribe\r\n"), now+1); err != nil || n != 1 {
+			[]byte("From: a@b.example\r\nMessage-ID: <same@b.example>\r\n\r\nunsubscribe\r\n"),
+			now+1); err != nil || n != 1 {
 			t.Errorf("%s: %d reports, %v", to, n, err)
 		}
 		if sub, err := s.Subscriber(ctx, list.ID, core.Email(rows[seq].Email)); err != nil ||

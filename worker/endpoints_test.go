@@ -141,7 +141,8 @@ func TestEndpointThatNeverAnswers(t *testing.T) {
 			h.Error("it is tried although it is switched off")
 		}
 		r.Say("/gone", 200)
-		_, err := h.UpdateEndpoint(h.Context(), e.ID, store.EndpointChange{Disabled: new(false)}, "test", core.At(time.Now()))
+		_, err := h.UpdateEndpoint(h.Context(), e.ID, store.EndpointChange{Disabled: new(false)}, "test",
+			core.At(time.Now()))
 		h.Must(err)
 		_, err = h.RetryDead(h.Context(), e.TenantID, 500, "test", core.At(time.Now()))
 		h.Must(err)
@@ -198,7 +199,8 @@ func TestReceiverThatIsDownIsLeftAlone(t *testing.T) {
 			r.Say(workertest.EventPath, 200)
 			coretest.Settle(2 * time.Minute)
 			if n := len(r.Events("/down")); n != events || len(r.Events(workertest.EventPath)) < events {
-				h.Errorf("Retry-After %q: %d and %d of %d events came through", c.retryAfter, n, len(r.Events(workertest.EventPath)), events)
+				h.Errorf("Retry-After %q: %d and %d of %d events came through", c.retryAfter, n,
+					len(r.Events(workertest.EventPath)), events)
 			}
 		})
 	}

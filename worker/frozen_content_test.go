@@ -54,7 +54,10 @@ func TestAJobSendsWhatItFroze(t *testing.T) {
 		})
 		for _, id := range []string{layout.ID, body.ID} {
 			_, err := h.UpdateTemplate(t.Context(), id, "test", func(t *core.Template) error {
-				return t.Change(core.TemplateInput{BodyHTML: new("<p>fresh</p>{{content}}"), BodyText: new("fresh\n{{content}}")},
+				return t.Change(core.TemplateInput{
+					BodyHTML: new("<p>fresh</p>{{content}}"),
+					BodyText: new("fresh\n{{content}}"),
+				},
 					core.At(time.Now()))
 			})
 			h.Must(err)

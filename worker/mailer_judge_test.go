@@ -39,7 +39,13 @@ func TestMailerGivesUp(t *testing.T) {
 			nil,
 			true, false,
 		},
-		{"ambiguous again", core.Mail{CreatedAt: now, Tries: 1}, smtp.Outcome{Result: smtp.Ambiguous}, nil, false, true},
+		{
+			"ambiguous again",
+			core.Mail{CreatedAt: now, Tries: 1},
+			smtp.Outcome{Result: smtp.Ambiguous},
+			nil, false,
+			true,
+		},
 		{"cannot be made", core.Mail{CreatedAt: now}, smtp.Outcome{}, errors.New("no"), false, false},
 	} {
 		rec, counts := r.judge(mailResult{mail: &c.mail, outcome: c.o, err: c.err}, now)

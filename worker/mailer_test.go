@@ -159,7 +159,10 @@ func TestMailerRetries(t *testing.T) {
 			}
 			return smtp.Outcome{Result: smtp.Sent}
 		}, 0, 2, 1},
-		{"refused for good", func(string, int) smtp.Outcome { return smtp.Outcome{Result: smtp.Never, Code: 550} }, 0, 1, 0},
+		{
+			"refused for good", func(string, int) smtp.Outcome { return smtp.Outcome{Result: smtp.Never, Code: 550} }, 0,
+			1, 0,
+		},
 		{"the relay is down for a while", nil, 3, 4, 1},
 		{"lost three times", func(string, int) smtp.Outcome {
 			return smtp.Outcome{Result: smtp.Untouched, Lost: true}

@@ -115,7 +115,8 @@ func TestAllIsThereSoonAfterAnOutage(t *testing.T) {
 		})
 	}
 	coretest.Held(t, 7, &came,
-		fmt.Sprintf("events of outages of 10 minutes to 71 hours with %d kills, there %v after the end at the latest", kills,
+		fmt.Sprintf("events of outages of 10 minutes to 71 hours with %d kills, there %v after the end at the latest",
+			kills,
 			latest))
 }
 

@@ -90,7 +90,8 @@ func TestOutboxAnswers(t *testing.T) {
 					return
 				}
 				if len(r.Posts(workertest.EventPath)) != 1 {
-					h.Errorf("%d attempts: the second event did not wait for the first", len(r.Posts(workertest.EventPath)))
+					h.Errorf("%d attempts: the second event did not wait for the first",
+						len(r.Posts(workertest.EventPath)))
 				}
 				coretest.Settle(c.limit)
 				if len(r.Posts(workertest.EventPath)) < 2 {

@@ -25,7 +25,8 @@ func TestTooManyHardBouncesPauseAJob(t *testing.T) {
 			}
 			return smtp.Outcome{Result: smtp.Sent}
 		}}
-		h := workertest.NewOn(t, storetest.OpenWith(t, store.Options{StopRule: core.StopRule{HardBounces: 0.05, Sample: 400}}), s)
+		h := workertest.NewOn(t, storetest.OpenWith(t,
+			store.Options{StopRule: core.StopRule{HardBounces: 0.05, Sample: 400}}), s)
 		h.Readers(h.List, 2000)
 		h.Start()
 		j := h.Paused(h.Job(), "too many hard bounces: 2")
@@ -42,7 +43,8 @@ func TestTooManyHardBouncesPauseAJob(t *testing.T) {
 func TestComplaintsPauseAJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{}
-		h := workertest.NewOn(t, storetest.OpenWith(t, store.Options{StopRule: core.StopRule{Complaints: 0.01, Sample: 100}}), s)
+		h := workertest.NewOn(t, storetest.OpenWith(t,
+			store.Options{StopRule: core.StopRule{Complaints: 0.01, Sample: 100}}), s)
 		h.Readers(h.List, 2000)
 		h.Opts.Limits.PerSecond = 1
 		h.Start()
@@ -129,7 +131,8 @@ func TestAJobOfAnInactiveListStartsLater(t *testing.T) {
 		h.Start()
 		at := core.At(time.Now())
 		list := func(status string) {
-			_, err := h.UpdateList(t.Context(), h.List.ID, "test", func(x *core.List) error { x.Status = status; return nil })
+			_, err := h.UpdateList(t.Context(), h.List.ID, "test",
+				func(x *core.List) error { x.Status = status; return nil })
 			h.Must(err)
 		}
 		late := h.Job(func(n *core.NewJob) { n.ScheduledAt = at.Add(time.Minute) })

@@ -23,7 +23,10 @@ func TestQuotaOfADayFailsOver(t *testing.T) {
 		time.Sleep(time.Hour) // not at midnight
 		first, second := &smtptest.Sender{}, &smtptest.Sender{}
 		h := workertest.New(t, &smtptest.Sender{})
-		h.Opts.Relay = (&relays{by: map[string]*smtptest.Sender{"one.example.org": first, "two.example.org": second}}).sender
+		h.Opts.Relay = (&relays{by: map[string]*smtptest.Sender{
+			"one.example.org": first,
+			"two.example.org": second,
+		}}).sender
 		h.SetRelays(h.List.TenantID, core.Relay{Host: "one.example.org", Limits: core.SendLimits{PerDay: 100}},
 			core.Relay{Host: "two.example.org", Limits: core.SendLimits{PerDay: 50}})
 		h.Readers(h.List, 400)
@@ -60,7 +63,10 @@ func TestTheFirstRelayHasPrecedenceAgainNextDay(t *testing.T) {
 		time.Sleep(23 * time.Hour)
 		first, second := &smtptest.Sender{}, &smtptest.Sender{}
 		h := workertest.New(t, &smtptest.Sender{})
-		h.Opts.Relay = (&relays{by: map[string]*smtptest.Sender{"one.example.org": first, "two.example.org": second}}).sender
+		h.Opts.Relay = (&relays{by: map[string]*smtptest.Sender{
+			"one.example.org": first,
+			"two.example.org": second,
+		}}).sender
 		h.SetRelays(h.List.TenantID, core.Relay{Host: "one.example.org", Limits: core.SendLimits{PerDay: 1000}},
 			core.Relay{Host: "two.example.org", Limits: core.SendLimits{PerSecond: 1}})
 		h.Readers(h.List, 6000)

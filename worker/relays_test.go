@@ -219,8 +219,12 @@ func TestLimits(t *testing.T) {
 		least, all time.Duration // for the whole job
 	}{
 		"second": {core.SendLimits{PerSecond: 10}, 100, 9 * time.Second, 11 * time.Second},
-		"period": {core.SendLimits{PerPeriod: 20, PeriodSeconds: 60}, 100, 4 * time.Minute, 5*time.Minute + 10*time.Second},
-		"day":    {core.SendLimits{PerDay: 30}, 100, 72 * time.Hour, 96 * time.Hour},
+		"period": {
+			core.SendLimits{PerPeriod: 20, PeriodSeconds: 60},
+			100, 4 * time.Minute,
+			5*time.Minute + 10*time.Second,
+		},
+		"day": {core.SendLimits{PerDay: 30}, 100, 72 * time.Hour, 96 * time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

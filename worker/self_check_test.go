@@ -17,7 +17,8 @@ func TestSelfCheckHeals(t *testing.T) {
 		h := workertest.New(t, nil)
 		r := workertest.NewReceiver(h.Seeder)
 		wanted := time.Now().Add(6 * time.Hour)
-		check := worker.NewSelfCheck(h.Store, time.Duration(wanted.Hour())*time.Hour+time.Duration(wanted.Minute())*time.Minute,
+		check := worker.NewSelfCheck(h.Store,
+			time.Duration(wanted.Hour())*time.Hour+time.Duration(wanted.Minute())*time.Minute,
 			false, h.Opts.Log)
 		h.Active(h.List.ID, "a@example.org")
 		h.Run(worker.Outbox(h.Store, r.Poster(), h.Opts.Log), worker.FullSync(h.Store, r.Poster(), h.Opts.Log), check.Loop())

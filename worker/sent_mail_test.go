@@ -82,7 +82,8 @@ func TestMailsAsARelayGetsThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := workertest.New(t, &smtp.Client{Addr: server.Addr()})
 		_, err := h.UpdateTenant(t.Context(), h.List.TenantID, "test", func(t *core.Tenant) error {
-			return t.Change(core.TenantInput{Domains: &[]string{"acme.example"}, MailFrom: new("letters@acme.example")}, true,
+			return t.Change(core.TenantInput{Domains: &[]string{"acme.example"}, MailFrom: new("letters@acme.example")},
+				true,
 				2000)
 		})
 		h.Must(err)
@@ -103,7 +104,8 @@ func TestMailsAsARelayGetsThem(t *testing.T) {
 			tokens[checkSent(t, h, &m, &j)] = true
 		}
 		if len(froms) != 40 || len(ids) != 40 || len(tokens) != 40 || len(lists) != 1 {
-			t.Errorf("%d return addresses, %d Message-IDs, %d tokens, %d lists of 40 mails", len(froms), len(ids), len(tokens),
+			t.Errorf("%d return addresses, %d Message-IDs, %d tokens, %d lists of 40 mails", len(froms), len(ids),
+				len(tokens),
 				len(lists))
 		}
 	})

@@ -81,7 +81,10 @@ func (w *turmoil) act() {
 	case 7:
 		e := core.Event{
 			ID: core.NewID(), Type: core.EventUnsubscribed, TenantID: h.List.TenantID, ListID: h.List.ID, OccurredAt: now,
-			Subscriber: core.EventSubscriber{ID: core.NewID(), Email: storetest.Reader(w.n(700)), Status: "unsubscribed"},
+			Subscriber: core.EventSubscriber{
+				ID: core.NewID(), Email: storetest.Reader(w.n(700)),
+				Status: "unsubscribed",
+			},
 		}
 		_ = h.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: core.NewID()}, e, now)
 	case 8:
@@ -136,7 +139,8 @@ func (w *turmoil) check(j core.SendJob) {
 		states[r.State]++
 	}
 	if states != [5]int64{2: j.Sent, 3: j.Failed, 4: j.Skipped} || int64(len(rs)) != j.Recipients {
-		w.Errorf("states %v, but sent %d, failed %d, skipped %d of %d", states, j.Sent, j.Failed, j.Skipped, j.Recipients)
+		w.Errorf("states %v, but sent %d, failed %d, skipped %d of %d", states, j.Sent, j.Failed, j.Skipped,
+			j.Recipients)
 	}
 }
 

@@ -133,7 +133,8 @@ func TestAccountMailsNeverGoByATenantsRelay(t *testing.T) {
 		mu.Unlock()
 		coretest.Settle(6 * time.Hour)
 		if own.Sum() != 8 || first.Sum() != 1 || first.Tries() != 1 || second.Tries() != 0 {
-			t.Errorf("by the daemon's relay %v, by the tenant's %v (%d and %d dials)", own.Count(), first.Count(), first.Tries(),
+			t.Errorf("by the daemon's relay %v, by the tenant's %v (%d and %d dials)", own.Count(), first.Count(),
+				first.Tries(),
 				second.Tries())
 		}
 	})

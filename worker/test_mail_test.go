@@ -35,13 +35,15 @@ func TestATestMailIsSentByTheMailer(t *testing.T) {
 			h.Errorf("%d mails", s.Sum())
 			return
 		}
-		text, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(strings.SplitN(s.Texts()[0], "\r\n\r\n", 2)[1])))
+		text, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(strings.SplitN(s.Texts()[0], "\r\n\r\n",
+			2)[1])))
 		h.Must(err)
 		sent := s.Texts()[0] + string(text)
 		for _, want := range []string{
 			"Subject: [Test] Issue one\r\n", "To me@example.org.", "To: <me@example.org>\r\n",
 			"List-Unsubscribe: <http://news.test/api/newsletter/unsubscribe?token=",
-			"Unsubscribe: http://news.test/unsubscribe?token=", "To me@example.org. http://news.test/preferences?token=",
+			"Unsubscribe: http://news.test/unsubscribe?token=",
+			"To me@example.org. http://news.test/preferences?token=",
 			" Issue one http://news.test/v/",
 		} {
 			if !strings.Contains(sent, want) {

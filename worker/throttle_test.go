@@ -53,7 +53,10 @@ func (b *busy) figures() (refused, taken, others int) {
 // again.
 func TestAThrottlingDestinationIsSlowedDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &busy{limit: 8, reply: smtp.Outcome{Result: smtp.Later, Code: 451, Enhanced: "4.7.500", Text: "server busy"}}
+		b := &busy{limit: 8, reply: smtp.Outcome{
+			Result: smtp.Later, Code: 451, Enhanced: "4.7.500",
+			Text: "server busy",
+		}}
 		h := workertest.New(t, &smtptest.Sender{Answer: b.answer})
 		h.Opts.Limits.PerSecond = 80
 		h.Readers(h.List, 2000, mixed)
@@ -95,7 +98,10 @@ func TestGreylistingIsNoThrottling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := workertest.New(t, &smtptest.Sender{Answer: func(_ string, nth int) smtp.Outcome {
 			if nth == 1 {
-				return smtp.Outcome{Result: smtp.Later, Code: 451, Enhanced: "4.7.1", Text: "Greylisted, please come back"}
+				return smtp.Outcome{
+					Result: smtp.Later, Code: 451, Enhanced: "4.7.1",
+					Text: "Greylisted, please come back",
+				}
 			}
 			return smtp.Outcome{Result: smtp.Sent, Code: 250}
 		}})

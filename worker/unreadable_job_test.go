@@ -49,7 +49,8 @@ func TestAJobThatCannotBeReadHoldsNobodyUp(t *testing.T) {
 				coretest.Settle(500 * time.Millisecond)
 				j, err := h.SendJob(t.Context(), j.ID)
 				if h.Must(err); j.Status != core.JobCompleted {
-					t.Errorf("the neighbor's job is %s after half a second, with %d of %d sent", j.Status, j.Sent, j.Recipients)
+					t.Errorf("the neighbor's job is %s after half a second, with %d of %d sent", j.Status, j.Sent,
+						j.Recipients)
 				}
 				if faults.Failed() == 0 {
 					t.Error("nothing has failed")

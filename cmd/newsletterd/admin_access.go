@@ -37,7 +37,9 @@ func (p *program) webhookClientCommands() *cli.Command {
 	})
 	create.Description = "The id is what the sender puts into X-Client-Id; the secret signs.\n\n   newsletterd admin " +
 		"webhook-client create --tenant ID --name \"member service\""
-	all := p.command("list", "list the senders", nil, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+	all := p.command("list", "list the senders", nil, nil, func(c *cli.Context, _ *config.Config,
+		s *store.Store,
+	) error {
 		rows, err := pages(func(w core.WebhookClient) string { return w.ID },
 			func(page core.Page) ([]core.WebhookClient, error) {
 				return s.WebhookClients(c.Context, page)

@@ -11,7 +11,8 @@ import (
 func clientFlags() []cli.Flag {
 	return []cli.Flag{
 		stringFlag("name", "`NAME` of the client, as users read it when they consent"),
-		oneOfFlag("type", "`TYPE`: public (apps, browsers) or confidential (servers, which get a secret)", core.ClientPublic,
+		oneOfFlag("type", "`TYPE`: public (apps, browsers) or confidential (servers, which get a secret)",
+			core.ClientPublic,
 			core.ClientConfidential),
 		listFlag("redirect-uri", "a `URI` that codes may be sent to, compared exactly (repeatable)"),
 		listFlag("post-logout-redirect-uri", "a `URI` to return to after a logout (repeatable)"),
@@ -35,7 +36,8 @@ func clientInput(c *cli.Context) core.ClientInput {
 	return core.ClientInput{
 		Name: given(c, "name"), ClientType: given(c, "type"), RedirectURIs: givenList(c, "redirect-uri"),
 		PostLogoutRedirectURIs: givenList(c, "post-logout-redirect-uri"), Scopes: givenWords(c, "scope"),
-		GrantTypes: givenList(c, "grant-type"), AuthMethod: given(c, "auth-method"), IDTokenAlg: given(c, "id-token-alg"),
+		GrantTypes: givenList(c, "grant-type"), AuthMethod: given(c, "auth-method"),
+		IDTokenAlg: given(c, "id-token-alg"),
 		FirstParty: givenBool(c, "first-party"), RequirePKCE: givenBool(c, "require-pkce"),
 	}
 }
@@ -94,7 +96,8 @@ func (p *program) clientCommands() *cli.Command {
 			return p.printer(c).record(client)
 		})
 	update := p.command("update", "change an OAuth client",
-		append([]cli.Flag{idFlag(store.NounClient), boolFlag("new-secret", "give it another secret; the one before ends")},
+		append([]cli.Flag{idFlag(store.NounClient), boolFlag("new-secret",
+			"give it another secret; the one before ends")},
 			clientFlags()...), []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			at, secret := now(), ""
 			client, err := s.UpdateClient(c.Context, c.String("id"), actor(), func(o *core.Client) (err error) {

@@ -96,9 +96,12 @@ func (p *program) deviceCommands() *cli.Command {
 				if err != nil {
 					return err
 				}
-				return list(p.printer(c), rows, "id", "name", "representative", "registered", "registered_at", "agent_id")
+				return list(p.printer(c), rows, "id", "name", "representative", "registered", "registered_at",
+					"agent_id")
 			}),
-		one("show", "show one device", nil, func(c *cli.Context, s *store.Store, id, owner string) (core.Device, error) {
+		one("show", "show one device", nil, func(c *cli.Context, s *store.Store, id, owner string) (core.Device,
+			error,
+		) {
 			return s.Device(c.Context, id, owner)
 		}),
 		one("update", "change a device; what is not given stays", flags,
@@ -128,7 +131,10 @@ func agentInput(c *cli.Context) core.AgentInput {
 }
 
 func (p *program) agentCommands() *cli.Command {
-	flags := []cli.Flag{stringFlag("name", "`NAME` of the agent"), stringFlag("agent-version", "`VERSION` of the agent")}
+	flags := []cli.Flag{
+		stringFlag("name", "`NAME` of the agent"),
+		stringFlag("agent-version", "`VERSION` of the agent"),
+	}
 	return &cli.Command{Name: "agent", Usage: "agents of users", Subcommands: []*cli.Command{
 		p.ofOwner("create", "add an agent", flags, []string{"name"},
 			func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
@@ -223,7 +229,9 @@ func (p *program) modelCommands() *cli.Command {
 					}
 					return list(p.printer(c), rows, "id", "name", "visibility", "size", "content_type", "created_at")
 				}),
-			p.oneModel("show", "show one model", nil, nil, func(c *cli.Context, s *store.Store, id, owner string) error {
+			p.oneModel("show", "show one model", nil, nil, func(c *cli.Context, s *store.Store, id,
+				owner string,
+			) error {
 				m, err := asOwner(c, s, id, owner)
 				if err != nil {
 					return err
@@ -232,7 +240,8 @@ func (p *program) modelCommands() *cli.Command {
 			}),
 			p.oneModel("update", "change who may view a model",
 				[]cli.Flag{oneOfFlag("visibility", "`VISIBILITY`: private, tenant or public",
-					visibilities...)}, []string{"visibility"}, func(c *cli.Context, s *store.Store, id, owner string) error {
+					visibilities...)}, []string{"visibility"},
+				func(c *cli.Context, s *store.Store, id, owner string) error {
 					v, err := core.ParseVisibility(c.String("visibility"))
 					if err != nil {
 						return err
@@ -303,7 +312,8 @@ func (p *program) shareCommands() []*cli.Command {
 				return list(p.printer(c), rows, "id", "user_id", "email", "permission", "created_at")
 			}),
 		p.oneModel("unshare", "end a share of a model",
-			[]cli.Flag{referenceFlag("share", store.NounShare, "the `ID` of the share")}, []string{"share"}, func(c *cli.Context,
+			[]cli.Flag{referenceFlag("share", store.NounShare, "the `ID` of the share")}, []string{"share"},
+			func(c *cli.Context,
 				s *store.Store, id, _ string,
 			) error {
 				if err := s.DeleteShare(c.Context, id, c.String("share"), actor(), now()); err != nil {

@@ -108,7 +108,9 @@ func (p *program) dkimShowCommand() *cli.Command {
 func (p *program) dkimUpdateCommand() *cli.Command {
 	return p.command("update", "let a key sign, or rest",
 		[]cli.Flag{idFlag(store.NounDKIMKey), oneOfFlag("status", "active or inactive", core.DKIMActive,
-			core.DKIMInactive)}, []string{"id", "status"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			core.DKIMInactive)}, []string{"id", "status"}, func(c *cli.Context, _ *config.Config,
+			s *store.Store,
+		) error {
 			k, err := s.SetDKIMStatus(c.Context, c.String("id"), c.String("status"), actor(), now())
 			if err != nil {
 				return missing(err, "DKIM key", c.String("id"))

@@ -135,7 +135,8 @@ func mayPost(cfg *config.Config, text string) error {
 		return fmt.Errorf("%s is not public: only [webhooks] allow lets events go there", addr)
 	}
 	if u.Scheme == "http" && !guard.Allows(addr) {
-		return errors.New("events hold addresses of people: the URL must be https, or its host:port stand in [webhooks] allow")
+		return errors.New("events hold addresses of people: the URL must be https, or its host:port stand in " +
+			"[webhooks] allow")
 	}
 	return nil
 }

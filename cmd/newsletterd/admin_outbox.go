@@ -98,7 +98,8 @@ func (p *program) listOutbox(c *cli.Context, _ *config.Config, s *store.Store) e
 			break
 		}
 	}
-	return list(p.printer(c), rows, "event_id", "event_type", "state", "list_id", "endpoint_id", "occurred_at", "due_at",
+	return list(p.printer(c), rows, "event_id", "event_type", "state", "list_id", "endpoint_id", "occurred_at",
+		"due_at",
 		"tries", "last_error")
 }
 

@@ -31,7 +31,8 @@ func (p *program) previewJobCommand() *cli.Command {
 		if c.IsSet("email") {
 			var err error
 			if to, err = core.ParseEmail(c.String("email")); err != nil {
-				return usageError{c.Command.HelpName, fmt.Sprintf("--email: %q is no e-mail address", c.String("email"))}
+				return usageError{c.Command.HelpName, fmt.Sprintf("--email: %q is no e-mail address",
+					c.String("email"))}
 			}
 		}
 		t, err := trial(c, cfg, s)

@@ -132,7 +132,9 @@ func (p *program) oneProvider(
 		Name: "name", Aliases: []string{"id"},
 		Usage: "the `NAME` of the provider, or the beginning of it",
 	}}, flags...)
-	return p.command(name, usage, flags, []string{"name"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+	return p.command(name, usage, flags, []string{"name"}, func(c *cli.Context, cfg *config.Config,
+		s *store.Store,
+	) error {
 		found, err := findProvider(c, cfg, s, c.String("name"))
 		if err != nil {
 			return err

@@ -52,9 +52,11 @@ func tenantFlags() []cli.Flag {
 
 func tenantInput(c *cli.Context) (core.TenantInput, error) {
 	in := core.TenantInput{
-		Name: given(c, "name"), Domains: givenList(c, "domain"), Status: given(c, "status"), MailFrom: given(c, "mail-from"),
-		MailFromName: given(c, "mail-from-name"), ReplyTo: given(c, "reply-to"), PostalAddress: given(c, "postal-address"),
-		PublicURL: given(c, "tenant-url"), BrandName: given(c, "brand-name"), BrandColor: given(c, "brand-color"),
+		Name: given(c, "name"), Domains: givenList(c, "domain"), Status: given(c, "status"),
+		MailFrom:     given(c, "mail-from"),
+		MailFromName: given(c, "mail-from-name"), ReplyTo: given(c, "reply-to"),
+		PostalAddress: given(c, "postal-address"),
+		PublicURL:     given(c, "tenant-url"), BrandName: given(c, "brand-name"), BrandColor: given(c, "brand-color"),
 		BrandLogoURL: given(c, "brand-logo-url"), PrivacyURL: given(c, "privacy-url"), Language: given(c, "language"),
 	}
 	if c.IsSet("no-tracking") {
@@ -93,7 +95,9 @@ func (p *program) tenantCommands() *cli.Command {
 		})
 	create.Description = "   newsletterd admin tenant create --name Acme --domain acme.example --mail-from " +
 		"news@acme.example"
-	all := p.command("list", "list the tenants", nil, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+	all := p.command("list", "list the tenants", nil, nil, func(c *cli.Context, _ *config.Config,
+		s *store.Store,
+	) error {
 		rows, err := pages(func(t core.Tenant) string { return t.ID }, func(page core.Page) ([]core.Tenant, error) {
 			return s.Tenants(c.Context, nil, true, page)
 		})
@@ -148,7 +152,8 @@ func listFlags() []cli.Flag {
 		stringFlag("name", "`NAME` of the list, as subscribers read it"),
 		oneOfFlag("status", "`STATUS`: active or inactive", core.ListActive, core.ListInactive),
 		oneOfFlag("confirm-token",
-			"what the token in subscribe's answer is good for: live, receipt or trusted (empty: as configured)", "", "live",
+			"what the token in subscribe's answer is good for: live, receipt or trusted (empty: as configured)", "",
+			"live",
 			"receipt", "trusted"),
 		boolFlag("require-mailed-proof", "send jobs leave out those who didn't confirm by a mailed link"),
 		boolFlag("sync-removes-absent", "a full sync unsubscribes whom it doesn't name (default; =false: it doesn't)"),
@@ -167,8 +172,9 @@ func listFlags() []cli.Flag {
 func listInput(c *cli.Context) (core.ListInput, error) {
 	in := core.ListInput{
 		Name: given(c, "name"), Status: given(c, "status"), ConfirmToken: given(c, "confirm-token"),
-		RequireMailedProof: givenBool(c, "require-mailed-proof"), SyncRemovesAbsent: givenBool(c, "sync-removes-absent"),
-		Language: given(c, "language"), Description: given(c, "description"), ConsentText: given(c, "consent-text"),
+		RequireMailedProof: givenBool(c, "require-mailed-proof"),
+		SyncRemovesAbsent:  givenBool(c, "sync-removes-absent"),
+		Language:           given(c, "language"), Description: given(c, "description"), ConsentText: given(c, "consent-text"),
 		SubscribeRedirectURL: given(c, "subscribe-redirect-url"), ConfirmRedirectURL: given(c, "confirm-redirect-url"),
 		UnsubscribeRedirectURL: given(c, "unsubscribe-redirect-url"),
 	}
@@ -236,14 +242,16 @@ func (p *program) listCommands() *cli.Command {
 			}
 			return p.printer(c).record(listText{l.List, l.Counts})
 		})
-	update := p.command("update", "change a newsletter list", append([]cli.Flag{idFlag(store.NounList)}, listFlags()...),
+	update := p.command("update", "change a newsletter list",
+		append([]cli.Flag{idFlag(store.NounList)}, listFlags()...),
 		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			in, err := listInput(c)
 			if err != nil {
 				return err
 			}
 			at := now()
-			l, err := s.UpdateList(c.Context, c.String("id"), actor(), func(l *core.List) error { return l.Change(in, at) })
+			l, err := s.UpdateList(c.Context, c.String("id"), actor(),
+				func(l *core.List) error { return l.Change(in, at) })
 			if err != nil {
 				return missing(err, "list", c.String("id"))
 			}

@@ -56,7 +56,8 @@ address is left out and counted by evidence_unreadable, a time to come by eviden
 	exp := p.command("export", "write the subscriptions of a list as CSV", []cli.Flag{
 		referenceFlag("list", store.NounList, "the `ID` or name of the list"),
 		&cli.StringFlag{Name: "file", Usage: "the `FILE`, which must not exist; - is standard output", Value: "-"},
-		oneOfFlag("status", "only those with this `STATUS`: "+strings.Join(shownStatuses, ", "), optional(shownStatuses)...),
+		oneOfFlag("status", "only those with this `STATUS`: "+strings.Join(shownStatuses, ", "),
+			optional(shownStatuses)...),
 		stringFlag("email", "instead of a list: print everything that lists hold about this `ADDRESS`, as JSON"),
 		tenantOrAll(),
 	}, nil, p.exportSubscribers)
@@ -183,7 +184,8 @@ func (p *program) hintAtFirstName(c *cli.Context, s *store.Store, r *subscriberc
 		return // a hint is not worth a failure
 	}
 	fmt.Fprintf(p.err,
-		"Column %[1]s becomes the preference %[2]s; templates commonly greet by first_name: --map \"%[1]s=first_name\".\n",
+		"Column %[1]s becomes the preference %[2]s; templates commonly greet by first_name: --map "+
+			"\"%[1]s=first_name\".\n",
 		column, preference)
 }
 

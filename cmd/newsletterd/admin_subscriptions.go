@@ -34,9 +34,11 @@ func (p *program) subscriptionCommands() []*cli.Command {
 	all.Description = `Who has agreed and gets nothing all the same is bounced, complaint or suppressed here, as in export.
 
    newsletterd admin subscriber list --list ID --email ann@`
-	show := p.command("show", "show the subscriptions of an address, with what they rest on and what was sent", []cli.Flag{
-		email, referenceFlag("list", store.NounList, "on this list alone, by `ID` or name (else on all)"), tenantOrAll(),
-	}, []string{"email"}, p.showSubscriber)
+	show := p.command("show", "show the subscriptions of an address, with what they rest on and what was sent",
+		[]cli.Flag{
+			email, referenceFlag("list", store.NounList, "on this list alone, by `ID` or name (else on all)"),
+			tenantOrAll(),
+		}, []string{"email"}, p.showSubscriber)
 	show.Description = `Prints the subscriptions, the record of consents, what the send side knows, what stands against mailing the address, and
 what jobs have sent to it. Everything that is known of a person is printed by export --email.`
 	add := p.command("add", "add an address to a list", []cli.Flag{
@@ -64,7 +66,8 @@ create keeps it from that.`
 
 // listSubscribers prints the rows as they are read: a list may have millions.
 func (p *program) listSubscribers(c *cli.Context, _ *config.Config, s *store.Store) error {
-	listID, status, prefix := c.String("list"), c.String("status"), core.Email(strings.TrimSpace(c.String("email"))).Key()
+	listID, status, prefix := c.String("list"), c.String("status"),
+		core.Email(strings.TrimSpace(c.String("email"))).Key()
 	if _, err := s.List(c.Context, listID); err != nil {
 		return missing(err, "list", listID)
 	}
@@ -204,7 +207,8 @@ func (d *shownSubscriber) print(out printer) error {
 	_, err := fmt.Fprintln(out.out, printable(d.Email))
 	return errors.Join(
 		err,
-		section(out, "subscriptions", d.Subscriptions, "status", "status_at", "means", "created_at", "list_name", "list_id"),
+		section(out, "subscriptions", d.Subscriptions, "status", "status_at", "means", "created_at", "list_name",
+			"list_id"),
 		section(out, "record of consents", consents, "at", "what", "means", "source", "remote", "reason", "list_id"),
 		section(out, "send side", d.Subscribers, "word", "word_at", "block", "block_at", "soft_bounces", "list_id"),
 		section(out, "stands against mailing", d.Blocks, "kind", "created_at", "reason", "disabled_by", "tenant_id"),

@@ -33,7 +33,8 @@ A job that runs leaves it out from now on.
 		tenantFlag("only what the tenant `ID` alone heeds"),
 		referenceFlag("list", store.NounList,
 			"only the subscribers of the list `ID` that bounced, complained or are suppressed"),
-		oneOfFlag("kind", "only those of the `KIND`: "+strings.Join(suppressionKinds, ", "), optional(suppressionKinds)...),
+		oneOfFlag("kind", "only those of the `KIND`: "+strings.Join(suppressionKinds, ", "),
+			optional(suppressionKinds)...),
 	}, nil, p.listSuppressions)
 	show := p.command("show", "show all that stands against mailing one address", []cli.Flag{emailFlag, forTenant},
 		[]string{"email"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {

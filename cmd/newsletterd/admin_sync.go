@@ -146,7 +146,8 @@ func (p *program) printAllDrift(c *cli.Context, s *store.Store) error {
 		}
 		rows = append(rows, d)
 	}
-	return list(p.printer(c), rows, "list_id", "member_active", "send_active", "missing", "stopped", "running", "unknown",
+	return list(p.printer(c), rows, "list_id", "member_active", "send_active", "missing", "stopped", "running",
+		"unknown",
 		"different",
 		"in_flight", "sync_open", "fed_by")
 }

@@ -57,7 +57,8 @@ func (p *program) templateCommands() *cli.Command {
 			}
 			return p.printer(c).record(t)
 		})
-	all := p.command("list", "list the templates of a tenant", []cli.Flag{tenantFlag("the `TENANT`")}, []string{"tenant"},
+	all := p.command("list", "list the templates of a tenant", []cli.Flag{tenantFlag("the `TENANT`")},
+		[]string{"tenant"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			if _, _, err := tenantOf(c, s); err != nil {
 				return err
@@ -78,7 +79,8 @@ func (p *program) templateCommands() *cli.Command {
 			}
 			return p.printer(c).record(t)
 		})
-	update := p.command("update", "change a template", append(templateFlags(), idFlag(store.NounTemplate)), []string{"id"},
+	update := p.command("update", "change a template", append(templateFlags(), idFlag(store.NounTemplate)),
+		[]string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			in, err := templateInput(c)
 			if err != nil {

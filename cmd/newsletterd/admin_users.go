@@ -18,8 +18,9 @@ func authConfig(cfg *config.Config) auth.Config {
 	return auth.Config{
 		Issuer: cfg.Origin() + "/api", AccessTTL: cfg.Auth.AccessTTL.Std(), RefreshIdle: cfg.Auth.RefreshIdle.Std(),
 		RefreshTotal: cfg.Auth.RefreshTotal.Std(), RefreshGrace: cfg.Auth.RefreshGrace.Std(),
-		ClosedRegistration: cfg.Auth.Registration == "closed", RegisterConflict: cfg.Auth.RegisterExisting == "conflict",
-		CommonPasswords: cfg.Auth.CommonPasswords, SecondFactor: cfg.Auth.SecondFactor,
+		ClosedRegistration: cfg.Auth.Registration == "closed",
+		RegisterConflict:   cfg.Auth.RegisterExisting == "conflict",
+		CommonPasswords:    cfg.Auth.CommonPasswords, SecondFactor: cfg.Auth.SecondFactor,
 		SmallHeap: smallHeap,
 	}
 }
@@ -180,7 +181,8 @@ verified already, but not by its owner with the password (by an API call of a ma
 			if err := s.RemoveSecondFactor(c.Context, u.ID); err != nil {
 				return missing(err, "second factor of", string(u.Email))
 			}
-			return p.done(c, "%s signs in by the password alone (or a passkey), and can set up a second factor again.", u.Email)
+			return p.done(c, "%s signs in by the password alone (or a passkey), and can set up a second factor again.",
+				u.Email)
 		})
 	return append([]*cli.Command{grant, revoke, logout, reset}, p.passkeyCommands()...)
 }
@@ -261,7 +263,10 @@ func (p *program) createUser(c *cli.Context, cfg *config.Config, s *store.Store)
 }
 
 func (p *program) updateUser(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
-	in := store.UserInput{Name: given(c, "name"), Verified: givenBool(c, "verified"), Disabled: givenBool(c, "disabled")}
+	in := store.UserInput{
+		Name: given(c, "name"), Verified: givenBool(c, "verified"),
+		Disabled: givenBool(c, "disabled"),
+	}
 	if word := given(c, "email"); word != nil {
 		email, err := core.ParseEmail(*word)
 		if err != nil {

@@ -15,7 +15,8 @@ import (
 // advise logs what is allowed and rarely meant, once at the start.
 func advise(ctx context.Context, cfg *config.Config, s *store.Store, log *slog.Logger) error {
 	if readableByOthers(cfg) {
-		log.Warn("the configuration file holds secrets and others may read it: chmod 600", slog.String("file", cfg.File))
+		log.Warn("the configuration file holds secrets and others may read it: chmod 600",
+			slog.String("file", cfg.File))
 	}
 	if !public(cfg) {
 		return nil

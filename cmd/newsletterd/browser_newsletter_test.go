@@ -85,13 +85,14 @@ func TestReaderInABrowser(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.d.seed.NewTenant(func(in *core.TenantInput) {
-				in.BrandName, in.BrandColor, in.PrivacyURL = &s.brand, new("#2f7d4f"), new("https://acme.example/privacy")
+				in.BrandName, in.BrandColor, in.PrivacyURL = &s.brand, new("#2f7d4f"),
+					new("https://acme.example/privacy")
 			})
 			list := r.d.seed.NewList(func(in *core.ListInput) {
 				in.Name, in.Language = &s.list, &s.lang
 				in.Description = new("What happens in our garden, once a month.\n\nNo advertisements.")
-				in.ConsentText = new("I agree to get this newsletter by mail. I can withdraw my consent at any time by the link in " +
-					"each mail.")
+				in.ConsentText = new("I agree to get this newsletter by mail. I can withdraw my consent at any " +
+					"time by the link in each mail.")
 				in.Fields = &[]core.Field{
 					{Name: "first_name", Label: s.fields[0], Type: core.FieldText},
 					{Name: "place", Label: s.fields[1], Type: core.FieldChoice, Options: s.options, Required: true},

@@ -43,8 +43,8 @@ func phisher(t *testing.T, origin string) string {
 	return strings.TrimPrefix(site.URL, "http://127.0.0.1")
 }
 
-// A person adds passkeys in a browser, signs in by what the browser offers, and removes one. Neither a copy nor a site in
-// between signs in.
+// A person adds passkeys in a browser, signs in by what the browser offers, and removes one. Neither a copy nor a site
+// in between signs in.
 func TestBrowserPasskeys(t *testing.T) {
 	b := browsertest.New(t)
 	d := start(t, func(c *config.Config) {
@@ -64,7 +64,8 @@ func TestBrowserPasskeys(t *testing.T) {
 	add := func(name string) {
 		t.Helper()
 		b.Open(origin+"/account/passkeys", chromedp.WaitVisible("form[data-passkey]"), chromedp.Clear("#name"),
-			chromedp.SendKeys("#name", name), chromedp.Click("form[data-passkey] button"), chromedp.WaitVisible(".notice"))
+			chromedp.SendKeys("#name", name), chromedp.Click("form[data-passkey] button"),
+			chromedp.WaitVisible(".notice"))
 	}
 	signIn()
 	b.Look("account-passkeys")
@@ -77,7 +78,8 @@ func TestBrowserPasskeys(t *testing.T) {
 	// The login page offers it under the field of the address.
 	b.ForgetCookies()
 	verifier := oauth2.GenerateVerifier()
-	b.Open(rp.Config.AuthCodeURL("s", oauth2.S256ChallengeOption(verifier), oauth2.SetAuthURLParam("acr_values", "phr")),
+	b.Open(rp.Config.AuthCodeURL("s", oauth2.S256ChallengeOption(verifier),
+		oauth2.SetAuthURLParam("acr_values", "phr")),
 		browsertest.Heading("Allow access?"))
 	b.Click(`button[value="allow"]`, browsertest.Heading("Relying party /cb"))
 	tokens, err := rp.Config.Exchange(context.Background(), rp.Back().Get("code"), oauth2.VerifierOption(verifier))

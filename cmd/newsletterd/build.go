@@ -166,7 +166,8 @@ func masterKey(file string) ([]byte, error) {
 		return nil, fmt.Errorf("auth.key_file: %w", err)
 	}
 	if fi.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("auth.key_file: %s may be read by others (mode %04o): chmod 600 it", file, fi.Mode().Perm())
+		return nil, fmt.Errorf("auth.key_file: %s may be read by others (mode %04o): chmod 600 it", file,
+			fi.Mode().Perm())
 	}
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -174,7 +175,8 @@ func masterKey(file string) ([]byte, error) {
 	}
 	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(b)))
 	if err != nil || len(key) != masterKeyBytes {
-		return nil, fmt.Errorf("auth.key_file: %s must hold %d bytes in base64 (head -c 32 /dev/urandom | base64)", file,
+		return nil, fmt.Errorf("auth.key_file: %s must hold %d bytes in base64 (head -c 32 /dev/urandom | base64)",
+			file,
 			masterKeyBytes)
 	}
 	return key, nil

@@ -99,7 +99,8 @@ func finish(parent string, c *cli.Command) {
 	act := c.Action
 	c.Action = func(ctx *cli.Context) error {
 		if ctx.Args().Present() {
-			return usageError{full, fmt.Sprintf("unexpected argument %q: values are given by flags", ctx.Args().First())}
+			return usageError{full, fmt.Sprintf("unexpected argument %q: values are given by flags",
+				ctx.Args().First())}
 		}
 		return act(ctx)
 	}

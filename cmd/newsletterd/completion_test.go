@@ -31,9 +31,9 @@ func TestBashCompletion(t *testing.T) {
 		"newsletterd backup --to /etc/host":                      "/etc/host", // a file: whatever begins so
 		"newsletterd admin list create --tenant ":                "",
 	} {
-		got := shell(t, "bash", script+"\nCOMP_WORDS=("+strings.TrimSpace(line)+")\n"+
-			"[[ '"+line+
-			"' == *' ' ]] && COMP_WORDS+=('')\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_newsletterd\necho ${COMPREPLY[@]}\n")
+		got := shell(t, "bash", script+"\nCOMP_WORDS=("+strings.TrimSpace(line)+")\n[[ '"+line+
+			"' == *' ' ]] && COMP_WORDS+=('')\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_newsletterd\necho "+
+			"${COMPREPLY[@]}\n")
 		if !strings.HasPrefix(got, want) || want == "" && got != "" {
 			t.Errorf("%q completes to %q, want %q", line, got, want)
 		}

@@ -60,7 +60,8 @@ func configuredConnections(cfg config.Server, log *slog.Logger) *connections {
 		c.each = max(1, each*c.most/cfg.MaxConnections)
 	}
 	c.told = func(a netip.Addr) {
-		log.Warn("connections are refused: too many from one address (if it is a proxy, it belongs into trusted_proxies)",
+		log.Warn("connections are refused: too many from one address (if it is a proxy, it belongs into "+
+			"trusted_proxies)",
 			slog.String("address", a.String()), slog.Int("max_connections_per_address", c.each))
 	}
 	return c
@@ -199,7 +200,8 @@ func (c *connections) register(reg *prometheus.Registry) {
 			Name: "newsletterd_http_connections_limit", Help: "How many there may be at once.",
 		}, func() float64 { return float64(c.most) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "newsletterd_http_connections_refused_total", Help: "Connections refused because their address had too many.",
+			Name: "newsletterd_http_connections_refused_total",
+			Help: "Connections refused because their address had too many.",
 		}, func() float64 {
 			c.mu.Lock()
 			defer c.mu.Unlock()

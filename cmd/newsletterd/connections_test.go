@@ -28,7 +28,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 			r := start(t, func(c *config.Config) {
 				c.Server.MaxConnections = most
 				if scheme == "https" {
-					c.Server.TLSCert, c.Server.TLSKey = filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
+					c.Server.TLSCert, c.Server.TLSKey = filepath.Join(t.TempDir(), "cert.pem"),
+						filepath.Join(t.TempDir(), "key.pem")
 					daemontest.WriteCertificate(t, c.Server.TLSCert, c.Server.TLSKey, 1)
 				}
 			})

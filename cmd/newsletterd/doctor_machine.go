@@ -59,7 +59,8 @@ func (d *doctor) clock() {
 		d.ok("clock", "%s, kept by a time service", time.Now().UTC().Format(time.RFC3339))
 	default:
 		d.warn("clock",
-			"run a time service (systemd-timesyncd, chrony): webhooks are refused at 300 s of difference, and tokens expire "+
+			"run a time service (systemd-timesyncd, chrony): webhooks are refused at 300 s of difference, and "+
+				"tokens expire "+
 				"by it", "%s, which no time service keeps", time.Now().UTC().Format(time.RFC3339))
 	}
 }
@@ -85,7 +86,8 @@ func (d *doctor) database() {
 	d.snapshot()
 	d.passkeys()
 	if o.Outbox.Dead > 0 {
-		d.warn("outbox", "newsletterd admin outbox list", "%d events could not be delivered and wait for you", o.Outbox.Dead)
+		d.warn("outbox", "newsletterd admin outbox list", "%d events could not be delivered and wait for you",
+			o.Outbox.Dead)
 	}
 	if n, err := d.store.DisabledEndpoints(d.ctx); err == nil && n > 0 {
 		d.warn("endpoints", "newsletterd admin webhook-endpoint list, and show --id for the reason",
@@ -253,7 +255,8 @@ func (d *doctor) ports() {
 func (d *doctor) answers(key, addr string) {
 	c, err := (&net.Dialer{Timeout: timeLimit}).DialContext(d.ctx, "tcp", reachable(addr))
 	if err != nil {
-		d.fault("ports", "is the running daemon started with this configuration?", "%s: nobody answers at %s", key, addr)
+		d.fault("ports", "is the running daemon started with this configuration?", "%s: nobody answers at %s", key,
+			addr)
 		return
 	}
 	_ = c.Close()
@@ -266,10 +269,12 @@ func (d *doctor) listens(key, addr string) {
 		const which = "`ss -ltnp` shows which"
 		switch {
 		case errors.Is(err, os.ErrPermission):
-			d.fault("ports", "ports below 1024 need CAP_NET_BIND_SERVICE, which `newsletterd systemd-unit` gives", "%s: %s",
+			d.fault("ports", "ports below 1024 need CAP_NET_BIND_SERVICE, which `newsletterd systemd-unit` gives",
+				"%s: %s",
 				key, err)
 		case d.store == nil && errors.Is(err, syscall.EADDRINUSE):
-			d.warn("ports", which, "%s: a program has %s; without the database nobody knows whether it is the daemon", key, addr)
+			d.warn("ports", which, "%s: a program has %s; without the database nobody knows whether it is the daemon",
+				key, addr)
 		default:
 			d.fault("ports", "another program has it: "+which, "%s: %s", key, err)
 		}

@@ -98,7 +98,8 @@ func (d *doctor) postal() {
 		}
 	}
 	if len(without) > 0 {
-		d.warn("postal address", "many countries demand one: newsletterd admin tenant update --id ID --postal-address TEXT",
+		d.warn("postal address", "many countries demand one: newsletterd admin tenant update --id ID "+
+			"--postal-address TEXT",
 			"none in the newsletters of %s, as of %s", counted(len(without), "tenant"), printable(without[0]))
 	}
 }
@@ -109,7 +110,8 @@ func (d *doctor) dns() {
 	defer cancel()
 	if _, host := config.SplitOrigin(d.cfg.Origin()); public(d.cfg) {
 		if addrs, err := d.resolver.LookupHost(ctx, host); err != nil {
-			d.fault("address", "make an A record (AAAA for IPv6) that leads to this machine", "%s: %s", host, dnsError(err))
+			d.fault("address", "make an A record (AAAA for IPv6) that leads to this machine", "%s: %s", host,
+				dnsError(err))
 		} else {
 			d.ok("address", "%s is %s", host, strings.Join(addrs, ", "))
 		}

@@ -54,7 +54,10 @@ func TestBouncesAreListed(t *testing.T) {
 	tenant, list := weekly.TenantID, weekly.ID
 	bounced := core.Event{
 		ID: core.NewID(), Type: core.EventPreferences, TenantID: tenant, ListID: list, OccurredAt: now(),
-		Subscriber: core.EventSubscriber{ID: core.NewID(), Email: "bob@example.org", Status: string(core.StatusBounced)},
+		Subscriber: core.EventSubscriber{
+			ID: core.NewID(), Email: "bob@example.org",
+			Status: string(core.StatusBounced),
+		},
 	}
 	if err := c.store.ApplyEvent(t.Context(), store.Nonce{ClientID: "c", Nonce: core.NewID()}, bounced,
 		now()); err != nil {

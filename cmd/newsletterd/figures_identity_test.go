@@ -65,8 +65,9 @@ func TestFiguresOfIdentity(t *testing.T) {
 		})
 	}
 	f.Load("client_credentials", 5000,
-		constant(daemontest.Request("POST", "/api/oauth/token", "", "grant_type=client_credentials&client_id="+clients[1][0]+
-			"&client_secret="+clients[1][1])))
+		constant(daemontest.Request("POST", "/api/oauth/token", "",
+			"grant_type=client_credentials&client_id="+clients[1][0]+
+				"&client_secret="+clients[1][1])))
 	f.Load("password login", 60, func(i int) func(figurestest.Answer) []byte {
 		form := url.Values{
 			"grant_type": {"password"}, "username": {daemontest.Person(i)},

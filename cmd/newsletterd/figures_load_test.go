@@ -42,7 +42,8 @@ func TestFiguresOfSubscribing(t *testing.T) {
 					body := fmt.Sprintf(`{"list_id":%q,"email":"new%d-%d-%d@example.net","preferences":{"first_name":"N"}}`, list,
 						conns, c, i)
 					status, _, err := client.Do(fmt.Appendf(nil,
-						"POST /api/newsletter/subscribe HTTP/1.1\r\nHost: localhost\r\nUser-Agent: figures\r\nContent-Type: "+
+						"POST /api/newsletter/subscribe HTTP/1.1\r\nHost: localhost\r\nUser-Agent: "+
+							"figures\r\nContent-Type: "+
 							"application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
 					if err != nil {
 						failed.Add(1)

@@ -155,7 +155,8 @@ func TestFiguresOfModelFiles(t *testing.T) {
 	}
 	others := <-writes
 	_, peak := daemontest.Usage(f.PID())
-	f.Line("upload", "%s, a plain file with one fsync %s; peak RSS %d MB", perSecond(size, took), perSecond(size, write),
+	f.Line("upload", "%s, a plain file with one fsync %s; peak RSS %d MB", perSecond(size, took),
+		perSecond(size, write),
 		peak>>20)
 	f.Line("other writes meanwhile", "%d, p50 %v, p99 %v, slowest %v", len(others), others[len(others)/2],
 		others[len(others)*99/100], others[len(others)-1])

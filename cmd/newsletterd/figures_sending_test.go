@@ -69,7 +69,10 @@ func TestFiguresOfSending(t *testing.T) {
 			fmt.Sprintf(`<a href="https://shop.example/articles/%d">that has some</a> length`, i), 1)
 	}
 	r := f.Job(f.N, func() string {
-		return f.Mail(f.List, map[string]any{"body_html": body, "tracking": map[string]bool{"open": true, "click": true}})
+		return f.Mail(f.List, map[string]any{
+			"body_html": body,
+			"tracking":  map[string]bool{"open": true, "click": true},
+		})
 	})
 	f.Line("campaign, opens and 10 links tracked", "%.0f mails/s (%s), %s", r.Rate, r.Mails, r.Cost)
 	f.Stop()

@@ -33,7 +33,8 @@ func TestImportUnderLoad(t *testing.T) {
 	if n := len(l.Took); len(l.Other) > 0 || l.Lost > 0 || n == 0 {
 		t.Errorf("of %d requests %d were lost, others answered %.3q", len(l.Took), l.Lost, l.Other)
 	} else {
-		t.Logf("%d rows imported in %v beside %d requests: p50 %v, p99 %v, longest %v", f.N, took.Round(time.Millisecond),
+		t.Logf("%d rows imported in %v beside %d requests: p50 %v, p99 %v, longest %v", f.N,
+			took.Round(time.Millisecond),
 			n, l.Took[n/2], l.Took[n*99/100], l.Took[n-1])
 	}
 	s := f.Open()

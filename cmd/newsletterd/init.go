@@ -64,8 +64,8 @@ The relay is HOST, HOST:PORT or USER@HOST:PORT, encrypted by STARTTLS on port 58
 					"localhost off)"),
 			boolFlag("password-stdin", "read the operator's password from the first line of standard input (else one is made)"),
 			boolFlag("acme",
-				"serve https by itself on ports 443 and 80, with certificates of Let's Encrypt (else plain http, for a proxy in "+
-					"front)"),
+				"serve https by itself on ports 443 and 80, with certificates of Let's Encrypt (else plain http, "+
+					"for a proxy in front)"),
 			stringFlag("listen", "listen on `HOST:PORT` (else 127.0.0.1:8080, with --acme :443)"),
 			unitUserFlag(), unitBinaryFlag(),
 		},
@@ -119,9 +119,8 @@ func (p *program) setup(c *cli.Context) (*setup, error) {
 		},
 		{
 			"second-factor",
-			"Who must sign in with a code of an app, besides the password: operators, staff (everybody with a role), all, or " +
-				"off? " +
-				"[staff]",
+			"Who must sign in with a code of an app, besides the password: operators, staff (everybody with a " +
+				"role), all, or off? [staff]",
 			s.SecondFactor, s.readSecondFactor,
 		},
 	} {
@@ -230,7 +229,8 @@ func parseRelay(word string) (config.SMTP, error) {
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
 		c.Username, rest = rest[:at], rest[at+1:]
 		if c.Username == "" || strings.ContainsAny(c.Username, ":/ ") {
-			return c, fmt.Errorf("%q: before the @ stands the user alone; the password is asked for, or read from %s", word,
+			return c, fmt.Errorf("%q: before the @ stands the user alone; the password is asked for, or read from %s",
+				word,
 				smtpPasswordVariable)
 		}
 	}

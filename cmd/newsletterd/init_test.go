@@ -34,7 +34,8 @@ func TestInitRemovesOnlyItsOwnFiles(t *testing.T) {
 		var errs bytes.Buffer
 		p := &program{in: in, out: io.Discard, err: &errs}
 		args := []string{
-			"newsletterd", "init", "--config", filepath.Join(dir, "newsletterd.toml"), "--domain", "localhost", "--relay",
+			"newsletterd", "init", "--config", filepath.Join(dir, "newsletterd.toml"), "--domain", "localhost",
+			"--relay",
 			"none", "--admin-email", "you@example.org", "--password-stdin",
 		}
 		if code := p.run(t.Context(), args); code != exitFailed {

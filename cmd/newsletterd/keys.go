@@ -21,7 +21,8 @@ func (p *program) keysCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return list(p.printer(c), keyRows(keys, now()), "kid", "alg", "state", "active_at", "retired_at", "expires_at")
+			return list(p.printer(c), keyRows(keys, now()), "kid", "alg", "state", "active_at", "retired_at",
+				"expires_at")
 		})
 	rotate := p.command("rotate", "make the next keys; they sign from tomorrow on", nil, nil,
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {

@@ -18,7 +18,8 @@ type batchCollector struct{ store *store.Store }
 var (
 	batchSize = prometheus.NewDesc("newsletterd_db_batch_operations", "Operations of a transaction of the writer.",
 		nil, nil)
-	batchTime = prometheus.NewDesc("newsletterd_db_batch_seconds", "Time of a transaction of the writer, commit included.",
+	batchTime = prometheus.NewDesc("newsletterd_db_batch_seconds",
+		"Time of a transaction of the writer, commit included.",
 		nil, nil)
 )
 
@@ -124,7 +125,8 @@ func (f figuresCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	if n, err := f.store.RecipientCounts(ctx); err == nil {
 		for outcome, v := range map[string]int64{
-			"sent": n.Sent, "failed": n.Failed, "skipped": n.Skipped, "ambiguous": n.Ambiguous, "delivered": n.Delivered,
+			"sent": n.Sent, "failed": n.Failed, "skipped": n.Skipped, "ambiguous": n.Ambiguous,
+			"delivered":  n.Delivered,
 			"bounced":    n.Bounced,
 			"complained": n.Complained, "opened": n.Opened, "clicked": n.Clicked, "unsubscribed": n.Left,
 		} {

@@ -179,7 +179,8 @@ func TestBrowserOAuth2Proxy(t *testing.T) {
 				return command
 			})
 			b.Open(g.url+"/protected", browsertest.Heading("Sign in"),
-				chromedp.SendKeys("#email", "ann@example.org"), chromedp.SendKeys("#password", daemontest.Password+"\r"))
+				chromedp.SendKeys("#email", "ann@example.org"),
+				chromedp.SendKeys("#password", daemontest.Password+"\r"))
 			if asked {
 				b.Do(browsertest.Heading("Allow access?"), chromedp.Click(`button[value="allow"]`))
 			}

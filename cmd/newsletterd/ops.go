@@ -167,7 +167,10 @@ func (p *program) routesCommand() *cli.Command {
 func (p *program) openapiCommand() *cli.Command {
 	return &cli.Command{
 		Name: "openapi", Usage: "print an OpenAPI 3.1 document, made from the same table that serves",
-		Flags: []cli.Flag{&cli.StringFlag{Name: "area", Usage: "`AREA`: member, send, devices or pages", Value: "member"}},
+		Flags: []cli.Flag{&cli.StringFlag{
+			Name: "area", Usage: "`AREA`: member, send, devices or pages",
+			Value: "member",
+		}},
 		Action: func(c *cli.Context) error {
 			h, err := handlers.New(handlers.Options{})
 			if err != nil {

@@ -78,7 +78,8 @@ func checkChoices(c *cli.Context) error {
 		for _, v := range values {
 			if !slices.Contains(words, v) {
 				known := slices.DeleteFunc(slices.Clone(words), func(s string) bool { return s == "" })
-				return usageError{c.Command.HelpName, fmt.Sprintf("--%s: %q is none of %s", name, v, strings.Join(known, ", "))}
+				return usageError{c.Command.HelpName, fmt.Sprintf("--%s: %q is none of %s", name, v,
+					strings.Join(known, ", "))}
 			}
 		}
 	}

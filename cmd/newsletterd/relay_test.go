@@ -45,14 +45,16 @@ func TestTenantsRelaysPassTheGuard(t *testing.T) {
 	} {
 		cfg.Mail.PrivateRelays = tt.private
 		todo, outcome := 1, smtp.Outcome{}
-		err := tenantRelay(cfg)(&core.Relay{Host: tt.host, Port: number, TLS: "none"}).Deliver(t.Context(), &smtp.Source{
-			Next: func(context.Context, bool) (*smtp.Envelope, bool) {
-				todo--
-				return &smtp.Envelope{From: "a@example.org", To: "b@example.org", Data: []byte("Subject: x\r\n\r\n")}, todo == 0
-			},
-			Commit: func(*smtp.Envelope) bool { return true },
-			Done:   func(_ *smtp.Envelope, o smtp.Outcome) { outcome = o },
-		})
+		err := tenantRelay(cfg)(&core.Relay{Host: tt.host, Port: number, TLS: "none"}).Deliver(t.Context(),
+			&smtp.Source{
+				Next: func(context.Context, bool) (*smtp.Envelope, bool) {
+					todo--
+					return &smtp.Envelope{From: "a@example.org", To: "b@example.org", Data: []byte("Subject: x\r\n\r\n")},
+						todo == 0
+				},
+				Commit: func(*smtp.Envelope) bool { return true },
+				Done:   func(_ *smtp.Envelope, o smtp.Outcome) { outcome = o },
+			})
 		if len(server.Messages()) != tt.taken || (tt.taken == 0) != errors.Is(err, netguard.ErrNotPublic) ||
 			(tt.taken == 1) != (outcome.Result == smtp.Sent) {
 			t.Errorf("%v %s: %d taken, %v, %v", tt.private, tt.host, len(server.Messages()), outcome.Result, err)

@@ -55,8 +55,9 @@ func memberTokens(send *config.Send) func(context.Context, string, core.Instant)
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	config := clientcredentials.Config{
-		ClientID: send.MemberClient, ClientSecret: send.MemberSecret.Reveal(), TokenURL: send.MemberURL + "/api/oauth/token",
-		Scopes: []string{core.ScopeEventsWrite}, AuthStyle: oauth2.AuthStyleInHeader,
+		ClientID: send.MemberClient, ClientSecret: send.MemberSecret.Reveal(),
+		TokenURL: send.MemberURL + "/api/oauth/token",
+		Scopes:   []string{core.ScopeEventsWrite}, AuthStyle: oauth2.AuthStyleInHeader,
 	}
 	source := config.TokenSource(context.WithValue(context.Background(), oauth2.HTTPClient, client))
 	return func(context.Context, string, core.Instant) (string, error) {

@@ -63,7 +63,8 @@ func newRemoteServices(t *testing.T) *remoteServices {
 	})
 	a.member = start(t, func(c *config.Config) {
 		c.Server.Listen, c.Database.Path = memberAddr, memberFile
-		c.Webhooks.SendURL, c.Webhooks.SendClient, c.Webhooks.SendSecret = "http://"+sendAddr, a.client, config.Secret(secret)
+		c.Webhooks.SendURL, c.Webhooks.SendClient, c.Webhooks.SendSecret = "http://"+sendAddr, a.client,
+			config.Secret(secret)
 	})
 	return a
 }
@@ -138,7 +139,8 @@ func TestTwoDaemonsAgree(t *testing.T) {
 	// Nothing of a list begins at the send service, and its pages lead to those of the member service.
 	staying := webtest.Client{TB: t, HTTP: webtest.Staying()}
 	token, err = a.send.keys.sealer.SealUnsubscribe(auth.UnsubscribeToken{
-		Kind: auth.UnsubscribeMailed, ListID: a.list.ID, SubscriptionID: a.list.ID, Email: "dan@example.org", IssuedAt: now(),
+		Kind: auth.UnsubscribeMailed, ListID: a.list.ID, SubscriptionID: a.list.ID, Email: "dan@example.org",
+		IssuedAt: now(),
 	})
 	a.Must(err)
 	for path, want := range map[string]string{

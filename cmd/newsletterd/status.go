@@ -67,7 +67,8 @@ func printStatus(w io.Writer, r statusReport, now time.Time) error {
 		daemon = "running"
 	}
 	line("daemon", "%s", daemon)
-	line("database", "%s, %s, -wal %s, schema %d", r.Database, bytesText(r.Disk.Database), bytesText(r.Disk.WAL), r.Schema)
+	line("database", "%s, %s, -wal %s, schema %d", r.Database, bytesText(r.Disk.Database), bytesText(r.Disk.WAL),
+		r.Schema)
 	disk := fmt.Sprintf("%s free of %s", bytesText(r.Disk.Free), bytesText(r.Disk.Total))
 	if r.Disk.ReadOnly {
 		disk += ", read-only"
@@ -105,9 +106,13 @@ func printStatus(w io.Writer, r statusReport, now time.Time) error {
 			line("  "+name, "pending, due %s", j.DueAt.Time().UTC().Format(time.RFC3339))
 			continue
 		}
-		text := fmt.Sprintf("%s, %d of %d sent, %d failed, %d skipped", j.Status, j.Sent, j.Recipients, j.Failed, j.Skipped)
+		text := fmt.Sprintf("%s, %d of %d sent, %d failed, %d skipped", j.Status, j.Sent, j.Recipients, j.Failed,
+			j.Skipped)
 		if j.Deferred > 0 {
-			text += ", " + deferral(&core.Stats{Deferred: j.Deferred, NextAttemptAt: j.NextAttemptAt, GivesUpAt: j.GivesUpAt})
+			text += ", " + deferral(&core.Stats{
+				Deferred: j.Deferred, NextAttemptAt: j.NextAttemptAt,
+				GivesUpAt: j.GivesUpAt,
+			})
 		}
 		line("  "+name, "%s", text)
 	}

@@ -54,7 +54,10 @@ func newCertificates(cfg *config.Config, s *store.Store, log *slog.Logger) (*cer
 	if len(cfg.Server.ACMEDomains) > 0 {
 		c.manager = &autocert.Manager{
 			Prompt: autocert.AcceptTOS, HostPolicy: autocert.HostWhitelist(cfg.Server.ACMEDomains...), Cache: acmeCache{s},
-			Email: cfg.Server.ACMEEmail, Client: &acme.Client{DirectoryURL: cfg.Server.ACMEDirectory, UserAgent: "newsletterd"},
+			Email: cfg.Server.ACMEEmail, Client: &acme.Client{
+				DirectoryURL: cfg.Server.ACMEDirectory,
+				UserAgent:    "newsletterd",
+			},
 		}
 		return c, nil
 	}

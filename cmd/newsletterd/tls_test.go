@@ -92,7 +92,8 @@ func TestACME(t *testing.T) {
 	run := func() *running {
 		return start(t, func(c *config.Config) {
 			c.Server.Listen, c.Server.ACMEHTTP, c.Database.Path = listen, plain, path
-			c.Server.ACMEDomains, c.Server.ACMEDirectory, c.Server.PublicURL = []string{"news.example.org"}, ca.URL+"/dir",
+			c.Server.ACMEDomains, c.Server.ACMEDirectory, c.Server.PublicURL = []string{"news.example.org"},
+				ca.URL+"/dir",
 				"https://news.example.org"
 		})
 	}

@@ -31,8 +31,8 @@ func TestTortureTricklingConnections(t *testing.T) {
 			wg.Go(func() {
 				head, body, slowest := "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ", "x", &heads
 				if i%2 == 1 && daemontest.AtLength() {
-					head = "POST /api/newsletter/subscribe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" +
-						"Content-Length: 60000\r\n\r\n"
+					head = "POST /api/newsletter/subscribe HTTP/1.1\r\nHost: localhost\r\nContent-Type: " +
+						"application/json\r\nContent-Length: 60000\r\n\r\n"
 					body, slowest = " ", &bodies
 				} else {
 					head, body = "", head+strings.Repeat(body, 200)

@@ -115,14 +115,17 @@ func TestKilledAmongFaults(t *testing.T) {
 	}
 	if j.Status != core.JobCompleted || j.Recipients != int64(w.Recipients) || j.Sent != int64(w.Recipients-denied) ||
 		j.Failed != int64(denied) || j.Skipped != 0 {
-		t.Errorf("%s: %d recipients, sent %d, failed %d (%d refused), skipped %d", j.Status, j.Recipients, j.Sent, j.Failed,
+		t.Errorf("%s: %d recipients, sent %d, failed %d (%d refused), skipped %d", j.Status, j.Recipients, j.Sent,
+			j.Failed,
 			denied, j.Skipped)
 	}
 	t.Logf("%d recipients, %d kills, %d stops in %v: %d messages, %d duplicates, %d replies withheld, %d refused, "+
 		"ambiguous %d, connections %d",
-		w.Recipients, kills, terms, time.Since(began).Round(time.Second), len(server.Messages()), duplicates, f.cuts, denied, j.Ambiguous, server.Seen("CONNECT"))
+		w.Recipients, kills, terms, time.Since(began).Round(time.Second), len(server.Messages()), duplicates, f.cuts,
+		denied, j.Ambiguous, server.Seen("CONNECT"))
 	if duplicates > kills*daemontest.MaxUnrecorded+f.cuts {
-		t.Errorf("%d duplicates of %d kills, at most %d each, and %d replies withheld", duplicates, kills, daemontest.MaxUnrecorded,
+		t.Errorf("%d duplicates of %d kills, at most %d each, and %d replies withheld", duplicates, kills,
+			daemontest.MaxUnrecorded,
 			f.cuts)
 	}
 	coretest.Held(t, 3, &n, fmt.Sprintf("recipients over %d kills and %d SIGTERMs with a relay that misbehaves", kills,

@@ -26,7 +26,8 @@ func TestKillDuringAnUpload(t *testing.T) {
 	f.Must(err)
 	defer conn.Close()
 	fmt.Fprintf(conn,
-		"POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", f.Token,
+		"POST /api/models?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n",
+		f.Token,
 		100<<20)
 	_, err = conn.Write(make([]byte, 20<<20))
 	f.Must(err)

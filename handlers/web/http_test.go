@@ -32,7 +32,8 @@ func TestRequestsAtTheEdgeOfHTTP(t *testing.T) {
 		{"chunked", post + "Transfer-Encoding: chunked\r\n\r\nc\r\n{\"name\":\"x\"}\r\n0\r\n\r\n", 200, true},
 		{"bad chunk", post + "Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400, true},
 		{
-			"both lengths", post + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\nc\r\n{\"name\":\"x\"}\r\n0\r\n\r\n",
+			"both lengths", post + "Content-Length: 3\r\nTransfer-Encoding: " +
+				"chunked\r\n\r\nc\r\n{\"name\":\"x\"}\r\n0\r\n\r\n",
 			200, true,
 		},
 		{"100-continue", post + "Expect: 100-continue\r\nContent-Length: 70000\r\n\r\n", 413, true},
@@ -51,7 +52,10 @@ func TestRequestsAtTheEdgeOfHTTP(t *testing.T) {
 		{"control in a field", "GET / HTTP/1.1\r\nHost: localhost\r\nX: \x01\r\n\r\n", 400, false},
 		{"bad length", post + "Content-Length: -1\r\n\r\n", 400, false},
 		{"two lengths", post + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n", 400, false},
-		{"large head", "GET / HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", 20000) + "\r\n\r\n", 431, false},
+		{
+			"large head", "GET / HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", 20000) + "\r\n\r\n", 431,
+			false,
+		},
 		{"transfer encoding", post + "Transfer-Encoding: gzip\r\n\r\n", 501, false},
 		{"version", "GET / HTTP/3.0\r\nHost: localhost\r\n\r\n", 505, false},
 		{"expectation", "GET / HTTP/1.1\r\nHost: localhost\r\nExpect: wonders\r\n\r\n", 417, false},

@@ -46,7 +46,10 @@ func (c *Call) checkMedia() error {
 	if want == "" || given == want || (given == "" && c.Request.ContentLength == 0) { // no body at all is 400, not 415
 		return nil
 	}
-	wrong := &core.Error{Kind: core.MediaType, Code: "unsupported_media_type", Message: "The body must be " + want + "."}
+	wrong := &core.Error{
+		Kind: core.MediaType, Code: "unsupported_media_type",
+		Message: "The body must be " + want + ".",
+	}
 	media, params, err := mime.ParseMediaType(given)
 	if err != nil || media != want {
 		return wrong

@@ -279,7 +279,10 @@ func TestABrokenListIsCut(t *testing.T) {
 // stops reading: only that ends it.
 func TestStreamsMayTakeTheirTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := webtest.Serve(t, Server(bare(t, &Route{"GET", "/api/rows", Public(), Member, rowsTo(20*listPage, 0), "Rows"})))
+		p := webtest.Serve(t, Server(bare(t, &Route{
+			"GET", "/api/rows", Public(), Member, rowsTo(20*listPage, 0),
+			"Rows",
+		})))
 		c := p.Dial()
 		defer c.Close()
 		go func() { _, _ = io.WriteString(c, "GET /api/rows HTTP/1.1\r\nHost: x\r\n\r\n") }()

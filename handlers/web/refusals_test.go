@@ -19,7 +19,10 @@ func TestRefusalsInTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer := func(status int, now core.Instant) {
-		c := &Call{frame: h, Now: now, w: &responseWriter{status: status}, Request: httptest.NewRequest("GET", "/", nil)}
+		c := &Call{
+			frame: h, Now: now, w: &responseWriter{status: status},
+			Request: httptest.NewRequest("GET", "/", nil),
+		}
 		h.logRequest(c, 0)
 	}
 	for i := range 500 {

@@ -24,7 +24,10 @@ func decodeJSON(b []byte, o *object, v reflect.Value) error {
 	s := scanner{core.JSONScanner{Text: b, What: "The body"}}
 	s.Space()
 	if s.At == len(b) {
-		return &core.Error{Kind: core.Invalid, Code: "invalid_json", Message: "The body is empty; it must be a JSON object."}
+		return &core.Error{
+			Kind: core.Invalid, Code: "invalid_json",
+			Message: "The body is empty; it must be a JSON object.",
+		}
 	}
 	if c := b[s.At]; c != '{' {
 		if err := s.Skip(); err != nil {

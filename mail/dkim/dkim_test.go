@@ -58,7 +58,8 @@ func bulkToSign(t testing.TB) []byte {
 	msg, err := b.Append(nil, &mail.Recipient{
 		Email: "reader@example.net", MessageID: strings.Repeat("a", 26), Preferences: `{"first_name":"Zoë"}`,
 		OneClickURL: "https://news.example.org/api/newsletter/unsubscribe?token=abc", UnsubscribeToken: "abc",
-		UnsubscribeURL: "https://news.example.org/unsubscribe?token=abc", UnsubscribeMailto: "u+1.2@bounces.example.org",
+		UnsubscribeURL:    "https://news.example.org/unsubscribe?token=abc",
+		UnsubscribeMailto: "u+1.2@bounces.example.org",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -272,7 +273,8 @@ func TestCanonicalForms(t *testing.T) {
 	for range 300 {
 		var b strings.Builder
 		b.WriteString("From:  \"A  B\" <news@example.org>\r\nSubject:\r\n folded\t  subject \r\n  again\r\n")
-		b.WriteString("TO: <x@example.net> \r\nX-Other: 1\r\nDate: now\r\ncc:\t<y@example.net>\r\nCc: <z@example.net>\r\n\r\n")
+		b.WriteString("TO: <x@example.net> \r\nX-Other: 1\r\nDate: now\r\ncc:\t<y@example.net>\r\nCc: " +
+			"<z@example.net>\r\n\r\n")
 		for range rnd.IntN(30) {
 			b.WriteString(pieces[rnd.IntN(len(pieces))])
 		}
@@ -313,8 +315,7 @@ func TestSignOddMessages(t *testing.T) {
 		"an empty subject": "From: a@example.org\r\nSubject:\r\nTo:  b@example.net\r\n\r\ntext\r\n",
 		"a field of 2000 octets": "From: a@example.org\r\nSubject: " + strings.Repeat("word ", 400) +
 			"\r\n\r\ntext\r\n",
-		"two of a field": "From: a@example.org\r\nCc: one@example.net\r\nX: y\r\nCc: two@example.net\r\n" +
-			"\r\ntext\r\n",
+		"two of a field":                "From: a@example.org\r\nCc: one@example.net\r\nX: y\r\nCc: two@example.net\r\n\r\ntext\r\n",
 		"8 bit in a field":              "From: Zoë <a@example.org>\r\nSubject: Grüße\r\n\r\ntext\r\n",
 		"a field that only begins like": "From: a@example.org\r\nSubject-Not: x\r\nSubject: y\r\n\r\ntext\r\n",
 	} {

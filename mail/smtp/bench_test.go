@@ -70,8 +70,8 @@ func startSink(b *testing.B) (addr string, count func() int64) {
 	}
 }
 
-// BenchmarkDeliver: 16 connections, 6.5 KB mails; the sink in this process and in another one, and one command at a time
-// for comparison.
+// BenchmarkDeliver: 16 connections, 6.5 KB mails; the sink in this process and in another one, and one command at a
+// time for comparison.
 func BenchmarkDeliver(b *testing.B) {
 	for _, c := range []struct {
 		name   string
@@ -90,7 +90,8 @@ func BenchmarkDeliver(b *testing.B) {
 			} else {
 				client.Addr = mailtest.StartSink(b, mailtest.SinkOptions{}).Addr()
 			}
-			data := bytes.Repeat([]byte("0123456789012345678901234567890123456789012345678901234567890123456789\r\n"), 90)
+			data := bytes.Repeat([]byte("0123456789012345678901234567890123456789012345678901234567890123456789\r\n"),
+				90)
 			var left atomic.Int64
 			left.Store(int64(b.N))
 			var wg sync.WaitGroup
@@ -108,7 +109,10 @@ func BenchmarkDeliver(b *testing.B) {
 								return nil, false
 							}
 							n++
-							e[n&1] = Envelope{From: "b+abcdefgh.abcdefghijklmnop@bounces.example", To: "reader@example.org", Data: data}
+							e[n&1] = Envelope{
+								From: "b+abcdefgh.abcdefghijklmnop@bounces.example",
+								To:   "reader@example.org", Data: data,
+							}
 							return &e[n&1], true
 						},
 						Commit: func(*Envelope) bool { return true },

@@ -109,7 +109,8 @@ func TestClientOutcomes(t *testing.T) {
 		{"MAIL cut", mailtest.At("MAIL", 2, cut), "sL-", "sL-", FaultConnect, "MAIL"},
 		{"RCPT cut", mailtest.At("RCPT", 2, cut), "sL-", "sL-", FaultConnect, "RCPT"},
 		{
-			"RCPT 421", mailtest.At("RCPT", 2, mailtest.Action{Reply: "421 4.7.0 enough", Close: true}), "su-", "su-", FaultRefused,
+			"RCPT 421", mailtest.At("RCPT", 2, mailtest.Action{Reply: "421 4.7.0 enough", Close: true}), "su-", "su-",
+			FaultRefused,
 			"RCPT",
 		},
 		{"RCPT 535 5.7.8", mailtest.At("RCPT", 2, reply("535 5.7.8 credentials")), "su-", "su-", FaultAuth, "RCPT"},
@@ -447,7 +448,12 @@ func TestClientTLS(t *testing.T) {
 		{"wrong name", mailtest.Script{TLS: wrong}, start, FaultTLS, "STARTTLS"},
 		{"old TLS", mailtest.Script{TLS: old}, start, FaultTLS, "STARTTLS"},
 		{"demanded by the server", mailtest.Script{TLS: good}, Client{TLS: TLSNone}, FaultAuth, "MAIL"},
-		{"injected replies", mailtest.Script{TLS: good, Inject: "250-evil\r\n250 PIPELINING\r\n250 ok\r\n"}, start, 0, ""},
+		{
+			"injected replies",
+			mailtest.Script{TLS: good, Inject: "250-evil\r\n250 PIPELINING\r\n250 ok\r\n"},
+			start, 0,
+			"",
+		},
 	}
 	for i := range cases {
 		c := &cases[i]
@@ -510,7 +516,8 @@ func TestClientAuth(t *testing.T) {
 
 // TestOutcomeText: the server's words reach the caller.
 func TestOutcomeText(t *testing.T) {
-	s := mailtest.Start(t, mailtest.Script{On: mailtest.At("RCPT", 1, mailtest.Action{Reply: "552 5.2.2 mailbox\n552 5.2.2 is full"})})
+	s := mailtest.Start(t,
+		mailtest.Script{On: mailtest.At("RCPT", 1, mailtest.Action{Reply: "552 5.2.2 mailbox\n552 5.2.2 is full"})})
 	p := &post{t: t, n: 2, sender: &Client{Addr: s.Addr()}}
 	checkFault(t, p.run(t.Context()), 0, "")
 	if o := p.outcomes[to(1)][0]; o != (Outcome{Result: Later, Code: 552, Enhanced: "5.2.2", Text: "mailbox is full"}) ||
@@ -533,7 +540,10 @@ func TestRelayErrorBackoff(t *testing.T) {
 	if s := strings.Join(got, " "); s != want {
 		t.Errorf("got  %s\nwant %s", s, want)
 	}
-	err := &RelayError{Fault: FaultRefused, Stage: "MAIL", Code: 451, Enhanced: "4.3.0", Text: "wait", Err: os.ErrClosed}
+	err := &RelayError{
+		Fault: FaultRefused, Stage: "MAIL", Code: 451, Enhanced: "4.3.0", Text: "wait",
+		Err: os.ErrClosed,
+	}
 	if s := err.Error(); s != "mail route: refused at MAIL: 451 4.3.0 wait: file already closed" ||
 		!errors.Is(err, os.ErrClosed) {
 		t.Errorf("%s", s)

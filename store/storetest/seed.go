@@ -261,7 +261,10 @@ func (s *Seeder) SetRelays(tenantID string, relays ...core.Relay) core.Tenant {
 // ChangeTenant changes a tenant, as an operator would.
 func (s *Seeder) ChangeTenant(id string, in core.TenantInput) core.Tenant {
 	s.Helper()
-	t, err := s.UpdateTenant(s.Context(), id, "test", func(t *core.Tenant) error { return t.Change(in, true, s.Time()) })
+	t, err := s.UpdateTenant(s.Context(), id, "test", func(t *core.Tenant) error {
+		return t.Change(in, true,
+			s.Time())
+	})
 	s.Must(err)
 	return t
 }

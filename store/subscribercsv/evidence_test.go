@@ -19,10 +19,12 @@ func TestCSVEvidence(t *testing.T) {
 		{
 			"both of Mailchimp", "OPTIN_TIME,OPTIN_IP,CONFIRM_TIME,CONFIRM_IP",
 			"2019-05-01 09:58:00,203.0.113.9,2019-05-01 10:00:00,203.0.113.7",
-			"opted in 2019-05-01 09:58:00 from 203.0.113.9; confirmed 2019-05-01 10:00:00 from 203.0.113.7", "", false, false,
+			"opted in 2019-05-01 09:58:00 from 203.0.113.9; confirmed 2019-05-01 10:00:00 from 203.0.113.7", "", false,
+			false,
 		},
 		{
-			"the address first, other spelling", "Confirm IP,Confirm Time", "::ffff:203.0.113.7,2019-05-01T10:00:00+02:00",
+			"the address first, other spelling", "Confirm IP,Confirm Time",
+			"::ffff:203.0.113.7,2019-05-01T10:00:00+02:00",
 			"confirmed 2019-05-01T08:00:00Z from 203.0.113.7", "", false, false,
 		},
 		{

@@ -220,7 +220,10 @@ func (c *Reader) columns(rename map[string]string) error {
 	}
 	for from := range rename {
 		if !used[from] {
-			return MappingError{fmt.Sprintf("there is no column %q among %s", from, strings.Join(c.header, ", ")), " (--map)"}
+			return MappingError{
+				fmt.Sprintf("there is no column %q among %s", from, strings.Join(c.header, ", ")),
+				" (--map)",
+			}
 		}
 	}
 	if c.email < 0 {
@@ -275,7 +278,8 @@ func (c *Reader) Next() (row store.ImportRow, record []string, err error) {
 	if err != nil {
 		if pe, ok := errors.AsType[*csv.ParseError](err); ok && (c.source.err == nil || errors.Is(c.source.err, io.EOF)) {
 			if errors.Is(pe.Err, csv.ErrFieldCount) {
-				return row, record, LineError{pe.Line, fmt.Sprintf("has %d columns, not %d", len(record), len(c.header))}
+				return row, record, LineError{pe.Line, fmt.Sprintf("has %d columns, not %d", len(record),
+					len(c.header))}
 			}
 			return row, record, c.quoteFault(pe)
 		}

@@ -82,7 +82,8 @@ var formCases = []struct {
 	},
 	{
 		"a status of no known form",
-		"email,Member Status\na@b.example,Subscribed\nc@d.example,cleaned\ne@f.example,unconfirmed\ng@h.example,Opted-Out\n",
+		"email,Member " +
+			"Status\na@b.example,Subscribed\nc@d.example,cleaned\ne@f.example,unconfirmed\ng@h.example,Opted-Out\n",
 		nil,
 		[]string{"a@b.example", "left", "pending", "left"},
 	},
@@ -195,12 +196,16 @@ var formCases = []struct {
 		map[string]string{"uuid": "old_id", "name": "first_name"},
 		[]string{`a@b.example {"first_name":"Ann","old_id":"u"}`},
 	},
-	{"a quote in the middle of a cell", "email,n\na@b.example,x\"y\"\nc@d.example,\"2\"3\ne@f.example,4\n", nil, []string{
-		`line 2: a quote (") stands in the middle of a cell, or is not closed`,
-		`line 3: a quote (") stands in the middle of a cell, or is not closed`, `e@f.example {"n":"4"}`,
-	}},
 	{
-		"a quote closed lines later", "email,n\na@b.example,\"1\nc@d.example,2\ne@f.example,\"3\"\ng@h.example,4\n", nil,
+		"a quote in the middle of a cell", "email,n\na@b.example,x\"y\"\nc@d.example,\"2\"3\ne@f.example,4\n", nil,
+		[]string{
+			`line 2: a quote (") stands in the middle of a cell, or is not closed`,
+			`line 3: a quote (") stands in the middle of a cell, or is not closed`, `e@f.example {"n":"4"}`,
+		},
+	},
+	{
+		"a quote closed lines later", "email,n\na@b.example,\"1\nc@d.example,2\ne@f.example,\"3\"\ng@h.example,4\n",
+		nil,
 		[]string{
 			`line 2: a quote (") is opened and not closed in the right place: lines 2 to 4 are taken for one`,
 			`g@h.example {"n":"4"}`,

@@ -36,7 +36,8 @@ var statusWords = map[string]string{
 
 func init() {
 	for _, w := range []string{
-		"unsubscribed", "cleaned", "bounced", "complained", "complaint", "spam", "blocklisted", "blacklisted", "blocked",
+		"unsubscribed", "cleaned", "bounced", "complained", "complaint", "spam", "blocklisted", "blacklisted",
+		"blocked",
 		"disabled",
 		"inactive", "suppressed", "archived", "removed", "deleted", "optedout", "nonsubscribed", "neversubscribed",
 		"notsubscribed",

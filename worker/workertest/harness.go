@@ -165,7 +165,8 @@ func (h *Harness) Paused(j core.SendJob, reason string) core.SendJob {
 func (h *Harness) AddsUp(j core.SendJob, sent, failed, skipped int64) {
 	h.Helper()
 	if j.Sent != sent || j.Failed != failed || j.Skipped != skipped || j.Recipients != sent+failed+skipped {
-		h.Errorf("sent %d, failed %d, skipped %d of %d; want %d, %d, %d", j.Sent, j.Failed, j.Skipped, j.Recipients, sent,
+		h.Errorf("sent %d, failed %d, skipped %d of %d; want %d, %d, %d", j.Sent, j.Failed, j.Skipped, j.Recipients,
+			sent,
 			failed, skipped)
 	}
 }

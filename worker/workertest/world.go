@@ -59,8 +59,8 @@ type confirmToken struct {
 }
 
 // A World is a member and a send service, in one file or in two, with the link between them and a model of the persons
-// whom they know. What happens is either drawn by rapid (Actions) or told by a test; the loops take steps as rapid says,
-// or run by themselves (Run).
+// whom they know. What happens is either drawn by rapid (Actions) or told by a test; the loops take steps as rapid
+// says, or run by themselves (Run).
 type World struct {
 	Member, Send *store.Store  // the same where it is one file; others after a daemon was killed
 	Lists        []core.List   // two of the first tenant, one of the second
@@ -432,8 +432,8 @@ func (w *World) Settle() {
 	w.fail("it does not come to rest")
 }
 
-// repeatFailed asks for the full syncs anew that have failed, as the self-check does at night, and reports whether there
-// were any. It does no more of the self-check's work, which would heal what must not go wrong.
+// repeatFailed asks for the full syncs anew that have failed, as the self-check does at night, and reports whether
+// there were any. It does no more of the self-check's work, which would heal what must not go wrong.
 func (w *World) repeatFailed() (any bool) {
 	for _, l := range w.Lists {
 		failed, err := w.Member.SyncFailed(w.ctx(), l.ID)

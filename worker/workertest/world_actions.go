@@ -23,7 +23,8 @@ func (w *World) Actions() map[string]func(*rapid.T) {
 		"deliver": func(*rapid.T) { w.step(w.outbox) },
 		"weather": func(rt *rapid.T) { w.link.weather = rapid.SampledFrom(weathers).Draw(rt, "weather") },
 		"sync": func(rt *rapid.T) {
-			_, err := w.Member.RequestSync(w.ctx(), w.Lists[rapid.IntRange(0, len(w.Lists)-1).Draw(rt, "list")].ID, w.now())
+			_, err := w.Member.RequestSync(w.ctx(), w.Lists[rapid.IntRange(0, len(w.Lists)-1).Draw(rt, "list")].ID,
+				w.now())
 			w.must(err)
 		},
 		"deliver again": w.redeliver, "wait": w.wait, "crash": w.crash,
@@ -334,7 +335,8 @@ func (w *World) erase(*rapid.T) {
 	for _, q := range w.sameTenant(p) {
 		known[q] = !w.split && w.known(q)
 	}
-	_, err := w.Member.ErasePerson(w.ctx(), core.Person{Email: w.emails[p.email], TenantID: w.tenantOf(p)}, "test", w.now())
+	_, err := w.Member.ErasePerson(w.ctx(), core.Person{Email: w.emails[p.email], TenantID: w.tenantOf(p)}, "test",
+		w.now())
 	w.must(err)
 	if !w.split { // what has not yet reached the member service is kept as its word
 		w.disabled[p.email][w.tenantOf(p)] = w.disabled[p.email][w.tenantOf(p)] || w.complained[p.email][w.tenantOf(p)]

@@ -38,7 +38,8 @@ func (w *World) mailable() map[string]bool {
 			more, err = w.Send.ExpandJob(w.ctx(), j.No, now)
 			w.must(err)
 		}
-		claims, err := w.Send.ClaimRecipients(w.ctx(), nil, &store.ClaimKey{JobNo: j.No, TenantID: l.TenantID, ListID: l.ID}, 0,
+		claims, err := w.Send.ClaimRecipients(w.ctx(), nil,
+			&store.ClaimKey{JobNo: j.No, TenantID: l.TenantID, ListID: l.ID}, 0,
 			2000)
 		w.must(err)
 		for _, c := range claims {

@@ -109,7 +109,10 @@ func TestConfigFaults(t *testing.T) {
 		{"missing file", "[auth]\nkey_file = \"/nonexistent\"", "", "auth.key_file: open /nonexistent: no such file"},
 		{"word", "[mail]\ntransport = \"pigeon\"", "", `mail.transport: must be "smtp" or "directory", not "pigeon"`},
 		{"number", "[send]\nmax_unrecorded = 0", "", "send.max_unrecorded: must be from 1 to 65536, not 0"},
-		{"sender", "[mail]\nfrom = \"News <a@example.org>\"", "", "mail.from: \"News <a@example.org>\" is no e-mail address"},
+		{
+			"sender", "[mail]\nfrom = \"News <a@example.org>\"", "",
+			"mail.from: \"News <a@example.org>\" is no e-mail address",
+		},
 		{"user without password", "[mail.smtp]\nusername = \"a\"", "", "mail.smtp.password: is missing"},
 		{
 			"password in clear", "[mail.smtp]\nhost = \"relay.example\"\nusername = \"a\"\npassword = \"b\"\ntls = \"none\"", "",

@@ -193,7 +193,8 @@ func (c *Config) writeProviders(w io.Writer) {
 			key   string
 			value any
 		}{{"kind", p.Kind}, {"secrets", masked}, {"tenant", p.Tenant}, {"topics", p.Topics}, {"enabled", p.Enabled}} {
-			fmt.Fprintf(w, "%s = %s%s\n", line.key, tomlValue(reflect.ValueOf(line.value)), remark(c, path+"."+line.key))
+			fmt.Fprintf(w, "%s = %s%s\n", line.key, tomlValue(reflect.ValueOf(line.value)),
+				remark(c, path+"."+line.key))
 		}
 	}
 }

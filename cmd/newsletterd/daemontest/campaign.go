@@ -41,7 +41,10 @@ func NewCampaign(t testing.TB, recipients int, server ...*mailtest.Server) *Camp
 	w.Prepare(func(s *storetest.Seeder) {
 		list := s.NewList()
 		s.Readers(list, w.Recipients)
-		w.job = s.NewJob(list.ID, func(r *store.JobRequest) { r.BodyText = strings.Repeat("A line of the letter.\n", 100) })
+		w.job = s.NewJob(list.ID, func(r *store.JobRequest) {
+			r.BodyText = strings.Repeat("A line of the letter.\n",
+				100)
+		})
 	})
 	return w
 }
@@ -74,8 +77,10 @@ func (w *Campaign) Finish() (j core.SendJob) {
 // every copy is the same message. It returns how many copies are second ones.
 func (w *Campaign) Duplicates(j core.SendJob) (n int) {
 	w.Helper()
-	if j.Status != core.JobCompleted || j.Recipients != int64(w.Recipients) || j.Sent != int64(w.Recipients) || j.Failed+j.Skipped != 0 {
-		w.Errorf("%s: %d recipients, sent %d, failed %d, skipped %d", j.Status, j.Recipients, j.Sent, j.Failed, j.Skipped)
+	if j.Status != core.JobCompleted || j.Recipients != int64(w.Recipients) || j.Sent != int64(w.Recipients) ||
+		j.Failed+j.Skipped != 0 {
+		w.Errorf("%s: %d recipients, sent %d, failed %d, skipped %d", j.Status, j.Recipients, j.Sent, j.Failed,
+			j.Skipped)
 	}
 	ids := map[string]string{}
 	for _, r := range w.Sink.Records() {

@@ -66,7 +66,11 @@ func (l *Ledger) Visit(name string) {
 	ctx := context.Background()
 	email := core.Email(name + "@example.net")
 	if a, ok := l.post("POST", "/api/newsletter/subscribe", map[string]any{"list_id": l.List, "email": email}); ok {
-		l.ack("subscribe", name, func(s *store.Store) error { _, err := s.Subscription(ctx, l.List, email); return err })
+		l.ack("subscribe", name, func(s *store.Store) error {
+			_,
+				err := s.Subscription(ctx, l.List, email)
+			return err
+		})
 		if _, ok := l.post("GET", "/api/newsletter/confirm?token="+fmt.Sprint(a["confirm_token"]), nil); ok {
 			l.ack("confirm", name, func(s *store.Store) error {
 				sub, err := s.Subscription(ctx, l.List, email)
@@ -77,12 +81,17 @@ func (l *Ledger) Visit(name string) {
 			})
 		}
 	}
-	if _, ok := l.post("POST", "/api/auth/register", map[string]any{"email": email, "password": "a password of mine"}); ok {
+	if _, ok := l.post("POST", "/api/auth/register",
+		map[string]any{"email": email, "password": "a password of mine"}); ok {
 		l.ack("register", name, func(s *store.Store) error { _, err := s.UserByEmail(ctx, email); return err })
 	}
 	job := map[string]any{"list_id": l.List, "subject": name, "body_text": "x", "scheduled_at": "2099-01-01T00:00:00Z"}
 	if a, ok := l.post("POST", "/api/send-jobs", job); ok {
-		l.ack("job", name, func(s *store.Store) error { _, err := s.SendJob(ctx, fmt.Sprint(a["send_job_id"])); return err })
+		l.ack("job", name, func(s *store.Store) error {
+			_, err := s.SendJob(ctx,
+				fmt.Sprint(a["send_job_id"]))
+			return err
+		})
 	}
 
 	// a signed webhook that brings a subscriber, and a provider's report that takes it away again

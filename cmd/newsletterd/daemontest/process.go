@@ -53,7 +53,8 @@ func NewIn(t testing.TB, dir string, settings ...string) *Process {
 	p.exe, err = os.Executable()
 	p.Must(err)
 	p.Must(os.WriteFile(filepath.Join(dir, "newsletterd.toml"), fmt.Appendf(nil,
-		"[server]\nlisten = %q\n[log]\nlevel = \"warn\"\n[metrics]\nlisten = \"\"\n[backup]\nevery = \"0\"\n", addr), 0o600))
+		"[server]\nlisten = %q\n[log]\nlevel = \"warn\"\n[metrics]\nlisten = \"\"\n[backup]\nevery = \"0\"\n", addr),
+		0o600))
 	return p
 }
 

@@ -70,7 +70,8 @@ func (f *Figures) Load(name string, goal float64, worker func(i int) func(answer
 	over.Store(true)
 	wg.Wait()
 	n := float64(done.Load())
-	f.Line(name, "%.0f/s (goal %.0f), %d failed; µs of CPU a request: %.0f, load generator %.0f", n/took.Seconds(), goal,
+	f.Line(name, "%.0f/s (goal %.0f), %d failed; µs of CPU a request: %.0f, load generator %.0f", n/took.Seconds(),
+		goal,
 		failed.Load(),
 		float64(daemon.Microseconds())/n, float64(generator.Microseconds())/n)
 	if failed.Load() > 0 {

@@ -48,7 +48,8 @@ func (f *Figures) Campaigns(rounds int, windows ...int) {
 			f.Stop()
 			after := f.bareClient(16)
 			ratio := 2 * r.Rate / (before + after)
-			f.Line(fmt.Sprintf("campaign, window %d, 16 connections", window), "%.0f mails/s (%s), %.2f of the bare client, %s",
+			f.Line(fmt.Sprintf("campaign, window %d, 16 connections", window),
+				"%.0f mails/s (%s), %.2f of the bare client, %s",
 				r.Rate, r.Mails, ratio, r.Cost)
 			ratios, before = append(ratios, ratio), after
 		}

@@ -149,10 +149,12 @@ var Conformance = []Module{
 	// oidcc-rp-initiated-logout-certification-test-plan
 	{"oidcc-rp-initiated-logout-discovery-endpoint-verification", (*conformant).discovery},
 	{"oidcc-rp-initiated-logout", func(o *conformant) {
-		o.logsOut("/bye?state=s1", "id_token_hint", o.hint(), "post_logout_redirect_uri", o.rp.URL+"/bye", "state", "s1")
+		o.logsOut("/bye?state=s1", "id_token_hint", o.hint(), "post_logout_redirect_uri", o.rp.URL+"/bye", "state",
+			"s1")
 	}},
 	{"oidcc-rp-initiated-logout-bad-post-logout-redirect-uri", func(o *conformant) {
-		o.errorPage(o.logout("id_token_hint", o.hint(), "post_logout_redirect_uri", o.rp.URL+"/bye/evil"), "not registered")
+		o.errorPage(o.logout("id_token_hint", o.hint(), "post_logout_redirect_uri", o.rp.URL+"/bye/evil"),
+			"not registered")
 	}},
 	{"oidcc-rp-initiated-logout-modified-id-token-hint", func(o *conformant) {
 		parts := strings.Split(o.hint(), ".")
@@ -176,7 +178,8 @@ var Conformance = []Module{
 			"not registered")
 	}},
 	{"oidcc-rp-initiated-logout-bad-id-token-hint", func(o *conformant) {
-		o.errorPage(o.logout("id_token_hint", o.hint()[:100], "post_logout_redirect_uri", o.rp.URL+"/bye"), "not an id token")
+		o.errorPage(o.logout("id_token_hint", o.hint()[:100], "post_logout_redirect_uri", o.rp.URL+"/bye"),
+			"not an id token")
 	}},
 }
 
@@ -411,7 +414,8 @@ func (o *conformant) discovery() {
 		}
 	}
 	for name, want := range map[string]bool{
-		"claims_parameter_supported": true, "request_parameter_supported": false, "request_uri_parameter_supported": false,
+		"claims_parameter_supported": true, "request_parameter_supported": false,
+		"request_uri_parameter_supported": false,
 	} {
 		if doc[name] != want {
 			o.Errorf("%s is %v", name, doc[name])

@@ -162,8 +162,8 @@ func (rp *RelyingParty) Back() url.Values {
 	}
 }
 
-// CheckIDToken holds the id token among tokens against OpenID Connect Core section 3.1.3.7: whose it is, for what nonce,
-// and that it belongs to its access token.
+// CheckIDToken holds the id token among tokens against OpenID Connect Core section 3.1.3.7: whose it is, for what
+// nonce, and that it belongs to its access token.
 func (rp *RelyingParty) CheckIDToken(tokens *oauth2.Token, u core.User, nonce string) {
 	rp.Helper()
 	raw, _ := tokens.Extra("id_token").(string)
