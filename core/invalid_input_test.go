@@ -57,7 +57,7 @@ func TestRelayRefusals(t *testing.T) {
 	refused(t, "too many", relays.change(make([]Relay, MaxRelays+1)), "relays")
 }
 
-// A relay that is changed without its password keeps it as long as the user is the same.
+// A relay that is changed without its password keeps it as long as user and host are the same.
 func TestRelayKeepsItsPassword(t *testing.T) {
 	var relays Relays
 	refused(t, "new", relays.change([]Relay{{Name: "Ours", Host: "smtp.example.org", Username: "u", Password: "p"}}),
@@ -68,6 +68,9 @@ func TestRelayKeepsItsPassword(t *testing.T) {
 	if r := relays[0]; !r.HasPassword || r.ID != same.ID || r.Label() != "Ours" {
 		t.Errorf("%+v", r)
 	}
+	elsewhere := same
+	elsewhere.Host = "smtp.example.net"
+	refused(t, "another host", relays.change([]Relay{elsewhere}), "relays[0].password")
 	same.Username = "another"
 	refused(t, "another user", relays.change([]Relay{same}), "relays[0].password")
 }

@@ -79,7 +79,7 @@ func (l SendLimits) Check(field string) error {
 }
 
 // change takes over the relays of an input: those that carry the id of a present one keep it, and its password if they
-// bring none.
+// bring none: for the same user at the same host, so that it is sent nowhere else.
 func (r *Relays) change(in []Relay) error {
 	if len(in) > MaxRelays {
 		return Invalidf("relays", "relays may be %d at most.", MaxRelays)
@@ -89,7 +89,8 @@ func (r *Relays) change(in []Relay) error {
 	for i := range in {
 		n := in[i]
 		at := slices.IndexFunc(was, func(o Relay) bool { return o.ID == n.ID && n.ID != "" })
-		if n.HasPassword = n.Password != ""; at >= 0 && n.Username != "" && n.Username == was[at].Username {
+		if n.HasPassword = n.Password != ""; at >= 0 && n.Username != "" &&
+			n.Username == was[at].Username && strings.EqualFold(n.Host, was[at].Host) {
 			n.HasPassword = n.HasPassword || was[at].HasPassword
 		}
 		if at < 0 || seen[n.ID] {

@@ -82,7 +82,7 @@ func (h *Handler) userRoutes(t *web.Table) {
 		one(web.Path(u.logout)), "End every session and token of a user")
 	t.Add("POST", item+"/reset-second-factor", may, web.Member,
 		one(web.Path(u.resetFactor).Fails(core.Conflict)), "Remove the second factor of a user")
-	t.Add("GET", item+"/export", may, web.Member,
+	t.Add("GET", item+"/export", may.Exports(), web.Member,
 		one(web.Path(u.export)), "Show everything that is known about a person")
 	t.Add("POST", item+"/erase", may, web.Member,
 		one(web.Path(u.erase).Fails(core.Conflict)), "Remove everything that is known about a person")

@@ -258,10 +258,7 @@ func (a sendjobs) pause(c *web.Call, id string) (sendJob, error) {
 // resume lets a paused job go on. One that the daemon has paused because it did harm, or because the file was restored,
 // is an operator's to judge.
 func (a sendjobs) resume(c *web.Call, id string) (sendJob, error) {
-	j, err := a.store.SendJob(c, id)
-	if err == nil && j.PausedForHarm() && !isOperator(c) {
-		err = core.Forbiddenf("An operator decides whether this job goes on; it is paused: %s.", j.PauseReason)
-	}
+	err := a.mayGoOn(c, id)
 	if err == nil {
 		_, err = a.store.ResumeSendJob(c, id, actor(c), c.Now)
 	}
@@ -271,7 +268,20 @@ func (a sendjobs) resume(c *web.Call, id string) (sendJob, error) {
 	return a.show(c, id)
 }
 
+func (a sendjobs) mayGoOn(c *web.Call, id string) error {
+	j, err := a.store.SendJob(c, id)
+	if err == nil && j.PausedForHarm() && !isOperator(c) {
+		err = core.Forbiddenf("An operator decides whether this job goes on; it is paused: %s.", j.PauseReason)
+	}
+	return err
+}
+
+// retry mails those whom an ended job has not reached. One that was cancelled while it was paused for harm is an
+// operator's to judge, as before its end.
 func (a sendjobs) retry(c *web.Call, id string) (sendJob, error) {
+	if err := a.mayGoOn(c, id); err != nil {
+		return sendJob{}, err
+	}
 	j, err := a.store.RetryFailed(c, id, actor(c), c.Now)
 	if err != nil {
 		return sendJob{}, err

@@ -33,7 +33,11 @@ func (in *previewFor) CheckInput() error {
 	return nil
 }
 
+// preview renders a job's mail. What is known of a subscriber is for those who may read it.
 func (a sendjobs) preview(c *web.Call, in previewFor) (out preview, err error) {
+	if in.Email != "" && !c.Caller.May(core.ActionPeopleRead, c.Tenant) {
+		return out, core.Lacking(core.ActionPeopleRead)
+	}
 	bulk, r, err := a.trial(c).Preview(c, c.ID(), in.Email, c.Now)
 	if err != nil {
 		return out, err

@@ -11,18 +11,19 @@ import (
 
 // Access says who may call a route. The zero Access is invalid: a route without a rule does not start.
 type Access struct {
-	name   string
-	bearer bool // takes an access token
-	option bool // … but does without
-	form   bool // … also in a form
-	people bool // refuses a client that acts for itself, whatever its scopes
-	scopes []string
-	action core.Action       // that the caller may do for at least one tenant; empty: none is asked for
-	fresh  bool              // the sign-in of a user must be a fresh one, where the action asks for that
-	oneOf  bool              // one of the scopes is enough
-	free   bool              // every valid token will do: the operation opens nothing of the user's
-	rule   func(*Call) error // after the scopes; nil: nothing more
-	signed bool              // by the four webhook headers
+	name    string
+	bearer  bool // takes an access token
+	option  bool // … but does without
+	form    bool // … also in a form
+	people  bool // refuses a client that acts for itself, whatever its scopes
+	scopes  []string
+	action  core.Action       // that the caller may do for at least one tenant; empty: none is asked for
+	fresh   bool              // the sign-in of a user must be a fresh one, where the action asks for that
+	exports bool              // reading is an export, which asks as a change does
+	oneOf   bool              // one of the scopes is enough
+	free    bool              // every valid token will do: the operation opens nothing of the user's
+	rule    func(*Call) error // after the scopes; nil: nothing more
+	signed  bool              // by the four webhook headers
 
 	proof *proof // of a caller that proves itself in a way of its own; nil: none
 }
@@ -105,8 +106,13 @@ func (a Access) For(action core.Action) Access { a.action = action; return a }
 // Fresh has the rule ask for a fresh sign-in of a user where its action does (core.ProofActions).
 func (a Access) Fresh() Access { a.fresh = true; return a }
 
+// Exports has the rule ask for a fresh sign-in of one who reads, too, where its action does.
+func (a Access) Exports() Access { a.exports = true; return a }
+
 // asksProof reports whether the route wants a fresh sign-in.
-func (r *Route) asksProof() bool { return r.Who.fresh && r.Who.action.AsksProof(r.Method == "GET") }
+func (r *Route) asksProof() bool {
+	return r.Who.fresh && r.Who.action.AsksProof(r.Method == "GET" && !r.Who.exports)
+}
 
 // Named returns the rule with another name, which `newsletterd routes` shows.
 func (a Access) Named(name string) Access { a.name = name; return a }

@@ -57,12 +57,21 @@ const FaultsBegin = "line,error,"
 // NewFaults returns a writer of faults that has written the names of the columns.
 func NewFaults(w io.Writer, header []string) (*Faults, error) {
 	f := &Faults{csv.NewWriter(w)}
-	return f, f.csv.Write(append([]string{"line", "error"}, header...))
+	return f, f.csv.Write(append([]string{"line", "error"}, shown(header)...))
 }
 
 // Report writes one line.
 func (f *Faults) Report(fault LineError, record []string) error {
-	return f.csv.Write(append([]string{strconv.Itoa(fault.Line), fault.Text}, record...))
+	return f.csv.Write(append([]string{strconv.Itoa(fault.Line), fault.Text}, shown(record)...))
+}
+
+// shown returns cells that a spreadsheet doesn't run as formulas; Reader takes them as they were.
+func shown(record []string) []string {
+	cells := make([]string, len(record))
+	for i, s := range record {
+		cells[i] = spreadsheetCell(s)
+	}
+	return cells
 }
 
 // Flush writes what is buffered.

@@ -1,6 +1,7 @@
 package subscribercsv
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"strings"
@@ -267,6 +268,21 @@ func TestSpreadsheetCells(t *testing.T) {
 		if plainCell(cell) != s {
 			t.Errorf("%q came back as %q", s, plainCell(cell))
 		}
+	}
+}
+
+// A spreadsheet that opens the lines which could not be read runs none of them, nor the names of their columns.
+func TestFaultsAreNoFormulas(t *testing.T) {
+	var out bytes.Buffer
+	f, err := NewFaults(&out, []string{"email", "=1+1"})
+	if err == nil {
+		err = f.Report(LineError{2, "no address"}, []string{"@SUM(1)", "-1"})
+	}
+	if err == nil {
+		err = f.Flush()
+	}
+	if want := "line,error,email,'=1+1\n2,no address,'@SUM(1),'-1\n"; err != nil || out.String() != want {
+		t.Errorf("%q, %v", out.String(), err)
 	}
 }
 
