@@ -218,6 +218,9 @@ type importing struct {
 }
 
 func (im *importing) run(tx *Tx, rows []ImportRow) (err error) {
+	if _, err := tx.list(im.list.ID); err != nil { // it may have been deleted since the import began
+		return err
+	}
 	if im.at, err = tx.stamp(im.list.ID, im.now); err != nil {
 		return err
 	}

@@ -98,5 +98,14 @@ func TestImportsThatFail(t *testing.T) {
 				t.Errorf("%q: %+v, %v", file, j, err)
 			}
 		}
+		j := h.NewImportJob(h.List.ID, "email\nann@example.org\n")
+		h.Must(h.DeleteList(t.Context(), h.List.ID, "user:1", h.Time()))
+		_, err := h.RunImport(t.Context(), j.ID, core.ImportInput{SubscriberStatus: "active"}, "user:1", h.Time())
+		h.Must(err)
+		synctest.Wait()
+		j, err = h.ImportJob(t.Context(), j.ID)
+		if err != nil || j.Status != core.ImportFailed || j.FailureReason != core.ErrListNotFound.Message {
+			t.Errorf("into a list that is deleted: %+v, %v", j, err)
+		}
 	})
 }
