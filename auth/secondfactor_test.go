@@ -3,6 +3,7 @@ package auth
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -285,6 +286,45 @@ func TestPasskeyHost(t *testing.T) {
 	} {
 		if host, missing := PasskeyHost(origin); (host != want[0]) || missing != want[1] {
 			t.Errorf("%q: %q, %q", origin, host, missing)
+		}
+	}
+}
+
+// Where passkeys can't be, and to users who have not proved their address, none is offered and none is taken.
+func TestPasskeysThatAreNotOffered(t *testing.T) {
+	ctx := t.Context()
+	p, _ := testProvider(t, nil, func(c *Config) { c.Issuer = "http://127.0.0.1:8080/api" })
+	u := addUser(t, p, "ann@example.org")
+	for what, call := range map[string]func(*Provider) error{
+		"options":     func(p *Provider) error { _, err := p.PasskeyOptions("browser", "", t0); return err },
+		"new options": func(p *Provider) error { _, err := p.NewPasskeyOptions(ctx, u, "browser", t0); return err },
+		"add":         func(p *Provider) error { return p.AddPasskey(ctx, core.Visitor{User: u}, NewPasskey{}, t0) },
+		"sign in": func(p *Provider) error {
+			_, _, err := p.SignInByPasskey(ctx, PasskeyAnswer{Browser: "b"}, SignInRequest{}, t0)
+			return err
+		},
+		"prove": func(p *Provider) error {
+			return p.ProveByPasskey(ctx, core.Visitor{User: u}, PasskeyAnswer{}, netip.Addr{}, t0)
+		},
+	} {
+		if err := call(p); !errors.Is(err, ErrNoPasskeys) {
+			t.Errorf("%s on an IP address: %v", what, err)
+		}
+	}
+	p, _ = testProvider(t, nil)
+	if _, err := p.NewPasskeyOptions(ctx, u, "browser", t0); !errors.Is(err, ErrFactorUnverified) {
+		t.Error("new options of an unverified address:", err)
+	}
+	if err := p.AddPasskey(ctx, core.Visitor{User: u}, NewPasskey{}, t0); !errors.Is(err, ErrFactorUnverified) {
+		t.Error("a passkey of an unverified address:", err)
+	}
+	u.EmailVerified = true
+	for what, err := range map[string]error{
+		"add":   p.AddPasskey(ctx, core.Visitor{User: u}, NewPasskey{Browser: "b", Response: "{}"}, t0),
+		"prove": p.ProveByPasskey(ctx, core.Visitor{User: u}, PasskeyAnswer{"b", "{}"}, netip.Addr{}, t0),
+	} {
+		if !errors.Is(err, ErrPasskeyRefused) {
+			t.Errorf("%s by an answer that is none: %v", what, err)
 		}
 	}
 }

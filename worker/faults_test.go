@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -84,7 +85,7 @@ func (d *hardship) start() {
 		worker.Endpoints(d.Store, worker.NewEndpointPoster(d.Store, hook), d.Opts.Log),
 		worker.Mailer(mailer), worker.TenantMailer(mailer, relay), d.tracker.Loop(),
 		worker.NewSelfCheck(d.Store, time.Hour, false, d.Opts.Log).Loop(),
-		worker.Housekeeping(d.Store, store.Retention{}, d.Opts.Log),
+		worker.Housekeeping(d.Store, store.Retention{}, d.Opts.Log), worker.Imports(d.Store, nil, d.Opts.Log),
 		worker.Snapshot(d.Store, d.TempDir()+"/snapshot.db", 4*time.Hour, d.Opts.Log),
 		worker.Disabler(worker.DisablerOptions{
 			Store: d.Store, Base: "http://member.test", Transport: both, Log: d.Opts.Log,
@@ -138,6 +139,12 @@ func TestEverybodyIsServedAmongFaults(t *testing.T) {
 				d.Job(func(n *core.NewJob) { n.TrackClick, n.BodyHTML = true, `<a href="https://a.example/">a</a>` }),
 				d.neighbor.Job(),
 			}
+			var file strings.Builder
+			file.WriteString("email\n")
+			for i := range 1200 {
+				fmt.Fprintf(&file, "import%d@example.org\n", i)
+			}
+			imported := d.NewImportJob(d.NewList().ID, file.String())
 			if seed%2 == 0 {
 				d.faults.FailOften(15+10*(seed%4), uint64(seed))
 			} else { // each statement at its first, or third, or fifth time
@@ -153,6 +160,12 @@ func TestEverybodyIsServedAmongFaults(t *testing.T) {
 					OccurredAt: core.At(time.Now()),
 				}, Provider: "p", Key: []byte("k")}}, core.At(time.Now()))
 			})
+			d.sure(func() error {
+				_, err := d.RunImport(t.Context(), imported.ID, core.ImportInput{
+					SubscriberStatus: core.SubscriptionActive,
+				}, "user:1", core.At(time.Now()))
+				return err
+			})
 			d.tracker.Add(core.Engagement{
 				JobNo: jobs[0].No, Seq: 1, LinkNo: 1, At: core.At(time.Now()),
 				Last: core.At(time.Now()), Times: 1,
@@ -162,6 +175,14 @@ func TestEverybodyIsServedAmongFaults(t *testing.T) {
 			time.Sleep(26 * time.Hour) // what was put off for a while, and the check at night
 			synctest.Wait()
 			d.check(jobs)
+			imported, err := d.ImportJob(t.Context(), imported.ID)
+			if err != nil || imported.Status != core.ImportCompleted || imported.Added != 1200 {
+				t.Errorf("seed %d: %+v, %v", seed, imported, err)
+			}
+			l, err := d.CountedList(t.Context(), imported.ListID)
+			if err != nil || l.Counts.Active != 1200 {
+				t.Errorf("seed %d: %+v of 1200 imported subscriptions, %v", seed, l.Counts, err)
+			}
 			failed += d.faults.Failed()
 		})
 	}
