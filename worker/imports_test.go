@@ -109,3 +109,25 @@ func TestImportsThatFail(t *testing.T) {
 		}
 	})
 }
+
+// A long dry run notes on its way how far it has come, and counts every line.
+func TestLongDryRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := workertest.New(t, nil)
+		h.Run(worker.Imports(h.Store, nil, h.Opts.Log))
+		var file strings.Builder
+		file.WriteString("email\n")
+		for i := range 10_500 {
+			fmt.Fprintf(&file, "reader%d@example.org\n", i)
+		}
+		j := h.NewImportJob(h.List.ID, file.String())
+		_, err := h.RunImport(t.Context(), j.ID, core.ImportInput{DryRun: true, SubscriberStatus: "active"},
+			"user:1", h.Time())
+		h.Must(err)
+		synctest.Wait()
+		j, err = h.ImportJob(t.Context(), j.ID)
+		if err != nil || j.Status != core.ImportChecked || j.Added != 10_500 || j.Lines != 10_500 {
+			t.Errorf("%+v, %v", j, err)
+		}
+	})
+}
