@@ -10,7 +10,7 @@ import (
 
 // RotateKeys makes the next key of each algorithm. It is published at once and signs in a day; the key before it
 // signs until then, and stays published until the last token that it signed has expired. An algorithm whose next key
-// waits already is left alone. What was made is returned.
+// waits already is left alone. What was made is returned. Who made it is the actor of the context (store.By).
 func RotateKeys(ctx context.Context, s *store.Store, now core.Instant) (made []core.SigningKey, err error) {
 	for _, alg := range [...]string{algES256, algRS256} {
 		next, err := generate(alg, now)
@@ -45,7 +45,7 @@ func (p *Provider) TendKeys(ctx context.Context, every time.Duration, now core.I
 	}
 	for _, alg := range [...]string{algES256, algRS256} {
 		if k := active(keys, alg, now); k != nil && k.RetiredAt == 0 && k.ActiveAt.Add(every-keyLead) <= now {
-			_, err = RotateKeys(ctx, p.store, now)
+			_, err = RotateKeys(store.By(ctx, "daemon", now), p.store, now)
 			break
 		}
 	}

@@ -36,6 +36,8 @@ var operationNames = map[string]string{
 	"PUT /api/admin/suppressions":                        "updateSuppression",
 	"POST /api/admin/suppressions/lift":                  "liftSuppression",
 	"GET /api/admin/audit":                               "listAudit",
+	"GET /api/admin/signing-keys":                        "listSigningKeys",
+	"POST /api/admin/signing-keys/rotate":                "rotateSigningKeys",
 	"GET /api/admin/templates":                           "listTemplates",
 	"POST /api/admin/templates":                          "createTemplate",
 	"GET /api/admin/templates/:id":                       "getTemplate",

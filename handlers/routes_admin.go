@@ -60,6 +60,12 @@ func (h *Handler) systemRoutes(t *web.Table) {
 	trail := audit{h.options.Store}
 	t.Add("GET", "/api/admin/audit", admin(core.ActionAuditRead), web.Member, web.Search(trail.list),
 		"List who has changed what, the newest first; a page may be short and have a next one")
+	keys := signingKeys{h.options.Store}
+	may := admin(core.ActionKeyManage)
+	t.Add("GET", "/api/admin/signing-keys", may, web.Member, web.Get(keys.list),
+		"List the keys that tokens are signed with, the oldest first")
+	t.Add("POST", "/api/admin/signing-keys/rotate", may, web.Member, web.Get(keys.rotate).Created().Fails(core.Conflict),
+		"Make the next signing keys; they sign from tomorrow on")
 }
 
 // userRoutes are the accounts of people, for operators.

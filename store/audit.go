@@ -123,6 +123,8 @@ func watchedBy(action string) string {
 		return "user"
 	case "job":
 		return "send_job"
+	case "key":
+		return "signing_key"
 	}
 	return ""
 }

@@ -24,7 +24,7 @@ type watched struct {
 }
 
 // keyColumns are the columns by which rows are watched that have no column id.
-var keyColumns = map[string]string{"provider": "name"}
+var keyColumns = map[string]string{"provider": "name", "signing_key": "kid"}
 
 // maskedColumns are the columns of watched tables that hold secrets or words about persons as text: the audit trail
 // tells only that they changed. It never shows a BLOB.
@@ -34,7 +34,7 @@ var maskedColumns = map[string][]string{
 }
 
 // unaudited are the columns of watched tables that each change moves.
-var unaudited = []string{"id", "no", "created_at", "updated_at", "epoch", "last_login_at"}
+var unaudited = []string{"id", "kid", "no", "created_at", "updated_at", "epoch", "last_login_at"}
 
 // watch makes the next entry of the audit trail tell how this row changes from now on.
 func (tx *Tx) watch(table, id string) error {

@@ -27,7 +27,8 @@ var shownColumns = map[string]string{
 		"finished_at failure_reason paused_at pause_reason expanded recipients sent failed skipped deferred created_by " +
 		"expanded_to settled bounced complained opened clicked machine_opened machine_clicked unstoppable unsubscribed " +
 		"expand_from soft_bounced delivered ambiguous hard_bounced gives_up_at",
-	"template": "tenant_id name layout body_html body_text",
+	"signing_key": "alg active_at retired_at expires_at",
+	"template":    "tenant_id name layout body_html body_text",
 	"tenant": "name domains status mail_from mail_from_name reply_to postal_address public_url brand_name brand_color " +
 		"brand_logo_url deleted_at relays send_limits mail_texts privacy_url " +
 		"language no_tracking",

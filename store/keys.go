@@ -40,8 +40,8 @@ func (s *Store) AddFirstSigningKey(ctx context.Context, k core.SigningKey) error
 }
 
 // AddNextSigningKey adds the key that follows the present one of its algorithm: from k.ActiveAt on the new one signs
-// and the present one no longer. It adds nothing, and says so, where a next key waits already. Its only error is
-// core.ErrStorage.
+// and the present one no longer. It adds nothing, and says so, where a next key waits already. The audit trail tells of
+// it where By named an actor. Its only error is core.ErrStorage.
 func (s *Store) AddNextSigningKey(ctx context.Context, k core.SigningKey, now core.Instant) (added bool, err error) {
 	sealed := s.seal(k.Private)
 	err = s.update(ctx, func(tx *Tx) error {
@@ -55,10 +55,13 @@ func (s *Store) AddNextSigningKey(ctx context.Context, k core.SigningKey, now co
 			int64(k.ActiveAt), k.Alg); err != nil {
 			return err
 		}
-		_, err := tx.exec("INSERT INTO signing_key (kid, alg, private, created_at, active_at) VALUES (?, ?, ?, ?, ?)",
-			k.KID, k.Alg, sealed, int64(k.CreatedAt), int64(k.ActiveAt))
-		added = err == nil
 		tx.kick(TopicIdentity)
+		err := s.by(ctx, "key.rotate", "", k.KID, func(tx *Tx) error {
+			_, err := tx.exec("INSERT INTO signing_key (kid, alg, private, created_at, active_at) VALUES (?, ?, ?, ?, ?)",
+				k.KID, k.Alg, sealed, int64(k.CreatedAt), int64(k.ActiveAt))
+			return err
+		})(tx)
+		added = err == nil
 		return err
 	})
 	return added, err

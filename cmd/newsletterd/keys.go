@@ -26,7 +26,7 @@ func (p *program) keysCommand() *cli.Command {
 		})
 	rotate := p.command("rotate", "make the next keys; they sign from tomorrow on", nil, nil,
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
-			made, err := auth.RotateKeys(c.Context, s, now())
+			made, err := auth.RotateKeys(store.By(c.Context, actor(), now()), s, now())
 			if err != nil {
 				return err
 			}
@@ -59,15 +59,8 @@ type keyRow struct {
 func keyRows(keys []core.SigningKey, now core.Instant) []keyRow {
 	rows := make([]keyRow, len(keys))
 	for i, k := range keys {
-		state := "signs"
-		switch {
-		case k.ActiveAt > now:
-			state = "next"
-		case k.RetiredAt != 0 && k.RetiredAt <= now:
-			state = "retired"
-		}
 		rows[i] = keyRow{
-			KID: k.KID, Alg: k.Alg, State: state, ActiveAt: k.ActiveAt, RetiredAt: k.RetiredAt,
+			KID: k.KID, Alg: k.Alg, State: k.State(now), ActiveAt: k.ActiveAt, RetiredAt: k.RetiredAt,
 			ExpiresAt: k.ExpiresAt,
 		}
 	}

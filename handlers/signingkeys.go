@@ -1,0 +1,48 @@
+package handlers
+
+import (
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/store"
+)
+
+// signingKeys serves /api/admin/signing-keys: the keys that tokens are signed with, without their private parts.
+type signingKeys struct{ store *store.Store }
+
+// signingKey is a key as operators see it.
+type signingKey struct {
+	KID       string       `json:"kid"`
+	Alg       string       `json:"alg"`
+	State     string       `json:"state" enum:"next|signs|retired"`
+	CreatedAt core.Instant `json:"created_at"`
+	ServedBy  core.Instant `json:"served_by"`           // by then the daemon publishes it
+	ActiveAt  core.Instant `json:"active_at"`           // it signs from here on
+	RetiredAt core.Instant `json:"retired_at,omitzero"` // it signs no more from here on; absent: not planned
+	ExpiresAt core.Instant `json:"expires_at,omitzero"` // it is not published from here on; absent: not planned
+}
+
+func signingKeyRows(keys []core.SigningKey, now core.Instant) []signingKey {
+	rows := make([]signingKey, len(keys))
+	for i := range keys {
+		k := &keys[i]
+		rows[i] = signingKey{
+			k.KID, k.Alg, k.State(now), k.CreatedAt, k.CreatedAt.Add(auth.KeysEvery), k.ActiveAt, k.RetiredAt, k.ExpiresAt,
+		}
+	}
+	return rows
+}
+
+func (a signingKeys) list(c *web.Call) ([]signingKey, error) {
+	keys, err := a.store.SigningKeys(c, c.Now)
+	return signingKeyRows(keys, c.Now), err
+}
+
+// rotate makes the next keys. They are published at once and sign a day later.
+func (a signingKeys) rotate(c *web.Call) ([]signingKey, error) {
+	made, err := auth.RotateKeys(store.By(c, actor(c), c.Now), a.store, c.Now)
+	if err == nil && len(made) == 0 {
+		err = core.Conflictf("conflict", "The next keys wait already.")
+	}
+	return signingKeyRows(made, c.Now), err
+}
