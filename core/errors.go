@@ -108,6 +108,12 @@ var (
 	ErrUnavailable     = &Error{Kind: Unavailable}
 )
 
+// ErrSecretStands is returned for another secret of a record that has two: a third would end the one in use.
+var ErrSecretStands = &Error{
+	Kind: Conflict, Code: "conflict",
+	Message: "An earlier secret is still good: end it before another one is made.",
+}
+
 // Errors with a sharper word, shared by several packages.
 var (
 	ErrListNotFound = &Error{Kind: NotFound, Code: "list_not_found", Message: "There is no such list."}

@@ -105,8 +105,8 @@ func (h *Handler) webhookClientRoutes(t *web.Table) {
 		rights{may, may, may, may},
 	})
 	t.Add("POST", item+"/rotate-secret", admin(may), web.Member,
-		web.Path(w.rotate).Find(w.find).Missing(web.ErrNotFound),
-		"Give a sender another secret; the one before stays good until it is ended")
+		web.Path(w.rotate).Find(w.find).Missing(web.ErrNotFound).Fails(core.Conflict),
+		"Give a sender another secret; the one before stays good until it is ended, and there is no third")
 	t.Add("POST", item+"/end-old-secret", admin(may), web.Member,
 		web.Path(w.endOld).Find(w.find).Missing(web.ErrNotFound), "End the secret before the newest of a sender")
 }

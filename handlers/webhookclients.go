@@ -101,7 +101,7 @@ func (a webhookClients) remove(c *web.Call, id string) (web.None, error) {
 	return web.None{}, a.store.DeleteWebhookClient(c, id, actor(c), c.Now)
 }
 
-// rotate gives a sender another secret. The one before stays good until endOld.
+// rotate gives a sender another secret. The one before stays good until endOld, and until then there is no third.
 func (a webhookClients) rotate(c *web.Call, id string) (webhookClient, error) {
 	secret := auth.NewSecret()
 	key, err := auth.ParseSecret(secret)

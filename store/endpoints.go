@@ -215,7 +215,7 @@ type EndpointChange struct {
 }
 
 // UpdateEndpoint changes an endpoint and returns it. One that is switched on again goes on with the events that wait.
-// It returns core.ErrNotFound where there is none.
+// It returns core.ErrNotFound where there is none, and core.ErrSecretStands for another key while an earlier one signs.
 func (s *Store) UpdateEndpoint(ctx context.Context, id string, c EndpointChange, actor string,
 	now core.Instant,
 ) (e core.Endpoint, err error) {
@@ -244,6 +244,9 @@ func (s *Store) UpdateEndpoint(ctx context.Context, id string, c EndpointChange,
 			}
 		}
 		if sealed != nil {
+			if e.OldUntil > now && !c.EndOld {
+				return core.ErrSecretStands
+			}
 			e.OldUntil = now.Add(c.Overlap)
 			if _, err := tx.exec("UPDATE webhook_endpoint SET old_secret = secret, secret = ? WHERE id = ?", sealed,
 				id); err != nil {

@@ -305,6 +305,11 @@ func TestProviderRecords(t *testing.T) {
 		p.TenantID != "" {
 		t.Errorf("%+v", p)
 	}
+	_, err = w.UpdateProvider(ctx, "one", store.ProviderChange{NewSecret: new("third")}, "test", w.Now)
+	if p, read := w.ProviderSecrets(ctx, "one"); core.KindOf(err) != core.Conflict || read != nil || len(p.Secrets) != 2 ||
+		p.Secrets[0] != "second" {
+		t.Errorf("another secret: %v; %+v, %v", err, p, read)
+	}
 	_, err = w.UpdateProvider(ctx, "one", store.ProviderChange{EndOldSecret: true, Disabled: new(false)}, "test", w.Now)
 	w.Must(err)
 	if p, err = w.ProviderSecrets(ctx, "one"); err != nil || len(p.Secrets) != 1 || p.DisabledAt != 0 {

@@ -111,7 +111,8 @@ type ProviderChange struct {
 	EndOldSecret bool
 }
 
-// UpdateProvider changes a provider and returns it as it is then. It returns core.ErrNotFound where there is none.
+// UpdateProvider changes a provider and returns it as it is then. It returns core.ErrNotFound where there is none,
+// and core.ErrSecretStands for another secret while an earlier one is good.
 func (s *Store) UpdateProvider(ctx context.Context, name string, c ProviderChange, actor string,
 	now core.Instant,
 ) (p core.Provider, err error) {
@@ -148,6 +149,11 @@ func (s *Store) UpdateProvider(ctx context.Context, name string, c ProviderChang
 }
 
 func (tx *Tx) saveProvider(p core.Provider, c ProviderChange, sealed []byte, actor string) error {
+	if sealed != nil && !c.EndOldSecret {
+		if err := tx.noOldSecret("provider", "name", p.Name); err != nil {
+			return err
+		}
+	}
 	tx.kick(TopicRecords)
 	err := tx.one("UPDATE provider SET tenant_id = ?, topics = ?, disabled_at = ?, updated_at = ? WHERE name = ?",
 		p.TenantID, p.Topics.Column(), int64(p.DisabledAt), int64(p.UpdatedAt), p.Name)

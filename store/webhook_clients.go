@@ -112,13 +112,28 @@ func (s *Store) EnsureLoopClient(ctx context.Context, key []byte, now core.Insta
 }
 
 // RotateWebhookSecret gives a client a new key. The one before also stays good until EndWebhookRotation, so no event is
-// lost while the sender changes over. It returns core.ErrNotFound where there is no such client.
+// lost while the sender changes over. It returns core.ErrNotFound where there is no such client, and
+// core.ErrSecretStands while an earlier key is good.
 func (s *Store) RotateWebhookSecret(ctx context.Context, id string, key []byte, actor string, now core.Instant) error {
 	sealed := s.seal(key)
 	return s.changeRecord(ctx, "webhook_client", id, "webhook-client.rotate", actor, now, func(tx *Tx) error {
+		if err := tx.noOldSecret("webhook_client", "id", id); err != nil {
+			return err
+		}
 		return tx.one("UPDATE webhook_client SET old_secret = secret, secret = ?, updated_at = ? WHERE id = ?", sealed,
 			int64(now), id)
 	})
+}
+
+// noOldSecret returns core.ErrSecretStands where a record of a table has a secret before its newest: another one would
+// end the one in use.
+func (tx *Tx) noOldSecret(table, key, id string) error {
+	var stands bool
+	err := tx.get(&stands, "SELECT length(old_secret) > 0 FROM "+table+" WHERE "+key+" = ?", id)
+	if err == nil && stands {
+		return core.ErrSecretStands
+	}
+	return err
 }
 
 // EndWebhookRotation ends the older key of a client. It returns core.ErrNotFound where there is no such client.

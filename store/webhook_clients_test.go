@@ -33,6 +33,10 @@ func TestWebhookClientKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("during rotation", key(2), key(1))
+	if err := n.RotateWebhookSecret(t.Context(), w.ID, key(3), "cli", now0); core.KindOf(err) != core.Conflict {
+		t.Errorf("another rotation: %v", err)
+	}
+	check("after another rotation", key(2), key(1))
 	if err := n.EndWebhookRotation(t.Context(), w.ID, "cli", now0); err != nil {
 		t.Fatal(err)
 	}

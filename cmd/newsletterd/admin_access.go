@@ -74,6 +74,11 @@ func (p *program) webhookClientCommands() *cli.Command {
 func (p *program) updateWebhookClient(c *cli.Context, _ *config.Config, s *store.Store) (err error) {
 	id, secret := c.String("id"), ""
 	if c.Bool("new-secret") {
+		if c.Bool("end-old-secret") { // one from before, which would stand in the way
+			if err := s.EndWebhookRotation(c.Context, id, actor(), now()); err != nil {
+				return missing(err, "webhook client", id)
+			}
+		}
 		secret = auth.NewSecret()
 		key, err := auth.ParseSecret(secret)
 		if err != nil {
