@@ -43,6 +43,9 @@ var forms = []form{
 	{
 		known: []string{"status", "preferences"}, email: "email", base: "preferences", drop: exportColumns,
 	},
+	{ // columns left out of it
+		known: []string{"email", "preferences"}, email: "email", base: "preferences", drop: exportColumns,
+	},
 	{ // listmonk
 		known: []string{"uuid", "attributes", "status"}, email: "email", base: "attributes", created: "created_at",
 		drop: []string{"uuid", "updated_at"},

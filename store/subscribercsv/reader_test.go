@@ -73,6 +73,16 @@ var formCases = []struct {
 		[]string{`a@b.example {"m":2,"n":"3"}`},
 	},
 	{
+		"our export without its status",
+		"email,preferences\na@b.example,\"{\"\"n\"\":1}\"\nc@d.example,\ne@f.example,daily\n", nil,
+		[]string{`a@b.example {"n":1}`, "c@d.example", "line 4: preferences must be a JSON object."},
+	},
+	{
+		"a text named preferences", "email,preferences\na@b.example,daily\n",
+		map[string]string{"preferences": "preferences"},
+		[]string{`a@b.example {"preferences":"daily"}`},
+	},
+	{
 		"a status that is a preference", "email,status\na@b.example,gold\n",
 		map[string]string{"status": "status"},
 		[]string{`a@b.example {"status":"gold"}`},
