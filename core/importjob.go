@@ -7,11 +7,11 @@ import (
 
 // The statuses of an ImportJob.
 const (
-	ImportUploading = "uploading" // the file is on its way in; not shown
+	ImportUploading = "uploading" // the file is on its way in
 	ImportUploaded  = "uploaded"
 	ImportWaiting   = "waiting" // for its turn
 	ImportRunning   = "running"
-	ImportChecked   = "checked" // a dry run has ended
+	ImportChecked   = "checked" // a dry run has ended, perhaps with a reason why it has failed
 	ImportCompleted = "completed"
 	ImportFailed    = "failed"
 	ImportCancelled = "cancelled"
@@ -38,7 +38,7 @@ type ImportJob struct {
 	ListID   string `db:"list_id" json:"list_id"`
 	Name     string `db:"name" json:"name"`
 	Bytes    int64  `db:"bytes" json:"bytes"`
-	Status   string `db:"status" json:"status" enum:"uploaded|waiting|running|checked|completed|failed|cancelled"`
+	Status   string `db:"status" json:"status" enum:"uploading|uploaded|waiting|running|checked|completed|failed|cancelled"`
 	DryRun   bool   `db:"dry_run" json:"dry_run"` // of the run that waits, runs or was the last
 	// of new subscribers: active (they have agreed), or pending (each is mailed a link)
 	SubscriberStatus string        `db:"subscriber_status" json:"subscriber_status" enum:"active|pending"`

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"strings"
 	"time"
 
 	"newsletterd/core"
@@ -29,14 +30,14 @@ func (h *Handler) importRoutes(t *web.Table) {
 		"List imports, the newest first")
 	t.Add("POST", all, may, web.Member,
 		web.Stream(a.create).NeedsRoom(maxWrite).Created().
-			Fails(core.NotFound, core.Conflict, core.TooLarge, core.TooMany),
+			Fails(core.NotFound, core.Conflict, core.TooLarge, core.TooMany, core.MediaType),
 		"Upload a file of subscribers; the body is the file, as CSV. Nothing is imported before it is run")
 	t.Add("GET", item, may, web.Member, one(web.Path(a.show)),
 		"Show an import: how far it is, and what it makes of each column")
 	t.Add("POST", item+"/run", may, web.Member, one(web.JSON(a.run).BodyOptional()).Accepted().Fails(core.Conflict),
 		"Run an import, or try what would become of the lines; absent fields stay as they are")
 	t.Add("POST", item+"/cancel", may, web.Member, one(web.Path(a.cancel)).Fails(core.Conflict),
-		"End an import; what it has done stays")
+		"End an import, or its upload; what it has done stays")
 	t.Add("GET", item+"/faults", may, web.Member, one(web.Write(a.faults)), "Write the lines with errors as CSV")
 	t.Add("DELETE", item, may, web.Member, one(web.Path(a.remove)).Fails(core.Conflict),
 		"Delete an import with its file")
@@ -83,7 +84,7 @@ func (a imports) record(c *web.Call, j *core.ImportJob) (importRecord, error) {
 		ImportJob: *j, Rows: j.ImportCounts.Rows(), Columns: []subscribercsv.Column{},
 		Samples: [][]string{},
 	}
-	if j.Ended() {
+	if j.Ended() || j.Status == core.ImportUploading {
 		return r, nil
 	}
 	p, err := a.preview(c, j.ID, j.Mapping)
@@ -102,7 +103,24 @@ func (a imports) preview(c *web.Call, id string, m core.ColumnMapping) (subscrib
 	return p, err
 }
 
+// checkFileMedia refuses a body that says that it is something else than the file. What programs send by themselves,
+// such as application/octet-stream, says nothing.
+func checkFileMedia(c *web.Call) error {
+	media, _, _ := strings.Cut(c.Request.Header.Get("Content-Type"), ";")
+	media = strings.ToLower(strings.TrimSpace(media))
+	if strings.HasPrefix(media, "multipart/") || media == "application/json" {
+		return &core.Error{
+			Kind: core.MediaType, Code: "unsupported_media_type",
+			Message: "The body must be the file itself, as text/csv; it is " + media + ".",
+		}
+	}
+	return nil
+}
+
 func (a imports) create(c *web.Call, in importedFile) (r importRecord, err error) {
+	if err = checkFileMedia(c); err != nil {
+		return r, err
+	}
 	list, err := a.store.List(c, in.ListID)
 	if err = ownRecord(c, list.TenantID, core.ActionPeopleMasked, err, core.ErrListNotFound); err != nil {
 		return r, err
@@ -163,7 +181,7 @@ func (a imports) run(c *web.Call, in core.ImportInput) (r importRecord, err erro
 	if err := checkText("source", in.Source); err != nil {
 		return r, err
 	}
-	if !j.Ended() {
+	if !j.Ended() && j.Status != core.ImportUploading {
 		p, err := a.preview(c, j.ID, in.Mapping)
 		if err != nil {
 			return r, err

@@ -16,9 +16,18 @@ func init() {
 			e.must(err)
 		}
 	}
-	// import NAME list=LIST [id=ID] [status=waiting|completed]: an uploaded file with a line that is faulty
+	// import NAME list=LIST [id=ID] [status=uploading|waiting|completed]: an uploaded file with a line that is faulty
 	steps["import"] = func(e *env, name string, args map[string]string) {
 		s := storetest.Seed(e.t, e.store)
+		if args["status"] == core.ImportUploading {
+			id := core.NewID()
+			_, err := e.store.NewImportUpload(e.t.Context(), core.ImportJob{
+				ID: id, ListID: e.value(args["list"]), Name: "people.csv", CreatedBy: "test", CreatedAt: s.Time(),
+			}, 1)
+			e.must(err)
+			e.name(name, id)
+			return
+		}
 		j := s.NewImportJob(e.value(args["list"]), "E-Mail;First name\nann@reader.example;Ann\nno address;X\n",
 			func(j *core.ImportJob) { j.ID = argOr(args, "id", j.ID) })
 		e.name(name, j.ID)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"newsletterd/core"
 )
@@ -88,7 +89,7 @@ func (u *ImportUpload) add(ctx context.Context, part []byte, now core.Instant) e
 		err := tx.one("UPDATE import_job SET bytes = bytes + ?, touched_at = ? WHERE id = ? AND status = 'uploading'",
 			len(part), int64(now), u.job.ID)
 		if errors.Is(err, core.ErrNotFound) {
-			return errSlowUpload
+			return errUploadEnded
 		}
 		if err == nil {
 			err = tx.addImportChunk(u.job.ID, importFile, u.no, part)
@@ -100,6 +101,10 @@ func (u *ImportUpload) add(ctx context.Context, part []byte, now core.Instant) e
 	}
 	return err
 }
+
+// errUploadEnded is returned to an upload whose import is no longer there, or has ended.
+var errUploadEnded = core.Conflictf("conflict",
+	"The upload was given up: it was cancelled, or no part of 1 MiB arrived in %d minutes.", uploadDead/time.Minute)
 
 func (tx *Tx) addImportChunk(id string, kind, no int64, data []byte) error {
 	tx.store.writer.checkpoint.file = true
@@ -115,6 +120,9 @@ func (u *ImportUpload) Commit(ctx context.Context, now core.Instant) (j core.Imp
 	err = u.store.update(ctx, func(tx *Tx) error {
 		err := tx.one("UPDATE import_job SET status = 'uploaded', touched_at = ? WHERE id = ? AND status = 'uploading'",
 			int64(now), u.job.ID)
+		if errors.Is(err, core.ErrNotFound) {
+			return errUploadEnded
+		}
 		if err == nil {
 			err = tx.get(&j, "SELECT "+importColumns+" FROM import_job WHERE id = ?", u.job.ID)
 		}

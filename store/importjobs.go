@@ -24,8 +24,7 @@ var ErrImportEnded = errors.New("the import was cancelled")
 
 // ImportJob reads an uploaded import. It returns core.ErrNotFound where there is none.
 func (s *Store) ImportJob(ctx context.Context, id string) (j core.ImportJob, err error) {
-	err = s.get(ctx, &j, "SELECT "+importColumns+" FROM import_job WHERE id = ? AND status NOT IN ('uploading', "+
-		"'deleted')", id)
+	err = s.get(ctx, &j, "SELECT "+importColumns+" FROM import_job WHERE id = ? AND status <> 'deleted'", id)
 	return j, err
 }
 
@@ -38,7 +37,7 @@ func (s *Store) ImportJobs(ctx context.Context, tenants []string, all bool, page
 		before = "~" // after all ids
 	}
 	err = s.all(ctx, &js, "SELECT "+importColumns+` FROM import_job WHERE id < ?1 AND (?2 OR tenant_id IN (SELECT value
-		FROM json_each(?3))) AND status NOT IN ('uploading', 'deleted') ORDER BY id DESC LIMIT ?4`, before, all,
+		FROM json_each(?3))) AND status <> 'deleted' ORDER BY id DESC LIMIT ?4`, before, all,
 		jsonOf(tenants), page.Limit)
 	return js, err
 }
@@ -55,13 +54,13 @@ func (s *Store) RunImport(ctx context.Context, id string, in core.ImportInput, a
 		return tx.one(`UPDATE import_job SET status = 'waiting', dry_run = ?2, mapping = ?3, subscriber_status = ?4,
 			source = ?5, queued_at = ?6, touched_at = ?6, started_at = 0, lines = 0, added = 0, updated = 0, unchanged = 0,
 			kept = 0, contradicted = 0, pending = 0, failed = 0, evidence = 0, evidence_unreadable = 0, evidence_future = 0,
-			announced = 0, done_id = '', done_rows = 0 WHERE id = ?1`,
+			announced = 0, done_id = '', done_rows = 0, failure_reason = '' WHERE id = ?1`,
 			id, in.DryRun, in.Mapping.Column(), in.SubscriberStatus, core.Origin{Source: in.Source}.Trim().Source,
 			int64(now))
 	})
 }
 
-// CancelImport ends an import; what it has done stays. It returns core.ErrNotFound, or a Conflict where it has ended.
+// CancelImport ends an import, or its upload; what it has done stays. It returns core.ErrNotFound, or a Conflict where it has ended.
 func (s *Store) CancelImport(ctx context.Context, id, actor string, now core.Instant) (j core.ImportJob, err error) {
 	return s.changeImport(ctx, id, actor, "import.cancel", now, func(tx *Tx, j *core.ImportJob) error {
 		if j.Ended() {
@@ -90,7 +89,7 @@ func (s *Store) changeImport(ctx context.Context, id, actor, action string, now 
 	change func(*Tx, *core.ImportJob) error,
 ) (j core.ImportJob, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
-		const find = "SELECT " + importColumns + " FROM import_job WHERE id = ? AND status <> 'uploading'"
+		const find = "SELECT " + importColumns + " FROM import_job WHERE id = ?"
 		if err := tx.get(&j, find, id); err != nil {
 			return err
 		}
@@ -180,17 +179,18 @@ func endedOr(err error) error {
 	return err
 }
 
-// FinishImport records the end of a run: checked after a dry one, completed, or, with a reason, failed. It returns
-// ErrImportEnded where the import was cancelled.
+// FinishImport records the end of a run: completed, or, with a reason, failed. After a dry one it is checked, with the
+// reason if there is one, and may be run with another mapping. It returns ErrImportEnded where the import was
+// cancelled.
 func (s *Store) FinishImport(ctx context.Context, j *core.ImportJob, c core.ImportCounts, reason string,
 	now core.Instant,
 ) error {
 	status, finished := core.ImportCompleted, int64(now)
 	switch {
-	case reason != "":
-		status = core.ImportFailed
 	case j.DryRun:
 		status, finished = core.ImportChecked, 0
+	case reason != "":
+		status = core.ImportFailed
 	}
 	return s.update(ctx, func(tx *Tx) error {
 		if err := tx.setImportCounts(j.ID, c); err != nil {

@@ -63,6 +63,42 @@ func TestUploadsOfFilesAreBounded(t *testing.T) {
 	}
 }
 
+// An upload that stands still counts among the open imports, so it is shown, and can be cancelled and deleted.
+func TestStalledUploadsCanBeEnded(t *testing.T) {
+	n := storetest.SeedList(t, now0)
+	now := func() core.Instant { return now0 }
+	for _, end := range []func(id string) error{
+		func(id string) error { return n.DeleteImport(t.Context(), id, "user:1", now0) },
+		func(id string) error { _, err := n.CancelImport(t.Context(), id, "user:1", now0); return err },
+	} {
+		j := people(n)
+		u, err := n.NewImportUpload(t.Context(), j, 1000)
+		n.Must(err)
+		n.Must(u.ReadFrom(t.Context(), strings.NewReader("email\n"), nil, now))
+		page := core.Page{Limit: 1}
+		if js, err := n.ImportJobs(t.Context(), []string{n.TenantID}, false, page); err != nil || len(js) != 1 ||
+			js[0].ID != j.ID || js[0].Status != core.ImportUploading {
+			t.Fatalf("listed: %+v, %v", js, err)
+		}
+		if _, err := n.RunImport(t.Context(), j.ID, core.ImportInput{}, "user:1", now0); core.KindOf(err) != core.Conflict {
+			t.Errorf("run: %v", err)
+		}
+		n.Must(end(j.ID))
+		err = u.ReadFrom(t.Context(), strings.NewReader("ann@example.org\n"), nil, now)
+		if core.KindOf(err) != core.Conflict {
+			t.Errorf("it goes on: %v", err)
+		}
+		if _, err := u.Commit(t.Context(), now0); core.KindOf(err) != core.Conflict {
+			t.Errorf("it is committed: %v", err)
+		}
+		u.Close(t.Context())
+		n.SweptImports()
+		if left := n.Count("SELECT count(*) FROM import_chunk"); left != 0 {
+			t.Errorf("%d parts are left", left)
+		}
+	}
+}
+
 // A run that is killed after any batch goes on where it was: in the end the counts, the records and the lines that are
 // reported are those of a run that was not.
 func TestImportsGoOnWhereTheyWere(t *testing.T) {

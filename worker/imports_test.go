@@ -110,6 +110,32 @@ func TestImportsThatFail(t *testing.T) {
 	})
 }
 
+// After a dry run that fails, the columns can be named anew, and the file is imported.
+func TestADryRunThatFailsCanBeRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := workertest.New(t, nil)
+		h.Run(worker.Imports(h.Store, nil, h.Opts.Log))
+		j := h.NewImportJob(h.List.ID, "name\nann@example.org\n")
+		run := func(in core.ImportInput) core.ImportJob {
+			in.SubscriberStatus = core.SubscriptionActive
+			_, err := h.RunImport(t.Context(), j.ID, in, "user:1", h.Time())
+			h.Must(err)
+			synctest.Wait()
+			j, err := h.ImportJob(t.Context(), j.ID)
+			h.Must(err)
+			return j
+		}
+		tried := run(core.ImportInput{DryRun: true})
+		if tried.Status != core.ImportChecked || tried.FailureReason != "no column is named email; there are name" {
+			t.Errorf("tried: %+v", tried)
+		}
+		done := run(core.ImportInput{Mapping: core.ColumnMapping{"name": "email"}})
+		if done.Status != core.ImportCompleted || done.Added != 1 || done.FailureReason != "" {
+			t.Errorf("done: %+v", done)
+		}
+	})
+}
+
 // A long dry run notes on its way how far it has come, and counts every line.
 func TestLongDryRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
