@@ -352,7 +352,7 @@ func TestRehash(t *testing.T) {
 	}
 	session := mustLogin(t, p, "ann@example.org", "", t0)
 	mustLogin(t, dear, "ann@example.org", "", t0)
-	try, err := s.TryLogin(t.Context(), u.Email, nil, t0)
+	try, err := s.TryLogin(t.Context(), u.Email, "", nil, t0)
 	if err != nil || !strings.Contains(try.PasswordHash, "m=128") {
 		t.Errorf("%s, %v", try.PasswordHash, err)
 	}

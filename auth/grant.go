@@ -90,10 +90,13 @@ func (p *Provider) PasswordGrant(ctx context.Context, r GrantRequest, now core.I
 }
 
 // passwordMethods returns the authentication methods of a password grant whose password was right. A user with a second
-// factor is asked for it in every mode.
+// factor is asked for it in every mode; one who must have a factor and has a passkey alone gets ErrPasskeyNeeded.
 func (p *Provider) passwordMethods(ctx context.Context, try store.LoginAttempt, otp string,
 	now core.Instant,
 ) (string, error) {
+	if p.needsPasskey(&try) {
+		return "", errors.Join(ErrPasskeyNeeded, p.store.ForgiveTry(ctx, try.Key))
+	}
 	if !try.Factor {
 		return amrPassword, nil
 	}
@@ -124,7 +127,7 @@ func (p *Provider) CheckPassword(
 	if err != nil {
 		email = "" // no user's address: the same way as an unknown one
 	}
-	try, err := p.store.TryLogin(ctx, email, []string{deviceKey(device), key}, now)
+	try, err := p.store.TryLogin(ctx, email, p.passkeys.host(), []string{deviceKey(device), key}, now)
 	if err != nil {
 		return try, "", err
 	}

@@ -97,6 +97,14 @@ func newPasskeys(issuer string, key []byte) (p passkeys, err error) {
 	return p, err
 }
 
+// host is that of the passkeys that sign in here; empty: there are none.
+func (k passkeys) host() string {
+	if k.party == nil {
+		return ""
+	}
+	return k.party.Config.RPID
+}
+
 // PasskeysMissing returns why passkeys are not offered; empty: they are.
 func (p *Provider) PasskeysMissing() string { return p.passkeys.missing }
 

@@ -37,6 +37,12 @@ var (
 		Kind: core.Invalid, Code: "invalid_grant", Field: "otp", MFARequired: true,
 		Message: "This account has a second factor: send a code in the field otp.",
 	}
+	// ErrPasskeyNeeded is returned when a password was right that opens nothing by itself: a second factor is demanded of
+	// the user, whose only one is a passkey.
+	ErrPasskeyNeeded = &core.Error{
+		Kind: core.Invalid, Code: "invalid_grant", MFARequired: true,
+		Message: "This account has a passkey: sign in by it on the login page.",
+	}
 	// ErrBadCode is returned when a code is wrong, or was taken before.
 	ErrBadCode = &core.Error{
 		Kind: core.Invalid, Code: "invalid_grant", Field: "otp", Message: "The code is wrong, or was used already.",
@@ -100,6 +106,12 @@ func (p *Provider) demands(u *core.User) bool {
 	return false
 }
 
+// needsPasskey reports whether a right password alone opens nothing and sets up nothing: a second factor is demanded of
+// a user who has a passkey alone, which is a whole sign-in and no second step.
+func (p *Provider) needsPasskey(try *store.LoginAttempt) bool {
+	return try.Passkey && !try.Factor && p.demands(&try.User)
+}
+
 // postpone ends a login whose password was right, and that goes on with FinishSignIn.
 func (p *Provider) postpone(ctx context.Context, try store.LoginAttempt, rehashed string, now core.Instant) error {
 	pending := PendingSignIn{
@@ -132,7 +144,9 @@ func (p *Provider) FinishSignIn(ctx context.Context, pending PendingSignIn, code
 		return b, "", nil, ErrPendingOver
 	}
 	if pending.SetUp {
-		recovery, err = p.ConfirmTOTP(ctx, pending.UserID, code, now)
+		recovery, err = p.confirmTOTP(ctx, store.NewTOTP{
+			UserID: pending.UserID, Epoch: pending.Epoch, Host: p.passkeys.host(),
+		}, code, now)
 	} else {
 		err = p.CheckCode(ctx, pending.UserID, code, now)
 	}
@@ -213,8 +227,13 @@ func (p *Provider) host() string {
 
 // ConfirmTOTP makes the app that SetUpTOTP prepared the user's second factor, by a code of it, and returns the recovery
 // codes, to be shown once. ErrBadCode: the code is not the app's. core.ErrNotFound: nothing waits.
-func (p *Provider) ConfirmTOTP(ctx context.Context, userID, code string, now core.Instant) ([]string, error) {
-	secret, err := p.store.NewTOTP(ctx, userID)
+// store.ErrSignInStale: the user has changed since the sign-in.
+func (p *Provider) ConfirmTOTP(ctx context.Context, u core.User, code string, now core.Instant) ([]string, error) {
+	return p.confirmTOTP(ctx, store.NewTOTP{UserID: u.ID, Epoch: u.Epoch}, code, now)
+}
+
+func (p *Provider) confirmTOTP(ctx context.Context, n store.NewTOTP, code string, now core.Instant) ([]string, error) {
+	secret, err := p.store.NewTOTP(ctx, n.UserID)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +242,11 @@ func (p *Provider) ConfirmTOTP(ctx context.Context, userID, code string, now cor
 		return nil, ErrBadCode
 	}
 	codes, hashes := newRecoveryCodes()
-	return codes, p.store.ConfirmTOTP(ctx, userID, step, hashes, now)
+	n.Step, n.Codes = step, hashes
+	if err := p.store.ConfirmTOTP(ctx, n, now); err != nil {
+		return nil, err
+	}
+	return codes, nil
 }
 
 // RenewRecoveryCodes replaces a user's recovery codes, and returns the new ones, to be shown once. core.ErrNotFound:

@@ -70,7 +70,7 @@ func (f *factorUser) setUp() *factorUser {
 	}
 	f.secret, _ = f.p.store.NewTOTP(f.Context(), f.user.ID)
 	var err error
-	if f.recovery, err = f.p.ConfirmTOTP(f.Context(), f.user.ID, f.code(), f.now); err != nil {
+	if f.recovery, err = f.p.ConfirmTOTP(f.Context(), f.user, f.code(), f.now); err != nil {
 		f.Fatal(err)
 	}
 	f.now = f.now.Add(totpPeriod)
@@ -254,7 +254,7 @@ func TestClaimingEndsTheSecondFactor(t *testing.T) {
 	if err := s.SetTOTP(t.Context(), u.ID, newTOTPSecret(), t0); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.ConfirmTOTP(t.Context(), u.ID, 1, nil, t0); err != nil {
+	if err := s.ConfirmTOTP(t.Context(), store.NewTOTP{UserID: u.ID}, t0); err != nil {
 		t.Fatal(err)
 	}
 	key := core.Passkey{ID: core.NewID(), UserID: u.ID, Name: "Phone", Credential: []byte("c"), PublicKey: []byte("k")}

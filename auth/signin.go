@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"net/netip"
 
 	"newsletterd/core"
@@ -21,13 +22,17 @@ type SignInRequest struct {
 
 // SignIn signs a user in in a browser, with the same checks, work and throttling as the password grant. The
 // returned device is the cookie by which the browser is known from now on. For a user who has a second factor or must
-// have one the error is *FactorNeeded: then FinishSignIn signs the user in.
+// have one the error is *FactorNeeded: then FinishSignIn signs the user in. ErrPasskeyNeeded: who must have a factor has
+// a passkey alone.
 func (p *Provider) SignIn(
 	ctx context.Context, r SignInRequest, now core.Instant,
 ) (b core.Browser, device string, err error) {
 	try, rehashed, err := p.CheckPassword(ctx, r.Email, r.Password, r.Remote, r.Device, now)
 	if err != nil {
 		return b, "", err
+	}
+	if p.needsPasskey(&try) {
+		return b, "", errors.Join(ErrPasskeyNeeded, p.store.ForgiveTry(ctx, try.Key))
 	}
 	if try.Factor || p.demands(&try.User) {
 		return b, "", p.postpone(ctx, try, rehashed, now)

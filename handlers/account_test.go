@@ -29,7 +29,9 @@ func init() {
 	// second-factor ACCOUNT: one is set up
 	steps["second-factor"] = func(e *env, name string, _ map[string]string) {
 		e.must(e.store.SetTOTP(e.t.Context(), e.value(name), []byte("12345678901234567890"), 1))
-		e.must(e.store.ConfirmTOTP(e.t.Context(), e.value(name), 1, nil, 1))
+		u, err := e.store.User(e.t.Context(), e.value(name))
+		e.must(err)
+		e.must(e.store.ConfirmTOTP(e.t.Context(), store.NewTOTP{UserID: u.ID, Epoch: u.Epoch, Step: 1}, 1))
 	}
 }
 

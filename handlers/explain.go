@@ -59,6 +59,7 @@ func (w *pageWords) explanations() map[string]string {
 		store.ErrPasskeyCopied.Message:                                 w.FaultPasskeyCopied,
 		store.ErrPasskeyKnown.Message:                                  w.FaultPasskeyKnown,
 		store.ErrPasskeysFull.Message:                                  w.FaultPasskeysFull,
+		auth.ErrPasskeyNeeded.Message:                                  w.FaultPasskeyNeeded,
 		auth.ErrNoPasskeys.Message:                                     w.FaultPasskey,
 		auth.ErrFactorUnverified.Message:                               w.FaultUnverified,
 	}

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"errors"
 	"html"
 	"net/url"
 	"regexp"
@@ -269,4 +270,50 @@ func TestPasskeysAreOffered(t *testing.T) {
 			t.Error("an address that isn't verified is offered a passkey:", textOf(page))
 		}
 	}
+}
+
+// Where a second factor is demanded, a password opens nothing of an account that has a passkey alone, and sets up
+// nothing: neither on the page nor for a token. Not even a sign-in that waited while the passkey was added does.
+func TestPasswordOfAPasskeyAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := pageEnvLater(t)
+		e.verifyAnn()
+		e.login()
+		mine := e.cookies
+		e.handler.options.Auth.SecondFactor = auth.FactorAll
+		e.cookies = map[string]string{}
+		e.login()
+		_, waiting := e.page("GET", codePath, nil)
+		theirs := e.cookies
+
+		e.cookies = mine
+		k := authtest.NewPasskey(t, passkeyOrigin, "news.example.org")
+		if code, page := e.addPasskey(k); code != 200 {
+			t.Fatal(code, textOf(page))
+		}
+		e.cookies = theirs
+		code, page := e.page("POST", codePath, url.Values{"code": {authenticator(t, waiting)}})
+		if code == 200 || e.in() {
+			t.Error("a sign-in that waited has set up an app:", code, textOf(page))
+		}
+		login := url.Values{"email": {"ann@user.example"}, "password": {"correct horse battery"}}
+		code, page = e.page("POST", "/login", login)
+		if code != 400 || e.in() || !strings.Contains(page, words["en"].FaultPasskeyNeeded) {
+			t.Error("by the password alone:", code, textOf(page))
+		}
+		_, err := e.handler.options.Auth.PasswordGrant(t.Context(), auth.GrantRequest{
+			Username: "ann@user.example", Password: "correct horse battery",
+		}, core.At(time.Now()))
+		if !errors.Is(err, auth.ErrPasskeyNeeded) {
+			t.Error("a token by the password alone:", err)
+		}
+		u, err := e.store.UserByEmail(t.Context(), "ann@user.example")
+		factor, err2 := e.store.SecondFactor(t.Context(), u.ID)
+		if err != nil || err2 != nil || factor.Set() {
+			t.Error(factor, err, err2)
+		}
+		if code, fault := e.by(k.Get(t, e.passkeyOptions("/login"))); code != 303 || !e.in() {
+			t.Error("by the passkey:", code, fault)
+		}
+	})
 }

@@ -167,7 +167,7 @@ func (a accountPages) changeTwoStep(c *web.Call, in twoStepForm) (web.HTML, erro
 	case "begin":
 		err = a.auth.SetUpTOTP(c, who.User, c.Now)
 	case "confirm":
-		recovery, err = a.auth.ConfirmTOTP(c, who.User.ID, in.Code, c.Now)
+		recovery, err = a.auth.ConfirmTOTP(c, who.User, in.Code, c.Now)
 	case "codes":
 		recovery, err = a.auth.RenewRecoveryCodes(c, who.User.ID)
 	case "remove":

@@ -235,22 +235,24 @@ func (s *story) accounts() {
 		return s.DeleteInvitation(ctx, open[0].ID, "test", now0)
 	})
 	s.op("TryLogin", func() error {
-		return onlyErr(s.TryLogin(ctx, "ann2@example.org", []string{"198.51.100.7"},
+		return onlyErr(s.TryLogin(ctx, "ann2@example.org", "", []string{"198.51.100.7"},
 			now0))
 	})
-	s.op("TryLogin", func() error { return onlyErr(s.TryLogin(ctx, "nobody@example.org", nil, now0)) })
+	s.op("TryLogin", func() error { return onlyErr(s.TryLogin(ctx, "nobody@example.org", "", nil, now0)) })
 	other := core.NewUser("bob@example.org", now0)
 	other.Roles = []core.Role{{Role: core.RoleOperator}}
 	s.op("AddUser", func() error { return s.AddUser(ctx, other, "h", now0) })
 	s.op("DeleteUser", func() error { return s.DeleteUser(ctx, other.ID) })
-	s.factors(now.ID)
+	s.factors(now)
 	s.signIns(now)
 }
 
-func (s *story) factors(user string) {
-	ctx, hash := s.Context(), core.HashToken
+func (s *story) factors(u core.User) {
+	ctx, hash, user := s.Context(), core.HashToken, u.ID
 	s.op("SetTOTP", func() error { return s.SetTOTP(ctx, user, []byte("secret"), now0) })
-	s.op("ConfirmTOTP", func() error { return s.ConfirmTOTP(ctx, user, 1, [][]byte{hash("a"), hash("b")}, now0) })
+	s.op("ConfirmTOTP", func() error {
+		return s.ConfirmTOTP(ctx, NewTOTP{UserID: user, Epoch: u.Epoch, Step: 1, Codes: [][]byte{hash("a"), hash("b")}}, now0)
+	})
 	s.op("TryFactor", func() error { return onlyErr(s.TryFactor(ctx, user, now0)) })
 	s.op("UseTOTP", func() error { return s.UseTOTP(ctx, user, 2) })
 	s.op("UseRecoveryCode", func() error { return s.UseRecoveryCode(ctx, user, hash("a")) })

@@ -22,6 +22,7 @@ type LoginAttempt struct {
 	Known        bool   // there is such a user, and not switched off
 	PasswordHash string // empty where Known is false, or the user has none
 	Factor       bool   // the user has a second factor
+	Passkey      bool   // the user has a passkey of the host
 	Key          string // of the counter
 	Blocked      bool   // too many failures: the password must not be looked at
 	Until        core.Instant
@@ -29,9 +30,9 @@ type LoginAttempt struct {
 
 // TryLogin counts an attempt for the address, known or not, and reads the user. devices are what the attempt may be
 // known by, the surest first (a cookie, the remote address); empty ones are left out. A known one has a counter of its
-// own. Its only error is core.ErrStorage: an unknown address is none.
-func (s *Store) TryLogin(ctx context.Context, email core.Email, devices []string, now core.Instant) (LoginAttempt,
-	error,
+// own. host is that of passkeys that count. Its only error is core.ErrStorage: an unknown address is none.
+func (s *Store) TryLogin(ctx context.Context, email core.Email, host string, devices []string, now core.Instant) (
+	LoginAttempt, error,
 ) {
 	var t LoginAttempt
 	err := s.update(ctx, func(tx *Tx) error {
@@ -40,13 +41,15 @@ func (s *Store) TryLogin(ctx context.Context, email core.Email, devices []string
 			PasswordHash string `db:"password_hash"`
 			Device       string `db:"device"`
 			Factor       bool   `db:"factor"`
+			Passkey      bool   `db:"passkey"`
 		}
 		err := tx.get(&row,
 			"SELECT "+userColumns+`, password_hash, coalesce((SELECT d.key FROM json_each(?2) j JOIN known_device d
 			ON d.user_id = user.id AND d.key = j.value WHERE d.used_at > ?3 ORDER BY j.key LIMIT 1), '') AS device,
-			EXISTS (SELECT 1 FROM totp t WHERE t.user_id = user.id AND t.confirmed_at > 0) AS factor
+			EXISTS (SELECT 1 FROM totp t WHERE t.user_id = user.id AND t.confirmed_at > 0) AS factor,
+			EXISTS (SELECT 1 FROM passkey p WHERE p.user_id = user.id AND p.rp_id = ?4) AS passkey
 			FROM user WHERE email_key = ?1`,
-			email.Key(), jsonOf(devices), int64(now.Add(-knownFor)))
+			email.Key(), jsonOf(devices), int64(now.Add(-knownFor)), host)
 		if err != nil && !errors.Is(err, core.ErrNotFound) {
 			return err
 		}
@@ -55,7 +58,7 @@ func (s *Store) TryLogin(ctx context.Context, email core.Email, devices []string
 			t.Key += " " + row.Device
 		}
 		if t.Known = err == nil && !row.Disabled(); t.Known {
-			t.User, t.PasswordHash, t.Factor = row.User, row.PasswordHash, row.Factor
+			t.User, t.PasswordHash, t.Factor, t.Passkey = row.User, row.PasswordHash, row.Factor, row.Passkey
 			if err := tx.all(&t.User.Roles, "SELECT role, tenant_id FROM role WHERE user_id = ? AND "+roleCounts,
 				row.ID); err != nil {
 				return err

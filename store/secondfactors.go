@@ -61,15 +61,33 @@ func (s *Store) NewTOTP(ctx context.Context, userID string) ([]byte, error) {
 	return s.openSecret(sealed)
 }
 
-// ConfirmTOTP makes the app that was set up the user's second factor. step is that of the code that proved it, and
-// hashes are of the recovery codes. core.ErrNotFound where none waits for it.
-func (s *Store) ConfirmTOTP(ctx context.Context, userID string, step int64, hashes [][]byte, now core.Instant) error {
-	return s.update(ctx, s.by(ctx, "user.factor", "", userID, func(tx *Tx) error {
-		if err := tx.one("UPDATE totp SET confirmed_at = ?, last_step = ? WHERE user_id = ? AND confirmed_at = 0",
-			int64(now), step, userID); err != nil {
+// NewTOTP is an authenticator app that a code has proved.
+type NewTOTP struct {
+	UserID string
+	Epoch  int64    // of the user, when it was set up
+	Host   string   // before there is a session: that of passkeys, of which the user must have none; else empty
+	Step   int64    // of the code
+	Codes  [][]byte // hashes of the recovery codes
+}
+
+// ConfirmTOTP makes the app that was set up the user's second factor. core.ErrNotFound where none waits for it.
+// ErrSignInStale: the epoch is no longer the user's, or a passkey came meanwhile.
+func (s *Store) ConfirmTOTP(ctx context.Context, n NewTOTP, now core.Instant) error {
+	return s.update(ctx, s.by(ctx, "user.factor", "", n.UserID, func(tx *Tx) error {
+		var same bool
+		if err := tx.get(&same, `SELECT EXISTS (SELECT 1 FROM user WHERE id = ?1 AND epoch = ?2 AND disabled_at = 0) AND
+			NOT EXISTS (SELECT 1 FROM passkey WHERE user_id = ?1 AND rp_id = ?3 AND ?3 <> '')`, n.UserID, n.Epoch,
+			n.Host); err != nil {
 			return err
 		}
-		return tx.setRecoveryCodes(userID, hashes)
+		if !same {
+			return ErrSignInStale
+		}
+		if err := tx.one("UPDATE totp SET confirmed_at = ?, last_step = ? WHERE user_id = ? AND confirmed_at = 0",
+			int64(now), n.Step, n.UserID); err != nil {
+			return err
+		}
+		return tx.setRecoveryCodes(n.UserID, n.Codes)
 	}))
 }
 
