@@ -96,6 +96,8 @@ func TestTenantChange(t *testing.T) {
 		{`{"domains":["a.co","b.co"]}`, false, Forbidden, ""},
 		{`{"mail_from":""}`, false, Forbidden, ""},
 		{`{"mail_from":""}`, true, ok, ""},
+		{`{"mail_from":"y@a.co"}`, false, ok, ""},
+		{`{"mail_from":"y@b.co"}`, false, Invalid, "mail_from"},
 		{`{"domains":[]}`, true, Invalid, "mail_from"}, // which lay in it
 		{`{"status":"gone"}`, false, Invalid, "status"},
 	} {

@@ -84,7 +84,8 @@ func NewTenant(in TenantInput, now Instant) (Tenant, error) {
 	return t, err
 }
 
-// Change takes over what the input holds. mail_from, status and domains are an operator's to set.
+// Change takes over what the input holds. Status and domains are an operator's to set; a domain that the tenant proves is
+// added by the check of it.
 func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 	if in.ID != nil && *in.ID != t.ID {
 		return Invalidf("id", "id can't be changed.")
@@ -122,8 +123,15 @@ func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 	if err := t.changeRoute(in); err != nil {
 		return err
 	}
-	if !operator && (t.MailFrom != was.MailFrom || t.Status != was.Status || !slices.Equal(t.Domains, was.Domains)) {
-		return Forbiddenf("mail_from, status and domains are set by operators only.")
+	if !operator && t.Status != was.Status {
+		return Forbiddenf("status is set by operators only.")
+	}
+	if !operator && t.MailFrom == "" && was.MailFrom != "" {
+		return Forbiddenf("mail_from is emptied by operators only: mails would come from the service's own address.")
+	}
+	if !operator && !slices.Equal(t.Domains, was.Domains) {
+		return Forbiddenf("domains are the verified sender domains: propose another at /api/admin/sender-domains, or " +
+			"delete one there.")
 	}
 	if !operator && t.PublicURL != was.PublicURL && t.PublicURL != "" && !t.hasHost(t.PublicURL) {
 		return Invalidf("public_url", "public_url must lie in one of the tenant's domains; operators may set another.")
@@ -155,8 +163,8 @@ func take(to, from *string) {
 	}
 }
 
-// maxDomains is the number of domains that one tenant may have.
-const maxDomains = 100
+// MaxDomains is the number of domains that one tenant may have.
+const MaxDomains = 100
 
 // Validate checks every field and brings domains and addresses into their normal form.
 func (t *Tenant) Validate() error {
@@ -166,8 +174,8 @@ func (t *Tenant) Validate() error {
 	if t.Status != TenantActive && t.Status != TenantSuspended {
 		return Invalidf("status", "status must be active or suspended.")
 	}
-	if len(t.Domains) > maxDomains {
-		return Invalidf("domains", "domains may be %d at most.", maxDomains)
+	if len(t.Domains) > MaxDomains {
+		return Invalidf("domains", "domains may be %d at most.", MaxDomains)
 	}
 	domains := Strings{}
 	for i, d := range t.Domains {

@@ -251,7 +251,8 @@ func (h *Handler) adminRoutes(t *web.Table) {
 		clients{h.options.Store}
 	crud(t, "/api/admin/tenants", "a tenant", "tenants", resource{
 		tenants.find, web.ErrNotFound, web.List(tenants.list, func(t core.Tenant) string { return t.ID }),
-		web.JSON(tenants.create), web.Path(tenants.show), web.JSON(tenants.update), web.Path(tenants.remove),
+		web.JSON(tenants.create).Fails(core.Conflict), web.Path(tenants.show), web.JSON(tenants.update).Fails(core.Conflict),
+		web.Path(tenants.remove),
 		rights{core.ActionTenantRead, core.ActionTenantManage, core.ActionTenantSettings, core.ActionTenantManage},
 	})
 	crud(t, "/api/admin/newsletter-lists", "a list", "lists", resource{

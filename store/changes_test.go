@@ -22,7 +22,8 @@ var shownColumns = map[string]string{
 	"list": "tenant_id name status confirm_token confirm_floor require_mailed_proof sync_removes_absent deleted_at " +
 		"language description consent_text fields mail_texts subscribe_redirect_url confirm_redirect_url " +
 		"unsubscribe_redirect_url",
-	"provider": "name kind tenant_id topics disabled_at",
+	"provider":      "name kind tenant_id topics disabled_at",
+	"sender_domain": "tenant_id domain token verified_by verified_at checked_at check_result found_at",
 	"send_job": "tenant_id list_id campaign_id status scheduled_at window_start window_end due_at retry_of started_at " +
 		"finished_at failure_reason paused_at pause_reason expanded recipients sent failed skipped deferred created_by " +
 		"expanded_to settled bounced complained opened clicked machine_opened machine_clicked unstoppable unsubscribed " +

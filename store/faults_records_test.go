@@ -74,7 +74,25 @@ func (s *story) records() {
 	s.op("AddDKIMKey", func() error { return s.AddDKIMKey(ctx, e, []byte("private"), "test") })
 	s.op("SetDKIMStatus", func() error { return onlyErr(s.SetDKIMStatus(ctx, k.ID, "inactive", "test", now0)) })
 	s.op("DeleteDKIMKey", func() error { return s.DeleteDKIMKey(ctx, e.ID, "test", now0) })
+	s.senderDomains(t.ID)
 	s.senders()
+}
+
+func (s *story) senderDomains(tenant string) {
+	ctx := s.Context()
+	var ds []core.SenderDomain
+	for _, name := range []string{"a.example", "b.example"} {
+		d, err := core.ProposeDomain(tenant, name, now0)
+		must(s.T, err)
+		ds = append(ds, d)
+		s.op("ProposeSenderDomain", func() error { return s.ProposeSenderDomain(ctx, d, "test") })
+	}
+	s.op("BeginDomainCheck", func() error { return onlyErr(s.BeginDomainCheck(ctx, ds[0].ID, now0)) })
+	for _, result := range []string{core.DomainMissing, core.DomainFound} {
+		s.op("EndDomainCheck", func() error { return onlyErr(s.EndDomainCheck(ctx, ds[0].ID, result, "", "test", now0)) })
+	}
+	s.op("VerifySenderDomain", func() error { return onlyErr(s.VerifySenderDomain(ctx, ds[1].ID, "test", now0)) })
+	s.op("DeleteSenderDomain", func() error { return s.DeleteSenderDomain(ctx, ds[1].ID, "test", now0) })
 }
 
 func (s *story) senders() {

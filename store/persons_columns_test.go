@@ -133,6 +133,8 @@ var personColumns = map[string]struct {
 			"ambiguous deferred delivered gives_up_at bounced complained opened clicked unsubscribed hard_bounced " +
 			"machine_opened machine_clicked unstoppable",
 	},
+	"sender_domain": {other: "id tenant_id domain token verified_by verified_at checked_at check_result found_at created_at " +
+		"updated_at"},
 	"sessions":    {other: "token data expiry"},
 	"share":       {person: "user_id email email_key holder", other: "id model_no permission created_at"},
 	"signing_key": {other: "kid alg private created_at active_at retired_at expires_at"},

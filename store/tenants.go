@@ -61,7 +61,7 @@ func (tx *Tx) ownHost(t *core.Tenant) error {
 func jsonOf(list []string) string { return core.Strings(list).Column() }
 
 // AddTenant keeps a new tenant. Passwords of relays are blanked in t, too. It returns a conflict where the id is taken
-// (core.ErrConflict), and ErrHostTaken.
+// (core.ErrConflict), ErrHostTaken, and core.ErrDomainTaken.
 func (s *Store) AddTenant(ctx context.Context, t core.Tenant, actor string) error {
 	told := t.Relays
 	err := s.update(ctx, func(tx *Tx) error {
@@ -75,6 +75,9 @@ func (s *Store) AddTenant(ctx context.Context, t core.Tenant, actor string) erro
 		}
 		if err == nil {
 			err = tx.saveRelays(&t, nil, core.SendLimits{})
+		}
+		if err == nil {
+			err = tx.keepDomains(&t, nil, t.CreatedAt)
 		}
 		if err != nil {
 			return err
@@ -95,8 +98,8 @@ func (tx *Tx) tenant(id string) (t core.Tenant, err error) {
 }
 
 // UpdateTenant changes a tenant by a rule and returns it as it is then. The rule runs inside the transaction. It
-// returns core.ErrNotFound where there is no such tenant, ErrHostTaken, ErrMasterKey where the relays' passwords can't
-// be opened, or an error of the rule.
+// returns core.ErrNotFound where there is no such tenant, ErrHostTaken, core.ErrDomainTaken, ErrMasterKey where the
+// relays' passwords can't be opened, or an error of the rule.
 func (s *Store) UpdateTenant(ctx context.Context, id, actor string, rule func(*core.Tenant) error) (t core.Tenant,
 	err error,
 ) {
@@ -108,6 +111,7 @@ func (s *Store) UpdateTenant(ctx context.Context, id, actor string, rule func(*c
 			return err
 		}
 		was, relays, limits, origin := t.Status, t.Relays, t.SendLimits, t.PublicURL
+		domains := slices.Clone(t.Domains)
 		if err := rule(&t); err != nil {
 			return err
 		}
@@ -119,6 +123,9 @@ func (s *Store) UpdateTenant(ctx context.Context, id, actor string, rule func(*c
 		err := updateRow(tx, &tenantTable, &t, id)
 		if err == nil {
 			err = tx.saveRelays(&t, relays, limits)
+		}
+		if err == nil {
+			err = tx.keepDomains(&t, domains, t.UpdatedAt)
 		}
 		if err != nil {
 			return err
@@ -152,6 +159,9 @@ func (s *Store) DeleteTenant(ctx context.Context, id, actor string, now core.Ins
 			if _, err := tx.exec(query, now, now, id); err != nil {
 				return err
 			}
+		}
+		if _, err := tx.exec("DELETE FROM sender_domain WHERE tenant_id = ?", id); err != nil {
+			return err
 		}
 		if err := tx.cancelJobsOf("", id, now); err != nil {
 			return err

@@ -819,6 +819,23 @@ CREATE INDEX send_job_running ON send_job (no) WHERE status = 'running';
 
 CREATE INDEX send_job_tenant ON send_job (tenant_id, no);
 
+CREATE TABLE sender_domain (
+  id           TEXT PRIMARY KEY,
+  tenant_id    TEXT NOT NULL,
+  domain       TEXT NOT NULL,
+  token        TEXT NOT NULL,              -- what the TXT record has to name
+  verified_by  TEXT NOT NULL DEFAULT '' CHECK (verified_by IN ('', 'dns', 'operator', 'before')),
+  verified_at  INTEGER NOT NULL DEFAULT 0, -- 0: proposed
+  checked_at   INTEGER NOT NULL DEFAULT 0,
+  check_result TEXT NOT NULL DEFAULT '',
+  found_at     TEXT NOT NULL DEFAULT '',   -- the name of a record that is misplaced
+  created_at   INTEGER NOT NULL,
+  updated_at   INTEGER NOT NULL,
+  UNIQUE (tenant_id, domain)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX sender_domain_domain ON sender_domain (domain);
+
 CREATE TABLE sessions (
   token  TEXT PRIMARY KEY,
   data   BLOB NOT NULL,

@@ -1,0 +1,188 @@
+package core
+
+import (
+	"crypto/rand"
+	"strings"
+
+	"golang.org/x/net/publicsuffix"
+)
+
+// How a sender domain was verified: by its TXT record, by an operator's word, or by standing among the tenant's domains
+// before domains were verified.
+const (
+	VerifiedByDNS      = "dns"
+	VerifiedByOperator = "operator"
+	VerifiedBefore     = "before"
+)
+
+// What the last look at the TXT record of a sender domain has found.
+const (
+	DomainFound      = "found"
+	DomainMissing    = "missing"     // no TXT record has the name
+	DomainOtherValue = "other_value" // TXT records have the name, none of them the value
+	DomainMisplaced  = "misplaced"   // the record has another name
+	DomainFault      = "dns_fault"   // the name servers answer with a fault
+	DomainTimeout    = "timeout"     // no name server answers
+	DomainTaken      = "taken"       // the record is there, and the domain another tenant's
+)
+
+// Status words of sender domains.
+const (
+	DomainProposed = "proposed"
+	DomainVerified = "verified"
+)
+
+// SenderDomain is a domain that a tenant wants to mail from, or may. Those that are verified are Tenant.Domains.
+type SenderDomain struct {
+	ID         string  `json:"id" db:"id"`
+	TenantID   string  `json:"tenant_id" db:"tenant_id"`
+	Domain     string  `json:"domain" db:"domain"` // folded A-labels
+	Token      string  `json:"-" db:"token"`
+	VerifiedBy string  `json:"verified_by,omitempty" db:"verified_by" enum:"dns|operator|before"`
+	VerifiedAt Instant `json:"verified_at,omitzero" db:"verified_at"` // 0: it is proposed
+	CheckedAt  Instant `json:"checked_at,omitzero" db:"checked_at"`
+	Check      string  `json:"check,omitempty" db:"check_result" enum:"found|missing|other_value|misplaced|dns_fault|timeout|taken"`
+	FoundAt    string  `json:"found_at,omitempty" db:"found_at"` // the name of the record that is misplaced
+	CreatedAt  Instant `json:"created_at" db:"created_at"`
+	UpdatedAt  Instant `json:"updated_at" db:"updated_at"`
+}
+
+// SenderDomainView is a sender domain as it is shown, with the record that proves it.
+type SenderDomainView struct {
+	SenderDomain
+	Status  string    `json:"status" enum:"proposed|verified"`
+	Record  DNSRecord `json:"record"`
+	Message string    `json:"message"` // what is to be done next
+}
+
+// DNSRecord is a record that a domain needs.
+type DNSRecord struct {
+	Type  string `json:"type"`
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// proofLabel is the first label of the name of the record that proves a domain, proofWord what its value begins with.
+const (
+	proofLabel = "_newsletterd."
+	proofWord  = "newsletterd-verification="
+)
+
+// ErrDomainTaken is returned when a domain, or one above it, is verified for another tenant.
+var ErrDomainTaken = Conflictf("domain_taken", "The domain, or one above it, is verified for another tenant.")
+
+// NewSenderDomain makes a domain of a tenant that is not verified, with a token of its own. It returns an Invalid error
+// for what is no domain name.
+func NewSenderDomain(tenantID, domain string, now Instant) (d SenderDomain, err error) {
+	d = SenderDomain{
+		ID: NewID(), TenantID: tenantID, Token: strings.ToLower(rand.Text()), CreatedAt: now, UpdatedAt: now,
+	}
+	var ok bool
+	if d.Domain, ok = ParseDomain(domain); !ok {
+		return d, Invalidf("domain", "domain is not a domain name.")
+	}
+	return d, nil
+}
+
+// ProposeDomain is NewSenderDomain for one that is to be proved. It also refuses domains below which strangers register
+// their own, such as co.uk and github.io.
+func ProposeDomain(tenantID, domain string, now Instant) (SenderDomain, error) {
+	d, err := NewSenderDomain(tenantID, domain, now)
+	if err != nil {
+		return d, err
+	}
+	if suffix, _ := publicsuffix.PublicSuffix(d.Domain); suffix == d.Domain {
+		return d, Invalidf("domain", "Anyone may register a domain below %s; propose one of your own.", d.Domain)
+	}
+	if len(proofLabel)+len(d.Domain) > maxDomain {
+		return d, Invalidf("domain", "domain is too long for the name of its record.")
+	}
+	return d, nil
+}
+
+// maxDomain is how many bytes the name of a domain may have (RFC 1035 section 2.3.4, without the lengths of labels).
+const maxDomain = 253
+
+// Verified reports whether the tenant may mail from the domain.
+func (d *SenderDomain) Verified() bool { return d.VerifiedAt > 0 }
+
+// Record returns the TXT record that proves the domain.
+func (d *SenderDomain) Record() DNSRecord {
+	return DNSRecord{Type: "TXT", Name: proofLabel + d.Domain, Value: proofWord + d.Token}
+}
+
+// Proves reports whether a TXT record has the value that proves the domain. Quotes that were pasted with it do no harm.
+func (d *SenderDomain) Proves(text string) bool {
+	return strings.EqualFold(strings.Trim(text, " \t\""), proofWord+d.Token)
+}
+
+// Misplaced lists where the record also may have ended up: at the domain itself, and where a provider has added the
+// name of its zone to a name that had it already.
+func (d *SenderDomain) Misplaced() []string {
+	names := []string{d.Domain}
+	top, err := publicsuffix.EffectiveTLDPlusOne(d.Domain)
+	if err != nil {
+		return names
+	}
+	for zone := d.Domain; len(names) < 4; _, zone, _ = strings.Cut(zone, ".") {
+		if name := proofLabel + d.Domain + "." + zone; len(name) <= maxDomain {
+			names = append(names, name)
+		}
+		if zone == top {
+			break
+		}
+	}
+	return names
+}
+
+// DomainsAbove lists a domain and the domains above it, without the top one.
+func DomainsAbove(domain string) (all []string) {
+	for d, ok := domain, true; ok && strings.Contains(d, "."); _, d, ok = strings.Cut(d, ".") {
+		all = append(all, d)
+	}
+	return all
+}
+
+// View returns the domain as it is shown.
+func (d SenderDomain) View() SenderDomainView {
+	v := SenderDomainView{SenderDomain: d, Status: DomainProposed, Record: d.Record()}
+	if d.Verified() {
+		v.Status = DomainVerified
+	}
+	v.Message = d.message()
+	return v
+}
+
+func (d *SenderDomain) message() string {
+	name := d.Record().Name
+	if d.Verified() {
+		said := map[string]string{
+			VerifiedByDNS: "The domain is verified.", VerifiedByOperator: "The domain is verified by an operator's word.",
+			VerifiedBefore: "The domain is verified: it was the tenant's before domains had to be.",
+		}[d.VerifiedBy]
+		if d.Check != "" && d.Check != DomainFound {
+			said += " It stays so, though the last look did not find the TXT record " + name + "."
+		}
+		return said
+	}
+	switch d.Check {
+	case DomainMissing:
+		return "There is no TXT record " + name + ". A new one may take up to an hour to be seen."
+	case DomainOtherValue:
+		return "The TXT record " + name + " has another value."
+	case DomainMisplaced:
+		if d.FoundAt == d.Domain {
+			return "The record stands at " + d.Domain + " itself; its name must be " + name + "."
+		}
+		return "The record stands at " + d.FoundAt + ": this provider adds its zone to names, so enter " +
+			strings.TrimSuffix(name, strings.TrimPrefix(d.FoundAt, name)) + " only."
+	case DomainFault:
+		return "The name servers answer with a fault (SERVFAIL) when asked for " + name +
+			": look at the delegation and DNSSEC of the domain, or check again later."
+	case DomainTimeout:
+		return "No name server answered in time when asked for " + name + ": check again later."
+	case DomainTaken:
+		return "The record is there, but the domain, or one above it, is verified for another tenant. An operator decides."
+	}
+	return "Make this TXT record, then have the domain checked."
+}
