@@ -7,12 +7,12 @@ import (
 	"newsletterd/core"
 )
 
-// SigningKeys lists the keys whose tokens may still be good, the oldest first. It returns ErrMasterKey where a key
-// can't be opened.
+// SigningKeys lists the keys whose tokens may still be good, the oldest first, and of one age by algorithm. It returns
+// ErrMasterKey where a key can't be opened.
 func (s *Store) SigningKeys(ctx context.Context, now core.Instant) ([]core.SigningKey, error) {
 	var keys []core.SigningKey
 	err := s.all(ctx, &keys, `SELECT kid, alg, private, created_at, active_at, retired_at, expires_at FROM signing_key
-		WHERE expires_at = 0 OR expires_at > ? ORDER BY active_at, kid`, int64(now))
+		WHERE expires_at = 0 OR expires_at > ? ORDER BY active_at, alg, kid`, int64(now))
 	if err != nil {
 		return nil, err
 	}
