@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Endpoint is another receiver of a tenant's events, in addition to the send service.
@@ -22,10 +23,19 @@ type Endpoint struct {
 	UpdatedAt      Instant `db:"updated_at" json:"updated_at"`
 }
 
+// MaxEndpoints is how many endpoints a tenant may have: each has a loop of its own, and a row of each event.
+const MaxEndpoints = 20
+
+// EndpointOverlap is for how long the secret before the newest signs too, unless a caller says another time.
+const EndpointOverlap = 24 * time.Hour
+
+// MaxSecretOverlap is the longest such time that is given over HTTP, in seconds.
+const MaxSecretOverlap = 30 * 24 * 3600
+
 // Bounds of an endpoint's texts, in bytes.
 const (
-	maxEndpointURL  = 2000
-	maxEndpointName = 100
+	MaxEndpointURL  = 2000
+	MaxEndpointName = 100
 )
 
 // Wants reports whether an event of a list goes to the endpoint.
@@ -48,8 +58,8 @@ func (e *Endpoint) Change(in EndpointInput, now Instant) error {
 		e.Events = *in.Events
 	}
 	e.UpdatedAt = now
-	if len(e.Name) > maxEndpointName {
-		return Invalidf("name", "name may have %d bytes at most.", maxEndpointName)
+	if len(e.Name) > MaxEndpointName {
+		return Invalidf("name", "name may have %d bytes at most.", MaxEndpointName)
 	}
 	for _, t := range e.Events {
 		if t != EventActivated && t != EventUnsubscribed && t != EventPreferences {
@@ -58,8 +68,8 @@ func (e *Endpoint) Change(in EndpointInput, now Instant) error {
 	}
 	u, err := url.Parse(e.URL)
 	switch {
-	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || len(e.URL) > maxEndpointURL:
-		return Invalidf("url", "url must be an absolute http or https URL of %d bytes at most.", maxEndpointURL)
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || len(e.URL) > MaxEndpointURL:
+		return Invalidf("url", "url must be an absolute http or https URL of %d bytes at most.", MaxEndpointURL)
 	case u.User != nil || u.Fragment != "" || strings.Contains(e.URL, "#"):
 		return Invalidf("url", "url must have no user, password or fragment.")
 	case in.URL != nil && !validPort(u): // one that is stored can still be switched off
@@ -101,4 +111,12 @@ type EndpointAttempt struct {
 	Status     int     `db:"status" json:"status"` // of the answer; 0: none came
 	TookMS     int64   `db:"took_ms" json:"took_ms"`
 	Reason     string  `db:"reason" json:"reason"`
+}
+
+// EndpointTest is what came of a test event.
+type EndpointTest struct {
+	EventID string `json:"event_id"`
+	Status  int    `json:"status"` // of the answer; 0: none came
+	TookMS  int64  `json:"took_ms"`
+	Reason  string `json:"reason"` // of a failure
 }

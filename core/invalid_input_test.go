@@ -147,7 +147,7 @@ func TestEndpointRefusals(t *testing.T) {
 	}{
 		"good": {EndpointInput{URL: new("https://a.example/hook?k=v"), Events: &[]string{EventActivated}}, ""},
 		"name": {
-			EndpointInput{URL: new("https://a.example/"), Name: new(strings.Repeat("n", maxEndpointName+1))},
+			EndpointInput{URL: new("https://a.example/"), Name: new(strings.Repeat("n", MaxEndpointName+1))},
 			"name",
 		},
 		"event":    {EndpointInput{URL: new("https://a.example/"), Events: &[]string{"subscription.lost"}}, "events"},

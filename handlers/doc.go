@@ -16,6 +16,7 @@
 //	tracked.go           pixel, tracked links, and a mail in the browser
 //	webhooks.go          signed events and full-sync batches from member services
 //	mailproviders.go     events of mail providers
+//	webhookclients.go endpoints.go   who sends us signed webhooks, and who receives ours
 //	devices.go agents.go models.go   devices, agents, models and their shares, each for its owner
 //	upload.go download.go   files of models
 //	health.go            the health check

@@ -32,6 +32,10 @@ type Options struct {
 	ModelLimits    core.ModelLimits     // of uploads; zero: the defaults
 	ImportBytes    int64                // of a file of subscribers; zero: the default
 	Newsletter     NewsletterOptions
+	// MayPost returns an Invalid error on url where no event may be posted to a URL; nil: any will do. TestEndpoint
+	// posts a test event to an endpoint; nil: there is no route for it in tests that lack it.
+	MayPost      func(url string) error
+	TestEndpoint func(ctx context.Context, id string) (core.EndpointTest, error)
 	// counts what readers open and follow; it must not wait. nil: nothing is
 	Engage         func(core.Engagement)
 	DuplicateGuard time.Duration                    // in which a send job with the same content is refused; 0: never

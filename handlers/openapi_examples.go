@@ -41,6 +41,13 @@ var requestExamples = map[string]web.Object{
 	"createWebhookClient": {"tenant_id": exampleID, "name": "member service"},
 	"updateWebhookClient": {"disabled": true},
 
+	"createWebhookEndpoint": {
+		"tenant_id": exampleID, "name": "CRM", "url": "https://crm.example.org/hooks/newsletter",
+		"events": []string{"subscription.activated", "subscription.unsubscribed"},
+	},
+	"updateWebhookEndpoint":       {"url": "https://crm.example.org/hooks/news", "disabled": false},
+	"rotateWebhookEndpointSecret": {"overlap_seconds": 7200},
+
 	"addSubscriber": {
 		"list_id": exampleID, "email": "new@example.org", "status": "pending",
 		"source": "signed at the fair",

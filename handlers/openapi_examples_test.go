@@ -54,6 +54,7 @@ func exampleEnv(t *testing.T) *env {
 		"webhook-client hook tenant=" + exampleID, "provider anymail tenant=" + exampleID,
 		"job issue list=" + exampleID,
 		"import file list=" + exampleID, "webhook-client spare tenant=" + exampleID,
+		"endpoint receiver tenant=" + exampleID,
 		"subscription sub list=" + exampleID + " email=reader@example.org", "subscriber copy list=" + exampleID +
 			" email=reader@example.org",
 	} {
@@ -70,7 +71,7 @@ func (e *env) send(r *web.Route, body web.Object) int {
 		"/api/send-jobs": "issue", "/api/admin/subscribers": "sub", "/api/admin/imports": "file",
 		"/api/devices": "lamp",
 		"/api/agents":  "gateway", "/api/admin/users": "reader", "/api/admin/team": "pia", "/api/models": "vase",
-		"/api/admin/webhook-clients": "spare",
+		"/api/admin/webhook-clients": "spare", "/api/admin/webhook-endpoints": "receiver",
 	} {
 		if strings.HasPrefix(path, prefix) {
 			id = e.value(name)

@@ -92,6 +92,9 @@ var limitsOf = map[string]map[string]web.Object{
 	"TokenBody":                   {"token": filled},
 	"InvitationInput":             {"": never(where(web.Object{"role": word("operator"), "tenant_id": filled}))},
 	"NewWebhookClient":            {"name": {"minLength": 1, "maxLength": core.MaxOrigin}},
+	"NewEndpoint":                 endpointLimits,
+	"EndpointChange":              endpointLimits,
+	"SecretOverlap":               {"overlap_seconds": {"minimum": 0, "maximum": core.MaxSecretOverlap}},
 	"NewSubscriber":               {"source": {"maxLength": core.MaxOrigin}},
 	"TemplateInput":               {"name": {"minLength": 1, "maxLength": 100}},
 	"NewSuppression":              {"reason": {"maxLength": core.MaxOrigin}},
@@ -128,6 +131,14 @@ var (
 		"minimum": 0, "maximum": 86400, "description": "Seconds of per_period, and needed with it",
 	}
 )
+
+// endpointLimits are those of the receivers of events.
+var endpointLimits = map[string]web.Object{
+	"name": {"maxLength": core.MaxEndpointName}, "url": {"minLength": 1, "maxLength": core.MaxEndpointURL},
+	"list_id":  {"description": "Only events of this list; empty: of every list"},
+	"events":   {"description": "Only events of these types; none: all"},
+	"events[]": word(core.EventActivated, core.EventUnsubscribed, core.EventPreferences),
+}
 
 // orDefault bounds a number of which 0 means the default.
 func orDefault(most int, value string) web.Object {

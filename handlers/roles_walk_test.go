@@ -27,6 +27,7 @@ var seenBy = map[string]core.Action{
 	"/api/admin/users":   core.ActionUserManage,
 	"/api/send-jobs":     core.ActionFiguresRead,
 	"/api/admin/imports": core.ActionPeopleMasked, "/api/admin/webhook-clients": core.ActionWebhookManage,
+	"/api/admin/webhook-endpoints": core.ActionEndpointManage,
 }
 
 func walkTenants(t *testing.T, s *storetest.Seeder) (all []*walkTenant) {
@@ -54,6 +55,11 @@ func walkTenants(t *testing.T, s *storetest.Seeder) (all []*walkTenant) {
 			s.Must(err)
 			return c.ID
 		}
+		receiver := func() string {
+			e := core.Endpoint{ID: core.NewID(), TenantID: w.id, Name: w.marker, URL: "https://" + w.marker + ".example/"}
+			s.Must(s.AddEndpoint(t.Context(), e, make([]byte, 32), "test"))
+			return e.ID
+		}
 		first := list()
 		s.Active(first, core.Email("reader@"+w.marker+".example"))
 		upload := func() string {
@@ -65,11 +71,13 @@ func walkTenants(t *testing.T, s *storetest.Seeder) (all []*walkTenant) {
 			"/api/admin/tenants": w.id, "/api/admin/newsletter-lists": first, "/api/admin/oauth-clients": client(),
 			"/api/send-jobs": s.NewJob(first).ID, "/api/admin/team": member(), "/api/admin/users": member(),
 			"/api/admin/imports": upload(), "/api/admin/webhook-clients": sender(),
+			"/api/admin/webhook-endpoints": receiver(),
 		}
 		w.fresh = map[string]func() string{
 			"/api/admin/tenants": tenant, "/api/admin/newsletter-lists": list, "/api/admin/oauth-clients": client,
 			"/api/admin/team": member, "/api/admin/users": member,
 			"/api/admin/imports": upload, "/api/admin/webhook-clients": sender,
+			"/api/admin/webhook-endpoints": receiver,
 		}
 		all = append(all, w)
 	}
@@ -148,6 +156,7 @@ func TestRolesWalk(t *testing.T) {
 	callers := walkCallers(tenants)
 	h, err := New(Options{
 		Store: s.Store, PublicURL: "http://news.test",
+		TestEndpoint: func(_ context.Context, _ string) (t core.EndpointTest, err error) { return t, nil },
 		Bearer: func(_ context.Context, token string, _ core.Instant) (core.Caller, error) {
 			return callers[token], nil
 		},

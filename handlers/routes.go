@@ -26,6 +26,7 @@ func (h *Handler) table() []*web.Route {
 	h.templateRoutes(&t)
 	h.userRoutes(&t)
 	h.webhookClientRoutes(&t)
+	h.endpointRoutes(&t)
 	h.systemRoutes(&t)
 	h.sendRoutes(&t)
 	h.deviceRoutes(&t)

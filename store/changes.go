@@ -144,7 +144,7 @@ func masked(v any) any {
 }
 
 // audited returns a value as the audit trail shows it: nil for one that says nothing, instants as such, lists and
-// objects as they are, and long texts cut.
+// objects as they are, URLs without their queries, and long texts cut.
 func audited(column string, v any) any {
 	if empty(v) {
 		return nil
@@ -157,12 +157,16 @@ func audited(column string, v any) any {
 			return core.Instant(v)
 		}
 	case string:
+		if column == "url" { // an endpoint's
+			v = core.MaskURL(v)
+		}
 		if len(v) > maxAudited {
 			return strings.ToValidUTF8(v[:maxAudited], "") + "…"
 		}
 		if (v[0] == '[' || v[0] == '{') && json.Valid([]byte(v)) {
 			return json.RawMessage(v)
 		}
+		return v
 	}
 	return v
 }

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"math"
+	"strconv"
 	"time"
 
 	"newsletterd/core"
@@ -164,17 +166,17 @@ func (s *Store) EndpointKeys(ctx context.Context, id string, now core.Instant) (
 	return e, nil
 }
 
-// Endpoints reads a page by id; tenantID empty: of every tenant. Its only error is core.ErrStorage.
-func (s *Store) Endpoints(ctx context.Context, tenantID string, page core.Page) ([]core.Endpoint, error) {
-	var e []core.Endpoint
-	err := s.all(ctx, &e, "SELECT "+endpointColumns+" FROM webhook_endpoint WHERE id > ?1 AND (?2 = '' OR tenant_id "+
-		"= ?2) ORDER BY id LIMIT ?3",
-		page.After, tenantID, page.Limit)
-	return e, err
+// Endpoints reads a page by id: all, or those of tenants. Its only error is core.ErrStorage.
+func (s *Store) Endpoints(ctx context.Context, tenants []string, all bool, page core.Page) (es []core.Endpoint,
+	err error,
+) {
+	err = s.all(ctx, &es, "SELECT "+endpointColumns+" FROM webhook_endpoint WHERE id > ?1 AND (?2 OR tenant_id IN "+
+		"(SELECT value FROM json_each(?3))) ORDER BY id LIMIT ?4", page.After, all, jsonOf(tenants), page.Limit)
+	return es, err
 }
 
-// AddEndpoint keeps a new endpoint with its key of 32 bytes. core.ErrNotFound: there is no such tenant; an Invalid
-// error on list_id: the list is not the tenant's.
+// AddEndpoint keeps a new endpoint with its key of 32 bytes. core.ErrNotFound: there is no such tenant; Conflict: it has
+// core.MaxEndpoints; an Invalid error on list_id: the list is not the tenant's.
 func (s *Store) AddEndpoint(ctx context.Context, e core.Endpoint, key []byte, actor string) error {
 	sealed := s.seal(key)
 	return s.update(ctx, func(tx *Tx) error {
@@ -187,8 +189,16 @@ func (s *Store) AddEndpoint(ctx context.Context, e core.Endpoint, key []byte, ac
 		if err := tx.endpointList(&e); err != nil {
 			return err
 		}
+		var n int
+		err := tx.get(&n, "SELECT count(*) FROM webhook_endpoint WHERE tenant_id = ?", e.TenantID)
+		if err != nil {
+			return err
+		}
+		if n >= core.MaxEndpoints {
+			return core.Conflictf("conflict", "The tenant has %d endpoints, which is the most.", n)
+		}
 		tx.kick(TopicRecords)
-		_, err := tx.exec(insertEndpoint, e.ID, e.TenantID, e.ListID, e.Name, e.URL, e.Events.Column(), sealed,
+		_, err = tx.exec(insertEndpoint, e.ID, e.TenantID, e.ListID, e.Name, e.URL, e.Events.Column(), sealed,
 			int64(e.CreatedAt), int64(e.UpdatedAt))
 		if err != nil {
 			return err
@@ -205,7 +215,7 @@ func (tx *Tx) endpointList(e *core.Endpoint) error {
 	return err
 }
 
-// EndpointChange is what an operator changes of an endpoint in addition to its fields.
+// EndpointChange is what a person changes of an endpoint in addition to its fields.
 type EndpointChange struct {
 	core.EndpointInput
 	Disabled *bool
@@ -240,7 +250,7 @@ func (s *Store) UpdateEndpoint(ctx context.Context, id string, c EndpointChange,
 		if c.Disabled != nil {
 			e.DisabledAt, e.DisabledReason, e.FailingSince = 0, "", 0
 			if *c.Disabled {
-				e.DisabledAt, e.DisabledReason = now, "by an operator"
+				e.DisabledAt, e.DisabledReason = now, "by a person"
 			}
 		}
 		if sealed != nil {
@@ -277,16 +287,39 @@ func (s *Store) DeleteEndpoint(ctx context.Context, id, actor string, now core.I
 	return s.removeRecord(ctx, "webhook_endpoint", id, "webhook-endpoint.delete", actor, now)
 }
 
-// EndpointAttempts reads the newest lines of an endpoint's log; failed: only those that were not delivered. Its only
-// error is core.ErrStorage.
-func (s *Store) EndpointAttempts(ctx context.Context, endpointID string, failed bool,
-	limit int) ([]core.EndpointAttempt,
-	error,
+// EndpointAttempts reads a page of an endpoint's log, the newest first; failed: only those that were not delivered.
+// page.After is the number of the last line, as text. It returns core.ErrInvalidCursor where page.After is no number.
+func (s *Store) EndpointAttempts(ctx context.Context, endpointID string, failed bool, page core.Page) (
+	as []core.EndpointAttempt, err error,
 ) {
-	var a []core.EndpointAttempt
-	err := s.all(ctx, &a,
+	before := int64(math.MaxInt64)
+	if page.After != "" {
+		if before, err = strconv.ParseInt(page.After, 10, 64); err != nil {
+			return nil, core.ErrInvalidCursor
+		}
+	}
+	err = s.all(ctx, &as,
 		`SELECT id, endpoint_id, event_id, event_type, at, outcome, status, took_ms, reason FROM endpoint_attempt
-		WHERE endpoint_id = ? AND (NOT ? OR outcome <> 'delivered') ORDER BY id DESC LIMIT ?`, endpointID, failed,
-		limit)
-	return a, err
+		WHERE endpoint_id = ? AND (NOT ? OR outcome <> 'delivered') AND id < ? ORDER BY id DESC LIMIT ?`, endpointID, failed,
+		before, page.Limit)
+	return as, err
+}
+
+// How many tests of endpoints a tenant gets in an hour: each is a request to an address of its choice.
+const (
+	endpointTests       = 60
+	endpointTestsWindow = time.Hour
+)
+
+// CountEndpointTest counts a test of an endpoint that a tenant asks for. Over the limit of the tenant it returns
+// core.ErrTooMany.
+func (s *Store) CountEndpointTest(ctx context.Context, tenantID string, now core.Instant) error {
+	wait, err := s.Throttle(ctx, "endpoint-test:"+tenantID, endpointTests, endpointTestsWindow, now)
+	if err != nil || wait == 0 {
+		return err
+	}
+	return &core.Error{
+		Kind: core.TooMany, Code: "rate_limited", Message: "Too many tests were asked for; try again later.",
+		RetryAfter: int(wait/time.Second) + 1,
+	}
 }

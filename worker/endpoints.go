@@ -73,20 +73,12 @@ func signEndpoint(req *http.Request, endpoint *core.EndpointKeys, e *core.Outbox
 	req.Header["User-Agent"] = []string{"newsletterd"}
 }
 
-// EndpointTest is what came of a test event.
-type EndpointTest struct {
-	EventID string `json:"event_id"`
-	Status  int    `json:"status"` // of the answer; 0: none came
-	TookMS  int64  `json:"took_ms"`
-	Reason  string `json:"reason"` // of a failure
-}
-
 // TestEventType is the type of an event that only tries an endpoint.
 const TestEventType = "webhook.test"
 
 // Test posts a test event to an endpoint once, also to one that is switched off, and keeps what came of it in the
 // endpoint's log. It returns core.ErrNotFound where there is no such endpoint.
-func (p *EndpointPoster) Test(ctx context.Context, endpointID string) (t EndpointTest, err error) {
+func (p *EndpointPoster) Test(ctx context.Context, endpointID string) (t core.EndpointTest, err error) {
 	endpoint, err := p.store.Endpoint(ctx, endpointID)
 	if err != nil {
 		return t, err

@@ -54,7 +54,7 @@ func TestEndpointsHearTheSameEvents(t *testing.T) {
 		if got := r.Types("/down"); !slices.Equal(got, all) {
 			h.Errorf("the one that was down %v", got)
 		}
-		log, err := h.EndpointAttempts(h.Context(), down.ID, false, 100)
+		log, err := h.EndpointAttempts(h.Context(), down.ID, false, core.Page{Limit: 100})
 		h.Must(err)
 		if n := len(log); n < 4 || log[0].Outcome != "delivered" || log[n-1].Outcome != "retry" || log[n-1].Status != 503 {
 			h.Errorf("%d lines: %+v", n, log)

@@ -2,9 +2,7 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"net/url"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -21,9 +19,6 @@ type endpointRow struct {
 	core.Endpoint
 	Secret string `json:"secret,omitempty"`
 }
-
-// secretOverlap is the default time for which the previous secret signs together with the new one.
-const secretOverlap = 24 * time.Hour
 
 func endpointFlags() []cli.Flag {
 	return []cli.Flag{
@@ -53,11 +48,12 @@ signature. Addresses that are not public, and http, need the receiver's host:por
    newsletterd admin webhook-endpoint create --tenant ID --url https://crm.example.org/hooks/newsletter`
 	all := p.command("list", "list the other receivers", []cli.Flag{tenantFlag("only those of the tenant `ID` or name")},
 		nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-			if _, _, err := tenantOf(c, s); err != nil {
+			ids, every, err := tenantOf(c, s)
+			if err != nil {
 				return err
 			}
 			rows, err := pages(func(e core.Endpoint) string { return e.ID }, func(page core.Page) ([]core.Endpoint, error) {
-				return s.Endpoints(c.Context, c.String("tenant"), page)
+				return s.Endpoints(c.Context, ids, every, page)
 			})
 			if err != nil {
 				return err
@@ -80,7 +76,7 @@ signature. Addresses that are not public, and http, need the receiver's host:por
 		boolFlag("new-secret", "give it another secret; the one before signs beside it for a while"),
 		&cli.StringFlag{
 			Name: "overlap", Usage: "with --new-secret: for how `LONG`, as 2h or 7d",
-			Value: config.Duration(secretOverlap).String(),
+			Value: config.Duration(core.EndpointOverlap).String(),
 		},
 		boolFlag("end-old-secret", "end the secret before the newest now"),
 	}, endpointFlags()...), []string{"id"}, p.updateEndpoint)
@@ -103,7 +99,7 @@ signature. Addresses that are not public, and http, need the receiver's host:por
 		if err != nil {
 			return err
 		}
-		rows, err := s.EndpointAttempts(c.Context, c.String("id"), c.Bool("failed"), limit)
+		rows, err := s.EndpointAttempts(c.Context, c.String("id"), c.Bool("failed"), core.Page{Limit: limit})
 		if err != nil {
 			return err
 		}
@@ -132,11 +128,11 @@ func mayPost(cfg *config.Config, text string) error {
 	guard := netguard.Guard{Allow: cfg.Webhooks.Allow}
 	addr := netguard.HostPort(u)
 	if err := guard.Check(addr); err != nil {
-		return fmt.Errorf("%s is not public: only [webhooks] allow lets events go there", addr)
+		return core.Invalidf("url", "%s is not public: only [webhooks] allow lets events go there.", addr)
 	}
 	if u.Scheme == "http" && !guard.Allows(addr) {
-		return errors.New("events hold addresses of people: the URL must be https, or its host:port stand in " +
-			"[webhooks] allow")
+		return core.Invalidf("url", "Events hold addresses of people: the URL must be https, or its host:port stand in "+
+			"[webhooks] allow.")
 	}
 	return nil
 }

@@ -112,6 +112,8 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 		DuplicateGuard: d.cfg.Send.DuplicateGuard.Std(),
 		Engage:         d.tracker.Add,
 		SmallHeap:      smallHeap,
+		MayPost:        func(url string) error { return mayPost(d.cfg, url) },
+		TestEndpoint:   worker.NewEndpointPoster(d.store, endpointClient(d.cfg)).Test,
 		Providers:      providerRecords(d.cfg), SNS: &report.SNS{Fetch: (&netguard.Guard{}).Fetcher()},
 		Newsletter: handlers.NewsletterOptions{
 			ConfirmToken: d.cfg.Newsletter.ConfirmToken, UnsubscribeTokenAuth: d.cfg.Newsletter.UnsubscribeTokenAuth,

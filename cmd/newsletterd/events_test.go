@@ -9,7 +9,9 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
+	"newsletterd/handlers/web/webtest"
 	"newsletterd/store"
+	"newsletterd/worker"
 )
 
 // What a receiver refuses for good is a dead letter: the command shows it with the reason, and sends it again.
@@ -128,5 +130,49 @@ func TestEndpointByCommand(t *testing.T) {
 	}
 	if a := attempts[0]; a.Outcome != "delivered" || a.Status != 200 {
 		t.Errorf("%+v", a)
+	}
+}
+
+// TestEndpointsByHTTP: a test that is asked for over HTTP passes the guard as deliveries do: it goes where the operator
+// lets it go and nowhere else inside, also for an endpoint that was made while more was allowed; redirects are not
+// followed, and the answer's text is cut.
+func TestEndpointsByHTTP(t *testing.T) {
+	daemontest.Parallel(t)
+	l, inside := daemontest.NewReceiver(t), daemontest.NewReceiver(t)
+	d := start(t, func(cfg *config.Config) { cfg.Webhooks.Allow = []string{l.Listener.Addr().String()} })
+	d.operator(core.ScopeAdmin)
+	tenant := d.seed.NewTenant().ID
+	const path = "/api/admin/webhook-endpoints"
+	create := func(url string) webtest.Reply {
+		return d.Send("POST", path, map[string]any{"tenant_id": tenant, "url": url})
+	}
+	for _, url := range []string{
+		inside.URL, "http://crm.example/", "https://localhost/", "https://169.254.169.254/latest", "https://[::1]/", "https://10.0.0.1/",
+		"https://user:pw@crm.example/", "file:///etc/passwd",
+	} {
+		create(url).Wants(http.StatusBadRequest)
+	}
+	for _, c := range []struct {
+		id     string
+		status int
+		reason string
+	}{
+		{create(l.URL + "/hook").Wants(http.StatusCreated).Field("id"), 200, ""},
+		{create(l.URL + "/moved").Wants(http.StatusCreated).Field("id"), 307, "HTTP 307"},
+		{d.seed.NewEndpoint(core.EndpointInput{URL: &inside.URL}).ID, 0, "the address is not public"},
+	} {
+		var got core.EndpointTest
+		d.Send("POST", path+"/"+c.id+"/test", nil).OK().JSON(&got)
+		if got.Status != c.status || got.Reason != c.reason {
+			t.Errorf("%+v, want %+v", got, c)
+		}
+		var log []core.EndpointAttempt
+		d.Get(path + "/" + c.id + "/log").OK().JSON(&log)
+		if len(log) != 1 || log[0].EventID != got.EventID || log[0].Reason != c.reason {
+			t.Errorf("%+v", log)
+		}
+	}
+	if l.Count("/hook "+worker.TestEventType) != 1 || inside.Count("/ "+worker.TestEventType) != 0 {
+		t.Error("the wrong ones were posted to")
 	}
 }

@@ -1,0 +1,239 @@
+package handlers
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/store"
+)
+
+// endpoints serves /api/admin/webhook-endpoints: the receivers of a tenant's events.
+type endpoints struct {
+	store   *store.Store
+	mayPost func(url string) error
+	test    func(ctx context.Context, id string) (core.EndpointTest, error)
+}
+
+// endpointRoutes are the receivers of events.
+func (h *Handler) endpointRoutes(t *web.Table) {
+	e := endpoints{h.options.Store, h.options.MayPost, h.options.TestEndpoint}
+	const all, item = "/api/admin/webhook-endpoints", "/api/admin/webhook-endpoints/:id"
+	may := core.ActionEndpointManage
+	one := func(do web.Endpoint) web.Endpoint { return do.Find(e.find).Missing(web.ErrNotFound) }
+	crud(t, all, "a receiver of events", "receivers of events", resource{
+		e.find, web.ErrNotFound, web.List(e.list, endpoint.key), web.JSON(e.create).Fails(core.NotFound, core.Conflict),
+		web.Path(e.show), web.JSON(e.update), web.Path(e.remove),
+		rights{may, may, may, may},
+	})
+	t.Add("GET", item+"/log", admin(may), web.Member, one(web.List(e.log, attempt.key)),
+		"List the attempts of the last two weeks to post to a receiver, the newest first")
+	t.Add("POST", item+"/test", admin(may), web.Member, one(web.Path(e.try)).Fails(core.TooMany),
+		"Post an event of type webhook.test to a receiver now")
+	t.Add("POST", item+"/rotate-secret", admin(may), web.Member, one(web.JSON(e.rotate).BodyOptional()).Fails(core.Conflict),
+		"Give a receiver another secret; the one before signs too for a while, and there is no third")
+	t.Add("POST", item+"/end-old-secret", admin(may), web.Member, one(web.Path(e.endOld)),
+		"End the secret before the newest of a receiver")
+}
+
+// endpoint is a receiver, with its secret in the one answer after that was made.
+type endpoint struct {
+	ID             string       `json:"id"` // X-Client-Id of its requests
+	TenantID       string       `json:"tenant_id"`
+	ListID         string       `json:"list_id,omitempty"` // empty: every list
+	Name           string       `json:"name"`
+	URL            string       `json:"url"`
+	Events         []string     `json:"events"` // none: all
+	OldSecretUntil core.Instant `json:"old_secret_until,omitzero"`
+	FailingSince   core.Instant `json:"failing_since,omitzero"`
+	DisabledAt     core.Instant `json:"disabled_at,omitzero"`
+	DisabledReason string       `json:"disabled_reason,omitempty"`
+	CreatedAt      core.Instant `json:"created_at"`
+	UpdatedAt      core.Instant `json:"updated_at"`
+	Secret         string       `json:"secret,omitempty"`
+}
+
+func endpointOf(e *core.Endpoint, secret string, now core.Instant) endpoint {
+	out := endpoint{
+		e.ID, e.TenantID, e.ListID, e.Name, e.URL, append([]string{}, e.Events...), e.OldUntil, e.FailingSince, e.DisabledAt,
+		e.DisabledReason, e.CreatedAt, e.UpdatedAt, secret,
+	}
+	if e.OldUntil <= now {
+		out.OldSecretUntil = 0
+	}
+	return out
+}
+
+func (e endpoint) key() string { return e.ID }
+
+func (a endpoints) find(c *web.Call) error {
+	e, err := a.store.Endpoint(c, c.ID())
+	return ownRecord(c, e.TenantID, core.ActionEndpointManage, err, web.ErrNotFound)
+}
+
+func (a endpoints) list(c *web.Call, in tenantFilter, page core.Page) ([]endpoint, error) {
+	tenants, all, err := tenantsFor(c, in)
+	if err != nil {
+		return nil, err
+	}
+	found, err := a.store.Endpoints(c, tenants, all, page)
+	rows := make([]endpoint, len(found))
+	for i := range found {
+		rows[i] = endpointOf(&found[i], "", c.Now)
+	}
+	return rows, err
+}
+
+// newEndpoint is the body of POST /api/admin/webhook-endpoints.
+type newEndpoint struct {
+	TenantID string   `json:"tenant_id"`
+	Name     string   `json:"name"`
+	URL      string   `json:"url" is:"required"`
+	ListID   string   `json:"list_id"`
+	Events   []string `json:"events"`
+}
+
+func (a endpoints) create(c *web.Call, in newEndpoint) (out endpoint, err error) {
+	tenant, err := oneTenant(c, in.TenantID)
+	if err != nil {
+		return out, err
+	}
+	e := core.Endpoint{ID: core.NewID(), TenantID: tenant, CreatedAt: c.Now}
+	err = e.Change(core.EndpointInput{Name: &in.Name, URL: &in.URL, ListID: &in.ListID, Events: &in.Events}, c.Now)
+	if err == nil {
+		err = a.checkURL(in.URL)
+	}
+	if err != nil {
+		return out, err
+	}
+	secret := auth.NewSecret()
+	key, err := auth.ParseSecret(secret)
+	if err != nil {
+		return out, err
+	}
+	return endpointOf(&e, secret, c.Now), unknownTenant(a.store.AddEndpoint(c, e, key, actor(c)))
+}
+
+// checkURL refuses, before the first attempt, what would be refused at each.
+func (a endpoints) checkURL(url string) error {
+	if a.mayPost == nil {
+		return nil
+	}
+	return a.mayPost(url)
+}
+
+func (a endpoints) show(c *web.Call, id string) (endpoint, error) {
+	e, err := a.store.Endpoint(c, id)
+	return endpointOf(&e, "", c.Now), err
+}
+
+// endpointChange is the body of PUT /api/admin/webhook-endpoints/:id; an absent field stays as it is.
+type endpointChange struct {
+	Name     *string   `json:"name"`
+	URL      *string   `json:"url"`
+	ListID   *string   `json:"list_id"` // empty: every list
+	Events   *[]string `json:"events"`  // none: all
+	Disabled *bool     `json:"disabled"`
+}
+
+func (a endpoints) update(c *web.Call, in endpointChange) (out endpoint, err error) {
+	was, err := a.store.Endpoint(c, c.ID())
+	if err != nil {
+		return out, err
+	}
+	if in.URL != nil && *in.URL == was.URL { // what stands may stay, whatever is allowed today
+		in.URL = nil
+	}
+	if in.URL != nil {
+		if err := a.checkURL(*in.URL); err != nil {
+			return out, err
+		}
+	}
+	return a.change(c, store.EndpointChange{
+		EndpointInput: core.EndpointInput{Name: in.Name, URL: in.URL, ListID: in.ListID, Events: in.Events},
+		Disabled:      in.Disabled,
+	}, "")
+}
+
+func (a endpoints) change(c *web.Call, change store.EndpointChange, secret string) (endpoint, error) {
+	e, err := a.store.UpdateEndpoint(c, c.ID(), change, actor(c), c.Now)
+	return endpointOf(&e, secret, c.Now), err
+}
+
+func (a endpoints) remove(c *web.Call, id string) (web.None, error) {
+	return web.None{}, a.store.DeleteEndpoint(c, id, actor(c), c.Now)
+}
+
+// attempt is a line of a receiver's log.
+type attempt struct {
+	At        core.Instant `json:"at"`
+	EventID   string       `json:"event_id"`
+	EventType string       `json:"event_type"`
+	Outcome   string       `json:"outcome" enum:"delivered|retry|dead"`
+	Status    int          `json:"status"` // of the answer; 0: none came
+	TookMS    int64        `json:"took_ms"`
+	Reason    string       `json:"reason"`
+
+	no int64
+}
+
+func (a attempt) key() string { return strconv.FormatInt(a.no, 10) }
+
+// logFilter narrows the log of a receiver.
+type logFilter struct {
+	Failed bool `query:"failed"` // only what was not delivered
+}
+
+func (a endpoints) log(c *web.Call, in logFilter, page core.Page) ([]attempt, error) {
+	found, err := a.store.EndpointAttempts(c, c.ID(), in.Failed, page)
+	rows := make([]attempt, len(found))
+	for i, r := range found {
+		rows[i] = attempt{r.At, r.EventID, r.EventType, r.Outcome, r.Status, r.TookMS, r.Reason, r.ID}
+	}
+	return rows, err
+}
+
+// try posts a test event; a failure of the receiver is told in the answer.
+func (a endpoints) try(c *web.Call, id string) (core.EndpointTest, error) {
+	if err := a.store.CountEndpointTest(c, c.Tenant, c.Now); err != nil {
+		return core.EndpointTest{}, err
+	}
+	return a.test(c, id)
+}
+
+// secretOverlap says how long the secret before the newest stays good.
+type secretOverlap struct {
+	Seconds *int `json:"overlap_seconds"`
+}
+
+// CheckInput refuses a time that is negative or too long.
+func (in *secretOverlap) CheckInput() error {
+	if in.Seconds != nil && (*in.Seconds < 0 || *in.Seconds > core.MaxSecretOverlap) {
+		return core.Invalidf("overlap_seconds", "overlap_seconds must be 0 to %d.", core.MaxSecretOverlap)
+	}
+	return nil
+}
+
+// or returns the time, by default that which is given.
+func (in *secretOverlap) or(d time.Duration) time.Duration {
+	if in.Seconds == nil {
+		return d
+	}
+	return time.Duration(*in.Seconds) * time.Second
+}
+
+func (a endpoints) rotate(c *web.Call, in secretOverlap) (endpoint, error) {
+	secret := auth.NewSecret()
+	key, err := auth.ParseSecret(secret)
+	if err != nil {
+		return endpoint{}, err
+	}
+	return a.change(c, store.EndpointChange{NewKey: key, Overlap: in.or(core.EndpointOverlap)}, secret)
+}
+
+func (a endpoints) endOld(c *web.Call, _ string) (endpoint, error) {
+	return a.change(c, store.EndpointChange{EndOld: true}, "")
+}

@@ -1,0 +1,54 @@
+package handlers
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+)
+
+// Receivers of events for scenarios. None is posted to: what a test comes to follows from the URL.
+func init() {
+	setups = append(setups, func(e *env, o *Options) {
+		o.MayPost = func(url string) error {
+			if strings.Contains(url, "//10.") {
+				return core.Invalidf("url", "%s is not public.", url)
+			}
+			return nil
+		}
+		o.TestEndpoint = func(ctx context.Context, id string) (core.EndpointTest, error) {
+			receiver, err := e.store.Endpoint(ctx, id)
+			if strings.Contains(receiver.URL, "down") {
+				return core.EndpointTest{EventID: core.NewID(), Status: 503, TookMS: 12, Reason: "HTTP 503 down"}, err
+			}
+			return core.EndpointTest{EventID: core.NewID(), Status: 204, TookMS: 7}, err
+		}
+	})
+	// endpoint NAME tenant=TENANT url=URL count=N: N of them, {NAME} is the last; it has two lines in its log
+	steps["endpoint"] = func(e *env, name string, args map[string]string) {
+		now := core.At(time.Now())
+		n, err := strconv.Atoi(argOr(args, "count", "1"))
+		e.must(err)
+		for range n {
+			receiver := core.Endpoint{ID: core.NewID(), TenantID: e.value(args["tenant"]), Name: name, CreatedAt: now, UpdatedAt: now}
+			receiver.URL = argOr(args, "url", "https://"+name+".example/hook")
+			receiver.Events = core.Strings{}
+			e.must(e.store.AddEndpoint(e.t.Context(), receiver, make([]byte, 32), "command"))
+			e.name(name, receiver.ID)
+		}
+		for i, outcome := range []string{core.AttemptRetry, core.AttemptDelivered} {
+			e.must(e.store.AddEndpointAttempt(e.t.Context(), core.EndpointAttempt{
+				EndpointID: e.value(name), EventID: core.NewID(), EventType: core.EventActivated, At: now, Outcome: outcome,
+				Status: 503 - 299*i, TookMS: 30, Reason: "HTTP 503"[:8-8*i],
+			}))
+		}
+	}
+	// tested TENANT: it has had all the tests of endpoints of this hour
+	steps["tested"] = func(e *env, name string, _ map[string]string) {
+		for e.store.CountEndpointTest(e.t.Context(), e.value(name), core.At(time.Now())) == nil {
+			continue
+		}
+	}
+}
