@@ -131,6 +131,7 @@ func (s *story) senders() {
 		return onlyErr(s.UpdateEndpoint(ctx, e.ID, EndpointChange{NewKey: make([]byte, 32), Overlap: time.Hour}, "test",
 			now0))
 	})
+	s.op("CountEndpointTest", func() error { return s.CountEndpointTest(ctx, s.tenant, now0) })
 	gone := e
 	gone.ID = core.NewID()
 	s.op("AddEndpoint", func() error { return s.AddEndpoint(ctx, gone, make([]byte, 32), "test") })
