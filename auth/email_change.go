@@ -17,14 +17,11 @@ type EmailChangeRequest struct {
 	Language string // of the mails: of core.Languages; empty: the first
 }
 
-// AskEmailChange asks for another address of a signed-in user who knows the password: a link goes to the new address,
+// AskEmailChange asks for another address of a signed-in user who knows the password, or has lately used a
+// passkey: a link goes to the new address,
 // and a notice to the old one. Whether the new one has an account already is not told.
 func (p *Provider) AskEmailChange(ctx context.Context, v core.Visitor, r EmailChangeRequest, now core.Instant) error {
-	try, _, err := p.CheckPassword(ctx, string(v.User.Email), r.Password, r.Remote, r.Device, now)
-	if err != nil {
-		return err
-	}
-	if err := p.store.ForgiveTry(ctx, try.Key); err != nil {
+	if err := p.CheckPresent(ctx, v, r.Password, r.Remote, r.Device, now); err != nil {
 		return err
 	}
 	token := p.newUserToken(core.MailStyle{Language: r.Language}, store.TokenChange)

@@ -3,9 +3,41 @@ package auth
 import (
 	"context"
 	"net/netip"
+	"slices"
 
 	"newsletterd/core"
 )
+
+// Factors is what a user has to prove who it is by, besides a password.
+type Factors struct {
+	App     bool // an authenticator app
+	Passkey bool // a passkey of this host
+}
+
+// Factors reads which factors a user has. Its only error is core.ErrStorage.
+func (p *Provider) Factors(ctx context.Context, userID string) (f Factors, err error) {
+	app, err := p.store.SecondFactor(ctx, userID)
+	if err != nil {
+		return f, err
+	}
+	keys, err := p.store.Passkeys(ctx, userID)
+	host := p.passkeys.host()
+	return Factors{
+		App:     app.Set(),
+		Passkey: slices.ContainsFunc(keys, func(k core.Passkey) bool { return k.RPID == host }),
+	}, err
+}
+
+// Proved reports whether the user of a browser has lately proved who it is as well as a change of these factors asks for:
+// by a factor where there is one. So a password alone neither adds one to those of its owner nor removes one.
+func (f Factors) Proved(b core.Browser, now core.Instant) bool {
+	return core.FreshProof(b.AuthAt, now) && (!f.App && !f.Passkey || acrOf(b.AMR) != acrPassword)
+}
+
+// ProvedByPasskey reports whether the user of a browser has lately used a passkey. That stands for the present password.
+func ProvedByPasskey(b core.Browser, now core.Instant) bool {
+	return core.FreshProof(b.AuthAt, now) && acrOf(b.AMR) == acrPasskey
+}
 
 // PasswordProof is what a user who is signed in types in to prove who it is again.
 type PasswordProof struct {

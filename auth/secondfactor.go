@@ -90,8 +90,8 @@ type FactorNeeded struct{ Pending PendingSignIn }
 
 func (*FactorNeeded) Error() string { return "the sign-in wants a second factor" }
 
-// demands reports whether a user must have a second factor. Nothing is demanded for an address that may be another's.
-func (p *Provider) demands(u *core.User) bool {
+// Demands reports whether a user must have a second factor. Nothing is demanded for an address that may be another's.
+func (p *Provider) Demands(u *core.User) bool {
 	if !u.EmailVerified {
 		return false
 	}
@@ -109,7 +109,7 @@ func (p *Provider) demands(u *core.User) bool {
 // needsPasskey reports whether a right password alone opens nothing and sets up nothing: a second factor is demanded of
 // a user who has a passkey alone, which is a whole sign-in and no second step.
 func (p *Provider) needsPasskey(try *store.LoginAttempt) bool {
-	return try.Passkey && !try.Factor && p.demands(&try.User)
+	return try.Passkey && !try.Factor && p.Demands(&try.User)
 }
 
 // postpone ends a login whose password was right, and that goes on with FinishSignIn.

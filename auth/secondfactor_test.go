@@ -199,10 +199,10 @@ func TestSecondFactorIsDemanded(t *testing.T) {
 		for _, mode := range []string{"", FactorOff, FactorOperators, FactorStaff, FactorAll} {
 			p := &Provider{Config: Config{SecondFactor: mode}}
 			want := mode != "" && slices.Contains(strings.Fields(c.modes), mode)
-			if got := p.demands(&core.User{EmailVerified: true, Roles: c.roles}); got != want {
+			if got := p.Demands(&core.User{EmailVerified: true, Roles: c.roles}); got != want {
 				t.Errorf("%v in mode %q: %v", c.roles, mode, got)
 			}
-			if p.demands(&core.User{Roles: c.roles}) {
+			if p.Demands(&core.User{Roles: c.roles}) {
 				t.Errorf("%v, not verified, in mode %q", c.roles, mode)
 			}
 		}

@@ -34,7 +34,7 @@ func (p *Provider) SignIn(
 	if p.needsPasskey(&try) {
 		return b, "", errors.Join(ErrPasskeyNeeded, p.store.ForgiveTry(ctx, try.Key))
 	}
-	if try.Factor || p.demands(&try.User) {
+	if try.Factor || p.Demands(&try.User) {
 		return b, "", p.postpone(ctx, try, rehashed, now)
 	}
 	return p.addBrowser(ctx, r, try, rehashed, amrPassword, now)
@@ -81,10 +81,14 @@ func (p *Provider) ChangePassword(
 	return p.store.ChangePassword(ctx, v.User.ID, v.User.Epoch, hash, v.Browser.ID, now)
 }
 
-// CheckPresent asks a signed-in user for the present password, with the throttling of CheckPassword.
+// CheckPresent asks a signed-in user for the present password, with the throttling of CheckPassword. None is needed of one
+// who has lately used a passkey.
 func (p *Provider) CheckPresent(
 	ctx context.Context, v core.Visitor, password string, remote netip.Addr, device string, now core.Instant,
 ) error {
+	if password == "" && ProvedByPasskey(v.Browser, now) {
+		return nil
+	}
 	try, _, err := p.CheckPassword(ctx, string(v.User.Email), password, remote, device, now)
 	if err != nil {
 		return err

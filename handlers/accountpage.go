@@ -29,6 +29,8 @@ type accountView struct {
 	TwoStep                    string // since when there is a second factor; empty: there is none
 	Passkeys                   string // how many there are
 	NoPasskeys                 string // why there can be none; empty: there can
+	Proved                     bool   // by a passkey, lately: no password is asked for
+	MayProve                   bool   // by a passkey, instead of the password
 	Browsers, SignIns, Allowed []accountRow
 }
 
@@ -66,6 +68,7 @@ func (a accountPages) show(c *web.Call, notice, typed string, fault error) (web.
 		Name: who.User.Name, Email: who.User.Email, Verified: who.User.EmailVerified, Change: change.Email,
 		ChangeUntil: when(change.ExpiresAt), Typed: truncate(typed, maxShown),
 		Passkeys: w.passkeyCount(keys), NoPasskeys: w.passkeysMissing(a.auth),
+		Proved: auth.ProvedByPasskey(who.Browser, c.Now), MayProve: len(keys) > 0 && a.auth.PasskeysMissing() == "",
 	}
 	if factor.Set() {
 		data.TwoStep = when(factor.TOTPAt)

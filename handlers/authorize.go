@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"errors"
-	"html/template"
 	"net/http"
 	"net/url"
 
@@ -190,17 +189,6 @@ func (a authorizations) handOver(c *web.Call, reply auth.AuthorizeReply) (web.HT
 	if err != nil {
 		return web.HTML{}, err
 	}
-	v := view{Title: wordsOf(c).PostTitle, Brand: b, Data: struct {
-		Client string
-		Action template.URL
-		Fields [][2]string
-		Script template.HTML
-	}{
-		//nolint:gosec // registered, and checked when it was
-		reply.Request.Client.Name, template.URL(reply.Request.RedirectURI), reply.Fields,
-		template.HTML("<script>" + submitScript + "</script>"),
-	}}
-	v.style = styleOf(c)
-	c.PageHeaders(b.source(), submitScriptHash, web.SourceOf(reply.Request.RedirectURI))
-	return fill(0, "post", v)
+	// The address is registered, and was checked then.
+	return renderPost(c, reply.Request.Client.Name, reply.Request.RedirectURI, reply.Fields, b)
 }

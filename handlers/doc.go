@@ -28,7 +28,7 @@
 //	words.go words_user.go pages/words/   what pages say, one file a language; in whose style they are
 //	explain.go           messages of errors in the language of the page
 //	authorize.go login.go register_page.go   the authorization endpoint; login, consent, logout, sign-up
-//	twostep.go passkeys.go   the second step of a sign-in; passkeys, and the page that asks for a proof again
+//	twostep.go passkeys.go proof.go   the second step of a sign-in; passkeys; the page that asks for a proof again
 //	password.go accountpage.go   the pages that mails about an account lead to; a user's own page
 //	newsletter_pages.go preferences_page.go   the pages that a subscription's mails lead to; a subscriber's own page
 //	subscribe_page.go form.go   the form of a list, here and for other sites

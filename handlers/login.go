@@ -49,18 +49,24 @@ func purposeOf(continueTo string) purpose {
 			return purpose{path: verifyPath + "?" + kept.Encode()}
 		}
 	}
-	if continueTo == passkeysPath || continueTo == twoStepPath {
-		return purpose{path: continueTo}
+	if p := (purpose{path: continueTo}); p.asksProof() {
+		return p
 	}
 	return purpose{path: accountPath}
 }
+
+// asksProof reports whether it is a page that asks for a fresh proof of who is signed in.
+func (p purpose) asksProof() bool { return p.path == passkeysPath || p.path == twoStepPath }
+
+// asContinue is the query by which another page leads back to it.
+func (p purpose) asContinue() string { return "?" + url.Values{"continue": {p.path}}.Encode() }
 
 // asQuery carries an authorization request on to another page; empty where there is none.
 func (p purpose) asQuery() string {
 	if p.request == nil {
 		return ""
 	}
-	return "?" + url.Values{"continue": {p.path}}.Encode()
+	return p.asContinue()
 }
 
 func (a authorizations) loginPage(c *web.Call, in loginQuery) (web.HTML, error) {
@@ -83,7 +89,7 @@ func (a authorizations) login(c *web.Call, in loginForm) (web.HTML, error) {
 		if err := c.SetPending(needed.Pending.Text()); err != nil {
 			return web.HTML{}, err
 		}
-		return web.HTML{To: c.PublicURL() + codePath + "?" + url.Values{"continue": {p.path}}.Encode()}, nil
+		return web.HTML{To: c.PublicURL() + codePath + p.asContinue()}, nil
 	}
 	if err != nil {
 		text, status, ok := faultOf(c, err)

@@ -344,7 +344,7 @@ func TestPasswordFieldsTakeWhatTheRuleAllows(t *testing.T) {
 			}
 		}
 	}
-	if seen != 11 {
+	if seen != 8 {
 		t.Errorf("%d fields", seen)
 	}
 }

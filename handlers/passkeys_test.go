@@ -156,7 +156,9 @@ func TestCopiedPasskey(t *testing.T) {
 		}
 		silent := authtest.NewPasskey(t, passkeyOrigin, "news.example.org")
 		silent.Count = 0
-		e.login()
+		if code, fault := e.by(k.Get(t, e.passkeyOptions("/login"))); code != 303 {
+			t.Fatal(code, fault)
+		}
 		if code, page := e.addPasskey(silent); code != 200 {
 			t.Fatal(code, textOf(page))
 		}
@@ -168,7 +170,8 @@ func TestCopiedPasskey(t *testing.T) {
 	})
 }
 
-// The page of passkeys asks for a fresh proof, by password or passkey, and then names, renames and removes.
+// The page of passkeys asks for a fresh proof, by a factor where there is one, and then names, renames and removes. A
+// form that was sent too late goes on after the proof.
 func TestPasskeysPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, k := newPasskeyEnv(t)
@@ -179,11 +182,9 @@ func TestPasskeysPage(t *testing.T) {
 		e.login()
 		time.Sleep(core.ProofAge + time.Minute)
 		const proof = "/login/confirm?continue=%2Faccount%2Fpasskeys"
-		rename := url.Values{"action": {"rename"}, "id": {e.passkeyID()}, "name": {"Old phone"}}
-		for _, method := range []string{"GET", "POST"} {
-			if res := e.ask(method, passkeysPath, rename); res.Header.Get("Location") != passkeyOrigin+proof {
-				t.Fatal(method, res.StatusCode, res.Header)
-			}
+		rename := url.Values{"action": {"rename"}, "id": {e.passkeyID()}, "name": {`Old "phone"`}}
+		if res := e.ask("GET", passkeysPath, nil); res.Header.Get("Location") != passkeyOrigin+proof {
+			t.Fatal(res.StatusCode, res.Header)
 		}
 		if code, page := e.page("POST", "/login/confirm", url.Values{"password": {"wrong"}}); code != 400 ||
 			!strings.Contains(page, words["en"].FaultPassword) {
@@ -193,22 +194,34 @@ func TestPasskeysPage(t *testing.T) {
 		if code, _ := e.page("POST", "/login/confirm", url.Values{"response": {answer}}); code != 400 {
 			t.Error("a challenge of the login:", code)
 		}
-		for _, form := range []url.Values{
-			{"response": {k.Get(t, e.passkeyOptions(proof))}}, {"password": {"correct horse battery"}},
-		} {
-			time.Sleep(core.ProofAge + time.Minute)
-			if form.Has("response") {
-				form.Set("response", k.Get(t, e.passkeyOptions(proof)))
-			}
-			form.Set("continue", passkeysPath)
-			if res := e.ask("POST", "/login/confirm", form); res.Header.Get("Location") != passkeyOrigin+passkeysPath {
-				t.Fatal(res.StatusCode, res.Header)
-			}
-			if code, page := e.page("GET", passkeysPath, nil); code != 200 {
-				t.Fatal(code, textOf(page))
+		password := url.Values{"password": {"correct horse battery"}, "continue": {passkeysPath}, "form": {rename.Encode()}}
+		if code, page := e.page("POST", "/login/confirm", password); code != 200 || formOf(t, page).Get("name") == "" {
+			t.Error(code, textOf(page))
+		}
+		if code, page := e.page("POST", passkeysPath, rename); code != 200 || strings.Contains(page, `name="password"`) ||
+			!strings.Contains(page, words["en"].FaultPasskeyNeeded) {
+			t.Fatal("a password has proved an account with a passkey:", code, textOf(page))
+		}
+		code, page := e.page("POST", passkeysPath, rename)
+		kept := formOf(t, page)
+		if code != 200 || kept.Get("continue") != passkeysPath || kept.Get("form") != rename.Encode() {
+			t.Fatal(code, kept)
+		}
+		for _, foreign := range []string{"https://evil.example/", "//evil.example", "/logout"} {
+			_, page = e.page("POST", "/login/confirm", url.Values{
+				"continue": {foreign}, "form": {"x=1"}, "response": {k.Get(t, e.passkeyOptions(proof))},
+			})
+			if strings.Contains(page, "<form") {
+				t.Error("a form goes to", foreign)
 			}
 		}
-		if code, page := e.page("POST", passkeysPath, rename); code != 200 || !strings.Contains(page, "Old phone") {
+		time.Sleep(core.ProofAge + time.Minute)
+		kept.Set("response", k.Get(t, e.passkeyOptions(proof)))
+		_, page = e.page("POST", "/login/confirm", kept)
+		if sent := formOf(t, page); !strings.Contains(page, `action="/account/passkeys"`) || sent.Encode() != rename.Encode() {
+			t.Fatal(page)
+		}
+		if code, page := e.page("POST", passkeysPath, rename); code != 200 || !strings.Contains(page, "Old &#34;phone&#34;") {
 			t.Error(code, textOf(page))
 		}
 		rename.Set("name", strings.Repeat("x", 61))
@@ -314,6 +327,58 @@ func TestPasswordOfAPasskeyAccount(t *testing.T) {
 		}
 		if code, fault := e.by(k.Get(t, e.passkeyOptions("/login"))); code != 303 || !e.in() {
 			t.Error("by the passkey:", code, fault)
+		}
+	})
+}
+
+// formOf returns the hidden fields of a page.
+func formOf(t *testing.T, page string) url.Values {
+	t.Helper()
+	form := url.Values{}
+	for _, f := range regexp.MustCompile(`type="hidden" name="([^"]*)" value="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		form.Set(f[1], html.UnescapeString(f[2]))
+	}
+	return form
+}
+
+// A password alone changes no factor of an account that has one, where none is demanded; it does all else there, and a
+// passkey does it without the password.
+func TestPasswordChangesNoFactor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, k := newPasskeyEnv(t)
+		e.login()
+		for path, form := range map[string]url.Values{
+			twoStepPath:  {"action": {"begin"}, "password": {"correct horse battery"}},
+			passkeysPath: {"action": {"remove"}, "id": {e.passkeyID()}},
+		} {
+			if code, page := e.page("POST", path, form); code != 200 || !strings.Contains(page, words["en"].ProveTitle) {
+				t.Error("by a password:", path, code, textOf(page))
+			}
+		}
+		if code, page := e.page("POST", "/account", url.Values{
+			"action": {"password"}, "new_password": {"another horse battery"},
+		}); code != 400 || !strings.Contains(page, words["en"].FaultPassword) {
+			t.Error("without the present password:", code, textOf(page))
+		}
+		if code, fault := e.by(k.Get(t, e.passkeyOptions("/login"))); code != 303 {
+			t.Fatal(code, fault)
+		}
+		for _, form := range []url.Values{
+			{"action": {"password"}, "new_password": {"another horse battery"}},
+			{"action": {"email"}, "email": {"ann2@user.example"}},
+		} {
+			if code, page := e.page("POST", "/account", form); code != 200 {
+				t.Error("by a passkey:", form, code, textOf(page))
+			}
+		}
+		if code, page := e.page("POST", twoStepPath, url.Values{"action": {"begin"}}); code != 200 ||
+			!strings.Contains(page, "<svg") {
+			t.Error("by a passkey:", code, textOf(page))
+		}
+		time.Sleep(core.ProofAge + time.Minute)
+		if _, page := e.page("GET", "/account", nil); !strings.Contains(page, words["en"].ProvePasskey) ||
+			!strings.Contains(page, `name="password"`) {
+			t.Error("later:", textOf(page))
 		}
 	})
 }

@@ -142,14 +142,14 @@ func (h *Handler) pageRoutes(t *web.Table) {
 	t.Add("GET", "/passkey.js", web.Public(), web.Page, web.Query(serveScript), "The script of passkeys")
 	t.Add("POST", "/login/passkey", web.Public(), web.Page,
 		web.Form(web.Visited(a.passkey)).Fails(core.Forbidden, core.TooMany), "Sign in by a passkey")
-	t.Add("GET", web.ProofPath, web.Public(), web.Page,
+	t.Add("GET", proofPath, web.Public(), web.Page,
 		web.Query(web.Visited(own.provePage)), "Confirm who you are: the page")
-	t.Add("POST", web.ProofPath, web.Public(), web.Page,
+	t.Add("POST", proofPath, web.Public(), web.Page,
 		web.Form(web.Visited(own.prove)).Fails(core.Forbidden, core.TooMany), "Confirm who you are")
 	t.Add("GET", passkeysPath, web.Public(), web.Page,
-		web.Query(web.Fresh(own.passkeysPage)), "A user's passkeys: the page")
+		web.Query(proved(h.options.Auth, own.passkeysPage)), "A user's passkeys: the page")
 	t.Add("POST", passkeysPath, web.Public(), web.Page,
-		web.Form(web.Fresh(own.changePasskeys)).Fails(core.Forbidden), "Add, rename or remove one")
+		web.Form(proved(h.options.Auth, own.changePasskeys)).Fails(core.Forbidden), "Add, rename or remove one")
 	t.Add("POST", "/consent", web.Public(), web.Page,
 		web.Form(web.Visited(a.consent)).Fails(core.Forbidden), "Allow a client access, or not")
 	t.Add("GET", "/logout", web.Public(), web.Page, web.Query(web.Visited(l.page)), "Sign out: the page")
@@ -175,9 +175,9 @@ func (h *Handler) pageRoutes(t *web.Table) {
 	t.Add("POST", "/account", web.Public(), web.Page,
 		web.Form(web.Visited(own.change)).Fails(core.Forbidden), "Change something on it")
 	t.Add("GET", twoStepPath, web.Public(), web.Page,
-		web.Query(web.Visited(own.twoStepPage)), "A user's second factor: the page")
+		web.Query(proved(h.options.Auth, own.twoStepPage)), "A user's second factor: the page")
 	t.Add("POST", twoStepPath, web.Public(), web.Page,
-		web.Form(web.Visited(own.changeTwoStep)).Fails(core.Forbidden, core.TooMany), "Change it")
+		web.Form(proved(h.options.Auth, own.changeTwoStep)).Fails(core.Forbidden), "Change it")
 }
 
 // newsletterRoutes are the member service's subscriptions.

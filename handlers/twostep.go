@@ -3,7 +3,6 @@ package handlers
 import (
 	"errors"
 	"html/template"
-	"net/url"
 
 	"newsletterd/auth"
 	"newsletterd/core"
@@ -85,7 +84,7 @@ func (a authorizations) showCode(c *web.Call, p purpose, fault error) (web.HTML,
 		if fault != nil {
 			return a.showLogin(c, p, "", wordsOf(c).FaultOver, web.StatusOf(web.Page, core.Invalid))
 		}
-		return web.HTML{To: c.PublicURL() + "/login?" + url.Values{"continue": {p.path}}.Encode()}, nil
+		return web.HTML{To: c.PublicURL() + "/login" + p.asContinue()}, nil
 	}
 	v, err := a.codeView(c, p)
 	if err != nil {
@@ -129,16 +128,11 @@ func showRecovery(c *web.Call, v view, codes []string, next string) (web.HTML, e
 
 // twoStepForm is a form of a user's own page about the second factor.
 type twoStepForm struct {
-	Action   string `form:"action,required" enum:"begin|confirm|codes|remove"`
-	Password string `form:"password"`
-	Code     string `form:"code"`
+	Action string `form:"action,required" enum:"begin|confirm|codes|remove"`
+	Code   string `form:"code"`
 }
 
-func (a accountPages) twoStepPage(c *web.Call, _ struct{}) (web.HTML, error) {
-	who, err := c.SignedIn()
-	if err != nil {
-		return toLogin(c, err)
-	}
+func (a accountPages) twoStepPage(c *web.Call, who core.Visitor, _ struct{}) (web.HTML, error) {
 	return a.showTwoStep(c, who, "", nil)
 }
 
@@ -150,18 +144,10 @@ func toLogin(c *web.Call, err error) (web.HTML, error) {
 	return web.HTML{}, err
 }
 
-// changeTwoStep does what a button of the page says. All but the confirmation of an app ask for the password.
-func (a accountPages) changeTwoStep(c *web.Call, in twoStepForm) (web.HTML, error) {
-	who, err := c.SignedIn()
-	if err != nil {
-		return toLogin(c, err)
-	}
-	if in.Action != "confirm" {
-		if err := a.auth.CheckPresent(c, who, in.Password, c.Remote, c.Cookie(deviceCookie), c.Now); err != nil {
-			return a.showTwoStep(c, who, "", err)
-		}
-	}
+// changeTwoStep does what a button of the page says.
+func (a accountPages) changeTwoStep(c *web.Call, who core.Visitor, in twoStepForm) (web.HTML, error) {
 	var recovery []string
+	var err error
 	notice := ""
 	switch in.Action {
 	case "begin":
@@ -171,12 +157,10 @@ func (a accountPages) changeTwoStep(c *web.Call, in twoStepForm) (web.HTML, erro
 	case "codes":
 		recovery, err = a.auth.RenewRecoveryCodes(c, who.User.ID)
 	case "remove":
-		if err = a.auth.CheckCode(c, who.User.ID, in.Code, c.Now); err == nil {
-			err, notice = c.Store().RemoveSecondFactor(c, who.User.ID), wordsOf(c).DidTwoStepOff
-		}
+		err, notice = c.Store().RemoveSecondFactor(c, who.User.ID), wordsOf(c).DidTwoStepOff
 	}
 	if errors.Is(err, core.ErrNotFound) || errors.Is(err, store.ErrFactorSet) {
-		err = nil // done in another window: the page shows what is
+		err, notice = nil, "" // done in another window: the page shows what is
 	}
 	if err != nil {
 		return a.showTwoStep(c, who, "", err)

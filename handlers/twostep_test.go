@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"newsletterd/auth"
+	"newsletterd/core"
 	"newsletterd/store"
 )
 
@@ -74,17 +75,24 @@ func (e *pageEnv) verifyAnn() {
 func TestTwoStepSignIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := pageEnvLater(t)
-		password := url.Values{"password": {"correct horse battery"}, "action": {"begin"}}
+		begin := url.Values{"action": {"begin"}}
 		e.login()
-		if code, page := e.page("POST", twoStepPath, password); code != 403 {
+		if code, page := e.page("POST", twoStepPath, begin); code != 403 {
 			t.Error("an address that isn't verified:", code, textOf(page))
 		}
 		e.verifyAnn()
-		wrong := url.Values{"password": {"wrong"}, "action": {"begin"}}
-		if code, page := e.page("POST", twoStepPath, wrong); code != 400 || strings.Contains(page, "<svg") {
+		time.Sleep(core.ProofAge + time.Minute)
+		_, page := e.page("POST", twoStepPath, begin)
+		again := formOf(t, page)
+		again.Set("password", "wrong")
+		code, page := e.page("POST", proofPath, again)
+		if code != 400 || strings.Contains(page, "<svg") {
 			t.Error("a wrong password:", code, textOf(page))
 		}
-		code, page := e.page("POST", twoStepPath, password)
+		again = formOf(t, page)
+		again.Set("password", "correct horse battery")
+		_, page = e.page("POST", proofPath, again)
+		code, page = e.page("POST", twoStepPath, formOf(t, page))
 		if code != 200 || !strings.Contains(page, "<svg") {
 			t.Fatal(code, textOf(page))
 		}
@@ -115,11 +123,21 @@ func TestTwoStepSignIn(t *testing.T) {
 		if !strings.Contains(page, "Recovery codes left: 9") {
 			t.Error(textOf(page))
 		}
-		off := url.Values{"action": {"remove"}, "password": {"correct horse battery"}, "code": {recovery[0]}}
-		if code, page := e.page("POST", twoStepPath, off); code != 400 {
-			t.Error("a code again:", code, textOf(page))
+		off := url.Values{"action": {"remove"}}
+		time.Sleep(core.ProofAge + time.Minute)
+		_, page = e.page("POST", twoStepPath, off)
+		proof := formOf(t, page)
+		proof.Set("password", "correct horse battery")
+		for _, code := range []string{"", recovery[0]} {
+			proof.Set("code", code)
+			if status, page := e.page("POST", proofPath, proof); status != 400 {
+				t.Errorf("the code %q: %d %s", code, status, textOf(page))
+			}
 		}
-		off.Set("code", recovery[1])
+		proof.Set("code", recovery[1])
+		if code, page := e.page("POST", proofPath, proof); code != 200 || formOf(t, page).Encode() != off.Encode() {
+			t.Error(code, textOf(page))
+		}
 		if code, page := e.page("POST", twoStepPath, off); code != 200 ||
 			!strings.Contains(page, words["en"].DidTwoStepOff) {
 			t.Error(code, textOf(page))

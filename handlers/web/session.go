@@ -3,7 +3,6 @@ package web
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"errors"
 	"net/http"
 	"net/url"
 	"time"
@@ -213,26 +212,4 @@ func Visited[In any](fn func(*Call, In) (HTML, error)) func(*Call, In) (HTML, er
 		}
 		return fn(c, in)
 	}
-}
-
-// ProofPath is the page on which a user who is signed in proves who it is again; it leads back to the page that its
-// query names in continue.
-const ProofPath = "/login/confirm"
-
-// Fresh is Visited for pages that ask for a fresh proof of who is signed in (core.ProofAge). Those who lack it are led
-// to the page where they give it, or to the login, and come back.
-func Fresh[In any](fn func(*Call, core.Visitor, In) (HTML, error)) func(*Call, In) (HTML, error) {
-	return Visited(func(c *Call, in In) (HTML, error) {
-		to := "/login"
-		who, err := c.SignedIn()
-		switch {
-		case err == nil && core.FreshProof(who.Browser.AuthAt, c.Now):
-			return fn(c, who, in)
-		case err == nil:
-			to = ProofPath
-		case !errors.Is(err, core.ErrNotFound):
-			return HTML{}, err
-		}
-		return HTML{To: c.frame.publicURL + to + "?" + url.Values{"continue": {c.route.Path}}.Encode()}, nil
-	})
 }

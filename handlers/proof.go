@@ -1,0 +1,166 @@
+package handlers
+
+import (
+	"errors"
+	"html/template"
+	"maps"
+	"net/url"
+	"slices"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// proofPath is the page on which a user who is signed in proves who it is again. It leads back to the page that its
+// query names in continue.
+const proofPath = "/login/confirm"
+
+// proved makes the function of a page that asks for a fresh proof of who is signed in (core.ProofAge), by a factor where
+// the user has one. Those who lack it give it first, and come back; a form that they have sent goes on then.
+func proved[In any](p *auth.Provider, fn func(*web.Call, core.Visitor, In) (web.HTML, error)) func(*web.Call, In) (
+	web.HTML, error,
+) {
+	return web.Visited(func(c *web.Call, in In) (web.HTML, error) {
+		here := purposeOf(c.Request.URL.Path)
+		who, err := c.SignedIn()
+		if errors.Is(err, core.ErrNotFound) {
+			return web.HTML{To: c.PublicURL() + "/login" + here.asContinue()}, nil
+		}
+		if err != nil {
+			return web.HTML{}, err
+		}
+		factors, err := p.Factors(c, who.User.ID)
+		switch {
+		case err != nil:
+			return web.HTML{}, err
+		case factors.Proved(who.Browser, c.Now):
+			return fn(c, who, in)
+		case c.Request.Method == "POST":
+			return accountPages{p}.showProof(c, who, here, string(c.Body()), nil)
+		}
+		return web.HTML{To: c.PublicURL() + proofPath + here.asContinue()}, nil
+	})
+}
+
+// proofForm is a new proof of who is signed in: by password, or by passkey.
+type proofForm struct {
+	Continue string `form:"continue"`
+	Form     string `form:"form"` // that was sent there and goes on after the proof; empty: none was
+	Password string `form:"password"`
+	Code     string `form:"code"`
+	Response string `form:"response"`
+}
+
+func (a accountPages) provePage(c *web.Call, in loginQuery) (web.HTML, error) {
+	who, err := c.SignedIn()
+	if err != nil {
+		return toLogin(c, err)
+	}
+	return a.showProof(c, who, purposeOf(in.Continue), "", nil)
+}
+
+// prove notes that the user has proved who it is again, and leads back to what asked for that.
+func (a accountPages) prove(c *web.Call, in proofForm) (web.HTML, error) {
+	who, err := c.SignedIn()
+	if err != nil {
+		return toLogin(c, err)
+	}
+	p := purposeOf(in.Continue)
+	if in.Response != "" {
+		answer := auth.PasskeyAnswer{Browser: c.Cookie(passkeyCookie), Response: in.Response}
+		err = a.auth.ProveByPasskey(c, who, answer, c.Remote, c.Now)
+	} else {
+		err = a.auth.ProveByPassword(c, who, auth.PasswordProof{
+			Password: in.Password, Code: in.Code, Remote: c.Remote, Device: c.Cookie(deviceCookie),
+		}, c.Now)
+	}
+	if errors.Is(err, core.ErrNotFound) {
+		return toLogin(c, err) // signed out meanwhile
+	}
+	if err != nil {
+		return a.showProof(c, who, p, in.Form, err)
+	}
+	if in.Form != "" && p.asksProof() {
+		return sendOn(c, p, in.Form)
+	}
+	return web.HTML{To: c.PublicURL() + p.path}, nil
+}
+
+// sendOn makes the page that sends a form on to the page that it was for, by itself or by a button.
+func sendOn(c *web.Call, p purpose, form string) (web.HTML, error) {
+	values, err := url.ParseQuery(form)
+	if err != nil {
+		return web.HTML{}, core.Invalidf("form", "The parameters are not well-formed.").With(err)
+	}
+	var fields [][2]string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		fields = append(fields, [2]string{name, values.Get(name)})
+	}
+	return renderPost(c, "", p.path, fields, ownBrand())
+}
+
+// renderPost makes a page whose form sends fields to an address, by itself where scripts run. client is whose address
+// that is; empty: our own.
+func renderPost(c *web.Call, client, address string, fields [][2]string, b brand) (web.HTML, error) {
+	v := view{Title: wordsOf(c).PostTitle, Brand: b, Data: struct {
+		Client string
+		Action template.URL
+		Fields [][2]string
+		Script template.HTML
+	}{
+		//nolint:gosec // the caller has checked the address
+		client, template.URL(address), fields, template.HTML("<script>" + submitScript + "</script>"),
+	}}
+	v.style = styleOf(c)
+	var targets []string
+	if client != "" {
+		targets = append(targets, web.SourceOf(address))
+	}
+	c.PageHeaders(b.source(), submitScriptHash, targets...)
+	return fill(0, "post", v)
+}
+
+func (a accountPages) showProof(c *web.Call, who core.Visitor, p purpose, form string, fault error) (web.HTML, error) {
+	v := view{Title: wordsOf(c).ProveTitle, Brand: ownBrand()}
+	status, err := v.blame(c, fault)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	factors, err := a.auth.Factors(c, who.User.ID)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	data := struct {
+		Continue, Form, Options string
+		Email                   core.Email
+		Code, ByPasskey         bool // a code is asked for, too; a password is not enough
+	}{
+		Continue: p.path, Form: form, Email: who.User.Email, Code: factors.App,
+		ByPasskey: factors.Passkey && !factors.App && (p.asksProof() || a.auth.Demands(&who.User)),
+	}
+	if data.Options, err = passkeyOptions(c, a.auth, who.User.ID); err != nil {
+		return web.HTML{}, err
+	}
+	if data.Options != "" {
+		v.Script = passkeyScript
+	}
+	v.Data = data
+	return render(c, status, "prove", v)
+}
+
+// blame says on the page what was wrong with a form that a user who is signed in has sent, and returns the status. An
+// error that the user can't mend is returned.
+func (v *view) blame(c *web.Call, fault error) (status int, err error) {
+	if fault == nil {
+		return 0, nil
+	}
+	var ok bool
+	if v.Fault, status, ok = faultOf(c, fault); !ok {
+		return 0, fault
+	}
+	if fault == error(auth.ErrBadCredentials) { // no address was typed in
+		v.Fault = wordsOf(c).FaultPassword
+	}
+	return status, nil
+}
