@@ -35,6 +35,20 @@ type Mail struct {
 	CreatedAt Instant `db:"created_at" json:"created_at"`
 }
 
+// The states of a mail in the queue that operators see. One that was sent is no longer shown.
+const (
+	MailWaiting = "waiting"
+	MailFailed  = "failed"
+)
+
+// QueuedMail is a transactional mail that waits, or was refused for good.
+type QueuedMail struct {
+	Mail
+	State      string  `db:"state" json:"state" enum:"waiting|failed"`
+	FinishedAt Instant `db:"finished_at" json:"finished_at,omitzero"` // of one that was refused
+	LastError  string  `db:"reason" json:"last_error,omitempty"`      // without addresses or tokens
+}
+
 // AboutAccount reports whether a mail is about an account: neither about a list nor a test of a send job. Such a mail
 // leaves by the daemon's relay, with the daemon's sender and Reply-To, whatever tenant it names: its token opens the
 // account.

@@ -48,6 +48,10 @@ var requestExamples = map[string]web.Object{
 	"updateWebhookEndpoint":       {"url": "https://crm.example.org/hooks/news", "disabled": false},
 	"rotateWebhookEndpointSecret": {"overlap_seconds": 7200},
 
+	"retryOutboxEvent": {"endpoint_id": exampleID},
+	"retryDeadLetters": {"tenant_id": exampleID, "event_type": "subscription.activated"},
+	"retryMails":       {"tenant_id": exampleID, "kind": "confirm"},
+
 	"addSubscriber": {
 		"list_id": exampleID, "email": "new@example.org", "status": "pending",
 		"source": "signed at the fair",

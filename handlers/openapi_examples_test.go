@@ -46,6 +46,9 @@ func exampleEnv(t *testing.T) *env {
 		Email: "off@example.org", TenantID: exampleID, Reason: "asked by telephone", OccurredAt: 1,
 	}, "command", 1)
 	e.must(err)
+	e.must(e.store.AddEndpoint(t.Context(), core.Endpoint{
+		ID: exampleID, TenantID: exampleID, Name: "crm", URL: "https://crm.example.org/hook",
+	}, make([]byte, 32), "command"))
 	for _, step := range []string{
 		"user op operator", "account pia verified tenant_admin=" + exampleID,
 		`account reader email=reader@example.org verified password="a long password"`, "person ann",
@@ -56,7 +59,7 @@ func exampleEnv(t *testing.T) *env {
 		"import file list=" + exampleID, "webhook-client spare tenant=" + exampleID,
 		"endpoint receiver tenant=" + exampleID,
 		"subscription sub list=" + exampleID + " email=reader@example.org", "subscriber copy list=" + exampleID +
-			" email=reader@example.org",
+			" email=reader@example.org", "event confirmed list=" + exampleID,
 	} {
 		e.step(step)
 	}
@@ -72,6 +75,7 @@ func (e *env) send(r *web.Route, body web.Object) int {
 		"/api/devices": "lamp",
 		"/api/agents":  "gateway", "/api/admin/users": "reader", "/api/admin/team": "pia", "/api/models": "vase",
 		"/api/admin/webhook-clients": "spare", "/api/admin/webhook-endpoints": "receiver",
+		"/api/admin/outbox": "confirmed",
 	} {
 		if strings.HasPrefix(path, prefix) {
 			id = e.value(name)

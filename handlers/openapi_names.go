@@ -158,4 +158,10 @@ var operationNames = map[string]string{
 	"GET /t/c/:token":                                      "followTrackedLink",
 	"GET /t/o/:file":                                       "getTrackingPixel",
 	"GET /v/:token":                                        "showMail",
+	"GET /api/admin/outbox":                                "listOutboxEvents",
+	"GET /api/admin/outbox/:id":                            "getOutboxEvent",
+	"POST /api/admin/outbox/:id/retry":                     "retryOutboxEvent",
+	"POST /api/admin/outbox/retry":                         "retryDeadLetters",
+	"GET /api/admin/mails":                                 "listQueuedMails",
+	"POST /api/admin/mails/retry":                          "retryMails",
 }

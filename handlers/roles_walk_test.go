@@ -10,6 +10,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
+	"newsletterd/store"
 	"newsletterd/store/storetest"
 )
 
@@ -28,6 +29,7 @@ var seenBy = map[string]core.Action{
 	"/api/send-jobs":     core.ActionFiguresRead,
 	"/api/admin/imports": core.ActionPeopleMasked, "/api/admin/webhook-clients": core.ActionWebhookManage,
 	"/api/admin/webhook-endpoints": core.ActionEndpointManage,
+	"/api/admin/outbox":            core.ActionOutboxManage,
 }
 
 func walkTenants(t *testing.T, s *storetest.Seeder) (all []*walkTenant) {
@@ -62,6 +64,8 @@ func walkTenants(t *testing.T, s *storetest.Seeder) (all []*walkTenant) {
 		}
 		first := list()
 		s.Active(first, core.Email("reader@"+w.marker+".example"))
+		events, err := s.OutboxEvents(t.Context(), store.OutboxFilter{ListID: first}, 0, 1)
+		s.Must(err)
 		upload := func() string {
 			j := s.NewImportJob(list(), "email\nann@"+w.marker+".example\n",
 				func(j *core.ImportJob) { j.Name = w.marker })
@@ -72,6 +76,7 @@ func walkTenants(t *testing.T, s *storetest.Seeder) (all []*walkTenant) {
 			"/api/send-jobs": s.NewJob(first).ID, "/api/admin/team": member(), "/api/admin/users": member(),
 			"/api/admin/imports": upload(), "/api/admin/webhook-clients": sender(),
 			"/api/admin/webhook-endpoints": receiver(),
+			"/api/admin/outbox":            events[0].EventID,
 		}
 		w.fresh = map[string]func() string{
 			"/api/admin/tenants": tenant, "/api/admin/newsletter-lists": list, "/api/admin/oauth-clients": client,

@@ -28,6 +28,7 @@ func (h *Handler) table() []*web.Route {
 	h.webhookClientRoutes(&t)
 	h.endpointRoutes(&t)
 	h.systemRoutes(&t)
+	h.outboxRoutes(&t)
 	h.sendRoutes(&t)
 	h.deviceRoutes(&t)
 	h.modelRoutes(&t)

@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"strconv"
+
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 )
@@ -66,6 +68,27 @@ func (h *Handler) systemRoutes(t *web.Table) {
 		"List the keys that tokens are signed with, the oldest first")
 	t.Add("POST", "/api/admin/signing-keys/rotate", may, web.Member, web.Get(keys.rotate).Created().Fails(core.Conflict),
 		"Make the next signing keys; they sign from tomorrow on")
+}
+
+// outboxRoutes are the events and mails on their way, for operators.
+func (h *Handler) outboxRoutes(t *web.Table) {
+	o := outbox{h.options.Store}
+	const events, item, mails = "/api/admin/outbox", "/api/admin/outbox/:id", "/api/admin/mails"
+	may := admin(core.ActionOutboxManage)
+	one := func(e web.Endpoint) web.Endpoint { return e.Find(o.find).Missing(web.ErrNotFound) }
+	t.Add("GET", events, may, web.Member, web.List(o.list, outboxEvent.key),
+		"List the events that wait, and the dead letters, the oldest first")
+	t.Add("GET", item, may, web.Member, one(web.Query(o.show)),
+		"Show an event with what is posted, once for each receiver that it waits for")
+	t.Add("POST", item+"/retry", may, web.Member, one(web.JSON(o.retry).BodyOptional()), "Deliver an event again now")
+	t.Add("POST", events+"/retry", may, web.Member, web.JSON(o.retryAll).BodyOptional(),
+		"Deliver dead letters again, 10,000 at most")
+	t.Add("GET", mails, may, web.Member,
+		web.List(o.mails, func(m core.QueuedMail) string { return strconv.FormatInt(m.ID, 10) }),
+		"List the mails to one person that wait or were refused for good, the oldest first")
+	t.Add("POST", mails+"/retry", may, web.Member,
+		web.JSON(o.retryMails).BodyOptional().Fails(core.NotFound, core.Conflict),
+		"Send a mail, or those that were refused, again, 10,000 at most")
 }
 
 // userRoutes are the accounts of people, for operators.

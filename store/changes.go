@@ -31,6 +31,8 @@ var keyColumns = map[string]string{"provider": "name", "signing_key": "kid"}
 var maskedColumns = map[string][]string{
 	"user":       {"email", "email_key", "name", "password_hash"},
 	"invitation": {"email", "email_key"},
+	"mail":       {"email", "email_key", "token_id", "params"},
+	"outbox":     {"body"},
 }
 
 // unaudited are the columns of watched tables that each change moves.

@@ -102,6 +102,10 @@ func (s *story) mailsAndEvents() {
 		{ID: mails[2].ID, RetryAt: now0 + 5, Reason: "later"},
 	}
 	s.op("FinishMails", func() error { return s.FinishMails(ctx, results, now0+100) })
+	s.op("RetryFailedMails", func() error {
+		return onlyErr(s.RetryFailedMails(ctx, MailFilter{}, 1, "test", now0+100))
+	})
+	s.op("RetryMail", func() error { return s.RetryMail(ctx, mails[2].ID, "test", now0+100) })
 	for _, status := range []string{core.SubscriptionActive, core.SubscriptionPending} {
 		var im *Import
 		s.op("NewImport", func() (err error) { im, err = s.NewImport(ctx, s.list, status, "file"); return err })
@@ -131,7 +135,9 @@ func (s *story) mailsAndEvents() {
 		return s.AddEndpointAttempt(ctx,
 			core.EndpointAttempt{EndpointID: s.endpoint, EventID: core.NewID(), At: now0, Outcome: "delivered"})
 	})
-	s.op("RetryDead", func() error { return onlyErr(s.RetryDead(ctx, s.tenant, 1, "test", now0+130)) })
+	s.op("RetryDead", func() error {
+		return onlyErr(s.RetryDead(ctx, OutboxFilter{TenantID: s.tenant}, 1, "test", now0+130))
+	})
 	dead, err := s.OutboxEvents(ctx, OutboxFilter{State: core.EventDead}, 0, 10)
 	must(s.T, err)
 	s.op("RetryEvent", func() error { return s.RetryEvent(ctx, dead[0].ID, "test", now0+130) })

@@ -246,23 +246,24 @@ func (s *Store) OutboxUrge(ctx context.Context, endpointID string) (urge string,
 	return urge, err
 }
 
-// RetryDead brings at most limit dead letters of a tenant (empty: of all) back to life, oldest first, and returns how
-// many. Its only error is core.ErrStorage.
-func (s *Store) RetryDead(ctx context.Context, tenantID string, limit int, actor string, now core.Instant) (n int64,
+// RetryDead brings at most limit of the dead letters that f picks back to life, oldest first, and returns how many. Its
+// only error is core.ErrStorage.
+func (s *Store) RetryDead(ctx context.Context, f OutboxFilter, limit int, actor string, now core.Instant) (n int64,
 	err error,
 ) {
 	err = s.bulk(ctx, func(tx *Tx) error {
 		tx.kick(TopicOutbox)
 		n, err = tx.exec(`UPDATE outbox SET dead_at = 0, tries = 0, due_at = ?1, revived_at = ?1 WHERE id IN
-			(SELECT id FROM outbox WHERE dead_at > 0 AND (?2 = '' OR tenant_id = ?2) ORDER BY id LIMIT ?3)`, int64(now),
-			tenantID, limit)
+			(SELECT id FROM outbox WHERE dead_at > 0 AND (?2 = '' OR tenant_id = ?2) AND (?3 = '' OR list_id = ?3)
+			AND (?4 = '' OR subscription_id = ?4) AND (?5 = '' OR event_type = ?5) AND (?6 = '' OR endpoint_id = ?6)
+			ORDER BY id LIMIT ?7)`, int64(now), f.TenantID, f.ListID, f.SubscriptionID, f.Type, f.EndpointID, limit)
 		if err != nil || n == 0 {
 			return err
 		}
 		if err := tx.urge(); err != nil {
 			return err
 		}
-		return tx.audit(now, actor, "outbox.retry", tenantID, "dead letters")
+		return tx.audit(now, actor, "outbox.retry", f.TenantID, "dead letters")
 	})
 	return n, err
 }
@@ -284,6 +285,9 @@ func (s *Store) RetryEvent(ctx context.Context, id int64, actor string, now core
 			return err
 		}
 		tx.kick(TopicOutbox)
+		if err := tx.watch("outbox", strconv.FormatInt(id, 10)); err != nil {
+			return err
+		}
 		if _, err := tx.exec(`UPDATE outbox SET revived_at = CASE WHEN dead_at > 0 THEN ?1 ELSE revived_at END,
 			dead_at = 0, tries = 0, due_at = ?1 WHERE id = ?2`, int64(now), id); err != nil {
 			return err

@@ -156,10 +156,10 @@ func TestRetryDead(t *testing.T) {
 		10); err != nil || len(dead) != 4 {
 		t.Fatal(dead, err)
 	}
-	if other, err := n.RetryDead(t.Context(), core.NewID(), 10, "test", now0+2); err != nil || other != 0 {
+	if other, err := n.RetryDead(t.Context(), store.OutboxFilter{TenantID: core.NewID()}, 10, "test", now0+2); err != nil || other != 0 {
 		t.Error(other, err)
 	}
-	if moved, err := n.RetryDead(t.Context(), n.TenantID, 3, "test", now0+2); err != nil || moved != 3 {
+	if moved, err := n.RetryDead(t.Context(), store.OutboxFilter{TenantID: n.TenantID}, 3, "test", now0+2); err != nil || moved != 3 {
 		t.Error(moved, err)
 	}
 	if e, err := n.OutboxEvent(t.Context(), events[3].EventID,

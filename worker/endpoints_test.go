@@ -144,7 +144,7 @@ func TestEndpointThatNeverAnswers(t *testing.T) {
 		_, err := h.UpdateEndpoint(h.Context(), e.ID, store.EndpointChange{Disabled: new(false)}, "test",
 			core.At(time.Now()))
 		h.Must(err)
-		_, err = h.RetryDead(h.Context(), e.TenantID, 500, "test", core.At(time.Now()))
+		_, err = h.RetryDead(h.Context(), store.OutboxFilter{TenantID: e.TenantID}, 500, "test", core.At(time.Now()))
 		h.Must(err)
 		coretest.Settle(3 * time.Hour)
 		if got := len(r.Events("/gone")); got != 31 {

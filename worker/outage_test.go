@@ -9,6 +9,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/core/coretest"
+	"newsletterd/store"
 	"newsletterd/store/storetest"
 	"newsletterd/worker/workertest"
 )
@@ -146,7 +147,7 @@ func TestEventsAreKeptFor72Hours(t *testing.T) {
 			}
 		}
 		w.SetWeather("fair")
-		n, err := w.Member.RetryDead(t.Context(), "", 500, "test", core.At(time.Now()))
+		n, err := w.Member.RetryDead(t.Context(), store.OutboxFilter{}, 500, "test", core.At(time.Now()))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -125,7 +125,7 @@ func (p *program) retryOutbox(c *cli.Context, _ *config.Config, s *store.Store) 
 	}
 	total := int64(0)
 	for {
-		n, err := s.RetryDead(c.Context, tenant, pageSize, actor(), now())
+		n, err := s.RetryDead(c.Context, store.OutboxFilter{TenantID: tenant}, pageSize, actor(), now())
 		if total += n; err != nil {
 			return err
 		}

@@ -407,7 +407,7 @@ func (w *World) restoreSend(*rapid.T) {
 }
 
 func (w *World) retryDead(*rapid.T) {
-	_, err := w.Member.RetryDead(w.ctx(), "", 500, "test", core.At(time.Now()))
+	_, err := w.Member.RetryDead(w.ctx(), store.OutboxFilter{}, 500, "test", core.At(time.Now()))
 	w.must(err)
 }
 

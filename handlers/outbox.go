@@ -1,0 +1,185 @@
+package handlers
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/store"
+)
+
+// outbox serves /api/admin/outbox and /api/admin/mails: what is on its way, or was refused for good.
+type outbox struct{ store *store.Store }
+
+// revivedAtOnce is how many dead letters or mails a request sends again at most.
+const revivedAtOnce = 10_000
+
+// find looks whether anything of the event of the path is still to be delivered.
+func (a outbox) find(c *web.Call) error {
+	if !c.Caller.May(core.ActionOutboxManage, core.TenantNone) {
+		return web.ErrNotFound
+	}
+	_, err := a.store.OutboxEvent(c, c.ID(), "")
+	return err
+}
+
+// outboxEvent is an event on its way to one receiver.
+type outboxEvent struct {
+	ID             string       `json:"event_id"`
+	Type           string       `json:"event_type"`
+	State          string       `json:"state" enum:"waiting|dead"`
+	TenantID       string       `json:"tenant_id"`
+	ListID         string       `json:"list_id"`
+	SubscriptionID string       `json:"subscription_id"`
+	EndpointID     string       `json:"endpoint_id,omitempty"` // absent: it goes to the send service
+	OccurredAt     core.Instant `json:"occurred_at"`
+	DueAt          core.Instant `json:"due_at"`
+	Tries          int          `json:"tries"`
+	DeadAt         core.Instant `json:"dead_at,omitzero"`
+	RevivedAt      core.Instant `json:"revived_at,omitzero"` // when it was last brought back from the dead letters
+	LastError      string       `json:"last_error,omitempty"`
+
+	// what is posted, where one event is shown
+	Event json.RawMessage `json:"event,omitempty"`
+
+	no int64
+}
+
+func (e outboxEvent) key() string { return strconv.FormatInt(e.no, 10) }
+
+func outboxEventOf(e *core.OutboxEvent) outboxEvent {
+	return outboxEvent{
+		ID: e.EventID, Type: e.EventType, State: e.State(), TenantID: e.TenantID, ListID: e.ListID,
+		SubscriptionID: e.SubscriptionID, EndpointID: e.EndpointID, OccurredAt: e.OccurredAt, DueAt: e.DueAt,
+		Tries: e.Tries, DeadAt: e.DeadAt, RevivedAt: e.RevivedAt, LastError: e.LastError, no: e.ID,
+	}
+}
+
+// outboxFilter says which events are listed.
+type outboxFilter struct {
+	TenantID   string `query:"tenant_id"`
+	ListID     string `query:"list_id"`
+	EndpointID string `query:"endpoint_id"`
+	Type       string `query:"event_type" enum:"subscription.activated|subscription.unsubscribed|preferences.updated"`
+	State      string `query:"state" enum:"waiting|dead"`
+}
+
+// numberOf reads the key of a row; 0, which no row has, where there is none.
+func numberOf(key string) int64 {
+	n, _ := strconv.ParseInt(key, 10, 64)
+	return n
+}
+
+func (a outbox) list(c *web.Call, in outboxFilter, page core.Page) ([]outboxEvent, error) {
+	found, err := a.store.OutboxEvents(c, store.OutboxFilter{
+		TenantID: in.TenantID, ListID: in.ListID, Type: in.Type, State: in.State, EndpointID: in.EndpointID,
+	}, numberOf(page.After), page.Limit)
+	rows := make([]outboxEvent, len(found))
+	for i := range found {
+		rows[i] = outboxEventOf(&found[i])
+	}
+	return rows, err
+}
+
+// oneReceiver narrows an event to one endpoint.
+type oneReceiver struct {
+	EndpointID string `query:"endpoint_id"`
+}
+
+// show reads what is still to be delivered of an event: a row for each receiver.
+func (a outbox) show(c *web.Call, in oneReceiver) ([]outboxEvent, error) {
+	found, err := a.store.OutboxEvent(c, c.ID(), in.EndpointID)
+	rows := make([]outboxEvent, len(found))
+	for i := range found {
+		rows[i] = outboxEventOf(&found[i])
+		rows[i].Event = json.RawMessage(found[i].Body)
+	}
+	return rows, err
+}
+
+// revived is how many events or mails go out again.
+type revived struct {
+	Retried int64 `json:"retried"`
+	More    bool  `json:"more"` // not all of them did: ask again
+}
+
+// retryEvent is the body of POST /api/admin/outbox/:id/retry.
+type retryEvent struct {
+	EndpointID string `json:"endpoint_id"`
+}
+
+func (a outbox) retry(c *web.Call, in retryEvent) (r revived, err error) {
+	found, err := a.store.OutboxEvent(c, c.ID(), in.EndpointID)
+	for i := range found {
+		if err == nil {
+			err = a.store.RetryEvent(c, found[i].ID, actor(c), c.Now)
+			r.Retried++
+		}
+	}
+	return r, err
+}
+
+// retryEvents is the body of POST /api/admin/outbox/retry: which dead letters, all of them where nothing is said.
+type retryEvents struct {
+	TenantID   string `json:"tenant_id"`
+	ListID     string `json:"list_id"`
+	EndpointID string `json:"endpoint_id"`
+	Type       string `json:"event_type" enum:"subscription.activated|subscription.unsubscribed|preferences.updated"`
+}
+
+func (a outbox) retryAll(c *web.Call, in retryEvents) (r revived, err error) {
+	f := store.OutboxFilter{TenantID: in.TenantID, ListID: in.ListID, Type: in.Type, EndpointID: in.EndpointID}
+	return revive(func(limit int) (int64, error) { return a.store.RetryDead(c, f, limit, actor(c), c.Now) })
+}
+
+// revive calls retry until it brings back less than it may, or revivedAtOnce were.
+func revive(retry func(limit int) (int64, error)) (r revived, err error) {
+	const step = 500
+	for r.More = true; r.More && r.Retried < revivedAtOnce && err == nil; {
+		var n int64
+		n, err = retry(step)
+		r.Retried += n
+		r.More = n == step
+	}
+	return r, err
+}
+
+// mailFilter says which mails are listed.
+type mailFilter struct {
+	TenantID string `query:"tenant_id"`
+	Kind     string `query:"kind"`
+	State    string `query:"state" enum:"waiting|failed"`
+}
+
+func (a outbox) mails(c *web.Call, in mailFilter, page core.Page) ([]core.QueuedMail, error) {
+	return a.store.QueuedMails(c, store.MailFilter{TenantID: in.TenantID, Kind: in.Kind, State: in.State},
+		numberOf(page.After), page.Limit)
+}
+
+// retryMails is the body of POST /api/admin/mails/retry: one mail, or those that were refused for good, all of them
+// where nothing is said.
+type retryMails struct {
+	ID       int    `json:"id"`
+	TenantID string `json:"tenant_id"`
+	Kind     string `json:"kind"`
+}
+
+// CheckInput refuses a mail by its number and by what it is like at once.
+func (in *retryMails) CheckInput() error {
+	switch {
+	case in.ID < 0:
+		return core.Invalidf("id", "id must be the number of a mail.")
+	case in.ID != 0 && (in.TenantID != "" || in.Kind != ""):
+		return core.Invalidf("id", "id names one mail: leave tenant_id and kind out.")
+	}
+	return nil
+}
+
+func (a outbox) retryMails(c *web.Call, in retryMails) (r revived, err error) {
+	if in.ID != 0 {
+		return revived{Retried: 1}, a.store.RetryMail(c, int64(in.ID), actor(c), c.Now)
+	}
+	f := store.MailFilter{TenantID: in.TenantID, Kind: in.Kind}
+	return revive(func(limit int) (int64, error) { return a.store.RetryFailedMails(c, f, limit, actor(c), c.Now) })
+}

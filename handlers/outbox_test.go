@@ -1,0 +1,35 @@
+package handlers
+
+import (
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+func init() {
+	// event EVENT list=L: {EVENT} is the id of the newest event of the list
+	steps["event"] = func(e *env, name string, args map[string]string) {
+		found, err := e.store.OutboxEvents(e.t.Context(), store.OutboxFilter{ListID: e.value(args["list"])}, 0, 100)
+		e.must(err)
+		e.name(name, found[len(found)-1].EventID)
+	}
+	// dead-letter EVENT list=L: the newest event of the list is refused for good; {EVENT} is its id
+	steps["dead-letter"] = func(e *env, name string, args map[string]string) {
+		ctx := e.t.Context()
+		found, err := e.store.OutboxEvents(ctx, store.OutboxFilter{ListID: e.value(args["list"])}, 0, 100)
+		e.must(err)
+		last := &found[len(found)-1]
+		e.name(name, last.EventID)
+		e.must(e.store.FinishEvents(ctx, []store.EventResult{{Event: last, Dead: true, Reason: "answered 410"}},
+			core.At(time.Now())))
+	}
+	// failed-mail KIND: the newest mail of the kind is refused for good
+	steps["failed-mail"] = func(e *env, kind string, _ map[string]string) {
+		ctx := e.t.Context()
+		found, err := e.store.QueuedMails(ctx, store.MailFilter{Kind: kind}, 0, 100)
+		e.must(err)
+		id := found[len(found)-1].ID
+		e.must(e.store.FinishMails(ctx, []store.MailResult{{ID: id, Reason: "550 refused"}}, core.At(time.Now())))
+	}
+}
