@@ -40,6 +40,7 @@ var mayImport = map[string][]string{
 	},
 	"handlers/web":         {"core", "store", "auth"},
 	"handlers/web/webtest": {},
+	"handlers/accesstest":  {"core", "handlers/web", "store", "store/storetest"},
 	"handlers":             {"core", "store", "store/subscribercsv", "auth", "mail", "mail/report", "handlers/web"},
 
 	"worker/workertest": {

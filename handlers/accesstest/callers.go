@@ -1,0 +1,94 @@
+package accesstest
+
+import (
+	"slices"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// Caller is who asks. Name tells what there is to it.
+type Caller struct {
+	core.Caller
+	Name    string
+	Headers []string // by which the program knows it, names and values in turn
+}
+
+// ScopeSets are those that each caller is tried with: some alone, the usual ones, and all.
+func ScopeSets() []string {
+	return []string{
+		"email", core.ScopeAdmin, core.ScopeSend, core.ScopeListRead, core.ScopeEventsWrite,
+		"devices models.read models.write", core.ScopeAdmin + " " + core.ScopeSend, strings.Join(core.AllScopes, " "),
+	}
+}
+
+// Callers are each role in each tenant, the operator and a publisher by a client of one, a client of each tenant for
+// itself, one of no tenant, and a user without a role, who owns what the first tenant's owner does: each with each set
+// of scopes. The last one is not known.
+func (w *World) Callers() (all []Caller) {
+	add := func(name string, c core.Caller) {
+		for _, scopes := range ScopeSets() {
+			c.Scopes = strings.Fields(scopes)
+			all = append(all, Caller{Caller: c, Name: name + " with " + scopes})
+		}
+	}
+	user := core.Caller{UserID: w.Tenants[0].Owner, EmailVerified: true, FirstParty: true}
+	add("a user", user)
+	user.UserID = core.NewID()
+	add("a client of none", core.Caller{ClientID: core.NewID()})
+	for _, role := range core.Roles {
+		for _, t := range w.Tenants {
+			held := core.Role{Role: role, TenantID: t.ID}
+			if role == core.RoleOperator {
+				held.TenantID = core.TenantNone
+			}
+			user.Roles = []core.Role{held}
+			add(role+" of "+t.Marker, user)
+			if role == core.RoleOperator || role == core.RolePublisher {
+				bound := user
+				bound.ClientTenant, bound.FirstParty = w.Tenants[0].ID, false
+				add(role+" of "+t.Marker+" by a client of "+w.Tenants[0].Marker, bound)
+			}
+		}
+	}
+	for _, t := range w.Tenants {
+		add("a client of "+t.Marker, core.Caller{ClientID: core.NewID(), ClientTenant: t.ID})
+	}
+	return append(all, Caller{Name: "nobody"})
+}
+
+// may reports whether the caller may do an action in a tenant. It reads core.Permissions by itself, as docs/security.md
+// prints it.
+func (c *Caller) may(a core.Action, tenant string) bool {
+	row := slices.IndexFunc(core.Permissions, func(p core.Permission) bool { return p.Action == a })
+	if row < 0 {
+		return false
+	}
+	p := core.Permissions[row]
+	rank := func(role string) int { return slices.Index(core.Roles, role) }
+	if !slices.ContainsFunc(p.Scopes, func(s string) bool { return slices.Contains(c.Scopes, s) }) {
+		return false
+	}
+	if c.ClientTenant != "" && tenant != c.ClientTenant {
+		return false
+	}
+	if c.UserID == "" {
+		return c.ClientTenant != "" && !p.People && rank(p.Least) <= rank(core.RoleTenantAdmin)
+	}
+	return slices.ContainsFunc(c.Roles, func(r core.Role) bool {
+		role := r.Role
+		if role == core.RoleOperator && c.ClientTenant != "" {
+			role = core.RoleTenantAdmin
+		}
+		return (r.Role == core.RoleOperator || r.TenantID == tenant) && rank(role) >= rank(p.Least)
+	})
+}
+
+// sees reports whether the caller may do anything at all in a tenant, or is the owner of what is in it.
+func (c *Caller) sees(t *Tenant) bool {
+	return c.UserID == t.Owner || slices.ContainsFunc(core.Permissions, func(p core.Permission) bool {
+		return c.may(p.Action, t.ID)
+	})
+}
+
+func (c *Caller) hasRole() bool { return len(c.Roles) > 0 || c.UserID == "" && c.ClientTenant != "" }

@@ -1,0 +1,353 @@
+package accesstest
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/store/storetest"
+)
+
+// Walk sends each caller to each route that asks for a token, with the records of each tenant and with those of none.
+type Walk struct {
+	testing.TB
+	*World
+	Callers []Caller
+	Routes  []*web.Route
+	Seeder  *storetest.Seeder
+	// Send asks as a caller. It may be called by several goroutines at once.
+	Send func(c *Caller, method, path, mediaType, body string) (status int, answer string)
+
+	operations map[string]operation
+	mu         sync.Mutex
+	answers    map[int]int
+}
+
+// operation is what a document says of a route.
+type operation struct {
+	Parameters  []parameter
+	RequestBody struct {
+		Content map[string]struct{ Example json.RawMessage }
+	}
+}
+
+type parameter struct {
+	Name, In string
+	Required bool
+}
+
+// asks reports whether there is a parameter in the query, or one that has to be there.
+func (o *operation) asks(name string, required bool) bool {
+	return slices.ContainsFunc(o.Parameters, func(p parameter) bool {
+		return p.In == "query" && p.Name == name && (p.Required || !required)
+	})
+}
+
+// body returns the type of the body, and the example that works, of which the ids are a tenant's.
+func (o *operation) body(t *Tenant) (mediaType, body string) {
+	for mediaType, content := range o.RequestBody.Content {
+		var example map[string]any
+		if t == nil || json.Unmarshal(content.Example, &example) != nil {
+			return mediaType, string(content.Example)
+		}
+		for name, id := range map[string]string{"tenant_id": t.ID, "list_id": t.List, "email": string(t.Email)} {
+			if _, ok := example[name]; ok {
+				example[name] = id
+			}
+		}
+		b, _ := json.Marshal(example)
+		return mediaType, string(b)
+	}
+	return "application/json", ""
+}
+
+// names reports whether the operation is told a tenant, or a list of one.
+func (o *operation) names() bool {
+	if o.asks("tenant_id", false) || o.asks("list_id", false) {
+		return true
+	}
+	for _, content := range o.RequestBody.Content {
+		example := string(content.Example)
+		if strings.Contains(example, `"tenant_id"`) || strings.Contains(example, `"list_id"`) {
+			return true
+		}
+	}
+	return false
+}
+
+// Describe reads the documents of the program: what the routes take.
+func (w *Walk) Describe(documents ...[]byte) {
+	w.operations, w.answers = map[string]operation{}, map[int]int{}
+	for _, d := range documents {
+		var doc struct {
+			Servers []struct{ URL string }
+			Paths   map[string]map[string]json.RawMessage
+		}
+		if err := json.Unmarshal(d, &doc); err != nil {
+			w.Fatal(err)
+		}
+		server, err := url.Parse(doc.Servers[0].URL)
+		if err != nil {
+			w.Fatal(err)
+		}
+		for path, methods := range doc.Paths {
+			for method, text := range methods {
+				var o operation
+				if json.Unmarshal(text, &o) == nil {
+					w.operations[strings.ToUpper(method)+" "+server.Path+path] = o
+				}
+			}
+		}
+	}
+}
+
+func (w *Walk) operation(r *web.Route) operation {
+	parts := strings.Split(r.Path, "/")
+	for i, p := range parts {
+		if strings.HasPrefix(p, ":") {
+			parts[i] = "{" + p[1:] + "}"
+		}
+	}
+	o, ok := w.operations[r.Method+" "+strings.Join(parts, "/")]
+	if !ok {
+		w.Errorf("%s %s stands in no document", r.Method, r.Path)
+	}
+	return o
+}
+
+// target is a route with the ids of one tenant, or with those of nothing.
+type target struct {
+	*web.Route
+	operation
+	tenant *Tenant // nil: of none
+	record string  // the path of the record's collection; empty: the tenant is named only
+}
+
+// targets lists what a route is asked for. It is an error if a tenant has no record for an id in the path.
+func (w *Walk) targets(r *web.Route) (all []target) {
+	o := w.operation(r)
+	at := strings.LastIndex(r.Path, "/:")
+	record := r.Path[:max(at, 0)]
+	for _, t := range w.Tenants {
+		if record == "" && !o.names() {
+			break
+		}
+		for prefix := r.Path; strings.Contains(prefix, "/:"); {
+			prefix = prefix[:strings.LastIndex(prefix, "/:")]
+			if _, ok := t.Records[prefix]; !ok {
+				w.Errorf("%s %s: accesstest.World has no record of %s", r.Method, r.Path, prefix)
+				return nil
+			}
+		}
+		all = append(all, target{r, o, t, record})
+	}
+	return append(all, target{r, o, nil, record})
+}
+
+// path fills the path and the query. A record that will be gone is made for it.
+func (w *Walk) path(g *target, gone bool) string {
+	path := ""
+	for part := range strings.SplitSeq(strings.TrimPrefix(g.Path, "/"), "/") {
+		if strings.HasPrefix(part, ":") {
+			part = core.NewID()
+			if g.tenant != nil {
+				prefix := g.Path[:prefixLen(g.Path, path)]
+				part = g.tenant.Records[prefix].ID
+				if gone && prefix == g.record {
+					part = g.tenant.Records[prefix].Make(w.Seeder)
+				}
+			}
+		}
+		path += "/" + part
+	}
+	q := url.Values{}
+	email := "reader@example.org"
+	if t := g.tenant; t != nil {
+		email = string(t.Email)
+		for name, id := range map[string]string{"tenant_id": t.ID, "list_id": t.List} {
+			if g.asks(name, false) {
+				q.Set(name, id)
+			}
+		}
+	}
+	if g.asks("email", g.tenant == nil) {
+		q.Set("email", email)
+	}
+	if len(q) > 0 {
+		path += "?" + q.Encode()
+	}
+	return path
+}
+
+// prefixLen returns how long the part of a pattern is that a path has as many parts of.
+func prefixLen(pattern, path string) int {
+	n := 0
+	for range strings.Count(path, "/") {
+		n += 1 + strings.Index(pattern[n+1:]+"/", "/")
+	}
+	return n
+}
+
+// The actions that operations ask for, for the tenant that they are told, in place of that of their route.
+var inOperation = map[string]core.Action{
+	"GET /api/newsletter/subscriptions":   core.ActionPeopleExport,
+	"GET /api/newsletter/preferences":     core.ActionPeopleRead,
+	"POST /api/newsletter/preferences":    core.ActionPeopleChange,
+	"POST /api/subscriptions/disable":     core.ActionSuppressionManage,
+	"POST /api/api/subscriptions/disable": core.ActionSuppressionManage,
+	"GET /api/admin/subscribers":          core.ActionPeopleRead, // by address
+}
+
+// wants returns the statuses of which one is right; none: the caller is let in, and only 401, 403 and 404 are wrong.
+func (w *Walk) wants(c *Caller, g *target) []int {
+	info := g.Info()
+	action, scoped := info.Action, len(info.Scopes) == 0 || slices.ContainsFunc(info.Scopes, c.Has)
+	if a, ok := inOperation[g.Method+" "+g.Path]; ok && (g.tenant != nil || action == "") {
+		action = a
+	}
+	users := action == "" && g.Path != "/api/auth/logout" // what is a user's own
+	owned := users && g.record != ""
+	switch {
+	case !c.Known():
+		return []int{401}
+	case !scoped:
+		return []int{403}
+	case users && c.UserID == "":
+		return []int{401, 403}
+	case owned && g.tenant != nil && c.UserID == g.tenant.Owner, action == "" && !owned:
+		return nil
+	case owned:
+		return []int{404}
+	case g.tenant != nil && c.may(action, g.tenant.ID):
+		return nil
+	case g.record != "" && (!c.hasRole() || g.tenant != nil && c.may(g.tenant.Records[g.record].Seen, g.tenant.ID)):
+		return []int{403}
+	case g.record != "":
+		return []int{404}
+	case g.tenant != nil && g.Dialect == web.Send:
+		return []int{403, 404, 422} // a list of others is none
+	case g.tenant != nil:
+		return []int{403, 404}
+	case c.may(action, core.TenantNone),
+		slices.ContainsFunc(w.Tenants, func(t *Tenant) bool { return c.may(action, t.ID) }):
+		return nil
+	case strings.HasPrefix(g.Path, "/api/newsletter/"):
+		return []int{400, 403, 404} // the list comes first
+	}
+	return []int{403}
+}
+
+// Refused asks for all that a caller must not be let do, with bodies that work; several callers at once.
+func (w *Walk) Refused() {
+	targets := w.all()
+	callers := make(chan *Caller)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for c := range callers {
+				for i := range targets {
+					g := &targets[i]
+					if want := w.wants(c, g); want != nil {
+						mediaType, body := g.body(g.tenant)
+						w.ask(c, g, w.path(g, false), mediaType, body, want)
+					}
+				}
+			}
+		})
+	}
+	for i := range w.Callers {
+		callers <- &w.Callers[i]
+	}
+	close(callers)
+	wg.Wait()
+}
+
+// Allowed asks for all that a caller may do, with bodies that say nothing. What goes is made for it.
+func (w *Walk) Allowed() {
+	for _, g := range w.all() {
+		for i := range w.Callers {
+			if c := &w.Callers[i]; w.wants(c, &g) == nil {
+				gone := g.Method == http.MethodDelete || strings.HasSuffix(g.Path, "/erase")
+				w.ask(c, &g, w.path(&g, gone), "application/json", "{", nil)
+			}
+		}
+	}
+}
+
+// all lists all that there is to ask for.
+func (w *Walk) all() (targets []target) {
+	for _, r := range w.Routes {
+		if r.Info().NeedsToken {
+			targets = append(targets, w.targets(r)...)
+		}
+	}
+	return targets
+}
+
+func (w *Walk) ask(c *Caller, g *target, path, mediaType, body string, want []int) {
+	status, answer := w.Send(c, g.Method, path, mediaType, body)
+	w.mu.Lock()
+	w.answers[status]++
+	w.mu.Unlock()
+	wrong := want != nil && !slices.Contains(want, status) ||
+		want == nil && (status == 401 || status == 403 || status == 404) || status >= 500
+	whose := "nothing"
+	if g.tenant != nil {
+		whose = g.tenant.Marker
+	}
+	if wrong {
+		w.Errorf("%s %s of %s as %s: %d, want %v\n%.300s", g.Method, g.Path, whose, c.Name, status, want, answer)
+	}
+	if leak := w.leak(c, answer); leak != "" {
+		w.Errorf("%s %s of %s as %s: %d tells %q\n%.600s", g.Method, g.Path, whose, c.Name, status, leak, answer)
+	}
+}
+
+// leak returns what the caller must not see: a word of a tenant in which it may do nothing, the address of a subscriber
+// where it sees masked ones only, and secrets.
+func (w *Walk) leak(c *Caller, answer string) string {
+	for _, t := range w.Tenants {
+		if !c.sees(t) && strings.Contains(answer, t.Marker) {
+			return t.Marker
+		}
+		if !c.may(core.ActionPeopleRead, t.ID) && c.UserID != t.Owner {
+			for _, email := range []string{string(t.Email), "reader-of-job@" + t.Marker} {
+				if strings.Contains(answer, email) {
+					return email
+				}
+			}
+		}
+	}
+	for _, secret := range w.Secrets {
+		if strings.Contains(answer, secret) {
+			return secret
+		}
+	}
+	return ""
+}
+
+// Whole asks an operator for every record: none is gone.
+func (w *Walk) Whole(operator *Caller) {
+	for _, r := range w.Routes {
+		if r.Method != http.MethodGet || !strings.HasSuffix(r.Path, "/:id") || r.Info().Action == "" {
+			continue
+		}
+		for _, g := range w.targets(r) {
+			if g.tenant == nil {
+				continue
+			}
+			if status, answer := w.Send(operator, r.Method, w.path(&g, false), "", ""); status != http.StatusOK {
+				w.Errorf("%s of %s: %d\n%.300s", r.Path, g.tenant.Marker, status, answer)
+			}
+		}
+	}
+}
+
+// Answers returns how often each status was answered.
+func (w *Walk) Answers() map[int]int { return w.answers }

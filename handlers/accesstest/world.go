@@ -1,0 +1,194 @@
+// Package accesstest walks over all routes of the program that take tokens, as callers of each kind, with the records
+// of three tenants, and says what the table of rights (core.Permissions) does not let them do or see.
+//
+//	world.go    World: three tenants with a record of each noun; a new one needs its line there
+//	callers.go  Caller: who asks, and the table of rights, read by itself
+//	walk.go     Walk: what is asked, and what the answer may be
+package accesstest
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+)
+
+// World is three tenants with a record of each noun, and what no answer may tell.
+type World struct {
+	Tenants []*Tenant
+	Secrets []string
+}
+
+// Tenant is a tenant of the world. Its marker stands in the names and addresses of all that is in it.
+type Tenant struct {
+	ID, Marker string
+	Email      core.Email // of its subscriber
+	List       string
+	Owner      string // the user whose devices and models there are
+	Records    map[string]Record
+}
+
+// Record is a record under a path with an id.
+type Record struct {
+	ID   string
+	Seen core.Action // lets a caller see that it is there; empty: its owner alone may
+	Make func(s *storetest.Seeder) string
+}
+
+// NewWorld makes the tenants. No job is due and no mail goes out.
+func NewWorld(s *storetest.Seeder) *World {
+	w := &World{}
+	for i := range 3 {
+		w.Tenants = append(w.Tenants, w.newTenant(s, fmt.Sprintf("marker-%c", 'a'+i)))
+	}
+	return w
+}
+
+// secret returns 32 bytes that no answer may hold, in no spelling.
+func (w *World) secret(marker string) []byte {
+	b := fmt.Appendf(nil, "%-32s", fmt.Sprintf("secret-%d-of-%s", len(w.Secrets), marker))
+	w.Secrets = append(w.Secrets, strings.TrimSpace(string(b)), hex.EncodeToString(b),
+		strings.TrimRight(base64.StdEncoding.EncodeToString(b), "="), base64.RawURLEncoding.EncodeToString(b))
+	return b
+}
+
+func (w *World) newTenant(s *storetest.Seeder, marker string) *Tenant {
+	t := &Tenant{Marker: marker, Email: core.Email("reader@" + marker + ".example")}
+	tenant := func(s *storetest.Seeder) string {
+		return s.NewTenant(func(in *core.TenantInput) { in.Name = new(marker) }).ID
+	}
+	t.ID = tenant(s)
+	s.SetRelays(t.ID, core.Relay{
+		Host: "relay." + marker + ".example", TLS: "starttls", Username: "us", Password: string(w.secret(marker)),
+	})
+	list := func(s *storetest.Seeder) string {
+		return s.NewList(func(in *core.ListInput) { in.TenantID, in.Name = &t.ID, new(marker) }).ID
+	}
+	t.List = list(s)
+	t.Records = map[string]Record{
+		"/api/admin/tenants":          {t.ID, core.ActionTenantRead, tenant},
+		"/api/admin/newsletter-lists": {t.List, core.ActionListRead, list},
+	}
+	add := func(path string, seen core.Action, another func(s *storetest.Seeder) string) {
+		t.Records[path] = Record{another(s), seen, another}
+	}
+	w.addPeople(t, add)
+	w.addAdmin(t, add)
+	t.addOwned(s, add)
+	return t
+}
+
+type adds func(path string, seen core.Action, another func(s *storetest.Seeder) string)
+
+// addPeople adds the subscriber and what was sent to them.
+func (w *World) addPeople(t *Tenant, add adds) {
+	subscribers := 0
+	add("/api/admin/subscribers", core.ActionPeopleMasked, func(s *storetest.Seeder) string {
+		email := t.Email
+		if subscribers++; subscribers > 1 {
+			email = core.Email(core.NewID()) + "@" + core.Email(t.Marker) + ".example"
+		}
+		id := s.Active(t.List, email).ID
+		if email == t.Email {
+			s.Must(s.Suppress(s.Context(), store.DisableRequest{
+				Email: email, TenantID: t.ID, Reason: "of " + t.Marker, OccurredAt: s.Time(),
+			}, "test", s.Time()))
+		}
+		return id
+	})
+	add("/api/admin/outbox", core.ActionOutboxManage, func(s *storetest.Seeder) string {
+		events, err := s.OutboxEvents(s.Context(), store.OutboxFilter{ListID: t.List}, 0, 1)
+		s.Must(err)
+		return events[0].EventID
+	})
+	add("/api/send-jobs", core.ActionFiguresRead, func(s *storetest.Seeder) string {
+		l, err := s.List(s.Context(), t.List)
+		s.Must(err)
+		s.Readers(l, 1, func(int) core.Email { return "reader-of-job@" + core.Email(t.Marker) + ".example" })
+		return s.Finish(s.NewJob(t.List, func(r *store.JobRequest) { r.Subject = t.Marker })).ID
+	})
+	add("/api/admin/imports", core.ActionPeopleMasked, func(s *storetest.Seeder) string {
+		return s.NewImportJob(t.List, "email\n"+string(t.Email)+"\n", func(j *core.ImportJob) { j.Name = t.Marker }).ID
+	})
+	add("/api/admin/templates", core.ActionTemplateRead, func(s *storetest.Seeder) string {
+		in := *s
+		in.TenantID = t.ID
+		return in.NewTemplate(core.TemplateInput{
+			Name: new(t.Marker + core.NewID()), BodyText: &t.Marker,
+		}).ID
+	})
+}
+
+// addAdmin adds what administrators keep.
+func (w *World) addAdmin(t *Tenant, add adds) {
+	add("/api/admin/oauth-clients", core.ActionClientManage, func(s *storetest.Seeder) string {
+		c, secret := s.NewClient(core.ClientInput{TenantID: &t.ID, Name: &t.Marker})
+		w.Secrets = append(w.Secrets, secret)
+		return c.ID
+	})
+	add("/api/admin/webhook-clients", core.ActionWebhookManage, func(s *storetest.Seeder) string {
+		c, err := s.AddWebhookClient(s.Context(), t.ID, t.Marker, w.secret(t.Marker), "test", s.Time())
+		s.Must(err)
+		return c.ID
+	})
+	add("/api/admin/webhook-endpoints", core.ActionEndpointManage, func(s *storetest.Seeder) string {
+		e := core.Endpoint{ID: core.NewID(), TenantID: t.ID, Name: t.Marker, URL: "https://127.0.0.1:9/" + t.Marker}
+		s.Must(s.AddEndpoint(s.Context(), e, w.secret(t.Marker), "test"))
+		return e.ID
+	})
+	member := func(s *storetest.Seeder) string {
+		return s.NewUser(core.Email(core.NewID())+"@"+core.Email(t.Marker)+".example", "", func(u *core.User) {
+			u.Roles = []core.Role{{Role: core.RoleEditor, TenantID: t.ID}}
+		}).ID
+	}
+	add("/api/admin/team", core.ActionTeamRead, member)
+	add("/api/admin/users", core.ActionUserManage, member)
+	invitations := 0
+	add("/api/admin/invitations", core.ActionTeamRead, func(s *storetest.Seeder) string {
+		invitations++ // a day has room for 20
+		i, err := s.AddInvitation(s.Context(), core.InvitationInput{
+			Email: core.Email(core.NewID()) + "@" + core.Email(t.Marker) + ".example", Role: core.RoleEditor,
+			TenantID: t.ID,
+		}, store.UserToken{
+			ID: core.NewID(), Hashes: map[string][]byte{store.TokenInvitation: core.HashToken(core.NewToken())},
+		}, "test", s.Time().Add(time.Duration(invitations)*2*time.Hour))
+		s.Must(err)
+		return i.ID
+	})
+}
+
+// addOwned adds what belongs to a user.
+func (t *Tenant) addOwned(s *storetest.Seeder, add adds) {
+	owner := s.NewCaller("owner@" + core.Email(t.Marker) + ".example")
+	t.Owner = owner.UserID
+	add("/api/devices", "", func(s *storetest.Seeder) string {
+		return s.NewDevice(t.Owner, core.DeviceInput{Name: &t.Marker}).ID
+	})
+	add("/api/agents", "", func(s *storetest.Seeder) string {
+		a, err := core.NewAgent(t.Owner, core.AgentInput{Name: new(t.Marker + core.NewID()), Version: new("1")}, s.Time())
+		s.Must(err)
+		s.Must(s.AddAgent(s.Context(), a))
+		return a.ID
+	})
+	var m core.Model
+	add("/api/models", "", func(s *storetest.Seeder) string {
+		made := s.NewModel(t.Owner, t.Marker, core.Private, t.Marker)
+		if m.ID == "" {
+			m = made
+		}
+		return made.ID
+	})
+	add("/api/models/:id/shares", "", func(s *storetest.Seeder) string {
+		share, err := core.NewShare(&m, core.ShareInput{
+			Email: new(core.Email(core.NewID()) + "@" + core.Email(t.Marker) + ".example"),
+		}, owner, s.Time())
+		s.Must(err)
+		s.Must(s.AddShare(s.Context(), share, "test"))
+		return share.ID
+	})
+}
