@@ -146,6 +146,7 @@ func (p *Provider) FinishSignIn(ctx context.Context, pending PendingSignIn, code
 	if pending.SetUp {
 		recovery, err = p.confirmTOTP(ctx, store.NewTOTP{
 			UserID: pending.UserID, Epoch: pending.Epoch, Host: p.passkeys.host(),
+			Look: core.MailStyle{Language: r.Language},
 		}, code, now)
 	} else {
 		err = p.CheckCode(ctx, pending.UserID, code, now)
@@ -228,8 +229,10 @@ func (p *Provider) host() string {
 // ConfirmTOTP makes the app that SetUpTOTP prepared the user's second factor, by a code of it, and returns the recovery
 // codes, to be shown once. ErrBadCode: the code is not the app's. core.ErrNotFound: nothing waits.
 // store.ErrSignInStale: the user has changed since the sign-in.
-func (p *Provider) ConfirmTOTP(ctx context.Context, u core.User, code string, now core.Instant) ([]string, error) {
-	return p.confirmTOTP(ctx, store.NewTOTP{UserID: u.ID, Epoch: u.Epoch}, code, now)
+func (p *Provider) ConfirmTOTP(ctx context.Context, u core.User, code string, look core.MailStyle, now core.Instant) (
+	[]string, error,
+) {
+	return p.confirmTOTP(ctx, store.NewTOTP{UserID: u.ID, Epoch: u.Epoch, Look: look}, code, now)
 }
 
 func (p *Provider) confirmTOTP(ctx context.Context, n store.NewTOTP, code string, now core.Instant) ([]string, error) {
@@ -251,7 +254,9 @@ func (p *Provider) confirmTOTP(ctx context.Context, n store.NewTOTP, code string
 
 // RenewRecoveryCodes replaces a user's recovery codes, and returns the new ones, to be shown once. core.ErrNotFound:
 // the user has no second factor.
-func (p *Provider) RenewRecoveryCodes(ctx context.Context, userID string) ([]string, error) {
+func (p *Provider) RenewRecoveryCodes(ctx context.Context, userID string, look core.MailStyle, now core.Instant) (
+	[]string, error,
+) {
 	codes, hashes := newRecoveryCodes()
-	return codes, p.store.SetRecoveryCodes(ctx, userID, hashes)
+	return codes, p.store.SetRecoveryCodes(ctx, userID, hashes, look, now)
 }

@@ -70,7 +70,7 @@ func (f *factorUser) setUp() *factorUser {
 	}
 	f.secret, _ = f.p.store.NewTOTP(f.Context(), f.user.ID)
 	var err error
-	if f.recovery, err = f.p.ConfirmTOTP(f.Context(), f.user, f.code(), f.now); err != nil {
+	if f.recovery, err = f.p.ConfirmTOTP(f.Context(), f.user, f.code(), core.MailStyle{}, f.now); err != nil {
 		f.Fatal(err)
 	}
 	f.now = f.now.Add(totpPeriod)

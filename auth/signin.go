@@ -18,6 +18,7 @@ type SignInRequest struct {
 	Device    string // the browser's cookie of earlier sign-ins; empty: it has none
 	Remote    netip.Addr
 	UserAgent string
+	Language  string // of mails: of core.Languages; empty: the first
 }
 
 // SignIn signs a user in in a browser, with the same checks, work and throttling as the password grant. The

@@ -16,6 +16,9 @@ const (
 	MailChanged           = "changed"            // to the old address: your account has another one
 	MailPasskeyAdded      = "passkey_added"      // your account has another passkey
 	MailPasskeyRemoved    = "passkey_removed"    // your account has a passkey less
+	MailTwoStepOn         = "two_step_on"        // your account has an authenticator app
+	MailTwoStepOff        = "two_step_off"       // your account has none any more
+	MailRecoveryCodes     = "recovery_codes"     // your account has other recovery codes
 	MailInvitation        = "invitation"         // follow the link to work for a tenant
 	MailTest              = "test"               // the content of a send job; Params name it
 )

@@ -114,7 +114,7 @@ func (a accountPages) changePasskeys(c *web.Call, who core.Visitor, in passkeysF
 			Name: name, Browser: c.Cookie(passkeyCookie), Response: in.Response, Language: c.Language(),
 		}, c.Now), w.DidPasskeyAdd
 	case "rename":
-		err, notice = c.Store().RenamePasskey(c, who.User.ID, in.ID, name), w.DidPasskeyRename
+		err, notice = c.Store().RenamePasskey(c, who.User.ID, in.ID, name, c.Now), w.DidPasskeyRename
 	case "remove":
 		err, notice = c.Store().RemovePasskey(c, who.User.ID, in.ID, core.MailStyle{Language: c.Language()}, c.Now),
 			w.DidPasskeyRemove

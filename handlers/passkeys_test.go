@@ -237,7 +237,8 @@ func TestPasskeysPage(t *testing.T) {
 		}
 		remove := url.Values{"action": {"remove"}, "id": {e.passkeyID()}}
 		if code, page := e.page("POST", passkeysPath, remove); code != 200 ||
-			!strings.Contains(page, words["en"].PasskeysNone) || !e.audited("user.passkey.remove") {
+			!strings.Contains(page, words["en"].PasskeysNone) || !e.audited("user.passkey.remove") ||
+			!e.audited("user.passkey.rename") {
 			t.Error(code, textOf(page))
 		}
 		e.cookies = map[string]string{}

@@ -51,6 +51,7 @@ func (a authorizations) code(c *web.Call, in codeForm) (web.HTML, error) {
 	}
 	browser, device, recovery, err := a.auth.FinishSignIn(c, pending, in.Code, auth.SignInRequest{
 		BrowserID: c.BrowserID(), Device: c.Cookie(deviceCookie), Remote: c.Remote, UserAgent: c.UserAgent(),
+		Language: c.Language(),
 	}, c.Now)
 	if err != nil {
 		return a.showCode(c, p, err)
@@ -148,16 +149,16 @@ func toLogin(c *web.Call, err error) (web.HTML, error) {
 func (a accountPages) changeTwoStep(c *web.Call, who core.Visitor, in twoStepForm) (web.HTML, error) {
 	var recovery []string
 	var err error
-	notice := ""
+	notice, look := "", core.MailStyle{Language: c.Language()}
 	switch in.Action {
 	case "begin":
 		err = a.auth.SetUpTOTP(c, who.User, c.Now)
 	case "confirm":
-		recovery, err = a.auth.ConfirmTOTP(c, who.User, in.Code, c.Now)
+		recovery, err = a.auth.ConfirmTOTP(c, who.User, in.Code, look, c.Now)
 	case "codes":
-		recovery, err = a.auth.RenewRecoveryCodes(c, who.User.ID)
+		recovery, err = a.auth.RenewRecoveryCodes(c, who.User.ID, look, c.Now)
 	case "remove":
-		err, notice = c.Store().RemoveSecondFactor(c, who.User.ID), wordsOf(c).DidTwoStepOff
+		err, notice = c.Store().RemoveSecondFactor(c, who.User.ID, look, c.Now), wordsOf(c).DidTwoStepOff
 	}
 	if errors.Is(err, core.ErrNotFound) || errors.Is(err, store.ErrFactorSet) {
 		err, notice = nil, "" // done in another window: the page shows what is

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -58,6 +59,19 @@ func (e *pageEnv) page(method, path string, form url.Values) (int, string) {
 		e.Fatal(err)
 	}
 	return res.StatusCode, string(body)
+}
+
+// told checks that the mails that wait are of these kinds, in this order.
+func (e *pageEnv) told(kinds ...string) {
+	e.Helper()
+	mails, err := e.store.DueMails(e.Context(), core.At(time.Now()), 100)
+	var found []string
+	for _, m := range mails {
+		found = append(found, m.Kind)
+	}
+	if err != nil || !slices.Equal(found, kinds) {
+		e.Error(found, err)
+	}
 }
 
 func (e *pageEnv) verifyAnn() {
@@ -123,12 +137,15 @@ func TestTwoStepSignIn(t *testing.T) {
 		if !strings.Contains(page, "Recovery codes left: 9") {
 			t.Error(textOf(page))
 		}
+		used := recovery[0]
+		_, page = e.page("POST", twoStepPath, url.Values{"action": {"codes"}})
+		recovery = regexp.MustCompile(`[a-z2-7]{4}(-[a-z2-7]{4}){3}`).FindAllString(page, -1)
 		off := url.Values{"action": {"remove"}}
 		time.Sleep(core.ProofAge + time.Minute)
 		_, page = e.page("POST", twoStepPath, off)
 		proof := formOf(t, page)
 		proof.Set("password", "correct horse battery")
-		for _, code := range []string{"", recovery[0]} {
+		for _, code := range []string{"", used} {
 			proof.Set("code", code)
 			if status, page := e.page("POST", proofPath, proof); status != 400 {
 				t.Errorf("the code %q: %d %s", code, status, textOf(page))
@@ -146,6 +163,17 @@ func TestTwoStepSignIn(t *testing.T) {
 		e.login()
 		if !e.in() {
 			t.Error("switched off, and the password alone doesn't sign in")
+		}
+		e.told(core.MailTwoStepOn, core.MailRecoveryCodes, core.MailTwoStepOff)
+		for action, detail := range map[string]string{
+			"user.factor":         `{"second_factor":{"before":null,"after":"totp"}}`,
+			"user.recovery_codes": `{"recovery_codes":{"before":9,"after":10}}`,
+			"user.factor_removed": `{"second_factor":{"before":"totp","after":null}}`,
+		} {
+			rows, _, err := e.store.Audit(t.Context(), core.AuditFilter{Action: action}, core.Page{Limit: 1})
+			if err != nil || len(rows) != 1 || string(rows[0].Changes) != detail || !strings.HasPrefix(rows[0].Actor, "user:") {
+				t.Error(action, rows, err)
+			}
 		}
 	})
 }

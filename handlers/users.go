@@ -187,7 +187,7 @@ func (a users) logout(c *web.Call, id string) (web.None, error) {
 }
 
 func (a users) resetFactor(c *web.Call, id string) (web.None, error) {
-	err := a.store.RemoveSecondFactor(behalf(c), id)
+	err := a.store.RemoveSecondFactor(behalf(c), id, core.MailStyle{}, c.Now)
 	if core.KindOf(err) == core.NotFound && err != nil {
 		err = core.Conflictf("conflict", "The user has no second factor.")
 	}

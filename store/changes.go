@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,8 +20,9 @@ const maxAudited = 1000
 // watched is the row whose changes the next entry of the audit trail tells.
 type watched struct {
 	table, id string
-	before    map[string]any // nil: there was none
-	masked    []string       // instead of a table: fields of which only the names are told
+	before    map[string]any              // nil: there was none
+	masked    []string                    // instead of a table: fields of which only the names are told
+	told      map[string]core.AuditChange // what an operation says itself, of rows of other tables
 }
 
 // keyColumns are the columns by which rows are watched that have no column id.
@@ -43,6 +45,15 @@ func (tx *Tx) watch(table, id string) error {
 	row, err := tx.row(table, id)
 	tx.watched = watched{table: table, id: id, before: row}
 	return err
+}
+
+// tell makes the next entry of the audit trail tell a change that is none of a column of the watched row. Values are what
+// it shows; nil: none.
+func (tx *Tx) tell(name string, before, after any) {
+	if tx.watched.told == nil {
+		tx.watched.told = map[string]core.AuditChange{}
+	}
+	tx.watched.told[name] = core.AuditChange{Before: before, After: after}
 }
 
 // touched makes the next entry of the audit trail name fields of a person's record that change, without their values.
@@ -72,6 +83,7 @@ func (tx *Tx) changes() (string, error) {
 	w := tx.watched
 	tx.watched = watched{}
 	changed := map[string]core.AuditChange{}
+	maps.Copy(changed, w.told)
 	for _, name := range w.masked {
 		changed[name] = core.AuditChange{Before: Masked, After: Masked}
 	}

@@ -275,8 +275,8 @@ func (s *story) factors(u core.User) {
 	s.op("TryFactor", func() error { return onlyErr(s.TryFactor(ctx, user, now0)) })
 	s.op("UseTOTP", func() error { return s.UseTOTP(ctx, user, 2) })
 	s.op("UseRecoveryCode", func() error { return s.UseRecoveryCode(ctx, user, hash("a")) })
-	s.op("SetRecoveryCodes", func() error { return s.SetRecoveryCodes(ctx, user, [][]byte{hash("c")}) })
-	s.op("RemoveSecondFactor", func() error { return s.RemoveSecondFactor(ctx, user) })
+	s.op("SetRecoveryCodes", func() error { return s.SetRecoveryCodes(ctx, user, [][]byte{hash("c")}, core.MailStyle{}, now0) })
+	s.op("RemoveSecondFactor", func() error { return s.RemoveSecondFactor(ctx, user, core.MailStyle{}, now0) })
 	s.op("RenewHash", func() error { return s.RenewHash(ctx, user, "h3", "h3") })
 }
 
@@ -290,7 +290,7 @@ func (s *story) passkeys(u core.User, in SignIn) {
 	answer := func(text string) Answer { return Answer{core.HashToken(text), now0.Add(time.Minute)} }
 	use := func(text string, n int64) PasskeyUse { return PasskeyUse{"p1", u.ID, n, answer(text)} }
 	s.op("AddPasskey", func() error { return s.AddPasskey(ctx, p, u.Epoch, answer("0"), look, now0) })
-	s.op("RenamePasskey", func() error { return s.RenamePasskey(ctx, u.ID, "p1", "Key") })
+	s.op("RenamePasskey", func() error { return s.RenamePasskey(ctx, u.ID, "p1", "Key", now0) })
 	s.op("TryPasskey", func() error { return onlyErr(s.TryPasskey(ctx, []byte("c"), "198.51.100.7", now0)) })
 	b := core.Browser{ID: "b9", UserID: u.ID, Epoch: u.Epoch, AuthAt: now0, UsedAt: now0, ExpiresAt: now0.Add(day)}
 	s.op("AddBrowserByPasskey", func() error {

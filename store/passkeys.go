@@ -100,13 +100,17 @@ func (s *Store) AddPasskey(ctx context.Context, p core.Passkey, epoch int64, a A
 }
 
 // RenamePasskey gives a passkey another name. core.ErrNotFound where the user has none such.
-func (s *Store) RenamePasskey(ctx context.Context, userID, id, name string) error {
+func (s *Store) RenamePasskey(ctx context.Context, userID, id, name string, now core.Instant) error {
 	p := core.Passkey{Name: name}
 	if err := p.Validate(); err != nil {
 		return err
 	}
 	return s.update(ctx, func(tx *Tx) error {
-		return tx.one("UPDATE passkey SET name = ? WHERE id = ? AND user_id = ?", name, id, userID)
+		if err := tx.one("UPDATE passkey SET name = ? WHERE id = ? AND user_id = ?", name, id, userID); err != nil {
+			return err
+		}
+		tx.touched("passkey_name")
+		return tx.audit(now, actorOr(ctx, "user:"+userID), "user.passkey.rename", "", userID)
 	})
 }
 

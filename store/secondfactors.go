@@ -68,12 +68,13 @@ type NewTOTP struct {
 	Host   string   // before there is a session: that of passkeys, of which the user must have none; else empty
 	Step   int64    // of the code
 	Codes  [][]byte // hashes of the recovery codes
+	Look   core.MailStyle
 }
 
-// ConfirmTOTP makes the app that was set up the user's second factor. core.ErrNotFound where none waits for it.
+// ConfirmTOTP makes the app that was set up the user's second factor; the user is told by mail. core.ErrNotFound where none waits for it.
 // ErrSignInStale: the epoch is no longer the user's, or a passkey came meanwhile.
 func (s *Store) ConfirmTOTP(ctx context.Context, n NewTOTP, now core.Instant) error {
-	return s.update(ctx, s.by(ctx, "user.factor", "", n.UserID, func(tx *Tx) error {
+	return s.update(ctx, func(tx *Tx) error {
 		var same bool
 		if err := tx.get(&same, `SELECT EXISTS (SELECT 1 FROM user WHERE id = ?1 AND epoch = ?2 AND disabled_at = 0) AND
 			NOT EXISTS (SELECT 1 FROM passkey WHERE user_id = ?1 AND rp_id = ?3 AND ?3 <> '')`, n.UserID, n.Epoch,
@@ -87,20 +88,40 @@ func (s *Store) ConfirmTOTP(ctx context.Context, n NewTOTP, now core.Instant) er
 			int64(now), n.Step, n.UserID); err != nil {
 			return err
 		}
-		return tx.setRecoveryCodes(n.UserID, n.Codes)
-	}))
-}
-
-// SetRecoveryCodes replaces the recovery codes of a user by those of the hashes. core.ErrNotFound: the user has no
-// second factor.
-func (s *Store) SetRecoveryCodes(ctx context.Context, userID string, hashes [][]byte) error {
-	return s.update(ctx, s.by(ctx, "user.recovery_codes", "", userID, func(tx *Tx) error {
-		var one int
-		if err := tx.get(&one, "SELECT 1 FROM totp WHERE user_id = ? AND confirmed_at > 0", userID); err != nil {
+		if err := tx.setRecoveryCodes(n.UserID, n.Codes); err != nil {
 			return err
 		}
-		return tx.setRecoveryCodes(userID, hashes)
-	}))
+		tx.tell("second_factor", nil, "totp")
+		return tx.factorChanged(ctx, n.UserID, "user.factor", core.MailTwoStepOn, n.Look, now)
+	})
+}
+
+// factorChanged tells a user by mail, and the audit trail, that a second factor has changed.
+func (tx *Tx) factorChanged(ctx context.Context, userID, action, mail string, look core.MailStyle, now core.Instant) error {
+	var email core.Email
+	if err := tx.get(&email, "SELECT email FROM user WHERE id = ?", userID); err != nil {
+		return err
+	}
+	return errors.Join(tx.addMail(look.MailTo(email, mail, ""), now),
+		tx.audit(now, actorOr(ctx, "user:"+userID), action, "", userID))
+}
+
+// SetRecoveryCodes replaces the recovery codes of a user, who is told by mail, by those of the hashes. core.ErrNotFound:
+// the user has no second factor.
+func (s *Store) SetRecoveryCodes(ctx context.Context, userID string, hashes [][]byte, look core.MailStyle,
+	now core.Instant,
+) error {
+	return s.update(ctx, func(tx *Tx) error {
+		var had core.SecondFactor
+		if err := tx.get(&had, secondFactor, userID); err != nil {
+			return err
+		}
+		if err := tx.setRecoveryCodes(userID, hashes); err != nil {
+			return err
+		}
+		tx.tell("recovery_codes", had.RecoveryCodes, len(hashes))
+		return tx.factorChanged(ctx, userID, "user.recovery_codes", core.MailRecoveryCodes, look, now)
+	})
 }
 
 func (tx *Tx) setRecoveryCodes(userID string, hashes [][]byte) error {
@@ -173,15 +194,20 @@ func (tx *Tx) forgetFailures(key string) error {
 	return err
 }
 
-// RemoveSecondFactor removes a user's second factor and recovery codes. core.ErrNotFound: there is none.
-func (s *Store) RemoveSecondFactor(ctx context.Context, userID string) error {
-	return s.update(ctx, s.by(ctx, "user.factor_removed", "", userID, func(tx *Tx) error {
-		if err := tx.one("DELETE FROM totp WHERE user_id = ?", userID); err != nil {
+// RemoveSecondFactor removes a user's second factor and recovery codes; the user is told by mail.
+// core.ErrNotFound: there is none.
+func (s *Store) RemoveSecondFactor(ctx context.Context, userID string, look core.MailStyle, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.one("DELETE FROM totp WHERE user_id = ? AND confirmed_at > 0", userID); err != nil {
 			return err
 		}
 		_, err := tx.exec("DELETE FROM recovery_code WHERE user_id = ?", userID)
-		return errors.Join(err, tx.forgetFailures(factorKey(userID)))
-	}))
+		if err := errors.Join(err, tx.forgetFailures(factorKey(userID))); err != nil {
+			return err
+		}
+		tx.tell("second_factor", "totp", nil)
+		return tx.factorChanged(ctx, userID, "user.factor_removed", core.MailTwoStepOff, look, now)
+	})
 }
 
 // RenewHash replaces a password's hash by one of the same password at another cost. Its only error is core.ErrStorage:

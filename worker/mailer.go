@@ -392,6 +392,9 @@ var notices = map[string]struct {
 	core.MailChanged:           {notice.Changed, "/login", 0},
 	core.MailPasskeyAdded:      {notice.PasskeyAdded, "/account", 0},
 	core.MailPasskeyRemoved:    {notice.PasskeyRemoved, "/account", 0},
+	core.MailTwoStepOn:         {notice.TwoStepOn, "/account", 0},
+	core.MailTwoStepOff:        {notice.TwoStepOff, "/account", 0},
+	core.MailRecoveryCodes:     {notice.RecoveryCodes, "/account", 0},
 	core.MailInvitation:        {notice.Invitation, "/invitation", store.InvitationTTL},
 }
 

@@ -176,9 +176,9 @@ verified already, but not by its owner with the password (by an API call of a ma
 			return p.done(c, "Every session and token of %s has ended.", u.Email)
 		})
 	reset := p.userCommand("reset-second-factor",
-		"remove a user's authenticator app and recovery codes; sessions and passkeys stay",
+		"remove a user's authenticator app and recovery codes, with a mail to the user; sessions and passkeys stay",
 		nil, func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
-			if err := s.RemoveSecondFactor(c.Context, u.ID); err != nil {
+			if err := s.RemoveSecondFactor(c.Context, u.ID, core.MailStyle{}, now()); err != nil {
 				return missing(err, "second factor of", string(u.Email))
 			}
 			return p.done(c, "%s signs in by the password alone (or a passkey), and can set up a second factor again.",

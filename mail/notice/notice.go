@@ -37,6 +37,9 @@ const (
 
 	PasskeyAdded   Kind = "passkey_added"   // the account
 	PasskeyRemoved Kind = "passkey_removed" // the account
+	TwoStepOn      Kind = "two_step_on"     // the account
+	TwoStepOff     Kind = "two_step_off"    // the account
+	RecoveryCodes  Kind = "recovery_codes"  // the account
 )
 
 // Brand is how a tenant, or the daemon itself, appears in a notice.
