@@ -1,0 +1,66 @@
+package markup
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+)
+
+// attributeParser reads {.button} and {width=300} after a link or a picture.
+type attributeParser struct{}
+
+// attributes takes the place in the tree of what attributeParser has read.
+type attributes struct{ ast.BaseInline }
+
+var kindAttributes = ast.NewNodeKind("Attributes")
+
+// Kind implements ast.Node.
+func (*attributes) Kind() ast.NodeKind { return kindAttributes }
+
+// Dump implements ast.Node.
+func (a *attributes) Dump(source []byte, level int) { ast.DumpHelper(a, source, level, nil, nil) }
+
+// Trigger implements parser.InlineParser.
+func (attributeParser) Trigger() []byte { return []byte{'{'} }
+
+// Parse implements parser.InlineParser.
+func (attributeParser) Parse(parent ast.Node, block text.Reader, _ parser.Context) ast.Node {
+	before := parent.LastChild()
+	switch before.(type) {
+	case *ast.Link, *ast.Image:
+	default:
+		return nil
+	}
+	found, ok := parser.ParseAttributes(block)
+	if !ok {
+		return nil
+	}
+	for _, a := range found {
+		before.SetAttribute(a.Name, a.Value)
+	}
+	return &attributes{}
+}
+
+// skipAttributes returns n, or what follows it where n holds attributes alone.
+func skipAttributes(n ast.Node) ast.Node {
+	for n != nil && n.Kind() == kindAttributes {
+		n = n.NextSibling()
+	}
+	return n
+}
+
+func isButton(n *ast.Link) bool {
+	class, _ := n.AttributeString("class")
+	return bytes.Contains([]byte(attributeText(class)), []byte("button"))
+}
+
+// attributeText is the value of an attribute, which the parser gives as octets or as a number.
+func attributeText(v any) string {
+	if b, ok := v.([]byte); ok {
+		return string(b)
+	}
+	return fmt.Sprint(v)
+}

@@ -1,0 +1,337 @@
+package markup
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/text"
+
+	"newsletterd/core"
+)
+
+// BlocksVersion is the version of the form of blocks that this program writes; it reads all up to it.
+const BlocksVersion = 1
+
+// maxBlocks is how many blocks a source may have, those in columns and quotes counted.
+const maxBlocks = 500
+
+// blockTypes are the words of a block's type, and the other keys that each may have.
+var blockTypes = map[string][]string{
+	"heading": {"text", "level"},
+	"text":    {"text"},
+	"image":   {"src", "alt", "width", "href", "caption"},
+	"button":  {"text", "href"},
+	"columns": {"columns"},
+	"divider": {},
+	"spacer":  {"height"},
+	"quote":   {"text", "blocks"},
+	"callout": {"kind", "text", "blocks"},
+	"social":  {"links"},
+	"html":    {"html"},
+}
+
+// block is one block as it is written in JSON: the keys of all types together.
+type block struct {
+	Type    string       `json:"type"`
+	Text    string       `json:"text"` // Markdown; of a heading and a button without blocks in it
+	Level   int          `json:"level"`
+	Src     string       `json:"src"`
+	Alt     *string      `json:"alt"`
+	Width   int          `json:"width"`
+	Href    string       `json:"href"`
+	Caption string       `json:"caption"`
+	Columns [][]block    `json:"columns"`
+	Height  int          `json:"height"`
+	Kind    string       `json:"kind"`
+	Blocks  []block      `json:"blocks"`
+	Links   []SocialLink `json:"links"`
+	HTML    string       `json:"html"`
+	keys    []string
+}
+
+// UnmarshalJSON implements json.Unmarshaler. It notes the keys, and refuses those that no block has.
+func (b *block) UnmarshalJSON(data []byte) error {
+	type plainBlock block
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(data, &keys); err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode((*plainBlock)(b)); err != nil {
+		return err
+	}
+	for k := range keys {
+		if k != "type" {
+			b.keys = append(b.keys, k)
+		}
+	}
+	slices.Sort(b.keys)
+	return nil
+}
+
+// readBlocks fills the document from blocks.
+func (d *document) readBlocks(source string) error {
+	var all struct {
+		Version int     `json:"version"`
+		Blocks  []block `json:"blocks"`
+	}
+	dec := json.NewDecoder(strings.NewReader(source))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&all); err != nil {
+		return blocksError(err, source, dec.InputOffset())
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return core.Invalidf("content.source", "holds more than one JSON object")
+	}
+	if all.Version < 1 || all.Version > BlocksVersion {
+		return core.Invalidf("content.source", "version must be %d", BlocksVersion)
+	}
+	r := &blocksReader{d: d}
+	var err error
+	d.body, err = r.blocks("blocks", all.Blocks, 0)
+	return err
+}
+
+// hide puts marks in the place of the placeholders of a block's texts.
+func (r *blocksReader) hide(b *block) error {
+	texts := []*string{&b.Text, &b.Src, &b.Href, &b.Caption, &b.HTML}
+	if b.Alt != nil {
+		texts = append(texts, b.Alt)
+	}
+	for i := range b.Links {
+		texts = append(texts, &b.Links[i].Name, &b.Links[i].URL)
+	}
+	for _, t := range texts {
+		hidden, err := r.d.marks.hide(*t)
+		if err != nil {
+			return err
+		}
+		*t = hidden
+	}
+	return nil
+}
+
+func blocksError(err error, source string, offset int64) error {
+	var syntax *json.SyntaxError
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		offset = syntax.Offset
+	case errors.As(err, &wrong):
+		return core.Invalidf("content.source", "%s must not be a JSON %s", wrong.Field, wrong.Value)
+	case strings.HasPrefix(err.Error(), "json: unknown field "):
+		key := strings.TrimPrefix(err.Error(), "json: unknown field ")
+		return core.Invalidf("content.source", "the key %s is unknown", key)
+	}
+	line := 1 + strings.Count(source[:min(int(offset), len(source))], "\n")
+	return core.Invalidf("content.source", "line %d: this is no JSON object of blocks", line)
+}
+
+// blocksReader turns blocks into nodes.
+type blocksReader struct {
+	d *document
+	n int // of blocks read
+}
+
+func (r *blocksReader) blocks(place string, in []block, depth int) ([]node, error) {
+	if depth > maxDepth/3 {
+		return nil, core.Invalidf("content.source", "%s: blocks stand too deep within each other", place)
+	}
+	var out []node
+	for i := range in {
+		at := fmt.Sprintf("%s[%d]", place, i)
+		if r.n++; r.n > maxBlocks {
+			return nil, core.Invalidf("content.source", "holds more than %d blocks", maxBlocks)
+		}
+		if depth == 0 {
+			r.d.block = i + 1
+		}
+		if err := r.hide(&in[i]); err != nil {
+			return nil, r.at(at, err)
+		}
+		n, err := r.block(at, &in[i], depth)
+		if err != nil {
+			return nil, err
+		}
+		if n != nil {
+			out = append(out, n)
+		}
+	}
+	r.d.block = 0
+	return out, nil
+}
+
+// at adds the place of a block to an error of its text.
+func (r *blocksReader) at(place string, err error) error {
+	var fault *core.Error
+	if errors.As(err, &fault) {
+		return core.Invalidf(fault.Field, "%s: %s", place, fault.Message)
+	}
+	return err
+}
+
+func (r *blocksReader) block(at string, b *block, depth int) (node, error) {
+	keys, ok := blockTypes[b.Type]
+	if !ok {
+		return nil, core.Invalidf("content.source", "%s: the type %q is unknown", at, b.Type)
+	}
+	for _, k := range b.keys {
+		if !slices.Contains(keys, k) {
+			return nil, core.Invalidf("content.source", "%s: a block of type %s has no key %s", at, b.Type, k)
+		}
+	}
+	switch b.Type {
+	case "heading":
+		if b.Level == 0 {
+			b.Level = 1
+		}
+		if b.Level < 1 || b.Level > 3 {
+			return nil, core.Invalidf("content.source", "%s: level must be from 1 to 3", at)
+		}
+		return heading{b.Level, r.line(b.Text)}, nil
+	case "text":
+		return group{r.markdown(b.Text)}, nil
+	case "image":
+		return r.image(at, b)
+	case "button":
+		return r.button(at, b)
+	case "columns":
+		return r.columns(at, b, depth)
+	case "divider":
+		return divider{}, nil
+	case "spacer":
+		if b.Height < 4 || b.Height > 120 {
+			return nil, core.Invalidf("content.source", "%s: height must be from 4 to 120", at)
+		}
+		return spacer{b.Height}, nil
+	case "quote":
+		body, err := r.inner(at, b, depth)
+		return quote{body}, err
+	case "callout":
+		if b.Kind = strings.ToLower(b.Kind); b.Kind == "" {
+			b.Kind = "note"
+		}
+		if !slices.Contains(callouts, b.Kind) {
+			return nil, core.Invalidf("content.source", "%s: kind must be %s", at, strings.Join(callouts, ", "))
+		}
+		body, err := r.inner(at, b, depth)
+		return callout{b.Kind, body}, err
+	case "social":
+		return r.social(at, b)
+	}
+	return r.html(b), nil
+}
+
+// inner reads what a quote or a callout holds: a text, or blocks.
+func (r *blocksReader) inner(at string, b *block, depth int) ([]node, error) {
+	if len(b.Blocks) == 0 {
+		return r.markdown(b.Text), nil
+	}
+	if b.Text != "" {
+		return nil, core.Invalidf("content.source", "%s: may have text or blocks, not both", at)
+	}
+	return r.blocks(at+".blocks", b.Blocks, depth+1)
+}
+
+// markdown reads a text of Markdown.
+func (r *blocksReader) markdown(s string) []node {
+	if deepest(s) > maxQuotes {
+		s = strings.ReplaceAll(s, ">", "")
+	}
+	m := &markdownReader{d: r.d, src: []byte(s), ofBlock: true}
+	return m.blocks(markdown.Parse(text.NewReader(m.src)), 0)
+}
+
+// line reads a text of Markdown that makes one line: of its first paragraph.
+func (r *blocksReader) line(s string) []span {
+	s = strings.Join(strings.Fields(s), " ")
+	m := &markdownReader{d: r.d, src: []byte(s), ofBlock: true}
+	first := markdown.Parse(text.NewReader(m.src)).FirstChild()
+	if p, ok := first.(*ast.Paragraph); ok && first.NextSibling() == nil {
+		return m.spans(p)
+	}
+	return []span{words(s)}
+}
+
+func (r *blocksReader) image(at string, b *block) (node, error) {
+	if b.Src == "" {
+		return nil, core.Invalidf("content.source", "%s: src is missing", at)
+	}
+	if b.Width < 0 || b.Width > 2000 {
+		return nil, core.Invalidf("content.source", "%s: width must be from 1 to 2000", at)
+	}
+	f := figure{picture: picture{src: r.url(b.Src, false), title: b.Caption, width: b.Width}}
+	if b.Alt == nil {
+		r.d.warn(0, `A picture has no text for those who don't see it: "alt", empty if it only adorns.`)
+	} else {
+		f.alt = *b.Alt
+	}
+	if b.Href != "" {
+		f.href = r.url(b.Href, true)
+	}
+	return f, nil
+}
+
+func (r *blocksReader) button(at string, b *block) (node, error) {
+	if strings.TrimSpace(b.Text) == "" || b.Href == "" {
+		return nil, core.Invalidf("content.source", "%s: a button needs text and href", at)
+	}
+	return button{[]span{words(b.Text)}, r.url(b.Href, true)}, nil
+}
+
+func (r *blocksReader) columns(at string, b *block, depth int) (node, error) {
+	if len(b.Columns) < 2 || len(b.Columns) > 3 {
+		return nil, core.Invalidf("content.source", "%s: there must be two or three columns", at)
+	}
+	if depth > 0 {
+		return nil, core.Invalidf("content.source", "%s: columns can't stand within another block", at)
+	}
+	var c columns
+	for i, cell := range b.Columns {
+		nodes, err := r.blocks(fmt.Sprintf("%s.columns[%d]", at, i), cell, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		c.cells = append(c.cells, nodes)
+	}
+	return c, nil
+}
+
+func (r *blocksReader) social(at string, b *block) (node, error) {
+	if len(b.Links) == 0 || len(b.Links) > 10 {
+		return nil, core.Invalidf("content.source", "%s: there must be 1 to 10 links", at)
+	}
+	var s social
+	for i, l := range b.Links {
+		href := r.url(l.URL, true)
+		if href == "" || strings.TrimSpace(l.Name) == "" {
+			return nil, core.Invalidf("content.source", "%s.links[%d]: a link needs name and url", at, i)
+		}
+		s.links = append(s.links, link{href: href, body: []span{words(l.Name)}})
+	}
+	return s, nil
+}
+
+func (r *blocksReader) html(b *block) node {
+	source := dropComments(b.HTML)
+	if r.d.options.AllowHTML {
+		return rawHTML{source}
+	}
+	r.d.warn(0, "HTML is shown as text here.")
+	return paragraph{[]span{words(source)}}
+}
+
+func (r *blocksReader) url(raw string, isLink bool) string {
+	clean, problem := r.d.cleanURL(raw, isLink)
+	if problem != "" {
+		r.d.warn(0, problem)
+	}
+	return clean
+}

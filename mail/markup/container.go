@@ -1,0 +1,137 @@
+package markup
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+)
+
+// container is what stands between a line of three colons and a name, and a line of three colons alone, which ends the
+// innermost container.
+type container struct {
+	ast.BaseBlock
+	name string
+	line int // octet where it begins
+}
+
+var kindContainer = ast.NewNodeKind("Container")
+
+// Kind implements ast.Node.
+func (*container) Kind() ast.NodeKind { return kindContainer }
+
+// Dump implements ast.Node.
+func (c *container) Dump(source []byte, level int) {
+	ast.DumpHelper(c, source, level, map[string]string{"name": c.name}, nil)
+}
+
+// containerParser reads containers. It implements parser.BlockParser.
+type containerParser struct{}
+
+// fence returns what follows three or more colons at the start of a line; ok reports whether there are any.
+func fence(line []byte) (name string, ok bool) {
+	line = bytes.TrimRight(line, " \t\r\n")
+	rest := bytes.TrimLeft(line, ":")
+	if len(line)-len(rest) < 3 {
+		return "", false
+	}
+	return strings.ToLower(strings.Trim(string(rest), " \t{.}:")), true
+}
+
+// Trigger implements parser.BlockParser.
+func (containerParser) Trigger() []byte { return []byte{':'} }
+
+// Open implements parser.BlockParser.
+func (containerParser) Open(_ ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	line, segment := reader.PeekLine()
+	pos := pc.BlockOffset()
+	if pos < 0 {
+		return nil, parser.NoChildren
+	}
+	name, ok := fence(line[pos:])
+	if !ok || name == "" || strings.ContainsAny(name, " \t") {
+		return nil, parser.NoChildren
+	}
+	advanceToEnd(line, segment, reader)
+	return &container{name: name, line: segment.Start}, parser.HasChildren
+}
+
+// Continue implements parser.BlockParser.
+func (containerParser) Continue(node ast.Node, reader text.Reader, pc parser.Context) parser.State {
+	line, segment := reader.PeekLine()
+	name, ok := fence(bytes.TrimLeft(line, " "))
+	if !ok || name != "" || !innermost(node, pc.OpenedBlocks()) {
+		return parser.Continue | parser.HasChildren
+	}
+	advanceToEnd(line, segment, reader)
+	return parser.Close
+}
+
+// innermost reports whether a line of colons ends this container, and not one within it, and is no line of code.
+func innermost(node ast.Node, opened []parser.Block) bool {
+	at := slices.IndexFunc(opened, func(b parser.Block) bool { return b.Node == node })
+	for _, b := range opened[at+1:] {
+		switch b.Node.(type) {
+		case *container, *ast.FencedCodeBlock:
+			return false
+		}
+	}
+	return true
+}
+
+// advanceToEnd moves the reader to the end of its line, before the line feed.
+func advanceToEnd(line []byte, segment text.Segment, reader text.Reader) {
+	feed := 0
+	if bytes.HasSuffix(line, []byte("\n")) {
+		feed = 1
+	}
+	reader.Advance(segment.Len() - feed)
+}
+
+// Close implements parser.BlockParser.
+func (containerParser) Close(ast.Node, text.Reader, parser.Context) {}
+
+// CanInterruptParagraph reports whether a container needs no empty line before it. It implements parser.BlockParser.
+func (containerParser) CanInterruptParagraph() bool { return true }
+
+// CanAcceptIndentedLine reports whether code may be a container. It implements parser.BlockParser.
+func (containerParser) CanAcceptIndentedLine() bool { return false }
+
+// callouts are the kinds of callout.
+var callouts = []string{"note", "tip", "warning"}
+
+// container returns the node of a container. What has no name that means something here is written without a frame.
+func (r *markdownReader) container(n *container, depth int) node {
+	switch {
+	case slices.Contains(callouts, n.name):
+		return callout{n.name, r.blocks(n, depth)}
+	case n.name == "columns":
+		var c columns
+		for child := n.FirstChild(); child != nil; child = child.NextSibling() {
+			if inner, ok := child.(*container); ok && inner.name == "column" {
+				c.cells = append(c.cells, r.blocks(inner, depth))
+			} else {
+				r.warnAt(n.line, "Between ::: columns and its end there may only be ::: column.")
+			}
+		}
+		if len(c.cells) < 2 || len(c.cells) > 3 {
+			r.warnAt(n.line, "There may be two or three columns side by side; these stand below each other.")
+			return group{slices.Concat(c.cells...)}
+		}
+		return c
+	}
+	r.warnAt(n.line, "::: "+n.name+" is unknown; there are note, tip, warning and columns.")
+	return group{r.blocks(n, depth)}
+}
+
+// warnAt adds a warning at the line of an octet.
+func (r *markdownReader) warnAt(octet int, text string) {
+	line := 1 + bytes.Count(r.src[:octet], []byte("\n"))
+	if r.ofBlock {
+		line = 0
+	}
+	r.d.warn(line, text)
+}

@@ -1,0 +1,192 @@
+package markup
+
+import (
+	"fmt"
+	"html"
+	"strings"
+
+	texts "newsletterd/mail/internal/words"
+)
+
+// htmlWriter writes a document as a mail. What it writes follows the rules of docs/decisions/0370-html-of-mails.md.
+type htmlWriter struct {
+	strings.Builder
+	d *document
+	t *Theme
+	c *Palette
+	// width is the room at hand, in pixels.
+	width int
+}
+
+func writeHTML(d *document) string {
+	t := d.options.Theme
+	w := &htmlWriter{d: d, t: t, c: &t.Light, width: t.Width - 2*t.Padding}
+	w.head()
+	w.masthead()
+	w.rows(d.body)
+	w.footer()
+	w.WriteString("</table>\n<!--[if mso]></td></tr></table><![endif]-->\n</td></tr></table>\n</div>\n</body>\n</html>\n")
+	return w.String()
+}
+
+func (w *htmlWriter) printf(format string, args ...any) { fmt.Fprintf(&w.Builder, format, args...) }
+
+// text escapes a text of the author and puts its placeholders back.
+func (w *htmlWriter) text(s string) string { return w.d.marks.restore(s, html.EscapeString) }
+
+// head writes all that stands before the rows of the mail.
+func (w *htmlWriter) head() {
+	o, lang := w.d.options, texts.Language(w.d.options.Language)
+	w.printf(`<!DOCTYPE html>
+<html lang="%s" dir="ltr" xmlns="http://www.w3.org/1999/xhtml" xmlns:v="urn:schemas-microsoft-com:vml" `+
+		`xmlns:o="urn:schemas-microsoft-com:office:office">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="x-apple-disable-message-reformatting">
+<meta name="format-detection" content="telephone=no, date=no, address=no, email=no, url=no">
+<meta name="color-scheme" content="light dark">
+<meta name="supported-color-schemes" content="light dark">
+<title>%s</title>
+`, lang, html.EscapeString(o.Title))
+	w.styles()
+	w.printf(`</head>
+<body class="body b-page" style="margin:0;padding:0;background-color:%[1]s;-webkit-text-size-adjust:100%%;`+
+		`-ms-text-size-adjust:100%%">
+<div lang="%[2]s" dir="ltr" class="b-page" style="background-color:%[1]s">
+<table role="presentation" class="b-page" width="100%%" cellpadding="0" cellspacing="0" border="0" bgcolor="%[1]s" style="%[3]s">
+<tr><td align="center" style="padding:%[4]dpx 0">
+<!--[if mso]><table role="presentation" width="%[5]d" align="center" cellpadding="0" cellspacing="0" border="0" `+
+		`style="width:%[5]dpx"><tr><td><![endif]-->
+<table role="presentation" class="b-card" width="100%%" align="center" cellpadding="0" cellspacing="0" border="0" `+
+		`bgcolor="%[6]s" style="%[3]s;max-width:%[5]dpx;background-color:%[6]s%[7]s">
+`, w.c.Page, lang, tableStyle, w.pagePadding(), w.t.Width, w.c.Card, w.corner())
+}
+
+// tableStyle keeps Outlook from adding room around a table.
+const tableStyle = "border-collapse:separate;mso-table-lspace:0pt;mso-table-rspace:0pt"
+
+// pagePadding is the room above and below the card; without a card there needs to be none.
+func (w *htmlWriter) pagePadding() int {
+	if w.c.Page == w.c.Card {
+		return 0
+	}
+	return 24
+}
+
+func (w *htmlWriter) corner() string {
+	if w.t.Radius == 0 {
+		return ""
+	}
+	return fmt.Sprintf(";border-radius:%dpx", w.t.Radius)
+}
+
+// styles writes the style blocks, each for itself: Gmail drops a whole block for one rule that it doesn't know. All of
+// them better what is right without them.
+func (w *htmlWriter) styles() {
+	w.printf(`<!--[if mso]><xml><o:OfficeDocumentSettings><o:AllowPNG/><o:PixelsPerInch>96</o:PixelsPerInch>`+
+		`</o:OfficeDocumentSettings></xml>
+<style>table{border-collapse:collapse}td,p,h1,h2,h3,h4,h5,h6,a,li,span{font-family:%s,sans-serif !important}</style>
+<![endif]-->
+<style>a[x-apple-data-detectors],u + .body a,#MessageViewBody a{color:inherit;text-decoration:inherit;font:inherit}</style>
+<style>@media (max-width:599px){.col{display:block !important;width:100%% !important;max-width:100%% !important}`+
+		`.pad{padding-left:20px !important;padding-right:20px !important}`+
+		`.cols{padding-left:8px !important;padding-right:8px !important}}</style>
+`, w.t.Fallback)
+	w.printf("<style>@media (prefers-color-scheme:dark){%s}</style>\n", w.darkRules(""))
+	w.printf("<style>%s</style>\n", w.darkRules("[data-ogsc] "))
+}
+
+// darkRules are the colours for dark surroundings, by the classes that the writer gives.
+func (w *htmlWriter) darkRules(prefix string) string {
+	p := &w.t.Dark
+	var b strings.Builder
+	for _, r := range []struct{ class, property, colour string }{
+		{"b-page", "background-color", p.Page},
+		{"b-card", "background-color", p.Card},
+		{"b-tint", "background-color", p.Tint},
+		{"b-acc", "background-color", p.Accent},
+		{"c-text", "color", p.Text},
+		{"c-title", "color", p.Title},
+		{"c-muted", "color", p.Muted},
+		{"c-link", "color", p.Link},
+		{"c-on", "color", p.On},
+		{"l-line", "border-color", p.Line},
+	} {
+		fmt.Fprintf(&b, "%s.%s{%s:%s !important}", prefix, r.class, r.property, r.colour)
+	}
+	return b.String()
+}
+
+// row writes a row of the column around what inner writes.
+func (w *htmlWriter) row(below int, inner func()) {
+	w.printf(`<tr><td class="pad c-text" style="padding:0 %[1]dpx %[2]dpx %[1]dpx;%[3]s">`, w.t.Padding, below, w.bodyFont())
+	inner()
+	w.WriteString("</td></tr>\n")
+}
+
+func (w *htmlWriter) bodyFont() string {
+	return font(w.t.Body, w.t.Size, lineHeight(w.t.Size), w.c.Text)
+}
+
+// blockSpace is the room between two blocks, in pixels.
+func (w *htmlWriter) blockSpace() int { return w.t.Size + 2 }
+
+// spacerRow is room that no mail program leaves out.
+func (w *htmlWriter) spacerRow(height int) {
+	w.printf(`<tr><td height="%[1]d" style="height:%[1]dpx;font-size:%[1]dpx;line-height:%[1]dpx;`+
+		`mso-line-height-rule:exactly">&nbsp;</td></tr>`+"\n", height)
+}
+
+// rows writes the blocks of the column, a row each.
+func (w *htmlWriter) rows(nodes []node) {
+	for _, n := range nodes {
+		switch n := n.(type) {
+		case tags:
+			w.WriteString(w.text(strings.TrimSpace(n.text)) + "\n")
+		case group:
+			w.rows(n.body)
+		case spacer:
+			w.spacerRow(n.height)
+		case columns:
+			w.columns(&n)
+		case heading:
+			if n.level <= 2 {
+				w.spacerRow(w.t.Size / 2)
+			}
+			w.row(w.blockSpace()*2/3, func() { w.block(n) })
+		default:
+			w.row(w.blockSpace(), func() { w.block(n) })
+		}
+	}
+}
+
+// stack writes blocks below each other within one cell.
+func (w *htmlWriter) stack(nodes []node) {
+	first := true
+	for _, n := range nodes {
+		if t, ok := n.(tags); ok {
+			w.WriteString(w.text(strings.TrimSpace(t.text)))
+			continue
+		}
+		if !first {
+			w.spaceBetween(w.blockSpace() * 2 / 3)
+		}
+		first = false
+		if c, ok := n.(columns); ok {
+			for i, cell := range c.cells {
+				if i > 0 {
+					w.spaceBetween(w.blockSpace())
+				}
+				w.stack(cell)
+			}
+			continue
+		}
+		w.block(n)
+	}
+}
+
+// spaceBetween is room between blocks of one cell: Outlook hears the height of a line, and no margin of a div.
+func (w *htmlWriter) spaceBetween(height int) {
+	w.printf(`<div style="font-size:%[1]dpx;line-height:%[1]dpx;mso-line-height-rule:exactly">&nbsp;</div>`, height)
+}

@@ -1,0 +1,281 @@
+package markup
+
+import (
+	"fmt"
+	"strings"
+)
+
+// block writes a block that stands in a cell.
+func (w *htmlWriter) block(n node) {
+	switch n := n.(type) {
+	case heading:
+		w.heading(&n)
+	case paragraph:
+		w.WriteString(`<p style="margin:0">` + w.spans(n.text) + `</p>`)
+	case figure:
+		w.figure(&n)
+	case button:
+		w.button(&n)
+	case divider:
+		w.printf(`<table role="presentation" width="100%%" cellpadding="0" cellspacing="0" border="0" style="%s"><tr>`+
+			`<td class="l-line" height="1" style="border-top:1px solid %s;font-size:1px;line-height:1px;`+
+			`mso-line-height-rule:exactly">&nbsp;</td></tr></table>`, tableStyle, w.c.Line)
+	case spacer:
+		w.spaceBetween(n.height)
+	case quote:
+		w.quote(&n)
+	case code:
+		w.code(&n)
+	case list:
+		w.list(&n)
+	case table:
+		w.table(&n)
+	case callout:
+		w.callout(&n)
+	case social:
+		w.WriteString(w.socialLinks(n.links))
+	case group:
+		w.stack(n.body)
+	case rawHTML:
+		w.WriteString(w.d.marks.restore(n.text, func(s string) string { return s }))
+	}
+}
+
+// headingSizes are the pixels of headings by level, for a text of 16.
+var headingSizes = [...]int{1: 30, 2: 23, 3: 19, 4: 17, 5: 16, 6: 15}
+
+func (w *htmlWriter) heading(h *heading) {
+	size := headingSizes[h.level] * w.t.Size / 16
+	w.printf(`<h%d class="c-title" style="margin:0;font-weight:%d;%s">%s</h%d>`, h.level, w.t.Weight,
+		font(w.t.Heading, size, (size*13+5)/10, w.c.Title), w.spans(h.text), h.level)
+}
+
+func (w *htmlWriter) figure(f *figure) {
+	img := w.picture(&f.picture, true)
+	if f.href != "" {
+		img = fmt.Sprintf(`<a href="%s" style="text-decoration:none">%s</a>`, w.text(f.href), img)
+	}
+	w.WriteString(img)
+	if f.title != "" {
+		w.printf(`<p class="c-muted" style="margin:0;%s">%s</p>`, font(w.t.Body, 14, 24, w.c.Muted), w.text(f.title))
+	}
+}
+
+// picture writes an img. Its alt text is styled, since many programs show it first, or alone. block: it stands alone
+// and takes the room there is, or its own width.
+func (w *htmlWriter) picture(p *picture, block bool) string {
+	width := w.width
+	if p.width > 0 {
+		width = min(p.width, width)
+	}
+	if p.src == "" {
+		return w.text(p.alt)
+	}
+	style := fmt.Sprintf("border:0;max-width:%dpx;height:auto;background-color:%s;%s", width, w.c.Tint,
+		font(w.t.Body, 14, 20, w.c.Muted))
+	attr := ""
+	if block || p.width > 0 {
+		attr = fmt.Sprintf(` width="%d"`, width)
+	}
+	if block {
+		style = "display:block;width:100%;" + style
+	} else {
+		style = "vertical-align:middle;" + style
+		if p.title != "" {
+			attr += ` title="` + w.text(p.title) + `"`
+		}
+	}
+	return fmt.Sprintf(`<img class="b-tint c-muted" src="%s" alt="%s"%s style="%s">`, w.text(p.src), w.text(p.alt), attr, style)
+}
+
+// button writes a link that looks like a button. Outlook shows it square, filled by the cell around it, which it gives
+// the room that others give the link.
+func (w *htmlWriter) button(b *button) {
+	if b.href == "" {
+		w.WriteString(`<p style="margin:0"><strong>` + w.spans(b.label) + `</strong></p>`)
+		return
+	}
+	w.printf(`<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="%[1]s"><tr>`+
+		`<td class="b-acc" align="center" bgcolor="%[2]s" style="background-color:%[2]s;mso-padding-alt:12px 24px 12px 24px%[3]s">`+
+		`<a class="b-acc c-on" href="%[4]s" style="display:inline-block;padding:12px 24px;background-color:%[2]s;`+
+		`text-decoration:none;font-weight:700;%[5]s%[3]s">%[6]s</a></td></tr></table>`,
+		tableStyle, w.c.Accent, w.corner(), w.text(b.href), font(w.t.Body, 16, 20, w.c.On), w.spansOn(b.label))
+}
+
+// quote writes a bar of the accent's colour with blocks at its right.
+func (w *htmlWriter) quote(q *quote) {
+	w.printf(`<blockquote style="margin:0"><table role="presentation" width="100%%" cellpadding="0" cellspacing="0" `+
+		`border="0" style="%[1]s"><tr><td class="b-acc" width="3" bgcolor="%[2]s" style="width:3px;background-color:%[2]s;`+
+		`font-size:1px;line-height:1px">&nbsp;</td><td class="c-text" style="padding:0 0 0 18px;font-style:italic;%[3]s">`,
+		tableStyle, w.c.Accent, w.bodyFont())
+	w.within(21, func() { w.stack(q.body) })
+	w.WriteString(`</td></tr></table></blockquote>`)
+}
+
+// within runs inner with less room.
+func (w *htmlWriter) within(taken int, inner func()) {
+	before := w.width
+	w.width = max(before-taken, 40)
+	inner()
+	w.width = before
+}
+
+// code writes lines with breaks and blanks that hold: Outlook knows no white-space.
+func (w *htmlWriter) code(c *code) {
+	lines := strings.Split(strings.TrimRight(c.text, "\n"), "\n")
+	for i, l := range lines {
+		l = strings.ReplaceAll(w.text(strings.ReplaceAll(l, "\t", "    ")), "  ", " &nbsp;")
+		if strings.HasPrefix(l, " ") {
+			l = "&nbsp;" + l[1:]
+		}
+		lines[i] = l
+	}
+	w.printf(`<table role="presentation" width="100%%" cellpadding="0" cellspacing="0" border="0" style="%[1]s"><tr>`+
+		`<td class="b-tint c-text" bgcolor="%[2]s" style="padding:14px 16px;background-color:%[2]s%[3]s;%[4]s">`+
+		`<code style="font-family:%[5]s">%[6]s</code></td></tr></table>`,
+		tableStyle, w.c.Tint, w.corner(), font(fontMono, 14, 22, w.c.Text), fontMono, strings.Join(lines, "<br>"))
+}
+
+func (w *htmlWriter) list(l *list) {
+	tag, start := "ul", ""
+	if l.ordered {
+		tag = "ol"
+		if l.start != 1 {
+			start = fmt.Sprintf(` start="%d"`, l.start)
+		}
+	}
+	w.printf(`<%s%s style="margin:0 0 0 24px;padding:0">`, tag, start)
+	for i, item := range l.items {
+		below := w.blockSpace() / 2
+		if l.tight {
+			below = 4
+		}
+		if i == len(l.items)-1 {
+			below = 0
+		}
+		w.printf(`<li class="c-text" style="margin:0 0 %dpx 0;%s">`, below, w.bodyFont())
+		w.within(24, func() { w.item(item, l.tight) })
+		w.WriteString("</li>")
+	}
+	w.printf("</%s>", tag)
+}
+
+// item writes the blocks of a list's item. The text of an item of one paragraph stands in it without a p.
+func (w *htmlWriter) item(nodes []node, tight bool) {
+	if p, ok := first(nodes).(paragraph); ok && (tight || len(nodes) == 1) {
+		w.WriteString(w.spans(p.text))
+		if nodes = nodes[1:]; len(nodes) > 0 && !tight {
+			w.spaceBetween(w.blockSpace() / 2)
+		}
+	}
+	w.stack(nodes)
+}
+
+func first(nodes []node) node {
+	if len(nodes) == 0 {
+		return nil
+	}
+	return nodes[0]
+}
+
+func (w *htmlWriter) table(t *table) {
+	w.printf(`<table width="100%%" cellpadding="0" cellspacing="0" border="0" style="%s;width:100%%">`, tableStyle)
+	cell := func(tag string, col int, spans []span, style string) {
+		align := "left"
+		if col < len(t.align) && t.align[col] != "" {
+			align = t.align[col]
+		}
+		w.printf(`<%s class="c-text l-line" align="%s" valign="top" style="padding:8px 8px 8px 0;text-align:%s;`+
+			`border-bottom:1px solid %s;%s%s">%s</%s>`, tag, align, align, w.c.Line, w.bodyFont(), style, w.spans(spans), tag)
+	}
+	w.WriteString("<tr>")
+	for i, c := range t.head {
+		cell("th", i, c, ";font-weight:700")
+	}
+	w.WriteString("</tr>")
+	for _, row := range t.rows {
+		w.WriteString("<tr>")
+		for i, c := range row {
+			cell("td", i, c, "")
+		}
+		w.WriteString("</tr>")
+	}
+	w.WriteString("</table>")
+}
+
+func (w *htmlWriter) callout(c *callout) {
+	w.printf(`<table role="presentation" width="100%%" cellpadding="0" cellspacing="0" border="0" style="%[1]s"><tr>`+
+		`<td class="b-tint c-text" bgcolor="%[2]s" style="padding:18px 20px;background-color:%[2]s%[3]s;%[4]s">`,
+		tableStyle, w.c.Tint, w.corner(), w.bodyFont())
+	w.within(40, func() { w.stack(c.body) })
+	w.WriteString(`</td></tr></table>`)
+}
+
+// columns writes cells that stand side by side where there is room: as a table in Outlook, as blocks in a line, which
+// wrap on a narrow screen, elsewhere.
+func (w *htmlWriter) columns(c *columns) {
+	const half = 12 // half of the room between two
+	room := w.t.Width - 2*(w.t.Padding-half)
+	width := room / len(c.cells)
+	w.printf(`<tr><td class="cols" style="padding:0 %dpx;font-size:0;line-height:0;text-align:left">`, max(w.t.Padding-half, 0))
+	w.printf(`<!--[if mso]><table role="presentation" width="%[1]d" cellpadding="0" cellspacing="0" border="0" `+
+		`style="width:%[1]dpx"><tr><td width="%[2]d" valign="top" style="width:%[2]dpx"><![endif]-->`, room, width)
+	for i, cell := range c.cells {
+		if i > 0 {
+			w.printf(`<!--[if mso]></td><td width="%[1]d" valign="top" style="width:%[1]dpx"><![endif]-->`, width)
+		}
+		w.printf(`<div class="col" style="display:inline-block;width:100%%;max-width:%dpx;vertical-align:top">`+
+			`<table role="presentation" width="100%%" cellpadding="0" cellspacing="0" border="0" style="%s">`+
+			`<tr><td class="c-text" style="padding:0 %dpx %dpx %dpx;%s">`,
+			width, tableStyle, half, w.blockSpace(), half, w.bodyFont())
+		before := w.width
+		w.width = width - 2*half
+		w.stack(cell)
+		w.width = before
+		w.WriteString("</td></tr></table></div>")
+	}
+	w.WriteString("<!--[if mso]></td></tr></table><![endif]--></td></tr>\n")
+}
+
+func (w *htmlWriter) socialLinks(links []link) string {
+	var out []string
+	for _, l := range links {
+		out = append(out, w.spans([]span{l}))
+	}
+	return `<p style="margin:0">` + strings.Join(out, " &nbsp;·&nbsp; ") + `</p>`
+}
+
+// spans writes the pieces of a line.
+func (w *htmlWriter) spans(spans []span) string { return w.line(spans, "c-link", w.c.Link) }
+
+// spansOn is spans on the colour of a button, which is a link already.
+func (w *htmlWriter) spansOn(spans []span) string { return w.line(spans, "c-on", w.c.On) }
+
+func (w *htmlWriter) line(spans []span, class, colour string) string {
+	var b strings.Builder
+	for _, s := range spans {
+		switch s := s.(type) {
+		case words:
+			b.WriteString(w.text(string(s)))
+		case lineBreak:
+			b.WriteString("<br>")
+		case emphasis:
+			fmt.Fprintf(&b, "<%s>%s</%s>", s.tag, w.line(s.body, class, colour), s.tag)
+		case codeSpan:
+			fmt.Fprintf(&b, `<code class="b-tint" style="font-family:%s;font-size:%dpx;background-color:%s">%s</code>`,
+				fontMono, w.t.Size-2, w.c.Tint, w.text(string(s)))
+		case link:
+			title := ""
+			if s.title != "" {
+				title = ` title="` + w.text(s.title) + `"`
+			}
+			fmt.Fprintf(&b, `<a class="%s" href="%s"%s style="color:%s;text-decoration:underline">%s</a>`, class,
+				w.text(s.href), title, colour, w.line(s.body, class, colour))
+		case picture:
+			b.WriteString(w.picture(&s, false))
+		case rawSpan:
+			b.WriteString(w.d.marks.restore(string(s), func(s string) string { return s }))
+		}
+	}
+	return b.String()
+}

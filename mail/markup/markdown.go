@@ -1,0 +1,341 @@
+package markup
+
+import (
+	"bufio"
+	"bytes"
+	stdhtml "html"
+	"strconv"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	extast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer/html"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+
+	"newsletterd/core"
+)
+
+// markdown parses; what it would render is never asked for.
+var markdown = goldmark.New(
+	goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify),
+	goldmark.WithParserOptions(
+		parser.WithBlockParsers(util.Prioritized(containerParser{}, 650)),
+		parser.WithInlineParsers(util.Prioritized(attributeParser{}, 150)),
+	),
+).Parser()
+
+// readMarkdown fills the document from Markdown.
+func (d *document) readMarkdown(source string) error {
+	if deepest(source) > maxQuotes {
+		return core.Invalidf("content.source", "holds more than %d blocks within each other", maxQuotes)
+	}
+	src, err := d.marks.hide(source)
+	if err != nil {
+		return err
+	}
+	octets := []byte(src)
+	r := &markdownReader{d: d, src: octets}
+	d.body = r.blocks(markdown.Parse(text.NewReader(octets)), 0)
+	return nil
+}
+
+// maxQuotes is how often a line may begin a block within a block: the parser's time grows with the square of it.
+const maxQuotes = 100
+
+// deepest is the greatest number of signs of quotes and lists at the start of a line.
+func deepest(source string) (most int) {
+	for line := range strings.Lines(source) {
+		n := 0
+		for _, c := range line {
+			if c == '>' || c == '-' || c == '*' || c == '+' || c == ')' || c == '.' {
+				n++
+			} else if c != ' ' && c != '\t' && (c < '0' || c > '9') {
+				break
+			}
+		}
+		if strings.Trim(line, "-* \t\r\n+") == "" && !strings.ContainsRune(line, '>') {
+			continue // a divider
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// markdownReader turns the tree of the parser into nodes.
+type markdownReader struct {
+	d       *document
+	src     []byte
+	ofBlock bool // the source is the text of a block: its lines are not those of a file
+}
+
+func (r *markdownReader) blocks(parent ast.Node, depth int) (out []node) {
+	if depth > maxDepth {
+		r.warn(parent, "Blocks stand deeper within each other than mail programs show; the inner ones are left out.")
+		return nil
+	}
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		if b := r.block(n, depth+1); b != nil {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+func (r *markdownReader) block(n ast.Node, depth int) node {
+	switch n := n.(type) {
+	case *ast.Heading:
+		return heading{n.Level, r.spans(n)}
+	case *ast.Paragraph:
+		return r.paragraph(n)
+	case *ast.TextBlock:
+		return r.paragraph(n)
+	case *ast.ThematicBreak:
+		return divider{}
+	case *ast.Blockquote:
+		return quote{r.blocks(n, depth)}
+	case *ast.FencedCodeBlock:
+		return code{string(n.Lines().Value(r.src))}
+	case *ast.CodeBlock:
+		return code{string(n.Lines().Value(r.src))}
+	case *ast.List:
+		l := list{ordered: n.IsOrdered(), start: n.Start, tight: n.IsTight}
+		for item := n.FirstChild(); item != nil; item = item.NextSibling() {
+			l.items = append(l.items, r.blocks(item, depth))
+		}
+		return l
+	case *ast.HTMLBlock:
+		return r.htmlBlock(n)
+	case *extast.Table:
+		return r.table(n)
+	case *container:
+		return r.container(n, depth)
+	}
+	return nil // a definition of a link
+}
+
+// paragraph is what a paragraph means: text, or a picture, a button or tags that stand alone in it.
+func (r *markdownReader) paragraph(n ast.Node) node {
+	if r.d.marks.onlyTags(string(n.Lines().Value(r.src))) {
+		return tags{string(n.Lines().Value(r.src))}
+	}
+	if only := n.FirstChild(); only != nil && skipAttributes(only.NextSibling()) == nil {
+		switch l := only.(type) {
+		case *ast.Image:
+			return figure{picture: r.picture(l)}
+		case *ast.Link:
+			if isButton(l) {
+				return button{r.spans(l), r.href(l, r.resolve(l.Destination))}
+			}
+			if img, ok := l.FirstChild().(*ast.Image); ok && skipAttributes(img.NextSibling()) == nil {
+				return figure{r.picture(img), r.href(l, r.resolve(l.Destination))}
+			}
+		}
+	}
+	spans := r.spans(n)
+	if len(spans) == 0 {
+		return nil
+	}
+	return paragraph{spans}
+}
+
+func (r *markdownReader) spans(parent ast.Node) (out []span) {
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		switch n := n.(type) {
+		case *ast.Text:
+			out = append(out, words(r.unescape(n.Value(r.src))))
+			if n.HardLineBreak() {
+				out = append(out, lineBreak{})
+			} else if n.SoftLineBreak() {
+				out = append(out, words("\n"))
+			}
+		case *ast.String:
+			out = append(out, words(n.Value))
+		case *ast.CodeSpan:
+			out = append(out, codeSpan(r.codeText(n)))
+		case *ast.Emphasis:
+			tag := "em"
+			if n.Level == 2 {
+				tag = "strong"
+			}
+			out = append(out, emphasis{tag, r.spans(n)})
+		case *extast.Strikethrough:
+			out = append(out, emphasis{"del", r.spans(n)})
+		case *ast.Link:
+			out = append(out, r.link(n)...)
+		case *ast.Image:
+			out = append(out, r.picture(n))
+		case *ast.AutoLink:
+			out = append(out, r.autoLink(n)...)
+		case *ast.RawHTML:
+			out = append(out, r.rawSpans(n)...)
+		}
+	}
+	return out
+}
+
+// unescape resolves what the parser leaves in text: backslashes, entities and zero octets.
+func (r *markdownReader) unescape(text []byte) string {
+	return r.d.marks.between(text, func(text string) string {
+		var b bytes.Buffer
+		w := bufio.NewWriter(&b)
+		html.DefaultWriter.Write(w, []byte(text))
+		_ = w.Flush() // to memory
+		return stdhtml.UnescapeString(b.String())
+	})
+}
+
+func (r *markdownReader) codeText(n ast.Node) string {
+	var b bytes.Buffer
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		if t, ok := c.(*ast.Text); ok {
+			b.Write(bytes.ReplaceAll(t.Segment.Value(r.src), []byte("\n"), []byte(" ")))
+		}
+	}
+	return b.String()
+}
+
+func (r *markdownReader) link(n *ast.Link) []span {
+	body, href := r.spans(n), r.href(n, r.resolve(n.Destination))
+	if isButton(n) {
+		r.warn(n, "A button must stand alone in its paragraph; this one is a link.")
+	}
+	if href == "" {
+		return body
+	}
+	return []span{link{href, r.unescape(n.Title), body}}
+}
+
+func (r *markdownReader) autoLink(n *ast.AutoLink) []span {
+	label, url := string(n.Label(r.src)), string(n.URL(r.src))
+	if n.AutoLinkType == ast.AutoLinkEmail && !strings.HasPrefix(url, "mailto:") {
+		url = "mailto:" + url
+	}
+	if href := r.href(n, url); href != "" {
+		return []span{link{href: href, body: []span{words(label)}}}
+	}
+	return []span{words(label)}
+}
+
+func (r *markdownReader) picture(n *ast.Image) picture {
+	p := picture{alt: plain(r.spans(n)), title: r.unescape(n.Title)}
+	if v, ok := n.AttributeString("width"); ok {
+		if w, err := strconv.Atoi(attributeText(v)); err == nil && w > 0 && w <= 2000 {
+			p.width = w
+		} else {
+			r.warn(n, "The width of a picture is a number of pixels from 1 to 2000.")
+		}
+	}
+	if strings.TrimSpace(p.alt) == "" {
+		r.warn(n, "A picture has no text for those who don't see it: ![What it shows](…).")
+	}
+	p.src = r.imageURL(n, r.resolve(n.Destination))
+	return p
+}
+
+func (r *markdownReader) table(n *extast.Table) node {
+	t := table{}
+	for _, a := range n.Alignments {
+		word := a.String()
+		if a == extast.AlignNone {
+			word = ""
+		}
+		t.align = append(t.align, word)
+	}
+	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
+		var cells [][]span
+		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
+			cells = append(cells, r.spans(cell))
+		}
+		if row.Kind() == extast.KindTableHeader {
+			t.head = cells
+		} else {
+			t.rows = append(t.rows, cells)
+		}
+	}
+	return t
+}
+
+func (r *markdownReader) htmlBlock(n *ast.HTMLBlock) node {
+	var b bytes.Buffer
+	b.Write(n.Lines().Value(r.src))
+	if n.HasClosure() {
+		b.Write(n.ClosureLine.Value(r.src))
+	}
+	return r.rawBlock(n, b.String())
+}
+
+func (r *markdownReader) rawBlock(n ast.Node, source string) node {
+	source = dropComments(source)
+	switch {
+	case strings.TrimSpace(source) == "":
+		return nil
+	case r.d.options.AllowHTML:
+		return rawHTML{source}
+	}
+	r.warn(n, "HTML is shown as text here.")
+	return paragraph{[]span{words(strings.TrimSpace(source))}}
+}
+
+func (r *markdownReader) rawSpans(n *ast.RawHTML) []span {
+	var b bytes.Buffer
+	for i := range n.Segments.Len() {
+		s := n.Segments.At(i)
+		b.Write(s.Value(r.src))
+	}
+	source := dropComments(b.String())
+	switch {
+	case source == "":
+		return nil
+	case r.d.options.AllowHTML:
+		return []span{rawSpan(source)}
+	}
+	r.warn(n, "HTML is shown as text here.")
+	return []span{words(source)}
+}
+
+// dropComments removes the comments of HTML: placeholders may not stand in them, and they say nothing to readers.
+func dropComments(s string) string {
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(s, "<!--")
+		b.WriteString(before)
+		if !ok {
+			return b.String()
+		}
+		if _, s, ok = strings.Cut(rest, "-->"); !ok {
+			return b.String()
+		}
+	}
+}
+
+// warn adds a warning at the line where a node's block begins.
+func (r *markdownReader) warn(n ast.Node, text string) {
+	for n.Type() == ast.TypeInline && n.Parent() != nil {
+		n = n.Parent()
+	}
+	if at, ok := begin(n); ok {
+		r.warnAt(at, text)
+	} else {
+		r.d.warn(0, text)
+	}
+}
+
+// begin returns the octet where a block's first line begins.
+func begin(n ast.Node) (octet int, ok bool) {
+	if n.Type() == ast.TypeInline {
+		return 0, false
+	}
+	if l := n.Lines(); n.Type() == ast.TypeBlock && l != nil && l.Len() > 0 {
+		return l.At(0).Start, true
+	}
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		if octet, ok = begin(c); ok {
+			return octet, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,111 @@
+package markup
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// The kinds of source that Compile reads.
+const (
+	KindMarkdown = "markdown"
+	KindBlocks   = "blocks"
+)
+
+// Limits of a source and of what it becomes. They bound the work of a hostile one.
+const (
+	maxSource = 512 << 10 // octets
+	maxOutput = 1 << 20   // octets of a part
+	maxDepth  = 12        // blocks in blocks
+)
+
+// Options say how a source is compiled.
+type Options struct {
+	Theme    *Theme // nil: the first of the built-in ones
+	Language string // one of core.Languages, of the footer and of the document
+	Title    string // of the document; a template, as a subject is
+	// Name stands at the head of the mail, as a newspaper's does; empty: nothing stands there. Home is where it leads.
+	Name, Home string
+	// Logo stands there in place of the name, which is then its alt text.
+	Logo      string
+	LogoWidth int // pixels
+	Footer    string
+	Address   string // postal, in lines
+	Social    []SocialLink
+	// AllowHTML lets HTML in Markdown through. It is shown as text otherwise.
+	AllowHTML bool
+}
+
+// SocialLink leads to the sender somewhere else.
+type SocialLink struct {
+	Name string `json:"name"`
+	URL  string `json:"url"`
+}
+
+// Warning tells of what is allowed and probably not meant. Line is that of Markdown, from 1; Block that of blocks, from
+// 1; 0 where it belongs to none.
+type Warning struct {
+	Line  int    `json:"line,omitempty"`
+	Block int    `json:"block,omitempty"`
+	Text  string `json:"text"`
+}
+
+// Result is what a source becomes: two templates for mail.CompileBulk, in which the placeholders of the source stand as
+// they stood there.
+type Result struct {
+	HTML     string    `json:"html"`
+	Text     string    `json:"text"`
+	Warnings []Warning `json:"warnings"`
+}
+
+// Compile turns a source of a kind into the parts of a mail. Errors are *core.Error of kind Invalid, with the field
+// content.source and a place in the message, or content.kind, or a field of the theme.
+func Compile(kind, source string, o Options) (*Result, error) {
+	if o.Theme == nil {
+		o.Theme = &themes[0]
+	}
+	if err := o.Theme.Check(); err != nil {
+		return nil, err
+	}
+	if len(source) > maxSource {
+		return nil, core.Invalidf("content.source", "is longer than %d octets", maxSource)
+	}
+	source = strings.ToValidUTF8(source, "\uFFFD")
+	d := &document{options: &o}
+	switch kind {
+	case KindMarkdown:
+		if err := d.readMarkdown(source); err != nil {
+			return nil, err
+		}
+	case KindBlocks:
+		if err := d.readBlocks(source); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, core.Invalidf("content.kind", "must be markdown or blocks")
+	}
+	r := &Result{HTML: writeHTML(d), Text: writeText(d)}
+	if len(r.HTML) > maxOutput || len(r.Text) > maxOutput {
+		return nil, core.Invalidf("content.source", "becomes more than %d octets", maxOutput)
+	}
+	slices.SortStableFunc(d.warnings, func(a, b Warning) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Block, b.Block))
+	})
+	r.Warnings = append([]Warning{}, slices.Compact(d.warnings)...)
+	return r, nil
+}
+
+// document is a source that was read.
+type document struct {
+	options  *Options
+	marks    placeholders
+	body     []node
+	warnings []Warning
+	block    int // at hand, of blocks
+}
+
+func (d *document) warn(line int, text string) {
+	d.warnings = append(d.warnings, Warning{Line: line, Block: d.block, Text: text})
+}

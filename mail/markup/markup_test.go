@@ -1,0 +1,203 @@
+package markup
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+)
+
+// samples are the newsletters of testdata, by the name of their file.
+func samples(t testing.TB) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.*")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	out := map[string]string{}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[filepath.Base(f)] = string(b)
+	}
+	return out
+}
+
+func kindOf(name string) string {
+	if strings.HasSuffix(name, ".json") {
+		return KindBlocks
+	}
+	return KindMarkdown
+}
+
+// What comes out is a template that mail reads: with the same placeholders, for all readers and for one.
+func TestTheMailerReadsWhatComesOut(t *testing.T) {
+	for name, source := range samples(t) {
+		r, err := Compile(kindOf(name), source, Options{
+			Language: "en", Title: "Title", Name: "Letter", Address: "Street 1\nTown",
+		})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		b, err := mail.CompileBulk(&mail.BulkSpec{
+			From: mail.Address{Email: "letter@example.org"}, ListID: "l", JobID: "j", TenantID: "t",
+			Subject: "Subject", HTML: r.HTML, Text: r.Text, Language: "en",
+		})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if w := b.Warnings(); len(w) > 0 {
+			t.Errorf("%s: %q", name, w)
+		}
+		_, text, html, err := b.Parts(&mail.Recipient{Email: "a@example.org"})
+		if err != nil || strings.Contains(html+text, "{{") || strings.Count(text, "Unsubscribe") != 1 {
+			t.Errorf("%s: %v\n%s", name, err, text)
+		}
+	}
+}
+
+// Placeholders come out as they went in, wherever they stand.
+func TestPlaceholdersSurvive(t *testing.T) {
+	pieces := []string{
+		"a ", "*", "**", "_", "`", "[x](https://example.org/", ")", "[", "]", "(", "![", "\n", "\n\n", "# ", "> ", "- ",
+		"1. ", "| a | b |\n|---|---|\n| ", " | ", "```\n", "    ", "<b>", "<!-- ", " -->", "~~", "::: note\n",
+		"::: columns\n::: column\n", ":::\n", "\\", "&amp;", "{.button}", "{width=3}", "\"", "'",
+		"https://example.org/", "<https://example.org/", ">", "\t", "=\n", "---\n",
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		var b strings.Builder
+		want := []string{"{{ unsubscribe_url }}", "{{list.name}}"} // of the footer
+		for range rapid.IntRange(1, 12).Draw(t, "pieces") {
+			b.WriteString(rapid.SampledFrom(pieces).Draw(t, "piece"))
+			if rapid.Bool().Draw(t, "placeholder") {
+				p := rapid.SampledFrom([]string{
+					`{{ email }}`, `{{ preferences.name | default: "a | b > *c* }}" }}`, `{% if email %}`, `{{list.name}}`,
+					`{{ preferences["a](b)"] }}`,
+				}).Draw(t, "which")
+				b.WriteString(p)
+				want = append(want, p)
+			}
+		}
+		r, err := Compile(KindMarkdown, b.String(), Options{AllowHTML: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out := r.HTML + r.Text; out != dropMarks(out) {
+			t.Errorf("marks stand in what comes out of %q", b.String())
+		}
+		got, err := mail.Placeholders("html", r.HTML)
+		if err != nil {
+			t.Fatalf("%v: %q", err, b.String())
+		}
+		for _, p := range got {
+			if !slices.Contains(want, p.Text) {
+				t.Errorf("%q comes out of %q", p.Text, b.String())
+			}
+		}
+	})
+}
+
+// A text that holds a placeholder in each place shows all of them in both parts.
+func TestPlaceholdersStandWhereTheyStood(t *testing.T) {
+	source := "# {{ a1 }}\n\n*{{ a2 }}* **x{{ a3 }}** `{{ a4 }}` [{{ a5 }}]({{ a6 }}?x={{ a7 }} \"{{ t1 }}\")\n\n" +
+		"![{{ a8 }}](https://example.org/{{ a9 | url_encode }}.png)\n\n- {{ b1 }}\n- x {{ b2 | default: \"| x |\" }}\n\n" +
+		"| {{ b3 }} | b |\n|---|---|\n| {{ b4 | upcase }} | c |\n\n```\n{{ b5 }}\n```\n\n    {{ b6 }}\n\n> {{ b7 }}\n\n" +
+		"[{{ b8 }}]({{ b9 }}){.button}\n\n::: tip\n{{ c1 }}\n:::\n\nhttps://example.org/{{ c2 }}\n\n" +
+		"{% if x %}\n\n{{ c3 }}\n\n{% endif %}\n"
+	all, err := mail.Placeholders("", source)
+	if err != nil || len(all) != 24 {
+		t.Fatal(len(all), err)
+	}
+	r, err := Compile(KindMarkdown, source, Options{})
+	if err != nil || len(r.Warnings) > 0 {
+		t.Fatal(err, r.Warnings)
+	}
+	for _, p := range all {
+		if !strings.Contains(r.HTML, p.Text) {
+			t.Errorf("the HTML lacks %s", p.Text)
+		}
+		if !strings.Contains(r.Text, p.Text) && !strings.Contains("{{ t1 }} {{ a9 | url_encode }}", p.Text) {
+			t.Errorf("the text lacks %s", p.Text)
+		}
+	}
+	if !strings.Contains(r.HTML, `href="{{ a6 }}?x={{ a7 }}" title="{{ t1 }}"`) {
+		t.Error(r.HTML)
+	}
+	if strings.Contains(r.HTML, "<p style=\"margin:0\">{% if") {
+		t.Error("a tag alone is a paragraph")
+	}
+}
+
+// What is wrong is said with its place.
+func TestErrorsSayWhere(t *testing.T) {
+	for source, want := range map[string]string{
+		"a\n\nb {{ x":                "line 3, column 3",
+		strings.Repeat("> ", 200):    "within each other",
+		strings.Repeat("x", 1<<19+1): "longer than",
+		"{% raw %} x":                "endraw",
+		strings.Repeat("a\n\n", 1e4): "becomes more",
+	} {
+		_, err := Compile(KindMarkdown, source, Options{})
+		if core.KindOf(err) != core.Invalid || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20q: %v", source, err)
+		}
+	}
+	const inColumns = `{"type": "columns", "columns": [[{"type": "divider"}], [%s]]}`
+	for source, want := range map[string]string{
+		`{`:                               "line 1: this is no JSON",
+		`{"version": 1, "blocks": []} {}`: "more than one",
+		`{"version": 2, "blocks": []}`:    "version must be 1",
+		`{"version": 1, "blocks": [{"type": "x"}]}`:                                                                 `blocks[0]: the type "x" is unknown`,
+		`{"version": 1, "blocks": [{"type": "text", "level": 1}]}`:                                                  "blocks[0]: a block of type text has no key level",
+		`{"version": 1, "blocks": [{"type": "text", "colour": 1}]}`:                                                 `the key "colour" is unknown`,
+		`{"version": 1, "blocks": [{"type": "text", "text": "{{"}]}`:                                                "blocks[0]: line 1, column 1",
+		`{"version": 1, "blocks": [{"type": "button", "text": "x"}]}`:                                               "blocks[0]: a button needs text and href",
+		`{"version": 1, "blocks": [` + fmt.Sprintf(inColumns, `{"type": "image"}`) + `]}`:                           "blocks[0].columns[1][0]: src is missing",
+		`{"version": 1, "blocks": [` + fmt.Sprintf(inColumns, fmt.Sprintf(inColumns, `{"type": "divider"}`)) + `]}`: "within another block",
+	} {
+		_, err := Compile(KindBlocks, source, Options{})
+		if core.KindOf(err) != core.Invalid || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", source, err)
+		}
+	}
+}
+
+// What is probably not meant is warned of, with its line.
+func TestWarningsSayWhere(t *testing.T) {
+	for source, want := range map[string]Warning{
+		"a\n\n[x](javascript:alert(1))": {Line: 3, Text: "Mail programs follow no address that begins with javascript:"},
+		"a\n\n[x](/x)":                  {Line: 3, Text: "A link needs a whole address, with https:// before it."},
+		"![](https://example.org/x.png)": {
+			Line: 1, Text: "A picture has no text for those who don't see it: ![What it shows](…).",
+		},
+		"a\n\n::: wrong\nb\n:::": {
+			Line: 3, Text: "::: wrong is unknown; there are note, tip, warning and columns.",
+		},
+		"x [b](https://example.org){.button}": {
+			Line: 1, Text: "A button must stand alone in its paragraph; this one is a link.",
+		},
+		"a\n\n<b>x</b>": {Line: 3, Text: "HTML is shown as text here."},
+		"::: columns\n::: column\na\n:::\n:::": {
+			Line: 1, Text: "There may be two or three columns side by side; these stand below each other.",
+		},
+	} {
+		r, err := Compile(KindMarkdown, source, Options{})
+		if err != nil || len(r.Warnings) != 1 || r.Warnings[0] != want {
+			t.Errorf("%q: %v %+v", source, err, r)
+		}
+		if err == nil && (strings.Contains(r.HTML, "<b>") || strings.Contains(r.HTML, "javascript:")) {
+			t.Error(r.HTML)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package markup
+
+import (
+	"bytes"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+)
+
+// Placeholders and tags of the template language are replaced by marks before a source is parsed, and put back when it
+// is written: nothing in them can be taken for markup, and nothing of the markup ends them. A mark is made of
+// noncharacters, which no valid text exchanges: markOpen, the number in octal digits, markClose.
+const (
+	markOpen, markClose = '\uFDE0', '\uFDE1'
+	markDigit           = '\uFDE2' // to '\uFDE9'
+)
+
+// maxPlaceholders is how many a source may have: as many as a template.
+const maxPlaceholders = 10_000
+
+// placeholders are what the marks of a source stand for, by number.
+type placeholders []mail.Placeholder
+
+// hide returns the source with marks for its placeholders, and adds those to ps. Comments of the template language are
+// left out.
+func (ps *placeholders) hide(src string) (string, error) {
+	found, err := mail.Placeholders("content.source", src)
+	if err != nil {
+		return "", err
+	}
+	if len(*ps)+len(found) > maxPlaceholders {
+		return "", core.Invalidf("content.source", "holds more than %d placeholders", maxPlaceholders)
+	}
+	var b strings.Builder
+	at := 0
+	for _, p := range found {
+		b.WriteString(dropMarks(src[at:p.From]))
+		if at = p.To; p.Kind == mail.PlaceholderComment {
+			b.WriteString(strings.Repeat("\n", strings.Count(src[p.From:p.To], "\n")))
+			continue
+		}
+		b.WriteString(mark(len(*ps)))
+		*ps = append(*ps, p)
+	}
+	b.WriteString(dropMarks(src[at:]))
+	return b.String(), nil
+}
+
+func mark(n int) string {
+	digits := []rune{markOpen}
+	for shift := 12; shift >= 0; shift -= 3 {
+		digits = append(digits, markDigit+rune(n>>shift&7))
+	}
+	return string(append(digits, markClose))
+}
+
+func dropMarks(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '\uFDD0' && r <= '\uFDEF' {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// each calls text for what stands between marks, and placeholder for each mark.
+func (ps placeholders) each(s string, text func(string), placeholder func(mark string, p mail.Placeholder)) {
+	for s != "" {
+		before, rest, ok := strings.Cut(s, string(markOpen))
+		if before != "" {
+			text(before)
+		}
+		if !ok {
+			return
+		}
+		digits, after, ok := strings.Cut(rest, string(markClose))
+		n := 0
+		for _, r := range digits {
+			n = n<<3 | int(r-markDigit)&7
+		}
+		if ok && n < len(ps) {
+			placeholder(mark(n), ps[n])
+		}
+		s = after
+	}
+}
+
+// onlyTags reports whether a text is made of block tags and white space alone.
+func (ps placeholders) onlyTags(s string) bool {
+	found, only := false, true
+	ps.each(s, func(text string) {
+		only = only && strings.TrimSpace(text) == ""
+	}, func(_ string, p mail.Placeholder) {
+		found = true
+		only = only && p.Kind == mail.PlaceholderTag
+	})
+	return found && only
+}
+
+// restore puts the placeholders back. escape is done to what stands between them, and to the inside of raw blocks.
+func (ps placeholders) restore(s string, escape func(string) string) string {
+	if !strings.ContainsRune(s, markOpen) {
+		return escape(s)
+	}
+	var b strings.Builder
+	ps.each(s, func(text string) { b.WriteString(escape(text)) }, func(_ string, p mail.Placeholder) {
+		if p.Kind == mail.PlaceholderRaw {
+			b.WriteString("{% raw %}" + escape(p.Inner) + "{% endraw %}")
+			return
+		}
+		b.WriteString(p.Text)
+	})
+	return b.String()
+}
+
+// bare returns a text with a letter in the place of each mark.
+func (ps placeholders) bare(s string) string {
+	var b strings.Builder
+	ps.each(s, func(text string) { b.WriteString(text) }, func(string, mail.Placeholder) { b.WriteByte('x') })
+	return b.String()
+}
+
+// between returns a text of the parser with escapes resolved between the marks. What they resolve to makes no mark.
+func (ps placeholders) between(text []byte, resolve func(string) string) string {
+	if !bytes.ContainsAny(text, "\\&\x00") {
+		return string(text)
+	}
+	var b strings.Builder
+	ps.each(string(text), func(s string) { b.WriteString(dropMarks(resolve(s))) },
+		func(mark string, _ mail.Placeholder) { b.WriteString(mark) })
+	return b.String()
+}

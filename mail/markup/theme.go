@@ -1,0 +1,131 @@
+package markup
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// Palette is the colours of a theme for light or for dark surroundings, each of the form #rrggbb: mail programs drop
+// other forms.
+type Palette struct {
+	Page   string `json:"page"`   // around the mail
+	Card   string `json:"card"`   // beneath the text
+	Text   string `json:"text"`   // of paragraphs
+	Title  string `json:"title"`  // of headings
+	Muted  string `json:"muted"`  // of the footer, of captions
+	Link   string `json:"link"`   //
+	Accent string `json:"accent"` // of buttons, bars
+	On     string `json:"on"`     // text on Accent
+	Tint   string `json:"tint"`   // beneath callouts, code
+	Line   string `json:"line"`   // of dividers, tables
+}
+
+// The shapes of the head of a mail.
+const (
+	MastheadBar    = "bar"    // the name on the accent's colour
+	MastheadCenter = "center" // the name between two lines, in the middle
+	MastheadLeft   = "left"   // the name, plainly
+	MastheadNone   = "none"
+)
+
+// Theme is how a mail looks. Fonts are stacks of fonts that computers have: mail programs load no others reliably.
+type Theme struct {
+	Name     string  `json:"name"`
+	Light    Palette `json:"light"`
+	Dark     Palette `json:"dark"`
+	Body     string  `json:"body"`     // font stack of text
+	Heading  string  `json:"heading"`  // font stack of headings
+	Fallback string  `json:"fallback"` // the one font that Outlook for Windows takes for both
+	Size     int     `json:"size"`     // pixels of text, 14 to 20
+	Radius   int     `json:"radius"`   // pixels of the corners of buttons, callouts and the card, 0 to 24
+	Width    int     `json:"width"`    // pixels of the column, 480 to 680
+	Padding  int     `json:"padding"`  // pixels at the column's sides, 0 to 48
+	Masthead string  `json:"masthead"`
+	Weight   int     `json:"weight"` // of headings, 400 to 800
+}
+
+var (
+	colour = regexp.MustCompile(`^#[0-9a-f]{6}$`)
+	stack  = regexp.MustCompile(`^[A-Za-z0-9 ,'-]{1,200}$`)
+)
+
+// Check returns an error of kind Invalid that names what can't be used in a theme.
+func (t *Theme) Check() error {
+	for side, p := range map[string]*Palette{"light": &t.Light, "dark": &t.Dark} {
+		for name, c := range p.named() {
+			if !colour.MatchString(c) {
+				return core.Invalidf("theme."+side+"."+name, "must be a colour of the form #rrggbb")
+			}
+		}
+	}
+	for name, s := range map[string]string{"body": t.Body, "heading": t.Heading, "fallback": t.Fallback} {
+		if !stack.MatchString(s) {
+			return core.Invalidf("theme."+name, "must be names of fonts with commas between them")
+		}
+	}
+	for _, r := range []struct {
+		name          string
+		n, least, max int
+	}{
+		{"size", t.Size, 14, 20},
+		{"radius", t.Radius, 0, 24},
+		{"width", t.Width, 480, 680},
+		{"padding", t.Padding, 0, 48},
+		{"weight", t.Weight, 400, 800},
+	} {
+		if r.n < r.least || r.n > r.max {
+			return core.Invalidf("theme."+r.name, "must be from %d to %d", r.least, r.max)
+		}
+	}
+	switch t.Masthead {
+	case MastheadBar, MastheadCenter, MastheadLeft, MastheadNone:
+		return nil
+	}
+	return core.Invalidf("theme.masthead", "must be bar, center, left or none")
+}
+
+func (p *Palette) named() map[string]string {
+	return map[string]string{
+		"page": p.Page, "card": p.Card, "text": p.Text, "title": p.Title, "muted": p.Muted, "link": p.Link,
+		"accent": p.Accent, "on": p.On, "tint": p.Tint, "line": p.Line,
+	}
+}
+
+// Contrast returns the ratio of the luminances of two colours of the form #rrggbb, from 1 to 21 (WCAG 2.2, contrast
+// ratio).
+func Contrast(a, b string) float64 {
+	x, y := luminance(a), luminance(b)
+	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
+}
+
+// lineHeight is a whole number of pixels: Outlook rounds others.
+func lineHeight(size int) int { return (size*16 + 5) / 10 }
+
+func font(family string, size, height int, colour string) string {
+	return fmt.Sprintf("font-family:%s;font-size:%dpx;line-height:%dpx;mso-line-height-rule:exactly;color:%s",
+		family, size, height, colour)
+}
+
+// ThemeNames returns the names of the built-in themes, the default first.
+func ThemeNames() []string {
+	names := make([]string, len(themes))
+	for i := range themes {
+		names[i] = themes[i].Name
+	}
+	return names
+}
+
+// BuiltInTheme returns a built-in theme; the empty name means the first. It returns an error of kind Invalid that names
+// those there are.
+func BuiltInTheme(name string) (*Theme, error) {
+	for i := range themes {
+		if name == "" || themes[i].Name == name {
+			t := themes[i]
+			return &t, nil
+		}
+	}
+	return nil, core.Invalidf("theme", "%q is no theme; there are %s", name, strings.Join(ThemeNames(), ", "))
+}

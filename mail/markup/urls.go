@@ -1,0 +1,79 @@
+package markup
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/util"
+	"golang.org/x/net/idna"
+
+	"newsletterd/mail"
+)
+
+// resolve undoes the escapes of Markdown in a destination.
+func (r *markdownReader) resolve(destination []byte) string {
+	return r.d.marks.between(destination, func(text string) string {
+		return string(util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations([]byte(text)))))
+	})
+}
+
+// href returns where a link leads, percent-encoded but for marks, or the empty text and a warning where no mail program
+// would follow it.
+func (r *markdownReader) href(n ast.Node, destination string) string {
+	clean, problem := r.d.cleanURL(destination, true)
+	if problem != "" {
+		r.warn(n, problem)
+	}
+	return clean
+}
+
+// imageURL is href for the source of a picture, which is shown as it stands.
+func (r *markdownReader) imageURL(n ast.Node, destination string) string {
+	clean, problem := r.d.cleanURL(destination, false)
+	if problem != "" {
+		r.warn(n, problem)
+	}
+	return clean
+}
+
+// cleanURL returns a URL fit for an attribute of a mail, and what is wrong with it. isLink: for a link, not a picture.
+func (d *document) cleanURL(raw string, isLink bool) (clean, problem string) {
+	raw = strings.TrimSpace(raw)
+	scheme, _, found := strings.Cut(raw, ":")
+	switch scheme = strings.ToLower(scheme); {
+	case raw == "" && isLink:
+		return "", "A link leads nowhere."
+	case raw == "":
+		return "", "A picture has no address."
+	case strings.HasPrefix(raw, string(markOpen)):
+		return d.escapeURL(raw), ""
+	case strings.HasPrefix(raw, "#"):
+		return "", "A link to a place within the mail fails in many mail programs; it is left out."
+	case (!found || strings.ContainsAny(scheme, "/?#")) && isLink:
+		return "", "A link needs a whole address, with https:// before it."
+	case !found || strings.ContainsAny(scheme, "/?#"):
+		return d.escapeURL(raw), "A picture needs a whole address, with https:// before it."
+	case scheme == "https", scheme == "http":
+		u, err := url.Parse(d.marks.bare(raw))
+		if err != nil || u.Host == "" {
+			return "", "An address can't be read; its link is left out."
+		}
+		if ascii, err := idna.Lookup.ToASCII(u.Hostname()); err == nil && ascii != u.Hostname() {
+			raw = strings.Replace(raw, u.Hostname(), ascii, 1)
+		}
+		return d.escapeURL(raw), ""
+	case isLink && (scheme == "mailto" || scheme == "tel"):
+		return d.escapeURL(raw), ""
+	}
+	return "", "Mail programs follow no address that begins with " + strings.ToValidUTF8(scheme, "") + ":"
+}
+
+// escapeURL percent-encodes what may not stand in a URL, and leaves marks.
+func (d *document) escapeURL(raw string) string {
+	var b strings.Builder
+	d.marks.each(raw, func(text string) {
+		b.Write(util.URLEscape([]byte(text), false))
+	}, func(mark string, _ mail.Placeholder) { b.WriteString(mark) })
+	return b.String()
+}

@@ -1,0 +1,58 @@
+package mail
+
+import "strings"
+
+// The kinds of Placeholder.
+const (
+	PlaceholderOutput  = iota // {{ … }}
+	PlaceholderTag            // {% … %}
+	PlaceholderRaw            // {% raw %} … {% endraw %}
+	PlaceholderComment        // {% comment %} … {% endcomment %}
+)
+
+// Placeholder is a piece of a template that is not its author's text.
+type Placeholder struct {
+	Kind     int
+	From, To int    // octets of the source: [From, To)
+	Text     string // as it stands in the source
+	Inner    string // of PlaceholderRaw: what stands between the two tags
+}
+
+// Placeholders returns the placeholders of a template in their order, for what must not take them for its own syntax.
+// It reads no expression: CompileBulk does. Errors are *core.Error of kind Invalid that name the field, line and column.
+func Placeholders(field, template string) ([]Placeholder, error) {
+	src := &source{field, template}
+	if len(template) > maxTemplate {
+		return nil, src.fail(0, "the template is longer than %d octets", maxTemplate)
+	}
+	var out []Placeholder
+	for pos := 0; ; {
+		open := nextOpen(template, pos)
+		if open < 0 {
+			return out, nil
+		}
+		body, end, err := src.braces(open)
+		if err != nil {
+			return nil, err
+		}
+		p := Placeholder{Kind: PlaceholderOutput, From: open, To: end}
+		if template[open+1] == '%' {
+			p.Kind = PlaceholderTag
+			if name := strings.Trim(body, " \t\r\n-"); name == "raw" || name == "comment" {
+				from, to, err := src.verbatim(open, end, "end"+name)
+				if err != nil {
+					return nil, err
+				}
+				p.Kind, p.To = PlaceholderComment, to
+				if name == "raw" {
+					p.Kind, p.Inner = PlaceholderRaw, template[end:from]
+				}
+			}
+		}
+		p.Text = template[p.From:p.To]
+		out = append(out, p)
+		if pos = p.To; len(out) > maxNodes {
+			return nil, src.fail(open, "the template has more than %d parts", maxNodes)
+		}
+	}
+}
