@@ -24,6 +24,8 @@ func (p *program) jobCommands() *cli.Command {
 		stringFlag("subject", "`TEXT` of the subject, with placeholders"),
 		stringFlag("name", "`NAME` of the job, for yourself"), stringFlag("html", "the HTML part: `FILE`"),
 		stringFlag("text", "the text part: `FILE` (else it is made of the HTML)"),
+		stringFlag("markdown", "`FILE` of Markdown that both parts are made of"),
+		stringFlag("blocks", "`FILE` of blocks in JSON that both parts are made of"), themeFlag(),
 		refFlag{
 			StringFlag: &cli.StringFlag{Name: "template", Usage: "`NAME` or id of a template of the tenant"},
 			noun:       store.NounTemplate, byName: true,
@@ -36,7 +38,7 @@ func (p *program) jobCommands() *cli.Command {
 		boolFlag("yes", "do not ask before a job to more than one reader"),
 	}, []string{"list", "subject"}, p.createJob)
 	create.Description = "   newsletterd admin job create --list ID --subject \"News for {{preferences.first_name | " +
-		"default: \\\"you\\\"}}\" --html issue.html\n\n" +
+		"default: \\\"you\\\"}}\" --markdown issue.md\n\n" +
 		"On a terminal it asks once before a job to more than one reader, unless --yes or --json is given."
 	all := p.command("list", "list the send jobs, the newest first", []cli.Flag{
 		tenantFlag("only those of the tenant `ID` or name"),
@@ -124,6 +126,9 @@ func (p *program) retryCommand() *cli.Command {
 func (p *program) createJob(c *cli.Context, _ *config.Config, s *store.Store) error {
 	n, err := newJob(c)
 	if err != nil {
+		return err
+	}
+	if err := p.writtenContent(c, s, &n); err != nil {
 		return err
 	}
 	at := now()

@@ -23,7 +23,9 @@ func TestGuides(t *testing.T) {
 			t.Skipf("the guides need %s, which isn't installed here", tool)
 		}
 	}
-	for _, guide := range []string{"quick-start.md", "api.md", "tenant.md", "backup.md", "configuration.md", "mail.md"} {
+	for _, guide := range []string{
+		"quick-start.md", "writing.md", "api.md", "tenant.md", "backup.md", "configuration.md", "mail.md",
+	} {
 		t.Run(guide, func(t *testing.T) {
 			daemontest.Parallel(t)
 			text, err := os.ReadFile(filepath.Join("../../docs", guide))

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/core"
+	"newsletterd/handlers"
+	"newsletterd/mail"
+	"newsletterd/mail/markup"
+	"newsletterd/store"
+)
+
+func themeFlag() cli.Flag {
+	return oneOfFlag("theme", "the looks of what is made of Markdown or blocks: `NAME`, one of "+
+		strings.Join(markup.ThemeNames(), ", "), optional(markup.ThemeNames())...)
+}
+
+// writtenContent makes the parts of a job of Markdown or blocks, with the names and the postal address of its tenant.
+func (p *program) writtenContent(c *cli.Context, s *store.Store, n *core.NewJob) error {
+	if !c.IsSet("markdown") && !c.IsSet("blocks") {
+		if c.IsSet("theme") {
+			return usageError{c.Command.HelpName, "--theme goes with --markdown or --blocks"}
+		}
+		return nil
+	}
+	if c.IsSet("html") || c.IsSet("text") {
+		return usageError{c.Command.HelpName, "--markdown and --blocks make both parts: leave --html and --text out"}
+	}
+	l, err := s.List(c.Context, n.ListID)
+	if err != nil {
+		return missing(err, "list", n.ListID)
+	}
+	t, err := s.Tenant(c.Context, l.TenantID)
+	if err != nil {
+		return err
+	}
+	r, err := p.compile(c, markup.Options{
+		Language: cmp.Or(l.Language, t.Language), Title: n.Subject, Name: cmp.Or(t.BrandName, l.Name),
+		Logo: t.BrandLogoURL, LogoWidth: logoWidth, Address: t.PostalAddress,
+	})
+	if err != nil {
+		return err
+	}
+	n.BodyHTML, n.BodyText = r.HTML, r.Text
+	return nil
+}
+
+// logoWidth is the pixels of a tenant's logo at the head of a mail.
+const logoWidth = 160
+
+// compile reads the file of --markdown or --blocks and tells what is probably not meant in it.
+func (p *program) compile(c *cli.Context, o markup.Options) (*markup.Result, error) {
+	kind := markup.KindMarkdown
+	if c.IsSet("blocks") {
+		kind = markup.KindBlocks
+	}
+	if c.IsSet("markdown") == c.IsSet("blocks") {
+		return nil, usageError{c.Command.HelpName, "give --markdown or --blocks"}
+	}
+	var source string
+	if err := readBody(c.String(kind), &source); err != nil {
+		return nil, err
+	}
+	var err error
+	if o.Theme, err = markup.BuiltInTheme(c.String("theme")); err != nil {
+		return nil, err
+	}
+	r, err := markup.Compile(kind, source, o)
+	if err != nil {
+		var fault *core.Error
+		if errors.As(err, &fault) {
+			return nil, core.Invalidf(fault.Field, "%s: %s", c.String(kind), fault.Message)
+		}
+		return nil, err
+	}
+	for _, w := range r.Warnings {
+		place := c.String(kind)
+		switch {
+		case w.Line > 0:
+			place += fmt.Sprintf(":%d", w.Line)
+		case w.Block > 0:
+			place += fmt.Sprintf(": block %d", w.Block)
+		}
+		fmt.Fprintf(p.err, "warning: %s: %s\n", place, w.Text)
+	}
+	return r, nil
+}
+
+func (p *program) renderCommand() *cli.Command {
+	render := &cli.Command{
+		Name: "render", Usage: "make a mail of Markdown or blocks, and show it",
+		Description: `   newsletterd render --markdown issue.md --open
+   newsletterd render --markdown issue.md --theme journal --html > issue.html
+
+Prints the parts with their placeholders, as body_html and body_text of a send job take them; with --open, the page that a
+reader sees of whom nothing is known. docs/writing.md says what may stand in the source. Needs no database.`,
+		Flags: previewFlags(
+			stringFlag("markdown", "the `FILE` of Markdown"), stringFlag("blocks", "the `FILE` of blocks in JSON"), themeFlag(),
+			stringFlag("name", "`NAME` at the head of the mail"), stringFlag("subject", "`TEXT` of the subject"),
+			oneOfFlag("language", "of the footer: `CODE`, one of "+strings.Join(core.Languages, ", "), optional(core.Languages)...),
+		),
+		Action: p.render,
+	}
+	return render
+}
+
+func (p *program) render(c *cli.Context) error {
+	if err := checkChoices(c); err != nil {
+		return err
+	}
+	r, err := p.compile(c, markup.Options{
+		Language: c.String("language"), Title: c.String("subject"), Name: c.String("name"),
+	})
+	if err != nil {
+		return err
+	}
+	content := handlers.SampleContent(&core.Template{
+		Name: cmp.Or(c.String("subject"), "Subject"), BodyHTML: r.HTML, BodyText: r.Text,
+	})
+	bulk, err := mail.CompileBulk(mail.JobSpec("preview", &content, mail.Address{Email: "newsletterd@localhost"}))
+	if err != nil {
+		return err
+	}
+	for _, w := range bulk.Warnings() {
+		fmt.Fprintln(p.err, "warning:", w)
+	}
+	switch {
+	case c.Bool("open"):
+		to := handlers.SampleRecipient("https://localhost", now())
+		return p.openPage(c, bulk, &to)
+	case jsonWanted(c):
+		return p.printer(c).value(r)
+	case c.Bool("html"):
+		_, err = fmt.Fprint(p.out, r.HTML)
+	default:
+		_, err = fmt.Fprint(p.out, r.Text)
+	}
+	return err
+}
