@@ -70,7 +70,7 @@ func (u *ImportUpload) ReadFrom(ctx context.Context, r io.Reader, grow Grow, now
 			return core.ImportTooLarge(u.limit)
 		}
 		if len(part) > 0 {
-			if err := u.add(ctx, part, now()); err != nil {
+			if err := u.addParts(ctx, part, now); err != nil {
 				return err
 			}
 		}
@@ -79,6 +79,22 @@ func (u *ImportUpload) ReadFrom(ctx context.Context, r io.Reader, grow Grow, now
 		}
 		rest = copy(b.bytes, b.bytes[len(part):n])
 	}
+}
+
+// beginning is the size of the first part of a file in bytes: what is shown of the file is mostly in it.
+const beginning = 16 << 10
+
+// addParts writes a part, and the beginning of the file as one of its own.
+func (u *ImportUpload) addParts(ctx context.Context, part []byte, now func() core.Instant) error {
+	if u.no == 0 && len(part) > beginning {
+		if end := bytes.LastIndexByte(part[:beginning], '\n') + 1; end > 0 {
+			if err := u.add(ctx, part[:end], now()); err != nil {
+				return err
+			}
+			part = part[end:]
+		}
+	}
+	return u.add(ctx, part, now())
 }
 
 func (u *ImportUpload) add(ctx context.Context, part []byte, now core.Instant) error {
