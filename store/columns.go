@@ -13,6 +13,43 @@ func insertInto(table, columns string) string {
 	return "INSERT INTO " + table + " (" + columns + ") VALUES (" + places[2:] + ")"
 }
 
+// manyRows is a statement that inserts many rows, in texts for some numbers of them.
+type manyRows [len(rowsAtOnce)]string
+
+// rowsAtOnce are the numbers of rows that a statement of manyRows inserts, falling. More at once win nothing.
+var rowsAtOnce = [...]int{100, 10, 1}
+
+// insertMany returns a statement that ends with a list of rows, between head and tail; the values of a row are its
+// column1 to columnN.
+func insertMany(head string, columns int, tail string) (m manyRows) {
+	row := "(" + strings.Repeat("?, ", columns-1) + "?)"
+	for i, n := range rowsAtOnce {
+		m[i] = head + "(VALUES " + strings.Repeat(row+", ", n-1) + row + ")" + tail
+	}
+	return m
+}
+
+// insertMany runs a statement for n rows. same are the values of the places in front of the rows; row appends those of
+// the i-th row.
+func (tx *Tx) insertMany(m *manyRows, same []any, n int, row func(args []any, i int) []any) error {
+	args := same[:len(same):len(same)]
+	for i := 0; i < n; {
+		size := 0
+		for n-i < rowsAtOnce[size] {
+			size++
+		}
+		args = args[:len(same)]
+		for range rowsAtOnce[size] {
+			args = row(args, i)
+			i++
+		}
+		if _, err := tx.exec(m[size], args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // table is how the records of a type are kept: one column for each field, named by its db tag. The texts are built
 // once, when the program starts. It is for records that change seldom: it reads fields by reflection.
 type table[T any] struct {

@@ -52,8 +52,9 @@ func (tx *Tx) erasedAmong(tenantID string, n int, key func(i int) string) (map[s
 		return nil, err
 	}
 	hashes, keys := make(core.Strings, n), make(map[string]string, n)
+	ids := tx.store.subscriptionIDs("erased")
 	for i := range hashes {
-		hashes[i] = tx.store.erasedHash(key(i))
+		hashes[i] = ids.of(key(i))
 		keys[hashes[i]] = key(i)
 	}
 	var found []struct {

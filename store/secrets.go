@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
+	"hash"
 	"sync"
 	"time"
 
@@ -119,9 +120,27 @@ func (s *Store) PurposeKey(ctx context.Context, name string) ([]byte, error) {
 // SubscriptionID derives the id of a subscription from its list and folded address, so that an answer made for a
 // stranger looks like a real one. It needs the key that Open has made sure of.
 func (s *Store) SubscriptionID(listID, emailKey string) string {
-	mac := hmac.New(sha256.New, s.subscriptionKey)
-	mac.Write([]byte(listID))
-	mac.Write([]byte{'\n'})
-	mac.Write([]byte(emailKey))
-	return core.IDFromBytes(mac.Sum(nil))
+	return s.subscriptionIDs(listID).of(emailKey)
+}
+
+// subscriptionIDs derives the ids of many subscriptions of a list. It is for one goroutine.
+type subscriptionIDs struct {
+	mac  hash.Hash
+	list int    // bytes of text that are the list's
+	text []byte // what is hashed
+	sum  []byte
+}
+
+func (s *Store) subscriptionIDs(listID string) *subscriptionIDs {
+	return &subscriptionIDs{hmac.New(sha256.New, s.subscriptionKey), len(listID) + 1, []byte(listID + "\n"), nil}
+}
+
+func (d *subscriptionIDs) of(emailKey string) string {
+	d.text = append(d.text[:d.list], emailKey...)
+	if d.sum != nil {
+		d.mac.Reset()
+	}
+	d.mac.Write(d.text)
+	d.sum = d.mac.Sum(d.sum[:0])
+	return core.IDFromBytes(d.sum)
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -15,21 +16,101 @@ import (
 // its own, and writing them is what an import of any size would spend its time on.
 type spool struct {
 	dir    string
-	rows   []ImportRow
-	bytes  int
+	rows   packedRows
+	spare  packedRows // its memory is used again
 	runs   []*os.File
-	sorted chan error // of the run being written; nil: none
+	sorted chan error // of the run being written, which is in spare; nil: none
 }
 
 const (
-	runBytes   = 8 << 20
-	rowBytes   = 160 // of an ImportRow without its texts
+	runBytes   = 4 << 20
 	mergeBytes = 32 << 10
+	idBytes    = 36 // of an id as text
 )
 
+// packedRows are rows one after the other, without a pointer that the garbage collector would have to follow.
+type packedRows struct {
+	text  []byte
+	order []packedRow
+}
+
+// packedRow says where a row is.
+type packedRow struct {
+	id   uint64 // its beginning, as a number of the same order
+	at   uint32
+	size uint32 // and in the highest bit whether the row doesn't say that its subscriber has left
+}
+
+const stays = 1 << 31
+
+func (p *packedRows) add(r *ImportRow) {
+	at := len(p.text)
+	p.text = append(p.text, r.id...)
+	p.text = binary.AppendUvarint(p.text, uint64(r.Line))
+	p.text = binary.AppendUvarint(p.text, uint64(len(r.Email)))
+	p.text = binary.AppendUvarint(p.text, uint64(len(r.Preferences)))
+	p.text = append(p.text, r.Email...)
+	p.text = append(p.text, r.Preferences...)
+	p.text = append(p.text, r.Evidence...)
+	size := uint32(len(p.text) - at)
+	if !r.Left {
+		size |= stays
+	}
+	p.order = append(p.order, packedRow{binary.BigEndian.Uint64(p.text[at:]), uint32(at), size})
+}
+
+// bytes is how much memory they take.
+func (p *packedRows) bytes() int { return len(p.text) + 16*len(p.order) }
+
+// of returns one of them.
+func (p *packedRows) of(r packedRow) []byte { return p.text[r.at : r.at+r.size&^stays] }
+
+// sort orders rows by id, those who have left before others of the same one, and then as they were added.
+func (p *packedRows) sort() {
+	slices.SortFunc(p.order, func(a, b packedRow) int {
+		if a.id != b.id {
+			return cmp.Compare(a.id, b.id)
+		}
+		if c := bytes.Compare(p.text[a.at:a.at+idBytes], p.text[b.at:b.at+idBytes]); c != 0 {
+			return c
+		}
+		return cmp.Or(cmp.Compare(a.size&stays, b.size&stays), cmp.Compare(a.at, b.at))
+	})
+}
+
+// write writes the rows, each after its size.
+func (p *packedRows) write(f *os.File) error {
+	w := bufio.NewWriterSize(f, 64<<10)
+	var size [4]byte
+	for _, r := range p.order {
+		binary.LittleEndian.PutUint32(size[:], r.size)
+		_, _ = w.Write(size[:]) // the writer keeps its error for Flush
+		_, _ = w.Write(p.of(r))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := f.Seek(0, io.SeekStart)
+	return err
+}
+
+func unpackRow(b []byte, left bool) ImportRow {
+	line, n := binary.Uvarint(b[idBytes:])
+	at := idBytes + n
+	email, n := binary.Uvarint(b[at:])
+	at += n
+	prefs, n := binary.Uvarint(b[at:])
+	at += n
+	all := string(b) // the texts are parts of it
+	rest := all[at:]
+	r := newImportRow(all[:idBytes], rest[:email], rest[email:email+prefs], left)
+	r.Evidence, r.Line = rest[email+prefs:], int(line)
+	return r
+}
+
 func (p *spool) add(r ImportRow) error {
-	p.rows = append(p.rows, r)
-	if p.bytes += rowBytes + len(r.Email) + len(r.Preferences) + len(r.Evidence); p.bytes < runBytes {
+	p.rows.add(&r)
+	if p.rows.bytes() < runBytes {
 		return nil
 	}
 	return p.spill()
@@ -48,10 +129,13 @@ func (p *spool) spill() error {
 	if err := os.Remove(f.Name()); err != nil {
 		return err
 	}
-	rows := p.rows
-	p.rows, p.bytes = make([]ImportRow, 0, len(rows)), 0
+	full := p.rows
+	p.rows, p.spare = packedRows{p.spare.text[:0], p.spare.order[:0]}, full
 	p.sorted = make(chan error, 1)
-	go func() { p.sorted <- writeRun(f, rows) }()
+	go func() {
+		full.sort()
+		p.sorted <- full.write(f)
+	}()
 	return nil
 }
 
@@ -84,44 +168,13 @@ func (r *ImportRow) compare(other *ImportRow) int {
 	return 1
 }
 
-func sortRows(rows []ImportRow) {
-	slices.SortStableFunc(rows, func(a, b ImportRow) int { return a.compare(&b) })
-}
-
-func writeRun(f *os.File, rows []ImportRow) error {
-	sortRows(rows)
-	w := bufio.NewWriterSize(f, 64<<10)
-	var head []byte
-	for i := range rows {
-		r := &rows[i]
-		head = append(head[:0], r.id...)
-		left := uint64(0)
-		if r.Left {
-			left = 1
-		}
-		head = binary.AppendUvarint(head, uint64(len(r.Email))<<1|left)
-		head = binary.AppendUvarint(head, uint64(len(r.Preferences)))
-		head = binary.AppendUvarint(head, uint64(len(r.Evidence)))
-		head = binary.AppendUvarint(head, uint64(r.Line))
-		_, _ = w.Write(head) // the writer keeps its error for Flush
-		_, _ = w.WriteString(string(r.Email))
-		_, _ = w.WriteString(string(r.Preferences))
-		_, _ = w.WriteString(r.Evidence)
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	_, err := f.Seek(0, io.SeekStart)
-	return err
-}
-
 // each calls fn for every row, in the order of ids; among equal ones, those who have left come first, and others in the
 // order of the file.
 func (p *spool) each(fn func(ImportRow) error) error {
 	if len(p.runs) == 0 {
-		sortRows(p.rows)
-		for _, r := range p.rows {
-			if err := fn(r); err != nil {
+		p.rows.sort()
+		for _, r := range p.rows.order {
+			if err := fn(unpackRow(p.rows.of(r), r.size&stays == 0)); err != nil {
 				return err
 			}
 		}
@@ -133,20 +186,19 @@ func (p *spool) each(fn func(ImportRow) error) error {
 	if err := p.settle(); err != nil {
 		return err
 	}
-	p.rows = nil
+	p.rows, p.spare = packedRows{}, packedRows{}
 	var m merge
 	for i, f := range p.runs {
-		if err := m.push(&run{no: i, r: bufio.NewReaderSize(f, mergeBytes)}); err != nil {
+		m = slices.Insert(m, 0, &run{no: i, r: bufio.NewReaderSize(f, mergeBytes)})
+		if err := m.next(); err != nil {
 			return err
 		}
 	}
 	for len(m) > 0 {
-		head := m[0]
-		if err := fn(head.row); err != nil {
+		if err := fn(m[0].row); err != nil {
 			return err
 		}
-		m = m[1:]
-		if err := m.push(head); err != nil {
+		if err := m.next(); err != nil {
 			return err
 		}
 	}
@@ -155,57 +207,43 @@ func (p *spool) each(fn func(ImportRow) error) error {
 
 // run is one sorted file with its next row.
 type run struct {
-	no  int
-	r   *bufio.Reader
-	row ImportRow
+	no     int
+	r      *bufio.Reader
+	packed []byte
+	row    ImportRow
 }
 
 // merge holds the runs in the order of their next rows. There are a few dozen: a sorted slice does.
 type merge []*run
 
-// push reads the next row of a run and puts it in its place; a run at its end is left out.
-func (m *merge) push(r *run) error {
+// next reads the next row of the first run and puts the run in its place; at its end it is left out.
+func (m *merge) next() error {
+	r := (*m)[0]
 	if err := r.next(); err != nil {
 		if errors.Is(err, io.EOF) {
+			*m = slices.Delete(*m, 0, 1)
 			return nil
 		}
 		return err
 	}
-	at, _ := slices.BinarySearchFunc(*m, r, func(a, b *run) int {
+	at, _ := slices.BinarySearchFunc((*m)[1:], r, func(a, b *run) int {
 		return cmp.Or(a.row.compare(&b.row), cmp.Compare(a.no, b.no))
 	})
-	*m = slices.Insert(*m, at, r)
+	copy(*m, (*m)[1:at+1])
+	(*m)[at] = r
 	return nil
 }
 
 func (r *run) next() error {
-	var id [36]byte
-	if _, err := io.ReadFull(r.r, id[:]); err != nil {
+	var head [4]byte
+	if _, err := io.ReadFull(r.r, head[:]); err != nil {
 		return err
 	}
-	email, err := binary.ReadUvarint(r.r)
-	if err != nil {
+	size := binary.LittleEndian.Uint32(head[:])
+	r.packed = slices.Grow(r.packed[:0], int(size&^stays))[:size&^stays]
+	if _, err := io.ReadFull(r.r, r.packed); err != nil {
 		return err
 	}
-	prefs, err := binary.ReadUvarint(r.r)
-	if err != nil {
-		return err
-	}
-	evidence, err := binary.ReadUvarint(r.r)
-	if err != nil {
-		return err
-	}
-	line, err := binary.ReadUvarint(r.r)
-	if err != nil {
-		return err
-	}
-	left := email&1 == 1
-	email >>= 1
-	b := make([]byte, email+prefs+evidence)
-	if _, err := io.ReadFull(r.r, b); err != nil {
-		return err
-	}
-	r.row = newImportRow(string(id[:]), string(b[:email]), string(b[email:email+prefs]), left)
-	r.row.Evidence, r.row.Line = string(b[email+prefs:]), int(line)
+	r.row = unpackRow(r.packed, size&stays == 0)
 	return nil
 }

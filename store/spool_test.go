@@ -9,7 +9,7 @@ import (
 // Rows come back in the order of ids, equal ones in the order of the file after those who have left, whether they were
 // spilled or not.
 func TestSpoolSorts(t *testing.T) {
-	for _, rows := range []int{0, 1, 3000, 120_000} {
+	for _, rows := range []int{0, 1, 3000, 150_000} {
 		if testing.Short() && rows > 100_000 {
 			continue
 		}

@@ -17,7 +17,6 @@ const subscriptionColumns = `s.list_id, s.id, s.email, s.status, s.preferences, 
 var (
 	insertSubscription = insertInto("subscription",
 		"list_id, id, email, email_key, status, preferences, generation, means, created_at, changed_at, event_at")
-	addSubscription    = insertSubscription + " ON CONFLICT DO NOTHING"
 	upsertSubscription = insertSubscription + `
 		ON CONFLICT (list_id, id) DO UPDATE SET email = excluded.email, status = excluded.status, preferences =
 		excluded.preferences,

@@ -90,6 +90,11 @@ func (s *Store) bulk(ctx context.Context, fn func(*Tx) error) error {
 	return s.submit(ctx, s.writer.bulk, &op{fn: fn})
 }
 
+// bulkRepeatable is bulk for an operation that may run twice, as updateRepeatable says.
+func (s *Store) bulkRepeatable(ctx context.Context, fn func(*Tx) error) error {
+	return s.submit(ctx, s.writer.bulk, &op{fn: fn, repeatable: true})
+}
+
 func (s *Store) submit(ctx context.Context, queue chan *op, o *op) error {
 	if err := s.readable(ctx); err != nil {
 		return err

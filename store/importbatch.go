@@ -1,0 +1,278 @@
+package store
+
+import (
+	"slices"
+
+	"newsletterd/core"
+)
+
+// importing is one operation of an import; its counts hold only if it commits.
+type importing struct {
+	*Import
+	now       core.Instant
+	at        core.Instant // stamp of the changes
+	counts    core.ImportCounts
+	single    int
+	sync      bool
+	latest    core.Instant // of the changes that a sync is to announce
+	endpoints bool         // of the tenant; they hear of each change
+	consents  [][2]string  // ids of those who are active in their first generation by this operation, with the evidence
+}
+
+// Statements of an import that write many rows each. Rows one by one cost twice as much.
+var (
+	addSubscriptions = insertMany(`INSERT INTO subscription (list_id, id, email, email_key, preferences, status,
+		generation, means, created_at, changed_at, event_at)
+		SELECT ?, column1, column2, column3, column4, ?, ?, ?, ?, ?, ? FROM `, 4, "")
+	addConsents = insertMany(`INSERT INTO consent (list_id, at, what, means, source, generation, subscription_id, reason)
+		SELECT ?, ?, ?, ?, ?, 1, column1, column2 FROM `, 2, " WHERE true ON CONFLICT DO NOTHING")
+)
+
+// run imports rows, which are in the order of ids.
+func (im *importing) run(tx *Tx, rows []ImportRow) (err error) {
+	if _, err := tx.list(im.list.ID); err != nil { // it may have been deleted since the import began
+		return err
+	}
+	if im.at, err = tx.stamp(im.list.ID, im.now); err != nil {
+		return err
+	}
+	endpoints, err := tx.endpointsOf(im.list.TenantID)
+	if err != nil {
+		return err
+	}
+	im.endpoints = len(endpoints) > 0
+	disabled, err := tx.disabledAmong(im.list.TenantID, rows)
+	if err != nil {
+		return err
+	}
+	erased, err := tx.erasedAmong(im.list.TenantID, len(rows), func(i int) string { return rows[i].key })
+	if err != nil {
+		return err
+	}
+	admitted := rows
+	if len(disabled) > 0 || len(erased) > 0 {
+		admitted = slices.DeleteFunc(slices.Clone(rows), func(r ImportRow) bool {
+			return disabled[r.key] || erased[r.key] != ""
+		})
+		im.counts.Kept += int64(len(rows) - len(admitted))
+	}
+	if err := im.apply(tx, admitted); err != nil {
+		return err
+	}
+	if err := im.addConsents(tx); err != nil {
+		return err
+	}
+	if err := im.progress(tx); err != nil {
+		return err
+	}
+	if im.sync {
+		_, err = tx.requestSync(im.list.TenantID, im.list.ID, im.now.Add(syncAfter), im.latest)
+	}
+	return err
+}
+
+// apply adds the rows that have no record yet, and then applies the others one by one.
+func (im *importing) apply(tx *Tx, rows []ImportRow) error {
+	there, err := im.recordsOf(tx, rows)
+	if err != nil {
+		return err
+	}
+	added, others := make([]*ImportRow, 0, len(rows)), []*ImportRow(nil)
+	for i := range rows {
+		r := &rows[i]
+		if there[r.id] != nil || i > 0 && rows[i-1].id == r.id {
+			others = append(others, r)
+		} else {
+			added = append(added, r)
+		}
+	}
+	if err := im.add(tx, added); err != nil {
+		return err
+	}
+	for _, r := range others {
+		sub := there[r.id]
+		if sub == nil { // added just now, by another row
+			s, err := tx.subscription(im.list.ID, r.id)
+			if err != nil {
+				return err
+			}
+			sub = &s
+			there[r.id] = sub
+		}
+		if err := im.known(tx, r, sub); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordsOf reads the records of rows by their ids. An import is mostly all new, or all known: then the records between
+// the first and the last are no others.
+func (im *importing) recordsOf(tx *Tx, rows []ImportRow) (map[string]*core.Subscription, error) {
+	found := map[string]*core.Subscription{}
+	if len(rows) == 0 {
+		return found, nil
+	}
+	var subs []core.Subscription
+	limit := 2 * len(rows)
+	err := tx.all(&subs, "SELECT "+subscriptionColumns+` FROM subscription AS s WHERE s.list_id = ? AND s.id BETWEEN ? AND ?
+		LIMIT ?`, im.list.ID, rows[0].id, rows[len(rows)-1].id, limit)
+	if err == nil && len(subs) == limit {
+		ids := make(core.Strings, len(rows))
+		for i := range rows {
+			ids[i] = rows[i].id
+		}
+		subs = subs[:0]
+		err = tx.all(&subs, "SELECT "+subscriptionColumns+` FROM json_each(?2) AS j CROSS JOIN subscription AS s
+			ON s.list_id = ?1 AND s.id = j.value`, im.list.ID, ids.Column())
+	}
+	for i := range subs {
+		found[subs[i].ID] = &subs[i]
+	}
+	return found, err
+}
+
+// add writes the records of rows that have none.
+func (im *importing) add(tx *Tx, rows []*ImportRow) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	blank := core.Subscription{ListID: im.list.ID}
+	_, _ = blank.Import("", im.status, im.proof, "", im.at) // what all have in common
+	same := []any{
+		blank.ListID, blank.Status, blank.Generation, blank.Proof, int64(blank.CreatedAt), int64(blank.ChangedAt),
+		int64(blank.EventAt),
+	}
+	err := tx.insertMany(&addSubscriptions, same, len(rows), func(args []any, i int) []any {
+		r := rows[i]
+		return append(args, r.id, string(r.Email), r.key, string(r.Preferences.OrEmpty()))
+	})
+	if err != nil {
+		return err
+	}
+	im.counts.Added += int64(len(rows))
+	tx.movedMany(im.list.ID, core.NotCounted, core.CountedSubscription(blank.Status), int64(len(rows)))
+	for _, r := range rows {
+		sub := core.Subscription{ID: r.id, ListID: im.list.ID}
+		change, _ := sub.Import(r.Email, im.status, im.proof, r.Preferences, im.at)
+		if err := im.record(tx, r, &sub, change, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// known applies a row to a record that is there.
+func (im *importing) known(tx *Tx, r *ImportRow, sub *core.Subscription) error {
+	was, left := sub.Status, sub.Left()
+	change, changed := sub.Import(r.Email, im.status, im.proof, r.Preferences, im.at)
+	switch {
+	case left:
+		im.counts.Kept++
+		return nil
+	case !changed:
+		im.counts.Unchanged++
+		return im.prove(tx, r, sub)
+	}
+	im.counts.Updated++
+	if err := tx.saveSubscription(was, sub); err != nil {
+		return err
+	}
+	if sub.Status == was {
+		if err := im.prove(tx, r, sub); err != nil {
+			return err
+		}
+	}
+	return im.record(tx, r, sub, change, sub.Status != was)
+}
+
+// record writes what goes with a changed subscription: the ledger if it moved, the event or the wish for a sync, the
+// confirmation mail of a new pending one.
+func (im *importing) record(tx *Tx, r *ImportRow, sub *core.Subscription, c *core.Change, moved bool) error {
+	if c != nil {
+		im.single++
+		if im.single > maxSingle {
+			im.sync, im.latest = true, max(im.latest, c.OccurredAt, im.at)
+			if im.endpoints { // no sync goes there
+				if err := tx.addToEndpoints(eventOf(im.list.TenantID, sub, c), im.now); err != nil {
+					return err
+				}
+			}
+		} else if err := tx.addEvent(im.list.TenantID, sub, c, im.now); err != nil {
+			return err
+		}
+	}
+	if !moved {
+		return nil
+	}
+	if r.Evidence != "" {
+		im.counts.Evidence++
+	}
+	if sub.Status == core.SubscriptionPending {
+		rowID := core.NewID()
+		asked := &SubscribeRequest{Origin: core.Origin{Source: im.source}, evidence: core.TrimText(r.Evidence)}
+		if err := tx.addConfirmToken(sub, rowID, false, asked, im.now); err != nil {
+			return err
+		}
+		return tx.addMail(core.Mail{
+			Kind: core.MailConfirm, TenantID: im.list.TenantID, ListID: sub.ListID,
+			Email: sub.Email, TokenID: rowID,
+		}, im.now)
+	}
+	if sub.Generation == 1 {
+		im.consents = append(im.consents, [2]string{sub.ID, core.TrimText(r.Evidence)})
+		return nil
+	}
+	return tx.addConsent(core.Consent{
+		ListID: sub.ListID, SubscriptionID: sub.ID, At: im.at, What: core.ConsentImported,
+		Proof: im.proof, Origin: core.Origin{Source: im.source}, Generation: sub.Generation,
+		Reason: core.TrimText(r.Evidence),
+	})
+}
+
+// prove adds the evidence of a row to the consent of a subscription that an earlier import made without any.
+func (im *importing) prove(tx *Tx, r *ImportRow, sub *core.Subscription) error {
+	if r.Evidence == "" || sub.Proof != core.ProofImport {
+		return nil
+	}
+	n, err := tx.exec(`UPDATE consent SET reason = ?
+		WHERE list_id = ? AND subscription_id = ? AND what = ? AND generation = ? AND reason = ''`,
+		core.TrimText(r.Evidence), sub.ListID, sub.ID, core.ConsentImported, sub.Generation)
+	if n > 0 {
+		im.counts.Evidence++
+	}
+	return err
+}
+
+// addConsents writes the ledger for all of the operation's rows at once.
+func (im *importing) addConsents(tx *Tx) error {
+	same := []any{im.list.ID, int64(im.at), core.ConsentImported, im.proof, im.source}
+	return tx.insertMany(&addConsents, same, len(im.consents), func(args []any, i int) []any {
+		return append(args, im.consents[i][0], im.consents[i][1])
+	})
+}
+
+// disabledAmong returns the keys of those rows whose address is switched off, or gets no mail of the tenant since it
+// has bounced or complained.
+func (tx *Tx) disabledAmong(tenantID string, rows []ImportRow) (map[string]bool, error) {
+	var any bool
+	err := tx.get(&any, "SELECT EXISTS (SELECT 1 FROM disabled) OR EXISTS (SELECT 1 FROM suppression WHERE "+
+		"tenant_id = ?)",
+		tenantID)
+	if err != nil || !any {
+		return nil, err
+	}
+	keys := make(core.Strings, len(rows))
+	for i := range rows {
+		keys[i] = rows[i].key
+	}
+	var found []string
+	err = tx.all(&found, `SELECT email_key FROM disabled WHERE tenant_id IN ('', ?1) AND email_key IN (SELECT value FROM
+		json_each(?2)) UNION SELECT email_key FROM suppression WHERE tenant_id = ?1 AND email_key IN (SELECT value FROM
+		json_each(?2))`, tenantID, keys.Column())
+	set := make(map[string]bool, len(found))
+	for _, k := range found {
+		set[k] = true
+	}
+	return set, err
+}
