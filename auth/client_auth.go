@@ -34,8 +34,8 @@ var builtInClient = core.TokenClient{
 
 // authenticate returns the client of a request that may have tokens: not one of a suspended tenant (ErrSuspended).
 // Other errors are those of identify.
-func (p *Provider) authenticate(ctx context.Context, c ClientCredentials) (core.TokenClient, error) {
-	client, err := p.identify(ctx, c)
+func (p *Provider) authenticate(ctx context.Context, c ClientCredentials, now core.Instant) (core.TokenClient, error) {
+	client, err := p.identify(ctx, c, now)
 	if err == nil && client.Suspended {
 		err = ErrSuspended
 	}
@@ -45,7 +45,7 @@ func (p *Provider) authenticate(ctx context.Context, c ClientCredentials) (core.
 // identify returns the client of a request. Without any client_id it is the built-in one. An unknown
 // client, a wrong or missing secret, or a method that the client is not registered for is ErrInvalidClient; two
 // methods at once are invalid_request.
-func (p *Provider) identify(ctx context.Context, c ClientCredentials) (core.TokenClient, error) {
+func (p *Provider) identify(ctx context.Context, c ClientCredentials, now core.Instant) (core.TokenClient, error) {
 	id, secret, method := c.ID, c.Secret, "none"
 	if c.Secret != "" {
 		method = "client_secret_post"
@@ -73,21 +73,24 @@ func (p *Provider) identify(ctx context.Context, c ClientCredentials) (core.Toke
 	if err != nil {
 		return core.TokenClient{}, err
 	}
-	if !proves(client, method, secret) {
+	if !proves(client, method, secret, now) {
 		return core.TokenClient{}, ErrInvalidClient
 	}
 	return client, nil
 }
 
 // proves reports whether a secret given by a method is right. A public client has none to give.
-func proves(c core.TokenClient, method, secret string) bool {
+func proves(c core.TokenClient, method, secret string, now core.Instant) bool {
 	if !c.Confidential {
 		return method == "none"
 	}
 	if method == "none" || (c.AuthMethod != "" && c.AuthMethod != method) || len(c.SecretHash) == 0 {
 		return false
 	}
-	return subtle.ConstantTimeCompare(core.HashToken(secret), c.SecretHash) == 1
+	hash := core.HashToken(secret)
+	newest := subtle.ConstantTimeCompare(hash, c.SecretHash)
+	old := subtle.ConstantTimeCompare(hash, c.OldSecretHash)
+	return newest == 1 || old == 1 && now < c.OldSecretUntil
 }
 
 // basicAuth reads an Authorization header of the Basic scheme; name and secret are form-urlencoded inside

@@ -156,7 +156,7 @@ func (p *Provider) CodeGrant(ctx context.Context, r GrantRequest, now core.Insta
 	if r.Client.ID == "" && r.Client.Authorization == "" {
 		return TokenResponse{}, ErrInvalidClient
 	}
-	client, err := p.authenticate(ctx, r.Client)
+	client, err := p.authenticate(ctx, r.Client, now)
 	if err != nil {
 		return TokenResponse{}, err
 	}

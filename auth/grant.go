@@ -49,7 +49,7 @@ func (p *Provider) Grant(grantType string) GrantFunc {
 // switched off get the same answer after the same work. Failures are counted per user before the password is
 // looked at, and per remote address.
 func (p *Provider) PasswordGrant(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error) {
-	client, err := p.authenticate(ctx, r.Client)
+	client, err := p.authenticate(ctx, r.Client, now)
 	if err != nil {
 		return TokenResponse{}, err
 	}
@@ -153,7 +153,7 @@ func (p *Provider) CheckPassword(
 // ClientGrant gives a confidential client a token of its own (RFC 6749 section 4.4): its registered scopes for
 // its tenant, no refresh token. It owns nothing, so the scopes of users mean nothing to it and are left out.
 func (p *Provider) ClientGrant(ctx context.Context, r GrantRequest, now core.Instant) (TokenResponse, error) {
-	client, err := p.authenticate(ctx, r.Client)
+	client, err := p.authenticate(ctx, r.Client, now)
 	if err != nil {
 		return TokenResponse{}, err
 	}

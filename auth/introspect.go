@@ -14,7 +14,7 @@ func (p *Provider) Revoke(ctx context.Context, c ClientCredentials, token string
 	if c.ID == "" && c.Authorization == "" {
 		return ErrInvalidClient
 	}
-	client, err := p.identify(ctx, c) // also of a suspended tenant: it may end what it has
+	client, err := p.identify(ctx, c, now) // also of a suspended tenant: it may end what it has
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (p *Provider) Introspect(
 	if c.ID == "" && c.Authorization == "" {
 		return Introspection{}, ErrInvalidClient
 	}
-	client, err := p.authenticate(ctx, c)
+	client, err := p.authenticate(ctx, c, now)
 	if err != nil {
 		return Introspection{}, err
 	}

@@ -23,7 +23,7 @@ func (p *Provider) RefreshGrant(ctx context.Context, r GrantRequest, now core.In
 	var client core.TokenClient
 	if named || r.Client.Secret != "" {
 		var err error
-		if client, err = p.authenticate(ctx, r.Client); err != nil {
+		if client, err = p.authenticate(ctx, r.Client, now); err != nil {
 			return TokenResponse{}, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Types of OAuth clients (RFC 6749 section 2.1).
@@ -32,7 +33,10 @@ type Client struct {
 	CreatedAt              Instant `json:"created_at" db:"created_at"`
 	UpdatedAt              Instant `json:"updated_at" db:"updated_at"`
 	SecretHash             []byte  `json:"-" db:"secret_hash"` // SHA-256; empty for a public client
-	Suspended              bool    `json:"-" db:"suspended"`   // its tenant is; as store.Client reads it
+	OldSecretHash          []byte  `json:"-" db:"old_secret_hash"`
+	// until when that one is good, too
+	OldSecretUntil Instant `json:"old_secret_until,omitzero" db:"old_secret_until"`
+	Suspended      bool    `json:"-" db:"suspended"` // its tenant is; as store.Client reads it
 }
 
 // ClientInput is what a caller wants a client to be; nil leaves a field as it is.
@@ -115,7 +119,7 @@ func (c *Client) Change(in ClientInput, operator bool, now Instant) (secret stri
 	c.UpdatedAt = now
 	switch {
 	case c.ClientType == ClientPublic:
-		c.SecretHash = nil
+		c.SecretHash, c.OldSecretHash, c.OldSecretUntil = nil, nil, 0
 	case len(c.SecretHash) == 0:
 		return c.NewSecret(), nil
 	}
@@ -146,6 +150,44 @@ func (c *Client) NewSecret() string {
 	secret := NewToken()
 	c.SecretHash = HashToken(secret)
 	return secret
+}
+
+// RotateSecret gives a confidential client another secret and returns it. The one before stays good for overlap; 0: it
+// ends at once, and an earlier one with it. It returns ErrSecretStands for an overlap while an earlier one is good, and
+// a Forbidden or Conflict error for a client whose secret the caller may not change, or that has none.
+func (c *Client) RotateSecret(overlap time.Duration, operator bool, now Instant) (string, error) {
+	if err := c.mayRotate(operator); err != nil {
+		return "", err
+	}
+	if overlap > 0 && c.OldSecretUntil > now {
+		return "", ErrSecretStands
+	}
+	old := c.SecretHash
+	c.OldSecretHash, c.OldSecretUntil, c.UpdatedAt = nil, 0, now
+	if overlap > 0 {
+		c.OldSecretHash, c.OldSecretUntil = old, now.Add(overlap)
+	}
+	return c.NewSecret(), nil
+}
+
+// EndOldSecret ends the secret before the newest, if there is one. It returns the errors of RotateSecret about the
+// client.
+func (c *Client) EndOldSecret(operator bool, now Instant) error {
+	if err := c.mayRotate(operator); err != nil {
+		return err
+	}
+	c.OldSecretHash, c.OldSecretUntil, c.UpdatedAt = nil, 0, now
+	return nil
+}
+
+func (c *Client) mayRotate(operator bool) error {
+	switch {
+	case c.FirstParty && !operator:
+		return Forbiddenf("The secret of a first-party client is changed by operators only.")
+	case c.ClientType != ClientConfidential:
+		return Conflictf("conflict", "A public client has no secret.")
+	}
+	return nil
 }
 
 func takeAll(to *Strings, from *[]string) {

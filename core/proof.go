@@ -15,7 +15,7 @@ func FreshProof(at, now Instant) bool { return now.Sub(at) <= ProofAge }
 // Operations that the specification of the API names don't; a route says so.
 var ProofActions = []Action{
 	ActionCampaignSend, ActionPeopleImport, ActionPeopleExport, ActionPeopleErase, ActionTeamManage, ActionRelayManage, ActionDKIMManage,
-	ActionKeyManage, ActionUserManage, ActionWebhookManage, ActionEndpointManage,
+	ActionKeyManage, ActionUserManage, ActionWebhookManage, ActionClientSecret, ActionEndpointManage,
 }
 
 // AsksProof reports whether an action asks for a fresh proof. Of what only reads, it is the export alone.

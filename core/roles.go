@@ -43,6 +43,7 @@ const (
 	ActionListSettings      Action = "list.settings"
 	ActionSuppressionManage Action = "suppression.manage"
 	ActionClientManage      Action = "client.manage"
+	ActionClientSecret      Action = "client.secret"
 	ActionEndpointManage    Action = "endpoint.manage"
 	ActionWebhookManage     Action = "webhook.manage"
 	ActionDomainPropose     Action = "domain.propose"
@@ -107,6 +108,7 @@ var Permissions = []Permission{
 	{ActionListSettings, RoleTenantAdmin, byAdmin, false, "create, change, delete and copy lists"},
 	{ActionSuppressionManage, RoleTenantAdmin, byEvents, false, "switch addresses off and on again"},
 	{ActionClientManage, RoleTenantAdmin, byAdmin, false, "see, create, change and delete OAuth clients"},
+	{ActionClientSecret, RoleTenantAdmin, byAdmin, false, "give OAuth clients another secret"},
 	{ActionEndpointManage, RoleTenantAdmin, byAdmin, false, "keep the endpoints that events go to"},
 	{ActionWebhookManage, RoleTenantAdmin, byAdmin, false, "keep the senders of signed webhooks"},
 	{ActionDomainPropose, RoleTenantAdmin, byAdmin, false, "propose sender domains and have them checked"},

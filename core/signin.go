@@ -52,7 +52,11 @@ type TokenClient struct {
 	IDTokenAlg   string
 	SecretHash   []byte
 	FirstParty   bool
-	Suspended    bool // its tenant is
+
+	OldSecretHash  []byte  // of the secret before
+	OldSecretUntil Instant // until when that one is good, too
+
+	Suspended bool // its tenant is
 }
 
 // Browser is a browser in which a user is signed in here. The data of its session hold its id.

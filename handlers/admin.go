@@ -217,6 +217,22 @@ func (a clients) update(c *web.Call, in core.ClientInput) (clientReply, error) {
 	return clientReply{client, secret, client.Warnings()}, err
 }
 
+// rotate gives a client another secret; an overlap lets the one before stay good for a while.
+func (a clients) rotate(c *web.Call, in secretOverlap) (clientReply, error) {
+	var secret string
+	client, err := a.store.UpdateClient(c, c.ID(), actor(c), func(client *core.Client) (err error) {
+		secret, err = client.RotateSecret(in.or(0), isOperator(c), c.Now)
+		return err
+	})
+	return clientReply{client, secret, client.Warnings()}, err
+}
+
+func (a clients) endOld(c *web.Call, id string) (core.Client, error) {
+	return a.store.UpdateClient(c, id, actor(c), func(client *core.Client) error {
+		return client.EndOldSecret(isOperator(c), c.Now)
+	})
+}
+
 func (a clients) remove(c *web.Call, id string) (web.None, error) {
 	client, err := a.store.Client(c, id)
 	if err != nil {

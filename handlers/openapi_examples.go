@@ -30,6 +30,8 @@ var requestExamples = map[string]web.Object{
 		"https://app.example.org/again",
 	}},
 
+	"rotateOAuthClientSecret": {"overlap_seconds": 86400},
+
 	"createInvitation": {"tenant_id": exampleID, "email": "eve@acme.example", "role": "editor"},
 
 	"createUser":     {"email": "max@acme.example", "name": "Max", "role": "publisher", "tenant_id": exampleID},

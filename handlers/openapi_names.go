@@ -70,6 +70,8 @@ var operationNames = map[string]string{
 	"DELETE /api/admin/webhook-clients/:id":                "deleteWebhookClient",
 	"POST /api/admin/webhook-clients/:id/rotate-secret":    "rotateWebhookClientSecret",
 	"POST /api/admin/webhook-clients/:id/end-old-secret":   "endOldWebhookClientSecret",
+	"POST /api/admin/oauth-clients/:id/rotate-secret":      "rotateOAuthClientSecret",
+	"POST /api/admin/oauth-clients/:id/end-old-secret":     "endOldOAuthClientSecret",
 	"GET /api/admin/webhook-endpoints":                     "listWebhookEndpoints",
 	"POST /api/admin/webhook-endpoints":                    "createWebhookEndpoint",
 	"GET /api/admin/webhook-endpoints/:id":                 "getWebhookEndpoint",

@@ -268,6 +268,7 @@ func (h *Handler) adminRoutes(t *web.Table) {
 		web.Path(clients.remove),
 		rights{core.ActionClientManage, core.ActionClientManage, core.ActionClientManage, core.ActionClientManage},
 	})
+	h.clientSecretRoutes(t)
 }
 
 // teamRoutes are how people come to work for a tenant.

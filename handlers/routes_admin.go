@@ -117,6 +117,18 @@ func (h *Handler) userRoutes(t *web.Table) {
 		one(web.Path(u.erase).Fails(core.Conflict)), "Remove everything that is known about a person")
 }
 
+// clientSecretRoutes are the secrets of OAuth clients.
+func (h *Handler) clientSecretRoutes(t *web.Table) {
+	a := clients{h.options.Store}
+	const item = "/api/admin/oauth-clients/:id"
+	one := func(e web.Endpoint) web.Endpoint { return e.Find(a.find).Missing(web.ErrNotFound) }
+	t.Add("POST", item+"/rotate-secret", admin(core.ActionClientSecret), web.Member,
+		one(web.JSON(a.rotate).BodyOptional()).Fails(core.Conflict),
+		"Give an OAuth client another secret; the one before ends, or stays good for a while")
+	t.Add("POST", item+"/end-old-secret", admin(core.ActionClientSecret), web.Member, one(web.Path(a.endOld)).Fails(core.Conflict),
+		"End the secret before the newest of an OAuth client")
+}
+
 // webhookClientRoutes are the senders of signed webhooks.
 func (h *Handler) webhookClientRoutes(t *web.Table) {
 	w := webhookClients{h.options.Store}

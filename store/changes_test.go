@@ -16,7 +16,7 @@ import (
 // are BLOBs or stand in maskedColumns. A new column belongs into one of the two.
 var shownColumns = map[string]string{
 	"client": "tenant_id name client_type redirect_uris post_logout_redirect_uris scopes grant_types " +
-		"token_endpoint_auth_method id_token_signed_response_alg first_party require_pkce deleted_at",
+		"token_endpoint_auth_method id_token_signed_response_alg first_party require_pkce deleted_at old_secret_until",
 	"dkim_key":   "tenant_id domain selector algorithm status public",
 	"invitation": "tenant_id role invited_by expires_at",
 	"list": "tenant_id name status confirm_token confirm_floor require_mailed_proof sync_removes_absent deleted_at " +

@@ -96,19 +96,26 @@ func (p *program) clientCommands() *cli.Command {
 			return p.printer(c).record(client)
 		})
 	update := p.command("update", "change an OAuth client",
-		append([]cli.Flag{idFlag(store.NounClient), boolFlag("new-secret",
-			"give it another secret; the one before ends")},
-			clientFlags()...), []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+		append([]cli.Flag{
+			idFlag(store.NounClient), boolFlag("new-secret", "give it another secret; the one before ends"),
+			stringFlag("overlap", "with --new-secret: the one before stays good for so `LONG`, as 2h or 7d"),
+			boolFlag("end-old-secret", "end the secret before the newest now"),
+		}, clientFlags()...), []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			at, secret := now(), ""
+			var overlap config.Duration
+			if err := overlap.UnmarshalText([]byte(c.String("overlap"))); c.IsSet("overlap") && err != nil {
+				return usageError{c.Command.HelpName, "--overlap: " + err.Error()}
+			}
 			client, err := s.UpdateClient(c.Context, c.String("id"), actor(), func(o *core.Client) (err error) {
-				if secret, err = o.Change(clientInput(c), true, at); err != nil || !c.Bool("new-secret") || secret != "" {
+				secret, err = o.Change(clientInput(c), true, at)
+				if err == nil && c.Bool("end-old-secret") {
+					err = o.EndOldSecret(true, at)
+				}
+				if err != nil || !c.Bool("new-secret") || secret != "" {
 					return err
 				}
-				if o.ClientType != core.ClientConfidential {
-					return core.Invalidf("new-secret", "A public client has no secret.")
-				}
-				secret = o.NewSecret()
-				return nil
+				secret, err = o.RotateSecret(overlap.Std(), true, at)
+				return err
 			})
 			if err != nil {
 				return missing(err, "client", c.String("id"))
