@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
@@ -170,5 +171,50 @@ func TestEmailChangeIsThrottled(t *testing.T) {
 	}
 	if last != http.StatusTooManyRequests {
 		t.Errorf("the twelfth guess answers %d", last)
+	}
+}
+
+// Another address that an operator gives an account is not verified: every session ends and roles wait until its owner
+// has verified it, unless the operator vouches for it. The old address is told.
+func TestOperatorChangesAnAddress(t *testing.T) {
+	for _, vouched := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			e := pageEnvLater(t)
+			now := core.At(time.Now())
+			e.verifyAnn()
+			u, err := e.store.UserByEmail(t.Context(), "ann@user.example")
+			if err == nil {
+				err = e.store.GrantRole(t.Context(), u.ID, core.Role{Role: core.RoleOperator}, false, now)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := e.handler.options.Auth
+			tokens, err := p.PasswordGrant(t.Context(), auth.GrantRequest{
+				Username: "ann@user.example", Password: "correct horse battery",
+			}, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.login()
+			in := store.UserInput{Email: new(core.Email("eve@user.example"))}
+			if vouched {
+				in.Verified = new(true)
+			}
+			if u, err = e.store.UpdateUser(t.Context(), u.ID, in, now); err != nil || u.Roles[0].Pending == vouched {
+				t.Fatal(u, err)
+			}
+			if e.in() != vouched {
+				t.Error("the browser is signed in:", !vouched)
+			}
+			if _, err := p.RefreshGrant(t.Context(), auth.GrantRequest{RefreshToken: tokens.RefreshToken}, now); (err == nil) !=
+				vouched {
+				t.Error("refresh:", err)
+			}
+			e.told(core.MailChanged)
+			if read, err := e.store.User(t.Context(), u.ID); err != nil || read.Operator() != vouched {
+				t.Error(read, err)
+			}
+		})
 	}
 }

@@ -112,6 +112,12 @@ func (a users) update(c *web.Call, in userChange) (core.User, error) {
 			return core.User{}, err
 		}
 	}
+	if in.Email != nil && (in.EmailVerified == nil || !*in.EmailVerified) && c.Caller.UserID == c.ID() &&
+		in.Email.Key() != c.Caller.Email.Key() {
+		if err := another(c, c.ID()); err != nil {
+			return core.User{}, err
+		}
+	}
 	_, err := a.store.UpdateUser(behalf(c), c.ID(), store.UserInput{
 		Email: in.Email, Name: in.Name, Verified: in.EmailVerified, Disabled: in.Disabled,
 	}, c.Now)

@@ -109,13 +109,14 @@ func (tx *Tx) insertUser(u core.User, passwordHash string, selfRegistered bool) 
 
 // UserInput is what an operator changes of a user; nil leaves a field as it is.
 type UserInput struct {
-	Email    *core.Email
+	Email    *core.Email // another one isn't verified, unless Verified vouches for it
 	Name     *string
 	Verified *bool // true vouches for the address: pending roles take effect, an unproved password and its sessions end
 	Disabled *bool // true ends every session
 }
 
-// UpdateUser changes a user and returns it. It returns core.ErrNotFound where there is no such user, ErrUserExists
+// UpdateUser changes a user and returns it. Another address ends every session, and roles wait until it is verified by
+// mail, unless it is vouched for; the old address is told by mail. It returns core.ErrNotFound where there is no such user, ErrUserExists
 // where the address is taken, and core.ErrInvalid for a name or an address that is not valid.
 func (s *Store) UpdateUser(ctx context.Context, id string, in UserInput, now core.Instant) (core.User, error) {
 	var u core.User
@@ -128,9 +129,15 @@ func (s *Store) UpdateUser(ctx context.Context, id string, in UserInput, now cor
 			return err
 		}
 		moved := in.Email != nil && in.Email.Key() != u.Email.Key()
+		old := u.Email
 		vouched := in.Verified != nil && *in.Verified && (!u.EmailVerified || moved)
 		if in.apply(&u, now) {
 			if err := tx.endSessions(id, now); err != nil {
+				return err
+			}
+		}
+		if moved {
+			if err := tx.readdressed(&u, old, now); err != nil {
 				return err
 			}
 		}
@@ -152,6 +159,26 @@ func (s *Store) UpdateUser(ctx context.Context, id string, in UserInput, now cor
 		return err
 	}))
 	return u, err
+}
+
+// readdressed tells the old address of a user that the account has another. Unless that is verified, whoever is signed in may
+// not be its owner: sessions end, and the account counts as one that registered itself, whose roles wait.
+func (tx *Tx) readdressed(u *core.User, old core.Email, now core.Instant) error {
+	if !u.EmailVerified {
+		if err := tx.endSessions(u.ID, now); err != nil {
+			return err
+		}
+		if err := tx.one("UPDATE user SET self_registered = 1 WHERE id = ?", u.ID); err != nil {
+			return err
+		}
+		if _, err := tx.exec("UPDATE role SET pending = 1 WHERE user_id = ?", u.ID); err != nil {
+			return err
+		}
+		for i := range u.Roles {
+			u.Roles[i].Pending = true
+		}
+	}
+	return tx.addMail(core.MailStyle{}.MailTo(old, core.MailChanged, ""), now)
 }
 
 // vouch ends an unproved password of a user whose address an operator says is the user's, and lets pending roles take

@@ -116,7 +116,8 @@ as verified.
 			return p.printUser(c, u)
 		})
 	update := p.userCommand("update", "change a user", []cli.Flag{
-		stringFlag("email", "another `ADDRESS`"), stringFlag("name", "another `NAME`"),
+		stringFlag("email", "another `ADDRESS`; without --verified every session ends, and roles wait until it is verified"),
+		stringFlag("name", "another `NAME`"),
 		boolFlag("verified",
 			"whether the address is known to be the user's: an account that registered itself loses its password and sessions"),
 		boolFlag("disabled", "switch the user off (=false: on); ends every session"),
@@ -274,7 +275,7 @@ func (p *program) updateUser(c *cli.Context, _ *config.Config, s *store.Store, u
 		}
 		in.Email = &email
 	}
-	before := u.Epoch
+	before, old := u.Epoch, u.Email
 	if _, err := s.UpdateUser(c.Context, u.ID, in, now()); err != nil {
 		return err
 	}
@@ -282,7 +283,12 @@ func (p *program) updateUser(c *cli.Context, _ *config.Config, s *store.Store, u
 	if err != nil {
 		return err
 	}
-	if !u.Disabled() {
+	switch {
+	case u.Disabled():
+	case u.Email.Key() != old.Key() && !u.EmailVerified:
+		fmt.Fprintf(p.err, "%s is not verified: every session has ended, and roles wait until it is verified by mail; "+
+			"--verified vouches for it.\n", u.Email)
+	default:
 		p.tellUnproved(before, u)
 	}
 	return p.printUser(c, u)
