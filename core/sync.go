@@ -14,6 +14,27 @@ type Sync struct {
 	Done       int     `db:"done" json:"done"` // batches delivered
 }
 
+// The states of a full sync.
+const (
+	SyncWaiting  = "waiting" // to be planned
+	SyncRunning  = "running"
+	SyncFinished = "finished"
+	SyncFailed   = "failed"
+)
+
+// State is how far the sync is: SyncWaiting, SyncRunning, SyncFinished or SyncFailed.
+func (y *Sync) State() string {
+	switch {
+	case y.FailedAt > 0:
+		return SyncFailed
+	case y.FinishedAt > 0:
+		return SyncFinished
+	case y.BatchTotal > 0:
+		return SyncRunning
+	}
+	return SyncWaiting
+}
+
 // SyncBatch is one batch of a planned sync that is still to be delivered.
 type SyncBatch struct {
 	SyncID  string  `db:"sync_id"`

@@ -66,7 +66,8 @@ type Handler struct {
 	draining       atomic.Bool
 	prober         prober
 	uploads        *uploads
-	registers      *web.Rate // of accounts, by API and page
+	ledgers        chan struct{} // held by the request that reads a whole record of consents
+	registers      *web.Rate     // of accounts, by API and page
 	subscribes     *subscribeLimits
 	operationCache sync.Map // of the page /openapi: the operations of each document, []referenceOperation
 }
@@ -87,6 +88,7 @@ func New(o Options) (*Handler, error) {
 	h := &Handler{
 		options: o, publicURL: strings.TrimSuffix(o.PublicURL, "/"), log: o.Log, prober: prober{store: o.Store},
 		uploads:   newUploads(),
+		ledgers:   make(chan struct{}, 1),
 		registers: web.NewRate(20, time.Hour),
 		sealer:    o.Sealer, ident: o.Ident,
 	}

@@ -382,7 +382,7 @@ type syncStarted struct {
 
 // fullSync asks for a list to be copied to the send service as a whole.
 func (a newsletter) fullSync(c *web.Call, id string) (out syncStarted, err error) {
-	out.SyncID, err = a.store.RequestSync(c, id, c.Now)
+	out.SyncID, err = a.store.RequestSync(store.By(c, actor(c), c.Now), id, c.Now)
 	return out, err
 }
 

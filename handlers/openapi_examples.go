@@ -58,6 +58,8 @@ var requestExamples = map[string]web.Object{
 		"list_id": exampleID, "email": "new@example.org", "status": "pending",
 		"source": "signed at the fair",
 	},
+	"unsubscribeEverywhere": {"email": "reader@example.org", "tenant_id": exampleID},
+
 	"updateSubscriber": {"preferences": web.Object{"first_name": "Ada", "city": "Bonn"}},
 
 	"runImport": {

@@ -24,6 +24,13 @@ func init() {
 		e.must(e.store.FinishEvents(ctx, []store.EventResult{{Event: last, Dead: true, Reason: "answered 410"}},
 			core.At(time.Now())))
 	}
+	// mirrored NAME list=L email=E: another member service has the subscription; {NAME} is its id
+	steps["mirrored"] = func(e *env, name string, args map[string]string) {
+		steps["subscriber"](e, name, args)
+		sub, err := e.store.Subscriber(e.t.Context(), e.value(args["list"]), core.Email(args["email"]))
+		e.must(err)
+		e.name(name, sub.ID)
+	}
 	// failed-mail KIND: the newest mail of the kind is refused for good
 	steps["failed-mail"] = func(e *env, kind string, _ map[string]string) {
 		ctx := e.t.Context()

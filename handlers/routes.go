@@ -22,6 +22,7 @@ func (h *Handler) table() []*web.Route {
 	h.adminRoutes(&t)
 	h.teamRoutes(&t)
 	h.peopleRoutes(&t)
+	h.listRoutes(&t)
 	h.importRoutes(&t)
 	h.templateRoutes(&t)
 	h.userRoutes(&t)

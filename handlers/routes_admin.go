@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"strconv"
 
 	"newsletterd/core"
@@ -23,9 +24,11 @@ func (h *Handler) peopleRoutes(t *web.Table) {
 	t.Add("GET", item, admin(core.ActionPeopleMasked), web.Member,
 		one(web.Path(s.show)), "Show a subscriber, with the record of consents")
 	t.Add("PUT", item, admin(core.ActionPeopleChange), web.Member,
-		one(web.JSON(s.update)), "Change a subscriber; absent fields stay as they are")
+		one(web.JSON(s.update)).Fails(core.Conflict), "Change a subscriber; absent fields stay as they are")
 	t.Add("POST", item+"/unsubscribe", admin(core.ActionPeopleChange), web.Member,
 		one(web.Path(s.unsubscribe)), "End a subscription")
+	t.Add("POST", all+"/unsubscribe", admin(core.ActionPeopleChange), web.Member, web.JSON(s.unsubscribeAll),
+		"End every subscription of an address on the lists of a tenant")
 	t.Add("POST", item+"/erase", admin(core.ActionPeopleErase), web.Member,
 		one(web.Path(s.erase)), "Remove all that the lists of the tenant hold about the address")
 	t.Add("GET", item+"/history", admin(core.ActionPeopleRead), web.Member,
@@ -39,6 +42,23 @@ func (h *Handler) peopleRoutes(t *web.Table) {
 	t.Add("PUT", off, may, web.Member, web.JSON(p.update).Fails(core.NotFound),
 		"Change the reason why an address is not mailed")
 	t.Add("POST", off+"/lift", may, web.Member, web.JSON(p.lift).Fails(core.NotFound), "Let an address be mailed again")
+}
+
+// listRoutes are what is asked about a list in addition to its record.
+func (h *Handler) listRoutes(t *web.Table) {
+	l := listExtras{h.options.Store, cmp.Or(h.options.Newsletter.MemberURL, h.publicURL), h.ledgers}
+	const item = "/api/admin/newsletter-lists/:id"
+	read := admin(core.ActionListRead)
+	one := func(e web.Endpoint) web.Endpoint {
+		return e.Find(lists{store: h.options.Store}.find).Missing(core.ErrListNotFound)
+	}
+	t.Add("GET", item+"/reasons", read, web.Member, one(web.Path(l.reasons)), "Count the reasons that leavers gave")
+	t.Add("GET", item+"/form", read, web.Member, one(web.Path(l.form)), "Show a subscribe form for a website")
+	y := syncs{h.options.Store}
+	t.Add("GET", "/api/admin/syncs", read, web.Member, web.List(y.list, syncState.key),
+		"List the full syncs of lists, the newest first")
+	t.Add("GET", "/api/admin/syncs/:id", read, web.Member, web.Path(y.show).Find(y.find).Missing(web.ErrNotFound),
+		"Show a full sync: how far it is")
 }
 
 // templateRoutes are the templates and layouts of tenants.

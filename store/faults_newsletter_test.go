@@ -157,7 +157,10 @@ func (s *story) mailsAndEvents() {
 		}, now0+170)
 	})
 	s.op("FinishSync", func() error { return onlyErr(s.FinishSync(ctx, id, now0+170)) })
-	s.op("RequestSync", func() (err error) { id, err = s.RequestSync(ctx, s.list, now0+180); return err })
+	s.op("RequestSync", func() (err error) {
+		id, err = s.RequestSync(By(ctx, "test", now0+180), s.list, now0+180)
+		return err
+	})
 	s.op("FailSync", func() error { return s.FailSync(ctx, id, "no", now0+180) })
 }
 

@@ -11,7 +11,7 @@ const syncColumns = `y.id, y.tenant_id, y.list_id, y.batch_total, y.due_at, y.st
 	(SELECT count(*) FROM sync_batch AS b WHERE b.sync_id = y.id AND b.done_at > 0) AS done`
 
 // RequestSync asks for a full sync of a list and returns its id: that of one which waits to be planned, if there is
-// one. It returns core.ErrListNotFound or ErrForeignFed.
+// one. The audit trail tells of it where By named an actor. It returns core.ErrListNotFound or ErrForeignFed.
 func (s *Store) RequestSync(ctx context.Context, listID string, now core.Instant) (id string, err error) {
 	list, err := s.ListWithTenant(ctx, listID)
 	if err != nil {
@@ -28,10 +28,10 @@ func (s *Store) RequestSync(ctx context.Context, listID string, now core.Instant
 }
 
 func (s *Store) syncList(ctx context.Context, list *core.ListWithTenant, now core.Instant) (id string, err error) {
-	err = s.update(ctx, func(tx *Tx) error {
+	err = s.update(ctx, s.by(ctx, "list.sync", list.TenantID, list.ID, func(tx *Tx) error {
 		id, err = tx.requestSync(list.TenantID, list.ID, now, now)
 		return err
-	})
+	}))
 	return id, err
 }
 
@@ -76,6 +76,21 @@ func (s *Store) Syncs(ctx context.Context, listID string, limit int) ([]core.Syn
 	var y []core.Sync
 	err := s.all(ctx, &y, "SELECT "+syncColumns+` FROM sync AS y WHERE ?1 = '' OR y.list_id = ?1
 		ORDER BY y.started_at DESC, y.id DESC LIMIT ?2`, listID, limit)
+	return y, err
+}
+
+// SyncsAmong reads a page of the syncs of the tenants' lists, or of all, or (listID not empty) of one list, the newest
+// first. Its only error is core.ErrStorage.
+func (s *Store) SyncsAmong(ctx context.Context, tenants []string, all bool, listID string, page core.Page) (y []core.Sync,
+	err error,
+) {
+	before := page.After
+	if before == "" {
+		before = "~" // after all ids
+	}
+	err = s.all(ctx, &y, "SELECT "+syncColumns+` FROM sync AS y WHERE y.id < ?1 AND (?2 OR y.tenant_id IN (SELECT value
+		FROM json_each(?3))) AND (?4 = '' OR y.list_id = ?4) ORDER BY y.id DESC LIMIT ?5`, before, all, jsonOf(tenants),
+		listID, page.Limit)
 	return y, err
 }
 

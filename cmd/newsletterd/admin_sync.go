@@ -61,15 +61,7 @@ func (p *program) listSyncsCommand() *cli.Command {
 		}
 		rows := make([]syncState, len(syncs))
 		for i, y := range syncs {
-			rows[i] = syncState{y, "waiting"}
-			switch {
-			case y.FailedAt > 0:
-				rows[i].State = "failed"
-			case y.FinishedAt > 0:
-				rows[i].State = "finished"
-			case y.BatchTotal > 0:
-				rows[i].State = "running"
-			}
+			rows[i] = syncState{y, y.State()}
 		}
 		return list(p.printer(c), rows, "sync_id", "list_id", "state", "started_at", "done", "batch_total", "reason")
 	})
@@ -94,7 +86,7 @@ func (p *program) syncList(c *cli.Context, cfg *config.Config, s *store.Store) e
 			return err
 		}
 	}
-	sync, err := s.RequestSync(c.Context, id, now())
+	sync, err := s.RequestSync(store.By(c.Context, actor(), now()), id, now())
 	if errors.Is(err, store.ErrForeignFed) {
 		return fmt.Errorf("%s (--take-over makes it this service's)", terminal.Message(err))
 	}

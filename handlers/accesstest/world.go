@@ -106,6 +106,11 @@ func (w *World) addPeople(t *Tenant, add adds) {
 		s.Must(err)
 		return events[0].EventID
 	})
+	add("/api/admin/syncs", core.ActionListRead, func(s *storetest.Seeder) string {
+		id, err := s.RequestSync(s.Context(), t.List, 1)
+		s.Must(err)
+		return id
+	})
 	add("/api/send-jobs", core.ActionFiguresRead, func(s *storetest.Seeder) string {
 		l, err := s.List(s.Context(), t.List)
 		s.Must(err)

@@ -1,0 +1,140 @@
+package handlers
+
+import (
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/store"
+)
+
+// listExtras serves what operators and administrators ask about a list in addition to its record.
+type listExtras struct {
+	store  *store.Store
+	origin string        // that forms post to, where the tenant has none of its own
+	slots  chan struct{} // held while a whole ledger is read
+}
+
+// leaveReason is how often a reason was given by those who left a list.
+type leaveReason struct {
+	Reason  string       `json:"reason"` // empty: none was given
+	Leavers int64        `json:"leavers"`
+	LastAt  core.Instant `json:"last_at"`
+	// in a leaver's own words; left out for callers who may not read addresses
+	LastWords string `json:"last_words,omitempty"`
+}
+
+// reasons counts the reasons. It reads the whole ledger of the list, so that requests take turns.
+func (a listExtras) reasons(c *web.Call, id string) ([]leaveReason, error) {
+	select {
+	case a.slots <- struct{}{}:
+		defer func() { <-a.slots }()
+	case <-c.Done():
+		return nil, c.Err()
+	}
+	l, err := a.store.List(c, id)
+	if err != nil {
+		return nil, err
+	}
+	found, err := a.store.LeaveReasons(c, id)
+	rows := make([]leaveReason, len(found))
+	for i, r := range found {
+		rows[i] = leaveReason{r.Reason, r.Leavers, r.LastAt, r.LastWords}
+		if !c.Caller.May(core.ActionPeopleRead, l.TenantID) {
+			rows[i].LastWords = ""
+		}
+	}
+	return rows, err
+}
+
+// listForm is a subscribe form for a site of the tenant's own.
+type listForm struct {
+	HTML string `json:"html"`
+}
+
+func (a listExtras) form(c *web.Call, id string) (listForm, error) {
+	l, err := a.store.ListWithTenant(c, id)
+	if err != nil {
+		return listForm{}, err
+	}
+	var b strings.Builder
+	err = WriteForm(&b, l, a.origin)
+	return listForm{b.String()}, err
+}
+
+// syncs serves /api/admin/syncs: the full syncs that were asked for.
+type syncs struct{ store *store.Store }
+
+// syncState is a full sync with its progress.
+type syncState struct {
+	ID         string       `json:"sync_id"`
+	TenantID   string       `json:"tenant_id"`
+	ListID     string       `json:"list_id"`
+	State      string       `json:"state" enum:"waiting|running|finished|failed"`
+	BatchTotal int          `json:"batch_total"` // 0: not planned yet
+	Done       int          `json:"done"`        // batches that were delivered
+	StartedAt  core.Instant `json:"started_at"`
+	FinishedAt core.Instant `json:"finished_at,omitzero"`
+	FailedAt   core.Instant `json:"failed_at,omitzero"`
+	Reason     string       `json:"reason,omitempty"`
+}
+
+func (s syncState) key() string { return s.ID }
+
+func syncStateOf(y *core.Sync) syncState {
+	return syncState{
+		y.ID, y.TenantID, y.ListID, y.State(), y.BatchTotal, y.Done, y.StartedAt, y.FinishedAt, y.FailedAt, y.Reason,
+	}
+}
+
+// syncFilter says which syncs are listed.
+type syncFilter struct {
+	tenantFilter
+	ListID string `query:"list_id"`
+}
+
+func (a syncs) list(c *web.Call, in syncFilter, page core.Page) ([]syncState, error) {
+	tenants, all, err := tenantsFor(c, in.tenantFilter)
+	if err != nil {
+		return nil, err
+	}
+	found, err := a.store.SyncsAmong(c, tenants, all, in.ListID, page)
+	rows := make([]syncState, len(found))
+	for i := range found {
+		rows[i] = syncStateOf(&found[i])
+	}
+	return rows, err
+}
+
+func (a syncs) find(c *web.Call) error {
+	y, err := a.store.Sync(c, c.ID())
+	return ownRecord(c, y.TenantID, core.ActionListRead, err, web.ErrNotFound)
+}
+
+func (a syncs) show(c *web.Call, id string) (syncState, error) {
+	y, err := a.store.Sync(c, id)
+	return syncStateOf(&y), err
+}
+
+// everywhere is the body of POST /api/admin/subscribers/unsubscribe: an address, and the tenant whose lists it leaves.
+type everywhere struct {
+	Email    core.Email `json:"email" is:"required"`
+	TenantID string     `json:"tenant_id"`
+}
+
+// unsubscribeAll ends every subscription of an address on the lists of a tenant, and returns those.
+func (a subscribers) unsubscribeAll(c *web.Call, in everywhere) ([]subscriber, error) {
+	tenant, err := oneTenant(c, in.TenantID)
+	if err != nil {
+		return nil, err
+	}
+	left, err := a.store.UnsubscribeAll(c, tenant, store.UnsubscribeRequest{
+		Email: in.Email, Proof: core.ProofAdmin, Actor: actor(c),
+		Origin: core.Origin{Source: actor(c), Remote: remoteOf(c), UserAgent: c.UserAgent()},
+	}, c.Now)
+	rows := make([]subscriber, len(left))
+	for i := range left {
+		rows[i] = shownSubscriber(c, &store.ListedSubscription{Subscription: left[i], TenantID: tenant})
+	}
+	return rows, err
+}
