@@ -223,7 +223,7 @@ func (t *Tenant) validateMail() error {
 		"https:")) {
 		return Invalidf("brand_logo_url", "brand_logo_url must be an absolute https URL.")
 	}
-	if !isColor(t.BrandColor) {
+	if _, ok := ParseColor(t.BrandColor); !ok && t.BrandColor != "" {
 		return Invalidf("brand_color", "brand_color must be written #rrggbb.")
 	}
 	if t.PrivacyURL != "" && !isWebURL(t.PrivacyURL) {
@@ -280,17 +280,6 @@ func checkAddress(s *string, field string) error {
 	}
 	*s = string(e)
 	return nil
-}
-
-func isColor(s string) bool {
-	if s == "" {
-		return true
-	}
-	if len(s) != 7 || s[0] != '#' {
-		return false
-	}
-	_, err := strconv.ParseUint(s[1:], 16, 32)
-	return err == nil
 }
 
 // isWebURL reports whether s is an absolute http or https URL without a user in it. Its host is plain, since the policy

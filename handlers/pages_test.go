@@ -234,9 +234,9 @@ func TestBrandColorsCanBeRead(t *testing.T) {
 		if len(found) != 4 || res.Header.Get("Content-Type") != "text/css; charset=utf-8" {
 			t.Fatalf("%s: %s", color, b[:n])
 		}
-		at := func(i int) rgb { c, _ := parseColor(found[i][2]); return c }
-		for _, pair := range [][2]rgb{{at(0), at(1)}, {at(2), {255, 255, 255}}, {at(3), {0x1d, 0x21, 0x25}}} {
-			if c := contrast(pair[0], pair[1]); c < 4.5 {
+		at := func(i int) core.Color { c, _ := core.ParseColor(found[i][2]); return c }
+		for _, pair := range [][2]core.Color{{at(0), at(1)}, {at(2), {255, 255, 255}}, {at(3), {0x1d, 0x21, 0x25}}} {
+			if c := pair[0].Contrast(pair[1]); c < 4.5 {
 				t.Errorf("%s: %s on %s is %.1f to 1", color, pair[0], pair[1], c)
 			}
 		}

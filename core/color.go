@@ -1,0 +1,66 @@
+package core
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Color is a colour of a screen (sRGB): red, green, blue.
+type Color [3]uint8
+
+// The colours at both ends.
+var (
+	Black = Color{}
+	White = Color{255, 255, 255}
+)
+
+// ParseColor reads a colour of the form #rrggbb; ok reports whether it is one.
+func ParseColor(s string) (c Color, ok bool) {
+	if len(s) != 7 || s[0] != '#' {
+		return c, false
+	}
+	n, err := strconv.ParseUint(s[1:], 16, 24)
+	return Color{uint8(n >> 16), uint8(n >> 8), uint8(n)}, err == nil
+}
+
+// String returns the colour in the form #rrggbb.
+func (c Color) String() string { return fmt.Sprintf("#%02x%02x%02x", c[0], c[1], c[2]) }
+
+// Contrast returns the ratio of the luminances of two colours, from 1 to 21 (WCAG 2.2, contrast ratio). Text can be read
+// from 4.5 on.
+func (c Color) Contrast(with Color) float64 {
+	x, y := c.luminance()+0.05, with.luminance()+0.05
+	return max(x, y) / min(x, y)
+}
+
+func (c Color) luminance() (l float64) {
+	for i, weight := range [3]float64{0.2126, 0.7152, 0.0722} {
+		v := float64(c[i]) / 255
+		if v <= 0.04045 {
+			v /= 12.92
+		} else {
+			v = math.Pow((v+0.055)/1.055, 2.4)
+		}
+		l += weight * v
+	}
+	return l
+}
+
+// Mix returns the colour that lies a part, from 0 to 1, of the way to another.
+func (c Color) Mix(to Color, part float64) Color {
+	for i := range c {
+		c[i] = uint8(math.Round(float64(c[i]) + part*(float64(to[i])-float64(c[i]))))
+	}
+	return c
+}
+
+// Inverted returns the colour of the opposite lightness and the same hue, as mail programs make it for dark
+// surroundings.
+func (c Color) Inverted() Color {
+	shift := 255 - int(max(c[0], c[1], c[2])) - int(min(c[0], c[1], c[2]))
+	for i := range c {
+		c[i] = uint8(int(c[i]) + shift)
+	}
+	return c
+}
