@@ -39,7 +39,7 @@ func (p *program) writtenContent(c *cli.Context, s *store.Store, n *core.NewJob)
 	if err != nil {
 		return err
 	}
-	r, err := p.compile(c, markup.Options{
+	r, err := p.compile(c, t.BrandColor, markup.Options{
 		Language: cmp.Or(l.Language, t.Language), Title: n.Subject, Name: cmp.Or(t.BrandName, l.Name),
 		Logo: t.BrandLogoURL, LogoWidth: logoWidth, Address: t.PostalAddress,
 	})
@@ -53,8 +53,9 @@ func (p *program) writtenContent(c *cli.Context, s *store.Store, n *core.NewJob)
 // logoWidth is the pixels of a tenant's logo at the head of a mail.
 const logoWidth = 160
 
-// compile reads the file of --markdown or --blocks and tells what is probably not meant in it.
-func (p *program) compile(c *cli.Context, o markup.Options) (*markup.Result, error) {
+// compile reads the file of --markdown or --blocks and tells what is probably not meant in it. brand is a colour, or
+// empty.
+func (p *program) compile(c *cli.Context, brand string, o markup.Options) (*markup.Result, error) {
 	kind := markup.KindMarkdown
 	if c.IsSet("blocks") {
 		kind = markup.KindBlocks
@@ -70,6 +71,7 @@ func (p *program) compile(c *cli.Context, o markup.Options) (*markup.Result, err
 	if o.Theme, err = markup.BuiltInTheme(c.String("theme")); err != nil {
 		return nil, err
 	}
+	o.Theme = o.Theme.WithBrand(strings.ToLower(brand))
 	r, err := markup.Compile(kind, source, o)
 	if err != nil {
 		var fault *core.Error
@@ -102,6 +104,7 @@ reader sees of whom nothing is known. docs/writing.md says what may stand in the
 		Flags: previewFlags(
 			stringFlag("markdown", "the `FILE` of Markdown"), stringFlag("blocks", "the `FILE` of blocks in JSON"), themeFlag(),
 			stringFlag("name", "`NAME` at the head of the mail"), stringFlag("subject", "`TEXT` of the subject"),
+			stringFlag("color", "`COLOR` of links and buttons, as #7a1f3d"),
 			oneOfFlag("language", "of the footer: `CODE`, one of "+strings.Join(core.Languages, ", "), optional(core.Languages)...),
 		),
 		Action: p.render,
@@ -113,7 +116,7 @@ func (p *program) render(c *cli.Context) error {
 	if err := checkChoices(c); err != nil {
 		return err
 	}
-	r, err := p.compile(c, markup.Options{
+	r, err := p.compile(c, c.String("color"), markup.Options{
 		Language: c.String("language"), Title: c.String("subject"), Name: c.String("name"),
 	})
 	if err != nil {

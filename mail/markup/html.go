@@ -101,7 +101,7 @@ func (w *htmlWriter) styles() {
 func (w *htmlWriter) darkRules(prefix string) string {
 	p := &w.t.Dark
 	var b strings.Builder
-	for _, r := range []struct{ class, property, colour string }{
+	for _, r := range []struct{ class, property, color string }{
 		{"b-page", "background-color", p.Page},
 		{"b-card", "background-color", p.Card},
 		{"b-tint", "background-color", p.Tint},
@@ -113,7 +113,7 @@ func (w *htmlWriter) darkRules(prefix string) string {
 		{"c-on", "color", p.On},
 		{"l-line", "border-color", p.Line},
 	} {
-		fmt.Fprintf(&b, "%s.%s{%s:%s !important}", prefix, r.class, r.property, r.colour)
+		fmt.Fprintf(&b, "%s.%s{%s:%s !important}", prefix, r.class, r.property, r.color)
 	}
 	return b.String()
 }

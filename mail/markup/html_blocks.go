@@ -251,7 +251,7 @@ func (w *htmlWriter) spans(spans []span) string { return w.line(spans, "c-link",
 // spansOn is spans on the colour of a button, which is a link already.
 func (w *htmlWriter) spansOn(spans []span) string { return w.line(spans, "c-on", w.c.On) }
 
-func (w *htmlWriter) line(spans []span, class, colour string) string {
+func (w *htmlWriter) line(spans []span, class, color string) string {
 	var b strings.Builder
 	for _, s := range spans {
 		switch s := s.(type) {
@@ -260,7 +260,7 @@ func (w *htmlWriter) line(spans []span, class, colour string) string {
 		case lineBreak:
 			b.WriteString("<br>")
 		case emphasis:
-			fmt.Fprintf(&b, "<%s>%s</%s>", s.tag, w.line(s.body, class, colour), s.tag)
+			fmt.Fprintf(&b, "<%s>%s</%s>", s.tag, w.line(s.body, class, color), s.tag)
 		case codeSpan:
 			fmt.Fprintf(&b, `<code class="b-tint" style="font-family:%s;font-size:%dpx;background-color:%s">%s</code>`,
 				fontMono, w.t.Size-2, w.c.Tint, w.text(string(s)))
@@ -270,7 +270,7 @@ func (w *htmlWriter) line(spans []span, class, colour string) string {
 				title = ` title="` + w.text(s.title) + `"`
 			}
 			fmt.Fprintf(&b, `<a class="%s" href="%s"%s style="color:%s;text-decoration:underline">%s</a>`, class,
-				w.text(s.href), title, colour, w.line(s.body, class, colour))
+				w.text(s.href), title, color, w.line(s.body, class, color))
 		case picture:
 			b.WriteString(w.picture(&s, false))
 		case rawSpan:

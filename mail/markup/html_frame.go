@@ -15,9 +15,9 @@ func (w *htmlWriter) masthead() {
 		w.spacerRow(w.t.Padding)
 		return
 	}
-	name, colour, class := html.EscapeString(o.Name), w.c.Title, "c-title"
+	name, color, class := html.EscapeString(o.Name), w.c.Title, "c-title"
 	if w.t.Masthead == MastheadBar {
-		colour, class = w.c.On, "c-on"
+		color, class = w.c.On, "c-on"
 	}
 	if o.Logo != "" {
 		name = fmt.Sprintf(`<img src="%s" alt="%s" width="%d" style="display:block;border:0;height:auto;max-width:100%%">`,
@@ -25,10 +25,10 @@ func (w *htmlWriter) masthead() {
 	}
 	if o.Home != "" {
 		name = fmt.Sprintf(`<a class="%s" href="%s" style="color:%s;text-decoration:none">%s</a>`, class,
-			html.EscapeString(o.Home), colour, name)
+			html.EscapeString(o.Home), color, name)
 	}
 	size := w.t.Size + 4
-	style := fmt.Sprintf("font-weight:%d;%s", w.t.Weight, font(w.t.Heading, size, size+8, colour))
+	style := fmt.Sprintf("font-weight:%d;%s", w.t.Weight, font(w.t.Heading, size, size+8, color))
 	switch w.t.Masthead {
 	case MastheadBar:
 		w.printf(`<tr><td class="pad b-acc c-on" bgcolor="%[1]s" style="padding:20px %[2]dpx;background-color:%[1]s%[3]s;%[4]s">`+
@@ -40,7 +40,7 @@ func (w *htmlWriter) masthead() {
 		w.printf(`<tr><td class="pad" style="padding:0 %dpx"><table role="presentation" width="100%%" cellpadding="0" `+
 			`cellspacing="0" border="0" style="%s"><tr><td class="c-title l-line" align="center" style="padding:14px 0;`+
 			`border-top:3px double %[3]s;border-bottom:1px solid %[3]s;letter-spacing:1px;%[4]s">%[5]s</td></tr></table></td></tr>`+
-			"\n", w.t.Padding, tableStyle, w.c.Line, font(w.t.Heading, size, size+8, colour), name)
+			"\n", w.t.Padding, tableStyle, w.c.Line, font(w.t.Heading, size, size+8, color), name)
 		w.spacerRow(24)
 	default:
 		w.spacerRow(w.t.Padding)

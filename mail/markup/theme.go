@@ -47,16 +47,13 @@ type Theme struct {
 	Weight   int     `json:"weight"` // of headings, 400 to 800
 }
 
-var (
-	colour = regexp.MustCompile(`^#[0-9a-f]{6}$`)
-	stack  = regexp.MustCompile(`^[A-Za-z0-9 ,'-]{1,200}$`)
-)
+var stack = regexp.MustCompile(`^[A-Za-z0-9 ,'-]{1,200}$`)
 
 // Check returns an error of kind Invalid that names what can't be used in a theme.
 func (t *Theme) Check() error {
 	for side, p := range map[string]*Palette{"light": &t.Light, "dark": &t.Dark} {
-		for name, c := range p.named() {
-			if !colour.MatchString(c) {
+		for name, value := range p.named() {
+			if c, ok := core.ParseColor(value); !ok || c.String() != value {
 				return core.Invalidf("theme."+side+"."+name, "must be a colour of the form #rrggbb")
 			}
 		}
@@ -94,19 +91,12 @@ func (p *Palette) named() map[string]string {
 	}
 }
 
-// Contrast returns the ratio of the luminances of two colours of the form #rrggbb, from 1 to 21 (WCAG 2.2, contrast
-// ratio).
-func Contrast(a, b string) float64 {
-	x, y := luminance(a), luminance(b)
-	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
-}
-
 // lineHeight is a whole number of pixels: Outlook rounds others.
 func lineHeight(size int) int { return (size*16 + 5) / 10 }
 
-func font(family string, size, height int, colour string) string {
+func font(family string, size, height int, color string) string {
 	return fmt.Sprintf("font-family:%s;font-size:%dpx;line-height:%dpx;mso-line-height-rule:exactly;color:%s",
-		family, size, height, colour)
+		family, size, height, color)
 }
 
 // ThemeNames returns the names of the built-in themes, the default first.
