@@ -16,6 +16,7 @@ func FreshProof(at, now Instant) bool { return now.Sub(at) <= ProofAge }
 var ProofActions = []Action{
 	ActionCampaignSend, ActionPeopleImport, ActionPeopleExport, ActionPeopleErase, ActionTeamManage, ActionRelayManage, ActionDKIMManage,
 	ActionKeyManage, ActionUserManage, ActionWebhookManage, ActionClientSecret, ActionEndpointManage,
+	ActionDomainVerify,
 }
 
 // AsksProof reports whether an action asks for a fresh proof. Of what only reads, it is the export alone.

@@ -160,7 +160,7 @@ func (d *SenderDomain) message() string {
 			VerifiedByDNS: "The domain is verified.", VerifiedByOperator: "The domain is verified by an operator's word.",
 			VerifiedBefore: "The domain is verified: it was the tenant's before domains had to be.",
 		}[d.VerifiedBy]
-		if d.Check != "" && d.Check != DomainFound {
+		if d.Check != "" && d.Check != DomainFound && d.Check != DomainTaken {
 			said += " It stays so, though the last look did not find the TXT record " + name + "."
 		}
 		return said

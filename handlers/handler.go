@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -41,6 +42,8 @@ type Options struct {
 	DuplicateGuard time.Duration                    // in which a send job with the same content is refused; 0: never
 	Providers      map[string]*core.ProviderSecrets // mail providers of the configuration; they hide those of the store
 	SNS            *report.SNS                      // how messages of Amazon SNS are checked; nil: none is accepted
+	// how the TXT records of sender domains are looked up; nil: no name server answers
+	LookupTXT auth.LookupTXT
 	// of unsubscribe tokens; nil: made with the key of the store, as Ident
 	Sealer *auth.Sealer
 	Ident  *mail.Ident // of Message-IDs
@@ -76,6 +79,11 @@ type Handler struct {
 func New(o Options) (*Handler, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.LookupTXT == nil {
+		o.LookupTXT = func(_ context.Context, name string) ([]string, error) {
+			return nil, &net.DNSError{Name: name, IsTimeout: true}
+		}
 	}
 	if o.Signed == nil {
 		o.Signed = signedBy(o.Store)

@@ -40,6 +40,8 @@ var requestExamples = map[string]web.Object{
 	"revokeRole":     {"role": "editor", "tenant_id": exampleID},
 	"updateTeammate": {"tenant_id": exampleID, "role": "publisher"},
 
+	"proposeSenderDomain": {"tenant_id": exampleID, "domain": "news.acme.example"},
+
 	"createWebhookClient": {"tenant_id": exampleID, "name": "member service"},
 	"updateWebhookClient": {"disabled": true},
 

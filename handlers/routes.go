@@ -28,6 +28,7 @@ func (h *Handler) table() []*web.Route {
 	h.userRoutes(&t)
 	h.webhookClientRoutes(&t)
 	h.endpointRoutes(&t)
+	h.senderDomainRoutes(&t)
 	h.systemRoutes(&t)
 	h.outboxRoutes(&t)
 	h.sendRoutes(&t)

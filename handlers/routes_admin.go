@@ -165,3 +165,20 @@ func (h *Handler) webhookClientRoutes(t *web.Table) {
 	t.Add("POST", item+"/end-old-secret", admin(may), web.Member,
 		web.Path(w.endOld).Find(w.find).Missing(web.ErrNotFound), "End the secret before the newest of a sender")
 }
+
+// senderDomainRoutes are the domains that tenants mail from.
+func (h *Handler) senderDomainRoutes(t *web.Table) {
+	d := senderDomains{h.options.Store, h.options.LookupTXT}
+	const all, item = "/api/admin/sender-domains", "/api/admin/sender-domains/:id"
+	may := admin(core.ActionDomainPropose)
+	one := func(e web.Endpoint) web.Endpoint { return e.Find(d.find).Missing(web.ErrNotFound) }
+	t.Add("GET", all, may, web.Member, web.List(d.list, senderDomainKey), "List sender domains, proposed and verified")
+	t.Add("POST", all, may, web.Member, web.JSON(d.create).Created().Fails(core.NotFound, core.Conflict),
+		"Propose a sender domain; the answer has the TXT record that proves it")
+	t.Add("GET", item, may, web.Member, one(web.Path(d.show)), "Show a sender domain")
+	t.Add("DELETE", item, may, web.Member, one(web.Path(d.remove).Fails(core.Conflict)), "Delete a sender domain")
+	t.Add("POST", item+"/check", may, web.Member, one(web.Path(d.check).Fails(core.Conflict, core.TooMany)),
+		"Look at the TXT record now; a proposed domain that has it is verified")
+	t.Add("POST", item+"/verify", admin(core.ActionDomainVerify), web.Member,
+		one(web.Path(d.verify).Fails(core.Conflict)), "Verify a sender domain by an operator's word")
+}

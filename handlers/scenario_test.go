@@ -201,6 +201,7 @@ var volatile = []struct {
 	{"time", regexp.MustCompile(`()(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)`), false},
 	{"jwt", regexp.MustCompile(`()(eyJ[\w-]+\.[\w-]+\.[\w-]+)`), true},
 	{"secret", regexp.MustCompile(`()(whsec_[A-Za-z0-9+/=]+)`), true},
+	{"proof", regexp.MustCompile(`(newsletterd-verification=)([a-z0-9]{26})`), true},
 	{"token", regexp.MustCompile(`(^|[^\w-])([\w-]{40,})`), true},
 	{"cursor", regexp.MustCompile(`(cursor(?:=|": "))([\w-]{20,})`), true},
 	{"id", regexp.MustCompile(`()([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})`), true},

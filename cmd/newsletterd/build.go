@@ -111,6 +111,7 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 		ImportBytes:    int64(d.cfg.Limits.ImportBytes),
 		DuplicateGuard: d.cfg.Send.DuplicateGuard.Std(),
 		Engage:         d.tracker.Add,
+		LookupTXT:      resolverOf(d.cfg.Mail.DNSServer).LookupTXT,
 		SmallHeap:      smallHeap,
 		MayPost:        func(url string) error { return mayPost(d.cfg, url) },
 		TestEndpoint:   worker.NewEndpointPoster(d.store, endpointClient(d.cfg)).Test,

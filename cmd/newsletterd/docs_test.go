@@ -70,7 +70,7 @@ func runGuide(t *testing.T, script string) {
 		t.Fatal(err)
 	}
 	environment := append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "NEWSLETTERD_SERVER_LISTEN="+addr,
-		"NEWSLETTERD_METRICS_LISTEN=")
+		"NEWSLETTERD_METRICS_LISTEN=", "NEWSLETTERD_MAIL_DNS_SERVER="+daemontest.DNS(t, nil))
 	daemon := exec.Command(filepath.Join(dir, "newsletterd"), "serve")
 	daemon.Dir, daemon.Env = dir, environment
 	said, err := daemon.StderrPipe()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,14 +54,11 @@ code 1 if anything is a fault; warnings alone are no failure.
 
    newsletterd doctor --dns`,
 		Flags: []cli.Flag{
-			boolFlag("dns", "also look at SPF, DKIM, DMARC, MX and PTR in DNS"),
-			stringFlag("dns-server", "ask this server: `HOST:PORT` (else the machine's own)"),
+			boolFlag("dns", "also look at SPF, DKIM, DMARC, MX, PTR and sender domains in DNS"),
+			stringFlag("dns-server", "ask this server: `HOST:PORT` (else mail.dns_server, or the machine's own)"),
 		},
 		Action: func(c *cli.Context) error {
 			d := &doctor{p: p, ctx: c.Context}
-			if c.Bool("dns") || c.IsSet("dns-server") {
-				d.resolver = resolverOf(c.String("dns-server"))
-			}
 			if err := d.examine(c); err != nil {
 				return err
 			}
@@ -128,9 +126,11 @@ func (d *doctor) examine(c *cli.Context) (err error) {
 	d.certificate()
 	d.relay()
 	d.postal()
-	if d.resolver != nil {
+	if c.Bool("dns") || c.IsSet("dns-server") {
+		d.resolver = resolverOf(cmp.Or(c.String("dns-server"), d.cfg.Mail.DNSServer))
 		d.dns()
 	}
+	d.senderDomains()
 	return nil
 }
 

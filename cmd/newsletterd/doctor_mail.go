@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"newsletterd/auth"
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
@@ -101,6 +102,58 @@ func (d *doctor) postal() {
 		d.warn("postal address", "many countries demand one: newsletterd admin tenant update --id ID "+
 			"--postal-address TEXT",
 			"none in the newsletters of %s, as of %s", counted(len(without), "tenant"), printable(without[0]))
+	}
+}
+
+// senderDomains counts the domains of tenants and, where DNS is asked, looks for the records that verified them. A
+// record that is gone ends nothing.
+func (d *doctor) senderDomains() {
+	if d.store == nil {
+		return
+	}
+	domains, err := pages(func(s core.SenderDomain) string { return s.ID }, func(page core.Page) ([]core.SenderDomain,
+		error,
+	) {
+		return d.store.SenderDomains(d.ctx, nil, true, page)
+	})
+	if err != nil {
+		d.fault("sender domains", "", "%s", terminal.Message(err))
+		return
+	}
+	var proposed []string
+	verified := map[string]int{}
+	for _, s := range domains {
+		if !s.Verified() {
+			proposed = append(proposed, s.Domain)
+			continue
+		}
+		if verified[s.Domain]++; verified[s.Domain] == 2 {
+			d.warn("sender domains", "take it from one of them: newsletterd admin domain list, and delete",
+				"%s is verified for more than one tenant", s.Domain)
+		}
+		d.proof(s)
+	}
+	said := counted(len(verified), "verified domain")
+	if len(proposed) > 0 {
+		d.add("sender domains", levelOK, "newsletterd admin domain check --id ID, or verify by your word",
+			"%s; %d proposed, as %s", said, len(proposed), proposed[0])
+	} else if len(domains) > 0 {
+		d.ok("sender domains", "%s", said)
+	}
+}
+
+// proof looks for the record that has verified a domain.
+func (d *doctor) proof(s core.SenderDomain) {
+	if d.resolver == nil || s.VerifiedBy != core.VerifiedByDNS {
+		return
+	}
+	switch result, _ := auth.CheckDomain(d.ctx, d.resolver.LookupTXT, s); result {
+	case core.DomainFound:
+	case core.DomainFault, core.DomainTimeout:
+		d.warn("sender domains", "try again", "no name server answers for %s", s.Record().Name)
+	default:
+		d.warn("sender domains", "ask the tenant whether the domain is still theirs; mails go on",
+			"%s is verified, and its TXT record %s is gone", s.Domain, s.Record().Name)
 	}
 }
 

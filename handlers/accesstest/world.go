@@ -146,6 +146,12 @@ func (w *World) addAdmin(t *Tenant, add adds) {
 		s.Must(s.AddEndpoint(s.Context(), e, w.secret(t.Marker), "test"))
 		return e.ID
 	})
+	add("/api/admin/sender-domains", core.ActionDomainPropose, func(s *storetest.Seeder) string {
+		d, err := core.ProposeDomain(t.ID, core.NewID()+"."+t.Marker+".example", s.Time())
+		s.Must(err)
+		s.Must(s.ProposeSenderDomain(s.Context(), d, "test"))
+		return d.ID
+	})
 	member := func(s *storetest.Seeder) string {
 		return s.NewUser(core.Email(core.NewID())+"@"+core.Email(t.Marker)+".example", "", func(u *core.User) {
 			u.Roles = []core.Role{{Role: core.RoleEditor, TenantID: t.ID}}

@@ -161,6 +161,9 @@ func (r *loader) checkMail() {
 	for _, addr := range m.PrivateRelays {
 		r.that("mail.private_relays", CheckAddress(addr))
 	}
+	if m.DNSServer != "" {
+		r.that("mail.dns_server", CheckAddress(m.DNSServer))
+	}
 	r.pair("mail.smtp.username", m.SMTP.Username, "mail.smtp.password", m.SMTP.Password.Reveal())
 	if m.SMTP.Username != "" && m.SMTP.TLS == "none" && !IsLoopback(m.SMTP.Host) {
 		r.that("mail.smtp.tls", fmt.Errorf(`"none" would send the password in clear to %s`, m.SMTP.Host))

@@ -73,6 +73,7 @@ type Mail struct {
 	From          string   `toml:"from"`
 	BounceDomain  string   `toml:"bounce_domain"`
 	PrivateRelays []string `toml:"private_relays"` // host:port of tenants' relays that are not public
+	DNSServer     string   `toml:"dns_server"`     // host:port; empty: those of the machine
 	SMTP          SMTP     `toml:"smtp"`
 	DKIM          DKIM     `toml:"dkim"`
 }

@@ -12,8 +12,9 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// DNS answers questions from a zone, over TCP alone: "name type" → values. What is not there does not exist.
-// It returns its address.
+// DNS answers questions from a zone, over UDP and TCP: "name type" → values. What is not there does not exist; "name
+// SERVFAIL" can't be asked, "name SILENT" is never answered, and "name CNAME" is another name of what it leads to. The
+// strings of a TXT record are divided by "|". It returns its address.
 func DNS(t testing.TB, zone map[string][]string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -21,6 +22,23 @@ func DNS(t testing.TB, zone map[string][]string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
+	packets, err := net.ListenPacket("udp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { packets.Close() })
+	go func() {
+		buf := make([]byte, 1500)
+		for {
+			n, from, err := packets.ReadFrom(buf)
+			if err != nil {
+				return
+			}
+			if b := replyDNS(zone, buf[:n]); b != nil {
+				_, _ = packets.WriteTo(b, from)
+			}
+		}
+	}()
 	go func() {
 		for {
 			c, err := l.Accept()
@@ -45,18 +63,30 @@ func talkDNS(c net.Conn, zone map[string][]string) {
 		if _, err := io.ReadFull(c, buf); err != nil {
 			return
 		}
-		var m dnsmessage.Message
-		if m.Unpack(buf) != nil || len(m.Questions) != 1 {
-			return
-		}
-		b, err := answerDNS(zone, m)
-		if err != nil {
+		b := replyDNS(zone, buf)
+		if b == nil {
 			return
 		}
 		if _, err := c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(b))), b...)); err != nil {
 			return
 		}
 	}
+}
+
+// replyDNS is the answer to a message; nil: there is none.
+func replyDNS(zone map[string][]string, question []byte) []byte {
+	var m dnsmessage.Message
+	if m.Unpack(question) != nil || len(m.Questions) != 1 {
+		return nil
+	}
+	if _, silent := zone[strings.TrimSuffix(m.Questions[0].Name.String(), ".")+" SILENT"]; silent {
+		return nil
+	}
+	b, err := answerDNS(zone, m)
+	if err != nil {
+		return nil
+	}
+	return b
 }
 
 func answerDNS(zone map[string][]string, m dnsmessage.Message) ([]byte, error) {
@@ -66,10 +96,20 @@ func answerDNS(zone map[string][]string, m dnsmessage.Message) ([]byte, error) {
 		Header:    dnsmessage.Header{ID: m.ID, Response: true, Authoritative: true, RecursionAvailable: true},
 		Questions: m.Questions,
 	}
+	if to := zone[name+" CNAME"]; len(to) == 1 {
+		r.Answers = append(r.Answers, dnsmessage.Resource{
+			Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class, TTL: 60},
+			Body:   &dnsmessage.CNAMEResource{CNAME: dnsmessage.MustNewName(to[0] + ".")},
+		})
+		name = to[0]
+	}
 	values := zone[name+" "+strings.TrimPrefix(q.Type.String(), "Type")]
 	exists := func(key string) bool { return strings.HasPrefix(key, name+" ") }
 	if !slices.ContainsFunc(slices.Collect(maps.Keys(zone)), exists) {
 		r.RCode = dnsmessage.RCodeNameError
+	}
+	if _, fails := zone[name+" SERVFAIL"]; fails {
+		r.RCode = dnsmessage.RCodeServerFailure
 	}
 	for _, v := range values {
 		var body dnsmessage.ResourceBody
@@ -77,14 +117,16 @@ func answerDNS(zone map[string][]string, m dnsmessage.Message) ([]byte, error) {
 		case dnsmessage.TypeA:
 			body = &dnsmessage.AResource{A: [4]byte(net.ParseIP(v).To4())}
 		case dnsmessage.TypeTXT:
-			body = &dnsmessage.TXTResource{TXT: []string{v}}
+			body = &dnsmessage.TXTResource{TXT: strings.Split(v, "|")}
 		case dnsmessage.TypeMX:
 			body = &dnsmessage.MXResource{Pref: 10, MX: dnsmessage.MustNewName(v)}
 		case dnsmessage.TypePTR:
 			body = &dnsmessage.PTRResource{PTR: dnsmessage.MustNewName(v)}
 		}
 		r.Answers = append(r.Answers, dnsmessage.Resource{
-			Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class, TTL: 60}, Body: body,
+			Header: dnsmessage.ResourceHeader{
+				Name: dnsmessage.MustNewName(name + "."), Class: q.Class, TTL: 60,
+			}, Body: body,
 		})
 	}
 	return r.Pack()

@@ -1,0 +1,85 @@
+package handlers
+
+import (
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/store"
+)
+
+// senderDomains serves /api/admin/sender-domains.
+type senderDomains struct {
+	store  *store.Store
+	lookup auth.LookupTXT
+}
+
+func (a senderDomains) find(c *web.Call) error {
+	d, err := a.store.SenderDomain(c, c.ID())
+	return ownRecord(c, d.TenantID, core.ActionDomainPropose, err, web.ErrNotFound)
+}
+
+func senderDomainKey(d core.SenderDomainView) string { return d.ID }
+
+func (a senderDomains) list(c *web.Call, in tenantFilter, page core.Page) ([]core.SenderDomainView, error) {
+	tenants, all, err := tenantsFor(c, in)
+	if err != nil {
+		return nil, err
+	}
+	found, err := a.store.SenderDomains(c, tenants, all, page)
+	rows := make([]core.SenderDomainView, len(found))
+	for i := range found {
+		rows[i] = found[i].View()
+	}
+	return rows, err
+}
+
+// newSenderDomain is the body of POST /api/admin/sender-domains.
+type newSenderDomain struct {
+	TenantID string `json:"tenant_id"`
+	Domain   string `json:"domain" is:"required"`
+}
+
+func (a senderDomains) create(c *web.Call, in newSenderDomain) (out core.SenderDomainView, err error) {
+	tenant, err := theTenant(c, in.TenantID)
+	if err != nil {
+		return out, err
+	}
+	if tenant == core.TenantNone {
+		return out, core.Invalidf("tenant_id", "tenant_id is missing.")
+	}
+	d, err := core.ProposeDomain(tenant, in.Domain, c.Now)
+	if err != nil {
+		return out, err
+	}
+	return d.View(), unknownTenant(a.store.ProposeSenderDomain(c, d, actor(c)))
+}
+
+func (a senderDomains) show(c *web.Call, id string) (core.SenderDomainView, error) {
+	d, err := a.store.SenderDomain(c, id)
+	return d.View(), err
+}
+
+// check looks at the TXT record now. A domain that another tenant has is a conflict, which the record shows from then on.
+func (a senderDomains) check(c *web.Call, id string) (out core.SenderDomainView, err error) {
+	d, err := a.store.BeginDomainCheck(c, id, c.Now)
+	if err != nil {
+		return out, err
+	}
+	result, foundAt := auth.CheckDomain(c, a.lookup, d)
+	if d, err = a.store.EndDomainCheck(c, id, result, foundAt, actor(c), c.Now); err != nil {
+		return out, err
+	}
+	if d.Check == core.DomainTaken {
+		return out, core.ErrDomainTaken
+	}
+	return d.View(), nil
+}
+
+func (a senderDomains) verify(c *web.Call, id string) (core.SenderDomainView, error) {
+	d, err := a.store.VerifySenderDomain(c, id, actor(c), c.Now)
+	return d.View(), err
+}
+
+func (a senderDomains) remove(c *web.Call, id string) (web.None, error) {
+	return web.None{}, a.store.DeleteSenderDomain(c, id, actor(c), c.Now)
+}
