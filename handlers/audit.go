@@ -38,11 +38,20 @@ func (a audit) list(c *web.Call, in auditFilter, page core.Page) ([]core.AuditEn
 
 // hideOrigins takes out where operators and other tenants' people were when they changed a record of the tenant.
 func (a audit) hideOrigins(c *web.Call, tenant string, rows []core.AuditEntry) error {
-	team, err := a.store.Teammates(c, tenant)
+	outside, err := outsiders(c, a.store, tenant)
 	for i := range rows {
-		if strings.HasPrefix(rows[i].Actor, "user:") && !slices.Contains(team, rows[i].Actor) {
+		if outside(rows[i].Actor) {
 			rows[i].Origin = ""
 		}
 	}
 	return err
+}
+
+// outsiders returns the function that reports whether an actor is a user of no role in a tenant, an operator say: where
+// such a user was is not for the tenant's people.
+func outsiders(c *web.Call, s *store.Store, tenant string) (func(actor string) bool, error) {
+	team, err := s.Teammates(c, tenant)
+	return func(who string) bool {
+		return strings.HasPrefix(who, "user:") && who != actor(c) && !slices.Contains(team, who)
+	}, err
 }

@@ -183,6 +183,15 @@ func (a subscribers) show(c *web.Call, _ string) (r subscriberRecord, err error)
 		}
 	}
 	r.Consents = append(r.Consents, consents...)
+	if err != nil || isOperator(c) {
+		return r, err
+	}
+	outside, err := outsiders(c, a.store, l.TenantID)
+	for i := range r.Consents {
+		if k := &r.Consents[i]; k.Proof == core.ProofAdmin && outside(k.Source) {
+			k.Remote, k.UserAgent = "", ""
+		}
+	}
 	return r, err
 }
 
