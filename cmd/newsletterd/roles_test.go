@@ -3,29 +3,48 @@ package main
 import (
 	"flag"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/handlers"
 )
 
-var update = flag.Bool("update", false, "rewrite the table of roles in docs/security.md")
+var update = flag.Bool("update", false, "rewrite the tables of rights in docs/security.md")
 
-// TestGoldenRoles holds the table of docs/security.md to the one in core.
+// TestGoldenRoles holds the tables of docs/security.md to the one in core, and to the routes.
 func TestGoldenRoles(t *testing.T) {
 	const file = "../../docs/security.md"
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const begin, end = "<!-- roles: written by make golden -->\n", "<!-- end of roles -->"
-	head, rest, ok := strings.Cut(string(text), begin)
-	_, tail, closed := strings.Cut(rest, end)
-	if !ok || !closed {
-		t.Fatalf("%s has no place for the table", file)
+	want := string(text)
+	for name, table := range map[string]string{"roles": tableOfRoles(), "routes": tableOfRoutes(t)} {
+		begin, end := "<!-- "+name+": written by make golden -->\n", "<!-- end of "+name+" -->"
+		head, rest, ok := strings.Cut(want, begin)
+		_, tail, closed := strings.Cut(rest, end)
+		if !ok || !closed {
+			t.Fatalf("%s has no place for the table of %s", file, name)
+		}
+		want = head + begin + table + end + tail
 	}
+	if want == string(text) {
+		return
+	}
+	if !*update {
+		t.Fatalf("the tables in %s differ from the code; run `make golden` and review the difference", file)
+	}
+	if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tableOfRoles returns core.Permissions as Markdown.
+func tableOfRoles() string {
 	mark := map[bool]string{true: " x |", false: " |"}
-	var table strings.Builder // core.Permissions as Markdown
+	var table strings.Builder
 	table.WriteString("| action | " + strings.Join(core.Roles, " | ") + " | client | scopes | lets |\n")
 	table.WriteString(strings.Repeat("|---", len(core.Roles)+4) + "|\n")
 	for _, p := range core.Permissions {
@@ -39,14 +58,36 @@ func TestGoldenRoles(t *testing.T) {
 		}
 		table.WriteString(mark[p.AllowsClients()] + " `" + strings.Join(p.Scopes, "` `") + "` | " + text + " |\n")
 	}
-	want := head + begin + table.String() + end + tail
-	if want == string(text) {
-		return
-	}
-	if !*update {
-		t.Fatalf("the roles in %s differ from core.Permissions; run `make golden` and review the difference", file)
-	}
-	if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+	return table.String()
+}
+
+// tableOfRoutes returns the routes that take tokens as Markdown: the least role, and the scopes of which one is needed.
+func tableOfRoutes(t *testing.T) string {
+	h, err := handlers.New(handlers.Options{})
+	if err != nil {
 		t.Fatal(err)
 	}
+	var table strings.Builder
+	table.WriteString("| route | action | least role | client | scopes |\n|---|---|---|---|---|\n")
+	for _, r := range h.Routes() {
+		info := r.Info()
+		if !info.NeedsToken {
+			continue
+		}
+		action, least, client := "", "", ""
+		scopes := slices.Clone(info.Scopes)
+		if p, ok := core.PermissionFor(info.Action); ok {
+			action, least = "`"+string(p.Action)+"`", p.Least
+			scopes = slices.DeleteFunc(scopes, func(s string) bool { return !slices.Contains(p.Scopes, s) })
+			if p.AllowsClients() {
+				client = "x"
+			}
+		}
+		for i := range scopes {
+			scopes[i] = "`" + scopes[i] + "`"
+		}
+		table.WriteString("| `" + r.Method + " " + r.Path + "` | " + action + " | " + least + " | " + client + " | " +
+			strings.Join(scopes, " ") + " |\n")
+	}
+	return table.String()
 }

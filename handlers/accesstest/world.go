@@ -22,6 +22,8 @@ import (
 type World struct {
 	Tenants []*Tenant
 	Secrets []string
+
+	hash string
 }
 
 // Tenant is a tenant of the world. Its marker stands in the names and addresses of all that is in it.
@@ -40,9 +42,10 @@ type Record struct {
 	Make func(s *storetest.Seeder) string
 }
 
-// NewWorld makes the tenants. No job is due and no mail goes out.
-func NewWorld(s *storetest.Seeder) *World {
-	w := &World{}
+// NewWorld makes the tenants. No job is due and no mail goes out. The owners have a password, if the hash of one is
+// given.
+func NewWorld(s *storetest.Seeder, hash string) *World {
+	w := &World{hash: hash}
 	for i := range 3 {
 		w.Tenants = append(w.Tenants, w.newTenant(s, fmt.Sprintf("marker-%c", 'a'+i)))
 	}
@@ -79,7 +82,7 @@ func (w *World) newTenant(s *storetest.Seeder, marker string) *Tenant {
 	}
 	w.addPeople(t, add)
 	w.addAdmin(t, add)
-	t.addOwned(s, add)
+	t.addOwned(s, w.hash, add)
 	return t
 }
 
@@ -102,9 +105,16 @@ func (w *World) addPeople(t *Tenant, add adds) {
 		return id
 	})
 	add("/api/admin/outbox", core.ActionOutboxManage, func(s *storetest.Seeder) string {
-		events, err := s.OutboxEvents(s.Context(), store.OutboxFilter{ListID: t.List}, 0, 1)
+		due, err := s.DueEvents(s.Context(), "", s.Time(), 1000)
 		s.Must(err)
-		return events[0].EventID
+		for i := range due {
+			if due[i].ListID == t.List { // a running daemon leaves it alone
+				s.Must(s.FinishEvents(s.Context(), []store.EventResult{{Event: &due[i], Dead: true}}, s.Time()))
+				return due[i].EventID
+			}
+		}
+		s.Fatal("no event")
+		return ""
 	})
 	add("/api/admin/syncs", core.ActionListRead, func(s *storetest.Seeder) string {
 		id, err := s.RequestSync(s.Context(), t.List, 1)
@@ -174,8 +184,9 @@ func (w *World) addAdmin(t *Tenant, add adds) {
 }
 
 // addOwned adds what belongs to a user.
-func (t *Tenant) addOwned(s *storetest.Seeder, add adds) {
-	owner := s.NewCaller("owner@" + core.Email(t.Marker) + ".example")
+func (t *Tenant) addOwned(s *storetest.Seeder, hash string, add adds) {
+	u := s.NewUser("owner@"+core.Email(t.Marker)+".example", hash)
+	owner := core.Caller{UserID: u.ID, Email: u.Email, EmailVerified: true}
 	t.Owner = owner.UserID
 	add("/api/devices", "", func(s *storetest.Seeder) string {
 		return s.NewDevice(t.Owner, core.DeviceInput{Name: &t.Marker}).ID

@@ -2,6 +2,7 @@ package daemontest
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -221,6 +222,46 @@ func (p *Process) Number(query string) (n int) {
 	defer db.Close()
 	p.Must(db.QueryRowContext(p.Context(), query).Scan(&n))
 	return n
+}
+
+// Rows returns a digest of what each table holds, next to the daemon.
+func (p *Process) Rows() map[string]string {
+	p.Helper()
+	db, err := sql.Open("sqlite", "file:"+p.Database()+"?mode=ro&_pragma=busy_timeout(5000)")
+	p.Must(err)
+	defer db.Close()
+	names, err := db.QueryContext(p.Context(), `SELECT name FROM sqlite_schema
+		WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%' AND name NOT LIKE 'sqlite_%'`)
+	p.Must(err)
+	defer names.Close()
+	digests := map[string]string{}
+	for names.Next() {
+		var name string
+		p.Must(names.Scan(&name))
+		digests[name] = p.digest(db, name)
+	}
+	p.Must(names.Err())
+	return digests
+}
+
+func (p *Process) digest(db *sql.DB, table string) string {
+	p.Helper()
+	rows, err := db.QueryContext(p.Context(), `SELECT * FROM "`+table+`"`)
+	p.Must(err)
+	defer rows.Close()
+	columns, err := rows.Columns()
+	p.Must(err)
+	values, into := make([]any, len(columns)), make([]any, len(columns))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	sum, n := sha256.New(), 0
+	for ; rows.Next(); n++ {
+		p.Must(rows.Scan(into...))
+		fmt.Fprintf(sum, "%q\n", values)
+	}
+	p.Must(rows.Err())
+	return fmt.Sprintf("%d rows, %x", n, sum.Sum(nil)[:8])
 }
 
 // Every asks again and again until something is done, for as long as its patience.

@@ -66,10 +66,11 @@ func New(t testing.TB, s *storetest.Seeder, origin string, change ...func(*core.
 	return rp
 }
 
-// Visitor is ann@example.org, with a browser that keeps cookies and sends forms.
+// Visitor is a user with a browser that keeps cookies and sends forms.
 type Visitor struct {
 	*http.Client
-	Logins int // how often a page asked for the password
+	Email  string // ann@example.org, unless it is changed
+	Logins int    // how often a page asked for the password
 
 	t testing.TB
 }
@@ -81,7 +82,7 @@ func NewVisitor(t testing.TB) *Visitor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Visitor{t: t, Client: &http.Client{Jar: jar, Timeout: 30 * time.Second}}
+	return &Visitor{t: t, Email: "ann@example.org", Client: &http.Client{Jar: jar, Timeout: 30 * time.Second}}
 }
 
 func (v *Visitor) read(res *http.Response, err error) (at *url.URL, page string) {
@@ -141,7 +142,7 @@ func (v *Visitor) goOn(rp *RelyingParty, at *url.URL, page string) url.Values {
 	v.t.Helper()
 	if at.Path == "/login" {
 		v.Logins++
-		at, page = v.submit(at, page, map[string]string{"email": "ann@example.org", "password": daemontest.Password})
+		at, page = v.submit(at, page, map[string]string{"email": v.Email, "password": daemontest.Password})
 	}
 	if strings.Contains(page, "asks for access") {
 		at, page = v.submit(at, page, map[string]string{"decision": "allow"})
