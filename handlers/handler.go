@@ -50,6 +50,9 @@ type Options struct {
 	// SmallHeap keeps the heap small until release, while a large body is in memory. nil: nothing does.
 	SmallHeap func() (release func())
 
+	// Snapshot tells of the copy of the database that is kept next to it. nil: none is
+	Snapshot func() SnapshotState
+
 	// Bearer verifies an access token. A token that is not valid is core.Unauthenticated.
 	Bearer func(ctx context.Context, token string, now core.Instant) (core.Caller, error)
 	// Signed checks the four webhook headers of a request to path and returns the check of its raw
@@ -69,6 +72,7 @@ type Handler struct {
 	draining       atomic.Bool
 	prober         prober
 	uploads        *uploads
+	queues         chan struct{} // held by the request that counts whole queues
 	ledgers        chan struct{} // held by the request that reads a whole record of consents
 	registers      *web.Rate     // of accounts, by API and page
 	subscribes     *subscribeLimits
@@ -97,6 +101,7 @@ func New(o Options) (*Handler, error) {
 		options: o, publicURL: strings.TrimSuffix(o.PublicURL, "/"), log: o.Log, prober: prober{store: o.Store},
 		uploads:   newUploads(),
 		ledgers:   make(chan struct{}, 1),
+		queues:    make(chan struct{}, 1),
 		registers: web.NewRate(20, time.Hour),
 		sealer:    o.Sealer, ident: o.Ident,
 	}

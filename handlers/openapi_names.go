@@ -171,6 +171,7 @@ var operationNames = map[string]string{
 	"GET /t/c/:token":                                      "followTrackedLink",
 	"GET /t/o/:file":                                       "getTrackingPixel",
 	"GET /v/:token":                                        "showMail",
+	"GET /api/admin/status":                                "getSystemStatus",
 	"GET /api/admin/outbox":                                "listOutboxEvents",
 	"GET /api/admin/outbox/:id":                            "getOutboxEvent",
 	"POST /api/admin/outbox/:id/retry":                     "retryOutboxEvent",

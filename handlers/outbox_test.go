@@ -1,10 +1,13 @@
 package handlers
 
 import (
+	"strings"
+	"testing"
 	"time"
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/storetest"
 )
 
 func init() {
@@ -38,5 +41,20 @@ func init() {
 		e.must(err)
 		id := found[len(found)-1].ID
 		e.must(e.store.FinishMails(ctx, []store.MailResult{{ID: id, Reason: "550 refused"}}, core.At(time.Now())))
+	}
+}
+
+// TestSystemStatus: the answer has the form that the documents describe, with the figures that the command prints.
+func TestSystemStatus(t *testing.T) {
+	e := newEnvOn(t, storetest.Open(t))
+	e.step("user op operator")
+	e.step("tenant acme")
+	e.step("list weekly tenant=acme")
+	e.step("subscription s list=weekly email=ada@example.org")
+	got, _ := e.play(exchange{request: "GET /api/admin/status as op"})
+	for _, want := range []string{`"snapshot": {`, `"outbox": {`, `"waiting": 1`, `"name": "weekly"`, `"restored_jobs": 0`} {
+		if !strings.HasPrefix(got, "200\n") || !strings.Contains(got, want) {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }

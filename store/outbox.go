@@ -166,7 +166,7 @@ func (s *Store) WaitingEvent(ctx context.Context, endpointID string, now core.In
 type OutboxState struct {
 	Waiting  int64        `db:"waiting" json:"waiting"`
 	Dead     int64        `db:"dead" json:"dead"`
-	OldestAt core.Instant `db:"oldest_at" json:"oldest_at"` // occurred_at of the event that waits longest; 0: none
+	OldestAt core.Instant `db:"oldest_at" json:"oldest_at" is:"nullable"` // occurred_at of the event that waits longest; 0: none
 }
 
 // OutboxState reads the counts of what goes to the send service. Its only error is core.ErrStorage.

@@ -36,7 +36,7 @@ type DiskState struct {
 type QueueState struct {
 	Waiting  int64        `db:"waiting" json:"waiting"`
 	Failed   int64        `db:"failed" json:"failed"`
-	OldestAt core.Instant `db:"oldest_at" json:"oldest_at"` // of those that wait; 0: none
+	OldestAt core.Instant `db:"oldest_at" json:"oldest_at" is:"nullable"` // of those that wait; 0: none
 }
 
 // JobState is a job that has not ended.

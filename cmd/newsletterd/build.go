@@ -113,6 +113,7 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 		Engage:         d.tracker.Add,
 		LookupTXT:      resolverOf(d.cfg.Mail.DNSServer).LookupTXT,
 		SmallHeap:      smallHeap,
+		Snapshot:       func() handlers.SnapshotState { return snapshotOf(d.cfg) },
 		MayPost:        func(url string) error { return mayPost(d.cfg, url) },
 		TestEndpoint:   worker.NewEndpointPoster(d.store, endpointClient(d.cfg)).Test,
 		Providers:      providerRecords(d.cfg), SNS: &report.SNS{Fetch: (&netguard.Guard{}).Fetcher()},

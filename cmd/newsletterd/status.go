@@ -12,22 +12,12 @@ import (
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
+	"newsletterd/handlers"
 	"newsletterd/store"
 )
 
 // statusReport is what `status` prints.
-type statusReport struct {
-	Database string `json:"database"`
-	store.Overview
-	Snapshot snapshotState `json:"snapshot"`
-}
-
-// snapshotState is the file that may be copied at any moment.
-type snapshotState struct {
-	Path  string       `json:"path,omitempty"` // empty: off
-	At    core.Instant `json:"at"`             // 0: not yet written
-	Bytes int64        `json:"bytes"`
-}
+type statusReport handlers.SystemStatus
 
 func (p *program) statusCommand() *cli.Command {
 	c := p.command("status", "show jobs, queues, disk and snapshot at a glance", nil, nil,
@@ -47,7 +37,7 @@ func (p *program) statusCommand() *cli.Command {
 	return c
 }
 
-func snapshotOf(cfg *config.Config) (s snapshotState) {
+func snapshotOf(cfg *config.Config) (s handlers.SnapshotState) {
 	if cfg.Backup.Every == 0 {
 		return s
 	}
@@ -137,7 +127,7 @@ func (r *statusReport) unlisted() int64 {
 	return n
 }
 
-func snapshotText(s snapshotState, now time.Time) string {
+func snapshotText(s handlers.SnapshotState, now time.Time) string {
 	switch {
 	case s.Path == "":
 		return "off"

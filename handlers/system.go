@@ -1,0 +1,53 @@
+package handlers
+
+import (
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/store"
+)
+
+// SnapshotState is the file that may be copied at any moment.
+type SnapshotState struct {
+	Path  string       `json:"path,omitempty"`   // empty: off
+	At    core.Instant `json:"at" is:"nullable"` // null: not yet written
+	Bytes int64        `json:"bytes"`
+}
+
+// SystemStatus is what an operator wants to know at a glance.
+type SystemStatus struct {
+	Database string `json:"database"` // path of the file
+	store.Overview
+	Snapshot SnapshotState `json:"snapshot"`
+}
+
+// system serves /api/admin/status.
+type system struct {
+	store    *store.Store
+	snapshot func() SnapshotState // nil: off
+	slots    chan struct{}        // held while queues are counted
+}
+
+// status reads the figures. It counts whole queues, so that requests take turns.
+func (a system) status(c *web.Call) (s SystemStatus, err error) {
+	select {
+	case a.slots <- struct{}{}:
+		defer func() { <-a.slots }()
+	case <-c.Done():
+		return s, c.Err()
+	}
+	if a.snapshot != nil {
+		s.Snapshot = a.snapshot()
+	}
+	s.Database = a.store.Path()
+	s.Overview, err = a.store.Overview(c)
+	if s.Jobs == nil {
+		s.Jobs = []store.JobState{}
+	}
+	if s.JobCounts == nil {
+		s.JobCounts = []store.StatusCount{}
+	}
+	if s.Lists == nil {
+		s.Lists = []store.ListState{}
+	}
+	return s, err
+}
