@@ -20,6 +20,7 @@ const (
 	NounWebhookClient Noun = "webhook client"
 	NounEndpoint      Noun = "endpoint"
 	NounDKIMKey       Noun = "DKIM key"
+	NounDomain        Noun = "domain"
 	NounDevice        Noun = "device"
 	NounAgent         Noun = "agent"
 	NounModel         Noun = "model"
@@ -50,6 +51,7 @@ var references = map[Noun]string{
 	NounWebhookClient: "SELECT id, name, tenant_id FROM webhook_client",
 	NounEndpoint:      "SELECT id, name, tenant_id FROM webhook_endpoint",
 	NounDKIMKey:       "SELECT id, domain AS name, tenant_id FROM dkim_key",
+	NounDomain:        "SELECT id, domain AS name, tenant_id FROM sender_domain",
 	NounDevice:        "SELECT id, name, '' AS tenant_id FROM device WHERE unpaired_at = 0",
 	NounAgent:         "SELECT id, name, '' AS tenant_id FROM agent",
 	NounModel:         "SELECT id, name, '' AS tenant_id FROM model",

@@ -50,6 +50,7 @@ func TestScripts(t *testing.T) {
 		Dir: "../../testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("NEWSLETTERD_MAIL_DNS_SERVER", "127.0.0.1:9") // where nothing listens
 			env.Setenv("GORACE", os.Getenv("GORACE"))
 			return nil
 		},

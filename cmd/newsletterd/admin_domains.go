@@ -1,0 +1,96 @@
+package main
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/auth"
+	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+const domainHelp = `A tenant mails from its verified domains. Propose one, make the TXT record that the answer names, and check it; or
+verify it by your word. Domains that a tenant was given by --domain are verified by that.
+
+   newsletterd admin domain propose --tenant Acme --domain news.example.org
+   newsletterd admin domain check --id ID`
+
+func (p *program) domainCommands() *cli.Command {
+	id := []cli.Flag{idFlag(store.NounDomain)}
+	propose := p.command("propose", "add a domain that is to be verified, and print the DNS record for that", []cli.Flag{
+		tenantFlag("the `ID` or name of its tenant"), stringFlag("domain", "the `DOMAIN` of the senders"),
+	}, []string{"tenant", "domain"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+		d, err := core.ProposeDomain(c.String("tenant"), c.String("domain"), now())
+		if err != nil {
+			return err
+		}
+		if err := s.ProposeSenderDomain(c.Context, d, actor()); err != nil {
+			return missing(err, "tenant", d.TenantID)
+		}
+		return p.printer(c).record(d.View())
+	})
+	check := p.command("check", "look at the DNS record now; a domain that has it is verified", id, []string{"id"},
+		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+			d, err := s.SenderDomain(c.Context, c.String("id"))
+			if err != nil {
+				return missing(err, "domain", c.String("id"))
+			}
+			result, foundAt := auth.CheckDomain(c.Context, resolverOf(cfg.Mail.DNSServer).LookupTXT, d)
+			if d, err = s.EndDomainCheck(c.Context, d.ID, result, foundAt, actor(), now()); err != nil {
+				return err
+			}
+			return p.printer(c).record(d.View())
+		})
+	verify := p.command("verify", "verify a domain by your word, without a DNS record", id, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			d, err := s.VerifySenderDomain(c.Context, c.String("id"), actor(), now())
+			if err != nil {
+				return missing(err, "domain", c.String("id"))
+			}
+			return p.printer(c).record(d.View())
+		})
+	remove := p.command("delete", "delete a domain that nothing is mailed from", id, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			if err := s.DeleteSenderDomain(c.Context, c.String("id"), actor(), now()); err != nil {
+				return missing(err, "domain", c.String("id"))
+			}
+			return p.done(c, "Domain %s is deleted.", c.String("id"))
+		})
+	return &cli.Command{
+		Name: "domain", Usage: "domains that tenants mail from", Description: domainHelp,
+		Subcommands: []*cli.Command{propose, p.domainListCommand(), p.domainShowCommand(), check, verify, remove},
+	}
+}
+
+func (p *program) domainListCommand() *cli.Command {
+	return p.command("list", "list the domains", []cli.Flag{tenantFlag("those of the tenant `ID` or name alone")}, nil,
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			tenants, all, err := tenantOf(c, s)
+			if err != nil {
+				return err
+			}
+			rows, err := pages(func(d core.SenderDomainView) string { return d.ID },
+				func(page core.Page) (views []core.SenderDomainView, err error) {
+					found, err := s.SenderDomains(c.Context, tenants, all, page)
+					for i := range found {
+						views = append(views, found[i].View())
+					}
+					return views, err
+				})
+			if err != nil {
+				return err
+			}
+			return list(p.printer(c), rows, "id", "tenant_id", "domain", "status", "verified_by", "check")
+		})
+}
+
+func (p *program) domainShowCommand() *cli.Command {
+	return p.command("show", "show one domain and its DNS record", []cli.Flag{idFlag(store.NounDomain)}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			d, err := s.SenderDomain(c.Context, c.String("id"))
+			if err != nil {
+				return missing(err, "domain", c.String("id"))
+			}
+			return p.printer(c).record(d.View())
+		})
+}
