@@ -26,6 +26,35 @@ type DKIMKey struct {
 	UpdatedAt Instant `json:"updated_at" db:"updated_at"`
 }
 
+// NewDKIMKey makes a key of what an operator chose, still without its halves: by default one of RSA that is active, with
+// the selector newsletterd or, of Ed25519, newsletterd-ed.
+func NewDKIMKey(k DKIMKey, now Instant) (DKIMKey, error) {
+	k.ID, k.CreatedAt, k.UpdatedAt = NewID(), now, now
+	if k.Algorithm == "" {
+		k.Algorithm = DKIMRSA
+	}
+	if k.Status == "" {
+		k.Status = DKIMActive
+	}
+	if k.Selector == "" {
+		k.Selector = "newsletterd"
+		if k.Algorithm == DKIMEd25519 {
+			k.Selector = "newsletterd-ed"
+		}
+	}
+	return k, k.Validate()
+}
+
+// DKIMPublicKey returns the public key in a DNS record of DKIM (RFC 6376 section 3.6.1); empty: it has none.
+func DKIMPublicKey(record string) string {
+	for tag := range strings.SplitSeq(record, ";") {
+		if name, value, _ := strings.Cut(tag, "="); strings.TrimSpace(name) == "p" {
+			return strings.Join(strings.Fields(value), "")
+		}
+	}
+	return ""
+}
+
 // Validate checks what an operator chose and brings it into its normal form.
 func (k *DKIMKey) Validate() error {
 	domain, ok := ParseDomain(k.Domain)

@@ -45,6 +45,16 @@ func init() {
 			}))
 		}
 	}
+	// dkim NAME tenant=TENANT domain=DOMAIN selector=S: a key
+	steps["dkim"] = func(e *env, name string, args map[string]string) {
+		k, err := core.NewDKIMKey(core.DKIMKey{
+			TenantID: e.value(args["tenant"]), Domain: argOr(args, "domain", name+".example"), Selector: args["selector"],
+		}, core.At(time.Now()))
+		e.must(err)
+		k.Public = "cHVibGlj"
+		e.must(e.store.AddDKIMKey(e.t.Context(), k, []byte("private"), "command"))
+		e.name(name, k.ID)
+	}
 	// tested TENANT: it has had all the tests of endpoints of this hour
 	steps["tested"] = func(e *env, name string, _ map[string]string) {
 		for e.store.CountEndpointTest(e.t.Context(), e.value(name), core.At(time.Now())) == nil {

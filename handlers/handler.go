@@ -42,7 +42,7 @@ type Options struct {
 	DuplicateGuard time.Duration                    // in which a send job with the same content is refused; 0: never
 	Providers      map[string]*core.ProviderSecrets // mail providers of the configuration; they hide those of the store
 	SNS            *report.SNS                      // how messages of Amazon SNS are checked; nil: none is accepted
-	// how the TXT records of sender domains are looked up; nil: no name server answers
+	// how the TXT records of sender domains and DKIM keys are looked up; nil: no name server answers
 	LookupTXT auth.LookupTXT
 	// of unsubscribe tokens; nil: made with the key of the store, as Ident
 	Sealer *auth.Sealer

@@ -50,6 +50,8 @@ var requestExamples = map[string]web.Object{
 		"events": []string{"subscription.activated", "subscription.unsubscribed"},
 	},
 	"updateWebhookEndpoint":       {"url": "https://crm.example.org/hooks/news", "disabled": false},
+	"createDKIMKey":               {"domain": "acme.example", "selector": "news", "algorithm": "rsa", "status": "inactive"},
+	"updateDKIMKey":               {"status": "active"},
 	"rotateWebhookEndpointSecret": {"overlap_seconds": 7200},
 
 	"retryOutboxEvent": {"endpoint_id": exampleID},

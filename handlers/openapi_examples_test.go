@@ -57,7 +57,7 @@ func exampleEnv(t *testing.T) *env {
 		"webhook-client hook tenant=" + exampleID, "provider anymail tenant=" + exampleID,
 		"job issue list=" + exampleID,
 		"import file list=" + exampleID, "webhook-client spare tenant=" + exampleID,
-		"endpoint receiver tenant=" + exampleID, "oauth-client shop confidential tenant=" + exampleID,
+		"endpoint receiver tenant=" + exampleID, "oauth-client shop confidential tenant=" + exampleID, "dkim rsa tenant=",
 		"subscription sub list=" + exampleID + " email=reader@example.org", "subscriber copy list=" + exampleID +
 			" email=reader@example.org", "event confirmed list=" + exampleID,
 	} {
@@ -76,7 +76,7 @@ func (e *env) send(r *web.Route, body web.Object) int {
 		"/api/agents":  "gateway", "/api/admin/users": "reader", "/api/admin/team": "pia", "/api/models": "vase",
 		"/api/admin/webhook-clients": "spare", "/api/admin/webhook-endpoints": "receiver",
 		"/api/admin/outbox":             "confirmed",
-		"/api/admin/oauth-clients/:id/": "shop",
+		"/api/admin/oauth-clients/:id/": "shop", "/api/admin/dkim-keys": "rsa",
 	} {
 		if strings.HasPrefix(path, prefix) {
 			id = e.value(name)

@@ -29,6 +29,7 @@ func (h *Handler) table() []*web.Route {
 	h.webhookClientRoutes(&t)
 	h.endpointRoutes(&t)
 	h.senderDomainRoutes(&t)
+	h.dkimRoutes(&t)
 	h.systemRoutes(&t)
 	h.outboxRoutes(&t)
 	h.sendRoutes(&t)

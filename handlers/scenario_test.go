@@ -42,8 +42,8 @@ import (
 //	{ … "id": "{id1}" … }
 //
 // In answers the values that differ from run to run are replaced: what a step has named by {name}; other ids, tokens,
-// cursors and JWTs by {id1}, {token1}, {cursor1}, {jwt1}, {secret1} in the order they appear; times by {time}, request
-// ids by {request}. Every name but the last two can be used in the requests that follow. -update rewrites the answers;
+// cursors and JWTs by {id1}, {token1}, {cursor1}, {jwt1}, {secret1}, {key1} in the order they appear; times by
+// {time}, request ids by {request}. Every name but the last two can be used in the requests that follow. -update rewrites the answers;
 // read the difference before keeping it.
 var update = flag.Bool("update", false, "rewrite golden files")
 
@@ -200,6 +200,7 @@ var volatile = []struct {
 	{"seconds", regexp.MustCompile(`("(?:exp|iat|auth_time|updated_at)": ?)(\d{10})`), false},
 	{"time", regexp.MustCompile(`()(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)`), false},
 	{"jwt", regexp.MustCompile(`()(eyJ[\w-]+\.[\w-]+\.[\w-]+)`), true},
+	{"key", regexp.MustCompile(`("public": ?"|; p=)([A-Za-z0-9+/=]{40,})`), true},
 	{"secret", regexp.MustCompile(`()(whsec_[A-Za-z0-9+/=]+)`), true},
 	{"proof", regexp.MustCompile(`(newsletterd-verification=)([a-z0-9]{26})`), true},
 	{"token", regexp.MustCompile(`(^|[^\w-])([\w-]{40,})`), true},

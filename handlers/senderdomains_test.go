@@ -32,9 +32,20 @@ func init() {
 	setups = append(setups, func(e *env, o *Options) { o.LookupTXT = e.lookupTXT })
 }
 
-// lookupTXT is a zone in which every proposed domain has its record, but for those whose first label says otherwise.
+// lookupTXT is a zone in which every proposed domain has its record, but for those whose first label says otherwise, and
+// no DKIM key but by the selectors stands and other.
 func (e *env) lookupTXT(ctx context.Context, name string) ([]string, error) {
 	fault := &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
+	switch selector, _, signing := strings.Cut(name, "._domainkey."); {
+	case signing && selector == "stands":
+		return []string{"v=spf1 -all", "v=DKIM1; k=rsa; p=cHVi bGlj"}, nil
+	case signing && selector == "other":
+		return []string{"v=DKIM1; k=rsa; p=b3RoZXI="}, nil
+	case signing && selector == "late":
+		return nil, &net.DNSError{Name: name, IsTimeout: true}
+	case signing:
+		return nil, fault
+	}
 	domain, isProof := strings.CutPrefix(strings.TrimSuffix(name, "."), "_newsletterd.")
 	if isProof && strings.HasPrefix(domain, "doubled.acme.org") {
 		domain, isProof = "doubled.acme.org", domain == "doubled.acme.org.acme.org"

@@ -11,14 +11,12 @@ const dkimColumns = "id, tenant_id, domain, selector, algorithm, status, public,
 
 var insertDKIMKey = insertInto("dkim_key", dkimColumns+", private")
 
-// DKIMKeys reads a page of keys, by id: all, or those of one tenant (empty: the daemon's own). Its only error is
-// core.ErrStorage.
-func (s *Store) DKIMKeys(ctx context.Context, tenantID string, all bool, page core.Page) (ks []core.DKIMKey,
+// DKIMKeys reads a page of keys, by id: all, or those of tenants. Its only error is core.ErrStorage.
+func (s *Store) DKIMKeys(ctx context.Context, tenants []string, all bool, page core.Page) (ks []core.DKIMKey,
 	err error,
 ) {
-	err = s.all(ctx, &ks,
-		"SELECT "+dkimColumns+" FROM dkim_key WHERE (? OR tenant_id = ?) AND id > ? ORDER BY id LIMIT ?",
-		all, tenantID, page.After, page.Limit)
+	err = s.all(ctx, &ks, "SELECT "+dkimColumns+" FROM dkim_key WHERE (? OR tenant_id IN (SELECT value FROM "+
+		"json_each(?))) AND id > ? ORDER BY id LIMIT ?", all, jsonOf(tenants), page.After, page.Limit)
 	return ks, err
 }
 

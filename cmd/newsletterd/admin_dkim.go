@@ -21,9 +21,6 @@ func newDKIMRow(k core.DKIMKey) dkimRow {
 	return dkimRow{DKIMKey: k, RecordName: k.RecordName(), RecordValue: k.RecordValue(), Zone: k.ZoneLine()}
 }
 
-// dkimSelector is the name of a key in the DNS where none is given.
-const dkimSelector = "newsletterd"
-
 func (p *program) dkimCommands() *cli.Command {
 	return &cli.Command{Name: "dkim", Usage: "keys that sign mails", Subcommands: []*cli.Command{
 		p.dkimCreateCommand(), p.dkimListCommand(), p.dkimShowCommand(), p.dkimUpdateCommand(), p.dkimDeleteCommand(),
@@ -46,17 +43,11 @@ func (p *program) dkimCreateCommand() *cli.Command {
 		oneOfFlag("algorithm", "rsa (2048 bits) or ed25519", core.DKIMRSA, core.DKIMEd25519).byDefault(core.DKIMRSA),
 		oneOfFlag("status", "active or inactive", core.DKIMActive, core.DKIMInactive).byDefault(core.DKIMActive),
 	}, []string{"domain"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-		k := core.DKIMKey{
-			ID: core.NewID(), TenantID: c.String("tenant"), Domain: c.String("domain"), Selector: c.String("selector"),
-			Algorithm: c.String("algorithm"), Status: c.String("status"), CreatedAt: now(), UpdatedAt: now(),
-		}
-		if k.Selector == "" {
-			k.Selector = map[string]string{core.DKIMEd25519: "newsletterd-ed"}[k.Algorithm]
-		}
-		if k.Selector == "" {
-			k.Selector = dkimSelector
-		}
-		if err := k.Validate(); err != nil {
+		k, err := core.NewDKIMKey(core.DKIMKey{
+			TenantID: c.String("tenant"), Domain: c.String("domain"), Selector: c.String("selector"),
+			Algorithm: c.String("algorithm"), Status: c.String("status"),
+		}, now())
+		if err != nil {
 			return err
 		}
 		private, public, err := dkim.NewKey(k.Algorithm)
@@ -76,12 +67,12 @@ func (p *program) dkimCreateCommand() *cli.Command {
 func (p *program) dkimListCommand() *cli.Command {
 	return p.command("list", "list the keys", []cli.Flag{tenantFlag("those of the tenant `ID` or name alone")}, nil,
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
-			_, all, err := tenantOf(c, s)
+			ids, all, err := tenantOf(c, s)
 			if err != nil {
 				return err
 			}
 			keys, err := pages(func(k core.DKIMKey) string { return k.ID }, func(page core.Page) ([]core.DKIMKey, error) {
-				return s.DKIMKeys(c.Context, c.String("tenant"), all, page)
+				return s.DKIMKeys(c.Context, ids, all, page)
 			})
 			if err != nil {
 				return err

@@ -80,7 +80,7 @@ func dmarcRecord(domain string, reports core.Email) string {
 // dkimRecords are those of the keys that sign mails from a domain.
 func dkimRecords(ctx context.Context, db *store.Store, domain string) ([]dnsRecord, error) {
 	keys, err := pages(func(k core.DKIMKey) string { return k.ID }, func(page core.Page) ([]core.DKIMKey, error) {
-		return db.DKIMKeys(ctx, "", true, page)
+		return db.DKIMKeys(ctx, nil, true, page)
 	})
 	if err != nil {
 		return nil, err

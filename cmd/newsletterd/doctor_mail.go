@@ -245,7 +245,7 @@ func (d *doctor) dkim(ctx context.Context, domain string) {
 		switch {
 		case err != nil:
 			d.warn("DKIM", "try again", "%s: %s", r.Name, dnsError(err))
-		case slices.ContainsFunc(got, func(s string) bool { return dkimKey(s) == dkimKey(r.Value) }):
+		case slices.ContainsFunc(got, func(s string) bool { return core.DKIMPublicKey(s) == core.DKIMPublicKey(r.Value) }):
 			d.ok("DKIM", "%s is published", r.Name)
 		case len(got) == 0:
 			d.fault("DKIM", "make this TXT record: "+r.Value, "%s is not published", r.Name)
@@ -253,16 +253,6 @@ func (d *doctor) dkim(ctx context.Context, domain string) {
 			d.fault("DKIM", "make it this: "+r.Value, "%s is another key", r.Name)
 		}
 	}
-}
-
-// dkimKey is the public key of a record (RFC 6376 section 3.6.1).
-func dkimKey(record string) string {
-	for tag := range strings.SplitSeq(record, ";") {
-		if name, value, _ := strings.Cut(tag, "="); strings.TrimSpace(name) == "p" {
-			return strings.Join(strings.Fields(value), "")
-		}
-	}
-	return ""
 }
 
 func (d *doctor) mx(ctx context.Context, domain, check, advice string) {

@@ -42,7 +42,7 @@ var mayImport = map[string][]string{
 	"handlers/web":         {"core", "store", "auth"},
 	"handlers/web/webtest": {},
 	"handlers/accesstest":  {"core", "handlers/web", "store", "store/storetest"},
-	"handlers":             {"core", "store", "store/subscribercsv", "auth", "mail", "mail/report", "handlers/web"},
+	"handlers":             {"core", "store", "store/subscribercsv", "auth", "mail", "mail/dkim", "mail/report", "handlers/web"},
 
 	"worker/workertest": {
 		"auth", "core", "core/coretest", "mail", "mail/dkim", "mail/smtp", "store", "store/storetest", "worker",

@@ -165,9 +165,9 @@ func (p *program) firstOperator(c *cli.Context, s *setup, cfg *config.Config, db
 
 // makeDKIM makes the key that signs the mails of the domain.
 func makeDKIM(c *cli.Context, domain string, db *store.Store) error {
-	k := core.DKIMKey{
-		ID: core.NewID(), Domain: domain, Selector: dkimSelector, Algorithm: core.DKIMRSA, Status: core.DKIMActive,
-		CreatedAt: now(), UpdatedAt: now(),
+	k, err := core.NewDKIMKey(core.DKIMKey{Domain: domain}, now())
+	if err != nil {
+		return err
 	}
 	private, public, err := dkim.NewKey(k.Algorithm)
 	if err != nil {

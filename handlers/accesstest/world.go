@@ -162,6 +162,14 @@ func (w *World) addAdmin(t *Tenant, add adds) {
 		s.Must(s.ProposeSenderDomain(s.Context(), d, "test"))
 		return d.ID
 	})
+	add("/api/admin/dkim-keys", core.ActionDKIMRead, func(s *storetest.Seeder) string {
+		domain := t.Marker + ".example"
+		s.ChangeTenant(t.ID, core.TenantInput{Domains: &[]string{domain}})
+		k, err := core.NewDKIMKey(core.DKIMKey{TenantID: t.ID, Domain: domain, Selector: "k" + core.NewID()}, s.Time())
+		s.Must(err)
+		s.Must(s.AddDKIMKey(s.Context(), k, w.secret(t.Marker), "test"))
+		return k.ID
+	})
 	member := func(s *storetest.Seeder) string {
 		return s.NewUser(core.Email(core.NewID())+"@"+core.Email(t.Marker)+".example", "", func(u *core.User) {
 			u.Roles = []core.Role{{Role: core.RoleEditor, TenantID: t.ID}}

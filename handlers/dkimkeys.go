@@ -1,0 +1,166 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/mail/dkim"
+	"newsletterd/store"
+)
+
+// dkimKeys serves /api/admin/dkim-keys.
+type dkimKeys struct {
+	store  *store.Store
+	lookup auth.LookupTXT
+}
+
+// dkimRoutes are the keys that sign mails.
+func (h *Handler) dkimRoutes(t *web.Table) {
+	a := dkimKeys{h.options.Store, h.options.LookupTXT}
+	const one, many = "a key that signs mails", "keys that sign mails, with the state of their DNS records"
+	crud(t, "/api/admin/dkim-keys", one, many, resource{
+		a.find, web.ErrNotFound, web.List(a.list, dkimKey.key), web.JSON(a.create).Fails(core.NotFound, core.Conflict),
+		web.Path(a.show), web.JSON(a.update), web.Path(a.remove),
+		rights{core.ActionDKIMRead, core.ActionDKIMManage, core.ActionDKIMManage, core.ActionDKIMManage},
+	})
+}
+
+// dkimKey is a key without its private half, with the record that the DNS must hold.
+type dkimKey struct {
+	core.DKIMKey
+	Record dkimRecord `json:"record"`
+}
+
+// dkimRecord is the record of a key, and whether it stands in the DNS.
+type dkimRecord struct {
+	Name   string `json:"name"`
+	Type   string `json:"type" enum:"TXT"`
+	Value  string `json:"value"`
+	State  string `json:"state" enum:"published|missing|other|unknown"`
+	Reason string `json:"reason,omitempty"` // of a state that isn't published
+}
+
+func (k dkimKey) key() string { return k.ID }
+
+const (
+	dkimLookups    = 5 * time.Second // in all, for one answer
+	dkimLookupsRun = 8               // at once
+)
+
+// withRecords looks the records of keys up.
+func (a dkimKeys) withRecords(c *web.Call, keys []core.DKIMKey) []dkimKey {
+	ctx, cancel := context.WithTimeout(c, dkimLookups)
+	defer cancel()
+	var group errgroup.Group
+	group.SetLimit(dkimLookupsRun)
+	rows := make([]dkimKey, len(keys))
+	for i, k := range keys {
+		rows[i] = dkimKey{k, dkimRecord{Name: k.RecordName(), Type: "TXT", Value: k.RecordValue()}}
+		group.Go(func() error {
+			rows[i].Record.State, rows[i].Record.Reason = a.published(ctx, &k)
+			return nil
+		})
+	}
+	_ = group.Wait() // none of them fails
+	return rows
+}
+
+// published returns the state of a key's record, and why it isn't published.
+func (a dkimKeys) published(ctx context.Context, k *core.DKIMKey) (state, reason string) {
+	if ctx.Err() != nil {
+		return "unknown", "No name server was asked."
+	}
+	texts, err := a.lookup(ctx, k.RecordName()+".") // with the dot, no search list of the machine is tried
+	fault, isDNS := errors.AsType[*net.DNSError](err)
+	switch {
+	case slices.ContainsFunc(texts, func(text string) bool { return core.DKIMPublicKey(text) == k.Public }):
+		return "published", ""
+	case isDNS && fault.IsNotFound || err == nil && len(texts) == 0:
+		return "missing", "There is no such TXT record."
+	case err != nil:
+		return "unknown", "No name server has answered."
+	}
+	return "other", "The TXT record has another key."
+}
+
+func (a dkimKeys) find(c *web.Call) error {
+	k, err := a.store.DKIMKey(c, c.ID())
+	return ownRecord(c, k.TenantID, core.ActionDKIMRead, err, web.ErrNotFound)
+}
+
+func (a dkimKeys) list(c *web.Call, in tenantFilter, page core.Page) ([]dkimKey, error) {
+	tenants, all, err := tenantsFor(c, in)
+	if err != nil {
+		return nil, err
+	}
+	found, err := a.store.DKIMKeys(c, tenants, all, page)
+	if err != nil {
+		return nil, err
+	}
+	return a.withRecords(c, found), nil
+}
+
+// newDKIMKey is the body of POST /api/admin/dkim-keys. Without a tenant the key is the daemon's own.
+type newDKIMKey struct {
+	TenantID  string `json:"tenant_id"`
+	Domain    string `json:"domain" is:"required"`
+	Selector  string `json:"selector"`
+	Algorithm string `json:"algorithm" enum:"rsa|ed25519"`
+	Status    string `json:"status" enum:"active|inactive"`
+}
+
+func (a dkimKeys) create(c *web.Call, in newDKIMKey) (out dkimKey, err error) {
+	tenant, err := theTenant(c, in.TenantID)
+	if err != nil {
+		return out, err
+	}
+	k, err := core.NewDKIMKey(core.DKIMKey{
+		TenantID: tenant, Domain: in.Domain, Selector: in.Selector, Algorithm: in.Algorithm, Status: in.Status,
+	}, c.Now)
+	if err != nil {
+		return out, err
+	}
+	private, public, err := dkim.NewKey(k.Algorithm)
+	if err != nil {
+		return out, err
+	}
+	k.Public = public
+	if err := a.store.AddDKIMKey(c, k, private, actor(c)); err != nil {
+		return out, unknownTenant(err)
+	}
+	return a.withRecords(c, []core.DKIMKey{k})[0], nil
+}
+
+func (a dkimKeys) show(c *web.Call, id string) (dkimKey, error) {
+	k, err := a.store.DKIMKey(c, id)
+	if err != nil {
+		return dkimKey{}, err
+	}
+	return a.withRecords(c, []core.DKIMKey{k})[0], nil
+}
+
+// dkimChange is the body of PUT /api/admin/dkim-keys/:id: a key signs, or rests.
+type dkimChange struct {
+	Status *string `json:"status" enum:"active|inactive"`
+}
+
+func (a dkimKeys) update(c *web.Call, in dkimChange) (dkimKey, error) {
+	if in.Status != nil {
+		if _, err := a.store.SetDKIMStatus(c, c.ID(), *in.Status, actor(c), c.Now); err != nil {
+			return dkimKey{}, err
+		}
+	}
+	return a.show(c, c.ID())
+}
+
+func (a dkimKeys) remove(c *web.Call, id string) (web.None, error) {
+	return web.None{}, a.store.DeleteDKIMKey(c, id, actor(c), c.Now)
+}
