@@ -52,7 +52,7 @@ func TestSystemStatus(t *testing.T) {
 	e.step("list weekly tenant=acme")
 	e.step("subscription s list=weekly email=ada@example.org")
 	got, _ := e.play(exchange{request: "GET /api/admin/status as op"})
-	for _, want := range []string{`"snapshot": {`, `"outbox": {`, `"waiting": 1`, `"name": "weekly"`, `"restored_jobs": 0`} {
+	for _, want := range []string{`"snapshot": {`, `"outbox": {`, `"waiting": 1`, `"name": "weekly"`, `"restored_jobs": 0`, `"daemon_runs": true`} {
 		if !strings.HasPrefix(got, "200\n") || !strings.Contains(got, want) {
 			t.Errorf("%s, want %s", got, want)
 		}

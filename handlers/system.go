@@ -40,6 +40,7 @@ func (a system) status(c *web.Call) (s SystemStatus, err error) {
 	}
 	s.Database = a.store.Path()
 	s.Overview, err = a.store.Overview(c)
+	s.DaemonRuns = true // it answers; the store looks for that of another process
 	if s.Jobs == nil {
 		s.Jobs = []store.JobState{}
 	}
