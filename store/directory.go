@@ -10,10 +10,11 @@ import (
 	"newsletterd/core"
 )
 
-// searchReads is how many subscriptions one page of MatchingSubscriptions reads at most, and searchLists how many lists
-// it looks into.
+// searchReads is how many subscriptions one page of MatchingSubscriptions reads at most, blockReads how many where other
+// tables say of each whether it is mailed, and searchLists how many lists it looks into.
 const (
 	searchReads = 5000
+	blockReads  = 1000
 	searchLists = 200
 )
 
@@ -112,6 +113,11 @@ func (s *Store) MatchingSubscriptions(ctx context.Context, f SubscriptionFilter,
 		return found, next, err
 	}
 	reads := searchReads
+	switch f.Status {
+	case "", core.SubscriptionPending, core.SubscriptionUnsubscribed:
+	default:
+		reads = blockReads
+	}
 	for i, list := range lists {
 		if list != afterList {
 			afterID = ""
