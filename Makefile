@@ -20,7 +20,7 @@ NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.0
 export GOFLAGS := $(GOFLAGS) -tags=urfave_cli_no_docs
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo run test check fmt-check vet staticcheck tidy-check generated pages race bench bench-full torture fuzz golden openapi-lint clients cover release clean
+.PHONY: help build demo run test check fmt-check vet staticcheck tidy-check generated pages race bench bench-full bench-pages torture fuzz golden openapi-lint clients cover release clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -96,6 +96,9 @@ bench: ## figures of the program itself on this machine, its mails going to a si
 
 bench-full: ## figures of the send path and of lists with 1,000,000 subscribers (some minutes, 4 GB of disk)
 	@export NEWSLETTERD_FIGURES=$(or $(RECIPIENTS),1000000); $(call figures,TestFiguresOfSending|TestFiguresOfALongList,60m)
+
+bench-pages: ## figures of every list of the admin API: 1,000,000 subscribers, 1,000 tenants, first page and page 10,000
+	@export NEWSLETTERD_FIGURES=$(or $(RECIPIENTS),1000000); $(call figures,TestFiguresOfPages,30m)
 
 # The tests that report of a promise, of PROMISE alone if it is given: a line "folder/Test" for each. A test says what it
 # reports of by its call of coretest.Held or coretest.Promise; another test holds the form of these calls.

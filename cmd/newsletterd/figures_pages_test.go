@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"newsletterd/cmd/newsletterd/figurestest"
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+)
+
+// TestFiguresOfPages takes pages of 50 of every list of the admin API, the first and one far on, page 10,000 of the
+// subscribers, and searches them: 1,000 tenants, of which one has NEWSLETTERD_FIGURES subscribers and 1,000 of
+// everything else.
+func TestFiguresOfPages(t *testing.T) {
+	if os.Getenv(figurestest.Env) == "" {
+		t.Skip("make bench-pages")
+	}
+	const page, target = 50, 20 * time.Millisecond
+	f := figurestest.New(t)
+	f.Build()
+	f.Prepare(func(s *storetest.Seeder) { f.Tenant, f.List = manyRecords(s, figurestest.AtMost(f, 1000, 20)) })
+	f.Import(f.List, "reader", f.N)
+	f.Sync(f.N) // it takes the machine for itself
+	f.Serve()
+	f.Operator(core.ScopeAdmin + " " + core.ScopeSend + " " + core.ScopeListRead)
+	ask := func(path, more string) (cursor string, took time.Duration) {
+		began := time.Now()
+		r := f.Get(path + more).OK()
+		took = time.Since(began)
+		_, rest, _ := strings.Cut(r.Header.Get("Link"), "cursor=")
+		return rest[:max(strings.IndexAny(rest, "&>"), 0)], took
+	}
+	measure := func(path, cursor string) (p50, p95 time.Duration) {
+		took := make([]time.Duration, 100)
+		for i := range took {
+			_, took[i] = ask(path, fmt.Sprintf("limit=%d&cursor=%s", page, cursor))
+		}
+		slices.Sort(took)
+		return took[50], took[95]
+	}
+	list, tenant := "list_id="+f.List+"&", "tenant_id="+f.Tenant+"&"
+	subscribers := "/api/admin/subscribers?" + list
+	for _, path := range []string{
+		subscribers, "/api/admin/subscribers?", "/api/admin/subscribers?" + tenant,
+		subscribers + "status=active&", subscribers + "status=pending&", subscribers + "status=bounced&",
+		subscribers + "email_prefix=reader1&", subscribers + "email_prefix=zz&", "/api/admin/subscribers?email_prefix=zz&",
+		subscribers + "field=first_name&value=no+one&", subscribers + "email=reader0000001%40example.org&",
+		"/api/newsletter/subscriptions?" + list, "/api/admin/tenants?", "/api/admin/newsletter-lists?",
+		"/api/admin/oauth-clients?", "/api/admin/users?", "/api/admin/team?" + tenant, "/api/admin/invitations?",
+		"/api/admin/webhook-clients?", "/api/admin/webhook-endpoints?", "/api/admin/templates?" + tenant,
+		"/api/admin/suppressions?" + tenant, "/api/admin/suppressions?", "/api/admin/imports?" + tenant,
+		"/api/admin/audit?", "/api/admin/audit?" + tenant, "/api/admin/audit?action=nothing&", "/api/send-jobs?",
+		"/api/send-jobs?" + list, "/api/send-jobs/history?email=reader0000001%40example.org&",
+	} {
+		what := strings.TrimRight(strings.NewReplacer(list, "list_id&", tenant, "tenant_id&").Replace(path), "?&")
+		p50, p95 := measure(path, "")
+		deep, rows := "", 0
+		for next := ""; rows < 10_000*page; rows += 1000 {
+			if next, _ = ask(path, "limit=1000&cursor="+next); next == "" {
+				break
+			}
+			deep = next
+		}
+		line := fmt.Sprintf("first page p50 %v, p95 %v", p50.Round(10*time.Microsecond), p95.Round(10*time.Microsecond))
+		if deep != "" {
+			p50, p95 := measure(path, deep)
+			line += fmt.Sprintf("; page %d p50 %v, p95 %v", rows/page, p50.Round(10*time.Microsecond),
+				p95.Round(10*time.Microsecond))
+			if p95 > target {
+				line += " OVER"
+			}
+		}
+		if p95 > target {
+			line += " OVER"
+		}
+		f.Line(what, "%s", line)
+	}
+	f.Stop()
+}
+
+// manyRecords makes n tenants, each with a list, and n records of each noun in the first.
+func manyRecords(s *storetest.Seeder, n int) (tenant, list string) {
+	for range n {
+		id := s.NewTenant().ID
+		s.NewList(func(in *core.ListInput) { in.TenantID = &id })
+	}
+	tenant, list = s.TenantID, s.ListID
+	for i := range n {
+		s.NewClient(core.ClientInput{TenantID: &tenant})
+		s.NewUser(core.Email(fmt.Sprintf("member%d@example.org", i)), "", func(u *core.User) {
+			u.Roles = []core.Role{{Role: core.RoleEditor, TenantID: tenant}}
+		})
+		s.NewWebhookClient(tenant)
+		s.NewTemplate(core.TemplateInput{Name: new(fmt.Sprintf("template %d", i)), BodyText: new("Hello")})
+		s.NewJob(list, func(r *store.JobRequest) { r.ScheduledAt = s.Time().Add(1000 * time.Hour) })
+		s.Must(s.Suppress(s.Context(), store.DisableRequest{
+			Email: core.Email(fmt.Sprintf("off%d@example.org", i)), TenantID: tenant, Reason: "asked", OccurredAt: s.Time(),
+		}, "test", s.Time()))
+	}
+	return tenant, list
+}
