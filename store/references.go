@@ -28,6 +28,7 @@ const (
 	NounToken         Noun = "token"
 	NounInvitation    Noun = "invitation"
 	NounEvent         Noun = "event"
+	NounImport        Noun = "import"
 )
 
 // Reference is a record as far as it takes to choose between several.
@@ -58,6 +59,7 @@ var references = map[Noun]string{
 	NounShare:         "SELECT id, '' AS name, '' AS tenant_id FROM share",
 	NounInvitation:    "SELECT id, email AS name, tenant_id FROM invitation",
 	NounToken:         "SELECT id, '' AS name, '' AS tenant_id FROM family WHERE kind = 'admin'",
+	NounImport:        "SELECT id, name, tenant_id FROM import_job WHERE status <> 'deleted'",
 	NounEvent:         "SELECT DISTINCT event_id AS id, '' AS name, tenant_id FROM outbox",
 }
 

@@ -33,7 +33,7 @@ func (p *program) adminCommand() *cli.Command {
 			p.webhookClientCommands(),
 			p.tokenCommands(), p.subscriberCommands(), p.templateCommands(), p.jobCommands(), p.providerCommands(),
 			p.deviceCommands(), p.agentCommands(), p.modelCommands(), p.outboxCommands(), p.endpointCommands(),
-			p.suppressionCommands(), p.domainCommands(), p.dkimCommands(),
+			p.suppressionCommands(), p.domainCommands(), p.dkimCommands(), p.importCommands(),
 			p.auditCommands(),
 		},
 	}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"newsletterd/cmd/newsletterd/daemontest"
+	"newsletterd/core"
+	"newsletterd/store/storetest"
+)
+
+// An operator lists the imports of uploaded files, looks at one and ends it, without the API.
+func TestImportsByCommand(t *testing.T) {
+	daemontest.Parallel(t)
+	f := daemontest.New(t)
+	f.Run("migrate")
+	f.Records()
+	var j core.ImportJob
+	f.Prepare(func(s *storetest.Seeder) {
+		j = s.NewImportJob(f.List, "email\nann@example.org\n")
+		_, err := s.RunImport(t.Context(), j.ID, core.ImportInput{SubscriberStatus: "active"}, "test", s.Time())
+		s.Must(err)
+	})
+	var rows []core.ImportJob
+	f.Must(json.Unmarshal(f.Run("admin", "import", "list", "--tenant", "Acme", "--json"), &rows))
+	if len(rows) != 1 || rows[0].ID != j.ID || rows[0].Status != core.ImportWaiting {
+		t.Errorf("%+v", rows)
+	}
+	if got := f.Field("name", "admin", "import", "show", "--id", j.ID); got != j.Name {
+		t.Errorf("shown: %s", got)
+	}
+	if got := f.Field("status", "admin", "import", "cancel", "--id", j.ID); got != core.ImportCancelled {
+		t.Errorf("ended: %s", got)
+	}
+	out, err := f.Cmd("admin", "import", "cancel", "--id", j.ID).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "The import is cancelled.") {
+		t.Errorf("ended again: %v %s", err, out)
+	}
+}
