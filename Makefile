@@ -95,7 +95,7 @@ bench: ## figures of the program itself on this machine, its mails going to a si
 	@export NEWSLETTERD_FIGURES=$(or $(RECIPIENTS),100000); $(call figures,TestFigures,30m)
 
 bench-full: ## figures of the send path and of lists with 1,000,000 subscribers (some minutes, 4 GB of disk)
-	@export NEWSLETTERD_FIGURES=$(or $(RECIPIENTS),1000000); $(call figures,TestFiguresOfSending|TestFiguresOfALongList,60m)
+	@export NEWSLETTERD_FIGURES=$(or $(RECIPIENTS),1000000); $(call figures,TestFiguresOfSending|TestFiguresOfALongList|TestFiguresOfImports,60m)
 
 bench-pages: ## figures of every list of the admin API: 1,000,000 subscribers, 1,000 tenants, first page and page 10,000
 	@export NEWSLETTERD_FIGURES=$(or $(RECIPIENTS),1000000); $(call figures,TestFiguresOfPages,30m)
