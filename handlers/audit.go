@@ -52,6 +52,6 @@ func (a audit) hideOrigins(c *web.Call, tenant string, rows []core.AuditEntry) e
 func outsiders(c *web.Call, s *store.Store, tenant string) (func(actor string) bool, error) {
 	team, err := s.Teammates(c, tenant)
 	return func(who string) bool {
-		return strings.HasPrefix(who, "user:") && who != actor(c) && !slices.Contains(team, who)
+		return strings.HasPrefix(who, "user:") && !slices.Contains(team, who)
 	}, err
 }

@@ -188,7 +188,7 @@ func (a subscribers) show(c *web.Call, _ string) (r subscriberRecord, err error)
 	}
 	outside, err := outsiders(c, a.store, l.TenantID)
 	for i := range r.Consents {
-		if k := &r.Consents[i]; k.Proof == core.ProofAdmin && outside(k.Source) {
+		if k := &r.Consents[i]; k.Proof == core.ProofAdmin && k.Source != actor(c) && outside(k.Source) {
 			k.Remote, k.UserAgent = "", ""
 		}
 	}
