@@ -211,7 +211,7 @@ func TestOperatorChangesAnAddress(t *testing.T) {
 				vouched {
 				t.Error("refresh:", err)
 			}
-			e.told(core.MailChanged)
+			e.mailed(core.MailChanged)
 			if read, err := e.store.User(t.Context(), u.ID); err != nil || read.Operator() != vouched {
 				t.Error(read, err)
 			}

@@ -61,8 +61,8 @@ func (e *pageEnv) page(method, path string, form url.Values) (int, string) {
 	return res.StatusCode, string(body)
 }
 
-// told checks that the mails that wait are of these kinds, in this order.
-func (e *pageEnv) told(kinds ...string) {
+// mailed checks that the mails that wait are of these kinds, in this order.
+func (e *pageEnv) mailed(kinds ...string) {
 	e.Helper()
 	mails, err := e.store.DueMails(e.Context(), core.At(time.Now()), 100)
 	var found []string
@@ -164,7 +164,7 @@ func TestTwoStepSignIn(t *testing.T) {
 		if !e.in() {
 			t.Error("switched off, and the password alone doesn't sign in")
 		}
-		e.told(core.MailTwoStepOn, core.MailRecoveryCodes, core.MailTwoStepOff)
+		e.mailed(core.MailTwoStepOn, core.MailRecoveryCodes, core.MailTwoStepOff)
 		for action, detail := range map[string]string{
 			"user.factor":         `{"second_factor":{"before":null,"after":"totp"}}`,
 			"user.recovery_codes": `{"recovery_codes":{"before":9,"after":10}}`,

@@ -161,8 +161,8 @@ func (s *Store) UpdateUser(ctx context.Context, id string, in UserInput, now cor
 	return u, err
 }
 
-// readdressed tells the old address of a user that the account has another. Unless that is verified, whoever is signed in may
-// not be its owner: sessions end, and the account counts as one that registered itself, whose roles wait.
+// readdressed tells the old address of a user that the account has another. Unless that is verified, the person who is
+// signed in may not be its owner: sessions end, and the account counts as one that registered itself, whose roles wait.
 func (tx *Tx) readdressed(u *core.User, old core.Email, now core.Instant) error {
 	if !u.EmailVerified {
 		if err := tx.endSessions(u.ID, now); err != nil {
