@@ -55,6 +55,9 @@ func (s *Store) AddInvitation(ctx context.Context, in core.InvitationInput, toke
 				}
 			}
 		}
+		if err := tx.watch("invitation", i.ID); err != nil {
+			return err
+		}
 		if _, err := tx.exec(`INSERT INTO invitation (id, hash, tenant_id, role, email, email_key, invited_by, created_at,
 			expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, i.ID, token.Hashes[TokenInvitation], i.TenantID, i.Role,
 			string(i.Email), i.Email.Key(), i.InvitedBy, int64(now), int64(i.ExpiresAt)); err != nil {

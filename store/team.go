@@ -46,10 +46,15 @@ func (s *Store) SetTeamRole(ctx context.Context, tenantID, userID, role, actor s
 		return t, err
 	}
 	err = s.update(ctx, func(tx *Tx) error {
+		before, err := tx.rolesIn(tenantID, userID)
+		if err != nil {
+			return err
+		}
 		pending, err := tx.leaveTeam(tenantID, userID)
 		if err != nil {
 			return err
 		}
+		tx.tell("roles", before, []string{role})
 		if _, err := tx.exec("INSERT INTO role (user_id, role, tenant_id, created_at, pending) VALUES (?, ?, ?, ?, ?)",
 			userID, role, tenantID, int64(now), pending); err != nil {
 			return err
@@ -65,11 +70,44 @@ func (s *Store) SetTeamRole(ctx context.Context, tenantID, userID, role, actor s
 // LeaveTeam takes all roles in a tenant from a user. core.ErrNotFound: the user has none there.
 func (s *Store) LeaveTeam(ctx context.Context, tenantID, userID, actor string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
+		before, err := tx.rolesIn(tenantID, userID)
+		if err != nil {
+			return err
+		}
 		if _, err := tx.leaveTeam(tenantID, userID); err != nil {
+			return err
+		}
+		tx.tell("roles", before, nil)
+		if err := tx.endInvitations(tenantID, userID); err != nil {
 			return err
 		}
 		return tx.audit(now, actor, "role.revoke", tenantID, userID)
 	})
+}
+
+// rolesIn returns the roles of a user in a tenant, as the audit trail tells them.
+func (tx *Tx) rolesIn(tenantID, userID string) (roles []string, err error) {
+	err = tx.all(&roles, "SELECT role FROM role WHERE user_id = ? AND tenant_id = ? ORDER BY role", userID, tenantID)
+	return roles, err
+}
+
+// endInvitations ends the open invitations of a user who has no role in a tenant any more: those to the user's address,
+// by which the role would come back, and those that the user made, which would count again with another role.
+func (tx *Tx) endInvitations(tenantID, userID string) error {
+	ended, err := tx.exec(`DELETE FROM invitation WHERE tenant_id = ?1 AND
+		(invited_by = 'user:' || ?2 OR email_key = (SELECT email_key FROM user WHERE id = ?2)) AND
+		NOT EXISTS (SELECT 1 FROM role WHERE user_id = ?2 AND tenant_id = ?1)`, tenantID, userID)
+	if ended > 0 {
+		tx.tell("invitations", ended, 0)
+	}
+	return err
+}
+
+// endAllInvitations is endInvitations in all tenants, whatever roles the user has there.
+func (tx *Tx) endAllInvitations(userID string) error {
+	_, err := tx.exec(`DELETE FROM invitation WHERE invited_by = 'user:' || ?1 OR
+		email_key = (SELECT email_key FROM user WHERE id = ?1)`, userID)
+	return err
 }
 
 // leaveTeam takes all roles in a tenant from a user, and reports whether one of them was pending.

@@ -40,3 +40,47 @@ func TestATeamRoleStaysPending(t *testing.T) {
 		t.Errorf("%+v, %v", in, err)
 	}
 }
+
+// With the last role in a tenant the open invitations there end that a person made, or that are to the address; those of
+// other tenants and people stay.
+func TestInvitationsEndWithTheLastRole(t *testing.T) {
+	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	home := core.Tenant{ID: core.NewID(), Name: "home", Status: core.TenantActive}
+	other := core.Tenant{ID: core.NewID(), Name: "other", Status: core.TenantActive}
+	must(t, n.AddTenant(t.Context(), home, "test"))
+	must(t, n.AddTenant(t.Context(), other, "test"))
+	u := core.NewUser("ann@example.org", 1)
+	must(t, n.AddUser(t.Context(), u, "h", 1))
+	for _, end := range []func(core.Role) error{
+		func(core.Role) error { return n.LeaveTeam(t.Context(), home.ID, u.ID, "test", 3) },
+		func(r core.Role) error { return n.RevokeRole(By(t.Context(), "test", 3), u.ID, r) },
+	} {
+		role := core.Role{Role: core.RoleTenantAdmin, TenantID: home.ID}
+		must(t, n.GrantRole(t.Context(), u.ID, role, false, 1))
+		invite := func(tenant string, email core.Email, by string) string {
+			token := UserToken{ID: core.NewID(), Hashes: map[string][]byte{TokenInvitation: []byte(core.NewID())}}
+			i, err := n.AddInvitation(t.Context(), core.InvitationInput{TenantID: tenant, Role: core.RoleEditor, Email: email},
+				token, by, 1)
+			must(t, err)
+			return i.ID
+		}
+		gone := []string{invite(home.ID, "new@example.org", "user:"+u.ID), invite(home.ID, "Ann@example.org", "user:x")}
+		kept := []string{invite(other.ID, "ann@example.org", "user:x"), invite(home.ID, "else@example.org", "user:x")}
+		must(t, end(role))
+		for _, id := range gone {
+			if _, err := n.Invitation(t.Context(), id); core.KindOf(err) != core.NotFound || err == nil {
+				t.Error("is still open:", err)
+			}
+		}
+		for _, id := range kept {
+			if _, err := n.Invitation(t.Context(), id); err != nil {
+				t.Error(err)
+			}
+		}
+		rows, _, err := n.Audit(t.Context(), core.AuditFilter{Action: "role.revoke", Object: u.ID}, core.Page{Limit: 1})
+		if err != nil || len(rows) != 1 || string(rows[0].Changes) !=
+			`{"invitations":{"before":2,"after":0},"roles":{"before":["tenant_admin"],"after":null}}` {
+			t.Error(rows, err)
+		}
+	}
+}

@@ -132,7 +132,7 @@ func (s *Store) UpdateUser(ctx context.Context, id string, in UserInput, now cor
 		old := u.Email
 		vouched := in.Verified != nil && *in.Verified && (!u.EmailVerified || moved)
 		if in.apply(&u, now) {
-			if err := tx.endSessions(id, now); err != nil {
+			if err := errors.Join(tx.endSessions(id, now), tx.endAllInvitations(id)); err != nil {
 				return err
 			}
 		}
@@ -224,6 +224,9 @@ func (s *Store) DeleteUser(ctx context.Context, id string) error {
 	return s.update(ctx, s.by(ctx, "user.delete", "", id, func(tx *Tx) error {
 		tx.kick(TopicIdentity)
 		if _, err := tx.exec("DELETE FROM family WHERE user_id = ? AND user_id <> ''", id); err != nil {
+			return err
+		}
+		if err := tx.endAllInvitations(id); err != nil {
 			return err
 		}
 		return tx.one("DELETE FROM user WHERE id = ?", id)
@@ -325,12 +328,24 @@ func (tx *Tx) disown(userID, passwordHash string, now core.Instant) error {
 	return tx.passwordProved(userID)
 }
 
-// RevokeRole takes a role away; core.ErrNotFound where the user has none such.
+// RevokeRole takes a role away, and with the last one in a tenant open invitations there (endInvitations); core.ErrNotFound where the user has none such.
 func (s *Store) RevokeRole(ctx context.Context, userID string, role core.Role) error {
 	return s.update(ctx, s.by(ctx, "role.revoke."+role.Role, role.TenantID, userID, func(tx *Tx) error {
+		before, err := tx.rolesIn(role.TenantID, userID)
+		if err != nil {
+			return err
+		}
 		tx.kick(TopicIdentity)
-		return tx.one("DELETE FROM role WHERE user_id = ? AND role = ? AND tenant_id = ?", userID, role.Role,
-			role.TenantID)
+		if err := tx.one("DELETE FROM role WHERE user_id = ? AND role = ? AND tenant_id = ?", userID, role.Role,
+			role.TenantID); err != nil {
+			return err
+		}
+		after, err := tx.rolesIn(role.TenantID, userID)
+		if err != nil {
+			return err
+		}
+		tx.tell("roles", before, after)
+		return tx.endInvitations(role.TenantID, userID)
 	}))
 }
 
