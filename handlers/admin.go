@@ -69,7 +69,11 @@ func (a tenants) find(c *web.Call) error {
 
 func (a tenants) list(c *web.Call, _ struct{}, page core.Page) ([]core.Tenant, error) {
 	ids, all := c.Caller.TenantsWith(c.Action())
-	return a.store.Tenants(c, ids, all, page)
+	found, err := a.store.Tenants(c, ids, all, page)
+	for i := range found {
+		found[i] = shownTenant(c, found[i])
+	}
+	return found, err
 }
 
 func (a tenants) create(c *web.Call, in core.TenantInput) (core.Tenant, error) {
@@ -81,7 +85,18 @@ func (a tenants) create(c *web.Call, in core.TenantInput) (core.Tenant, error) {
 	return t, a.store.AddTenant(c, t, actor(c))
 }
 
-func (a tenants) show(c *web.Call, id string) (core.Tenant, error) { return a.store.Tenant(c, id) }
+func (a tenants) show(c *web.Call, id string) (core.Tenant, error) {
+	t, err := a.store.Tenant(c, id)
+	return shownTenant(c, t), err
+}
+
+// shownTenant returns a tenant as the caller may see it: its relays are for those who keep its settings.
+func shownTenant(c *web.Call, t core.Tenant) core.Tenant {
+	if !c.Caller.May(core.ActionTenantSettings, t.ID) {
+		t.Relays = nil
+	}
+	return t
+}
 
 func (a tenants) update(c *web.Call, in core.TenantInput) (core.Tenant, error) {
 	return a.store.UpdateTenant(c, c.ID(), actor(c), func(t *core.Tenant) error {
