@@ -193,10 +193,11 @@ func TestSecretsChangeWithoutALoss(t *testing.T) {
 		n := 0
 		for ; ctx.Err() == nil; n++ {
 			key, err := auth.ParseSecret(auth.NewSecret())
-			if err == nil {
+			switch {
+			case err != nil:
+			case n%2 == 0:
 				err = d.store.RotateWebhookSecret(t.Context(), core.LoopClientID, key, "test", now())
-			}
-			if err == nil && n%2 == 1 {
+			default:
 				err = d.store.EndWebhookRotation(t.Context(), core.LoopClientID, "test", now())
 			}
 			if err != nil {
@@ -224,7 +225,7 @@ func TestSecretsChangeWithoutALoss(t *testing.T) {
 	}
 	stop()
 	if n := <-changed; n < 2 {
-		t.Errorf("the secret was replaced %d times", n)
+		t.Errorf("the secret was replaced, or its successor alone good, %d times", n)
 	}
 	daemontest.Await(t, "the outbox to be empty", func() bool {
 		state, err := d.store.OutboxState(t.Context())
