@@ -88,10 +88,10 @@ func (d *document) readBlocks(source string) error {
 		return blocksError(err, source, dec.InputOffset())
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return core.Invalidf("content.source", "holds more than one JSON object")
+		return core.Invalidf("content.source", "content.source holds more than one JSON object.")
 	}
 	if all.Version < 1 || all.Version > BlocksVersion {
-		return core.Invalidf("content.source", "version must be %d", BlocksVersion)
+		return core.Invalidf("content.source", "version must be %d.", BlocksVersion)
 	}
 	r := &blocksReader{d: d}
 	var err error
@@ -125,13 +125,13 @@ func blocksError(err error, source string, offset int64) error {
 	case errors.As(err, &syntax):
 		offset = syntax.Offset
 	case errors.As(err, &wrong):
-		return core.Invalidf("content.source", "%s must not be a JSON %s", wrong.Field, wrong.Value)
+		return core.Invalidf("content.source", "%s must not be a JSON %s.", wrong.Field, wrong.Value)
 	case strings.HasPrefix(err.Error(), "json: unknown field "):
 		key := strings.TrimPrefix(err.Error(), "json: unknown field ")
-		return core.Invalidf("content.source", "the key %s is unknown", key)
+		return core.Invalidf("content.source", "The key %s is unknown.", key)
 	}
 	line := 1 + strings.Count(source[:min(int(offset), len(source))], "\n")
-	return core.Invalidf("content.source", "line %d: this is no JSON object of blocks", line)
+	return core.Invalidf("content.source", "line %d: this is no JSON object of blocks.", line)
 }
 
 // blocksReader turns blocks into nodes.
@@ -148,7 +148,7 @@ func (r *blocksReader) blocks(place string, in []block, depth int) ([]node, erro
 	for i := range in {
 		at := fmt.Sprintf("%s[%d]", place, i)
 		if r.n++; r.n > maxBlocks {
-			return nil, core.Invalidf("content.source", "holds more than %d blocks", maxBlocks)
+			return nil, core.Invalidf("content.source", "content.source holds more than %d blocks.", maxBlocks)
 		}
 		if depth == 0 {
 			r.d.block = i + 1

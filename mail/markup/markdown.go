@@ -31,7 +31,7 @@ var markdown = goldmark.New(
 // readMarkdown fills the document from Markdown.
 func (d *document) readMarkdown(source string) error {
 	if deepest(source) > maxQuotes {
-		return core.Invalidf("content.source", "holds more than %d blocks within each other", maxQuotes)
+		return core.Invalidf("content.source", "content.source holds more than %d blocks within each other.", maxQuotes)
 	}
 	src, err := d.marks.hide(source)
 	if err != nil {

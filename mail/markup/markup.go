@@ -70,7 +70,7 @@ func Compile(kind, source string, o Options) (*Result, error) {
 		return nil, err
 	}
 	if len(source) > maxSource {
-		return nil, core.Invalidf("content.source", "is longer than %d octets", maxSource)
+		return nil, core.Invalidf("content.source", "content.source is longer than %d octets.", maxSource)
 	}
 	source = strings.ToValidUTF8(source, "\uFFFD")
 	d := &document{options: &o}
@@ -84,11 +84,11 @@ func Compile(kind, source string, o Options) (*Result, error) {
 			return nil, err
 		}
 	default:
-		return nil, core.Invalidf("content.kind", "must be markdown or blocks")
+		return nil, core.Invalidf("content.kind", "content.kind must be markdown or blocks.")
 	}
 	r := &Result{HTML: writeHTML(d), Text: writeText(d)}
 	if len(r.HTML) > maxOutput || len(r.Text) > maxOutput {
-		return nil, core.Invalidf("content.source", "becomes more than %d octets", maxOutput)
+		return nil, core.Invalidf("content.source", "content.source becomes a part of more than %d octets.", maxOutput)
 	}
 	slices.SortStableFunc(d.warnings, func(a, b Warning) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Block, b.Block))

@@ -146,7 +146,7 @@ func TestErrorsSayWhere(t *testing.T) {
 		strings.Repeat("> ", 200):    "within each other",
 		strings.Repeat("x", 1<<19+1): "longer than",
 		"{% raw %} x":                "endraw",
-		strings.Repeat("a\n\n", 1e4): "becomes more",
+		strings.Repeat("a\n\n", 1e4): "of more than",
 	} {
 		_, err := Compile(KindMarkdown, source, Options{})
 		if core.KindOf(err) != core.Invalid || !strings.Contains(err.Error(), want) {
@@ -160,7 +160,7 @@ func TestErrorsSayWhere(t *testing.T) {
 		`{"version": 2, "blocks": []}`:    "version must be 1",
 		`{"version": 1, "blocks": [{"type": "x"}]}`:                                                                 `blocks[0]: the type "x" is unknown`,
 		`{"version": 1, "blocks": [{"type": "text", "level": 1}]}`:                                                  "blocks[0]: a block of type text has no key level",
-		`{"version": 1, "blocks": [{"type": "text", "colour": 1}]}`:                                                 `the key "colour" is unknown`,
+		`{"version": 1, "blocks": [{"type": "text", "colour": 1}]}`:                                                 `The key "colour" is unknown`,
 		`{"version": 1, "blocks": [{"type": "text", "text": "{{"}]}`:                                                "blocks[0]: line 1, column 1",
 		`{"version": 1, "blocks": [{"type": "button", "text": "x"}]}`:                                               "blocks[0]: a button needs text and href",
 		`{"version": 1, "blocks": [` + fmt.Sprintf(inColumns, `{"type": "image"}`) + `]}`:                           "blocks[0].columns[1][0]: src is missing",

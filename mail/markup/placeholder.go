@@ -30,7 +30,7 @@ func (ps *placeholders) hide(src string) (string, error) {
 		return "", err
 	}
 	if len(*ps)+len(found) > maxPlaceholders {
-		return "", core.Invalidf("content.source", "holds more than %d placeholders", maxPlaceholders)
+		return "", core.Invalidf("content.source", "content.source holds more than %d placeholders.", maxPlaceholders)
 	}
 	var b strings.Builder
 	at := 0

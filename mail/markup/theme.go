@@ -54,13 +54,13 @@ func (t *Theme) Check() error {
 	for side, p := range map[string]*Palette{"light": &t.Light, "dark": &t.Dark} {
 		for name, value := range p.named() {
 			if c, ok := core.ParseColor(value); !ok || c.String() != value {
-				return core.Invalidf("theme."+side+"."+name, "must be a colour of the form #rrggbb")
+				return core.Invalidf("theme", "%s.%s must be a colour of the form #rrggbb.", side, name)
 			}
 		}
 	}
 	for name, s := range map[string]string{"body": t.Body, "heading": t.Heading, "fallback": t.Fallback} {
 		if !stack.MatchString(s) {
-			return core.Invalidf("theme."+name, "must be names of fonts with commas between them")
+			return core.Invalidf("theme", "%s must be names of fonts with commas between them.", name)
 		}
 	}
 	for _, r := range []struct {
@@ -74,14 +74,14 @@ func (t *Theme) Check() error {
 		{"weight", t.Weight, 400, 800},
 	} {
 		if r.n < r.least || r.n > r.max {
-			return core.Invalidf("theme."+r.name, "must be from %d to %d", r.least, r.max)
+			return core.Invalidf("theme", "%s must be from %d to %d.", r.name, r.least, r.max)
 		}
 	}
 	switch t.Masthead {
 	case MastheadBar, MastheadCenter, MastheadLeft, MastheadNone:
 		return nil
 	}
-	return core.Invalidf("theme.masthead", "must be bar, center, left or none")
+	return core.Invalidf("theme", "masthead must be bar, center, left or none.")
 }
 
 func (p *Palette) named() map[string]string {
@@ -117,5 +117,5 @@ func BuiltInTheme(name string) (*Theme, error) {
 			return &t, nil
 		}
 	}
-	return nil, core.Invalidf("theme", "%q is no theme; there are %s", name, strings.Join(ThemeNames(), ", "))
+	return nil, core.Invalidf("theme", "There is no theme %q, but %s.", name, strings.Join(ThemeNames(), ", "))
 }
