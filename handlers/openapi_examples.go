@@ -51,6 +51,9 @@ var requestExamples = map[string]web.Object{
 	},
 	"updateWebhookEndpoint":       {"url": "https://crm.example.org/hooks/news", "disabled": false},
 	"createDKIMKey":               {"domain": "acme.example", "selector": "news", "algorithm": "rsa", "status": "inactive"},
+	"createMailProvider":          {"name": "eu-mailer", "kind": "generic"},
+	"rotateMailProviderSecret":    {"secret": "whsec_bmV3c2xldHRlcmQtZXhhbXBsZS1zZWNyZXQtMzJiISE="},
+	"updateMailProvider":          {"disabled": false},
 	"updateDKIMKey":               {"status": "active"},
 	"rotateWebhookEndpointSecret": {"overlap_seconds": 7200},
 

@@ -92,6 +92,10 @@ var limitsOf = map[string]map[string]web.Object{
 	"TokenBody":          {"token": filled},
 	"InvitationInput":    {"": never(where(web.Object{"role": word("operator"), "tenant_id": filled}))},
 	"NewWebhookClient":   {"name": {"minLength": 1, "maxLength": core.MaxOrigin}},
+	"NewProvider": {
+		"name":   {"pattern": "^[a-z0-9][a-z0-9_-]{0,63}$", "description": "Of its webhook: /webhooks/NAME"},
+		"secret": {"description": "As the provider has given it; one of kind generic is made where none is given"},
+	},
 	"NewDKIMKey": {
 		"domain":   {"minLength": 1, "description": "Of the senders: one of the tenant's"},
 		"selector": {"maxLength": 100, "description": "Its name in the DNS; by default newsletterd, of ed25519 newsletterd-ed"},

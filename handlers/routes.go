@@ -30,6 +30,7 @@ func (h *Handler) table() []*web.Route {
 	h.endpointRoutes(&t)
 	h.senderDomainRoutes(&t)
 	h.dkimRoutes(&t)
+	h.mailProviderRoutes(&t)
 	h.systemRoutes(&t)
 	h.outboxRoutes(&t)
 	h.sendRoutes(&t)

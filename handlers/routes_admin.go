@@ -169,6 +169,25 @@ func (h *Handler) webhookClientRoutes(t *web.Table) {
 		web.Path(w.endOld).Find(w.find).Missing(web.ErrNotFound), "End the secret before the newest of a sender")
 }
 
+// mailProviderRoutes are the mail providers that report what became of mails.
+func (h *Handler) mailProviderRoutes(t *web.Table) {
+	p := providers{h.options.Store, h.options.Providers, h.publicURL}
+	const all, item = "/api/admin/mail-providers", "/api/admin/mail-providers/:provider"
+	may := admin(core.ActionProviderManage)
+	one := func(e web.Endpoint) web.Endpoint { return e.Find(p.find).Missing(web.ErrNotFound) }
+	t.Add("GET", all, may, web.Member, web.List(p.list, provider.key), "List mail providers")
+	t.Add("POST", all, may, web.Member, web.JSON(p.create).Created().Fails(core.NotFound, core.Conflict),
+		"Create a mail provider")
+	t.Add("GET", item, may, web.Member, one(web.Query(p.show)), "Show a mail provider")
+	t.Add("PUT", item, may, web.Member, one(web.JSON(p.update)).Fails(core.Conflict),
+		"Change a mail provider; absent fields stay as they are")
+	t.Add("DELETE", item, may, web.Member, one(web.Query(p.remove)).Fails(core.Conflict), "Delete a mail provider")
+	t.Add("POST", item+"/rotate-secret", may, web.Member, one(web.JSON(p.rotate).BodyOptional()).Fails(core.Conflict),
+		"Give a mail provider another secret; the one before stays good until it is ended, and there is no third")
+	t.Add("POST", item+"/end-old-secret", may, web.Member, one(web.Query(p.endOld)).Fails(core.Conflict),
+		"End the secret before the newest of a mail provider")
+}
+
 // senderDomainRoutes are the domains that tenants mail from.
 func (h *Handler) senderDomainRoutes(t *web.Table) {
 	d := senderDomains{h.options.Store, h.options.LookupTXT}

@@ -21,6 +21,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/core/coretest"
 	"newsletterd/handlers/web"
+	"newsletterd/mail/report"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
 )
@@ -137,6 +138,9 @@ func unservedEnv(t *testing.T, s *store.Store) *env {
 	o := Options{
 		Store: e.store, PublicURL: "http://news.test", TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Newsletter: NewsletterOptions{SubscribePerAddress: 60},
+		Providers: map[string]*core.ProviderSecrets{
+			"fixed": {Provider: core.Provider{Name: "fixed", Kind: report.KindGeneric}, Secrets: []string{providerSecret("fixed")}},
+		},
 		Bearer: func(_ context.Context, token string, _ core.Instant) (core.Caller, error) {
 			c, ok := e.callers[token]
 			if !ok {

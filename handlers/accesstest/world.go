@@ -162,6 +162,11 @@ func (w *World) addAdmin(t *Tenant, add adds) {
 		s.Must(s.ProposeSenderDomain(s.Context(), d, "test"))
 		return d.ID
 	})
+	add("/api/admin/mail-providers", core.ActionProviderManage, func(s *storetest.Seeder) string {
+		p := core.Provider{Name: t.Marker + "-" + core.NewID(), Kind: "generic", TenantID: t.ID}
+		s.Must(s.AddProvider(s.Context(), p, string(w.secret(t.Marker)), "test", s.Time()))
+		return p.Name
+	})
 	add("/api/admin/dkim-keys", core.ActionDKIMRead, func(s *storetest.Seeder) string {
 		domain := t.Marker + ".example"
 		s.ChangeTenant(t.ID, core.TenantInput{Domains: &[]string{domain}})

@@ -1,0 +1,225 @@
+package handlers
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/mail/report"
+	"newsletterd/store"
+)
+
+// providers serves /api/admin/mail-providers: who may report what became of mails. Those of the configuration hide
+// those of the database, and are changed in its file alone.
+type providers struct {
+	store      *store.Store
+	configured map[string]*core.ProviderSecrets
+	origin     string
+}
+
+// provider is a mail provider as operators see it, with its secret in the one answer after that was made here.
+type provider struct {
+	Name       string       `json:"name"`
+	Kind       string       `json:"kind"`
+	TenantID   string       `json:"tenant_id,omitempty"` // absent: it may report for every tenant
+	Topics     []string     `json:"topics,omitempty"`    // of kind ses
+	Source     string       `json:"source" enum:"database|configuration"`
+	URL        string       `json:"url"` // of its webhook
+	DisabledAt core.Instant `json:"disabled_at,omitzero"`
+	CreatedAt  core.Instant `json:"created_at,omitzero"` // of the database
+	UpdatedAt  core.Instant `json:"updated_at,omitzero"`
+	Secret     string       `json:"secret,omitempty"`
+}
+
+func (a providers) row(p *core.Provider, source, secret string) provider {
+	return provider{
+		p.Name, p.Kind, p.TenantID, p.Topics, source, a.origin + "/webhooks/" + p.Name, p.DisabledAt, p.CreatedAt,
+		p.UpdatedAt, secret,
+	}
+}
+
+func (p provider) key() string { return p.Name }
+
+const fromDatabase, fromConfiguration = "database", "configuration"
+
+// list reads a page by name, of both sources.
+func (a providers) list(c *web.Call, _ struct{}, page core.Page) ([]provider, error) {
+	kept, err := a.store.Providers(c, page)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]provider, 0, len(kept))
+	for i := range kept {
+		if a.configured[kept[i].Name] == nil {
+			rows = append(rows, a.row(&kept[i], fromDatabase, ""))
+		}
+	}
+	last := ""
+	if len(kept) == page.Limit { // what comes after these belongs to the next page
+		last = kept[len(kept)-1].Name
+	}
+	for name, p := range a.configured {
+		if name > page.After && (last == "" || name <= last) {
+			rows = append(rows, a.row(&p.Provider, fromConfiguration, ""))
+		}
+	}
+	slices.SortFunc(rows, func(x, y provider) int { return strings.Compare(x.Name, y.Name) })
+	return rows[:min(len(rows), page.Limit)], nil
+}
+
+// providerName is the part of the path that names a provider.
+type providerName struct {
+	Provider string `path:"provider,text"`
+}
+
+// find answers 404 for a name that no provider has, and to all but operators for every name.
+func (a providers) find(c *web.Call) (err error) {
+	if name := c.Param("provider"); a.configured[name] == nil {
+		_, err = a.store.ProviderSecrets(c, name)
+	}
+	return ownRecord(c, core.TenantNone, core.ActionProviderManage, err, web.ErrNotFound)
+}
+
+func (a providers) show(c *web.Call, in providerName) (provider, error) {
+	return a.with(c, in.Provider, "")
+}
+
+func (a providers) with(c *web.Call, name, secret string) (provider, error) {
+	if p := a.configured[name]; p != nil {
+		return a.row(&p.Provider, fromConfiguration, ""), nil
+	}
+	p, err := a.store.ProviderSecrets(c, name)
+	if err != nil {
+		return provider{}, err
+	}
+	return a.row(&p.Provider, fromDatabase, secret), nil
+}
+
+// kept returns a provider of the database with its kind. One of the configuration is a conflict.
+func (a providers) kept(c *web.Call, name string) (*core.ProviderSecrets, *report.Kind, error) {
+	if a.configured[name] != nil {
+		return nil, nil, core.Conflictf("conflict", "The provider %s stands in the configuration: change it there.", name)
+	}
+	p, err := a.store.ProviderSecrets(c, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	kind := report.KindOf(p.Kind)
+	if kind == nil {
+		return nil, nil, core.Conflictf("conflict", "This program doesn't know the kind %s.", p.Kind)
+	}
+	return p, kind, nil
+}
+
+// newProvider is the body of POST /api/admin/mail-providers. Without a secret one is made, where the kind lets us.
+type newProvider struct {
+	Name     string   `json:"name" is:"required"`
+	Kind     string   `json:"kind" enum:"generic|ses|postmark|sendgrid|mailgun|resend|mailjet"`
+	TenantID string   `json:"tenant_id"`
+	Topics   []string `json:"topics"`
+	Secret   string   `json:"secret"`
+}
+
+func (a providers) create(c *web.Call, in newProvider) (out provider, err error) {
+	if err := core.CheckProviderName(in.Name); err != nil {
+		return out, err
+	}
+	if a.configured[in.Name] != nil {
+		return out, core.Conflictf("conflict", "A provider of the configuration has the name %s.", in.Name)
+	}
+	kind := report.KindOf(cmp.Or(in.Kind, report.KindGeneric))
+	secret, fresh, err := providerSecretOf(kind, in.Secret)
+	if err == nil {
+		err = kind.CheckTopics(in.Topics)
+	}
+	if err != nil {
+		return out, err
+	}
+	err = a.store.AddProvider(c, core.Provider{
+		Name: in.Name, Kind: kind.Name, TenantID: in.TenantID, Topics: in.Topics,
+	}, secret, actor(c), c.Now)
+	if err != nil {
+		return out, unknownTenant(err)
+	}
+	return a.with(c, in.Name, fresh)
+}
+
+// providerSecretOf returns the given secret, or one that is made here, which is fresh; none where the kind has none.
+func providerSecretOf(kind *report.Kind, given string) (secret, fresh string, err error) {
+	switch {
+	case given != "":
+		return given, "", kind.CheckSecrets([]string{given})
+	case kind.Secret.Check == nil:
+		return "", "", nil
+	case kind.Secret.Fresh == nil:
+		return "", "", kind.CheckSecrets(nil)
+	}
+	fresh = kind.Secret.Fresh()
+	return fresh, fresh, nil
+}
+
+// providerChange is the body of PUT /api/admin/mail-providers/:provider; an absent field stays as it is.
+type providerChange struct {
+	providerName
+	TenantID *string   `json:"tenant_id"` // empty: it may report for every tenant
+	Topics   *[]string `json:"topics"`
+	Disabled *bool     `json:"disabled"`
+}
+
+func (a providers) update(c *web.Call, in providerChange) (out provider, err error) {
+	_, kind, err := a.kept(c, in.Provider)
+	if err == nil && in.Topics != nil {
+		err = kind.CheckTopics(*in.Topics)
+	}
+	if err == nil && in.TenantID != nil && *in.TenantID != "" {
+		_, err = a.store.Tenant(c, *in.TenantID)
+		err = unknownTenant(err)
+	}
+	if err != nil {
+		return out, err
+	}
+	p, err := a.store.UpdateProvider(c, in.Provider, store.ProviderChange{
+		TenantID: in.TenantID, Topics: in.Topics, Disabled: in.Disabled,
+	}, actor(c), c.Now)
+	return a.row(&p, fromDatabase, ""), err
+}
+
+func (a providers) remove(c *web.Call, in providerName) (web.None, error) {
+	if _, _, err := a.kept(c, in.Provider); err != nil {
+		return web.None{}, err
+	}
+	return web.None{}, a.store.DeleteProvider(c, in.Provider, actor(c), c.Now)
+}
+
+// anotherSecret is the body of POST /api/admin/mail-providers/:provider/rotate-secret.
+type anotherSecret struct {
+	providerName
+	Secret string `json:"secret"`
+}
+
+// rotate gives a provider another secret. The one before stays good until endOld, and until then there is no third.
+func (a providers) rotate(c *web.Call, in anotherSecret) (out provider, err error) {
+	_, kind, err := a.kept(c, in.Provider)
+	if err != nil {
+		return out, err
+	}
+	secret, fresh, err := providerSecretOf(kind, in.Secret)
+	if err == nil {
+		err = kind.CheckSecrets([]string{secret}) // a kind may have none
+	}
+	if err != nil {
+		return out, err
+	}
+	p, err := a.store.UpdateProvider(c, in.Provider, store.ProviderChange{NewSecret: &secret}, actor(c), c.Now)
+	return a.row(&p, fromDatabase, fresh), err
+}
+
+func (a providers) endOld(c *web.Call, in providerName) (out provider, err error) {
+	if _, _, err := a.kept(c, in.Provider); err != nil {
+		return out, err
+	}
+	p, err := a.store.UpdateProvider(c, in.Provider, store.ProviderChange{EndOldSecret: true}, actor(c), c.Now)
+	return a.row(&p, fromDatabase, ""), err
+}
