@@ -15,6 +15,9 @@ import (
 // of rights says who is let in; a record that a caller may not see is missing, and no answer holds a word of a tenant
 // that the caller has nothing to do with. TestAccessWalk of cmd/newsletterd asks a running daemon.
 func TestRolesWalk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many requests, which scenarios make one of each")
+	}
 	s := storetest.Seed(t, nil)
 	w := &accesstest.Walk{TB: t, World: accesstest.NewWorld(s, ""), Seeder: s}
 	w.Callers = w.World.Callers()

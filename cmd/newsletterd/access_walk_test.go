@@ -34,13 +34,16 @@ type accessWalk struct {
 // with a wrong token and with none. No row changes, and nothing is told that is of others or secret. Then what they may
 // do, and what is on the pages of each.
 func TestAccessWalk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("55,000 requests, which scenarios make one of each")
+	}
 	daemontest.Parallel(t)
 	w := newAccessWalk(t)
 	before := w.Rows()
 	w.walk.Refused()
-	after := w.Rows()
+	after := w.Rows() // marks are those of the daemon's own rounds
 	for table := range after {
-		if before[table] != after[table] && !slices.Contains([]string{"session", "throttle"}, table) {
+		if before[table] != after[table] && !slices.Contains([]string{"session", "throttle", "mark"}, table) {
 			t.Errorf("%s had %s, and has %s after refusals alone", table, before[table], after[table])
 		}
 	}
