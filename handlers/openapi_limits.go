@@ -6,6 +6,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
+	"newsletterd/mail/report"
 )
 
 // specID is what the specification calls a uuid: the form of the ids that other services send.
@@ -93,6 +94,7 @@ var limitsOf = map[string]map[string]web.Object{
 	"InvitationInput":    {"": never(where(web.Object{"role": word("operator"), "tenant_id": filled}))},
 	"NewWebhookClient":   {"name": {"minLength": 1, "maxLength": core.MaxOrigin}},
 	"NewProvider": {
+		"kind":   {"enum": report.Names()},
 		"name":   {"pattern": "^[a-z0-9][a-z0-9_-]{0,63}$", "description": "Of its webhook: /webhooks/NAME"},
 		"secret": {"description": "As the provider has given it; one of kind generic is made where none is given"},
 	},

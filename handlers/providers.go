@@ -100,7 +100,8 @@ func (a providers) with(c *web.Call, name, secret string) (provider, error) {
 // kept returns a provider of the database with its kind. One of the configuration is a conflict.
 func (a providers) kept(c *web.Call, name string) (*core.ProviderSecrets, *report.Kind, error) {
 	if a.configured[name] != nil {
-		return nil, nil, core.Conflictf("conflict", "The provider %s stands in the configuration: change it there.", name)
+		return nil, nil, core.Conflictf("conflict",
+			"The provider %s stands in the configuration: change it there.", name)
 	}
 	p, err := a.store.ProviderSecrets(c, name)
 	if err != nil {
@@ -116,7 +117,7 @@ func (a providers) kept(c *web.Call, name string) (*core.ProviderSecrets, *repor
 // newProvider is the body of POST /api/admin/mail-providers. Without a secret one is made, where the kind lets us.
 type newProvider struct {
 	Name     string   `json:"name" is:"required"`
-	Kind     string   `json:"kind" enum:"generic|ses|postmark|sendgrid|mailgun|resend|mailjet"`
+	Kind     string   `json:"kind"`
 	TenantID string   `json:"tenant_id"`
 	Topics   []string `json:"topics"`
 	Secret   string   `json:"secret"`
@@ -130,6 +131,9 @@ func (a providers) create(c *web.Call, in newProvider) (out provider, err error)
 		return out, core.Conflictf("conflict", "A provider of the configuration has the name %s.", in.Name)
 	}
 	kind := report.KindOf(cmp.Or(in.Kind, report.KindGeneric))
+	if kind == nil {
+		return out, core.Invalidf("kind", "kind must be one of %s.", strings.Join(report.Names(), ", "))
+	}
 	secret, fresh, err := providerSecretOf(kind, in.Secret)
 	if err == nil {
 		err = kind.CheckTopics(in.Topics)

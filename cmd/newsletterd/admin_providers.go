@@ -46,8 +46,8 @@ func secretFlag() cli.Flag {
 func (p *program) providerCreateCommand() *cli.Command {
 	c := p.command("create", "add a mail provider", []cli.Flag{
 		stringFlag("name", "`NAME`: its webhook is /webhooks/NAME"),
-		oneOfFlag("kind", "`KIND`: "+strings.Join(config.ProviderKinds(), ", "),
-			config.ProviderKinds()...).byDefault(report.KindGeneric),
+		oneOfFlag("kind", "`KIND`: "+strings.Join(report.Names(), ", "),
+			report.Names()...).byDefault(report.KindGeneric),
 		tenantFlag("the `ID` or name of its tenant (else it may report for every tenant)"), topicFlag(), secretFlag(),
 	}, []string{"name"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		kind := report.KindOf(c.String("kind"))

@@ -67,8 +67,13 @@ type Request struct {
 	Malformed int
 }
 
-// Kinds returns all kinds, in the order of lists for people.
-func Kinds() []*Kind { return kinds }
+// Names returns the names of the kinds.
+func Names() (names []string) {
+	for _, k := range kinds {
+		names = append(names, k.Name)
+	}
+	return names
+}
 
 // KindOf returns the kind of that name, nil if there is none.
 func KindOf(name string) *Kind {

@@ -55,7 +55,7 @@ func bodyOf(kind, payload string) []byte {
 
 // The payloads mean what the table of each provider says; -update writes it down: read the difference.
 func TestProviderPayloads(t *testing.T) {
-	for _, k := range Kinds() {
+	for _, k := range kinds {
 		if k.parse == nil {
 			continue
 		}
@@ -219,7 +219,7 @@ func TestProviderSignatures(t *testing.T) {
 }
 
 func TestProviderSecretsHaveForms(t *testing.T) {
-	for _, k := range Kinds() {
+	for _, k := range kinds {
 		if k.Secret.Check == nil {
 			if k.CheckSecrets(nil) != nil || k.CheckSecrets([]string{"x"}) == nil {
 				t.Errorf("%s has no secret", k.Name)
@@ -240,7 +240,7 @@ func TestProviderSecretsHaveForms(t *testing.T) {
 
 // FuzzProviders: what the readers return can be stored, whatever the body.
 func FuzzProviders(f *testing.F) {
-	for _, k := range Kinds() {
+	for _, k := range kinds {
 		if k.parse == nil {
 			continue
 		}
@@ -252,7 +252,7 @@ func FuzzProviders(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r := &Request{Header: map[string][]string{headerSNSType: {"Notification"}}, Body: body, Now: hookNow}
-		for _, k := range Kinds() {
+		for _, k := range kinds {
 			secrets := []string{"whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}
 			hook := &Hook{Kind: k.Name, SNS: &SNS{}, Secrets: secrets}
 			if k.Name != "ses" && hook.Verify(t.Context(), r) == nil {

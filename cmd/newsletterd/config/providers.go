@@ -139,7 +139,7 @@ func (r *loader) checkProviders() {
 		}
 		kind := report.KindOf(p.Kind)
 		if kind == nil {
-			r.that(path+".kind", oneOf(p.Kind, ProviderKinds()...))
+			r.that(path+".kind", oneOf(p.Kind, report.Names()...))
 			continue
 		}
 		if p.Tenant != "" {
@@ -161,14 +161,6 @@ func (r *loader) checkProviders() {
 			r.fault(key, r.source[key], "%s", err)
 		}
 	}
-}
-
-// ProviderKinds returns the names of the kinds of mail providers.
-func ProviderKinds() (names []string) {
-	for _, k := range report.Kinds() {
-		names = append(names, k.Name)
-	}
-	return names
 }
 
 // RevealedSecrets returns the secrets themselves.
