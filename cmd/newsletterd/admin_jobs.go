@@ -19,13 +19,11 @@ import (
 )
 
 func (p *program) jobCommands() *cli.Command {
-	create := p.command("create", "make a send job", []cli.Flag{
+	create := p.command("create", "make a send job", append(sourceFlags(), []cli.Flag{
 		referenceFlag("list", store.NounList, "the `ID` or name of the list"),
 		stringFlag("subject", "`TEXT` of the subject, with placeholders"),
 		stringFlag("name", "`NAME` of the job, for yourself"), stringFlag("html", "the HTML part: `FILE`"),
 		stringFlag("text", "the text part: `FILE` (else it is made of the HTML)"),
-		stringFlag("markdown", "`FILE` of Markdown that both parts are made of"),
-		stringFlag("blocks", "`FILE` of blocks in JSON that both parts are made of"), themeFlag(),
 		refFlag{
 			StringFlag: &cli.StringFlag{Name: "template", Usage: "`NAME` or id of a template of the tenant"},
 			noun:       store.NounTemplate, byName: true,
@@ -36,7 +34,7 @@ func (p *program) jobCommands() *cli.Command {
 		stringFlag("window-end", "send until `TIME`; what is left then is not sent"),
 		boolFlag("track-open", "count who opens it"), boolFlag("track-click", "count who follows its links"),
 		boolFlag("yes", "do not ask before a job to more than one reader"),
-	}, []string{"list", "subject"}, p.createJob)
+	}...), []string{"list", "subject"}, p.createJob)
 	create.Description = "   newsletterd admin job create --list ID --subject \"News for {{preferences.first_name | " +
 		"default: \\\"you\\\"}}\" --markdown issue.md\n\n" +
 		"On a terminal it asks once before a job to more than one reader, unless --yes or --json is given."

@@ -15,6 +15,15 @@ import (
 	"newsletterd/store"
 )
 
+// sourceFlags say what a mail is made of and how it looks.
+func sourceFlags() []cli.Flag {
+	return []cli.Flag{
+		stringFlag("markdown", "`FILE` of Markdown that both parts are made of"),
+		stringFlag("blocks", "`FILE` of blocks in JSON that both parts are made of"), themeFlag(),
+		boolFlag("allow-html", "let HTML in the source through, instead of showing it as text"),
+	}
+}
+
 func themeFlag() cli.Flag {
 	return oneOfFlag("theme", "the looks of what is made of Markdown or blocks: `NAME`, one of "+
 		strings.Join(markup.ThemeNames(), ", "), optional(markup.ThemeNames())...)
@@ -23,8 +32,8 @@ func themeFlag() cli.Flag {
 // writtenContent makes the parts of a job of Markdown or blocks, with the names and the postal address of its tenant.
 func (p *program) writtenContent(c *cli.Context, s *store.Store, n *core.NewJob) error {
 	if !c.IsSet("markdown") && !c.IsSet("blocks") {
-		if c.IsSet("theme") {
-			return usageError{c.Command.HelpName, "--theme goes with --markdown or --blocks"}
+		if c.IsSet("theme") || c.IsSet("allow-html") {
+			return usageError{c.Command.HelpName, "--theme and --allow-html go with --markdown or --blocks"}
 		}
 		return nil
 	}
@@ -68,6 +77,7 @@ func (p *program) compile(c *cli.Context, brand string, o markup.Options) (*mark
 		return nil, err
 	}
 	var err error
+	o.AllowHTML = c.Bool("allow-html")
 	if o.Theme, err = markup.BuiltInTheme(c.String("theme")); err != nil {
 		return nil, err
 	}
@@ -94,22 +104,21 @@ func (p *program) compile(c *cli.Context, brand string, o markup.Options) (*mark
 }
 
 func (p *program) renderCommand() *cli.Command {
-	render := &cli.Command{
+	return &cli.Command{
 		Name: "render", Usage: "make a mail of Markdown or blocks, and show it",
 		Description: `   newsletterd render --markdown issue.md --open
    newsletterd render --markdown issue.md --theme journal --html > issue.html
 
 Prints the parts with their placeholders, as body_html and body_text of a send job take them; with --open, the page that a
 reader sees of whom nothing is known. docs/writing.md says what may stand in the source. Needs no database.`,
-		Flags: previewFlags(
-			stringFlag("markdown", "the `FILE` of Markdown"), stringFlag("blocks", "the `FILE` of blocks in JSON"), themeFlag(),
+		Flags: previewFlags(append(sourceFlags(),
 			stringFlag("name", "`NAME` at the head of the mail"), stringFlag("subject", "`TEXT` of the subject"),
 			stringFlag("color", "`COLOR` of links and buttons, as #7a1f3d"),
-			oneOfFlag("language", "of the footer: `CODE`, one of "+strings.Join(core.Languages, ", "), optional(core.Languages)...),
-		),
+			oneOfFlag("language", "of the footer: `CODE`, one of "+strings.Join(core.Languages, ", "),
+				optional(core.Languages)...),
+		)...),
 		Action: p.render,
 	}
-	return render
 }
 
 func (p *program) render(c *cli.Context) error {

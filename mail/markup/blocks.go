@@ -50,9 +50,15 @@ type block struct {
 	Height  int          `json:"height"`
 	Kind    string       `json:"kind"`
 	Blocks  []block      `json:"blocks"`
-	Links   []SocialLink `json:"links"`
+	Links   []socialLink `json:"links"`
 	HTML    string       `json:"html"`
 	keys    []string
+}
+
+// socialLink leads to the sender somewhere else.
+type socialLink struct {
+	Name string `json:"name"`
+	URL  string `json:"url"`
 }
 
 // UnmarshalJSON implements json.Unmarshaler. It notes the keys, and refuses those that no block has.

@@ -14,8 +14,8 @@ func color(s string) core.Color {
 	return c
 }
 
-// WithBrand returns the theme with a colour of the form #rrggbb for links, buttons and bars. Where it can't be read, the
-// nearest shade that can is taken. Any other text changes nothing.
+// WithBrand returns the theme with a colour of the form #rrggbb for links, buttons and bars. Where it can't be read,
+// the nearest shade that can is taken. Any other text changes nothing.
 func (t *Theme) WithBrand(brand string) *Theme {
 	own := *t
 	if c, ok := core.ParseColor(brand); ok {

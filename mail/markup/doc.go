@@ -29,6 +29,6 @@
 //
 // # What mail programs show
 //
-// The rules that the HTML follows, and where they come from, stand in docs/decisions/0370-html-of-mails.md. A test reads
-// all output by them.
+// The rules that the HTML follows, and where they come from, stand in docs/decisions/0370-html-of-mails.md. A test
+// reads all output by them.
 package markup

@@ -25,7 +25,8 @@ func writeHTML(d *document) string {
 	w.masthead()
 	w.rows(d.body)
 	w.footer()
-	w.WriteString("</table>\n<!--[if mso]></td></tr></table><![endif]-->\n</td></tr></table>\n</div>\n</body>\n</html>\n")
+	w.WriteString("</table>\n<!--[if mso]></td></tr></table><![endif]-->\n</td></tr></table>\n</div>\n" +
+		"</body>\n</html>\n")
 	return w.String()
 }
 
@@ -54,7 +55,8 @@ func (w *htmlWriter) head() {
 <body class="body b-page" style="margin:0;padding:0;background-color:%[1]s;-webkit-text-size-adjust:100%%;`+
 		`-ms-text-size-adjust:100%%">
 <div lang="%[2]s" dir="ltr" class="b-page" style="background-color:%[1]s">
-<table role="presentation" class="b-page" width="100%%" cellpadding="0" cellspacing="0" border="0" bgcolor="%[1]s" style="%[3]s">
+<table role="presentation" class="b-page" width="100%%" cellpadding="0" cellspacing="0" border="0" bgcolor="%[1]s" `+
+		`style="%[3]s">
 <tr><td align="center" style="padding:%[4]dpx 0">
 <!--[if mso]><table role="presentation" width="%[5]d" align="center" cellpadding="0" cellspacing="0" border="0" `+
 		`style="width:%[5]dpx"><tr><td><![endif]-->
@@ -88,7 +90,8 @@ func (w *htmlWriter) styles() {
 		`</o:OfficeDocumentSettings></xml>
 <style>table{border-collapse:collapse}td,p,h1,h2,h3,h4,h5,h6,a,li,span{font-family:%s,sans-serif !important}</style>
 <![endif]-->
-<style>a[x-apple-data-detectors],u + .body a,#MessageViewBody a{color:inherit;text-decoration:inherit;font:inherit}</style>
+<style>a[x-apple-data-detectors],u + .body a,#MessageViewBody a{color:inherit;text-decoration:inherit;`+
+		`font:inherit}</style>
 <style>@media (max-width:599px){.col{display:block !important;width:100%% !important;max-width:100%% !important}`+
 		`.pad{padding-left:20px !important;padding-right:20px !important}`+
 		`.cols{padding-left:8px !important;padding-right:8px !important}}</style>
@@ -120,7 +123,8 @@ func (w *htmlWriter) darkRules(prefix string) string {
 
 // row writes a row of the column around what inner writes.
 func (w *htmlWriter) row(below int, inner func()) {
-	w.printf(`<tr><td class="pad c-text" style="padding:0 %[1]dpx %[2]dpx %[1]dpx;%[3]s">`, w.t.Padding, below, w.bodyFont())
+	w.printf(`<tr><td class="pad c-text" style="padding:0 %[1]dpx %[2]dpx %[1]dpx;%[3]s">`, w.t.Padding, below,
+		w.bodyFont())
 	inner()
 	w.WriteString("</td></tr>\n")
 }

@@ -85,7 +85,8 @@ func (w *htmlWriter) picture(p *picture, block bool) string {
 			attr += ` title="` + w.text(p.title) + `"`
 		}
 	}
-	return fmt.Sprintf(`<img class="b-tint c-muted" src="%s" alt="%s"%s style="%s">`, w.text(p.src), w.text(p.alt), attr, style)
+	return fmt.Sprintf(`<img class="b-tint c-muted" src="%s" alt="%s"%s style="%s">`, w.text(p.src), w.text(p.alt), attr,
+		style)
 }
 
 // button writes a link that looks like a button. Outlook shows it square, filled by the cell around it, which it gives
@@ -96,7 +97,8 @@ func (w *htmlWriter) button(b *button) {
 		return
 	}
 	w.printf(`<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="%[1]s"><tr>`+
-		`<td class="b-acc" align="center" bgcolor="%[2]s" style="background-color:%[2]s;mso-padding-alt:12px 24px 12px 24px%[3]s">`+
+		`<td class="b-acc" align="center" bgcolor="%[2]s" style="background-color:%[2]s;`+
+		`mso-padding-alt:12px 24px 12px 24px%[3]s">`+
 		`<a class="b-acc c-on" href="%[4]s" style="display:inline-block;padding:12px 24px;background-color:%[2]s;`+
 		`text-decoration:none;font-weight:700;%[5]s%[3]s">%[6]s</a></td></tr></table>`,
 		tableStyle, w.c.Accent, w.corner(), w.text(b.href), font(w.t.Body, 16, 20, w.c.On), w.spansOn(b.label))
@@ -105,8 +107,9 @@ func (w *htmlWriter) button(b *button) {
 // quote writes a bar of the accent's colour with blocks at its right.
 func (w *htmlWriter) quote(q *quote) {
 	w.printf(`<blockquote style="margin:0"><table role="presentation" width="100%%" cellpadding="0" cellspacing="0" `+
-		`border="0" style="%[1]s"><tr><td class="b-acc" width="3" bgcolor="%[2]s" style="width:3px;background-color:%[2]s;`+
-		`font-size:1px;line-height:1px">&nbsp;</td><td class="c-text" style="padding:0 0 0 18px;font-style:italic;%[3]s">`,
+		`border="0" style="%[1]s"><tr><td class="b-acc" width="3" bgcolor="%[2]s" style="width:3px;`+
+		`background-color:%[2]s;font-size:1px;line-height:1px">&nbsp;</td>`+
+		`<td class="c-text" style="padding:0 0 0 18px;font-style:italic;%[3]s">`,
 		tableStyle, w.c.Accent, w.bodyFont())
 	w.within(21, func() { w.stack(q.body) })
 	w.WriteString(`</td></tr></table></blockquote>`)
@@ -186,7 +189,8 @@ func (w *htmlWriter) table(t *table) {
 			align = t.align[col]
 		}
 		w.printf(`<%s class="c-text l-line" align="%s" valign="top" style="padding:8px 8px 8px 0;text-align:%s;`+
-			`border-bottom:1px solid %s;%s%s">%s</%s>`, tag, align, align, w.c.Line, w.bodyFont(), style, w.spans(spans), tag)
+			`border-bottom:1px solid %s;%s%s">%s</%s>`, tag, align, align, w.c.Line, w.bodyFont(), style, w.spans(spans),
+			tag)
 	}
 	w.WriteString("<tr>")
 	for i, c := range t.head {
@@ -217,7 +221,8 @@ func (w *htmlWriter) columns(c *columns) {
 	const half = 12 // half of the room between two
 	room := w.t.Width - 2*(w.t.Padding-half)
 	width := room / len(c.cells)
-	w.printf(`<tr><td class="cols" style="padding:0 %dpx;font-size:0;line-height:0;text-align:left">`, max(w.t.Padding-half, 0))
+	w.printf(`<tr><td class="cols" style="padding:0 %dpx;font-size:0;line-height:0;text-align:left">`,
+		max(w.t.Padding-half, 0))
 	w.printf(`<!--[if mso]><table role="presentation" width="%[1]d" cellpadding="0" cellspacing="0" border="0" `+
 		`style="width:%[1]dpx"><tr><td width="%[2]d" valign="top" style="width:%[2]dpx"><![endif]-->`, room, width)
 	for i, cell := range c.cells {

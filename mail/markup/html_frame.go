@@ -11,35 +11,33 @@ import (
 // masthead writes the name or the logo at the head of the mail.
 func (w *htmlWriter) masthead() {
 	o := w.d.options
-	if o.Name == "" || w.t.Masthead == MastheadNone {
+	if o.Name == "" {
 		w.spacerRow(w.t.Padding)
 		return
 	}
-	name, color, class := html.EscapeString(o.Name), w.c.Title, "c-title"
+	name, color := html.EscapeString(o.Name), w.c.Title
 	if w.t.Masthead == MastheadBar {
-		color, class = w.c.On, "c-on"
+		color = w.c.On
 	}
 	if o.Logo != "" {
-		name = fmt.Sprintf(`<img src="%s" alt="%s" width="%d" style="display:block;border:0;height:auto;max-width:100%%">`,
+		name = fmt.Sprintf(`<img src="%s" alt="%s" width="%d" `+
+			`style="display:block;border:0;height:auto;max-width:100%%">`,
 			html.EscapeString(o.Logo), name, min(max(o.LogoWidth, 24), w.width))
-	}
-	if o.Home != "" {
-		name = fmt.Sprintf(`<a class="%s" href="%s" style="color:%s;text-decoration:none">%s</a>`, class,
-			html.EscapeString(o.Home), color, name)
 	}
 	size := w.t.Size + 4
 	style := fmt.Sprintf("font-weight:%d;%s", w.t.Weight, font(w.t.Heading, size, size+8, color))
 	switch w.t.Masthead {
 	case MastheadBar:
-		w.printf(`<tr><td class="pad b-acc c-on" bgcolor="%[1]s" style="padding:20px %[2]dpx;background-color:%[1]s%[3]s;%[4]s">`+
-			"%[5]s</td></tr>\n", w.c.Accent, w.t.Padding, w.upperCorners(), style, name)
+		w.printf(`<tr><td class="pad b-acc c-on" bgcolor="%[1]s" style="padding:20px %[2]dpx;`+
+			`background-color:%[1]s%[3]s;%[4]s">%[5]s</td></tr>`+"\n", w.c.Accent, w.t.Padding, w.upperCorners(), style, name)
 		w.spacerRow(w.t.Padding - 4)
 	case MastheadCenter:
 		size = w.t.Size + 14
 		w.spacerRow(20)
 		w.printf(`<tr><td class="pad" style="padding:0 %dpx"><table role="presentation" width="100%%" cellpadding="0" `+
-			`cellspacing="0" border="0" style="%s"><tr><td class="c-title l-line" align="center" style="padding:14px 0;`+
-			`border-top:3px double %[3]s;border-bottom:1px solid %[3]s;letter-spacing:1px;%[4]s">%[5]s</td></tr></table></td></tr>`+
+			`cellspacing="0" border="0" style="%s"><tr><td class="c-title l-line" align="center" `+
+			`style="padding:14px 0;border-top:3px double %[3]s;border-bottom:1px solid %[3]s;letter-spacing:1px;%[4]s">`+
+			`%[5]s</td></tr></table></td></tr>`+
 			"\n", w.t.Padding, tableStyle, w.c.Line, font(w.t.Heading, size, size+8, color), name)
 		w.spacerRow(24)
 	default:
@@ -60,23 +58,11 @@ func (w *htmlWriter) upperCorners() string {
 func (w *htmlWriter) footer() {
 	o, words := w.d.options, texts.Of(w.d.options.Language)
 	w.spacerRow(8)
-	w.printf(`<tr><td class="pad" style="padding:0 %dpx %dpx %dpx"><table role="presentation" width="100%%" cellpadding="0" `+
-		`cellspacing="0" border="0" style="%s"><tr><td class="c-muted l-line" style="padding:18px 0 0 0;border-top:1px solid %s;%s">`,
-		w.t.Padding, w.t.Padding, w.t.Padding, tableStyle, w.c.Line, font(w.t.Body, 14, 22, w.c.Muted))
-	var parts []string
-	for _, line := range texts.Lines(o.Footer) {
-		parts = append(parts, html.EscapeString(line))
-	}
-	if len(o.Social) > 0 {
-		var links []string
-		for _, s := range o.Social {
-			if href, problem := w.d.cleanURL(s.URL, true); problem == "" {
-				links = append(links, w.mutedLink(html.EscapeString(href), html.EscapeString(s.Name)))
-			}
-		}
-		parts = append(parts, strings.Join(links, " &nbsp;·&nbsp; "))
-	}
-	parts = append(parts, words.Reason+" "+w.mutedLink("{{ unsubscribe_url }}", words.Leave))
+	w.printf(`<tr><td class="pad" style="padding:0 %[1]dpx %[1]dpx %[1]dpx"><table role="presentation" width="100%%" `+
+		`cellpadding="0" cellspacing="0" border="0" style="%[2]s"><tr><td class="c-muted l-line" `+
+		`style="padding:18px 0 0 0;border-top:1px solid %[3]s;%[4]s">`,
+		w.t.Padding, tableStyle, w.c.Line, font(w.t.Body, 14, 22, w.c.Muted))
+	parts := []string{words.Reason + " " + w.mutedLink("{{ unsubscribe_url }}", words.Leave)}
 	for _, line := range texts.Lines(o.Address) {
 		parts = append(parts, html.EscapeString(line))
 	}
@@ -85,5 +71,6 @@ func (w *htmlWriter) footer() {
 }
 
 func (w *htmlWriter) mutedLink(href, label string) string {
-	return fmt.Sprintf(`<a class="c-muted" href="%s" style="color:%s;text-decoration:underline">%s</a>`, href, w.c.Muted, label)
+	return fmt.Sprintf(`<a class="c-muted" href="%s" style="color:%s;text-decoration:underline">%s</a>`, href, w.c.Muted,
+		label)
 }

@@ -26,22 +26,14 @@ type Options struct {
 	Theme    *Theme // nil: the first of the built-in ones
 	Language string // one of core.Languages, of the footer and of the document
 	Title    string // of the document; a template, as a subject is
-	// Name stands at the head of the mail, as a newspaper's does; empty: nothing stands there. Home is where it leads.
-	Name, Home string
+	// Name stands at the head of the mail, as a newspaper's does; empty: nothing stands there.
+	Name string
 	// Logo stands there in place of the name, which is then its alt text.
 	Logo      string
-	LogoWidth int // pixels
-	Footer    string
+	LogoWidth int    // pixels
 	Address   string // postal, in lines
-	Social    []SocialLink
 	// AllowHTML lets HTML in Markdown through. It is shown as text otherwise.
 	AllowHTML bool
-}
-
-// SocialLink leads to the sender somewhere else.
-type SocialLink struct {
-	Name string `json:"name"`
-	URL  string `json:"url"`
 }
 
 // Warning tells of what is allowed and probably not meant. Line is that of Markdown, from 1; Block that of blocks, from

@@ -1,7 +1,6 @@
 package markup
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -153,19 +152,22 @@ func TestErrorsSayWhere(t *testing.T) {
 			t.Errorf("%.20q: %v", source, err)
 		}
 	}
-	const inColumns = `{"type": "columns", "columns": [[{"type": "divider"}], [%s]]}`
-	for source, want := range map[string]string{
-		`{`:                               "line 1: this is no JSON",
-		`{"version": 1, "blocks": []} {}`: "more than one",
-		`{"version": 2, "blocks": []}`:    "version must be 1",
-		`{"version": 1, "blocks": [{"type": "x"}]}`:                                                                 `blocks[0]: the type "x" is unknown`,
-		`{"version": 1, "blocks": [{"type": "text", "level": 1}]}`:                                                  "blocks[0]: a block of type text has no key level",
-		`{"version": 1, "blocks": [{"type": "text", "colour": 1}]}`:                                                 `The key "colour" is unknown`,
-		`{"version": 1, "blocks": [{"type": "text", "text": "{{"}]}`:                                                "blocks[0]: line 1, column 1",
-		`{"version": 1, "blocks": [{"type": "button", "text": "x"}]}`:                                               "blocks[0]: a button needs text and href",
-		`{"version": 1, "blocks": [` + fmt.Sprintf(inColumns, `{"type": "image"}`) + `]}`:                           "blocks[0].columns[1][0]: src is missing",
-		`{"version": 1, "blocks": [` + fmt.Sprintf(inColumns, fmt.Sprintf(inColumns, `{"type": "divider"}`)) + `]}`: "within another block",
+	inColumns := func(block string) string {
+		return `[{"type": "columns", "columns": [[{"type": "divider"}], [` + block + `]]}]`
+	}
+	for blocks, want := range map[string]string{
+		`[{"type": "x"}]`:                   `blocks[0]: the type "x" is unknown`,
+		`[{"type": "text", "level": 1}]`:    "blocks[0]: a block of type text has no key level",
+		`[{"type": "text", "colour": 1}]`:   `The key "colour" is unknown`,
+		`[{"type": "text", "text": "{{"}]`:  "blocks[0]: line 1, column 1",
+		`[{"type": "button", "text": "x"}]`: "blocks[0]: a button needs text and href",
+		inColumns(`{"type": "image"}`):      "blocks[0].columns[1][0]: src is missing",
+		inColumns(`{"type": "columns"}`):    "there must be two or three columns",
+		`[]} {}`:                            "more than one",
+		`[], "version": 2`:                  "version must be 1",
+		`[`:                                 "line 1: this is no JSON",
 	} {
+		source := `{"version": 1, "blocks": ` + blocks + `}`
 		_, err := Compile(KindBlocks, source, Options{})
 		if core.KindOf(err) != core.Invalid || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", source, err)
@@ -176,8 +178,10 @@ func TestErrorsSayWhere(t *testing.T) {
 // What is probably not meant is warned of, with its line.
 func TestWarningsSayWhere(t *testing.T) {
 	for source, want := range map[string]Warning{
-		"a\n\n[x](javascript:alert(1))": {Line: 3, Text: "Mail programs follow no address that begins with javascript:"},
-		"a\n\n[x](/x)":                  {Line: 3, Text: "A link needs a whole address, with https:// before it."},
+		"a\n\n[x](javascript:alert(1))": {
+			Line: 3, Text: "Mail programs follow no address that begins with javascript:",
+		},
+		"a\n\n[x](/x)": {Line: 3, Text: "A link needs a whole address, with https:// before it."},
 		"![](https://example.org/x.png)": {
 			Line: 1, Text: "A picture has no text for those who don't see it: ![What it shows](…).",
 		},

@@ -152,9 +152,8 @@ func TestRulesOfMailPrograms(t *testing.T) {
 	for name, source := range samples(t) {
 		for _, theme := range themes {
 			r, err := Compile(kindOf(name), source, Options{
-				Theme: &theme, Language: "de", Title: "Title", Name: "The Letter", Home: "https://letter.example/",
-				Logo: "https://letter.example/logo.png", LogoWidth: 120, Footer: "One\nTwo", Address: "Street 1\nTown",
-				Social: []SocialLink{{"Mastodon", "https://social.example/@letter"}},
+				Theme: &theme, Language: "de", Title: "Title", Name: "The Letter",
+				Logo: "https://letter.example/logo.png", LogoWidth: 120, Address: "Street 1\nTown",
 			})
 			if err != nil {
 				t.Errorf("%s, %s: %v", name, theme.Name, err)

@@ -18,17 +18,13 @@ func writeText(d *document) string {
 	w := &textWriter{d}
 	o, words := d.options, texts.Of(d.options.Language)
 	var out []string
-	if o.Name != "" && o.Theme.Masthead != MastheadNone {
+	if o.Name != "" {
 		out = append(out, o.Name)
 	}
 	if body := w.stack(d.body); body != "" {
 		out = append(out, body)
 	}
-	foot := append([]string{"-- "}, texts.Lines(o.Footer)...)
-	for _, s := range o.Social {
-		foot = append(foot, s.Name+": "+s.URL)
-	}
-	foot = append(foot, words.Reason, words.Leave+": {{ unsubscribe_url }}")
+	foot := []string{"-- ", words.Reason, words.Leave + ": {{ unsubscribe_url }}"}
 	foot = append(foot, texts.Lines(o.Address)...)
 	out = append(out, strings.Join(foot, "\n"))
 	return strings.Join(out, "\n\n") + "\n"

@@ -11,16 +11,16 @@ import (
 // Palette is the colours of a theme for light or for dark surroundings, each of the form #rrggbb: mail programs drop
 // other forms.
 type Palette struct {
-	Page   string `json:"page"`   // around the mail
-	Card   string `json:"card"`   // beneath the text
-	Text   string `json:"text"`   // of paragraphs
-	Title  string `json:"title"`  // of headings
-	Muted  string `json:"muted"`  // of the footer, of captions
-	Link   string `json:"link"`   //
-	Accent string `json:"accent"` // of buttons, bars
-	On     string `json:"on"`     // text on Accent
-	Tint   string `json:"tint"`   // beneath callouts, code
-	Line   string `json:"line"`   // of dividers, tables
+	Page   string // around the mail
+	Card   string // beneath the text
+	Text   string // of paragraphs
+	Title  string // of headings
+	Muted  string // of the footer, of captions
+	Link   string //
+	Accent string // of buttons, bars
+	On     string // text on Accent
+	Tint   string // beneath callouts, code
+	Line   string // of dividers, tables
 }
 
 // The shapes of the head of a mail.
@@ -28,23 +28,22 @@ const (
 	MastheadBar    = "bar"    // the name on the accent's colour
 	MastheadCenter = "center" // the name between two lines, in the middle
 	MastheadLeft   = "left"   // the name, plainly
-	MastheadNone   = "none"
 )
 
 // Theme is how a mail looks. Fonts are stacks of fonts that computers have: mail programs load no others reliably.
 type Theme struct {
-	Name     string  `json:"name"`
-	Light    Palette `json:"light"`
-	Dark     Palette `json:"dark"`
-	Body     string  `json:"body"`     // font stack of text
-	Heading  string  `json:"heading"`  // font stack of headings
-	Fallback string  `json:"fallback"` // the one font that Outlook for Windows takes for both
-	Size     int     `json:"size"`     // pixels of text, 14 to 20
-	Radius   int     `json:"radius"`   // pixels of the corners of buttons, callouts and the card, 0 to 24
-	Width    int     `json:"width"`    // pixels of the column, 480 to 680
-	Padding  int     `json:"padding"`  // pixels at the column's sides, 0 to 48
-	Masthead string  `json:"masthead"`
-	Weight   int     `json:"weight"` // of headings, 400 to 800
+	Name     string
+	Light    Palette
+	Dark     Palette
+	Body     string // font stack of text
+	Heading  string // font stack of headings
+	Fallback string // the one font that Outlook for Windows takes for both
+	Size     int    // pixels of text, 14 to 20
+	Radius   int    // pixels of the corners of buttons, callouts and the card, 0 to 24
+	Width    int    // pixels of the column, 480 to 680
+	Padding  int    // pixels at the column's sides, 0 to 48
+	Masthead string
+	Weight   int // of headings, 400 to 800
 }
 
 var stack = regexp.MustCompile(`^[A-Za-z0-9 ,'-]{1,200}$`)
@@ -78,10 +77,10 @@ func (t *Theme) Check() error {
 		}
 	}
 	switch t.Masthead {
-	case MastheadBar, MastheadCenter, MastheadLeft, MastheadNone:
+	case MastheadBar, MastheadCenter, MastheadLeft:
 		return nil
 	}
-	return core.Invalidf("theme", "masthead must be bar, center, left or none.")
+	return core.Invalidf("theme", "masthead must be bar, center or left.")
 }
 
 func (p *Palette) named() map[string]string {
