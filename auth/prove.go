@@ -28,13 +28,14 @@ func (p *Provider) Factors(ctx context.Context, userID string) (f Factors, err e
 	}, err
 }
 
-// Proved reports whether the user of a browser has lately proved who it is as well as a change of these factors asks for:
-// by a factor where there is one. So a password alone neither adds one to those of its owner nor removes one.
+// Proved reports whether the user of a browser has lately proved who it is as well as a change of these factors asks
+// for: by a factor where there is one. So a password alone neither adds one to those of its owner nor removes one.
 func (f Factors) Proved(b core.Browser, now core.Instant) bool {
 	return core.FreshProof(b.AuthAt, now) && (!f.App && !f.Passkey || acrOf(b.AMR) != acrPassword)
 }
 
-// ProvedByPasskey reports whether the user of a browser has lately used a passkey. That stands for the present password.
+// ProvedByPasskey reports whether the user of a browser has lately used a passkey. That stands for the present
+// password.
 func ProvedByPasskey(b core.Browser, now core.Instant) bool {
 	return core.FreshProof(b.AuthAt, now) && acrOf(b.AMR) == acrPasskey
 }

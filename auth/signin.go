@@ -23,8 +23,8 @@ type SignInRequest struct {
 
 // SignIn signs a user in in a browser, with the same checks, work and throttling as the password grant. The
 // returned device is the cookie by which the browser is known from now on. For a user who has a second factor or must
-// have one the error is *FactorNeeded: then FinishSignIn signs the user in. ErrPasskeyNeeded: who must have a factor has
-// a passkey alone.
+// have one the error is *FactorNeeded: then FinishSignIn signs the user in. ErrPasskeyNeeded: who must have a factor
+// has a passkey alone.
 func (p *Provider) SignIn(
 	ctx context.Context, r SignInRequest, now core.Instant,
 ) (b core.Browser, device string, err error) {
@@ -82,8 +82,8 @@ func (p *Provider) ChangePassword(
 	return p.store.ChangePassword(ctx, v.User.ID, v.User.Epoch, hash, v.Browser.ID, now)
 }
 
-// CheckPresent asks a signed-in user for the present password, with the throttling of CheckPassword. None is needed of one
-// who has lately used a passkey.
+// CheckPresent asks a signed-in user for the present password, with the throttling of CheckPassword. None is needed of
+// one who has lately used a passkey.
 func (p *Provider) CheckPresent(
 	ctx context.Context, v core.Visitor, password string, remote netip.Addr, device string, now core.Instant,
 ) error {

@@ -27,8 +27,8 @@ func ParseColor(s string) (c Color, ok bool) {
 // String returns the colour in the form #rrggbb.
 func (c Color) String() string { return fmt.Sprintf("#%02x%02x%02x", c[0], c[1], c[2]) }
 
-// Contrast returns the ratio of the luminances of two colours, from 1 to 21 (WCAG 2.2, contrast ratio). Text can be read
-// from 4.5 on.
+// Contrast returns the ratio of the luminances of two colours, from 1 to 21 (WCAG 2.2, contrast ratio). Text can be
+// read from 4.5 on.
 func (c Color) Contrast(with Color) float64 {
 	x, y := c.luminance()+0.05, with.luminance()+0.05
 	return max(x, y) / min(x, y)

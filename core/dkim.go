@@ -26,8 +26,8 @@ type DKIMKey struct {
 	UpdatedAt Instant `json:"updated_at" db:"updated_at"`
 }
 
-// NewDKIMKey makes a key of what an operator chose, still without its halves: by default one of RSA that is active, with
-// the selector newsletterd or, of Ed25519, newsletterd-ed.
+// NewDKIMKey makes a key of what an operator chose, still without its halves: by default one of RSA that is active,
+// with the selector newsletterd or, of Ed25519, newsletterd-ed.
 func NewDKIMKey(k DKIMKey, now Instant) (DKIMKey, error) {
 	k.ID, k.CreatedAt, k.UpdatedAt = NewID(), now, now
 	if k.Algorithm == "" {

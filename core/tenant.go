@@ -84,8 +84,8 @@ func NewTenant(in TenantInput, now Instant) (Tenant, error) {
 	return t, err
 }
 
-// Change takes over what the input holds. Status and domains are an operator's to set; a domain that the tenant proves is
-// added by the check of it.
+// Change takes over what the input holds. Status and domains are an operator's to set; a domain that the tenant proves
+// is added by the check of it.
 func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 	if in.ID != nil && *in.ID != t.ID {
 		return Invalidf("id", "id can't be changed.")

@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"context"
+
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
@@ -46,6 +48,26 @@ func tenantsFor(c *web.Call, f tenantFilter) (tenants []string, all bool, err er
 		return tenants, all, nil
 	}
 	return []string{f.TenantID}, false, mayFor(c, f.TenantID)
+}
+
+// pageFor reads a page of the records of those tenants.
+func pageFor[T any](c *web.Call, f tenantFilter, page core.Page,
+	read func(ctx context.Context, tenants []string, all bool, page core.Page) ([]T, error),
+) ([]T, error) {
+	tenants, all, err := tenantsFor(c, f)
+	if err != nil {
+		return nil, err
+	}
+	return read(c, tenants, all, page)
+}
+
+// rowsOf makes the rows of an answer of records.
+func rowsOf[T, R any](records []T, row func(*T) R) []R {
+	rows := make([]R, len(records))
+	for i := range records {
+		rows[i] = row(&records[i])
+	}
+	return rows
 }
 
 // mayFor refuses a tenant, existing or not, for which the caller may not do what the route is for.
@@ -120,11 +142,7 @@ func (a lists) find(c *web.Call) error {
 }
 
 func (a lists) list(c *web.Call, in tenantFilter, page core.Page) ([]core.CountedList, error) {
-	tenants, all, err := tenantsFor(c, in)
-	if err != nil {
-		return nil, err
-	}
-	return a.store.CountedLists(c, tenants, all, page)
+	return pageFor(c, in, page, a.store.CountedLists)
 }
 
 // countedList is the key that lists are ordered by.
@@ -203,11 +221,7 @@ func (a clients) find(c *web.Call) error {
 }
 
 func (a clients) list(c *web.Call, in tenantFilter, page core.Page) ([]core.Client, error) {
-	tenants, all, err := tenantsFor(c, in)
-	if err != nil {
-		return nil, err
-	}
-	return a.store.Clients(c, tenants, all, page)
+	return pageFor(c, in, page, a.store.Clients)
 }
 
 func (a clients) create(c *web.Call, in core.ClientInput) (clientReply, error) {

@@ -97,11 +97,7 @@ func (a dkimKeys) find(c *web.Call) error {
 }
 
 func (a dkimKeys) list(c *web.Call, in tenantFilter, page core.Page) ([]dkimKey, error) {
-	tenants, all, err := tenantsFor(c, in)
-	if err != nil {
-		return nil, err
-	}
-	found, err := a.store.DKIMKeys(c, tenants, all, page)
+	found, err := pageFor(c, in, page, a.store.DKIMKeys)
 	if err != nil {
 		return nil, err
 	}

@@ -75,16 +75,8 @@ func (a endpoints) find(c *web.Call) error {
 }
 
 func (a endpoints) list(c *web.Call, in tenantFilter, page core.Page) ([]endpoint, error) {
-	tenants, all, err := tenantsFor(c, in)
-	if err != nil {
-		return nil, err
-	}
-	found, err := a.store.Endpoints(c, tenants, all, page)
-	rows := make([]endpoint, len(found))
-	for i := range found {
-		rows[i] = endpointOf(&found[i], "", c.Now)
-	}
-	return rows, err
+	found, err := pageFor(c, in, page, a.store.Endpoints)
+	return rowsOf(found, func(e *core.Endpoint) endpoint { return endpointOf(e, "", c.Now) }), err
 }
 
 // newEndpoint is the body of POST /api/admin/webhook-endpoints.
@@ -189,11 +181,9 @@ type logFilter struct {
 
 func (a endpoints) log(c *web.Call, in logFilter, page core.Page) ([]attempt, error) {
 	found, err := a.store.EndpointAttempts(c, c.ID(), in.Failed, page)
-	rows := make([]attempt, len(found))
-	for i, r := range found {
-		rows[i] = attempt{r.At, r.EventID, r.EventType, r.Outcome, r.Status, r.TookMS, r.Reason, r.ID}
-	}
-	return rows, err
+	return rowsOf(found, func(r *core.EndpointAttempt) attempt {
+		return attempt{r.At, r.EventID, r.EventType, r.Outcome, r.Status, r.TookMS, r.Reason, r.ID}
+	}), err
 }
 
 // try posts a test event; a failure of the receiver is told in the answer.

@@ -72,9 +72,9 @@ type Handler struct {
 	draining       atomic.Bool
 	prober         prober
 	uploads        *uploads
-	queues         chan struct{} // held by the request that counts whole queues
-	ledgers        chan struct{} // held by the request that reads a whole record of consents
-	registers      *web.Rate     // of accounts, by API and page
+	queues         turn      // held by the request that counts whole queues
+	ledgers        turn      // held by the request that reads a whole record of consents
+	registers      *web.Rate // of accounts, by API and page
 	subscribes     *subscribeLimits
 	operationCache sync.Map // of the page /openapi: the operations of each document, []referenceOperation
 }
@@ -100,8 +100,8 @@ func New(o Options) (*Handler, error) {
 	h := &Handler{
 		options: o, publicURL: strings.TrimSuffix(o.PublicURL, "/"), log: o.Log, prober: prober{store: o.Store},
 		uploads:   newUploads(),
-		ledgers:   make(chan struct{}, 1),
-		queues:    make(chan struct{}, 1),
+		ledgers:   newTurn(),
+		queues:    newTurn(),
 		registers: web.NewRate(20, time.Hour),
 		sealer:    o.Sealer, ident: o.Ident,
 	}

@@ -49,11 +49,7 @@ func (a imports) find(c *web.Call) error {
 }
 
 func (a imports) list(c *web.Call, in tenantFilter, page core.Page) ([]core.ImportJob, error) {
-	tenants, all, err := tenantsFor(c, in)
-	if err != nil {
-		return nil, err
-	}
-	return a.store.ImportJobs(c, tenants, all, page)
+	return pageFor(c, in, page, a.store.ImportJobs)
 }
 
 // importedFile says which list an uploaded file is for, and how it is called.

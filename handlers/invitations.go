@@ -23,11 +23,7 @@ func (a invitations) find(c *web.Call) error {
 }
 
 func (a invitations) list(c *web.Call, in tenantFilter, page core.Page) ([]core.Invitation, error) {
-	tenants, all, err := tenantsFor(c, in)
-	if err != nil {
-		return nil, err
-	}
-	return a.store.Invitations(c, tenants, all, page)
+	return pageFor(c, in, page, a.store.Invitations)
 }
 
 func (a invitations) create(c *web.Call, in core.InvitationInput) (core.Invitation, error) {

@@ -11,8 +11,8 @@ import (
 // listExtras serves what operators and administrators ask about a list in addition to its record.
 type listExtras struct {
 	store  *store.Store
-	origin string        // that forms post to, where the tenant has none of its own
-	slots  chan struct{} // held while a whole ledger is read
+	origin string // that forms post to, where the tenant has none of its own
+	turn   turn   // held while a whole ledger is read
 }
 
 // leaveReason is how often a reason was given by those who left a list.
@@ -26,12 +26,10 @@ type leaveReason struct {
 
 // reasons counts the reasons. It reads the whole ledger of the list, so that requests take turns.
 func (a listExtras) reasons(c *web.Call, id string) ([]leaveReason, error) {
-	select {
-	case a.slots <- struct{}{}:
-		defer func() { <-a.slots }()
-	case <-c.Done():
-		return nil, c.Err()
+	if err := a.turn.take(c); err != nil {
+		return nil, err
 	}
+	defer a.turn.end()
 	l, err := a.store.List(c, id)
 	if err != nil {
 		return nil, err
@@ -99,11 +97,7 @@ func (a syncs) list(c *web.Call, in syncFilter, page core.Page) ([]syncState, er
 		return nil, err
 	}
 	found, err := a.store.SyncsAmong(c, tenants, all, in.ListID, page)
-	rows := make([]syncState, len(found))
-	for i := range found {
-		rows[i] = syncStateOf(&found[i])
-	}
-	return rows, err
+	return rowsOf(found, syncStateOf), err
 }
 
 func (a syncs) find(c *web.Call) error {
@@ -132,9 +126,7 @@ func (a subscribers) unsubscribeAll(c *web.Call, in everywhere) ([]subscriber, e
 		Email: in.Email, Proof: core.ProofAdmin, Actor: actor(c),
 		Origin: core.Origin{Source: actor(c), Remote: remoteOf(c), UserAgent: c.UserAgent()},
 	}, c.Now)
-	rows := make([]subscriber, len(left))
-	for i := range left {
-		rows[i] = shownSubscriber(c, &store.ListedSubscription{Subscription: left[i], TenantID: tenant})
-	}
-	return rows, err
+	return rowsOf(left, func(s *core.Subscription) subscriber {
+		return shownSubscriber(c, &store.ListedSubscription{Subscription: *s, TenantID: tenant})
+	}), err
 }

@@ -138,7 +138,7 @@ func (a mailProviders) attribute(c *web.Call, r *core.ProviderReport) error {
 		return core.Forbiddenf("The provider reports for another tenant.")
 	}
 	_, err := a.store.Tenant(c, r.Event.TenantID)
-	if err != nil && core.KindOf(err) == core.NotFound {
+	if core.KindOf(err) == core.NotFound {
 		return core.Forbiddenf("There is no such tenant.")
 	}
 	return err

@@ -75,11 +75,7 @@ func (a outbox) list(c *web.Call, in outboxFilter, page core.Page) ([]outboxEven
 	found, err := a.store.OutboxEvents(c, store.OutboxFilter{
 		TenantID: in.TenantID, ListID: in.ListID, Type: in.Type, State: in.State, EndpointID: in.EndpointID,
 	}, numberOf(page.After), page.Limit)
-	rows := make([]outboxEvent, len(found))
-	for i := range found {
-		rows[i] = outboxEventOf(&found[i])
-	}
-	return rows, err
+	return rowsOf(found, outboxEventOf), err
 }
 
 // oneReceiver narrows an event to one endpoint.
@@ -90,12 +86,11 @@ type oneReceiver struct {
 // show reads what is still to be delivered of an event: a row for each receiver.
 func (a outbox) show(c *web.Call, in oneReceiver) ([]outboxEvent, error) {
 	found, err := a.store.OutboxEvent(c, c.ID(), in.EndpointID)
-	rows := make([]outboxEvent, len(found))
-	for i := range found {
-		rows[i] = outboxEventOf(&found[i])
-		rows[i].Event = json.RawMessage(found[i].Body)
-	}
-	return rows, err
+	return rowsOf(found, func(e *core.OutboxEvent) outboxEvent {
+		row := outboxEventOf(e)
+		row.Event = json.RawMessage(e.Body)
+		return row
+	}), err
 }
 
 // revived is how many events or mails go out again.

@@ -16,8 +16,8 @@ import (
 // query names in continue.
 const proofPath = "/login/confirm"
 
-// proved makes the function of a page that asks for a fresh proof of who is signed in (core.ProofAge), by a factor where
-// the user has one. Those who lack it give it first, and come back; a form that they have sent goes on then.
+// proved makes the function of a page that asks for a fresh proof of who is signed in (core.ProofAge), by a factor
+// where the user has one. Those who lack it give it first, and come back; a form that they have sent goes on then.
 func proved[In any](p *auth.Provider, fn func(*web.Call, core.Visitor, In) (web.HTML, error)) func(*web.Call, In) (
 	web.HTML, error,
 ) {

@@ -44,8 +44,8 @@ import (
 //
 // In answers the values that differ from run to run are replaced: what a step has named by {name}; other ids, tokens,
 // cursors and JWTs by {id1}, {token1}, {cursor1}, {jwt1}, {secret1}, {key1} in the order they appear; times by
-// {time}, request ids by {request}. Every name but the last two can be used in the requests that follow. -update rewrites the answers;
-// read the difference before keeping it.
+// {time}, request ids by {request}. Every name but the last two can be used in the requests that follow. -update
+// rewrites the answers; read the difference before keeping it.
 var update = flag.Bool("update", false, "rewrite golden files")
 
 // env is what one scenario file runs against.
@@ -139,7 +139,10 @@ func unservedEnv(t *testing.T, s *store.Store) *env {
 		Store: e.store, PublicURL: "http://news.test", TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Newsletter: NewsletterOptions{SubscribePerAddress: 60},
 		Providers: map[string]*core.ProviderSecrets{
-			"fixed": {Provider: core.Provider{Name: "fixed", Kind: report.KindGeneric}, Secrets: []string{providerSecret("fixed")}},
+			"fixed": {
+				Provider: core.Provider{Name: "fixed", Kind: report.KindGeneric},
+				Secrets:  []string{providerSecret("fixed")},
+			},
 		},
 		Bearer: func(_ context.Context, token string, _ core.Instant) (core.Caller, error) {
 			c, ok := e.callers[token]

@@ -21,16 +21,8 @@ func (a senderDomains) find(c *web.Call) error {
 func senderDomainKey(d core.SenderDomainView) string { return d.ID }
 
 func (a senderDomains) list(c *web.Call, in tenantFilter, page core.Page) ([]core.SenderDomainView, error) {
-	tenants, all, err := tenantsFor(c, in)
-	if err != nil {
-		return nil, err
-	}
-	found, err := a.store.SenderDomains(c, tenants, all, page)
-	rows := make([]core.SenderDomainView, len(found))
-	for i := range found {
-		rows[i] = found[i].View()
-	}
-	return rows, err
+	found, err := pageFor(c, in, page, a.store.SenderDomains)
+	return rowsOf(found, func(d *core.SenderDomain) core.SenderDomainView { return d.View() }), err
 }
 
 // newSenderDomain is the body of POST /api/admin/sender-domains.
@@ -59,7 +51,8 @@ func (a senderDomains) show(c *web.Call, id string) (core.SenderDomainView, erro
 	return d.View(), err
 }
 
-// check looks at the TXT record now. A domain that another tenant has is a conflict, which the record shows from then on.
+// check looks at the TXT record now. A domain that another tenant has is a conflict, which the record shows from then
+// on.
 func (a senderDomains) check(c *web.Call, id string) (out core.SenderDomainView, err error) {
 	d, err := a.store.BeginDomainCheck(c, id, c.Now)
 	if err != nil {

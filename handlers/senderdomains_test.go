@@ -32,8 +32,8 @@ func init() {
 	setups = append(setups, func(e *env, o *Options) { o.LookupTXT = e.lookupTXT })
 }
 
-// lookupTXT is a zone in which every proposed domain has its record, but for those whose first label says otherwise, and
-// no DKIM key but by the selectors stands and other.
+// lookupTXT is a zone in which every proposed domain has its record, but for those whose first label says otherwise,
+// and no DKIM key but by the selectors stands and other.
 func (e *env) lookupTXT(ctx context.Context, name string) ([]string, error) {
 	fault := &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
 	switch selector, _, signing := strings.Cut(name, "._domainkey."); {

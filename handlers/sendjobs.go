@@ -301,11 +301,7 @@ func (a sendjobs) list(c *web.Call, in jobFilter, page core.Page) ([]sendJob, er
 		return nil, err
 	}
 	jobs, err := a.store.JobViews(c, store.JobFilter{Tenants: tenants, All: all, Status: in.Status}, page)
-	out := make([]sendJob, len(jobs))
-	for i := range jobs {
-		out[i] = sendJobOf(&jobs[i])
-	}
-	return out, err
+	return rowsOf(jobs, sendJobOf), err
 }
 
 func (a sendjobs) stats(c *web.Call, id string) (core.Stats, error) {

@@ -248,7 +248,7 @@ func (a subscribers) update(c *web.Call, in subscriberChange) (subscriber, error
 		return shownSubscriber(c, l), nil
 	}
 	sub, err := a.store.SetPreferences(store.By(c, actor(c), c.Now), l.ListID, l.Email, *in.Preferences, c.Now)
-	if l.Mirrored && core.KindOf(err) == core.NotFound && err != nil {
+	if l.Mirrored && core.KindOf(err) == core.NotFound {
 		return subscriber{}, core.Conflictf("conflict", "Another service keeps this subscription: change it there.")
 	}
 	return shownSubscriber(c, &store.ListedSubscription{Subscription: sub, TenantID: l.TenantID, Block: l.Block}), err

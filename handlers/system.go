@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"context"
+
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
@@ -24,17 +26,32 @@ type SystemStatus struct {
 type system struct {
 	store    *store.Store
 	snapshot func() SnapshotState // nil: off
-	slots    chan struct{}        // held while queues are counted
+	turn     turn                 // held while queues are counted
 }
+
+// turn is held by one request at a time of those that read much.
+type turn chan struct{}
+
+func newTurn() turn { return make(turn, 1) }
+
+// take waits for the turn; its error is that of a request that has ended meanwhile.
+func (t turn) take(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t turn) end() { <-t }
 
 // status reads the figures. It counts whole queues, so that requests take turns.
 func (a system) status(c *web.Call) (s SystemStatus, err error) {
-	select {
-	case a.slots <- struct{}{}:
-		defer func() { <-a.slots }()
-	case <-c.Done():
-		return s, c.Err()
+	if err := a.turn.take(c); err != nil {
+		return s, err
 	}
+	defer a.turn.end()
 	if a.snapshot != nil {
 		s.Snapshot = a.snapshot()
 	}

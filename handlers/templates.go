@@ -116,7 +116,7 @@ func (a templates) preview(c *web.Call, id string) (out preview, err error) {
 	}
 	if t.Layout != "" {
 		content.Layout, err = a.store.Template(c, t.TenantID, t.Layout)
-		if core.KindOf(err) == core.NotFound && err != nil {
+		if core.KindOf(err) == core.NotFound {
 			err = core.Conflictf("layout_missing", "The layout %s is no template of the tenant.", t.Layout)
 		}
 		if err != nil {

@@ -43,19 +43,26 @@ func (a users) list(c *web.Call, in userFilter, page core.Page) ([]core.User, er
 	if in.Email == "" {
 		found, err := a.store.Users(c, page)
 		for i := range found {
-			found[i].Roles = append([]core.Role{}, found[i].Roles...)
+			rolesShown(&found[i])
 		}
 		return found, err
 	}
 	u, err := a.store.UserByEmail(c, in.Email)
 	switch {
-	case core.KindOf(err) == core.NotFound && err != nil || page.After != "":
+	case core.KindOf(err) == core.NotFound || page.After != "":
 		return nil, nil
 	case err != nil:
 		return nil, err
 	}
-	u.Roles = append([]core.Role{}, u.Roles...)
+	rolesShown(&u)
 	return []core.User{u}, nil
+}
+
+// rolesShown makes a user without roles one that shows a list of none.
+func rolesShown(u *core.User) {
+	if u.Roles == nil {
+		u.Roles = []core.Role{}
+	}
 }
 
 // newUser is the body of POST /api/admin/users.
@@ -92,9 +99,7 @@ func (a users) create(c *web.Call, in newUser) (core.User, error) {
 
 func (a users) show(c *web.Call, id string) (core.User, error) {
 	u, err := a.store.User(c, id)
-	if u.Roles == nil {
-		u.Roles = []core.Role{}
-	}
+	rolesShown(&u)
 	return u, err
 }
 
@@ -194,7 +199,7 @@ func (a users) logout(c *web.Call, id string) (web.None, error) {
 
 func (a users) resetFactor(c *web.Call, id string) (web.None, error) {
 	err := a.store.RemoveSecondFactor(behalf(c), id, core.MailStyle{}, c.Now)
-	if core.KindOf(err) == core.NotFound && err != nil {
+	if core.KindOf(err) == core.NotFound {
 		err = core.Conflictf("conflict", "The user has no second factor.")
 	}
 	return web.None{}, err

@@ -33,16 +33,8 @@ func (a webhookClients) find(c *web.Call) error {
 }
 
 func (a webhookClients) list(c *web.Call, in tenantFilter, page core.Page) ([]webhookClient, error) {
-	tenants, all, err := tenantsFor(c, in)
-	if err != nil {
-		return nil, err
-	}
-	found, err := a.store.WebhookClientsAmong(c, tenants, all, page)
-	rows := make([]webhookClient, len(found))
-	for i := range found {
-		rows[i] = webhookClientOf(&found[i], "")
-	}
-	return rows, err
+	found, err := pageFor(c, in, page, a.store.WebhookClientsAmong)
+	return rowsOf(found, func(w *core.WebhookClient) webhookClient { return webhookClientOf(w, "") }), err
 }
 
 // newWebhookClient is the body of POST /api/admin/webhook-clients. Operators may leave the tenant out: the sender

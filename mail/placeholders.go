@@ -19,7 +19,8 @@ type Placeholder struct {
 }
 
 // Placeholders returns the placeholders of a template in their order, for what must not take them for its own syntax.
-// It reads no expression: CompileBulk does. Errors are *core.Error of kind Invalid that name the field, line and column.
+// It reads no expression: CompileBulk does. Errors are *core.Error of kind Invalid that name the field, line and
+// column.
 func Placeholders(field, template string) ([]Placeholder, error) {
 	src := &source{field, template}
 	if len(template) > maxTemplate {

@@ -47,8 +47,8 @@ func (tx *Tx) watch(table, id string) error {
 	return err
 }
 
-// tell makes the next entry of the audit trail tell a change that is none of a column of the watched row. Values are what
-// it shows; nil: none.
+// tell makes the next entry of the audit trail tell a change that is none of a column of the watched row. Values are
+// what it shows; nil: none.
 func (tx *Tx) tell(name string, before, after any) {
 	if tx.watched.told == nil {
 		tx.watched.told = map[string]core.AuditChange{}

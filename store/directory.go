@@ -10,8 +10,8 @@ import (
 	"newsletterd/core"
 )
 
-// searchReads is how many subscriptions one page of MatchingSubscriptions reads at most, blockReads how many where other
-// tables say of each whether it is mailed, and searchLists how many lists it looks into.
+// searchReads is how many subscriptions one page of MatchingSubscriptions reads at most, blockReads how many where
+// other tables say of each whether it is mailed, and searchLists how many lists it looks into.
 const (
 	searchReads = 5000
 	blockReads  = 1000

@@ -175,8 +175,8 @@ func (s *Store) Endpoints(ctx context.Context, tenants []string, all bool, page 
 	return es, err
 }
 
-// AddEndpoint keeps a new endpoint with its key of 32 bytes. core.ErrNotFound: there is no such tenant; Conflict: it has
-// core.MaxEndpoints; an Invalid error on list_id: the list is not the tenant's.
+// AddEndpoint keeps a new endpoint with its key of 32 bytes. core.ErrNotFound: there is no such tenant; Conflict: it
+// has core.MaxEndpoints; an Invalid error on list_id: the list is not the tenant's.
 func (s *Store) AddEndpoint(ctx context.Context, e core.Endpoint, key []byte, actor string) error {
 	sealed := s.seal(key)
 	return s.update(ctx, func(tx *Tx) error {

@@ -60,8 +60,8 @@ func (s *Store) RunImport(ctx context.Context, id string, in core.ImportInput, a
 	})
 }
 
-// CancelImport ends an import, or its upload; what it has done stays. It returns core.ErrNotFound, or a Conflict where it
-// has ended.
+// CancelImport ends an import, or its upload; what it has done stays. It returns core.ErrNotFound, or a Conflict where
+// it has ended.
 func (s *Store) CancelImport(ctx context.Context, id, actor string, now core.Instant) (j core.ImportJob, err error) {
 	return s.changeImport(ctx, id, actor, "import.cancel", now, func(tx *Tx, j *core.ImportJob) error {
 		if j.Ended() {

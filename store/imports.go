@@ -165,7 +165,8 @@ var errDryRun = errors.New("a dry run")
 // Close lets go of the files. It may be called at any time, and again.
 func (im *Import) Close() { im.spool.close() }
 
-// Add imports rows, at most 500, in one operation, and sorts them by id. Repeating it changes nothing. Its only error is core.ErrStorage.
+// Add imports rows, at most 500, in one operation, and sorts them by id. Repeating it changes nothing. Its only error
+// is core.ErrStorage.
 func (im *Import) Add(ctx context.Context, rows []ImportRow, now core.Instant) error {
 	im.prepare(rows)
 	var add importing

@@ -67,7 +67,7 @@ func (s *Store) relayPasswords(read func(dest any) error) (map[string]string, er
 // where the passwords can't be opened.
 func (s *Store) TenantRelays(ctx context.Context, tenantID string) (core.TenantRelays, error) {
 	t, err := s.Tenant(ctx, tenantID)
-	if core.KindOf(err) == core.NotFound && err != nil {
+	if core.KindOf(err) == core.NotFound {
 		return core.TenantRelays{}, nil
 	}
 	if err != nil || len(t.Relays) == 0 {

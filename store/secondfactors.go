@@ -71,8 +71,8 @@ type NewTOTP struct {
 	Look   core.MailStyle
 }
 
-// ConfirmTOTP makes the app that was set up the user's second factor; the user is told by mail. core.ErrNotFound where none waits for it.
-// ErrSignInStale: the epoch is no longer the user's, or a passkey came meanwhile.
+// ConfirmTOTP makes the app that was set up the user's second factor; the user is told by mail. core.ErrNotFound where
+// none waits for it. ErrSignInStale: the epoch is no longer the user's, or a passkey came meanwhile.
 func (s *Store) ConfirmTOTP(ctx context.Context, n NewTOTP, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		var same bool
@@ -97,7 +97,9 @@ func (s *Store) ConfirmTOTP(ctx context.Context, n NewTOTP, now core.Instant) er
 }
 
 // factorChanged tells a user by mail, and the audit trail, that a second factor has changed.
-func (tx *Tx) factorChanged(ctx context.Context, userID, action, mail string, look core.MailStyle, now core.Instant) error {
+func (tx *Tx) factorChanged(ctx context.Context, userID, action, mail string, look core.MailStyle,
+	now core.Instant,
+) error {
 	var email core.Email
 	if err := tx.get(&email, "SELECT email FROM user WHERE id = ?", userID); err != nil {
 		return err
@@ -106,8 +108,8 @@ func (tx *Tx) factorChanged(ctx context.Context, userID, action, mail string, lo
 		tx.audit(now, actorOr(ctx, "user:"+userID), action, "", userID))
 }
 
-// SetRecoveryCodes replaces the recovery codes of a user, who is told by mail, by those of the hashes. core.ErrNotFound:
-// the user has no second factor.
+// SetRecoveryCodes replaces the recovery codes of a user, who is told by mail, by those of the hashes.
+// core.ErrNotFound: the user has no second factor.
 func (s *Store) SetRecoveryCodes(ctx context.Context, userID string, hashes [][]byte, look core.MailStyle,
 	now core.Instant,
 ) error {

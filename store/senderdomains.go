@@ -39,8 +39,8 @@ func (s *Store) SenderDomain(ctx context.Context, id string) (d core.SenderDomai
 	return d, err
 }
 
-// ProposeSenderDomain keeps a domain that is to be verified. core.ErrNotFound: there is no such tenant; Conflict: it has
-// the domain already, or as many as it may have.
+// ProposeSenderDomain keeps a domain that is to be verified. core.ErrNotFound: there is no such tenant; Conflict: it
+// has the domain already, or as many as it may have.
 func (s *Store) ProposeSenderDomain(ctx context.Context, d core.SenderDomain, actor string) error {
 	return s.update(ctx, func(tx *Tx) error {
 		if err := tx.watch("sender_domain", d.ID); err != nil {

@@ -41,8 +41,8 @@ func TestATeamRoleStaysPending(t *testing.T) {
 	}
 }
 
-// With the last role in a tenant the open invitations there end that a person made, or that are to the address; those of
-// other tenants and people stay.
+// With the last role in a tenant the open invitations there end that a person made, or that are to the address; those
+// of other tenants and people stay.
 func TestInvitationsEndWithTheLastRole(t *testing.T) {
 	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	home := core.Tenant{ID: core.NewID(), Name: "home", Status: core.TenantActive}

@@ -116,8 +116,8 @@ type UserInput struct {
 }
 
 // UpdateUser changes a user and returns it. Another address ends every session, and roles wait until it is verified by
-// mail, unless it is vouched for; the old address is told by mail. It returns core.ErrNotFound where there is no such user, ErrUserExists
-// where the address is taken, and core.ErrInvalid for a name or an address that is not valid.
+// mail, unless it is vouched for; the old address is told by mail. It returns core.ErrNotFound where there is no such
+// user, ErrUserExists where the address is taken, and core.ErrInvalid for a name or an address that is not valid.
 func (s *Store) UpdateUser(ctx context.Context, id string, in UserInput, now core.Instant) (core.User, error) {
 	var u core.User
 	err := s.update(ctx, s.by(ctx, "user.update", "", id, func(tx *Tx) error {
@@ -328,7 +328,8 @@ func (tx *Tx) disown(userID, passwordHash string, now core.Instant) error {
 	return tx.passwordProved(userID)
 }
 
-// RevokeRole takes a role away, and with the last one in a tenant open invitations there (endInvitations); core.ErrNotFound where the user has none such.
+// RevokeRole takes a role away, and with the last one in a tenant open invitations there (endInvitations);
+// core.ErrNotFound where the user has none such.
 func (s *Store) RevokeRole(ctx context.Context, userID string, role core.Role) error {
 	return s.update(ctx, s.by(ctx, "role.revoke."+role.Role, role.TenantID, userID, func(tx *Tx) error {
 		before, err := tx.rolesIn(role.TenantID, userID)

@@ -333,7 +333,7 @@ func (o *outbox) probe(ctx context.Context) bool {
 			events = append(events, *e)
 		}
 	}
-	if core.KindOf(err) == core.NotFound && err != nil {
+	if core.KindOf(err) == core.NotFound {
 		o.down = 0
 		return true
 	}

@@ -282,7 +282,7 @@ func (p *program) unsubscribeSubscriber(c *cli.Context, _ *config.Config, s *sto
 	}
 	leaving.ListID, leaving.SubscriptionID = listID, s.SubscriptionID(listID, email.Key())
 	sub, err := s.Unsubscribe(c.Context, leaving, now())
-	if core.KindOf(err) == core.NotFound && err != nil { // another member service may have the subscription
+	if core.KindOf(err) == core.NotFound { // another member service may have the subscription
 		known, serr := s.Subscriber(c.Context, listID, email)
 		if core.KindOf(serr) == core.NotFound && serr != nil {
 			return fmt.Errorf("%s is not on the list", email)

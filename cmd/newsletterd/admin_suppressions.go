@@ -96,7 +96,7 @@ func (p *program) updateSuppression(c *cli.Context, _ *config.Config, s *store.S
 		return err
 	}
 	rows, err := s.SetSuppressionReason(c.Context, email, c.String("tenant"), reason, actor(), now())
-	if core.KindOf(err) == core.NotFound && err != nil {
+	if core.KindOf(err) == core.NotFound {
 		return fmt.Errorf("no entry of %s has a reason to change", email)
 	}
 	if err != nil {
@@ -197,7 +197,7 @@ func (p *program) liftSuppression(c *cli.Context, _ *config.Config, s *store.Sto
 	}
 	tenant := c.String("tenant")
 	lifted, err := s.Lift(c.Context, email, tenant, actor(), now())
-	if core.KindOf(err) == core.NotFound && err != nil {
+	if core.KindOf(err) == core.NotFound {
 		return fmt.Errorf("nothing is to be lifted for %s", email)
 	}
 	if err != nil {

@@ -51,7 +51,8 @@ func (p *program) app() *cli.App {
 			p.serveCommand(), p.demoCommand(), p.initCommand(), p.configCommand(), p.migrateCommand(), p.checkCommand(),
 			p.backupCommand(),
 			p.restoreCommand(), p.statusCommand(), p.doctorCommand(), p.routesCommand(),
-			p.openapiCommand(), p.versionCommand(), p.bounceCommand(), p.keysCommand(), p.adminCommand(), p.renderCommand(), p.systemdUnitCommand(),
+			p.openapiCommand(), p.versionCommand(), p.bounceCommand(), p.keysCommand(), p.adminCommand(), p.renderCommand(),
+			p.systemdUnitCommand(),
 			p.completionCommand(), p.manCommand(),
 		},
 	}
