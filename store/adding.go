@@ -30,7 +30,8 @@ func (s *Store) AddSubscription(ctx context.Context, a SubscriptionInput, actor 
 	rows := []ImportRow{{Email: a.Email}}
 	im.prepare(rows)
 	err = s.update(ctx, func(tx *Tx) error {
-		if err := tx.mayAdd(im.list, &rows[0]); err != nil {
+		was, err := tx.mayAdd(im.list, &rows[0])
+		if err != nil {
 			return err
 		}
 		add := importing{Import: im, now: now}
@@ -43,37 +44,42 @@ func (s *Store) AddSubscription(ctx context.Context, a SubscriptionInput, actor 
 		if changed = add.counts.Added+add.counts.Updated > 0; !changed {
 			return nil
 		}
+		tx.tell("status", was, sub.Status)
 		return tx.audit(now, actor, "subscription.create", im.list.TenantID, a.Email.Mask())
 	})
 	return sub, changed, err
 }
 
-// mayAdd fails with a Conflict where the address must not be added to the list.
-func (tx *Tx) mayAdd(list *core.ListWithTenant, r *ImportRow) error {
+// mayAdd returns the status that the address has on the list; empty: none. It fails with a Conflict where the address
+// must not be added.
+func (tx *Tx) mayAdd(list *core.ListWithTenant, r *ImportRow) (status string, err error) {
 	stands, err := tx.suppressions(r.key, list.TenantID)
 	if err != nil {
-		return err
+		return "", err
 	}
 	for _, s := range stands {
 		if s.ListID == "" || s.ListID == list.ID {
-			return core.Conflictf("suppressed", "The address is not mailed: it is %s.", s.Kind)
+			return "", core.Conflictf("suppressed", "The address is not mailed: it is %s.", s.Kind)
 		}
 	}
 	sub, err := tx.subscription(list.ID, r.id)
 	if errors.Is(err, core.ErrNotFound) {
-		return nil
+		return "", nil
 	}
 	if err == nil && sub.Left() {
-		return core.Conflictf("unsubscribed",
+		return "", core.Conflictf("unsubscribed",
 			"The address has left this list: only a subscription of its own brings it back.")
 	}
-	return err
+	return sub.Status, err
 }
 
-// auditLeaving notes what an operator has ended.
-func (tx *Tx) auditLeaving(l UnsubscribeRequest, tenantID string, email core.Email, now core.Instant) error {
+// auditLeaving notes what an operator has ended. was is the status before.
+func (tx *Tx) auditLeaving(l UnsubscribeRequest, tenantID string, email core.Email, was string,
+	now core.Instant,
+) error {
 	if l.Actor == "" {
 		return nil
 	}
+	tx.tell("status", was, core.SubscriptionUnsubscribed)
 	return tx.audit(now, l.Actor, "subscription.delete", tenantID, email.Mask())
 }

@@ -103,14 +103,14 @@ func (s *Store) by(ctx context.Context, action, tenantID, object string, fn func
 	}
 }
 
-// auditBy adds an entry in the middle of an operation where By named an actor.
-func (tx *Tx) auditBy(ctx context.Context, action, tenantID, object string) error {
+// auditBy adds an entry in the middle of an operation where By named an actor. It tells the changes in told.
+func (tx *Tx) auditBy(ctx context.Context, action, tenantID, object string, told map[string]core.AuditChange) error {
 	who, ok := ctx.Value(actorKey{}).(actorValue)
 	if !ok {
 		return nil
 	}
 	row := tx.watched
-	tx.watched = watched{}
+	tx.watched = watched{told: told}
 	err := tx.audit(who.at, who.actor, action, tenantID, object)
 	tx.watched = row
 	return err
@@ -119,7 +119,7 @@ func (tx *Tx) auditBy(ctx context.Context, action, tenantID, object string) erro
 // watchedBy returns the table whose row an action is about; empty: its changes are not told.
 func watchedBy(action string) string {
 	switch noun, _, _ := strings.Cut(action, "."); noun {
-	case "user":
+	case "user", "role":
 		return "user"
 	case "job":
 		return "send_job"

@@ -23,7 +23,8 @@ func TestBy(t *testing.T) {
 	must(t, s.AddUser(op, other, "", 1))
 	if rows, _, err := s.Audit(op, core.AuditFilter{Object: other.ID}, core.Page{Limit: 9}); err != nil ||
 		len(rows) != 2 ||
-		rows[1].Action != "role.grant.operator" || rows[1].Changes != "" || rows[0].Changes == "" {
+		rows[1].Action != "role.grant.operator" ||
+		rows[1].Changes != `{"roles":{"before":null,"after":["operator"]}}` || rows[0].Changes == "" {
 		t.Errorf("%+v, %v; want the user, and the role that it came with", rows, err)
 	}
 	must(t, s.SetPassword(op, u.ID, "x", 1))

@@ -34,11 +34,15 @@ var maskedColumns = map[string][]string{
 	"user":       {"email", "email_key", "name", "password_hash"},
 	"invitation": {"email", "email_key"},
 	"mail":       {"email", "email_key", "token_id", "params"},
+	"model":      {"name", "description"},
+	"share":      {"email", "email_key", "holder"},
 	"outbox":     {"body"},
 }
 
 // unaudited are the columns of watched tables that each change moves.
-var unaudited = []string{"id", "kid", "no", "created_at", "updated_at", "epoch", "last_login_at"}
+var unaudited = []string{
+	"id", "kid", "no", "file_no", "model_no", "created_at", "updated_at", "queued_at", "touched_at", "epoch", "last_login_at",
+}
 
 // watch makes the next entry of the audit trail tell how this row changes from now on.
 func (tx *Tx) watch(table, id string) error {
@@ -48,8 +52,11 @@ func (tx *Tx) watch(table, id string) error {
 }
 
 // tell makes the next entry of the audit trail tell a change that is none of a column of the watched row. Values are
-// what it shows; nil: none.
+// what it shows; nil or an empty text: none.
 func (tx *Tx) tell(name string, before, after any) {
+	if before == "" {
+		before = nil
+	}
 	if tx.watched.told == nil {
 		tx.watched.told = map[string]core.AuditChange{}
 	}

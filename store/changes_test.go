@@ -3,9 +3,13 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"net/netip"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -17,11 +21,16 @@ import (
 var shownColumns = map[string]string{
 	"client": "tenant_id name client_type redirect_uris post_logout_redirect_uris scopes grant_types " +
 		"token_endpoint_auth_method id_token_signed_response_alg first_party require_pkce deleted_at old_secret_until",
-	"dkim_key":   "tenant_id domain selector algorithm status public",
+	"dkim_key": "tenant_id domain selector algorithm status public",
+	"import_job": "tenant_id list_id name bytes status dry_run subscriber_status source mapping lines added updated " +
+		"unchanged kept contradicted pending failed evidence evidence_unreadable evidence_future sync_id created_by " +
+		"started_at finished_at failure_reason announced done_id done_rows",
 	"invitation": "tenant_id role invited_by expires_at",
 	"list": "tenant_id name status confirm_token confirm_floor require_mailed_proof sync_removes_absent deleted_at " +
 		"language description consent_text fields mail_texts subscribe_redirect_url confirm_redirect_url " +
 		"unsubscribe_redirect_url",
+	"model":         "owner_id size sha256 content_type visibility",
+	"share":         "user_id permission",
 	"provider":      "name kind tenant_id topics disabled_at",
 	"sender_domain": "tenant_id domain token verified_by verified_at checked_at check_result found_at",
 	"mail":          "kind tenant_id list_id state tries due_at finished_at reason",
@@ -168,5 +177,97 @@ func TestAuditReadsABoundedNumberOfEntries(t *testing.T) {
 	}
 	if len(seen) != 10001 {
 		t.Errorf("%d entries in all pages, want each once", len(seen))
+	}
+}
+
+// auditors are the functions that write an entry of the audit trail, and which of their arguments is the action.
+var auditors = map[string]int{
+	"audit": 2, "auditBy": 1, "by": 1, "changeRecord": 3, "removeRecord": 3, "changeImport": 3, "factorChanged": 2,
+	"auditBlocks": 2,
+}
+
+// actionsOfTheTrail returns the actions of the audit trail that the source of this package names; one with a dot at its
+// end goes on with the name of a role or state.
+func actionsOfTheTrail(t *testing.T) (actions []string) {
+	t.Helper()
+	names, err := filepath.Glob("*.go")
+	must(t, err)
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		must(t, err)
+		for _, d := range file.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			_, helper := auditors[fn.Name.Name]
+			ast.Inspect(fn, func(n ast.Node) bool {
+				call, ok := n.(*ast.CallExpr)
+				if !ok {
+					return true
+				}
+				sel, ok := call.Fun.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				place, ok := auditors[sel.Sel.Name]
+				if !ok || helper || len(call.Args) <= place {
+					return true
+				}
+				arg := call.Args[place]
+				if sum, ok := arg.(*ast.BinaryExpr); ok {
+					arg = sum.X
+				}
+				lit, ok := arg.(*ast.BasicLit)
+				if !ok {
+					t.Errorf("%s: %s names no action that a reader of the source could find", name, fn.Name.Name)
+					return true
+				}
+				action, err := strconv.Unquote(lit.Value)
+				must(t, err)
+				actions = append(actions, action)
+				return true
+			})
+		}
+	}
+	return actions
+}
+
+// changesNoRecord are the actions whose entries tell no values, and why.
+var changesNoRecord = map[string]string{
+	"subscription.export": "it reads",
+	"user.passkey.copied": "the sign-in is refused",
+}
+
+// TestTheTrailTellsEveryChange: an entry of each action that the program can write tells what has changed, from what to
+// what.
+func TestTheTrailTellsEveryChange(t *testing.T) {
+	s := newStory(t, false, false)
+	s.faultless = true
+	s.whole()
+	actions := actionsOfTheTrail(t)
+	seen := map[string]int{}
+	var rows []core.AuditEntry
+	must(t, s.clean.Select(&rows, "SELECT action, detail FROM audit ORDER BY id"))
+	for _, r := range rows {
+		i := slices.IndexFunc(actions, func(a string) bool {
+			return r.Action == a || strings.HasSuffix(a, ".") && strings.HasPrefix(r.Action, a)
+		})
+		if i < 0 {
+			t.Errorf("%s: no such action in the source", r.Action)
+			continue
+		}
+		seen[actions[i]]++
+		if why := changesNoRecord[actions[i]]; (r.Changes == "") != (why != "") {
+			t.Errorf("%s: %q (%s)", r.Action, r.Changes, why)
+		}
+	}
+	for _, a := range actions {
+		if seen[a] == 0 {
+			t.Errorf("%s: the story of all operations has none", a)
+		}
 	}
 }

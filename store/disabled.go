@@ -24,10 +24,18 @@ type DisableRequest struct {
 // counted tenants' subscriptions this call changed: 0 on repetition. Its only error is core.ErrStorage.
 func (s *Store) Disable(ctx context.Context, d DisableRequest, now core.Instant) (n int, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
-		if n, err = tx.disable(d, now); err != nil || d.Actor == "" {
+		if d.Actor == "" {
+			n, err = tx.disable(d, now)
 			return err
 		}
-		return tx.audit(now, d.Actor, "address.disable", d.TenantID, d.Email.Mask())
+		before, err := tx.blocks(d.Email.Key(), d.TenantID)
+		if err != nil {
+			return err
+		}
+		if n, err = tx.disable(d, now); err != nil {
+			return err
+		}
+		return tx.auditBlocks(now, d.Actor, "address.disable", d.TenantID, d.Email, before)
 	})
 	return n, err
 }

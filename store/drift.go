@@ -167,9 +167,11 @@ func (s *Store) TakeOver(ctx context.Context, listID, actor string, now core.Ins
 		return err
 	}
 	return s.update(ctx, func(tx *Tx) error {
-		if err := tx.one("DELETE FROM fed_list WHERE list_id = ?", listID); err != nil {
+		var clientID string
+		if err := tx.get(&clientID, "DELETE FROM fed_list WHERE list_id = ? RETURNING client_id", listID); err != nil {
 			return err
 		}
+		tx.tell("fed_by", clientID, nil)
 		return tx.audit(now, actor, "list.take-over", list.TenantID, listID)
 	})
 }

@@ -69,6 +69,7 @@ func (s *Store) AskEmailChange(ctx context.Context, userID string, epoch int64, 
 		if taken {
 			link = token.Style.MailTo(email, core.MailChangeTaken, "") // no one is told the token
 		}
+		tx.touched("email_change")
 		state := mailQueued
 		if mine > changesPerUser || its > changesPerEmail {
 			state = mailLeftOut
@@ -138,6 +139,9 @@ func (s *Store) ChangeEmail(ctx context.Context, userID string, hash []byte, ema
 		}
 		if r.UserID != userID {
 			return core.ErrInvalidToken
+		}
+		if err := tx.watch("user", userID); err != nil {
+			return err
 		}
 		// Who presses the button has the mailbox, and the password that the wish asked for.
 		err := tx.one(`UPDATE user SET email = e.email, email_key = e.email_key, email_verified = 1, self_registered =

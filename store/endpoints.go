@@ -92,6 +92,8 @@ func (tx *Tx) logAttempt(r *EventResult, now core.Instant) error {
 		return err
 	}
 	tx.kick(TopicRecords)
+	tx.tell("disabled_at", nil, now)
+	tx.tell("disabled_reason", nil, reason)
 	return tx.audit(now, "daemon", "webhook-endpoint.disable", e.TenantID, e.EndpointID)
 }
 

@@ -40,6 +40,19 @@ func (s *story) subscriptions() {
 		_, _, err := s.Subscribe(ctx, SubscribeRequest{ListID: s.list, Email: "ann@example.org"}, now0+10)
 		return err
 	})
+	for _, status := range []string{core.SubscriptionPending, core.SubscriptionActive} {
+		s.op("AddSubscription", func() error {
+			in := SubscriptionInput{ListID: s.list, Email: "eve@example.org", Status: status, Source: "a letter"}
+			_, _, err := s.AddSubscription(ctx, in, "test", now0+10)
+			return err
+		})
+	}
+	s.op("Unsubscribe", func() error {
+		return onlyErr(s.Unsubscribe(ctx, UnsubscribeRequest{
+			ListID: s.list, SubscriptionID: s.SubscriptionID(s.list, "eve@example.org"), Email: "eve@example.org",
+			Proof: core.ProofAdmin, Actor: "test",
+		}, now0+11))
+	})
 	s.op("SetPreferences", func() error {
 		return onlyErr(s.SetPreferences(ctx, s.list, "ann@example.org", `{"b":2}`,
 			now0+20))
@@ -80,7 +93,9 @@ func (s *story) subscriptions() {
 		Email: "dan@example.org", TenantID: s.tenant, Reason: "r", DisabledBy: "b",
 		OccurredAt: now0 + 70,
 	}
-	s.op("Disable", func() error { return onlyErr(s.Disable(ctx, d, now0+70)) })
+	for _, d.Actor = range []string{"", "test"} {
+		s.op("Disable", func() error { return onlyErr(s.Disable(ctx, d, now0+70)) })
+	}
 	s.op("Suppressions", func() error { return onlyErr(s.Suppressions(ctx, "dan@example.org", "")) })
 	s.op("Lift", func() error { return onlyErr(s.Lift(ctx, "dan@example.org", "", "test", now0+80)) })
 	s.op("Suppress", func() error { return onlyErr(s.Suppress(ctx, d, "test", now0+90)) })
@@ -141,6 +156,10 @@ func (s *story) mailsAndEvents() {
 	dead, err := s.OutboxEvents(ctx, OutboxFilter{State: core.EventDead}, 0, 10)
 	must(s.T, err)
 	s.op("RetryEvent", func() error { return s.RetryEvent(ctx, dead[0].ID, "test", now0+130) })
+	events, err := s.DueEvents(ctx, s.endpoint, now0.Add(day), 1)
+	must(s.T, err)
+	gone := []EventResult{{Event: &events[0], Dead: true, Gone: true, Status: 410}}
+	s.op("FinishEvents", func() error { return s.FinishEvents(ctx, gone, now0+135) })
 	s.op("ExpireEvents", func() error {
 		return onlyErr(s.ExpireEvents(ctx, s.endpoint, "old", now0.Add(day), now0+140,
 			100))

@@ -437,6 +437,17 @@ func (s *story) devices() {
 	s.op("DeleteModel", func() error { return s.DeleteModel(ctx, m.ID, s.user, "test", now0) })
 }
 
+// whole tells of all operations.
+func (s *story) whole() {
+	s.records()
+	s.accounts()
+	s.devices()
+	s.subscriptions()
+	s.subscribers()
+	s.jobs()
+	s.ends()
+}
+
 // TestAmongFaults runs the story of all operations with a fault at every call of the driver.
 func TestAmongFaults(t *testing.T) {
 	tries := 0
@@ -453,13 +464,7 @@ func TestAmongFaults(t *testing.T) {
 				t.Skip("one after the other: nothing for the race detector")
 			}
 			s := newStory(t, run.undo, run.crowd)
-			s.records()
-			s.accounts()
-			s.devices()
-			s.subscriptions()
-			s.subscribers()
-			s.jobs()
-			s.ends()
+			s.whole()
 			tries += s.tries
 		})
 	}

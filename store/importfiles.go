@@ -134,6 +134,9 @@ func (u *ImportUpload) Job() *core.ImportJob { return &u.job }
 // Commit keeps the file, and returns its import.
 func (u *ImportUpload) Commit(ctx context.Context, now core.Instant) (j core.ImportJob, err error) {
 	err = u.store.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("import_job", u.job.ID); err != nil {
+			return err
+		}
 		err := tx.one("UPDATE import_job SET status = 'uploaded', touched_at = ? WHERE id = ? AND status = 'uploading'",
 			int64(now), u.job.ID)
 		if errors.Is(err, core.ErrNotFound) {

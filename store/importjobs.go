@@ -97,6 +97,9 @@ func (s *Store) changeImport(ctx context.Context, id, actor, action string, now 
 		if j.Status == core.ImportDeleted {
 			return core.ErrNotFound
 		}
+		if err := tx.watch("import_job", id); err != nil {
+			return err
+		}
 		if err := change(tx, &j); err != nil {
 			return err
 		}
@@ -194,6 +197,9 @@ func (s *Store) FinishImport(ctx context.Context, j *core.ImportJob, c core.Impo
 		status = core.ImportFailed
 	}
 	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("import_job", j.ID); err != nil {
+			return err
+		}
 		if err := tx.setImportCounts(j.ID, c); err != nil {
 			return err
 		}

@@ -183,9 +183,14 @@ func (s *Store) JoinByInvitation(ctx context.Context, hash []byte, name, passwor
 }
 
 func (tx *Tx) accept(i *Invited, userID string, now core.Instant) error {
+	if err := tx.watch("invitation", i.ID); err != nil {
+		return err
+	}
 	if err := tx.one("DELETE FROM invitation WHERE id = ?", i.ID); err != nil {
 		return err
 	}
-	return errors.Join(tx.grant(userID, i.Offers(), false, now),
+	told, err := tx.granting(userID, i.Offers(), false, now)
+	tx.watched.told = told
+	return errors.Join(err,
 		tx.audit(now, "user:"+userID, "invitation.accept."+i.Role, i.TenantID, i.ID))
 }

@@ -229,6 +229,9 @@ func (s *Store) RetryFailed(ctx context.Context, id, createdBy string, now core.
 		if _, err := tx.maySend(&list); err != nil {
 			return err
 		}
+		if err := tx.watch("send_job", j.ID); err != nil {
+			return err
+		}
 		if err := tx.insertSendJob(&j); err != nil {
 			return err
 		}

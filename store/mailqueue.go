@@ -79,6 +79,7 @@ func (s *Store) RetryFailedMails(ctx context.Context, f MailFilter, limit int, a
 		if err != nil || n == 0 {
 			return err
 		}
+		tx.tell("retried", nil, n)
 		return tx.audit(now, actor, "mail.retry", f.TenantID, "failed mails")
 	})
 	return n, err

@@ -66,6 +66,9 @@ func (s *Store) SetVisibility(ctx context.Context, id, ownerID string, v core.Vi
 		if m.Visibility == v {
 			return nil
 		}
+		if err := tx.watch("model", id); err != nil {
+			return err
+		}
 		m.Visibility, m.UpdatedAt = v, now
 		if err := tx.one("UPDATE model SET visibility = ?, updated_at = ? WHERE id = ?", v, now, id); err != nil {
 			return err
@@ -79,6 +82,9 @@ func (s *Store) SetVisibility(ctx context.Context, id, ownerID string, v core.Vi
 // off. It returns core.ErrNotFound where the owner has no such model.
 func (s *Store) DeleteModel(ctx context.Context, id, ownerID, actor string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("model", id); err != nil {
+			return err
+		}
 		if err := tx.one("DELETE FROM model WHERE id = ? AND owner_id = ?", id, ownerID); err != nil {
 			return err
 		}

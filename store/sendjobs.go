@@ -97,6 +97,9 @@ func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) 
 		if err := tx.guardDuplicate(&campaign, r, now); err != nil {
 			return err
 		}
+		if err := tx.watch("send_job", j.ID); err != nil {
+			return err
+		}
 		if err := tx.addSendJob(&j, &campaign); err != nil {
 			return err
 		}

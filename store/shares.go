@@ -66,6 +66,9 @@ func (s *Store) AddShare(ctx context.Context, sh core.Share, actor string) error
 			core.MaxShares, "shares of one model"); err != nil {
 			return err
 		}
+		if err := tx.watch("share", sh.ID); err != nil {
+			return err
+		}
 		_, err := tx.exec(`INSERT INTO share (id, model_no, user_id, email, email_key, holder, permission, created_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 			sh.ID, no, sh.UserID, string(sh.Email), sh.Email.Key(), holder, sh.Permission, sh.CreatedAt)
@@ -113,6 +116,9 @@ func (s *Store) UpdateShare(ctx context.Context, modelID, id string, rule func(*
 // DeleteShare ends a share. It returns core.ErrNotFound where the model has no such share.
 func (s *Store) DeleteShare(ctx context.Context, modelID, id, actor string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("share", id); err != nil {
+			return err
+		}
 		err := tx.one("DELETE FROM share WHERE id = ? AND model_no = (SELECT no FROM model WHERE id = ?)", id, modelID)
 		if err != nil {
 			return err

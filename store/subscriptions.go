@@ -374,7 +374,7 @@ func (tx *Tx) endMirrored(l UnsubscribeRequest, now core.Instant) error {
 		ID: sub.ID, Email: sub.Email, Status: string(core.StatusUnsubscribed),
 		Preferences: sub.Preferences,
 	}
-	was := sub.Counted()
+	was, status := sub.Counted(), sub.MemberStatus
 	sub.Apply(left, core.EventUnsubscribed, max(now, sub.MemberStatusAt), now)
 	if err := tx.saveSubscriber(was, &sub); err != nil {
 		return err
@@ -384,7 +384,7 @@ func (tx *Tx) endMirrored(l UnsubscribeRequest, now core.Instant) error {
 			return err
 		}
 	}
-	if err := tx.auditLeaving(l, list.TenantID, sub.Email, now); err != nil {
+	if err := tx.auditLeaving(l, list.TenantID, sub.Email, string(status), now); err != nil {
 		return err
 	}
 	if tx.store.opts.MemberElsewhere {
@@ -427,7 +427,7 @@ func (tx *Tx) unsubscribe(l UnsubscribeRequest, now core.Instant) (*core.Change,
 			return nil, sub, err
 		}
 	}
-	if err := tx.auditLeaving(l, list.TenantID, sub.Email, now); err != nil {
+	if err := tx.auditLeaving(l, list.TenantID, sub.Email, was, now); err != nil {
 		return nil, sub, err
 	}
 	return change, sub, tx.addConsent(core.Consent{

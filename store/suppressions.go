@@ -118,6 +118,10 @@ func (s *Store) Suppress(ctx context.Context, d DisableRequest, actor string, no
 				return err
 			}
 		}
+		before, err := tx.blocks(d.Email.Key(), d.TenantID)
+		if err != nil {
+			return err
+		}
 		if n, err = tx.disable(d, now); err != nil {
 			return err
 		}
@@ -129,9 +133,28 @@ func (s *Store) Suppress(ctx context.Context, d DisableRequest, actor string, no
 				return err
 			}
 		}
-		return tx.audit(now, actor, "suppression.create", d.TenantID, d.Email.Mask())
+		return tx.auditBlocks(now, actor, "suppression.create", d.TenantID, d.Email, before)
 	})
 	return n, err
+}
+
+// blocks returns the kinds of what stands against mailing an address, as the audit trail tells them.
+func (tx *Tx) blocks(emailKey, tenantID string) (kinds []string, err error) {
+	all, err := tx.suppressions(emailKey, tenantID)
+	for _, s := range all {
+		kinds = append(kinds, s.Kind)
+	}
+	return kinds, err
+}
+
+// auditBlocks adds an entry about an address that stands against mailing it otherwise than before.
+func (tx *Tx) auditBlocks(now core.Instant, actor, action, tenantID string, email core.Email, before []string) error {
+	after, err := tx.blocks(email.Key(), tenantID)
+	if err != nil {
+		return err
+	}
+	tx.tell("blocks", before, after)
+	return tx.audit(now, actor, action, tenantID, email.Mask())
 }
 
 // SetSuppressionReason changes the reason of what stands against mailing an address: of the entries of one tenant, or
@@ -179,6 +202,10 @@ func (s *Store) Lift(ctx context.Context, email core.Email, tenantID, actor stri
 	now core.Instant,
 ) (lifted []core.Suppressed, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
+		before, err := tx.blocks(email.Key(), tenantID)
+		if err != nil {
+			return err
+		}
 		lifted, err = tx.lift(email.Key(), tenantID, now)
 		if err != nil {
 			return err
@@ -186,7 +213,7 @@ func (s *Store) Lift(ctx context.Context, email core.Email, tenantID, actor stri
 		if len(lifted) == 0 {
 			return core.ErrNotFound
 		}
-		return tx.audit(now, actor, "suppression.delete", tenantID, email.Mask())
+		return tx.auditBlocks(now, actor, "suppression.delete", tenantID, email, before)
 	})
 	return lifted, err
 }

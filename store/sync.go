@@ -30,6 +30,7 @@ func (s *Store) RequestSync(ctx context.Context, listID string, now core.Instant
 func (s *Store) syncList(ctx context.Context, list *core.ListWithTenant, now core.Instant) (id string, err error) {
 	err = s.update(ctx, s.by(ctx, "list.sync", list.TenantID, list.ID, func(tx *Tx) error {
 		id, err = tx.requestSync(list.TenantID, list.ID, now, now)
+		tx.tell("sync", nil, id)
 		return err
 	}))
 	return id, err

@@ -259,6 +259,9 @@ func (u *Upload) Commit(ctx context.Context, m core.Model, actor string) (core.M
 		if err != nil {
 			return err
 		}
+		if err := tx.watch("model", m.ID); err != nil {
+			return err
+		}
 		if m.No, err = insertRow(tx, &modelTable, &m); err != nil {
 			return err
 		}

@@ -83,10 +83,11 @@ func (s *Store) AddUser(ctx context.Context, u core.User, passwordHash string, n
 			return err
 		}
 		for _, role := range u.Roles {
-			if err := tx.grant(u.ID, role, false, now); err != nil {
+			told, err := tx.granting(u.ID, role, false, now)
+			if err != nil {
 				return err
 			}
-			if err := tx.auditBy(ctx, "role.grant."+role.Role, role.TenantID, u.ID); err != nil {
+			if err := tx.auditBy(ctx, "role.grant."+role.Role, role.TenantID, u.ID, told); err != nil {
 				return err
 			}
 		}
@@ -240,8 +241,23 @@ func (s *Store) DeleteUser(ctx context.Context, id string) error {
 // the address has proved the password (passwordUnproved). core.ErrNotFound: there is no such user, or no such tenant.
 func (s *Store) GrantRole(ctx context.Context, userID string, role core.Role, vouch bool, now core.Instant) error {
 	return s.update(ctx, s.by(ctx, "role.grant."+role.Role, role.TenantID, userID, func(tx *Tx) error {
-		return tx.grant(userID, role, vouch, now)
+		told, err := tx.granting(userID, role, vouch, now)
+		tx.watched.told = told
+		return err
 	}))
+}
+
+// granting is grant, and returns what the audit trail tells of it.
+func (tx *Tx) granting(userID string, role core.Role, vouch bool, now core.Instant) (map[string]core.AuditChange, error) {
+	before, err := tx.rolesIn(role.TenantID, userID)
+	if err != nil {
+		return nil, err
+	}
+	if err := tx.grant(userID, role, vouch, now); err != nil {
+		return nil, err
+	}
+	after, err := tx.rolesIn(role.TenantID, userID)
+	return map[string]core.AuditChange{"roles": {Before: before, After: after}}, err
 }
 
 func (tx *Tx) grant(userID string, role core.Role, vouch bool, now core.Instant) error {
@@ -375,11 +391,20 @@ func (tx *Tx) setPassword(userID, passwordHash string, now core.Instant) error {
 	return tx.endSessions(userID, now)
 }
 
+// liveSessions counts the browsers and applications that a user is signed in with.
+const liveSessions = `SELECT (SELECT count(*) FROM browser b WHERE b.user_id = u.id AND b.epoch = u.epoch
+	AND b.expires_at > ?2) + (SELECT count(*) FROM family f WHERE f.user_id = u.id AND f.epoch = u.epoch
+	AND f.revoked_at = 0 AND f.expires_at > ?2) FROM user u WHERE u.id = ?1`
+
 // LogoutEverywhere ends every session and token of a user. It returns core.ErrNotFound where there is no such user.
 func (s *Store) LogoutEverywhere(ctx context.Context, userID string, now core.Instant) error {
 	return s.update(ctx, s.by(ctx, "user.logout", "", userID, func(tx *Tx) error {
-		return tx.endSessions(userID,
-			now)
+		var sessions int
+		if err := tx.get(&sessions, liveSessions, userID, int64(now)); err != nil {
+			return err
+		}
+		tx.tell("sessions", sessions, 0)
+		return tx.endSessions(userID, now)
 	}))
 }
 
