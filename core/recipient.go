@@ -58,19 +58,18 @@ type Outcome struct {
 
 // HistoryEntry is what became of the mail of one job to one address.
 type HistoryEntry struct {
-	JobNo        int64   `db:"no"`
-	JobID        string  `db:"id"`
-	TenantID     string  `db:"tenant_id"`
-	ListID       string  `db:"list_id"`
-	Name         string  `db:"name"`
-	Subject      string  `db:"subject"`
-	Recipients   int64   `db:"recipients"`
-	SubscriberID string  `db:"subscriber_id"`
-	State        int     `db:"state"`
-	Tries        int     `db:"tries"`
-	FinishedAt   Instant `db:"finished_at"`
-	Reason       string  `db:"reason"`
-	Marks        Marks   `db:"marks"`
+	JobNo      int64   `db:"no"`
+	JobID      string  `db:"id"`
+	TenantID   string  `db:"tenant_id"`
+	ListID     string  `db:"list_id"`
+	Name       string  `db:"name"`
+	Subject    string  `db:"subject"`
+	Seq        int64   `db:"seq"` // of the address among the job's recipients
+	State      int     `db:"state"`
+	Tries      int     `db:"tries"`
+	FinishedAt Instant `db:"finished_at"`
+	Reason     string  `db:"reason"`
+	Marks      Marks   `db:"marks"`
 
 	Engagements []PersonOpening `db:"-"`
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 
@@ -12,10 +11,34 @@ import (
 // historyStep is how many jobs are looked at in one read.
 const historyStep = 50
 
+// selectListsOf reads the lists of tenants that a subscriber is on, as pairs of a list and the subscriber.
+const selectListsOf = `SELECT json_group_array(json_array(s.list_id, s.id)) FROM json_each(?1) AS p
+	CROSS JOIN subscriber AS s ON s.list_id = p.value->>0 AND s.id = p.value->>1
+	CROSS JOIN list AS l ON l.id = s.list_id CROSS JOIN tenant AS t ON t.id = l.tenant_id AND t.deleted_at = 0
+	WHERE ?2 OR t.id IN (SELECT value FROM json_each(?3))`
+
+// selectHistory reads jobs to lists that a subscriber is on, the newest first, with seq 0 where the subscriber is not
+// among the recipients. ?1 holds pairs of a list and a subscriber, ?2 the number of the job before. "next" holds the
+// newest job of each list that was not read yet, so as many jobs are read as are asked for, however many there are.
+const selectHistory = `WITH RECURSIVE next (no, list_id, subscriber_id) AS (
+	SELECT (SELECT max(no) FROM send_job INDEXED BY send_job_list WHERE list_id = p.value->>0 AND no < ?2), p.value->>0,
+		p.value->>1 FROM json_each(?1) AS p
+	UNION ALL
+	SELECT (SELECT max(no) FROM send_job INDEXED BY send_job_list WHERE list_id = next.list_id AND no < next.no),
+		list_id, subscriber_id FROM next WHERE no IS NOT NULL
+	ORDER BY 1 DESC)
+	SELECT j.no, j.id, j.tenant_id, j.list_id, c.name, c.subject, coalesce(r.seq, 0) AS seq,
+		coalesce(r.state, 0) AS state, coalesce(r.tries, 0) AS tries, coalesce(r.finished_at, 0) AS finished_at,
+		coalesce(r.reason, '') AS reason, coalesce(r.marks, 0) AS marks
+	FROM (SELECT j.no, j.id, j.tenant_id, j.list_id, j.campaign_id, j.recipients, next.subscriber_id
+		FROM next CROSS JOIN send_job AS j ON j.no = next.no) AS j
+	CROSS JOIN campaign AS c INDEXED BY campaign_head ON c.id = j.campaign_id
+	LEFT JOIN recipient AS r ON ` + isRecipient + `
+	LIMIT ?3`
+
 // History reads a page of what was ever sent to an address, the newest first: by all tenants, or by those among
-// tenants. page.After is the number of the last job, as text. No index is needed for it: recipients stand in the order
-// of ids that are made of the address, so each job of a list that the address may be on is searched by halving. It
-// returns core.ErrInvalidCursor where page.After is no number.
+// tenants. page.After is the number of the last job, as text. It returns core.ErrInvalidCursor where page.After is no
+// number.
 func (s *Store) History(ctx context.Context, email core.Email, tenants []string, all bool,
 	page core.Page,
 ) (found []core.HistoryEntry, err error) {
@@ -25,53 +48,34 @@ func (s *Store) History(ctx context.Context, email core.Email, tenants []string,
 			return nil, core.ErrInvalidCursor
 		}
 	}
+	var lists string
+	err = s.snapshotRead(ctx, func(r *Reader) error {
+		pairs, err := s.idsOf(r, email.Key(), "")
+		if err == nil {
+			err = r.get(&lists, selectListsOf, pairs, all, jsonOf(tenants))
+		}
+		return err
+	})
 	for more := true; more && err == nil && len(found) < page.Limit; {
 		err = s.snapshotRead(ctx, func(r *Reader) error {
-			pairs, err := s.idsOf(r, email.Key(), "")
-			if err != nil {
-				return err
-			}
 			var jobs []core.HistoryEntry
-			err = r.all(&jobs, `SELECT j.no, j.id, j.tenant_id, j.list_id, j.recipients, c.name, c.subject, p.value->>1
-				AS subscriber_id
-				FROM json_each(?1) AS p CROSS JOIN send_job AS j ON j.list_id = p.value->>0 JOIN campaign AS c INDEXED
-				BY campaign_head ON c.id = j.campaign_id
-				WHERE j.no < ?2 AND j.recipients > 0 AND (?3 OR j.tenant_id IN (SELECT value FROM json_each(?4)))
-				AND j.tenant_id IN (SELECT id FROM tenant WHERE deleted_at = 0) ORDER BY j.no DESC LIMIT ?5`,
-				pairs, before, all, jsonOf(tenants), historyStep)
-			if err != nil {
+			if err := r.all(&jobs, selectHistory, lists, before, historyStep); err != nil {
 				return err
 			}
 			more = len(jobs) == historyStep
 			for i := 0; i < len(jobs) && len(found) < page.Limit; i++ {
 				before = jobs[i].JobNo
-				known, err := readHistoryEntry(r, &jobs[i])
-				if err != nil {
-					return err
-				}
-				if known {
-					found = append(found, jobs[i])
+				if m := &jobs[i]; m.Seq > 0 {
+					if m.Marks&(core.MarkOpened|core.MarkClicked) != 0 {
+						if err := r.all(&m.Engagements, selectEngagements, m.JobNo, m.Seq); err != nil {
+							return err
+						}
+					}
+					found = append(found, *m)
 				}
 			}
 			return nil
 		})
 	}
 	return found, err
-}
-
-// readHistoryEntry finds the address among the recipients of a job and reads what became of its mail.
-func readHistoryEntry(r querier, m *core.HistoryEntry) (known bool, err error) {
-	seq, err := seqOf(r, m.JobNo, m.Recipients, m.SubscriberID)
-	if err != nil || seq == 0 {
-		return false, err
-	}
-	err = r.get(m, "SELECT state, tries, finished_at, reason, marks FROM recipient WHERE job_no = ? AND seq = ?",
-		m.JobNo, seq)
-	if errors.Is(err, core.ErrNotFound) {
-		return false, nil
-	}
-	if err == nil && m.Marks&(core.MarkOpened|core.MarkClicked) != 0 {
-		err = r.all(&m.Engagements, selectEngagements, m.JobNo, seq)
-	}
-	return err == nil, err
 }

@@ -61,26 +61,28 @@ func (tx *Tx) guessRecipient(r *core.ProviderReport, to *sentTo, now core.Instan
 	return err
 }
 
-// seqOf finds a subscriber among the recipients of a job without an index on it: they stand in the order of
-// subscribers' ids, so halving finds one in some twenty reads. 0: it is none of them.
-func seqOf(r querier, jobNo, recipients int64, subscriberID string) (int64, error) {
-	low, high := int64(1), recipients
-	for low <= high {
-		middle := (low + high) / 2
-		var at string
-		err := r.get(&at, "SELECT subscriber_id FROM recipient WHERE job_no = ? AND seq = ?", jobNo, middle)
-		switch {
-		case errors.Is(err, core.ErrNotFound): // housekeeping is at it, and begins at the front
-			low = middle + 1
-		case err != nil:
-			return 0, err
-		case at == subscriberID:
-			return middle, nil
-		case at < subscriberID:
-			low = middle + 1
-		default:
-			high = middle - 1
-		}
+// isRecipient joins a subscriber of a job as "r", where j has the job's no and recipients, and the subscriber_id. No
+// index is needed, for recipients stand in the order of subscribers' ids: "half" halves them until one is left.
+// Housekeeping removes them from the front, so one that is missing comes before the subscriber.
+const isRecipient = `r.job_no = j.no AND r.subscriber_id = j.subscriber_id AND r.seq =
+	(WITH RECURSIVE half (low, high, above) AS (
+		SELECT 1, j.recipients, (SELECT subscriber_id >= j.subscriber_id FROM recipient WHERE job_no = j.no AND
+			seq = (1 + j.recipients) / 2)
+		UNION ALL
+		SELECT iif(above, low, (low + high) / 2 + 1), iif(above, (low + high) / 2, high),
+			(SELECT subscriber_id >= j.subscriber_id FROM recipient WHERE job_no = j.no AND
+			seq = (iif(above, low, (low + high) / 2 + 1) + iif(above, (low + high) / 2, high)) / 2)
+		FROM half WHERE low < high)
+	SELECT low FROM half WHERE low = high)`
+
+const selectSeq = "SELECT r.seq FROM (SELECT ?1 AS no, ?2 AS recipients, ?3 AS subscriber_id) AS j CROSS JOIN " +
+	"recipient AS r ON " + isRecipient
+
+// seqOf finds a subscriber among the recipients of a job. 0: it is none of them.
+func seqOf(r querier, jobNo, recipients int64, subscriberID string) (seq int64, err error) {
+	err = r.get(&seq, selectSeq, jobNo, recipients, subscriberID)
+	if errors.Is(err, core.ErrNotFound) {
+		return 0, nil
 	}
-	return 0, nil
+	return seq, err
 }
