@@ -9,7 +9,6 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -270,7 +269,8 @@ type PasskeyAnswer struct {
 }
 
 // SignInByPasskey signs a user in by a passkey that has verified its user, which is both factors in one. The errors are
-// ErrPasskeyRefused, ErrPendingOver, ErrNoPasskeys, store.ErrPasskeyCopied, and one of kind TooMany.
+// ErrPasskeyRefused, ErrPendingOver, ErrNoPasskeys, store.ErrPasskeyGone, store.ErrPasskeyCopied, and one of kind
+// TooMany.
 func (p *Provider) SignInByPasskey(ctx context.Context, a PasskeyAnswer, r SignInRequest, now core.Instant) (
 	b core.Browser, device string, err error,
 ) {
@@ -279,7 +279,7 @@ func (p *Provider) SignInByPasskey(ctx context.Context, a PasskeyAnswer, r SignI
 		return b, "", err
 	}
 	b, device, in := newBrowser(r, store.LoginAttempt{User: try.User, Key: try.Key}, methodsOf(try.Passkey), now)
-	return b, device, refused(p.store.AddBrowserByPasskey(ctx, use, in, b, r.BrowserID, now))
+	return b, device, p.store.AddBrowserByPasskey(ctx, use, in, b, r.BrowserID, now)
 }
 
 func methodsOf(k core.Passkey) string {
@@ -287,14 +287,6 @@ func methodsOf(k core.Passkey) string {
 		return amrSyncedKey
 	}
 	return amrDeviceKey
-}
-
-// refused turns a passkey that is gone meanwhile into one that is not accepted.
-func refused(err error) error {
-	if errors.Is(err, core.ErrNotFound) {
-		return ErrPasskeyRefused.With(err)
-	}
-	return err
 }
 
 // checkPasskey proves an answer, counted before it is looked at. With a userID it must be that user's.
@@ -319,7 +311,10 @@ func (p *Provider) checkPasskey(ctx context.Context, a PasskeyAnswer, ceremony b
 	if try.Blocked {
 		return try, use, tooMany("Too many failed logins from this address; try again later.", now, try.Until)
 	}
-	if !try.Known || try.Passkey.RPID != p.passkeys.party.Config.RPID || userID != "" && try.User.ID != userID {
+	if userID != "" && try.User.ID != userID {
+		return try, use, store.ErrPasskeyGone
+	}
+	if !try.Known || try.Passkey.RPID != p.passkeys.party.Config.RPID {
 		return try, use, ErrPasskeyRefused
 	}
 	owner := func(_, handle []byte) (webauthn.User, error) {

@@ -55,6 +55,7 @@ func (w *pageWords) explanations() map[string]string {
 		auth.ErrBadCode.Message:                                        w.FaultCode,
 		auth.ErrPendingOver.Message:                                    w.FaultOver,
 		auth.ErrPasskeyRefused.Message:                                 w.FaultPasskey,
+		store.ErrPasskeyGone.Message:                                   w.FaultPasskeyGone,
 		store.ErrChallengeUsed.Message:                                 w.FaultPasskey,
 		store.ErrPasskeyCopied.Message:                                 w.FaultPasskeyCopied,
 		store.ErrPasskeyKnown.Message:                                  w.FaultPasskeyKnown,

@@ -13,6 +13,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/auth/authtest"
 	"newsletterd/core"
+	"newsletterd/store"
 )
 
 const passkeyOrigin = "https://news.example.org"
@@ -244,6 +245,44 @@ func TestPasskeysPage(t *testing.T) {
 		e.cookies = map[string]string{}
 		if code, _ := e.by(k.Get(t, e.passkeyOptions("/login"))); code != 400 || e.in() {
 			t.Error("a removed key:", code)
+		}
+	})
+}
+
+// A passkey that is removed while its owner is at the proof, or while the proof is looked at, is told of, and the page
+// offers what is left; the form that was sent is kept.
+func TestPasskeyRemovedAtTheProof(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, k := newPasskeyEnv(t)
+		if code, fault := e.by(k.Get(t, e.passkeyOptions("/login"))); code != 303 {
+			t.Fatal(code, fault)
+		}
+		time.Sleep(core.ProofAge + time.Minute)
+		begin := url.Values{"action": {"begin"}}
+		_, page := e.page("POST", twoStepPath, begin)
+		kept := formOf(t, page)
+		kept.Set("response", k.Get(t, e.passkeyOptions("/login/confirm?continue=%2Faccount%2Ftwo-step")))
+		u, err := e.store.UserByEmail(t.Context(), "ann@user.example")
+		if err != nil {
+			t.Fatal(err)
+		}
+		use := store.PasskeyUse{ID: e.passkeyID(), UserID: u.ID, Count: 99}
+		if err := e.store.RemovePasskey(t.Context(), u.ID, use.ID, core.MailStyle{}, core.At(time.Now())); err != nil {
+			t.Fatal(err)
+		}
+		code, page := e.page("POST", proofPath, kept)
+		left := formOf(t, page)
+		if code != 400 || !strings.Contains(page, words["en"].FaultPasskeyGone) || left.Get("form") != begin.Encode() ||
+			!strings.Contains(page, `name="password"`) || strings.Contains(page, "data-passkey") {
+			t.Fatal(code, textOf(page))
+		}
+		left.Set("password", "correct horse battery")
+		if code, page := e.page("POST", proofPath, left); code != 200 || formOf(t, page).Encode() != begin.Encode() {
+			t.Error("by the password:", code, textOf(page))
+		}
+		err = e.store.ProveBrowser(t.Context(), "", u.Epoch, "", &use, "", core.At(time.Now()))
+		if errors.Is(err, core.ErrNotFound) || !errors.Is(err, store.ErrPasskeyGone) {
+			t.Error("removed while the proof was looked at:", err)
 		}
 	})
 }

@@ -195,6 +195,7 @@ type userWords struct {
 	DidPasskeyRename   string `json:"did_passkey_rename"`
 	DidPasskeyRemove   string `json:"did_passkey_remove"`
 	FaultPasskey       string `json:"fault_passkey"`
+	FaultPasskeyGone   string `json:"fault_passkey_gone"`
 	FaultPasskeyNeeded string `json:"fault_passkey_needed"`
 	FaultPasskeyCopied string `json:"fault_passkey_copied"`
 	FaultPasskeyKnown  string `json:"fault_passkey_known"`

@@ -29,6 +29,10 @@ var (
 	ErrPasskeyCopied = &core.Error{
 		Kind: core.Invalid, Code: "invalid_grant", Message: "There seems to be a copy of this passkey; it was not accepted.",
 	}
+	// ErrPasskeyGone is returned when a passkey is none of the user's: it may have been removed meanwhile.
+	ErrPasskeyGone = &core.Error{
+		Kind: core.Invalid, Code: "invalid_grant", Message: "This passkey is none of your account; it may have been removed.",
+	}
 	// ErrChallengeUsed is returned when a challenge is answered again.
 	ErrChallengeUsed = &core.Error{
 		Kind: core.Invalid, Code: "invalid_grant", Message: "This passkey was not accepted; try again.",
@@ -186,8 +190,8 @@ type PasskeyUse struct {
 	Answer Answer
 }
 
-// AddBrowserByPasskey is AddBrowser for a user who signs in by a passkey. ErrPasskeyCopied and ErrChallengeUsed;
-// core.ErrNotFound where the passkey is gone.
+// AddBrowserByPasskey is AddBrowser for a user who signs in by a passkey. ErrPasskeyGone, ErrPasskeyCopied and
+// ErrChallengeUsed.
 func (s *Store) AddBrowserByPasskey(ctx context.Context, use PasskeyUse, in SignIn, b core.Browser, before string,
 	now core.Instant,
 ) error {
@@ -200,8 +204,11 @@ func (s *Store) byPasskey(ctx context.Context, use PasskeyUse, now core.Instant,
 	err := s.update(ctx, func(tx *Tx) error {
 		copied = false
 		var p core.Passkey
-		if err := tx.get(&p, "SELECT "+passkeyTable.columns+" FROM passkey WHERE id = ? AND user_id = ?", use.ID,
-			use.UserID); err != nil {
+		err := tx.get(&p, "SELECT "+passkeyTable.columns+" FROM passkey WHERE id = ? AND user_id = ?", use.ID, use.UserID)
+		if errors.Is(err, core.ErrNotFound) {
+			return ErrPasskeyGone
+		}
+		if err != nil {
 			return err
 		}
 		if err := tx.answer(use.Answer, now); err != nil {
@@ -234,7 +241,8 @@ func (tx *Tx) answer(a Answer, now core.Instant) error {
 }
 
 // ProveBrowser notes that the user of a browser has proved who it is again, by these methods. use is of a passkey; nil:
-// there is none. core.ErrNotFound where the browser is signed out, or the epoch is no longer its user's.
+// there is none. core.ErrNotFound where the browser is signed out, or the epoch is no longer its user's; with a passkey
+// the errors of AddBrowserByPasskey, too.
 func (s *Store) ProveBrowser(ctx context.Context, id string, epoch int64, amr string, use *PasskeyUse, throttle string,
 	now core.Instant,
 ) error {
