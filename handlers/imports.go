@@ -29,7 +29,7 @@ func (h *Handler) importRoutes(t *web.Table) {
 	t.Add("GET", all, may, web.Member, web.List(a.list, func(j core.ImportJob) string { return j.ID }),
 		"List imports, the newest first")
 	t.Add("POST", all, may, web.Member,
-		web.Stream(a.create).NeedsRoom(maxWrite).Created().
+		web.Stream(a.create).DescribesMedia("text/csv").NeedsRoom(maxWrite).Created().
 			Fails(core.NotFound, core.Conflict, core.TooLarge, core.TooMany, core.MediaType),
 		"Upload a file of subscribers; the body is the file, as CSV. Nothing is imported before it is run")
 	t.Add("GET", item, may, web.Member, one(web.Path(a.show)),

@@ -15,7 +15,8 @@ const apiVersion = "0.1.0"
 var api = web.API{
 	Version: apiVersion, Documents: documents, DocumentOf: documentOf, OperationNames: operationNames,
 	TypeNames: typeNames,
-	Limits:    limitsOf, Needed: neededIn, NeededToCreate: neededToCreate, Twins: twins, Twinned: twinned,
+	Limits:    limitsOf, Needed: neededIn, NeededToCreate: neededToCreate,
+	LimitsToCreate: limitsToCreate, Twins: twins, Twinned: twinned,
 	TextParameters: []string{"provider"}, FieldWords: fieldWords, TagWords: tagWords, Examples: requestExamples,
 	SampleTexts: sampleTexts, SampleNumbers: sampleNumbers, SampleID: exampleID,
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -207,6 +208,9 @@ func beyond(p *openapi3.Schema, example any) map[string]any {
 	}
 	if p.Pattern != "" {
 		bad["pattern"] = "no name"
+		if regexp.MustCompile(p.Pattern).MatchString("no name") {
+			bad["pattern"] = "bell\a"
+		}
 	}
 	var item any = "https://app.example.org/many"
 	if items, ok := example.([]web.Object); ok {

@@ -1,9 +1,6 @@
 package handlers
 
 import (
-	"maps"
-	"slices"
-
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/mail/report"
@@ -13,7 +10,7 @@ import (
 var specID = web.Object{"format": "uuid"}
 
 // nameLimits are those of the names of records.
-var nameLimits = web.Object{"minLength": 1, "maxLength": 200}
+var nameLimits = name(200)
 
 // filled is a string that is not empty.
 var filled = web.Object{"minLength": 1}
@@ -26,9 +23,10 @@ var readOnly = web.Object{"readOnly": true}
 var limitsOf = map[string]map[string]web.Object{
 	"TenantInput": {
 		"id": readOnly, "relays[].has_password": readOnly,
-		"name": nameLimits, "domains": {"maxItems": 100}, "postal_address": {"maxLength": 500},
+		"name": nameLimits, "domains": {"maxItems": 100}, "postal_address": text(500),
+		"mail_from_name": line(100), "brand_name": line(60),
 		"relays": {"maxItems": core.MaxRelays}, "relays[]": {"required": []string{"host"}},
-		"relays[].name":                 {"maxLength": 60, "description": "For logs and figures; empty: the host"},
+		"relays[].name":                 worded(line(60), "For logs and figures; empty: the host"),
 		"relays[].host":                 {"minLength": 1, "description": "Host name or IP address"},
 		"relays[].port":                 orDefault(65535, "587, of tls implicit 465"),
 		"relays[].connections":          orDefault(64, "4"),
@@ -52,7 +50,7 @@ var limitsOf = map[string]map[string]web.Object{
 		"send_limits.period_seconds":     periodSeconds,
 	},
 	"ListInput": {
-		"id": readOnly, "name": nameLimits, "description": {"maxLength": 2000}, "consent_text": {"maxLength": 2000},
+		"id": readOnly, "name": nameLimits, "description": text(2000), "consent_text": text(2000),
 		"confirm_token": {"enum": []string{"", "live", "receipt", "trusted"}},
 		"fields":        {"maxItems": core.MaxFields},
 		"fields[]": never(
@@ -63,9 +61,9 @@ var limitsOf = map[string]map[string]web.Object{
 			"minLength": 1, "maxLength": 40, "pattern": "^[A-Za-z][A-Za-z0-9_]*$",
 			"description": "Key of the preferences, and name in forms; neither email nor source",
 		},
-		"fields[].label":     {"minLength": 1, "maxLength": 200, "description": "What people read"},
+		"fields[].label":     worded(name(200), "What people read"),
 		"fields[].options":   {"maxItems": 100, "description": "Of a choice, and needed there"},
-		"fields[].options[]": {"minLength": 1, "maxLength": 200},
+		"fields[].options[]": name(200),
 	},
 	"ClientInput": {
 		"id": readOnly, "scopes[]": word(core.AllScopes...), "grant_types[]": word(core.ClientGrants...),
@@ -91,22 +89,52 @@ var limitsOf = map[string]map[string]web.Object{
 	"ListAndEmail":       {"list_id": filled},
 	"TokenForm":          {"token": filled},
 	"TokenBody":          {"token": filled},
-	"InvitationInput":    {"": never(where(web.Object{"role": word("operator"), "tenant_id": filled}))},
-	"NewWebhookClient":   {"name": {"minLength": 1, "maxLength": core.MaxOrigin}},
+	"InvitationInput":    {"": never(roleInTenant...)},
+	"RoleInput":          {"": never(roleInTenant...)},
+	"GrantInput":         {"": never(roleInTenant...)},
+	"NewUser": {
+		"name": line(core.MaxName),
+		"":     never(append(roleInTenant, without(where(web.Object{"tenant_id": filled}), web.Object{"role": web.Object{}}))...),
+	},
+	"UserChange": {"name": line(core.MaxName)},
+	"MailText": {
+		"subject": worded(line(200), "The subject, with {{email}}, {{list.name}} and {{tenant.name}}"), "text": text(4000),
+	},
+	"RetryMails": {
+		"id": {"minimum": 0, "description": "Number of the mail; 0: all that the other properties say"},
+		"":   never(where(web.Object{"id": positive, "tenant_id": filled}), where(web.Object{"id": positive, "kind": filled})),
+	},
+	"LibraryQuery": {"limit": {"minimum": 1, "maximum": maxLibraryLimit}, "q": {"maxLength": maxQuery}},
+	"ShareInput": {
+		"": never(where(web.Object{"email": filled, "user_id": filled}), web.Object{"not": oneOf("email", "user_id")}),
+	},
+	"NewSenderDomain":  {"domain": filled},
+	"NewWebhookClient": {"name": {"minLength": 1, "maxLength": core.MaxOrigin}},
 	"NewProvider": {
-		"kind":   {"enum": report.Names()},
-		"name":   {"pattern": "^[a-z0-9][a-z0-9_-]{0,63}$", "description": "Of its webhook: /webhooks/NAME"},
-		"secret": {"description": "As the provider has given it; one of kind generic is made where none is given"},
+		"kind": {"enum": report.Names()},
+		"name": {"pattern": "^[a-z0-9][a-z0-9_-]{0,63}$", "description": "Of its webhook: /webhooks/NAME"},
+		"secret": {
+			"description": "As the provider has given it; of kinds generic, postmark and mailjet one is made where none is given",
+		},
+		"": never(refusedProviders()...),
 	},
 	"NewDKIMKey": {
-		"domain":   {"minLength": 1, "description": "Of the senders: one of the tenant's"},
-		"selector": {"maxLength": 100, "description": "Its name in the DNS; by default newsletterd, of ed25519 newsletterd-ed"},
+		"domain": {"minLength": 1, "description": "Of the senders: one of the tenant's"},
+		"selector": {
+			"maxLength": 100, "pattern": "^(" + dnsLabel + `(\.` + dnsLabel + ")*)?$",
+			"description": "Its name in the DNS; by default newsletterd, of ed25519 newsletterd-ed",
+		},
 	},
-	"NewEndpoint":                 endpointLimits,
-	"EndpointChange":              endpointLimits,
-	"SecretOverlap":               {"overlap_seconds": {"minimum": 0, "maximum": core.MaxSecretOverlap}},
-	"NewSubscriber":               {"source": {"maxLength": core.MaxOrigin}},
-	"TemplateInput":               {"name": {"minLength": 1, "maxLength": 100}},
+	"NewEndpoint":    endpointLimits,
+	"EndpointChange": endpointLimits,
+	"SecretOverlap":  {"overlap_seconds": {"minimum": 0, "maximum": core.MaxSecretOverlap}},
+	"NewSubscriber":  {"source": {"maxLength": core.MaxOrigin}},
+	"TemplateInput": {
+		"name": {
+			"minLength": 1, "maxLength": core.MaxTemplateName, "pattern": `^[^/\x00-\x1f\x7f-\x9f]*$`,
+		},
+		"": never(where(web.Object{"body_html": word(""), "body_text": word("")})),
+	},
 	"NewSuppression":              {"reason": {"maxLength": core.MaxOrigin}},
 	"SuppressionChange":           {"reason": {"maxLength": core.MaxOrigin}},
 	"RegisterRequest":             {"password": {"minLength": 8, "maxLength": 256}},
@@ -115,7 +143,13 @@ var limitsOf = map[string]map[string]web.Object{
 	"RefreshTokenRequest":         {"grant_type": {"enum": []string{"refresh_token"}}},
 	"Subscription":                {"status": {"enum": []string{"pending", "active", "unsubscribed"}}},
 	"PendingSubscriptionResponse": {"status": {"enum": []string{"pending", "active", "unsubscribed"}}},
-	"CreateSendJobRequest":        {"subject": {"minLength": 1, "maxLength": 998}},
+	"CreateSendJobRequest": {
+		"subject": name(core.MaxSubject), "name": line(core.MaxSubject),
+		"": never(web.Object{"not": web.Object{"anyOf": []web.Object{
+			where(web.Object{"body_html": filled}), where(web.Object{"body_text": filled}), {"required": []string{"template"}},
+		}}}),
+	},
+	"RecipientFilter": {"code": {"pattern": `^([0-9]{3}|[0-9]\.[0-9]{1,3}\.[0-9]{1,3})?$`}},
 	"SubscriptionEvent": {
 		"event_id": specID, "tenant_id": specID, "list_id": specID,
 		"event_type": {"enum": []string{"subscription.activated", "subscription.unsubscribed", "preferences.updated"}},
@@ -130,7 +164,7 @@ var limitsOf = map[string]map[string]web.Object{
 	},
 	"ProviderEvent":     {"message_id": {"minLength": 1, "maxLength": 998}},
 	"DeviceInput":       {"name": nameLimits, "agent_id": specID},
-	"AgentInput":        {"name": nameLimits, "version": {"maxLength": 100}},
+	"AgentInput":        {"name": nameLimits, "version": line(100)},
 	"VisibilityRequest": {"visibility": {"enum": []string{"private", "tenant", "public"}}},
 }
 
@@ -144,7 +178,7 @@ var (
 
 // endpointLimits are those of the receivers of events.
 var endpointLimits = map[string]web.Object{
-	"name": {"maxLength": core.MaxEndpointName}, "url": {"minLength": 1, "maxLength": core.MaxEndpointURL},
+	"name": {"maxLength": core.MaxEndpointName}, "url": {"minLength": 1, "maxLength": core.MaxEndpointURL, "pattern": "^https?://[^/]"},
 	"list_id":  {"description": "Only events of this list; empty: of every list"},
 	"events":   {"description": "Only events of these types; none: all"},
 	"events[]": word(core.EventActivated, core.EventUnsubscribed, core.EventPreferences),
@@ -154,33 +188,6 @@ var endpointLimits = map[string]web.Object{
 func orDefault(most int, value string) web.Object {
 	return web.Object{"minimum": 0, "maximum": most, "description": "0: " + value}
 }
-
-// positive is a number above 0.
-var positive = web.Object{"minimum": 1}
-
-// periodOrNone refuses a limit for a period without its length, and a length without a limit.
-var periodOrNone = never(
-	without(where(web.Object{"per_period": positive}), web.Object{"period_seconds": positive}),
-	without(where(web.Object{"period_seconds": positive}), web.Object{"per_period": positive}),
-)
-
-// never is what is left of a schema without the objects that any of the others describe. Generators of clients pass
-// over it, as they do not over alternatives.
-func never(those ...web.Object) web.Object { return web.Object{"not": web.Object{"anyOf": those}} }
-
-// where describes the objects that have all of these properties.
-func where(props web.Object) web.Object {
-	return web.Object{"required": slices.Sorted(maps.Keys(props)), "properties": props}
-}
-
-// without describes those of the objects that do not have all of these properties.
-func without(those, props web.Object) web.Object {
-	those["not"] = where(props)
-	return those
-}
-
-// word describes a string that is one of these.
-func word(these ...string) web.Object { return web.Object{"enum": these} }
 
 // neededIn are the properties of requests that must be there, beyond what their types say: a check of the whole value
 // asks for them.
@@ -192,6 +199,12 @@ var neededIn = map[string][]string{
 		"tenant_id",
 	},
 	"SubscriberPayload": {"email", "id", "status"},
+}
+
+// limitsToCreate are what the documents say of a body that makes a record, by operationId, in place of what they say of
+// one that changes it.
+var limitsToCreate = map[string]web.Object{
+	"createTemplate": never(web.Object{"not": oneOf("body_html", "body_text")}),
 }
 
 // neededToCreate are the properties without which a record isn't made; a change leaves absent ones as they are.

@@ -70,7 +70,7 @@ func TestGeneratedClients(t *testing.T) {
 				name+"/client.go", name+".json")
 		}
 		c.run("go", "build", "-o", "client", ".")
-		if got := c.run("./client"); got != "10 calls\n" {
+		if got := c.run("./client"); got != "16 calls\n" {
 			t.Errorf("it says %q", got)
 		}
 	})
@@ -89,7 +89,7 @@ func TestGeneratedClients(t *testing.T) {
 		}
 		c.run("node_modules/.bin/tsc",
 			strings.Fields("--strict --target es2022 --module nodenext --skipLibCheck client.ts")...)
-		if got := c.run("node", "client.js"); got != "10 calls\n" {
+		if got := c.run("node", "client.js"); got != "16 calls\n" {
 			t.Errorf("it says %q", got)
 		}
 	})

@@ -15,6 +15,7 @@ import (
 type Endpoint struct {
 	in        *plan          // how the request becomes a value; nil: there is nothing to read
 	described *plan          // instead of in, for the documents alone
+	media     string         // of a body that it reads itself; empty: any
 	bodies    []reflect.Type // of which the body is one, for the documents alone
 	out       reflect.Type   // of the answer; nil: none is described
 	body      bodyKind
@@ -82,6 +83,9 @@ const (
 
 // DescribesJSON names the type of the JSON object that a Raw endpoint takes.
 func (e Endpoint) DescribesJSON(t reflect.Type) Endpoint { e.in = newPlan(t, jsonBody); return e }
+
+// DescribesMedia names the type of the file that a Stream endpoint takes.
+func (e Endpoint) DescribesMedia(mediaType string) Endpoint { e.media = mediaType; return e }
 
 // DescribesQuery names the type of the query that the function reads by itself.
 func (e Endpoint) DescribesQuery(t reflect.Type) Endpoint { e.described = newPlan(t, noBody); return e }

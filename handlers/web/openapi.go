@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -23,6 +24,7 @@ type API struct {
 	Limits         map[string]map[string]Object // beyond the types, by schema and property: forms, lengths, bounds
 	Needed         map[string][]string          // required properties beyond what the types say, by schema
 	NeededToCreate map[string][]string          // required properties of a body that makes a record, by operationId
+	LimitsToCreate map[string]Object            // of a body that makes a record, in place of those of its schema
 	Twins          map[string]string            // other spellings of properties, in the schemas that Twinned lists
 	Twinned        []string
 	TextParameters []string // of paths that no input type declares and that are no UUIDs
@@ -183,6 +185,9 @@ func (r *Route) operation(names *describer) obj {
 		}
 	case rawBody:
 		content := obj{"*/*": obj{"schema": obj{}}}
+		if e.media != "" {
+			content = obj{e.media: obj{"schema": obj{"type": "string", "minLength": 1}}}
+		}
 		if e.in != nil && e.in.object != nil {
 			content[mediaTypes[jsonBody]] = names.request(id, e.bodySchema(names))
 		}
@@ -219,7 +224,11 @@ func (r *Route) parameters(names *describer) (out []obj) {
 	}
 	if in != nil {
 		for i := range in.query {
-			out = append(out, in.query[i].parameter("query", names))
+			p := in.query[i].parameter("query", names)
+			if in.typ.Name() != "" {
+				maps.Copy(p["schema"].(obj), names.api.Limits[names.typeName(in.typ)][in.query[i].name])
+			}
+			out = append(out, p)
 		}
 		for i := range in.header {
 			out = append(out, in.header[i].parameter("header", names))

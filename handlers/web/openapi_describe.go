@@ -303,13 +303,14 @@ func within(s obj, path string) obj {
 // creating is the schema of a body that makes a record, where more must be in it than in one that changes the record:
 // a component of its own, since generators do not merge the required properties of two.
 func (names *describer) creating(operation string, schema obj) obj {
-	needed := names.api.NeededToCreate[operation]
+	needed, limits := names.api.NeededToCreate[operation], names.api.LimitsToCreate[operation]
 	if needed == nil {
 		return schema
 	}
 	name := strings.TrimPrefix(schema["$ref"].(string), schemaRef)
 	s := maps.Clone(names.schemas[name].(obj))
 	s["required"] = needed
+	maps.Copy(s, limits)
 	name = "Create" + strings.TrimSuffix(name, "Input") + "Request"
 	names.schemas[name] = s
 	return obj{"$ref": schemaRef + name}

@@ -11,6 +11,9 @@ import (
 // schemaRef is how a document refers to one of its schemas, in front of the name.
 const schemaRef = "#/components/schemas/"
 
+// fromYear1970 is the pattern of the years of core.Instant.
+const fromYear1970 = "^(19[7-9]|[2-9][0-9][0-9])[0-9]-"
+
 // typeName returns the name of a type in the documents.
 func (names *describer) typeName(t reflect.Type) string {
 	if name := names.api.TypeNames[t]; name != "" {
@@ -56,6 +59,9 @@ func typeSchema(t reflect.Type, input bool, names *describer) obj {
 	case emailType:
 		return obj{"type": "string", "format": "email"}
 	case instantType:
+		if input {
+			return obj{"type": "string", "format": "date-time", "pattern": fromYear1970}
+		}
 		return obj{"type": "string", "format": "date-time"}
 	case rawType, preferencesType, auditType:
 		return obj{"type": "object", "additionalProperties": true}

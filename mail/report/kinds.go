@@ -30,7 +30,7 @@ var kinds = []*Kind{
 // The forms of secrets.
 var (
 	genericSecret = SecretForm{
-		Help: "whsec_ and the base64 of 32 bytes", Check: checkGenericKey,
+		Help: "whsec_ and the base64 of 32 bytes", Check: checkGenericKey, Pattern: "^whsec_[A-Za-z0-9+/]{43}=$",
 		Fresh: func() string {
 			key := make([]byte, 32)
 			rand.Read(key)
@@ -39,7 +39,7 @@ var (
 	}
 	basicSecret = SecretForm{
 		Help:  "name:password, as it stands in the webhook's address at the provider (https://name:password@…)",
-		Check: checkBasic,
+		Check: checkBasic, Pattern: "^[^:]+:.{8,}$",
 		Fresh: func() string { return "newsletterd:" + core.NewToken() },
 	}
 	sendgridSecret = SecretForm{Help: "the verification key of the Event Webhook, in base64", Check: checkSendGridKey}

@@ -44,9 +44,10 @@ type Kind struct {
 
 // SecretForm is the form of a provider's secret.
 type SecretForm struct {
-	Help  string             // describes it to people, as "whsec_ and base64"
-	Check func(string) error // nil: the kind has no secret
-	Fresh func() string      // makes a secret; nil: it comes from the provider
+	Help    string             // describes it to people, as "whsec_ and base64"
+	Check   func(string) error // nil: the kind has no secret
+	Fresh   func() string      // makes a secret; nil: it comes from the provider
+	Pattern string             // what Check takes, as a regular expression; empty: there is none
 }
 
 // Hook is a configured provider, against which its requests are checked.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -89,6 +90,25 @@ func main() {
 	one := 1
 	library := must(d.ListLibraryWithResponse(ctx, &devices.ListLibraryParams{Limit: &one}))
 	equal(len(answered(library.JSON200, library).Items), 0)
+
+	domainAsked := must(m.ProposeSenderDomainWithResponse(ctx,
+		member.NewSenderDomain{TenantId: &tenant.Id, Domain: "news.go.example"}))
+	domain := answered(domainAsked.JSON201, domainAsked)
+	equal(domain.Status, "proposed")
+	uploaded := must(m.UploadImportWithBodyWithResponse(ctx, &member.UploadImportParams{ListId: listID}, "text/csv",
+		strings.NewReader("email\nada@example.org\n")))
+	importID := must(uuid.Parse(answered(uploaded.JSON201, uploaded).Id))
+	dry := true
+	started := must(m.RunImportWithResponse(ctx, importID, member.ImportInput{DryRun: &dry}))
+	equal(answered(started.JSON202, started).DryRun, true)
+	progress := must(m.GetImportWithResponse(ctx, importID))
+	equal(answered(progress.JSON200, progress).Failed, 0)
+	invited := must(m.CreateInvitationWithResponse(ctx,
+		member.InvitationInput{TenantId: &tenant.Id, Email: "editor@example.org", Role: member.InvitationInputRoleEditor}))
+	equal(answered(invited.JSON201, invited).Role, "editor")
+	endpointMade := must(m.CreateWebhookEndpointWithResponse(ctx,
+		member.NewEndpoint{TenantId: &tenant.Id, Url: "https://hooks.example.org/newsletter"}))
+	equal(answered(endpointMade.JSON201, endpointMade).Secret != nil, true)
 
 	fmt.Println(calls, "calls")
 }

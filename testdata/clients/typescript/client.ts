@@ -51,4 +51,26 @@ equal<string | null | undefined>(device.registered_at, null);
 const library = answered(await devices.GET("/api/models/library", { params: { query: { limit: 1 } } }));
 equal(library.items.length, 0);
 
+const domain = answered(await member.POST("/admin/sender-domains", {
+  body: { tenant_id: tenant.id, domain: "news.typescript.example" },
+}));
+equal<string>(domain.status, "proposed");
+const uploaded = answered(await member.POST("/admin/imports", {
+  params: { query: { list_id: list.id } }, body: "email\ngrace@example.org\n",
+  bodySerializer: (file) => file, headers: { "Content-Type": "text/csv" },
+}));
+const file = { id: uploaded.id };
+const started = answered(await member.POST("/admin/imports/{id}/run", { params: { path: file }, body: { dry_run: true } }));
+equal(started.dry_run, true);
+const progress = answered(await member.GET("/admin/imports/{id}", { params: { path: file } }));
+equal(progress.failed, 0);
+const invited = answered(await member.POST("/admin/invitations", {
+  body: { tenant_id: tenant.id, email: "viewer@example.org", role: "viewer" },
+}));
+equal<string>(invited.role, "viewer");
+const endpoint = answered(await member.POST("/admin/webhook-endpoints", {
+  body: { tenant_id: tenant.id, url: "https://hooks.example.org/newsletter" },
+}));
+equal(endpoint.secret !== undefined, true);
+
 console.log(`${calls} calls`);
