@@ -30,7 +30,8 @@ type importer struct {
 
 // Imports returns the loop that runs uploaded imports, in the order in which they were asked for, and removes their
 // files. A run that is cut goes on where it was: the file is read and sorted again, and what was done is left out.
-// smallHeap, if not nil, has the garbage collector run more often until release is called.
+// smallHeap, if not nil, has the garbage collector run more often until release is called: while a file is read, for
+// sorting holds some MiB. What writing leaves finds room where these were.
 func Imports(s *store.Store, smallHeap func() (release func()), log *slog.Logger) *Loop {
 	if smallHeap == nil {
 		smallHeap = func() func() { return func() {} }
@@ -79,7 +80,6 @@ func (i *importer) run(ctx context.Context, j *core.ImportJob) (err error) {
 		case <-ctx.Done():
 		}
 	}()
-	defer i.smallHeap()()
 	began := time.Now()
 	if *j, err = i.store.StartImport(ctx, j.ID, core.At(began)); err != nil {
 		return err
@@ -139,7 +139,9 @@ func (i *importer) read(ctx context.Context, cancel func(), j *core.ImportJob) (
 	buffer := bufio.NewWriterSize(kept, 64<<10)
 	faults, err := subscribercsv.NewFaults(buffer, r.Header())
 	if err == nil {
+		release := i.smallHeap()
 		err = r.Load(ctx, im, faults.Report)
+		release()
 	}
 	if err != nil {
 		return im.Counts, err
