@@ -45,7 +45,10 @@ type Import struct {
 	source string
 	ids    *subscriptionIDs
 	spool  spool
-	single int // changes announced one by one
+	put    []ImportRow // not in the spool yet
+	spare  []ImportRow // its memory is used again
+	packed chan error  // of the rows on their way into the spool, which are in spare; nil: none
+	single int         // changes announced one by one
 	synced bool
 	held   int64 // rows that were put in
 	Counts core.ImportCounts
@@ -82,12 +85,44 @@ func (s *Store) NewImport(ctx context.Context, listID, status, source string) (*
 }
 
 // Put takes a row in. Memory stays bounded: rows beyond some megabytes go into files without a name next to the
-// database. It returns an error of the file system.
+// database. It returns an error of the file system, maybe that of a row before.
 func (im *Import) Put(r ImportRow) error {
-	rows := [1]ImportRow{r}
-	im.prepare(rows[:])
 	im.held++
-	return im.spool.add(rows[0])
+	if im.put = append(im.put, r); len(im.put) < importBatch {
+		return nil
+	}
+	return im.pack()
+}
+
+// pack has the rows that were put in packed while the next ones are read.
+func (im *Import) pack() error {
+	if err := im.settle(); err != nil {
+		return err
+	}
+	full := im.put
+	im.put, im.spare = im.spare[:0], full
+	im.packed = make(chan error, 1)
+	go func() {
+		im.identify(full)
+		for i := range full {
+			if err := im.spool.add(&full[i]); err != nil {
+				im.packed <- err
+				return
+			}
+		}
+		im.packed <- nil
+	}()
+	return nil
+}
+
+// settle waits for the rows on their way into the spool.
+func (im *Import) settle() error {
+	if im.packed == nil {
+		return nil
+	}
+	err := <-im.packed
+	im.packed = nil
+	return err
 }
 
 // Resumed reports whether a process before this one has done a part of it.
@@ -99,6 +134,10 @@ func (im *Import) Held() int64 { return im.held }
 // Write imports what was put in, by ids, in operations of 500 rows, and announces it. written, if not nil, is told the
 // number of rows so far. now is asked for each operation. It returns core.ErrStorage, or an error of the file system.
 func (im *Import) Write(ctx context.Context, now func() core.Instant, written func(rows int64)) error {
+	if err := errors.Join(im.pack(), im.settle()); err != nil {
+		return err
+	}
+	im.put, im.spare = nil, nil
 	batch, n := make([]ImportRow, 0, importBatch), int64(0)
 	flush := func() error {
 		if err := im.Add(ctx, batch, now()); err != nil {
@@ -163,7 +202,10 @@ func (im *Import) contradicted(line, left int, counted bool) error {
 var errDryRun = errors.New("a dry run")
 
 // Close lets go of the files. It may be called at any time, and again.
-func (im *Import) Close() { im.spool.close() }
+func (im *Import) Close() {
+	_ = im.settle()
+	im.spool.close()
+}
 
 // Add imports rows, at most 500, in one operation, and sorts them by id. Repeating it changes nothing. Its only error
 // is core.ErrStorage.
@@ -192,14 +234,19 @@ func (im *Import) Add(ctx context.Context, rows []ImportRow, now core.Instant) e
 	return err
 }
 
-// prepare derives the ids outside the operation, and sorts the rows by them.
-func (im *Import) prepare(rows []ImportRow) {
+// identify derives the ids of rows that have none.
+func (im *Import) identify(rows []ImportRow) {
 	for i := range rows {
 		if r := &rows[i]; r.id == "" {
 			r.key = r.Email.Key()
 			r.id = im.ids.of(r.key)
 		}
 	}
+}
+
+// prepare derives the ids outside the operation, and sorts the rows by them.
+func (im *Import) prepare(rows []ImportRow) {
+	im.identify(rows)
 	byID := func(a, b ImportRow) int { return strings.Compare(a.id, b.id) }
 	if !slices.IsSortedFunc(rows, byID) {
 		slices.SortStableFunc(rows, byID)

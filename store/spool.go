@@ -108,8 +108,8 @@ func unpackRow(b []byte, left bool) ImportRow {
 	return r
 }
 
-func (p *spool) add(r ImportRow) error {
-	p.rows.add(&r)
+func (p *spool) add(r *ImportRow) error {
+	p.rows.add(r)
 	if p.rows.bytes() < runBytes {
 		return nil
 	}

@@ -21,7 +21,7 @@ func TestSpoolSorts(t *testing.T) {
 				r.Evidence = "confirmed " + id
 			}
 			r.Line = i
-			must(t, p.add(r))
+			must(t, p.add(&r))
 		}
 		if spilled := len(p.runs) > 0; spilled != (rows > 100_000) {
 			t.Errorf("%d rows: spilled %v", rows, spilled)
